@@ -1,0 +1,279 @@
+/* The PTX front end's public data: modules, functions, instructions, control-flow graph, SSA and
+ * analyses. Everything is allocated from the module's or function's arena and freed as a whole.
+ * Nothing here depends on CUDA, MUSA or the rest of cumu; the layer is fatbin/ptx + libc only.
+ * Source of facts: PTX ISA 9.0. */
+#ifndef CUMU_PTX_IR_H
+#define CUMU_PTX_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ptx_arena; /* ptx/arena.h */
+
+/* First error found; later ones are not recorded. `line` counts from 1 in the PTX text. */
+struct ptx_diag {
+    unsigned line;
+    char what[64]; /* offending token or instruction, as written */
+    char msg[192]; /* "what is wrong; what was expected" */
+};
+
+enum ptx_type {
+    PTX_NONE,
+    PTX_U8, PTX_U16, PTX_U32, PTX_U64,
+    PTX_S8, PTX_S16, PTX_S32, PTX_S64,
+    PTX_B8, PTX_B16, PTX_B32, PTX_B64, PTX_B128,
+    PTX_F16, PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_TF32, PTX_F32, PTX_F64,
+    PTX_U16X2, PTX_S16X2, PTX_E4M3X2, PTX_E5M2X2, PTX_U4, PTX_S4, PTX_B1,
+    PTX_PRED,
+    PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF,
+    PTX_NTYPES
+};
+
+enum ptx_space {
+    PTX_SP_NONE, /* = generic for ld/st/atom/cvta */
+    PTX_SP_REG, PTX_SP_PARAM, PTX_SP_GLOBAL, PTX_SP_SHARED, PTX_SP_CONST, PTX_SP_LOCAL
+};
+
+/* Base opcodes; the spelling table (ptx/ops.def) is the one place that lists them. */
+enum ptx_op {
+    PTX_OP_INVALID,
+#define PTX_OP(id, text) PTX_OP_##id,
+#include "ptx/ops.def"
+#undef PTX_OP
+    PTX_NOPS
+};
+
+enum ptx_rnd {
+    PTX_RND_NONE, PTX_RN, PTX_RZ, PTX_RM, PTX_RP, PTX_RNA,
+    PTX_RNI, PTX_RZI, PTX_RMI, PTX_RPI
+};
+
+enum ptx_cmp {
+    PTX_CMP_NONE,
+    PTX_EQ, PTX_NE, PTX_LT, PTX_LE, PTX_GT, PTX_GE, /* ordered for floats; lo/ls/hi/hs fold in here */
+    PTX_EQU, PTX_NEU, PTX_LTU, PTX_LEU, PTX_GTU, PTX_GEU, PTX_NUM, PTX_NAN
+};
+
+/* The one "which flavour" modifier of an opcode: atom/red/bar.red/redux operation, setp/set boolean
+ * combiner, shfl/vote/match mode, prmt mode, shf direction, testp class, lop3 bool... */
+enum ptx_sub {
+    PTX_SUB_NONE,
+    PTX_SUB_AND, PTX_SUB_OR, PTX_SUB_XOR, PTX_SUB_POPC, PTX_SUB_ADD, PTX_SUB_MIN, PTX_SUB_MAX,
+    PTX_SUB_INC, PTX_SUB_DEC, PTX_SUB_CAS, PTX_SUB_EXCH,
+    PTX_SUB_UP, PTX_SUB_DOWN, PTX_SUB_BFLY, PTX_SUB_IDX,
+    PTX_SUB_ALL, PTX_SUB_ANY, PTX_SUB_UNI, PTX_SUB_BALLOT,
+    PTX_SUB_F4E, PTX_SUB_B4E, PTX_SUB_RC8, PTX_SUB_ECL, PTX_SUB_ECR, PTX_SUB_RC16,
+    PTX_SUB_L, PTX_SUB_R,
+    PTX_SUB_FINITE, PTX_SUB_INFINITE, PTX_SUB_NUMBER, PTX_SUB_NOTANUMBER, PTX_SUB_NORMAL,
+    PTX_SUB_SUBNORMAL,
+    PTX_SUB_ARRIVE, PTX_SUB_SYNC, PTX_SUB_RED, PTX_SUB_WARP_SYNC,
+    PTX_SUB_CTA, PTX_SUB_GL, PTX_SUB_SYS, /* membar levels */
+    PTX_SUB_TO, PTX_SUB_CREATE, PTX_SUB_FRACT
+};
+
+enum ptx_sem { PTX_WEAK, PTX_VOLATILE, PTX_RELAXED, PTX_ACQUIRE, PTX_RELEASE, PTX_ACQ_REL, PTX_SC,
+               PTX_MMIO };
+enum ptx_scope { PTX_SCOPE_NONE, PTX_SCOPE_CTA, PTX_SCOPE_CLUSTER, PTX_SCOPE_GPU, PTX_SCOPE_SYS };
+
+enum ptx_flag {
+    PTX_F_FTZ = 1u << 0, PTX_F_SAT = 1u << 1, PTX_F_APPROX = 1u << 2, PTX_F_FULL = 1u << 3,
+    PTX_F_WIDE = 1u << 4, PTX_F_HI = 1u << 5, PTX_F_LO = 1u << 6, PTX_F_UNI = 1u << 7,
+    PTX_F_NC = 1u << 8, PTX_F_SYNC = 1u << 9, PTX_F_ALIGNED = 1u << 10, PTX_F_CC = 1u << 11,
+    PTX_F_NAN = 1u << 12, PTX_F_XORSIGN = 1u << 13, PTX_F_ABS = 1u << 14, PTX_F_RELU = 1u << 15,
+    PTX_F_CLAMP = 1u << 16, PTX_F_WRAP = 1u << 17, PTX_F_SHIFTAMT = 1u << 18, PTX_F_NOFTZ = 1u << 19,
+    PTX_F_TO = 1u << 20, PTX_F_OOB = 1u << 21, PTX_F_SATFINITE = 1u << 22
+};
+
+enum ptx_opnd_kind {
+    PTX_O_NONE,
+    PTX_O_REG,   /* reg = register index; neg = written as !p */
+    PTX_O_IMM,   /* imm = the value's bits in the instruction's operand type (f32 in the low 32) */
+    PTX_O_SREG,  /* reg = enum ptx_sreg */
+    PTX_O_SYM,   /* sym + imm (byte offset): address of a variable or function */
+    PTX_O_ADDR,  /* [base + imm]: base is reg >= 0, or sym >= 0, or neither (absolute) */
+    PTX_O_VEC,   /* n operands at func->opnds[first..]; also call argument lists */
+    PTX_O_BLOCK, /* reg = block index after ptx_cfg_build, label id before */
+    PTX_O_SINK   /* _ */
+};
+
+struct ptx_opnd {
+    uint8_t kind, n, neg;
+    int32_t reg;    /* register, special register, block */
+    int32_t sym;    /* symbol id: see ptx_symbol(); -1 = none */
+    uint32_t first; /* PTX_O_VEC */
+    uint64_t imm;
+};
+
+enum ptx_sreg {
+    PTX_SR_TID_X, PTX_SR_TID_Y, PTX_SR_TID_Z, PTX_SR_NTID_X, PTX_SR_NTID_Y, PTX_SR_NTID_Z,
+    PTX_SR_CTAID_X, PTX_SR_CTAID_Y, PTX_SR_CTAID_Z, PTX_SR_NCTAID_X, PTX_SR_NCTAID_Y,
+    PTX_SR_NCTAID_Z, PTX_SR_LANEID, PTX_SR_WARPID, PTX_SR_NWARPID, PTX_SR_SMID, PTX_SR_NSMID,
+    PTX_SR_GRIDID, PTX_SR_LANEMASK_EQ, PTX_SR_LANEMASK_LE, PTX_SR_LANEMASK_LT, PTX_SR_LANEMASK_GE,
+    PTX_SR_LANEMASK_GT, PTX_SR_CLOCK, PTX_SR_CLOCK_HI, PTX_SR_CLOCK64, PTX_SR_GLOBALTIMER,
+    PTX_SR_GLOBALTIMER_LO, PTX_SR_GLOBALTIMER_HI, PTX_SR_DYNAMIC_SMEM_SIZE,
+    PTX_SR_TOTAL_SMEM_SIZE, PTX_SR_ENVREG0, /* ... 31 */ PTX_SR_ENVREG31 = PTX_SR_ENVREG0 + 31,
+    PTX_SR_CLUSTERID_X, PTX_SR_CLUSTERID_Y, PTX_SR_CLUSTERID_Z, PTX_SR_NCLUSTERID_X,
+    PTX_SR_NCLUSTERID_Y, PTX_SR_NCLUSTERID_Z, PTX_SR_CLUSTER_CTAID_X, PTX_SR_CLUSTER_CTAID_Y,
+    PTX_SR_CLUSTER_CTAID_Z, PTX_SR_CLUSTER_NCTAID_X, PTX_SR_CLUSTER_NCTAID_Y,
+    PTX_SR_CLUSTER_NCTAID_Z, PTX_SR_CLUSTER_CTARANK, PTX_SR_CLUSTER_NCTARANK,
+    PTX_SR_IS_EXPLICIT_CLUSTER, PTX_SR_CURRENT_GRAPH_EXEC, PTX_NSREGS
+};
+
+struct ptx_instr {
+    uint16_t op;      /* enum ptx_op */
+    uint8_t type[4];  /* enum ptx_type, in the order written (cvt.rn.f32.s32 -> F32, S32) */
+    uint8_t rnd, cmp, sub, space, sem, scope;
+    uint8_t vec;      /* 1, 2, 4, 8 */
+    uint8_t lut_dims; /* texture geometry, mma shape id: issue-specific */
+    uint32_t flags;   /* enum ptx_flag */
+    int32_t guard;    /* predicate register or -1 */
+    bool guard_neg;
+    uint8_t ndst, nsrc;
+    uint32_t line;
+    /* setp p|q: dst[0]=p dst[1]=q. shfl d|p likewise. st/red/bar: ndst 0, address is src[0].
+     * call: dst[0] = VEC of return params (or NONE), src[0] = callee (SYM or REG),
+     * src[1] = VEC of arguments, src[2] = SYM of the .callprototype or NONE. */
+    struct ptx_opnd dst[2], src[5];
+};
+
+struct ptx_reg {
+    const char *name; /* without scope renaming; for messages */
+    uint8_t type;     /* enum ptx_type as declared */
+};
+
+/* One phi of SSA form: value `dst` of register `reg`, one source value per predecessor. */
+struct ptx_phi {
+    int32_t reg, dst;
+    int32_t *src; /* [block->npred], in the order of block->pred */
+};
+
+struct ptx_block {
+    uint32_t first, count;     /* instructions func->instrs[first .. first+count) */
+    int32_t *pred, *succ;      /* block indices; succ[0] = taken target, succ[nsucc-1] = fall-through */
+    uint32_t npred, nsucc;
+    int32_t idom, ipdom;       /* -1 = entry / virtual exit */
+    int32_t loop_header;       /* innermost natural loop containing the block, -1 = none */
+    uint32_t loop_depth;
+    uint32_t rpo;              /* position in reverse post-order, loops contiguous */
+    struct ptx_phi *phi;
+    uint32_t nphi;
+    bool divergent;            /* may run with a partial mask (analysis) */
+    bool reachable;
+};
+
+/* Lattice of facts/ptx.md section 8. */
+enum ptx_class_kind { PTX_C_UNKNOWN, PTX_C_UNIFORM, PTX_C_UNIFORM_G, PTX_C_AFFINE, PTX_C_AFFINE_G,
+                      PTX_C_VARYING };
+struct ptx_value {
+    int32_t reg;       /* the PTX register this is a version of */
+    int32_t block;     /* defining block; -1 = undefined at entry */
+    int32_t instr;     /* defining instruction index, -1 = phi or undefined */
+    uint8_t kind;      /* enum ptx_class_kind */
+    int64_t stride;    /* lanes' stride for AFFINE */
+    uint8_t align_log2;/* of lane 0's value */
+    bool has_range;
+    int64_t lo, hi;
+};
+
+struct ptx_var { /* a variable or a parameter */
+    const char *name;
+    uint8_t space, type;
+    uint8_t vec;          /* .v2/.v4 element */
+    bool is_extern, is_managed, is_pointer; /* .extern .shared arr[]; .attribute(.managed); .ptr */
+    bool visible;         /* .visible / .weak / .common */
+    uint32_t align;
+    uint64_t size;        /* bytes; 0 for unsized extern arrays */
+    uint64_t offset;      /* params: in the parameter buffer; shared/local: in the frame (layout) */
+    const uint8_t *init;  /* NULL = zero; else init_size bytes */
+    uint64_t init_size;
+    struct ptx_reloc { uint64_t offset; const char *sym; int64_t addend; uint8_t size; bool generic;
+                       uint8_t byte; } *reloc; /* byte: 0 = whole address, n = mask(n-1) byte */
+    uint32_t nreloc;
+    uint32_t line;
+};
+
+struct ptx_func {
+    const char *name;
+    bool is_entry, is_decl, visible, noreturn;
+    struct ptx_module *module;
+    uint32_t line;
+    const char *body;        /* text span of the body; parsed on demand by ptx_func_parse */
+    size_t body_len;
+    struct ptx_var *param;   /* entry: offsets in the launch buffer; .func: arguments in order */
+    uint32_t nparam;
+    struct ptx_var *ret;     /* .func results (0 or 1 in practice) */
+    uint32_t nret;
+    bool params_in_regs;     /* .func with .reg arguments */
+    uint32_t param_size;     /* bytes of the launch buffer */
+    uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg; /* 0 = not given */
+    bool cluster_dim_explicit;
+    uint32_t reqnctapercluster[3];
+
+    /* after ptx_func_parse */
+    bool parsed;
+    struct ptx_arena *arena;
+    struct ptx_reg *reg;     uint32_t nreg;
+    struct ptx_instr *instr; uint32_t ninstr;
+    struct ptx_opnd *opnd;   uint32_t nopnd;
+    struct ptx_var *local;   uint32_t nlocal;  /* variables declared in the body: shared, local, param */
+    uint64_t local_size;     /* bytes of .local per thread */
+    uint32_t nlabel;
+    int32_t *label_instr;    /* label id -> index of the next instruction */
+    const char **label_name;
+    struct ptx_branch_table { const char *name; int32_t *label; uint32_t n; } *btab; uint32_t nbtab;
+    struct ptx_proto { const char *name; struct ptx_var *ret, *param; uint32_t nret, nparam; } *proto;
+    uint32_t nproto;
+
+    /* after ptx_cfg_build */
+    struct ptx_block *block; uint32_t nblock; /* block 0 is the entry */
+    /* after ptx_ssa_build: value of every operand, parallel to instr / opnd (see ptx_ssa.c) */
+    struct ptx_value *value; uint32_t nvalue;
+    int32_t (*instr_dst)[2]; /* SSA value of dst[i], -1 none */
+    int32_t (*instr_src)[6]; /* SSA value of src[i].reg; [5] = guard */
+    int32_t *opnd_value;     /* SSA value of func->opnd[k].reg for vectors */
+};
+
+struct ptx_module {
+    struct ptx_arena *arena;
+    const char *text; size_t text_len; /* owned copy, NUL-terminated */
+    unsigned version_major, version_minor;
+    unsigned target;          /* 75 for sm_75; suffix a/f in target_suffix */
+    char target_suffix;
+    unsigned address_size;
+    struct ptx_var *var;   uint32_t nvar;   /* module scope: global, const, shared (extern) */
+    struct ptx_func *func; uint32_t nfunc;  /* entries and functions, declarations included */
+};
+
+/* Symbol ids in ptx_opnd.sym: >= 0 module variable; the three bands below name other tables. */
+#define PTX_SYM_FUNC(i)  ((int32_t)(0x20000000 + (i)))  /* module->func[i] */
+#define PTX_SYM_LOCAL(i) ((int32_t)(0x40000000 + (i)))  /* func->local[i] */
+#define PTX_SYM_PARAM(i) ((int32_t)(0x60000000 + (i)))  /* func->param[i]; results follow params */
+#define PTX_SYM_PROTO(i) ((int32_t)(0x70000000 + (i)))  /* func->proto[i] or btab */
+#define PTX_SYM_BAND(s)  ((s) & 0x70000000)
+#define PTX_SYM_INDEX(s) ((s) & 0x0fffffff)
+
+/* Scans the module: directives, variables with initialisers, function headers; bodies only as spans.
+ * Copies `text`. Returns NULL with *diag filled on a syntax error. */
+struct ptx_module *ptx_module_open(const char *text, size_t len, struct ptx_diag *diag);
+void ptx_module_close(struct ptx_module *m);
+struct ptx_func *ptx_module_func(const struct ptx_module *m, const char *name); /* definition first */
+struct ptx_var *ptx_module_var(const struct ptx_module *m, const char *name);
+
+/* Each step is idempotent and includes the earlier ones. 0, or -1 with *diag filled. */
+int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag);
+int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag); /* blocks, rpo, dominators, post-dominators, loops */
+int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag); /* liveness, pruned SSA; values keep their register, so that
+                                             mapping every value back to its register is always valid */
+struct ptx_shape { uint32_t block[3]; bool exact; }; /* launch shape the analysis may assume */
+int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_diag *diag); /* classes, ranges, divergence */
+void ptx_func_drop(struct ptx_func *f); /* frees what parse and later steps made */
+
+const char *ptx_op_name(unsigned op);
+const char *ptx_type_name(unsigned type);
+unsigned ptx_type_size(unsigned type); /* bytes; 0 for pred */
+const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym); /* variable of a symbol id */
+/* Writes the instruction as PTX text (for messages and dumps); returns buf. */
+char *ptx_instr_text(const struct ptx_func *f, const struct ptx_instr *i, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,104 @@
+/* Tier 0, public: lowers a PTX function to a position-independent image (lower/, in the shim) and runs
+ * an image's blocks warp by warp (exec/, in the CPU MUSA library). The image is the only thing that
+ * crosses between the two; it is to the CPU library what a mubin is to a MUSA device. */
+#ifndef CUMU_PTX_TIER0_H
+#define CUMU_PTX_TIER0_H
+
+#include "ptx/ir.h"
+
+#define T0_LANES 32
+
+/* ---- lower/: PTX -> image ------------------------------------------------------------------- */
+
+/* Image of one kernel with every function it can reach; *image is malloc'ed, caller frees.
+ * Module-scope variables are externs of the image, bound by t0_image_bind before it is loaded.
+ * 0, or -1 with *diag naming the instruction that has no lowering. */
+int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size,
+                    struct ptx_diag *diag);
+/* Image that defines the module's .global and .const variables (no code). *image = NULL, 0 if none. */
+int t0_lower_data(const struct ptx_module *m, void **image, size_t *size, struct ptx_diag *diag);
+
+/* Externs of an image: i-th name or NULL past the end; bind gives one its device address. */
+const char *t0_image_extern(const void *image, unsigned i);
+void t0_image_bind(void *image, unsigned i, uint64_t address);
+
+/* ---- exec/: image -> execution -------------------------------------------------------------- */
+
+struct t0_env { /* what the machine below gives to kernels; ctx is passed back */
+    void *ctx;
+    void *(*global_alloc)(void *ctx, size_t size, size_t align); /* zeroed; freed by global_free */
+    void (*global_free)(void *ctx, void *p);
+    void *(*dev_malloc)(void *ctx, size_t size); /* device-side malloc(); NULL when the heap is full */
+    void (*dev_free)(void *ctx, void *p);
+    void (*print)(void *ctx, const char *text, size_t len); /* printf output, in order within a block */
+};
+
+enum t0_fault_kind {
+    T0_OK, T0_FAULT_TRAP, T0_FAULT_ASSERT, T0_FAULT_ADDRESS, T0_FAULT_MISALIGNED, T0_FAULT_STACK,
+    T0_FAULT_INVALID_PC, T0_FAULT_SHARED, /* shared access outside the block's shared memory */
+    T0_FAULT_DEADLOCK, T0_FAULT_NOMEM
+};
+struct t0_fault {
+    enum t0_fault_kind kind;
+    const char *kernel;
+    uint32_t block[3], thread[3]; /* first lane at fault */
+    uint64_t address;
+    uint32_t line;                /* PTX line */
+    char text[160];               /* instruction as PTX text, or the assertion */
+};
+
+struct t0_module;
+struct t0_kernel; /* owned by its module */
+
+/* Validates everything it later relies on (offsets, counts, opcodes): a corrupt image is refused with
+ * *why set, never run. Defines the image's variables through env->global_alloc. */
+struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env,
+                                 const char **why);
+void t0_module_unload(struct t0_module *m);
+struct t0_kernel *t0_module_kernel(struct t0_module *m, const char *name);
+/* Variable by name: its address and size; 0, or -1. */
+int t0_module_global(struct t0_module *m, const char *name, void **address, size_t *size);
+
+struct t0_param { uint32_t offset, size; };
+struct t0_kernel_info {
+    const char *name;
+    uint32_t nparam, param_size;
+    const struct t0_param *param;
+    uint32_t shared_size;   /* static shared memory, bytes */
+    uint32_t local_size;    /* per thread */
+    uint32_t num_regs;      /* PTX registers in 32-bit units, capped at 255: what attributes report */
+    uint32_t max_threads;   /* from .maxntid/.reqntid, else 1024 */
+    uint32_t reqntid[3];    /* 0 = none */
+    bool uses_grid_sync;    /* reads %envreg1/2 */
+};
+void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out);
+
+struct t0_grid { /* one launch; constant while it runs */
+    const struct t0_kernel *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared;
+    const void *params;          /* launch buffer of param_size bytes */
+    const struct t0_env *env;
+    uint64_t grid_id;
+    uint64_t envreg12;           /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
+    uint32_t nsm;                /* %nsmid */
+};
+
+/* A worker holds the memory one OS thread needs to run blocks: registers, shared arena, local memory.
+ * Reused from block to block, grows on demand. */
+struct t0_worker;
+struct t0_worker *t0_worker_new(uint32_t smid);
+void t0_worker_free(struct t0_worker *w);
+
+/* Runs the block with this linear index (x fastest) to completion. T0_OK or the fault. */
+enum t0_fault_kind t0_block_run(struct t0_worker *w, const struct t0_grid *g, uint64_t block,
+                                struct t0_fault *fault);
+/* Cooperative launches: all `count` blocks are resident on this worker and take turns whenever one
+ * spins or waits; returns when all are done. */
+enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_grid *g,
+                                          uint64_t first, uint64_t count, struct t0_fault *fault);
+/* Called by the SIGSEGV/SIGBUS handler on a worker's own thread: true if the worker was executing a
+ * kernel's memory access, in which case it does not return (jumps back into t0_block_run). */
+bool t0_worker_memory_fault(struct t0_worker *w, const void *address, bool misaligned);
+
+#endif
