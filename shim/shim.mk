@@ -1,0 +1,78 @@
+# Rules of everything under shim/: libcumu-core.so, the CPU MUSA libraries and the cumu tool.
+# Sources are found by folder, so a new file needs no edit here. Objects mirror the source tree under
+# $B/obj; a sanitizer or other-compiler build takes its own tree: make B=build/asan SAN=-fsanitize=...
+
+CORE_LIB   := $B/lib/cumu/libcumu-core.so
+HOST_MUSA  := $B/lib/cumu/host/libmusa.so.1
+HOST_RT    := $B/lib/cumu/host/libmusart.so.5
+CUMU_BIN   := $B/bin/cumu
+
+PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c)
+FATBIN_SRC := $(wildcard shim/fatbin/*.c)
+CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
+              $(FATBIN_SRC) $(PTX_SRC) $(GEN_CORE_SRC)
+MUSA_SRC   := $(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c)
+MUSART_SRC := $(wildcard shim/host/runtime/*.c)
+CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC)
+
+# Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
+obj         = $(patsubst shim/%,$B/obj/%.o,$(patsubst $B/gen/%,$B/obj/gen/%.o,$(basename $(1))))
+CORE_OBJ   := $(call obj,$(CORE_SRC))
+MUSA_OBJ   := $(call obj,$(MUSA_SRC))
+MUSART_OBJ := $(call obj,$(MUSART_SRC))
+CLI_OBJ    := $(call obj,$(CLI_SRC))
+
+COMPRESS_LIBS := -lzstd -llz4
+
+# The warp-vector loops of tier 0 are written for the vectoriser.
+$B/obj/ptx/tier0/exec/alu_%.o: OPT := $(if $(SAN),$(OPT),-O3 -g)
+
+$B/obj/%.o: shim/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	@echo "cc $*.c"
+	$Q$(CC) $(BASE) $(OPT) -MMD -MP -c -o $@ $<
+
+$B/obj/%.o: shim/%.S | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	@echo "as $*.S"
+	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
+
+$B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	@echo "cc gen/$*.c"
+	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
+
+$B/obj/gen/%.o: $B/gen/%.S
+	@mkdir -p $(@D)
+	@echo "as gen/$*.S"
+	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
+
+$(CORE_LIB): $(CORE_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld $(@F)"
+	$Q$(CC) -shared -o $@ $(CORE_OBJ) $(LDBASE) -Wl,-soname,$(@F) $(COMPRESS_LIBS) -ldl -lm
+
+$(HOST_MUSA): $(MUSA_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld host/$(@F)"
+	$Q$(CC) -shared -o $@ $(MUSA_OBJ) $(LDBASE) -Wl,-soname,$(@F) -ldl -lm
+
+$(HOST_RT): $(MUSART_OBJ) $(HOST_MUSA)
+	@mkdir -p $(@D)
+	@echo "ld host/$(@F)"
+	$Q$(CC) -shared -o $@ $(MUSART_OBJ) $(HOST_MUSA) $(LDBASE) -Wl,-soname,$(@F) \
+	    -Wl,-rpath,'$$ORIGIN' -ldl -lm
+
+$(CUMU_BIN): $(CLI_OBJ) $(CORE_LIB)
+	@mkdir -p $(@D)
+	@echo "ld bin/$(@F)"
+	$Q$(CC) -o $@ $(CLI_OBJ) $(CORE_LIB) $(LDBASE) -Wl,-rpath,'$$ORIGIN/../lib/cumu' \
+	    -lelf $(COMPRESS_LIBS) -ldl -lm
+
+.PHONY: core host
+core: $(CORE_LIB)
+host: $(if $(MUSA_OBJ),$(HOST_MUSA)) $(if $(MUSART_OBJ),$(HOST_RT))
+lib: core host $(FACADES)
+tools: $(CUMU_BIN)
+
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(CLI_OBJ)))
