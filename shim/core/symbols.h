@@ -1,0 +1,74 @@
+/* The tables that gen/ makes from mapping/, and what generated assembly calls in the core. The tables
+ * are read-only data inside libcumu-core.so; a facade DSO holds only its slots, its trampolines and a
+ * struct cumu_facade that joins the two. */
+#ifndef CUMU_CORE_SYMBOLS_H
+#define CUMU_CORE_SYMBOLS_H
+
+#include <stdint.h>
+
+enum cumu_verb { CUMU_JUMP, CUMU_CONV, CUMU_WRAP, CUMU_STUB };
+enum cumu_returns { CUMU_RETURNS_STATUS, CUMU_RETURNS_ZERO }; /* what a stub answers: the library's
+                                                                 code, or 0 / NULL / nothing */
+
+struct cumu_symbol {           /* one exported CUDA symbol of one soname */
+    const char *name;          /* "cudaMalloc" */
+    const char *target;        /* jump, conv: the MUSA symbol; else NULL */
+    const char *reason;        /* stub: why; else NULL */
+    void (*entry)(void);       /* conv: generated function; wrap: wrap_<symbol>; else NULL */
+    uint8_t verb, returns;
+    uint16_t library;          /* jump: index into cumu_libraries[] */
+};
+
+struct cumu_table {            /* one CUDA soname; symbols sorted by name (strcmp) */
+    const char *soname;        /* "libcudart.so.13" */
+    const char *library;       /* "cudart": channel of its log lines */
+    const struct cumu_symbol *symbols;
+    uint32_t count;
+    int32_t unsupported;       /* code of a stub: cudaErrorNotSupported 801, ... */
+    int32_t absent;            /* code when not opted in and there is no NVIDIA library: 35, 100, ... */
+};
+
+struct cumu_facade {           /* lives in the facade DSO; entry i of slots and stubs is symbol i */
+    const struct cumu_table *table;
+    void **slots;              /* what the trampolines jump through */
+    const char *stubs;         /* code, CUMU_STUB_SIZE bytes a symbol: calls cumu_stub_called(f, i) */
+};
+#define CUMU_STUB_SIZE 16
+
+struct cumu_library {          /* one MUSA library: names to try in order, NULL-terminated */
+    const char *name;          /* "musart" */
+    const char *const *sonames;
+};
+
+struct cumu_mu_symbol {        /* one member of `mu` */
+    const char *name;          /* "musaMalloc" */
+    uint16_t library;          /* index into cumu_libraries[] */
+    uint8_t returns;
+};
+
+/* Emitted by gen/ into the core. */
+extern const struct cumu_table *const cumu_tables[]; /* NULL-terminated */
+extern const struct cumu_library cumu_libraries[];   /* ends with name NULL */
+extern const struct cumu_mu_symbol cumu_mu_symbols[];
+extern const uint32_t cumu_mu_count;
+extern void *cumu_mu_slots[]; /* `mu` seen as an array: entry i is cumu_mu_symbols[i] */
+extern const char cumu_mu_stubs[]; /* code, CUMU_STUB_SIZE bytes each: calls cumu_mu_stub_called(i) */
+
+/* Called by the resolver entry of a facade with all argument registers saved. Never NULL: stores the
+ * address in the slot and returns it. */
+void *cumu_slot_fill(const struct cumu_facade *f, unsigned index);
+/* The same for members of `mu`. */
+void *cumu_mu_fill(unsigned index);
+/* Bodies of the per-symbol stubs: say why once, count, return the code. */
+intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned index);
+intptr_t cumu_mu_stub_called(unsigned index);
+
+/* Binary search by name; NULL if the table lacks it. */
+const struct cumu_symbol *cumu_table_find(const struct cumu_table *t, const char *name);
+
+/* Address an application may call for this CUDA symbol: the export of the facade with this soname
+ * (loaded from beside the core if it is not yet). NULL if there is no such facade or symbol. For
+ * cuGetProcAddress and friends. */
+void *cumu_facade_symbol(const char *soname, const char *name);
+
+#endif
