@@ -1,0 +1,104 @@
+# Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
+# program; the folder's other .c files are linked to each of them.
+
+TEST_DIRS := unit ptxfront tier0 ptx fatbin kernel host host-launch runtime stublog
+TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
+TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\(' $(TEST_SRC)))
+TEST_PROG := $(TEST_MAIN:%.c=$B/%)
+TEST_SH   := $(wildcard tests/*/run.sh)
+
+# Tests of internals link the objects they touch out of one archive; tests of the MUSA side link the
+# libraries as a program would.
+TEST_AR   := $B/tests/libcumu-test.a
+TEST_OBJ  := $(sort $(CORE_OBJ) $(filter-out %/cli/main.o,$(CLI_OBJ)) $(filter $B/obj/ptx/%,$(MUSA_OBJ)))
+TEST_LIBS := -lelf $(COMPRESS_LIBS) -ldl -lm
+HOST_LINK := $(HOST_RT) $(HOST_MUSA) -Wl,-rpath,$(abspath $B/lib/cumu/host)
+
+$(TEST_AR): $(TEST_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$Qar rcs $@ $(TEST_OBJ)
+
+$B/obj/tests/%.o: tests/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	@echo "cc tests/$*.c"
+	$Q$(CC) $(BASE) $(OPT) -Itests -MMD -MP -c -o $@ $<
+
+# Objects of a folder's files that are not programs.
+helpers = $(patsubst tests/%.c,$B/obj/tests/%.o,$(filter-out $(TEST_MAIN),$(wildcard tests/$(1)/*.c)))
+
+define test_rule
+$B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
+	@mkdir -p $$(@D)
+	@echo "ld tests/$(1)/$$*"
+	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
+endef
+$(foreach d,unit ptxfront tier0 ptx fatbin kernel stublog,$(eval $(call test_rule,$d,)))
+$(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
+.SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
+-include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
+
+# Fuzz targets: one entry point a file. Every check replays the corpus; `make fuzz` searches.
+FUZZ      := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_PROG := $(FUZZ:%=$B/tests/fuzz/fuzz_%)
+$(FUZZ_PROG): $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/replay.o $(TEST_AR)
+	@mkdir -p $(@D)
+	@echo "ld tests/fuzz/$*"
+	$Q$(CC) -o $@ $(filter %.o,$^) $(TEST_AR) $(FUZZ_OBJ) $(SAN) -pthread $(TEST_LIBS)
+
+FUZZ_SECONDS ?= 60
+FUZZ_CC      ?= clang
+.PHONY: fuzz fuzz-build
+fuzz:
+	+$Q$(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined fuzz-build
+	$Qfor t in $(FUZZ); do mkdir -p $B/fuzz/new/$$t; \
+	  $B/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=4096 -max_len=65536 \
+	    $B/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
+fuzz-build: $(FUZZ:%=$B/fuzz_%)
+$B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR)
+	@echo "ld fuzz_$*"
+	$Q$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(FUZZ_OBJ) -pthread $(TEST_LIBS)
+
+# Fixtures: our own CUDA programs. Fresh ones when nvcc is there, else the committed ones.
+NVCC        ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+ifneq ($(NVCC),)
+FIXTURES    := $(patsubst tests/fixtures/src/%.cu,$B/tests/fixtures/%,$(wildcard tests/fixtures/src/*.cu))
+else
+FIXTURES    := $(patsubst tests/fixtures/prebuilt/%,$B/tests/fixtures/%,$(wildcard tests/fixtures/prebuilt/*))
+endif
+.PHONY: fixtures fixtures-prebuilt
+fixtures: $(FIXTURES)
+ifneq ($(NVCC),)
+$(FIXTURES): $B/tests/fixtures/%: tests/fixtures/src/%.cu tests/fixtures/src/fixture.h tests/fixtures/build.sh
+	@mkdir -p $(@D)
+	@echo "nvcc fixtures/$*"
+	$Qsh tests/fixtures/build.sh $(NVCC) $< $@
+# Refreshes the committed binaries. A static runtime is NVIDIA's code: that fixture is never committed.
+fixtures-prebuilt: $(filter-out %/static_runtime,$(FIXTURES))
+	@mkdir -p tests/fixtures/prebuilt
+	cp $^ tests/fixtures/prebuilt/
+else
+$(FIXTURES): $B/tests/fixtures/%: tests/fixtures/prebuilt/%
+	@mkdir -p $(@D)
+	@echo "prebuilt fixtures/$*"
+	$Qcp $< $@
+endif
+
+T ?=
+TESTS = $(TEST_PROG) $(TEST_SH) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
+.PHONY: check-run check-programs check-asan check-tsan
+check-programs: all $(TEST_PROG) $(FUZZ_PROG) fixtures
+check-run: check-programs
+	$QB=$B CC="$(CC)" sh tests/run $B/test-logs $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $T,$t),$t)),$(TESTS))
+
+# The same programs under sanitizers; the end-to-end scripts stay with the plain build, whose processes
+# are strangers' binaries.
+SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
+.PHONY: san-run
+san-run: $(TEST_PROG) $(FUZZ_PROG)
+	$QB=$B sh tests/run $B/test-logs $(if $(T),$(foreach t,$(SAN_TESTS),$(if $(findstring $T,$t),$t)),$(SAN_TESTS))
+check-asan:
+	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" san-run
+check-tsan:
+	+$Q$(MAKE) --no-print-directory B=$B/tsan SAN=-fsanitize=thread T="$(if $T,$T,/host)" san-run
