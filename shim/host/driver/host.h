@@ -1,0 +1,194 @@
+/* Inside of the CPU MUSA driver: what its files share. Nothing here is seen by the shim.
+ *
+ * Locks, in the order in which they may be nested:
+ *   1. host_sched (stream.c): contexts' stream lists, stream queues, work, events. One for the process.
+ *   2. the range lock of memory.c, the lock of a slab: leaves, no other lock is taken inside.
+ * No lock is ever held while op->run, op->drop or an application's callback runs, nor while waiting. */
+#ifndef CUMU_HOST_H
+#define CUMU_HOST_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "abi/musa.h"
+
+#define HOST_API __attribute__((visibility("default")))
+/* A second exported name of a function of the same file. */
+#define HOST_ALIAS(name, of) extern __typeof__(of) name __attribute__((alias(#of), visibility("default")))
+
+/* ---- config.c: the only reader of the environment ---------------------------------------------- */
+
+struct host_config {
+    int devices;          /* CUMU_HOST_DEVICES, default 1 */
+    size_t memory;        /* CUMU_HOST_MEMORY, bytes of one device */
+    int log;              /* CUMU_HOST_LOG: 0 off, 1 errors, 2 calls that fail, 3 everything */
+    int threads;          /* CUMU_HOST_THREADS, default the CPUs this process may use */
+    bool launch_blocking; /* MUSA_LAUNCH_BLOCKING */
+    int visible[64];      /* ordinal -> machine's device, from MUSA_VISIBLE_DEVICES */
+    int nvisible;
+    const char *wrong;    /* a variable with an unusable value: muInit fails and names it; NULL if none */
+};
+const struct host_config *host_config(void); /* read once, at the first call */
+
+/* One line to stderr, `cumu: host: ...`, when CUMU_HOST_LOG >= level. Does not allocate. */
+void host_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* One line regardless of CUMU_HOST_LOG: for what a user must see (a kernel's fault, a wrong variable). */
+void host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- slab.c: handles --------------------------------------------------------------------------- */
+
+/* Objects of one kind in one reserved range, never unmapped: any value an application passes as a
+ * handle can be checked in O(1) without a lock and without touching memory that is not ours. */
+struct host_slab {
+    const char *name;
+    size_t size;              /* of one object; its first 8 bytes belong to the slab */
+    unsigned char *base;      /* set by the first get */
+    void *lock_;              /* the rest belongs to slab.c */
+    uint64_t used, first_free, last_free;
+};
+#define HOST_SLAB(type, label) { .name = label, .size = sizeof(type) }
+void *host_slab_get(struct host_slab *s);             /* zeroed, or NULL */
+void host_slab_put(struct host_slab *s, void *object); /* dead from here on; reused last */
+bool host_slab_live(struct host_slab *s, const void *object);
+
+/* ---- device.c ---------------------------------------------------------------------------------- */
+
+#define HOST_MAX_DEVICES 64
+
+struct host_device {
+    int ordinal;        /* what the application calls it */
+    int number;         /* the machine's device, before MUSA_VISIBLE_DEVICES */
+    int cores;          /* multiprocessors reported = CPUs used */
+    MUcontext primary;  /* its struct lives for ever; alive while retained */
+    struct host_arena *arena;
+};
+struct host_device *host_device(MUdevice ordinal); /* NULL: no such device, or not initialised */
+int host_device_count(void);
+/* MU_DEVICE_ATTRIBUTE_*: the value, 0 for one that this device lacks, -1 for an unknown number. */
+int host_device_attribute(const struct host_device *d, int attribute);
+
+/* ---- context.c --------------------------------------------------------------------------------- */
+
+#define HOST_LIMITS 16
+struct MUctx_st {
+    uint64_t slab_;
+    struct host_device *device;
+    bool alive;            /* a destroyed context answers MUSA_ERROR_CONTEXT_IS_DESTROYED */
+    bool primary;
+    unsigned flags;
+    int retained;          /* primary: Retain calls outstanding */
+    uint64_t id;           /* unique over the process, changes when a primary context is reset */
+    _Atomic int error;     /* sticky MUresult of this context, 0 if healthy */
+    size_t limit[HOST_LIMITS]; /* by MUlimit */
+    int cache_config, shared_config;
+    unsigned char peer[HOST_MAX_DEVICES]; /* by ordinal: access enabled */
+    MUstream legacy;       /* the legacy default stream */
+    MUstream streams;      /* all streams, legacy and per-thread ones included (host_sched) */
+    void *modules;         /* module.c's list of this context's modules (module.c's lock) */
+    void *kernel_state;    /* launch.c's: device heap, printf buffer ... */
+};
+
+/* First line of nearly every entry point: initialised, not a forked child, a live current context
+ * without sticky error. *ctx (may be NULL) gets the context. */
+MUresult host_enter(MUcontext *ctx);
+/* Initialised and not a forked child: for calls that need no context. */
+MUresult host_ready(void);
+MUcontext host_current(void); /* current context of this thread or NULL; it may be dead or poisoned */
+static inline struct host_device *host_ctx_device(MUcontext c) { return c->device; }
+bool host_ctx_live(MUcontext c);       /* any value may be passed */
+/* Errors that poison a context: illegal address, assert, launch failure ... */
+bool host_error_sticky(MUresult r);
+/* Poisons ctx with r if it is sticky and the context was healthy. */
+void host_ctx_fail(MUcontext ctx, MUresult r);
+
+/* ---- stream.c, work.c: asynchronous work ------------------------------------------------------- */
+
+enum { HOST_OP_ALWAYS = 1 }; /* run even in a poisoned context (frees, callbacks with a status) */
+
+struct host_op {
+    MUresult (*run)(void *arg); /* on a stream thread, in stream order; skipped in a poisoned context */
+    void (*drop)(void *arg);    /* exactly once, after run or instead of it; also when enqueue fails */
+    void *arg;
+    const char *what;           /* for the log */
+    unsigned flags;
+};
+
+/* `stream` is the application's handle: a stream, 0 or MU_STREAM_LEGACY, MU_STREAM_PER_THREAD. Its
+ * context is the handle's, or the current one for the special values. Ordering against the legacy
+ * default stream is done here. A failure of run poisons the context when host_error_sticky, else it is
+ * the result of the next synchronising call of the context. MUSA_LAUNCH_BLOCKING waits. */
+MUresult host_enqueue(MUstream stream, const struct host_op *op);
+/* The same, and waits until it has run; on an idle stream it runs on the calling thread, so run must
+ * be short of application code and kernels. Returns run's result. */
+MUresult host_enqueue_wait(MUstream stream, const struct host_op *op);
+/* Context of a handle as above; MUSA_ERROR_INVALID_HANDLE for a handle that is no stream. Sticky errors of
+ * that context are returned too. */
+MUresult host_stream_ctx(MUstream stream, MUcontext *ctx);
+/* Waits until everything enqueued so far in the context has run. */
+MUresult host_ctx_wait(MUcontext ctx);
+/* What a NULL stream means in the _ptsz and _ptds entry points. */
+static inline MUstream host_ptsz(MUstream s) { return s ? s : MU_STREAM_PER_THREAD; }
+
+/* ---- memory.c ---------------------------------------------------------------------------------- */
+
+enum host_mem_kind {
+    HOST_MEM_DEVICE = 1, /* muMemAlloc and friends */
+    HOST_MEM_INTERNAL,   /* device memory of the driver's own: module variables, arrays, heaps */
+    HOST_MEM_PINNED,     /* muMemHostAlloc */
+    HOST_MEM_REGISTERED, /* muMemHostRegister: the application's memory */
+    HOST_MEM_MANAGED,
+    HOST_MEM_IPC         /* another process's device memory */
+};
+struct host_range { /* one live allocation */
+    uintptr_t base;
+    size_t size;
+    enum host_mem_kind kind;
+    unsigned flags;              /* as given at allocation */
+    struct host_device *device;
+    MUcontext ctx;
+    uint64_t id;                 /* MU_POINTER_ATTRIBUTE_BUFFER_ID */
+    void *pool;                  /* MUmemoryPool it came from or NULL */
+};
+
+/* Device memory for the driver's own use (kind HOST_MEM_INTERNAL): zeroed, align a power of two, at least 512.
+ * NULL when the device is full. Never freed by the application. */
+void *host_mem_alloc(struct host_device *d, size_t size, size_t align);
+void host_mem_free(struct host_device *d, void *p);
+/* The live allocation that holds p; false if none. Copies, so the answer stays valid. */
+bool host_mem_find(const void *p, struct host_range *out);
+/* True if [p, p+size) lies in one live allocation that device code may touch. */
+bool host_mem_on_device(const void *p, size_t size);
+/* Managed memory of a module variable (or of muMemAllocManaged); freed by host_managed_free. */
+void *host_managed_alloc(MUcontext ctx, size_t size, unsigned flags);
+void host_managed_free(void *p);
+
+/* ---- array.c ----------------------------------------------------------------------------------- */
+
+struct MUarray_st {
+    uint64_t slab_;
+    MUcontext ctx;
+    size_t width, height, depth; /* in elements; 0 as in the descriptor */
+    unsigned format, channels, flags;
+    size_t element;              /* bytes of one element */
+    size_t pitch, slice;         /* bytes of a row and of a layer */
+    unsigned char *data;         /* device memory, row major */
+};
+bool host_array_live(MUarray a);
+
+/* ---- what the kernel side gives (module.c function.c launch.c workers.c fault.c) ------------------- */
+
+/* Once, from muInit, before any thread of ours exists: fault handler, tables. */
+MUresult host_kernels_init(void);
+/* First thing on every stream thread (alternate stack, ...). */
+void host_kernels_thread(void);
+/* After every wait of a synchronising call, on the application's thread: device printf is written. */
+void host_kernels_synced(MUcontext ctx);
+/* The context goes (destroyed or reset): no work of it runs any more; unload its modules, free its heap. */
+void host_kernels_ctx_gone(MUcontext ctx);
+
+/* Starts one detached thread of ours: named, every signal blocked but SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP.
+ * false if the system refuses. */
+bool host_thread(const char *name, void *(*body)(void *), void *arg);
+
+#endif
