@@ -13,7 +13,4 @@ bool cumu_active(void);
  * there, every call answers cudaErrorInitializationError. One load, no lock. */
 bool cumu_forked(void);
 
-/* True once exit has run the handlers of this process: late calls answer ...Deinitialized. */
-bool cumu_exiting(void);
-
 #endif

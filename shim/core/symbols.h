@@ -32,12 +32,15 @@ struct cumu_facade {           /* lives in the facade DSO; entry i of slots and 
     const struct cumu_table *table;
     void **slots;              /* what the trampolines jump through */
     const char *stubs;         /* code, CUMU_STUB_SIZE bytes a symbol: calls cumu_stub_called(f, i) */
+    uint32_t *calls;           /* zeroed; how often each stub was called */
 };
 #define CUMU_STUB_SIZE 16
 
 struct cumu_library {          /* one MUSA library: names to try in order, NULL-terminated */
     const char *name;          /* "musart" */
     const char *const *sonames;
+    int32_t unsupported;       /* its code for a function that it lacks: musaErrorNotSupported 801 */
+    int32_t absent;            /* its code when it cannot be opened: 35 runtime, 100 driver, ... */
 };
 
 struct cumu_mu_symbol {        /* one member of `mu` */
@@ -52,6 +55,7 @@ extern const struct cumu_library cumu_libraries[];   /* ends with name NULL */
 extern const struct cumu_mu_symbol cumu_mu_symbols[];
 extern const uint32_t cumu_mu_count;
 extern void *cumu_mu_slots[]; /* `mu` seen as an array: entry i is cumu_mu_symbols[i] */
+extern uint32_t cumu_mu_calls[]; /* zeroed; calls of each stub */
 extern const char cumu_mu_stubs[]; /* code, CUMU_STUB_SIZE bytes each: calls cumu_mu_stub_called(i) */
 
 /* Called by the resolver entry of a facade with all argument registers saved. Never NULL: stores the

@@ -1,0 +1,196 @@
+/* Reads the options of config.def from the environment, once. */
+#include "core/config.h"
+#include "core/log.h"
+#include "core/loginit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum kind { BOOL, INT, CHOICE, TEXT, HOST };
+
+static const struct row {
+    const char *name;
+    enum kind kind;
+    const char *fallback;
+} rows[CUMU_NOPTIONS] = {
+#define OPTION(id, name, kind, value, help) {name, kind, value},
+#include "core/config.def"
+#undef OPTION
+};
+
+/* Values are copied: a program may later overwrite its environment in place (putenv, setproctitle). */
+static struct {
+    long number;
+    const char *text;
+} values[CUMU_NOPTIONS];
+static char arena[8192];
+static size_t arena_used;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const char *keep(const char *s, size_t n)
+{
+    if (n + 1 > sizeof arena - arena_used)
+        return NULL;
+    char *p = arena + arena_used;
+    memcpy(p, s, n);
+    p[n] = 0;
+    arena_used += n + 1;
+    return p;
+}
+
+/* Is value one of the words of "a|b|c"? */
+static bool among(const char *words, const char *value)
+{
+    size_t n = strlen(value);
+    for (const char *w = words;; w++) {
+        size_t len = strcspn(w, "|");
+        if (len == n && memcmp(w, value, n) == 0)
+            return true;
+        w += len;
+        if (!*w)
+            return false;
+    }
+}
+
+static bool number(const char *value, long *out)
+{
+    char *end;
+    int saved = errno;
+    errno = 0;
+    long n = strtol(value, &end, 10);
+    bool good = end != value && !*end && !errno && n >= 0;
+    errno = saved;
+    if (good && out)
+        *out = n;
+    return good;
+}
+
+const char *cumu_opt_expected(enum cumu_option o, const char *value)
+{
+    switch (rows[o].kind) {
+    case BOOL:
+        return among("0|1", value) ? NULL : "0 or 1";
+    case INT:
+        return number(value, NULL) ? NULL : "a number";
+    case CHOICE:
+        return among(rows[o].fallback, value) ? NULL : rows[o].fallback;
+    case TEXT:
+    case HOST:
+        break;
+    }
+    return NULL;
+}
+
+bool cumu_opt_known(const char *name, size_t length)
+{
+    for (unsigned i = 0; i < CUMU_NOPTIONS; i++)
+        if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0)
+            return true;
+    return length > 10 && memcmp(name, "CUMU_TEST_", 10) == 0;
+}
+
+static void set(unsigned i, const char *value)
+{
+    size_t n = strlen(value);
+    if (rows[i].kind == CHOICE && value == rows[i].fallback)
+        n = strcspn(value, "|");
+    if (rows[i].kind == TEXT || rows[i].kind == CHOICE)
+        values[i].text = keep(value, n);
+    else
+        (void)number(value, &values[i].number);
+    if (!values[i].text)
+        values[i].text = "";
+}
+
+static void load(void)
+{
+    const char *bad[CUMU_NOPTIONS] = {0};
+    for (unsigned i = 0; i < CUMU_NOPTIONS; i++) {
+        const char *v = secure_getenv(rows[i].name);
+        if (v && *v && cumu_opt_expected((enum cumu_option)i, v)) {
+            bad[i] = v;
+            v = NULL;
+        }
+        set(i, v && *v ? v : rows[i].fallback);
+    }
+    /* Complaints wait until the logger has its own options. */
+    cumu_log_configure(values[CUMU_OPT_LOG].text, values[CUMU_OPT_LOG_FILE].text,
+                       (unsigned)values[CUMU_OPT_LOG_REPEAT].number);
+    for (unsigned i = 0; i < CUMU_NOPTIONS; i++)
+        if (bad[i])
+            cumu_log(NULL, CUMU_WARN, "config", rows[i].name, "\"%.64s\" is not %s; using %s", bad[i],
+                     cumu_opt_expected((enum cumu_option)i, bad[i]),
+                     rows[i].kind == CHOICE ? values[i].text : rows[i].fallback);
+    if (!values[CUMU_OPT_ACTIVE].number)
+        return; /* an inert shim does not comment on the environment */
+    for (char **e = environ; e && *e; e++) {
+        size_t n = strcspn(*e, "=");
+        if (strncmp(*e, "CUMU_", 5) == 0 && !cumu_opt_known(*e, n))
+            cumu_log(NULL, CUMU_WARN, "config", NULL, "unknown option %.*s (see cumu help options)",
+                     (int)n, *e);
+    }
+}
+
+static void ready(void)
+{
+    (void)pthread_once(&once, load);
+}
+
+void cumu_config_load(void)
+{
+    ready();
+}
+
+bool cumu_opt_bool(enum cumu_option o)
+{
+    ready();
+    return values[o].number != 0;
+}
+
+long cumu_opt_int(enum cumu_option o)
+{
+    ready();
+    return values[o].number;
+}
+
+const char *cumu_opt_text(enum cumu_option o)
+{
+    ready();
+    return values[o].text;
+}
+
+const char *cumu_env(const char *name)
+{
+    return secure_getenv(name);
+}
+
+void cumu_env_copy(const char *from, const char *to)
+{
+    const char *v = secure_getenv(from);
+    if (v)
+        (void)setenv(to, v, 0);
+}
+
+void cumu_env_copy_prefix(const char *from, const char *to)
+{
+    size_t n = strlen(from);
+    char names[64][64];
+    unsigned count = 0;
+    /* Names first: setenv may move environ under the loop. */
+    for (char **e = environ; e && *e && count < 64; e++) {
+        size_t len = strcspn(*e, "=");
+        if (len > n && len < sizeof names[0] && strncmp(*e, from, n) == 0) {
+            memcpy(names[count], *e, len);
+            names[count++][len] = 0;
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        char target[128];
+        (void)snprintf(target, sizeof target, "%s%s", to, names[i] + n);
+        cumu_env_copy(names[i], target);
+    }
+}

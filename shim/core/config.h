@@ -1,0 +1,34 @@
+/* Options: one table (config.def), read once from the environment on first use. The only reader of
+ * the environment in the shim. All functions are thread-safe and cheap after the first call. */
+#ifndef CUMU_CORE_CONFIG_H
+#define CUMU_CORE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cumu_option {
+#define OPTION(id, name, kind, value, help) CUMU_OPT_##id,
+#include "core/config.def"
+#undef OPTION
+    CUMU_NOPTIONS
+};
+
+/* Value of an option of that kind; a value that does not parse was warned about and is the default.
+ * Text is never NULL and lives as long as the process. */
+bool cumu_opt_bool(enum cumu_option o);
+long cumu_opt_int(enum cumu_option o);
+const char *cumu_opt_text(enum cumu_option o); /* TEXT and CHOICE */
+
+/* A variable that is not cumu's (MUSA_HOME, LD_LIBRARY_PATH ...); NULL if unset or in a setuid process. */
+const char *cumu_env(const char *name);
+/* Copies variable `from` to `to` unless `to` is set; for the vendor's names (CUDA_VISIBLE_DEVICES). */
+void cumu_env_copy(const char *from, const char *to);
+/* The same for every variable whose name begins with `from`: NCCL_DEBUG -> MCCL_DEBUG. */
+void cumu_env_copy_prefix(const char *from, const char *to);
+
+/* The parser, for tests: checks `value` for option o. NULL if it is good, else what was expected. */
+const char *cumu_opt_expected(enum cumu_option o, const char *value);
+/* True if `name` is an option of this table or reserved for the project's own tests (CUMU_TEST_...). */
+bool cumu_opt_known(const char *name, size_t length);
+
+#endif
