@@ -1,0 +1,58 @@
+# Helpers of the end-to-end scripts: one `ok` or `not ok` line a check. Sourced, never run.
+# shellcheck shell=sh disable=SC2034
+
+: "${B:=build}"
+cumu=$B/bin/cumu
+fix=$B/tests/fixtures
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+
+# check NAME WANT_STATUS [PATTERN...] -- COMMAND...: exit status and every pattern (grep -E) in its output.
+check() {
+    name=$1 want=$2
+    shift 2
+    : >"$tmp/patterns"
+    while [ "$1" != -- ]; do
+        printf '%s\n' "$1" >>"$tmp/patterns"
+        shift
+    done
+    shift
+    got=0
+    timeout 60 "$@" >"$tmp/out" 2>&1 || got=$?
+    if [ "$got" != "$want" ]; then
+        echo "not ok $name: exit $got, want $want"
+        sed 's/^/    /' "$tmp/out" | head -n 8
+        bad=1
+        return 0
+    fi
+    while IFS= read -r pattern; do
+        if ! grep -qE -- "$pattern" "$tmp/out"; then
+            echo "not ok $name: no line matches '$pattern'"
+            sed 's/^/    /' "$tmp/out" | head -n 8
+            bad=1
+            return 0
+        fi
+    done <"$tmp/patterns"
+    echo "ok $name"
+}
+
+# absent NAME PATTERN: the last check's output must not match.
+absent() {
+    if grep -qE -- "$2" "$tmp/out"; then
+        echo "not ok $1: a line matches '$2'"
+        bad=1
+    else
+        echo "ok $1"
+    fi
+}
+
+# patch FILE OFFSET HEX: overwrites bytes, for corrupt inputs.
+patch_bytes() {
+    printf "$(printf '%s' "$3" | sed 's/../\\x&/g')" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
+# offset_of FILE HEX: where the bytes first stand, or nothing.
+offset_of() {
+    LC_ALL=C grep -obUaP "$(printf '%s' "$2" | sed 's/../\\x&/g')" "$1" | head -n 1 | cut -d: -f1
+}
