@@ -1,0 +1,72 @@
+/* Model of mapping/types: enums and struct layouts of both sides. */
+#ifndef CUMU_GEN_TYPES_H
+#define CUMU_GEN_TYPES_H
+
+#include "gen/text.h"
+
+struct enum_row {
+    struct place at;
+    const char *cuda, *musa; /* NULL: this side has no such name */
+    long long cuda_value, musa_value;
+};
+struct enum_type {
+    struct place at;
+    const char *cuda, *musa;             /* type names; for `flags` both are the block's name */
+    const char *cuda_alias, *musa_alias; /* second names (cudaError_t), or NULL */
+    bool equal, flags;
+    long long fallback; /* value that stands for unknown ones when translated */
+    struct {
+        struct enum_row *at;
+        unsigned count, room;
+    } rows;
+};
+
+enum { LAYOUTS = 6 };
+struct field_row {
+    struct place at;
+    const char *name, *type;
+    unsigned dims;           /* product of the array bounds, 0: no array */
+    long offset[LAYOUTS];    /* per layout of the struct; -1: absent there */
+};
+struct struct_type {
+    struct place at;
+    const char *cuda, *musa; /* musa NULL: none */
+    unsigned layouts;
+    struct {
+        const char *name; /* "v11", "v13", "musa" */
+        long size;
+    } layout[LAYOUTS];
+    struct {
+        struct field_row *at;
+        unsigned count, room;
+    } fields;
+};
+
+struct types {
+    struct {
+        struct enum_type *at;
+        unsigned count, room;
+    } enums;
+    struct {
+        struct struct_type *at;
+        unsigned count, room;
+    } structs;
+};
+
+/* Parse one file's text into t. Errors are counted in e; parsing goes on after each. */
+void parse_enums(struct types *t, struct arena *a, struct errors *e, const char *file,
+                 const char *text, size_t length);
+void parse_structs(struct types *t, struct arena *a, struct errors *e, const char *file,
+                   const char *text, size_t length);
+/* Names and numbers that clash across files. */
+void check_types(const struct types *t, struct errors *e);
+/* By the CUDA type name or its alias; NULL when there is none. */
+const struct enum_type *find_enum(const struct types *t, const char *cuda);
+
+/* The MUSA spelling of a CUDA name: cuda -> musa, CUDA_ -> MUSA_, CU -> MU. */
+const char *musa_name(struct arena *a, const char *cuda);
+
+void emit_enums(const struct types *t, FILE *cuda, FILE *musa);
+void emit_structs(const struct types *t, FILE *cuda, FILE *musa);
+
+#endif
