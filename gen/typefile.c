@@ -79,6 +79,11 @@ static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, str
     if (n->equal && r.musa_value != r.cuda_value)
         error_at(e, at, name, "numbers differ in an enum declared equal; expected `default NUMBER' in "
                               "its head");
+    /* Two CUDA names of one MUSA value: the MUSA side declares it once. */
+    const struct enum_row *last = n->rows.count ? &n->rows.at[n->rows.count - 1] : NULL;
+    if (last && last->musa && r.musa && !strcmp(last->musa, r.musa) &&
+        last->musa_value == r.musa_value)
+        r.musa = NULL;
     *ARENA_PUSH(a, &n->rows) = r;
 }
 
