@@ -1,0 +1,30 @@
+/* The shim's per-thread last error. */
+#include "core/core.h"
+#include "core/error.h"
+
+/* initial-exec: one instruction to reach, and the library is preloaded, never late. */
+static _Thread_local int last __attribute__((tls_model("initial-exec")));
+
+void cumu_set_error(int code)
+{
+    if (code)
+        last = code;
+}
+
+int cumu_cuda_error(int code)
+{
+    cumu_set_error(code);
+    return code;
+}
+
+int cumu_peek_error(void)
+{
+    return last;
+}
+
+int cumu_take_error(void)
+{
+    int code = last;
+    last = 0;
+    return code;
+}

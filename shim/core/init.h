@@ -1,0 +1,18 @@
+/* Process state of the core: opt-in, first use, fork. */
+#ifndef CUMU_CORE_INIT_H
+#define CUMU_CORE_INIT_H
+
+#include "core/symbols.h"
+
+#include <stdbool.h>
+
+/* The libraries below are about to be opened: from now on a fork child may not use CUDA. */
+void cumu_init_used(void);
+
+/* A facade whose slots are being filled: remembered so that a fork child can close them. */
+void cumu_init_facade(const struct cumu_facade *f);
+
+/* May a fork child still call it (it reports errors, or touches no device)? */
+bool cumu_survives_fork(const struct cumu_symbol *s);
+
+#endif

@@ -1,0 +1,195 @@
+/* The MUSA libraries below: which set, in which file, and the address of a symbol in it. */
+#include "core/config.h"
+#include "core/core.h"
+#include "core/init.h"
+#include "core/log.h"
+#include "core/resolve.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_LIBRARIES = 32 };
+
+static const char *const musa_roots[] = {"MUSA_HOME", "MUSA_PATH", "MUSA_INSTALL_PATH"};
+static const char *const usual_dirs[] = {"/usr/local/musa/lib", "/usr/local/musa/lib64",
+                                         "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                                         "/usr/lib64", NULL};
+
+static atomic_int chosen = -1; /* enum cumu_backend, -1 = not decided */
+static _Atomic(void *) handles[MAX_LIBRARIES];
+static char none; /* handle of a library that could not be opened */
+static _Atomic(char *) home;
+
+const char *cumu_home(void)
+{
+    char *path = atomic_load_explicit(&home, memory_order_acquire);
+    if (path)
+        return path;
+    Dl_info info;
+    if (!dladdr((void *)&home, &info) || !info.dli_fname)
+        return NULL;
+    char *full = realpath(info.dli_fname, NULL);
+    char *slash = full ? strrchr(full, '/') : NULL;
+    if (!slash) {
+        free(full);
+        return NULL;
+    }
+    *slash = 0;
+    if (!atomic_compare_exchange_strong(&home, &path, full)) {
+        free(full);
+        return path;
+    }
+    return full;
+}
+
+static bool in_dir(const char *dir, const char *sub, const char *name,
+                   bool (*visit)(const char *, void *), void *ctx)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s%s/%s", dir, sub, name);
+    return n > 0 && n < (int)sizeof path && access(path, R_OK) == 0 && visit(path, ctx);
+}
+
+bool cumu_candidates(const struct cumu_library *l, enum cumu_backend b,
+                     bool (*visit)(const char *path, void *ctx), void *ctx)
+{
+    const char *dir = cumu_home();
+    for (const char *const *s = l->sonames; b == CUMU_BACKEND_HOST && *s; s++)
+        if (dir && in_dir(dir, "/host", *s, visit, ctx))
+            return true;
+    if (b != CUMU_BACKEND_MUSA)
+        return false;
+    /* A bare name also finds a copy that is loaded already. */
+    for (const char *const *s = l->sonames; *s; s++)
+        if (visit(*s, ctx))
+            return true;
+    /* The SDK's installer may leave its libraries where the dynamic linker does not look. */
+    for (unsigned i = 0; i < sizeof musa_roots / sizeof *musa_roots; i++) {
+        const char *root = cumu_env(musa_roots[i]);
+        for (const char *const *s = l->sonames; root && *s; s++)
+            if (in_dir(root, "/lib", *s, visit, ctx) || in_dir(root, "/lib64", *s, visit, ctx))
+                return true;
+    }
+    for (const char *const *d = usual_dirs; *d; d++)
+        for (const char *const *s = l->sonames; *s; s++)
+            if (in_dir(*d, "", *s, visit, ctx))
+                return true;
+    return false;
+}
+
+struct opening {
+    void *handle;
+    int flags;
+};
+
+static bool open_one(const char *path, void *ctx)
+{
+    struct opening *o = ctx;
+    o->handle = dlopen(path, o->flags);
+    if (!o->handle) /* a library that is there but does not load is worth a word */
+        cumu_log(NULL, strchr(path, '/') ? CUMU_INFO : CUMU_DEBUG, "resolve", NULL, "%s", dlerror());
+    return o->handle != NULL;
+}
+
+static void *open_library(const struct cumu_library *l, enum cumu_backend b)
+{
+    /* musart stays visible to others: the device parts of muFFT have unresolved references to it. */
+    bool global = strcmp(l->name, "musart") == 0;
+    struct opening o = {NULL, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL)};
+    (void)cumu_candidates(l, b, open_one, &o);
+    return o.handle;
+}
+
+static const struct cumu_library *library_named(const char *name)
+{
+    for (const struct cumu_library *l = cumu_libraries; l->name; l++)
+        if (strcmp(l->name, name) == 0)
+            return l;
+    return NULL;
+}
+
+/* The vendor's own variables, before anything of MUSA reads them. */
+static void copy_environment(void)
+{
+    cumu_env_copy("CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES");
+    cumu_env_copy("CUDA_LAUNCH_BLOCKING", "MUSA_LAUNCH_BLOCKING");
+    cumu_env_copy_prefix("NCCL_", "MCCL_");
+}
+
+enum cumu_backend cumu_backend(void)
+{
+    int b = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (b >= 0)
+        return (enum cumu_backend)b;
+    copy_environment();
+    cumu_init_used();
+    const struct cumu_library *rt = library_named("musart");
+    const char *want = cumu_opt_text(CUMU_OPT_BACKEND);
+    enum cumu_backend order[2] = {CUMU_BACKEND_MUSA, CUMU_BACKEND_HOST};
+    if (strcmp(want, "host") == 0)
+        order[0] = CUMU_BACKEND_HOST;
+    if (strcmp(want, "musa") == 0)
+        order[1] = CUMU_BACKEND_MUSA;
+    enum cumu_backend found = CUMU_BACKEND_NONE;
+    for (int i = 0; i < 2 && !found && (i == 0 || order[1] != order[0]); i++)
+        if (rt && open_library(rt, order[i]))
+            found = order[i];
+    b = -1;
+    if (!atomic_compare_exchange_strong(&chosen, &b, (int)found))
+        return (enum cumu_backend)b;
+    if (found == CUMU_BACKEND_NONE)
+        cumu_error("resolve", NULL, "no MUSA library found (CUMU_BACKEND=%s): neither the SDK nor %s/host",
+                   want, cumu_home() ? cumu_home() : "?");
+    else
+        cumu_info("resolve", NULL, "using %s", found == CUMU_BACKEND_HOST
+                  ? "MUSA on the CPU (cumu's own libraries)" : "the MUSA SDK");
+    return found;
+}
+
+/* Does this address lie in the core or in a facade? A library below that exports CUDA names, or an
+ * application that does, must not lead a call back to where it came from. */
+static bool ours(void *address)
+{
+    Dl_info a;
+    const char *dir = cumu_home();
+    if (!dir || !dladdr(address, &a) || !a.dli_fname)
+        return false;
+    char *full = realpath(a.dli_fname, NULL);
+    size_t n = strlen(dir);
+    bool inside = full && strncmp(full, dir, n) == 0 && full[n] == '/' &&
+                  strncmp(full + n, "/host/", 6) != 0;
+    free(full);
+    return inside;
+}
+
+void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
+{
+    enum cumu_backend b = cumu_backend();
+    *opened = false;
+    if (b == CUMU_BACKEND_NONE || library >= MAX_LIBRARIES)
+        return NULL;
+    void *h = atomic_load_explicit(&handles[library], memory_order_acquire);
+    if (!h) {
+        h = open_library(&cumu_libraries[library], b);
+        if (!h) {
+            cumu_error("resolve", NULL, "cannot open lib%s (none of its names loads)",
+                       cumu_libraries[library].name);
+            h = &none;
+        }
+        atomic_store_explicit(&handles[library], h, memory_order_release);
+    }
+    if (h == &none)
+        return NULL;
+    *opened = true;
+    void *p = dlsym(h, symbol);
+    if (p && ours(p)) {
+        cumu_error("resolve", symbol, "resolves into cumu itself; treated as missing");
+        return NULL;
+    }
+    return p;
+}

@@ -1,0 +1,32 @@
+/* Finds the MUSA libraries below, and the NVIDIA library behind a facade that was not opted in. */
+#ifndef CUMU_CORE_RESOLVE_H
+#define CUMU_CORE_RESOLVE_H
+
+#include "core/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cumu_backend { CUMU_BACKEND_NONE, CUMU_BACKEND_MUSA, CUMU_BACKEND_HOST };
+
+/* Which MUSA libraries this process uses; decided, and said at info level, on the first call. NONE: no
+ * library was found, said as an error. */
+enum cumu_backend cumu_backend(void);
+
+/* Address of `symbol` in cumu_libraries[library], which is opened if it is not yet. NULL if library or
+ * symbol is missing (*opened says which), or if it resolves into cumu's own exports. No lock is held
+ * while the library below is loaded; two threads may race here harmlessly. */
+void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened);
+
+/* Address of `symbol` in the real NVIDIA library of this soname; NULL if there is none. */
+void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened);
+
+/* Folder of libcumu-core.so, without a trailing slash; facade/ and host/ are in it. NULL if unknown. */
+const char *cumu_home(void);
+
+/* Calls visit(path, ctx) for each candidate of a MUSA library in search order until visit returns true;
+ * the result says whether it did. Pure except for the environment: for tests and `cumu doctor`. */
+bool cumu_candidates(const struct cumu_library *l, enum cumu_backend b,
+                     bool (*visit)(const char *path, void *ctx), void *ctx);
+
+#endif

@@ -1,0 +1,147 @@
+/* Fills a slot on the first call through it, and answers for what is not there. Not on the hot path:
+ * a filled slot is one indirect jump past all of this. */
+#include "core/core.h"
+#include "core/error.h"
+#include "core/init.h"
+#include "core/log.h"
+#include "core/resolve.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INITIALIZATION_ERROR = 3 }; /* the same number in runtime and driver API */
+
+static void *store(void **slot, void *address)
+{
+    __atomic_store_n(slot, address, __ATOMIC_RELEASE);
+    return address;
+}
+
+static void *code_address(void (*function)(void))
+{
+    void *p;
+    memcpy(&p, &function, sizeof p); /* ISO C has no cast between the two */
+    return p;
+}
+
+static void *active_target(const struct cumu_symbol *s)
+{
+    bool opened;
+    switch ((enum cumu_verb)s->verb) {
+    case CUMU_JUMP:
+        return cumu_resolve_mu(s->library, s->target, &opened);
+    case CUMU_CONV:
+    case CUMU_WRAP:
+        return code_address(s->entry);
+    case CUMU_STUB:
+        break;
+    }
+    return NULL;
+}
+
+CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
+{
+    const struct cumu_symbol *s = &f->table->symbols[index];
+    void *target = NULL;
+    bool opened;
+    cumu_init_facade(f);
+    if (!cumu_active())
+        target = cumu_resolve_real(f->table->soname, s->name, &opened);
+    else
+        target = active_target(s);
+    if (!target || (cumu_forked() && !cumu_survives_fork(s)))
+        target = (void *)(uintptr_t)(f->stubs + (size_t)index * CUMU_STUB_SIZE);
+    return store(&f->slots[index], target);
+}
+
+void *cumu_mu_fill(unsigned index)
+{
+    const struct cumu_mu_symbol *m = &cumu_mu_symbols[index];
+    bool opened;
+    void *target = cumu_resolve_mu(m->library, m->name, &opened);
+    if (!target)
+        target = (void *)(uintptr_t)(cumu_mu_stubs + (size_t)index * CUMU_STUB_SIZE);
+    return store(&cumu_mu_slots[index], target);
+}
+
+/* A stub's answer; the runtime's failures are also its last error, as in CUDA. */
+static intptr_t answer(const struct cumu_table *t, const struct cumu_symbol *s, int code)
+{
+    if (s->returns != CUMU_RETURNS_STATUS)
+        return 0;
+    if (strcmp(t->library, "cudart") == 0)
+        cumu_set_error(code);
+    return code;
+}
+
+CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned index)
+{
+    const struct cumu_table *t = f->table;
+    const struct cumu_symbol *s = &t->symbols[index];
+    bool first = __atomic_fetch_add(&f->calls[index], 1, __ATOMIC_RELAXED) == 0;
+    if (!cumu_active()) {
+        bool opened;
+        (void)cumu_resolve_real(t->soname, s->name, &opened);
+        if (opened && first)
+            cumu_log(NULL, CUMU_ERROR, t->library, s->name, "the real %s lacks it", t->soname);
+        if (!opened)
+            cumu_error(t->library, s->name,
+                       "not opted in (CUMU=1 is not set) and there is no NVIDIA %s", t->soname);
+        return answer(t, s, t->absent);
+    }
+    if (cumu_forked() && s->verb != CUMU_STUB) {
+        cumu_warn(t->library, s->name, "CUDA was used before fork and cannot be used in the child");
+        return answer(t, s, INITIALIZATION_ERROR);
+    }
+    if (s->verb == CUMU_STUB) {
+        if (first)
+            cumu_log(NULL, CUMU_GAP, t->library, s->name, "%s", s->reason ? s->reason : "not done yet");
+        return answer(t, s, t->unsupported);
+    }
+    bool opened;
+    (void)cumu_resolve_mu(s->library, s->target ? s->target : s->name, &opened);
+    if (opened && first)
+        cumu_log(NULL, CUMU_GAP, t->library, s->name, "the MUSA library lacks %s", s->target);
+    return answer(t, s, opened ? t->unsupported : t->absent);
+}
+
+intptr_t cumu_mu_stub_called(unsigned index)
+{
+    const struct cumu_mu_symbol *m = &cumu_mu_symbols[index];
+    const struct cumu_library *l = &cumu_libraries[m->library];
+    bool first = __atomic_fetch_add(&cumu_mu_calls[index], 1, __ATOMIC_RELAXED) == 0;
+    bool opened;
+    (void)cumu_resolve_mu(m->library, m->name, &opened);
+    if (opened && first)
+        cumu_log(NULL, CUMU_GAP, l->name, m->name, "the MUSA library lacks it");
+    if (m->returns != CUMU_RETURNS_STATUS)
+        return 0;
+    return opened ? l->unsupported : l->absent;
+}
+
+const struct cumu_symbol *cumu_table_find(const struct cumu_table *t, const char *name)
+{
+    uint32_t low = 0, high = t->count;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        int order = strcmp(name, t->symbols[mid].name);
+        if (order == 0)
+            return &t->symbols[mid];
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return NULL;
+}
+
+void *cumu_facade_symbol(const char *soname, const char *name)
+{
+    char path[4096];
+    const char *dir = cumu_home();
+    int n = dir ? snprintf(path, sizeof path, "%s/facade/%s", dir, soname) : 0;
+    /* By path: a real library may be loaded under the soname. The facade stays open for good. */
+    void *handle = n > 0 && n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    return handle ? dlsym(handle, name) : NULL;
+}
