@@ -13,7 +13,8 @@ CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c
               $(FATBIN_SRC) $(PTX_SRC) $(GEN_CORE_SRC)
 MUSA_SRC   := $(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c)
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
-CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC)
+CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC) \
+              $(addprefix shim/core/,config.c log.c ldcache.c)
 
 # Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
 obj         = $(patsubst shim/%,$B/obj/%.o,$(patsubst $B/gen/%,$B/obj/gen/%.o,$(basename $(1))))

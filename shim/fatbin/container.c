@@ -76,6 +76,7 @@ static int open_container(struct fatbin_walk *w, const uint8_t *p, size_t size)
         return FATBIN_BAD_HEADER;
     if (size != FATBIN_UNBOUNDED && (header > size || body > size - header))
         return FATBIN_TRUNCATED;
+    w->container = p;
     w->at = p + header;
     w->container_end = w->at + body;
     w->end = size == FATBIN_UNBOUNDED ? w->container_end : p + size;

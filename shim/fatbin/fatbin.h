@@ -57,6 +57,7 @@ struct fatbin_entry {
 /* ---- walking -------------------------------------------------------------------------------- */
 
 struct fatbin_walk {
+    const uint8_t *container;                /* header of the current container */
     const uint8_t *at, *container_end, *end; /* private */
 };
 /* Starts at a container, or at a wrapper in this process's memory (which is followed). `size` counts

@@ -1,0 +1,243 @@
+/* Reads an ELF closure with libelf, searching as ld.so(8) does: DT_RPATH of the object and its
+ * loaders, LD_LIBRARY_PATH, DT_RUNPATH, ld.so.cache, the default folders. */
+#include "cli/closure.h"
+#include "core/ldcache.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_OBJECTS = 4096 };
+
+#if defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+enum { MACHINE_HERE = EM_AARCH64 };
+#else
+#define MULTIARCH "x86_64-linux-gnu"
+enum { MACHINE_HERE = EM_X86_64 };
+#endif
+static const char default_dirs[] =
+    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib";
+
+static bool push(char ***list, const char *s)
+{
+    size_t n = 0;
+    while (*list && (*list)[n])
+        n++;
+    char **grown = realloc(*list, (n + 2) * sizeof **list);
+    if (!grown)
+        return false;
+    *list = grown;
+    grown[n] = strdup(s);
+    grown[n + 1] = NULL;
+    return grown[n] != NULL;
+}
+
+static bool set(char **field, const char *s)
+{
+    free(*field);
+    *field = strdup(s);
+    return *field != NULL;
+}
+
+static bool read_dynamic(struct cumu_object *o, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+    Elf_Data *data = elf_getdata(scn, NULL);
+    for (int i = 0; data && sh->sh_entsize && i < (int)(sh->sh_size / sh->sh_entsize); i++) {
+        GElf_Dyn dyn;
+        if (!gelf_getdyn(data, i, &dyn) || dyn.d_tag == DT_NULL)
+            break;
+        if (dyn.d_tag != DT_NEEDED && dyn.d_tag != DT_RPATH && dyn.d_tag != DT_RUNPATH)
+            continue;
+        const char *s = elf_strptr(elf, sh->sh_link, dyn.d_un.d_val);
+        if (!s)
+            continue;
+        bool good = dyn.d_tag == DT_NEEDED ? push(&o->needed, s)
+                    : dyn.d_tag == DT_RPATH ? set(&o->rpath, s) : set(&o->runpath, s);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static bool read_object(struct cumu_object *o)
+{
+    bool good = true;
+    int fd = open(o->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    for (Elf_Scn *scn = NULL; elf && good && (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr sh;
+        if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC)
+            good = read_dynamic(o, elf, scn, &sh);
+    }
+    if (elf)
+        (void)elf_end(elf);
+    (void)close(fd);
+    return good;
+}
+
+/* Does the file suit this machine? ld.so skips others on its search path, and so do we. */
+static bool suits(const char *path)
+{
+    unsigned char ident[20];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool good = read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
+                memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64 &&
+                (ident[18] | ident[19] << 8) == MACHINE_HERE;
+    (void)close(fd);
+    return good;
+}
+
+/* Puts `dir/soname` into out with $ORIGIN, $LIB and $PLATFORM expanded; false if it does not fit. */
+static bool expand(char *out, size_t size, const char *dir, size_t len, const char *origin,
+                   const char *soname)
+{
+    static const struct {
+        const char *name, *value; /* NULL = $ORIGIN */
+    } tokens[] = {{"{ORIGIN}", NULL}, {"ORIGIN", NULL}, {"{LIB}", "lib/" MULTIARCH},
+                  {"LIB", "lib/" MULTIARCH}, {"{PLATFORM}", "x86_64"}, {"PLATFORM", "x86_64"}};
+    size_t used = 0;
+    for (size_t i = 0; i < len;) {
+        const char *piece = dir + i;
+        size_t n = 1, skip = 1;
+        for (unsigned t = 0; dir[i] == '$' && t < sizeof tokens / sizeof *tokens; t++) {
+            size_t tn = strlen(tokens[t].name);
+            if (i + 1 + tn <= len && memcmp(dir + i + 1, tokens[t].name, tn) == 0) {
+                piece = tokens[t].value ? tokens[t].value : origin;
+                n = strlen(piece);
+                skip = 1 + tn;
+                break;
+            }
+        }
+        if (used + n >= size)
+            return false;
+        memcpy(out + used, piece, n);
+        used += n;
+        i += skip;
+    }
+    int n = snprintf(out + used, size - used, "%s%s", used ? "/" : "", soname);
+    return n > 0 && (size_t)n < size - used;
+}
+
+static bool search_list(char *out, const char *list, const char *object, const char *soname)
+{
+    char origin[PATH_MAX];
+    (void)snprintf(origin, sizeof origin, "%s", object ? object : ".");
+    char *slash = strrchr(origin, '/');
+    if (slash)
+        *slash = 0;
+    else
+        (void)snprintf(origin, sizeof origin, ".");
+    for (const char *d = list; d && *d;) {
+        size_t n = strcspn(d, ":;");
+        if (expand(out, PATH_MAX, n ? d : ".", n ? n : 1, origin, soname) && suits(out))
+            return true;
+        d += n + (d[n] != 0);
+    }
+    return false;
+}
+
+static bool from_cache(const char *path, void *ctx)
+{
+    if (!suits(path))
+        return false;
+    (void)snprintf(ctx, PATH_MAX, "%s", path);
+    return true;
+}
+
+static bool locate(const struct cumu_closure *c, unsigned user, const char *soname,
+                   const char *library_path, char out[PATH_MAX])
+{
+    const struct cumu_object *o = &c->objects[user];
+    if (strchr(soname, '/')) {
+        (void)snprintf(out, PATH_MAX, "%s", soname);
+        return suits(out);
+    }
+    /* DT_RPATH counts for the object and for those that loaded it, unless the object has DT_RUNPATH. */
+    for (unsigned i = user; !o->runpath; i = c->objects[i].parent) {
+        const struct cumu_object *r = &c->objects[i];
+        if (r->rpath && !r->runpath && search_list(out, r->rpath, r->path, soname))
+            return true;
+        if (i == 0)
+            break;
+    }
+    return search_list(out, library_path, NULL, soname) ||
+           search_list(out, o->runpath, o->path, soname) ||
+           cumu_ldcache_find(soname, from_cache, out) || search_list(out, default_dirs, NULL, soname);
+}
+
+const struct cumu_object *cumu_closure_find(const struct cumu_closure *c, const char *soname)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        if (strcmp(c->objects[i].soname, soname) == 0)
+            return &c->objects[i];
+    return NULL;
+}
+
+static struct cumu_object *add(struct cumu_closure *c, const char *soname, unsigned parent)
+{
+    struct cumu_object *grown = realloc(c->objects, (c->count + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    c->objects = grown;
+    struct cumu_object *o = &grown[c->count];
+    *o = (struct cumu_object){.soname = strdup(soname), .parent = parent};
+    if (!o->soname)
+        return NULL;
+    c->count++;
+    return o;
+}
+
+bool cumu_closure_read(struct cumu_closure *c, const char *path, const char *library_path,
+                       bool (*is_facade)(const char *soname))
+{
+    *c = (struct cumu_closure){0};
+    (void)elf_version(EV_CURRENT);
+    struct cumu_object *o = add(c, path, 0);
+    if (!o || !(o->path = realpath(path, NULL)))
+        return o != NULL;
+    if (!read_object(o))
+        return false;
+    for (unsigned i = 0; i < c->count; i++)
+        for (unsigned k = 0; c->objects[i].needed && c->objects[i].needed[k]; k++) {
+            const char *soname = c->objects[i].needed[k];
+            char found[PATH_MAX];
+            if (cumu_closure_find(c, soname) || c->count == MAX_OBJECTS)
+                continue;
+            o = add(c, soname, i);
+            if (!o)
+                return false;
+            o->facade = is_facade && is_facade(soname);
+            if (o->facade || !locate(c, i, soname, library_path, found))
+                continue;
+            o->path = strdup(found);
+            if (!o->path || !read_object(o))
+                return false;
+        }
+    return true;
+}
+
+void cumu_closure_free(struct cumu_closure *c)
+{
+    for (unsigned i = 0; i < c->count; i++) {
+        struct cumu_object *o = &c->objects[i];
+        for (unsigned k = 0; o->needed && o->needed[k]; k++)
+            free(o->needed[k]);
+        free(o->needed);
+        free(o->path);
+        free(o->soname);
+        free(o->rpath);
+        free(o->runpath);
+    }
+    free(c->objects);
+    *c = (struct cumu_closure){0};
+}

@@ -1,0 +1,166 @@
+/* Works out LD_PRELOAD and LD_LIBRARY_PATH for a program from its ELF closure. */
+#include "cli/cli.h"
+#include "cli/closure.h"
+#include "cli/launch.h"
+#include "core/config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Preloaded even if the program does not name them: it may open them by name, and so may its children. */
+static const char default_runtime[] = "libcudart.so.13";
+static const char *const always[] = {"libcudart.so.", "libcuda.so."};
+
+struct text {
+    char *s;
+    bool bad; /* out of memory at some point */
+};
+
+static void append(struct text *t, const char *separator, const char *s, size_t n)
+{
+    size_t have = t->s ? strlen(t->s) : 0, sep = have ? strlen(separator) : 0;
+    char *grown = t->bad ? NULL : realloc(t->s, have + sep + n + 1);
+    if (!grown) {
+        t->bad = true;
+        return;
+    }
+    memcpy(grown + have, separator, sep);
+    memcpy(grown + have + sep, s, n);
+    grown[have + sep + n] = 0;
+    t->s = grown;
+}
+
+static bool starts(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Sanitizer runtimes must come first of all, or they refuse to start. */
+static bool sanitizer(const char *path, size_t n)
+{
+    static const char *const names[] = {"libasan.", "libtsan.", "liblsan.", "libubsan.", "libhwasan.",
+                                        "libclang_rt."};
+    const char *base = path;
+    for (size_t i = 0; i < n; i++)
+        if (path[i] == '/')
+            base = path + i + 1;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (starts(base, names[i]))
+            return true;
+    return false;
+}
+
+static bool listed(const char *list, const char *s, size_t n)
+{
+    for (const char *t = list; t && *t;) {
+        size_t len = strcspn(t, ": ");
+        if (len == n && memcmp(t, s, n) == 0)
+            return true;
+        t += len + (t[len] != 0);
+    }
+    return false;
+}
+
+/* The entries of list that are (or are not) sanitizers, and are not in `except`. */
+static void append_some(struct text *t, const char *list, bool sanitizers, const char *except)
+{
+    for (const char *s = list; s && *s;) {
+        size_t n = strcspn(s, ": ");
+        if (n && sanitizer(s, n) == sanitizers && !listed(except, s, n))
+            append(t, ":", s, n);
+        s += n + (s[n] != 0);
+    }
+}
+
+char *cumu_launch_merge(const char *callers, const char *ours)
+{
+    struct text t = {0};
+    append_some(&t, callers, true, ours);
+    if (ours && *ours)
+        append(&t, ":", ours, strlen(ours));
+    append_some(&t, callers, false, ours); /* ours already there: cumu run inside cumu run */
+    if (!t.bad && !t.s)
+        return strdup("");
+    if (t.bad) {
+        free(t.s);
+        return NULL;
+    }
+    return t.s;
+}
+
+static void append_facade(struct text *t, const char *soname)
+{
+    const char *dir = cumu_lib_dir();
+    /* LD_PRELOAD has no escape for these; the bare name is then found through LD_LIBRARY_PATH. */
+    bool plain = !strpbrk(dir, ": ");
+    char path[PATH_MAX + 64];
+    int n = snprintf(path, sizeof path, "%s%s%s", plain ? dir : "", plain ? "/facade/" : "", soname);
+    append(t, ":", path, (size_t)n);
+}
+
+static void facades(struct text *t, const struct cumu_closure *c)
+{
+    bool have[2] = {false, false};
+    for (unsigned i = 1; i < c->count; i++) {
+        const struct cumu_object *o = &c->objects[i];
+        if (!o->facade)
+            continue;
+        append_facade(t, o->soname);
+        for (unsigned k = 0; k < 2; k++)
+            have[k] |= starts(o->soname, always[k]);
+    }
+    if (!have[0] && cumu_has_facade(default_runtime))
+        append_facade(t, default_runtime);
+    if (!have[1] && cumu_has_facade("libcuda.so.1"))
+        append_facade(t, "libcuda.so.1");
+}
+
+static bool put(struct cumu_launch *l, const char *name, char *value)
+{
+    unsigned i = 0;
+    while (l->var[i].name)
+        i++;
+    l->var[i].name = name;
+    l->var[i].value = value;
+    return value != NULL;
+}
+
+int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backend)
+{
+    *l = (struct cumu_launch){0};
+    const char *dir = cumu_lib_dir();
+    if (!dir)
+        return CUMU_EXIT_USAGE;
+    if (strpbrk(dir, ":;"))
+        return cumu_fail(CUMU_EXIT_USAGE, "%s: a ':' or ';' in the path cannot be used in LD_LIBRARY_PATH",
+                         dir);
+    const char *path = cumu_env("LD_LIBRARY_PATH"), *callers = cumu_env("LD_PRELOAD");
+    struct cumu_closure c = {0};
+    struct text ours = {0}, search = {0};
+    bool good = !image || cumu_closure_read(&c, image, path, cumu_has_facade);
+    /* A program built with a sanitizer wants its runtime before our preloads. */
+    for (unsigned i = 1; i < c.count; i++)
+        if (c.objects[i].path && sanitizer(c.objects[i].soname, strlen(c.objects[i].soname)))
+            append(&ours, ":", c.objects[i].path, strlen(c.objects[i].path));
+    facades(&ours, &c);
+    append(&search, "", dir, strlen(dir));
+    append(&search, "", "/facade", 7);
+    if (path && *path && search.s && !starts(path, search.s))
+        append(&search, ":", path, strlen(path));
+    good = good && !ours.bad && !search.bad;
+    good = good && put(l, "CUMU", strdup("1")) && (!backend || put(l, "CUMU_BACKEND", strdup(backend)));
+    good = good && put(l, "LD_PRELOAD", cumu_launch_merge(callers, ours.s)) &&
+           put(l, "LD_LIBRARY_PATH", search.s);
+    free(ours.s);
+    cumu_closure_free(&c);
+    return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "out of memory");
+}
+
+void cumu_launch_free(struct cumu_launch *l)
+{
+    for (unsigned i = 0; l->var[i].name; i++)
+        free(l->var[i].value);
+    *l = (struct cumu_launch){0};
+}

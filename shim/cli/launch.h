@@ -1,0 +1,25 @@
+/* The environment that puts cumu into a process: shared by `cumu run` and `cumu env`. */
+#ifndef CUMU_CLI_LAUNCH_H
+#define CUMU_CLI_LAUNCH_H
+
+#include <limits.h>
+
+enum { CUMU_LAUNCH_VARS = 4 };
+
+struct cumu_launch {
+    struct {
+        const char *name; /* NULL past the last */
+        char *value;
+    } var[CUMU_LAUNCH_VARS + 1];
+};
+
+/* Fills *l for the ELF file `image` (NULL: for any program). backend: auto, musa, host, or NULL to leave
+ * CUMU_BACKEND as it is. 0, or an exit status after saying why not. */
+int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backend);
+void cumu_launch_free(struct cumu_launch *l);
+
+/* The order of preloads, for tests: sanitizers of the caller, ours, the rest of the caller's. Both lists
+ * are separated by ':' or ' ' and may be NULL; the result is malloc'ed, NULL on out of memory. */
+char *cumu_launch_merge(const char *callers, const char *ours);
+
+#endif

@@ -1,0 +1,27 @@
+/* The cumu tool: finds the verb and runs it. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct cumu_verb_entry *const cumu_verbs[] = {
+    &cumu_verb_run, &cumu_verb_check,   &cumu_verb_env,  &cumu_verb_ptx,
+    &cumu_verb_help, &cumu_verb_version, NULL,
+};
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    for (const struct cumu_verb_entry *const *v = cumu_verbs; *v; v++)
+        if (strcmp((*v)->name, name) == 0)
+            return (*v)->run(argc - 1, argv + 1);
+    if (*name)
+        return cumu_fail(CUMU_EXIT_USAGE, "no verb \"%s\"; see cumu help", name);
+    char *help[] = {(char[]){"help"}, NULL};
+    (void)cumu_verb_help.run(1, help);
+    return CUMU_EXIT_USAGE;
+}

@@ -1,0 +1,141 @@
+/* Finds the program a name stands for and says what would keep cumu out of it. */
+#include "cli/cli.h"
+#include "cli/program.h"
+#include "core/config.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#if defined(__aarch64__)
+enum { MACHINE_HERE = EM_AARCH64 };
+#else
+enum { MACHINE_HERE = EM_X86_64 };
+#endif
+enum { MAX_SCRIPTS = 4 }; /* as the kernel's limit on interpreters of interpreters */
+
+static bool runnable(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As execvp: a name with a slash is a path; others are searched. */
+static int search(char *out, const char *name)
+{
+    struct stat st;
+    if (strchr(name, '/')) {
+        if (snprintf(out, PATH_MAX, "%s", name) >= PATH_MAX || stat(name, &st) != 0)
+            return cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: %s", name, strerror(errno ? errno : ENAMETOOLONG));
+        if (S_ISDIR(st.st_mode))
+            return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: is a folder", name);
+        if (!runnable(name))
+            return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: not executable", name);
+        return 0;
+    }
+    const char *path = cumu_env("PATH");
+    bool seen = false;
+    for (const char *d = path ? path : "/usr/bin:/bin"; *name;) {
+        size_t n = strcspn(d, ":");
+        int len = snprintf(out, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? d : ".", name);
+        if (len < PATH_MAX && runnable(out))
+            return 0;
+        seen |= len < PATH_MAX && access(out, F_OK) == 0;
+        if (!d[n])
+            break;
+        d += n + 1;
+    }
+    return seen ? cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: found on PATH but not executable", name)
+                : cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: not found on PATH", name);
+}
+
+/* The interpreter named by a #! line at the start of file, into out; false if there is none. */
+static bool interpreter(const char *file, char out[PATH_MAX])
+{
+    char line[256];
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        (void)close(fd);
+    if (n < 3 || line[0] != '#' || line[1] != '!')
+        return false;
+    line[n] = 0;
+    line[strcspn(line, "\n")] = 0;
+    const char *s = line + 2 + strspn(line + 2, " \t");
+    size_t len = strcspn(s, " \t");
+    (void)snprintf(out, PATH_MAX, "%.*s", (int)len, s);
+    return len > 0;
+}
+
+static const char *refuse_elf(int fd, bool library)
+{
+    union {
+        unsigned char ident[EI_NIDENT];
+        Elf64_Ehdr h;
+    } e;
+    if (pread(fd, &e, sizeof e, 0) < EI_NIDENT || memcmp(e.ident, ELFMAG, SELFMAG) != 0)
+        return "not an ELF file";
+    if (e.ident[EI_CLASS] != ELFCLASS64)
+        return "a 32-bit program; cumu serves 64-bit programs only";
+    if (pread(fd, &e, sizeof e, 0) < (ssize_t)sizeof e || e.ident[EI_DATA] != ELFDATA2LSB)
+        return "a truncated or foreign ELF file";
+    if (e.h.e_machine != MACHINE_HERE)
+        return "built for another machine";
+    if (e.h.e_type != ET_EXEC && e.h.e_type != ET_DYN)
+        return "an ELF file that is neither a program nor a shared object";
+    if (e.h.e_phentsize != sizeof(Elf64_Phdr))
+        return "an ELF file with a damaged header";
+    bool dynamic = false, loader = false;
+    for (unsigned i = 0; i < e.h.e_phnum; i++) {
+        Elf64_Phdr ph;
+        off_t at = (off_t)(e.h.e_phoff + (Elf64_Off)i * sizeof ph);
+        if (pread(fd, &ph, sizeof ph, at) != (ssize_t)sizeof ph)
+            return "a truncated ELF file";
+        dynamic |= ph.p_type == PT_DYNAMIC;
+        loader |= ph.p_type == PT_INTERP;
+    }
+    if (!dynamic || (!loader && !library))
+        return "statically linked; there is no dynamic linker to preload cumu";
+    return NULL;
+}
+
+const char *cumu_program_refusal(const char *image, bool library)
+{
+    struct stat st;
+    int fd = open(image, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return "not readable, so cumu cannot see what it needs";
+    const char *why = refuse_elf(fd, library);
+    if (!why && fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)))
+        why = "setuid or setgid; the dynamic linker ignores preloads there";
+    if (!why && fgetxattr(fd, "security.capability", NULL, 0) > 0)
+        why = "given file capabilities; the dynamic linker ignores preloads there";
+    (void)close(fd);
+    return why;
+}
+
+int cumu_program_find(struct cumu_program *p, const char *name)
+{
+    errno = 0;
+    int status = search(p->path, name);
+    if (status)
+        return status;
+    char next[PATH_MAX];
+    (void)snprintf(p->image, sizeof p->image, "%s", p->path);
+    for (int i = 0; interpreter(p->image, next); i++) {
+        if (i == MAX_SCRIPTS)
+            return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: too many interpreters", name);
+        if (!runnable(next))
+            return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: its interpreter %s does not run", p->image, next);
+        memcpy(p->image, next, sizeof next);
+    }
+    const char *why = cumu_program_refusal(p->image, false);
+    if (why)
+        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", p->image, why);
+    return 0;
+}
