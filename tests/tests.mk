@@ -3,7 +3,7 @@
 
 TEST_DIRS := unit ptxfront tier0 ptx fatbin kernel host host-launch runtime stublog
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
-TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\(' $(TEST_SRC)))
+TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
 TEST_PROG := $(TEST_MAIN:%.c=$B/%)
 TEST_SH   := $(wildcard tests/*/run.sh)
 
@@ -102,3 +102,12 @@ check-asan:
 	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" san-run
 check-tsan:
 	+$Q$(MAKE) --no-print-directory B=$B/tsan SAN=-fsanitize=thread T="$(if $T,$T,/host)" san-run
+
+# Figures, each beside what it is compared with in the same run.
+.PHONY: bench
+bench: all $B/tests/bench/hotpath
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/hotpath
+$B/tests/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	@echo "cc tests/bench/$*.c"
+	$Q$(CC) $(BASE) -O2 -o $@ $< -ldl

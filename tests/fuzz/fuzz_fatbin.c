@@ -1,8 +1,6 @@
-/* Fuzz target of the fat binary layer: walks, orders and unpacks whatever it is given. With libFuzzer
- * it is driven by the fuzzer; built alone it replays the files named on the command line. */
+/* Fuzz target of the fat binary layer: walks, orders and unpacks whatever it is given. */
 #include "fatbin/fatbin.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,28 +38,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
     return 0;
 }
-
-#ifndef CUMU_LIBFUZZER
-int main(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        FILE *f = fopen(argv[i], "rb");
-        if (!f) {
-            perror(argv[i]);
-            return 1;
-        }
-        static uint8_t buf[1 << 22];
-        size_t n = fread(buf, 1, sizeof buf, f);
-        fclose(f);
-        uint8_t *exact = malloc(n ? n : 1); /* so that a sanitizer sees the real end */
-        if (!exact)
-            return 1;
-        for (size_t k = 0; k < n; k++)
-            exact[k] = buf[k];
-        LLVMFuzzerTestOneInput(exact, n);
-        free(exact);
-    }
-    printf("replayed %d inputs\n", argc - 1);
-    return 0;
-}
-#endif
