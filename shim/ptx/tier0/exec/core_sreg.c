@@ -1,0 +1,136 @@
+/* Tier 0 execution: special registers. Those that do not change while a block runs are rows; the clocks
+ * and activemask are instructions. */
+#include "ptx/tier0/exec/warp.h"
+
+#include <time.h>
+
+bool t0_sreg_dynamic(unsigned sreg)
+{
+    return sreg >= PTX_SR_CLOCK && sreg <= PTX_SR_GLOBALTIMER_HI;
+}
+
+bool t0_sreg_per_block(unsigned sreg)
+{
+    return (sreg >= PTX_SR_CTAID_X && sreg <= PTX_SR_CTAID_Z) ||
+           (sreg >= PTX_SR_CLUSTERID_X && sreg <= PTX_SR_CLUSTERID_Z);
+}
+
+uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg)
+{
+    const struct t0_grid *g = b->grid;
+    uint32_t tid[3], linear = warp * T0_LANES + lane;
+    if (sreg >= PTX_SR_ENVREG0 && sreg <= PTX_SR_ENVREG31) {
+        unsigned n = sreg - PTX_SR_ENVREG0; /* %envreg1 is the high half of the workspace pointer */
+        return n == 1 ? g->envreg12 >> 32 : n == 2 ? (uint32_t)g->envreg12 : 0;
+    }
+    switch (sreg) {
+    case PTX_SR_TID_X: case PTX_SR_TID_Y: case PTX_SR_TID_Z:
+        t0_thread_index(b, linear, tid);
+        return tid[sreg - PTX_SR_TID_X];
+    case PTX_SR_NTID_X: case PTX_SR_NTID_Y: case PTX_SR_NTID_Z:
+        return g->block[sreg - PTX_SR_NTID_X];
+    case PTX_SR_CTAID_X: case PTX_SR_CTAID_Y: case PTX_SR_CTAID_Z:
+        return b->index[sreg - PTX_SR_CTAID_X];
+    case PTX_SR_CLUSTERID_X: case PTX_SR_CLUSTERID_Y: case PTX_SR_CLUSTERID_Z:
+        return b->index[sreg - PTX_SR_CLUSTERID_X];
+    case PTX_SR_NCTAID_X: case PTX_SR_NCTAID_Y: case PTX_SR_NCTAID_Z:
+        return g->grid[sreg - PTX_SR_NCTAID_X];
+    case PTX_SR_NCLUSTERID_X: case PTX_SR_NCLUSTERID_Y: case PTX_SR_NCLUSTERID_Z:
+        return g->grid[sreg - PTX_SR_NCLUSTERID_X];
+    case PTX_SR_CLUSTER_NCTAID_X: case PTX_SR_CLUSTER_NCTAID_Y: case PTX_SR_CLUSTER_NCTAID_Z:
+    case PTX_SR_CLUSTER_NCTARANK:
+        return 1;
+    case PTX_SR_LANEID: return lane;
+    case PTX_SR_WARPID: return warp;
+    case PTX_SR_NWARPID: return T0_MAX_WARPS;
+    case PTX_SR_SMID: return b->worker->smid;
+    case PTX_SR_NSMID: return g->nsm;
+    case PTX_SR_GRIDID: return g->grid_id;
+    case PTX_SR_LANEMASK_EQ: return 1u << lane;
+    case PTX_SR_LANEMASK_LT: return (1u << lane) - 1;
+    case PTX_SR_LANEMASK_LE: return ((1u << lane) - 1) | 1u << lane;
+    case PTX_SR_LANEMASK_GT: return (uint32_t)~(((1u << lane) - 1) | 1u << lane);
+    case PTX_SR_LANEMASK_GE: return (uint32_t)~((1u << lane) - 1);
+    case PTX_SR_DYNAMIC_SMEM_SIZE: return g->dynamic_shared;
+    case PTX_SR_TOTAL_SMEM_SIZE: return b->rec->shared_size + g->dynamic_shared;
+    default: return 0; /* ranks in a cluster of one, the graph that is not there */
+    }
+}
+
+static uint64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A clock of one tick a nanosecond: it grows, and it agrees with the clock rate that devices report. */
+static void sreg(struct t0_warp *w, const struct t0_insn *i)
+{
+    bool timer = i->imm >= PTX_SR_GLOBALTIMER;
+    bool wide = i->imm == PTX_SR_CLOCK64 || i->imm == PTX_SR_GLOBALTIMER;
+    uint64_t v = nanoseconds(timer ? CLOCK_REALTIME : CLOCK_MONOTONIC);
+    if (i->imm == PTX_SR_CLOCK_HI || i->imm == PTX_SR_GLOBALTIMER_HI)
+        v >>= 32;
+    if (i->aux & 1) /* the destination has 64-bit lanes */
+        T0_FOR_LANES(l, w->l.mask)
+            T0_U64(w, i->d)[l] = wide ? v : (uint32_t)v;
+    else
+        T0_FOR_LANES(l, w->l.mask)
+            T0_U32(w, i->d)[l] = (uint32_t)v;
+}
+
+static void fence(struct t0_warp *w, const struct t0_insn *i)
+{
+    (void)w;
+    if (i->aux)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_thread_fence(memory_order_acq_rel);
+}
+
+static void cvta_shared(struct t0_warp *w, const struct t0_insn *i)
+{
+    T0_FOR_LANES(l, w->l.mask)
+        T0_U64(w, i->d)[l] = (uint64_t)(uintptr_t)w->shared +
+                             (i->aux & 1 ? T0_U32(w, i->a)[l] : T0_U64(w, i->a)[l]);
+}
+
+static void cvta_to_shared(struct t0_warp *w, const struct t0_insn *i)
+{
+    T0_FOR_LANES(l, w->l.mask) {
+        uint64_t v = T0_U64(w, i->a)[l] - (uint64_t)(uintptr_t)w->shared;
+        if (i->aux & 1)
+            T0_U32(w, i->d)[l] = (uint32_t)v;
+        else
+            T0_U64(w, i->d)[l] = v;
+    }
+}
+
+static void isspacep(struct t0_warp *w, const struct t0_insn *i)
+{
+    const struct t0_block *b = w->block;
+    uint32_t result = 0;
+    T0_FOR_LANES(l, w->l.mask) {
+        const uint8_t *p = (const uint8_t *)(uintptr_t)T0_U64(w, i->a)[l];
+        bool shared = (size_t)(p - w->shared) < b->shared_room && p >= w->shared;
+        bool local = b->local && p >= b->local && p < b->local + b->local_room;
+        bool param = p >= w->params && p < w->params + b->rec->param_size;
+        bool in = i->imm == PTX_SP_SHARED  ? shared
+                  : i->imm == PTX_SP_LOCAL ? local
+                  : i->imm == PTX_SP_PARAM ? param
+                  : i->imm == PTX_SP_CONST ? false
+                                           : !shared && !local && !param;
+        result |= (uint32_t)in << l;
+    }
+    T0_PRED(w, i->d) = (T0_PRED(w, i->d) & ~w->l.mask) | result;
+}
+
+void t0_misc_handlers(t0_handler *table[T0_NOPS])
+{
+    table[T0_SREG] = sreg;
+    table[T0_FENCE] = fence;
+    table[T0_CVTA_SHARED] = cvta_shared;
+    table[T0_CVTA_TO_SHARED] = cvta_to_shared;
+    table[T0_ISSPACEP] = isspacep;
+}

@@ -1,0 +1,136 @@
+/* Tier 0 execution: what the lanes of a warp do together. The dispatch loop has gathered the lanes that
+ * an instruction waits for before a handler here runs. */
+#include "ptx/tier0/exec/warp.h"
+
+static void set_pred(struct t0_warp *w, uint32_t row, uint32_t value)
+{
+    T0_PRED(w, row) = (T0_PRED(w, row) & ~w->l.mask) | (value & w->l.mask);
+}
+
+/* Source lane of each mode: c holds the clamp in bits 0-4 and the segment mask in bits 8-12. */
+static void shfl(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint32_t old[T0_LANES], *d = T0_U32(w, i->d), in = 0;
+    const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), *c = T0_U32(w, i->c);
+    for (unsigned l = 0; l < T0_LANES; l++)
+        old[l] = a[l];
+    T0_FOR_LANES(l, w->l.mask) {
+        uint32_t lane = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
+        uint32_t most = (l & segment) | (clamp & ~segment), least = l & segment, j;
+        bool ok;
+        switch (i->aux & T0_SUB_MASK) {
+        case PTX_SUB_UP:
+            j = l - lane;
+            ok = (int32_t)j >= (int32_t)most;
+            break;
+        case PTX_SUB_DOWN:
+            j = l + lane;
+            ok = j <= most;
+            break;
+        case PTX_SUB_BFLY:
+            j = l ^ lane;
+            ok = j <= most;
+            break;
+        default:
+            j = least | (lane & ~segment);
+            ok = j <= most;
+        }
+        d[l] = old[ok ? j & 31 : l];
+        in |= (uint32_t)ok << l;
+    }
+    set_pred(w, (uint32_t)i->imm, in);
+}
+
+static void vote(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint32_t mask = w->l.mask, p = T0_PRED(w, i->a);
+    uint32_t member = i->e ? T0_U32(w, i->e)[__builtin_ctz(mask)] & mask : mask;
+    p = (i->aux & T0_NEGATE ? ~p : p) & member;
+    switch (i->aux & T0_SUB_MASK) {
+    case PTX_SUB_ALL: set_pred(w, i->d, p == member ? ~0u : 0); break;
+    case PTX_SUB_ANY: set_pred(w, i->d, p ? ~0u : 0); break;
+    case PTX_SUB_UNI: set_pred(w, i->d, !p || p == member ? ~0u : 0); break;
+    default:
+        T0_FOR_LANES(l, mask)
+            T0_U32(w, i->d)[l] = p;
+    }
+}
+
+static uint64_t value(struct t0_warp *w, const struct t0_insn *i, unsigned lane)
+{
+    return i->aux & 2 ? T0_U64(w, i->a)[lane] : T0_U32(w, i->a)[lane];
+}
+
+static void match(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint32_t mask = w->l.mask, *d = T0_U32(w, i->d), result[T0_LANES] = {0}, all = 0;
+    T0_FOR_LANES(l, mask) {
+        uint32_t same = 0;
+        for (unsigned k = 0; k < T0_LANES; k++)
+            if (mask >> k & 1 && value(w, i, k) == value(w, i, l))
+                same |= 1u << k;
+        if (i->aux & 1) { /* all: every lane or none */
+            all |= (uint32_t)(same == mask) << l;
+            same = same == mask ? mask : 0;
+        }
+        result[l] = same;
+    }
+    T0_FOR_LANES(l, mask)
+        d[l] = result[l];
+    if (i->aux & 1)
+        set_pred(w, i->b, all);
+}
+
+static void redux(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint32_t mask = w->l.mask, *d = T0_U32(w, i->d), r = 0;
+    const uint32_t *a = T0_U32(w, i->a);
+    unsigned op = i->aux & T0_SUB_MASK;
+    bool sign = i->aux & T0_SIGNED_OP, first = true, more;
+    T0_FOR_LANES(l, mask) {
+        uint32_t v = a[l];
+        more = sign ? (int32_t)v > (int32_t)r : v > r;
+        r = first                ? v
+            : op == PTX_SUB_ADD  ? r + v
+            : op == PTX_SUB_AND  ? r & v
+            : op == PTX_SUB_OR   ? r | v
+            : op == PTX_SUB_XOR  ? r ^ v
+            : op == PTX_SUB_MIN  ? (more ? r : v)
+                                 : (more ? v : r);
+        first = false;
+    }
+    T0_FOR_LANES(l, mask)
+        d[l] = r;
+}
+
+static void elect(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint32_t leader = (uint32_t)__builtin_ctz(w->l.mask);
+    T0_FOR_LANES(l, w->l.mask)
+        T0_U32(w, i->d)[l] = leader;
+    set_pred(w, i->b, 1u << leader);
+}
+
+static void activemask(struct t0_warp *w, const struct t0_insn *i)
+{
+    T0_FOR_LANES(l, w->l.mask)
+        T0_U32(w, i->d)[l] = w->l.mask;
+}
+
+static void warpsync(struct t0_warp *w, const struct t0_insn *i)
+{
+    (void)w;
+    (void)i;
+    atomic_thread_fence(memory_order_acq_rel);
+}
+
+void t0_warp_handlers(t0_handler *table[T0_NOPS])
+{
+    table[T0_SHFL] = shfl;
+    table[T0_VOTE] = vote;
+    table[T0_MATCH] = match;
+    table[T0_REDUX] = redux;
+    table[T0_ELECT] = elect;
+    table[T0_ACTIVEMASK] = activemask;
+    table[T0_WARPSYNC] = warpsync;
+}

@@ -1,0 +1,93 @@
+/* Tier 0 execution: faults. A handler that cannot go on jumps back into t0_block_run; the signal handler
+ * of the machine below does the same for memory that is not there. */
+#include "ptx/tier0/exec/warp.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+_Noreturn void t0_raise(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,
+                        unsigned lane, uint64_t address)
+{
+    struct t0_worker *worker = w->block->worker;
+    worker->warp = w;
+    worker->kind = kind;
+    worker->fault_lane = lane;
+    worker->fault_address = address;
+    worker->fault_text[0] = '\0';
+    w->at = i;
+    siglongjmp(worker->out, 1);
+}
+
+_Noreturn void t0_raise_text(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,
+                             unsigned lane, const char *text)
+{
+    struct t0_worker *worker = w->block->worker;
+    char copy[sizeof worker->fault_text];
+    snprintf(copy, sizeof copy, "%s", text);
+    worker->warp = w;
+    worker->kind = kind;
+    worker->fault_lane = lane;
+    worker->fault_address = 0;
+    memcpy(worker->fault_text, copy, sizeof copy);
+    w->at = i;
+    siglongjmp(worker->out, 1);
+}
+
+bool t0_worker_memory_fault(struct t0_worker *w, const void *address, bool misaligned)
+{
+    if (!w || !w->running || !w->warp)
+        return false;
+    w->kind = misaligned ? T0_FAULT_MISALIGNED : T0_FAULT_ADDRESS;
+    w->fault_address = (uint64_t)(uintptr_t)address;
+    w->fault_lane = T0_LANES; /* found from the address, outside the signal handler */
+    w->fault_text[0] = '\0';
+    siglongjmp(w->out, 2);
+}
+
+/* The first active lane whose access at warp->at covers the address. */
+uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t address)
+{
+    const struct t0_insn *i = w->at;
+    uint32_t mask = w->l.mask, best = T0_LANES;
+    if (!mask)
+        return 0;
+    if (i && !(i->aux & T0_MEM_SHARED) && i->op < T0_SHFL && i->op >= T0_LDG_8) {
+        uint64_t closest = 0;
+        T0_FOR_LANES(l, mask) {
+            uint64_t a = T0_U64((void *)(uintptr_t)w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+            uint64_t off = address - a;
+            if (off < 64 && (best == T0_LANES || off < closest)) {
+                best = l;
+                closest = off;
+            }
+        }
+    }
+    return best < T0_LANES ? best : (uint32_t)__builtin_ctz(mask);
+}
+
+void t0_fault_fill(struct t0_worker *worker, struct t0_fault *fault)
+{
+    struct t0_warp *w = worker->warp;
+    const struct t0_block *b = w->block;
+    const struct t0_image *image = b->image;
+    const char *strings = T0_AT(image, strings, char);
+    uint32_t lane = worker->fault_lane;
+
+    if (lane >= T0_LANES)
+        lane = t0_lane_of_address(w, worker->fault_address);
+    memset(fault, 0, sizeof *fault);
+    fault->kind = worker->kind;
+    fault->kernel = strings + b->rec->name;
+    memcpy(fault->block, b->index, sizeof fault->block);
+    t0_thread_index(b, w->index * T0_LANES + lane, fault->thread);
+    fault->address = worker->fault_address;
+    if (w->at) {
+        size_t at = (size_t)(w->at - T0_AT(image, code, struct t0_insn));
+        const struct t0_line *line = T0_AT(image, lines, struct t0_line) + at;
+        fault->line = line->line;
+        snprintf(fault->text, sizeof fault->text, "%s", strings + line->text);
+    }
+    if (worker->fault_text[0])
+        memcpy(fault->text, worker->fault_text, sizeof fault->text);
+}

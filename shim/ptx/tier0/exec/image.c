@@ -1,0 +1,323 @@
+/* Tier 0 execution: loads an image. Everything that execution relies on is checked here, once, so that
+ * the interpreter needs no checks of its own. */
+#include "ptx/tier0/exec/warp.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct check {
+    const struct t0_image *image;
+    uint32_t regs_size, param_size;
+};
+
+static bool sections_ok(const struct t0_image *m)
+{
+#define T0_SECTION(field, type)                                                                   \
+    if (m->field.offset % 8 || m->field.offset > m->size ||                                       \
+        m->field.count > (m->size - m->field.offset) / sizeof(type))                              \
+        return false;
+    T0_SECTIONS
+#undef T0_SECTION
+    return m->strings.count && !T0_AT(m, strings, char)[m->strings.count - 1] &&
+           m->lines.count == m->code.count && m->kernels.count <= 1 &&
+           (m->code.count != 0) == (m->kernels.count == 1);
+}
+
+static bool range_ok(uint64_t first, uint64_t count, uint64_t all)
+{
+    return first <= all && count <= all - first;
+}
+
+static bool string_ok(const struct check *c, uint32_t s)
+{
+    return s < c->image->strings.count;
+}
+
+static bool row_ok(const struct check *c, uint32_t offset)
+{
+    return offset % T0_ROW_ALIGN == 0 && range_ok(offset, T0_ROW_MAX, c->regs_size);
+}
+
+static bool lane_op_ok(const struct check *c, const struct t0_insn *i)
+{
+    return row_ok(c, i->d) && i->a % T0_ROW_ALIGN == 0 && i->imm >= 0 &&
+           range_ok(i->a, (uint64_t)T0_LANES * i->c, c->regs_size) &&
+           range_ok((uint64_t)i->imm, i->op == T0_LANE_ADDR ? 0 : 1u << (i->aux & T0_MEM_LOG2_SIZE),
+                    i->c);
+}
+
+static bool insn_ok(const struct check *c, const struct t0_insn *i, bool last)
+{
+    const struct t0_image *m = c->image;
+    const struct t0_call *calls = T0_AT(m, calls, struct t0_call);
+    uint32_t imm = (uint32_t)i->imm;
+
+    if (i->op == T0_OP_INVALID || i->op >= T0_NOPS || (i->op < T0_GUARD && !t0_table[i->op]))
+        return false;
+    if (i->op == T0_LANE_LD || i->op == T0_LANE_ST || i->op == T0_LANE_ADDR)
+        return lane_op_ok(c, i);
+    if (!row_ok(c, i->d) || !row_ok(c, i->a) || !row_ok(c, i->b) || !row_ok(c, i->c) ||
+        !row_ok(c, i->e))
+        return false;
+    switch (i->op) {
+    case T0_LD_KPARAM:
+        return i->imm >= 0 && range_ok(imm, 1u << (i->aux & T0_MEM_LOG2_SIZE), c->param_size);
+    case T0_SHFL:
+        return row_ok(c, imm);
+    case T0_GUARD:
+        return !last && i[1].op < T0_SHFL;
+    case T0_BRA:
+    case T0_BRP:
+        return imm < m->code.count && (i->op == T0_BRA || !last);
+    case T0_BRX:
+        return imm < m->tables.count;
+    case T0_CALL:
+    case T0_SYSCALL:
+        return !last && imm < m->calls.count &&
+               (calls[imm].syscall != T0_SYS_NONE) == (i->op == T0_SYSCALL);
+    default:
+        return !last || i->op == T0_RET || i->op == T0_EXIT || i->op == T0_TRAP;
+    }
+}
+
+static bool code_ok(const struct check *c)
+{
+    const struct t0_image *m = c->image;
+    const struct t0_insn *code = T0_AT(m, code, struct t0_insn);
+    const struct t0_line *lines = T0_AT(m, lines, struct t0_line);
+    const struct t0_table *tables = T0_AT(m, tables, struct t0_table);
+    const uint32_t *targets = T0_AT(m, targets, uint32_t);
+    for (uint32_t k = 0; k < m->code.count; k++)
+        if (!insn_ok(c, &code[k], k + 1 == m->code.count) || !string_ok(c, lines[k].text))
+            return false;
+    for (uint32_t k = 0; k < m->tables.count; k++)
+        if (!range_ok(tables[k].first, tables[k].count, m->targets.count))
+            return false;
+    for (uint32_t k = 0; k < m->targets.count; k++)
+        if (targets[k] >= m->code.count)
+            return false;
+    return true;
+}
+
+static bool funcs_ok(const struct check *c)
+{
+    const struct t0_image *m = c->image;
+    const struct t0_fn *f = T0_AT(m, funcs, struct t0_fn);
+    const struct t0_call *call = T0_AT(m, calls, struct t0_call);
+    const struct t0_arg *arg = T0_AT(m, args, struct t0_arg);
+    for (uint32_t k = 0; k < m->funcs.count; k++, f++)
+        if (!string_ok(c, f->name) || f->entry >= m->code.count || f->regs % T0_ROW_ALIGN ||
+            !range_ok(f->regs, t0_fn_size(f), c->regs_size) || f->slot % 8 ||
+            !range_ok(f->param, f->param_size, f->slot) || !range_ok(f->ret, f->ret_size, f->slot) ||
+            f->local_size > T0_LOCAL_LIMIT)
+            return false;
+    f = T0_AT(m, funcs, struct t0_fn);
+    for (uint32_t k = 0; k < m->calls.count; k++, call++) {
+        if (call->caller >= m->funcs.count || (call->fn != T0_NONE && call->fn >= m->funcs.count) ||
+            !row_ok(c, call->target) || call->syscall >= T0_NSYS ||
+            !range_ok(call->first, call->narg, m->args.count) ||
+            !range_ok(call->ret, call->ret_size, f[call->caller].slot))
+            return false;
+        for (uint32_t n = 0; n < call->narg; n++)
+            if (!range_ok(arg[call->first + n].src, arg[call->first + n].size, f[call->caller].slot))
+                return false;
+    }
+    return true;
+}
+
+static bool rows_ok(const struct check *c)
+{
+    const struct t0_image *m = c->image;
+    const struct t0_row *r = T0_AT(m, rows, struct t0_row);
+    const struct t0_extern *e = T0_AT(m, externs, struct t0_extern);
+    for (uint32_t k = 0; k < m->rows.count; k++)
+        if (!row_ok(c, r[k].offset) || r[k].kind >= T0_ROW_KINDS ||
+            (r[k].kind == T0_ROW_EXTERN && r[k].index >= m->externs.count))
+            return false;
+    for (uint32_t k = 0; k < m->externs.count; k++)
+        if (!string_ok(c, e[k].name))
+            return false;
+    return true;
+}
+
+static bool kernel_ok(struct check *c)
+{
+    const struct t0_image *m = c->image;
+    const struct t0_kernel_rec *k = T0_AT(m, kernels, struct t0_kernel_rec);
+    const struct t0_param *p = T0_AT(m, params, struct t0_param);
+    if (!m->kernels.count)
+        return !m->rows.count && !m->funcs.count && !m->calls.count;
+    if (!string_ok(c, k->name) || k->fn >= m->funcs.count || k->regs_size > T0_REGS_LIMIT ||
+        k->regs_size < T0_ROW_MAX || k->regs_size % T0_ROW_ALIGN || k->shared_size > 1u << 20 ||
+        k->dynamic_offset > 1u << 20 || k->dynamic_offset < k->shared_size ||
+        k->local_size > T0_LOCAL_LIMIT || k->local_size % 16 || k->param_size > 1u << 16 ||
+        !range_ok(k->first_param, k->nparam, m->params.count))
+        return false;
+    for (uint32_t n = 0; n < k->nparam; n++)
+        if (!range_ok(p[k->first_param + n].offset, p[k->first_param + n].size, k->param_size))
+            return false;
+    c->regs_size = k->regs_size;
+    c->param_size = k->param_size;
+    return true;
+}
+
+static bool vars_ok(const struct check *c)
+{
+    const struct t0_image *m = c->image;
+    const struct t0_var *v = T0_AT(m, vars, struct t0_var);
+    const struct t0_reloc *r = T0_AT(m, relocs, struct t0_reloc);
+    for (uint32_t k = 0; k < m->vars.count; k++, v++) {
+        if (!string_ok(c, v->name) || v->size > 1ull << 40 || v->init_size > v->size || !v->align ||
+            v->align & (v->align - 1) || v->align > 1u << 20 ||
+            !range_ok(v->init, v->init_size, m->data.count) ||
+            !range_ok(v->first_reloc, v->nreloc, m->relocs.count))
+            return false;
+        for (uint32_t n = 0; n < v->nreloc; n++) {
+            const struct t0_reloc *x = r + v->first_reloc + n;
+            if (x->size > 8 || x->byte > 8 || !range_ok(x->offset, x->size, v->size) ||
+                x->kind > T0_RELOC_FUNC || (x->kind == T0_RELOC_VAR && x->index >= m->vars.count))
+                return false;
+        }
+    }
+    return true;
+}
+
+static const char *invalid(const struct t0_image *m)
+{
+    struct check c = {m, 0, 0};
+    if (!sections_ok(m))
+        return "sections outside the image";
+    if (!kernel_ok(&c))
+        return "invalid kernel record";
+    if (!funcs_ok(&c))
+        return "invalid function or call record";
+    if (!rows_ok(&c))
+        return "invalid row record";
+    if (!code_ok(&c))
+        return "invalid instruction";
+    return vars_ok(&c) ? NULL : "invalid variable record";
+}
+
+/* Allocates and initialises the variables of the image. */
+static bool define_vars(struct t0_module *m)
+{
+    const struct t0_image *image = m->image;
+    const struct t0_var *v = T0_AT(image, vars, struct t0_var);
+    for (uint32_t k = 0; k < image->vars.count; k++) {
+        m->var[k] = m->env.global_alloc(m->env.ctx, v[k].size ? v[k].size : 1, v[k].align);
+        if (!m->var[k])
+            return false;
+        memcpy(m->var[k], T0_AT(image, data, uint8_t) + v[k].init, v[k].init_size);
+    }
+    for (uint32_t k = 0; k < image->vars.count; k++) {
+        const struct t0_reloc *r = T0_AT(image, relocs, struct t0_reloc) + v[k].first_reloc;
+        for (uint32_t n = 0; n < v[k].nreloc; n++, r++) {
+            uint64_t value = r->kind == T0_RELOC_FUNC ? T0_FUNC_TAG | r->index
+                                                      : (uint64_t)(uintptr_t)m->var[r->index];
+            value += (uint64_t)r->addend;
+            if (r->byte)
+                value = value >> 8 * (r->byte - 1) & 0xff;
+            memcpy((uint8_t *)m->var[k] + r->offset, &value, r->size);
+        }
+    }
+    return true;
+}
+
+struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env,
+                                 const char **why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static atomic_uint_fast64_t serial = 1;
+    const struct t0_image *head = image;
+    struct t0_module *m = NULL;
+    const char *reason = "not a tier-0 image";
+
+    pthread_once(&once, t0_sched_init);
+    if (size < sizeof *head || memcmp(image, T0_IMAGE_MAGIC, 8))
+        goto fail;
+    reason = "out of memory";
+    m = calloc(1, sizeof *m);
+    if (!m || !(m->image = malloc(size)))
+        goto fail;
+    memcpy(m->image, image, size);
+    m->env = *env;
+    reason = "image of another version";
+    if (m->image->version != T0_IMAGE_VERSION || m->image->nops != T0_NOPS)
+        goto fail;
+    reason = "truncated image";
+    if (m->image->size != size)
+        goto fail;
+    reason = invalid(m->image);
+    if (reason)
+        goto fail;
+    reason = "out of memory";
+    m->nkernel = m->image->kernels.count;
+    m->kernel = calloc(m->nkernel + 1, sizeof *m->kernel);
+    m->var = calloc(m->image->vars.count + 1, sizeof *m->var);
+    if (!m->kernel || !m->var || !define_vars(m))
+        goto fail;
+    for (uint32_t k = 0; k < m->nkernel; k++)
+        m->kernel[k] = (struct t0_kernel){m, T0_AT(m->image, kernels, struct t0_kernel_rec) + k,
+                                          atomic_fetch_add(&serial, 1)};
+    return m;
+fail:
+    t0_module_unload(m);
+    if (why)
+        *why = reason;
+    return NULL;
+}
+
+void t0_module_unload(struct t0_module *m)
+{
+    if (!m)
+        return;
+    for (uint32_t k = 0; m->var && k < m->image->vars.count; k++)
+        if (m->var[k])
+            m->env.global_free(m->env.ctx, m->var[k]);
+    free(m->var);
+    free(m->kernel);
+    free(m->image);
+    free(m);
+}
+
+struct t0_kernel *t0_module_kernel(struct t0_module *m, const char *name)
+{
+    for (uint32_t k = 0; k < m->nkernel; k++)
+        if (!strcmp(T0_AT(m->image, strings, char) + m->kernel[k].rec->name, name))
+            return &m->kernel[k];
+    return NULL;
+}
+
+int t0_module_global(struct t0_module *m, const char *name, void **address, size_t *size)
+{
+    const struct t0_var *v = T0_AT(m->image, vars, struct t0_var);
+    for (uint32_t k = 0; k < m->image->vars.count; k++) {
+        if (strcmp(T0_AT(m->image, strings, char) + v[k].name, name))
+            continue;
+        if (address)
+            *address = m->var[k];
+        if (size)
+            *size = (size_t)v[k].size;
+        return 0;
+    }
+    return -1;
+}
+
+void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
+{
+    const struct t0_image *m = k->module->image;
+    const struct t0_kernel_rec *r = k->rec;
+    *out = (struct t0_kernel_info){
+        .name = T0_AT(m, strings, char) + r->name,
+        .nparam = r->nparam,
+        .param_size = r->param_size,
+        .param = T0_AT(m, params, struct t0_param) + r->first_param,
+        .shared_size = r->shared_size,
+        .local_size = r->own_local,
+        .num_regs = r->num_regs,
+        .max_threads = r->max_threads,
+        .reqntid = {r->reqntid[0], r->reqntid[1], r->reqntid[2]},
+        .uses_grid_sync = r->uses_grid_sync != 0,
+    };
+}

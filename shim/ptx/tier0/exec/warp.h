@@ -1,0 +1,159 @@
+/* Tier 0 execution: the state of modules, workers, blocks, warps and splits.
+ *
+ * A warp's live lanes are partitioned into splits, each at its own pc and call frame. One split of a
+ * warp runs at a time: its mask is warp->l.mask, the others wait in warp->split[]. */
+#ifndef CUMU_PTX_T0_WARP_H
+#define CUMU_PTX_T0_WARP_H
+
+#include <setjmp.h>
+#include <stdatomic.h>
+
+#include "ptx/tier0/image.h"
+
+#define T0_MAX_WARPS 32
+#define T0_BARRIERS 16
+#define T0_MAX_DEPTH 4096
+
+struct t0_kernel {
+    struct t0_module *module;
+    const struct t0_kernel_rec *rec;
+    uint64_t serial; /* unique in the process: what a worker remembers instead of the pointer */
+};
+
+struct t0_module {
+    struct t0_image *image; /* own copy, validated */
+    struct t0_env env;
+    struct t0_kernel *kernel;
+    uint32_t nkernel;
+    void **var; /* address of every variable of the image */
+};
+
+#define T0_AT(image, field, type) ((const type *)(const void *)((const char *)(image) + (image)->field.offset))
+
+struct t0_frame {
+    struct t0_frame *parent; /* NULL = the kernel itself */
+    struct t0_frame *all;    /* every frame the warp ever made */
+    const struct t0_call *call;
+    uint32_t fn, ret_pc, depth, refs; /* refs: splits and child frames */
+    uint32_t local_base, extra;       /* bytes in the lane's local memory; extra: alloca */
+    uint8_t *saved;                   /* the caller's rows (recursive calls), or NULL */
+};
+
+enum t0_split_state { T0_READY, T0_WAIT_LANES, T0_WAIT_BARRIER };
+struct t0_split {
+    struct t0_frame *frame;
+    uint32_t pc, mask;
+    uint32_t want;  /* T0_WAIT_LANES: lanes to wait for; T0_WAIT_BARRIER: barrier id */
+    uint32_t stamp; /* when it last ran, for fairness */
+    uint8_t state;
+};
+
+struct t0_block;
+struct t0_warp {
+    struct t0_lanes l; /* first: what arithmetic handlers see */
+    const struct t0_insn *at; /* instruction that may fault */
+    struct t0_block *block;
+    uint8_t *shared;
+    uint32_t shared_size;
+    const uint8_t *params;
+    struct t0_frame *frame; /* of the running split */
+    uint32_t pc;            /* of the running split, while it is not in the loop */
+    uint32_t dead;          /* lanes that exited or never were */
+    uint32_t index, nsplit;
+    uint32_t spin, hold, clock;
+    bool force;             /* the next collective goes on with whoever is there */
+    bool running;           /* l.mask, frame and pc hold a split */
+    struct t0_frame *spare, *all;
+    struct t0_split split[T0_LANES];
+};
+
+struct t0_barrier {
+    uint32_t arrived[T0_MAX_WARPS];
+    uint32_t arrivals, count; /* count: threads asked for, 0 = all */
+    uint32_t popc;
+    bool all, any, in_use;
+};
+
+struct t0_block {
+    struct t0_worker *worker;
+    const struct t0_grid *grid;
+    const struct t0_image *image;
+    const struct t0_kernel_rec *rec;
+    uint32_t index[3];
+    uint32_t nwarp, alive;
+    uint8_t *regs;
+    size_t regs_stride, regs_room;
+    uint8_t *shared;
+    size_t shared_room;
+    uint8_t *local;
+    size_t local_stride, local_room;
+    bool filled; /* the rows hold what `last` of the worker says */
+    struct t0_barrier barrier[T0_BARRIERS];
+    struct t0_warp warp[T0_MAX_WARPS];
+};
+
+struct t0_worker {
+    uint32_t smid;
+    struct t0_block **block; /* resident blocks; [0] serves ordinary launches */
+    uint32_t nblock;
+    struct t0_grid last; /* what the rows of filled blocks were made for */
+    uint64_t last_serial;
+    volatile bool running;
+    struct t0_warp *volatile warp; /* the warp that runs now */
+    sigjmp_buf out;
+    enum t0_fault_kind kind;
+    uint32_t fault_lane;
+    uint64_t fault_address;
+    char fault_text[160];
+};
+
+enum t0_ran { T0_RAN_DONE, T0_RAN_BLOCKED, T0_RAN_YIELD };
+
+/* sched.c */
+enum t0_ran t0_warp_run(struct t0_warp *w);
+void t0_warp_start(struct t0_warp *w, uint32_t mask, uint32_t pc);
+void t0_sched_init(void);
+/* Lets one waiting collective of the warp go on without its missing lanes; false if none waits. */
+bool t0_warp_force(struct t0_warp *w);
+
+/* frame.c */
+void t0_frame_enter(struct t0_warp *w, const struct t0_call *call, uint32_t fn, uint32_t ret_pc);
+void t0_frame_leave(struct t0_warp *w); /* the running split returns: sets w->pc and w->frame */
+void t0_frame_drop(struct t0_warp *w, struct t0_frame *f);
+void t0_frames_reset(struct t0_warp *w, bool release); /* no split is left; release: to the system */
+uint8_t *t0_local(const struct t0_warp *w, unsigned lane); /* the lane's local memory */
+
+/* barrier.c: the running split arrives; true = goes on at once */
+bool t0_bar_arrive(struct t0_warp *w, const struct t0_insn *i);
+void t0_bar_exited(struct t0_block *b); /* lanes died: complete what waited for them */
+
+/* fault.c */
+_Noreturn void t0_raise(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,
+                        unsigned lane, uint64_t address);
+_Noreturn void t0_raise_text(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,
+                             unsigned lane, const char *text);
+void t0_fault_fill(struct t0_worker *w, struct t0_fault *fault);
+uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t address);
+
+/* block.c */
+void t0_thread_index(const struct t0_block *b, uint32_t linear, uint32_t out[3]);
+/* core_sreg.c: value of a special register that is fixed for a lane of a warp during a block */
+uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg);
+bool t0_sreg_dynamic(unsigned sreg);
+bool t0_sreg_per_block(unsigned sreg);
+
+/* printf.c: returns the number of conversions, or -1 */
+int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args);
+
+extern t0_handler *t0_table[T0_NOPS];
+void t0_memory_handlers(t0_handler *table[T0_NOPS]);
+void t0_atomic_handlers(t0_handler *table[T0_NOPS]);
+void t0_warp_handlers(t0_handler *table[T0_NOPS]);
+void t0_misc_handlers(t0_handler *table[T0_NOPS]);
+void t0_call_handlers(t0_handler *table[T0_NOPS]);
+
+#define T0_FOR_LANES(lane, mask)                                                                  \
+    for (uint32_t lanes_ = (mask), lane = 0;                                                      \
+         lanes_ && ((lane = (uint32_t)__builtin_ctz(lanes_)), true); lanes_ &= lanes_ - 1)
+
+#endif

@@ -1,0 +1,151 @@
+/* Tier 0, internal: the layout of an image, written by lower/ and validated and read by exec/. Every
+ * reference inside an image is an index or an offset; nothing in it is a pointer. */
+#ifndef CUMU_PTX_T0_IMAGE_H
+#define CUMU_PTX_T0_IMAGE_H
+
+#include "ptx/tier0/t0.h"
+
+#define T0_IMAGE_MAGIC "cumu-t0\n"
+#define T0_IMAGE_VERSION 1u
+
+#define T0_NONE 0xffffffffu
+#define T0_ROW_ALIGN 64u
+#define T0_ROW_MAX 512u  /* the largest row (b128): every operand offset leaves this much room */
+#define T0_SINK 0u       /* rows at offset 0: results nobody wants, operands that are absent */
+#define T0_REGS_LIMIT (16u << 20)
+#define T0_RESULT_MAX 512u /* bytes that a recursive function may return */
+#define T0_LOCAL_LIMIT (16u << 20)
+#define T0_FUNC_TAG 0xCF00000000000000u /* value of a function's address: tag | index in the module */
+
+struct t0_section {
+    uint32_t offset, count; /* bytes from the start of the image, elements */
+};
+
+/* T0_SECTION(field, element type) */
+#define T0_SECTIONS                                                                               \
+    T0_SECTION(strings, char)                                                                     \
+    T0_SECTION(externs, struct t0_extern)                                                         \
+    T0_SECTION(rows, struct t0_row)                                                               \
+    T0_SECTION(code, struct t0_insn)                                                              \
+    T0_SECTION(lines, struct t0_line)                                                             \
+    T0_SECTION(funcs, struct t0_fn)                                                               \
+    T0_SECTION(calls, struct t0_call)                                                             \
+    T0_SECTION(args, struct t0_arg)                                                               \
+    T0_SECTION(tables, struct t0_table)                                                           \
+    T0_SECTION(targets, uint32_t)                                                                 \
+    T0_SECTION(kernels, struct t0_kernel_rec)                                                     \
+    T0_SECTION(params, struct t0_param)                                                           \
+    T0_SECTION(vars, struct t0_var)                                                               \
+    T0_SECTION(relocs, struct t0_reloc)                                                           \
+    T0_SECTION(data, uint8_t)
+
+struct t0_image {
+    char magic[8];
+    uint32_t version, nops; /* nops: the op numbering is that of one build */
+    uint64_t size;
+#define T0_SECTION(field, type) struct t0_section field;
+    T0_SECTIONS
+#undef T0_SECTION
+};
+
+struct t0_extern {
+    uint32_t name, bound;
+    uint64_t address;
+};
+
+enum t0_row_kind { T0_ROW_IMM, T0_ROW_SREG, T0_ROW_EXTERN, T0_ROW_PARAM, T0_ROW_KINDS };
+struct t0_row {
+    uint32_t offset;
+    uint16_t kind, wide; /* wide: 64-bit lanes; 2: b128 (value is the low half, high half 0) */
+    uint32_t index;      /* special register, extern */
+    uint32_t pad;
+    uint64_t value;      /* immediate, addend */
+};
+
+struct t0_line {
+    uint32_t line, text; /* text: string of the PTX instruction, for faults */
+};
+
+/* A function's part of the register file: npred masks of 64 bytes, n32 rows of 128, n64 of 256 (a b128
+ * takes two), then 32 lane slots of `slot` bytes that hold .param variables: parameters, results and
+ * what is passed to callees. One fixed place per function is enough, since rows are private to a lane;
+ * recursion saves and restores it. */
+struct t0_fn {
+    uint32_t name, ordinal, entry;
+    uint32_t regs, npred, n32, n64, slot;
+    uint32_t param, param_size, ret, ret_size; /* bytes in the slot */
+    uint32_t local_size;
+};
+
+enum t0_syscall { T0_SYS_NONE, T0_SYS_VPRINTF, T0_SYS_ASSERT, T0_SYS_MALLOC, T0_SYS_FREE, T0_NSYS };
+
+struct t0_call {
+    uint32_t caller;
+    uint32_t fn;      /* callee, T0_NONE = by the ordinal in row `target` */
+    uint32_t target;
+    uint32_t syscall; /* enum t0_syscall: no callee */
+    uint32_t save;    /* the callee may call the caller: keep the caller's rows */
+    uint32_t first, narg;
+    uint32_t ret, ret_size; /* bytes in the caller's slot for the result */
+};
+struct t0_arg {
+    uint32_t src, size, dst; /* byte in the caller's slot, byte among the callee's parameters */
+};
+struct t0_table {
+    uint32_t first, count;
+};
+
+struct t0_kernel_rec {
+    uint32_t name, fn;
+    uint32_t regs_size, shared_size, local_size; /* local_size: per lane, all calls included */
+    uint32_t first_param, nparam, param_size;
+    uint32_t num_regs, max_threads, reqntid[3];
+    uint32_t uses_grid_sync, dynamic_offset, own_local;
+};
+
+struct t0_var {
+    uint32_t name, align;
+    uint64_t size;
+    uint32_t init, init_size; /* in data; the rest is zero */
+    uint32_t first_reloc, nreloc;
+};
+enum t0_reloc_kind { T0_RELOC_VAR, T0_RELOC_FUNC };
+struct t0_reloc {
+    uint64_t offset;
+    int64_t addend;
+    uint32_t kind, index; /* variable of this image; function ordinal */
+    uint32_t size, byte;  /* byte n > 0: only byte n - 1 of the address */
+};
+
+/* aux of loads and stores */
+enum {
+    T0_MEM_LOG2_SIZE = 0x7,      /* bytes of one element */
+    T0_MEM_SIGNED = 0x8,
+    T0_MEM_VEC_SHIFT = 4,        /* 2 bits: log2 of the elements */
+    T0_MEM_DST_SHIFT = 6,        /* 2 bits: data rows of 0 = 16, 1 = 32, 2 = 64, 3 = 128 bits */
+    T0_MEM_SHARED = 0x100,       /* else flat */
+    T0_MEM_ADDR32 = 0x200,       /* address row of 32 bits */
+    T0_MEM_ACQUIRE = 0x400, T0_MEM_RELEASE = 0x800, T0_MEM_SC = 0x1000
+};
+/* aux of ATOM: operation (enum ptx_sub) | type << T0_ATOM_TYPE_SHIFT (enum ptx_type) | flags */
+enum {
+    T0_ATOM_OP = 0x1f, T0_ATOM_TYPE_SHIFT = 5, T0_ATOM_SHARED = 0x400, T0_ATOM_ADDR32 = 0x800,
+    T0_ATOM_NORET = 0x1000, T0_ATOM_FTZ = 0x2000
+};
+static inline uint32_t t0_fn_slots(const struct t0_fn *f)
+{
+    return f->regs + T0_ROW_ALIGN * f->npred + 128 * f->n32 + 256 * f->n64;
+}
+static inline uint64_t t0_fn_size(const struct t0_fn *f)
+{
+    return (uint64_t)T0_ROW_ALIGN * f->npred + 128ull * f->n32 + 256ull * f->n64 +
+           (uint64_t)T0_LANES * f->slot;
+}
+
+enum { T0_BR_NEG = 1, T0_BR_SPIN = 2 }; /* SPIN: back edge of a loop that may wait for other threads */
+enum { T0_SHFL_WAIT = 0x100 };          /* beside enum ptx_sub */
+enum { T0_SUB_MASK = 0x1f, T0_NEGATE = 0x20, T0_SIGNED_OP = 0x40, T0_WIDE_OP = 0x80 };
+enum { T0_BAR_SYNC, T0_BAR_ARRIVE, T0_BAR_RED_POPC, T0_BAR_RED_AND, T0_BAR_RED_OR, T0_BAR_KIND = 7,
+       T0_BAR_NEG = 8, T0_BAR_COUNT = 16 };
+
+#endif
