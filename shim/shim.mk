@@ -11,7 +11,8 @@ PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c)
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)
 CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(GEN_CORE_SRC)
-MUSA_SRC   := $(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c)
+ALU_SRC    := $(wildcard shim/ptx/tier0/exec/alu_*.c)
+MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC) \
               $(addprefix shim/core/,config.c log.c ldcache.c)
@@ -19,14 +20,27 @@ CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC) \
 # Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
 obj         = $(patsubst shim/%,$B/obj/%.o,$(patsubst $B/gen/%,$B/obj/gen/%.o,$(basename $(1))))
 CORE_OBJ   := $(call obj,$(CORE_SRC))
-MUSA_OBJ   := $(call obj,$(MUSA_SRC))
+ALU_LEVELS := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),1 3 4,1)
+ALU_OBJ    := $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(ALU_SRC))))
+MUSA_OBJ   := $(call obj,$(MUSA_SRC)) $(ALU_OBJ)
 MUSART_OBJ := $(call obj,$(MUSART_SRC))
 CLI_OBJ    := $(call obj,$(CLI_SRC))
 
 COMPRESS_LIBS := -lzstd -llz4
 
-# The warp-vector loops of tier 0 are written for the vectoriser.
-$B/obj/ptx/tier0/exec/alu_%.o: OPT := $(if $(SAN),$(OPT),-O3 -g)
+# The warp-vector loops of tier 0 are written for the vectoriser and built once per CPU level; alu.c
+# chooses. Without traps and errno the loops have no branches; neither changes a result.
+ALU_FLAGS   = $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math
+ALU_ARCH_1 :=
+ALU_ARCH_3 := -march=x86-64-v3
+ALU_ARCH_4 := -march=x86-64-v4
+define alu_rule
+$B/obj/ptx/tier0/exec/%.l$(1).o: shim/ptx/tier0/exec/%.c | $$(GEN_HEADERS)
+	@mkdir -p $$(@D)
+	@echo "cc ptx/tier0/exec/$$*.c level $(1)"
+	$$Q$$(CC) $$(BASE) $$(ALU_FLAGS) $(ALU_ARCH_$(1)) -DT0_LEVEL=$(1) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)

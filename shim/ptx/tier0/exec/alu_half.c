@@ -1,0 +1,106 @@
+/* f16 and bf16 arithmetic, single and in pairs: widen to f32, compute, round back. 24 bits are more
+ * than twice 11, so the second rounding of add, sub, mul is harmless; fma goes through f64 rounded to
+ * odd. */
+#include "ptx/tier0/exec/alu_approx.h"
+
+static inline f32 f16_in(u32 h, unsigned aux)
+{
+    h &= 0xffff;
+    return f16_to_f32((aux & T0_FTZ) && (h & 0x7c00) == 0 ? h & 0x8000 : h);
+}
+static inline f32 bf16_in(u32 h, unsigned aux) { return f32_in(bf16_to_f32(h & 0xffff), aux & T0_FTZ); }
+
+static inline f32 limit(f32 x, unsigned aux)
+{
+    x = aux & T0_SAT ? f32_sat(x) : x;
+    return (aux & T0_RELU) && !(x > 0) && x == x ? 0 : x;
+}
+static inline u32 f16_out(f32 x, unsigned aux)
+{
+    u32 h = f32_to_f16(limit(x, aux));
+    return (aux & T0_FTZ) && (h & 0x7c00) == 0 ? h & 0x8000 : h;
+}
+static inline u32 bf16_out(f32 x, unsigned aux)
+{
+    return f32_to_bf16(f32_in(limit(x, aux), aux & T0_FTZ));
+}
+
+/* EXPR sees x, y, z: lanes of a, b, c */
+#define HALF_BODY(EXPR, IN, OUT, X2) \
+    { \
+        const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c); \
+        u32 *d = ROW(u32, i->d), r[T0_LANES]; \
+        const unsigned aux = i->aux; \
+        (void)b; \
+        (void)c; \
+        EACH_LANE(l) r[l] = OUT(EXPR(IN(a[l], aux), IN(b[l], aux), IN(c[l], aux)), aux); \
+        if (X2) \
+            EACH_LANE(l) r[l] |= OUT(EXPR(IN(a[l] >> 16, aux), IN(b[l] >> 16, aux), \
+                                          IN(c[l] >> 16, aux)), aux) << 16; \
+        WRITE(u32, d, r[l]); \
+    }
+#define HALF_OPS(id, EXPR) \
+    HANDLER(id##_F16) HALF_BODY(EXPR, f16_in, f16_out, false) \
+    HANDLER(id##_F16X2) HALF_BODY(EXPR, f16_in, f16_out, true) \
+    HANDLER(id##_BF16) HALF_BODY(EXPR, bf16_in, bf16_out, false) \
+    HANDLER(id##_BF16X2) HALF_BODY(EXPR, bf16_in, bf16_out, true)
+
+/* x * y is exact in f64; the sum's rounding error decides the odd bit. */
+static inline f32 fma_odd(f32 x, f32 y, f32 z)
+{
+    f64 p = (f64)x * (f64)y, c = (f64)z, s = p + c, part = s - p;
+    f64 err = (p - (s - part)) + (c - part);
+    u64 u = f64_bits(s), step = (err > 0) == (s > 0) ? u + 1 : u - 1;
+    return f64_to_f32_odd(f64_from((err > 0 || err < 0) && !(u & 1) ? step : u));
+}
+#define ADD(x, y, z) ((x) + (y))
+#define SUB(x, y, z) ((x) - (y))
+#define MUL(x, y, z) ((x) * (y))
+#define FMA(x, y, z) fma_odd(x, y, z)
+#define EX2(x, y, z) approx_ex2(x)
+#define TANH(x, y, z) approx_tanh(x)
+HALF_OPS(ADD, ADD)
+HALF_OPS(SUB, SUB)
+HALF_OPS(MUL, MUL)
+HALF_OPS(FMA, FMA)
+HALF_OPS(EX2, EX2)
+HALF_OPS(TANH, TANH)
+
+static inline f32 pick(f32 x, f32 y, bool first, f32 equal, unsigned aux)
+{
+    f32 r = first ? x : x == y ? equal : x != x ? y : y != y ? x : y;
+    return (aux & T0_NANPROP) && !(x == x && y == y) ? f32_from(0x7fffffffu) : r;
+}
+/* .xorsign.abs: magnitudes are compared, and the signs' product is put on the result */
+#define MINMAX(x, y, REL, JOIN) \
+    minmax_sign(x, y, pick(magnitude(x, aux), magnitude(y, aux), \
+                           magnitude(x, aux) REL magnitude(y, aux), \
+                           f32_from(f32_bits(magnitude(x, aux)) JOIN f32_bits(magnitude(y, aux))), \
+                           aux), aux)
+static inline f32 magnitude(f32 x, unsigned aux)
+{
+    return aux & T0_XORSIGN ? f32_from(f32_bits(x) & 0x7fffffffu) : x;
+}
+static inline f32 minmax_sign(f32 x, f32 y, f32 r, unsigned aux)
+{
+    u32 sign = aux & T0_XORSIGN ? (f32_bits(x) ^ f32_bits(y)) & 0x80000000u : 0;
+    return f32_from(f32_bits(r) | sign);
+}
+#define MIN(x, y, z) MINMAX(x, y, <, |)
+#define MAX(x, y, z) MINMAX(x, y, >, &)
+HALF_OPS(MIN, MIN)
+HALF_OPS(MAX, MAX)
+
+#define FLUSH16(h) ((h) & 0x7c00u ? (h) : (h) & 0x8000u)
+static inline u32 flush_x2(u32 h, unsigned aux)
+{
+    return aux & T0_FTZ ? FLUSH16(h & 0xffff) | FLUSH16(h >> 16) << 16 : h;
+}
+OP1(ABS_F16, u32, u32, flush_x2(a[l] & 0x7fff, i->aux))
+OP1(ABS_F16X2, u32, u32, flush_x2(a[l] & 0x7fff7fff, i->aux))
+OP1(ABS_BF16, u32, u32, a[l] & 0x7fff)
+OP1(ABS_BF16X2, u32, u32, a[l] & 0x7fff7fff)
+OP1(NEG_F16, u32, u32, flush_x2((a[l] ^ 0x8000) & 0xffff, i->aux))
+OP1(NEG_F16X2, u32, u32, flush_x2(a[l] ^ 0x80008000u, i->aux))
+OP1(NEG_BF16, u32, u32, (a[l] ^ 0x8000) & 0xffff)
+OP1(NEG_BF16X2, u32, u32, a[l] ^ 0x80008000u)
