@@ -1,0 +1,100 @@
+/* The CUDA ABI as wrappers see it: handles and the structs that cross the border, per CUDA version
+ * where they differ. Enumerators come from mapping/types by way of cuda_enums.h; every enum is an int in
+ * signatures, as in the ABI. Written from the layouts in facts/cuda.md; includes no NVIDIA header. */
+#ifndef CUMU_ABI_CUDA_H
+#define CUMU_ABI_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/dim3.h"
+#include "cuda_enums.h"
+
+/* ---- handles -------------------------------------------------------------------------------- */
+
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+
+/* Objects of the libraries below: the MUSA handle itself. */
+typedef struct CUctx_st *CUcontext;
+typedef struct CUstream_st *CUstream;
+typedef CUstream cudaStream_t;
+
+/* Objects of the shim (kernel/kernel.h): one struct behind all names of a module, one behind all names of a kernel. */
+typedef struct cumu_module *CUmodule;
+typedef struct cumu_module *CUlibrary;
+typedef struct cumu_module *cudaLibrary_t;
+typedef struct cumu_func *CUfunction;
+typedef struct cumu_func *CUkernel;
+typedef struct cumu_func *cudaFunction_t;
+typedef struct cumu_func *cudaKernel_t;
+typedef struct cumu_link *CUlinkState;
+
+#define CUMU_STREAM_LEGACY ((CUstream)0x1)
+#define CUMU_STREAM_PER_THREAD ((CUstream)0x2)
+
+/* Ends and tags of cuLaunchKernel's `extra` list. */
+#define CUMU_LAUNCH_PARAM_END ((void *)0x00)
+#define CUMU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
+#define CUMU_LAUNCH_PARAM_BUFFER_SIZE ((void *)0x02)
+
+/* ---- structs -------------------------------------------------------------------------------- */
+
+typedef struct { /* by value in one register: type in the low half */
+    int type, id;
+} cudaMemLocation, CUmemLocation;
+
+typedef union {
+    char pad[64];
+    int cooperative, priority, programmaticStreamSerializationAllowed;
+    struct { unsigned x, y, z; } clusterDim;
+} cuda_launch_attr_value;
+
+typedef struct {
+    int id;
+    char pad[4];
+    cuda_launch_attr_value val;
+} cudaLaunchAttribute, CUlaunchAttribute;
+
+typedef struct {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
+} cudaLaunchConfig_t;
+
+typedef struct {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+
+/* CUDA 11 programs hold the first 56 bytes only. */
+typedef struct {
+    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA,
+        maxDynamicSharedSizeBytes, preferredShmemCarveout;
+    int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth,
+        clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed;
+    int reserved[16];
+} cudaFuncAttributes;
+enum { CUMU_FUNC_ATTRIBUTES_V11 = 56 };
+
+/* CUDA 11 and 12 programs hold the first 24 bytes only. */
+typedef struct {
+    int type, device;
+    void *devicePointer, *hostPointer;
+    long reserved[8];
+} cudaPointerAttributes;
+enum { CUMU_POINTER_ATTRIBUTES_V12 = 24 };
+
+_Static_assert(sizeof(cudaLaunchAttribute) == 72, "cudaLaunchAttribute");
+_Static_assert(sizeof(cudaLaunchConfig_t) == 56, "cudaLaunchConfig_t");
+_Static_assert(sizeof(CUlaunchConfig) == 56, "CUlaunchConfig");
+_Static_assert(sizeof(cudaFuncAttributes) == 144, "cudaFuncAttributes");
+_Static_assert(offsetof(cudaFuncAttributes, clusterDimMustBeSet) == 52, "cudaFuncAttributes");
+_Static_assert(sizeof(cudaPointerAttributes) == 88, "cudaPointerAttributes");
+
+#endif

@@ -1,0 +1,169 @@
+/* Kernels: the per-context lookup on the launch path, attributes and parameters. */
+#include "kernel/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cumu_func *cumu_func_find(struct cumu_module *m, const char *name, bool create)
+{
+    struct cumu_func *f, *fresh = NULL;
+    size_t len = strlen(name);
+    pthread_mutex_lock(&cumu_kernel_lock);
+    HASH_FIND(hh, m->funcs, name, len, f);
+    pthread_mutex_unlock(&cumu_kernel_lock);
+    if (f || !create)
+        return f;
+    fresh = cumu_handle_new(CUMU_H_FUNC);
+    char *copy = strdup(name);
+    if (!fresh || !copy)
+        goto drop;
+    fresh->module = m;
+    fresh->name = copy;
+    pthread_mutex_lock(&cumu_kernel_lock);
+    HASH_FIND(hh, m->funcs, name, len, f);
+    if (!f) {
+        HASH_ADD_KEYPTR(hh, m->funcs, fresh->name, len, fresh);
+        f = hmap_added(fresh) ? fresh : NULL;
+    }
+    pthread_mutex_unlock(&cumu_kernel_lock);
+    if (f == fresh)
+        return f;
+drop:
+    free(copy);
+    cumu_handle_free(fresh);
+    return f;
+}
+
+/* Registered kernels get their unit at first use. */
+static int resolve(struct cumu_func *f)
+{
+    struct cumu_func *same;
+    if (f->ptx)
+        return CUDA_SUCCESS;
+    int err = cumu_module_func(f->module, f->name, &same);
+    if (err == CUDA_ERROR_NOT_FOUND) {
+        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "no PTX of its module defines this kernel");
+        err = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    return err;
+}
+
+static MUfunction find_inst(struct cumu_func *f, MUcontext ctx)
+{
+    for (struct func_inst *i = atomic_load_explicit(&f->inst, memory_order_acquire); i; i = i->next)
+        if (atomic_load_explicit(&i->ctx, memory_order_relaxed) == ctx)
+            return i->function;
+    return NULL;
+}
+
+int cumu_func_musa(struct cumu_func *f, MUfunction *out)
+{
+    MUcontext ctx = NULL;
+    int err = mu.muCtxGetCurrent(&ctx);
+    if (err != MUSA_SUCCESS || !ctx) {
+        err = cumu_context_current(&ctx);
+        if (err)
+            return err;
+    }
+    *out = find_inst(f, ctx);
+    if (*out)
+        return CUDA_SUCCESS;
+    err = resolve(f);
+    if (err)
+        return err;
+    cumu_unit_enter(f->unit);
+    err = cumu_unit_load_func(f->unit, f, ctx);
+    cumu_unit_leave(f->unit);
+    *out = find_inst(f, ctx);
+    return err;
+}
+
+const char *cumu_func_name(const struct cumu_func *f)
+{
+    return f->name;
+}
+
+struct cumu_module *cumu_func_module(const struct cumu_func *f)
+{
+    return f->module;
+}
+
+int cumu_func_param(struct cumu_func *f, size_t i, size_t *offset, size_t *size)
+{
+    int err = resolve(f);
+    if (err)
+        return err;
+    if (i >= f->ptx->nparam)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (offset)
+        *offset = f->ptx->param[i].offset;
+    if (size)
+        *size = f->ptx->param[i].size;
+    return CUDA_SUCCESS;
+}
+
+static int const_size(const struct ptx_module *m)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < m->nvar; i++)
+        if (m->var[i].space == PTX_SP_CONST && !m->var[i].is_extern)
+            sum += m->var[i].size;
+    return sum > INT32_MAX ? INT32_MAX : (int)sum;
+}
+
+int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
+{
+    int err = resolve(f);
+    if (err)
+        return err;
+    switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+        *value = (int)f->unit->arch;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+        *value = (int)cumu_claimed_cc();
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+        *value = const_size(f->unit->ptx);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        *value = 0;
+        return CUDA_SUCCESS;
+    }
+    MUfunction mf;
+    err = cumu_func_musa(f, &mf);
+    return err ? err : mu.muFuncGetAttribute(value, attribute, mf);
+}
+
+int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
+{
+    MUfunction mf;
+    int err = cumu_func_musa(f, &mf);
+    if (err)
+        return err;
+    if (attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)
+        return CUDA_SUCCESS; /* clusters: hints for hardware that is not there */
+    err = mu.muFuncSetAttribute(mf, attribute, value);
+    if (err)
+        return err;
+    struct func_attr *a = malloc(sizeof *a);
+    if (!a)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    a->attribute = attribute;
+    a->value = value;
+    cumu_unit_enter(f->unit);
+    struct func_attr **at = &f->attrs; /* the newest value last, replayed in order */
+    while (*at && (*at)->attribute != attribute)
+        at = &(*at)->next;
+    a->next = *at ? (*at)->next : NULL;
+    free(*at);
+    *at = a;
+    cumu_unit_leave(f->unit);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,125 @@
+/* Inside of shim/kernel: what a module, its translation units and its kernels consist of. */
+#ifndef CUMU_KERNEL_MODULE_H
+#define CUMU_KERNEL_MODULE_H
+
+#include <stdatomic.h>
+
+#include "core/hmap.h"
+#include "core/log.h"
+#include "fatbin/fatbin.h"
+#include "kernel/kernel.h"
+#include "mu.h"
+#include "ptx/tier0/tier0.h"
+
+/* A __managed__ variable: one copy for all contexts, made at first use. */
+struct managed {
+    struct managed *next;
+    const struct ptx_var *var;
+    void *address; /* NULL until made; set under the unit's turn */
+    MUcontext made_in;
+};
+
+/* The unit's variables in one context. Lists only grow; a context that is gone leaves ctx NULL. */
+struct data_inst {
+    struct data_inst *next;
+    _Atomic(MUcontext) ctx;
+    int device;
+    MUmodule module; /* NULL when the unit has no variables */
+};
+
+/* One PTX module. Whoever works on it (scans, lowers, loads) has the unit's turn: `busy` is a turn, not
+ * a mutex, so that nothing is locked while the library below runs. */
+struct cumu_unit {
+    struct cumu_unit *next;
+    struct cumu_module *module;
+    const void *container; /* fat binary, or */
+    size_t container_size;
+    void *owned;           /* copy of a loaded container, NULL when it is the program's */
+    char *text;            /* PTX text of its own, freed once scanned */
+    size_t text_len;
+    bool busy, opened, replaced; /* replaced: its contents live on in the linked unit */
+    int error;             /* why it cannot be used */
+    bool no_image;         /* nothing but an empty container: not an error in itself */
+    struct ptx_module *ptx;
+    unsigned arch;         /* 75: the PTX taken was made for compute_75 */
+    struct managed *managed;
+    struct data_inst *data;
+};
+
+struct cumu_module {
+    uint32_t kind; /* CUMU_H_MODULE; first word of every handle */
+    bool opened;
+    int error;
+    const void *wrapper; /* of a registered module */
+    struct cumu_unit *units;
+    struct cumu_func *funcs; /* by name */
+    struct host_var *vars;
+    const struct cumu_jit_log *log; /* during the load only */
+    struct cumu_module *prev, *next; /* all modules */
+};
+
+struct func_inst {
+    struct func_inst *next;
+    _Atomic(MUcontext) ctx;
+    MUfunction function;
+    MUmodule module;
+    int device;
+};
+
+struct func_attr {
+    struct func_attr *next;
+    int attribute, value;
+};
+
+struct cumu_func {
+    uint32_t kind; /* CUMU_H_FUNC */
+    struct cumu_module *module;
+    const char *name; /* owned */
+    const void *host; /* stub's address, NULL if not registered */
+    _Atomic(struct func_inst *) inst;
+    /* Written during the unit's turn, or before the function is published. */
+    struct cumu_unit *unit;
+    struct ptx_func *ptx;
+    int error;
+    void *image; /* lowered, externs unbound */
+    size_t image_size;
+    struct func_attr *attrs; /* set by the program, for contexts to come */
+    UT_hash_handle hh;       /* module->funcs */
+};
+
+/* Guards every list and table of this folder; never held while calling below. */
+extern pthread_mutex_t cumu_kernel_lock;
+extern struct cumu_module *cumu_modules;
+
+/* unit.c. Turns are taken without the lock held. */
+struct cumu_unit *cumu_unit_new(struct cumu_module *m, const void *container, size_t size);
+void cumu_unit_free(struct cumu_unit *u);
+void cumu_unit_enter(struct cumu_unit *u);
+void cumu_unit_leave(struct cumu_unit *u);
+/* The rest needs the turn. */
+int cumu_unit_open(struct cumu_unit *u);
+int cumu_unit_managed(struct cumu_unit *u); /* gives managed variables their memory */
+int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out);
+/* Address of a variable in ctx; CUDA_ERROR_NOT_FOUND. */
+int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address,
+                  size_t *size, bool *managed);
+int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx);
+
+/* Scans all units, links them if they need each other. */
+int cumu_module_open(struct cumu_module *m);
+/* link.c: PTX of several units as one text; NULL on out of memory. */
+char *cumu_ptx_link(struct ptx_module *const *units, unsigned n, size_t *len);
+bool cumu_ptx_needs(const struct ptx_module *a, const struct ptx_module *b); /* a uses what b defines */
+
+/* The reason of a failure: to the log, and to the error log of a JIT load in progress. */
+void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* register.c: the module's managed variable got its memory. */
+void cumu_managed_publish(struct cumu_module *m, const char *name, void *address);
+/* Frees the registration tables' entries of a module. */
+void cumu_vars_drop(struct cumu_module *m);
+/* function.c */
+struct cumu_func *cumu_func_find(struct cumu_module *m, const char *name, bool create);
+void cumu_func_unload(struct cumu_func *f); /* instances; the handle itself stays */
+
+#endif

@@ -1,0 +1,373 @@
+/* Translation units: unpacks and scans PTX, gives variables their memory in a context, lowers kernels and
+ * hands them to the library below. Everything here happens once and on demand. */
+#include "kernel/module.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+pthread_mutex_t cumu_kernel_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn_over = PTHREAD_COND_INITIALIZER;
+
+struct cumu_unit *cumu_unit_new(struct cumu_module *m, const void *container, size_t size)
+{
+    struct cumu_unit *u = calloc(1, sizeof *u);
+    if (!u)
+        return NULL;
+    u->module = m;
+    u->container = container;
+    u->container_size = size;
+    struct cumu_unit **at = &m->units;
+    while (*at)
+        at = &(*at)->next;
+    *at = u;
+    return u;
+}
+
+void cumu_unit_enter(struct cumu_unit *u)
+{
+    pthread_mutex_lock(&cumu_kernel_lock);
+    while (u->busy)
+        pthread_cond_wait(&turn_over, &cumu_kernel_lock);
+    u->busy = true;
+    pthread_mutex_unlock(&cumu_kernel_lock);
+}
+
+void cumu_unit_leave(struct cumu_unit *u)
+{
+    pthread_mutex_lock(&cumu_kernel_lock);
+    u->busy = false;
+    pthread_cond_broadcast(&turn_over);
+    pthread_mutex_unlock(&cumu_kernel_lock);
+}
+
+void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,
+                        const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (cumu_log_on(level, "kernel"))
+        cumu_log(NULL, level, "kernel", symbol, "%s", text);
+    if (m && m->log && m->log->error && m->log->error_size && level <= CUMU_WARN)
+        snprintf(m->log->error, m->log->error_size, "cumu: %s%s%s\n", symbol ? symbol : "",
+                 symbol ? ": " : "", text);
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int scan_text(struct cumu_unit *u, const char *text, size_t len, struct ptx_diag *diag)
+{
+    memset(diag, 0, sizeof *diag);
+    u->ptx = ptx_module_open(text, len, diag);
+    if (!u->ptx)
+        return CUDA_ERROR_INVALID_PTX;
+    u->arch = u->ptx->target;
+    return CUDA_SUCCESS;
+}
+
+static void report_diag(struct cumu_unit *u, const char *symbol, const struct ptx_diag *diag)
+{
+    cumu_kernel_report(u->module, CUMU_ERROR, symbol, "PTX line %u: %s%s%s", diag->line, diag->what,
+                       diag->what[0] ? ": " : "", diag->msg);
+}
+
+/* Names the first kernel of a module that holds machine code only. */
+static int refuse_sass(struct cumu_unit *u, const struct fatbin_list *l)
+{
+    for (unsigned i = 0; i < l->n; i++) {
+        char *elf = NULL;
+        size_t len = 0;
+        const struct fatbin_entry *e = &l->entry[i];
+        if (e->kind != FATBIN_CUBIN || fatbin_unpack(e, &elf, &len))
+            continue;
+        const char *kernel = fatbin_cubin_kernel(elf, len, 0);
+        if (kernel)
+            cumu_kernel_report(u->module, CUMU_GAP, kernel,
+                               "its module holds machine code for sm_%u%.1s only, no PTX to translate",
+                               e->arch, e->suffix ? &e->suffix : "");
+        free(elf);
+        if (kernel)
+            return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    u->no_image = true; /* nothing in it that could be called */
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+static int open_container(struct cumu_unit *u)
+{
+    struct fatbin_list l;
+    int err = fatbin_list_make(&l, u->container, u->container_size, cumu_claimed_cc());
+    int res = CUDA_ERROR_INVALID_IMAGE;
+    if (err == FATBIN_NO_PTX) {
+        res = refuse_sass(u, &l);
+    } else if (err == FATBIN_NO_IMAGE) {
+        u->no_image = true;
+        res = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    } else if (err) {
+        res = err == FATBIN_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
+        cumu_kernel_report(u->module, CUMU_ERROR, "module", "%s", fatbin_error_text(err));
+    }
+    /* The best PTX that can be read; what is wrong is told of the first one. */
+    struct ptx_diag first = {0}, diag;
+    for (unsigned i = 0; i < l.nptx && !err; i++) {
+        char *text;
+        size_t len;
+        int bad = fatbin_unpack(&l.entry[i], &text, &len);
+        if (bad) {
+            if (i == 0)
+                snprintf(first.msg, sizeof first.msg, "compute_%u: %s", l.entry[i].arch,
+                         fatbin_error_text(bad));
+            res = bad == FATBIN_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
+            continue;
+        }
+        res = scan_text(u, text, len, &diag);
+        free(text);
+        if (res == CUDA_SUCCESS) {
+            u->arch = l.entry[i].arch;
+            break;
+        }
+        if (i == 0)
+            first = diag;
+    }
+    if (!err && res)
+        report_diag(u, "module", &first);
+    fatbin_list_free(&l);
+    return res;
+}
+
+int cumu_unit_open(struct cumu_unit *u)
+{
+    if (u->opened)
+        return u->error;
+    u->opened = true;
+    if (u->text) {
+        struct ptx_diag diag;
+        u->error = scan_text(u, u->text, u->text_len, &diag);
+        if (u->error)
+            report_diag(u, "module", &diag);
+        free(u->text);
+        u->text = NULL;
+    } else {
+        u->error = open_container(u);
+    }
+    if (u->error)
+        return u->error;
+    for (unsigned i = 0; i < u->ptx->nvar; i++) {
+        struct managed *m;
+        if (!u->ptx->var[i].is_managed || u->ptx->var[i].is_extern)
+            continue;
+        m = calloc(1, sizeof *m);
+        if (!m)
+            return u->error = CUDA_ERROR_OUT_OF_MEMORY;
+        m->var = &u->ptx->var[i];
+        m->next = u->managed;
+        u->managed = m;
+    }
+    return CUDA_SUCCESS;
+}
+
+void cumu_unit_free(struct cumu_unit *u)
+{
+    while (u->managed) {
+        struct managed *m = u->managed;
+        u->managed = m->next;
+        free(m);
+    }
+    while (u->data) {
+        struct data_inst *d = u->data;
+        u->data = d->next;
+        free(d);
+    }
+    if (u->ptx)
+        ptx_module_close(u->ptx);
+    free(u->owned);
+    free(u->text);
+    free(u);
+}
+
+/* ---- variables ------------------------------------------------------------------------------ */
+
+int cumu_unit_managed(struct cumu_unit *u)
+{
+    MUcontext ctx = NULL;
+    for (struct managed *m = u->managed; m; m = m->next) {
+        if (m->address)
+            continue;
+        if (!ctx) {
+            int err = cumu_context_current(&ctx);
+            if (err)
+                return err;
+        }
+        MUdeviceptr p = 0;
+        size_t size = m->var->size ? m->var->size : 1;
+        int err = mu.muMemAllocManaged(&p, size, MU_MEM_ATTACH_GLOBAL);
+        if (err)
+            return err;
+        memset((void *)(uintptr_t)p, 0, size);
+        if (m->var->init)
+            memcpy((void *)(uintptr_t)p, m->var->init, m->var->init_size);
+        if (m->var->nreloc)
+            cumu_kernel_report(u->module, CUMU_GAP, m->var->name,
+                               "managed variable initialised with an address");
+        m->address = (void *)(uintptr_t)p;
+        m->made_in = ctx;
+        cumu_managed_publish(u->module, m->var->name, m->address);
+    }
+    return CUDA_SUCCESS;
+}
+
+static struct managed *find_managed(struct cumu_unit *u, const char *name)
+{
+    for (struct managed *m = u->managed; m; m = m->next)
+        if (!strcmp(m->var->name, name))
+            return m;
+    return NULL;
+}
+
+static int bind_externs(struct cumu_unit *u, void *image, MUcontext ctx, struct data_inst *data,
+                        const char *symbol)
+{
+    const char *name;
+    for (unsigned i = 0; (name = t0_image_extern(image, i)); i++) {
+        struct managed *m = find_managed(u, name);
+        MUdeviceptr address = m ? (MUdeviceptr)(uintptr_t)m->address : 0;
+        size_t size;
+        if (!m && (!data || !data->module ||
+                   mu.muModuleGetGlobal(&address, &size, data->module, name) != MUSA_SUCCESS)) {
+            cumu_kernel_report(u->module, CUMU_ERROR, symbol,
+                               "uses variable %s, which no part of the module defines", name);
+            return CUDA_ERROR_INVALID_PTX;
+        }
+        t0_image_bind(image, i, address);
+    }
+    (void)ctx;
+    return CUDA_SUCCESS;
+}
+
+int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out)
+{
+    for (struct data_inst *d = u->data; d; d = d->next)
+        if (atomic_load(&d->ctx) == ctx) {
+            *out = d;
+            return CUDA_SUCCESS;
+        }
+    int err = cumu_unit_managed(u);
+    if (err)
+        return err;
+    struct ptx_diag diag = {0};
+    void *image = NULL;
+    size_t size = 0;
+    struct data_inst *d = calloc(1, sizeof *d);
+    if (!d)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (t0_lower_data(u->ptx, &image, &size, &diag) != 0) {
+        report_diag(u, "module", &diag);
+        err = CUDA_ERROR_INVALID_PTX;
+        goto fail;
+    }
+    mu.muCtxGetDevice(&d->device);
+    if (image) {
+        err = bind_externs(u, image, ctx, NULL, "module");
+        if (!err)
+            err = mu.muModuleLoadData(&d->module, image);
+        free(image);
+        if (err)
+            goto fail;
+    }
+    atomic_store(&d->ctx, ctx);
+    pthread_mutex_lock(&cumu_kernel_lock);
+    d->next = u->data;
+    u->data = d;
+    pthread_mutex_unlock(&cumu_kernel_lock);
+    *out = d;
+    return CUDA_SUCCESS;
+fail:
+    free(d);
+    return err;
+}
+
+int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address,
+                  size_t *size, bool *managed)
+{
+    const struct ptx_var *v = ptx_module_var(u->ptx, name);
+    if (!v || v->is_extern || (v->space != PTX_SP_GLOBAL && v->space != PTX_SP_CONST))
+        return CUDA_ERROR_NOT_FOUND;
+    struct managed *m = find_managed(u, name);
+    *managed = m != NULL;
+    *size = v->size;
+    if (m) {
+        int err = cumu_unit_managed(u);
+        *address = (uintptr_t)m->address;
+        return err;
+    }
+    struct data_inst *d;
+    int err = cumu_unit_data(u, ctx, &d);
+    if (err)
+        return err;
+    MUdeviceptr p = 0;
+    size_t bytes = 0;
+    if (!d->module || mu.muModuleGetGlobal(&p, &bytes, d->module, name) != MUSA_SUCCESS)
+        return CUDA_ERROR_NOT_FOUND;
+    *address = p;
+    return CUDA_SUCCESS;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+{
+    struct ptx_diag diag = {0};
+    struct data_inst *data = NULL;
+    struct func_inst *inst = NULL;
+    void *image = NULL;
+    int err;
+    for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
+        if (atomic_load(&i->ctx) == ctx)
+            return CUDA_SUCCESS; /* another thread had the turn first */
+    if (f->error)
+        return f->error;
+    if (!f->image && t0_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) != 0) {
+        report_diag(u, f->name, &diag);
+        return f->error = CUDA_ERROR_INVALID_PTX;
+    }
+    err = cumu_unit_data(u, ctx, &data);
+    if (err)
+        return err;
+    err = CUDA_ERROR_OUT_OF_MEMORY;
+    inst = calloc(1, sizeof *inst);
+    image = malloc(f->image_size);
+    if (!inst || !image)
+        goto fail;
+    memcpy(image, f->image, f->image_size);
+    err = bind_externs(u, image, ctx, data, f->name);
+    if (err)
+        goto fail;
+    err = mu.muModuleLoadData(&inst->module, image);
+    if (err) {
+        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "the MUSA library refused its image (%d)",
+                           err);
+        goto fail;
+    }
+    err = mu.muModuleGetFunction(&inst->function, inst->module, f->name);
+    if (err) {
+        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its image lacks the kernel (%d)", err);
+        mu.muModuleUnload(inst->module);
+        goto fail;
+    }
+    for (struct func_attr *a = f->attrs; a; a = a->next)
+        mu.muFuncSetAttribute(inst->function, a->attribute, a->value);
+    mu.muCtxGetDevice(&inst->device);
+    atomic_store(&inst->ctx, ctx);
+    inst->next = atomic_load(&f->inst);
+    atomic_store(&f->inst, inst);
+    free(image);
+    return CUDA_SUCCESS;
+fail:
+    free(inst);
+    free(image);
+    return err;
+}
