@@ -15,7 +15,7 @@ ALU_SRC    := $(wildcard shim/ptx/tier0/exec/alu_*.c)
 MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC) \
-              $(addprefix shim/core/,config.c log.c ldcache.c)
+              $(addprefix shim/core/,config.c log.c ldcache.c table.c) shim/kernel/link.c
 
 # Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
 obj         = $(patsubst shim/%,$B/obj/%.o,$(patsubst $B/gen/%,$B/obj/gen/%.o,$(basename $(1))))

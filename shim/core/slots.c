@@ -120,22 +120,6 @@ intptr_t cumu_mu_stub_called(unsigned index)
     return opened ? l->unsupported : l->absent;
 }
 
-const struct cumu_symbol *cumu_table_find(const struct cumu_table *t, const char *name)
-{
-    uint32_t low = 0, high = t->count;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        int order = strcmp(name, t->symbols[mid].name);
-        if (order == 0)
-            return &t->symbols[mid];
-        if (order < 0)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return NULL;
-}
-
 void *cumu_facade_symbol(const char *soname, const char *name)
 {
     char path[4096];

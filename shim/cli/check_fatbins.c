@@ -1,0 +1,221 @@
+/* cumu check: the device code of a file, and which of its kernels can be translated. */
+#include "cli/cli.h"
+#include "cli/report.h"
+#include "fatbin/fatbin.h"
+#include "kernel/module.h"
+#include "ptx/tier0/tier0.h"
+
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLAIMED = 80, MAX_UNITS = 4096 };
+
+/* Units of relocatable device code of one file, kept open because they need each other. */
+struct units {
+    struct ptx_module *unit[MAX_UNITS];
+    unsigned n;
+};
+
+static struct check_kernel *kernel_named(struct check_report *r, const char *name)
+{
+    for (size_t i = 0; i < r->nkernel; i++)
+        if (strcmp(r->kernel[i].name, name) == 0)
+            return &r->kernel[i];
+    struct check_kernel *k = check_grow(r, &r->kernel, &r->nkernel, sizeof *k);
+    if (!k)
+        return NULL;
+    k->name = strdup(name);
+    if (!k->name) {
+        r->nkernel--;
+        r->nomem = true;
+        return NULL;
+    }
+    return k;
+}
+
+static void problem(struct check_report *r, const char *name, const char *text, unsigned line)
+{
+    struct check_kernel *k = kernel_named(r, name);
+    if (!k || k->problem)
+        return;
+    k->ptx = true;
+    if ((line ? asprintf(&k->problem, "line %u: %s", line, text) : asprintf(&k->problem, "%s", text)) < 0) {
+        k->problem = NULL;
+        r->nomem = true;
+    }
+}
+
+static void diag_problem(struct check_report *r, const char *name, const struct ptx_diag *d)
+{
+    char text[sizeof d->what + sizeof d->msg + 4];
+    (void)snprintf(text, sizeof text, "%s%s%s", d->what, *d->what ? ": " : "", d->msg);
+    problem(r, name, text, d->line);
+}
+
+/* Every kernel of an open module goes through the lowering that the runtime would do. */
+static void lower_kernels(struct check_report *r, const struct ptx_module *m)
+{
+    for (uint32_t i = 0; i < m->nfunc; i++) {
+        const struct ptx_func *f = &m->func[i];
+        if (!f->is_entry || f->is_decl)
+            continue;
+        struct ptx_diag diag = {0};
+        void *image = NULL;
+        size_t size;
+        struct check_kernel *k = kernel_named(r, f->name);
+        if (!k)
+            return;
+        k->ptx = true;
+        if (t0_lower_kernel(m, f->name, &image, &size, &diag) != 0)
+            diag_problem(r, f->name, &diag);
+        free(image);
+    }
+}
+
+static struct ptx_module *open_text(struct check_report *r, const char *text, size_t len,
+                                    const char *path)
+{
+    struct ptx_diag diag = {0};
+    struct ptx_module *m = ptx_module_open(text, len, &diag);
+    if (!m) {
+        char name[512];
+        (void)snprintf(name, sizeof name, "(module of %s)", path);
+        diag_problem(r, name, &diag);
+    }
+    return m;
+}
+
+static void sass_kernels(struct check_report *r, const struct fatbin_list *l)
+{
+    for (unsigned i = 0; i < l->n; i++) {
+        char *elf;
+        size_t len;
+        const char *name;
+        if (l->entry[i].kind != FATBIN_CUBIN || fatbin_unpack(&l->entry[i], &elf, &len) != 0)
+            continue;
+        for (unsigned k = 0; (name = fatbin_cubin_kernel(elf, len, k)); k++)
+            (void)kernel_named(r, name); /* stays without PTX unless some container has it */
+        free(elf);
+    }
+}
+
+/* The image that the runtime would take from this container, and its kernels. */
+static void container(struct check_report *r, const char *path, const void *data, size_t size,
+                      struct units *linked)
+{
+    struct fatbin_list l;
+    char *text;
+    size_t len;
+    int err = fatbin_list_make(&l, data, size, CLAIMED);
+    if (err == FATBIN_NO_PTX)
+        sass_kernels(r, &l);
+    if (err == FATBIN_OK && l.nptx > 0) {
+        err = fatbin_unpack(&l.entry[0], &text, &len);
+        struct ptx_module *m = err ? NULL : open_text(r, text, len, path);
+        if (m && linked && linked->n < MAX_UNITS)
+            linked->unit[linked->n++] = m;
+        else if (m) {
+            lower_kernels(r, m);
+            ptx_module_close(m);
+        }
+        if (!err)
+            free(text);
+    }
+    if (err && err != FATBIN_NO_PTX && err != FATBIN_NO_IMAGE) {
+        char name[512];
+        (void)snprintf(name, sizeof name, "(fat binary in %s)", path);
+        problem(r, name, fatbin_error_text(err), 0);
+    }
+    fatbin_list_free(&l);
+}
+
+static void images(struct check_report *r, const char *path, struct fatbin_walk *w)
+{
+    struct fatbin_entry e;
+    bool more;
+    for (int err; (err = fatbin_walk_next(w, &e, &more)), more;) {
+        struct check_image *i = check_grow(r, &r->image, &r->nimage, sizeof *i);
+        if (!i)
+            return;
+        i->object = check_keep(r, path);
+        i->kind = e.kind == FATBIN_PTX ? "ptx" : e.kind == FATBIN_CUBIN ? "sass"
+                  : e.kind == FATBIN_LTOIR ? "ltoir" : "unknown";
+        i->compression = !e.compressed ? "none" : e.flags & FATBIN_F_ZSTD ? "zstd"
+                         : e.flags & FATBIN_F_LZ4 ? "lz4" : "unknown";
+        i->arch = e.arch;
+        i->suffix = e.suffix;
+        i->stored = e.stored;
+        i->unpacked = e.unpacked;
+        if (err && err != FATBIN_UNKNOWN_KIND)
+            return;
+    }
+}
+
+/* Containers follow each other in a section, zero-padded. */
+static void section(struct check_report *r, const char *path, const uint8_t *p, size_t size,
+                    struct units *linked)
+{
+    struct fatbin_walk w;
+    while (size >= 4 && !(p[0] | p[1] | p[2] | p[3])) {
+        p += 4;
+        size -= 4;
+    }
+    if (size < 16)
+        return;
+    int err = fatbin_walk_open(&w, p, size);
+    if (err) {
+        container(r, path, p, size, linked); /* names the error */
+        return;
+    }
+    do {
+        const uint8_t *at = w.container;
+        images(r, path, &w);
+        container(r, path, at, size - (size_t)(at - p), linked);
+    } while (fatbin_walk_container(&w));
+}
+
+/* Units that need each other are linked as the runtime links them; others stand alone. */
+static void link_units(struct check_report *r, const char *path, struct units *u)
+{
+    bool needs = false;
+    for (unsigned a = 0; a < u->n && !needs; a++)
+        for (unsigned b = 0; b < u->n && !needs; b++)
+            needs = a != b && cumu_ptx_needs(u->unit[a], u->unit[b]);
+    size_t len = 0;
+    char *text = needs ? cumu_ptx_link(u->unit, u->n, &len) : NULL;
+    struct ptx_module *whole = text ? open_text(r, text, len, path) : NULL;
+    if (whole) {
+        lower_kernels(r, whole);
+        ptx_module_close(whole);
+    }
+    for (unsigned i = 0; i < u->n; i++) {
+        if (!needs)
+            lower_kernels(r, u->unit[i]);
+        ptx_module_close(u->unit[i]);
+    }
+    free(text);
+}
+
+void check_fatbins(struct check_report *r, const char *path, Elf *elf)
+{
+    struct units *linked = calloc(1, sizeof *linked);
+    size_t names;
+    GElf_Shdr sh;
+    if (!linked || elf_getshdrstrndx(elf, &names) != 0) {
+        r->nomem |= !linked;
+        free(linked);
+        return;
+    }
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+        const char *name = gelf_getshdr(s, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+        bool relocatable = name && strcmp(name, "__nv_relfatbin") == 0;
+        Elf_Data *d = relocatable || (name && strcmp(name, ".nv_fatbin") == 0) ? elf_rawdata(s, NULL)
+                                                                               : NULL;
+        if (d && d->d_buf)
+            section(r, path, d->d_buf, d->d_size, relocatable ? linked : NULL);
+    }
+    link_units(r, path, linked);
+    free(linked);
+}

@@ -1,0 +1,195 @@
+/* cumu check: which CUDA symbols a file imports, from which library, and how the runtime is linked. */
+#include "cli/cli.h"
+#include "cli/report.h"
+
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NVIDIA's libraries by the start of their soname. Kept ones need no GPU and stay the program's own;
+ * the others have to be replaced whole. */
+static const struct {
+    const char *start;
+    bool kept;
+} nvidia[] = {
+    {"libnvrtc", true},     {"libnvJitLink", true}, {"libnvvm", true},       {"libnvToolsExt", true},
+    {"libnvtx3interop", true}, {"libcudart.so", false}, {"libcuda.so", false}, {"libcublas", false},
+    {"libnvblas", false},   {"libcufft", false},    {"libcurand", false},    {"libcusolver", false},
+    {"libcusparse", false}, {"libcudnn", false},    {"libnccl", false},      {"libnvidia-ml", false},
+    {"libcupti", false},    {"libnpp", false},      {"libnvjpeg", false},    {"libcufile", false},
+    {"libcutensor", false}, {"libnvshmem", false},  {"libcudss", false},     {"libnvinfer", false},
+};
+
+static bool starts(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+void check_libraries(struct check_report *r, const struct cumu_closure *c)
+{
+    for (unsigned i = 1; i < c->count; i++) {
+        const struct cumu_object *o = &c->objects[i];
+        bool kept = false, ofnvidia = false;
+        for (unsigned k = 0; k < sizeof nvidia / sizeof *nvidia && !ofnvidia; k++)
+            if (starts(o->soname, nvidia[k].start)) {
+                ofnvidia = true;
+                kept = nvidia[k].kept;
+            }
+        if (!ofnvidia && !o->path && !o->facade)
+            check_fatal(r, "needs %s, which is not found", o->soname);
+        if (!ofnvidia && !o->facade)
+            continue;
+        struct check_library *l = check_grow(r, &r->library, &r->nlibrary, sizeof *l);
+        if (!l)
+            return;
+        l->soname = check_keep(r, o->soname);
+        l->how = o->facade ? "facade" : kept && o->path ? "kept" : "missing";
+        if (strcmp(l->how, "missing") == 0)
+            check_fatal(r, kept ? "needs %s, which is not found" : "needs %s, which cumu does not have",
+                        o->soname);
+    }
+}
+
+static const struct cumu_table *table_of(const struct check_report *r, const char *soname)
+{
+    for (const struct cumu_table *const *t = r->tables; *t; t++)
+        if (strcmp((*t)->soname, soname) == 0)
+            return *t;
+    return NULL;
+}
+
+static void add(struct check_report *r, const char *name, const char *soname,
+                const struct cumu_symbol *entry)
+{
+    for (size_t i = 0; i < r->nsymbol; i++)
+        if (strcmp(r->symbol[i].name, name) == 0 && strcmp(r->symbol[i].soname, soname) == 0)
+            return;
+    struct check_symbol *s = check_grow(r, &r->symbol, &r->nsymbol, sizeof *s);
+    if (!s)
+        return;
+    s->name = entry ? entry->name : check_keep(r, name);
+    s->soname = check_keep(r, soname);
+    s->entry = entry;
+}
+
+struct versions { /* .gnu.version and .gnu.version_r of one file */
+    Elf_Data *sym, *need;
+    GElf_Shdr need_header;
+};
+
+/* Library a versioned import asks for ("libcudart.so.13"), NULL for an unversioned one. */
+static const char *version_file(Elf *elf, const struct versions *v, int index)
+{
+    GElf_Versym want;
+    if (!v->sym || !v->need || !gelf_getversym(v->sym, index, &want) || (want & 0x7fff) < 2)
+        return NULL;
+    GElf_Verneed n;
+    for (int at = 0; gelf_getverneed(v->need, at, &n); at += (int)n.vn_next) {
+        GElf_Vernaux a;
+        int aux = at + (int)n.vn_aux;
+        for (unsigned i = 0; i < n.vn_cnt && gelf_getvernaux(v->need, aux, &a); i++) {
+            if ((a.vna_other & 0x7fff) == (want & 0x7fff))
+                return elf_strptr(elf, v->need_header.sh_link, n.vn_file);
+            aux += (int)a.vna_next;
+        }
+        if (!n.vn_next)
+            break;
+    }
+    return NULL;
+}
+
+static void import(struct check_report *r, const struct cumu_closure *c, const char *name,
+                   const char *file)
+{
+    const struct cumu_table *t = file ? table_of(r, file) : NULL;
+    if (file) {
+        if (t)
+            add(r, name, file, cumu_table_find(t, name));
+        return;
+    }
+    for (unsigned i = 1; i < c->count; i++) {
+        const char *soname = c->objects[i].soname;
+        t = c->objects[i].facade ? table_of(r, soname) : NULL;
+        const struct cumu_symbol *s = t ? cumu_table_find(t, name) : NULL;
+        if (s) {
+            add(r, name, soname, s);
+            return;
+        }
+    }
+}
+
+struct runtime_signs {
+    bool imports, defines, registers; /* the runtime's symbols; fat binaries for it */
+};
+
+static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c, Elf *elf,
+                            Elf_Scn *scn, const GElf_Shdr *sh, const struct versions *v,
+                            struct runtime_signs *signs)
+{
+    Elf_Data *data = elf_getdata(scn, NULL);
+    int n = data && sh->sh_entsize ? (int)(sh->sh_size / sh->sh_entsize) : 0;
+    for (int i = 1; i < n; i++) {
+        GElf_Sym s;
+        if (!gelf_getsym(data, i, &s) || s.st_shndx != SHN_UNDEF)
+            continue;
+        const char *name = elf_strptr(elf, sh->sh_link, s.st_name);
+        if (!name || !*name)
+            continue;
+        signs->imports |= starts(name, "__cudaRegister") || strcmp(name, "cudaMalloc") == 0;
+        import(r, c, name, version_file(elf, v, i));
+    }
+}
+
+/* The runtime's own functions in the static symbol table: it is linked in. */
+static bool defines_runtime(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+    Elf_Data *data = elf_getdata(scn, NULL);
+    int n = data && sh->sh_entsize ? (int)(sh->sh_size / sh->sh_entsize) : 0;
+    for (int i = 1; i < n; i++) {
+        GElf_Sym s;
+        if (!gelf_getsym(data, i, &s) || s.st_shndx == SHN_UNDEF || GELF_ST_TYPE(s.st_info) != STT_FUNC)
+            continue;
+        const char *name = elf_strptr(elf, sh->sh_link, s.st_name);
+        if (name && strcmp(name, "__cudaRegisterFatBinary") == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *section_name(Elf *elf, const GElf_Shdr *sh)
+{
+    size_t names;
+    const char *s = elf_getshdrstrndx(elf, &names) == 0 ? elf_strptr(elf, names, sh->sh_name) : NULL;
+    return s ? s : "";
+}
+
+void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, Elf *elf)
+{
+    struct versions v = {0};
+    struct runtime_signs signs = {0};
+    GElf_Shdr sh;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
+        if (gelf_getshdr(s, &sh)) {
+            if (sh.sh_type == SHT_GNU_versym)
+                v.sym = elf_getdata(s, NULL);
+            if (sh.sh_type == SHT_GNU_verneed) {
+                v.need = elf_getdata(s, NULL);
+                v.need_header = sh;
+            }
+            signs.registers |= strcmp(section_name(elf, &sh), ".nvFatBinSegment") == 0;
+        }
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
+        if (gelf_getshdr(s, &sh)) {
+            if (sh.sh_type == SHT_DYNSYM)
+                dynamic_symbols(r, c, elf, s, &sh, &v, &signs);
+            if (sh.sh_type == SHT_SYMTAB)
+                signs.defines |= defines_runtime(elf, s, &sh);
+        }
+    /* Fat binaries that nobody's imported function registers: the runtime is inside, stripped. */
+    if (signs.defines || (signs.registers && !signs.imports)) {
+        r->runtime = CHECK_STATIC_RUNTIME;
+        check_fatal(r, "%s has the CUDA runtime linked in statically, which cumu cannot serve yet", path);
+    } else if (signs.imports && r->runtime == CHECK_NO_RUNTIME)
+        r->runtime = CHECK_SHARED_RUNTIME;
+}

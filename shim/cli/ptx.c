@@ -1,0 +1,103 @@
+/* cumu ptx: lists the device code in a file and extracts the PTX text. */
+#include "cli/cli.h"
+#include "fatbin/fatbin.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct dump {
+    long want; /* index to extract, -1 = list, -2 = all PTX */
+    long index;
+    int status;
+};
+
+static void list(const struct dump *d, const struct fatbin_entry *e)
+{
+    const char *kind = e->kind == FATBIN_PTX ? "ptx" : e->kind == FATBIN_CUBIN ? "sass"
+                       : e->kind == FATBIN_LTOIR ? "ltoir" : "unknown";
+    const char *how = !e->compressed ? "raw" : e->flags & FATBIN_F_ZSTD ? "zstd"
+                      : e->flags & FATBIN_F_LZ4 ? "lz4" : "compressed";
+    printf("%ld\t%s\t%u%.1s\t%s\t%zu\t%zu\n", d->index, kind, e->arch, &e->suffix, how, e->stored,
+           e->unpacked);
+}
+
+static bool visit(void *ctx, const struct fatbin_entry *e, int error)
+{
+    struct dump *d = ctx;
+    if (!e) {
+        d->status = cumu_fail(2, "damaged fat binary: %s", fatbin_error_text(error));
+        return false;
+    }
+    if (d->want == -1)
+        list(d, e);
+    else if (d->want == d->index || (d->want == -2 && e->kind == FATBIN_PTX)) {
+        char *image;
+        size_t len;
+        int err = fatbin_unpack(e, &image, &len);
+        if (err)
+            d->status = cumu_fail(2, "image %ld: %s", d->index, fatbin_error_text(err));
+        else {
+            (void)fwrite(image, 1, len, stdout);
+            free(image);
+        }
+    }
+    d->index++;
+    return true;
+}
+
+static int scan(const char *path, struct dump *d)
+{
+    size_t names;
+    GElf_Shdr sh;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: cannot be read", path);
+    (void)elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    bool good = elf && elf_kind(elf) == ELF_K_ELF && elf_getshdrstrndx(elf, &names) == 0;
+    for (Elf_Scn *s = NULL; good && (s = elf_nextscn(elf, s));) {
+        const char *name = gelf_getshdr(s, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+        if (!name || (strcmp(name, ".nv_fatbin") != 0 && strcmp(name, "__nv_relfatbin") != 0))
+            continue;
+        Elf_Data *data = elf_rawdata(s, NULL);
+        if (data && data->d_buf)
+            (void)fatbin_scan(data->d_buf, data->d_size, visit, d);
+    }
+    if (elf)
+        (void)elf_end(elf);
+    (void)close(fd);
+    if (!good)
+        return cumu_fail(2, "%s: not an ELF file", path);
+    if (d->want >= d->index && !d->status)
+        return cumu_fail(2, "%s has %ld images, numbered from 0", path, d->index);
+    return d->status;
+}
+
+static int ptx(int argc, char **argv)
+{
+    struct dump d = {.want = -1};
+    if (argc < 2 || argc > 3)
+        return cumu_usage(&cumu_verb_ptx, "one file, and maybe an image number");
+    if (argc == 3 && strcmp(argv[2], "all") == 0)
+        d.want = -2;
+    else if (argc == 3) {
+        char *end;
+        d.want = strtol(argv[2], &end, 10);
+        if (end == argv[2] || *end || d.want < 0)
+            return cumu_usage(&cumu_verb_ptx, "\"%s\" is no image number", argv[2]);
+    }
+    return scan(argv[1], &d);
+}
+
+const struct cumu_verb_entry cumu_verb_ptx = {
+    "ptx", "list the device code of a file, or extract it",
+    "usage: cumu ptx file [number | all]\n"
+    "\n"
+    "Without a number: one line per image: number, kind, architecture, compression, stored and unpacked\n"
+    "size. With a number: that image, decompressed, on standard output; all: every PTX text.\n",
+    ptx};

@@ -1,0 +1,70 @@
+/* What `cumu check` collects about a program, and the two ways it is printed. */
+#ifndef CUMU_CLI_REPORT_H
+#define CUMU_CLI_REPORT_H
+
+#include "cli/closure.h"
+#include "core/symbols.h"
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum check_verdict { CHECK_RUNS, CHECK_GAPS, CHECK_FAILS }; /* also the exit status */
+enum check_runtime { CHECK_NO_RUNTIME, CHECK_SHARED_RUNTIME, CHECK_STATIC_RUNTIME };
+
+struct check_symbol { /* one CUDA symbol that some object of the closure imports */
+    const char *name, *soname;
+    const struct cumu_symbol *entry; /* NULL: the soname does not have it */
+};
+struct check_image { /* one entry of a fat binary */
+    const char *object; /* file it is in */
+    const char *kind, *compression;
+    unsigned arch;
+    char suffix;
+    uint64_t stored, unpacked;
+};
+struct check_kernel {
+    char *name;
+    bool ptx;
+    char *problem; /* NULL: can be translated */
+};
+struct check_library { /* a library of NVIDIA's that something needs */
+    const char *soname;
+    const char *how; /* "facade", "kept" or "missing" */
+};
+
+struct check_report {
+    const char *program;
+    bool tsv;
+    const struct cumu_table *const *tables;
+    enum check_runtime runtime;
+    struct check_library *library; size_t nlibrary;
+    struct check_symbol *symbol;   size_t nsymbol;
+    struct check_image *image;     size_t nimage;
+    struct check_kernel *kernel;   size_t nkernel;
+    char **strings; size_t nstrings; /* owned copies that outlive the closure's files */
+    char *fatal;                     /* first reason why it will not run */
+    unsigned gaps;
+    bool nomem;
+};
+
+/* Grows *list by one zeroed element and returns it; NULL (and r->nomem) on out of memory. */
+void *check_grow(struct check_report *r, void *list, size_t *count, size_t size);
+/* A copy that lives as long as the report; "" on out of memory. */
+const char *check_keep(struct check_report *r, const char *s);
+/* The program will not run because ...; the first reason counts. */
+void check_fatal(struct check_report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The collectors. `elf` is the open file of object o. */
+void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, Elf *elf);
+void check_libraries(struct check_report *r, const struct cumu_closure *c);
+void check_fatbins(struct check_report *r, const char *path, Elf *elf);
+void check_judge(struct check_report *r);
+
+void check_print_text(const struct check_report *r);
+void check_print_tsv(const struct check_report *r);
+enum check_verdict check_verdict(const struct check_report *r);
+void check_free(struct check_report *r);
+
+#endif
