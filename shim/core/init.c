@@ -40,7 +40,7 @@ static void in_child(void)
         const struct cumu_facade *f = atomic_load_explicit(&facades[n], memory_order_relaxed);
         for (uint32_t i = 0; f && i < f->table->count; i++)
             if (!cumu_survives_fork(&f->table->symbols[i]))
-                f->slots[i] = (void *)(uintptr_t)(f->stubs + (size_t)i * CUMU_STUB_SIZE);
+                f->slots[i] = cumu_code_address(f->stubs[i]);
     }
 }
 

@@ -5,6 +5,15 @@
 #include "core/symbols.h"
 
 #include <stdbool.h>
+#include <string.h>
+
+/* ISO C has no cast between a function's address and an object's. */
+static inline void *cumu_code_address(void (*function)(void))
+{
+    void *p;
+    memcpy(&p, &function, sizeof p);
+    return p;
+}
 
 /* The libraries below are about to be opened: from now on a fork child may not use CUDA. */
 void cumu_init_used(void);

@@ -18,13 +18,6 @@ static void *store(void **slot, void *address)
     return address;
 }
 
-static void *code_address(void (*function)(void))
-{
-    void *p;
-    memcpy(&p, &function, sizeof p); /* ISO C has no cast between the two */
-    return p;
-}
-
 static void *active_target(const struct cumu_symbol *s)
 {
     bool opened;
@@ -33,7 +26,7 @@ static void *active_target(const struct cumu_symbol *s)
         return cumu_resolve_mu(s->library, s->target, &opened);
     case CUMU_CONV:
     case CUMU_WRAP:
-        return code_address(s->entry);
+        return cumu_code_address(s->entry);
     case CUMU_STUB:
         break;
     }
@@ -51,7 +44,7 @@ CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
     else
         target = active_target(s);
     if (!target || (cumu_forked() && !cumu_survives_fork(s)))
-        target = (void *)(uintptr_t)(f->stubs + (size_t)index * CUMU_STUB_SIZE);
+        target = cumu_code_address(f->stubs[index]);
     return store(&f->slots[index], target);
 }
 
@@ -61,7 +54,7 @@ void *cumu_mu_fill(unsigned index)
     bool opened;
     void *target = cumu_resolve_mu(m->library, m->name, &opened);
     if (!target)
-        target = (void *)(uintptr_t)(cumu_mu_stubs + (size_t)index * CUMU_STUB_SIZE);
+        target = cumu_code_address(cumu_mu_stubs[index]);
     return store(&cumu_mu_slots[index], target);
 }
 

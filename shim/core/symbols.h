@@ -4,6 +4,8 @@
 #ifndef CUMU_CORE_SYMBOLS_H
 #define CUMU_CORE_SYMBOLS_H
 
+#include "core/core.h"
+
 #include <stdint.h>
 
 enum cumu_verb { CUMU_JUMP, CUMU_CONV, CUMU_WRAP, CUMU_STUB };
@@ -16,7 +18,8 @@ struct cumu_symbol {           /* one exported CUDA symbol of one soname */
     const char *reason;        /* stub: why; else NULL */
     void (*entry)(void);       /* conv: generated function; wrap: wrap_<symbol>; else NULL */
     uint8_t verb, returns;
-    uint16_t library;          /* jump: index into cumu_libraries[] */
+    uint16_t library;          /* jump, conv: index into cumu_libraries[] */
+    const char *signature;     /* as in the map: "err(p z)" */
 };
 
 struct cumu_table {            /* one CUDA soname; symbols sorted by name (strcmp) */
@@ -31,10 +34,9 @@ struct cumu_table {            /* one CUDA soname; symbols sorted by name (strcm
 struct cumu_facade {           /* lives in the facade DSO; entry i of slots and stubs is symbol i */
     const struct cumu_table *table;
     void **slots;              /* what the trampolines jump through */
-    const char *stubs;         /* code, CUMU_STUB_SIZE bytes a symbol: calls cumu_stub_called(f, i) */
+    void (*const *stubs)(void); /* entry i calls cumu_stub_called(f, i) */
     uint32_t *calls;           /* zeroed; how often each stub was called */
 };
-#define CUMU_STUB_SIZE 16
 
 struct cumu_library {          /* one MUSA library: names to try in order, NULL-terminated */
     const char *name;          /* "musart" */
@@ -49,14 +51,27 @@ struct cumu_mu_symbol {        /* one member of `mu` */
     uint8_t returns;
 };
 
+struct cumu_version {          /* one form of a name asked for through cuGetProcAddress */
+    uint32_t version;          /* the first toolkit that means this form: 12020 */
+    uint32_t per_thread;       /* 1: the _ptsz / _ptds form */
+    const char *symbol;        /* "cuStreamBeginCapture_v2" */
+};
+struct cumu_base {             /* a name without suffix and its forms, ascending */
+    const char *name;
+    const struct cumu_version *versions;
+    uint32_t count;
+};
+
 /* Emitted by gen/ into the core. */
-extern const struct cumu_table *const cumu_tables[]; /* NULL-terminated */
+extern const struct cumu_base cumu_bases[]; /* sorted by name */
+extern const uint32_t cumu_base_count;
+extern CUMU_EXPORT const struct cumu_table *const cumu_tables[]; /* NULL-terminated; for the tool too */
 extern const struct cumu_library cumu_libraries[];   /* ends with name NULL */
 extern const struct cumu_mu_symbol cumu_mu_symbols[];
 extern const uint32_t cumu_mu_count;
 extern void *cumu_mu_slots[]; /* `mu` seen as an array: entry i is cumu_mu_symbols[i] */
 extern uint32_t cumu_mu_calls[]; /* zeroed; calls of each stub */
-extern const char cumu_mu_stubs[]; /* code, CUMU_STUB_SIZE bytes each: calls cumu_mu_stub_called(i) */
+extern void (*const cumu_mu_stubs[])(void); /* entry i calls cumu_mu_stub_called(i) */
 
 /* Called by the resolver entry of a facade with all argument registers saved. Never NULL: stores the
  * address in the slot and returns it. */
