@@ -69,7 +69,7 @@ enum ptx_sub {
     PTX_SUB_SUBNORMAL,
     PTX_SUB_ARRIVE, PTX_SUB_SYNC, PTX_SUB_RED, PTX_SUB_WARP_SYNC,
     PTX_SUB_CTA, PTX_SUB_GL, PTX_SUB_SYS, /* membar levels */
-    PTX_SUB_TO, PTX_SUB_CREATE, PTX_SUB_FRACT
+    PTX_SUB_TO, PTX_SUB_CREATE, PTX_SUB_FRACT, PTX_SUB_PACK, PTX_SUB_WAIT
 };
 
 enum ptx_sem { PTX_WEAK, PTX_VOLATILE, PTX_RELAXED, PTX_ACQUIRE, PTX_RELEASE, PTX_ACQ_REL, PTX_SC,
@@ -99,6 +99,7 @@ enum ptx_opnd_kind {
 
 struct ptx_opnd {
     uint8_t kind, n, neg;
+    uint8_t sel;    /* video instructions: 1..4 = .b0...b3, 5..6 = .h0 .h1; 0 = whole register */
     int32_t reg;    /* register, special register, block */
     int32_t sym;    /* symbol id: see ptx_symbol(); -1 = none */
     uint32_t first; /* PTX_O_VEC */
@@ -127,13 +128,17 @@ struct ptx_instr {
     uint8_t vec;      /* 1, 2, 4, 8 */
     uint8_t lut_dims; /* texture geometry, mma shape id: issue-specific */
     uint32_t flags;   /* enum ptx_flag */
+    const char *opcode; /* as written, with all modifiers: "ld.global.v4.f32" */
     int32_t guard;    /* predicate register or -1 */
     bool guard_neg;
     uint8_t ndst, nsrc;
     uint32_t line;
     /* setp p|q: dst[0]=p dst[1]=q. shfl d|p likewise. st/red/bar: ndst 0, address is src[0].
      * call: dst[0] = VEC of return params (or NONE), src[0] = callee (SYM or REG),
-     * src[1] = VEC of arguments, src[2] = SYM of the .callprototype or NONE. */
+     * src[1] = VEC of arguments, src[2] = SYM of the .callprototype (with .calltargets: of its first
+     * function) or NONE. brx.idx: src[0] = index, src[1] = SYM_PROTO of func->btab.
+     * Texture and tensor operands "[tex, {x, y}]" are a VEC of what stands in the brackets; operands
+     * past the fifth source (wgmma) are a VEC in src[4]. */
     struct ptx_opnd dst[2], src[5];
 };
 
@@ -191,6 +196,9 @@ struct ptx_var { /* a variable or a parameter */
                        uint8_t byte; } *reloc; /* byte: 0 = whole address, n = mask(n-1) byte */
     uint32_t nreloc;
     uint32_t line;
+    int32_t reg;          /* .reg parameter: its register after ptx_func_parse; -1 = none */
+    bool unsized;         /* first dimension [] and no initialiser */
+    uint64_t row[8];      /* bytes of one element of the outermost dimension, of the next one, ... */
 };
 
 struct ptx_func {
@@ -200,6 +208,7 @@ struct ptx_func {
     uint32_t line;
     const char *body;        /* text span of the body; parsed on demand by ptx_func_parse */
     size_t body_len;
+    uint32_t body_line;      /* line of its '{' */
     struct ptx_var *param;   /* entry: offsets in the launch buffer; .func: arguments in order */
     uint32_t nparam;
     struct ptx_var *ret;     /* .func results (0 or 1 in practice) */
@@ -221,7 +230,9 @@ struct ptx_func {
     uint32_t nlabel;
     int32_t *label_instr;    /* label id -> index of the next instruction */
     const char **label_name;
-    struct ptx_branch_table { const char *name; int32_t *label; uint32_t n; } *btab; uint32_t nbtab;
+    /* block[k]: where entry k leads, after ptx_cfg_build */
+    struct ptx_branch_table { const char *name; int32_t *label; uint32_t n; int32_t *block; } *btab;
+    uint32_t nbtab;
     struct ptx_proto { const char *name; struct ptx_var *ret, *param; uint32_t nret, nparam; } *proto;
     uint32_t nproto;
 
@@ -243,6 +254,7 @@ struct ptx_module {
     unsigned address_size;
     struct ptx_var *var;   uint32_t nvar;   /* module scope: global, const, shared (extern) */
     struct ptx_func *func; uint32_t nfunc;  /* entries and functions, declarations included */
+    struct ptx_symtab *names; /* of variables and functions; read-only once open */
 };
 
 /* Symbol ids in ptx_opnd.sym: >= 0 module variable; the three bands below name other tables. */
