@@ -5,6 +5,7 @@
 #ifndef CUMU_PTX_TIER0_ALU_H
 #define CUMU_PTX_TIER0_ALU_H
 
+#include "ptx/tier0/alu_aux.h"
 #include "ptx/tier0/t0.h"
 
 #include <math.h>
@@ -100,9 +101,6 @@ typedef double f64;
         WRITE(D, d, expr); \
     }
 
-/* Modifiers of the narrow and mixed operations beyond t0.h. */
-enum { T0_RELU = 16, T0_CMP_Q = 2, T0_CMP_NOTC = 4, T0_CVT_RELU = 1 << 8, T0_CVT_SATFINITE = 1 << 9,
-       T0_CVT_DST_SHIFT = 8, T0_CVT_DST_SIGNED = 4 };
 #define AUX_RND(aux) (((aux) >> T0_RND_SHIFT) & 15u)
 
 static inline u32 f32_bits(f32 x) { u32 u; memcpy(&u, &x, 4); return u; }

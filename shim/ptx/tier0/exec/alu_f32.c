@@ -103,25 +103,3 @@ static inline f32 most(f32 x, f32 y, unsigned aux)
     }
 F32_MINMAX(MIN_F32, least)
 F32_MINMAX(MAX_F32, most)
-
-/* Mixed precision: the narrow operands are widened first. */
-#define MIXED_OP(id, WIDEN, n, EXPR) \
-    HANDLER(id) \
-    { \
-        const u32 *a = CROW(u32, i->a), *b = CROW(u32, n > 2 ? i->b : i->a); \
-        const f32 *c = CROW(f32, n > 2 ? i->c : i->b); \
-        struct scratch s; \
-        EACH_LANE(l) s.x[l] = WIDEN(a[l] & 0xffff); \
-        EACH_LANE(l) s.y[l] = WIDEN(b[l] & 0xffff); \
-        load(s.z, c, i->aux); \
-        unsigned old = t0_round_set(AUX_RND(i->aux), &s, &s); \
-        EACH_LANE(l) s.r[l] = EXPR; \
-        t0_round_restore(old, &s, &s); \
-        store(w, i, s.r); \
-    }
-MIXED_OP(ADD_F32_F16, f16_to_f32, 2, s.x[l] + s.z[l])
-MIXED_OP(ADD_F32_BF16, bf16_to_f32, 2, s.x[l] + s.z[l])
-MIXED_OP(SUB_F32_F16, f16_to_f32, 2, s.x[l] - s.z[l])
-MIXED_OP(SUB_F32_BF16, bf16_to_f32, 2, s.x[l] - s.z[l])
-MIXED_OP(FMA_F32_F16, f16_to_f32, 3, __builtin_fmaf(s.x[l], s.y[l], s.z[l]))
-MIXED_OP(FMA_F32_BF16, bf16_to_f32, 3, __builtin_fmaf(s.x[l], s.y[l], s.z[l]))

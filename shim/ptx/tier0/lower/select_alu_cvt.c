@@ -1,0 +1,127 @@
+/* Chooses the op of cvt, a matrix of target and source types, and of the video instructions. */
+#include "ptx/tier0/lower/select_alu.h"
+
+/* Order of T0_BY_INT and T0_BY_FLOAT in alu_ops.def, plus 1. */
+static const uint8_t int_slot[PTX_NTYPES] = {
+    [PTX_U8] = 1, [PTX_S8] = 2, [PTX_U16] = 3, [PTX_U32] = 4, [PTX_U64] = 5, [PTX_S16] = 6,
+    [PTX_S32] = 7, [PTX_S64] = 8,
+};
+static const uint8_t float_slot[PTX_NTYPES] = {
+    [PTX_F16] = 1, [PTX_BF16] = 2, [PTX_F32] = 3, [PTX_F64] = 4,
+};
+_Static_assert(T0_CVT_I32_S64 == T0_CVT_I32_U8 + 7 && T0_CVT_F64_S64 == T0_CVT_F64_U8 + 7 &&
+               T0_CVT_F64_F64 == T0_CVT_F64_F16 + 3, "op order");
+
+static unsigned log2_size(unsigned type)
+{
+    unsigned size = ptx_type_size(type);
+    return size == 8 ? 3 : size == 4 ? 2 : size == 2 ? 1 : 0;
+}
+
+/* Packs of two: the source is one type and there is no rounding mode to choose from but .rn, .rz */
+static const struct pack { uint8_t to, from; uint16_t op; } packs[] = {
+    {PTX_TF32, PTX_F32, T0_CVT_TF32_F32},
+    {PTX_F16X2, PTX_F32, T0_CVT_F16X2_F32},
+    {PTX_BF16X2, PTX_F32, T0_CVT_BF16X2_F32},
+    {PTX_E4M3X2, PTX_F32, T0_CVT_E4M3X2_F32},
+    {PTX_E5M2X2, PTX_F32, T0_CVT_E5M2X2_F32},
+    {PTX_E4M3X2, PTX_F16X2, T0_CVT_E4M3X2_F16X2},
+    {PTX_E5M2X2, PTX_F16X2, T0_CVT_E5M2X2_F16X2},
+    {PTX_F16X2, PTX_E4M3X2, T0_CVT_F16X2_E4M3X2},
+    {PTX_F16X2, PTX_E5M2X2, T0_CVT_F16X2_E5M2X2},
+};
+
+/* cvt.pack.sat.T.{s32,u32}[.b32] */
+static bool select_pack(const struct ptx_instr *i, struct t0_insn *out)
+{
+    static const struct { uint8_t type, bits, is_signed; } element[] = {
+        {PTX_U4, 4, 0}, {PTX_S4, 4, 1}, {PTX_U8, 8, 0}, {PTX_S8, 8, 1}, {PTX_U16, 16, 0}, {PTX_S16, 16, 1},
+    };
+    for (unsigned n = 0; n < sizeof element / sizeof element[0]; n++) {
+        if (element[n].type != i->type[0])
+            continue;
+        out->op = i->type[1] == PTX_S32 ? T0_CVT_PACK_S32 : T0_CVT_PACK_U32;
+        out->aux = (uint16_t)(element[n].bits | (element[n].is_signed ? 32u : 0) |
+                              (i->nsrc == 3 ? 64u : 0));
+        return i->type[1] == PTX_S32 || i->type[1] == PTX_U32;
+    }
+    return false;
+}
+
+bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
+{
+    const unsigned to = i->type[0], from = i->type[1];
+    const unsigned cvt_bits = (i->flags & PTX_F_RELU ? T0_CVT_RELU : 0) |
+                              (i->flags & PTX_F_SATFINITE ? T0_CVT_SATFINITE : 0);
+    const unsigned aux = t0_alu_aux(i);
+    if (i->sub == PTX_SUB_PACK)
+        return select_pack(i, out);
+    for (unsigned n = 0; n < sizeof packs / sizeof packs[0]; n++) {
+        if (packs[n].to == to && packs[n].from == from) {
+            out->op = packs[n].op;
+            out->aux = (uint16_t)(aux | cvt_bits);
+            return true;
+        }
+    }
+    const unsigned ti = int_slot[to], tf = float_slot[to], si = int_slot[from], sf = float_slot[from];
+    if (ti && (si || sf)) {
+        const bool wide = ptx_type_size(to) == 8;
+        const bool is_signed = to == PTX_S8 || to == PTX_S16 || to == PTX_S32 || to == PTX_S64;
+        out->op = (uint16_t)(si ? (wide ? T0_CVT_I64_U8 : T0_CVT_I32_U8) + si - 1
+                                : (wide ? T0_CVT_I64_F16 : T0_CVT_I32_F16) + sf - 1);
+        out->aux = (uint16_t)(aux | (log2_size(to) | (is_signed ? 4u : 0)) << 8);
+        return si || i->rnd >= PTX_RNI;
+    }
+    if (tf && si) {
+        static const uint16_t base[] = {T0_CVT_F16_U8, T0_CVT_BF16_U8, T0_CVT_F32_U8, T0_CVT_F64_U8};
+        /* an exact conversion has nothing to round */
+        const bool exact = ptx_type_size(from) < ptx_type_size(to) && tf >= 3;
+        out->op = (uint16_t)(base[tf - 1] + si - 1);
+        out->aux = (uint16_t)(exact ? aux & T0_SAT : aux & ~(unsigned)T0_FTZ);
+        return i->rnd <= PTX_RP;
+    }
+    if (tf && sf) {
+        static const uint16_t base[] = {T0_CVT_F16_F16, T0_CVT_BF16_F16, T0_CVT_F32_F16, T0_CVT_F64_F16};
+        out->op = (uint16_t)(base[tf - 1] + sf - 1);
+        out->aux = (uint16_t)(aux | cvt_bits);
+        return true;
+    }
+    return false;
+}
+
+/* Video: the base instruction and how many parts it works on. Selectors and masks are not modelled by
+ * the front end, which rejects them. */
+static const struct video { uint16_t op, t0; uint8_t kind; } videos[] = {
+    {PTX_OP_VADD, T0_VIDEO, T0_VADD}, {PTX_OP_VSUB, T0_VIDEO, T0_VSUB},
+    {PTX_OP_VABSDIFF, T0_VIDEO, T0_VABSDIFF}, {PTX_OP_VMIN, T0_VIDEO, T0_VMIN},
+    {PTX_OP_VMAX, T0_VIDEO, T0_VMAX}, {PTX_OP_VSHL, T0_VIDEO, T0_VSHL},
+    {PTX_OP_VSHR, T0_VIDEO, T0_VSHR}, {PTX_OP_VSET, T0_VIDEO, T0_VSET},
+    {PTX_OP_VADD2, T0_VIDEO2, T0_VADD}, {PTX_OP_VSUB2, T0_VIDEO2, T0_VSUB},
+    {PTX_OP_VAVRG2, T0_VIDEO2, T0_VAVRG}, {PTX_OP_VABSDIFF2, T0_VIDEO2, T0_VABSDIFF},
+    {PTX_OP_VMIN2, T0_VIDEO2, T0_VMIN}, {PTX_OP_VMAX2, T0_VIDEO2, T0_VMAX},
+    {PTX_OP_VSET2, T0_VIDEO2, T0_VSET},
+    {PTX_OP_VADD4, T0_VIDEO4, T0_VADD}, {PTX_OP_VSUB4, T0_VIDEO4, T0_VSUB},
+    {PTX_OP_VAVRG4, T0_VIDEO4, T0_VAVRG}, {PTX_OP_VABSDIFF4, T0_VIDEO4, T0_VABSDIFF},
+    {PTX_OP_VMIN4, T0_VIDEO4, T0_VMIN}, {PTX_OP_VMAX4, T0_VIDEO4, T0_VMAX},
+    {PTX_OP_VSET4, T0_VIDEO4, T0_VSET},
+};
+
+bool t0_select_video(const struct ptx_instr *i, struct t0_insn *out)
+{
+    for (unsigned n = 0; n < sizeof videos / sizeof videos[0]; n++) {
+        if (videos[n].op != i->op)
+            continue;
+        const bool set = videos[n].kind == T0_VSET; /* has no result type */
+        const unsigned d = set ? PTX_U32 : i->type[0], a = i->type[set ? 0 : 1], b = i->type[set ? 1 : 2];
+        out->op = videos[n].t0;
+        out->aux = (uint16_t)(videos[n].kind | (d == PTX_S32 ? T0_VIDEO_DS : 0) |
+                              (a == PTX_S32 ? T0_VIDEO_AS : 0) | (b == PTX_S32 ? T0_VIDEO_BS : 0) |
+                              (i->flags & PTX_F_SAT ? T0_VIDEO_SAT : 0) |
+                              (i->flags & PTX_F_WRAP ? T0_VIDEO_WRAP : 0) |
+                              (i->sub == PTX_SUB_ADD ? T0_VIDEO_PLUS : i->sub == PTX_SUB_MIN ? T0_VIDEO_MIN
+                               : i->sub == PTX_SUB_MAX ? T0_VIDEO_MAX : 0) |
+                              ((unsigned)i->cmp & 7u) << T0_VIDEO_CMP_SHIFT);
+        return !set || (i->cmp >= PTX_EQ && i->cmp <= PTX_GE);
+    }
+    return false;
+}
