@@ -207,8 +207,6 @@ MU_FN(muModuleLoadFatBinary, MUmodule *module, const void *image);
 MU_FN(muModuleUnload, MUmodule module);
 MU_FN(muModuleGetFunction, MUfunction *fn, MUmodule module, const char *name);
 MU_V2(muModuleGetGlobal, MUdeviceptr *p, size_t *size, MUmodule module, const char *name);
-MU_FN(muModuleGetFunctionCount, unsigned int *count, MUmodule module);
-MU_FN(muModuleEnumerateFunctions, MUfunction *fns, unsigned int count, MUmodule module);
 MU_FN(muFuncGetAttribute, int *value, MUfunction_attribute attr, MUfunction fn);
 MU_FN(muFuncSetAttribute, MUfunction fn, MUfunction_attribute attr, int value);
 MU_FN(muFuncSetCacheConfig, MUfunction fn, MUfunc_cache config);

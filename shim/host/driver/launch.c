@@ -1,0 +1,240 @@
+/* Launches: the checks CUDA makes, the copy of the arguments, and the grid as one operation of its
+ * stream. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host/driver/kernel.h"
+
+struct launch { /* one launch, from the call until its grid has run */
+    MUfunction f;
+    MUcontext ctx;
+    bool cooperative;
+    struct t0_grid grid;
+    _Alignas(64) unsigned char params[];
+};
+
+static _Atomic uint64_t grid_ids;
+
+/* ---- running it -------------------------------------------------------------------------------- */
+
+#define ALONE_NS 20000 /* below this a grid is done before a second CPU has woken up */
+#define WORKSPACE 64   /* of a grid barrier: two words are used */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static MUresult run(void *arg)
+{
+    struct launch *l = arg;
+    struct host_device *device = l->ctx->device;
+    struct t0_grid *g = &l->grid;
+    uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
+    void *workspace = NULL;
+    if (l->cooperative) {
+        workspace = host_mem_alloc(device, WORKSPACE, 512);
+        if (!workspace)
+            return MUSA_ERROR_OUT_OF_MEMORY;
+        g->envreg12 = (uint64_t)(uintptr_t)workspace;
+    }
+    uint32_t before = l->f->block_ns;
+    bool alone = before && blocks < ALONE_NS && before * blocks < ALONE_NS;
+    struct t0_fault fault;
+    uint64_t start = now_ns();
+    enum t0_fault_kind kind = host_grid_run(g, l->cooperative, alone, &fault);
+    /* Wall time by blocks: where several CPUs shared the grid it is too small by their number, which
+     * only makes such a grid look for help a little later. */
+    uint64_t each = (now_ns() - start) / blocks;
+    l->f->block_ns = each > UINT32_MAX ? UINT32_MAX : each ? (uint32_t)each : 1;
+    if (workspace)
+        host_mem_free(device, workspace);
+    return kind == T0_OK ? MUSA_SUCCESS : host_fault_report(&fault);
+}
+
+/* ---- checks ------------------------------------------------------------------------------------ */
+
+static MUresult check_shape(MUfunction f, const struct host_device *d, const uint32_t grid[3],
+                            const uint32_t block[3], unsigned shared)
+{
+    static const int grid_limit[3] = { MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                                       MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                                       MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
+    static const int block_limit[3] = { MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+                                        MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                                        MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
+    for (int i = 0; i < 3; i++)
+        if (!grid[i] || grid[i] > (uint32_t)host_device_attribute(d, grid_limit[i]) || !block[i] ||
+            block[i] > (uint32_t)host_device_attribute(d, block_limit[i]))
+            return MUSA_ERROR_INVALID_VALUE;
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    if (threads > (uint64_t)host_device_attribute(d, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+        return MUSA_ERROR_INVALID_VALUE;
+    if (threads > f->info.max_threads)
+        return MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    const uint32_t *wanted = f->info.reqntid;
+    if (wanted[0] && (block[0] != wanted[0] || block[1] != wanted[1] || block[2] != wanted[2]))
+        return MUSA_ERROR_INVALID_VALUE;
+    int most = host_device_attribute(d, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    if (shared > (unsigned)host_function_max_dynamic(f) ||
+        (uint64_t)shared + f->info.shared_size > (uint64_t)most)
+        return MUSA_ERROR_INVALID_VALUE;
+    return MUSA_SUCCESS;
+}
+
+static MUresult check_cooperative(MUfunction f, const struct host_device *d, const uint32_t grid[3],
+                                  const uint32_t block[3], unsigned shared)
+{
+    uint64_t resident = (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) *
+                        (uint64_t)d->cores;
+    return (uint64_t)grid[0] * grid[1] * grid[2] > resident ? MUSA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+                                                            : MUSA_SUCCESS;
+}
+
+/* ---- arguments: copied at the call, as the caller's storage is his again when it returns --------- */
+
+static MUresult pack_buffer(const struct t0_kernel_info *info, void **extra, unsigned char *to)
+{
+    const void *buffer = NULL;
+    size_t size = 0;
+    for (; *extra != MU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == MU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[1];
+        else if (*extra == MU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
+            memcpy(&size, extra[1], sizeof size);
+        else
+            return MUSA_ERROR_INVALID_VALUE;
+    }
+    size_t need = info->nparam ? info->param[info->nparam - 1].offset + info->param[info->nparam - 1].size : 0;
+    if (size < need || (need && !buffer))
+        return MUSA_ERROR_INVALID_VALUE;
+    if (need)
+        memcpy(to, buffer, need);
+    return MUSA_SUCCESS;
+}
+
+static MUresult pack(const struct t0_kernel_info *info, void **params, void **extra,
+                     unsigned char *to)
+{
+    if (extra)
+        return params ? MUSA_ERROR_INVALID_VALUE : pack_buffer(info, extra, to);
+    if (info->nparam && !params)
+        return MUSA_ERROR_INVALID_VALUE;
+    for (uint32_t i = 0; i < info->nparam; i++) {
+        if (!params[i])
+            return MUSA_ERROR_INVALID_VALUE;
+        memcpy(to + info->param[i].offset, params[i], info->param[i].size);
+    }
+    return MUSA_SUCCESS;
+}
+
+/* ---- the call ---------------------------------------------------------------------------------- */
+
+static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t block[3], unsigned shared,
+                       MUstream stream, bool cooperative, void **params, void **extra)
+{
+    MUresult r = host_enter(NULL);
+    if (r)
+        return r;
+    MUcontext ctx;
+    if (!host_function_live(f))
+        return MUSA_ERROR_INVALID_HANDLE;
+    if ((r = host_stream_ctx(stream, &ctx)))
+        return r;
+    if (f->module->ctx != ctx)
+        return MUSA_ERROR_INVALID_HANDLE;
+    if ((r = check_shape(f, ctx->device, grid, block, shared)))
+        return r;
+    if (cooperative && (r = check_cooperative(f, ctx->device, grid, block, shared)))
+        return r;
+    /* aligned_alloc wants a multiple; 16 bytes of slack for vector loads at the end of the buffer */
+    size_t size = sizeof(struct launch) + ((size_t)f->info.param_size + 16 + 63) / 64 * 64;
+    struct launch *l = aligned_alloc(64, size);
+    if (!l)
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    memset(l, 0, size);
+    *l = (struct launch){ .f = f, .ctx = ctx, .cooperative = cooperative };
+    if ((r = pack(&f->info, params, extra, l->params))) {
+        free(l);
+        return r;
+    }
+    l->grid = (struct t0_grid){ .kernel = f->kernel, .grid = { grid[0], grid[1], grid[2] },
+                                .block = { block[0], block[1], block[2] }, .dynamic_shared = shared,
+                                .params = l->params, .env = host_kernel_env(ctx),
+                                .grid_id = ++grid_ids, .nsm = (uint32_t)ctx->device->cores };
+    host_fault_arm();
+    struct host_op op = { .run = run, .drop = free, .arg = l, .what = f->info.name };
+    return host_enqueue(stream, &op);
+}
+
+MUresult muLaunchKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+                        unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                        MUstream stream, void **params, void **extra)
+{
+    return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, false,
+                  params, extra);
+}
+
+MUresult muLaunchCooperativeKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+                                   unsigned int bx, unsigned int by, unsigned int bz,
+                                   unsigned int shared, MUstream stream, void **params)
+{
+    return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, true,
+                  params, NULL);
+}
+
+static MUresult launch_ex(const MUlaunchConfig *c, MUstream stream, MUfunction f, void **params,
+                          void **extra)
+{
+    bool cooperative = false;
+    for (unsigned i = 0; i < c->numAttrs && c->attrs; i++) {
+        const MUlaunchAttribute *a = &c->attrs[i];
+        const unsigned *cluster = &a->value.clusterDim.x;
+        if (a->id == MU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+            cooperative = a->value.cooperative != 0;
+        else if (a->id == MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+                 (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1))
+            return MUSA_ERROR_NOT_SUPPORTED; /* a kernel that asks for clusters relies on them */
+        /* the others are hints: priorities, cache windows, overlap with the previous kernel */
+    }
+    return launch(f, (uint32_t[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
+                  (uint32_t[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes, stream,
+                  cooperative, params, extra);
+}
+
+MUresult muLaunchKernelEx(const MUlaunchConfig *config, MUfunction f, void **params, void **extra)
+{
+    return config ? launch_ex(config, config->hStream, f, params, extra) : MUSA_ERROR_INVALID_VALUE;
+}
+
+/* ---- stream 0 is the thread's own -------------------------------------------------------------- */
+
+MUresult muLaunchKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+                             unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                             MUstream stream, void **params, void **extra)
+{
+    return muLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, host_ptsz(stream), params, extra);
+}
+
+MUresult muLaunchCooperativeKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy,
+                                        unsigned int gz, unsigned int bx, unsigned int by,
+                                        unsigned int bz, unsigned int shared, MUstream stream,
+                                        void **params)
+{
+    return muLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, host_ptsz(stream), params);
+}
+
+MUresult muLaunchKernelEx_ptsz(const MUlaunchConfig *config, MUfunction f, void **params, void **extra)
+{
+    return config ? launch_ex(config, host_ptsz(config->hStream), f, params, extra)
+                  : MUSA_ERROR_INVALID_VALUE;
+}
+
+/* ---- start-up ---------------------------------------------------------------------------------- */
+
+MUresult host_kernels_init(void) { return MUSA_SUCCESS; /* the handler waits for the first launch */ }
+
+void host_kernels_thread(void) { host_fault_stack(); }

@@ -1,0 +1,208 @@
+/* The worker pool: blocks of running grids are spread over the CPUs. The thread that launches takes part
+ * itself; idle workers are handed to a grid when it starts, and go on to others when it has no block left. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/driver/kernel.h"
+
+#define MAX_WORKERS 512
+
+struct job {
+    const struct t0_grid *grid;
+    uint64_t count;                 /* blocks, or parts of a cooperative grid */
+    _Atomic uint64_t next;          /* the next to hand out, so blocks start in ascending order */
+    bool cooperative;
+    _Atomic bool failed;
+    struct t0_fault fault;          /* the first (pool lock) */
+    struct job *link;               /* list of jobs that still want help */
+    unsigned helpers;               /* workers inside (pool lock) */
+    pthread_cond_t left;            /* no helper any more */
+};
+
+struct idler { /* a worker thread; in the idle list while it waits */
+    struct idler *link;
+    struct job *job;
+    pthread_cond_t wake;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct job *jobs;
+static struct idler *idle;
+static unsigned started;            /* worker threads that exist */
+static _Atomic unsigned arrivals;   /* jobs ever: a worker between two blocks sees that one came */
+static _Atomic unsigned smids;
+
+static _Thread_local struct t0_worker *mine;
+
+struct t0_worker *host_worker(void)
+{
+    if (!mine) {
+        unsigned threads = (unsigned)host_config()->threads;
+        mine = t0_worker_new(smids++ % (threads ? threads : 1));
+        host_fault_serve(mine);
+    }
+    return mine;
+}
+
+/* ---- running blocks ---------------------------------------------------------------------------- */
+
+static void job_fail(struct job *j, const struct t0_fault *fault)
+{
+    pthread_mutex_lock(&lock);
+    if (!j->failed)
+        j->fault = *fault;
+    pthread_mutex_unlock(&lock);
+    j->failed = true;
+}
+
+static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t i,
+                                   struct t0_fault *fault)
+{
+    if (!j->cooperative)
+        return t0_block_run(w, j->grid, i, fault);
+    const uint32_t *g = j->grid->grid;
+    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
+    uint64_t first = blocks * i / j->count, end = blocks * (i + 1) / j->count;
+    return t0_blocks_run_resident(w, j->grid, first, end - first, fault);
+}
+
+/* Until the job has no block left; a helper also leaves when another job has arrived (not from a
+ * cooperative grid, whose parts need each other). */
+static void work(struct job *j, bool helper)
+{
+    struct t0_worker *w = host_worker();
+    struct t0_fault fault = { .kind = T0_FAULT_NOMEM, .kernel = "" };
+    if (!w) {
+        job_fail(j, &fault);
+        return;
+    }
+    unsigned seen = arrivals;
+    do {
+        uint64_t i = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
+        if (i >= j->count)
+            break;
+        if (run_part(w, j, i, &fault) != T0_OK)
+            job_fail(j, &fault);
+    } while (!j->failed && (!helper || j->cooperative || seen == arrivals));
+}
+
+/* ---- workers ------------------------------------------------------------------------------------- */
+
+static bool wants_help(const struct job *j)
+{
+    return !j->failed && !j->cooperative && atomic_load_explicit(&j->next, memory_order_relaxed) < j->count;
+}
+
+static struct job *neediest(void)
+{
+    struct job *best = NULL;
+    for (struct job *j = jobs; j; j = j->link)
+        if (wants_help(j) && (!best || j->helpers < best->helpers))
+            best = j;
+    return best;
+}
+
+static void *worker_thread(void *unused)
+{
+    (void)unused;
+    struct idler self = { .link = NULL };
+    host_kernels_thread();
+    if (!host_worker())
+        return NULL;
+    pthread_cond_init(&self.wake, NULL);
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        struct job *j = neediest();
+        if (j) {
+            j->helpers++;
+        } else {
+            self.job = NULL;
+            self.link = idle;
+            idle = &self;
+            while (!self.job)
+                pthread_cond_wait(&self.wake, &lock);
+            j = self.job; /* whoever woke us has counted us and taken us off the list */
+        }
+        pthread_mutex_unlock(&lock);
+        work(j, true);
+        pthread_mutex_lock(&lock);
+        if (!--j->helpers)
+            pthread_cond_signal(&j->left);
+    }
+    return NULL;
+}
+
+static void start_workers(void)
+{
+    int threads = host_config()->threads;
+    unsigned want = threads > 1 ? (unsigned)threads - 1 : 0;
+    for (want = want < MAX_WORKERS ? want : MAX_WORKERS; started < want; started++)
+        if (!host_thread("cumu-worker", worker_thread, NULL))
+            break;
+}
+
+/* Takes up to n idle workers for j; gives the number. Lock held. */
+static unsigned call_helpers(struct job *j, uint64_t n)
+{
+    unsigned got = 0;
+    for (; got < n && idle; got++) {
+        struct idler *w = idle;
+        idle = w->link;
+        w->job = j;
+        j->helpers++;
+        pthread_cond_signal(&w->wake);
+    }
+    return got;
+}
+
+static void leave_list(struct job *j)
+{
+    struct job **at = &jobs;
+    while (*at != j)
+        at = &(*at)->link;
+    *at = j->link;
+}
+
+enum t0_fault_kind host_grid_run(const struct t0_grid *g, bool cooperative, bool alone,
+                                 struct t0_fault *fault)
+{
+    uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
+    struct job j = { .grid = g, .count = blocks, .cooperative = cooperative };
+    bool share = blocks > 1 && !alone;
+    if (share) {
+        pthread_cond_init(&j.left, NULL);
+        pthread_mutex_lock(&lock);
+        start_workers();
+        /* A cooperative grid is cut among those that are there right now: each part has its thread, so
+         * no part waits for one that cannot start. */
+        if (cooperative) {
+            unsigned parts = 1;
+            for (struct idler *w = idle; w && parts < blocks; w = w->link)
+                parts++;
+            j.count = parts;
+        }
+        if (j.count > 1)
+            call_helpers(&j, j.count - 1);
+        arrivals++;
+        j.link = jobs;
+        jobs = &j;
+        pthread_mutex_unlock(&lock);
+    } else if (cooperative) {
+        j.count = 1;
+    }
+    work(&j, false);
+    if (share) {
+        pthread_mutex_lock(&lock);
+        leave_list(&j);
+        while (j.helpers)
+            pthread_cond_wait(&j.left, &lock);
+        pthread_mutex_unlock(&lock);
+        pthread_cond_destroy(&j.left);
+    }
+    if (!j.failed)
+        return T0_OK;
+    *fault = j.fault;
+    return fault->kind;
+}
