@@ -18,6 +18,36 @@ include gen/gen.mk
 include shim/shim.mk
 include tests/tests.mk
 
-.PHONY: all lib tools demo check check-gen lint bench clean help
+.PHONY: all lib tools demo check check-gen lint bench install clean help
+# What a newcomer types: both start from nothing, installing what the build needs if they may.
+demo:
+	$Qscripts/deps
+	+$Q$(MAKE) --no-print-directory all fixtures
+	$Qsh scripts/demo
+
+check:
+	$Qscripts/deps
+	+$Q$(MAKE) --no-print-directory check-gen
+	+$Q$(MAKE) --no-print-directory check-run
+
+lint:
+	$Qscripts/deps lint || scripts/deps
+	+$QB=$B scripts/lint.sh
+
+PREFIX ?= /usr/local
+install: all
+	$QB=$B PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install
+
 clean:
 	$Qrm -rf $B
+
+help:
+	@echo "make            build everything into $B/"
+	@echo "make demo       set up, build, run a CUDA program on this machine's CPU"
+	@echo "make check      set up, build, pass the tests; T=word runs those whose name has it"
+	@echo "make lint       static checks and a build by each compiler"
+	@echo "make check-gen  the mapping against the symbol lists, COVERAGE.md against the mapping"
+	@echo "make check-asan, check-tsan, fuzz   the tests under sanitizers; a search for crashes"
+	@echo "make bench      figures, each beside its comparison"
+	@echo "make install    PREFIX=/usr/local DESTDIR="
+	@echo "Variables: B=folder CC=compiler V=1 SAN=-fsanitize=... OPT=-O2 EXTRA=flags"

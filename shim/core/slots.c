@@ -87,13 +87,13 @@ CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned inde
         cumu_warn(t->library, s->name, "CUDA was used before fork and cannot be used in the child");
         return answer(t, s, INITIALIZATION_ERROR);
     }
-    if (s->verb == CUMU_STUB) {
+    if (s->verb != CUMU_JUMP) { /* a wrapper that is not linked in counts as a stub */
         if (first)
             cumu_log(NULL, CUMU_GAP, t->library, s->name, "%s", s->reason ? s->reason : "not done yet");
         return answer(t, s, t->unsupported);
     }
     bool opened;
-    (void)cumu_resolve_mu(s->library, s->target ? s->target : s->name, &opened);
+    (void)cumu_resolve_mu(s->library, s->target, &opened);
     if (opened && first)
         cumu_log(NULL, CUMU_GAP, t->library, s->name, "the MUSA library lacks %s", s->target);
     return answer(t, s, opened ? t->unsupported : t->absent);

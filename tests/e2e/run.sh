@@ -54,7 +54,7 @@ if ${CC:-cc} -static -o "$tmp/static" "$tmp/s.c" 2>/dev/null; then
 else
     echo "skip statically linked: no static libc"
 fi
-check "unknown option" 2 'usage|unknown' -- "$cumu" run --no-such-option -- true
+check "unknown option" 125 'usage|unknown' -- "$cumu" run --no-such-option -- true
 check "-n prints and stops" 0 'LD_PRELOAD=' -- "$cumu" run -n -- "$fix/vectoradd"
 absent "-n does not run it" '^PASS'
 

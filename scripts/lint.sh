@@ -1,0 +1,60 @@
+#!/bin/sh
+# The static part of the checks: layers, style, shell, the options table, a build by each compiler.
+# usage: scripts/lint.sh [quick]     quick: without the builds
+# shellcheck disable=SC2317  # the steps are called through step()
+set -eu
+cd "$(dirname "$0")/.."
+: "${B:=build}"
+bad=0
+
+step() { # NAME COMMAND...
+    name=$1
+    shift
+    if "$@"; then
+        echo "ok   lint $name"
+    else
+        echo "FAIL lint $name"
+        bad=1
+    fi
+}
+
+shells() {
+    git ls-files -co --exclude-standard -- scripts .ci tests |
+        grep -E '^scripts/|^\.ci/|^tests/run$|\.sh$' | xargs shellcheck -x
+}
+
+# README's table of options is what the tool prints.
+options() {
+    "$B/bin/cumu" help options --markdown >"$B/options.md"
+    sed -n '/<!-- options:/,/<!-- end of options -->/p' README.md | sed '1d;$d' |
+        diff -u - "$B/options.md" || {
+        echo "README.md: the options table differs; scripts/readme writes it"
+        return 1
+    }
+}
+
+build() { # COMPILER FOLDER
+    make -s -j"$(nproc)" B="$2" CC="$1" all >"$B/lint.log" 2>&1 || {
+        grep -vE '^(cc|as|ld|gen) ' "$B/lint.log" | head -n 40
+        return 1
+    }
+}
+
+mkdir -p "$B"
+step layers scripts/layers
+step style scripts/style
+if command -v shellcheck >/dev/null 2>&1; then
+    step shell shells
+else
+    echo "skip lint shell: no shellcheck"
+fi
+if [ "${1-}" != quick ]; then
+    step "build by gcc" build gcc "$B"
+    if command -v clang >/dev/null 2>&1; then
+        step "build by clang" build clang "$B/clang"
+    else
+        echo "skip lint build by clang: no clang"
+    fi
+    step options options
+fi
+exit "$bad"
