@@ -1,11 +1,29 @@
-# Rules of the generator: mapping/ -> $B/gen -> tables of the core and the facades.
-GEN       := $B/bin/gen
-GEN_SRC   := $(wildcard gen/*.c)
-MAPS      := $(wildcard mapping/types/*.enum mapping/types/*.struct)
-GEN_STAMP := $B/gen/.stamp
-GEN_HEADERS := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_structs.h musa_structs.h)
+# Rules of the generator: mapping/ -> $B/gen -> tables of the core, facades, logging stub libraries.
+# CUMU_ASM=0 builds the portable C twins in place of the x86-64 assembly.
+GEN        := $B/bin/gen
+GEN_SRC    := $(wildcard gen/*.c)
+GEN_OBJ    := $(GEN_SRC:gen/%.c=$B/obj/generator/%.o)
+GEN_STAMP  := $B/gen/.stamp
+GEN_BASE   := $(BASE)
+MAPS       := $(wildcard mapping/types/*.enum mapping/types/*.struct mapping/sonames.map \
+                mapping/api/*.map mapping/api/*.versions)
+CUMU_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)
 
-$(GEN): $(patsubst gen/%.c,$B/obj/generator/%.o,$(GEN_SRC))
+# What the generator makes, from the same map that it reads.
+SONAMES    := $(shell sed -n 's/^facade  *[^ ]*  *\([^ ]*\).*/\1/p' mapping/sonames.map)
+BELOW      := $(shell sed -n 's/^below  *\([^ ]*\) .*/\1/p' mapping/sonames.map)
+GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_structs.h musa_structs.h \
+                  mu.h wraps.h conv.h)
+GEN_CORE_SRC := $(addprefix $B/gen/,tables.c bases.c conv.c mu.c \
+                  $(if $(filter 1,$(CUMU_ASM)),mu.thunks.S,mu.twin.c) $(SONAMES:%=%.symbols.c))
+FACADE_SRC   := $(foreach s,$(SONAMES),$B/gen/$s.slots.c $B/gen/$s.tramp.S $B/gen/$s.twin.c $B/gen/$s.ver)
+STUBLIB_SRC  := $(BELOW:%=$B/gen/stub.%.c)
+FACADES      := $(SONAMES:%=$B/lib/cumu/facade/%)
+# The first file name of a MUSA library, which the stub takes too.
+below_soname  = $(firstword $(shell sed -n 's/^below  *$1  *[^ ]*  *[^ ]*  *[^ ]*  *//p' mapping/sonames.map))
+STUBLIBS     := $(foreach b,$(BELOW),$B/lib/cumu/stub/$(call below_soname,$b))
+
+$(GEN): $(GEN_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld bin/gen"
 	$Q$(CC) -o $@ $^ $(SAN) -lelf
@@ -13,7 +31,7 @@ $(GEN): $(patsubst gen/%.c,$B/obj/generator/%.o,$(GEN_SRC))
 $B/obj/generator/%.o: gen/%.c
 	@mkdir -p $(@D)
 	@echo "cc gen/$*.c"
-	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(GEN_BASE) -MMD -MP -c -o $@ $<
 
 # Files whose text did not change keep their time, so only what really changed is rebuilt.
 $(GEN_STAMP): $(GEN) $(MAPS)
@@ -22,9 +40,29 @@ $(GEN_STAMP): $(GEN) $(MAPS)
 	$Q$(GEN) emit $B/gen $(MAPS)
 	@touch $@
 
-$(GEN_HEADERS): $(GEN_STAMP) ;
+$(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC): $(GEN_STAMP) ;
 
-.PHONY: gen
+FACADE_FORM := $(if $(filter 1,$(CUMU_ASM)),tramp,twin)
+define facade_rule
+$B/lib/cumu/facade/$1: $B/obj/gen/$1.slots.o $B/obj/gen/$1.$(FACADE_FORM).o $B/gen/$1.ver $B/lib/cumu/libcumu-core.so
+	@mkdir -p $$(@D)
+	@echo "ld facade/$1"
+	$$Q$$(CC) -shared -o $$@ $$(filter %.o,$$^) $B/lib/cumu/libcumu-core.so $$(LDBASE) \
+	    -Wl,-soname,$1 -Wl,--version-script=$B/gen/$1.ver -Wl,--enable-new-dtags -Wl,-rpath,'$$$$ORIGIN/..'
+endef
+$(foreach s,$(SONAMES),$(eval $(call facade_rule,$s)))
+
+define stublib_rule
+$B/lib/cumu/stub/$2: $B/obj/gen/stub.$1.o
+	@mkdir -p $$(@D)
+	@echo "ld stub/$2"
+	$$Q$$(CC) -shared -o $$@ $$^ $$(LDBASE) -Wl,-soname,$2
+endef
+$(foreach b,$(BELOW),$(eval $(call stublib_rule,$b,$(call below_soname,$b))))
+
+.PHONY: gen facades stublibs
 gen: $(GEN_STAMP)
+facades: $(FACADES)
+stublibs: $(STUBLIBS)
 
--include $(patsubst gen/%.c,$B/obj/generator/%.d,$(GEN_SRC))
+-include $(GEN_OBJ:.o=.d) $(patsubst %,$B/obj/gen/%.d,$(foreach s,$(SONAMES),$s.slots $s.twin) $(BELOW:%=stub.%))

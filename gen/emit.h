@@ -1,0 +1,44 @@
+/* What is generated from a checked map. Each function writes one or a few files into `dir`. */
+#ifndef CUMU_GEN_EMIT_H
+#define CUMU_GEN_EMIT_H
+
+#include "gen/map.h"
+#include "gen/output.h"
+
+struct job {
+    const struct map *map;
+    struct arena *arena;
+    struct errors *errors;
+    const char *dir;
+};
+
+/* The lines that one facade exports, in the order of its slots. */
+struct slots {
+    const struct map_line **at;
+    unsigned count, room;
+};
+struct slots slots_of(const struct job *j, const struct facade *f);
+
+struct output emit_open(const struct job *j, const char *name, const char *comment,
+                        const char *emitter, const char *from);
+
+void emit_types(const struct job *j);                            /* {cuda,musa}_{enums,structs}.h */
+void emit_facade(const struct job *j, const struct facade *f);   /* SONAME.{tramp.S,twin.c,slots.c,ver} */
+void emit_tables(const struct job *j);                           /* SONAME.symbols.c, tables.c, wraps.h */
+void emit_bases(const struct job *j);                            /* bases.c */
+void emit_conversions(const struct job *j);                      /* conv.c, conv.h */
+void emit_mu(const struct job *j);                               /* mu.h, mu.c, mu.thunks.S, mu.twin.c */
+void emit_stub_libraries(const struct job *j);                   /* stub.NAME.c */
+void emit_coverage(const struct job *j, FILE *f);                /* COVERAGE.md */
+
+/* Assembly common to facades and mu (emit_facade.c): resolver entry, macro `entry INDEX`, both arrays. */
+void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver, const char *stub_jump,
+                      const char *slots, const char *stubs);
+
+/* C types that carry a value through unchanged, without the headers of either side. */
+const char *plain_type(struct arena *a, const struct value *v);
+const char *plain_parameters(struct arena *a, const struct signature *s);
+/* A C identifier made of a soname: libcudart_so_13. */
+const char *c_name(struct arena *a, const char *soname);
+
+#endif

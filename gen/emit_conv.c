@@ -1,0 +1,95 @@
+/* Emits conversions: enum values in, call, error code out. Enums declared equal pass unchanged. */
+#include "gen/emit.h"
+
+#include <string.h>
+
+static bool translated(const struct value *v)
+{
+    return v->values && !v->stars && !v->values->equal;
+}
+
+/* A switch per enum and direction. An unknown value becomes the declared default and is said. */
+static void emit_translation(const struct enum_type *n, bool down, FILE *f)
+{
+    fprintf(f,
+            "\nint cumu_%s_%s(int value)\n{\n    switch (value) {\n",
+            n->cuda, down ? "to_musa" : "from_musa");
+    for (unsigned i = 0; i < n->rows.count; i++) {
+        const struct enum_row *r = &n->rows.at[i];
+        if (!r->cuda || !r->musa)
+            continue;
+        long long from = down ? r->cuda_value : r->musa_value;
+        bool first = true; /* several names of one number: the first row decides */
+        for (unsigned k = 0; k < i; k++)
+            first &= !(n->rows.at[k].cuda && n->rows.at[k].musa &&
+                       from == (down ? n->rows.at[k].cuda_value : n->rows.at[k].musa_value));
+        if (first)
+            fprintf(f, "    case %lld: return %lld; /* %s */\n", from,
+                    down ? r->musa_value : r->cuda_value, down ? r->musa : r->cuda);
+    }
+    fprintf(f,
+            "    }\n    cumu_gap(\"conv\", \"%s\", \"unknown value %%d\", value);\n"
+            "    return %lld;\n}\n",
+            n->cuda, n->fallback);
+}
+
+static void emit_function(const struct job *j, const struct map_line *l, FILE *f)
+{
+    const struct signature *s = l->signature;
+    bool returns = !is_void(&s->result);
+    const char *result = c_type(j->arena, &s->result, false);
+    fprintf(f, "\n%s%s%s(%s)\n{\n", result, result[strlen(result) - 1] == '*' ? "" : " ",
+            function_name(j->arena, l), c_parameters(j->arena, s, false));
+    const char *arguments = "";
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct value *v = &s->argument[i];
+        const char *text = arena_print(j->arena, "a%u", i);
+        if (translated(v)) {
+            text = arena_print(j->arena, "cumu_%s_to_musa(a%u)", v->values->cuda, i);
+        } else if (v->letter->size && !v->stars && strcmp(v->letter->cuda, v->letter->musa)) {
+            fprintf(f, "    %s b%u;\n    memcpy(&b%u, &a%u, sizeof b%u);\n", v->letter->musa, i, i, i,
+                    i);
+            text = arena_print(j->arena, "b%u", i);
+        } else if (strcmp(c_type(j->arena, v, false), c_type(j->arena, v, true))) {
+            text = arena_print(j->arena, "(void *)a%u", i);
+        }
+        arguments = arena_print(j->arena, "%s%s%s", arguments, i ? ", " : "", text);
+    }
+    const char *call = arena_print(j->arena, "mu.%s(%s)", l->target, arguments);
+    if (translated(&s->result))
+        call = arena_print(j->arena, "cumu_%s_from_musa(%s)", s->result.values->cuda, call);
+    fprintf(f, "    %s%s;\n}\n", returns ? "return " : "", call);
+}
+
+void emit_conversions(const struct job *j)
+{
+    struct output h = emit_open(j, "conv.h", "//", "emit_conv.c", "api and types");
+    struct output c = emit_open(j, "conv.c", "//", "emit_conv.c", "api and types");
+    fprintf(h.file, "#pragma once\n#include \"abi/cuda.h\"\n#include \"abi/values.h\"\n\n");
+    fprintf(c.file, "#include \"conv.h\"\n#include \"core/log.h\"\n#include \"mu.h\"\n\n"
+                    "#include <string.h>\n");
+    const struct types *t = &j->map->types;
+    for (unsigned i = 0; i < t->enums.count; i++) {
+        const struct enum_type *n = &t->enums.at[i];
+        if (n->equal || n->flags)
+            continue;
+        fprintf(h.file, "int cumu_%s_to_musa(int value);\nint cumu_%s_from_musa(int value);\n", n->cuda,
+                n->cuda);
+        emit_translation(n, true, c.file);
+        emit_translation(n, false, c.file);
+    }
+    for (unsigned i = 0; i < j->map->libraries.count; i++) {
+        const struct library *l = &j->map->libraries.at[i];
+        for (unsigned k = 0; k < l->exported; k++) {
+            const struct map_line *line = &l->lines.at[k];
+            if (line->verb != VERB_CONV)
+                continue;
+            const char *result = c_type(j->arena, &line->signature->result, false);
+            fprintf(h.file, "%s%s%s(%s);\n", result, result[strlen(result) - 1] == '*' ? "" : " ",
+                    function_name(j->arena, line), c_parameters(j->arena, line->signature, false));
+            emit_function(j, line, c.file);
+        }
+    }
+    output_close(&h);
+    output_close(&c);
+}
