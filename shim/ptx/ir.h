@@ -159,6 +159,7 @@ struct ptx_block {
     uint32_t npred, nsucc;
     int32_t idom, ipdom;       /* -1 = entry / virtual exit */
     int32_t loop_header;       /* innermost natural loop containing the block, -1 = none */
+    int32_t loop_parent;       /* of a loop header: header of the loop around its loop, -1 = none */
     uint32_t loop_depth;
     uint32_t rpo;              /* position in reverse post-order, loops contiguous */
     struct ptx_phi *phi;
@@ -237,7 +238,11 @@ struct ptx_func {
     uint32_t nproto;
 
     /* after ptx_cfg_build */
-    struct ptx_block *block; uint32_t nblock; /* block 0 is the entry */
+    /* Blocks stand in reverse post-order with loops contiguous (index == rpo), unreachable ones are
+     * gone; block 0 is the entry and has no predecessors (it may be empty). A block ends with a
+     * branch, ret, exit or trap, guarded or not, or where a branch leads. */
+    struct ptx_block *block; uint32_t nblock;
+    bool irreducible;        /* some cycle has more than one entry: it is no natural loop */
     /* after ptx_ssa_build: value of every operand, parallel to instr / opnd (see ptx_ssa.c) */
     struct ptx_value *value; uint32_t nvalue;
     int32_t (*instr_dst)[2]; /* SSA value of dst[i], -1 none */

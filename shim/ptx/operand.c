@@ -477,7 +477,7 @@ static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
     bool dst = !ptx_is(l, '[') && !ptx_starts_expr(l);
     do {
         struct ptx_opnd o;
-        read_any(p, in, in->type[0], 0, &o);
+        read_any(p, in, PTX_NONE, 0, &o);
         if (dst && in->ndst == 0) {
             in->dst[in->ndst++] = o;
             if (ptx_accept(l, '|'))
