@@ -1,6 +1,6 @@
-/* The MUSA ABI as seen from C: handles, structs and prototypes of both libraries. It is all that the shim
- * and the CPU libraries share. Enumerators come from mapping/types by way of musa_enums.h; every enum is
- * an int in signatures, as in the ABI. Layouts follow CUDA's (facts/musa.md 4). */
+/* The MUSA ABI as seen from C: handles, structs and prototypes of both libraries. It is all that
+ * the shim and the CPU libraries share. Enumerators come from mapping/types by way of musa_enums.h;
+ * every enum is an int in signatures, as in the ABI. Layouts follow CUDA's. */
 #ifndef CUMU_ABI_MUSA_H
 #define CUMU_ABI_MUSA_H
 
@@ -107,7 +107,7 @@ typedef struct MUSA_MEMCPY3D_st {
     size_t WidthInBytes, Height, Depth;
 } MUSA_MEMCPY3D;
 
-typedef struct MUSA_MEMCPY3D_PEER_st { /* as MUSA_MEMCPY3D, contexts instead of the reserved words */
+typedef struct MUSA_MEMCPY3D_PEER_st { /* contexts instead of MUSA_MEMCPY3D's reserved words */
     size_t srcXInBytes, srcY, srcZ, srcLOD;
     MUmemorytype srcMemoryType;
     const void *srcHost;
@@ -233,10 +233,10 @@ typedef MUmemPoolPtrExportData musaMemPoolPtrExportData;
 typedef MUlaunchAttribute musaLaunchAttribute;
 typedef MUlaunchAttributeValue musaLaunchAttributeValue, musaStreamAttrValue;
 
-typedef int musaMemcpyKind, musaMemoryType, musaDeviceAttr, musaDeviceP2PAttr, musaFuncCache, musaLimit,
-    musaSharedMemConfig, musaFuncAttribute, musaMemoryAdvise, musaMemRangeAttribute, musaMemPoolAttr,
-    musaStreamCaptureMode, musaStreamCaptureStatus, musaChannelFormatKind, musaStreamAttrID,
-    musaMemAllocationHandleType, musaMemAccessFlags;
+typedef int musaMemcpyKind, musaMemoryType, musaDeviceAttr, musaDeviceP2PAttr, musaFuncCache,
+    musaLimit, musaSharedMemConfig, musaFuncAttribute, musaMemoryAdvise, musaMemRangeAttribute,
+    musaMemPoolAttr, musaStreamCaptureMode, musaStreamCaptureStatus, musaChannelFormatKind,
+    musaStreamAttrID, musaMemAllocationHandleType, musaMemAccessFlags;
 
 #define musaStreamLegacy MU_STREAM_LEGACY
 #define musaStreamPerThread MU_STREAM_PER_THREAD
@@ -316,7 +316,8 @@ typedef struct musaDeviceProp { /* the layout behind the plain name: CUDA 11's, 
     size_t textureAlignment, texturePitchAlignment;
     int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory,
         computeMode;
-    int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2],
+    int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2],
+        maxTexture2DMipmap[2],
         maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3],
         maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3],
         maxTextureCubemapLayered[2];

@@ -1,6 +1,6 @@
 /* Prototypes of the MUSA driver API, libmusa.so.1; included by musa.h only. The SDK exports some
- * functions under several names: with _v2 (the 64-bit form, as CUDA's), and with _ptsz or _ptds (stream 0
- * is the thread's own default stream). Each line names the forms that exist. */
+ * functions under several names: with _v2 (the 64-bit form, as CUDA's), and with _ptsz or _ptds
+ * (stream 0 is the thread's own default stream). Each line names the forms that exist. */
 #ifndef CUMU_ABI_MUSA_DRIVER_H
 #define CUMU_ABI_MUSA_DRIVER_H
 

@@ -1,5 +1,5 @@
-/* Prototypes of the MUSA runtime API, libmusart.so.5; included by musa.h only. _ptsz and _ptds are the
- * forms in which stream 0 is the thread's own default stream. */
+/* Prototypes of the MUSA runtime API, libmusart.so.5; included by musa.h only. _ptsz and _ptds are
+ * the forms in which stream 0 is the thread's own default stream. */
 #ifndef CUMU_ABI_MUSA_RUNTIME_H
 #define CUMU_ABI_MUSA_RUNTIME_H
 
@@ -188,7 +188,7 @@ MU_FN(musaEventQuery, musaEvent_t event);
 MU_FN(musaEventSynchronize, musaEvent_t event);
 MU_FN(musaEventElapsedTime, float *ms, musaEvent_t start, musaEvent_t end);
 
-/* kernels: `fn` is a musaFunction_t, the registration of mcc-built host code is not in this library */
+/* kernels: `fn` is a musaFunction_t; registering mcc-built host code is not in this library */
 MU_PTSZ(musaLaunchKernel, const void *fn, dim3 grid, dim3 block, void **args, size_t shared,
         musaStream_t stream);
 MU_PTSZ(musaLaunchCooperativeKernel, const void *fn, dim3 grid, dim3 block, void **args,

@@ -3,43 +3,55 @@
 
 #define ARCH 31 /* reported as binary and PTX version: mp_31 */
 
-static int device_attribute(MUfunction f, int attribute)
-{
+static int device_attribute(MUfunction f, int attribute) {
     return host_device_attribute(f->module->ctx->device, attribute);
 }
 
-static MUresult enter(MUfunction f)
-{
+static MUresult enter(MUfunction f) {
     MUresult r = host_enter(NULL);
     return r ? r : host_function_live(f) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_HANDLE;
 }
 
-int host_function_max_dynamic(MUfunction f)
-{
+int host_function_max_dynamic(MUfunction f) {
     int set = f->max_dynamic;
     int usual = device_attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
                 (int)f->info.shared_size;
     return set >= 0 ? set : usual > 0 ? usual : 0;
 }
 
-MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f)
-{
+MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f) {
     MUresult r = enter(f);
     if (r)
         return r;
     if (!value)
         return MUSA_ERROR_INVALID_VALUE;
     switch (attr) {
-    case MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)f->info.max_threads; break;
-    case MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)f->info.shared_size; break;
-    case MU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)f->info.local_size; break;
-    case MU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)f->info.num_regs; break;
+    case MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+        *value = (int)f->info.max_threads;
+        break;
+    case MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+        *value = (int)f->info.shared_size;
+        break;
+    case MU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+        *value = (int)f->info.local_size;
+        break;
+    case MU_FUNC_ATTRIBUTE_NUM_REGS:
+        *value = (int)f->info.num_regs;
+        break;
     case MU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case MU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = ARCH; break;
-    case MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = host_function_max_dynamic(f); break;
-    case MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = f->carveout; break;
+    case MU_FUNC_ATTRIBUTE_BINARY_VERSION:
+        *value = ARCH;
+        break;
+    case MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = host_function_max_dynamic(f);
+        break;
+    case MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        *value = f->carveout;
+        break;
     case MU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: /* constant variables have modules of their own */
-    case MU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
+    case MU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+        *value = 0;
+        break;
     default:
         if (attr < 0 || attr >= MU_FUNC_ATTRIBUTE_MAX)
             return MUSA_ERROR_INVALID_VALUE;
@@ -48,8 +60,7 @@ MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f)
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value)
-{
+MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value) {
     MUresult r = enter(f);
     if (r)
         return r;
@@ -66,14 +77,14 @@ MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value)
         f->carveout = value;
         return MUSA_SUCCESS;
     default:
-        return attr > MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && attr < MU_FUNC_ATTRIBUTE_MAX
+        return attr > MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
+                       attr < MU_FUNC_ATTRIBUTE_MAX
                    ? MUSA_ERROR_NOT_SUPPORTED
                    : MUSA_ERROR_INVALID_VALUE;
     }
 }
 
-MUresult muFuncSetCacheConfig(MUfunction f, MUfunc_cache config)
-{
+MUresult muFuncSetCacheConfig(MUfunction f, MUfunc_cache config) {
     MUresult r = enter(f);
     if (r)
         return r;
@@ -83,8 +94,7 @@ MUresult muFuncSetCacheConfig(MUfunction f, MUfunc_cache config)
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncSetSharedMemConfig(MUfunction f, MUsharedconfig config)
-{
+MUresult muFuncSetSharedMemConfig(MUfunction f, MUsharedconfig config) {
     MUresult r = enter(f);
     if (r)
         return r;
@@ -95,8 +105,7 @@ MUresult muFuncSetSharedMemConfig(MUfunction f, MUsharedconfig config)
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncGetModule(MUmodule *module, MUfunction f)
-{
+MUresult muFuncGetModule(MUmodule *module, MUfunction f) {
     MUresult r = enter(f);
     if (r)
         return r;
@@ -106,8 +115,7 @@ MUresult muFuncGetModule(MUmodule *module, MUfunction f)
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncGetName(const char **name, MUfunction f)
-{
+MUresult muFuncGetName(const char **name, MUfunction f) {
     MUresult r = enter(f);
     if (r)
         return r;
@@ -117,8 +125,7 @@ MUresult muFuncGetName(const char **name, MUfunction f)
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncGetParamInfo(MUfunction f, size_t index, size_t *offset, size_t *size)
-{
+MUresult muFuncGetParamInfo(MUfunction f, size_t index, size_t *offset, size_t *size) {
     MUresult r = enter(f);
     if (r)
         return r;

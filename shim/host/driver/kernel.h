@@ -1,20 +1,22 @@
-/* What module.c, function.c, launch.c, workers.c, fault.c and heap.c share: kernels of the CPU driver.
+/* What the kernel side of the CPU driver shares: module.c, state.c, heap.c, function.c, launch.c,
+ * occupancy.c, workers.c, fault.c.
  *
- * Locks: the module lock (module.c), the pool lock (workers.c), the print and heap locks of a context's
- * kernel state. All are leaves: nothing of host.h is called and nothing waits while one is held. */
+ * Locks: the module lock (module.c), the pool lock (workers.c), the print and heap locks of a
+ * context's kernel state. All are leaves: nothing that takes a lock of host.h is called and nothing
+ * waits while one is held (but the first malloc of a context, which takes the range lock). */
 #ifndef CUMU_HOST_KERNEL_H
 #define CUMU_HOST_KERNEL_H
 
 #include "host/driver/host.h"
 #include "ptx/tier0/tier0.h"
 
-/* ---- module.c ---------------------------------------------------------------------------------- */
+/* ---- module.c -------------------------------------------------------------------------------- */
 
 struct MUmod_st {
     uint64_t slab_;
     MUcontext ctx;
     MUmodule next, prev;       /* the context's list (module lock) */
-    MUfunction functions;      /* created by the first muModuleGetFunction of each name (module lock) */
+    MUfunction functions;      /* made by the first muModuleGetFunction of a name (module lock) */
     struct t0_module *t0;
 };
 
@@ -33,7 +35,7 @@ bool host_function_live(MUfunction f);
 /* Unloads what the application left in a context that nothing runs in any more. */
 void host_modules_unload(MUcontext ctx);
 
-/* ---- state.c: what a context's kernels use ------------------------------------------------------- */
+/* ---- state.c: what a context's kernels use --------------------------------------------------- */
 
 struct host_heap;
 
@@ -41,27 +43,27 @@ struct host_heap;
  * context's modules do. */
 const struct t0_env *host_kernel_env(MUcontext ctx);
 
-/* ---- heap.c: device-side malloc ------------------------------------------------------------------ */
+/* ---- heap.c: device-side malloc -------------------------------------------------------------- */
 
-/* Manages `size` bytes at `base` (16-byte aligned); the caller owns that memory. All bookkeeping is in
- * the region itself. Threads may call at once. */
+/* Manages `size` bytes at `base` (16-byte aligned); the caller owns that memory. All bookkeeping is
+ * in the region itself. Threads may call at once. */
 struct host_heap *host_heap_new(void *base, size_t size);
 void host_heap_delete(struct host_heap *h);
 void *host_heap_alloc(struct host_heap *h, size_t size); /* 16-byte aligned, or NULL */
 /* False for a pointer that is not a live block of this heap; nothing happens then. */
 bool host_heap_free(struct host_heap *h, void *p);
 
-/* ---- function.c -------------------------------------------------------------------------------- */
+/* ---- function.c ------------------------------------------------------------------------------ */
 
 /* Dynamic shared memory a launch of f may ask for now, in bytes. */
 int host_function_max_dynamic(MUfunction f);
 
-/* ---- occupancy.c --------------------------------------------------------------------------------- */
+/* ---- occupancy.c ----------------------------------------------------------------------------- */
 
 /* Blocks of f that one multiprocessor holds at once; 0 if not even one fits. */
 int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared);
 
-/* ---- workers.c ----------------------------------------------------------------------------------- */
+/* ---- workers.c ------------------------------------------------------------------------------- */
 
 /* Runs every block of g, on the calling thread and on idle workers; T0_OK or the first fault.
  * alone: the calling thread only. cooperative: all blocks resident at once. */
@@ -70,7 +72,7 @@ enum t0_fault_kind host_grid_run(const struct t0_grid *g, bool cooperative, bool
 /* The calling thread's worker, made on first use; NULL without memory. */
 struct t0_worker *host_worker(void);
 
-/* ---- fault.c ------------------------------------------------------------------------------------- */
+/* ---- fault.c --------------------------------------------------------------------------------- */
 
 /* Puts our handler in front of the process's; cheap when it is there already. */
 void host_fault_arm(void);

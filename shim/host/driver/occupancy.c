@@ -1,47 +1,50 @@
-/* Occupancy: how many blocks of a kernel one multiprocessor of the device, as its attributes describe
- * it, would hold. */
+/* Occupancy: how many blocks of a kernel one multiprocessor of the device, as its attributes
+ * describe it, would hold. */
 #include "host/driver/kernel.h"
 
 #define WARP 32u
 
-static unsigned attribute(MUfunction f, int which)
-{
+static unsigned attribute(MUfunction f, int which) {
     int value = host_device_attribute(f->module->ctx->device, which);
     return value > 0 ? (unsigned)value : 0;
 }
 
-static unsigned lesser(unsigned a, unsigned b) { return a < b ? a : b; }
+static unsigned lesser(unsigned a, unsigned b) {
+    return a < b ? a : b;
+}
 
-int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared)
-{
+int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared) {
     unsigned warps = (threads + WARP - 1) / WARP;
     if (!warps || threads > f->info.max_threads ||
         dynamic_shared > (size_t)host_function_max_dynamic(f))
         return 0;
-    unsigned fit = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / (warps * WARP);
+    unsigned fit =
+        attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / (warps * WARP);
     unsigned blocks = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
     if (blocks)
         fit = lesser(fit, blocks);
     size_t shared = f->info.shared_size + dynamic_shared;
     if (shared)
-        fit = lesser(fit, (unsigned)(attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
-                                     shared));
+        fit = lesser(
+            fit, (unsigned)(attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
+                            shared));
     unsigned regs = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-    if (regs && f->info.num_regs) /* a kernel that has a block size at all can be compiled to fit it once */
-        fit = lesser(fit, regs / (f->info.num_regs * warps * WARP) ? regs / (f->info.num_regs * warps * WARP) : 1);
+    if (regs &&
+        f->info.num_regs) /* a kernel that has a block size at all can be compiled to fit it once */
+        fit = lesser(fit, regs / (f->info.num_regs * warps * WARP)
+                              ? regs / (f->info.num_regs * warps * WARP)
+                              : 1);
     return (int)fit;
 }
 
-static MUresult enter(MUfunction f)
-{
+static MUresult enter(MUfunction f) {
     MUresult r = host_enter(NULL);
     return r ? r : host_function_live(f) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_HANDLE;
 }
 
 MUresult muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, MUfunction f,
                                                               int block_size, size_t dynamic_shared,
-                                                              unsigned int flags)
-{
+                                                              unsigned int flags) {
     MUresult r = enter(f);
     if (r)
         return r;
@@ -52,24 +55,23 @@ MUresult muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, MUfun
 }
 
 MUresult muOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, MUfunction f, int block_size,
-                                                     size_t dynamic_shared)
-{
-    return muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, block_size, dynamic_shared, 0);
+                                                     size_t dynamic_shared) {
+    return muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, block_size,
+                                                                dynamic_shared, 0);
 }
 
 /* The block size with the most resident threads; the largest one among equals. */
 MUresult muOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_size, MUfunction f,
                                                    MUoccupancyB2DSize dynamic_shared_of,
                                                    size_t dynamic_shared, int block_limit,
-                                                   unsigned int flags)
-{
+                                                   unsigned int flags) {
     MUresult r = enter(f);
     if (r)
         return r;
     if (!min_grid || !block_size || flags > MU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return MUSA_ERROR_INVALID_VALUE;
-    unsigned limit = lesser(f->info.max_threads,
-                            attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+    unsigned limit =
+        lesser(f->info.max_threads, attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
     if (block_limit > 0)
         limit = lesser(limit, (unsigned)block_limit);
     unsigned best = 0, best_size = 0, best_blocks = 0;
@@ -89,15 +91,13 @@ MUresult muOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_siz
 
 MUresult muOccupancyMaxPotentialBlockSize(int *min_grid, int *block_size, MUfunction f,
                                           MUoccupancyB2DSize dynamic_shared_of,
-                                          size_t dynamic_shared, int block_limit)
-{
+                                          size_t dynamic_shared, int block_limit) {
     return muOccupancyMaxPotentialBlockSizeWithFlags(min_grid, block_size, f, dynamic_shared_of,
                                                      dynamic_shared, block_limit, 0);
 }
 
 MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int blocks,
-                                                 int block_size)
-{
+                                                 int block_size) {
     MUresult r = enter(f);
     if (r)
         return r;
@@ -107,7 +107,8 @@ MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int
         *size = 0;
         return MUSA_SUCCESS;
     }
-    size_t share = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / (unsigned)blocks;
+    size_t share =
+        attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / (unsigned)blocks;
     size_t most = (size_t)host_function_max_dynamic(f);
     share = share > f->info.shared_size ? share - f->info.shared_size : 0;
     *size = share < most ? share : most;

@@ -1,5 +1,6 @@
-/* The worker pool: blocks of running grids are spread over the CPUs. The thread that launches takes part
- * itself; idle workers are handed to a grid when it starts, and go on to others when it has no block left. */
+/* The worker pool: blocks of running grids are spread over the CPUs. The thread that launches takes
+ * part itself; idle workers are handed to a grid when it starts, and go on to others when it has no
+ * block left. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,14 +12,14 @@
 
 struct job {
     const struct t0_grid *grid;
-    uint64_t count;                 /* blocks, or parts of a cooperative grid */
-    _Atomic uint64_t next;          /* the next to hand out, so blocks start in ascending order */
+    uint64_t count;        /* blocks, or parts of a cooperative grid */
+    _Atomic uint64_t next; /* the next to hand out, so blocks start in ascending order */
     bool cooperative;
     _Atomic bool failed;
-    struct t0_fault fault;          /* the first (pool lock) */
-    struct job *link;               /* list of jobs that still want help */
-    unsigned helpers;               /* workers inside (pool lock) */
-    pthread_cond_t left;            /* no helper any more */
+    struct t0_fault fault; /* the first (pool lock) */
+    struct job *link;      /* list of jobs that still want help */
+    unsigned helpers;      /* workers inside (pool lock) */
+    pthread_cond_t left;   /* no helper any more */
 };
 
 struct idler { /* a worker thread; in the idle list while it waits */
@@ -30,14 +31,13 @@ struct idler { /* a worker thread; in the idle list while it waits */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct job *jobs;
 static struct idler *idle;
-static unsigned started;            /* worker threads that exist */
-static _Atomic unsigned arrivals;   /* jobs ever: a worker between two blocks sees that one came */
+static unsigned started;          /* worker threads that exist */
+static _Atomic unsigned arrivals; /* jobs ever: a worker between two blocks sees that one came */
 static _Atomic unsigned smids;
 
 static _Thread_local struct t0_worker *mine;
 
-struct t0_worker *host_worker(void)
-{
+struct t0_worker *host_worker(void) {
     if (!mine) {
         unsigned threads = (unsigned)host_config()->threads;
         mine = t0_worker_new(smids++ % (threads ? threads : 1));
@@ -46,10 +46,10 @@ struct t0_worker *host_worker(void)
     return mine;
 }
 
-/* ---- running blocks ---------------------------------------------------------------------------- */
+/* ---- running blocks ----------------------------------------------------------------------------
+ */
 
-static void job_fail(struct job *j, const struct t0_fault *fault)
-{
+static void job_fail(struct job *j, const struct t0_fault *fault) {
     pthread_mutex_lock(&lock);
     if (!j->failed)
         j->fault = *fault;
@@ -58,8 +58,7 @@ static void job_fail(struct job *j, const struct t0_fault *fault)
 }
 
 static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t i,
-                                   struct t0_fault *fault)
-{
+                                   struct t0_fault *fault) {
     if (!j->cooperative)
         return t0_block_run(w, j->grid, i, fault);
     const uint32_t *g = j->grid->grid;
@@ -70,10 +69,9 @@ static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t 
 
 /* Until the job has no block left; a helper also leaves when another job has arrived (not from a
  * cooperative grid, whose parts need each other). */
-static void work(struct job *j, bool helper)
-{
+static void work(struct job *j, bool helper) {
     struct t0_worker *w = host_worker();
-    struct t0_fault fault = { .kind = T0_FAULT_NOMEM, .kernel = "" };
+    struct t0_fault fault = {.kind = T0_FAULT_NOMEM, .kernel = ""};
     if (!w) {
         job_fail(j, &fault);
         return;
@@ -88,15 +86,15 @@ static void work(struct job *j, bool helper)
     } while (!j->failed && (!helper || j->cooperative || seen == arrivals));
 }
 
-/* ---- workers ------------------------------------------------------------------------------------- */
+/* ---- workers
+ * ------------------------------------------------------------------------------------- */
 
-static bool wants_help(const struct job *j)
-{
-    return !j->failed && !j->cooperative && atomic_load_explicit(&j->next, memory_order_relaxed) < j->count;
+static bool wants_help(const struct job *j) {
+    return !j->failed && !j->cooperative &&
+           atomic_load_explicit(&j->next, memory_order_relaxed) < j->count;
 }
 
-static struct job *neediest(void)
-{
+static struct job *neediest(void) {
     struct job *best = NULL;
     for (struct job *j = jobs; j; j = j->link)
         if (wants_help(j) && (!best || j->helpers < best->helpers))
@@ -104,10 +102,9 @@ static struct job *neediest(void)
     return best;
 }
 
-static void *worker_thread(void *unused)
-{
+static void *worker_thread(void *unused) {
     (void)unused;
-    struct idler self = { .link = NULL };
+    struct idler self = {.link = NULL};
     host_kernels_thread();
     if (!host_worker())
         return NULL;
@@ -134,8 +131,7 @@ static void *worker_thread(void *unused)
     return NULL;
 }
 
-static void start_workers(void)
-{
+static void start_workers(void) {
     int threads = host_config()->threads;
     unsigned want = threads > 1 ? (unsigned)threads - 1 : 0;
     for (want = want < MAX_WORKERS ? want : MAX_WORKERS; started < want; started++)
@@ -144,8 +140,7 @@ static void start_workers(void)
 }
 
 /* Takes up to n idle workers for j; gives the number. Lock held. */
-static unsigned call_helpers(struct job *j, uint64_t n)
-{
+static unsigned call_helpers(struct job *j, uint64_t n) {
     unsigned got = 0;
     for (; got < n && idle; got++) {
         struct idler *w = idle;
@@ -157,8 +152,7 @@ static unsigned call_helpers(struct job *j, uint64_t n)
     return got;
 }
 
-static void leave_list(struct job *j)
-{
+static void leave_list(struct job *j) {
     struct job **at = &jobs;
     while (*at != j)
         at = &(*at)->link;
@@ -166,17 +160,16 @@ static void leave_list(struct job *j)
 }
 
 enum t0_fault_kind host_grid_run(const struct t0_grid *g, bool cooperative, bool alone,
-                                 struct t0_fault *fault)
-{
+                                 struct t0_fault *fault) {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    struct job j = { .grid = g, .count = blocks, .cooperative = cooperative };
+    struct job j = {.grid = g, .count = blocks, .cooperative = cooperative};
     bool share = blocks > 1 && !alone;
     if (share) {
         pthread_cond_init(&j.left, NULL);
         pthread_mutex_lock(&lock);
         start_workers();
-        /* A cooperative grid is cut among those that are there right now: each part has its thread, so
-         * no part waits for one that cannot start. */
+        /* A cooperative grid is cut among those that are there right now: each part has its thread,
+         * so no part waits for one that cannot start. */
         if (cooperative) {
             unsigned parts = 1;
             for (struct idler *w = idle; w && parts < blocks; w = w->link)

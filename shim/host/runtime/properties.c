@@ -8,7 +8,9 @@ musaError_t musaDeviceGetAttribute(int *value, musaDeviceAttr attr, int device)
     MUresult r = rt_init();
     if (!r && !rt_valid(device))
         r = MUSA_ERROR_INVALID_DEVICE;
-    return rt_end(r ? r : value ? muDeviceGetAttribute(value, attr, device) : MUSA_ERROR_INVALID_VALUE);
+    if (!r && !value)
+        r = MUSA_ERROR_INVALID_VALUE;
+    return rt_end(r ? r : muDeviceGetAttribute(value, attr, device));
 }
 
 musaError_t musaDeviceGetP2PAttribute(int *value, musaDeviceP2PAttr attr, int a, int b)
@@ -18,8 +20,8 @@ musaError_t musaDeviceGetP2PAttribute(int *value, musaDeviceP2PAttr attr, int a,
 }
 
 /* Fields that are attributes of the driver: the offset of an int or, `wide`, of a size_t. */
-#define FIELD(field, attribute) { offsetof(musaDeviceProp, field), false, MU_DEVICE_ATTRIBUTE_##attribute }
-#define WIDE(field, attribute) { offsetof(musaDeviceProp, field), true, MU_DEVICE_ATTRIBUTE_##attribute }
+#define FIELD(field, name) { offsetof(musaDeviceProp, field), false, MU_DEVICE_ATTRIBUTE_##name }
+#define WIDE(field, name) { offsetof(musaDeviceProp, field), true, MU_DEVICE_ATTRIBUTE_##name }
 static const struct {
     size_t offset;
     bool wide;

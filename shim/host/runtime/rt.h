@@ -1,5 +1,5 @@
-/* Inside of the CPU MUSA runtime: a thin layer over the exported driver functions. What it adds is the
- * current device of a thread, the lazy primary context, and the last error. */
+/* Inside of the CPU MUSA runtime: a thin layer over the exported driver functions. What it adds is
+ * the current device of a thread, the lazy primary context, and the last error. */
 #ifndef CUMU_HOST_RUNTIME_RT_H
 #define CUMU_HOST_RUNTIME_RT_H
 
@@ -9,7 +9,7 @@
 
 /* Runtime and driver share their error numbers, so a MUresult is passed on as it is. */
 
-/* Driver initialised and a context current: the thread's own, or the primary context of its device. */
+/* Driver initialised and a context current: the thread's own, or its device's primary context. */
 MUresult rt_enter(void);
 /* Driver initialised; no context is made. */
 MUresult rt_init(void);
