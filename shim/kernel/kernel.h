@@ -40,6 +40,8 @@ int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *l
                      struct cumu_module **out);
 int cumu_module_load_file(const char *path, const struct cumu_jit_log *log,
                           struct cumu_module **out);
+/* A whole file, NUL-terminated, malloc'ed. */
+int cumu_read_file(const char *path, char **data, size_t *size);
 void cumu_module_unload(struct cumu_module *m);
 
 /* Kernel by name: CUDA_ERROR_NOT_FOUND, or why the module cannot be used. */
@@ -52,6 +54,15 @@ int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *addres
                        bool *managed);
 /* Everything of this context, or of this device's contexts when ctx is NULL, is gone below. */
 void cumu_context_gone(MUcontext ctx, int device);
+
+/* Linking at run time (cuLink*): images are collected, the result is PTX text that cumu_module_load takes.
+ * The log buffers stay the caller's until the session is freed. (session.c) */
+int cumu_link_new(const struct cumu_jit_log *log, struct cumu_link **out);
+int cumu_link_add(struct cumu_link *l, const void *data, size_t size);
+int cumu_link_add_file(struct cumu_link *l, const char *path);
+/* *text belongs to the session. */
+int cumu_link_complete(struct cumu_link *l, char **text, size_t *size);
+void cumu_link_free(struct cumu_link *l);
 
 /* ---- kernels (function.c) ------------------------------------------------------------------- */
 

@@ -53,7 +53,7 @@ int cumu_context_current(MUcontext *ctx)
     return err ? err : *ctx ? MUSA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-static struct cumu_module *module_new(void)
+struct cumu_module *cumu_module_new(void)
 {
     struct cumu_module *m = cumu_handle_new(CUMU_H_MODULE);
     if (!m)
@@ -69,7 +69,7 @@ static struct cumu_module *module_new(void)
 
 struct cumu_module *cumu_module_register(const void *wrapper)
 {
-    struct cumu_module *m = module_new();
+    struct cumu_module *m = cumu_module_new();
     const void *container;
     if (!m)
         return NULL;
@@ -132,7 +132,7 @@ static int refuse_cubin(struct cumu_module *m, const void *data, size_t size)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-static int add_image(struct cumu_module *m, const void *data, size_t size)
+int cumu_module_add(struct cumu_module *m, const void *data, size_t size)
 {
     uint32_t magic = 0;
     if (size >= sizeof magic || size == FATBIN_UNBOUNDED)
@@ -160,11 +160,11 @@ static int load(const void *data, size_t size, const char *path, const struct cu
         log->error[0] = '\0';
     if (log && log->info && log->info_size)
         log->info[0] = '\0';
-    struct cumu_module *m = module_new();
+    struct cumu_module *m = cumu_module_new();
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
     m->log = log;
-    int err = add_image(m, data, size);
+    int err = cumu_module_add(m, data, size);
     if (!err)
         err = cumu_module_open(m);
     m->log = NULL;
@@ -184,8 +184,7 @@ int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *l
     return load(data, size, NULL, log, out);
 }
 
-int cumu_module_load_file(const char *path, const struct cumu_jit_log *log,
-                          struct cumu_module **out)
+int cumu_read_file(const char *path, char **out, size_t *len)
 {
     FILE *f = fopen(path, "rbe");
     if (!f)
@@ -204,11 +203,30 @@ int cumu_module_load_file(const char *path, const struct cumu_jit_log *log,
         got = fread(data + size, 1, cap - size - 1, f);
         size += got;
     } while (got > 0);
+    err = CUDA_ERROR_INVALID_IMAGE; /* a folder, for example */
+    if (ferror(f))
+        goto out;
     data[size] = '\0';
-    err = ferror(f) ? CUDA_ERROR_INVALID_IMAGE : load(data, size, path, log, out);
+    *out = data;
+    *len = size;
+    data = NULL;
+    err = CUDA_SUCCESS;
 out:
     free(data);
     fclose(f);
+    return err;
+}
+
+int cumu_module_load_file(const char *path, const struct cumu_jit_log *log,
+                          struct cumu_module **out)
+{
+    char *data;
+    size_t size;
+    int err = cumu_read_file(path, &data, &size);
+    if (err)
+        return err;
+    err = load(data, size, path, log, out);
+    free(data);
     return err;
 }
 

@@ -105,6 +105,9 @@ int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t
                   size_t *size, bool *managed);
 int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx);
 
+/* An empty module, and images added to it (PTX text, fat binary, wrapper) before it is opened. */
+struct cumu_module *cumu_module_new(void);
+int cumu_module_add(struct cumu_module *m, const void *data, size_t size);
 /* Scans all units, links them if they need each other. */
 int cumu_module_open(struct cumu_module *m);
 /* link.c: PTX of several units as one text; NULL on out of memory. */

@@ -68,11 +68,6 @@ cudaError_t wrap_cudaMemAdvise(const void *p, size_t count, int advice, cudaMemL
     return mu.musaMemAdvise(p, count, advice, device);
 }
 
-cudaError_t wrap_cudaMemAdvise_v2(const void *p, size_t count, int advice, cudaMemLocation where)
-{
-    return wrap_cudaMemAdvise(p, count, advice, where);
-}
-
 cudaError_t wrap_cudaMemPrefetchAsync(const void *p, size_t count, cudaMemLocation where,
                                       unsigned flags, cudaStream_t stream)
 {
@@ -84,18 +79,6 @@ cudaError_t wrap_cudaMemPrefetchAsync(const void *p, size_t count, cudaMemLocati
 
 cudaError_t wrap_cudaMemPrefetchAsync_ptsz(const void *p, size_t count, cudaMemLocation where,
                                            unsigned flags, cudaStream_t stream)
-{
-    return wrap_cudaMemPrefetchAsync(p, count, where, flags, cumu_ptsz(stream));
-}
-
-cudaError_t wrap_cudaMemPrefetchAsync_v2(const void *p, size_t count, cudaMemLocation where,
-                                         unsigned flags, cudaStream_t stream)
-{
-    return wrap_cudaMemPrefetchAsync(p, count, where, flags, stream);
-}
-
-cudaError_t wrap_cudaMemPrefetchAsync_v2_ptsz(const void *p, size_t count, cudaMemLocation where,
-                                              unsigned flags, cudaStream_t stream)
 {
     return wrap_cudaMemPrefetchAsync(p, count, where, flags, cumu_ptsz(stream));
 }

@@ -93,3 +93,35 @@ CUresult wrap_cuCtxCreate_v4(CUcontext *ctx, void *params, unsigned flags, CUdev
         cumu_gap("cuda", "cuCtxCreate_v4", "creation parameters are ignored");
     return mu.muCtxCreate((MUcontext *)ctx, flags, device);
 }
+
+/* The newer forms name the context; NULL is the current one. */
+static CUresult in_context(CUcontext ctx, MUcontext *restore)
+{
+    *restore = NULL;
+    if (!ctx)
+        return CUDA_SUCCESS;
+    int err = mu.muCtxGetCurrent(restore);
+    return err ? err : mu.muCtxSetCurrent((MUcontext)ctx);
+}
+
+CUresult wrap_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
+{
+    MUcontext restore;
+    CUresult err = in_context(ctx, &restore);
+    if (!err)
+        err = mu.muCtxGetDevice(device);
+    if (ctx)
+        mu.muCtxSetCurrent(restore);
+    return err;
+}
+
+CUresult wrap_cuCtxSynchronize_v2(CUcontext ctx)
+{
+    MUcontext restore;
+    CUresult err = in_context(ctx, &restore);
+    if (!err)
+        err = mu.muCtxSynchronize();
+    if (ctx)
+        mu.muCtxSetCurrent(restore);
+    return err;
+}

@@ -1,9 +1,7 @@
 /* cuModule* and cuLibrary*: both are one object in the shim; a module is loaded into the current
  * context at once as far as errors are concerned, and kernel by kernel as far as work is. */
 #include "api/api.h"
-#include "api/jit.h"
 #include "api/library.h"
-#include "fatbin/fatbin.h"
 
 /* A module needs a context to be loaded into; a library does not. */
 static CUresult need_context(void)
@@ -64,6 +62,23 @@ CUresult wrap_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule 
     if (!err && address)
         *address = at;
     return err;
+}
+
+/* The 32-bit form of the first drivers: an address that does not fit cannot be told. */
+CUresult wrap_cuModuleGetGlobal(unsigned *address, unsigned *size, CUmodule module, const char *name)
+{
+    uint64_t at = 0;
+    size_t bytes = 0;
+    int err = cumu_library_global(&at, &bytes, module, name, false);
+    if (err)
+        return err;
+    if (at > UINT32_MAX || bytes > UINT32_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (address)
+        *address = (unsigned)at;
+    if (size)
+        *size = (unsigned)bytes;
+    return CUDA_SUCCESS;
 }
 
 CUresult wrap_cuModuleGetLoadingMode(int *mode)

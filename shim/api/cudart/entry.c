@@ -1,0 +1,61 @@
+/* cudaGetDriverEntryPoint: driver functions by name, in the ABI of the runtime's or a given version. */
+#include "api/api.h"
+#include "api/entry.h"
+
+enum { LEGACY_STREAM = 1, PER_THREAD_STREAM = 2 };
+
+static cudaError_t find(const char *name, void **out, unsigned version, uint64_t flags, bool per_thread,
+                        int *status)
+{
+    if (!name || !out || flags > PER_THREAD_STREAM)
+        return CUMU_BAD_ARG;
+    if (flags)
+        per_thread = flags == PER_THREAD_STREAM;
+    enum cumu_entry found = cumu_entry_find(name, version, per_thread, out);
+    if (status) /* who asks for the status reads it there */
+        *status = (int)found;
+    return found == CUMU_ENTRY_FOUND || status ? cudaSuccess : CUMU_RT(cudaErrorSymbolNotFound);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint(const char *name, void **out, uint64_t flags, int *status)
+{
+    return find(name, out, 13000, flags, false, status);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint_ptsz(const char *name, void **out, uint64_t flags, int *status)
+{
+    return find(name, out, 13000, flags, true, status);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint_v12(const char *name, void **out, uint64_t flags, int *status)
+{
+    return find(name, out, 12090, flags, false, status);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint_v12_ptsz(const char *name, void **out, uint64_t flags,
+                                                  int *status)
+{
+    return find(name, out, 12090, flags, true, status);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint_v11(const char *name, void **out, uint64_t flags)
+{
+    return find(name, out, 11080, flags, false, NULL);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint_v11_ptsz(const char *name, void **out, uint64_t flags)
+{
+    return find(name, out, 11080, flags, true, NULL);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
+                                                  uint64_t flags, int *status)
+{
+    return find(name, out, version, flags, false, status);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **out, unsigned version,
+                                                       uint64_t flags, int *status)
+{
+    return find(name, out, version, flags, true, status);
+}
