@@ -13,9 +13,8 @@
 #include <stdint.h>
 #include "abi/musa.h"
 
-#define HOST_API __attribute__((visibility("default")))
-/* A second exported name of a function of the same file. */
-#define HOST_ALIAS(name, of) extern __typeof__(of) name __attribute__((alias(#of), visibility("default")))
+/* A second exported name of a function of the same file; musa.h declares both, which exports them. */
+#define HOST_ALIAS(name, of) extern __typeof__(of) name __attribute__((alias(#of)))
 
 /* ---- config.c: the only reader of the environment ---------------------------------------------- */
 
@@ -44,13 +43,13 @@ struct host_slab {
     const char *name;
     size_t size;              /* of one object; its first 8 bytes belong to the slab */
     unsigned char *base;      /* set by the first get */
-    void *lock_;              /* the rest belongs to slab.c */
-    uint64_t used, first_free, last_free;
+    uint64_t used, first_free, last_free, free_count; /* slab.c's */
 };
 #define HOST_SLAB(type, label) { .name = label, .size = sizeof(type) }
 void *host_slab_get(struct host_slab *s);             /* zeroed, or NULL */
 void host_slab_put(struct host_slab *s, void *object); /* dead from here on; reused last */
 bool host_slab_live(struct host_slab *s, const void *object);
+void *host_slab_next(struct host_slab *s, void *after); /* walks the live objects; NULL starts, ends */
 
 /* ---- device.c ---------------------------------------------------------------------------------- */
 
@@ -80,6 +79,7 @@ struct MUctx_st {
     int retained;          /* primary: Retain calls outstanding */
     uint64_t id;           /* unique over the process, changes when a primary context is reset */
     _Atomic int error;     /* sticky MUresult of this context, 0 if healthy */
+    _Atomic int async_error; /* of work that failed without poisoning; the next synchronising call takes it */
     size_t limit[HOST_LIMITS]; /* by MUlimit */
     int cache_config, shared_config;
     unsigned char peer[HOST_MAX_DEVICES]; /* by ordinal: access enabled */
@@ -148,7 +148,11 @@ struct host_range { /* one live allocation */
     struct host_device *device;
     MUcontext ctx;
     uint64_t id;                 /* MU_POINTER_ATTRIBUTE_BUFFER_ID */
-    void *pool;                  /* MUmemoryPool it came from or NULL */
+    MUmemoryPool pool;           /* it came from, or NULL */
+    bool freeing;                /* a stream-ordered free is under way */
+    bool read_mostly;            /* managed memory: the advice given, for muMemRangeGetAttribute */
+    MUdevice preferred, prefetched;
+    uint64_t accessed_by;        /* bit 0 the CPU, bit n+1 device n */
 };
 
 /* Device memory for the driver's own use (kind HOST_MEM_INTERNAL): zeroed, align a power of two, at least 512.

@@ -1,0 +1,410 @@
+/* The books of memory: which ranges live, and for device memory which address space and pages are free.
+ *
+ * A device is a sparse memfd mapped once over a reserved range. Pages with a live allocation are
+ * accessible, all others are not, so that a kernel's stray access faults. The address range is larger
+ * than the device's memory: capacity is counted exactly, fragmentation hardly matters, and large
+ * allocations are followed by a page that stays inaccessible. */
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/driver/internal.h"
+
+#define PAGE ((size_t)4096)
+#define UNIT ((size_t)512)             /* alignment and granularity of allocations */
+#define GUARDED ((size_t)64 << 10)     /* from this size on a guard page follows */
+
+struct block { /* free address space */
+    uintptr_t base;
+    size_t size;
+};
+
+struct host_arena {
+    int fd;
+    uintptr_t base;
+    size_t span;           /* of address space */
+    size_t capacity, used; /* bytes of memory */
+    void *by_address, *by_size; /* tsearch trees of struct block */
+    struct host_arena *next;
+};
+
+struct node { /* a live range */
+    struct host_range r;
+    size_t extent; /* address space it takes, guard included; device memory only */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *live; /* tsearch tree of struct node */
+static _Atomic(struct host_arena *) arenas;
+
+uint64_t host_unique_id(void)
+{
+    static _Atomic uint64_t ids;
+    return ++ids;
+}
+
+/* ---- trees: glibc's are balanced; ranges that overlap compare equal, so a search finds a neighbour ------ */
+
+static int cmp_block(const void *a, const void *b)
+{
+    const struct block *x = a, *y = b;
+    return x->base + x->size <= y->base ? -1 : y->base + y->size <= x->base;
+}
+
+static int cmp_size(const void *a, const void *b)
+{
+    const struct block *x = a, *y = b;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    return x->base < y->base ? -1 : x->base > y->base;
+}
+
+static int cmp_node(const void *a, const void *b)
+{
+    const struct host_range *x = &((const struct node *)a)->r, *y = &((const struct node *)b)->r;
+    return x->base + x->size <= y->base ? -1 : y->base + y->size <= x->base;
+}
+
+/* A search that never matches, leaving the smallest block that is large enough in *fit. */
+struct fit {
+    size_t size;
+    struct block *best;
+};
+
+static int cmp_fit(const void *key, const void *at)
+{
+    struct fit *f = *(struct fit *const *)key;
+    struct block *b = (struct block *)(uintptr_t)at;
+    if (b->size < f->size)
+        return 1;
+    f->best = b;
+    return -1;
+}
+
+static struct node *find(uintptr_t p, size_t size)
+{
+    struct node key = { .r = { .base = p, .size = size ? size : 1 } };
+    void *found = tfind(&key, &live, cmp_node);
+    return found ? *(struct node **)found : NULL;
+}
+
+static bool add_free(struct host_arena *a, uintptr_t base, size_t size)
+{
+    struct block *b = malloc(sizeof *b);
+    if (!b)
+        return false;
+    *b = (struct block){ base, size };
+    if (!tsearch(b, &a->by_address, cmp_block)) {
+        free(b);
+        return false;
+    }
+    if (!tsearch(b, &a->by_size, cmp_size)) {
+        tdelete(b, &a->by_address, cmp_block);
+        free(b);
+        return false;
+    }
+    return true;
+}
+
+static void drop_free(struct host_arena *a, struct block *b)
+{
+    tdelete(b, &a->by_address, cmp_block);
+    tdelete(b, &a->by_size, cmp_size);
+    free(b);
+}
+
+/* ---- arenas ----------------------------------------------------------------------------------------- */
+
+struct host_arena *host_arena_new(size_t capacity)
+{
+    struct host_arena *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->fd = memfd_create("musa-device", MFD_CLOEXEC);
+    void *p = MAP_FAILED;
+    /* Less address space does too where it is limited (RLIMIT_AS). */
+    for (size_t times = 8; a->fd >= 0 && times && p == MAP_FAILED; times /= 2) {
+        a->span = capacity * times + PAGE;
+        if (ftruncate(a->fd, (off_t)a->span))
+            continue;
+        p = mmap(NULL, a->span, PROT_NONE, MAP_SHARED | MAP_NORESERVE, a->fd, 0);
+    }
+    if (p == MAP_FAILED || !add_free(a, (uintptr_t)p, a->span)) {
+        if (a->fd >= 0)
+            close(a->fd);
+        free(a);
+        return NULL;
+    }
+    madvise(p, a->span, MADV_DONTFORK); /* a child must not write the parent's device */
+    a->base = (uintptr_t)p;
+    a->capacity = capacity;
+    a->next = arenas;
+    arenas = a;
+    return a;
+}
+
+bool host_in_arena(const void *p, size_t size)
+{
+    uintptr_t from = (uintptr_t)p;
+    for (struct host_arena *a = arenas; a; a = a->next)
+        if (from < a->base + a->span && a->base < from + size)
+            return true;
+    return false;
+}
+
+void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total)
+{
+    pthread_mutex_lock(&lock);
+    if (free_bytes)
+        *free_bytes = d->arena->capacity - d->arena->used;
+    if (total)
+        *total = d->arena->capacity;
+    pthread_mutex_unlock(&lock);
+}
+
+static uintptr_t up(uintptr_t x, size_t to)
+{
+    return (x + to - 1) & ~(uintptr_t)(to - 1);
+}
+
+/* Cuts [base, base+extent) with the alignment out of the best fitting free block; 0 if there is none. */
+static uintptr_t carve(struct host_arena *a, size_t extent, size_t align)
+{
+    struct fit f = { .size = extent }, *key = &f;
+    tfind(&key, &a->by_size, cmp_fit);
+    if (f.best && up(f.best->base, align) + extent > f.best->base + f.best->size) {
+        f = (struct fit){ .size = extent + align }; /* one that has room wherever it begins */
+        tfind(&key, &a->by_size, cmp_fit);
+    }
+    if (!f.best)
+        return 0;
+    uintptr_t from = f.best->base, end = from + f.best->size, base = up(from, align);
+    struct block *head = f.best;
+    /* What is left in front and behind become blocks; the old one's struct goes last, so that a failed
+     * malloc leaves the books as they were. */
+    tdelete(head, &a->by_address, cmp_block);
+    tdelete(head, &a->by_size, cmp_size);
+    if ((base > from && !add_free(a, from, base - from)) ||
+        (base + extent < end && !add_free(a, base + extent, end - base - extent))) {
+        struct block key_block = { from, 1 };
+        void *front = tfind(&key_block, &a->by_address, cmp_block);
+        if (front)
+            drop_free(a, *(struct block **)front);
+        if (!tsearch(head, &a->by_address, cmp_block) || !tsearch(head, &a->by_size, cmp_size))
+            host_log(1, "out of host memory: device address space is lost");
+        return 0;
+    }
+    free(head);
+    return base;
+}
+
+/* Returns address space, merged with free neighbours; *from and *end tell the whole free block. */
+static void uncarve(struct host_arena *a, uintptr_t *from, uintptr_t *end)
+{
+    struct block before = { *from - 1, 1 }, after = { *end, 1 };
+    void *found = tfind(&before, &a->by_address, cmp_block);
+    if (found) {
+        struct block *b = *(struct block **)found;
+        *from = b->base;
+        drop_free(a, b);
+    }
+    found = tfind(&after, &a->by_address, cmp_block);
+    if (found) {
+        struct block *b = *(struct block **)found;
+        *end = b->base + b->size;
+        drop_free(a, b);
+    }
+    if (!add_free(a, *from, *end - *from))
+        host_log(1, "out of host memory: device address space is lost");
+}
+
+static bool insert(const struct host_range *r, size_t extent)
+{
+    struct node *n = malloc(sizeof *n);
+    if (!n)
+        return false;
+    n->r = *r;
+    n->extent = extent;
+    n->r.id = host_unique_id();
+    n->r.preferred = n->r.prefetched = MU_DEVICE_INVALID;
+    void *at = tsearch(n, &live, cmp_node);
+    if (!at || *(struct node **)at != n) { /* no memory, or it overlaps a live range */
+        free(n);
+        return false;
+    }
+    return true;
+}
+
+bool host_range_add(const struct host_range *r)
+{
+    pthread_mutex_lock(&lock);
+    bool ok = insert(r, 0);
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+/* Hides the pages of [base, base+extent) that lie wholly inside the free block and gives them back. */
+static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, uintptr_t from, uintptr_t end)
+{
+    uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + extent, PAGE);
+    if (lo < from)
+        lo = up(from, PAGE);
+    if (hi > end)
+        hi = end & ~(uintptr_t)(PAGE - 1);
+    if (lo >= hi)
+        return;
+    fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - a->base), (off_t)(hi - lo));
+    mprotect((void *)lo, hi - lo, PROT_NONE);
+}
+
+MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, size_t align,
+                          enum host_mem_kind kind, MUmemoryPool pool, void **p)
+{
+    struct host_arena *a = d->arena;
+    if (!size || size > a->capacity)
+        return size ? MUSA_ERROR_OUT_OF_MEMORY : MUSA_ERROR_INVALID_VALUE;
+    if (align < (size < PAGE ? UNIT : PAGE))
+        align = size < PAGE ? UNIT : PAGE;
+    size_t extent = up(size, size < PAGE ? UNIT : PAGE) + (size >= GUARDED ? PAGE : 0);
+    size_t cost = up(size, UNIT);
+    MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    uintptr_t base = cost <= a->capacity - a->used ? carve(a, extent, align) : 0;
+    if (base) {
+        uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + size, PAGE);
+        struct host_range range = { .base = base, .size = size, .kind = kind, .device = d, .ctx = ctx,
+                                    .pool = pool };
+        /* mprotect fails when the kernel's limit of mappings is reached: no memory, for the caller. */
+        if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, extent)) {
+            uintptr_t from = base, end = base + extent;
+            uncarve(a, &from, &end);
+            release_pages(a, base, extent, from, end);
+        } else {
+            a->used += cost;
+            *p = (void *)base;
+            r = MUSA_SUCCESS;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
+{
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    bool ok = n && n->r.base == (uintptr_t)p && kinds & HOST_KIND(n->r.kind);
+    if (ok) {
+        tdelete(n, &live, cmp_node);
+        if (n->extent) {
+            struct host_arena *a = n->r.device->arena;
+            uintptr_t from = n->r.base, end = from + n->extent;
+            uncarve(a, &from, &end);
+            release_pages(a, n->r.base, n->extent, from, end);
+            a->used -= up(n->r.size, UNIT);
+        }
+        if (out)
+            *out = n->r;
+        free(n);
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+bool host_mem_find(const void *p, struct host_range *out)
+{
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    if (n)
+        *out = n->r;
+    pthread_mutex_unlock(&lock);
+    return n != NULL;
+}
+
+bool host_mem_on_device(const void *p, size_t size)
+{
+    struct host_range r;
+    return host_mem_find(p, &r) && size <= r.base + r.size - (uintptr_t)p;
+}
+
+bool host_range_claim(const void *p, unsigned kinds, struct host_range *out)
+{
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    bool ok = n && n->r.base == (uintptr_t)p && kinds & HOST_KIND(n->r.kind) && !n->r.freeing;
+    if (ok) {
+        n->r.freeing = true;
+        *out = n->r;
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+void host_range_advise(const void *p, int advice, MUdevice dev)
+{
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    if (n) {
+        struct host_range *r = &n->r;
+        switch (advice) {
+        case MU_MEM_ADVISE_SET_READ_MOSTLY:
+        case MU_MEM_ADVISE_UNSET_READ_MOSTLY:
+            r->read_mostly = advice == MU_MEM_ADVISE_SET_READ_MOSTLY;
+            break;
+        case MU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+            r->preferred = dev;
+            break;
+        case MU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+            r->preferred = MU_DEVICE_INVALID;
+            break;
+        case MU_MEM_ADVISE_SET_ACCESSED_BY:
+            r->accessed_by |= 1ull << ((unsigned)(dev + 1) & 63);
+            break;
+        case MU_MEM_ADVISE_UNSET_ACCESSED_BY:
+            r->accessed_by &= ~(1ull << ((unsigned)(dev + 1) & 63));
+            break;
+        default: /* 0: a prefetch */
+            r->prefetched = dev;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- walks ------------------------------------------------------------------------------------------- */
+
+static MUcontext walked_ctx; /* twalk has no argument; guarded by the lock */
+static uintptr_t walked;
+
+static void see(const void *at, VISIT visit, int depth)
+{
+    (void)depth;
+    const struct node *n = *(struct node *const *)at;
+    if ((visit == postorder || visit == leaf) && n->r.ctx == walked_ctx && n->r.kind != HOST_MEM_INTERNAL)
+        walked = n->r.base;
+}
+
+bool host_range_of_ctx(MUcontext ctx, struct host_range *out)
+{
+    pthread_mutex_lock(&lock);
+    walked_ctx = ctx;
+    walked = 0;
+    twalk(live, see);
+    struct node *n = walked ? find(walked, 1) : NULL;
+    if (n)
+        *out = n->r;
+    pthread_mutex_unlock(&lock);
+    return n != NULL;
+}
+
+/* Where in its memfd a piece of device memory lies, for another process. */
+bool host_arena_offset(struct host_device *d, const void *p, int *fd, size_t *offset)
+{
+    uintptr_t at = (uintptr_t)p - d->arena->base;
+    *fd = d->arena->fd;
+    *offset = at;
+    return at < d->arena->span;
+}

@@ -1,0 +1,96 @@
+/* Copies: what an address is, when a copy waits, and the copying itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/driver/copy.h"
+
+#define SMALL ((size_t)16 << 10)  /* cheaper to do on an idle stream than to hand over */
+#define STAGED ((size_t)64 << 10) /* pageable memory is staged up to this size, as by real drivers */
+
+MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, enum copy_place *place)
+{
+    struct host_range r;
+    if (!p || (uintptr_t)p + size < (uintptr_t)p)
+        return MUSA_ERROR_INVALID_VALUE;
+    if (!host_mem_find(p, &r)) {
+        if (type == MU_MEMORYTYPE_DEVICE || host_in_arena(p, size))
+            return MUSA_ERROR_INVALID_VALUE;
+        *place = COPY_PAGEABLE;
+        return MUSA_SUCCESS;
+    }
+    static const unsigned char places[] = {
+        [HOST_MEM_DEVICE] = COPY_DEVICE, [HOST_MEM_INTERNAL] = COPY_DEVICE, [HOST_MEM_IPC] = COPY_DEVICE,
+        [HOST_MEM_PINNED] = COPY_PINNED, [HOST_MEM_REGISTERED] = COPY_PINNED, [HOST_MEM_MANAGED] = COPY_MANAGED };
+    *place = (enum copy_place)places[r.kind];
+    bool inside = size <= r.base + r.size - (uintptr_t)p;
+    if (!inside && r.kind == HOST_MEM_REGISTERED && type != MU_MEMORYTYPE_DEVICE) {
+        *place = COPY_PAGEABLE; /* the application's own memory goes on behind what it registered */
+        return MUSA_SUCCESS;
+    }
+    return inside ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
+}
+
+static void run(const struct copy *c)
+{
+    if (c->width == c->src_pitch && c->width == c->dst_pitch &&
+        (c->depth == 1 || (c->src_slice == c->dst_slice && c->src_slice == c->width * c->height))) {
+        memmove(c->dst, c->src, c->width * c->height * c->depth);
+        return;
+    }
+    for (size_t z = 0; z < c->depth; z++)
+        for (size_t y = 0; y < c->height; y++)
+            memmove(c->dst + z * c->dst_slice + y * c->dst_pitch,
+                    c->src + z * c->src_slice + y * c->src_pitch, c->width);
+}
+
+static MUresult run_copy(void *arg)
+{
+    run(arg);
+    return MUSA_SUCCESS;
+}
+
+/* Pageable source memory belongs to the application again when the call returns: packs it behind the
+ * struct, which becomes the source. */
+static void stage(struct copy *c)
+{
+    struct copy pack = *c;
+    pack.dst = (unsigned char *)(c + 1);
+    pack.dst_pitch = c->width;
+    pack.dst_slice = c->width * c->height;
+    run(&pack);
+    c->src = pack.dst;
+    c->src_pitch = pack.dst_pitch;
+    c->src_slice = pack.dst_slice;
+}
+
+MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
+{
+    size_t total = c->width * c->height * c->depth;
+    bool from_pageable = c->src_place == COPY_PAGEABLE, to_pageable = c->dst_place == COPY_PAGEABLE;
+    bool host_only = c->src_place >= COPY_PINNED && c->dst_place >= COPY_PINNED;
+    bool wait;
+    if (synchronous)
+        wait = c->src_place != COPY_DEVICE || c->dst_place != COPY_DEVICE;
+    else
+        wait = to_pageable || (host_only && from_pageable) || (from_pageable && total > STAGED);
+
+    MUstream s;
+    MUresult r = host_stream_of(stream, &s);
+    if (r || !total)
+        return r;
+    if (wait) {
+        struct copy here = *c;
+        struct host_op op = { run_copy, NULL, &here, "copy", 0 };
+        r = host_submit(s, &op, NULL, 0, HOST_WAIT | HOST_INLINE, NULL);
+        host_kernels_synced(s->ctx);
+        return r ? r : host_ctx_verdict(s->ctx);
+    }
+    struct copy *later = malloc(sizeof *later + (from_pageable ? total : 0));
+    if (!later)
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    *later = *c;
+    if (from_pageable)
+        stage(later);
+    struct host_op op = { run_copy, free, later, "copy", 0 };
+    return host_submit(s, &op, NULL, 0, total <= SMALL ? HOST_INLINE : 0, NULL);
+}

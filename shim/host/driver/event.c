@@ -1,0 +1,188 @@
+/* Events: points in streams that other streams, the host and clocks can refer to. */
+#include "host/driver/internal.h"
+
+struct MUevent_st {
+    uint64_t slab_;
+    MUcontext ctx;
+    unsigned flags;
+    struct host_work *work; /* of the last record; NULL: never recorded (host_sched) */
+};
+
+struct host_slab host_events = HOST_SLAB(struct MUevent_st, "event");
+
+#define EVENT_FLAGS ((unsigned)(MU_EVENT_BLOCKING_SYNC | MU_EVENT_DISABLE_TIMING | MU_EVENT_INTERPROCESS))
+
+/* The event of a live, healthy context. */
+static MUresult event_of(MUevent e)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    return host_slab_live(&host_events, e) ? e->ctx->error : MUSA_ERROR_INVALID_HANDLE;
+}
+
+/* A reference to the work of the last record or NULL. */
+static struct host_work *work_of(MUevent e)
+{
+    pthread_mutex_lock(&host_sched);
+    struct host_work *w = e->work;
+    if (w)
+        host_work_ref(w);
+    pthread_mutex_unlock(&host_sched);
+    return w;
+}
+
+static void set_work(MUevent e, struct host_work *w)
+{
+    pthread_mutex_lock(&host_sched);
+    struct host_work *old = e->work;
+    e->work = w;
+    pthread_mutex_unlock(&host_sched);
+    host_work_unref(old);
+}
+
+static void destroy(MUevent e)
+{
+    set_work(e, NULL); /* a pending record or wait keeps its own reference */
+    host_slab_put(&host_events, e);
+}
+
+void host_events_ctx_gone(MUcontext ctx)
+{
+    for (MUevent e = NULL; (e = host_slab_next(&host_events, e));)
+        if (e->ctx == ctx)
+            destroy(e);
+}
+
+MUresult muEventCreate(MUevent *event, unsigned int flags)
+{
+    MUcontext ctx;
+    MUresult r = host_enter(&ctx);
+    if (r)
+        return r;
+    if (!event || flags & ~EVENT_FLAGS ||
+        (flags & MU_EVENT_INTERPROCESS && !(flags & MU_EVENT_DISABLE_TIMING)))
+        return MUSA_ERROR_INVALID_VALUE;
+    MUevent e = host_slab_get(&host_events);
+    if (!e)
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    e->ctx = ctx;
+    e->flags = flags;
+    *event = e;
+    return MUSA_SUCCESS;
+}
+
+MUresult muEventDestroy(MUevent event)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!host_slab_live(&host_events, event))
+        return MUSA_ERROR_INVALID_HANDLE;
+    destroy(event);
+    return MUSA_SUCCESS;
+}
+HOST_ALIAS(muEventDestroy_v2, muEventDestroy);
+
+MUresult muEventRecordWithFlags(MUevent event, MUstream stream, unsigned int flags)
+{
+    MUstream s;
+    MUresult r = event_of(event);
+    if (!r)
+        r = host_stream_of(stream, &s);
+    if (r)
+        return r;
+    if (flags & ~(unsigned)MU_EVENT_RECORD_EXTERNAL)
+        return MUSA_ERROR_INVALID_VALUE;
+    if (flags) /* means something inside a capture only */
+        return MUSA_ERROR_ILLEGAL_STATE;
+    if (s->ctx != event->ctx)
+        return MUSA_ERROR_INVALID_HANDLE;
+    struct host_work *w;
+    r = host_submit(s, NULL, NULL, 0, 0, &w);
+    if (!r)
+        set_work(event, w);
+    return r;
+}
+
+MUresult muEventRecord(MUevent event, MUstream stream)
+{
+    return muEventRecordWithFlags(event, stream, MU_EVENT_RECORD_DEFAULT);
+}
+
+MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
+{
+    MUstream s;
+    MUresult r = event_of(event);
+    if (!r)
+        r = host_stream_of(stream, &s);
+    if (r)
+        return r;
+    if (flags & ~(unsigned)MU_EVENT_WAIT_EXTERNAL)
+        return MUSA_ERROR_INVALID_VALUE;
+    struct host_work *w = work_of(event);
+    if (w && !host_work_done(w))
+        r = host_submit(s, NULL, &w, 1, 0, NULL);
+    host_work_unref(w);
+    return r;
+}
+
+MUresult muEventQuery(MUevent event)
+{
+    MUresult r = event_of(event);
+    if (r)
+        return r;
+    struct host_work *w = work_of(event);
+    bool pending = w && !host_work_done(w);
+    host_work_unref(w);
+    return pending ? MUSA_ERROR_NOT_READY : host_ctx_verdict(event->ctx);
+}
+
+MUresult muEventSynchronize(MUevent event)
+{
+    MUresult r = event_of(event);
+    if (r)
+        return r;
+    MUcontext ctx = event->ctx; /* the event may be destroyed while we wait */
+    struct host_work *w = work_of(event);
+    if (w) {
+        host_work_wait(w);
+        host_work_unref(w);
+        host_kernels_synced(ctx);
+    }
+    return host_ctx_verdict(ctx);
+}
+
+MUresult muEventElapsedTime(float *ms, MUevent start, MUevent end)
+{
+    MUresult r = event_of(start);
+    if (!r)
+        r = event_of(end);
+    if (r)
+        return r;
+    if (!ms)
+        return MUSA_ERROR_INVALID_VALUE;
+    if ((start->flags | end->flags) & MU_EVENT_DISABLE_TIMING || start->ctx != end->ctx)
+        return MUSA_ERROR_INVALID_HANDLE;
+    struct host_work *a = work_of(start), *b = work_of(end);
+    if (!a || !b)
+        r = MUSA_ERROR_INVALID_HANDLE;
+    else if (!host_work_done(a) || !host_work_done(b))
+        r = MUSA_ERROR_NOT_READY;
+    else
+        *ms = (float)((double)(int64_t)(b->time - a->time) * 1e-6);
+    host_work_unref(a);
+    host_work_unref(b);
+    return r;
+}
+
+/* The forms whose stream 0 is the thread's own default stream. */
+MUresult muEventRecord_ptsz(MUevent e, MUstream s) { return muEventRecord(e, host_ptsz(s)); }
+MUresult muEventRecordWithFlags_ptsz(MUevent e, MUstream s, unsigned int flags)
+{
+    return muEventRecordWithFlags(e, host_ptsz(s), flags);
+}
+MUresult muStreamWaitEvent_ptsz(MUstream s, MUevent e, unsigned int flags)
+{
+    return muStreamWaitEvent(host_ptsz(s), e, flags);
+}

@@ -1,0 +1,90 @@
+/* Handles: objects of one kind in one reserved range, so that any value passed as a handle can be checked. */
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "host/driver/host.h"
+
+#define SLAB_BYTES ((size_t)256 << 20) /* address space only; pages appear as objects do */
+
+/* First word of an object: the slab's address while it lives, else the index of the next free object
+ * plus one. An index is far below any address, so the two never meet. */
+static uint64_t *word(void *object)
+{
+    return object;
+}
+
+/* Slabs are static objects without a constructor: one lock for all is enough, it is held for a few
+ * instructions and only when handles are created or destroyed. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t stride(const struct host_slab *s)
+{
+    return (s->size + 63) & ~(size_t)63; /* own cache lines: handles are used by different threads */
+}
+
+static unsigned char *base_of(struct host_slab *s)
+{
+    return __atomic_load_n(&s->base, __ATOMIC_ACQUIRE);
+}
+
+void *host_slab_get(struct host_slab *s)
+{
+    pthread_mutex_lock(&lock);
+    unsigned char *base = s->base, *object = NULL;
+    if (!base) {
+        void *p = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        base = p == MAP_FAILED ? NULL : p;
+        __atomic_store_n(&s->base, base, __ATOMIC_RELEASE);
+    }
+    /* Freed objects wait in a queue: a handle that is used after its end stays invalid for long. */
+    if (base && s->free_count > 64) {
+        object = base + (s->first_free - 1) * stride(s);
+        s->first_free = *word(object);
+        s->free_count--;
+        memset(object + 8, 0, s->size - 8);
+    } else if (base && (s->used + 1) * stride(s) <= SLAB_BYTES) {
+        object = base + stride(s) * s->used;
+        __atomic_store_n(&s->used, s->used + 1, __ATOMIC_RELEASE);
+    }
+    if (object)
+        __atomic_store_n(word(object), (uint64_t)(uintptr_t)s, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    return object;
+}
+
+void host_slab_put(struct host_slab *s, void *object)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t index = (uint64_t)((unsigned char *)object - s->base) / stride(s) + 1;
+    __atomic_store_n(word(object), 0, __ATOMIC_RELEASE);
+    if (s->free_count++)
+        __atomic_store_n(word(s->base + (s->last_free - 1) * stride(s)), index, __ATOMIC_RELAXED);
+    else
+        s->first_free = index;
+    s->last_free = index;
+    pthread_mutex_unlock(&lock);
+}
+
+bool host_slab_live(struct host_slab *s, const void *object)
+{
+    unsigned char *base = base_of(s);
+    uintptr_t at = (uintptr_t)object - (uintptr_t)base;
+    if (!base || (uintptr_t)object < (uintptr_t)base || at % stride(s) ||
+        at / stride(s) >= __atomic_load_n(&s->used, __ATOMIC_ACQUIRE))
+        return false;
+    return __atomic_load_n((const uint64_t *)object, __ATOMIC_ACQUIRE) == (uint64_t)(uintptr_t)s;
+}
+
+void *host_slab_next(struct host_slab *s, void *after)
+{
+    unsigned char *base = base_of(s);
+    if (!base)
+        return NULL;
+    size_t i = after ? (size_t)((unsigned char *)after - base) / stride(s) + 1 : 0;
+    for (; i < __atomic_load_n(&s->used, __ATOMIC_ACQUIRE); i++)
+        if (host_slab_live(s, base + i * stride(s)))
+            return base + i * stride(s);
+    return NULL;
+}

@@ -1,0 +1,375 @@
+/* The scheduler: works wait in stream order and for works of other streams; a pool of server threads
+ * runs what is ready. A stream that waits holds no thread. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/driver/internal.h"
+
+#define MAX_SERVERS 256  /* a callback or a spinning kernel holds its thread: others must get on */
+#define SPIN_NS 30000    /* a waiter looks that long before it sleeps: a wake-up costs as much */
+
+struct host_edge { /* `waiter` waits for the work in whose list this edge is */
+    struct host_work *waiter;
+    struct host_edge *next;
+};
+
+pthread_mutex_t host_sched = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t server_wake = PTHREAD_COND_INITIALIZER;
+static MUstream ready_first, ready_last;
+static int servers, idle, wakes;       /* threads; those asleep; of them already told to wake */
+static bool spinner;                   /* one idle server looks at ready_hint before it sleeps */
+static _Atomic(bool) ready_hint;
+
+uint64_t host_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool may_spin(void)
+{
+    static _Atomic int answer;
+    if (!answer)
+        answer = host_config()->threads > 1 ? 1 : 2;
+    return answer == 1;
+}
+
+static void pause_cpu(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
+/* ---- references and completion ------------------------------------------------------------------ */
+
+void host_work_ref(struct host_work *w)
+{
+    w->refs++;
+}
+
+static void unref_locked(struct host_work *w)
+{
+    if (w && --w->refs == 0) {
+        free(w->own);
+        free(w);
+    }
+}
+
+void host_work_unref(struct host_work *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&host_sched);
+    unref_locked(w);
+    pthread_mutex_unlock(&host_sched);
+}
+
+bool host_work_done(const struct host_work *w)
+{
+    return w->done == 1;
+}
+
+void host_work_wait(struct host_work *w)
+{
+    if (may_spin()) {
+        for (uint64_t end = host_now() + SPIN_NS; host_now() < end;)
+            for (int i = 0; i < 32; i++) {
+                if (w->done == 1)
+                    return;
+                pause_cpu();
+            }
+    }
+    for (;;) {
+        uint32_t seen = 0;
+        if (atomic_compare_exchange_strong(&w->done, &seen, 2) || seen == 2)
+            syscall(SYS_futex, &w->done, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+        else
+            return;
+    }
+}
+
+static void *serve(void *unused);
+
+/* Gets somebody to look at the ready list. host_sched held. */
+static void call_server(void)
+{
+    if (spinner) {
+        spinner = false; /* it will look; the next caller wakes another */
+        return;
+    }
+    if (idle > wakes) {
+        wakes++;
+        pthread_cond_signal(&server_wake);
+    } else if (servers < MAX_SERVERS) {
+        servers++;
+        if (!host_thread("mu-stream", serve, NULL))
+            servers--; /* those that exist will come round to it */
+    }
+}
+
+static void make_ready(MUstream s)
+{
+    if (s->ready || s->running || !s->head || s->head->waiting)
+        return;
+    s->ready = true;
+    s->next_ready = NULL;
+    if (ready_last)
+        ready_last->next_ready = s;
+    else
+        ready_first = s;
+    ready_last = s;
+    ready_hint = true;
+    call_server();
+}
+
+/* The head of s has run. host_sched held. */
+static void finish(MUstream s)
+{
+    struct host_work *w = s->head;
+    s->head = w->next;
+    if (!s->head)
+        s->last = NULL;
+    w->time = host_now();
+    if (atomic_exchange(&w->done, 1) == 2)
+        syscall(SYS_futex, &w->done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+    for (struct host_edge *e = w->edges, *next; e; e = next) {
+        next = e->next; /* the edge is its waiter's and may go with it */
+        if (--e->waiter->waiting == 0)
+            make_ready(e->waiter->stream);
+    }
+    unref_locked(w);
+}
+
+/* Runs an op outside every lock. */
+static MUresult perform(MUcontext ctx, const struct host_op *op)
+{
+    MUresult r = ctx->error;
+    if (op->run && (!r || op->flags & HOST_OP_ALWAYS)) {
+        r = op->run(op->arg);
+        if (r)
+            host_ctx_fail(ctx, r);
+    }
+    if (op->drop)
+        op->drop(op->arg);
+    return r;
+}
+
+/* host_sched is held on entry and exit, not while the op runs. */
+static void run_head(MUstream s)
+{
+    struct host_work *w = s->head;
+    if (w->op.run || w->op.drop) {
+        pthread_mutex_unlock(&host_sched);
+        MUresult r = perform(s->ctx, &w->op);
+        pthread_mutex_lock(&host_sched);
+        w->result = r;
+    }
+    finish(s);
+}
+
+/* A destroyed stream goes when its last work is done. */
+static void bury(MUstream s)
+{
+    if (s->doomed && !s->head && !s->running) {
+        unref_locked(s->tail);
+        s->tail = NULL;
+        host_slab_put(&host_streams, s);
+    }
+}
+
+/* Runs what s has until it is empty or must wait. host_sched held on entry and exit. */
+static void run_stream(MUstream s)
+{
+    while (s->head && !s->head->waiting)
+        run_head(s);
+    s->running = false;
+    bury(s);
+}
+
+void host_stream_free(MUstream s)
+{
+    pthread_mutex_lock(&host_sched);
+    for (MUstream *link = &s->ctx->streams; *link; link = &(*link)->next)
+        if (*link == s) {
+            *link = s->next;
+            break;
+        }
+    s->doomed = true;
+    bury(s);
+    pthread_mutex_unlock(&host_sched);
+}
+
+/* ---- server threads ----------------------------------------------------------------------------- */
+
+static void wait_for_ready(void)
+{
+    if (!spinner && may_spin()) {
+        spinner = true;
+        pthread_mutex_unlock(&host_sched);
+        for (uint64_t end = host_now() + SPIN_NS; host_now() < end && !ready_hint;)
+            for (int i = 0; i < 32 && !ready_hint; i++)
+                pause_cpu();
+        pthread_mutex_lock(&host_sched);
+        spinner = false;
+        if (ready_first)
+            return;
+    }
+    idle++;
+    pthread_cond_wait(&server_wake, &host_sched);
+    idle--;
+    if (wakes)
+        wakes--;
+}
+
+static void *serve(void *unused)
+{
+    (void)unused;
+    host_kernels_thread();
+    pthread_mutex_lock(&host_sched);
+    for (;;) { /* never ends: the process's exit takes the threads along */
+        while (!ready_first)
+            wait_for_ready();
+        MUstream s = ready_first;
+        ready_first = s->next_ready;
+        if (!ready_first) {
+            ready_last = NULL;
+            ready_hint = false;
+        }
+        s->ready = false;
+        s->running = true;
+        run_stream(s);
+    }
+    return NULL;
+}
+
+/* ---- submission --------------------------------------------------------------------------------- */
+
+/* What the default-stream rules make a work of s wait for: the legacy stream waits for all blocking
+ * streams of its context and they for it. Fills list if it is not NULL; returns the count. */
+static size_t implied(MUstream s, struct host_work **list)
+{
+    size_t n = 0;
+    if (s->nonblocking)
+        return 0;
+    if (!s->legacy) {
+        struct host_work *w = s->ctx->legacy->tail;
+        if (!w || w->done == 1)
+            return 0;
+        if (list)
+            list[0] = w;
+        return 1;
+    }
+    for (MUstream t = s->ctx->streams; t; t = t->next)
+        if (!t->nonblocking && t != s && t->tail && t->tail->done != 1) {
+            if (list)
+                list[n] = t->tail;
+            n++;
+        }
+    return n;
+}
+
+static void link_edges(struct host_work *w, struct host_work *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->done != 1) {
+            struct host_edge *e = &w->own[w->waiting++];
+            e->waiter = w;
+            e->next = list[i]->edges;
+            list[i]->edges = e;
+        }
+}
+
+MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n,
+                     unsigned flags, struct host_work **out)
+{
+    struct host_work *w = calloc(1, sizeof *w), *small[8], **list = small;
+    MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
+    if (!w)
+        goto fail;
+    w->stream = s;
+    if (op)
+        w->op = *op;
+    pthread_mutex_lock(&host_sched);
+    if (!servers) {
+        servers = 1;
+        if (!host_thread("mu-stream", serve, NULL)) {
+            servers = 0;
+            r = MUSA_ERROR_OPERATING_SYSTEM;
+            goto fail_locked;
+        }
+    }
+    if (s->doomed) {
+        r = MUSA_ERROR_INVALID_HANDLE;
+        goto fail_locked;
+    }
+    size_t count = implied(s, NULL);
+    if (count > 8 && !(list = malloc(count * sizeof *list)))
+        goto fail_locked;
+    implied(s, list);
+    if (count + n && !(w->own = malloc((count + n) * sizeof *w->own)))
+        goto fail_locked;
+    link_edges(w, list, count);
+    link_edges(w, after, n);
+
+    bool wait = flags & HOST_WAIT;
+    /* A mere point in an idle stream is reached at once: no thread need wake for an event. */
+    bool here = (!op || flags & HOST_INLINE) && !s->head && !s->running && !w->waiting;
+    w->refs = 2 + (out ? 1 : 0) + (wait ? 1 : 0); /* queue, tail */
+    unref_locked(s->tail);
+    s->tail = w;
+    if (s->last)
+        s->last->next = w;
+    else
+        s->head = w;
+    s->last = w;
+    if (here) {
+        s->running = true;
+        run_head(s);
+        s->running = false;
+        bury(s);
+    }
+    make_ready(s);
+    pthread_mutex_unlock(&host_sched);
+    if (list != small)
+        free(list);
+    if (out)
+        *out = w;
+    if (!wait)
+        return MUSA_SUCCESS;
+    if (!here)
+        host_work_wait(w);
+    r = w->result;
+    host_work_unref(w);
+    return r;
+
+fail_locked:
+    pthread_mutex_unlock(&host_sched);
+fail:
+    if (w)
+        free(w->own);
+    free(w);
+    if (list != small)
+        free(list);
+    if (op && op->drop)
+        op->drop(op->arg);
+    return r;
+}
+
+struct host_work *host_stream_tail(MUstream s)
+{
+    pthread_mutex_lock(&host_sched);
+    struct host_work *w = s->tail;
+    if (w && w->done != 1)
+        host_work_ref(w);
+    else
+        w = NULL;
+    pthread_mutex_unlock(&host_sched);
+    return w;
+}
