@@ -48,8 +48,9 @@ static void emit_twin(const struct job *j)
     for (unsigned i = 0; i < j->map->mu_count; i++)
         fprintf(o.file, "    .%s = (__typeof__(mu.%s))(void (*)(void))first_%u,\n",
                 j->map->mu[i].name, j->map->mu[i].name, i);
-    fprintf(o.file, "};\nextern void *cumu_mu_slots[] __attribute__((alias(\"mu\")));\n\n"
-                    "void (*const cumu_mu_stubs[])(void) = {\n");
+    fprintf(o.file, "};\nextern void *cumu_mu_slots[%u] __attribute__((alias(\"mu\")));\n\n"
+                    "void (*const cumu_mu_stubs[])(void) = {\n",
+            j->map->mu_count);
     for (unsigned i = 0; i < j->map->mu_count; i++)
         fprintf(o.file, "    (void (*)(void))stub_%u,\n", i);
     fprintf(o.file, "    0,\n};\n");

@@ -66,3 +66,12 @@ facades: $(FACADES)
 stublibs: $(STUBLIBS)
 
 -include $(GEN_OBJ:.o=.d) $(patsubst %,$B/obj/gen/%.d,$(foreach s,$(SONAMES),$s.slots $s.twin) $(BELOW:%=stub.%))
+
+# Shows what is wrong; WRITE=1 writes COVERAGE.md. REAL= takes real NVIDIA libraries to compare with.
+# Wrappers are also compiled against the prototypes that the map gives them.
+check-gen: $(GEN) $(GEN_STAMP) $(CORE_LIB) $(HOST_MUSA) $(HOST_RT)
+	$Q$(GEN) check $(if $(WRITE),--write) --coverage mapping/COVERAGE.md --core $(CORE_LIB) \
+	    --host $(HOST_MUSA) --host $(HOST_RT) $(MAPS) $(wildcard mapping/known/*.symbols) $(REAL)
+	$Qfor f in $(wildcard shim/api/*.c shim/api/*/*.c); do \
+	    $(CC) $(BASE) -fsyntax-only -include wraps.h $$f || exit 1; done
+	@echo "check-gen: ok"

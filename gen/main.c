@@ -1,7 +1,9 @@
-/* The generator's command line: `gen emit DIR FILE...` writes what the build needs. */
+/* The generator's command line: `gen emit` writes what the build needs, `gen check` compares the map with
+ * what really exists. */
 #include <string.h>
 
-#include "gen/emit.h"
+#include "gen/check.h"
+#include "gen/elfsyms.h"
 
 static bool ends(const char *text, const char *tail)
 {
@@ -58,19 +60,72 @@ static void emit_all(const struct job *j)
     emit_stub_libraries(j);
 }
 
-int main(int argc, char **argv)
+static const char usage[] =
+    "usage: gen emit DIR MAP...\n"
+    "       gen check [--write] [--coverage FILE] [--core ELF] [--host ELF]... FILE...\n"
+    "check takes maps, names-only lists (SONAME.symbols) and real NVIDIA libraries\n";
+
+static int emit_command(int argc, char **argv)
 {
     struct arena a = {0};
     struct errors e = {stderr, 0};
     struct map map = {0};
-    if (argc < 3 || strcmp(argv[1], "emit")) {
-        fprintf(stderr, "usage: gen emit DIR FILE...\n");
-        return 2;
-    }
-    read_maps(&map, &a, &e, argv + 3, argc - 3);
-    struct job job = {&map, &a, &e, argv[2]};
+    read_maps(&map, &a, &e, argv + 1, argc - 1);
+    struct job job = {&map, &a, &e, argv[0]};
     if (!e.count)
         emit_all(&job);
     arena_free(&a);
     return e.count ? 1 : 0;
+}
+
+static int check_command(int argc, char **argv)
+{
+    struct arena a = {0};
+    struct errors e = {stderr, 0};
+    struct map map = {0};
+    struct job job = {&map, &a, &e, "."};
+    const char *coverage = NULL, *core = NULL;
+    bool write = false;
+    struct elf_names maps = {0}, hosts = {0}, known = {0}, real = {0};
+    for (int i = 0; i < argc; i++) {
+        bool more = i + 1 < argc;
+        if (!strcmp(argv[i], "--write"))
+            write = true;
+        else if (!strcmp(argv[i], "--coverage") && more)
+            coverage = argv[++i];
+        else if (!strcmp(argv[i], "--core") && more)
+            core = argv[++i];
+        else if (!strcmp(argv[i], "--host") && more)
+            *ARENA_PUSH(&a, &hosts) = argv[++i];
+        else
+            *ARENA_PUSH(&a, ends(argv[i], ".symbols") ? &known : is_elf(argv[i]) ? &real : &maps) =
+                argv[i];
+    }
+    read_maps(&map, &a, &e, (char **)(void *)maps.at, (int)maps.count);
+    if (!e.count) { /* a map with errors would only repeat them as missing lines */
+        for (unsigned i = 0; i < known.count; i++)
+            check_known(&job, known.at[i]);
+        for (unsigned i = 0; i < real.count; i++)
+            check_real(&job, real.at[i]);
+        for (unsigned i = 0; i < hosts.count; i++)
+            check_host(&job, hosts.at[i]);
+        if (core)
+            check_wraps(&job, core);
+        if (coverage)
+            check_coverage(&job, coverage, write);
+    }
+    if (e.count)
+        fprintf(stderr, "gen: %u error%s\n", e.count, e.count == 1 ? "" : "s");
+    arena_free(&a);
+    return e.count ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 3 && !strcmp(argv[1], "emit"))
+        return emit_command(argc - 2, argv + 2);
+    if (argc >= 3 && !strcmp(argv[1], "check"))
+        return check_command(argc - 2, argv + 2);
+    fputs(usage, stderr);
+    return 2;
 }
