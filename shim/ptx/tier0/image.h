@@ -146,6 +146,7 @@ enum { T0_BR_NEG = 1, T0_BR_SPIN = 2 }; /* SPIN: back edge of a loop that may wa
 enum { T0_SHFL_WAIT = 0x100 };          /* beside enum ptx_sub */
 enum { T0_SUB_MASK = 0x1f, T0_NEGATE = 0x20, T0_SIGNED_OP = 0x40, T0_WIDE_OP = 0x80 };
 enum { T0_BAR_SYNC, T0_BAR_ARRIVE, T0_BAR_RED_POPC, T0_BAR_RED_AND, T0_BAR_RED_OR, T0_BAR_KIND = 7,
-       T0_BAR_NEG = 8, T0_BAR_COUNT = 16 };
+       T0_BAR_NEG = 8, T0_BAR_COUNT = 16,
+       T0_BARRIER_CLUSTER = 16 /* id beside the 16 of PTX */ };
 
 #endif

@@ -11,7 +11,7 @@
 #include "ptx/tier0/image.h"
 
 #define T0_MAX_WARPS 32
-#define T0_BARRIERS 16
+#define T0_BARRIERS 17 /* 16, and the one of the cluster */
 #define T0_MAX_DEPTH 4096
 
 struct t0_kernel {

@@ -1,0 +1,228 @@
+/* Tier 0 lowering: a function's blocks, branches and guards. */
+#include "ptx/tier0/lower/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t *array(struct t0_lower *l, uint32_t **p, uint32_t n)
+{
+    uint32_t *q = realloc(*p, (n + 1) * sizeof *q);
+    if (!q)
+        t0_fail(l, "out of memory");
+    *p = q;
+    memset(q, 0xff, (n + 1) * sizeof *q);
+    return q;
+}
+
+static bool may_wait(const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_LD: return i->sem != PTX_WEAK;
+    case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_NANOSLEEP: case PTX_OP_CALL: return true;
+    default: return false;
+    }
+}
+
+static void lay_out(struct t0_lower *l)
+{
+    const struct ptx_func *f = l->f;
+    uint32_t n = 0, sum = 0;
+    uint32_t *at = array(l, &l->place, f->nblock); /* first: block by rpo position */
+    array(l, &l->layout, f->nblock);
+    array(l, &l->block_pc, f->nblock);
+    array(l, &l->waits, f->nblock);
+    for (uint32_t b = 0; b < f->nblock; b++)
+        if (f->block[b].reachable && f->block[b].rpo < f->nblock)
+            at[f->block[b].rpo] = b;
+    for (uint32_t k = 0; k < f->nblock; k++)
+        if (at[k] != T0_NONE)
+            l->layout[n++] = at[k];
+    memset(l->place, 0xff, f->nblock * sizeof *l->place);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ptx_block *b = &f->block[l->layout[k]];
+        bool waits = false;
+        l->place[l->layout[k]] = k;
+        l->waits[k] = sum;
+        for (uint32_t j = 0; j < b->count; j++)
+            waits |= may_wait(&f->instr[b->first + j]);
+        sum += waits;
+    }
+    l->waits[n] = sum;
+}
+
+/* The branch just emitted goes to this block; from = position of its own block. */
+static void aim(struct t0_lower *l, uint32_t block, uint32_t from)
+{
+    struct t0_insn *i = (struct t0_insn *)l->code.p + l->code.n - 1;
+    struct t0_fixup *fix;
+    uint32_t to = l->place[block];
+    if (to <= from && l->waits[from + 1] != l->waits[to])
+        i->aux |= T0_BR_SPIN;
+    fix = t0_push(l, &l->fixups, sizeof *fix);
+    *fix = (struct t0_fixup){l->code.n - 1, block, 0};
+}
+
+static void branch_table(struct t0_lower *l, const struct ptx_instr *i)
+{
+    const struct ptx_branch_table *t = &l->f->btab[PTX_SYM_INDEX(i->src[1].sym)];
+    uint32_t row = t0_source(l, &i->src[0], T0_CLASS_32), first = l->targets.n;
+    for (uint32_t k = 0; k < t->n; k++) {
+        struct t0_fixup *fix = t0_push(l, &l->fixups, sizeof *fix);
+        uint32_t block = T0_NONE, at = (uint32_t)l->f->label_instr[t->label[k]];
+        for (uint32_t b = 0; b < l->f->nblock; b++)
+            if (l->f->block[b].first == at && l->f->block[b].count)
+                block = b;
+        if (block == T0_NONE)
+            t0_fail(l, "branch table names a label that starts no block");
+        t0_push(l, &l->targets, sizeof(uint32_t));
+        *fix = (struct t0_fixup){T0_NONE, block, l->targets.n - 1};
+    }
+    struct t0_table *table = t0_push(l, &l->tables, sizeof *table);
+    *table = (struct t0_table){first, t->n};
+    struct t0_insn *o = t0_emit(l, T0_BRX);
+    o->a = row;
+    o->imm = (int32_t)(l->tables.n - 1);
+}
+
+/* Fault reports show the instruction. */
+static void attach_text(struct t0_lower *l, const struct ptx_instr *i, uint32_t from)
+{
+    char text[160];
+    switch (i->op) {
+    case PTX_OP_LD: case PTX_OP_LDU: case PTX_OP_ST: case PTX_OP_ATOM: case PTX_OP_RED:
+    case PTX_OP_CALL: case PTX_OP_TRAP: case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_BRX:
+    case PTX_OP_ALLOCA: break;
+    default: return;
+    }
+    if (i->op == PTX_OP_LD && i->space == PTX_SP_PARAM)
+        return;
+    uint32_t s = t0_string(l, ptx_instr_text(l->f, i, text, sizeof text));
+    for (uint32_t k = from; k < l->lines.n; k++)
+        ((struct t0_line *)l->lines.p)[k].text = s;
+}
+
+static void lower_op(struct t0_lower *l, const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_BRX: branch_table(l, i); return;
+    case PTX_OP_CALL: t0_lower_call(l, i); return;
+    case PTX_OP_RET:
+        t0_reg_params(l, false);
+        t0_emit(l, T0_RET);
+        return;
+    case PTX_OP_EXIT: t0_emit(l, T0_EXIT); return;
+    case PTX_OP_TRAP: t0_emit(l, T0_TRAP); return;
+    case PTX_OP_BRKPT: /* no debugger is attached */
+    case PTX_OP_PMEVENT:
+    case PTX_OP_SETMAXNREG:
+    case PTX_OP_GRIDDEPCONTROL: return;
+    default: break;
+    }
+    if (!t0_lower_memory(l, i) && !t0_lower_warp(l, i))
+        t0_lower_alu(l, i);
+}
+
+static bool never_falls(unsigned op)
+{
+    return op == T0_RET || op == T0_EXIT || op == T0_TRAP || op == T0_BRX || op == T0_BRA;
+}
+
+/* A single handler under a guard runs with a narrower mask; anything longer is branched around. */
+static void finish_guard(struct t0_lower *l, const struct ptx_instr *i, uint32_t at)
+{
+    struct t0_insn *g = (struct t0_insn *)l->code.p + at;
+    uint32_t n = l->code.n - at - 1;
+    if (!n) {
+        l->code.n = l->lines.n = at;
+    } else if (n > 1 || g[1].op >= T0_SHFL) {
+        g->op = T0_BRP;
+        g->aux = i->guard_neg ? 0 : T0_BR_NEG;
+        g->imm = (int32_t)l->code.n;
+        if (!never_falls(g[n].op))
+            t0_emit(l, T0_JOIN);
+    }
+}
+
+static void lower_instr(struct t0_lower *l, const struct ptx_instr *i, uint32_t place)
+{
+    uint32_t at = l->code.n;
+    l->at = i;
+    memset(l->used, 0, sizeof l->used);
+    if (i->op == PTX_OP_BRA) {
+        struct t0_insn *o = t0_emit(l, i->guard >= 0 ? T0_BRP : T0_BRA);
+        if (i->guard >= 0) {
+            o->a = l->reg[i->guard];
+            o->aux = i->guard_neg ? T0_BR_NEG : 0;
+        } else if (l->place[i->src[0].reg] == place + 1) {
+            l->code.n = l->lines.n = at; /* to the next instruction */
+            return;
+        }
+        aim(l, (uint32_t)i->src[0].reg, place);
+        return;
+    }
+    if (i->guard >= 0) {
+        struct t0_insn *o = t0_emit(l, T0_GUARD);
+        o->a = l->reg[i->guard];
+        o->aux = i->guard_neg;
+    }
+    lower_op(l, i);
+    if (i->guard >= 0)
+        finish_guard(l, i, at);
+    attach_text(l, i, at);
+}
+
+static bool ends_block(const struct ptx_instr *i)
+{
+    return i->guard < 0 && (i->op == PTX_OP_BRA || i->op == PTX_OP_BRX || i->op == PTX_OP_RET ||
+                            i->op == PTX_OP_EXIT || i->op == PTX_OP_TRAP);
+}
+
+static void lower_block(struct t0_lower *l, uint32_t place)
+{
+    uint32_t b = l->layout[place];
+    const struct ptx_block *block = &l->f->block[b];
+    uint32_t npred = 0;
+    for (uint32_t k = 0; k < block->npred; k++)
+        npred += l->f->block[block->pred[k]].reachable;
+    l->block_pc[b] = l->code.n;
+    l->at = block->count ? &l->f->instr[block->first] : NULL;
+    if (npred > 1 || (b == 0 && npred))
+        t0_emit(l, T0_JOIN);
+    if (b == 0)
+        t0_reg_params(l, true);
+    for (uint32_t k = 0; k < block->count; k++)
+        lower_instr(l, &l->f->instr[block->first + k], place);
+    if (block->count && ends_block(&l->f->instr[block->first + block->count - 1]))
+        return;
+    if (!block->nsucc) {
+        t0_emit(l, T0_RET);
+    } else if (l->place[block->succ[block->nsucc - 1]] != place + 1) {
+        t0_emit(l, T0_BRA);
+        aim(l, (uint32_t)block->succ[block->nsucc - 1], place);
+    }
+}
+
+void t0_lower_body(struct t0_lower *l)
+{
+    struct ptx_func *f = l->f;
+    lay_out(l);
+    t0_plan_slots(l);
+    t0_allocate_rows(l);
+    l->fixups.n = 0;
+    l->fn.entry = l->code.n;
+    for (uint32_t k = 0; k < f->nblock && l->layout[k] != T0_NONE; k++)
+        lower_block(l, k);
+    l->at = NULL;
+    t0_emit(l, T0_TRAP)->imm = 1; /* nothing falls off the end */
+    const struct t0_fixup *fix = l->fixups.p;
+    for (uint32_t k = 0; k < l->fixups.n; k++) {
+        uint32_t pc = l->block_pc[fix[k].block];
+        if (fix[k].code == T0_NONE)
+            ((uint32_t *)l->targets.p)[fix[k].target] = pc;
+        else
+            ((struct t0_insn *)l->code.p)[fix[k].code].imm = (int32_t)pc;
+    }
+    if (f->local_size > T0_LOCAL_LIMIT)
+        t0_fail(l, "local memory passes %u MiB", T0_LOCAL_LIMIT >> 20);
+    l->fn.local_size = ((uint32_t)f->local_size + 15) & ~15u;
+}

@@ -1,0 +1,246 @@
+/* Tier 0 lowering: calls. A .param variable is a place in the lane slot of its function; a call copies
+ * arguments into the callee's slot and the result back. */
+#include "ptx/tier0/lower/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum t0_syscall call;
+} syscalls[] = {
+    {"vprintf", T0_SYS_VPRINTF}, {"__assertfail", T0_SYS_ASSERT}, {"malloc", T0_SYS_MALLOC},
+    {"free", T0_SYS_FREE},
+};
+
+static uint32_t var_size(const struct ptx_var *v)
+{
+    uint64_t size = v->size ? v->size : ptx_type_size(v->type);
+    return size > 1u << 20 ? 1u << 20 : (uint32_t)size;
+}
+
+static uint32_t place_after(uint32_t top, const struct ptx_var *v)
+{
+    uint32_t align = v->align ? v->align : 1;
+    return (top + align - 1) & ~(align - 1);
+}
+
+/* Byte of the k-th of these parameters, k == n: bytes of all. The same for callers and callees. */
+static uint32_t param_at(const struct ptx_var *v, uint32_t n, uint32_t k)
+{
+    uint32_t top = 0, at = 0;
+    for (uint32_t j = 0; j < n && j <= k; j++) {
+        at = place_after(top, &v[j]);
+        top = at + var_size(&v[j]);
+    }
+    return k < n ? at : top;
+}
+
+void t0_plan_slots(struct t0_lower *l)
+{
+    struct ptx_func *f = l->f;
+    uint32_t top = 0, most = 0, n = f->nparam + f->nret + f->nlocal;
+    l->slot = realloc(l->slot, (n + 1) * sizeof *l->slot);
+    if (!l->slot)
+        t0_fail(l, "out of memory");
+    memset(l->slot, 0, (n + 1) * sizeof *l->slot);
+    if (!f->is_entry) {
+        for (uint32_t k = 0; k < f->nparam; k++)
+            l->slot[k] = param_at(f->param, f->nparam, k);
+        l->fn.param_size = top = param_at(f->param, f->nparam, f->nparam);
+        l->fn.ret = top = (top + 15) & ~15u;
+        for (uint32_t k = 0; k < f->nret; k++)
+            l->slot[f->nparam + k] = top + param_at(f->ret, f->nret, k);
+        l->fn.ret_size = param_at(f->ret, f->nret, f->nret);
+        top += l->fn.ret_size;
+    }
+    for (uint32_t k = 0; k < f->nlocal; k++) {
+        if (f->local[k].space != PTX_SP_PARAM)
+            continue;
+        l->slot[f->nparam + f->nret + k] = top = place_after(top, &f->local[k]);
+        top += var_size(&f->local[k]);
+    }
+    top = (top + 15) & ~15u;
+    for (uint32_t k = 0; k < f->ninstr; k++) { /* room for arguments that are not .param variables */
+        const struct ptx_instr *i = &f->instr[k];
+        uint32_t need = i->op == PTX_OP_CALL ? 16u * (i->src[1].n + i->dst[0].n) : 0;
+        most = need > most ? need : most;
+    }
+    l->arg_top = top;
+    l->fn.slot = top + most;
+    if (l->fn.slot > 1u << 17)
+        t0_fail(l, "parameters take too much space");
+}
+
+struct ptx_func *t0_callee(struct t0_lower *l, int32_t sym)
+{
+    struct ptx_func *f = &l->module->func[PTX_SYM_INDEX(sym)];
+    if (f->is_decl)
+        f = ptx_module_func(l->module, f->name);
+    return f && !f->is_decl ? f : NULL;
+}
+
+uint32_t t0_reach(struct t0_lower *l, struct ptx_func *f)
+{
+    struct ptx_func **all = l->reached.p;
+    for (uint32_t k = 0; k < l->reached.n; k++)
+        if (all[k] == f)
+            return k;
+    *(struct ptx_func **)t0_push(l, &l->reached, sizeof f) = f;
+    return l->reached.n - 1;
+}
+
+static bool names(const char *text, size_t len, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), name, n)); p += n) {
+        const char *q = p;
+        while (q > text && q[-1] != ';' && q[-1] != '\n')
+            q--;
+        if (memmem(q, (size_t)(p - q), "mov", 3))
+            return true;
+    }
+    return false;
+}
+
+/* Functions whose address is in a variable or moved to a register anywhere in the module: another kernel
+ * may have stored it where this one reads it. */
+void t0_reach_targets(struct t0_lower *l)
+{
+    const struct ptx_module *m = l->module;
+    for (uint32_t k = 0; k < m->nvar; k++)
+        for (uint32_t r = 0; r < m->var[k].nreloc; r++) {
+            struct ptx_func *f = ptx_module_func(m, m->var[k].reloc[r].sym);
+            if (f && !f->is_decl && !f->is_entry)
+                t0_reach(l, f);
+        }
+    for (uint32_t k = 0; k < m->nfunc; k++) {
+        struct ptx_func *f = &m->func[k];
+        for (uint32_t n = 0; !f->is_decl && !f->is_entry && n < m->nfunc; n++)
+            if (!m->func[n].is_decl && names(m->func[n].body, m->func[n].body_len, f->name)) {
+                t0_reach(l, f);
+                break;
+            }
+    }
+}
+
+static struct t0_insn *lane_move(struct t0_lower *l, unsigned op, uint32_t row, uint32_t at, unsigned type)
+{
+    struct t0_insn *i = t0_emit(l, op);
+    unsigned size = ptx_type_size(type), log2 = size ? (unsigned)__builtin_ctz(size) : 2;
+    i->d = row;
+    i->a = t0_fn_slots(&l->fn);
+    i->c = l->fn.slot;
+    i->imm = (int32_t)at;
+    i->aux = (uint16_t)(log2 | (size <= 2 ? 0u : size == 4 ? 1u : size == 8 ? 2u : 3u) << T0_MEM_DST_SHIFT);
+    return i;
+}
+
+void t0_reg_params(struct t0_lower *l, bool at_entry)
+{
+    const struct ptx_func *f = l->f;
+    const struct ptx_var *v = at_entry ? f->param : f->ret;
+    uint32_t n = at_entry ? f->nparam : f->nret;
+    for (uint32_t k = 0; !f->is_entry && k < n; k++)
+        if (v[k].reg >= 0)
+            lane_move(l, at_entry ? T0_LANE_LD : T0_LANE_ST, l->reg[v[k].reg],
+                      l->slot[at_entry ? k : f->nparam + k], f->reg[v[k].reg].type);
+}
+
+/* Place in the slot of one argument or result of a call. */
+static uint32_t passed_at(struct t0_lower *l, const struct ptx_opnd *o, uint32_t *scratch)
+{
+    const struct ptx_var *v = o->kind == PTX_O_SYM ? ptx_symbol(l->f, o->sym) : NULL;
+    if (v && v->space == PTX_SP_PARAM) {
+        uint32_t band = (uint32_t)PTX_SYM_BAND(o->sym), k = (uint32_t)PTX_SYM_INDEX(o->sym);
+        return l->slot[k + (band == 0x40000000 ? l->f->nparam + l->f->nret : 0)];
+    }
+    *scratch += 16;
+    return *scratch - 16;
+}
+
+static bool is_variable(struct t0_lower *l, const struct ptx_opnd *o)
+{
+    const struct ptx_var *v = o->kind == PTX_O_SYM ? ptx_symbol(l->f, o->sym) : NULL;
+    return v && v->space == PTX_SP_PARAM;
+}
+
+struct shape {
+    const struct ptx_var *param, *ret;
+    uint32_t nparam, nret;
+};
+
+static struct shape shape_of(struct t0_lower *l, const struct ptx_instr *i, enum t0_syscall *sys)
+{
+    const struct ptx_opnd *proto = &i->src[2];
+    const struct ptx_func *f = NULL;
+    *sys = T0_SYS_NONE;
+    if (i->src[0].kind == PTX_O_SYM) {
+        f = &l->module->func[PTX_SYM_INDEX(i->src[0].sym)];
+        const struct ptx_func *def = t0_callee(l, i->src[0].sym);
+        for (size_t k = 0; !def && k < sizeof syscalls / sizeof *syscalls; k++)
+            if (!strcmp(f->name, syscalls[k].name))
+                *sys = syscalls[k].call;
+        if (!def && !*sys)
+            t0_fail(l, "call of `%s`, which is not defined in this module", f->name);
+    } else if (proto->kind == PTX_O_SYM && PTX_SYM_BAND(proto->sym) == 0x20000000) {
+        f = &l->module->func[PTX_SYM_INDEX(proto->sym)]; /* .calltargets: its first function */
+    } else if (proto->kind == PTX_O_SYM) {
+        const struct ptx_proto *p = &l->f->proto[PTX_SYM_INDEX(proto->sym)];
+        return (struct shape){p->param, p->ret, p->nparam, p->nret};
+    }
+    if (!f)
+        t0_fail(l, "call without a prototype");
+    return (struct shape){f->param, f->ret, f->nparam, f->nret};
+}
+
+void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
+{
+    enum t0_syscall sys;
+    struct shape s = shape_of(l, i, &sys);
+    struct t0_call call = {.caller = l->index, .fn = T0_NONE, .syscall = sys};
+    uint32_t scratch = l->arg_top;
+    if (i->src[1].n != s.nparam || i->dst[0].n != s.nret || s.nret > 1)
+        t0_fail(l, "number of arguments or results differs from the prototype's");
+    struct ptx_func *callee = i->src[0].kind == PTX_O_SYM && !sys ? t0_callee(l, i->src[0].sym) : NULL;
+    if (callee) {
+        call.fn = t0_reach(l, callee);
+        uint32_t *edge = t0_push(l, &l->edges, 2 * sizeof *edge);
+        edge[0] = l->index;
+        edge[1] = call.fn;
+    } else if (!sys) {
+        call.target = t0_source(l, &i->src[0], T0_CLASS_64);
+        uint32_t *edge = t0_push(l, &l->edges, 2 * sizeof *edge);
+        edge[0] = l->index;
+        edge[1] = T0_NONE;
+        l->has_indirect = true;
+    }
+    call.first = l->args.n;
+    call.narg = s.nparam;
+    for (uint32_t k = 0; k < s.nparam; k++) {
+        const struct ptx_opnd *o = &l->f->opnd[i->src[1].first + k];
+        uint32_t at = passed_at(l, o, &scratch), size = var_size(&s.param[k]);
+        if (!is_variable(l, o)) {
+            unsigned type = o->kind == PTX_O_REG ? l->f->reg[o->reg].type : s.param[k].type;
+            lane_move(l, T0_LANE_ST, t0_source(l, o, t0_class_of(type)), at, type);
+        }
+        if (at + (uint64_t)size > l->fn.slot)
+            t0_fail(l, "argument is smaller than the parameter");
+        struct t0_arg *arg = t0_push(l, &l->args, sizeof *arg);
+        *arg = (struct t0_arg){at, size, param_at(s.param, s.nparam, k)};
+    }
+    const struct ptx_opnd *result = s.nret ? &l->f->opnd[i->dst[0].first] : NULL;
+    if (result) {
+        call.ret = passed_at(l, result, &scratch);
+        call.ret_size = var_size(&s.ret[0]);
+        if (call.ret + (uint64_t)call.ret_size > l->fn.slot)
+            t0_fail(l, "result is larger than its variable");
+    }
+    struct t0_call *record = t0_push(l, &l->calls, sizeof *record);
+    *record = call;
+    t0_emit(l, sys ? T0_SYSCALL : T0_CALL)->imm = (int32_t)(l->calls.n - 1);
+    if (!sys)
+        t0_emit(l, T0_JOIN); /* lanes come back one split at a time */
+    if (result && result->kind == PTX_O_REG)
+        lane_move(l, T0_LANE_LD, l->reg[result->reg], call.ret, l->f->reg[result->reg].type);
+}

@@ -1,0 +1,270 @@
+/* Tier 0 lowering: loads, stores, atomics, address conversion and local memory. */
+#include "ptx/tier0/lower/lower.h"
+
+#include <string.h>
+
+bool t0_atom_known(unsigned op, unsigned type);
+
+struct place {           /* where an access goes */
+    uint32_t row;        /* address row */
+    int32_t imm;
+    bool addr32, shared;
+};
+
+/* Adds what does not fit the 32-bit offset of an instruction. */
+static void fold(struct t0_lower *l, struct place *p, uint64_t offset)
+{
+    if ((int64_t)offset == (int32_t)offset || p->addr32) {
+        p->imm = (int32_t)offset;
+        return;
+    }
+    uint32_t row = t0_temp(l, T0_CLASS_64), imm = t0_imm(l, T0_CLASS_64, offset);
+    struct t0_insn *i = t0_emit(l, T0_ADD_I64);
+    i->d = row;
+    i->a = p->row;
+    i->b = imm;
+    p->row = row;
+    p->imm = 0;
+}
+
+static struct place resolve(struct t0_lower *l, const struct ptx_opnd *o, unsigned space)
+{
+    struct place p = {.shared = space == PTX_SP_SHARED};
+    if (o->sym >= 0) {
+        const struct ptx_var *v = ptx_symbol(l->f, o->sym);
+        p.shared |= v && v->space == PTX_SP_SHARED;
+        p.addr32 = p.shared;
+        if (v && (v->space == PTX_SP_LOCAL || v->space == PTX_SP_PARAM)) {
+            p.row = t0_symbol(l, o->sym, o->imm, T0_CLASS_64);
+        } else {
+            p.row = t0_symbol(l, o->sym, 0, p.shared ? T0_CLASS_32 : T0_CLASS_64);
+            fold(l, &p, o->imm);
+        }
+    } else if (o->reg >= 0) {
+        p.row = l->reg[o->reg];
+        p.addr32 = t0_reg_class(l, o->reg) == T0_CLASS_32;
+        fold(l, &p, o->imm);
+    } else {
+        p.row = t0_imm(l, T0_CLASS_64, o->imm);
+    }
+    return p;
+}
+
+static bool is_signed(unsigned type)
+{
+    return type >= PTX_S8 && type <= PTX_S64;
+}
+
+static unsigned log2_size(unsigned type)
+{
+    unsigned size = ptx_type_size(type);
+    return size ? (unsigned)__builtin_ctz(size) : 2;
+}
+
+/* Bits of the data register: what aux says about rows. */
+static unsigned data_width(struct t0_lower *l, const struct ptx_opnd *o, unsigned type)
+{
+    unsigned size = o->kind == PTX_O_REG ? ptx_type_size(l->f->reg[o->reg].type) : ptx_type_size(type);
+    return size <= 2 ? 0 : size == 4 ? 1 : size == 8 ? 2 : 3;
+}
+
+static bool slot_place(struct t0_lower *l, const struct ptx_opnd *o, uint32_t *at)
+{
+    uint32_t band = o->sym >= 0 ? (uint32_t)PTX_SYM_BAND(o->sym) : 0;
+    const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(l->f, o->sym) : NULL;
+    if (!v || v->space != PTX_SP_PARAM || o->reg >= 0 || (band == 0x60000000 && l->f->is_entry))
+        return false;
+    *at = l->slot[(uint32_t)PTX_SYM_INDEX(o->sym) + (band == 0x40000000 ? l->f->nparam + l->f->nret : 0)];
+    *at += (uint32_t)o->imm;
+    return true;
+}
+
+/* ld.param and st.param of variables with a known place: the launch buffer or the lane slot. */
+static bool lower_param(struct t0_lower *l, const struct ptx_instr *i, const struct ptx_opnd *address,
+                        const struct ptx_opnd *data, unsigned n, bool store)
+{
+    unsigned size = ptx_type_size(i->type[0]);
+    const struct ptx_var *v = address->sym >= 0 ? ptx_symbol(l->f, address->sym) : NULL;
+    uint32_t at = 0;
+    bool slot = slot_place(l, address, &at);
+    bool kernel = !slot && v && v->space == PTX_SP_PARAM && l->f->is_entry && address->reg < 0;
+    if (!slot && !kernel)
+        return false;
+    if (kernel) {
+        if (store)
+            t0_fail(l, "store to a kernel parameter");
+        at = (uint32_t)(v->offset + address->imm);
+        if (at + (uint64_t)size * n > l->f->param_size)
+            t0_fail(l, "access outside the kernel's parameters");
+    } else if (at + (uint64_t)size * n > l->fn.slot) {
+        t0_fail(l, "access outside a parameter");
+    }
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t row = store ? t0_source(l, &data[k], t0_class_of(i->type[0])) : t0_dest(l, &data[k]);
+        struct t0_insn *o = t0_emit(l, kernel ? T0_LD_KPARAM : store ? T0_LANE_ST : T0_LANE_LD);
+        o->d = row;
+        o->imm = (int32_t)(at + k * size);
+        o->aux = (uint16_t)(log2_size(i->type[0]) | data_width(l, &data[k], i->type[0]) << T0_MEM_DST_SHIFT);
+        if (is_signed(i->type[0]))
+            o->aux |= T0_MEM_SIGNED;
+        if (slot) {
+            o->a = t0_fn_slots(&l->fn);
+            o->c = l->fn.slot;
+        }
+    }
+    return true;
+}
+
+/* The handler made for this very form, or the general one. */
+static unsigned pick_op(unsigned log2, unsigned width, unsigned n, const struct place *p, uint16_t order,
+                        bool store)
+{
+    static const uint16_t fast[2][2][4] = {
+        {{T0_LDG_8, T0_LDG_16, T0_LDG_32, T0_LDG_64}, {T0_LDS_8, T0_LDS_16, T0_LDS_32, T0_LDS_64}},
+        {{T0_STG_8, T0_STG_16, T0_STG_32, T0_STG_64}, {T0_STS_8, T0_STS_16, T0_STS_32, T0_STS_64}},
+    };
+    bool plain = log2 < 2 ? width < 2 : log2 == 2 ? width == 1 : log2 == 3 && width == 2;
+    if (n == 1 && plain && !order && p->addr32 == p->shared)
+        return fast[store][p->shared][log2];
+    return store ? T0_ST_ANY : T0_LD_ANY;
+}
+
+static uint16_t ordering(const struct ptx_instr *i)
+{
+    switch (i->sem) {
+    case PTX_ACQUIRE: return T0_MEM_ACQUIRE;
+    case PTX_RELEASE: return T0_MEM_RELEASE;
+    case PTX_SC: return T0_MEM_SC;
+    default: return 0;
+    }
+}
+
+static void lower_access(struct t0_lower *l, const struct ptx_instr *i, bool store)
+{
+    const struct ptx_opnd *address = &i->src[0], *data = store ? &i->src[1] : &i->dst[0];
+    unsigned n = 1, log2 = log2_size(i->type[0]);
+    if (data->kind == PTX_O_VEC) {
+        n = data->n;
+        data = &l->f->opnd[data->first];
+    }
+    if (n != 1 && n != 2 && n != 4 && n != 8)
+        t0_fail(l, "vector of %u elements", n);
+    if (lower_param(l, i, address, data, n, store))
+        return;
+    struct place p = resolve(l, address, i->space);
+    unsigned step = n == 8 ? 4 : n; /* the eight elements of .v8 go in two halves */
+    for (unsigned first = 0; first < n; first += step) {
+        uint32_t row[4] = {0};
+        unsigned width = data_width(l, &data[first], i->type[0]);
+        for (unsigned k = 0; k < step; k++) {
+            const struct ptx_opnd *o = &data[first + k];
+            row[k] = store ? t0_source(l, o, t0_class_of(i->type[0])) : t0_dest(l, o);
+            if (o->kind == PTX_O_REG)
+                width = data_width(l, o, i->type[0]);
+        }
+        struct t0_insn *o = t0_emit(l, pick_op(log2, width, step, &p, ordering(i), store));
+        o->a = p.row;
+        o->imm = p.imm + (int32_t)(first << log2);
+        o->d = row[0];
+        o->b = row[1];
+        o->c = row[2];
+        o->e = row[3];
+        o->aux = (uint16_t)(log2 | (unsigned)__builtin_ctz(step) << T0_MEM_VEC_SHIFT |
+                            width << T0_MEM_DST_SHIFT | ordering(i));
+        if (is_signed(i->type[0]))
+            o->aux |= T0_MEM_SIGNED;
+        if (o->op == T0_LD_ANY || o->op == T0_ST_ANY)
+            o->aux |= (uint16_t)((p.shared ? T0_MEM_SHARED : 0) | (p.addr32 ? T0_MEM_ADDR32 : 0));
+    }
+}
+
+static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
+{
+    bool returns = i->op == PTX_OP_ATOM;
+    enum t0_class c = t0_class_of(i->type[0]);
+    if (i->vec > 1)
+        t0_fail(l, "vector atomics are not supported");
+    if (!t0_atom_known(i->sub, i->type[0]))
+        t0_fail(l, "atomic operation is not defined for .%s", ptx_type_name(i->type[0]));
+    struct place p = resolve(l, &i->src[0], i->space);
+    uint32_t d = returns ? t0_dest(l, &i->dst[0]) : T0_SINK;
+    uint32_t b = t0_source(l, &i->src[1], c);
+    uint32_t third = i->sub == PTX_SUB_CAS ? t0_source(l, &i->src[2], c) : T0_SINK;
+    struct t0_insn *o = t0_emit(l, T0_ATOM);
+    o->d = d;
+    o->a = p.row;
+    o->imm = p.imm;
+    o->b = b;
+    o->c = third;
+    o->aux = (uint16_t)(i->sub | i->type[0] << T0_ATOM_TYPE_SHIFT | (p.shared ? T0_ATOM_SHARED : 0) |
+                        (p.addr32 ? T0_ATOM_ADDR32 : 0) | (returns && d ? 0 : T0_ATOM_NORET));
+}
+
+static void lower_cvta(struct t0_lower *l, const struct ptx_instr *i)
+{
+    enum t0_class c = t0_class_of(i->type[0]);
+    uint32_t a = t0_source(l, &i->src[0], c), d = t0_dest(l, &i->dst[0]);
+    if (i->space != PTX_SP_SHARED) { /* every other space is a window at 0 */
+        t0_emit_move(l, c, d, a);
+        return;
+    }
+    if (c != T0_CLASS_64)
+        t0_fail(l, "generic addresses have 64 bits");
+    struct t0_insn *o = t0_emit(l, i->flags & PTX_F_TO ? T0_CVTA_TO_SHARED : T0_CVTA_SHARED);
+    o->d = d;
+    o->a = a;
+}
+
+static void lower_alloca(struct t0_lower *l, const struct ptx_instr *i)
+{
+    uint64_t align = i->nsrc > 1 && i->src[1].kind == PTX_O_IMM ? i->src[1].imm : 16;
+    l->has_alloca = true;
+    if (i->op == PTX_OP_ALLOCA) {
+        uint32_t a = t0_source(l, &i->src[0], T0_CLASS_64), d = t0_dest(l, &i->dst[0]);
+        struct t0_insn *o = t0_emit(l, T0_ALLOCA);
+        o->d = d;
+        o->a = a;
+        o->imm = (int32_t)(align && !(align & (align - 1)) && align <= 4096 ? align : 16);
+    } else if (i->op == PTX_OP_STACKSAVE) {
+        uint32_t d = t0_dest(l, &i->dst[0]);
+        t0_emit(l, T0_STACKSAVE)->d = d;
+    } else {
+        uint32_t a = t0_source(l, &i->src[0], T0_CLASS_64);
+        t0_emit(l, T0_STACKRESTORE)->a = a;
+    }
+}
+
+bool t0_lower_memory(struct t0_lower *l, const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU: lower_access(l, i, false); return true;
+    case PTX_OP_ST: lower_access(l, i, true); return true;
+    case PTX_OP_ATOM:
+    case PTX_OP_RED: lower_atom(l, i); return true;
+    case PTX_OP_CVTA: lower_cvta(l, i); return true;
+    case PTX_OP_ISSPACEP: {
+        uint32_t a = t0_source(l, &i->src[0], T0_CLASS_64), d = t0_dest(l, &i->dst[0]);
+        if (i->src[0].kind == PTX_O_REG && t0_reg_class(l, i->src[0].reg) != T0_CLASS_64)
+            t0_fail(l, "generic addresses have 64 bits");
+        struct t0_insn *o = t0_emit(l, T0_ISSPACEP);
+        o->d = d;
+        o->a = a;
+        o->imm = i->space;
+        return true;
+    }
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE:
+        t0_emit(l, T0_FENCE)->aux = i->op == PTX_OP_MEMBAR ? i->sub != PTX_SUB_CTA
+                                                           : i->sem != PTX_ACQ_REL;
+        return true;
+    case PTX_OP_ALLOCA:
+    case PTX_OP_STACKSAVE:
+    case PTX_OP_STACKRESTORE: lower_alloca(l, i); return true;
+    case PTX_OP_PREFETCH: /* hints */
+    case PTX_OP_PREFETCHU:
+    case PTX_OP_DISCARD:
+    case PTX_OP_APPLYPRIORITY: return true;
+    default: return false;
+    }
+}
