@@ -2,8 +2,7 @@
 #include "core/core.h"
 #include "core/error.h"
 
-/* initial-exec: one instruction to reach, and the library is preloaded, never late. */
-static _Thread_local int last __attribute__((tls_model("initial-exec")));
+static _Thread_local int last;
 
 void cumu_set_error(int code)
 {

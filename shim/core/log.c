@@ -27,7 +27,7 @@ static struct {
 } state = {.level = CUMU_GAP, .repeat = 10, .file = ""};
 
 /* Set while this thread is inside the logger, so that nothing reached from here can log again. */
-static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
+static _Thread_local bool inside;
 
 /* One word of CUMU_LOG; false if it means nothing. */
 static bool configure_word(const char *w, size_t n)
