@@ -1,0 +1,106 @@
+/* Kernels that fault: the process lives, the context is poisoned with the right error, one line says
+ * what happened, and the application's own signal handlers keep working. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host-launch/kernels.h"
+#include "unit/unit.h"
+
+static int *volatile nowhere = (int *)8;
+static sigjmp_buf back;
+static volatile int handled;
+
+static void on_fault(int sig)
+{
+    (void)sig;
+    handled++;
+    siglongjmp(back, 1);
+}
+
+static bool own_fault_is_ours(void)
+{
+    int before = handled;
+    if (!sigsetjmp(back, 1))
+        *(volatile int *)nowhere = 1;
+    return handled == before + 1;
+}
+
+static MUresult run(const char *name, void **params)
+{
+    MUfunction f = kernel_function(name);
+    MUresult r = muLaunchKernel(f, 4, 1, 1, 32, 1, 1, 0, NULL, params, NULL);
+    return r ? r : muCtxSynchronize();
+}
+
+static void wild_child(void)
+{
+    uint64_t p = 0x1234567890;
+    if (!kernels_start() || run("wild", (void *[]){ &p }) != MUSA_ERROR_ILLEGAL_ADDRESS)
+        _exit(1);
+}
+
+static void trap_child(void)
+{
+    if (!kernels_start() || run("trap", NULL) != MUSA_ERROR_LAUNCH_FAILED)
+        _exit(1);
+}
+
+static void test_messages(void)
+{
+    const char *said = stderr_of(wild_child);
+    check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") && strstr(said, "block [0,0,0]") &&
+              strstr(said, "thread [0,0,0]") && strstr(said, "st.global"),
+          "a fault names kernel, address, block, thread and instruction");
+    check(strstr(said, "\n") == said + strlen(said) - 1, "in one line");
+    if (unit_failed)
+        printf("    said: %s\n", said);
+    check(strstr(stderr_of(trap_child), "kernel trap: trap") != NULL, "a trap is named");
+}
+
+static void test_poisoned(void)
+{
+    MUdeviceptr p = 0;
+    MUcontext ctx;
+    uint64_t null = 0;
+    check(run("wild", (void *[]){ &null }) == MUSA_ERROR_ILLEGAL_ADDRESS, "a null pointer");
+    check(muCtxSynchronize() == MUSA_ERROR_ILLEGAL_ADDRESS, "the error sticks");
+    check(muMemAlloc(&p, 64) == MUSA_ERROR_ILLEGAL_ADDRESS, "to every call");
+    check(own_fault_is_ours() && own_fault_is_ours(), "a handler from before still works");
+
+    check(!muDevicePrimaryCtxReset(0), "the device is reset");
+    muDevicePrimaryCtxRelease(0);
+    check(!muDevicePrimaryCtxRetain(&ctx, 0) && !muCtxSetCurrent(ctx) && !muMemAlloc(&p, 64),
+          "and works again");
+}
+
+static void test_later_handler(void)
+{
+    struct sigaction sa = { .sa_handler = on_fault };
+    uint64_t wild = 64;
+    MUcontext ctx;
+    sigaction(SIGSEGV, &sa, NULL);
+    check(own_fault_is_ours(), "a handler installed after the first launch");
+    check(run("wild", (void *[]){ &wild }) == MUSA_ERROR_ILLEGAL_ADDRESS, "kernels are still contained");
+    check(own_fault_is_ours() && own_fault_is_ours() && own_fault_is_ours(),
+          "and the handler still serves the application");
+    muDevicePrimaryCtxReset(0);
+    muDevicePrimaryCtxRelease(0);
+    muDevicePrimaryCtxRetain(&ctx, 0);
+    muCtxSetCurrent(ctx);
+    check(run("empty", NULL) == MUSA_SUCCESS, "a healthy kernel after all that");
+}
+
+int main(void)
+{
+    struct sigaction sa = { .sa_handler = on_fault };
+    test_messages(); /* first: children must not come from a process whose driver runs */
+    sigaction(SIGSEGV, &sa, NULL);
+    if (!kernels_start())
+        return 1;
+    test_poisoned();
+    test_later_handler();
+    return unit_failed;
+}

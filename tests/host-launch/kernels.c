@@ -1,0 +1,92 @@
+/* Kernels of the launch tests: text, translation, loading. */
+#include "host-launch/kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/tier0/tier0.h"
+
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry empty() { ret; }\n"
+    /* out[i] = i + v for i < n */
+    ".visible .entry fill(.param .u64 out, .param .u32 n, .param .u32 v)\n"
+    "{\n"
+    "    .reg .pred %p<2>;\n    .reg .b32 %r<8>;\n    .reg .b64 %rd<5>;\n"
+    "    ld.param.u64 %rd1, [out];\n    ld.param.u32 %r1, [n];\n    ld.param.u32 %r2, [v];\n"
+    "    mov.u32 %r3, %ctaid.x;\n    mov.u32 %r4, %ntid.x;\n    mov.u32 %r5, %tid.x;\n"
+    "    mad.lo.s32 %r6, %r3, %r4, %r5;\n    setp.ge.u32 %p1, %r6, %r1;\n    @%p1 bra DONE;\n"
+    "    cvta.to.global.u64 %rd2, %rd1;\n    mul.wide.u32 %rd3, %r6, 4;\n"
+    "    add.s64 %rd4, %rd2, %rd3;\n    add.u32 %r7, %r6, %r2;\n    st.global.u32 [%rd4], %r7;\n"
+    "DONE:\n    ret;\n}\n"
+    /* every kind of parameter, stored one after the other as 8-byte words */
+    ".visible .entry params(.param .u8 a, .param .u64 b, .param .u16 c, .param .f32 d,\n"
+    "                       .param .align 8 .b8 e[24], .param .u64 out)\n"
+    "{\n"
+    "    .reg .b32 %r<3>;\n    .reg .f32 %f<2>;\n    .reg .b64 %rd<9>;\n"
+    "    ld.param.u64 %rd1, [out];\n    ld.param.u8 %r1, [a];\n    cvt.u64.u32 %rd2, %r1;\n"
+    "    st.global.u64 [%rd1], %rd2;\n    ld.param.u64 %rd3, [b];\n    st.global.u64 [%rd1+8], %rd3;\n"
+    "    ld.param.u16 %r2, [c];\n    cvt.u64.u32 %rd4, %r2;\n    st.global.u64 [%rd1+16], %rd4;\n"
+    "    ld.param.f32 %f1, [d];\n    st.global.f32 [%rd1+24], %f1;\n"
+    "    ld.param.u64 %rd5, [e];\n    st.global.u64 [%rd1+32], %rd5;\n"
+    "    ld.param.u64 %rd6, [e+8];\n    st.global.u64 [%rd1+40], %rd6;\n"
+    "    ld.param.u64 %rd7, [e+16];\n    st.global.u64 [%rd1+48], %rd7;\n    ret;\n}\n"
+    ".visible .entry wild(.param .u64 p)\n"
+    "{\n    .reg .b64 %rd<2>;\n    ld.param.u64 %rd1, [p];\n    st.global.u32 [%rd1], 1;\n    ret;\n}\n"
+    ".visible .entry trap() { trap; ret; }\n"
+    ".visible .entry bounded() .maxntid 64, 1, 1 { ret; }\n"
+    ".visible .entry required() .reqntid 32, 1, 1 { ret; }\n"
+    ".visible .entry shared16k()\n"
+    "{\n    .shared .align 4 .b8 s[16384];\n    .reg .b32 %r<2>;\n    mov.u32 %r1, s;\n"
+    "    st.shared.u32 [%r1], 1;\n    ret;\n}\n"
+    /* all blocks meet: every block counts itself in and waits until all `n` are there */
+    ".visible .entry meet(.param .u64 counter, .param .u32 n)\n"
+    "{\n"
+    "    .reg .pred %p<3>;\n    .reg .b32 %r<5>;\n    .reg .b64 %rd<2>;\n"
+    "    ld.param.u64 %rd1, [counter];\n    ld.param.u32 %r1, [n];\n    mov.u32 %r2, %tid.x;\n"
+    "    setp.ne.u32 %p1, %r2, 0;\n    @%p1 bra DONE;\n    atom.global.add.u32 %r3, [%rd1], 1;\n"
+    "WAIT:\n    ld.volatile.global.u32 %r4, [%rd1];\n    setp.lt.u32 %p2, %r4, %r1;\n"
+    "    @%p2 bra WAIT;\nDONE:\n    ret;\n}\n";
+
+void *kernel_image(const char *name)
+{
+    struct ptx_diag diag = { 0 };
+    struct ptx_module *m = ptx_module_open(text, sizeof text - 1, &diag);
+    void *image = NULL;
+    size_t size;
+    if (!m || t0_lower_kernel(m, name, &image, &size, &diag)) {
+        printf("not ok %s translates: line %u: %s: %s\n", name, diag.line, diag.what, diag.msg);
+        image = NULL;
+    }
+    if (m)
+        ptx_module_close(m);
+    return image;
+}
+
+MUfunction kernel_function(const char *name)
+{
+    void *image = kernel_image(name);
+    MUmodule module;
+    MUfunction f = NULL;
+    MUresult r = image ? muModuleLoadData(&module, image) : MUSA_SUCCESS;
+    if (image && !r)
+        r = muModuleGetFunction(&f, module, name);
+    if (r)
+        printf("not ok %s loads: %d\n", name, r);
+    free(image);
+    return f;
+}
+
+MUcontext kernels_start(void)
+{
+    MUcontext ctx = NULL;
+    MUresult r = muInit(0);
+    if (!r)
+        r = muDevicePrimaryCtxRetain(&ctx, 0);
+    if (!r)
+        r = muCtxSetCurrent(ctx);
+    if (r)
+        printf("not ok the driver starts: %d\n", r);
+    return ctx;
+}
