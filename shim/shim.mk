@@ -28,6 +28,14 @@ CLI_OBJ    := $(call obj,$(CLI_SRC))
 
 COMPRESS_LIBS := -lzstd -llz4
 
+# A link replaces its target in one step: processes that run from the build folder keep their copy, and
+# a link that fails leaves the last good one.
+, := ,
+define replace
+$Q$(CC) -o $@.new $(1)
+$Qmv -f $@.new $@
+endef
+
 # The warp-vector loops of tier 0 are written for the vectoriser and built once per CPU level; alu.c
 # chooses. Without traps and errno the loops have no branches; neither changes a result.
 ALU_FLAGS   = $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math
@@ -65,24 +73,23 @@ $B/obj/gen/%.o: $B/gen/%.S
 $(CORE_LIB): $(CORE_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld $(@F)"
-	$Q$(CC) -shared -o $@ $(CORE_OBJ) $(LDBASE) -Wl,-soname,$(@F) $(COMPRESS_LIBS) -ldl -lm
+	$(call replace,-shared $(CORE_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) $(COMPRESS_LIBS) -ldl -lm)
 
 $(HOST_MUSA): $(MUSA_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld host/$(@F)"
-	$Q$(CC) -shared -o $@ $(MUSA_OBJ) $(LDBASE) -Wl,-soname,$(@F) -ldl -lm
+	$(call replace,-shared $(MUSA_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) -ldl -lm)
 
 $(HOST_RT): $(MUSART_OBJ) $(HOST_MUSA)
 	@mkdir -p $(@D)
 	@echo "ld host/$(@F)"
-	$Q$(CC) -shared -o $@ $(MUSART_OBJ) $(HOST_MUSA) $(LDBASE) -Wl,-soname,$(@F) \
-	    -Wl,-rpath,'$$ORIGIN' -ldl -lm
+	$(call replace,-shared $(MUSART_OBJ) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
+	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl -lm)
 
-$(CUMU_BIN): $(CLI_OBJ) $(CORE_LIB)
+$(CUMU_BIN): $(CLI_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld bin/$(@F)"
-	$Q$(CC) -o $@ $(CLI_OBJ) $(CORE_LIB) $(LDBASE) -Wl,-rpath,'$$ORIGIN/../lib/cumu' \
-	    -lelf $(COMPRESS_LIBS) -ldl -lm
+	$(call replace,$(CLI_OBJ) $(LDBASE) -lelf $(COMPRESS_LIBS) -ldl -lm)
 
 .PHONY: core host
 core: $(CORE_LIB)
