@@ -41,7 +41,8 @@ struct MUstream_st {
     /* host_sched: */
     struct host_work *head, *last; /* queue; head is running if `running` */
     struct host_work *tail;        /* last work ever enqueued, may be done; NULL if none */
-    bool running, ready, doomed;   /* doomed: destroyed, freed when the queue is empty */
+    bool running, ready;
+    _Atomic bool doomed;           /* destroyed: no handle any more, freed when the queue is empty */
     MUstream next_ready, next;     /* ready list; ctx->streams */
     MUstreamAttrValue attribute[HOST_STREAM_ATTRIBUTES]; /* hints, by MUstreamAttrID */
 };

@@ -86,7 +86,7 @@ MUresult host_stream_of(MUstream handle, MUstream *s)
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!host_slab_live(&host_streams, handle))
+    if (!host_slab_live(&host_streams, handle) || handle->doomed)
         return MUSA_ERROR_INVALID_HANDLE;
     *s = handle;
     return handle->ctx->error;
