@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct ptx_arena; /* ptx/arena.h */
 
@@ -165,6 +166,9 @@ struct ptx_block {
     struct ptx_phi *phi;
     uint32_t nphi;
     bool divergent;            /* may run with a partial mask (analysis) */
+    bool join;                 /* lanes parted by a divergent branch meet here: phis may be VARYING */
+    bool left_divergently;     /* of a loop header: lanes may leave its loop in different iterations,
+                                * so that the loop's values count as VARYING outside it */
     bool reachable;
 };
 
@@ -247,7 +251,9 @@ struct ptx_func {
     struct ptx_value *value; uint32_t nvalue;
     int32_t (*instr_dst)[2]; /* SSA value of dst[i], -1 none */
     int32_t (*instr_src)[6]; /* SSA value of src[i].reg; [5] = guard */
+    int32_t (*instr_old)[2]; /* guarded instructions: value dst[i] keeps where the guard is false */
     int32_t *opnd_value;     /* SSA value of func->opnd[k].reg for vectors */
+    int32_t *opnd_old;       /* as instr_old, for elements of a destination vector */
 };
 
 struct ptx_module {
@@ -284,12 +290,18 @@ int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag); /* liveness, prune
                                              mapping every value back to its register is always valid */
 struct ptx_shape { uint32_t block[3]; bool exact; }; /* launch shape the analysis may assume */
 int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_diag *diag); /* classes, ranges, divergence */
+/* Class of a value where a block uses it: VARYING outside a divergently left loop that defines it. */
+unsigned ptx_class_at(const struct ptx_func *f, int32_t value, uint32_t block);
 void ptx_func_drop(struct ptx_func *f); /* frees what parse and later steps made */
 
 const char *ptx_op_name(unsigned op);
 const char *ptx_type_name(unsigned type);
 unsigned ptx_type_size(unsigned type); /* bytes; 0 for pred */
 const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym); /* variable of a symbol id */
+/* Text of the module or of one function with blocks, phis and classes as far as they are built, for
+ * `cumu ptx` and tests. */
+void ptx_dump_module(const struct ptx_module *m, FILE *out);
+void ptx_dump_func(const struct ptx_func *f, FILE *out);
 /* Writes the instruction as PTX text (for messages and dumps); returns buf. */
 char *ptx_instr_text(const struct ptx_func *f, const struct ptx_instr *i, char *buf, size_t size);
 
