@@ -1,0 +1,39 @@
+/* A MUSA library of a few lines for the tests of shim/kernel: contexts are numbers, images are counted,
+ * variables get memory of the process. */
+#ifndef CUMU_TESTS_KERNEL_MOCK_H
+#define CUMU_TESTS_KERNEL_MOCK_H
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "kernel/kernel.h"
+
+extern _Atomic(int) mock_loads, mock_unloads, mock_launches;
+extern __thread MUcontext mock_ctx; /* current context of the thread */
+extern int mock_load_error, mock_launch_error;
+extern struct mock_launch {
+    MUfunction function;
+    unsigned grid[3], block[3], shared;
+    MUstream stream;
+    int cooperative;
+} mock_last;
+void mock_install(void);
+
+extern int test_failed;
+#define OK(cond, ...)                                                                              \
+    do {                                                                                           \
+        int ok_ = !!(cond);                                                                        \
+        test_failed += !ok_;                                                                       \
+        printf("%s ", ok_ ? "ok" : "not ok");                                                      \
+        printf(__VA_ARGS__);                                                                       \
+        printf(ok_ ? "\n" : " (%s:%d: %s)\n", __FILE__, __LINE__, #cond);                          \
+    } while (0)
+
+/* A container with one raw PTX entry, and a wrapper around containers; static storage is the caller's. */
+size_t mock_container(unsigned char *out, unsigned kind, unsigned arch, const void *payload, size_t n);
+struct mock_wrapper {
+    uint32_t magic, version;
+    const void *data, *more;
+};
+
+#endif
