@@ -76,20 +76,41 @@ static void test_poisoned(void)
           "and works again");
 }
 
+static void fresh_context(void)
+{
+    MUcontext ctx;
+    muDevicePrimaryCtxReset(0);
+    muDevicePrimaryCtxRelease(0);
+    muDevicePrimaryCtxRetain(&ctx, 0);
+    muCtxSetCurrent(ctx);
+}
+
+static void test_orphans(void)
+{
+    MUdeviceptr word = 0;
+    muMemAlloc(&word, 4);
+    muMemsetD32(word, 0, 1);
+    void *params[] = { &word };
+    check(run("orphans", params) == MUSA_ERROR_ILLEGAL_ADDRESS, "blocks that wait for a failed one end");
+    fresh_context();
+    muMemAlloc(&word, 4);
+    muMemsetD32(word, 0, 1);
+    MUfunction f = kernel_function("orphans");
+    MUresult r = muLaunchCooperativeKernel(f, 4, 1, 1, 32, 1, 1, 0, NULL, params);
+    check(!r && muCtxSynchronize() == MUSA_ERROR_ILLEGAL_ADDRESS, "in a cooperative launch too");
+    fresh_context();
+}
+
 static void test_later_handler(void)
 {
     struct sigaction sa = { .sa_handler = on_fault };
     uint64_t wild = 64;
-    MUcontext ctx;
     sigaction(SIGSEGV, &sa, NULL);
     check(own_fault_is_ours(), "a handler installed after the first launch");
     check(run("wild", (void *[]){ &wild }) == MUSA_ERROR_ILLEGAL_ADDRESS, "kernels are still contained");
     check(own_fault_is_ours() && own_fault_is_ours() && own_fault_is_ours(),
           "and the handler still serves the application");
-    muDevicePrimaryCtxReset(0);
-    muDevicePrimaryCtxRelease(0);
-    muDevicePrimaryCtxRetain(&ctx, 0);
-    muCtxSetCurrent(ctx);
+    fresh_context();
     check(run("empty", NULL) == MUSA_SUCCESS, "a healthy kernel after all that");
 }
 
@@ -101,6 +122,7 @@ int main(void)
     if (!kernels_start())
         return 1;
     test_poisoned();
+    test_orphans();
     test_later_handler();
     return unit_failed;
 }

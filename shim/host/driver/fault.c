@@ -19,7 +19,7 @@ TLS struct {
     const char *frame;
 } chained;
 
-static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
+static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE };
 #define NSIGNALS (sizeof signals / sizeof *signals)
 
 /* first: what the process had before us. latest: what was installed over us since, which may itself
@@ -27,7 +27,8 @@ static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
 static struct sigaction first[NSIGNALS], latest[NSIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void chain(const struct sigaction *to, int sig, siginfo_t *info, void *context) {
+static void chain(const struct sigaction *to, int sig, siginfo_t *info, void *context)
+{
     if (to->sa_flags & SA_SIGINFO) {
         to->sa_sigaction(sig, info, context);
     } else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
@@ -36,14 +37,15 @@ static void chain(const struct sigaction *to, int sig, siginfo_t *info, void *co
         return; /* sent by kill() and ignored */
     } else { /* the kernel's own action: the instruction faults again, or the signal is sent again
               */
-        struct sigaction fall = {.sa_handler = SIG_DFL};
+        struct sigaction fall = { .sa_handler = SIG_DFL };
         sigaction(sig, &fall, NULL);
         if (info->si_code <= 0)
             raise(sig);
     }
 }
 
-static void on_fault(int sig, siginfo_t *info, void *context) {
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
     struct t0_worker *w = served;
     if (w && info->si_code > 0) {
         bool misaligned = sig == SIGBUS && info->si_code == BUS_ADRALN;
@@ -64,15 +66,16 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
 }
 
 /* The application may install its own handlers at any time, so every launch looks. */
-void host_fault_arm(void) {
+void host_fault_arm(void)
+{
     for (size_t i = 0; i < NSIGNALS; i++) {
         struct sigaction now;
         if (!sigaction(signals[i], NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
             now.sa_sigaction == on_fault)
             continue;
         /* NODEFER: a caught fault leaves by a jump, and the signal must not stay blocked. */
-        struct sigaction ours = {.sa_sigaction = on_fault,
-                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+        struct sigaction ours = { .sa_sigaction = on_fault,
+                                  .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
         sigemptyset(&ours.sa_mask);
         pthread_mutex_lock(&lock);
         struct sigaction before;
@@ -87,8 +90,9 @@ void host_fault_arm(void) {
     }
 }
 
-void host_fault_stack(void) {
-    stack_t now, ours = {.ss_size = 65536};
+void host_fault_stack(void)
+{
+    stack_t now, ours = { .ss_size = 65536 };
     if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
         return;
     ours.ss_sp = malloc(ours.ss_size); /* our threads live as long as the process */
@@ -96,40 +100,39 @@ void host_fault_stack(void) {
         sigaltstack(&ours, NULL);
 }
 
-void host_fault_serve(struct t0_worker *w) {
-    served = w;
-}
+void host_fault_serve(struct t0_worker *w) { served = w; }
 
-/* ---- what a fault is called --------------------------------------------------------------------
- */
+/* ---- what a fault is called ------------------------------------------------------------------ */
 
 static const struct {
     MUresult error;
     bool address;
     const char *what;
 } kinds[] = {
-    [T0_OK] = {MUSA_SUCCESS, false, ""},
-    [T0_FAULT_TRAP] = {MUSA_ERROR_LAUNCH_FAILED, false, "trap"},
-    [T0_FAULT_ASSERT] = {MUSA_ERROR_ASSERT, false, "assertion"},
-    [T0_FAULT_ADDRESS] = {MUSA_ERROR_ILLEGAL_ADDRESS, true, "illegal address"},
-    [T0_FAULT_MISALIGNED] = {MUSA_ERROR_MISALIGNED_ADDRESS, true, "misaligned address"},
-    [T0_FAULT_STACK] = {MUSA_ERROR_HARDWARE_STACK_ERROR, false, "stack overflow"},
-    [T0_FAULT_INVALID_PC] = {MUSA_ERROR_INVALID_PC, true, "call of no function"},
-    [T0_FAULT_SHARED] = {MUSA_ERROR_ILLEGAL_ADDRESS, true, "shared address out of range"},
-    [T0_FAULT_DEADLOCK] = {MUSA_ERROR_LAUNCH_TIMEOUT, false, "threads wait for each other"},
-    [T0_FAULT_NOMEM] = {MUSA_ERROR_OUT_OF_MEMORY, false, "out of memory"},
+    [T0_OK] = { MUSA_SUCCESS, false, "" },
+    [T0_FAULT_TRAP] = { MUSA_ERROR_LAUNCH_FAILED, false, "trap" },
+    [T0_FAULT_ASSERT] = { MUSA_ERROR_ASSERT, false, "assertion" },
+    [T0_FAULT_ADDRESS] = { MUSA_ERROR_ILLEGAL_ADDRESS, true, "illegal address" },
+    [T0_FAULT_MISALIGNED] = { MUSA_ERROR_MISALIGNED_ADDRESS, true, "misaligned address" },
+    [T0_FAULT_STACK] = { MUSA_ERROR_HARDWARE_STACK_ERROR, false, "stack overflow" },
+    [T0_FAULT_INVALID_PC] = { MUSA_ERROR_INVALID_PC, true, "call of no function" },
+    [T0_FAULT_SHARED] = { MUSA_ERROR_ILLEGAL_ADDRESS, true, "shared address out of range" },
+    [T0_FAULT_DEADLOCK] = { MUSA_ERROR_LAUNCH_TIMEOUT, false, "threads wait for each other" },
+    [T0_FAULT_NOMEM] = { MUSA_ERROR_OUT_OF_MEMORY, false, "out of memory" },
 };
 
 /* CUDA's own line, which programs and their tests look for. The text holds it without block and
  * thread. */
-static void say_assert(const struct t0_fault *f) {
+static void say_assert(const struct t0_fault *f)
+{
     const char *claim = strstr(f->text, "Assertion ");
     int head = claim ? (int)(claim - f->text) : 0;
     fprintf(stderr, "%.*sblock: [%u,%u,%u], thread: [%u,%u,%u] %s\n", head, f->text, f->block[0],
             f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], f->text + head);
 }
 
-MUresult host_fault_report(const struct t0_fault *f) {
+MUresult host_fault_report(const struct t0_fault *f)
+{
     if ((unsigned)f->kind >= sizeof kinds / sizeof *kinds)
         return MUSA_ERROR_UNKNOWN;
     if (f->kind == T0_FAULT_ASSERT)

@@ -3,23 +3,27 @@
 
 #define ARCH 31 /* reported as binary and PTX version: mp_31 */
 
-static int device_attribute(MUfunction f, int attribute) {
+static int device_attribute(MUfunction f, int attribute)
+{
     return host_device_attribute(f->module->ctx->device, attribute);
 }
 
-static MUresult enter(MUfunction f) {
+static MUresult enter(MUfunction f)
+{
     MUresult r = host_enter(NULL);
     return r ? r : host_function_live(f) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_HANDLE;
 }
 
-int host_function_max_dynamic(MUfunction f) {
+int host_function_max_dynamic(MUfunction f)
+{
     int set = f->max_dynamic;
     int usual = device_attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
                 (int)f->info.shared_size;
     return set >= 0 ? set : usual > 0 ? usual : 0;
 }
 
-MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f) {
+MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -60,7 +64,8 @@ MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f)
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value) {
+MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -84,7 +89,8 @@ MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value) 
     }
 }
 
-MUresult muFuncSetCacheConfig(MUfunction f, MUfunc_cache config) {
+MUresult muFuncSetCacheConfig(MUfunction f, MUfunc_cache config)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -94,7 +100,8 @@ MUresult muFuncSetCacheConfig(MUfunction f, MUfunc_cache config) {
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncSetSharedMemConfig(MUfunction f, MUsharedconfig config) {
+MUresult muFuncSetSharedMemConfig(MUfunction f, MUsharedconfig config)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -105,7 +112,8 @@ MUresult muFuncSetSharedMemConfig(MUfunction f, MUsharedconfig config) {
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncGetModule(MUmodule *module, MUfunction f) {
+MUresult muFuncGetModule(MUmodule *module, MUfunction f)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -115,7 +123,8 @@ MUresult muFuncGetModule(MUmodule *module, MUfunction f) {
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncGetName(const char **name, MUfunction f) {
+MUresult muFuncGetName(const char **name, MUfunction f)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -125,7 +134,8 @@ MUresult muFuncGetName(const char **name, MUfunction f) {
     return MUSA_SUCCESS;
 }
 
-MUresult muFuncGetParamInfo(MUfunction f, size_t index, size_t *offset, size_t *size) {
+MUresult muFuncGetParamInfo(MUfunction f, size_t index, size_t *offset, size_t *size)
+{
     MUresult r = enter(f);
     if (r)
         return r;

@@ -28,28 +28,30 @@ struct host_heap {
     struct block *bin[BINS]; /* bin i: 16 << i bytes or more, less than twice that */
 };
 
-static struct list *list_of(struct block *b) {
-    return (struct list *)(void *)(b + 1);
-}
-static struct block *above(struct block *b) {
+static struct list *list_of(struct block *b) { return (struct list *)(void *)(b + 1); }
+static struct block *above(struct block *b)
+{
     return (struct block *)(void *)((char *)(b + 1) + b->size);
 }
 
-static int bin_of(size_t size) {
+static int bin_of(size_t size)
+{
     int i = 63 - __builtin_clzll((unsigned long long)size >> 4);
     return i < BINS ? i : BINS - 1;
 }
 
-static void insert(struct host_heap *h, struct block *b) {
+static void insert(struct host_heap *h, struct block *b)
+{
     int i = bin_of(b->size);
     b->state = FREE;
-    *list_of(b) = (struct list){.next = h->bin[i]};
+    *list_of(b) = (struct list){ .next = h->bin[i] };
     if (h->bin[i])
         list_of(h->bin[i])->prev = b;
     h->bin[i] = b;
 }
 
-static void take_out(struct host_heap *h, struct block *b) {
+static void take_out(struct host_heap *h, struct block *b)
+{
     struct list *l = list_of(b);
     if (l->next)
         list_of(l->next)->prev = l->prev;
@@ -59,7 +61,8 @@ static void take_out(struct host_heap *h, struct block *b) {
         h->bin[bin_of(b->size)] = l->next;
 }
 
-struct host_heap *host_heap_new(void *base, size_t size) {
+struct host_heap *host_heap_new(void *base, size_t size)
+{
     struct host_heap *h = size >= 4 * sizeof(struct block) ? calloc(1, sizeof *h) : NULL;
     if (!h)
         return NULL;
@@ -68,31 +71,34 @@ struct host_heap *host_heap_new(void *base, size_t size) {
     h->base = base;
     h->end = h->base + size;
     struct block *b = base;
-    *b = (struct block){.size = size - sizeof *b};
+    *b = (struct block){ .size = size - sizeof *b };
     insert(h, b);
     return h;
 }
 
-void host_heap_delete(struct host_heap *h) {
+void host_heap_delete(struct host_heap *h)
+{
     if (h)
         pthread_mutex_destroy(&h->lock);
     free(h);
 }
 
 /* Cuts b to `size` if what is left can hold a block. */
-static void split(struct host_heap *h, struct block *b, size_t size) {
+static void split(struct host_heap *h, struct block *b, size_t size)
+{
     if (b->size - size < sizeof(struct block) + 16)
         return;
     size_t rest = b->size - size - sizeof(struct block);
     b->size = size;
     struct block *r = above(b);
-    *r = (struct block){.size = rest, .before = b};
+    *r = (struct block){ .size = rest, .before = b };
     if ((char *)above(r) < h->end)
         above(r)->before = r;
     insert(h, r);
 }
 
-void *host_heap_alloc(struct host_heap *h, size_t size) {
+void *host_heap_alloc(struct host_heap *h, size_t size)
+{
     if (!size || size > (size_t)(h->end - h->base))
         return NULL;
     size = (size + 15) & ~(size_t)15;
@@ -111,7 +117,8 @@ void *host_heap_alloc(struct host_heap *h, size_t size) {
 }
 
 /* Swallows the neighbour above, which must be free. */
-static void join_above(struct host_heap *h, struct block *b) {
+static void join_above(struct host_heap *h, struct block *b)
+{
     struct block *a = above(b);
     take_out(h, a);
     a->state = 0;
@@ -120,7 +127,8 @@ static void join_above(struct host_heap *h, struct block *b) {
         above(b)->before = b;
 }
 
-bool host_heap_free(struct host_heap *h, void *p) {
+bool host_heap_free(struct host_heap *h, void *p)
+{
     struct block *b = (struct block *)p - 1;
     if ((uintptr_t)p % 16 || (char *)b < h->base || (char *)p >= h->end)
         return false;

@@ -65,9 +65,9 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared);
 
 /* ---- workers.c ------------------------------------------------------------------------------- */
 
-/* Runs every block of g, on the calling thread and on idle workers; T0_OK or the first fault.
- * alone: the calling thread only. cooperative: all blocks resident at once. */
-enum t0_fault_kind host_grid_run(const struct t0_grid *g, bool cooperative, bool alone,
+/* Runs every block of g, on the calling thread and on idle workers; T0_OK or the fault of the lowest
+ * block that failed. alone: the calling thread only. cooperative: all blocks resident at once. */
+enum t0_fault_kind host_grid_run(struct t0_grid *g, bool cooperative, bool alone,
                                  struct t0_fault *fault);
 /* The calling thread's worker, made on first use; NULL without memory. */
 struct t0_worker *host_worker(void);

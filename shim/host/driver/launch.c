@@ -16,19 +16,20 @@ struct launch { /* one launch, from the call until its grid has run */
 
 static _Atomic uint64_t grid_ids;
 
-/* ---- running it --------------------------------------------------------------------------------
- */
+/* ---- running it ------------------------------------------------------------------------------ */
 
 #define ALONE_NS 20000 /* below this a grid is done before a second CPU has woken up */
 #define WORKSPACE 64   /* of a grid barrier: two words are used */
 
-static uint64_t now_ns(void) {
+static uint64_t now_ns(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static MUresult run(void *arg) {
+static MUresult run(void *arg)
+{
     struct launch *l = arg;
     struct host_device *device = l->ctx->device;
     struct t0_grid *g = &l->grid;
@@ -54,17 +55,17 @@ static MUresult run(void *arg) {
     return kind == T0_OK ? MUSA_SUCCESS : host_fault_report(&fault);
 }
 
-/* ---- checks ------------------------------------------------------------------------------------
- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static MUresult check_shape(MUfunction f, const struct host_device *d, const uint32_t grid[3],
-                            const uint32_t block[3], unsigned shared) {
-    static const int grid_limit[3] = {MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-                                      MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-                                      MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z};
-    static const int block_limit[3] = {MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-                                       MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-                                       MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z};
+                            const uint32_t block[3], unsigned shared)
+{
+    static const int grid_limit[3] = { MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                                       MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                                       MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
+    static const int block_limit[3] = { MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+                                        MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                                        MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
     for (int i = 0; i < 3; i++)
         if (!grid[i] || grid[i] > (uint32_t)host_device_attribute(d, grid_limit[i]) || !block[i] ||
             block[i] > (uint32_t)host_device_attribute(d, block_limit[i]))
@@ -85,7 +86,8 @@ static MUresult check_shape(MUfunction f, const struct host_device *d, const uin
 }
 
 static MUresult check_cooperative(MUfunction f, const struct host_device *d, const uint32_t grid[3],
-                                  const uint32_t block[3], unsigned shared) {
+                                  const uint32_t block[3], unsigned shared)
+{
     uint64_t resident =
         (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) * (uint64_t)d->cores;
     return (uint64_t)grid[0] * grid[1] * grid[2] > resident
@@ -93,10 +95,10 @@ static MUresult check_cooperative(MUfunction f, const struct host_device *d, con
                : MUSA_SUCCESS;
 }
 
-/* ---- arguments: copied at the call, as the caller's storage is his again when it returns
- * --------- */
+/* ---- arguments: copied at the call, as the caller's storage is his again when it returns ----- */
 
-static MUresult pack_buffer(const struct t0_kernel_info *info, void **extra, unsigned char *to) {
+static MUresult pack_buffer(const struct t0_kernel_info *info, void **extra, unsigned char *to)
+{
     const void *buffer = NULL;
     size_t size = 0;
     for (; *extra != MU_LAUNCH_PARAM_END; extra += 2) {
@@ -118,7 +120,8 @@ static MUresult pack_buffer(const struct t0_kernel_info *info, void **extra, uns
 }
 
 static MUresult pack(const struct t0_kernel_info *info, void **params, void **extra,
-                     unsigned char *to) {
+                     unsigned char *to)
+{
     if (extra)
         return params ? MUSA_ERROR_INVALID_VALUE : pack_buffer(info, extra, to);
     if (info->nparam && !params)
@@ -131,12 +134,12 @@ static MUresult pack(const struct t0_kernel_info *info, void **params, void **ex
     return MUSA_SUCCESS;
 }
 
-/* ---- the call ----------------------------------------------------------------------------------
- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t block[3],
                        unsigned shared, MUstream stream, bool cooperative, void **params,
-                       void **extra) {
+                       void **extra)
+{
     MUresult r = host_enter(NULL);
     if (r)
         return r;
@@ -158,40 +161,43 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
     if (!l)
         return MUSA_ERROR_OUT_OF_MEMORY;
     memset(l, 0, size);
-    *l = (struct launch){.f = f, .ctx = ctx, .cooperative = cooperative};
+    *l = (struct launch){ .f = f, .ctx = ctx, .cooperative = cooperative };
     if ((r = pack(&f->info, params, extra, l->params))) {
         free(l);
         return r;
     }
-    l->grid = (struct t0_grid){.kernel = f->kernel,
-                               .grid = {grid[0], grid[1], grid[2]},
-                               .block = {block[0], block[1], block[2]},
-                               .dynamic_shared = shared,
-                               .params = l->params,
-                               .env = host_kernel_env(ctx),
-                               .grid_id = ++grid_ids,
-                               .nsm = (uint32_t)ctx->device->cores};
+    l->grid = (struct t0_grid){ .kernel = f->kernel,
+                                .grid = { grid[0], grid[1], grid[2] },
+                                .block = { block[0], block[1], block[2] },
+                                .dynamic_shared = shared,
+                                .params = l->params,
+                                .env = host_kernel_env(ctx),
+                                .grid_id = ++grid_ids,
+                                .nsm = (uint32_t)ctx->device->cores };
     host_fault_arm();
-    struct host_op op = {.run = run, .drop = free, .arg = l, .what = f->info.name};
+    struct host_op op = { .run = run, .drop = free, .arg = l, .what = f->info.name };
     return host_enqueue(stream, &op);
 }
 
 MUresult muLaunchKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                         unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                        MUstream stream, void **params, void **extra) {
-    return launch(f, (uint32_t[]){gx, gy, gz}, (uint32_t[]){bx, by, bz}, shared, stream, false,
+                        MUstream stream, void **params, void **extra)
+{
+    return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, false,
                   params, extra);
 }
 
 MUresult muLaunchCooperativeKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                                    unsigned int bx, unsigned int by, unsigned int bz,
-                                   unsigned int shared, MUstream stream, void **params) {
-    return launch(f, (uint32_t[]){gx, gy, gz}, (uint32_t[]){bx, by, bz}, shared, stream, true,
+                                   unsigned int shared, MUstream stream, void **params)
+{
+    return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, true,
                   params, NULL);
 }
 
 static MUresult launch_ex(const MUlaunchConfig *c, MUstream stream, MUfunction f, void **params,
-                          void **extra) {
+                          void **extra)
+{
     bool cooperative = false;
     for (unsigned i = 0; i < c->numAttrs && c->attrs; i++) {
         const MUlaunchAttribute *a = &c->attrs[i];
@@ -203,44 +209,45 @@ static MUresult launch_ex(const MUlaunchConfig *c, MUstream stream, MUfunction f
             return MUSA_ERROR_NOT_SUPPORTED; /* a kernel that asks for clusters relies on them */
         /* the others are hints: priorities, cache windows, overlap with the previous kernel */
     }
-    return launch(f, (uint32_t[]){c->gridDimX, c->gridDimY, c->gridDimZ},
-                  (uint32_t[]){c->blockDimX, c->blockDimY, c->blockDimZ}, c->sharedMemBytes, stream,
-                  cooperative, params, extra);
+    return launch(f, (uint32_t[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
+                  (uint32_t[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes,
+                  stream, cooperative, params, extra);
 }
 
-MUresult muLaunchKernelEx(const MUlaunchConfig *config, MUfunction f, void **params, void **extra) {
+MUresult muLaunchKernelEx(const MUlaunchConfig *config, MUfunction f, void **params, void **extra)
+{
     return config ? launch_ex(config, config->hStream, f, params, extra) : MUSA_ERROR_INVALID_VALUE;
 }
 
-/* ---- stream 0 is the thread's own --------------------------------------------------------------
- */
+/* ---- stream 0 is the thread's own ------------------------------------------------------------ */
 
 MUresult muLaunchKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                              unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                             MUstream stream, void **params, void **extra) {
+                             MUstream stream, void **params, void **extra)
+{
     return muLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, host_ptsz(stream), params, extra);
 }
 
 MUresult muLaunchCooperativeKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy,
                                         unsigned int gz, unsigned int bx, unsigned int by,
                                         unsigned int bz, unsigned int shared, MUstream stream,
-                                        void **params) {
+                                        void **params)
+{
     return muLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, host_ptsz(stream), params);
 }
 
 MUresult muLaunchKernelEx_ptsz(const MUlaunchConfig *config, MUfunction f, void **params,
-                               void **extra) {
+                               void **extra)
+{
     return config ? launch_ex(config, host_ptsz(config->hStream), f, params, extra)
                   : MUSA_ERROR_INVALID_VALUE;
 }
 
-/* ---- start-up ----------------------------------------------------------------------------------
- */
+/* ---- start-up -------------------------------------------------------------------------------- */
 
-MUresult host_kernels_init(void) {
+MUresult host_kernels_init(void)
+{
     return MUSA_SUCCESS; /* the handler waits for the first launch */
 }
 
-void host_kernels_thread(void) {
-    host_fault_stack();
-}
+void host_kernels_thread(void) { host_fault_stack(); }

@@ -16,11 +16,10 @@ static struct host_slab modules = HOST_SLAB(struct MUmod_st, "module");
 static struct host_slab functions = HOST_SLAB(struct MUfunc_st, "function");
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-bool host_function_live(MUfunction f) {
-    return host_slab_live(&functions, f);
-}
+bool host_function_live(MUfunction f) { return host_slab_live(&functions, f); }
 
-static void link_module(MUmodule m) {
+static void link_module(MUmodule m)
+{
     pthread_mutex_lock(&lock);
     m->next = m->ctx->modules;
     if (m->next)
@@ -29,7 +28,8 @@ static void link_module(MUmodule m) {
     pthread_mutex_unlock(&lock);
 }
 
-static void unlink_module(MUmodule m) {
+static void unlink_module(MUmodule m)
+{
     pthread_mutex_lock(&lock);
     if (m->next)
         m->next->prev = m->prev;
@@ -40,7 +40,8 @@ static void unlink_module(MUmodule m) {
     pthread_mutex_unlock(&lock);
 }
 
-static void free_module(MUmodule m) {
+static void free_module(MUmodule m)
+{
     for (MUfunction f = m->functions, next; f; f = next) {
         next = f->next;
         host_slab_put(&functions, f);
@@ -49,14 +50,16 @@ static void free_module(MUmodule m) {
     host_slab_put(&modules, m);
 }
 
-void host_modules_unload(MUcontext ctx) {
+void host_modules_unload(MUcontext ctx)
+{
     for (MUmodule m = ctx->modules; m; m = ctx->modules) {
         unlink_module(m);
         free_module(m);
     }
 }
 
-static MUresult load(MUmodule *module, const void *image, size_t size) {
+static MUresult load(MUmodule *module, const void *image, size_t size)
+{
     MUcontext ctx;
     MUresult r = host_enter(&ctx);
     if (r)
@@ -86,7 +89,8 @@ static MUresult load(MUmodule *module, const void *image, size_t size) {
 
 /* The API passes no size: the image's header says it. Of what is no image only the first wrong byte
  * of the magic number is looked at. */
-static size_t image_size(const void *image) {
+static size_t image_size(const void *image)
+{
     const struct t0_image *header = image;
     if (!image || strncmp(image, T0_IMAGE_MAGIC, sizeof header->magic))
         return 0;
@@ -95,19 +99,22 @@ static size_t image_size(const void *image) {
     return size;
 }
 
-MUresult muModuleLoadData(MUmodule *module, const void *image) {
+MUresult muModuleLoadData(MUmodule *module, const void *image)
+{
     return load(module, image, image_size(image));
 }
 
 MUresult muModuleLoadDataEx(MUmodule *module, const void *image, unsigned int n,
-                            MUjit_option *options, void **values) {
+                            MUjit_option *options, void **values)
+{
     if (n && (!options || !values))
         return MUSA_ERROR_INVALID_VALUE;
     return muModuleLoadData(module,
                             image); /* an image is final: no option changes its translation */
 }
 
-MUresult muModuleLoadFatBinary(MUmodule *module, const void *image) {
+MUresult muModuleLoadFatBinary(MUmodule *module, const void *image)
+{
     (void)image;
     MUresult r = host_enter(NULL);
     if (r)
@@ -117,7 +124,8 @@ MUresult muModuleLoadFatBinary(MUmodule *module, const void *image) {
 }
 
 /* Whole file into memory; *r tells why NULL came back. */
-static void *read_file(const char *path, size_t *size, MUresult *r) {
+static void *read_file(const char *path, size_t *size, MUresult *r)
+{
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     *r = fd < 0 ? (errno == ENOENT ? MUSA_ERROR_FILE_NOT_FOUND : MUSA_ERROR_INVALID_VALUE) : 0;
@@ -144,7 +152,8 @@ static void *read_file(const char *path, size_t *size, MUresult *r) {
     return data;
 }
 
-MUresult muModuleLoad(MUmodule *module, const char *path) {
+MUresult muModuleLoad(MUmodule *module, const char *path)
+{
     MUresult r = host_enter(NULL);
     if (r)
         return r;
@@ -158,7 +167,8 @@ MUresult muModuleLoad(MUmodule *module, const char *path) {
     return r;
 }
 
-MUresult muModuleUnload(MUmodule module) {
+MUresult muModuleUnload(MUmodule module)
+{
     MUresult r = host_ready();
     if (r)
         return r;
@@ -171,7 +181,8 @@ MUresult muModuleUnload(MUmodule module) {
     return r;
 }
 
-static MUfunction find_function(MUmodule m, const char *name) {
+static MUfunction find_function(MUmodule m, const char *name)
+{
     for (MUfunction f = m->functions; f; f = f->next)
         if (!strcmp(f->info.name, name))
             return f;
@@ -189,7 +200,8 @@ static MUfunction find_function(MUmodule m, const char *name) {
     return f;
 }
 
-MUresult muModuleGetFunction(MUfunction *fn, MUmodule module, const char *name) {
+MUresult muModuleGetFunction(MUfunction *fn, MUmodule module, const char *name)
+{
     MUresult r = host_enter(NULL);
     if (r)
         return r;
@@ -206,7 +218,8 @@ MUresult muModuleGetFunction(MUfunction *fn, MUmodule module, const char *name) 
     return MUSA_SUCCESS;
 }
 
-MUresult muModuleGetGlobal(MUdeviceptr *p, size_t *size, MUmodule module, const char *name) {
+MUresult muModuleGetGlobal(MUdeviceptr *p, size_t *size, MUmodule module, const char *name)
+{
     MUresult r = host_enter(NULL);
     if (r)
         return r;

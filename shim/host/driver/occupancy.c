@@ -4,16 +4,16 @@
 
 #define WARP 32u
 
-static unsigned attribute(MUfunction f, int which) {
+static unsigned attribute(MUfunction f, int which)
+{
     int value = host_device_attribute(f->module->ctx->device, which);
     return value > 0 ? (unsigned)value : 0;
 }
 
-static unsigned lesser(unsigned a, unsigned b) {
-    return a < b ? a : b;
-}
+static unsigned lesser(unsigned a, unsigned b) { return a < b ? a : b; }
 
-int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared) {
+int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared)
+{
     unsigned warps = (threads + WARP - 1) / WARP;
     if (!warps || threads > f->info.max_threads ||
         dynamic_shared > (size_t)host_function_max_dynamic(f))
@@ -37,14 +37,16 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared) {
     return (int)fit;
 }
 
-static MUresult enter(MUfunction f) {
+static MUresult enter(MUfunction f)
+{
     MUresult r = host_enter(NULL);
     return r ? r : host_function_live(f) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_HANDLE;
 }
 
 MUresult muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, MUfunction f,
                                                               int block_size, size_t dynamic_shared,
-                                                              unsigned int flags) {
+                                                              unsigned int flags)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -55,7 +57,8 @@ MUresult muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, MUfun
 }
 
 MUresult muOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, MUfunction f, int block_size,
-                                                     size_t dynamic_shared) {
+                                                     size_t dynamic_shared)
+{
     return muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, block_size,
                                                                 dynamic_shared, 0);
 }
@@ -64,7 +67,8 @@ MUresult muOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, MUfunction f, 
 MUresult muOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_size, MUfunction f,
                                                    MUoccupancyB2DSize dynamic_shared_of,
                                                    size_t dynamic_shared, int block_limit,
-                                                   unsigned int flags) {
+                                                   unsigned int flags)
+{
     MUresult r = enter(f);
     if (r)
         return r;
@@ -91,13 +95,15 @@ MUresult muOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_siz
 
 MUresult muOccupancyMaxPotentialBlockSize(int *min_grid, int *block_size, MUfunction f,
                                           MUoccupancyB2DSize dynamic_shared_of,
-                                          size_t dynamic_shared, int block_limit) {
+                                          size_t dynamic_shared, int block_limit)
+{
     return muOccupancyMaxPotentialBlockSizeWithFlags(min_grid, block_size, f, dynamic_shared_of,
                                                      dynamic_shared, block_limit, 0);
 }
 
 MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int blocks,
-                                                 int block_size) {
+                                                 int block_size)
+{
     MUresult r = enter(f);
     if (r)
         return r;

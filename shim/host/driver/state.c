@@ -19,18 +19,21 @@ struct state {
     size_t used, size, lost;
 };
 
-static void *global_alloc(void *ctx, size_t size, size_t align) {
+static void *global_alloc(void *ctx, size_t size, size_t align)
+{
     struct state *s = ctx;
     return host_mem_alloc(s->device, size, align < 512 ? 512 : align);
 }
 
-static void global_free(void *ctx, void *p) {
+static void global_free(void *ctx, void *p)
+{
     struct state *s = ctx;
     host_mem_free(s->device, p);
 }
 
 /* The heap is made by the first malloc: later changes of the limit have no effect, as in CUDA. */
-static struct host_heap *heap(struct state *s) {
+static struct host_heap *heap(struct state *s)
+{
     struct host_heap *h = s->heap;
     if (h)
         return h;
@@ -46,12 +49,14 @@ static struct host_heap *heap(struct state *s) {
     return h;
 }
 
-static void *dev_malloc(void *ctx, size_t size) {
+static void *dev_malloc(void *ctx, size_t size)
+{
     struct host_heap *h = heap(ctx);
     return h ? host_heap_alloc(h, size) : NULL;
 }
 
-static void dev_free(void *ctx, void *p) {
+static void dev_free(void *ctx, void *p)
+{
     struct state *s = ctx;
     struct host_heap *h = s->heap;
     if (p && (!h || !host_heap_free(h, p)))
@@ -59,7 +64,8 @@ static void dev_free(void *ctx, void *p) {
 }
 
 /* Grows up to the printf limit; text beyond it is lost, and how much is logged. */
-static void print(void *ctx, const char *text, size_t len) {
+static void print(void *ctx, const char *text, size_t len)
+{
     struct state *s = ctx;
     pthread_mutex_lock(&s->print_lock);
     size_t limit = s->ctx->limit[MU_LIMIT_PRINTF_FIFO_SIZE];
@@ -84,7 +90,8 @@ static void print(void *ctx, const char *text, size_t len) {
 }
 
 /* Through stdio, so that the order with the application's own printf stays as written. */
-static void flush(struct state *s) {
+static void flush(struct state *s)
+{
     pthread_mutex_lock(&s->print_lock);
     char *text = s->text;
     size_t used = s->used, lost = s->lost;
@@ -100,18 +107,19 @@ static void flush(struct state *s) {
 
 static pthread_mutex_t create = PTHREAD_MUTEX_INITIALIZER;
 
-const struct t0_env *host_kernel_env(MUcontext ctx) {
+const struct t0_env *host_kernel_env(MUcontext ctx)
+{
     pthread_mutex_lock(&create);
     struct state *s = ctx->kernel_state;
     if (!s && (s = calloc(1, sizeof *s))) {
-        *s = (struct state){.env = {.ctx = s,
-                                    .global_alloc = global_alloc,
-                                    .global_free = global_free,
-                                    .dev_malloc = dev_malloc,
-                                    .dev_free = dev_free,
-                                    .print = print},
-                            .device = ctx->device,
-                            .ctx = ctx};
+        *s = (struct state){ .env = { .ctx = s,
+                                      .global_alloc = global_alloc,
+                                      .global_free = global_free,
+                                      .dev_malloc = dev_malloc,
+                                      .dev_free = dev_free,
+                                      .print = print },
+                             .device = ctx->device,
+                             .ctx = ctx };
         pthread_mutex_init(&s->heap_lock, NULL);
         pthread_mutex_init(&s->print_lock, NULL);
         __atomic_store_n(&ctx->kernel_state, s, __ATOMIC_RELEASE);
@@ -120,13 +128,15 @@ const struct t0_env *host_kernel_env(MUcontext ctx) {
     return s ? &s->env : NULL;
 }
 
-void host_kernels_synced(MUcontext ctx) {
+void host_kernels_synced(MUcontext ctx)
+{
     struct state *s = ctx ? __atomic_load_n(&ctx->kernel_state, __ATOMIC_ACQUIRE) : NULL;
     if (s)
         flush(s);
 }
 
-void host_kernels_ctx_gone(MUcontext ctx) {
+void host_kernels_ctx_gone(MUcontext ctx)
+{
     struct state *s = ctx->kernel_state;
     if (!s)
         return;

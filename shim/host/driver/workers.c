@@ -15,8 +15,8 @@ struct job {
     uint64_t count;        /* blocks, or parts of a cooperative grid */
     _Atomic uint64_t next; /* the next to hand out, so blocks start in ascending order */
     bool cooperative;
-    _Atomic bool failed;
-    struct t0_fault fault; /* the first (pool lock) */
+    _Atomic bool failed;   /* read by t0 as grid->stop: blocks that wait for a failed one give up */
+    struct t0_fault fault; /* of the lowest block that failed (pool lock) */
     struct job *link;      /* list of jobs that still want help */
     unsigned helpers;      /* workers inside (pool lock) */
     pthread_cond_t left;   /* no helper any more */
@@ -37,7 +37,8 @@ static _Atomic unsigned smids;
 
 static _Thread_local struct t0_worker *mine;
 
-struct t0_worker *host_worker(void) {
+struct t0_worker *host_worker(void)
+{
     if (!mine) {
         unsigned threads = (unsigned)host_config()->threads;
         mine = t0_worker_new(smids++ % (threads ? threads : 1));
@@ -46,19 +47,31 @@ struct t0_worker *host_worker(void) {
     return mine;
 }
 
-/* ---- running blocks ----------------------------------------------------------------------------
- */
+/* ---- running blocks -------------------------------------------------------------------------- */
 
-static void job_fail(struct job *j, const struct t0_fault *fault) {
+static bool lower(const uint32_t a[3], const uint32_t b[3])
+{
+    for (int i = 2; i >= 0; i--)
+        if (a[i] != b[i])
+            return a[i] < b[i];
+    return false;
+}
+
+/* Where many blocks fail, the lowest is reported, so that runs are alike. One that gave up is none. */
+static void job_fail(struct job *j, const struct t0_fault *fault)
+{
+    if (fault->kind == T0_STOPPED)
+        return;
     pthread_mutex_lock(&lock);
-    if (!j->failed)
+    if (!j->failed || lower(fault->block, j->fault.block))
         j->fault = *fault;
-    pthread_mutex_unlock(&lock);
     j->failed = true;
+    pthread_mutex_unlock(&lock);
 }
 
 static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t i,
-                                   struct t0_fault *fault) {
+                                   struct t0_fault *fault)
+{
     if (!j->cooperative)
         return t0_block_run(w, j->grid, i, fault);
     const uint32_t *g = j->grid->grid;
@@ -69,9 +82,10 @@ static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t 
 
 /* Until the job has no block left; a helper also leaves when another job has arrived (not from a
  * cooperative grid, whose parts need each other). */
-static void work(struct job *j, bool helper) {
+static void work(struct job *j, bool helper)
+{
     struct t0_worker *w = host_worker();
-    struct t0_fault fault = {.kind = T0_FAULT_NOMEM, .kernel = ""};
+    struct t0_fault fault = { .kind = T0_FAULT_NOMEM, .kernel = "" };
     if (!w) {
         job_fail(j, &fault);
         return;
@@ -86,15 +100,16 @@ static void work(struct job *j, bool helper) {
     } while (!j->failed && (!helper || j->cooperative || seen == arrivals));
 }
 
-/* ---- workers
- * ------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
-static bool wants_help(const struct job *j) {
+static bool wants_help(const struct job *j)
+{
     return !j->failed && !j->cooperative &&
            atomic_load_explicit(&j->next, memory_order_relaxed) < j->count;
 }
 
-static struct job *neediest(void) {
+static struct job *neediest(void)
+{
     struct job *best = NULL;
     for (struct job *j = jobs; j; j = j->link)
         if (wants_help(j) && (!best || j->helpers < best->helpers))
@@ -102,9 +117,10 @@ static struct job *neediest(void) {
     return best;
 }
 
-static void *worker_thread(void *unused) {
+static void *worker_thread(void *unused)
+{
     (void)unused;
-    struct idler self = {.link = NULL};
+    struct idler self = { .link = NULL };
     host_kernels_thread();
     if (!host_worker())
         return NULL;
@@ -131,7 +147,8 @@ static void *worker_thread(void *unused) {
     return NULL;
 }
 
-static void start_workers(void) {
+static void start_workers(void)
+{
     int threads = host_config()->threads;
     unsigned want = threads > 1 ? (unsigned)threads - 1 : 0;
     for (want = want < MAX_WORKERS ? want : MAX_WORKERS; started < want; started++)
@@ -140,7 +157,8 @@ static void start_workers(void) {
 }
 
 /* Takes up to n idle workers for j; gives the number. Lock held. */
-static unsigned call_helpers(struct job *j, uint64_t n) {
+static unsigned call_helpers(struct job *j, uint64_t n)
+{
     unsigned got = 0;
     for (; got < n && idle; got++) {
         struct idler *w = idle;
@@ -152,18 +170,21 @@ static unsigned call_helpers(struct job *j, uint64_t n) {
     return got;
 }
 
-static void leave_list(struct job *j) {
+static void leave_list(struct job *j)
+{
     struct job **at = &jobs;
     while (*at != j)
         at = &(*at)->link;
     *at = j->link;
 }
 
-enum t0_fault_kind host_grid_run(const struct t0_grid *g, bool cooperative, bool alone,
-                                 struct t0_fault *fault) {
+enum t0_fault_kind host_grid_run(struct t0_grid *g, bool cooperative, bool alone,
+                                 struct t0_fault *fault)
+{
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    struct job j = {.grid = g, .count = blocks, .cooperative = cooperative};
+    struct job j = { .grid = g, .count = blocks, .cooperative = cooperative };
     bool share = blocks > 1 && !alone;
+    g->stop = &j.failed;
     if (share) {
         pthread_cond_init(&j.left, NULL);
         pthread_mutex_lock(&lock);

@@ -1,32 +1,33 @@
 /* Arrays: their descriptors, and the copies that involve them. */
 #include "host/runtime/copy.h"
 
-/* ---- descriptors -------------------------------------------------------------------------------
- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static const struct {
     musaChannelFormatKind kind;
     int bits;
     MUarray_format format;
 } formats[] = {
-    {musaChannelFormatKindUnsigned, 8, MU_AD_FORMAT_UNSIGNED_INT8},
-    {musaChannelFormatKindUnsigned, 16, MU_AD_FORMAT_UNSIGNED_INT16},
-    {musaChannelFormatKindUnsigned, 32, MU_AD_FORMAT_UNSIGNED_INT32},
-    {musaChannelFormatKindSigned, 8, MU_AD_FORMAT_SIGNED_INT8},
-    {musaChannelFormatKindSigned, 16, MU_AD_FORMAT_SIGNED_INT16},
-    {musaChannelFormatKindSigned, 32, MU_AD_FORMAT_SIGNED_INT32},
-    {musaChannelFormatKindFloat, 16, MU_AD_FORMAT_HALF},
-    {musaChannelFormatKindFloat, 32, MU_AD_FORMAT_FLOAT},
+    { musaChannelFormatKindUnsigned, 8, MU_AD_FORMAT_UNSIGNED_INT8 },
+    { musaChannelFormatKindUnsigned, 16, MU_AD_FORMAT_UNSIGNED_INT16 },
+    { musaChannelFormatKindUnsigned, 32, MU_AD_FORMAT_UNSIGNED_INT32 },
+    { musaChannelFormatKindSigned, 8, MU_AD_FORMAT_SIGNED_INT8 },
+    { musaChannelFormatKindSigned, 16, MU_AD_FORMAT_SIGNED_INT16 },
+    { musaChannelFormatKindSigned, 32, MU_AD_FORMAT_SIGNED_INT32 },
+    { musaChannelFormatKindFloat, 16, MU_AD_FORMAT_HALF },
+    { musaChannelFormatKindFloat, 32, MU_AD_FORMAT_FLOAT },
 };
 #define NFORMATS (sizeof formats / sizeof *formats)
 
-musaChannelFormatDesc musaCreateChannelDesc(int x, int y, int z, int w, musaChannelFormatKind f) {
-    return (musaChannelFormatDesc){x, y, z, w, f};
+musaChannelFormatDesc musaCreateChannelDesc(int x, int y, int z, int w, musaChannelFormatKind f)
+{
+    return (musaChannelFormatDesc){ x, y, z, w, f };
 }
 
 /* All channels that are there must have the same width: 1, 2 or 4 of them. */
-static bool format_of(const musaChannelFormatDesc *d, MUarray_format *format, unsigned *channels) {
-    const int bits[4] = {d->x, d->y, d->z, d->w};
+static bool format_of(const musaChannelFormatDesc *d, MUarray_format *format, unsigned *channels)
+{
+    const int bits[4] = { d->x, d->y, d->z, d->w };
     unsigned n = 0;
     while (n < 4 && bits[n])
         n++;
@@ -45,31 +46,35 @@ static bool format_of(const musaChannelFormatDesc *d, MUarray_format *format, un
 }
 
 static MUresult describe(musaArray_const_t a, MUSA_ARRAY3D_DESCRIPTOR *d,
-                         musaChannelFormatDesc *desc) {
+                         musaChannelFormatDesc *desc)
+{
     MUresult r = muArray3DGetDescriptor(d, rt_array(a));
     if (r)
         return r;
-    *desc = (musaChannelFormatDesc){.f = musaChannelFormatKindNone};
+    *desc = (musaChannelFormatDesc){ .f = musaChannelFormatKindNone };
     for (size_t i = 0; i < NFORMATS; i++)
         if (formats[i].format == d->Format) {
             int b = formats[i].bits;
             unsigned n = d->NumChannels;
-            *desc = (musaChannelFormatDesc){b, n > 1 ? b : 0, n > 2 ? b : 0, n > 3 ? b : 0,
-                                            formats[i].kind};
+            *desc = (musaChannelFormatDesc){ b, n > 1 ? b : 0, n > 2 ? b : 0, n > 3 ? b : 0,
+                                             formats[i].kind };
         }
     return MUSA_SUCCESS;
 }
 
-size_t rt_element_size(musaArray_const_t a) {
+size_t rt_element_size(musaArray_const_t a)
+{
     MUSA_ARRAY3D_DESCRIPTOR d;
     musaChannelFormatDesc c;
     return describe(a, &d, &c) ? 0 : (size_t)(c.x + c.y + c.z + c.w) / 8;
 }
 
 musaError_t musaMalloc3DArray(musaArray_t *array, const musaChannelFormatDesc *desc,
-                              musaExtent extent, unsigned int flags) {
+                              musaExtent extent, unsigned int flags)
+{
     MUSA_ARRAY3D_DESCRIPTOR d = {
-        .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags};
+        .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags
+    };
     MUresult r = rt_enter();
     if (r || !array || !desc)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -83,21 +88,25 @@ musaError_t musaMalloc3DArray(musaArray_t *array, const musaChannelFormatDesc *d
 }
 
 musaError_t musaMallocArray(musaArray_t *array, const musaChannelFormatDesc *desc, size_t width,
-                            size_t height, unsigned int flags) {
-    return musaMalloc3DArray(array, desc, (musaExtent){width, height, 0}, flags);
+                            size_t height, unsigned int flags)
+{
+    return musaMalloc3DArray(array, desc, (musaExtent){ width, height, 0 }, flags);
 }
 
-musaError_t musaFreeArray(musaArray_t array) {
+musaError_t musaFreeArray(musaArray_t array)
+{
     RETURN_END(array ? muArrayDestroy(rt_array(array)) : MUSA_SUCCESS);
 }
 
-musaError_t musaGetChannelDesc(musaChannelFormatDesc *desc, musaArray_const_t array) {
+musaError_t musaGetChannelDesc(musaChannelFormatDesc *desc, musaArray_const_t array)
+{
     MUSA_ARRAY3D_DESCRIPTOR d;
     RETURN_END(desc ? describe(array, &d, desc) : MUSA_ERROR_INVALID_VALUE);
 }
 
 musaError_t musaArrayGetInfo(musaChannelFormatDesc *desc, musaExtent *extent, unsigned int *flags,
-                             musaArray_t array) {
+                             musaArray_t array)
+{
     MUSA_ARRAY3D_DESCRIPTOR d;
     musaChannelFormatDesc c;
     MUresult r = rt_enter();
@@ -106,14 +115,13 @@ musaError_t musaArrayGetInfo(musaChannelFormatDesc *desc, musaExtent *extent, un
     if (!r && desc)
         *desc = c;
     if (!r && extent)
-        *extent = (musaExtent){d.Width, d.Height, d.Depth};
+        *extent = (musaExtent){ d.Width, d.Height, d.Depth };
     if (!r && flags)
         *flags = d.Flags;
     return rt_end(r);
 }
 
-/* ---- copies of rectangles: x offsets and widths in bytes
- * ------------------------------------------- */
+/* ---- copies of rectangles: x offsets and widths in bytes ------------------------------------- */
 
 struct end { /* one end of a copy */
     musaArray_const_t array;
@@ -123,7 +131,8 @@ struct end { /* one end of a copy */
 };
 
 static MUresult rectangle(struct end dst, struct end src, size_t width, size_t height,
-                          musaMemcpyKind kind, bool async, musaStream_t stream) {
+                          musaMemcpyKind kind, bool async, musaStream_t stream)
+{
     if (!rt_kind_valid(kind))
         return musaErrorInvalidMemcpyDirection;
     if ((!dst.array && !dst.p) || (!src.array && !src.p))
@@ -153,45 +162,50 @@ static MUresult rectangle(struct end dst, struct end src, size_t width, size_t h
     return async ? muMemcpy2DAsync(&c, stream) : muMemcpy2DUnaligned(&c);
 }
 
-#define MEMORY(pointer, row) ((struct end){NULL, 0, 0, (void *)(uintptr_t)(pointer), row})
-#define ARRAY(array, x, y) ((struct end){array, x, y, NULL, 0})
+#define MEMORY(pointer, row) ((struct end){ NULL, 0, 0, (void *)(uintptr_t)(pointer), row })
+#define ARRAY(array, x, y) ((struct end){ array, x, y, NULL, 0 })
 
 musaError_t musaMemcpy2DToArray(musaArray_t dst, size_t x, size_t y, const void *src, size_t spitch,
-                                size_t width, size_t height, musaMemcpyKind kind) {
+                                size_t width, size_t height, musaMemcpyKind kind)
+{
     RETURN_END(rectangle(ARRAY(dst, x, y), MEMORY(src, spitch), width, height, kind, false, NULL));
 }
 
 musaError_t musaMemcpy2DToArrayAsync(musaArray_t dst, size_t x, size_t y, const void *src,
                                      size_t spitch, size_t width, size_t height,
-                                     musaMemcpyKind kind, musaStream_t stream) {
+                                     musaMemcpyKind kind, musaStream_t stream)
+{
     RETURN_END(rectangle(ARRAY(dst, x, y), MEMORY(src, spitch), width, height, kind, true, stream));
 }
 
 musaError_t musaMemcpy2DFromArray(void *dst, size_t dpitch, musaArray_const_t src, size_t x,
-                                  size_t y, size_t width, size_t height, musaMemcpyKind kind) {
+                                  size_t y, size_t width, size_t height, musaMemcpyKind kind)
+{
     RETURN_END(rectangle(MEMORY(dst, dpitch), ARRAY(src, x, y), width, height, kind, false, NULL));
 }
 
 musaError_t musaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, musaArray_const_t src, size_t x,
                                        size_t y, size_t width, size_t height, musaMemcpyKind kind,
-                                       musaStream_t stream) {
+                                       musaStream_t stream)
+{
     RETURN_END(rectangle(MEMORY(dst, dpitch), ARRAY(src, x, y), width, height, kind, true, stream));
 }
 
 musaError_t musaMemcpy2DArrayToArray(musaArray_t dst, size_t dx, size_t dy, musaArray_const_t src,
                                      size_t sx, size_t sy, size_t width, size_t height,
-                                     musaMemcpyKind kind) {
+                                     musaMemcpyKind kind)
+{
     RETURN_END(rectangle(ARRAY(dst, dx, dy), ARRAY(src, sx, sy), width, height, kind, false, NULL));
 }
 
-/* ---- copies of bytes: they start at (x, y) and run on over the ends of rows
- * ----------------------- */
+/* ---- copies of bytes: they start at (x, y) and run on over the ends of rows ------------------ */
 
 /* At most three rectangles: the rest of the first row, whole rows, the start of the last. `to`:
  * into the array. */
 static MUresult run_of_bytes(musaArray_const_t array, size_t x, size_t y, const void *memory,
                              size_t n, bool to, musaMemcpyKind kind, bool async,
-                             musaStream_t stream) {
+                             musaStream_t stream)
+{
     MUSA_ARRAY3D_DESCRIPTOR d;
     musaChannelFormatDesc desc;
     MUresult r = describe(array, &d, &desc);
@@ -215,27 +229,32 @@ static MUresult run_of_bytes(musaArray_const_t array, size_t x, size_t y, const 
 }
 
 musaError_t musaMemcpyToArray(musaArray_t dst, size_t x, size_t y, const void *src, size_t n,
-                              musaMemcpyKind kind) {
+                              musaMemcpyKind kind)
+{
     RETURN_END(run_of_bytes(dst, x, y, src, n, true, kind, false, NULL));
 }
 
 musaError_t musaMemcpyToArrayAsync(musaArray_t dst, size_t x, size_t y, const void *src, size_t n,
-                                   musaMemcpyKind kind, musaStream_t stream) {
+                                   musaMemcpyKind kind, musaStream_t stream)
+{
     RETURN_END(run_of_bytes(dst, x, y, src, n, true, kind, true, stream));
 }
 
 musaError_t musaMemcpyFromArray(void *dst, musaArray_const_t src, size_t x, size_t y, size_t n,
-                                musaMemcpyKind kind) {
+                                musaMemcpyKind kind)
+{
     RETURN_END(run_of_bytes(src, x, y, dst, n, false, kind, false, NULL));
 }
 
 musaError_t musaMemcpyFromArrayAsync(void *dst, musaArray_const_t src, size_t x, size_t y, size_t n,
-                                     musaMemcpyKind kind, musaStream_t stream) {
+                                     musaMemcpyKind kind, musaStream_t stream)
+{
     RETURN_END(run_of_bytes(src, x, y, dst, n, false, kind, true, stream));
 }
 
 musaError_t musaMemcpyArrayToArray(musaArray_t dst, size_t dx, size_t dy, musaArray_const_t src,
-                                   size_t sx, size_t sy, size_t n, musaMemcpyKind kind) {
+                                   size_t sx, size_t sy, size_t n, musaMemcpyKind kind)
+{
     /* The runs of the two arrays break at different places; one row is what programs use it for. */
     RETURN_END(rectangle(ARRAY(dst, dx, dy), ARRAY(src, sx, sy), n, 1, kind, false, NULL));
 }

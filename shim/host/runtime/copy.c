@@ -2,26 +2,29 @@
  * involve arrays are in array.c and use the 3D form here. */
 #include "host/runtime/copy.h"
 
-bool rt_kind_valid(musaMemcpyKind kind) {
+bool rt_kind_valid(musaMemcpyKind kind)
+{
     return kind >= musaMemcpyHostToHost && kind <= musaMemcpyDefault;
 }
 
-MUmemorytype rt_source_type(musaMemcpyKind kind) {
+MUmemorytype rt_source_type(musaMemcpyKind kind)
+{
     return kind == musaMemcpyDefault                                        ? MU_MEMORYTYPE_UNIFIED
            : kind == musaMemcpyHostToDevice || kind == musaMemcpyHostToHost ? MU_MEMORYTYPE_HOST
                                                                             : MU_MEMORYTYPE_DEVICE;
 }
 
-MUmemorytype rt_target_type(musaMemcpyKind kind) {
+MUmemorytype rt_target_type(musaMemcpyKind kind)
+{
     return kind == musaMemcpyDefault                                        ? MU_MEMORYTYPE_UNIFIED
            : kind == musaMemcpyDeviceToHost || kind == musaMemcpyHostToHost ? MU_MEMORYTYPE_HOST
                                                                             : MU_MEMORYTYPE_DEVICE;
 }
 
-/* ---- linear ------------------------------------------------------------------------------------
- */
+/* ---- linear ---------------------------------------------------------------------------------- */
 
-musaError_t musaMemcpy(void *dst, const void *src, size_t n, musaMemcpyKind kind) {
+musaError_t musaMemcpy(void *dst, const void *src, size_t n, musaMemcpyKind kind)
+{
     MUresult r = rt_enter();
     if (r || !rt_kind_valid(kind))
         return rt_end(r ? r : musaErrorInvalidMemcpyDirection);
@@ -40,7 +43,8 @@ musaError_t musaMemcpy(void *dst, const void *src, size_t n, musaMemcpyKind kind
 }
 
 musaError_t musaMemcpyAsync(void *dst, const void *src, size_t n, musaMemcpyKind kind,
-                            musaStream_t stream) {
+                            musaStream_t stream)
+{
     MUresult r = rt_enter();
     if (r || !rt_kind_valid(kind))
         return rt_end(r ? r : musaErrorInvalidMemcpyDirection);
@@ -59,7 +63,8 @@ musaError_t musaMemcpyAsync(void *dst, const void *src, size_t n, musaMemcpyKind
 }
 
 musaError_t musaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
-                                size_t n, musaStream_t stream) {
+                                size_t n, musaStream_t stream)
+{
     MUcontext to, from;
     MUresult r = rt_enter();
     if (r || (r = rt_primary(dst_device, &to)) || (r = rt_primary(src_device, &from)) || !n)
@@ -67,7 +72,8 @@ musaError_t musaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int 
     return rt_end(muMemcpyPeerAsync(rt_dev(dst), to, rt_dev(src), from, n, stream));
 }
 
-musaError_t musaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t n) {
+musaError_t musaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t n)
+{
     MUcontext to, from;
     MUresult r = rt_enter();
     if (r || (r = rt_primary(dst_device, &to)) || (r = rt_primary(src_device, &from)) || !n)
@@ -75,30 +81,31 @@ musaError_t musaMemcpyPeer(void *dst, int dst_device, const void *src, int src_d
     return rt_end(muMemcpyPeer(rt_dev(dst), to, rt_dev(src), from, n));
 }
 
-/* ---- two dimensions ----------------------------------------------------------------------------
- */
+/* ---- two dimensions -------------------------------------------------------------------------- */
 
 static MUresult plan_2d(MUSA_MEMCPY2D *c, void *dst, size_t dpitch, const void *src, size_t spitch,
-                        size_t width, size_t height, musaMemcpyKind kind) {
+                        size_t width, size_t height, musaMemcpyKind kind)
+{
     if (!rt_kind_valid(kind))
         return musaErrorInvalidMemcpyDirection;
     if (height > 1 && (width > dpitch || width > spitch))
         return musaErrorInvalidPitchValue;
-    *c = (MUSA_MEMCPY2D){.srcMemoryType = rt_source_type(kind),
-                         .srcHost = src,
-                         .srcDevice = rt_dev(src),
-                         .srcPitch = spitch < width ? width : spitch,
-                         .dstMemoryType = rt_target_type(kind),
-                         .dstHost = dst,
-                         .dstDevice = rt_dev(dst),
-                         .dstPitch = dpitch < width ? width : dpitch,
-                         .WidthInBytes = width,
-                         .Height = height};
+    *c = (MUSA_MEMCPY2D){ .srcMemoryType = rt_source_type(kind),
+                          .srcHost = src,
+                          .srcDevice = rt_dev(src),
+                          .srcPitch = spitch < width ? width : spitch,
+                          .dstMemoryType = rt_target_type(kind),
+                          .dstHost = dst,
+                          .dstDevice = rt_dev(dst),
+                          .dstPitch = dpitch < width ? width : dpitch,
+                          .WidthInBytes = width,
+                          .Height = height };
     return MUSA_SUCCESS;
 }
 
 musaError_t musaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-                         size_t height, musaMemcpyKind kind) {
+                         size_t height, musaMemcpyKind kind)
+{
     MUSA_MEMCPY2D c;
     MUresult r = rt_enter();
     if (!r)
@@ -107,8 +114,8 @@ musaError_t musaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitc
 }
 
 musaError_t musaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
-                              size_t width, size_t height, musaMemcpyKind kind,
-                              musaStream_t stream) {
+                              size_t width, size_t height, musaMemcpyKind kind, musaStream_t stream)
+{
     MUSA_MEMCPY2D c;
     MUresult r = rt_enter();
     if (!r)
@@ -116,13 +123,13 @@ musaError_t musaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
     return rt_end(r || !width || !height ? r : muMemcpy2DAsync(&c, stream));
 }
 
-/* ---- three dimensions --------------------------------------------------------------------------
- */
+/* ---- three dimensions ------------------------------------------------------------------------ */
 
 /* Exactly one of array and pointer stands on each side. Positions and the width count elements on
  * the side of an array and bytes on the side of a pointer; with an array anywhere the width counts
  * elements. */
-static MUresult plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p) {
+static MUresult plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p)
+{
     if (!p || !p->srcArray == !p->srcPtr.ptr || !p->dstArray == !p->dstPtr.ptr)
         return MUSA_ERROR_INVALID_VALUE;
     if (!rt_kind_valid(p->kind))
@@ -160,11 +167,10 @@ static MUresult plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p) {
     return MUSA_SUCCESS;
 }
 
-static bool empty(musaExtent e) {
-    return !e.width || !e.height || !e.depth;
-}
+static bool empty(musaExtent e) { return !e.width || !e.height || !e.depth; }
 
-MUresult rt_copy_3d(const musaMemcpy3DParms *p, bool async, musaStream_t stream) {
+MUresult rt_copy_3d(const musaMemcpy3DParms *p, bool async, musaStream_t stream)
+{
     MUSA_MEMCPY3D c;
     MUresult r = plan_3d(&c, p);
     if (r || empty(p->extent))
@@ -172,19 +178,19 @@ MUresult rt_copy_3d(const musaMemcpy3DParms *p, bool async, musaStream_t stream)
     return async ? muMemcpy3DAsync(&c, stream) : muMemcpy3D(&c);
 }
 
-musaError_t musaMemcpy3D(const musaMemcpy3DParms *p) {
-    RETURN_END(rt_copy_3d(p, false, NULL));
-}
+musaError_t musaMemcpy3D(const musaMemcpy3DParms *p) { RETURN_END(rt_copy_3d(p, false, NULL)); }
 
-musaError_t musaMemcpy3DAsync(const musaMemcpy3DParms *p, musaStream_t stream) {
+musaError_t musaMemcpy3DAsync(const musaMemcpy3DParms *p, musaStream_t stream)
+{
     RETURN_END(rt_copy_3d(p, true, stream));
 }
 
-static MUresult peer_3d(const musaMemcpy3DPeerParms *p, bool async, musaStream_t stream) {
+static MUresult peer_3d(const musaMemcpy3DPeerParms *p, bool async, musaStream_t stream)
+{
     if (!p)
         return MUSA_ERROR_INVALID_VALUE;
-    musaMemcpy3DParms q = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
-                           p->dstPos,   p->dstPtr, p->extent, musaMemcpyDeviceToDevice};
+    musaMemcpy3DParms q = { p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
+                            p->dstPos,   p->dstPtr, p->extent, musaMemcpyDeviceToDevice };
     MUcontext from, to;
     MUSA_MEMCPY3D c;
     MUresult r = plan_3d(&c, &q);
@@ -201,10 +207,12 @@ static MUresult peer_3d(const musaMemcpy3DPeerParms *p, bool async, musaStream_t
     return async ? muMemcpy3DPeerAsync(&peer, stream) : muMemcpy3DPeer(&peer);
 }
 
-musaError_t musaMemcpy3DPeer(const musaMemcpy3DPeerParms *p) {
+musaError_t musaMemcpy3DPeer(const musaMemcpy3DPeerParms *p)
+{
     RETURN_END(peer_3d(p, false, NULL));
 }
 
-musaError_t musaMemcpy3DPeerAsync(const musaMemcpy3DPeerParms *p, musaStream_t stream) {
+musaError_t musaMemcpy3DPeerAsync(const musaMemcpy3DPeerParms *p, musaStream_t stream)
+{
     RETURN_END(peer_3d(p, true, stream));
 }

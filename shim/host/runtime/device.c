@@ -20,7 +20,8 @@ static _Thread_local struct {
     unsigned seen; /* resets */
 } mine;
 
-static void init(void) {
+static void init(void)
+{
     init_result = muInit(0);
     if (!init_result)
         init_result = muDeviceGetCount(&device_count);
@@ -28,20 +29,18 @@ static void init(void) {
         init_result = MUSA_ERROR_NO_DEVICE;
 }
 
-MUresult rt_init(void) {
+MUresult rt_init(void)
+{
     pthread_once(&once, init);
     return init_result;
 }
 
-static int my_device(void) {
-    return mine.chosen ? mine.device : first_valid;
-}
+static int my_device(void) { return mine.chosen ? mine.device : first_valid; }
 
-bool rt_valid(int device) {
-    return device >= 0 && device < device_count;
-}
+bool rt_valid(int device) { return device >= 0 && device < device_count; }
 
-MUresult rt_primary(int device, MUcontext *ctx) {
+MUresult rt_primary(int device, MUcontext *ctx)
+{
     if (!rt_valid(device))
         return MUSA_ERROR_INVALID_DEVICE;
     pthread_mutex_lock(&lock);
@@ -52,7 +51,8 @@ MUresult rt_primary(int device, MUcontext *ctx) {
     return r;
 }
 
-static MUresult bind(int device) {
+static MUresult bind(int device)
+{
     MUcontext ctx;
     MUresult r = rt_primary(device, &ctx);
     if (r)
@@ -61,7 +61,8 @@ static MUresult bind(int device) {
     return muCtxSetCurrent(ctx);
 }
 
-MUresult rt_enter(void) {
+MUresult rt_enter(void)
+{
     MUresult r = rt_init();
     if (r)
         return r;
@@ -71,10 +72,10 @@ MUresult rt_enter(void) {
     return bind(my_device());
 }
 
-/* ---- choice ------------------------------------------------------------------------------------
- */
+/* ---- choice ---------------------------------------------------------------------------------- */
 
-musaError_t musaGetDeviceCount(int *count) {
+musaError_t musaGetDeviceCount(int *count)
+{
     MUresult r = rt_init();
     if (!count)
         return rt_end(MUSA_ERROR_INVALID_VALUE);
@@ -82,7 +83,8 @@ musaError_t musaGetDeviceCount(int *count) {
     return rt_end(r);
 }
 
-musaError_t musaSetDevice(int device) {
+musaError_t musaSetDevice(int device)
+{
     MUresult r = rt_init();
     if (r || !rt_valid(device))
         return rt_end(r ? r : MUSA_ERROR_INVALID_DEVICE);
@@ -91,7 +93,8 @@ musaError_t musaSetDevice(int device) {
     return rt_end(bind(device));
 }
 
-musaError_t musaGetDevice(int *device) {
+musaError_t musaGetDevice(int *device)
+{
     MUresult r = rt_init();
     if (r || !device)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -102,7 +105,8 @@ musaError_t musaGetDevice(int *device) {
     return musaSuccess;
 }
 
-musaError_t musaInitDevice(int device, unsigned int device_flags, unsigned int flags) {
+musaError_t musaInitDevice(int device, unsigned int device_flags, unsigned int flags)
+{
     MUresult r = rt_init();
     MUcontext ctx;
     if (r || !rt_valid(device))
@@ -112,7 +116,8 @@ musaError_t musaInitDevice(int device, unsigned int device_flags, unsigned int f
     return rt_end(r ? r : rt_primary(device, &ctx));
 }
 
-musaError_t musaSetValidDevices(int *devices, int n) {
+musaError_t musaSetValidDevices(int *devices, int n)
+{
     MUresult r = rt_init();
     if (r || n < 0 || (n && !devices))
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -123,23 +128,22 @@ musaError_t musaSetValidDevices(int *devices, int n) {
     return musaSuccess;
 }
 
-musaError_t musaSetDeviceFlags(unsigned int flags) {
+musaError_t musaSetDeviceFlags(unsigned int flags)
+{
     MUresult r = rt_init();
     return rt_end(r ? r : muDevicePrimaryCtxSetFlags(my_device(), flags));
 }
 
-musaError_t musaGetDeviceFlags(unsigned int *flags) {
+musaError_t musaGetDeviceFlags(unsigned int *flags)
+{
     RETURN_END(flags ? muCtxGetFlags(flags) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaDeviceSynchronize(void) {
-    RETURN_END(muCtxSynchronize());
-}
-musaError_t musaThreadSynchronize(void) {
-    return musaDeviceSynchronize();
-}
+musaError_t musaDeviceSynchronize(void) { RETURN_END(muCtxSynchronize()); }
+musaError_t musaThreadSynchronize(void) { return musaDeviceSynchronize(); }
 
-musaError_t musaDeviceReset(void) {
+musaError_t musaDeviceReset(void)
+{
     int device;
     musaError_t e = musaGetDevice(&device);
     if (e)
@@ -154,6 +158,4 @@ musaError_t musaDeviceReset(void) {
     return rt_end(r);
 }
 
-musaError_t musaThreadExit(void) {
-    return musaDeviceReset();
-}
+musaError_t musaThreadExit(void) { return musaDeviceReset(); }

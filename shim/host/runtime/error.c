@@ -3,7 +3,8 @@
 
 static _Thread_local musaError_t last;
 
-musaError_t rt_end(MUresult r) {
+musaError_t rt_end(MUresult r)
+{
     if (r)
         last = r;
     return r;
@@ -11,45 +12,48 @@ musaError_t rt_end(MUresult r) {
 
 /* A context that a kernel has poisoned fails every call until it is reset, so asking clears
  * nothing. */
-static bool still_poisoned(void) {
+static bool still_poisoned(void)
+{
     MUcontext ctx = NULL;
     int least;
     return !muCtxGetCurrent(&ctx) && ctx && muCtxGetStreamPriorityRange(&least, NULL) == last;
 }
 
-static bool sticky(musaError_t e) {
+static bool sticky(musaError_t e)
+{
     return e == musaErrorIllegalAddress || e == musaErrorLaunchTimeout || e == musaErrorAssert ||
            (e >= musaErrorHardwareStackError && e <= musaErrorLaunchFailure);
 }
 
-musaError_t musaGetLastError(void) {
+musaError_t musaGetLastError(void)
+{
     musaError_t e = last;
     if (!sticky(e) || !still_poisoned())
         last = musaSuccess;
     return e;
 }
 
-musaError_t musaPeekAtLastError(void) {
-    return last;
-}
+musaError_t musaPeekAtLastError(void) { return last; }
 
 static const struct {
     musaError_t code;
     const char *name, *text;
 } errors[] = {
-#define ERROR(code, text) {code, #code, text},
+#define ERROR(code, text) { code, #code, text },
 #include "host/runtime/errors.def"
 #undef ERROR
 };
 
-const char *musaGetErrorName(musaError_t error) {
+const char *musaGetErrorName(musaError_t error)
+{
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i].code == error)
             return errors[i].name;
     return "unrecognized error code";
 }
 
-const char *musaGetErrorString(musaError_t error) {
+const char *musaGetErrorString(musaError_t error)
+{
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i].code == error)
             return errors[i].text;

@@ -1,7 +1,8 @@
 /* Allocation of device, host and managed memory, and what is known about a pointer. */
 #include "host/runtime/rt.h"
 
-musaError_t musaMalloc(void **p, size_t size) {
+musaError_t musaMalloc(void **p, size_t size)
+{
     MUresult r = rt_enter();
     if (r || !p)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -12,7 +13,8 @@ musaError_t musaMalloc(void **p, size_t size) {
     return rt_end(r);
 }
 
-musaError_t musaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
+musaError_t musaMallocPitch(void **p, size_t *pitch, size_t width, size_t height)
+{
     MUresult r = rt_enter();
     if (r || !p || !pitch)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -24,18 +26,20 @@ musaError_t musaMallocPitch(void **p, size_t *pitch, size_t width, size_t height
     return rt_end(r);
 }
 
-musaError_t musaMalloc3D(musaPitchedPtr *p, musaExtent extent) {
+musaError_t musaMalloc3D(musaPitchedPtr *p, musaExtent extent)
+{
     if (!p)
         return rt_end(MUSA_ERROR_INVALID_VALUE);
     void *memory = NULL;
     size_t pitch = 0;
     musaError_t e = musaMallocPitch(&memory, &pitch, extent.width, extent.height * extent.depth);
     if (!e)
-        *p = (musaPitchedPtr){memory, pitch, extent.width, extent.height};
+        *p = (musaPitchedPtr){ memory, pitch, extent.width, extent.height };
     return e;
 }
 
-musaError_t musaMallocManaged(void **p, size_t size, unsigned int flags) {
+musaError_t musaMallocManaged(void **p, size_t size, unsigned int flags)
+{
     MUresult r = rt_enter();
     if (r || !p)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -46,15 +50,12 @@ musaError_t musaMallocManaged(void **p, size_t size, unsigned int flags) {
     return rt_end(r);
 }
 
-musaError_t musaFree(void *p) {
-    RETURN_END(p ? muMemFree(rt_dev(p)) : MUSA_SUCCESS);
-}
+musaError_t musaFree(void *p) { RETURN_END(p ? muMemFree(rt_dev(p)) : MUSA_SUCCESS); }
 
-musaError_t musaMallocHost(void **p, size_t size) {
-    return musaHostAlloc(p, size, 0);
-}
+musaError_t musaMallocHost(void **p, size_t size) { return musaHostAlloc(p, size, 0); }
 
-musaError_t musaHostAlloc(void **p, size_t size, unsigned int flags) {
+musaError_t musaHostAlloc(void **p, size_t size, unsigned int flags)
+{
     MUresult r = rt_enter();
     if (r || !p)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -65,19 +66,17 @@ musaError_t musaHostAlloc(void **p, size_t size, unsigned int flags) {
     return rt_end(muMemHostAlloc(p, size, flags));
 }
 
-musaError_t musaFreeHost(void *p) {
-    RETURN_END(p ? muMemFreeHost(p) : MUSA_SUCCESS);
-}
+musaError_t musaFreeHost(void *p) { RETURN_END(p ? muMemFreeHost(p) : MUSA_SUCCESS); }
 
-musaError_t musaHostRegister(void *p, size_t size, unsigned int flags) {
+musaError_t musaHostRegister(void *p, size_t size, unsigned int flags)
+{
     RETURN_END(muMemHostRegister(p, size, flags));
 }
 
-musaError_t musaHostUnregister(void *p) {
-    RETURN_END(muMemHostUnregister(p));
-}
+musaError_t musaHostUnregister(void *p) { RETURN_END(muMemHostUnregister(p)); }
 
-musaError_t musaHostGetDevicePointer(void **dp, void *p, unsigned int flags) {
+musaError_t musaHostGetDevicePointer(void **dp, void *p, unsigned int flags)
+{
     MUresult r = rt_enter();
     MUdeviceptr d = 0;
     if (r || !dp)
@@ -88,11 +87,13 @@ musaError_t musaHostGetDevicePointer(void **dp, void *p, unsigned int flags) {
     return rt_end(r);
 }
 
-musaError_t musaHostGetFlags(unsigned int *flags, void *p) {
+musaError_t musaHostGetFlags(unsigned int *flags, void *p)
+{
     RETURN_END(flags ? muMemHostGetFlags(flags, p) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaMemGetInfo(size_t *free_bytes, size_t *total) {
+musaError_t musaMemGetInfo(size_t *free_bytes, size_t *total)
+{
     MUresult r = rt_enter();
     size_t f = 0, t = 0;
     if (!r)
@@ -104,10 +105,10 @@ musaError_t musaMemGetInfo(size_t *free_bytes, size_t *total) {
     return rt_end(r);
 }
 
-/* ---- what a pointer is -------------------------------------------------------------------------
- */
+/* ---- what a pointer is ----------------------------------------------------------------------- */
 
-musaError_t musaPointerGetAttributes(musaPointerAttributes *a, const void *p) {
+musaError_t musaPointerGetAttributes(musaPointerAttributes *a, const void *p)
+{
     MUresult r = rt_enter();
     if (r || !a)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -117,8 +118,8 @@ musaError_t musaPointerGetAttributes(musaPointerAttributes *a, const void *p) {
     unsigned managed = 0; /* the driver writes one byte or a word */
     void *host = NULL;
     if (muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, at)) {
-        *a = (musaPointerAttributes){musaMemoryTypeUnregistered, musaInvalidDeviceId, NULL,
-                                     (void *)(uintptr_t)p};
+        *a = (musaPointerAttributes){ musaMemoryTypeUnregistered, musaInvalidDeviceId, NULL,
+                                      (void *)(uintptr_t)p };
         return musaSuccess; /* memory that the driver does not know is an answer, not an error */
     }
     muPointerGetAttribute(&ordinal, MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
@@ -136,32 +137,37 @@ musaError_t musaPointerGetAttributes(musaPointerAttributes *a, const void *p) {
     return musaSuccess;
 }
 
-musaError_t musaMemAdvise(const void *p, size_t n, musaMemoryAdvise advice, int device) {
+musaError_t musaMemAdvise(const void *p, size_t n, musaMemoryAdvise advice, int device)
+{
     RETURN_END(muMemAdvise(rt_dev(p), n, advice, device));
 }
 
-musaError_t musaMemPrefetchAsync(const void *p, size_t n, int device, musaStream_t stream) {
+musaError_t musaMemPrefetchAsync(const void *p, size_t n, int device, musaStream_t stream)
+{
     RETURN_END(muMemPrefetchAsync(rt_dev(p), n, device, stream));
 }
 
 musaError_t musaMemRangeGetAttribute(void *data, size_t size, musaMemRangeAttribute attr,
-                                     const void *p, size_t n) {
+                                     const void *p, size_t n)
+{
     RETURN_END(muMemRangeGetAttribute(data, size, attr, rt_dev(p), n));
 }
 
 musaError_t musaMemRangeGetAttributes(void **data, size_t *sizes, musaMemRangeAttribute *attrs,
-                                      size_t count, const void *p, size_t n) {
+                                      size_t count, const void *p, size_t n)
+{
     RETURN_END(muMemRangeGetAttributes(data, sizes, attrs, count, rt_dev(p), n));
 }
 
-/* ---- between processes -------------------------------------------------------------------------
- */
+/* ---- between processes ----------------------------------------------------------------------- */
 
-musaError_t musaIpcGetMemHandle(musaIpcMemHandle_t *handle, void *p) {
+musaError_t musaIpcGetMemHandle(musaIpcMemHandle_t *handle, void *p)
+{
     RETURN_END(muIpcGetMemHandle(handle, rt_dev(p)));
 }
 
-musaError_t musaIpcOpenMemHandle(void **p, musaIpcMemHandle_t handle, unsigned int flags) {
+musaError_t musaIpcOpenMemHandle(void **p, musaIpcMemHandle_t handle, unsigned int flags)
+{
     MUresult r = rt_enter();
     MUdeviceptr d = 0;
     if (r || !p)
@@ -172,14 +178,14 @@ musaError_t musaIpcOpenMemHandle(void **p, musaIpcMemHandle_t handle, unsigned i
     return rt_end(r);
 }
 
-musaError_t musaIpcCloseMemHandle(void *p) {
-    RETURN_END(muIpcCloseMemHandle(rt_dev(p)));
-}
+musaError_t musaIpcCloseMemHandle(void *p) { RETURN_END(muIpcCloseMemHandle(rt_dev(p))); }
 
-musaError_t musaIpcGetEventHandle(musaIpcEventHandle_t *handle, musaEvent_t event) {
+musaError_t musaIpcGetEventHandle(musaIpcEventHandle_t *handle, musaEvent_t event)
+{
     RETURN_END(muIpcGetEventHandle(handle, event));
 }
 
-musaError_t musaIpcOpenEventHandle(musaEvent_t *event, musaIpcEventHandle_t handle) {
+musaError_t musaIpcOpenEventHandle(musaEvent_t *event, musaIpcEventHandle_t handle)
+{
     RETURN_END(muIpcOpenEventHandle(event, handle));
 }

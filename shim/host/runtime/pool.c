@@ -1,7 +1,8 @@
 /* Stream-ordered allocation and memory pools. */
 #include "host/runtime/rt.h"
 
-musaError_t musaMallocAsync(void **p, size_t size, musaStream_t stream) {
+musaError_t musaMallocAsync(void **p, size_t size, musaStream_t stream)
+{
     MUresult r = rt_enter();
     if (r || !p)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -12,8 +13,8 @@ musaError_t musaMallocAsync(void **p, size_t size, musaStream_t stream) {
     return rt_end(r);
 }
 
-musaError_t musaMallocFromPoolAsync(void **p, size_t size, musaMemPool_t pool,
-                                    musaStream_t stream) {
+musaError_t musaMallocFromPoolAsync(void **p, size_t size, musaMemPool_t pool, musaStream_t stream)
+{
     MUresult r = rt_enter();
     if (r || !p)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
@@ -24,48 +25,56 @@ musaError_t musaMallocFromPoolAsync(void **p, size_t size, musaMemPool_t pool,
     return rt_end(r);
 }
 
-musaError_t musaFreeAsync(void *p, musaStream_t stream) {
+musaError_t musaFreeAsync(void *p, musaStream_t stream)
+{
     RETURN_END(p ? muMemFreeAsync(rt_dev(p), stream) : MUSA_SUCCESS);
 }
 
-musaError_t musaDeviceGetDefaultMemPool(musaMemPool_t *pool, int device) {
+musaError_t musaDeviceGetDefaultMemPool(musaMemPool_t *pool, int device)
+{
     RETURN_END(pool ? muDeviceGetDefaultMemPool(pool, device) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaDeviceGetMemPool(musaMemPool_t *pool, int device) {
+musaError_t musaDeviceGetMemPool(musaMemPool_t *pool, int device)
+{
     RETURN_END(pool ? muDeviceGetMemPool(pool, device) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaDeviceSetMemPool(int device, musaMemPool_t pool) {
+musaError_t musaDeviceSetMemPool(int device, musaMemPool_t pool)
+{
     RETURN_END(muDeviceSetMemPool(device, pool));
 }
 
-musaError_t musaMemPoolCreate(musaMemPool_t *pool, const musaMemPoolProps *props) {
+musaError_t musaMemPoolCreate(musaMemPool_t *pool, const musaMemPoolProps *props)
+{
     RETURN_END(pool && props ? muMemPoolCreate(pool, props) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaMemPoolDestroy(musaMemPool_t pool) {
-    RETURN_END(muMemPoolDestroy(pool));
-}
+musaError_t musaMemPoolDestroy(musaMemPool_t pool) { RETURN_END(muMemPoolDestroy(pool)); }
 
-musaError_t musaMemPoolTrimTo(musaMemPool_t pool, size_t keep) {
+musaError_t musaMemPoolTrimTo(musaMemPool_t pool, size_t keep)
+{
     RETURN_END(muMemPoolTrimTo(pool, keep));
 }
 
-musaError_t musaMemPoolSetAttribute(musaMemPool_t pool, musaMemPoolAttr attr, void *value) {
+musaError_t musaMemPoolSetAttribute(musaMemPool_t pool, musaMemPoolAttr attr, void *value)
+{
     RETURN_END(value ? muMemPoolSetAttribute(pool, attr, value) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaMemPoolGetAttribute(musaMemPool_t pool, musaMemPoolAttr attr, void *value) {
+musaError_t musaMemPoolGetAttribute(musaMemPool_t pool, musaMemPoolAttr attr, void *value)
+{
     RETURN_END(value ? muMemPoolGetAttribute(pool, attr, value) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaMemPoolSetAccess(musaMemPool_t pool, const musaMemAccessDesc *desc, size_t count) {
+musaError_t musaMemPoolSetAccess(musaMemPool_t pool, const musaMemAccessDesc *desc, size_t count)
+{
     RETURN_END(muMemPoolSetAccess(pool, desc, count));
 }
 
 musaError_t musaMemPoolGetAccess(musaMemAccessFlags *flags, musaMemPool_t pool,
-                                 musaMemLocation *location) {
+                                 musaMemLocation *location)
+{
     RETURN_END(flags && location ? muMemPoolGetAccess(flags, pool, location)
                                  : MUSA_ERROR_INVALID_VALUE);
 }

@@ -1,66 +1,76 @@
 /* Settings of the current device, access between devices, versions and entry points. */
 #include "host/runtime/rt.h"
 
-/* ---- settings of the current device -------------------------------------------------------------
- */
+/* ---- settings of the current device ---------------------------------------------------------- */
 
-musaError_t musaDeviceSetLimit(musaLimit limit, size_t value) {
+musaError_t musaDeviceSetLimit(musaLimit limit, size_t value)
+{
     RETURN_END(muCtxSetLimit(limit, value));
 }
-musaError_t musaThreadSetLimit(musaLimit limit, size_t value) {
+musaError_t musaThreadSetLimit(musaLimit limit, size_t value)
+{
     return musaDeviceSetLimit(limit, value);
 }
 
-musaError_t musaDeviceGetLimit(size_t *value, musaLimit limit) {
+musaError_t musaDeviceGetLimit(size_t *value, musaLimit limit)
+{
     RETURN_END(value ? muCtxGetLimit(value, limit) : MUSA_ERROR_INVALID_VALUE);
 }
-musaError_t musaThreadGetLimit(size_t *value, musaLimit limit) {
+musaError_t musaThreadGetLimit(size_t *value, musaLimit limit)
+{
     return musaDeviceGetLimit(value, limit);
 }
 
-musaError_t musaDeviceGetCacheConfig(musaFuncCache *config) {
+musaError_t musaDeviceGetCacheConfig(musaFuncCache *config)
+{
     RETURN_END(config ? muCtxGetCacheConfig(config) : MUSA_ERROR_INVALID_VALUE);
 }
-musaError_t musaThreadGetCacheConfig(musaFuncCache *config) {
+musaError_t musaThreadGetCacheConfig(musaFuncCache *config)
+{
     return musaDeviceGetCacheConfig(config);
 }
 
-musaError_t musaDeviceSetCacheConfig(musaFuncCache config) {
+musaError_t musaDeviceSetCacheConfig(musaFuncCache config)
+{
     RETURN_END(muCtxSetCacheConfig(config));
 }
-musaError_t musaThreadSetCacheConfig(musaFuncCache config) {
+musaError_t musaThreadSetCacheConfig(musaFuncCache config)
+{
     return musaDeviceSetCacheConfig(config);
 }
 
-musaError_t musaDeviceGetSharedMemConfig(musaSharedMemConfig *config) {
+musaError_t musaDeviceGetSharedMemConfig(musaSharedMemConfig *config)
+{
     RETURN_END(config ? muCtxGetSharedMemConfig(config) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaDeviceSetSharedMemConfig(musaSharedMemConfig config) {
+musaError_t musaDeviceSetSharedMemConfig(musaSharedMemConfig config)
+{
     RETURN_END(muCtxSetSharedMemConfig(config));
 }
 
-musaError_t musaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+musaError_t musaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
     RETURN_END(muCtxGetStreamPriorityRange(least, greatest));
 }
 
-musaError_t musaDeviceFlushGPUDirectRDMAWrites(int target, int scope) {
+musaError_t musaDeviceFlushGPUDirectRDMAWrites(int target, int scope)
+{
     (void)target, (void)scope;
     RETURN_END(MUSA_ERROR_NOT_SUPPORTED); /* as the attribute says */
 }
 
-musaError_t musaCtxResetPersistingL2Cache(void) {
-    RETURN_END(muCtxResetPersistingL2Cache());
-}
+musaError_t musaCtxResetPersistingL2Cache(void) { RETURN_END(muCtxResetPersistingL2Cache()); }
 
-musaError_t musaThreadExchangeStreamCaptureMode(musaStreamCaptureMode *mode) {
+musaError_t musaThreadExchangeStreamCaptureMode(musaStreamCaptureMode *mode)
+{
     RETURN_END(muThreadExchangeStreamCaptureMode(mode));
 }
 
-/* ---- peers -------------------------------------------------------------------------------------
- */
+/* ---- peers ----------------------------------------------------------------------------------- */
 
-musaError_t musaDeviceCanAccessPeer(int *can, int device, int peer) {
+musaError_t musaDeviceCanAccessPeer(int *can, int device, int peer)
+{
     MUresult r = rt_init();
     if (!r && (!rt_valid(device) || !rt_valid(peer)))
         r = MUSA_ERROR_INVALID_DEVICE;
@@ -69,7 +79,8 @@ musaError_t musaDeviceCanAccessPeer(int *can, int device, int peer) {
                         : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+musaError_t musaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
     MUcontext ctx;
     MUresult r = rt_enter();
     if (!r)
@@ -77,7 +88,8 @@ musaError_t musaDeviceEnablePeerAccess(int peer, unsigned int flags) {
     return rt_end(r ? r : muCtxEnablePeerAccess(ctx, flags));
 }
 
-musaError_t musaDeviceDisablePeerAccess(int peer) {
+musaError_t musaDeviceDisablePeerAccess(int peer)
+{
     MUcontext ctx;
     MUresult r = rt_enter();
     if (!r)
@@ -85,25 +97,20 @@ musaError_t musaDeviceDisablePeerAccess(int peer) {
     return rt_end(r ? r : muCtxDisablePeerAccess(ctx));
 }
 
-/* ---- versions, profiler, entry points
- * ------------------------------------------------------------- */
+/* ---- versions, profiler, entry points -------------------------------------------------------- */
 
-musaError_t musaDriverGetVersion(int *version) {
+musaError_t musaDriverGetVersion(int *version)
+{
     return rt_end(version ? muDriverGetVersion(version) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaRuntimeGetVersion(int *version) {
-    return musaDriverGetVersion(version);
-}
+musaError_t musaRuntimeGetVersion(int *version) { return musaDriverGetVersion(version); }
 
-musaError_t musaProfilerStart(void) {
-    RETURN_END(MUSA_SUCCESS);
-}
-musaError_t musaProfilerStop(void) {
-    RETURN_END(MUSA_SUCCESS);
-}
+musaError_t musaProfilerStart(void) { RETURN_END(MUSA_SUCCESS); }
+musaError_t musaProfilerStop(void) { RETURN_END(MUSA_SUCCESS); }
 
-musaError_t musaGetDriverEntryPoint(const char *symbol, void **fn, unsigned long long flags) {
+musaError_t musaGetDriverEntryPoint(const char *symbol, void **fn, unsigned long long flags)
+{
     int version;
     MUresult r = rt_init();
     if (!r)

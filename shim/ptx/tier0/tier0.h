@@ -36,7 +36,8 @@ struct t0_env { /* what the machine below gives to kernels; ctx is passed back *
 enum t0_fault_kind {
     T0_OK, T0_FAULT_TRAP, T0_FAULT_ASSERT, T0_FAULT_ADDRESS, T0_FAULT_MISALIGNED, T0_FAULT_STACK,
     T0_FAULT_INVALID_PC, T0_FAULT_SHARED, /* shared access outside the block's shared memory */
-    T0_FAULT_DEADLOCK, T0_FAULT_NOMEM
+    T0_FAULT_DEADLOCK, T0_FAULT_NOMEM,
+    T0_STOPPED /* not a fault of this block: it only waited, and grid->stop said to give up */
 };
 struct t0_fault {
     enum t0_fault_kind kind;
@@ -82,6 +83,7 @@ struct t0_grid { /* one launch; constant while it runs */
     uint64_t grid_id;
     uint64_t envreg12;           /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
     uint32_t nsm;                /* %nsmid */
+    const _Atomic bool *stop;    /* set by anyone: blocks that only spin give up; NULL = never */
 };
 
 /* A worker holds the memory one OS thread needs to run blocks: registers, shared arena, local memory.

@@ -215,8 +215,12 @@ static void run_all(struct t0_worker *worker, uint32_t count)
                 unblock(worker, b);
             left += b->alive != 0;
         }
-        if (left && !busy)
-            sched_yield(); /* everybody spins: what they wait for runs on another thread */
+        if (left && !busy) { /* everybody spins: what they wait for runs on another thread */
+            const _Atomic bool *stop = worker->block[0]->grid->stop;
+            if (stop && *stop) /* or has failed there and will never come */
+                t0_give_up(worker);
+            sched_yield();
+        }
     }
 }
 

@@ -34,6 +34,14 @@ _Noreturn void t0_raise_text(struct t0_warp *w, const struct t0_insn *i, enum t0
     siglongjmp(worker->out, 1);
 }
 
+_Noreturn void t0_give_up(struct t0_worker *worker)
+{
+    worker->kind = T0_STOPPED;
+    worker->fault_lane = 0;
+    worker->fault_text[0] = '\0';
+    siglongjmp(worker->out, 1);
+}
+
 bool t0_worker_memory_fault(struct t0_worker *w, const void *address, bool misaligned)
 {
     if (!w || !w->running || !w->warp)

@@ -130,6 +130,8 @@ void t0_bar_exited(struct t0_block *b); /* lanes died: complete what waited for 
 /* fault.c */
 _Noreturn void t0_raise(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,
                         unsigned lane, uint64_t address);
+/* Leaves the blocks of a worker that only waits, as T0_STOPPED. */
+_Noreturn void t0_give_up(struct t0_worker *worker);
 _Noreturn void t0_raise_text(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,
                              unsigned lane, const char *text);
 void t0_fault_fill(struct t0_worker *w, struct t0_fault *fault);
