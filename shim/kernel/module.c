@@ -284,6 +284,11 @@ int cumu_module_open(struct cumu_module *m)
                 err = e;
         }
         m->error = good ? CUDA_SUCCESS : err;
+        for (struct cumu_unit *u = first; u && !good; u = u->next)
+            if (u->sass[0])
+                cumu_kernel_report(m, CUMU_GAP, u->sass,
+                                   "its module holds machine code for sm_%u only, no PTX to translate",
+                                   u->arch);
         if (nptx > 1) {
             int e = link_units(m);
             m->error = e ? e : m->error;

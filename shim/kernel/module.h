@@ -42,6 +42,7 @@ struct cumu_unit {
     bool no_image;         /* nothing but an empty container: not an error in itself */
     struct ptx_module *ptx;
     unsigned arch;         /* 75: the PTX taken was made for compute_75 */
+    char sass[128];        /* a kernel of a unit that holds machine code only */
     struct managed *managed;
     struct data_inst *data;
 };

@@ -75,25 +75,23 @@ static void report_diag(struct cumu_unit *u, const char *symbol, const struct pt
                        diag->what[0] ? ": " : "", diag->msg);
 }
 
-/* Names the first kernel of a module that holds machine code only. */
+/* Remembers the first kernel of machine code: told only if nothing else of the module can be used. */
 static int refuse_sass(struct cumu_unit *u, const struct fatbin_list *l)
 {
-    for (unsigned i = 0; i < l->n; i++) {
+    for (unsigned i = 0; i < l->n && !u->sass[0]; i++) {
         char *elf = NULL;
         size_t len = 0;
         const struct fatbin_entry *e = &l->entry[i];
         if (e->kind != FATBIN_CUBIN || fatbin_unpack(e, &elf, &len))
             continue;
         const char *kernel = fatbin_cubin_kernel(elf, len, 0);
-        if (kernel)
-            cumu_kernel_report(u->module, CUMU_GAP, kernel,
-                               "its module holds machine code for sm_%u%.1s only, no PTX to translate",
-                               e->arch, e->suffix ? &e->suffix : "");
+        if (kernel) {
+            snprintf(u->sass, sizeof u->sass, "%s", kernel);
+            u->arch = e->arch;
+        }
         free(elf);
-        if (kernel)
-            return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    u->no_image = true; /* nothing in it that could be called */
+    u->no_image = !u->sass[0]; /* nothing in it that could be called */
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
