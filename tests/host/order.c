@@ -6,7 +6,7 @@
 
 /* Host functions write down the order in which they ran. */
 static _Atomic int steps;
-static int log_of[64];
+static _Atomic int log_of[64];
 
 static void note(void *p)
 {

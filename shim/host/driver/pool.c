@@ -84,7 +84,7 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
         r = host_range_alloc(pool->device, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
     if (r)
         return r;
-    uint64_t used = pool->used += size;
+    uint64_t used = atomic_fetch_add(&pool->used, size) + size;
     raise_high(&pool->used_high, used);
     raise_high(&pool->reserved_high, used);
     *p = (MUdeviceptr)(uintptr_t)base;

@@ -1,0 +1,80 @@
+/* The environment: number and choice of devices, memory sizes, values that mean nothing. */
+#include "check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In a child with these variables: result of muInit, number of devices, MiB of device 0. */
+struct seen {
+    int init, count, mib;
+    char said[200];
+};
+
+static struct seen ask(const char *devices, const char *memory, const char *visible)
+{
+    int out[2], err[2];
+    struct seen s = { .init = -1, .count = -1, .mib = -1 };
+    if (pipe(out) || pipe(err))
+        return s;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(err[1], 2);
+        if (devices)
+            setenv("CUMU_HOST_DEVICES", devices, 1);
+        if (memory)
+            setenv("CUMU_HOST_MEMORY", memory, 1);
+        if (visible)
+            setenv("MUSA_VISIBLE_DEVICES", visible, 1);
+        size_t bytes;
+        int got[3] = { muInit(0), -1, -1 };
+        muDeviceGetCount(&got[1]);
+        if (!muDeviceTotalMem(&bytes, 0))
+            got[2] = (int)(bytes >> 20);
+        ssize_t n = write(out[1], got, sizeof got);
+        _exit(n != sizeof got);
+    }
+    close(out[1]);
+    close(err[1]);
+    int got[3];
+    if (read(out[0], got, sizeof got) == sizeof got)
+        s.init = got[0], s.count = got[1], s.mib = got[2];
+    ssize_t n = read(err[0], s.said, sizeof s.said - 1);
+    s.said[n > 0 ? n : 0] = 0;
+    close(out[0]);
+    close(err[0]);
+    waitpid(child, NULL, 0);
+    return s;
+}
+
+int main(void)
+{
+    unsetenv("CUMU_HOST_DEVICES");
+    unsetenv("CUMU_HOST_MEMORY");
+    unsetenv("MUSA_VISIBLE_DEVICES");
+    struct seen s = ask(NULL, NULL, NULL);
+    CHECK("one device by default, and nothing said", s.init == 0 && s.count == 1 && !s.said[0]);
+    s = ask("3", "64M", NULL);
+    CHECK("three devices of 64 MiB", s.init == 0 && s.count == 3 && s.mib == 64);
+    s = ask(NULL, "2G", NULL);
+    CHECK("gigabytes", s.mib == 2048);
+    s = ask("4", NULL, "2,0");
+    CHECK("two of four are visible", s.count == 2);
+    s = ask("4", NULL, "1,9,2");
+    CHECK("an unknown device ends the list", s.count == 1);
+    s = ask("4", NULL, "-1");
+    CHECK("none visible: no device", s.init == MUSA_ERROR_NO_DEVICE && !s.said[0]);
+    s = ask("0", NULL, NULL);
+    CHECK("none at all", s.init == MUSA_ERROR_NO_DEVICE);
+    static const char *const bad[][2] = { { "abc", NULL }, { "-1", NULL }, { "65", NULL }, { "2x", NULL },
+                                          { NULL, "lots" }, { NULL, "5X" }, { NULL, "12" }, { NULL, "99999999G" } };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        s = ask(bad[i][0], bad[i][1], NULL);
+        char what[64];
+        snprintf(what, sizeof what, "%s%s is refused in one line that names it", bad[i][0] ? bad[i][0] : "memory ",
+                 bad[i][1] ? bad[i][1] : "");
+        const char *value = bad[i][0] ? bad[i][0] : bad[i][1], *end = strchr(s.said, '\n');
+        CHECK(what, s.init == MUSA_ERROR_NO_DEVICE && strstr(s.said, "CUMU_HOST_") && strstr(s.said, value) &&
+                        end && !end[1]);
+    }
+    return result();
+}

@@ -1,0 +1,273 @@
+/* Devices and contexts: two devices, identity, attributes, the current context, peers, sticky errors of handles,
+ * names of errors, entry points by name, IPC and fork. */
+#include "check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void identity(void)
+{
+    int n, v, major, minor;
+    MUdevice d;
+    char name[64], bus0[32], bus1[32];
+    MUuuid u0, u1;
+    size_t bytes;
+    IS(MUSA_SUCCESS, muDeviceGetCount(&n));
+    CHECK("two devices", n == 2);
+    IS(MUSA_SUCCESS, muDeviceGet(&d, 1));
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGet(&d, 2));
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGet(&d, -1));
+    IS(MUSA_SUCCESS, muDeviceGetName(name, sizeof name, 0));
+    CHECK("name", !strcmp(name, "cumu host CPU"));
+    IS(MUSA_SUCCESS, muDeviceGetName(name, 5, 0));
+    CHECK("a short buffer is filled and closed", !strcmp(name, "cumu"));
+    MUST(muDeviceGetUuid(&u0, 0));
+    MUST(muDeviceGetUuid_v2(&u1, 1));
+    CHECK("uuids differ", memcmp(&u0, &u1, 16) != 0);
+    IS(MUSA_SUCCESS, muDeviceTotalMem_v2(&bytes, 0));
+    CHECK("memory", bytes == (size_t)32 << 20);
+    MUST(muDeviceGetPCIBusId(bus0, sizeof bus0, 0));
+    MUST(muDeviceGetPCIBusId(bus1, sizeof bus1, 1));
+    IS(MUSA_SUCCESS, muDeviceGetByPCIBusId(&d, bus1));
+    CHECK("the bus id leads back", d == 1 && strcmp(bus0, bus1) != 0);
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0000:7f:00.0"));
+    IS(MUSA_ERROR_INVALID_VALUE, muDeviceGetByPCIBusId(&d, "x"));
+    IS(MUSA_SUCCESS, muDeviceGetAttribute(&v, MU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
+    CHECK("warp size", v == 32);
+    int known = 0;
+    for (int i = -3; i < 200; i++) {
+        MUresult r = muDeviceGetAttribute(&v, i, 0);
+        known += r == MUSA_SUCCESS;
+        if (r != MUSA_SUCCESS && r != MUSA_ERROR_INVALID_VALUE)
+            CHECK("attributes answer or refuse", 0);
+    }
+    CHECK("119 attributes but the seven that the SDK lacks", known == 112);
+    MUST(muDeviceComputeCapability(&major, &minor, 0));
+    CHECK("mp_31", major == 3 && minor == 1);
+    MUST(muDriverGetVersion(&v));
+    CHECK("API version", v == 10504);
+}
+
+static void contexts(void)
+{
+    MUcontext p0, p1, c, now;
+    MUdevice d;
+    unsigned flags;
+    int active;
+    MUdeviceptr p;
+    IS(MUSA_SUCCESS, muCtxGetCurrent(&now));
+    CHECK("a thread starts without a context", now == NULL);
+    IS(MUSA_ERROR_INVALID_CONTEXT, muMemAlloc(&p, 16));
+    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxGetDevice(&d));
+    MUST(muDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK("a primary context is inactive until retained", active == 0);
+    MUST(muDevicePrimaryCtxSetFlags(0, MU_CTX_SCHED_BLOCKING_SYNC));
+    IS(MUSA_ERROR_INVALID_VALUE, muDevicePrimaryCtxSetFlags(0, 3));
+    MUST(muDevicePrimaryCtxRetain(&p0, 0));
+    MUST(muDevicePrimaryCtxRetain(&p1, 1));
+    MUST(muDevicePrimaryCtxRetain(&c, 0));
+    CHECK("one primary context a device", c == p0 && p1 != p0);
+    MUST(muDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK("state", active == 1 && flags == MU_CTX_SCHED_BLOCKING_SYNC);
+    MUST(muCtxPushCurrent(p0));
+    MUST(muCtxPushCurrent(p1));
+    MUST(muCtxGetDevice(&d));
+    CHECK("the top of the stack is current", d == 1);
+    MUST(muCtxPopCurrent(&c));
+    MUST(muCtxGetDevice(&d));
+    CHECK("and what is below comes back", c == p1 && d == 0);
+    MUST(muMemAlloc(&p, 1 << 20));
+    MUST(muCtxCreate(&c, 0, 1));
+    MUST(muCtxGetDevice(&d));
+    CHECK("a created context is current", d == 1);
+    MUdeviceptr q;
+    MUST(muMemAlloc(&q, 1 << 20));
+    IS(MUSA_SUCCESS, muCtxDestroy(c));
+    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxDestroy(c));
+    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxSetCurrent(c));
+    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxDestroy(p0));
+    MUST(muCtxSetCurrent(p1));
+    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(q)); /* went with its context */
+    IS(MUSA_SUCCESS, muMemFree(p));             /* of the other device: addresses are global */
+
+    MUST(muCtxSetCurrent(p0));
+    size_t limit;
+    IS(MUSA_SUCCESS, muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 1 << 24));
+    IS(MUSA_SUCCESS, muCtxGetLimit(&limit, MU_LIMIT_MALLOC_HEAP_SIZE));
+    CHECK("limits read back", limit == 1 << 24);
+    IS(MUSA_ERROR_UNSUPPORTED_LIMIT, muCtxGetLimit(&limit, 55));
+    MUstream s;
+    MUST(muStreamCreate(&s, 0));
+    MUST(muMemAlloc(&p, 100));
+    IS(MUSA_SUCCESS, muDevicePrimaryCtxReset(0));
+    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(p));
+    IS(MUSA_ERROR_INVALID_HANDLE, muStreamSynchronize(s));
+    IS(MUSA_SUCCESS, muMemAlloc(&p, 100)); /* goes on as a fresh context */
+    IS(MUSA_SUCCESS, muDevicePrimaryCtxRelease(0));
+    IS(MUSA_SUCCESS, muMemFree(p));
+    IS(MUSA_SUCCESS, muDevicePrimaryCtxRelease(0));
+    IS(MUSA_ERROR_CONTEXT_IS_DESTROYED, muMemAlloc(&p, 100));
+    IS(MUSA_ERROR_INVALID_CONTEXT, muDevicePrimaryCtxRelease(0));
+    MUST(muDevicePrimaryCtxRetain(&c, 0));
+    CHECK("retained again, it is the same context", c == p0);
+    IS(MUSA_SUCCESS, muMemAlloc(&p, 100));
+    IS(MUSA_SUCCESS, muMemFree(p));
+}
+
+static void nap(void *p)
+{
+    sleep_ms(20);
+    *(volatile int *)p = 1;
+}
+
+static void peers(MUcontext a, MUcontext b)
+{
+    int can, v;
+    MUdeviceptr p, q;
+    int in[1000], out[1000] = { 0 };
+    IS(MUSA_SUCCESS, muDeviceCanAccessPeer(&can, 0, 1));
+    CHECK("peers reach each other", can == 1);
+    IS(MUSA_SUCCESS, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
+    MUST(muCtxSetCurrent(b));
+    MUST(muMemAlloc(&q, sizeof in));
+    MUST(muCtxSetCurrent(a));
+    MUST(muMemAlloc(&p, sizeof in));
+    IS(MUSA_SUCCESS, muCtxEnablePeerAccess(b, 0));
+    IS(MUSA_ERROR_PEER_ACCESS_ALREADY_ENABLED, muCtxEnablePeerAccess(b, 0));
+    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxEnablePeerAccess(a, 0));
+    IS(MUSA_SUCCESS, muCtxDisablePeerAccess(b));
+    IS(MUSA_ERROR_PEER_ACCESS_NOT_ENABLED, muCtxDisablePeerAccess(b));
+    for (int i = 0; i < 1000; i++)
+        in[i] = i * 7;
+    MUST(muMemcpyHtoD(p, in, sizeof in));
+    MUST(muMemcpyPeer(q, b, p, a, sizeof in));
+    MUST(muMemcpyDtoH(out, q, sizeof out));
+    CHECK("memory travels between devices", !memcmp(in, out, sizeof in));
+
+    /* events order across devices; streams of one context, events of another */
+    MUstream sa, sb;
+    MUevent e, f;
+    static volatile int first;
+    MUST(muStreamCreate(&sa, MU_STREAM_NON_BLOCKING));
+    MUST(muEventCreate(&e, 0));
+    MUST(muCtxSetCurrent(b));
+    MUST(muStreamCreate(&sb, MU_STREAM_NON_BLOCKING));
+    MUST(muEventCreate(&f, 0));
+    MUST(muLaunchHostFunc(sa, nap, (void *)&first));
+    MUST(muEventRecord(e, sa));
+    MUST(muStreamWaitEvent(sb, e, 0));
+    MUST(muStreamSynchronize(sb));
+    CHECK("an event of one device holds a stream of another", first == 1);
+    IS(MUSA_ERROR_INVALID_HANDLE, muEventRecord(f, sa));
+    MUcontext of;
+    MUST(muStreamGetCtx(sb, &of));
+    CHECK("a stream knows its context", of == b);
+    MUST(muEventDestroy(e));
+    MUST(muEventDestroy(f));
+    MUST(muStreamDestroy(sa));
+    MUST(muStreamDestroy(sb));
+    MUST(muMemFree(p));
+    MUST(muMemFree(q));
+    MUST(muCtxSetCurrent(a));
+}
+
+static void names(void)
+{
+    const char *text;
+    void *fn;
+    IS(MUSA_SUCCESS, muGetErrorName(MUSA_ERROR_ILLEGAL_ADDRESS, &text));
+    CHECK("error name", !strcmp(text, "MUSA_ERROR_ILLEGAL_ADDRESS"));
+    IS(MUSA_SUCCESS, muGetErrorString(MUSA_ERROR_OUT_OF_MEMORY, &text));
+    CHECK("error text", !strcmp(text, "out of memory"));
+    IS(MUSA_ERROR_INVALID_VALUE, muGetErrorName(12345, &text));
+    CHECK("an unknown error has none", text == NULL);
+    IS(MUSA_SUCCESS, muGetProcAddress("muMemAlloc", &fn, 11000, 0));
+    MUdeviceptr p = 0;
+    MUresult (*alloc)(MUdeviceptr *, size_t);
+    memcpy(&alloc, &fn, sizeof alloc);
+    IS(MUSA_SUCCESS, alloc(&p, 64));
+    MUST(muMemFree(p));
+    void *plain, *own;
+    IS(MUSA_SUCCESS, muGetProcAddress("muStreamSynchronize", &plain, 11000, 1));
+    IS(MUSA_SUCCESS, muGetProcAddress("muStreamSynchronize", &own, 11000, 2));
+    CHECK("the per-thread form is another function", plain != own);
+    IS(MUSA_ERROR_NOT_FOUND, muGetProcAddress("muNothing", &fn, 11000, 0));
+    IS(MUSA_ERROR_NOT_FOUND, muGetProcAddress("", &fn, 0, 0));
+}
+
+/* A child started by exec opens the memory; a forked one may not use the driver. */
+static int ipc_child(const char *hex)
+{
+    MUipcMemHandle h;
+    for (size_t i = 0; i < sizeof h; i++)
+        sscanf(hex + 2 * i, "%2hhx", (unsigned char *)&h.reserved[i]);
+    start_device();
+    MUdeviceptr p;
+    int text[4];
+    MUST(muIpcOpenMemHandle(&p, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    MUST(muMemcpyDtoH(text, p, sizeof text));
+    text[0] += 1;
+    MUST(muMemcpyHtoD(p, text, 4));
+    MUST(muIpcCloseMemHandle(p));
+    return text[3] == 40 ? 0 : 1;
+}
+
+static void processes(const char *self)
+{
+    MUdeviceptr pad, p;
+    MUipcMemHandle h;
+    int in[4] = { 10, 20, 30, 40 }, status;
+    char hex[2 * sizeof h + 1];
+    MUST(muMemAlloc(&pad, 512)); /* so that the next one does not begin a page */
+    MUST(muMemAlloc(&p, 1000));
+    MUST(muMemcpyHtoD(p, in, sizeof in));
+    IS(MUSA_SUCCESS, muIpcGetMemHandle(&h, p));
+    for (size_t i = 0; i < sizeof h; i++)
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned char)h.reserved[i]);
+    MUdeviceptr q;
+    IS(MUSA_ERROR_INVALID_CONTEXT, muIpcOpenMemHandle(&q, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        execl(self, self, hex, (char *)NULL);
+        _exit(9);
+    }
+    waitpid(child, &status, 0);
+    CHECK("another process opens our memory", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    MUST(muMemcpyDtoH(in, p, sizeof in));
+    CHECK("and writes it", in[0] == 11);
+    IS(MUSA_ERROR_INVALID_VALUE, muIpcCloseMemHandle(p));
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        MUresult a = muMemAlloc(&q, 16), b = muInit(0), c = muCtxSynchronize();
+        _exit(a == MUSA_ERROR_NOT_INITIALIZED && b == a && c == a ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    CHECK("a forked child is refused, as by a real driver", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    MUST(muMemFree(p));
+    MUST(muMemFree(pad));
+}
+
+int main(int argc, char **argv)
+{
+    setenv("CUMU_HOST_MEMORY", "32M", 1);
+    setenv("CUMU_HOST_DEVICES", "2", 1);
+    if (argc > 1)
+        return ipc_child(argv[1]);
+    int n;
+    IS(MUSA_ERROR_NOT_INITIALIZED, muDeviceGetCount(&n));
+    IS(MUSA_ERROR_INVALID_VALUE, muInit(1));
+    IS(MUSA_SUCCESS, muInit(0));
+    identity();
+    contexts();
+    MUcontext a, b;
+    MUST(muDevicePrimaryCtxRetain(&a, 0));
+    MUST(muDevicePrimaryCtxRetain(&b, 1));
+    MUST(muCtxSetCurrent(a));
+    peers(a, b);
+    names();
+    processes(argv[0]);
+    return result();
+}
