@@ -72,9 +72,15 @@ static bool read_object(struct cumu_object *o)
     if (fd < 0)
         return true;
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    size_t names = 0;
+    bool named = elf && elf_getshdrstrndx(elf, &names) == 0;
     for (Elf_Scn *scn = NULL; elf && good && (scn = elf_nextscn(elf, scn));) {
         GElf_Shdr sh;
-        if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC)
+        if (!gelf_getshdr(scn, &sh))
+            continue;
+        const char *name = named ? elf_strptr(elf, names, sh.sh_name) : NULL;
+        o->fatbins |= name && strcmp(name, ".nvFatBinSegment") == 0;
+        if (sh.sh_type == SHT_DYNAMIC)
             good = read_dynamic(o, elf, scn, &sh);
     }
     if (elf)

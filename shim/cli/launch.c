@@ -3,6 +3,7 @@
 #include "cli/closure.h"
 #include "cli/launch.h"
 #include "core/config.h"
+#include "core/log.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -117,6 +118,17 @@ static void facades(struct text *t, const struct cumu_closure *c)
         append_facade(t, "libcuda.so.1");
 }
 
+/* Device code, and nobody's shared runtime to register it with: it is linked in. */
+static void warn_static(const struct cumu_closure *c)
+{
+    bool shared = false;
+    for (unsigned i = 1; i < c->count; i++)
+        shared |= starts(c->objects[i].soname, "libcudart.so.");
+    if (c->count && c->objects[0].fatbins && !shared)
+        cumu_gap("run", NULL, "%s has the CUDA runtime linked in statically, which cumu cannot serve yet; "
+                 "its CUDA calls will fail", c->objects[0].path);
+}
+
 static bool put(struct cumu_launch *l, const char *name, char *value)
 {
     unsigned i = 0;
@@ -145,6 +157,7 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
         if (c.objects[i].path && sanitizer(c.objects[i].soname, strlen(c.objects[i].soname)))
             append(&ours, ":", c.objects[i].path, strlen(c.objects[i].path));
     facades(&ours, &c);
+    warn_static(&c);
     append(&search, "", dir, strlen(dir));
     append(&search, "", "/facade", 7);
     if (path && *path && search.s && !starts(path, search.s))

@@ -7,10 +7,12 @@
 #include "core/resolve.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { INITIALIZATION_ERROR = 3 }; /* the same number in runtime and driver API */
+static atomic_bool said_absent;    /* one line a process, whichever call comes first */
 
 static void *store(void **slot, void *address)
 {
@@ -78,9 +80,9 @@ CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned inde
         (void)cumu_resolve_real(t->soname, s->name, &opened);
         if (opened && first)
             cumu_log(NULL, CUMU_ERROR, t->library, s->name, "the real %s lacks it", t->soname);
-        if (!opened)
-            cumu_error(t->library, s->name,
-                       "not opted in (CUMU=1 is not set) and there is no NVIDIA %s", t->soname);
+        if (!opened && !atomic_exchange(&said_absent, true))
+            cumu_log(NULL, CUMU_ERROR, t->library, s->name,
+                     "not opted in (CUMU=1 is not set) and there is no NVIDIA %s", t->soname);
         return answer(t, s, t->absent);
     }
     if (cumu_forked() && s->verb != CUMU_STUB) {
