@@ -19,7 +19,7 @@ MUresult host_devices_init(void)
         d->arena = host_arena_new(c->memory);
         d->primary = host_slab_get(&host_contexts);
         if (!d->arena || !d->primary) {
-            host_say("error: muInit: no address space for %zu MiB of device memory", c->memory >> 20);
+            host_say("muInit: no address space for %zu MiB of device memory", c->memory >> 20);
             return MUSA_ERROR_OUT_OF_MEMORY;
         }
         d->primary->device = d;

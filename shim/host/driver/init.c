@@ -25,7 +25,7 @@ static void init_once(void)
 {
     const struct host_config *c = host_config();
     if (c->wrong) {
-        host_say("error: muInit: %s", c->wrong);
+        host_say("muInit: %s", c->wrong);
         init_result = MUSA_ERROR_NO_DEVICE;
         return;
     }

@@ -5,16 +5,16 @@
 
 #include "host/driver/host.h"
 
-static void say(const char *format, va_list list)
+static void say(const char *head, const char *format, va_list list)
 {
-    static const char head[] = "cumu: host: ";
     char line[512];
-    memcpy(line, head, sizeof head);
-    int room = (int)(sizeof line - sizeof head);
-    int n = vsnprintf(line + sizeof head - 1, (size_t)room, format, list);
+    size_t start = strlen(head);
+    memcpy(line, head, start);
+    int room = (int)(sizeof line - 1 - start);
+    int n = vsnprintf(line + start, (size_t)room, format, list);
     if (n < 0)
         return;
-    size_t length = sizeof head - 1 + (size_t)(n < room ? n : room - 1);
+    size_t length = start + (size_t)(n < room ? n : room - 1);
     line[length++] = '\n';
     ssize_t written = write(2, line, length);
     (void)written; /* nobody to tell */
@@ -26,7 +26,7 @@ void host_log(int level, const char *format, ...)
         return;
     va_list list;
     va_start(list, format);
-    say(format, list);
+    say("cumu: host: ", format, list);
     va_end(list);
 }
 
@@ -34,6 +34,6 @@ void host_say(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say(format, list);
+    say("cumu: error: host: ", format, list);
     va_end(list);
 }
