@@ -41,10 +41,10 @@ $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOS
 # Fuzz targets: one entry point a file. Every check replays the corpus; `make fuzz` searches.
 FUZZ      := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROG := $(FUZZ:%=$B/tests/fuzz/fuzz_%)
-$(FUZZ_PROG): $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/replay.o $(TEST_AR)
+$(FUZZ_PROG): $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/replay.o $(TEST_AR) $(FUZZ_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld tests/fuzz/$*"
-	$Q$(CC) -o $@ $(filter %.o,$^) $(TEST_AR) $(FUZZ_OBJ) $(SAN) -pthread $(TEST_LIBS)
+	$Q$(CC) -o $@ $(filter %.o,$^) $(TEST_AR) $(SAN) -pthread $(TEST_LIBS)
 
 FUZZ_SECONDS ?= 60
 FUZZ_CC      ?= clang
@@ -55,9 +55,9 @@ fuzz:
 	  $B/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=4096 -max_len=65536 \
 	    $B/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
 fuzz-build: $(FUZZ:%=$B/fuzz_%)
-$B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR)
+$B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
 	@echo "ld fuzz_$*"
-	$Q$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(FUZZ_OBJ) -pthread $(TEST_LIBS)
+	$Q$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ -pthread $(TEST_LIBS)
 
 # Fixtures: our own CUDA programs. Fresh ones when nvcc is there, else the committed ones.
 NVCC        ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -87,7 +87,7 @@ endif
 T ?=
 TESTS = $(TEST_PROG) $(TEST_SH) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
 .PHONY: check-run check-programs check-asan check-tsan
-check-programs: all $(TEST_PROG) $(FUZZ_PROG) fixtures
+check-programs: all $(TEST_PROG) $(FUZZ_PROG) $(SNIP_PROG) fixtures
 check-run: check-programs
 	$QB=$B CC="$(CC)" sh tests/run $B/test-logs $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $T,$t),$t)),$(TESTS))
 
@@ -111,3 +111,13 @@ $B/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"
 	$Q$(CC) $(BASE) -O2 -o $@ $< -ldl
+
+# Snippets: the same files linked against the facades, and with every symbol looked up at run time.
+SNIP_SRC  := $(wildcard tests/snippets/*.c)
+SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
+SNIP_LINK := $B/lib/cumu/facade/libcudart.so.13 $B/lib/cumu/facade/libcuda.so.1
+$(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(SNIP_LINK) $(CORE_LIB)
+	@mkdir -p $(@D)
+	@echo "cc tests/snippets/$(@F)"
+	$Q$(CC) $(BASE) -Wno-pedantic -o $@ $(SNIP_SRC) $(if $(findstring lookup,$@),-DVIA_LOOKUP,$(SNIP_LINK)) \
+	  $(if $(filter %.so,$@),-shared) -Wl,--allow-shlib-undefined -ldl

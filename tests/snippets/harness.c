@@ -1,0 +1,172 @@
+/* Replays the snippets in one of several situations: `main`, in a `thread`, in a library `constructor`, in
+ * a `fork`ed child, twice in `twothreads`; and, built with VIA_LOOKUP, with every symbol looked up by
+ * `dlsym` or, where it gives the same one, `procaddress`. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <stdbool.h>
+#include "snippet.h"
+
+int snippet_failures;
+
+static const struct { const char *name; void (*run)(void); } topics[] = {
+    {"device", snippet_device},     {"error", snippet_error},   {"registration", snippet_registration},
+    {"function", snippet_function}, {"memory", snippet_memory}, {"library", snippet_library},
+    {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
+};
+enum { TOPICS = sizeof topics / sizeof *topics };
+
+static const char *mode = "main";
+
+static void *library(const char *soname)
+{
+    void *lib = dlopen(soname, RTLD_NOW);
+    if (!lib) {
+        printf("not ok dlopen %s: %s\n", soname, dlerror());
+        exit(1);
+    }
+    return lib;
+}
+
+static void *named(const char *soname, const char *name)
+{
+    void *p = dlsym(library(soname), name);
+    if (!p) {
+        printf("not ok dlsym %s in %s\n", name, soname);
+        exit(1);
+    }
+    return p;
+}
+
+/* cuGetProcAddress under the base name; NULL unless it gives the very export we want. */
+static void *by_procaddress(const char *name)
+{
+    int (*get)(const char *, void **, int, unsigned long long, int *) =
+        (int (*)(const char *, void **, int, unsigned long long, int *))named("libcuda.so.1", "cuGetProcAddress_v2");
+    char base[128];
+    void *p = NULL;
+    unsigned long long flags = 0;
+    int status;
+    snprintf(base, sizeof base, "%s", name);
+    char *suffix = strstr(base, "_pt");
+    if (suffix) {
+        *suffix = 0;
+        flags = 2;
+    }
+    size_t n = strlen(base);
+    if (n > 3 && base[n - 3] == '_' && base[n - 2] == 'v')
+        base[n - 3] = 0;
+    return get(base, &p, 13000, flags, &status) == 0 && p == named("libcuda.so.1", name) ? p : NULL;
+}
+
+void *snippet_symbol(const char *name)
+{
+    bool driver = strncmp(name, "cu", 2) == 0 && strncmp(name, "cuda", 4) != 0;
+    if (driver && strcmp(mode, "procaddress") == 0) {
+        void *p = by_procaddress(name);
+        if (p)
+            return p;
+    }
+    return named(driver ? "libcuda.so.1" : "libcudart.so.13", name);
+}
+
+void *snippet_versioned(int version, const char *name)
+{
+    return named(version == 11 ? "libcudart.so.11.0" : "libcudart.so.12", name);
+}
+
+static void *run(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < TOPICS; i++) {
+        int before = snippet_failures;
+        topics[i].run();
+        if (snippet_failures == before)
+            printf("ok %s: %s\n", mode, topics[i].name);
+    }
+    fflush(stdout);
+    return NULL;
+}
+
+static void run_thread(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, run, NULL);
+    pthread_join(t, NULL);
+}
+
+/* Two threads at once, without the topic that resets the device under the other's feet. */
+static void *run_shared(void *arg)
+{
+    for (int i = 0; i + 1 < TOPICS; i++)
+        topics[i].run();
+    return arg;
+}
+static void run_two_threads(void)
+{
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, run_shared, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    if (!snippet_failures)
+        printf("ok %s\n", mode);
+}
+
+/* The parent has not touched CUDA: the child may. Afterwards the parent does, and its next child may not. */
+static void run_fork(void)
+{
+    fflush(stdout);
+    pid_t pid = fork();
+    int status = -1;
+    if (pid == 0) {
+        run(NULL);
+        _exit(snippet_failures ? 1 : 0);
+    }
+    waitpid(pid, &status, 0);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(M(cudaFree, musaFree)(NULL));
+    pid = fork();
+    if (pid == 0) {
+        void *p;
+        _exit(M(cudaMalloc, musaMalloc)(&p, 16) == cudaErrorInitializationError ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    if (!snippet_failures)
+        printf("ok fork: a child of a process that used CUDA is told so\n");
+}
+
+static void __attribute__((constructor)) in_constructor(void)
+{
+    if (getenv("SNIPPET_CONSTRUCTOR")) {
+        mode = "constructor";
+        run(NULL);
+        _exit(snippet_failures ? 1 : 0);
+    }
+}
+
+/* For Python's ctypes, which loads this file as a library. */
+__attribute__((visibility("default"))) int snippets_run(void)
+{
+    mode = "ctypes";
+    run(NULL);
+    return snippet_failures;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        mode = argv[1];
+    if (strcmp(mode, "thread") == 0)
+        run_thread();
+    else if (strcmp(mode, "twothreads") == 0)
+        run_two_threads();
+    else if (strcmp(mode, "fork") == 0)
+        run_fork();
+    else
+        run(NULL);
+    return snippet_failures ? 1 : 0;
+}

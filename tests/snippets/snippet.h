@@ -1,0 +1,63 @@
+/* Snippets: short uses of every wrapped symbol, replayed by several harnesses (harness.c). A snippet names a
+ * CUDA function only through C() or M(), which give it the map's own prototype and the harness's way of
+ * reaching it: a link-time reference, dlsym, or cuGetProcAddress. */
+#ifndef CUMU_SNIPPET_H
+#define CUMU_SNIPPET_H
+
+#include <stdio.h>
+#include <string.h>
+#include "musa_enums.h"
+#include "mu.h"
+#include "wraps.h"
+
+#ifdef VIA_LOOKUP
+#define REACH(type, name) ((type *)snippet_symbol(#name))
+#else
+#define REACH(type, name) ({ extern type name; &name; })
+#endif
+#define C(name) REACH(__typeof__(wrap_##name), name)            /* a wrapped symbol */
+#define M(name, musa) REACH(__typeof__(*((struct cumu_mu *)0)->musa), name) /* a jump: typed as its target */
+/* The same symbol in another runtime's facade, whose wrapper is wrap_<name>_v<N>. */
+#define V(version, name) ((__typeof__(wrap_##name##_v##version) *)snippet_versioned(version, #name))
+
+void *snippet_symbol(const char *name);
+void *snippet_versioned(int version, const char *name);
+
+extern int snippet_failures;
+#define EXPECT(cond)                                                                               \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            printf("not ok %s:%d %s\n", __FILE__, __LINE__, #cond);                                \
+            snippet_failures++;                                                                    \
+        }                                                                                          \
+    } while (0)
+#define IS(call, want)                                                                             \
+    do {                                                                                           \
+        long got_ = (long)(call);                                                                  \
+        if (got_ != (long)(want)) {                                                                \
+            printf("not ok %s:%d %s: got %ld, want %s\n", __FILE__, __LINE__, #call, got_, #want); \
+            snippet_failures++;                                                                    \
+        }                                                                                          \
+    } while (0)
+#define OK(call) IS(call, 0)
+
+/* The kernel of most snippets: out[i] = i * factor[0] + add, with a constant and a managed variable. */
+extern const char snippet_ptx[];
+enum { SNIPPET_THREADS = 64 };
+
+/* The topics, in the order in which they run. */
+void snippet_device(void);
+void snippet_error(void);
+void snippet_registration(void);
+void snippet_function(void);
+void snippet_memory(void);
+void snippet_library(void);
+void snippet_module(void);
+void snippet_entry(void);
+void snippet_context(void);
+
+/* registration.c keeps its program registered for the topics that launch. */
+extern char snippet_stub, snippet_factor, snippet_table; /* host addresses of kernel k and variables */
+void snippet_registered(void);                           /* registers once */
+
+#endif
