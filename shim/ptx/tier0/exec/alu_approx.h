@@ -29,7 +29,7 @@ static inline f32 approx_ex2(f32 x) { return (f32)exp2_core(clamp((f64)x, -200, 
 static inline f32 approx_tanh(f32 v)
 {
     f64 x = (f64)v, t = exp2_core(clamp(x * 2.8853900817779268, -200, 200)), z = x * x;
-    f64 far = (t - 1) / (t + 1), near = x - x * z * (0.33333333333333333 - z * 0.13333333333333333);
+    f64 far = (t - 1) / (t + 1), near = x * (1 - z * (0.33333333333333333 - z * 0.13333333333333333));
     return (f32)(z < 0.0004 ? near : far);
 }
 
@@ -68,7 +68,7 @@ static inline f32 approx_sin(f32 v, u64 quadrant)
     s = s * z - 1.9841269841269841e-4;
     s = s * z + 8.3333333333333333e-3;
     s = s * z - 1.6666666666666667e-1;
-    s = r + r * (z * s);
+    s = r * (1.0 + z * s); /* a product, so that -0 stays -0 */
     f64 c = -2.7557319223985888e-7;
     c = c * z + 2.4801587301587302e-5;
     c = c * z - 1.3888888888888889e-3;

@@ -99,12 +99,6 @@ static const struct {
     [PTX_B128] = {16, NULL},
 };
 
-bool t0_atom_known(unsigned op, unsigned type)
-{
-    return type < PTX_NTYPES && types[type].size &&
-           (type != PTX_B128 || op == PTX_SUB_CAS || op == PTX_SUB_EXCH);
-}
-
 /* The loop that turns an update into an atomic read-modify-write; returns the old value. */
 #define RMW(NAME, U)                                                                              \
     static uint64_t NAME(uint8_t *p, update *next, unsigned op, uint64_t b, uint64_t c)           \

@@ -3,7 +3,17 @@
 
 #include <string.h>
 
-bool t0_atom_known(unsigned op, unsigned type);
+/* Types that exec/core_atomics.c updates; b128 knows no arithmetic. */
+static bool atom_known(unsigned op, unsigned type)
+{
+    switch (type) {
+    case PTX_B16: case PTX_U16: case PTX_B32: case PTX_U32: case PTX_S32: case PTX_B64: case PTX_U64:
+    case PTX_S64: case PTX_F32: case PTX_F64: case PTX_F16: case PTX_BF16: case PTX_F16X2: case PTX_BF16X2:
+        return true;
+    default:
+        return type == PTX_B128 && (op == PTX_SUB_CAS || op == PTX_SUB_EXCH);
+    }
+}
 
 struct place {           /* where an access goes */
     uint32_t row;        /* address row */
@@ -184,7 +194,7 @@ static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
     enum t0_class c = t0_class_of(i->type[0]);
     if (i->vec > 1)
         t0_fail(l, "vector atomics are not supported");
-    if (!t0_atom_known(i->sub, i->type[0]))
+    if (!atom_known(i->sub, i->type[0]))
         t0_fail(l, "atomic operation is not defined for .%s", ptx_type_name(i->type[0]));
     struct place p = resolve(l, &i->src[0], i->space);
     uint32_t d = returns ? t0_dest(l, &i->dst[0]) : T0_SINK;
