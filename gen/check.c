@@ -21,12 +21,12 @@ static const struct facade *facade_of(const struct job *j, const char *soname)
 }
 
 static void each_has_line(const struct job *j, const char *path, const struct facade *f,
-                          const char *const *names, unsigned count)
+                          const struct elf_names *names, bool lines)
 {
     const struct library *l = find_library(j->map, f->library);
-    for (unsigned i = 0; i < count; i++)
-        if (!l || !find_line(l, names[i], f->version))
-            error_at(j->errors, (struct place){path, (int)i + 1}, names[i],
+    for (unsigned i = 0; i < names->count; i++)
+        if (!l || !find_line(l, names->at[i], f->version))
+            error_at(j->errors, (struct place){path, lines ? (int)i + 1 : 0}, names->at[i],
                      "no line; expected one in mapping/api/%s.map for version %u", f->library,
                      f->version);
 }
@@ -54,7 +54,7 @@ void check_known(const struct job *j, const char *path)
     struct elf_names names = {0};
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         *ARENA_PUSH(j->arena, &names) = line;
-    each_has_line(j, path, f, names.at, names.count);
+    each_has_line(j, path, f, &names, true);
     if (names.count)
         qsort(names.at, names.count, sizeof *names.at, compare_text);
     struct slots s = slots_of(j, f);
@@ -75,7 +75,7 @@ void check_real(const struct job *j, const char *path)
         error_at(j->errors, (struct place){path, 0}, names.soname ? names.soname : "-",
                  "no facade has this soname; expected one of mapping/sonames.map");
     else
-        each_has_line(j, path, f, names.at, names.count);
+        each_has_line(j, path, f, &names, false);
 }
 
 void check_wraps(const struct job *j, const char *core)

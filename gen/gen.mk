@@ -4,7 +4,7 @@ GEN        := $B/bin/gen
 GEN_SRC    := $(wildcard gen/*.c)
 GEN_OBJ    := $(GEN_SRC:gen/%.c=$B/obj/generator/%.o)
 GEN_STAMP  := $B/gen/.stamp
-GEN_BASE   := $(BASE)
+FUZZ_OBJ   += $(filter-out %/main.o,$(GEN_OBJ)) # the map parser's fuzz target links the generator
 MAPS       := $(wildcard mapping/types/*.enum mapping/types/*.struct mapping/sonames.map \
                 mapping/api/*.map mapping/api/*.versions)
 CUMU_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)
@@ -31,7 +31,7 @@ $(GEN): $(GEN_OBJ)
 $B/obj/generator/%.o: gen/%.c
 	@mkdir -p $(@D)
 	@echo "cc gen/$*.c"
-	$Q$(CC) $(GEN_BASE) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
 
 # Files whose text did not change keep their time, so only what really changed is rebuilt.
 $(GEN_STAMP): $(GEN) $(MAPS)
