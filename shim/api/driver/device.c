@@ -89,8 +89,13 @@ CUresult wrap_cuCtxCreate_v3(CUcontext *ctx, void *params, int count, unsigned f
 
 CUresult wrap_cuCtxCreate_v4(CUcontext *ctx, void *params, unsigned flags, CUdevice device)
 {
-    if (params)
-        cumu_gap("cuda", "cuCtxCreate_v4", "creation parameters are ignored");
+    const struct {
+        void *affinity;
+        int affinity_count;
+        void *cig;
+    } *p = params;
+    if (p && (p->affinity_count || p->cig))
+        cumu_gap("cuda", "cuCtxCreate_v4", "execution affinity and graphics sharing are ignored");
     return mu.muCtxCreate((MUcontext *)ctx, flags, device);
 }
 

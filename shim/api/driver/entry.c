@@ -18,3 +18,12 @@ CUresult wrap_cuGetProcAddress(const char *name, void **out, int version, uint64
 {
     return wrap_cuGetProcAddress_v2(name, out, version, flags, NULL);
 }
+
+/* NVIDIA's private tables; cumu answers for none of them (static runtimes are served by patching). */
+CUresult wrap_cuGetExportTable(const void **table, const void *id)
+{
+    if (!table || !id)
+        return CUDA_ERROR_INVALID_VALUE;
+    *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}
