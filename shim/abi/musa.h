@@ -52,6 +52,11 @@ typedef size_t (*MUoccupancyB2DSize)(int block_size);
 #define MU_LAUNCH_PARAM_BUFFER_SIZE ((void *)0x02)
 
 #define MU_IPC_HANDLE_SIZE 64
+typedef struct MUdevprop_st { /* of muDeviceGetProperties, long superseded by attributes */
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], sharedMemPerBlock, totalConstantMemory,
+        SIMDWidth, memPitch, regsPerBlock, clockRate, textureAlign;
+} MUdevprop;
+
 typedef struct MUipcMemHandle_st {
     char reserved[MU_IPC_HANDLE_SIZE];
 } MUipcMemHandle;

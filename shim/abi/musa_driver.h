@@ -33,6 +33,7 @@ MU_FN(muDeviceGetAttribute, int *value, MUdevice_attribute attr, MUdevice dev);
 MU_FN(muDeviceGetByPCIBusId, MUdevice *dev, const char *id);
 MU_FN(muDeviceGetPCIBusId, char *id, int len, MUdevice dev);
 MU_FN(muDeviceComputeCapability, int *major, int *minor, MUdevice dev);
+MU_FN(muDeviceGetProperties, MUdevprop *prop, MUdevice dev);
 MU_FN(muDeviceGetTexture1DLinearMaxWidth, size_t *width, MUarray_format format,
       unsigned int channels, MUdevice dev);
 MU_FN(muDeviceCanAccessPeer, int *can, MUdevice dev, MUdevice peer);

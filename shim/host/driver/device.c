@@ -261,6 +261,31 @@ MUresult muDeviceComputeCapability(int *major, int *minor, MUdevice dev)
     return MUSA_SUCCESS;
 }
 
+MUresult muDeviceGetProperties(MUdevprop *prop, MUdevice dev)
+{
+    MUresult r;
+    if (!get(dev, &r))
+        return r;
+    if (!prop)
+        return MUSA_ERROR_INVALID_VALUE;
+    const int *a = attributes;
+    *prop = (MUdevprop){
+        .maxThreadsPerBlock = a[MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK],
+        .maxThreadsDim = { a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X], a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y],
+                           a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z] },
+        .maxGridSize = { a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X], a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y],
+                         a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] },
+        .sharedMemPerBlock = a[MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK],
+        .totalConstantMemory = a[MU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY],
+        .SIMDWidth = a[MU_DEVICE_ATTRIBUTE_WARP_SIZE],
+        .memPitch = a[MU_DEVICE_ATTRIBUTE_MAX_PITCH],
+        .regsPerBlock = a[MU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK],
+        .clockRate = a[MU_DEVICE_ATTRIBUTE_CLOCK_RATE],
+        .textureAlign = a[MU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT],
+    };
+    return MUSA_SUCCESS;
+}
+
 MUresult muDeviceGetPCIBusId(char *id, int len, MUdevice dev)
 {
     MUresult r;

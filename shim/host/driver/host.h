@@ -1,9 +1,11 @@
 /* Inside of the CPU MUSA driver: what its files share. Nothing here is seen by the shim.
  *
  * Locks, in the order in which they may be nested:
- *   1. host_sched (stream.c): contexts' stream lists, stream queues, work, events. One for the process.
- *   2. the range lock of memory.c, the lock of a slab: leaves, no other lock is taken inside.
- * No lock is ever held while op->run, op->drop or an application's callback runs, nor while waiting. */
+ *   1. contexts_lock (context.c): creation and retention of contexts
+ *   2. host_sched (work.c): contexts' stream lists, stream queues, works, events; one for the process
+ *   3. the pools' lock (pool.c), the range lock (arena.c: what is allocated), the slab lock (slab.c)
+ * No lock is ever held while op->run, op->drop or an application's callback runs, nor while waiting.
+ */
 #ifndef CUMU_HOST_H
 #define CUMU_HOST_H
 
@@ -73,7 +75,7 @@ int host_device_attribute(const struct host_device *d, int attribute);
 struct MUctx_st {
     uint64_t slab_;
     struct host_device *device;
-    bool alive;            /* a destroyed context answers MUSA_ERROR_CONTEXT_IS_DESTROYED */
+    _Atomic bool alive;    /* a destroyed context answers MUSA_ERROR_CONTEXT_IS_DESTROYED */
     bool primary;
     unsigned flags;
     int retained;          /* primary: Retain calls outstanding */

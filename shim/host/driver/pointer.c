@@ -13,7 +13,7 @@ static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUd
 {
     switch (a) {
     case MU_POINTER_ATTRIBUTE_CONTEXT:
-        *(MUcontext *)out = r->ctx;
+        *(MUcontext *)out = r->ctx ? r->ctx : r->device->primary; /* a module's variable */
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)out = on_host(r) ? MU_MEMORYTYPE_HOST : MU_MEMORYTYPE_DEVICE;

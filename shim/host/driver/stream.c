@@ -22,7 +22,9 @@ static void free_own(void *p)
 {
     for (struct own_stream *o = p, *next; o; o = next) {
         next = o->next;
-        if (host_slab_live(&host_streams, o->stream) && o->stream->ctx->id == o->ctx_id)
+        /* In a forked child the scheduler's lock may be held for ever by a thread that is not there. */
+        if (host_ready() != MUSA_ERROR_NOT_INITIALIZED && host_slab_live(&host_streams, o->stream) &&
+            o->stream->ctx->id == o->ctx_id)
             host_stream_free(o->stream);
         free(o);
     }
