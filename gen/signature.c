@@ -18,6 +18,8 @@ static const struct letter letters[] = {
     {"z", "size_t", "size_t", "%zu", 0},
     {"L", "long long", "long long", "%lld", 0},
     {"U", "unsigned long long", "unsigned long long", "%llu", 0},
+    {"q", "unsigned long", "unsigned long", "%lu", 0},
+    {"ci", "const int", "const int", "%d", 0},
     {"f", "float", "float", "%g", 0},
     {"d", "double", "double", "%g", 0},
     {"D", "unsigned long long", "unsigned long long", "%#llx", 0},
@@ -36,9 +38,10 @@ static const struct letter letters[] = {
     {"gr", "void *", "struct MUgraph_st *", "%p", 0},
     {"gn", "void *", "struct MUgraphNode_st *", "%p", 0},
     {"gx", "void *", "struct MUgraphExec_st *", "%p", 0},
+    {"b2d", "__typeof__(size_t (*)(int))", "__typeof__(size_t (*)(int))", "%p", 0},
     /* structs that wrappers read through a pointer */
-    {"config", "cudaLaunchConfig_t", "musaLaunchConfig_t", NULL, 56},
-    {"cuconfig", "CUlaunchConfig", "MUlaunchConfig", NULL, 56},
+    {"config", "const cudaLaunchConfig_t", "musaLaunchConfig_t", NULL, 56},
+    {"cuconfig", "const CUlaunchConfig", "MUlaunchConfig", NULL, 56},
     {"fattr", "cudaFuncAttributes", "musaFuncAttributes", NULL, 144},
     {"pattr", "cudaPointerAttributes", "musaPointerAttributes", NULL, 88},
     /* structs by value: the size and the class of register decide how they travel */

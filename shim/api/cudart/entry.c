@@ -17,45 +17,45 @@ static cudaError_t find(const char *name, void **out, unsigned version, uint64_t
     return found == CUMU_ENTRY_FOUND || status ? cudaSuccess : CUMU_RT(cudaErrorSymbolNotFound);
 }
 
-cudaError_t wrap_cudaGetDriverEntryPoint(const char *name, void **out, uint64_t flags, int *status)
+cudaError_t wrap_cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags, int *status)
 {
     return find(name, out, 13000, flags, false, status);
 }
 
-cudaError_t wrap_cudaGetDriverEntryPoint_ptsz(const char *name, void **out, uint64_t flags, int *status)
+cudaError_t wrap_cudaGetDriverEntryPoint_ptsz(const char *name, void **out, unsigned long long flags, int *status)
 {
     return find(name, out, 13000, flags, true, status);
 }
 
-cudaError_t wrap_cudaGetDriverEntryPoint_v12(const char *name, void **out, uint64_t flags, int *status)
+cudaError_t wrap_cudaGetDriverEntryPoint_v12(const char *name, void **out, unsigned long long flags, int *status)
 {
     return find(name, out, 12090, flags, false, status);
 }
 
-cudaError_t wrap_cudaGetDriverEntryPoint_v12_ptsz(const char *name, void **out, uint64_t flags,
+cudaError_t wrap_cudaGetDriverEntryPoint_v12_ptsz(const char *name, void **out, unsigned long long flags,
                                                   int *status)
 {
     return find(name, out, 12090, flags, true, status);
 }
 
-cudaError_t wrap_cudaGetDriverEntryPoint_v11(const char *name, void **out, uint64_t flags)
+cudaError_t wrap_cudaGetDriverEntryPoint_v11(const char *name, void **out, unsigned long long flags)
 {
     return find(name, out, 11080, flags, false, NULL);
 }
 
-cudaError_t wrap_cudaGetDriverEntryPoint_v11_ptsz(const char *name, void **out, uint64_t flags)
+cudaError_t wrap_cudaGetDriverEntryPoint_v11_ptsz(const char *name, void **out, unsigned long long flags)
 {
     return find(name, out, 11080, flags, true, NULL);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,
-                                                  uint64_t flags, int *status)
+                                                  unsigned long long flags, int *status)
 {
     return find(name, out, version, flags, false, status);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **out, unsigned version,
-                                                       uint64_t flags, int *status)
+                                                       unsigned long long flags, int *status)
 {
     return find(name, out, version, flags, true, status);
 }
