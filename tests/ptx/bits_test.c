@@ -163,7 +163,8 @@ static void r_slct_f32(struct lane *x) /* q: ftz */
 static void r_testp(struct lane *x) /* p: width, q: class */
 {
     u64 abs = x->s[0] & (x->p == 64 ? ~0ull >> 1 : 0x7fffffffull);
-    u64 inf = x->p == 64 ? 0x7ffull << 52 : 0x7f800000ull, least = x->p == 64 ? 1ull << 52 : 0x800000;
+    u64 inf = x->p == 64 ? 0x7ffull << 52 : 0x7f800000ull,
+        least = x->p == 64 ? 1ull << 52 : 0x800000;
     const bool is[] = {abs < inf, abs == inf, abs <= inf, abs > inf, abs >= least && abs < inf,
                        abs > 0 && abs < least};
     x->d[0] = is[x->q];
@@ -189,10 +190,10 @@ static void shifts(void)
     insn_check("r:rs", r_shl, 32, 0, "shl.b32");
     insn_check("d:ds", r_shl, 64, 0, "shl.b64");
     insn_check("r:rr", r_shl, 32, 0, "shl.b32");
-    static const struct { const char *t, *sig; long bits, is_signed; } s[] = {
-        {"u16", "h:hs", 16, 0}, {"s16", "h:hs", 16, 1}, {"b16", "h:hs", 16, 0}, {"u32", "r:rs", 32, 0},
-        {"s32", "r:rs", 32, 1}, {"b32", "r:rs", 32, 0}, {"u64", "d:ds", 64, 0}, {"s64", "d:ds", 64, 1},
-        {"b64", "d:ds", 64, 0}};
+    static const struct { const char *t, *sig; long bits, is_signed;
+    } s[] = {{"u16", "h:hs", 16, 0}, {"s16", "h:hs", 16, 1}, {"b16", "h:hs", 16, 0},
+             {"u32", "r:rs", 32, 0}, {"s32", "r:rs", 32, 1}, {"b32", "r:rs", 32, 0},
+             {"u64", "d:ds", 64, 0}, {"s64", "d:ds", 64, 1}, {"b64", "d:ds", 64, 0}};
     for (unsigned n = 0; n < sizeof s / sizeof s[0]; n++)
         insn_check(s[n].sig, r_shr, s[n].bits, s[n].is_signed, "shr.%s", s[n].t);
     for (long left = 0; left < 2; left++)
@@ -210,15 +211,18 @@ static void fields(void)
     insn_check("d:d", r_brev, 64, 0, "brev.b64");
     for (long s = 0; s < 2; s++)
         for (long amt = 0; amt < 2; amt++) {
-            insn_check("r:r", r_bfind, 32, s | amt << 1, "bfind%s.%c32", amt ? ".shiftamt" : "", s ? 's' : 'u');
-            insn_check("r:d", r_bfind, 64, s | amt << 1, "bfind%s.%c64", amt ? ".shiftamt" : "", s ? 's' : 'u');
+            insn_check("r:r", r_bfind, 32, s | amt << 1, "bfind%s.%c32", amt ? ".shiftamt" : "",
+                       s ? 's' : 'u');
+            insn_check("r:d", r_bfind, 64, s | amt << 1, "bfind%s.%c64", amt ? ".shiftamt" : "",
+                       s ? 's' : 'u');
         }
     for (long s = 0; s < 2; s++) {
         insn_check("r:rss", r_bfe, 32, s, "bfe.%c32", s ? 's' : 'u');
         insn_check("d:dss", r_bfe, 64, s, "bfe.%c64", s ? 's' : 'u');
         insn_check("r:rrr", r_bfe, 32, s, "bfe.%c32", s ? 's' : 'u');
         for (long wrap = 0; wrap < 2; wrap++)
-            insn_check("r:rk", r_szext, s, wrap, "szext.%s.%c32", wrap ? "wrap" : "clamp", s ? 's' : 'u');
+            insn_check("r:rk", r_szext, s, wrap, "szext.%s.%c32", wrap ? "wrap" : "clamp",
+                       s ? 's' : 'u');
     }
     insn_check("r:rrss", r_bfi, 32, 0, "bfi.b32");
     insn_check("d:ddss", r_bfi, 64, 0, "bfi.b64");
@@ -233,7 +237,8 @@ static void fields(void)
 }
 static void moves(void)
 {
-    static const char *const t32[] = {"b32", "u32", "s32", "f32"}, *const t64[] = {"b64", "u64", "s64", "f64"};
+    static const char *const t32[] = {"b32", "u32", "s32", "f32"}, *const t64[] = {"b64", "u64",
+                                                                                   "s64", "f64"};
     for (unsigned n = 0; n < 4; n++) {
         insn_check("r:r", r_mov, 0, 0, "mov.%s", t32[n]);
         insn_check("d:d", r_mov, 0, 0, "mov.%s", t64[n]);
@@ -263,7 +268,8 @@ static void moves(void)
 }
 static void classes(void)
 {
-    static const char *const name[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
+    static const char *const name[] = {"finite",     "infinite", "number",
+                                       "notanumber", "normal",   "subnormal"};
     for (long c = 0; c < 6; c++) {
         insn_check("p:f", r_testp, 32, c, "testp.%s.f32", name[c]);
         insn_check("p:F", r_testp, 64, c, "testp.%s.f64", name[c]);

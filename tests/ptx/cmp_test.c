@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const relations[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu",
-                                        "gtu", "geu", "num", "nan", "lo", "ls", "hi", "hs"};
+static const char *const relations[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
+                                        "equ", "neu", "ltu", "leu", "gtu", "geu",
+                                        "num", "nan", "lo",  "ls",  "hi",  "hs"};
 static const struct type { const char *name; char reg, kind; unsigned bits; } types[] = {
     {"u16", 'h', 'u', 16}, {"s16", 'h', 's', 16}, {"b16", 'h', 'b', 16}, {"u32", 'r', 'u', 32},
     {"s32", 'r', 's', 32}, {"b32", 'r', 'b', 32}, {"u64", 'd', 'u', 64}, {"s64", 'd', 's', 64},
@@ -17,7 +18,9 @@ static const struct type { const char *name; char reg, kind; unsigned bits; } ty
 static double f16_value(u64 h)
 {
     double m = (double)(h & 0x3ff), e = (double)(h >> 10 & 31);
-    double v = e == 31 ? (m != 0 ? NAN : INFINITY) : e == 0 ? m * 0x1p-24 : ldexp(1024 + m, (int)e - 25);
+    double v = e == 31  ? (m != 0 ? NAN : INFINITY)
+               : e == 0 ? m * 0x1p-24
+                        : ldexp(1024 + m, (int)e - 25);
     return h & 0x8000 ? -v : v;
 }
 static double number(const struct type *t, u64 u, bool ftz)
@@ -54,7 +57,8 @@ static bool holds(const struct type *t, const char *rel, u64 a, u64 b, bool ftz)
         return nan;
     if (nan) /* the ordered relations are false, the unordered ones true */
         return strlen(rel) == 3;
-    bool e = rel[0] == 'e', n = rel[0] == 'n', l = rel[0] == 'l', or_equal = rel[1] == 'e' || rel[1] == 's';
+    bool e = rel[0] == 'e', n = rel[0] == 'n', l = rel[0] == 'l',
+         or_equal = rel[1] == 'e' || rel[1] == 's';
     return e ? eq : n ? !eq : l ? lt || (or_equal && eq) : (!lt && !eq) || (or_equal && eq);
 }
 static bool combine(char logic, bool v, bool c)
@@ -63,7 +67,13 @@ static bool combine(char logic, bool v, bool c)
 }
 
 /* What the running check is about. */
-static struct { const struct type *t; const char *rel; char logic; bool ftz, negated; u64 yes; } now;
+static struct {
+    const struct type *t;
+    const char *rel;
+    char logic;
+    bool ftz, negated;
+    u64 yes;
+} now;
 
 static void r_setp(struct lane *x)
 {
@@ -111,16 +121,20 @@ static void setp_forms(const struct type *t, const char *rel, const char *ftz)
         }
         if (k && t->kind != 'x') {
             now.negated = true;
-            insn_check(sig, r_setp, 0, 0, "setp.%s%s%s.%s $d|$e, $a, $b, !$c", rel, logic[k], ftz, t->name);
+            insn_check(sig, r_setp, 0, 0, "setp.%s%s%s.%s $d|$e, $a, $b, !$c", rel, logic[k], ftz,
+                       t->name);
         }
     }
 }
 static void set_forms(const struct type *t, const char *rel, const char *ftz)
 {
-    static const struct { const char *name, *types; char reg; u64 yes; } out[] = {
-        {"u32", "usbf", 'r', 0xffffffff}, {"s32", "usbf", 'r', 0xffffffff}, {"f32", "usbf", 'r', 0x3f800000},
-        {"f16", "usbf", 'h', 0x3c00}, {"bf16", "f", 'h', 0x3f80}, {"u16", "f", 'h', 0xffff},
-        {"s16", "f", 'h', 0xffff}, {"f16x2", "x", 'r', 0x3c00}, {"bf16x2", "x", 'r', 0x3f80},
+    static const struct { const char *name, *types; char reg; u64 yes;
+    } out[] = {
+        {"u32", "usbf", 'r', 0xffffffff}, {"s32", "usbf", 'r', 0xffffffff},
+        {"f32", "usbf", 'r', 0x3f800000}, {"f16", "usbf", 'h', 0x3c00},
+        {"bf16", "f", 'h', 0x3f80},       {"u16", "f", 'h', 0xffff},
+        {"s16", "f", 'h', 0xffff},        {"f16x2", "x", 'r', 0x3c00},
+        {"bf16x2", "x", 'r', 0x3f80},
     };
     for (unsigned k = 0; k < sizeof out / sizeof out[0]; k++) {
         char sig[8];

@@ -1,5 +1,5 @@
-/* f32 and f64 arithmetic in every rounding mode with .ftz and .sat, min, max and signs, against exact
- * arithmetic; round to nearest also against the compiler's own operators. */
+/* f32 and f64 arithmetic in every rounding mode with .ftz and .sat, min, max and signs, against
+ * exact arithmetic; round to nearest also against the compiler's own operators. */
 #include "exact.h"
 
 #include <stdio.h>
@@ -22,11 +22,14 @@ static void r_add(struct lane *x) { out(x, exact_add(format(x), in(x, 0), in(x, 
 static void r_sub(struct lane *x)
 {
     u64 b = in(x, 1);
-    out(x, exact_add(format(x), in(x, 0), is_nan(format(x), b) ? b : negated(format(x), b), MODE(x)));
+    out(x,
+        exact_add(format(x), in(x, 0), is_nan(format(x), b) ? b : negated(format(x), b), MODE(x)));
 }
 static void r_mul(struct lane *x) { out(x, exact_mul(format(x), in(x, 0), in(x, 1), MODE(x))); }
 static void r_div(struct lane *x) { out(x, exact_div(format(x), in(x, 0), in(x, 1), MODE(x))); }
-static void r_fma(struct lane *x) { out(x, exact_fma(format(x), in(x, 0), in(x, 1), in(x, 2), MODE(x))); }
+static void r_fma(struct lane *x) {
+    out(x, exact_fma(format(x), in(x, 0), in(x, 1), in(x, 2), MODE(x)));
+}
 static void r_sqrt(struct lane *x) { out(x, exact_sqrt(format(x), in(x, 0), MODE(x))); }
 static void r_rcp(struct lane *x)
 {

@@ -33,17 +33,17 @@ u64 f64_u(double x) { u64 u; memcpy(&u, &x, 8); return u; }
 /* ---- inputs ---- */
 
 static const u64 edge_int[] = {
-    0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000,
-    0x7fffff, 0x800000, 0xffffff, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0x100000000ull,
-    0x7fffffffffffffffull, 0x8000000000000000ull, ~0ull - 1, ~0ull,
+    0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff,
+    0x10000, 0x7fffff, 0x800000, 0xffffff, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff,
+    0x100000000ull, 0x7fffffffffffffffull, 0x8000000000000000ull, ~0ull - 1, ~0ull,
 };
 static const u32 edge_f32[] = {
-    0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x00800001, 0x3f800000,
-    0xbf800000, 0x3f7fffff, 0x3f800001, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000, 0xc0200000,
-    0x40600000, 0x4b000000, 0x4b000001, 0x4b7fffff, 0x4f000000, 0xcf000000, 0xcf000001, 0x4f7fffff,
-    0x4f800000, 0x5f000000, 0xdf000000, 0x5f7fffff, 0x5f800000, 0x477fe000, 0x477ff000, 0x477fefff,
-    0x33000000, 0x33000001, 0x38800000, 0x387fffff, 0x43e00000, 0x43e80000, 0x7f7fffff, 0xff7fffff,
-    0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x7fffffff,
+    0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
+    0x00800001, 0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x3f000000, 0xbf000000, 0x3fc00000,
+    0x40200000, 0xc0200000, 0x40600000, 0x4b000000, 0x4b000001, 0x4b7fffff, 0x4f000000, 0xcf000000,
+    0xcf000001, 0x4f7fffff, 0x4f800000, 0x5f000000, 0xdf000000, 0x5f7fffff, 0x5f800000, 0x477fe000,
+    0x477ff000, 0x477fefff, 0x33000000, 0x33000001, 0x38800000, 0x387fffff, 0x43e00000, 0x43e80000,
+    0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x7fffffff,
 };
 static const u64 edge_f64[] = {
     0, 1ull << 63, 1, 0x800fffffffffffffull, 0x0010000000000000ull, 0x8010000000000001ull,
@@ -57,12 +57,14 @@ static const u64 edge_f64[] = {
     0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000000ull, 0xfff0000000000001ull,
 };
 static const u32 edge_f16[] = {
-    0, 0x8000, 1, 0x8001, 0x03ff, 0x0400, 0x8400, 0x0401, 0x3c00, 0xbc00, 0x3bff, 0x3c01, 0x3800, 0x3e00,
-    0x4100, 0x6400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x7c01, 0x7fff, 0x5bff, 0x2400, 0xd800,
+    0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x8400, 0x0401, 0x3c00,
+    0xbc00, 0x3bff, 0x3c01, 0x3800, 0x3e00, 0x4100, 0x6400, 0x7bff, 0xfbff,
+    0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x7c01, 0x7fff, 0x5bff, 0x2400, 0xd800,
 };
 static const u32 edge_bf16[] = {
-    0, 0x8000, 1, 0x8001, 0x007f, 0x0080, 0x8080, 0x3f80, 0xbf80, 0x3f7f, 0x3f81, 0x3f00, 0x3fc0, 0x4020,
-    0x4300, 0x4f00, 0xcf00, 0x5f00, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x7f81, 0x7fff,
+    0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x8080, 0x3f80, 0xbf80,
+    0x3f7f, 0x3f81, 0x3f00, 0x3fc0, 0x4020, 0x4300, 0x4f00, 0xcf00, 0x5f00,
+    0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x7f81, 0x7fff,
 };
 #define COUNT(t) (sizeof(t) / sizeof(t)[0])
 
@@ -146,7 +148,8 @@ static void compose(char *out, size_t size, const char *text, const char *dst, c
     if (!strchr(text, '$')) {
         n = (size_t)snprintf(out, size, "%s ", text);
         for (unsigned k = 0; dst[k]; k++)
-            n += (size_t)snprintf(out + n, size - n, "%s%%%s%u", k ? "|" : "", reg_class(dst[k]), k);
+            n += (size_t)snprintf(out + n, size - n, "%s%%%s%u", k ? "|" : "", reg_class(dst[k]),
+                                  k);
         for (unsigned k = 0; src[k]; k++)
             n += (size_t)snprintf(out + n, size - n, ", %%%s%u", reg_class(src[k]), 10 + k);
         return;
@@ -252,8 +255,9 @@ static bool run_once(struct run *r, u32 mask, int alias)
         unsigned n = r->first + l;
         for (unsigned k = 0; k < nsrc; k++) { /* all pairs of the first two sources' edge cases */
             unsigned e = edges(r->src[k]);
-            unsigned pick = k == 0 ? n : k == 1 ? (n < edges(r->src[0]) * e ? n / edges(r->src[0]) : n)
-                                                : (unsigned)(test_random() % (e + e / 2));
+            unsigned pick = k == 0   ? n
+                            : k == 1 ? (n < edges(r->src[0]) * e ? n / edges(r->src[0]) : n)
+                                     : (unsigned)(test_random() % (e + e / 2));
             if (k == 0 && nsrc > 1)
                 pick = n < edges(r->src[0]) * edges(r->src[1]) ? n % edges(r->src[0]) : n;
             x->s[k] = value(r->src[k], pick) & width_mask(r->src[k]);
@@ -294,16 +298,16 @@ static bool run_once(struct run *r, u32 mask, int alias)
                     continue;
                 printf("not ok %s: level %d lane %u%s: result %u = %#llx, not %#llx; "
                        "sources %#llx %#llx %#llx %#llx\n",
-                       r->text, levels[v], l, active ? "" : " (inactive)", k, (unsigned long long)got,
-                       (unsigned long long)w, (unsigned long long)want[l].s[0],
-                       (unsigned long long)want[l].s[1], (unsigned long long)want[l].s[2],
-                       (unsigned long long)want[l].s[3]);
+                       r->text, levels[v], l, active ? "" : " (inactive)", k,
+                       (unsigned long long)got, (unsigned long long)w,
+                       (unsigned long long)want[l].s[0], (unsigned long long)want[l].s[1],
+                       (unsigned long long)want[l].s[2], (unsigned long long)want[l].s[3]);
                 return false;
             }
         }
         if (warp.lanes.carry != carry_want) {
-            printf("not ok %s: level %d: carry %#x, not %#x\n", r->text, levels[v], warp.lanes.carry,
-                   carry_want);
+            printf("not ok %s: level %d: carry %#x, not %#x\n", r->text, levels[v],
+                   warp.lanes.carry, carry_want);
             return false;
         }
     }
@@ -360,6 +364,7 @@ void insn_check(const char *sig, insn_ref *ref, long p, long q, const char *text
 
 int insn_done(void)
 {
-    printf("# %u instruction forms right, %u wrong, CPU level %d\n", passed, failed, t0_alu_level());
+    printf("# %u instruction forms right, %u wrong, CPU level %d\n", passed, failed,
+           t0_alu_level());
     return failed || !passed ? 1 : 0;
 }

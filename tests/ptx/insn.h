@@ -1,9 +1,10 @@
 /* Checks one PTX instruction against a scalar reference: the text goes through the front end and
- * t0_select_alu, the handler of every CPU level this machine has runs on edge cases and random lanes,
- * under full and random masks and with the result in a source's row.
+ * t0_select_alu, the handler of every CPU level this machine has runs on edge cases and random
+ * lanes, under full and random masks and with the result in a source's row.
  *
  * A signature names the operands, results before the colon: r d h p = 32, 64, 16 bits, predicate;
- * f F e g = f32, f64, f16, bf16; E G = f16x2, bf16x2; s = a shift amount, k = a small count (32 bits). */
+ * f F e g = f32, f64, f16, bf16; E G = f16x2, bf16x2; s = a shift amount, k = a small count (32
+ * bits). */
 #ifndef CUMU_TESTS_PTX_INSN_H
 #define CUMU_TESTS_PTX_INSN_H
 

@@ -1,5 +1,5 @@
-/* Integer arithmetic, carry chains, dot products and video, against the ISA's definitions written out
- * in 128-bit arithmetic. */
+/* Integer arithmetic, carry chains, dot products and video, against the ISA's definitions written
+ * out in 128-bit arithmetic. */
 #include "insn.h"
 
 #include <stdio.h>
@@ -31,11 +31,16 @@ static void r_addsat(struct lane *x) { x->d[0] = (u64)clamp32(num(x, 0) + num(x,
 static void r_subsat(struct lane *x) { x->d[0] = (u64)clamp32(num(x, 0) - num(x, 1)); }
 static void r_neg(struct lane *x) { x->d[0] = (u64)-num(x, 0); }
 static void r_abs(struct lane *x) { x->d[0] = (u64)magnitude(num(x, 0)); }
-static void r_min(struct lane *x) { x->d[0] = (u64)(num(x, 0) < num(x, 1) ? num(x, 0) : num(x, 1)); }
-static void r_max(struct lane *x) { x->d[0] = (u64)(num(x, 0) > num(x, 1) ? num(x, 0) : num(x, 1)); }
+static void r_min(struct lane *x) {
+    x->d[0] = (u64)(num(x, 0) < num(x, 1) ? num(x, 0) : num(x, 1));
+}
+static void r_max(struct lane *x) {
+    x->d[0] = (u64)(num(x, 0) > num(x, 1) ? num(x, 0) : num(x, 1));
+}
 static void r_min_relu(struct lane *x) { r_min(x); x->d[0] = (s32)x->d[0] < 0 ? 0 : x->d[0]; }
 static void r_max_relu(struct lane *x) { r_max(x); x->d[0] = (s32)x->d[0] < 0 ? 0 : x->d[0]; }
-static s128 product(const struct lane *x) /* of two 64-bit unsigned numbers it wraps into the sign */
+static s128
+product(const struct lane *x) /* of two 64-bit unsigned numbers it wraps into the sign */
 {
     return (s128)((u128)num(x, 0) * (u128)num(x, 1));
 }
@@ -67,7 +72,9 @@ static void r_mad24_hi_sat(struct lane *x)
 }
 static void r_sad(struct lane *x) { x->d[0] = (u64)(num(x, 2) + magnitude(num(x, 0) - num(x, 1))); }
 /* unspecified for 0 in PTX; what we promise is all ones and no trap */
-static void r_div(struct lane *x) { x->d[0] = num(x, 1) == 0 ? ~0ull : (u64)(num(x, 0) / num(x, 1)); }
+static void r_div(struct lane *x) {
+    x->d[0] = num(x, 1) == 0 ? ~0ull : (u64)(num(x, 0) / num(x, 1));
+}
 static void r_rem(struct lane *x)
 {
     x->d[0] = num(x, 1) == 0 ? x->s[0] : (u64)(num(x, 0) % num(x, 1));
@@ -91,8 +98,12 @@ static void r_subx(struct lane *x) /* the borrow is the bit above the difference
 {
     with_carry(x, raw(x, 0) - raw(x, 1) - carry_in(x));
 }
-static void r_madx_lo(struct lane *x) { with_carry(x, (u128)trim(x, (u64)product(x)) + raw(x, 2) + carry_in(x)); }
-static void r_madx_hi(struct lane *x) { with_carry(x, (u128)trim(x, high(x)) + raw(x, 2) + carry_in(x)); }
+static void r_madx_lo(struct lane *x) {
+    with_carry(x, (u128)trim(x, (u64)product(x)) + raw(x, 2) + carry_in(x));
+}
+static void r_madx_hi(struct lane *x) {
+    with_carry(x, (u128)trim(x, high(x)) + raw(x, 2) + carry_in(x));
+}
 
 static s64 lane_part(u64 v, unsigned n, unsigned bits, bool is_signed)
 {
@@ -150,7 +161,8 @@ static void r_video(struct lane *x)
     const long second = x->q >> 4 & 3;
     u32 sum = (u32)x->s[2], merged = 0;
     for (unsigned n = 0; n < parts; n++) {
-        s64 t = video_op(x->p, lane_part(x->s[0], n, bits, x->q & 2), lane_part(x->s[1], n, bits, x->q & 4));
+        s64 t = video_op(x->p, lane_part(x->s[0], n, bits, x->q & 2),
+                         lane_part(x->s[1], n, bits, x->q & 4));
         if (sat)
             t = (s64)clamp(t, dsigned ? -(1ll << (bits - 1)) : 0,
                            dsigned ? (1ll << (bits - 1)) - 1 : (1ll << bits) - 1);
@@ -261,15 +273,16 @@ static void dots_and_video(void)
     }
     for (long op = 0; op < 6; op++)
         for (long q = 0; q < 16; q++) {
-            const char *d = q & 1 ? "s32" : "u32", *a = q & 2 ? "s32" : "u32", *b = q & 4 ? "s32" : "u32";
+            const char *d = q & 1 ? "s32" : "u32", *a = q & 2 ? "s32" : "u32",
+                       *b = q & 4 ? "s32" : "u32";
             const char *sat = q & 8 ? ".sat" : "";
             for (long s = 0; op != 2 && s < 4; s++)
-                insn_check(s ? "r:rrr" : "r:rr", r_video, op, q | s << 4 | 1 << 8, "%s.%s.%s.%s%s%s", name[op],
-                           d, a, b, sat, second[s]);
+                insn_check(s ? "r:rrr" : "r:rr", r_video, op, q | s << 4 | 1 << 8,
+                           "%s.%s.%s.%s%s%s", name[op], d, a, b, sat, second[s]);
             for (int parts = 2; parts <= 4; parts += 2)
                 for (long s = 0; s < 2; s++)
-                    insn_check("r:rrr", r_video, op, q | s << 4 | (long)parts << 8, "%s%d.%s.%s.%s%s%s",
-                               name[op], parts, d, a, b, sat, second[s]);
+                    insn_check("r:rrr", r_video, op, q | s << 4 | (long)parts << 8,
+                               "%s%d.%s.%s.%s%s%s", name[op], parts, d, a, b, sat, second[s]);
         }
     for (long s = 0; s < 4; s++) {
         const char *const sig = s ? "r:rsr" : "r:rs";

@@ -24,7 +24,8 @@
 
 #define HANDLER(id) void T0_NAME(id)(struct t0_warp *w, const struct t0_insn *i)
 
-/* Lanes are independent even when d is one of the sources, so the vectoriser needs no alias check. */
+/* Lanes are independent even when d is one of the sources, so the vectoriser needs no alias check.
+ */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* some levels have no vector form: that is fine */
 #define EACH_LANE(l) \
@@ -51,7 +52,8 @@ typedef uint64_t u64;
 typedef int64_t s64;
 typedef float f32;
 typedef double f64;
-#define ROW(T, off) ((T *)(void *)__builtin_assume_aligned(((struct t0_lanes *)(void *)w)->regs + (off), 64))
+#define ROW(T, off)                                                                                \
+    ((T *)(void *)__builtin_assume_aligned(((struct t0_lanes *)(void *)w)->regs + (off), 64))
 #define CROW(T, off) ((const T *)ROW(T, off))
 #define MASK (((struct t0_lanes *)(void *)w)->mask)
 #define CARRY (((struct t0_lanes *)(void *)w)->carry)

@@ -1,5 +1,5 @@
-/* The approximate functions as branch-free f64 code: a few terms in f64 are within half a unit of f32
- * plus a hair, need no fused multiply-add, and so give the same bits on every CPU. */
+/* The approximate functions as branch-free f64 code: a few terms in f64 are within half a unit of
+ * f32 plus a hair, need no fused multiply-add, and so give the same bits on every CPU. */
 #ifndef CUMU_PTX_TIER0_ALU_APPROX_H
 #define CUMU_PTX_TIER0_ALU_APPROX_H
 
@@ -7,7 +7,8 @@
 
 #define ROUND_MAGIC 0x1.8p52 /* adding it leaves the nearest integer in the low mantissa bits */
 
-/* 2^x for |x| <= 1000; NaN stays. Taylor terms to f^8 on [-0.5, 0.5]: relative error below 2^-32. */
+/* 2^x for |x| <= 1000; NaN stays. Taylor terms to f^8 on [-0.5, 0.5]: relative error below 2^-32.
+ */
 static inline f64 exp2_core(f64 x)
 {
     f64 shifted = x + ROUND_MAGIC, f = x - (shifted - ROUND_MAGIC);
@@ -29,7 +30,8 @@ static inline f32 approx_ex2(f32 x) { return (f32)exp2_core(clamp((f64)x, -200, 
 static inline f32 approx_tanh(f32 v)
 {
     f64 x = (f64)v, t = exp2_core(clamp(x * 2.8853900817779268, -200, 200)), z = x * x;
-    f64 far = (t - 1) / (t + 1), near = x * (1 - z * (0.33333333333333333 - z * 0.13333333333333333));
+    f64 far = (t - 1) / (t + 1),
+        near = x * (1 - z * (0.33333333333333333 - z * 0.13333333333333333));
     return (f32)(z < 0.0004 ? near : far);
 }
 

@@ -33,7 +33,8 @@ OP1(CLZ_B64, u32, u64, clz64(a[l]))
 OP1(BREV_B32, u32, u32, brev32(a[l]))
 OP1(BREV_B64, u64, u64, (u64)brev32((u32)a[l]) << 32 | brev32((u32)(a[l] >> 32)))
 
-/* Position of the leading non-sign bit, or the shift that brings it to the top; all ones if none. */
+/* Position of the leading non-sign bit, or the shift that brings it to the top; all ones if none.
+ */
 static inline u32 bfind(u32 zeros, u32 width, unsigned shiftamt)
 {
     return zeros == width ? ~0u : shiftamt ? zeros : width - 1 - zeros;

@@ -13,14 +13,15 @@ static inline bool relation(unsigned cmp, bool lt, bool eq, bool nan)
 {
     static const uint8_t want[] = {
         /* bit 0: less, 1: equal, 2: greater, 3: unordered */
-        [PTX_EQ] = 2, [PTX_NE] = 5, [PTX_LT] = 1, [PTX_LE] = 3, [PTX_GT] = 4, [PTX_GE] = 6,
-        [PTX_EQU] = 10, [PTX_NEU] = 13, [PTX_LTU] = 9, [PTX_LEU] = 11, [PTX_GTU] = 12, [PTX_GEU] = 14,
-        [PTX_NUM] = 7, [PTX_NAN] = 8,
+        [PTX_EQ] = 2,   [PTX_NE] = 5,   [PTX_LT] = 1,   [PTX_LE] = 3,  [PTX_GT] = 4,
+        [PTX_GE] = 6,   [PTX_EQU] = 10, [PTX_NEU] = 13, [PTX_LTU] = 9, [PTX_LEU] = 11,
+        [PTX_GTU] = 12, [PTX_GEU] = 14, [PTX_NUM] = 7,  [PTX_NAN] = 8,
     };
     return want[cmp] >> (nan ? 3 : lt ? 0 : eq ? 1 : 2) & 1;
 }
 
-/* M is the unsigned type as wide as T, so that one vector holds compare result and lane bit alike. */
+/* M is the unsigned type as wide as T, so that one vector holds compare result and lane bit alike.
+ */
 #define INT_COMPARE(name, T, M, READ) \
     static inline u32 cmp_##name(const T *a, const T *b, unsigned cmp) \
     { \
@@ -88,8 +89,8 @@ static u32 cmp_half(const u32 *a, const u32 *b, unsigned cmp, unsigned shift, bo
     return bf16 && ftz ? cmp_f32_ftz(x, y, cmp) : cmp_f32(x, y, cmp);
 }
 
-/* What every comparison does with its masks: combine with predicate c, write p and q = the same with
- * the comparison negated. */
+/* What every comparison does with its masks: combine with predicate c, write p and q = the same
+ * with the comparison negated. */
 static inline u32 combine(struct t0_warp *w, const struct t0_insn *i, u32 hit)
 {
     u32 c = (i->aux >> T0_BOOL_SHIFT & 3) ? T0_PRED(w, i->c) : 0;

@@ -29,8 +29,8 @@ static inline u64 saturate(u64 v, bool from_signed, unsigned dst)
         return v > top ? top : v;
     return !to_signed ? 0 : (s64)v < -(s64)top - 1 ? ~top : v;
 }
-/* What a row of dst holds: the type's bits, extended to 32 by its sign (PTX extends results to wider
- * registers; readers of narrow types truncate). */
+/* What a row of dst holds: the type's bits, extended to 32 by its sign (PTX extends results to
+ * wider registers; readers of narrow types truncate). */
 static inline u32 extend32(u64 v, unsigned dst)
 {
     const unsigned drop = 32 - (8u << (dst & 3));
@@ -136,7 +136,9 @@ static __attribute__((noinline)) void to_int32(struct t0_warp *w, const struct t
     const unsigned dst = DST_OF(i->aux), bits = 8u << (dst & 3);
     const bool is_signed = dst & T0_CVT_DST_SIGNED;
     const f64 hi = is_signed ? (f64)(u32)(~0u >> (33 - bits)) : (f64)(u32)(~0u >> (32 - bits));
-    const f64 lo = is_signed ? -hi - 1 : 0, nan = !from_f64 ? 0 : is_signed ? lo : (f64)(1u << (bits - 1));
+    const f64 lo = is_signed ? -hi - 1 : 0, nan = !from_f64   ? 0
+                                                  : is_signed ? lo
+                                                              : (f64)(1u << (bits - 1));
     round_row(x, AUX_RND(i->aux));
     EACH_LANE(l) x[l] = x[l] > hi ? hi : x[l] < lo ? lo : x[l] == x[l] ? x[l] : nan;
     if (dst == DST_U32)
@@ -181,7 +183,8 @@ static inline u32 pack_saturated(u64 v, bool from_signed, unsigned aux)
 {
     const unsigned bits = aux & 31u;
     const bool to_signed = aux & 32u;
-    const s64 hi = to_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1, lo = to_signed ? -hi - 1 : 0;
+    const s64 hi = to_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1,
+              lo = to_signed ? -hi - 1 : 0;
     s64 x = from_signed ? (s64)(s32)v : (s64)(u32)v;
     return (u32)(x > hi ? hi : x < lo ? lo : x) & ((1u << bits) - 1);
 }

@@ -63,7 +63,8 @@ OP1(NEG_F32, u32, u32, f32_bits(f32_in(f32_from(a[l] ^ 0x80000000u), i->aux & T0
 /* copysign d, a, b: the sign of a on the magnitude of b */
 OP2(COPYSIGN_F32, u32, u32, u32, (a[l] & 0x80000000u) | (b[l] & 0x7fffffffu))
 
-/* The operand that is not a NaN wins, and -0 is below +0: equal operands differ at most in the sign. */
+/* The operand that is not a NaN wins, and -0 is below +0: equal operands differ at most in the
+ * sign. */
 static inline f32 pick(f32 x, f32 y, bool less, f32 equal, unsigned aux)
 {
     bool xnan = x != x, ynan = y != y;

@@ -1,6 +1,6 @@
 /* f16 and bf16 arithmetic, single and in pairs: widen to f32, compute, round back. 24 bits are more
- * than twice 11, so the second rounding of add, sub, mul is harmless; fma goes through f64 rounded to
- * odd. */
+ * than twice 11, so the second rounding of add, sub, mul is harmless; fma goes through f64 rounded
+ * to odd. */
 #include "ptx/tier0/exec/alu_approx.h"
 
 static inline f32 f16_in(u32 h, unsigned aux)
@@ -8,7 +8,9 @@ static inline f32 f16_in(u32 h, unsigned aux)
     h &= 0xffff;
     return f16_to_f32((aux & T0_FTZ) && (h & 0x7c00) == 0 ? h & 0x8000 : h);
 }
-static inline f32 bf16_in(u32 h, unsigned aux) { return f32_in(bf16_to_f32(h & 0xffff), aux & T0_FTZ); }
+static inline f32 bf16_in(u32 h, unsigned aux) {
+    return f32_in(bf16_to_f32(h & 0xffff), aux & T0_FTZ);
+}
 
 static inline f32 limit(f32 x, unsigned aux)
 {

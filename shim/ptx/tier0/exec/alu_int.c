@@ -1,5 +1,5 @@
-/* Integer arithmetic: add to rem, carry chains, dot products. Signed arithmetic is done unsigned, so
- * that it wraps; narrow sources are truncated here. */
+/* Integer arithmetic: add to rem, carry chains, dot products. Signed arithmetic is done unsigned,
+ * so that it wraps; narrow sources are truncated here. */
 #include "ptx/tier0/exec/alu.h"
 
 #define SX16(x) ((s32)(int16_t)(x))
@@ -54,7 +54,8 @@ OP2(MAX_S16X2, u32, u32, u32,
     PAIR(relu_s32(MORE(SX16(a[l]), SX16(b[l])), i->aux & T0_RELU),
          relu_s32(MORE(SX16(HI(a[l])), SX16(HI(b[l]))), i->aux & T0_RELU)))
 
-/* The upper half of a 64 x 64 product from 32-bit parts, as there is no vector instruction for it. */
+/* The upper half of a 64 x 64 product from 32-bit parts, as there is no vector instruction for it.
+ */
 static inline u64 mulhi_u64(u64 x, u64 y)
 {
     u64 xl = (u32)x, xh = x >> 32, yl = (u32)y, yh = y >> 32;
@@ -122,7 +123,8 @@ OP3(SAD_S32, u32, s32, s32, u32, c[l] + (u32)DISTANCE(a[l], b[l]))
 OP3(SAD_U64, u64, u64, u64, u64, c[l] + DISTANCE(a[l], b[l]))
 OP3(SAD_S64, u64, s64, s64, u64, c[l] + DISTANCE(a[l], b[l]))
 
-/* Division by zero gives all ones and the dividend as remainder; INT_MIN / -1 wraps. x86 would trap. */
+/* Division by zero gives all ones and the dividend as remainder; INT_MIN / -1 wraps. x86 would
+ * trap. */
 #define DIVISION(T, U, name, is_signed) \
     static inline U div_##name(T x, T y) \
     { \
@@ -159,8 +161,8 @@ DIV_OP(REM_S32, u32, s32, rem_s32(a[l], b[l]))
 DIV_OP(REM_U64, u64, u64, rem_u64(a[l], b[l]))
 DIV_OP(REM_S64, u64, s64, rem_s64(a[l], b[l]))
 
-/* Carry chains: value and carry of x + y + in. A subtraction is x + ~y + !borrow; the flag holds the
- * borrow, as sub.cc documents. */
+/* Carry chains: value and carry of x + y + in. A subtraction is x + ~y + !borrow; the flag holds
+ * the borrow, as sub.cc documents. */
 #define CARRY_OP(id, T, X, Y, flip) \
     HANDLER(id) { \
         const T *a = CROW(T, i->a), *b = CROW(T, i->b), *c = CROW(T, i->c); \

@@ -29,8 +29,10 @@ HANDLER(LOP3_B32)
     for (unsigned n = 0; n < 8; n++)
         t[n] = 0 - ((u32)i->imm >> n & 1);
     WRITE(u32, d,
-          (~a[l] & ((~b[l] & ((~c[l] & t[0]) | (c[l] & t[1]))) | (b[l] & ((~c[l] & t[2]) | (c[l] & t[3]))))) |
-              (a[l] & ((~b[l] & ((~c[l] & t[4]) | (c[l] & t[5]))) | (b[l] & ((~c[l] & t[6]) | (c[l] & t[7]))))));
+          (~a[l] & ((~b[l] & ((~c[l] & t[0]) | (c[l] & t[1]))) |
+                    (b[l] & ((~c[l] & t[2]) | (c[l] & t[3]))))) |
+              (a[l] & ((~b[l] & ((~c[l] & t[4]) | (c[l] & t[5]))) |
+                       (b[l] & ((~c[l] & t[6]) | (c[l] & t[7]))))));
 }
 
 /* Amounts beyond the width give 0, or the sign: hence the test before the C shift. */
@@ -81,13 +83,15 @@ HANDLER(PACK2_B128)
 }
 HANDLER(PACK4_B32)
 {
-    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c), *e = CROW(u32, i->e);
+    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c),
+              *e = CROW(u32, i->e);
     u32 *d = ROW(u32, i->d);
     WRITE(u32, d, (a[l] & 0xff) | (b[l] & 0xff) << 8 | (c[l] & 0xff) << 16 | e[l] << 24);
 }
 HANDLER(PACK4_B64)
 {
-    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c), *e = CROW(u32, i->e);
+    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c),
+              *e = CROW(u32, i->e);
     u64 *d = ROW(u64, i->d);
     WRITE(u64, d, (u64)((a[l] & 0xffff) | b[l] << 16) | (u64)((c[l] & 0xffff) | e[l] << 16) << 32);
 }

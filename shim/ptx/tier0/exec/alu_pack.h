@@ -1,5 +1,5 @@
-/* Rounds any number into any binary float format in any mode, in integer arithmetic: what conversions
- * use when there is no vector instruction that rounds the right way. */
+/* Rounds any number into any binary float format in any mode, in integer arithmetic: what
+ * conversions use when there is no vector instruction that rounds the right way. */
 #ifndef CUMU_PTX_TIER0_ALU_PACK_H
 #define CUMU_PTX_TIER0_ALU_PACK_H
 
@@ -18,7 +18,8 @@ static const struct t0_fmt t0_fmt_f32 __attribute__((unused)) = {23, -126, 0x7f8
 static const struct t0_fmt t0_fmt_f64 __attribute__((unused)) = {
     52, -1022, 0x7ff0000000000000, 0x7fffffffffffffff, 0x8000000000000000};
 /* tf32 as 19 bits; e4m3 has no infinity, its last code is the NaN */
-static const struct t0_fmt t0_fmt_tf32 __attribute__((unused)) = {10, -126, 0x3fc00, 0x3ffff, 0x40000};
+static const struct t0_fmt t0_fmt_tf32
+    __attribute__((unused)) = {10, -126, 0x3fc00, 0x3ffff, 0x40000};
 static const struct t0_fmt t0_fmt_e4m3 __attribute__((unused)) = {3, -6, 0x7f, 0x7f, 0x80};
 static const struct t0_fmt t0_fmt_e5m2 __attribute__((unused)) = {2, -14, 0x7c, 0x7f, 0x80};
 
@@ -28,7 +29,8 @@ static inline u64 t0_pack(const struct t0_fmt *f, bool neg, u64 mant, int exp, u
     const u64 sign = neg ? f->sign : 0;
     if (mant == 0)
         return sign;
-    const int zeros = __builtin_clzll(mant), top = exp + 63 - zeros; /* exponent of the leading bit */
+    const int zeros = __builtin_clzll(mant),
+              top = exp + 63 - zeros; /* exponent of the leading bit */
     mant <<= zeros;
     const int keep = (int)f->mant + 1 - (top < f->emin ? f->emin - top : 0), drop = 64 - keep;
     u64 q = drop >= 64 ? 0 : mant >> drop;

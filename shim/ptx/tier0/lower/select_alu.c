@@ -1,5 +1,5 @@
-/* Chooses the tier-0 op of an arithmetic PTX instruction: one table of plain forms (instruction, types,
- * modifiers), and a function each for the few instructions whose modifiers mean more. */
+/* Chooses the tier-0 op of an arithmetic PTX instruction: one table of plain forms (instruction,
+ * types, modifiers), and a function each for the few instructions whose modifiers mean more. */
 #include "ptx/tier0/lower/select_alu.h"
 
 /* A form applies when all of `need` and nothing outside `need | may` is set. */
@@ -29,7 +29,8 @@ static const struct form {
 #define F(op, types, need, may, t0) {PTX_OP_##op, T0_##t0, types, need, may},
 /* the same instruction on 16, 32 and 64 bits, sign-agnostic and by sign */
 #define F_I3(op, need, may, t0) \
-    F(op, TW16, need, may, t0##_I16) F(op, TW32, need, may, t0##_I32) F(op, TW64, need, may, t0##_I64)
+    F(op, TW16, need, may, t0##_I16) F(op, TW32, need, may, t0##_I32) \
+    F(op, TW64, need, may, t0##_I64)
 #define F_U3(op, need, may, t0) \
     F(op, T(U16), need, may, t0##_U16) F(op, T(U32), need, may, t0##_U32) \
     F(op, T(U64), need, may, t0##_U64)
@@ -73,9 +74,11 @@ static const struct form {
     F(MADC, TI32, LO, CC, MADX_LO_I32) F(MADC, TI64, LO, CC, MADX_LO_I64)
     F_US2(MAD, CC | HI, 0, MADX_HI) F_US2(MADC, HI, CC, MADX_HI)
 
-    F(AND, T(B16) | T(B32), 0, 0, AND_B32) F(AND, T(B64), 0, 0, AND_B64) F(AND, T(PRED), 0, 0, AND_P)
+    F(AND, T(B16) | T(B32), 0, 0, AND_B32) F(AND, T(B64), 0, 0, AND_B64)
+    F(AND, T(PRED), 0, 0, AND_P)
     F(OR, T(B16) | T(B32), 0, 0, OR_B32) F(OR, T(B64), 0, 0, OR_B64) F(OR, T(PRED), 0, 0, OR_P)
-    F(XOR, T(B16) | T(B32), 0, 0, XOR_B32) F(XOR, T(B64), 0, 0, XOR_B64) F(XOR, T(PRED), 0, 0, XOR_P)
+    F(XOR, T(B16) | T(B32), 0, 0, XOR_B32) F(XOR, T(B64), 0, 0, XOR_B64)
+    F(XOR, T(PRED), 0, 0, XOR_P)
     F(NOT, T(B16), 0, 0, NOT_B16) F_B2(NOT, NOT) F(NOT, T(PRED), 0, 0, NOT_P)
     F(CNOT, T(B16), 0, 0, CNOT_B16) F_B2(CNOT, CNOT)
     F(SHL, TW16, 0, 0, SHL_B16) F_B2(SHL, SHL)
@@ -92,7 +95,8 @@ static const struct form {
     F(RCP, T(F32), 0, RND | FTZ | APPROX, RCP_F32) F(RCP, T(F64), 0, RND, RCP_F64)
     F(RCP, T(F64), PTX_F_APPROX | FTZ, 0, RCP_APPROX_F64)
     F_F2(SQRT, RND | FTZ | APPROX, RND, SQRT) F_F2(RSQRT, FTZ | APPROX, FTZ | APPROX, RSQRT)
-    F_F2(ABS, FTZ, 0, ABS) F_F2(NEG, FTZ, 0, NEG) F_F2(MIN, MINMAX, 0, MIN) F_F2(MAX, MINMAX, 0, MAX)
+    F_F2(ABS, FTZ, 0, ABS) F_F2(NEG, FTZ, 0, NEG)
+    F_F2(MIN, MINMAX, 0, MIN) F_F2(MAX, MINMAX, 0, MAX)
     F_F2(COPYSIGN, 0, 0, COPYSIGN)
     F(SIN, T(F32), 0, FTZ | APPROX, SIN_F32) F(COS, T(F32), 0, FTZ | APPROX, COS_F32)
     F(LG2, T(F32), 0, FTZ | APPROX, LG2_F32) F(EX2, T(F32), 0, FTZ | APPROX, EX2_F32)
@@ -138,7 +142,8 @@ static bool select_form(const struct ptx_instr *i, struct t0_insn *out)
             continue;
         out->op = f->t0;
         bool carry = f->t0 >= T0_ADDX_I32 && f->t0 <= T0_MADX_HI_S64;
-        out->aux = (uint16_t)(carry ? carry_aux(i) : t0_alu_aux(i) | (i->flags & RELU ? T0_RELU : 0u));
+        unsigned relu = i->flags & RELU ? T0_RELU : 0;
+        out->aux = (uint16_t)(carry ? carry_aux(i) : t0_alu_aux(i) | relu);
         return i->nsrc <= 3 || i->op == PTX_OP_BFI;
     }
     return false;
@@ -179,7 +184,9 @@ static bool select_bfind(const struct ptx_instr *i, struct t0_insn *out)
 }
 static bool select_mask(const struct ptx_instr *i, struct t0_insn *out)
 {
-    out->op = i->op == PTX_OP_BMSK ? T0_BMSK_B32 : i->type[0] == PTX_S32 ? T0_SZEXT_S32 : T0_SZEXT_U32;
+    out->op = i->op == PTX_OP_BMSK     ? T0_BMSK_B32
+              : i->type[0] == PTX_S32 ? T0_SZEXT_S32
+                                      : T0_SZEXT_U32;
     out->aux = i->flags & PTX_F_WRAP ? 1 : 0;
     return true;
 }
@@ -198,8 +205,10 @@ static bool select_testp(const struct ptx_instr *i, struct t0_insn *out)
 }
 static bool select_slct(const struct ptx_instr *i, struct t0_insn *out)
 {
-    bool wide = ptx_type_size(i->type[0]) == 8, f32 = i->type[1] == PTX_F32;
-    out->op = wide ? (f32 ? T0_SLCT_B64_F32 : T0_SLCT_B64_S32) : f32 ? T0_SLCT_B32_F32 : T0_SLCT_B32_S32;
+    static const uint16_t op[2][2] = {{T0_SLCT_B32_S32, T0_SLCT_B32_F32},
+                                      {T0_SLCT_B64_S32, T0_SLCT_B64_F32}};
+    bool f32 = i->type[1] == PTX_F32;
+    out->op = op[ptx_type_size(i->type[0]) == 8][f32];
     out->aux = i->flags & FTZ ? T0_FTZ : 0;
     return f32 || i->type[1] == PTX_S32;
 }
@@ -226,10 +235,13 @@ static bool select_mov(const struct ptx_instr *i, struct t0_insn *out)
         return false;
     bool pack = i->src[0].kind == PTX_O_VEC, unpack = i->dst[0].kind == PTX_O_VEC;
     if (pack)
-        out->op = i->src[0].n == 2 ? by_size[log2].pack2 : i->src[0].n == 4 ? by_size[log2].pack4 : 0;
+        out->op = i->src[0].n == 2   ? by_size[log2].pack2
+                  : i->src[0].n == 4 ? by_size[log2].pack4
+                                     : 0;
     else if (unpack)
-        out->op = i->dst[0].n == 2 ? by_size[log2].unpack2
-                                   : i->dst[0].n == 4 ? by_size[log2].unpack4 : 0;
+        out->op = i->dst[0].n == 2   ? by_size[log2].unpack2
+                  : i->dst[0].n == 4 ? by_size[log2].unpack4
+                                     : 0;
     else
         out->op = by_size[log2].mov;
     return out->op != 0 && !(pack && unpack);
@@ -246,7 +258,10 @@ _Static_assert(T0_SETP_BF16X2 == T0_SETP_U16 + 11 && T0_SET_BF16X2 == T0_SET_U16
 
 static bool compare_aux(const struct ptx_instr *i, struct t0_insn *out)
 {
-    unsigned logic = i->sub == PTX_SUB_AND ? 1 : i->sub == PTX_SUB_OR ? 2 : i->sub == PTX_SUB_XOR ? 3 : 0;
+    unsigned logic = i->sub == PTX_SUB_AND   ? 1
+                     : i->sub == PTX_SUB_OR  ? 2
+                     : i->sub == PTX_SUB_XOR ? 3
+                                             : 0;
     if (i->cmp == PTX_CMP_NONE || (logic != 0) != (i->nsrc == 3))
         return false;
     out->aux = (uint16_t)(((unsigned)i->cmp << T0_CMP_SHIFT) | logic << T0_BOOL_SHIFT |
@@ -279,7 +294,10 @@ static bool select_set(const struct ptx_instr *i, struct t0_insn *out)
     return true;
 }
 
-static const struct { uint16_t op; bool (*select)(const struct ptx_instr *, struct t0_insn *); } special[] = {
+static const struct {
+    uint16_t op;
+    bool (*select)(const struct ptx_instr *, struct t0_insn *);
+} special[] = {
     {PTX_OP_MOV, select_mov}, {PTX_OP_SETP, select_setp}, {PTX_OP_SET, select_set},
     {PTX_OP_CVT, t0_select_cvt}, {PTX_OP_LOP3, select_lop3}, {PTX_OP_SHF, select_shf},
     {PTX_OP_PRMT, select_prmt}, {PTX_OP_BFIND, select_bfind}, {PTX_OP_BMSK, select_mask},

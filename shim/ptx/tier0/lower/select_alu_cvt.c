@@ -34,8 +34,10 @@ static const struct pack { uint8_t to, from; uint16_t op; } packs[] = {
 /* cvt.pack.sat.T.{s32,u32}[.b32] */
 static bool select_pack(const struct ptx_instr *i, struct t0_insn *out)
 {
-    static const struct { uint8_t type, bits, is_signed; } element[] = {
-        {PTX_U4, 4, 0}, {PTX_S4, 4, 1}, {PTX_U8, 8, 0}, {PTX_S8, 8, 1}, {PTX_U16, 16, 0}, {PTX_S16, 16, 1},
+    static const struct { uint8_t type, bits, is_signed;
+    } element[] = {
+        {PTX_U4, 4, 0}, {PTX_S4, 4, 1},   {PTX_U8, 8, 0},
+        {PTX_S8, 8, 1}, {PTX_U16, 16, 0}, {PTX_S16, 16, 1},
     };
     for (unsigned n = 0; n < sizeof element / sizeof element[0]; n++) {
         if (element[n].type != i->type[0])
@@ -63,7 +65,8 @@ bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
             return true;
         }
     }
-    const unsigned ti = int_slot[to], tf = float_slot[to], si = int_slot[from], sf = float_slot[from];
+    const unsigned ti = int_slot[to], tf = float_slot[to], si = int_slot[from],
+                   sf = float_slot[from];
     if (ti && (si || sf)) {
         const bool wide = ptx_type_size(to) == 8;
         const bool is_signed = to == PTX_S8 || to == PTX_S16 || to == PTX_S32 || to == PTX_S64;
@@ -73,7 +76,8 @@ bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
         return si || i->rnd >= PTX_RNI;
     }
     if (tf && si) {
-        static const uint16_t base[] = {T0_CVT_F16_U8, T0_CVT_BF16_U8, T0_CVT_F32_U8, T0_CVT_F64_U8};
+        static const uint16_t base[] = {T0_CVT_F16_U8, T0_CVT_BF16_U8, T0_CVT_F32_U8,
+                                        T0_CVT_F64_U8};
         /* an exact conversion has nothing to round */
         const bool exact = ptx_type_size(from) < ptx_type_size(to) && tf >= 3;
         out->op = (uint16_t)(base[tf - 1] + si - 1);
@@ -81,7 +85,8 @@ bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
         return i->rnd <= PTX_RP;
     }
     if (tf && sf) {
-        static const uint16_t base[] = {T0_CVT_F16_F16, T0_CVT_BF16_F16, T0_CVT_F32_F16, T0_CVT_F64_F16};
+        static const uint16_t base[] = {T0_CVT_F16_F16, T0_CVT_BF16_F16, T0_CVT_F32_F16,
+                                        T0_CVT_F64_F16};
         out->op = (uint16_t)(base[tf - 1] + sf - 1);
         out->aux = (uint16_t)(aux | cvt_bits);
         return true;
@@ -89,8 +94,8 @@ bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
     return false;
 }
 
-/* Video: the base instruction and how many parts it works on. Selectors and masks are not modelled by
- * the front end, which rejects them. */
+/* Video: the base instruction and how many parts it works on. Selectors and masks are not modelled
+ * by the front end, which rejects them. */
 static const struct video { uint16_t op, t0; uint8_t kind; } videos[] = {
     {PTX_OP_VADD, T0_VIDEO, T0_VADD}, {PTX_OP_VSUB, T0_VIDEO, T0_VSUB},
     {PTX_OP_VABSDIFF, T0_VIDEO, T0_VABSDIFF}, {PTX_OP_VMIN, T0_VIDEO, T0_VMIN},
@@ -112,14 +117,17 @@ bool t0_select_video(const struct ptx_instr *i, struct t0_insn *out)
         if (videos[n].op != i->op)
             continue;
         const bool set = videos[n].kind == T0_VSET; /* has no result type */
-        const unsigned d = set ? PTX_U32 : i->type[0], a = i->type[set ? 0 : 1], b = i->type[set ? 1 : 2];
+        const unsigned d = set ? PTX_U32 : i->type[0], a = i->type[set ? 0 : 1],
+                       b = i->type[set ? 1 : 2];
         out->op = videos[n].t0;
         out->aux = (uint16_t)(videos[n].kind | (d == PTX_S32 ? T0_VIDEO_DS : 0) |
                               (a == PTX_S32 ? T0_VIDEO_AS : 0) | (b == PTX_S32 ? T0_VIDEO_BS : 0) |
                               (i->flags & PTX_F_SAT ? T0_VIDEO_SAT : 0) |
                               (i->flags & PTX_F_WRAP ? T0_VIDEO_WRAP : 0) |
-                              (i->sub == PTX_SUB_ADD ? T0_VIDEO_PLUS : i->sub == PTX_SUB_MIN ? T0_VIDEO_MIN
-                               : i->sub == PTX_SUB_MAX ? T0_VIDEO_MAX : 0) |
+                              (i->sub == PTX_SUB_ADD   ? T0_VIDEO_PLUS
+                               : i->sub == PTX_SUB_MIN ? T0_VIDEO_MIN
+                               : i->sub == PTX_SUB_MAX ? T0_VIDEO_MAX
+                                                       : 0) |
                               ((unsigned)i->cmp & 7u) << T0_VIDEO_CMP_SHIFT);
         return !set || (i->cmp >= PTX_EQ && i->cmp <= PTX_GE);
     }
