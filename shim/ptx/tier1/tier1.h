@@ -1,0 +1,94 @@
+/* Tier 1, public: a kernel as C text for the system's compiler, and the shared object that comes back. One
+ * object serves one kernel, one class of block shapes and one instruction set. Warps of 32 lanes are held
+ * in pieces of the machine's vector width; the object runs a whole block a call. What tier 1 cannot
+ * express it refuses, and the kernel stays on tier 0. */
+#ifndef CUMU_PTX_TIER1_H
+#define CUMU_PTX_TIER1_H
+
+#include "ptx/tier0/tier0.h"
+
+#define T1_VERSION 1u /* of emitted text and of struct t1_block: part of the cache key */
+
+/* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
+enum t1_shape {
+    T1_SHAPE_LINEAR, /* 1-D block, or blockDim.x a multiple of 32: tid.x is affine, tid.y and z uniform in a warp */
+    T1_SHAPE_HALF,   /* blockDim.x a multiple of 16: the same for each half of a warp */
+    T1_SHAPE_ANY,    /* tid.* vary freely */
+    T1_NSHAPES
+};
+enum t1_shape t1_shape(const uint32_t block[3]);
+
+enum t1_isa { T1_PLAIN, T1_AVX2, T1_AVX512, T1_NISA };
+enum t1_isa t1_isa_here(void);
+const char *t1_isa_flags(enum t1_isa isa); /* for the compiler: "-mavx512f ..." */
+
+/* ---- emit/: PTX -> C text (in the shim) ------------------------------------------------------- */
+
+/* Complete text for one kernel with all functions it reaches, prelude included; *text is malloc'ed. The
+ * text depends on its arguments alone. Module variables are reached through struct t1_block's externs, in
+ * the order of t0_image_extern of the image that t0_lower_kernel gives for the same kernel.
+ * 0, or -1 with *diag naming what keeps the kernel on tier 0. */
+int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
+            char **text, size_t *size, struct ptx_diag *diag);
+
+/* ---- image: a tier 0 image with an object beside it ------------------------------------------- */
+
+/* muModuleLoadData takes it like a tier 0 image: launches of fitting shape run the object, others, and
+ * cooperative ones, tier 0. *image is malloc'ed. */
+int t1_image_pack(const void *t0_image, size_t t0_size, const void *object, size_t object_size,
+                  enum t1_shape shape, void **image, size_t *size);
+/* Parts of an image; false if it is no tier 1 image or damaged. */
+bool t1_image_split(const void *image, size_t size, const void **t0_image, size_t *t0_size,
+                    const void **object, size_t *object_size, enum t1_shape *shape);
+
+/* ---- exec/: running an object (in the CPU MUSA library) --------------------------------------- */
+
+/* What emitted code sees of a block; the prelude declares the same struct (kept equal by a test). The
+ * worker fills it; `services` never return to the kernel where marked. */
+struct t1_fibre;
+struct t1_block {
+    uint8_t *shared;             /* static, then dynamic shared memory */
+    const uint8_t *params;
+    const uint64_t *externs;     /* addresses, in the image's order */
+    uint8_t *local;              /* local_stride bytes a thread, thread-linear; NULL when unused */
+    uint64_t local_stride;
+    uint32_t ctaid[3], nctaid[3], ntid[3];
+    uint32_t nthreads, nwarps;
+    uint32_t dynamic_shared, shared_size; /* shared_size: all of it */
+    uint32_t smid, nsm;
+    uint64_t grid_id, envreg12;
+    uint8_t *stacks;             /* nwarps stacks of stack_size bytes, for kernels with barriers */
+    uint64_t stack_size;
+    struct t1_fibre *current;    /* the warp that runs now; owned by the object */
+    const struct t1_services *services;
+    void *worker;                /* passed back to services */
+};
+struct t1_services {
+    void (*fault)(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text); /* noreturn */
+    int32_t (*print)(struct t1_block *b, const char *format, const uint8_t *args);
+    void *(*dev_malloc)(struct t1_block *b, uint64_t size);
+    void (*dev_free)(struct t1_block *b, void *p);
+    void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line,
+                        const char *function, uint32_t warp, uint32_t lane); /* noreturn */
+    bool (*stopped)(struct t1_block *b); /* true: another block failed, a waiting one should give up */
+    uint64_t (*clock)(void);
+    uint64_t (*globaltimer)(void);
+};
+/* The object's exports. */
+typedef void t1_entry(struct t1_block *b); /* "cumu_t1_run": runs one block to completion */
+struct t1_info {                           /* "cumu_t1_info" */
+    uint32_t version, isa, shape;
+    uint32_t barriers; /* 1: needs stacks */
+    uint64_t stack_size;
+};
+
+struct t1_object;
+/* Loads the object (from memory, by way of a memfd); NULL with *why set. It must outlive its runs. */
+struct t1_object *t1_object_load(const void *object, size_t size, const char **why);
+void t1_object_unload(struct t1_object *o);
+/* Like t0_block_run. On a memory fault the lane is unknown to the object: it is found by running the block
+ * again on tier 0, whose fault is reported. */
+enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
+                                uint64_t block, struct t0_fault *fault);
+
+#endif
