@@ -1,0 +1,61 @@
+/* Every arithmetic instruction variant that was seen in compiled programs is selected. */
+#include "ptx/front.h"
+#include "ptx/tier0/t0.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const variants[] = {
+#define V(text) text,
+#include "census.def"
+#undef V
+};
+enum { NVARIANTS = sizeof variants / sizeof variants[0] };
+
+/* The instruction with operands of the kinds its pattern asks for: enough for selection. */
+static bool selected(const char *text, const char **why)
+{
+    struct ptx_diag diag = {0};
+    struct ptx_ctx ctx = {.diag = &diag};
+    struct ptx_opcode out;
+    struct t0_insn insn;
+    if (setjmp(ctx.out)) {
+        *why = "the front end does not know it";
+        return false;
+    }
+    ptx_decode(&ctx, text, strlen(text), 1, &out);
+    struct ptx_instr *in = &out.in;
+    if (out.loose) {
+        in->ndst = 1;
+        in->nsrc = 3;
+    }
+    for (const char *s = out.sig; *s && *s != '?'; s++) {
+        if (strchr("DPSQJIWCMEV", *s))
+            in->ndst++;
+        else if (*s != '~')
+            in->src[in->nsrc++].kind = PTX_O_REG;
+    }
+    if (in->op == PTX_OP_LOP3)
+        in->src[3].kind = PTX_O_IMM;
+    if (in->op == PTX_OP_CVT && in->type[2])
+        in->nsrc = 3;
+    if ((in->op == PTX_OP_SETP || in->op == PTX_OP_SET) && in->sub)
+        in->nsrc = 3;
+    *why = "t0_select_alu has no such form";
+    return t0_select_alu(in, &insn) && insn.op > T0_OP_INVALID && insn.op < T0_NOPS;
+}
+
+int main(void)
+{
+    unsigned missing = 0;
+    const char *why = NULL;
+    for (unsigned n = 0; n < NVARIANTS; n++) {
+        if (selected(variants[n], &why))
+            continue;
+        printf("not ok %s: %s\n", variants[n], why);
+        missing++;
+    }
+    if (!missing)
+        printf("ok all %d variants of the census are selected\n", NVARIANTS);
+    return missing != 0;
+}
