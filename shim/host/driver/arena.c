@@ -16,7 +16,8 @@
 
 #define PAGE ((size_t)4096)
 #define UNIT ((size_t)512)             /* alignment and granularity of allocations */
-#define GUARDED ((size_t)64 << 10)     /* from this size on a guard page follows */
+#define GUARDED ((size_t)64 << 10)     /* from this size on a guard page follows, */
+#define MAX_GUARDS 16000               /* while there are few: each costs two of the 65530 mappings */
 
 struct block { /* free address space */
     uintptr_t base;
@@ -39,6 +40,7 @@ struct node { /* a live range */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *live; /* tsearch tree of struct node */
+static unsigned guards;
 static _Atomic(struct host_arena *) arenas;
 
 uint64_t host_unique_id(void)
@@ -269,10 +271,11 @@ MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, siz
         return size ? MUSA_ERROR_OUT_OF_MEMORY : MUSA_ERROR_INVALID_VALUE;
     if (align < (size < PAGE ? UNIT : PAGE))
         align = size < PAGE ? UNIT : PAGE;
-    size_t extent = up(size, size < PAGE ? UNIT : PAGE) + (size >= GUARDED ? PAGE : 0);
-    size_t cost = up(size, UNIT);
+    size_t extent = up(size, size < PAGE ? UNIT : PAGE), cost = up(size, UNIT);
     MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
+    bool guard = size >= GUARDED && guards < MAX_GUARDS;
+    extent += guard ? PAGE : 0;
     uintptr_t base = cost <= a->capacity - a->used ? carve(a, extent, align) : 0;
     if (base) {
         uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + size, PAGE);
@@ -285,6 +288,7 @@ MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, siz
             release_pages(a, base, extent, from, end);
         } else {
             a->used += cost;
+            guards += guard;
             *p = (void *)base;
             r = MUSA_SUCCESS;
         }
@@ -306,6 +310,7 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
             uncarve(a, &from, &end);
             release_pages(a, n->r.base, n->extent, from, end);
             a->used -= up(n->r.size, UNIT);
+            guards -= n->extent > up(n->r.size, PAGE);
         }
         if (out)
             *out = n->r;

@@ -37,15 +37,21 @@ static long number(const char *name, long fallback, long low, long high, const c
     return value;
 }
 
-static size_t read_size_file(const char *path)
+static bool read_text(const char *path, char *text, size_t room)
 {
-    char text[64] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return SIZE_MAX;
-    ssize_t n = read(fd, text, sizeof text - 1);
+        return false;
+    ssize_t n = read(fd, text, room - 1);
     close(fd);
-    if (n <= 0 || text[0] < '0' || text[0] > '9')
+    text[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+static size_t read_size_file(const char *path)
+{
+    char text[64];
+    if (!read_text(path, text, sizeof text) || text[0] < '0' || text[0] > '9')
         return SIZE_MAX;
     return strtoull(text, NULL, 10);
 }
@@ -116,13 +122,20 @@ static void visible(void)
     }
 }
 
+/* CPUs of this process's affinity, and no more than its control group may use: a container is often
+ * given many CPUs and little time on them. */
 static int usable_cpus(void)
 {
     cpu_set_t set;
+    long n = sysconf(_SC_NPROCESSORS_ONLN), quota, period;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
+        n = CPU_COUNT(&set);
+    char text[64];
+    if (read_text("/sys/fs/cgroup/cpu.max", text, sizeof text) &&
+        sscanf(text, "%ld %ld", &quota, &period) == 2 && quota > 0 && period > 0 &&
+        (quota + period - 1) / period < n)
+        n = (quota + period - 1) / period;
+    return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }
 
 static void read_config(void)

@@ -61,7 +61,7 @@ static MUresult resolve(const struct box_side *b, size_t w, size_t h, size_t d, 
         __builtin_add_overflow(end, reach, &end))
         return MUSA_ERROR_INVALID_VALUE;
     size_t first = b->z * *slice + b->y * *pitch + b->x;
-    *p = base + first;
+    *p = (unsigned char *)((uintptr_t)base + first); /* no pointer arithmetic before it is known to be one */
     return base ? host_copy_place(*p, end - first, b->type, place) : MUSA_ERROR_INVALID_VALUE;
 }
 
