@@ -36,7 +36,7 @@ lint:
 
 PREFIX ?= /usr/local
 install: all
-	$QB=$B PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) scripts/install
+	$QB='$B' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install
 
 clean:
 	$Qrm -rf $B
