@@ -2,10 +2,7 @@
 #include "insn.h"
 #include "ptx/ir.h"
 #include "ptx/tier0/t0.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include "tier0/harness.h"
 
 enum { ROW_BYTES = 512, NSLOT = 9, MAXSRC = 4 };
 /* Slots of the register file: 0 is the sink, then the fields of an instruction. */
@@ -314,6 +311,118 @@ static bool run_once(struct run *r, u32 mask, int alias)
     return true;
 }
 
+/* ---- as a kernel: loads, the instruction, half the time under a guard, stores ---- */
+
+enum { THREADS = 64, RECORD = 64, AT_CARRY = 32, AT_GUARD = 36 };
+
+static size_t load_text(char *out, size_t size, char c, unsigned k)
+{
+    const char *r = reg_class(c);
+    if (c == 'p')
+        return (size_t)snprintf(out, size, "ld.global.u32 %%r25, [%%rd30+%u];\n"
+                                           "setp.ne.u32 %%p%u, %%r25, 0;\n", 8 * k, 10 + k);
+    return (size_t)snprintf(out, size, "ld.global.b%u %%%s%u, [%%rd30+%u];\n",
+                            is_wide(c) ? 64 : is_narrow(c) ? 16 : 32, r, 10 + k, 8 * k);
+}
+static size_t store_text(char *out, size_t size, char c, unsigned k)
+{
+    if (c == 'p')
+        return (size_t)snprintf(out, size, "selp.u32 %%r25, 1, 0, %%p%u;\n"
+                                           "st.global.u32 [%%rd31+%u], %%r25;\n", k, 8 * k);
+    return (size_t)snprintf(out, size, "st.global.b%u [%%rd31+%u], %%%s%u;\n",
+                            is_wide(c) ? 64 : is_narrow(c) ? 16 : 32, 8 * k, reg_class(c), k);
+}
+static void kernel_text(char *out, size_t size, const struct run *r, bool guard)
+{
+    size_t n = (size_t)snprintf(
+        out, size,
+        ".version 8.5\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+        ".reg .pred %%p<40>;\n.reg .b16 %%rs<40>;\n.reg .b32 %%r<40>;\n.reg .b64 %%rd<40>;\n"
+        "mov.u32 %%r30, %%tid.x;\nmul.wide.u32 %%rd32, %%r30, %u;\n"
+        "ld.param.u64 %%rd30, [in];\nld.param.u64 %%rd31, [out];\n"
+        "add.u64 %%rd30, %%rd30, %%rd32;\nadd.u64 %%rd31, %%rd31, %%rd32;\n"
+        "ld.global.u32 %%r31, [%%rd30+%u];\nsetp.ne.u32 %%p30, %%r31, 0;\n",
+        RECORD, AT_GUARD);
+    for (unsigned k = 0; r->src[k]; k++)
+        n += load_text(out + n, size - n, r->src[k], k);
+    for (unsigned k = 0; r->dst[k]; k++) /* what lanes without the guard keep */
+        if (r->dst[k] == 'p')
+            n += (size_t)snprintf(out + n, size - n, "setp.ne.u32 %%p%u, 0, 0;\n", k);
+        else
+            n += (size_t)snprintf(out + n, size - n, "mov.b%u %%%s%u, 0x5a5a;\n",
+                                  is_wide(r->dst[k])     ? 64
+                                  : is_narrow(r->dst[k]) ? 16
+                                                         : 32,
+                                  reg_class(r->dst[k]), k);
+    n += (size_t)snprintf(out + n, size - n,
+                          "ld.global.u32 %%r31, [%%rd30+%u];\nadd.cc.u32 %%r31, %%r31, 0xffffffff;\n"
+                          "%s%s;\naddc.u32 %%r31, 0, 0;\nst.global.u32 [%%rd31+%u], %%r31;\n",
+                          AT_CARRY, guard ? "@%p30 " : "", r->text, AT_CARRY);
+    for (unsigned k = 0; r->dst[k]; k++)
+        n += store_text(out + n, size - n, r->dst[k], k);
+    snprintf(out + n, size - n, "ret;\n}\n");
+}
+static void record_put(uint8_t *at, u64 v) { memcpy(at, &v, 8); }
+static u64 record_get(const uint8_t *at) { u64 v; memcpy(&v, at, 8); return v; }
+
+static bool run_kernel(struct run *r)
+{
+    static uint8_t in[THREADS * RECORD], out[THREADS * RECORD];
+    static unsigned turn;
+    char text[4096];
+    const bool guard = turn++ & 1;
+    struct lane want[THREADS];
+    const struct { uint8_t *in, *out; } params = {in, out};
+    memset(out, 0, sizeof out);
+    for (unsigned t = 0; t < THREADS; t++) {
+        struct lane *x = &want[t];
+        *x = (struct lane){.p = r->p, .q = r->q, .carry = test_random() & 1};
+        bool runs = !guard || (test_random() & 1), carry = x->carry;
+        for (unsigned k = 0; r->src[k]; k++) {
+            unsigned e = edges(r->src[k]);
+            x->s[k] = value(r->src[k], (unsigned)(test_random() % (e + e / 2))) & width_mask(r->src[k]);
+            record_put(in + t * RECORD + 8 * k, x->s[k]);
+        }
+        record_put(in + t * RECORD + AT_CARRY, (u64)carry | (u64)runs << 32);
+        r->ref(x);
+        if (!runs) {
+            x->carry = carry;
+            for (unsigned k = 0; r->dst[k]; k++)
+                x->d[k] = r->dst[k] == 'p' ? 0 : 0x5a5a;
+        }
+    }
+    kernel_text(text, sizeof text, r, guard);
+    struct t0_fault fault = {0};
+    struct t0t kernel;
+    const char *why = NULL;
+    if (!t0t_open(&kernel, text, "k"))
+        why = kernel.why;
+    else if (t0t_run(&kernel, (uint32_t[]){1, 1, 1}, (uint32_t[]){THREADS, 1, 1}, 0, &params, &fault))
+        why = fault.text;
+    if (why)
+        printf("not ok %s: as a kernel: %s\n", r->text, why);
+    t0t_close(&kernel);
+    for (unsigned t = 0; !why && t < THREADS; t++) {
+        const uint8_t *at = out + t * RECORD;
+        for (unsigned k = 0; r->dst[k]; k++) {
+            u64 got = record_get(at + 8 * k);
+            if (same(r->dst[k], want[t].d[k], got))
+                continue;
+            printf("not ok %s%s: thread %u of a kernel: result %u = %#llx, not %#llx; "
+                   "sources %#llx %#llx\n", guard ? "@%p30 " : "", r->text, t, k,
+                   (unsigned long long)got, (unsigned long long)want[t].d[k],
+                   (unsigned long long)want[t].s[0], (unsigned long long)want[t].s[1]);
+            return false;
+        }
+        if ((record_get(at + AT_CARRY) & 1) != want[t].carry) {
+            printf("not ok %s: carry of thread %u of a kernel\n", r->text, t);
+            return false;
+        }
+    }
+    return !why;
+}
+
 static void init(void)
 {
     int best = t0_alu_level();
@@ -356,6 +465,7 @@ void insn_check(const char *sig, insn_ref *ref, long p, long q, const char *text
             ok = run_once(&r, (u32)test_random() | 1u, k) && run_once(&r, ~0u, k);
         else if (dst[0] == 'p' && src[k] == 'p')
             ok = run_once(&r, (u32)test_random() | 1u, k);
+    ok = ok && run_kernel(&r);
     if (ok)
         printf("ok %s\n", full);
     passed += ok;
