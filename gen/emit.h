@@ -29,6 +29,7 @@ void emit_bases(const struct job *j);                            /* bases.c */
 void emit_conversions(const struct job *j);                      /* conv.c, conv.h */
 void emit_mu(const struct job *j);                               /* mu.h, mu.c, mu.thunks.S, mu.twin.c */
 void emit_stub_libraries(const struct job *j);                   /* stub.NAME.c */
+void emit_calls(const struct job *j, const struct facade *f);    /* SONAME.calls.c, a test */
 void emit_coverage(const struct job *j, FILE *f);                /* COVERAGE.md */
 
 /* Assembly common to facades and mu (emit_facade.c): resolver entry, macro `entry INDEX`, both arrays. */

@@ -1,15 +1,15 @@
 /* Emits the logging stub libraries: MUSA libraries whose functions write one line with their typed
- * arguments to the file named by CUMU_STUB_LOG and return 0. Tests compare it with what the
- * application called. */
+ * arguments to the file named by CUMU_STUB_LOG and return 0. And, per facade, a program that calls every
+ * jump with made-up arguments and logs what must arrive below: both logs must be equal. */
 #include "gen/emit.h"
 
 #include <string.h>
 
-static void emit_function(const struct job *j, const struct mu_symbol *m, FILE *f)
+/* The printf format and the values of one logged call, `name(arg, arg)`. */
+static void describe(const struct job *j, const struct signature *s, const char **format,
+                     const char **values)
 {
-    const struct signature *s = m->line->signature;
-    const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result);
-    const char *format = "", *values = "";
+    *format = *values = "";
     for (unsigned i = 0; i < s->count; i++) {
         const struct value *v = &s->argument[i];
         const char *one = "%p", *value = arena_print(j->arena, "a%u", i);
@@ -26,10 +26,17 @@ static void emit_function(const struct job *j, const struct mu_symbol *m, FILE *
                 value = arena_print(j->arena, "a%u ? (const char *)a%u : \"(null)\"", i, i);
             }
         }
-        format = arena_print(j->arena, "%s%s%s", format, i ? ", " : "", one);
-        values = arena_print(j->arena, "%s, %s", values, value);
+        *format = arena_print(j->arena, "%s%s%s", *format, i ? ", " : "", one);
+        *values = arena_print(j->arena, "%s, %s", *values, value);
     }
-    const char *parameters = plain_parameters(j->arena, s);
+}
+
+static void emit_function(const struct job *j, const struct mu_symbol *m, FILE *f)
+{
+    const struct signature *s = m->line->signature;
+    const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result);
+    const char *format, *values, *parameters = plain_parameters(j->arena, s);
+    describe(j, s, &format, &values);
     fprintf(f, "\n%s %s(%s);\n%s %s(%s)\n{\n    stub_line(\"%s(%s)\\n\"%s);\n", result, m->name,
             parameters, result, m->name, parameters, m->name, format, values);
     if (!is_void(&s->result))
@@ -49,4 +56,36 @@ void emit_stub_libraries(const struct job *j)
                 emit_function(j, &j->map->mu[i], o.file);
         output_close(&o);
     }
+}
+
+void emit_calls(const struct job *j, const struct facade *f)
+{
+    struct slots slots = slots_of(j, f);
+    struct output o = emit_open(j, arena_print(j->arena, "%s.calls.c", f->soname), "//",
+                                "emit_stublib.c", arena_print(j->arena, "api/%s.map", f->library));
+    fprintf(o.file, "#include \"abi/values.h\"\n#include \"gen/stublog.h\"\n\n"
+                    "#include \"calls.h\"\n\nvoid call_all(void)\n{\n");
+    for (unsigned i = 0; i < slots.count; i++) {
+        const struct map_line *l = effective(slots.at[i]);
+        const struct signature *s = l->signature;
+        if (l->verb != VERB_JUMP)
+            continue;
+        const char *format, *values;
+        describe(j, s, &format, &values);
+        fprintf(o.file, "    {\n        %s (*f)(%s) = symbol(\"%s\");\n",
+                is_void(&s->result) ? "void" : plain_type(j->arena, &s->result),
+                plain_parameters(j->arena, s), slots.at[i]->symbol);
+        for (unsigned k = 0; k < s->count; k++) {
+            const struct value *v = &s->argument[k];
+            if (!v->stars && !strcmp(v->letter->name, "s"))
+                fprintf(o.file, "        void *a%u = (char[]){\"text %u\"};\n", k, k);
+            else
+                fprintf(o.file, "        %s a%u;\n        make_value(&a%u, sizeof a%u);\n",
+                        plain_type(j->arena, v), k, k, k);
+        }
+        fprintf(o.file, "        app_line(\"%s(%s)\\n\"%s);\n        f(%s);\n    }\n", l->target,
+                format, values, c_arguments(j->arena, s));
+    }
+    fprintf(o.file, "}\n");
+    output_close(&o);
 }

@@ -16,7 +16,7 @@ GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_structs.h mus
                   mu.h wraps.h conv.h)
 GEN_CORE_SRC := $(addprefix $B/gen/,tables.c bases.c conv.c mu.c \
                   $(if $(filter 1,$(CUMU_ASM)),mu.thunks.S,mu.twin.c) $(SONAMES:%=%.symbols.c))
-FACADE_SRC   := $(foreach s,$(SONAMES),$B/gen/$s.slots.c $B/gen/$s.tramp.S $B/gen/$s.twin.c $B/gen/$s.ver)
+FACADE_SRC   := $(foreach s,$(SONAMES),$B/gen/$s.slots.c $B/gen/$s.tramp.S $B/gen/$s.twin.c $B/gen/$s.calls.c $B/gen/$s.ver)
 STUBLIB_SRC  := $(BELOW:%=$B/gen/stub.%.c)
 FACADES      := $(SONAMES:%=$B/lib/cumu/facade/%)
 # The first file name of a MUSA library, which the stub takes too.
@@ -59,6 +59,14 @@ $B/lib/cumu/stub/$2: $B/obj/gen/stub.$1.o
 	$$Q$$(CC) -shared -o $$@ $$^ $$(LDBASE) -Wl,-soname,$2
 endef
 $(foreach b,$(BELOW),$(eval $(call stublib_rule,$b,$(call below_soname,$b))))
+
+# Test programs that call every jump of a facade (tests/gen/stublog).
+CALLS := $(SONAMES:%=$B/tests/gen/%.calls)
+$(CALLS): $B/tests/gen/%.calls: $B/gen/%.calls.c tests/gen/stublog/calls.c tests/gen/stublog/calls.h
+	@mkdir -p $(@D)
+	@echo "cc gen/$*.calls.c"
+	$Q$(CC) $(BASE) -Itests/gen/stublog -o $@ $(filter %.c,$^) $(SAN) -ldl
+check-programs: $(STUBLIBS) $(CALLS)
 
 .PHONY: gen facades stublibs
 gen: $(GEN_STAMP)

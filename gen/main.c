@@ -51,8 +51,10 @@ static void read_maps(struct map *m, struct arena *a, struct errors *e, char **f
 static void emit_all(const struct job *j)
 {
     emit_types(j);
-    for (unsigned i = 0; i < j->map->facades.count; i++)
+    for (unsigned i = 0; i < j->map->facades.count; i++) {
         emit_facade(j, &j->map->facades.at[i]);
+        emit_calls(j, &j->map->facades.at[i]);
+    }
     emit_tables(j);
     emit_bases(j);
     emit_conversions(j);
