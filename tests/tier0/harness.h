@@ -32,6 +32,8 @@ static size_t t0t_nprinted;
 static void *t0t_alloc(void *ctx, size_t size, size_t align)
 {
     (void)ctx;
+    if (size > 1u << 26) /* corrupt images ask for anything */
+        return NULL;
     align = align < 16 ? 16 : align;
     void *p = aligned_alloc(align, (size + align - 1) / align * align);
     if (p)
