@@ -18,11 +18,12 @@ struct job {
     _Atomic bool failed;   /* read by t0 as grid->stop: blocks that wait for a failed one give up */
     struct t0_fault fault; /* of the lowest block that failed (pool lock) */
     struct job *link;      /* list of jobs that still want help */
-    unsigned helpers;      /* workers inside (pool lock) */
+    unsigned helpers;      /* workers called or inside (pool lock) */
+    struct idler *called;  /* those that have not woken up yet (pool lock) */
     pthread_cond_t left;   /* no helper any more */
 };
 
-struct idler { /* a worker thread; in the idle list while it waits */
+struct idler { /* a worker thread; waiting in the idle list, then in its job's list of called ones */
     struct idler *link;
     struct job *job;
     pthread_cond_t wake;
@@ -136,7 +137,11 @@ static void *worker_thread(void *unused)
             idle = &self;
             while (!self.job)
                 pthread_cond_wait(&self.wake, &lock);
-            j = self.job; /* whoever woke us has counted us and taken us off the list */
+            j = self.job; /* whoever woke us has counted us and taken us off the idle list */
+            struct idler **at = &j->called;
+            while (*at != &self)
+                at = &(*at)->link;
+            *at = self.link;
         }
         pthread_mutex_unlock(&lock);
         work(j, true);
@@ -164,10 +169,25 @@ static unsigned call_helpers(struct job *j, uint64_t n)
         struct idler *w = idle;
         idle = w->link;
         w->job = j;
+        w->link = j->called;
+        j->called = w;
         j->helpers++;
         pthread_cond_signal(&w->wake);
     }
     return got;
+}
+
+/* Helpers that never woke up are not waited for: on a busy machine that costs more than the grid. */
+static void dismiss(struct job *j)
+{
+    while (j->called) {
+        struct idler *w = j->called;
+        j->called = w->link;
+        j->helpers--;
+        w->job = NULL;
+        w->link = idle;
+        idle = w;
+    }
 }
 
 static void leave_list(struct job *j)
@@ -210,6 +230,7 @@ enum t0_fault_kind host_grid_run(struct t0_grid *g, bool cooperative, bool alone
     if (share) {
         pthread_mutex_lock(&lock);
         leave_list(&j);
+        dismiss(&j);
         while (j.helpers)
             pthread_cond_wait(&j.left, &lock);
         pthread_mutex_unlock(&lock);
