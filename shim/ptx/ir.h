@@ -286,10 +286,12 @@ struct ptx_var *ptx_module_var(const struct ptx_module *m, const char *name);
 /* Each step is idempotent and includes the earlier ones. 0, or -1 with *diag filled. */
 int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag);
 int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag); /* blocks, rpo, dominators, post-dominators, loops */
-int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag); /* liveness, pruned SSA; values keep their register, so that
-                                             mapping every value back to its register is always valid */
+/* Liveness, pruned SSA; values keep their register, so that mapping every value back to its register
+ * is always valid. */
+int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag);
 struct ptx_shape { uint32_t block[3]; bool exact; }; /* launch shape the analysis may assume */
-int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_diag *diag); /* classes, ranges, divergence */
+/* Classes, ranges, divergence. */
+int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_diag *diag);
 /* Class of a value where a block uses it: VARYING outside a divergently left loop that defines it. */
 unsigned ptx_class_at(const struct ptx_func *f, int32_t value, uint32_t block);
 void ptx_func_drop(struct ptx_func *f); /* frees what parse and later steps made */

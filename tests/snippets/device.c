@@ -27,7 +27,8 @@ void snippet_device(void)
     memset(&p12, 0x5a, sizeof p12);
     memset(&p11, 0x5a, sizeof p11);
     OK(C(cudaGetDeviceProperties)((void *)&p13, 0));
-    OK(((__typeof__(wrap_cudaGetDeviceProperties_v2) *)snippet_versioned(12, "cudaGetDeviceProperties_v2"))((void *)&p12, 0));
+    OK(((__typeof__(wrap_cudaGetDeviceProperties_v2) *)snippet_versioned(
+        12, "cudaGetDeviceProperties_v2"))((void *)&p12, 0));
     OK(V(11, cudaGetDeviceProperties)((void *)&p11, 0));
     for (int i = 0; i < 64; i++)
         EXPECT(p13.guard[i] == 0x5a && p12.guard[i] == 0x5a && p11.guard[i] == 0x5a);

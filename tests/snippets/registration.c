@@ -113,8 +113,10 @@ void snippet_registration(void)
     void **h = C(__cudaRegisterFatBinary)(&wrapper);
     C(__cudaRegisterHostVar)(h, "host", &managed_unused, 1);
     (void)C(__cudaRegisterUnifiedTable)(h, NULL);
-    ((__typeof__(wrap___cudaRegisterTexture) *)snippet_versioned(11, "__cudaRegisterTexture"))(h, NULL, NULL, "t", 1, 0, 0);
-    ((__typeof__(wrap___cudaRegisterSurface) *)snippet_versioned(11, "__cudaRegisterSurface"))(h, NULL, NULL, "s", 1, 0);
+    ((__typeof__(wrap___cudaRegisterTexture) *)snippet_versioned(
+        11, "__cudaRegisterTexture"))(h, NULL, NULL, "t", 1, 0, 0);
+    ((__typeof__(wrap___cudaRegisterSurface) *)snippet_versioned(
+        11, "__cudaRegisterSurface"))(h, NULL, NULL, "s", 1, 0);
     C(__cudaRegisterFatBinaryEnd)(h);
     C(__cudaUnregisterFatBinary)(h);
 }
