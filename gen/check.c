@@ -47,8 +47,9 @@ void check_known(const struct job *j, const char *path)
     if (!text)
         return;
     if (!f) {
-        error_at(j->errors, (struct place){path, 0}, "-", "no facade of this name; expected one of "
-                                                          "mapping/sonames.map");
+        error_at(j->errors, (struct place){path, 0}, "-",
+                 "no facade of this name; expected one of "
+                 "mapping/sonames.map");
         return;
     }
     struct elf_names names = {0};
@@ -60,8 +61,9 @@ void check_known(const struct job *j, const char *path)
     struct slots s = slots_of(j, f);
     for (unsigned i = 0; i < s.count; i++)
         if (!has_name(&names, s.at[i]->symbol))
-            error_at(j->errors, s.at[i]->at, s.at[i]->symbol, "%s does not export it; expected a symbol "
-                                                              "of %s",
+            error_at(j->errors, s.at[i]->at, s.at[i]->symbol,
+                     "%s does not export it; expected a symbol "
+                     "of %s",
                      f->soname, path);
 }
 
@@ -92,8 +94,9 @@ void check_wraps(const struct job *j, const char *core)
             const char *name = function_name(j->arena, line);
             *ARENA_PUSH(j->arena, &wanted) = name;
             if (!has_name(&names, name))
-                error_at(j->errors, line->at, line->symbol, "no function %s in %s; expected it in "
-                                                            "shim/api",
+                error_at(j->errors, line->at, line->symbol,
+                         "no function %s in %s; expected it in "
+                         "shim/api",
                          name, core);
         }
     }
@@ -102,8 +105,9 @@ void check_wraps(const struct job *j, const char *core)
     for (unsigned i = 0; i < names.count; i++)
         if (!strncmp(names.at[i], "wrap_", 5) && !strchr(names.at[i], '.') &&
             !has_name(&wanted, names.at[i]))
-            error_at(j->errors, (struct place){core, 0}, names.at[i], "function without a line; expected "
-                                                                      "a wrap line in mapping/api");
+            error_at(j->errors, (struct place){core, 0}, names.at[i],
+                     "function without a line; expected "
+                     "a wrap line in mapping/api");
 }
 
 void check_host(const struct job *j, const char *path)
@@ -144,7 +148,8 @@ void check_coverage(const struct job *j, const char *path, bool write)
 {
     FILE *fresh = tmpfile();
     if (!fresh) {
-        error_at(j->errors, (struct place){path, 0}, "-", "no temporary file; expected a writable TMPDIR");
+        error_at(j->errors, (struct place){path, 0}, "-",
+                 "no temporary file; expected a writable TMPDIR");
         return;
     }
     emit_coverage(j, fresh);
@@ -159,7 +164,8 @@ void check_coverage(const struct job *j, const char *path, bool write)
     if (write) {
         FILE *f = fopen(path, "w");
         if (!f || fputs(want, f) < 0 || fclose(f))
-            error_at(j->errors, (struct place){path, 0}, "-", "cannot be written; expected a writable file");
+            error_at(j->errors, (struct place){path, 0}, "-",
+                     "cannot be written; expected a writable file");
     } else {
         char *name = arena_print(j->arena, "/dev/fd/%d", fileno(fresh));
         char *arguments[] = {"diff", "-u", (char *)(uintptr_t)path, name, NULL};
@@ -169,8 +175,9 @@ void check_coverage(const struct job *j, const char *path, bool write)
         fflush(stdout);
         if (!posix_spawnp(&child, "diff", NULL, NULL, arguments, environ))
             waitpid(child, &status, 0);
-        error_at(j->errors, (struct place){path, 0}, "-", "differs from the map; expected `make check-gen "
-                                                          "WRITE=1' and a commit");
+        error_at(j->errors, (struct place){path, 0}, "-",
+                 "differs from the map; expected `make check-gen "
+                 "WRITE=1' and a commit");
     }
     fclose(fresh);
 }

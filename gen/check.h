@@ -1,4 +1,5 @@
-/* `gen check`: the map against what really exists. Each check reports through the errors of the job. */
+/* `gen check`: the map against what really exists. Each check reports through the errors of the
+ * job. */
 #ifndef CUMU_GEN_CHECK_H
 #define CUMU_GEN_CHECK_H
 

@@ -35,8 +35,9 @@ const char *plain_type(struct arena *a, const struct value *v)
     const char *type = v->letter->musa;
     if (v->stars || type[strlen(type) - 1] == '*' || v->letter->format == NULL || v->letter->size) {
         if (!v->stars && v->letter->size)
-            return strchr("FM", v->letter->name[0]) ? v->letter->musa
-                                                    : arena_print(a, "struct cumu_s%u", v->letter->size);
+            return strchr("FM", v->letter->name[0])
+                       ? v->letter->musa
+                       : arena_print(a, "struct cumu_s%u", v->letter->size);
         return "void *";
     }
     return type;

@@ -22,19 +22,19 @@ struct slots slots_of(const struct job *j, const struct facade *f);
 struct output emit_open(const struct job *j, const char *name, const char *comment,
                         const char *emitter, const char *from);
 
-void emit_types(const struct job *j);                            /* {cuda,musa}_{enums,structs}.h */
-void emit_facade(const struct job *j, const struct facade *f);   /* SONAME.{tramp.S,twin.c,slots.c,ver} */
-void emit_tables(const struct job *j);                           /* SONAME.symbols.c, tables.c, wraps.h */
-void emit_bases(const struct job *j);                            /* bases.c */
-void emit_conversions(const struct job *j);                      /* conv.c, conv.h */
-void emit_mu(const struct job *j);                               /* mu.h, mu.c, mu.thunks.S, mu.twin.c */
-void emit_stub_libraries(const struct job *j);                   /* stub.NAME.c */
-void emit_calls(const struct job *j, const struct facade *f);    /* SONAME.calls.c, a test */
-void emit_coverage(const struct job *j, FILE *f);                /* COVERAGE.md */
+void emit_types(const struct job *j);                          /* {cuda,musa}_{enums,structs}.h */
+void emit_facade(const struct job *j, const struct facade *f); /* SONAME.{tramp.S,twin.c,slots.c,ver} */
+void emit_tables(const struct job *j);                         /* SONAME.symbols.c, tables.c, wraps.h */
+void emit_bases(const struct job *j);                          /* bases.c */
+void emit_conversions(const struct job *j);                    /* conv.{c,h} */
+void emit_mu(const struct job *j);                             /* mu.{h,c,thunks.S,twin.c} */
+void emit_stub_libraries(const struct job *j);                 /* stub.NAME.c */
+void emit_calls(const struct job *j, const struct facade *f);  /* SONAME.calls.c, a test */
+void emit_coverage(const struct job *j, FILE *f);              /* COVERAGE.md */
 
-/* Assembly common to facades and mu (emit_facade.c): resolver entry, macro `entry INDEX`, both arrays. */
-void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver, const char *stub_jump,
-                      const char *slots, const char *stubs);
+/* Assembly common to facades and mu (emit_facade.c): resolver, macro `entry INDEX`, both arrays. */
+void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
+                      const char *stub_jump, const char *slots, const char *stubs);
 
 /* C types that carry a value through unchanged, without the headers of either side. */
 const char *plain_type(struct arena *a, const struct value *v);

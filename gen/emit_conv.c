@@ -11,9 +11,8 @@ static bool translated(const struct value *v)
 /* A switch per enum and direction. An unknown value becomes the declared default and is said. */
 static void emit_translation(const struct enum_type *n, bool down, FILE *f)
 {
-    fprintf(f,
-            "\nint cumu_%s_%s(int value)\n{\n    switch (value) {\n",
-            n->cuda, down ? "to_musa" : "from_musa");
+    fprintf(f, "\nint cumu_%s_%s(int value)\n{\n    switch (value) {\n", n->cuda,
+            down ? "to_musa" : "from_musa");
     for (unsigned i = 0; i < n->rows.count; i++) {
         const struct enum_row *r = &n->rows.at[i];
         if (!r->cuda || !r->musa)
@@ -47,8 +46,8 @@ static void emit_function(const struct job *j, const struct map_line *l, FILE *f
         if (translated(v)) {
             text = arena_print(j->arena, "cumu_%s_to_musa(a%u)", v->values->cuda, i);
         } else if (v->letter->size && !v->stars && strcmp(v->letter->cuda, v->letter->musa)) {
-            fprintf(f, "    %s b%u;\n    memcpy(&b%u, &a%u, sizeof b%u);\n", v->letter->musa, i, i, i,
-                    i);
+            fprintf(f, "    %s b%u;\n    memcpy(&b%u, &a%u, sizeof b%u);\n", v->letter->musa, i, i,
+                    i, i);
             text = arena_print(j->arena, "b%u", i);
         } else if (strcmp(c_type(j->arena, v, false), c_type(j->arena, v, true))) {
             text = arena_print(j->arena, "(void *)a%u", i);
@@ -73,8 +72,8 @@ void emit_conversions(const struct job *j)
         const struct enum_type *n = &t->enums.at[i];
         if (n->equal || n->flags)
             continue;
-        fprintf(h.file, "int cumu_%s_to_musa(int value);\nint cumu_%s_from_musa(int value);\n", n->cuda,
-                n->cuda);
+        fprintf(h.file, "int cumu_%s_to_musa(int value);\nint cumu_%s_from_musa(int value);\n",
+                n->cuda, n->cuda);
         emit_translation(n, true, c.file);
         emit_translation(n, false, c.file);
     }

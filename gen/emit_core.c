@@ -1,5 +1,5 @@
-/* Emits what the core links in: a symbol table per soname, the prototypes of wrappers, the list of MUSA
- * libraries, and the version lists of cuGetProcAddress. */
+/* Emits what the core links in: a symbol table per soname, the prototypes of wrappers, the list of
+ * MUSA libraries, and the version lists of cuGetProcAddress. */
 #include "gen/emit.h"
 
 #include <string.h>
@@ -48,8 +48,8 @@ static void emit_wraps(const struct job *j)
 static void emit_symbols(const struct job *j, const struct facade *f)
 {
     struct slots s = slots_of(j, f);
-    struct output o = emit_open(j, arena_print(j->arena, "%s.symbols.c", f->soname), "//", "emit_core.c",
-                                arena_print(j->arena, "api/%s.map", f->library));
+    struct output o = emit_open(j, arena_print(j->arena, "%s.symbols.c", f->soname), "//",
+                                "emit_core.c", arena_print(j->arena, "api/%s.map", f->library));
     fprintf(o.file, "#include \"core/symbols.h\"\n#include \"conv.h\"\n#include \"wraps.h\"\n\n");
     /* Weak, so that a core with a wrapper missing still links; `make check-gen` refuses it. */
     for (unsigned i = 0; i < s.count; i++)
@@ -74,13 +74,14 @@ static void emit_symbols(const struct job *j, const struct facade *f)
                 calls ? j->map->mu[find_mu(j->map, l->target)].below : 0, l->signature->text);
     }
     const struct library *l = find_library(j->map, f->library);
-    fprintf(o.file,
-            "};\n\n"
-            "extern __attribute__((visibility(\"default\"))) const struct cumu_table cumu_table_%s;\n"
-            "const struct cumu_table cumu_table_%s = {\n"
-            "    \"%s\", \"%s\", symbols, %u, %lld, %lld,\n};\n",
-            c_name(j->arena, f->soname), c_name(j->arena, f->soname), f->soname, f->library, s.count,
-            l->unsupported, l->absent);
+    fprintf(
+        o.file,
+        "};\n\n"
+        "extern __attribute__((visibility(\"default\"))) const struct cumu_table cumu_table_%s;\n"
+        "const struct cumu_table cumu_table_%s = {\n"
+        "    \"%s\", \"%s\", symbols, %u, %lld, %lld,\n};\n",
+        c_name(j->arena, f->soname), c_name(j->arena, f->soname), f->soname, f->library, s.count,
+        l->unsupported, l->absent);
     output_close(&o);
 }
 
@@ -110,8 +111,8 @@ void emit_tables(const struct job *j)
     output_close(&o);
 }
 
-/* First version: plain name; second: _v2; and so on, as far as the map has them. A per-thread form takes
- * the suffix of the greatest plain version not above its own. */
+/* First version: plain name; second: _v2; and so on, as far as the map has them. A per-thread form
+ * takes the suffix of the greatest plain version not above its own. */
 static void emit_base(const struct job *j, const struct base_name *b, FILE *f)
 {
     const struct library *l = find_library(j->map, b->library);
@@ -125,12 +126,13 @@ static void emit_base(const struct job *j, const struct base_name *b, FILE *f)
                 for (form = 1; form < b->versions && b->version[form] <= version[i]; form++) {
                 }
             const char *suffix = form > 1 ? arena_print(j->arena, "_v%u", form) : "";
-            const char *name = arena_print(j->arena, "%s%s%s", b->name, suffix,
-                                           thread ? b->thread_suffix : "");
+            const char *name =
+                arena_print(j->arena, "%s%s%s", b->name, suffix, thread ? b->thread_suffix : "");
             bool there = l && find_line(l, name, VERSION_MAX);
             if (!there)
-                error_at(j->errors, b->at, b->name, "version %u would be %s, which the map lacks; "
-                                                    "expected a line for it",
+                error_at(j->errors, b->at, b->name,
+                         "version %u would be %s, which the map lacks; "
+                         "expected a line for it",
                          version[i], name);
             fprintf(f, "{%u, %u, \"%s\"}, ", version[i], thread, name);
         }

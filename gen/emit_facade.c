@@ -1,5 +1,5 @@
-/* Emits a facade: trampolines in assembly, the same in C, the struct that joins them to the core, and
- * the version script with NVIDIA's node. */
+/* Emits a facade: trampolines in assembly, the same in C, the struct that joins them to the core,
+ * and the version script with NVIDIA's node. */
 #include "gen/emit.h"
 
 #include <string.h>
@@ -24,19 +24,19 @@ static void restore_registers(FILE *f)
         fprintf(f, "    popq %%%s\n    .cfi_adjust_cfa_offset -8\n", general[i]);
 }
 
-/* Slots, first-call entries and stubs, shared by facades and by mu. In the resolver %r11d holds the index
- * and the argument registers hold the caller's arguments; after seven pushes the stack is 16-byte
- * aligned again (return address plus 56 bytes). %rax counts the vector arguments of variadic calls. */
-void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver, const char *stub_jump,
-                      const char *slots, const char *stubs)
+/* Slots, first-call entries and stubs, shared by facades and by mu. In the resolver %r11d holds the
+ * index and the argument registers hold the caller's arguments; after seven pushes the stack is
+ * 16-byte aligned again (return address plus 56 bytes). %rax counts the vector arguments of
+ * variadic calls. */
+void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
+                      const char *stub_jump, const char *slots, const char *stubs)
 {
-    fprintf(f,
-            "    .section .note.GNU-stack,\"\",@progbits\n"
-            "    .text\n"
-            "    .balign 16\n"
-            "    .type cumu_resolver, @function\n"
-            "cumu_resolver: /* %%r11d: index; arguments as the caller set them */\n"
-            "    .cfi_startproc\n");
+    fprintf(f, "    .section .note.GNU-stack,\"\",@progbits\n"
+               "    .text\n"
+               "    .balign 16\n"
+               "    .type cumu_resolver, @function\n"
+               "cumu_resolver: /* %%r11d: index; arguments as the caller set them */\n"
+               "    .cfi_startproc\n");
     save_registers(f);
     fprintf(f, "%s    call %s@PLT\n    movq %%rax, %%r11\n", load_arguments, resolver);
     restore_registers(f);
@@ -85,37 +85,36 @@ static void emit_trampolines(const struct job *j, const struct facade *f, const 
                      "movl $\\index, %esi\n"
                      "    jmp cumu_stub_entry",
                      "cumu_facade_slots", "cumu_facade_stubs");
-    fprintf(o.file,
-            "    .text\n"
-            "cumu_stub_entry: /* %%esi: index */\n"
-            "    .cfi_startproc\n"
-            "    leaq cumu_facade(%%rip), %%rdi\n"
-            "    jmp cumu_stub_called@PLT\n"
-            "    .cfi_endproc\n\n"
-            "    .macro trampoline name index\n"
-            "    entry \\index\n"
-            "    .text\n"
-            "    .balign 16\n"
-            "    .globl \\name\n"
-            "    .type \\name, @function\n"
-            "\\name:\n"
-            "    .cfi_startproc\n"
-            "    endbr64\n"
-            "    jmp *cumu_facade_slots+8*\\index(%%rip)\n"
-            "    .cfi_endproc\n"
-            "    .size \\name, .-\\name\n"
-            "    .endm\n\n");
+    fprintf(o.file, "    .text\n"
+                    "cumu_stub_entry: /* %%esi: index */\n"
+                    "    .cfi_startproc\n"
+                    "    leaq cumu_facade(%%rip), %%rdi\n"
+                    "    jmp cumu_stub_called@PLT\n"
+                    "    .cfi_endproc\n\n"
+                    "    .macro trampoline name index\n"
+                    "    entry \\index\n"
+                    "    .text\n"
+                    "    .balign 16\n"
+                    "    .globl \\name\n"
+                    "    .type \\name, @function\n"
+                    "\\name:\n"
+                    "    .cfi_startproc\n"
+                    "    endbr64\n"
+                    "    jmp *cumu_facade_slots+8*\\index(%%rip)\n"
+                    "    .cfi_endproc\n"
+                    "    .size \\name, .-\\name\n"
+                    "    .endm\n\n");
     for (unsigned i = 0; i < s->count; i++)
         fprintf(o.file, "    trampoline %s %u\n", s->at[i]->symbol, i);
     output_close(&o);
 }
 
-/* The C twin cannot forward arguments it does not know, so it is typed by the signatures. An empty slot
- * is NULL here. */
+/* The C twin cannot forward arguments it does not know, so it is typed by the signatures. An empty
+ * slot is NULL here. */
 static void emit_twin(const struct job *j, const struct facade *f, const struct slots *s)
 {
-    struct output o = emit_open(j, arena_print(j->arena, "%s.twin.c", f->soname), "//", "emit_facade.c",
-                                arena_print(j->arena, "api/%s.map", f->library));
+    struct output o = emit_open(j, arena_print(j->arena, "%s.twin.c", f->soname), "//",
+                                "emit_facade.c", arena_print(j->arena, "api/%s.map", f->library));
     fprintf(o.file,
             "#include \"abi/values.h\"\n"
             "#include \"core/symbols.h\"\n\n"
@@ -166,11 +165,13 @@ void emit_facade(const struct job *j, const struct facade *f)
             "extern void (*const cumu_facade_stubs[])(void);\n"
             "static uint32_t calls[%u];\n"
             "extern const struct cumu_facade cumu_facade;\n"
-            "const struct cumu_facade cumu_facade = {&%s, cumu_facade_slots, cumu_facade_stubs, calls};\n",
+            "const struct cumu_facade cumu_facade = {&%s, cumu_facade_slots, cumu_facade_stubs, "
+            "calls};\n",
             table, s.count, table);
     output_close(&o);
 
-    o = emit_open(j, arena_print(j->arena, "%s.ver", f->soname), "#", "emit_facade.c", "sonames.map");
+    o = emit_open(j, arena_print(j->arena, "%s.ver", f->soname), "#", "emit_facade.c",
+                  "sonames.map");
     fprintf(o.file, "%s%s{\n  global:\n", f->node ? f->node : "", f->node ? " " : "");
     for (unsigned i = 0; i < s.count; i++)
         fprintf(o.file, "    %s;\n", s.at[i]->symbol);

@@ -1,10 +1,11 @@
-/* Emits `mu`, the typed table of MUSA functions that the shim calls, with entries that resolve a member
- * on its first call. */
+/* Emits `mu`, the typed table of MUSA functions that the shim calls, with entries that resolve a
+ * member on its first call. */
 #include "gen/emit.h"
 
 #include <string.h>
 
-/* A function that the host libraries export is declared in abi/musa.h, which gives it its real types. */
+/* A function that the host libraries export is declared in abi/musa.h, which gives it its real
+ * types. */
 static void emit_header(const struct job *j)
 {
     struct output o = emit_open(j, "mu.h", "//", "emit_mu.c", "api");
@@ -41,15 +42,16 @@ static void emit_twin(const struct job *j)
         fprintf(o.file,
                 "\nstatic %s first_%u(%s) /* %s */\n{\n    %s((%s (*)(%s))fill(%u))(%s);\n}\n"
                 "static intptr_t stub_%u(void) { return cumu_mu_stub_called(%u); }\n",
-                result, i, parameters, j->map->mu[i].name, is_void(&s->result) ? "" : "return ", result,
-                parameters, i, c_arguments(j->arena, s), i, i);
+                result, i, parameters, j->map->mu[i].name, is_void(&s->result) ? "" : "return ",
+                result, parameters, i, c_arguments(j->arena, s), i, i);
     }
     fprintf(o.file, "\nstruct cumu_mu mu = {\n");
     for (unsigned i = 0; i < j->map->mu_count; i++)
         fprintf(o.file, "    .%s = (__typeof__(mu.%s))(void (*)(void))first_%u,\n",
                 j->map->mu[i].name, j->map->mu[i].name, i);
-    fprintf(o.file, "};\nextern void *cumu_mu_slots[%u] __attribute__((alias(\"mu\")));\n\n"
-                    "void (*const cumu_mu_stubs[])(void) = {\n",
+    fprintf(o.file,
+            "};\nextern void *cumu_mu_slots[%u] __attribute__((alias(\"mu\")));\n\n"
+            "void (*const cumu_mu_stubs[])(void) = {\n",
             j->map->mu_count);
     for (unsigned i = 0; i < j->map->mu_count; i++)
         fprintf(o.file, "    (void (*)(void))stub_%u,\n", i);
@@ -72,14 +74,16 @@ void emit_mu(const struct job *j)
     output_close(&o);
 
     o = emit_open(j, "mu.c", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#include \"core/symbols.h\"\n\nconst struct cumu_mu_symbol cumu_mu_symbols[] = {\n");
+    fprintf(o.file,
+            "#include \"core/symbols.h\"\n\nconst struct cumu_mu_symbol cumu_mu_symbols[] = {\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
         const struct mu_symbol *m = &j->map->mu[i];
         fprintf(o.file, "    {\"%s\", %d, CUMU_RETURNS_%s},\n", m->name, m->below,
                 m->line->signature->status ? "STATUS" : "ZERO");
     }
-    fprintf(o.file, "    {0, 0, 0},\n};\nconst uint32_t cumu_mu_count = %u;\n"
-                    "uint32_t cumu_mu_calls[%u];\n",
+    fprintf(o.file,
+            "    {0, 0, 0},\n};\nconst uint32_t cumu_mu_count = %u;\n"
+            "uint32_t cumu_mu_calls[%u];\n",
             j->map->mu_count, j->map->mu_count + 1);
     output_close(&o);
 }

@@ -1,6 +1,6 @@
 /* Emits the logging stub libraries: MUSA libraries whose functions write one line with their typed
- * arguments to the file named by CUMU_STUB_LOG and return 0. And, per facade, a program that calls every
- * jump with made-up arguments and logs what must arrive below: both logs must be equal. */
+ * arguments to the file named by CUMU_STUB_LOG and return 0. And, per facade, a program that calls
+ * every jump with made-up arguments and logs what must arrive below: both logs must be equal. */
 #include "gen/emit.h"
 
 #include <string.h>
@@ -47,8 +47,8 @@ static void emit_function(const struct job *j, const struct mu_symbol *m, FILE *
 void emit_stub_libraries(const struct job *j)
 {
     for (unsigned b = 0; b < j->map->below.count; b++) {
-        struct output o = emit_open(j, arena_print(j->arena, "stub.%s.c", j->map->below.at[b].name), "//",
-                                    "emit_stublib.c", "api");
+        struct output o = emit_open(j, arena_print(j->arena, "stub.%s.c", j->map->below.at[b].name),
+                                    "//", "emit_stublib.c", "api");
         fprintf(o.file, "#include \"abi/values.h\"\n#include \"gen/stublog.h\"\n\n"
                         "#pragma GCC visibility push(default)\n");
         for (unsigned i = 0; i < j->map->mu_count; i++)

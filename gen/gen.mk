@@ -16,11 +16,12 @@ GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_structs.h mus
                   mu.h wraps.h conv.h)
 GEN_CORE_SRC := $(addprefix $B/gen/,tables.c bases.c conv.c mu.c \
                   $(if $(filter 1,$(CUMU_ASM)),mu.thunks.S,mu.twin.c) $(SONAMES:%=%.symbols.c))
-FACADE_SRC   := $(foreach s,$(SONAMES),$B/gen/$s.slots.c $B/gen/$s.tramp.S $B/gen/$s.twin.c $B/gen/$s.calls.c $B/gen/$s.ver)
+FACADE_SRC   := $(foreach s,$(SONAMES),$(addprefix $B/gen/$s.,slots.c tramp.S twin.c calls.c ver))
 STUBLIB_SRC  := $(BELOW:%=$B/gen/stub.%.c)
 FACADES      := $(SONAMES:%=$B/lib/cumu/facade/%)
 # The first file name of a MUSA library, which the stub takes too.
-below_soname  = $(firstword $(shell sed -n 's/^below  *$1  *[^ ]*  *[^ ]*  *[^ ]*  *//p' mapping/sonames.map))
+below_soname  = $(firstword $(shell sed -n \
+                  's/^below  *$1  *[^ ]*  *[^ ]*  *[^ ]*  *//p' mapping/sonames.map))
 STUBLIBS     := $(foreach b,$(BELOW),$B/lib/cumu/stub/$(call below_soname,$b))
 
 $(GEN): $(GEN_OBJ)
@@ -44,11 +45,13 @@ $(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC): $(GEN_STAMP) ;
 
 FACADE_FORM := $(if $(filter 1,$(CUMU_ASM)),tramp,twin)
 define facade_rule
-$B/lib/cumu/facade/$1: $B/obj/gen/$1.slots.o $B/obj/gen/$1.$(FACADE_FORM).o $B/gen/$1.ver $B/lib/cumu/libcumu-core.so
+$B/lib/cumu/facade/$1: $B/obj/gen/$1.slots.o $B/obj/gen/$1.$(FACADE_FORM).o $B/gen/$1.ver \
+                       $B/lib/cumu/libcumu-core.so
 	@mkdir -p $$(@D)
 	@echo "ld facade/$1"
 	$$Q$$(CC) -shared -o $$@ $$(filter %.o,$$^) $B/lib/cumu/libcumu-core.so $$(LDBASE) \
-	    -Wl,-soname,$1 -Wl,--version-script=$B/gen/$1.ver -Wl,--enable-new-dtags -Wl,-rpath,'$$$$ORIGIN/..'
+	    -Wl,-soname,$1 -Wl,--version-script=$B/gen/$1.ver -Wl,--enable-new-dtags \
+	    -Wl,-rpath,'$$$$ORIGIN/..'
 endef
 $(foreach s,$(SONAMES),$(eval $(call facade_rule,$s)))
 
@@ -73,7 +76,8 @@ gen: $(GEN_STAMP)
 facades: $(FACADES)
 stublibs: $(STUBLIBS)
 
--include $(GEN_OBJ:.o=.d) $(patsubst %,$B/obj/gen/%.d,$(foreach s,$(SONAMES),$s.slots $s.twin) $(BELOW:%=stub.%))
+-include $(GEN_OBJ:.o=.d) $(patsubst %,$B/obj/gen/%.d,$(SONAMES:%=%.slots) $(SONAMES:%=%.twin) \
+           $(BELOW:%=stub.%))
 
 # Shows what is wrong; WRITE=1 writes COVERAGE.md. REAL= takes real NVIDIA libraries to compare with.
 # Wrappers are also compiled against the prototypes that the map gives them.

@@ -1,5 +1,5 @@
-/* The generator's command line: `gen emit` writes what the build needs, `gen check` compares the map with
- * what really exists. */
+/* The generator's command line: `gen emit` writes what the build needs, `gen check` compares the
+ * map with what really exists. */
 #include <string.h>
 
 #include "gen/check.h"
@@ -14,11 +14,12 @@ static bool ends(const char *text, const char *tail)
 /* Types come first: signatures name enums. */
 static const struct {
     const char *ending;
-    void (*types)(struct types *, struct arena *, struct errors *, const char *, const char *, size_t);
+    void (*types)(struct types *, struct arena *, struct errors *, const char *, const char *,
+                  size_t);
     void (*map)(struct map *, struct arena *, struct errors *, const char *, const char *, size_t);
 } kinds[] = {
-    {".enum", parse_enums, NULL},           {".struct", parse_structs, NULL},
-    {"sonames.map", NULL, parse_sonames},   {".map", NULL, parse_map},
+    {".enum", parse_enums, NULL},         {".struct", parse_structs, NULL},
+    {"sonames.map", NULL, parse_sonames}, {".map", NULL, parse_map},
     {".versions", NULL, parse_versions},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -32,8 +33,9 @@ static void read_maps(struct map *m, struct arena *a, struct errors *e, char **f
                 k++;
             if (k == KINDS) {
                 if (!pass)
-                    error_at(e, (struct place){files[i], 0}, "-", "unknown kind of file; expected .enum "
-                                                                  ".struct .map or .versions");
+                    error_at(e, (struct place){files[i], 0}, "-",
+                             "unknown kind of file; expected .enum "
+                             ".struct .map or .versions");
                 continue;
             }
             if ((kinds[k].types != NULL) != (pass == 0))
@@ -100,8 +102,9 @@ static int check_command(int argc, char **argv)
         else if (!strcmp(argv[i], "--host") && more)
             *ARENA_PUSH(&a, &hosts) = argv[++i];
         else
-            *ARENA_PUSH(&a, ends(argv[i], ".symbols") ? &known : is_elf(argv[i]) ? &real : &maps) =
-                argv[i];
+            *ARENA_PUSH(&a, ends(argv[i], ".symbols") ? &known
+                            : is_elf(argv[i])         ? &real
+                                                      : &maps) = argv[i];
     }
     read_maps(&map, &a, &e, (char **)(void *)maps.at, (int)maps.count);
     if (!e.count) { /* a map with errors would only repeat them as missing lines */

@@ -8,8 +8,8 @@
 enum verb { VERB_JUMP, VERB_CONV, VERB_WRAP, VERB_STUB, VERB_ALIAS, VERB_USE, VERBS };
 extern const char *const verb_names[VERBS];
 
-/* One letter of a signature. The CUDA and the MUSA side may spell the type differently; the ABI is the
- * same on both. */
+/* One letter of a signature. The CUDA and the MUSA side may spell the type differently; the ABI is
+ * the same on both. */
 struct letter {
     const char *name, *cuda, *musa;
     const char *format; /* printf of the logging stub; NULL: bytes of a struct by value */
@@ -47,7 +47,7 @@ struct library {
     struct {
         struct map_line *at;
         unsigned count, room;
-    } lines; /* after check_map: sorted by symbol, then since; `use` lines last */
+    } lines;           /* after check_map: sorted by symbol, then since; `use` lines last */
     unsigned exported; /* number of lines that are not `use` */
 };
 struct facade {

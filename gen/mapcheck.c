@@ -26,8 +26,9 @@ static void check_order(struct errors *e, struct library *l)
         if (!i || last->verb == VERB_USE || strcmp(line->symbol, last->symbol))
             continue;
         if (line->verb == VERB_USE || line->since <= last->until)
-            error_at(e, line->at, line->symbol, "second line for the same version; expected it only at "
-                                                "%s:%d, or since/until that do not overlap",
+            error_at(e, line->at, line->symbol,
+                     "second line for the same version; expected it only at "
+                     "%s:%d, or since/until that do not overlap",
                      last->at.file, last->at.line);
     }
 }
@@ -75,7 +76,8 @@ static void resolve_aliases(const struct map *m, struct errors *e, struct librar
                 facade->version > line->until)
                 continue;
             const struct map_line *target = find_line(l, line->alias, facade->version);
-            if (!target || target->verb == VERB_ALIAS || (line->aliased && line->aliased != target)) {
+            if (!target || target->verb == VERB_ALIAS ||
+                (line->aliased && line->aliased != target)) {
                 error_at(e, line->at, line->symbol,
                          "alias target %s is %s in version %u; expected one line that is no alias",
                          line->alias, target ? "another line or an alias" : "missing",
@@ -108,7 +110,8 @@ static int by_name(const void *a, const void *b)
 {
     const struct mu_symbol *x = a, *y = b;
     int order = strcmp(x->name, y->name);
-    return order ? order : (x->line->at.line > y->line->at.line) - (x->line->at.line < y->line->at.line);
+    return order ? order
+                 : (x->line->at.line > y->line->at.line) - (x->line->at.line < y->line->at.line);
 }
 
 static int below_of(const struct map *m, const char *name)
@@ -139,22 +142,25 @@ static void collect_mu(struct map *m, struct arena *a, struct errors *e)
             if (line->verb > VERB_CONV && line->verb != VERB_USE)
                 continue;
             if (name && line->signature)
-                m->mu[count++] = (struct mu_symbol){name, line, below_of(m, name), line->not_on_host};
+                m->mu[count++] =
+                    (struct mu_symbol){name, line, below_of(m, name), line->not_on_host};
         }
     }
     qsort(m->mu, count, sizeof *m->mu, by_name);
     for (unsigned i = 0; i < count; i++) {
         struct mu_symbol *last = m->mu_count ? &m->mu[m->mu_count - 1] : NULL, *this = &m->mu[i];
         if (this->below < 0)
-            error_at(e, this->line->at, this->name, "no MUSA library has this prefix; expected one "
-                                                    "of sonames.map");
+            error_at(e, this->line->at, this->name,
+                     "no MUSA library has this prefix; expected one "
+                     "of sonames.map");
         if (!last || strcmp(last->name, this->name)) {
             m->mu[m->mu_count++] = *this;
             continue;
         }
         if (strcmp(last->line->signature->text, this->line->signature->text))
-            error_at(e, this->line->at, this->name, "signature %s differs from %s at %s:%d; expected one "
-                                                    "signature per MUSA function",
+            error_at(e, this->line->at, this->name,
+                     "signature %s differs from %s at %s:%d; expected one "
+                     "signature per MUSA function",
                      this->line->signature->text, last->line->signature->text, last->line->at.file,
                      last->line->at.line);
         last->not_on_host &= this->not_on_host;
@@ -207,6 +213,7 @@ void check_map(struct map *m, struct arena *a, struct errors *e)
         qsort(m->bases.at, m->bases.count, sizeof *m->bases.at, by_base);
     for (unsigned i = 1; i < m->bases.count; i++)
         if (!strcmp(m->bases.at[i].name, m->bases.at[i - 1].name))
-            error_at(e, m->bases.at[i].at, m->bases.at[i].name, "second version list; expected one");
+            error_at(e, m->bases.at[i].at, m->bases.at[i].name,
+                     "second version list; expected one");
     collect_mu(m, a, e);
 }

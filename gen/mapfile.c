@@ -29,7 +29,8 @@ static bool version_word(struct map_line *l, struct errors *e, const char *word,
 {
     long long n;
     if (!parse_number(word, &n) || n <= 0 || n > VERSION_MAX) {
-        error_at(e, l->at, l->symbol, "bad version `%s'; expected a toolkit number such as 12", word);
+        error_at(e, l->at, l->symbol, "bad version `%s'; expected a toolkit number such as 12",
+                 word);
         return false;
     }
     *version = (unsigned)n;
@@ -45,7 +46,8 @@ static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct
         const char **text = is_word(w, i, "=") ? &l->target : is_word(w, i, ">") ? &l->alias : NULL;
         if (text) {
             if (*text || !is_identifier(next))
-                error_at(e, l->at, l->symbol, "bad or second `%s %s'; expected one name", word, next);
+                error_at(e, l->at, l->symbol, "bad or second `%s %s'; expected one name", word,
+                         next);
             *text = next;
             i++;
         } else if (is_word(w, i, "since")) {
@@ -64,8 +66,9 @@ static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct
         } else if (strchr(word, '(') && !w->at[i].quoted && !l->signature) {
             l->signature = parse_signature(a, e, l->at, l->symbol, word, &m->types);
         } else {
-            error_at(e, l->at, l->symbol, "unknown part `%s'; expected = since until > ! !host or a "
-                                          "signature",
+            error_at(e, l->at, l->symbol,
+                     "unknown part `%s'; expected = since until > ! !host or a "
+                     "signature",
                      word);
         }
     }
@@ -103,7 +106,8 @@ static void check_parts(struct errors *e, const struct map_line *l, bool had_sig
                      parts[i].name);
     }
     if (l->since > l->until)
-        error_at(e, l->at, l->symbol, "since %u until %u; expected since <= until", l->since, l->until);
+        error_at(e, l->at, l->symbol, "since %u until %u; expected since <= until", l->since,
+                 l->until);
 }
 
 static void parse_library(struct library *l, struct errors *e, struct place at,
@@ -112,8 +116,9 @@ static void parse_library(struct library *l, struct errors *e, struct place at,
     l->at = at;
     if (w->count != 6 || !is_word(w, 2, "unsupported") || !is_word(w, 4, "absent") ||
         !parse_number(word_at(w, 3), &l->unsupported) || !parse_number(word_at(w, 5), &l->absent))
-        error_at(e, at, word_at(w, 1), "bad head; expected `library NAME unsupported CODE absent "
-                                       "CODE'");
+        error_at(e, at, word_at(w, 1),
+                 "bad head; expected `library NAME unsupported CODE absent "
+                 "CODE'");
 }
 
 void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
@@ -165,7 +170,8 @@ static void parse_facade(struct map *m, struct arena *a, struct errors *e, struc
     f->node = strcmp(word_at(w, 3), "-") ? word_at(w, 3) : NULL;
     if (w->count != 5 || !parse_number(word_at(w, 4), &version) || version <= 0 ||
         version > VERSION_MAX)
-        error_at(e, at, f->soname, "bad facade; expected `facade LIBRARY SONAME NODE-or-minus VERSION'");
+        error_at(e, at, f->soname,
+                 "bad facade; expected `facade LIBRARY SONAME NODE-or-minus VERSION'");
     f->version = (unsigned)version;
 }
 
@@ -178,8 +184,9 @@ static void parse_below(struct map *m, struct arena *a, struct errors *e, struct
     b->prefix = word_at(w, 2);
     if (w->count < 6 || !parse_number(word_at(w, 3), &b->unsupported) ||
         !parse_number(word_at(w, 4), &b->absent))
-        error_at(e, at, b->name, "bad MUSA library; expected `below NAME PREFIX UNSUPPORTED ABSENT "
-                                 "SONAME...'");
+        error_at(e, at, b->name,
+                 "bad MUSA library; expected `below NAME PREFIX UNSUPPORTED ABSENT "
+                 "SONAME...'");
     for (unsigned i = 5; i < w->count; i++)
         *ARENA_PUSH(a, &b->sonames) = w->at[i].text;
 }
@@ -225,8 +232,9 @@ void parse_versions(struct map *m, struct arena *a, struct errors *e, const char
                        (!*count || list[*count - 1] < n)) {
                 list[(*count)++] = (unsigned)n;
             } else {
-                error_at(e, b->at, b->name, "bad version `%s'; expected ascending numbers such as 12000, "
-                                            "then ptsz or ptds and more",
+                error_at(e, b->at, b->name,
+                         "bad version `%s'; expected ascending numbers such as 12000, "
+                         "then ptsz or ptds and more",
                          word);
             }
         }

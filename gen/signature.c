@@ -116,8 +116,9 @@ const struct signature *parse_signature(struct arena *a, struct errors *e, struc
     bool good = true;
     const char *result = arena_copy(a, text, (size_t)(open - text));
     if (!parse_result(s, result, types)) {
-        error_at(e, at, symbol, "unknown result `%s' in signature; expected err, res, void, e.ENUM or "
-                                "a letter of gen/README.md",
+        error_at(e, at, symbol,
+                 "unknown result `%s' in signature; expected err, res, void, e.ENUM or "
+                 "a letter of gen/README.md",
                  result);
         good = false;
     }
@@ -132,8 +133,9 @@ const struct signature *parse_signature(struct arena *a, struct errors *e, struc
         const char *word = arena_copy(a, start, (size_t)(p - start));
         struct value v = {0};
         if (!parse_value(&v, word, types) || is_void(&v)) {
-            error_at(e, at, symbol, "unknown letter `%s' in signature; expected e.ENUM of mapping/types "
-                                    "or a letter of gen/README.md",
+            error_at(e, at, symbol,
+                     "unknown letter `%s' in signature; expected e.ENUM of mapping/types "
+                     "or a letter of gen/README.md",
                      word);
             good = false;
         } else if (s->count == ARGUMENTS) {

@@ -1,4 +1,5 @@
-/* The one line that a function of a logging stub library writes (included by generated code only). */
+/* The one line that a function of a logging stub library writes (included by generated code only).
+ */
 #ifndef CUMU_GEN_STUBLOG_H
 #define CUMU_GEN_STUBLOG_H
 
@@ -10,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One write per line on a descriptor opened for append, so that lines of threads and processes do not
- * mix. Opened each time: the application may close what it does not know. */
+/* One write per line on a descriptor opened for append, so that lines of threads and processes do
+ * not mix. Opened each time: the application may close what it does not know. */
 __attribute__((format(printf, 1, 2), unused)) static void stub_line(const char *format, ...)
 {
     const char *path = secure_getenv("CUMU_STUB_LOG");

@@ -106,7 +106,8 @@ char *read_file(struct arena *a, struct errors *e, const char *path, size_t *len
     return text;
 }
 
-/* One word from *at; parentheses and quotes may hold blanks. Returns false when the line has no more. */
+/* One word from *at; parentheses and quotes may hold blanks. Returns false when the line has no
+ * more. */
 static bool next_word(const char **at, const char *end, struct lines *l, struct arena *a,
                       struct errors *e, struct words *words)
 {

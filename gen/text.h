@@ -1,5 +1,5 @@
-/* Text for the generator: an arena that owns every string of a run, lines and words with their place,
- * and errors that are all reported before the run fails. */
+/* Text for the generator: an arena that owns every string of a run, lines and words with their
+ * place, and errors that are all reported before the run fails. */
 #ifndef CUMU_GEN_TEXT_H
 #define CUMU_GEN_TEXT_H
 
@@ -10,14 +10,15 @@
 struct arena {
     struct arena_block *blocks;
 };
-/* Zeroed memory that lives until arena_free. Ends the process when there is none (the generator is a
- * tool, not a guest). */
+/* Zeroed memory that lives until arena_free. Ends the process when there is none (the generator is
+ * a tool, not a guest). */
 void *arena_alloc(struct arena *a, size_t size);
 char *arena_print(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_copy(struct arena *a, const char *text, size_t length);
 void arena_free(struct arena *a);
 
-/* Grows *array (of elements of `size` bytes) by one zeroed element and returns it. The array moves. */
+/* Grows *array (of elements of `size` bytes) by one zeroed element and returns it. The array moves.
+ */
 void *arena_push(struct arena *a, void *array, unsigned *count, unsigned *room, size_t size);
 #define ARENA_PUSH(a, list)                                                                        \
     ((list)->at = arena_push(a, (list)->at, &(list)->count, &(list)->room, sizeof *(list)->at),    \
@@ -37,8 +38,8 @@ struct errors {
 void error_at(struct errors *e, struct place at, const char *symbol, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Words of a line. A word is text without blanks, a "quoted text", or text with balanced parentheses
- * (which may hold blanks). `#` outside quotes ends the line. */
+/* Words of a line. A word is text without blanks, a "quoted text", or text with balanced
+ * parentheses (which may hold blanks). `#` outside quotes ends the line. */
 struct word {
     const char *text;
     bool quoted;

@@ -1,5 +1,5 @@
-/* Parser of the .enum and .struct files of mapping/types (layouts: head of error.enum and device_prop.struct
- * there). Emits the headers that both sides include. */
+/* Parser of the .enum and .struct files of mapping/types (layouts: head of error.enum and
+ * device_prop.struct there). Emits the headers that both sides include. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,8 @@ static void enum_head(struct types *t, struct arena *a, struct errors *e, struct
         if (i < w->count && is_identifier(w->at[i].text))
             n->cuda_alias = w->at[i++].text;
         if (i + 1 >= w->count || strcmp(w->at[i].text, "=")) {
-            error_at(e, at, name, "no MUSA type; expected `enum CUDA [ALIAS] = MUSA [ALIAS] equal'");
+            error_at(e, at, name,
+                     "no MUSA type; expected `enum CUDA [ALIAS] = MUSA [ALIAS] equal'");
             return;
         }
         n->musa = w->at[i + 1].text;
@@ -45,8 +46,9 @@ static void enum_head(struct types *t, struct arena *a, struct errors *e, struct
         n->equal = true;
     else if (i + 2 != w->count || strcmp(w->at[i].text, "default") ||
              !parse_number(w->at[i + 1].text, &n->fallback))
-        error_at(e, at, name, "values are neither equal nor translated; expected `equal' or "
-                              "`default NUMBER' at the end");
+        error_at(e, at, name,
+                 "values are neither equal nor translated; expected `equal' or "
+                 "`default NUMBER' at the end");
 }
 
 /* cudaName N [= musaName [N] | -] ;  - N = musaName */
@@ -77,8 +79,9 @@ static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, str
     if (!r.cuda && !r.musa)
         error_at(e, at, name, "no name on either side; expected one");
     if (n->equal && r.musa_value != r.cuda_value)
-        error_at(e, at, name, "numbers differ in an enum declared equal; expected `default NUMBER' in "
-                              "its head");
+        error_at(e, at, name,
+                 "numbers differ in an enum declared equal; expected `default NUMBER' in "
+                 "its head");
     /* Two CUDA names of one MUSA value: the MUSA side declares it once. */
     const struct enum_row *last = n->rows.count ? &n->rows.at[n->rows.count - 1] : NULL;
     if (last && last->musa && r.musa && !strcmp(last->musa, r.musa) &&
@@ -110,10 +113,12 @@ static const struct {
     const char *name, *c;
     unsigned size;
 } field_types[] = {
-    {"char", "char", 1},           {"uchar", "unsigned char", 1}, {"short", "short", 2},
-    {"ushort", "unsigned short", 2}, {"int", "int", 4},           {"uint", "unsigned", 4},
-    {"float", "float", 4},         {"double", "double", 8},       {"size", "size_t", 8},
-    {"u64", "unsigned long long", 8}, {"ptr", "void *", 8},       {"cptr", "const void *", 8},
+    {"char", "char", 1},   {"uchar", "unsigned char", 1},
+    {"short", "short", 2}, {"ushort", "unsigned short", 2},
+    {"int", "int", 4},     {"uint", "unsigned", 4},
+    {"float", "float", 4}, {"double", "double", 8},
+    {"size", "size_t", 8}, {"u64", "unsigned long long", 8},
+    {"ptr", "void *", 8},  {"cptr", "const void *", 8},
 };
 enum { FIELD_TYPES = sizeof field_types / sizeof *field_types };
 
@@ -166,12 +171,13 @@ static void struct_row(struct struct_type *s, struct arena *a, struct errors *e,
         return;
     }
     const char *bracket = strchr(w->at[1].text, '[');
-    f->type = bracket ? arena_copy(a, w->at[1].text, (size_t)(bracket - w->at[1].text))
-                      : w->at[1].text;
+    f->type =
+        bracket ? arena_copy(a, w->at[1].text, (size_t)(bracket - w->at[1].text)) : w->at[1].text;
     f->dims = bracket ? (unsigned)strtoul(bracket + 1, NULL, 10) : 0;
     if (field_type(f->type) == FIELD_TYPES || (bracket && !f->dims))
-        error_at(e, at, f->name, "unknown type `%s'; expected one of char uchar short ushort int uint "
-                                 "float double size u64 ptr cptr, with [N] for arrays",
+        error_at(e, at, f->name,
+                 "unknown type `%s'; expected one of char uchar short ushort int uint "
+                 "float double size u64 ptr cptr, with [N] for arrays",
                  w->at[1].text);
     for (unsigned i = 0; i < s->layouts; i++) {
         long long offset = -1;
@@ -213,7 +219,8 @@ static void once(struct seen **seen, struct errors *e, const char *name, struct 
         return;
     HASH_FIND_STR(*seen, name, s);
     if (s) {
-        error_at(e, at, name, "name given twice; expected it only at %s:%d", s->at.file, s->at.line);
+        error_at(e, at, name, "name given twice; expected it only at %s:%d", s->at.file,
+                 s->at.line);
         return;
     }
     s = calloc(1, sizeof *s);
@@ -229,7 +236,8 @@ static void once(struct seen **seen, struct errors *e, const char *name, struct 
 static void forget(struct seen *seen)
 {
     struct seen *s, *next;
-    HASH_ITER(hh, seen, s, next) {
+    HASH_ITER(hh, seen, s, next)
+    {
         HASH_DEL(seen, s);
         free(s);
     }
@@ -281,8 +289,8 @@ void emit_enums(const struct types *t, FILE *cuda, FILE *musa)
     emit_side(t, musa, true);
 }
 
-/* One CUDA layout as a C struct that the compiler checks field by field. Gaps that C's alignment does
- * not make by itself become `reserved_N`. */
+/* One CUDA layout as a C struct that the compiler checks field by field. Gaps that C's alignment
+ * does not make by itself become `reserved_N`. */
 static void emit_layout(const struct struct_type *s, unsigned l, FILE *f)
 {
     const char *name = s->cuda, *layout = s->layout[l].name;
@@ -329,8 +337,7 @@ void emit_structs(const struct types *t, FILE *cuda, FILE *musa)
             for (unsigned k = 0; k < s->fields.count; k++)
                 if (s->fields.at[k].offset[l] >= 0)
                     fprintf(musa, "_Static_assert(offsetof(%s, %s) == %ld, \"%s\");\n", s->musa,
-                            s->fields.at[k].name, s->fields.at[k].offset[l],
-                            s->fields.at[k].name);
+                            s->fields.at[k].name, s->fields.at[k].offset[l], s->fields.at[k].name);
         }
     }
 }

@@ -25,8 +25,8 @@ enum { LAYOUTS = 6 };
 struct field_row {
     struct place at;
     const char *name, *type;
-    unsigned dims;           /* product of the array bounds, 0: no array */
-    long offset[LAYOUTS];    /* per layout of the struct; -1: absent there */
+    unsigned dims;        /* product of the array bounds, 0: no array */
+    long offset[LAYOUTS]; /* per layout of the struct; -1: absent there */
 };
 struct struct_type {
     struct place at;

@@ -1,4 +1,4 @@
-/* Structs by value as the ABI sees them: what counts is the size and the class of register. Generated
+/* Structs by value as the ABI sees them: what counts is size and class of register. Generated
  * code that forwards arguments without looking at them uses these in place of the real types. */
 #ifndef CUMU_ABI_VALUES_H
 #define CUMU_ABI_VALUES_H

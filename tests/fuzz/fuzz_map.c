@@ -1,5 +1,5 @@
-/* Fuzz target: the parsers of mapping/ and the checks over what they made. The input is one text that each
- * parser reads in turn, so a corpus file is an ordinary map, enum or struct file. */
+/* Fuzz target: the parsers of mapping/ and the checks over what they made. The input is one text
+ * that each parser reads in turn, so a corpus file is an ordinary map, enum or struct file. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,8 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char types[] = "enum cudaError = musaError equal\ncudaSuccess 0\n"
                                 "enum CUresult = MUresult equal\nCUDA_SUCCESS 0\n";
-    static const char sonames[] = "facade toy libtoy.so.12 libtoy.so.12 12\n"
-                                  "facade toy libtoy.so.13 - 13\nbelow mutoy mu 801 35 libmutoy.so.1\n";
+    static const char sonames[] =
+        "facade toy libtoy.so.12 libtoy.so.12 12\n"
+        "facade toy libtoy.so.13 - 13\nbelow mutoy mu 801 35 libmutoy.so.1\n";
     struct arena a = {0};
     struct errors e = {0};
     struct map m = {0};

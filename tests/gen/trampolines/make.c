@@ -1,5 +1,6 @@
-/* Writes a random test of trampolines: a map of functions with random signatures, callees that record the
- * bytes of every argument, and callers that know what must arrive. usage: make DIR SEED COUNT */
+/* Writes a random test of trampolines: a map of functions with random signatures, callees that
+ * record the bytes of every argument, and callers that know what must arrive. usage: make DIR SEED
+ * COUNT */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,9 +89,10 @@ static void call(FILE *f, const struct function *n, const char *callee, int inde
         fprintf(f, "        ");
     fprintf(f, "%s(", callee);
     for (int i = 0; i < n->count; i++) /* dim3 has a name of its own on the MUSA side */
-        fprintf(f, strncmp(callee, "mu.", 3) || strcmp(letters[n->argument[i]].letter, "dim3")
-                       ? "%sa%d"
-                       : "%s*(dim3 *)&a%d",
+        fprintf(f,
+                strncmp(callee, "mu.", 3) || strcmp(letters[n->argument[i]].letter, "dim3")
+                    ? "%sa%d"
+                    : "%s*(dim3 *)&a%d",
                 i ? ", " : "", i);
     fprintf(f, ");\n");
     if (n->result >= 0)
@@ -137,7 +139,8 @@ int main(int argc, char **argv)
         for (int k = 0; k < n->count; k++)
             fprintf(callees, "    record(&a%d, sizeof a%d);\n", k, k);
         if (n->result >= 0)
-            fprintf(callees, "    %s r;\n    make_result(&r, sizeof r);\n    return r;\n", result(n));
+            fprintf(callees, "    %s r;\n    make_result(&r, sizeof r);\n    return r;\n",
+                    result(n));
         fprintf(callees, "}\n");
     }
     fprintf(callees, "\nvoid *const callees[] = {\n");

@@ -1,5 +1,5 @@
-/* Core of the trampoline test: fills slots while destroying every register it may, checks alignment and
- * unwinding, and compares sent with received bytes. */
+/* Core of the trampoline test: fills slots while destroying every register it may, checks alignment
+ * and unwinding, and compares sent with received bytes. */
 #include "recorder.h"
 
 #include <execinfo.h>
@@ -14,8 +14,8 @@ static unsigned char sent[4096], got[4096];
 static size_t sent_size, got_size;
 static unsigned call_seed, results, failures, fills, stubs;
 
-/* Calls keep a NaN's bits in vector registers, but a signalling one may be quieted by a load: the top bits
- * of each byte pattern make ordinary numbers. */
+/* Calls keep a NaN's bits in vector registers, but a signalling one may be quieted by a load: the
+ * top bits of each byte pattern make ordinary numbers. */
 static void pattern(unsigned char *at, size_t size, unsigned seed)
 {
     for (size_t i = 0; i < size; i++) {
@@ -95,13 +95,14 @@ static void check_stack(void)
 static void destroy_registers(void)
 {
 #ifdef __x86_64__
-    __asm__ volatile("xorl %%eax, %%eax\n\tmovl $-1, %%ecx\n\tmovl $-1, %%edx\n\tmovl $-1, %%esi\n\t"
-                     "movl $-1, %%edi\n\tmovl $-1, %%r8d\n\tmovl $-1, %%r9d\n\tmovl $-1, %%r10d\n\t"
-                     "movl $-1, %%r11d\n\tpcmpeqd %%xmm0, %%xmm0\n\tpcmpeqd %%xmm1, %%xmm1\n\t"
-                     "pcmpeqd %%xmm2, %%xmm2\n\tpcmpeqd %%xmm3, %%xmm3\n\tpcmpeqd %%xmm4, %%xmm4\n\t"
-                     "pcmpeqd %%xmm5, %%xmm5\n\tpcmpeqd %%xmm6, %%xmm6\n\tpcmpeqd %%xmm7, %%xmm7" ::
-                         : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
-                           "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "cc");
+    __asm__ volatile(
+        "xorl %%eax, %%eax\n\tmovl $-1, %%ecx\n\tmovl $-1, %%edx\n\tmovl $-1, %%esi\n\t"
+        "movl $-1, %%edi\n\tmovl $-1, %%r8d\n\tmovl $-1, %%r9d\n\tmovl $-1, %%r10d\n\t"
+        "movl $-1, %%r11d\n\tpcmpeqd %%xmm0, %%xmm0\n\tpcmpeqd %%xmm1, %%xmm1\n\t"
+        "pcmpeqd %%xmm2, %%xmm2\n\tpcmpeqd %%xmm3, %%xmm3\n\tpcmpeqd %%xmm4, %%xmm4\n\t"
+        "pcmpeqd %%xmm5, %%xmm5\n\tpcmpeqd %%xmm6, %%xmm6\n\tpcmpeqd %%xmm7, %%xmm7" ::
+            : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2",
+              "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "cc");
 #endif
 }
 
