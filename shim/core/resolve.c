@@ -167,6 +167,17 @@ static bool ours(void *address)
     return inside;
 }
 
+/* Some SDKs export a function with its _v2, some without (facts: muMemsetD32_v2, but muMemsetD32Async);
+ * the ABI is the same. */
+static void *look_up(void *h, const char *symbol)
+{
+    void *p = dlsym(h, symbol);
+    const char *v2 = p ? NULL : strstr(symbol, "_v2");
+    char plain[128];
+    int n = v2 ? snprintf(plain, sizeof plain, "%.*s%s", (int)(v2 - symbol), symbol, v2 + 3) : -1;
+    return n > 0 && n < (int)sizeof plain ? dlsym(h, plain) : p;
+}
+
 void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
 {
     enum cumu_backend b = cumu_backend();
@@ -186,7 +197,7 @@ void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
     if (h == &none)
         return NULL;
     *opened = true;
-    void *p = dlsym(h, symbol);
+    void *p = look_up(h, symbol);
     if (p && ours(p)) {
         cumu_error("resolve", symbol, "resolves into cumu itself; treated as missing");
         return NULL;
