@@ -72,9 +72,11 @@ void t0_thread_index(const struct t0_block *b, uint32_t linear, uint32_t out[3])
 static void fill_row(const struct t0_block *b, unsigned warp, const struct t0_row *r)
 {
     uint8_t *row = b->regs + warp * b->regs_stride + r->offset;
+    bool uniform = r->kind == T0_ROW_SREG && t0_sreg_per_block(r->index);
+    uint64_t block = uniform ? t0_sreg_fixed(b, warp, 0, r->index) : 0;
     for (unsigned l = 0; l < T0_LANES; l++) {
-        uint64_t v = r->value;
-        if (r->kind == T0_ROW_SREG)
+        uint64_t v = uniform ? block : r->value;
+        if (r->kind == T0_ROW_SREG && !uniform)
             v = t0_sreg_fixed(b, warp, l, r->index);
         else if (r->kind == T0_ROW_EXTERN)
             v += T0_AT(b->image, externs, struct t0_extern)[r->index].address;

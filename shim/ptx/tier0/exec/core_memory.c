@@ -302,6 +302,13 @@ static void ld_kparam(struct t0_warp *w, const struct t0_insn *i)
                 d[l] = v;
         return;
     }
+    if ((i->aux & T0_MEM_LOG2_SIZE) == 3 && w->l.mask == ~0u) {
+        uint64_t v, *d = T0_U64(w, i->d);
+        memcpy(&v, p, 8);
+        for (unsigned l = 0; l < T0_LANES; l++)
+            d[l] = v;
+        return;
+    }
     T0_FOR_LANES(l, w->l.mask)
         get_element(w, i->d, l, p, i->aux);
 }

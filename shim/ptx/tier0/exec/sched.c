@@ -393,6 +393,8 @@ void t0_sched_init(void)
 {
     t0_alu_handlers(t0_table);
     t0_memory_handlers(t0_table);
+    if (t0_alu_level() >= 4)
+        t0_memory_avx512(t0_table);
     t0_atomic_handlers(t0_table);
     t0_warp_handlers(t0_table);
     t0_misc_handlers(t0_table);

@@ -149,6 +149,8 @@ int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args)
 
 extern t0_handler *t0_table[T0_NOPS];
 void t0_memory_handlers(t0_handler *table[T0_NOPS]);
+void t0_memory_avx512(t0_handler *table[T0_NOPS]); /* after those, if t0_alu_level() is 4 */
+int t0_alu_level(void);                            /* alu.c: level of this CPU, 1, 3 or 4 */
 void t0_atomic_handlers(t0_handler *table[T0_NOPS]);
 void t0_warp_handlers(t0_handler *table[T0_NOPS]);
 void t0_misc_handlers(t0_handler *table[T0_NOPS]);

@@ -1,0 +1,317 @@
+/* Tier 0 execution: 32- and 64-bit loads and stores by AVX-512. Consecutive addresses move as one block
+ * under the mask, others by gather and scatter; whatever would fault goes to the plain handlers, which
+ * name the lane. */
+#include "ptx/tier0/exec/warp.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define WIDE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define HELPER static inline __attribute__((always_inline, target("avx512f,avx512dq,avx512bw,avx512vl")))
+
+static t0_handler *plain[T0_NOPS]; /* the portable handlers */
+
+/* The addresses of a warp, offset added, and what is known about the active ones. */
+struct flat {
+    __m512i a[4];   /* 8 lanes each */
+    __mmask8 m[4];
+    bool aligned, consecutive, same;
+    uint64_t first; /* lane 0's address if consecutive, the first active lane's if the same */
+};
+
+HELPER struct flat flat_addresses(const struct t0_warp *w, const struct t0_insn *i, unsigned size)
+{
+    const uint64_t *p = (const void *)(w->l.regs + i->a);
+    uint32_t mask = w->l.mask, lane = (uint32_t)__builtin_ctz(mask);
+    __m512i imm = _mm512_set1_epi64(i->imm), ramp = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    struct flat f = {.first = p[lane] + (uint64_t)(int64_t)i->imm};
+    __m512i base = _mm512_set1_epi64((long long)(f.first - (uint64_t)lane * size));
+    __m512i one = _mm512_set1_epi64((long long)f.first);
+    __m512i step = _mm512_set1_epi64((long long)(8 * size)), low = _mm512_set1_epi64(size - 1);
+    __mmask8 odd = 0, scattered = 0, differ = 0;
+    ramp = _mm512_mullo_epi64(ramp, _mm512_set1_epi64(size));
+    base = _mm512_add_epi64(base, ramp);
+    for (unsigned k = 0; k < 4; k++) {
+        f.m[k] = (__mmask8)(mask >> 8 * k);
+        f.a[k] = _mm512_add_epi64(_mm512_load_si512((const void *)(p + 8 * k)), imm);
+        odd |= _mm512_mask_test_epi64_mask(f.m[k], f.a[k], low);
+        scattered |= _mm512_mask_cmpneq_epi64_mask(f.m[k], f.a[k], base);
+        differ |= _mm512_mask_cmpneq_epi64_mask(f.m[k], f.a[k], one);
+        base = _mm512_add_epi64(base, step);
+    }
+    f.aligned = !odd;
+    f.consecutive = !scattered;
+    f.same = !differ;
+    if (f.consecutive)
+        f.first -= (uint64_t)lane * size;
+    return f;
+}
+
+struct shared {
+    __m512i a[2]; /* 16 lanes each */
+    __mmask16 m[2];
+    bool good, consecutive, same; /* good: aligned and inside */
+    uint32_t first;
+};
+
+HELPER struct shared shared_addresses(const struct t0_warp *w, const struct t0_insn *i, unsigned size)
+{
+    const uint32_t *p = (const void *)(w->l.regs + i->a);
+    uint32_t mask = w->l.mask, lane = (uint32_t)__builtin_ctz(mask);
+    __m512i ramp = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    struct shared s = {.first = p[lane] + (uint32_t)i->imm};
+    __m512i imm = _mm512_set1_epi32(i->imm), low = _mm512_set1_epi32((int)size - 1);
+    __m512i base = _mm512_set1_epi32((int)(s.first - lane * size)), one = _mm512_set1_epi32((int)s.first);
+    __m512i last = _mm512_set1_epi32((int)(w->shared_size - size));
+    __mmask16 bad = 0, scattered = 0, differ = 0;
+    base = _mm512_add_epi32(base, _mm512_mullo_epi32(ramp, _mm512_set1_epi32((int)size)));
+    for (unsigned k = 0; k < 2; k++) {
+        s.m[k] = (__mmask16)(mask >> 16 * k);
+        s.a[k] = _mm512_add_epi32(_mm512_load_si512((const void *)(p + 16 * k)), imm);
+        bad |= _mm512_mask_test_epi32_mask(s.m[k], s.a[k], low);
+        bad |= _mm512_mask_cmpgt_epu32_mask(s.m[k], s.a[k], last);
+        scattered |= _mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], base);
+        differ |= _mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], one);
+        base = _mm512_add_epi32(base, _mm512_set1_epi32((int)(16 * size)));
+    }
+    s.good = !bad && w->shared_size >= size;
+    s.consecutive = !scattered;
+    s.same = !differ;
+    if (s.consecutive)
+        s.first -= lane * size;
+    return s;
+}
+
+/* Rows of 32-bit lanes are two vectors, of 64-bit lanes four; p is where lane 0's element is or would be. */
+HELPER void load_row32(uint32_t *d, const uint8_t *p, uint32_t mask)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        __mmask16 m = (__mmask16)(mask >> 16 * k);
+        __m512i old = _mm512_load_si512(d + 16 * k);
+        _mm512_store_si512(d + 16 * k, _mm512_mask_loadu_epi32(old, m, p + 64 * k));
+    }
+}
+HELPER void load_row64(uint64_t *d, const uint8_t *p, uint32_t mask)
+{
+    for (unsigned k = 0; k < 4; k++) {
+        __mmask8 m = (__mmask8)(mask >> 8 * k);
+        __m512i old = _mm512_load_si512(d + 8 * k);
+        _mm512_store_si512(d + 8 * k, _mm512_mask_loadu_epi64(old, m, p + 64 * k));
+    }
+}
+HELPER void fill_row32(uint32_t *d, uint32_t v, uint32_t mask)
+{
+    for (unsigned k = 0; k < 2; k++)
+        _mm512_store_si512(d + 16 * k, _mm512_mask_set1_epi32(_mm512_load_si512(d + 16 * k),
+                                                              (__mmask16)(mask >> 16 * k), (int)v));
+}
+HELPER void fill_row64(uint64_t *d, uint64_t v, uint32_t mask)
+{
+    for (unsigned k = 0; k < 4; k++)
+        _mm512_store_si512(d + 8 * k, _mm512_mask_set1_epi64(_mm512_load_si512(d + 8 * k),
+                                                             (__mmask8)(mask >> 8 * k), (long long)v));
+}
+
+WIDE static void ldg_32(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint32_t *d = T0_U32(w, i->d);
+    struct flat f = flat_addresses(w, i, 4);
+    w->at = i;
+    if (!f.aligned) {
+        plain[T0_LDG_32](w, i);
+    } else if (f.consecutive) {
+        load_row32(d, (const uint8_t *)(uintptr_t)f.first, w->l.mask);
+    } else if (f.same) {
+        fill_row32(d, *(volatile uint32_t *)(uintptr_t)f.first, w->l.mask);
+    } else {
+        __m512i ramp = _mm512_set_epi64(28, 24, 20, 16, 12, 8, 4, 0), more = _mm512_set1_epi64(32);
+        for (unsigned k = 0; k < 4; k += 2) { /* by halves, as in lds_32 */
+            uint32_t m = w->l.mask >> 8 * k & 0xffff, lane = m ? (uint32_t)__builtin_ctz(m) : 0;
+            uint64_t first = T0_U64(w, i->a)[8 * k + lane] + (uint64_t)(int64_t)i->imm - 4 * lane;
+            __m512i base = _mm512_add_epi64(_mm512_set1_epi64((long long)first), ramp);
+            if (!m)
+                continue;
+            if (!(_mm512_mask_cmpneq_epi64_mask(f.m[k], f.a[k], base) |
+                  _mm512_mask_cmpneq_epi64_mask(f.m[k + 1], f.a[k + 1], _mm512_add_epi64(base, more)))) {
+                __m512i old = _mm512_load_si512(d + 8 * k);
+                _mm512_store_si512(d + 8 * k, _mm512_mask_loadu_epi32(old, (__mmask16)m,
+                                                                      (const void *)(uintptr_t)first));
+                continue;
+            }
+            for (unsigned j = k; j < k + 2; j++) {
+                __m256i old = _mm256_load_si256((const void *)(d + 8 * j));
+                old = _mm512_mask_i64gather_epi32(old, f.m[j], f.a[j], NULL, 1);
+                _mm256_store_si256((void *)(d + 8 * j), old);
+            }
+        }
+    }
+}
+
+WIDE static void ldg_64(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint64_t *d = T0_U64(w, i->d);
+    struct flat f = flat_addresses(w, i, 8);
+    w->at = i;
+    if (!f.aligned) {
+        plain[T0_LDG_64](w, i);
+    } else if (f.consecutive) {
+        load_row64(d, (const uint8_t *)(uintptr_t)f.first, w->l.mask);
+    } else if (f.same) {
+        fill_row64(d, *(volatile uint64_t *)(uintptr_t)f.first, w->l.mask);
+    } else {
+        for (unsigned k = 0; k < 4; k++)
+            _mm512_store_si512(d + 8 * k, _mm512_mask_i64gather_epi64(_mm512_load_si512(d + 8 * k), f.m[k],
+                                                                      f.a[k], NULL, 1));
+    }
+}
+
+WIDE static void stg_32(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint32_t *d = T0_U32(w, i->d);
+    struct flat f = flat_addresses(w, i, 4);
+    w->at = i;
+    if (!f.aligned) {
+        plain[T0_STG_32](w, i);
+    } else if (f.consecutive) {
+        for (unsigned k = 0; k < 2; k++)
+            _mm512_mask_storeu_epi32((uint8_t *)(uintptr_t)f.first + 64 * k,
+                                     (__mmask16)(w->l.mask >> 16 * k), _mm512_load_si512(d + 16 * k));
+    } else {
+        for (unsigned k = 0; k < 4; k++)
+            _mm512_mask_i64scatter_epi32(NULL, f.m[k], f.a[k], _mm256_load_si256((const void *)(d + 8 * k)), 1);
+    }
+}
+
+WIDE static void stg_64(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint64_t *d = T0_U64(w, i->d);
+    struct flat f = flat_addresses(w, i, 8);
+    w->at = i;
+    if (!f.aligned) {
+        plain[T0_STG_64](w, i);
+        return;
+    }
+    for (unsigned k = 0; k < 4; k++) {
+        __m512i v = _mm512_load_si512(d + 8 * k);
+        if (f.consecutive)
+            _mm512_mask_storeu_epi64((uint8_t *)(uintptr_t)f.first + 64 * k, f.m[k], v);
+        else
+            _mm512_mask_i64scatter_epi64(NULL, f.m[k], f.a[k], v, 1);
+    }
+}
+
+/* 16 lanes at a time: blocks 16 threads wide put two rows of a tile in one warp, each consecutive or the
+ * same by itself. */
+WIDE static void lds_32(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint32_t *d = T0_U32(w, i->d);
+    struct shared s = shared_addresses(w, i, 4);
+    if (!s.good) {
+        plain[T0_LDS_32](w, i);
+        return;
+    }
+    if (s.consecutive) {
+        load_row32(d, w->shared + (int64_t)(int32_t)s.first, w->l.mask);
+        return;
+    }
+    if (s.same) {
+        fill_row32(d, *(volatile uint32_t *)(void *)(w->shared + s.first), w->l.mask);
+        return;
+    }
+    const uint32_t *p = T0_U32(w, i->a);
+    __m512i ramp = _mm512_set_epi32(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
+    for (unsigned k = 0; k < 2; k++) {
+        if (!s.m[k])
+            continue;
+        uint32_t lane = (uint32_t)__builtin_ctz(s.m[k]), first = p[16 * k + lane] + (uint32_t)i->imm;
+        __m512i one = _mm512_set1_epi32((int)first), v = _mm512_load_si512(d + 16 * k);
+        __m512i base = _mm512_add_epi32(_mm512_set1_epi32((int)(first - 4 * lane)), ramp);
+        if (!_mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], base))
+            v = _mm512_mask_loadu_epi32(v, s.m[k], w->shared + (int64_t)(int32_t)(first - 4 * lane));
+        else if (!_mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], one))
+            v = _mm512_mask_set1_epi32(v, s.m[k], *(volatile int *)(void *)(w->shared + first));
+        else
+            v = _mm512_mask_i32gather_epi32(v, s.m[k], s.a[k], w->shared, 1);
+        _mm512_store_si512(d + 16 * k, v);
+    }
+}
+
+WIDE static void sts_32(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint32_t *d = T0_U32(w, i->d);
+    struct shared s = shared_addresses(w, i, 4);
+    if (!s.good) {
+        plain[T0_STS_32](w, i);
+        return;
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        __m512i v = _mm512_load_si512(d + 16 * k);
+        if (s.consecutive)
+            _mm512_mask_storeu_epi32(w->shared + (int64_t)(int32_t)s.first + 64 * k, s.m[k], v);
+        else
+            _mm512_mask_i32scatter_epi32(w->shared, s.m[k], s.a[k], v, 1);
+    }
+}
+
+HELPER __m256i half_of(__m512i v, unsigned k)
+{
+    return k ? _mm512_extracti64x4_epi64(v, 1) : _mm512_castsi512_si256(v);
+}
+
+WIDE static void lds_64(struct t0_warp *w, const struct t0_insn *i)
+{
+    uint64_t *d = T0_U64(w, i->d);
+    struct shared s = shared_addresses(w, i, 8);
+    if (!s.good) {
+        plain[T0_LDS_64](w, i);
+    } else if (s.consecutive) {
+        load_row64(d, w->shared + (int64_t)(int32_t)s.first, w->l.mask);
+    } else if (s.same) {
+        fill_row64(d, *(volatile uint64_t *)(void *)(w->shared + s.first), w->l.mask);
+    } else {
+        for (unsigned k = 0; k < 4; k++)
+            _mm512_store_si512(d + 8 * k,
+                               _mm512_mask_i32gather_epi64(_mm512_load_si512(d + 8 * k),
+                                                           (__mmask8)(w->l.mask >> 8 * k),
+                                                           half_of(s.a[k / 2], k & 1), w->shared, 1));
+    }
+}
+
+WIDE static void sts_64(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint64_t *d = T0_U64(w, i->d);
+    struct shared s = shared_addresses(w, i, 8);
+    if (!s.good) {
+        plain[T0_STS_64](w, i);
+        return;
+    }
+    for (unsigned k = 0; k < 4; k++) {
+        __mmask8 m = (__mmask8)(w->l.mask >> 8 * k);
+        __m512i v = _mm512_load_si512(d + 8 * k);
+        if (s.consecutive)
+            _mm512_mask_storeu_epi64(w->shared + (int64_t)(int32_t)s.first + 64 * k, m, v);
+        else
+            _mm512_mask_i32scatter_epi64(w->shared, m, half_of(s.a[k / 2], k & 1), v, 1);
+    }
+}
+
+void t0_memory_avx512(t0_handler *table[T0_NOPS])
+{
+    static const struct {
+        uint16_t op;
+        t0_handler *handler;
+    } all[] = {
+        {T0_LDG_32, ldg_32}, {T0_LDG_64, ldg_64}, {T0_STG_32, stg_32}, {T0_STG_64, stg_64},
+        {T0_LDS_32, lds_32}, {T0_LDS_64, lds_64}, {T0_STS_32, sts_32}, {T0_STS_64, sts_64},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        plain[all[k].op] = table[all[k].op];
+        table[all[k].op] = all[k].handler;
+    }
+}
+#else
+void t0_memory_avx512(t0_handler *table[T0_NOPS])
+{
+    (void)table;
+}
+#endif
