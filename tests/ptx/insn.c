@@ -356,7 +356,8 @@ static void kernel_text(char *out, size_t size, const struct run *r, bool guard)
                                                          : 32,
                                   reg_class(r->dst[k]), k);
     n += (size_t)snprintf(out + n, size - n,
-                          "ld.global.u32 %%r31, [%%rd30+%u];\nadd.cc.u32 %%r31, %%r31, 0xffffffff;\n"
+                          "ld.global.u32 %%r31, [%%rd30+%u];\n"
+                          "add.cc.u32 %%r31, %%r31, 0xffffffff;\n"
                           "%s%s;\naddc.u32 %%r31, 0, 0;\nst.global.u32 [%%rd31+%u], %%r31;\n",
                           AT_CARRY, guard ? "@%p30 " : "", r->text, AT_CARRY);
     for (unsigned k = 0; r->dst[k]; k++)
@@ -380,8 +381,8 @@ static bool run_kernel(struct run *r)
         *x = (struct lane){.p = r->p, .q = r->q, .carry = test_random() & 1};
         bool runs = !guard || (test_random() & 1), carry = x->carry;
         for (unsigned k = 0; r->src[k]; k++) {
-            unsigned e = edges(r->src[k]);
-            x->s[k] = value(r->src[k], (unsigned)(test_random() % (e + e / 2))) & width_mask(r->src[k]);
+            unsigned e = edges(r->src[k]), pick = (unsigned)(test_random() % (e + e / 2));
+            x->s[k] = value(r->src[k], pick) & width_mask(r->src[k]);
             record_put(in + t * RECORD + 8 * k, x->s[k]);
         }
         record_put(in + t * RECORD + AT_CARRY, (u64)carry | (u64)runs << 32);
@@ -393,12 +394,13 @@ static bool run_kernel(struct run *r)
         }
     }
     kernel_text(text, sizeof text, r, guard);
+    const uint32_t grid[3] = {1, 1, 1}, block[3] = {THREADS, 1, 1};
     struct t0_fault fault = {0};
     struct t0t kernel;
     const char *why = NULL;
     if (!t0t_open(&kernel, text, "k"))
         why = kernel.why;
-    else if (t0t_run(&kernel, (uint32_t[]){1, 1, 1}, (uint32_t[]){THREADS, 1, 1}, 0, &params, &fault))
+    else if (t0t_run(&kernel, grid, block, 0, &params, &fault))
         why = fault.text;
     if (why)
         printf("not ok %s: as a kernel: %s\n", r->text, why);

@@ -27,28 +27,45 @@ static inline u32 bf16_out(f32 x, unsigned aux)
     return f32_to_bf16(f32_in(limit(x, aux), aux & T0_FTZ));
 }
 
-/* EXPR sees x, y, z: lanes of a, b, c */
+/* EXPR sees x, y, z: lanes of a, b, c. The plain form is its own loop: the compiler then drops every
+ * modifier from it and can vectorise. */
+#define HALF_LANES(EXPR, IN, OUT, X2, mods) \
+    do { \
+        const unsigned aux = mods; \
+        EACH_LANE(l) r[l] = OUT(EXPR(IN(a[l], aux), IN(b[l], aux), IN(c[l], aux)), aux); \
+        if (X2) \
+            EACH_LANE(l) \
+                r[l] |= OUT(EXPR(IN(a[l] >> 16, aux), IN(b[l] >> 16, aux), IN(c[l] >> 16, aux)), aux) \
+                        << 16; \
+    } while (0)
 #define HALF_BODY(EXPR, IN, OUT, X2) \
     { \
         const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c); \
         u32 *d = ROW(u32, i->d), r[T0_LANES]; \
-        const unsigned aux = i->aux; \
         (void)b; \
         (void)c; \
-        EACH_LANE(l) r[l] = OUT(EXPR(IN(a[l], aux), IN(b[l], aux), IN(c[l], aux)), aux); \
-        if (X2) \
-            EACH_LANE(l) r[l] |= OUT(EXPR(IN(a[l] >> 16, aux), IN(b[l] >> 16, aux), \
-                                          IN(c[l] >> 16, aux)), aux) << 16; \
+        if (i->aux == 0) \
+            HALF_LANES(EXPR, IN, OUT, X2, 0); \
+        else \
+            HALF_LANES(EXPR, IN, OUT, X2, i->aux); \
         WRITE(u32, d, r[l]); \
     }
-#define HALF_OPS(id, EXPR) \
+#define F16_OPS(id, EXPR) \
     HANDLER(id##_F16) HALF_BODY(EXPR, f16_in, f16_out, false) \
-    HANDLER(id##_F16X2) HALF_BODY(EXPR, f16_in, f16_out, true) \
+    HANDLER(id##_F16X2) HALF_BODY(EXPR, f16_in, f16_out, true)
+#define BF16_OPS(id, EXPR) \
     HANDLER(id##_BF16) HALF_BODY(EXPR, bf16_in, bf16_out, false) \
     HANDLER(id##_BF16X2) HALF_BODY(EXPR, bf16_in, bf16_out, true)
+#define HALF_OPS(id, EXPR) F16_OPS(id, EXPR) BF16_OPS(id, EXPR)
 
-/* x * y is exact in f64; the sum's rounding error decides the odd bit. */
-static inline f32 fma_odd(f32 x, f32 y, f32 z)
+/* x * y is exact in f64. An f16 sum that f64 cannot hold is never near a tie of f16: one operand is
+ * then far below the other's last bit. */
+static inline f32 fma_f16(f32 x, f32 y, f32 z)
+{
+    return f64_to_f32_odd((f64)x * (f64)y + (f64)z);
+}
+/* bf16 has the exponents of f32, so there the sum's rounding error decides the odd bit. */
+static inline f32 fma_bf16(f32 x, f32 y, f32 z)
 {
     f64 p = (f64)x * (f64)y, c = (f64)z, s = p + c, part = s - p;
     f64 err = (p - (s - part)) + (c - part);
@@ -58,13 +75,15 @@ static inline f32 fma_odd(f32 x, f32 y, f32 z)
 #define ADD(x, y, z) ((x) + (y))
 #define SUB(x, y, z) ((x) - (y))
 #define MUL(x, y, z) ((x) * (y))
-#define FMA(x, y, z) fma_odd(x, y, z)
+#define FMA16(x, y, z) fma_f16(x, y, z)
+#define FMAB16(x, y, z) fma_bf16(x, y, z)
 #define EX2(x, y, z) approx_ex2(x)
 #define TANH(x, y, z) approx_tanh(x)
 HALF_OPS(ADD, ADD)
 HALF_OPS(SUB, SUB)
 HALF_OPS(MUL, MUL)
-HALF_OPS(FMA, FMA)
+F16_OPS(FMA, FMA16)
+BF16_OPS(FMA, FMAB16)
 HALF_OPS(EX2, EX2)
 HALF_OPS(TANH, TANH)
 
