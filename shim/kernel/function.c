@@ -43,7 +43,7 @@ static int resolve(struct cumu_func *f)
     int err = cumu_module_func(f->module, f->name, &same);
     if (err == CUDA_ERROR_NOT_FOUND) {
         cumu_kernel_report(f->module, CUMU_ERROR, f->name, "no PTX of its module defines this kernel");
-        err = CUDA_ERROR_NO_BINARY_FOR_GPU;
+        err = cudaErrorInvalidDeviceFunction;
     }
     return err;
 }

@@ -9,6 +9,8 @@
 
 struct cumu_module *cumu_modules;
 
+enum { EAGER_TEXT = 256 << 10 }; /* bytes of PTX whose kernels are lowered when it is loaded */
+
 unsigned cumu_claimed_cc(void)
 {
     static _Atomic(unsigned) cached;
@@ -167,6 +169,11 @@ static int load(const void *data, size_t size, const char *path, const struct cu
     int err = cumu_module_add(m, data, size);
     if (!err)
         err = cumu_module_open(m);
+    /* CUDA compiles PTX when it is loaded, and programs look for its errors there. Large modules stay
+     * lazy: few of their kernels are ever launched. */
+    for (struct cumu_unit *u = m->units; u && !err; u = u->next)
+        if (u->ptx && !u->container && u->ptx->text_len <= EAGER_TEXT)
+            err = cumu_unit_check(u);
     m->log = NULL;
     if (err) {
         if (path)
@@ -284,6 +291,8 @@ int cumu_module_open(struct cumu_module *m)
                 err = e;
         }
         m->error = good ? CUDA_SUCCESS : err;
+        if (!good && first->no_image && !first->next)
+            cumu_kernel_report(m, CUMU_ERROR, "module", "%s", fatbin_error_text(FATBIN_NO_IMAGE));
         for (struct cumu_unit *u = first; u && !good; u = u->next)
             if (u->sass[0])
                 cumu_kernel_report(m, CUMU_GAP, u->sass,

@@ -97,6 +97,8 @@ struct cumu_unit *cumu_unit_new(struct cumu_module *m, const void *container, si
 void cumu_unit_free(struct cumu_unit *u);
 void cumu_unit_enter(struct cumu_unit *u);
 void cumu_unit_leave(struct cumu_unit *u);
+/* Lowers every kernel of the unit now (takes the turn); what is wrong with one is the result. */
+int cumu_unit_check(struct cumu_unit *u);
 /* The rest needs the turn. */
 int cumu_unit_open(struct cumu_unit *u);
 int cumu_unit_managed(struct cumu_unit *u); /* gives managed variables their memory */

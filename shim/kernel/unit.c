@@ -316,9 +316,36 @@ int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+static int lower(struct cumu_unit *u, struct cumu_func *f)
 {
     struct ptx_diag diag = {0};
+    if (!f->error && !f->image &&
+        t0_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) != 0) {
+        report_diag(u, f->name, &diag);
+        f->error = CUDA_ERROR_INVALID_PTX;
+    }
+    return f->error;
+}
+
+int cumu_unit_check(struct cumu_unit *u)
+{
+    int err = CUDA_SUCCESS;
+    for (unsigned i = 0; !err && u->ptx && i < u->ptx->nfunc; i++) {
+        struct cumu_func *f;
+        if (!u->ptx->func[i].is_entry || u->ptx->func[i].is_decl)
+            continue;
+        err = cumu_module_func(u->module, u->ptx->func[i].name, &f);
+        if (err)
+            break;
+        cumu_unit_enter(u);
+        err = lower(u, f);
+        cumu_unit_leave(u);
+    }
+    return err;
+}
+
+int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+{
     struct data_inst *data = NULL;
     struct func_inst *inst = NULL;
     void *image = NULL;
@@ -326,12 +353,9 @@ int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
     for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
         if (atomic_load(&i->ctx) == ctx)
             return CUDA_SUCCESS; /* another thread had the turn first */
-    if (f->error)
-        return f->error;
-    if (!f->image && t0_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) != 0) {
-        report_diag(u, f->name, &diag);
-        return f->error = CUDA_ERROR_INVALID_PTX;
-    }
+    err = lower(u, f);
+    if (err)
+        return err;
     err = cumu_unit_data(u, ctx, &data);
     if (err)
         return err;

@@ -47,12 +47,14 @@ absent() {
     fi
 }
 
-# patch FILE OFFSET HEX: overwrites bytes, for corrupt inputs.
+# patch_bytes FILE OFFSET HEX: overwrites bytes, for corrupt inputs. printf of sh knows octal only.
 patch_bytes() {
-    printf "$(printf '%s' "$3" | sed 's/../\\x&/g')" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+    octal=$(printf '%s' "$3" | fold -w 2 | while read -r h || [ -n "$h" ]; do printf '\\%03o' "0x$h"; done)
+    # shellcheck disable=SC2059
+    printf "$octal" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
-# offset_of FILE HEX: where the bytes first stand, or nothing.
-offset_of() {
-    LC_ALL=C grep -obUaP "$(printf '%s' "$2" | sed 's/../\\x&/g')" "$1" | head -n 1 | cut -d: -f1
+# last_of FILE HEX: offset of the last place where the bytes stand, or nothing.
+last_of() {
+    LC_ALL=C grep -obUaP "$(printf '%s' "$2" | sed 's/../\\x&/g')" "$1" | tail -n 1 | cut -d: -f1
 }

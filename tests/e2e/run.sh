@@ -13,7 +13,7 @@ for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline sym
 done
 
 check "print: order and formats" 0 '^before$' \
-    '^int -7 hex 0xff char x string text 1\.500 wide \[    42\|42    \] percent % long 1099511627776$' \
+    '^int -7 hex 0xff char x string text float 1\.500 wide \[    42\|42    \] percent % long 1099511627776$' \
     '^thread 3 of block 0$' -- $run "$fix/print"
 
 # Two devices, and a machine that is not one.
@@ -64,25 +64,25 @@ check "the environment of cumu env" 0 '^PASS vectoradd$' -- sh -c ". '$tmp/env' 
 check "without opting in there is no CUDA here" 1 '^FAIL' 'cumu: ' -- sh -c ". '$tmp/env' && unset CUMU && '$fix/vectoradd'"
 
 # Fat binaries that are damaged: the container starts with 50 ed 55 ba, the entry 16 bytes later.
-at=$(offset_of "$fix/vectoradd" 50ed55ba0100)
-for damage in \
-    "bad container magic:0:51ed55ba:." \
-    "unknown compression:56:000010:." \
-    "entry runs past the container:24:ffffff7f:." \
-    "unknown entry kind:16:7700:."; do
-    IFS=: read -r what off hex pattern <<EOF
-$damage
-EOF
+container=$(last_of "$fix/vectoradd" 50ed55ba0100)
+for damage in "bad container magic:0:51ed55ba" \
+    "entry runs past the container:24:ffffff7f" "unknown entry kind:16:7700"; do
     cp "$fix/vectoradd" "$tmp/damaged"
-    last=$(grep -obUaP '\x50\xed\x55\xba\x01\x00' "$tmp/damaged" | tail -n 1 | cut -d: -f1)
-    patch_bytes "$tmp/damaged" $((last + off)) "$hex"
-    check "damaged fat binary: $what" 1 '^FAIL .*cudaError' 'cumu: ' -- $run "$tmp/damaged"
+    rest=${damage#*:}
+    patch_bytes "$tmp/damaged" $((container + ${rest%%:*})) "${rest#*:}"
+    # shellcheck disable=SC2086
+    check "damaged fat binary: ${damage%%:*}" 1 '^FAIL .*cudaError' 'cumu: ' -- $run "$tmp/damaged"
 done
 cp "$fix/vectoradd" "$tmp/damaged"
-zstd=$(grep -obUaP '\x28\xb5\x2f\xfd' "$tmp/damaged" | tail -n 1 | cut -d: -f1)
-patch_bytes "$tmp/damaged" $((zstd + 20)) ffffffffffffffff
+patch_bytes "$tmp/damaged" $(($(last_of "$tmp/damaged" 28b52ffd) + 20)) ffffffffffffffff
+# shellcheck disable=SC2086
 check "damaged fat binary: corrupt payload" 1 '^FAIL .*cudaError' 'cumu: ' -- $run "$tmp/damaged"
-: "$at"
+
+cp "$fix/vectoradd" "$tmp/damaged"
+patch_bytes "$tmp/damaged" $((container + 56)) 00001000
+patch_bytes "$tmp/damaged" "$(last_of "$tmp/damaged" 28b52ffd)" 01020304
+# shellcheck disable=SC2086
+check "damaged fat binary: unknown compression" 1 '^FAIL .*cudaError' 'cumu: ' -- $run "$tmp/damaged"
 
 # PTX given at run time.
 head=".version 7.0
