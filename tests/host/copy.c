@@ -1,4 +1,5 @@
-/* Copies and fills of every direction and shape, against a byte-by-byte reference; bad arguments. */
+/* Copies and fills of every direction and shape, against a byte-by-byte reference; bad arguments.
+ * */
 #include "check.h"
 
 static unsigned seed = 1;
@@ -79,15 +80,12 @@ static void linear(void)
     free(back);
 }
 
-/* ---- boxes: one volume of 24 x 20 x 12 rows, in each kind of memory -------------------------------------- */
+/* ---- boxes: one volume of 24 x 20 x 12 rows, in each kind of memory -------------------------- */
 
 enum { W = 24, HT = 20, DP = 12, PITCH = 64 };
 enum kind { HOST_BOX, DEVICE_BOX, PINNED_BOX, ARRAY_BOX, KINDS };
 
-static size_t place(size_t x, size_t y, size_t z)
-{
-    return (z * HT + y) * PITCH + x;
-}
+static size_t place(size_t x, size_t y, size_t z) { return (z * HT + y) * PITCH + x; }
 
 struct box {
     enum kind kind;
@@ -99,8 +97,9 @@ struct box {
 
 static void whole(MUSA_MEMCPY3D *m, struct box *b, bool source)
 {
-    MUmemorytype type = b->kind == ARRAY_BOX ? MU_MEMORYTYPE_ARRAY
-                        : b->kind == DEVICE_BOX ? MU_MEMORYTYPE_DEVICE : MU_MEMORYTYPE_HOST;
+    MUmemorytype type = b->kind == ARRAY_BOX    ? MU_MEMORYTYPE_ARRAY
+                        : b->kind == DEVICE_BOX ? MU_MEMORYTYPE_DEVICE
+                                                : MU_MEMORYTYPE_HOST;
     size_t pitch = b->kind == ARRAY_BOX ? 0 : PITCH, height = b->kind == ARRAY_BOX ? 0 : HT;
     if (source) {
         m->srcMemoryType = type;
@@ -121,8 +120,13 @@ static void whole(MUSA_MEMCPY3D *m, struct box *b, bool source)
 
 static void load(struct box *b)
 {
-    MUSA_MEMCPY3D m = { .srcMemoryType = MU_MEMORYTYPE_HOST, .srcHost = b->mirror, .srcPitch = PITCH,
-                        .srcHeight = HT, .WidthInBytes = W, .Height = HT, .Depth = DP };
+    MUSA_MEMCPY3D m = { .srcMemoryType = MU_MEMORYTYPE_HOST,
+                        .srcHost = b->mirror,
+                        .srcPitch = PITCH,
+                        .srcHeight = HT,
+                        .WidthInBytes = W,
+                        .Height = HT,
+                        .Depth = DP };
     scribble(b->mirror, sizeof b->mirror);
     whole(&m, b, false);
     MUST(muMemcpy3D(&m));
@@ -131,8 +135,13 @@ static void load(struct box *b)
 static bool same(struct box *b)
 {
     static unsigned char now[DP * HT * PITCH];
-    MUSA_MEMCPY3D m = { .dstMemoryType = MU_MEMORYTYPE_HOST, .dstHost = now, .dstPitch = PITCH,
-                        .dstHeight = HT, .WidthInBytes = W, .Height = HT, .Depth = DP };
+    MUSA_MEMCPY3D m = { .dstMemoryType = MU_MEMORYTYPE_HOST,
+                        .dstHost = now,
+                        .dstPitch = PITCH,
+                        .dstHeight = HT,
+                        .WidthInBytes = W,
+                        .Height = HT,
+                        .Depth = DP };
     whole(&m, b, true);
     MUST(muMemcpy3D(&m));
     for (size_t z = 0; z < DP; z++)

@@ -1,5 +1,5 @@
-/* Devices and contexts: two devices, identity, attributes, the current context, peers, sticky errors of handles,
- * names of errors, entry points by name, IPC and fork. */
+/* Devices and contexts: two devices, identity, attributes, the current context, peers, sticky
+ * errors of handles, names of errors, entry points by name, IPC and fork. */
 #include "check.h"
 
 #include <sys/wait.h>
@@ -128,7 +128,8 @@ static void peers(MUcontext a, MUcontext b)
     IS(MUSA_SUCCESS, muDeviceCanAccessPeer(&can, 0, 1));
     CHECK("peers reach each other", can == 1);
     IS(MUSA_SUCCESS, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
+    IS(MUSA_ERROR_INVALID_DEVICE,
+       muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
     MUST(muCtxSetCurrent(b));
     MUST(muMemAlloc(&q, sizeof in));
     MUST(muCtxSetCurrent(a));
@@ -245,7 +246,8 @@ static void processes(const char *self)
         _exit(a == MUSA_ERROR_NOT_INITIALIZED && b == a && c == a ? 0 : 1);
     }
     waitpid(child, &status, 0);
-    CHECK("a forked child is refused, as by a real driver", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK("a forked child is refused, as by a real driver",
+          WIFEXITED(status) && WEXITSTATUS(status) == 0);
     MUST(muMemFree(p));
     MUST(muMemFree(pad));
 }

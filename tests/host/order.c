@@ -1,4 +1,5 @@
-/* Order of work: streams, the default streams, events, host functions, and how long a round trip takes. */
+/* Order of work: streams, the default streams, events, host functions, and how long a round trip
+ * takes. */
 #include "check.h"
 
 #include <pthread.h>
@@ -8,10 +9,7 @@
 static _Atomic int steps;
 static _Atomic int log_of[64];
 
-static void note(void *p)
-{
-    log_of[steps++] = (int)(intptr_t)p;
-}
+static void note(void *p) { log_of[steps++] = (int)(intptr_t)p; }
 
 static void slow_note(void *p)
 {
@@ -28,10 +26,7 @@ static void wait_gate(void *p)
         sleep_ms(1);
 }
 
-static void *id(int i)
-{
-    return (void *)(intptr_t)i;
-}
+static void *id(int i) { return (void *)(intptr_t)i; }
 
 static void reset(void)
 {
@@ -96,11 +91,12 @@ static void legacy_default(void)
     MUST(muStreamCreate(&free_running, MU_STREAM_NON_BLOCKING));
     reset();
     MUST(muLaunchHostFunc(blocking, slow_note, id(1)));
-    MUST(muLaunchHostFunc(NULL, slow_note, id(2)));     /* after 1 */
-    MUST(muLaunchHostFunc(blocking, note, id(3)));      /* after 2 */
-    MUST(muLaunchHostFunc(free_running, note, id(4)));  /* at once */
+    MUST(muLaunchHostFunc(NULL, slow_note, id(2)));    /* after 1 */
+    MUST(muLaunchHostFunc(blocking, note, id(3)));     /* after 2 */
+    MUST(muLaunchHostFunc(free_running, note, id(4))); /* at once */
     MUST(muStreamSynchronize(blocking));
-    CHECK("the legacy stream waits for blocking streams and they for it, not for others", saw("4123"));
+    CHECK("the legacy stream waits for blocking streams and they for it, not for others",
+          saw("4123"));
 
     reset();
     MUST(muLaunchHostFunc(free_running, wait_gate, NULL));

@@ -1,9 +1,10 @@
-/* The books of memory: which ranges live, and for device memory which address space and pages are free.
+/* The books of memory: which ranges live, and for device memory which address space and pages are
+ * free.
  *
  * A device is a sparse memfd mapped once over a reserved range. Pages with a live allocation are
- * accessible, all others are not, so that a kernel's stray access faults. The address range is larger
- * than the device's memory: capacity is counted exactly, fragmentation hardly matters, and large
- * allocations are followed by a page that stays inaccessible. */
+ * accessible, all others are not, so that a kernel's stray access faults. The address range is
+ * larger than the device's memory: capacity is counted exactly, fragmentation hardly matters, and
+ * large allocations are followed by a page that stays inaccessible. */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
@@ -15,9 +16,9 @@
 #include "host/driver/internal.h"
 
 #define PAGE ((size_t)4096)
-#define UNIT ((size_t)512)             /* alignment and granularity of allocations */
-#define GUARDED ((size_t)64 << 10)     /* from this size on a guard page follows, */
-#define MAX_GUARDS 16000               /* while there are few: each costs two of the 65530 mappings */
+#define UNIT ((size_t)512)         /* alignment and granularity of allocations */
+#define GUARDED ((size_t)64 << 10) /* from this size on a guard page follows, */
+#define MAX_GUARDS 16000           /* while there are few: each costs two of the 65530 mappings */
 
 struct block { /* free address space */
     uintptr_t base;
@@ -27,8 +28,8 @@ struct block { /* free address space */
 struct host_arena {
     int fd;
     uintptr_t base;
-    size_t span;           /* of address space */
-    size_t capacity, used; /* bytes of memory */
+    size_t span;                /* of address space */
+    size_t capacity, used;      /* bytes of memory */
     void *by_address, *by_size; /* tsearch trees of struct block */
     struct host_arena *next;
 };
@@ -49,7 +50,8 @@ uint64_t host_unique_id(void)
     return ++ids;
 }
 
-/* ---- trees: glibc's are balanced; ranges that overlap compare equal, so a search finds a neighbour ------ */
+/* ---- trees: glibc's are balanced; ranges that overlap compare equal, so a search finds a
+ * neighbour  */
 
 static int cmp_block(const void *a, const void *b)
 {
@@ -119,7 +121,7 @@ static void drop_free(struct host_arena *a, struct block *b)
     free(b);
 }
 
-/* ---- arenas ----------------------------------------------------------------------------------------- */
+/* ---- arenas ---------------------------------------------------------------------------------- */
 
 struct host_arena *host_arena_new(size_t capacity)
 {
@@ -168,12 +170,10 @@ void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total)
     pthread_mutex_unlock(&lock);
 }
 
-static uintptr_t up(uintptr_t x, size_t to)
-{
-    return (x + to - 1) & ~(uintptr_t)(to - 1);
-}
+static uintptr_t up(uintptr_t x, size_t to) { return (x + to - 1) & ~(uintptr_t)(to - 1); }
 
-/* Cuts [base, base+extent) with the alignment out of the best fitting free block; 0 if there is none. */
+/* Cuts [base, base+extent) with the alignment out of the best fitting free block; 0 if there is
+ * none. */
 static uintptr_t carve(struct host_arena *a, size_t extent, size_t align)
 {
     struct fit f = { .size = extent }, *key = &f;
@@ -186,8 +186,8 @@ static uintptr_t carve(struct host_arena *a, size_t extent, size_t align)
         return 0;
     uintptr_t from = f.best->base, end = from + f.best->size, base = up(from, align);
     struct block *head = f.best;
-    /* What is left in front and behind become blocks; the old one's struct goes last, so that a failed
-     * malloc leaves the books as they were. */
+    /* What is left in front and behind become blocks; the old one's struct goes last, so that a
+     * failed malloc leaves the books as they were. */
     tdelete(head, &a->by_address, cmp_block);
     tdelete(head, &a->by_size, cmp_size);
     if ((base > from && !add_free(a, from, base - from)) ||
@@ -249,8 +249,10 @@ bool host_range_add(const struct host_range *r)
     return ok;
 }
 
-/* Hides the pages of [base, base+extent) that lie wholly inside the free block and gives them back. */
-static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, uintptr_t from, uintptr_t end)
+/* Hides the pages of [base, base+extent) that lie wholly inside the free block and gives them
+ * back. */
+static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, uintptr_t from,
+                          uintptr_t end)
 {
     uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + extent, PAGE);
     if (lo < from)
@@ -259,7 +261,8 @@ static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, u
         hi = end & ~(uintptr_t)(PAGE - 1);
     if (lo >= hi)
         return;
-    fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - a->base), (off_t)(hi - lo));
+    fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - a->base),
+              (off_t)(hi - lo));
     mprotect((void *)lo, hi - lo, PROT_NONE);
 }
 
@@ -279,9 +282,11 @@ MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, siz
     uintptr_t base = cost <= a->capacity - a->used ? carve(a, extent, align) : 0;
     if (base) {
         uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + size, PAGE);
-        struct host_range range = { .base = base, .size = size, .kind = kind, .device = d, .ctx = ctx,
-                                    .pool = pool };
-        /* mprotect fails when the kernel's limit of mappings is reached: no memory, for the caller. */
+        struct host_range range = {
+            .base = base, .size = size, .kind = kind, .device = d, .ctx = ctx, .pool = pool
+        };
+        /* mprotect fails when the kernel's limit of mappings is reached: no memory, for the
+         * caller. */
         if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, extent)) {
             uintptr_t from = base, end = base + extent;
             uncarve(a, &from, &end);
@@ -379,7 +384,7 @@ void host_range_advise(const void *p, int advice, MUdevice dev)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- walks ------------------------------------------------------------------------------------------- */
+/* ---- walks ----------------------------------------------------------------------------------- */
 
 static MUcontext walked_ctx; /* twalk has no argument; guarded by the lock */
 static uintptr_t walked;
@@ -388,7 +393,8 @@ static void see(const void *at, VISIT visit, int depth)
 {
     (void)depth;
     const struct node *n = *(struct node *const *)at;
-    if ((visit == postorder || visit == leaf) && n->r.ctx == walked_ctx && n->r.kind != HOST_MEM_INTERNAL)
+    if ((visit == postorder || visit == leaf) && n->r.ctx == walked_ctx &&
+        n->r.kind != HOST_MEM_INTERNAL)
         walked = n->r.base;
 }
 

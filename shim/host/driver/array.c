@@ -1,5 +1,5 @@
-/* Arrays: descriptors and storage. Rows are stored one after another, so copies treat them as pitched
- * memory; textures and surfaces read them through the descriptor. */
+/* Arrays: descriptors and storage. Rows are stored one after another, so copies treat them as
+ * pitched memory; textures and surfaces read them through the descriptor. */
 #include "host/driver/internal.h"
 
 struct host_slab host_arrays = HOST_SLAB(struct MUarray_st, "array");
@@ -23,20 +23,20 @@ size_t host_format_bytes(MUarray_format f)
     }
 }
 
-bool host_array_live(MUarray a)
-{
-    return host_slab_live(&host_arrays, a);
-}
+bool host_array_live(MUarray a) { return host_slab_live(&host_arrays, a); }
 
-#define KNOWN_FLAGS ((unsigned)(MUSA_ARRAY3D_LAYERED | MUSA_ARRAY3D_SURFACE_LDST | MUSA_ARRAY3D_CUBEMAP | \
-                                MUSA_ARRAY3D_TEXTURE_GATHER))
+#define KNOWN_FLAGS                                                                                \
+    ((unsigned)(MUSA_ARRAY3D_LAYERED | MUSA_ARRAY3D_SURFACE_LDST | MUSA_ARRAY3D_CUBEMAP |          \
+                MUSA_ARRAY3D_TEXTURE_GATHER))
 
 static bool valid(const MUSA_ARRAY3D_DESCRIPTOR *d)
 {
     bool layered = d->Flags & MUSA_ARRAY3D_LAYERED, cube = d->Flags & MUSA_ARRAY3D_CUBEMAP;
-    if (!host_format_bytes(d->Format) || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
+    if (!host_format_bytes(d->Format) ||
+        (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
         return false;
-    if (!d->Width || d->Flags & ~KNOWN_FLAGS || d->Width > 1u << 20 || d->Height > 1u << 20 || d->Depth > 1u << 20)
+    if (!d->Width || d->Flags & ~KNOWN_FLAGS || d->Width > 1u << 20 || d->Height > 1u << 20 ||
+        d->Depth > 1u << 20)
         return false;
     if (cube) /* six faces, or a multiple of six with layers */
         return d->Width == d->Height && d->Depth && (layered ? d->Depth % 6 == 0 : d->Depth == 6);
@@ -80,8 +80,9 @@ MUresult muArrayCreate(MUarray *array, const MUSA_ARRAY_DESCRIPTOR *d)
 {
     if (!d)
         return MUSA_ERROR_INVALID_VALUE;
-    MUSA_ARRAY3D_DESCRIPTOR full = { .Width = d->Width, .Height = d->Height, .Format = d->Format,
-                                     .NumChannels = d->NumChannels };
+    MUSA_ARRAY3D_DESCRIPTOR full = {
+        .Width = d->Width, .Height = d->Height, .Format = d->Format, .NumChannels = d->NumChannels
+    };
     return muArray3DCreate(array, &full);
 }
 HOST_ALIAS(muArrayCreate_v2, muArrayCreate);
@@ -120,8 +121,8 @@ MUresult muArray3DGetDescriptor(MUSA_ARRAY3D_DESCRIPTOR *d, MUarray a)
         return MUSA_ERROR_INVALID_HANDLE;
     if (!d)
         return MUSA_ERROR_INVALID_VALUE;
-    *d = (MUSA_ARRAY3D_DESCRIPTOR){ a->width, a->height, a->depth, (MUarray_format)a->format, a->channels,
-                                    a->flags };
+    *d = (MUSA_ARRAY3D_DESCRIPTOR){ a->width,    a->height, a->depth, (MUarray_format)a->format,
+                                    a->channels, a->flags };
     return MUSA_SUCCESS;
 }
 HOST_ALIAS(muArray3DGetDescriptor_v2, muArray3DGetDescriptor);

@@ -1,4 +1,5 @@
-/* Configuration of the CPU MUSA machine: the only place of the host driver that reads the environment. */
+/* Configuration of the CPU MUSA machine: the only place of the host driver that reads the
+ * environment. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -74,8 +75,10 @@ static size_t memory(int devices)
     const char *text = secure_getenv("CUMU_HOST_MEMORY");
     if (!text || !*text)
         return default_memory(devices);
-    static const struct { char suffix; int shift; } units[] = {
-        { 'k', 10 }, { 'K', 10 }, { 'm', 20 }, { 'M', 20 }, { 'g', 30 }, { 'G', 30 } };
+    static const struct {
+        char suffix;
+        int shift;
+    } units[] = { { 'k', 10 }, { 'K', 10 }, { 'm', 20 }, { 'M', 20 }, { 'g', 30 }, { 'G', 30 } };
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);

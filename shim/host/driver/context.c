@@ -1,4 +1,5 @@
-/* Contexts: primary and created ones, the current one of a thread, limits, peers, the sticky error. */
+/* Contexts: primary and created ones, the current one of a thread, limits, peers, the sticky
+ * error. */
 #include <string.h>
 
 #include "host/driver/internal.h"
@@ -14,15 +15,9 @@ static _Thread_local struct {
     int depth;
 } current;
 
-MUcontext host_current(void)
-{
-    return current.depth ? current.at[current.depth - 1] : NULL;
-}
+MUcontext host_current(void) { return current.depth ? current.at[current.depth - 1] : NULL; }
 
-bool host_ctx_live(MUcontext c)
-{
-    return host_slab_live(&host_contexts, c) && c->alive;
-}
+bool host_ctx_live(MUcontext c) { return host_slab_live(&host_contexts, c) && c->alive; }
 
 MUresult host_enter(MUcontext *ctx)
 {
@@ -42,10 +37,13 @@ MUresult host_enter(MUcontext *ctx)
 bool host_error_sticky(MUresult r)
 {
     static const short sticky[] = {
-        MUSA_ERROR_ECC_UNCORRECTABLE, MUSA_ERROR_ILLEGAL_ADDRESS, MUSA_ERROR_LAUNCH_TIMEOUT, MUSA_ERROR_ASSERT,
+        MUSA_ERROR_ECC_UNCORRECTABLE,    MUSA_ERROR_ILLEGAL_ADDRESS,
+        MUSA_ERROR_LAUNCH_TIMEOUT,       MUSA_ERROR_ASSERT,
         MUSA_ERROR_HARDWARE_STACK_ERROR, MUSA_ERROR_ILLEGAL_INSTRUCTION,
-        MUSA_ERROR_MISALIGNED_ADDRESS, MUSA_ERROR_INVALID_ADDRESS_SPACE, MUSA_ERROR_INVALID_PC,
-        MUSA_ERROR_LAUNCH_FAILED, MUSA_ERROR_EXTERNAL_DEVICE, MUSA_ERROR_UNKNOWN };
+        MUSA_ERROR_MISALIGNED_ADDRESS,   MUSA_ERROR_INVALID_ADDRESS_SPACE,
+        MUSA_ERROR_INVALID_PC,           MUSA_ERROR_LAUNCH_FAILED,
+        MUSA_ERROR_EXTERNAL_DEVICE,      MUSA_ERROR_UNKNOWN
+    };
     for (size_t i = 0; i < sizeof sticky / sizeof *sticky; i++)
         if (sticky[i] == r)
             return true;
@@ -61,7 +59,7 @@ void host_ctx_fail(MUcontext ctx, MUresult r)
         atomic_compare_exchange_strong(&ctx->async_error, &healthy, r);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void defaults(MUcontext c)
 {
@@ -94,7 +92,8 @@ static MUresult start(MUcontext c)
     return MUSA_SUCCESS;
 }
 
-/* Everything of the context goes; its struct stays. Not current work of other contexts is disturbed. */
+/* Everything of the context goes; its struct stays. Not current work of other contexts is
+ * disturbed. */
 static void tear_down(MUcontext c)
 {
     host_ctx_drain(c);
@@ -250,7 +249,8 @@ MUresult muCtxDestroy(MUcontext ctx)
     tear_down(ctx);
     if (host_current() == ctx)
         current.depth--;
-    host_slab_put(&host_contexts, ctx); /* still current elsewhere: those threads see a dead handle */
+    host_slab_put(&host_contexts,
+                  ctx); /* still current elsewhere: those threads see a dead handle */
     return MUSA_SUCCESS;
 }
 HOST_ALIAS(muCtxDestroy_v2, muCtxDestroy);
@@ -285,7 +285,7 @@ MUresult muCtxDetach(MUcontext ctx)
     return attached ? MUSA_SUCCESS : muCtxDestroy(ctx);
 }
 
-/* ---- current ------------------------------------------------------------------------------------------ */
+/* ---- current --------------------------------------------------------------------------------- */
 
 MUresult muCtxPushCurrent(MUcontext ctx)
 {
@@ -321,7 +321,8 @@ MUresult muCtxSetCurrent(MUcontext ctx)
     if (r)
         return r;
     if (ctx && !host_ctx_live(ctx))
-        return host_slab_live(&host_contexts, ctx) ? MUSA_ERROR_CONTEXT_IS_DESTROYED : MUSA_ERROR_INVALID_CONTEXT;
+        return host_slab_live(&host_contexts, ctx) ? MUSA_ERROR_CONTEXT_IS_DESTROYED
+                                                   : MUSA_ERROR_INVALID_CONTEXT;
     if (!ctx)
         current.depth -= current.depth > 0;
     else if (current.depth)
@@ -363,7 +364,7 @@ MUresult muCtxSynchronize(void)
     return r ? r : host_ctx_wait(c);
 }
 
-/* ---- properties --------------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 MUresult muCtxGetFlags(unsigned int *flags)
 {
@@ -479,12 +480,9 @@ MUresult muCtxGetStreamPriorityRange(int *least, int *greatest)
     return MUSA_SUCCESS;
 }
 
-MUresult muCtxResetPersistingL2Cache(void)
-{
-    return host_enter(NULL);
-}
+MUresult muCtxResetPersistingL2Cache(void) { return host_enter(NULL); }
 
-/* ---- peers -------------------------------------------------------------------------------------------- */
+/* ---- peers ----------------------------------------------------------------------------------- */
 
 MUresult muCtxEnablePeerAccess(MUcontext peer, unsigned int flags)
 {

@@ -4,8 +4,9 @@
 
 #include "host/driver/copy.h"
 
-#define SMALL ((size_t)16 << 10)  /* cheaper to do on an idle stream than to hand over */
-#define STAGED ((size_t)64 << 10) /* pageable memory is staged up to this size, as by real drivers */
+#define SMALL ((size_t)16 << 10) /* cheaper to do on an idle stream than to hand over */
+#define STAGED                                                                                     \
+    ((size_t)64 << 10) /* pageable memory is staged up to this size, as by real drivers */
 
 MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, enum copy_place *place)
 {
@@ -19,8 +20,10 @@ MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, enum cop
         return MUSA_SUCCESS;
     }
     static const unsigned char places[] = {
-        [HOST_MEM_DEVICE] = COPY_DEVICE, [HOST_MEM_INTERNAL] = COPY_DEVICE, [HOST_MEM_IPC] = COPY_DEVICE,
-        [HOST_MEM_PINNED] = COPY_PINNED, [HOST_MEM_REGISTERED] = COPY_PINNED, [HOST_MEM_MANAGED] = COPY_MANAGED };
+        [HOST_MEM_DEVICE] = COPY_DEVICE,     [HOST_MEM_INTERNAL] = COPY_DEVICE,
+        [HOST_MEM_IPC] = COPY_DEVICE,        [HOST_MEM_PINNED] = COPY_PINNED,
+        [HOST_MEM_REGISTERED] = COPY_PINNED, [HOST_MEM_MANAGED] = COPY_MANAGED
+    };
     *place = (enum copy_place)places[r.kind];
     bool inside = size <= r.base + r.size - (uintptr_t)p;
     if (!inside && r.kind == HOST_MEM_REGISTERED && type != MU_MEMORYTYPE_DEVICE) {
@@ -49,8 +52,8 @@ static MUresult run_copy(void *arg)
     return MUSA_SUCCESS;
 }
 
-/* Pageable source memory belongs to the application again when the call returns: packs it behind the
- * struct, which becomes the source. */
+/* Pageable source memory belongs to the application again when the call returns: packs it behind
+ * the struct, which becomes the source. */
 static void stage(struct copy *c)
 {
     struct copy pack = *c;

@@ -29,10 +29,7 @@ MUresult host_devices_init(void)
     return MUSA_SUCCESS;
 }
 
-int host_device_count(void)
-{
-    return device_count;
-}
+int host_device_count(void) { return device_count; }
 
 struct host_device *host_device(MUdevice ordinal)
 {
@@ -49,10 +46,11 @@ static struct host_device *get(MUdevice ordinal, MUresult *r)
     return d;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
-/* What a device can do, by attribute number. Limits are those of tier 0 (threads, shared memory) or of
- * a recent GPU where nothing depends on them. 0 where a row is missing; see absent[] for unknown ones. */
+/* What a device can do, by attribute number. Limits are those of tier 0 (threads, shared memory)
+ * or of a recent GPU where nothing depends on them. 0 where a row is missing; see absent[] for
+ * unknown ones. */
 static const int attributes[120] = {
     [MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024,
     [MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X] = 1024,
@@ -166,7 +164,7 @@ int host_device_attribute(const struct host_device *d, int attribute)
     }
 }
 
-/* ---- identity --------------------------------------------------------------------------------------- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 MUresult muDeviceGetCount(int *count)
 {
@@ -201,7 +199,8 @@ MUresult muDeviceGetName(char *name, int len, MUdevice dev)
     return MUSA_SUCCESS;
 }
 
-/* The same in every process of the machine, different for every device; nothing but the number is ours. */
+/* The same in every process of the machine, different for every device; nothing but the number is
+ * ours. */
 MUresult muDeviceGetUuid(MUuuid *uuid, MUdevice dev)
 {
     MUresult r;
@@ -271,9 +270,11 @@ MUresult muDeviceGetProperties(MUdevprop *prop, MUdevice dev)
     const int *a = attributes;
     *prop = (MUdevprop){
         .maxThreadsPerBlock = a[MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK],
-        .maxThreadsDim = { a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X], a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y],
+        .maxThreadsDim = { a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X],
+                           a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y],
                            a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z] },
-        .maxGridSize = { a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X], a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y],
+        .maxGridSize = { a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X],
+                         a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y],
                          a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] },
         .sharedMemPerBlock = a[MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK],
         .totalConstantMemory = a[MU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY],
@@ -322,8 +323,8 @@ MUresult muDeviceGetByPCIBusId(MUdevice *dev, const char *id)
     return MUSA_ERROR_INVALID_DEVICE;
 }
 
-MUresult muDeviceGetTexture1DLinearMaxWidth(size_t *width, MUarray_format format, unsigned int channels,
-                                            MUdevice dev)
+MUresult muDeviceGetTexture1DLinearMaxWidth(size_t *width, MUarray_format format,
+                                            unsigned int channels, MUdevice dev)
 {
     MUresult r;
     if (!get(dev, &r))
@@ -335,7 +336,7 @@ MUresult muDeviceGetTexture1DLinearMaxWidth(size_t *width, MUarray_format format
     return MUSA_SUCCESS;
 }
 
-/* ---- peers: all devices share one address space ------------------------------------------------------ */
+/* ---- peers: all devices share one address space ---------------------------------------------- */
 
 MUresult muDeviceCanAccessPeer(int *can, MUdevice dev, MUdevice peer)
 {
@@ -348,7 +349,8 @@ MUresult muDeviceCanAccessPeer(int *can, MUdevice dev, MUdevice peer)
     return MUSA_SUCCESS;
 }
 
-MUresult muDeviceGetP2PAttribute(int *value, MUdevice_P2PAttribute attribute, MUdevice a, MUdevice b)
+MUresult muDeviceGetP2PAttribute(int *value, MUdevice_P2PAttribute attribute, MUdevice a,
+                                 MUdevice b)
 {
     MUresult r;
     if (!get(a, &r) || !get(b, &r))

@@ -10,7 +10,8 @@ struct MUevent_st {
 
 struct host_slab host_events = HOST_SLAB(struct MUevent_st, "event");
 
-#define EVENT_FLAGS ((unsigned)(MU_EVENT_BLOCKING_SYNC | MU_EVENT_DISABLE_TIMING | MU_EVENT_INTERPROCESS))
+#define EVENT_FLAGS                                                                                \
+    ((unsigned)(MU_EVENT_BLOCKING_SYNC | MU_EVENT_DISABLE_TIMING | MU_EVENT_INTERPROCESS))
 
 /* The event of a live, healthy context. */
 static MUresult event_of(MUevent e)

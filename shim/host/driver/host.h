@@ -2,9 +2,10 @@
  *
  * Locks, in the order in which they may be nested:
  *   1. contexts_lock (context.c): creation and retention of contexts
- *   2. host_sched (work.c): contexts' stream lists, stream queues, works, events; one for the process
- *   3. the pools' lock (pool.c), the range lock (arena.c: what is allocated), the slab lock (slab.c)
- * No lock is ever held while op->run, op->drop or an application's callback runs, nor while waiting.
+ *   2. host_sched (work.c): contexts' stream lists, stream queues, works, events; one for the
+ * process   3. the pools' lock (pool.c), the range lock (arena.c: what is allocated), the slab
+ * lock (slab.c) No lock is ever held while op->run, op->drop or an application's callback runs,
+ * nor while waiting.
  */
 #ifndef CUMU_HOST_H
 #define CUMU_HOST_H
@@ -15,10 +16,11 @@
 #include <stdint.h>
 #include "abi/musa.h"
 
-/* A second exported name of a function of the same file; musa.h declares both, which exports them. */
+/* A second exported name of a function of the same file; musa.h declares both, which exports
+ * them. */
 #define HOST_ALIAS(name, of) extern __typeof__(of) name __attribute__((alias(#of)))
 
-/* ---- config.c: the only reader of the environment ---------------------------------------------- */
+/* ---- config.c: the only reader of the environment -------------------------------------------- */
 
 struct host_config {
     int devices;          /* CUMU_HOST_DEVICES, default 1 */
@@ -28,16 +30,17 @@ struct host_config {
     bool launch_blocking; /* MUSA_LAUNCH_BLOCKING */
     int visible[64];      /* ordinal -> machine's device, from MUSA_VISIBLE_DEVICES */
     int nvisible;
-    const char *wrong;    /* a variable with an unusable value: muInit fails and names it; NULL if none */
+    const char *wrong;    /* an unusable variable: muInit fails and names it; NULL if none */
 };
 const struct host_config *host_config(void); /* read once, at the first call */
 
 /* One line to stderr, `cumu: host: ...`, when CUMU_HOST_LOG >= level. Does not allocate. */
 void host_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* One line regardless of CUMU_HOST_LOG: for what a user must see (a kernel's fault, a wrong variable). */
+/* One line regardless of CUMU_HOST_LOG: for what a user must see (a kernel's fault, a wrong
+ * variable). */
 void host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- slab.c: handles --------------------------------------------------------------------------- */
+/* ---- slab.c: handles ------------------------------------------------------------------------- */
 
 /* Objects of one kind in one reserved range, never unmapped: any value an application passes as a
  * handle can be checked in O(1) without a lock and without touching memory that is not ours. */
@@ -51,9 +54,9 @@ struct host_slab {
 void *host_slab_get(struct host_slab *s);             /* zeroed, or NULL */
 void host_slab_put(struct host_slab *s, void *object); /* dead from here on; reused last */
 bool host_slab_live(struct host_slab *s, const void *object);
-void *host_slab_next(struct host_slab *s, void *after); /* walks the live objects; NULL starts, ends */
+void *host_slab_next(struct host_slab *s, void *after); /* walks live objects; NULL starts, ends */
 
-/* ---- device.c ---------------------------------------------------------------------------------- */
+/* ---- device.c -------------------------------------------------------------------------------- */
 
 #define HOST_MAX_DEVICES 64
 
@@ -69,7 +72,7 @@ int host_device_count(void);
 /* MU_DEVICE_ATTRIBUTE_*: the value, 0 for one that this device lacks, -1 for an unknown number. */
 int host_device_attribute(const struct host_device *d, int attribute);
 
-/* ---- context.c --------------------------------------------------------------------------------- */
+/* ---- context.c ------------------------------------------------------------------------------- */
 
 #define HOST_LIMITS 16
 struct MUctx_st {
@@ -81,7 +84,7 @@ struct MUctx_st {
     int retained;          /* primary: Retain calls outstanding */
     uint64_t id;           /* unique over the process, changes when a primary context is reset */
     _Atomic int error;     /* sticky MUresult of this context, 0 if healthy */
-    _Atomic int async_error; /* of work that failed without poisoning; the next synchronising call takes it */
+    _Atomic int async_error; /* of work that failed without poisoning: told once, by a wait */
     size_t limit[HOST_LIMITS]; /* by MUlimit */
     int cache_config, shared_config;
     unsigned char peer[HOST_MAX_DEVICES]; /* by ordinal: access enabled */
@@ -96,7 +99,7 @@ struct MUctx_st {
 MUresult host_enter(MUcontext *ctx);
 /* Initialised and not a forked child: for calls that need no context. */
 MUresult host_ready(void);
-MUcontext host_current(void); /* current context of this thread or NULL; it may be dead or poisoned */
+MUcontext host_current(void); /* this thread's, or NULL; it may be dead or poisoned */
 static inline struct host_device *host_ctx_device(MUcontext c) { return c->device; }
 bool host_ctx_live(MUcontext c);       /* any value may be passed */
 /* Errors that poison a context: illegal address, assert, launch failure ... */
@@ -104,13 +107,13 @@ bool host_error_sticky(MUresult r);
 /* Poisons ctx with r if it is sticky and the context was healthy. */
 void host_ctx_fail(MUcontext ctx, MUresult r);
 
-/* ---- stream.c, work.c: asynchronous work ------------------------------------------------------- */
+/* ---- stream.c, work.c: asynchronous work ----------------------------------------------------- */
 
 enum { HOST_OP_ALWAYS = 1 }; /* run even in a poisoned context (frees, callbacks with a status) */
 
 struct host_op {
-    MUresult (*run)(void *arg); /* on a stream thread, in stream order; skipped in a poisoned context */
-    void (*drop)(void *arg);    /* exactly once, after run or instead of it; also when enqueue fails */
+    MUresult (*run)(void *arg); /* in stream order; skipped in a poisoned context */
+    void (*drop)(void *arg);    /* once, after run or instead of it, or if enqueue fails */
     void *arg;
     const char *what;           /* for the log */
     unsigned flags;
@@ -118,21 +121,21 @@ struct host_op {
 
 /* `stream` is the application's handle: a stream, 0 or MU_STREAM_LEGACY, MU_STREAM_PER_THREAD. Its
  * context is the handle's, or the current one for the special values. Ordering against the legacy
- * default stream is done here. A failure of run poisons the context when host_error_sticky, else it is
- * the result of the next synchronising call of the context. MUSA_LAUNCH_BLOCKING waits. */
+ * default stream is done here. A failure of run poisons the context when host_error_sticky, else
+ * it is the result of the next synchronising call of the context. MUSA_LAUNCH_BLOCKING waits. */
 MUresult host_enqueue(MUstream stream, const struct host_op *op);
-/* The same, and waits until it has run; on an idle stream it runs on the calling thread, so run must
- * be short of application code and kernels. Returns run's result. */
+/* The same, and waits until it has run; on an idle stream it runs on the calling thread, so run
+ * must be short of application code and kernels. Returns run's result. */
 MUresult host_enqueue_wait(MUstream stream, const struct host_op *op);
-/* Context of a handle as above; MUSA_ERROR_INVALID_HANDLE for a handle that is no stream. Sticky errors of
- * that context are returned too. */
+/* Context of a handle as above; MUSA_ERROR_INVALID_HANDLE for a handle that is no stream. Sticky
+ * errors of that context are returned too. */
 MUresult host_stream_ctx(MUstream stream, MUcontext *ctx);
 /* Waits until everything enqueued so far in the context has run. */
 MUresult host_ctx_wait(MUcontext ctx);
 /* What a NULL stream means in the _ptsz and _ptds entry points. */
 static inline MUstream host_ptsz(MUstream s) { return s ? s : MU_STREAM_PER_THREAD; }
 
-/* ---- memory.c ---------------------------------------------------------------------------------- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 
 enum host_mem_kind {
     HOST_MEM_DEVICE = 1, /* muMemAlloc and friends */
@@ -157,8 +160,8 @@ struct host_range { /* one live allocation */
     uint64_t accessed_by;        /* bit 0 the CPU, bit n+1 device n */
 };
 
-/* Device memory for the driver's own use (kind HOST_MEM_INTERNAL): zeroed, align a power of two, at least 512.
- * NULL when the device is full. Never freed by the application. */
+/* Device memory for the driver's own use (kind HOST_MEM_INTERNAL): zeroed, align a power of two,
+ * at least 512. NULL when the device is full. Never freed by the application. */
 void *host_mem_alloc(struct host_device *d, size_t size, size_t align);
 void host_mem_free(struct host_device *d, void *p);
 /* The live allocation that holds p; false if none. Copies, so the answer stays valid. */
@@ -169,7 +172,7 @@ bool host_mem_on_device(const void *p, size_t size);
 void *host_managed_alloc(MUcontext ctx, size_t size, unsigned flags);
 void host_managed_free(void *p);
 
-/* ---- array.c ----------------------------------------------------------------------------------- */
+/* ---- array.c --------------------------------------------------------------------------------- */
 
 struct MUarray_st {
     uint64_t slab_;
@@ -182,19 +185,21 @@ struct MUarray_st {
 };
 bool host_array_live(MUarray a);
 
-/* ---- what the kernel side gives (module.c function.c launch.c workers.c fault.c) ------------------- */
+/* ---- what the kernel side gives (module.c function.c launch.c workers.c fault.c) ------------- */
 
 /* Once, from muInit, before any thread of ours exists: fault handler, tables. */
 MUresult host_kernels_init(void);
 /* First thing on every stream thread (alternate stack, ...). */
 void host_kernels_thread(void);
-/* After every wait of a synchronising call, on the application's thread: device printf is written. */
+/* After every wait of a synchronising call, on the application's thread: device printf is
+ * written. */
 void host_kernels_synced(MUcontext ctx);
-/* The context goes (destroyed or reset): no work of it runs any more; unload its modules, free its heap. */
+/* The context goes (destroyed or reset): no work of it runs any more; unload its modules, free its
+ * heap. */
 void host_kernels_ctx_gone(MUcontext ctx);
 
-/* Starts one detached thread of ours: named, every signal blocked but SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP.
- * false if the system refuses. */
+/* Starts one detached thread of ours: named, every signal blocked but SIGSEGV, SIGBUS, SIGFPE,
+ * SIGILL and SIGTRAP. false if the system refuses. */
 bool host_thread(const char *name, void *(*body)(void *), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a stream runs besides copies and kernels: the application's host functions, and waiting for or
- * writing a value in memory. */
+/* What a stream runs besides copies and kernels: the application's host functions, and waiting for
+ * or writing a value in memory. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "host/driver/internal.h"
 
 struct callback {
-    MUhostFn host_fn;          /* or */
+    MUhostFn host_fn; /* or */
     MUstreamCallback stream_fn;
     MUstream stream;
     MUcontext ctx;
@@ -21,7 +21,8 @@ static MUresult run_callback(void *arg)
     MUresult status = c->ctx->error;
     host_in_callback = true;
     if (c->stream_fn)
-        c->stream_fn(c->stream, status, c->user); /* is told of errors; a host function is skipped */
+        c->stream_fn(c->stream, status,
+                     c->user); /* is told of errors; a host function is skipped */
     else if (!status)
         c->host_fn(c->user);
     host_in_callback = false;
@@ -52,11 +53,12 @@ MUresult muLaunchHostFunc(MUstream stream, MUhostFn fn, void *user)
 
 MUresult muStreamAddCallback(MUstream stream, MUstreamCallback fn, void *user, unsigned int flags)
 {
-    return fn && !flags ? enqueue_callback(stream, &(struct callback){ .stream_fn = fn, .user = user })
-                        : MUSA_ERROR_INVALID_VALUE;
+    return fn && !flags
+               ? enqueue_callback(stream, &(struct callback){ .stream_fn = fn, .user = user })
+               : MUSA_ERROR_INVALID_VALUE;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 struct value_op {
     void *p;
@@ -80,7 +82,7 @@ static bool met(const struct value_op *v)
     case MU_STREAM_WAIT_VALUE_AND:
         return (now & v->value) != 0;
     case MU_STREAM_WAIT_VALUE_NOR:
-        return (v->wide ? ~(now | v->value) : (uint32_t)~(now | v->value)) != 0;
+        return (v->wide ? ~(now | v->value) : (uint32_t) ~(now | v->value)) != 0;
     default: /* a cyclic comparison: counters may wrap */
         return v->wide ? (int64_t)(now - v->value) >= 0 : (int32_t)(uint32_t)(now - v->value) >= 0;
     }
@@ -108,8 +110,8 @@ static MUresult run_write(void *arg)
     return MUSA_SUCCESS;
 }
 
-static MUresult enqueue_value(MUstream handle, MUresult (*run)(void *), MUdeviceptr p, uint64_t value,
-                              bool wide, unsigned flags, unsigned known_flags)
+static MUresult enqueue_value(MUstream handle, MUresult (*run)(void *), MUdeviceptr p,
+                              uint64_t value, bool wide, unsigned flags, unsigned known_flags)
 {
     MUstream s;
     MUresult r = host_stream_of(handle, &s);

@@ -1,4 +1,5 @@
-/* Start-up of the driver, its threads, and what a forked child may do (nothing: as with a real driver). */
+/* Start-up of the driver, its threads, and what a forked child may do (nothing: as with a real
+ * driver). */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,8 +14,8 @@ static MUresult init_result;
 _Thread_local bool host_in_callback;
 
 /* Locks and threads of the parent mean nothing in a child, and device memory is not mapped there
- * (MADV_DONTFORK). CUDA refuses every call there too. A child of a process that never called muInit is
- * an ordinary new process. */
+ * (MADV_DONTFORK). CUDA refuses every call there too. A child of a process that never called
+ * muInit is an ordinary new process. */
 static void forked(void)
 {
     if (state == STARTED)
@@ -79,15 +80,9 @@ MUresult muProfilerInitialize(const char *file, const char *output, int mode)
     return MUSA_ERROR_NOT_SUPPORTED;
 }
 
-MUresult muProfilerStart(void)
-{
-    return host_enter(NULL);
-}
+MUresult muProfilerStart(void) { return host_enter(NULL); }
 
-MUresult muProfilerStop(void)
-{
-    return host_enter(NULL);
-}
+MUresult muProfilerStop(void) { return host_enter(NULL); }
 
 MUresult muGetExportTable(const void **table, const MUuuid *id)
 {

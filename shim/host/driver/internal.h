@@ -1,4 +1,5 @@
-/* What streams, memory and contexts share among themselves; modules and launches need host.h only. */
+/* What streams, memory and contexts share among themselves; modules and launches need host.h
+ * only. */
 #ifndef CUMU_HOST_INTERNAL_H
 #define CUMU_HOST_INTERNAL_H
 
@@ -11,7 +12,7 @@ extern _Thread_local bool host_in_callback; /* this thread runs an application's
 MUresult host_devices_init(void);
 void host_pin_library(void); /* our threads must outlive a dlclose (proc.c) */
 
-/* ---- work.c ------------------------------------------------------------------------------------ */
+/* ---- work.c ---------------------------------------------------------------------------------- */
 
 /* One piece of a stream's work. Counted: the queue, the stream's tail, events and waiters hold it.
  * Everything but `done` is guarded by host_sched. */
@@ -29,7 +30,7 @@ struct host_work {
 };
 
 #define HOST_STREAM_ATTRIBUTES 4
-#define HOST_GREATEST_PRIORITY (-5) /* accepted and reported; threads are the kernel's to schedule */
+#define HOST_GREATEST_PRIORITY (-5) /* accepted and reported; it steers nothing */
 
 struct MUstream_st {
     uint64_t slab_;
@@ -42,7 +43,7 @@ struct MUstream_st {
     struct host_work *head, *last; /* queue; head is running if `running` */
     struct host_work *tail;        /* last work ever enqueued, may be done; NULL if none */
     bool running, ready;
-    _Atomic bool doomed;           /* destroyed: no handle any more, freed when the queue is empty */
+    _Atomic bool doomed;           /* destroyed: freed when the queue is empty */
     MUstream next_ready, next;     /* ready list; ctx->streams */
     MUstreamAttrValue attribute[HOST_STREAM_ATTRIBUTES]; /* hints, by MUstreamAttrID */
 };
@@ -57,8 +58,8 @@ enum {
     HOST_WAIT = 1,    /* return when it has run */
     HOST_INLINE = 2   /* run on the calling thread if the stream is idle */
 };
-/* The general form of host_enqueue. after (NULL or list of n, references stay the caller's): works that
- * must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
+/* The general form of host_enqueue. after (NULL or list of n, references stay the caller's): works
+ * that must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
 MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n,
                      unsigned flags, struct host_work **out);
 void host_work_ref(struct host_work *w);   /* host_sched held */
@@ -68,7 +69,7 @@ void host_work_wait(struct host_work *w);
 /* A reference to the stream's last work if that is not done, else NULL. */
 struct host_work *host_stream_tail(MUstream s);
 
-/* ---- stream.c ---------------------------------------------------------------------------------- */
+/* ---- stream.c -------------------------------------------------------------------------------- */
 
 /* Application's handle -> stream of a live, healthy context. */
 MUresult host_stream_of(MUstream handle, MUstream *s);
@@ -78,7 +79,7 @@ void host_ctx_drain(MUcontext ctx); /* host_ctx_wait without its verdict */
 /* After a wait: the context's sticky error, or a failure nobody has been told of yet. */
 MUresult host_ctx_verdict(MUcontext ctx);
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Address space and pages of one device (arena.c), all under the range lock. */
 struct host_arena *host_arena_new(size_t capacity);
@@ -87,13 +88,14 @@ bool host_in_arena(const void *p, size_t size); /* touches any device's address 
 /* Device memory of ctx (NULL: the driver's): reserved, made accessible, recorded. */
 MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, size_t align,
                           enum host_mem_kind kind, MUmemoryPool pool, void **p);
-/* Records memory that lives elsewhere (pinned, registered, managed, IPC); false if it overlaps a live
- * range or memory is short. */
+/* Records memory that lives elsewhere (pinned, registered, managed, IPC); false if it overlaps a
+ * live range or memory is short. */
 bool host_range_add(const struct host_range *r);
 /* Takes the range that starts at p and is of one of the kinds (mask of 1 << kind) off the books and
  * gives device pages back. false if there is none. *out (may be NULL) tells what it was. */
 bool host_range_remove(const void *p, unsigned kinds, struct host_range *out);
-/* Finds the range that starts at p and marks it as being freed; false if there is none, or it is marked. */
+/* Finds the range that starts at p and marks it as being freed; false if there is none, or it is
+ * marked. */
 bool host_range_claim(const void *p, unsigned kinds, struct host_range *out);
 /* Takes a range of any kind off the books and gives its memory back. */
 void host_range_release(const struct host_range *r);
@@ -110,7 +112,6 @@ void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total);
 uint64_t host_unique_id(void);
 
 #define HOST_KIND(k) (1u << (k))
-#define HOST_DEVICE_KINDS (HOST_KIND(HOST_MEM_DEVICE) | HOST_KIND(HOST_MEM_INTERNAL) | HOST_KIND(HOST_MEM_IPC))
 #define HOST_HOST_KINDS (HOST_KIND(HOST_MEM_PINNED) | HOST_KIND(HOST_MEM_REGISTERED))
 
 size_t host_format_bytes(MUarray_format f); /* of one channel, 0 for a format we lack (array.c) */

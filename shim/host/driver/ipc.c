@@ -1,4 +1,5 @@
-/* Device memory of another process: a handle names the process, its device's memfd and the place in it. */
+/* Device memory of another process: a handle names the process, its device's memfd and the place
+ * in it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 struct ipc_handle { /* what MUipcMemHandle holds */
     char magic[8];
     int pid, fd;
-    uint64_t started;  /* of the process: a reused pid is refused */
+    uint64_t started; /* of the process: a reused pid is refused */
     uint64_t offset, size;
-    int number;        /* the machine's device */
+    int number; /* the machine's device */
 };
 _Static_assert(sizeof(struct ipc_handle) <= sizeof(MUipcMemHandle), "handle");
 static const char magic[8] = "cumuipc";
@@ -32,8 +33,10 @@ static uint64_t start_of(int pid)
     text[n] = 0;
     char *p = strrchr(text, ')'); /* the command may hold anything; the rest are numbers */
     unsigned long long started = 0;
-    if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                     &started) != 1)
+    if (!p ||
+        sscanf(p + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &started) != 1)
         return 0;
     return started;
 }
@@ -46,8 +49,8 @@ MUresult muIpcGetMemHandle(MUipcMemHandle *handle, MUdeviceptr p)
     struct host_range range;
     size_t offset;
     struct ipc_handle h = { .pid = getpid() };
-    if (!handle || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE || range.pool ||
-        !host_arena_offset(range.device, (void *)range.base, &h.fd, &offset))
+    if (!handle || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE ||
+        range.pool || !host_arena_offset(range.device, (void *)range.base, &h.fd, &offset))
         return MUSA_ERROR_INVALID_VALUE;
     memcpy(h.magic, magic, sizeof magic);
     h.started = start_of(h.pid);
@@ -67,7 +70,8 @@ MUresult muIpcOpenMemHandle(MUdeviceptr *p, MUipcMemHandle handle, unsigned int 
         return r;
     struct ipc_handle h;
     memcpy(&h, &handle, sizeof h);
-    if (!p || flags != MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || memcmp(h.magic, magic, sizeof magic) || !h.size)
+    if (!p || flags != MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || memcmp(h.magic, magic, sizeof magic) ||
+        !h.size)
         return MUSA_ERROR_INVALID_VALUE;
     if (h.pid == getpid())
         return MUSA_ERROR_INVALID_CONTEXT; /* as CUDA: not in the process that exported it */
@@ -80,12 +84,16 @@ MUresult muIpcOpenMemHandle(MUdeviceptr *p, MUipcMemHandle handle, unsigned int 
         return MUSA_ERROR_INVALID_HANDLE;
     /* Mappings begin at pages, allocations need not. */
     size_t skew = h.offset & 4095, length = (h.size + skew + 4095) & ~(size_t)4095;
-    void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(h.offset - skew));
+    void *base =
+        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(h.offset - skew));
     close(fd);
     if (base == MAP_FAILED)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    struct host_range range = { .base = (uintptr_t)base + skew, .size = h.size, .kind = HOST_MEM_IPC,
-                                .device = ctx->device, .ctx = ctx };
+    struct host_range range = { .base = (uintptr_t)base + skew,
+                                .size = h.size,
+                                .kind = HOST_MEM_IPC,
+                                .device = ctx->device,
+                                .ctx = ctx };
     if (!host_range_add(&range)) {
         munmap(base, length);
         return MUSA_ERROR_OUT_OF_MEMORY;

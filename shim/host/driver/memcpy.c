@@ -7,11 +7,16 @@ static const MUstream none = NULL;
 #define PER_THREAD MU_STREAM_PER_THREAD
 
 /* Every plain copy: n bytes from src to dst. */
-static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type, MUdeviceptr src, size_t n,
-                     MUstream stream, bool synchronous)
+static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type, MUdeviceptr src,
+                     size_t n, MUstream stream, bool synchronous)
 {
-    struct copy c = { .src = (const void *)(uintptr_t)src, .dst = (void *)(uintptr_t)dst, .width = n,
-                      .height = 1, .depth = 1, .src_pitch = n, .dst_pitch = n };
+    struct copy c = { .src = (const void *)(uintptr_t)src,
+                      .dst = (void *)(uintptr_t)dst,
+                      .width = n,
+                      .height = 1,
+                      .depth = 1,
+                      .src_pitch = n,
+                      .dst_pitch = n };
     MUresult r = host_stream_ctx(stream, NULL);
     if (r || !n)
         return r;
@@ -21,13 +26,16 @@ static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_ty
     return r ? r : host_copy(&c, stream, synchronous);
 }
 
-static MUdeviceptr of(const void *p)
-{
-    return (MUdeviceptr)(uintptr_t)p;
-}
+static MUdeviceptr of(const void *p) { return (MUdeviceptr)(uintptr_t)p; }
 
-MUresult muMemcpy(MUdeviceptr d, MUdeviceptr s, size_t n) { return copy(U, d, U, s, n, none, true); }
-MUresult muMemcpy_ptds(MUdeviceptr d, MUdeviceptr s, size_t n) { return copy(U, d, U, s, n, PER_THREAD, true); }
+MUresult muMemcpy(MUdeviceptr d, MUdeviceptr s, size_t n)
+{
+    return copy(U, d, U, s, n, none, true);
+}
+MUresult muMemcpy_ptds(MUdeviceptr d, MUdeviceptr s, size_t n)
+{
+    return copy(U, d, U, s, n, PER_THREAD, true);
+}
 MUresult muMemcpyAsync(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q)
 {
     return copy(U, d, U, s, n, q, false);
@@ -37,19 +45,28 @@ MUresult muMemcpyAsync_ptsz(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q)
     return copy(U, d, U, s, n, host_ptsz(q), false);
 }
 
-MUresult muMemcpyHtoD(MUdeviceptr d, const void *s, size_t n) { return copy(D, d, H, of(s), n, none, true); }
+MUresult muMemcpyHtoD(MUdeviceptr d, const void *s, size_t n)
+{
+    return copy(D, d, H, of(s), n, none, true);
+}
 HOST_ALIAS(muMemcpyHtoD_v2, muMemcpyHtoD);
 MUresult muMemcpyHtoD_v2_ptds(MUdeviceptr d, const void *s, size_t n)
 {
     return copy(D, d, H, of(s), n, PER_THREAD, true);
 }
-MUresult muMemcpyDtoH(void *d, MUdeviceptr s, size_t n) { return copy(H, of(d), D, s, n, none, true); }
+MUresult muMemcpyDtoH(void *d, MUdeviceptr s, size_t n)
+{
+    return copy(H, of(d), D, s, n, none, true);
+}
 HOST_ALIAS(muMemcpyDtoH_v2, muMemcpyDtoH);
 MUresult muMemcpyDtoH_v2_ptds(void *d, MUdeviceptr s, size_t n)
 {
     return copy(H, of(d), D, s, n, PER_THREAD, true);
 }
-MUresult muMemcpyDtoD(MUdeviceptr d, MUdeviceptr s, size_t n) { return copy(D, d, D, s, n, none, true); }
+MUresult muMemcpyDtoD(MUdeviceptr d, MUdeviceptr s, size_t n)
+{
+    return copy(D, d, D, s, n, none, true);
+}
 HOST_ALIAS(muMemcpyDtoD_v2, muMemcpyDtoD);
 MUresult muMemcpyDtoD_v2_ptds(MUdeviceptr d, MUdeviceptr s, size_t n)
 {
@@ -84,10 +101,10 @@ MUresult muMemcpyDtoDAsync_v2_ptsz(MUdeviceptr d, MUdeviceptr s, size_t n, MUstr
     return copy(D, d, D, s, n, host_ptsz(q), false);
 }
 
-/* ---- between devices ------------------------------------------------------------------------------------ */
+/* ---- between devices ------------------------------------------------------------------------- */
 
-static MUresult peer(MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx, size_t n,
-                     MUstream stream, bool synchronous)
+static MUresult peer(MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx,
+                     size_t n, MUstream stream, bool synchronous)
 {
     MUresult r = host_enter(NULL);
     if (r)
@@ -109,16 +126,18 @@ MUresult muMemcpyPeer_ptds(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext
 {
     return peer(d, dc, s, sc, n, PER_THREAD, true);
 }
-MUresult muMemcpyPeerAsync(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n, MUstream q)
+MUresult muMemcpyPeerAsync(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n,
+                           MUstream q)
 {
     return peer(d, dc, s, sc, n, q, false);
 }
-MUresult muMemcpyPeerAsync_ptsz(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n, MUstream q)
+MUresult muMemcpyPeerAsync_ptsz(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n,
+                                MUstream q)
 {
     return peer(d, dc, s, sc, n, host_ptsz(q), false);
 }
 
-/* ---- arrays: an offset runs through the first rows of the array ------------------------------------------- */
+/* ---- arrays: an offset runs through the first rows of the array ------------------------------ */
 
 struct side { /* an array with an offset, or memory */
     MUarray array;
@@ -128,7 +147,8 @@ struct side { /* an array with an offset, or memory */
 };
 
 /* Copies row by row where a side is an array: rows there are padded. */
-static MUresult array_copy(struct side dst, struct side src, size_t n, MUstream stream, bool synchronous)
+static MUresult array_copy(struct side dst, struct side src, size_t n, MUstream stream,
+                           bool synchronous)
 {
     MUresult r = host_stream_ctx(stream, NULL);
     struct side *sides[] = { &dst, &src };
@@ -158,7 +178,8 @@ static MUresult array_copy(struct side dst, struct side src, size_t n, MUstream 
                 piece = row - x;
         }
         r = copy(sides[0]->array ? (MUmemorytype)D : sides[0]->type, at[0],
-                 sides[1]->array ? (MUmemorytype)D : sides[1]->type, at[1], piece, stream, synchronous);
+                 sides[1]->array ? (MUmemorytype)D : sides[1]->type, at[1], piece, stream,
+                 synchronous);
         for (int i = 0; i < 2; i++) {
             sides[i]->offset += piece;
             sides[i]->p += piece;

@@ -1,4 +1,5 @@
-/* Two- and three-dimensional copies: every form becomes a MUSA_MEMCPY3D, is checked, and runs as one copy. */
+/* Two- and three-dimensional copies: every form becomes a MUSA_MEMCPY3D, is checked, and runs as
+ * one copy. */
 #include <string.h>
 
 #include "host/driver/copy.h"
@@ -22,7 +23,8 @@ static MUresult resolve(const struct box_side *b, size_t w, size_t h, size_t d, 
         MUarray a = b->array;
         if (!host_array_live(a))
             return MUSA_ERROR_INVALID_HANDLE;
-        size_t row = a->width * a->element, rows = a->height ? a->height : 1, layers = a->depth ? a->depth : 1;
+        size_t row = a->width * a->element, rows = a->height ? a->height : 1,
+               layers = a->depth ? a->depth : 1;
         if (b->x > row || w > row - b->x || b->y > rows || h > rows - b->y || b->z > layers ||
             d > layers - b->z || b->x % a->element || w % a->element)
             return MUSA_ERROR_INVALID_VALUE;
@@ -57,11 +59,12 @@ static MUresult resolve(const struct box_side *b, size_t w, size_t h, size_t d, 
     if ((many_layers && height < rows) || __builtin_mul_overflow(*pitch, height, slice))
         return MUSA_ERROR_INVALID_VALUE;
     if (__builtin_mul_overflow(*slice, b->z + d - 1, &before) ||
-        __builtin_mul_overflow(*pitch, rows - 1, &end) || __builtin_add_overflow(before, end, &end) ||
-        __builtin_add_overflow(end, reach, &end))
+        __builtin_mul_overflow(*pitch, rows - 1, &end) ||
+        __builtin_add_overflow(before, end, &end) || __builtin_add_overflow(end, reach, &end))
         return MUSA_ERROR_INVALID_VALUE;
     size_t first = b->z * *slice + b->y * *pitch + b->x;
-    *p = (unsigned char *)((uintptr_t)base + first); /* no pointer arithmetic before it is known to be one */
+    *p = (unsigned char *)((uintptr_t)base +
+                           first); /* no pointer arithmetic before it is known to be one */
     return base ? host_copy_place(*p, end - first, b->type, place) : MUSA_ERROR_INVALID_VALUE;
 }
 
@@ -79,11 +82,13 @@ static MUresult copy3d(const MUSA_MEMCPY3D *m, MUstream stream, bool synchronous
         return MUSA_ERROR_INVALID_VALUE;
     struct copy c = { .width = w, .height = h, .depth = d };
     unsigned char *src;
-    const struct box_side from = { m->srcXInBytes, m->srcY, m->srcZ, m->srcLOD, m->srcMemoryType,
-                                   (void *)(uintptr_t)m->srcHost, m->srcDevice, m->srcArray, m->srcPitch,
+    const struct box_side from = { m->srcXInBytes, m->srcY,          m->srcZ,
+                                   m->srcLOD,      m->srcMemoryType, (void *)(uintptr_t)m->srcHost,
+                                   m->srcDevice,   m->srcArray,      m->srcPitch,
                                    m->srcHeight };
-    const struct box_side to = { m->dstXInBytes, m->dstY, m->dstZ, m->dstLOD, m->dstMemoryType, m->dstHost,
-                                 m->dstDevice, m->dstArray, m->dstPitch, m->dstHeight };
+    const struct box_side to = { m->dstXInBytes,   m->dstY,     m->dstZ,      m->dstLOD,
+                                 m->dstMemoryType, m->dstHost,  m->dstDevice, m->dstArray,
+                                 m->dstPitch,      m->dstHeight };
     r = resolve(&from, w, h, d, check_limits, &src, &c.src_pitch, &c.src_slice, &c.src_place);
     if (!r)
         r = resolve(&to, w, h, d, check_limits, &c.dst, &c.dst_pitch, &c.dst_slice, &c.dst_place);
@@ -97,12 +102,23 @@ static MUresult copy2d(const MUSA_MEMCPY2D *m, MUstream stream, bool synchronous
 {
     if (!m)
         return MUSA_ERROR_INVALID_VALUE;
-    MUSA_MEMCPY3D full = {
-        .srcXInBytes = m->srcXInBytes, .srcY = m->srcY, .srcMemoryType = m->srcMemoryType,
-        .srcHost = m->srcHost, .srcDevice = m->srcDevice, .srcArray = m->srcArray, .srcPitch = m->srcPitch,
-        .dstXInBytes = m->dstXInBytes, .dstY = m->dstY, .dstMemoryType = m->dstMemoryType,
-        .dstHost = m->dstHost, .dstDevice = m->dstDevice, .dstArray = m->dstArray, .dstPitch = m->dstPitch,
-        .WidthInBytes = m->WidthInBytes, .Height = m->Height, .Depth = 1 };
+    MUSA_MEMCPY3D full = { .srcXInBytes = m->srcXInBytes,
+                           .srcY = m->srcY,
+                           .srcMemoryType = m->srcMemoryType,
+                           .srcHost = m->srcHost,
+                           .srcDevice = m->srcDevice,
+                           .srcArray = m->srcArray,
+                           .srcPitch = m->srcPitch,
+                           .dstXInBytes = m->dstXInBytes,
+                           .dstY = m->dstY,
+                           .dstMemoryType = m->dstMemoryType,
+                           .dstHost = m->dstHost,
+                           .dstDevice = m->dstDevice,
+                           .dstArray = m->dstArray,
+                           .dstPitch = m->dstPitch,
+                           .WidthInBytes = m->WidthInBytes,
+                           .Height = m->Height,
+                           .Depth = 1 };
     return copy3d(&full, stream, synchronous, check_limits);
 }
 
@@ -127,7 +143,10 @@ static MUresult copy3d_peer(const MUSA_MEMCPY3D_PEER *m, MUstream stream, bool s
 
 MUresult muMemcpy2D(const MUSA_MEMCPY2D *m) { return copy2d(m, NULL, true, true); }
 HOST_ALIAS(muMemcpy2D_v2, muMemcpy2D);
-MUresult muMemcpy2D_v2_ptds(const MUSA_MEMCPY2D *m) { return copy2d(m, MU_STREAM_PER_THREAD, true, true); }
+MUresult muMemcpy2D_v2_ptds(const MUSA_MEMCPY2D *m)
+{
+    return copy2d(m, MU_STREAM_PER_THREAD, true, true);
+}
 MUresult muMemcpy2DUnaligned(const MUSA_MEMCPY2D *m) { return copy2d(m, NULL, true, false); }
 HOST_ALIAS(muMemcpy2DUnaligned_v2, muMemcpy2DUnaligned);
 MUresult muMemcpy2DUnaligned_v2_ptds(const MUSA_MEMCPY2D *m)
@@ -143,7 +162,10 @@ MUresult muMemcpy2DAsync_v2_ptsz(const MUSA_MEMCPY2D *m, MUstream s)
 
 MUresult muMemcpy3D(const MUSA_MEMCPY3D *m) { return copy3d(m, NULL, true, true); }
 HOST_ALIAS(muMemcpy3D_v2, muMemcpy3D);
-MUresult muMemcpy3D_v2_ptds(const MUSA_MEMCPY3D *m) { return copy3d(m, MU_STREAM_PER_THREAD, true, true); }
+MUresult muMemcpy3D_v2_ptds(const MUSA_MEMCPY3D *m)
+{
+    return copy3d(m, MU_STREAM_PER_THREAD, true, true);
+}
 MUresult muMemcpy3DAsync(const MUSA_MEMCPY3D *m, MUstream s) { return copy3d(m, s, false, true); }
 HOST_ALIAS(muMemcpy3DAsync_v2, muMemcpy3DAsync);
 MUresult muMemcpy3DAsync_v2_ptsz(const MUSA_MEMCPY3D *m, MUstream s)
@@ -156,7 +178,10 @@ MUresult muMemcpy3DPeer_ptds(const MUSA_MEMCPY3D_PEER *m)
 {
     return copy3d_peer(m, MU_STREAM_PER_THREAD, true);
 }
-MUresult muMemcpy3DPeerAsync(const MUSA_MEMCPY3D_PEER *m, MUstream s) { return copy3d_peer(m, s, false); }
+MUresult muMemcpy3DPeerAsync(const MUSA_MEMCPY3D_PEER *m, MUstream s)
+{
+    return copy3d_peer(m, s, false);
+}
 MUresult muMemcpy3DPeerAsync_ptsz(const MUSA_MEMCPY3D_PEER *m, MUstream s)
 {
     return copy3d_peer(m, host_ptsz(s), false);

@@ -10,7 +10,7 @@ struct fill {
     unsigned char *p;
     size_t pitch, width, height; /* width in elements */
     uint32_t value;
-    unsigned element;            /* bytes */
+    unsigned element; /* bytes */
 };
 
 static void fill_row(unsigned char *p, uint32_t value, unsigned element, size_t n)
@@ -34,18 +34,19 @@ static MUresult run_fill(void *arg)
     return MUSA_SUCCESS;
 }
 
-/* h rows of w elements, pitch bytes apart. Asynchronous to the host even in the plain forms, unless host
- * code may look at the memory. */
-static MUresult fill(MUdeviceptr p, size_t pitch, uint32_t value, unsigned element, size_t w, size_t h,
-                     MUstream stream, bool synchronous)
+/* h rows of w elements, pitch bytes apart. Asynchronous to the host even in the plain forms,
+ * unless host code may look at the memory. */
+static MUresult fill(MUdeviceptr p, size_t pitch, uint32_t value, unsigned element, size_t w,
+                     size_t h, MUstream stream, bool synchronous)
 {
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
     if (r || !w || !h)
         return r;
     size_t row, end;
-    if (__builtin_mul_overflow(w, element, &row) || p % element || (h > 1 && (pitch < row || pitch % element)) ||
-        __builtin_mul_overflow(pitch, h - 1, &end) || __builtin_add_overflow(end, row, &end))
+    if (__builtin_mul_overflow(w, element, &row) || p % element ||
+        (h > 1 && (pitch < row || pitch % element)) || __builtin_mul_overflow(pitch, h - 1, &end) ||
+        __builtin_add_overflow(end, row, &end))
         return MUSA_ERROR_INVALID_VALUE;
     enum copy_place place;
     r = host_copy_place((void *)(uintptr_t)p, end, MU_MEMORYTYPE_DEVICE, &place);
@@ -61,48 +62,50 @@ static MUresult fill(MUdeviceptr p, size_t pitch, uint32_t value, unsigned eleme
     *f = (struct fill){ (void *)(uintptr_t)p, pitch, w, h, value, element };
     struct host_op op = { run_fill, free, f, "fill", 0 };
     bool wait = synchronous && place != COPY_DEVICE;
-    r = host_submit(s, &op, NULL, 0, (wait ? HOST_WAIT : 0) | (wait || end <= SMALL ? HOST_INLINE : 0), NULL);
+    r = host_submit(s, &op, NULL, 0,
+                    (wait ? HOST_WAIT : 0) | (wait || end <= SMALL ? HOST_INLINE : 0), NULL);
     return r;
 }
 
 #define PER_THREAD MU_STREAM_PER_THREAD
 
 /* Three widths of everything: the names differ in the element and nothing else. */
-#define FILLS(bits, type)                                                                                 \
-    MUresult muMemsetD##bits(MUdeviceptr p, type v, size_t n)                                             \
-    {                                                                                                     \
-        return fill(p, 0, v, bits / 8, n, 1, NULL, true);                                                 \
-    }                                                                                                     \
-    HOST_ALIAS(muMemsetD##bits##_v2, muMemsetD##bits);                                                    \
-    MUresult muMemsetD##bits##_v2_ptds(MUdeviceptr p, type v, size_t n)                                   \
-    {                                                                                                     \
-        return fill(p, 0, v, bits / 8, n, 1, PER_THREAD, true);                                           \
-    }                                                                                                     \
-    MUresult muMemsetD##bits##Async(MUdeviceptr p, type v, size_t n, MUstream s)                          \
-    {                                                                                                     \
-        return fill(p, 0, v, bits / 8, n, 1, s, false);                                                   \
-    }                                                                                                     \
-    MUresult muMemsetD##bits##Async_ptsz(MUdeviceptr p, type v, size_t n, MUstream s)                     \
-    {                                                                                                     \
-        return fill(p, 0, v, bits / 8, n, 1, host_ptsz(s), false);                                        \
-    }                                                                                                     \
-    MUresult muMemsetD2D##bits(MUdeviceptr p, size_t pitch, type v, size_t w, size_t h)                   \
-    {                                                                                                     \
-        return fill(p, pitch, v, bits / 8, w, h, NULL, true);                                             \
-    }                                                                                                     \
-    HOST_ALIAS(muMemsetD2D##bits##_v2, muMemsetD2D##bits);                                                \
-    MUresult muMemsetD2D##bits##_v2_ptds(MUdeviceptr p, size_t pitch, type v, size_t w, size_t h)         \
-    {                                                                                                     \
-        return fill(p, pitch, v, bits / 8, w, h, PER_THREAD, true);                                       \
-    }                                                                                                     \
-    MUresult muMemsetD2D##bits##Async(MUdeviceptr p, size_t pitch, type v, size_t w, size_t h, MUstream s) \
-    {                                                                                                     \
-        return fill(p, pitch, v, bits / 8, w, h, s, false);                                               \
-    }                                                                                                     \
-    MUresult muMemsetD2D##bits##Async_ptsz(MUdeviceptr p, size_t pitch, type v, size_t w, size_t h,       \
-                                           MUstream s)                                                    \
-    {                                                                                                     \
-        return fill(p, pitch, v, bits / 8, w, h, host_ptsz(s), false);                                    \
+#define FILLS(bits, type)                                                                          \
+    MUresult muMemsetD##bits(MUdeviceptr p, type v, size_t n)                                      \
+    {                                                                                              \
+        return fill(p, 0, v, bits / 8, n, 1, NULL, true);                                          \
+    }                                                                                              \
+    HOST_ALIAS(muMemsetD##bits##_v2, muMemsetD##bits);                                             \
+    MUresult muMemsetD##bits##_v2_ptds(MUdeviceptr p, type v, size_t n)                            \
+    {                                                                                              \
+        return fill(p, 0, v, bits / 8, n, 1, PER_THREAD, true);                                    \
+    }                                                                                              \
+    MUresult muMemsetD##bits##Async(MUdeviceptr p, type v, size_t n, MUstream s)                   \
+    {                                                                                              \
+        return fill(p, 0, v, bits / 8, n, 1, s, false);                                            \
+    }                                                                                              \
+    MUresult muMemsetD##bits##Async_ptsz(MUdeviceptr p, type v, size_t n, MUstream s)              \
+    {                                                                                              \
+        return fill(p, 0, v, bits / 8, n, 1, host_ptsz(s), false);                                 \
+    }                                                                                              \
+    MUresult muMemsetD2D##bits(MUdeviceptr p, size_t pitch, type v, size_t w, size_t h)            \
+    {                                                                                              \
+        return fill(p, pitch, v, bits / 8, w, h, NULL, true);                                      \
+    }                                                                                              \
+    HOST_ALIAS(muMemsetD2D##bits##_v2, muMemsetD2D##bits);                                         \
+    MUresult muMemsetD2D##bits##_v2_ptds(MUdeviceptr p, size_t pitch, type v, size_t w, size_t h)  \
+    {                                                                                              \
+        return fill(p, pitch, v, bits / 8, w, h, PER_THREAD, true);                                \
+    }                                                                                              \
+    MUresult muMemsetD2D##bits##Async(MUdeviceptr p, size_t pitch, type v, size_t w, size_t h,     \
+                                      MUstream s)                                                  \
+    {                                                                                              \
+        return fill(p, pitch, v, bits / 8, w, h, s, false);                                        \
+    }                                                                                              \
+    MUresult muMemsetD2D##bits##Async_ptsz(MUdeviceptr p, size_t pitch, type v, size_t w,          \
+                                           size_t h, MUstream s)                                   \
+    {                                                                                              \
+        return fill(p, pitch, v, bits / 8, w, h, host_ptsz(s), false);                             \
     }
 
 FILLS(8, unsigned char)

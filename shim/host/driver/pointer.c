@@ -1,15 +1,14 @@
-/* What is known about an address: pointer attributes, managed-memory advice and range attributes. */
+/* What is known about an address: pointer attributes, managed-memory advice and range
+ * attributes. */
 #include <string.h>
 
 #include "host/driver/internal.h"
 
-static bool on_host(const struct host_range *r)
-{
-    return HOST_KIND(r->kind) & HOST_HOST_KINDS;
-}
+static bool on_host(const struct host_range *r) { return HOST_KIND(r->kind) & HOST_HOST_KINDS; }
 
 /* One attribute of a known range. */
-static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUdeviceptr p, void *out)
+static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUdeviceptr p,
+                          void *out)
 {
     switch (a) {
     case MU_POINTER_ATTRIBUTE_CONTEXT:
@@ -81,21 +80,30 @@ MUresult muPointerGetAttribute(void *data, MUpointer_attribute attr, MUdeviceptr
     return attribute(&range, attr, p, data);
 }
 
-/* As CUDA: unlike the singular form, an unknown pointer is no error, its attributes read as nothing. */
-MUresult muPointerGetAttributes(unsigned int n, MUpointer_attribute *attrs, void **data, MUdeviceptr p)
+/* As CUDA: unlike the singular form, an unknown pointer is no error, its attributes read as
+ * nothing. */
+MUresult muPointerGetAttributes(unsigned int n, MUpointer_attribute *attrs, void **data,
+                                MUdeviceptr p)
 {
-    static const unsigned char widths[] = {
-        [MU_POINTER_ATTRIBUTE_CONTEXT] = 8, [MU_POINTER_ATTRIBUTE_MEMORY_TYPE] = 4,
-        [MU_POINTER_ATTRIBUTE_DEVICE_POINTER] = 8, [MU_POINTER_ATTRIBUTE_HOST_POINTER] = 8,
-        [MU_POINTER_ATTRIBUTE_SYNC_MEMOPS] = 4, [MU_POINTER_ATTRIBUTE_BUFFER_ID] = 8,
-        [MU_POINTER_ATTRIBUTE_IS_MANAGED] = 1, [MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL] = 4,
-        [MU_POINTER_ATTRIBUTE_IS_LEGACY_MUSA_IPC_CAPABLE] = 1,
-        [MU_POINTER_ATTRIBUTE_RANGE_START_ADDR] = 8, [MU_POINTER_ATTRIBUTE_RANGE_SIZE] = 8,
-        [MU_POINTER_ATTRIBUTE_MAPPED] = 1, [MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES] = 8,
-        [MU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE] = 1,
-        [MU_POINTER_ATTRIBUTE_ACCESS_FLAGS] = 4, [MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE] = 8,
-        [MU_POINTER_ATTRIBUTE_MAPPING_SIZE] = 8, [MU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR] = 8,
-        [MU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID] = 8 };
+    static const unsigned char widths[] = { [MU_POINTER_ATTRIBUTE_CONTEXT] = 8,
+                                            [MU_POINTER_ATTRIBUTE_MEMORY_TYPE] = 4,
+                                            [MU_POINTER_ATTRIBUTE_DEVICE_POINTER] = 8,
+                                            [MU_POINTER_ATTRIBUTE_HOST_POINTER] = 8,
+                                            [MU_POINTER_ATTRIBUTE_SYNC_MEMOPS] = 4,
+                                            [MU_POINTER_ATTRIBUTE_BUFFER_ID] = 8,
+                                            [MU_POINTER_ATTRIBUTE_IS_MANAGED] = 1,
+                                            [MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL] = 4,
+                                            [MU_POINTER_ATTRIBUTE_IS_LEGACY_MUSA_IPC_CAPABLE] = 1,
+                                            [MU_POINTER_ATTRIBUTE_RANGE_START_ADDR] = 8,
+                                            [MU_POINTER_ATTRIBUTE_RANGE_SIZE] = 8,
+                                            [MU_POINTER_ATTRIBUTE_MAPPED] = 1,
+                                            [MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES] = 8,
+                                            [MU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE] = 1,
+                                            [MU_POINTER_ATTRIBUTE_ACCESS_FLAGS] = 4,
+                                            [MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE] = 8,
+                                            [MU_POINTER_ATTRIBUTE_MAPPING_SIZE] = 8,
+                                            [MU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR] = 8,
+                                            [MU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID] = 8 };
     MUresult r = host_ready();
     if (r)
         return r;
@@ -127,7 +135,7 @@ MUresult muPointerSetAttribute(const void *value, MUpointer_attribute attr, MUde
     return MUSA_SUCCESS; /* synchronous copies are synchronous here anyway */
 }
 
-/* ---- managed memory: hints are checked and have nothing to move --------------------------------------- */
+/* ---- managed memory: hints are checked and have nothing to move ------------------------------ */
 
 /* The whole of [p, p+n) managed: else INVALID_VALUE. */
 static MUresult managed(MUdeviceptr p, size_t n)
@@ -142,10 +150,7 @@ static MUresult managed(MUdeviceptr p, size_t n)
     return MUSA_SUCCESS;
 }
 
-static bool location_valid(MUdevice dev)
-{
-    return dev == MU_DEVICE_CPU || host_device(dev);
-}
+static bool location_valid(MUdevice dev) { return dev == MU_DEVICE_CPU || host_device(dev); }
 
 MUresult muMemAdvise(MUdeviceptr p, size_t n, MUmem_advise advice, MUdevice dev)
 {
@@ -154,8 +159,8 @@ MUresult muMemAdvise(MUdeviceptr p, size_t n, MUmem_advise advice, MUdevice dev)
         return r;
     if (advice < MU_MEM_ADVISE_SET_READ_MOSTLY || advice > MU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return MUSA_ERROR_INVALID_VALUE;
-    if (advice >= MU_MEM_ADVISE_SET_PREFERRED_LOCATION && advice != MU_MEM_ADVISE_UNSET_PREFERRED_LOCATION &&
-        !location_valid(dev))
+    if (advice >= MU_MEM_ADVISE_SET_PREFERRED_LOCATION &&
+        advice != MU_MEM_ADVISE_UNSET_PREFERRED_LOCATION && !location_valid(dev))
         return MUSA_ERROR_INVALID_DEVICE;
     host_range_advise((void *)(uintptr_t)p, advice, dev);
     return MUSA_SUCCESS;
@@ -179,7 +184,8 @@ MUresult muMemPrefetchAsync_ptsz(MUdeviceptr p, size_t n, MUdevice dev, MUstream
     return muMemPrefetchAsync(p, n, dev, host_ptsz(stream));
 }
 
-MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute attr, MUdeviceptr p, size_t n)
+MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute attr, MUdeviceptr p,
+                                size_t n)
 {
     MUresult r = managed(p, n);
     if (r)
@@ -190,7 +196,8 @@ MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute a
     int *out = data;
     MUdevice where = attr == MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE ||
                              attr == MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID
-                         ? range.preferred : range.prefetched;
+                         ? range.preferred
+                         : range.prefetched;
     switch (attr) {
     case MU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
         *out = range.read_mostly;
@@ -212,8 +219,9 @@ MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute a
         break;
     case MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
     case MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
-        *out = where >= 0 ? MU_MEM_LOCATION_TYPE_DEVICE
-               : where == MU_DEVICE_CPU ? MU_MEM_LOCATION_TYPE_HOST : MU_MEM_LOCATION_TYPE_INVALID;
+        *out = where >= 0               ? MU_MEM_LOCATION_TYPE_DEVICE
+               : where == MU_DEVICE_CPU ? MU_MEM_LOCATION_TYPE_HOST
+                                        : MU_MEM_LOCATION_TYPE_INVALID;
         break;
     case MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
     case MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
@@ -225,8 +233,8 @@ MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute a
     return MUSA_SUCCESS;
 }
 
-MUresult muMemRangeGetAttributes(void **data, size_t *sizes, MUmem_range_attribute *attrs, size_t count,
-                                 MUdeviceptr p, size_t n)
+MUresult muMemRangeGetAttributes(void **data, size_t *sizes, MUmem_range_attribute *attrs,
+                                 size_t count, MUdeviceptr p, size_t n)
 {
     if (!data || !sizes || !attrs || !count)
         return MUSA_ERROR_INVALID_VALUE;
@@ -236,16 +244,18 @@ MUresult muMemRangeGetAttributes(void **data, size_t *sizes, MUmem_range_attribu
     return r;
 }
 
-/* Memory stays visible to every stream whatever it is attached to: the order of streams is enough here. */
+/* Memory stays visible to every stream whatever it is attached to: the order of streams is enough
+ * here. */
 MUresult muStreamAttachMemAsync(MUstream stream, MUdeviceptr p, size_t n, unsigned int flags)
 {
     MUresult r = host_stream_ctx(stream, NULL);
     if (r)
         return r;
     struct host_range range;
-    if ((flags != MU_MEM_ATTACH_GLOBAL && flags != MU_MEM_ATTACH_HOST && flags != MU_MEM_ATTACH_SINGLE) ||
-        !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_MANAGED || range.base != p ||
-        (n && n != range.size))
+    if ((flags != MU_MEM_ATTACH_GLOBAL && flags != MU_MEM_ATTACH_HOST &&
+         flags != MU_MEM_ATTACH_SINGLE) ||
+        !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_MANAGED ||
+        range.base != p || (n && n != range.size))
         return MUSA_ERROR_INVALID_VALUE;
     return MUSA_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* Stream-ordered allocation. Memory is taken at the call and given back when the stream reaches the free,
- * so a pool keeps nothing: reserved and used are the same number. */
+/* Stream-ordered allocation. Memory is taken at the call and given back when the stream reaches
+ * the free, so a pool keeps nothing: reserved and used are the same number. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@ struct MUmemPoolHandle_st {
     uint64_t slab_;
     struct host_device *device;
     bool is_default;
-    size_t max_size;                  /* 0 = no limit */
+    size_t max_size; /* 0 = no limit */
     uint64_t release_threshold;
-    int reuse[3];                     /* by attribute - 1: hints */
+    int reuse[3]; /* by attribute - 1: hints */
     _Atomic uint64_t used, used_high, reserved_high;
     unsigned char access[HOST_MAX_DEVICES]; /* flags given to other devices */
 };
@@ -44,10 +44,7 @@ static MUmemoryPool pool_of(struct host_device *d, MUmemoryPool table[])
     return p;
 }
 
-void host_pool_freed(MUmemoryPool pool, size_t size)
-{
-    pool->used -= size;
-}
+void host_pool_freed(MUmemoryPool pool, size_t size) { pool->used -= size; }
 
 bool host_pool_drain(MUcontext ctx)
 {
@@ -57,7 +54,7 @@ bool host_pool_drain(MUcontext ctx)
     return true;
 }
 
-/* ---- allocation -------------------------------------------------------------------------------------- */
+/* ---- allocation ------------------------------------------------------------------------------ */
 
 static void raise_high(_Atomic uint64_t *high, uint64_t value)
 {
@@ -138,12 +135,9 @@ MUresult muMemAllocFromPoolAsync_ptsz(MUdeviceptr *p, size_t size, MUmemoryPool 
 {
     return muMemAllocFromPoolAsync(p, size, pool, host_ptsz(s));
 }
-MUresult muMemFreeAsync_ptsz(MUdeviceptr p, MUstream s)
-{
-    return muMemFreeAsync(p, host_ptsz(s));
-}
+MUresult muMemFreeAsync_ptsz(MUdeviceptr p, MUstream s) { return muMemFreeAsync(p, host_ptsz(s)); }
 
-/* ---- pools ------------------------------------------------------------------------------------------- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 static MUresult get_pool(MUmemoryPool *pool, MUdevice dev, MUmemoryPool table[])
 {
@@ -248,7 +242,8 @@ MUresult muMemPoolSetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void
     case MU_MEMPOOL_ATTR_USED_MEM_HIGH: /* may only be reset, to what is current */
         if (*(uint64_t *)value)
             return MUSA_ERROR_INVALID_VALUE;
-        *(attr == MU_MEMPOOL_ATTR_USED_MEM_HIGH ? &pool->used_high : &pool->reserved_high) = pool->used;
+        *(attr == MU_MEMPOOL_ATTR_USED_MEM_HIGH ? &pool->used_high : &pool->reserved_high) =
+            pool->used;
         return MUSA_SUCCESS;
     default:
         return MUSA_ERROR_INVALID_VALUE;
@@ -301,7 +296,7 @@ MUresult muMemPoolSetAccess(MUmemoryPool pool, const MUmemAccessDesc *desc, size
         if (!d)
             return MUSA_ERROR_INVALID_DEVICE;
         if (d == pool->device && desc[i].flags != MU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-            return MUSA_ERROR_INVALID_DEVICE; /* a device's access to its own pool cannot be taken away */
+            return MUSA_ERROR_INVALID_DEVICE; /* its own pool is a device's for ever */
         pool->access[d->ordinal] = (unsigned char)desc[i].flags;
     }
     return MUSA_SUCCESS;

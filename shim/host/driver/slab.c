@@ -1,4 +1,5 @@
-/* Handles: objects of one kind in one reserved range, so that any value passed as a handle can be checked. */
+/* Handles: objects of one kind in one reserved range, so that any value passed as a handle can be
+ * checked. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,19 +8,16 @@
 
 #define SLAB_BYTES ((size_t)256 << 20) /* address space only; pages appear as objects do */
 
-/* First word of an object: the slab's address while it lives, else the index of the next free object
- * plus one. An index is far below any address, so the two never meet. */
-static uint64_t *word(void *object)
-{
-    return object;
-}
+/* First word of an object: the slab's address while it lives, else the index of the next free
+ * object plus one. An index is far below any address, so the two never meet. */
+static uint64_t *word(void *object) { return object; }
 
 /* Slabs are static objects without a constructor: one lock for all is enough, it is held for a few
  * instructions and only when handles are created or destroyed. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Leak checkers look for pointers in malloc'ed and static memory only; this is the sanitizers' way to be told
- * of more. Absent in ordinary processes. */
+/* Leak checkers look for pointers in malloc'ed and static memory only; this is the sanitizers' way
+ * to be told of more. Absent in ordinary processes. */
 extern void __lsan_register_root_region(const void *p, size_t size) __attribute__((weak));
 #define TOLD ((size_t)1 << 20) /* bytes made known at a time */
 
@@ -33,7 +31,8 @@ static void tell_leak_checker(unsigned char *base, size_t from, size_t end)
 
 static size_t stride(const struct host_slab *s)
 {
-    return (s->size + 63) & ~(size_t)63; /* own cache lines: handles are used by different threads */
+    return (s->size + 63) &
+           ~(size_t)63; /* own cache lines: handles are used by different threads */
 }
 
 static unsigned char *base_of(struct host_slab *s)

@@ -7,7 +7,7 @@
 
 struct host_slab host_streams = HOST_SLAB(struct MUstream_st, "stream");
 
-/* ---- handles ------------------------------------------------------------------------------------ */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 /* A thread's own default streams, one a context; given back when the thread ends. */
 struct own_stream {
@@ -22,18 +22,16 @@ static void free_own(void *p)
 {
     for (struct own_stream *o = p, *next; o; o = next) {
         next = o->next;
-        /* In a forked child the scheduler's lock may be held for ever by a thread that is not there. */
-        if (host_ready() != MUSA_ERROR_NOT_INITIALIZED && host_slab_live(&host_streams, o->stream) &&
-            o->stream->ctx->id == o->ctx_id)
+        /* In a forked child the scheduler's lock may be held for ever by a thread that is not
+         * there. */
+        if (host_ready() != MUSA_ERROR_NOT_INITIALIZED &&
+            host_slab_live(&host_streams, o->stream) && o->stream->ctx->id == o->ctx_id)
             host_stream_free(o->stream);
         free(o);
     }
 }
 
-static void make_own_key(void)
-{
-    pthread_key_create(&own_key, free_own);
-}
+static void make_own_key(void) { pthread_key_create(&own_key, free_own); }
 
 static MUstream own_stream(MUcontext ctx)
 {
@@ -103,7 +101,7 @@ MUresult host_stream_ctx(MUstream handle, MUcontext *ctx)
     return r;
 }
 
-/* ---- work in streams ------------------------------------------------------------------------------ */
+/* ---- work in streams ------------------------------------------------------------------------- */
 
 MUresult host_enqueue(MUstream handle, const struct host_op *op)
 {
@@ -176,7 +174,7 @@ MUresult host_ctx_wait(MUcontext ctx)
     return host_ctx_verdict(ctx);
 }
 
-/* ---- entry points --------------------------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 MUresult muStreamCreateWithPriority(MUstream *stream, unsigned int flags, int priority)
 {
@@ -186,7 +184,9 @@ MUresult muStreamCreateWithPriority(MUstream *stream, unsigned int flags, int pr
         return r;
     if (!stream || flags & ~(unsigned)MU_STREAM_NON_BLOCKING)
         return MUSA_ERROR_INVALID_VALUE;
-    int clamped = priority > 0 ? 0 : priority < HOST_GREATEST_PRIORITY ? HOST_GREATEST_PRIORITY : priority;
+    int clamped = priority > 0                        ? 0
+                  : priority < HOST_GREATEST_PRIORITY ? HOST_GREATEST_PRIORITY
+                                                      : priority;
     *stream = host_stream_new(ctx, flags, clamped);
     return *stream ? MUSA_SUCCESS : MUSA_ERROR_OUT_OF_MEMORY;
 }
@@ -201,7 +201,8 @@ MUresult muStreamDestroy(MUstream stream)
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!host_slab_live(&host_streams, stream) || stream->legacy || stream->per_thread || stream->doomed)
+    if (!host_slab_live(&host_streams, stream) || stream->legacy || stream->per_thread ||
+        stream->doomed)
         return MUSA_ERROR_INVALID_HANDLE;
     host_stream_free(stream);
     return MUSA_SUCCESS;
@@ -300,7 +301,8 @@ MUresult muStreamIsCapturing(MUstream stream, MUstreamCaptureStatus *status)
     return MUSA_SUCCESS;
 }
 
-/* Capture does not exist yet, so a thread's mode decides nothing; it is remembered as documented. */
+/* Capture does not exist yet, so a thread's mode decides nothing; it is remembered as
+ * documented. */
 MUresult muThreadExchangeStreamCaptureMode(MUstreamCaptureMode *mode)
 {
     static _Thread_local MUstreamCaptureMode current = MU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -312,7 +314,7 @@ MUresult muThreadExchangeStreamCaptureMode(MUstreamCaptureMode *mode)
     return MUSA_SUCCESS;
 }
 
-/* ---- attributes ----------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 MUresult muStreamSetAttribute(MUstream stream, MUstreamAttrID attr, const MUstreamAttrValue *value)
 {
@@ -372,10 +374,19 @@ MUresult muStreamCopyAttributes(MUstream dst, MUstream src)
 /* The forms whose stream 0 is the thread's own default stream. */
 MUresult muStreamSynchronize_ptsz(MUstream s) { return muStreamSynchronize(host_ptsz(s)); }
 MUresult muStreamQuery_ptsz(MUstream s) { return muStreamQuery(host_ptsz(s)); }
-MUresult muStreamGetPriority_ptsz(MUstream s, int *p) { return muStreamGetPriority(host_ptsz(s), p); }
-MUresult muStreamGetFlags_ptsz(MUstream s, unsigned *f) { return muStreamGetFlags(host_ptsz(s), f); }
+MUresult muStreamGetPriority_ptsz(MUstream s, int *p)
+{
+    return muStreamGetPriority(host_ptsz(s), p);
+}
+MUresult muStreamGetFlags_ptsz(MUstream s, unsigned *f)
+{
+    return muStreamGetFlags(host_ptsz(s), f);
+}
 MUresult muStreamGetCtx_ptsz(MUstream s, MUcontext *c) { return muStreamGetCtx(host_ptsz(s), c); }
-MUresult muStreamGetId_ptsz(MUstream s, unsigned long long *i) { return muStreamGetId(host_ptsz(s), i); }
+MUresult muStreamGetId_ptsz(MUstream s, unsigned long long *i)
+{
+    return muStreamGetId(host_ptsz(s), i);
+}
 MUresult muStreamIsCapturing_ptsz(MUstream s, MUstreamCaptureStatus *c)
 {
     return muStreamIsCapturing(host_ptsz(s), c);

@@ -1,5 +1,5 @@
-/* The scheduler: works wait in stream order and for works of other streams; a pool of server threads
- * runs what is ready. A stream that waits holds no thread. */
+/* The scheduler: works wait in stream order and for works of other streams; a pool of server
+ * threads runs what is ready. A stream that waits holds no thread. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -10,8 +10,8 @@
 
 #include "host/driver/internal.h"
 
-#define MAX_SERVERS 256  /* a callback or a spinning kernel holds its thread: others must get on */
-#define SPIN_NS 30000    /* a waiter looks that long before it sleeps: a wake-up costs as much */
+#define MAX_SERVERS 256 /* a callback or a spinning kernel holds its thread: others must get on */
+#define SPIN_NS 30000   /* a waiter looks that long before it sleeps: a wake-up costs as much */
 
 struct host_edge { /* `waiter` waits for the work in whose list this edge is */
     struct host_work *waiter;
@@ -21,8 +21,8 @@ struct host_edge { /* `waiter` waits for the work in whose list this edge is */
 pthread_mutex_t host_sched = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t server_wake = PTHREAD_COND_INITIALIZER;
 static MUstream ready_first, ready_last;
-static int servers, idle, wakes;       /* threads; those asleep; of them already told to wake */
-static bool spinner;                   /* one idle server looks at ready_hint before it sleeps */
+static int servers, idle, wakes; /* threads; those asleep; of them already told to wake */
+static bool spinner;             /* one idle server looks at ready_hint before it sleeps */
 static _Atomic(bool) ready_hint;
 
 uint64_t host_now(void)
@@ -47,12 +47,9 @@ static void pause_cpu(void)
 #endif
 }
 
-/* ---- references and completion ------------------------------------------------------------------ */
+/* ---- references and completion --------------------------------------------------------------- */
 
-void host_work_ref(struct host_work *w)
-{
-    w->refs++;
-}
+void host_work_ref(struct host_work *w) { w->refs++; }
 
 static void unref_locked(struct host_work *w)
 {
@@ -71,10 +68,7 @@ void host_work_unref(struct host_work *w)
     pthread_mutex_unlock(&host_sched);
 }
 
-bool host_work_done(const struct host_work *w)
-{
-    return w->done == 1;
-}
+bool host_work_done(const struct host_work *w) { return w->done == 1; }
 
 void host_work_wait(struct host_work *w)
 {
@@ -206,7 +200,7 @@ void host_stream_free(MUstream s)
     pthread_mutex_unlock(&host_sched);
 }
 
-/* ---- server threads ----------------------------------------------------------------------------- */
+/* ---- server threads -------------------------------------------------------------------------- */
 
 static void wait_for_ready(void)
 {
@@ -249,7 +243,7 @@ static void *serve(void *unused)
     return NULL;
 }
 
-/* ---- submission --------------------------------------------------------------------------------- */
+/* ---- submission ------------------------------------------------------------------------------ */
 
 /* What the default-stream rules make a work of s wait for: the legacy stream waits for all blocking
  * streams of its context and they for it. Fills list if it is not NULL; returns the count. */
