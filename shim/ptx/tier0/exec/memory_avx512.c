@@ -9,6 +9,13 @@
 #define WIDE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 #define HELPER static inline __attribute__((always_inline, target("avx512f,avx512dq,avx512bw,avx512vl")))
 
+/* Loops over the vectors of a row: unrolled, so that arrays of vectors stay in registers. */
+#if defined(__clang__)
+#define EACH(k, n, step) _Pragma("unroll") for (unsigned k = 0; k < (n); k += (step))
+#else
+#define EACH(k, n, step) _Pragma("GCC unroll 4") for (unsigned k = 0; k < (n); k += (step))
+#endif
+
 static t0_handler *plain[T0_NOPS]; /* the portable handlers */
 
 /* The addresses of a warp, offset added, and what is known about the active ones. */
@@ -31,7 +38,7 @@ HELPER struct flat flat_addresses(const struct t0_warp *w, const struct t0_insn 
     __mmask8 odd = 0, scattered = 0, differ = 0;
     ramp = _mm512_mullo_epi64(ramp, _mm512_set1_epi64(size));
     base = _mm512_add_epi64(base, ramp);
-    for (unsigned k = 0; k < 4; k++) {
+    EACH(k, 4, 1) {
         f.m[k] = (__mmask8)(mask >> 8 * k);
         f.a[k] = _mm512_add_epi64(_mm512_load_si512((const void *)(p + 8 * k)), imm);
         odd |= _mm512_mask_test_epi64_mask(f.m[k], f.a[k], low);
@@ -65,7 +72,7 @@ HELPER struct shared shared_addresses(const struct t0_warp *w, const struct t0_i
     __m512i last = _mm512_set1_epi32((int)(w->shared_size - size));
     __mmask16 bad = 0, scattered = 0, differ = 0;
     base = _mm512_add_epi32(base, _mm512_mullo_epi32(ramp, _mm512_set1_epi32((int)size)));
-    for (unsigned k = 0; k < 2; k++) {
+    EACH(k, 2, 1) {
         s.m[k] = (__mmask16)(mask >> 16 * k);
         s.a[k] = _mm512_add_epi32(_mm512_load_si512((const void *)(p + 16 * k)), imm);
         bad |= _mm512_mask_test_epi32_mask(s.m[k], s.a[k], low);
@@ -85,7 +92,7 @@ HELPER struct shared shared_addresses(const struct t0_warp *w, const struct t0_i
 /* Rows of 32-bit lanes are two vectors, of 64-bit lanes four; p is where lane 0's element is or would be. */
 HELPER void load_row32(uint32_t *d, const uint8_t *p, uint32_t mask)
 {
-    for (unsigned k = 0; k < 2; k++) {
+    EACH(k, 2, 1) {
         __mmask16 m = (__mmask16)(mask >> 16 * k);
         __m512i old = _mm512_load_si512(d + 16 * k);
         _mm512_store_si512(d + 16 * k, _mm512_mask_loadu_epi32(old, m, p + 64 * k));
@@ -93,7 +100,7 @@ HELPER void load_row32(uint32_t *d, const uint8_t *p, uint32_t mask)
 }
 HELPER void load_row64(uint64_t *d, const uint8_t *p, uint32_t mask)
 {
-    for (unsigned k = 0; k < 4; k++) {
+    EACH(k, 4, 1) {
         __mmask8 m = (__mmask8)(mask >> 8 * k);
         __m512i old = _mm512_load_si512(d + 8 * k);
         _mm512_store_si512(d + 8 * k, _mm512_mask_loadu_epi64(old, m, p + 64 * k));
@@ -101,13 +108,13 @@ HELPER void load_row64(uint64_t *d, const uint8_t *p, uint32_t mask)
 }
 HELPER void fill_row32(uint32_t *d, uint32_t v, uint32_t mask)
 {
-    for (unsigned k = 0; k < 2; k++)
+    EACH(k, 2, 1)
         _mm512_store_si512(d + 16 * k, _mm512_mask_set1_epi32(_mm512_load_si512(d + 16 * k),
                                                               (__mmask16)(mask >> 16 * k), (int)v));
 }
 HELPER void fill_row64(uint64_t *d, uint64_t v, uint32_t mask)
 {
-    for (unsigned k = 0; k < 4; k++)
+    EACH(k, 4, 1)
         _mm512_store_si512(d + 8 * k, _mm512_mask_set1_epi64(_mm512_load_si512(d + 8 * k),
                                                              (__mmask8)(mask >> 8 * k), (long long)v));
 }
@@ -125,7 +132,7 @@ WIDE static void ldg_32(struct t0_warp *w, const struct t0_insn *i)
         fill_row32(d, *(volatile uint32_t *)(uintptr_t)f.first, w->l.mask);
     } else {
         __m512i ramp = _mm512_set_epi64(28, 24, 20, 16, 12, 8, 4, 0), more = _mm512_set1_epi64(32);
-        for (unsigned k = 0; k < 4; k += 2) { /* by halves, as in lds_32 */
+        EACH(k, 4, 2) { /* by halves, as in lds_32 */
             uint32_t m = w->l.mask >> 8 * k & 0xffff, lane = m ? (uint32_t)__builtin_ctz(m) : 0;
             uint64_t first = T0_U64(w, i->a)[8 * k + lane] + (uint64_t)(int64_t)i->imm - 4 * lane;
             __m512i base = _mm512_add_epi64(_mm512_set1_epi64((long long)first), ramp);
@@ -138,7 +145,8 @@ WIDE static void ldg_32(struct t0_warp *w, const struct t0_insn *i)
                                                                       (const void *)(uintptr_t)first));
                 continue;
             }
-            for (unsigned j = k; j < k + 2; j++) {
+            EACH(n, 2, 1) {
+                unsigned j = k + n;
                 __m256i old = _mm256_load_si256((const void *)(d + 8 * j));
                 old = _mm512_mask_i64gather_epi32(old, f.m[j], f.a[j], NULL, 1);
                 _mm256_store_si256((void *)(d + 8 * j), old);
@@ -159,7 +167,7 @@ WIDE static void ldg_64(struct t0_warp *w, const struct t0_insn *i)
     } else if (f.same) {
         fill_row64(d, *(volatile uint64_t *)(uintptr_t)f.first, w->l.mask);
     } else {
-        for (unsigned k = 0; k < 4; k++)
+        EACH(k, 4, 1)
             _mm512_store_si512(d + 8 * k, _mm512_mask_i64gather_epi64(_mm512_load_si512(d + 8 * k), f.m[k],
                                                                       f.a[k], NULL, 1));
     }
@@ -173,11 +181,11 @@ WIDE static void stg_32(struct t0_warp *w, const struct t0_insn *i)
     if (!f.aligned) {
         plain[T0_STG_32](w, i);
     } else if (f.consecutive) {
-        for (unsigned k = 0; k < 2; k++)
+        EACH(k, 2, 1)
             _mm512_mask_storeu_epi32((uint8_t *)(uintptr_t)f.first + 64 * k,
                                      (__mmask16)(w->l.mask >> 16 * k), _mm512_load_si512(d + 16 * k));
     } else {
-        for (unsigned k = 0; k < 4; k++)
+        EACH(k, 4, 1)
             _mm512_mask_i64scatter_epi32(NULL, f.m[k], f.a[k], _mm256_load_si256((const void *)(d + 8 * k)), 1);
     }
 }
@@ -191,7 +199,7 @@ WIDE static void stg_64(struct t0_warp *w, const struct t0_insn *i)
         plain[T0_STG_64](w, i);
         return;
     }
-    for (unsigned k = 0; k < 4; k++) {
+    EACH(k, 4, 1) {
         __m512i v = _mm512_load_si512(d + 8 * k);
         if (f.consecutive)
             _mm512_mask_storeu_epi64((uint8_t *)(uintptr_t)f.first + 64 * k, f.m[k], v);
@@ -220,7 +228,7 @@ WIDE static void lds_32(struct t0_warp *w, const struct t0_insn *i)
     }
     const uint32_t *p = T0_U32(w, i->a);
     __m512i ramp = _mm512_set_epi32(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
-    for (unsigned k = 0; k < 2; k++) {
+    EACH(k, 2, 1) {
         if (!s.m[k])
             continue;
         uint32_t lane = (uint32_t)__builtin_ctz(s.m[k]), first = p[16 * k + lane] + (uint32_t)i->imm;
@@ -244,7 +252,7 @@ WIDE static void sts_32(struct t0_warp *w, const struct t0_insn *i)
         plain[T0_STS_32](w, i);
         return;
     }
-    for (unsigned k = 0; k < 2; k++) {
+    EACH(k, 2, 1) {
         __m512i v = _mm512_load_si512(d + 16 * k);
         if (s.consecutive)
             _mm512_mask_storeu_epi32(w->shared + (int64_t)(int32_t)s.first + 64 * k, s.m[k], v);
@@ -269,7 +277,7 @@ WIDE static void lds_64(struct t0_warp *w, const struct t0_insn *i)
     } else if (s.same) {
         fill_row64(d, *(volatile uint64_t *)(void *)(w->shared + s.first), w->l.mask);
     } else {
-        for (unsigned k = 0; k < 4; k++)
+        EACH(k, 4, 1)
             _mm512_store_si512(d + 8 * k,
                                _mm512_mask_i32gather_epi64(_mm512_load_si512(d + 8 * k),
                                                            (__mmask8)(w->l.mask >> 8 * k),
@@ -285,7 +293,7 @@ WIDE static void sts_64(struct t0_warp *w, const struct t0_insn *i)
         plain[T0_STS_64](w, i);
         return;
     }
-    for (unsigned k = 0; k < 4; k++) {
+    EACH(k, 4, 1) {
         __mmask8 m = (__mmask8)(w->l.mask >> 8 * k);
         __m512i v = _mm512_load_si512(d + 8 * k);
         if (s.consecutive)
