@@ -82,5 +82,6 @@ for file in "$here"/cases/*; do
     run_case "$file"
 done
 sh "$here/trampolines/run.sh" || failed=1
+sh "$here/conv/run.sh" || failed=1
 sh "$here/stublog/run.sh" || failed=1
 exit "$failed"
