@@ -112,7 +112,7 @@ void ptx_next(struct ptx_lex *l)
         p = l->end;
     } else if (is(*p, DIGIT)) {
         p = lex_number(l, p);
-    } else if (is(*p, WORD)) {
+    } else if (is(*p, WORD) && (*p != '%' || is(p[1], WORD))) { /* else: the remainder operator */
         t->kind = PTX_T_IDENT;
         while (is(*++p, WORD)) {
         }

@@ -80,6 +80,7 @@ void ptx_symtab_start(struct ptx_symtab *t, struct ptx_ctx *c);
 /* Entry with this name in the current scope, created when absent; *fresh tells which. */
 struct ptx_sym *ptx_sym_add(struct ptx_symtab *t, const char *s, size_t len, bool *fresh);
 struct ptx_sym *ptx_sym_find(const struct ptx_symtab *t, const char *s, size_t len);
+struct ptx_sym *ptx_sym_hidden(const struct ptx_sym *e); /* what it shadows, or NULL */
 void ptx_scope_leave(struct ptx_symtab *t); /* depth must be > 0; ++t->depth enters one */
 
 #endif

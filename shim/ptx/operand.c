@@ -24,6 +24,15 @@ int32_t ptx_new_reg(struct ptx_parser *p, const char *s, size_t len, unsigned ty
     return (int32_t)f->nreg++;
 }
 
+/* Innermost range of this name that has the number; an inner %r<3> hides only %r0, %r1 and %r2. */
+static struct ptx_sym *range_with(struct ptx_parser *p, const char *s, size_t len, uint32_t number)
+{
+    struct ptx_sym *e = ptx_sym_find(&p->names, s, len);
+    while (e && (e->kind != PTX_K_RANGE || number >= e->count))
+        e = ptx_sym_hidden(e);
+    return e;
+}
+
 /* A register of a range (%r<100>): the digits at the end are its number. "%r10" may also be number 0
  * of %r1<n>, so that shorter numbers are tried too. */
 static int32_t range_reg(struct ptx_parser *p, const char *s, size_t len, uint32_t *scope)
@@ -32,15 +41,11 @@ static int32_t range_reg(struct ptx_parser *p, const char *s, size_t len, uint32
     while (head > 1 && s[head - 1] >= '0' && s[head - 1] <= '9' && len - head < 9)
         head--;
     for (; head < len; head++) {
-        if (s[head] == '0' && head + 1 < len)
-            continue; /* %r01 is not number 1 */
-        struct ptx_sym *e = ptx_sym_find(&p->names, s, head);
-        if (!e || e->kind != PTX_K_RANGE)
-            continue;
         uint32_t n = 0;
         for (size_t i = head; i < len; i++)
             n = n * 10 + (uint32_t)(s[i] - '0');
-        if (n >= e->count)
+        struct ptx_sym *e = range_with(p, s, head, n);
+        if (!e)
             continue;
         *scope = e->scope;
         if (!e->map[n])
@@ -170,9 +175,6 @@ static bool read_symbol(struct ptx_parser *p, const struct ptx_tok *t, struct pt
     return true;
 }
 
-static void read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
-                     struct ptx_opnd *o);
-
 /* +imm or -imm behind a name */
 static void read_offset(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o)
 {
@@ -188,6 +190,9 @@ static void read_offset(struct ptx_parser *p, const struct ptx_instr *in, struct
         bad(p, &t, in, "float offset of an address");
     o->imm += t.c == '-' ? 0 - n.bits : n.bits;
 }
+
+static void read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
+                     struct ptx_opnd *o);
 
 static void read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
                       char close, struct ptx_opnd *o)
@@ -265,8 +270,11 @@ static void read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned 
         }
         if (t.s[0] == '%' && read_sreg(p, &t, o))
             return;
-        if (read_symbol(p, &t, o))
+        if (read_symbol(p, &t, o)) {
+            if (o->kind == PTX_O_SYM) /* mov.u64 %rd1, table+8 */
+                read_offset(p, in, o);
             return;
+        }
         bad(p, &t, in, t.s[0] == '%' ? "undeclared register" : "undeclared name");
     }
     if (ptx_accept(l, '{')) {

@@ -114,11 +114,15 @@ static int32_t declare_reg(struct ptx_parser *p, const char *s, uint32_t len, ui
     if (!p->reg_budget--)
         ptx_fail(p->ctx, line, s, len, "more registers declared than the function's text can use");
     struct ptx_sym *e = declare(p, &t, d->vec > 1 ? PTX_K_VECREG : PTX_K_REG);
-    int32_t r = ptx_new_reg(p, s, len, d->type);
+    int32_t r = (int32_t)p->f->nreg;
     e->id = r;
     e->count = d->vec;
-    for (unsigned i = 1; i < d->vec; i++)
-        ptx_new_reg(p, s, len, d->type);
+    for (unsigned i = 0; i < d->vec; i++) {
+        char *name = ptx_strdup(p->ctx, s, len + 2); /* room for the component's name */
+        name[len] = d->vec > 1 ? '.' : 0;
+        name[len + 1] = "xyzwefgh"[i];
+        ptx_new_reg(p, name, d->vec > 1 ? len + 2 : len, d->type);
+    }
     if (s[len - 1] >= '0' && s[len - 1] <= '9')
         p->digit_names = true;
     return r;

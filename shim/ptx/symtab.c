@@ -30,6 +30,14 @@ struct ptx_sym *ptx_sym_find(const struct ptx_symtab *t, const char *s, size_t l
     return find(t, s, len, ptx_hash(s, len));
 }
 
+struct ptx_sym *ptx_sym_hidden(const struct ptx_sym *e)
+{
+    struct ptx_sym *o = e->next;
+    while (o && !(o->hash == e->hash && o->len == e->len && !memcmp(o->s, e->s, e->len)))
+        o = o->next;
+    return o;
+}
+
 /* Rehash oldest first, so that newer entries stay in front. */
 static void rehash(struct ptx_symtab *t)
 {

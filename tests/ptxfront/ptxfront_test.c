@@ -154,12 +154,12 @@ static void run_case(const char *path, const char *name, bool rewrite)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* One piece between "//#" lines: PTX and its "//! " line. */
+/* One piece: "//# name", PTX, and its "//! " line. Lines count from the name, which is a comment. */
 static void run_error(const char *piece, size_t len, const char *name)
 {
     char *text = strndup(piece, len), *mark = strstr(text, "//! ");
     char why[512], got[512] = "no error", what[512];
-    snprintf(what, sizeof what, "%s: %.*s", name, (int)(strcspn(piece, "\n") % 200), piece);
+    snprintf(what, sizeof what, "%s: %.*s", name, (int)(strcspn(piece + 4, "\n") % 200), piece + 4);
     struct ptx_shape shape = {{256, 1, 1}, true};
     if (mark) {
         mark[strcspn(mark, "\n")] = 0;
@@ -175,10 +175,11 @@ static void run_error(const char *piece, size_t len, const char *name)
 static void run_errors(const char *path, const char *name)
 {
     size_t len;
-    char *text = slurp(path, &len);
-    for (char *p = strstr(text, "//# "), *next; p; p = next) {
-        next = strstr(p + 4, "//# ");
-        run_error(p + 4, next ? (size_t)(next - p - 4) : strlen(p + 4), name);
+    char *text = slurp(path, &len), *p = text ? strstr(text, "\n//# ") : NULL;
+    result(p, name, "no pieces");
+    for (char *next; p; p = next) {
+        next = strstr(p + 4, "\n//# ");
+        run_error(p + 1, next ? (size_t)(next - p) : strlen(p + 1), name);
     }
     free(text);
 }
