@@ -117,6 +117,9 @@ static int check_file(struct check_report *r, const char *name)
         return CUMU_EXIT_NOT_FOUND;
     if (access(path, R_OK) != 0)
         return cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: cannot be read", path);
+    if (cumu_program_is_script(path))
+        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: a script; check the programs and libraries it starts",
+                         path);
     if (!open_tables(r))
         return CUMU_EXIT_USAGE;
     const char *why = cumu_program_refusal(path, library || strstr(path, ".so"));

@@ -1,6 +1,7 @@
 /* cumu check: the device code of a file, and which of its kernels can be translated. */
 #include "cli/cli.h"
 #include "cli/report.h"
+#include "core/config.h"
 #include "fatbin/fatbin.h"
 #include "kernel/module.h"
 #include "ptx/tier0/tier0.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLAIMED = 80, MAX_UNITS = 4096 };
+enum { MAX_UNITS = 4096 };
 
 /* Units of relocatable device code of one file, kept open because they need each other. */
 struct units {
@@ -108,7 +109,8 @@ static void container(struct check_report *r, const char *path, const void *data
     struct fatbin_list l;
     char *text;
     size_t len;
-    int err = fatbin_list_make(&l, data, size, CLAIMED);
+    unsigned claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
+    int err = fatbin_list_make(&l, data, size, claimed);
     if (err == FATBIN_NO_PTX)
         sass_kernels(r, &l);
     if (err == FATBIN_OK && l.nptx > 0) {

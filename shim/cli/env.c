@@ -31,6 +31,5 @@ const struct cumu_verb_entry cumu_verb_env = {
     "env", "print the environment that `cumu run` would set",
     "usage: cumu env [program]\n"
     "\n"
-    "Prints export lines: eval \"$(cumu env ./program)\". Without a program, those that suit any program\n"
-    "built with CUDA 13; older runtimes are then found through LD_LIBRARY_PATH.\n",
+    "Prints export lines: eval \"$(cumu env ./program)\". Without a program, lines that suit any.\n",
     env};

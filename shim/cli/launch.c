@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Preloaded even if the program does not name them: it may open them by name, and so may its children. */
-static const char default_runtime[] = "libcudart.so.13";
-static const char *const always[] = {"libcudart.so.", "libcuda.so."};
+/* Preloaded even if the program does not name them: it, or a library that it opens later, may ask for
+ * any version, and a library with DT_RPATH finds NVIDIA's unless the name is taken. Newest first. */
+static const char *const runtimes[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
+static const char driver[] = "libcuda.so.1";
 
 struct text {
     char *s;
@@ -103,19 +104,19 @@ static void append_facade(struct text *t, const char *soname)
 
 static void facades(struct text *t, const struct cumu_closure *c)
 {
-    bool have[2] = {false, false};
+    bool runtime = false;
     for (unsigned i = 1; i < c->count; i++) {
         const struct cumu_object *o = &c->objects[i];
-        if (!o->facade)
+        if (!o->facade || strcmp(o->soname, driver) == 0)
             continue;
         append_facade(t, o->soname);
-        for (unsigned k = 0; k < 2; k++)
-            have[k] |= starts(o->soname, always[k]);
+        runtime |= starts(o->soname, "libcudart.so.");
     }
-    if (!have[0] && cumu_has_facade(default_runtime))
-        append_facade(t, default_runtime);
-    if (!have[1] && cumu_has_facade("libcuda.so.1"))
-        append_facade(t, "libcuda.so.1");
+    for (unsigned i = 0; i < sizeof runtimes / sizeof *runtimes && !runtime; i++)
+        if (cumu_has_facade(runtimes[i]))
+            append_facade(t, runtimes[i]);
+    if (cumu_has_facade(driver))
+        append_facade(t, driver);
 }
 
 /* Device code, and nobody's shared runtime to register it with: it is linked in. */

@@ -72,6 +72,12 @@ static bool interpreter(const char *file, char out[PATH_MAX])
     return len > 0;
 }
 
+bool cumu_program_is_script(const char *path)
+{
+    char ignored[PATH_MAX];
+    return interpreter(path, ignored);
+}
+
 static const char *refuse_elf(int fd, bool library)
 {
     union {

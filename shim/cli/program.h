@@ -12,6 +12,8 @@ struct cumu_program {
 
 /* 0, or an exit status (126, 127) after saying what is wrong with it. */
 int cumu_program_find(struct cumu_program *p, const char *name);
+/* Does the file start with #!? */
+bool cumu_program_is_script(const char *path);
 /* Why the dynamic linker would not preload anything into this ELF file, or NULL. For a shared object
  * (library = true) an entry point is not asked for. */
 const char *cumu_program_refusal(const char *image, bool library);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { BOOL, INT, CHOICE, TEXT, HOST };
+enum kind { BOOL, INT, CAPABILITY, CHOICE, TEXT, HOST };
 
 static const struct row {
     const char *name;
@@ -69,6 +69,18 @@ static bool number(const char *value, long *out)
     return good;
 }
 
+/* "8.0" -> 80 */
+static bool capability(const char *value, long *out)
+{
+    size_t major = strspn(value, "0123456789");
+    bool good = major >= 1 && major <= 2 && value[major] == '.' && value[major + 1] >= '0' &&
+                value[major + 1] <= '9' && !value[major + 2];
+    if (good && out)
+        *out = (major == 2 ? (value[0] - '0') * 100 : 0) + (value[major - 1] - '0') * 10 +
+               (value[major + 1] - '0');
+    return good;
+}
+
 const char *cumu_opt_expected(enum cumu_option o, const char *value)
 {
     switch (rows[o].kind) {
@@ -76,6 +88,8 @@ const char *cumu_opt_expected(enum cumu_option o, const char *value)
         return among("0|1", value) ? NULL : "0 or 1";
     case INT:
         return number(value, NULL) ? NULL : "a number";
+    case CAPABILITY:
+        return capability(value, NULL) ? NULL : "a number like 8.0";
     case CHOICE:
         return among(rows[o].fallback, value) ? NULL : rows[o].fallback;
     case TEXT:
@@ -100,6 +114,8 @@ static void set(unsigned i, const char *value)
         n = strcspn(value, "|");
     if (rows[i].kind == TEXT || rows[i].kind == CHOICE)
         values[i].text = keep(value, n);
+    else if (rows[i].kind == CAPABILITY)
+        (void)capability(value, &values[i].number);
     else
         (void)number(value, &values[i].number);
     if (!values[i].text)
@@ -120,9 +136,10 @@ static void load(void)
     /* Complaints wait until the logger has its own options. */
     cumu_log_configure(values[CUMU_OPT_LOG].text, values[CUMU_OPT_LOG_FILE].text,
                        (unsigned)values[CUMU_OPT_LOG_REPEAT].number);
+    /* Errors, not warnings, which are off by default: the user asked for something and will not get it. */
     for (unsigned i = 0; i < CUMU_NOPTIONS; i++)
         if (bad[i])
-            cumu_log(NULL, CUMU_WARN, "config", rows[i].name, "\"%.64s\" is not %s; using %s", bad[i],
+            cumu_log(NULL, CUMU_ERROR, "config", rows[i].name, "\"%.64s\" is not %s; using %s", bad[i],
                      cumu_opt_expected((enum cumu_option)i, bad[i]),
                      rows[i].kind == CHOICE ? values[i].text : rows[i].fallback);
     if (!values[CUMU_OPT_ACTIVE].number)
@@ -130,7 +147,7 @@ static void load(void)
     for (char **e = environ; e && *e; e++) {
         size_t n = strcspn(*e, "=");
         if (strncmp(*e, "CUMU_", 5) == 0 && !cumu_opt_known(*e, n))
-            cumu_log(NULL, CUMU_WARN, "config", NULL, "unknown option %.*s (see cumu help options)",
+            cumu_log(NULL, CUMU_ERROR, "config", NULL, "unknown option %.*s (see cumu help options)",
                      (int)n, *e);
     }
 }

@@ -16,7 +16,7 @@ enum cumu_option {
 /* Value of an option of that kind; a value that does not parse was warned about and is the default.
  * Text is never NULL and lives as long as the process. */
 bool cumu_opt_bool(enum cumu_option o);
-long cumu_opt_int(enum cumu_option o);
+long cumu_opt_int(enum cumu_option o);         /* INT and CAPABILITY */
 const char *cumu_opt_text(enum cumu_option o); /* TEXT and CHOICE */
 
 /* A variable that is not cumu's (MUSA_HOME, LD_LIBRARY_PATH ...); NULL if unset or in a setuid process. */

@@ -71,7 +71,7 @@ void cumu_log_configure(const char *levels, const char *file, unsigned repeat)
     }
     atomic_store_explicit(&state.ready, true, memory_order_release);
     if (bad)
-        cumu_log(NULL, CUMU_WARN, "config", "CUMU_LOG",
+        cumu_log(NULL, CUMU_ERROR, "config", "CUMU_LOG",
                  "\"%.*s\" is no level (error gap warn info debug off), +channel or -channel",
                  (int)bad_length, bad);
 }

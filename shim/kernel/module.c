@@ -13,24 +13,7 @@ enum { EAGER_TEXT = 256 << 10 }; /* bytes of PTX whose kernels are lowered when 
 
 unsigned cumu_claimed_cc(void)
 {
-    static _Atomic(unsigned) cached;
-    unsigned cc = atomic_load_explicit(&cached, memory_order_relaxed);
-    if (cc == 0) {
-        unsigned major = 0, minor = 0;
-        const char *text = cumu_opt_text(CUMU_OPT_COMPUTE_CAPABILITY);
-        if (sscanf(text, "%3u.%1u", &major, &minor) < 1 || major == 0) {
-            cumu_warn("kernel", NULL, "CUMU_COMPUTE_CAPABILITY=%s is not a number like 8.0", text);
-            major = 8;
-            minor = 0;
-        }
-        if (major >= 30 && !strchr(text, '.')) { /* written as 80 */
-            minor = major % 10;
-            major /= 10;
-        }
-        cc = major * 10 + minor;
-        atomic_store_explicit(&cached, cc, memory_order_relaxed);
-    }
-    return cc;
+    return (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
 }
 
 int cumu_context_current(MUcontext *ctx)

@@ -6,8 +6,8 @@
 
 static void defaults(void)
 {
-    fprintf(stderr, "%d %s %s %ld", cumu_opt_bool(CUMU_OPT_ACTIVE), cumu_opt_text(CUMU_OPT_BACKEND),
-            cumu_opt_text(CUMU_OPT_COMPUTE_CAPABILITY), cumu_opt_int(CUMU_OPT_LOG_REPEAT));
+    fprintf(stderr, "%d %s %ld %ld", cumu_opt_bool(CUMU_OPT_ACTIVE), cumu_opt_text(CUMU_OPT_BACKEND),
+            cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY), cumu_opt_int(CUMU_OPT_LOG_REPEAT));
 }
 
 static void values(void)
@@ -29,7 +29,6 @@ static void empty(void)
 static void bad(void)
 {
     (void)setenv("CUMU_BACKEND", "hots", 1);
-    (void)setenv("CUMU_LOG", "warn", 1);
     fprintf(stderr, "%s\n", cumu_opt_text(CUMU_OPT_BACKEND));
     fprintf(stderr, "%s\n", cumu_opt_text(CUMU_OPT_BACKEND)); /* said once */
 }
@@ -43,7 +42,6 @@ static void bad_log(void)
 static void unknown(void)
 {
     (void)setenv("CUMU", "1", 1);
-    (void)setenv("CUMU_LOG", "warn", 1);
     (void)setenv("CUMU_BAKEND", "host", 1);
     (void)setenv("CUMU_TEST_SEED", "1", 1);
     (void)cumu_opt_bool(CUMU_OPT_ACTIVE);
@@ -52,16 +50,15 @@ static void unknown(void)
 
 static void unknown_inert(void)
 {
-    (void)setenv("CUMU_LOG", "warn", 1);
     (void)setenv("CUMU_BAKEND", "host", 1);
     (void)cumu_opt_bool(CUMU_OPT_ACTIVE);
 }
 
 static void overwritten(void)
 {
-    static char text[] = "CUMU_COMPUTE_CAPABILITY=8.6";
+    static char text[] = "CUMU_LOG_FILE=/dev/null";
     (void)putenv(text);
-    const char *v = cumu_opt_text(CUMU_OPT_COMPUTE_CAPABILITY);
+    const char *v = cumu_opt_text(CUMU_OPT_LOG_FILE);
     memset(text, 'x', sizeof text - 1);
     fprintf(stderr, "%s", v);
 }
@@ -84,24 +81,31 @@ int main(void)
     for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
         (void)unsetenv(ours[i]);
 
-    check_text(stderr_of(defaults), "0 auto 8.0 10", "defaults");
-    check_text(stderr_of(values), "1 host 9.0 3", "values from the environment");
-    check_text(stderr_of(empty), "0 auto 8.0 10", "an empty value is no value");
+    check_text(stderr_of(defaults), "0 auto 80 10", "defaults");
+    check_text(stderr_of(values), "1 host 90 3", "values from the environment");
+    check_text(stderr_of(empty), "0 auto 80 10", "an empty value is no value");
     check_text(stderr_of(bad),
-               "cumu: warn: config: CUMU_BACKEND: \"hots\" is not auto|musa|host; using auto\nauto\nauto\n",
-               "a bad choice is warned about once and is the default");
-    check_text(stderr_of(bad_log), "", "a bad log level leaves the default, at which warnings are off");
+               "cumu: error: config: CUMU_BACKEND: \"hots\" is not auto|musa|host; using auto\nauto\nauto\n",
+               "a bad choice is named once and is the default");
+    check_text(stderr_of(bad_log),
+               "cumu: error: config: CUMU_LOG: \"+\" is no level (error gap warn info debug off), +channel or "
+               "-channel\n",
+               "a word that is no level is named");
     check_text(stderr_of(unknown),
-               "cumu: warn: config: unknown option CUMU_BAKEND (see cumu help options)\n",
+               "cumu: error: config: unknown option CUMU_BAKEND (see cumu help options)\n",
                "an unknown option is named once; CUMU_TEST_ is reserved");
     check_text(stderr_of(unknown_inert), "", "a process that is not opted in hears nothing");
-    check_text(stderr_of(overwritten), "8.6", "values survive an overwritten environment");
+    check_text(stderr_of(overwritten), "/dev/null", "values survive an overwritten environment");
     check_text(stderr_of(copies), "1,0 INFO Tree", "vendor variables: copied, but never over a set one");
 
     check(cumu_opt_expected(CUMU_OPT_ACTIVE, "yes") != NULL, "a boolean is 0 or 1");
     check(cumu_opt_expected(CUMU_OPT_LOG_REPEAT, "-1") != NULL, "a number is not negative");
     check(cumu_opt_expected(CUMU_OPT_LOG_REPEAT, "99999999999999999999") != NULL, "nor too large");
     check(cumu_opt_expected(CUMU_OPT_LOG_REPEAT, "12x") != NULL, "nor followed by text");
+    static const char *const wrong[] = {"8", "8.", ".0", "8.10", "100.0", "8.x", "-8.0"};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check(cumu_opt_expected(CUMU_OPT_COMPUTE_CAPABILITY, wrong[i]) != NULL, wrong[i]);
+    check(cumu_opt_expected(CUMU_OPT_COMPUTE_CAPABILITY, "12.0") == NULL, "capability 12.0");
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "auto|musa") != NULL, "a choice is one word");
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "musa") == NULL, "a middle choice is good");
     check(!cumu_opt_known("CUMU_LOGX", 9) && cumu_opt_known("CUMU_LOGX", 8), "names match whole");
