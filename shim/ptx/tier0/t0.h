@@ -55,6 +55,9 @@ bool t0_select_alu(const struct ptx_instr *i, struct t0_insn *out);
 
 /* exec/alu.c: handler tables per CPU level, chosen once; core handlers are entered by exec/core.c. */
 void t0_alu_handlers(t0_handler *table[T0_NOPS]);
+/* The FPU mode handlers rely on: nearest, subnormals kept, no traps. enter gives what leave restores. */
+unsigned t0_fp_enter(void);
+void t0_fp_leave(unsigned old);
 /* The CPU level this machine runs at (1, 3, 4 as in x86-64-vN) and the table of a given one, which the
  * machine must support: for tests. */
 int t0_alu_level(void);

@@ -1,6 +1,12 @@
 /* Chooses the arithmetic handlers of this CPU once: baseline, AVX2 with FMA, or AVX-512. */
 #include "ptx/tier0/t0.h"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <fenv.h>
+#endif
+
 #define T0_OP(id) t0_handler t0_alu_l1_##id;
 #include "ptx/tier0/alu_ops.def"
 #undef T0_OP
@@ -62,3 +68,21 @@ void t0_alu_handlers(t0_handler *table[T0_NOPS])
 {
     t0_alu_handlers_level(table, t0_alu_level());
 }
+
+#if defined(__x86_64__)
+unsigned t0_fp_enter(void)
+{
+    unsigned old = _mm_getcsr();
+    _mm_setcsr(0x1f80);
+    return old;
+}
+void t0_fp_leave(unsigned old) { _mm_setcsr(old); }
+#else
+unsigned t0_fp_enter(void)
+{
+    int old = fegetround();
+    fesetround(FE_TONEAREST);
+    return (unsigned)old;
+}
+void t0_fp_leave(unsigned old) { fesetround((int)old); }
+#endif

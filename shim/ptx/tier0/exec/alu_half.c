@@ -27,16 +27,16 @@ static inline u32 bf16_out(f32 x, unsigned aux)
     return f32_to_bf16(f32_in(limit(x, aux), aux & T0_FTZ));
 }
 
-/* EXPR sees x, y, z: lanes of a, b, c. The plain form is its own loop: the compiler then drops every
- * modifier from it and can vectorise. */
+/* EXPR sees x, y, z: lanes of a, b, c. The plain form is its own loop: the compiler then drops
+ * every modifier from it and can vectorise. */
 #define HALF_LANES(EXPR, IN, OUT, X2, mods) \
     do { \
         const unsigned aux = mods; \
         EACH_LANE(l) r[l] = OUT(EXPR(IN(a[l], aux), IN(b[l], aux), IN(c[l], aux)), aux); \
         if (X2) \
             EACH_LANE(l) \
-                r[l] |= OUT(EXPR(IN(a[l] >> 16, aux), IN(b[l] >> 16, aux), IN(c[l] >> 16, aux)), aux) \
-                        << 16; \
+                r[l] |= OUT(EXPR(IN(a[l] >> 16, aux), IN(b[l] >> 16, aux), IN(c[l] >> 16, aux)), \
+                            aux) << 16; \
     } while (0)
 #define HALF_BODY(EXPR, IN, OUT, X2) \
     { \

@@ -275,6 +275,7 @@ enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_g
         return T0_FAULT_NOMEM;
     }
     w->warp = NULL;
+    const unsigned fp = t0_fp_enter(); /* the application may flush subnormals or round its own way */
     how = sigsetjmp(w->out, 0);
     if (!how) {
         w->running = true;
@@ -282,9 +283,11 @@ enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_g
             start(w->block[k], first + k);
         run_all(w, (uint32_t)count);
         w->running = false;
+        t0_fp_leave(fp);
         return T0_OK;
     }
     w->running = false;
+    t0_fp_leave(fp);
     if (how == 2) { /* out of a signal handler: its signals are still blocked */
         sigset_t set;
         sigemptyset(&set);
