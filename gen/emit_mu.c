@@ -59,10 +59,44 @@ static void emit_twin(const struct job *j)
     output_close(&o);
 }
 
+/* A jump trusts that the map's letters and abi/musa.h mean the same ABI. This file, compiled for its
+ * errors only, calls each function with arguments of the map's types: a wrong number, a struct for a
+ * scalar, a pointer for a number or a narrowed or re-signed integer does not compile. */
+static void emit_proof(const struct job *j)
+{
+    struct output o = emit_open(j, "mu.proof.c", "//", "emit_mu.c", "api");
+    fprintf(o.file, "#include \"abi/musa.h\"\n#include \"abi/values.h\"\n\n"
+                    "#pragma GCC diagnostic error \"-Wconversion\"\n"
+                    "#pragma GCC diagnostic error \"-Wsign-conversion\"\n");
+    for (unsigned i = 0; i < j->map->mu_count; i++) {
+        const struct mu_symbol *m = &j->map->mu[i];
+        const struct signature *s = m->line->signature;
+        if (m->not_on_host)
+            continue;
+        const char *parameters = s->count ? "" : "void";
+        for (unsigned k = 0; k < s->count; k++) {
+            const struct value *v = &s->argument[k];
+            const char *type =
+                v->letter->size && !v->stars ? v->letter->musa : plain_type(j->arena, v);
+            parameters = arena_print(j->arena, "%s%s%s a%u", parameters, k ? ", " : "", type, k);
+        }
+        const char *result = s->result.letter->size ? s->result.letter->musa
+                             : is_void(&s->result)  ? "void"
+                                                    : plain_type(j->arena, &s->result);
+        fprintf(o.file,
+                "#line %d \"%s\"\n__attribute__((unused)) static %s%s proof_%u(%s) { %s%s(%s); }\n",
+                m->line->at.line, m->line->at.file, strchr(result, '*') ? "const " : "", result, i,
+                parameters, is_void(&s->result) ? "" : "return ", m->name,
+                c_arguments(j->arena, s));
+    }
+    output_close(&o);
+}
+
 void emit_mu(const struct job *j)
 {
     emit_header(j);
     emit_twin(j);
+    emit_proof(j);
 
     struct output o = emit_open(j, "mu.thunks.S", "//", "emit_mu.c", "api");
     emit_asm_entries(o.file, "    movl %r11d, %edi\n", "cumu_mu_fill",
