@@ -57,6 +57,8 @@ int main(void)
     CHECK("three devices of 64 MiB", s.init == 0 && s.count == 3 && s.mib == 64);
     s = ask(NULL, "2G", NULL);
     CHECK("gigabytes", s.mib == 2048);
+    s = ask("auto", "auto", NULL);
+    CHECK("auto is the default", s.init == 0 && s.count == 1 && !s.said[0]);
     s = ask("4", NULL, "2,0");
     CHECK("two of four are visible", s.count == 2);
     s = ask("4", NULL, "1,9,2");

@@ -22,11 +22,18 @@ static void mark_wrong(const char *name, const char *value, const char *expected
     config.wrong = wrong;
 }
 
+/* The variable's text, NULL where it is unset, empty or "auto": the default then. */
+static const char *given(const char *name)
+{
+    const char *text = secure_getenv(name);
+    return text && *text && strcmp(text, "auto") != 0 ? text : NULL;
+}
+
 /* A whole number of [low, high] from the variable, else `fallback`; anything else is marked. */
 static long number(const char *name, long fallback, long low, long high, const char *expected)
 {
-    const char *text = secure_getenv(name);
-    if (!text || !*text)
+    const char *text = given(name);
+    if (!text)
         return fallback;
     char *end;
     errno = 0;
@@ -72,8 +79,8 @@ static size_t default_memory(int devices)
 
 static size_t memory(int devices)
 {
-    const char *text = secure_getenv("CUMU_HOST_MEMORY");
-    if (!text || !*text)
+    const char *text = given("CUMU_HOST_MEMORY");
+    if (!text)
         return default_memory(devices);
     static const struct {
         char suffix;

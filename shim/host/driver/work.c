@@ -146,9 +146,12 @@ static MUresult perform(MUcontext ctx, const struct host_op *op)
 {
     MUresult r = ctx->error;
     if (op->run && (!r || op->flags & HOST_OP_ALWAYS)) {
+        host_log(3, "device %d: %s", ctx->device->ordinal, op->what);
         r = op->run(op->arg);
-        if (r)
+        if (r) {
+            host_log(2, "device %d: %s: error %d", ctx->device->ordinal, op->what, r);
             host_ctx_fail(ctx, r);
+        }
     }
     if (op->drop)
         op->drop(op->arg);
