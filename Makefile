@@ -19,16 +19,18 @@ include shim/shim.mk
 include tests/tests.mk
 
 .PHONY: all lib tools demo check check-gen lint bench install clean help
-# What a newcomer types: both start from nothing, installing what the build needs if they may.
+# What a newcomer types: both start from nothing, installing what the build needs if they may, and use
+# all cores unless a number of jobs was given.
+JOBS = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(shell nproc))
 demo:
 	$Qscripts/deps
-	+$Q$(MAKE) --no-print-directory all fixtures
+	+$Q$(MAKE) --no-print-directory $(JOBS) all fixtures
 	$Qsh scripts/demo
 
 check:
 	$Qscripts/deps
-	+$Q$(MAKE) --no-print-directory check-gen
-	+$Q$(MAKE) --no-print-directory check-run
+	+$Q$(MAKE) --no-print-directory $(JOBS) check-gen
+	+$Q$(MAKE) --no-print-directory $(JOBS) check-run
 
 lint:
 	$Qscripts/deps lint || scripts/deps
