@@ -24,7 +24,7 @@ struct run {
 };
 
 enum { MAX_WIDEN = 3, MAX_PASSES = 8, MAX_ROUNDS = 150 };
-static const uint64_t work_limit = 300 * 1000 * 1000; /* beyond it: everything divergent */
+static const uint64_t work_limit = 50 * 1000 * 1000; /* beyond it: everything varies */
 
 /* ---- divergence ------------------------------------------------------------------------------ */
 
@@ -135,7 +135,7 @@ static void part(struct run *r, int32_t b)
     for (uint32_t i = 0; i < n; i++)
         r->label[r->region[i]] = -1;
     bool stable = false;
-    for (int pass = 0; pass < MAX_PASSES && !stable && r->work < work_limit; pass++) {
+    for (int pass = 0; pass < MAX_PASSES && !stable; pass++) {
         stable = true;
         for (uint32_t i = 0; i < n; i++) {
             int32_t k = r->region[i], l = arriving(r, k, b);
@@ -485,17 +485,17 @@ static void analyse(struct run *r)
     unsigned passes = 0;
     do {
         r->changed = false;
-        if (++passes > MAX_ROUNDS) {
+        if (++passes > MAX_ROUNDS || r->work > work_limit) {
             give_up(r);
             break;
         }
-        for (uint32_t k = 0; k < f->nblock; k++) {
+        for (uint32_t k = 0; k < f->nblock && r->work <= work_limit; k++) {
             visit_phis(r, k);
             for (uint32_t i = 0; i < f->block[k].count; i++)
                 visit_instr(r, f->block[k].first + i, k);
             visit_end(r, k);
         }
-    } while (r->changed);
+    } while (r->changed || r->work > work_limit);
     store(r);
 }
 

@@ -80,6 +80,9 @@ static void add_table(struct build *b, uint32_t from, const struct ptx_branch_ta
     }
 }
 
+/* Real code has two edges a block and a handful of branch tables. */
+static const uint32_t max_edges = 16 * 1000 * 1000;
+
 static void connect(struct build *b)
 {
     struct ptx_func *f = b->f;
@@ -87,6 +90,8 @@ static void connect(struct build *b)
     b->first = PTX_NEW(b->c, uint32_t, b->n + 1);
     for (uint32_t v = 0; v < b->n; v++) {
         b->first[v] = b->nsucc;
+        if (b->nsucc > max_edges)
+            ptx_fail(b->c, f->line, f->name, strlen(f->name), "control flow has too many edges");
         const struct ptx_instr *in = b->start[v] == b->start[v + 1] ? NULL
                                                                      : &f->instr[b->start[v + 1] - 1];
         if (in && in->op == PTX_OP_BRA)

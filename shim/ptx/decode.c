@@ -189,9 +189,8 @@ static void decode_loose(struct ptx_instr *in, const char *s, size_t len, unsign
 {
     uint64_t seen = 0;
     unsigned type = ptx_type_find(s, len);
-    uint64_t compare = in->op == PTX_OP_VSET || in->op == PTX_OP_VSET2 || in->op == PTX_OP_VSET4;
     if (!type)
-        modifier(in, ~(BAR | MEMBAR | IDX | SHF | (compare ? 0 : CMP)), &seen, s, len);
+        modifier(in, ~(BAR | MEMBAR | IDX | SHF | CMP), &seen, s, len);
     else if (*ntype < 4)
         in->type[(*ntype)++] = (uint8_t)type;
 }

@@ -10,7 +10,11 @@ struct init {
     uint8_t *bytes;
     uint64_t cap, at, max; /* max: elements' end so far, for unsized arrays */
     uint32_t reloc_cap;
+    const char *start; /* of the initialiser's text */
 };
+
+/* Rows that are left out are stored as zeros: fine, up to a point. */
+enum { MAX_SPARSE = 16 << 20 };
 
 static uint8_t *room(struct init *i, uint64_t end)
 {
@@ -18,6 +22,9 @@ static uint8_t *room(struct init *i, uint64_t end)
     if (!i->v->unsized && end > i->v->size)
         ptx_fail(l->ctx, l->tok.line, i->v->name, strlen(i->v->name),
                  "initialiser is longer than the variable");
+    if (end > MAX_SPARSE && end / 64 > (uint64_t)(l->end - l->p) + (uint64_t)(l->p - i->start))
+        ptx_fail(l->ctx, l->tok.line, i->v->name, strlen(i->v->name),
+                 "initialiser leaves too much of a large variable out");
     if (end > i->cap) {
         uint64_t cap = end * 2 < 64 ? 64 : end * 2;
         if (!i->v->unsized && cap > i->v->size)
@@ -143,7 +150,7 @@ static void read_list(struct init *i, unsigned depth)
 
 void ptx_read_init(struct ptx_lex *l, struct ptx_var *v)
 {
-    struct init i = {.l = l, .v = v, .elem = ptx_type_size(v->type)};
+    struct init i = {.l = l, .v = v, .elem = ptx_type_size(v->type), .start = l->p};
     if (!i.elem || i.elem > 8) {
         if (v->type != PTX_SAMPLERREF)
             ptx_unexpected(l, "no initialiser for this type");

@@ -2,7 +2,7 @@
  * the lowest pending block first keep lanes together. */
 #include "ptx/graph.h"
 
-enum { MAX_DEPTH = 1000 }; /* real code nests loops less than ten deep */
+enum { MAX_DEPTH = 200 }; /* real code nests loops less than ten deep */
 
 struct walk {
     struct ptx_ctx *c;

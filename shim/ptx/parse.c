@@ -270,6 +270,27 @@ static struct ptx_instr *push_instr(struct ptx_parser *p)
     return &f->instr[f->ninstr++];
 }
 
+/* ptxas takes !p wherever a predicate is read, the ISA only in compares, votes and barriers. Elsewhere
+ * a not.pred in front makes it plain, so that no back end needs to know. */
+static void expand_negations(struct ptx_parser *p, struct ptx_instr *in)
+{
+    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_VOTE || in->op == PTX_OP_BAR ||
+        in->op == PTX_OP_BARRIER)
+        return;
+    for (unsigned k = 0; k < in->nsrc; k++) {
+        struct ptx_opnd *o = &in->src[k];
+        if (o->kind != PTX_O_REG || !o->neg)
+            continue;
+        o->neg = 0;
+        struct ptx_instr not = {.op = PTX_OP_NOT, .type = {PTX_PRED}, .vec = 1, .opcode = "not.pred",
+                                .guard = -1, .line = in->line, .ndst = 1, .nsrc = 1};
+        not.src[0] = *o;
+        o->reg = ptx_new_reg(p, "!", 1, PTX_PRED);
+        not.dst[0] = *o;
+        *push_instr(p) = not;
+    }
+}
+
 static void read_instr(struct ptx_parser *p)
 {
     struct ptx_lex *l = &p->lex;
@@ -297,6 +318,7 @@ static void read_instr(struct ptx_parser *p)
         ptx_read_call(p, &in);
     else
         ptx_read_operands(p, oc, &in);
+    expand_negations(p, &in);
     ptx_expect(l, ';', "after an instruction");
     *push_instr(p) = in;
 }

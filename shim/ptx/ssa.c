@@ -25,7 +25,7 @@ struct build {
 };
 
 /* Beyond this a function is not code but a way to exhaust memory. */
-static const uint64_t max_phi_sources = 100 * 1000 * 1000;
+static const uint64_t max_phi_sources = 32 * 1000 * 1000;
 
 /* ---- registers of an instruction ------------------------------------------------------------- */
 
