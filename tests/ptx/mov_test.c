@@ -1,5 +1,5 @@
-/* What insn_check cannot show: 128-bit values, vectors of bytes, cvt into wider registers, and that a
- * kernel computes the same when the application has changed the FPU's mode. */
+/* What insn_check cannot show: 128-bit values, vectors of bytes, cvt into wider registers, and that
+ * a kernel computes the same when the application has changed the FPU's mode. */
 #include "tier0/harness.h"
 
 #include <fenv.h>
@@ -16,11 +16,15 @@ enum { THREADS = 64 };
 struct pair { uint64_t lo, hi; };
 
 static struct pair swapped(struct pair x) { return (struct pair){x.hi, x.lo}; }
-static struct pair odd_swapped(struct pair x) { return x.lo & 1 ? swapped(x) : (struct pair){7, 9}; }
+static struct pair odd_swapped(struct pair x)
+{
+    return x.lo & 1 ? swapped(x) : (struct pair){7, 9};
+}
 static struct pair bytes(struct pair x)
 {
     uint32_t v = (uint32_t)x.lo;
-    return (struct pair){(v & 0xff) << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24, v & 0xffff};
+    return (struct pair){(v & 0xff) << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24,
+                         v & 0xffff};
 }
 static struct pair extended(struct pair x)
 {
@@ -31,11 +35,13 @@ static struct pair widened(struct pair x) { return (struct pair){(uint32_t)x.lo,
 static const struct { const char *name, *text; struct pair (*want)(struct pair); } cases[] = {
     {"mov.b128 packs and unpacks", HEAD "mov.b128 %q0, {%rd4, %rd3};\nmov.b128 %q1, %q0;\n"
                                         "mov.b128 {%rd5, %rd6}, %q1;\n" TAIL, swapped},
-    {"mov.b128 under a guard", HEAD "mov.u64 %rd7, 7; mov.u64 %rd8, 9; mov.b128 %q0, {%rd7, %rd8};\n"
+    {"mov.b128 under a guard", HEAD "mov.u64 %rd7, 7; mov.u64 %rd8, 9;\n"
+                                    "mov.b128 %q0, {%rd7, %rd8};\n"
                                     "and.b32 %r2, %r1, 1; setp.ne.u32 %p0, %r2, 0;\n"
-                                    "@%p0 mov.b128 %q0, {%rd4, %rd3};\nmov.b128 {%rd5, %rd6}, %q0;\n"
-                                    TAIL, odd_swapped},
-    {"vectors of bytes", HEAD "mov.b32 {%b0, %b1, %b2, %b3}, %r1;\nmov.b32 %r2, {%b3, %b2, %b1, %b0};\n"
+                                    "@%p0 mov.b128 %q0, {%rd4, %rd3};\n"
+                                    "mov.b128 {%rd5, %rd6}, %q0;\n" TAIL, odd_swapped},
+    {"vectors of bytes", HEAD "mov.b32 {%b0, %b1, %b2, %b3}, %r1;\n"
+                              "mov.b32 %r2, {%b3, %b2, %b1, %b0};\n"
                               "cvt.u64.u32 %rd5, %r2;\nmov.b16 %rs1, {%b0, %b1};\n"
                               "mov.b16 {%b4, %b5}, %rs1;\nmov.b16 %rs2, {%b4, %b5};\n"
                               "cvt.u64.u16 %rd6, %rs2;\n" TAIL, bytes},

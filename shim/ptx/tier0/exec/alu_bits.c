@@ -7,16 +7,7 @@ static inline u32 popc32(u32 x)
     x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
     return ((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
-/* Fills everything below the leading one. */
-static inline u32 smear32(u32 x)
-{
-    x |= x >> 1;
-    x |= x >> 2;
-    x |= x >> 4;
-    x |= x >> 8;
-    return x | x >> 16;
-}
-static inline u32 clz32(u32 x) { return popc32(~smear32(x)); }
+static inline u32 clz32(u32 x) { return x ? (u32)__builtin_clz(x) : 32; }
 static inline u32 clz64(u64 x) { return x >> 32 ? clz32((u32)(x >> 32)) : 32 + clz32((u32)x); }
 static inline u32 brev32(u32 x)
 {

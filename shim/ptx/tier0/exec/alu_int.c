@@ -124,42 +124,44 @@ OP3(SAD_U64, u64, u64, u64, u64, c[l] + DISTANCE(a[l], b[l]))
 OP3(SAD_S64, u64, s64, s64, u64, c[l] + DISTANCE(a[l], b[l]))
 
 /* Division by zero gives all ones and the dividend as remainder; INT_MIN / -1 wraps. x86 would
- * trap. */
-#define DIVISION(T, U, name, is_signed) \
-    static inline U div_##name(T x, T y) \
+ * trap. Up to 32 bits it goes through f64, which vectorises: the quotient of two 32-bit integers is
+ * never so close below an integer that f64 would round it up. */
+static inline u32 div_u32(u32 x, u32 y)
+{
+    u32 q = (u32)(s64)((f64)x / (f64)(y ? y : 1));
+    return y ? q : ~0u;
+}
+static inline u32 div_s32(s32 x, s32 y)
+{
+    s32 q = (s32)((f64)x / (f64)(y == 0 || y == -1 ? 1 : y));
+    return y == 0 ? ~0u : y == -1 ? 0 - (u32)x : (u32)q;
+}
+static inline u64 div_u64(u64 x, u64 y) { return y ? x / y : ~0ull; }
+static inline u64 div_s64(s64 x, s64 y)
+{
+    return y == 0 ? ~0ull : y == -1 ? 0 - (u64)x : (u64)(x / y);
+}
+/* With y = 0 the product is 0, so the remainder is x. */
+#define REMAINDER(T, x, y, DIV) ((T)(x) - (T)(y) * (T)DIV(x, y))
+OP2(DIV_U16, u32, u32, u32, ZX16(div_u32(ZX16(a[l]), ZX16(b[l]))))
+OP2(DIV_S16, u32, u32, u32, ZX16(div_s32(SX16(a[l]), SX16(b[l]))))
+OP2(DIV_U32, u32, u32, u32, div_u32(a[l], b[l]))
+OP2(DIV_S32, u32, s32, s32, div_s32(a[l], b[l]))
+OP2(REM_U16, u32, u32, u32, ZX16(REMAINDER(u32, ZX16(a[l]), ZX16(b[l]), div_u32)))
+OP2(REM_S16, u32, u32, u32, ZX16(REMAINDER(u32, SX16(a[l]), SX16(b[l]), div_s32)))
+OP2(REM_U32, u32, u32, u32, REMAINDER(u32, a[l], b[l], div_u32))
+OP2(REM_S32, u32, s32, s32, REMAINDER(u32, a[l], b[l], div_s32))
+#define DIV64_OP(id, T, expr) \
+    HANDLER(id) \
     { \
-        if (y == 0) \
-            return (U)~(U)0; \
-        return is_signed && y == (T)-1 ? (U)((U)0 - (U)x) : (U)(x / y); \
-    } \
-    static inline U rem_##name(T x, T y) \
-    { \
-        if (y == 0) \
-            return (U)x; \
-        return is_signed && y == (T)-1 ? 0 : (U)(x % y); \
-    }
-DIVISION(u32, u32, u32, false)
-DIVISION(s32, u32, s32, true)
-DIVISION(u64, u64, u64, false)
-DIVISION(s64, u64, s64, true)
-#define DIV_OP(id, D, T, expr) \
-    HANDLER(id) { \
         const T *a = CROW(T, i->a), *b = CROW(T, i->b); \
-        D *d = ROW(D, i->d); \
-        WRITE_ACTIVE(D, d, expr); \
+        u64 *d = ROW(u64, i->d); \
+        WRITE_ACTIVE(u64, d, expr); \
     }
-DIV_OP(DIV_U16, u32, u32, ZX16(div_u32(ZX16(a[l]), ZX16(b[l]))))
-DIV_OP(DIV_S16, u32, u32, ZX16(div_s32(SX16(a[l]), SX16(b[l]))))
-DIV_OP(DIV_U32, u32, u32, div_u32(a[l], b[l]))
-DIV_OP(DIV_S32, u32, s32, div_s32(a[l], b[l]))
-DIV_OP(DIV_U64, u64, u64, div_u64(a[l], b[l]))
-DIV_OP(DIV_S64, u64, s64, div_s64(a[l], b[l]))
-DIV_OP(REM_U16, u32, u32, ZX16(rem_u32(ZX16(a[l]), ZX16(b[l]))))
-DIV_OP(REM_S16, u32, u32, ZX16(rem_s32(SX16(a[l]), SX16(b[l]))))
-DIV_OP(REM_U32, u32, u32, rem_u32(a[l], b[l]))
-DIV_OP(REM_S32, u32, s32, rem_s32(a[l], b[l]))
-DIV_OP(REM_U64, u64, u64, rem_u64(a[l], b[l]))
-DIV_OP(REM_S64, u64, s64, rem_s64(a[l], b[l]))
+DIV64_OP(DIV_U64, u64, div_u64(a[l], b[l]))
+DIV64_OP(DIV_S64, s64, div_s64(a[l], b[l]))
+DIV64_OP(REM_U64, u64, REMAINDER(u64, a[l], b[l], div_u64))
+DIV64_OP(REM_S64, s64, REMAINDER(u64, a[l], b[l], div_s64))
 
 /* Carry chains: value and carry of x + y + in. A subtraction is x + ~y + !borrow; the flag holds
  * the borrow, as sub.cc documents. */

@@ -275,7 +275,7 @@ enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_g
         return T0_FAULT_NOMEM;
     }
     w->warp = NULL;
-    const unsigned fp = t0_fp_enter(); /* the application may flush subnormals or round its own way */
+    const unsigned fp = t0_fp_enter(); /* the application may have its own mode */
     how = sigsetjmp(w->out, 0);
     if (!how) {
         w->running = true;
