@@ -24,7 +24,7 @@ include tests/tests.mk
 JOBS = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(shell nproc))
 demo:
 	$Qscripts/deps
-	+$Q$(MAKE) --no-print-directory $(JOBS) all fixtures
+	+$Q$(MAKE) --no-print-directory $(JOBS) all $B/tests/fixtures/vectoradd $B/tests/fixtures/mandelbrot
 	$Qsh scripts/demo
 
 check:
