@@ -133,6 +133,9 @@ enum {
     T0_ATOM_OP = 0x1f, T0_ATOM_TYPE_SHIFT = 5, T0_ATOM_SHARED = 0x400, T0_ATOM_ADDR32 = 0x800,
     T0_ATOM_NORET = 0x1000, T0_ATOM_FTZ = 0x2000
 };
+enum { T0_CP_LOG2 = 7, T0_CP_ADDR32 = 8, T0_CP_PARTIAL = 16 };
+/* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-63 phase. */
+enum { T0_MB_INIT, T0_MB_ARRIVE, T0_MB_DROP, T0_MB_TEST, T0_MB_TEST_PARITY, T0_MB_PENDING, T0_MB_KIND = 7 };
 static inline uint32_t t0_fn_slots(const struct t0_fn *f)
 {
     return f->regs + T0_ROW_ALIGN * f->npred + 128 * f->n32 + 256 * f->n64;

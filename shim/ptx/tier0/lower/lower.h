@@ -89,8 +89,17 @@ void t0_emit_move(struct t0_lower *l, enum t0_class c, uint32_t d, uint32_t a);
 /* mov, add and the like: whatever t0_select_alu knows. */
 void t0_lower_alu(struct t0_lower *l, const struct ptx_instr *i);
 
+struct t0_place {        /* where an access goes */
+    uint32_t row;        /* address row */
+    int32_t imm;
+    bool addr32, shared;
+};
+
 /* memory.c: true if the instruction was one of theirs */
 bool t0_lower_memory(struct t0_lower *l, const struct ptx_instr *i);
+struct t0_place t0_resolve(struct t0_lower *l, const struct ptx_opnd *o, unsigned space);
+/* async.c */
+bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i);
 /* warp.c */
 bool t0_lower_warp(struct t0_lower *l, const struct ptx_instr *i);
 /* call.c */

@@ -15,14 +15,8 @@ static bool atom_known(unsigned op, unsigned type)
     }
 }
 
-struct place {           /* where an access goes */
-    uint32_t row;        /* address row */
-    int32_t imm;
-    bool addr32, shared;
-};
-
 /* Adds what does not fit the 32-bit offset of an instruction. */
-static void fold(struct t0_lower *l, struct place *p, uint64_t offset)
+static void fold(struct t0_lower *l, struct t0_place *p, uint64_t offset)
 {
     if ((int64_t)offset == (int32_t)offset || p->addr32) {
         p->imm = (int32_t)offset;
@@ -37,9 +31,9 @@ static void fold(struct t0_lower *l, struct place *p, uint64_t offset)
     p->imm = 0;
 }
 
-static struct place resolve(struct t0_lower *l, const struct ptx_opnd *o, unsigned space)
+struct t0_place t0_resolve(struct t0_lower *l, const struct ptx_opnd *o, unsigned space)
 {
-    struct place p = {.shared = space == PTX_SP_SHARED};
+    struct t0_place p = {.shared = space == PTX_SP_SHARED};
     if (o->sym >= 0) {
         const struct ptx_var *v = ptx_symbol(l->f, o->sym);
         p.shared |= v && v->space == PTX_SP_SHARED;
@@ -126,7 +120,7 @@ static bool lower_param(struct t0_lower *l, const struct ptx_instr *i, const str
 }
 
 /* The handler made for this very form, or the general one. */
-static unsigned pick_op(unsigned log2, unsigned width, unsigned n, const struct place *p, uint16_t order,
+static unsigned pick_op(unsigned log2, unsigned width, unsigned n, const struct t0_place *p, uint16_t order,
                         bool store)
 {
     static const uint16_t fast[2][2][4] = {
@@ -161,7 +155,7 @@ static void lower_access(struct t0_lower *l, const struct ptx_instr *i, bool sto
         t0_fail(l, "vector of %u elements", n);
     if (lower_param(l, i, address, data, n, store))
         return;
-    struct place p = resolve(l, address, i->space);
+    struct t0_place p = t0_resolve(l, address, i->space);
     unsigned step = n == 8 ? 4 : n; /* the eight elements of .v8 go in two halves */
     for (unsigned first = 0; first < n; first += step) {
         uint32_t row[4] = {0};
@@ -196,7 +190,7 @@ static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
         t0_fail(l, "vector atomics are not supported");
     if (!atom_known(i->sub, i->type[0]))
         t0_fail(l, "atomic operation is not defined for .%s", ptx_type_name(i->type[0]));
-    struct place p = resolve(l, &i->src[0], i->space);
+    struct t0_place p = t0_resolve(l, &i->src[0], i->space);
     uint32_t d = returns ? t0_dest(l, &i->dst[0]) : T0_SINK;
     uint32_t b = t0_source(l, &i->src[1], c);
     uint32_t third = i->sub == PTX_SUB_CAS ? t0_source(l, &i->src[2], c) : T0_SINK;

@@ -1,0 +1,91 @@
+/* Tier 0 execution: cp.async, done when issued, and mbarrier objects. */
+#include "ptx/tier0/exec/warp.h"
+
+#include <string.h>
+
+static uint8_t *shared_at(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint64_t a,
+                          unsigned size)
+{
+    if (a + size > w->shared_size || a + size < a)
+        t0_raise(w, i, T0_FAULT_SHARED, lane, a);
+    if (a & (size - 1))
+        t0_raise(w, i, T0_FAULT_MISALIGNED, lane, a);
+    return w->shared + a;
+}
+
+static void cp_async(struct t0_warp *w, const struct t0_insn *i)
+{
+    unsigned size = 1u << (i->aux & T0_CP_LOG2);
+    w->at = i;
+    if (size > 16)
+        return;
+    T0_FOR_LANES(l, w->l.mask) {
+        uint64_t to = i->aux & T0_CP_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
+                                            : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+        uint64_t from = T0_U64(w, i->b)[l];
+        unsigned n = i->aux & T0_CP_PARTIAL ? T0_U32(w, i->c)[l] : size;
+        uint8_t *p = shared_at(w, i, l, to, size), bytes[16] = {0};
+        n = n < size ? n : size;
+        if (n && from & (size - 1))
+            t0_raise(w, i, T0_FAULT_MISALIGNED, l, from);
+        memcpy(bytes, (const void *)(uintptr_t)from, n);
+        memcpy(p, bytes, size);
+    }
+}
+
+enum { COUNT = 0xfffff };
+
+static uint64_t arrive(uint64_t word, uint64_t n, bool drop)
+{
+    uint64_t left = word & COUNT, all = word >> 20 & COUNT, phase = word >> 40;
+    if (drop)
+        all -= n < all ? n : all;
+    left -= n < left ? n : left;
+    if (!left) {
+        left = all;
+        phase++;
+    }
+    return left | all << 20 | phase << 40;
+}
+
+static void mbarrier(struct t0_warp *w, const struct t0_insn *i)
+{
+    unsigned kind = i->aux & T0_MB_KIND;
+    uint32_t done = 0;
+    w->at = i;
+    T0_FOR_LANES(l, w->l.mask) {
+        if (kind == T0_MB_PENDING) {
+            T0_U32(w, i->d)[l] = T0_U64(w, i->b)[l] & COUNT;
+            continue;
+        }
+        uint64_t a = i->aux & T0_MEM_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
+                                            : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+        uint64_t *p, word;
+        if (!(i->aux & T0_MEM_SHARED)) /* generic: must lie in this block's shared memory too */
+            a -= (uint64_t)(uintptr_t)w->shared;
+        p = (uint64_t *)(void *)shared_at(w, i, l, a, 8);
+        word = *p;
+        switch (kind) {
+        case T0_MB_INIT: {
+            uint64_t n = T0_U32(w, i->b)[l] & COUNT;
+            *p = n | n << 20;
+            break;
+        }
+        case T0_MB_ARRIVE:
+        case T0_MB_DROP:
+            *p = arrive(word, T0_U32(w, i->b)[l], kind == T0_MB_DROP);
+            T0_U64(w, i->d)[l] = word;
+            break;
+        case T0_MB_TEST: done |= (uint32_t)(word >> 40 != T0_U64(w, i->b)[l] >> 40) << l; break;
+        default: done |= (uint32_t)((word >> 40 & 1) != (T0_U32(w, i->b)[l] & 1)) << l;
+        }
+    }
+    if (kind == T0_MB_TEST || kind == T0_MB_TEST_PARITY)
+        T0_PRED(w, i->d) = (T0_PRED(w, i->d) & ~w->l.mask) | done;
+}
+
+void t0_async_handlers(t0_handler *table[T0_NOPS])
+{
+    table[T0_CP_ASYNC] = cp_async;
+    table[T0_MBARRIER] = mbarrier;
+}

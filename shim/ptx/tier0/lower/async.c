@@ -1,0 +1,116 @@
+/* Tier 0 lowering: cp.async, mbarrier and what speaks of clusters. Copies are done at once, so that
+ * groups need no waiting; a cluster is one block. */
+#include "ptx/tier0/lower/lower.h"
+
+#include <string.h>
+
+/* True if the opcode as written has this modifier. */
+static bool has(const struct ptx_instr *i, const char *modifier)
+{
+    size_t n = strlen(modifier);
+    for (const char *p = i->opcode; p && (p = strchr(p, '.')); p++)
+        if (!strncmp(p + 1, modifier, n) && (p[n + 1] == '.' || p[n + 1] == ':' || !p[n + 1]))
+            return true;
+    return false;
+}
+
+static void lower_copy(struct t0_lower *l, const struct ptx_instr *i)
+{
+    uint64_t size = i->nsrc > 2 && i->src[2].kind == PTX_O_IMM ? i->src[2].imm : 0;
+    bool partial = i->nsrc > 3;
+    if ((size != 4 && size != 8 && size != 16) || i->src[0].kind != PTX_O_ADDR ||
+        i->src[1].kind != PTX_O_ADDR)
+        t0_fail(l, "copy of a form that is not supported");
+    if (partial && i->src[3].kind == PTX_O_REG && t0_reg_class(l, i->src[3].reg) != T0_CLASS_32)
+        t0_fail(l, "copy with ignore-src is not supported");
+    struct t0_place to = t0_resolve(l, &i->src[0], PTX_SP_SHARED);
+    struct t0_place from = t0_resolve(l, &i->src[1], PTX_SP_GLOBAL);
+    uint32_t bytes = partial ? t0_source(l, &i->src[3], T0_CLASS_32) : T0_SINK;
+    uint32_t row = from.row;
+    if (from.imm) {
+        row = t0_temp(l, T0_CLASS_64);
+        uint32_t imm = t0_imm(l, T0_CLASS_64, (uint64_t)(int64_t)from.imm);
+        struct t0_insn *sum = t0_emit(l, T0_ADD_I64);
+        sum->d = row;
+        sum->a = from.row;
+        sum->b = imm;
+    }
+    struct t0_insn *o = t0_emit(l, T0_CP_ASYNC);
+    o->a = to.row;
+    o->imm = to.imm;
+    o->b = row;
+    o->c = bytes;
+    o->aux = (uint16_t)((unsigned)__builtin_ctzll(size) | (to.addr32 ? T0_CP_ADDR32 : 0) |
+                        (partial ? T0_CP_PARTIAL : 0));
+}
+
+static void mbarrier(struct t0_lower *l, const struct ptx_instr *i, unsigned kind,
+                     const struct ptx_opnd *address, const struct ptx_opnd *operand, enum t0_class c)
+{
+    static const struct ptx_opnd one = {.kind = PTX_O_IMM, .reg = -1, .sym = -1, .imm = 1};
+    struct t0_place p = {0};
+    if (address && address->kind != PTX_O_ADDR)
+        t0_fail(l, "expected an address");
+    if (address)
+        p = t0_resolve(l, address, has(i, "shared") ? PTX_SP_SHARED : PTX_SP_NONE);
+    operand = operand ? operand : &one;
+    if (operand->kind == PTX_O_REG && t0_reg_class(l, operand->reg) != c)
+        t0_fail(l, "operand of the wrong width");
+    uint32_t b = t0_source(l, operand, c), d = i->ndst ? t0_dest(l, &i->dst[0]) : T0_SINK;
+    struct t0_insn *o = t0_emit(l, T0_MBARRIER);
+    o->d = d;
+    o->a = p.row;
+    o->imm = p.imm;
+    o->b = b;
+    o->aux = (uint16_t)(kind | (p.shared ? T0_MEM_SHARED : 0) | (p.addr32 ? T0_MEM_ADDR32 : 0));
+}
+
+static bool lower_mbarrier(struct t0_lower *l, const struct ptx_instr *i)
+{
+    const struct ptx_opnd *more = i->nsrc > 1 ? &i->src[1] : NULL;
+    if (has(i, "init"))
+        mbarrier(l, i, T0_MB_INIT, &i->src[0], more, T0_CLASS_32);
+    else if (has(i, "arrive") && !has(i, "expect_tx"))
+        mbarrier(l, i, T0_MB_ARRIVE, &i->src[0], more, T0_CLASS_32);
+    else if (has(i, "arrive_drop") && !has(i, "expect_tx"))
+        mbarrier(l, i, T0_MB_DROP, &i->src[0], more, T0_CLASS_32);
+    else if ((has(i, "test_wait") || has(i, "try_wait")) && more)
+        mbarrier(l, i, has(i, "parity") ? T0_MB_TEST_PARITY : T0_MB_TEST, &i->src[0], more,
+                 has(i, "parity") ? T0_CLASS_32 : T0_CLASS_64);
+    else if (has(i, "pending_count"))
+        mbarrier(l, i, T0_MB_PENDING, NULL, &i->src[0], T0_CLASS_64);
+    else
+        return has(i, "inval");
+    return true;
+}
+
+bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i)
+{
+    switch (i->op) {
+    case PTX_OP_CP:
+        if (!has(i, "async") || has(i, "bulk"))
+            return false;
+        if (has(i, "commit_group") || has(i, "wait_group") || has(i, "wait_all"))
+            return true;
+        if (has(i, "mbarrier")) { /* its copies are done: .noinc arrives, the other form balances itself */
+            if (has(i, "noinc"))
+                mbarrier(l, i, T0_MB_ARRIVE, &i->src[0], NULL, T0_CLASS_32);
+            return true;
+        }
+        lower_copy(l, i);
+        return true;
+    case PTX_OP_MBARRIER: return lower_mbarrier(l, i);
+    case PTX_OP_MAPA: {
+        enum t0_class c = t0_class_of(i->type[0]);
+        uint32_t a = t0_source(l, &i->src[0], c);
+        t0_emit_move(l, c, t0_dest(l, &i->dst[0]), a);
+        return true;
+    }
+    case PTX_OP_GETCTARANK: {
+        uint32_t zero = t0_imm(l, T0_CLASS_32, 0);
+        t0_emit_move(l, T0_CLASS_32, t0_dest(l, &i->dst[0]), zero);
+        return true;
+    }
+    default: return false;
+    }
+}
