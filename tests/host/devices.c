@@ -198,19 +198,36 @@ static void names(void)
 }
 
 /* A child started by exec opens the memory; a forked one may not use the driver. */
-static int ipc_child(const char *hex)
+static void unhex(const char *hex, char *out)
+{
+    for (size_t i = 0; i < MU_IPC_HANDLE_SIZE; i++)
+        sscanf(hex + 2 * i, "%2hhx", (unsigned char *)&out[i]);
+}
+
+static int ipc_child(const char *hex, const char *event_hex, int ready)
 {
     MUipcMemHandle h;
-    for (size_t i = 0; i < sizeof h; i++)
-        sscanf(hex + 2 * i, "%2hhx", (unsigned char *)&h.reserved[i]);
+    MUipcEventHandle eh;
+    MUevent e;
+    unhex(hex, h.reserved);
+    unhex(event_hex, eh.reserved);
     start_device();
     MUdeviceptr p;
     int text[4];
+    MUST(muIpcOpenEventHandle(&e, eh));
+    if (muEventQuery(e) != MUSA_ERROR_NOT_READY) /* the parent's stream is still at it */
+        return 2;
+    MUST(muStreamWaitEvent(NULL, e, 0));
+    if (write(ready, "", 1) != 1)
+        return 3;
     MUST(muIpcOpenMemHandle(&p, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     MUST(muMemcpyDtoH(text, p, sizeof text));
     text[0] += 1;
     MUST(muMemcpyHtoD(p, text, 4));
     MUST(muIpcCloseMemHandle(p));
+    MUST(muEventRecord(e, NULL));
+    MUST(muEventSynchronize(e));
+    MUST(muEventDestroy(e));
     return text[3] == 40 ? 0 : 1;
 }
 
@@ -219,25 +236,59 @@ static void processes(const char *self)
     MUdeviceptr pad, p;
     MUipcMemHandle h;
     int in[4] = { 10, 20, 30, 40 }, status;
-    char hex[2 * sizeof h + 1];
+    char hex[2 * sizeof h + 1], event_hex[2 * sizeof h + 1];
+    MUipcEventHandle eh;
+    MUevent e, plain;
+    MUstream s;
     MUST(muMemAlloc(&pad, 512)); /* so that the next one does not begin a page */
     MUST(muMemAlloc(&p, 1000));
-    MUST(muMemcpyHtoD(p, in, sizeof in));
     IS(MUSA_SUCCESS, muIpcGetMemHandle(&h, p));
-    for (size_t i = 0; i < sizeof h; i++)
+    MUST(muEventCreate(&plain, MU_EVENT_DISABLE_TIMING));
+    IS(MUSA_ERROR_INVALID_VALUE, muIpcGetEventHandle(&eh, plain));
+    MUST(muEventDestroy(plain));
+    IS(MUSA_SUCCESS, muEventCreate(&e, MU_EVENT_INTERPROCESS | MU_EVENT_DISABLE_TIMING));
+    IS(MUSA_SUCCESS, muIpcGetEventHandle(&eh, e));
+    for (size_t i = 0; i < sizeof h; i++) {
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char)h.reserved[i]);
+        snprintf(event_hex + 2 * i, 3, "%02x", (unsigned char)eh.reserved[i]);
+    }
+    void *flag;
+    MUST(muMemAllocHost(&flag, 4));
+    *(int *)flag = 0;
+    int ready[2];
+    char number[16];
+    if (pipe(ready))
+        exit(1);
+    MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
+    MUST(muStreamWaitValue32(s, dev(flag), 1, 0));
+    void *pinned;
+    MUST(muMemAllocHost(&pinned, sizeof in));
+    memcpy(pinned, in, sizeof in);
+    MUST(muMemcpyHtoDAsync(p, pinned, sizeof in, s)); /* the child must wait for this */
+    MUST(muEventRecord(e, s));
+    IS(MUSA_ERROR_NOT_READY, muEventQuery(e));
     MUdeviceptr q;
     IS(MUSA_ERROR_INVALID_CONTEXT, muIpcOpenMemHandle(&q, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        execl(self, self, hex, (char *)NULL);
+        snprintf(number, sizeof number, "%d", ready[1]);
+        execl(self, self, hex, event_hex, number, (char *)NULL);
         _exit(9);
     }
+    close(ready[1]);
+    CHECK("the child's stream waits", read(ready[0], number, 1) == 1);
+    close(ready[0]);
+    __atomic_store_n((int *)flag, 1, __ATOMIC_RELEASE);
     waitpid(child, &status, 0);
     CHECK("another process opens our memory", WIFEXITED(status) && WEXITSTATUS(status) == 0);
     MUST(muMemcpyDtoH(in, p, sizeof in));
-    CHECK("and writes it", in[0] == 11);
+    CHECK("waits for our stream, and writes it", in[0] == 11);
+    IS(MUSA_SUCCESS, muEventSynchronize(e)); /* the child recorded it last */
+    MUST(muStreamDestroy(s));
+    MUST(muEventDestroy(e));
+    MUST(muMemFreeHost(flag));
+    MUST(muMemFreeHost(pinned));
     IS(MUSA_ERROR_INVALID_VALUE, muIpcCloseMemHandle(p));
     fflush(stdout);
     child = fork();
@@ -256,8 +307,8 @@ int main(int argc, char **argv)
 {
     setenv("CUMU_HOST_MEMORY", "32M", 1);
     setenv("CUMU_HOST_DEVICES", "2", 1);
-    if (argc > 1)
-        return ipc_child(argv[1]);
+    if (argc > 3)
+        return ipc_child(argv[1], argv[2], atoi(argv[3]));
     int n;
     IS(MUSA_ERROR_NOT_INITIALIZED, muDeviceGetCount(&n));
     IS(MUSA_ERROR_INVALID_VALUE, muInit(1));

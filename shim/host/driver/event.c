@@ -5,7 +5,8 @@ struct MUevent_st {
     uint64_t slab_;
     MUcontext ctx;
     unsigned flags;
-    struct host_work *work; /* of the last record; NULL: never recorded (host_sched) */
+    struct host_work *work;           /* of the last record; NULL: never recorded (host_sched) */
+    struct host_shared_event *shared; /* MU_EVENT_INTERPROCESS: used instead of work */
 };
 
 struct host_slab host_events = HOST_SLAB(struct MUevent_st, "event");
@@ -45,6 +46,7 @@ static void set_work(MUevent e, struct host_work *w)
 static void destroy(MUevent e)
 {
     set_work(e, NULL); /* a pending record or wait keeps its own reference */
+    host_shared_event_unref(e->shared);
     host_slab_put(&host_events, e);
 }
 
@@ -69,6 +71,10 @@ MUresult muEventCreate(MUevent *event, unsigned int flags)
         return MUSA_ERROR_OUT_OF_MEMORY;
     e->ctx = ctx;
     e->flags = flags;
+    if (flags & MU_EVENT_INTERPROCESS && !(e->shared = host_shared_event_new())) {
+        host_slab_put(&host_events, e);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
     *event = e;
     return MUSA_SUCCESS;
 }
@@ -99,6 +105,8 @@ MUresult muEventRecordWithFlags(MUevent event, MUstream stream, unsigned int fla
         return MUSA_ERROR_ILLEGAL_STATE;
     if (s->ctx != event->ctx)
         return MUSA_ERROR_INVALID_HANDLE;
+    if (event->shared)
+        return host_shared_event_record(event->shared, s);
     struct host_work *w;
     r = host_submit(s, NULL, NULL, 0, 0, &w);
     if (!r)
@@ -121,6 +129,8 @@ MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
         return r;
     if (flags & ~(unsigned)MU_EVENT_WAIT_EXTERNAL)
         return MUSA_ERROR_INVALID_VALUE;
+    if (event->shared)
+        return host_shared_event_wait_in(event->shared, s);
     struct host_work *w = work_of(event);
     if (w && !host_work_done(w))
         r = host_submit(s, NULL, &w, 1, 0, NULL);
@@ -134,7 +144,7 @@ MUresult muEventQuery(MUevent event)
     if (r)
         return r;
     struct host_work *w = work_of(event);
-    bool pending = w && !host_work_done(w);
+    bool pending = event->shared ? !host_shared_event_done(event->shared) : w && !host_work_done(w);
     host_work_unref(w);
     return pending ? MUSA_ERROR_NOT_READY : host_ctx_verdict(event->ctx);
 }
@@ -146,11 +156,13 @@ MUresult muEventSynchronize(MUevent event)
         return r;
     MUcontext ctx = event->ctx; /* the event may be destroyed while we wait */
     struct host_work *w = work_of(event);
+    if (event->shared)
+        host_shared_event_wait(event->shared);
     if (w) {
         host_work_wait(w);
         host_work_unref(w);
-        host_kernels_synced(ctx);
     }
+    host_kernels_synced(ctx);
     return host_ctx_verdict(ctx);
 }
 
@@ -175,6 +187,41 @@ MUresult muEventElapsedTime(float *ms, MUevent start, MUevent end)
     host_work_unref(a);
     host_work_unref(b);
     return r;
+}
+
+/* ---- between processes ----------------------------------------------------------------------- */
+
+MUresult muIpcGetEventHandle(MUipcEventHandle *handle, MUevent event)
+{
+    MUresult r = event_of(event);
+    if (r)
+        return r;
+    if (!handle || !event->shared)
+        return MUSA_ERROR_INVALID_VALUE;
+    return host_shared_event_export(event->shared, handle);
+}
+
+MUresult muIpcOpenEventHandle(MUevent *event, MUipcEventHandle handle)
+{
+    MUcontext ctx;
+    MUresult r = host_enter(&ctx);
+    if (r)
+        return r;
+    struct host_shared_event *shared;
+    if (!event)
+        return MUSA_ERROR_INVALID_VALUE;
+    if ((r = host_shared_event_open(&handle, &shared)))
+        return r;
+    MUevent e = host_slab_get(&host_events);
+    if (!e) {
+        host_shared_event_unref(shared);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
+    e->ctx = ctx;
+    e->flags = MU_EVENT_INTERPROCESS | MU_EVENT_DISABLE_TIMING;
+    e->shared = shared;
+    *event = e;
+    return MUSA_SUCCESS;
 }
 
 /* The forms whose stream 0 is the thread's own default stream. */

@@ -116,6 +116,18 @@ uint64_t host_unique_id(void);
 
 size_t host_format_bytes(MUarray_format f); /* of one channel, 0 for a format we lack (array.c) */
 
+/* ipc.c, ipc_event.c: the part of an event that processes share; counted. */
+struct host_shared_event;
+uint64_t host_process_start(int pid); /* in clock ticks, 0 if it is gone */
+struct host_shared_event *host_shared_event_new(void); /* NULL: out of memory */
+void host_shared_event_unref(struct host_shared_event *e); /* NULL is fine */
+MUresult host_shared_event_export(struct host_shared_event *e, MUipcEventHandle *handle);
+MUresult host_shared_event_open(const MUipcEventHandle *handle, struct host_shared_event **e);
+MUresult host_shared_event_record(struct host_shared_event *e, MUstream s);
+MUresult host_shared_event_wait_in(struct host_shared_event *e, MUstream s);
+bool host_shared_event_done(struct host_shared_event *e); /* the last record is reached */
+void host_shared_event_wait(struct host_shared_event *e);
+
 void host_events_ctx_gone(MUcontext ctx);
 void host_arrays_ctx_gone(MUcontext ctx);
 

@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct ipc_handle) <= sizeof(MUipcMemHandle), "handle");
 static const char magic[8] = "cumuipc";
 
 /* Start time of a process in clock ticks, 0 if it is gone. */
-static uint64_t start_of(int pid)
+uint64_t host_process_start(int pid)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -53,7 +53,7 @@ MUresult muIpcGetMemHandle(MUipcMemHandle *handle, MUdeviceptr p)
         range.pool || !host_arena_offset(range.device, (void *)range.base, &h.fd, &offset))
         return MUSA_ERROR_INVALID_VALUE;
     memcpy(h.magic, magic, sizeof magic);
-    h.started = start_of(h.pid);
+    h.started = host_process_start(h.pid);
     h.offset = offset;
     h.size = range.size;
     h.number = range.device->number;
@@ -75,7 +75,7 @@ MUresult muIpcOpenMemHandle(MUdeviceptr *p, MUipcMemHandle handle, unsigned int 
         return MUSA_ERROR_INVALID_VALUE;
     if (h.pid == getpid())
         return MUSA_ERROR_INVALID_CONTEXT; /* as CUDA: not in the process that exported it */
-    if (!h.started || start_of(h.pid) != h.started)
+    if (!h.started || host_process_start(h.pid) != h.started)
         return MUSA_ERROR_INVALID_HANDLE;
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
@@ -114,19 +114,4 @@ MUresult muIpcCloseMemHandle(MUdeviceptr p)
     r = host_ctx_wait(range.ctx);
     host_range_release(&range);
     return r;
-}
-
-/* Events between processes are not built: an event's state is this process's own. */
-MUresult muIpcGetEventHandle(MUipcEventHandle *handle, MUevent event)
-{
-    (void)handle, (void)event;
-    MUresult r = host_enter(NULL);
-    return r ? r : MUSA_ERROR_NOT_SUPPORTED;
-}
-
-MUresult muIpcOpenEventHandle(MUevent *event, MUipcEventHandle handle)
-{
-    (void)event, (void)handle;
-    MUresult r = host_enter(NULL);
-    return r ? r : MUSA_ERROR_NOT_SUPPORTED;
 }
