@@ -32,8 +32,7 @@ COMPRESS_LIBS := -lzstd -llz4
 # a link that fails leaves the last good one.
 , := ,
 define replace
-$Q$(CC) -o $@.new $(1)
-$Qmv -f $@.new $@
+$Qnew=$@.$$$$; $(CC) -o $$new $(1) && mv -f $$new $@ || { rm -f $$new; exit 1; }
 endef
 
 # The warp-vector loops of tier 0 are written for the vectoriser and built once per CPU level; alu.c
