@@ -9,6 +9,59 @@
 
 static const char text[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 args);\n"
+    ".extern .func (.param .b64 r) malloc(.param .b64 size);\n"
+    ".extern .func free(.param .b64 p);\n"
+    ".extern .func __assertfail(.param .b64 message, .param .b64 file, .param .b32 line,\n"
+    "                           .param .b64 function, .param .b64 char_size);\n"
+    ".global .align 1 .b8 format[12] = {98, 108, 111, 99, 107, 32, 37, 100, 33, 10, 0};\n"
+    ".global .align 1 .b8 claim[6] = {120, 32, 60, 32, 49, 0};\n"
+    ".global .align 1 .b8 file[6] = {97, 46, 99, 117, 0};\n"
+    ".global .align 1 .b8 where[4] = {102, 40, 41, 0};\n"
+    /* block i prints "block i!" */
+    ".visible .entry say()\n"
+    "{\n"
+    "    .local .align 8 .b8 args[8];\n    .reg .b32 %r<3>;\n    .reg .b64 %rd<6>;\n"
+    "    mov.u64 %rd1, args;\n    cvta.local.u64 %rd2, %rd1;\n    mov.u32 %r1, %ctaid.x;\n"
+    "    st.local.u32 [%rd1], %r1;\n    mov.u64 %rd3, format;\n    cvta.global.u64 %rd4, %rd3;\n"
+    "    {\n    .param .b64 a;\n    .param .b64 b;\n    .param .b32 r;\n"
+    "    st.param.b64 [a], %rd4;\n    st.param.b64 [b], %rd2;\n"
+    "    call.uni (r), vprintf, (a, b);\n    ld.param.b32 %r2, [r];\n    }\n    ret;\n}\n"
+    /* thread 3 of block 1 asserts `x < 1` */
+    ".visible .entry claims()\n"
+    "{\n"
+    "    .reg .pred %p<3>;\n    .reg .b32 %r<3>;\n    .reg .b64 %rd<8>;\n"
+    "    mov.u32 %r1, %ctaid.x;\n    setp.ne.u32 %p1, %r1, 1;\n    @%p1 bra DONE;\n"
+    "    mov.u32 %r2, %tid.x;\n    setp.ne.u32 %p2, %r2, 3;\n    @%p2 bra DONE;\n"
+    "    mov.u64 %rd1, claim;\n    cvta.global.u64 %rd2, %rd1;\n    mov.u64 %rd3, file;\n"
+    "    cvta.global.u64 %rd4, %rd3;\n    mov.u64 %rd5, where;\n    cvta.global.u64 %rd6, %rd5;\n"
+    "    {\n    .param .b64 a;\n    .param .b64 b;\n    .param .b32 c;\n    .param .b64 d;\n"
+    "    .param .b64 e;\n    st.param.b64 [a], %rd2;\n    st.param.b64 [b], %rd4;\n"
+    "    st.param.b32 [c], 17;\n    st.param.b64 [d], %rd6;\n    st.param.b64 [e], 1;\n"
+    "    call.uni __assertfail, (a, b, c, d, e);\n    }\nDONE:\n    ret;\n}\n"
+    /* out[i] = malloc(size), freed at once if `again` */
+    ".visible .entry take(.param .u64 out, .param .u64 size, .param .u32 again)\n"
+    "{\n"
+    "    .reg .pred %p<2>;\n    .reg .b32 %r<6>;\n    .reg .b64 %rd<6>;\n"
+    "    ld.param.u64 %rd1, [size];\n    ld.param.u64 %rd2, [out];\n    ld.param.u32 %r1, [again];\n"
+    "    mov.u32 %r2, %ctaid.x;\n    mov.u32 %r3, %ntid.x;\n    mov.u32 %r4, %tid.x;\n"
+    "    mad.lo.s32 %r5, %r2, %r3, %r4;\n    mul.wide.u32 %rd3, %r5, 8;\n"
+    "    add.s64 %rd4, %rd2, %rd3;\n"
+    "    {\n    .param .b64 a;\n    .param .b64 r;\n    st.param.b64 [a], %rd1;\n"
+    "    call.uni (r), malloc, (a);\n    ld.param.b64 %rd5, [r];\n    }\n"
+    "    st.global.u64 [%rd4], %rd5;\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra DONE;\n"
+    "    {\n    .param .b64 a;\n    st.param.b64 [a], %rd5;\n    call.uni free, (a);\n    }\n"
+    "DONE:\n    ret;\n}\n"
+    /* frees p[i] */
+    ".visible .entry give(.param .u64 p)\n"
+    "{\n"
+    "    .reg .b32 %r<5>;\n    .reg .b64 %rd<5>;\n"
+    "    ld.param.u64 %rd1, [p];\n    mov.u32 %r1, %ctaid.x;\n    mov.u32 %r2, %ntid.x;\n"
+    "    mov.u32 %r3, %tid.x;\n    mad.lo.s32 %r4, %r1, %r2, %r3;\n"
+    "    mul.wide.u32 %rd2, %r4, 8;\n    add.s64 %rd3, %rd1, %rd2;\n"
+    "    ld.global.u64 %rd4, [%rd3];\n"
+    "    {\n    .param .b64 a;\n    st.param.b64 [a], %rd4;\n    call.uni free, (a);\n    }\n"
+    "    ret;\n}\n"
     ".visible .entry empty() { ret; }\n"
     /* out[i] = i + v for i < n */
     ".visible .entry fill(.param .u64 out, .param .u32 n, .param .u32 v)\n"
@@ -72,12 +125,36 @@ void *kernel_image(const char *name)
     return image;
 }
 
+/* The variables of the text, in the current context, become known to the image. */
+static MUresult bind_variables(void *image)
+{
+    struct ptx_diag diag = { 0 };
+    struct ptx_module *m = ptx_module_open(text, sizeof text - 1, &diag);
+    void *data = NULL;
+    size_t size;
+    MUmodule module = NULL;
+    MUdeviceptr address;
+    const char *name;
+    MUresult r = m && !t0_lower_data(m, &data, &size, &diag) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_PTX;
+    if (!r)
+        r = muModuleLoadData(&module, data);
+    for (unsigned i = 0; !r && (name = t0_image_extern(image, i)); i++)
+        if (!(r = muModuleGetGlobal(&address, NULL, module, name)))
+            t0_image_bind(image, i, address);
+    free(data);
+    if (m)
+        ptx_module_close(m);
+    return r;
+}
+
 MUfunction kernel_function(const char *name)
 {
     void *image = kernel_image(name);
     MUmodule module;
     MUfunction f = NULL;
-    MUresult r = image ? muModuleLoadData(&module, image) : MUSA_SUCCESS;
+    MUresult r = image ? bind_variables(image) : MUSA_SUCCESS;
+    if (image && !r)
+        r = muModuleLoadData(&module, image);
     if (image && !r)
         r = muModuleGetFunction(&f, module, name);
     if (r)

@@ -45,6 +45,19 @@ static bool format_of(const musaChannelFormatDesc *d, MUarray_format *format, un
     return false;
 }
 
+musaError_t musaDeviceGetTexture1DLinearMaxWidth(size_t *width, const musaChannelFormatDesc *desc,
+                                                 int device)
+{
+    MUarray_format format;
+    unsigned channels;
+    MUresult r = rt_init();
+    if (r || !width || !desc || !rt_valid(device))
+        return rt_end(r ? r : width && desc ? MUSA_ERROR_INVALID_DEVICE : MUSA_ERROR_INVALID_VALUE);
+    if (!format_of(desc, &format, &channels))
+        return rt_end(musaErrorInvalidChannelDescriptor);
+    return rt_end(muDeviceGetTexture1DLinearMaxWidth(width, format, channels, device));
+}
+
 static MUresult describe(musaArray_const_t a, MUSA_ARRAY3D_DESCRIPTOR *d,
                          musaChannelFormatDesc *desc)
 {

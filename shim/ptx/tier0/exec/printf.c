@@ -11,6 +11,29 @@ struct cursor {
     size_t at;
 };
 
+/* The text of one call, printed as a whole: pieces would mix with those of blocks on other CPUs. */
+struct line {
+    char small[1024];
+    char *text;
+    size_t used, room;
+};
+
+static void put(struct line *l, const char *text, size_t len)
+{
+    if (l->used + len > l->room) {
+        size_t room = (l->used + len) * 2;
+        char *more = realloc(l->text == l->small ? NULL : l->text, room);
+        if (!more)
+            return; /* without memory the piece is lost */
+        if (l->text == l->small)
+            memcpy(more, l->small, l->used);
+        l->text = more;
+        l->room = room;
+    }
+    memcpy(l->text + l->used, text, len);
+    l->used += len;
+}
+
 static uint64_t take(struct cursor *c, size_t size)
 {
     uint64_t v = 0;
@@ -20,8 +43,7 @@ static uint64_t take(struct cursor *c, size_t size)
     return v;
 }
 
-/* One conversion into out; grows nothing: long strings are printed straight from device memory. */
-static void convert(const struct t0_env *env, const char *spec, char conv, bool wide, uint64_t v)
+static void convert(struct line *l, const char *spec, char conv, bool wide, uint64_t v)
 {
     char small[512], *big = NULL, *out = small;
     double f;
@@ -49,23 +71,21 @@ static void convert(const struct t0_env *env, const char *spec, char conv, bool 
         out = big;
     }
     if (n > 0)
-        env->print(env->ctx, out, (size_t)n);
+        put(l, out, (size_t)n);
     free(big);
 }
 
-int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args)
+static int print_line(struct line *l, const char *format, const uint8_t *args)
 {
     struct cursor c = {args, 0};
     int count = 0;
-    if (!format)
-        return -1;
     while (*format) {
         const char *p = strchrnul(format, '%'), *start = p;
         char spec[64];
         size_t n = 0;
         bool wide = false;
         if (p > format)
-            env->print(env->ctx, format, (size_t)(p - format));
+            put(l, format, (size_t)(p - format));
         if (!*p)
             break;
         spec[n++] = *p++;
@@ -82,13 +102,13 @@ int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args)
         }
         char conv = *p;
         if (conv == '%') {
-            env->print(env->ctx, "%", 1);
+            put(l, "%", 1);
             format = p + 1;
             continue;
         }
         if (!conv || !strchr("diouxXcspaAeEfFgG", conv)) { /* unknown: as written */
             p += conv != 0;
-            env->print(env->ctx, start, (size_t)(p - start));
+            put(l, start, (size_t)(p - start));
             format = p;
             continue;
         }
@@ -100,9 +120,25 @@ int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args)
         }
         spec[n++] = conv;
         spec[n] = '\0';
-        convert(env, spec, conv, wide, take(&c, is_long ? 8 : 4));
+        convert(l, spec, conv, wide, take(&c, is_long ? 8 : 4));
         count++;
         format = p + 1;
     }
+    return count;
+}
+
+int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args)
+{
+    struct line l;
+    if (!format)
+        return -1;
+    l.text = l.small;
+    l.room = sizeof l.small;
+    l.used = 0;
+    int count = print_line(&l, format, args);
+    if (l.used)
+        env->print(env->ctx, l.text, l.used);
+    if (l.text != l.small)
+        free(l.text);
     return count;
 }

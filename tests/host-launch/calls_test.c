@@ -1,0 +1,103 @@
+/* What kernels call in the driver: printf, assert, malloc and free. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host-launch/kernels.h"
+#include "unit/unit.h"
+
+static MUresult run(const char *name, unsigned blocks, unsigned threads, void **params)
+{
+    MUfunction f = kernel_function(name);
+    MUresult r = muLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL);
+    return r ? r : muCtxSynchronize();
+}
+
+/* In children, whose stdout is a pipe that the parent reads as their stderr. */
+static void print_child(void)
+{
+    dup2(2, 1);
+    if (!kernels_start())
+        _exit(1);
+    printf("before\n");
+    MUresult r = run("say", 1, 1, NULL);
+    printf("after %d\n", r);
+    fflush(stdout);
+}
+
+static void assert_child(void)
+{
+    if (!kernels_start() || run("claims", 4, 32, NULL) != MUSA_ERROR_ASSERT)
+        _exit(1);
+}
+
+static void flood_child(void)
+{
+    dup2(2, 1);
+    if (!kernels_start() || muCtxSetLimit(MU_LIMIT_PRINTF_FIFO_SIZE, 4096) || run("say", 2000, 1, NULL))
+        _exit(1);
+    fflush(stdout);
+}
+
+static void test_malloc(void)
+{
+    enum { BLOCKS = 16, THREADS = 64, N = BLOCKS * THREADS };
+    static uint64_t got[N];
+    MUdeviceptr out;
+    uint64_t size = 1000;
+    uint32_t again = 0;
+    size_t heap = 0;
+    void *params[] = { &out, &size, &again };
+    check(!muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 4 << 20) &&
+              !muCtxGetLimit(&heap, MU_LIMIT_MALLOC_HEAP_SIZE) && !muMemAlloc(&out, sizeof got),
+          "a heap of 4 MiB");
+    check(!run("take", BLOCKS, THREADS, params) && !muMemcpyDtoH(got, out, sizeof got), "1024 blocks");
+    bool apart = true;
+    for (int i = 0; i < N; i++) {
+        apart = apart && got[i] && got[i] % 16 == 0;
+        for (int k = 0; k < i; k++)
+            apart = apart && (got[i] >= got[k] + size || got[k] >= got[i] + size);
+    }
+    check(apart, "none overlaps another");
+    check(!run("give", BLOCKS, THREADS, params), "are given back");
+    size = heap - 4096;
+    check(!run("take", 1, 1, params) && !muMemcpyDtoH(got, out, 8) && got[0], "in one piece");
+    size = 16;
+    uint64_t whole = got[0];
+    MUresult r = run("take", 1, 1, params);
+    muMemcpyDtoH(got, out, 8);
+    check(!r && got[0] && got[0] != whole, "what is left serves a small one");
+    size = heap;
+    check(!run("take", 1, 1, params) && !muMemcpyDtoH(got, out, 8) && !got[0], "a full heap gives NULL");
+    uint64_t odd = whole + 8;
+    muMemcpyHtoD(out, &odd, 8);
+    check(!run("give", 1, 1, params), "freeing what is no block does nothing");
+    muMemcpyHtoD(out, &whole, 8);
+    check(!run("give", 1, 1, params) && !run("give", 1, 1, params), "freeing twice neither");
+    size = 200;
+    again = 1;
+    bool good = true;
+    for (int i = 0; i < 20; i++)
+        good = good && !run("take", BLOCKS, THREADS, params);
+    size = heap - 8192;
+    again = 0;
+    check(good && !run("take", 1, 1, params) && !muMemcpyDtoH(got, out, 8) && got[0],
+          "taking and freeing from many blocks leaves it whole");
+}
+
+int main(void)
+{
+    check_text(stderr_of(print_child), "before\nblock 0!\nafter 0\n", "printf keeps its place");
+    const char *said = stderr_of(assert_child);
+    check(!strncmp(said, "a.cu:17: f(): block: [1,0,0], thread: [3,0,0] Assertion `x < 1` failed.\n", 71),
+          "an assertion prints CUDA's line");
+    check(strstr(said, "kernel claims: assertion") != NULL, "and ours names the kernel");
+    said = stderr_of(flood_child);
+    size_t length = strlen(said);
+    check(length > 2000 && length <= 4096 && !strcmp(said + length - 2, "!\n"),
+          "printf beyond the limit is cut between lines");
+    if (!kernels_start())
+        return 1;
+    test_malloc();
+    return unit_failed;
+}
