@@ -1,5 +1,4 @@
-/* Events between processes: a page that both map counts the records made and the records reached.
- * */
+/* Events between processes: a page that both map counts the records made and those reached. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
