@@ -3,162 +3,11 @@
 #include "ptx/analyse.h"
 
 #include "ptx/front.h"
-#include "ptx/ssa.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-struct run {
-    struct ptx_ctx *c;
-    struct ptx_func *f;
-    const struct ptx_shape *shape;
-    struct ptx_slots slots;
-    struct ptx_fact *fact;   /* by value */
-    uint8_t *widened;        /* by value: how often a phi's range grew */
-    uint8_t *parted;         /* by block: its branch is known to be divergent */
-    int32_t *label;
-    int32_t *region;         /* blocks of the region in work */
-    uint8_t *in_region;
-    uint64_t work;
-    bool changed;
-};
-
-enum { MAX_WIDEN = 3, MAX_PASSES = 8, MAX_ROUNDS = 150 };
+enum { MAX_WIDEN = 3, MAX_ROUNDS = 150 };
 static const uint64_t work_limit = 50 * 1000 * 1000; /* beyond it: everything varies */
-
-/* ---- divergence ------------------------------------------------------------------------------ */
-
-static bool in_loop(const struct ptx_func *f, int32_t block, int32_t header)
-{
-    int32_t h = f->block[block].loop_header;
-    while (h >= 0 && h != header)
-        h = f->block[h].loop_parent;
-    return h == header;
-}
-
-static void set(struct run *r, bool *flag)
-{
-    r->changed |= !*flag;
-    *flag = true;
-}
-
-/* Blocks between b's successors and ipdom(b), in block order. */
-static uint32_t find_region(struct run *r, int32_t b)
-{
-    struct ptx_func *f = r->f;
-    int32_t stop = f->block[b].ipdom;
-    uint32_t n = 0, done = 0;
-    for (uint32_t s = 0; s < f->block[b].nsucc; s++) {
-        int32_t t = f->block[b].succ[s];
-        if (t != stop && !r->in_region[t]) {
-            r->in_region[t] = 1;
-            r->region[n++] = t;
-        }
-    }
-    for (; done < n; done++) {
-        const struct ptx_block *k = &f->block[r->region[done]];
-        for (uint32_t s = 0; s < k->nsucc && r->region[done] != b; s++) {
-            if (k->succ[s] != stop && !r->in_region[k->succ[s]]) {
-                r->in_region[k->succ[s]] = 1;
-                r->region[n++] = k->succ[s];
-            }
-        }
-    }
-    for (uint32_t i = 0; i < n; i++)
-        set(r, &f->block[r->region[i]].divergent);
-    return n;
-}
-
-/* Label of block k: the successor of b through which every lane arriving here came; k itself when lanes
- * come through different ones; -1 = none arrives. */
-static int32_t arriving(const struct run *r, int32_t k, int32_t b)
-{
-    const struct ptx_block *blk = &r->f->block[k];
-    int32_t label = -1;
-    for (uint32_t p = 0; p < blk->npred; p++) {
-        int32_t from = blk->pred[p], l;
-        if (from == b)
-            l = k;
-        else if (r->in_region[from])
-            l = r->label[from];
-        else
-            continue;
-        if (l < 0)
-            continue;
-        if (label >= 0 && label != l)
-            return k;
-        label = l;
-    }
-    return label;
-}
-
-static bool met(const struct run *r, int32_t k, int32_t b)
-{
-    const struct ptx_block *blk = &r->f->block[k];
-    int32_t first = -1;
-    bool any = false;
-    for (uint32_t p = 0; p < blk->npred; p++) {
-        int32_t from = blk->pred[p], l = from == b ? k : r->in_region[from] ? r->label[from] : -1;
-        if (l < 0)
-            continue;
-        if (any && l != first)
-            return true;
-        any = true;
-        first = l;
-    }
-    return false;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    return *(const int32_t *)a < *(const int32_t *)b ? -1 : *(const int32_t *)a > *(const int32_t *)b;
-}
-
-static void sort_blocks(int32_t *v, uint32_t n)
-{
-    bool sorted = true;
-    for (uint32_t i = 1; i < n; i++)
-        sorted &= v[i - 1] < v[i];
-    if (!sorted)
-        qsort(v, n, sizeof *v, by_number);
-}
-
-/* Block b branches per lane: lanes run parted until ipdom(b). A block where lanes of different
- * successors arrive is a join. Lanes that go round a loop while others leave it meet again later, so
- * that back edges of loops around b carry labels as well. */
-static void part(struct run *r, int32_t b)
-{
-    struct ptx_func *f = r->f;
-    uint32_t n = find_region(r, b);
-    int32_t stop = f->block[b].ipdom;
-    sort_blocks(r->region, n);
-    for (uint32_t i = 0; i < n; i++)
-        r->label[r->region[i]] = -1;
-    bool stable = false;
-    for (int pass = 0; pass < MAX_PASSES && !stable; pass++) {
-        stable = true;
-        for (uint32_t i = 0; i < n; i++) {
-            int32_t k = r->region[i], l = arriving(r, k, b);
-            r->work += f->block[k].npred + 1;
-            stable &= l == r->label[k];
-            r->label[k] = l;
-        }
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        int32_t k = r->region[i];
-        /* the inner loop's own back edge brings back the lanes that went in */
-        if (stable ? met(r, k, b) : f->block[k].npred > 1)
-            set(r, &f->block[k].join);
-    }
-    if (stop >= 0 && (!stable || met(r, stop, b)))
-        set(r, &f->block[stop].join);
-    for (int32_t h = f->block[b].loop_header; h >= 0; h = f->block[h].loop_parent)
-        if (stop < 0 || !in_loop(f, stop, h))
-            set(r, &f->block[h].left_divergently);
-    for (uint32_t i = 0; i < n; i++)
-        r->in_region[r->region[i]] = 0;
-    r->work += n;
-}
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -167,12 +16,12 @@ static bool varies_outside(const struct ptx_func *f, int32_t def_block, int32_t 
     if (def_block < 0)
         return false;
     for (int32_t h = f->block[def_block].loop_header; h >= 0; h = f->block[h].loop_parent)
-        if (f->block[h].left_divergently && !in_loop(f, use_block, h))
+        if (f->block[h].left_divergently && !ptx_in_loop(f, use_block, h))
             return true;
     return false;
 }
 
-static struct ptx_fact fact_at(const struct run *r, int32_t value, uint32_t block)
+static struct ptx_fact fact_at(const struct ptx_run *r, int32_t value, uint32_t block)
 {
     struct ptx_fact f = r->fact[value];
     if (f.state == PTX_FACT_LANES && varies_outside(r->f, r->f->value[value].block, (int32_t)block)) {
@@ -184,7 +33,7 @@ static struct ptx_fact fact_at(const struct run *r, int32_t value, uint32_t bloc
     return f;
 }
 
-static struct ptx_fact symbol_fact(const struct run *r, int32_t sym)
+static struct ptx_fact symbol_fact(const struct ptx_run *r, int32_t sym)
 {
     const struct ptx_var *v = ptx_symbol(r->f, sym);
     struct ptx_fact f = ptx_fact_uniform();
@@ -204,7 +53,7 @@ static struct ptx_fact imm_fact(const struct ptx_instr *in, const struct ptx_opn
     return ptx_fact_const(wide ? v : size == 4 ? (int32_t)v : size == 2 ? (int16_t)v : v);
 }
 
-static struct ptx_fact opnd_fact(const struct run *r, const struct ptx_instr *in,
+static struct ptx_fact opnd_fact(const struct ptx_run *r, const struct ptx_instr *in,
                                  const struct ptx_opnd *o, int32_t value, uint32_t block)
 {
     switch (o->kind) {
@@ -221,7 +70,7 @@ static struct ptx_fact opnd_fact(const struct run *r, const struct ptx_instr *in
 }
 
 /* A load: one value for the warp when all lanes read one address that is not their own memory. */
-static struct ptx_fact load_fact(const struct run *r, const struct ptx_instr *in, uint32_t i,
+static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr *in, uint32_t i,
                                  uint32_t block)
 {
     const struct ptx_opnd *a = &in->src[0];
@@ -261,7 +110,7 @@ static struct ptx_fact cvta_fact(const struct ptx_instr *in, struct ptx_fact a)
     return a;
 }
 
-static struct ptx_fact compute(struct run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
+static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
 {
     struct ptx_fact src[5], any = {0};
     if (in->op == PTX_OP_LD || in->op == PTX_OP_LDU)
@@ -330,7 +179,7 @@ static bool same(const struct ptx_fact *a, const struct ptx_fact *b)
 }
 
 /* Facts only ever get weaker, so that the passes end. */
-static void update(struct run *r, int32_t value, struct ptx_fact f)
+static void update(struct ptx_run *r, int32_t value, struct ptx_fact f)
 {
     struct ptx_fact *old = &r->fact[value];
     if (f.state == PTX_FACT_NONE)
@@ -353,7 +202,7 @@ static void update(struct run *r, int32_t value, struct ptx_fact f)
     r->changed = true;
 }
 
-static void visit_phis(struct run *r, uint32_t k)
+static void visit_phis(struct ptx_run *r, uint32_t k)
 {
     const struct ptx_block *b = &r->f->block[k];
     for (uint32_t p = 0; p < b->nphi; p++) {
@@ -377,7 +226,7 @@ static void visit_phis(struct run *r, uint32_t k)
     }
 }
 
-static void visit_instr(struct run *r, uint32_t i, uint32_t k)
+static void visit_instr(struct ptx_run *r, uint32_t i, uint32_t k)
 {
     struct ptx_func *f = r->f;
     const struct ptx_instr *in = &f->instr[i];
@@ -412,7 +261,7 @@ static void visit_instr(struct run *r, uint32_t i, uint32_t k)
     }
 }
 
-static void visit_end(struct run *r, uint32_t k)
+static void visit_end(struct ptx_run *r, uint32_t k)
 {
     struct ptx_func *f = r->f;
     const struct ptx_block *b = &f->block[k];
@@ -430,11 +279,11 @@ static void visit_end(struct run *r, uint32_t k)
         return;
     r->parted[k] = 1;
     r->changed = true;
-    part(r, (int32_t)k);
+    ptx_part(r, (int32_t)k);
 }
 
 /* Too tangled to finish in reasonable time: the answer that is always right. */
-static void give_up(struct run *r)
+static void give_up(struct ptx_run *r)
 {
     for (uint32_t v = 0; v < r->f->nvalue; v++)
         r->fact[v] = ptx_fact_varying();
@@ -445,7 +294,7 @@ static void give_up(struct run *r)
     }
 }
 
-static void store(struct run *r)
+static void store(struct ptx_run *r)
 {
     struct ptx_func *f = r->f;
     for (uint32_t v = 0; v < f->nvalue; v++) {
@@ -465,7 +314,7 @@ static void store(struct run *r)
     }
 }
 
-static void analyse(struct run *r)
+static void analyse(struct ptx_run *r)
 {
     struct ptx_func *f = r->f;
     r->fact = PTX_NEW(r->c, struct ptx_fact, f->nvalue);
@@ -516,7 +365,7 @@ int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_di
         ptx_arena_free(own);
         return -1;
     }
-    analyse(&(struct run){.c = &c, .f = f, .shape = shape});
+    analyse(&(struct ptx_run){.c = &c, .f = f, .shape = shape});
     ptx_arena_free(own);
     return 0;
 }

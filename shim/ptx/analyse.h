@@ -3,6 +3,7 @@
 #define CUMU_PTX_ANALYSE_H
 
 #include "ptx/arena.h"
+#include "ptx/ssa.h"
 
 /* One value as a function of the lane: base + stride * lane, the same base for the warp, or with
  * `grouped` one base for each 16 lanes (lane then counts within its 16). Bits are those of the value's
@@ -34,5 +35,24 @@ struct ptx_fact ptx_fact_join(struct ptx_fact a, struct ptx_fact b);
 struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *shape);
 /* dst[0] of an arithmetic instruction from its sources; memory, control and collectives are not for it. */
 struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact *src, unsigned n);
+
+struct ptx_run { /* one analysis of one function */
+    struct ptx_ctx *c;
+    struct ptx_func *f;
+    const struct ptx_shape *shape;
+    struct ptx_slots slots;
+    struct ptx_fact *fact;   /* by value */
+    uint8_t *widened;        /* by value: how often a phi's range grew */
+    uint8_t *parted;         /* by block: its branch is known to be divergent */
+    int32_t *label;
+    int32_t *region;         /* blocks of the region in work */
+    uint8_t *in_region;
+    uint64_t work;
+    bool changed;
+};
+
+bool ptx_in_loop(const struct ptx_func *f, int32_t block, int32_t header);
+/* Block b branches per lane: marks what follows from that (diverge.c). */
+void ptx_part(struct ptx_run *r, int32_t b);
 
 #endif

@@ -56,7 +56,7 @@ int ptx_decode_check(const char *opcode, struct ptx_diag *diag);
 int ptx_sreg_find(const char *s, size_t len);
 const char *ptx_sreg_name(unsigned sreg);
 
-/* ---- operand.c, parse.c ---------------------------------------------------------------------- */
+/* ---- operand.c, signature.c, parse.c --------------------------------------------------------- */
 
 enum { /* kinds in the symbol table of a function */
     PTX_K_REG,    /* id = register */
@@ -99,6 +99,15 @@ int32_t ptx_new_reg(struct ptx_parser *p, const char *s, size_t len, unsigned ty
 int32_t ptx_find_reg(struct ptx_parser *p, const char *s, size_t len);
 /* Appends operands to the function's list (vectors, arguments); index of the first. */
 uint32_t ptx_add_opnds(struct ptx_parser *p, const struct ptx_opnd *o, uint32_t n);
+_Noreturn void ptx_bad_operand(struct ptx_parser *p, const struct ptx_tok *t,
+                               const struct ptx_instr *in, const char *why);
+/* One operand of any kind; literals are converted to `type`, or to their own when it is PTX_NONE. */
+void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
+                  struct ptx_opnd *o);
+/* Operands up to the closing bracket, which is consumed; the opening one is behind. */
+void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
+                   char close, struct ptx_opnd *o);
+void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items, uint32_t n);
 /* Operands of *in by the opcode's pattern; current token is the first one. */
 void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in);
 void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in);

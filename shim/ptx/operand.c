@@ -1,13 +1,12 @@
-/* Operands of instructions: what is written, checked against the opcode's pattern. */
+/* Operands as they are written: registers, literals, symbols, addresses, lists. */
 #include "ptx/front.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MAX_VEC = 255, MAX_NESTED = 4 };
 
-static _Noreturn void bad(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                          const char *why)
+void ptx_bad_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+                     const char *why)
 {
     if (t->kind == PTX_T_EOF)
         ptx_fail(p->ctx, t->line, in->opcode, strlen(in->opcode), "%s: %s", in->opcode, why);
@@ -81,7 +80,7 @@ uint32_t ptx_add_opnds(struct ptx_parser *p, const struct ptx_opnd *o, uint32_t 
     return first;
 }
 
-static void make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items, uint32_t n)
+void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items, uint32_t n)
 {
     uint32_t first = ptx_add_opnds(p, items, n);
     *o = (struct ptx_opnd){.kind = PTX_O_VEC, .n = (uint8_t)n, .reg = -1, .sym = -1, .first = first};
@@ -139,7 +138,7 @@ static bool read_sreg(struct ptx_parser *p, const struct ptx_tok *t, struct ptx_
         items[i] = (struct ptx_opnd){.kind = i < 3 ? PTX_O_SREG : PTX_O_IMM, .reg = i < 3 ? r : -1,
                                      .sym = -1};
     }
-    make_vec(p, o, items, 4);
+    ptx_make_vec(p, o, items, 4);
     return true;
 }
 
@@ -154,7 +153,7 @@ static bool read_symbol(struct ptx_parser *p, const struct ptx_tok *t, struct pt
         for (uint32_t i = 0; i < e->count; i++)
             items[i] = (struct ptx_opnd){.kind = PTX_O_REG, .reg = e->id + (int32_t)i, .sym = -1};
         if (k < 0) {
-            make_vec(p, o, items, e->count);
+            ptx_make_vec(p, o, items, e->count);
         } else if (k < (int)e->count) {
             *o = items[k];
             ptx_next(l);
@@ -184,32 +183,29 @@ static void read_offset(struct ptx_parser *p, const struct ptx_instr *in, struct
     struct ptx_tok t = l->tok;
     ptx_next(l);
     if (!ptx_starts_expr(l))
-        bad(p, &l->tok, in, "an offset is a constant");
+        ptx_bad_operand(p, &l->tok, in, "an offset is a constant");
     struct ptx_num n = ptx_const_expr(l);
     if (n.is_float)
-        bad(p, &t, in, "float offset of an address");
+        ptx_bad_operand(p, &t, in, "float offset of an address");
     o->imm += t.c == '-' ? 0 - n.bits : n.bits;
 }
 
-static void read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
-                     struct ptx_opnd *o);
-
-static void read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
+void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
                       char close, struct ptx_opnd *o)
 {
     struct ptx_opnd items[MAX_VEC];
     uint32_t n = 0;
     if (nested > MAX_NESTED)
-        bad(p, &p->lex.tok, in, "operands nested too deeply");
+        ptx_bad_operand(p, &p->lex.tok, in, "operands nested too deeply");
     while (!ptx_is(&p->lex, close)) {
         if (n == MAX_VEC)
-            bad(p, &p->lex.tok, in, "more than 255 operands in a list");
-        read_any(p, in, type, nested + 1, &items[n++]);
+            ptx_bad_operand(p, &p->lex.tok, in, "more than 255 operands in a list");
+        ptx_read_any(p, in, type, nested + 1, &items[n++]);
         if (!ptx_accept(&p->lex, ','))
             break;
     }
     ptx_expect(&p->lex, close, "at the end of a list");
-    make_vec(p, o, items, n);
+    ptx_make_vec(p, o, items, n);
 }
 
 static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int nested,
@@ -219,17 +215,17 @@ static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int n
     struct ptx_opnd items[8];
     uint32_t n = 0;
     if (nested > MAX_NESTED)
-        bad(p, &l->tok, in, "operands nested too deeply");
+        ptx_bad_operand(p, &l->tok, in, "operands nested too deeply");
     do { /* one address, or [tex, {x, y}] */
         if (n == 8)
-            bad(p, &l->tok, in, "too many items in brackets");
+            ptx_bad_operand(p, &l->tok, in, "too many items in brackets");
         struct ptx_tok t = l->tok;
-        read_any(p, in, PTX_B64, nested + 1, &items[n]);
+        ptx_read_any(p, in, PTX_B64, nested + 1, &items[n]);
         if (n == 0) {
             read_offset(p, in, &items[0]);
             if (items[0].kind != PTX_O_REG && items[0].kind != PTX_O_SYM &&
                 items[0].kind != PTX_O_IMM)
-                bad(p, &t, in, "bad address; expected [register+offset] or [variable+offset]");
+                ptx_bad_operand(p, &t, in, "bad address; expected [register+offset] or [variable+offset]");
             items[0].kind = PTX_O_ADDR;
         }
         n++;
@@ -238,10 +234,10 @@ static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int n
     if (n == 1)
         *o = items[0];
     else
-        make_vec(p, o, items, n);
+        ptx_make_vec(p, o, items, n);
 }
 
-static void read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
+void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
                      struct ptx_opnd *o)
 {
     struct ptx_lex *l = &p->lex;
@@ -275,332 +271,21 @@ static void read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned 
                 read_offset(p, in, o);
             return;
         }
-        bad(p, &t, in, t.s[0] == '%' ? "undeclared register" : "undeclared name");
+        ptx_bad_operand(p, &t, in, t.s[0] == '%' ? "undeclared register" : "undeclared name");
     }
     if (ptx_accept(l, '{')) {
-        read_list(p, in, type, nested, '}', o);
+        ptx_read_list(p, in, type, nested, '}', o);
     } else if (ptx_accept(l, '[')) {
         read_address(p, in, nested, o);
     } else if (ptx_is(l, '!') && l->p[0] == '%') {
         ptx_next(l);
-        read_any(p, in, type, nested + 1, o);
+        ptx_read_any(p, in, type, nested + 1, o);
         if (o->kind != PTX_O_REG || p->f->reg[o->reg].type != PTX_PRED)
-            bad(p, &t, in, "'!' of something that is not a predicate");
+            ptx_bad_operand(p, &t, in, "'!' of something that is not a predicate");
         o->neg = 1;
     } else if (ptx_starts_expr(l)) {
         read_imm(p, in, type, o);
     } else {
-        bad(p, &t, in, "an operand is missing");
+        ptx_bad_operand(p, &t, in, "an operand is missing");
     }
-}
-
-/* ---- operands against the pattern ------------------------------------------------------------ */
-
-enum { EXACT, WIDER };
-
-static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                      const struct ptx_opnd *o, unsigned type, int how)
-{
-    char why[120];
-    unsigned have = p->f->reg[o->reg].type;
-    unsigned size = ptx_type_size(type), got = ptx_type_size(have);
-    bool is_float = ptx_type_is_float(type), ok;
-    if (type == PTX_PRED || have == PTX_PRED)
-        ok = type == have;
-    else if (how == WIDER && !is_float)
-        ok = got >= size;
-    else
-        ok = got == size;
-    if (ok && ptx_type_is_float(have) && !is_float && (type < PTX_B8 || type > PTX_B128))
-        ok = false; /* an integer operation on a float register */
-    if (!ok) {
-        snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have),
-                 ptx_type_name(type));
-        bad(p, t, in, why);
-    }
-    if (o->neg && type != PTX_PRED)
-        bad(p, t, in, "'!' of something that is not a predicate");
-}
-
-/* Type of `n` equal parts of a type, as in mov.b64 {lo, hi}. */
-static unsigned part_type(unsigned type, unsigned n)
-{
-    switch (n ? ptx_type_size(type) / n : 0) {
-    case 1: return PTX_B8;
-    case 2: return PTX_B16;
-    case 4: return PTX_B32;
-    case 8: return PTX_B64;
-    default: return PTX_NONE;
-    }
-}
-
-static unsigned wide_type(unsigned type)
-{
-    switch (type) {
-    case PTX_U16: return PTX_U32;
-    case PTX_S16: return PTX_S32;
-    case PTX_U32: return PTX_U64;
-    default: return PTX_S64;
-    }
-}
-
-static void check_vec(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                      const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
-{
-    for (unsigned i = 0; i < o->n; i++) {
-        const struct ptx_opnd *e = &p->f->opnd[o->first + i];
-        if (e->kind == PTX_O_REG)
-            check_reg(p, t, in, e, type, how);
-        else if (e->kind == PTX_O_SINK ? !is_dst
-                                       : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG))
-            bad(p, t, in, "a vector holds registers");
-    }
-}
-
-static bool is_dst_letter(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-/* Type that a letter gives its operand; PTX_NONE = no type of its own. */
-static unsigned letter_type(const struct ptx_instr *in, char c)
-{
-    switch (c) {
-    case 'P': case 'S': case 'p': return PTX_PRED;
-    case 'I': case 'J': case 'i': case 'o': return PTX_B32;
-    case 'l': return PTX_B64;
-    case 'W': case 'w': return wide_type(in->type[0]);
-    case '1': case 'c': return in->type[1];
-    case 'x': return PTX_NONE;
-    default: return in->type[0];
-    }
-}
-
-static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                         const struct ptx_opnd *o, char c, unsigned type)
-{
-    bool wider = strchr("CcMm", c);
-    switch (o->kind) {
-    case PTX_O_REG:
-        if (c == 'x' ? ptx_type_size(p->f->reg[o->reg].type) < 4 : c == 'V' || c == 'v' ? false : !type)
-            bad(p, t, in, "register of the wrong type");
-        if (c != 'x')
-            check_reg(p, t, in, o, type, wider ? WIDER : EXACT);
-        if (o->sel)
-            bad(p, t, in, "takes no byte of a register");
-        return;
-    case PTX_O_SINK:
-        if (!is_dst_letter(c))
-            bad(p, t, in, "'_' is not a source");
-        return;
-    case PTX_O_IMM: break;
-    case PTX_O_SREG:
-        if (c != 'v' && c != 'c')
-            bad(p, t, in, "special register; only mov reads it");
-        break;
-    case PTX_O_SYM:
-        if (type == PTX_PRED || ptx_type_is_float(type))
-            bad(p, t, in, "address where a value of another type is expected");
-        break;
-    default: bad(p, t, in, "operand of the wrong kind");
-    }
-    if (is_dst_letter(c))
-        bad(p, t, in, "destination is not a register");
-}
-
-/* Vectors stand only in ld, st, atom (n = .vN) and mov (n parts of the type). */
-static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                          struct ptx_opnd *o, char c)
-{
-    unsigned type = letter_type(in, c);
-    bool memory = strchr("MmEe", c), move = c == 'V' || c == 'v';
-    if (o->kind == PTX_O_VEC && memory && in->vec == 1 && o->n == 1)
-        *o = p->f->opnd[o->first];
-    if (o->kind == PTX_O_VEC && (memory || move)) {
-        if (memory || in->vec > 1) {
-            if (o->n != in->vec)
-                bad(p, t, in, "vector of another length than the instruction says");
-        } else {
-            type = o->n == 4 && p->f->opnd[o->first].kind == PTX_O_SREG ? type
-                                                                        : part_type(type, o->n);
-            if (!type || o->n < 2)
-                bad(p, t, in, "vector does not divide the instruction's type");
-        }
-        check_vec(p, t, in, o, type, c == 'M' || c == 'm' ? WIDER : EXACT, is_dst_letter(c));
-        return;
-    }
-    if (memory && in->vec > 1)
-        bad(p, t, in, "expected a vector {a, b, ...}");
-    check_scalar(p, t, in, o, c, type);
-}
-
-static void read_label(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o, char c)
-{
-    struct ptx_lex *l = &p->lex;
-    if (l->tok.kind != PTX_T_IDENT)
-        bad(p, &l->tok, in, "expected a label");
-    struct ptx_tok t = l->tok;
-    ptx_next(l);
-    *o = (struct ptx_opnd){.kind = PTX_O_BLOCK, .reg = -1, .sym = -1};
-    if (c == 'b') {
-        o->reg = ptx_label_ref(p, &t);
-        return;
-    }
-    const struct ptx_sym *e = ptx_sym_find(&p->names, t.s, t.len);
-    if (!e || e->kind != PTX_K_BTAB)
-        bad(p, &t, in, "not the label of a .branchtargets");
-    o->kind = PTX_O_SYM;
-    o->sym = PTX_SYM_PROTO(e->id);
-}
-
-static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, struct ptx_opnd *o)
-{
-    struct ptx_tok t = p->lex.tok;
-    if (c == 'b' || c == 't') {
-        read_label(p, in, o, c);
-        return;
-    }
-    unsigned type = letter_type(in, c);
-    if (c == 'v' && in->vec == 1 && ptx_is(&p->lex, '{')) /* immediates inside have the part's type */
-        type = in->type[0] == PTX_B64 ? PTX_B32 : in->type[0] == PTX_B32 ? PTX_B16 : PTX_B64;
-    read_any(p, in, type, 0, o);
-    if (c == 'a') {
-        if (o->kind != PTX_O_ADDR)
-            bad(p, &t, in, "expected an address in brackets");
-        if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
-            bad(p, &t, in, "address register is narrower than 32 bits");
-        return;
-    }
-    check_operand(p, &t, in, o, c);
-}
-
-/* Anything up to the ';'. */
-static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
-{
-    struct ptx_lex *l = &p->lex;
-    struct ptx_opnd rest[32];
-    uint32_t n = 0;
-    if (ptx_is(l, ';'))
-        return;
-    bool dst = !ptx_is(l, '[') && !ptx_starts_expr(l);
-    do {
-        struct ptx_opnd o;
-        read_any(p, in, PTX_NONE, 0, &o);
-        if (dst && in->ndst == 0) {
-            in->dst[in->ndst++] = o;
-            if (ptx_accept(l, '|'))
-                read_any(p, in, 0, 0, &in->dst[in->ndst++]);
-        } else if (in->nsrc < 4) {
-            in->src[in->nsrc++] = o;
-        } else if (n == sizeof rest / sizeof rest[0]) {
-            bad(p, &l->tok, in, "too many operands");
-        } else {
-            rest[n++] = o;
-        }
-    } while (ptx_accept(l, ','));
-    if (n == 1)
-        in->src[in->nsrc++] = rest[0];
-    else if (n)
-        make_vec(p, &in->src[in->nsrc++], rest, n);
-}
-
-void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in)
-{
-    struct ptx_lex *l = &p->lex;
-    const char *sig = oc->sig;
-    bool optional = false, first = true;
-    if (*sig == '~') {
-        read_loose(p, in);
-        return;
-    }
-    for (; *sig; sig++) {
-        if (*sig == '?') {
-            optional = true;
-            continue;
-        }
-        if (optional && ptx_is(l, ';'))
-            break;
-        if (!first && !ptx_accept(l, ','))
-            bad(p, &l->tok, in, ptx_is(l, ';') ? "an operand is missing" : "expected ','");
-        first = false;
-        if (is_dst_letter(*sig)) {
-            read_operand(p, in, *sig, &in->dst[in->ndst++]);
-            if (strchr("SQJ", *sig) && ptx_accept(l, '|'))
-                read_operand(p, in, 'P', &in->dst[in->ndst++]);
-            continue;
-        }
-        struct ptx_opnd *o = &in->src[in->nsrc++];
-        if (*sig == 'o') {
-            struct ptx_tok t = l->tok;
-            bool neg = ptx_is(l, '!');
-            read_any(p, in, PTX_B32, 0, o);
-            if (neg || (o->kind == PTX_O_REG && p->f->reg[o->reg].type == PTX_PRED)) {
-                in->src[in->nsrc++] = *o; /* left out: this is the predicate behind it */
-                *o = (struct ptx_opnd){.reg = -1, .sym = -1};
-                sig++;
-            } else {
-                check_operand(p, &t, in, o, 'o');
-            }
-            continue;
-        }
-        read_operand(p, in, *sig, o);
-    }
-    if (!ptx_is(l, ';'))
-        bad(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
-}
-
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-static void read_call_list(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o)
-{
-    struct ptx_tok t = p->lex.tok;
-    ptx_next(&p->lex);
-    read_list(p, in, PTX_NONE, 0, ')', o);
-    for (unsigned i = 0; i < o->n; i++) {
-        unsigned kind = p->f->opnd[o->first + i].kind;
-        if (kind != PTX_O_REG && kind != PTX_O_SYM && kind != PTX_O_IMM && kind != PTX_O_SINK)
-            bad(p, &t, in, "argument of the wrong kind");
-    }
-}
-
-/* call (ret), callee, (arguments), prototype; everything but the callee may be missing. */
-void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in)
-{
-    struct ptx_lex *l = &p->lex;
-    for (unsigned i = 0; i < 3; i++)
-        in->src[i] = (struct ptx_opnd){.reg = -1, .sym = -1};
-    in->dst[0] = in->src[0];
-    in->ndst = 1;
-    in->nsrc = 3;
-    if (ptx_is(l, '(')) {
-        read_call_list(p, in, &in->dst[0]);
-        if (!ptx_accept(l, ','))
-            bad(p, &l->tok, in, "expected ',' and the function");
-    }
-    struct ptx_tok t = l->tok;
-    read_any(p, in, PTX_B64, 0, &in->src[0]);
-    bool direct = in->src[0].kind == PTX_O_SYM && PTX_SYM_BAND(in->src[0].sym) == 0x20000000;
-    if (!direct && in->src[0].kind != PTX_O_REG)
-        bad(p, &t, in, "not a function or a register");
-    if (ptx_accept(l, ',')) {
-        if (ptx_is(l, '('))
-            read_call_list(p, in, &in->src[1]);
-        if (in->src[1].kind == PTX_O_NONE || ptx_accept(l, ',')) {
-            struct ptx_tok name = ptx_ident(l, "a prototype");
-            const struct ptx_sym *e = ptx_sym_find(&p->names, name.s, name.len);
-            if (!e || (e->kind != PTX_K_PROTO && e->kind != PTX_K_TARGETS))
-                bad(p, &name, in, "not the label of a .callprototype or .calltargets");
-            in->src[2].kind = PTX_O_SYM;
-            in->src[2].sym = e->kind == PTX_K_PROTO ? PTX_SYM_PROTO(e->id) : e->id;
-        }
-    }
-    if (!direct && in->src[2].kind == PTX_O_NONE)
-        bad(p, &t, in, "indirect call without a prototype");
-    if (direct) {
-        const struct ptx_func *callee = &p->f->module->func[PTX_SYM_INDEX(in->src[0].sym)];
-        if (in->src[1].n != callee->nparam || in->dst[0].n != callee->nret)
-            bad(p, &t, in, "number of arguments or results differs from the function's");
-    }
-    if (!ptx_is(l, ';'))
-        bad(p, &l->tok, in, "expected ';'");
 }
