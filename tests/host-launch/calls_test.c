@@ -34,7 +34,8 @@ static void assert_child(void)
 static void flood_child(void)
 {
     dup2(2, 1);
-    if (!kernels_start() || muCtxSetLimit(MU_LIMIT_PRINTF_FIFO_SIZE, 4096) || run("say", 2000, 1, NULL))
+    if (!kernels_start() || muCtxSetLimit(MU_LIMIT_PRINTF_FIFO_SIZE, 4096) ||
+        run("say", 2000, 1, NULL))
         _exit(1);
     fflush(stdout);
 }
@@ -51,7 +52,8 @@ static void test_malloc(void)
     check(!muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 4 << 20) &&
               !muCtxGetLimit(&heap, MU_LIMIT_MALLOC_HEAP_SIZE) && !muMemAlloc(&out, sizeof got),
           "a heap of 4 MiB");
-    check(!run("take", BLOCKS, THREADS, params) && !muMemcpyDtoH(got, out, sizeof got), "1024 blocks");
+    check(!run("take", BLOCKS, THREADS, params) && !muMemcpyDtoH(got, out, sizeof got),
+          "1024 blocks");
     bool apart = true;
     for (int i = 0; i < N; i++) {
         apart = apart && got[i] && got[i] % 16 == 0;
@@ -68,7 +70,8 @@ static void test_malloc(void)
     muMemcpyDtoH(got, out, 8);
     check(!r && got[0] && got[0] != whole, "what is left serves a small one");
     size = heap;
-    check(!run("take", 1, 1, params) && !muMemcpyDtoH(got, out, 8) && !got[0], "a full heap gives NULL");
+    check(!run("take", 1, 1, params) && !muMemcpyDtoH(got, out, 8) && !got[0],
+          "a full heap gives NULL");
     uint64_t odd = whole + 8;
     muMemcpyHtoD(out, &odd, 8);
     check(!run("give", 1, 1, params), "freeing what is no block does nothing");
@@ -89,7 +92,8 @@ int main(void)
 {
     check_text(stderr_of(print_child), "before\nblock 0!\nafter 0\n", "printf keeps its place");
     const char *said = stderr_of(assert_child);
-    check(!strncmp(said, "a.cu:17: f(): block: [1,0,0], thread: [3,0,0] Assertion `x < 1` failed.\n", 71),
+    check(!strncmp(said,
+                   "a.cu:17: f(): block: [1,0,0], thread: [3,0,0] Assertion `x < 1` failed.\n", 71),
           "an assertion prints CUDA's line");
     check(strstr(said, "kernel claims: assertion") != NULL, "and ours names the kernel");
     said = stderr_of(flood_child);

@@ -1,4 +1,5 @@
-/* The last error of a thread: what sets it, what clears it, and that other threads have their own. */
+/* The last error of a thread: what sets it, what clears it, and that other threads have their own.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@ static void *other_thread(void *unused)
     (void)unused;
     musaError_t before = musaPeekAtLastError();
     musaFree((void *)64);
-    return (void *)(uintptr_t)(before == musaSuccess && musaGetLastError() == musaErrorInvalidValue);
+    return (void *)(uintptr_t)(before == musaSuccess &&
+                               musaGetLastError() == musaErrorInvalidValue);
 }
 
 static void test_last_error(void)

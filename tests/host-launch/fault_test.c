@@ -1,5 +1,5 @@
-/* Kernels that fault: the process lives, the context is poisoned with the right error, one line says
- * what happened, and the application's own signal handlers keep working. */
+/* Kernels that fault: the process lives, the context is poisoned with the right error, one line
+ * says what happened, and the application's own signal handlers keep working. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,8 +51,9 @@ static void trap_child(void)
 static void test_messages(void)
 {
     const char *said = stderr_of(wild_child);
-    check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") && strstr(said, "block [0,0,0]") &&
-              strstr(said, "thread [0,0,0]") && strstr(said, "st.global"),
+    check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") &&
+              strstr(said, "block [0,0,0]") && strstr(said, "thread [0,0,0]") &&
+              strstr(said, "st.global"),
           "a fault names kernel, address, block, thread and instruction");
     check(strstr(said, "\n") == said + strlen(said) - 1, "in one line");
     if (unit_failed)
@@ -91,7 +92,8 @@ static void test_orphans(void)
     muMemAlloc(&word, 4);
     muMemsetD32(word, 0, 1);
     void *params[] = { &word };
-    check(run("orphans", params) == MUSA_ERROR_ILLEGAL_ADDRESS, "blocks that wait for a failed one end");
+    check(run("orphans", params) == MUSA_ERROR_ILLEGAL_ADDRESS,
+          "blocks that wait for a failed one end");
     fresh_context();
     muMemAlloc(&word, 4);
     muMemsetD32(word, 0, 1);
@@ -107,7 +109,8 @@ static void test_later_handler(void)
     uint64_t wild = 64;
     sigaction(SIGSEGV, &sa, NULL);
     check(own_fault_is_ours(), "a handler installed after the first launch");
-    check(run("wild", (void *[]){ &wild }) == MUSA_ERROR_ILLEGAL_ADDRESS, "kernels are still contained");
+    check(run("wild", (void *[]){ &wild }) == MUSA_ERROR_ILLEGAL_ADDRESS,
+          "kernels are still contained");
     check(own_fault_is_ours() && own_fault_is_ours() && own_fault_is_ours(),
           "and the handler still serves the application");
     fresh_context();

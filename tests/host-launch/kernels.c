@@ -43,7 +43,8 @@ static const char text[] =
     ".visible .entry take(.param .u64 out, .param .u64 size, .param .u32 again)\n"
     "{\n"
     "    .reg .pred %p<2>;\n    .reg .b32 %r<6>;\n    .reg .b64 %rd<6>;\n"
-    "    ld.param.u64 %rd1, [size];\n    ld.param.u64 %rd2, [out];\n    ld.param.u32 %r1, [again];\n"
+    "    ld.param.u64 %rd1, [size];\n    ld.param.u64 %rd2, [out];\n    ld.param.u32 %r1, "
+    "[again];\n"
     "    mov.u32 %r2, %ctaid.x;\n    mov.u32 %r3, %ntid.x;\n    mov.u32 %r4, %tid.x;\n"
     "    mad.lo.s32 %r5, %r2, %r3, %r4;\n    mul.wide.u32 %rd3, %r5, 8;\n"
     "    add.s64 %rd4, %rd2, %rd3;\n"
@@ -79,14 +80,16 @@ static const char text[] =
     "{\n"
     "    .reg .b32 %r<3>;\n    .reg .f32 %f<2>;\n    .reg .b64 %rd<9>;\n"
     "    ld.param.u64 %rd1, [out];\n    ld.param.u8 %r1, [a];\n    cvt.u64.u32 %rd2, %r1;\n"
-    "    st.global.u64 [%rd1], %rd2;\n    ld.param.u64 %rd3, [b];\n    st.global.u64 [%rd1+8], %rd3;\n"
+    "    st.global.u64 [%rd1], %rd2;\n    ld.param.u64 %rd3, [b];\n    st.global.u64 [%rd1+8], "
+    "%rd3;\n"
     "    ld.param.u16 %r2, [c];\n    cvt.u64.u32 %rd4, %r2;\n    st.global.u64 [%rd1+16], %rd4;\n"
     "    ld.param.f32 %f1, [d];\n    st.global.f32 [%rd1+24], %f1;\n"
     "    ld.param.u64 %rd5, [e];\n    st.global.u64 [%rd1+32], %rd5;\n"
     "    ld.param.u64 %rd6, [e+8];\n    st.global.u64 [%rd1+40], %rd6;\n"
     "    ld.param.u64 %rd7, [e+16];\n    st.global.u64 [%rd1+48], %rd7;\n    ret;\n}\n"
     ".visible .entry wild(.param .u64 p)\n"
-    "{\n    .reg .b64 %rd<2>;\n    ld.param.u64 %rd1, [p];\n    st.global.u32 [%rd1], 1;\n    ret;\n}\n"
+    "{\n    .reg .b64 %rd<2>;\n    ld.param.u64 %rd1, [p];\n    st.global.u32 [%rd1], 1;\n    "
+    "ret;\n}\n"
     /* block 0 faults, the others wait for what it will never write */
     ".visible .entry orphans(.param .u64 word)\n"
     "{\n"
@@ -135,7 +138,8 @@ static MUresult bind_variables(void *image)
     MUmodule module = NULL;
     MUdeviceptr address;
     const char *name;
-    MUresult r = m && !t0_lower_data(m, &data, &size, &diag) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_PTX;
+    MUresult r =
+        m && !t0_lower_data(m, &data, &size, &diag) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_PTX;
     if (!r)
         r = muModuleLoadData(&module, data);
     for (unsigned i = 0; !r && (name = t0_image_extern(image, i)); i++)

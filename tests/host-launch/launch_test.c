@@ -76,7 +76,8 @@ static void test_params(void)
               got[5] == e[1] && got[6] == e[2],
           "bytes, words, floats and structs arrive");
     size_t offset = 0, size = 0;
-    check(!muFuncGetParamInfo(f, 4, &offset, &size) && offset == 24 && size == 24, "parameter info");
+    check(!muFuncGetParamInfo(f, 4, &offset, &size) && offset == 24 && size == 24,
+          "parameter info");
     check(muFuncGetParamInfo(f, 6, &offset, &size) == MUSA_ERROR_INVALID_VALUE,
           "info of a parameter that is not there");
     muMemFree(out);
@@ -100,25 +101,38 @@ static void test_errors(void)
         { empty, { 1, 1, 1 }, { 1025, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "1025 threads" },
         { empty, { 1, 1, 1 }, { 64, 32, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "64 x 32 threads" },
         { empty, { 1, 1, 1 }, { 1, 1, 65 }, 0, MUSA_ERROR_INVALID_VALUE, "65 layers of threads" },
-        { empty, { 1, 65536, 1 }, { 1, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "65536 rows of blocks" },
+        { empty,
+          { 1, 65536, 1 },
+          { 1, 1, 1 },
+          0,
+          MUSA_ERROR_INVALID_VALUE,
+          "65536 rows of blocks" },
         { empty, { 1, 1, 65536 }, { 1, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "65536 layers" },
         { empty, { 1, 1, 1 }, { 1, 1, 1 }, 49152, MUSA_SUCCESS, "48 KiB of dynamic shared memory" },
         { empty, { 1, 1, 1 }, { 1, 1, 1 }, 49153, MUSA_ERROR_INVALID_VALUE, "one byte more" },
         { shared, { 1, 1, 1 }, { 1, 1, 1 }, 32768, MUSA_SUCCESS, "16 KiB static + 32 KiB" },
         { shared, { 1, 1, 1 }, { 1, 1, 1 }, 32769, MUSA_ERROR_INVALID_VALUE, "and a byte" },
         { bounded, { 1, 1, 1 }, { 64, 1, 1 }, 0, MUSA_SUCCESS, ".maxntid kept" },
-        { bounded, { 1, 1, 1 }, { 65, 1, 1 }, 0, MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+        { bounded,
+          { 1, 1, 1 },
+          { 65, 1, 1 },
+          0,
+          MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES,
           ".maxntid exceeded" },
         { required, { 1, 1, 1 }, { 32, 1, 1 }, 0, MUSA_SUCCESS, ".reqntid met" },
         { required, { 1, 1, 1 }, { 16, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, ".reqntid not met" },
         { NULL, { 1, 1, 1 }, { 1, 1, 1 }, 0, MUSA_ERROR_INVALID_HANDLE, "no function" },
-        { (MUfunction)(void *)&not_a_function, { 1, 1, 1 }, { 1, 1, 1 }, 0,
-          MUSA_ERROR_INVALID_HANDLE, "not a function" },
+        { (MUfunction)(void *)&not_a_function,
+          { 1, 1, 1 },
+          { 1, 1, 1 },
+          0,
+          MUSA_ERROR_INVALID_HANDLE,
+          "not a function" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        MUresult r = muLaunchKernel(cases[i].f, cases[i].g[0], cases[i].g[1], cases[i].g[2],
-                                    cases[i].b[0], cases[i].b[1], cases[i].b[2], cases[i].shared,
-                                    NULL, NULL, NULL);
+        MUresult r =
+            muLaunchKernel(cases[i].f, cases[i].g[0], cases[i].g[1], cases[i].g[2], cases[i].b[0],
+                           cases[i].b[1], cases[i].b[2], cases[i].shared, NULL, NULL, NULL);
         check(r == cases[i].want, cases[i].what);
         if (r != cases[i].want)
             printf("    got %d, want %d\n", r, cases[i].want);
@@ -126,9 +140,11 @@ static void test_errors(void)
     check(muCtxSynchronize() == MUSA_SUCCESS, "a refused launch leaves the context healthy");
 
     int value = 0;
-    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, bounded) && value == 64,
+    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, bounded) &&
+              value == 64,
           "max threads of a bounded kernel");
-    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, shared) && value == 16384,
+    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, shared) &&
+              value == 16384,
           "static shared size");
     check(!muFuncSetAttribute(shared, MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536) &&
               !muLaunchKernel(shared, 1, 1, 1, 1, 1, 1, 65536, NULL, NULL, NULL),
@@ -179,7 +195,8 @@ static void test_streams(void)
     bool good = true;
     uint32_t n = N;
     for (uint32_t i = 0; i < STREAMS; i++)
-        good = good && !muStreamCreate(&s[i], MU_STREAM_NON_BLOCKING) && !muMemAlloc(&out[i], sizeof got);
+        good = good && !muStreamCreate(&s[i], MU_STREAM_NON_BLOCKING) &&
+               !muMemAlloc(&out[i], sizeof got);
     for (uint32_t round = 0; round < ROUNDS; round++)
         for (uint32_t i = 0; i < STREAMS; i++) {
             uint32_t v = i * 100 + round;

@@ -39,7 +39,8 @@ static void test_linear(void)
     check(!musaMemset(a, 0x5a, SIZE) && !musaMemcpy(got, a, SIZE, musaMemcpyDefault) &&
               !memcmp(want, got, SIZE),
           "a fill");
-    check(!musaMemcpy(got, src, SIZE, musaMemcpyHostToHost) && !memcmp(src, got, SIZE), "on the host");
+    check(!musaMemcpy(got, src, SIZE, musaMemcpyHostToHost) && !memcmp(src, got, SIZE),
+          "on the host");
     check(!musaMemcpy(NULL, NULL, 0, musaMemcpyHostToDevice) && !musaMemset(NULL, 0, 0), "nothing");
 
     musaPointerAttributes attributes;
@@ -50,7 +51,8 @@ static void test_linear(void)
     check(!musaPointerGetAttributes(&attributes, pinned) && attributes.type == musaMemoryTypeHost &&
               attributes.hostPointer == pinned,
           "a pinned one");
-    check(!musaPointerGetAttributes(&attributes, managed) && attributes.type == musaMemoryTypeManaged,
+    check(!musaPointerGetAttributes(&attributes, managed) &&
+              attributes.type == musaMemoryTypeManaged,
           "a managed one");
     check(!musaPointerGetAttributes(&attributes, src) &&
               attributes.type == musaMemoryTypeUnregistered && musaPeekAtLastError() == musaSuccess,
@@ -67,7 +69,8 @@ static void test_pitched(void)
     void *p;
     size_t pitch;
     scramble(3);
-    check(!musaMallocPitch(&p, &pitch, W, H) && pitch >= W && pitch % 4 == 0, "a pitched allocation");
+    check(!musaMallocPitch(&p, &pitch, W, H) && pitch >= W && pitch % 4 == 0,
+          "a pitched allocation");
     check(!musaMemcpy2D(p, pitch, src, W + 3, W, H, musaMemcpyHostToDevice) &&
               !musaMemcpy2D(got, W, p, pitch, W, H, musaMemcpyDeviceToHost),
           "2D copies");
@@ -89,15 +92,20 @@ static void test_3d(void)
     musaExtent whole = { W, H, D }, part = { 10, 4, 3 };
     scramble(4);
     check(!musaMalloc3D(&p, whole), "a 3D allocation");
-    musaMemcpy3DParms up = { .srcPtr = { src, W, W, H }, .dstPtr = p, .extent = whole,
-                             .kind = musaMemcpyHostToDevice };
-    musaMemcpy3DParms down = { .srcPtr = p, .srcPos = { 5, 2, 1 }, .dstPtr = { got, 16, 16, 4 },
-                               .extent = part, .kind = musaMemcpyDeviceToHost };
+    musaMemcpy3DParms up = {
+        .srcPtr = { src, W, W, H }, .dstPtr = p, .extent = whole, .kind = musaMemcpyHostToDevice
+    };
+    musaMemcpy3DParms down = { .srcPtr = p,
+                               .srcPos = { 5, 2, 1 },
+                               .dstPtr = { got, 16, 16, 4 },
+                               .extent = part,
+                               .kind = musaMemcpyDeviceToHost };
     check(!musaMemcpy3D(&up) && !musaMemcpy3D(&down), "3D copies");
     bool same = true;
     for (size_t z = 0; z < part.depth; z++)
         for (size_t y = 0; y < part.height; y++)
-            same = same && !memcmp(got + (z * 4 + y) * 16, src + ((z + 1) * H + y + 2) * W + 5, part.width);
+            same = same &&
+                   !memcmp(got + (z * 4 + y) * 16, src + ((z + 1) * H + y + 2) * W + 5, part.width);
     check(same, "of a part");
     check(!musaMemset3D(p, 0x33, whole) && !musaMemcpy3D(&down) && got[0] == 0x33 &&
               got[(2 * 4 + 3) * 16 + 9] == 0x33,
@@ -111,7 +119,8 @@ static void test_3d(void)
 static void test_arrays(void)
 {
     musaArray_t a, b, volume;
-    musaChannelFormatDesc f4 = musaCreateChannelDesc(32, 32, 32, 32, musaChannelFormatKindFloat), got_desc;
+    musaChannelFormatDesc f4 = musaCreateChannelDesc(32, 32, 32, 32, musaChannelFormatKindFloat),
+                          got_desc;
     musaChannelFormatDesc odd = { 8, 16, 0, 0, musaChannelFormatKindUnsigned };
     musaExtent extent;
     unsigned flags;
@@ -121,8 +130,8 @@ static void test_arrays(void)
               musaGetLastError() == musaErrorInvalidChannelDescriptor,
           "channels of different width");
     check(!musaArrayGetInfo(&got_desc, &extent, &flags, a) && got_desc.w == 32 &&
-              got_desc.f == musaChannelFormatKindFloat && extent.width == 12 && extent.height == 9 &&
-              extent.depth == 0,
+              got_desc.f == musaChannelFormatKindFloat && extent.width == 12 &&
+              extent.height == 9 && extent.depth == 0,
           "what an array is");
     check(!musaMemcpy2DToArray(a, 0, 0, src, 192, 192, 9, musaMemcpyHostToDevice) &&
               !musaMemcpy2DArrayToArray(b, 0, 0, a, 0, 0, 192, 9, musaMemcpyDeviceToDevice) &&
@@ -139,14 +148,20 @@ static void test_arrays(void)
           "over the end of the array");
     musaGetLastError();
     check(!musaMalloc3DArray(&volume, &f4, (musaExtent){ 4, 3, 2 }, 0), "a 3D array");
-    musaMemcpy3DParms up = { .srcPtr = { src, 64, 4, 3 }, .dstArray = volume, .extent = { 4, 3, 2 },
+    musaMemcpy3DParms up = { .srcPtr = { src, 64, 4, 3 },
+                             .dstArray = volume,
+                             .extent = { 4, 3, 2 },
                              .kind = musaMemcpyHostToDevice };
-    musaMemcpy3DParms down = { .srcArray = volume, .srcPos = { 1, 1, 1 }, .dstPtr = { got, 48, 3, 2 },
-                               .extent = { 3, 2, 1 }, .kind = musaMemcpyDeviceToHost };
+    musaMemcpy3DParms down = { .srcArray = volume,
+                               .srcPos = { 1, 1, 1 },
+                               .dstPtr = { got, 48, 3, 2 },
+                               .extent = { 3, 2, 1 },
+                               .kind = musaMemcpyDeviceToHost };
     check(!musaMemcpy3D(&up) && !musaMemcpy3D(&down) && !memcmp(got, src + (3 + 1) * 64 + 16, 48) &&
               !memcmp(got + 48, src + (3 + 2) * 64 + 16, 48),
           "3D copies count elements");
-    check(!musaFreeArray(a) && !musaFreeArray(b) && !musaFreeArray(volume) && !musaFreeArray(NULL), "freeing");
+    check(!musaFreeArray(a) && !musaFreeArray(b) && !musaFreeArray(volume) && !musaFreeArray(NULL),
+          "freeing");
 }
 
 static void *thread_default(void *unused)
@@ -154,10 +169,11 @@ static void *thread_default(void *unused)
     void *p;
     unsigned char back[64];
     (void)unused;
-    bool good = !musaMalloc(&p, sizeof back) && !musaMemset_ptds(p, 9, sizeof back) &&
-                !musaMemcpy_ptds(back, p, sizeof back, musaMemcpyDeviceToHost) && back[63] == 9 &&
-                !musaMemsetAsync_ptsz(p, 8, sizeof back, NULL) && !musaStreamSynchronize_ptsz(NULL) &&
-                !musaMemcpy(back, p, sizeof back, musaMemcpyDeviceToHost) && back[0] == 8 && !musaFree(p);
+    bool good =
+        !musaMalloc(&p, sizeof back) && !musaMemset_ptds(p, 9, sizeof back) &&
+        !musaMemcpy_ptds(back, p, sizeof back, musaMemcpyDeviceToHost) && back[63] == 9 &&
+        !musaMemsetAsync_ptsz(p, 8, sizeof back, NULL) && !musaStreamSynchronize_ptsz(NULL) &&
+        !musaMemcpy(back, p, sizeof back, musaMemcpyDeviceToHost) && back[0] == 8 && !musaFree(p);
     return (void *)(uintptr_t)good;
 }
 
@@ -181,8 +197,8 @@ static void test_pools(void)
     musaMemPool_t pool;
     uint64_t threshold = ~0ull, reserved = 0;
     check(!musaMallocAsync(&p, SIZE, NULL) && !musaMemsetAsync(p, 3, SIZE, NULL) &&
-              !musaMemcpyAsync(got, p, SIZE, musaMemcpyDeviceToHost, NULL) && !musaFreeAsync(p, NULL) &&
-              !musaStreamSynchronize(NULL) && got[SIZE - 1] == 3,
+              !musaMemcpyAsync(got, p, SIZE, musaMemcpyDeviceToHost, NULL) &&
+              !musaFreeAsync(p, NULL) && !musaStreamSynchronize(NULL) && got[SIZE - 1] == 3,
           "allocation in stream order");
     check(!musaDeviceGetDefaultMemPool(&pool, 0) &&
               !musaMemPoolSetAttribute(pool, musaMemPoolAttrReleaseThreshold, &threshold) &&
