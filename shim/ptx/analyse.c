@@ -24,7 +24,8 @@ static bool varies_outside(const struct ptx_func *f, int32_t def_block, int32_t 
 static struct ptx_fact fact_at(const struct ptx_run *r, int32_t value, uint32_t block)
 {
     struct ptx_fact f = r->fact[value];
-    if (f.state == PTX_FACT_LANES && varies_outside(r->f, r->f->value[value].block, (int32_t)block)) {
+    if (f.state == PTX_FACT_LANES &&
+        varies_outside(r->f, r->f->value[value].block, (int32_t)block)) {
         f.state = PTX_FACT_VARYING;
         f.stride = 0;
         f.grouped = false;
@@ -76,9 +77,11 @@ static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr
     const struct ptx_opnd *a = &in->src[0];
     const struct ptx_var *v = a->sym >= 0 ? ptx_symbol(r->f, a->sym) : NULL;
     unsigned space = in->space ? in->space : v ? v->space : PTX_SP_NONE;
-    struct ptx_fact base = a->reg >= 0 ? fact_at(r, r->f->instr_src[i][0], block) : ptx_fact_uniform();
+    struct ptx_fact base =
+        a->reg >= 0 ? fact_at(r, r->f->instr_src[i][0], block) : ptx_fact_uniform();
     struct ptx_fact f = ptx_fact_varying();
-    bool own_param = space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != 0x60000000));
+    bool own_param =
+        space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != 0x60000000));
     if (base.state == PTX_FACT_NONE)
         return base;
     if (base.state == PTX_FACT_LANES && !base.stride && space != PTX_SP_LOCAL && !own_param &&
@@ -97,7 +100,8 @@ static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr
     }
 }
 
-/* Address conversions keep the lanes' pattern, except that each lane has local memory of its own. */
+/* Address conversions keep the lanes' pattern, except that each lane has local memory of its own.
+ */
 static struct ptx_fact cvta_fact(const struct ptx_instr *in, struct ptx_fact a)
 {
     if (a.state == PTX_FACT_NONE)
@@ -110,7 +114,8 @@ static struct ptx_fact cvta_fact(const struct ptx_instr *in, struct ptx_fact a)
     return a;
 }
 
-static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
+static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, uint32_t i,
+                               uint32_t block)
 {
     struct ptx_fact src[5], any = {0};
     if (in->op == PTX_OP_LD || in->op == PTX_OP_LDU)
@@ -154,7 +159,11 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
     case PTX_OP_BAR: case PTX_OP_BARRIER: return ptx_fact_uniform();
     case PTX_OP_ATOM: case PTX_OP_SHFL: case PTX_OP_MATCH: case PTX_OP_CALL: case PTX_OP_ELECT:
     case PTX_OP_ALLOCA: case PTX_OP_STACKSAVE: case PTX_OP_TEX: case PTX_OP_TLD4: case PTX_OP_SULD:
-    case PTX_OP_MMA: case PTX_OP_WMMA: case PTX_OP_LDMATRIX: case PTX_OP_MOVMATRIX: case PTX_OP_WGMMA:
+    case PTX_OP_MMA:
+    case PTX_OP_WMMA:
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_MOVMATRIX:
+    case PTX_OP_WGMMA:
     case PTX_OP_MBARRIER: case PTX_OP_CP: case PTX_OP_MULTIMEM: case PTX_OP_TCGEN05:
         return ptx_fact_varying();
     case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC: /* read a flag that has no value number */

@@ -1,4 +1,5 @@
-/* Facts about values that the analysis computes, and the rules that carry them through instructions. */
+/* Facts about values that the analysis computes, and the rules that carry them through
+ * instructions. */
 #ifndef CUMU_PTX_ANALYSE_H
 #define CUMU_PTX_ANALYSE_H
 
@@ -6,8 +7,8 @@
 #include "ptx/ssa.h"
 
 /* One value as a function of the lane: base + stride * lane, the same base for the warp, or with
- * `grouped` one base for each 16 lanes (lane then counts within its 16). Bits are those of the value's
- * register; the range is one integer that the bits stand for, whatever the signedness. */
+ * `grouped` one base for each 16 lanes (lane then counts within its 16). Bits are those of the
+ * value's register; the range is one integer that the bits stand for, whatever the signedness. */
 struct ptx_fact {
     uint8_t state; /* below */
     bool grouped;
@@ -33,7 +34,8 @@ struct ptx_fact ptx_fact_join(struct ptx_fact a, struct ptx_fact b);
 
 /* Where a launch of this shape starts: tid and the like. */
 struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *shape);
-/* dst[0] of an arithmetic instruction from its sources; memory, control and collectives are not for it. */
+/* dst[0] of an arithmetic instruction from its sources; memory, control and collectives are not for
+ * it. */
 struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact *src, unsigned n);
 
 struct ptx_run { /* one analysis of one function */

@@ -1,4 +1,5 @@
-/* Control-flow graph of a function: blocks in their final order, edges, dominators, post-dominators. */
+/* Control-flow graph of a function: blocks in their final order, edges, dominators,
+ * post-dominators. */
 #include "ptx/front.h"
 #include "ptx/graph.h"
 
@@ -68,7 +69,8 @@ static void add_edge(struct build *b, uint32_t from, int32_t to)
 }
 
 /* Branch tables may be long and repeat themselves: `mark` remembers what this block already has. */
-static void add_table(struct build *b, uint32_t from, const struct ptx_branch_table *t, uint32_t *mark)
+static void add_table(struct build *b, uint32_t from, const struct ptx_branch_table *t,
+                      uint32_t *mark)
 {
     for (uint32_t k = 0; k < t->n; k++) {
         int32_t to = b->of[b->f->label_instr[t->label[k]]];
@@ -92,8 +94,8 @@ static void connect(struct build *b)
         b->first[v] = b->nsucc;
         if (b->nsucc > max_edges)
             ptx_fail(b->c, f->line, f->name, strlen(f->name), "control flow has too many edges");
-        const struct ptx_instr *in = b->start[v] == b->start[v + 1] ? NULL
-                                                                     : &f->instr[b->start[v + 1] - 1];
+        const struct ptx_instr *in =
+            b->start[v] == b->start[v + 1] ? NULL : &f->instr[b->start[v + 1] - 1];
         if (in && in->op == PTX_OP_BRA)
             add_edge(b, v, b->of[f->label_instr[in->src[0].reg]]);
         else if (in && in->op == PTX_OP_BRX)
@@ -115,8 +117,8 @@ static void connect(struct build *b)
 }
 
 /* f->block in final order; number[] maps text order to it. */
-static void emit(struct build *b, const int32_t *order, uint32_t count, const struct ptx_loops *loops,
-                 const int32_t *idom)
+static void emit(struct build *b, const int32_t *order, uint32_t count,
+                 const struct ptx_loops *loops, const int32_t *idom)
 {
     struct ptx_func *f = b->f;
     int32_t *number = PTX_NEW(b->c, int32_t, b->n + 1);
@@ -165,8 +167,8 @@ static void emit(struct build *b, const int32_t *order, uint32_t count, const st
     f->irreducible = loops->irreducible;
 }
 
-/* Reverse graph with a virtual exit (node n). A block that cannot reach the exit (an endless loop) is
- * tied to it at its last block, so that everything has a post-dominator. */
+/* Reverse graph with a virtual exit (node n). A block that cannot reach the exit (an endless loop)
+ * is tied to it at its last block, so that everything has a post-dominator. */
 static void post_dominators(struct build *b)
 {
     struct ptx_func *f = b->f;

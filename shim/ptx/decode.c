@@ -1,6 +1,6 @@
-/* Table-driven decoding of opcodes: every modifier spelling is a row of mods.def, every opcode a row of
- * opinfo.def. Opcodes without a row (tensor, texture, cluster, video) are kept with their text and the
- * modifiers that could be understood, so that a back end can name what it lacks. */
+/* Table-driven decoding of opcodes: every modifier spelling is a row of mods.def, every opcode a
+ * row of opinfo.def. Opcodes without a row (tensor, texture, cluster, video) are kept with their
+ * text and the modifiers that could be understood, so that a back end can name what it lacks. */
 #include "ptx/front.h"
 
 #include <string.h>
@@ -123,7 +123,8 @@ static void apply(struct ptx_instr *in, const struct mod *m)
 }
 
 /* One modifier, without its dot. 0 = unknown to every opcode, 1 = not for this one, 2 = done. */
-static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, const char *s, size_t len)
+static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, const char *s,
+                    size_t len)
 {
     int known = 0;
     if (len > 4 && s[0] == 'L' && (s[1] == '1' || s[1] == '2') && s[2] == ':')

@@ -1,5 +1,5 @@
-/* Divergence: which blocks run with a partial mask, where parted lanes meet, and which loops lanes leave
- * in different rounds. */
+/* Divergence: which blocks run with a partial mask, where parted lanes meet, and which loops lanes
+ * leave in different rounds. */
 #include "ptx/analyse.h"
 
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static uint32_t find_region(struct ptx_run *r, int32_t b)
     return n;
 }
 
-/* Label of block k: the successor of b through which every lane arriving here came; k itself when lanes
- * come through different ones; -1 = none arrives. */
+/* Label of block k: the successor of b through which every lane arriving here came; k itself when
+ * lanes come through different ones; -1 = none arrives. */
 static int32_t arriving(const struct ptx_run *r, int32_t k, int32_t b)
 {
     const struct ptx_block *blk = &r->f->block[k];
@@ -89,7 +89,8 @@ static bool met(const struct ptx_run *r, int32_t k, int32_t b)
 
 static int by_number(const void *a, const void *b)
 {
-    return *(const int32_t *)a < *(const int32_t *)b ? -1 : *(const int32_t *)a > *(const int32_t *)b;
+    return *(const int32_t *)a < *(const int32_t *)b ? -1
+                                                     : *(const int32_t *)a > *(const int32_t *)b;
 }
 
 static void sort_blocks(int32_t *v, uint32_t n)
@@ -102,8 +103,8 @@ static void sort_blocks(int32_t *v, uint32_t n)
 }
 
 /* Block b branches per lane: lanes run parted until ipdom(b). A block where lanes of different
- * successors arrive is a join. Lanes that go round a loop while others leave it meet again later, so
- * that back edges of loops around b carry labels as well. */
+ * successors arrive is a join. Lanes that go round a loop while others leave it meet again later,
+ * so that back edges of loops around b carry labels as well. */
 void ptx_part(struct ptx_run *r, int32_t b)
 {
     struct ptx_func *f = r->f;

@@ -1,5 +1,5 @@
-/* Dominators: Lengauer and Tarjan's algorithm with path compression, without recursion, so that deep
- * or hostile control flow costs n log n time and no stack. */
+/* Dominators: Lengauer and Tarjan's algorithm with path compression, without recursion, so that
+ * deep or hostile control flow costs n log n time and no stack. */
 #include "ptx/graph.h"
 
 struct lt {
@@ -23,7 +23,8 @@ static void find_preds(struct ptx_ctx *c, const struct ptx_graph *g, struct lt *
 }
 
 /* Numbers nodes in depth-first order; returns how many were reached. */
-static uint32_t depth_first(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root, struct lt *t)
+static uint32_t depth_first(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root,
+                            struct lt *t)
 {
     uint32_t *at = PTX_NEW(c, uint32_t, g->n), n = 0, depth = 0;
     t->path[depth++] = (int32_t)root;

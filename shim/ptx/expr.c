@@ -214,8 +214,8 @@ uint64_t ptx_const_count(struct ptx_lex *l, const char *what, uint64_t min, uint
     return bounded(l, what, min, max, 7); /* binds tighter than '>' */
 }
 
-/* What ptxas takes: float literals for float operands and for untyped ones of the literal's own size
- * (0f is 32 bits wide, 0d and decimal ones 64), integers for the rest. */
+/* What ptxas takes: float literals for float operands and for untyped ones of the literal's own
+ * size (0f is 32 bits wide, 0d and decimal ones 64), integers for the rest. */
 bool ptx_imm_bits(const struct ptx_num *n, unsigned type, uint64_t *bits)
 {
     if (n->is_float) {

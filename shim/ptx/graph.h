@@ -10,7 +10,8 @@ struct ptx_graph { /* successors of node v: succ[first[v] .. first[v + 1]) */
     const int32_t *succ;
 };
 
-/* Immediate dominators from the root (Lengauer-Tarjan); -1 for the root and what it does not reach. */
+/* Immediate dominators from the root (Lengauer-Tarjan); -1 for the root and what it does not reach.
+ */
 void ptx_dominators(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root, int32_t *idom);
 
 struct ptx_loops {     /* by node */

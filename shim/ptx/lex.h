@@ -43,8 +43,8 @@ void ptx_expect(struct ptx_lex *l, char c, const char *where);
 struct ptx_tok ptx_ident(struct ptx_lex *l, const char *what);
 /* Is the next character, after blanks, a colon that ends a label? Does not move. */
 bool ptx_colon_follows(const struct ptx_lex *l);
-/* Current token is '{': moves just behind the matching '}'; returns the span in between. Strings and
- * comments are respected. */
+/* Current token is '{': moves just behind the matching '}'; returns the span in between. Strings
+ * and comments are respected. */
 const char *ptx_skip_braces(struct ptx_lex *l, size_t *len);
 _Noreturn void ptx_unexpected(struct ptx_lex *l, const char *expected);
 

@@ -1,5 +1,5 @@
-/* Natural loops, and the block order in which every loop is contiguous: what lets a back end that runs
- * the lowest pending block first keep lanes together. */
+/* Natural loops, and the block order in which every loop is contiguous: what lets a back end that
+ * runs the lowest pending block first keep lanes together. */
 #include "ptx/graph.h"
 
 enum { MAX_DEPTH = 200 }; /* real code nests loops less than ten deep */
@@ -56,7 +56,8 @@ static bool dominates(const struct domtree *d, int32_t a, int32_t b)
 }
 
 /* Post-order of the whole graph from node 0; number[v] = position, -1 = not reached. */
-static uint32_t post_order(struct ptx_ctx *c, const struct ptx_graph *g, int32_t *order, int32_t *number)
+static uint32_t post_order(struct ptx_ctx *c, const struct ptx_graph *g, int32_t *order,
+                           int32_t *number)
 {
     uint32_t *at = PTX_NEW(c, uint32_t, g->n), depth = 0, n = 0;
     int32_t *stack = PTX_NEW(c, int32_t, g->n + 1);
@@ -154,8 +155,8 @@ void ptx_find_loops(struct ptx_ctx *c, const struct ptx_graph *g, const int32_t 
     }
 }
 
-/* What v is in loop l (-1 = the whole function): v itself, or the header of the loop directly inside l
- * that holds it; -1 when v lies outside l. */
+/* What v is in loop l (-1 = the whole function): v itself, or the header of the loop directly
+ * inside l that holds it; -1 when v lies outside l. */
 static int32_t seen_from(const struct ptx_loops *loops, int32_t l, int32_t v)
 {
     int32_t h = loops->header[v];

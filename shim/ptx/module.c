@@ -169,7 +169,8 @@ static void read_func(struct scan *s, bool visible, bool is_extern)
     struct ptx_tok name = ptx_ident(l, "a function name");
     f.name = ptx_strdup(l->ctx, name.s, name.len);
     if (ptx_is(l, '('))
-        f.nparam = ptx_read_params(l, &f.param, &f.param_size, f.is_entry ? NULL : &f.params_in_regs);
+        f.nparam =
+            ptx_read_params(l, &f.param, &f.param_size, f.is_entry ? NULL : &f.params_in_regs);
     while (read_directive(l, &f)) {
     }
     if (ptx_is(l, '{')) {
@@ -219,7 +220,8 @@ static void read_target(struct scan *s)
             for (; i < t.len && t.s[i] >= '0' && t.s[i] <= '9' && v < 10000; i++)
                 v = v * 10 + (unsigned)(t.s[i] - '0');
             if (i + 1 < t.len || (i < t.len && t.s[i] != 'a' && t.s[i] != 'f') || i == 3)
-                ptx_fail(l->ctx, t.line, t.s, t.len, "bad target; expected one like sm_75 or sm_90a");
+                ptx_fail(l->ctx, t.line, t.s, t.len,
+                         "bad target; expected one like sm_75 or sm_90a");
             s->m->target = v;
             s->m->target_suffix = i < t.len ? t.s[i] : 0;
         }

@@ -32,8 +32,8 @@ static struct ptx_sym *range_with(struct ptx_parser *p, const char *s, size_t le
     return e;
 }
 
-/* A register of a range (%r<100>): the digits at the end are its number. "%r10" may also be number 0
- * of %r1<n>, so that shorter numbers are tried too. */
+/* A register of a range (%r<100>): the digits at the end are its number. "%r10" may also be number
+ * 0 of %r1<n>, so that shorter numbers are tried too. */
 static int32_t range_reg(struct ptx_parser *p, const char *s, size_t len, uint32_t *scope)
 {
     size_t head = len;
@@ -80,10 +80,12 @@ uint32_t ptx_add_opnds(struct ptx_parser *p, const struct ptx_opnd *o, uint32_t 
     return first;
 }
 
-void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items, uint32_t n)
+void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items,
+                  uint32_t n)
 {
     uint32_t first = ptx_add_opnds(p, items, n);
-    *o = (struct ptx_opnd){.kind = PTX_O_VEC, .n = (uint8_t)n, .reg = -1, .sym = -1, .first = first};
+    *o =
+        (struct ptx_opnd){.kind = PTX_O_VEC, .n = (uint8_t)n, .reg = -1, .sym = -1, .first = first};
 }
 
 static void read_imm(struct ptx_parser *p, const struct ptx_instr *in, unsigned type,
@@ -92,7 +94,12 @@ static void read_imm(struct ptx_parser *p, const struct ptx_instr *in, unsigned 
     struct ptx_tok t = p->lex.tok;
     struct ptx_num n = ptx_const_expr(&p->lex);
     o->kind = PTX_O_IMM;
-    if (!ptx_imm_bits(&n, type ? type : n.is_f32 ? PTX_F32 : n.is_float ? PTX_F64 : PTX_B64, &o->imm))
+    if (!ptx_imm_bits(&n,
+                      type         ? type
+                      : n.is_f32   ? PTX_F32
+                      : n.is_float ? PTX_F64
+                                   : PTX_B64,
+                      &o->imm))
         ptx_fail(p->ctx, t.line, t.s, t.len, "%s: literal does not fit an operand of type .%s",
                  in->opcode, ptx_type_name(type));
 }
@@ -160,7 +167,9 @@ static bool read_symbol(struct ptx_parser *p, const struct ptx_tok *t, struct pt
         }
         return true;
     }
-    o->sym = e && e->kind == PTX_K_VAR ? e->id : e ? -1 : ptx_module_symbol(p->f->module, t->s, t->len);
+    o->sym = e && e->kind == PTX_K_VAR ? e->id
+             : e                       ? -1
+                                       : ptx_module_symbol(p->f->module, t->s, t->len);
     o->kind = PTX_O_SYM;
     if (o->sym < 0)
         return false;
@@ -225,7 +234,8 @@ static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int n
             read_offset(p, in, &items[0]);
             if (items[0].kind != PTX_O_REG && items[0].kind != PTX_O_SYM &&
                 items[0].kind != PTX_O_IMM)
-                ptx_bad_operand(p, &t, in, "bad address; expected [register+offset] or [variable+offset]");
+                ptx_bad_operand(p, &t, in,
+                                "bad address; expected [register+offset] or [variable+offset]");
             items[0].kind = PTX_O_ADDR;
         }
         n++;
@@ -257,8 +267,9 @@ void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned typ
         o->reg = ptx_find_reg(p, t.s, t.len);
         if (o->reg >= 0) {
             o->kind = PTX_O_REG;
-            if (l->tok.kind == PTX_T_DOT && l->tok.len == 3 && (l->tok.s[1] == 'b' || l->tok.s[1] == 'h') &&
-                l->tok.s[2] >= '0' && l->tok.s[2] <= '3') { /* video instructions' byte or half */
+            if (l->tok.kind == PTX_T_DOT && l->tok.len == 3 &&
+                (l->tok.s[1] == 'b' || l->tok.s[1] == 'h') && l->tok.s[2] >= '0' &&
+                l->tok.s[2] <= '3') { /* video instructions' byte or half */
                 o->sel = (uint8_t)(l->tok.s[2] - '0' + (l->tok.s[1] == 'b' ? 1 : 5));
                 ptx_next(l);
             }

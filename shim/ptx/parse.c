@@ -1,4 +1,5 @@
-/* Bodies: declarations, scopes, labels and instructions of one function, parsed when it is needed. */
+/* Bodies: declarations, scopes, labels and instructions of one function, parsed when it is needed.
+ */
 #include "ptx/front.h"
 
 #include <string.h>
@@ -76,7 +77,8 @@ static void resolve_labels(struct ptx_parser *p)
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-static void declare_range(struct ptx_parser *p, const struct ptx_decl *d, const struct ptx_tok *name)
+static void declare_range(struct ptx_parser *p, const struct ptx_decl *d,
+                          const struct ptx_tok *name)
 {
     struct ptx_lex *l = &p->lex;
     bool fresh;
@@ -143,8 +145,8 @@ static void read_regs(struct ptx_parser *p, const struct ptx_decl *d)
     } while (ptx_accept(l, ','));
 }
 
-/* Offsets of .local variables are final; .shared ones get theirs when a kernel is put together, since
- * every function it calls may declare some. */
+/* Offsets of .local variables are final; .shared ones get theirs when a kernel is put together,
+ * since every function it calls may declare some. */
 static void read_locals(struct ptx_parser *p, const struct ptx_decl *d)
 {
     struct ptx_lex *l = &p->lex;
@@ -248,7 +250,8 @@ static void read_directive(struct ptx_parser *p)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const struct ptx_opcode *opcode(struct ptx_parser *p, const char *s, size_t len, uint32_t line)
+static const struct ptx_opcode *opcode(struct ptx_parser *p, const char *s, size_t len,
+                                       uint32_t line)
 {
     bool fresh;
     struct ptx_sym *e = ptx_sym_add(&p->opcode_names, s, len, &fresh);
@@ -270,20 +273,26 @@ static struct ptx_instr *push_instr(struct ptx_parser *p)
     return &f->instr[f->ninstr++];
 }
 
-/* ptxas takes !p wherever a predicate is read, the ISA only in compares, votes and barriers. Elsewhere
- * a not.pred in front makes it plain, so that no back end needs to know. */
+/* ptxas takes !p wherever a predicate is read, the ISA only in compares, votes and barriers.
+ * Elsewhere a not.pred in front makes it plain, so that no back end needs to know. */
 static void expand_negations(struct ptx_parser *p, struct ptx_instr *in)
 {
-    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_VOTE || in->op == PTX_OP_BAR ||
-        in->op == PTX_OP_BARRIER)
+    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_VOTE ||
+        in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER)
         return;
     for (unsigned k = 0; k < in->nsrc; k++) {
         struct ptx_opnd *o = &in->src[k];
         if (o->kind != PTX_O_REG || !o->neg)
             continue;
         o->neg = 0;
-        struct ptx_instr not = {.op = PTX_OP_NOT, .type = {PTX_PRED}, .vec = 1, .opcode = "not.pred",
-                                .guard = -1, .line = in->line, .ndst = 1, .nsrc = 1};
+        struct ptx_instr not = {.op = PTX_OP_NOT,
+                                .type = {PTX_PRED},
+                                .vec = 1,
+                                .opcode = "not.pred",
+                                .guard = -1,
+                                .line = in->line,
+                                .ndst = 1,
+                                .nsrc = 1};
         not.src[0] = *o;
         o->reg = ptx_new_reg(p, "!", 1, PTX_PRED);
         not.dst[0] = *o;

@@ -121,8 +121,8 @@ struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *s)
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* The range of r from the corners of an operation on two ranges. */
-static struct ptx_fact corners(struct ptx_fact r, const struct ptx_fact *a, const struct ptx_fact *b,
-                               char op)
+static struct ptx_fact corners(struct ptx_fact r, const struct ptx_fact *a,
+                               const struct ptx_fact *b, char op)
 {
     r.has_range = false;
     r.lo = r.hi = 0;
@@ -148,7 +148,8 @@ static struct ptx_fact sum(const struct ptx_fact *a, const struct ptx_fact *b, b
         r.stride = (int64_t)((uint64_t)a->stride + (minus ? 0 - (uint64_t)b->stride
                                                            : (uint64_t)b->stride));
     unsigned align = a->align < b->align ? a->align : b->align;
-    if (r.grouped && (!a->grouped || !b->grouped)) { /* the moved base has only the stride's zeros */
+    if (r.grouped &&
+        (!a->grouped || !b->grouped)) { /* the moved base has only the stride's zeros */
         const struct ptx_fact *whole = a->grouped ? b : a;
         unsigned moved = whole->stride ? trailing_zeros(whole->stride) + 4 : 63;
         align = align < moved ? align : moved;
@@ -222,8 +223,9 @@ static struct ptx_fact bitwise(const struct ptx_instr *in, const struct ptx_fact
 {
     struct ptx_fact r = ptx_fact_varying();
     unsigned j, width;
-    unsigned zeros = in->op == PTX_OP_AND ? (a->align > trailing_zeros(c) ? a->align : trailing_zeros(c))
-                                          : (a->align < trailing_zeros(c) ? a->align : trailing_zeros(c));
+    unsigned zeros = in->op == PTX_OP_AND
+                         ? (a->align > trailing_zeros(c) ? a->align : trailing_zeros(c))
+                         : (a->align < trailing_zeros(c) ? a->align : trailing_zeros(c));
     if (a->state == PTX_FACT_LANES && !a->stride) {
         r = lanes(0, a->grouped, zeros);
     } else if (lane_field(a, &j, &width)) {
@@ -270,8 +272,9 @@ static struct ptx_fact bits_of(const struct ptx_instr *in, const struct ptx_fact
     return r;
 }
 
-/* Integer conversion, and the widening half of mul.wide: a stride survives when no lane can wrap. The
- * signed case is taken on trust, as compilers do: a 32-bit index that overflows is undefined in C. */
+/* Integer conversion, and the widening half of mul.wide: a stride survives when no lane can wrap.
+ * The signed case is taken on trust, as compilers do: a 32-bit index that overflows is undefined in
+ * C. */
 static struct ptx_fact convert(const struct ptx_fact *a, unsigned to, unsigned from)
 {
     struct ptx_fact r = *a;
@@ -318,7 +321,8 @@ static struct ptx_fact lanewise(const struct ptx_fact *src, unsigned n, bool is_
     return is_pred && r.grouped ? ptx_fact_varying() : r;
 }
 
-static struct ptx_fact min_max(const struct ptx_instr *in, const struct ptx_fact *s, struct ptx_fact r)
+static struct ptx_fact min_max(const struct ptx_instr *in, const struct ptx_fact *s,
+                               struct ptx_fact r)
 {
     bool ok = s[0].has_range && s[1].has_range &&
               (ptx_type_is_signed(in->type[0]) || (s[0].lo >= 0 && s[1].lo >= 0));
@@ -377,7 +381,8 @@ struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact
             return ptx_fact_range(r, s[0].lo / k, s[0].hi / k);
         return r;
     case PTX_OP_BFE:
-        if (n == 3 && !ptx_type_is_signed(in->type[0]) && ptx_fact_is_const(&s[2], &k) && k >= 0 && k < 30)
+        if (n == 3 && !ptx_type_is_signed(in->type[0]) && ptx_fact_is_const(&s[2], &k) && k >= 0 &&
+            k < 30)
             return ptx_fact_range(r, 0, ((int64_t)1 << k) - 1);
         return r;
     case PTX_OP_POPC: case PTX_OP_CLZ: return ptx_fact_range(r, 0, 64);

@@ -91,7 +91,9 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
     bool wider = strchr("CcMm", c);
     switch (o->kind) {
     case PTX_O_REG:
-        if (c == 'x' ? ptx_type_size(p->f->reg[o->reg].type) < 4 : c == 'V' || c == 'v' ? false : !type)
+        if (c == 'x'               ? ptx_type_size(p->f->reg[o->reg].type) < 4
+            : c == 'V' || c == 'v' ? false
+                                   : !type)
             ptx_bad_operand(p, t, in, "register of the wrong type");
         if (c != 'x')
             check_reg(p, t, in, o, type, wider ? WIDER : EXACT);
@@ -170,7 +172,8 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
         return;
     }
     unsigned type = letter_type(in, c);
-    if (c == 'v' && in->vec == 1 && ptx_is(&p->lex, '{')) /* immediates inside have the part's type */
+    if (c == 'v' && in->vec == 1 &&
+        ptx_is(&p->lex, '{')) /* immediates inside have the part's type */
         type = in->type[0] == PTX_B64 ? PTX_B32 : in->type[0] == PTX_B32 ? PTX_B16 : PTX_B64;
     ptx_read_any(p, in, type, 0, o);
     if (c == 'a') {
@@ -230,7 +233,8 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
         if (optional && ptx_is(l, ';'))
             break;
         if (!first && !ptx_accept(l, ','))
-            ptx_bad_operand(p, &l->tok, in, ptx_is(l, ';') ? "an operand is missing" : "expected ','");
+            ptx_bad_operand(p, &l->tok, in,
+                            ptx_is(l, ';') ? "an operand is missing" : "expected ','");
         first = false;
         if (is_dst_letter(*sig)) {
             read_operand(p, in, *sig, &in->dst[in->ndst++]);
@@ -308,7 +312,8 @@ void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in)
     if (direct) {
         const struct ptx_func *callee = &p->f->module->func[PTX_SYM_INDEX(in->src[0].sym)];
         if (in->src[1].n != callee->nparam || in->dst[0].n != callee->nret)
-            ptx_bad_operand(p, &t, in, "number of arguments or results differs from the function's");
+            ptx_bad_operand(p, &t, in,
+                            "number of arguments or results differs from the function's");
     }
     if (!ptx_is(l, ';'))
         ptx_bad_operand(p, &l->tok, in, "expected ';'");

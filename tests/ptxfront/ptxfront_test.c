@@ -1,7 +1,8 @@
-/* Tests of the PTX front end. tests/ptxfront/cases/NAME.ptx holds a module and, in comments behind it, the
- * expected dump ("//= "); tests/ptxfront/errors/NAME.ptx holds bad modules between "//#" lines and the
- * expected message ("//! line: what: message"). "//: 16 16" sets the block shape of the analysis.
- * With file arguments: opens, builds and verifies those modules instead; -u rewrites expectations. */
+/* Tests of the PTX front end. tests/ptxfront/cases/NAME.ptx holds a module and, in comments behind
+ * it, the expected dump ("//= "); tests/ptxfront/errors/NAME.ptx holds bad modules between "//#"
+ * lines and the expected message ("//! line: what: message"). "//: 16 16" sets the block shape of
+ * the analysis. With file arguments: opens, builds and verifies those modules instead; -u rewrites
+ * expectations. */
 #include "verify.h"
 
 #include "ptx/front.h"
@@ -38,8 +39,8 @@ static char *slurp(const char *path, size_t *len)
 }
 
 /* All steps on every function; dump goes to out when given. 0, or -1 with why. */
-static int run_module(const char *text, size_t len, const struct ptx_shape *shape, FILE *out, char *why,
-                      size_t size)
+static int run_module(const char *text, size_t len, const struct ptx_shape *shape, FILE *out,
+                      char *why, size_t size)
 {
     struct ptx_diag d;
     char bad[256];
@@ -154,7 +155,8 @@ static void run_case(const char *path, const char *name, bool rewrite)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* One piece: "//# name", PTX, and its "//! " line. Lines count from the name, which is a comment. */
+/* One piece: "//# name", PTX, and its "//! " line. Lines count from the name, which is a comment.
+ */
 static void run_error(const char *piece, size_t len, const char *name)
 {
     char *text = strndup(piece, len), *mark = strstr(text, "//! ");

@@ -130,7 +130,8 @@ static int check_graph(struct check *c)
         for (uint32_t p = 0; p < k->npred; p++) {
             if (!has_edge(f, k->pred[p], (int32_t)b))
                 return wrong(c, "B%u: predecessor B%d has no edge here", b, (int)k->pred[p]);
-            if (k->pred[p] >= (int32_t)b && !c->dom[b * n + (uint32_t)k->pred[p]] && !f->irreducible)
+            if (k->pred[p] >= (int32_t)b && !c->dom[b * n + (uint32_t)k->pred[p]] &&
+                !f->irreducible)
                 return wrong(c, "B%u: edge from later B%d is no back edge", b, (int)k->pred[p]);
         }
         edges -= k->npred;
@@ -159,10 +160,11 @@ static int check_graph(struct check *c)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-typedef int visit(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t block, int32_t *now);
+typedef int visit(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t block,
+                  int32_t *now);
 
-static int each_opnd(struct check *c, const struct ptx_opnd *o, int32_t value, const int32_t *values,
-                     uint32_t b, int32_t *now, visit *fn)
+static int each_opnd(struct check *c, const struct ptx_opnd *o, int32_t value,
+                     const int32_t *values, uint32_t b, int32_t *now, visit *fn)
 {
     if ((o->kind == PTX_O_REG || o->kind == PTX_O_ADDR) && o->reg >= 0)
         return fn(c, o, value, b, now);
@@ -174,7 +176,8 @@ static int each_opnd(struct check *c, const struct ptx_opnd *o, int32_t value, c
     return 0;
 }
 
-static int use_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
+static int use_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
+                   int32_t *now)
 {
     const struct ptx_func *f = c->f;
     uint32_t n = f->nblock;
@@ -189,7 +192,8 @@ static int use_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uin
     return 0;
 }
 
-static int def_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
+static int def_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
+                   int32_t *now)
 {
     const struct ptx_func *f = c->f;
     if (value < 0 || value >= (int32_t)f->nvalue || f->value[value].reg != o->reg ||
@@ -199,7 +203,8 @@ static int def_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uin
     return 0;
 }
 
-static int mark_live(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
+static int mark_live(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
+                     int32_t *now)
 {
     (void)value;
     if (now[o->reg] != (int32_t)b)
@@ -207,7 +212,8 @@ static int mark_live(struct check *c, const struct ptx_opnd *o, int32_t value, u
     return 0;
 }
 
-static int mark_dead(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
+static int mark_dead(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
+                     int32_t *now)
 {
     (void)c;
     (void)value;
@@ -278,7 +284,8 @@ static const struct ptx_phi *phi_of(const struct ptx_block *b, uint32_t reg)
     return NULL;
 }
 
-/* What each register holds on entry to b: its phi's value, or what the immediate dominator leaves. */
+/* What each register holds on entry to b: its phi's value, or what the immediate dominator leaves.
+ */
 static void enter(struct check *c, uint32_t b, int32_t *now)
 {
     struct ptx_func *f = c->f;
@@ -309,8 +316,8 @@ static int check_edges(struct check *c, uint32_t b)
             int32_t have = c->out[(size_t)k->pred[e] * f->nreg + r];
             int32_t want = p ? p->src[e] : c->out[(size_t)k->idom * f->nreg + r];
             if (have != want)
-                return wrong(c, "B%u: %s is v%d from B%d; expected v%d", b, f->reg[r].name, (int)have,
-                             (int)k->pred[e], (int)want);
+                return wrong(c, "B%u: %s is v%d from B%d; expected v%d", b, f->reg[r].name,
+                             (int)have, (int)k->pred[e], (int)want);
         }
     }
     return 0;
