@@ -86,6 +86,21 @@ static void swaps(void)
     check(in[8] == 77 && in[10] == 3, "atom.cas.b128");
 }
 
+static void vectors(void)
+{
+    static const char text[] = KERNEL(
+        "mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f40000000; red.global.add.v2.f32 [%rd31], {%f1, %f2};\n"
+        "atom.global.add.v2.f32 {%f3, %f4}, [%rd31+8], {%f2, %f1}; cvt.rzi.u32.f32 %r2, %f3; " STORE("%r2"));
+    static const float want[4] = {32, 64, 64, 32};
+    bool good = true;
+    memset(in, 0, 16);
+    if (!run(text, 1, 32, NULL))
+        return;
+    for (uint32_t i = 0; i < 32; i++)
+        good &= out[i] == 2 * i;
+    check(good && !memcmp(in, want, 16), "vectors of f32");
+}
+
 /* shared memory: a histogram with many conflicts */
 static const char bins[] = KERNEL(
     ".shared .align 4 .b32 h[8]; setp.lt.u32 %p1, %r1, 8; mov.u32 %r2, h; shl.b32 %r3, %r1, 2;\n"
@@ -159,6 +174,7 @@ int main(void)
     one("dec", "u32", 32, 7, dec);
     floats();
     swaps();
+    vectors();
     expect("histogram in shared memory", bins, 1, 200, bins_want);
     contention();
     return t0t_done();

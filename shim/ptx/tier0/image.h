@@ -136,6 +136,17 @@ enum {
 enum { T0_CP_LOG2 = 7, T0_CP_ADDR32 = 8, T0_CP_PARTIAL = 16 };
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-63 phase. */
 enum { T0_MB_INIT, T0_MB_ARRIVE, T0_MB_DROP, T0_MB_TEST, T0_MB_TEST_PARITY, T0_MB_PENDING, T0_MB_KIND = 7 };
+/* Special registers by when they change: while a warp runs, from block to block, else never. */
+static inline bool t0_sreg_dynamic(unsigned sreg)
+{
+    return sreg >= PTX_SR_CLOCK && sreg <= PTX_SR_GLOBALTIMER_HI;
+}
+static inline bool t0_sreg_per_block(unsigned sreg)
+{
+    return (sreg >= PTX_SR_CTAID_X && sreg <= PTX_SR_CTAID_Z) ||
+           (sreg >= PTX_SR_CLUSTERID_X && sreg <= PTX_SR_CLUSTERID_Z);
+}
+
 static inline uint32_t t0_fn_slots(const struct t0_fn *f)
 {
     return f->regs + T0_ROW_ALIGN * f->npred + 128 * f->n32 + 256 * f->n64;

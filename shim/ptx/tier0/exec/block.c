@@ -154,9 +154,11 @@ static bool start(struct t0_block *b, uint64_t linear)
         w->shared = b->shared;
         w->shared_size = b->rec->dynamic_offset + g->dynamic_shared;
         w->params = g->params;
-        for (uint32_t r = 0; r < b->image->rows.count; r++)
-            if (!b->filled || (row[r].kind == T0_ROW_SREG && t0_sreg_per_block(row[r].index)))
-                fill_row(b, k, &row[r]);
+        for (uint32_t r = 0; r < b->image->rows.count; r++) {
+            if (b->filled && !(row[r].kind == T0_ROW_SREG && t0_sreg_per_block(row[r].index)))
+                break; /* lowering puts the rows that change from block to block first */
+            fill_row(b, k, &row[r]);
+        }
         t0_warp_start(w, left >= T0_LANES ? ~0u : (1u << left) - 1, fn->entry);
         t0_frame_enter(w, NULL, b->rec->fn, 0);
     }

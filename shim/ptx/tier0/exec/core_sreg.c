@@ -4,17 +4,6 @@
 
 #include <time.h>
 
-bool t0_sreg_dynamic(unsigned sreg)
-{
-    return sreg >= PTX_SR_CLOCK && sreg <= PTX_SR_GLOBALTIMER_HI;
-}
-
-bool t0_sreg_per_block(unsigned sreg)
-{
-    return (sreg >= PTX_SR_CTAID_X && sreg <= PTX_SR_CTAID_Z) ||
-           (sreg >= PTX_SR_CLUSTERID_X && sreg <= PTX_SR_CLUSTERID_Z);
-}
-
 uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg)
 {
     const struct t0_grid *g = b->grid;

@@ -393,13 +393,13 @@ void t0_sched_init(void)
 {
     t0_alu_handlers(t0_table);
     t0_memory_handlers(t0_table);
-    if (t0_alu_level() >= 4)
-        t0_memory_avx512(t0_table);
     t0_atomic_handlers(t0_table);
     t0_warp_handlers(t0_table);
     t0_misc_handlers(t0_table);
     t0_async_handlers(t0_table);
     t0_call_handlers(t0_table);
+    if (t0_alu_level() >= 4)
+        t0_core_avx512(t0_table);
 }
 
 t0_handler *t0_table[T0_NOPS];

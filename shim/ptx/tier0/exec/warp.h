@@ -141,15 +141,13 @@ uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t address);
 void t0_thread_index(const struct t0_block *b, uint32_t linear, uint32_t out[3]);
 /* core_sreg.c: value of a special register that is fixed for a lane of a warp during a block */
 uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg);
-bool t0_sreg_dynamic(unsigned sreg);
-bool t0_sreg_per_block(unsigned sreg);
 
 /* printf.c: returns the number of conversions, or -1 */
 int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args);
 
 extern t0_handler *t0_table[T0_NOPS];
 void t0_memory_handlers(t0_handler *table[T0_NOPS]);
-void t0_memory_avx512(t0_handler *table[T0_NOPS]); /* after those, if t0_alu_level() is 4 */
+void t0_core_avx512(t0_handler *table[T0_NOPS]); /* after the others, if t0_alu_level() is 4 */
 int t0_alu_level(void);                            /* alu.c: level of this CPU, 1, 3 or 4 */
 void t0_atomic_handlers(t0_handler *table[T0_NOPS]);
 void t0_warp_handlers(t0_handler *table[T0_NOPS]);

@@ -98,6 +98,20 @@ static uint32_t finish_calls(struct t0_lower *l)
     return any || n > 1 ? (uint32_t)((bytes + 15) & ~15ull) : 0;
 }
 
+/* Rows that every block fills anew come first, so that the others are not even looked at. */
+static void sort_rows(struct t0_lower *l)
+{
+    struct t0_row *row = l->rows.p, swap;
+    uint32_t first = 0;
+    for (uint32_t k = 0; k < l->rows.n; k++) {
+        if (row[k].kind != T0_ROW_SREG || !t0_sreg_per_block(row[k].index))
+            continue;
+        swap = row[first];
+        row[first++] = row[k];
+        row[k] = swap;
+    }
+}
+
 static uint32_t product(const uint32_t v[3])
 {
     uint64_t p = (uint64_t)v[0] * (v[1] ? v[1] : 1) * (v[2] ? v[2] : 1);
@@ -116,6 +130,7 @@ static void finish_kernel(struct t0_lower *l, const struct ptx_func *f)
             row[k].value += dynamic;
             row[k].index = 0;
         }
+    sort_rows(l);
     for (uint32_t k = 0; k < f->nparam; k++) {
         struct t0_param *p = t0_push(l, &l->params, sizeof *p);
         *p = (struct t0_param){(uint32_t)f->param[k].offset, (uint32_t)f->param[k].size};

@@ -182,26 +182,33 @@ static void lower_access(struct t0_lower *l, const struct ptx_instr *i, bool sto
     }
 }
 
+/* The elements of a vector are atomic one by one. */
 static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
 {
     bool returns = i->op == PTX_OP_ATOM;
     enum t0_class c = t0_class_of(i->type[0]);
-    if (i->vec > 1)
-        t0_fail(l, "vector atomics are not supported");
+    const struct ptx_opnd *d = &i->dst[0], *v = &i->src[1];
+    unsigned n = v->kind == PTX_O_VEC ? v->n : 1;
     if (!atom_known(i->sub, i->type[0]))
         t0_fail(l, "atomic operation is not defined for .%s", ptx_type_name(i->type[0]));
+    if (n > 1 && i->sub == PTX_SUB_CAS)
+        t0_fail(l, "compare-and-swap of a vector");
     struct t0_place p = t0_resolve(l, &i->src[0], i->space);
-    uint32_t d = returns ? t0_dest(l, &i->dst[0]) : T0_SINK;
-    uint32_t b = t0_source(l, &i->src[1], c);
-    uint32_t third = i->sub == PTX_SUB_CAS ? t0_source(l, &i->src[2], c) : T0_SINK;
-    struct t0_insn *o = t0_emit(l, T0_ATOM);
-    o->d = d;
-    o->a = p.row;
-    o->imm = p.imm;
-    o->b = b;
-    o->c = third;
-    o->aux = (uint16_t)(i->sub | i->type[0] << T0_ATOM_TYPE_SHIFT | (p.shared ? T0_ATOM_SHARED : 0) |
-                        (p.addr32 ? T0_ATOM_ADDR32 : 0) | (returns && d ? 0 : T0_ATOM_NORET));
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t row = !returns                ? T0_SINK
+                       : d->kind == PTX_O_VEC ? t0_dest(l, &l->f->opnd[d->first + k])
+                                              : t0_dest(l, d);
+        uint32_t b = t0_source(l, v->kind == PTX_O_VEC ? &l->f->opnd[v->first + k] : v, c);
+        uint32_t third = i->sub == PTX_SUB_CAS ? t0_source(l, &i->src[2], c) : T0_SINK;
+        struct t0_insn *o = t0_emit(l, T0_ATOM);
+        o->d = row;
+        o->a = p.row;
+        o->imm = p.imm + (int32_t)(k * ptx_type_size(i->type[0]));
+        o->b = b;
+        o->c = third;
+        o->aux = (uint16_t)(i->sub | i->type[0] << T0_ATOM_TYPE_SHIFT | (p.shared ? T0_ATOM_SHARED : 0) |
+                            (p.addr32 ? T0_ATOM_ADDR32 : 0) | (row ? 0 : T0_ATOM_NORET));
+    }
 }
 
 static void lower_cvta(struct t0_lower *l, const struct ptx_instr *i)

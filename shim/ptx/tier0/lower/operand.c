@@ -89,6 +89,8 @@ uint32_t t0_symbol(struct t0_lower *l, int32_t sym, uint64_t offset, enum t0_cla
     }
     if (!v)
         t0_fail(l, "symbol has no address");
+    if (c != T0_CLASS_64 && v->space != PTX_SP_SHARED)
+        t0_fail(l, "`%s`: addresses outside shared memory have 64 bits", v->name);
     switch (v->space) {
     case PTX_SP_SHARED: {
         bool dynamic;
@@ -131,7 +133,7 @@ static uint32_t special(struct t0_lower *l, unsigned sreg, enum t0_class c)
 {
     if (sreg == PTX_SR_ENVREG0 + 1 || sreg == PTX_SR_ENVREG0 + 2)
         l->uses_grid_sync = true;
-    if (sreg >= PTX_SR_CLOCK && sreg <= PTX_SR_GLOBALTIMER_HI) {
+    if (t0_sreg_dynamic(sreg)) {
         uint32_t row = t0_temp(l, c);
         struct t0_insn *i = t0_emit(l, T0_SREG);
         i->d = row;

@@ -1,6 +1,6 @@
-/* Tier 0 execution: 32- and 64-bit loads and stores by AVX-512. Consecutive addresses move as one block
- * under the mask, others by gather and scatter; whatever would fault goes to the plain handlers, which
- * name the lane. */
+/* Tier 0 execution: frequent core handlers by AVX-512: 32- and 64-bit loads and stores, and shfl.
+ * Consecutive addresses move as one block under the mask, others by gather and scatter; whatever would
+ * fault goes to the plain handlers, which name the lane. */
 #include "ptx/tier0/exec/warp.h"
 
 #if defined(__x86_64__)
@@ -303,7 +303,40 @@ WIDE static void sts_64(struct t0_warp *w, const struct t0_insn *i)
     }
 }
 
-void t0_memory_avx512(t0_handler *table[T0_NOPS])
+/* See shfl in core_warp.c for the rules. */
+WIDE static void shfl(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), *c = T0_U32(w, i->c);
+    uint32_t *d = T0_U32(w, i->d), mask = w->l.mask, in = 0;
+    __m512i low = _mm512_load_si512(a), high = _mm512_load_si512(a + 16), m31 = _mm512_set1_epi32(31);
+    __m512i self = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    EACH(k, 2, 1) {
+        __m512i lane = _mm512_and_si512(_mm512_load_si512(b + 16 * k), m31);
+        __m512i control = _mm512_load_si512(c + 16 * k);
+        __m512i segment = _mm512_and_si512(_mm512_srli_epi32(control, 8), m31);
+        __m512i least = _mm512_and_si512(self, segment);
+        __m512i most = _mm512_or_si512(least, _mm512_andnot_si512(segment, _mm512_and_si512(control, m31)));
+        __m512i from;
+        __mmask16 ok;
+        switch (i->aux & T0_SUB_MASK) {
+        case PTX_SUB_UP: from = _mm512_sub_epi32(self, lane); break;
+        case PTX_SUB_DOWN: from = _mm512_add_epi32(self, lane); break;
+        case PTX_SUB_BFLY: from = _mm512_xor_si512(self, lane); break;
+        default: from = _mm512_or_si512(least, _mm512_andnot_si512(segment, lane));
+        }
+        ok = (i->aux & T0_SUB_MASK) == PTX_SUB_UP ? _mm512_cmpge_epi32_mask(from, most)
+                                                  : _mm512_cmple_epi32_mask(from, most);
+        from = _mm512_mask_mov_epi32(self, ok, from);
+        from = _mm512_permutex2var_epi32(low, from, high);
+        _mm512_store_si512(d + 16 * k, _mm512_mask_mov_epi32(_mm512_load_si512(d + 16 * k),
+                                                             (__mmask16)(mask >> 16 * k), from));
+        in |= (uint32_t)ok << 16 * k;
+        self = _mm512_add_epi32(self, _mm512_set1_epi32(16));
+    }
+    T0_PRED(w, (uint32_t)i->imm) = (T0_PRED(w, (uint32_t)i->imm) & ~mask) | (in & mask);
+}
+
+void t0_core_avx512(t0_handler *table[T0_NOPS])
 {
     static const struct {
         uint16_t op;
@@ -311,6 +344,7 @@ void t0_memory_avx512(t0_handler *table[T0_NOPS])
     } all[] = {
         {T0_LDG_32, ldg_32}, {T0_LDG_64, ldg_64}, {T0_STG_32, stg_32}, {T0_STG_64, stg_64},
         {T0_LDS_32, lds_32}, {T0_LDS_64, lds_64}, {T0_STS_32, sts_32}, {T0_STS_64, sts_64},
+        {T0_SHFL, shfl},
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         plain[all[k].op] = table[all[k].op];
@@ -318,7 +352,7 @@ void t0_memory_avx512(t0_handler *table[T0_NOPS])
     }
 }
 #else
-void t0_memory_avx512(t0_handler *table[T0_NOPS])
+void t0_core_avx512(t0_handler *table[T0_NOPS])
 {
     (void)table;
 }
