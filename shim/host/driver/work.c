@@ -1,6 +1,7 @@
 /* The scheduler: works wait in stream order and for works of other streams; a pool of server
  * threads runs what is ready. A stream that waits holds no thread. */
 #include <errno.h>
+#include <sched.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,8 +11,9 @@
 
 #include "host/driver/internal.h"
 
-#define MAX_SERVERS 256 /* a callback or a spinning kernel holds its thread: others must get on */
-#define SPIN_NS 30000   /* a waiter looks that long before it sleeps: a wake-up costs as much */
+#define MAX_SERVERS 256  /* a callback or a spinning kernel holds its thread: others must get on */
+#define PATIENCE_NS 5000 /* the first part of that without yielding: most waits are short */
+#define SPIN_NS 30000    /* a waiter looks that long before it sleeps: a wake-up costs as much */
 
 struct host_edge { /* `waiter` waits for the work in whose list this edge is */
     struct host_work *waiter;
@@ -21,9 +23,9 @@ struct host_edge { /* `waiter` waits for the work in whose list this edge is */
 pthread_mutex_t host_sched = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t server_wake = PTHREAD_COND_INITIALIZER;
 static MUstream ready_first, ready_last;
-static int servers, idle, wakes; /* threads; those asleep; of them already told to wake */
-static bool spinner;             /* one idle server looks at ready_hint before it sleeps */
-static _Atomic(bool) ready_hint;
+static int servers, idle, wakes;    /* threads; those asleep; of them already told to wake */
+static bool spinner;                /* one idle server looks at ready_hint before it sleeps */
+static _Atomic uint32_t ready_hint; /* 1: ready_first is set */
 
 uint64_t host_now(void)
 {
@@ -45,6 +47,21 @@ static void pause_cpu(void)
 #if defined __x86_64__
     __builtin_ia32_pause();
 #endif
+}
+
+/* Spins for a short while until the word has the value; true if it came to. */
+static bool look_for(const _Atomic uint32_t *word, uint32_t value)
+{
+    for (uint64_t start = host_now(), spent = 0; spent < SPIN_NS; spent = host_now() - start) {
+        for (int i = 0; i < 32; i++) {
+            if (*word == value)
+                return true;
+            pause_cpu();
+        }
+        if (spent > PATIENCE_NS)
+            sched_yield(); /* the one we wait for may want this CPU */
+    }
+    return false;
 }
 
 /* ---- references and completion --------------------------------------------------------------- */
@@ -72,14 +89,8 @@ bool host_work_done(const struct host_work *w) { return w->done == 1; }
 
 void host_work_wait(struct host_work *w)
 {
-    if (may_spin()) {
-        for (uint64_t end = host_now() + SPIN_NS; host_now() < end;)
-            for (int i = 0; i < 32; i++) {
-                if (w->done == 1)
-                    return;
-                pause_cpu();
-            }
-    }
+    if (may_spin() && look_for(&w->done, 1))
+        return;
     for (;;) {
         uint32_t seen = 0;
         if (atomic_compare_exchange_strong(&w->done, &seen, 2) || seen == 2)
@@ -119,7 +130,7 @@ static void make_ready(MUstream s)
     else
         ready_first = s;
     ready_last = s;
-    ready_hint = true;
+    ready_hint = 1;
     call_server();
 }
 
@@ -210,9 +221,7 @@ static void wait_for_ready(void)
     if (!spinner && may_spin()) {
         spinner = true;
         pthread_mutex_unlock(&host_sched);
-        for (uint64_t end = host_now() + SPIN_NS; host_now() < end && !ready_hint;)
-            for (int i = 0; i < 32 && !ready_hint; i++)
-                pause_cpu();
+        look_for(&ready_hint, 1);
         pthread_mutex_lock(&host_sched);
         spinner = false;
         if (ready_first)
@@ -237,7 +246,7 @@ static void *serve(void *unused)
         ready_first = s->next_ready;
         if (!ready_first) {
             ready_last = NULL;
-            ready_hint = false;
+            ready_hint = 0;
         }
         s->ready = false;
         s->running = true;
