@@ -128,9 +128,11 @@ static int check_file(struct check_report *r, const char *name)
     else if (!cumu_closure_read(&c, path, cumu_env("LD_LIBRARY_PATH"), cumu_has_facade))
         r->nomem = true;
     check_libraries(r, &c);
-    for (unsigned i = 0; i < c.count; i++)
-        if (c.objects[i].path && !c.objects[i].facade)
-            read_object(r, &c, c.objects[i].path);
+    for (unsigned i = 0; i < c.count; i++) {
+        const struct cumu_object *o = &c.objects[i];
+        if (o->path && !o->facade && (i == 0 || !check_is_vendors(o->soname)))
+            read_object(r, &c, o->path);
+    }
     check_judge(r);
     if (r->nomem)
         (void)cumu_fail(0, "out of memory; the report is not complete");

@@ -26,19 +26,28 @@ static bool starts(const char *s, const char *with)
     return strncmp(s, with, strlen(with)) == 0;
 }
 
+static int vendor_library(const char *soname)
+{
+    for (unsigned k = 0; k < sizeof nvidia / sizeof *nvidia; k++)
+        if (starts(soname, nvidia[k].start))
+            return (int)k;
+    return -1;
+}
+
+bool check_is_vendors(const char *soname)
+{
+    return vendor_library(soname) >= 0;
+}
+
 void check_libraries(struct check_report *r, const struct cumu_closure *c)
 {
     for (unsigned i = 1; i < c->count; i++) {
         const struct cumu_object *o = &c->objects[i];
-        bool kept = false, ofnvidia = false;
-        for (unsigned k = 0; k < sizeof nvidia / sizeof *nvidia && !ofnvidia; k++)
-            if (starts(o->soname, nvidia[k].start)) {
-                ofnvidia = true;
-                kept = nvidia[k].kept;
-            }
-        if (!ofnvidia && !o->path && !o->facade)
+        int vendor = vendor_library(o->soname);
+        bool kept = vendor >= 0 && nvidia[vendor].kept;
+        if (vendor < 0 && !o->path && !o->facade)
             check_fatal(r, "needs %s, which is not found", o->soname);
-        if (!ofnvidia && !o->facade)
+        if (vendor < 0 && !o->facade)
             continue;
         struct check_library *l = check_grow(r, &r->library, &r->nlibrary, sizeof *l);
         if (!l)

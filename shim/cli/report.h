@@ -59,6 +59,8 @@ void check_fatal(struct check_report *r, const char *format, ...) __attribute__(
 /* The collectors. `elf` is the open file of object o. */
 void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, Elf *elf);
 void check_libraries(struct check_report *r, const struct cumu_closure *c);
+/* Is it one of NVIDIA's own libraries? Their insides are not the program's: replaced, or left alone. */
+bool check_is_vendors(const char *soname);
 void check_fatbins(struct check_report *r, const char *path, Elf *elf);
 void check_judge(struct check_report *r);
 

@@ -1,0 +1,118 @@
+#!/bin/sh
+# The cumu tool: what its verbs print, what they refuse, how the launcher treats its surroundings.
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+
+# check, beyond the verdicts of the fixtures: symbols, libraries, scripts, shared objects.
+check "check counts symbols by verb" 0 '^symbols +[1-9][0-9]* CUDA functions: .* 0 stub$' \
+    '^library +libcudart\.so\.13: facade$' '^kernels +1: 1 with PTX' -- "$cumu" check "$fix/vectoradd"
+check "check, tsv: kernels and images" 0 "$(printf '^kernel\tvectoradd|^kernel\t[^\t]*\tptx\tok')" \
+    "$(printf '^image\tptx\t[0-9]+\tlz4\t')" "$(printf '^verdict\twill run')" -- \
+    "$cumu" check --format tsv "$fix/lz4"
+check "check of a program without CUDA" 0 '^runtime +none$' 'will run$' -- "$cumu" check "$(command -v ls)"
+printf '#!/bin/sh\ntrue\n' >"$tmp/script"
+chmod +x "$tmp/script"
+check "check of a script" 126 'a script' -- "$cumu" check "$tmp/script"
+check "check of nothing" 125 'usage' -- "$cumu" check
+check "check with a wrong format" 125 'text or tsv' -- "$cumu" check --format xml "$fix/vectoradd"
+
+# Programs that need what is not there, made by the C compiler.
+build() { # NAME SOURCE FLAGS...
+    out=$1
+    printf '%s\n' "$2" >"$tmp/$out.c"
+    shift 2
+    "${CC:-cc}" -o "$tmp/$out" "$tmp/$out.c" "$@"
+}
+facade=$B/lib/cumu/facade
+build nccl 'int ncclGetVersion(int *v) { return *v = 0; }' -shared -fPIC -Wl,-soname,libnccl.so.2
+mv "$tmp/nccl" "$tmp/libnccl.so.2"
+build wants 'int ncclGetVersion(int *); int main(void) { int v; return ncclGetVersion(&v); }' "$tmp/libnccl.so.2"
+if [ -e "$facade/libnccl.so.2" ]; then
+    echo "skip check names a library that cumu lacks: it has nccl now"
+else
+    check "check names a library that cumu lacks" 2 'libnccl\.so\.2, which cumu does not have' -- \
+        "$cumu" check "$tmp/wants"
+fi
+build stub 'int cudaGraphicsUnmapResources(int, void *, void *);
+    int main(void) { return cudaGraphicsUnmapResources(0, 0, 0) != 801; }' "$facade/libcudart.so.13" \
+    -Wl,--allow-shlib-undefined
+check "check names a stub and its reason" 1 'stub cudaGraphicsUnmapResources: .+' 'with gaps \(1\)' -- \
+    "$cumu" check "$tmp/stub"
+check "which answers not supported, and says so" 0 'cumu: gap: cudart: cudaGraphicsUnmapResources: .+' -- \
+    "$cumu" run --backend host "$tmp/stub"
+build absent 'int cudaNoSuchThing(void); int main(void) { return cudaNoSuchThing(); }' \
+    "$facade/libcudart.so.13" -Wl,--unresolved-symbols=ignore-all
+# The linker gives an unresolved symbol no version, so only the loader could complain; check must not.
+check "a symbol of nobody's is not CUDA's" 0 '0 CUDA functions' -- "$cumu" check "$tmp/absent"
+
+# ptx
+check "ptx lists images" 0 "$(printf '^0\tptx\t[0-9]+\tlz4\t')" -- "$cumu" ptx "$fix/lz4"
+check "ptx extracts text" 0 '^\.version' '\.entry' -- "$cumu" ptx "$fix/lz4" 0
+check "ptx of an image that is not there" 2 'images' -- "$cumu" ptx "$fix/lz4" 99
+check "ptx of no ELF" 2 'not an ELF' -- "$cumu" ptx "$tmp/script"
+
+# run: the surroundings.
+check "run follows #!" 0 -- "$cumu" run "$tmp/script"
+printf '#!/no/such/interpreter\n' >"$tmp/orphan"
+chmod +x "$tmp/orphan"
+check "an interpreter that is not there" 126 'interpreter' -- "$cumu" run "$tmp/orphan"
+: >"$tmp/plain"
+check "a file that is not executable" 126 'not executable' -- "$cumu" run "$tmp/plain"
+check "a wrong back end" 125 'auto, musa or host' -- "$cumu" run --backend gpu true
+check "arguments after -- are the program's" 0 '^-v$' -- "$cumu" run -- printf '%s\n' -v
+check "no SDK here: its error, and a line" 1 'no MUSA library found' '^FAIL' -- \
+    "$cumu" run --backend musa "$fix/vectoradd"
+check "a program that names no runtime gets them all" 0 'libcudart\.so\.13:.*libcudart\.so\.12:.*libcudart\.so\.11\.0' -- \
+    "$cumu" run -n true
+LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6 check "the caller's preloads are kept, after ours" 0 \
+    'libcuda\.so\.1:/lib/x86_64-linux-gnu/libm\.so\.6' -- "$cumu" run -n true
+check "cumu run inside cumu run" 0 '^PASS vectoradd$' -- \
+    "$cumu" run --backend host -- "$cumu" run --backend host -- "$fix/vectoradd"
+mkdir -p "$tmp/a b/bin" "$tmp/a b/lib"
+cp "$cumu" "$tmp/a b/bin/"
+cp -r "$B/lib/cumu" "$tmp/a b/lib/"
+check "installed in a folder with a blank" 0 '^PASS vectoradd$' -- \
+    "$tmp/a b/bin/cumu" run --backend host "$fix/vectoradd"
+(cd "$tmp" && "$OLDPWD/$cumu" run --backend host -- sh -c "cd / && '$OLDPWD/$fix/vectoradd'") >"$tmp/cd" 2>&1 || :
+check "a child in another folder" 0 '^PASS vectoradd$' -- cat "$tmp/cd"
+build asan 'int cudaGetDeviceCount(int *); int main(void) { int n = 0; return cudaGetDeviceCount(&n) || n < 1; }' \
+    -fsanitize=address "$facade/libcudart.so.13" -Wl,--allow-shlib-undefined 2>/dev/null && {
+    check "a program built with a sanitizer" 0 -- "$cumu" run --backend host "$tmp/asan"
+} || echo "skip a program built with a sanitizer: no runtime for it"
+
+# fork: CUDA that was used does not survive it; CUDA that was not, does.
+build forks '#include <stdio.h>
+#include <unistd.h>
+#include <sys/wait.h>
+int cudaGetDeviceCount(int *);
+int cudaGetLastError(void);
+int main(int argc, char **argv) {
+    int n = -1, first = argc > 1 && *argv[1] ? cudaGetDeviceCount(&n) : 0, status;
+    if (fork() == 0) {
+        int m = -1, e = cudaGetDeviceCount(&m), last = cudaGetLastError();
+        printf("child %d %d %d\n", e, m, last);
+        return 0;
+    }
+    wait(&status);
+    printf("parent %d %d\n", first, cudaGetDeviceCount(&n));
+    return 0;
+}' "$facade/libcudart.so.13" -Wl,--allow-shlib-undefined
+check "fork before use" 0 '^child 0 1 0$' '^parent 0 0$' -- "$cumu" run --backend host "$tmp/forks"
+check "fork after use" 0 '^child 3 -1 3$' '^parent 0 0$' -- "$cumu" run --backend host "$tmp/forks" used
+
+# Not opted in: the next library of that name on the search path is the real one.
+mkdir "$tmp/nvidia"
+build libcudart.so.13 'int cudaGetDeviceCount(int *n) { *n = 7; return 0; }
+    int cudaGetLastError(void) { return 0; }' -shared -fPIC -Wl,-soname,libcudart.so.13
+mv "$tmp/libcudart.so.13" "$tmp/nvidia/"
+"$cumu" env "$tmp/forks" >"$tmp/env"
+check "not opted in: calls pass to the real library" 0 '^child 0 7 0$' '^parent 0 0$' -- \
+    sh -c ". '$tmp/env' && unset CUMU && LD_LIBRARY_PATH=$PWD/$facade:$tmp/nvidia '$tmp/forks' used"
+absent "and cumu is silent" 'cumu'
+
+check "help" 0 'run .*run a CUDA program' -- "$cumu" help
+check "help of a verb" 0 '^usage: cumu ptx' -- "$cumu" help ptx
+check "help options" 0 'CUMU_BACKEND' -- "$cumu" help options
+check "no such verb" 125 'no verb' -- "$cumu" frobnicate
+check "version" 0 '^cumu [0-9]' -- "$cumu" --version
+exit "$bad"
