@@ -38,7 +38,7 @@ drop:
 static int resolve(struct cumu_func *f)
 {
     struct cumu_func *same;
-    if (f->ptx)
+    if (atomic_load_explicit(&f->ptx, memory_order_acquire))
         return CUDA_SUCCESS;
     int err = cumu_module_func(f->module, f->name, &same);
     if (err == CUDA_ERROR_NOT_FOUND) {
@@ -93,12 +93,13 @@ int cumu_func_param(struct cumu_func *f, size_t i, size_t *offset, size_t *size)
     int err = resolve(f);
     if (err)
         return err;
-    if (i >= f->ptx->nparam)
+    const struct ptx_func *ptx = f->ptx;
+    if (i >= ptx->nparam)
         return CUDA_ERROR_INVALID_VALUE;
     if (offset)
-        *offset = f->ptx->param[i].offset;
+        *offset = ptx->param[i].offset;
     if (size)
-        *size = f->ptx->param[i].size;
+        *size = ptx->param[i].size;
     return CUDA_SUCCESS;
 }
 

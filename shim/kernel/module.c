@@ -304,10 +304,12 @@ int cumu_module_func(struct cumu_module *m, const char *name, struct cumu_func *
         struct cumu_func *f = cumu_func_find(m, name, true);
         if (!f)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        cumu_unit_enter(u);
-        f->unit = u;
-        f->ptx = pf;
-        cumu_unit_leave(u);
+        if (!atomic_load_explicit(&f->ptx, memory_order_acquire)) {
+            cumu_unit_enter(u);
+            f->unit = u;
+            atomic_store_explicit(&f->ptx, pf, memory_order_release);
+            cumu_unit_leave(u);
+        }
         *out = f;
         return CUDA_SUCCESS;
     }

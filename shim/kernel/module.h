@@ -80,7 +80,7 @@ struct cumu_func {
     _Atomic(struct func_inst *) inst;
     /* Written during the unit's turn, or before the function is published. */
     struct cumu_unit *unit;
-    struct ptx_func *ptx;
+    _Atomic(struct ptx_func *) ptx; /* set last: who sees it sees the unit */
     int error;
     void *image; /* lowered, externs unbound */
     size_t image_size;

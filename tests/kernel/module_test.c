@@ -54,7 +54,7 @@ static void registration(void)
     OK(cumu_func_musa(f, &mf) == CUDA_SUCCESS && mf, "registered kernel loads");
     OK(atomic_load(&mock_loads) == before + 2, "one image for code, one for variables");
     OK(cumu_func_musa(f, &mf) == CUDA_SUCCESS && atomic_load(&mock_loads) == before + 2, "once");
-    OK(cumu_func_musa(cumu_host_func(stubs[7]), &mf) == CUDA_ERROR_NO_BINARY_FOR_GPU,
+    OK(cumu_func_musa(cumu_host_func(stubs[7]), &mf) == (int)cudaErrorInvalidDeviceFunction,
        "a kernel that no PTX defines");
     cumu_module_unload(m);
     OK(!cumu_host_func(handles) && !cumu_host_func(stubs[5]), "unregistered with the module");
@@ -110,9 +110,15 @@ static void bad_images(void)
     OK(cumu_module_load(syntax, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX, "syntax error");
     OK(strstr(text, "line 8"), "its line is in the error log: %s", strtok(text, "\n"));
     OK(cumu_module_load("hello", FATBIN_UNBOUNDED, NULL, &m) == CUDA_ERROR_INVALID_PTX, "not PTX at all");
-    OK(cumu_module_load(body, FATBIN_UNBOUNDED, NULL, &m) == CUDA_SUCCESS, "bodies are read on demand");
-    OK(cumu_module_func(m, "k", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == CUDA_ERROR_INVALID_PTX,
-       "unknown instruction");
+    OK(cumu_module_load(body, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX &&
+           strstr(text, "frob") && strstr(text, "k: "),
+       "unknown instruction in a loaded text: %s", strtok(text, "\n"));
+    static unsigned char container[4096];
+    struct mock_wrapper w = {FATBIN_MAGIC_WRAPPER, 1, container, NULL};
+    mock_container(container, FATBIN_PTX, 70, body, sizeof body);
+    m = cumu_module_register(&w);
+    OK(cumu_module_func(m, "k", &f) == CUDA_SUCCESS, "bodies of registered kernels are read on demand");
+    OK(cumu_func_musa(f, &mf) == CUDA_ERROR_INVALID_PTX, "unknown instruction of a registered kernel");
     OK(cumu_func_musa(f, &mf) == CUDA_ERROR_INVALID_PTX, "and again");
     cumu_module_unload(m);
     OK(load_fatbin(FATBIN_PTX, two, sizeof two, 0, NULL) == CUDA_SUCCESS, "fat binary loads");
