@@ -12,13 +12,12 @@ enum {
 
 /* video */
 enum {
-    T0_VADD, T0_VSUB, T0_VAVRG, T0_VABSDIFF, T0_VMIN, T0_VMAX, T0_VSET, T0_VSHL, T0_VSHR,
+    T0_VADD, T0_VSUB, T0_VAVRG, T0_VABSDIFF, T0_VMIN, T0_VMAX, T0_VSHL, T0_VSHR,
     T0_VIDEO_OP = 15,
     T0_VIDEO_DS = 1 << 4, T0_VIDEO_AS = 1 << 5, T0_VIDEO_BS = 1 << 6, /* d, a, b are signed */
     T0_VIDEO_SAT = 1 << 7,
     T0_VIDEO_SECOND = 3 << 8, T0_VIDEO_PLUS = 1 << 8, T0_VIDEO_MIN = 2 << 8, T0_VIDEO_MAX = 3 << 8,
-    T0_VIDEO_CMP_SHIFT = 10, /* 3 bits: PTX_EQ .. PTX_GE */
-    T0_VIDEO_WRAP = 1 << 13
+    T0_VIDEO_WRAP = 1 << 10
 };
 
 #endif

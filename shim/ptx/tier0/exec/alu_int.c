@@ -126,10 +126,14 @@ OP3(SAD_S64, u64, s64, s64, u64, c[l] + DISTANCE(a[l], b[l]))
 /* Division by zero gives all ones and the dividend as remainder; INT_MIN / -1 wraps. x86 would
  * trap. Up to 32 bits it goes through f64, which vectorises: the quotient of two 32-bit integers is
  * never so close below an integer that f64 would round it up. */
+static inline f64 f64_of(u32 x) /* by the signed conversion, the only one that SSE2 and AVX2 have */
+{
+    return (f64)(s32)(x & 0x7fffffffu) + ((s32)x < 0 ? 0x1p31 : 0.0);
+}
 static inline u32 div_u32(u32 x, u32 y)
 {
-    u32 q = (u32)(s64)((f64)x / (f64)(y ? y : 1));
-    return y ? q : ~0u;
+    u32 q = (u32)(s32)(f64_of(x) / f64_of(y > 1 ? y : 2)); /* 0 and 1 are done apart: q is below 2^31 */
+    return y == 0 ? ~0u : y == 1 ? x : q;
 }
 static inline u32 div_s32(s32 x, s32 y)
 {

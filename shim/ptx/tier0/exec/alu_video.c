@@ -9,7 +9,6 @@ static inline s64 part(u32 x, unsigned n, unsigned bits, bool is_signed)
 }
 static s64 combine(s64 x, s64 y, unsigned aux)
 {
-    const unsigned cmp = aux >> T0_VIDEO_CMP_SHIFT & 7u;
     const s64 amount = aux & T0_VIDEO_WRAP ? y & 31 : y < 0 || y > 32 ? 32 : y;
     switch (aux & T0_VIDEO_OP) {
     case T0_VADD: return x + y;
@@ -19,10 +18,7 @@ static s64 combine(s64 x, s64 y, unsigned aux)
     case T0_VMIN: return x < y ? x : y;
     case T0_VMAX: return x > y ? x : y;
     case T0_VSHL: return (s64)((u64)x << amount);
-    case T0_VSHR: return x >> amount;
-    default:
-        return cmp == PTX_EQ ? x == y : cmp == PTX_NE ? x != y : cmp == PTX_LT ? x < y
-               : cmp == PTX_LE ? x <= y : cmp == PTX_GT ? x > y : x >= y;
+    default: return x >> amount; /* T0_VSHR */
     }
 }
 static s64 saturate(s64 x, unsigned bits, unsigned aux)

@@ -100,15 +100,13 @@ static const struct video { uint16_t op, t0; uint8_t kind; } videos[] = {
     {PTX_OP_VADD, T0_VIDEO, T0_VADD}, {PTX_OP_VSUB, T0_VIDEO, T0_VSUB},
     {PTX_OP_VABSDIFF, T0_VIDEO, T0_VABSDIFF}, {PTX_OP_VMIN, T0_VIDEO, T0_VMIN},
     {PTX_OP_VMAX, T0_VIDEO, T0_VMAX}, {PTX_OP_VSHL, T0_VIDEO, T0_VSHL},
-    {PTX_OP_VSHR, T0_VIDEO, T0_VSHR}, {PTX_OP_VSET, T0_VIDEO, T0_VSET},
+    {PTX_OP_VSHR, T0_VIDEO, T0_VSHR},
     {PTX_OP_VADD2, T0_VIDEO2, T0_VADD}, {PTX_OP_VSUB2, T0_VIDEO2, T0_VSUB},
     {PTX_OP_VAVRG2, T0_VIDEO2, T0_VAVRG}, {PTX_OP_VABSDIFF2, T0_VIDEO2, T0_VABSDIFF},
     {PTX_OP_VMIN2, T0_VIDEO2, T0_VMIN}, {PTX_OP_VMAX2, T0_VIDEO2, T0_VMAX},
-    {PTX_OP_VSET2, T0_VIDEO2, T0_VSET},
     {PTX_OP_VADD4, T0_VIDEO4, T0_VADD}, {PTX_OP_VSUB4, T0_VIDEO4, T0_VSUB},
     {PTX_OP_VAVRG4, T0_VIDEO4, T0_VAVRG}, {PTX_OP_VABSDIFF4, T0_VIDEO4, T0_VABSDIFF},
     {PTX_OP_VMIN4, T0_VIDEO4, T0_VMIN}, {PTX_OP_VMAX4, T0_VIDEO4, T0_VMAX},
-    {PTX_OP_VSET4, T0_VIDEO4, T0_VSET},
 };
 
 bool t0_select_video(const struct ptx_instr *i, struct t0_insn *out)
@@ -116,20 +114,17 @@ bool t0_select_video(const struct ptx_instr *i, struct t0_insn *out)
     for (unsigned n = 0; n < sizeof videos / sizeof videos[0]; n++) {
         if (videos[n].op != i->op)
             continue;
-        const bool set = videos[n].kind == T0_VSET; /* has no result type */
-        const unsigned d = set ? PTX_U32 : i->type[0], a = i->type[set ? 0 : 1],
-                       b = i->type[set ? 1 : 2];
         out->op = videos[n].t0;
-        out->aux = (uint16_t)(videos[n].kind | (d == PTX_S32 ? T0_VIDEO_DS : 0) |
-                              (a == PTX_S32 ? T0_VIDEO_AS : 0) | (b == PTX_S32 ? T0_VIDEO_BS : 0) |
+        out->aux = (uint16_t)(videos[n].kind | (i->type[0] == PTX_S32 ? T0_VIDEO_DS : 0) |
+                              (i->type[1] == PTX_S32 ? T0_VIDEO_AS : 0) |
+                              (i->type[2] == PTX_S32 ? T0_VIDEO_BS : 0) |
                               (i->flags & PTX_F_SAT ? T0_VIDEO_SAT : 0) |
                               (i->flags & PTX_F_WRAP ? T0_VIDEO_WRAP : 0) |
                               (i->sub == PTX_SUB_ADD   ? T0_VIDEO_PLUS
                                : i->sub == PTX_SUB_MIN ? T0_VIDEO_MIN
                                : i->sub == PTX_SUB_MAX ? T0_VIDEO_MAX
-                                                       : 0) |
-                              ((unsigned)i->cmp & 7u) << T0_VIDEO_CMP_SHIFT);
-        return !set || (i->cmp >= PTX_EQ && i->cmp <= PTX_GE);
+                                                       : 0));
+        return true;
     }
     return false;
 }
