@@ -94,8 +94,8 @@ bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
     return false;
 }
 
-/* Video: the base instruction and how many parts it works on. Selectors and masks are not modelled
- * by the front end, which rejects them. */
+/* Video: the base instruction and how many parts it works on. vset, vmad, selectors and masks are not
+ * here: the front end has no place for what they say. */
 static const struct video { uint16_t op, t0; uint8_t kind; } videos[] = {
     {PTX_OP_VADD, T0_VIDEO, T0_VADD}, {PTX_OP_VSUB, T0_VIDEO, T0_VSUB},
     {PTX_OP_VABSDIFF, T0_VIDEO, T0_VABSDIFF}, {PTX_OP_VMIN, T0_VIDEO, T0_VMIN},
