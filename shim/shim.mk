@@ -49,6 +49,9 @@ $B/obj/ptx/tier0/exec/%.l$(1).o: shim/ptx/tier0/exec/%.c | $$(GEN_HEADERS)
 endef
 $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 
+# What a guest's core must not get wrong is compiled with one more warning.
+$B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
+
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc $*.c"
@@ -90,10 +93,17 @@ $(CUMU_BIN): $(CLI_OBJ)
 	@echo "ld bin/$(@F)"
 	$(call replace,$(CLI_OBJ) $(LDBASE) -lelf $(COMPRESS_LIBS) -ldl -lm)
 
+# Names without a version, for programs that open those; the newest runtime answers.
+FACADE_LINKS := $(addprefix $B/lib/cumu/facade/,libcudart.so libcuda.so)
+$B/lib/cumu/facade/libcudart.so: $B/lib/cumu/facade/libcudart.so.13
+	$Qln -sf $(<F) $@
+$B/lib/cumu/facade/libcuda.so: $B/lib/cumu/facade/libcuda.so.1
+	$Qln -sf $(<F) $@
+
 .PHONY: core host
 core: $(CORE_LIB)
 host: $(if $(MUSA_OBJ),$(HOST_MUSA)) $(if $(MUSART_OBJ),$(HOST_RT))
-lib: core host $(FACADES)
+lib: core host $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
 -include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(CLI_OBJ)))

@@ -100,6 +100,21 @@ int main(int argc, char **argv) {
 check "fork before use" 0 '^child 0 1 0$' '^parent 0 0$' -- "$cumu" run --backend host "$tmp/forks"
 check "fork after use" 0 '^child 3 -1 3$' '^parent 0 0$' -- "$cumu" run --backend host "$tmp/forks" used
 
+# Names that programs open at run time.
+build opens '#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        void *h = dlopen(argv[i], RTLD_NOW);
+        int n = -1, (*f)(int *) = h ? (int (*)(int *))dlsym(h, "cudaGetDeviceCount") : 0;
+        if (!f || f(&n) != 0 || n != 1)
+            return printf("%s: %s\\n", argv[i], h ? "no device" : dlerror()), 1;
+    }
+    return 0;
+}' -ldl
+check "dlopen of every name of the runtime" 0 -- "$cumu" run --backend host "$tmp/opens" libcudart.so \
+    libcudart.so.13 libcudart.so.12 libcudart.so.11.0
+
 # Not opted in: the next library of that name on the search path is the real one.
 mkdir "$tmp/nvidia"
 build libcudart.so.13 'int cudaGetDeviceCount(int *n) { *n = 7; return 0; }
