@@ -19,8 +19,8 @@ static void scramble(unsigned seed)
 
 static void test_linear(void)
 {
-    void *a, *b, *pinned, *managed;
-    musaStream_t s;
+    void *a = NULL, *b = NULL, *pinned = src, *managed = src;
+    musaStream_t s = NULL;
     check(!musaMalloc(&a, SIZE) && !musaMalloc(&b, SIZE) && !musaMallocHost(&pinned, SIZE) &&
               !musaMallocManaged(&managed, SIZE, musaMemAttachGlobal) && !musaStreamCreate(&s),
           "memory of every kind");
