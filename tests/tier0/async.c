@@ -50,7 +50,8 @@ int main(void)
     expect("mbarrier phases", phases, 1, 128, phases_want);
     expect("cluster of one block", cluster, 3, 64, cluster_want);
     expect_fault("cp.async outside shared memory",
-                 KERNEL(".shared .align 16 .b8 s[64]; mov.u32 %r2, 64; cp.async.ca.shared.global [%r2], [%rd31], 4;\n"),
+                 KERNEL(".shared .align 16 .b8 s[64]; mov.u32 %r2, 64; cp.async.ca.shared.global "
+                        "[%r2], [%rd31], 4;\n"),
                  1, 32, T0_FAULT_SHARED, 0, 0, 64);
     return t0t_done();
 }

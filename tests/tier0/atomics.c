@@ -1,11 +1,12 @@
-/* atom and red: every operation and type against C, results and final values, and contention between
- * threads of the host. */
+/* atom and red: every operation and type against C, results and final values, and contention
+ * between threads of the host. */
 #include <pthread.h>
 
 #include "tier0/kernels.h"
 
-/* One warp applies an operation to one word; the lanes' operands are i * 3 + 1. The old values that lanes
- * got must chain: applying the operations in lane order from the start value gives each of them. */
+/* One warp applies an operation to one word; the lanes' operands are i * 3 + 1. The old values that
+ * lanes got must chain: applying the operations in lane order from the start value gives each of
+ * them. */
 static void one(const char *op, const char *type, unsigned bits, uint64_t start,
                 uint64_t (*next)(uint64_t old, uint64_t v))
 {
@@ -16,7 +17,8 @@ static void one(const char *op, const char *type, unsigned bits, uint64_t start,
     snprintf(text, sizeof text,
              "%smad.lo.u32 %%r2, %%r1, 3, 1; cvt.u64.u32 %%rd2, %%r2;\n"
              "atom.global.%s.%s %s5, [%%rd31], %s2; %s %s%s",
-             HEAD ENTRY("k"), op, type, r, r, bits == 64 ? "cvt.u32.u64 %r5, %rd5;" : "", STORE("%r5"), END);
+             HEAD ENTRY("k"), op, type, r, r, bits == 64 ? "cvt.u32.u64 %r5, %rd5;" : "",
+             STORE("%r5"), END);
     memcpy(in, &start, 8);
     if (!run(text, 1, 32, NULL))
         return;
@@ -126,8 +128,13 @@ static void *worker(void *first)
 {
     struct args a = {out, in, 0};
     struct t0_fault f;
-    struct t0_grid g = {.kernel = shared.kernel, .grid = {40, 1, 1}, .block = {64, 1, 1}, .params = &a,
-                        .env = &t0t_env, .grid_id = 9, .nsm = 2};
+    struct t0_grid g = {.kernel = shared.kernel,
+                        .grid = {40, 1, 1},
+                        .block = {64, 1, 1},
+                        .params = &a,
+                        .env = &t0t_env,
+                        .grid_id = 9,
+                        .nsm = 2};
     struct t0_worker *w = t0_worker_new(1);
     for (uint64_t b = (uintptr_t)first; b < 40; b += 2)
         if (t0_block_run(w, &g, b, &f) != T0_OK)
@@ -150,8 +157,8 @@ static void contention(void)
     for (unsigned k = 0; k < 2; k++)
         pthread_join(t[k], NULL);
     memcpy(&sum, in + 2, 8);
-    check(in[0] == 128000 && in[1] == 128000 && sum == 384000, "two host threads: %u %u %llu", in[0], in[1],
-          (unsigned long long)sum);
+    check(in[0] == 128000 && in[1] == 128000 && sum == 384000, "two host threads: %u %u %llu",
+          in[0], in[1], (unsigned long long)sum);
     t0t_close(&shared);
 }
 

@@ -111,14 +111,15 @@ static const char print[] = CALLER(
 static void printing(void)
 {
     char want[200];
-    snprintf(want, sizeof want, "%d|%5u|%-6x|%c|%s|%8.3f|%lld|%g|%p|%%|%+d|%*d", -7, 42u, 48879u, 65,
-             "hello", 3.141592653589793, -1234567890123ll, 1e-6, (void *)4096, 9, 6, 9);
+    snprintf(want, sizeof want, "%d|%5u|%-6x|%c|%s|%8.3f|%lld|%g|%p|%%|%+d|%*d", -7, 42u, 48879u,
+             65, "hello", 3.141592653589793, -1234567890123ll, 1e-6, (void *)4096, 9, 6, 9);
     if (!run(print, 1, 32, NULL))
         return;
     check(!strcmp(t0t_printed, want) && out[3] == 11, "printf: %s", t0t_printed);
 }
 
-#define ALLOC ".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p);\n"
+#define ALLOC                                                                                      \
+    ".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p);\n"
 static const char heap[] = CALLER(ALLOC,
     "cvt.u64.u32 %rd5, %r1; add.u64 %rd5, %rd5, 8;\n"
     "{ .param .b64 a; .param .b64 v; st.param.b64 [a], %rd5; call (v), malloc, (a); ld.param.b64 %rd6, [v]; }\n"
@@ -175,7 +176,8 @@ int main(void)
     check(f.kind == T0_FAULT_ASSERT && f.thread[0] == 21 && strstr(f.text, "x > 0") &&
               strstr(f.text, "a.cu:17"), "assert: %s", f.text);
     expect_fault("endless recursion", endless, 1, 32, T0_FAULT_STACK, 0, 6, 0);
-    expect_fault("call of something that is no function", wild, 1, 32, T0_FAULT_INVALID_PC, 0, 8, 4660);
+    expect_fault("call of something that is no function", wild, 1, 32, T0_FAULT_INVALID_PC, 0, 8,
+                 4660);
     undefined();
     return t0t_done();
 }

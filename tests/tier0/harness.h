@@ -59,7 +59,8 @@ static void t0t_print(void *ctx, const char *text, size_t len)
     t0t_printed[t0t_nprinted += len] = '\0';
 }
 
-static const struct t0_env t0t_env = {NULL, t0t_alloc, t0t_release, t0t_malloc, t0t_release, t0t_print};
+static const struct t0_env t0t_env = {NULL,       t0t_alloc,   t0t_release,
+                                      t0t_malloc, t0t_release, t0t_print};
 
 static struct t0_worker *t0t_worker;
 

@@ -1,5 +1,5 @@
-/* Corrupt and truncated images: refused or loaded, never a crash. Images whose numbers were changed are
- * loaded only: what passes validation may still compute nonsense, as a program may. */
+/* Corrupt and truncated images: refused or loaded, never a crash. Images whose numbers were changed
+ * are loaded only: what passes validation may still compute nonsense, as a program may. */
 #include "tier0/kernels.h"
 
 static const char text[] =
@@ -62,7 +62,8 @@ static void corrupt(const char *what, const void *image, size_t size)
         }
         try(copy, size);
     }
-    check(loaded + refused == n && refused > n / 20, "%s: %u changed, %u refused", what, n, refused);
+    check(loaded + refused == n && refused > n / 20, "%s: %u changed, %u refused", what, n,
+          refused);
     free(copy);
 }
 
@@ -83,7 +84,8 @@ int main(void)
     else
         corrupt("data", image, size);
     free(image);
-    check(t0_lower_kernel(m, "nothing", &image, &size, &diag) == -1 && !image, "no such kernel: %s", diag.msg);
+    check(t0_lower_kernel(m, "nothing", &image, &size, &diag) == -1 && !image, "no such kernel: %s",
+          diag.msg);
     ptx_module_close(m);
     return t0t_done();
 }

@@ -1,5 +1,5 @@
-/* Small kernels for the tests of tier 0: a prologue that gives every thread its number and its places in
- * two arrays, and one call that runs a body over them. */
+/* Small kernels for the tests of tier 0: a prologue that gives every thread its number and its
+ * places in two arrays, and one call that runs a body over them. */
 #ifndef CUMU_TESTS_TIER0_KERNELS_H
 #define CUMU_TESTS_TIER0_KERNELS_H
 
@@ -58,9 +58,10 @@ static __attribute__((unused)) void expect(const char *name, const char *text, u
 }
 
 /* The kernel must stop with this fault in this thread; address 0 = any. */
-static __attribute__((unused)) void expect_fault(const char *name, const char *text, uint32_t blocks,
-                                                 uint32_t threads, enum t0_fault_kind kind,
-                                                 uint32_t block, uint32_t thread, uint64_t address)
+static __attribute__((unused)) void expect_fault(const char *name, const char *text,
+                                                 uint32_t blocks, uint32_t threads,
+                                                 enum t0_fault_kind kind, uint32_t block,
+                                                 uint32_t thread, uint64_t address)
 {
     struct t0_fault f = {0};
     run(text, blocks, threads, &f);

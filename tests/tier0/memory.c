@@ -88,15 +88,18 @@ static uint32_t local_want(uint32_t i)
     return n * (n + 1) / 2 * (i % 256);
 }
 
-static const char variables[] =
-    HEAD ".global .align 4 .u32 a[4] = {1, 2, 3, 4}; .const .align 8 .f64 pi = 0d400921FB54442D18;\n"
-         ".global .align 8 .u64 links[3] = {a, generic(a)+8, pi}; .global .align 4 .u32 zero[2];\n"
-         ".global .align 1 .b8 text[8] = {104, 105, 0};\n" ENTRY("k")
-             "mov.u64 %rd5, links; ld.global.u64 %rd6, [%rd5]; ld.global.u64 %rd7, [%rd5+8];\n"
-             "ld.global.u64 %rd8, [links+16]; ld.global.u32 %r2, [%rd6+4]; ld.global.u32 %r3, [%rd7];\n"
-             "ld.f64 %d1, [%rd8]; cvt.rzi.u32.f64 %r4, %d1; ld.global.u8 %r5, [text+1]; ld.global.u32 %r6, [zero];\n"
+static const char variables[] = HEAD
+    ".global .align 4 .u32 a[4] = {1, 2, 3, 4}; .const .align 8 .f64 pi = 0d400921FB54442D18;\n"
+    ".global .align 8 .u64 links[3] = {a, generic(a)+8, pi}; .global .align 4 .u32 zero[2];\n"
+    ".global .align 1 .b8 text[8] = {104, 105, 0};\n" ENTRY(
+        "k") "mov.u64 %rd5, links; ld.global.u64 %rd6, [%rd5]; ld.global.u64 %rd7, [%rd5+8];\n"
+             "ld.global.u64 %rd8, [links+16]; ld.global.u32 %r2, [%rd6+4]; ld.global.u32 %r3, "
+             "[%rd7];\n"
+             "ld.f64 %d1, [%rd8]; cvt.rzi.u32.f64 %r4, %d1; ld.global.u8 %r5, [text+1]; "
+             "ld.global.u32 %r6, [zero];\n"
              "ld.const.f64 %d2, [pi]; cvt.rni.u32.f64 %r7, %d2; mad.lo.u32 %r2, %r2, 10, %r3;\n"
-             "mad.lo.u32 %r2, %r2, 10, %r4; mad.lo.u32 %r2, %r2, 1000, %r5; add.u32 %r2, %r2, %r6;\n"
+             "mad.lo.u32 %r2, %r2, 10, %r4; mad.lo.u32 %r2, %r2, 1000, %r5; add.u32 %r2, %r2, "
+             "%r6;\n"
              "mad.lo.u32 %r2, %r2, 10, %r7; " STORE("%r2") END;
 static uint32_t variables_want(uint32_t i)
 {
@@ -108,11 +111,15 @@ static uint32_t variables_want(uint32_t i)
 static void params(void)
 {
     static const char text[] =
-        HEAD ".visible .entry k(.param .u64 o, .param .align 8 .b8 s[24], .param .u8 c, .param .f32 f)\n{\n" REGS
-             "mov.u32 %r1, %tid.x; ld.param.u64 %rd5, [o]; mul.wide.u32 %rd6, %r1, 4; add.s64 %rd5, %rd5, %rd6;\n"
-             "ld.param.u16 %h1, [s]; ld.param.s8 %r2, [s+2]; ld.param.u64 %rd7, [s+8]; ld.param.v2.u32 {%r3, %r4}, [s+16];\n"
-             "mov.b64 %rd8, s; ld.param.u32 %r5, [%rd8+16]; ld.param.u8 %r6, [c]; ld.param.f32 %f1, [f];\n"
-             "cvt.u32.u16 %r7, %h1; add.u32 %r7, %r7, %r2; cvt.u32.u64 %r8, %rd7; add.u32 %r7, %r7, %r8;\n"
+        HEAD ".visible .entry k(.param .u64 o, .param .align 8 .b8 s[24], .param .u8 c, .param "
+             ".f32 f)\n{\n" REGS "mov.u32 %r1, %tid.x; ld.param.u64 %rd5, [o]; mul.wide.u32 %rd6, "
+                                 "%r1, 4; add.s64 %rd5, %rd5, %rd6;\n"
+             "ld.param.u16 %h1, [s]; ld.param.s8 %r2, [s+2]; ld.param.u64 %rd7, [s+8]; "
+             "ld.param.v2.u32 {%r3, %r4}, [s+16];\n"
+             "mov.b64 %rd8, s; ld.param.u32 %r5, [%rd8+16]; ld.param.u8 %r6, [c]; ld.param.f32 "
+             "%f1, [f];\n"
+             "cvt.u32.u16 %r7, %h1; add.u32 %r7, %r7, %r2; cvt.u32.u64 %r8, %rd7; add.u32 %r7, "
+             "%r7, %r8;\n"
              "add.u32 %r7, %r7, %r3; mad.lo.u32 %r7, %r4, 3, %r7; mad.lo.u32 %r7, %r5, 5, %r7;\n"
              "mad.lo.u32 %r7, %r6, 7, %r7; cvt.rzi.u32.f32 %r9, %f1; add.u32 %r7, %r7, %r9;\n"
              "st.global.u32 [%rd5], %r7; ret;\n}\n";
@@ -129,7 +136,8 @@ static void params(void)
     } p = {out, {1000, -3, 1ull << 40 | 50, 11, 13}, 200, 99.5f};
     uint32_t want = 1000 - 3 + 50 + 11 + 13 * 3 + 11 * 5 + 200 * 7 + 99;
     bool good = t0t_once(text, "k", 1, 32, &p, NULL);
-    check(good && out[0] == want && out[31] == want, "kernel parameters: %u, want %u", out[31], want);
+    check(good && out[0] == want && out[31] == want, "kernel parameters: %u, want %u", out[31],
+          want);
 }
 
 /* static variables of two functions and dynamic memory behind them */
@@ -152,7 +160,8 @@ static void dynamic_shared(void)
     bool good = t0t_open(&t, text, "k") && t0t_run(&t, one, block, 256, &a, NULL) == T0_OK;
     for (uint32_t i = 0; i < 64; i++)
         good &= out[i] == 63 - i + 55 + 256;
-    check(good && t.info.shared_size >= 52 && t.info.shared_size <= 64, "dynamic shared memory %s", t.why);
+    check(good && t.info.shared_size >= 52 && t.info.shared_size <= 64, "dynamic shared memory %s",
+          t.why);
     t0t_close(&t);
 }
 
@@ -182,25 +191,35 @@ static void faults(void)
 {
     static char text[4000];
     uint64_t odd = (uint64_t)(uintptr_t)in + 2;
-    expect_fault("null pointer",
-                 KERNEL("setp.ne.u32 %p1, %r1, 45; @%p1 bra E; mov.u64 %rd5, 16; st.global.u32 [%rd5+4], %r1;\n"
-                        "E: " STORE("%r1")), 3, 64, T0_FAULT_ADDRESS, 0, 45, 20);
+    expect_fault(
+        "null pointer",
+        KERNEL(
+            "setp.ne.u32 %p1, %r1, 45; @%p1 bra E; mov.u64 %rd5, 16; st.global.u32 [%rd5+4], %r1;\n"
+            "E: " STORE("%r1")),
+        3, 64, T0_FAULT_ADDRESS, 0, 45, 20);
     expect_fault("a whole warp reads where nothing is",
-                 KERNEL("setp.ne.u32 %p1, %r50, 1; @%p1 ret; mul.wide.u32 %rd5, %r1, 4; add.s64 %rd5, %rd5, 4096;\n"
-                        "ld.global.u32 %r2, [%rd5]; " STORE("%r2")), 2, 64, T0_FAULT_ADDRESS, 1, 0, 4096);
-    snprintf(text, sizeof text, "%smov.u64 %%rd5, %llu; @%%p1 add.u32 %%r2, %%r2, 1; setp.eq.u32 %%p1, %%r1, 7;\n"
-             "@%%p1 ld.global.u32 %%r2, [%%rd5]; %s", HEAD ENTRY("k"), (unsigned long long)odd, END);
+                 KERNEL("setp.ne.u32 %p1, %r50, 1; @%p1 ret; mul.wide.u32 %rd5, %r1, 4; add.s64 "
+                        "%rd5, %rd5, 4096;\n"
+                        "ld.global.u32 %r2, [%rd5]; " STORE("%r2")),
+                 2, 64, T0_FAULT_ADDRESS, 1, 0, 4096);
+    snprintf(text, sizeof text,
+             "%smov.u64 %%rd5, %llu; @%%p1 add.u32 %%r2, %%r2, 1; setp.eq.u32 %%p1, %%r1, 7;\n"
+             "@%%p1 ld.global.u32 %%r2, [%%rd5]; %s",
+             HEAD ENTRY("k"), (unsigned long long)odd, END);
     expect_fault("misaligned load", text, 1, 32, T0_FAULT_MISALIGNED, 0, 7, odd);
     expect_fault("misaligned vector in shared memory",
                  KERNEL(".shared .align 16 .b8 s[64]; mov.u32 %r2, s; add.u32 %r2, %r2, 8;\n"
                         "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];\n"), 1, 32, T0_FAULT_MISALIGNED, 0, 0, 0);
     expect_fault("outside shared memory",
-                 KERNEL(".shared .align 4 .b8 s[128]; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 %r2, %r2, %r3;\n"
-                        "st.shared.u32 [%r2], %r1; bar.sync 0;\n"), 1, 64, T0_FAULT_SHARED, 0, 32, 128);
-    expect_fault("trap", KERNEL("setp.ne.u32 %p1, %r1, 33; @%p1 bra E; trap; E: " STORE("%r1")), 1, 64,
-                 T0_FAULT_TRAP, 0, 33, 0);
+                 KERNEL(".shared .align 4 .b8 s[128]; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 "
+                        "%r2, %r2, %r3;\n"
+                        "st.shared.u32 [%r2], %r1; bar.sync 0;\n"),
+                 1, 64, T0_FAULT_SHARED, 0, 32, 128);
+    expect_fault("trap", KERNEL("setp.ne.u32 %p1, %r1, 33; @%p1 bra E; trap; E: " STORE("%r1")), 1,
+                 64, T0_FAULT_TRAP, 0, 33, 0);
     expect_fault("atomic on a null pointer",
-                 KERNEL("mov.u64 %rd5, 8; atom.global.add.u32 %r2, [%rd5], 1;\n"), 1, 32, T0_FAULT_ADDRESS, 0, 0, 8);
+                 KERNEL("mov.u64 %rd5, 8; atom.global.add.u32 %r2, [%rd5], 1;\n"), 1, 32,
+                 T0_FAULT_ADDRESS, 0, 0, 8);
 }
 
 static const char recovered[] = KERNEL(STORE("%r1"));

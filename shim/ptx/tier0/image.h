@@ -1,5 +1,5 @@
-/* Tier 0, internal: the layout of an image, written by lower/ and validated and read by exec/. Every
- * reference inside an image is an index or an offset; nothing in it is a pointer. */
+/* Tier 0, internal: the layout of an image, written by lower/ and validated and read by exec/.
+ * Every reference inside an image is an index or an offset; nothing in it is a pointer. */
 #ifndef CUMU_PTX_T0_IMAGE_H
 #define CUMU_PTX_T0_IMAGE_H
 
@@ -16,7 +16,8 @@
 #define T0_RESULT_MAX 512u /* bytes that a recursive function may return */
 #define T0_LOCAL_LIMIT (16u << 20)
 #define T0_SHARED_STATIC (48u << 10) /* what ptxas allows on every architecture; more is dynamic */
-#define T0_FUNC_TAG 0xCF00000000000000u /* value of a function's address: tag | index in the module */
+#define T0_FUNC_TAG                                                                                \
+    0xCF00000000000000u /* value of a function's address: tag | index in the module */
 
 struct t0_section {
     uint32_t offset, count; /* bytes from the start of the image, elements */
@@ -67,10 +68,10 @@ struct t0_line {
     uint32_t line, text; /* text: string of the PTX instruction, for faults */
 };
 
-/* A function's part of the register file: npred masks of 64 bytes, n32 rows of 128, n64 of 256 (a b128
- * takes two), then 32 lane slots of `slot` bytes that hold .param variables: parameters, results and
- * what is passed to callees. One fixed place per function is enough, since rows are private to a lane;
- * recursion saves and restores it. */
+/* A function's part of the register file: npred masks of 64 bytes, n32 rows of 128, n64 of 256 (a
+ * b128 takes two), then 32 lane slots of `slot` bytes that hold .param variables: parameters,
+ * results and what is passed to callees. One fixed place per function is enough, since rows are
+ * private to a lane; recursion saves and restores it. */
 struct t0_fn {
     uint32_t name, ordinal, entry;
     uint32_t regs, npred, n32, n64, slot;
@@ -135,7 +136,15 @@ enum {
 };
 enum { T0_CP_LOG2 = 7, T0_CP_ADDR32 = 8, T0_CP_PARTIAL = 16 };
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-63 phase. */
-enum { T0_MB_INIT, T0_MB_ARRIVE, T0_MB_DROP, T0_MB_TEST, T0_MB_TEST_PARITY, T0_MB_PENDING, T0_MB_KIND = 7 };
+enum {
+    T0_MB_INIT,
+    T0_MB_ARRIVE,
+    T0_MB_DROP,
+    T0_MB_TEST,
+    T0_MB_TEST_PARITY,
+    T0_MB_PENDING,
+    T0_MB_KIND = 7
+};
 /* Special registers by when they change: while a warp runs, from block to block, else never. */
 static inline bool t0_sreg_dynamic(unsigned sreg)
 {
@@ -157,7 +166,10 @@ static inline uint64_t t0_fn_size(const struct t0_fn *f)
            (uint64_t)T0_LANES * f->slot;
 }
 
-enum { T0_BR_NEG = 1, T0_BR_SPIN = 2 }; /* SPIN: back edge of a loop that may wait for other threads */
+enum {
+    T0_BR_NEG = 1,
+    T0_BR_SPIN = 2
+}; /* SPIN: back edge of a loop that may wait for other threads */
 enum { T0_SHFL_WAIT = 0x100 };          /* beside enum ptx_sub */
 enum { T0_SUB_MASK = 0x1f, T0_NEGATE = 0x20, T0_SIGNED_OP = 0x40, T0_WIDE_OP = 0x80 };
 enum { T0_BAR_SYNC, T0_BAR_ARRIVE, T0_BAR_RED_POPC, T0_BAR_RED_AND, T0_BAR_RED_OR, T0_BAR_KIND = 7,

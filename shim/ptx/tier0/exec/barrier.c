@@ -1,11 +1,11 @@
-/* Tier 0 execution: bar.sync, bar.arrive and bar.red. A barrier counts threads: lanes that exited count
- * as arrived, as do the lanes that a partial last warp never had. */
+/* Tier 0 execution: bar.sync, bar.arrive and bar.red. A barrier counts threads: lanes that exited
+ * count as arrived, as do the lanes that a partial last warp never had. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <string.h>
 
-/* A barrier of the whole block completes when no live lane is missing; one with a count when the warps
- * that take part bring that many threads. */
+/* A barrier of the whole block completes when no live lane is missing; one with a count when the
+ * warps that take part bring that many threads. */
 static bool complete(const struct t0_block *b, const struct t0_barrier *bar)
 {
     uint32_t threads = 0;

@@ -233,9 +233,9 @@ static bool same_launch(const struct t0_worker *w, const struct t0_grid *g)
 {
     const struct t0_grid *l = &w->last;
     return w->last_serial == g->kernel->serial && l->params == g->params &&
-           !memcmp(l->grid, g->grid, sizeof g->grid) && !memcmp(l->block, g->block, sizeof g->block) &&
-           l->dynamic_shared == g->dynamic_shared && l->grid_id == g->grid_id &&
-           l->envreg12 == g->envreg12 && l->nsm == g->nsm;
+           !memcmp(l->grid, g->grid, sizeof g->grid) &&
+           !memcmp(l->block, g->block, sizeof g->block) && l->dynamic_shared == g->dynamic_shared &&
+           l->grid_id == g->grid_id && l->envreg12 == g->envreg12 && l->nsm == g->nsm;
 }
 
 static bool blocks_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_t count)

@@ -1,5 +1,5 @@
-/* Tier 0 execution: atom and red. Lanes take turns in ascending order; every access is a host atomic,
- * since other blocks run on other threads. */
+/* Tier 0 execution: atom and red. Lanes take turns in ascending order; every access is a host
+ * atomic, since other blocks run on other threads. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <math.h>

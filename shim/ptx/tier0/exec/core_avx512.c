@@ -1,13 +1,14 @@
 /* Tier 0 execution: frequent core handlers by AVX-512: 32- and 64-bit loads and stores, and shfl.
- * Consecutive addresses move as one block under the mask, others by gather and scatter; whatever would
- * fault goes to the plain handlers, which name the lane. */
+ * Consecutive addresses move as one block under the mask, others by gather and scatter; whatever
+ * would fault goes to the plain handlers, which name the lane. */
 #include "ptx/tier0/exec/warp.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #define WIDE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
-#define HELPER static inline __attribute__((always_inline, target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define HELPER                                                                                     \
+    static inline __attribute__((always_inline, target("avx512f,avx512dq,avx512bw,avx512vl")))
 
 /* Loops over the vectors of a row: unrolled, so that arrays of vectors stay in registers. */
 #if defined(__clang__)
@@ -61,14 +62,16 @@ struct shared {
     uint32_t first;
 };
 
-HELPER struct shared shared_addresses(const struct t0_warp *w, const struct t0_insn *i, unsigned size)
+HELPER struct shared shared_addresses(const struct t0_warp *w, const struct t0_insn *i,
+                                      unsigned size)
 {
     const uint32_t *p = (const void *)(w->l.regs + i->a);
     uint32_t mask = w->l.mask, lane = (uint32_t)__builtin_ctz(mask);
     __m512i ramp = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     struct shared s = {.first = p[lane] + (uint32_t)i->imm};
     __m512i imm = _mm512_set1_epi32(i->imm), low = _mm512_set1_epi32((int)size - 1);
-    __m512i base = _mm512_set1_epi32((int)(s.first - lane * size)), one = _mm512_set1_epi32((int)s.first);
+    __m512i base = _mm512_set1_epi32((int)(s.first - lane * size)),
+            one = _mm512_set1_epi32((int)s.first);
     __m512i last = _mm512_set1_epi32((int)(w->shared_size - size));
     __mmask16 bad = 0, scattered = 0, differ = 0;
     base = _mm512_add_epi32(base, _mm512_mullo_epi32(ramp, _mm512_set1_epi32((int)size)));
@@ -89,7 +92,8 @@ HELPER struct shared shared_addresses(const struct t0_warp *w, const struct t0_i
     return s;
 }
 
-/* Rows of 32-bit lanes are two vectors, of 64-bit lanes four; p is where lane 0's element is or would be. */
+/* Rows of 32-bit lanes are two vectors, of 64-bit lanes four; p is where lane 0's element is or
+ * would be. */
 HELPER void load_row32(uint32_t *d, const uint8_t *p, uint32_t mask)
 {
     EACH(k, 2, 1) {
@@ -139,10 +143,12 @@ WIDE static void ldg_32(struct t0_warp *w, const struct t0_insn *i)
             if (!m)
                 continue;
             if (!(_mm512_mask_cmpneq_epi64_mask(f.m[k], f.a[k], base) |
-                  _mm512_mask_cmpneq_epi64_mask(f.m[k + 1], f.a[k + 1], _mm512_add_epi64(base, more)))) {
+                  _mm512_mask_cmpneq_epi64_mask(f.m[k + 1], f.a[k + 1],
+                                                _mm512_add_epi64(base, more)))) {
                 __m512i old = _mm512_load_si512(d + 8 * k);
-                _mm512_store_si512(d + 8 * k, _mm512_mask_loadu_epi32(old, (__mmask16)m,
-                                                                      (const void *)(uintptr_t)first));
+                _mm512_store_si512(
+                    d + 8 * k,
+                    _mm512_mask_loadu_epi32(old, (__mmask16)m, (const void *)(uintptr_t)first));
                 continue;
             }
             EACH(n, 2, 1) {
@@ -168,8 +174,8 @@ WIDE static void ldg_64(struct t0_warp *w, const struct t0_insn *i)
         fill_row64(d, *(volatile uint64_t *)(uintptr_t)f.first, w->l.mask);
     } else {
         EACH(k, 4, 1)
-            _mm512_store_si512(d + 8 * k, _mm512_mask_i64gather_epi64(_mm512_load_si512(d + 8 * k), f.m[k],
-                                                                      f.a[k], NULL, 1));
+            _mm512_store_si512(d + 8 * k, _mm512_mask_i64gather_epi64(_mm512_load_si512(d + 8 * k),
+                                                                      f.m[k], f.a[k], NULL, 1));
     }
 }
 
@@ -186,7 +192,8 @@ WIDE static void stg_32(struct t0_warp *w, const struct t0_insn *i)
                                      (__mmask16)(w->l.mask >> 16 * k), _mm512_load_si512(d + 16 * k));
     } else {
         EACH(k, 4, 1)
-            _mm512_mask_i64scatter_epi32(NULL, f.m[k], f.a[k], _mm256_load_si256((const void *)(d + 8 * k)), 1);
+            _mm512_mask_i64scatter_epi32(NULL, f.m[k], f.a[k],
+                                         _mm256_load_si256((const void *)(d + 8 * k)), 1);
     }
 }
 
@@ -208,8 +215,8 @@ WIDE static void stg_64(struct t0_warp *w, const struct t0_insn *i)
     }
 }
 
-/* 16 lanes at a time: blocks 16 threads wide put two rows of a tile in one warp, each consecutive or the
- * same by itself. */
+/* 16 lanes at a time: blocks 16 threads wide put two rows of a tile in one warp, each consecutive
+ * or the same by itself. */
 WIDE static void lds_32(struct t0_warp *w, const struct t0_insn *i)
 {
     uint32_t *d = T0_U32(w, i->d);
@@ -231,11 +238,13 @@ WIDE static void lds_32(struct t0_warp *w, const struct t0_insn *i)
     EACH(k, 2, 1) {
         if (!s.m[k])
             continue;
-        uint32_t lane = (uint32_t)__builtin_ctz(s.m[k]), first = p[16 * k + lane] + (uint32_t)i->imm;
+        uint32_t lane = (uint32_t)__builtin_ctz(s.m[k]),
+                 first = p[16 * k + lane] + (uint32_t)i->imm;
         __m512i one = _mm512_set1_epi32((int)first), v = _mm512_load_si512(d + 16 * k);
         __m512i base = _mm512_add_epi32(_mm512_set1_epi32((int)(first - 4 * lane)), ramp);
         if (!_mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], base))
-            v = _mm512_mask_loadu_epi32(v, s.m[k], w->shared + (int64_t)(int32_t)(first - 4 * lane));
+            v = _mm512_mask_loadu_epi32(v, s.m[k],
+                                        w->shared + (int64_t)(int32_t)(first - 4 * lane));
         else if (!_mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], one))
             v = _mm512_mask_set1_epi32(v, s.m[k], *(volatile int *)(void *)(w->shared + first));
         else
@@ -308,14 +317,16 @@ WIDE static void shfl(struct t0_warp *w, const struct t0_insn *i)
 {
     const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), *c = T0_U32(w, i->c);
     uint32_t *d = T0_U32(w, i->d), mask = w->l.mask, in = 0;
-    __m512i low = _mm512_load_si512(a), high = _mm512_load_si512(a + 16), m31 = _mm512_set1_epi32(31);
+    __m512i low = _mm512_load_si512(a), high = _mm512_load_si512(a + 16),
+            m31 = _mm512_set1_epi32(31);
     __m512i self = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     EACH(k, 2, 1) {
         __m512i lane = _mm512_and_si512(_mm512_load_si512(b + 16 * k), m31);
         __m512i control = _mm512_load_si512(c + 16 * k);
         __m512i segment = _mm512_and_si512(_mm512_srli_epi32(control, 8), m31);
         __m512i least = _mm512_and_si512(self, segment);
-        __m512i most = _mm512_or_si512(least, _mm512_andnot_si512(segment, _mm512_and_si512(control, m31)));
+        __m512i most =
+            _mm512_or_si512(least, _mm512_andnot_si512(segment, _mm512_and_si512(control, m31)));
         __m512i from;
         __mmask16 ok;
         switch (i->aux & T0_SUB_MASK) {

@@ -1,5 +1,5 @@
-/* Tier 0 execution: the functions that device code expects from its runtime: vprintf, malloc, free and
- * the end of a failed assertion. */
+/* Tier 0 execution: the functions that device code expects from its runtime: vprintf, malloc, free
+ * and the end of a failed assertion. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Tier 0 execution: loads and stores. Whole warps that touch consecutive addresses move as one block;
- * a load that all lanes make from one address is made once. */
+/* Tier 0 execution: loads and stores. Whole warps that touch consecutive addresses move as one
+ * block; a load that all lanes make from one address is made once. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <string.h>
@@ -47,7 +47,8 @@ ALWAYS uint8_t *lane_at(struct t0_warp *w, const struct t0_insn *i, unsigned lan
     return (uint8_t *)(uintptr_t)a;
 }
 
-/* How the addresses of a full warp lie; *base is lane 0's address, checked. SCATTERED: not checked. */
+/* How the addresses of a full warp lie; *base is lane 0's address, checked. SCATTERED: not checked.
+ */
 ALWAYS enum shape shape_of(struct t0_warp *w, const struct t0_insn *i, unsigned size, bool shared,
                            uint8_t **base)
 {
@@ -160,7 +161,8 @@ NARROW(s_16, uint16_t, int16_t, true)
 
 /* ---- every other form ---- */
 
-/* 16 bytes move as one access where the machine has one: status words of look-back scans rely on it. */
+/* 16 bytes move as one access where the machine has one: status words of look-back scans rely on
+ * it. */
 typedef uint64_t quad __attribute__((vector_size(16)));
 
 ALWAYS void get_element(struct t0_warp *w, uint32_t row, unsigned lane, const uint8_t *p,
@@ -205,7 +207,8 @@ ALWAYS unsigned access_bytes(uint16_t aux)
     return (aux & T0_MEM_LOG2_SIZE) <= 4 && log2 <= 5 ? 1u << log2 : 0;
 }
 
-ALWAYS uint8_t *general_at(struct t0_warp *w, const struct t0_insn *i, unsigned lane, unsigned bytes)
+ALWAYS uint8_t *general_at(struct t0_warp *w, const struct t0_insn *i, unsigned lane,
+                           unsigned bytes)
 {
     uint64_t a = any_address(w, i, lane);
     if (i->aux & T0_MEM_SHARED)

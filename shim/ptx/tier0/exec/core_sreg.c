@@ -1,5 +1,5 @@
-/* Tier 0 execution: special registers. Those that do not change while a block runs are rows; the clocks
- * and activemask are instructions. */
+/* Tier 0 execution: special registers. Those that do not change while a block runs are rows; the
+ * clocks and activemask are instructions. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <time.h>
@@ -53,7 +53,8 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A clock of one tick a nanosecond: it grows, and it agrees with the clock rate that devices report. */
+/* A clock of one tick a nanosecond: it grows, and it agrees with the clock rate that devices
+ * report. */
 static void sreg(struct t0_warp *w, const struct t0_insn *i)
 {
     bool timer = i->imm >= PTX_SR_GLOBALTIMER;

@@ -1,5 +1,5 @@
-/* Tier 0 execution: what the lanes of a warp do together. The dispatch loop has gathered the lanes that
- * an instruction waits for before a handler here runs. */
+/* Tier 0 execution: what the lanes of a warp do together. The dispatch loop has gathered the lanes
+ * that an instruction waits for before a handler here runs. */
 #include "ptx/tier0/exec/warp.h"
 
 static void set_pred(struct t0_warp *w, uint32_t row, uint32_t value)

@@ -1,5 +1,5 @@
-/* Tier 0 execution: faults. A handler that cannot go on jumps back into t0_block_run; the signal handler
- * of the machine below does the same for memory that is not there. */
+/* Tier 0 execution: faults. A handler that cannot go on jumps back into t0_block_run; the signal
+ * handler of the machine below does the same for memory that is not there. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <signal.h>

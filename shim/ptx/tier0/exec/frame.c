@@ -138,7 +138,8 @@ void t0_frame_leave(struct t0_warp *w)
 
     w->pc = f->ret_pc;
     w->frame = caller;
-    if (f->saved) { /* the callee may be the caller itself: its results go round the restored rows */
+    if (f->saved) { /* the callee may be the caller itself: its results go round the restored rows
+                     */
         uint8_t results[T0_LANES][T0_RESULT_MAX];
         uint32_t n = size < sizeof results[0] ? size : (uint32_t)sizeof results[0];
         T0_FOR_LANES(l, w->l.mask)

@@ -1,5 +1,5 @@
-/* Tier 0 execution: loads an image. Everything that execution relies on is checked here, once, so that
- * the interpreter needs no checks of its own. */
+/* Tier 0 execution: loads an image. Everything that execution relies on is checked here, once, so
+ * that the interpreter needs no checks of its own. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <pthread.h>
@@ -109,8 +109,8 @@ static bool funcs_ok(const struct check *c)
     for (uint32_t k = 0; k < m->funcs.count; k++, f++)
         if (!string_ok(c, f->name) || f->entry >= m->code.count || f->regs % T0_ROW_ALIGN ||
             !range_ok(f->regs, t0_fn_size(f), c->regs_size) || f->slot % 8 ||
-            !range_ok(f->param, f->param_size, f->slot) || !range_ok(f->ret, f->ret_size, f->slot) ||
-            f->local_size > T0_LOCAL_LIMIT)
+            !range_ok(f->param, f->param_size, f->slot) ||
+            !range_ok(f->ret, f->ret_size, f->slot) || f->local_size > T0_LOCAL_LIMIT)
             return false;
     f = T0_AT(m, funcs, struct t0_fn);
     for (uint32_t k = 0; k < m->calls.count; k++, call++) {
@@ -120,7 +120,8 @@ static bool funcs_ok(const struct check *c)
             !range_ok(call->ret, call->ret_size, f[call->caller].slot))
             return false;
         for (uint32_t n = 0; n < call->narg; n++)
-            if (!range_ok(arg[call->first + n].src, arg[call->first + n].size, f[call->caller].slot))
+            if (!range_ok(arg[call->first + n].src, arg[call->first + n].size,
+                          f[call->caller].slot))
                 return false;
     }
     return true;

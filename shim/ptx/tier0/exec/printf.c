@@ -1,5 +1,5 @@
-/* Tier 0 execution: device printf. The arguments lie in memory as C variadic promotion left them, each
- * aligned to its size; every conversion is done by the C library on its own value. */
+/* Tier 0 execution: device printf. The arguments lie in memory as C variadic promotion left them,
+ * each aligned to its size; every conversion is done by the C library on its own value. */
 #include "ptx/tier0/exec/warp.h"
 
 #include <stdio.h>

@@ -96,8 +96,8 @@ static void wake_waiting(struct t0_warp *w)
     }
 }
 
-/* The running split is at a collective that wants these lanes: true = all are here. Otherwise it waits,
- * and w->running says whether another split was found. */
+/* The running split is at a collective that wants these lanes: true = all are here. Otherwise it
+ * waits, and w->running says whether another split was found. */
 static bool gather(struct t0_warp *w, uint32_t want, const struct t0_insn *code)
 {
     bool is_sync = code[w->pc].op == T0_WARPSYNC;
@@ -123,7 +123,8 @@ static bool gather(struct t0_warp *w, uint32_t want, const struct t0_insn *code)
         k++;
     }
     if (!(want & ~there)) {
-        for (uint32_t k = 0; is_sync && k < w->nsplit; k++) { /* meeting at different instructions */
+        for (uint32_t k = 0; is_sync && k < w->nsplit;
+             k++) { /* meeting at different instructions */
             struct t0_split *s = &w->split[k];
             if (s->state == T0_WAIT_LANES && code[s->pc].op == T0_WARPSYNC && (s->mask & want)) {
                 s->state = T0_READY;
@@ -347,7 +348,8 @@ resume:
             goto resume;
         case T0_YIELD:
             w->pc++;
-            w->spin |= SPIN_ROTATE / 4 - 1; /* a sleeper counts for more than one turn of its loop */
+            w->spin |=
+                SPIN_ROTATE / 4 - 1; /* a sleeper counts for more than one turn of its loop */
             spun(w);
             return T0_RAN_YIELD;
         default: /* collectives */

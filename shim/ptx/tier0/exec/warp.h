@@ -1,7 +1,7 @@
 /* Tier 0 execution: the state of modules, workers, blocks, warps and splits.
  *
- * A warp's live lanes are partitioned into splits, each at its own pc and call frame. One split of a
- * warp runs at a time: its mask is warp->l.mask, the others wait in warp->split[]. */
+ * A warp's live lanes are partitioned into splits, each at its own pc and call frame. One split of
+ * a warp runs at a time: its mask is warp->l.mask, the others wait in warp->split[]. */
 #ifndef CUMU_PTX_T0_WARP_H
 #define CUMU_PTX_T0_WARP_H
 
@@ -28,7 +28,8 @@ struct t0_module {
     void **var; /* address of every variable of the image */
 };
 
-#define T0_AT(image, field, type) ((const type *)(const void *)((const char *)(image) + (image)->field.offset))
+#define T0_AT(image, field, type)                                                                  \
+    ((const type *)(const void *)((const char *)(image) + (image)->field.offset))
 
 struct t0_frame {
     struct t0_frame *parent; /* NULL = the kernel itself */
@@ -120,7 +121,8 @@ bool t0_warp_force(struct t0_warp *w);
 void t0_frame_enter(struct t0_warp *w, const struct t0_call *call, uint32_t fn, uint32_t ret_pc);
 void t0_frame_leave(struct t0_warp *w); /* the running split returns: sets w->pc and w->frame */
 void t0_frame_drop(struct t0_warp *w, struct t0_frame *f);
-void t0_frames_reset(struct t0_warp *w, bool release); /* no split is left; release: to the system */
+void t0_frames_reset(struct t0_warp *w,
+                     bool release); /* no split is left; release: to the system */
 uint8_t *t0_local(const struct t0_warp *w, unsigned lane); /* the lane's local memory */
 
 /* barrier.c: the running split arrives; true = goes on at once */

@@ -45,7 +45,8 @@ static void lower_copy(struct t0_lower *l, const struct ptx_instr *i)
 }
 
 static void mbarrier(struct t0_lower *l, const struct ptx_instr *i, unsigned kind,
-                     const struct ptx_opnd *address, const struct ptx_opnd *operand, enum t0_class c)
+                     const struct ptx_opnd *address, const struct ptx_opnd *operand,
+                     enum t0_class c)
 {
     static const struct ptx_opnd one = {.kind = PTX_O_IMM, .reg = -1, .sym = -1, .imm = 1};
     struct t0_place p = {0};
@@ -92,7 +93,8 @@ bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i)
             return false;
         if (has(i, "commit_group") || has(i, "wait_group") || has(i, "wait_all"))
             return true;
-        if (has(i, "mbarrier")) { /* its copies are done: .noinc arrives, the other form balances itself */
+        if (has(i, "mbarrier")) { /* its copies are done: .noinc arrives, the other form balances
+                                     itself */
             if (has(i, "noinc"))
                 mbarrier(l, i, T0_MB_ARRIVE, &i->src[0], NULL, T0_CLASS_32);
             return true;

@@ -1,5 +1,5 @@
-/* Tier 0 lowering: calls. A .param variable is a place in the lane slot of its function; a call copies
- * arguments into the callee's slot and the result back. */
+/* Tier 0 lowering: calls. A .param variable is a place in the lane slot of its function; a call
+ * copies arguments into the callee's slot and the result back. */
 #include "ptx/tier0/lower/lower.h"
 
 #include <stdlib.h>
@@ -61,7 +61,8 @@ void t0_plan_slots(struct t0_lower *l)
         top += var_size(&f->local[k]);
     }
     top = (top + 15) & ~15u;
-    for (uint32_t k = 0; k < f->ninstr; k++) { /* room for arguments that are not .param variables */
+    for (uint32_t k = 0; k < f->ninstr;
+         k++) { /* room for arguments that are not .param variables */
         const struct ptx_instr *i = &f->instr[k];
         uint32_t need = i->op == PTX_OP_CALL ? 16u * (i->src[1].n + i->dst[0].n) : 0;
         most = need > most ? need : most;
@@ -103,8 +104,8 @@ static bool names(const char *text, size_t len, const char *name)
     return false;
 }
 
-/* Functions whose address is in a variable or moved to a register anywhere in the module: another kernel
- * may have stored it where this one reads it. */
+/* Functions whose address is in a variable or moved to a register anywhere in the module: another
+ * kernel may have stored it where this one reads it. */
 void t0_reach_targets(struct t0_lower *l)
 {
     const struct ptx_module *m = l->module;
@@ -124,7 +125,8 @@ void t0_reach_targets(struct t0_lower *l)
     }
 }
 
-static struct t0_insn *lane_move(struct t0_lower *l, unsigned op, uint32_t row, uint32_t at, unsigned type)
+static struct t0_insn *lane_move(struct t0_lower *l, unsigned op, uint32_t row, uint32_t at,
+                                 unsigned type)
 {
     struct t0_insn *i = t0_emit(l, op);
     unsigned size = ptx_type_size(type), log2 = size ? (unsigned)__builtin_ctz(size) : 2;
@@ -132,7 +134,11 @@ static struct t0_insn *lane_move(struct t0_lower *l, unsigned op, uint32_t row, 
     i->a = t0_fn_slots(&l->fn);
     i->c = l->fn.slot;
     i->imm = (int32_t)at;
-    i->aux = (uint16_t)(log2 | (size <= 2 ? 0u : size == 4 ? 1u : size == 8 ? 2u : 3u) << T0_MEM_DST_SHIFT);
+    i->aux = (uint16_t)(log2 | (size <= 2   ? 0u
+                                : size == 4 ? 1u
+                                : size == 8 ? 2u
+                                            : 3u)
+                                   << T0_MEM_DST_SHIFT);
     return i;
 }
 
@@ -202,7 +208,8 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
     uint32_t scratch = l->arg_top;
     if (i->src[1].n != s.nparam || i->dst[0].n != s.nret || s.nret > 1)
         t0_fail(l, "number of arguments or results differs from the prototype's");
-    struct ptx_func *callee = i->src[0].kind == PTX_O_SYM && !sys ? t0_callee(l, i->src[0].sym) : NULL;
+    struct ptx_func *callee =
+        i->src[0].kind == PTX_O_SYM && !sys ? t0_callee(l, i->src[0].sym) : NULL;
     if (callee) {
         call.fn = t0_reach(l, callee);
         uint32_t *edge = t0_push(l, &l->edges, 2 * sizeof *edge);

@@ -27,7 +27,8 @@ static void add_reloc(struct t0_lower *l, const struct ptx_var *v, const struct 
     uint32_t var = index_of(l->module, r->sym);
     struct ptx_func *f = var == T0_NONE ? ptx_module_func(l->module, r->sym) : NULL;
     if (var == T0_NONE && !f)
-        t0_fail(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name, r->sym);
+        t0_fail(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name,
+                r->sym);
     struct t0_reloc *out = t0_push(l, &l->relocs, sizeof *out);
     *out = (struct t0_reloc){
         .offset = r->offset,

@@ -1,4 +1,5 @@
-/* Tier 0 lowering: the lists that become an image, the writer, and the externs of a written image. */
+/* Tier 0 lowering: the lists that become an image, the writer, and the externs of a written image.
+ */
 #include "ptx/tier0/lower/lower.h"
 
 #include <stdarg.h>

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECURSION_LOCAL = 256 << 10 }; /* local memory of a lane when no bound is known; paged in on use */
+enum {
+    RECURSION_LOCAL = 256 << 10
+}; /* local memory of a lane when no bound is known; paged in on use */
 
 static void lower_function(struct t0_lower *l, uint32_t index)
 {
@@ -24,8 +26,8 @@ static void lower_function(struct t0_lower *l, uint32_t index)
     *(struct t0_fn *)t0_push(l, &l->funcs, sizeof l->fn) = l->fn;
 }
 
-/* reach[a * n + b]: b may run while a's frame is alive. An indirect call may go to any function that is
- * not the kernel. */
+/* reach[a * n + b]: b may run while a's frame is alive. An indirect call may go to any function
+ * that is not the kernel. */
 static bool *closure(struct t0_lower *l)
 {
     uint32_t n = l->funcs.n;
@@ -182,8 +184,8 @@ int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image
         }
         l->at = NULL;
         if (l->shared_top > T0_SHARED_STATIC)
-            t0_fail(l, "%llu bytes of static shared memory; at most %u", (unsigned long long)l->shared_top,
-                    T0_SHARED_STATIC);
+            t0_fail(l, "%llu bytes of static shared memory; at most %u",
+                    (unsigned long long)l->shared_top, T0_SHARED_STATIC);
         finish_kernel(l, f);
         t0_write_image(l, image, size);
         result = 0;

@@ -47,7 +47,7 @@ struct t0_lower {
     uint32_t temp[T0_CLASSES][3], used[T0_CLASSES];
     uint32_t *block_pc;      /* first instruction of each block */
     uint32_t *layout, *place; /* blocks in order; position of each block */
-    uint32_t *waits;         /* prefix sum over the layout: blocks that may wait for other threads */
+    uint32_t *waits; /* prefix sum over the layout: blocks that may wait for other threads */
     struct t0_list fixups;   /* struct t0_fixup */
     const struct ptx_instr *at; /* for messages and line records */
 };

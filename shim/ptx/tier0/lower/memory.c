@@ -7,8 +7,20 @@
 static bool atom_known(unsigned op, unsigned type)
 {
     switch (type) {
-    case PTX_B16: case PTX_U16: case PTX_B32: case PTX_U32: case PTX_S32: case PTX_B64: case PTX_U64:
-    case PTX_S64: case PTX_F32: case PTX_F64: case PTX_F16: case PTX_BF16: case PTX_F16X2: case PTX_BF16X2:
+    case PTX_B16:
+    case PTX_U16:
+    case PTX_B32:
+    case PTX_U32:
+    case PTX_S32:
+    case PTX_B64:
+    case PTX_U64:
+    case PTX_S64:
+    case PTX_F32:
+    case PTX_F64:
+    case PTX_F16:
+    case PTX_BF16:
+    case PTX_F16X2:
+    case PTX_BF16X2:
         return true;
     default:
         return type == PTX_B128 && (op == PTX_SUB_CAS || op == PTX_SUB_EXCH);
@@ -68,7 +80,8 @@ static unsigned log2_size(unsigned type)
 /* Bits of the data register: what aux says about rows. */
 static unsigned data_width(struct t0_lower *l, const struct ptx_opnd *o, unsigned type)
 {
-    unsigned size = o->kind == PTX_O_REG ? ptx_type_size(l->f->reg[o->reg].type) : ptx_type_size(type);
+    unsigned size =
+        o->kind == PTX_O_REG ? ptx_type_size(l->f->reg[o->reg].type) : ptx_type_size(type);
     return size <= 2 ? 0 : size == 4 ? 1 : size == 8 ? 2 : 3;
 }
 
@@ -78,14 +91,16 @@ static bool slot_place(struct t0_lower *l, const struct ptx_opnd *o, uint32_t *a
     const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(l->f, o->sym) : NULL;
     if (!v || v->space != PTX_SP_PARAM || o->reg >= 0 || (band == 0x60000000 && l->f->is_entry))
         return false;
-    *at = l->slot[(uint32_t)PTX_SYM_INDEX(o->sym) + (band == 0x40000000 ? l->f->nparam + l->f->nret : 0)];
+    *at = l->slot[(uint32_t)PTX_SYM_INDEX(o->sym) +
+                  (band == 0x40000000 ? l->f->nparam + l->f->nret : 0)];
     *at += (uint32_t)o->imm;
     return true;
 }
 
 /* ld.param and st.param of variables with a known place: the launch buffer or the lane slot. */
-static bool lower_param(struct t0_lower *l, const struct ptx_instr *i, const struct ptx_opnd *address,
-                        const struct ptx_opnd *data, unsigned n, bool store)
+static bool lower_param(struct t0_lower *l, const struct ptx_instr *i,
+                        const struct ptx_opnd *address, const struct ptx_opnd *data, unsigned n,
+                        bool store)
 {
     unsigned size = ptx_type_size(i->type[0]);
     const struct ptx_var *v = address->sym >= 0 ? ptx_symbol(l->f, address->sym) : NULL;
@@ -104,11 +119,13 @@ static bool lower_param(struct t0_lower *l, const struct ptx_instr *i, const str
         t0_fail(l, "access outside a parameter");
     }
     for (unsigned k = 0; k < n; k++) {
-        uint32_t row = store ? t0_source(l, &data[k], t0_class_of(i->type[0])) : t0_dest(l, &data[k]);
+        uint32_t row =
+            store ? t0_source(l, &data[k], t0_class_of(i->type[0])) : t0_dest(l, &data[k]);
         struct t0_insn *o = t0_emit(l, kernel ? T0_LD_KPARAM : store ? T0_LANE_ST : T0_LANE_LD);
         o->d = row;
         o->imm = (int32_t)(at + k * size);
-        o->aux = (uint16_t)(log2_size(i->type[0]) | data_width(l, &data[k], i->type[0]) << T0_MEM_DST_SHIFT);
+        o->aux = (uint16_t)(log2_size(i->type[0]) | data_width(l, &data[k], i->type[0])
+                                                        << T0_MEM_DST_SHIFT);
         if (is_signed(i->type[0]))
             o->aux |= T0_MEM_SIGNED;
         if (slot) {
@@ -120,8 +137,8 @@ static bool lower_param(struct t0_lower *l, const struct ptx_instr *i, const str
 }
 
 /* The handler made for this very form, or the general one. */
-static unsigned pick_op(unsigned log2, unsigned width, unsigned n, const struct t0_place *p, uint16_t order,
-                        bool store)
+static unsigned pick_op(unsigned log2, unsigned width, unsigned n, const struct t0_place *p,
+                        uint16_t order, bool store)
 {
     static const uint16_t fast[2][2][4] = {
         {{T0_LDG_8, T0_LDG_16, T0_LDG_32, T0_LDG_64}, {T0_LDS_8, T0_LDS_16, T0_LDS_32, T0_LDS_64}},
@@ -206,8 +223,9 @@ static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
         o->imm = p.imm + (int32_t)(k * ptx_type_size(i->type[0]));
         o->b = b;
         o->c = third;
-        o->aux = (uint16_t)(i->sub | i->type[0] << T0_ATOM_TYPE_SHIFT | (p.shared ? T0_ATOM_SHARED : 0) |
-                            (p.addr32 ? T0_ATOM_ADDR32 : 0) | (row ? 0 : T0_ATOM_NORET));
+        o->aux =
+            (uint16_t)(i->sub | i->type[0] << T0_ATOM_TYPE_SHIFT | (p.shared ? T0_ATOM_SHARED : 0) |
+                       (p.addr32 ? T0_ATOM_ADDR32 : 0) | (row ? 0 : T0_ATOM_NORET));
     }
 }
 

@@ -168,8 +168,8 @@ uint32_t t0_dest(struct t0_lower *l, const struct ptx_opnd *o)
     t0_fail(l, "destination of a kind that is not supported here");
 }
 
-/* Type that source s of an instruction is read as. Registers say themselves how wide they are; this is
- * for immediates and symbols. */
+/* Type that source s of an instruction is read as. Registers say themselves how wide they are; this
+ * is for immediates and symbols. */
 static enum t0_class source_class(const struct ptx_instr *i, unsigned s)
 {
     enum t0_class first = t0_class_of(i->type[0]), second = t0_class_of(i->type[1]);
@@ -204,7 +204,8 @@ static bool lower_cvt(struct t0_lower *l, const struct ptx_instr *i, struct t0_i
         ((struct t0_insn *)l->code.p)[l->code.n - 1].d = arow;
     }
     uint32_t drow = t0_dest(l, d), wide = drow;
-    bool extend = d->kind == PTX_O_REG && t0_reg_class(l, d->reg) == T0_CLASS_64 && to == T0_CLASS_32;
+    bool extend =
+        d->kind == PTX_O_REG && t0_reg_class(l, d->reg) == T0_CLASS_64 && to == T0_CLASS_32;
     if (extend)
         drow = t0_temp(l, T0_CLASS_32);
     out->d = drow;
@@ -268,7 +269,8 @@ static bool lower_mov_vector(struct t0_lower *l, const struct ptx_instr *i, stru
 void t0_lower_alu(struct t0_lower *l, const struct ptx_instr *i)
 {
     struct t0_insn out = {0};
-    bool vector = i->op == PTX_OP_MOV && (i->dst[0].kind == PTX_O_VEC || i->src[0].kind == PTX_O_VEC);
+    bool vector =
+        i->op == PTX_OP_MOV && (i->dst[0].kind == PTX_O_VEC || i->src[0].kind == PTX_O_VEC);
     if (vector && i->vec > 1 && lower_mov_vector(l, i, &out))
         return;
     if (!t0_select_alu(i, &out))

@@ -1,8 +1,8 @@
 /* Tier 0 lowering: where values live. Registers share rows when their live intervals do not meet;
  * constants and special registers have rows of their own that are filled before a warp starts.
  *
- * Rows are private to a lane and handlers write only active lanes, so it is enough that no lane's own
- * path has two live values in one row: plain liveness over the control-flow graph. */
+ * Rows are private to a lane and handlers write only active lanes, so it is enough that no lane's
+ * own path has two live values in one row: plain liveness over the control-flow graph. */
 #include "ptx/tier0/lower/lower.h"
 
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static void grow_buckets(struct t0_lower *l)
     if (!b)
         t0_fail(l, "out of memory");
     for (uint32_t k = 0; k < l->rows.n; k++) {
-        uint32_t h = hash(r[k].value, (uint64_t)r[k].kind << 40 | (uint64_t)r[k].wide << 36 | r[k].index);
+        uint32_t h =
+            hash(r[k].value, (uint64_t)r[k].kind << 40 | (uint64_t)r[k].wide << 36 | r[k].index);
         while (b[h & (n - 1)])
             h++;
         b[h & (n - 1)] = k + 1;
@@ -91,7 +92,8 @@ struct live {
     uint32_t *pos;         /* position of each block's first instruction in the layout */
 };
 
-typedef void visit(struct live *v, uint32_t block, uint32_t pos, int32_t reg, bool def, bool certain);
+typedef void visit(struct live *v, uint32_t block, uint32_t pos, int32_t reg, bool def,
+                   bool certain);
 
 static void visit_opnd(struct live *v, uint32_t b, uint32_t pos, const struct ptx_opnd *o, bool def,
                        bool certain, visit *fn)
@@ -140,7 +142,8 @@ static void find_wide(struct live *v, uint32_t b, uint32_t pos, int32_t reg, boo
         v->wide[reg] = ++v->nwide;
 }
 
-static void find_gen_kill(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def, bool certain)
+static void find_gen_kill(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def,
+                          bool certain)
 {
     uint32_t n = v->wide[reg];
     (void)pos;
@@ -162,7 +165,8 @@ static void widen(struct live *v, uint32_t reg, uint32_t from, uint32_t to)
         v->end[reg] = to;
 }
 
-static void find_extent(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def, bool certain)
+static void find_extent(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def,
+                        bool certain)
 {
     (void)b;
     (void)def;
@@ -221,7 +225,8 @@ static void cover(struct live *v)
 static int by_start(const void *a, const void *b)
 {
     const struct interval *x = a, *y = b;
-    return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->reg > y->reg) - (x->reg < y->reg);
+    return x->start != y->start ? (x->start < y->start ? -1 : 1)
+                                : (x->reg > y->reg) - (x->reg < y->reg);
 }
 
 static int by_end(const void *a, const void *b)
@@ -263,7 +268,8 @@ static void find_intervals(struct live *v)
         visit_all(v, find_gen_kill);
         solve(v);
         visit_all(v, find_extent);
-        for (uint32_t k = 0; k < l->f->nparam; k++) /* .reg parameters arrive before the first block */
+        for (uint32_t k = 0; k < l->f->nparam;
+             k++) /* .reg parameters arrive before the first block */
             if (l->f->param[k].reg >= 0)
                 widen(v, (uint32_t)l->f->param[k].reg, 0, 0);
         cover(v);
