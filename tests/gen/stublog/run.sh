@@ -17,6 +17,7 @@ cp -r "$B/lib/cumu/facade" "$work/cumu/facade"
 cp -r "$B/lib/cumu/stub" "$work/cumu/host"
 
 for facade in "$work"/cumu/facade/*; do
+    [ ! -L "$facade" ] || continue # libcudart.so, another name of one that has its turn
     soname=$(basename "$facade")
     rm -f "$work/below"
     if CUMU=1 CUMU_BACKEND=host CUMU_LOG=error,-config CUMU_STUB_LOG="$work/below" \
