@@ -202,7 +202,12 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
     const char *base_end = dot ? dot : end;
     *out = (struct ptx_opcode){.in = {.vec = 1, .guard = -1}};
     struct ptx_instr *in = &out->in;
-    in->op = (uint16_t)op_find(s, (size_t)(base_end - s));
+    const char *two = dot ? memchr(dot + 1, '.', (size_t)(end - dot - 1)) : NULL;
+    in->op = (uint16_t)op_find(s, (size_t)((two ? two : end) - s));
+    if (in->op != PTX_OP_INVALID) /* st.async shares only its first word with st */
+        base_end = two ? two : end;
+    else
+        in->op = (uint16_t)op_find(s, (size_t)(base_end - s));
     if (in->op == PTX_OP_INVALID)
         ptx_fail(c, line, s, len, "unknown instruction");
     const struct op_info *info = &infos[in->op];

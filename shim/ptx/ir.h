@@ -52,7 +52,8 @@ enum ptx_rnd {
 
 enum ptx_cmp {
     PTX_CMP_NONE,
-    PTX_EQ, PTX_NE, PTX_LT, PTX_LE, PTX_GT, PTX_GE, /* ordered for floats; lo/ls/hi/hs fold in here */
+    /* ordered for floats; lo/ls/hi/hs fold in here */
+    PTX_EQ, PTX_NE, PTX_LT, PTX_LE, PTX_GT, PTX_GE,
     PTX_EQU, PTX_NEU, PTX_LTU, PTX_LEU, PTX_GTU, PTX_GEU, PTX_NUM, PTX_NAN
 };
 
@@ -82,7 +83,8 @@ enum ptx_flag {
     PTX_F_WIDE = 1u << 4, PTX_F_HI = 1u << 5, PTX_F_LO = 1u << 6, PTX_F_UNI = 1u << 7,
     PTX_F_NC = 1u << 8, PTX_F_SYNC = 1u << 9, PTX_F_ALIGNED = 1u << 10, PTX_F_CC = 1u << 11,
     PTX_F_NAN = 1u << 12, PTX_F_XORSIGN = 1u << 13, PTX_F_ABS = 1u << 14, PTX_F_RELU = 1u << 15,
-    PTX_F_CLAMP = 1u << 16, PTX_F_WRAP = 1u << 17, PTX_F_SHIFTAMT = 1u << 18, PTX_F_NOFTZ = 1u << 19,
+    PTX_F_CLAMP = 1u << 16, PTX_F_WRAP = 1u << 17, PTX_F_SHIFTAMT = 1u << 18,
+    PTX_F_NOFTZ = 1u << 19,
     PTX_F_TO = 1u << 20, PTX_F_OOB = 1u << 21, PTX_F_SATFINITE = 1u << 22
 };
 
@@ -136,10 +138,12 @@ struct ptx_instr {
     uint32_t line;
     /* setp p|q: dst[0]=p dst[1]=q. shfl d|p likewise. st/red/bar: ndst 0, address is src[0].
      * call: dst[0] = VEC of return params (or NONE), src[0] = callee (SYM or REG),
-     * src[1] = VEC of arguments, src[2] = SYM of the .callprototype (with .calltargets: of its first
-     * function) or NONE. brx.idx: src[0] = index, src[1] = SYM_PROTO of func->btab.
-     * Texture and tensor operands "[tex, {x, y}]" are a VEC of what stands in the brackets; operands
-     * past the fifth source (wgmma) are a VEC in src[4]. */
+     * src[1] = VEC of arguments, src[2] = SYM of the .callprototype (with .calltargets: of its
+     * first function) or NONE. brx.idx: src[0] = index, src[1] = SYM_PROTO of func->btab.
+     * bar.red: sub = POPC, AND or OR; src = barrier, threads or NONE, predicate.
+     * Texture and tensor operands "[tex, {x, y}]" are a VEC of what stands in the brackets;
+     * operands past the fifth source (wgmma) are a VEC in src[4]. Sources with neg set occur only
+     * in setp, set, vote, bar and barrier: elsewhere a not.pred stands in front. */
     struct ptx_opnd dst[2], src[5];
 };
 
@@ -156,7 +160,8 @@ struct ptx_phi {
 
 struct ptx_block {
     uint32_t first, count;     /* instructions func->instrs[first .. first+count) */
-    int32_t *pred, *succ;      /* block indices; succ[0] = taken target, succ[nsucc-1] = fall-through */
+    /* block indices, each once; succ[0] = taken target, succ[nsucc-1] = fall-through */
+    int32_t *pred, *succ;
     uint32_t npred, nsucc;
     int32_t idom, ipdom;       /* -1 = entry / virtual exit */
     int32_t loop_header;       /* innermost natural loop containing the block, -1 = none */
@@ -166,8 +171,8 @@ struct ptx_block {
     struct ptx_phi *phi;
     uint32_t nphi;
     bool divergent;            /* may run with a partial mask (analysis) */
-    bool join;                 /* lanes parted by a divergent branch meet here: phis may be VARYING */
-    bool left_divergently;     /* of a loop header: lanes may leave its loop in different iterations,
+    bool join;                 /* lanes parted by a divergent branch meet here: phis may vary */
+    bool left_divergently;     /* of a loop header: lanes may leave its loop in different rounds,
                                 * so that the loop's values count as VARYING outside it */
     bool reachable;
 };
@@ -203,7 +208,7 @@ struct ptx_var { /* a variable or a parameter */
     uint32_t line;
     int32_t reg;          /* .reg parameter: its register after ptx_func_parse; -1 = none */
     bool unsized;         /* first dimension [] and no initialiser */
-    uint64_t row[8];      /* bytes of one element of the outermost dimension, of the next one, ... */
+    uint64_t row[8];      /* bytes of one element of the outermost dimension, the next one, ... */
 };
 
 struct ptx_func {
@@ -230,7 +235,7 @@ struct ptx_func {
     struct ptx_reg *reg;     uint32_t nreg;
     struct ptx_instr *instr; uint32_t ninstr;
     struct ptx_opnd *opnd;   uint32_t nopnd;
-    struct ptx_var *local;   uint32_t nlocal;  /* variables declared in the body: shared, local, param */
+    struct ptx_var *local;   uint32_t nlocal;  /* variables of the body: shared, local, param */
     uint64_t local_size;     /* bytes of .local per thread */
     uint32_t nlabel;
     int32_t *label_instr;    /* label id -> index of the next instruction */
@@ -238,7 +243,8 @@ struct ptx_func {
     /* block[k]: where entry k leads, after ptx_cfg_build */
     struct ptx_branch_table { const char *name; int32_t *label; uint32_t n; int32_t *block; } *btab;
     uint32_t nbtab;
-    struct ptx_proto { const char *name; struct ptx_var *ret, *param; uint32_t nret, nparam; } *proto;
+    struct ptx_proto { const char *name; struct ptx_var *ret, *param; uint32_t nret, nparam; }
+        *proto;
     uint32_t nproto;
 
     /* after ptx_cfg_build */
@@ -247,7 +253,8 @@ struct ptx_func {
      * branch, ret, exit or trap, guarded or not, or where a branch leads. */
     struct ptx_block *block; uint32_t nblock;
     bool irreducible;        /* some cycle has more than one entry: it is no natural loop */
-    /* after ptx_ssa_build: value of every operand, parallel to instr / opnd (see ptx_ssa.c) */
+    /* after ptx_ssa_build: value of every operand, parallel to instr / opnd (see ssa.c). A ret of a
+     * function with .reg results has their values in instr_src[i][0..nret). */
     struct ptx_value *value; uint32_t nvalue;
     int32_t (*instr_dst)[2]; /* SSA value of dst[i], -1 none */
     int32_t (*instr_src)[6]; /* SSA value of src[i].reg; [5] = guard */
@@ -276,30 +283,33 @@ struct ptx_module {
 #define PTX_SYM_BAND(s)  ((s) & 0x70000000)
 #define PTX_SYM_INDEX(s) ((s) & 0x0fffffff)
 
-/* Scans the module: directives, variables with initialisers, function headers; bodies only as spans.
+/* Scans the module: directives, variables with initialisers, function headers, bodies as spans.
  * Copies `text`. Returns NULL with *diag filled on a syntax error. */
 struct ptx_module *ptx_module_open(const char *text, size_t len, struct ptx_diag *diag);
 void ptx_module_close(struct ptx_module *m);
-struct ptx_func *ptx_module_func(const struct ptx_module *m, const char *name); /* definition first */
+/* The definition if there is one, else the declaration. */
+struct ptx_func *ptx_module_func(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_module_var(const struct ptx_module *m, const char *name);
 
 /* Each step is idempotent and includes the earlier ones. 0, or -1 with *diag filled. */
 int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag);
-int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag); /* blocks, rpo, dominators, post-dominators, loops */
-/* Liveness, pruned SSA; values keep their register, so that mapping every value back to its register
+/* Blocks in layout order, dominators, post-dominators, loops. */
+int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag);
+/* Pruned SSA; values keep their register, so that mapping every value back to its register
  * is always valid. */
 int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag);
 struct ptx_shape { uint32_t block[3]; bool exact; }; /* launch shape the analysis may assume */
 /* Classes, ranges, divergence. */
 int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_diag *diag);
-/* Class of a value where a block uses it: VARYING outside a divergently left loop that defines it. */
+/* Class of a value where a block uses it: VARYING outside a divergently left loop that has it. */
 unsigned ptx_class_at(const struct ptx_func *f, int32_t value, uint32_t block);
 void ptx_func_drop(struct ptx_func *f); /* frees what parse and later steps made */
 
 const char *ptx_op_name(unsigned op);
 const char *ptx_type_name(unsigned type);
 unsigned ptx_type_size(unsigned type); /* bytes; 0 for pred */
-const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym); /* variable of a symbol id */
+/* Variable of a symbol id; NULL for functions, prototypes and branch tables. */
+const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym);
 /* Text of the module or of one function with blocks, phis and classes as far as they are built, for
  * `cumu ptx` and tests. */
 void ptx_dump_module(const struct ptx_module *m, FILE *out);

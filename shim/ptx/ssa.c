@@ -56,6 +56,10 @@ void ptx_slots_of(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct ptx_
     for (unsigned k = 0; k < in->nsrc; k++)
         opnd_slots(c, f, &in->src[k], f->instr_src ? &f->instr_src[i][k] : NULL, f->opnd_value,
                    PTX_USE, s);
+    if (in->op == PTX_OP_RET && f->params_in_regs) /* .reg results are read by the caller */
+        for (uint32_t k = 0; k < f->nret && k < 5; k++)
+            if (f->ret[k].reg >= 0)
+                add_slot(c, s, f->ret[k].reg, f->instr_src ? &f->instr_src[i][k] : NULL, PTX_USE);
     if (in->guard >= 0)
         add_slot(c, s, in->guard, f->instr_src ? &f->instr_src[i][5] : NULL, PTX_USE);
     if (in->guard >= 0 || in->op == PTX_OP_WGMMA) /* wgmma accumulates into its destination */

@@ -230,6 +230,10 @@ static int walk(struct check *c, uint32_t b, int32_t *now, visit *use, visit *de
         int bad = 0;
         for (unsigned k = 0; k < in->nsrc; k++)
             bad |= each_opnd(c, &in->src[k], f->instr_src[i][k], f->opnd_value, b, now, use);
+        for (unsigned k = 0; in->op == PTX_OP_RET && k < f->nret && k < 5; k++) {
+            struct ptx_opnd result = {.kind = PTX_O_REG, .reg = f->ret[k].reg};
+            bad |= each_opnd(c, &result, f->instr_src[i][k], NULL, b, now, use);
+        }
         if (in->guard >= 0) {
             bad |= each_opnd(c, &guard, f->instr_src[i][5], NULL, b, now, use);
             for (unsigned k = 0; k < in->ndst; k++)
