@@ -99,7 +99,7 @@ static const struct {
 
 static int level_of(const struct ptx_tok *t)
 {
-    if (t->kind != PTX_T_PUNCT)
+    if (t->kind != PTX_T_PUNCT || t->c == ',' || t->c == ';' || !strchr("|^&=!<>+-*/%", t->c))
         return 0;
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
         if (strlen(operators[i].text) == t->len && !memcmp(operators[i].text, t->s, t->len))
