@@ -165,7 +165,7 @@ static uint32_t masks_want(uint32_t i)
     return i / 32 - 1;
 }
 
-int main(void)
+static void all(void)
 {
     all_shfl();
     expect("shfl among part of a warp", partial, 1, 64, partial_want);
@@ -182,5 +182,12 @@ int main(void)
     expect("activemask and elect", leaders, 1, 64, leaders_want);
     expect("bar.warp.sync at different places", warpsync, 1, 32, warpsync_want);
     expect("lane masks", masks, 1, 96, masks_want);
+}
+
+int main(void)
+{
+    all();
+    use_portable_handlers();
+    all();
     return t0t_done();
 }

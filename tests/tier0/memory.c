@@ -56,6 +56,42 @@ static uint32_t vectors_want(uint32_t i)
     return ((((first ^ second) + v[3]) ^ v[2]) + v[0]) ^ v[3];
 }
 
+/* Vectors of 32-bit elements of whole and partial warps: one behind the other, the same for all lanes,
+ * scattered; global and shared memory. The kernel copies v (2 or 4) elements from index i * mul + add. */
+static void vector_shapes(void)
+{
+    static const unsigned mul[] = {1, 0, 3}, add[] = {0, 5, 2};
+    unsigned bad = 0, n = 0;
+    for (unsigned v = 2; v <= 4; v += 2)
+        for (unsigned s = 0; s < 3; s++)
+            for (unsigned part = 0; part < 3; part++, n++) {
+                char text[4000];
+                const char *regs = v == 4 ? "{%r10, %r11, %r12, %r13}" : "{%r10, %r11}";
+                snprintf(text, sizeof text,
+                         "%s.shared .align 16 .b8 s[4096];\n"
+                         "mad.lo.u32 %%r2, %%r1, %u, %u; mul.wide.u32 %%rd5, %%r2, %u; add.s64 %%rd6, %%rd31, %%rd5;\n"
+                         "mul.wide.u32 %%rd7, %%r1, %u; add.s64 %%rd8, %%rd30, %%rd7; mov.u32 %%r3, s;\n"
+                         "mad.lo.u32 %%r4, %%r2, %u, %%r3; rem.u32 %%r5, %%r1, 7; setp.%s.u32 %%p1, %%r5, 3; @%%p1 bra E;\n"
+                         "ld.global.v%u.u32 %s, [%%rd6]; st.shared.v%u.u32 [%%r4], %s;\n"
+                         "mov.u32 %%r10, 0; mov.u32 %%r11, 0; mov.u32 %%r12, 0; mov.u32 %%r13, 0;\n"
+                         "ld.shared.v%u.u32 %s, [%%r4]; st.global.v%u.u32 [%%rd8], %s;\nE: %s",
+                         HEAD ENTRY("k"), mul[s], add[s], 4 * v, 4 * v, 4 * v,
+                         part == 0 ? "gt" : part == 1 ? "eq" : "ge", v, regs, v, regs, v, regs, v, regs, END);
+                if (part == 0) /* everybody: % 7 is never above 6 */
+                    memcpy(strstr(text, "%r5, 3;"), "%r5, 9;", 7);
+                memset(out, 0xee, sizeof out);
+                if (!run(text, 1, 64, NULL))
+                    return;
+                for (uint32_t i = 0; i < 64 * v; i++) {
+                    uint32_t lane = i / v;
+                    bool off = part == 1 ? lane % 7 == 3 : part == 2 && lane % 7 >= 3;
+                    uint32_t want = off ? 0xeeeeeeee : in[(lane * mul[s] + add[s]) * v + i % v];
+                    bad += out[i] != want;
+                }
+            }
+    check(!bad, "vectors in %u shapes, %u wrong elements", n, bad);
+}
+
 /* generic addresses of every space; isspacep; cvta both ways */
 static const char generic[] = KERNEL(
     ".shared .align 4 .b32 s[64]; .local .align 4 .b32 loc[2];\n"
@@ -228,13 +264,14 @@ static uint32_t same(uint32_t i)
     return i;
 }
 
-int main(void)
+static void all(void)
 {
     for (uint32_t i = 0; i < MOST; i++)
         in[i] = i * 2654435761u ^ i << 7;
     expect("widths of loads", widths, 2, 96, widths_want);
     expect("narrow stores", narrow, 1, 96, narrow_want);
     expect("vectors", vectors, 1, 64, vectors_want);
+    vector_shapes();
     expect("generic addresses", generic, 1, 64, generic_want);
     expect("local arrays", local, 2, 256, local_want);
     expect("variables and their initialisers", variables, 1, 32, variables_want);
@@ -243,5 +280,12 @@ int main(void)
     indices();
     faults();
     expect("a kernel after a fault", recovered, 1, 64, same);
+}
+
+int main(void)
+{
+    all();
+    use_portable_handlers();
+    all();
     return t0t_done();
 }

@@ -127,7 +127,8 @@ enum {
     T0_MEM_DST_SHIFT = 6,        /* 2 bits: data rows of 0 = 16, 1 = 32, 2 = 64, 3 = 128 bits */
     T0_MEM_SHARED = 0x100,       /* else flat */
     T0_MEM_ADDR32 = 0x200,       /* address row of 32 bits */
-    T0_MEM_ACQUIRE = 0x400, T0_MEM_RELEASE = 0x800, T0_MEM_SC = 0x1000
+    T0_MEM_ACQUIRE = 0x400, T0_MEM_RELEASE = 0x800, T0_MEM_SC = 0x1000,
+    T0_MEM_STRONG = 0x2000 /* other threads may watch: a vector is one access */
 };
 /* aux of ATOM: operation (enum ptx_sub) | type << T0_ATOM_TYPE_SHIFT (enum ptx_type) | flags */
 enum {

@@ -100,6 +100,9 @@ struct t0_worker {
     struct t0_grid last; /* what the rows of filled blocks were made for */
     uint64_t last_serial;
     volatile bool running;
+    volatile bool in_object;         /* tier 1 runs, whose faults leave the same way */
+    struct t1_worker *tier1;         /* what tier 1 keeps here, with how to free it */
+    void (*tier1_free)(struct t1_worker *);
     struct t0_warp *volatile warp; /* the warp that runs now */
     sigjmp_buf out;
     enum t0_fault_kind kind;
@@ -150,6 +153,7 @@ int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args)
 extern t0_handler *t0_table[T0_NOPS];
 void t0_memory_handlers(t0_handler *table[T0_NOPS]);
 void t0_core_avx512(t0_handler *table[T0_NOPS]); /* after the others, if t0_alu_level() is 4 */
+void t0_vector_avx512(t0_handler *table[T0_NOPS]); /* by t0_core_avx512 */
 int t0_alu_level(void);                            /* alu.c: level of this CPU, 1, 3 or 4 */
 void t0_atomic_handlers(t0_handler *table[T0_NOPS]);
 void t0_warp_handlers(t0_handler *table[T0_NOPS]);

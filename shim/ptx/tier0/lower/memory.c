@@ -195,7 +195,8 @@ static void lower_access(struct t0_lower *l, const struct ptx_instr *i, bool sto
         if (is_signed(i->type[0]))
             o->aux |= T0_MEM_SIGNED;
         if (o->op == T0_LD_ANY || o->op == T0_ST_ANY)
-            o->aux |= (uint16_t)((p.shared ? T0_MEM_SHARED : 0) | (p.addr32 ? T0_MEM_ADDR32 : 0));
+            o->aux |= (uint16_t)((p.shared ? T0_MEM_SHARED : 0) | (p.addr32 ? T0_MEM_ADDR32 : 0) |
+                                 (i->sem != PTX_WEAK ? T0_MEM_STRONG : 0));
     }
 }
 
