@@ -12,7 +12,8 @@ FATBIN_SRC := $(wildcard shim/fatbin/*.c)
 CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(GEN_CORE_SRC)
 ALU_SRC    := $(wildcard shim/ptx/tier0/exec/alu_*.c)
-MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c))
+MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c \
+              shim/ptx/tier1/exec/*.c shim/ptx/tier1/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC) \
               $(addprefix shim/core/,config.c log.c ldcache.c table.c) shim/kernel/link.c

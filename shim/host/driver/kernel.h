@@ -8,7 +8,7 @@
 #define CUMU_HOST_KERNEL_H
 
 #include "host/driver/host.h"
-#include "ptx/tier0/tier0.h"
+#include "ptx/tier1/tier1.h"
 
 /* ---- module.c -------------------------------------------------------------------------------- */
 
@@ -18,6 +18,8 @@ struct MUmod_st {
     MUmodule next, prev;       /* the context's list (module lock) */
     MUfunction functions;      /* made by the first muModuleGetFunction of a name (module lock) */
     struct t0_module *t0;
+    struct t1_object *object;  /* compiled code for blocks of `shape`, or NULL */
+    enum t1_shape shape;
 };
 
 struct MUfunc_st {
@@ -66,9 +68,10 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared);
 /* ---- workers.c ------------------------------------------------------------------------------- */
 
 /* Runs every block of g, on the calling thread and on idle workers; T0_OK or the fault of the lowest
- * block that failed. alone: the calling thread only. cooperative: all blocks resident at once. */
-enum t0_fault_kind host_grid_run(struct t0_grid *g, bool cooperative, bool alone,
-                                 struct t0_fault *fault);
+ * block that failed. alone: the calling thread only. cooperative: all blocks resident at once.
+ * object: runs the blocks by compiled code (NULL: by tier 0); never cooperative. */
+enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative,
+                                 bool alone, struct t0_fault *fault);
 /* The calling thread's worker, made on first use; NULL without memory. */
 struct t0_worker *host_worker(void);
 

@@ -45,7 +45,10 @@ static MUresult run(void *arg)
     bool alone = before && blocks < ALONE_NS && before * blocks < ALONE_NS;
     struct t0_fault fault;
     uint64_t start = now_ns();
-    enum t0_fault_kind kind = host_grid_run(g, l->cooperative, alone, &fault);
+    const struct MUmod_st *m = l->f->module;
+    const struct t1_object *object = /* the classes are in order: each holds those before it */
+        !l->cooperative && t1_shape(g->block) <= m->shape ? m->object : NULL;
+    enum t0_fault_kind kind = host_grid_run(g, object, l->cooperative, alone, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */
     uint64_t each = (now_ns() - start) / blocks;

@@ -1,5 +1,5 @@
-/* Modules: host images in, kernels and variables out. An image is what tier 0's lowering produced;
- * it is checked whole before anything of it is used. */
+/* Modules: host images in, kernels and variables out. An image is what tier 0's lowering produced,
+ * checked whole before anything of it is used, and maybe tier 1's object beside it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -46,6 +46,7 @@ static void free_module(MUmodule m)
         next = f->next;
         host_slab_put(&functions, f);
     }
+    t1_object_unload(m->object);
     t0_module_unload(m->t0);
     host_slab_put(&modules, m);
 }
@@ -75,8 +76,13 @@ static MUresult load(MUmodule *module, const void *image, size_t size)
     if (!m)
         return MUSA_ERROR_OUT_OF_MEMORY;
     const char *why = NULL;
-    m->t0 = t0_module_load(image, size, env, &why);
+    const void *object = NULL;
+    size_t object_size;
+    if (t1_image_split(image, size, &image, &size, &object, &object_size, &m->shape))
+        m->object = t1_object_load(object, object_size, &why);
+    m->t0 = object && !m->object ? NULL : t0_module_load(image, size, env, &why);
     if (!m->t0) {
+        t1_object_unload(m->object);
         host_slab_put(&modules, m);
         host_log(1, "muModuleLoadData: %s", why ? why : "out of memory");
         return why ? MUSA_ERROR_INVALID_IMAGE : MUSA_ERROR_OUT_OF_MEMORY;
@@ -88,11 +94,12 @@ static MUresult load(MUmodule *module, const void *image, size_t size)
 }
 
 /* The API passes no size: the image's header says it. Of what is no image only the first wrong byte
- * of the magic number is looked at. */
+ * of the magic number is looked at. Tier 1's header has its size in the same place. */
 static size_t image_size(const void *image)
 {
     const struct t0_image *header = image;
-    if (!image || strncmp(image, T0_IMAGE_MAGIC, sizeof header->magic))
+    if (!image || (strncmp(image, T0_IMAGE_MAGIC, sizeof header->magic) &&
+                   strncmp(image, T1_IMAGE_MAGIC, sizeof header->magic)))
         return 0;
     uint64_t size;
     memcpy(&size, (const char *)image + offsetof(struct t0_image, size), sizeof size);
@@ -187,6 +194,8 @@ static MUfunction find_function(MUmodule m, const char *name)
         if (!strcmp(f->info.name, name))
             return f;
     const struct t0_kernel *k = t0_module_kernel(m->t0, name);
+    if (k && m->object && !t1_object_bind(m->object, k))
+        return NULL;
     MUfunction f = k ? host_slab_get(&functions) : NULL;
     if (!f)
         return NULL;

@@ -12,6 +12,7 @@
 
 struct job {
     const struct t0_grid *grid;
+    const struct t1_object *object; /* NULL: tier 0 */
     uint64_t count;        /* blocks, or parts of a cooperative grid */
     _Atomic uint64_t next; /* the next to hand out, so blocks start in ascending order */
     bool cooperative;
@@ -73,6 +74,8 @@ static void job_fail(struct job *j, const struct t0_fault *fault)
 static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t i,
                                    struct t0_fault *fault)
 {
+    if (j->object)
+        return t1_block_run(w, j->object, j->grid, i, fault);
     if (!j->cooperative)
         return t0_block_run(w, j->grid, i, fault);
     const uint32_t *g = j->grid->grid;
@@ -198,11 +201,11 @@ static void leave_list(struct job *j)
     *at = j->link;
 }
 
-enum t0_fault_kind host_grid_run(struct t0_grid *g, bool cooperative, bool alone,
-                                 struct t0_fault *fault)
+enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative,
+                                 bool alone, struct t0_fault *fault)
 {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    struct job j = { .grid = g, .count = blocks, .cooperative = cooperative };
+    struct job j = { .grid = g, .object = object, .count = blocks, .cooperative = cooperative };
     bool share = blocks > 1 && !alone;
     g->stop = &j.failed;
     if (share) {

@@ -33,6 +33,7 @@ int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape,
 
 /* ---- image: a tier 0 image with an object beside it ------------------------------------------- */
 
+#define T1_IMAGE_MAGIC "cumu-t1\n"
 /* muModuleLoadData takes it like a tier 0 image: launches of fitting shape run the object, others, and
  * cooperative ones, tier 0. *image is malloc'ed. */
 int t1_image_pack(const void *t0_image, size_t t0_size, const void *object, size_t object_size,
@@ -86,9 +87,15 @@ struct t1_object;
 /* Loads the object (from memory, by way of a memfd); NULL with *why set. It must outlive its runs. */
 struct t1_object *t1_object_load(const void *object, size_t size, const char **why);
 void t1_object_unload(struct t1_object *o);
+/* Ties the object to the kernel it was made of; before its first run. False: out of memory. */
+bool t1_object_bind(struct t1_object *o, const struct t0_kernel *k);
 /* Like t0_block_run. On a memory fault the lane is unknown to the object: it is found by running the block
  * again on tier 0, whose fault is reported. */
 enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
                                 uint64_t block, struct t0_fault *fault);
+/* `count` blocks one after the other, in ascending order: for blocks so small that the entry costs. */
+enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
+                                 const struct t0_grid *g, uint64_t first, uint64_t count,
+                                 struct t0_fault *fault);
 
 #endif

@@ -58,6 +58,8 @@ void t0_worker_free(struct t0_worker *w)
     for (uint32_t k = 0; k < w->nblock; k++)
         block_free(w->block[k]);
     free(w->block);
+    if (w->tier1)
+        w->tier1_free(w->tier1);
     free(w);
 }
 

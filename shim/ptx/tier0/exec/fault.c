@@ -44,7 +44,7 @@ _Noreturn void t0_give_up(struct t0_worker *worker)
 
 bool t0_worker_memory_fault(struct t0_worker *w, const void *address, bool misaligned)
 {
-    if (!w || !w->running || !w->warp)
+    if (!w || !(w->in_object || (w->running && w->warp)))
         return false;
     w->kind = misaligned ? T0_FAULT_MISALIGNED : T0_FAULT_ADDRESS;
     w->fault_address = (uint64_t)(uintptr_t)address;

@@ -1,0 +1,39 @@
+/* Tier 1: what decides which object serves a launch: the class of its block's shape, the CPU's vectors. */
+#include "ptx/tier1/tier1.h"
+
+enum t1_shape t1_shape(const uint32_t block[3])
+{
+    bool flat = block[1] == 1 && block[2] == 1;
+    return flat || block[0] % 32 == 0   ? T1_SHAPE_LINEAR
+           : block[0] % 16 == 0 ? T1_SHAPE_HALF
+                                : T1_SHAPE_ANY;
+}
+
+static const char *const flags[T1_NISA] = {
+    [T1_PLAIN] = "",
+    [T1_AVX2] = "-mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt",
+    /* the vectors are explicit: what gcc would rather make of them in 256 bits is slower */
+    [T1_AVX512] = "-mavx512f -mavx512cd -mavx512vl -mavx512bw -mavx512dq -mavx2 -mfma -mf16c "
+                  "-mbmi -mbmi2 -mlzcnt -mpopcnt -mprefer-vector-width=512",
+};
+
+const char *t1_isa_flags(enum t1_isa isa)
+{
+    return (unsigned)isa < T1_NISA ? flags[isa] : "";
+}
+
+enum t1_isa t1_isa_here(void)
+{
+#if defined(__x86_64__)
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                __builtin_cpu_supports("popcnt");
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512cd"))
+        return T1_AVX512;
+    if (avx2)
+        return T1_AVX2;
+#endif
+    return T1_PLAIN;
+}
