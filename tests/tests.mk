@@ -117,7 +117,7 @@ SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
 SNIP_LINK := $B/lib/cumu/facade/libcudart.so.13 $B/lib/cumu/facade/libcuda.so.1
 check-programs: $(SNIP_PROG)
-$(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(SNIP_LINK) $(CORE_LIB)
+$(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)
 	@echo "cc tests/snippets/$(@F)"
 	$Q$(CC) $(BASE) -Wno-pedantic -o $@ $(SNIP_SRC) $(if $(findstring lookup,$@),-DVIA_LOOKUP,$(SNIP_LINK)) \

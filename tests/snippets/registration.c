@@ -63,7 +63,7 @@ void snippet_registered(void)
     pthread_once(&once, register_program);
 }
 
-static void launch(int (*how)(CUkernel, dim3, dim3, void **, size_t, struct CUstream_st *), CUkernel kernel)
+static void launch(__typeof__(wrap_cudaLaunchKernel) *how, const void *kernel)
 {
     static const dim3 one = {1, 1, 1}, threads = {SNIPPET_THREADS, 1, 1};
     unsigned *out, host[SNIPPET_THREADS], add = 5;
@@ -86,11 +86,11 @@ void snippet_registration(void)
     OK(C(__cudaGetKernel)(&kernel, &snippet_stub));
     launch(C(__cudaLaunchKernel), kernel);
     launch(C(__cudaLaunchKernel_ptsz), kernel);
-    launch((__typeof__(wrap___cudaLaunchKernel) *)C(cudaLaunchKernel), (CUkernel)(void *)&snippet_stub);
-    launch((__typeof__(wrap___cudaLaunchKernel) *)C(cudaLaunchKernel_ptsz), (CUkernel)(void *)&snippet_stub);
-    launch((__typeof__(wrap___cudaLaunchKernel) *)C(cudaLaunchKernel), kernel); /* a handle will do as well */
-    launch((__typeof__(wrap___cudaLaunchKernel) *)C(cudaLaunchCooperativeKernel), kernel);
-    launch((__typeof__(wrap___cudaLaunchKernel) *)C(cudaLaunchCooperativeKernel_ptsz), kernel);
+    launch(C(cudaLaunchKernel), &snippet_stub);
+    launch(C(cudaLaunchKernel_ptsz), &snippet_stub);
+    launch(C(cudaLaunchKernel), kernel); /* a handle will do as well */
+    launch(C(cudaLaunchCooperativeKernel), kernel);
+    launch(C(cudaLaunchCooperativeKernel_ptsz), kernel);
 
     /* A registered name that the PTX lacks. */
     IS(C(cudaLaunchKernel)(&stub2, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL), cudaErrorInvalidDeviceFunction);
