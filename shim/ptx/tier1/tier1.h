@@ -20,7 +20,9 @@ enum t1_shape t1_shape(const uint32_t block[3]);
 
 enum t1_isa { T1_PLAIN, T1_AVX2, T1_AVX512, T1_NISA };
 enum t1_isa t1_isa_here(void);
-const char *t1_isa_flags(enum t1_isa isa); /* for the compiler: "-mavx512f ..." */
+/* All flags of the compiler for an object, split at spaces: the caller adds only -o and the input. */
+const char *t1_isa_flags(enum t1_isa isa);
+const char *t1_prelude(size_t *size); /* text in front of every kernel; not NUL-terminated */
 
 /* ---- emit/: PTX -> C text (in the shim) ------------------------------------------------------- */
 
@@ -64,6 +66,12 @@ struct t1_block {
     const struct t1_services *services;
     void *worker;                /* passed back to services */
 };
+/* Operands of arithmetic that emitted code has no expression for: rows as tier 0's, first destination 0,
+ * sources 1 to 3, a fourth source or a second destination 4. */
+struct t1_rows {
+    _Alignas(64) uint64_t row[5][32];
+    uint32_t carry;
+};
 struct t1_services {
     void (*fault)(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text); /* noreturn */
     int32_t (*print)(struct t1_block *b, const char *format, const uint8_t *args);
@@ -74,7 +82,11 @@ struct t1_services {
     bool (*stopped)(struct t1_block *b); /* true: another block failed, a waiting one should give up */
     uint64_t (*clock)(void);
     uint64_t (*globaltimer)(void);
+    void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
+                uint32_t mask); /* t1_service_alu: tier 0's handler of `op` for the lanes in mask */
 };
+void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
+                    uint32_t mask);
 /* The object's exports. */
 typedef void t1_entry(struct t1_block *b); /* "cumu_t1_run": runs one block to completion */
 struct t1_info {                           /* "cumu_t1_info" */

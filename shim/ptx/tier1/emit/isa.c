@@ -1,0 +1,52 @@
+/* What tier 1 knows of instruction sets and compilers: which this machine has, the flags for one, the
+ * prelude's text. */
+#include "ptx/tier1/emit/alu.h"
+#include "ptx/tier1/tier1.h"
+
+extern const char t1_prelude_text[], t1_prelude_end[];
+
+const char *t1_prelude(size_t *size)
+{
+    *size = (size_t)(t1_prelude_end - t1_prelude_text);
+    return t1_prelude_text;
+}
+
+enum t1_isa t1_isa_here(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !__builtin_cpu_supports("bmi2"))
+        return T1_PLAIN;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512cd")
+               ? T1_AVX512
+               : T1_AVX2;
+#else
+    return T1_PLAIN;
+#endif
+}
+
+/* -O1 is enough, as the vectors are explicit. The rest keeps results the bits PTX asks for and makes
+ * room for the warp switch. */
+#define COMMON \
+    "-x c -std=gnu11 -O1 -w -fPIC -shared -nostdlib -fvisibility=hidden -ffp-contract=off " \
+    "-fno-strict-aliasing -fno-math-errno -fno-trapping-math -fno-stack-protector " \
+    "-fno-asynchronous-unwind-tables"
+#if defined(__x86_64__)
+#define COMMON_FLAGS COMMON " -mno-red-zone"
+#else
+#define COMMON_FLAGS COMMON
+#endif
+
+const char *t1_isa_flags(enum t1_isa isa)
+{
+    static const char *const flags[T1_NISA] = {
+        [T1_PLAIN] = COMMON_FLAGS " -DT1_ISA=0",
+        [T1_AVX2] = COMMON_FLAGS " -DT1_ISA=1 -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt",
+        [T1_AVX512] = COMMON_FLAGS " -DT1_ISA=2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mfma"
+                                   " -mbmi -mbmi2 -mlzcnt -mpopcnt -mprefer-vector-width=512",
+    };
+    return flags[isa < T1_NISA ? isa : T1_PLAIN];
+}

@@ -1,0 +1,1 @@
+/* Tier 1's prelude: integer arithmetic, comparisons and selection. */

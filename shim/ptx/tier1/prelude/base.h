@@ -1,0 +1,223 @@
+/* Tier 1's prelude, first part: types, pieces, masks, loads and stores. It is prepended to every kernel,
+ * so it includes nothing and stays small: a header of intrinsics alone costs more than most kernels.
+ * A warp of 32 lanes is T1_P pieces of T1_N lanes of 32 bits; 64-bit values take 2 * T1_P pieces. */
+typedef unsigned char uint8_t;
+typedef signed char int8_t;
+typedef unsigned short uint16_t;
+typedef short int16_t;
+typedef unsigned int uint32_t;
+typedef int int32_t;
+typedef unsigned long uint64_t;
+typedef long int64_t;
+typedef __SIZE_TYPE__ size_t;
+_Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "LP64");
+
+#define T1_INLINE static inline __attribute__((always_inline, unused))
+#define T1_CAT_(a, b) a##b
+#define T1_CAT(a, b) T1_CAT_(a, b)
+#define T1_LIKELY(x) __builtin_expect(!!(x), 1)
+#define T1_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#ifndef T1_ISA /* enum t1_isa; the flags that t1_isa_flags gives say the same */
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define T1_ISA 2
+#elif defined(__AVX2__) && defined(__FMA__)
+#define T1_ISA 1
+#else
+#define T1_ISA 0
+#endif
+#endif
+#if T1_ISA == 2
+#define T1_N 16
+#elif T1_ISA == 1
+#define T1_N 8
+#else
+#define T1_N 4
+#endif
+#define T1_P (32 / T1_N)
+#define T1_H (T1_N / 2)
+#define T1_BYTES (4 * T1_N)
+#define T1_ALL32 ((1u << T1_N) - 1)
+#define T1_ALL64 ((1u << T1_H) - 1)
+
+#define T1_VECTOR(T, name, bytes) \
+    typedef T name __attribute__((vector_size(bytes))); \
+    typedef T name##_m __attribute__((vector_size(bytes), aligned(1), may_alias));
+T1_VECTOR(uint32_t, pu32, T1_BYTES)
+T1_VECTOR(int32_t, ps32, T1_BYTES)
+T1_VECTOR(float, pf32, T1_BYTES)
+T1_VECTOR(uint64_t, pu64, T1_BYTES)
+T1_VECTOR(int64_t, ps64, T1_BYTES)
+T1_VECTOR(double, pf64, T1_BYTES)
+/* half a piece of 32-bit lanes: what stands beside one 64-bit piece */
+T1_VECTOR(uint32_t, ph32, T1_BYTES / 2)
+T1_VECTOR(int32_t, phs32, T1_BYTES / 2)
+T1_VECTOR(float, phf32, T1_BYTES / 2)
+/* narrow elements of one 32-bit piece, in memory only */
+T1_VECTOR(uint8_t, pu8, T1_N)
+T1_VECTOR(int8_t, ps8, T1_N)
+T1_VECTOR(uint16_t, pu16, 2 * T1_N)
+T1_VECTOR(int16_t, ps16, 2 * T1_N)
+typedef uint8_t t1_u8 __attribute__((may_alias, aligned(1)));
+typedef uint16_t t1_u16 __attribute__((may_alias, aligned(1)));
+typedef uint32_t t1_u32 __attribute__((may_alias, aligned(1)));
+typedef uint64_t t1_u64 __attribute__((may_alias, aligned(1)));
+typedef int8_t t1_s8 __attribute__((may_alias, aligned(1)));
+typedef int16_t t1_s16 __attribute__((may_alias, aligned(1)));
+
+#if T1_N == 16
+#define T1_LIST32(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), F(9), F(10), F(11), F(12), \
+        F(13), F(14), F(15)
+#define T1_LIST64(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7)
+#elif T1_N == 8
+#define T1_LIST32(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7)
+#define T1_LIST64(F) F(0), F(1), F(2), F(3)
+#else
+#define T1_LIST32(F) F(0), F(1), F(2), F(3)
+#define T1_LIST64(F) F(0), F(1)
+#endif
+#define T1_ID(n) n
+#define T1_UPPER(n) (n + T1_H)
+#define T1_BIT(n) 1u << n
+#define T1_LANE32 ((pu32){T1_LIST32(T1_ID)})
+#define T1_LANE64 ((pu64){T1_LIST64(T1_ID)})
+
+T1_INLINE uint32_t t1_bits32(float x) { union { float f; uint32_t u; } v = {x}; return v.u; }
+T1_INLINE float t1_f32(uint32_t x) { union { uint32_t u; float f; } v = {x}; return v.f; }
+T1_INLINE uint64_t t1_bits64(double x) { union { double f; uint64_t u; } v = {x}; return v.u; }
+T1_INLINE double t1_f64(uint64_t x) { union { uint64_t u; double f; } v = {x}; return v.f; }
+
+/* ---- pieces ---- */
+#define T1_MASK32(m, k) ((uint32_t)(m) >> ((k) * T1_N) & T1_ALL32)
+#define T1_MASK64(m, q) ((uint32_t)(m) >> ((q) * T1_H) & T1_ALL64)
+
+T1_INLINE pu32 t1_splat_u32(uint32_t x) { return x - (pu32){0}; }
+T1_INLINE ph32 t1_splat_h32(uint32_t x) { return x - (ph32){0}; }
+T1_INLINE pu64 t1_splat_u64(uint64_t x) { return x - (pu64){0}; }
+/* lane i of piece k: base + (k * N + i) * stride */
+#define t1_ramp_u32(base, stride, k) \
+    (t1_splat_u32((base) + (uint32_t)(stride) * ((k) * T1_N)) + T1_LANE32 * (uint32_t)(stride))
+#define t1_ramp_u64(base, stride, q) \
+    (t1_splat_u64((base) + (uint64_t)(stride) * ((q) * T1_H)) + T1_LANE64 * (uint64_t)(stride))
+
+#if defined(__clang__) || __GNUC__ >= 12
+T1_INLINE ph32 t1_half0(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_ID)); }
+T1_INLINE ph32 t1_half1(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_UPPER)); }
+T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi) { return __builtin_shufflevector(lo, hi, T1_LIST32(T1_ID)); }
+#else
+union t1_halves { pu32 v; ph32 h[2]; };
+T1_INLINE ph32 t1_half0(pu32 x) { return (union t1_halves){x}.h[0]; }
+T1_INLINE ph32 t1_half1(pu32 x) { return (union t1_halves){x}.h[1]; }
+T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi)
+{
+    union t1_halves u;
+    u.h[0] = lo;
+    u.h[1] = hi;
+    return u.v;
+}
+#endif
+#define t1_half_u32(x, h) ((h) ? t1_half1(x) : t1_half0(x))
+/* 64 bits from 32 and back, one 64-bit piece */
+T1_INLINE pu64 t1_zext_u32(ph32 x) { return __builtin_convertvector(x, pu64); }
+T1_INLINE pu64 t1_sext_u32(ph32 x) { return (pu64)__builtin_convertvector((phs32)x, ps64); }
+T1_INLINE ph32 t1_trunc_u64(pu64 x) { return __builtin_convertvector(x, ph32); }
+T1_INLINE ph32 t1_high_u64(pu64 x) { return __builtin_convertvector(x >> 32, ph32); }
+#define t1_lane0(x) ((x)[0])
+
+/* ---- masks: bits to lanes and back, blends ---- */
+#if T1_ISA == 2
+typedef int t1_i16 __attribute__((vector_size(64)));
+typedef long long t1_q8 __attribute__((vector_size(64)));
+typedef int t1_i8 __attribute__((vector_size(32)));
+#if defined(__clang__)
+T1_INLINE pu32 t1_blend_u32(uint32_t m, pu32 off, pu32 on)
+{
+    return (pu32)__builtin_ia32_selectd_512((uint16_t)m, (t1_i16)on, (t1_i16)off);
+}
+T1_INLINE pu64 t1_blend_u64(uint32_t m, pu64 off, pu64 on)
+{
+    return (pu64)__builtin_ia32_selectq_512((uint8_t)m, (t1_q8)on, (t1_q8)off);
+}
+T1_INLINE ph32 t1_blend_h32(uint32_t m, ph32 off, ph32 on)
+{
+    return (ph32)__builtin_ia32_selectd_256((uint8_t)m, (t1_i8)on, (t1_i8)off);
+}
+#else
+T1_INLINE pu32 t1_blend_u32(uint32_t m, pu32 off, pu32 on)
+{
+    return (pu32)__builtin_ia32_blendmd_512_mask((t1_i16)off, (t1_i16)on, (uint16_t)m);
+}
+T1_INLINE pu64 t1_blend_u64(uint32_t m, pu64 off, pu64 on)
+{
+    return (pu64)__builtin_ia32_blendmq_512_mask((t1_q8)off, (t1_q8)on, (uint8_t)m);
+}
+T1_INLINE ph32 t1_blend_h32(uint32_t m, ph32 off, ph32 on)
+{
+    return (ph32)__builtin_ia32_blendmd_256_mask((t1_i8)off, (t1_i8)on, (uint8_t)m);
+}
+#endif
+/* comparisons: immediate 0 eq, 1 lt, 2 le, 4 ne, 5 ge, 6 gt */
+#define T1_CMP_U32(a, b, c) \
+    (uint32_t)(uint16_t)__builtin_ia32_ucmpd512_mask((t1_i16)(a), (t1_i16)(b), c, (uint16_t)-1)
+#define T1_CMP_S32(a, b, c) \
+    (uint32_t)(uint16_t)__builtin_ia32_cmpd512_mask((t1_i16)(a), (t1_i16)(b), c, (uint16_t)-1)
+#define T1_CMP_U64(a, b, c) \
+    (uint32_t)(uint8_t)__builtin_ia32_ucmpq512_mask((t1_q8)(a), (t1_q8)(b), c, (uint8_t)-1)
+#define T1_CMP_S64(a, b, c) \
+    (uint32_t)(uint8_t)__builtin_ia32_cmpq512_mask((t1_q8)(a), (t1_q8)(b), c, (uint8_t)-1)
+#define T1_CMP_F32(a, b, c) \
+    (uint32_t)(uint16_t)__builtin_ia32_cmpps512_mask((pf32)(a), (pf32)(b), c, (uint16_t)-1, 4)
+#define T1_CMP_F64(a, b, c) \
+    (uint32_t)(uint8_t)__builtin_ia32_cmppd512_mask((pf64)(a), (pf64)(b), c, (uint8_t)-1, 4)
+/* sign bits of the lanes */
+T1_INLINE uint32_t t1_bits_of32(pu32 x) { return T1_CMP_S32(x, (pu32){0}, 1); }
+T1_INLINE uint32_t t1_bits_of64(pu64 x) { return T1_CMP_S64(x, (pu64){0}, 1); }
+T1_INLINE pu32 t1_lanes32(uint32_t m) { return t1_blend_u32(m, (pu32){0}, ~(pu32){0}); }
+T1_INLINE pu64 t1_lanes64(uint32_t m) { return t1_blend_u64(m, (pu64){0}, ~(pu64){0}); }
+#else
+T1_INLINE pu32 t1_lanes32(uint32_t m)
+{
+    return (pu32)((t1_splat_u32(m) & (pu32){T1_LIST32(T1_BIT)}) != 0);
+}
+T1_INLINE pu64 t1_lanes64(uint32_t m)
+{
+    return (pu64)((t1_splat_u64(m) & (pu64){T1_LIST64(T1_BIT)}) != 0);
+}
+T1_INLINE ph32 t1_lanesh(uint32_t m)
+{
+    return (ph32)((t1_splat_h32(m) & (ph32){T1_LIST64(T1_BIT)}) != 0);
+}
+T1_INLINE pu32 t1_blend_u32(uint32_t m, pu32 off, pu32 on)
+{
+    pu32 l = t1_lanes32(m);
+    return (on & l) | (off & ~l);
+}
+T1_INLINE pu64 t1_blend_u64(uint32_t m, pu64 off, pu64 on)
+{
+    pu64 l = t1_lanes64(m);
+    return (on & l) | (off & ~l);
+}
+T1_INLINE ph32 t1_blend_h32(uint32_t m, ph32 off, ph32 on)
+{
+    ph32 l = t1_lanesh(m);
+    return (on & l) | (off & ~l);
+}
+#if T1_ISA == 1
+T1_INLINE uint32_t t1_bits_of32(pu32 x) { return (uint32_t)__builtin_ia32_movmskps256((pf32)x); }
+T1_INLINE uint32_t t1_bits_of64(pu64 x) { return (uint32_t)__builtin_ia32_movmskpd256((pf64)x); }
+#elif defined(__SSE2__)
+T1_INLINE uint32_t t1_bits_of32(pu32 x) { return (uint32_t)__builtin_ia32_movmskps((pf32)x); }
+T1_INLINE uint32_t t1_bits_of64(pu64 x) { return (uint32_t)__builtin_ia32_movmskpd((pf64)x); }
+#else
+T1_INLINE uint32_t t1_bits_of32(pu32 x)
+{
+    return x[0] >> 31 | x[1] >> 31 << 1 | x[2] >> 31 << 2 | x[3] >> 31 << 3;
+}
+T1_INLINE uint32_t t1_bits_of64(pu64 x) { return (uint32_t)(x[0] >> 63 | x[1] >> 63 << 1); }
+#endif
+#endif
+
+/* Loop over the set bits of a mask, lowest first. */
+#define T1_FOR_LANES(l, m) \
+    for (uint32_t left_##l = (m), l; \
+         left_##l && (l = (uint32_t)__builtin_ctz(left_##l), 1); left_##l &= left_##l - 1)

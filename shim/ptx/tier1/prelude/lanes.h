@@ -1,0 +1,94 @@
+/* Tier 1's prelude: what the lanes of a warp do together. */
+#define T1_COMPILER_FENCE() __asm__ volatile("" : : : "memory")
+T1_INLINE void t1_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+/* to and from arrays of 32 lanes */
+T1_INLINE void t1_spill_u32(uint32_t *to, int k, pu32 v) { *(pu32_m *)(to + k * T1_N) = v; }
+T1_INLINE pu32 t1_fill_u32(const uint32_t *from, int k) { return *(const pu32_m *)(from + k * T1_N); }
+T1_INLINE void t1_spill_u64(uint64_t *to, int q, pu64 v) { *(pu64_m *)(to + q * T1_H) = v; }
+T1_INLINE pu64 t1_fill_u64(const uint64_t *from, int q) { return *(const pu64_m *)(from + q * T1_H); }
+
+/* One piece of lanes idx[i] (modulo 32) of a whole value, given by its T1_P pieces. */
+#if T1_ISA == 2
+T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1)
+{
+#if defined(__clang__)
+    return (pu32)__builtin_ia32_vpermi2vard512((t1_i16)v0, (t1_i16)idx, (t1_i16)v1);
+#else
+    return __builtin_shuffle(v0, v1, idx);
+#endif
+}
+#else
+#if T1_ISA == 1
+T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3)
+{
+    const pu32 v[4] = {v0, v1, v2, v3};
+#else
+T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4, pu32 v5, pu32 v6, pu32 v7)
+{
+    const pu32 v[8] = {v0, v1, v2, v3, v4, v5, v6, v7};
+#endif
+    union { pu32 v; uint32_t e[T1_N]; } i = {idx & 31}, r;
+    uint32_t all[32];
+    for (int k = 0; k < T1_P; k++)
+        t1_spill_u32(all, k, v[k]);
+    for (int l = 0; l < T1_N; l++)
+        r.e[l] = all[i.e[l]];
+    return r.v;
+}
+#endif
+
+/* Source lane of each shfl mode (0 up, 1 down, 2 bfly, 3 idx); c holds the clamp in bits 0-4 and the
+ * segment mask in bits 8-12. Lanes out of range read themselves; returns which are in range. */
+T1_INLINE uint32_t t1_shfl_index(int mode, const uint32_t *b, const uint32_t *c, uint32_t *idx)
+{
+    uint32_t in = 0;
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t lane = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31, least = l & segment;
+        uint32_t most = least | (clamp & ~segment), j;
+        j = mode == 0 ? l - lane : mode == 1 ? l + lane : mode == 2 ? l ^ lane : least | (lane & ~segment);
+        uint32_t ok = mode == 0 ? (int32_t)j >= (int32_t)most : j <= most;
+        idx[l] = ok ? j & 31 : l;
+        in |= ok << l;
+    }
+    return in;
+}
+
+#define T1_MATCH(T, U) \
+    T1_INLINE void t1_match_any_##T(uint32_t m, const U *a, uint32_t *d) \
+    { \
+        T1_FOR_LANES(l, m) { \
+            uint32_t same = 0; \
+            T1_FOR_LANES(k, m) same |= (uint32_t)(a[k] == a[l]) << k; \
+            d[l] = same; \
+        } \
+    } \
+    T1_INLINE uint32_t t1_match_all_##T(uint32_t m, const U *a, uint32_t *d) \
+    { \
+        uint32_t same = 0; \
+        T1_FOR_LANES(k, m) same |= (uint32_t)(a[k] == a[__builtin_ctz(m)]) << k; \
+        T1_FOR_LANES(l, m) d[l] = same == m ? m : 0; \
+        return same == m ? m : 0; \
+    }
+T1_MATCH(u32, uint32_t)
+T1_MATCH(u64, uint64_t)
+
+#define T1_REDUX(NAME, S, EXPR) \
+    T1_INLINE uint32_t t1_redux_##NAME(uint32_t m, const uint32_t *a) \
+    { \
+        S r = (S)a[__builtin_ctz(m)]; \
+        T1_FOR_LANES(l, m & (m - 1)) { \
+            S v = (S)a[l]; \
+            r = EXPR; \
+        } \
+        return (uint32_t)r; \
+    }
+T1_REDUX(add_u32, uint32_t, r + v)
+T1_REDUX(and_u32, uint32_t, r & v)
+T1_REDUX(or_u32, uint32_t, r | v)
+T1_REDUX(xor_u32, uint32_t, r ^ v)
+T1_REDUX(min_u32, uint32_t, v < r ? v : r)
+T1_REDUX(max_u32, uint32_t, v > r ? v : r)
+T1_REDUX(min_s32, int32_t, v < r ? v : r)
+T1_REDUX(max_s32, int32_t, v > r ? v : r)
+#define t1_redux_add_s32 t1_redux_add_u32

@@ -1,0 +1,1 @@
+/* Tier 1's prelude: floating point, conversions and the approximate functions. */

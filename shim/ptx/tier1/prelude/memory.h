@@ -1,0 +1,273 @@
+/* Tier 1's prelude: contiguous, gathered and scattered memory accesses of one piece. T is the element:
+ * u8 s8 u16 s16 u32 (a pu32 of extended elements) or u64. Lanes whose bit is clear are not touched and
+ * load 0; `bits` are the piece's own. */
+#define T1_WIDE(T, V, W) \
+    T1_INLINE pu32 t1_load_##T(const void *p) \
+    { \
+        return (pu32)__builtin_convertvector(*(const V##_m *)p, W); \
+    }
+T1_WIDE(u8, pu8, pu32)
+T1_WIDE(s8, ps8, ps32)
+T1_WIDE(u16, pu16, pu32)
+T1_WIDE(s16, ps16, ps32)
+/* one access, at any address */
+#define T1_ONE(T, E, R) \
+    T1_INLINE R t1_ld_##T(const void *p) { return (R)(*(const t1_##E *)p); }
+T1_ONE(u8, u8, uint32_t)
+T1_ONE(s8, s8, uint32_t)
+T1_ONE(u16, u16, uint32_t)
+T1_ONE(s16, s16, uint32_t)
+T1_ONE(u32, u32, uint32_t)
+T1_ONE(u64, u64, uint64_t)
+T1_INLINE void t1_st_u8(void *p, uint32_t v) { *(t1_u8 *)p = (uint8_t)v; }
+T1_INLINE void t1_st_u16(void *p, uint32_t v) { *(t1_u16 *)p = (uint16_t)v; }
+T1_INLINE void t1_st_u32(void *p, uint32_t v) { *(t1_u32 *)p = v; }
+T1_INLINE void t1_st_u64(void *p, uint64_t v) { *(t1_u64 *)p = v; }
+
+T1_INLINE pu32 t1_load_u32(const void *p) { return *(const pu32_m *)p; }
+T1_INLINE pu64 t1_load_u64(const void *p) { return *(const pu64_m *)p; }
+T1_INLINE void t1_store_u8(void *p, pu32 v) { *(pu8_m *)p = __builtin_convertvector(v, pu8); }
+T1_INLINE void t1_store_u16(void *p, pu32 v) { *(pu16_m *)p = __builtin_convertvector(v, pu16); }
+T1_INLINE void t1_store_u32(void *p, pu32 v) { *(pu32_m *)p = v; }
+T1_INLINE void t1_store_u64(void *p, pu64 v) { *(pu64_m *)p = v; }
+
+/* Lane by lane: the form every access has. ADDR sees lane l. */
+#define T1_LANES_LOAD(V, E, n, ADDR) \
+    union { V v; E e[n]; } r_ = {{0}}; \
+    T1_FOR_LANES(l, bits) r_.e[l] = (E)(ADDR); \
+    return r_.v;
+
+#if T1_ISA == 2
+T1_INLINE pu32 t1_maskload_u32(uint32_t bits, const void *p)
+{
+    return (pu32)__builtin_ia32_loaddqusi512_mask((const void *)p, (t1_i16){0}, (uint16_t)bits);
+}
+T1_INLINE pu64 t1_maskload_u64(uint32_t bits, const void *p)
+{
+    return (pu64)__builtin_ia32_loaddqudi512_mask((const void *)p, (t1_q8){0}, (uint8_t)bits);
+}
+T1_INLINE void t1_maskstore_u32(uint32_t bits, void *p, pu32 v)
+{
+    __builtin_ia32_storedqusi512_mask((void *)p, (t1_i16)v, (uint16_t)bits);
+}
+T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
+{
+    __builtin_ia32_storedqudi512_mask((void *)p, (t1_q8)v, (uint8_t)bits);
+}
+typedef char t1_c16 __attribute__((vector_size(16)));
+typedef short t1_w16 __attribute__((vector_size(32)));
+T1_INLINE pu8 t1_maskbytes(uint32_t bits, const void *p)
+{
+    return (pu8)__builtin_ia32_loaddquqi128_mask((const void *)p, (t1_c16){0}, (uint16_t)bits);
+}
+T1_INLINE pu16 t1_maskwords(uint32_t bits, const void *p)
+{
+    return (pu16)__builtin_ia32_loaddquhi256_mask((const void *)p, (t1_w16){0}, (uint16_t)bits);
+}
+T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
+{
+    __builtin_ia32_storedquqi128_mask((void *)p, (t1_c16)__builtin_convertvector(v, pu8), (uint16_t)bits);
+}
+T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
+{
+    __builtin_ia32_storedquhi256_mask((void *)p, (t1_w16)__builtin_convertvector(v, pu16),
+                                      (uint16_t)bits);
+}
+/* scale is 1, 2, 4 or 8; 32-bit indices are signed */
+#define t1_gather_u32(bits, base, idx, scale) \
+    ((pu32)__builtin_ia32_gathersiv16si((t1_i16){0}, (const void *)(base), (t1_i16)(idx), \
+                                        (short)(bits), scale))
+#define t1_gather_u64(bits, base, idx, scale) \
+    ((pu64)__builtin_ia32_gathersiv8di((t1_q8){0}, (const void *)(base), (t1_i8)(idx), \
+                                       (char)(bits), scale))
+#define t1_scatter_u32(bits, base, idx, v, scale) \
+    __builtin_ia32_scattersiv16si((void *)(base), (short)(bits), (t1_i16)(idx), (t1_i16)(v), scale)
+#define t1_scatter_u64(bits, base, idx, v, scale) \
+    __builtin_ia32_scattersiv8di((void *)(base), (char)(bits), (t1_i8)(idx), (t1_q8)(v), scale)
+#define T1_GATHER64(bits, a) \
+    (ph32)__builtin_ia32_gatherdiv16si((t1_i8){0}, (const void *)0, (t1_q8)(a), (char)(bits), 1)
+T1_INLINE pu32 t1_gather64_u32(uint32_t bits, pu64 lo, pu64 hi)
+{
+    return t1_join_u32(T1_GATHER64(bits, lo), T1_GATHER64(bits >> 8, hi));
+}
+T1_INLINE void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
+{
+    __builtin_ia32_scatterdiv16si((void *)0, (char)bits, (t1_q8)lo, (t1_i8)t1_half0(v), 1);
+    __builtin_ia32_scatterdiv16si((void *)0, (char)(bits >> 8), (t1_q8)hi, (t1_i8)t1_half1(v), 1);
+}
+T1_INLINE pu64 t1_gather64_u64(uint32_t bits, pu64 a)
+{
+    return (pu64)__builtin_ia32_gatherdiv8di((t1_q8){0}, (const void *)0, (t1_q8)a, (char)bits, 1);
+}
+T1_INLINE void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
+{
+    __builtin_ia32_scatterdiv8di((void *)0, (char)bits, (t1_q8)a, (t1_q8)v, 1);
+}
+#else
+#if T1_ISA == 1
+typedef int t1_i8 __attribute__((vector_size(32)));
+typedef long long t1_q4 __attribute__((vector_size(32)));
+T1_INLINE pu32 t1_maskload_u32(uint32_t bits, const void *p)
+{
+    return (pu32)__builtin_ia32_maskloadd256((const void *)p, (t1_i8)t1_lanes32(bits));
+}
+T1_INLINE pu64 t1_maskload_u64(uint32_t bits, const void *p)
+{
+    return (pu64)__builtin_ia32_maskloadq256((const void *)p, (t1_q4)t1_lanes64(bits));
+}
+T1_INLINE void t1_maskstore_u32(uint32_t bits, void *p, pu32 v)
+{
+    __builtin_ia32_maskstored256((void *)p, (t1_i8)t1_lanes32(bits), (t1_i8)v);
+}
+T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
+{
+    __builtin_ia32_maskstoreq256((void *)p, (t1_q4)t1_lanes64(bits), (t1_q4)v);
+}
+#if defined(__clang__)
+#define T1_GATHERD __builtin_ia32_gatherd_d256
+#else
+#define T1_GATHERD __builtin_ia32_gathersiv8si
+#endif
+#define t1_gather_u32(bits, base, idx, scale) \
+    ((pu32)T1_GATHERD((t1_i8){0}, (const void *)(base), (t1_i8)(idx), (t1_i8)t1_lanes32(bits), scale))
+#else
+T1_INLINE pu32 t1_maskload_u32(uint32_t bits, const void *p)
+{
+    if (bits == T1_ALL32)
+        return t1_load_u32(p);
+    T1_LANES_LOAD(pu32, uint32_t, T1_N, ((const t1_u32 *)p)[l])
+}
+T1_INLINE pu64 t1_maskload_u64(uint32_t bits, const void *p)
+{
+    if (bits == T1_ALL64)
+        return t1_load_u64(p);
+    T1_LANES_LOAD(pu64, uint64_t, T1_H, ((const t1_u64 *)p)[l])
+}
+T1_INLINE void t1_maskstore_u32(uint32_t bits, void *p, pu32 v)
+{
+    T1_FOR_LANES(l, bits) ((t1_u32 *)p)[l] = v[l];
+}
+T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
+{
+    T1_FOR_LANES(l, bits) ((t1_u64 *)p)[l] = v[l];
+}
+T1_INLINE pu32 t1_gather32_(uint32_t bits, const void *base, ps32 idx, int scale)
+{
+    T1_LANES_LOAD(pu32, uint32_t, T1_N, *(const t1_u32 *)((const char *)base + (int64_t)idx[l] * scale))
+}
+#define t1_gather_u32(bits, base, idx, scale) \
+    t1_gather32_(bits, (const void *)(base), (ps32)(idx), scale)
+#endif
+T1_INLINE pu8 t1_maskbytes(uint32_t bits, const void *p)
+{
+    T1_LANES_LOAD(pu8, uint8_t, T1_N, ((const t1_u8 *)p)[l])
+}
+T1_INLINE pu16 t1_maskwords(uint32_t bits, const void *p)
+{
+    T1_LANES_LOAD(pu16, uint16_t, T1_N, ((const t1_u16 *)p)[l])
+}
+T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
+{
+    T1_FOR_LANES(l, bits) ((t1_u8 *)p)[l] = (uint8_t)v[l];
+}
+T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
+{
+    T1_FOR_LANES(l, bits) ((t1_u16 *)p)[l] = (uint16_t)v[l];
+}
+T1_INLINE pu64 t1_gather64_(uint32_t bits, const void *base, phs32 idx, int scale)
+{
+    T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)((const char *)base + (int64_t)idx[l] * scale))
+}
+#define t1_gather_u64(bits, base, idx, scale) \
+    t1_gather64_(bits, (const void *)(base), (phs32)(idx), scale)
+T1_INLINE void t1_scatter32_(uint32_t bits, void *base, ps32 idx, int scale, pu32 v)
+{
+    T1_FOR_LANES(l, bits) *(t1_u32 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
+}
+#define t1_scatter_u32(bits, base, idx, v, scale) \
+    t1_scatter32_(bits, (void *)(base), (ps32)(idx), scale, v)
+T1_INLINE void t1_scatter64_(uint32_t bits, void *base, phs32 idx, int scale, pu64 v)
+{
+    T1_FOR_LANES(l, bits) *(t1_u64 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
+}
+#define t1_scatter_u64(bits, base, idx, v, scale) \
+    t1_scatter64_(bits, (void *)(base), (phs32)(idx), scale, v)
+T1_INLINE pu32 t1_gather64_u32(uint32_t bits, pu64 lo, pu64 hi)
+{
+    T1_LANES_LOAD(pu32, uint32_t, T1_N, *(const t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]))
+}
+T1_INLINE void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
+{
+    T1_FOR_LANES(l, bits) *(t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]) = v[l];
+}
+T1_INLINE pu64 t1_gather64_u64(uint32_t bits, pu64 a)
+{
+    T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)a[l])
+}
+T1_INLINE void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
+{
+    T1_FOR_LANES(l, bits) *(t1_u64 *)a[l] = v[l];
+}
+#endif
+
+T1_INLINE pu32 t1_maskload_u8(uint32_t bits, const void *p)
+{
+    return __builtin_convertvector(t1_maskbytes(bits, p), pu32);
+}
+T1_INLINE pu32 t1_maskload_s8(uint32_t bits, const void *p)
+{
+    return (pu32)__builtin_convertvector((ps8)t1_maskbytes(bits, p), ps32);
+}
+T1_INLINE pu32 t1_maskload_u16(uint32_t bits, const void *p)
+{
+    return __builtin_convertvector(t1_maskwords(bits, p), pu32);
+}
+T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p)
+{
+    return (pu32)__builtin_convertvector((ps16)t1_maskwords(bits, p), ps32);
+}
+
+/* There are no gathers of narrow elements, and wider ones might leave the mapping. The pieces are spilled
+ * once: element access by a variable index would do it at each step. */
+#define T1_NARROW(T, E) \
+    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, const char *base, pu32 idx, int scale) \
+    { \
+        union { pu32 v; uint32_t e[T1_N]; } i = {idx}, r = {{0}}; \
+        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)(base + (int64_t)(int32_t)i.e[l] * scale); \
+        return r.v; \
+    } \
+    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi) \
+    { \
+        union { pu64 v[2]; uint64_t e[T1_N]; } a; \
+        union { pu32 v; uint32_t e[T1_N]; } r = {{0}}; \
+        a.v[0] = lo; \
+        a.v[1] = hi; \
+        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)a.e[l]; \
+        return r.v; \
+    }
+#define T1_NARROW_STORE(T, E) \
+    T1_INLINE void t1_scatter_##T##_(uint32_t bits, char *base, pu32 idx, int scale, pu32 v) \
+    { \
+        union { pu32 v; uint32_t e[T1_N]; } i = {idx}, x = {v}; \
+        T1_FOR_LANES(l, bits) *(E *)(base + (int64_t)(int32_t)i.e[l] * scale) = (E)x.e[l]; \
+    } \
+    T1_INLINE void t1_scatter64_##T(uint32_t bits, pu64 lo, pu64 hi, pu32 v) \
+    { \
+        union { pu64 v[2]; uint64_t e[T1_N]; } a; \
+        union { pu32 v; uint32_t e[T1_N]; } x = {v}; \
+        a.v[0] = lo; \
+        a.v[1] = hi; \
+        T1_FOR_LANES(l, bits) *(E *)a.e[l] = (E)x.e[l]; \
+    }
+T1_NARROW(u8, t1_u8)
+T1_NARROW(s8, t1_s8)
+T1_NARROW(u16, t1_u16)
+T1_NARROW(s16, t1_s16)
+T1_NARROW_STORE(u8, t1_u8)
+T1_NARROW_STORE(u16, t1_u16)
+#define t1_gather_u8(bits, base, idx, scale) t1_gather_u8_(bits, (const char *)(base), idx, scale)
+#define t1_gather_s8(bits, base, idx, scale) t1_gather_s8_(bits, (const char *)(base), idx, scale)
+#define t1_gather_u16(bits, base, idx, scale) t1_gather_u16_(bits, (const char *)(base), idx, scale)
+#define t1_gather_s16(bits, base, idx, scale) t1_gather_s16_(bits, (const char *)(base), idx, scale)
+#define t1_scatter_u8(bits, base, idx, v, scale) t1_scatter_u8_(bits, (char *)(base), idx, scale, v)
+#define t1_scatter_u16(bits, base, idx, v, scale) t1_scatter_u16_(bits, (char *)(base), idx, scale, v)

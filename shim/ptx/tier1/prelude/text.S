@@ -1,0 +1,15 @@
+/* The prelude's text, as it stands in these files, inside the library that emits kernels. */
+        .section .rodata
+        .globl t1_prelude_text, t1_prelude_end
+        .hidden t1_prelude_text, t1_prelude_end
+t1_prelude_text:
+        .incbin "shim/ptx/tier1/prelude/base.h"
+        .incbin "shim/ptx/tier1/prelude/memory.h"
+        .incbin "shim/ptx/tier1/prelude/block.h"
+        .incbin "shim/ptx/tier1/prelude/lanes.h"
+        .incbin "shim/ptx/tier1/prelude/arith.h"
+        .incbin "shim/ptx/tier1/prelude/maths.h"
+        .incbin "shim/ptx/tier1/prelude/atomics.h"
+        .incbin "shim/ptx/tier1/prelude/fibre.h"
+t1_prelude_end:
+        .section .note.GNU-stack, "", %progbits
