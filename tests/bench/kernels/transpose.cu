@@ -1,0 +1,13 @@
+// Matrix transpose through a padded tile.
+extern "C" __global__ void kernel(float *out, const float *in, int n)
+{
+    __shared__ float tile[32][33];
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+    for (int i = 0; i < 32; i += 8)
+        tile[threadIdx.y + i][threadIdx.x] = in[(y + i) * n + x];
+    __syncthreads();
+    x = blockIdx.y * 32 + threadIdx.x;
+    y = blockIdx.x * 32 + threadIdx.y;
+    for (int i = 0; i < 32; i += 8)
+        out[(y + i) * n + x] = tile[threadIdx.x][threadIdx.y + i];
+}
