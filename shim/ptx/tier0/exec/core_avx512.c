@@ -233,7 +233,8 @@ WIDE static void shfl(struct t0_warp *w, const struct t0_insn *i)
 {
     const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), *c = T0_U32(w, i->c);
     uint32_t *d = T0_U32(w, i->d), mask = w->l.mask, in = 0;
-    __m512i low = _mm512_load_si512(a), high = _mm512_load_si512(a + 16),
+    __m512i low = _mm512_maskz_load_epi32((__mmask16)mask, a),
+            high = _mm512_maskz_load_epi32((__mmask16)(mask >> 16), a + 16),
             m31 = _mm512_set1_epi32(31);
     __m512i self = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     EACH(k, 2, 1) {

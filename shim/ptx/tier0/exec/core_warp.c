@@ -7,13 +7,15 @@ static void set_pred(struct t0_warp *w, uint32_t row, uint32_t value)
     T0_PRED(w, row) = (T0_PRED(w, row) & ~w->l.mask) | (value & w->l.mask);
 }
 
-/* Source lane of each mode: c holds the clamp in bits 0-4 and the segment mask in bits 8-12. */
+/* Source lane of each mode: c holds the clamp in bits 0-4 and the segment mask in bits 8-12. PTX leaves
+ * the value of a lane that takes no part undefined; programs rely on 0 (NVIDIA's sample `reduction`
+ * adds over a whole warp with eight lanes active). */
 static void shfl(struct t0_warp *w, const struct t0_insn *i)
 {
     uint32_t old[T0_LANES], *d = T0_U32(w, i->d), in = 0;
     const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), *c = T0_U32(w, i->c);
     for (unsigned l = 0; l < T0_LANES; l++)
-        old[l] = a[l];
+        old[l] = w->l.mask >> l & 1 ? a[l] : 0;
     T0_FOR_LANES(l, w->l.mask) {
         uint32_t lane = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
         uint32_t most = (l & segment) | (clamp & ~segment), least = l & segment, j;
