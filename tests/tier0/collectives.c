@@ -59,6 +59,28 @@ static uint32_t partial_want(uint32_t i)
     return i & 16 ? i * 5 : base * 16 + 120;
 }
 
+/* lanes that take no part give 0: programs add over a whole warp with a few lanes active */
+static const char few[] = KERNEL(
+    "and.b32 %r2, %r1, 31; mad.lo.u32 %r3, %r1, 3, 7; setp.ge.u32 %p1, %r2, 8; @%p1 bra E;\n"
+    "mov.u32 %r4, 16;\n"
+    "L: shfl.sync.down.b32 %r5, %r3, %r4, 31, 0xff; add.u32 %r3, %r3, %r5; shr.u32 %r4, %r4, 1;\n"
+    "setp.ne.u32 %p2, %r4, 0; @%p2 bra L;\n"
+    "E: " STORE("%r3"));
+static uint32_t few_want(uint32_t i)
+{
+    uint32_t v[64] = {0}, old[64];
+    if ((i & 31) >= 8)
+        return i * 3 + 7;
+    for (uint32_t l = 0; l < 8; l++)
+        v[l] = ((i & ~31u) + l) * 3 + 7;
+    for (uint32_t step = 16; step; step /= 2) {
+        memcpy(old, v, sizeof v);
+        for (uint32_t l = 0; l < 8; l++) /* lanes 8 and up stay 0 */
+            v[l] = old[l] + old[l + step];
+    }
+    return v[i & 31];
+}
+
 /* lanes reach the same shfl through different paths and at different times */
 static const char gather[] = KERNEL(
     "mov.u32 %r3, 0; and.b32 %r4, %r1, 31;\n"
@@ -169,6 +191,7 @@ static void all(void)
 {
     all_shfl();
     expect("shfl among part of a warp", partial, 1, 64, partial_want);
+    expect("shfl from lanes that take no part", few, 1, 64, few_want);
     expect("shfl gathers late lanes", gather, 1, 64, gather_want);
     run(after_exit, 1, 64, NULL);
     bool good = true;
