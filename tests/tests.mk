@@ -103,14 +103,44 @@ check-asan:
 check-tsan:
 	+$Q$(MAKE) --no-print-directory B=$B/tsan SAN=-fsanitize=thread T="$(if $T,$T,/host)" san-run
 
-# Figures, each beside what it is compared with in the same run.
-.PHONY: bench
-bench: all $B/tests/bench/hotpath
+# Figures, each beside what it is compared with in the same run. CUMU_JIT=0 gives tier 0's, and
+# `build/tests/bench/kernels/kernels help` says how to run single kernels.
+KERN_PTX  := $(patsubst tests/bench/kernels/%.cu,$B/tests/bench/kernels/%.ptx,$(wildcard tests/bench/kernels/*.cu))
+KERN_PROG := $B/tests/bench/kernels/kernels
+.PHONY: bench bench-build bench-ptx
+bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/hotpath
+	$Q$(CUMU_BIN) run --backend host -- $(KERN_PROG)
+bench-build: all $B/tests/bench/hotpath $(KERN_PROG) $(KERN_PTX)
 $B/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"
 	$Q$(CC) $(BASE) -O2 -o $@ $< -ldl
+
+# The plain C beside the kernels is compiled as its user would, for this machine; nothing inlines it.
+KERN_OBJ  := $(patsubst tests/bench/kernels/%.c,$B/tests/bench/kernels/%.o,$(wildcard tests/bench/kernels/*.c))
+KERN_HDR  := $(wildcard tests/bench/kernels/*.h)
+$B/tests/bench/kernels/native.o: KERN_OPT := -O3 -march=native -fopenmp-simd -ffp-contract=fast
+$(KERN_OBJ): $B/tests/bench/kernels/%.o: tests/bench/kernels/%.c $(KERN_HDR)
+	@mkdir -p $(@D)
+	@echo "cc tests/bench/kernels/$*.c"
+	$Q$(CC) $(BASE) $(KERN_OPT) -c -o $@ $<
+$(KERN_PROG): $(KERN_OBJ)
+	@echo "ld tests/bench/kernels"
+	$Q$(CC) -o $@ $^ -ldl -lm
+# Fresh PTX when nvcc is there, else the committed text.
+ifneq ($(NVCC),)
+$(KERN_PTX): $B/tests/bench/kernels/%.ptx: tests/bench/kernels/%.cu $(KERN_HDR)
+	@mkdir -p $(@D)
+	@echo "nvcc bench/kernels/$*"
+	$Q$(NVCC) -ptx -arch=compute_75 -o $@.tmp $< && grep -v '^//' $@.tmp >$@ && rm $@.tmp
+bench-ptx: $(KERN_PTX)
+	cp $^ tests/bench/kernels/ptx/
+else
+$(KERN_PTX): $B/tests/bench/kernels/%.ptx: tests/bench/kernels/ptx/%.ptx
+	@mkdir -p $(@D)
+	$Qcp $< $@
+endif
 
 # Snippets: the same files linked against the facades, and with every symbol looked up at run time.
 SNIP_SRC  := $(wildcard tests/snippets/*.c)

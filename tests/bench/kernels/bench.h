@@ -1,0 +1,55 @@
+/* One kernel of the bench: how its data are made, how it is launched, and the plain C beside it. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum role { IN, OUT, INOUT };
+
+/* A run of one kernel at one size. Buffer i is parameter `param`; roles other than IN are compared. */
+struct work {
+    size_t n;
+    struct buffer {
+        enum role role;
+        char type; /* f float, d double, i 32-bit integer */
+        size_t size, shift; /* shift: bytes that the kernel's pointer lies above an aligned address */
+        void *data;         /* as made; the native run reads and writes native */
+        void *native, *got;
+        uint64_t device;
+    } buf[6];
+    unsigned bufs;
+    int scalars[3]; /* parameters after the buffers; a float by its bits */
+    unsigned nscalars;
+    unsigned grid[2], block[2];
+};
+
+struct bench_case {
+    const char *name, *file;
+    size_t full, tiny;  /* n for the figures; n for a first launch */
+    unsigned repeats;   /* launches and native calls a timing */
+    double tolerance;   /* greatest difference over greatest value, or share of differing integers */
+    bool compute;       /* bound by arithmetic: must scale over cores */
+    void (*make)(struct work *w);
+    void (*native)(struct work *w);
+};
+
+extern const struct bench_case bench_cases[]; /* ends with name NULL */
+
+/* native.c: what a programmer would write without a GPU. */
+void native_saxpy(float *restrict y, const float *restrict x, float a, int n);
+void native_sgemm(float *restrict c, const float *restrict a, const float *restrict b, int n);
+float native_sum(const float *x, int n);
+void native_mandelbrot(int *out, int n, int limit);
+void native_collatz(int *out, int n);
+void native_histogram(unsigned *bins, const unsigned char *x, int n);
+void native_nbody(float *restrict acc, const float *restrict body, int n);
+void native_softmax(float *restrict out, const float *restrict in, int rows, int cols);
+void native_spmv(float *restrict y, const int *start, const int *col, const float *val,
+                 const float *x, int rows);
+void native_jacobi(double *restrict out, const double *restrict in, int n);
+void native_transpose(float *restrict out, const float *restrict in, int n);
+void native_sort_runs(int *data, int n);
+
+#endif

@@ -1,0 +1,33 @@
+/* The few driver API functions that the bench calls, looked up at run time. */
+#ifndef BENCH_CUDA_H
+#define BENCH_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUDA_FUNCTIONS(F) \
+    F(cuInit, (unsigned)) \
+    F(cuDevicePrimaryCtxRetain, (void **, int)) \
+    F(cuCtxSetCurrent, (void *)) \
+    F(cuModuleLoadData, (void **, const void *)) \
+    F(cuModuleGetFunction, (void **, void *, const char *)) \
+    F(cuMemAlloc_v2, (uint64_t *, size_t)) \
+    F(cuMemFree_v2, (uint64_t)) \
+    F(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t)) \
+    F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t)) \
+    F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                       void *, void **, void **)) \
+    F(cuStreamSynchronize, (void *))
+
+struct cuda {
+#define F(name, args) int(*name) args;
+    CUDA_FUNCTIONS(F)
+#undef F
+};
+extern struct cuda cu;
+
+void cuda_open(void); /* looks up, makes a context current; ends the program with a message on failure */
+void cuda_check(int result, const char *what);
+void *cuda_kernel(const char *ptx, const char *entry);
+
+#endif

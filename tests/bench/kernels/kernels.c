@@ -1,0 +1,405 @@
+/* Kernels beside plain C: time of each relative to gcc -O3 -march=native on one core, what a second core
+ * gives, first launches, launch overhead. Started without arguments it runs itself once per question,
+ * because threads and caches belong to a process. Prints `bench <figure> <value> <unit>` lines; the
+ * single-core figures are CPU time of the process, so that a busy machine disturbs them less. */
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "cuda.h"
+
+enum { MIN_ROUNDS = 3, MAX_ROUNDS = 11, CASES = 32 };
+static const double round_budget_ms = 2000; /* a kernel's rounds end when this is spent */
+
+static char folder[4096]; /* where the PTX files are: beside this program */
+
+static double now_ms(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, unsigned n)
+{
+    qsort(v, n, sizeof *v, by_value);
+    return n ? v[n / 2] : NAN;
+}
+
+static char *read_ptx(const char *name)
+{
+    char path[5000];
+    snprintf(path, sizeof path, "%s/%s.ptx", folder, name);
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        perror(path);
+        exit(1);
+    }
+    char *text = calloc(1, 1 << 20);
+    if (!text || !fread(text, 1, (1 << 20) - 1, f))
+        exit(1);
+    fclose(f);
+    return text;
+}
+
+/* ---- one kernel ------------------------------------------------------------------------------ */
+
+static void upload(struct work *w)
+{
+    for (unsigned i = 0; i < w->bufs; i++) {
+        struct buffer *b = &w->buf[i];
+        if (!b->device) {
+            cuda_check(cu.cuMemAlloc_v2(&b->device, b->size), "cuMemAlloc");
+            cuda_check(cu.cuMemcpyHtoD_v2(b->device, b->data, b->size), "cuMemcpyHtoD");
+        }
+        if (b->role == INOUT) {
+            memcpy(b->native, b->data, b->size);
+            cuda_check(cu.cuMemcpyHtoD_v2(b->device, b->data, b->size), "cuMemcpyHtoD");
+        }
+    }
+}
+
+static void launch(struct work *w, void *kernel, unsigned repeats)
+{
+    uint64_t pointer[6];
+    void *args[9];
+    for (unsigned i = 0; i < w->bufs; i++) {
+        pointer[i] = w->buf[i].device + w->buf[i].shift;
+        args[i] = &pointer[i];
+    }
+    for (unsigned i = 0; i < w->nscalars; i++)
+        args[w->bufs + i] = &w->scalars[i];
+    for (unsigned i = 0; i < repeats; i++)
+        cuda_check(cu.cuLaunchKernel(kernel, w->grid[0], w->grid[1], 1, w->block[0], w->block[1], 1, 0,
+                                     NULL, args, NULL), "cuLaunchKernel");
+    cuda_check(cu.cuStreamSynchronize(NULL), "cuStreamSynchronize");
+}
+
+/* Greatest difference over greatest value, or for integers the share that differs. */
+static double difference(struct work *w)
+{
+    double worst = 0;
+    for (unsigned i = 0; i < w->bufs; i++) {
+        struct buffer *b = &w->buf[i];
+        if (b->role == IN)
+            continue;
+        void *got = malloc(b->size);
+        if (!got)
+            exit(1);
+        cuda_check(cu.cuMemcpyDtoH_v2(got, b->device, b->size), "cuMemcpyDtoH");
+        double error = 0, top = 0;
+        size_t count = b->size / (b->type == 'd' ? 8 : 4);
+        if (b->type == 's') { /* partial sums against one sum */
+            for (size_t k = 0; k < count; k++)
+                error += (double)((float *)got)[k];
+            top = (double)*(float *)b->native;
+            error = fabs(error - top);
+        }
+        for (size_t k = 0; k < count && b->type != 's'; k++) {
+            if (b->type == 'i') {
+                error += ((int *)got)[k] != ((int *)b->native)[k];
+                top = (double)count;
+            } else {
+                double x = b->type == 'd' ? ((double *)got)[k] : (double)((float *)got)[k];
+                double y = b->type == 'd' ? ((double *)b->native)[k] : (double)((float *)b->native)[k];
+                error = fabs(x - y) <= error ? error : fabs(x - y); /* a NaN stays */
+                top = fmax(top, fabs(y));
+            }
+        }
+        error = error > 0 ? error / top : error;
+        worst = error <= worst ? worst : error;
+        free(got);
+    }
+    return worst;
+}
+
+static void drop(struct work *w)
+{
+    for (unsigned i = 0; i < w->bufs; i++) {
+        cu.cuMemFree_v2(w->buf[i].device);
+        if (w->buf[i].native != w->buf[i].data)
+            free(w->buf[i].native);
+        free(w->buf[i].data);
+    }
+}
+
+static bool chosen(const struct bench_case *c, char **names)
+{
+    if (!*names)
+        return true;
+    for (; *names; names++)
+        if (!strcmp(*names, c->name))
+            return true;
+    return false;
+}
+
+/* ---- the questions --------------------------------------------------------------------------- */
+
+static const clockid_t cpu = CLOCK_PROCESS_CPUTIME_ID, wall = CLOCK_MONOTONIC;
+
+static void set_one_cpu(void)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static int ask_ratios(char **names)
+{
+    double logs = 0, worst = 0;
+    unsigned count = 0, wrong = 0;
+    set_one_cpu();
+    cuda_open();
+    for (const struct bench_case *c = bench_cases; c->name; c++) {
+        if (!chosen(c, names))
+            continue;
+        struct work w = {.n = c->full};
+        double kernel_ms[MAX_ROUNDS], native_ms[MAX_ROUNDS], ratio[MAX_ROUNDS], spent = 0, error;
+        unsigned rounds = 0;
+        c->make(&w);
+        char *ptx = read_ptx(c->file);
+        void *kernel = cuda_kernel(ptx, "kernel");
+        upload(&w);
+        launch(&w, kernel, 1); /* translation and first touch */
+        while (rounds < MIN_ROUNDS || (rounds < MAX_ROUNDS && spent < round_budget_ms)) {
+            upload(&w);
+            double start = now_ms(cpu);
+            for (unsigned i = 0; i < c->repeats; i++)
+                c->native(&w);
+            double mid = now_ms(cpu);
+            launch(&w, kernel, c->repeats);
+            double end = now_ms(cpu);
+            native_ms[rounds] = mid - start;
+            kernel_ms[rounds] = end - mid;
+            ratio[rounds] = kernel_ms[rounds] / native_ms[rounds];
+            spent += end - start;
+            rounds++;
+        }
+        error = difference(&w);
+        bool right = error <= c->tolerance;
+        double r = median(ratio, rounds);
+        printf("bench kernels.%s %.3f ratio (%.2f ms, native %.2f ms, %u rounds, difference %.1e%s)\n",
+               c->name, r, median(kernel_ms, rounds), median(native_ms, rounds), rounds, error,
+               right ? "" : ", WRONG");
+        fflush(stdout);
+        wrong += !right;
+        logs += log(r);
+        worst = fmax(worst, r);
+        count++;
+        drop(&w);
+        free(ptx);
+    }
+    printf("bench kernels.geomean_vs_native %.3f ratio\n", exp(logs / count));
+    printf("bench kernels.worst_vs_native %.3f ratio\n", worst);
+    return wrong != 0;
+}
+
+/* Wall time of compute-bound kernels, for the parent to compare over threads. */
+static int ask_compute(char **names)
+{
+    cuda_open();
+    for (const struct bench_case *c = bench_cases; c->name; c++) {
+        if (!c->compute || !chosen(c, names))
+            continue;
+        struct work w = {.n = c->full};
+        double ms[3];
+        c->make(&w);
+        void *kernel = cuda_kernel(read_ptx(c->file), "kernel");
+        upload(&w);
+        launch(&w, kernel, 1);
+        for (unsigned r = 0; r < 3; r++) {
+            upload(&w);
+            double start = now_ms(wall);
+            launch(&w, kernel, 1);
+            ms[r] = now_ms(wall) - start;
+        }
+        printf("%s %.4f\n", c->name, median(ms, 3));
+        drop(&w);
+    }
+    return 0;
+}
+
+/* From PTX text to the end of its first launch, a small one; median over the kernels. */
+static int ask_first(char **names)
+{
+    double ms[CASES];
+    unsigned count = 0;
+    cuda_open();
+    void *empty = cuda_kernel(".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n", "k");
+    struct work none = {.grid = {1, 1}, .block = {32, 1}};
+    launch(&none, empty, 1); /* threads started */
+    for (const struct bench_case *c = bench_cases; c->name; c++) {
+        if (!chosen(c, names) || !strcmp(c->name, "saxpy_cache")) /* its text is saxpy_dram's */
+            continue;
+        struct work w = {.n = c->tiny};
+        c->make(&w);
+        char *ptx = read_ptx(c->file);
+        upload(&w);
+        double start = now_ms(wall);
+        launch(&w, cuda_kernel(ptx, "kernel"), 1);
+        ms[count++] = now_ms(wall) - start;
+        if (names[0])
+            printf("%s %.3f ms\n", c->name, ms[count - 1]);
+        drop(&w);
+    }
+    printf("%.3f\n", median(ms, count));
+    return 0;
+}
+
+static const char loop_ptx[] =
+    ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u32 n) {\n"
+    ".reg .u32 %n, %a, %b, %i; .reg .pred %p;\n"
+    "ld.param.u32 %n, [n]; mov.u32 %a, %tid.x; mov.u32 %b, %laneid; mov.u32 %i, 0;\n"
+    "LOOP:\n"
+#define STEP "xor.b32 %a, %a, %b; mad.lo.u32 %b, %b, %a, 7; sub.u32 %a, %a, %b; or.b32 %b, %b, 1;\n"
+    STEP STEP STEP STEP STEP STEP STEP
+    "add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra LOOP;\n"
+    "setp.ne.u32 %p, %a, 0x12345; @%p bra DONE; st.global.u32 [0], %a;\nDONE: ret; }\n";
+
+/* What one warp instruction costs, and a launch of an empty kernel over a small grid. */
+static int ask_micro(char **names)
+{
+    enum { LOOPS = 20000, LAUNCHES = 200, ROUNDS = 15, STEPS = 7 * 4 + 3 };
+    double ns[ROUNDS], us[ROUNDS];
+    struct work one = {.grid = {1, 1}, .block = {32, 1}, .nscalars = 1, .scalars = {LOOPS}};
+    struct work small = {.grid = {8, 1}, .block = {128, 1}};
+    (void)names;
+    set_one_cpu();
+    cuda_open();
+    void *loop = cuda_kernel(loop_ptx, "k");
+    void *empty = cuda_kernel(".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n", "k");
+    launch(&one, loop, 1);
+    launch(&small, empty, 1);
+    for (int r = 0; r < ROUNDS; r++) {
+        double start = now_ms(cpu);
+        launch(&one, loop, 1);
+        double mid = now_ms(wall);
+        ns[r] = (now_ms(cpu) - start) * 1e6 / LOOPS / STEPS;
+        mid = now_ms(wall);
+        for (int i = 0; i < LAUNCHES; i++)
+            launch(&small, empty, 1);
+        us[r] = (now_ms(wall) - mid) * 1e3 / LAUNCHES;
+    }
+    printf("bench kernels.warp_instruction %.2f ns\n", median(ns, ROUNDS));
+    printf("bench launch.small_grid_sync %.2f us\n", median(us, ROUNDS));
+    return 0;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static const struct question {
+    const char *name;
+    int (*ask)(char **names);
+} questions[] = {
+    {"ratios", ask_ratios}, {"compute", ask_compute}, {"first", ask_first}, {"micro", ask_micro}, {0},
+};
+
+static FILE *start(const char *question, const char *threads)
+{
+    char command[8192];
+    if (threads)
+        setenv("CUMU_HOST_THREADS", threads, 1);
+    else
+        unsetenv("CUMU_HOST_THREADS");
+    snprintf(command, sizeof command, "exec '%s/kernels' %s", folder, question);
+    FILE *f = popen(command, "r");
+    if (!f) {
+        perror("bench: popen");
+        exit(1);
+    }
+    return f;
+}
+
+/* Passes a child's lines on; true when it succeeded. */
+static bool pass_on(FILE *f)
+{
+    char line[512];
+    while (fgets(line, sizeof line, f)) {
+        fputs(line, stdout);
+        fflush(stdout);
+    }
+    return pclose(f) == 0;
+}
+
+static void two_cores(void)
+{
+    enum { PASSES = 3 };
+    double ms[2][CASES][PASSES], logs = 0;
+    char name[CASES][64];
+    unsigned count = 0;
+    for (unsigned pass = 0; pass < PASSES; pass++)
+        for (unsigned t = 0; t < 2; t++) {
+            FILE *f = start("compute", t ? "2" : "1");
+            for (count = 0; fscanf(f, "%63s %lf", name[count], &ms[t][count][pass]) == 2;)
+                count++;
+            pclose(f);
+        }
+    if (!count)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        double speedup = median(ms[0][i], PASSES) / median(ms[1][i], PASSES);
+        printf("bench kernels.two_cores.%s %.2f ratio\n", name[i], speedup);
+        logs += log(speedup);
+    }
+    printf("bench kernels.two_cores_speedup %.2f ratio\n", exp(logs / count));
+}
+
+static void first_launch(const char *figure)
+{
+    double ms;
+    FILE *f = start("first", NULL);
+    if (fscanf(f, "%lf", &ms) == 1)
+        printf("bench %s %.2f ms\n", figure, ms);
+    pclose(f);
+}
+
+static int usage(void)
+{
+    fputs("usage: cumu run --backend host -- kernels [question [kernel...]]\n"
+          "questions: ratios compute first micro; without one, all of them as `make bench` asks\n"
+          "CUMU_JIT=0 asks tier 0, CUMU_JIT=wait (the default here) tier 1\n", stderr);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (n < 0)
+        return 1;
+    *strrchr(folder, '/') = 0;
+    if (argc > 1) {
+        for (const struct question *q = questions; q->name; q++)
+            if (!strcmp(q->name, argv[1]))
+                return q->ask(argv + 2);
+        return usage();
+    }
+    const char *set = getenv("CUMU_JIT");
+    char jit[16];
+    snprintf(jit, sizeof jit, "%s", set ? set : "wait");
+    setenv("CUMU_JIT", jit, 1);
+    printf("kernels: CUMU_JIT=%s: %s\n", jit,
+           !strcmp(jit, "0") ? "tier 0, the interpreter" :
+           !strcmp(jit, "wait") ? "tier 1, compiled before the launch" : "tier 0 until tier 1 is ready");
+    bool good = pass_on(start("ratios", "1"));
+    two_cores();
+    pass_on(start("micro", "1"));
+    /* The first launch in a new process is tier 0's; the second process finds what the first compiled. */
+    setenv("CUMU_JIT", "0", 1);
+    first_launch("kernels.first_launch_ms");
+    setenv("CUMU_JIT", jit, 1);
+    first_launch("kernels.warm_launch_ms");
+    return good ? 0 : 1;
+}
