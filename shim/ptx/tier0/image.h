@@ -35,6 +35,8 @@ struct t0_section {
     T0_SECTION(args, struct t0_arg)                                                               \
     T0_SECTION(tables, struct t0_table)                                                           \
     T0_SECTION(targets, uint32_t)                                                                 \
+    T0_SECTION(matrices, struct t0_matrix)                                                        \
+    T0_SECTION(operands, uint32_t)                                                                \
     T0_SECTION(kernels, struct t0_kernel_rec)                                                     \
     T0_SECTION(params, struct t0_param)                                                           \
     T0_SECTION(vars, struct t0_var)                                                               \
@@ -97,6 +99,14 @@ struct t0_table {
     uint32_t first, count;
 };
 
+/* A matrix instruction; matrix.h says what the fields mean. */
+struct t0_matrix {
+    uint8_t kind, m, n, rnd; /* enum t0_matrix_kind; rnd of f64 products: enum ptx_rnd */
+    uint16_t k, flags;       /* enum t0_matrix_flag */
+    uint8_t a, b, c, d;      /* enum t0_mx: formats */
+    uint32_t first;          /* in operands: rows of d, a, b, c; of a load or store, of its matrix */
+};
+
 struct t0_kernel_rec {
     uint32_t name, fn;
     uint32_t regs_size, shared_size, local_size; /* local_size: per lane, all calls included */
@@ -135,6 +145,8 @@ enum {
     T0_ATOM_OP = 0x1f, T0_ATOM_TYPE_SHIFT = 5, T0_ATOM_SHARED = 0x400, T0_ATOM_ADDR32 = 0x800,
     T0_ATOM_NORET = 0x1000, T0_ATOM_FTZ = 0x2000
 };
+/* aux of LDMATRIX and STMATRIX, with T0_MEM_SHARED and T0_MEM_ADDR32 */
+enum { T0_LDM_LOG2 = 3 /* of the number of matrices */, T0_LDM_TRANS = 4 };
 enum { T0_CP_LOG2 = 7, T0_CP_ADDR32 = 8, T0_CP_PARTIAL = 16 };
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-63 phase. */
 enum {

@@ -1,6 +1,7 @@
 /* Tier 0 execution: loads an image. Everything that execution relies on is checked here, once, so
  * that the interpreter needs no checks of its own. */
 #include "ptx/tier0/exec/warp.h"
+#include "ptx/tier0/matrix.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,6 +48,21 @@ static bool lane_op_ok(const struct check *c, const struct t0_insn *i)
                     i->c);
 }
 
+static bool matrix_ok(const struct check *c, uint32_t index, bool product)
+{
+    const struct t0_image *m = c->image;
+    const struct t0_matrix *x = T0_AT(m, matrices, struct t0_matrix) + index;
+    const uint32_t *row = T0_AT(m, operands, uint32_t);
+    if (index >= m->matrices.count || !t0_matrix_fits(x) ||
+        product != (x->kind == T0_MATRIX_MMA) ||
+        !range_ok(x->first, t0_mx_regs(x), m->operands.count))
+        return false;
+    for (unsigned k = 0; k < t0_mx_regs(x); k++)
+        if (!row_ok(c, row[x->first + k]))
+            return false;
+    return true;
+}
+
 static bool insn_ok(const struct check *c, const struct t0_insn *i, bool last)
 {
     const struct t0_image *m = c->image;
@@ -65,6 +81,10 @@ static bool insn_ok(const struct check *c, const struct t0_insn *i, bool last)
         return i->imm >= 0 && range_ok(imm, 1u << (i->aux & T0_MEM_LOG2_SIZE), c->param_size);
     case T0_SHFL:
         return row_ok(c, imm);
+    case T0_MMA:
+    case T0_WMMA_LD:
+    case T0_WMMA_ST:
+        return !last && matrix_ok(c, imm, i->op == T0_MMA);
     case T0_GUARD:
         return !last && i[1].op < T0_SHFL;
     case T0_BRA:

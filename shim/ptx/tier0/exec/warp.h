@@ -159,6 +159,7 @@ void t0_atomic_handlers(t0_handler *table[T0_NOPS]);
 void t0_warp_handlers(t0_handler *table[T0_NOPS]);
 void t0_misc_handlers(t0_handler *table[T0_NOPS]);
 void t0_async_handlers(t0_handler *table[T0_NOPS]);
+void t0_matrix_handlers(t0_handler *table[T0_NOPS]);
 void t0_call_handlers(t0_handler *table[T0_NOPS]);
 
 #define T0_FOR_LANES(lane, mask)                                                                  \

@@ -1,0 +1,332 @@
+/* Matrix products: the fragments of a warp become plain arrays, are multiplied, and what comes out
+ * becomes fragments again. matrix.h says how fragments lie; sums are made in order of k. */
+#include "ptx/tier0/exec/alu.h"
+#include "ptx/tier0/exec/warp.h"
+#include "ptx/tier0/matrix.h"
+
+/* Eight columns at once; the compiler makes of them what the level has. */
+typedef f32 f32x8 __attribute__((vector_size(32)));
+typedef s32 s32x8 __attribute__((vector_size(32)));
+
+struct product { /* one mma: records and the rows of its fragments */
+    const struct t0_matrix *x;
+    const uint32_t *d, *a, *b, *c;
+};
+
+/* Row-major bytes of the tiles of A, or of B with its columns as rows: a tile's row is what four
+ * lanes hold, 16 or 32 bytes in lane order. */
+static void collect(struct t0_warp *w, uint8_t *out, const uint32_t *rows, unsigned height,
+                    unsigned k, unsigned format, bool is_a)
+{
+    unsigned bytes = format == T0_MX_F64 ? 32 : 16, line = k * t0_mx[format].bits / 8;
+    unsigned n = t0_mx_tiles(height, k, format), ktiles = line / bytes;
+    for (unsigned r = 0; r < n; r++) {
+        struct t0_mx_tile t = is_a ? t0_mx_tile_a(height, ktiles, r) : t0_mx_tile_b(ktiles, r);
+        const uint8_t *from = CROW(uint8_t, rows[r]);
+        uint8_t *to = out + t.row * 8 * line + t.col * bytes;
+        for (unsigned g = 0; g < 8; g++, to += line, from += bytes)
+            if (bytes == 16)
+                memcpy(to, from, 16);
+            else
+                memcpy(to, from, 32);
+    }
+}
+
+/* ---- elements to what they are multiplied as ---- */
+
+static f32 e4m3_to_f32(u32 b)
+{
+    u32 m = b & 0x7f;
+    f32 v = m < 8 ? (f32)m * 0x1p-9f : f32_from((m << 20) + ((127 - 7) << 23));
+    return f32_from(f32_bits(m == 0x7f ? NAN : v) | (b & 0x80) << 24);
+}
+
+static void widen_f32(f32 *out, const uint8_t *raw, unsigned n, unsigned format)
+{
+    const uint16_t *h = (const uint16_t *)(const void *)raw;
+    const u32 *word = (const u32 *)(const void *)raw;
+    switch (format) {
+    case T0_MX_F16:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = f16_to_f32(h[e]);
+        break;
+    case T0_MX_BF16:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = bf16_to_f32(h[e]);
+        break;
+    case T0_MX_E4M3:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = e4m3_to_f32(raw[e]);
+        break;
+    case T0_MX_E5M2: /* the upper byte of an f16 */
+        for (unsigned e = 0; e < n; e++)
+            out[e] = f16_to_f32((u32)raw[e] << 8);
+        break;
+    default: /* tf32: the hardware does not look at the low 13 bits */
+        for (unsigned e = 0; e < n; e++)
+            out[e] = f32_from(word[e] & 0xffffe000u);
+    }
+}
+
+static void widen_s32(s32 *out, const uint8_t *raw, unsigned n, unsigned format)
+{
+    switch (format) {
+    case T0_MX_S8:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = (int8_t)raw[e];
+        break;
+    case T0_MX_U8:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = raw[e];
+        break;
+    case T0_MX_S4:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = ((raw[e / 2] >> 4 * (e % 2) & 15) ^ 8) - 8;
+        break;
+    default:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = raw[e / 2] >> 4 * (e % 2) & 15;
+    }
+}
+
+/* b[k][n] from rows of k elements */
+#define TRANSPOSE(out, in, n, k)                                                                  \
+    for (unsigned j_ = 0; j_ < (n); j_++)                                                         \
+        for (unsigned k_ = 0; k_ < (k); k_++)                                                     \
+    (out)[k_ * (n) + j_] = (in)[j_ * (k) + k_]
+
+/* sum[m][n] += a[m][k] * b[k][n]: blocks of 8 x 8, eight independent chains of additions. */
+#define MULTIPLY(NAME, T, V)                                                                      \
+    static void NAME(T *sum, const T *a, const T *b, unsigned m, unsigned n, unsigned k)          \
+    {                                                                                             \
+        for (unsigned i = 0; i < m; i += 8)                                                       \
+            for (unsigned j = 0; j < n; j += 8) {                                                 \
+                V s[8], line;                                                                     \
+                for (unsigned r = 0; r < 8; r++)                                                  \
+                    memcpy(&s[r], sum + (i + r) * n + j, sizeof line);                            \
+                for (unsigned kk = 0; kk < k; kk++) {                                             \
+                    memcpy(&line, b + kk * n + j, sizeof line);                                   \
+                    for (unsigned r = 0; r < 8; r++) {                                            \
+                        T v = a[(i + r) * k + kk];                                                \
+                        s[r] += (V){v, v, v, v, v, v, v, v} * line;                               \
+                    }                                                                             \
+                }                                                                                 \
+                for (unsigned r = 0; r < 8; r++)                                                  \
+                    memcpy(sum + (i + r) * n + j, &s[r], sizeof line);                            \
+            }                                                                                     \
+    }
+MULTIPLY(multiply_f32, f32, f32x8)
+MULTIPLY(multiply_s32, s32, s32x8)
+
+static void multiply_f64(f64 *sum, const f64 *a, const f64 *b, unsigned m, unsigned n, unsigned k)
+{
+    for (unsigned i = 0; i < m; i++)
+        for (unsigned kk = 0; kk < k; kk++)
+            for (unsigned j = 0; j < n; j++)
+                sum[i * n + j] = fma(a[i * k + kk], b[kk * n + j], sum[i * n + j]);
+}
+
+/* ---- accumulators ---- */
+
+/* Place in a row-major m x n matrix of the first of two neighbours that a lane has in pair r. */
+static inline unsigned pair_at(unsigned m, unsigned n, unsigned r, unsigned lane)
+{
+    struct t0_mx_tile t = t0_mx_tile_c(m, n, r);
+    return (t.row * 8 + lane / 4) * n + t.col * 8 + lane % 4 * 2;
+}
+
+static void read_f32(struct t0_warp *w, f32 *sum, const struct product *p)
+{
+    unsigned m = p->x->m, n = p->x->n, pairs = m / 8 * (n / 8);
+    for (unsigned r = 0; r < pairs; r++)
+        for (unsigned l = 0; l < T0_LANES; l++) {
+            f32 *to = sum + pair_at(m, n, r, l);
+            if (p->x->c == T0_MX_F16) {
+                u32 both = CROW(u32, p->c[r])[l];
+                to[0] = f16_to_f32(both & 0xffff);
+                to[1] = f16_to_f32(both >> 16);
+            } else {
+                to[0] = CROW(f32, p->c[2 * r])[l];
+                to[1] = CROW(f32, p->c[2 * r + 1])[l];
+            }
+        }
+}
+
+static void write_f32(struct t0_warp *w, const f32 *sum, const struct product *p)
+{
+    unsigned m = p->x->m, n = p->x->n, pairs = m / 8 * (n / 8);
+    for (unsigned r = 0; r < pairs; r++) {
+        u32 low[T0_LANES], high[T0_LANES];
+        for (unsigned l = 0; l < T0_LANES; l++) {
+            const f32 *from = sum + pair_at(m, n, r, l);
+            low[l] = f32_bits(f32_canon(from[0]));
+            high[l] = f32_bits(f32_canon(from[1]));
+        }
+        if (p->x->d == T0_MX_F16) {
+            u32 *d = ROW(u32, p->d[r]);
+            WRITE(u32, d, f32_to_f16(f32_from(low[l])) | f32_to_f16(f32_from(high[l])) << 16);
+        } else {
+            u32 *d = ROW(u32, p->d[2 * r]), *e = ROW(u32, p->d[2 * r + 1]);
+            WRITE(u32, d, low[l]);
+            WRITE(u32, e, high[l]);
+        }
+    }
+}
+
+static void by_f32(struct t0_warp *w, const struct product *p)
+{
+    unsigned m = p->x->m, n = p->x->n, k = p->x->k;
+    uint8_t raw[T0_MX_BYTES] __attribute__((aligned(64)));
+    f32 a[T0_MX_ELEMENTS], bt[T0_MX_ELEMENTS], b[T0_MX_ELEMENTS], sum[T0_MX_SUMS];
+    collect(w, raw, p->a, m, k, p->x->a, true);
+    widen_f32(a, raw, m * k, p->x->a);
+    collect(w, raw, p->b, n, k, p->x->b, false);
+    widen_f32(bt, raw, n * k, p->x->b);
+    TRANSPOSE(b, bt, n, k);
+    read_f32(w, sum, p);
+    multiply_f32(sum, a, b, m, n, k);
+    write_f32(w, sum, p);
+}
+
+static void by_f64(struct t0_warp *w, const struct product *p)
+{
+    unsigned m = p->x->m, n = p->x->n, k = p->x->k, pairs = m / 8 * (n / 8);
+    enum { MOST = T0_MX_BYTES / 8 };
+    f64 a[MOST], bt[MOST], b[MOST], sum[T0_MX_SUMS];
+    collect(w, (uint8_t *)a, p->a, m, k, T0_MX_F64, true);
+    collect(w, (uint8_t *)bt, p->b, n, k, T0_MX_F64, false);
+    TRANSPOSE(b, bt, n, k);
+    for (unsigned r = 0; r < 2 * pairs; r++)
+        for (unsigned l = 0; l < T0_LANES; l++)
+            sum[pair_at(m, n, r / 2, l) + r % 2] = CROW(f64, p->c[r])[l];
+    unsigned old = t0_round_set(p->x->rnd, a, sum);
+    multiply_f64(sum, a, b, m, n, k);
+    t0_round_restore(old, b, sum);
+    for (unsigned r = 0; r < 2 * pairs; r++) {
+        f64 *d = ROW(f64, p->d[r]);
+        WRITE_ACTIVE(f64, d, sum[pair_at(m, n, r / 2, l) + r % 2]);
+    }
+}
+
+/* dot[m][n] is small enough for 32 bits; only its sum with c is not. */
+static void add_s32(struct t0_warp *w, const s32 *dot, const struct product *p)
+{
+    unsigned m = p->x->m, n = p->x->n, pairs = m / 8 * (n / 8);
+    bool limit = p->x->flags & T0_MX_SATFINITE;
+    for (unsigned r = 0; r < 2 * pairs; r++) {
+        const u32 *c = CROW(u32, p->c[r]);
+        u32 *d = ROW(u32, p->d[r]), out[T0_LANES];
+        for (unsigned l = 0; l < T0_LANES; l++) {
+            s64 s = (s64)(s32)c[l] + dot[pair_at(m, n, r / 2, l) + r % 2];
+            if (limit)
+                s = s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s;
+            out[l] = (u32)s;
+        }
+        WRITE(u32, d, out[l]);
+    }
+}
+
+static void by_int(struct t0_warp *w, const struct product *p)
+{
+    unsigned m = p->x->m, n = p->x->n, k = p->x->k;
+    uint8_t raw[T0_MX_BYTES] __attribute__((aligned(64)));
+    s32 a[T0_MX_ELEMENTS], bt[T0_MX_ELEMENTS], b[T0_MX_ELEMENTS], dot[T0_MX_SUMS] = {0};
+    collect(w, raw, p->a, m, k, p->x->a, true);
+    widen_s32(a, raw, m * k, p->x->a);
+    collect(w, raw, p->b, n, k, p->x->b, false);
+    widen_s32(bt, raw, n * k, p->x->b);
+    TRANSPOSE(b, bt, n, k);
+    multiply_s32(dot, a, b, m, n, k);
+    add_s32(w, dot, p);
+}
+
+static void by_bit(struct t0_warp *w, const struct product *p)
+{
+    unsigned m = p->x->m, n = p->x->n, words = p->x->k / 32;
+    u32 a[T0_MX_BYTES / 4], b[T0_MX_BYTES / 4];
+    s32 dot[T0_MX_SUMS];
+    bool both = p->x->flags & T0_MX_AND;
+    collect(w, (uint8_t *)a, p->a, m, p->x->k, T0_MX_B1, true);
+    collect(w, (uint8_t *)b, p->b, n, p->x->k, T0_MX_B1, false);
+    for (unsigned i = 0; i < m; i++)
+        for (unsigned j = 0; j < n; j++) {
+            s32 s = 0;
+            for (unsigned k = 0; k < words; k++) {
+                u32 u = a[i * words + k], v = b[j * words + k];
+                s += __builtin_popcount(both ? u & v : u ^ v);
+            }
+            dot[i * n + j] = s;
+        }
+    add_s32(w, dot, p);
+}
+
+/* ---- mma.m8n8k4.f16 ---- */
+
+/* Four products at once; lanes 4q..4q+3 and 16+4q..16+4q+3 hold the matrices of the q-th. Slot s of
+ * 8 is lane s of the first four or of the others. */
+static unsigned quad_lane(unsigned q, unsigned s)
+{
+    return 4 * q + (s & 3) + (s & 4 ? 16 : 0);
+}
+static f32 half_of(struct t0_warp *w, const uint32_t *rows, unsigned lane, unsigned i)
+{
+    return f16_to_f32(CROW(u32, rows[i / 2])[lane] >> 16 * (i % 2) & 0xffff);
+}
+/* Where element i of slot s is in C or D: f16 has a row a lane, f32 two rows by two columns. */
+static unsigned quad_at(unsigned format, unsigned s, unsigned i)
+{
+    if (format == T0_MX_F16)
+        return s * 8 + i;
+    return ((s & 1) + (i & 2) + (s & 4)) * 8 + (i & 4) + (s & 2) + (i & 1);
+}
+
+static void quads(struct t0_warp *w, const struct product *p)
+{
+    f32 sum[4][64], a[32], b[32];
+    for (unsigned q = 0; q < 4; q++) {
+        for (unsigned s = 0; s < 8; s++) {
+            unsigned lane = quad_lane(q, s), half = s & 4;
+            for (unsigned i = 0; i < 4; i++) {
+                f32 u = half_of(w, p->a, lane, i), v = half_of(w, p->b, lane, i);
+                a[p->x->flags & T0_MX_COL ? (half + i) * 4 + (s & 3) : s * 4 + i] = u;
+                b[p->x->flags & T0_MX_COL_B ? i * 8 + s : (s & 3) * 8 + half + i] = v;
+            }
+            for (unsigned i = 0; i < 8; i++)
+                sum[q][quad_at(p->x->c, s, i)] = p->x->c == T0_MX_F16
+                                                     ? half_of(w, p->c, lane, i)
+                                                     : CROW(f32, p->c[i])[lane];
+        }
+        multiply_f32(sum[q], a, b, 8, 8, 4);
+    }
+    for (unsigned lane = 0; lane < T0_LANES; lane++) {
+        unsigned q = lane / 4 % 4, s = (lane & 3) + (lane & 16 ? 4 : 0);
+        if (!(MASK >> lane & 1))
+            continue;
+        for (unsigned i = 0; i < 8; i += 2) {
+            f32 low = f32_canon(sum[q][quad_at(p->x->d, s, i)]);
+            f32 high = f32_canon(sum[q][quad_at(p->x->d, s, i + 1)]);
+            if (p->x->d == T0_MX_F16) {
+                ROW(u32, p->d[i / 2])[lane] = f32_to_f16(low) | f32_to_f16(high) << 16;
+            } else {
+                ROW(f32, p->d[i])[lane] = low;
+                ROW(f32, p->d[i + 1])[lane] = high;
+            }
+        }
+    }
+}
+
+HANDLER(MMA)
+{
+    static void (*const by[])(struct t0_warp *, const struct product *) = {by_f32, by_f64, by_int,
+                                                                           by_bit};
+    const struct t0_image *m = w->block->image;
+    const struct t0_matrix *x = T0_AT(m, matrices, struct t0_matrix) + i->imm;
+    struct product p = {.x = x, .d = T0_AT(m, operands, uint32_t) + x->first};
+    p.a = p.d + t0_mx_regs_c(x, x->d);
+    p.b = p.a + t0_mx_regs_ab(x, x->m, x->a);
+    p.c = p.b + t0_mx_regs_ab(x, x->n, x->b);
+    if (x->flags & T0_MX_QUADS)
+        quads(w, &p);
+    else
+        by[t0_mx[x->a].product](w, &p);
+}

@@ -1,0 +1,347 @@
+/* Tier 0 lowering: mma, wmma, ldmatrix, stmatrix and movmatrix. The shape, layouts and element
+ * types are read from the opcode as written. */
+#include "ptx/tier0/lower/lower.h"
+#include "ptx/tier0/matrix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct words { /* what the modifiers said */
+    struct t0_matrix x;
+    unsigned type[4], ntype;
+    unsigned layouts; /* how many of .row and .col there were */
+    bool load, store, product, xor, trans, shape;
+    unsigned count; /* x1, x2, x4 */
+};
+
+static bool is(const char *s, size_t len, const char *word)
+{
+    return strlen(word) == len && !memcmp(s, word, len);
+}
+
+static bool read_shape(struct words *w, const char *s)
+{
+    char *end;
+    unsigned long m, n, k = 0;
+    if (*s != 'm' || (m = strtoul(s + 1, &end, 10)) > 255 || *end != 'n' ||
+        (n = strtoul(end + 1, &end, 10)) > 255)
+        return false;
+    if (*end == 'k')
+        k = strtoul(end + 1, &end, 10);
+    if ((*end && *end != '.') || k > 1024)
+        return false;
+    w->x.m = (uint8_t)m;
+    w->x.n = (uint8_t)n;
+    w->x.k = (uint16_t)k;
+    return w->shape = true;
+}
+
+static bool read_type(struct words *w, const char *s, size_t len)
+{
+    for (unsigned f = 0; f < T0_NMX; f++)
+        if (is(s, len, t0_mx[f].name) && w->ntype < 4) {
+            w->type[w->ntype++] = f;
+            return true;
+        }
+    return false;
+}
+
+static bool read_word(struct words *w, const char *s, size_t len)
+{
+    static const char *const skipped[] = {"sync", "aligned", "global", "shared", "shared::cta",
+                                          "shared::cluster", "popc", "b16"};
+    static const char *const rounding[] = {[PTX_RN] = "rn", [PTX_RZ] = "rz", [PTX_RM] = "rm",
+                                           [PTX_RP] = "rp"};
+    static const char *const kinds[] = {[T0_MATRIX_A] = "a", [T0_MATRIX_B] = "b",
+                                        [T0_MATRIX_C] = "c", "d"};
+    for (unsigned k = 0; k < sizeof skipped / sizeof *skipped; k++)
+        if (is(s, len, skipped[k]))
+            return true;
+    for (unsigned k = PTX_RN; k <= PTX_RP; k++)
+        if (is(s, len, rounding[k])) {
+            w->x.rnd = k == PTX_RN ? 0 : (uint8_t)k;
+            return true;
+        }
+    for (unsigned k = T0_MATRIX_A; k < sizeof kinds / sizeof *kinds; k++)
+        if (is(s, len, kinds[k])) {
+            w->x.kind = (uint8_t)(k > T0_MATRIX_C ? T0_MATRIX_C : k);
+            return true;
+        }
+    if (is(s, len, "row") || is(s, len, "col")) {
+        if (*s == 'c')
+            w->x.flags |= (uint16_t)(w->layouts ? T0_MX_COL_B : T0_MX_COL);
+        return w->layouts++ < 2;
+    }
+    if (len == 2 && s[0] == 'x' && strchr("124", s[1]))
+        return (w->count = (unsigned)(s[1] - '0'));
+    if (is(s, len, "satfinite"))
+        return w->x.flags |= T0_MX_SATFINITE;
+    if (is(s, len, "and"))
+        return w->x.flags |= T0_MX_AND;
+    return (is(s, len, "load") && (w->load = true)) || (is(s, len, "store") && (w->store = true)) ||
+           (is(s, len, "mma") && (w->product = true)) || (is(s, len, "xor") && (w->xor = true)) ||
+           (is(s, len, "trans") && (w->trans = true)) || read_type(w, s, len) || read_shape(w, s);
+}
+
+static struct words read_words(struct t0_lower *l, const struct ptx_instr *i)
+{
+    struct words w = {.count = 0};
+    for (const char *s = strchr(i->opcode, '.'); s;) {
+        size_t len = strcspn(++s, ".");
+        if (!strncmp(s, "sp", 2) && (len == 2 || s[2] == ':'))
+            t0_fail(l, "sparse matrices are not supported");
+        if (!read_word(&w, s, len))
+            t0_fail(l, "matrix instruction with .%.*s is not supported", (int)(len < 40 ? len : 40),
+                    s);
+        s = s[len] ? s + len : NULL;
+    }
+    return w;
+}
+
+/* ---- what PTX has ---- */
+
+#define F(f) (1u << T0_MX_##f)
+static const struct form {
+    uint8_t m, n;
+    uint16_t k;
+    bool wmma;
+    uint32_t factor, sum; /* formats of a and b; of c and d */
+} forms[] = {
+    {8, 8, 4, false, F(F16), F(F16) | F(F32)},
+    {16, 8, 8, false, F(F16), F(F16) | F(F32)},
+    {16, 8, 16, false, F(F16), F(F16) | F(F32)},
+    {16, 8, 8, false, F(BF16), F(F32)},
+    {16, 8, 16, false, F(BF16), F(F32)},
+    {16, 8, 4, false, F(TF32), F(F32)},
+    {16, 8, 8, false, F(TF32), F(F32)},
+    {16, 8, 16, false, F(E4M3) | F(E5M2), F(F16) | F(F32)},
+    {16, 8, 32, false, F(E4M3) | F(E5M2), F(F16) | F(F32)},
+    {8, 8, 4, false, F(F64), F(F64)},
+    {16, 8, 4, false, F(F64), F(F64)},
+    {16, 8, 8, false, F(F64), F(F64)},
+    {16, 8, 16, false, F(F64), F(F64)},
+    {8, 8, 16, false, F(S8) | F(U8), F(S32)},
+    {16, 8, 16, false, F(S8) | F(U8), F(S32)},
+    {16, 8, 32, false, F(S8) | F(U8), F(S32)},
+    {8, 8, 32, false, F(S4) | F(U4), F(S32)},
+    {16, 8, 32, false, F(S4) | F(U4), F(S32)},
+    {16, 8, 64, false, F(S4) | F(U4), F(S32)},
+    {8, 8, 128, false, F(B1), F(S32)},
+    {16, 8, 128, false, F(B1), F(S32)},
+    {16, 8, 256, false, F(B1), F(S32)},
+#define WMMA(m, n) \
+    {m, n, 16, true, F(F16), F(F16) | F(F32)}, {m, n, 16, true, F(BF16), F(F32)}, \
+        {m, n, 16, true, F(S8) | F(U8), F(S32)}
+    WMMA(16, 16),
+    WMMA(32, 8),
+    WMMA(8, 32),
+    {16, 16, 8, true, F(TF32), F(F32)},
+    {8, 8, 4, true, F(F64), F(F64)},
+    {8, 8, 32, true, F(S4) | F(U4), F(S32)},
+    {8, 8, 128, true, F(B1), F(S32)},
+};
+
+/* A form of this shape whose formats are among these; a wmma.load of C knows no factor. */
+static const struct form *find_form(const struct t0_matrix *x, uint32_t factor, uint32_t sum)
+{
+    for (unsigned k = 0; k < sizeof forms / sizeof *forms; k++) {
+        const struct form *f = &forms[k];
+        if (f->m == x->m && f->n == x->n && f->k == x->k && f->wmma == !!(x->flags & T0_MX_WMMA) &&
+            !(factor & ~f->factor) && !(sum & ~f->sum))
+            return f;
+    }
+    return NULL;
+}
+
+static const struct form *need_form(struct t0_lower *l, const struct t0_matrix *x, uint32_t factor,
+                                    uint32_t sum)
+{
+    const struct form *f = find_form(x, factor, sum);
+    if (!f)
+        t0_fail(l, "no such matrix shape for these types");
+    return f;
+}
+
+/* ---- operands ---- */
+
+static void add_regs(struct t0_lower *l, const struct ptx_opnd *o, unsigned n, unsigned format,
+                     bool dst)
+{
+    const struct ptx_opnd *part = o;
+    unsigned have = 1;
+    enum t0_class c = format == T0_MX_F64 ? T0_CLASS_64 : T0_CLASS_32;
+    if (o->kind == PTX_O_VEC) {
+        part = &l->f->opnd[o->first];
+        have = o->n;
+    }
+    if (have != n)
+        t0_fail(l, "fragment of %u registers; this one has %u", have, n);
+    for (unsigned k = 0; k < n; k++) {
+        if (part[k].kind == PTX_O_REG && (t0_reg_class(l, part[k].reg) != c ||
+                                          ptx_type_size(l->f->reg[part[k].reg].type) < 4))
+            t0_fail(l, "fragment register of the wrong width");
+        uint32_t row = dst ? t0_dest(l, &part[k]) : t0_source(l, &part[k], c);
+        *(uint32_t *)t0_push(l, &l->operands, sizeof(uint32_t)) = row;
+    }
+}
+
+static int32_t add_record(struct t0_lower *l, const struct t0_matrix *x)
+{
+    *(struct t0_matrix *)t0_push(l, &l->matrices, sizeof *x) = *x;
+    return (int32_t)(l->matrices.n - 1);
+}
+
+/* All lanes of the warp come to a matrix instruction together. */
+static void gather(struct t0_lower *l)
+{
+    uint32_t all = t0_imm(l, T0_CLASS_32, ~0u);
+    t0_emit(l, T0_WARPSYNC)->e = all;
+}
+
+/* ---- instructions ---- */
+
+static void lower_product(struct t0_lower *l, const struct ptx_instr *i, struct words *w)
+{
+    struct t0_matrix *x = &w->x;
+    if (w->ntype == 2) { /* wmma of f16: d, c */
+        x->d = (uint8_t)w->type[0];
+        x->a = x->b = T0_MX_F16;
+        x->c = (uint8_t)w->type[1];
+    } else if (w->ntype == 4) {
+        x->d = (uint8_t)w->type[0];
+        x->a = (uint8_t)w->type[1];
+        x->b = (uint8_t)w->type[2];
+        x->c = (uint8_t)w->type[3];
+    } else {
+        t0_fail(l, "matrix types are missing");
+    }
+    need_form(l, x, 1u << x->a | 1u << x->b, 1u << x->c | 1u << x->d);
+    if (x->a == T0_MX_B1 && w->xor == !!(x->flags & T0_MX_AND))
+        t0_fail(l, "expected .xor or .and");
+    if (x->a == T0_MX_F16 && !(x->flags & T0_MX_WMMA) && x->k == 4)
+        x->flags |= T0_MX_QUADS;
+    if (!(x->flags & (T0_MX_WMMA | T0_MX_QUADS)) &&
+        (x->flags & (T0_MX_COL | T0_MX_COL_B)) != T0_MX_COL_B)
+        t0_fail(l, "expected .row.col");
+    if (i->ndst != 1 || i->nsrc != 3)
+        t0_fail(l, "expected four fragments");
+    x->first = l->operands.n;
+    add_regs(l, &i->dst[0], t0_mx_regs_c(x, x->d), x->d, true);
+    add_regs(l, &i->src[0], t0_mx_regs_ab(x, x->m, x->a), x->a, false);
+    add_regs(l, &i->src[1], t0_mx_regs_ab(x, x->n, x->b), x->b, false);
+    add_regs(l, &i->src[2], t0_mx_regs_c(x, x->c), x->c, false);
+    gather(l);
+    t0_emit(l, T0_MMA)->imm = add_record(l, x);
+}
+
+/* The address with its offset in it, as one row. */
+static uint32_t whole_address(struct t0_lower *l, struct t0_place *p)
+{
+    if (!p->imm)
+        return p->row;
+    enum t0_class c = p->addr32 ? T0_CLASS_32 : T0_CLASS_64;
+    uint32_t row = t0_temp(l, c), imm = t0_imm(l, c, (uint64_t)(int64_t)p->imm);
+    struct t0_insn *sum = t0_emit(l, p->addr32 ? T0_ADD_I32 : T0_ADD_I64);
+    sum->d = row;
+    sum->a = p->row;
+    sum->b = imm;
+    return row;
+}
+
+static uint16_t place_bits(const struct t0_place *p)
+{
+    return (uint16_t)((p->shared ? T0_MEM_SHARED : 0) | (p->addr32 ? T0_MEM_ADDR32 : 0));
+}
+
+/* wmma.load d, [p], stride and wmma.store [p], d, stride; the stride may be left out. */
+static void lower_transfer(struct t0_lower *l, const struct ptx_instr *i, struct words *w)
+{
+    struct t0_matrix *x = &w->x;
+    unsigned first = w->store ? 1 : 0; /* source before the stride is the fragment */
+    if (w->ntype != 1 || x->kind == T0_MATRIX_MMA || i->nsrc < 1 + first ||
+        i->src[0].kind != PTX_O_ADDR || (w->store ? i->ndst != 0 : i->ndst != 1) ||
+        w->store > (x->kind == T0_MATRIX_C))
+        t0_fail(l, "matrix access of a form that is not supported");
+    bool sum = x->kind == T0_MATRIX_C;
+    uint32_t type = 1u << w->type[0];
+    const struct form *f = need_form(l, x, sum ? 0 : type, sum ? type : 0);
+    unsigned factor = (unsigned)__builtin_ctz(f->factor), any = (unsigned)__builtin_ctz(f->sum);
+    x->a = x->b = (uint8_t)(sum ? factor : w->type[0]);
+    x->c = x->d = (uint8_t)(sum ? w->type[0] : any);
+    bool col = x->flags & T0_MX_COL, packed = t0_mx[w->type[0]].bits < 8;
+    if (packed && col != (x->kind == T0_MATRIX_B))
+        t0_fail(l, "elements of less than a byte lie along k");
+    unsigned across = x->kind == T0_MATRIX_A ? (col ? x->m : x->k)
+                      : x->kind == T0_MATRIX_B ? (col ? x->k : x->n)
+                                               : (col ? x->m : x->n);
+    struct t0_place p = t0_resolve(l, &i->src[0], i->space);
+    uint32_t stride = i->nsrc > 1 + first ? t0_source(l, &i->src[1 + first], T0_CLASS_32)
+                                          : t0_imm(l, T0_CLASS_32, across);
+    x->first = l->operands.n;
+    add_regs(l, w->store ? &i->src[1] : &i->dst[0], t0_mx_regs(x), w->type[0], !w->store);
+    gather(l);
+    uint32_t address = whole_address(l, &p);
+    struct t0_insn *o = t0_emit(l, w->store ? T0_WMMA_ST : T0_WMMA_LD);
+    o->a = address;
+    o->b = stride;
+    o->aux = place_bits(&p);
+    o->imm = add_record(l, x);
+}
+
+/* ldmatrix d, [p]; stmatrix [p], d */
+static void lower_rows(struct t0_lower *l, const struct ptx_instr *i, const struct words *w)
+{
+    bool store = i->op == PTX_OP_STMATRIX;
+    const struct ptx_opnd *data = store ? &i->src[1] : &i->dst[0];
+    uint32_t row[4] = {0}, first = l->operands.n;
+    if (w->x.m != 8 || w->x.n != 8 || w->x.k || !w->count || w->ntype || i->nsrc != 1u + store ||
+        i->ndst != !store || i->src[0].kind != PTX_O_ADDR)
+        t0_fail(l, "matrix access of a form that is not supported");
+    struct t0_place p = t0_resolve(l, &i->src[0], i->space);
+    add_regs(l, data, w->count, T0_MX_F16, !store);
+    memcpy(row, (uint32_t *)l->operands.p + first, w->count * sizeof *row);
+    l->operands.n = first;
+    gather(l);
+    struct t0_insn *o = t0_emit(l, store ? T0_STMATRIX : T0_LDMATRIX);
+    o->a = p.row;
+    o->imm = p.imm;
+    o->d = row[0];
+    o->b = row[1];
+    o->c = row[2];
+    o->e = row[3];
+    o->aux = (uint16_t)(place_bits(&p) | (unsigned)__builtin_ctz(w->count) |
+                        (w->trans ? T0_LDM_TRANS : 0));
+}
+
+bool t0_lower_matrix(struct t0_lower *l, const struct ptx_instr *i)
+{
+    struct words w;
+    switch (i->op) {
+    case PTX_OP_MMA:
+    case PTX_OP_WMMA:
+        w = read_words(l, i);
+        w.x.flags |= i->op == PTX_OP_WMMA ? T0_MX_WMMA : 0;
+        if (i->op == PTX_OP_MMA || w.product)
+            lower_product(l, i, &w);
+        else
+            lower_transfer(l, i, &w);
+        return true;
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX:
+        w = read_words(l, i);
+        lower_rows(l, i, &w);
+        return true;
+    case PTX_OP_MOVMATRIX: {
+        w = read_words(l, i);
+        if (w.x.m != 8 || w.x.n != 8 || !w.trans || i->ndst != 1 || i->nsrc != 1)
+            t0_fail(l, "instruction is not supported");
+        uint32_t a = t0_source(l, &i->src[0], T0_CLASS_32), d = t0_dest(l, &i->dst[0]);
+        gather(l);
+        struct t0_insn *o = t0_emit(l, T0_MOVMATRIX);
+        o->d = d;
+        o->a = a;
+        return true;
+    }
+    default: return false;
+    }
+}
