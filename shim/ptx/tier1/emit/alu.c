@@ -1,0 +1,537 @@
+/* The table of tier 1's arithmetic: tier 0 chooses the op, the table says how it is written in C. */
+#include "ptx/tier1/emit/alu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/tier0/alu_aux.h"
+#include "ptx/tier0/t0.h"
+
+/* Modifiers a row copes with; with any other bit in aux the op goes to tier 0's handler. */
+enum { PART = 208 }; /* room for what an expression is composed of */
+enum { FTZ32 = 1, SAT32 = 2, ROUND = 4, ANY_FTZ = 8 /* ftz changes nothing */, PRIMITIVE = 16, SC = 32 };
+
+struct row {
+    const char *sig;    /* destinations : sources; w 32 bits, l 64 bits, p predicate */
+    const char *vec;    /* for pieces; NULL = none */
+    const char *scalar; /* NULL = derived from vec */
+    uint8_t mods;
+};
+
+/* One expression for pieces and scalars alike: @ is v in the one, s in the other. */
+#define BOTH(sig, expr) {sig, expr, expr, 0}
+/* A primitive of floats, by name: it exists as t1_v_ and t1_v_..._r with a rounding mode; SC: as t1_s_ too.
+ * Modifiers are wrapped around it. */
+#define PRIM(sig, name, mods) {sig, name, NULL, (mods) | PRIMITIVE}
+#define VEC(sig, vec) {sig, vec, NULL, 0}
+#define X16(x) "(" x ") & 0xffffu"
+
+static const struct row rows[T0_NOPS] = {
+    [T0_ADD_I16] = BOTH("w:ww", X16("$0 + $1")), [T0_ADD_I32] = BOTH("w:ww", "$0 + $1"),
+    [T0_ADD_I64] = BOTH("l:ll", "$0 + $1"),
+    [T0_SUB_I16] = BOTH("w:ww", X16("$0 - $1")), [T0_SUB_I32] = BOTH("w:ww", "$0 - $1"),
+    [T0_SUB_I64] = BOTH("l:ll", "$0 - $1"),
+    [T0_NEG_I16] = BOTH("w:w", X16("-$0")), [T0_NEG_I32] = BOTH("w:w", "-$0"),
+    [T0_NEG_I64] = BOTH("l:l", "-$0"),
+    [T0_ABS_S16] = BOTH("w:w", "t1_@_abs_s32(t1_@_sx16($0)) & 0xffffu"),
+    [T0_ABS_S32] = BOTH("w:w", "t1_@_abs_s32($0)"), [T0_ABS_S64] = BOTH("l:l", "t1_@_abs_s64($0)"),
+    [T0_MIN_U16] = BOTH("w:ww", "t1_@_min_u32($0 & 0xffffu, $1 & 0xffffu)"),
+    [T0_MAX_U16] = BOTH("w:ww", "t1_@_max_u32($0 & 0xffffu, $1 & 0xffffu)"),
+    [T0_MIN_S16] = BOTH("w:ww", "t1_@_min_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
+    [T0_MAX_S16] = BOTH("w:ww", "t1_@_max_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
+    [T0_MIN_U32] = BOTH("w:ww", "t1_@_min_u32($0, $1)"), [T0_MAX_U32] = BOTH("w:ww", "t1_@_max_u32($0, $1)"),
+    [T0_MIN_S32] = BOTH("w:ww", "t1_@_min_s32($0, $1)"), [T0_MAX_S32] = BOTH("w:ww", "t1_@_max_s32($0, $1)"),
+    [T0_MIN_U64] = BOTH("l:ll", "t1_@_min_u64($0, $1)"), [T0_MAX_U64] = BOTH("l:ll", "t1_@_max_u64($0, $1)"),
+    [T0_MIN_S64] = BOTH("l:ll", "t1_@_min_s64($0, $1)"), [T0_MAX_S64] = BOTH("l:ll", "t1_@_max_s64($0, $1)"),
+    [T0_ADDSAT_S32] = VEC("w:ww", NULL), [T0_SUBSAT_S32] = VEC("w:ww", NULL),
+    [T0_ADD_I16X2] = BOTH("w:ww", "(($0 + $1) & 0xffffu) | (($0 & 0xffff0000u) + ($1 & 0xffff0000u))"),
+    [T0_MIN_U16X2] = VEC("w:ww", NULL), [T0_MAX_U16X2] = VEC("w:ww", NULL),
+    [T0_MIN_S16X2] = VEC("w:ww", NULL), [T0_MAX_S16X2] = VEC("w:ww", NULL),
+
+    [T0_MUL_LO_I16] = BOTH("w:ww", X16("$0 * $1")), [T0_MUL_LO_I32] = BOTH("w:ww", "$0 * $1"),
+    [T0_MUL_LO_I64] = BOTH("l:ll", "$0 * $1"),
+    [T0_MAD_LO_I16] = BOTH("w:www", X16("$0 * $1 + $2")),
+    [T0_MAD_LO_I32] = BOTH("w:www", "$0 * $1 + $2"), [T0_MAD_LO_I64] = BOTH("l:lll", "$0 * $1 + $2"),
+    [T0_MUL_HI_U16] = BOTH("w:ww", "(($0 & 0xffffu) * ($1 & 0xffffu)) >> 16"),
+    [T0_MUL_HI_S16] = BOTH("w:ww", "(t1_@_sx16($0) * t1_@_sx16($1)) >> 16"),
+    [T0_MUL_HI_U32] = BOTH("w:ww", "t1_@_mulhi_u32($0, $1)"), [T0_MUL_HI_S32] = BOTH("w:ww", "t1_@_mulhi_s32($0, $1)"),
+    [T0_MUL_HI_U64] = BOTH("l:ll", "t1_@_mulhi_u64($0, $1)"), [T0_MUL_HI_S64] = BOTH("l:ll", "t1_@_mulhi_s64($0, $1)"),
+    [T0_MAD_HI_U16] = BOTH("w:www", X16("((($0 & 0xffffu) * ($1 & 0xffffu)) >> 16) + $2")),
+    [T0_MAD_HI_S16] = BOTH("w:www", "(((t1_@_sx16($0) * t1_@_sx16($1)) >> 16) + $2) & 0xffffu"),
+    [T0_MAD_HI_U32] = BOTH("w:www", "t1_@_mulhi_u32($0, $1) + $2"),
+    [T0_MAD_HI_S32] = BOTH("w:www", "t1_@_mulhi_s32($0, $1) + $2"),
+    [T0_MAD_HI_U64] = BOTH("l:lll", "t1_@_mulhi_u64($0, $1) + $2"),
+    [T0_MAD_HI_S64] = BOTH("l:lll", "t1_@_mulhi_s64($0, $1) + $2"),
+    [T0_MUL_WIDE_U16] = BOTH("w:ww", "($0 & 0xffffu) * ($1 & 0xffffu)"),
+    [T0_MUL_WIDE_S16] = BOTH("w:ww", "t1_@_sx16($0) * t1_@_sx16($1)"),
+    [T0_MUL_WIDE_U32] = {"l:ww", "t1_v_mulw_u32($0, $1)", "(uint64_t)$0 * $1", 0},
+    [T0_MUL_WIDE_S32] = BOTH("l:ww", "t1_@_mulw_s32($0, $1)"),
+    [T0_MAD_WIDE_U16] = BOTH("w:www", "($0 & 0xffffu) * ($1 & 0xffffu) + $2"),
+    [T0_MAD_WIDE_S16] = BOTH("w:www", "t1_@_sx16($0) * t1_@_sx16($1) + $2"),
+    [T0_MAD_WIDE_U32] = {"l:wwl", "t1_v_mulw_u32($0, $1) + $2", "(uint64_t)$0 * $1 + $2", 0},
+    [T0_MAD_WIDE_S32] = BOTH("l:wwl", "t1_@_mulw_s32($0, $1) + $2"),
+    [T0_MUL24_LO_U32] = BOTH("w:ww", "($0 & 0xffffffu) * ($1 & 0xffffffu)"),
+    [T0_MAD24_LO_U32] = BOTH("w:www", "($0 & 0xffffffu) * ($1 & 0xffffffu) + $2"),
+    [T0_MUL24_LO_S32] = VEC("w:ww", NULL),
+    [T0_MAD24_LO_S32] = VEC("w:www", NULL),
+    [T0_MUL24_HI_U32] = VEC("w:ww", NULL), [T0_MUL24_HI_S32] = VEC("w:ww", NULL),
+    [T0_MAD24_HI_U32] = VEC("w:www", NULL), [T0_MAD24_HI_S32] = VEC("w:www", NULL),
+    [T0_SAD_U16] = VEC("w:www", NULL), [T0_SAD_S16] = VEC("w:www", NULL),
+    [T0_SAD_U32] = BOTH("w:www", "t1_@_max_u32($0, $1) - t1_@_min_u32($0, $1) + $2"),
+    [T0_SAD_S32] = BOTH("w:www", "t1_@_max_s32($0, $1) - t1_@_min_s32($0, $1) + $2"),
+    [T0_SAD_U64] = BOTH("l:lll", "t1_@_max_u64($0, $1) - t1_@_min_u64($0, $1) + $2"),
+    [T0_SAD_S64] = BOTH("l:lll", "t1_@_max_s64($0, $1) - t1_@_min_s64($0, $1) + $2"),
+    [T0_DIV_U16] = BOTH("w:ww", "t1_@_div_u32($0 & 0xffffu, $1 & 0xffffu) & 0xffffu"),
+    [T0_REM_U16] = BOTH("w:ww", "t1_@_rem_u32($0 & 0xffffu, $1 & 0xffffu) & 0xffffu"),
+    [T0_DIV_S16] = BOTH("w:ww", "t1_@_div_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
+    [T0_REM_S16] = BOTH("w:ww", "t1_@_rem_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
+    [T0_DIV_U32] = BOTH("w:ww", "t1_@_div_u32($0, $1)"), [T0_REM_U32] = BOTH("w:ww", "t1_@_rem_u32($0, $1)"),
+    [T0_DIV_S32] = BOTH("w:ww", "t1_@_div_s32($0, $1)"), [T0_REM_S32] = BOTH("w:ww", "t1_@_rem_s32($0, $1)"),
+    [T0_DIV_U64] = BOTH("l:ll", "t1_@_div_u64($0, $1)"), [T0_REM_U64] = BOTH("l:ll", "t1_@_rem_u64($0, $1)"),
+    [T0_DIV_S64] = BOTH("l:ll", "t1_@_div_s64($0, $1)"), [T0_REM_S64] = BOTH("l:ll", "t1_@_rem_s64($0, $1)"),
+    [T0_ADDX_I32] = VEC("w:ww", NULL), [T0_SUBX_I32] = VEC("w:ww", NULL),
+    [T0_ADDX_I64] = VEC("l:ll", NULL), [T0_SUBX_I64] = VEC("l:ll", NULL),
+    [T0_MADX_LO_I32] = VEC("w:www", NULL), [T0_MADX_LO_I64] = VEC("l:lll", NULL),
+    [T0_MADX_HI_U32] = VEC("w:www", NULL), [T0_MADX_HI_S32] = VEC("w:www", NULL),
+    [T0_MADX_HI_U64] = VEC("l:lll", NULL), [T0_MADX_HI_S64] = VEC("l:lll", NULL),
+    [T0_DP4A] = VEC("w:www", NULL), [T0_DP2A] = VEC("w:www", NULL),
+
+    [T0_AND_B32] = BOTH("w:ww", "$0 & $1"), [T0_AND_B64] = BOTH("l:ll", "$0 & $1"),
+    [T0_OR_B32] = BOTH("w:ww", "$0 | $1"), [T0_OR_B64] = BOTH("l:ll", "$0 | $1"),
+    [T0_XOR_B32] = BOTH("w:ww", "$0 ^ $1"), [T0_XOR_B64] = BOTH("l:ll", "$0 ^ $1"),
+    [T0_NOT_B16] = BOTH("w:w", "~$0 & 0xffffu"), [T0_NOT_B32] = BOTH("w:w", "~$0"),
+    [T0_NOT_B64] = BOTH("l:l", "~$0"),
+    [T0_CNOT_B16] = {"w:w", "(pu32)(($0 & 0xffffu) == 0) & 1", "($0 & 0xffffu) == 0", 0},
+    [T0_CNOT_B32] = {"w:w", "(pu32)($0 == 0) & 1", "$0 == 0", 0},
+    [T0_CNOT_B64] = {"l:l", "(pu64)($0 == 0) & 1", "$0 == 0", 0},
+    [T0_AND_P] = BOTH("p:pp", "$0 & $1"), [T0_OR_P] = BOTH("p:pp", "$0 | $1"),
+    [T0_XOR_P] = BOTH("p:pp", "$0 ^ $1"), [T0_NOT_P] = {"p:p", "~$0 & T1_ALL32", "$0 ^ 1", 0},
+   
+    [T0_SHL_B16] = BOTH("w:ww", "t1_@_shl32($0, $1) & 0xffffu"),
+    [T0_SHR_U16] = BOTH("w:ww", "t1_@_shr32($0 & 0xffffu, $1)"),
+    [T0_SHR_S16] = BOTH("w:ww", "t1_@_sar32(t1_@_sx16($0), $1) & 0xffffu"),
+    [T0_SHL_B32] = BOTH("w:ww", "t1_@_shl32($0, $1)"), [T0_SHL_B64] = BOTH("l:lw", "t1_@_shl64($0, $1)"),
+    [T0_SHR_U32] = BOTH("w:ww", "t1_@_shr32($0, $1)"), [T0_SHR_U64] = BOTH("l:lw", "t1_@_shr64($0, $1)"),
+    [T0_SHR_S32] = BOTH("w:ww", "t1_@_sar32($0, $1)"), [T0_SHR_S64] = BOTH("l:lw", "t1_@_sar64($0, $1)"),
+    [T0_POPC_B32] = {"w:w", "t1_v_popc32($0)", "(uint32_t)__builtin_popcount($0)", 0},
+    [T0_POPC_B64] = {"w:l", "t1_v_popc64($0)", "(uint32_t)__builtin_popcountl($0)", 0},
+    [T0_CLZ_B32] = BOTH("w:w", "t1_@_clz32($0)"), [T0_CLZ_B64] = BOTH("w:l", "t1_@_clz64($0)"),
+    [T0_BREV_B32] = BOTH("w:w", "t1_@_brev32($0)"), [T0_BREV_B64] = VEC("l:l", NULL),
+    [T0_BFIND_U32] = VEC("w:w", NULL), [T0_BFIND_S32] = VEC("w:w", NULL),
+    [T0_BFIND_U64] = VEC("w:l", NULL), [T0_BFIND_S64] = VEC("w:l", NULL),
+    [T0_FNS_B32] = VEC("w:www", NULL),
+    [T0_BFE_U32] = VEC("w:www", "t1_v_bfe_u32($0, $1, $2)"),
+    [T0_BFE_S32] = VEC("w:www", "t1_v_bfe_s32($0, $1, $2)"),
+    [T0_BFE_U64] = VEC("l:lww", NULL), [T0_BFE_S64] = VEC("l:lww", NULL),
+    [T0_BFI_B32] = VEC("w:wwww", "t1_v_bfi_b32($0, $1, $2, $3)"), [T0_BFI_B64] = VEC("l:llww", NULL),
+    [T0_BMSK_B32] = VEC("w:ww", NULL), [T0_SZEXT_U32] = VEC("w:ww", NULL),
+    [T0_SZEXT_S32] = VEC("w:ww", NULL), [T0_PRMT_B32] = VEC("w:www", NULL),
+
+    [T0_SELP_B32] = {"w:wwp", "t1_blend_u32($2, $1, $0)", "$2 ? $0 : $1", 0},
+    [T0_SELP_B64] = {"l:llp", "t1_blend_u64($2, $1, $0)", "$2 ? $0 : $1", 0},
+    [T0_SLCT_B32_S32] = {"w:www", "t1_pick32(T1_C_S32(GE, $2, (pu32){0}), $0, $1)",
+                         "(int32_t)$2 >= 0 ? $0 : $1", 0},
+    [T0_SLCT_B64_S32] = VEC("l:llw", NULL), [T0_SLCT_B32_F32] = VEC("w:www", NULL),
+    [T0_SLCT_B64_F32] = VEC("l:llw", NULL),
+    [T0_TESTP_F32] = VEC("p:w", NULL), [T0_TESTP_F64] = VEC("p:l", NULL),
+
+#define F32_MODS FTZ32 | SAT32 | ROUND
+    [T0_ADD_F32] = PRIM("w:ww", "add_f32", F32_MODS | SC),
+    [T0_SUB_F32] = PRIM("w:ww", "sub_f32", F32_MODS | SC),
+    [T0_MUL_F32] = PRIM("w:ww", "mul_f32", F32_MODS | SC),
+    [T0_DIV_F32] = PRIM("w:ww", "div_f32", F32_MODS | SC),
+    [T0_FMA_F32] = PRIM("w:www", "fma_f32", F32_MODS),
+    [T0_RCP_F32] = PRIM("w:w", "rcp_f32", F32_MODS | SC),
+    [T0_SQRT_F32] = PRIM("w:w", "sqrt_f32", F32_MODS),
+    [T0_ADD_F64] = PRIM("l:ll", "add_f64", ROUND | SC),
+    [T0_SUB_F64] = PRIM("l:ll", "sub_f64", ROUND | SC),
+    [T0_MUL_F64] = PRIM("l:ll", "mul_f64", ROUND | SC),
+    [T0_DIV_F64] = PRIM("l:ll", "div_f64", ROUND | SC),
+    [T0_FMA_F64] = PRIM("l:lll", "fma_f64", ROUND), [T0_RCP_F64] = PRIM("l:l", "rcp_f64", ROUND),
+    [T0_SQRT_F64] = PRIM("l:l", "sqrt_f64", ROUND),
+    [T0_ABS_F32] = PRIM("w:w", "abs_f32", FTZ32), [T0_NEG_F32] = PRIM("w:w", "neg_f32", FTZ32),
+    [T0_MIN_F32] = PRIM("w:ww", "min_f32", FTZ32), [T0_MAX_F32] = PRIM("w:ww", "max_f32", FTZ32),
+    [T0_COPYSIGN_F32] = BOTH("w:ww", "($0 & 0x80000000u) | ($1 & 0x7fffffffu)"),
+    [T0_ABS_F64] = BOTH("l:l", "$0 & 0x7ffffffffffffffful"),
+    [T0_NEG_F64] = BOTH("l:l", "$0 ^ 0x8000000000000000ul"),
+    [T0_MIN_F64] = VEC("l:ll", "t1_v_min_f64($0, $1)"), [T0_MAX_F64] = VEC("l:ll", "t1_v_max_f64($0, $1)"),
+    [T0_COPYSIGN_F64] = BOTH("l:ll", "($0 & 0x8000000000000000ul) | ($1 & 0x7ffffffffffffffful)"),
+    [T0_RSQRT_F32] = PRIM("w:w", "rsqrt_f32", FTZ32), [T0_LG2_F32] = PRIM("w:w", "lg2_f32", FTZ32),
+    [T0_EX2_F32] = PRIM("w:w", "ex2_f32", FTZ32), [T0_TANH_F32] = PRIM("w:w", "tanh_f32", FTZ32),
+    [T0_SIN_F32] = VEC("w:w", NULL), [T0_COS_F32] = VEC("w:w", NULL),
+    [T0_RCP_APPROX_F64] = VEC("l:l", NULL), [T0_RSQRT_F64] = VEC("l:l", NULL),
+    [T0_ABS_F16] = BOTH("w:w", "$0 & 0x7fffu"), [T0_ABS_F16X2] = BOTH("w:w", "$0 & 0x7fff7fffu"),
+    [T0_ABS_BF16] = {"w:w", "$0 & 0x7fffu", "$0 & 0x7fffu", ANY_FTZ},
+    [T0_ABS_BF16X2] = {"w:w", "$0 & 0x7fff7fffu", "$0 & 0x7fff7fffu", ANY_FTZ},
+    [T0_NEG_F16] = BOTH("w:w", "($0 ^ 0x8000u) & 0xffffu"), [T0_NEG_F16X2] = BOTH("w:w", "$0 ^ 0x80008000u"),
+    [T0_NEG_BF16] = {"w:w", "($0 ^ 0x8000u) & 0xffffu", "($0 ^ 0x8000u) & 0xffffu", ANY_FTZ},
+    [T0_NEG_BF16X2] = {"w:w", "$0 ^ 0x80008000u", "$0 ^ 0x80008000u", ANY_FTZ},
+#define HALF2(op) [T0_##op##_F16] = VEC("w:ww", NULL), [T0_##op##_F16X2] = VEC("w:ww", NULL), \
+    [T0_##op##_BF16] = VEC("w:ww", NULL), [T0_##op##_BF16X2] = VEC("w:ww", NULL)
+    HALF2(ADD), HALF2(SUB), HALF2(MUL), HALF2(MIN), HALF2(MAX),
+#define HALFN(op, sig) [T0_##op##_F16] = VEC(sig, NULL), [T0_##op##_F16X2] = VEC(sig, NULL), \
+    [T0_##op##_BF16] = VEC(sig, NULL), [T0_##op##_BF16X2] = VEC(sig, NULL)
+    HALFN(FMA, "w:www"), HALFN(EX2, "w:w"), HALFN(TANH, "w:w"),
+    [T0_CVT_TF32_F32] = VEC("w:w", NULL), [T0_CVT_F16X2_F32] = VEC("w:ww", NULL),
+    [T0_CVT_BF16X2_F32] = VEC("w:ww", NULL), [T0_CVT_E4M3X2_F32] = VEC("w:ww", NULL),
+    [T0_CVT_E5M2X2_F32] = VEC("w:ww", NULL), [T0_CVT_E4M3X2_F16X2] = VEC("w:w", NULL),
+    [T0_CVT_E5M2X2_F16X2] = VEC("w:w", NULL), [T0_CVT_F16X2_E4M3X2] = VEC("w:w", NULL),
+    [T0_CVT_F16X2_E5M2X2] = VEC("w:w", NULL),
+    [T0_CVT_PACK_S32] = VEC("w:www", NULL), [T0_CVT_PACK_U32] = VEC("w:www", NULL),
+    [T0_VIDEO] = VEC("w:www", NULL), [T0_VIDEO2] = VEC("w:www", NULL), [T0_VIDEO4] = VEC("w:www", NULL),
+};
+
+/* ---- composing ---- */
+
+static void fill(char *out, const char *pattern, char letter)
+{
+    size_t n = 0;
+    for (const char *p = pattern; *p && n + 1 < T1_EXPR; p++)
+        out[n++] = *p == '@' ? letter : *p;
+    out[n] = '\0';
+}
+
+static const char *splat_of(const struct t1_op *op, unsigned k)
+{
+    if (op->src[k] == T1_K_PRED)
+        return "(0u - $%u)";
+    return op->src[k] == T1_K_64 ? "t1_splat_u64($%u)" : op->wide ? "t1_splat_h32($%u)" : "t1_splat_u32($%u)";
+}
+
+/* The scalar form of an expression over pieces: splat, compute, take lane 0. */
+static void derive(struct t1_op *op, unsigned d)
+{
+    const bool pred = op->dst[d].kind == T1_K_PRED;
+    char *out = op->dst[d].scalar;
+    size_t n = (size_t)snprintf(out, T1_EXPR, pred ? "(" : "t1_lane0((");
+    for (const char *p = op->dst[d].vector; *p && n < T1_EXPR; p++) {
+        if (p[0] == '$') {
+            unsigned k = (unsigned)(*++p - '0');
+            n += (size_t)snprintf(out + n, T1_EXPR - n, splat_of(op, k), k);
+        } else {
+            out[n++] = *p;
+        }
+    }
+    if (n < T1_EXPR - 8)
+        snprintf(out + n, T1_EXPR - n, pred ? ") & 1u" : "))");
+}
+
+static uint8_t width_of(char c)
+{
+    return c == 'w' ? T1_K_32 : c == 'l' ? T1_K_64 : T1_K_PRED;
+}
+
+static void shape(struct t1_op *op, const char *sig)
+{
+    op->wide = strchr(sig, 'l');
+    for (unsigned d = 0; *sig != ':'; sig++)
+        op->dst[d++].kind = width_of(*sig);
+    while (*++sig)
+        op->src[op->nsrc++] = width_of(*sig);
+}
+
+/* Operands through ftz, the call with its rounding mode, the result through ftz and sat. */
+static void primitive(const struct t1_op *op, const char *name, char letter, char *out)
+{
+    const unsigned rnd = op->aux >> T0_RND_SHIFT & 15;
+    const bool ftz = op->aux & T0_FTZ, sat = op->aux & T0_SAT;
+    char args[128] = "", call[PART], mode[8] = "", around[32] = "";
+    const char *width = op->wide ? "64" : "";
+    size_t n = 0;
+    const char *flush = letter == 's' ? "t1_s_ftz" : "t1_v_ftz";
+    for (unsigned k = 0; k < op->nsrc; k++)
+        n += (size_t)snprintf(args + n, sizeof args - n, "%s%s%s$%u%s",
+                              k ? ", " : "", ftz ? flush : "", ftz ? "(" : "", k, ftz ? ")" : "");
+    if (rnd)
+        snprintf(mode, sizeof mode, ", %u", rnd);
+    snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
+    if (ftz || sat)
+        snprintf(around, sizeof around, "t1_%c_%s%s", letter, ftz && sat ? "satftz" : sat ? "sat" : "ftz", width);
+    snprintf(out, T1_EXPR, "%s(%s)", around, call);
+}
+
+/* ---- comparisons ---- */
+
+static const char *const relation[] = {
+    [PTX_EQ] = "EQ", [PTX_NE] = "NE", [PTX_LT] = "LT", [PTX_LE] = "LE", [PTX_GT] = "GT", [PTX_GE] = "GE",
+    [PTX_EQU] = "EQU", [PTX_NEU] = "NEU", [PTX_LTU] = "LTU", [PTX_LEU] = "LEU", [PTX_GTU] = "GTU",
+    [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN",
+};
+/* By position in T0_SETP_*: the type compared and how an operand is read. */
+static const struct { const char *sig, *type, *read, *read_ftz; } compared[] = {
+    {"ww", "u32", "(%s & 0xffffu)", NULL}, {"ww", "u32", "%s", NULL}, {"ll", "u64", "%s", NULL},
+    {"ww", "s32", "t1_@_sx16(%s)", NULL}, {"ww", "s32", "%s", NULL}, {"ll", "s64", "%s", NULL},
+    {"ww", NULL, NULL, NULL}, {"ww", NULL, NULL, NULL}, {"ww", "f32", "%s", "t1_@_ftz(%s)"},
+    {"ll", "f64", "%s", "%s"}, {"ww", NULL, NULL, NULL}, {"ww", NULL, NULL, NULL},
+};
+enum { NCOMPARED = sizeof compared / sizeof compared[0] };
+
+static void comparison(const struct t1_op *op, unsigned slot, bool negated, char letter, char *out)
+{
+    static const char *const join[] = {"", " & ", " | ", " ^ "};
+    const unsigned cmp = op->aux >> T0_CMP_SHIFT & 31, logic = op->aux >> T0_BOOL_SHIFT & 3;
+    const bool is_float = slot >= 6;
+    const char *read = op->aux & T0_FTZ && is_float ? compared[slot].read_ftz : compared[slot].read;
+    const char *all = letter == 's' ? "1" : op->wide ? "T1_ALL64" : "T1_ALL32";
+    char pattern[PART], a[40], b[40], tail[64] = "";
+    snprintf(a, sizeof a, read, "$0");
+    snprintf(b, sizeof b, read, "$1");
+    if (logic)
+        snprintf(tail, sizeof tail, "%s%s", join[logic], op->aux & T0_CMP_NOTC ? "($2 ^ " : "$2");
+    if (logic && op->aux & T0_CMP_NOTC)
+        snprintf(tail + strlen(tail), sizeof tail - strlen(tail), "%s)", all);
+    snprintf(pattern, sizeof pattern, "%s%st1_@_cmp_%s(%s, %s, %s)%s%s", negated ? "(" : "",
+             logic && !negated ? "" : "", compared[slot].type,
+             !is_float && cmp == PTX_NE ? "NEU" : relation[cmp], a, b, negated ? " ^ " : "",
+             negated ? all : "");
+    if (negated)
+        strncat(pattern, ")", sizeof pattern - strlen(pattern) - 1);
+    strncat(pattern, tail, sizeof pattern - strlen(pattern) - 1);
+    fill(out, pattern, letter);
+}
+
+static void setp(struct t1_op *op, unsigned slot)
+{
+    const bool logic = op->aux >> T0_BOOL_SHIFT & 3, two = op->aux & T0_CMP_Q;
+    char sig[8];
+    snprintf(sig, sizeof sig, "%s:%s%s", two ? "pp" : "p", compared[slot].sig, logic ? "p" : "");
+    shape(op, sig);
+    for (unsigned d = 0; compared[slot].type && d < (two ? 2u : 1u); d++) {
+        comparison(op, slot, d == 1, 'v', op->dst[d].vector);
+        comparison(op, slot, d == 1, 's', op->dst[d].scalar);
+    }
+}
+
+static void set(struct t1_op *op, unsigned slot)
+{
+    static const char *const yes[] = {"~0u", "0x3f800000u", "0xffffu", "0x3c00u", "0x3f80u"};
+    const unsigned which = op->aux >> T0_RND_SHIFT & 15;
+    char sig[8], c[PART], w;
+    snprintf(sig, sizeof sig, "w:%s%s", compared[slot].sig, op->aux >> T0_BOOL_SHIFT & 3 ? "p" : "");
+    shape(op, sig);
+    w = op->wide ? 'h' : 'u';
+    if (!compared[slot].type || which >= sizeof yes / sizeof yes[0])
+        return;
+    comparison(op, slot, false, 'v', c);
+    snprintf(op->dst[0].vector, T1_EXPR, "t1_blend_%c32(%s, (p%c32){0}, t1_splat_%c32(%s))", w, c, w, w, yes[which]);
+    comparison(op, slot, false, 's', c);
+    snprintf(op->dst[0].scalar, T1_EXPR, "(%s) ? %s : 0u", c, yes[which]);
+}
+
+/* ---- conversions ---- */
+
+/* By position in T0_BY_INT: the source's width, how it reads as 32 (or 64) bits, its signedness. */
+static const struct { char width; const char *read; bool is_signed; } ints[] = {
+    {'w', "(%s & 0xffu)", false}, {'w', "t1_@_sx8(%s)", true}, {'w', "(%s & 0xffffu)", false}, {'w', "%s", false},
+    {'l', "%s", false}, {'w', "t1_@_sx16(%s)", true}, {'w', "%s", true}, {'l', "%s", true},
+};
+enum { TO_U16 = 1, TO_U32 = 2, TO_S16 = 5, TO_S32 = 6 };
+
+static void cvt_int_to_int(struct t1_op *op, unsigned from, bool wide)
+{
+    const bool half = wide != (ints[from].width == 'l'); /* 32-bit lanes in half pieces */
+    const unsigned to = op->aux >> T0_CVT_DST_SHIFT & 7;
+    static const char *const narrow[] = {"(%s) & 0xffu", "(%s) & 0xffffu", "%s", "%s", "t1_@_sx8(%s)",
+                                         "t1_@_sx16(%s)", "%s", "%s"};
+    char sig[4] = {wide ? 'l' : 'w', ':', ints[from].width, '\0'}, read[40], pattern[PART];
+    shape(op, sig);
+    if (op->aux & T0_SAT)
+        return;
+    snprintf(read, sizeof read, ints[from].read, "$0");
+    for (unsigned s = 0; s < 2; s++) {
+        const char *extend = ints[from].width == 'l' ? "%s"
+                             : s && ints[from].is_signed ? "t1_s_sext(%s)" : s ? "(uint64_t)(%s)"
+                             : ints[from].is_signed ? "t1_sext_u32(%s)" : "t1_zext_u32(%s)";
+        const char *cut = ints[from].width != 'l' ? "%s" : s ? "(uint32_t)%s" : "t1_trunc_u64(%s)";
+        if (wide) {
+            snprintf(pattern, sizeof pattern, extend, read);
+        } else {
+            char low[60];
+            snprintf(low, sizeof low, cut, read);
+            snprintf(pattern, sizeof pattern, narrow[to], low);
+        }
+        fill(s ? op->dst[0].scalar : op->dst[0].vector, pattern, s ? 's' : half ? 'h' : 'v');
+    }
+}
+
+static void cvt_int_to_float(struct t1_op *op, unsigned from, bool f64)
+{
+    const bool l = ints[from].width == 'l', half = f64 != l;
+    char sig[4] = {f64 ? 'l' : 'w', ':', ints[from].width, '\0'}, read[40], pattern[PART];
+    shape(op, sig);
+    if (op->aux & ~(f64 ? 0u : (unsigned)T0_FTZ))
+        return;
+    snprintf(read, sizeof read, ints[from].read, "$0");
+    /* what fits a signed 32-bit integer converts as one */
+    const bool as_signed = ints[from].is_signed || from == 0 || from == 2;
+    snprintf(pattern, sizeof pattern, "t1_%%c_f%s_%c%s(%s)", f64 ? "64" : "32", as_signed ? 's' : 'u',
+             l ? "64" : "32", read);
+    for (unsigned s = 0; s < 2; s++) {
+        char named[PART];
+        snprintf(named, sizeof named, pattern, s ? 's' : 'v');
+        fill(s ? op->dst[0].scalar : op->dst[0].vector, named, s ? 's' : half ? 'h' : 'v');
+    }
+}
+
+static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
+{
+    const unsigned to = op->aux >> T0_CVT_DST_SHIFT & 7, rnd = op->aux >> T0_RND_SHIFT & 15;
+    const bool f64 = from == 3, is_signed = to & T0_CVT_DST_SIGNED;
+    char sig[4] = {wide ? 'l' : 'w', ':', f64 ? 'l' : 'w', '\0'};
+    shape(op, sig);
+    if (from < 2 || (!wide && to != TO_U32 && to != TO_S32) || rnd < PTX_RNI || rnd > PTX_RPI)
+        return;
+    const char *name = f64 ? (wide ? "64_f64" : "32_f64") : wide ? "64_f32" : "32_f32";
+    const bool ftz = op->aux & T0_FTZ && !f64;
+    snprintf(op->dst[0].vector, T1_EXPR, "t1_v_%c%s(%s, %u)", is_signed ? 's' : 'u', name,
+             !ftz ? "$0" : wide ? "t1_h_ftz($0)" : "t1_v_ftz($0)", rnd - PTX_RNI);
+    derive(op, 0);
+}
+
+static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
+{
+    const unsigned rnd = op->aux >> T0_RND_SHIFT & 15, other = op->aux & ~(unsigned)(T0_FTZ | T0_SAT | 0xf0);
+    const bool ftz = op->aux & T0_FTZ, sat = op->aux & T0_SAT;
+    char sig[4] = {to == 3 ? 'l' : 'w', ':', from == 3 ? 'l' : 'w', '\0'}, x[PART], y[PART];
+    char *v = op->dst[0].vector;
+    shape(op, sig);
+    if (other)
+        return;
+    if (to == 2 && from == 2 && (!rnd || rnd >= PTX_RNI)) {
+        snprintf(x, sizeof x, ftz ? "t1_v_ftz($0)" : "$0");
+        if (rnd)
+            snprintf(y, sizeof y, "t1_v_int_f32(%.100s, %u)", x, rnd - PTX_RNI);
+        else
+            snprintf(y, sizeof y, "%s", x);
+        snprintf(v, T1_EXPR, ftz && sat ? "t1_v_satftz(%s)" : sat ? "t1_v_sat(%s)" : ftz ? "t1_v_ftz(%s)" : "%s", y);
+    } else if (to == 3 && from == 3 && (!rnd || rnd >= PTX_RNI)) {
+        snprintf(x, sizeof x, rnd ? "t1_v_int_f64($0, %u)" : "$0", rnd - PTX_RNI);
+        snprintf(v, T1_EXPR, sat ? "t1_v_sat64(%s)" : "%s", x);
+    } else if (to == 3 && from == 2 && !rnd && !sat) {
+        snprintf(v, T1_EXPR, ftz ? "t1_v_f64_f32(t1_h_ftz($0))" : "t1_v_f64_f32($0)");
+    } else if (to == 2 && from == 3 && !rnd && !sat) {
+        snprintf(v, T1_EXPR, ftz ? "t1_h_ftz(t1_v_f32_f64($0))" : "t1_v_f32_f64($0)");
+    } else if (to == 2 && from < 2 && !op->aux) {
+        snprintf(v, T1_EXPR, from ? "$0 << 16" : "t1_v_f32_f16($0)");
+    } else if (to < 2 && from == 2 && !op->aux) {
+        snprintf(v, T1_EXPR, to ? "t1_v_bf16_f32($0)" : "t1_v_f16_f32($0)");
+    } else {
+        return;
+    }
+    derive(op, 0);
+}
+
+/* ---- ops whose modifiers are their own ---- */
+
+static void special(struct t1_op *op)
+{
+    const unsigned aux = op->aux;
+    char *v = op->dst[0].vector;
+    switch (op->op) {
+    case T0_LOP3_B32:
+        shape(op, "w:www");
+        snprintf(v, T1_EXPR, "t1_v_lop3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
+        snprintf(op->dst[0].scalar, T1_EXPR, "T1_LOP3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
+        return;
+    case T0_SHF_L_B32: case T0_SHF_R_B32:
+        shape(op, "w:www");
+        snprintf(v, T1_EXPR, aux ? "t1_v_shf%c_($0, $1, $2 & 31)" : "t1_v_shf%c_($0, $1, t1_v_upto32($2))",
+                 op->op == T0_SHF_L_B32 ? 'l' : 'r');
+        derive(op, 0);
+        return;
+    case T0_PRMT_B32:
+        if (!aux) {
+            snprintf(v, T1_EXPR, "t1_v_prmt($0, $1, $2)");
+            derive(op, 0);
+        }
+        return;
+    case T0_DP4A:
+        snprintf(v, T1_EXPR, "t1_v_dp4a($0, $1, $2, %u, %u)", aux & 1, aux >> 1 & 1);
+        derive(op, 0);
+        return;
+    case T0_SIN_F32: case T0_COS_F32:
+        snprintf(v, T1_EXPR, aux & T0_FTZ ? "t1_v_ftz(t1_v_sin_f32(b, t1_v_ftz($0), %u, %u))"
+                                          : "t1_v_sin_f32(b, $0, %u, %u)",
+                 op->op == T0_COS_F32, (unsigned)op->op);
+        derive(op, 0);
+        return;
+    default: return;
+    }
+}
+
+static void plain(struct t1_op *op, const struct row *r)
+{
+    const unsigned allowed = (r->mods & (FTZ32 | ANY_FTZ) ? (unsigned)T0_FTZ : 0) |
+                             (r->mods & SAT32 ? (unsigned)T0_SAT : 0) |
+                             (r->mods & ROUND ? 15u << T0_RND_SHIFT : 0);
+    const bool rounds = op->aux >> T0_RND_SHIFT & 15;
+    shape(op, r->sig);
+    if (!r->vec || op->aux & ~allowed)
+        return;
+    if (r->mods & PRIMITIVE) {
+        primitive(op, r->vec, 'v', op->dst[0].vector);
+        if (r->mods & SC && !rounds)
+            primitive(op, r->vec, 's', op->dst[0].scalar);
+        else
+            derive(op, 0);
+        return;
+    }
+    fill(op->dst[0].vector, r->vec, 'v');
+    if (r->scalar)
+        fill(op->dst[0].scalar, r->scalar, 's');
+    else
+        derive(op, 0);
+}
+
+bool t1_alu(const struct ptx_instr *i, struct t1_op *op)
+{
+    struct t0_insn insn = {0};
+    memset(op, 0, sizeof *op);
+    if (!t0_select_alu(i, &insn) || !insn.op || insn.op >= T0_NOPS)
+        return false;
+    op->op = insn.op;
+    op->aux = insn.aux;
+    op->imm = insn.imm;
+    if (insn.op >= T0_ADDX_I32 && insn.op <= T0_MADX_HI_S64) {
+        op->reads_cc = insn.aux & 1;
+        op->writes_cc = insn.aux & 2;
+    }
+#define IN(x, first, n) ((x) >= (first) && (x) < (first) + (n))
+    if (IN(op->op, T0_SETP_U16, NCOMPARED))
+        setp(op, op->op - T0_SETP_U16);
+    else if (IN(op->op, T0_SET_U16, NCOMPARED))
+        set(op, op->op - T0_SET_U16);
+    else if (IN(op->op, T0_CVT_I32_U8, 8) || IN(op->op, T0_CVT_I64_U8, 8))
+        cvt_int_to_int(op, (op->op - T0_CVT_I32_U8) % 8, op->op >= T0_CVT_I64_U8);
+    else if (IN(op->op, T0_CVT_I32_F16, 4) || IN(op->op, T0_CVT_I64_F16, 4))
+        cvt_float_to_int(op, (op->op - T0_CVT_I32_F16) % 4, op->op >= T0_CVT_I64_F16);
+    else if (IN(op->op, T0_CVT_F16_U8, 16)) {
+        char sig[4] = {'w', ':', ints[(op->op - T0_CVT_F16_U8) % 8].width, '\0'};
+        shape(op, sig);
+    } else if (IN(op->op, T0_CVT_F32_U8, 16))
+        cvt_int_to_float(op, (op->op - T0_CVT_F32_U8) % 8, op->op >= T0_CVT_F64_U8);
+    else if (IN(op->op, T0_CVT_F16_F16, 16))
+        cvt_float_to_float(op, (op->op - T0_CVT_F16_F16) / 4u, (op->op - T0_CVT_F16_F16) % 4u);
+    else if (rows[op->op].sig)
+        plain(op, &rows[op->op]);
+    else if (op->op != T0_LOP3_B32 && op->op != T0_SHF_L_B32 && op->op != T0_SHF_R_B32)
+        return false; /* a move */
+    special(op);
+    return true;
+}
+
+char *t1_alu_expand(char *out, size_t size, const char *pattern, const char *const arg[4])
+{
+    size_t n = 0;
+    for (const char *p = pattern; *p && n + 1 < size; p++) {
+        if (*p != '$') {
+            out[n++] = *p;
+            continue;
+        }
+        n += (size_t)snprintf(out + n, size - n, "%s", arg[*++p - '0']);
+        n = n < size ? n : size - 1;
+    }
+    if (size)
+        out[n] = '\0';
+    return out;
+}
