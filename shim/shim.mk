@@ -5,9 +5,12 @@
 CORE_LIB   := $B/lib/cumu/libcumu-core.so
 HOST_MUSA  := $B/lib/cumu/host/libmusa.so.1
 HOST_RT    := $B/lib/cumu/host/libmusart.so.5
+AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
 CUMU_BIN   := $B/bin/cumu
 
-PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c)
+PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c shim/ptx/tier1/*.c \
+              shim/ptx/tier1/emit/*.c) \
+              shim/ptx/tier1/prelude/text.S
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)
 CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(GEN_CORE_SRC)
@@ -15,8 +18,9 @@ ALU_SRC    := $(wildcard shim/ptx/tier0/exec/alu_*.c)
 MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c \
               shim/ptx/tier1/exec/*.c shim/ptx/tier1/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
-CLI_SRC    := $(wildcard shim/cli/*.c) $(FATBIN_SRC) $(PTX_SRC) \
-              $(addprefix shim/core/,config.c log.c ldcache.c table.c) shim/kernel/link.c
+CLI_SRC    := $(wildcard shim/cli/*.c shim/audit/elf.c shim/audit/patch.c) $(FATBIN_SRC) $(PTX_SRC) \
+              $(addprefix shim/core/,config.c log.c ldcache.c table.c) \
+              $(addprefix shim/kernel/,link.c hash.c cache.c child.c compile.c)
 
 # Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
 obj         = $(patsubst shim/%,$B/obj/%.o,$(patsubst $B/gen/%,$B/obj/gen/%.o,$(basename $(1))))
@@ -25,6 +29,7 @@ ALU_LEVELS := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),1 3 4,1)
 ALU_OBJ    := $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(ALU_SRC))))
 MUSA_OBJ   := $(call obj,$(MUSA_SRC)) $(ALU_OBJ)
 MUSART_OBJ := $(call obj,$(MUSART_SRC))
+AUDIT_OBJ  := $(call obj,$(wildcard shim/audit/*.c))
 CLI_OBJ    := $(call obj,$(CLI_SRC))
 
 COMPRESS_LIBS := -lzstd -llz4
@@ -63,6 +68,8 @@ $B/obj/%.o: shim/%.S | $(GEN_HEADERS)
 	@echo "as $*.S"
 	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
 
+$B/obj/ptx/tier1/prelude/text.o: $(wildcard shim/ptx/tier1/prelude/*.h)
+
 $B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc gen/$*.c"
@@ -77,6 +84,11 @@ $(CORE_LIB): $(CORE_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld $(@F)"
 	$(call replace,-shared $(CORE_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) $(COMPRESS_LIBS) -ldl -lm)
+
+$(AUDIT_LIB): $(AUDIT_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld $(@F)"
+	$(call replace,-shared $(AUDIT_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) -ldl)
 
 $(HOST_MUSA): $(MUSA_OBJ)
 	@mkdir -p $(@D)
@@ -104,7 +116,7 @@ $B/lib/cumu/facade/libcuda.so: $B/lib/cumu/facade/libcuda.so.1
 .PHONY: core host
 core: $(CORE_LIB)
 host: $(if $(MUSA_OBJ),$(HOST_MUSA)) $(if $(MUSART_OBJ),$(HOST_RT))
-lib: core host $(FACADES) $(FACADE_LINKS)
+lib: core host $(AUDIT_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(CLI_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(AUDIT_OBJ) $(CLI_OBJ)))

@@ -196,9 +196,11 @@ void check_imports(struct check_report *r, const struct cumu_closure *c, const c
                 signs.defines |= defines_runtime(elf, s, &sh);
         }
     /* Fat binaries that nobody's imported function registers: the runtime is inside, stripped. */
-    if (signs.defines || (signs.registers && !signs.imports)) {
+    if (signs.defines)
         r->runtime = CHECK_STATIC_RUNTIME;
-        check_fatal(r, "%s has the CUDA runtime linked in statically, which cumu cannot serve yet", path);
+    else if (signs.registers && !signs.imports) {
+        r->runtime = CHECK_STATIC_RUNTIME;
+        check_fatal(r, "%s has the CUDA runtime linked in and is stripped, so cumu cannot find it", path);
     } else if (signs.imports && r->runtime == CHECK_NO_RUNTIME)
         r->runtime = CHECK_SHARED_RUNTIME;
 }

@@ -1,4 +1,5 @@
 /* Works out LD_PRELOAD and LD_LIBRARY_PATH for a program from its ELF closure. */
+#include "audit/audit.h"
 #include "cli/cli.h"
 #include "cli/closure.h"
 #include "cli/launch.h"
@@ -119,15 +120,33 @@ static void facades(struct text *t, const struct cumu_closure *c)
         append_facade(t, driver);
 }
 
-/* Device code, and nobody's shared runtime to register it with: it is linked in. */
+/* Device code, nobody's shared runtime to register it with, and no symbols by which the audit module could
+ * find the one that is linked in. */
 static void warn_static(const struct cumu_closure *c)
 {
     bool shared = false;
+    struct audit_elf e;
     for (unsigned i = 1; i < c->count; i++)
         shared |= starts(c->objects[i].soname, "libcudart.so.");
-    if (c->count && c->objects[0].fatbins && !shared)
-        cumu_gap("run", NULL, "%s has the CUDA runtime linked in statically, which cumu cannot serve yet; "
+    if (!c->count || !c->objects[0].fatbins || shared || audit_elf_open(&e, c->objects[0].path))
+        return;
+    if (!audit_runtime_version(&e))
+        cumu_gap("run", NULL, "%s has the CUDA runtime linked in and is stripped, so cumu cannot find it; "
                  "its CUDA calls will fail", c->objects[0].path);
+    audit_elf_close(&e);
+}
+
+/* Leads embedded runtimes to the facades; the caller's own audit modules stay. */
+static char *audit(const char *callers, const char *dir)
+{
+    struct text t = {0};
+    append(&t, "", dir, strlen(dir));
+    append(&t, "", "/libcumu-audit.so", 17);
+    if (callers && t.s && !listed(callers, t.s, strlen(t.s)))
+        append(&t, ":", callers, strlen(callers));
+    if (t.bad)
+        free(t.s);
+    return t.bad ? NULL : t.s;
 }
 
 static bool put(struct cumu_launch *l, const char *name, char *value)
@@ -166,7 +185,8 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
     good = good && !ours.bad && !search.bad;
     good = good && put(l, "CUMU", strdup("1")) && (!backend || put(l, "CUMU_BACKEND", strdup(backend)));
     good = good && put(l, "LD_PRELOAD", cumu_launch_merge(callers, ours.s)) &&
-           put(l, "LD_LIBRARY_PATH", search.s);
+           put(l, "LD_LIBRARY_PATH", search.s) &&
+           put(l, "LD_AUDIT", audit(cumu_env("LD_AUDIT"), dir));
     free(ours.s);
     cumu_closure_free(&c);
     return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "out of memory");

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-enum { CUMU_LAUNCH_VARS = 4 };
+enum { CUMU_LAUNCH_VARS = 5 };
 
 struct cumu_launch {
     struct {

@@ -105,7 +105,13 @@ check "check sass_only: will not run" 2 'only_sass' 'will not run' -- "$cumu" ch
 check "check on no ELF" 2 '.' -- "$cumu" check "$tmp/text"
 check "check --format tsv" 0 'verdict' -- "$cumu" check --format tsv "$fix/vectoradd"
 if [ -x "$fix/static_runtime" ]; then
-    check "check sees the static runtime" 2 'static' -- "$cumu" check "$fix/static_runtime"
+    # shellcheck disable=SC2086
+    check "a runtime linked in statically is led to the facade" 0 '^PASS vectoradd$' -- $run "$fix/static_runtime"
+    check "check sees the static runtime" 0 'static' 'will run' -- "$cumu" check "$fix/static_runtime"
+    strip -o "$tmp/stripped" "$fix/static_runtime"
+    check "stripped, it cannot be found" 2 'static' 'stripped' -- "$cumu" check "$tmp/stripped"
+    # shellcheck disable=SC2086
+    check "and running it says so" 1 'stripped' -- $run "$tmp/stripped"
 else
     echo "skip check sees the static runtime: the fixture needs nvcc"
 fi
