@@ -46,7 +46,136 @@
 
 #include <setjmp.h>
 
+#include "ptx/analyse.h"
 #include "ptx/tier1/emit/alu.h"
 #include "ptx/tier1/tier1.h"
+
+enum t1_rep { T1_U, T1_G, T1_V }; /* one scalar (and stride), one for each half of a warp, pieces */
+
+/* A source: what an instruction reads. Scalars are lane 0's (or the half's first lane's) value. */
+struct t1_arg {
+    uint8_t kind, rep; /* container as the instruction sees it */
+    bool narrowed;     /* V: held in 64 bits, read as 32 */
+    int64_t stride;
+    const char *s[2];
+    const char *v;     /* V: pieces are v_0, v_1 ...; predicates: v is the mask's name */
+};
+
+struct t1_value {
+    uint8_t kind, rep;
+    bool used, escapes; /* escapes: read outside a loop that lanes leave in different rounds */
+    bool global;        /* declared at the top of the function */
+};
+
+struct t1_block_info {
+    bool div;      /* runs under a mask of its own */
+    bool pend;     /* somebody deposits lanes for it */
+    bool target;   /* label is needed */
+    uint32_t run;  /* last block of the run of divergent blocks that holds it */
+};
+
+struct t1_var_place { /* shared variables; .param variables of functions */
+    const struct ptx_var *var;
+    uint32_t offset;
+};
+
+struct t1_text { char *p; size_t n, cap; };
+
+struct t1_emit {
+    const struct ptx_module *module;
+    struct ptx_diag *diag;
+    jmp_buf out;
+    struct ptx_arena *arena;
+    enum t1_shape shape;
+    enum t1_isa isa;
+    unsigned np, nl; /* pieces of a 32-bit warp value, lanes of a piece */
+    struct t1_text text, top;
+    const char *const *externs; /* names, in the image's order */
+    uint32_t nextern;
+    struct ptx_func **reached;
+    uint32_t nreached, reached_cap;
+    struct t1_var_place *shared;
+    uint32_t nshared, shared_cap, shared_top, dynamic_align;
+    bool fibres, spins;
+    uint32_t temps; /* numbers of temporary names given out */
+
+    /* the function in work */
+    struct ptx_func *f;
+    struct t1_value *value;
+    struct t1_block_info *info;
+    uint32_t block;             /* the block in work */
+    uint32_t at;                /* the instruction in work */
+    const struct ptx_instr *in; /* it, for messages; NULL between instructions */
+    const char *mask;           /* lanes that run it: an expression without side effects */
+    bool guarded;               /* mask was narrowed by a guard and may be empty */
+    uint64_t sregs;             /* special registers that the prologue must provide */
+    bool uses_cc;
+};
+
+/* text.c */
+_Noreturn void t1_fail(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void *t1_alloc(struct t1_emit *e, size_t count, size_t size); /* zeroed, lives as long as e */
+const char *t1_str(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void t1_put(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void t1_write(struct t1_emit *e, struct t1_text *t, const char *s, size_t n);
+
+/* plan.c: what blocks and values are, before anything is written */
+void t1_plan(struct t1_emit *e);
+/* Does a loop that lanes leave in different rounds hold the definition but not the use? */
+bool t1_outside(const struct ptx_func *f, int32_t def_block, uint32_t use_block);
+
+/* value.c */
+uint8_t t1_kind_of(struct t1_emit *e, unsigned type);
+/* Source operand; value = its SSA value when it is a register. kind: container it is read in. */
+struct t1_arg t1_source(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, unsigned kind);
+struct t1_arg t1_value_arg(struct t1_emit *e, int32_t value, uint32_t use_block);
+struct t1_arg t1_src(struct t1_emit *e, unsigned k, unsigned kind); /* source k of e->in */
+struct t1_arg t1_const(struct t1_emit *e, unsigned kind, uint64_t v);
+const char *t1_scalar(struct t1_emit *e, const struct t1_arg *a, unsigned h);
+const char *t1_piece(struct t1_emit *e, const struct t1_arg *a, unsigned k); /* k: of the container's pieces */
+const char *t1_half(struct t1_emit *e, const struct t1_arg *a, unsigned q);  /* 32 bits: ph32 number q */
+const char *t1_mask(struct t1_emit *e, const struct t1_arg *a);              /* predicate as lanes */
+bool t1_same_for_all(const struct t1_arg *a); /* one scalar, no stride */
+/* Writes an array uint32_t/uint64_t NAME[32] with the lanes' values; returns an expression for lane `l`. */
+const char *t1_lane(struct t1_emit *e, const struct t1_arg *a);
+unsigned t1_group(const struct t1_emit *e, unsigned pieces, unsigned k); /* half of the warp of piece k */
+
+/* Definitions: the instruction in work gives a value. Guards, and lanes that left a loop, are seen to. */
+void t1_def_scalar(struct t1_emit *e, int32_t value, unsigned h, const char *expr);
+void t1_def_piece(struct t1_emit *e, int32_t value, unsigned k, const char *expr);
+void t1_def_mask(struct t1_emit *e, int32_t value, const char *expr);
+void t1_def_arg(struct t1_emit *e, int32_t value, const struct t1_arg *a);
+void t1_def_lanes(struct t1_emit *e, int32_t value, const char *array); /* uint_t[32], or a mask's name */
+void t1_def_done(struct t1_emit *e, int32_t value); /* after all scalars or pieces */
+int32_t t1_dst(struct t1_emit *e, unsigned d);      /* value of destination d of e->in, -1 = nobody reads it */
+const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind, struct t1_arg *lane);
+
+/* instr.c */
+void t1_instr(struct t1_emit *e, uint32_t i);
+
+/* memory.c */
+bool t1_memory(struct t1_emit *e);
+struct t1_gather { /* base + sext(index) * scale: operands of earlier instructions */
+    int32_t base, index; /* values */
+    struct ptx_opnd base_opnd;
+    uint32_t scale;
+};
+bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, struct t1_gather *g);
+struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared,
+                         uint64_t *imm);
+/* Pointer expression of one lane (named l) of an address. */
+const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm);
+
+/* atom.c, warp.c, call.c */
+bool t1_atomic(struct t1_emit *e);
+bool t1_warp_op(struct t1_emit *e);
+void t1_call(struct t1_emit *e);
+bool t1_param_access(struct t1_emit *e, bool store); /* .param of functions: ld and st */
+void t1_param_plan(struct t1_emit *e);
+void t1_param_declare(struct t1_emit *e);
+uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f);
+
+/* flow.c */
+void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index);
 
 #endif

@@ -1,0 +1,193 @@
+/* Tier 1 emitter: symbols, addresses and the forms of addresses that loads and stores know. */
+#include "ptx/tier1/emit/emit.h"
+
+#include <string.h>
+
+/* ---- symbols ---- */
+
+static const char *shared_offset(struct t1_emit *e, const struct ptx_var *v, uint64_t offset, unsigned kind)
+{
+    const char *suffix = kind == T1_K_64 ? "ull" : "u";
+    if (v->unsized || (v->is_extern && !v->size)) {
+        if (v->align > e->dynamic_align)
+            e->dynamic_align = v->align;
+        return t1_str(e, "(T1_DYNAMIC + 0x%llx%s)", (unsigned long long)offset, suffix);
+    }
+    uint32_t k = 0;
+    while (k < e->nshared && e->shared[k].var != v)
+        k++;
+    if (k == e->nshared) {
+        if (e->nshared == e->shared_cap) {
+            uint32_t cap = e->shared_cap ? 2 * e->shared_cap : 16;
+            struct t1_var_place *more = t1_alloc(e, cap, sizeof *more);
+            if (e->nshared)
+                memcpy(more, e->shared, e->nshared * sizeof *more);
+            e->shared = more;
+            e->shared_cap = cap;
+        }
+        uint64_t at = ((uint64_t)e->shared_top + v->align - 1) & ~(uint64_t)(v->align - 1);
+        if (at + v->size > 1u << 20)
+            t1_fail(e, "shared memory passes 1 MiB");
+        e->shared[e->nshared++] = (struct t1_var_place){v, (uint32_t)at};
+        e->shared_top = (uint32_t)(at + v->size);
+    }
+    return t1_str(e, "0x%llx%s", (unsigned long long)(e->shared[k].offset + offset), suffix);
+}
+
+static uint32_t extern_of(struct t1_emit *e, const struct ptx_var *v)
+{
+    for (uint32_t k = 0; k < e->nextern; k++)
+        if (!strcmp(e->externs[k], v->name))
+            return k;
+    t1_fail(e, "`%s` is not among the image's variables", v->name);
+}
+
+/* Address of a symbol as a scalar expression; NULL: it differs by lane and stands in *lanes. */
+const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind, struct t1_arg *lanes)
+{
+    const struct ptx_var *v = ptx_symbol(e->f, sym);
+    if (PTX_SYM_BAND(sym) == 0x20000000)
+        t1_fail(e, "addresses of functions are not supported");
+    if (!v)
+        t1_fail(e, "symbol has no address");
+    unsigned long long at = offset;
+    if (v->space == PTX_SP_SHARED)
+        return shared_offset(e, v, offset, kind);
+    if (kind != T1_K_64)
+        t1_fail(e, "`%s`: addresses outside shared memory have 64 bits", v->name);
+    switch (v->space) {
+    case PTX_SP_LOCAL:
+        *lanes = (struct t1_arg){.kind = T1_K_64, .rep = T1_V, .v = t1_str(e, "t%u", e->temps++)};
+        for (unsigned q = 0; q < 2 * e->np; q++)
+            t1_put(e, "pu64 %s_%u = t1_ramp_u64((uint64_t)b->local + frame + 0x%llxull + (uint64_t)warp * 32u * "
+                      "b->local_stride, b->local_stride, %u);\n",
+                   lanes->v, q, (unsigned long long)(v->offset + offset), q);
+        return NULL;
+    case PTX_SP_PARAM:
+        if (PTX_SYM_BAND(sym) != 0x60000000 || !e->f->is_entry)
+            t1_fail(e, "address of a function's parameter is not supported");
+        return t1_str(e, "((uint64_t)params + 0x%llxull)", (unsigned long long)(v->offset + offset));
+    case PTX_SP_GLOBAL:
+    case PTX_SP_CONST:
+        if (PTX_SYM_BAND(sym))
+            t1_fail(e, "`%s`: global variable inside a function", v->name);
+        return at ? t1_str(e, "(b->externs[%u] + 0x%llxull)", extern_of(e, v), at)
+                  : t1_str(e, "b->externs[%u]", extern_of(e, v));
+    default: t1_fail(e, "`%s`: no address in this state space", v->name);
+    }
+}
+
+/* ---- addresses ---- */
+
+static bool uniform_at(const struct ptx_func *f, int32_t v, uint32_t block)
+{
+    return v >= 0 && f->value[v].block >= 0 && !t1_outside(f, f->value[v].block, block) &&
+           f->value[v].kind == PTX_C_UNIFORM;
+}
+
+static const struct ptx_instr *def_of(const struct ptx_func *f, int32_t v, uint32_t block)
+{
+    if (v < 0 || f->value[v].instr < 0 || t1_outside(f, f->value[v].block, block))
+        return NULL;
+    const struct ptx_instr *in = &f->instr[f->value[v].instr];
+    return in->guard < 0 ? in : NULL;
+}
+
+static bool small_index(const struct ptx_func *f, int32_t v, unsigned type)
+{
+    const struct ptx_value *x = &f->value[v];
+    if (x->kind != PTX_C_VARYING || ptx_type_size(f->reg[x->reg].type) != 4)
+        return false;
+    return type == PTX_S32 || (type == PTX_U32 && x->has_range && x->lo >= 0);
+}
+
+/* value = sext(index) * scale? */
+static bool index_form(const struct ptx_func *f, int32_t v, uint32_t block, struct t1_gather *g)
+{
+    const struct ptx_instr *in = def_of(f, v, block);
+    int32_t (*src)[6] = in ? &f->instr_src[f->value[v].instr] : NULL;
+    if (!in || f->value[v].kind != PTX_C_VARYING)
+        return false;
+    if (in->op == PTX_OP_MUL && in->flags & PTX_F_WIDE && in->src[0].kind == PTX_O_REG &&
+        in->src[1].kind == PTX_O_IMM) {
+        uint64_t s = in->src[1].imm;
+        if ((s != 1 && s != 2 && s != 4 && s != 8) || !small_index(f, (*src)[0], in->type[0]))
+            return false;
+        g->index = (*src)[0];
+        g->scale = (uint32_t)s;
+        return !t1_outside(f, f->value[g->index].block, block);
+    }
+    if (in->op == PTX_OP_SHL && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM &&
+        in->src[1].imm <= 3) {
+        if (!index_form(f, (*src)[0], block, g) || g->scale != 1)
+            return false;
+        g->scale = 1u << in->src[1].imm;
+        return true;
+    }
+    if (in->op == PTX_OP_CVT && in->src[0].kind == PTX_O_REG && ptx_type_size(in->type[0]) == 8 &&
+        !(in->flags & PTX_F_SAT) && small_index(f, (*src)[0], in->type[1])) {
+        g->index = (*src)[0];
+        g->scale = 1;
+        return !t1_outside(f, f->value[g->index].block, block);
+    }
+    return false;
+}
+
+bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, struct t1_gather *g)
+{
+    const struct ptx_instr *in = def_of(f, address, block);
+    if (!in || f->value[address].kind != PTX_C_VARYING || ptx_type_size(f->reg[f->value[address].reg].type) != 8)
+        return false;
+    int32_t (*src)[6] = &f->instr_src[f->value[address].instr];
+    *g = (struct t1_gather){.base = -1, .index = -1};
+    if (in->op == PTX_OP_CVTA && in->space != PTX_SP_SHARED && in->space != PTX_SP_LOCAL &&
+        in->src[0].kind == PTX_O_REG)
+        return t1_gather_form(f, (*src)[0], block, g);
+    if (in->op != PTX_OP_ADD || ptx_type_size(in->type[0]) != 8)
+        return false;
+    for (unsigned k = 0; k < 2; k++) {
+        if (in->src[k].kind != PTX_O_REG || in->src[1 - k].kind != PTX_O_REG ||
+            !uniform_at(f, (*src)[k], block) || !index_form(f, (*src)[1 - k], block, g))
+            continue;
+        g->base = (*src)[k];
+        return true;
+    }
+    return false;
+}
+
+struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared,
+                         uint64_t *imm)
+{
+    struct t1_arg a = {0};
+    *imm = 0;
+    if (o->kind != PTX_O_ADDR)
+        t1_fail(e, "expected an address");
+    if (o->sym >= 0) {
+        const struct ptx_var *v = ptx_symbol(e->f, o->sym);
+        *shared |= v && v->space == PTX_SP_SHARED;
+        a.kind = *shared ? T1_K_32 : T1_K_64;
+        const char *s = t1_symbol(e, o->sym, o->imm, a.kind, &a);
+        if (s) {
+            a.rep = T1_U;
+            a.s[0] = s;
+        }
+        return a;
+    }
+    if (o->reg >= 0) {
+        *imm = o->imm;
+        a = t1_value_arg(e, value, e->block);
+        if (a.kind == T1_K_32 && !*shared)
+            t1_fail(e, "address of 32 bits outside shared memory");
+        return a;
+    }
+    return t1_const(e, T1_K_64, o->imm);
+}
+
+const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm)
+{
+    const char *x = t1_lane(e, a);
+    if (a->kind == T1_K_32)
+        return t1_str(e, "(smem + (uint32_t)(%s + 0x%xu))", x, (unsigned)(uint32_t)imm);
+    return t1_str(e, shared ? "(smem + (%s + 0x%llxull))" : "((uint8_t *)(%s + 0x%llxull))", x,
+                  (unsigned long long)imm);
+}

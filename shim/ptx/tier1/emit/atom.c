@@ -1,0 +1,61 @@
+/* Tier 1 emitter: atom and red, lane by lane in ascending order. */
+#include "ptx/tier1/emit/emit.h"
+
+static const char *op_name(unsigned op)
+{
+    static const char *const names[] = {
+        [PTX_SUB_AND] = "and", [PTX_SUB_OR] = "or",   [PTX_SUB_XOR] = "xor", [PTX_SUB_ADD] = "add",
+        [PTX_SUB_MIN] = "min", [PTX_SUB_MAX] = "max", [PTX_SUB_INC] = "inc", [PTX_SUB_DEC] = "dec",
+        [PTX_SUB_CAS] = "cas", [PTX_SUB_EXCH] = "exch"};
+    return op < sizeof names / sizeof *names ? names[op] : NULL;
+}
+
+static const char *type_name(unsigned type)
+{
+    switch (type) {
+    case PTX_B16: case PTX_U16: return "u16";
+    case PTX_B32: case PTX_U32: return "u32";
+    case PTX_S32: return "s32";
+    case PTX_B64: case PTX_U64: return "u64";
+    case PTX_S64: return "s64";
+    case PTX_F32: return "f32";
+    case PTX_F64: return "f64";
+    case PTX_F16: return "f16";
+    case PTX_BF16: return "bf16";
+    case PTX_F16X2: return "f16x2";
+    case PTX_BF16X2: return "bf16x2";
+    default: return NULL;
+    }
+}
+
+bool t1_atomic(struct t1_emit *e)
+{
+    const struct ptx_instr *in = e->in;
+    if (in->op != PTX_OP_ATOM && in->op != PTX_OP_RED)
+        return false;
+    const char *op = op_name(in->sub), *type = type_name(in->type[0]);
+    if (!op || !type)
+        t1_fail(e, "atomic operation is not supported");
+    if (in->src[1].kind == PTX_O_VEC)
+        t1_fail(e, "atomic operation on a vector is not supported");
+    bool shared = in->space == PTX_SP_SHARED, wide = ptx_type_size(in->type[0]) == 8;
+    unsigned kind = wide ? T1_K_64 : T1_K_32;
+    int32_t v = in->op == PTX_OP_ATOM ? t1_dst(e, 0) : -1;
+    uint64_t imm;
+    t1_put(e, "{\n");
+    struct t1_arg a = t1_address(e, &in->src[0], e->f->instr_src[e->at][0], &shared, &imm);
+    struct t1_arg value = t1_src(e, 1, kind);
+    const char *p = t1_lane_pointer(e, &a, shared, imm), *x = t1_lane(e, &value), *second = "";
+    if (in->sub == PTX_SUB_CAS) {
+        struct t1_arg c = t1_src(e, 2, kind);
+        second = t1_str(e, ", %s", t1_lane(e, &c));
+    }
+    if (v >= 0)
+        t1_put(e, "%s d[32] = {0};\n", wide ? "uint64_t" : "uint32_t");
+    t1_put(e, "T1_FOR_LANES(l, %s) %st1_%s_%s_%s(%s, %s%s);\n", e->mask, v >= 0 ? "d[l] = " : "",
+           shared ? "satom" : "atom", op, type, p, x, second);
+    if (v >= 0)
+        t1_def_lanes(e, v, "d");
+    t1_put(e, "}\n");
+    return true;
+}

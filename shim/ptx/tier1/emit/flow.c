@@ -1,0 +1,395 @@
+/* Tier 1 emitter: a function's blocks, branches and phis. Blocks that all lanes run together are entered
+ * by goto; the others stand in one line and each runs the lanes that wait for it. */
+#include "ptx/tier1/emit/emit.h"
+
+#include <stdlib.h>
+
+static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
+{
+    return f->block[b].count ? &f->instr[f->block[b].first + f->block[b].count - 1] : NULL;
+}
+
+static bool ends_block(const struct ptx_instr *in)
+{
+    return in && (in->op == PTX_OP_BRA || in->op == PTX_OP_BRX || in->op == PTX_OP_RET ||
+                  in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP);
+}
+
+/* ---- phis ---- */
+
+/* May lanes of this edge simply overwrite the phi? Yes if no other lane's value can be in it. */
+static bool first_in(const struct t1_emit *e, uint32_t from, uint32_t to)
+{
+    const struct ptx_block *t = &e->f->block[to];
+    uint32_t back = 0, least = UINT32_MAX;
+    for (uint32_t p = 0; p < t->npred; p++) {
+        back += (uint32_t)t->pred[p] >= to;
+        least = (uint32_t)t->pred[p] < least ? (uint32_t)t->pred[p] : least;
+    }
+    return back ? t->npred == 2 && back == 1 : from == least;
+}
+
+static struct t1_arg saved(struct t1_emit *e, const struct t1_arg *a)
+{
+    struct t1_arg t = *a;
+    unsigned n = e->temps++;
+    const char *type = a->kind == T1_K_64 ? "uint64_t" : "uint32_t";
+    if (a->kind == T1_K_PRED && a->rep == T1_V) {
+        t.v = t1_str(e, "t%u", n);
+        t1_put(e, "uint32_t t%u = %s;\n", n, a->v);
+    } else if (a->rep == T1_V) {
+        t.v = t1_str(e, "t%u", n);
+        for (unsigned k = 0; k < (a->kind == T1_K_64 ? 2 : 1) * e->np; k++)
+            t1_put(e, "%s t%u_%u = %s;\n", a->kind == T1_K_64 ? "pu64" : "pu32", n, k, t1_piece(e, a, k));
+    } else {
+        for (unsigned h = 0; h < (a->rep == T1_G ? 2 : 1); h++) {
+            t.s[h] = t1_str(e, "t%ug%u", n, h);
+            t1_put(e, "%s t%ug%u = %s;\n", type, n, h, a->s[h]);
+        }
+    }
+    return t;
+}
+
+static void copy(struct t1_emit *e, int32_t dst, const struct t1_arg *a, const char *mask, bool plain)
+{
+    const struct t1_value *x = &e->value[dst];
+    const char *m = mask ? mask : e->info[e->block].div ? "m" : "live";
+    if (x->rep != T1_V) {
+        for (unsigned h = 0; h < (x->rep == T1_G ? 2 : 1); h++) {
+            if (mask)
+                t1_put(e, "if (%s) ", mask);
+            t1_put(e, "v%d%s = %s;\n", dst, x->rep == T1_U ? "" : h ? "g1" : "g0", t1_scalar(e, a, h));
+        }
+    } else if (x->kind == T1_K_PRED) {
+        if (plain)
+            t1_put(e, "v%dm = %s;\n", dst, t1_mask(e, a));
+        else
+            t1_put(e, "v%dm = (v%dm & ~%s) | (%s & %s);\n", dst, dst, m, t1_mask(e, a), m);
+    } else {
+        bool wide = x->kind == T1_K_64;
+        for (unsigned k = 0; k < (wide ? 2 : 1) * e->np; k++)
+            if (plain)
+                t1_put(e, "v%d_%u = %s;\n", dst, k, t1_piece(e, a, k));
+            else
+                t1_put(e, "v%d_%u = t1_blend_%s(%s(%s, %u), v%d_%u, %s);\n", dst, k, wide ? "u64" : "u32",
+                       wide ? "T1_MASK64" : "T1_MASK32", m, k, dst, k, t1_piece(e, a, k));
+    }
+}
+
+/* Phi copies of one edge for the lanes of mask (NULL: every lane that runs). */
+static void edge(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask)
+{
+    const struct ptx_block *t = &e->f->block[to];
+    uint32_t p = 0;
+    bool open = false, first = first_in(e, from, to);
+    while (p < t->npred && t->pred[p] != (int32_t)from)
+        p++;
+    struct t1_arg *a = t1_alloc(e, t->nphi + 1, sizeof *a);
+    for (uint32_t k = 0; k < t->nphi; k++) {
+        int32_t src = t->phi[k].src[p], dst = t->phi[k].dst;
+        if (!e->value[dst].used || src == dst)
+            continue;
+        a[k] = t1_value_arg(e, src, from);
+        const struct ptx_value *v = &e->f->value[src];
+        if (v->instr < 0 && v->block == (int32_t)to) { /* copies are made at once */
+            if (!open)
+                t1_put(e, "{\n");
+            open = true;
+            a[k] = saved(e, &a[k]);
+        }
+    }
+    for (uint32_t k = 0; k < t->nphi; k++) {
+        int32_t src = t->phi[k].src[p], dst = t->phi[k].dst;
+        if (e->value[dst].used && src != dst)
+            copy(e, dst, &a[k], mask, !e->value[dst].escapes && (!mask || first));
+    }
+    if (open)
+        t1_put(e, "}\n");
+}
+
+/* ---- ends of blocks ---- */
+
+static bool spinning(const struct t1_emit *e, uint32_t header)
+{
+    const struct ptx_func *f = e->f;
+    if (!e->spins)
+        return false;
+    for (uint32_t k = header; k < f->nblock && ptx_in_loop(f, (int32_t)k, (int32_t)header); k++)
+        for (uint32_t i = f->block[k].first; i < f->block[k].first + f->block[k].count; i++) {
+            const struct ptx_instr *in = &f->instr[i];
+            if (in->op == PTX_OP_NANOSLEEP || in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER ||
+                (in->op == PTX_OP_LD && in->sem != PTX_WEAK))
+                return true;
+        }
+    return false;
+}
+
+static void enter(struct t1_emit *e, uint32_t from, uint32_t to, bool may_fall)
+{
+    if (e->info[to].div)
+        t1_put(e, "p%u |= live;\n", to);
+    if (to <= from && spinning(e, to))
+        t1_put(e, "t1_yield(b);\n");
+    if (!may_fall || to != from + 1)
+        t1_put(e, "goto B%u;\n", to);
+}
+
+/* Lanes of an exiting instruction are gone. */
+static void leave(struct t1_emit *e, const struct ptx_instr *in, const char *mask)
+{
+    if (in->op == PTX_OP_TRAP)
+        t1_put(e, "if (%s) T1_TRAP(b, warp, %s);\n", mask, mask);
+    else if (e->f->is_entry)
+        t1_put(e, "live &= ~%s;\n", mask);
+    else if (in->op == PTX_OP_EXIT)
+        t1_put(e, "gone |= %s;\n", mask);
+}
+
+static void deposit(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask)
+{
+    edge(e, from, to, mask);
+    t1_put(e, "p%u |= %s;\n", to, mask);
+}
+
+static struct t1_arg guard_of(struct t1_emit *e, uint32_t i)
+{
+    const struct ptx_instr *in = &e->f->instr[i];
+    struct ptx_opnd o = {.kind = PTX_O_REG, .neg = in->guard_neg, .reg = in->guard, .sym = -1};
+    return t1_source(e, &o, e->f->instr_src[i][5], T1_K_PRED);
+}
+
+/* The end of a block that every live lane runs. */
+static void end_together(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_block *b = &f->block[k];
+    const struct ptx_instr *in = last_of(f, k);
+    in = ends_block(in) ? in : NULL;
+    if (!in || in->guard < 0) {
+        if (in && in->op == PTX_OP_TRAP)
+            leave(e, in, "live");
+        if (!b->nsucc) {
+            t1_put(e, "goto done;\n");
+            return;
+        }
+        edge(e, k, (uint32_t)b->succ[0], NULL);
+        enter(e, k, (uint32_t)b->succ[0], true);
+        return;
+    }
+    struct t1_arg c = guard_of(e, b->first + b->count - 1);
+    if (in->op != PTX_OP_BRA) {
+        if (c.rep == T1_U && in->op == PTX_OP_TRAP)
+            t1_put(e, "if (%s) T1_TRAP(b, warp, live);\n", c.s[0]);
+        else if (c.rep == T1_U)
+            t1_put(e, "if (%s) goto done;\n", c.s[0]);
+        if (c.rep == T1_V) {
+            t1_put(e, "{ uint32_t out = live & %s;\n", t1_mask(e, &c));
+            leave(e, in, "out");
+            t1_put(e, "}\nif (!live) goto done;\n");
+        }
+        if (!b->nsucc) {
+            t1_put(e, "goto done;\n");
+            return;
+        }
+        edge(e, k, (uint32_t)b->succ[0], NULL);
+        enter(e, k, (uint32_t)b->succ[0], true);
+        return;
+    }
+    uint32_t taken = (uint32_t)b->succ[0], other = (uint32_t)b->succ[b->nsucc - 1];
+    if (taken == other) {
+        edge(e, k, taken, NULL);
+        enter(e, k, taken, true);
+    } else if (c.rep == T1_U) {
+        t1_put(e, "if (%s) {\n", c.s[0]);
+        edge(e, k, taken, NULL);
+        enter(e, k, taken, false);
+        t1_put(e, "}\n");
+        edge(e, k, other, NULL);
+        enter(e, k, other, true);
+    } else {
+        const char *cond = t1_mask(e, &c);
+        t1_put(e, "{ uint32_t t = live & %s, f = live & ~%s;\n", cond, cond);
+        deposit(e, k, taken, "t");
+        deposit(e, k, other, "f");
+        uint32_t first = taken < other ? taken : other, last = taken < other ? other : taken;
+        t1_put(e, "}\n");
+        t1_put(e, "goto B%u;\n", e->info[first].div ? first : last);
+        if (!e->info[first].div && !e->info[last].div)
+            t1_fail(e, "divergent branch without a divergent block");
+    }
+}
+
+static void end_masked(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_block *b = &f->block[k];
+    const struct ptx_instr *in = last_of(f, k);
+    in = ends_block(in) ? in : NULL;
+    if (!in || in->guard < 0) {
+        if (in && in->op != PTX_OP_BRA)
+            leave(e, in, "m");
+        else if (!b->nsucc && f->is_entry)
+            t1_put(e, "live &= ~m;\n");
+        if (b->nsucc)
+            deposit(e, k, (uint32_t)b->succ[0], "m");
+        return;
+    }
+    struct t1_arg c = guard_of(e, b->first + b->count - 1);
+    const char *cond = t1_mask(e, &c);
+    t1_put(e, "{ uint32_t t = m & %s, f = m & ~%s;\n", cond, cond);
+    if (in->op != PTX_OP_BRA) {
+        leave(e, in, "t");
+        if (b->nsucc)
+            deposit(e, k, (uint32_t)b->succ[0], "f");
+        else if (f->is_entry)
+            t1_put(e, "live &= ~m;\n");
+    } else if (b->succ[0] == b->succ[b->nsucc - 1]) {
+        deposit(e, k, (uint32_t)b->succ[0], "m");
+    } else {
+        deposit(e, k, (uint32_t)b->succ[0], "t");
+        deposit(e, k, (uint32_t)b->succ[b->nsucc - 1], "f");
+    }
+    t1_put(e, "}\n");
+}
+
+/* Behind block k: rounds of loops that end with it, and at the end of a run the way on. */
+static void after_masked(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_func *f = e->f;
+    for (int32_t h = f->block[k].loop_header; h >= 0; h = f->block[h].loop_parent)
+        if (e->info[h].div && (k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)))
+            t1_put(e, spinning(e, (uint32_t)h) ? "if (p%d) { t1_yield(b); goto B%d; }\n"
+                                               : "if (p%d) goto B%d;\n",
+                   h, h);
+    if (e->info[k].run != k)
+        return;
+    for (uint32_t t = 0; t < f->nblock; t++)
+        if (!e->info[t].div && e->info[t].pend) {
+            bool from_here = false;
+            for (uint32_t p = 0; p < f->block[t].npred; p++) {
+                uint32_t from = (uint32_t)f->block[t].pred[p];
+                from_here |= e->info[from].div && e->info[from].run == k;
+                for (uint32_t s = 0; !e->info[from].div && s < f->block[from].nsucc; s++) {
+                    uint32_t other = (uint32_t)f->block[from].succ[s];
+                    from_here |= e->info[other].div && e->info[other].run == k;
+                }
+            }
+            if (from_here)
+                t1_put(e, "if (p%u) { p%u = 0; %sgoto B%u; }\n", t, t,
+                       t <= k && spinning(e, t) ? "t1_yield(b); " : "", t);
+        }
+    t1_put(e, "goto done;\n");
+}
+
+static void block(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_block *b = &f->block[k];
+    const struct ptx_instr *last = last_of(f, k);
+    bool div = e->info[k].div;
+    e->block = k;
+    t1_put(e, "B%u:;\n", k);
+    t1_put(e, div ? "if (!p%u) goto S%u;\n{ uint32_t m = p%u; p%u = 0;\n" : "{\n", k, k, k, k);
+    for (uint32_t p = 0; p < b->nphi; p++)
+        if (e->value[b->phi[p].dst].used)
+            t1_def_done(e, b->phi[p].dst);
+    uint32_t n = ends_block(last) ? b->count - 1 : b->count;
+    for (uint32_t i = 0; i < n; i++)
+        t1_instr(e, b->first + i);
+    e->in = last;
+    e->mask = div ? "m" : "live";
+    e->guarded = false;
+    e->at = b->first + b->count - 1;
+    if (last && last->op == PTX_OP_BRX)
+        t1_fail(e, "branch tables are not supported");
+    (div ? end_masked : end_together)(e, k);
+    e->in = NULL;
+    t1_put(e, "}\n");
+    if (div) {
+        t1_put(e, "S%u:;\n", k);
+        after_masked(e, k);
+    }
+}
+
+/* ---- the function around them ---- */
+
+static void declare(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    for (uint32_t v = 0; v < f->nvalue; v++) {
+        const struct t1_value *x = &e->value[v];
+        if (!x->used || !x->global || f->value[v].block < 0)
+            continue;
+        bool wide = x->kind == T1_K_64;
+        unsigned n = (wide ? 2 : 1) * e->np;
+        const char *s = wide ? "uint64_t" : "uint32_t", *p = wide ? "pu64" : "pu32";
+        if (x->rep == T1_U)
+            t1_put(e, "%s v%u = 0;\n", s, v);
+        else if (x->rep == T1_G)
+            t1_put(e, "%s v%ug0 = 0, v%ug1 = 0;\n", s, v, v);
+        for (unsigned copy_ = 0; copy_ < 2; copy_++) {
+            if (copy_ ? !x->escapes || x->rep == T1_V : x->rep != T1_V)
+                continue;
+            if (x->kind == T1_K_PRED)
+                t1_put(e, "uint32_t %c%um = 0;\n", copy_ ? 'x' : 'v', v);
+            for (unsigned k = 0; x->kind != T1_K_PRED && k < n; k++)
+                t1_put(e, "%s %c%u_%u = {0};\n", p, copy_ ? 'x' : 'v', v, k);
+        }
+    }
+    for (uint32_t k = 0; k < f->nblock; k++)
+        if (e->info[k].pend || (e->info[k].div && k == 0))
+            t1_put(e, "uint32_t p%u = 0;\n", k);
+    if (e->uses_cc)
+        t1_put(e, "uint32_t cc = 0;\n");
+}
+
+static void declare_tid(struct t1_emit *e)
+{
+    if (!(e->sregs & 7))
+        return;
+    if (e->shape == T1_SHAPE_ANY) {
+        t1_put(e, "uint32_t tids[3][32];\nt1_tids(b, warp, tids);\n");
+        for (unsigned axis = 0; axis < 3; axis++)
+            for (unsigned k = 0; e->sregs >> axis & 1 && k < e->np; k++)
+                t1_put(e, "pu32 tid%u_%u = t1_fill_u32(tids[%u], %u);\n", axis, k, axis, k);
+        return;
+    }
+    unsigned groups = e->shape == T1_SHAPE_HALF ? 2 : 1;
+    for (unsigned g = 0; g < groups; g++) {
+        const char *s = groups == 1 ? "" : g ? "g1" : "g0";
+        t1_put(e, "uint32_t tid0%s = warp * 32u + %uu, tid1%s = 0, tid2%s = 0;\n", s, 16 * g, s, s);
+        t1_put(e, "if (b->ntid[1] * b->ntid[2] != 1) { tid1%s = tid0%s / b->ntid[0]; tid0%s %%= b->ntid[0];\n", s, s,
+               s);
+        t1_put(e, "if (b->ntid[2] != 1) { tid2%s = tid1%s / b->ntid[1]; tid1%s %%= b->ntid[1]; } }\n", s, s, s);
+    }
+}
+
+void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
+{
+    e->sregs = 0;
+    e->uses_cc = false;
+    e->text.n = 0;
+    t1_param_plan(e);
+    for (uint32_t k = 0; k < f->nblock; k++)
+        block(e, k);
+    struct t1_text body = e->text;
+    e->text = (struct t1_text){0};
+    e->in = NULL;
+    if (f->is_entry)
+        t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, uint32_t warp, uint32_t live)\n{\n");
+    else
+        t1_put(e, "static uint32_t f_%u(struct t1_block *b, uint32_t warp, uint32_t live, uint8_t *args, "
+                  "uint8_t *rets, uint64_t frame)\n{\nuint32_t gone = 0;\n", index);
+    t1_put(e, "uint8_t *const smem = b->shared;\nconst uint8_t *const params = b->params;\n(void)smem; (void)params;\n");
+    if (f->is_entry)
+        t1_put(e, "const uint64_t frame = 0; (void)frame;\n");
+    declare_tid(e);
+    t1_param_declare(e);
+    declare(e);
+    if (e->info[0].div)
+        t1_put(e, "p0 = live;\n");
+    t1_write(e, &e->text, body.p, body.n);
+    free(body.p);
+    t1_put(e, f->is_entry ? "done:;\n}\n" : "done:;\nreturn gone;\n}\n");
+    t1_write(e, &e->top, e->text.p, e->text.n);
+}

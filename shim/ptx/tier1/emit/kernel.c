@@ -1,0 +1,154 @@
+/* Tier 1 emitter: a kernel with everything it reaches, as one C text. */
+#include "ptx/tier1/emit/emit.h"
+
+#include "ptx/tier0/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_INSTRUCTIONS = 20000 }; /* beyond it the compiler takes minutes: facts, hazard 13 */
+
+uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f)
+{
+    for (uint32_t k = 0; k < e->nreached; k++)
+        if (e->reached[k] == f)
+            return k;
+    if (e->nreached == e->reached_cap) {
+        uint32_t cap = e->reached_cap ? 2 * e->reached_cap : 16;
+        struct ptx_func **more = t1_alloc(e, cap, sizeof *more);
+        if (e->nreached)
+            memcpy(more, e->reached, e->nreached * sizeof *more);
+        e->reached = more;
+        e->reached_cap = cap;
+    }
+    e->reached[e->nreached] = f;
+    return e->nreached++;
+}
+
+/* What the analysis may assume of a block of this class: no axis of one thread, nothing exact. */
+static struct ptx_shape shape_of(enum t1_shape s)
+{
+    static const uint32_t block[T1_NSHAPES][3] = {
+        [T1_SHAPE_LINEAR] = {32, 2, 2}, [T1_SHAPE_HALF] = {16, 3, 3}, [T1_SHAPE_ANY] = {7, 3, 3}};
+    struct ptx_shape shape = {.exact = false};
+    memcpy(shape.block, block[s], sizeof shape.block);
+    return shape;
+}
+
+/* Barriers and spin loops decide how warps are run; known before any text is written. */
+static void scan(struct t1_emit *e, const struct ptx_func *f)
+{
+    if (f->ninstr > MAX_INSTRUCTIONS)
+        t1_fail(e, "function of more than %u instructions", MAX_INSTRUCTIONS);
+    for (uint32_t i = 0; i < f->ninstr; i++)
+        if ((f->instr[i].op == PTX_OP_BAR || f->instr[i].op == PTX_OP_BARRIER) &&
+            f->instr[i].sub != PTX_SUB_WARP_SYNC)
+            e->fibres = true;
+}
+
+static void emit_all(struct t1_emit *e, struct ptx_func *kernel)
+{
+    struct ptx_shape shape = shape_of(e->shape);
+    t1_reach(e, kernel);
+    for (uint32_t k = 0; k < e->nreached; k++) {
+        struct ptx_func *f = e->reached[k];
+        struct ptx_diag diag = {0};
+        e->f = f;
+        if (ptx_analyse(f, &shape, &diag)) {
+            *e->diag = diag;
+            longjmp(e->out, 1);
+        }
+        scan(e, f);
+        t1_plan(e);
+        t1_function(e, f, k);
+        e->f = NULL;
+    }
+}
+
+static void finish(struct t1_emit *e, char **text, size_t *size)
+{
+    struct t1_text body = e->top;
+    uint32_t dynamic = (e->shared_top + e->dynamic_align - 1) & ~(e->dynamic_align - 1);
+    e->top = (struct t1_text){0};
+    e->text.n = 0;
+    for (uint32_t k = 1; k < e->nreached; k++)
+        t1_put(e, "static uint32_t f_%u(struct t1_block *, uint32_t, uint32_t, uint8_t *, uint8_t *, uint64_t);\n", k);
+    t1_write(e, &e->text, body.p, body.n);
+    t1_put(e, "T1_MAIN(t1_kernel)\n");
+    free(body.p);
+    size_t prelude_size;
+    const char *prelude = t1_prelude(&prelude_size);
+    struct t1_text all = e->text;
+    e->text = (struct t1_text){0};
+    bool fibres = e->fibres || e->spins;
+    t1_put(e, "#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_DYNAMIC %uu\n", (int)e->shape,
+           fibres, dynamic);
+    t1_put(e, "#define T1_KERNEL static %s void\n",
+           fibres ? "__attribute__((noinline))" : "inline __attribute__((always_inline))");
+    t1_write(e, &e->text, prelude, prelude_size);
+    t1_write(e, &e->text, all.p, all.n);
+    free(all.p);
+    *text = e->text.p;
+    *size = e->text.n;
+    e->text = (struct t1_text){0};
+}
+
+/* Names of the image's externs, whose order is that of struct t1_block's. */
+static void find_externs(struct t1_emit *e, const void *image)
+{
+    const char *name;
+    uint32_t n = 0;
+    while (t0_image_extern(image, n))
+        n++;
+    const char **names = t1_alloc(e, n + 1, sizeof *names);
+    for (uint32_t k = 0; (name = t0_image_extern(image, k)); k++)
+        names[k] = t1_str(e, "%s", name);
+    e->externs = names;
+    e->nextern = n;
+}
+
+int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
+            char **text, size_t *size, struct ptx_diag *diag)
+{
+    struct ptx_diag unused;
+    struct ptx_func *f = ptx_module_func(m, kernel);
+    void *image = NULL;
+    size_t image_size;
+    volatile int result = -1; /* survives the longjmp of an error */
+    *text = NULL;
+    *size = 0;
+    diag = diag ? diag : &unused;
+    if (t0_lower_kernel(m, kernel, &image, &image_size, diag))
+        return -1;
+    struct t1_emit *e = calloc(1, sizeof *e);
+    struct ptx_arena *arena = ptx_arena_new();
+    if (!e || !arena) {
+        free(e);
+        free(image);
+        ptx_arena_free(arena);
+        strcpy(diag->msg, "out of memory");
+        return -1;
+    }
+    e->module = m;
+    e->diag = diag;
+    e->arena = arena;
+    e->shape = shape;
+    e->isa = isa;
+    e->np = isa == T1_AVX512 ? 2 : isa == T1_AVX2 ? 4 : 8;
+    e->nl = 32 / e->np;
+    e->dynamic_align = 16;
+    if (!setjmp(e->out)) {
+        find_externs(e, image);
+        emit_all(e, f);
+        finish(e, text, size);
+        result = 0;
+    }
+    for (uint32_t k = 0; k < e->nreached; k++)
+        ptx_func_drop(e->reached[k]);
+    free(e->text.p);
+    free(e->top.p);
+    free(e);
+    free(image);
+    ptx_arena_free(arena);
+    return result;
+}

@@ -1,0 +1,331 @@
+/* Tier 1 emitter: loads and stores by the form of their address, address conversion, fences. */
+#include "ptx/tier1/emit/emit.h"
+
+struct access {
+    struct t1_arg address;
+    bool shared, has_gather;
+    uint64_t imm; /* of this element */
+    struct t1_gather gather;
+    unsigned size; /* bytes of an element */
+    const char *t; /* suffix of the primitives */
+    bool wide;     /* 64-bit elements */
+};
+
+static const char *type_name(const struct t1_emit *e, const struct ptx_instr *in, bool store, const struct ptx_opnd *data)
+{
+    bool narrow = data->kind == PTX_O_REG && ptx_type_size(e->f->reg[data->reg].type) <= 2;
+    bool sign = !store && (in->type[0] == PTX_S8 || (in->type[0] == PTX_S16 && !narrow));
+    switch (ptx_type_size(in->type[0])) {
+    case 1: return sign ? "s8" : "u8";
+    case 2: return sign ? "s16" : "u16";
+    case 4: return "u32";
+    default: return "u64";
+    }
+}
+
+/* Pointer to lane `lane` of the half h of an address that is a scalar and a stride. */
+static const char *pointer(struct t1_emit *e, const struct access *x, unsigned h, int64_t lane)
+{
+    uint64_t off = x->imm + (uint64_t)(x->address.stride * lane);
+    const char *s = x->address.rep == T1_G ? x->address.s[h] : x->address.s[0];
+    if (x->address.kind == T1_K_32)
+        return t1_str(e, "(smem + (uint32_t)(%s + 0x%xu))", s, (unsigned)(uint32_t)off);
+    return t1_str(e, x->shared ? "(smem + (%s + 0x%llxull))" : "((uint8_t *)(%s + 0x%llxull))", s,
+                  (unsigned long long)off);
+}
+
+/* First lane, within its scalar's lanes, of piece k; which scalar in *h. */
+static unsigned first_lane(const struct t1_emit *e, const struct access *x, unsigned k, unsigned *h)
+{
+    unsigned n = x->wide ? 2 * e->np : e->np, lanes = x->wide ? e->nl / 2 : e->nl;
+    *h = x->address.rep == T1_G ? t1_group(e, n, k) : 0;
+    return (x->address.rep == T1_G ? k % (n / 2) : k) * lanes;
+}
+
+static const char *bits(struct t1_emit *e, const struct access *x, unsigned k)
+{
+    return t1_str(e, x->wide ? "T1_MASK64(%s, %u)" : "T1_MASK32(%s, %u)", e->mask, k);
+}
+
+/* Index pieces of a scatter or gather: for 64-bit elements half pieces. */
+static const char *index_piece(struct t1_emit *e, const struct access *x, const struct t1_arg *index, unsigned k)
+{
+    return x->wide ? t1_half(e, index, k) : t1_piece(e, index, k);
+}
+
+/* "base, index, scale" of piece k, or the addresses themselves; NULL: one contiguous row. */
+static const char *place(struct t1_emit *e, const struct access *x, unsigned k, const char **fn)
+{
+    const struct t1_arg *a = &x->address;
+    if (a->rep != T1_V) {
+        unsigned h, lane = first_lane(e, x, k, &h);
+        *fn = "";
+        if (a->stride == (int64_t)x->size)
+            return NULL;
+        if (a->stride > INT32_MAX / 32 || a->stride < INT32_MIN / 32)
+            t1_fail(e, "stride of lanes is too large");
+        const char *ramp = t1_str(e, "t1_ramp_u32(0u, 0x%xu, 0)", (unsigned)(uint32_t)a->stride);
+        return t1_str(e, x->wide ? "%s, t1_half_u32(%s, 0), 1" : "%s, %s, 1", pointer(e, x, h, lane), ramp);
+    }
+    *fn = "";
+    if (a->kind == T1_K_32)
+        return t1_str(e, "smem + (int32_t)0x%x, %s, 1", (unsigned)(uint32_t)x->imm, index_piece(e, x, a, k));
+    if (x->has_gather) {
+        struct t1_arg base = t1_value_arg(e, x->gather.base, e->block);
+        struct t1_arg index = t1_value_arg(e, x->gather.index, e->block);
+        return t1_str(e, "%s(%s + 0x%llxull), %s, %u", x->shared ? "smem + " : "(uint8_t *)", base.s[0],
+                      (unsigned long long)x->imm, index_piece(e, x, &index, k), x->gather.scale);
+    }
+    *fn = "64";
+    uint64_t imm = x->imm;
+    const char *add = x->shared ? t1_str(e, " + ((uint64_t)smem + 0x%llxull)", (unsigned long long)imm)
+                      : imm     ? t1_str(e, " + 0x%llxull", (unsigned long long)imm)
+                                : "";
+    if (x->wide)
+        return t1_str(e, "%s%s", t1_piece(e, a, k), add);
+    return t1_str(e, "%s%s, %s%s", t1_piece(e, a, 2 * k), add, t1_piece(e, a, 2 * k + 1), add);
+}
+
+static const char *load_piece(struct t1_emit *e, const struct access *x, unsigned k)
+{
+    const char *fn, *at = place(e, x, k, &fn);
+    if (at)
+        return t1_str(e, "t1_gather%s_%s(%s, %s)", fn, x->t, bits(e, x, k), at);
+    unsigned h, lane = first_lane(e, x, k, &h);
+    return t1_str(e, "t1_maskload_%s(%s, %s)", x->t, bits(e, x, k), pointer(e, x, h, lane));
+}
+
+static unsigned register_size(const struct t1_emit *e, const struct ptx_opnd *o)
+{
+    return o->kind == PTX_O_REG ? ptx_type_size(e->f->reg[o->reg].type) : 0;
+}
+
+/* A loaded expression as the register holds it. */
+static const char *fit(struct t1_emit *e, const struct ptx_opnd *o, const char *s, bool wide)
+{
+    bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    if (register_size(e, o) == 8 && !wide)
+        return t1_str(e, sign ? "(uint64_t)(int64_t)(int32_t)%s" : "(uint64_t)%s", s);
+    return register_size(e, o) <= 2 && sign ? t1_str(e, "(%s & 0xffffu)", s) : s;
+}
+
+static void load(struct t1_emit *e, const struct access *x, const struct ptx_opnd *o, int32_t value)
+{
+    const struct t1_arg *a = &x->address;
+    bool grouped = a->rep == T1_G, same = a->rep != T1_V && !a->stride;
+    unsigned n = x->wide ? 2 * e->np : e->np;
+    if (same) { /* one access for all lanes, or for each half */
+        struct t1_arg v = {.kind = e->value[value].kind, .rep = a->rep};
+        for (unsigned h = 0; h < (grouped ? 2 : 1); h++) {
+            const char *s = t1_str(e, "t1_ld_%s(%s)", x->t, pointer(e, x, h, 0));
+            v.s[h] = t1_str(e, "t%u", e->temps++);
+            const char *on = grouped ? t1_str(e, "(%s %s)", e->mask, h ? ">> 16" : "& 0xffffu") : e->mask;
+            s = fit(e, o, s, x->wide);
+            t1_put(e, grouped || e->guarded ? "%s %s = %s ? %s : 0;\n" : "%s %s = %.0s%s;\n",
+                   v.kind == T1_K_64 ? "uint64_t" : "uint32_t", v.s[h], on, s);
+        }
+        t1_def_arg(e, value, &v);
+        return;
+    }
+    bool extend = e->value[value].kind == T1_K_64 && !x->wide;
+    bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    for (unsigned k = 0; k < n; k++) {
+        const char *s = load_piece(e, x, k);
+        if (!extend) {
+            if (register_size(e, o) <= 2 && sign)
+                s = t1_str(e, "(%s & 0xffffu)", s);
+            t1_def_piece(e, value, k, s);
+            continue;
+        }
+        unsigned t = e->temps++;
+        t1_put(e, "pu32 t%u = %s;\n", t, s);
+        for (unsigned h = 0; h < 2; h++)
+            t1_def_piece(e, value, 2 * k + h,
+                         t1_str(e, "t1_%sext_u32(t1_half_u32(t%u, %u))", sign ? "s" : "z", t, h));
+    }
+    t1_def_done(e, value);
+}
+
+static void store(struct t1_emit *e, const struct access *x, const struct t1_arg *v)
+{
+    const struct t1_arg *a = &x->address;
+    unsigned n = x->wide ? 2 * e->np : e->np;
+    if (a->rep != T1_V && !a->stride) { /* the last lane's value stays */
+        for (unsigned h = 0; h < (a->rep == T1_G ? 2 : 1); h++) {
+            const char *on = a->rep == T1_U ? e->mask : t1_str(e, h ? "(%s & 0xffff0000u)" : "(%s & 0xffffu)", e->mask);
+            bool sure = a->rep == T1_U && !e->guarded;
+            t1_put(e, sure ? "{\n" : "if (%s) {\n", on);
+            const char *s;
+            if (t1_same_for_all(v)) {
+                s = v->s[0];
+            } else {
+                t1_put(e, "unsigned l = 31 - (unsigned)__builtin_clz(%s);\n", on);
+                s = t1_lane(e, v);
+            }
+            t1_put(e, "t1_st_%s(%s, %s);\n}\n", x->t, pointer(e, x, h, 0), s);
+        }
+        return;
+    }
+    for (unsigned k = 0; k < n; k++) {
+        const char *fn, *at = place(e, x, k, &fn), *p = t1_piece(e, v, k);
+        if (at) {
+            t1_put(e, "t1_scatter%s_%s(%s, ", fn, x->t, bits(e, x, k));
+            if (*fn)
+                t1_put(e, "%s, %s);\n", at, p);
+            else { /* base, index, value, scale */
+                const char *c = at;
+                for (const char *q = at; *q; q++)
+                    c = *q == ',' ? q : c;
+                t1_put(e, "%.*s, %s%s);\n", (int)(c - at), at, p, c);
+            }
+        } else {
+            unsigned h, lane = first_lane(e, x, k, &h);
+            t1_put(e, "t1_maskstore_%s(%s, %s, %s);\n", x->t, bits(e, x, k), pointer(e, x, h, lane), p);
+        }
+    }
+}
+
+/* Status words that other threads read must move in one piece: 16 bytes a lane at once. */
+static void whole_words(struct t1_emit *e, struct access *x, const struct ptx_opnd *data, const int32_t *value,
+                        unsigned n, bool is_store)
+{
+    unsigned bytes = n * x->size;
+    bool wide = x->size == 8;
+    const char *type = wide ? "uint64_t" : "uint32_t";
+    if (bytes > 16 || x->size < 4)
+        t1_fail(e, "ordered access of this size is not supported");
+    t1_put(e, "{\n");
+    const char *lane[4];
+    for (unsigned k = 0; k < n; k++)
+        if (is_store) {
+            struct t1_arg v = t1_source(e, &data[k], value[k], wide ? T1_K_64 : T1_K_32);
+            lane[k] = t1_lane(e, &v);
+        } else {
+            lane[k] = t1_str(e, "t%u", e->temps++);
+            t1_put(e, "%s %s[32] = {0};\n", type, lane[k]);
+        }
+    const char *p = t1_lane_pointer(e, &x->address, x->shared, x->imm);
+    t1_put(e, "T1_FOR_LANES(l, %s) {\n%s w[%u];\n", e->mask, type, n);
+    if (is_store) {
+        for (unsigned k = 0; k < n; k++)
+            t1_put(e, "w[%u] = %s;\n", k, lane[k]);
+        t1_put(e, "t1_stv_%u(%s, w);\n}\n}\n", bytes, p);
+        return;
+    }
+    t1_put(e, "t1_ldv_%u(%s, w);\n", bytes, p);
+    for (unsigned k = 0; k < n; k++)
+        t1_put(e, "%s[l] = w[%u];\n", lane[k], k);
+    t1_put(e, "}\n");
+    for (unsigned k = 0; k < n; k++)
+        if (data[k].kind == PTX_O_REG && e->value[value[k]].used)
+            t1_def_lanes(e, value[k], lane[k]);
+    t1_put(e, "}\n");
+}
+
+static bool kernel_parameter(struct t1_emit *e, const struct ptx_opnd *o)
+{
+    const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
+    return v && v->space == PTX_SP_PARAM && e->f->is_entry && PTX_SYM_BAND(o->sym) == 0x60000000;
+}
+
+static void access(struct t1_emit *e, bool is_store)
+{
+    const struct ptx_instr *in = e->in;
+    const struct ptx_opnd *o = &in->src[0], *data = is_store ? &in->src[1] : &in->dst[0];
+    const int32_t *value = is_store ? &e->f->instr_src[e->at][1] : &e->f->instr_dst[e->at][0];
+    unsigned n = 1;
+    struct access x = {.shared = in->space == PTX_SP_SHARED, .size = ptx_type_size(in->type[0])};
+    if (data->kind == PTX_O_VEC) {
+        n = data->n;
+        value = &e->f->opnd_value[data->first];
+        data = &e->f->opnd[data->first];
+    }
+    if (x.size > 8 || n > 8)
+        t1_fail(e, "128-bit values are not supported");
+    if (t1_param_access(e, is_store))
+        return;
+    if (kernel_parameter(e, o) && is_store)
+        t1_fail(e, "store to a kernel parameter");
+    bool ordered = in->sem != PTX_WEAK;
+    x.address = t1_address(e, o, e->f->instr_src[e->at][0], &x.shared, &x.imm);
+    x.has_gather = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 &&
+                   t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
+    if (ordered)
+        t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");
+    if (ordered && n > 1) {
+        whole_words(e, &x, data, value, n, is_store);
+    } else {
+        struct t1_arg v[8];
+        for (unsigned k = 0; is_store && k < n; k++)
+            v[k] = t1_source(e, &data[k], value[k], x.size == 8 ? T1_K_64 : T1_K_32);
+        for (unsigned k = 0; k < n; k++, x.imm += x.size) {
+            x.t = type_name(e, in, is_store, &data[k]);
+            x.wide = x.size == 8;
+            if (is_store)
+                store(e, &x, &v[k]);
+            else if (data[k].kind == PTX_O_REG && e->value[value[k]].used)
+                load(e, &x, &data[k], value[k]);
+        }
+    }
+    if (ordered)
+        t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");
+}
+
+static void convert_address(struct t1_emit *e)
+{
+    int32_t v = t1_dst(e, 0);
+    if (v < 0)
+        return;
+    struct t1_arg a = t1_src(e, 0, e->value[v].kind);
+    if (e->in->space == PTX_SP_SHARED) {
+        if (a.kind != T1_K_64)
+            t1_fail(e, "generic addresses have 64 bits");
+        char sign = e->in->flags & PTX_F_TO ? '-' : '+';
+        if (a.rep != T1_V) {
+            for (unsigned h = 0; h < 2 && a.s[h]; h++)
+                a.s[h] = t1_str(e, "(%s %c (uint64_t)smem)", a.s[h], sign);
+        } else {
+            const char *t = t1_str(e, "t%u", e->temps++);
+            for (unsigned q = 0; q < 2 * e->np; q++)
+                t1_put(e, "pu64 %s_%u = %s %c (uint64_t)smem;\n", t, q, t1_piece(e, &a, q), sign);
+            a.v = t;
+            a.narrowed = false;
+        }
+    }
+    t1_def_arg(e, v, &a);
+}
+
+static void which_space(struct t1_emit *e)
+{
+    int32_t v = t1_dst(e, 0);
+    if (v < 0)
+        return;
+    struct t1_arg a = t1_src(e, 0, T1_K_64);
+    if (e->value[v].rep != T1_V) {
+        t1_def_scalar(e, v, 0, t1_str(e, "t1_isspacep(b, %u, %s)", e->in->space, t1_scalar(e, &a, 0)));
+        t1_def_done(e, v);
+        return;
+    }
+    t1_put(e, "{\n");
+    const char *x = t1_lane(e, &a);
+    t1_put(e, "uint32_t d = 0;\nfor (unsigned l = 0; l < 32; l++) d |= t1_isspacep(b, %u, %s) << l;\n", e->in->space, x);
+    t1_def_mask(e, v, "d");
+    t1_put(e, "}\n");
+}
+
+bool t1_memory(struct t1_emit *e)
+{
+    switch (e->in->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU: access(e, false); return true;
+    case PTX_OP_ST: access(e, true); return true;
+    case PTX_OP_CVTA: convert_address(e); return true;
+    case PTX_OP_ISSPACEP: which_space(e); return true;
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE: t1_put(e, "t1_fence();\n"); return true;
+    case PTX_OP_ALLOCA:
+    case PTX_OP_STACKSAVE:
+    case PTX_OP_STACKRESTORE: t1_fail(e, "dynamic local memory is not supported");
+    default: return false;
+    }
+}

@@ -1,0 +1,238 @@
+/* Tier 1 emitter: what must be known of a function before it is written. Which blocks run under masks
+ * of their own, which values leave their block, and which leave a loop lane by lane. */
+#include "ptx/tier1/emit/emit.h"
+
+#include <string.h>
+
+bool t1_outside(const struct ptx_func *f, int32_t def_block, uint32_t use_block)
+{
+    if (def_block < 0)
+        return false;
+    for (int32_t h = f->block[def_block].loop_header; h >= 0; h = f->block[h].loop_parent)
+        if (f->block[h].left_divergently && !ptx_in_loop(f, (int32_t)use_block, h))
+            return true;
+    return false;
+}
+
+static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
+{
+    return f->block[b].count ? &f->instr[f->block[b].first + f->block[b].count - 1] : NULL;
+}
+
+static bool parts_lanes(const struct ptx_func *f, uint32_t b)
+{
+    const struct ptx_instr *in = last_of(f, b);
+    if (!in || f->block[b].nsucc == 0)
+        return false;
+    uint32_t i = f->block[b].first + f->block[b].count - 1;
+    if (in->op == PTX_OP_BRX)
+        return in->src[0].kind == PTX_O_REG && ptx_class_at(f, f->instr_src[i][0], b) != PTX_C_UNIFORM;
+    bool ends = in->op == PTX_OP_BRA || in->op == PTX_OP_RET || in->op == PTX_OP_EXIT ||
+                in->op == PTX_OP_TRAP;
+    return ends && in->guard >= 0 && ptx_class_at(f, f->instr_src[i][5], b) != PTX_C_UNIFORM;
+}
+
+/* ---- blocks: divergent ones must stand together, and take whole loops with them ---- */
+
+static void spread(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t k = 0; k < f->nblock; k++) {
+            int32_t h = f->block[k].loop_header;
+            for (; h >= 0 && !e->info[k].div; h = f->block[h].loop_parent)
+                changed |= e->info[k].div = e->info[h].div;
+            if (!e->info[k].div && !parts_lanes(f, k))
+                continue;
+            for (uint32_t s = 0; s < f->block[k].nsucc; s++) {
+                uint32_t t = (uint32_t)f->block[k].succ[s];
+                for (uint32_t j = k + 1; e->info[t].div && j < t; j++) {
+                    changed |= !e->info[j].div;
+                    e->info[j].div = true;
+                }
+            }
+        }
+    }
+    for (uint32_t k = f->nblock; k-- > 0;)
+        e->info[k].run = e->info[k].div && k + 1 < f->nblock && e->info[k + 1].div ? e->info[k + 1].run : k;
+    for (uint32_t k = 0; k < f->nblock; k++)
+        for (uint32_t s = 0; s < f->block[k].nsucc; s++) {
+            uint32_t t = (uint32_t)f->block[k].succ[s];
+            e->info[t].pend |= e->info[t].div || e->info[k].div || parts_lanes(f, k);
+        }
+}
+
+/* ---- values ---- */
+
+static void use(struct t1_emit *e, int32_t value, uint32_t block)
+{
+    if (value < 0)
+        return;
+    const struct ptx_value *v = &e->f->value[value];
+    struct t1_value *x = &e->value[value];
+    x->used = true;
+    if (v->block != (int32_t)block)
+        x->global = true;
+    if (t1_outside(e->f, v->block, block))
+        x->escapes = x->global = true;
+}
+
+static void use_opnd(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, uint32_t block)
+{
+    if (o->kind == PTX_O_REG || (o->kind == PTX_O_ADDR && o->reg >= 0))
+        use(e, value, block);
+    for (unsigned k = 0; o->kind == PTX_O_VEC && k < o->n; k++)
+        use_opnd(e, &e->f->opnd[o->first + k], e->f->opnd_value[o->first + k], block);
+}
+
+static void use_old(struct t1_emit *e, const struct ptx_opnd *o, int32_t old, uint32_t block)
+{
+    if (o->kind == PTX_O_REG)
+        use(e, old, block);
+    for (unsigned k = 0; o->kind == PTX_O_VEC && k < o->n; k++)
+        if (e->f->opnd[o->first + k].kind == PTX_O_REG)
+            use(e, e->f->opnd_old[o->first + k], block);
+}
+
+static void use_instr(struct t1_emit *e, uint32_t i, uint32_t block)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_instr *in = &f->instr[i];
+    struct t1_gather g;
+    for (unsigned s = 0; s < in->nsrc; s++)
+        use_opnd(e, &in->src[s], f->instr_src[i][s], block);
+    if (in->guard >= 0) {
+        use(e, f->instr_src[i][5], block);
+        for (unsigned d = 0; d < in->ndst; d++)
+            use_old(e, &in->dst[d], f->instr_old[i][d], block);
+    }
+    bool memory = in->op == PTX_OP_LD || in->op == PTX_OP_LDU || in->op == PTX_OP_ST;
+    if (memory && in->src[0].kind == PTX_O_ADDR && in->src[0].reg >= 0 &&
+        t1_gather_form(f, f->instr_src[i][0], block, &g)) {
+        use(e, g.index, block);
+        if (g.base >= 0)
+            use(e, g.base, block);
+    }
+}
+
+static void classify(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    for (uint32_t v = 0; v < f->nvalue; v++) {
+        struct t1_value *x = &e->value[v];
+        unsigned c = f->value[v].kind, type = f->reg[f->value[v].reg].type;
+        x->rep = c == PTX_C_UNIFORM || c == PTX_C_AFFINE       ? T1_U
+                 : c == PTX_C_UNIFORM_G || c == PTX_C_AFFINE_G ? T1_G
+                                                               : T1_V;
+        x->kind = ptx_type_size(type) > 8 ? T1_K_NONE : t1_kind_of(e, type);
+        x->global = f->value[v].instr < 0;
+        if (x->rep == T1_V && f->value[v].block < 0)
+            x->rep = T1_U; /* a constant stands for it */
+    }
+    for (uint32_t k = 0; k < f->nblock; k++) {
+        const struct ptx_block *b = &f->block[k];
+        for (uint32_t i = b->first; i < b->first + b->count; i++)
+            use_instr(e, i, k);
+        for (uint32_t p = 0; p < b->nphi; p++)
+            for (uint32_t s = 0; s < b->npred; s++)
+                if (b->phi[p].src[s] != b->phi[p].dst)
+                    use(e, b->phi[p].src[s], (uint32_t)b->pred[s]);
+    }
+    for (uint32_t v = 0; v < f->nvalue; v++)
+        if (e->value[v].used && e->value[v].kind == T1_K_NONE && f->value[v].block >= 0)
+            t1_fail(e, "128-bit values are not supported");
+}
+
+/* ---- loops that wait ---- */
+
+static bool waits(const struct ptx_instr *in)
+{
+    return in->op == PTX_OP_NANOSLEEP || (in->op == PTX_OP_LD && in->sem != PTX_WEAK) ||
+           (in->op == PTX_OP_ATOM && in->sub == PTX_SUB_EXCH) || in->op == PTX_OP_MBARRIER;
+}
+
+/* A compare-and-swap against a value that the loop does not change waits for somebody; one that retries
+ * with what it has read does not. */
+static bool lock_like(const struct ptx_func *f, uint32_t i, int32_t h)
+{
+    const struct ptx_instr *in = &f->instr[i];
+    if (in->op == PTX_OP_ATOM && in->sub == PTX_SUB_CAS) {
+        int32_t v = f->instr_src[i][1];
+        return in->src[1].kind != PTX_O_REG || f->value[v].block < 0 ||
+               !ptx_in_loop(f, f->value[v].block, h);
+    }
+    return waits(in);
+}
+
+/* Does the value depend, within loop h, on what other lanes may have written? */
+static bool depends(struct t1_emit *e, int32_t value, int32_t h, uint8_t *seen)
+{
+    const struct ptx_func *f = e->f;
+    if (value < 0 || seen[value])
+        return false;
+    const struct ptx_value *v = &f->value[value];
+    seen[value] = 1;
+    if (v->block < 0 || !ptx_in_loop(f, v->block, h))
+        return false;
+    if (v->instr < 0) {
+        const struct ptx_block *b = &f->block[v->block];
+        for (uint32_t p = 0; p < b->nphi; p++)
+            for (uint32_t s = 0; b->phi[p].dst == value && s < b->npred; s++)
+                if (depends(e, b->phi[p].src[s], h, seen))
+                    return true;
+        return false;
+    }
+    const struct ptx_instr *in = &f->instr[v->instr];
+    if (lock_like(f, (uint32_t)v->instr, h))
+        return true;
+    if (in->op == PTX_OP_LD || in->op == PTX_OP_ATOM)
+        return false;
+    for (unsigned s = 0; s < in->nsrc; s++) {
+        if (in->src[s].kind == PTX_O_REG && depends(e, f->instr_src[v->instr][s], h, seen))
+            return true;
+        for (unsigned k = 0; in->src[s].kind == PTX_O_VEC && k < in->src[s].n; k++)
+            if (depends(e, f->opnd_value[in->src[s].first + k], h, seen))
+                return true;
+    }
+    return false;
+}
+
+static void check_locks(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    uint8_t *seen = t1_alloc(e, f->nvalue + 1, 1);
+    for (uint32_t k = 0; k < f->nblock; k++) {
+        const struct ptx_block *b = &f->block[k];
+        if (b->loop_header < 0)
+            continue;
+        for (uint32_t i = b->first; i < b->first + b->count; i++)
+            e->spins |= waits(&f->instr[i]) || (f->instr[i].op == PTX_OP_ATOM && lock_like(f, i, b->loop_header));
+        if (!parts_lanes(f, k))
+            continue;
+        for (int32_t h = b->loop_header; h >= 0; h = f->block[h].loop_parent)
+            for (uint32_t s = 0; s < b->nsucc; s++) {
+                if (ptx_in_loop(f, b->succ[s], h))
+                    continue;
+                memset(seen, 0, f->nvalue);
+                e->in = last_of(f, k);
+                if (depends(e, f->instr_src[b->first + b->count - 1][5], h, seen))
+                    t1_fail(e, "lanes may wait for each other in this loop");
+                e->in = NULL;
+            }
+    }
+}
+
+void t1_plan(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    if (f->irreducible)
+        t1_fail(e, "control flow is not reducible");
+    e->value = t1_alloc(e, f->nvalue + 1, sizeof *e->value);
+    e->info = t1_alloc(e, f->nblock + 1, sizeof *e->info);
+    for (uint32_t k = 0; k < f->nblock; k++)
+        e->info[k].div = f->block[k].divergent;
+    spread(e);
+    classify(e);
+    check_locks(e);
+}

@@ -1,0 +1,215 @@
+/* Tier 1 emitter: barriers and what the lanes of a warp do together. */
+#include "ptx/tier1/emit/emit.h"
+
+/* Member mask of a collective as one number, cut to the lanes that are here. */
+static const char *members(struct t1_emit *e, unsigned k)
+{
+    if (!(e->in->flags & PTX_F_SYNC) || k >= e->in->nsrc)
+        return e->mask;
+    struct t1_arg a = t1_src(e, k, T1_K_32);
+    if (t1_same_for_all(&a))
+        return t1_str(e, "(%s & %s)", e->mask, a.s[0]);
+    unsigned t = e->temps++;
+    t1_put(e, "uint32_t t%u = 0;\n{\n", t);
+    const char *x = t1_lane(e, &a);
+    t1_put(e, "unsigned l = (unsigned)__builtin_ctz(%s | 0x80000000u);\nt%u = %s;\n}\n", e->mask, t, x);
+    return t1_str(e, "(%s & t%u)", e->mask, t);
+}
+
+static void define_all(struct t1_emit *e, int32_t v, const char *expr)
+{
+    struct t1_arg a = {.kind = e->value[v].kind, .rep = T1_U, .s = {expr}};
+    t1_def_arg(e, v, &a);
+}
+
+static void barrier(struct t1_emit *e)
+{
+    const struct ptx_instr *in = e->in;
+    if (in->sub == PTX_SUB_WARP_SYNC) {
+        t1_put(e, "T1_COMPILER_FENCE();\n");
+        return;
+    }
+    const char *on = e->guarded ? t1_str(e, "if (%s) ", e->mask) : "";
+    if (in->scope == PTX_SCOPE_CLUSTER) { /* a cluster is one block; its wait is the meeting point */
+        if (in->sub != PTX_SUB_ARRIVE)
+            t1_put(e, "%st1_bar(b);\n", on);
+        return;
+    }
+    bool counted = in->nsrc > 1 && in->src[1].kind != PTX_O_NONE;
+    if (counted || in->src[0].kind != PTX_O_IMM || in->sub == PTX_SUB_ARRIVE)
+        t1_fail(e, "barriers of part of a block are not supported");
+    if (in->op == PTX_OP_BARRIER && !(in->flags & PTX_F_ALIGNED) && e->info[e->block].div)
+        t1_fail(e, "unaligned barrier where lanes are parted");
+    if (in->sub != PTX_SUB_POPC && in->sub != PTX_SUB_AND && in->sub != PTX_SUB_OR) {
+        t1_put(e, "%st1_bar(b);\n", on);
+        return;
+    }
+    struct t1_arg p = t1_src(e, 2, T1_K_PRED);
+    int32_t v = t1_dst(e, 0);
+    unsigned t = e->temps++;
+    const char *here = t1_str(e, "(%s & %s)", e->mask, t1_mask(e, &p));
+    t1_put(e, "uint32_t t%u = 0;\n", t);
+    if (in->sub == PTX_SUB_POPC)
+        t1_put(e, "%st%u = t1_bar_popc(b, (uint32_t)__builtin_popcount(%s));\n", on, t, here);
+    else if (in->sub == PTX_SUB_AND)
+        t1_put(e, "%st%u = t1_bar_and(b, %s == %s);\n", on, t, here, e->mask);
+    else
+        t1_put(e, "%st%u = t1_bar_or(b, %s != 0);\n", on, t, here);
+    if (v >= 0)
+        define_all(e, v, t1_str(e, "t%u", t));
+}
+
+/* Source lane of each lane when everything is known now; false otherwise. */
+static bool known_lanes(const struct ptx_instr *in, uint8_t lane[32], uint32_t *inside)
+{
+    if (in->src[1].kind != PTX_O_IMM || in->src[2].kind != PTX_O_IMM)
+        return false;
+    uint32_t d = in->src[1].imm & 31, clamp = in->src[2].imm & 31, segment = in->src[2].imm >> 8 & 31;
+    *inside = 0;
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t most = (l & segment) | (clamp & ~segment), j;
+        bool ok;
+        switch (in->sub) {
+        case PTX_SUB_UP: j = l - d; ok = (int32_t)j >= (int32_t)most; break;
+        case PTX_SUB_DOWN: j = l + d; ok = j <= most; break;
+        case PTX_SUB_BFLY: j = l ^ d; ok = j <= most; break;
+        default: j = (l & segment) | (d & ~segment); ok = j <= most;
+        }
+        lane[l] = (uint8_t)(ok ? j & 31 : l);
+        *inside |= (uint32_t)ok << l;
+    }
+    return true;
+}
+
+static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const char *index)
+{
+    for (unsigned k = 0; k < e->np; k++) {
+        const char *s = t1_str(e, "t1_perm_u32(%s_%u", index, k);
+        for (unsigned j = 0; j < e->np; j++)
+            s = t1_str(e, "%s, %s", s, t1_piece(e, a, j));
+        t1_def_piece(e, v, k, t1_str(e, "%s)", s));
+    }
+}
+
+static void shuffle(struct t1_emit *e)
+{
+    const struct ptx_instr *in = e->in;
+    int32_t v = t1_dst(e, 0), p = t1_dst(e, 1);
+    struct t1_arg a = t1_src(e, 0, T1_K_32);
+    const char *index = t1_str(e, "t%u", e->temps++);
+    uint8_t lane[32];
+    uint32_t inside;
+    t1_put(e, "{\n");
+    if (known_lanes(in, lane, &inside)) {
+        for (unsigned k = 0; k < e->np; k++) {
+            t1_put(e, "const pu32 %s_%u = {", index, k);
+            for (unsigned l = 0; l < e->nl; l++)
+                t1_put(e, "%s%u", l ? ", " : "", lane[k * e->nl + l]);
+            t1_put(e, "};\n");
+        }
+        if (v >= 0)
+            permuted(e, v, &a, index);
+        if (p >= 0)
+            t1_def_mask(e, p, t1_str(e, "0x%xu", inside));
+    } else {
+        struct t1_arg b = t1_src(e, 1, T1_K_32), c = t1_src(e, 2, T1_K_32);
+        unsigned mode = in->sub == PTX_SUB_UP ? 0 : in->sub == PTX_SUB_DOWN ? 1 : in->sub == PTX_SUB_BFLY ? 2 : 3;
+        const char *bl = t1_lane(e, &b), *cl = t1_lane(e, &c);
+        t1_put(e, "uint32_t bl[32], cl[32], il[32];\nfor (unsigned l = 0; l < 32; l++) bl[l] = %s, cl[l] = %s;\n", bl, cl);
+        t1_put(e, "uint32_t in = t1_shfl_index(%u, bl, cl, il);\n(void)in;\n", mode);
+        for (unsigned k = 0; k < e->np; k++)
+            t1_put(e, "pu32 %s_%u = t1_fill_u32(il, %u);\n", index, k, k);
+        if (v >= 0)
+            permuted(e, v, &a, index);
+        if (p >= 0)
+            t1_def_mask(e, p, "in");
+    }
+    t1_put(e, "}\n");
+}
+
+static void vote(struct t1_emit *e)
+{
+    int32_t v = t1_dst(e, 0);
+    if (v < 0)
+        return;
+    struct t1_arg a = t1_src(e, 0, T1_K_PRED);
+    const char *who = members(e, 1), *p = t1_str(e, "(%s & %s)", t1_mask(e, &a), who);
+    switch (e->in->sub) {
+    case PTX_SUB_ALL: p = t1_str(e, "(uint32_t)(%s == %s)", p, who); break;
+    case PTX_SUB_ANY: p = t1_str(e, "(uint32_t)(%s != 0)", p); break;
+    case PTX_SUB_UNI: p = t1_str(e, "(uint32_t)(!%s || %s == %s)", p, p, who); break;
+    default: break;
+    }
+    define_all(e, v, p);
+}
+
+static void match(struct t1_emit *e)
+{
+    bool wide = ptx_type_size(e->in->type[0]) == 8, all = e->in->sub == PTX_SUB_ALL;
+    const char *type = wide ? "u64" : "u32";
+    int32_t v = t1_dst(e, 0), p = t1_dst(e, 1);
+    struct t1_arg a = t1_src(e, 0, wide ? T1_K_64 : T1_K_32);
+    const char *who = members(e, 1);
+    t1_put(e, "{\n");
+    const char *x = t1_lane(e, &a);
+    t1_put(e, "uint%s_t al[32];\nuint32_t d[32] = {0};\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\n",
+           wide ? "64" : "32", x);
+    if (all)
+        t1_put(e, "uint32_t in = t1_match_all_%s(%s, al, d);\n(void)in;\n", type, who);
+    else
+        t1_put(e, "t1_match_any_%s(%s, al, d);\n", type, who);
+    if (v >= 0)
+        t1_def_lanes(e, v, "d");
+    if (p >= 0)
+        t1_def_mask(e, p, all ? "in" : "0u");
+    t1_put(e, "}\n");
+}
+
+static void reduce(struct t1_emit *e)
+{
+    static const char *const names[] = {
+        [PTX_SUB_AND] = "and", [PTX_SUB_OR] = "or",   [PTX_SUB_XOR] = "xor",
+        [PTX_SUB_ADD] = "add", [PTX_SUB_MIN] = "min", [PTX_SUB_MAX] = "max"};
+    int32_t v = t1_dst(e, 0);
+    if (e->in->type[0] == PTX_F32 || e->in->sub >= sizeof names / sizeof *names || !names[e->in->sub])
+        t1_fail(e, "reduction is not supported");
+    if (v < 0)
+        return;
+    struct t1_arg a = t1_src(e, 0, T1_K_32);
+    const char *who = members(e, 1);
+    unsigned t = e->temps++;
+    t1_put(e, "uint32_t t%u;\n{\n", t);
+    const char *x = t1_lane(e, &a);
+    t1_put(e, "uint32_t al[32];\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\nt%u = t1_redux_%s_%s(%s, al);\n}\n", x, t,
+           names[e->in->sub], e->in->type[0] == PTX_S32 ? "s32" : "u32", who);
+    define_all(e, v, t1_str(e, "t%u", t));
+}
+
+bool t1_warp_op(struct t1_emit *e)
+{
+    switch (e->in->op) {
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER: barrier(e); return true;
+    case PTX_OP_SHFL: shuffle(e); return true;
+    case PTX_OP_VOTE: vote(e); return true;
+    case PTX_OP_MATCH: match(e); return true;
+    case PTX_OP_REDUX: reduce(e); return true;
+    case PTX_OP_ACTIVEMASK:
+        if (t1_dst(e, 0) >= 0)
+            define_all(e, t1_dst(e, 0), e->mask);
+        return true;
+    case PTX_OP_ELECT: {
+        const char *who = members(e, 0);
+        if (t1_dst(e, 0) >= 0)
+            define_all(e, t1_dst(e, 0), t1_str(e, "(uint32_t)__builtin_ctz(%s | 0x80000000u)", who));
+        if (t1_dst(e, 1) >= 0)
+            t1_def_mask(e, t1_dst(e, 1), t1_str(e, "(%s & (0u - %s))", who, who));
+        return true;
+    }
+    case PTX_OP_NANOSLEEP:
+        t1_put(e, "t1_yield(b);\n");
+        e->spins = true;
+        return true;
+    default: return false;
+    }
+}
