@@ -58,6 +58,10 @@ static void diag_problem(struct check_report *r, const char *name, const struct 
 /* Every kernel of an open module goes through the lowering that the runtime would do. */
 static void lower_kernels(struct check_report *r, const struct ptx_module *m)
 {
+    if (r->on_module) {
+        r->on_module(r->on_module_ctx, m);
+        return;
+    }
     for (uint32_t i = 0; i < m->nfunc; i++) {
         const struct ptx_func *f = &m->func[i];
         if (!f->is_entry || f->is_decl)

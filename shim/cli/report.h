@@ -4,6 +4,7 @@
 
 #include "cli/closure.h"
 #include "core/symbols.h"
+#include "ptx/ir.h"
 
 #include <libelf.h>
 #include <stdbool.h>
@@ -47,6 +48,9 @@ struct check_report {
     char *fatal;                     /* first reason why it will not run */
     unsigned gaps;
     bool nomem;
+    /* Set: gets every PTX module that the runtime would use, instead of the translation of its kernels. */
+    void (*on_module)(void *ctx, const struct ptx_module *m);
+    void *on_module_ctx;
 };
 
 /* Grows *list by one zeroed element and returns it; NULL (and r->nomem) on out of memory. */

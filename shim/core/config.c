@@ -185,6 +185,36 @@ const char *cumu_env(const char *name)
     return secure_getenv(name);
 }
 
+static bool not_for_children(const char *entry)
+{
+    static const char *const prefixes[] = {"LD_", "CUMU", "TMPDIR=", "LC_ALL="};
+    for (unsigned i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+char **cumu_env_child(const char *tmp)
+{
+    static char plain[] = "LC_ALL=C", name[] = "TMPDIR=";
+    size_t count = 0, n = 0, length = strlen(tmp);
+    while (environ && environ[count])
+        count++;
+    char **list = malloc((count + 3) * sizeof *list + sizeof name + length);
+    if (!list)
+        return NULL;
+    char *dir = (char *)(list + count + 3);
+    memcpy(dir, name, sizeof name - 1);
+    memcpy(dir + sizeof name - 1, tmp, length + 1);
+    for (size_t i = 0; i < count && environ[i]; i++)
+        if (!not_for_children(environ[i]))
+            list[n++] = environ[i];
+    list[n++] = plain;
+    list[n++] = dir;
+    list[n] = NULL;
+    return list;
+}
+
 void cumu_env_copy(const char *from, const char *to)
 {
     const char *v = secure_getenv(from);

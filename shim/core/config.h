@@ -26,6 +26,11 @@ void cumu_env_copy(const char *from, const char *to);
 /* The same for every variable whose name begins with `from`: NCCL_DEBUG -> MCCL_DEBUG. */
 void cumu_env_copy_prefix(const char *from, const char *to);
 
+/* The environment for a compiler that we start: the process's, without what puts libraries into processes
+ * and without cumu's options, with its temporary files in `tmp`. One malloc'ed block, NULL on out of
+ * memory; refers to the strings of the environment and to `tmp`. */
+char **cumu_env_child(const char *tmp);
+
 /* The parser, for tests: checks `value` for option o. NULL if it is good, else what was expected. */
 const char *cumu_opt_expected(enum cumu_option o, const char *value);
 /* True if `name` is an option of this table or reserved for the project's own tests (CUMU_TEST_...). */

@@ -48,15 +48,23 @@ static int resolve(struct cumu_func *f)
     return err;
 }
 
-static MUfunction find_inst(struct cumu_func *f, MUcontext ctx)
+static struct func_inst *find_inst(struct cumu_func *f, MUcontext ctx)
 {
     for (struct func_inst *i = atomic_load_explicit(&f->inst, memory_order_acquire); i; i = i->next)
         if (atomic_load_explicit(&i->ctx, memory_order_relaxed) == ctx)
-            return i->function;
+            return i;
     return NULL;
 }
 
 int cumu_func_musa(struct cumu_func *f, MUfunction *out)
+{
+    struct func_inst *i = NULL;
+    int err = cumu_func_inst(f, &i);
+    *out = i ? i->function : NULL;
+    return err;
+}
+
+int cumu_func_inst(struct cumu_func *f, struct func_inst **out)
 {
     MUcontext ctx = NULL;
     int err = mu.muCtxGetCurrent(&ctx);
@@ -144,13 +152,13 @@ int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
 
 int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
 {
-    MUfunction mf;
-    int err = cumu_func_musa(f, &mf);
+    struct func_inst *i;
+    int err = cumu_func_inst(f, &i);
     if (err)
         return err;
     if (attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)
         return CUDA_SUCCESS; /* clusters: hints for hardware that is not there */
-    err = mu.muFuncSetAttribute(mf, attribute, value);
+    err = mu.muFuncSetAttribute(i->function, attribute, value);
     if (err)
         return err;
     struct func_attr *a = malloc(sizeof *a);
@@ -166,5 +174,10 @@ int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
     free(*at);
     *at = a;
     cumu_unit_leave(f->unit);
+    for (unsigned s = 0; s < T1_NSHAPES; s++) { /* what was published before has not seen the list */
+        MUfunction fast = atomic_load(&i->fast[s]);
+        if (fast)
+            (void)mu.muFuncSetAttribute(fast, attribute, value);
+    }
     return CUDA_SUCCESS;
 }

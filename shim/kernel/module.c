@@ -1,5 +1,5 @@
 /* Modules: made by registration or by a load call, opened (scanned, linked) at first use. */
-#include "kernel/module.h"
+#include "kernel/jit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -376,9 +376,12 @@ static void unload_below(MUmodule module, MUcontext ctx)
 
 void cumu_func_unload(struct cumu_func *f)
 {
+    cumu_jit_cancel(f);
     struct func_inst *i = atomic_exchange(&f->inst, NULL);
     while (i) {
         struct func_inst *next = i->next;
+        for (unsigned s = 0; s < T1_NSHAPES; s++)
+            unload_below(i->fast_module[s], atomic_load(&i->ctx));
         unload_below(i->module, atomic_load(&i->ctx));
         free(i);
         i = next;

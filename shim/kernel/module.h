@@ -9,7 +9,7 @@
 #include "fatbin/fatbin.h"
 #include "kernel/kernel.h"
 #include "mu.h"
-#include "ptx/tier0/tier0.h"
+#include "ptx/tier1/tier1.h"
 
 /* A __managed__ variable: one copy for all contexts, made at first use. */
 struct managed {
@@ -65,6 +65,11 @@ struct func_inst {
     MUfunction function;
     MUmodule module;
     int device;
+    /* Tier 1, by class of block shapes (jit.c): written in the unit's turn, never taken back. */
+    _Atomic(MUfunction) fast[T1_NSHAPES];
+    MUmodule fast_module[T1_NSHAPES];
+    _Atomic unsigned char jit[T1_NSHAPES]; /* enum cumu_jit_state */
+    atomic_uint launches[T1_NSHAPES];      /* until settled */
 };
 
 struct func_attr {
@@ -107,6 +112,8 @@ int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out);
 int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address,
                   size_t *size, bool *managed);
 int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx);
+/* f's tier 0 image with its variables bound to ctx, malloc'ed. */
+int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, void **image, size_t *size);
 
 /* An empty module, and images added to it (PTX text, fat binary, wrapper) before it is opened. */
 struct cumu_module *cumu_module_new(void);
@@ -125,6 +132,7 @@ void cumu_managed_publish(struct cumu_module *m, const char *name, void *address
 /* Frees the registration tables' entries of a module. */
 void cumu_vars_drop(struct cumu_module *m);
 /* function.c */
+int cumu_func_inst(struct cumu_func *f, struct func_inst **out); /* as cumu_func_musa */
 struct cumu_func *cumu_func_find(struct cumu_module *m, const char *name, bool create);
 void cumu_func_unload(struct cumu_func *f); /* instances; the handle itself stays */
 

@@ -344,30 +344,44 @@ int cumu_unit_check(struct cumu_unit *u)
     return err;
 }
 
-int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, void **image, size_t *size)
 {
     struct data_inst *data = NULL;
+    int err = lower(u, f);
+    if (!err)
+        err = cumu_unit_data(u, ctx, &data);
+    if (err)
+        return err;
+    *image = malloc(f->image_size);
+    if (!*image)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(*image, f->image, f->image_size);
+    *size = f->image_size;
+    err = bind_externs(u, *image, ctx, data, f->name);
+    if (err) {
+        free(*image);
+        *image = NULL;
+    }
+    return err;
+}
+
+int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+{
     struct func_inst *inst = NULL;
     void *image = NULL;
+    size_t size;
     int err;
     for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
         if (atomic_load(&i->ctx) == ctx)
             return CUDA_SUCCESS; /* another thread had the turn first */
-    err = lower(u, f);
+    err = cumu_unit_image(u, f, ctx, &image, &size);
     if (err)
         return err;
-    err = cumu_unit_data(u, ctx, &data);
-    if (err)
-        return err;
-    err = CUDA_ERROR_OUT_OF_MEMORY;
     inst = calloc(1, sizeof *inst);
-    image = malloc(f->image_size);
-    if (!inst || !image)
+    if (!inst) {
+        err = CUDA_ERROR_OUT_OF_MEMORY;
         goto fail;
-    memcpy(image, f->image, f->image_size);
-    err = bind_externs(u, image, ctx, data, f->name);
-    if (err)
-        goto fail;
+    }
     err = mu.muModuleLoadData(&inst->module, image);
     if (err) {
         cumu_kernel_report(u->module, CUMU_ERROR, f->name, "the MUSA library refused its image (%d)",

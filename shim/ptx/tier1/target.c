@@ -9,22 +9,10 @@ enum t1_shape t1_shape(const uint32_t block[3])
                                 : T1_SHAPE_ANY;
 }
 
-static const char *const flags[T1_NISA] = {
-    [T1_PLAIN] = "",
-    [T1_AVX2] = "-mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt",
-    /* the vectors are explicit: what gcc would rather make of them in 256 bits is slower */
-    [T1_AVX512] = "-mavx512f -mavx512cd -mavx512vl -mavx512bw -mavx512dq -mavx2 -mfma -mf16c "
-                  "-mbmi -mbmi2 -mlzcnt -mpopcnt -mprefer-vector-width=512",
-};
-
-const char *t1_isa_flags(enum t1_isa isa)
-{
-    return (unsigned)isa < T1_NISA ? flags[isa] : "";
-}
-
 enum t1_isa t1_isa_here(void)
 {
 #if defined(__x86_64__)
+    __builtin_cpu_init();
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                 __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
                 __builtin_cpu_supports("popcnt");

@@ -1,0 +1,84 @@
+/* cumu cache: what is in the cache of compiled kernels, and what fills and empties it. */
+#include "cli/cli.h"
+#include "cli/warm.h"
+#include "kernel/cache.h"
+#include "ptx/tier1/tier1.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct total {
+    unsigned long entries;
+    double bytes;
+};
+
+static bool show(void *ctx, const char *name, const struct cumu_entry *e)
+{
+    static const char *const shapes[T1_NSHAPES] = {"linear", "half", "any"};
+    static const char *const isas[T1_NISA] = {"plain", "avx2", "avx512"};
+    struct total *t = ctx;
+    char when[32] = "";
+    struct tm tm;
+    if (localtime_r(&e->used, &tm))
+        (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
+    if (e->good)
+        printf("%.12s  %s  %7zu  %-6s  %-6s  %5u ms  %s\n", name, when, e->size,
+               e->isa < T1_NISA ? isas[e->isa] : "?", e->shape < T1_NSHAPES ? shapes[e->shape] : "?",
+               e->compile_ms, e->kernel);
+    else
+        printf("%.12s  %s  %7zu  will be made again: %s\n", name, when, e->size, e->kernel);
+    t->entries++;
+    t->bytes += (double)e->size;
+    return true;
+}
+
+static int no_cache(void)
+{
+    return *cumu_cache_path() ? 0 : cumu_fail(CUMU_EXIT_CANNOT_RUN, "no folder for a cache");
+}
+
+static int list(void)
+{
+    struct total t = {0};
+    if (cumu_cache_each(show, &t) != 0 && !*cumu_cache_path())
+        return no_cache();
+    printf("%lu kernels, %.1f MB in %s\n", t.entries, t.bytes / 1e6, cumu_cache_path());
+    return 0;
+}
+
+static int clear(void)
+{
+    long n = cumu_cache_clear();
+    if (n < 0)
+        n = 0; /* there is nothing yet */
+    printf("%ld kernels removed\n", n);
+    return no_cache();
+}
+
+static int cache(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "list") == 0 && argc == 2)
+        return list();
+    if (strcmp(what, "clear") == 0 && argc == 2)
+        return clear();
+    if (strcmp(what, "path") == 0 && argc == 2) {
+        puts(cumu_cache_path());
+        return no_cache();
+    }
+    if (strcmp(what, "warm") == 0 && argc > 2)
+        return cumu_warm((unsigned)argc - 2, argv + 2);
+    return cumu_usage(&cumu_verb_cache, "list, clear, path, or warm with programs");
+}
+
+const struct cumu_verb_entry cumu_verb_cache = {
+    "cache", "list, empty or fill the cache of compiled kernels",
+    "usage: cumu cache list | clear | path\n"
+    "       cumu cache warm program...\n"
+    "\n"
+    "list: name, last use, size, instruction set, block shapes, time to compile and kernel of each entry,\n"
+    "the latest first. warm: compiles every kernel of the programs and of the libraries they need, for\n"
+    "one-dimensional blocks and those whose width is a multiple of 32; exit status 1 if some stay with\n"
+    "the interpreter. CUMU_CACHE_DIR and CUMU_CACHE_SIZE say where it is and how large it may grow.\n",
+    cache};

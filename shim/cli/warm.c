@@ -1,0 +1,208 @@
+/* cumu cache warm: emits every kernel of a program's files and has them compiled, as many at a time as
+ * there are CPUs, with the progress on a terminal. */
+#include "cli/warm.h"
+
+#include <fcntl.h>
+#include <libelf.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/program.h"
+#include "cli/report.h"
+#include "core/config.h"
+#include "kernel/compile.h"
+
+enum { MAX_THREADS = 64, MAX_WAITING = 64 };
+
+struct kernel {
+    struct kernel *next;
+    char *name, *text;
+    size_t size;
+};
+
+struct warm {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    struct kernel *first;
+    unsigned waiting;
+    bool closed; /* no more will come */
+    unsigned total, done, compiled, cached, refused;
+    bool counting, terminal;
+};
+
+static void progress(struct warm *w, const char *name)
+{
+    if (w->terminal)
+        (void)fprintf(stderr, "\r\033[Kcumu: kernel %u of %u: %.48s", w->done, w->total, name);
+}
+
+/* Lock held. */
+static void count(struct warm *w, const char *name, enum cumu_made made, const char *why)
+{
+    w->done++;
+    w->compiled += made == CUMU_MADE_COMPILED;
+    w->cached += made == CUMU_MADE_CACHED;
+    w->refused += made == CUMU_MADE_FAILED;
+    if (made == CUMU_MADE_FAILED) {
+        if (w->terminal)
+            (void)fprintf(stderr, "\r\033[K");
+        (void)cumu_fail(0, "%s stays on tier 0: %s", name, why);
+    }
+    progress(w, name);
+}
+
+static void *compile_some(void *arg)
+{
+    struct warm *w = arg;
+    struct cumu_compiled o;
+    (void)pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (!w->first && !w->closed)
+            (void)pthread_cond_wait(&w->change, &w->lock);
+        struct kernel *k = w->first;
+        if (!k)
+            break;
+        w->first = k->next;
+        w->waiting--;
+        (void)pthread_cond_broadcast(&w->change);
+        (void)pthread_mutex_unlock(&w->lock);
+        enum cumu_made made = cumu_object_make(&o, k->name, k->text, k->size, T1_SHAPE_LINEAR,
+                                               t1_isa_here(), true);
+        free(o.data);
+        (void)pthread_mutex_lock(&w->lock);
+        count(w, k->name, made, o.why);
+        free(k->name);
+        free(k->text);
+        free(k);
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static void hand_over(struct warm *w, const char *name, char *text, size_t size)
+{
+    struct kernel *k = calloc(1, sizeof *k);
+    if (!k || !(k->name = strdup(name))) {
+        free(k);
+        free(text);
+        return;
+    }
+    k->text = text;
+    k->size = size;
+    (void)pthread_mutex_lock(&w->lock);
+    while (w->waiting >= MAX_WAITING)
+        (void)pthread_cond_wait(&w->change, &w->lock);
+    k->next = w->first;
+    w->first = k;
+    w->waiting++;
+    (void)pthread_cond_broadcast(&w->change);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void emit(struct warm *w, const struct ptx_module *m, const char *name)
+{
+    struct ptx_diag diag = {0};
+    char *text, why[sizeof diag.msg + sizeof diag.what + 32];
+    size_t size;
+    if (t1_emit(m, name, T1_SHAPE_LINEAR, t1_isa_here(), &text, &size, &diag) == 0) {
+        hand_over(w, name, text, size);
+        return;
+    }
+    (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what,
+                   diag.what[0] ? ": " : "", diag.msg);
+    (void)pthread_mutex_lock(&w->lock);
+    count(w, name, CUMU_MADE_FAILED, why);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void on_module(void *ctx, const struct ptx_module *m)
+{
+    struct warm *w = ctx;
+    for (uint32_t i = 0; i < m->nfunc; i++) {
+        const struct ptx_func *f = &m->func[i];
+        if (!f->is_entry || f->is_decl)
+            continue;
+        if (w->counting)
+            w->total++;
+        else
+            emit(w, m, f->name);
+    }
+}
+
+static void read_file(struct warm *w, const char *path)
+{
+    struct check_report r = {.on_module = on_module, .on_module_ctx = w};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    if (elf) {
+        check_fatbins(&r, path, elf);
+        (void)elf_end(elf);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    check_free(&r);
+}
+
+static int read_closure(struct warm *w, const char *name)
+{
+    struct cumu_closure c = {0};
+    struct cumu_program p;
+    char path[PATH_MAX];
+    if (strchr(name, '/') || access(name, R_OK) == 0)
+        (void)snprintf(path, sizeof path, "%s", name);
+    else if (cumu_program_find(&p, name) == 0)
+        (void)snprintf(path, sizeof path, "%s", p.image);
+    else
+        return CUMU_EXIT_NOT_FOUND;
+    if (access(path, R_OK) != 0)
+        return cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: cannot be read", path);
+    bool good = cumu_closure_read(&c, path, cumu_env("LD_LIBRARY_PATH"), cumu_has_facade);
+    for (unsigned i = 0; i < c.count; i++) {
+        const struct cumu_object *o = &c.objects[i];
+        if (o->path && !o->facade && (i == 0 || !check_is_vendors(o->soname)))
+            read_file(w, o->path);
+    }
+    cumu_closure_free(&c);
+    return good ? 0 : cumu_fail(CUMU_EXIT_CANNOT_RUN, "out of memory");
+}
+
+int cumu_warm(unsigned n, char **programs)
+{
+    struct warm w = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER,
+                     .counting = true, .terminal = isatty(STDERR_FILENO)};
+    pthread_t thread[MAX_THREADS];
+    unsigned threads = 0;
+    const char *why;
+    int status = 0;
+    if (!cumu_compiler(&why))
+        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s", why);
+    for (unsigned i = 0; i < n && !status; i++)
+        status = read_closure(&w, programs[i]);
+    if (status)
+        return status;
+    w.counting = false;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    for (; threads < MAX_THREADS && threads < (cpus > 1 ? (unsigned long)cpus : 1ul); threads++)
+        if (pthread_create(&thread[threads], NULL, compile_some, &w) != 0)
+            break;
+    if (threads == 0)
+        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "cannot start a thread");
+    for (unsigned i = 0; i < n; i++)
+        (void)read_closure(&w, programs[i]);
+    (void)pthread_mutex_lock(&w.lock);
+    w.closed = true;
+    (void)pthread_cond_broadcast(&w.change);
+    (void)pthread_mutex_unlock(&w.lock);
+    for (unsigned i = 0; i < threads; i++)
+        (void)pthread_join(thread[i], NULL);
+    if (w.terminal)
+        (void)fprintf(stderr, "\r\033[K");
+    printf("%u kernels: %u compiled, %u were there, %u stay on tier 0\n", w.total, w.compiled, w.cached,
+           w.refused);
+    return w.refused ? 1 : 0;
+}

@@ -1,0 +1,25 @@
+/* Objects from emitted C: out of the cache, or by the system's compiler. */
+#ifndef CUMU_KERNEL_COMPILE_H
+#define CUMU_KERNEL_COMPILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ptx/tier1/tier1.h"
+
+enum cumu_made { CUMU_MADE_CACHED, CUMU_MADE_COMPILED, CUMU_MADE_ABSENT, CUMU_MADE_FAILED };
+
+/* The compiler to be used (CUMU_CC, or the first of cc, gcc, clang on PATH); NULL with *why set. */
+const char *cumu_compiler(const char **why);
+
+struct cumu_compiled {
+    void *data; /* malloc'ed */
+    size_t size;
+    unsigned ms;    /* what the compilation took, 0 if cached */
+    char why[200];  /* of CUMU_MADE_FAILED */
+};
+/* May be called by many threads. compile false: only looks in the cache (CUMU_MADE_ABSENT). */
+enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
+                                enum t1_shape shape, enum t1_isa isa, bool compile);
+
+#endif

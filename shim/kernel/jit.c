@@ -1,0 +1,350 @@
+/* Compiles kernels behind the program's back: every kernel starts on tier 0; from its first launch on a
+ * thread here looks for its object in the cache, or has it compiled when that seems worth it, loads it
+ * and gives it to later launches.
+ *
+ * Worth a compiler: the second launch of the same shape, or a first one of a million threads, which the
+ * next run of the program will make again. Looking in the cache costs a millisecond or two and is
+ * always done.
+ *
+ * The library below is called without any lock, and while it loads an object (which takes the dynamic
+ * linker's lock, that the program may hold when it unloads a module) nobody waits for this thread. */
+#include "kernel/jit.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "core/resolve.h"
+#include "kernel/compile.h"
+
+enum { MANY_THREADS = 1 << 20, MAX_THREADS = 2, NICE = 5 };
+
+struct job {
+    struct job *next;
+    struct cumu_func *f; /* NULL: cancelled */
+    struct func_inst *inst;
+    MUcontext ctx;
+    enum t1_shape shape;
+    bool compile; /* worth it */
+    bool busy;    /* f and inst are in use: who cancels waits */
+    void *image;  /* tier 0's, bound to ctx */
+    size_t image_size;
+    char *text;
+    size_t text_size;
+    char name[128];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER, idle = PTHREAD_COND_INITIALIZER;
+static struct job *queue, **queue_end = &queue; /* waiting */
+static struct job *working[MAX_THREADS];
+static unsigned threads, sleeping;
+static atomic_uint compiled, cached, refused, total_ms;
+
+enum mode { OFF, BACKGROUND, WAIT };
+
+static enum mode mode(void)
+{
+    static atomic_int known = -1;
+    int m = atomic_load_explicit(&known, memory_order_relaxed);
+    if (m < 0) {
+        const char *text = cumu_opt_text(CUMU_OPT_JIT);
+        m = !strcmp(text, "wait") ? WAIT : !strcmp(text, "1") ? BACKGROUND : OFF;
+        if (cumu_backend() != CUMU_BACKEND_HOST)
+            m = OFF; /* a device runs its own code */
+        atomic_store(&known, m);
+    }
+    return (enum mode)m;
+}
+
+/* ---- a job ----------------------------------------------------------------------------------- */
+
+/* Whether the job's kernel is still wanted; from now on it stays until done(). */
+static bool take(struct job *j)
+{
+    pthread_mutex_lock(&lock);
+    j->busy = j->f != NULL;
+    pthread_mutex_unlock(&lock);
+    return j->busy;
+}
+
+static void done(struct job *j)
+{
+    pthread_mutex_lock(&lock);
+    j->busy = false;
+    pthread_cond_broadcast(&idle);
+    pthread_mutex_unlock(&lock);
+}
+
+static void settle(struct job *j, enum cumu_jit_state state)
+{
+    if (!take(j))
+        return;
+    atomic_store(&j->inst->jit[j->shape], state);
+    done(j);
+}
+
+static void refuse(struct job *j, const char *why)
+{
+    atomic_fetch_add(&refused, 1);
+    cumu_info("jit", j->name, "stays on tier 0: %s", why);
+    settle(j, CUMU_JIT_SETTLED);
+}
+
+/* Text and bound image; what needs the unit. */
+static bool prepare(struct job *j)
+{
+    struct ptx_diag diag = {0};
+    char why[sizeof diag.msg + sizeof diag.what + 32] = "";
+    if (!take(j))
+        return false;
+    struct cumu_unit *u = j->f->unit;
+    cumu_unit_enter(u);
+    if (t1_emit(u->ptx, j->f->name, j->shape, t1_isa_here(), &j->text, &j->text_size, &diag) != 0) {
+        (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what,
+                       diag.what[0] ? ": " : "", diag.msg);
+        j->text = NULL;
+    } else if (cumu_unit_image(u, j->f, j->ctx, &j->image, &j->image_size) != CUDA_SUCCESS) {
+        (void)snprintf(why, sizeof why, "its image cannot be bound");
+    }
+    cumu_unit_leave(u);
+    done(j);
+    if (why[0])
+        refuse(j, why);
+    return !why[0];
+}
+
+static void publish(struct job *j, MUmodule module, MUfunction function)
+{
+    bool used = false;
+    if (take(j)) {
+        struct func_inst *i = j->inst;
+        cumu_unit_enter(j->f->unit);
+        if (atomic_load(&i->ctx) == j->ctx) {
+            for (struct func_attr *a = j->f->attrs; a; a = a->next)
+                (void)mu.muFuncSetAttribute(function, a->attribute, a->value);
+            i->fast_module[j->shape] = module;
+            atomic_store_explicit(&i->fast[j->shape], function, memory_order_release);
+            used = true;
+        }
+        atomic_store(&i->jit[j->shape], CUMU_JIT_SETTLED);
+        cumu_unit_leave(j->f->unit);
+        done(j);
+    }
+    if (!used)
+        (void)mu.muModuleUnload(module);
+}
+
+static void load(struct job *j, const struct cumu_compiled *o, const char *how)
+{
+    void *image = NULL;
+    size_t size;
+    MUcontext now = NULL;
+    MUmodule module = NULL;
+    MUfunction function = NULL;
+    if (t1_image_pack(j->image, j->image_size, o->data, o->size, j->shape, &image, &size) != 0) {
+        refuse(j, "out of memory");
+        return;
+    }
+    (void)mu.muCtxGetCurrent(&now);
+    int err = now == j->ctx ? 0 : mu.muCtxSetCurrent(j->ctx);
+    if (!err)
+        err = mu.muModuleLoadData(&module, image);
+    free(image);
+    if (!err && (err = mu.muModuleGetFunction(&function, module, j->name)) != 0)
+        (void)mu.muModuleUnload(module);
+    if (!err) {
+        cumu_info("jit", j->name, "tier 1 ready: %s (%u compiled in %u ms, %u cached, %u refused)", how,
+                  atomic_load(&compiled), atomic_load(&total_ms), atomic_load(&cached),
+                  atomic_load(&refused));
+        publish(j, module, function);
+    } else {
+        refuse(j, "the MUSA library does not take its object");
+    }
+    if (now != j->ctx)
+        (void)mu.muCtxSetCurrent(now);
+}
+
+static void work(struct job *j)
+{
+    struct cumu_compiled o;
+    char how[32];
+    if (!prepare(j))
+        return;
+    enum t1_isa isa = t1_isa_here();
+    enum cumu_made made =
+        cumu_object_make(&o, j->name, j->text, j->text_size, j->shape, isa, j->compile);
+    if (made == CUMU_MADE_ABSENT && take(j)) { /* may have become worth it in the meantime */
+        j->compile = atomic_load(&j->inst->launches[j->shape]) > 1;
+        done(j);
+        if (j->compile)
+            made = cumu_object_make(&o, j->name, j->text, j->text_size, j->shape, isa, true);
+        else
+            settle(j, CUMU_JIT_ABSENT);
+    }
+    switch (made) {
+    case CUMU_MADE_ABSENT:
+        return;
+    case CUMU_MADE_FAILED:
+        refuse(j, o.why);
+        return;
+    case CUMU_MADE_CACHED:
+        atomic_fetch_add(&cached, 1);
+        (void)snprintf(how, sizeof how, "from the cache");
+        break;
+    case CUMU_MADE_COMPILED:
+        atomic_fetch_add(&compiled, 1);
+        atomic_fetch_add(&total_ms, o.ms);
+        (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);
+        break;
+    }
+    load(j, &o, how);
+    free(o.data);
+}
+
+static void free_job(struct job *j)
+{
+    free(j->text);
+    free(j->image);
+    free(j);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* Our code must stay mapped under the threads, whoever closes the library. */
+static void stay_loaded(void)
+{
+    Dl_info info;
+    if (dladdr((void *)&lock, &info) && info.dli_fname)
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void *thread_main(void *slot)
+{
+    struct job **mine = slot;
+    (void)prctl(PR_SET_NAME, "cumu-jit");
+    (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!queue) {
+            sleeping++;
+            pthread_cond_wait(&more, &lock);
+            sleeping--;
+        }
+        struct job *j = *mine = queue;
+        queue = j->next;
+        if (!queue)
+            queue_end = &queue;
+        pthread_mutex_unlock(&lock);
+        work(j);
+        pthread_mutex_lock(&lock);
+        *mine = NULL;
+        free_job(j);
+    }
+    return NULL;
+}
+
+/* Lock held. */
+static bool start_thread(void)
+{
+    pthread_t thread;
+    pthread_attr_t attr;
+    sigset_t all, old;
+    if (threads == 0)
+        stay_loaded();
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all); /* the program's handlers run on the program's threads */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool ok = pthread_create(&thread, &attr, thread_main, &working[threads]) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    (void)pthread_attr_destroy(&attr);
+    threads += ok;
+    return ok;
+}
+
+static unsigned thread_limit(void)
+{
+    return sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? MAX_THREADS : 1;
+}
+
+static bool enqueue(struct job *j)
+{
+    pthread_mutex_lock(&lock);
+    bool served = threads > 0;
+    if (!sleeping && threads < thread_limit())
+        served |= start_thread();
+    if (served) {
+        *queue_end = j;
+        queue_end = &j->next;
+        pthread_cond_signal(&more);
+    }
+    pthread_mutex_unlock(&lock);
+    return served;
+}
+
+void cumu_jit_cancel(struct cumu_func *f)
+{
+    pthread_mutex_lock(&lock);
+    for (struct job *j = queue; j; j = j->next)
+        if (j->f == f)
+            j->f = NULL;
+    for (unsigned i = 0; i < MAX_THREADS; i++)
+        while (working[i] && working[i]->f == f) {
+            if (!working[i]->busy)
+                working[i]->f = NULL;
+            else
+                pthread_cond_wait(&idle, &lock);
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static struct job *new_job(struct cumu_func *f, struct func_inst *i, enum t1_shape shape, bool compile)
+{
+    struct job *j = calloc(1, sizeof *j);
+    if (!j)
+        return NULL;
+    j->f = f;
+    j->inst = i;
+    j->ctx = atomic_load(&i->ctx);
+    j->shape = shape;
+    j->compile = compile;
+    (void)snprintf(j->name, sizeof j->name, "%s", f->name);
+    return j;
+}
+
+MUfunction cumu_jit_consider(struct cumu_func *f, struct func_inst *i, enum t1_shape shape,
+                             uint64_t count)
+{
+    enum mode m = mode();
+    unsigned char state = atomic_load(&i->jit[shape]);
+    unsigned launches = atomic_fetch_add(&i->launches[shape], 1) + 1;
+    bool worth = launches > 1 || count >= MANY_THREADS;
+    if (m == OFF || strlen(f->name) >= sizeof ((struct job *)0)->name) {
+        atomic_store(&i->jit[shape], CUMU_JIT_SETTLED);
+        return i->function;
+    }
+    if (state == CUMU_JIT_ASKED || (state == CUMU_JIT_ABSENT && !worth) ||
+        !atomic_compare_exchange_strong(&i->jit[shape], &state, CUMU_JIT_ASKED))
+        return i->function;
+    struct job *j = new_job(f, i, shape, worth || m == WAIT);
+    if (j && m == WAIT) {
+        work(j);
+        free_job(j);
+    } else if (!j || !enqueue(j)) {
+        free(j);
+        atomic_store(&i->jit[shape], CUMU_JIT_SETTLED);
+    }
+    MUfunction fast = atomic_load_explicit(&i->fast[shape], memory_order_acquire);
+    return fast ? fast : i->function;
+}

@@ -1,0 +1,232 @@
+/* The cache of compiled kernels: what it gives back, what it refuses, how it shrinks; and the child that
+ * runs a compiler. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernel/cache.h"
+#include "kernel/child.h"
+#include "unit/unit.h"
+
+static char dir[64];
+
+static void test_hash(void)
+{
+    static const struct { const char *text; uint8_t first[4]; } known[] = {
+        {"", {0xe3, 0xb0, 0xc4, 0x42}},
+        {"abc", {0xba, 0x78, 0x16, 0xbf}},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", {0x24, 0x8d, 0x6a, 0x61}},
+    };
+    struct cumu_hash h;
+    uint8_t out[CUMU_HASH_BYTES];
+    bool good = true;
+    for (unsigned i = 0; i < 3; i++)
+        for (size_t cut = 0; cut <= strlen(known[i].text); cut++) {
+            cumu_hash_start(&h);
+            cumu_hash_add(&h, known[i].text, cut);
+            cumu_hash_add(&h, known[i].text + cut, strlen(known[i].text) - cut);
+            cumu_hash_end(&h, out);
+            good &= !memcmp(out, known[i].first, 4);
+        }
+    check(good, "SHA-256 of the standard's examples, in any two parts");
+    cumu_hash_start(&h);
+    for (unsigned i = 0; i < 1000000; i++)
+        cumu_hash_add(&h, "a", 1);
+    cumu_hash_end(&h, out);
+    check(!memcmp(out, (uint8_t[]){0xcd, 0xc7, 0x6e, 0x5c, 0x99}, 5), "and of a million letters");
+}
+
+static struct cumu_key key_of(unsigned n)
+{
+    struct cumu_key key = {{0}};
+    memcpy(key.hash, &n, sizeof n);
+    return key;
+}
+
+static char *path_of(unsigned n)
+{
+    static char path[256];
+    struct cumu_key key = key_of(n);
+    int at = snprintf(path, sizeof path, "%s/", dir);
+    for (unsigned i = 0; i < CUMU_HASH_BYTES; i++)
+        at += snprintf(path + at, 3, "%02x", key.hash[i]);
+    snprintf(path + at, 16, ".kernel");
+    return path;
+}
+
+static void put(unsigned n, const void *data, size_t size)
+{
+    struct cumu_key key = key_of(n);
+    struct cumu_entry e = {.isa = 1, .shape = 2, .compile_ms = 3, .kernel = "k"};
+    cumu_cache_put(&key, &e, data, size);
+}
+
+static bool got(unsigned n, const char *text)
+{
+    struct cumu_key key = key_of(n);
+    void *data = NULL;
+    size_t size = 0;
+    bool found = cumu_cache_get(&key, &data, &size);
+    found = found && size == strlen(text) && !memcmp(data, text, size);
+    free(data);
+    return found;
+}
+
+static void change(unsigned n, off_t at, char byte)
+{
+    int fd = open(path_of(n), O_WRONLY);
+    (void)!pwrite(fd, &byte, 1, at);
+    close(fd);
+}
+
+static void test_tampering(void)
+{
+    struct stat st;
+    struct cumu_key key = key_of(1);
+    void *data = NULL;
+    size_t size;
+    check(!cumu_cache_get(&key, &data, &size), "an empty cache has nothing");
+    put(1, "hello", 5);
+    check(got(1, "hello"), "what was put is got");
+    check(!stat(path_of(1), &st) && (st.st_mode & 0777) == 0600, "its file is the user's alone");
+    check(!stat(dir, &st) && (st.st_mode & 0777) == 0700, "and so is the folder");
+
+    chmod(path_of(1), 0644);
+    check(!got(1, "hello") && access(path_of(1), F_OK), "a file open to others is not used, but removed");
+    put(1, "hello", 5);
+    check(got(1, "hello"), "and made again");
+    change(1, 260, 'J');
+    check(!got(1, "hello") && !got(1, "hJllo"), "a changed object");
+    put(1, "hello", 5);
+    change(1, 8, 7);
+    check(!got(1, "hello"), "a changed header");
+    put(1, "hello", 5);
+    (void)!truncate(path_of(1), 200);
+    check(!got(1, "hello"), "a file cut off in its header");
+    put(1, "hello", 5);
+    stat(path_of(1), &st);
+    (void)!truncate(path_of(1), st.st_size - 1);
+    check(!got(1, "hello"), "and in its object");
+    put(1, "hello", 5);
+    char from[256];
+    snprintf(from, sizeof from, "%s", path_of(1));
+    (void)!rename(from, path_of(2));
+    check(!got(2, "hello"), "a file under another's name");
+    (void)!symlink("/etc/passwd", path_of(1));
+    check(!got(1, "hello"), "a link");
+    (void)!mkfifo(path_of(3), 0600);
+    check(!got(3, "hello"), "a pipe does not hang it");
+    if (geteuid() == 0) {
+        put(1, "hello", 5);
+        (void)!chown(path_of(1), 1, 1);
+        check(!got(1, "hello"), "another user's file");
+        (void)!chown(dir, 1, 1);
+        put(4, "hello", 5);
+        check(!got(4, "hello"), "another user's folder");
+        (void)!chown(dir, 0, 0);
+    } else {
+        printf("skip owners: only root can give files away\n");
+    }
+    chmod(dir, 0777);
+    put(4, "hello", 5);
+    check(!got(4, "hello") && access(path_of(4), F_OK), "a folder open to others");
+    chmod(dir, 0700);
+}
+
+static bool count(void *ctx, const char *name, const struct cumu_entry *e)
+{
+    (void)name;
+    *(unsigned *)ctx += e->good;
+    return true;
+}
+
+static void test_size(void)
+{
+    enum { N = 48 };
+    char path[128];
+    unsigned left = 0;
+    char *big = calloc(1, 100000);
+    for (unsigned i = 0; i < N; i++) { /* 4.8 MB, a tick apart; the limit is 2 */
+        put(100 + i, big, 100000);
+        if (i == 4)
+            check(access(path_of(100), F_OK) == 0, "below the limit nothing is dropped");
+        struct timespec old[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        utimensat(AT_FDCWD, path_of(100 + i), old, 0);
+    }
+    cumu_cache_each(count, &left);
+    check(left >= 10 && left <= 20 + 16, "a cache over its limit shrinks");
+    check(access(path_of(100), F_OK) && !access(path_of(100 + N - 1), F_OK), "the oldest go first");
+    free(big);
+
+    snprintf(path, sizeof path, "%s/tmp.1.2.3", dir); /* of a process that was killed */
+    mkdir(path, 0700);
+    char inner[160];
+    snprintf(inner, sizeof inner, "%s/k.c", path);
+    close(open(inner, O_CREAT | O_WRONLY, 0600));
+    struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    utimensat(AT_FDCWD, path, old, 0);
+    char fresh[160];
+    check(cumu_scratch_new(fresh, sizeof fresh) && !strncmp(fresh, dir, strlen(dir)),
+          "a folder to compile in");
+    check(cumu_cache_clear() == (long)left && access(path, F_OK) && !access(fresh, F_OK),
+          "clear removes entries and what killed processes left");
+    cumu_scratch_drop(fresh);
+    check(access(fresh, F_OK) && !rmdir(dir), "nothing else is there");
+}
+
+static volatile sig_atomic_t signalled;
+static void on_child(int sig)
+{
+    (void)sig;
+    signalled++;
+}
+
+static void test_child(void)
+{
+    char *env[] = {"A=1", NULL}, out[] = "/tmp/cumu-test-out", text[64] = "";
+    char *hello[] = {"sh", "-c", "echo out $A; echo err >&2; exit 3", NULL};
+    char *slow[] = {"sh", "-c", "sleep 30 & sleep 30", NULL}, *none[] = {"x", NULL};
+    char *killed[] = {"sh", "-c", "kill -9 $$", NULL};
+    struct sigaction sa = {.sa_handler = on_child};
+    sigaction(SIGCHLD, &sa, NULL);
+    check(cumu_child_run("/bin/sh", hello, env, out, 10) == 3, "a child's status");
+    FILE *f = fopen(out, "r");
+    (void)!fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    check(!strcmp(text, "out 1\nerr\n"), "its output and environment");
+    check(cumu_child_run("/bin/sh", killed, env, out, 10) == 128 + SIGKILL, "a killed child");
+    check(cumu_child_run("/nowhere/cc", none, env, out, 10) == 127, "a program that is not there");
+    time_t start = time(NULL);
+    check(cumu_child_run("/bin/sh", slow, env, out, 1) == 128 + SIGKILL && time(NULL) - start < 10,
+          "a child beyond its time is ended");
+    check(!signalled && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD,
+          "the program has seen no child");
+    signal(SIGCHLD, SIG_IGN);
+    check(cumu_child_run("/bin/sh", hello, env, out, 10) == 3, "nor need it care for SIGCHLD");
+    unlink(out);
+}
+
+int main(void)
+{
+    snprintf(dir, sizeof dir, "/tmp/cumu-cache-%ld/a", (long)getpid());
+    setenv("CUMU_CACHE_DIR", dir, 1);
+    setenv("CUMU_CACHE_SIZE", "2", 1);
+    test_hash();
+    test_tampering();
+    test_size();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    printf("skip children: sanitizers do not know processes that share memory\n");
+    (void)test_child;
+#else
+    test_child();
+#endif
+    *strrchr(dir, '/') = '\0';
+    check(!rmdir(dir), "the end");
+    return unit_failed;
+}

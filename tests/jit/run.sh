@@ -1,0 +1,143 @@
+#!/bin/sh
+# Compiled kernels through `cumu run`: the same results as on tier 0, a cache that many processes share and
+# that trusts nobody, and programs that do not notice when there is no compiler.
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+
+if ! command -v cc >/dev/null 2>&1; then
+    echo "no C compiler on PATH: nothing would be compiled"
+    exit 77
+fi
+
+run="$cumu run --backend host --"
+export CUMU_CACHE_DIR="$tmp/cache" CUMU_LOG=info
+
+# Every fixture gives with compiled kernels what it gives without: output, errors and exit status.
+same() { # NAME COMMAND...
+    name=$1
+    shift
+    want=0 got=0
+    CUMU_JIT=0 CUMU_LOG=gap timeout 60 "$@" >"$tmp/want" 2>"$tmp/want.err" || want=$?
+    CUMU_JIT="wait" CUMU_LOG=gap timeout 120 "$@" >"$tmp/got" 2>"$tmp/got.err" || got=$?
+    if [ "$want" = "$got" ] && cmp -s "$tmp/want" "$tmp/got" && cmp -s "$tmp/want.err" "$tmp/got.err"; then
+        echo "ok same: $name"
+    else
+        echo "not ok same: $name: exit $want and $got"
+        { diff "$tmp/want" "$tmp/got" || diff "$tmp/want.err" "$tmp/got.err"; } | sed 's/^/    /' | head -n 8
+        bad=1
+    fi
+}
+for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline symbols language errors driver print; do
+    # shellcheck disable=SC2086
+    same "$f" $run "$fix/$f"
+done
+for f in address trap assert misaligned; do
+    # shellcheck disable=SC2086
+    same "faults $f" $run "$fix/faults" $f
+done
+
+# jit NAME MODE STATUS [PATTERN...] -- PROGRAM: one run in a mode
+jit() {
+    name=$1 mode=$2 status=$3
+    shift 3
+    CUMU_JIT=$mode check "$name" "$status" "$@"
+}
+rm -rf "$tmp/cache"
+# shellcheck disable=SC2086
+{
+    jit "wait compiles before the first launch" wait 0 '^PASS' 'tier 1 ready: compiled in' -- $run "$fix/vectoradd"
+    jit "a second process finds it" wait 0 '^PASS' 'tier 1 ready: from the cache' -- $run "$fix/vectoradd"
+    absent "and compiles nothing" 'compiled in [1-9]'
+    jit "0 compiles nothing" 0 0 '^PASS' -- $run "$fix/vectoradd"
+    absent "nor looks" 'jit'
+    jit "the background does not disturb" 1 0 '^PASS' -- $run "$fix/nbody"
+}
+check "cache list" 0 'linear|any|half' '^[1-9][0-9]* kernels' -- "$cumu" cache list
+check "cache path" 0 "^$tmp/cache\$" -- "$cumu" cache path
+
+# What is wrong with an entry makes it compiled again, and said at level warn.
+entry() {
+    find "$tmp/cache" -name '*.kernel' | head -n 1
+}
+rm -rf "$tmp/cache"
+CUMU_JIT="wait" $run "$fix/vectoradd" >/dev/null 2>&1
+for harm in "chmod 644" "truncate -s 1000" "truncate -s 20" "truncate -s 0" "chown 1"; do
+    if [ "$harm" = "chown 1" ] && [ "$(id -u)" != 0 ]; then
+        echo "skip after chown: only root can give files away"
+        continue
+    fi
+    # shellcheck disable=SC2086
+    $harm "$(entry)"
+    # shellcheck disable=SC2086
+    jit "after $harm" wait 0 '^PASS' 'cumu: warn: cache: .*made again' 'compiled in' -- $run "$fix/vectoradd"
+    # shellcheck disable=SC2086
+    jit "and then it is good" wait 0 '^PASS' 'from the cache' -- $run "$fix/vectoradd"
+done
+patch_bytes "$(entry)" 2000 5a5a5a5a
+# shellcheck disable=SC2086
+jit "after a changed byte" wait 0 '^PASS' 'damaged; made again' 'compiled in' -- $run "$fix/vectoradd"
+chmod 755 "$tmp/cache"
+# shellcheck disable=SC2086
+jit "a folder open to others is left alone" wait 0 '^PASS' 'warn: cache' 'compiled in' -- $run "$fix/vectoradd"
+chmod 700 "$tmp/cache"
+CUMU_CACHE_DIR=/proc/none
+# shellcheck disable=SC2086
+jit "no folder at all" wait 0 '^PASS' 'warn: cache' 'compiled in' -- $run "$fix/vectoradd"
+CUMU_CACHE_DIR=$tmp/cache
+# shellcheck disable=SC2086
+CUMU_CACHE_SIZE=0 jit "a cache of no size" wait 0 '^PASS' 'compiled in' -- $run "$fix/vectoradd"
+
+# Processes at once, and processes killed at any point, leave a good cache.
+rm -rf "$tmp/cache"
+pids=
+for i in 1 2 3; do
+    CUMU_JIT="wait" $run "$fix/matmul" >"$tmp/out.$i" 2>&1 &
+    pids="$pids $!"
+done
+ok=0
+for p in $pids; do
+    wait "$p" && ok=$((ok + 1))
+done
+if [ "$ok" = 3 ]; then echo "ok three processes at once"; else
+    echo "not ok three processes at once: $ok came through"
+    bad=1
+fi
+rm -rf "$tmp/cache"
+for delay in 0.02 0.05 0.08 0.12 0.2; do
+    CUMU_JIT="wait" timeout -s KILL "$delay" $run "$fix/vectoradd" >/dev/null 2>&1 || :
+done
+# shellcheck disable=SC2086
+jit "after processes that were killed" wait 0 '^PASS' 'tier 1 ready' -- $run "$fix/vectoradd"
+absent "nothing of theirs was damaged" 'made again'
+touch -d '1 hour ago' "$tmp/cache"/tmp.* 2>/dev/null || :
+check "cache clear" 0 '^[0-9]* kernels removed' -- "$cumu" cache clear
+if [ -z "$(ls -A "$tmp/cache")" ]; then echo "ok what they left is swept up"; else
+    echo "not ok what they left is swept up: $(ls -A "$tmp/cache")"
+    bad=1
+fi
+
+# Compilers: none, a wrong one, one that fails, one that never ends is not waited for in the background.
+mkdir "$tmp/empty"
+sh=$(command -v sh)
+# shellcheck disable=SC2016
+printf '#!%s\necho "k.c:7: error: no such thing" >&2\nexit 1\n' "$sh" >"$tmp/failing"
+printf '#!%s\nexec sleep 50\n' "$sh" >"$tmp/slow"
+chmod +x "$tmp/failing" "$tmp/slow"
+# shellcheck disable=SC2086
+{
+    PATH="$tmp/empty" jit "no compiler on PATH" wait 0 '^PASS' 'stays on tier 0: no C compiler' -- "$(command -v env)" PATH="$tmp/empty" $run "$fix/vectoradd"
+    CUMU_CC=/none/cc jit "a compiler that is not there" wait 0 '^PASS' 'CUMU_CC names no program' -- $run "$fix/vectoradd"
+    CUMU_CC="$tmp/failing" jit "a compiler that fails" wait 0 '^PASS' 'stays on tier 0: .*k.c:7: error' -- $run "$fix/vectoradd"
+    CUMU_CC="$tmp/slow" jit "a compiler that hangs" 1 0 '^PASS' -- $run "$fix/nbody"
+}
+
+# warm
+rm -rf "$tmp/cache"
+check "cache warm" 0 'kernels: [1-9][0-9]* compiled, 0 were there' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
+check "cache warm again" 0 'kernels: 0 compiled' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
+# shellcheck disable=SC2086
+jit "a warmed program compiles nothing" wait 0 '^PASS' 'from the cache' -- $run "$fix/vectoradd"
+absent "indeed nothing" 'ready: compiled'
+check "cache warm of nothing" 127 'cannot be read|not found' -- "$cumu" cache warm "$tmp/none"
+check "cache wants a verb" 125 'list, clear, path' -- "$cumu" cache
+exit $bad
