@@ -11,23 +11,6 @@ const char *t1_prelude(size_t *size)
     return t1_prelude_text;
 }
 
-enum t1_isa t1_isa_here(void)
-{
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2"))
-        return T1_PLAIN;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                   __builtin_cpu_supports("avx512cd")
-               ? T1_AVX512
-               : T1_AVX2;
-#else
-    return T1_PLAIN;
-#endif
-}
-
 /* -O1 is enough, as the vectors are explicit. The rest keeps results the bits PTX asks for and makes
  * room for the warp switch. */
 #define COMMON \
