@@ -121,7 +121,7 @@ static void lower_op(struct t0_lower *l, const struct ptx_instr *i)
     default: break;
     }
     if (!t0_lower_memory(l, i) && !t0_lower_warp(l, i) && !t0_lower_async(l, i) &&
-        !t0_lower_matrix(l, i))
+        !t0_lower_matrix(l, i) && !t0_lower_other(l, i))
         t0_lower_alu(l, i);
 }
 

@@ -102,6 +102,8 @@ struct t0_place t0_resolve(struct t0_lower *l, const struct ptx_opnd *o, unsigne
 bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i);
 /* matrix.c */
 bool t0_lower_matrix(struct t0_lower *l, const struct ptx_instr *i);
+/* other.c: after all of the above */
+bool t0_lower_other(struct t0_lower *l, const struct ptx_instr *i);
 /* warp.c */
 bool t0_lower_warp(struct t0_lower *l, const struct ptx_instr *i);
 /* call.c */
