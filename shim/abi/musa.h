@@ -33,7 +33,8 @@ typedef int MUdevice_attribute, MUdevice_P2PAttribute, MUfunction_attribute, MUf
     MUsharedconfig, MUjit_option, MUpointer_attribute, MUmem_advise, MUmem_range_attribute,
     MUmemPool_attribute, MUstreamCaptureMode, MUstreamCaptureStatus, MUarray_format, MUmemorytype,
     MUlaunchAttributeID, MUmemLocationType, MUmemAllocationType, MUmemAllocationHandleType,
-    MUmemAccess_flags, MUmemAllocationGranularity_flags, MUmemOperationType, MUcomputemode;
+    MUmemAccess_flags, MUmemAllocationGranularity_flags, MUmemOperationType, MUcomputemode,
+    MUresourcetype, MUresourceViewFormat, MUaddress_mode, MUfilter_mode;
 typedef MUlaunchAttributeID MUstreamAttrID;
 
 typedef struct MUuuid_st {
@@ -77,6 +78,49 @@ typedef struct MUSA_ARRAY3D_DESCRIPTOR_st {
     MUarray_format Format;
     unsigned int NumChannels, Flags;
 } MUSA_ARRAY3D_DESCRIPTOR;
+
+/* ---- driver: textures and surfaces ---------------------------------------------------------- */
+
+typedef struct MUSA_RESOURCE_DESC_st {
+    MUresourcetype resType;
+    union {
+        struct { MUarray hArray; } array;
+        struct { MUmipmappedArray hMipmappedArray; } mipmap;
+        struct {
+            MUdeviceptr devPtr;
+            MUarray_format format;
+            unsigned int numChannels;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            MUdeviceptr devPtr;
+            MUarray_format format;
+            unsigned int numChannels;
+            size_t width, height, pitchInBytes;
+        } pitch2D;
+        struct { int reserved[32]; } reserved;
+    } res;
+    unsigned int flags;
+} MUSA_RESOURCE_DESC;
+
+typedef struct MUSA_TEXTURE_DESC_st {
+    MUaddress_mode addressMode[3];
+    MUfilter_mode filterMode;
+    unsigned int flags, maxAnisotropy;
+    MUfilter_mode mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
+    int reserved[12];
+} MUSA_TEXTURE_DESC;
+
+typedef struct MUSA_RESOURCE_VIEW_DESC_st {
+    MUresourceViewFormat format;
+    size_t width, height, depth;
+    unsigned int firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer, reserved[16];
+} MUSA_RESOURCE_VIEW_DESC;
+
+_Static_assert(sizeof(MUSA_RESOURCE_DESC) == 144, "MUSA_RESOURCE_DESC");
+_Static_assert(sizeof(MUSA_TEXTURE_DESC) == 104, "MUSA_TEXTURE_DESC");
+_Static_assert(sizeof(MUSA_RESOURCE_VIEW_DESC) == 112, "MUSA_RESOURCE_VIEW_DESC");
 
 typedef struct MUSA_MEMCPY2D_st {
     size_t srcXInBytes, srcY;
@@ -263,6 +307,58 @@ typedef struct musaChannelFormatDesc {
     int x, y, z, w;
     musaChannelFormatKind f;
 } musaChannelFormatDesc;
+
+typedef unsigned long long musaTextureObject_t, musaSurfaceObject_t;
+typedef const struct musaMipmappedArray *musaMipmappedArray_const_t;
+typedef int musaResourceType, musaResourceViewFormat, musaTextureAddressMode, musaTextureFilterMode,
+    musaTextureReadMode;
+
+typedef struct musaResourceDesc {
+    musaResourceType resType;
+    union {
+        struct { musaArray_t array; } array;
+        struct { musaMipmappedArray_t mipmap; } mipmap;
+        struct {
+            void *devPtr;
+            musaChannelFormatDesc desc;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            void *devPtr;
+            musaChannelFormatDesc desc;
+            size_t width, height, pitchInBytes;
+        } pitch2D;
+    } res;
+} musaResourceDesc;
+
+typedef struct musaTextureDesc { /* what the entry points without _v2 take */
+    musaTextureAddressMode addressMode[3];
+    musaTextureFilterMode filterMode;
+    musaTextureReadMode readMode;
+    int sRGB;
+    float borderColor[4];
+    int normalizedCoords;
+    unsigned int maxAnisotropy;
+    musaTextureFilterMode mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+    int disableTrilinearOptimization;
+} musaTextureDesc;
+
+typedef struct musaTextureDesc_v2 {
+    musaTextureDesc v1;
+    int seamlessCubemap;
+} musaTextureDesc_v2;
+
+typedef struct musaResourceViewDesc {
+    musaResourceViewFormat format;
+    size_t width, height, depth;
+    unsigned int firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+} musaResourceViewDesc;
+
+_Static_assert(sizeof(musaResourceDesc) == 64, "musaResourceDesc");
+_Static_assert(sizeof(musaTextureDesc) == 68, "musaTextureDesc");
+_Static_assert(sizeof(musaTextureDesc_v2) == 72, "musaTextureDesc_v2");
+_Static_assert(sizeof(musaResourceViewDesc) == 48, "musaResourceViewDesc");
 
 typedef struct musaMemcpy3DParms {
     musaArray_t srcArray;

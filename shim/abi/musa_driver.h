@@ -121,6 +121,21 @@ MU_V2(muArray3DCreate, MUarray *array, const MUSA_ARRAY3D_DESCRIPTOR *desc);
 MU_V2(muArrayGetDescriptor, MUSA_ARRAY_DESCRIPTOR *desc, MUarray array);
 MU_V2(muArray3DGetDescriptor, MUSA_ARRAY3D_DESCRIPTOR *desc, MUarray array);
 MU_FN(muArrayDestroy, MUarray array);
+MU_FN(muMipmappedArrayCreate, MUmipmappedArray *mipmap, const MUSA_ARRAY3D_DESCRIPTOR *desc,
+      unsigned int levels);
+MU_FN(muMipmappedArrayGetLevel, MUarray *array, MUmipmappedArray mipmap, unsigned int level);
+MU_FN(muMipmappedArrayDestroy, MUmipmappedArray mipmap);
+
+/* textures and surfaces */
+MU_FN(muTexObjectCreate, MUtexObject *tex, const MUSA_RESOURCE_DESC *res,
+      const MUSA_TEXTURE_DESC *desc, const MUSA_RESOURCE_VIEW_DESC *view);
+MU_FN(muTexObjectDestroy, MUtexObject tex);
+MU_FN(muTexObjectGetResourceDesc, MUSA_RESOURCE_DESC *res, MUtexObject tex);
+MU_FN(muTexObjectGetTextureDesc, MUSA_TEXTURE_DESC *desc, MUtexObject tex);
+MU_FN(muTexObjectGetResourceViewDesc, MUSA_RESOURCE_VIEW_DESC *view, MUtexObject tex);
+MU_FN(muSurfObjectCreate, MUsurfObject *surf, const MUSA_RESOURCE_DESC *res);
+MU_FN(muSurfObjectDestroy, MUsurfObject surf);
+MU_FN(muSurfObjectGetResourceDesc, MUSA_RESOURCE_DESC *res, MUsurfObject surf);
 
 /* copies */
 MU_PTDS(muMemcpy, MUdeviceptr dst, MUdeviceptr src, size_t n);

@@ -109,6 +109,25 @@ MU_FN(musaMalloc3DArray, musaArray_t *array, const musaChannelFormatDesc *desc, 
 MU_FN(musaFreeArray, musaArray_t array);
 MU_FN(musaArrayGetInfo, musaChannelFormatDesc *desc, musaExtent *extent, unsigned int *flags,
       musaArray_t array);
+MU_FN(musaMallocMipmappedArray, musaMipmappedArray_t *mipmap, const musaChannelFormatDesc *desc,
+      musaExtent extent, unsigned int levels, unsigned int flags);
+MU_FN(musaGetMipmappedArrayLevel, musaArray_t *array, musaMipmappedArray_const_t mipmap,
+      unsigned int level);
+MU_FN(musaFreeMipmappedArray, musaMipmappedArray_t mipmap);
+
+/* textures and surfaces */
+MU_FN(musaCreateTextureObject, musaTextureObject_t *tex, const musaResourceDesc *res,
+      const musaTextureDesc *desc, const musaResourceViewDesc *view);
+MU_FN(musaCreateTextureObject_v2, musaTextureObject_t *tex, const musaResourceDesc *res,
+      const musaTextureDesc_v2 *desc, const musaResourceViewDesc *view);
+MU_FN(musaDestroyTextureObject, musaTextureObject_t tex);
+MU_FN(musaGetTextureObjectResourceDesc, musaResourceDesc *res, musaTextureObject_t tex);
+MU_FN(musaGetTextureObjectTextureDesc, musaTextureDesc *desc, musaTextureObject_t tex);
+MU_FN(musaGetTextureObjectTextureDesc_v2, musaTextureDesc_v2 *desc, musaTextureObject_t tex);
+MU_FN(musaGetTextureObjectResourceViewDesc, musaResourceViewDesc *view, musaTextureObject_t tex);
+MU_FN(musaCreateSurfaceObject, musaSurfaceObject_t *surf, const musaResourceDesc *res);
+MU_FN(musaDestroySurfaceObject, musaSurfaceObject_t surf);
+MU_FN(musaGetSurfaceObjectResourceDesc, musaResourceDesc *res, musaSurfaceObject_t surf);
 
 /* copies */
 MU_PTDS(musaMemcpy, void *dst, const void *src, size_t n, musaMemcpyKind kind);

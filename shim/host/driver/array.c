@@ -45,13 +45,9 @@ static bool valid(const MUSA_ARRAY3D_DESCRIPTOR *d)
     return d->Height || !d->Depth;
 }
 
-MUresult muArray3DCreate(MUarray *array, const MUSA_ARRAY3D_DESCRIPTOR *d)
+MUresult host_array_make(MUcontext ctx, const MUSA_ARRAY3D_DESCRIPTOR *d, MUarray *array)
 {
-    MUcontext ctx;
-    MUresult r = host_enter(&ctx);
-    if (r)
-        return r;
-    if (!array || !d || !valid(d))
+    if (!valid(d))
         return MUSA_ERROR_INVALID_VALUE;
     MUarray a = host_slab_get(&host_arrays);
     if (!a)
@@ -74,6 +70,15 @@ MUresult muArray3DCreate(MUarray *array, const MUSA_ARRAY3D_DESCRIPTOR *d)
     *array = a;
     return MUSA_SUCCESS;
 }
+
+MUresult muArray3DCreate(MUarray *array, const MUSA_ARRAY3D_DESCRIPTOR *d)
+{
+    MUcontext ctx;
+    MUresult r = host_enter(&ctx);
+    if (r)
+        return r;
+    return array && d ? host_array_make(ctx, d, array) : MUSA_ERROR_INVALID_VALUE;
+}
 HOST_ALIAS(muArray3DCreate_v2, muArray3DCreate);
 
 MUresult muArrayCreate(MUarray *array, const MUSA_ARRAY_DESCRIPTOR *d)
@@ -87,7 +92,7 @@ MUresult muArrayCreate(MUarray *array, const MUSA_ARRAY_DESCRIPTOR *d)
 }
 HOST_ALIAS(muArrayCreate_v2, muArrayCreate);
 
-static void destroy(MUarray a)
+void host_array_free(MUarray a)
 {
     host_mem_free(a->ctx->device, a->data);
     host_slab_put(&host_arrays, a);
@@ -97,7 +102,7 @@ void host_arrays_ctx_gone(MUcontext ctx)
 {
     for (MUarray a = NULL; (a = host_slab_next(&host_arrays, a));)
         if (a->ctx == ctx)
-            destroy(a);
+            host_array_free(a);
 }
 
 MUresult muArrayDestroy(MUarray a)
@@ -105,10 +110,10 @@ MUresult muArrayDestroy(MUarray a)
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!host_array_live(a))
+    if (!host_array_live(a) || a->level) /* levels go with their mipmapped array */
         return MUSA_ERROR_INVALID_HANDLE;
     r = host_ctx_wait(a->ctx);
-    destroy(a);
+    host_array_free(a);
     return r;
 }
 

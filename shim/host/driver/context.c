@@ -99,6 +99,8 @@ static void tear_down(MUcontext c)
     host_ctx_drain(c);
     host_kernels_ctx_gone(c);
     host_events_ctx_gone(c);
+    host_textures_ctx_gone(c);
+    host_mipmaps_ctx_gone(c); /* before the arrays they own */
     host_arrays_ctx_gone(c);
     for (;;) {
         pthread_mutex_lock(&host_sched);

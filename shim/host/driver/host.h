@@ -181,6 +181,7 @@ struct MUarray_st {
     unsigned format, channels, flags;
     size_t element;              /* bytes of one element */
     size_t pitch, slice;         /* bytes of a row and of a layer */
+    bool level;                  /* of a mipmapped array, which owns it */
     unsigned char *data;         /* device memory, row major */
 };
 bool host_array_live(MUarray a);

@@ -116,6 +116,17 @@ uint64_t host_unique_id(void);
 
 size_t host_format_bytes(MUarray_format f); /* of one channel, 0 for a format we lack (array.c) */
 
+/* array.c, mipmap.c */
+MUresult host_array_make(MUcontext ctx, const MUSA_ARRAY3D_DESCRIPTOR *d, MUarray *array);
+void host_array_free(MUarray a);
+struct MUmipmappedArray_st {
+    uint64_t slab_;
+    MUcontext ctx;
+    unsigned levels;
+    MUarray level[17];
+};
+bool host_mipmap_live(MUmipmappedArray m);
+
 /* ipc.c, ipc_event.c: the part of an event that processes share; counted. */
 struct host_shared_event;
 uint64_t host_process_start(int pid); /* in clock ticks, 0 if it is gone */
@@ -130,5 +141,7 @@ void host_shared_event_wait(struct host_shared_event *e);
 
 void host_events_ctx_gone(MUcontext ctx);
 void host_arrays_ctx_gone(MUcontext ctx);
+void host_mipmaps_ctx_gone(MUcontext ctx); /* before the arrays */
+void host_textures_ctx_gone(MUcontext ctx);
 
 #endif

@@ -25,7 +25,7 @@ musaChannelFormatDesc musaCreateChannelDesc(int x, int y, int z, int w, musaChan
 }
 
 /* All channels that are there must have the same width: 1, 2 or 4 of them. */
-static bool format_of(const musaChannelFormatDesc *d, MUarray_format *format, unsigned *channels)
+bool rt_format_of(const musaChannelFormatDesc *d, MUarray_format *format, unsigned *channels)
 {
     const int bits[4] = { d->x, d->y, d->z, d->w };
     unsigned n = 0;
@@ -53,9 +53,20 @@ musaError_t musaDeviceGetTexture1DLinearMaxWidth(size_t *width, const musaChanne
     MUresult r = rt_init();
     if (r || !width || !desc || !rt_valid(device))
         return rt_end(r ? r : width && desc ? MUSA_ERROR_INVALID_DEVICE : MUSA_ERROR_INVALID_VALUE);
-    if (!format_of(desc, &format, &channels))
+    if (!rt_format_of(desc, &format, &channels))
         return rt_end(musaErrorInvalidChannelDescriptor);
     return rt_end(muDeviceGetTexture1DLinearMaxWidth(width, format, channels, device));
+}
+
+musaChannelFormatDesc rt_channels(MUarray_format format, unsigned n)
+{
+    for (size_t i = 0; i < NFORMATS; i++)
+        if (formats[i].format == format) {
+            int b = formats[i].bits;
+            return (musaChannelFormatDesc){ b, n > 1 ? b : 0, n > 2 ? b : 0, n > 3 ? b : 0,
+                                            formats[i].kind };
+        }
+    return (musaChannelFormatDesc){ .f = musaChannelFormatKindNone };
 }
 
 static MUresult describe(musaArray_const_t a, MUSA_ARRAY3D_DESCRIPTOR *d,
@@ -64,14 +75,7 @@ static MUresult describe(musaArray_const_t a, MUSA_ARRAY3D_DESCRIPTOR *d,
     MUresult r = muArray3DGetDescriptor(d, rt_array(a));
     if (r)
         return r;
-    *desc = (musaChannelFormatDesc){ .f = musaChannelFormatKindNone };
-    for (size_t i = 0; i < NFORMATS; i++)
-        if (formats[i].format == d->Format) {
-            int b = formats[i].bits;
-            unsigned n = d->NumChannels;
-            *desc = (musaChannelFormatDesc){ b, n > 1 ? b : 0, n > 2 ? b : 0, n > 3 ? b : 0,
-                                             formats[i].kind };
-        }
+    *desc = rt_channels(d->Format, d->NumChannels);
     return MUSA_SUCCESS;
 }
 
@@ -91,7 +95,7 @@ musaError_t musaMalloc3DArray(musaArray_t *array, const musaChannelFormatDesc *d
     MUresult r = rt_enter();
     if (r || !array || !desc)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
-    if (!format_of(desc, &d.Format, &d.NumChannels))
+    if (!rt_format_of(desc, &d.Format, &d.NumChannels))
         return rt_end(musaErrorInvalidChannelDescriptor);
     MUarray a = NULL;
     r = muArray3DCreate(&a, &d);

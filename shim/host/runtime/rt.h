@@ -29,6 +29,9 @@ musaError_t rt_end(MUresult r);
 static inline MUdeviceptr rt_dev(const void *p) { return (MUdeviceptr)(uintptr_t)p; }
 static inline MUarray rt_array(musaArray_const_t a) { return (MUarray)(uintptr_t)a; }
 
+/* array.c: the driver's format of a descriptor, false if it has none; and the other way round. */
+bool rt_format_of(const musaChannelFormatDesc *d, MUarray_format *format, unsigned *channels);
+musaChannelFormatDesc rt_channels(MUarray_format format, unsigned n);
 /* array.c: bytes of an element of the array; 0 if there is no such array. */
 size_t rt_element_size(musaArray_const_t a);
 
