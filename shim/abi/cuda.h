@@ -90,6 +90,9 @@ typedef struct {
 } cudaPointerAttributes;
 enum { CUMU_POINTER_ATTRIBUTES_V12 = 24 };
 
+/* Descriptors of textures: CUDA 13 programs hold more than these bytes, the tail reserved. */
+enum { CUMU_RESOURCE_DESC_V13 = 144, CUMU_RESOURCE_VIEW_DESC_V13 = 112 };
+
 _Static_assert(sizeof(cudaLaunchAttribute) == 72, "cudaLaunchAttribute");
 _Static_assert(sizeof(cudaLaunchConfig_t) == 56, "cudaLaunchConfig_t");
 _Static_assert(sizeof(CUlaunchConfig) == 56, "CUlaunchConfig");

@@ -13,7 +13,8 @@ int snippet_failures;
 
 static const struct { const char *name; void (*run)(void); } topics[] = {
     {"device", snippet_device},     {"error", snippet_error},   {"registration", snippet_registration},
-    {"function", snippet_function}, {"memory", snippet_memory}, {"library", snippet_library},
+    {"function", snippet_function}, {"memory", snippet_memory}, {"texture", snippet_texture},
+    {"library", snippet_library},
     {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };

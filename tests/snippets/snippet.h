@@ -51,6 +51,7 @@ void snippet_error(void);
 void snippet_registration(void);
 void snippet_function(void);
 void snippet_memory(void);
+void snippet_texture(void);
 void snippet_library(void);
 void snippet_module(void);
 void snippet_entry(void);
