@@ -229,7 +229,8 @@ static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int n
         if (n == 8)
             ptx_bad_operand(p, &l->tok, in, "too many items in brackets");
         struct ptx_tok t = l->tok;
-        ptx_read_any(p, in, PTX_B64, nested + 1, &items[n]);
+        /* coordinates may be floats */
+        ptx_read_any(p, in, n ? PTX_NONE : PTX_B64, nested + 1, &items[n]);
         if (n == 0) {
             read_offset(p, in, &items[0]);
             if (items[0].kind != PTX_O_REG && items[0].kind != PTX_O_SYM &&

@@ -158,6 +158,32 @@ enum {
     T0_MB_PENDING,
     T0_MB_KIND = 7
 };
+/* imm of TEX: geometry (enum t0_geometry), kind of coordinates, mode, result, channel of tld4 */
+enum {
+    T0_TEX_GEOMETRY = 7,
+    T0_TEX_INTEGER = 8,
+    T0_TEX_MODE_SHIFT = 4,   /* 2 bits */
+    T0_TEX_RESULT_SHIFT = 6, /* 2 bits */
+    T0_TEX_CHANNEL_SHIFT = 8, /* 2 bits */
+    T0_TEX_OFFSET = 0x400
+};
+enum { T0_TEX_BASE, T0_TEX_LEVEL, T0_TEX_GRAD, T0_TEX_GATHER };
+enum { T0_TEX_32, T0_TEX_F16, T0_TEX_F16X2 };
+/* Operands of the TEX_ARGS in their order (d a b c e of the first, of the second ...). */
+enum { T0_TEX_X, T0_TEX_LAYER = 3, T0_TEX_LOD, T0_TEX_DX, T0_TEX_DY = 8, T0_TEX_OFFSETS = 11,
+       T0_TEX_ARGS_MAX = 15 };
+/* imm of SULD, SUST, SURED: geometry (T0_TEX_GEOMETRY) and the rest; SURED: operation in aux */
+enum {
+    T0_SURF_LOG2_SHIFT = 4,  /* 2 bits: bytes of one element */
+    T0_SURF_VEC_SHIFT = 6,   /* 2 bits: log2 of the elements */
+    T0_SURF_EDGE_SHIFT = 8,  /* 2 bits */
+    T0_SURF_TYPED = 0x400,   /* .p: by elements and in the surface's format */
+    T0_SURF_SIGNED = 0x800
+};
+enum { T0_SURF_TRAP, T0_SURF_CLAMP, T0_SURF_ZERO };
+enum t0_tex_query { T0_TXQ_WIDTH, T0_TXQ_HEIGHT, T0_TXQ_DEPTH, T0_TXQ_ARRAY_SIZE, T0_TXQ_LEVELS,
+                    T0_TXQ_SAMPLES, T0_TXQ_DATA_TYPE, T0_TXQ_ORDER, T0_TXQ_NORMALIZED,
+                    T0_TXQ_UNNORMALIZED, T0_TXQ_FILTER, T0_TXQ_ADDRESS, T0_TXQ_LAYOUT = 14 };
 /* Special registers by when they change: while a warp runs, from block to block, else never. */
 static inline bool t0_sreg_dynamic(unsigned sreg)
 {
@@ -167,6 +193,12 @@ static inline bool t0_sreg_per_block(unsigned sreg)
 {
     return (sreg >= PTX_SR_CTAID_X && sreg <= PTX_SR_CTAID_Z) ||
            (sreg >= PTX_SR_CLUSTERID_X && sreg <= PTX_SR_CLUSTERID_Z);
+}
+
+/* TEX_ARGS behind the first that this form of TEX needs. */
+static inline unsigned t0_tex_more(uint32_t imm)
+{
+    return imm & T0_TEX_OFFSET || (imm >> T0_TEX_MODE_SHIFT & 3) == T0_TEX_GRAD ? 2 : 0;
 }
 
 static inline uint32_t t0_fn_slots(const struct t0_fn *f)

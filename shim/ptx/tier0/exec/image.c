@@ -85,6 +85,14 @@ static bool insn_ok(const struct check *c, const struct t0_insn *i, bool last)
     case T0_WMMA_LD:
     case T0_WMMA_ST:
         return !last && matrix_ok(c, imm, i->op == T0_MMA);
+    case T0_TEX:
+        return !last && i[1].op == T0_TEX_ARGS && i[1].aux == t0_tex_more(imm);
+    case T0_SULD:
+    case T0_SUST:
+    case T0_SURED:
+        return !last && i[1].op == T0_TEX_ARGS;
+    case T0_TEX_ARGS:
+        return !last && (!i->aux || (i[1].op == T0_TEX_ARGS && i[1].aux == i->aux - 1));
     case T0_GUARD:
         return !last && i[1].op < T0_SHFL;
     case T0_BRA:

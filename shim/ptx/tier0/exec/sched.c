@@ -400,6 +400,7 @@ void t0_sched_init(void)
     t0_misc_handlers(t0_table);
     t0_async_handlers(t0_table);
     t0_matrix_handlers(t0_table);
+    t0_texture_handlers(t0_table);
     t0_call_handlers(t0_table);
     if (t0_alu_level() >= 4)
         t0_core_avx512(t0_table);

@@ -158,6 +158,7 @@ int t0_alu_level(void);                            /* alu.c: level of this CPU, 
 void t0_atomic_handlers(t0_handler *table[T0_NOPS]);
 void t0_warp_handlers(t0_handler *table[T0_NOPS]);
 void t0_misc_handlers(t0_handler *table[T0_NOPS]);
+void t0_texture_handlers(t0_handler *table[T0_NOPS]);
 void t0_async_handlers(t0_handler *table[T0_NOPS]);
 void t0_matrix_handlers(t0_handler *table[T0_NOPS]);
 void t0_call_handlers(t0_handler *table[T0_NOPS]);

@@ -92,8 +92,9 @@ static void attach_text(struct t0_lower *l, const struct ptx_instr *i, uint32_t 
     switch (i->op) {
     case PTX_OP_LD: case PTX_OP_LDU: case PTX_OP_ST: case PTX_OP_ATOM: case PTX_OP_RED:
     case PTX_OP_CALL: case PTX_OP_TRAP: case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_BRX:
-    case PTX_OP_ALLOCA: case PTX_OP_CP: case PTX_OP_MBARRIER: case PTX_OP_WMMA:
-    case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: break;
+    case PTX_OP_ALLOCA: case PTX_OP_CP: case PTX_OP_MBARRIER: case PTX_OP_TEX:
+    case PTX_OP_TLD4: case PTX_OP_SULD: case PTX_OP_SUST: case PTX_OP_SURED:
+    case PTX_OP_WMMA: case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: break;
     default: return;
     }
     if (i->op == PTX_OP_LD && i->space == PTX_SP_PARAM)
@@ -121,7 +122,7 @@ static void lower_op(struct t0_lower *l, const struct ptx_instr *i)
     default: break;
     }
     if (!t0_lower_memory(l, i) && !t0_lower_warp(l, i) && !t0_lower_async(l, i) &&
-        !t0_lower_matrix(l, i) && !t0_lower_other(l, i))
+        !t0_lower_texture(l, i) && !t0_lower_matrix(l, i) && !t0_lower_other(l, i))
         t0_lower_alu(l, i);
 }
 

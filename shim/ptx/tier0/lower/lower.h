@@ -100,6 +100,8 @@ bool t0_lower_memory(struct t0_lower *l, const struct ptx_instr *i);
 struct t0_place t0_resolve(struct t0_lower *l, const struct ptx_opnd *o, unsigned space);
 /* async.c */
 bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i);
+/* texture.c */
+bool t0_lower_texture(struct t0_lower *l, const struct ptx_instr *i);
 /* matrix.c */
 bool t0_lower_matrix(struct t0_lower *l, const struct ptx_instr *i);
 /* other.c: after all of the above */
