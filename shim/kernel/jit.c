@@ -58,7 +58,7 @@ static enum mode mode(void)
     if (m < 0) {
         const char *text = cumu_opt_text(CUMU_OPT_JIT);
         m = !strcmp(text, "wait") ? WAIT : !strcmp(text, "1") ? BACKGROUND : OFF;
-        if (cumu_backend() != CUMU_BACKEND_HOST)
+        if (m != OFF && cumu_backend() != CUMU_BACKEND_HOST)
             m = OFF; /* a device runs its own code */
         atomic_store(&known, m);
     }

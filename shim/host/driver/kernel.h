@@ -69,9 +69,10 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared);
 
 /* Runs every block of g, on the calling thread and on idle workers; T0_OK or the fault of the lowest
  * block that failed. alone: the calling thread only. cooperative: all blocks resident at once.
- * object: runs the blocks by compiled code (NULL: by tier 0); never cooperative. */
+ * object: runs the blocks by compiled code (NULL: by tier 0); never cooperative.
+ * block_ns: what a block is thought to take, 0 = unknown. */
 enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative,
-                                 bool alone, struct t0_fault *fault);
+                                 bool alone, uint32_t block_ns, struct t0_fault *fault);
 /* The calling thread's worker, made on first use; NULL without memory. */
 struct t0_worker *host_worker(void);
 

@@ -48,7 +48,7 @@ static MUresult run(void *arg)
     const struct MUmod_st *m = l->f->module;
     const struct t1_object *object = /* the classes are in order: each holds those before it */
         !l->cooperative && t1_shape(g->block) <= m->shape ? m->object : NULL;
-    enum t0_fault_kind kind = host_grid_run(g, object, l->cooperative, alone, &fault);
+    enum t0_fault_kind kind = host_grid_run(g, object, l->cooperative, alone, before, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */
     uint64_t each = (now_ns() - start) / blocks;

@@ -9,10 +9,13 @@
 #include "host/driver/kernel.h"
 
 #define MAX_WORKERS 512
+#define BATCH_NS 4000 /* what a batch should take: much more than handing it out */
 
 struct job {
     const struct t0_grid *grid;
     const struct t1_object *object; /* NULL: tier 0 */
+    uint64_t batch;        /* blocks handed out at a time; in a row, so that the lowest unfinished one
+                              always runs and those that wait for lower ones come to an end */
     uint64_t count;        /* blocks, or parts of a cooperative grid */
     _Atomic uint64_t next; /* the next to hand out, so blocks start in ascending order */
     bool cooperative;
@@ -74,8 +77,10 @@ static void job_fail(struct job *j, const struct t0_fault *fault)
 static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t i,
                                    struct t0_fault *fault)
 {
-    if (j->object)
-        return t1_block_run(w, j->object, j->grid, i, fault);
+    if (j->object) {
+        uint64_t left = j->count - i;
+        return t1_blocks_run(w, j->object, j->grid, i, left < j->batch ? left : j->batch, fault);
+    }
     if (!j->cooperative)
         return t0_block_run(w, j->grid, i, fault);
     const uint32_t *g = j->grid->grid;
@@ -96,7 +101,7 @@ static void work(struct job *j, bool helper)
     }
     unsigned seen = arrivals;
     do {
-        uint64_t i = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
+        uint64_t i = atomic_fetch_add_explicit(&j->next, j->batch, memory_order_relaxed);
         if (i >= j->count)
             break;
         if (run_part(w, j, i, &fault) != T0_OK)
@@ -201,11 +206,22 @@ static void leave_list(struct job *j)
     *at = j->link;
 }
 
+/* Small blocks go out by the dozen, when there are many of them. */
+static uint64_t batch_of(uint64_t blocks, uint32_t block_ns)
+{
+    uint64_t share = blocks / (4u * (unsigned)host_config()->threads), by_time;
+    if (!block_ns || !share)
+        return 1;
+    by_time = BATCH_NS / block_ns;
+    return by_time < 1 ? 1 : by_time < share ? by_time : share;
+}
+
 enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative,
-                                 bool alone, struct t0_fault *fault)
+                                 bool alone, uint32_t block_ns, struct t0_fault *fault)
 {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     struct job j = { .grid = g, .object = object, .count = blocks, .cooperative = cooperative };
+    j.batch = object ? batch_of(blocks, block_ns) : 1;
     bool share = blocks > 1 && !alone;
     g->stop = &j.failed;
     if (share) {
