@@ -74,20 +74,25 @@ void t0_thread_index(const struct t0_block *b, uint32_t linear, uint32_t out[3])
 static void fill_row(const struct t0_block *b, unsigned warp, const struct t0_row *r)
 {
     uint8_t *row = b->regs + warp * b->regs_stride + r->offset;
-    bool uniform = r->kind == T0_ROW_SREG && t0_sreg_per_block(r->index);
-    uint64_t block = uniform ? t0_sreg_fixed(b, warp, 0, r->index) : 0;
-    for (unsigned l = 0; l < T0_LANES; l++) {
-        uint64_t v = uniform ? block : r->value;
-        if (r->kind == T0_ROW_SREG && !uniform)
+    uint64_t v = r->value;
+    if (r->kind == T0_ROW_SREG && !t0_sreg_per_block(r->index)) {
+        for (unsigned l = 0; l < T0_LANES; l++) {
             v = t0_sreg_fixed(b, warp, l, r->index);
+            memcpy(row + (r->wide ? 8 : 4) * l, &v, r->wide ? 8 : 4);
+        }
+    } else {
+        uint32_t *narrow = (uint32_t *)(void *)row;
+        uint64_t *wide = (uint64_t *)(void *)row;
+        if (r->kind == T0_ROW_SREG)
+            v = t0_sreg_fixed(b, warp, 0, r->index);
         else if (r->kind == T0_ROW_EXTERN)
             v += T0_AT(b->image, externs, struct t0_extern)[r->index].address;
         else if (r->kind == T0_ROW_PARAM)
             v += (uint64_t)(uintptr_t)b->grid->params;
-        if (r->wide)
-            memcpy(row + 8 * l, &v, 8);
-        else
-            memcpy(row + 4 * l, &v, 4);
+        for (unsigned l = 0; r->wide && l < T0_LANES; l++)
+            wide[l] = v;
+        for (unsigned l = 0; !r->wide && l < T0_LANES; l++)
+            narrow[l] = (uint32_t)v;
     }
     if (r->wide > 1)
         memset(row + 256, 0, 256);

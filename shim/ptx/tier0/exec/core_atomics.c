@@ -159,6 +159,33 @@ static void wide(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint
     T0_U64(w, i->d + 256)[lane] = old[1];
 }
 
+/* The frequent case: integer addition in shared memory, which only this thread touches. */
+static bool shared_add(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), mask = w->l.mask;
+    uint32_t at[T0_LANES], bad[T0_LANES], any = 0, *d = T0_U32(w, i->d);
+    uint32_t limit = w->shared_size & ~3u;
+    for (unsigned l = 0; l < T0_LANES; l++) {
+        at[l] = a[l] + (uint32_t)i->imm;
+        bad[l] = (at[l] & 3) | (at[l] >= limit);
+    }
+    T0_FOR_LANES(l, mask)
+        any |= bad[l];
+    if (any)
+        return false; /* the plain loop names the lane */
+    if (i->aux & T0_ATOM_NORET) {
+        T0_FOR_LANES(l, mask)
+            *(uint32_t *)(void *)(w->shared + at[l]) += b[l];
+        return true;
+    }
+    T0_FOR_LANES(l, mask) {
+        uint32_t *p = (uint32_t *)(void *)(w->shared + at[l]), old = *p;
+        *p = old + b[l];
+        d[l] = old;
+    }
+    return true;
+}
+
 static void atom(struct t0_warp *w, const struct t0_insn *i)
 {
     unsigned op = i->aux & T0_ATOM_OP, type = i->aux >> T0_ATOM_TYPE_SHIFT & 0x1f;
@@ -167,6 +194,9 @@ static void atom(struct t0_warp *w, const struct t0_insn *i)
     update *next = type < PTX_NTYPES ? types[type].next : NULL;
     w->at = i;
     if (!size)
+        return;
+    if (op == PTX_SUB_ADD && (type == PTX_U32 || type == PTX_S32) && i->aux & T0_ATOM_SHARED &&
+        i->aux & T0_ATOM_ADDR32 && shared_add(w, i))
         return;
     T0_FOR_LANES(l, w->l.mask) {
         uint64_t a = i->aux & T0_ATOM_ADDR32

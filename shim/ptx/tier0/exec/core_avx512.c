@@ -3,6 +3,8 @@
  * would fault goes to the plain handlers, which name the lane. */
 #include "ptx/tier0/exec/warp.h"
 
+#include <string.h>
+
 #if defined(__x86_64__)
 #include "ptx/tier0/exec/avx512.h"
 
@@ -39,6 +41,14 @@ HELPER void fill_row64(uint64_t *d, uint64_t v, uint32_t mask)
                                                              (__mmask8)(mask >> 8 * k), (long long)v));
 }
 
+/* What the next warps are likely to read: a warp runs alone from barrier to barrier, so that its own
+ * loads are far apart and the CPU's prefetcher sees no stream. */
+HELPER void expect(uint64_t p, unsigned lines)
+{
+    EACH(k, lines, 1)
+        _mm_prefetch((const char *)(uintptr_t)p + 64 * k, _MM_HINT_T0);
+}
+
 WIDE static void ldg_32(struct t0_warp *w, const struct t0_insn *i)
 {
     uint32_t *d = T0_U32(w, i->d);
@@ -48,6 +58,7 @@ WIDE static void ldg_32(struct t0_warp *w, const struct t0_insn *i)
         plain[T0_LDG_32](w, i);
     } else if (f.consecutive) {
         load_row32(d, (const uint8_t *)(uintptr_t)f.first, w->l.mask);
+        expect(f.first + 128, 2);
     } else if (f.same) {
         fill_row32(d, *(volatile uint32_t *)(uintptr_t)f.first, w->l.mask);
     } else {
@@ -86,6 +97,7 @@ WIDE static void ldg_64(struct t0_warp *w, const struct t0_insn *i)
         plain[T0_LDG_64](w, i);
     } else if (f.consecutive) {
         load_row64(d, (const uint8_t *)(uintptr_t)f.first, w->l.mask);
+        expect(f.first + 256, 4);
     } else if (f.same) {
         fill_row64(d, *(volatile uint64_t *)(uintptr_t)f.first, w->l.mask);
     } else {
@@ -186,6 +198,23 @@ WIDE static void sts_32(struct t0_warp *w, const struct t0_insn *i)
     }
 }
 
+WIDE static void ld_kparam(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint8_t *p = w->params + i->imm;
+    unsigned size = i->aux & T0_MEM_LOG2_SIZE;
+    uint32_t half;
+    uint64_t whole;
+    if (size == 2 && (i->aux >> T0_MEM_DST_SHIFT & 3) == 1) {
+        memcpy(&half, p, 4);
+        fill_row32(T0_U32(w, i->d), half, w->l.mask);
+    } else if (size == 3) {
+        memcpy(&whole, p, 8);
+        fill_row64(T0_U64(w, i->d), whole, w->l.mask);
+    } else {
+        plain[T0_LD_KPARAM](w, i);
+    }
+}
+
 HELPER __m256i half_of(__m512i v, unsigned k)
 {
     return k ? _mm512_extracti64x4_epi64(v, 1) : _mm512_castsi512_si256(v);
@@ -272,7 +301,7 @@ void t0_core_avx512(t0_handler *table[T0_NOPS])
     } all[] = {
         {T0_LDG_32, ldg_32}, {T0_LDG_64, ldg_64}, {T0_STG_32, stg_32}, {T0_STG_64, stg_64},
         {T0_LDS_32, lds_32}, {T0_LDS_64, lds_64}, {T0_STS_32, sts_32}, {T0_STS_64, sts_64},
-        {T0_SHFL, shfl},
+        {T0_SHFL, shfl},     {T0_LD_KPARAM, ld_kparam},
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         plain[all[k].op] = table[all[k].op];
