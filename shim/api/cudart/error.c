@@ -2,18 +2,26 @@
 #include "api/api.h"
 #include "api/errors.h"
 
+/* A query's "not ready" is no failure and is not kept as one. In CUDA each runtime linked into a process
+ * has a last error of its own; here they share one, and a library that looks after its launches (CUB) must
+ * not find what another one's event query left. */
+static cudaError_t kept(int error)
+{
+    return error == cudaErrorNotReady ? cudaSuccess : error;
+}
+
 /* Both sides are emptied: one call reports one error, as in CUDA. */
 cudaError_t wrap_cudaGetLastError(void)
 {
     int ours = cumu_take_error();
     int below = mu.musaGetLastError();
-    return ours ? ours : below;
+    return kept(ours ? ours : below);
 }
 
 cudaError_t wrap_cudaPeekAtLastError(void)
 {
     int ours = cumu_peek_error();
-    return ours ? ours : mu.musaPeekAtLastError();
+    return kept(ours ? ours : mu.musaPeekAtLastError());
 }
 
 const char *wrap_cudaGetErrorName(cudaError_t error)
