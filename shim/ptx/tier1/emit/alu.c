@@ -166,14 +166,18 @@ static const struct row rows[T0_NOPS] = {
     [T0_NEG_F16] = BOTH("w:w", "($0 ^ 0x8000u) & 0xffffu"), [T0_NEG_F16X2] = BOTH("w:w", "$0 ^ 0x80008000u"),
     [T0_NEG_BF16] = {"w:w", "($0 ^ 0x8000u) & 0xffffu", "($0 ^ 0x8000u) & 0xffffu", ANY_FTZ},
     [T0_NEG_BF16X2] = {"w:w", "$0 ^ 0x80008000u", "$0 ^ 0x80008000u", ANY_FTZ},
-#define HALF2(op) [T0_##op##_F16] = VEC("w:ww", NULL), [T0_##op##_F16X2] = VEC("w:ww", NULL), \
-    [T0_##op##_BF16] = VEC("w:ww", NULL), [T0_##op##_BF16X2] = VEC("w:ww", NULL)
-    HALF2(ADD), HALF2(SUB), HALF2(MUL), HALF2(MIN), HALF2(MAX),
-#define HALFN(op, sig) [T0_##op##_F16] = VEC(sig, NULL), [T0_##op##_F16X2] = VEC(sig, NULL), \
-    [T0_##op##_BF16] = VEC(sig, NULL), [T0_##op##_BF16X2] = VEC(sig, NULL)
-    HALFN(FMA, "w:www"), HALFN(EX2, "w:w"), HALFN(TANH, "w:w"),
-    [T0_CVT_TF32_F32] = VEC("w:w", NULL), [T0_CVT_F16X2_F32] = VEC("w:ww", NULL),
-    [T0_CVT_BF16X2_F32] = VEC("w:ww", NULL), [T0_CVT_E4M3X2_F32] = VEC("w:ww", NULL),
+#define HALF4(op, sig, name, args) \
+    [T0_##op##_F16] = VEC(sig, "t1_v_" name "_f16" args), [T0_##op##_F16X2] = VEC(sig, "t1_v_" name "_f16x2" args), \
+    [T0_##op##_BF16] = VEC(sig, "t1_v_" name "_bf16" args), \
+    [T0_##op##_BF16X2] = VEC(sig, "t1_v_" name "_bf16x2" args)
+    HALF4(ADD, "w:ww", "add", "($0, $1)"), HALF4(SUB, "w:ww", "sub", "($0, $1)"),
+    HALF4(MUL, "w:ww", "mul", "($0, $1)"), HALF4(MIN, "w:ww", "min", "($0, $1)"),
+    HALF4(MAX, "w:ww", "max", "($0, $1)"), HALF4(FMA, "w:www", "fma", "($0, $1, $2)"),
+#define HALF1(op) [T0_##op##_F16] = VEC("w:w", NULL), [T0_##op##_F16X2] = VEC("w:w", NULL), \
+    [T0_##op##_BF16] = VEC("w:w", NULL), [T0_##op##_BF16X2] = VEC("w:w", NULL)
+    HALF1(EX2), HALF1(TANH),
+    [T0_CVT_TF32_F32] = VEC("w:w", NULL), [T0_CVT_F16X2_F32] = VEC("w:ww", "t1_v_f16_f32($1) | t1_v_f16_f32($0) << 16"),
+    [T0_CVT_BF16X2_F32] = VEC("w:ww", "t1_v_bf16_f32($1) | t1_v_bf16_f32($0) << 16"), [T0_CVT_E4M3X2_F32] = VEC("w:ww", NULL),
     [T0_CVT_E5M2X2_F32] = VEC("w:ww", NULL), [T0_CVT_E4M3X2_F16X2] = VEC("w:w", NULL),
     [T0_CVT_E5M2X2_F16X2] = VEC("w:w", NULL), [T0_CVT_F16X2_E4M3X2] = VEC("w:w", NULL),
     [T0_CVT_F16X2_E5M2X2] = VEC("w:w", NULL),
