@@ -1,0 +1,335 @@
+/* Random kernels, run in several ways that must leave the same memory: by the reference, by tier 0
+ * with the handlers of every CPU level, and by tier 1. A difference is reduced to few instructions.
+ *
+ * RANDOM_SECONDS=n searches for that long, from seed RANDOM_SEED on; RANDOM_COUNT=n runs so many
+ * programs; RANDOM_KEEP=folder keeps the reduced PTX; RANDOM_TIER1=0 leaves tier 1 out. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ptx/tier0/t0.h"
+#include "ptx/tier1/tier1.h"
+#include "random/random.h"
+
+/* ---- memory ---- */
+
+static uint32_t input[IN_WORDS];
+
+static void fill_input(void)
+{
+    uint64_t x = 88172645463325252ull;
+    for (unsigned i = 0; i < IN_WORDS; i++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        switch (i %
+                5) { /* small numbers, any bits, floats near 1, small negatives, pairs of halves */
+        case 0: input[i] = (uint32_t)x & 63; break;
+        case 1: input[i] = (uint32_t)(x >> 20); break;
+        case 2: input[i] = 0x3f800000u + ((uint32_t)(x >> 9) & 0x80ffffffu); break;
+        case 3: input[i] = 0u - ((uint32_t)x & 255); break;
+        default: input[i] = 0x3c003c00u ^ ((uint32_t)(x >> 17) & 0x87ff87ffu);
+        }
+    }
+}
+
+static void memory_init(struct memory *m, struct args *a)
+{
+    memset(m, 0, sizeof *m);
+    for (size_t i = 0; i < sizeof m->own; i++)
+        m->own[i] = (uint8_t)(i * 37 >> 3);
+    *a = (struct args){(uintptr_t)m->out, (uintptr_t)input, (uintptr_t)m->acc, (uintptr_t)m->own,
+                       1234567};
+}
+
+static bool is_nan(unsigned pool, uint64_t v)
+{
+    switch (pool) {
+    case POOL_F32: return (v & 0x7fffffff) > 0x7f800000;
+    case POOL_F64: return (v & ~(1ull << 63)) > 0x7ff0000000000000ull;
+    case POOL_F16: return (v & 0x7fff) > 0x7c00;
+    case POOL_BF16: return (v & 0x7fff) > 0x7f80;
+    default: return false;
+    }
+}
+static bool same(unsigned pool, uint64_t x, uint64_t y)
+{
+    if (pool == POOL_F16X2 || pool == POOL_BF16X2) {
+        unsigned half = pool == POOL_F16X2 ? POOL_F16 : POOL_BF16;
+        return same(half, x & 0xffff, y & 0xffff) && same(half, x >> 16, y >> 16);
+    }
+    return x == y || (is_nan(pool, x) && is_nan(pool, y));
+}
+
+static bool threads_differ(const struct memory *a, const struct memory *b, unsigned n, char *why,
+                           size_t size)
+{
+    for (unsigned i = 0; i < GRID * MAX_THREADS; i++) {
+        unsigned place = 0;
+        if (i % MAX_THREADS >= n)
+            continue;
+        for (unsigned k = 0; k <= NPOOLS;
+             k++) /* the last: what was read back from local and shared */
+            for (unsigned r = 0; r < (k < NPOOLS ? pools[k].n : 1); r++, place += 8) {
+                uint64_t x, y;
+                memcpy(&x, a->out + i * RECORD + place, 8);
+                memcpy(&y, b->out + i * RECORD + place, 8);
+                if (same(k, x, y))
+                    continue;
+                snprintf(why, size, "block %u thread %u: %%%s%u is %llx and %llx", i / MAX_THREADS,
+                         i % MAX_THREADS, k < NPOOLS ? pools[k].name : "(own memory)", r,
+                         (unsigned long long)x, (unsigned long long)y);
+                return true;
+            }
+    }
+    return false;
+}
+
+static bool memory_differ(const struct memory *a, const struct memory *b, unsigned n, char *why,
+                          size_t size)
+{
+    if (threads_differ(a, b, n, why, size))
+        return true;
+    for (unsigned i = 0; i < sizeof a->own; i++)
+        if (a->own[i] != b->own[i]) {
+            snprintf(why, size, "own memory of thread %u, byte %u: %x and %x", i / SLOT, i % SLOT,
+                     a->own[i], b->own[i]);
+            return true;
+        }
+    for (unsigned i = 0; i < sizeof a->acc; i++)
+        if (a->acc[i] != b->acc[i]) {
+            snprintf(why, size, "sum %u, byte %u: %x and %x", i / 128, i % 128, a->acc[i],
+                     b->acc[i]);
+            return true;
+        }
+    return false;
+}
+
+/* ---- one program, two ways ---- */
+
+static const uint32_t shapes[][3] = {
+    {64, 1, 1},  {32, 4, 1}, {100, 1, 1}, {64, 2, 1}, {1, 1, 1}, /* linear */
+    {16, 8, 1},  {48, 2, 1}, {16, 5, 1},                         /* halves */
+    {10, 10, 1}, {8, 4, 4},  {7, 1, 9},   {33, 2, 1},            /* any */
+};
+static const unsigned class_from[] = {0, 5, 8, 12};
+
+enum way {
+    REFERENCE,
+    TIER0,
+    TIER0_V1,
+    TIER0_V3,
+    TIER0_V4,
+    TIER0_PORTABLE,
+    TIER1,
+    TIER1_AVX2,
+    TIER1_PLAIN
+};
+static const char *const way_name[] = {
+    "the reference",    "tier 0", "tier 0, x86-64-v1", "tier 0, x86-64-v3", "tier 0, x86-64-v4",
+    "tier 0, portable", "tier 1", "tier 1, AVX2",      "tier 1, plain"};
+static bool possible(enum way w)
+{
+    switch (w) {
+    case TIER0_V3: return t0_alu_level() > 3;
+    case TIER0_V4: return t0_alu_level() > 4;
+    case TIER1_AVX2: return t1_isa_here() > T1_AVX2;
+    case TIER1_PLAIN: return t1_isa_here() > T1_PLAIN;
+    default: return true;
+    }
+}
+
+/* 1 ran, 0 failed, -1 tier 1 refuses. */
+static int run(enum way w, const char *text, const uint32_t block[3], struct memory *m, char *why,
+               size_t size)
+{
+    static const int level[] = {
+        [TIER0_V1] = 1, [TIER0_V3] = 3, [TIER0_V4] = 4, [TIER0_PORTABLE] = -1};
+    struct args a;
+    memory_init(m, &a);
+    if (w == REFERENCE)
+        return reference_run(text, block, &a, why, size);
+    if (w < TIER1)
+        return tier0_run(text, block, &a, level[w], why, size);
+    int isa = w == TIER1 ? (int)t1_isa_here() : w == TIER1_AVX2 ? T1_AVX2 : T1_PLAIN;
+    return tier1_run(text, block, &a, isa, why, size);
+}
+
+static struct memory memory_a, memory_b;
+
+/* 1 the same, 0 different or failed (*why), -1 refused. */
+static int compare(enum way x, enum way y, const char *text, const uint32_t block[3], char *why,
+                   size_t size)
+{
+    int r = run(x, text, block, &memory_a, why, size);
+    if (r > 0)
+        r = run(y, text, block, &memory_b, why, size);
+    if (r > 0 && memory_differ(&memory_a, &memory_b, block[0] * block[1] * block[2], why, size))
+        r = 0;
+    return r;
+}
+
+/* What a failure is, so that the minimiser does not wander from one to another. */
+static unsigned kind(const char *why)
+{
+    return strstr(why, "front end") || strstr(why, "line") == why ? 1
+           : strstr(why, "fault")                                 ? 2
+           : strstr(why, "compile")                               ? 3
+           : !strncmp(why, "tier 0: line", 12)                    ? 4
+           : strstr(why, "reference: ")                           ? 5
+                                                                  : 6;
+}
+
+static void minimise(struct program *p, enum way x, enum way y, const uint32_t block[3], char *why,
+                     size_t size)
+{
+    static bool drop[MAX_ITEMS];
+    unsigned was = kind(why), tried = 0, most = y >= TIER1 ? 150 : 3000;
+    memset(drop, 0, sizeof drop);
+    for (unsigned chunk = p->nitem / 2; chunk && tried<most; chunk = chunk> 1 ? chunk / 2 : 0)
+        for (unsigned i = 0; i < p->nitem && tried < most; i += chunk) {
+            bool before[MAX_ITEMS], any = false;
+            char now[800] = "";
+            memcpy(before, drop, sizeof before);
+            for (unsigned k = i; k < i + chunk && k < p->nitem; k++) {
+                any |= !drop[k];
+                drop[k] = true;
+            }
+            if (!any)
+                continue;
+            char *text = program_text(p, drop);
+            struct ptx_diag diag;
+            struct ptx_module *m = ptx_module_open(text, strlen(text), &diag);
+            bool parses = m && ptx_func_parse(ptx_module_func(m, "k"), &diag) == 0;
+            ptx_module_close(m);
+            tried += parses;
+            if (!parses || compare(x, y, text, block, now, sizeof now) || kind(now) != was)
+                memcpy(drop, before, sizeof before);
+            else
+                snprintf(why, size, "%s", now);
+            free(text);
+        }
+    char *text = program_text(p, drop);
+    const char *keep = getenv("RANDOM_KEEP");
+    printf("# %s\n# reduced to:\n", why);
+    for (unsigned i = 0; i < p->nitem; i++)
+        for (char *s = drop[i] ? NULL : strtok(p->item[i], "\n"); s; s = strtok(NULL, "\n"))
+            printf("#   %s\n", s);
+    if (keep) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%llu.ptx", keep, (unsigned long long)p->seed);
+        FILE *f = fopen(path, "w");
+        if (f) {
+            fprintf(f, "// %s against %s, block %u x %u x %u: %s\n%s", way_name[x], way_name[y],
+                    block[0], block[1], block[2], why, text);
+            fclose(f);
+        }
+    }
+    free(text);
+}
+
+/* ---- the search ---- */
+
+static struct {
+    uint64_t programs, runs[TIER1_PLAIN + 1], refused, failed;
+} total;
+static struct {
+    char why[120];
+    unsigned n;
+} refusals[40];
+
+static void note_refusal(const char *why)
+{
+    total.refused++;
+    for (unsigned i = 0; i < 40; i++)
+        if (!refusals[i].n || !strncmp(refusals[i].why, why, sizeof refusals[i].why - 1)) {
+            snprintf(refusals[i].why, sizeof refusals[i].why, "%.119s", why);
+            refusals[i].n++;
+            return;
+        }
+}
+
+static bool check_pair(struct program *p, enum way x, enum way y, const uint32_t block[3])
+{
+    char why[800] = "";
+    if (!possible(x) || !possible(y))
+        return true;
+    char *text = program_text(p, NULL);
+    int r = compare(x, y, text, block, why, sizeof why);
+    free(text);
+    total.runs[y] += r > 0;
+    if (r < 0)
+        note_refusal(why);
+    if (r)
+        return true;
+    total.failed++;
+    printf("not ok program %llu (flags %u) in blocks of %u x %u x %u: %s and %s: %s\n",
+           (unsigned long long)p->seed, p->flags, block[0], block[1], block[2], way_name[x],
+           way_name[y], why);
+    minimise(p, x, y, block, why, sizeof why);
+    fflush(stdout);
+    return false;
+}
+
+/* All comparisons of one program; which shapes and features follows from the seed. */
+static void check_program(uint64_t seed, bool tier1)
+{
+    static struct program p;
+    static const unsigned flags[] = {GEN_KNOWN,
+                                     GEN_KNOWN | GEN_JUMPS | GEN_CALLS,
+                                     GEN_KNOWN | GEN_CROSS | GEN_ATOMICS,
+                                     GEN_KNOWN | GEN_CROSS | GEN_JUMPS | GEN_CALLS | GEN_ATOMICS,
+                                     0,
+                                     GEN_CROSS | GEN_ATOMICS,
+                                     GEN_CROSS | GEN_JUMPS | GEN_CALLS | GEN_ATOMICS,
+                                     GEN_CROSS};
+    unsigned f = flags[seed % 8], s = (unsigned)(seed * 7 % 12);
+    bool good = true;
+    generate(&p, seed, f);
+    total.programs++;
+    if (f & GEN_KNOWN)
+        for (unsigned k = 0; k < 3 && good; k++)
+            good = check_pair(&p, REFERENCE, TIER0, shapes[(s + 5 * k) % 12]);
+    for (enum way w = TIER0_V1; w <= TIER0_PORTABLE && good; w++)
+        good = check_pair(&p, TIER0, w, shapes[(s + (unsigned)w) % 12]);
+    if (tier1 && good) {
+        unsigned c = (unsigned)(seed / 3) % 3;
+        for (unsigned k = class_from[c]; k < class_from[c + 1] && good; k++)
+            good = check_pair(&p, TIER0, TIER1, shapes[k]);
+        if (good && seed % 5 == 0)
+            good =
+                check_pair(&p, TIER0, seed % 2 ? TIER1_AVX2 : TIER1_PLAIN, shapes[class_from[c]]);
+    }
+    program_free(&p);
+}
+
+static uint64_t option(const char *name, uint64_t otherwise)
+{
+    const char *s = getenv(name);
+    return s && *s ? strtoull(s, NULL, 0) : otherwise;
+}
+
+int main(void)
+{
+    unsigned nops, refused, known = 0;
+    const struct opcode *ops = catalogue(&nops, &refused);
+    uint64_t seed = option("RANDOM_SEED", 1), seconds = option("RANDOM_SECONDS", 0);
+    uint64_t count = option("RANDOM_COUNT", seconds ? ~0ull : 1200),
+             tier1 = option("RANDOM_TIER1", 1);
+    time_t end = time(NULL) + (time_t)seconds;
+    for (unsigned i = 0; i < nops; i++)
+        known += ops[i].known;
+    bool enough = nops > 2000 && known > 900;
+    printf("%s %u instruction forms, %u in the reference, %u spellings are none\n",
+           enough ? "ok" : "not ok", nops, known, refused);
+    fill_input();
+    for (uint64_t i = 0; i < count && total.failed < 20 && (!seconds || time(NULL) < end); i++)
+        check_program(seed + i, tier1 && (seconds || i % 60 == 0));
+    for (enum way w = TIER0; w <= TIER1_PLAIN; w++)
+        printf("# %s: %llu runs alike\n", way_name[w], (unsigned long long)total.runs[w]);
+    for (unsigned i = 0; i < 40 && refusals[i].n; i++)
+        printf("# tier 1 refuses %u times: %s\n", refusals[i].n, refusals[i].why);
+    printf("%s %llu random programs, %llu refused by tier 1\n", total.failed ? "not ok" : "ok",
+           (unsigned long long)total.programs, (unsigned long long)total.refused);
+    return total.failed || !enough;
+}
