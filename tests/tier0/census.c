@@ -1,0 +1,266 @@
+/* Every opcode of the census (tests/ptxfront/opcodes.txt) is lowered, one instruction a kernel with
+ * operands made from what the front end says it takes. tests/tier0/refused.txt has those that tier
+ * 0 must refuse, each with the message it gives; -u writes that list anew. */
+#include "tier0/harness.h"
+
+#include "ptx/front.h"
+
+#define CENSUS "tests/ptxfront/opcodes.txt"
+#define REFUSED "tests/tier0/refused.txt"
+
+/* Operands of opcodes that the front end reads loosely; the first prefix that fits counts.
+ * %h 16, %r 32, %d 64 bits, %p predicate; %f is .f32, for coordinates. */
+static const struct {
+    const char *prefix, *operands;
+} loose[] = {
+    {"cp.async.commit_group", ""},
+    {"cp.async.wait_group", "0"},
+    {"cp.async.wait_all", ""},
+    {"cp.async.mbarrier", "[%d1]"},
+    {"cp.async.bulk.commit_group", ""},
+    {"cp.async.bulk.wait_group", "0"},
+    {"cp.async.bulk.shared", "[%r1], [%d1], %r2, [%r3]"},
+    {"cp.async.bulk.tensor.3d.global", "[%d1, {%r1, %r2, %r3}], [%r4]"},
+    {"cp.async.bulk.tensor", "[%r1], [%d1, {%r1, %r2, %r3}], [%r4]"},
+    {"cp.async", "[%r1], [%d1], 16"},
+    {"mbarrier.init", "[%d1], %r1"},
+    {"mbarrier.arrive.expect_tx", "%d2, [%d1], %r1"},
+    {"mbarrier.arrive", "%d2, [%d1]"},
+    {"mbarrier.expect_tx", "[%d1], %r1"},
+    {"mbarrier.inval", "[%d1]"},
+    {"mbarrier.try_wait.parity", "%p1, [%d1], %r1"},
+    {"mbarrier.try_wait", "%p1, [%d1], %d2"},
+    {"fence", ""},
+    {"membar", ""},
+    {"griddepcontrol", ""},
+    {"setmaxnreg", "24"},
+    {"mapa", "%r1, %r2, %r3"},
+    {"prefetch", "[%d1]"},
+    {"movmatrix", "%r1, %r2"},
+    {"st.bulk", "[%d1], %d2, 0"},
+    {"red.async", "[%r1], %r2, [%r3]"},
+    {"st.async", "[%r1], %r2, [%r3]"},
+    {"tex.1d.", "{%r1, %r2, %r3, %r4}, [%d1, {%f1}]"},
+    {"tex.2d.", "{%r1, %r2, %r3, %r4}, [%d1, {%f1, %f2}]"},
+    {"tex.3d.", "{%r1, %r2, %r3, %r4}, [%d1, {%f1, %f2, %f3, %f3}]"},
+    {"tex.a2d.", "{%r1, %r2, %r3, %r4}, [%d1, {%r5, %f1, %f2, %f3}]"},
+    {"tex.cube.", "{%r1, %r2, %r3, %r4}, [%d1, {%f1, %f2, %f3, %f3}]"},
+    {"tex.level.2d.", "{%r1, %r2, %r3, %r4}, [%d1, {%f1, %f2}], %f3"},
+    {"tex.level.3d.", "{%r1, %r2, %r3, %r4}, [%d1, {%f1, %f2, %f3, %f3}], %f4"},
+    {"sust.b.1d.v4", "[%d1, {%r1}], {%r2, %r3, %r4, %r5}"},
+    {"sust.b.2d.v4", "[%d1, {%r1, %r2}], {%r3, %r4, %r5, %r6}"},
+    {"sust.b.2d.b", "[%d1, {%r1, %r2}], {%r3}"},
+    {"sust.b.3d.b8", "[%d1, {%r1, %r2, %r3, %r3}], {%h3}"},
+    {"sust.b.a2d.v4", "[%d1, {%r1, %r2, %r3, %r3}], {%r3, %r4, %r5, %r6}"},
+    {"lop3", "%r1, %r2, %r3, %r4, 0x96"},
+    {"wgmma.mma_async", "{%r1}, %d1, %d2, 1, 1, 1"},
+    {"wgmma.wait_group", "0"},
+    {"wgmma", ""},
+};
+
+static char operands[2048];
+static size_t at;
+#define EMIT(...)                                                                                 \
+    (at += (size_t)snprintf(operands + at, sizeof operands - at, __VA_ARGS__))
+
+static void comma(void)
+{
+    if (at)
+        EMIT(", ");
+}
+
+static void regs(char letter, unsigned n)
+{
+    EMIT("{");
+    for (unsigned k = 0; k < n; k++)
+        EMIT("%s%%%c%u", k ? ", " : "", letter, k);
+    EMIT("}");
+}
+
+/* The number behind `key` in a shape such as m16n8k32. */
+static unsigned dimension(const char *opcode, char key)
+{
+    for (const char *s = opcode; (s = strchr(s, '.')); s++) {
+        unsigned m, n, k;
+        if (sscanf(s, ".m%un%uk%u", &m, &n, &k) == 3)
+            return key == 'm' ? m : key == 'n' ? n : k;
+    }
+    return 8;
+}
+
+static bool has(const char *opcode, const char *part)
+{
+    size_t n = strlen(part);
+    for (const char *s = opcode; (s = strchr(s, '.')); s++)
+        if (!strncmp(s + 1, part, n) && (!s[n + 1] || s[n + 1] == '.'))
+            return true;
+    return false;
+}
+
+static void matrices(const char *opcode)
+{
+    unsigned m = dimension(opcode, 'm'), n = dimension(opcode, 'n'), k = dimension(opcode, 'k');
+    bool wmma = !strncmp(opcode, "wmma", 4), f64 = has(opcode, "f64");
+    unsigned bits = f64 ? 64 : has(opcode, "bf16") ? 16 : has(opcode, "tf32") ? 32
+                    : has(opcode, "s8") || has(opcode, "u8") || has(opcode, "e4m3") ? 8
+                    : has(opcode, "s4") || has(opcode, "u4") ? 4 : has(opcode, "b1") ? 1 : 16;
+    unsigned unit = f64 ? 64 : 32, a = m * k * bits / unit / 32, b = n * k * bits / unit / 32;
+    unsigned c = m * n / 32 / (has(opcode, "f32") || has(opcode, "s32") || f64 ? 1 : 2);
+    char letter = f64 ? 'd' : 'r';
+    if (wmma && bits == 16 && !has(opcode, "bf16"))
+        a = b = 8;
+    if (!strncmp(opcode, "ldmatrix", 8)) {
+        regs('r', has(opcode, "x4") ? 4 : has(opcode, "x2") ? 2 : 1);
+        EMIT(", [%%d1]");
+    } else if (has(opcode, "load")) {
+        regs(letter, has(opcode, "a") ? a : has(opcode, "b") ? b : c);
+        EMIT(", [%%d1], %%r1");
+    } else if (has(opcode, "store")) {
+        EMIT("[%%d1], ");
+        regs(letter, c);
+        EMIT(", %%r1");
+    } else {
+        regs(letter, c);
+        comma();
+        regs(letter, a);
+        comma();
+        regs(letter, b);
+        comma();
+        regs(letter, c);
+    }
+}
+
+static char letter_of(unsigned type)
+{
+    switch (ptx_type_size(type)) {
+    case 0: return 'p';
+    case 1:
+    case 2: return 'h';
+    case 8: return 'd';
+    case 16: return 'q';
+    default: return 'r';
+    }
+}
+
+/* Operands by the pattern of opinfo.def. */
+static void by_pattern(const struct ptx_opcode *oc)
+{
+    const struct ptx_instr *i = &oc->in;
+    unsigned n = 0;
+    for (const char *s = oc->sig; *s; s++, n++) {
+        unsigned type = i->type[0];
+        char letter;
+        if (*s == '?')
+            return;
+        comma();
+        switch (*s) {
+        case 'P': case 'S': case 'p': letter = 'p'; break;
+        case 'I': case 'J': case 'i': case 'o': letter = 'r'; break;
+        case 'l': case 'x': letter = 'd'; break;
+        case 'W': case 'w': letter = ptx_type_size(type) == 2 ? 'r' : 'd'; break;
+        case '1': case 'c': letter = letter_of(i->type[1]); break;
+        default: letter = letter_of(type);
+        }
+        if (*s == 'a')
+            EMIT("[%%d9]");
+        else if (*s == 'b')
+            EMIT("L");
+        else if (strchr("MmEeVv", *s) && i->vec > 1)
+            regs(letter, i->vec);
+        else
+            EMIT("%%%c%u", letter, n);
+    }
+}
+
+static void make_operands(const char *opcode)
+{
+    struct ptx_diag d;
+    struct ptx_ctx c = {.diag = &d};
+    struct ptx_opcode oc;
+    at = 0;
+    operands[0] = '\0';
+    if (!strncmp(opcode, "call", 4)) {
+        EMIT("f");
+        return;
+    }
+    for (size_t k = 0; k < sizeof loose / sizeof *loose; k++)
+        if (!strncmp(opcode, loose[k].prefix, strlen(loose[k].prefix))) {
+            EMIT("%s", loose[k].operands);
+            return;
+        }
+    if (setjmp(c.out))
+        return;
+    ptx_decode(&c, opcode, strlen(opcode), 1, &oc);
+    if (*oc.sig == '~')
+        matrices(opcode);
+    else
+        by_pattern(&oc);
+}
+
+/* NULL if the opcode lowers, else the reason. */
+static const char *refusal(const char *opcode)
+{
+    static char text[4096];
+    static struct ptx_diag d;
+    void *image = NULL;
+    size_t size;
+    make_operands(opcode);
+    snprintf(text, sizeof text,
+             ".version 8.6\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n"
+             ".visible .entry k()\n{\n.reg .pred %%p<9>; .reg .b16 %%h<9>; .reg .b32 %%r<33>;\n"
+             ".reg .b64 %%d<33>; .reg .b128 %%q<9>; .reg .f32 %%f<9>;\n%s %s;\nL: ret;\n}\n",
+             opcode, operands);
+    struct ptx_module *m = ptx_module_open(text, strlen(text), &d);
+    int status = m ? t0_lower_kernel(m, "k", &image, &size, &d) : -1;
+    if (!status) { /* what was made must load as well */
+        const char *why = "?";
+        struct t0_module *t = t0_module_load(image, size, &t0t_env, &why);
+        if (!t) {
+            snprintf(d.msg, sizeof d.msg, "not loaded: %s", why);
+            status = -1;
+        }
+        t0_module_unload(t);
+    }
+    free(image);
+    ptx_module_close(m);
+    return status ? d.msg : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    bool rewrite = argc > 1 && !strcmp(argv[1], "-u");
+    FILE *census = fopen(CENSUS, "r"), *expected = fopen(REFUSED, rewrite ? "w" : "r");
+    char opcode[200], line[512] = "", want[512] = "";
+    unsigned lowered = 0, refused = 0;
+    if (!census || !expected) {
+        check(false, "%s and %s can be read", CENSUS, REFUSED);
+        return 1;
+    }
+    while (fgets(opcode, sizeof opcode, census)) {
+        opcode[strcspn(opcode, "\n")] = '\0';
+        const char *why = refusal(opcode);
+        if (!why) {
+            lowered++;
+            continue;
+        }
+        refused++;
+        snprintf(line, sizeof line, "%s\t%s", opcode, why);
+        if (rewrite) {
+            fprintf(expected, "%s\n", line);
+            continue;
+        }
+        do { /* both lists have one order */
+            if (!fgets(want, sizeof want, expected))
+                *want = '\0';
+            want[strcspn(want, "\n")] = '\0';
+        } while (*want == '#');
+        if (!check(!strcmp(line, want), "refused: %s", line))
+            printf("# expected: %s\n# operands: %s\n", want, operands);
+    }
+    if (!rewrite)
+        check(!fgets(want, sizeof want, expected), "everything else of the list is refused too");
+    check(lowered > 850, "%u opcodes of the census lower, %u are refused", lowered, refused);
+    fclose(census);
+    fclose(expected);
+    return t0t_failed != 0;
+}
