@@ -42,8 +42,8 @@ static uint32_t extern_of(struct t1_emit *e, const struct ptx_var *v)
     t1_fail(e, "`%s` is not among the image's variables", v->name);
 }
 
-/* Address of a symbol as a scalar expression; NULL: it differs by lane and stands in *lanes. */
-const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind, struct t1_arg *lanes)
+/* Address of a symbol as a scalar expression. In local memory it is an offset, the same for all lanes. */
+const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind)
 {
     const struct ptx_var *v = ptx_symbol(e->f, sym);
     if (PTX_SYM_BAND(sym) == 0x20000000)
@@ -57,12 +57,7 @@ const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned 
         t1_fail(e, "`%s`: addresses outside shared memory have 64 bits", v->name);
     switch (v->space) {
     case PTX_SP_LOCAL:
-        *lanes = (struct t1_arg){.kind = T1_K_64, .rep = T1_V, .v = t1_str(e, "t%u", e->temps++)};
-        for (unsigned q = 0; q < 2 * e->np; q++)
-            t1_put(e, "pu64 %s_%u = t1_ramp_u64((uint64_t)b->local + frame + 0x%llxull + (uint64_t)warp * 32u * "
-                      "b->local_stride, b->local_stride, %u);\n",
-                   lanes->v, q, (unsigned long long)(v->offset + offset), q);
-        return NULL;
+        return t1_str(e, "(frame + 0x%llxull)", (unsigned long long)(v->offset + offset));
     case PTX_SP_PARAM:
         if (PTX_SYM_BAND(sym) != 0x60000000 || !e->f->is_entry)
             t1_fail(e, "address of a function's parameter is not supported");
@@ -166,11 +161,8 @@ struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t va
         const struct ptx_var *v = ptx_symbol(e->f, o->sym);
         *shared |= v && v->space == PTX_SP_SHARED;
         a.kind = *shared ? T1_K_32 : T1_K_64;
-        const char *s = t1_symbol(e, o->sym, o->imm, a.kind, &a);
-        if (s) {
-            a.rep = T1_U;
-            a.s[0] = s;
-        }
+        a.rep = T1_U;
+        a.s[0] = t1_symbol(e, o->sym, o->imm, a.kind);
         return a;
     }
     if (o->reg >= 0) {
@@ -181,6 +173,15 @@ struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t va
         return a;
     }
     return t1_const(e, T1_K_64, o->imm);
+}
+
+struct t1_arg t1_local_base(struct t1_emit *e)
+{
+    struct t1_arg a = {.kind = T1_K_64, .rep = T1_V, .v = t1_str(e, "t%u", e->temps++)};
+    for (unsigned q = 0; q < 2 * e->np; q++)
+        t1_put(e, "pu64 %s_%u = t1_ramp_u64((uint64_t)b->local + (uint64_t)warp * 32u * b->local_stride, "
+                  "b->local_stride, %u);\n", a.v, q, q);
+    return a;
 }
 
 const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm)

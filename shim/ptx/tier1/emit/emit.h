@@ -96,6 +96,8 @@ struct t1_emit {
     uint32_t nreached, reached_cap;
     struct t1_var_place *shared;
     uint32_t nshared, shared_cap, shared_top, dynamic_align;
+    uint32_t *edge;             /* pairs: caller, callee */
+    uint32_t nedge, edge_cap;
     bool fibres, spins;
     uint32_t temps; /* numbers of temporary names given out */
 
@@ -108,6 +110,9 @@ struct t1_emit {
     const struct ptx_instr *in; /* it, for messages; NULL between instructions */
     const char *mask;           /* lanes that run it: an expression without side effects */
     bool guarded;               /* mask was narrowed by a guard and may be empty */
+    uint32_t index;             /* of the function among those reached */
+    uint32_t *param_at;         /* bytes of its .param variables; */
+    uint32_t param_top;         /* bytes of all */
     uint64_t sregs;             /* special registers that the prologue must provide */
     bool uses_cc;
 };
@@ -148,7 +153,8 @@ void t1_def_arg(struct t1_emit *e, int32_t value, const struct t1_arg *a);
 void t1_def_lanes(struct t1_emit *e, int32_t value, const char *array); /* uint_t[32], or a mask's name */
 void t1_def_done(struct t1_emit *e, int32_t value); /* after all scalars or pieces */
 int32_t t1_dst(struct t1_emit *e, unsigned d);      /* value of destination d of e->in, -1 = nobody reads it */
-const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind, struct t1_arg *lane);
+const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind);
+struct t1_arg t1_local_base(struct t1_emit *e); /* where each lane's local memory starts, 64 bits */
 
 /* instr.c */
 void t1_instr(struct t1_emit *e, uint32_t i);
@@ -173,6 +179,7 @@ void t1_call(struct t1_emit *e);
 bool t1_param_access(struct t1_emit *e, bool store); /* .param of functions: ld and st */
 void t1_param_plan(struct t1_emit *e);
 void t1_param_declare(struct t1_emit *e);
+void t1_edge(struct t1_emit *e, uint32_t caller, uint32_t callee);
 uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f);
 
 /* flow.c */

@@ -25,6 +25,41 @@ uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f)
     return e->nreached++;
 }
 
+void t1_edge(struct t1_emit *e, uint32_t caller, uint32_t callee)
+{
+    if (e->nedge == e->edge_cap) {
+        uint32_t cap = e->edge_cap ? 2 * e->edge_cap : 32;
+        uint32_t *more = t1_alloc(e, cap, 2 * sizeof *more);
+        if (e->nedge)
+            memcpy(more, e->edge, e->nedge * 2 * sizeof *more);
+        e->edge = more;
+        e->edge_cap = cap;
+    }
+    e->edge[2 * e->nedge] = caller;
+    e->edge[2 * e->nedge++ + 1] = callee;
+}
+
+/* Calls must form no cycle: takes away functions that call none of those left. */
+static void check_recursion(struct t1_emit *e)
+{
+    bool *gone = t1_alloc(e, e->nreached + 1, sizeof *gone);
+    uint32_t left = e->nreached;
+    for (bool changed = true; changed && left;) {
+        changed = false;
+        for (uint32_t k = 0; k < e->nreached; k++) {
+            bool calls = gone[k];
+            for (uint32_t n = 0; n < e->nedge; n++)
+                calls |= e->edge[2 * n] == k && !gone[e->edge[2 * n + 1]];
+            if (calls)
+                continue;
+            gone[k] = changed = true;
+            left--;
+        }
+    }
+    if (left)
+        t1_fail(e, "recursion is not supported");
+}
+
 /* What the analysis may assume of a block of this class: no axis of one thread, nothing exact. */
 static struct ptx_shape shape_of(enum t1_shape s)
 {
@@ -63,6 +98,7 @@ static void emit_all(struct t1_emit *e, struct ptx_func *kernel)
         t1_function(e, f, k);
         e->f = NULL;
     }
+    check_recursion(e);
 }
 
 static void finish(struct t1_emit *e, char **text, size_t *size)
@@ -72,7 +108,7 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     e->top = (struct t1_text){0};
     e->text.n = 0;
     for (uint32_t k = 1; k < e->nreached; k++)
-        t1_put(e, "static uint32_t f_%u(struct t1_block *, uint32_t, uint32_t, uint8_t *, uint8_t *, uint64_t);\n", k);
+        t1_put(e, "static uint32_t f_%u(struct t1_block *, uint32_t, uint32_t, pu32 *, pu32 *, uint64_t);\n", k);
     t1_write(e, &e->text, body.p, body.n);
     t1_put(e, "T1_MAIN(t1_kernel)\n");
     free(body.p);
@@ -83,6 +119,8 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     bool fibres = e->fibres || e->spins;
     t1_put(e, "#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_DYNAMIC %uu\n", (int)e->shape,
            fibres, dynamic);
+    if (e->nreached > 1)
+        t1_put(e, "#define T1_STACK 262144\n");
     t1_put(e, "#define T1_KERNEL static %s void\n",
            fibres ? "__attribute__((noinline))" : "inline __attribute__((always_inline))");
     t1_write(e, &e->text, prelude, prelude_size);

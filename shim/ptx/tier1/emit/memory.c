@@ -4,6 +4,7 @@
 struct access {
     struct t1_arg address;
     bool shared, has_gather;
+    bool local; /* the same offset in every lane's local memory */
     uint64_t imm; /* of this element */
     struct t1_gather gather;
     unsigned size; /* bytes of an element */
@@ -57,6 +58,14 @@ static const char *index_piece(struct t1_emit *e, const struct access *x, const 
 static const char *place(struct t1_emit *e, const struct access *x, unsigned k, const char **fn)
 {
     const struct t1_arg *a = &x->address;
+    if (x->local) {
+        *fn = "";
+        const char *ramp = t1_str(e, "t1_ramp_u32(0u, (uint32_t)b->local_stride, %u)", x->wide ? k / 2 : k);
+        return t1_str(e, x->wide ? "(b->local + ((uint64_t)warp * 32u * b->local_stride + %s + 0x%llxull)), "
+                                   "t1_half_u32(%s, %u), 1"
+                                 : "(b->local + ((uint64_t)warp * 32u * b->local_stride + %s + 0x%llxull)), %s, 1",
+                      a->s[0], (unsigned long long)x->imm, ramp, k & 1);
+    }
     if (a->rep != T1_V) {
         unsigned h, lane = first_lane(e, x, k, &h);
         *fn = "";
@@ -112,7 +121,7 @@ static const char *fit(struct t1_emit *e, const struct ptx_opnd *o, const char *
 static void load(struct t1_emit *e, const struct access *x, const struct ptx_opnd *o, int32_t value)
 {
     const struct t1_arg *a = &x->address;
-    bool grouped = a->rep == T1_G, same = a->rep != T1_V && !a->stride;
+    bool grouped = a->rep == T1_G, same = a->rep != T1_V && !a->stride && !x->local;
     unsigned n = x->wide ? 2 * e->np : e->np;
     if (same) { /* one access for all lanes, or for each half */
         struct t1_arg v = {.kind = e->value[value].kind, .rep = a->rep};
@@ -150,7 +159,7 @@ static void store(struct t1_emit *e, const struct access *x, const struct t1_arg
 {
     const struct t1_arg *a = &x->address;
     unsigned n = x->wide ? 2 * e->np : e->np;
-    if (a->rep != T1_V && !a->stride) { /* the last lane's value stays */
+    if (a->rep != T1_V && !a->stride && !x->local) { /* the last lane's value stays */
         for (unsigned h = 0; h < (a->rep == T1_G ? 2 : 1); h++) {
             const char *on = a->rep == T1_U ? e->mask : t1_str(e, h ? "(%s & 0xffff0000u)" : "(%s & 0xffffu)", e->mask);
             bool sure = a->rep == T1_U && !e->guarded;
@@ -228,6 +237,16 @@ static bool kernel_parameter(struct t1_emit *e, const struct ptx_opnd *o)
     return v && v->space == PTX_SP_PARAM && e->f->is_entry && PTX_SYM_BAND(o->sym) == 0x60000000;
 }
 
+/* An offset in local memory as a flat address, or back. */
+static struct t1_arg in_local(struct t1_emit *e, const struct t1_arg *a, char sign)
+{
+    struct t1_arg base = t1_local_base(e), sum = {.kind = T1_K_64, .rep = T1_V};
+    sum.v = t1_str(e, "t%u", e->temps++);
+    for (unsigned q = 0; q < 2 * e->np; q++)
+        t1_put(e, "pu64 %s_%u = %s %c %s;\n", sum.v, q, t1_piece(e, a, q), sign, t1_piece(e, &base, q));
+    return sum;
+}
+
 static void access(struct t1_emit *e, bool is_store)
 {
     const struct ptx_instr *in = e->in;
@@ -250,6 +269,13 @@ static void access(struct t1_emit *e, bool is_store)
     x.address = t1_address(e, o, e->f->instr_src[e->at][0], &x.shared, &x.imm);
     x.has_gather = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 &&
                    t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
+    const struct ptx_var *var = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
+    if (in->space == PTX_SP_LOCAL || (var && var->space == PTX_SP_LOCAL)) {
+        x.has_gather = false;
+        x.local = t1_same_for_all(&x.address) && !ordered;
+        if (!x.local)
+            x.address = in_local(e, &x.address, '+');
+    }
     if (ordered)
         t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");
     if (ordered && n > 1) {
@@ -277,7 +303,9 @@ static void convert_address(struct t1_emit *e)
     if (v < 0)
         return;
     struct t1_arg a = t1_src(e, 0, e->value[v].kind);
-    if (e->in->space == PTX_SP_SHARED) {
+    if (e->in->space == PTX_SP_LOCAL) {
+        a = in_local(e, &a, e->in->flags & PTX_F_TO ? '-' : '+');
+    } else if (e->in->space == PTX_SP_SHARED) {
         if (a.kind != T1_K_64)
             t1_fail(e, "generic addresses have 64 bits");
         char sign = e->in->flags & PTX_F_TO ? '-' : '+';

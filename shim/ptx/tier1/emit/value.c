@@ -205,13 +205,9 @@ struct t1_arg t1_source(struct t1_emit *e, const struct ptx_opnd *o, int32_t val
         return as_kind(e, a, kind);
     case PTX_O_IMM: return t1_const(e, kind ? kind : (unsigned)T1_K_32, o->neg ? !o->imm : o->imm);
     case PTX_O_SREG: return as_kind(e, sreg(e, (unsigned)o->reg), kind);
-    case PTX_O_SYM: {
-        struct t1_arg lanes = {.rep = T1_U};
-        const char *s = t1_symbol(e, o->sym, o->imm, kind ? kind : (unsigned)T1_K_64, &lanes);
-        if (!s)
-            return lanes;
-        return (struct t1_arg){.kind = (uint8_t)(kind ? kind : (unsigned)T1_K_64), .rep = T1_U, .s = {s}};
-    }
+    case PTX_O_SYM:
+        kind = kind ? kind : (unsigned)T1_K_64;
+        return (struct t1_arg){.kind = (uint8_t)kind, .rep = T1_U, .s = {t1_symbol(e, o->sym, o->imm, kind)}};
     default: t1_fail(e, "operand of a kind that is not supported here");
     }
 }

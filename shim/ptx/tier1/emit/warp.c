@@ -83,10 +83,14 @@ static bool known_lanes(const struct ptx_instr *in, uint8_t lane[32], uint32_t *
 
 static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const char *index)
 {
+    unsigned t = e->temps++; /* lanes that take no part give 0 */
+    for (unsigned k = 0; k < e->np; k++)
+        t1_put(e, "pu32 t%u_%u = t1_blend_u32(T1_MASK32(%s, %u), (pu32){0}, %s);\n", t, k, e->mask, k,
+               t1_piece(e, a, k));
     for (unsigned k = 0; k < e->np; k++) {
         const char *s = t1_str(e, "t1_perm_u32(%s_%u", index, k);
         for (unsigned j = 0; j < e->np; j++)
-            s = t1_str(e, "%s, %s", s, t1_piece(e, a, j));
+            s = t1_str(e, "%s, t%u_%u", s, t, j);
         t1_def_piece(e, v, k, t1_str(e, "%s)", s));
     }
 }
