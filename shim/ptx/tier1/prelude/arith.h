@@ -280,6 +280,8 @@ T1_REM(s64, pu64, uint64_t)
     }
 T1_POPC(pu32, t1_v_popc32)
 T1_POPC(ph32, t1_h_popc32)
+T1_POPC(uint32_t, t1_s_popc32)
+T1_INLINE uint32_t t1_s_popc64(uint64_t x) { return t1_s_popc32((uint32_t)x) + t1_s_popc32((uint32_t)(x >> 32)); }
 #define T1_BREV(U, name) \
     T1_INLINE U name(U x) \
     { \

@@ -1,0 +1,35 @@
+/* Tier 1's prelude: where a thread and an address are, and accesses that other threads may watch. */
+T1_INLINE void t1_tids(const struct t1_block *b, uint32_t warp, uint32_t tid[3][32])
+{
+    uint32_t at = warp * 32, x = at % b->ntid[0], rest = at / b->ntid[0];
+    uint32_t y = rest % b->ntid[1], z = rest / b->ntid[1];
+    for (uint32_t l = 0; l < 32; l++) {
+        tid[0][l] = x;
+        tid[1][l] = y;
+        tid[2][l] = z;
+        if (++x == b->ntid[0]) {
+            x = 0;
+            if (++y == b->ntid[1]) {
+                y = 0;
+                z++;
+            }
+        }
+    }
+}
+
+/* space: enum ptx_space */
+T1_INLINE uint32_t t1_isspacep(const struct t1_block *b, int space, uint64_t p)
+{
+    uint32_t shared = p - (uint64_t)b->shared < ((uint64_t)1 << 32);
+    uint32_t local = p - (uint64_t)b->local < b->local_stride * b->nwarps * 32;
+    uint32_t param = p - (uint64_t)b->params < 4096 && !shared && !local;
+    return space == 4 ? shared : space == 6 ? local : space == 2 ? param : space == 5 ? 0
+                                                                                      : !shared && !local && !param;
+}
+
+/* One access of all bytes: status words that other blocks wait for. */
+typedef uint64_t t1_v16 __attribute__((vector_size(16), may_alias));
+T1_INLINE void t1_ldv_16(const void *p, void *to) { *(t1_v16 *)__builtin_assume_aligned(to, 16) = *(const volatile t1_v16 *)p; }
+T1_INLINE void t1_stv_16(void *p, const void *from) { *(volatile t1_v16 *)p = *(const t1_v16 *)__builtin_assume_aligned(from, 16); }
+T1_INLINE void t1_ldv_8(const void *p, void *to) { *(t1_u64 *)to = *(const volatile uint64_t *)p; }
+T1_INLINE void t1_stv_8(void *p, const void *from) { *(volatile uint64_t *)p = *(const t1_u64 *)from; }
