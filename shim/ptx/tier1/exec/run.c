@@ -163,7 +163,7 @@ static uint64_t serve_timer(void)
 static const struct t1_services services = {
     .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free,
     .assert_fail = serve_assert, .stopped = serve_stopped, .clock = serve_clock,
-    .globaltimer = serve_timer,
+    .globaltimer = serve_timer, .alu = t1_service_alu,
 };
 
 /* ---- a block --------------------------------------------------------------------------------- */
