@@ -22,6 +22,9 @@ static bool first_in(const struct t1_emit *e, uint32_t from, uint32_t to)
 {
     const struct ptx_block *t = &e->f->block[to];
     uint32_t back = 0, least = UINT32_MAX;
+    int32_t loop = e->f->block[from].loop_header;
+    if (loop >= 0 && !ptx_in_loop(e->f, (int32_t)to, loop))
+        return false; /* lanes that left in earlier rounds wait there */
     for (uint32_t p = 0; p < t->npred; p++) {
         back += (uint32_t)t->pred[p] >= to;
         least = (uint32_t)t->pred[p] < least ? (uint32_t)t->pred[p] : least;
