@@ -10,21 +10,34 @@ static const char *op_name(unsigned op)
     return op < sizeof names / sizeof *names ? names[op] : NULL;
 }
 
-static const char *type_name(unsigned type)
+static bool op_is_signed(unsigned op)
+{
+    return op == PTX_SUB_MIN || op == PTX_SUB_MAX;
+}
+
+static const char *type_name(unsigned op, unsigned type)
 {
     switch (type) {
     case PTX_B16: case PTX_U16: return "u16";
     case PTX_B32: case PTX_U32: return "u32";
-    case PTX_S32: return "s32";
+    case PTX_S32: return op_is_signed(op) ? "s32" : "u32";
     case PTX_B64: case PTX_U64: return "u64";
-    case PTX_S64: return "s64";
+    case PTX_S64: return op_is_signed(op) ? "s64" : "u64";
     case PTX_F32: return "f32";
     case PTX_F64: return "f64";
-    case PTX_F16: return "f16";
-    case PTX_BF16: return "bf16";
-    case PTX_F16X2: return "f16x2";
-    case PTX_BF16X2: return "bf16x2";
     default: return NULL;
+    }
+}
+
+/* What the prelude has. */
+static bool known(unsigned op, unsigned type)
+{
+    switch (type) {
+    case PTX_B32: case PTX_U32: case PTX_S32: return true;
+    case PTX_B64: case PTX_U64: case PTX_S64: return op != PTX_SUB_INC && op != PTX_SUB_DEC;
+    case PTX_F32: case PTX_F64: return op == PTX_SUB_ADD;
+    case PTX_B16: case PTX_U16: return op == PTX_SUB_CAS;
+    default: return false;
     }
 }
 
@@ -33,8 +46,8 @@ bool t1_atomic(struct t1_emit *e)
     const struct ptx_instr *in = e->in;
     if (in->op != PTX_OP_ATOM && in->op != PTX_OP_RED)
         return false;
-    const char *op = op_name(in->sub), *type = type_name(in->type[0]);
-    if (!op || !type)
+    const char *op = op_name(in->sub), *type = type_name(in->sub, in->type[0]);
+    if (!op || !type || !known(in->sub, in->type[0]))
         t1_fail(e, "atomic operation is not supported");
     if (in->src[1].kind == PTX_O_VEC)
         t1_fail(e, "atomic operation on a vector is not supported");

@@ -214,7 +214,7 @@ static void whole_words(struct t1_emit *e, struct access *x, const struct ptx_op
             t1_put(e, "%s %s[32] = {0};\n", type, lane[k]);
         }
     const char *p = t1_lane_pointer(e, &x->address, x->shared, x->imm);
-    t1_put(e, "T1_FOR_LANES(l, %s) {\n%s w[%u];\n", e->mask, type, n);
+    t1_put(e, "T1_FOR_LANES(l, %s) {\n%s w[%u] __attribute__((aligned(16)));\n", e->mask, type, n);
     if (is_store) {
         for (unsigned k = 0; k < n; k++)
             t1_put(e, "w[%u] = %s;\n", k, lane[k]);
