@@ -59,12 +59,30 @@ static void barrier(struct t1_emit *e)
         define_all(e, v, t1_str(e, "t%u", t));
 }
 
-/* Source lane of each lane when everything is known now; false otherwise. */
-static bool known_lanes(const struct ptx_instr *in, uint8_t lane[32], uint32_t *inside)
+/* Source i as a number, written here or moved to a register before, as nvcc does. */
+static bool known(const struct t1_emit *e, unsigned i, uint32_t *number)
 {
-    if (in->src[1].kind != PTX_O_IMM || in->src[2].kind != PTX_O_IMM)
+    const struct ptx_opnd *o = &e->in->src[i];
+    int32_t v = e->f->instr_src[e->at][i];
+    const struct ptx_value *x = o->kind == PTX_O_REG && v >= 0 ? &e->f->value[v] : NULL;
+    if (o->kind == PTX_O_IMM)
+        *number = (uint32_t)o->imm;
+    else if (x && x->kind == PTX_C_UNIFORM && x->has_range && x->lo == x->hi)
+        *number = (uint32_t)x->lo;
+    else
         return false;
-    uint32_t d = in->src[1].imm & 31, clamp = in->src[2].imm & 31, segment = in->src[2].imm >> 8 & 31;
+    return true;
+}
+
+/* Source lane of each lane when everything is known now; false otherwise. */
+static bool known_lanes(const struct t1_emit *e, uint8_t lane[32], uint32_t *inside)
+{
+    const struct ptx_instr *in = e->in;
+    uint32_t d, control;
+    if (!known(e, 1, &d) || !known(e, 2, &control))
+        return false;
+    uint32_t clamp = control & 31, segment = control >> 8 & 31;
+    d &= 31;
     *inside = 0;
     for (uint32_t l = 0; l < 32; l++) {
         uint32_t most = (l & segment) | (clamp & ~segment), j;
@@ -104,7 +122,7 @@ static void shuffle(struct t1_emit *e)
     uint8_t lane[32];
     uint32_t inside;
     t1_put(e, "{\n");
-    if (known_lanes(in, lane, &inside)) {
+    if (known_lanes(e, lane, &inside)) {
         for (unsigned k = 0; k < e->np; k++) {
             t1_put(e, "const pu32 %s_%u = {", index, k);
             for (unsigned l = 0; l < e->nl; l++)
