@@ -12,17 +12,21 @@
 #include "ptx/tier0/tier0.h"
 
 static int t0t_failed;
+#ifndef T0T_KNOWN
+#define T0T_KNOWN(name) false /* tests of tier 1: what it is known not to notice */
+#endif
 
 /* One check: prints ok or not ok with the formatted name. */
 static __attribute__((format(printf, 2, 3), unused)) bool check(bool good, const char *name, ...)
 {
     va_list args;
+    char text[400];
     va_start(args, name);
-    printf(good ? "ok " : "not ok ");
-    vprintf(name, args);
-    putchar('\n');
+    vsnprintf(text, sizeof text, name, args);
     va_end(args);
-    t0t_failed += !good;
+    bool known = !good && T0T_KNOWN(text);
+    printf("%s %s\n", good ? "ok" : known ? "# known:" : "not ok", text);
+    t0t_failed += !good && !known;
     return good;
 }
 
@@ -71,6 +75,13 @@ static void t0t_on_signal(int sig, siginfo_t *info, void *context)
     signal(sig, SIG_DFL); /* not ours: die where it happened */
 }
 
+/* Tier 1's tests run the same kernels by its objects: they define what runs a block and what ends it. */
+struct t0t;
+#ifndef T0T_BLOCK_RUN
+#define T0T_BLOCK_RUN(t, worker, g, block, fault) t0_block_run(worker, g, block, fault)
+#define T0T_CLOSE(t) (void)(t)
+#endif
+
 struct t0t {
     struct ptx_module *ptx;
     struct t0_module *data, *code;
@@ -79,10 +90,13 @@ struct t0t {
     void *image;
     size_t size;
     char why[400];
+    void *object; /* T0T_BLOCK_RUN's */
+    int object_state;
 };
 
 static __attribute__((unused)) void t0t_close(struct t0t *t)
 {
+    T0T_CLOSE(t);
     t0_module_unload(t->code);
     t0_module_unload(t->data);
     ptx_module_close(t->ptx);
@@ -160,7 +174,7 @@ t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t
         t0t_worker = t0_worker_new(0);
     }
     for (uint64_t b = 0, n = (uint64_t)grid[0] * grid[1] * grid[2]; b < n; b++) {
-        enum t0_fault_kind kind = t0_block_run(t0t_worker, &g, b, fault ? fault : &ignored);
+        enum t0_fault_kind kind = T0T_BLOCK_RUN(t, t0t_worker, &g, b, fault ? fault : &ignored);
         if (kind != T0_OK)
             return kind;
     }

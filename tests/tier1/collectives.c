@@ -1,0 +1,11 @@
+/* tests/tier0/collectives.c, run by compiled objects. */
+#define main tier0_main
+#define T1T_EVERY 13
+#include "tier1/on_tier1.h"
+#include "tier0/collectives.c"
+#undef main
+
+int main(void)
+{
+    return t1t_done(tier0_main());
+}
