@@ -188,7 +188,7 @@ const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shar
 {
     const char *x = t1_lane(e, a);
     if (a->kind == T1_K_32)
-        return t1_str(e, "(smem + (uint32_t)(%s + 0x%xu))", x, (unsigned)(uint32_t)imm);
+        return t1_str(e, "(smem + (int32_t)(%s + 0x%xu))", x, (unsigned)(uint32_t)imm);
     return t1_str(e, shared ? "(smem + (%s + 0x%llxull))" : "((uint8_t *)(%s + 0x%llxull))", x,
                   (unsigned long long)imm);
 }

@@ -30,7 +30,7 @@ static const char *pointer(struct t1_emit *e, const struct access *x, unsigned h
     uint64_t off = x->imm + (uint64_t)(x->address.stride * lane);
     const char *s = x->address.rep == T1_G ? x->address.s[h] : x->address.s[0];
     if (x->address.kind == T1_K_32)
-        return t1_str(e, "(smem + (uint32_t)(%s + 0x%xu))", s, (unsigned)(uint32_t)off);
+        return t1_str(e, "(smem + (int32_t)(%s + 0x%xu))", s, (unsigned)(uint32_t)off);
     return t1_str(e, x->shared ? "(smem + (%s + 0x%llxull))" : "((uint8_t *)(%s + 0x%llxull))", s,
                   (unsigned long long)off);
 }

@@ -20,7 +20,7 @@ struct t1_worker { /* owned by a struct t0_worker */
     struct t0_grid last;          /* what `block` was filled for */
     uint64_t last_serial;
     volatile uint64_t at;         /* linear index of the block that runs */
-    size_t shared_room;           /* accessible; a 4 GiB reservation stands behind it */
+    size_t shared_room;           /* accessible, out of all that 32 bits reach */
     size_t local_room, stack_room;
     struct t0_fault fault;        /* what a service reported, before the second run */
 };

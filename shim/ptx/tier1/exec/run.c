@@ -13,8 +13,10 @@
 /* ---- a worker's memory ----------------------------------------------------------------------- */
 
 enum { PAGE = 4096, STACK_LEAST = 65536 };
-/* Shared addresses are 32 bits, and objects do not check them: all of them stay in this range. */
-#define SHARED_RANGE (((size_t)4 << 30) + 65536)
+/* Shared addresses are 32 bits, and objects do not check them: whether they take them as signed or as
+ * unsigned, all of them stay in this range, which has the arena at SHARED_BELOW. */
+#define SHARED_BELOW (((size_t)2 << 30) + 65536)
+#define SHARED_RANGE (SHARED_BELOW + ((size_t)4 << 30) + 65536)
 
 static uint8_t *reserve(size_t size, int access)
 {
@@ -33,8 +35,12 @@ static void release(uint8_t **p, size_t *size)
 static bool shared_room(struct t1_worker *t, size_t want)
 {
     want = (want + PAGE - 1) & ~(size_t)(PAGE - 1);
-    if (!t->block.shared && !(t->block.shared = reserve(SHARED_RANGE, PROT_NONE)))
-        return false;
+    if (!t->block.shared) {
+        uint8_t *range = reserve(SHARED_RANGE, PROT_NONE);
+        if (!range)
+            return false;
+        t->block.shared = range + SHARED_BELOW;
+    }
     if (want > t->shared_room) {
         if (mprotect(t->block.shared, want, PROT_READ | PROT_WRITE))
             return false;
@@ -76,8 +82,8 @@ static bool stack_room(struct t1_worker *t, uint32_t warps, uint64_t each)
 
 static void free_worker(struct t1_worker *t)
 {
-    size_t range = SHARED_RANGE;
-    release(&t->block.shared, &range);
+    if (t->block.shared)
+        munmap(t->block.shared - SHARED_BELOW, SHARED_RANGE);
     release(&t->block.local, &t->local_room);
     release(&t->block.stacks, &t->stack_room);
     free(t);
@@ -264,9 +270,9 @@ static void fault_of_signal(struct t1_worker *t)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     f->kind = w->kind;
     f->address = w->fault_address;
-    if (in_shared < SHARED_RANGE) {
+    if (in_shared + SHARED_BELOW < SHARED_RANGE) {
         f->kind = T0_FAULT_SHARED;
-        f->address = in_shared;
+        f->address = (uint32_t)in_shared;
     } else if (in_stacks < t->stack_room) {
         f->kind = T0_FAULT_STACK;
     }
