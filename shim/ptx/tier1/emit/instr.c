@@ -198,8 +198,11 @@ static void arithmetic(struct t1_emit *e)
         written &= value[d] < 0 || known(e, value[d]) ||
                    (e->value[value[d]].rep == T1_V ? op.dst[d].vector[0] : op.dst[d].scalar[0]);
     written &= !op.writes_cc || op.dst[1].vector[0];
-    for (unsigned s = 0; s < op.nsrc; s++)
-        a[s] = t1_src(e, s, op.src[s]);
+    for (unsigned s = 0; s < op.nsrc; s++) {
+        struct ptx_opnd o = e->in->src[s];
+        o.neg = 0; /* the operation itself negates: T0_CMP_NOTC */
+        a[s] = t1_source(e, &o, e->f->instr_src[e->at][s], op.src[s]);
+    }
     e->uses_cc |= op.reads_cc || op.writes_cc;
     if (op.reads_cc)
         a[op.nsrc] = (struct t1_arg){.kind = T1_K_PRED, .rep = T1_V, .v = "cc"};
