@@ -74,7 +74,9 @@ static const char *const sregs[PTX_NSREGS] = {
     "%nclusterid.y", "%nclusterid.z", "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z",
     "%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z",
     [PTX_SR_CLUSTER_CTARANK] = "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster",
-    [PTX_SR_CURRENT_GRAPH_EXEC] = "%current_graph_exec",
+    [PTX_SR_CURRENT_GRAPH_EXEC] = "%current_graph_exec", "%aggr_smem_size",
+    [PTX_SR_RESERVED_SMEM_BEGIN] = "%reserved_smem_offset_begin", "%reserved_smem_offset_end",
+    "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1",
 };
 
 const char *ptx_sreg_name(unsigned sreg)

@@ -16,6 +16,7 @@
 #define T0_RESULT_MAX 512u /* bytes that a recursive function may return */
 #define T0_LOCAL_LIMIT (16u << 20)
 #define T0_SHARED_STATIC (48u << 10) /* what ptxas allows on every architecture; more is dynamic */
+#define T0_SHARED_RESERVED 1024u /* of the system software: cooperative groups keep state there */
 #define T0_FUNC_TAG                                                                                \
     0xCF00000000000000u /* value of a function's address: tag | index in the module */
 

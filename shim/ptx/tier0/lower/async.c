@@ -17,15 +17,31 @@ static bool has(const struct ptx_instr *i, const char *modifier)
 static void lower_copy(struct t0_lower *l, const struct ptx_instr *i)
 {
     uint64_t size = i->nsrc > 2 && i->src[2].kind == PTX_O_IMM ? i->src[2].imm : 0;
-    bool partial = i->nsrc > 3;
+    uint32_t bytes = T0_SINK;
+    bool partial = false;
     if ((size != 4 && size != 8 && size != 16) || i->src[0].kind != PTX_O_ADDR ||
         i->src[1].kind != PTX_O_ADDR)
         t0_fail(l, "copy of a form that is not supported");
-    if (partial && i->src[3].kind == PTX_O_REG && t0_reg_class(l, i->src[3].reg) != T0_CLASS_32)
-        t0_fail(l, "copy with ignore-src is not supported");
     struct t0_place to = t0_resolve(l, &i->src[0], PTX_SP_SHARED);
     struct t0_place from = t0_resolve(l, &i->src[1], PTX_SP_GLOBAL);
-    uint32_t bytes = partial ? t0_source(l, &i->src[3], T0_CLASS_32) : T0_SINK;
+    for (unsigned k = 3; k < i->nsrc; k++) {
+        const struct ptx_opnd *o = &i->src[k];
+        enum t0_class c = o->kind == PTX_O_REG ? t0_reg_class(l, o->reg) : T0_CLASS_32;
+        if (c == T0_CLASS_64) /* the cache policy */
+            continue;
+        partial = true;
+        bytes = t0_source(l, o, c);
+        if (c == T0_CLASS_PRED) { /* ignore-src: copies nothing, so that all is zero */
+            uint32_t ignore = bytes, none = t0_imm(l, T0_CLASS_32, 0);
+            uint32_t all = t0_imm(l, T0_CLASS_32, size);
+            bytes = t0_temp(l, T0_CLASS_32);
+            struct t0_insn *pick = t0_emit(l, T0_SELP_B32);
+            pick->d = bytes;
+            pick->a = none;
+            pick->b = all;
+            pick->c = ignore;
+        }
+    }
     uint32_t row = from.row;
     if (from.imm) {
         row = t0_temp(l, T0_CLASS_64);

@@ -183,7 +183,7 @@ int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image
             targets = l->has_indirect;
         }
         l->at = NULL;
-        if (l->shared_top > T0_SHARED_STATIC)
+        if (l->shared_top > T0_SHARED_STATIC + (l->reserved ? T0_SHARED_RESERVED : 0))
             t0_fail(l, "%llu bytes of static shared memory; at most %u",
                     (unsigned long long)l->shared_top, T0_SHARED_STATIC);
         finish_kernel(l, f);

@@ -31,6 +31,7 @@ struct t0_lower {
     uint32_t nbucket;
     struct t0_list areas;    /* struct t0_area */
     uint32_t shared_top, dynamic_align;
+    uint32_t reserved;       /* offset + 1 of the shared memory that the system software owns */
     struct t0_list reached;  /* struct ptx_func *, by function index */
     struct t0_list edges;    /* uint32_t pairs: caller, callee */
     bool has_indirect, has_alloca;

@@ -129,8 +129,24 @@ uint32_t t0_symbol(struct t0_lower *l, int32_t sym, uint64_t offset, enum t0_cla
     t0_fail(l, "`%s`: no address in this state space", v->name);
 }
 
+/* %reserved_smem_offset_*: the first use makes the area. Multi-warp tiles of cooperative groups
+ * keep their barriers at offset_1. */
+static uint32_t reserved_shared(struct t0_lower *l, unsigned sreg)
+{
+    static const uint32_t at[] = {0, T0_SHARED_RESERVED, T0_SHARED_RESERVED, 0,
+                                  T0_SHARED_RESERVED / 2};
+    if (!l->reserved) {
+        l->shared_top = (l->shared_top + 127) & ~127u;
+        l->reserved = l->shared_top + 1;
+        l->shared_top += T0_SHARED_RESERVED;
+    }
+    return l->reserved - 1 + at[sreg - PTX_SR_RESERVED_SMEM_BEGIN];
+}
+
 static uint32_t special(struct t0_lower *l, unsigned sreg, enum t0_class c)
 {
+    if (sreg >= PTX_SR_RESERVED_SMEM_BEGIN && sreg <= PTX_SR_RESERVED_SMEM_1)
+        return t0_imm(l, c, reserved_shared(l, sreg));
     if (sreg == PTX_SR_ENVREG0 + 1 || sreg == PTX_SR_ENVREG0 + 2)
         l->uses_grid_sync = true;
     if (t0_sreg_dynamic(sreg)) {

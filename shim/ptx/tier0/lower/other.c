@@ -1,4 +1,5 @@
 /* Tier 0 lowering: instructions that are hints on a CPU, and why some are refused. */
+#include "ptx/tier0/alu_aux.h"
 #include "ptx/tier0/lower/lower.h"
 
 /* Needs of whole families that no single instruction shows. */
@@ -18,9 +19,30 @@ static const struct {
     {PTX_OP_CLUSTERLAUNCHCONTROL, "needs sm_100; sm_90 is the last architecture supported"},
 };
 
+/* lop3.BoolOp d|p, a, b, c, table, q: p = (d != 0) BoolOp q. False if it is the plain form. */
+static bool lower_lop3(struct t0_lower *l, const struct ptx_instr *i)
+{
+    unsigned logic = i->sub == PTX_SUB_AND ? 1 : i->sub == PTX_SUB_OR ? 2 : 3;
+    if (!i->sub || i->ndst != 2 || i->nsrc != 5 || i->src[3].kind != PTX_O_IMM)
+        return false;
+    uint32_t a = t0_source(l, &i->src[0], T0_CLASS_32), b = t0_source(l, &i->src[1], T0_CLASS_32);
+    uint32_t c = t0_source(l, &i->src[2], T0_CLASS_32), q = t0_source(l, &i->src[4], T0_CLASS_PRED);
+    uint32_t zero = t0_imm(l, T0_CLASS_32, 0), p = t0_dest(l, &i->dst[1]);
+    uint32_t d = i->dst[0].kind == PTX_O_REG ? t0_dest(l, &i->dst[0]) : t0_temp(l, T0_CLASS_32);
+    struct t0_insn *o = t0_emit(l, T0_LOP3_B32);
+    *o = (struct t0_insn){.op = T0_LOP3_B32, .d = d, .a = a, .b = b, .c = c,
+                          .imm = (int32_t)(i->src[3].imm & 0xff)};
+    o = t0_emit(l, T0_SETP_U32);
+    *o = (struct t0_insn){.op = T0_SETP_U32, .d = p, .a = d, .b = zero, .c = q};
+    o->aux = (uint16_t)(PTX_NE << T0_CMP_SHIFT | logic << T0_BOOL_SHIFT |
+                        (i->src[4].neg ? T0_CMP_NOTC : 0));
+    return true;
+}
+
 bool t0_lower_other(struct t0_lower *l, const struct ptx_instr *i)
 {
     switch (i->op) {
+    case PTX_OP_LOP3: return lower_lop3(l, i);
     case PTX_OP_CREATEPOLICY: { /* a cache policy is a hint: any value will do */
         uint32_t zero = t0_imm(l, T0_CLASS_64, 0);
         if (i->ndst != 1 || i->dst[0].kind != PTX_O_REG ||

@@ -185,6 +185,9 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
     case PTX_SR_TOTAL_SMEM_SIZE: a.s[0] = "b->shared_size"; break;
     case PTX_SR_IS_EXPLICIT_CLUSTER: return t1_const(e, T1_K_PRED, 0);
     case PTX_SR_CURRENT_GRAPH_EXEC: return t1_const(e, T1_K_64, 0);
+    case PTX_SR_RESERVED_SMEM_BEGIN: case PTX_SR_RESERVED_SMEM_END: case PTX_SR_RESERVED_SMEM_CAP:
+    case PTX_SR_RESERVED_SMEM_0: case PTX_SR_RESERVED_SMEM_1:
+        t1_fail(e, "the shared memory of the system software");
     default: return t1_const(e, T1_K_32, 0); /* ranks in a cluster of one */
     }
     return a;
