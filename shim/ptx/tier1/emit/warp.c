@@ -50,7 +50,7 @@ static void barrier(struct t1_emit *e)
     const char *here = t1_str(e, "(%s & %s)", e->mask, t1_mask(e, &p));
     t1_put(e, "uint32_t t%u = 0;\n", t);
     if (in->sub == PTX_SUB_POPC)
-        t1_put(e, "%st%u = t1_bar_popc(b, (uint32_t)__builtin_popcount(%s));\n", on, t, here);
+        t1_put(e, "%st%u = t1_bar_popc(b, t1_s_popc32(%s));\n", on, t, here);
     else if (in->sub == PTX_SUB_AND)
         t1_put(e, "%st%u = t1_bar_and(b, %s == %s);\n", on, t, here, e->mask);
     else
