@@ -43,10 +43,11 @@ void snippet_texture(void)
     OK(C(cudaGetTextureObjectResourceDesc)(res.at, tex));
     EXPECT(memcmp(res.at, in, sizeof in) == 0);
     untouched(res.guard, sizeof res.guard);
-    IS(C(cudaGetTextureObjectResourceViewDesc)(res.at, tex), cudaErrorInvalidValue); /* it has none */
+    /* it has no view */
+    IS(C(cudaGetTextureObjectResourceViewDesc)(res.at, tex), cudaErrorInvalidValue);
     OK(M(cudaDestroyTextureObject, musaDestroyTextureObject)(tex));
 
-    struct { int format; size_t size[3]; unsigned level[2], layer[2]; unsigned reserved[16]; } view =
+    struct { int format; size_t size[3]; unsigned level[2], layer[2], reserved[16]; } view =
         {22, {8, 8, 6}, {0, 0}, {0, 5}, {0}}; /* one float */
     OK(C(cudaCreateTextureObject)(&tex, in, &want, &view));
     memset(&res, GUARD, sizeof res);

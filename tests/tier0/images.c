@@ -10,7 +10,8 @@ static const char text[] =
              "A: ld.global.u64 %rd5, [tab]; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
              "{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r1; call (v), %rd5, (a), P; ld.param.b32 %r3, [v]; }\n"
              "B: mov.u32 %r4, s; st.shared.u32 [%r4], %r1; bar.sync 0; shfl.sync.idx.b32 %r5|%p1, %r1, 3, 31, -1;\n"
-             "@%p1 atom.global.add.u32 %r6, [v], 1; " STORE("%r5") END;
+             "@%p1 atom.global.add.u32 %r6, [v], 1; " "tex.grad.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd31, {%f5, %f6}], {%f5, %f6}, {%f6, %f5};\n"
+             "suld.b.1d.b32.zero {%r7}, [%rd31, {%r1}];" STORE("%r5") END;
 
 static unsigned loaded, refused;
 

@@ -10,8 +10,9 @@ static MUmipmappedArray mipmap_of(musaMipmappedArray_const_t m)
 
 /* ---- mipmapped arrays ------------------------------------------------------------------------ */
 
-musaError_t musaMallocMipmappedArray(musaMipmappedArray_t *mipmap, const musaChannelFormatDesc *desc,
-                                     musaExtent extent, unsigned int levels, unsigned int flags)
+musaError_t musaMallocMipmappedArray(musaMipmappedArray_t *mipmap,
+                                     const musaChannelFormatDesc *desc, musaExtent extent,
+                                     unsigned int levels, unsigned int flags)
 {
     MUSA_ARRAY3D_DESCRIPTOR d = {
         .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags
@@ -238,7 +239,8 @@ musaError_t musaGetTextureObjectTextureDesc_v2(musaTextureDesc_v2 *desc, musaTex
     return rt_end(r);
 }
 
-musaError_t musaGetTextureObjectResourceViewDesc(musaResourceViewDesc *view, musaTextureObject_t tex)
+musaError_t musaGetTextureObjectResourceViewDesc(musaResourceViewDesc *view,
+                                                 musaTextureObject_t tex)
 {
     MUSA_RESOURCE_VIEW_DESC d;
     MUresult r = rt_enter();

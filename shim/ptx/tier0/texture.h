@@ -49,7 +49,8 @@ struct t0_texture_query {
 };
 
 /* Four channels: bits of a float when t->as_float, else an integer of 32 bits. */
-void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q, uint32_t out[4]);
+void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q,
+                      uint32_t out[4]);
 /* One channel of the four texels that bilinear filtering would use. */
 void t0_texture_gather(const struct t0_texture *t, const struct t0_texture_query *q,
                        unsigned channel, uint32_t out[4]);

@@ -62,8 +62,10 @@ uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t address)
         return 0;
     if (i && !(i->aux & T0_MEM_SHARED) && i->op < T0_SHFL && i->op >= T0_LDG_8) {
         uint64_t closest = 0;
+        bool handle = i->op >= T0_TEX && i->op <= T0_SURED; /* a names a texture, no offset */
         T0_FOR_LANES(l, mask) {
-            uint64_t a = T0_U64((void *)(uintptr_t)w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+            uint64_t a = T0_U64((void *)(uintptr_t)w, i->a)[l] +
+                         (uint64_t)(int64_t)(handle ? 0 : i->imm);
             uint64_t off = address - a;
             if (off < 64 && (best == T0_LANES || off < closest)) {
                 best = l;

@@ -1,5 +1,5 @@
-/* Reading textures: addressing, filtering and conversion of one fetch, as the CUDA programming guide
- * documents them (appendix on texture fetching). */
+/* Reading textures: addressing, filtering and conversion of one fetch, as the CUDA programming
+ * guide documents them (appendix on texture fetching). */
 #include "ptx/tier0/texture.h"
 
 #include <math.h>
@@ -198,8 +198,8 @@ static void locate(struct spot *s, const struct t0_texture *t, const struct t0_t
     }
 }
 
-static void fetch_level(const struct t0_texture *t, const struct t0_texture_query *q, unsigned level,
-                        uint32_t out[4])
+static void fetch_level(const struct t0_texture *t, const struct t0_texture_query *q,
+                        unsigned level, uint32_t out[4])
 {
     struct spot s;
     bool between = t->linear && t->as_float && !q->integer;
@@ -235,7 +235,8 @@ static float level_of(const struct t0_texture *t, float lod)
     return lod > top ? top : lod > 0 ? lod : 0;
 }
 
-void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q, uint32_t out[4])
+void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q,
+                      uint32_t out[4])
 {
     if (t->levels < 2) {
         fetch_level(t, q, 0, out);
