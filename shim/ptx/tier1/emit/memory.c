@@ -136,6 +136,8 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
         t1_def_arg(e, value, &v);
         return;
     }
+    if (a->rep == T1_U && !x->shared && !x->local && a->stride == (int64_t)x->size)
+        t1_put(e, "t1_ahead(%s, %u);\n", pointer(e, x, 0, 0), 32 * x->size);
     bool extend = e->value[value].kind == T1_K_64 && !x->wide;
     bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
     for (unsigned k = 0; k < n; k++) {

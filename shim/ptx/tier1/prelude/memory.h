@@ -37,6 +37,20 @@ T1_INLINE void t1_store_u64(void *p, pu64 v) { *(pu64_m *)p = v; }
     T1_FOR_LANES(l, bits) r_.e[l] = (E)(ADDR); \
     return r_.v;
 
+/* What the next warp is likely to read, where this one reads `bytes` in a row at p: a warp runs alone
+ * from barrier to barrier, so its own loads are far apart and the CPU's prefetcher sees no stream. */
+T1_INLINE void t1_ahead(const void *p, int bytes)
+{
+    const char *next = (const char *)p + bytes;
+    __builtin_prefetch(next);
+    if (bytes > 64)
+        __builtin_prefetch(next + 64);
+    if (bytes > 128) {
+        __builtin_prefetch(next + 128);
+        __builtin_prefetch(next + 192);
+    }
+}
+
 /* The whole piece moves by plain loads and stores: masked ones stop the CPU from running ahead (saxpy
  * from memory takes three times as long). */
 #if T1_ISA == 2
@@ -68,12 +82,18 @@ T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
 }
 typedef char t1_c16 __attribute__((vector_size(16)));
 typedef short t1_w16 __attribute__((vector_size(32)));
+typedef pu8 t1_pu8_m __attribute__((aligned(1), may_alias));
+typedef pu16 t1_pu16_m __attribute__((aligned(1), may_alias));
 T1_INLINE pu8 t1_maskbytes(uint32_t bits, const void *p)
 {
+    if (bits == T1_ALL32)
+        return *(const t1_pu8_m *)p;
     return (pu8)__builtin_ia32_loaddquqi128_mask((const void *)p, (t1_c16){0}, (uint16_t)bits);
 }
 T1_INLINE pu16 t1_maskwords(uint32_t bits, const void *p)
 {
+    if (bits == T1_ALL32)
+        return *(const t1_pu16_m *)p;
     return (pu16)__builtin_ia32_loaddquhi256_mask((const void *)p, (t1_w16){0}, (uint16_t)bits);
 }
 T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
