@@ -42,12 +42,20 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
     if (n > 0 && at + (size_t)n < sizeof text)
         at += (size_t)n;
 }
-static void done(void)
+static int construct; /* around what is being said, -1 = none */
+
+static void put(bool own)
 {
-    if (at && prog->nitem < MAX_ITEMS)
+    if (at && prog->nitem < MAX_ITEMS) {
+        prog->owner[prog->nitem] = construct;
+        prog->own[prog->nitem] = own;
         prog->item[prog->nitem++] = strdup(text);
+    }
     at = 0;
 }
+static void done(void) { put(false); }
+static void part(void) { put(true); } /* of the construct itself */
+
 
 /* Where statements stand. */
 struct place {
@@ -366,7 +374,7 @@ static void memory(bool uniform)
             "ld.global.u32 %%u%u, [%%w0];\n",
             any(POOL_UNIFORM), any(POOL_UNIFORM));
     } else if (what < 4) { /* read-only */
-        unsigned space = rnd(5);
+        unsigned space = rnd(elements[e].size < 4 && !may(GEN_ODD) ? 4 : 5);
         offset(space == 2 ? 256 : 16384, bytes);
         say("cvt.u64.u32 %%w0, %%t0;\nadd.s64 %%w0, %%w0, %s;\n", space == 2 ? "%btab" : "%bin");
         guard();
@@ -525,7 +533,7 @@ static void collective(const struct place *w)
 static void label(unsigned l)
 {
     say("L%u:\n", l);
-    done();
+    part();
 }
 
 static void branch(struct place w)
@@ -548,11 +556,11 @@ static void branch(struct place w)
         }
         say("@!%%p%u bra L%u;\n", p, other);
     }
-    done();
+    part();
     statements(then);
     if (rnd(2)) {
         say("bra L%u;\n", end);
-        done();
+        part();
         label(other);
         statements(otherwise);
     } else {
@@ -579,10 +587,10 @@ static void loop(struct place w)
             say("mov.u32 %%m%d, %%m%d;\n", in.mask, w.mask);
     }
     say("mov.u32 %%c%u, 0;\nL%u:\n", c, top);
-    done();
+    part();
     if (uniform && rnd(2)) {
         say("@%%q2 bra L%u;\n", out); /* %q2 is false: a way out that is never taken */
-        done();
+        part();
     }
     statements(in);
     if (in.again >= 0 && in.again == (int)again)
@@ -597,10 +605,10 @@ static void loop(struct place w)
     if (known && !uniform)
         say("vote.sync.ballot.b32 %%m%d, %%q0, %%m%d;\n", in.mask, in.mask);
     say("@%%q0 bra L%u;\n", top);
-    done();
+    part();
     if (rnd(3) == 0) {
         say("add.u32 %s, %%c%u, %s;\n", reg(POOL_INT), c, reg(POOL_INT));
-        done();
+        part();
     }
     label(out);
 }
@@ -611,7 +619,7 @@ static void irreducible(struct place w)
     unsigned a = prog->nlabel++, b = prog->nlabel++, c = prog->ncount++;
     struct place in = {.depth = w.depth - 1, .mask = -1, .out = -1, .again = -1};
     say("mov.u32 %%c%u, 0;\n@%s bra L%u;\n", c, reg(POOL_PRED), b);
-    done();
+    part();
     label(a);
     statements(in);
     label(b);
@@ -619,7 +627,7 @@ static void irreducible(struct place w)
     say("add.u32 %%c%u, %%c%u, 1;\nand.b32 %%t0, %s, 3;\nmin.u32 %%t0, %%t0, 3;\n"
         "setp.lt.u32 %%q0, %%c%u, %%t0;\n@%%q0 bra L%u;\n",
         c, c, reg(POOL_INT), c, a);
-    done();
+    part();
 }
 
 static void table(struct place w)
@@ -633,13 +641,13 @@ static void table(struct place w)
         say("%sL%u", k ? ", " : "", first + k);
     say(";\nrem.u32 %%t0, %s, %u;\nbrx.idx %%t0, T%u;\n", reg(rnd(4) ? POOL_INT : POOL_UNIFORM), n,
         first);
-    done();
+    part();
     for (unsigned k = 0; k < n; k++) {
         label(first + k);
         statements(in);
         if (rnd(3)) {
             say("bra L%u;\n", end);
-            done();
+            part();
         }
     }
     label(end);
@@ -648,7 +656,7 @@ static void table(struct place w)
 static void call(void)
 {
     const char *r = reg(POOL_INT);
-    switch (rnd(4)) {
+    switch (may(GEN_ODD) ? rnd(4) : 1) {
     case 0:
         say("and.b32 %%t0, %s, %u;\n{ .param .b32 a; .param .b32 b; .param .b32 v; st.param.b32 "
             "[a], %%t0;\n"
@@ -666,16 +674,26 @@ static void call(void)
     done();
 }
 
+static void inside(void (*kind)(struct place), struct place w)
+{
+    if (prog->nconstruct == MAX_ITEMS)
+        return;
+    prog->parent[prog->nconstruct] = construct;
+    construct = (int)prog->nconstruct++;
+    kind(w);
+    construct = prog->parent[construct];
+}
+
 static void statements(struct place w)
 {
     for (int n = 1 + (int)rnd(5); n--;) {
         uint32_t what = rnd(24);
         if (what == 0 && w.depth > 0)
-            loop(w);
+            inside(loop, w);
         else if (what <= 2 && w.depth > 0)
-            branch(w);
-        else if (what == 3 && w.depth > 0 && may(GEN_JUMPS))
-            rnd(2) ? irreducible(w) : table(w);
+            inside(branch, w);
+        else if (what == 3 && w.depth > 0 && may(GEN_ODD))
+            inside(rnd(2) ? irreducible : table, w);
         else if (what == 4 && w.out >= 0) {
             say("@%s bra L%d;\n", reg(POOL_PRED), rnd(3) ? w.out : w.again);
             done();
@@ -744,6 +762,7 @@ void generate(struct program *p, uint64_t seed, unsigned flags)
     ops = catalogue(&nops, &refused);
     at = 0;
     p->nmask = 1;
+    construct = -1;
     functions();
     for (int i = 0; i < 5; i++)
         statements((struct place){.depth = 3, .mask = 0, .uniform = true, .out = -1, .again = -1});
@@ -857,4 +876,24 @@ char *program_text(const struct program *p, const bool *drop)
     tail(f);
     fclose(f);
     return s;
+}
+
+/* A construct goes with all its own items. Its body may stay only where no construct around it does:
+ * the masks of the body then name the lanes that are there, which are all. */
+void program_close(const struct program *p, bool *drop)
+{
+    static bool gone[MAX_ITEMS], empty[MAX_ITEMS];
+    memset(gone, 0, sizeof gone);
+    for (unsigned i = 0; i < p->nitem; i++)
+        if (drop[i] && p->own[i])
+            gone[p->owner[i]] = true;
+    for (unsigned c = 0; c < p->nconstruct; c++) { /* outer ones come first */
+        int up = p->parent[c];
+        empty[c] = up >= 0 && empty[up];
+        for (; gone[c] && up >= 0 && p->flags & GEN_CROSS; up = p->parent[up])
+            empty[c] |= !gone[up];
+    }
+    for (unsigned i = 0; i < p->nitem; i++)
+        if (p->owner[i] >= 0)
+            drop[i] |= empty[p->owner[i]] || (p->own[i] && gone[p->owner[i]]);
 }

@@ -1,6 +1,6 @@
 /* Random PTX kernels: what the parts of the test share. A program is a list of items (one instruction
- * or a few that only make sense together); any subset of the items that still parses is a valid,
- * terminating, deterministic kernel, which is what the minimiser relies on. */
+ * or a few that only make sense together). Whatever subset program_close leaves is, if it parses, a
+ * valid, terminating, deterministic kernel, which is what the minimiser relies on. */
 #ifndef CUMU_TESTS_RANDOM_H
 #define CUMU_TESTS_RANDOM_H
 
@@ -30,17 +30,26 @@ enum { MAX_ITEMS = 4000, MAX_THREADS = 256, GRID = 2, RECORD = 512,
 /* What a program may contain. */
 enum { GEN_KNOWN = 1, /* only what the reference computes */
        GEN_CROSS = 2, /* shuffles, votes, barriers, shared memory between threads */
-       GEN_JUMPS = 4, /* breaks, irreducible loops, branch tables, early exits */
-       GEN_CALLS = 8, GEN_ATOMICS = 16 };
+       GEN_JUMPS = 4, /* breaks, early exits */
+       GEN_CALLS = 8, GEN_ATOMICS = 16,
+       GEN_ODD = 32 /* what tier 1 refuses: irreducible loops, branch tables, recursion,
+                       * parameters in registers, narrow volatile vectors */ };
 struct program {
     uint64_t seed;
     unsigned flags, nitem;
     char *item[MAX_ITEMS];
+    /* A branch, a loop or the like is a construct; its own items (the branch, the labels) stand or
+     * fall together, and what stands inside is its body. */
+    int owner[MAX_ITEMS], parent[MAX_ITEMS]; /* construct of an item, of a construct; -1 = none */
+    bool own[MAX_ITEMS];
+    unsigned nconstruct;
     unsigned nlabel, nmask, ncount;
     char functions[8192];
 };
 void generate(struct program *p, uint64_t seed, unsigned flags);
 void program_free(struct program *p);
+/* Adds to a set of dropped items those that cannot stand without them. */
+void program_close(const struct program *p, bool *drop);
 /* The PTX text of the items whose `drop` is not set (NULL: all); malloc'ed. */
 char *program_text(const struct program *p, const bool *drop);
 

@@ -184,7 +184,7 @@ static void minimise(struct program *p, enum way x, enum way y, const uint32_t b
                      size_t size)
 {
     static bool drop[MAX_ITEMS];
-    unsigned was = kind(why), tried = 0, most = y >= TIER1 ? 150 : 3000;
+    unsigned was = kind(why), tried = 0, most = y >= TIER1 ? 60 : 3000;
     memset(drop, 0, sizeof drop);
     for (unsigned chunk = p->nitem / 2; chunk && tried<most; chunk = chunk> 1 ? chunk / 2 : 0)
         for (unsigned i = 0; i < p->nitem && tried < most; i += chunk) {
@@ -197,6 +197,7 @@ static void minimise(struct program *p, enum way x, enum way y, const uint32_t b
             }
             if (!any)
                 continue;
+            program_close(p, drop);
             char *text = program_text(p, drop);
             struct ptx_diag diag;
             struct ptx_module *m = ptx_module_open(text, strlen(text), &diag);
@@ -275,14 +276,15 @@ static bool check_pair(struct program *p, enum way x, enum way y, const uint32_t
 static void check_program(uint64_t seed, bool tier1)
 {
     static struct program p;
+    enum { ALL = GEN_CROSS | GEN_JUMPS | GEN_CALLS | GEN_ATOMICS };
     static const unsigned flags[] = {GEN_KNOWN,
-                                     GEN_KNOWN | GEN_JUMPS | GEN_CALLS,
+                                     GEN_KNOWN | GEN_JUMPS | GEN_CALLS | GEN_ODD,
                                      GEN_KNOWN | GEN_CROSS | GEN_ATOMICS,
-                                     GEN_KNOWN | GEN_CROSS | GEN_JUMPS | GEN_CALLS | GEN_ATOMICS,
-                                     0,
-                                     GEN_CROSS | GEN_ATOMICS,
-                                     GEN_CROSS | GEN_JUMPS | GEN_CALLS | GEN_ATOMICS,
-                                     GEN_CROSS};
+                                     GEN_KNOWN | ALL,
+                                     GEN_JUMPS,
+                                     GEN_KNOWN | ALL | GEN_ODD,
+                                     ALL,
+                                     GEN_CROSS | GEN_ATOMICS};
     unsigned f = flags[seed % 8], s = (unsigned)(seed * 7 % 12);
     bool good = true;
     generate(&p, seed, f);
@@ -324,7 +326,7 @@ int main(void)
            enough ? "ok" : "not ok", nops, known, refused);
     fill_input();
     for (uint64_t i = 0; i < count && total.failed < 20 && (!seconds || time(NULL) < end); i++)
-        check_program(seed + i, tier1 && (seconds || i % 60 == 0));
+        check_program(seed + i, tier1 && (seconds || i % 119 == 0));
     for (enum way w = TIER0; w <= TIER1_PLAIN; w++)
         printf("# %s: %llu runs alike\n", way_name[w], (unsigned long long)total.runs[w]);
     for (unsigned i = 0; i < 40 && refusals[i].n; i++)

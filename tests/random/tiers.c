@@ -109,6 +109,7 @@ static int make(const struct t0t *t, const char *ptx, enum t1_shape shape, int i
     free(made.ptx);
     free(made.object);
     made.ptx = NULL;
+    made.object = NULL;
     if (t1_emit(t->ptx, "k", shape, (enum t1_isa)isa, &text, &size, &diag)) {
         snprintf(why, room, "%s: %s", diag.what, diag.msg);
         return -1;
