@@ -58,6 +58,8 @@ bool t1_atomic(struct t1_emit *e)
     t1_put(e, "{\n");
     struct t1_arg a = t1_address(e, &in->src[0], e->f->instr_src[e->at][0], &shared, &imm);
     struct t1_arg value = t1_src(e, 1, kind);
+    t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm,
+               ptx_type_size(in->type[0]));
     const char *p = t1_lane_pointer(e, &a, shared, imm), *x = t1_lane(e, &value), *second = "";
     if (in->sub == PTX_SUB_CAS) {
         struct t1_arg c = t1_src(e, 2, kind);
@@ -65,8 +67,15 @@ bool t1_atomic(struct t1_emit *e)
     }
     if (v >= 0)
         t1_put(e, "%s d[32] = {0};\n", wide ? "uint64_t" : "uint32_t");
-    t1_put(e, "T1_FOR_LANES(l, %s) %st1_%s_%s_%s(%s, %s%s);\n", e->mask, v >= 0 ? "d[l] = " : "",
-           shared ? "satom" : "atom", op, type, p, x, second);
+    const char *keep = v >= 0 ? "d[l] = " : "";
+    if (t1_same_for_all(&a)) {
+        const char *container = wide ? "u64" : ptx_type_size(in->type[0]) == 2 ? "u16" : "u32";
+        t1_put(e, "if (%s) T1_%s_ONE(%s, %s, T1_EACH(l, %s, %st1_satom_%s_%s(&r_, %s%s)));\n", e->mask,
+               shared ? "SATOM" : "ATOM", container, p, e->mask, keep, op, type, x, second);
+    } else {
+        t1_put(e, "T1_EACH(l, %s, %st1_%s_%s_%s(%s, %s%s));\n", e->mask, keep, shared ? "satom" : "atom", op,
+               type, p, x, second);
+    }
     if (v >= 0)
         t1_def_lanes(e, v, "d");
     t1_put(e, "}\n");

@@ -58,3 +58,23 @@ T1_RMW(add_f64, uint64_t, t1_bits64(t1_f64(a) + t1_f64(b)))
 #define t1_atom_add_s64 t1_atom_add_u64
 #define t1_satom_add_s32 t1_satom_add_u32
 #define t1_satom_add_s64 t1_satom_add_u64
+
+/* All lanes at one address: each does its operation on r_, in order, and one atomic step brings the result
+ * home, as if nobody had come between. */
+#define T1_ATOM_ONE(T, p, lanes) \
+    do { \
+        T1_CAT(T1_CAT(uint, T1_BITS_##T), _t) *at_ = (void *)(p), a_ = __atomic_load_n(at_, __ATOMIC_RELAXED), r_; \
+        do { \
+            r_ = a_; \
+            lanes; \
+        } while (!__atomic_compare_exchange_n(at_, &a_, r_, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)); \
+    } while (0)
+#define T1_SATOM_ONE(T, p, lanes) \
+    do { \
+        T1_CAT(T1_CAT(uint, T1_BITS_##T), _t) *at_ = (void *)(p), r_ = *at_; \
+        lanes; \
+        *at_ = r_; \
+    } while (0)
+#define T1_BITS_u16 16
+#define T1_BITS_u32 32
+#define T1_BITS_u64 64

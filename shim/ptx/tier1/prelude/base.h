@@ -221,3 +221,12 @@ T1_INLINE uint32_t t1_bits_of64(pu64 x) { return (uint32_t)(x[0] >> 63 | x[1] >>
 #define T1_FOR_LANES(l, m) \
     for (uint32_t left_##l = (m), l; \
          left_##l && (l = (uint32_t)__builtin_ctz(left_##l), 1); left_##l &= left_##l - 1)
+/* The same with a loop of its own for a full warp, which is what most often comes. */
+#define T1_EACH(l, m, body) \
+    do { \
+        if ((m) == ~0u) { \
+            _Pragma("GCC unroll 8") for (uint32_t l = 0; l < 32; l++) body; \
+        } else { \
+            T1_FOR_LANES(l, m) body; \
+        } \
+    } while (0)
