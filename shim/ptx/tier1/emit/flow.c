@@ -148,10 +148,20 @@ static void leave(struct t1_emit *e, const struct ptx_instr *in, const char *mas
         t1_put(e, "gone |= %s;\n", mask);
 }
 
+/* Few rounds of a loop have lanes that leave it. */
+static bool leaves_loop(const struct ptx_func *f, uint32_t from, uint32_t to)
+{
+    int32_t h = f->block[from].loop_header;
+    return h >= 0 && !ptx_in_loop(f, (int32_t)to, h);
+}
+
 static void deposit(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask)
 {
+    bool rare = leaves_loop(e->f, from, to);
+    if (rare)
+        t1_put(e, "if (T1_UNLIKELY(%s)) {\n", mask);
     edge(e, from, to, mask);
-    t1_put(e, "p%u |= %s;\n", to, mask);
+    t1_put(e, rare ? "p%u |= %s;\n}\n" : "p%u |= %s;\n", to, mask);
 }
 
 static struct t1_arg guard_of(struct t1_emit *e, uint32_t i)
@@ -387,6 +397,8 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     t1_put(e, "uint8_t *const smem = b->shared;\nconst uint8_t *const params = b->params;\n(void)smem; (void)params;\n");
     if (f->is_entry)
         t1_put(e, "const uint64_t frame = 0; (void)frame;\n");
+    if (f->is_entry && (e->shape == T1_SHAPE_LINEAR || e->shape == T1_SHAPE_HALF))
+        t1_put(e, "live = ~0u;\n"); /* known to the compiler, it spares the masks */
     declare_tid(e);
     t1_param_declare(e);
     declare(e);
