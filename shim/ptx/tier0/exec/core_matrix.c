@@ -19,51 +19,81 @@ static uint8_t *reach(struct t0_warp *w, const struct t0_insn *i, unsigned lane,
     return w->shared + a;
 }
 
-static void move(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint64_t a, void *bits,
-                 unsigned size, bool store)
+/* A tile as it lies in a register of all lanes: 8 rows of four lanes, words in lane order. */
+union tile {
+    uint8_t packed[8 * 32]; /* rows of 16 bytes, of 32 for f64 */
+    uint32_t word[T0_LANES];
+    uint64_t wide[T0_LANES];
+};
+
+static void put_tile(struct t0_warp *w, uint32_t row, const union tile *t, bool wide)
 {
-    uint8_t *p = reach(w, i, lane, a, size);
-    if (store)
-        memcpy(p, bits, size);
-    else
-        memcpy(bits, p, size);
+    T0_FOR_LANES(l, w->l.mask)
+        if (wide)
+            T0_U64(w, row)[l] = t->wide[l];
+        else
+            T0_U32(w, row)[l] = t->word[l];
 }
 
-/* A register of A or B: elements k.. of row `line`, side by side in memory or `stride` apart. */
-static void move_factor(struct t0_warp *w, const struct t0_insn *i, const struct t0_matrix *x,
-                        unsigned lane, unsigned r, uint64_t *bits)
+/* What every lane says alike: where the matrix begins and how far apart its rows are. */
+struct where {
+    uint64_t base, stride;
+    unsigned lane;
+};
+
+/* A or B: rows of a tile lie along k in memory, or k elements of all its rows do. */
+static void load_factor(struct t0_warp *w, const struct t0_insn *i, const struct t0_matrix *x,
+                        const uint32_t *rows, struct where at)
 {
     bool is_a = x->kind == T0_MATRIX_A, along_k = !!(x->flags & T0_MX_COL) != is_a;
-    unsigned format = is_a ? x->a : x->b, size = t0_mx[format].bits, per = t0_mx_per(format);
-    unsigned ktiles = x->k / (4 * per);
-    struct t0_mx_tile t = is_a ? t0_mx_tile_a(x->m, ktiles, r) : t0_mx_tile_b(ktiles, r);
-    uint64_t line = t.row * 8 + lane / 4, k = (t.col * 4 + lane % 4) * per;
-    uint64_t base = address_of(w, i, lane), stride = T0_U32(w, i->b)[lane];
-    if (along_k) {
-        move(w, i, lane, base + (line * stride + k) * size / 8, bits, per * size / 8, false);
-        return;
-    }
-    for (unsigned e = 0; e < per; e++) {
-        uint64_t one = 0;
-        move(w, i, lane, base + ((k + e) * stride + line) * (size / 8), &one, size / 8, false);
-        *bits |= one << e * size;
+    unsigned format = is_a ? x->a : x->b, bits = t0_mx[format].bits, per = t0_mx_per(format);
+    unsigned ktiles = x->k / (4 * per), line = bits == 64 ? 32 : 16, size = bits / 8;
+    unsigned tiles = t0_mx_tiles(is_a ? x->m : x->n, x->k, format), n = t0_mx_regs(x);
+    for (unsigned r = 0; r < tiles; r++) {
+        struct t0_mx_tile t = is_a ? t0_mx_tile_a(x->m, ktiles, r) : t0_mx_tile_b(ktiles, r);
+        union tile tile;
+        uint8_t *to = tile.packed;
+        uint64_t row = t.row * 8, k = t.col * 4 * per;
+        for (unsigned g = 0; along_k && g < 8; g++) {
+            uint64_t a = at.base + ((row + g) * at.stride + k) * bits / 8;
+            memcpy(to + g * line, reach(w, i, at.lane, a, line), line);
+        }
+        for (unsigned e = 0; !along_k && e < 4 * per; e++) {
+            uint64_t a = at.base + ((k + e) * at.stride + row) * size;
+            const uint8_t *from = reach(w, i, at.lane, a, 8 * size);
+            for (unsigned g = 0; g < 8; g++)
+                memcpy(to + g * line + e * size, from + g * size, size);
+        }
+        for (unsigned again = r; again < n; again += tiles) /* f16 has its tiles repeated */
+            put_tile(w, rows[again], &tile, bits == 64);
     }
 }
 
-/* A register of C or D: one element, or two f16. */
+/* C or D, by pairs of registers (f16: by one): rows of eight elements, two in a lane. */
 static void move_sum(struct t0_warp *w, const struct t0_insn *i, const struct t0_matrix *x,
-                     unsigned lane, unsigned r, uint64_t *bits, bool store)
+                     const uint32_t *rows, struct where at, bool store)
 {
-    unsigned size = t0_mx[x->c].bits, n = size == 16 ? 2 : 1, pair = size == 16 ? r : r / 2;
-    struct t0_mx_tile t = t0_mx_tile_c(x->m, x->n, pair);
-    uint64_t row = t.row * 8 + lane / 4, col = t.col * 8 + lane % 4 * 2 + (n == 1 ? r % 2 : 0);
-    uint64_t base = address_of(w, i, lane), stride = T0_U32(w, i->b)[lane];
-    for (unsigned e = 0; e < n; e++, col++) {
-        uint64_t at = x->flags & T0_MX_COL ? col * stride + row : row * stride + col;
-        uint64_t one = *bits >> e * size;
-        move(w, i, lane, base + at * (size / 8), &one, size / 8, store);
-        if (!store)
-            *bits |= one << e * size;
+    unsigned size = t0_mx[x->c].bits / 8, pairs = x->m / 8 * (x->n / 8);
+    bool col = x->flags & T0_MX_COL;
+    for (unsigned r = 0; r < pairs; r++) {
+        struct t0_mx_tile t = t0_mx_tile_c(x->m, x->n, r);
+        uint64_t lines = col ? t.col * 8 : t.row * 8, first = col ? t.row * 8 : t.col * 8;
+        for (unsigned k = 0; k < 8; k++) { /* a line of memory: a row, or a column */
+            uint64_t a = at.base + ((lines + k) * at.stride + first) * size;
+            uint8_t *p = reach(w, i, at.lane, a, 8 * size);
+            for (unsigned e = 0; e < 8; e++, p += size) {
+                unsigned row = col ? e : k, column = col ? k : e, lane = row * 4 + column / 2;
+                uint8_t *reg = size == 2   ? (uint8_t *)&T0_U32(w, rows[r])[lane] + column % 2 * 2
+                               : size == 4 ? (uint8_t *)&T0_U32(w, rows[2 * r + column % 2])[lane]
+                                           : (uint8_t *)&T0_U64(w, rows[2 * r + column % 2])[lane];
+                if (!(w->l.mask >> lane & 1))
+                    continue;
+                if (store)
+                    memcpy(p, reg, size);
+                else
+                    memcpy(reg, p, size);
+            }
+        }
     }
 }
 
@@ -72,26 +102,14 @@ static void transfer(struct t0_warp *w, const struct t0_insn *i, bool store)
     const struct t0_image *m = w->block->image;
     const struct t0_matrix *x = T0_AT(m, matrices, struct t0_matrix) + i->imm;
     const uint32_t *rows = T0_AT(m, operands, uint32_t) + x->first;
-    unsigned format = x->kind == T0_MATRIX_A ? x->a : x->kind == T0_MATRIX_B ? x->b : x->c;
-    unsigned n = t0_mx_regs(x), tiles = n;
-    bool wide = format == T0_MX_F64;
-    if (x->kind != T0_MATRIX_C)
-        tiles = t0_mx_tiles(x->kind == T0_MATRIX_A ? x->m : x->n, x->k, format);
+    struct where at = {.lane = (unsigned)__builtin_ctz(w->l.mask)};
+    at.base = address_of(w, i, at.lane);
+    at.stride = T0_U32(w, i->b)[at.lane];
     w->at = i;
-    T0_FOR_LANES(l, w->l.mask)
-        for (unsigned r = 0; r < n; r++) { /* more registers than tiles: the tiles again */
-            uint64_t bits = 0;
-            if (store)
-                bits = wide ? T0_U64(w, rows[r])[l] : T0_U32(w, rows[r])[l];
-            if (x->kind == T0_MATRIX_C)
-                move_sum(w, i, x, l, r, &bits, store);
-            else
-                move_factor(w, i, x, l, r % tiles, &bits);
-            if (!store && wide)
-                T0_U64(w, rows[r])[l] = bits;
-            else if (!store)
-                T0_U32(w, rows[r])[l] = (uint32_t)bits;
-        }
+    if (x->kind == T0_MATRIX_C)
+        move_sum(w, i, x, rows, at, store);
+    else
+        load_factor(w, i, x, rows, at);
 }
 
 static void wmma_ld(struct t0_warp *w, const struct t0_insn *i)
