@@ -46,30 +46,35 @@ static void tex(struct t0_warp *w, const struct t0_insn *i)
 {
     unsigned mode = (unsigned)i->imm >> T0_TEX_MODE_SHIFT & 3;
     bool integer = i->imm & T0_TEX_INTEGER, more = t0_tex_more((uint32_t)i->imm);
+    const uint32_t *row[T0_TEX_ARGS_MAX];
+    const struct t0_texture *t = NULL;
+    uint64_t handle = 0;
+    struct t0_texture_query q = {.geometry = (unsigned)i->imm & T0_TEX_GEOMETRY,
+                                 .integer = integer};
     w->at = i;
+    if (q.geometry >= T0_GEOMETRIES)
+        return;
+    for (unsigned k = 0; k < (more ? T0_TEX_ARGS_MAX : 5); k++)
+        row[k] = T0_U32(w, arg(i, k));
     T0_FOR_LANES(l, w->l.mask) {
-        const struct t0_texture *t = object(w, i, l, false);
-        struct t0_texture_query q = {.geometry = (unsigned)i->imm & T0_TEX_GEOMETRY,
-                                     .integer = integer,
-                                     .layer = (int32_t)T0_U32(w, arg(i, T0_TEX_LAYER))[l]};
         float dx[3], dy[3];
         uint32_t v[4];
-        for (unsigned k = 0; k < 3; k++) {
-            uint32_t bits = T0_U32(w, arg(i, T0_TEX_X + k))[l];
-            q.i[k] = (int32_t)bits;
-            q.f[k] = t0_float(bits);
-            if (!more)
-                continue;
-            q.offset[k] =
-                i->imm & T0_TEX_OFFSET ? (int32_t)T0_U32(w, arg(i, T0_TEX_OFFSETS + k))[l] : 0;
-            dx[k] = T0_F32(w, arg(i, T0_TEX_DX + k))[l];
-            dy[k] = T0_F32(w, arg(i, T0_TEX_DY + k))[l];
+        if (T0_U64(w, i->a)[l] != handle || !t) {
+            t = object(w, i, l, false);
+            handle = T0_U64(w, i->a)[l];
         }
-        if (q.geometry >= T0_GEOMETRIES)
-            return;
+        q.layer = (int32_t)row[T0_TEX_LAYER][l];
+        for (unsigned k = 0; k < 3; k++) {
+            q.i[k] = (int32_t)row[T0_TEX_X + k][l];
+            q.f[k] = t0_float(row[T0_TEX_X + k][l]);
+        }
+        for (unsigned k = 0; more && k < 3; k++) {
+            q.offset[k] = i->imm & T0_TEX_OFFSET ? (int32_t)row[T0_TEX_OFFSETS + k][l] : 0;
+            dx[k] = t0_float(row[T0_TEX_DX + k][l]);
+            dy[k] = t0_float(row[T0_TEX_DY + k][l]);
+        }
         if (mode == T0_TEX_LEVEL)
-            q.lod = integer ? (float)(int32_t)T0_U32(w, arg(i, T0_TEX_LOD))[l]
-                            : T0_F32(w, arg(i, T0_TEX_LOD))[l];
+            q.lod = integer ? (float)(int32_t)row[T0_TEX_LOD][l] : t0_float(row[T0_TEX_LOD][l]);
         else if (mode == T0_TEX_GRAD)
             q.lod = t0_texture_lod(t, q.geometry, dx, dy);
         if (mode == T0_TEX_GATHER)
