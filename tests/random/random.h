@@ -1,6 +1,6 @@
-/* Random PTX kernels: what the parts of the test share. A program is a list of items (one instruction
- * or a few that only make sense together). Whatever subset program_close leaves is, if it parses, a
- * valid, terminating, deterministic kernel, which is what the minimiser relies on. */
+/* Random PTX kernels: what the parts of the test share. A program is a list of items (one
+ * instruction or a few that only make sense together). Whatever subset program_close leaves is, if
+ * it parses, a valid, terminating, deterministic kernel, which is what the minimiser relies on. */
 #ifndef CUMU_TESTS_RANDOM_H
 #define CUMU_TESTS_RANDOM_H
 
@@ -19,21 +19,45 @@ const struct opcode *catalogue(unsigned *n, unsigned *refused);
 /* ---- generate.c ---- */
 
 /* Classes of registers, which stay apart so that the payload of a NaN never reaches an integer. */
-enum { POOL_INT, POOL_UNIFORM, POOL_WIDE, POOL_SHORT, POOL_F32, POOL_F64, POOL_F16, POOL_BF16,
-       POOL_F16X2, POOL_BF16X2, POOL_PRED, NPOOLS };
-extern const struct pool { const char *name, *type; unsigned n; } pools[NPOOLS];
+enum {
+    POOL_INT,
+    POOL_UNIFORM,
+    POOL_WIDE,
+    POOL_SHORT,
+    POOL_F32,
+    POOL_F64,
+    POOL_F16,
+    POOL_BF16,
+    POOL_F16X2,
+    POOL_BF16X2,
+    POOL_PRED,
+    NPOOLS
+};
+extern const struct pool {
+    const char *name, *type;
+    unsigned n;
+} pools[NPOOLS];
 
-enum { MAX_ITEMS = 4000, MAX_THREADS = 256, GRID = 2, RECORD = 512,
-       SLOT = 64 /* bytes of global, shared and local memory that are a thread's own */,
-       ACC_BYTES = 4096, IN_WORDS = 4096 };
+enum {
+    MAX_ITEMS = 4000,
+    MAX_THREADS = 256,
+    GRID = 2,
+    RECORD = 512,
+    SLOT = 64 /* bytes of global, shared and local memory that are a thread's own */,
+    ACC_BYTES = 4096,
+    IN_WORDS = 4096
+};
 
 /* What a program may contain. */
-enum { GEN_KNOWN = 1, /* only what the reference computes */
-       GEN_CROSS = 2, /* shuffles, votes, barriers, shared memory between threads */
-       GEN_JUMPS = 4, /* breaks, early exits */
-       GEN_CALLS = 8, GEN_ATOMICS = 16,
-       GEN_ODD = 32 /* what tier 1 refuses: irreducible loops, branch tables, recursion,
-                       * parameters in registers, narrow volatile vectors */ };
+enum {
+    GEN_KNOWN = 1, /* only what the reference computes */
+    GEN_CROSS = 2, /* shuffles, votes, barriers, shared memory between threads */
+    GEN_JUMPS = 4, /* breaks, early exits */
+    GEN_CALLS = 8,
+    GEN_ATOMICS = 16,
+    GEN_ODD = 32 /* what tier 1 refuses: irreducible loops, branch tables, recursion,
+                  * parameters in registers, narrow volatile vectors */
+};
 struct program {
     uint64_t seed;
     unsigned flags, nitem;
@@ -55,7 +79,10 @@ char *program_text(const struct program *p, const bool *drop);
 
 /* ---- memory of a launch, in the order of the kernel's parameters ---- */
 
-struct args { uint64_t out, in, acc, own; uint32_t n; };
+struct args {
+    uint64_t out, in, acc, own;
+    uint32_t n;
+};
 struct memory {
     uint8_t out[GRID * MAX_THREADS * RECORD], acc[ACC_BYTES], own[GRID * MAX_THREADS * SLOT];
 };
@@ -63,15 +90,17 @@ struct memory {
 /* ---- reference.c: independent threads, scalar, one instruction at a time ---- */
 
 bool reference_knows(const struct ptx_instr *in);
-/* Runs the whole grid; false with *why filled when it meets something it lacks, or endless loops. */
+/* Runs the whole grid; false with *why filled when it meets something it lacks, or endless loops.
+ */
 bool reference_run(const char *text, const uint32_t block[3], const struct args *a, char *why,
                    size_t size);
 
 /* ---- tiers.c ---- */
 
-/* Runs the grid on tier 0 with the handlers of a level (0: this machine's, -1: portable all through). */
-bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, int level, char *why,
-               size_t size);
+/* Runs the grid on tier 0 with the handlers of a level (0: this machine's, -1: portable all
+ * through). */
+bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, int level,
+               char *why, size_t size);
 /* The same on tier 1: 1 ran, 0 failed, -1 refused by t1_emit with its reason in *why. */
 int tier1_run(const char *text, const uint32_t block[3], const struct args *a, int isa, char *why,
               size_t size);

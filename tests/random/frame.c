@@ -1,0 +1,135 @@
+/* The text around a program's items: registers and memory set up before, all stored after. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "random/random.h"
+
+void program_free(struct program *p)
+{
+    for (unsigned i = 0; i < p->nitem; i++)
+        free(p->item[i]);
+    p->nitem = 0;
+}
+
+static void head(FILE *f, const struct program *p)
+{
+    fprintf(f, ".version 8.3\n.target sm_90\n.address_size 64\n%s",
+            p->flags & GEN_CALLS ? p->functions : "");
+    fprintf(f, ".const .align 16 .b32 tab[64] = {");
+    for (unsigned i = 0; i < 64; i++)
+        fprintf(f, "%s%u", i ? ", " : "", (i * 2654435761u) >> (i % 29));
+    fprintf(f,
+            "};\n.visible .entry k(.param .u64 pout, .param .u64 pin, .param .u64 pacc, .param "
+            ".u64 pown, "
+            ".param .u32 pn)\n{\n.shared .align 16 .b8 sh[%u];\n.local .align 16 .b8 loc[%u];\n",
+            MAX_THREADS * SLOT, SLOT);
+    for (unsigned k = 0; k < NPOOLS; k++)
+        fprintf(f, ".reg .%s %%%s<%u>;\n", pools[k].type, pools[k].name, pools[k].n);
+    fprintf(f,
+            ".reg .b32 %%t<4>, %%m<%u>, %%c<%u>, %%lin, %%nlin, %%lane, %%gid, %%bsh;\n.reg .pred "
+            "%%q<3>;\n"
+            ".reg .b64 %%w<2>, %%bout, %%bin, %%bacc, %%bown, %%bloc, %%btab;\n",
+            p->nmask + 1, p->ncount + 1);
+    fprintf(
+        f,
+        "mov.u32 %%t0, %%tid.x; mov.u32 %%t1, %%tid.y; mov.u32 %%t2, %%ntid.x; mov.u32 %%t3, "
+        "%%ntid.y;\n"
+        "mov.u32 %%lin, %%tid.z; mad.lo.u32 %%lin, %%lin, %%t3, %%t1; mad.lo.u32 %%lin, %%lin, "
+        "%%t2, %%t0;\n"
+        "mul.lo.u32 %%nlin, %%t2, %%t3; mov.u32 %%t3, %%ntid.z; mul.lo.u32 %%nlin, %%nlin, %%t3;\n"
+        "mov.u32 %%lane, %%laneid; mov.u32 %%r5, %%ctaid.x; mad.lo.u32 %%gid, %%r5, %u, %%lin;\n"
+        "ld.param.u64 %%bout, [pout]; ld.param.u64 %%bin, [pin]; ld.param.u64 %%bacc, [pacc];\n"
+        "ld.param.u64 %%bown, [pown]; mul.wide.u32 %%w0, %%gid, %u; add.s64 %%bout, %%bout, %%w0;\n"
+        "mul.wide.u32 %%w0, %%gid, %u; add.s64 %%bown, %%bown, %%w0; mov.u64 %%bloc, loc;\n"
+        "mov.u64 %%btab, tab; mov.u32 %%bsh, sh; mad.lo.u32 %%bsh, %%lin, %u, %%bsh;\n"
+        "mov.u32 %%m0, -1; setp.ne.u32 %%q0, %%lin, %%lin; mov.pred %%q2, %%q0; mov.pred %%q1, "
+        "%%q0;\n",
+        MAX_THREADS, RECORD, SLOT, SLOT);
+    for (unsigned i = 1; i < p->nmask; i++)
+        fprintf(f, "mov.u32 %%m%u, -1;\n", i);
+    for (unsigned i = 0; i < p->ncount; i++)
+        fprintf(f, "mov.u32 %%c%u, 0;\n", i);
+    for (unsigned k = 0; k < SLOT; k += 16)
+        fprintf(f,
+                "st.local.v4.u32 [%%bloc+%u], {%%lin, %%lane, %%t2, %%r5};\n"
+                "st.shared.v4.u32 [%%bsh+%u], {%%lane, %%t2, %%lin, %%t0};\n",
+                k, k);
+    /* registers start as thread numbers, parameters, inputs and constants of every class */
+    fprintf(f,
+            "mov.u32 %%u0, %%r5; ld.param.u32 %%u1, [pn]; mov.u32 %%u2, %%t2; mov.u32 %%u3, 0x%x;\n"
+            "mov.u32 %%r0, %%t0; mov.u32 %%r1, %%t1; mov.u32 %%r2, %%lin; mov.u32 %%r3, %%lane; "
+            "mov.u32 %%r4, %%u1;\n"
+            "mul.wide.u32 %%w0, %%gid, 4; add.s64 %%w0, %%w0, %%bin;\n",
+            (unsigned)(p->seed * 40503u));
+    for (unsigned i = 6; i < pools[POOL_INT].n; i++)
+        fprintf(f, "ld.global.u32 %%r%u, [%%w0+%u];\n", i, (i - 6) * 2048);
+    for (unsigned i = 0; i < pools[POOL_WIDE].n; i++)
+        fprintf(f, "mov.b64 %%d%u, {%%r%u, %%r%u};\n", i, (2 * i + 6) % 10, (i * 3 + 7) % 10);
+    for (unsigned i = 0; i < pools[POOL_SHORT].n; i++)
+        fprintf(f,
+                "cvt.u16.u32 %%h%u, %%r%u;\nmov.b16 %%s%u, %%h%u;\nmov.b16 %%b%u, %%h%u;\n"
+                "mov.b32 %%x%u, %%r%u;\nmov.b32 %%y%u, %%r%u;\ncvt.rn.f64.s32 %%e%u, %%r%u;\n",
+                i, i + 4, i, i, i, i, i, i + 6, i, i + 6, i, i + 5);
+    for (unsigned i = 0; i < pools[POOL_F32].n; i++)
+        fprintf(f, i < 3 ? "cvt.rn.f32.s32 %%f%u, %%r%u;\n" : "mov.b32 %%f%u, %%r%u;\n", i, i + 3);
+    for (unsigned i = 0; i < pools[POOL_PRED].n; i++)
+        fprintf(f, "and.b32 %%t0, %%r%u, %u;\nsetp.ne.u32 %%p%u, %%t0, 0;\n", i ? i + 4 : 2,
+                i ? 1u : 8u, i);
+}
+
+static void tail(FILE *f)
+{
+    unsigned place = 0;
+    for (unsigned k = 0; k < NPOOLS; k++)
+        for (unsigned i = 0; i < pools[k].n; i++, place += 8) {
+            if (k == POOL_PRED)
+                fprintf(f, "selp.u32 %%t0, 1, 0, %%p%u;\nst.global.u32 [%%bout+%u], %%t0;\n", i,
+                        place);
+            else
+                fprintf(f, "st.global.%s [%%bout+%u], %%%s%u;\n", pools[k].type, place,
+                        pools[k].name, i);
+        }
+    for (unsigned k = 0; k < SLOT;
+         k += 8) /* what the thread's own places hold goes to memory that is compared */
+        fprintf(f,
+                "ld.local.u64 %%w0, [%%bloc+%u]; ld.shared.u64 %%w1, [%%bsh+%u];\nadd.s64 %%d0, "
+                "%%d0, %%w0;\n"
+                "xor.b64 %%d0, %%d0, %%w1;\n",
+                k, k);
+    fprintf(f, "st.global.u64 [%%bout+%u], %%d0;\nret;\n}\n", place);
+    _Static_assert(RECORD >= 8 * 60, "a record holds every register");
+}
+
+char *program_text(const struct program *p, const bool *drop)
+{
+    char *s = NULL;
+    size_t size;
+    FILE *f = open_memstream(&s, &size);
+    head(f, p);
+    for (unsigned i = 0; i < p->nitem; i++)
+        if (!drop || !drop[i])
+            fputs(p->item[i], f);
+    tail(f);
+    fclose(f);
+    return s;
+}
+
+/* A construct goes with all its own items. Its body may stay only where no construct around it
+ * does: the masks of the body then name the lanes that are there, which are all. */
+void program_close(const struct program *p, bool *drop)
+{
+    static bool gone[MAX_ITEMS], empty[MAX_ITEMS];
+    memset(gone, 0, sizeof gone);
+    for (unsigned i = 0; i < p->nitem; i++)
+        if (drop[i] && p->own[i])
+            gone[p->owner[i]] = true;
+    for (unsigned c = 0; c < p->nconstruct; c++) { /* outer ones come first */
+        int up = p->parent[c];
+        empty[c] = up >= 0 && empty[up];
+        for (; gone[c] && up >= 0 && p->flags & GEN_CROSS; up = p->parent[up])
+            empty[c] |= !gone[up];
+    }
+    for (unsigned i = 0; i < p->nitem; i++)
+        if (p->owner[i] >= 0)
+            drop[i] |= empty[p->owner[i]] || (p->own[i] && gone[p->owner[i]]);
+}
