@@ -15,7 +15,7 @@ struct total {
 
 static bool show(void *ctx, const char *name, const struct cumu_entry *e)
 {
-    static const char *const shapes[T1_NSHAPES] = {"linear", "half", "any"};
+    static const char *const shapes[T1_NSHAPES] = {"linear", "half", "flat", "any"};
     static const char *const isas[T1_NISA] = {"plain", "avx2", "avx512"};
     struct total *t = ctx;
     char when[32] = "";

@@ -14,7 +14,7 @@
 /* Each adds 1000 to what the PTX would compute, so that one sees who ran. */
 static const char source[] =
     "#include \"ptx/tier1/tier1.h\"\n"
-    "struct t1_info cumu_t1_info = {T1_VERSION, T1_PLAIN, T1_SHAPE_LINEAR, 1, 65536};\n"
+    "struct t1_info cumu_t1_info = {T1_VERSION, T1_PLAIN, T1_SHAPE_FLAT, 1, 65536};\n"
     "static void run(struct t1_block *b)\n"
     "{\n"
     "#if KERNEL == 0\n"
@@ -68,7 +68,7 @@ static void *packed(const char *name, int kernel, size_t *size)
     size_t object_size = 0;
     void *image = NULL, *t0 = kernel_image(name), *object = built(kernel, &object_size);
     if (t0 && object)
-        t1_image_pack(t0, ((struct t0_image *)t0)->size, object, object_size, T1_SHAPE_LINEAR, &image,
+        t1_image_pack(t0, ((struct t0_image *)t0)->size, object, object_size, T1_SHAPE_FLAT, &image,
                       size);
     free(t0);
     free(object);

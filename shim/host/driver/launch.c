@@ -46,8 +46,8 @@ static MUresult run(void *arg)
     struct t0_fault fault;
     uint64_t start = now_ns();
     const struct MUmod_st *m = l->f->module;
-    const struct t1_object *object = /* the classes are in order: each holds those before it */
-        !l->cooperative && t1_shape(g->block) <= m->shape ? m->object : NULL;
+    const struct t1_object *object =
+        m->object && !l->cooperative && t1_shape_fits(m->shape, g->block) ? m->object : NULL;
     enum t0_fault_kind kind = host_grid_run(g, object, l->cooperative, alone, before, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */

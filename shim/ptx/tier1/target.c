@@ -3,10 +3,17 @@
 
 enum t1_shape t1_shape(const uint32_t block[3])
 {
-    bool flat = block[1] == 1 && block[2] == 1;
-    return flat || block[0] % 32 == 0   ? T1_SHAPE_LINEAR
-           : block[0] % 16 == 0 ? T1_SHAPE_HALF
-                                : T1_SHAPE_ANY;
+    bool flat = block[1] == 1 && block[2] == 1, whole = block[0] * block[1] * block[2] % 32 == 0;
+    return block[0] % 32 == 0            ? T1_SHAPE_LINEAR
+           : block[0] % 16 == 0 && whole ? T1_SHAPE_HALF
+           : flat                        ? T1_SHAPE_FLAT
+                                         : T1_SHAPE_ANY;
+}
+
+bool t1_shape_fits(enum t1_shape object, const uint32_t block[3])
+{
+    enum t1_shape shape = t1_shape(block);
+    return object == T1_SHAPE_ANY || object == shape || (object == T1_SHAPE_FLAT && shape == T1_SHAPE_LINEAR);
 }
 
 enum t1_isa t1_isa_here(void)

@@ -11,12 +11,14 @@
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
-    T1_SHAPE_LINEAR, /* 1-D block, or blockDim.x a multiple of 32: tid.x is affine, tid.y and z uniform in a warp */
-    T1_SHAPE_HALF,   /* blockDim.x a multiple of 16: the same for each half of a warp */
+    T1_SHAPE_LINEAR, /* blockDim.x a multiple of 32: whole warps, tid.x affine, tid.y and z uniform in a warp */
+    T1_SHAPE_HALF,   /* whole warps, blockDim.x a multiple of 16: the same for each half of a warp */
+    T1_SHAPE_FLAT,   /* other 1-D blocks: as linear, but the last warp is not whole */
     T1_SHAPE_ANY,    /* tid.* vary freely */
     T1_NSHAPES
 };
 enum t1_shape t1_shape(const uint32_t block[3]);
+bool t1_shape_fits(enum t1_shape object, const uint32_t block[3]); /* an object of that class may run it */
 
 enum t1_isa { T1_PLAIN, T1_AVX2, T1_AVX512, T1_NISA };
 enum t1_isa t1_isa_here(void);

@@ -64,7 +64,8 @@ static void check_recursion(struct t1_emit *e)
 static struct ptx_shape shape_of(enum t1_shape s)
 {
     static const uint32_t block[T1_NSHAPES][3] = {
-        [T1_SHAPE_LINEAR] = {32, 2, 2}, [T1_SHAPE_HALF] = {16, 3, 3}, [T1_SHAPE_ANY] = {7, 3, 3}};
+        [T1_SHAPE_LINEAR] = {32, 2, 2}, [T1_SHAPE_HALF] = {16, 3, 3}, [T1_SHAPE_FLAT] = {32, 2, 2},
+        [T1_SHAPE_ANY] = {7, 3, 3}};
     struct ptx_shape shape = {.exact = false};
     memcpy(shape.block, block[s], sizeof shape.block);
     return shape;
