@@ -25,6 +25,10 @@ static const char *type_name(unsigned op, unsigned type)
     case PTX_S64: return op_is_signed(op) ? "s64" : "u64";
     case PTX_F32: return "f32";
     case PTX_F64: return "f64";
+    case PTX_F16: return "f16";
+    case PTX_BF16: return "bf16";
+    case PTX_F16X2: return "f16x2";
+    case PTX_BF16X2: return "bf16x2";
     default: return NULL;
     }
 }
@@ -35,7 +39,8 @@ static bool known(unsigned op, unsigned type)
     switch (type) {
     case PTX_B32: case PTX_U32: case PTX_S32: return true;
     case PTX_B64: case PTX_U64: case PTX_S64: return op != PTX_SUB_INC && op != PTX_SUB_DEC;
-    case PTX_F32: case PTX_F64: return op == PTX_SUB_ADD;
+    case PTX_F32: case PTX_F64: case PTX_F16: case PTX_BF16: case PTX_F16X2: case PTX_BF16X2:
+        return op == PTX_SUB_ADD;
     case PTX_B16: case PTX_U16: return op == PTX_SUB_CAS;
     default: return false;
     }

@@ -171,6 +171,10 @@ struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t va
                          uint64_t *imm);
 /* Pointer expression of one lane (named l) of an address. */
 const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm);
+/* Tests that the lanes' addresses are multiples of `bytes`. value: the address's, -1 for a variable's; g: its
+ * form if known, or NULL. */
+void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value,
+                uint64_t imm, unsigned bytes);
 
 /* atom.c, warp.c, call.c */
 bool t1_atomic(struct t1_emit *e);

@@ -278,6 +278,9 @@ static void access(struct t1_emit *e, bool is_store)
         if (!x.local)
             x.address = in_local(e, &x.address, '+');
     }
+    if (!x.local)
+        t1_aligned(e, &x.address, x.has_gather ? &x.gather : NULL,
+                   o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm, x.size * n);
     if (ordered)
         t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");
     if (ordered && n > 1) {

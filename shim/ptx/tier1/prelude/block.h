@@ -51,8 +51,8 @@ enum { T1_TRAPPED = 1, T1_MISALIGNED_ADDRESS = 4, T1_DEADLOCK = 8, T1_GAVE_UP = 
         __builtin_unreachable(); \
     } while (0)
 /* lanes of a piece that have one of the low bits set */
-#define t1_low_u32(p, low) ((uint32_t)t1_v_cmp_u32(NE, (p) & t1_splat_u32(low), (pu32){0}))
-#define t1_low_u64(p, low) ((uint32_t)t1_v_cmp_u64(NE, (p) & t1_splat_u64(low), (pu64){0}))
+#define t1_low_u32(p, low) ((uint32_t)t1_v_cmp_u32(NEU, (p) & t1_splat_u32(low), (pu32){0}))
+#define t1_low_u64(p, low) ((uint32_t)t1_v_cmp_u64(NEU, (p) & t1_splat_u64(low), (pu64){0}))
 
 /* Arithmetic that has no expression: operands go to rows, tier 0's handler runs, results come from rows.
  * Sources 0 to 2 in rows 1 to 3, a fourth source or a second destination in row 4, the first in row 0.

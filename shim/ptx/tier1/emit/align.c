@@ -1,0 +1,59 @@
+/* Tier 1 emitter: accesses that are not aligned to their size, which PTX promises to fault and x86 takes. */
+#include "ptx/tier1/emit/emit.h"
+
+static const char *pieces(struct t1_emit *e, const struct t1_arg *a, const char *format, const char *between)
+{
+    const char *all = "";
+    for (unsigned k = 0; k < (a->kind == T1_K_64 ? 2 : 1) * e->np; k++)
+        all = t1_str(e, "%s%s%s", all, k ? between : "", t1_str(e, format, t1_piece(e, a, k), k));
+    return all;
+}
+
+static void test_scalars(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned low)
+{
+    for (unsigned h = 0; h < (a->rep == T1_G ? 2 : 1); h++) {
+        const char *on = a->rep != T1_G ? e->mask : t1_str(e, "(%s & 0x%xu)", e->mask, 0xffffu << 16 * h);
+        t1_put(e, "if (T1_UNLIKELY(((uint32_t)(%s) + 0x%xu) & %uu) && %s) T1_MISALIGNED(b, warp, %s);\n",
+               a->s[h], (unsigned)(uint32_t)imm & low, low, on, on);
+    }
+}
+
+/* A stride that is no multiple of the size: hardly any two lanes are both right. */
+static void test_lanes(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned low)
+{
+    const char *base = a->rep == T1_G ? t1_str(e, "(l < 16 ? %s : %s)", a->s[0], a->s[1]) : a->s[0];
+    t1_put(e, "{\nuint32_t bad = 0;\nT1_FOR_LANES(l, %s)\nif (((uint32_t)%s + 0x%xu + 0x%xu * (l & %uu)) & %uu)"
+              " bad |= 1u << l;\nif (bad) T1_MISALIGNED(b, warp, bad);\n}\n",
+           e->mask, base, (unsigned)(uint32_t)imm, (unsigned)(uint32_t)a->stride, a->rep == T1_G ? 15u : 31u, low);
+}
+
+void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value,
+                uint64_t imm, unsigned bytes)
+{
+    unsigned low = bytes - 1;
+    if (bytes <= 1 || value < 0) /* variables are aligned as declared */
+        return;
+    if (a->rep != T1_V) {
+        if (a->stride % bytes)
+            test_lanes(e, a, imm, low);
+        else if (imm % bytes || 1ull << (e->f->value[value].align_log2 & 63) < bytes)
+            test_scalars(e, a, imm, low);
+        return;
+    }
+    if (g && g->scale % bytes == 0) {
+        struct t1_arg base = t1_value_arg(e, g->base, e->block);
+        if (base.rep == T1_U) {
+            test_scalars(e, &base, imm, low);
+            return;
+        }
+    }
+    /* All lanes first, in one go; then those that take part. */
+    const char *width = a->kind == T1_K_64 ? "64" : "32";
+    const char *add = imm % bytes ? t1_str(e, " + t1_splat_u%s(%lluu)", width, (unsigned long long)(imm & low)) : "";
+    const char *each = t1_str(e, "(%%s%s)", add);
+    t1_put(e, "if (T1_UNLIKELY(t1_low_u%s(%s, %u))) {\nuint32_t bad = (%s) & %s;\n", width,
+           pieces(e, a, each, " | "), low,
+           pieces(e, a, t1_str(e, "t1_low_u%s((%%s%s), %u) << (%%u * T1_%s)", width, add, low,
+                               a->kind == T1_K_64 ? "H" : "N"), " | "), e->mask);
+    t1_put(e, "if (bad) T1_MISALIGNED(b, warp, bad);\n}\n");
+}
