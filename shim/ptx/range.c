@@ -211,6 +211,8 @@ static struct ptx_fact shift_right(const struct ptx_instr *in, const struct ptx_
         r = lanes(0, a->grouped, a->align > c ? (unsigned)(a->align - c) : 0);
     else if (lane_field(a, &j, &width) && c <= j)
         r = lanes(a->stride >> c, a->grouped, (unsigned)(a->align - c));
+    else if (lane_field(a, &j, &width) && width == 5 && c == j + 4) /* tid / 16 */
+        r = lanes(0, true, 0);
     if (a->has_range && (a->lo >= 0 || is_signed))
         return ptx_fact_range(r, a->lo >> (c > 62 ? 62 : c), a->hi >> (c > 62 ? 62 : c));
     if (!is_signed && bits <= 32 && c > 1)
@@ -235,6 +237,10 @@ static struct ptx_fact bitwise(const struct ptx_instr *in, const struct ptx_fact
             r = lanes(a->stride, a->grouped, base);
         else if (in->op == PTX_OP_AND && !got)
             r = lanes(0, a->grouped, zeros);
+        else if (in->op == PTX_OP_AND && got == 15) /* tid % 16: the halves of a warp count alike */
+            r = lanes(a->stride, true, base);
+        else if (in->op == PTX_OP_AND && got == 16)
+            r = lanes(0, true, zeros < j + 4 ? zeros : j + 4);
     }
     if (in->op == PTX_OP_AND && c >= 0)
         return ptx_fact_range(r, 0, a->has_range && a->lo >= 0 && a->hi < c ? a->hi : c);
