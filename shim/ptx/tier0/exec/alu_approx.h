@@ -1,4 +1,4 @@
-/* The approximate functions as branch-free f64 code: a few terms in f64 are within half a unit of
+/* The approximate functions as branch-free code, mostly in f64: a few terms in f64 are within half a unit of
  * f32 plus a hair, need no fused multiply-add, and so give the same bits on every CPU. */
 #ifndef CUMU_PTX_TIER0_ALU_APPROX_H
 #define CUMU_PTX_TIER0_ALU_APPROX_H
@@ -24,7 +24,22 @@ static inline f64 exp2_core(f64 x)
     return p * f64_from((f64_bits(shifted) << 52) + (1023ull << 52));
 }
 static inline f64 clamp(f64 x, f64 lo, f64 hi) { return x < lo ? lo : x > hi ? hi : x; }
-static inline f32 approx_ex2(f32 x) { return (f32)exp2_core(clamp((f64)x, -200, 200)); }
+/* 2^x in f32, as it is the one that kernels call most (every expf): a Chebyshev polynomial on [-0.5, 0.5]
+ * and a scale in two factors, of which only the second can round. */
+static inline f32 approx_ex2(f32 x)
+{
+    x = x < -200 ? -200 : x > 200 ? 200 : x;
+    f32 shifted = x + 0x1.8p23f, f = x - (shifted - 0x1.8p23f);
+    s32 n = (s32)(f32_bits(shifted) - 0x4b400000u), half = n >> 1;
+    f32 p = 0.0001546144470f;
+    p = p * f + 0.001340042818f;
+    p = p * f + 0.009618056679f;
+    p = p * f + 0.05550327227f;
+    p = p * f + 0.2402265092f;
+    p = p * f + 0.6931472067f;
+    p = p * f + 1.0f;
+    return p * f32_from((u32)(half + 127) << 23) * f32_from((u32)(n - half + 127) << 23);
+}
 
 /* tanh = (t - 1) / (t + 1), t = e^2x; the series near 0, where that cancels */
 static inline f32 approx_tanh(f32 v)

@@ -54,6 +54,11 @@ T1_RMW(min_s64, uint64_t, (int64_t)a < (int64_t)b ? a : b)
 T1_RMW(max_s64, uint64_t, (int64_t)a > (int64_t)b ? a : b)
 T1_RMW(add_f32, uint32_t, t1_bits32(t1_f32(a) + t1_f32(b)))
 T1_RMW(add_f64, uint64_t, t1_bits64(t1_f64(a) + t1_f64(b)))
+#define T1_HALF_SUM(T) t1_lane0(t1_v_add_##T(t1_splat_u32(a), t1_splat_u32(b)))
+T1_RMW(add_f16, uint16_t, T1_HALF_SUM(f16))
+T1_RMW(add_bf16, uint16_t, T1_HALF_SUM(bf16))
+T1_RMW(add_f16x2, uint32_t, T1_HALF_SUM(f16x2))
+T1_RMW(add_bf16x2, uint32_t, T1_HALF_SUM(bf16x2))
 #define t1_atom_add_s32 t1_atom_add_u32
 #define t1_atom_add_s64 t1_atom_add_u64
 #define t1_satom_add_s32 t1_satom_add_u32

@@ -422,8 +422,21 @@ T1_INLINE pf64 t1_clamp200(pf64 x)
     pu64 v = t1_pick64(T1_C_F64(GT, (pu64)x, hi), hi, (pu64)x);
     return (pf64)t1_pick64(T1_C_F64(LT, (pu64)x, lo), lo, v);
 }
-T1_INLINE pf64 t1_ex2_64(pf64 x) { return t1_exp2_core(t1_clamp200(x)); }
-T1_BY_HALVES(ex2_f32, t1_ex2_64)
+static __attribute__((noinline, unused)) pu32 t1_v_ex2_f32(pu32 a)
+{
+    const pf32 zero = {0};
+    a = t1_pick32(T1_C_F32(GT, a, (pu32)(zero + 200.0f)), (pu32)(zero + 200.0f), a);
+    a = t1_pick32(T1_C_F32(LT, a, (pu32)(zero - 200.0f)), (pu32)(zero - 200.0f), a);
+    pf32 x = T1_F(a), shifted = x + 0x1.8p23f, f = x - (shifted - 0x1.8p23f), p = zero + 0.0001546144470f;
+    pu32 n = (pu32)shifted - 0x4b400000u, half = (pu32)((ps32)n >> 1);
+    p = p * f + 0.001340042818f;
+    p = p * f + 0.009618056679f;
+    p = p * f + 0.05550327227f;
+    p = p * f + 0.2402265092f;
+    p = p * f + 0.6931472067f;
+    p = p * f + 1.0f;
+    return (pu32)(p * T1_F((half + 127) << 23) * T1_F((n - half + 127) << 23));
+}
 T1_INLINE pf64 t1_tanh_64(pf64 x)
 {
     pf64 t = t1_exp2_core(t1_clamp200(x * 2.8853900817779268)), z = x * x, far = (t - 1.0) / (t + 1.0);
@@ -431,7 +444,20 @@ T1_INLINE pf64 t1_tanh_64(pf64 x)
     return (pf64)t1_pick64(T1_C_F64(LT, (pu64)z, (pu64)((pf64){0} + 0.0004)), (pu64)near, (pu64)far);
 }
 T1_BY_HALVES(tanh_f32, t1_tanh_64)
+#if T1_ISA == 2
+/* The estimate and one step of third order are within 2^-51, which rounds to the same f32 as the division
+ * for all mantissas and both parities of the exponent (checked). */
+T1_INLINE pf64 t1_rsqrt_64(pf64 x)
+{
+    pf64 y = (pf64)__builtin_ia32_rsqrt14pd512_mask(x, (pf64){0}, -1), one = (pf64){0} + 1.0;
+    pu64 e = t1_v_fma_f64(-(x * y), y, one);
+    pu64 p = t1_v_fma_f64(e, t1_v_fma_f64(e, one * 0.3125, one * 0.375), one * 0.5);
+    pu64 r = t1_v_fma_f64(y * (pf64)e, p, y);
+    return (pf64)t1_pick64(T1_C_F64(NAN, e, e), (pu64)y, r); /* of 0, infinity and below 0 */
+}
+#else
 T1_INLINE pf64 t1_rsqrt_64(pf64 x) { return 1.0 / (pf64)t1_v_sqrt_f64((pu64)x); }
+#endif
 T1_BY_HALVES(rsqrt_f32, t1_rsqrt_64)
 T1_INLINE pf64 t1_lg2_64(pf64 x)
 {
