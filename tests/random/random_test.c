@@ -311,12 +311,18 @@ static uint64_t option(const char *name, uint64_t otherwise)
     return s && *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { PROGRAMS = 240 };
+#else
+enum { PROGRAMS = 1200 };
+#endif
+
 int main(void)
 {
     unsigned nops, refused, known = 0;
     const struct opcode *ops = catalogue(&nops, &refused);
     uint64_t seed = option("RANDOM_SEED", 1), seconds = option("RANDOM_SECONDS", 0);
-    uint64_t count = option("RANDOM_COUNT", seconds ? ~0ull : 1200),
+    uint64_t count = option("RANDOM_COUNT", seconds ? ~0ull : PROGRAMS),
              tier1 = option("RANDOM_TIER1", 1);
     time_t end = time(NULL) + (time_t)seconds;
     for (unsigned i = 0; i < nops; i++)
@@ -324,6 +330,7 @@ int main(void)
     bool enough = nops > 2000 && known > 900;
     printf("%s %u instruction forms, %u in the reference, %u spellings are none\n",
            enough ? "ok" : "not ok", nops, known, refused);
+    setvbuf(stdout, NULL, _IOLBF, 0);
     fill_input();
     for (uint64_t i = 0; i < count && total.failed < 20 && (!seconds || time(NULL) < end); i++)
         check_program(seed + i, tier1 && (seconds || i % 119 == 0));

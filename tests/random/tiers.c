@@ -71,30 +71,32 @@ static void *read_file(const char *path, size_t *size)
 
 static bool compile(const char *text, size_t size, int isa, char *why, size_t room)
 {
-    char source[64], object[64], errors[64], command[1024];
+    char folder[] = "/tmp/cumu-random-XXXXXX", path[3][64], command[1024];
     const char *cc = getenv("CC");
-    snprintf(source, sizeof source, "/tmp/cumu-random-%d.c", (int)getpid());
-    snprintf(object, sizeof object, "/tmp/cumu-random-%d.so", (int)getpid());
-    snprintf(errors, sizeof errors, "/tmp/cumu-random-%d.err", (int)getpid());
-    FILE *f = fopen(source, "w");
+    if (!mkdtemp(folder)) {
+        snprintf(why, room, "tier 1: no temporary folder");
+        return false;
+    }
+    for (unsigned k = 0; k < 3; k++)
+        snprintf(path[k], sizeof path[k], "%s/%s", folder, (const char *[]){"k.c", "k.so", "err"}[k]);
+    FILE *f = fopen(path[0], "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     if (f)
         fclose(f);
     snprintf(command, sizeof command, "%s %s -o %s %s 2>%s", cc && *cc ? cc : "cc",
-             t1_isa_flags((enum t1_isa)isa), object, source, errors);
+             t1_isa_flags((enum t1_isa)isa), path[1], path[0], path[2]);
     good = good && system(command) == 0;
-    made.object = good ? read_file(object, &made.size) : NULL;
+    made.object = good ? read_file(path[1], &made.size) : NULL;
     if (!made.object) {
         size_t n = 0;
-        char *message = read_file(errors, &n);
+        char *message = read_file(path[2], &n);
         snprintf(why, room, "tier 1: does not compile: %.*s", (int)(n > 600 ? 600 : n),
                  message ? message : "");
         free(message);
     }
-    if (!getenv("RANDOM_KEEP_C"))
-        unlink(source);
-    unlink(object);
-    unlink(errors);
+    for (unsigned k = 0; k < 3; k++)
+        unlink(path[k]);
+    rmdir(folder);
     return made.object != NULL;
 }
 
