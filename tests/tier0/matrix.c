@@ -2,6 +2,7 @@
  * out by the formulas of the PTX ISA, and of wmma, through memory in every layout. */
 #include <math.h>
 
+#include "ptx/tier0/exec/warp.h"
 #include "tier0/harness.h"
 
 enum format { F16, BF16, TF32, F32, F64, E4M3, E5M2, S8, U8, S4, U4, B1, S32 };
@@ -444,7 +445,7 @@ static void wmma_form(unsigned m, unsigned n, unsigned k, enum format f, enum fo
     }
 }
 
-int main(void)
+static void all(void)
 {
     static const enum format acc16[] = {F16, F32}, f8[] = {E4M3, E5M2}, i8[] = {S8, U8},
                              i4[] = {S4, U4};
@@ -486,5 +487,18 @@ int main(void)
     wmma_form(8, 8, 32, S4, S32, S32);
     wmma_form(8, 8, 32, U4, S32, S32);
     wmma_form(8, 8, 128, B1, S32, S32);
+}
+
+/* Once with the handlers of each level that this CPU has: they must agree bit by bit. */
+int main(void)
+{
+    static const int levels[] = {1, 3, 4};
+    for (unsigned k = 0; k < 3 && levels[k] <= t0_alu_level(); k++) {
+        printf("# level %d\n", levels[k]);
+        if (!k)
+            wmma_form(8, 8, 4, F64, F64, F64); /* initialises the table */
+        t0_alu_handlers_level(t0_table, levels[k]);
+        all();
+    }
     return t0t_done();
 }
