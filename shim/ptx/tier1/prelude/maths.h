@@ -396,8 +396,10 @@ T1_HALF3(f16, t1_fma16)
 T1_HALF3(bf16, t1_fmabf)
 
 /* ---- approximations: a few terms in f64, as in tier 0 ---- */
-#define T1_BY_HALVES(name, FN) \
-    static __attribute__((noinline, unused)) pu32 t1_v_##name(pu32 x) \
+#define T1_CALLED static __attribute__((noinline, unused))
+/* The short ones are inlined: a call saves every vector register. */
+#define T1_BY_HALVES(how, name, FN) \
+    how pu32 t1_v_##name(pu32 x) \
     { \
         return t1_join_u32(t1_v_f32_f64((pu64)FN(T1_D(t1_v_f64_f32(t1_half0(x))))), \
                            t1_v_f32_f64((pu64)FN(T1_D(t1_v_f64_f32(t1_half1(x)))))); \
@@ -422,7 +424,7 @@ T1_INLINE pf64 t1_clamp200(pf64 x)
     pu64 v = t1_pick64(T1_C_F64(GT, (pu64)x, hi), hi, (pu64)x);
     return (pf64)t1_pick64(T1_C_F64(LT, (pu64)x, lo), lo, v);
 }
-static __attribute__((noinline, unused)) pu32 t1_v_ex2_f32(pu32 a)
+T1_INLINE pu32 t1_v_ex2_f32(pu32 a)
 {
     const pf32 zero = {0};
     a = t1_pick32(T1_C_F32(GT, a, (pu32)(zero + 200.0f)), (pu32)(zero + 200.0f), a);
@@ -443,7 +445,7 @@ T1_INLINE pf64 t1_tanh_64(pf64 x)
     pf64 near = x * (1.0 - z * (0.33333333333333333 - z * 0.13333333333333333));
     return (pf64)t1_pick64(T1_C_F64(LT, (pu64)z, (pu64)((pf64){0} + 0.0004)), (pu64)near, (pu64)far);
 }
-T1_BY_HALVES(tanh_f32, t1_tanh_64)
+T1_BY_HALVES(T1_CALLED, tanh_f32, t1_tanh_64)
 #if T1_ISA == 2
 /* The estimate and one step of third order are within 2^-51, which rounds to the same f32 as the division
  * for all mantissas and both parities of the exponent (checked). */
@@ -458,7 +460,7 @@ T1_INLINE pf64 t1_rsqrt_64(pf64 x)
 #else
 T1_INLINE pf64 t1_rsqrt_64(pf64 x) { return 1.0 / (pf64)t1_v_sqrt_f64((pu64)x); }
 #endif
-T1_BY_HALVES(rsqrt_f32, t1_rsqrt_64)
+T1_BY_HALVES(T1_INLINE, rsqrt_f32, t1_rsqrt_64)
 T1_INLINE pf64 t1_lg2_64(pf64 x)
 {
     const pf64 zero = {0}, one = zero + 1.0;
@@ -478,7 +480,7 @@ T1_INLINE pf64 t1_lg2_64(pf64 x)
     r = t1_pick64(T1_C_F64(GT, u, (pu64)(zero + 3.5e38)), u, r);
     return (pf64)t1_pick64(T1_C_F64(GE, u, (pu64)zero), r, t1_splat_u64(0x7ff8000000000000ul));
 }
-T1_BY_HALVES(lg2_f32, t1_lg2_64)
+T1_BY_HALVES(T1_CALLED, lg2_f32, t1_lg2_64)
 T1_INLINE pf64 t1_sin_64(pf64 x, uint64_t quadrant)
 {
     pf64 shifted = x * 0.63661977236758134 + T1_MAGIC, q = shifted - T1_MAGIC, zero = {0};
@@ -501,8 +503,8 @@ T1_INLINE pf64 t1_sin_64(pf64 x, uint64_t quadrant)
 }
 T1_INLINE pf64 t1_sin_q0(pf64 x) { return t1_sin_64(x, 0); }
 T1_INLINE pf64 t1_sin_q1(pf64 x) { return t1_sin_64(x, 1); }
-T1_BY_HALVES(sin_q0, t1_sin_q0)
-T1_BY_HALVES(sin_q1, t1_sin_q1)
+T1_BY_HALVES(T1_CALLED, sin_q0, t1_sin_q0)
+T1_BY_HALVES(T1_CALLED, sin_q1, t1_sin_q1)
 /* Large arguments are rare and tier 0's. */
 static __attribute__((noinline, unused)) pu32 t1_v_sin_slow(struct t1_block *b, pu32 x, uint32_t op)
 {
