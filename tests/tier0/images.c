@@ -11,7 +11,11 @@ static const char text[] =
              "{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r1; call (v), %rd5, (a), P; ld.param.b32 %r3, [v]; }\n"
              "B: mov.u32 %r4, s; st.shared.u32 [%r4], %r1; bar.sync 0; shfl.sync.idx.b32 %r5|%p1, %r1, 3, 31, -1;\n"
              "@%p1 atom.global.add.u32 %r6, [v], 1; " "tex.grad.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd31, {%f5, %f6}], {%f5, %f6}, {%f6, %f5};\n"
-             "suld.b.1d.b32.zero {%r7}, [%rd31, {%r1}];" STORE("%r5") END;
+             "suld.b.1d.b32.zero {%r7}, [%rd31, {%r1}];\n"
+             "wmma.load.a.sync.aligned.row.m16n16k8.tf32 {%r1, %r2, %r3, %r4}, [%rd31], %r1;\n"
+             "mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32 {%r1, %r2, %r3, %r4}, {%r1, %r2}, "
+             "{%r3}, {%r1, %r2, %r3, %r4};\n"
+             STORE("%r5") END;
 
 static unsigned loaded, refused;
 
