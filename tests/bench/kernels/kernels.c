@@ -232,13 +232,16 @@ static int ask_compute(char **names)
     return 0;
 }
 
+static const char empty_ptx[] =
+    ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n";
+
 /* From PTX text to the end of its first launch, a small one; median over the kernels. */
 static int ask_first(char **names)
 {
     double ms[CASES];
     unsigned count = 0;
     cuda_open();
-    void *empty = cuda_kernel(".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n", "k");
+    void *empty = cuda_kernel(empty_ptx, "k");
     struct work none = {.grid = {1, 1}, .block = {32, 1}};
     launch(&none, empty, 1); /* threads started */
     for (const struct bench_case *c = bench_cases; c->name; c++) {
@@ -269,32 +272,43 @@ static const char loop_ptx[] =
     "add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra LOOP;\n"
     "setp.ne.u32 %p, %a, 0x12345; @%p bra DONE; st.global.u32 [0], %a;\nDONE: ret; }\n";
 
-/* What one warp instruction costs, and a launch of an empty kernel over a small grid. */
-static int ask_micro(char **names)
+/* What one warp instruction costs in a loop of integer arithmetic. */
+static int ask_instruction(char **names)
 {
-    enum { LOOPS = 20000, LAUNCHES = 200, ROUNDS = 15, STEPS = 7 * 4 + 3 };
-    double ns[ROUNDS], us[ROUNDS];
+    enum { LOOPS = 20000, ROUNDS = 15, STEPS = 7 * 4 + 3 };
+    double ns[ROUNDS];
     struct work one = {.grid = {1, 1}, .block = {32, 1}, .nscalars = 1, .scalars = {LOOPS}};
-    struct work small = {.grid = {8, 1}, .block = {128, 1}};
     (void)names;
     set_one_cpu();
     cuda_open();
     void *loop = cuda_kernel(loop_ptx, "k");
-    void *empty = cuda_kernel(".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n", "k");
     launch(&one, loop, 1);
-    launch(&small, empty, 1);
     for (int r = 0; r < ROUNDS; r++) {
         double start = now_ms(cpu);
         launch(&one, loop, 1);
-        double mid = now_ms(wall);
         ns[r] = (now_ms(cpu) - start) * 1e6 / LOOPS / STEPS;
-        mid = now_ms(wall);
+    }
+    printf("%.3f\n", median(ns, ROUNDS));
+    return 0;
+}
+
+/* Launch and synchronisation of a kernel that does nothing on a small grid, on all CPUs. */
+static int ask_launch(char **names)
+{
+    enum { LAUNCHES = 200, ROUNDS = 31 };
+    double us[ROUNDS];
+    struct work small = {.grid = {8, 1}, .block = {128, 1}};
+    (void)names;
+    cuda_open();
+    void *empty = cuda_kernel(empty_ptx, "k");
+    launch(&small, empty, 1);
+    for (int r = 0; r < ROUNDS; r++) {
+        double start = now_ms(wall);
         for (int i = 0; i < LAUNCHES; i++)
             launch(&small, empty, 1);
-        us[r] = (now_ms(wall) - mid) * 1e3 / LAUNCHES;
+        us[r] = (now_ms(wall) - start) * 1e3 / LAUNCHES;
     }
-    printf("bench kernels.warp_instruction %.2f ns\n", median(ns, ROUNDS));
-    printf("bench launch.small_grid_sync %.2f us\n", median(us, ROUNDS));
+    printf("%.3f\n", median(us, ROUNDS));
     return 0;
 }
 
@@ -304,7 +318,8 @@ static const struct question {
     const char *name;
     int (*ask)(char **names);
 } questions[] = {
-    {"ratios", ask_ratios}, {"compute", ask_compute}, {"first", ask_first}, {"micro", ask_micro}, {0},
+    {"ratios", ask_ratios}, {"compute", ask_compute}, {"first", ask_first},
+    {"instruction", ask_instruction}, {"launch", ask_launch}, {0},
 };
 
 static FILE *start(const char *question, const char *threads)
@@ -357,19 +372,22 @@ static void two_cores(void)
     printf("bench kernels.two_cores_speedup %.2f ratio\n", exp(logs / count));
 }
 
-static void first_launch(const char *figure)
+/* A child's only number as a figure, asked in the mode `jit`. */
+static void one_number(const char *figure, const char *unit, const char *question, const char *jit,
+                       const char *threads)
 {
-    double ms;
-    FILE *f = start("first", NULL);
-    if (fscanf(f, "%lf", &ms) == 1)
-        printf("bench %s %.2f ms\n", figure, ms);
+    double v;
+    setenv("CUMU_JIT", jit, 1);
+    FILE *f = start(question, threads);
+    if (fscanf(f, "%lf", &v) == 1)
+        printf("bench %s %.2f %s\n", figure, v, unit);
     pclose(f);
 }
 
 static int usage(void)
 {
     fputs("usage: cumu run --backend host -- kernels [question [kernel...]]\n"
-          "questions: ratios compute first micro; without one, all of them as `make bench` asks\n"
+          "questions: ratios compute first instruction launch; without one, all of them as `make bench` asks\n"
           "CUMU_JIT=0 asks tier 0, CUMU_JIT=wait (the default here) tier 1\n", stderr);
     return 2;
 }
@@ -395,11 +413,11 @@ int main(int argc, char **argv)
            !strcmp(jit, "wait") ? "tier 1, compiled before the launch" : "tier 0 until tier 1 is ready");
     bool good = pass_on(start("ratios", "1"));
     two_cores();
-    pass_on(start("micro", "1"));
-    /* The first launch in a new process is tier 0's; the second process finds what the first compiled. */
-    setenv("CUMU_JIT", "0", 1);
-    first_launch("kernels.first_launch_ms");
-    setenv("CUMU_JIT", jit, 1);
-    first_launch("kernels.warm_launch_ms");
+    one_number("kernels.warp_instruction_tier0", "ns", "instruction", "0", "1");
+    one_number("kernels.warp_instruction", "ns", "instruction", jit, "1");
+    one_number("launch.small_grid_sync", "us", "launch", jit, NULL);
+    /* The first launch of a new kernel is tier 0's; this process has compiled all of them by now. */
+    one_number("kernels.first_launch_ms", "ms", "first", "0", NULL);
+    one_number("kernels.warm_launch_ms", "ms", "first", jit, NULL);
     return good ? 0 : 1;
 }
