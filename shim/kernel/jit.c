@@ -19,13 +19,19 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/config.h"
 #include "core/resolve.h"
 #include "kernel/compile.h"
 
-enum { MANY_THREADS = 1 << 20, MAX_THREADS = 2, NICE = 5 };
+enum {
+    MANY_THREADS = 1 << 20,
+    MAX_THREADS = 2,
+    NICE = 5,
+    EXIT_MS = 250 /* most compilations take half of it */
+};
 
 struct job {
     struct job *next;
@@ -47,6 +53,8 @@ static pthread_cond_t more = PTHREAD_COND_INITIALIZER, idle = PTHREAD_COND_INITI
 static struct job *queue, **queue_end = &queue; /* waiting */
 static struct job *working[MAX_THREADS];
 static unsigned threads, sleeping;
+static pid_t owner; /* the process that has the threads: not a child that it forks */
+static bool leaving; /* the process exits: what is compiled now goes to the cache, nothing else is begun */
 static atomic_uint compiled, cached, refused, total_ms;
 
 enum mode { OFF, BACKGROUND, WAIT };
@@ -71,7 +79,7 @@ static enum mode mode(void)
 static bool take(struct job *j)
 {
     pthread_mutex_lock(&lock);
-    j->busy = j->f != NULL;
+    j->busy = j->f != NULL && !leaving;
     pthread_mutex_unlock(&lock);
     return j->busy;
 }
@@ -206,7 +214,10 @@ static void work(struct job *j)
         (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);
         break;
     }
-    load(j, &o, how);
+    if (take(j)) { /* else nobody waits for it */
+        done(j);
+        load(j, &o, how);
+    }
     free(o.data);
 }
 
@@ -234,7 +245,7 @@ static void *thread_main(void *slot)
     (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!queue) {
+        while (!queue || leaving) {
             sleeping++;
             pthread_cond_wait(&more, &lock);
             sleeping--;
@@ -247,9 +258,28 @@ static void *thread_main(void *slot)
         work(j);
         pthread_mutex_lock(&lock);
         *mine = NULL;
+        pthread_cond_broadcast(&idle);
         free_job(j);
     }
     return NULL;
+}
+
+/* A program that is over before its kernels are compiled would compile them in every run. */
+static void at_exit(void)
+{
+    struct timespec end;
+    if (getpid() != owner)
+        return;
+    (void)clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += EXIT_MS * 1000000l;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&lock);
+    leaving = true;
+    for (unsigned i = 0; i < MAX_THREADS; i++)
+        while (working[i] && pthread_cond_timedwait(&idle, &lock, &end) == 0)
+            ;
+    pthread_mutex_unlock(&lock);
 }
 
 /* Lock held. */
@@ -258,8 +288,11 @@ static bool start_thread(void)
     pthread_t thread;
     pthread_attr_t attr;
     sigset_t all, old;
-    if (threads == 0)
+    if (threads == 0) {
         stay_loaded();
+        owner = getpid();
+        (void)atexit(at_exit);
+    }
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* the program's handlers run on the program's threads */

@@ -117,6 +117,14 @@ if [ -z "$(ls -A "$tmp/cache")" ]; then echo "ok what they left is swept up"; el
     bad=1
 fi
 
+# Modules that are unloaded while they are compiled; kernels swapped while they are launched.
+cc -std=c11 -D_GNU_SOURCE -O1 -o "$tmp/churn" "$(dirname "$0")/programs/churn.c" -ldl -pthread
+# shellcheck disable=SC2086
+{
+    jit "modules come and go" 1 0 '^PASS' 'tier 1 ready' -- $run "$tmp/churn" 12
+    jit "and wait for their kernels" wait 0 '^PASS' 'tier 1 ready' -- $run "$tmp/churn" 2
+}
+
 # Compilers: none, a wrong one, one that fails, one that never ends is not waited for in the background.
 mkdir "$tmp/empty"
 sh=$(command -v sh)
