@@ -98,9 +98,12 @@ static const char *place(struct t1_emit *e, const struct access *x, unsigned k, 
 static const char *load_piece(struct t1_emit *e, const struct access *x, unsigned k)
 {
     const char *fn, *at = place(e, x, k, &fn);
+    const int64_t stride = x->address.stride;
+    unsigned h, lane = first_lane(e, x, k, &h);
+    if (at && !x->local && x->address.rep != T1_V && x->size == 4 && (stride == 8 || stride == 16))
+        return t1_str(e, "t1_strided%u_u32(%s, %s)", (unsigned)stride, bits(e, x, k), pointer(e, x, h, lane));
     if (at)
         return t1_str(e, "t1_gather%s_%s(%s, %s)", fn, x->t, bits(e, x, k), at);
-    unsigned h, lane = first_lane(e, x, k, &h);
     return t1_str(e, "t1_maskload_%s(%s, %s)", x->t, bits(e, x, k), pointer(e, x, h, lane));
 }
 

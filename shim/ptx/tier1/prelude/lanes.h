@@ -12,11 +12,7 @@ T1_INLINE pu64 t1_fill_u64(const uint64_t *from, int q) { return *(const pu64_m 
 #if T1_ISA == 2
 T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1)
 {
-#if defined(__clang__)
-    return (pu32)__builtin_ia32_vpermi2vard512((t1_i16)v0, (t1_i16)idx, (t1_i16)v1);
-#else
-    return __builtin_shuffle(v0, v1, idx);
-#endif
+    return t1_perm2(v0, v1, idx);
 }
 #else
 #if T1_ISA == 1
