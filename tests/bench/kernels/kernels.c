@@ -3,6 +3,7 @@
  * because threads and caches belong to a process. Prints `bench <figure> <value> <unit>` lines; the
  * single-core figures are CPU time of the process, so that a busy machine disturbs them less. */
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -349,19 +350,43 @@ static bool pass_on(FILE *f)
     return pclose(f) == 0;
 }
 
+static void *spin(void *arg)
+{
+    volatile unsigned x = 1;
+    for (unsigned i = 0; i < 30000000; i++)
+        x = x * 3 + 1;
+    return arg;
+}
+
+/* What two plain threads get done on this machine now, in units of one: 2 where two CPUs are idle. */
+static double plain_threads(void)
+{
+    pthread_t thread;
+    double begin = now_ms(wall);
+    spin(NULL);
+    double mid = now_ms(wall);
+    if (pthread_create(&thread, NULL, spin, NULL))
+        return NAN;
+    spin(NULL);
+    pthread_join(thread, NULL);
+    return 2 * (mid - begin) / (now_ms(wall) - mid);
+}
+
 static void two_cores(void)
 {
     enum { PASSES = 3 };
-    double ms[2][CASES][PASSES], logs = 0;
+    double ms[2][CASES][PASSES], plain[PASSES], logs = 0;
     char name[CASES][64];
     unsigned count = 0;
-    for (unsigned pass = 0; pass < PASSES; pass++)
+    for (unsigned pass = 0; pass < PASSES; pass++) {
         for (unsigned t = 0; t < 2; t++) {
             FILE *f = start("compute", t ? "2" : "1");
-            for (count = 0; fscanf(f, "%63s %lf", name[count], &ms[t][count][pass]) == 2;)
+            for (count = 0; count < CASES && fscanf(f, "%63s %lf", name[count], &ms[t][count][pass]) == 2;)
                 count++;
             pclose(f);
         }
+        plain[pass] = plain_threads();
+    }
     if (!count)
         return;
     for (unsigned i = 0; i < count; i++) {
@@ -370,6 +395,7 @@ static void two_cores(void)
         logs += log(speedup);
     }
     printf("bench kernels.two_cores_speedup %.2f ratio\n", exp(logs / count));
+    printf("bench kernels.two_plain_threads %.2f ratio\n", median(plain, PASSES));
 }
 
 /* A child's only number as a figure, asked in the mode `jit`. */
