@@ -271,6 +271,42 @@ static void filters(void)
     }
 }
 
+/* What whole warps take at once is what lanes get one by one: a second texture in one lane keeps the
+ * warp from the short way. */
+static void short_way(void)
+{
+    static struct t0_texture other;
+    static uint32_t lanes[1024];
+    for (unsigned kind = 0; kind < 6; kind++) {
+        char text[1024], name[64];
+        number_texels();
+        shape(kind == 4 ? T0_TEXEL_S32 : T0_TEXEL_F32, 1, 24, kind == 5 ? 1 : 20, 1);
+        tex.linear = kind & 1 && kind < 4;
+        tex.normalized = kind & 2;
+        tex.linear_memory = kind == 5;
+        for (unsigned both = 0; both < 2; both++) {
+            other = tex;
+            snprintf(text, sizeof text,
+                     "mov.u64 %%rd5, %llu; rem.u32 %%r6, %%r1, 32; setp.eq.u32 %%p1, %%r6, %u;\n"
+                     "selp.b64 %%rd2, %%rd5, %%rd31, %%p1; cvt.rn.f32.u32 %%f1, %%r1;\n"
+                     "fma.rn.f32 %%f2, %%f1, 0f%08X, 0fBF000000; sub.u32 %%r2, %%r1, 9;\n"
+                     "fma.rn.f32 %%f3, %%f1, 0f%08X, 0fBFA00000; mov.u32 %%r3, 77;\n"
+                     "setp.ne.u32 %%p2, %%r6, 5;\n"
+                     "@%%p2 tex.%s {%%r3, %%r4, %%r5, %%r6}, [%%rd2, {%s}];\n"
+                     "st.global.u32 [%%rd0], %%r3;",
+                     (unsigned long long)(uintptr_t)&other, both ? 99 : 7,
+                     bits(kind & 2 ? 0.003f : 0.0371f), bits(kind & 2 ? 0.0021f : 0.0293f),
+                     kind == 5 ? "1d.v4.f32.s32" : "2d.v4.f32.f32", kind == 5 ? "%r2" : "%f2, %f3");
+            go(text, 1024, NULL);
+            if (!both)
+                memcpy(lanes, out, sizeof lanes);
+        }
+        snprintf(name, sizeof name, "the short way, kind %u", kind);
+        same(name, lanes, 1024);
+        check(out[5] == 77 && out[900] != 77, "%s, only where the guard holds", name);
+    }
+}
+
 /* The directions of a cube's edges: a seamless filter takes the neighbour's texel. */
 static void cubes(void)
 {
@@ -455,6 +491,7 @@ int main(void)
     results();
     coordinates();
     filters();
+    short_way();
     cubes();
     queries();
     surfaces();

@@ -42,6 +42,36 @@ static void store_result(struct t0_warp *w, const struct t0_insn *i, unsigned la
         T0_U32(w, rows[k])[lane] = kind == T0_TEX_F16 ? h[k] : h[2 * k] | h[2 * k + 1] << 16;
 }
 
+/* The whole warp at once, if it reads one texture in one of the commonest ways. */
+static bool tex_lanes(struct t0_warp *w, const struct t0_insn *i)
+{
+    const uint64_t *handle = T0_U64(w, i->a);
+    unsigned first = (unsigned)__builtin_ctz(w->l.mask);
+    const uint32_t form = T0_TEX_GEOMETRY | T0_TEX_INTEGER | 3u << T0_TEX_MODE_SHIFT |
+                          3u << T0_TEX_RESULT_SHIFT | T0_TEX_OFFSET;
+    bool flat = ((uint32_t)i->imm & form) == (T0_GEO_1D | T0_TEX_INTEGER), done;
+    if (!flat && ((uint32_t)i->imm & form) != T0_GEO_2D)
+        return false;
+    T0_FOR_LANES(l, w->l.mask)
+        if (handle[l] != handle[first])
+            return false;
+    const struct t0_texture *t = object(w, i, first, false);
+    uint32_t row[T0_LANES];
+    if (flat)
+        done = t0_texture_fetch_linear(t, w->l.mask, T0_U32(w, arg(i, T0_TEX_X)), row);
+    else
+        done = t0_texture_fetch_lanes(t, w->l.mask, T0_F32(w, arg(i, T0_TEX_X)),
+                                      T0_F32(w, arg(i, T0_TEX_X + 1)), row);
+    if (!done)
+        return false;
+    T0_FOR_LANES(l, w->l.mask) {
+        T0_U32(w, i->b)[l] = T0_U32(w, i->c)[l] = 0;
+        T0_U32(w, i->e)[l] = t->as_float ? t0_bits(1.0f) : 1;
+        T0_U32(w, i->d)[l] = row[l];
+    }
+    return true;
+}
+
 static void tex(struct t0_warp *w, const struct t0_insn *i)
 {
     unsigned mode = (unsigned)i->imm >> T0_TEX_MODE_SHIFT & 3;
@@ -52,7 +82,7 @@ static void tex(struct t0_warp *w, const struct t0_insn *i)
     struct t0_texture_query q = {.geometry = (unsigned)i->imm & T0_TEX_GEOMETRY,
                                  .integer = integer};
     w->at = i;
-    if (q.geometry >= T0_GEOMETRIES)
+    if (q.geometry >= T0_GEOMETRIES || tex_lanes(w, i))
         return;
     for (unsigned k = 0; k < (more ? T0_TEX_ARGS_MAX : 5); k++)
         row[k] = T0_U32(w, arg(i, k));

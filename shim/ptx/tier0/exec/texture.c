@@ -149,7 +149,7 @@ static inline struct axis look(const struct t0_texture *t, unsigned k, float f, 
     struct axis a = {.weight = 0};
     int64_t i;
     if (t->normalized)
-        x = (mode == T0_ADDR_WRAP ? x - (double)floor_of(x) : x) * n;
+        x = (float)(mode == T0_ADDR_WRAP ? x - (double)floor_of(x) : x) * (float)n;
     else if (mode != T0_ADDR_BORDER)
         mode = T0_ADDR_CLAMP;
     x = x > -0x1p40 ? x < 0x1p40 ? x : 0x1p40 : -0x1p40; /* NaN is far to the left */
@@ -267,7 +267,7 @@ static struct face look_at_cube(const struct t0_texture_level *l, const struct t
     if (q->geometry == T0_GEO_ACUBE)
         f.layer = layer_of(q, l->depth / 6);
     for (unsigned k = 0; k < 2; k++) {
-        double x = (double)st[k] * l->width;
+        double x = st[k] * (float)l->width;
         int64_t fixed = between ? floor_of(x * 256 - 127.5) : floor_of(x) * 256;
         f.i[k] = (fixed >> 8) + q->offset[k];
         f.weight[k] = (float)(fixed & 255) / 256;
@@ -358,8 +358,8 @@ void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query 
         out[k] = t0_bits((1 - weight) * t0_float(out[k]) + weight * t0_float(next[k]));
 }
 
-void t0_texture_gather(const struct t0_texture *t, const struct t0_texture_query *q, unsigned which,
-                       uint32_t out[4])
+void t0_texture_gather(const struct t0_texture *t, const struct t0_texture_query *q,
+                       unsigned which, uint32_t out[4])
 {
     static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
     const struct t0_texture_level *l = &t->level[0];
