@@ -1,5 +1,5 @@
-/* Reading textures, a warp at a time: the two commonest forms, which need no look at each lane. They
- * agree with texture.c. */
+/* Reading textures, a warp at a time: the two commonest forms, which need no look at each lane.
+ * They agree with texture.c. */
 #include "ptx/tier0/texture.h"
 
 #include <string.h>
