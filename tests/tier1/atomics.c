@@ -6,5 +6,5 @@
 
 int main(void)
 {
-    return t1t_done(tier0_main());
+    return t1t_run_all(tier0_main, true);
 }

@@ -30,6 +30,7 @@ static bool t1t_known(const char *name)
 #define T1T_EVERY 1
 #endif
 static unsigned t1t_compiled, t1t_refused, t1t_seen;
+static enum t1_isa t1t_isa; /* TIER1_ISA=0, 1, 2 chooses one */
 
 /* The object for this shape; NULL: tier 0 has to run it. A refusal is reported, a failure fails. */
 static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
@@ -37,17 +38,16 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     char source[64], object[64], command[2048], *text = NULL;
     static char bytes[1 << 22];
     struct ptx_diag diag = {0};
-    const enum t1_isa isa = t1_isa_here();
     const char *why = "?", *cc = getenv("CC");
     size_t size;
-    if (t1_emit(t->ptx, t->info.name, shape, isa, &text, &size, &diag)) {
+    if (t1_emit(t->ptx, t->info.name, shape, t1t_isa, &text, &size, &diag)) {
         printf("# refused: %s: line %u: %s: %s\n", t->info.name, diag.line, diag.what, diag.msg);
         t1t_refused++;
         return NULL;
     }
     snprintf(source, sizeof source, "/tmp/cumu-tier1-%d.c", (int)getpid());
     snprintf(object, sizeof object, "/tmp/cumu-tier1-%d.so", (int)getpid());
-    snprintf(command, sizeof command, "%s %s -o %s %s", cc && *cc ? cc : "cc", t1_isa_flags(isa), object, source);
+    snprintf(command, sizeof command, "%s %s -o %s %s", cc && *cc ? cc : "cc", t1_isa_flags(t1t_isa), object, source);
     FILE *f = fopen(source, "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     free(text);
@@ -92,11 +92,20 @@ static void t1t_close(struct t0t *t)
     t->object_state = 0;
 }
 
-/* The end of a wrapper's main. */
-static int t1t_done(int failed)
+/* A wrapper's main: the test by objects of this machine's instruction set, or of all it has. */
+static __attribute__((unused)) int t1t_run_all(int (*test)(void), bool every_isa)
 {
-    printf("# %u kernels on tier 1, %u refused\n", t1t_compiled, t1t_refused);
-    return failed || !check(t1t_compiled > 0, "some kernels ran on tier 1");
+    int failed = 0;
+    const char *chosen = getenv("TIER1_ISA");
+    const int best = (int)t1_isa_here(), from = chosen ? atoi(chosen) : every_isa ? 0 : best;
+    for (int isa = from; isa <= (chosen ? from : best); isa++) {
+        t1t_isa = (enum t1_isa)(isa < best ? isa : best);
+        t1t_compiled = t1t_refused = 0;
+        failed |= test();
+        printf("# isa %d: %u kernels on tier 1, %u refused\n", isa, t1t_compiled, t1t_refused);
+        failed |= !check(t1t_compiled > 0, "some kernels ran on tier 1");
+    }
+    return failed;
 }
 
 #endif
