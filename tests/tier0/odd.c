@@ -82,6 +82,30 @@ static uint32_t own(uint32_t i)
     return i;
 }
 
+/* bulk copies: one thread fetches 256 bytes, all wait for arrivals and bytes, one stores them back.
+ * The first wait, before the bytes came, must not pass. */
+static const char bulk[] = KERNEL(
+    ".shared .align 16 .b8 s[256]; .shared .align 8 .b64 bar; mov.u32 %r2, s; mov.u32 %r3, bar;\n"
+    "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared::cta.b64 [%r3], 64; bar.sync 0;\n"
+    "@%p1 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r3], 128;\n"
+    "@!%p1 mbarrier.arrive.shared::cta.b64 _, [%r3];\n"
+    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 128; bar.sync 0;\n"
+    "mbarrier.test_wait.parity.shared::cta.b64 %p2, [%r3], 0; selp.u32 %r9, 1, 0, %p2;\n"
+    "bar.sync 0;\n"
+    "mul.wide.u32 %rd5, %r50, 256; add.s64 %rd6, %rd31, %rd5; add.s64 %rd7, %rd30, %rd5;\n"
+    "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd6], 256, "
+    "[%r3];\n"
+    "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0; @!%p2 bra W;\n"
+    "shl.b32 %r4, %r1, 2; add.u32 %r4, %r4, %r2; ld.shared.u32 %r5, [%r4];\n"
+    "add.u32 %r5, %r5, %r9; add.u32 %r5, %r5, 1; st.shared.u32 [%r4], %r5;\n"
+    "fence.proxy.async.shared::cta; bar.sync 0;\n"
+    "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd7], [%r2], 256;\n"
+    "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n");
+static uint32_t next(uint32_t i)
+{
+    return in[i] + 1;
+}
+
 static void refused(const char *what, const char *body, const char *part)
 {
     struct t0t t;
@@ -100,12 +124,16 @@ int main(void)
     expect("cp.async with ignore-src and policy", copies, 1, 64, copies_want);
     expect("reserved shared memory", reserved, 3, 64, reserved_want);
     expect("stacksave and stackrestore", stack, 1, 64, own);
+    expect("bulk copies", bulk, 3, 64, next);
     refused("launch from a kernel",
             HEAD ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f);\n"
             ENTRY("k") "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %rd0;\n"
                        "call.uni (b), cudaGetParameterBufferV2, (a); }\n" END,
             "call of `cudaGetParameterBufferV2`: the runtime API inside kernels");
-    refused("tensor copy", KERNEL("cp.async.bulk.commit_group;"), "TMA");
+    refused("tensor copy",
+            KERNEL("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                   "[%r1], [%rd1, {%r2}], [%r3];"),
+            "TMA");
     refused("warpgroup product", KERNEL("wgmma.fence.sync.aligned;"), "sm_90a");
     return t0t_done();
 }

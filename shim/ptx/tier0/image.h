@@ -105,7 +105,7 @@ struct t0_matrix {
     uint8_t kind, m, n, rnd; /* enum t0_matrix_kind; rnd of f64 products: enum ptx_rnd */
     uint16_t k, flags;       /* enum t0_matrix_flag */
     uint8_t a, b, c, d;      /* enum t0_mx: formats */
-    uint32_t first;          /* in operands: rows of d, a, b, c; of a load or store, of its matrix */
+    uint32_t first;          /* in operands: rows of d, a, b, c; of a load, of its matrix */
 };
 
 struct t0_kernel_rec {
@@ -148,8 +148,12 @@ enum {
 };
 /* aux of LDMATRIX and STMATRIX, with T0_MEM_SHARED and T0_MEM_ADDR32 */
 enum { T0_LDM_LOG2 = 3 /* of the number of matrices */, T0_LDM_TRANS = 4 };
+/* aux of BULK */
+enum { T0_BULK_TO_SHARED = 1, T0_BULK_TO32 = 2, T0_BULK_FROM_SHARED = 4, T0_BULK_FROM32 = 8,
+       T0_BULK_BARRIER = 16, T0_BULK_BARRIER32 = 32 };
 enum { T0_CP_LOG2 = 7, T0_CP_ADDR32 = 8, T0_CP_PARTIAL = 16 };
-/* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-63 phase. */
+/* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes
+ * still expected (signed), 61-63 phase. */
 enum {
     T0_MB_INIT,
     T0_MB_ARRIVE,
@@ -157,6 +161,8 @@ enum {
     T0_MB_TEST,
     T0_MB_TEST_PARITY,
     T0_MB_PENDING,
+    T0_MB_EXPECT,        /* operand: bytes */
+    T0_MB_ARRIVE_EXPECT, /* the same, and one arrival */
     T0_MB_KIND = 7
 };
 /* imm of TEX: geometry (enum t0_geometry), kind of coordinates, mode, result, channel of tld4 */

@@ -33,19 +33,60 @@ static void cp_async(struct t0_warp *w, const struct t0_insn *i)
     }
 }
 
-enum { COUNT = 0xfffff };
+enum { COUNT = 0xfffff, BYTES = 0x1fffff, PHASE = 61 };
 
-static uint64_t arrive(uint64_t word, uint64_t n, bool drop)
+/* Arrivals and bytes; a phase ends when none of both is missing. */
+static uint64_t arrive(uint64_t word, uint64_t n, bool drop, uint32_t bytes)
 {
-    uint64_t left = word & COUNT, all = word >> 20 & COUNT, phase = word >> 40;
+    uint64_t left = word & COUNT, all = word >> 20 & COUNT, phase = word >> PHASE;
+    uint64_t missing = ((word >> 40) + bytes) & BYTES;
     if (drop)
         all -= n < all ? n : all;
     left -= n < left ? n : left;
-    if (!left) {
+    if (!left && !missing) {
         left = all;
         phase++;
     }
-    return left | all << 20 | phase << 40;
+    return left | all << 20 | missing << 40 | phase << PHASE;
+}
+
+static uint64_t shared_offset(struct t0_warp *w, uint32_t row, unsigned lane, bool addr32)
+{
+    return addr32 ? T0_U32(w, row)[lane] : T0_U64(w, row)[lane];
+}
+
+/* cp.async.bulk, done when issued. */
+static void bulk(struct t0_warp *w, const struct t0_insn *i)
+{
+    unsigned aux = i->aux;
+    w->at = i;
+    T0_FOR_LANES(l, w->l.mask) {
+        uint32_t size = T0_U32(w, i->c)[l];
+        uint64_t to = shared_offset(w, i->a, l, aux & T0_BULK_TO32);
+        uint64_t from = shared_offset(w, i->b, l, aux & T0_BULK_FROM32);
+        if ((to | from | size) & 15)
+            t0_raise(w, i, T0_FAULT_MISALIGNED, l, (to | size) & 15 ? to : from);
+        if (!size)
+            continue;
+        uint8_t *p = (uint8_t *)(uintptr_t)to;
+        const uint8_t *q = (const uint8_t *)(uintptr_t)from;
+        if (aux & T0_BULK_TO_SHARED) {
+            if (to > w->shared_size || size > w->shared_size - to)
+                t0_raise(w, i, T0_FAULT_SHARED, l, to);
+            p = w->shared + to;
+        }
+        if (aux & T0_BULK_FROM_SHARED) {
+            if (from > w->shared_size || size > w->shared_size - from)
+                t0_raise(w, i, T0_FAULT_SHARED, l, from);
+            q = w->shared + from;
+        }
+        memmove(p, q, size);
+        if (aux & T0_BULK_BARRIER) {
+            uint64_t a = shared_offset(w, i->e, l, aux & T0_BULK_BARRIER32);
+            uint64_t *word = (uint64_t *)(void *)shared_at(w, i, l, a, 8);
+            *word = arrive(*word, 0, false, 0u - size);
+        }
+    }
 }
 
 static void mbarrier(struct t0_warp *w, const struct t0_insn *i)
@@ -73,11 +114,18 @@ static void mbarrier(struct t0_warp *w, const struct t0_insn *i)
         }
         case T0_MB_ARRIVE:
         case T0_MB_DROP:
-            *p = arrive(word, T0_U32(w, i->b)[l], kind == T0_MB_DROP);
+            *p = arrive(word, T0_U32(w, i->b)[l], kind == T0_MB_DROP, 0);
             T0_U64(w, i->d)[l] = word;
             break;
-        case T0_MB_TEST: done |= (uint32_t)(word >> 40 != T0_U64(w, i->b)[l] >> 40) << l; break;
-        default: done |= (uint32_t)((word >> 40 & 1) != (T0_U32(w, i->b)[l] & 1)) << l;
+        case T0_MB_EXPECT: *p = arrive(word, 0, false, T0_U32(w, i->b)[l]); break;
+        case T0_MB_ARRIVE_EXPECT:
+            *p = arrive(word, 1, false, T0_U32(w, i->b)[l]);
+            T0_U64(w, i->d)[l] = word;
+            break;
+        case T0_MB_TEST:
+            done |= (uint32_t)(word >> PHASE != T0_U64(w, i->b)[l] >> PHASE) << l;
+            break;
+        default: done |= (uint32_t)((word >> PHASE & 1) != (T0_U32(w, i->b)[l] & 1)) << l;
         }
     }
     if (kind == T0_MB_TEST || kind == T0_MB_TEST_PARITY)
@@ -88,4 +136,5 @@ void t0_async_handlers(t0_handler *table[T0_NOPS])
 {
     table[T0_CP_ASYNC] = cp_async;
     table[T0_MBARRIER] = mbarrier;
+    table[T0_BULK] = bulk;
 }

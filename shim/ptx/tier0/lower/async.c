@@ -60,6 +60,50 @@ static void lower_copy(struct t0_lower *l, const struct ptx_instr *i)
                         (partial ? T0_CP_PARTIAL : 0));
 }
 
+/* An address with its offset in it, as a row. */
+static uint32_t address_row(struct t0_lower *l, const struct ptx_opnd *o, unsigned space,
+                            bool *addr32)
+{
+    struct t0_place p = t0_resolve(l, o, space);
+    *addr32 = p.addr32;
+    if (!p.imm)
+        return p.row;
+    enum t0_class c = p.addr32 ? T0_CLASS_32 : T0_CLASS_64;
+    uint32_t row = t0_temp(l, c), imm = t0_imm(l, c, (uint64_t)(int64_t)p.imm);
+    struct t0_insn *sum = t0_emit(l, p.addr32 ? T0_ADD_I32 : T0_ADD_I64);
+    sum->d = row;
+    sum->a = p.row;
+    sum->b = imm;
+    return row;
+}
+
+/* cp.async.bulk between shared and global memory, without a tensor map; false if it is another. */
+static bool lower_bulk(struct t0_lower *l, const struct ptx_instr *i)
+{
+    bool barrier = has(i, "mbarrier"), to32, from32, barrier32 = false;
+    bool load = has(i, "global") && barrier, store = has(i, "global") && !barrier;
+    if (has(i, "commit_group") || has(i, "wait_group") || has(i, "prefetch"))
+        return true;
+    if (has(i, "tensor") || has(i, "multicast") || has(i, "cp_mask") || i->nsrc < 3 + barrier ||
+        i->src[0].kind != PTX_O_ADDR || i->src[1].kind != PTX_O_ADDR ||
+        (barrier && i->src[3].kind != PTX_O_ADDR))
+        return false;
+    uint32_t to = address_row(l, &i->src[0], store ? PTX_SP_GLOBAL : PTX_SP_SHARED, &to32);
+    uint32_t from = address_row(l, &i->src[1], load ? PTX_SP_GLOBAL : PTX_SP_SHARED, &from32);
+    uint32_t size = t0_source(l, &i->src[2], T0_CLASS_32), at = T0_SINK;
+    if (barrier)
+        at = address_row(l, &i->src[3], PTX_SP_SHARED, &barrier32);
+    struct t0_insn *o = t0_emit(l, T0_BULK);
+    o->a = to;
+    o->b = from;
+    o->c = size;
+    o->e = at;
+    o->aux = (uint16_t)((store ? 0 : T0_BULK_TO_SHARED) | (to32 ? T0_BULK_TO32 : 0) |
+                        (load ? 0 : T0_BULK_FROM_SHARED) | (from32 ? T0_BULK_FROM32 : 0) |
+                        (barrier ? T0_BULK_BARRIER : 0) | (barrier32 ? T0_BULK_BARRIER32 : 0));
+    return true;
+}
+
 static void mbarrier(struct t0_lower *l, const struct ptx_instr *i, unsigned kind,
                      const struct ptx_opnd *address, const struct ptx_opnd *operand,
                      enum t0_class c)
@@ -91,6 +135,9 @@ static bool lower_mbarrier(struct t0_lower *l, const struct ptx_instr *i)
         mbarrier(l, i, T0_MB_ARRIVE, &i->src[0], more, T0_CLASS_32);
     else if (has(i, "arrive_drop") && !has(i, "expect_tx"))
         mbarrier(l, i, T0_MB_DROP, &i->src[0], more, T0_CLASS_32);
+    else if (has(i, "expect_tx") && more && !has(i, "arrive_drop"))
+        mbarrier(l, i, has(i, "arrive") ? T0_MB_ARRIVE_EXPECT : T0_MB_EXPECT, &i->src[0], more,
+                 T0_CLASS_32);
     else if ((has(i, "test_wait") || has(i, "try_wait")) && more)
         mbarrier(l, i, has(i, "parity") ? T0_MB_TEST_PARITY : T0_MB_TEST, &i->src[0], more,
                  has(i, "parity") ? T0_CLASS_32 : T0_CLASS_64);
@@ -105,8 +152,10 @@ bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i)
 {
     switch (i->op) {
     case PTX_OP_CP:
-        if (!has(i, "async") || has(i, "bulk"))
+        if (!has(i, "async") || has(i, "reduce"))
             return false;
+        if (has(i, "bulk"))
+            return lower_bulk(l, i);
         if (has(i, "commit_group") || has(i, "wait_group") || has(i, "wait_all"))
             return true;
         if (has(i, "mbarrier")) { /* its copies are done: .noinc arrives, the other form balances

@@ -7,8 +7,8 @@ static const struct {
     uint16_t op;
     const char *why;
 } refused[] = {
-    {PTX_OP_CP, "bulk and tensor copies (TMA) are not supported"},
-    {PTX_OP_MBARRIER, "mbarriers that count bytes (TMA) are not supported"},
+    {PTX_OP_CP, "tensor copies (TMA) and copies to other blocks are not supported"},
+    {PTX_OP_MBARRIER, "no such operation on mbarriers"},
     {PTX_OP_ST_ASYNC, "stores between blocks of a cluster are not supported"},
     {PTX_OP_RED_ASYNC, "reductions between blocks of a cluster are not supported"},
     {PTX_OP_ST_BULK, "needs sm_100; sm_90 is the last architecture supported"},
