@@ -1,6 +1,6 @@
-/* Tier 1's arithmetic against tier 0's handlers: every instruction variant of the census, as pieces and as
- * scalars, compiled by the system's compiler for each instruction set this machine has. Skipped without a
- * compiler. */
+/* Tier 1's arithmetic against tier 0's handlers: every instruction variant of the census, as pieces
+ * and as scalars, compiled by the system's compiler for each instruction set this machine has.
+ * Skipped without a compiler. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,8 +80,8 @@ static void choose(void)
 
 /* ---- their C text ---- */
 
-static void write_source(FILE *f, const char *pattern, const struct t1_op *op, const char *const arg[4],
-                         const char *name)
+static void write_source(FILE *f, const char *pattern, const struct t1_op *op,
+                         const char *const arg[4], const char *name)
 {
     char text[8 * T1_EXPR];
     t1_alu_expand(text, sizeof text, pattern, arg);
@@ -105,15 +105,18 @@ static void write_vector(FILE *f, const struct test *t, unsigned n, unsigned d)
         else if (op->src[s] == T1_K_64)
             fprintf(f, "pu64 x%u = t1_get_u64(r, T1_SRC_ROW(%u), k);\n", s, s);
         else if (op->wide)
-            fprintf(f, "ph32 x%u = t1_half_u32(t1_get_u32(r, T1_SRC_ROW(%u), k / 2), k & 1);\n", s, s);
+            fprintf(f, "ph32 x%u = t1_half_u32(t1_get_u32(r, T1_SRC_ROW(%u), k / 2), k & 1);\n", s,
+                    s);
         else
             fprintf(f, "pu32 x%u = t1_get_u32(r, T1_SRC_ROW(%u), k);\n", s, s);
     }
     if (op->dst[d].kind == T1_K_PRED) {
         write_source(f, op->dst[d].vector, op, arg, "m |= (uint32_t)");
-        fprintf(f, " << (k * %s);\n}\nt1_put_pred(r, T1_DST_ROW(%u), m);\n}\n", op->wide ? "T1_H" : "T1_N", d);
+        fprintf(f, " << (k * %s);\n}\nt1_put_pred(r, T1_DST_ROW(%u), m);\n}\n",
+                op->wide ? "T1_H" : "T1_N", d);
     } else if (op->wide && op->dst[d].kind == T1_K_32) {
-        write_source(f, op->dst[d].vector, op, arg, "*(ph32_m *)((uint32_t *)r->row[0] + k * T1_H) = ");
+        write_source(f, op->dst[d].vector, op, arg,
+                     "*(ph32_m *)((uint32_t *)r->row[0] + k * T1_H) = ");
         fprintf(f, ";\n}\n}\n");
     } else {
         fprintf(f, "%s x =", type);
@@ -138,7 +141,8 @@ static void write_scalar(FILE *f, const struct test *t, unsigned n, unsigned d)
         write_source(f, op->dst[d].scalar, op, arg, "m |= (uint32_t)");
     else
         write_source(f, op->dst[d].scalar, op, arg,
-                     op->dst[d].kind == T1_K_64 ? "((t1_u64 *)r->row[0])[l] = " : "((t1_u32 *)r->row[0])[l] = ");
+                     op->dst[d].kind == T1_K_64 ? "((t1_u64 *)r->row[0])[l] = "
+                                                : "((t1_u32 *)r->row[0])[l] = ");
     fprintf(f, op->dst[d].kind == T1_K_PRED ? " << l;\n}\nt1_put_pred(r, T1_DST_ROW(%u), m);\n}\n"
                                             : ";\n}\n(void)m;\n}\n", d);
 }
@@ -172,18 +176,46 @@ static uint64_t random64(void)
 }
 
 static const uint32_t edge32[] = {
-    0, 1, 2, 3, 31, 32, 33, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000,
-    0x80000001, 0xffffffff, 0xfffffffe, 0x00800000, 0x007fffff, 0x80000001, 0x3f800000, 0xbf800000, 0x3f000000,
-    0x40200000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x4f000000, 0xcf000000, 0x4effffff, 0x4f800000,
-    0x3effffff, 0x4b000001, 0x00000400, 0x3c003c00, 0x7c00fc00, 0x7e000001, 0x33800000, 0x38800000, 0x477ff000,
+    0,          1,          2,          3,          31,         32,         33,         0x7f,
+    0x80,       0xff,       0x7fff,     0x8000,     0xffff,     0x10000,    0x7fffffff, 0x80000000,
+    0x80000001, 0xffffffff, 0xfffffffe, 0x00800000, 0x007fffff, 0x80000001, 0x3f800000, 0xbf800000,
+    0x3f000000, 0x40200000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x4f000000, 0xcf000000,
+    0x4effffff, 0x4f800000, 0x3effffff, 0x4b000001, 0x00000400, 0x3c003c00, 0x7c00fc00, 0x7e000001,
+    0x33800000, 0x38800000, 0x477ff000,
 };
 static const uint64_t edge64[] = {
-    0, 1, 2, 63, 64, 0x7fffffffull, 0x80000000ull, 0xffffffffull, 0x100000000ull, ~0ull, 1ull << 63,
-    (1ull << 63) - 1, 0x3ff0000000000000ull, 0xbff0000000000000ull, 0x3fe0000000000000ull, 0x7ff0000000000000ull,
-    0xfff0000000000000ull, 0x7ff8000000000000ull, 0x7ff0000000000001ull, 0x41dfffffffc00000ull,
-    0x41e0000000000000ull, 0xc1e0000000000000ull, 0xc1e0000000200000ull, 0x43e0000000000000ull,
-    0xc3e0000000000000ull, 0x43f0000000000000ull, 0x0010000000000000ull, 0x000fffffffffffffull,
-    0x4330000000000001ull, 0x3fdfffffffffffffull, 0xbfe0000000000000ull, 0x36a0000000000000ull,
+    0,
+    1,
+    2,
+    63,
+    64,
+    0x7fffffffull,
+    0x80000000ull,
+    0xffffffffull,
+    0x100000000ull,
+    ~0ull,
+    1ull << 63,
+    (1ull << 63) - 1,
+    0x3ff0000000000000ull,
+    0xbff0000000000000ull,
+    0x3fe0000000000000ull,
+    0x7ff0000000000000ull,
+    0xfff0000000000000ull,
+    0x7ff8000000000000ull,
+    0x7ff0000000000001ull,
+    0x41dfffffffc00000ull,
+    0x41e0000000000000ull,
+    0xc1e0000000000000ull,
+    0xc1e0000000200000ull,
+    0x43e0000000000000ull,
+    0xc3e0000000000000ull,
+    0x43f0000000000000ull,
+    0x0010000000000000ull,
+    0x000fffffffffffffull,
+    0x4330000000000001ull,
+    0x3fdfffffffffffffull,
+    0xbfe0000000000000ull,
+    0x36a0000000000000ull,
 };
 static uint64_t value(uint8_t kind)
 {
@@ -197,7 +229,9 @@ static uint64_t value(uint8_t kind)
     }
     if (how < 3)
         return edge32[r % (sizeof edge32 / sizeof *edge32)];
-    return (uint32_t)(how == 3 ? r & 0x3f : how == 4 ? (r & 0x807fffff) | (127 - 20 + (r >> 32 & 63)) << 23 : r);
+    return (uint32_t)(how == 3   ? r & 0x3f
+                      : how == 4 ? (r & 0x807fffff) | (127 - 20 + (r >> 32 & 63)) << 23
+                                 : r);
 }
 
 static bool nan_of(unsigned type, uint64_t x)
@@ -227,8 +261,9 @@ static uint64_t lane(const struct t1_rows *r, unsigned row, uint8_t kind, unsign
 
 typedef void expression(struct t1_block *b, struct t1_rows *r);
 
-static bool compare(const struct test *t, const char *isa, const char *what, unsigned d, expression *run,
-                    struct t1_block *b, const struct t1_rows *in, const struct t1_rows *want)
+static bool compare(const struct test *t, const char *isa, const char *what, unsigned d,
+                    expression *run, struct t1_block *b, const struct t1_rows *in,
+                    const struct t1_rows *want)
 {
     struct t1_rows got = *in;
     run(b, &got);
@@ -237,8 +272,8 @@ static bool compare(const struct test *t, const char *isa, const char *what, uns
         uint64_t g = lane(&got, d ? 4 : 0, kind, l), w = lane(want, d ? 4 : 0, kind, l);
         if (same(t->type[0], g, w))
             continue;
-        printf("not ok %s: %s, %s: lane %u, result %u = %#llx, not %#llx; sources", t->name, isa, what, l, d,
-               (unsigned long long)g, (unsigned long long)w);
+        printf("not ok %s: %s, %s: lane %u, result %u = %#llx, not %#llx; sources", t->name, isa,
+               what, l, d, (unsigned long long)g, (unsigned long long)w);
         for (unsigned s = 0; s < t->op.nsrc; s++)
             printf(" %#llx", (unsigned long long)lane(in, s + 1, t->op.src[s], l));
         printf("\n");

@@ -1,23 +1,25 @@
-/* Turns a test of tier 0 into one of tier 1: its kernels run by compiled objects, and those that tier 1
- * refuses where they would anyway. A wrapper defines main as below and includes the test after this. */
+/* Turns a test of tier 0 into one of tier 1: its kernels run by compiled objects, and those that
+ * tier 1 refuses where they would anyway. A wrapper defines main as below and includes the test
+ * after this. */
 #ifndef CUMU_TESTS_TIER1_ON_TIER1_H
 #define CUMU_TESTS_TIER1_ON_TIER1_H
 
 #include "ptx/tier1/tier1.h"
 
 struct t0t;
-static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g, uint64_t block,
-                                    struct t0_fault *fault);
+static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g,
+                                    uint64_t block, struct t0_fault *fault);
 static void t1t_close(struct t0t *t);
 #define T0T_BLOCK_RUN(t, worker, g, block, fault) t1t_block(t, worker, g, block, fault)
 #define T0T_CLOSE(t) t1t_close(t)
 
-/* Objects do what the host's instructions do: they take any alignment and notice no access that stays
- * within the pages of shared memory; all barriers of a block are one. */
+/* Objects do what the host's instructions do: they take any alignment and notice no access that
+ * stays within the pages of shared memory; all barriers of a block are one. */
 #define T0T_KNOWN(name) t1t_known(name)
 static bool t1t_known(const char *name)
 {
-    return !__builtin_strncmp(name, "misaligned ", 11) || !__builtin_strncmp(name, "outside shared memory", 21) ||
+    return !__builtin_strncmp(name, "misaligned ", 11) ||
+           !__builtin_strncmp(name, "outside shared memory", 21) ||
            !__builtin_strncmp(name, "barriers that never complete", 28);
 }
 
@@ -47,7 +49,8 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     }
     snprintf(source, sizeof source, "/tmp/cumu-tier1-%d.c", (int)getpid());
     snprintf(object, sizeof object, "/tmp/cumu-tier1-%d.so", (int)getpid());
-    snprintf(command, sizeof command, "%s %s -o %s %s", cc && *cc ? cc : "cc", t1_isa_flags(t1t_isa), object, source);
+    snprintf(command, sizeof command, "%s %s -o %s %s", cc && *cc ? cc : "cc",
+             t1_isa_flags(t1t_isa), object, source);
     FILE *f = fopen(source, "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     free(text);
@@ -71,8 +74,8 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     return o;
 }
 
-static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g, uint64_t block,
-                                    struct t0_fault *fault)
+static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g,
+                                    uint64_t block, struct t0_fault *fault)
 {
     const int shape = (int)t1_shape(g->block) + 1;
     if (t->object_state != shape) {
@@ -81,7 +84,8 @@ static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const st
             t->object = t1t_make(t, (enum t1_shape)(shape - 1));
         t->object_state = shape;
     }
-    return t->object ? t1_block_run(w, t->object, g, block, fault) : t0_block_run(w, g, block, fault);
+    return t->object ? t1_block_run(w, t->object, g, block, fault)
+                     : t0_block_run(w, g, block, fault);
 }
 
 static void t1t_close(struct t0t *t)

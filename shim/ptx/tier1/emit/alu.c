@@ -1,4 +1,5 @@
-/* The table of tier 1's arithmetic: tier 0 chooses the op, the table says how it is written in C. */
+/* The table of tier 1's arithmetic: tier 0 chooses the op, the table says how it is written in C.
+ */
 #include "ptx/tier1/emit/alu.h"
 
 #include <stdio.h>
@@ -9,7 +10,14 @@
 
 /* Modifiers a row copes with; with any other bit in aux the op goes to tier 0's handler. */
 enum { PART = 208 }; /* room for what an expression is composed of */
-enum { FTZ32 = 1, SAT32 = 2, ROUND = 4, ANY_FTZ = 8 /* ftz changes nothing */, PRIMITIVE = 16, SC = 32 };
+enum {
+    FTZ32 = 1,
+    SAT32 = 2,
+    ROUND = 4,
+    ANY_FTZ = 8 /* ftz changes nothing */,
+    PRIMITIVE = 16,
+    SC = 32
+};
 
 struct row {
     const char *sig;    /* destinations : sources; w 32 bits, l 64 bits, p predicate */
@@ -20,169 +28,14 @@ struct row {
 
 /* One expression for pieces and scalars alike: @ is v in the one, s in the other. */
 #define BOTH(sig, expr) {sig, expr, expr, 0}
-/* A primitive of floats, by name: it exists as t1_v_ and t1_v_..._r with a rounding mode; SC: as t1_s_ too.
- * Modifiers are wrapped around it. */
+/* A primitive of floats, by name: it exists as t1_v_ and t1_v_..._r with a rounding mode; SC: as
+ * t1_s_ too. Modifiers are wrapped around it. */
 #define PRIM(sig, name, mods) {sig, name, NULL, (mods) | PRIMITIVE}
 #define VEC(sig, vec) {sig, vec, NULL, 0}
 #define X16(x) "(" x ") & 0xffffu"
 
 static const struct row rows[T0_NOPS] = {
-    [T0_ADD_I16] = BOTH("w:ww", X16("$0 + $1")), [T0_ADD_I32] = BOTH("w:ww", "$0 + $1"),
-    [T0_ADD_I64] = BOTH("l:ll", "$0 + $1"),
-    [T0_SUB_I16] = BOTH("w:ww", X16("$0 - $1")), [T0_SUB_I32] = BOTH("w:ww", "$0 - $1"),
-    [T0_SUB_I64] = BOTH("l:ll", "$0 - $1"),
-    [T0_NEG_I16] = BOTH("w:w", X16("-$0")), [T0_NEG_I32] = BOTH("w:w", "-$0"),
-    [T0_NEG_I64] = BOTH("l:l", "-$0"),
-    [T0_ABS_S16] = BOTH("w:w", "t1_@_abs_s32(t1_@_sx16($0)) & 0xffffu"),
-    [T0_ABS_S32] = BOTH("w:w", "t1_@_abs_s32($0)"), [T0_ABS_S64] = BOTH("l:l", "t1_@_abs_s64($0)"),
-    [T0_MIN_U16] = BOTH("w:ww", "t1_@_min_u32($0 & 0xffffu, $1 & 0xffffu)"),
-    [T0_MAX_U16] = BOTH("w:ww", "t1_@_max_u32($0 & 0xffffu, $1 & 0xffffu)"),
-    [T0_MIN_S16] = BOTH("w:ww", "t1_@_min_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
-    [T0_MAX_S16] = BOTH("w:ww", "t1_@_max_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
-    [T0_MIN_U32] = BOTH("w:ww", "t1_@_min_u32($0, $1)"), [T0_MAX_U32] = BOTH("w:ww", "t1_@_max_u32($0, $1)"),
-    [T0_MIN_S32] = BOTH("w:ww", "t1_@_min_s32($0, $1)"), [T0_MAX_S32] = BOTH("w:ww", "t1_@_max_s32($0, $1)"),
-    [T0_MIN_U64] = BOTH("l:ll", "t1_@_min_u64($0, $1)"), [T0_MAX_U64] = BOTH("l:ll", "t1_@_max_u64($0, $1)"),
-    [T0_MIN_S64] = BOTH("l:ll", "t1_@_min_s64($0, $1)"), [T0_MAX_S64] = BOTH("l:ll", "t1_@_max_s64($0, $1)"),
-    [T0_ADDSAT_S32] = VEC("w:ww", NULL), [T0_SUBSAT_S32] = VEC("w:ww", NULL),
-    [T0_ADD_I16X2] = BOTH("w:ww", "(($0 + $1) & 0xffffu) | (($0 & 0xffff0000u) + ($1 & 0xffff0000u))"),
-    [T0_MIN_U16X2] = VEC("w:ww", NULL), [T0_MAX_U16X2] = VEC("w:ww", NULL),
-    [T0_MIN_S16X2] = VEC("w:ww", NULL), [T0_MAX_S16X2] = VEC("w:ww", NULL),
-
-    [T0_MUL_LO_I16] = BOTH("w:ww", X16("$0 * $1")), [T0_MUL_LO_I32] = BOTH("w:ww", "$0 * $1"),
-    [T0_MUL_LO_I64] = BOTH("l:ll", "$0 * $1"),
-    [T0_MAD_LO_I16] = BOTH("w:www", X16("$0 * $1 + $2")),
-    [T0_MAD_LO_I32] = BOTH("w:www", "$0 * $1 + $2"), [T0_MAD_LO_I64] = BOTH("l:lll", "$0 * $1 + $2"),
-    [T0_MUL_HI_U16] = BOTH("w:ww", "(($0 & 0xffffu) * ($1 & 0xffffu)) >> 16"),
-    [T0_MUL_HI_S16] = BOTH("w:ww", "(t1_@_sx16($0) * t1_@_sx16($1)) >> 16"),
-    [T0_MUL_HI_U32] = BOTH("w:ww", "t1_@_mulhi_u32($0, $1)"), [T0_MUL_HI_S32] = BOTH("w:ww", "t1_@_mulhi_s32($0, $1)"),
-    [T0_MUL_HI_U64] = BOTH("l:ll", "t1_@_mulhi_u64($0, $1)"), [T0_MUL_HI_S64] = BOTH("l:ll", "t1_@_mulhi_s64($0, $1)"),
-    [T0_MAD_HI_U16] = BOTH("w:www", X16("((($0 & 0xffffu) * ($1 & 0xffffu)) >> 16) + $2")),
-    [T0_MAD_HI_S16] = BOTH("w:www", "(((t1_@_sx16($0) * t1_@_sx16($1)) >> 16) + $2) & 0xffffu"),
-    [T0_MAD_HI_U32] = BOTH("w:www", "t1_@_mulhi_u32($0, $1) + $2"),
-    [T0_MAD_HI_S32] = BOTH("w:www", "t1_@_mulhi_s32($0, $1) + $2"),
-    [T0_MAD_HI_U64] = BOTH("l:lll", "t1_@_mulhi_u64($0, $1) + $2"),
-    [T0_MAD_HI_S64] = BOTH("l:lll", "t1_@_mulhi_s64($0, $1) + $2"),
-    [T0_MUL_WIDE_U16] = BOTH("w:ww", "($0 & 0xffffu) * ($1 & 0xffffu)"),
-    [T0_MUL_WIDE_S16] = BOTH("w:ww", "t1_@_sx16($0) * t1_@_sx16($1)"),
-    [T0_MUL_WIDE_U32] = {"l:ww", "t1_v_mulw_u32($0, $1)", "(uint64_t)$0 * $1", 0},
-    [T0_MUL_WIDE_S32] = BOTH("l:ww", "t1_@_mulw_s32($0, $1)"),
-    [T0_MAD_WIDE_U16] = BOTH("w:www", "($0 & 0xffffu) * ($1 & 0xffffu) + $2"),
-    [T0_MAD_WIDE_S16] = BOTH("w:www", "t1_@_sx16($0) * t1_@_sx16($1) + $2"),
-    [T0_MAD_WIDE_U32] = {"l:wwl", "t1_v_mulw_u32($0, $1) + $2", "(uint64_t)$0 * $1 + $2", 0},
-    [T0_MAD_WIDE_S32] = BOTH("l:wwl", "t1_@_mulw_s32($0, $1) + $2"),
-    [T0_MUL24_LO_U32] = BOTH("w:ww", "($0 & 0xffffffu) * ($1 & 0xffffffu)"),
-    [T0_MAD24_LO_U32] = BOTH("w:www", "($0 & 0xffffffu) * ($1 & 0xffffffu) + $2"),
-    [T0_MUL24_LO_S32] = VEC("w:ww", NULL),
-    [T0_MAD24_LO_S32] = VEC("w:www", NULL),
-    [T0_MUL24_HI_U32] = VEC("w:ww", NULL), [T0_MUL24_HI_S32] = VEC("w:ww", NULL),
-    [T0_MAD24_HI_U32] = VEC("w:www", NULL), [T0_MAD24_HI_S32] = VEC("w:www", NULL),
-    [T0_SAD_U16] = VEC("w:www", NULL), [T0_SAD_S16] = VEC("w:www", NULL),
-    [T0_SAD_U32] = BOTH("w:www", "t1_@_max_u32($0, $1) - t1_@_min_u32($0, $1) + $2"),
-    [T0_SAD_S32] = BOTH("w:www", "t1_@_max_s32($0, $1) - t1_@_min_s32($0, $1) + $2"),
-    [T0_SAD_U64] = BOTH("l:lll", "t1_@_max_u64($0, $1) - t1_@_min_u64($0, $1) + $2"),
-    [T0_SAD_S64] = BOTH("l:lll", "t1_@_max_s64($0, $1) - t1_@_min_s64($0, $1) + $2"),
-    [T0_DIV_U16] = BOTH("w:ww", "t1_@_div_u32($0 & 0xffffu, $1 & 0xffffu) & 0xffffu"),
-    [T0_REM_U16] = BOTH("w:ww", "t1_@_rem_u32($0 & 0xffffu, $1 & 0xffffu) & 0xffffu"),
-    [T0_DIV_S16] = BOTH("w:ww", "t1_@_div_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
-    [T0_REM_S16] = BOTH("w:ww", "t1_@_rem_s32(t1_@_sx16($0), t1_@_sx16($1)) & 0xffffu"),
-    [T0_DIV_U32] = BOTH("w:ww", "t1_@_div_u32($0, $1)"), [T0_REM_U32] = BOTH("w:ww", "t1_@_rem_u32($0, $1)"),
-    [T0_DIV_S32] = BOTH("w:ww", "t1_@_div_s32($0, $1)"), [T0_REM_S32] = BOTH("w:ww", "t1_@_rem_s32($0, $1)"),
-    [T0_DIV_U64] = BOTH("l:ll", "t1_@_div_u64($0, $1)"), [T0_REM_U64] = BOTH("l:ll", "t1_@_rem_u64($0, $1)"),
-    [T0_DIV_S64] = BOTH("l:ll", "t1_@_div_s64($0, $1)"), [T0_REM_S64] = BOTH("l:ll", "t1_@_rem_s64($0, $1)"),
-    [T0_ADDX_I32] = VEC("w:ww", NULL), [T0_SUBX_I32] = VEC("w:ww", NULL),
-    [T0_ADDX_I64] = VEC("l:ll", NULL), [T0_SUBX_I64] = VEC("l:ll", NULL),
-    [T0_MADX_LO_I32] = VEC("w:www", NULL), [T0_MADX_LO_I64] = VEC("l:lll", NULL),
-    [T0_MADX_HI_U32] = VEC("w:www", NULL), [T0_MADX_HI_S32] = VEC("w:www", NULL),
-    [T0_MADX_HI_U64] = VEC("l:lll", NULL), [T0_MADX_HI_S64] = VEC("l:lll", NULL),
-    [T0_DP4A] = VEC("w:www", NULL), [T0_DP2A] = VEC("w:www", NULL),
-
-    [T0_AND_B32] = BOTH("w:ww", "$0 & $1"), [T0_AND_B64] = BOTH("l:ll", "$0 & $1"),
-    [T0_OR_B32] = BOTH("w:ww", "$0 | $1"), [T0_OR_B64] = BOTH("l:ll", "$0 | $1"),
-    [T0_XOR_B32] = BOTH("w:ww", "$0 ^ $1"), [T0_XOR_B64] = BOTH("l:ll", "$0 ^ $1"),
-    [T0_NOT_B16] = BOTH("w:w", "~$0 & 0xffffu"), [T0_NOT_B32] = BOTH("w:w", "~$0"),
-    [T0_NOT_B64] = BOTH("l:l", "~$0"),
-    [T0_CNOT_B16] = {"w:w", "(pu32)(($0 & 0xffffu) == 0) & 1", "($0 & 0xffffu) == 0", 0},
-    [T0_CNOT_B32] = {"w:w", "(pu32)($0 == 0) & 1", "$0 == 0", 0},
-    [T0_CNOT_B64] = {"l:l", "(pu64)($0 == 0) & 1", "$0 == 0", 0},
-    [T0_AND_P] = BOTH("p:pp", "$0 & $1"), [T0_OR_P] = BOTH("p:pp", "$0 | $1"),
-    [T0_XOR_P] = BOTH("p:pp", "$0 ^ $1"), [T0_NOT_P] = {"p:p", "~$0 & T1_ALL32", "$0 ^ 1", 0},
-   
-    [T0_SHL_B16] = BOTH("w:ww", "t1_@_shl32($0, $1) & 0xffffu"),
-    [T0_SHR_U16] = BOTH("w:ww", "t1_@_shr32($0 & 0xffffu, $1)"),
-    [T0_SHR_S16] = BOTH("w:ww", "t1_@_sar32(t1_@_sx16($0), $1) & 0xffffu"),
-    [T0_SHL_B32] = BOTH("w:ww", "t1_@_shl32($0, $1)"), [T0_SHL_B64] = BOTH("l:lw", "t1_@_shl64($0, $1)"),
-    [T0_SHR_U32] = BOTH("w:ww", "t1_@_shr32($0, $1)"), [T0_SHR_U64] = BOTH("l:lw", "t1_@_shr64($0, $1)"),
-    [T0_SHR_S32] = BOTH("w:ww", "t1_@_sar32($0, $1)"), [T0_SHR_S64] = BOTH("l:lw", "t1_@_sar64($0, $1)"),
-    [T0_POPC_B32] = BOTH("w:w", "t1_@_popc32($0)"),
-    [T0_POPC_B64] = BOTH("w:l", "t1_@_popc64($0)"),
-    [T0_CLZ_B32] = BOTH("w:w", "t1_@_clz32($0)"), [T0_CLZ_B64] = BOTH("w:l", "t1_@_clz64($0)"),
-    [T0_BREV_B32] = BOTH("w:w", "t1_@_brev32($0)"), [T0_BREV_B64] = VEC("l:l", NULL),
-    [T0_BFIND_U32] = VEC("w:w", NULL), [T0_BFIND_S32] = VEC("w:w", NULL),
-    [T0_BFIND_U64] = VEC("w:l", NULL), [T0_BFIND_S64] = VEC("w:l", NULL),
-    [T0_FNS_B32] = VEC("w:www", NULL),
-    [T0_BFE_U32] = VEC("w:www", "t1_v_bfe_u32($0, $1, $2)"),
-    [T0_BFE_S32] = VEC("w:www", "t1_v_bfe_s32($0, $1, $2)"),
-    [T0_BFE_U64] = VEC("l:lww", NULL), [T0_BFE_S64] = VEC("l:lww", NULL),
-    [T0_BFI_B32] = VEC("w:wwww", "t1_v_bfi_b32($0, $1, $2, $3)"), [T0_BFI_B64] = VEC("l:llww", NULL),
-    [T0_BMSK_B32] = VEC("w:ww", NULL), [T0_SZEXT_U32] = VEC("w:ww", NULL),
-    [T0_SZEXT_S32] = VEC("w:ww", NULL), [T0_PRMT_B32] = VEC("w:www", NULL),
-
-    [T0_SELP_B32] = {"w:wwp", "t1_blend_u32($2, $1, $0)", "$2 ? $0 : $1", 0},
-    [T0_SELP_B64] = {"l:llp", "t1_blend_u64($2, $1, $0)", "$2 ? $0 : $1", 0},
-    [T0_SLCT_B32_S32] = {"w:www", "t1_pick32(T1_C_S32(GE, $2, (pu32){0}), $0, $1)",
-                         "(int32_t)$2 >= 0 ? $0 : $1", 0},
-    [T0_SLCT_B64_S32] = VEC("l:llw", NULL), [T0_SLCT_B32_F32] = VEC("w:www", NULL),
-    [T0_SLCT_B64_F32] = VEC("l:llw", NULL),
-    [T0_TESTP_F32] = VEC("p:w", NULL), [T0_TESTP_F64] = VEC("p:l", NULL),
-
-#define F32_MODS FTZ32 | SAT32 | ROUND
-    [T0_ADD_F32] = PRIM("w:ww", "add_f32", F32_MODS | SC),
-    [T0_SUB_F32] = PRIM("w:ww", "sub_f32", F32_MODS | SC),
-    [T0_MUL_F32] = PRIM("w:ww", "mul_f32", F32_MODS | SC),
-    [T0_DIV_F32] = PRIM("w:ww", "div_f32", F32_MODS | SC),
-    [T0_FMA_F32] = PRIM("w:www", "fma_f32", F32_MODS),
-    [T0_RCP_F32] = PRIM("w:w", "rcp_f32", F32_MODS | SC),
-    [T0_SQRT_F32] = PRIM("w:w", "sqrt_f32", F32_MODS),
-    [T0_ADD_F64] = PRIM("l:ll", "add_f64", ROUND | SC),
-    [T0_SUB_F64] = PRIM("l:ll", "sub_f64", ROUND | SC),
-    [T0_MUL_F64] = PRIM("l:ll", "mul_f64", ROUND | SC),
-    [T0_DIV_F64] = PRIM("l:ll", "div_f64", ROUND | SC),
-    [T0_FMA_F64] = PRIM("l:lll", "fma_f64", ROUND), [T0_RCP_F64] = PRIM("l:l", "rcp_f64", ROUND),
-    [T0_SQRT_F64] = PRIM("l:l", "sqrt_f64", ROUND),
-    [T0_ABS_F32] = PRIM("w:w", "abs_f32", FTZ32), [T0_NEG_F32] = PRIM("w:w", "neg_f32", FTZ32),
-    [T0_MIN_F32] = PRIM("w:ww", "min_f32", FTZ32), [T0_MAX_F32] = PRIM("w:ww", "max_f32", FTZ32),
-    [T0_COPYSIGN_F32] = BOTH("w:ww", "($0 & 0x80000000u) | ($1 & 0x7fffffffu)"),
-    [T0_ABS_F64] = BOTH("l:l", "$0 & 0x7ffffffffffffffful"),
-    [T0_NEG_F64] = BOTH("l:l", "$0 ^ 0x8000000000000000ul"),
-    [T0_MIN_F64] = VEC("l:ll", "t1_v_min_f64($0, $1)"), [T0_MAX_F64] = VEC("l:ll", "t1_v_max_f64($0, $1)"),
-    [T0_COPYSIGN_F64] = BOTH("l:ll", "($0 & 0x8000000000000000ul) | ($1 & 0x7ffffffffffffffful)"),
-    [T0_RSQRT_F32] = PRIM("w:w", "rsqrt_f32", FTZ32), [T0_LG2_F32] = PRIM("w:w", "lg2_f32", FTZ32),
-    [T0_EX2_F32] = PRIM("w:w", "ex2_f32", FTZ32), [T0_TANH_F32] = PRIM("w:w", "tanh_f32", FTZ32),
-    [T0_SIN_F32] = VEC("w:w", NULL), [T0_COS_F32] = VEC("w:w", NULL),
-    [T0_RCP_APPROX_F64] = VEC("l:l", NULL), [T0_RSQRT_F64] = VEC("l:l", NULL),
-    [T0_ABS_F16] = BOTH("w:w", "$0 & 0x7fffu"), [T0_ABS_F16X2] = BOTH("w:w", "$0 & 0x7fff7fffu"),
-    [T0_ABS_BF16] = {"w:w", "$0 & 0x7fffu", "$0 & 0x7fffu", ANY_FTZ},
-    [T0_ABS_BF16X2] = {"w:w", "$0 & 0x7fff7fffu", "$0 & 0x7fff7fffu", ANY_FTZ},
-    [T0_NEG_F16] = BOTH("w:w", "($0 ^ 0x8000u) & 0xffffu"), [T0_NEG_F16X2] = BOTH("w:w", "$0 ^ 0x80008000u"),
-    [T0_NEG_BF16] = {"w:w", "($0 ^ 0x8000u) & 0xffffu", "($0 ^ 0x8000u) & 0xffffu", ANY_FTZ},
-    [T0_NEG_BF16X2] = {"w:w", "$0 ^ 0x80008000u", "$0 ^ 0x80008000u", ANY_FTZ},
-#define HALF4(op, sig, name, args) \
-    [T0_##op##_F16] = VEC(sig, "t1_v_" name "_f16" args), [T0_##op##_F16X2] = VEC(sig, "t1_v_" name "_f16x2" args), \
-    [T0_##op##_BF16] = VEC(sig, "t1_v_" name "_bf16" args), \
-    [T0_##op##_BF16X2] = VEC(sig, "t1_v_" name "_bf16x2" args)
-    HALF4(ADD, "w:ww", "add", "($0, $1)"), HALF4(SUB, "w:ww", "sub", "($0, $1)"),
-    HALF4(MUL, "w:ww", "mul", "($0, $1)"), HALF4(MIN, "w:ww", "min", "($0, $1)"),
-    HALF4(MAX, "w:ww", "max", "($0, $1)"), HALF4(FMA, "w:www", "fma", "($0, $1, $2)"),
-#define HALF1(op) [T0_##op##_F16] = VEC("w:w", NULL), [T0_##op##_F16X2] = VEC("w:w", NULL), \
-    [T0_##op##_BF16] = VEC("w:w", NULL), [T0_##op##_BF16X2] = VEC("w:w", NULL)
-    HALF1(EX2), HALF1(TANH),
-    [T0_CVT_TF32_F32] = VEC("w:w", NULL), [T0_CVT_F16X2_F32] = VEC("w:ww", "t1_v_f16_f32($1) | t1_v_f16_f32($0) << 16"),
-    [T0_CVT_BF16X2_F32] = VEC("w:ww", "t1_v_bf16_f32($1) | t1_v_bf16_f32($0) << 16"), [T0_CVT_E4M3X2_F32] = VEC("w:ww", NULL),
-    [T0_CVT_E5M2X2_F32] = VEC("w:ww", NULL), [T0_CVT_E4M3X2_F16X2] = VEC("w:w", NULL),
-    [T0_CVT_E5M2X2_F16X2] = VEC("w:w", NULL), [T0_CVT_F16X2_E4M3X2] = VEC("w:w", NULL),
-    [T0_CVT_F16X2_E5M2X2] = VEC("w:w", NULL),
-    [T0_CVT_PACK_S32] = VEC("w:www", NULL), [T0_CVT_PACK_U32] = VEC("w:www", NULL),
-    [T0_VIDEO] = VEC("w:www", NULL), [T0_VIDEO2] = VEC("w:www", NULL), [T0_VIDEO4] = VEC("w:www", NULL),
+#include "ptx/tier1/emit/alu_rows.def"
 };
 
 /* ---- composing ---- */
@@ -199,7 +52,9 @@ static const char *splat_of(const struct t1_op *op, unsigned k)
 {
     if (op->src[k] == T1_K_PRED)
         return "(0u - $%u)";
-    return op->src[k] == T1_K_64 ? "t1_splat_u64($%u)" : op->wide ? "t1_splat_h32($%u)" : "t1_splat_u32($%u)";
+    return op->src[k] == T1_K_64 ? "t1_splat_u64($%u)"
+           : op->wide            ? "t1_splat_h32($%u)"
+                                 : "t1_splat_u32($%u)";
 }
 
 /* The scalar form of an expression over pieces: splat, compute, take lane 0. */
@@ -250,16 +105,20 @@ static void primitive(const struct t1_op *op, const char *name, char letter, cha
         snprintf(mode, sizeof mode, ", %u", rnd);
     snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
     if (ftz || sat)
-        snprintf(around, sizeof around, "t1_%c_%s%s", letter, ftz && sat ? "satftz" : sat ? "sat" : "ftz", width);
+        snprintf(around, sizeof around, "t1_%c_%s%s", letter,
+                 ftz && sat ? "satftz"
+                 : sat      ? "sat"
+                            : "ftz",
+                 width);
     snprintf(out, T1_EXPR, "%s(%s)", around, call);
 }
 
 /* ---- comparisons ---- */
 
 static const char *const relation[] = {
-    [PTX_EQ] = "EQ", [PTX_NE] = "NE", [PTX_LT] = "LT", [PTX_LE] = "LE", [PTX_GT] = "GT", [PTX_GE] = "GE",
-    [PTX_EQU] = "EQU", [PTX_NEU] = "NEU", [PTX_LTU] = "LTU", [PTX_LEU] = "LEU", [PTX_GTU] = "GTU",
-    [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN",
+    [PTX_EQ] = "EQ",   [PTX_NE] = "NE",   [PTX_LT] = "LT",   [PTX_LE] = "LE",   [PTX_GT] = "GT",
+    [PTX_GE] = "GE",   [PTX_EQU] = "EQU", [PTX_NEU] = "NEU", [PTX_LTU] = "LTU", [PTX_LEU] = "LEU",
+    [PTX_GTU] = "GTU", [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN",
 };
 /* By position in T0_SETP_*: the type compared and how an operand is read. */
 static const struct { const char *sig, *type, *read, *read_ftz; } compared[] = {
@@ -311,13 +170,15 @@ static void set(struct t1_op *op, unsigned slot)
     static const char *const yes[] = {"~0u", "0x3f800000u", "0xffffu", "0x3c00u", "0x3f80u"};
     const unsigned which = op->aux >> T0_RND_SHIFT & 15;
     char sig[8], c[PART], w;
-    snprintf(sig, sizeof sig, "w:%s%s", compared[slot].sig, op->aux >> T0_BOOL_SHIFT & 3 ? "p" : "");
+    snprintf(sig, sizeof sig, "w:%s%s", compared[slot].sig,
+             op->aux >> T0_BOOL_SHIFT & 3 ? "p" : "");
     shape(op, sig);
     w = op->wide ? 'h' : 'u';
     if (!compared[slot].type || which >= sizeof yes / sizeof yes[0])
         return;
     comparison(op, slot, false, 'v', c);
-    snprintf(op->dst[0].vector, T1_EXPR, "t1_blend_%c32(%s, (p%c32){0}, t1_splat_%c32(%s))", w, c, w, w, yes[which]);
+    snprintf(op->dst[0].vector, T1_EXPR, "t1_blend_%c32(%s, (p%c32){0}, t1_splat_%c32(%s))", w, c,
+             w, w, yes[which]);
     comparison(op, slot, false, 's', c);
     snprintf(op->dst[0].scalar, T1_EXPR, "(%s) ? %s : 0u", c, yes[which]);
 }
@@ -325,9 +186,16 @@ static void set(struct t1_op *op, unsigned slot)
 /* ---- conversions ---- */
 
 /* By position in T0_BY_INT: the source's width, how it reads as 32 (or 64) bits, its signedness. */
-static const struct { char width; const char *read; bool is_signed; } ints[] = {
-    {'w', "(%s & 0xffu)", false}, {'w', "t1_@_sx8(%s)", true}, {'w', "(%s & 0xffffu)", false}, {'w', "%s", false},
-    {'l', "%s", false}, {'w', "t1_@_sx16(%s)", true}, {'w', "%s", true}, {'l', "%s", true},
+static const struct { char width; const char *read; bool is_signed;
+} ints[] = {
+    {'w', "(%s & 0xffu)", false},
+    {'w', "t1_@_sx8(%s)", true},
+    {'w', "(%s & 0xffffu)", false},
+    {'w', "%s", false},
+    {'l', "%s", false},
+    {'w', "t1_@_sx16(%s)", true},
+    {'w', "%s", true},
+    {'l', "%s", true},
 };
 enum { TO_U16 = 1, TO_U32 = 2, TO_S16 = 5, TO_S32 = 6 };
 
@@ -335,8 +203,8 @@ static void cvt_int_to_int(struct t1_op *op, unsigned from, bool wide)
 {
     const bool half = wide != (ints[from].width == 'l'); /* 32-bit lanes in half pieces */
     const unsigned to = op->aux >> T0_CVT_DST_SHIFT & 7;
-    static const char *const narrow[] = {"(%s) & 0xffu", "(%s) & 0xffffu", "%s", "%s", "t1_@_sx8(%s)",
-                                         "t1_@_sx16(%s)", "%s", "%s"};
+    static const char *const narrow[] = {"(%s) & 0xffu", "(%s) & 0xffffu", "%s", "%s",
+                                         "t1_@_sx8(%s)", "t1_@_sx16(%s)",  "%s", "%s"};
     char sig[4] = {wide ? 'l' : 'w', ':', ints[from].width, '\0'}, read[40], pattern[PART];
     shape(op, sig);
     if (op->aux & T0_SAT)
@@ -368,8 +236,8 @@ static void cvt_int_to_float(struct t1_op *op, unsigned from, bool f64)
     snprintf(read, sizeof read, ints[from].read, "$0");
     /* what fits a signed 32-bit integer converts as one */
     const bool as_signed = ints[from].is_signed || from == 0 || from == 2;
-    snprintf(pattern, sizeof pattern, "t1_%%c_f%s_%c%s(%s)", f64 ? "64" : "32", as_signed ? 's' : 'u',
-             l ? "64" : "32", read);
+    snprintf(pattern, sizeof pattern, "t1_%%c_f%s_%c%s(%s)", f64 ? "64" : "32",
+             as_signed ? 's' : 'u', l ? "64" : "32", read);
     for (unsigned s = 0; s < 2; s++) {
         char named[PART];
         snprintf(named, sizeof named, pattern, s ? 's' : 'v');
@@ -394,7 +262,8 @@ static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
 
 static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
 {
-    const unsigned rnd = op->aux >> T0_RND_SHIFT & 15, other = op->aux & ~(unsigned)(T0_FTZ | T0_SAT | 0xf0);
+    const unsigned rnd = op->aux >> T0_RND_SHIFT & 15,
+                   other = op->aux & ~(unsigned)(T0_FTZ | T0_SAT | 0xf0);
     const bool ftz = op->aux & T0_FTZ, sat = op->aux & T0_SAT;
     char sig[4] = {to == 3 ? 'l' : 'w', ':', from == 3 ? 'l' : 'w', '\0'}, x[PART], y[PART];
     char *v = op->dst[0].vector;
@@ -407,7 +276,12 @@ static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
             snprintf(y, sizeof y, "t1_v_int_f32(%.100s, %u)", x, rnd - PTX_RNI);
         else
             snprintf(y, sizeof y, "%s", x);
-        snprintf(v, T1_EXPR, ftz && sat ? "t1_v_satftz(%s)" : sat ? "t1_v_sat(%s)" : ftz ? "t1_v_ftz(%s)" : "%s", y);
+        snprintf(v, T1_EXPR,
+                 ftz && sat ? "t1_v_satftz(%s)"
+                 : sat      ? "t1_v_sat(%s)"
+                 : ftz      ? "t1_v_ftz(%s)"
+                            : "%s",
+                 y);
     } else if (to == 3 && from == 3 && (!rnd || rnd >= PTX_RNI)) {
         snprintf(x, sizeof x, rnd ? "t1_v_int_f64($0, %u)" : "$0", rnd - PTX_RNI);
         snprintf(v, T1_EXPR, sat ? "t1_v_sat64(%s)" : "%s", x);
@@ -439,7 +313,8 @@ static void special(struct t1_op *op)
         return;
     case T0_SHF_L_B32: case T0_SHF_R_B32:
         shape(op, "w:www");
-        snprintf(v, T1_EXPR, aux ? "t1_v_shf%c_($0, $1, $2 & 31)" : "t1_v_shf%c_($0, $1, t1_v_upto32($2))",
+        snprintf(v, T1_EXPR,
+                 aux ? "t1_v_shf%c_($0, $1, $2 & 31)" : "t1_v_shf%c_($0, $1, t1_v_upto32($2))",
                  op->op == T0_SHF_L_B32 ? 'l' : 'r');
         derive(op, 0);
         return;

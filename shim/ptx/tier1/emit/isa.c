@@ -1,5 +1,5 @@
-/* What tier 1 knows of instruction sets and compilers: which this machine has, the flags for one, the
- * prelude's text. */
+/* What tier 1 knows of instruction sets and compilers: which this machine has, the flags for one,
+ * the prelude's text. */
 #include "ptx/tier1/emit/alu.h"
 #include "ptx/tier1/tier1.h"
 
@@ -11,8 +11,8 @@ const char *t1_prelude(size_t *size)
     return t1_prelude_text;
 }
 
-/* -O1 is enough, as the vectors are explicit. The rest keeps results the bits PTX asks for and makes
- * room for the warp switch. */
+/* -O1 is enough, as the vectors are explicit. The rest keeps results the bits PTX asks for and
+ * makes room for the warp switch. */
 #define COMMON \
     "-x c -std=gnu11 -O1 -w -fPIC -shared -nostdlib -fvisibility=hidden -ffp-contract=off " \
     "-fno-strict-aliasing -fno-math-errno -fno-trapping-math -fno-stack-protector " \
@@ -28,8 +28,9 @@ const char *t1_isa_flags(enum t1_isa isa)
     static const char *const flags[T1_NISA] = {
         [T1_PLAIN] = COMMON_FLAGS " -DT1_ISA=0 -Wl,--no-as-needed -lm", /* fmaf */
         [T1_AVX2] = COMMON_FLAGS " -DT1_ISA=1 -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt",
-        [T1_AVX512] = COMMON_FLAGS " -DT1_ISA=2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mfma"
-                                   " -mbmi -mbmi2 -mlzcnt -mpopcnt -mprefer-vector-width=512",
+        [T1_AVX512] =
+            COMMON_FLAGS " -DT1_ISA=2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd -mfma"
+                         " -mbmi -mbmi2 -mlzcnt -mpopcnt -mprefer-vector-width=512",
     };
     return flags[isa < T1_NISA ? isa : T1_PLAIN];
 }

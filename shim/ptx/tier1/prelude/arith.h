@@ -1,5 +1,6 @@
-/* Tier 1's prelude: integer arithmetic, comparisons and selection. t1_v_* takes pieces, t1_s_* scalars.
- * A comparison within a piece is a t1_c: bits where the machine has mask registers, lanes elsewhere. */
+/* Tier 1's prelude: integer arithmetic, comparisons and selection. t1_v_* takes pieces, t1_s_*
+ * scalars. A comparison within a piece is a t1_c: bits where the machine has mask registers, lanes
+ * elsewhere. */
 #define T1_REL_EQ(a, b) ((a) == (b))
 #define T1_REL_LT(a, b) ((a) < (b))
 #define T1_REL_LE(a, b) ((a) <= (b))
@@ -105,9 +106,18 @@ T1_MINMAX(s64, 64, pu64, uint64_t, S64)
 #define T1_SHIFT(OP, w, t, n, a, b) (pu##w)__builtin_ia32_##OP##_mask((t)(a), (t)(b), (t){0}, (n)-1)
 #endif
 #if T1_ISA == 2
-T1_INLINE pu32 t1_v_shl32(pu32 a, pu32 b) { return T1_SHIFT(psllv16si, 32, t1_i16, uint16_t, a, b); }
-T1_INLINE pu32 t1_v_shr32(pu32 a, pu32 b) { return T1_SHIFT(psrlv16si, 32, t1_i16, uint16_t, a, b); }
-T1_INLINE pu32 t1_v_sar32(pu32 a, pu32 b) { return T1_SHIFT(psrav16si, 32, t1_i16, uint16_t, a, b); }
+T1_INLINE pu32 t1_v_shl32(pu32 a, pu32 b)
+{
+    return T1_SHIFT(psllv16si, 32, t1_i16, uint16_t, a, b);
+}
+T1_INLINE pu32 t1_v_shr32(pu32 a, pu32 b)
+{
+    return T1_SHIFT(psrlv16si, 32, t1_i16, uint16_t, a, b);
+}
+T1_INLINE pu32 t1_v_sar32(pu32 a, pu32 b)
+{
+    return T1_SHIFT(psrav16si, 32, t1_i16, uint16_t, a, b);
+}
 T1_INLINE pu64 t1_v_shl64_(pu64 a, pu64 b) { return T1_SHIFT(psllv8di, 64, t1_q8, uint8_t, a, b); }
 T1_INLINE pu64 t1_v_shr64_(pu64 a, pu64 b) { return T1_SHIFT(psrlv8di, 64, t1_q8, uint8_t, a, b); }
 T1_INLINE pu64 t1_v_sar64_(pu64 a, pu64 b) { return T1_SHIFT(psrav8di, 64, t1_q8, uint8_t, a, b); }
@@ -130,10 +140,16 @@ T1_INLINE pu64 t1_v_shr64(pu64 a, ph32 b) { return t1_v_shr64_(a, t1_zext_u32(b)
 T1_INLINE pu64 t1_v_sar64(pu64 a, ph32 b) { return t1_v_sar64_(a, t1_zext_u32(b)); }
 T1_INLINE uint32_t t1_s_shl32(uint32_t a, uint32_t b) { return b < 32 ? a << b : 0; }
 T1_INLINE uint32_t t1_s_shr32(uint32_t a, uint32_t b) { return b < 32 ? a >> b : 0; }
-T1_INLINE uint32_t t1_s_sar32(uint32_t a, uint32_t b) { return (uint32_t)((int32_t)a >> (b < 32 ? b : 31)); }
+T1_INLINE uint32_t t1_s_sar32(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((int32_t)a >> (b < 32 ? b : 31));
+}
 T1_INLINE uint64_t t1_s_shl64(uint64_t a, uint32_t b) { return b < 64 ? a << b : 0; }
 T1_INLINE uint64_t t1_s_shr64(uint64_t a, uint32_t b) { return b < 64 ? a >> b : 0; }
-T1_INLINE uint64_t t1_s_sar64(uint64_t a, uint32_t b) { return (uint64_t)((int64_t)a >> (b < 64 ? b : 63)); }
+T1_INLINE uint64_t t1_s_sar64(uint64_t a, uint32_t b)
+{
+    return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
+}
 /* amount n <= 32 */
 T1_INLINE pu32 t1_v_shfl_(pu32 lo, pu32 hi, pu32 n)
 {
@@ -156,8 +172,14 @@ T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b)
     return (pu64)__builtin_ia32_pmuldq512_mask((t1_i16)a, (t1_i16)b, (t1_q8){0}, (uint8_t)-1);
 }
 #elif T1_ISA == 1 && !defined(__clang__)
-T1_INLINE pu64 t1_mul_lo_u(pu64 a, pu64 b) { return (pu64)__builtin_ia32_pmuludq256((t1_i8)a, (t1_i8)b); }
-T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b) { return (pu64)__builtin_ia32_pmuldq256((t1_i8)a, (t1_i8)b); }
+T1_INLINE pu64 t1_mul_lo_u(pu64 a, pu64 b)
+{
+    return (pu64)__builtin_ia32_pmuludq256((t1_i8)a, (t1_i8)b);
+}
+T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b)
+{
+    return (pu64)__builtin_ia32_pmuldq256((t1_i8)a, (t1_i8)b);
+}
 #else
 T1_INLINE pu64 t1_mul_lo_u(pu64 a, pu64 b) { return (a & 0xffffffffu) * (b & 0xffffffffu); }
 T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b)
@@ -189,7 +211,10 @@ T1_INLINE pu64 t1_v_mulhi_s64(pu64 a, pu64 b)
 {
     return t1_v_mulhi_u64(a, b) - (b & (pu64)((ps64)a >> 63)) - (a & (pu64)((ps64)b >> 63));
 }
-T1_INLINE uint32_t t1_s_mulhi_u32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+T1_INLINE uint32_t t1_s_mulhi_u32(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((uint64_t)a * b >> 32);
+}
 T1_INLINE uint32_t t1_s_mulhi_s32(uint32_t a, uint32_t b)
 {
     return (uint32_t)((int64_t)(int32_t)a * (int32_t)b >> 32);
@@ -202,10 +227,13 @@ T1_INLINE uint64_t t1_s_mulhi_s64(uint64_t a, uint64_t b)
 {
     return (uint64_t)((__int128)(int64_t)a * (int64_t)b >> 64);
 }
-T1_INLINE uint64_t t1_s_mulw_s32(uint32_t a, uint32_t b) { return (uint64_t)((int64_t)(int32_t)a * (int32_t)b); }
+T1_INLINE uint64_t t1_s_mulw_s32(uint32_t a, uint32_t b)
+{
+    return (uint64_t)((int64_t)(int32_t)a * (int32_t)b);
+}
 
-/* Division by zero gives all ones, and INT_MIN / -1 wraps. 32 bits go through f64: the quotient of two
- * 32-bit integers is never so close below an integer that it would round up to it. */
+/* Division by zero gives all ones, and INT_MIN / -1 wraps. 32 bits go through f64: the quotient of
+ * two 32-bit integers is never so close below an integer that it would round up to it. */
 T1_INLINE uint32_t t1_s_div_u32(uint32_t a, uint32_t b) { return b ? a / b : ~0u; }
 T1_INLINE uint32_t t1_s_div_s32(uint32_t a, uint32_t b)
 {
@@ -229,7 +257,8 @@ T1_INLINE ph32 t1_div_half_s(ph32 a, ph32 b)
 static __attribute__((noinline, unused)) pu32 t1_v_div_u32(pu32 a, pu32 b)
 {
     pu32 y = t1_v_max_u32(b, t1_splat_u32(2));
-    pu32 q = t1_join_u32(t1_div_half_u(t1_half0(a), t1_half0(y)), t1_div_half_u(t1_half1(a), t1_half1(y)));
+    pu32 q = t1_join_u32(t1_div_half_u(t1_half0(a), t1_half0(y)),
+                         t1_div_half_u(t1_half1(a), t1_half1(y)));
     return t1_pick32(T1_C_U32(EQ, b, (pu32){0}), ~(pu32){0},
                      t1_pick32(T1_C_U32(EQ, b, t1_splat_u32(1)), a, q));
 }
@@ -237,7 +266,8 @@ static __attribute__((noinline, unused)) pu32 t1_v_div_s32(pu32 a, pu32 b)
 {
     const pu32 zero = {0};
     pu32 y = t1_pick32(T1_C_U32(EQ, b, zero) | T1_C_U32(EQ, b, ~zero), t1_splat_u32(1), b);
-    pu32 q = t1_join_u32(t1_div_half_s(t1_half0(a), t1_half0(y)), t1_div_half_s(t1_half1(a), t1_half1(y)));
+    pu32 q = t1_join_u32(t1_div_half_s(t1_half0(a), t1_half0(y)),
+                         t1_div_half_s(t1_half1(a), t1_half1(y)));
     return t1_pick32(T1_C_U32(EQ, b, zero), ~zero, t1_pick32(T1_C_U32(EQ, b, ~zero), -a, q));
 }
 #define T1_DIV64(T) \
@@ -281,7 +311,10 @@ T1_REM(s64, pu64, uint64_t)
 T1_POPC(pu32, t1_v_popc32)
 T1_POPC(ph32, t1_h_popc32)
 T1_POPC(uint32_t, t1_s_popc32)
-T1_INLINE uint32_t t1_s_popc64(uint64_t x) { return t1_s_popc32((uint32_t)x) + t1_s_popc32((uint32_t)(x >> 32)); }
+T1_INLINE uint32_t t1_s_popc64(uint64_t x)
+{
+    return t1_s_popc32((uint32_t)x) + t1_s_popc32((uint32_t)(x >> 32));
+}
 #define T1_BREV(U, name) \
     T1_INLINE U name(U x) \
     { \
@@ -305,7 +338,10 @@ T1_BREV(uint32_t, t1_s_brev32)
     }
 T1_CLZ(pu32, t1_v_clz32, t1_v_popc32)
 T1_CLZ(ph32, t1_h_clz32, t1_h_popc32)
-T1_INLINE ph32 t1_v_popc64(pu64 x) { return t1_h_popc32(t1_trunc_u64(x)) + t1_h_popc32(t1_high_u64(x)); }
+T1_INLINE ph32 t1_v_popc64(pu64 x)
+{
+    return t1_h_popc32(t1_trunc_u64(x)) + t1_h_popc32(t1_high_u64(x));
+}
 T1_INLINE ph32 t1_v_clz64(pu64 x)
 {
     ph32 h = t1_h_clz32(t1_high_u64(x));
@@ -337,15 +373,19 @@ T1_INLINE pu32 t1_v_bfi_b32(pu32 from, pu32 into, pu32 pos, pu32 len)
 }
 T1_INLINE pu32 t1_prmt_byte(pu32 a, pu32 b, pu32 s)
 {
-    pu32 word = t1_pick32(T1_C_U32(NEU, s & 4, (pu32){0}), b, a), byte = t1_v_shr32(word, (s & 3) * 8) & 255;
+    pu32 word = t1_pick32(T1_C_U32(NEU, s & 4, (pu32){0}), b, a),
+         byte = t1_v_shr32(word, (s & 3) * 8) & 255;
     return t1_pick32(T1_C_U32(NEU, s & 8, (pu32){0}), -(byte >> 7) & 255, byte);
 }
 T1_INLINE pu32 t1_v_prmt(pu32 a, pu32 b, pu32 c)
 {
-    return t1_prmt_byte(a, b, c) | t1_prmt_byte(a, b, c >> 4) << 8 | t1_prmt_byte(a, b, c >> 8) << 16 |
-           t1_prmt_byte(a, b, c >> 12) << 24;
+    return t1_prmt_byte(a, b, c) | t1_prmt_byte(a, b, c >> 4) << 8 |
+           t1_prmt_byte(a, b, c >> 8) << 16 | t1_prmt_byte(a, b, c >> 12) << 24;
 }
-#define T1_DOT_BYTE(x, n, s) ((s) ? (pu32)((ps32)((x) << (24 - 8 * (n))) >> 24) : ((x) >> 8 * (n) & 255))
-#define t1_v_dp4a(a, b, c, as, bs) \
-    ((c) + T1_DOT_BYTE(a, 0, as) * T1_DOT_BYTE(b, 0, bs) + T1_DOT_BYTE(a, 1, as) * T1_DOT_BYTE(b, 1, bs) + \
-     T1_DOT_BYTE(a, 2, as) * T1_DOT_BYTE(b, 2, bs) + T1_DOT_BYTE(a, 3, as) * T1_DOT_BYTE(b, 3, bs))
+#define T1_DOT_BYTE(x, n, s)                                                                       \
+    ((s) ? (pu32)((ps32)((x) << (24 - 8 * (n))) >> 24) : ((x) >> 8 * (n)&255))
+#define t1_v_dp4a(a, b, c, as, bs)                                                                 \
+    ((c) + T1_DOT_BYTE(a, 0, as) * T1_DOT_BYTE(b, 0, bs) +                                         \
+     T1_DOT_BYTE(a, 1, as) * T1_DOT_BYTE(b, 1, bs) +                                               \
+     T1_DOT_BYTE(a, 2, as) * T1_DOT_BYTE(b, 2, bs) +                                               \
+     T1_DOT_BYTE(a, 3, as) * T1_DOT_BYTE(b, 3, bs))

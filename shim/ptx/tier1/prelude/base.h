@@ -1,6 +1,7 @@
-/* Tier 1's prelude, first part: types, pieces, masks, loads and stores. It is prepended to every kernel,
- * so it includes nothing and stays small: a header of intrinsics alone costs more than most kernels.
- * A warp of 32 lanes is T1_P pieces of T1_N lanes of 32 bits; 64-bit values take 2 * T1_P pieces. */
+/* Tier 1's prelude, first part: types, pieces, masks, loads and stores. It is prepended to every
+ * kernel, so it includes nothing and stays small: a header of intrinsics alone costs more than most
+ * kernels. A warp of 32 lanes is T1_P pieces of T1_N lanes of 32 bits; 64-bit values take 2 * T1_P
+ * pieces. */
 typedef unsigned char uint8_t;
 typedef signed char int8_t;
 typedef unsigned short uint16_t;
@@ -66,8 +67,9 @@ typedef int8_t t1_s8 __attribute__((may_alias, aligned(1)));
 typedef int16_t t1_s16 __attribute__((may_alias, aligned(1)));
 
 #if T1_N == 16
-#define T1_LIST32(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), F(9), F(10), F(11), F(12), \
-        F(13), F(14), F(15)
+#define T1_LIST32(F)                                                                               \
+    F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), F(9), F(10), F(11), F(12), F(13), F(14), \
+        F(15)
 #define T1_LIST64(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7)
 #elif T1_N == 8
 #define T1_LIST32(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7)
@@ -103,7 +105,10 @@ T1_INLINE pu64 t1_splat_u64(uint64_t x) { return x - (pu64){0}; }
 #if defined(__clang__) || __GNUC__ >= 12
 T1_INLINE ph32 t1_half0(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_ID)); }
 T1_INLINE ph32 t1_half1(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_UPPER)); }
-T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi) { return __builtin_shufflevector(lo, hi, T1_LIST32(T1_ID)); }
+T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi)
+{
+    return __builtin_shufflevector(lo, hi, T1_LIST32(T1_ID));
+}
 #else
 union t1_halves { pu32 v; ph32 h[2]; };
 T1_INLINE ph32 t1_half0(pu32 x) { return (union t1_halves){x}.h[0]; }

@@ -1,5 +1,5 @@
-/* Tier 1's prelude: the warps of a block. Without barriers they run one after the other; with them each
- * is a fibre on its own stack, switched in place of waiting. */
+/* Tier 1's prelude: the warps of a block. Without barriers they run one after the other; with them
+ * each is a fibre on its own stack, switched in place of waiting. */
 #ifndef T1_FIBRES
 #define T1_FIBRES 0
 #endif
@@ -28,14 +28,15 @@ struct t1_fibre {
 #error "tier 1 has no warp switch for this machine"
 #endif
 #if T1_ISA == 2
-#define T1_CLOBBERS \
-    "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", \
-    "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7",
+#define T1_CLOBBERS                                                                                \
+    "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",      \
+        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5",  \
+        "k6", "k7",
 #else
 #define T1_CLOBBERS
 #endif
-/* Jumps rather than calls, which return prediction would get wrong, and lets the compiler save only what
- * lives across. The top of a suspended stack is where to resume. Builds need -mno-red-zone. */
+/* Jumps rather than calls, which return prediction would get wrong, and lets the compiler save only
+ * what lives across. The top of a suspended stack is where to resume. Builds need -mno-red-zone. */
 T1_INLINE void t1_switch(struct t1_fibre *from, struct t1_fibre *to)
 {
     __asm__ volatile("push %%rbp\n\tpush %%rbx\n\tlea 1f(%%rip), %%rcx\n\tpush %%rcx\n\t"
@@ -43,9 +44,10 @@ T1_INLINE void t1_switch(struct t1_fibre *from, struct t1_fibre *to)
                      "1:\n\tpop %%rbx\n\tpop %%rbp"
                      : "+D"(from), "+S"(to)
                      :
-                     : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
-                       "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-                       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", T1_CLOBBERS "cc", "memory");
+                     : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+                       T1_CLOBBERS "cc", "memory");
 }
 T1_INLINE void t1_next(struct t1_block *b)
 {
@@ -79,8 +81,8 @@ T1_INLINE void t1_bar(struct t1_block *b)
 T1_INLINE uint32_t t1_bar_popc(struct t1_block *b, uint32_t n) { return t1_meet(b, n); }
 T1_INLINE uint32_t t1_bar_or(struct t1_block *b, uint32_t v) { return t1_meet(b, v != 0) != 0; }
 T1_INLINE uint32_t t1_bar_and(struct t1_block *b, uint32_t v) { return t1_meet(b, v == 0) == 0; }
-/* In a loop that waits for others: other warps of the block run, and now and then it is asked whether
- * there is anything left to wait for. */
+/* In a loop that waits for others: other warps of the block run, and now and then it is asked
+ * whether there is anything left to wait for. */
 static __attribute__((noinline, unused)) void t1_give_up(struct t1_block *b)
 {
     if (b->services->stopped(b))
@@ -111,49 +113,50 @@ T1_INLINE uint32_t t1_lanes_of(const struct t1_block *b, uint32_t warp)
 
 #define T1_EXPORT __attribute__((visibility("default")))
 #if T1_FIBRES
-/* A fibre's first frame: entered by the switch with its two arguments. The last to finish goes back to
- * where the block was started from. */
-#define T1_MAIN(kernel) \
-    static __attribute__((noreturn, used)) void t1_first(struct t1_fibre *from, struct t1_fibre *self) \
-    { \
-        struct t1_block *b = self->block; \
-        (void)from; \
-        kernel(b, self->warp, t1_lanes_of(b, self->warp)); \
-        struct t1_ring *r = self->ring; \
-        self->next->prev = self->prev; \
-        self->prev->next = self->next; \
-        struct t1_fibre *to = --r->live ? self->next : r->home; \
-        if (r->live && r->arrived == r->live) { \
-            r->arrived = 0; \
-            r->generation++; \
-            r->sum[r->generation & 1] = 0; \
-        } \
-        b->current = to; \
-        t1_switch(self, to); \
-        __builtin_unreachable(); \
-    } \
-    T1_EXPORT void cumu_t1_run(struct t1_block *b) \
-    { \
-        struct t1_fibre home, fibre[32]; \
-        struct t1_ring ring = {.live = b->nwarps, .home = &home}; \
-        const uint32_t n = b->nwarps; \
-        b->current = &fibre[0]; \
-        if (n == 1) { /* on the caller's stack */ \
-            fibre[0] = (struct t1_fibre){(void *)0, fibre, fibre, &ring, b, 0}; \
-            kernel(b, 0, t1_lanes_of(b, 0)); \
-            return; \
-        } \
-        for (uint32_t w = 0; w < n; w++) { \
-            /* staggered, so that the frames of all warps do not share cache sets */ \
-            uint64_t top = (uint64_t)(b->stacks + (w + 1) * b->stack_size) - 64 - 640 * (w % 16); \
-            void **sp = (void **)((top & ~63ul) - 16); \
-            sp[0] = (void *)t1_first; \
-            sp[1] = (void *)0; \
-            fibre[w] = (struct t1_fibre){sp, &fibre[w + 1 < n ? w + 1 : 0], \
-                                           &fibre[w ? w - 1 : n - 1], &ring, b, w}; \
-        } \
-        t1_switch(&home, &fibre[0]); \
-    } \
+/* A fibre's first frame: entered by the switch with its two arguments. The last to finish goes back
+ * to where the block was started from. */
+#define T1_MAIN(kernel)                                                                            \
+    static __attribute__((noreturn, used)) void t1_first(struct t1_fibre *from,                    \
+                                                         struct t1_fibre *self)                    \
+    {                                                                                              \
+        struct t1_block *b = self->block;                                                          \
+        (void)from;                                                                                \
+        kernel(b, self->warp, t1_lanes_of(b, self->warp));                                         \
+        struct t1_ring *r = self->ring;                                                            \
+        self->next->prev = self->prev;                                                             \
+        self->prev->next = self->next;                                                             \
+        struct t1_fibre *to = --r->live ? self->next : r->home;                                    \
+        if (r->live && r->arrived == r->live) {                                                    \
+            r->arrived = 0;                                                                        \
+            r->generation++;                                                                       \
+            r->sum[r->generation & 1] = 0;                                                         \
+        }                                                                                          \
+        b->current = to;                                                                           \
+        t1_switch(self, to);                                                                       \
+        __builtin_unreachable();                                                                   \
+    }                                                                                              \
+    T1_EXPORT void cumu_t1_run(struct t1_block *b)                                                 \
+    {                                                                                              \
+        struct t1_fibre home, fibre[32];                                                           \
+        struct t1_ring ring = {.live = b->nwarps, .home = &home};                                  \
+        const uint32_t n = b->nwarps;                                                              \
+        b->current = &fibre[0];                                                                    \
+        if (n == 1) { /* on the caller's stack */                                                  \
+            fibre[0] = (struct t1_fibre){(void *)0, fibre, fibre, &ring, b, 0};                    \
+            kernel(b, 0, t1_lanes_of(b, 0));                                                       \
+            return;                                                                                \
+        }                                                                                          \
+        for (uint32_t w = 0; w < n; w++) {                                                         \
+            /* staggered, so that the frames of all warps do not share cache sets */               \
+            uint64_t top = (uint64_t)(b->stacks + (w + 1) * b->stack_size) - 64 - 640 * (w % 16);  \
+            void **sp = (void **)((top & ~63ul) - 16);                                             \
+            sp[0] = (void *)t1_first;                                                              \
+            sp[1] = (void *)0;                                                                     \
+            fibre[w] = (struct t1_fibre){                                                          \
+                sp, &fibre[w + 1 < n ? w + 1 : 0], &fibre[w ? w - 1 : n - 1], &ring, b, w};        \
+        }                                                                                          \
+        t1_switch(&home, &fibre[0]);                                                               \
+    }                                                                                              \
     T1_EXPORT const struct t1_info cumu_t1_info = {1, T1_ISA, T1_SHAPE, 1, T1_STACK};
 #else
 #define T1_MAIN(kernel) \

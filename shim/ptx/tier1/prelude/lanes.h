@@ -4,9 +4,15 @@ T1_INLINE void t1_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 /* to and from arrays of 32 lanes */
 T1_INLINE void t1_spill_u32(uint32_t *to, int k, pu32 v) { *(pu32_m *)(to + k * T1_N) = v; }
-T1_INLINE pu32 t1_fill_u32(const uint32_t *from, int k) { return *(const pu32_m *)(from + k * T1_N); }
+T1_INLINE pu32 t1_fill_u32(const uint32_t *from, int k)
+{
+    return *(const pu32_m *)(from + k * T1_N);
+}
 T1_INLINE void t1_spill_u64(uint64_t *to, int q, pu64 v) { *(pu64_m *)(to + q * T1_H) = v; }
-T1_INLINE pu64 t1_fill_u64(const uint64_t *from, int q) { return *(const pu64_m *)(from + q * T1_H); }
+T1_INLINE pu64 t1_fill_u64(const uint64_t *from, int q)
+{
+    return *(const pu64_m *)(from + q * T1_H);
+}
 
 /* One piece of lanes idx[i] (modulo 32) of a whole value, given by its T1_P pieces. */
 #if T1_ISA == 2
@@ -20,7 +26,8 @@ T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3)
 {
     const pu32 v[4] = {v0, v1, v2, v3};
 #else
-T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4, pu32 v5, pu32 v6, pu32 v7)
+T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4, pu32 v5, pu32 v6,
+                           pu32 v7)
 {
     const pu32 v[8] = {v0, v1, v2, v3, v4, v5, v6, v7};
 #endif
@@ -34,15 +41,18 @@ T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4
 }
 #endif
 
-/* Source lane of each shfl mode (0 up, 1 down, 2 bfly, 3 idx); c holds the clamp in bits 0-4 and the
- * segment mask in bits 8-12. Lanes out of range read themselves; returns which are in range. */
+/* Source lane of each shfl mode (0 up, 1 down, 2 bfly, 3 idx); c holds the clamp in bits 0-4 and
+ * the segment mask in bits 8-12. Lanes out of range read themselves; returns which are in range. */
 T1_INLINE uint32_t t1_shfl_index(int mode, const uint32_t *b, const uint32_t *c, uint32_t *idx)
 {
     uint32_t in = 0;
     for (uint32_t l = 0; l < 32; l++) {
         uint32_t lane = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31, least = l & segment;
         uint32_t most = least | (clamp & ~segment), j;
-        j = mode == 0 ? l - lane : mode == 1 ? l + lane : mode == 2 ? l ^ lane : least | (lane & ~segment);
+        j = mode == 0   ? l - lane
+            : mode == 1 ? l + lane
+            : mode == 2 ? l ^ lane
+                        : least | (lane & ~segment);
         uint32_t ok = mode == 0 ? (int32_t)j >= (int32_t)most : j <= most;
         idx[l] = ok ? j & 31 : l;
         in |= ok << l;

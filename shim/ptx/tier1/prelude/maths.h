@@ -1,5 +1,5 @@
-/* Tier 1's prelude: floating point, conversions and the approximate functions; bit for bit what tier 0
- * gives, NaN payloads aside. */
+/* Tier 1's prelude: floating point, conversions and the approximate functions; bit for bit what
+ * tier 0 gives, NaN payloads aside. */
 #define T1_F(x) ((pf32)(x))
 #define T1_D(x) ((pf64)(x))
 T1_INLINE pu32 t1_v_ftz(pu32 x)
@@ -32,11 +32,23 @@ T1_INLINE uint32_t t1_s_sat(uint32_t x)
 T1_INLINE pu32 t1_v_satftz(pu32 x) { return t1_v_sat(t1_v_ftz(x)); }
 T1_INLINE uint32_t t1_s_satftz(uint32_t x) { return t1_s_sat(t1_s_ftz(x)); }
 
-#define T1_BASIC(name, op) \
-    T1_INLINE pu32 t1_v_##name##_f32(pu32 a, pu32 b) { return (pu32)(T1_F(a) op T1_F(b)); } \
-    T1_INLINE pu64 t1_v_##name##_f64(pu64 a, pu64 b) { return (pu64)(T1_D(a) op T1_D(b)); } \
-    T1_INLINE uint32_t t1_s_##name##_f32(uint32_t a, uint32_t b) { return t1_bits32(t1_f32(a) op t1_f32(b)); } \
-    T1_INLINE uint64_t t1_s_##name##_f64(uint64_t a, uint64_t b) { return t1_bits64(t1_f64(a) op t1_f64(b)); }
+#define T1_BASIC(name, op)                                                                         \
+    T1_INLINE pu32 t1_v_##name##_f32(pu32 a, pu32 b)                                               \
+    {                                                                                              \
+        return (pu32)(T1_F(a) op T1_F(b));                                                         \
+    }                                                                                              \
+    T1_INLINE pu64 t1_v_##name##_f64(pu64 a, pu64 b)                                               \
+    {                                                                                              \
+        return (pu64)(T1_D(a) op T1_D(b));                                                         \
+    }                                                                                              \
+    T1_INLINE uint32_t t1_s_##name##_f32(uint32_t a, uint32_t b)                                   \
+    {                                                                                              \
+        return t1_bits32(t1_f32(a) op t1_f32(b));                                                  \
+    }                                                                                              \
+    T1_INLINE uint64_t t1_s_##name##_f64(uint64_t a, uint64_t b)                                   \
+    {                                                                                              \
+        return t1_bits64(t1_f64(a) op t1_f64(b));                                                  \
+    }
 T1_BASIC(add, +)
 T1_BASIC(sub, -)
 T1_BASIC(mul, *)
@@ -56,8 +68,10 @@ T1_INLINE uint32_t t1_s_rcp_f32(uint32_t a) { return t1_bits32(1.0f / t1_f32(a))
 #define T1_ARITH2(op, t, a, b, m) __builtin_ia32_##op##512_mask(a, b, (t){0}, -1, m)
 #define T1_ARITH1(op, t, a, m) __builtin_ia32_##op##512_mask(a, (t){0}, -1, m)
 #endif
-#define t1_v_fma_f32(a, b, c) ((pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, 4))
-#define t1_v_fma_f64(a, b, c) ((pu64)__builtin_ia32_vfmaddpd512_mask(T1_D(a), T1_D(b), T1_D(c), -1, 4))
+#define t1_v_fma_f32(a, b, c)                                                                      \
+    ((pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, 4))
+#define t1_v_fma_f64(a, b, c)                                                                      \
+    ((pu64)__builtin_ia32_vfmaddpd512_mask(T1_D(a), T1_D(b), T1_D(c), -1, 4))
 #define t1_v_sqrt_f32(a) ((pu32)T1_ARITH1(sqrtps, pf32, T1_F(a), 4))
 #define t1_v_sqrt_f64(a) ((pu64)T1_ARITH1(sqrtpd, pf64, T1_D(a), 4))
 #define t1_v_fma_f32_r(a, b, c, m) \
@@ -225,8 +239,8 @@ T1_INLINE uint64_t t1_s_f64_u32(uint32_t x) { return t1_bits64((double)x); }
 T1_INLINE uint64_t t1_s_f64_s64(uint64_t x) { return t1_bits64((double)(int64_t)x); }
 T1_INLINE uint64_t t1_s_f64_u64(uint64_t x) { return t1_bits64((double)x); }
 
-/* To integers: saturated; NaN gives 0, but 1 << (width - 1) when the source is f64 or the result 64 bits.
- * mode: 0 nearest, 1 zero, 2 down, 3 up. */
+/* To integers: saturated; NaN gives 0, but 1 << (width - 1) when the source is f64 or the result 64
+ * bits. mode: 0 nearest, 1 zero, 2 down, 3 up. */
 #define T1_MODE32(x, m) ((m) == 1 ? (x) : t1_v_int_f32(x, m))
 #define T1_MODE64(x, m) ((m) == 1 ? (x) : t1_v_int_f64(x, m))
 #define t1_v_s32_f32(x, m) t1_cvt_s32_f32(T1_MODE32(x, m))
@@ -252,7 +266,8 @@ T1_INLINE pu32 t1_cvt_u32_f32(pu32 x)
 T1_INLINE ph32 t1_cvt_s32_f64(pu64 x)
 {
     ph32 r = (ph32)__builtin_ia32_cvttpd2dq512_mask(T1_D(x), (t1_i8){0}, -1, 4);
-    return t1_pickh(T1_C_F64(GE, x, t1_splat_u64(0x41e0000000000000ul)), t1_splat_h32(0x7fffffffu), r);
+    return t1_pickh(T1_C_F64(GE, x, t1_splat_u64(0x41e0000000000000ul)), t1_splat_h32(0x7fffffffu),
+                    r);
 }
 T1_INLINE ph32 t1_cvt_u32_f64(pu64 x)
 {
@@ -272,9 +287,14 @@ T1_INLINE pu64 t1_cvt_u64_f64(pu64 x)
     return t1_pick64(T1_C_F64(NAN, x, x), t1_splat_u64(1ul << 63), r);
 }
 #else
-T1_INLINE uint64_t t1_to_int(double x, double lo, double hi, uint64_t least, uint64_t most, uint64_t nan)
+T1_INLINE uint64_t t1_to_int(double x, double lo, double hi, uint64_t least, uint64_t most,
+                             uint64_t nan)
 {
-    return x != x ? nan : x >= hi ? most : x <= lo ? least : x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
+    return x != x    ? nan
+           : x >= hi ? most
+           : x <= lo ? least
+           : x < 0   ? (uint64_t)(int64_t)x
+                     : (uint64_t)x;
 }
 #define T1_TO_INT(name, V, A, E, n, lo, hi, least, most, nan) \
     T1_INLINE V t1_cvt_##name(A x) \
@@ -298,11 +318,13 @@ T1_TO_INT(u64_f64, pu64, pu64, double, 64_t, 0, 0x1p64, 0, ~0ul, 1ul << 63)
 typedef short t1_h16 __attribute__((vector_size(32)));
 T1_INLINE pu32 t1_v_f32_f16(pu32 x)
 {
-    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16)__builtin_convertvector(x, pu16), (pf32){0}, -1, 4);
+    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16) __builtin_convertvector(x, pu16),
+                                                  (pf32){0}, -1, 4);
 }
 T1_INLINE pu32 t1_v_f16_f32(pu32 x)
 {
-    return __builtin_convertvector((pu16)__builtin_ia32_vcvtps2ph512_mask(T1_F(x), 0, (t1_h16){0}, -1), pu32);
+    return __builtin_convertvector(
+        (pu16)__builtin_ia32_vcvtps2ph512_mask(T1_F(x), 0, (t1_h16){0}, -1), pu32);
 }
 #else
 T1_INLINE pu32 t1_v_f32_f16(pu32 h)
@@ -319,8 +341,9 @@ T1_INLINE pu32 t1_v_f16_f32(pu32 u)
     pu32 sign = (u >> 16) & 0x8000, a = u & 0x7fffffffu;
     pu32 sub = (pu32)((pf32)a + 0.5f) - 0x3f000000u;
     pu32 normal = (a + 0xfff + ((a >> 13) & 1) - ((127 - 15) << 23)) >> 13;
-    pu32 h = t1_pick32(T1_C_U32(LT, a, t1_splat_u32(0x38800000u)), sub,
-                       t1_pick32(T1_C_U32(LT, a, t1_splat_u32(0x47800000u)), normal, t1_splat_u32(0x7c00)));
+    pu32 h = t1_pick32(
+        T1_C_U32(LT, a, t1_splat_u32(0x38800000u)), sub,
+        t1_pick32(T1_C_U32(LT, a, t1_splat_u32(0x47800000u)), normal, t1_splat_u32(0x7c00)));
     return t1_pick32(T1_C_U32(GT, a, t1_splat_u32(0x7f800000u)), t1_splat_u32(0x7fff), sign | h);
 }
 #endif
@@ -347,7 +370,8 @@ T1_INLINE ph32 t1_fma16_half(ph32 a, ph32 b, ph32 c)
 }
 T1_INLINE ph32 t1_fmabf_half(ph32 a, ph32 b, ph32 c)
 {
-    pf64 p = T1_D(t1_v_f64_f32(a)) * T1_D(t1_v_f64_f32(b)), z = T1_D(t1_v_f64_f32(c)), s = p + z, part = s - p;
+    pf64 p = T1_D(t1_v_f64_f32(a)) * T1_D(t1_v_f64_f32(b)), z = T1_D(t1_v_f64_f32(c)), s = p + z,
+         part = s - p;
     pf64 err = (p - (s - part)) + (z - part);
     pu64 u = (pu64)s, pos = (pu64)(err > 0), neg = (pu64)(err < 0), same = ~(pos ^ (pu64)(s > 0));
     pu64 step = (same & (u + 1)) | (~same & (u - 1)), use = (pos | neg) & (pu64)((u & 1) == 0);
@@ -363,14 +387,15 @@ static __attribute__((noinline, unused)) pu32 t1_fmabf(pu32 a, pu32 b, pu32 c)
     return t1_join_u32(t1_fmabf_half(t1_half0(a), t1_half0(b), t1_half0(c)),
                        t1_fmabf_half(t1_half1(a), t1_half1(b), t1_half1(c)));
 }
-#define T1_HALF2(name, H, OP) \
-    T1_INLINE pu32 t1_v_##name##_##H(pu32 a, pu32 b) \
-    { \
-        return t1_v_##H##_f32(OP(t1_v_f32_##H(a), t1_v_f32_##H(b))); \
-    } \
-    T1_INLINE pu32 t1_v_##name##_##H##x2(pu32 a, pu32 b) \
-    { \
-        return t1_v_##name##_##H(a & 0xffffu, b & 0xffffu) | t1_v_##name##_##H(a >> 16, b >> 16) << 16; \
+#define T1_HALF2(name, H, OP)                                                                      \
+    T1_INLINE pu32 t1_v_##name##_##H(pu32 a, pu32 b)                                               \
+    {                                                                                              \
+        return t1_v_##H##_f32(OP(t1_v_f32_##H(a), t1_v_f32_##H(b)));                               \
+    }                                                                                              \
+    T1_INLINE pu32 t1_v_##name##_##H##x2(pu32 a, pu32 b)                                           \
+    {                                                                                              \
+        return t1_v_##name##_##H(a & 0xffffu, b & 0xffffu) | t1_v_##name##_##H(a >> 16, b >> 16)   \
+                                                                 << 16;                            \
     }
 T1_HALF2(add, f16, t1_v_add_f32)
 T1_HALF2(sub, f16, t1_v_sub_f32)
@@ -407,7 +432,8 @@ T1_HALF3(bf16, t1_fmabf)
 #define T1_MAGIC 0x1.8p52
 T1_INLINE pf64 t1_exp2_core(pf64 x)
 {
-    pf64 shifted = x + T1_MAGIC, f = x - (shifted - T1_MAGIC), p = 1.3215486790144307e-6 - (pf64){0};
+    pf64 shifted = x + T1_MAGIC, f = x - (shifted - T1_MAGIC),
+         p = 1.3215486790144307e-6 - (pf64){0};
     p = p * f + 1.5252733804059840e-5;
     p = p * f + 1.5403530393381609e-4;
     p = p * f + 1.3333558146428443e-3;
@@ -429,7 +455,8 @@ T1_INLINE pu32 t1_v_ex2_f32(pu32 a)
     const pf32 zero = {0};
     a = t1_pick32(T1_C_F32(GT, a, (pu32)(zero + 200.0f)), (pu32)(zero + 200.0f), a);
     a = t1_pick32(T1_C_F32(LT, a, (pu32)(zero - 200.0f)), (pu32)(zero - 200.0f), a);
-    pf32 x = T1_F(a), shifted = x + 0x1.8p23f, f = x - (shifted - 0x1.8p23f), p = zero + 0.0001546144470f;
+    pf32 x = T1_F(a), shifted = x + 0x1.8p23f, f = x - (shifted - 0x1.8p23f),
+         p = zero + 0.0001546144470f;
     pu32 n = (pu32)shifted - 0x4b400000u, half = (pu32)((ps32)n >> 1);
     p = p * f + 0.001340042818f;
     p = p * f + 0.009618056679f;
@@ -441,14 +468,16 @@ T1_INLINE pu32 t1_v_ex2_f32(pu32 a)
 }
 T1_INLINE pf64 t1_tanh_64(pf64 x)
 {
-    pf64 t = t1_exp2_core(t1_clamp200(x * 2.8853900817779268)), z = x * x, far = (t - 1.0) / (t + 1.0);
+    pf64 t = t1_exp2_core(t1_clamp200(x * 2.8853900817779268)), z = x * x,
+         far = (t - 1.0) / (t + 1.0);
     pf64 near = x * (1.0 - z * (0.33333333333333333 - z * 0.13333333333333333));
-    return (pf64)t1_pick64(T1_C_F64(LT, (pu64)z, (pu64)((pf64){0} + 0.0004)), (pu64)near, (pu64)far);
+    return (pf64)t1_pick64(T1_C_F64(LT, (pu64)z, (pu64)((pf64){0} + 0.0004)), (pu64)near,
+                           (pu64)far);
 }
 T1_BY_HALVES(T1_CALLED, tanh_f32, t1_tanh_64)
 #if T1_ISA == 2
-/* The estimate and one step of third order are within 2^-51, which rounds to the same f32 as the division
- * for all mantissas and both parities of the exponent (checked). */
+/* The estimate and one step of third order are within 2^-51, which rounds to the same f32 as the
+ * division for all mantissas and both parities of the exponent (checked). */
 T1_INLINE pf64 t1_rsqrt_64(pf64 x)
 {
     pf64 y = (pf64)__builtin_ia32_rsqrt14pd512_mask(x, (pf64){0}, -1), one = (pf64){0} + 1.0;

@@ -1,6 +1,6 @@
-/* Tier 1's prelude: contiguous, gathered and scattered memory accesses of one piece. T is the element:
- * u8 s8 u16 s16 u32 (a pu32 of extended elements) or u64. Lanes whose bit is clear are not touched and
- * load 0; `bits` are the piece's own. */
+/* Tier 1's prelude: contiguous, gathered and scattered memory accesses of one piece. T is the
+ * element: u8 s8 u16 s16 u32 (a pu32 of extended elements) or u64. Lanes whose bit is clear are not
+ * touched and load 0; `bits` are the piece's own. */
 #define T1_WIDE(T, V, W) \
     T1_INLINE pu32 t1_load_##T(const void *p) \
     { \
@@ -37,8 +37,9 @@ T1_INLINE void t1_store_u64(void *p, pu64 v) { *(pu64_m *)p = v; }
     T1_FOR_LANES(l, bits) r_.e[l] = (E)(ADDR); \
     return r_.v;
 
-/* What the next warp is likely to read, where this one reads `bytes` in a row at p: a warp runs alone
- * from barrier to barrier, so its own loads are far apart and the CPU's prefetcher sees no stream. */
+/* What the next warp is likely to read, where this one reads `bytes` in a row at p: a warp runs
+ * alone from barrier to barrier, so its own loads are far apart and the CPU's prefetcher sees no
+ * stream. */
 T1_INLINE void t1_ahead(const void *p, int bytes)
 {
     const char *next = (const char *)p + bytes;
@@ -51,8 +52,8 @@ T1_INLINE void t1_ahead(const void *p, int bytes)
     }
 }
 
-/* The whole piece moves by plain loads and stores: masked ones stop the CPU from running ahead (saxpy
- * from memory takes three times as long). */
+/* The whole piece moves by plain loads and stores: masked ones stop the CPU from running ahead
+ * (saxpy from memory takes three times as long). */
 #if T1_ISA == 2
 T1_INLINE pu32 t1_maskload_u32(uint32_t bits, const void *p)
 {
@@ -98,7 +99,8 @@ T1_INLINE pu16 t1_maskwords(uint32_t bits, const void *p)
 }
 T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
 {
-    __builtin_ia32_storedquqi128_mask((void *)p, (t1_c16)__builtin_convertvector(v, pu8), (uint16_t)bits);
+    __builtin_ia32_storedquqi128_mask((void *)p, (t1_c16) __builtin_convertvector(v, pu8),
+                                      (uint16_t)bits);
 }
 T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
 {
@@ -160,8 +162,9 @@ T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
 #else
 #define T1_GATHERD __builtin_ia32_gathersiv8si
 #endif
-#define t1_gather_u32(bits, base, idx, scale) \
-    ((pu32)T1_GATHERD((t1_i8){0}, (const void *)(base), (t1_i8)(idx), (t1_i8)t1_lanes32(bits), scale))
+#define t1_gather_u32(bits, base, idx, scale)                                                      \
+    ((pu32)T1_GATHERD((t1_i8){0}, (const void *)(base), (t1_i8)(idx), (t1_i8)t1_lanes32(bits),     \
+                      scale))
 #else
 T1_INLINE pu32 t1_maskload_u32(uint32_t bits, const void *p)
 {
@@ -183,10 +186,9 @@ T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
 {
     T1_FOR_LANES(l, bits) ((t1_u64 *)p)[l] = v[l];
 }
-T1_INLINE pu32 t1_gather32_(uint32_t bits, const void *base, ps32 idx, int scale)
-{
-    T1_LANES_LOAD(pu32, uint32_t, T1_N, *(const t1_u32 *)((const char *)base + (int64_t)idx[l] * scale))
-}
+T1_INLINE pu32 t1_gather32_(uint32_t bits, const void *base, ps32 idx, int scale){
+    T1_LANES_LOAD(pu32, uint32_t, T1_N,
+                  *(const t1_u32 *)((const char *)base + (int64_t)idx[l] * scale))}
 #define t1_gather_u32(bits, base, idx, scale) \
     t1_gather32_(bits, (const void *)(base), (ps32)(idx), scale)
 #endif
@@ -206,10 +208,9 @@ T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
 {
     T1_FOR_LANES(l, bits) ((t1_u16 *)p)[l] = (uint16_t)v[l];
 }
-T1_INLINE pu64 t1_gather64_(uint32_t bits, const void *base, phs32 idx, int scale)
-{
-    T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)((const char *)base + (int64_t)idx[l] * scale))
-}
+T1_INLINE pu64 t1_gather64_(uint32_t bits, const void *base, phs32 idx, int scale){
+    T1_LANES_LOAD(pu64, uint64_t, T1_H,
+                  *(const t1_u64 *)((const char *)base + (int64_t)idx[l] * scale))}
 #define t1_gather_u64(bits, base, idx, scale) \
     t1_gather64_(bits, (const void *)(base), (phs32)(idx), scale)
 T1_INLINE void t1_scatter32_(uint32_t bits, void *base, ps32 idx, int scale, pu32 v)
@@ -259,23 +260,33 @@ T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p)
     return (pu32)__builtin_convertvector((ps16)t1_maskwords(bits, p), ps32);
 }
 
-/* There are no gathers of narrow elements, and wider ones might leave the mapping. The pieces are spilled
- * once: element access by a variable index would do it at each step. */
-#define T1_NARROW(T, E) \
-    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, const char *base, pu32 idx, int scale) \
-    { \
-        union { pu32 v; uint32_t e[T1_N]; } i = {idx}, r = {{0}}; \
-        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)(base + (int64_t)(int32_t)i.e[l] * scale); \
-        return r.v; \
-    } \
-    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi) \
-    { \
-        union { pu64 v[2]; uint64_t e[T1_N]; } a; \
-        union { pu32 v; uint32_t e[T1_N]; } r = {{0}}; \
-        a.v[0] = lo; \
-        a.v[1] = hi; \
-        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)a.e[l]; \
-        return r.v; \
+/* There are no gathers of narrow elements, and wider ones might leave the mapping. The pieces are
+ * spilled once: element access by a variable index would do it at each step. */
+#define T1_NARROW(T, E)                                                                            \
+    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, const char *base, pu32 idx, int scale)          \
+    {                                                                                              \
+        union {                                                                                    \
+            pu32 v;                                                                                \
+            uint32_t e[T1_N];                                                                      \
+        } i = {idx}, r = {{0}};                                                                    \
+        T1_FOR_LANES(l, bits)                                                                      \
+        r.e[l] = (uint32_t) * (const E *)(base + (int64_t)(int32_t)i.e[l] * scale);                \
+        return r.v;                                                                                \
+    }                                                                                              \
+    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi)                                \
+    {                                                                                              \
+        union {                                                                                    \
+            pu64 v[2];                                                                             \
+            uint64_t e[T1_N];                                                                      \
+        } a;                                                                                       \
+        union {                                                                                    \
+            pu32 v;                                                                                \
+            uint32_t e[T1_N];                                                                      \
+        } r = {{0}};                                                                               \
+        a.v[0] = lo;                                                                               \
+        a.v[1] = hi;                                                                               \
+        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)a.e[l];                             \
+        return r.v;                                                                                \
     }
 #define T1_NARROW_STORE(T, E) \
     T1_INLINE void t1_scatter_##T##_(uint32_t bits, char *base, pu32 idx, int scale, pu32 v) \
@@ -302,11 +313,12 @@ T1_NARROW_STORE(u16, t1_u16)
 #define t1_gather_u16(bits, base, idx, scale) t1_gather_u16_(bits, (const char *)(base), idx, scale)
 #define t1_gather_s16(bits, base, idx, scale) t1_gather_s16_(bits, (const char *)(base), idx, scale)
 #define t1_scatter_u8(bits, base, idx, v, scale) t1_scatter_u8_(bits, (char *)(base), idx, scale, v)
-#define t1_scatter_u16(bits, base, idx, v, scale) t1_scatter_u16_(bits, (char *)(base), idx, scale, v)
+#define t1_scatter_u16(bits, base, idx, v, scale)                                                  \
+    t1_scatter_u16_(bits, (char *)(base), idx, scale, v)
 
-/* Members of small structures, one a thread: whole vectors and permutes, several times as fast as a gather
- * (with a stride of 32 it costs more registers than it is worth).
- * Nothing behind the last lane's element is read. */
+/* Members of small structures, one a thread: whole vectors and permutes, several times as fast as a
+ * gather (with a stride of 32 it costs more registers than it is worth). Nothing behind the last
+ * lane's element is read. */
 #if T1_ISA == 2
 /* lanes of two pieces by index */
 T1_INLINE pu32 t1_perm2(pu32 a, pu32 b, pu32 idx)
@@ -325,7 +337,8 @@ T1_INLINE pu32 t1_perm2(pu32 a, pu32 b, pu32 idx)
         const char *at = (const char *)p; \
         return FAST; \
     }
-#define T1_PAIR(at, last, step) t1_perm2(t1_load_u32(at), t1_maskload_u32(last, (at) + 64), T1_LANE32 * step)
+#define T1_PAIR(at, last, step)                                                                    \
+    t1_perm2(t1_load_u32(at), t1_maskload_u32(last, (at) + 64), T1_LANE32 *step)
 #define T1_EVEN(a, b) t1_join_u32(t1_half0(a), t1_half0(b))
 T1_STRIDED(8, T1_PAIR(at, 0x7fff, 2))
 T1_STRIDED(16, T1_EVEN(T1_PAIR(at, 0xffff, 4), T1_PAIR(at + 128, 0x1fff, 4)))
