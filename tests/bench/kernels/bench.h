@@ -8,13 +8,13 @@
 
 enum role { IN, OUT, INOUT };
 
-/* A run of one kernel at one size. Buffer i is parameter `param`; roles other than IN are compared. */
+/* A run of one kernel at one size. The buffers are its first parameters; those not IN are compared. */
 struct work {
     size_t n;
     struct buffer {
         enum role role;
-        char type; /* f float, d double, i 32-bit integer */
-        size_t size, shift; /* shift: bytes that the kernel's pointer lies above an aligned address */
+        char type; /* f float, d double, i 32-bit integer, s floats whose sum counts */
+        size_t size, shift; /* shift: bytes from an aligned address to where the kernel begins */
         void *data;         /* as made; the native run reads and writes native */
         void *native, *got;
         uint64_t device;
@@ -29,7 +29,7 @@ struct bench_case {
     const char *name, *file;
     size_t full, tiny;  /* n for the figures; n for a first launch */
     unsigned repeats;   /* launches and native calls a timing */
-    double tolerance;   /* greatest difference over greatest value, or share of differing integers */
+    double tolerance;   /* greatest difference over greatest value, or share of wrong integers */
     bool compute;       /* bound by arithmetic: must scale over cores */
     void (*make)(struct work *w);
     void (*native)(struct work *w);

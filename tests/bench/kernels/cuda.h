@@ -15,8 +15,8 @@
     F(cuMemFree_v2, (uint64_t)) \
     F(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t)) \
     F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t)) \
-    F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                       void *, void **, void **)) \
+    F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                       unsigned, void *, void **, void **)) \
     F(cuStreamSynchronize, (void *))
 
 struct cuda {
@@ -26,7 +26,8 @@ struct cuda {
 };
 extern struct cuda cu;
 
-void cuda_open(void); /* looks up, makes a context current; ends the program with a message on failure */
+/* Looks up, makes a context current; ends the program with a message on failure, as the others do. */
+void cuda_open(void);
 void cuda_check(int result, const char *what);
 void *cuda_kernel(const char *ptx, const char *entry);
 

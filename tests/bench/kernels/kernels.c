@@ -1,5 +1,5 @@
-/* Kernels beside plain C: time of each relative to gcc -O3 -march=native on one core, what a second core
- * gives, first launches, launch overhead. Started without arguments it runs itself once per question,
+/* Kernels beside plain C: time of each relative to gcc -O3 -march=native on one core, what a second
+ * core gives, first launches, launch overhead. Started without arguments it runs itself once per question,
  * because threads and caches belong to a process. Prints `bench <figure> <value> <unit>` lines; the
  * single-core figures are CPU time of the process, so that a busy machine disturbs them less. */
 #include <math.h>
@@ -83,9 +83,14 @@ static void launch(struct work *w, void *kernel, unsigned repeats)
     for (unsigned i = 0; i < w->nscalars; i++)
         args[w->bufs + i] = &w->scalars[i];
     for (unsigned i = 0; i < repeats; i++)
-        cuda_check(cu.cuLaunchKernel(kernel, w->grid[0], w->grid[1], 1, w->block[0], w->block[1], 1, 0,
-                                     NULL, args, NULL), "cuLaunchKernel");
+        cuda_check(cu.cuLaunchKernel(kernel, w->grid[0], w->grid[1], 1, w->block[0], w->block[1], 1,
+                                     0, NULL, args, NULL), "cuLaunchKernel");
     cuda_check(cu.cuStreamSynchronize(NULL), "cuStreamSynchronize");
+}
+
+static double value(const struct buffer *b, const void *data, size_t k)
+{
+    return b->type == 'd' ? ((const double *)data)[k] : (double)((const float *)data)[k];
 }
 
 /* Greatest difference over greatest value, or for integers the share that differs. */
@@ -113,8 +118,7 @@ static double difference(struct work *w)
                 error += ((int *)got)[k] != ((int *)b->native)[k];
                 top = (double)count;
             } else {
-                double x = b->type == 'd' ? ((double *)got)[k] : (double)((float *)got)[k];
-                double y = b->type == 'd' ? ((double *)b->native)[k] : (double)((float *)b->native)[k];
+                double x = value(b, got, k), y = value(b, b->native, k);
                 error = fabs(x - y) <= error ? error : fabs(x - y); /* a NaN stays */
                 top = fmax(top, fabs(y));
             }
@@ -192,9 +196,9 @@ static int ask_ratios(char **names)
         error = difference(&w);
         bool right = error <= c->tolerance;
         double r = median(ratio, rounds);
-        printf("bench kernels.%s %.3f ratio (%.2f ms, native %.2f ms, %u rounds, difference %.1e%s)\n",
-               c->name, r, median(kernel_ms, rounds), median(native_ms, rounds), rounds, error,
-               right ? "" : ", WRONG");
+        printf("bench kernels.%s %.3f ratio ", c->name, r);
+        printf("(%.2f ms, native %.2f ms, %u rounds, difference %.1e%s)\n", median(kernel_ms, rounds),
+               median(native_ms, rounds), rounds, error, right ? "" : ", WRONG");
         fflush(stdout);
         wrong += !right;
         logs += log(r);
@@ -381,7 +385,8 @@ static void two_cores(void)
     for (unsigned pass = 0; pass < PASSES; pass++) {
         for (unsigned t = 0; t < 2; t++) {
             FILE *f = start("compute", t ? "2" : "1");
-            for (count = 0; count < CASES && fscanf(f, "%63s %lf", name[count], &ms[t][count][pass]) == 2;)
+            count = 0;
+            while (count < CASES && fscanf(f, "%63s %lf", name[count], &ms[t][count][pass]) == 2)
                 count++;
             pclose(f);
         }
