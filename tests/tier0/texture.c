@@ -277,13 +277,17 @@ static void short_way(void)
 {
     static struct t0_texture other;
     static uint32_t lanes[1024];
-    for (unsigned kind = 0; kind < 6; kind++) {
+    for (unsigned kind = 0; kind < 7; kind++) {
         char text[1024], name[64];
         number_texels();
         shape(kind == 4 ? T0_TEXEL_S32 : T0_TEXEL_F32, 1, 24, kind == 5 ? 1 : 20, 1);
         tex.linear = kind & 1 && kind < 4;
-        tex.normalized = kind & 2;
+        tex.normalized = kind == 2 || kind == 3;
         tex.linear_memory = kind == 5;
+        if (kind == 6) { /* wraps, from -0.5 to 2.5 */
+            tex.normalized = true;
+            tex.address[0] = tex.address[1] = T0_ADDR_WRAP;
+        }
         for (unsigned both = 0; both < 2; both++) {
             other = tex;
             snprintf(text, sizeof text,
@@ -295,7 +299,8 @@ static void short_way(void)
                      "@%%p2 tex.%s {%%r3, %%r4, %%r5, %%r6}, [%%rd2, {%s}];\n"
                      "st.global.u32 [%%rd0], %%r3;",
                      (unsigned long long)(uintptr_t)&other, both ? 99 : 7,
-                     bits(kind & 2 ? 0.003f : 0.0371f), bits(kind & 2 ? 0.0021f : 0.0293f),
+                     bits(tex.normalized ? 0.003f : 0.0371f),
+                     bits(tex.normalized ? 0.0021f : 0.0293f),
                      kind == 5 ? "1d.v4.f32.s32" : "2d.v4.f32.f32", kind == 5 ? "%r2" : "%f2, %f3");
             go(text, 1024, NULL);
             if (!both)

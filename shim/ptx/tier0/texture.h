@@ -51,8 +51,8 @@ struct t0_texture_query {
 /* Four channels: bits of a float when t->as_float, else an integer of 32 bits. */
 void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q,
                       uint32_t out[4]);
-/* The commonest form, for a warp: two dimensions, one 32-bit channel, clamped. x, y and out are
- * rows of T0_LANES. false: the texture is of another kind, and nothing was done. */
+/* The commonest form, for a warp: two dimensions, one 32-bit channel, clamped or, unfiltered,
+ * wrapped. x, y and out are rows of T0_LANES. false: the texture is of another kind, and nothing was done. */
 bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const float *x,
                             const float *y, uint32_t *out);
 /* The same for numbered texels of one 32-bit channel in linear memory. */

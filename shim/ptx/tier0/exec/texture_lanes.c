@@ -19,6 +19,20 @@ static void look_lanes(const float *f, float scale, uint32_t n, int32_t at[T0_LA
     }
 }
 
+/* The same for coordinates from 0 to 1 that wrap. */
+static void look_wrapped(const float *f, uint32_t n, int32_t at[T0_LANES])
+{
+    float last = (float)n - 1;
+    for (unsigned l = 0; l < T0_LANES; l++) {
+        float x = f[l] > -0x1p30f ? f[l] : -0x1p30f;
+        x = x < 0x1p30f ? x : 0x1p30f;
+        x -= (float)(int32_t)x;
+        x = x < 0 ? x + 1 : x;
+        x = (x < 1 ? x : 0) * (float)n;
+        at[l] = (int32_t)(x < last ? x : last);
+    }
+}
+
 static void look_between(const float *f, float scale, uint32_t n, int32_t at[2][T0_LANES],
                          float weight[T0_LANES])
 {
@@ -43,10 +57,14 @@ bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const flo
     int32_t ax[2][T0_LANES], ay[2][T0_LANES];
     float wx[T0_LANES], wy[T0_LANES];
     bool between = t->linear && t->as_float;
-    for (unsigned k = 0; k < 2; k++)
-        if (t->address[k] != T0_ADDR_CLAMP &&
-            (t->normalized || t->address[k] == T0_ADDR_BORDER))
+    bool wrap[2];
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned mode = t->address[k];
+        wrap[k] = t->normalized && mode == T0_ADDR_WRAP;
+        if (mode == T0_ADDR_BORDER || (t->normalized && mode == T0_ADDR_MIRROR) ||
+            (wrap[k] && between))
             return false;
+    }
     /* Beyond that size a float has too few bits for fractions of 1/256. */
     if (t->levels != 1 || t->channels != 1 || t0_texel_bytes(t->format) != 4 || t->linear_memory ||
         l->width > 1u << 14 || l->height > 1u << 14)
@@ -54,8 +72,8 @@ bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const flo
     float width = t->normalized ? (float)l->width : 1;
     float height = t->normalized ? (float)l->height : 1;
     if (!between) {
-        look_lanes(x, width, l->width, ax[0]);
-        look_lanes(y, height, l->height, ay[0]);
+        wrap[0] ? look_wrapped(x, l->width, ax[0]) : look_lanes(x, width, l->width, ax[0]);
+        wrap[1] ? look_wrapped(y, l->height, ay[0]) : look_lanes(y, height, l->height, ay[0]);
         for (; mask; mask &= mask - 1) {
             unsigned k = (unsigned)__builtin_ctz(mask);
             memcpy(&out[k], l->data + (uint64_t)ay[0][k] * l->pitch + 4 * (size_t)ax[0][k], 4);
