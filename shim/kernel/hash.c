@@ -1,7 +1,14 @@
 /* SHA-256, after FIPS 180-4. */
 #include "kernel/hash.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 static const uint32_t k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -27,7 +34,46 @@ static inline void step(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_
     *h = t + (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
 }
 
-static void absorb(uint32_t state[8], const uint8_t *p)
+#if defined(__x86_64__)
+/* By the CPU's own rounds, four words at a time: a first launch hashes 100 kB. */
+__attribute__((target("sha,sse4.1"))) static void absorb_ni(uint32_t state[8], const uint8_t *p)
+{
+    const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i badc = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)state), 0xb1);
+    __m128i hgfe = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)(state + 4)), 0x1b);
+    __m128i abef = _mm_alignr_epi8(badc, hgfe, 8), cdgh = _mm_blend_epi16(hgfe, badc, 0xf0);
+    const __m128i abef_before = abef, cdgh_before = cdgh;
+    __m128i w[4];
+    for (unsigned i = 0; i < 4; i++)
+        w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i)), order);
+    for (unsigned i = 0; i < 16; i++) {
+        __m128i *now = &w[i % 4], *last = &w[(i + 3) % 4];
+        __m128i kw = _mm_add_epi32(*now, _mm_loadu_si128((const __m128i *)(const void *)(k + 4 * i)));
+        cdgh = _mm_sha256rnds2_epu32(cdgh, abef, kw);
+        abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(kw, 0x0e));
+        *now = _mm_sha256msg1_epu32(*now, w[(i + 1) % 4]);
+        *now = _mm_add_epi32(*now, _mm_alignr_epi8(*last, w[(i + 2) % 4], 4));
+        *now = _mm_sha256msg2_epu32(*now, *last);
+    }
+    abef = _mm_shuffle_epi32(_mm_add_epi32(abef, abef_before), 0x1b);
+    cdgh = _mm_shuffle_epi32(_mm_add_epi32(cdgh, cdgh_before), 0xb1);
+    _mm_storeu_si128((__m128i *)(void *)state, _mm_blend_epi16(abef, cdgh, 0xf0));
+    _mm_storeu_si128((__m128i *)(void *)(state + 4), _mm_alignr_epi8(cdgh, abef, 8));
+}
+
+static bool has_rounds(void)
+{
+    static atomic_int known = -1; /* in a virtual machine the question is slow */
+    unsigned a, b = 0, c, d;
+    int is = atomic_load_explicit(&known, memory_order_relaxed);
+    if (is < 0)
+        is = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 29 & 1);
+    atomic_store_explicit(&known, is, memory_order_relaxed);
+    return is;
+}
+#endif
+
+static void absorb_plain(uint32_t state[8], const uint8_t *p)
 {
     uint32_t w[64], s[8];
     for (unsigned i = 0; i < 16; i++, p += 4)
@@ -53,6 +99,17 @@ static void absorb(uint32_t state[8], const uint8_t *p)
         state[i] += s[i];
 }
 
+static void absorb(uint32_t state[8], const uint8_t *p, size_t blocks)
+{
+    void (*one)(uint32_t *, const uint8_t *) = absorb_plain;
+#if defined(__x86_64__)
+    if (has_rounds())
+        one = absorb_ni;
+#endif
+    for (; blocks; blocks--, p += 64)
+        one(state, p);
+}
+
 void cumu_hash_start(struct cumu_hash *h)
 {
     static const uint32_t first[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -72,13 +129,12 @@ void cumu_hash_add(struct cumu_hash *h, const void *data, size_t size)
     }
     if (have) {
         memcpy(h->block + have, p, 64 - have);
-        absorb(h->state, h->block);
+        absorb(h->state, h->block, 1);
         p += 64 - have;
         size -= 64 - have;
     }
-    for (; size >= 64; p += 64, size -= 64)
-        absorb(h->state, p);
-    memcpy(h->block, p, size);
+    absorb(h->state, p, size / 64);
+    memcpy(h->block, p + size / 64 * 64, size % 64);
 }
 
 void cumu_hash_end(struct cumu_hash *h, uint8_t out[CUMU_HASH_BYTES])
