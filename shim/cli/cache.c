@@ -79,6 +79,6 @@ const struct cumu_verb_entry cumu_verb_cache = {
     "\n"
     "list: name, last use, size, instruction set, block shapes, time to compile and kernel of each entry,\n"
     "the latest first. warm: compiles every kernel of the programs and of the libraries they need, for\n"
-    "one-dimensional blocks and those whose width is a multiple of 32; exit status 1 if some stay with\n"
+    "blocks whose width is a multiple of 32; exit status 1 if some stay with\n"
     "the interpreter. CUMU_CACHE_DIR and CUMU_CACHE_SIZE say where it is and how large it may grow.\n",
     cache};
