@@ -28,7 +28,7 @@ static void head(FILE *f, const struct program *p)
     fprintf(f,
             ".reg .b32 %%t<4>, %%m<%u>, %%c<%u>, %%lin, %%nlin, %%lane, %%gid, %%bsh;\n.reg .pred "
             "%%q<3>;\n"
-            ".reg .b64 %%w<2>, %%bout, %%bin, %%bacc, %%bown, %%bloc, %%btab;\n",
+            ".reg .b64 %%w<2>, %%bout2, %%bout4, %%bout8, %%bin, %%bacc, %%bown, %%bloc, %%btab;\n",
             p->nmask + 1, p->ncount + 1);
     fprintf(
         f,
@@ -38,13 +38,15 @@ static void head(FILE *f, const struct program *p)
         "%%t2, %%t0;\n"
         "mul.lo.u32 %%nlin, %%t2, %%t3; mov.u32 %%t3, %%ntid.z; mul.lo.u32 %%nlin, %%nlin, %%t3;\n"
         "mov.u32 %%lane, %%laneid; mov.u32 %%r5, %%ctaid.x; mad.lo.u32 %%gid, %%r5, %u, %%lin;\n"
-        "ld.param.u64 %%bout, [pout]; ld.param.u64 %%bin, [pin]; ld.param.u64 %%bacc, [pacc];\n"
-        "ld.param.u64 %%bown, [pown]; mul.wide.u32 %%w0, %%gid, %u; add.s64 %%bout, %%bout, %%w0;\n"
-        "mul.wide.u32 %%w0, %%gid, %u; add.s64 %%bown, %%bown, %%w0; mov.u64 %%bloc, loc;\n"
+        "ld.param.u64 %%w0, [pout]; mul.wide.s32 %%w1, %%gid, 2; add.s64 %%bout2, %%w0, %%w1;\n"
+        "mul.wide.s32 %%w1, %%gid, 4; add.s64 %%bout4, %%w0, %%w1; mul.wide.s32 %%w1, %%gid, 8;\n"
+        "add.s64 %%bout8, %%w0, %%w1; ld.param.u64 %%bin, [pin]; ld.param.u64 %%bacc, [pacc];\n"
+        "ld.param.u64 %%bown, [pown];\n"
+        "mul.wide.s32 %%w0, %%gid, %u; add.s64 %%bown, %%bown, %%w0; mov.u64 %%bloc, loc;\n"
         "mov.u64 %%btab, tab; mov.u32 %%bsh, sh; mad.lo.u32 %%bsh, %%lin, %u, %%bsh;\n"
         "mov.u32 %%m0, -1; setp.ne.u32 %%q0, %%lin, %%lin; mov.pred %%q2, %%q0; mov.pred %%q1, "
         "%%q0;\n",
-        MAX_THREADS, RECORD, SLOT, SLOT);
+        MAX_THREADS, SLOT, SLOT);
     for (unsigned i = 1; i < p->nmask; i++)
         fprintf(f, "mov.u32 %%m%u, -1;\n", i);
     for (unsigned i = 0; i < p->ncount; i++)
@@ -59,7 +61,7 @@ static void head(FILE *f, const struct program *p)
             "mov.u32 %%u0, %%r5; ld.param.u32 %%u1, [pn]; mov.u32 %%u2, %%t2; mov.u32 %%u3, 0x%x;\n"
             "mov.u32 %%r0, %%t0; mov.u32 %%r1, %%t1; mov.u32 %%r2, %%lin; mov.u32 %%r3, %%lane; "
             "mov.u32 %%r4, %%u1;\n"
-            "mul.wide.u32 %%w0, %%gid, 4; add.s64 %%w0, %%w0, %%bin;\n",
+            "mul.wide.s32 %%w0, %%gid, 4; add.s64 %%w0, %%w0, %%bin;\n",
             (unsigned)(p->seed * 40503u));
     for (unsigned i = 6; i < pools[POOL_INT].n; i++)
         fprintf(f, "ld.global.u32 %%r%u, [%%w0+%u];\n", i, (i - 6) * 2048);
@@ -77,27 +79,27 @@ static void head(FILE *f, const struct program *p)
                 i ? 1u : 8u, i);
 }
 
+/* Values of one register stand side by side; after them what the thread's own places hold. */
 static void tail(FILE *f)
 {
     unsigned place = 0;
-    for (unsigned k = 0; k < NPOOLS; k++)
-        for (unsigned i = 0; i < pools[k].n; i++, place += 8) {
+    for (unsigned k = 0; k < NPOOLS; k++) {
+        const char *type = pools[k].type, *bits = strpbrk(type, "0123456789");
+        unsigned size = bits ? (unsigned)strtoul(bits, NULL, 10) / 8 : 0;
+        for (unsigned i = 0; i < pools[k].n; i++, place += COLUMN)
             if (k == POOL_PRED)
-                fprintf(f, "selp.u32 %%t0, 1, 0, %%p%u;\nst.global.u32 [%%bout+%u], %%t0;\n", i,
+                fprintf(f, "selp.u32 %%t0, 1, 0, %%p%u;\nst.global.u32 [%%bout4+%u], %%t0;\n", i,
                         place);
             else
-                fprintf(f, "st.global.%s [%%bout+%u], %%%s%u;\n", pools[k].type, place,
+                fprintf(f, "st.global.%s [%%bout%u+%u], %%%s%u;\n", type, size, place,
                         pools[k].name, i);
-        }
-    for (unsigned k = 0; k < SLOT;
-         k += 8) /* what the thread's own places hold goes to memory that is compared */
+    }
+    for (unsigned k = 0; k < SLOT; k += 8)
         fprintf(f,
-                "ld.local.u64 %%w0, [%%bloc+%u]; ld.shared.u64 %%w1, [%%bsh+%u];\nadd.s64 %%d0, "
-                "%%d0, %%w0;\n"
-                "xor.b64 %%d0, %%d0, %%w1;\n",
+                "ld.local.u64 %%w0, [%%bloc+%u];\nld.shared.u64 %%w1, [%%bsh+%u];\n"
+                "add.s64 %%d0, %%d0, %%w0;\nxor.b64 %%d0, %%d0, %%w1;\n",
                 k, k);
-    fprintf(f, "st.global.u64 [%%bout+%u], %%d0;\nret;\n}\n", place);
-    _Static_assert(RECORD >= 8 * 60, "a record holds every register");
+    fprintf(f, "st.global.u64 [%%bout8+%u], %%d0;\nret;\n}\n", place);
 }
 
 char *program_text(const struct program *p, const bool *drop)

@@ -237,6 +237,10 @@ void generate(struct program *p, uint64_t seed, unsigned flags)
     functions();
     memcpy(p->functions, text, at + 1);
     at = 0;
-    for (int i = 0; i < 5; i++)
-        statements((struct place){.depth = 3, .mask = 0, .uniform = true, .out = -1, .again = -1});
+    for (int i = 0; i < (may(GEN_SMALL) ? 3 : 5); i++)
+        statements((struct place){.depth = may(GEN_SMALL) ? 2 : 3,
+                                  .mask = 0,
+                                  .uniform = true,
+                                  .out = -1,
+                                  .again = -1});
 }

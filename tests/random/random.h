@@ -42,8 +42,8 @@ enum {
     MAX_ITEMS = 4000,
     MAX_THREADS = 256,
     GRID = 2,
-    RECORD = 512,
-    SLOT = 64 /* bytes of global, shared and local memory that are a thread's own */,
+    COLUMNS = 60, COLUMN = GRID * MAX_THREADS * 8, /* of results: a register of all threads */
+    SLOT = 32 /* bytes of global, shared and local memory that are a thread's own */,
     ACC_BYTES = 4096,
     IN_WORDS = 4096
 };
@@ -55,8 +55,9 @@ enum {
     GEN_JUMPS = 4, /* breaks, early exits */
     GEN_CALLS = 8,
     GEN_ATOMICS = 16,
-    GEN_ODD = 32 /* what tier 1 refuses: irreducible loops, branch tables, recursion,
-                  * parameters in registers, narrow volatile vectors */
+    GEN_ODD = 32, /* what tier 1 refuses: irreducible loops, branch tables, recursion,
+                   * parameters in registers, narrow volatile vectors */
+    GEN_SMALL = 64 /* quickly compiled */
 };
 struct program {
     uint64_t seed;
@@ -84,7 +85,7 @@ struct args {
     uint32_t n;
 };
 struct memory {
-    uint8_t out[GRID * MAX_THREADS * RECORD], acc[ACC_BYTES], own[GRID * MAX_THREADS * SLOT];
+    uint8_t out[COLUMNS * COLUMN], acc[ACC_BYTES], own[GRID * MAX_THREADS * SLOT];
 };
 
 /* ---- reference.c: independent threads, scalar, one instruction at a time ---- */

@@ -34,7 +34,8 @@ struct block {
     size_t size;
 };
 
-enum { VAR = SLOT, SHARED_BYTES = MAX_THREADS * SLOT };
+enum { VAR = SLOT, /* bytes; parameters have up to 16 */
+        SHARED_BYTES = MAX_THREADS * SLOT };
 
 static bool fail(struct block *b, const struct ptx_func *f, const struct ptx_instr *in)
 {

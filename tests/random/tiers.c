@@ -2,6 +2,7 @@
  * the system's compiler. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "ptx/tier0/exec/warp.h"
@@ -85,7 +86,13 @@ static bool compile(const char *text, size_t size, int isa, char *why, size_t ro
         fclose(f);
     snprintf(command, sizeof command, "%s %s -o %s %s 2>%s", cc && *cc ? cc : "cc",
              t1_isa_flags((enum t1_isa)isa), path[1], path[0], path[2]);
+    struct rusage before, after;
+    getrusage(RUSAGE_CHILDREN, &before);
     good = good && system(command) == 0;
+    getrusage(RUSAGE_CHILDREN, &after);
+    long took = after.ru_utime.tv_sec - before.ru_utime.tv_sec;
+    if (took >= 5)
+        printf("# the compiler took %ld s for %zu KiB, isa %d\n", took, size / 1024, isa);
     made.object = good ? read_file(path[1], &made.size) : NULL;
     if (!made.object) {
         size_t n = 0;
