@@ -24,6 +24,7 @@ pthread_mutex_t host_sched = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t server_wake = PTHREAD_COND_INITIALIZER;
 static MUstream ready_first, ready_last;
 static int servers, idle, wakes;    /* threads; those asleep; of them already told to wake */
+static int signals;                 /* of them, those that nobody has sent yet */
 static bool spinner;                /* one idle server looks at ready_hint before it sleeps */
 static _Atomic uint32_t ready_hint; /* 1: ready_first is set */
 
@@ -102,7 +103,8 @@ void host_work_wait(struct host_work *w)
 
 static void *serve(void *unused);
 
-/* Gets somebody to look at the ready list. host_sched held. */
+/* Gets somebody to look at the ready list. host_sched held; the caller sends the signals, once it has
+ * released the lock if it can: a server that wakes up to a lock goes back to sleep. */
 static void call_server(void)
 {
     if (spinner) {
@@ -111,7 +113,7 @@ static void call_server(void)
     }
     if (idle > wakes) {
         wakes++;
-        pthread_cond_signal(&server_wake);
+        signals++;
     } else if (servers < MAX_SERVERS) {
         servers++;
         if (!host_thread("mu-stream", serve, NULL))
@@ -149,6 +151,8 @@ static void finish(MUstream s)
         if (--e->waiter->waiting == 0)
             make_ready(e->waiter->stream);
     }
+    for (; signals; signals--)
+        pthread_cond_signal(&server_wake);
     unref_locked(w);
 }
 
@@ -342,7 +346,11 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
         bury(s);
     }
     make_ready(s);
+    int send = signals;
+    signals = 0;
     pthread_mutex_unlock(&host_sched);
+    for (; send; send--)
+        pthread_cond_signal(&server_wake);
     if (list != small)
         free(list);
     if (out)
