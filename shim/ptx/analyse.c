@@ -38,8 +38,6 @@ static struct ptx_fact symbol_fact(const struct ptx_run *r, int32_t sym)
 {
     const struct ptx_var *v = ptx_symbol(r->f, sym);
     struct ptx_fact f = ptx_fact_uniform();
-    if (v && v->space == PTX_SP_LOCAL) /* every lane has its own, at its own place */
-        return ptx_fact_varying();
     if (v && v->align && v->space != PTX_SP_PARAM)
         f.align = (uint8_t)__builtin_ctz(v->align);
     return f;
