@@ -79,7 +79,8 @@ static bool compile(const char *text, size_t size, int isa, char *why, size_t ro
         return false;
     }
     for (unsigned k = 0; k < 3; k++)
-        snprintf(path[k], sizeof path[k], "%s/%s", folder, (const char *[]){"k.c", "k.so", "err"}[k]);
+        snprintf(path[k], sizeof path[k], "%s/%s", folder,
+                 (const char *[]){"k.c", "k.so", "err"}[k]);
     FILE *f = fopen(path[0], "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     if (f)
