@@ -221,7 +221,8 @@ static void get_result(struct t1_emit *e, const struct ptx_func *callee)
 static const struct {
     const char *name, *text; /* for lane l */
 } runtime[] = {
-    {"vprintf", RESULT(0) " = (uint32_t)b->services->print(b, (const char *)" LANE64(0) ", (const uint8_t *)" LANE64(2) ");"},
+    {"vprintf", RESULT(0) " = (uint32_t)b->services->print(b, (const char *)" LANE64(0)
+                          ", (const uint8_t *)" LANE64(2) ");"},
     {"malloc", "uint64_t p = (uint64_t)b->services->dev_malloc(b, " LANE64(0) ");\n" RESULT(0) " = (uint32_t)p;\n"
                RESULT(1) " = (uint32_t)(p >> 32);"},
     {"free", "if (" LANE64(0) ") b->services->dev_free(b, (void *)" LANE64(0) ");"},

@@ -392,9 +392,11 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     if (f->is_entry)
         t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, uint32_t warp, uint32_t live)\n{\n");
     else
-        t1_put(e, "static __attribute__((noinline)) uint32_t f_%u(struct t1_block *b, uint32_t warp, uint32_t live, pu32 *args, "
+        t1_put(e, "static __attribute__((noinline)) uint32_t "
+                  "f_%u(struct t1_block *b, uint32_t warp, uint32_t live, pu32 *args, "
                   "pu32 *rets, uint64_t frame)\n{\nuint32_t gone = 0;\n", index);
-    t1_put(e, "uint8_t *const smem = b->shared;\nconst uint8_t *const params = b->params;\n(void)smem; (void)params;\n");
+    t1_put(e, "uint8_t *const smem = b->shared;\nconst uint8_t *const params = b->params;\n"
+              "(void)smem; (void)params;\n");
     if (f->is_entry)
         t1_put(e, "const uint64_t frame = 0; (void)frame;\n");
     if (f->is_entry && (e->shape == T1_SHAPE_LINEAR || e->shape == T1_SHAPE_HALF))

@@ -12,7 +12,8 @@ struct access {
     bool wide;     /* 64-bit elements */
 };
 
-static const char *type_name(const struct t1_emit *e, const struct ptx_instr *in, bool store, const struct ptx_opnd *data)
+static const char *type_name(const struct t1_emit *e, const struct ptx_instr *in, bool store,
+                             const struct ptx_opnd *data)
 {
     bool narrow = data->kind == PTX_O_REG && ptx_type_size(e->f->reg[data->reg].type) <= 2;
     bool sign = !store && (in->type[0] == PTX_S8 || (in->type[0] == PTX_S16 && !narrow));
@@ -344,7 +345,8 @@ static void which_space(struct t1_emit *e)
     }
     t1_put(e, "{\n");
     const char *x = t1_lane(e, &a);
-    t1_put(e, "uint32_t d = 0;\nfor (unsigned l = 0; l < 32; l++) d |= t1_isspacep(b, %u, %s) << l;\n", e->in->space, x);
+    t1_put(e, "uint32_t d = 0;\nfor (unsigned l = 0; l < 32; l++) d |= t1_isspacep(b, %u, %s) << l;\n",
+           e->in->space, x);
     t1_def_mask(e, v, "d");
     t1_put(e, "}\n");
 }

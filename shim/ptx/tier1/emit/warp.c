@@ -137,7 +137,8 @@ static void shuffle(struct t1_emit *e)
         struct t1_arg b = t1_src(e, 1, T1_K_32), c = t1_src(e, 2, T1_K_32);
         unsigned mode = in->sub == PTX_SUB_UP ? 0 : in->sub == PTX_SUB_DOWN ? 1 : in->sub == PTX_SUB_BFLY ? 2 : 3;
         const char *bl = t1_lane(e, &b), *cl = t1_lane(e, &c);
-        t1_put(e, "uint32_t bl[32], cl[32], il[32];\nfor (unsigned l = 0; l < 32; l++) bl[l] = %s, cl[l] = %s;\n", bl, cl);
+        t1_put(e, "uint32_t bl[32], cl[32], il[32];\n"
+                  "for (unsigned l = 0; l < 32; l++) bl[l] = %s, cl[l] = %s;\n", bl, cl);
         t1_put(e, "uint32_t in = t1_shfl_index(%u, bl, cl, il);\n(void)in;\n", mode);
         for (unsigned k = 0; k < e->np; k++)
             t1_put(e, "pu32 %s_%u = t1_fill_u32(il, %u);\n", index, k, k);
@@ -202,7 +203,8 @@ static void reduce(struct t1_emit *e)
     unsigned t = e->temps++;
     t1_put(e, "uint32_t t%u;\n{\n", t);
     const char *x = t1_lane(e, &a);
-    t1_put(e, "uint32_t al[32];\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\nt%u = t1_redux_%s_%s(%s, al);\n}\n", x, t,
+    t1_put(e, "uint32_t al[32];\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\n"
+              "t%u = t1_redux_%s_%s(%s, al);\n}\n", x, t,
            names[e->in->sub], e->in->type[0] == PTX_S32 ? "s32" : "u32", who);
     define_all(e, v, t1_str(e, "t%u", t));
 }

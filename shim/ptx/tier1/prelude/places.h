@@ -29,7 +29,13 @@ T1_INLINE uint32_t t1_isspacep(const struct t1_block *b, int space, uint64_t p)
 
 /* One access of all bytes: status words that other blocks wait for. */
 typedef uint64_t t1_v16 __attribute__((vector_size(16), may_alias));
-T1_INLINE void t1_ldv_16(const void *p, void *to) { *(t1_v16 *)__builtin_assume_aligned(to, 16) = *(const volatile t1_v16 *)p; }
-T1_INLINE void t1_stv_16(void *p, const void *from) { *(volatile t1_v16 *)p = *(const t1_v16 *)__builtin_assume_aligned(from, 16); }
+T1_INLINE void t1_ldv_16(const void *p, void *to)
+{
+    *(t1_v16 *)__builtin_assume_aligned(to, 16) = *(const volatile t1_v16 *)p;
+}
+T1_INLINE void t1_stv_16(void *p, const void *from)
+{
+    *(volatile t1_v16 *)p = *(const t1_v16 *)__builtin_assume_aligned(from, 16);
+}
 T1_INLINE void t1_ldv_8(const void *p, void *to) { *(t1_u64 *)to = *(const volatile uint64_t *)p; }
 T1_INLINE void t1_stv_8(void *p, const void *from) { *(volatile uint64_t *)p = *(const t1_u64 *)from; }
