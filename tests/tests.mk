@@ -53,10 +53,17 @@ FUZZ_SECONDS ?= 60
 FUZZ_CC      ?= clang
 .PHONY: fuzz fuzz-build
 fuzz:
-	+$Q$(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined fuzz-build
-	$Qfor t in $(FUZZ); do mkdir -p $B/fuzz/new/$$t; \
+	+$Qif ! echo 'int LLVMFuzzerTestOneInput(const void *d, unsigned long n) { return d && !~n; }' | \
+	  $(FUZZ_CC) -x c -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then \
+	  echo "skip fuzz: $(FUZZ_CC) has no libFuzzer"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi; \
+	$(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined \
+	  fuzz-build || exit 1; \
+	for t in $(FUZZ); do mkdir -p $B/fuzz/new/$$t; \
 	  $B/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=4096 -max_len=65536 \
-	    $B/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
+	    -artifact_prefix=$B/fuzz/ $B/fuzz/new/$$t tests/fuzz/corpus/$$t >$B/fuzz/$$t.log 2>&1 || \
+	    { tail -n 40 $B/fuzz/$$t.log; echo "not ok fuzz $$t"; exit 1; }; \
+	  echo "ok fuzz $$t: $$(grep ^Done $B/fuzz/$$t.log)"; done; \
+	echo "$(words $(FUZZ)) passed, 0 failed, 0 skipped"
 fuzz-build: $(FUZZ:%=$B/fuzz_%)
 $B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
 	@echo "ld fuzz_$*"
