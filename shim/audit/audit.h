@@ -19,6 +19,7 @@ int audit_elf_functions(const struct audit_elf *e, uint32_t section_type, audit_
 
 /* The runtime linked into an object, found by the runtime's own local names: 11, 12, 13, or 0. */
 int audit_runtime_version(const struct audit_elf *e);
+int audit_runtime_of(const char *path); /* the same of a file; 0 for what is no ELF file too */
 /* Makes the object's runtime functions jump to the functions of the same name in the facade. Both are
  * mapped at their base. Returns how many were patched; 0 with *why set when it cannot be done. */
 unsigned audit_patch(const struct audit_elf *object, uintptr_t base, const struct audit_elf *facade,

@@ -79,6 +79,16 @@ int audit_runtime_version(const struct audit_elf *e)
     return !t.runtime ? 0 : t.properties_v2 ? 12 : t.textures ? 11 : 13;
 }
 
+int audit_runtime_of(const char *path)
+{
+    struct audit_elf e;
+    if (audit_elf_open(&e, path))
+        return 0;
+    int version = audit_runtime_version(&e);
+    audit_elf_close(&e);
+    return version;
+}
+
 /* Memory for the islands near the text; searched downwards, then upwards, in steps of 1 MiB. */
 static uint8_t *near(uintptr_t text, size_t size)
 {

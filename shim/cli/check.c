@@ -107,16 +107,9 @@ static int check_file(struct check_report *r, const char *name)
 {
     struct cumu_closure c = {0};
     char path[PATH_MAX];
-    struct cumu_program p;
     bool library = strstr(name, ".so") != NULL && access(name, X_OK) != 0;
-    if (strchr(name, '/') || access(name, R_OK) == 0)
-        (void)snprintf(path, sizeof path, "%s", name);
-    else if (cumu_program_find(&p, name) == 0)
-        (void)snprintf(path, sizeof path, "%s", p.image);
-    else
+    if (cumu_program_file(path, name))
         return CUMU_EXIT_NOT_FOUND;
-    if (access(path, R_OK) != 0)
-        return cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: cannot be read", path);
     if (cumu_program_is_script(path))
         return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: a script; check the programs and libraries it starts",
                          path);

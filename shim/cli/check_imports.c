@@ -1,4 +1,5 @@
 /* cumu check: which CUDA symbols a file imports, from which library, and how the runtime is linked. */
+#include "audit/audit.h"
 #include "cli/cli.h"
 #include "cli/report.h"
 
@@ -129,7 +130,7 @@ static void import(struct check_report *r, const struct cumu_closure *c, const c
 }
 
 struct runtime_signs {
-    bool imports, defines, registers; /* the runtime's symbols; fat binaries for it */
+    bool imports, registers; /* the runtime's symbols; fat binaries for it */
 };
 
 static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c, Elf *elf,
@@ -148,22 +149,6 @@ static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c
         signs->imports |= starts(name, "__cudaRegister") || strcmp(name, "cudaMalloc") == 0;
         import(r, c, name, version_file(elf, v, i));
     }
-}
-
-/* The runtime's own functions in the static symbol table: it is linked in. */
-static bool defines_runtime(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
-{
-    Elf_Data *data = elf_getdata(scn, NULL);
-    int n = data && sh->sh_entsize ? (int)(sh->sh_size / sh->sh_entsize) : 0;
-    for (int i = 1; i < n; i++) {
-        GElf_Sym s;
-        if (!gelf_getsym(data, i, &s) || s.st_shndx == SHN_UNDEF || GELF_ST_TYPE(s.st_info) != STT_FUNC)
-            continue;
-        const char *name = elf_strptr(elf, sh->sh_link, s.st_name);
-        if (name && strcmp(name, "__cudaRegisterFatBinary") == 0)
-            return true;
-    }
-    return false;
 }
 
 static const char *section_name(Elf *elf, const GElf_Shdr *sh)
@@ -189,16 +174,11 @@ void check_imports(struct check_report *r, const struct cumu_closure *c, const c
             signs.registers |= strcmp(section_name(elf, &sh), ".nvFatBinSegment") == 0;
         }
     for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
-        if (gelf_getshdr(s, &sh)) {
-            if (sh.sh_type == SHT_DYNSYM)
-                dynamic_symbols(r, c, elf, s, &sh, &v, &signs);
-            if (sh.sh_type == SHT_SYMTAB)
-                signs.defines |= defines_runtime(elf, s, &sh);
-        }
-    /* Fat binaries that nobody's imported function registers: the runtime is inside, stripped. */
-    if (signs.defines)
+        if (gelf_getshdr(s, &sh) && sh.sh_type == SHT_DYNSYM)
+            dynamic_symbols(r, c, elf, s, &sh, &v, &signs);
+    if (audit_runtime_of(path)) /* what will be patched when it runs */
         r->runtime = CHECK_STATIC_RUNTIME;
-    else if (signs.registers && !signs.imports) {
+    else if (signs.registers && !signs.imports) { /* fat binaries that nobody's function registers */
         r->runtime = CHECK_STATIC_RUNTIME;
         check_fatal(r, "%s has the CUDA runtime linked in and is stripped, so cumu cannot find it", path);
     } else if (signs.imports && r->runtime == CHECK_NO_RUNTIME)

@@ -125,15 +125,11 @@ static void facades(struct text *t, const struct cumu_closure *c)
 static void warn_static(const struct cumu_closure *c)
 {
     bool shared = false;
-    struct audit_elf e;
     for (unsigned i = 1; i < c->count; i++)
         shared |= starts(c->objects[i].soname, "libcudart.so.");
-    if (!c->count || !c->objects[0].fatbins || shared || audit_elf_open(&e, c->objects[0].path))
-        return;
-    if (!audit_runtime_version(&e))
+    if (c->count && c->objects[0].fatbins && !shared && !audit_runtime_of(c->objects[0].path))
         cumu_gap("run", NULL, "%s has the CUDA runtime linked in and is stripped, so cumu cannot find it; "
                  "its CUDA calls will fail", c->objects[0].path);
-    audit_elf_close(&e);
 }
 
 /* Leads embedded runtimes to the facades; the caller's own audit modules stay. */

@@ -145,3 +145,15 @@ int cumu_program_find(struct cumu_program *p, const char *name)
         return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", p->image, why);
     return 0;
 }
+
+int cumu_program_file(char path[PATH_MAX], const char *name)
+{
+    struct cumu_program p;
+    if (strchr(name, '/') || access(name, R_OK) == 0)
+        (void)snprintf(path, PATH_MAX, "%s", name);
+    else if (cumu_program_find(&p, name) == 0)
+        (void)snprintf(path, PATH_MAX, "%s", p.image);
+    else
+        return CUMU_EXIT_NOT_FOUND;
+    return access(path, R_OK) == 0 ? 0 : cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: cannot be read", path);
+}

@@ -12,6 +12,9 @@ struct cumu_program {
 
 /* 0, or an exit status (126, 127) after saying what is wrong with it. */
 int cumu_program_find(struct cumu_program *p, const char *name);
+/* The readable file that a path, or a program's name, stands for: what check and warm look into. 0, or an
+ * exit status after saying what is wrong. */
+int cumu_program_file(char path[PATH_MAX], const char *name);
 /* Does the file start with #!? */
 bool cumu_program_is_script(const char *path);
 /* Why the dynamic linker would not preload anything into this ELF file, or NULL. For a shared object

@@ -151,16 +151,9 @@ static void read_file(struct warm *w, const char *path)
 static int read_closure(struct warm *w, const char *name)
 {
     struct cumu_closure c = {0};
-    struct cumu_program p;
     char path[PATH_MAX];
-    if (strchr(name, '/') || access(name, R_OK) == 0)
-        (void)snprintf(path, sizeof path, "%s", name);
-    else if (cumu_program_find(&p, name) == 0)
-        (void)snprintf(path, sizeof path, "%s", p.image);
-    else
+    if (cumu_program_file(path, name))
         return CUMU_EXIT_NOT_FOUND;
-    if (access(path, R_OK) != 0)
-        return cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: cannot be read", path);
     bool good = cumu_closure_read(&c, path, cumu_env("LD_LIBRARY_PATH"), cumu_has_facade);
     for (unsigned i = 0; i < c.count; i++) {
         const struct cumu_object *o = &c.objects[i];
