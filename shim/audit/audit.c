@@ -43,8 +43,9 @@ static void serve(struct link_map *m)
 {
     const char *path = m->l_name[0] ? m->l_name : "/proc/self/exe", *why = NULL;
     struct audit_elf object, facade;
-    if (strncmp(path, dir, strlen(dir)) == 0 || audit_elf_open(&object, path))
-        return; /* our own, or the vDSO */
+    size_t home = strlen(dir) - strlen("facade");
+    if (strncmp(path, dir, home) == 0 || audit_elf_open(&object, path))
+        return; /* ours, whose symbol tables hold nothing to find, or the vDSO */
     int version = audit_runtime_version(&object);
     struct link_map *f = version ? facade_of(version) : NULL;
     if (f && audit_elf_open(&facade, f->l_name) == 0) {
@@ -60,12 +61,11 @@ EXPORT unsigned la_version(unsigned version)
 {
     Dl_info self;
     const char *on = secure_getenv("CUMU");
-    active = on && strcmp(on, "0") != 0 && *on;
-    if (active && dladdr((void *)(uintptr_t)la_version, &self) && self.dli_fname) {
-        const char *slash = strrchr(self.dli_fname, '/');
-        int n = slash ? (int)(slash - self.dli_fname) : 0;
-        snprintf(dir, sizeof dir, "%.*s/facade", n, self.dli_fname);
-    }
+    const char *slash = dladdr((void *)(uintptr_t)la_version, &self) && self.dli_fname
+                            ? strrchr(self.dli_fname, '/') : NULL;
+    active = slash && on && *on && strcmp(on, "0") != 0;
+    if (active)
+        snprintf(dir, sizeof dir, "%.*s/facade", (int)(slash - self.dli_fname), self.dli_fname);
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
