@@ -30,9 +30,11 @@ const char *c_name(struct arena *a, const char *soname)
     return name;
 }
 
-const char *plain_type(struct arena *a, const struct value *v)
+const char *plain_type(struct arena *a, const struct value *v, bool musa)
 {
-    const char *type = v->letter->musa;
+    const char *type = musa || v->letter->size ? v->letter->musa : v->letter->cuda;
+    if (!musa && type[0] == 'C') /* a handle that has a name only in abi/cuda.h */
+        type = "void *";
     if (v->stars || type[strlen(type) - 1] == '*' || v->letter->format == NULL || v->letter->size) {
         if (!v->stars && v->letter->size)
             return strchr("FM", v->letter->name[0])
@@ -43,11 +45,11 @@ const char *plain_type(struct arena *a, const struct value *v)
     return type;
 }
 
-const char *plain_parameters(struct arena *a, const struct signature *s)
+const char *plain_parameters(struct arena *a, const struct signature *s, bool musa)
 {
     const char *text = s->count ? "" : "void";
     for (unsigned i = 0; i < s->count; i++) {
-        const char *type = plain_type(a, &s->argument[i]);
+        const char *type = plain_type(a, &s->argument[i], musa);
         text = arena_print(a, "%s%s%s%sa%u", text, i ? ", " : "", type,
                            type[strlen(type) - 1] == '*' ? "" : " ", i);
     }

@@ -8,43 +8,73 @@ static bool translated(const struct value *v)
     return v->values && !v->stars && !v->values->equal;
 }
 
-/* A switch per enum and direction. An unknown value becomes the declared default and is said. */
+enum { SMALL = 16 }; /* values of an enum whose switch goes into every conversion */
+
+/* A switch per enum and direction. An unknown value becomes the declared default and is said, out of the
+ * way of the others. Conversions use it inline, or of a large one (errors) the answer for 0. */
 static void emit_translation(const struct enum_type *n, bool down, FILE *f)
 {
-    fprintf(f, "\nint cumu_%s_%s(int value)\n{\n    switch (value) {\n", n->cuda,
-            down ? "to_musa" : "from_musa");
+    const char *way = down ? "to_musa" : "from_musa";
+    const struct enum_row *zero = NULL;
+    bool small = n->rows.count <= SMALL;
+    fprintf(f, "\nstatic __attribute__((noinline, cold)) int unknown_%s_%s(int value)\n{\n"
+               "    cumu_gap(\"conv\", \"%s\", \"unknown value %%d\", value);\n    return %lld;\n}\n"
+               "static %s int switch_%s_%s(int value)\n{\n    switch (value) {\n",
+            n->cuda, way, n->cuda, n->fallback,
+            small ? "inline __attribute__((always_inline))" : "__attribute__((noinline))", n->cuda, way);
     for (unsigned i = 0; i < n->rows.count; i++) {
         const struct enum_row *r = &n->rows.at[i];
-        if (!r->cuda || !r->musa)
+        if (!r->musa || (!r->cuda && (down || !r->answers)))
             continue;
         long long from = down ? r->cuda_value : r->musa_value;
         bool first = true; /* several names of one number: the first row decides */
         for (unsigned k = 0; k < i; k++)
-            first &= !(n->rows.at[k].cuda && n->rows.at[k].musa &&
+            first &= !((n->rows.at[k].cuda || n->rows.at[k].answers) && n->rows.at[k].musa &&
                        from == (down ? n->rows.at[k].cuda_value : n->rows.at[k].musa_value));
+        if (first && !from)
+            zero = r;
         if (first)
             fprintf(f, "    case %lld: return %lld; /* %s */\n", from,
-                    down ? r->musa_value : r->cuda_value, down ? r->musa : r->cuda);
+                    down ? r->musa_value : r->cuda_value, down ? r->musa : r->cuda ? r->cuda : r->musa);
     }
-    fprintf(f,
-            "    }\n    cumu_gap(\"conv\", \"%s\", \"unknown value %%d\", value);\n"
-            "    return %lld;\n}\n",
-            n->cuda, n->fallback);
+    fprintf(f, "    }\n    return unknown_%s_%s(value);\n}\n", n->cuda, way);
+    fprintf(f, "static inline __attribute__((always_inline)) int %s_%s(int value)\n{\n", n->cuda, way);
+    if (!small && zero)
+        fprintf(f, "    if (value == 0)\n        return %lld; /* %s */\n",
+                down ? zero->musa_value : zero->cuda_value, down ? zero->musa : zero->cuda);
+    fprintf(f, "    return switch_%s_%s(value);\n}\n"
+               "int cumu_%s_%s(int value)\n{\n    return %s_%s(value);\n}\n",
+            n->cuda, way, n->cuda, way, n->cuda, way);
 }
 
-static void emit_function(const struct job *j, const struct map_line *l, FILE *f)
+/* Sizes that fit no int are refused: the MUSA function has no wider form. */
+static void emit_narrowing(const struct job *j, const struct library *lib, const struct map_line *l, FILE *f)
+{
+    const char *test = "";
+    for (unsigned i = 0; i < l->signature->count; i++)
+        if (narrowed(&l->signature->argument[i]))
+            test = arena_print(j->arena, "%s%sa%u != (int)a%u", test, *test ? " || " : "", i, i);
+    if (*test)
+        fprintf(f, "    if (%s)\n        return too_large(\"%s\", \"%s\", %lld);\n", test, lib->name, l->symbol,
+                lib->unsupported);
+}
+
+static void emit_function(const struct job *j, const struct library *lib, const struct map_line *l, FILE *f)
 {
     const struct signature *s = l->signature;
     bool returns = !is_void(&s->result);
     const char *result = c_type(j->arena, &s->result, false);
     fprintf(f, "\n%s%s%s(%s)\n{\n", result, result[strlen(result) - 1] == '*' ? "" : " ",
             function_name(j->arena, l), c_parameters(j->arena, s, false));
+    emit_narrowing(j, lib, l, f);
     const char *arguments = "";
     for (unsigned i = 0; i < s->count; i++) {
         const struct value *v = &s->argument[i];
         const char *text = arena_print(j->arena, "a%u", i);
-        if (translated(v)) {
-            text = arena_print(j->arena, "cumu_%s_to_musa(a%u)", v->values->cuda, i);
+        if (narrowed(v)) {
+            text = arena_print(j->arena, "(int)a%u", i);
+        } else if (translated(v)) {
+            text = arena_print(j->arena, "%s_to_musa(a%u)", v->values->cuda, i);
         } else if (v->letter->size && !v->stars && strcmp(v->letter->cuda, v->letter->musa)) {
             fprintf(f, "    %s b%u;\n    memcpy(&b%u, &a%u, sizeof b%u);\n", v->letter->musa, i, i,
                     i, i);
@@ -56,7 +86,7 @@ static void emit_function(const struct job *j, const struct map_line *l, FILE *f
     }
     const char *call = arena_print(j->arena, "mu.%s(%s)", l->target, arguments);
     if (translated(&s->result))
-        call = arena_print(j->arena, "cumu_%s_from_musa(%s)", s->result.values->cuda, call);
+        call = arena_print(j->arena, "%s_from_musa(%s)", s->result.values->cuda, call);
     fprintf(f, "    %s%s;\n}\n", returns ? "return " : "", call);
 }
 
@@ -66,7 +96,10 @@ void emit_conversions(const struct job *j)
     struct output c = emit_open(j, "conv.c", "//", "emit_conv.c", "api and types");
     fprintf(h.file, "#pragma once\n#include \"abi/cuda.h\"\n#include \"abi/values.h\"\n\n");
     fprintf(c.file, "#include \"conv.h\"\n#include \"core/log.h\"\n#include \"mu.h\"\n\n"
-                    "#include <string.h>\n");
+                    "#include <string.h>\n\n"
+                    "__attribute__((noinline, cold, unused)) static int too_large(const char *library,\n"
+                    "                                                             const char *name, int code)\n"
+                    "{\n    cumu_gap(library, name, \"a size above 2147483647\");\n    return code;\n}\n");
     const struct types *t = &j->map->types;
     for (unsigned i = 0; i < t->enums.count; i++) {
         const struct enum_type *n = &t->enums.at[i];
@@ -86,7 +119,7 @@ void emit_conversions(const struct job *j)
             const char *result = c_type(j->arena, &line->signature->result, false);
             fprintf(h.file, "%s%s%s(%s);\n", result, result[strlen(result) - 1] == '*' ? "" : " ",
                     function_name(j->arena, line), c_parameters(j->arena, line->signature, false));
-            emit_function(j, line, c.file);
+            emit_function(j, l, line, c.file);
         }
     }
     output_close(&h);

@@ -58,8 +58,8 @@ static void emit_symbols(const struct job *j, const struct facade *f)
     fprintf(o.file, "\nstatic const struct cumu_symbol symbols[] = {\n");
     for (unsigned i = 0; i < s.count; i++) {
         const struct map_line *l = effective(s.at[i]);
-        bool calls = l->verb == VERB_JUMP || l->verb == VERB_CONV;
-        static const char *const verbs[] = {"JUMP", "CONV", "WRAP", "STUB"};
+        bool calls = l->verb != VERB_WRAP && l->target;
+        static const char *const verbs[] = {"JUMP", "CONV", "WRAP", "STUB", "PASS"};
         fprintf(o.file, "    {\"%s\", ", s.at[i]->symbol);
         emit_string(o.file, calls ? l->target : NULL);
         fprintf(o.file, ", ");
@@ -79,9 +79,11 @@ static void emit_symbols(const struct job *j, const struct facade *f)
         "};\n\n"
         "extern __attribute__((visibility(\"default\"))) const struct cumu_table cumu_table_%s;\n"
         "const struct cumu_table cumu_table_%s = {\n"
-        "    \"%s\", \"%s\", symbols, %u, %lld, %lld,\n};\n",
+        "    \"%s\", \"%s\", symbols, %u, %lld, %lld, ",
         c_name(j->arena, f->soname), c_name(j->arena, f->soname), f->soname, f->library, s.count,
         l->unsupported, l->absent);
+    emit_string(o.file, f->origin);
+    fprintf(o.file, ",\n};\n");
     output_close(&o);
 }
 

@@ -131,8 +131,8 @@ static void emit_twin(const struct job *j, const struct facade *f, const struct 
             s->count);
     for (unsigned i = 0; i < s->count; i++) {
         const struct signature *g = effective(s->at[i])->signature;
-        const char *result = is_void(&g->result) ? "void" : plain_type(j->arena, &g->result);
-        const char *parameters = plain_parameters(j->arena, g);
+        const char *result = is_void(&g->result) ? "void" : plain_type(j->arena, &g->result, false);
+        const char *parameters = plain_parameters(j->arena, g, false);
         fprintf(o.file,
                 "\nTWIN %s %s(%s);\n"
                 "TWIN %s %s(%s)\n{\n    %s((%s (*)(%s))slot(%u))(%s);\n}\n"

@@ -9,7 +9,8 @@
 static void emit_header(const struct job *j)
 {
     struct output o = emit_open(j, "mu.h", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#pragma once\n#include \"abi/musa.h\"\n#include \"abi/values.h\"\n\n"
+    fprintf(o.file, "#pragma once\n#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n"
+                    "#include \"abi/values.h\"\n\n"
                     "/* mu.musaFoo(...) calls the library below; the first call resolves it. */\n"
                     "struct cumu_mu {\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
@@ -37,8 +38,8 @@ static void emit_twin(const struct job *j)
             "static inline void *fill(unsigned index)\n{\n    return cumu_mu_fill(index);\n}\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
         const struct signature *s = j->map->mu[i].line->signature;
-        const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result);
-        const char *parameters = plain_parameters(j->arena, s);
+        const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result, true);
+        const char *parameters = plain_parameters(j->arena, s, true);
         fprintf(o.file,
                 "\nstatic %s first_%u(%s) /* %s */\n{\n    %s((%s (*)(%s))fill(%u))(%s);\n}\n"
                 "static intptr_t stub_%u(void) { return cumu_mu_stub_called(%u); }\n",
@@ -65,7 +66,8 @@ static void emit_twin(const struct job *j)
 static void emit_proof(const struct job *j)
 {
     struct output o = emit_open(j, "mu.proof.c", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#include \"abi/musa.h\"\n#include \"abi/values.h\"\n\n"
+    fprintf(o.file, "#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n"
+                    "#include \"abi/values.h\"\n\n"
                     "#pragma GCC diagnostic error \"-Wconversion\"\n"
                     "#pragma GCC diagnostic error \"-Wsign-conversion\"\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
@@ -77,12 +79,12 @@ static void emit_proof(const struct job *j)
         for (unsigned k = 0; k < s->count; k++) {
             const struct value *v = &s->argument[k];
             const char *type =
-                v->letter->size && !v->stars ? v->letter->musa : plain_type(j->arena, v);
+                v->letter->size && !v->stars ? v->letter->musa : plain_type(j->arena, v, true);
             parameters = arena_print(j->arena, "%s%s%s a%u", parameters, k ? ", " : "", type, k);
         }
         const char *result = s->result.letter->size ? s->result.letter->musa
                              : is_void(&s->result)  ? "void"
-                                                    : plain_type(j->arena, &s->result);
+                                                    : plain_type(j->arena, &s->result, true);
         fprintf(o.file,
                 "#line %d \"%s\"\n__attribute__((unused)) static %s%s proof_%u(%s) { %s%s(%s); }\n",
                 m->line->at.line, m->line->at.file, strchr(result, '*') ? "const " : "", result, i,

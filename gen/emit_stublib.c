@@ -34,8 +34,8 @@ static void describe(const struct job *j, const struct signature *s, const char 
 static void emit_function(const struct job *j, const struct mu_symbol *m, FILE *f)
 {
     const struct signature *s = m->line->signature;
-    const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result);
-    const char *format, *values, *parameters = plain_parameters(j->arena, s);
+    const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result, true);
+    const char *format, *values, *parameters = plain_parameters(j->arena, s, true);
     describe(j, s, &format, &values);
     fprintf(f, "\n%s %s(%s);\n%s %s(%s)\n{\n    stub_line(\"%s(%s)\\n\"%s);\n", result, m->name,
             parameters, result, m->name, parameters, m->name, format, values);
@@ -73,15 +73,15 @@ void emit_calls(const struct job *j, const struct facade *f)
         const char *format, *values;
         describe(j, s, &format, &values);
         fprintf(o.file, "    {\n        %s (*f)(%s) = symbol(\"%s\");\n",
-                is_void(&s->result) ? "void" : plain_type(j->arena, &s->result),
-                plain_parameters(j->arena, s), slots.at[i]->symbol);
+                is_void(&s->result) ? "void" : plain_type(j->arena, &s->result, true),
+                plain_parameters(j->arena, s, true), slots.at[i]->symbol);
         for (unsigned k = 0; k < s->count; k++) {
             const struct value *v = &s->argument[k];
             if (!v->stars && !strcmp(v->letter->name, "s"))
                 fprintf(o.file, "        void *a%u = (char[]){\"text %u\"};\n", k, k);
             else
                 fprintf(o.file, "        %s a%u;\n        make_value(&a%u, sizeof a%u);\n",
-                        plain_type(j->arena, v), k, k, k);
+                        plain_type(j->arena, v, true), k, k, k);
         }
         fprintf(o.file, "        app_line(\"%s(%s)\\n\"%s);\n        f(%s);\n    }\n", l->target,
                 format, values, c_arguments(j->arena, s));

@@ -6,11 +6,12 @@ GEN_OBJ    := $(GEN_SRC:gen/%.c=$B/obj/generator/%.o)
 GEN_STAMP  := $B/gen/.stamp
 FUZZ_OBJ   += $(filter-out %/main.o,$(GEN_OBJ)) # the map parser's fuzz target links the generator
 MAPS       := $(wildcard mapping/types/*.enum mapping/types/*.struct mapping/sonames.map \
-                mapping/api/*.map mapping/api/*.versions)
+                mapping/api/*.map mapping/api/*.versions mapping/static/*.runtime)
 CUMU_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)
 
 # What the generator makes, from the same map that it reads.
 SONAMES    := $(shell sed -n 's/^facade  *[^ ]*  *\([^ ]*\).*/\1/p' mapping/sonames.map)
+AUDIT_GEN  := $B/gen/runtimes.c
 BELOW      := $(shell sed -n 's/^below  *\([^ ]*\) .*/\1/p' mapping/sonames.map)
 GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_structs.h musa_structs.h \
                   mu.h wraps.h conv.h)
@@ -41,7 +42,7 @@ $(GEN_STAMP): $(GEN) $(MAPS)
 	$Q$(GEN) emit $B/gen $(MAPS)
 	@touch $@
 
-$(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC): $(GEN_STAMP) ;
+$(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC) $(AUDIT_GEN): $(GEN_STAMP) ;
 
 FACADE_FORM := $(if $(filter 1,$(CUMU_ASM)),tramp,twin)
 define facade_rule
@@ -83,7 +84,7 @@ stublibs: $(STUBLIBS)
 # Wrappers are also compiled against the prototypes that the map gives them.
 check-gen: lib
 	$Q$(GEN) check $(if $(WRITE),--write) --coverage mapping/COVERAGE.md --core $(CORE_LIB) \
-	    --host $(HOST_MUSA) --host $(HOST_RT) $(MAPS) $(wildcard mapping/known/*.symbols) $(REAL)
+	    --host $(HOST_MUSA) --host $(HOST_RT) --host $(HOST_MCCL) $(HOST_BLAS:%=--host %) $(MAPS) $(wildcard mapping/known/*.symbols) $(REAL)
 	$Qfor f in $(wildcard shim/api/*.c shim/api/*/*.c); do \
 	    $(CC) $(BASE) -fsyntax-only -include wraps.h $$f || exit 1; done
 	@echo "check-gen: ok"

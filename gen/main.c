@@ -4,6 +4,7 @@
 
 #include "gen/check.h"
 #include "gen/elfsyms.h"
+#include "gen/runtimes.h"
 
 static bool ends(const char *text, const char *tail)
 {
@@ -21,6 +22,7 @@ static const struct {
     {".enum", parse_enums, NULL},         {".struct", parse_structs, NULL},
     {"sonames.map", NULL, parse_sonames}, {".map", NULL, parse_map},
     {".versions", NULL, parse_versions},
+    {".runtime", NULL, parse_runtime},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -35,7 +37,7 @@ static void read_maps(struct map *m, struct arena *a, struct errors *e, char **f
                 if (!pass)
                     error_at(e, (struct place){files[i], 0}, "-",
                              "unknown kind of file; expected .enum "
-                             ".struct .map or .versions");
+                             ".struct .map .versions or .runtime");
                 continue;
             }
             if ((kinds[k].types != NULL) != (pass == 0))
@@ -62,11 +64,13 @@ static void emit_all(const struct job *j)
     emit_conversions(j);
     emit_mu(j);
     emit_stub_libraries(j);
+    emit_runtimes(j);
 }
 
 static const char usage[] =
     "usage: gen emit DIR MAP...\n"
     "       gen check [--write] [--coverage FILE] [--core ELF] [--host ELF]... FILE...\n"
+    "       gen runtime RELEASE libcudart_static.a\n"
     "check takes maps, names-only lists (SONAME.symbols) and real NVIDIA libraries\n";
 
 static int emit_command(int argc, char **argv)
@@ -125,8 +129,19 @@ static int check_command(int argc, char **argv)
     return e.count ? 1 : 0;
 }
 
+static int runtime_command(char **argv)
+{
+    struct arena a = {0};
+    struct errors e = {stderr, 0};
+    (void)make_runtime(&a, &e, argv[0], argv[1], stdout);
+    arena_free(&a);
+    return e.count ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 4 && !strcmp(argv[1], "runtime"))
+        return runtime_command(argv + 2);
     if (argc >= 3 && !strcmp(argv[1], "emit"))
         return emit_command(argc - 2, argv + 2);
     if (argc >= 3 && !strcmp(argv[1], "check"))

@@ -5,7 +5,7 @@
 
 #include "gen/types.h"
 
-enum verb { VERB_JUMP, VERB_CONV, VERB_WRAP, VERB_STUB, VERB_ALIAS, VERB_USE, VERBS };
+enum verb { VERB_JUMP, VERB_CONV, VERB_WRAP, VERB_STUB, VERB_PASS, VERB_ALIAS, VERB_USE, VERBS };
 extern const char *const verb_names[VERBS];
 
 /* One letter of a signature. The CUDA and the MUSA side may spell the type differently; the ABI is
@@ -53,6 +53,7 @@ struct library {
 struct facade {
     struct place at;
     const char *library, *soname, *node; /* node NULL: unversioned */
+    const char *origin; /* where a program gets its own copy; NULL: none is ever opened */
     unsigned version;
 };
 struct below { /* a MUSA library: file names in search order, codes as above */
@@ -72,6 +73,8 @@ struct base_name { /* cuGetProcAddress: ABI versions of one base name, ascending
     unsigned thread_versions, thread_version[8];
 };
 
+struct runtime;
+
 struct map {
     struct types types;
     struct {
@@ -90,6 +93,10 @@ struct map {
         struct base_name *at;
         unsigned count, room;
     } bases;
+    struct {
+        struct runtime *at;
+        unsigned count, room;
+    } runtimes;           /* runtimes.h */
     struct mu_symbol *mu; /* filled by check_map, sorted by name */
     unsigned mu_count;
 };
@@ -119,6 +126,7 @@ const char *c_type(struct arena *a, const struct value *v, bool musa);
 const char *c_parameters(struct arena *a, const struct signature *s, bool musa);
 const char *c_arguments(struct arena *a, const struct signature *s);
 bool is_void(const struct value *v);
+bool narrowed(const struct value *v); /* long in CUDA, int in MUSA */
 
 const struct library *find_library(const struct map *m, const char *name);
 /* The line that serves symbol in a version, or NULL. l must be checked. */

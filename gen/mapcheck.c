@@ -100,6 +100,8 @@ static void check_values(struct errors *e, const struct map_line *l)
         return;
     for (unsigned i = 0; i <= s->count; i++) {
         const struct value *v = i < s->count ? &s->argument[i] : &s->result;
+        if (narrowed(v))
+            error_at(e, l->at, l->symbol, "a size is int on the MUSA side; expected conv");
         if (v->values && !v->values->equal)
             error_at(e, l->at, l->symbol, "values of %s differ on the MUSA side; expected conv",
                      v->values->cuda);
@@ -114,8 +116,11 @@ static int by_name(const void *a, const void *b)
                  : (x->line->at.line > y->line->at.line) - (x->line->at.line < y->line->at.line);
 }
 
+/* A mangled name (_Z12mublasGemmEx...) belongs to the library of what it spells. */
 static int below_of(const struct map *m, const char *name)
 {
+    if (!strncmp(name, "_Z", 2))
+        name += 2 + strspn(name + 2, "0123456789");
     int best = -1;
     size_t length = 0;
     for (unsigned i = 0; i < m->below.count; i++) {
@@ -126,6 +131,14 @@ static int below_of(const struct map *m, const char *name)
         }
     }
     return best;
+}
+
+/* What the MUSA function gets, which is not what the CUDA ones take where a size is narrowed. */
+static bool same_below(struct arena *a, const struct signature *x, const struct signature *y)
+{
+    return x->result.values == y->result.values &&
+           !strcmp(c_type(a, &x->result, true), c_type(a, &y->result, true)) &&
+           !strcmp(c_parameters(a, x, true), c_parameters(a, y, true));
 }
 
 static void collect_mu(struct map *m, struct arena *a, struct errors *e)
@@ -139,7 +152,7 @@ static void collect_mu(struct map *m, struct arena *a, struct errors *e)
         for (unsigned k = 0; k < l->lines.count; k++) {
             const struct map_line *line = &l->lines.at[k];
             const char *name = line->verb == VERB_USE ? line->symbol : line->target;
-            if (line->verb > VERB_CONV && line->verb != VERB_USE)
+            if (line->verb == VERB_WRAP)
                 continue;
             if (name && line->signature)
                 m->mu[count++] =
@@ -157,7 +170,7 @@ static void collect_mu(struct map *m, struct arena *a, struct errors *e)
             m->mu[m->mu_count++] = *this;
             continue;
         }
-        if (strcmp(last->line->signature->text, this->line->signature->text))
+        if (!same_below(a, last->line->signature, this->line->signature))
             error_at(e, this->line->at, this->name,
                      "signature %s differs from %s at %s:%d; expected one "
                      "signature per MUSA function",

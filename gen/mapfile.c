@@ -3,7 +3,7 @@
 
 #include "gen/map.h"
 
-const char *const verb_names[VERBS] = {"jump", "conv", "wrap", "stub", "alias", "use"};
+const char *const verb_names[VERBS] = {"jump", "conv", "wrap", "stub", "pass", "alias", "use"};
 
 static struct library *library_of(struct map *m, struct arena *a, const char *name)
 {
@@ -79,7 +79,8 @@ static const struct {
     const char *needs, *allows;
 } verb_parts[VERBS] = {
     [VERB_JUMP] = {"=(", "h"}, [VERB_CONV] = {"=(", "h"}, [VERB_WRAP] = {"(", "="},
-    [VERB_STUB] = {"!(", ""},  [VERB_ALIAS] = {">", ""},  [VERB_USE] = {"(", "h"},
+    [VERB_STUB] = {"!(", ""},  [VERB_PASS] = {"(", "=h"}, [VERB_ALIAS] = {">", ""},
+    [VERB_USE] = {"(", "h"},
 };
 
 static void check_parts(struct errors *e, const struct map_line *l, bool had_signature)
@@ -140,7 +141,7 @@ void parse_map(struct map *m, struct arena *a, struct errors *e, const char *fil
         if (v == VERBS || !is_identifier(symbol) || !library) {
             if (v == VERBS)
                 error_at(e, lines.at, *symbol ? symbol : "-",
-                         "unknown verb `%s'; expected one of jump conv wrap stub alias use", verb);
+                         "unknown verb `%s'; expected one of jump conv wrap stub pass alias use", verb);
             else if (!library)
                 error_at(e, lines.at, *symbol ? symbol : "-",
                          "no library yet; expected `library NAME ...' first");
@@ -168,10 +169,12 @@ static void parse_facade(struct map *m, struct arena *a, struct errors *e, struc
     f->library = word_at(w, 1);
     f->soname = word_at(w, 2);
     f->node = strcmp(word_at(w, 3), "-") ? word_at(w, 3) : NULL;
-    if (w->count != 5 || !parse_number(word_at(w, 4), &version) || version <= 0 ||
+    if (w->count == 7 && is_word(w, 5, "!"))
+        f->origin = word_at(w, 6);
+    if ((w->count != 5 && !f->origin) || !parse_number(word_at(w, 4), &version) || version <= 0 ||
         version > VERSION_MAX)
         error_at(e, at, f->soname,
-                 "bad facade; expected `facade LIBRARY SONAME NODE-or-minus VERSION'");
+                 "bad facade; expected `facade LIBRARY SONAME NODE-or-minus VERSION [! \"ORIGIN\"]'");
     f->version = (unsigned)version;
 }
 

@@ -14,6 +14,7 @@ static const struct letter letters[] = {
     {"B", "unsigned char", "unsigned char", "%u", 0},
     {"H", "unsigned short", "unsigned short", "%u", 0},
     {"i", "int", "int", "%d", 0},
+    {"n", "long", "int", "%d", 0}, /* a size that the MUSA side takes as int */
     {"u", "unsigned", "unsigned", "%u", 0},
     {"z", "size_t", "size_t", "%zu", 0},
     {"L", "long long", "long long", "%lld", 0},
@@ -51,6 +52,7 @@ static const struct letter letters[] = {
     {"chan", "struct cumu_s20", "musaChannelFormatDesc", NULL, 20},
     {"ipcm", "struct cumu_s64", "musaIpcMemHandle_t", NULL, 64},
     {"ipce", "struct cumu_s64", "musaIpcEventHandle_t", NULL, 64},
+    {"uid", "struct cumu_s128", "mcclUniqueId", NULL, 128},
     {"S8", "struct cumu_s8", "struct cumu_s8", NULL, 8},
     {"S12", "struct cumu_s12", "struct cumu_s12", NULL, 12},
     {"S16", "struct cumu_s16", "struct cumu_s16", NULL, 16},
@@ -146,6 +148,11 @@ const struct signature *parse_signature(struct arena *a, struct errors *e, struc
         }
     }
     return good ? s : NULL;
+}
+
+bool narrowed(const struct value *v)
+{
+    return !v->stars && !strcmp(v->letter->cuda, "long") && !strcmp(v->letter->musa, "int");
 }
 
 bool is_void(const struct value *v)

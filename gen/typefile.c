@@ -10,7 +10,7 @@ const char *musa_name(struct arena *a, const char *cuda)
 {
     static const struct {
         const char *from, *to;
-    } rules[] = {{"cuda", "musa"}, {"CUDA", "MUSA"}, {"CU", "MU"}, {"cu", "mu"}};
+    } rules[] = {{"nccl", "mccl"}, {"cuda", "musa"}, {"CUDA", "MUSA"}, {"CU", "MU"}, {"cu", "mu"}};
     for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
         size_t n = strlen(rules[i].from);
         if (!strncmp(cuda, rules[i].from, n))
@@ -51,7 +51,7 @@ static void enum_head(struct types *t, struct arena *a, struct errors *e, struct
                  "`default NUMBER' at the end");
 }
 
-/* cudaName N [= musaName [N] | -] ;  - N = musaName */
+/* cudaName N [= musaName [N] | -] ;  - N = musaName [N] */
 static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, struct place at,
                      const struct words *w)
 {
@@ -82,11 +82,11 @@ static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, str
         error_at(e, at, name,
                  "numbers differ in an enum declared equal; expected `default NUMBER' in "
                  "its head");
-    /* Two CUDA names of one MUSA value: the MUSA side declares it once. */
-    const struct enum_row *last = n->rows.count ? &n->rows.at[n->rows.count - 1] : NULL;
-    if (last && last->musa && r.musa && !strcmp(last->musa, r.musa) &&
-        last->musa_value == r.musa_value)
-        r.musa = NULL;
+    r.answers = !r.cuda && w->count == 5;
+    /* Several CUDA names of one MUSA value: the MUSA side declares it once. */
+    for (unsigned i = 0; i < n->rows.count && r.musa; i++)
+        r.repeat |= n->rows.at[i].musa && !strcmp(n->rows.at[i].musa, r.musa) &&
+                    n->rows.at[i].musa_value == r.musa_value;
     *ARENA_PUSH(a, &n->rows) = r;
 }
 
@@ -250,7 +250,7 @@ void check_types(const struct types *t, struct errors *e)
         const struct enum_type *n = &t->enums.at[i];
         for (unsigned k = 0; k < n->rows.count; k++) {
             once(&cuda, e, n->rows.at[k].cuda, n->rows.at[k].at);
-            once(&musa, e, n->rows.at[k].musa, n->rows.at[k].at);
+            once(&musa, e, n->rows.at[k].repeat ? NULL : n->rows.at[k].musa, n->rows.at[k].at);
         }
     }
     forget(cuda);
@@ -272,14 +272,17 @@ static void emit_side(const struct types *t, FILE *f, bool musa)
 {
     for (unsigned i = 0; i < t->enums.count; i++) {
         const struct enum_type *n = &t->enums.at[i];
-        fprintf(f, "\nenum { /* %s */\n", musa ? n->musa : n->cuda);
+        bool open = false; /* a side that has none of the names has no enum */
         for (unsigned k = 0; k < n->rows.count; k++) {
             const struct enum_row *r = &n->rows.at[k];
-            const char *name = musa ? r->musa : r->cuda;
+            const char *name = !musa ? r->cuda : r->repeat ? NULL : r->musa;
+            if (name && !open)
+                fprintf(f, "\nenum { /* %s */\n", musa ? n->musa : n->cuda);
             if (name)
                 fprintf(f, "    %s = %lld,\n", name, musa ? r->musa_value : r->cuda_value);
+            open |= name != NULL;
         }
-        fprintf(f, "};\n");
+        fputs(open ? "};\n" : "", f);
     }
 }
 

@@ -8,6 +8,8 @@ struct enum_row {
     struct place at;
     const char *cuda, *musa; /* NULL: this side has no such name */
     long long cuda_value, musa_value;
+    bool repeat;  /* an earlier row declares the MUSA name */
+    bool answers; /* no CUDA name, but a CUDA number that the MUSA one is answered as */
 };
 struct enum_type {
     struct place at;
