@@ -209,6 +209,18 @@ typedef struct MUmemAllocationProp_st {
     } allocFlags;
 } MUmemAllocationProp;
 
+typedef union MUstreamBatchMemOpParams_union {
+    int operation; /* MU_STREAM_MEM_OP_*: first in every form */
+    struct {
+        int operation;
+        MUdeviceptr address;
+        uint64_t value64; /* the low half, of a 32-bit operation */
+        unsigned int flags;
+        MUdeviceptr alias;
+    } value; /* to wait for or to write */
+    uint64_t pad[6];
+} MUstreamBatchMemOpParams;
+
 /* ---- driver: launch ------------------------------------------------------------------------- */
 
 typedef union MUlaunchAttributeValue_union {
@@ -238,24 +250,6 @@ typedef struct MUlaunchConfig_st {
     MUlaunchAttribute *attrs;
     unsigned int numAttrs;
 } MUlaunchConfig;
-
-typedef struct MUSA_KERNEL_NODE_PARAMS_st {
-    MUfunction func;
-    unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
-    void **kernelParams, **extra;
-} MUSA_KERNEL_NODE_PARAMS;
-
-typedef struct MUSA_MEMSET_NODE_PARAMS_st {
-    MUdeviceptr dst;
-    size_t pitch;
-    unsigned int value, elementSize;
-    size_t width, height;
-} MUSA_MEMSET_NODE_PARAMS;
-
-typedef struct MUSA_HOST_NODE_PARAMS_st {
-    MUhostFn fn;
-    void *userData;
-} MUSA_HOST_NODE_PARAMS;
 
 /* ---- runtime: handles and structs ----------------------------------------------------------- */
 
@@ -447,6 +441,7 @@ _Static_assert(sizeof(musaMemcpy3DParms) == 160, "musaMemcpy3DParms");
 _Static_assert(sizeof(musaMemcpy3DPeerParms) == 168, "musaMemcpy3DPeerParms");
 _Static_assert(sizeof(musaFuncAttributes) == 56, "musaFuncAttributes");
 _Static_assert(sizeof(musaLaunchConfig_t) == 56 && sizeof(MUlaunchConfig) == 56, "launch configs");
+_Static_assert(sizeof(MUstreamBatchMemOpParams) == 48 && sizeof(MUmemAllocationProp) == 32, "memory");
 _Static_assert(sizeof(MUlaunchAttribute) == 72 && sizeof(MUmemPoolProps) == 88, "attributes");
 _Static_assert(sizeof(MUSA_MEMCPY2D) == 128 && sizeof(MUSA_MEMCPY3D) == 200, "copy descriptors");
 
@@ -455,5 +450,6 @@ _Static_assert(sizeof(MUSA_MEMCPY2D) == 128 && sizeof(MUSA_MEMCPY3D) == 200, "co
 #include "abi/musa_driver.h"
 #include "abi/musa_runtime.h"
 #pragma GCC visibility pop
+#include "abi/musa_graph.h"
 
 #endif

@@ -114,6 +114,34 @@ MU_FN(muMemPoolSetAttribute, MUmemoryPool pool, MUmemPool_attribute attr, void *
 MU_FN(muMemPoolGetAttribute, MUmemoryPool pool, MUmemPool_attribute attr, void *value);
 MU_FN(muMemPoolSetAccess, MUmemoryPool pool, const MUmemAccessDesc *desc, size_t count);
 MU_FN(muMemPoolGetAccess, MUmemAccess_flags *flags, MUmemoryPool pool, MUmemLocation *location);
+MU_FN(muMemPoolExportToShareableHandle, void *handle, MUmemoryPool pool,
+      MUmemAllocationHandleType type, unsigned long long flags);
+MU_FN(muMemPoolImportFromShareableHandle, MUmemoryPool *pool, void *handle,
+      MUmemAllocationHandleType type, unsigned long long flags);
+MU_FN(muMemPoolExportPointer, MUmemPoolPtrExportData *data, MUdeviceptr p);
+MU_FN(muMemPoolImportPointer, MUdeviceptr *p, MUmemoryPool pool, MUmemPoolPtrExportData *data);
+
+/* virtual memory management */
+MU_FN(muMemAddressReserve, MUdeviceptr *p, size_t size, size_t alignment, MUdeviceptr addr,
+      unsigned long long flags);
+MU_FN(muMemAddressFree, MUdeviceptr p, size_t size);
+MU_FN(muMemCreate, MUmemGenericAllocationHandle *handle, size_t size,
+      const MUmemAllocationProp *prop, unsigned long long flags);
+MU_FN(muMemRelease, MUmemGenericAllocationHandle handle);
+MU_FN(muMemMap, MUdeviceptr p, size_t size, size_t offset, MUmemGenericAllocationHandle handle,
+      unsigned long long flags);
+MU_FN(muMemUnmap, MUdeviceptr p, size_t size);
+MU_FN(muMemSetAccess, MUdeviceptr p, size_t size, const MUmemAccessDesc *desc, size_t count);
+MU_FN(muMemGetAccess, unsigned long long *flags, const MUmemLocation *location, MUdeviceptr p);
+MU_FN(muMemExportToShareableHandle, void *out, MUmemGenericAllocationHandle handle,
+      MUmemAllocationHandleType type, unsigned long long flags);
+MU_FN(muMemImportFromShareableHandle, MUmemGenericAllocationHandle *handle, void *os_handle,
+      MUmemAllocationHandleType type);
+MU_FN(muMemGetAllocationGranularity, size_t *granularity, const MUmemAllocationProp *prop,
+      MUmemAllocationGranularity_flags option);
+MU_FN(muMemGetAllocationPropertiesFromHandle, MUmemAllocationProp *prop,
+      MUmemGenericAllocationHandle handle);
+MU_FN(muMemRetainAllocationHandle, MUmemGenericAllocationHandle *handle, void *addr);
 
 /* arrays */
 MU_V2(muArrayCreate, MUarray *array, const MUSA_ARRAY_DESCRIPTOR *desc);
@@ -204,6 +232,8 @@ MU_PTSZ(muStreamWaitValue32, MUstream stream, MUdeviceptr p, uint32_t value, uns
 MU_PTSZ(muStreamWaitValue64, MUstream stream, MUdeviceptr p, uint64_t value, unsigned int flags);
 MU_PTSZ(muStreamWriteValue32, MUstream stream, MUdeviceptr p, uint32_t value, unsigned int flags);
 MU_PTSZ(muStreamWriteValue64, MUstream stream, MUdeviceptr p, uint64_t value, unsigned int flags);
+MU_PTSZ(muStreamBatchMemOp, MUstream stream, unsigned int count, MUstreamBatchMemOpParams *ops,
+        unsigned int flags);
 
 /* events */
 MU_FN(muEventCreate, MUevent *event, unsigned int flags);

@@ -98,6 +98,12 @@ MU_FN(musaMemPoolGetAttribute, musaMemPool_t pool, musaMemPoolAttr attr, void *v
 MU_FN(musaMemPoolSetAccess, musaMemPool_t pool, const musaMemAccessDesc *desc, size_t count);
 MU_FN(musaMemPoolGetAccess, musaMemAccessFlags *flags, musaMemPool_t pool,
       musaMemLocation *location);
+MU_FN(musaMemPoolExportToShareableHandle, void *handle, musaMemPool_t pool,
+      MUmemAllocationHandleType type, unsigned int flags);
+MU_FN(musaMemPoolImportFromShareableHandle, musaMemPool_t *pool, void *handle,
+      MUmemAllocationHandleType type, unsigned int flags);
+MU_FN(musaMemPoolExportPointer, musaMemPoolPtrExportData *data, void *p);
+MU_FN(musaMemPoolImportPointer, void **p, musaMemPool_t pool, musaMemPoolPtrExportData *data);
 
 /* arrays */
 musaChannelFormatDesc musaCreateChannelDesc(int x, int y, int z, int w, musaChannelFormatKind f);

@@ -1,0 +1,58 @@
+/* The MCCL ABI (facts: musa.md 3.8): NCCL 2.11.4's interface with musaStream_t, which is what MCCL of the
+ * 4.3 SDK offers. Numbers and the 128-byte id passed by value are NCCL's. */
+#ifndef CUMU_ABI_MCCL_H
+#define CUMU_ABI_MCCL_H
+
+#include <stddef.h>
+
+#include "abi/musa.h"
+
+#define MCCL_VERSION_CODE 21104 /* 2.11.4 */
+#define MCCL_UNIQUE_ID_BYTES 128
+
+typedef struct mcclComm *mcclComm_t;
+typedef struct {
+    char internal[MCCL_UNIQUE_ID_BYTES];
+} mcclUniqueId;
+
+/* The enumerators stand in mapping/types/nccl.enum. An operation from mcclNumOps up names a communicator's own. */
+typedef int mcclResult_t, mcclRedOp_t, mcclDataType_t, mcclScalarResidence_t;
+
+/* What is declared here is what libmccl exports. Counts are elements; every call that takes a stream is
+ * ordered like a kernel of that stream and returns before it has run. */
+#pragma GCC visibility push(default)
+mcclResult_t mcclGetVersion(int *version);
+mcclResult_t mcclGetUniqueId(mcclUniqueId *id);
+const char *mcclGetErrorString(mcclResult_t result);
+mcclResult_t mcclCommInitRank(mcclComm_t *comm, int nranks, mcclUniqueId id, int rank);
+mcclResult_t mcclCommInitAll(mcclComm_t *comms, int ndev, const int *devices);
+mcclResult_t mcclCommDestroy(mcclComm_t comm);
+mcclResult_t mcclCommAbort(mcclComm_t comm);
+mcclResult_t mcclCommGetAsyncError(mcclComm_t comm, mcclResult_t *error);
+mcclResult_t mcclCommCount(mcclComm_t comm, int *count);
+mcclResult_t mcclCommMuDevice(mcclComm_t comm, int *device);
+mcclResult_t mcclCommUserRank(mcclComm_t comm, int *rank);
+mcclResult_t mcclRedOpCreatePreMulSum(mcclRedOp_t *op, void *scalar, mcclDataType_t type,
+                                      mcclScalarResidence_t residence, mcclComm_t comm);
+mcclResult_t mcclRedOpDestroy(mcclRedOp_t op, mcclComm_t comm);
+mcclResult_t mcclGroupStart(void);
+mcclResult_t mcclGroupEnd(void);
+mcclResult_t mcclAllReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
+                           mcclRedOp_t op, mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
+                        mcclRedOp_t op, int root, mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclBroadcast(const void *send, void *recv, size_t count, mcclDataType_t type,
+                           int root, mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclBcast(void *buffer, size_t count, mcclDataType_t type, int root, mcclComm_t comm,
+                       musaStream_t stream);
+mcclResult_t mcclAllGather(const void *send, void *recv, size_t sendcount, mcclDataType_t type,
+                           mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, mcclDataType_t type,
+                               mcclRedOp_t op, mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclSend(const void *send, size_t count, mcclDataType_t type, int peer,
+                      mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclRecv(void *recv, size_t count, mcclDataType_t type, int peer, mcclComm_t comm,
+                      musaStream_t stream);
+#pragma GCC visibility pop
+
+#endif
