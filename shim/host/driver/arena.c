@@ -18,6 +18,8 @@
 #define PAGE ((size_t)4096)
 #define UNIT ((size_t)512)         /* alignment and granularity of allocations */
 #define GUARDED ((size_t)64 << 10) /* from this size on a guard page follows, */
+#define SPARES 32                  /* freed allocations of that size that keep their pages, */
+#define SPARE_BYTES ((size_t)256 << 20) /* and how much they may be, at most a quarter of the device */
 #define MAX_GUARDS 16000           /* while there are few: each costs two of the 65530 mappings */
 
 struct block { /* free address space */
@@ -25,24 +27,34 @@ struct block { /* free address space */
     size_t size;
 };
 
+struct spare { /* freed, with its pages: what is asked for next is often as large */
+    uintptr_t base;
+    size_t extent;
+};
+
 struct host_arena {
     int fd;
+    bool retired;               /* nobody allocates here any more */
     uintptr_t base;
     size_t span;                /* of address space */
     size_t capacity, used;      /* bytes of memory */
     void *by_address, *by_size; /* tsearch trees of struct block */
+    struct spare spare[SPARES]; /* oldest first; neither live nor free */
+    unsigned spares;
+    size_t spare_bytes;
     struct host_arena *next;
 };
 
 struct node { /* a live range */
     struct host_range r;
-    size_t extent; /* address space it takes, guard included; device memory only */
+    size_t extent; /* address space it takes, guard included; memory of an arena only */
+    struct host_arena *arena;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *live; /* tsearch tree of struct node */
 static unsigned guards;
-static _Atomic(struct host_arena *) arenas;
+static struct host_arena *arenas;
 
 uint64_t host_unique_id(void)
 {
@@ -123,12 +135,12 @@ static void drop_free(struct host_arena *a, struct block *b)
 
 /* ---- arenas ---------------------------------------------------------------------------------- */
 
-struct host_arena *host_arena_new(size_t capacity)
+struct host_arena *host_arena_new(const char *name, size_t capacity)
 {
     struct host_arena *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->fd = memfd_create("musa-device", MFD_CLOEXEC);
+    a->fd = memfd_create(name, MFD_CLOEXEC);
     void *p = MAP_FAILED;
     /* Less address space does too where it is limited (RLIMIT_AS). */
     for (size_t times = 8; a->fd >= 0 && times && p == MAP_FAILED; times /= 2) {
@@ -146,18 +158,65 @@ struct host_arena *host_arena_new(size_t capacity)
     madvise(p, a->span, MADV_DONTFORK); /* a child must not write the parent's device */
     a->base = (uintptr_t)p;
     a->capacity = capacity;
+    pthread_mutex_lock(&lock);
     a->next = arenas;
     arenas = a;
+    pthread_mutex_unlock(&lock);
     return a;
 }
+
+static void keep_block(void *block) { (void)block; }
+
+static void free_arena(struct host_arena *a)
+{
+    for (struct host_arena **link = &arenas; *link; link = &(*link)->next)
+        if (*link == a) {
+            *link = a->next;
+            break;
+        }
+    tdestroy(a->by_size, keep_block);
+    tdestroy(a->by_address, free);
+    munmap((void *)a->base, a->span);
+    close(a->fd);
+    free(a);
+}
+
+void host_arena_retire(struct host_arena *a)
+{
+    pthread_mutex_lock(&lock);
+    a->retired = true;
+    if (!a->used)
+        free_arena(a);
+    pthread_mutex_unlock(&lock);
+}
+
+int host_arena_fd(const struct host_arena *a) { return a->fd; }
 
 bool host_in_arena(const void *p, size_t size)
 {
     uintptr_t from = (uintptr_t)p;
-    for (struct host_arena *a = arenas; a; a = a->next)
-        if (from < a->base + a->span && a->base < from + size)
-            return true;
-    return false;
+    bool in = false;
+    pthread_mutex_lock(&lock);
+    for (struct host_arena *a = arenas; a && !in; a = a->next)
+        in = from < a->base + a->span && a->base < from + size;
+    pthread_mutex_unlock(&lock);
+    return in;
+}
+
+bool host_device_charge(struct host_device *d, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    bool ok = size <= d->arena->capacity - d->arena->used;
+    d->arena->used += ok ? size : 0;
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+void host_device_refund(struct host_device *d, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    d->arena->used -= size;
+    pthread_mutex_unlock(&lock);
 }
 
 void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total)
@@ -224,13 +283,14 @@ static void uncarve(struct host_arena *a, uintptr_t *from, uintptr_t *end)
         host_log(1, "out of host memory: device address space is lost");
 }
 
-static bool insert(const struct host_range *r, size_t extent)
+static bool insert(const struct host_range *r, struct host_arena *a, size_t extent)
 {
     struct node *n = malloc(sizeof *n);
     if (!n)
         return false;
     n->r = *r;
     n->extent = extent;
+    n->arena = a;
     n->r.id = host_unique_id();
     n->r.preferred = n->r.prefetched = MU_DEVICE_INVALID;
     void *at = tsearch(n, &live, cmp_node);
@@ -244,7 +304,7 @@ static bool insert(const struct host_range *r, size_t extent)
 bool host_range_add(const struct host_range *r)
 {
     pthread_mutex_lock(&lock);
-    bool ok = insert(r, 0);
+    bool ok = insert(r, NULL, 0);
     pthread_mutex_unlock(&lock);
     return ok;
 }
@@ -266,10 +326,55 @@ static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, u
     mprotect((void *)lo, hi - lo, PROT_NONE);
 }
 
-MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, size_t align,
-                          enum host_mem_kind kind, MUmemoryPool pool, void **p)
+/* ---- spares: a page that is new costs ten times what writing it costs ------------------------- */
+
+static void drop_spare(struct host_arena *a, unsigned i)
 {
-    struct host_arena *a = d->arena;
+    a->spare_bytes -= a->spare[i].extent;
+    a->spares--;
+    memmove(&a->spare[i], &a->spare[i + 1], (a->spares - i) * sizeof *a->spare);
+}
+
+static void release_spare(struct host_arena *a)
+{
+    uintptr_t base = a->spare[0].base, from = base, end = base + a->spare[0].extent;
+    size_t extent = a->spare[0].extent;
+    drop_spare(a, 0);
+    uncarve(a, &from, &end);
+    release_pages(a, base, extent, from, end);
+}
+
+/* Hides an allocation that is no longer live; false if it is none to keep. */
+static bool keep_spare(struct host_arena *a, uintptr_t base, size_t extent)
+{
+    size_t most = SPARE_BYTES < a->capacity / 4 ? SPARE_BYTES : a->capacity / 4;
+    if (a->retired || extent < GUARDED || extent > most ||
+        mprotect((void *)base, extent, PROT_NONE))
+        return false;
+    while (a->spares == SPARES || a->spare_bytes + extent > most)
+        release_spare(a);
+    a->spare[a->spares++] = (struct spare){ base, extent };
+    a->spare_bytes += extent;
+    return true;
+}
+
+/* The latest spare of just that extent, or 0. */
+static uintptr_t take_spare(struct host_arena *a, size_t extent, size_t align)
+{
+    for (unsigned i = a->spares; i-- > 0;)
+        if (a->spare[i].extent == extent && !(a->spare[i].base & (align - 1))) {
+            uintptr_t base = a->spare[i].base;
+            drop_spare(a, i);
+            return base;
+        }
+    return 0;
+}
+
+MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext ctx, size_t size,
+                          size_t align, enum host_mem_kind kind, MUmemoryPool pool, void **p)
+{
+    struct host_arena *own = d->arena;
+    a = a ? a : own;
     if (!size || size > a->capacity)
         return size ? MUSA_ERROR_OUT_OF_MEMORY : MUSA_ERROR_INVALID_VALUE;
     if (align < (size < PAGE ? UNIT : PAGE))
@@ -279,7 +384,19 @@ MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, siz
     pthread_mutex_lock(&lock);
     bool guard = size >= GUARDED && guards < MAX_GUARDS;
     extent += guard ? PAGE : 0;
-    uintptr_t base = cost <= a->capacity - a->used ? carve(a, extent, align) : 0;
+    uintptr_t base = 0;
+    if (cost <= a->capacity - a->used && cost <= own->capacity - own->used) {
+        if (kind != HOST_MEM_INTERNAL) /* which is to be zero */
+            base = take_spare(a, extent, align);
+        while (!base && a->spares && cost + a->spare_bytes > a->capacity - a->used)
+            release_spare(a);
+        if (!base)
+            base = carve(a, extent, align);
+        while (!base && a->spares) { /* the address space is theirs */
+            release_spare(a);
+            base = carve(a, extent, align);
+        }
+    }
     if (base) {
         uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + size, PAGE);
         struct host_range range = {
@@ -287,12 +404,13 @@ MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, siz
         };
         /* mprotect fails when the kernel's limit of mappings is reached: no memory, for the
          * caller. */
-        if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, extent)) {
+        if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, a, extent)) {
             uintptr_t from = base, end = base + extent;
             uncarve(a, &from, &end);
             release_pages(a, base, extent, from, end);
         } else {
             a->used += cost;
+            own->used += a == own ? 0 : cost;
             guards += guard;
             *p = (void *)base;
             r = MUSA_SUCCESS;
@@ -310,12 +428,18 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
     if (ok) {
         tdelete(n, &live, cmp_node);
         if (n->extent) {
-            struct host_arena *a = n->r.device->arena;
+            struct host_arena *a = n->arena, *own = n->r.device->arena;
+            size_t cost = up(n->r.size, UNIT);
             uintptr_t from = n->r.base, end = from + n->extent;
-            uncarve(a, &from, &end);
-            release_pages(a, n->r.base, n->extent, from, end);
-            a->used -= up(n->r.size, UNIT);
+            if (n->r.kind == HOST_MEM_INTERNAL || !keep_spare(a, n->r.base, n->extent)) {
+                uncarve(a, &from, &end);
+                release_pages(a, n->r.base, n->extent, from, end);
+            }
+            a->used -= cost;
+            own->used -= a == own ? 0 : cost;
             guards -= n->extent > up(n->r.size, PAGE);
+            if (a->retired && !a->used)
+                free_arena(a);
         }
         if (out)
             *out = n->r;
@@ -338,7 +462,25 @@ bool host_mem_find(const void *p, struct host_range *out)
 bool host_mem_on_device(const void *p, size_t size)
 {
     struct host_range r;
-    return host_mem_find(p, &r) && size <= r.base + r.size - (uintptr_t)p;
+    uintptr_t at = (uintptr_t)p, end = at + size;
+    /* Mappings that lie side by side are as good as one. */
+    while (host_mem_find((void *)at, &r)) {
+        if (end <= r.base + r.size)
+            return r.kind != HOST_MEM_MAPPED || r.access;
+        if (r.kind != HOST_MEM_MAPPED || !r.access)
+            return false;
+        at = r.base + r.size;
+    }
+    return false;
+}
+
+void host_range_access(const void *p, unsigned access)
+{
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    if (n)
+        n->r.access = access;
+    pthread_mutex_unlock(&lock);
 }
 
 bool host_range_claim(const void *p, unsigned kinds, struct host_range *out)
@@ -352,6 +494,26 @@ bool host_range_claim(const void *p, unsigned kinds, struct host_range *out)
     }
     pthread_mutex_unlock(&lock);
     return ok;
+}
+
+void host_range_set_graph(const void *p, struct graph_memory *m)
+{
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    if (n)
+        n->r.graph = m;
+    pthread_mutex_unlock(&lock);
+}
+
+void host_range_unclaim(const void *p)
+{
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    if (n) {
+        n->r.freeing = false;
+        n->r.id = host_unique_id();
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void host_range_advise(const void *p, int advice, MUdevice dev)
@@ -411,11 +573,15 @@ bool host_range_of_ctx(MUcontext ctx, struct host_range *out)
     return n != NULL;
 }
 
-/* Where in its memfd a piece of device memory lies, for another process. */
-bool host_arena_offset(struct host_device *d, const void *p, int *fd, size_t *offset)
+bool host_arena_offset(const void *p, int *fd, size_t *offset)
 {
-    uintptr_t at = (uintptr_t)p - d->arena->base;
-    *fd = d->arena->fd;
-    *offset = at;
-    return at < d->arena->span;
+    pthread_mutex_lock(&lock);
+    struct node *n = find((uintptr_t)p, 1);
+    bool ok = n && n->arena;
+    if (ok) {
+        *fd = n->arena->fd;
+        *offset = (uintptr_t)p - n->arena->base;
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
 }

@@ -1,5 +1,6 @@
 /* Configuration of the CPU MUSA machine: the only place of the host driver that reads the
  * environment. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -104,7 +105,36 @@ static size_t memory(int devices)
     return (size_t)(value << shift) >> 12 << 12;
 }
 
-/* As CUDA_VISIBLE_DEVICES: a list of device numbers; the first unusable entry ends it. */
+/* Digits of the beginning of a UUID, after GPU- or nothing; dashes count for nothing. The only device whose
+ * UUID begins so, or -1. */
+static int device_of_uuid(const char *text, size_t n)
+{
+    if (n > 4 && strncmp(text, "GPU-", 4) == 0) {
+        text += 4;
+        n -= 4;
+    }
+    int found = -1;
+    for (int i = 0; i < config.devices; i++) {
+        char digits[33];
+        MUuuid uuid;
+        host_uuid(i, &uuid);
+        for (int k = 0; k < 16; k++)
+            snprintf(digits + 2 * k, 3, "%02x", (unsigned char)uuid.bytes[k]);
+        size_t given = 0, at = 0;
+        while (given < n && at < 32 && (text[given] == '-' || tolower((unsigned char)text[given]) == digits[at]))
+            at += text[given++] != '-';
+        while (given < n && text[given] == '-')
+            given++;
+        if (given < n || !at)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return found;
+}
+
+/* As CUDA_VISIBLE_DEVICES: a list of device numbers or UUIDs; the first unusable entry ends it. */
 static void visible(void)
 {
     const char *text = secure_getenv("MUSA_VISIBLE_DEVICES");
@@ -118,7 +148,11 @@ static void visible(void)
     while (config.nvisible < config.devices) {
         char *end;
         long value = strtol(text, &end, 10);
-        if (end == text || value < 0 || value >= config.devices)
+        if (end == text || (*end && *end != ',' && *end != ' ')) {
+            end = (char *)(uintptr_t)text + strcspn(text, ", ");
+            value = device_of_uuid(text, (size_t)(end - text));
+        }
+        if (value < 0 || value >= config.devices)
             return;
         if (seen[value]) { /* a repeated device makes the list unusable, as in CUDA */
             config.nvisible = 0;
@@ -126,9 +160,10 @@ static void visible(void)
         }
         seen[value] = true;
         config.visible[config.nvisible++] = (int)value;
+        end += strspn(end, " ");
         if (*end != ',')
             return;
-        text = end + 1;
+        text = end + 1 + strspn(end + 1, " ");
     }
 }
 

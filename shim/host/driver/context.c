@@ -105,6 +105,8 @@ static void tear_down(MUcontext c)
     for (;;) {
         pthread_mutex_lock(&host_sched);
         MUstream s = c->streams;
+        while (s && s->doomed) /* its thread is about to bury it */
+            s = s->next;
         pthread_mutex_unlock(&host_sched);
         if (!s)
             break;
@@ -363,6 +365,8 @@ MUresult muCtxSynchronize(void)
 {
     MUcontext c;
     MUresult r = host_enter(&c);
+    if (!r)
+        r = host_capture_wait_check(c, NULL);
     return r ? r : host_ctx_wait(c);
 }
 

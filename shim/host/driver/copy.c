@@ -8,23 +8,41 @@
 #define STAGED                                                                                     \
     ((size_t)64 << 10) /* pageable memory is staged up to this size, as by real drivers */
 
-MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, enum copy_place *place)
+/* Mappings that lie side by side are as good as one. */
+static bool mapped(const unsigned char *p, size_t size, unsigned access)
+{
+    struct host_range r;
+    while (host_mem_find(p, &r) && r.kind == HOST_MEM_MAPPED && (r.access & access) == access) {
+        size_t rest = r.base + r.size - (uintptr_t)p;
+        if (size <= rest)
+            return true;
+        p += rest;
+        size -= rest;
+    }
+    return false;
+}
+
+MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned access,
+                         enum copy_place *place)
 {
     struct host_range r;
     if (!p || (uintptr_t)p + size < (uintptr_t)p)
         return MUSA_ERROR_INVALID_VALUE;
     if (!host_mem_find(p, &r)) {
-        if (type == MU_MEMORYTYPE_DEVICE || host_in_arena(p, size))
+        if (type == MU_MEMORYTYPE_DEVICE || host_in_arena(p, size) || host_vmm_reserved(p, size))
             return MUSA_ERROR_INVALID_VALUE;
         *place = COPY_PAGEABLE;
         return MUSA_SUCCESS;
     }
     static const unsigned char places[] = {
         [HOST_MEM_DEVICE] = COPY_DEVICE,     [HOST_MEM_INTERNAL] = COPY_DEVICE,
-        [HOST_MEM_IPC] = COPY_DEVICE,        [HOST_MEM_PINNED] = COPY_PINNED,
-        [HOST_MEM_REGISTERED] = COPY_PINNED, [HOST_MEM_MANAGED] = COPY_MANAGED
+        [HOST_MEM_MAPPED] = COPY_DEVICE,     [HOST_MEM_IPC] = COPY_DEVICE,
+        [HOST_MEM_PINNED] = COPY_PINNED,     [HOST_MEM_REGISTERED] = COPY_PINNED,
+        [HOST_MEM_MANAGED] = COPY_MANAGED
     };
     *place = (enum copy_place)places[r.kind];
+    if (r.kind == HOST_MEM_MAPPED)
+        return mapped(p, size, access) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
     bool inside = size <= r.base + r.size - (uintptr_t)p;
     if (!inside && r.kind == HOST_MEM_REGISTERED && type != MU_MEMORYTYPE_DEVICE) {
         *place = COPY_PAGEABLE; /* the application's own memory goes on behind what it registered */
@@ -33,7 +51,7 @@ MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, enum cop
     return inside ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
 }
 
-static void run(const struct copy *c)
+void host_copy_run(const struct copy *c)
 {
     if (c->width == c->src_pitch && c->width == c->dst_pitch &&
         (c->depth == 1 || (c->src_slice == c->dst_slice && c->src_slice == c->width * c->height))) {
@@ -48,7 +66,7 @@ static void run(const struct copy *c)
 
 static MUresult run_copy(void *arg)
 {
-    run(arg);
+    host_copy_run(arg);
     return MUSA_SUCCESS;
 }
 
@@ -60,7 +78,7 @@ static void stage(struct copy *c)
     pack.dst = (unsigned char *)(c + 1);
     pack.dst_pitch = c->width;
     pack.dst_slice = c->width * c->height;
-    run(&pack);
+    host_copy_run(&pack);
     c->src = pack.dst;
     c->src_pitch = pack.dst_pitch;
     c->src_slice = pack.dst_slice;
@@ -80,6 +98,8 @@ MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
     if (r || !total)
+        return r;
+    if (synchronous && (r = host_capture_unsafe()))
         return r;
     if (wait) {
         struct copy here = *c;

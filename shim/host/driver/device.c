@@ -16,7 +16,7 @@ MUresult host_devices_init(void)
         d->ordinal = i;
         d->number = c->visible[i];
         d->cores = c->threads;
-        d->arena = host_arena_new(c->memory);
+        d->arena = host_arena_new("musa-device", c->memory);
         d->primary = host_slab_get(&host_contexts);
         if (!d->arena || !d->primary) {
             host_say("muInit: no address space for %zu MiB of device memory", c->memory >> 20);
@@ -145,6 +145,7 @@ static const int attributes[120] = {
     [MU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK] = 1 << 10,
     [MU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED] = 1,
     [MU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED] = 1,
+    [MU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
 };
 
 /* Numbers that CUDA has and the SDK's header does not (facts/musa.md 3.1). */
@@ -199,8 +200,12 @@ MUresult muDeviceGetName(char *name, int len, MUdevice dev)
     return MUSA_SUCCESS;
 }
 
-/* The same in every process of the machine, different for every device; nothing but the number is
- * ours. */
+void host_uuid(int number, MUuuid *uuid)
+{
+    memcpy(uuid->bytes, "cumu-host-cpu\0\0", 15);
+    uuid->bytes[15] = (char)(number + 1);
+}
+
 MUresult muDeviceGetUuid(MUuuid *uuid, MUdevice dev)
 {
     MUresult r;
@@ -209,8 +214,7 @@ MUresult muDeviceGetUuid(MUuuid *uuid, MUdevice dev)
         return r;
     if (!uuid)
         return MUSA_ERROR_INVALID_VALUE;
-    memcpy(uuid->bytes, "cumu-host-cpu\0\0", 15);
-    uuid->bytes[15] = (char)(d->number + 1);
+    host_uuid(d->number, uuid);
     return MUSA_SUCCESS;
 }
 HOST_ALIAS(muDeviceGetUuid_v2, muDeviceGetUuid);

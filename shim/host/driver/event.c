@@ -1,21 +1,12 @@
 /* Events: points in streams that other streams, the host and clocks can refer to. */
 #include "host/driver/internal.h"
 
-struct MUevent_st {
-    uint64_t slab_;
-    MUcontext ctx;
-    unsigned flags;
-    struct host_work *work;           /* of the last record; NULL: never recorded (host_sched) */
-    struct host_shared_event *shared; /* MU_EVENT_INTERPROCESS: used instead of work */
-};
-
 struct host_slab host_events = HOST_SLAB(struct MUevent_st, "event");
 
 #define EVENT_FLAGS                                                                                \
     ((unsigned)(MU_EVENT_BLOCKING_SYNC | MU_EVENT_DISABLE_TIMING | MU_EVENT_INTERPROCESS))
 
-/* The event of a live, healthy context. */
-static MUresult event_of(MUevent e)
+MUresult host_event_of(MUevent e)
 {
     MUresult r = host_ready();
     if (r)
@@ -23,8 +14,7 @@ static MUresult event_of(MUevent e)
     return host_slab_live(&host_events, e) ? e->ctx->error : MUSA_ERROR_INVALID_HANDLE;
 }
 
-/* A reference to the work of the last record or NULL. */
-static struct host_work *work_of(MUevent e)
+struct host_work *host_event_work(MUevent e)
 {
     pthread_mutex_lock(&host_sched);
     struct host_work *w = e->work;
@@ -34,7 +24,7 @@ static struct host_work *work_of(MUevent e)
     return w;
 }
 
-static void set_work(MUevent e, struct host_work *w)
+void host_event_set_work(MUevent e, struct host_work *w)
 {
     pthread_mutex_lock(&host_sched);
     struct host_work *old = e->work;
@@ -45,7 +35,8 @@ static void set_work(MUevent e, struct host_work *w)
 
 static void destroy(MUevent e)
 {
-    set_work(e, NULL); /* a pending record or wait keeps its own reference */
+    host_capture_forget_event(e);
+    host_event_set_work(e, NULL); /* a pending record or wait keeps its own reference */
     host_shared_event_unref(e->shared);
     host_slab_put(&host_events, e);
 }
@@ -94,23 +85,31 @@ HOST_ALIAS(muEventDestroy_v2, muEventDestroy);
 MUresult muEventRecordWithFlags(MUevent event, MUstream stream, unsigned int flags)
 {
     MUstream s;
-    MUresult r = event_of(event);
+    MUresult r = host_event_of(event);
     if (!r)
         r = host_stream_of(stream, &s);
     if (r)
         return r;
     if (flags & ~(unsigned)MU_EVENT_RECORD_EXTERNAL)
         return MUSA_ERROR_INVALID_VALUE;
-    if (flags) /* means something inside a capture only */
-        return MUSA_ERROR_ILLEGAL_STATE;
     if (s->ctx != event->ctx)
         return MUSA_ERROR_INVALID_HANDLE;
+    if (host_capturing(s))
+        return flags ? host_capture_add(s,
+                                        &(MUgraphNodeParams){
+                                            .type = MU_GRAPH_NODE_TYPE_EVENT_RECORD,
+                                            .eventRecord.event = event },
+                                        NULL)
+                     : host_capture_record(s, event);
+    if (flags) /* means something inside a capture only */
+        return MUSA_ERROR_ILLEGAL_STATE;
+    host_capture_forget_event(event);
     if (event->shared)
         return host_shared_event_record(event->shared, s);
     struct host_work *w;
     r = host_submit(s, NULL, NULL, 0, 0, &w);
     if (!r)
-        set_work(event, w);
+        host_event_set_work(event, w);
     return r;
 }
 
@@ -122,16 +121,27 @@ MUresult muEventRecord(MUevent event, MUstream stream)
 MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
 {
     MUstream s;
-    MUresult r = event_of(event);
+    MUresult r = host_event_of(event);
     if (!r)
         r = host_stream_of(stream, &s);
     if (r)
         return r;
     if (flags & ~(unsigned)MU_EVENT_WAIT_EXTERNAL)
         return MUSA_ERROR_INVALID_VALUE;
+    if (host_capturing(s) && flags)
+        return host_capture_add(s,
+                                &(MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_WAIT_EVENT,
+                                                      .eventWait.event = event },
+                                NULL);
+    if (host_captures || event->capture) {
+        bool handled;
+        r = host_capture_wait(s, event, &handled);
+        if (r || handled)
+            return r;
+    }
     if (event->shared)
         return host_shared_event_wait_in(event->shared, s);
-    struct host_work *w = work_of(event);
+    struct host_work *w = host_event_work(event);
     if (w && !host_work_done(w))
         r = host_submit(s, NULL, &w, 1, 0, NULL);
     host_work_unref(w);
@@ -140,10 +150,10 @@ MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
 
 MUresult muEventQuery(MUevent event)
 {
-    MUresult r = event_of(event);
-    if (r)
+    MUresult r = host_event_of(event);
+    if (r || (r = host_capture_event_check(event)))
         return r;
-    struct host_work *w = work_of(event);
+    struct host_work *w = host_event_work(event);
     bool pending = event->shared ? !host_shared_event_done(event->shared) : w && !host_work_done(w);
     host_work_unref(w);
     return pending ? MUSA_ERROR_NOT_READY : host_ctx_verdict(event->ctx);
@@ -151,11 +161,11 @@ MUresult muEventQuery(MUevent event)
 
 MUresult muEventSynchronize(MUevent event)
 {
-    MUresult r = event_of(event);
-    if (r)
+    MUresult r = host_event_of(event);
+    if (r || (r = host_capture_event_check(event)))
         return r;
     MUcontext ctx = event->ctx; /* the event may be destroyed while we wait */
-    struct host_work *w = work_of(event);
+    struct host_work *w = host_event_work(event);
     if (event->shared)
         host_shared_event_wait(event->shared);
     if (w) {
@@ -168,16 +178,18 @@ MUresult muEventSynchronize(MUevent event)
 
 MUresult muEventElapsedTime(float *ms, MUevent start, MUevent end)
 {
-    MUresult r = event_of(start);
+    MUresult r = host_event_of(start);
     if (!r)
-        r = event_of(end);
+        r = host_event_of(end);
     if (r)
         return r;
     if (!ms)
         return MUSA_ERROR_INVALID_VALUE;
     if ((start->flags | end->flags) & MU_EVENT_DISABLE_TIMING || start->ctx != end->ctx)
         return MUSA_ERROR_INVALID_HANDLE;
-    struct host_work *a = work_of(start), *b = work_of(end);
+    if (start->capture || end->capture)
+        return MUSA_ERROR_CAPTURED_EVENT;
+    struct host_work *a = host_event_work(start), *b = host_event_work(end);
     if (!a || !b)
         r = MUSA_ERROR_INVALID_HANDLE;
     else if (!host_work_done(a) || !host_work_done(b))
@@ -193,7 +205,7 @@ MUresult muEventElapsedTime(float *ms, MUevent start, MUevent end)
 
 MUresult muIpcGetEventHandle(MUipcEventHandle *handle, MUevent event)
 {
-    MUresult r = event_of(event);
+    MUresult r = host_event_of(event);
     if (r)
         return r;
     if (!handle || !event->shared)

@@ -8,6 +8,8 @@
 
 #include "host/driver/kernel.h"
 
+#define KERNEL_STACK (256u << 10) /* what an object may take of the stack it is called on */
+
 /* Initial-exec: reached from a signal handler, where lazy allocation of TLS would not be safe. */
 #define TLS static _Thread_local __attribute__((tls_model("initial-exec")))
 TLS struct t0_worker *served;
@@ -65,13 +67,21 @@ static void on_fault(int sig, siginfo_t *info, void *context)
         chained.info = NULL;
 }
 
-/* The application may install its own handlers at any time, so every launch looks. */
+static bool armed(int sig)
+{
+    struct sigaction now;
+    return !sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
+}
+
+/* The application may install its own handlers at any time, so every launch looks: at SIGSEGV, as a
+ * look is a system call, a sixth of a launch. Who handles SIGBUS handles that too, and it is nearly
+ * all that a kernel raises. */
 void host_fault_arm(void)
 {
+    if (armed(SIGSEGV))
+        return;
     for (size_t i = 0; i < NSIGNALS; i++) {
-        struct sigaction now;
-        if (!sigaction(signals[i], NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
-            now.sa_sigaction == on_fault)
+        if (armed(signals[i]))
             continue;
         /* NODEFER: a caught fault leaves by a jump, and the signal must not stay blocked. */
         struct sigaction ours = { .sa_sigaction = on_fault,
@@ -88,6 +98,31 @@ void host_fault_arm(void)
         }
         pthread_mutex_unlock(&lock);
     }
+}
+
+bool host_thread_fit(void)
+{
+    TLS struct {
+        bool known, fit;
+        uintptr_t low, high; /* its stack */
+    } t;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!t.known) { /* asked once a thread: both are system calls */
+        sigset_t set;
+        pthread_attr_t attr;
+        void *low;
+        size_t size;
+        t.known = true;
+        t.fit = !pthread_sigmask(SIG_SETMASK, NULL, &set) && !sigismember(&set, SIGSEGV);
+        if (t.fit && (t.fit = !pthread_getattr_np(pthread_self(), &attr))) {
+            t.fit = !pthread_attr_getstack(&attr, &low, &size);
+            t.low = (uintptr_t)low;
+            t.high = t.low + size;
+            pthread_attr_destroy(&attr);
+        }
+    }
+    /* elsewhere: a coroutine of the application, whose stack may be any size */
+    return t.fit && here > t.low && here < t.high && here - t.low >= KERNEL_STACK;
 }
 
 void host_fault_stack(void)

@@ -1,7 +1,8 @@
 /* Inside of the CPU MUSA driver: what its files share. Nothing here is seen by the shim.
  *
  * Locks, in the order in which they may be nested:
- *   1. contexts_lock (context.c): creation and retention of contexts
+ *   1. contexts_lock (context.c): creation and retention of contexts; host_graphs (graph.c): graphs
+ *   and captures
  *   2. host_sched (work.c): contexts' stream lists, stream queues, works, events; one for the
  * process   3. the pools' lock (pool.c), the range lock (arena.c: what is allocated), the slab
  * lock (slab.c) No lock is ever held while op->run, op->drop or an application's callback runs,
@@ -69,6 +70,8 @@ struct host_device {
 };
 struct host_device *host_device(MUdevice ordinal); /* NULL: no such device, or not initialised */
 int host_device_count(void);
+/* Of the machine's device: the same in every process, different for every device. */
+void host_uuid(int number, MUuuid *uuid);
 /* MU_DEVICE_ATTRIBUTE_*: the value, 0 for one that this device lacks, -1 for an unknown number. */
 int host_device_attribute(const struct host_device *d, int attribute);
 
@@ -109,7 +112,11 @@ void host_ctx_fail(MUcontext ctx, MUresult r);
 
 /* ---- stream.c, work.c: asynchronous work ----------------------------------------------------- */
 
-enum { HOST_OP_ALWAYS = 1 }; /* run even in a poisoned context (frees, callbacks with a status) */
+enum {
+    HOST_OP_ALWAYS = 1, /* run even in a poisoned context (frees, callbacks with a status) */
+    HOST_OP_BRIEF = 2   /* waits for nobody and is done before another thread has woken up: on an
+                         * idle stream it runs on the calling thread */
+};
 
 struct host_op {
     MUresult (*run)(void *arg); /* in stream order; skipped in a poisoned context */
@@ -143,7 +150,8 @@ enum host_mem_kind {
     HOST_MEM_PINNED,     /* muMemHostAlloc */
     HOST_MEM_REGISTERED, /* muMemHostRegister: the application's memory */
     HOST_MEM_MANAGED,
-    HOST_MEM_IPC         /* another process's device memory */
+    HOST_MEM_IPC,        /* another process's device memory */
+    HOST_MEM_MAPPED      /* muMemMap: an allocation in reserved addresses (vmm.c) */
 };
 struct host_range { /* one live allocation */
     uintptr_t base;
@@ -154,6 +162,9 @@ struct host_range { /* one live allocation */
     MUcontext ctx;
     uint64_t id;                 /* MU_POINTER_ATTRIBUTE_BUFFER_ID */
     MUmemoryPool pool;           /* it came from, or NULL */
+    struct host_mapping *mapping; /* HOST_MEM_MAPPED: vmm.c's, valid under its lock */
+    unsigned access;             /* HOST_MEM_MAPPED: MU_MEM_ACCESS_FLAGS_*, of any device */
+    struct graph_memory *graph;  /* it belongs to, or NULL (graph_memory.c) */
     bool freeing;                /* a stream-ordered free is under way */
     bool read_mostly;            /* managed memory: the advice given, for muMemRangeGetAttribute */
     MUdevice preferred, prefetched;

@@ -12,6 +12,35 @@ extern _Thread_local bool host_in_callback; /* this thread runs an application's
 MUresult host_devices_init(void);
 void host_pin_library(void); /* our threads must outlive a dlclose (proc.c) */
 
+/* ---- capture.c ------------------------------------------------------------------------------- */
+
+extern _Atomic int host_captures; /* under way in the process; 0: none of the checks is needed */
+
+struct graph_link { /* an edge as one of its ends sees it */
+    MUgraphNode node;
+    MUgraphEdgeData data;
+};
+struct graph_links {
+    struct graph_link *at;
+    uint32_t n, room;
+};
+
+/* The one place where work for a capturing stream is turned away: called for all that goes into a
+ * queue. Work that can be captured became a node before it got here (host_capture_add). */
+MUresult host_capture_refuse(MUstream s);
+/* Before a wait for, or a question about, the stream's or (NULL) all of the context's work. */
+MUresult host_capture_wait_check(MUcontext ctx, MUstream s);
+MUresult host_capture_event_check(MUevent e); /* the same for an event */
+/* Before a call that CUDA calls potentially unsafe: allocation, frees, waits, synchronous copies. */
+MUresult host_capture_unsafe(void);
+/* A node in place of an operation of the capturing stream s. *node may be NULL. */
+MUresult host_capture_add(MUstream s, MUgraphNodeParams *params, MUgraphNode *node);
+MUresult host_capture_record(MUstream s, MUevent e);
+/* *handled: the wait was one of captures; else it is to be enqueued. */
+MUresult host_capture_wait(MUstream s, MUevent e, bool *handled);
+void host_capture_forget_event(MUevent e); /* destroyed, or recorded outside of captures */
+void host_capture_stream_gone(MUstream s);
+
 /* ---- work.c ---------------------------------------------------------------------------------- */
 
 /* One piece of a stream's work. Counted: the queue, the stream's tail, events and waiters hold it.
@@ -44,8 +73,25 @@ struct MUstream_st {
     struct host_work *tail;        /* last work ever enqueued, may be done; NULL if none */
     bool running, ready;
     _Atomic bool doomed;           /* destroyed: freed when the queue is empty */
+    /* host_graphs: */
+    _Atomic(struct host_capture *) capture; /* under way, or NULL; see capture.c */
+    struct graph_links capture_deps;        /* what the next captured node depends on */
     MUstream next_ready, next;     /* ready list; ctx->streams */
     MUstreamAttrValue attribute[HOST_STREAM_ATTRIBUTES]; /* hints, by MUstreamAttrID */
+};
+
+/* Is its work to become nodes (host_capture_add)? */
+static inline bool host_capturing(MUstream s) { return host_captures && s->capture; }
+
+struct MUevent_st {
+    uint64_t slab_;
+    MUcontext ctx;
+    unsigned flags;
+    struct host_work *work;           /* of the last record; NULL: never recorded (host_sched) */
+    struct host_shared_event *shared; /* MU_EVENT_INTERPROCESS: used instead of work */
+    /* host_graphs: set while the last record is one inside a capture */
+    _Atomic(struct host_capture *) capture;
+    struct graph_links capture_deps;
 };
 
 extern pthread_mutex_t host_sched;
@@ -56,7 +102,8 @@ uint64_t host_now(void);
 /* Flags of host_submit. */
 enum {
     HOST_WAIT = 1,    /* return when it has run */
-    HOST_INLINE = 2   /* run on the calling thread if the stream is idle */
+    HOST_INLINE = 2,  /* run on the calling thread if the stream is idle */
+    HOST_CHECKED = 4  /* the caller has asked host_capture_refuse, and holds host_graphs now */
 };
 /* The general form of host_enqueue. after (NULL or list of n, references stay the caller's): works
  * that must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
@@ -68,6 +115,29 @@ bool host_work_done(const struct host_work *w);
 void host_work_wait(struct host_work *w);
 /* A reference to the stream's last work if that is not done, else NULL. */
 struct host_work *host_stream_tail(MUstream s);
+/* A work of no stream, which somebody else says is done: host_point_reach, once, which drops the
+ * reference that host_point_new gave. NULL: out of memory. */
+struct host_work *host_point_new(void);
+void host_point_reach(struct host_work *w);
+/* Runs t->run(t) on a server thread soon. */
+struct host_task {
+    struct host_task *next;
+    void (*run)(struct host_task *t);
+};
+void host_task_post(struct host_task *t);
+
+/* ---- memop.c --------------------------------------------------------------------------------- */
+
+struct host_memops; /* checked memory operations; malloc'ed, the caller's to free */
+MUresult host_memops_new(MUcontext ctx, unsigned count, const MUstreamBatchMemOpParams *ops,
+                         unsigned flags, struct host_memops **made);
+void host_memops_run(const struct host_memops *b);
+
+/* ---- event.c --------------------------------------------------------------------------------- */
+
+MUresult host_event_of(MUevent e); /* of a live, healthy context? */
+struct host_work *host_event_work(MUevent e);             /* a reference to its last record, or NULL */
+void host_event_set_work(MUevent e, struct host_work *w); /* takes the reference over */
 
 /* ---- stream.c -------------------------------------------------------------------------------- */
 
@@ -81,13 +151,29 @@ MUresult host_ctx_verdict(MUcontext ctx);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Address space and pages of one device (arena.c), all under the range lock. */
-struct host_arena *host_arena_new(size_t capacity);
-bool host_in_arena(const void *p, size_t size); /* touches any device's address range */
+struct graph_memory; /* graph_memory.c */
+/* Address space and pages of one device, or of one pool that processes share (arena.c), all under the
+ * range lock. The name is the memfd's. */
+struct host_arena *host_arena_new(const char *name, size_t capacity);
+void host_arena_retire(struct host_arena *a); /* goes with its last allocation */
+int host_arena_fd(const struct host_arena *a);
+bool host_in_arena(const void *p, size_t size); /* touches any arena's address range */
+/* Memory of the device that lives elsewhere (vmm.c): false if so much is not free. */
+bool host_device_charge(struct host_device *d, size_t size);
+void host_device_refund(struct host_device *d, size_t size);
 
-/* Device memory of ctx (NULL: the driver's): reserved, made accessible, recorded. */
-MUresult host_range_alloc(struct host_device *d, MUcontext ctx, size_t size, size_t align,
-                          enum host_mem_kind kind, MUmemoryPool pool, void **p);
+/* vmm.c: touches addresses that muMemAddressReserve gave out. */
+bool host_vmm_reserved(const void *p, size_t size);
+unsigned host_vmm_handle_types(const struct host_range *r); /* a mapping may be exported as, else 0 */
+unsigned host_pool_handle_types(MUmemoryPool pool);         /* the same; NULL is fine */
+/* Machine's device and size of a memfd of ours named `musa-WHAT-<device>`; -1 if it is no such one. */
+int host_shared_fd_device(int fd, const char *what, size_t *size);
+struct host_device *host_device_numbered(int number); /* by the machine's number, NULL: not visible */
+
+/* Device memory of ctx (NULL: the driver's): reserved in the arena (NULL: the device's own), made
+ * accessible, recorded. */
+MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext ctx, size_t size,
+                          size_t align, enum host_mem_kind kind, MUmemoryPool pool, void **p);
 /* Records memory that lives elsewhere (pinned, registered, managed, IPC); false if it overlaps a
  * live range or memory is short. */
 bool host_range_add(const struct host_range *r);
@@ -97,17 +183,42 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out);
 /* Finds the range that starts at p and marks it as being freed; false if there is none, or it is
  * marked. */
 bool host_range_claim(const void *p, unsigned kinds, struct host_range *out);
+/* The live range that holds p is, or (NULL) is no longer, memory of a graph. */
+void host_range_set_graph(const void *p, struct graph_memory *m);
+/* The claimed range at p is not freed after all, and is another allocation from here on. */
+void host_range_unclaim(const void *p);
 /* Takes a range of any kind off the books and gives its memory back. */
 void host_range_release(const struct host_range *r);
 /* Any range of the context (the driver's own excepted); false: no more. */
 bool host_range_of_ctx(MUcontext ctx, struct host_range *out);
 void host_range_advise(const void *p, int advice, MUdevice dev); /* advice 0: a prefetch */
-bool host_arena_offset(struct host_device *d, const void *p, int *fd, size_t *offset);
+void host_range_access(const void *p, unsigned access);          /* of the mapping at p */
+/* Where in its arena's memfd a piece of device memory lies, for another process. */
+bool host_arena_offset(const void *p, int *fd, size_t *offset);
 void host_memory_ctx_gone(MUcontext ctx);
 
+#define HOST_POOL_NAME "musa-pool" /* of a shared pool's memfd: -<device>-<process>.<number> */
+struct MUmemPoolHandle_st {
+    uint64_t slab_;
+    struct host_device *device;
+    bool is_default;
+    bool imported;            /* another process's: pointers come from it, memory does not */
+    struct host_arena *arena; /* of its own if it can be exported, else NULL */
+    int fd;                   /* of the arena; imported: ours to close */
+    int pid;                  /* who made it, and its number there: what pointers are checked by */
+    unsigned long long id;
+    size_t max_size;          /* 0 = no limit */
+    uint64_t release_threshold;
+    int reuse[3]; /* by attribute - 1: hints */
+    _Atomic uint64_t used, used_high, reserved_high;
+    unsigned char access[HOST_MAX_DEVICES]; /* flags given to other devices */
+};
+
+MUmemoryPool host_pool_new(struct host_device *d); /* NULL: out of memory */
 /* pool.c: frees that wait in streams of the context are waited for; false if there were none. */
 bool host_pool_drain(MUcontext ctx);
 void host_pool_freed(MUmemoryPool pool, size_t size); /* memory of the pool is gone */
+unsigned host_pool_kinds(MUdeviceptr p); /* what may be freed there: pointers from other processes' pools too */
 void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total);
 uint64_t host_unique_id(void);
 

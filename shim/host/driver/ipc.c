@@ -2,6 +2,7 @@
  * in it. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,7 +51,7 @@ MUresult muIpcGetMemHandle(MUipcMemHandle *handle, MUdeviceptr p)
     size_t offset;
     struct ipc_handle h = { .pid = getpid() };
     if (!handle || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE ||
-        range.pool || !host_arena_offset(range.device, (void *)range.base, &h.fd, &offset))
+        range.pool || !host_arena_offset((void *)range.base, &h.fd, &offset))
         return MUSA_ERROR_INVALID_VALUE;
     memcpy(h.magic, magic, sizeof magic);
     h.started = host_process_start(h.pid);
@@ -59,6 +60,73 @@ MUresult muIpcGetMemHandle(MUipcMemHandle *handle, MUdeviceptr p)
     h.number = range.device->number;
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &h, sizeof h);
+    return MUSA_SUCCESS;
+}
+
+/* Memory that this process has open: a handle that a context opens again gives the same address, and is
+ * closed as often. */
+struct opened {
+    struct ipc_handle handle;
+    MUcontext ctx;
+    uintptr_t base;
+    uint64_t id; /* of the range: one that a destroyed context took along is not it */
+    unsigned count;
+    struct opened *next;
+};
+static struct opened *opened;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* outside the range lock */
+
+static bool still_open(const struct opened *o)
+{
+    struct host_range r;
+    return host_mem_find((void *)o->base, &r) && r.id == o->id;
+}
+
+/* The link to what the context has open of the handle or at the address; entries that are gone are
+ * dropped on the way. The lock is held. */
+static struct opened **find_open(const struct ipc_handle *h, MUcontext ctx, uintptr_t base)
+{
+    struct opened **link = &opened;
+    while (*link) {
+        struct opened *o = *link;
+        if (!still_open(o)) {
+            *link = o->next;
+            free(o);
+        } else if (h ? o->ctx == ctx && !memcmp(&o->handle, h, sizeof *h) : o->base == base) {
+            return link;
+        } else {
+            link = &o->next;
+        }
+    }
+    return NULL;
+}
+
+static MUresult map(const struct ipc_handle *h, MUcontext ctx, struct opened *o)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", h->pid, h->fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return MUSA_ERROR_INVALID_HANDLE;
+    /* Mappings begin at pages, allocations need not. */
+    size_t skew = h->offset & 4095, length = (h->size + skew + 4095) & ~(size_t)4095;
+    void *base =
+        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(h->offset - skew));
+    close(fd);
+    if (base == MAP_FAILED)
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    madvise(base, length, MADV_DONTFORK);
+    struct host_device *home = host_device_numbered(h->number);
+    struct host_range range = { .base = (uintptr_t)base + skew,
+                                .size = h->size,
+                                .kind = HOST_MEM_IPC,
+                                .device = home ? home : ctx->device,
+                                .ctx = ctx };
+    if (!host_range_add(&range) || !host_mem_find((void *)range.base, &range)) {
+        munmap(base, length);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
+    *o = (struct opened){ *h, ctx, range.base, range.id, 1, NULL };
     return MUSA_SUCCESS;
 }
 
@@ -77,29 +145,23 @@ MUresult muIpcOpenMemHandle(MUdeviceptr *p, MUipcMemHandle handle, unsigned int 
         return MUSA_ERROR_INVALID_CONTEXT; /* as CUDA: not in the process that exported it */
     if (!h.started || host_process_start(h.pid) != h.started)
         return MUSA_ERROR_INVALID_HANDLE;
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", h.pid, h.fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return MUSA_ERROR_INVALID_HANDLE;
-    /* Mappings begin at pages, allocations need not. */
-    size_t skew = h.offset & 4095, length = (h.size + skew + 4095) & ~(size_t)4095;
-    void *base =
-        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(h.offset - skew));
-    close(fd);
-    if (base == MAP_FAILED)
+    struct opened *o = malloc(sizeof *o);
+    if (!o)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    struct host_range range = { .base = (uintptr_t)base + skew,
-                                .size = h.size,
-                                .kind = HOST_MEM_IPC,
-                                .device = ctx->device,
-                                .ctx = ctx };
-    if (!host_range_add(&range)) {
-        munmap(base, length);
-        return MUSA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    struct opened **again = find_open(&h, ctx, 0);
+    if (again) {
+        (*again)->count++;
+        *p = (*again)->base;
+    } else if (!(r = map(&h, ctx, o))) {
+        *p = o->base;
+        o->next = opened;
+        opened = o;
+        o = NULL;
     }
-    *p = range.base;
-    return MUSA_SUCCESS;
+    pthread_mutex_unlock(&lock);
+    free(o);
+    return r;
 }
 HOST_ALIAS(muIpcOpenMemHandle_v2, muIpcOpenMemHandle);
 
@@ -109,9 +171,19 @@ MUresult muIpcCloseMemHandle(MUdeviceptr p)
     if (r)
         return r;
     struct host_range range;
-    if (!host_range_claim((void *)(uintptr_t)p, HOST_KIND(HOST_MEM_IPC), &range))
+    pthread_mutex_lock(&lock);
+    struct opened **link = p ? find_open(NULL, NULL, (uintptr_t)p) : NULL, *o = NULL;
+    if (link && --(*link)->count == 0) {
+        o = *link;
+        *link = o->next;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!link)
         return MUSA_ERROR_INVALID_VALUE;
-    r = host_ctx_wait(range.ctx);
-    host_range_release(&range);
+    if (o && host_range_claim((void *)o->base, HOST_KIND(HOST_MEM_IPC), &range)) {
+        r = host_ctx_wait(range.ctx);
+        host_range_release(&range);
+    }
+    free(o);
     return r;
 }

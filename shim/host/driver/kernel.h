@@ -60,6 +60,22 @@ bool host_heap_free(struct host_heap *h, void *p);
 /* Dynamic shared memory a launch of f may ask for now, in bytes. */
 int host_function_max_dynamic(MUfunction f);
 
+/* ---- launch.c -------------------------------------------------------------------------------- */
+
+struct host_kernel_launch { /* all of a launch but its arguments */
+    MUfunction f;
+    uint32_t grid[3], block[3];
+    unsigned shared;
+    bool cooperative;
+};
+MUresult host_kernel_check(const struct host_kernel_launch *k); /* f may be any value */
+/* Bytes that the packed arguments of f need, aligned to HOST_PARAMS_ALIGN. */
+#define HOST_PARAMS_ALIGN 64
+size_t host_kernel_params_size(MUfunction f);
+MUresult host_kernel_pack(MUfunction f, void **params, void **extra, void *to);
+/* Runs the grid on this thread and the workers, and returns when it is done. */
+MUresult host_kernel_run(const struct host_kernel_launch *k, void *params);
+
 /* ---- occupancy.c ----------------------------------------------------------------------------- */
 
 /* Blocks of f that one multiprocessor holds at once; 0 if not even one fits. */
@@ -69,17 +85,20 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared);
 
 /* Runs every block of g, on the calling thread and on idle workers; T0_OK or the fault of the lowest
  * block that failed. alone: the calling thread only. cooperative: all blocks resident at once.
- * object: runs the blocks by compiled code (NULL: by tier 0); never cooperative.
+ * object: runs the blocks by compiled code (NULL: by tier 0).
  * block_ns: what a block is thought to take, 0 = unknown. */
 enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative,
                                  bool alone, uint32_t block_ns, struct t0_fault *fault);
-/* The calling thread's worker, made on first use; NULL without memory. */
-struct t0_worker *host_worker(void);
+/* Gives the calling thread, one of ours, a worker for good; false without memory. */
+bool host_worker_keep(void);
 
 /* ---- fault.c --------------------------------------------------------------------------------- */
 
 /* Puts our handler in front of the process's; cheap when it is there already. */
 void host_fault_arm(void);
+/* True if kernels may run on the calling thread, the application's: a fault would reach our handler, as
+ * it does not block SIGSEGV, and there is stack enough. */
+bool host_thread_fit(void);
 /* Alternate signal stack for the calling thread of ours. */
 void host_fault_stack(void);
 /* From now on a memory fault of this thread inside a kernel goes to w. */

@@ -4,22 +4,34 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/driver/internal.h"
 #include "host/driver/kernel.h"
+
+#define ALONE_NS 20000 /* below this a grid is done before a second CPU has woken up */
+#define HERE_NS 4000   /* below this another thread would take longer to hear of it */
+#define WORKSPACE 64   /* of a grid barrier: two words are used */
 
 struct launch { /* one launch, from the call until its grid has run */
     MUfunction f;
     MUcontext ctx;
     bool cooperative;
     struct t0_grid grid;
-    _Alignas(64) unsigned char params[];
+    unsigned char params[]; /* the argument buffer, from the next multiple of 64 on */
 };
 
 static _Atomic uint64_t grid_ids;
 
-/* ---- running it ------------------------------------------------------------------------------ */
+/* Whether the grid may run inside the call: known to be short, and its end depends on nothing that the
+ * calling thread would do next. */
+static bool brief(const struct launch *l)
+{
+    const struct t0_grid *g = &l->grid;
+    uint64_t each = l->f->block_ns, blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
+    return each && blocks < HERE_NS && each * blocks < HERE_NS && !l->cooperative &&
+           !l->f->info.may_wait && host_thread_fit();
+}
 
-#define ALONE_NS 20000 /* below this a grid is done before a second CPU has woken up */
-#define WORKSPACE 64   /* of a grid barrier: two words are used */
+/* ---- running it ------------------------------------------------------------------------------ */
 
 static uint64_t now_ns(void)
 {
@@ -28,34 +40,58 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static MUresult run(void *arg)
+static MUresult run_grid(MUfunction f, MUcontext ctx, bool cooperative, struct t0_grid *g)
 {
-    struct launch *l = arg;
-    struct host_device *device = l->ctx->device;
-    struct t0_grid *g = &l->grid;
+    struct host_device *device = ctx->device;
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     void *workspace = NULL;
-    if (l->cooperative) {
+    if (cooperative) {
         workspace = host_mem_alloc(device, WORKSPACE, 512);
         if (!workspace)
             return MUSA_ERROR_OUT_OF_MEMORY;
         g->envreg12 = (uint64_t)(uintptr_t)workspace;
     }
-    uint32_t before = l->f->block_ns;
+    uint32_t before = f->block_ns;
     bool alone = before && blocks < ALONE_NS && before * blocks < ALONE_NS;
     struct t0_fault fault;
     uint64_t start = now_ns();
-    const struct MUmod_st *m = l->f->module;
+    const struct MUmod_st *m = f->module;
     const struct t1_object *object =
-        m->object && !l->cooperative && t1_shape_fits(m->shape, g->block) ? m->object : NULL;
-    enum t0_fault_kind kind = host_grid_run(g, object, l->cooperative, alone, before, &fault);
+        m->object && t1_shape_fits(m->shape, g->block) ? m->object : NULL;
+    enum t0_fault_kind kind = host_grid_run(g, object, cooperative, alone, before, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */
     uint64_t each = (now_ns() - start) / blocks;
-    l->f->block_ns = each > UINT32_MAX ? UINT32_MAX : each ? (uint32_t)each : 1;
+    f->block_ns = each > UINT32_MAX ? UINT32_MAX : each ? (uint32_t)each : 1;
     if (workspace)
         host_mem_free(device, workspace);
     return kind == T0_OK ? MUSA_SUCCESS : host_fault_report(&fault);
+}
+
+static MUresult run(void *arg)
+{
+    struct launch *l = arg;
+    return run_grid(l->f, l->ctx, l->cooperative, &l->grid);
+}
+
+static struct t0_grid grid_of(const struct host_kernel_launch *k, MUcontext ctx, void *params)
+{
+    return (struct t0_grid){ .kernel = k->f->kernel,
+                             .grid = { k->grid[0], k->grid[1], k->grid[2] },
+                             .block = { k->block[0], k->block[1], k->block[2] },
+                             .dynamic_shared = k->shared,
+                             .params = params,
+                             .env = host_kernel_env(ctx),
+                             .grid_id = ++grid_ids,
+                             .nsm = (uint32_t)ctx->device->cores };
+}
+
+MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
+{
+    MUcontext ctx = k->f->module->ctx;
+    struct t0_grid g = grid_of(k, ctx, params);
+    host_fault_arm();
+    return run_grid(k->f, ctx, k->cooperative, &g);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -139,6 +175,44 @@ static MUresult pack(const struct t0_kernel_info *info, void **params, void **ex
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+MUresult host_kernel_check(const struct host_kernel_launch *k)
+{
+    if (!host_function_live(k->f))
+        return MUSA_ERROR_INVALID_HANDLE;
+    struct host_device *d = k->f->module->ctx->device;
+    MUresult r = check_shape(k->f, d, k->grid, k->block, k->shared);
+    return r || !k->cooperative ? r : check_cooperative(k->f, d, k->grid, k->block, k->shared);
+}
+
+/* A multiple of the alignment; 16 bytes of slack for vector loads at the end of the buffer. */
+size_t host_kernel_params_size(MUfunction f)
+{
+    return ((size_t)f->info.param_size + 16 + HOST_PARAMS_ALIGN - 1) / HOST_PARAMS_ALIGN *
+           HOST_PARAMS_ALIGN;
+}
+
+MUresult host_kernel_pack(MUfunction f, void **params, void **extra, void *to)
+{
+    return pack(&f->info, params, extra, to);
+}
+
+/* In a capture the node keeps the caller's pointers, as the SDK's does: they are read when the graph
+ * is launched, and whoever captures keeps the arguments alive. */
+static MUresult capture(MUstream s, const struct host_kernel_launch *k, void **params, void **extra)
+{
+    if (k->f->info.nparam && !params == !extra)
+        return MUSA_ERROR_INVALID_VALUE;
+    MUgraphNodeParams p = { .type = MU_GRAPH_NODE_TYPE_KERNEL,
+                            .kernel.v1 = { k->f, k->grid[0], k->grid[1], k->grid[2], k->block[0],
+                                           k->block[1], k->block[2], k->shared, params, extra } };
+    MUgraphNode node;
+    MUresult r = host_capture_add(s, &p, &node);
+    if (!r && k->cooperative)
+        r = muGraphKernelNodeSetAttribute(node, MU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                                          &(MUlaunchAttributeValue){ .cooperative = 1 });
+    return r;
+}
+
 static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t block[3],
                        unsigned shared, MUstream stream, bool cooperative, void **params,
                        void **extra)
@@ -146,39 +220,38 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
     MUresult r = host_enter(NULL);
     if (r)
         return r;
-    MUcontext ctx;
+    struct host_kernel_launch k = { f,
+                                    { grid[0], grid[1], grid[2] },
+                                    { block[0], block[1], block[2] },
+                                    shared,
+                                    cooperative };
+    MUstream s;
     if (!host_function_live(f))
         return MUSA_ERROR_INVALID_HANDLE;
-    if ((r = host_stream_ctx(stream, &ctx)))
+    if ((r = host_stream_of(stream, &s)))
         return r;
-    if (f->module->ctx != ctx)
+    if (f->module->ctx != s->ctx)
         return MUSA_ERROR_INVALID_HANDLE;
-    if ((r = check_shape(f, ctx->device, grid, block, shared)))
+    if ((r = host_kernel_check(&k)))
         return r;
-    if (cooperative && (r = check_cooperative(f, ctx->device, grid, block, shared)))
-        return r;
-    /* aligned_alloc wants a multiple; 16 bytes of slack for vector loads at the end of the buffer
-     */
-    size_t size = sizeof(struct launch) + ((size_t)f->info.param_size + 16 + 63) / 64 * 64;
-    struct launch *l = aligned_alloc(64, size);
+    if (host_capturing(s))
+        return capture(s, &k, params, extra);
+    /* To align the buffer: aligned_alloc is several times slower than malloc. */
+    size_t size = sizeof(struct launch) + host_kernel_params_size(f) + HOST_PARAMS_ALIGN - 1;
+    struct launch *l = malloc(size);
     if (!l)
         return MUSA_ERROR_OUT_OF_MEMORY;
     memset(l, 0, size);
-    *l = (struct launch){ .f = f, .ctx = ctx, .cooperative = cooperative };
-    if ((r = pack(&f->info, params, extra, l->params))) {
+    *l = (struct launch){ .f = f, .ctx = s->ctx, .cooperative = cooperative };
+    unsigned char *buffer = l->params + (-(uintptr_t)l->params & (HOST_PARAMS_ALIGN - 1));
+    if ((r = pack(&f->info, params, extra, buffer))) {
         free(l);
         return r;
     }
-    l->grid = (struct t0_grid){ .kernel = f->kernel,
-                                .grid = { grid[0], grid[1], grid[2] },
-                                .block = { block[0], block[1], block[2] },
-                                .dynamic_shared = shared,
-                                .params = l->params,
-                                .env = host_kernel_env(ctx),
-                                .grid_id = ++grid_ids,
-                                .nsm = (uint32_t)ctx->device->cores };
+    l->grid = grid_of(&k, s->ctx, buffer);
     host_fault_arm();
-    struct host_op op = { .run = run, .drop = free, .arg = l, .what = f->info.name };
+    struct host_op op = { .run = run, .drop = free, .arg = l, .what = f->info.name,
+                          .flags = brief(l) ? HOST_OP_BRIEF : 0 };
     return host_enqueue(stream, &op);
 }
 
@@ -253,4 +326,8 @@ MUresult host_kernels_init(void)
     return MUSA_SUCCESS; /* the handler waits for the first launch */
 }
 
-void host_kernels_thread(void) { host_fault_stack(); }
+void host_kernels_thread(void)
+{
+    host_fault_stack();
+    (void)host_worker_keep(); /* without one, each grid tries again */
+}

@@ -6,6 +6,24 @@ enum { H = MU_MEMORYTYPE_HOST, D = MU_MEMORYTYPE_DEVICE, U = MU_MEMORYTYPE_UNIFI
 static const MUstream none = NULL;
 #define PER_THREAD MU_STREAM_PER_THREAD
 
+static MUresult capture(MUstream s, MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type,
+                        MUdeviceptr src, size_t n)
+{
+    MUgraphNodeParams p = { .type = MU_GRAPH_NODE_TYPE_MEMCPY,
+                            .memcpy.copyParams = { .srcMemoryType = src_type,
+                                                   .srcHost = (const void *)(uintptr_t)src,
+                                                   .srcDevice = src,
+                                                   .srcPitch = n,
+                                                   .dstMemoryType = dst_type,
+                                                   .dstHost = (void *)(uintptr_t)dst,
+                                                   .dstDevice = dst,
+                                                   .dstPitch = n,
+                                                   .WidthInBytes = n,
+                                                   .Height = 1,
+                                                   .Depth = 1 } };
+    return host_capture_add(s, &p, NULL);
+}
+
 /* Every plain copy: n bytes from src to dst. */
 static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type, MUdeviceptr src,
                      size_t n, MUstream stream, bool synchronous)
@@ -17,12 +35,15 @@ static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_ty
                       .depth = 1,
                       .src_pitch = n,
                       .dst_pitch = n };
-    MUresult r = host_stream_ctx(stream, NULL);
+    MUstream s;
+    MUresult r = host_stream_of(stream, &s);
     if (r || !n)
         return r;
-    r = host_copy_place(c.src, n, src_type, &c.src_place);
+    r = host_copy_place(c.src, n, src_type, COPY_READS, &c.src_place);
     if (!r)
-        r = host_copy_place(c.dst, n, dst_type, &c.dst_place);
+        r = host_copy_place(c.dst, n, dst_type, COPY_WRITES, &c.dst_place);
+    if (!r && host_capturing(s) && !synchronous)
+        return capture(s, dst_type, dst, src_type, src, n);
     return r ? r : host_copy(&c, stream, synchronous);
 }
 

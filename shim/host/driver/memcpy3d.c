@@ -15,7 +15,8 @@ struct box_side { /* one side of a 3D copy */
 
 /* Fills address, pitch, slice and place of a side after checking that the box fits. */
 static MUresult resolve(const struct box_side *b, size_t w, size_t h, size_t d, bool check_limits,
-                        unsigned char **p, size_t *pitch, size_t *slice, enum copy_place *place)
+                        unsigned access, unsigned char **p, size_t *pitch, size_t *slice,
+                        enum copy_place *place)
 {
     if (b->lod)
         return MUSA_ERROR_INVALID_VALUE;
@@ -46,9 +47,10 @@ static MUresult resolve(const struct box_side *b, size_t w, size_t h, size_t d, 
     default:
         return MUSA_ERROR_INVALID_VALUE;
     }
-    size_t reach, rows, end, before;
+    size_t reach, rows, layers, end, before;
     bool many_rows = h > 1 || b->y || d > 1 || b->z, many_layers = d > 1 || b->z;
-    if (__builtin_add_overflow(b->x, w, &reach) || __builtin_add_overflow(b->y, h, &rows))
+    if (__builtin_add_overflow(b->x, w, &reach) || __builtin_add_overflow(b->y, h, &rows) ||
+        __builtin_add_overflow(b->z, d, &layers))
         return MUSA_ERROR_INVALID_VALUE;
     *pitch = b->pitch ? b->pitch : reach; /* 0: rows are packed */
     if (many_rows && *pitch < reach)
@@ -58,30 +60,28 @@ static MUresult resolve(const struct box_side *b, size_t w, size_t h, size_t d, 
     size_t height = b->height ? b->height : rows;
     if ((many_layers && height < rows) || __builtin_mul_overflow(*pitch, height, slice))
         return MUSA_ERROR_INVALID_VALUE;
-    if (__builtin_mul_overflow(*slice, b->z + d - 1, &before) ||
+    if (__builtin_mul_overflow(*slice, layers - 1, &before) ||
         __builtin_mul_overflow(*pitch, rows - 1, &end) ||
         __builtin_add_overflow(before, end, &end) || __builtin_add_overflow(end, reach, &end))
         return MUSA_ERROR_INVALID_VALUE;
     size_t first = b->z * *slice + b->y * *pitch + b->x;
     *p = (unsigned char *)((uintptr_t)base +
                            first); /* no pointer arithmetic before it is known to be one */
-    return base ? host_copy_place(*p, end - first, b->type, place) : MUSA_ERROR_INVALID_VALUE;
+    return base ? host_copy_place(*p, end - first, b->type, access, place)
+                : MUSA_ERROR_INVALID_VALUE;
 }
 
-static MUresult copy3d(const MUSA_MEMCPY3D *m, MUstream stream, bool synchronous, bool check_limits)
+MUresult host_copy_resolve(const MUSA_MEMCPY3D *m, bool check_limits, struct copy *c)
 {
-    MUresult r = host_stream_ctx(stream, NULL);
-    if (r)
-        return r;
-    if (!m)
-        return MUSA_ERROR_INVALID_VALUE;
     size_t w = m->WidthInBytes, h = m->Height, d = m->Depth, area, volume;
-    if (!w || !h || !d)
+    *c = (struct copy){ .width = w, .height = h, .depth = d };
+    if (!w || !h || !d) {
+        c->width = 0;
         return MUSA_SUCCESS;
+    }
     if (__builtin_mul_overflow(w, h, &area) || __builtin_mul_overflow(area, d, &volume))
         return MUSA_ERROR_INVALID_VALUE;
-    struct copy c = { .width = w, .height = h, .depth = d };
-    unsigned char *src;
+    unsigned char *src = NULL;
     const struct box_side from = { m->srcXInBytes, m->srcY,          m->srcZ,
                                    m->srcLOD,      m->srcMemoryType, (void *)(uintptr_t)m->srcHost,
                                    m->srcDevice,   m->srcArray,      m->srcPitch,
@@ -89,12 +89,30 @@ static MUresult copy3d(const MUSA_MEMCPY3D *m, MUstream stream, bool synchronous
     const struct box_side to = { m->dstXInBytes,   m->dstY,     m->dstZ,      m->dstLOD,
                                  m->dstMemoryType, m->dstHost,  m->dstDevice, m->dstArray,
                                  m->dstPitch,      m->dstHeight };
-    r = resolve(&from, w, h, d, check_limits, &src, &c.src_pitch, &c.src_slice, &c.src_place);
+    MUresult r =
+        resolve(&from, w, h, d, check_limits, COPY_READS, &src, &c->src_pitch, &c->src_slice, &c->src_place);
     if (!r)
-        r = resolve(&to, w, h, d, check_limits, &c.dst, &c.dst_pitch, &c.dst_slice, &c.dst_place);
+        r = resolve(&to, w, h, d, check_limits, COPY_WRITES, &c->dst, &c->dst_pitch, &c->dst_slice,
+                    &c->dst_place);
+    c->src = src;
+    return r;
+}
+
+static MUresult copy3d(const MUSA_MEMCPY3D *m, MUstream stream, bool synchronous, bool check_limits)
+{
+    MUstream s;
+    MUresult r = host_stream_of(stream, &s);
     if (r)
         return r;
-    c.src = src;
+    if (!m)
+        return MUSA_ERROR_INVALID_VALUE;
+    struct copy c;
+    if ((r = host_copy_resolve(m, check_limits, &c)) || !c.width)
+        return r;
+    if (host_capturing(s) && !synchronous)
+        return host_capture_add(
+            s, &(MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_MEMCPY, .memcpy.copyParams = *m },
+            NULL);
     return host_copy(&c, stream, synchronous);
 }
 

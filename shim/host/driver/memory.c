@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "host/driver/internal.h"
+#include "host/driver/graph.h"
 
 #define PITCH_ALIGN ((size_t)512)
 
@@ -13,7 +13,7 @@
 void *host_mem_alloc(struct host_device *d, size_t size, size_t align)
 {
     void *p;
-    if (host_range_alloc(d, NULL, size, align, HOST_MEM_INTERNAL, NULL, &p))
+    if (host_range_alloc(d, NULL, NULL, size, align, HOST_MEM_INTERNAL, NULL, &p))
         return NULL;
     if (size < 4096) /* whole pages come back zeroed from the kernel; shared ones hold the past */
         memset(p, 0, size);
@@ -70,21 +70,28 @@ void host_memory_ctx_gone(MUcontext ctx)
         host_range_release(&r);
 }
 
+/* Allocations and frees are what CUDA calls potentially unsafe calls. */
+static MUresult enter_unsafe(MUcontext *ctx)
+{
+    MUresult r = host_enter(ctx);
+    return r ? r : host_capture_unsafe();
+}
+
 /* ---- device ---------------------------------------------------------------------------------- */
 
 MUresult muMemAlloc(MUdeviceptr *p, size_t size)
 {
     MUcontext ctx;
-    MUresult r = host_enter(&ctx);
+    MUresult r = enter_unsafe(&ctx);
     if (r)
         return r;
     if (!p || !size)
         return MUSA_ERROR_INVALID_VALUE;
     void *base;
-    r = host_range_alloc(ctx->device, ctx, size, 0, HOST_MEM_DEVICE, NULL, &base);
+    r = host_range_alloc(ctx->device, NULL, ctx, size, 0, HOST_MEM_DEVICE, NULL, &base);
     /* Stream-ordered frees that have not run yet may hold what is asked for. */
     if (r == MUSA_ERROR_OUT_OF_MEMORY && host_pool_drain(ctx))
-        r = host_range_alloc(ctx->device, ctx, size, 0, HOST_MEM_DEVICE, NULL, &base);
+        r = host_range_alloc(ctx->device, NULL, ctx, size, 0, HOST_MEM_DEVICE, NULL, &base);
     if (!r)
         *p = (MUdeviceptr)(uintptr_t)base;
     else
@@ -111,12 +118,20 @@ HOST_ALIAS(muMemAllocPitch_v2, muMemAllocPitch);
 
 MUresult muMemFree(MUdeviceptr p)
 {
-    MUresult r = host_enter(NULL);
+    MUresult r = enter_unsafe(NULL);
     if (r || !p)
         return r;
     struct host_range range;
+    struct graph_memory *memory = graph_memory_at(p);
+    if (memory) {
+        if (host_mem_find((void *)(uintptr_t)p, &range))
+            r = host_ctx_wait(range.ctx);
+        r = r ? r : graph_memory_free(memory);
+        graph_memory_unref(memory);
+        return r;
+    }
     if (!host_range_claim((void *)(uintptr_t)p,
-                          HOST_KIND(HOST_MEM_DEVICE) | HOST_KIND(HOST_MEM_MANAGED), &range))
+                          host_pool_kinds(p) | HOST_KIND(HOST_MEM_MANAGED), &range))
         return MUSA_ERROR_INVALID_VALUE;
     r = host_ctx_wait(range.ctx); /* work that uses the memory may be under way */
     host_range_release(&range);
@@ -163,7 +178,7 @@ HOST_ALIAS(muMemGetAddressRange_v2, muMemGetAddressRange);
 MUresult muMemHostAlloc(void **p, size_t size, unsigned int flags)
 {
     MUcontext ctx;
-    MUresult r = host_enter(&ctx);
+    MUresult r = enter_unsafe(&ctx);
     if (r)
         return r;
     if (!p || !size || flags & ~HOST_ALLOC_FLAGS)
@@ -190,7 +205,7 @@ HOST_ALIAS(muMemAllocHost_v2, muMemAllocHost);
 
 MUresult muMemFreeHost(void *p)
 {
-    MUresult r = host_enter(NULL);
+    MUresult r = enter_unsafe(NULL);
     if (r || !p)
         return r;
     struct host_range range;
@@ -204,11 +219,11 @@ MUresult muMemFreeHost(void *p)
 MUresult muMemHostRegister(void *p, size_t size, unsigned int flags)
 {
     MUcontext ctx;
-    MUresult r = host_enter(&ctx);
+    MUresult r = enter_unsafe(&ctx);
     if (r)
         return r;
     if (!p || !size || (uintptr_t)p + size < (uintptr_t)p || flags & ~HOST_REGISTER_FLAGS ||
-        host_in_arena(p, size))
+        host_in_arena(p, size) || host_vmm_reserved(p, size))
         return MUSA_ERROR_INVALID_VALUE;
     struct host_range range = { .base = (uintptr_t)p,
                                 .size = size,
@@ -222,7 +237,7 @@ HOST_ALIAS(muMemHostRegister_v2, muMemHostRegister);
 
 MUresult muMemHostUnregister(void *p)
 {
-    MUresult r = host_enter(NULL);
+    MUresult r = enter_unsafe(NULL);
     if (r)
         return r;
     if (!p)
@@ -276,7 +291,7 @@ MUresult muMemHostGetFlags(unsigned int *flags, void *p)
 MUresult muMemAllocManaged(MUdeviceptr *p, size_t size, unsigned int flags)
 {
     MUcontext ctx;
-    MUresult r = host_enter(&ctx);
+    MUresult r = enter_unsafe(&ctx);
     if (r)
         return r;
     if (!p || !size || (flags != MU_MEM_ATTACH_GLOBAL && flags != MU_MEM_ATTACH_HOST))

@@ -6,13 +6,6 @@
 
 #define SMALL ((size_t)16 << 10) /* cheaper to do on an idle stream than to hand over */
 
-struct fill {
-    unsigned char *p;
-    size_t pitch, width, height; /* width in elements */
-    uint32_t value;
-    unsigned element; /* bytes */
-};
-
 static void fill_row(unsigned char *p, uint32_t value, unsigned element, size_t n)
 {
     if (element == 1) {
@@ -26,12 +19,35 @@ static void fill_row(unsigned char *p, uint32_t value, unsigned element, size_t 
     }
 }
 
-static MUresult run_fill(void *arg)
+void host_fill_run(const struct fill *f)
 {
-    const struct fill *f = arg;
     for (size_t y = 0; y < f->height; y++)
         fill_row(f->p + y * f->pitch, f->value, f->element, f->width);
+}
+
+static MUresult run_fill(void *arg)
+{
+    host_fill_run(arg);
     return MUSA_SUCCESS;
+}
+
+MUresult host_fill_resolve(const MUSA_MEMSET_NODE_PARAMS *m, struct fill *f, size_t *bytes,
+                           enum copy_place *place)
+{
+    size_t row, end, w = m->width, h = m->height, pitch = m->pitch;
+    unsigned element = m->elementSize;
+    if ((element != 1 && element != 2 && element != 4) ||
+        __builtin_mul_overflow(w, element, &row) || m->dst % element ||
+        (h > 1 && (pitch < row || pitch % element)) || __builtin_mul_overflow(pitch, h - 1, &end) ||
+        __builtin_add_overflow(end, row, &end))
+        return MUSA_ERROR_INVALID_VALUE;
+    if (pitch == row || h == 1) {
+        w *= h;
+        h = 1;
+    }
+    *f = (struct fill){ (void *)(uintptr_t)m->dst, pitch, w, h, m->value, element };
+    *bytes = end;
+    return host_copy_place(f->p, end, MU_MEMORYTYPE_DEVICE, COPY_WRITES, place);
 }
 
 /* h rows of w elements, pitch bytes apart. Asynchronous to the host even in the plain forms,
@@ -43,23 +59,19 @@ static MUresult fill(MUdeviceptr p, size_t pitch, uint32_t value, unsigned eleme
     MUresult r = host_stream_of(stream, &s);
     if (r || !w || !h)
         return r;
-    size_t row, end;
-    if (__builtin_mul_overflow(w, element, &row) || p % element ||
-        (h > 1 && (pitch < row || pitch % element)) || __builtin_mul_overflow(pitch, h - 1, &end) ||
-        __builtin_add_overflow(end, row, &end))
-        return MUSA_ERROR_INVALID_VALUE;
+    const MUSA_MEMSET_NODE_PARAMS m = { p, pitch, value, element, w, h };
+    struct fill made;
+    size_t end;
     enum copy_place place;
-    r = host_copy_place((void *)(uintptr_t)p, end, MU_MEMORYTYPE_DEVICE, &place);
-    if (r)
+    if ((r = host_fill_resolve(&m, &made, &end, &place)))
         return r;
-    if (pitch == row || h == 1) {
-        w *= h;
-        h = 1;
-    }
+    if (host_capturing(s) && !synchronous)
+        return host_capture_add(
+            s, &(MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_MEMSET, .memset.v1 = m }, NULL);
     struct fill *f = malloc(sizeof *f);
     if (!f)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    *f = (struct fill){ (void *)(uintptr_t)p, pitch, w, h, value, element };
+    *f = made;
     struct host_op op = { run_fill, free, f, "fill", 0 };
     bool wait = synchronous && place != COPY_DEVICE;
     r = host_submit(s, &op, NULL, 0,

@@ -2,7 +2,7 @@
  * attributes. */
 #include <string.h>
 
-#include "host/driver/internal.h"
+#include "host/driver/copy.h"
 
 static bool on_host(const struct host_range *r) { return HOST_KIND(r->kind) & HOST_HOST_KINDS; }
 
@@ -12,7 +12,10 @@ static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUd
 {
     switch (a) {
     case MU_POINTER_ATTRIBUTE_CONTEXT:
-        *(MUcontext *)out = r->ctx ? r->ctx : r->device->primary; /* a module's variable */
+        if (r->kind == HOST_MEM_MAPPED)
+            *(MUcontext *)out = NULL; /* it belongs to none */
+        else
+            *(MUcontext *)out = r->ctx ? r->ctx : r->device->primary; /* a module's variable */
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)out = on_host(r) ? MU_MEMORYTYPE_HOST : MU_MEMORYTYPE_DEVICE;
@@ -36,7 +39,7 @@ static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUd
         *(int *)out = r->device->ordinal;
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_IS_LEGACY_MUSA_IPC_CAPABLE:
-        *(unsigned char *)out = r->kind == HOST_MEM_DEVICE;
+        *(unsigned char *)out = r->kind == HOST_MEM_DEVICE && !r->pool;
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case MU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -50,13 +53,16 @@ static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUd
         *(unsigned char *)out = 1;
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *(unsigned long long *)out = MU_MEM_HANDLE_TYPE_NONE;
+        *(unsigned long long *)out = host_vmm_handle_types(r) | host_pool_handle_types(r->pool);
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         *(unsigned char *)out = 0;
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)out = MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+        *(unsigned *)out = r->kind != HOST_MEM_MAPPED  ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                           : r->access == COPY_READS   ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                           : r->access == COPY_WRITES  ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                                       : MU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *(MUmemoryPool *)out = r->pool;

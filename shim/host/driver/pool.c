@@ -1,20 +1,11 @@
 /* Stream-ordered allocation. Memory is taken at the call and given back when the stream reaches
  * the free, so a pool keeps nothing: reserved and used are the same number. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "host/driver/internal.h"
-
-struct MUmemPoolHandle_st {
-    uint64_t slab_;
-    struct host_device *device;
-    bool is_default;
-    size_t max_size; /* 0 = no limit */
-    uint64_t release_threshold;
-    int reuse[3]; /* by attribute - 1: hints */
-    _Atomic uint64_t used, used_high, reserved_high;
-    unsigned char access[HOST_MAX_DEVICES]; /* flags given to other devices */
-};
+#include "host/driver/graph.h"
 
 struct host_slab host_pools = HOST_SLAB(struct MUmemPoolHandle_st, "pool");
 
@@ -22,11 +13,22 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* default and current 
 static MUmemoryPool default_pool[HOST_MAX_DEVICES], current_pool[HOST_MAX_DEVICES];
 static _Atomic int pending_frees;
 
-static MUmemoryPool new_pool(struct host_device *d)
+/* Memory whose free is enqueued. The same stream may have it again before: what it does with it comes
+ * after the free. */
+struct pending {
+    struct host_range range;
+    MUstream stream;
+    bool taken; /* it has a new owner: the free leaves it alone */
+    struct pending *next;
+};
+static struct pending *pending; /* the lock's */
+
+MUmemoryPool host_pool_new(struct host_device *d)
 {
     MUmemoryPool p = host_slab_get(&host_pools);
     if (p) {
         p->device = d;
+        p->fd = -1;
         p->reuse[0] = p->reuse[1] = p->reuse[2] = 1;
     }
     return p;
@@ -35,7 +37,7 @@ static MUmemoryPool new_pool(struct host_device *d)
 static MUmemoryPool pool_of(struct host_device *d, MUmemoryPool table[])
 {
     pthread_mutex_lock(&lock);
-    if (!default_pool[d->ordinal] && (default_pool[d->ordinal] = new_pool(d))) {
+    if (!default_pool[d->ordinal] && (default_pool[d->ordinal] = host_pool_new(d))) {
         default_pool[d->ordinal]->is_default = true;
         current_pool[d->ordinal] = default_pool[d->ordinal];
     }
@@ -63,22 +65,64 @@ static void raise_high(_Atomic uint64_t *high, uint64_t value)
         ;
 }
 
+static MUresult capture_alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s)
+{
+    MUgraphNodeParams n = { .type = MU_GRAPH_NODE_TYPE_MEM_ALLOC,
+                            .alloc = { .poolProps = { .allocType = MU_MEM_ALLOCATION_TYPE_PINNED,
+                                                      .location = { MU_MEM_LOCATION_TYPE_DEVICE,
+                                                                    pool->device->ordinal } },
+                                       .bytesize = size } };
+    MUresult r = host_capture_add(s, &n, NULL);
+    if (!r)
+        *p = n.alloc.dptr;
+    return r;
+}
+
+/* Memory of that size that the stream is about to free; 0 if there is none. */
+static MUdeviceptr reuse(MUmemoryPool pool, size_t size, MUstream s)
+{
+    MUdeviceptr p = 0;
+    pthread_mutex_lock(&lock);
+    for (struct pending **link = &pending; *link; link = &(*link)->next) {
+        struct pending *f = *link;
+        if (f->stream == s && f->range.pool == pool && f->range.size == size) {
+            *link = f->next;
+            f->taken = true;
+            host_range_unclaim((void *)f->range.base);
+            p = f->range.base;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+
 static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream stream)
 {
-    MUcontext ctx;
-    MUresult r = host_stream_ctx(stream, &ctx);
+    MUstream s;
+    MUresult r = host_stream_of(stream, &s);
     if (r)
         return r;
+    MUcontext ctx = s->ctx;
     if (!pool)
         pool = pool_of(ctx->device, current_pool);
-    if (!p || !size || !host_slab_live(&host_pools, pool))
+    if (!p || !size || !host_slab_live(&host_pools, pool) || pool->imported)
         return MUSA_ERROR_INVALID_VALUE;
+    if (host_capturing(s))
+        return capture_alloc(p, size, pool, s);
+    if ((r = host_capture_refuse(s)))
+        return r;
+    MUdeviceptr again = reuse(pool, size, s);
+    if (again) {
+        *p = again;
+        return MUSA_SUCCESS;
+    }
     if (pool->max_size && pool->used + size > pool->max_size)
         return MUSA_ERROR_OUT_OF_MEMORY;
     void *base;
-    r = host_range_alloc(pool->device, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
+    r = host_range_alloc(pool->device, pool->arena, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
     if (r == MUSA_ERROR_OUT_OF_MEMORY && host_pool_drain(ctx))
-        r = host_range_alloc(pool->device, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
+        r = host_range_alloc(pool->device, pool->arena, ctx, size, 0, HOST_MEM_DEVICE, pool, &base);
     if (r)
         return r;
     uint64_t used = atomic_fetch_add(&pool->used, size) + size;
@@ -98,32 +142,74 @@ MUresult muMemAllocFromPoolAsync(MUdeviceptr *p, size_t size, MUmemoryPool pool,
     return pool ? alloc(p, size, pool, stream) : MUSA_ERROR_INVALID_VALUE;
 }
 
+static void unlink_pending(struct pending *f)
+{
+    pthread_mutex_lock(&lock);
+    for (struct pending **link = &pending; *link; link = &(*link)->next)
+        if (*link == f) {
+            *link = f->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The stream has come to the free; its memory may have found a new owner on the way. */
 static MUresult run_free(void *arg)
 {
-    host_range_release(arg);
+    struct pending *f = arg;
+    unlink_pending(f);
+    if (!f->taken)
+        host_range_release(&f->range);
     return MUSA_SUCCESS;
 }
 
 static void drop_free(void *arg)
 {
+    unlink_pending(arg); /* if it never ran */
     free(arg);
     pending_frees--;
 }
 
+unsigned host_pool_kinds(MUdeviceptr p)
+{
+    struct host_range r;
+    bool imported = host_mem_find((void *)(uintptr_t)p, &r) && r.kind == HOST_MEM_IPC && r.pool;
+    return HOST_KIND(HOST_MEM_DEVICE) | (imported ? HOST_KIND(HOST_MEM_IPC) : 0u);
+}
+
 MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
 {
-    MUresult r = host_stream_ctx(stream, NULL);
+    MUstream s;
+    MUresult r = host_stream_of(stream, &s);
     if (r || !p)
         return r;
-    struct host_range *range = malloc(sizeof *range);
-    if (!range)
+    if (host_capturing(s))
+        return host_capture_add(
+            s, &(MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = p }, NULL);
+    if ((r = host_capture_refuse(s)))
+        return r;
+    struct graph_memory *memory = graph_memory_at(p);
+    if (memory) { /* of a graph: its books say that it is free, later launches follow in the stream */
+        r = graph_memory_free(memory);
+        graph_memory_unref(memory);
+        return r;
+    }
+    struct pending *f = calloc(1, sizeof *f);
+    if (!f)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    if (!host_range_claim((void *)(uintptr_t)p, HOST_KIND(HOST_MEM_DEVICE), range)) {
-        free(range);
+    if (!host_range_claim((void *)(uintptr_t)p, host_pool_kinds(p), &f->range)) {
+        free(f);
         return MUSA_ERROR_INVALID_VALUE;
     }
+    f->stream = s;
     pending_frees++;
-    struct host_op op = { run_free, drop_free, range, "free", HOST_OP_ALWAYS };
+    if (f->range.pool && f->range.kind == HOST_MEM_DEVICE) {
+        pthread_mutex_lock(&lock);
+        f->next = pending;
+        pending = f;
+        pthread_mutex_unlock(&lock);
+    }
+    struct host_op op = { run_free, drop_free, f, "free", HOST_OP_ALWAYS };
     return host_enqueue(stream, &op);
 }
 
@@ -188,12 +274,27 @@ MUresult muMemPoolCreate(MUmemoryPool *pool, const MUmemPoolProps *props)
     struct host_device *d = host_device(props->location.id);
     if (!d)
         return MUSA_ERROR_INVALID_DEVICE;
-    if (props->handleTypes != MU_MEM_HANDLE_TYPE_NONE)
+    if (props->handleTypes & ~(unsigned)MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return MUSA_ERROR_NOT_SUPPORTED; /* MEMPOOL_SUPPORTED_HANDLE_TYPES says so */
-    *pool = new_pool(d);
-    if (!*pool)
+    MUmemoryPool new = host_pool_new(d);
+    if (!new)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    (*pool)->max_size = props->maxSize;
+    new->max_size = props->maxSize;
+    if (props->handleTypes) {
+        size_t total;
+        char name[96];
+        new->pid = getpid();
+        new->id = host_unique_id();
+        host_memory_info(d, NULL, &total);
+        snprintf(name, sizeof name, HOST_POOL_NAME "-%d-%d.%llu", d->number, new->pid, new->id);
+        new->arena = host_arena_new(name, total);
+        if (!new->arena) {
+            host_slab_put(&host_pools, new);
+            return MUSA_ERROR_OUT_OF_MEMORY;
+        }
+        new->fd = host_arena_fd(new->arena);
+    }
+    *pool = new;
     return MUSA_SUCCESS;
 }
 
@@ -209,6 +310,10 @@ MUresult muMemPoolDestroy(MUmemoryPool pool)
     if (current_pool[at] == pool)
         current_pool[at] = default_pool[at];
     pthread_mutex_unlock(&lock);
+    if (pool->arena)
+        host_arena_retire(pool->arena);
+    else if (pool->fd >= 0)
+        close(pool->fd);
     host_slab_put(&host_pools, pool); /* live allocations count down in the dead struct: harmless */
     return MUSA_SUCCESS;
 }

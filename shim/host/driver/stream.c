@@ -112,7 +112,9 @@ MUresult host_enqueue(MUstream handle, const struct host_op *op)
             op->drop(op->arg);
         return r;
     }
-    return host_submit(s, op, NULL, 0, host_config()->launch_blocking ? HOST_WAIT : 0, NULL);
+    unsigned how = (host_config()->launch_blocking ? HOST_WAIT : 0) |
+                   (op->flags & HOST_OP_BRIEF ? HOST_INLINE : 0);
+    return host_submit(s, op, NULL, 0, how, NULL);
 }
 
 MUresult host_enqueue_wait(MUstream handle, const struct host_op *op)
@@ -213,7 +215,7 @@ MUresult muStreamSynchronize(MUstream stream)
 {
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
-    if (r)
+    if (r || (r = host_capture_wait_check(NULL, s)))
         return r;
     MUcontext ctx = s->ctx;
     if (s->legacy) {
@@ -236,7 +238,7 @@ MUresult muStreamQuery(MUstream stream)
 {
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
-    if (r)
+    if (r || (r = host_capture_wait_check(NULL, s)))
         return r;
     bool busy = false;
     pthread_mutex_lock(&host_sched);
@@ -287,30 +289,6 @@ MUresult muStreamGetId(MUstream stream, unsigned long long *id)
     if (!id)
         return MUSA_ERROR_INVALID_VALUE;
     *id = s->id;
-    return MUSA_SUCCESS;
-}
-
-MUresult muStreamIsCapturing(MUstream stream, MUstreamCaptureStatus *status)
-{
-    MUresult r = host_stream_ctx(stream, NULL);
-    if (r)
-        return r;
-    if (!status)
-        return MUSA_ERROR_INVALID_VALUE;
-    *status = MU_STREAM_CAPTURE_STATUS_NONE;
-    return MUSA_SUCCESS;
-}
-
-/* Capture does not exist yet, so a thread's mode decides nothing; it is remembered as
- * documented. */
-MUresult muThreadExchangeStreamCaptureMode(MUstreamCaptureMode *mode)
-{
-    static _Thread_local MUstreamCaptureMode current = MU_STREAM_CAPTURE_MODE_GLOBAL;
-    if (!mode || *mode < MU_STREAM_CAPTURE_MODE_GLOBAL || *mode > MU_STREAM_CAPTURE_MODE_RELAXED)
-        return MUSA_ERROR_INVALID_VALUE;
-    MUstreamCaptureMode old = current;
-    current = *mode;
-    *mode = old;
     return MUSA_SUCCESS;
 }
 

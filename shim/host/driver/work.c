@@ -12,7 +12,7 @@
 #include "host/driver/internal.h"
 
 #define MAX_SERVERS 256  /* a callback or a spinning kernel holds its thread: others must get on */
-#define PATIENCE_NS 5000 /* the first part of that without yielding: most waits are short */
+#define PATIENCE_NS 500 /* the first part of that without yielding: both may be on one CPU */
 #define SPIN_NS 30000    /* a waiter looks that long before it sleeps: a wake-up costs as much */
 
 struct host_edge { /* `waiter` waits for the work in whose list this edge is */
@@ -23,10 +23,11 @@ struct host_edge { /* `waiter` waits for the work in whose list this edge is */
 pthread_mutex_t host_sched = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t server_wake = PTHREAD_COND_INITIALIZER;
 static MUstream ready_first, ready_last;
+static struct host_task *tasks;     /* of graphs: more hands for a run that is under way */
 static int servers, idle, wakes;    /* threads; those asleep; of them already told to wake */
 static int signals;                 /* of them, those that nobody has sent yet */
 static bool spinner;                /* one idle server looks at ready_hint before it sleeps */
-static _Atomic uint32_t ready_hint; /* 1: ready_first is set */
+static _Atomic uint32_t ready_hint; /* 1: ready_first or tasks is set */
 
 uint64_t host_now(void)
 {
@@ -136,13 +137,9 @@ static void make_ready(MUstream s)
     call_server();
 }
 
-/* The head of s has run. host_sched held. */
-static void finish(MUstream s)
+/* w is done: wakes who waits for it and drops a reference. host_sched held. */
+static void complete(struct host_work *w)
 {
-    struct host_work *w = s->head;
-    s->head = w->next;
-    if (!s->head)
-        s->last = NULL;
     w->time = host_now();
     if (atomic_exchange(&w->done, 1) == 2)
         syscall(SYS_futex, &w->done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
@@ -154,6 +151,31 @@ static void finish(MUstream s)
     for (; signals; signals--)
         pthread_cond_signal(&server_wake);
     unref_locked(w);
+}
+
+/* The head of s has run. host_sched held. */
+static void finish(MUstream s)
+{
+    struct host_work *w = s->head;
+    s->head = w->next;
+    if (!s->head)
+        s->last = NULL;
+    complete(w);
+}
+
+struct host_work *host_point_new(void)
+{
+    struct host_work *w = calloc(1, sizeof *w);
+    if (w)
+        w->refs = 1;
+    return w;
+}
+
+void host_point_reach(struct host_work *w)
+{
+    pthread_mutex_lock(&host_sched);
+    complete(w);
+    pthread_mutex_unlock(&host_sched);
 }
 
 /* Runs an op outside every lock. */
@@ -186,10 +208,14 @@ static void run_head(MUstream s)
     finish(s);
 }
 
-/* A destroyed stream goes when its last work is done. */
+/* A destroyed stream goes when its last work is done; until then who waits for the context waits for it. */
 static void bury(MUstream s)
 {
     if (s->doomed && !s->head && !s->running) {
+        MUstream *link = &s->ctx->streams;
+        while (*link != s)
+            link = &(*link)->next;
+        *link = s->next;
         unref_locked(s->tail);
         s->tail = NULL;
         host_slab_put(&host_streams, s);
@@ -207,12 +233,8 @@ static void run_stream(MUstream s)
 
 void host_stream_free(MUstream s)
 {
+    host_capture_stream_gone(s);
     pthread_mutex_lock(&host_sched);
-    for (MUstream *link = &s->ctx->streams; *link; link = &(*link)->next)
-        if (*link == s) {
-            *link = s->next;
-            break;
-        }
     s->doomed = true;
     bury(s);
     pthread_mutex_unlock(&host_sched);
@@ -228,7 +250,7 @@ static void wait_for_ready(void)
         look_for(&ready_hint, 1);
         pthread_mutex_lock(&host_sched);
         spinner = false;
-        if (ready_first)
+        if (ready_first || tasks)
             return;
     }
     idle++;
@@ -238,14 +260,37 @@ static void wait_for_ready(void)
         wakes--;
 }
 
+void host_task_post(struct host_task *t)
+{
+    pthread_mutex_lock(&host_sched);
+    t->next = tasks;
+    tasks = t;
+    ready_hint = 1;
+    call_server();
+    int send = signals;
+    signals = 0;
+    pthread_mutex_unlock(&host_sched);
+    for (; send; send--)
+        pthread_cond_signal(&server_wake);
+}
+
 static void *serve(void *unused)
 {
     (void)unused;
     host_kernels_thread();
     pthread_mutex_lock(&host_sched);
     for (;;) { /* never ends: the process's exit takes the threads along */
-        while (!ready_first)
+        while (!ready_first && !tasks)
             wait_for_ready();
+        struct host_task *t = tasks;
+        if (t) {
+            tasks = t->next;
+            ready_hint = tasks || ready_first;
+            pthread_mutex_unlock(&host_sched);
+            t->run(t);
+            pthread_mutex_lock(&host_sched);
+            continue;
+        }
         MUstream s = ready_first;
         ready_first = s->next_ready;
         if (!ready_first) {
@@ -299,13 +344,18 @@ static void link_edges(struct host_work *w, struct host_work *const *list, size_
 MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n,
                      unsigned flags, struct host_work **out)
 {
-    struct host_work *w = calloc(1, sizeof *w), *small[8], **list = small;
+    struct host_work *w = malloc(sizeof *w), *small[8], **list = small; /* calloc is slower */
     MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
     if (!w)
         goto fail;
-    w->stream = s;
+    *w = (struct host_work){ .stream = s };
     if (op)
         w->op = *op;
+    MUresult refused = host_captures && !(flags & HOST_CHECKED) ? host_capture_refuse(s) : 0;
+    if (refused) {
+        r = refused;
+        goto fail;
+    }
     pthread_mutex_lock(&host_sched);
     if (!servers) {
         servers = 1;

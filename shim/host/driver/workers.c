@@ -9,6 +9,7 @@
 #include "host/driver/kernel.h"
 
 #define MAX_WORKERS 512
+#define MAX_SPARE 16
 #define BATCH_NS 4000 /* what a batch should take: much more than handing it out */
 
 struct job {
@@ -40,16 +41,54 @@ static unsigned started;          /* worker threads that exist */
 static _Atomic unsigned arrivals; /* jobs ever: a worker between two blocks sees that one came */
 static _Atomic unsigned smids;
 
-static _Thread_local struct t0_worker *mine;
+/* ---- a thread's worker ----------------------------------------------------------------------- */
 
-struct t0_worker *host_worker(void)
+/* Threads of ours keep a worker; the application's, which run brief grids, borrow one of the spare. */
+static _Thread_local struct t0_worker *mine;
+static struct t0_worker *spare[MAX_SPARE]; /* all below: lock */
+static unsigned spares;
+
+static struct t0_worker *new_worker(void)
 {
-    if (!mine) {
-        unsigned threads = (unsigned)host_config()->threads;
-        mine = t0_worker_new(smids++ % (threads ? threads : 1));
-        host_fault_serve(mine);
+    unsigned threads = (unsigned)host_config()->threads;
+    return t0_worker_new(smids++ % (threads ? threads : 1));
+}
+
+bool host_worker_keep(void)
+{
+    if (!mine)
+        mine = new_worker();
+    host_fault_serve(mine);
+    return mine != NULL;
+}
+
+static struct t0_worker *take_worker(void)
+{
+    struct t0_worker *w = mine;
+    if (w)
+        return w;
+    pthread_mutex_lock(&lock);
+    if (spares)
+        w = spare[--spares];
+    pthread_mutex_unlock(&lock);
+    if (!w)
+        w = new_worker();
+    host_fault_serve(w);
+    return w;
+}
+
+static void give_worker(struct t0_worker *w)
+{
+    if (!w || w == mine)
+        return;
+    host_fault_serve(NULL);
+    pthread_mutex_lock(&lock);
+    if (spares < MAX_SPARE) {
+        spare[spares++] = w;
+        w = NULL;
     }
-    return mine;
+    pthread_mutex_unlock(&lock);
+    t0_worker_free(w);
 }
 
 /* ---- running blocks -------------------------------------------------------------------------- */
@@ -77,7 +116,7 @@ static void job_fail(struct job *j, const struct t0_fault *fault)
 static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t i,
                                    struct t0_fault *fault)
 {
-    if (j->object) {
+    if (j->object && !j->cooperative) {
         uint64_t left = j->count - i;
         return t1_blocks_run(w, j->object, j->grid, i, left < j->batch ? left : j->batch, fault);
     }
@@ -86,14 +125,16 @@ static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t 
     const uint32_t *g = j->grid->grid;
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
     uint64_t first = blocks * i / j->count, end = blocks * (i + 1) / j->count;
-    return t0_blocks_run_resident(w, j->grid, first, end - first, fault);
+    return j->object
+               ? t1_blocks_run_resident(w, j->object, j->grid, first, end - first, fault)
+               : t0_blocks_run_resident(w, j->grid, first, end - first, fault);
 }
 
 /* Until the job has no block left; a helper also leaves when another job has arrived (not from a
  * cooperative grid, whose parts need each other). */
 static void work(struct job *j, bool helper)
 {
-    struct t0_worker *w = host_worker();
+    struct t0_worker *w = take_worker();
     struct t0_fault fault = { .kind = T0_FAULT_NOMEM, .kernel = "" };
     if (!w) {
         job_fail(j, &fault);
@@ -107,6 +148,7 @@ static void work(struct job *j, bool helper)
         if (run_part(w, j, i, &fault) != T0_OK)
             job_fail(j, &fault);
     } while (!j->failed && (!helper || j->cooperative || seen == arrivals));
+    give_worker(w);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -131,7 +173,7 @@ static void *worker_thread(void *unused)
     (void)unused;
     struct idler self = { .link = NULL };
     host_kernels_thread();
-    if (!host_worker())
+    if (!host_worker_keep())
         return NULL;
     pthread_cond_init(&self.wake, NULL);
     pthread_mutex_lock(&lock);
@@ -207,8 +249,10 @@ static void leave_list(struct job *j)
 }
 
 /* Small blocks go out by the dozen, when there are many of them. */
-static uint64_t batch_of(uint64_t blocks, uint32_t block_ns)
+static uint64_t batch_of(uint64_t blocks, uint32_t block_ns, bool alone)
 {
+    if (alone)
+        return blocks;
     uint64_t share = blocks / (4u * (unsigned)host_config()->threads), by_time;
     if (!block_ns || !share)
         return 1;
@@ -221,7 +265,7 @@ enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *obje
 {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     struct job j = { .grid = g, .object = object, .count = blocks, .cooperative = cooperative };
-    j.batch = object ? batch_of(blocks, block_ns) : 1;
+    j.batch = object && !cooperative ? batch_of(blocks, block_ns, alone) : 1;
     bool share = blocks > 1 && !alone;
     g->stop = &j.failed;
     if (share) {

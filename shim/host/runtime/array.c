@@ -269,9 +269,31 @@ musaError_t musaMemcpyFromArrayAsync(void *dst, musaArray_const_t src, size_t x,
     RETURN_END(run_of_bytes(src, x, y, dst, n, false, kind, true, stream));
 }
 
+/* Where byte x of row y stands in the run of an array's rows. */
+static MUresult place(musaArray_const_t array, size_t x, size_t y, size_t *at)
+{
+    MUSA_ARRAY3D_DESCRIPTOR d;
+    musaChannelFormatDesc c;
+    MUresult r = describe(array, &d, &c);
+    if (r)
+        return r;
+    size_t row = d.Width * (size_t)(c.x + c.y + c.z + c.w) / 8, rows = d.Height ? d.Height : 1;
+    if (x >= row || y >= rows)
+        return MUSA_ERROR_INVALID_VALUE;
+    *at = y * row + x;
+    return MUSA_SUCCESS;
+}
+
 musaError_t musaMemcpyArrayToArray(musaArray_t dst, size_t dx, size_t dy, musaArray_const_t src,
                                    size_t sx, size_t sy, size_t n, musaMemcpyKind kind)
 {
-    /* The runs of the two arrays break at different places; one row is what programs use it for. */
-    RETURN_END(rectangle(ARRAY(dst, dx, dy), ARRAY(src, sx, sy), n, 1, kind, false, NULL));
+    size_t to, from;
+    MUresult r = rt_enter();
+    if (!r && !rt_kind_valid(kind))
+        r = musaErrorInvalidMemcpyDirection;
+    if (!r)
+        r = place(dst, dx, dy, &to);
+    if (!r)
+        r = place(src, sx, sy, &from);
+    return rt_end(r || !n ? r : muMemcpyAtoA(rt_array(dst), to, rt_array(src), from, n));
 }

@@ -128,7 +128,7 @@ musaError_t musaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
 /* Exactly one of array and pointer stands on each side. Positions and the width count elements on
  * the side of an array and bytes on the side of a pointer; with an array anywhere the width counts
  * elements. */
-static MUresult plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p)
+MUresult rt_plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p)
 {
     if (!p || !p->srcArray == !p->srcPtr.ptr || !p->dstArray == !p->dstPtr.ptr)
         return MUSA_ERROR_INVALID_VALUE;
@@ -140,9 +140,13 @@ static MUresult plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p)
         return MUSA_ERROR_INVALID_HANDLE;
     if (p->srcArray && p->dstArray && src_size != dst_size)
         return MUSA_ERROR_INVALID_VALUE;
-    size_t unit = p->srcArray ? src_size : dst_size;
+    size_t src_x, dst_x, width;
+    if (__builtin_mul_overflow(p->srcPos.x, src_size, &src_x) ||
+        __builtin_mul_overflow(p->dstPos.x, dst_size, &dst_x) ||
+        __builtin_mul_overflow(p->extent.width, p->srcArray ? src_size : dst_size, &width))
+        return MUSA_ERROR_INVALID_VALUE;
     *c = (MUSA_MEMCPY3D){
-        .srcXInBytes = p->srcPos.x * src_size,
+        .srcXInBytes = src_x,
         .srcY = p->srcPos.y,
         .srcZ = p->srcPos.z,
         .srcMemoryType = p->srcArray ? MU_MEMORYTYPE_ARRAY : rt_source_type(p->kind),
@@ -151,7 +155,7 @@ static MUresult plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p)
         .srcArray = rt_array(p->srcArray),
         .srcPitch = p->srcPtr.pitch,
         .srcHeight = p->srcPtr.ysize,
-        .dstXInBytes = p->dstPos.x * dst_size,
+        .dstXInBytes = dst_x,
         .dstY = p->dstPos.y,
         .dstZ = p->dstPos.z,
         .dstMemoryType = p->dstArray ? MU_MEMORYTYPE_ARRAY : rt_target_type(p->kind),
@@ -160,7 +164,7 @@ static MUresult plan_3d(MUSA_MEMCPY3D *c, const musaMemcpy3DParms *p)
         .dstArray = rt_array(p->dstArray),
         .dstPitch = p->dstPtr.pitch,
         .dstHeight = p->dstPtr.ysize,
-        .WidthInBytes = p->extent.width * unit,
+        .WidthInBytes = width,
         .Height = p->extent.height,
         .Depth = p->extent.depth,
     };
@@ -172,7 +176,7 @@ static bool empty(musaExtent e) { return !e.width || !e.height || !e.depth; }
 MUresult rt_copy_3d(const musaMemcpy3DParms *p, bool async, musaStream_t stream)
 {
     MUSA_MEMCPY3D c;
-    MUresult r = plan_3d(&c, p);
+    MUresult r = rt_plan_3d(&c, p);
     if (r || empty(p->extent))
         return r;
     return async ? muMemcpy3DAsync(&c, stream) : muMemcpy3D(&c);
@@ -193,7 +197,7 @@ static MUresult peer_3d(const musaMemcpy3DPeerParms *p, bool async, musaStream_t
                             p->dstPos,   p->dstPtr, p->extent, musaMemcpyDeviceToDevice };
     MUcontext from, to;
     MUSA_MEMCPY3D c;
-    MUresult r = plan_3d(&c, &q);
+    MUresult r = rt_plan_3d(&c, &q);
     if (r || (r = rt_primary(p->srcDevice, &from)) || (r = rt_primary(p->dstDevice, &to)) ||
         empty(p->extent))
         return r;

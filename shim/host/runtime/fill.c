@@ -33,10 +33,15 @@ static MUresult fill_3d(musaPitchedPtr p, int value, musaExtent e, bool async, m
     if (e.depth > 1 && e.height > p.ysize)
         return MUSA_ERROR_INVALID_VALUE;
     bool whole = e.height == p.ysize || e.depth == 1;
-    size_t rows = whole ? e.height * e.depth : e.height, layers = whole ? 1 : e.depth;
+    size_t rows = e.height, layers = whole ? 1 : e.depth, slice, end;
+    if (__builtin_mul_overflow(p.pitch, p.ysize, &slice) ||
+        __builtin_mul_overflow(slice, e.depth, &end) ||
+        (whole && __builtin_mul_overflow(e.height, e.depth, &rows)))
+        return MUSA_ERROR_INVALID_VALUE;
     MUresult r = MUSA_SUCCESS;
-    for (size_t z = 0; z < layers && !r; z++) {
-        MUdeviceptr at = rt_dev(p.ptr) + z * p.pitch * p.ysize;
+    /* The last layer first: where that one lies outside, nothing is written. */
+    for (size_t z = layers; z-- > 0 && !r;) {
+        MUdeviceptr at = rt_dev(p.ptr) + z * slice;
         r = async ? muMemsetD2D8Async(at, p.pitch, (unsigned char)value, e.width, rows, stream)
                   : muMemsetD2D8(at, p.pitch, (unsigned char)value, e.width, rows);
     }

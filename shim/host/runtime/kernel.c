@@ -4,8 +4,7 @@
 
 static MUfunction function(const void *fn) { return (MUfunction)(uintptr_t)fn; }
 
-/* Where the driver says "invalid handle" the runtime says "invalid device function". */
-static MUresult of_function(MUresult r)
+MUresult rt_of_function(MUresult r)
 {
     return r == MUSA_ERROR_INVALID_HANDLE ? musaErrorInvalidDeviceFunction : r;
 }
@@ -128,33 +127,33 @@ static MUresult attributes_of(musaFuncAttributes *a, MUfunction f)
 
 musaError_t musaFuncGetAttributes(musaFuncAttributes *attributes, const void *fn)
 {
-    RETURN_END(attributes ? of_function(attributes_of(attributes, function(fn)))
+    RETURN_END(attributes ? rt_of_function(attributes_of(attributes, function(fn)))
                           : MUSA_ERROR_INVALID_VALUE);
 }
 
 musaError_t musaFuncSetAttribute(const void *fn, musaFuncAttribute attr, int value)
 {
-    RETURN_END(of_function(muFuncSetAttribute(function(fn), attr, value)));
+    RETURN_END(rt_of_function(muFuncSetAttribute(function(fn), attr, value)));
 }
 
 musaError_t musaFuncSetCacheConfig(const void *fn, musaFuncCache config)
 {
-    RETURN_END(of_function(muFuncSetCacheConfig(function(fn), config)));
+    RETURN_END(rt_of_function(muFuncSetCacheConfig(function(fn), config)));
 }
 
 musaError_t musaFuncSetSharedMemConfig(const void *fn, musaSharedMemConfig config)
 {
-    RETURN_END(of_function(muFuncSetSharedMemConfig(function(fn), config)));
+    RETURN_END(rt_of_function(muFuncSetSharedMemConfig(function(fn), config)));
 }
 
 musaError_t musaFuncGetName(const char **name, const void *fn)
 {
-    RETURN_END(of_function(muFuncGetName(name, function(fn))));
+    RETURN_END(rt_of_function(muFuncGetName(name, function(fn))));
 }
 
 musaError_t musaFuncGetParamInfo(const void *fn, size_t index, size_t *offset, size_t *size)
 {
-    RETURN_END(of_function(muFuncGetParamInfo(function(fn), index, offset, size)));
+    RETURN_END(rt_of_function(muFuncGetParamInfo(function(fn), index, offset, size)));
 }
 
 /* ---- occupancy ------------------------------------------------------------------------------- */
@@ -164,7 +163,7 @@ musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
                                                                    size_t dynamic_shared,
                                                                    unsigned int flags)
 {
-    RETURN_END(of_function(muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    RETURN_END(rt_of_function(muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         blocks, function(fn), block_size, dynamic_shared, flags)));
 }
 
@@ -178,6 +177,6 @@ musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 musaError_t musaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const void *fn, int blocks,
                                                       int block_size)
 {
-    RETURN_END(of_function(
+    RETURN_END(rt_of_function(
         muOccupancyAvailableDynamicSMemPerBlock(size, function(fn), blocks, block_size)));
 }

@@ -19,10 +19,12 @@ musaError_t musaMallocPitch(void **p, size_t *pitch, size_t width, size_t height
     if (r || !p || !pitch)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
     MUdeviceptr d = 0;
-    *pitch = 0;
-    r = width && height ? muMemAllocPitch(&d, pitch, width, height, 4) : MUSA_SUCCESS;
-    if (!r)
+    size_t bytes = 0;
+    r = width && height ? muMemAllocPitch(&d, &bytes, width, height, 4) : MUSA_SUCCESS;
+    if (!r) {
         *p = (void *)(uintptr_t)d;
+        *pitch = bytes;
+    }
     return rt_end(r);
 }
 

@@ -78,3 +78,31 @@ musaError_t musaMemPoolGetAccess(musaMemAccessFlags *flags, musaMemPool_t pool,
     RETURN_END(flags && location ? muMemPoolGetAccess(flags, pool, location)
                                  : MUSA_ERROR_INVALID_VALUE);
 }
+
+musaError_t musaMemPoolExportToShareableHandle(void *handle, musaMemPool_t pool,
+                                               MUmemAllocationHandleType type, unsigned int flags)
+{
+    RETURN_END(muMemPoolExportToShareableHandle(handle, pool, type, flags));
+}
+
+musaError_t musaMemPoolImportFromShareableHandle(musaMemPool_t *pool, void *handle,
+                                                 MUmemAllocationHandleType type, unsigned int flags)
+{
+    RETURN_END(muMemPoolImportFromShareableHandle(pool, handle, type, flags));
+}
+
+musaError_t musaMemPoolExportPointer(musaMemPoolPtrExportData *data, void *p)
+{
+    RETURN_END(muMemPoolExportPointer(data, rt_dev(p)));
+}
+
+musaError_t musaMemPoolImportPointer(void **p, musaMemPool_t pool, musaMemPoolPtrExportData *data)
+{
+    MUdeviceptr d;
+    MUresult r = rt_enter();
+    if (!r)
+        r = p ? muMemPoolImportPointer(&d, pool, data) : MUSA_ERROR_INVALID_VALUE;
+    if (!r)
+        *p = (void *)(uintptr_t)d;
+    return rt_end(r);
+}

@@ -17,6 +17,8 @@ MUresult rt_init(void);
 bool rt_valid(int device);
 /* Primary context of a device, retained for the process. */
 MUresult rt_primary(int device, MUcontext *ctx);
+/* kernel.c: where the driver says "invalid handle" the runtime says "invalid device function". */
+MUresult rt_of_function(MUresult r);
 /* Records a failure as the thread's last error and gives it back. */
 musaError_t rt_end(MUresult r);
 

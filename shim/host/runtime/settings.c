@@ -79,21 +79,29 @@ musaError_t musaDeviceCanAccessPeer(int *can, int device, int peer)
                         : MUSA_ERROR_INVALID_VALUE);
 }
 
+/* The context of a peer, which is another device. */
+static MUresult peer_context(int peer, MUcontext *ctx)
+{
+    MUdevice own;
+    MUresult r = rt_enter();
+    if (!r)
+        r = muCtxGetDevice(&own);
+    if (!r && own == peer)
+        r = MUSA_ERROR_INVALID_DEVICE;
+    return r ? r : rt_primary(peer, ctx);
+}
+
 musaError_t musaDeviceEnablePeerAccess(int peer, unsigned int flags)
 {
     MUcontext ctx;
-    MUresult r = rt_enter();
-    if (!r)
-        r = rt_primary(peer, &ctx);
+    MUresult r = peer_context(peer, &ctx);
     return rt_end(r ? r : muCtxEnablePeerAccess(ctx, flags));
 }
 
 musaError_t musaDeviceDisablePeerAccess(int peer)
 {
     MUcontext ctx;
-    MUresult r = rt_enter();
-    if (!r)
-        r = rt_primary(peer, &ctx);
+    MUresult r = peer_context(peer, &ctx);
     return rt_end(r ? r : muCtxDisablePeerAccess(ctx));
 }
 

@@ -1,0 +1,552 @@
+/* Virtual memory management: addresses are reserved, memory is created, and the one is mapped to the
+ * other. Each allocation is a memfd of its own, so that it can be given to another process.
+ *
+ * All devices share the process's page tables: a mapping is accessible to kernels with the greatest of
+ * the rights that any device was given, and muMemGetAccess tells each device's own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/driver/internal.h"
+
+#define PAGE ((size_t)4096)
+#define GRANULARITY ((size_t)2 << 20) /* that of GPUs: what works here works there */
+
+struct phys { /* one allocation; its handle is its address */
+    uint64_t slab_;
+    int fd;
+    size_t size;
+    bool imported;
+    MUmemAllocationProp prop;
+    struct host_device *device;
+    unsigned handles, mappings; /* it goes when both are 0 */
+};
+
+struct host_mapping {
+    struct phys *phys;
+    unsigned char access[HOST_MAX_DEVICES];
+};
+
+struct reservation {
+    uintptr_t base;
+    size_t size;
+};
+
+static struct host_slab allocations = HOST_SLAB(struct phys, "allocation");
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* outside the range lock */
+static void *reservations;                               /* tsearch tree */
+
+static int cmp_reservation(const void *a, const void *b)
+{
+    const struct reservation *x = a, *y = b;
+    return x->base + x->size <= y->base ? -1 : y->base + y->size <= x->base;
+}
+
+static struct reservation *reserved(uintptr_t p, size_t size)
+{
+    struct reservation key = { p, size ? size : 1 };
+    void *found = tfind(&key, &reservations, cmp_reservation);
+    return found ? *(struct reservation **)found : NULL;
+}
+
+bool host_vmm_reserved(const void *p, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    bool is = reserved((uintptr_t)p, size) != NULL;
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Reserves so many bytes, at the wish if that is free; NULL if there is no room. */
+static void *reserve(size_t size, size_t alignment, uintptr_t wish)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (wish && !(wish & (alignment - 1))) {
+        void *p = mmap((void *)wish, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+        if (p == (void *)wish)
+            return p;
+        if (p != MAP_FAILED) /* an old kernel takes the wish as a hint */
+            munmap(p, size);
+    }
+    size_t room;
+    if (__builtin_add_overflow(size, alignment, &room))
+        return NULL;
+    unsigned char *p = mmap(NULL, room, PROT_NONE, flags, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)p & (alignment - 1);
+    if (before)
+        munmap(p, before);
+    munmap(p + before + size, room - before - size);
+    return p + before;
+}
+
+MUresult muMemAddressReserve(MUdeviceptr *ptr, size_t size, size_t alignment, MUdeviceptr addr,
+                             unsigned long long flags)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!ptr || !size || size % PAGE || addr % PAGE || flags || alignment & (alignment - 1))
+        return MUSA_ERROR_INVALID_VALUE;
+    struct reservation *v = malloc(sizeof *v);
+    void *p = v ? reserve(size, alignment > GRANULARITY ? alignment : GRANULARITY, addr) : NULL;
+    if (!p) {
+        free(v);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
+    *v = (struct reservation){ (uintptr_t)p, size };
+    pthread_mutex_lock(&lock);
+    bool ok = tsearch(v, &reservations, cmp_reservation) != NULL;
+    pthread_mutex_unlock(&lock);
+    if (!ok) {
+        munmap(p, size);
+        free(v);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
+    *ptr = (MUdeviceptr)(uintptr_t)p;
+    return MUSA_SUCCESS;
+}
+
+/* The first mapping at or above p that begins below end; false if there is none. Mappings begin at
+ * multiples of the granularity. */
+static bool mapping_in(uintptr_t p, uintptr_t end, struct host_range *r)
+{
+    for (; p < end; p += GRANULARITY)
+        if (host_mem_find((void *)p, r))
+            return true;
+    return false;
+}
+
+MUresult muMemAddressFree(MUdeviceptr ptr, size_t size)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    struct host_range range;
+    pthread_mutex_lock(&lock);
+    struct reservation *v = reserved(ptr, 1);
+    if (!v || v->base != ptr || v->size != size || mapping_in(ptr, ptr + size, &range)) {
+        v = NULL;
+        r = MUSA_ERROR_INVALID_VALUE;
+    } else {
+        tdelete(v, &reservations, cmp_reservation);
+        munmap((void *)(uintptr_t)ptr, size);
+    }
+    pthread_mutex_unlock(&lock);
+    free(v);
+    return r;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static MUmemGenericAllocationHandle handle_of(struct phys *a)
+{
+    return (MUmemGenericAllocationHandle)(uintptr_t)a;
+}
+
+/* The allocation of a handle that the application holds, or NULL. The lock is held. */
+static struct phys *held(MUmemGenericAllocationHandle handle)
+{
+    struct phys *a = (struct phys *)(uintptr_t)handle;
+    return host_slab_live(&allocations, a) && a->handles ? a : NULL;
+}
+
+static void drop(struct phys *a)
+{
+    if (a->handles || a->mappings)
+        return;
+    close(a->fd);
+    if (!a->imported)
+        host_device_refund(a->device, a->size);
+    host_slab_put(&allocations, a);
+}
+
+static MUresult check_prop(const MUmemAllocationProp *prop, struct host_device **d)
+{
+    if (!prop || prop->location.type == MU_MEM_LOCATION_TYPE_INVALID ||
+        (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED && prop->type != MU_MEM_ALLOCATION_TYPE_MANAGED))
+        return MUSA_ERROR_INVALID_VALUE;
+    if (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED ||
+        prop->location.type != MU_MEM_LOCATION_TYPE_DEVICE ||
+        prop->requestedHandleTypes & ~(unsigned)MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return MUSA_ERROR_NOT_SUPPORTED; /* the device's attributes say so */
+    *d = host_device(prop->location.id);
+    return *d ? MUSA_SUCCESS : MUSA_ERROR_INVALID_DEVICE;
+}
+
+/* The name tells an importer whose memory it is; the seals, that it will not shrink under it. */
+static int new_memfd(const struct host_device *d, size_t size)
+{
+    char name[32];
+    snprintf(name, sizeof name, "musa-allocation-%d", d->number);
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && (ftruncate(fd, (off_t)size) ||
+                    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size,
+                     const MUmemAllocationProp *prop, unsigned long long flags)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!handle || !size || size % GRANULARITY || flags)
+        return MUSA_ERROR_INVALID_VALUE;
+    struct host_device *d;
+    r = check_prop(prop, &d);
+    if (r)
+        return r;
+    if (!host_device_charge(d, size))
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    int fd = new_memfd(d, size);
+    struct phys *a = fd >= 0 ? host_slab_get(&allocations) : NULL;
+    if (!a) {
+        if (fd >= 0)
+            close(fd);
+        host_device_refund(d, size);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
+    a->fd = fd;
+    a->size = size;
+    a->prop = *prop;
+    a->device = d;
+    a->handles = 1;
+    *handle = handle_of(a);
+    return MUSA_SUCCESS;
+}
+
+MUresult muMemRelease(MUmemGenericAllocationHandle handle)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    pthread_mutex_lock(&lock);
+    struct phys *a = held(handle);
+    if (a) {
+        a->handles--;
+        drop(a);
+    }
+    pthread_mutex_unlock(&lock);
+    return a ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
+}
+
+MUresult muMemRetainAllocationHandle(MUmemGenericAllocationHandle *handle, void *addr)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    struct host_range range;
+    pthread_mutex_lock(&lock);
+    if (handle && host_mem_find(addr, &range) && range.kind == HOST_MEM_MAPPED) {
+        range.mapping->phys->handles++;
+        *handle = handle_of(range.mapping->phys);
+    } else {
+        r = MUSA_ERROR_INVALID_VALUE;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+MUresult muMemGetAllocationGranularity(size_t *granularity, const MUmemAllocationProp *prop,
+                                       MUmemAllocationGranularity_flags option)
+{
+    MUresult r = host_ready();
+    struct host_device *d;
+    if (!r)
+        r = check_prop(prop, &d);
+    if (r)
+        return r;
+    if (!granularity || (option != MU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+                         option != MU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+        return MUSA_ERROR_INVALID_VALUE;
+    *granularity = GRANULARITY;
+    return MUSA_SUCCESS;
+}
+
+MUresult muMemGetAllocationPropertiesFromHandle(MUmemAllocationProp *prop,
+                                                MUmemGenericAllocationHandle handle)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    pthread_mutex_lock(&lock);
+    struct phys *a = held(handle);
+    if (a && prop)
+        *prop = a->prop;
+    else
+        r = MUSA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+/* ---- between processes ----------------------------------------------------------------------- */
+
+MUresult muMemExportToShareableHandle(void *out, MUmemGenericAllocationHandle handle,
+                                      MUmemAllocationHandleType type, unsigned long long flags)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!out || flags || type != MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return MUSA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    struct phys *a = held(handle);
+    int fd = -1;
+    if (!a || !(a->prop.requestedHandleTypes & type))
+        r = MUSA_ERROR_INVALID_VALUE;
+    else if ((fd = fcntl(a->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        r = MUSA_ERROR_OPERATING_SYSTEM;
+    pthread_mutex_unlock(&lock);
+    if (!r)
+        *(int *)out = fd;
+    return r;
+}
+
+unsigned host_vmm_handle_types(const struct host_range *r)
+{
+    struct host_range now;
+    unsigned types = 0;
+    pthread_mutex_lock(&lock);
+    if (r->mapping && host_mem_find((void *)r->base, &now) && now.mapping == r->mapping)
+        types = (unsigned)r->mapping->phys->prop.requestedHandleTypes;
+    pthread_mutex_unlock(&lock);
+    return types;
+}
+
+int host_shared_fd_device(int fd, const char *what, size_t *size)
+{
+    char path[64], name[128], want[64];
+    int number = -1, end = 0;
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(path, name, sizeof name - 1);
+    if (n <= 0 || fstat(fd, &st) || st.st_size <= 0)
+        return -1;
+    name[n] = 0;
+    snprintf(want, sizeof want, "/memfd:%s-%%d%%n", what);
+    if (sscanf(name, want, &number, &end) != 1 || number < 0 ||
+        (name[end] && name[end] != ' ' && name[end] != '-'))
+        return -1;
+    *size = (size_t)st.st_size;
+    return number;
+}
+
+struct host_device *host_device_numbered(int number)
+{
+    for (int i = 0; i < host_device_count(); i++)
+        if (host_device(i)->number == number)
+            return host_device(i);
+    return NULL;
+}
+
+MUresult muMemImportFromShareableHandle(MUmemGenericAllocationHandle *handle, void *os_handle,
+                                        MUmemAllocationHandleType type)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!handle || type != MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return MUSA_ERROR_INVALID_VALUE;
+    size_t size;
+    int from = (int)(intptr_t)os_handle;
+    int number = host_shared_fd_device(from, "musa-allocation", &size);
+    if (number < 0 || !(fcntl(from, F_GET_SEALS) & F_SEAL_SHRINK))
+        return MUSA_ERROR_INVALID_VALUE;
+    struct host_device *d = host_device_numbered(number);
+    if (!d)
+        return MUSA_ERROR_INVALID_DEVICE; /* MUSA_VISIBLE_DEVICES hides it here */
+    int fd = fcntl(from, F_DUPFD_CLOEXEC, 0);
+    struct phys *a = fd >= 0 ? host_slab_get(&allocations) : NULL;
+    if (!a) {
+        if (fd >= 0)
+            close(fd);
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    }
+    a->fd = fd;
+    a->size = size;
+    a->imported = true; /* the exporter's device has paid for it */
+    a->device = d;
+    a->prop = (MUmemAllocationProp){
+        .type = MU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = { MU_MEM_LOCATION_TYPE_DEVICE, d->ordinal }
+    };
+    a->handles = 1;
+    *handle = handle_of(a);
+    return MUSA_SUCCESS;
+}
+
+/* ---- mapping --------------------------------------------------------------------------------- */
+
+MUresult muMemMap(MUdeviceptr ptr, size_t size, size_t offset, MUmemGenericAllocationHandle handle,
+                  unsigned long long flags)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!ptr || ptr % GRANULARITY || !size || size % GRANULARITY || offset || flags ||
+        ptr + size < ptr)
+        return MUSA_ERROR_INVALID_VALUE;
+    struct host_mapping *m = calloc(1, sizeof *m);
+    if (!m)
+        return MUSA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    struct phys *a = held(handle);
+    struct reservation *v = reserved(ptr, 1);
+    if (!a || size > a->size || !v || ptr + size > v->base + v->size) {
+        r = MUSA_ERROR_INVALID_VALUE;
+        goto out;
+    }
+    struct host_range range = { .base = ptr,
+                                .size = size,
+                                .kind = HOST_MEM_MAPPED,
+                                .device = a->device,
+                                .mapping = m };
+    if (!host_range_add(&range)) { /* mapped already */
+        r = MUSA_ERROR_INVALID_VALUE;
+        goto out;
+    }
+    void *p = (void *)(uintptr_t)ptr;
+    if (mmap(p, size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, a->fd, 0) == MAP_FAILED) {
+        host_range_remove(p, HOST_KIND(HOST_MEM_MAPPED), NULL);
+        r = MUSA_ERROR_OUT_OF_MEMORY;
+        goto out;
+    }
+    madvise(p, size, MADV_DONTFORK); /* as all device memory */
+    m->phys = a;
+    a->mappings++;
+    m = NULL;
+out:
+    pthread_mutex_unlock(&lock);
+    free(m);
+    return r;
+}
+
+/* Do whole mappings, side by side, make up [p, p+size)? *rights gets what any of them allows now. */
+static bool whole_mappings(uintptr_t p, size_t size, unsigned *rights)
+{
+    struct host_range r;
+    uintptr_t at = p, end = p + size;
+    *rights = 0;
+    while (at < end && host_mem_find((void *)at, &r) && r.kind == HOST_MEM_MAPPED && r.base == at) {
+        *rights |= r.access;
+        at += r.size;
+    }
+    return at == end && size;
+}
+
+/* Work under way may use what is about to be hidden, and a copy that faults would take the process
+ * along. Nothing is locked. */
+static void drain_all(void)
+{
+    for (MUcontext c = NULL; (c = host_slab_next(&host_contexts, c)) != NULL;)
+        host_ctx_drain(c);
+}
+
+/* Waits, if anything of [p, p+size) can be in use, and takes the lock; the range is whole mappings
+ * then, or the lock is not taken. */
+static bool lock_whole(uintptr_t p, size_t size)
+{
+    unsigned rights;
+    if (!whole_mappings(p, size, &rights))
+        return false;
+    if (rights)
+        drain_all();
+    pthread_mutex_lock(&lock);
+    if (whole_mappings(p, size, &rights))
+        return true;
+    pthread_mutex_unlock(&lock);
+    return false;
+}
+
+MUresult muMemUnmap(MUdeviceptr ptr, size_t size)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (ptr + size < ptr || !lock_whole(ptr, size))
+        return MUSA_ERROR_INVALID_VALUE;
+    /* The addresses stay reserved. First, so that a failure leaves the books as they are. */
+    if (mmap((void *)(uintptr_t)ptr, size, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        r = MUSA_ERROR_OUT_OF_MEMORY;
+    struct host_range range;
+    for (uintptr_t at = ptr; !r && at < ptr + size; at += range.size) {
+        host_range_remove((void *)at, HOST_KIND(HOST_MEM_MAPPED), &range);
+        range.mapping->phys->mappings--;
+        drop(range.mapping->phys);
+        free(range.mapping);
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+MUresult muMemSetAccess(MUdeviceptr ptr, size_t size, const MUmemAccessDesc *desc, size_t count)
+{
+    static const int protections[] = { [MU_MEM_ACCESS_FLAGS_PROT_NONE] = PROT_NONE,
+                                       [MU_MEM_ACCESS_FLAGS_PROT_READ] = PROT_READ,
+                                       [MU_MEM_ACCESS_FLAGS_PROT_READWRITE] =
+                                           PROT_READ | PROT_WRITE };
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!desc || !count || ptr + size < ptr)
+        return MUSA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        unsigned f = (unsigned)desc[i].flags;
+        if (desc[i].location.type != MU_MEM_LOCATION_TYPE_DEVICE || f == 2 || f > 3)
+            return MUSA_ERROR_INVALID_VALUE;
+        if (!host_device(desc[i].location.id))
+            return MUSA_ERROR_INVALID_DEVICE;
+    }
+    if (!lock_whole(ptr, size))
+        return MUSA_ERROR_INVALID_VALUE;
+    struct host_range range;
+    for (uintptr_t at = ptr; !r && at < ptr + size; at += range.size) {
+        host_mem_find((void *)at, &range);
+        unsigned char *access = range.mapping->access;
+        for (size_t i = 0; i < count; i++)
+            access[desc[i].location.id] = (unsigned char)desc[i].flags;
+        unsigned all = 0;
+        for (int i = 0; i < host_device_count(); i++)
+            all |= access[i];
+        if (mprotect((void *)at, range.size, protections[all]))
+            r = MUSA_ERROR_OUT_OF_MEMORY; /* the kernel's limit of mappings */
+        else
+            host_range_access((void *)at, all);
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+MUresult muMemGetAccess(unsigned long long *flags, const MUmemLocation *location, MUdeviceptr ptr)
+{
+    MUresult r = host_ready();
+    if (r)
+        return r;
+    if (!flags || !location || location->type != MU_MEM_LOCATION_TYPE_DEVICE)
+        return MUSA_ERROR_INVALID_VALUE;
+    if (!host_device(location->id))
+        return MUSA_ERROR_INVALID_DEVICE;
+    struct host_range range;
+    pthread_mutex_lock(&lock);
+    if (host_mem_find((void *)(uintptr_t)ptr, &range) && range.kind == HOST_MEM_MAPPED)
+        *flags = range.mapping->access[location->id];
+    else
+        r = MUSA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
