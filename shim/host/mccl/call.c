@@ -1,0 +1,156 @@
+/* The collective calls: arguments are checked and described here, then handed to group.c. */
+#include <stdlib.h>
+
+#include "host/mccl/mccl.h"
+
+/* Is [p, p + bytes) memory that MUSA knows? Data are moved by a thread of the device, where a stray
+ * pointer would be a fault. */
+static bool known(const void *p, size_t bytes)
+{
+    if (!bytes)
+        return true;
+    MUdeviceptr base = 0;
+    size_t size = 0;
+    MUpointer_attribute names[] = { MU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                    MU_POINTER_ATTRIBUTE_RANGE_SIZE };
+    void *values[] = { &base, &size };
+    MUdeviceptr at = (MUdeviceptr)(uintptr_t)p;
+    return p && muPointerGetAttributes(2, names, values, at) == MUSA_SUCCESS && base &&
+           at - base <= size && bytes <= size - (at - base);
+}
+
+static mcclResult_t check(mcclComm_t c, mcclDataType_t type, size_t count, int root)
+{
+    if (!mccl_live(c) || !mccl_type_size(type) || root < 0 || root >= c->nranks ||
+        count >= (size_t)1 << 44)
+        return mcclInvalidArgument;
+    return (mcclResult_t)c->error;
+}
+
+struct call {
+    enum mccl_kind kind;
+    const void *send;
+    void *recv;
+    size_t count; /* as the job's: elements of a block for gather and scatter */
+    mcclDataType_t type;
+    mcclRedOp_t op;
+    int root;
+};
+
+static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t stream)
+{
+    mcclResult_t r = check(c, a->type, a->count, a->root);
+    if (r)
+        return mccl_group_fail(r);
+    struct mccl_user_op user = { 0 };
+    mcclRedOp_t op = a->op;
+    if (op >= mcclNumOps) {
+        if ((int)op >= mcclNumOps + MCCL_USER_OPS || !c->ops[op - mcclNumOps].live ||
+            c->ops[op - mcclNumOps].type != a->type)
+            return mccl_group_fail(mcclInvalidArgument);
+        user = c->ops[op - mcclNumOps];
+        op = mcclNumOps;
+    } else if ((int)op < 0)
+        return mccl_group_fail(mcclInvalidArgument);
+    size_t bytes = a->count * mccl_type_size(a->type), all = bytes * (size_t)c->nranks;
+    bool sends = a->kind != MCCL_BROADCAST || c->rank == a->root;
+    bool receives = a->kind != MCCL_REDUCE || c->rank == a->root;
+    size_t sent = !sends ? 0 : a->kind == MCCL_REDUCE_SCATTER ? all : bytes;
+    size_t received = !receives ? 0 : a->kind == MCCL_ALL_GATHER ? all : bytes;
+    bool one = a->send == a->recv && sent <= received;
+    if ((!one && !known(a->send, sent)) || !known(a->recv, received))
+        return mccl_group_fail(mcclInvalidArgument);
+    if (!a->count)
+        return mcclSuccess; /* on every rank, so none waits */
+    struct mccl_job job = { .comm = c,
+                            .kind = a->kind,
+                            .type = a->type,
+                            .op = op,
+                            .scale = user,
+                            .root = a->root,
+                            .count = a->count,
+                            .send = a->send,
+                            .recv = a->recv,
+                            .stream = stream };
+    if (mccl_done_here(&job))
+        return mcclSuccess;
+    if (c->direct && all > MCCL_STAGED_BYTES)
+        job.mappable = (!sends || mccl_describe(c, a->send, &job.offer.send)) &&
+                       (!receives || mccl_describe(c, a->recv, &job.offer.recv));
+    struct mccl_job *j = malloc(sizeof *j);
+    if (!j) {
+        if (job.given) /* the others have this rank's data already and would wait for the next */
+            mccl_fail(c, mcclSystemError);
+        return mccl_group_fail(mcclSystemError);
+    }
+    *j = job;
+    return mccl_submit(j);
+}
+
+mcclResult_t mcclAllReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
+                           mcclRedOp_t op, mcclComm_t comm, musaStream_t stream)
+{
+    return start(comm, &(struct call){ MCCL_ALL_REDUCE, send, recv, count, type, op, 0 }, stream);
+}
+
+mcclResult_t mcclReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
+                        mcclRedOp_t op, int root, mcclComm_t comm, musaStream_t stream)
+{
+    return start(comm, &(struct call){ MCCL_REDUCE, send, recv, count, type, op, root }, stream);
+}
+
+mcclResult_t mcclBroadcast(const void *send, void *recv, size_t count, mcclDataType_t type,
+                           int root, mcclComm_t comm, musaStream_t stream)
+{
+    return start(comm, &(struct call){ MCCL_BROADCAST, send, recv, count, type, mcclSum, root },
+                 stream);
+}
+
+mcclResult_t mcclBcast(void *buffer, size_t count, mcclDataType_t type, int root, mcclComm_t comm,
+                       musaStream_t stream)
+{
+    return mcclBroadcast(buffer, buffer, count, type, root, comm, stream);
+}
+
+mcclResult_t mcclAllGather(const void *send, void *recv, size_t sendcount, mcclDataType_t type,
+                           mcclComm_t comm, musaStream_t stream)
+{
+    return start(comm, &(struct call){ MCCL_ALL_GATHER, send, recv, sendcount, type, mcclSum, 0 },
+                 stream);
+}
+
+mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, mcclDataType_t type,
+                               mcclRedOp_t op, mcclComm_t comm, musaStream_t stream)
+{
+    return start(comm, &(struct call){ MCCL_REDUCE_SCATTER, send, recv, recvcount, type, op, 0 },
+                 stream);
+}
+
+static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mcclDataType_t type,
+                             int peer, musaStream_t stream)
+{
+    mcclResult_t r = check(c, type, count, peer);
+    size_t bytes = r ? 0 : count * mccl_type_size(type);
+    if (!r && !known(at, bytes))
+        r = mcclInvalidArgument;
+    if (r)
+        return mccl_group_fail(r);
+    if (!count)
+        return mcclSuccess;
+    struct mccl_transfer t = { .send = send, .peer = peer, .at = at, .bytes = bytes };
+    if (send && bytes > MCCL_LETTER && c->direct)
+        t.mappable = mccl_describe(c, at, &t.piece);
+    return mccl_submit_transfer(c, &t, stream);
+}
+
+mcclResult_t mcclSend(const void *send, size_t count, mcclDataType_t type, int peer,
+                      mcclComm_t comm, musaStream_t stream)
+{
+    return transfer(comm, true, (void *)(uintptr_t)send, count, type, peer, stream);
+}
+
+mcclResult_t mcclRecv(void *recv, size_t count, mcclDataType_t type, int peer, mcclComm_t comm,
+                      musaStream_t stream)
+{
+    return transfer(comm, false, recv, count, type, peer, stream);
+}

@@ -1,0 +1,416 @@
+/* Collectives, as one rank does its part. Three ways, by size and reach of the buffers:
+ *   in the counter's line   up to MCCL_INLINE bytes: one cache line from each rank to each
+ *   staged                  through the ranks' staging areas: small ones, and memory that others cannot map
+ *   direct                  every rank does its slice of the work in all ranks' buffers: each source is
+ *                           read once and each destination written once, by whoever has it in its cache
+ * A rank waits only for those whose data it needs: the root of a short broadcast is done when it has
+ * given. It may be MCCL_AHEAD collectives ahead of the others, whose counters say what they are done with.
+ * Direct ones end with a barrier, because a caller may reuse its buffers at once. */
+#include <string.h>
+
+#include "host/mccl/mccl.h"
+
+
+
+struct view { /* of one collective or chunk */
+    mcclComm_t c;
+    const struct mccl_job *job;
+    size_t size;         /* of an element */
+    uint64_t number, slot;
+    struct mccl_post *post[MCCL_MAX_RANKS]; /* of this number */
+};
+
+static bool reduces(enum mccl_kind kind)
+{
+    return kind == MCCL_ALL_REDUCE || kind == MCCL_REDUCE || kind == MCCL_REDUCE_SCATTER;
+}
+
+static bool gives(const struct mccl_job *j, int rank)
+{
+    return j->kind != MCCL_BROADCAST || rank == j->root;
+}
+
+static bool gets(const struct mccl_job *j, int rank)
+{
+    return j->kind == MCCL_REDUCE ? rank == j->root : j->kind != MCCL_BROADCAST || rank != j->root;
+}
+
+/* What must agree between ranks, in their order. */
+static uint64_t mix(uint64_t history, const struct mccl_job *j)
+{
+    uint64_t what = (uint64_t)j->kind | (uint64_t)j->type << 3 | (uint64_t)(j->op & 15) << 7 |
+                    (uint64_t)j->root << 11 | (uint64_t)j->count << 20;
+    return (history ^ what) * 0x9e3779b97f4a7c15u ^ history >> 29;
+}
+
+static void find_posts(struct view *v, uint64_t number)
+{
+    v->number = number;
+    v->slot = number % MCCL_AHEAD;
+    for (int i = 0; i < v->c->nranks; i++)
+        v->post[i] = &v->c->shared->member[i].post[v->slot];
+}
+
+/* Every rank must be done with what a new post takes the place of. Only looks, if it may not wait. */
+static mcclResult_t make_room(mcclComm_t c, bool may_wait)
+{
+    uint64_t next = c->number + 1;
+    if (next <= c->passed + MCCL_AHEAD)
+        return mcclSuccess;
+    for (int i = 0; i < c->nranks; i++) {
+        const _Atomic uint64_t *done = &c->shared->member[i].done;
+        if (i == c->rank || atomic_load_explicit(done, memory_order_acquire) >= next - MCCL_AHEAD)
+            continue;
+        mcclResult_t r = may_wait ? mccl_wait(c, done, next - MCCL_AHEAD, i) : mcclInProgress;
+        if (r)
+            return r;
+    }
+    c->passed = next - MCCL_AHEAD;
+    return mcclSuccess;
+}
+
+/* The next number, for which there is room: this rank's line, unpublished. */
+static struct mccl_post *begin(struct view *v)
+{
+    mcclComm_t c = v->c;
+    find_posts(v, ++c->number);
+    c->history = mix(c->history, v->job);
+    struct mccl_post *mine = v->post[c->rank];
+    mine->history = c->history;
+    return mine;
+}
+
+static void publish(struct view *v, struct mccl_post *mine)
+{
+    atomic_store_explicit(&mine->number, v->number, memory_order_release);
+    mccl_notify(v->c);
+}
+
+static void done(struct view *v)
+{
+    atomic_store_explicit(&v->c->shared->member[v->c->rank].done, v->number, memory_order_release);
+    mccl_notify(v->c);
+}
+
+/* Waits until the ranks that give, or all of them, have published this number, and checks that they
+ * mean the same. */
+static mcclResult_t gather(struct view *v, bool all)
+{
+    mcclComm_t c = v->c;
+    bool every = true;
+    for (int i = 0; i < c->nranks; i++) {
+        if (!all && !gives(v->job, i)) {
+            every = false;
+            continue;
+        }
+        mcclResult_t r = mccl_wait(c, &v->post[i]->number, v->number, i);
+        if (r)
+            return r;
+        if (v->post[i]->history != c->history) {
+            mccl_fail(c, mcclInvalidUsage);
+            return mcclInvalidUsage;
+        }
+    }
+    if (every) /* who has come to this number is done with the one before */
+        c->passed = v->number - 1;
+    return mcclSuccess;
+}
+
+/* Bytes that a contribution of n elements takes, the same on every rank. */
+static size_t contribution_room(const struct view *v, size_t n)
+{
+    return n * v->size * (v->job->kind == MCCL_REDUCE_SCATTER ? (size_t)v->c->nranks : 1);
+}
+
+/* Puts elements [at, at + n) where the others read them. */
+static void contribute(const struct view *v, unsigned char *to, size_t at, size_t n)
+{
+    const struct mccl_job *j = v->job;
+    if (j->kind != MCCL_REDUCE_SCATTER) {
+        memcpy(to, j->send + at * v->size, n * v->size);
+        return;
+    }
+    for (size_t q = 0; q < (size_t)v->c->nranks; q++)
+        memcpy(to + q * n * v->size, j->send + (q * j->count + at) * v->size, n * v->size);
+}
+
+static void scales(const struct view *v, const void **scale)
+{
+    for (int i = 0; i < v->c->nranks; i++)
+        scale[i] = &v->c->shared->member[i].scalar[v->slot];
+}
+
+/* Takes elements [at, at + n) from what every rank has put at from[rank]. */
+static void take(const struct view *v, const void **from, size_t at, size_t n)
+{
+    const struct mccl_job *j = v->job;
+    int nranks = v->c->nranks;
+    char *recv = j->recv + at * v->size;
+    if (j->kind == MCCL_ALL_GATHER) {
+        for (size_t q = 0; q < (size_t)nranks; q++)
+            memcpy(recv + q * j->count * v->size, from[q], n * v->size);
+    } else if (j->kind == MCCL_BROADCAST) {
+        memcpy(recv, from[j->root], n * v->size);
+    } else {
+        const void *src[MCCL_MAX_RANKS], *scale[MCCL_MAX_RANKS];
+        size_t skip =
+            j->kind == MCCL_REDUCE_SCATTER ? (size_t)v->c->rank * n * v->size : 0;
+        for (int i = 0; i < nranks; i++)
+            src[i] = (const char *)from[i] + skip;
+        scales(v, scale);
+        void *dst = recv;
+        mccl_combine(&(struct mccl_combine){
+            .type = j->type,
+            .op = j->op,
+            .nsrc = nranks,
+            .ndst = 1,
+            .src = src,
+            .scale = scale,
+            .dst = &dst,
+            .count = n,
+        });
+    }
+}
+
+/* One chunk by way of the counters' lines or the staging areas, in two halves: what this rank gives, */
+static void give(struct view *v, size_t at, size_t n)
+{
+    struct mccl_post *mine = begin(v);
+    if (!gives(v->job, v->c->rank))
+        return;
+    size_t bytes = contribution_room(v, n);
+    struct mccl_member *me = &v->c->shared->member[v->c->rank];
+    contribute(v, bytes <= MCCL_INLINE ? mine->data : me->stage[v->slot], at, n);
+    if (v->job->op == mcclNumOps)
+        me->scalar[v->slot] = v->job->scale.host;
+    publish(v, mine);
+}
+
+/* and what it gets once the others have given theirs. */
+static mcclResult_t get(struct view *v, size_t at, size_t n)
+{
+    mcclComm_t c = v->c;
+    if (gets(v->job, c->rank)) {
+        mcclResult_t r = gather(v, false);
+        if (r)
+            return r;
+        const void *from[MCCL_MAX_RANKS];
+        bool in_line = contribution_room(v, n) <= MCCL_INLINE;
+        for (int i = 0; i < c->nranks; i++)
+            from[i] = in_line ? v->post[i]->data : c->shared->member[i].stage[v->slot];
+        take(v, from, at, n);
+    } else if (v->job->kind == MCCL_BROADCAST && v->job->recv != v->job->send)
+        memcpy(v->job->recv + at * v->size, v->job->send + at * v->size, n * v->size);
+    done(v);
+    return mcclSuccess;
+}
+
+static mcclResult_t staged(struct view *v)
+{
+    size_t room = MCCL_STAGE / v->size;
+    if (v->job->kind == MCCL_REDUCE_SCATTER)
+        room /= (size_t)v->c->nranks;
+    mcclResult_t r = mcclSuccess;
+    for (size_t at = 0; at < v->job->count && !r; at += room) {
+        size_t n = v->job->count - at < room ? v->job->count - at : room;
+        r = make_room(v->c, true);
+        if (!r)
+            give(v, at, n);
+        r = r ? r : get(v, at, n);
+    }
+    return r;
+}
+
+/* This rank's share of count elements: whole cache lines. */
+static void slice(const struct view *v, size_t *from, size_t *n)
+{
+    size_t line = 64 / v->size, nranks = (size_t)v->c->nranks, count = v->job->count;
+    size_t each = (count + nranks * line - 1) / (nranks * line) * line;
+    *from = each * (size_t)v->c->rank < count ? each * (size_t)v->c->rank : count;
+    *n = count - *from < each ? count - *from : each;
+}
+
+/* This rank's part of the work when all see each other's buffers. */
+static void work(const struct view *v, char *const *send, char *const *recv)
+{
+    const struct mccl_job *j = v->job;
+    int nranks = v->c->nranks, me = v->c->rank;
+    size_t from = 0, n = j->count, block = j->count * v->size;
+    const void *src[MCCL_MAX_RANKS], *scale[MCCL_MAX_RANKS];
+    void *dst[MCCL_MAX_RANKS];
+    int nsrc = 0, ndst = 0;
+    if (j->kind == MCCL_ALL_REDUCE || j->kind == MCCL_REDUCE || j->kind == MCCL_BROADCAST)
+        slice(v, &from, &n);
+    if (!n)
+        return;
+    for (int k = 0; k < nranks; k++) {
+        /* Destinations begin with one's own, so that the ranks do not all write to the same. */
+        int i = k, q = (me + k) % nranks;
+        if (reduces(j->kind))
+            src[nsrc++] = send[i] + (j->kind == MCCL_REDUCE_SCATTER ? (size_t)me * block : from * v->size);
+        if (j->kind == MCCL_ALL_REDUCE || j->kind == MCCL_BROADCAST)
+            dst[ndst++] = recv[q] + from * v->size;
+        if (j->kind == MCCL_ALL_GATHER)
+            dst[ndst++] = recv[q] + (size_t)me * block;
+    }
+    if (j->kind == MCCL_BROADCAST)
+        src[nsrc++] = send[j->root] + from * v->size;
+    if (j->kind == MCCL_ALL_GATHER)
+        src[nsrc++] = send[me];
+    if (j->kind == MCCL_REDUCE)
+        dst[ndst++] = recv[j->root] + from * v->size;
+    if (j->kind == MCCL_REDUCE_SCATTER)
+        dst[ndst++] = recv[me];
+    scales(v, scale);
+    mccl_combine(&(struct mccl_combine){
+        .type = j->type,
+        .op = reduces(j->kind) ? j->op : mcclSum,
+        .nsrc = nsrc,
+        .ndst = ndst,
+        .src = src,
+        .scale = scale,
+        .dst = dst,
+        .count = n,
+    });
+}
+
+/* Everybody's buffers as seen from here. False if one of them cannot be mapped. */
+static bool see_all(const struct view *v, char **send, char **recv)
+{
+    const struct mccl_job *j = v->job;
+    mcclComm_t c = v->c;
+    for (int i = 0; i < c->nranks; i++) {
+        const struct mccl_offer *o = &c->shared->member[i].offer[v->slot];
+        bool sends = j->kind != MCCL_BROADCAST || i == j->root;
+        bool receives = j->kind != MCCL_REDUCE || i == j->root;
+        if (i == c->rank) {
+            send[i] = (char *)(uintptr_t)j->send;
+            recv[i] = j->recv;
+            continue;
+        }
+        /* Of the others only what this rank's part touches. */
+        if (j->kind == MCCL_ALL_GATHER)
+            sends = false;
+        if (j->kind == MCCL_REDUCE_SCATTER)
+            receives = false;
+        send[i] = sends ? mccl_reach(c, i, &o->send) : NULL;
+        recv[i] = receives ? mccl_reach(c, i, &o->recv) : NULL;
+        if ((sends && !send[i]) || (receives && !recv[i]))
+            return false;
+    }
+    return true;
+}
+
+static mcclResult_t direct(struct view *v)
+{
+    mcclComm_t c = v->c;
+    mcclResult_t r = make_room(c, true);
+    if (r)
+        return r;
+    struct mccl_post *mine = begin(v);
+    struct mccl_member *me = &c->shared->member[c->rank];
+    me->offer[v->slot] = v->job->offer;
+    mine->mappable = v->job->mappable;
+    if (v->job->op == mcclNumOps)
+        me->scalar[v->slot] = v->job->scale.host;
+    publish(v, mine);
+    r = gather(v, true);
+    if (r)
+        return r;
+    bool all = true;
+    for (int i = 0; i < c->nranks; i++)
+        all = all && v->post[i]->mappable;
+    if (!all) {
+        done(v);
+        return staged(v);
+    }
+    char *send[MCCL_MAX_RANKS], *recv[MCCL_MAX_RANKS];
+    if (!see_all(v, send, recv)) { /* the probe of mccl_settle could be mapped, this cannot */
+        mccl_fail(c, mcclSystemError);
+        return mcclSystemError;
+    }
+    work(v, send, recv);
+    done(v);
+    for (int i = 0; i < c->nranks && !r; i++)
+        r = mccl_wait(c, &c->shared->member[i].done, v->number, i);
+    return r;
+}
+
+static struct view view_of(struct mccl_job *job)
+{
+    return (struct view){ .c = job->comm, .job = job, .size = mccl_type_size(job->type) };
+}
+
+static bool is_short(const struct view *v)
+{
+    return contribution_room(v, v->job->count) <= MCCL_STAGED_BYTES;
+}
+
+bool mccl_begin_short(struct mccl_job *job)
+{
+    struct view v = view_of(job);
+    if (job->kind == MCCL_P2P || v.c->nranks == 1 || !is_short(&v) ||
+        (job->op == mcclNumOps && job->scale.device) || make_room(v.c, false))
+        return false;
+    give(&v, 0, job->count);
+    job->given = v.number;
+    return true;
+}
+
+bool mccl_all_given(const struct mccl_job *job)
+{
+    mcclComm_t c = job->comm;
+    for (int i = 0; i < c->nranks && gets(job, c->rank); i++) {
+        const struct mccl_post *p = &c->shared->member[i].post[job->given % MCCL_AHEAD];
+        if (gives(job, i) && atomic_load_explicit(&p->number, memory_order_acquire) < job->given)
+            return false;
+    }
+    return true;
+}
+
+mcclResult_t mccl_run_collective(struct mccl_job *job)
+{
+    mcclComm_t c = job->comm;
+    struct view v = view_of(job);
+    if (job->given) {
+        find_posts(&v, job->given);
+        return get(&v, 0, job->count);
+    }
+    if (job->op == mcclNumOps && job->scale.device) { /* its value when the stream has come here */
+        memcpy(&job->scale.host, job->scale.device, mccl_type_size(job->scale.type));
+        mccl_widen_scale(&job->scale);
+    }
+    if (c->nranks == 1) {
+        char *send = (char *)(uintptr_t)job->send;
+        c->shared->member[0].scalar[0] = job->scale.host;
+        work(&v, &send, &job->recv);
+        return mcclSuccess;
+    }
+    return is_short(&v) ? staged(&v) : direct(&v);
+}
+
+/* One round in which every rank says yes or no. */
+static mcclResult_t all_agree(struct view *v, bool *yes)
+{
+    struct mccl_post *mine = begin(v);
+    mine->mappable = *yes;
+    publish(v, mine);
+    mcclResult_t r = gather(v, true);
+    for (int i = 0; i < v->c->nranks && !r; i++)
+        *yes = *yes && v->post[i]->mappable;
+    done(v);
+    return r;
+}
+
+mcclResult_t mccl_settle(mcclComm_t c, const void *probe)
+{
+    struct mccl_job job = { .comm = c };
+    struct view v = { .c = c, .job = &job };
+    bool yes = mccl_describe(c, probe, &c->shared->member[c->rank].offer[1].send); /* of number 1 */
+    mcclResult_t r = all_agree(&v, &yes);
+    for (int i = 0; i < c->nranks && !r && yes; i++)
+        yes = i == c->rank || mccl_reach(c, i, &c->shared->member[i].offer[1].send);
+    r = r ? r : all_agree(&v, &yes); /* and so nobody frees its probe while another opens it */
+    c->direct = yes;
+    return r;
+}

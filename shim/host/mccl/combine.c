@@ -1,0 +1,118 @@
+/* Combines the ranks' buffers block by block, so that what one step writes the next finds in the cache. */
+#include <string.h>
+
+#include "host/mccl/mccl.h"
+#include "host/mccl/reduce.h"
+
+#define BLOCK 8192 /* bytes of the accumulator */
+
+size_t mccl_type_size(mcclDataType_t type)
+{
+    static const unsigned char sizes[mcclNumTypes] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 };
+    return (unsigned)type < mcclNumTypes ? sizes[type] : 0;
+}
+
+static const struct mccl_arithmetic *arithmetic(void)
+{
+#if defined __x86_64__
+    static const struct mccl_arithmetic *_Atomic known; /* every thread finds the same */
+    const struct mccl_arithmetic *chosen = known;
+    if (!chosen) {
+        __builtin_cpu_init();
+        chosen = __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                         __builtin_cpu_supports("avx512dq")
+                     ? &mccl_arithmetic_4
+                 : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+                         __builtin_cpu_supports("fma")
+                     ? &mccl_arithmetic_3
+                     : &mccl_arithmetic_1;
+        known = chosen;
+    }
+    return chosen;
+#else
+    return &mccl_arithmetic_1;
+#endif
+}
+
+float mccl_half(mcclDataType_t type, const void *half)
+{
+    float wide;
+    arithmetic()->widen[type](&wide, half, 1);
+    return wide;
+}
+
+static void copy_out(const struct mccl_combine *w, size_t at, const void *from, size_t bytes,
+                     int first)
+{
+    for (int i = first; i < w->ndst; i++)
+        if ((char *)w->dst[i] + at != (const char *)from)
+            memcpy((char *)w->dst[i] + at, from, bytes);
+}
+
+/* Block [at, at + n elements) of a type that is computed as it is. */
+static void native(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at,
+                   size_t n, size_t size)
+{
+    unsigned char sum[BLOCK] __attribute__((aligned(64))), scaled[BLOCK]
+        __attribute__((aligned(64)));
+    bool scale = w->op == mcclNumOps;
+    const void *x = (const char *)w->src[0] + at;
+    if (scale) {
+        f->mul[w->type](sum, x, w->scale[0], n);
+        x = sum;
+    }
+    for (int i = 1; i < w->nsrc; i++) {
+        const void *y = (const char *)w->src[i] + at;
+        /* The last step writes to its place: by then every source of this block has been read. */
+        void *out = i == w->nsrc - 1 && w->op != mcclAvg ? (void *)((char *)w->dst[0] + at) : sum;
+        if (scale) {
+            f->mul[w->type](scaled, y, w->scale[i], n);
+            y = scaled;
+        }
+        f->pair[w->type][w->op](out, x, y, n);
+        x = out;
+    }
+    if (w->op == mcclAvg) {
+        f->div[w->type]((char *)w->dst[0] + at, x, w->nsrc, n);
+        x = (char *)w->dst[0] + at;
+    }
+    copy_out(w, at, x, n * size, 0);
+}
+
+/* The same for halves, summed in float. */
+static void halves(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at,
+                   size_t n)
+{
+    float sum[BLOCK / 4] __attribute__((aligned(64))), next[BLOCK / 4] __attribute__((aligned(64)));
+    for (int i = 0; i < w->nsrc; i++) {
+        const void *src = (const char *)w->src[i] + at;
+        float *x = i ? next : sum;
+        f->widen[w->type](x, src, n);
+        if (w->op == mcclNumOps)
+            f->mul[w->type](x, x, w->scale[i], n);
+        if (i)
+            f->pair[w->type][w->op](sum, sum, next, n);
+    }
+    if (w->op == mcclAvg)
+        f->div[w->type](sum, sum, w->nsrc, n);
+    f->narrow[w->type]((uint16_t *)((char *)w->dst[0] + at), sum, n);
+    copy_out(w, at, (char *)w->dst[0] + at, n * 2, 1);
+}
+
+void mccl_combine(const struct mccl_combine *w)
+{
+    const struct mccl_arithmetic *f = arithmetic();
+    size_t size = mccl_type_size(w->type);
+    bool half = f->widen[w->type] != NULL;
+    bool copies = w->nsrc == 1 && w->op != mcclNumOps; /* nothing to compute */
+    size_t block = half && !copies ? BLOCK / 4 : BLOCK / size;
+    for (size_t i = 0; i < w->count; i += block) {
+        size_t n = w->count - i < block ? w->count - i : block, at = i * size;
+        if (copies)
+            copy_out(w, at, (const char *)w->src[0] + at, n * size, 0);
+        else if (half)
+            halves(f, w, at, n);
+        else
+            native(f, w, at, n, size);
+    }
+}

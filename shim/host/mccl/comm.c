@@ -1,0 +1,192 @@
+/* Communicators as objects: validity of handles, what they tell, their end; and the library's own
+ * version and texts. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/mccl/mccl.h"
+
+/* Handles lie in one reserved range that is never unmapped, so that any value can be checked. */
+#define MAX_COMMS 4096
+static _Atomic(struct mcclComm *) table;
+static _Atomic unsigned cursor;
+
+bool mccl_live(mcclComm_t comm)
+{
+    struct mcclComm *t = table;
+    uintptr_t at = (uintptr_t)comm - (uintptr_t)t;
+    return t && at < sizeof *t * MAX_COMMS && at % sizeof *t == 0 && comm->live;
+}
+
+mcclComm_t mccl_comm_new(void)
+{
+    struct mcclComm *t = table;
+    if (!t) {
+        struct mcclComm *made = mmap(NULL, sizeof *t * MAX_COMMS, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (made == MAP_FAILED)
+            return NULL;
+        if (atomic_compare_exchange_strong(&table, &t, made))
+            t = made;
+        else
+            munmap(made, sizeof *t * MAX_COMMS);
+    }
+    /* Round the table, so that a handle is not reused soon. */
+    for (unsigned tries = 0; tries < MAX_COMMS; tries++) {
+        mcclComm_t c = &t[cursor++ % MAX_COMMS];
+        bool taken = false;
+        if (atomic_compare_exchange_strong(&c->taken, &taken, true)) {
+            memset((char *)c + offsetof(struct mcclComm, rank), 0,
+                   sizeof *c - offsetof(struct mcclComm, rank));
+            return c;
+        }
+    }
+    return NULL;
+}
+
+void mccl_comm_free(mcclComm_t c)
+{
+    c->live = false;
+    for (struct mccl_job *j = c->captured, *next; j; j = next) {
+        next = j->next;
+        mccl_job_free(j);
+    }
+    for (int i = 0; i < c->nranks && c->pidfd; i++)
+        if (c->pidfd[i] >= 0)
+            close(c->pidfd[i]);
+    free(c->pidfd);
+    if (c->shared)
+        mccl_unmap(c->shared);
+    c->taken = false;
+}
+
+/* Waits for what has been called, tells the others and frees. */
+static void leave(mcclComm_t c)
+{
+    c->live = false;
+    mccl_wait_turn(c, c->issued);
+    atomic_store(&c->shared->member[c->rank].left, 1);
+    mccl_notify(c);
+    mccl_comm_free(c);
+}
+
+mcclResult_t mcclCommDestroy(mcclComm_t comm)
+{
+    if (!comm)
+        return mcclSuccess;
+    if (!mccl_live(comm))
+        return mcclInvalidArgument;
+    leave(comm);
+    return mcclSuccess;
+}
+
+mcclResult_t mcclCommAbort(mcclComm_t comm)
+{
+    if (!comm)
+        return mcclSuccess;
+    if (!mccl_live(comm))
+        return mcclInvalidArgument;
+    comm->aborting = true;
+    mccl_fail(comm, mcclRemoteError); /* what the others will be told */
+    mccl_wake_self(comm);
+    leave(comm);
+    return mcclSuccess;
+}
+
+mcclResult_t mcclCommGetAsyncError(mcclComm_t comm, mcclResult_t *error)
+{
+    if (!mccl_live(comm) || !error)
+        return mcclInvalidArgument;
+    int own = comm->error;
+    *error = own ? (mcclResult_t)own : (mcclResult_t)comm->shared->failed;
+    return mcclSuccess;
+}
+
+static mcclResult_t tell(mcclComm_t comm, int *out, size_t member)
+{
+    if (!mccl_live(comm) || !out)
+        return mcclInvalidArgument;
+    memcpy(out, (const char *)comm + member, sizeof *out);
+    return mcclSuccess;
+}
+
+mcclResult_t mcclCommCount(mcclComm_t comm, int *count)
+{
+    return tell(comm, count, offsetof(struct mcclComm, nranks));
+}
+
+mcclResult_t mcclCommMuDevice(mcclComm_t comm, int *device)
+{
+    return tell(comm, device, offsetof(struct mcclComm, device));
+}
+
+mcclResult_t mcclCommUserRank(mcclComm_t comm, int *rank)
+{
+    return tell(comm, rank, offsetof(struct mcclComm, rank));
+}
+
+mcclResult_t mcclGetVersion(int *version)
+{
+    if (!version)
+        return mcclInvalidArgument;
+    *version = MCCL_VERSION_CODE;
+    return mcclSuccess;
+}
+
+const char *mcclGetErrorString(mcclResult_t result)
+{
+    static const char *const text[] = {
+        [mcclSuccess] = "no error",
+        [mcclUnhandledMusaError] = "unhandled musa error",
+        [mcclSystemError] = "unhandled system error",
+        [mcclInternalError] = "internal error",
+        [mcclInvalidArgument] = "invalid argument",
+        [mcclInvalidUsage] = "invalid usage",
+        [mcclRemoteError] = "remote process exited or there was a network error",
+        [mcclInProgress] = "MCCL operation in progress",
+    };
+    return (unsigned)result < sizeof text / sizeof *text ? text[result] : "unknown result code";
+}
+
+/* ---- a communicator's own reductions ---------------------------------------------------------- */
+
+void mccl_widen_scale(struct mccl_user_op *op)
+{
+    if (op->type != mcclFloat16 && op->type != mcclBfloat16)
+        return;
+    float wide = mccl_half(op->type, &op->host);
+    memcpy(&op->host, &wide, sizeof wide);
+}
+
+mcclResult_t mcclRedOpCreatePreMulSum(mcclRedOp_t *op, void *scalar, mcclDataType_t type,
+                                      mcclScalarResidence_t residence, mcclComm_t comm)
+{
+    if (!mccl_live(comm) || !op || !scalar || !mccl_type_size(type) ||
+        (unsigned)residence > mcclScalarHostImmediate)
+        return mcclInvalidArgument;
+    for (int i = 0; i < MCCL_USER_OPS; i++) {
+        struct mccl_user_op *u = &comm->ops[i];
+        if (u->live)
+            continue;
+        *u = (struct mccl_user_op){ .live = true, .type = type };
+        if (residence == mcclScalarDevice)
+            u->device = scalar; /* read when the stream comes to the reduction */
+        else {
+            memcpy(&u->host, scalar, mccl_type_size(type));
+            mccl_widen_scale(u);
+        }
+        *op = (mcclRedOp_t)(mcclNumOps + i);
+        return mcclSuccess;
+    }
+    return mcclInternalError;
+}
+
+mcclResult_t mcclRedOpDestroy(mcclRedOp_t op, mcclComm_t comm)
+{
+    if (!mccl_live(comm) || op < mcclNumOps || (int)op >= mcclNumOps + MCCL_USER_OPS ||
+        !comm->ops[op - mcclNumOps].live)
+        return mcclInvalidArgument;
+    comm->ops[op - mcclNumOps].live = false;
+    return mcclSuccess;
+}

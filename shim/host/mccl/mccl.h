@@ -1,0 +1,239 @@
+/* Inside of the CPU MCCL: what its files share. It stands on the exported MUSA functions alone.
+ *
+ * A communicator is one shared memory file mapped by all its ranks, be they threads or processes. Each
+ * rank writes only its own member and its pairs' mailboxes; the others read. Everything a rank does on a
+ * communicator has a ticket, drawn when it is called, and is done in that order by callbacks of the
+ * streams. Ranks meet by counters: a collective is number n of its communicator on every rank. */
+#ifndef CUMU_HOST_MCCL_H
+#define CUMU_HOST_MCCL_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/mccl.h"
+
+#define MCCL_MAX_RANKS 256
+#define MCCL_INLINE 40        /* bytes of data that travel in the cache line of the counter */
+#define MCCL_STAGE (64 << 10) /* bytes of a rank's staging areas */
+#define MCCL_STAGED_BYTES 8192 /* up to here the copy is cheaper than a second barrier */
+#define MCCL_LETTER (8 << 10) /* bytes of data that one letter holds */
+#define MCCL_DEPTH 4          /* letters in a mailbox */
+#define MCCL_AHEAD 8          /* collectives that a rank may be ahead of another */
+#define MCCL_USER_OPS 64
+#define MCCL_LINE __attribute__((aligned(64)))
+
+/* ---- what lies in shared memory -------------------------------------------------------------- */
+
+enum mccl_kind {
+    MCCL_ALL_REDUCE,
+    MCCL_REDUCE,
+    MCCL_BROADCAST,
+    MCCL_ALL_GATHER,
+    MCCL_REDUCE_SCATTER,
+    MCCL_P2P /* sends and receives of one group */
+};
+
+struct mccl_piece {          /* memory of one rank, as others may reach it */
+    uint64_t address;        /* in its own process */
+    uint64_t base, id;       /* of the allocation; id 0: others cannot map it */
+    musaIpcMemHandle_t handle;
+};
+
+struct mccl_offer { /* a rank's part in a collective whose data do not travel in the counter's line */
+    struct mccl_piece send, recv;
+};
+
+struct mccl_post {
+    _Atomic uint64_t number; /* the collective or the chunk of it that the rest belongs to */
+    uint64_t history;        /* hash of all collectives so far: must agree between ranks */
+    uint32_t mappable;       /* offer is set; otherwise the data must be staged */
+    uint32_t unused;
+    unsigned char data[MCCL_INLINE];
+} MCCL_LINE;
+
+struct mccl_member {
+    MCCL_LINE _Atomic uint32_t asleep; /* futex: 1 while the rank sleeps */
+    _Atomic uint32_t attached, left;
+    int32_t device;
+    pid_t pid;
+    uint64_t process; /* the same for ranks of one process, and for no others */
+    cpu_set_t cpus;   /* that it may use */
+    MCCL_LINE _Atomic uint64_t done; /* the last collective that reads nothing of the others' any more */
+    struct mccl_post post[MCCL_AHEAD]; /* these by number % MCCL_AHEAD */
+    struct mccl_offer offer[MCCL_AHEAD];
+    double scalar[MCCL_AHEAD];         /* the factor of a PreMulSum, in the type of the collective */
+    MCCL_LINE unsigned char stage[MCCL_AHEAD][MCCL_STAGE];
+};
+
+struct mccl_letter {
+    uint64_t bytes;  /* of data, or of the message if direct */
+    uint64_t total;  /* of the message: sender and receiver must agree */
+    uint32_t direct; /* the receiver copies from `piece` */
+    uint32_t unused;
+    struct mccl_piece piece;
+    MCCL_LINE unsigned char data[MCCL_LETTER];
+};
+
+struct mccl_mailbox { /* from one rank to one other */
+    MCCL_LINE _Atomic uint64_t sent;
+    MCCL_LINE _Atomic uint64_t taken;
+    struct mccl_letter letter[MCCL_DEPTH];
+};
+
+struct mccl_shared {
+    uint32_t nranks;
+    MCCL_LINE _Atomic uint32_t failed; /* mcclResult_t that ended the communicator, 0 */
+    MCCL_LINE _Atomic uint32_t sleepers;
+    MCCL_LINE struct mccl_member member[]; /* nranks; then nranks * nranks mailboxes */
+};
+
+static inline size_t mccl_shared_size(int nranks)
+{
+    size_t n = (size_t)nranks;
+    return sizeof(struct mccl_shared) + n * sizeof(struct mccl_member) +
+           n * n * sizeof(struct mccl_mailbox);
+}
+
+static inline struct mccl_mailbox *mccl_mailbox(struct mccl_shared *s, int from, int to)
+{
+    struct mccl_mailbox *all = (struct mccl_mailbox *)&s->member[s->nranks];
+    return &all[(size_t)from * s->nranks + (size_t)to];
+}
+
+/* ---- a rank's own side ----------------------------------------------------------------------- */
+
+struct mccl_user_op {
+    bool live;
+    mcclDataType_t type;
+    const void *device; /* where the factor lies, or NULL: */
+    double host;        /* its bytes */
+};
+
+struct mcclComm {
+    _Atomic bool taken, live;
+    int rank, nranks, device;
+    bool one_process; /* all ranks are threads of this process */
+    bool direct;      /* ranks can map each other's memory */
+    bool crowded;     /* more ranks than CPUs for them: a waiting rank gives its CPU away at once */
+    struct mccl_shared *shared;
+    int *pidfd;                 /* by rank, -1 where there is none */
+    _Atomic uint32_t issued;    /* tickets drawn */
+    _Atomic uint32_t finished;  /* tickets done: a futex */
+    uint64_t number;            /* of the last collective begun */
+    uint64_t history;           /* hash of what they were */
+    uint64_t passed;            /* every rank is known to be done with this one */
+    _Atomic int error;          /* mcclResult_t: what mcclCommGetAsyncError tells */
+    _Atomic bool aborting;
+    struct mccl_user_op ops[MCCL_USER_OPS];
+    struct mccl_job *captured;  /* jobs that graphs may run again; freed with the communicator */
+};
+
+struct mccl_transfer { /* one send or receive of a group */
+    bool send;
+    int peer;
+    char *at;
+    size_t bytes, moved;
+    bool posted, complete, mappable;
+    uint64_t letter; /* number of the letter that a direct send waits for */
+    struct mccl_piece piece;
+};
+
+struct mccl_job { /* what one callback does */
+    mcclComm_t comm;
+    enum mccl_kind kind;
+    mcclDataType_t type;
+    mcclRedOp_t op; /* mcclNumOps: PreMulSum with `scale` */
+    struct mccl_user_op scale;
+    int root;
+    size_t count;
+    const char *send;
+    char *recv;
+    struct mccl_offer offer;
+    bool mappable;
+    struct mccl_transfer *transfers;
+    int ntransfers;
+    musaStream_t stream, *others; /* others: of a group's transfers, which wait for each other */
+    int nothers;
+    uint32_t ticket;
+    uint64_t given; /* number of a short collective whose first half is done; 0 */
+    bool captured;
+    struct mccl_job *next;
+};
+
+/* comm.c: is this value a live communicator? */
+bool mccl_live(mcclComm_t comm);
+mcclComm_t mccl_comm_new(void); /* zeroed, not live yet; NULL when there are too many */
+void mccl_comm_free(mcclComm_t comm);
+
+void mccl_job_free(struct mccl_job *job);
+
+/* rendezvous.c: makes the communicator of (id, nranks, rank) on the device; returns when every rank has
+ * come. */
+void mccl_unmap(struct mccl_shared *shared);
+mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device);
+
+/* group.c: a job now, or at the end of the group. Takes it over. */
+mcclResult_t mccl_submit(struct mccl_job *job);
+mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t,
+                                  musaStream_t stream);
+/* Tries to do a collective at once, on the calling thread. False: submit a copy of it. */
+bool mccl_done_here(struct mccl_job *job);
+/* A join in a group runs at its end, beside its siblings. */
+bool mccl_grouped(void);
+mcclResult_t mccl_submit_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank,
+                              int device);
+mcclResult_t mccl_group_fail(mcclResult_t r); /* the group ends with this error; returns it */
+
+/* collective.c, p2p.c: run by a stream's thread, in ticket order. */
+mcclResult_t mccl_run_collective(struct mccl_job *job);
+mcclResult_t mccl_run_transfers(struct mccl_job *job);
+/* The first half of a short collective, in its turn on the calling thread: this rank's data are out. False
+ * if it is none. Then: would the second half have to wait? */
+bool mccl_begin_short(struct mccl_job *job);
+bool mccl_all_given(const struct mccl_job *job);
+/* The first meeting of all ranks: finds out whether each can map the others' memory, of which `probe` is
+ * an allocation of this one's. */
+mcclResult_t mccl_settle(mcclComm_t c, const void *probe);
+
+/* wait.c. Waits until the word reaches the number; `rank` is who must write it. mcclSuccess, or why that
+ * can never happen: the communicator failed, was aborted, or the rank is gone. */
+mcclResult_t mccl_wait(mcclComm_t c, const _Atomic uint64_t *word, uint64_t number, int rank);
+/* Waits for any change by one of the ranks that `ready` looks for. */
+mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg,
+                           bool (*waits_for)(void *, int rank));
+void mccl_notify(mcclComm_t c); /* after a store that others may wait for */
+void mccl_wake_self(mcclComm_t c);
+/* A detached thread that takes none of the application's signals. */
+bool mccl_thread(void *(*body)(void *), void *arg);
+/* Ends the communicator for every rank. */
+void mccl_fail(mcclComm_t c, mcclResult_t why);
+void mccl_wait_turn(mcclComm_t c, uint32_t ticket);
+void mccl_turn_done(mcclComm_t c);
+void mccl_pause(void); /* between two looks at a word */
+
+/* buffer.c. Describes memory of this process for the other ranks. False if p is no memory of MUSA. */
+bool mccl_describe(mcclComm_t c, const void *p, struct mccl_piece *out);
+/* The same memory seen from here, NULL if it cannot be mapped. Kept mapped for later calls. */
+void *mccl_reach(mcclComm_t c, int rank, const struct mccl_piece *piece);
+
+/* reduce.c. dst[0..ndst) = op of src[0..nsrc), element by element, accumulated in rank order; halves in
+ * float and rounded once. A dst may be one of the srcs, no other overlap. */
+struct mccl_combine {
+    mcclDataType_t type;
+    mcclRedOp_t op; /* mcclNumOps: the sum of scale[i] * src[i] */
+    int nsrc, ndst;
+    const void **src;
+    const void **scale; /* each an element of the type; for halves a float */
+    void **dst;
+    size_t count;
+};
+void mccl_combine(const struct mccl_combine *w);
+float mccl_half(mcclDataType_t type, const void *half);
+size_t mccl_type_size(mcclDataType_t type);
+/* The factor of a half as the float that mccl_combine takes; others stay. */
+void mccl_widen_scale(struct mccl_user_op *op);
+
+#endif

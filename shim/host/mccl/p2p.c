@@ -1,0 +1,147 @@
+/* Sends and receives of one group, all under way at once: each goes as far as its mailbox lets it, until
+ * none is left. A message is one letter if it is short or the receiver can reach the sender's memory, a
+ * train of letters otherwise. */
+#include <string.h>
+
+#include "host/mccl/mccl.h"
+
+static struct mccl_mailbox *mailbox(mcclComm_t c, const struct mccl_transfer *t)
+{
+    return t->send ? mccl_mailbox(c->shared, c->rank, t->peer)
+                   : mccl_mailbox(c->shared, t->peer, c->rank);
+}
+
+/* Transfers with one peer in one direction keep their order: is an earlier one not complete? */
+static bool blocked(const struct mccl_job *j, int i)
+{
+    const struct mccl_transfer *t = &j->transfers[i];
+    for (int k = 0; k < i; k++) {
+        const struct mccl_transfer *e = &j->transfers[k];
+        if (e->send == t->send && e->peer == t->peer && !e->complete && !(e->send && e->posted))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t load(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_acquire);
+}
+
+/* Posts what fits. */
+static bool step_send(mcclComm_t c, struct mccl_transfer *t)
+{
+    struct mccl_mailbox *box = mailbox(c, t);
+    if (t->posted) { /* the receiver copies; done when it has taken the letter */
+        t->complete = load(&box->taken) >= t->letter;
+        return t->complete;
+    }
+    uint64_t sent = load(&box->sent);
+    bool moved = false;
+    while (!t->complete && !t->posted && sent - load(&box->taken) < MCCL_DEPTH) {
+        struct mccl_letter *l = &box->letter[sent % MCCL_DEPTH];
+        size_t left = t->bytes - t->moved;
+        l->total = t->bytes;
+        l->direct = !t->moved && left > MCCL_LETTER && t->mappable;
+        if (l->direct) {
+            l->piece = t->piece;
+            t->posted = true;
+        } else {
+            l->bytes = left < MCCL_LETTER ? left : MCCL_LETTER;
+            memcpy(l->data, t->at + t->moved, l->bytes);
+            t->moved += l->bytes;
+            t->complete = t->moved == t->bytes;
+        }
+        t->letter = ++sent;
+        atomic_store_explicit(&box->sent, sent, memory_order_release);
+        moved = true;
+    }
+    return moved;
+}
+
+static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *moved)
+{
+    struct mccl_mailbox *box = mailbox(c, t);
+    uint64_t taken = load(&box->taken);
+    while (!t->complete && load(&box->sent) > taken) {
+        const struct mccl_letter *l = &box->letter[taken % MCCL_DEPTH];
+        if (l->total != t->bytes)
+            return mcclInvalidUsage; /* the counts of the two sides differ */
+        if (l->direct) {
+            const void *from = mccl_reach(c, t->peer, &l->piece);
+            if (!from)
+                return mcclSystemError;
+            memcpy(t->at, from, t->bytes);
+            t->complete = true;
+        } else {
+            memcpy(t->at + t->moved, l->data, l->bytes);
+            t->moved += l->bytes;
+            t->complete = t->moved == t->bytes;
+        }
+        atomic_store_explicit(&box->taken, ++taken, memory_order_release);
+        *moved = true;
+    }
+    return mcclSuccess;
+}
+
+static bool can_step(void *arg)
+{
+    const struct mccl_job *j = arg;
+    for (int i = 0; i < j->ntransfers; i++) {
+        const struct mccl_transfer *t = &j->transfers[i];
+        if (t->complete || blocked(j, i))
+            continue;
+        const struct mccl_mailbox *box = mailbox(j->comm, t);
+        if (!t->send ? load(&box->sent) > load(&box->taken)
+            : t->posted ? load(&box->taken) >= t->letter
+                        : load(&box->sent) - load(&box->taken) < MCCL_DEPTH)
+            return true;
+    }
+    return false;
+}
+
+static bool waits_for(void *arg, int rank)
+{
+    const struct mccl_job *j = arg;
+    for (int i = 0; i < j->ntransfers; i++)
+        if (!j->transfers[i].complete && j->transfers[i].peer == rank)
+            return true;
+    return false;
+}
+
+mcclResult_t mccl_run_transfers(struct mccl_job *job)
+{
+    mcclComm_t c = job->comm;
+    int left = job->ntransfers;
+    for (int i = 0; i < job->ntransfers; i++) { /* a graph runs the same job again */
+        struct mccl_transfer *t = &job->transfers[i];
+        t->posted = t->complete = false;
+        t->moved = 0;
+    }
+    while (left) {
+        bool moved = false;
+        for (int i = 0; i < job->ntransfers; i++) {
+            struct mccl_transfer *t = &job->transfers[i];
+            if (t->complete || blocked(job, i))
+                continue;
+            mcclResult_t r = mcclSuccess;
+            if (t->send)
+                moved = step_send(c, t) || moved;
+            else
+                r = step_receive(c, t, &moved);
+            if (r) {
+                mccl_fail(c, r);
+                return r;
+            }
+            left -= t->complete;
+        }
+        if (moved)
+            mccl_notify(c);
+        else {
+            mcclResult_t r = mccl_wait_for(c, can_step, job, waits_for);
+            if (r)
+                return r;
+        }
+    }
+    return mcclSuccess;
+}
