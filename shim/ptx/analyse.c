@@ -15,6 +15,8 @@ static bool varies_outside(const struct ptx_func *f, int32_t def_block, int32_t 
 {
     if (def_block < 0)
         return false;
+    if (f->block[def_block].loose && use_block != def_block)
+        return true;
     for (int32_t h = f->block[def_block].loop_header; h >= 0; h = f->block[h].loop_parent)
         if (f->block[h].left_divergently && !ptx_in_loop(f, use_block, h))
             return true;
@@ -337,8 +339,11 @@ static void analyse(struct ptx_run *r)
             r->fact[v] = f->is_entry ? ptx_fact_uniform() : ptx_fact_varying();
     for (uint32_t k = 0; k < f->nblock; k++) {
         struct ptx_block *b = &f->block[k];
-        b->divergent = !f->is_entry; /* a function is called under the caller's mask */
-        b->join = b->left_divergently = false;
+        b->divergent = !f->is_entry || b->loose; /* a function is called under the caller's mask */
+        b->join = b->loose;
+        for (uint32_t p = 0; p < b->npred; p++)
+            b->join |= f->block[b->pred[p]].loose;
+        b->left_divergently = false;
     }
     unsigned passes = 0;
     do {

@@ -27,6 +27,17 @@ static bool leaves(const struct ptx_instr *in)
     return in->op == PTX_OP_RET || in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP;
 }
 
+bool ptx_meets(const struct ptx_instr *in)
+{
+    switch (in->op) {
+    case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_CALL: case PTX_OP_MMA: case PTX_OP_WMMA:
+    case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX: return true;
+    case PTX_OP_SHFL: case PTX_OP_VOTE: case PTX_OP_MATCH: case PTX_OP_REDUX: case PTX_OP_ELECT:
+        return in->flags & PTX_F_SYNC;
+    default: return false;
+    }
+}
+
 static void split(struct build *b)
 {
     struct ptx_func *f = b->f;
@@ -41,6 +52,8 @@ static void split(struct build *b)
         }
         if (ends_block(in))
             b->of[i + 1] = 1;
+        if (f->meeting_blocks && ptx_meets(in))
+            b->of[i] = 1;
     }
     for (uint32_t t = 0; t < f->nbtab; t++) {
         for (uint32_t k = 0; k < f->btab[t].n; k++) {

@@ -53,6 +53,7 @@ static void read_ptr(struct ptx_lex *l, struct ptx_decl *d)
 
 void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
 {
+    bool is_tex = false;
     *d = (struct ptx_decl){.vec = 1, .line = l->tok.line};
     for (; l->tok.kind == PTX_T_DOT; ptx_next(l)) {
         const char *s = l->tok.s + 1;
@@ -69,6 +70,8 @@ void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
             d->visible = d->weak = true;
         else if (ptx_is_word(l, ".common"))
             d->visible = d->common = true;
+        else if (ptx_is_word(l, ".tex")) /* .tex .u32 t: old for .global .texref t */
+            is_tex = true;
         else if (len == 2 && s[0] == 'v' && strchr("248", s[1]))
             d->vec = (uint8_t)(s[1] - '0');
         else if (ptx_is_word(l, ".align") || ptx_is_word(l, ".attribute") ||
@@ -99,6 +102,10 @@ void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
     }
     if (!d->type)
         ptx_unexpected(l, "a type");
+    if (is_tex) {
+        d->space = PTX_SP_GLOBAL;
+        d->type = PTX_TEXREF;
+    }
 }
 
 void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v)

@@ -9,7 +9,7 @@
 enum mod_class {
     RND_, IRND_, FTZ_, SAT_, APPROX_, HALF_, CC_, NAN_, RELU_, NOFTZ_, SHIFTAMT_, CLAMP_, UNI_, TO_,
     NC_, SYNC_, PACK_, CMP_, LOGIC_, ATOM_, SHFL_, IDX_, VOTE_, PRMT_, SHF_, TESTP_, BAR_, MEMBAR_,
-    SPACE_, SEM_, SCOPE_, VEC_, CACHE_
+    SPACE_, SEM_, SCOPE_, VEC_, CACHE_, SCALE_
 };
 #define RND BIT(RND_)
 #define IRND BIT(IRND_)
@@ -44,6 +44,7 @@ enum mod_class {
 #define SCOPE BIT(SCOPE_)
 #define VEC BIT(VEC_)
 #define CACHE BIT(CACHE_)
+#define SCALE BIT(SCALE_)
 
 enum mod_field { F_RND, F_FLAG, F_CMP, F_SUB, F_SPACE, F_SEM, F_SCOPE, F_VEC, F_IGNORE };
 

@@ -17,6 +17,7 @@ struct ptx_diag {
     unsigned line;
     char what[64]; /* offending token or instruction, as written */
     char msg[192]; /* "what is wrong; what was expected" */
+    bool gap;      /* nothing is wrong: it is more than cumu can do */
 };
 
 enum ptx_type {
@@ -25,7 +26,7 @@ enum ptx_type {
     PTX_S8, PTX_S16, PTX_S32, PTX_S64,
     PTX_B8, PTX_B16, PTX_B32, PTX_B64, PTX_B128,
     PTX_F16, PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_TF32, PTX_F32, PTX_F64,
-    PTX_U16X2, PTX_S16X2, PTX_E4M3X2, PTX_E5M2X2, PTX_U4, PTX_S4, PTX_B1,
+    PTX_U16X2, PTX_S16X2, PTX_E4M3X2, PTX_E5M2X2, PTX_U4, PTX_S4, PTX_B1, PTX_U2, PTX_S2,
     PTX_PRED,
     PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF,
     PTX_NTYPES
@@ -85,7 +86,8 @@ enum ptx_flag {
     PTX_F_NAN = 1u << 12, PTX_F_XORSIGN = 1u << 13, PTX_F_ABS = 1u << 14, PTX_F_RELU = 1u << 15,
     PTX_F_CLAMP = 1u << 16, PTX_F_WRAP = 1u << 17, PTX_F_SHIFTAMT = 1u << 18,
     PTX_F_NOFTZ = 1u << 19,
-    PTX_F_TO = 1u << 20, PTX_F_OOB = 1u << 21, PTX_F_SATFINITE = 1u << 22
+    PTX_F_TO = 1u << 20, PTX_F_OOB = 1u << 21, PTX_F_SATFINITE = 1u << 22,
+    PTX_F_PO = 1u << 23, PTX_F_SHR7 = 1u << 24, PTX_F_SHR15 = 1u << 25 /* vmad */
 };
 
 enum ptx_opnd_kind {
@@ -100,12 +102,19 @@ enum ptx_opnd_kind {
     PTX_O_SINK   /* _ */
 };
 
+/* Digits behind .b or .h: three bits each, the last one written lowest. */
+enum { PTX_SEL_DIGITS = 0xfff, PTX_SEL_COUNT_SHIFT = 12, PTX_SEL_BYTES = 1 << 16,
+       PTX_SEL_HALVES = 1 << 17 };
+#define PTX_SEL_COUNT(sel) ((sel) >> PTX_SEL_COUNT_SHIFT & 7)
+
 struct ptx_opnd {
     uint8_t kind, n, neg;
-    uint8_t sel;    /* video instructions: 1..4 = .b0...b3, 5..6 = .h0 .h1; 0 = whole register */
     int32_t reg;    /* register, special register, block */
     int32_t sym;    /* symbol id: see ptx_symbol(); -1 = none */
-    uint32_t first; /* PTX_O_VEC */
+    union {
+        uint32_t first; /* PTX_O_VEC */
+        uint32_t sel;   /* PTX_O_REG of a video instruction: PTX_SEL_* of .h1 or .b7654; 0 = none */
+    };
     uint64_t imm;
 };
 
@@ -123,7 +132,9 @@ enum ptx_sreg {
     PTX_SR_CLUSTER_NCTAID_Z, PTX_SR_CLUSTER_CTARANK, PTX_SR_CLUSTER_NCTARANK,
     PTX_SR_IS_EXPLICIT_CLUSTER, PTX_SR_CURRENT_GRAPH_EXEC, PTX_SR_AGGR_SMEM_SIZE,
     PTX_SR_RESERVED_SMEM_BEGIN, PTX_SR_RESERVED_SMEM_END, PTX_SR_RESERVED_SMEM_CAP,
-    PTX_SR_RESERVED_SMEM_0, PTX_SR_RESERVED_SMEM_1, PTX_NSREGS
+    PTX_SR_RESERVED_SMEM_0, PTX_SR_RESERVED_SMEM_1,
+    PTX_SR_PM0, /* ... 7 */ PTX_SR_PM0_64 = PTX_SR_PM0 + 8, /* ... 7 */
+    PTX_NSREGS = PTX_SR_PM0_64 + 8
 };
 
 struct ptx_instr {
@@ -145,7 +156,7 @@ struct ptx_instr {
      * bar.red: sub = POPC, AND or OR; src = barrier, threads or NONE, predicate.
      * Texture and tensor operands "[tex, {x, y}]" are a VEC of what stands in the brackets;
      * operands past the fifth source (wgmma) are a VEC in src[4]. Sources with neg set occur only
-     * in setp, set, vote, bar and barrier: elsewhere a not.pred stands in front. */
+     * in setp, set, vote, bar and barrier (elsewhere a not.pred stands in front) and as -x in vmad. */
     struct ptx_opnd dst[2], src[5];
 };
 
@@ -177,6 +188,8 @@ struct ptx_block {
     bool left_divergently;     /* of a loop header: lanes may leave its loop in different rounds,
                                 * so that the loop's values count as VARYING outside it */
     bool reachable;
+    bool loose;                /* set by the caller before ptx_analyse: lanes may run it at any time, some again
+                                * before others have come, so that its values count as VARYING outside it */
 };
 
 /* Lattice of facts/ptx.md section 8. */
@@ -230,6 +243,9 @@ struct ptx_func {
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg; /* 0 = not given */
     bool cluster_dim_explicit;
     uint32_t reqnctapercluster[3];
+
+    /* Set by the caller before ptx_cfg_build: a block begins where lanes meet (ptx_meets). */
+    bool meeting_blocks;
 
     /* after ptx_func_parse */
     bool parsed;
@@ -297,6 +313,8 @@ struct ptx_var *ptx_module_var(const struct ptx_module *m, const char *name);
 int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag);
 /* Blocks in layout order, dominators, post-dominators, loops. */
 int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag);
+/* Lanes of a warp wait for each other at this instruction, or may in what it calls. */
+bool ptx_meets(const struct ptx_instr *in);
 /* Pruned SSA; values keep their register, so that mapping every value back to its register
  * is always valid. */
 int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag);

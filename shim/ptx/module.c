@@ -327,6 +327,33 @@ static void scan_module(struct scan *s)
     bind_aliases(s);
 }
 
+/* Functions of the device runtime library that programs declare and never define. The handle of a graph's
+ * conditional node is the address of its value. */
+static const struct { const char *name, *text; } device_runtime[] = {
+    {"cudaGraphSetConditional",
+     ".func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
+     "{\n"
+     "    .reg .b32 %r<1>;\n"
+     "    .reg .b64 %rd<1>;\n"
+     "    ld.param.b64 %rd0, [handle];\n"
+     "    ld.param.b32 %r0, [value];\n"
+     "    st.b32 [%rd0], %r0;\n"
+     "    ret;\n"
+     "}\n"},
+};
+
+static void add_device_runtime(struct scan *s)
+{
+    for (size_t i = 0; i < sizeof device_runtime / sizeof *device_runtime; i++) {
+        const struct ptx_func *f = ptx_module_func(s->m, device_runtime[i].name);
+        const char *text = device_runtime[i].text;
+        if (!f || !f->is_decl)
+            continue;
+        ptx_lex_start(&s->lex, s->lex.ctx, text, strlen(text), 1);
+        (void)starts_func(s);
+    }
+}
+
 static void open_module(struct scan *s, struct ptx_ctx *c, const char *text, size_t len)
 {
     while (len && !text[len - 1]) /* containers pad with NULs */
@@ -342,6 +369,7 @@ static void open_module(struct scan *s, struct ptx_ctx *c, const char *text, siz
     ptx_symtab_start(m->names, c);
     ptx_lex_start(&s->lex, c, m->text, len, 1);
     scan_module(s);
+    add_device_runtime(s);
     m->names->ctx = NULL; /* it lived on the caller's stack; nothing is added from here on */
 }
 

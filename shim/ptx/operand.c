@@ -248,6 +248,21 @@ static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int n
         ptx_make_vec(p, o, items, n);
 }
 
+/* Bytes or halves of a video operand: .b0, .h32, .b7654; 0 = it is none. */
+static uint32_t selection(const char *s, size_t len)
+{
+    uint32_t digits = 0;
+    if (len < 3 || len > 6 || (s[1] != 'b' && s[1] != 'h'))
+        return 0;
+    for (size_t k = 2; k < len; k++) {
+        if (s[k] < '0' || s[k] > '7')
+            return 0;
+        digits = digits << 3 | (uint32_t)(s[k] - '0');
+    }
+    return digits | (uint32_t)(len - 2) << PTX_SEL_COUNT_SHIFT |
+           (s[1] == 'b' ? PTX_SEL_BYTES : PTX_SEL_HALVES);
+}
+
 void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
                      struct ptx_opnd *o)
 {
@@ -268,12 +283,8 @@ void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned typ
         o->reg = ptx_find_reg(p, t.s, t.len);
         if (o->reg >= 0) {
             o->kind = PTX_O_REG;
-            if (l->tok.kind == PTX_T_DOT && l->tok.len == 3 &&
-                (l->tok.s[1] == 'b' || l->tok.s[1] == 'h') && l->tok.s[2] >= '0' &&
-                l->tok.s[2] <= '3') { /* video instructions' byte or half */
-                o->sel = (uint8_t)(l->tok.s[2] - '0' + (l->tok.s[1] == 'b' ? 1 : 5));
+            if (l->tok.kind == PTX_T_DOT && (o->sel = selection(l->tok.s, l->tok.len)))
                 ptx_next(l);
-            }
             return;
         }
         if (t.s[0] == '%' && read_sreg(p, &t, o))
@@ -294,6 +305,12 @@ void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned typ
         ptx_read_any(p, in, type, nested + 1, o);
         if (o->kind != PTX_O_REG || p->f->reg[o->reg].type != PTX_PRED)
             ptx_bad_operand(p, &t, in, "'!' of something that is not a predicate");
+        o->neg = 1;
+    } else if (in->op == PTX_OP_VMAD && ptx_is(l, '-') && l->p[0] == '%') {
+        ptx_next(l);
+        ptx_read_any(p, in, type, nested + 1, o);
+        if (o->kind != PTX_O_REG)
+            ptx_bad_operand(p, &t, in, "'-' of something that is not a register");
         o->neg = 1;
     } else if (ptx_starts_expr(l)) {
         read_imm(p, in, type, o);

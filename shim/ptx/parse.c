@@ -278,7 +278,7 @@ static struct ptx_instr *push_instr(struct ptx_parser *p)
 static void expand_negations(struct ptx_parser *p, struct ptx_instr *in)
 {
     if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_VOTE ||
-        in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER)
+        in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER || in->op == PTX_OP_VMAD)
         return;
     for (unsigned k = 0; k < in->nsrc; k++) {
         struct ptx_opnd *o = &in->src[k];
@@ -298,6 +298,39 @@ static void expand_negations(struct ptx_parser *p, struct ptx_instr *in)
         not.dst[0] = *o;
         *push_instr(p) = not;
     }
+}
+
+/* A texture or surface reference is a variable that holds the handle of a texture or surface object:
+ * [name, {x, y}] becomes a load of the handle and [register, {x, y}]. */
+static void expand_reference(struct ptx_parser *p, struct ptx_instr *in)
+{
+    static const uint16_t users[] = {PTX_OP_TEX,  PTX_OP_TLD4, PTX_OP_TXQ,  PTX_OP_SULD,
+                                     PTX_OP_SUST, PTX_OP_SURED, PTX_OP_SUQ};
+    struct ptx_opnd *o = &in->src[0];
+    bool uses = false;
+    for (unsigned i = 0; i < sizeof users / sizeof *users; i++)
+        uses |= in->op == users[i];
+    if (!uses || !in->nsrc)
+        return;
+    if (o->kind == PTX_O_VEC)
+        o = &p->f->opnd[o->first];
+    const struct ptx_var *v = o->kind == PTX_O_ADDR && o->sym >= 0 ? ptx_symbol(p->f, o->sym) : NULL;
+    if (!v || v->size < 8 || (v->space != PTX_SP_GLOBAL && v->space != PTX_SP_PARAM))
+        return;
+    struct ptx_instr load = {.op = PTX_OP_LD,
+                             .type = {PTX_U64},
+                             .space = v->space,
+                             .vec = 1,
+                             .opcode = v->space == PTX_SP_GLOBAL ? "ld.global.u64" : "ld.param.u64",
+                             .guard = -1,
+                             .line = in->line,
+                             .ndst = 1,
+                             .nsrc = 1};
+    load.src[0] = *o;
+    int32_t reg = ptx_new_reg(p, v->name, strlen(v->name), PTX_B64);
+    load.dst[0] = (struct ptx_opnd){.kind = PTX_O_REG, .reg = reg, .sym = -1};
+    *o = (struct ptx_opnd){.kind = PTX_O_ADDR, .reg = reg, .sym = -1};
+    *push_instr(p) = load;
 }
 
 static void read_instr(struct ptx_parser *p)
@@ -328,6 +361,7 @@ static void read_instr(struct ptx_parser *p)
     else
         ptx_read_operands(p, oc, &in);
     expand_negations(p, &in);
+    expand_reference(p, &in);
     ptx_expect(l, ';', "after an instruction");
     *push_instr(p) = in;
 }

@@ -27,7 +27,7 @@ static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struc
                  ptx_type_name(type));
         ptx_bad_operand(p, t, in, why);
     }
-    if (o->neg && type != PTX_PRED)
+    if (o->neg && type != PTX_PRED && in->op != PTX_OP_VMAD)
         ptx_bad_operand(p, t, in, "'!' of something that is not a predicate");
 }
 
@@ -76,7 +76,7 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
 {
     switch (c) {
     case 'P': case 'S': case 'p': return PTX_PRED;
-    case 'I': case 'J': case 'i': case 'o': return PTX_B32;
+    case 'I': case 'J': case 'K': case 'i': case 'k': case 'n': case 'o': return PTX_B32;
     case 'l': return PTX_B64;
     case 'W': case 'w': return wide_type(in->type[0]);
     case '1': case 'c': return in->type[1];
@@ -97,7 +97,7 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
             ptx_bad_operand(p, t, in, "register of the wrong type");
         if (c != 'x')
             check_reg(p, t, in, o, type, wider ? WIDER : EXACT);
-        if (o->sel)
+        if (o->sel && !strchr("Kkn", c))
             ptx_bad_operand(p, t, in, "takes no byte of a register");
         return;
     case PTX_O_SINK:

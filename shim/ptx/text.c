@@ -56,10 +56,13 @@ static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_i
 static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
                      const struct ptx_opnd *v)
 {
-    static const char *const sel[] = {"", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1", ".h2", ".h3"};
     switch (v->kind) {
     case PTX_O_REG:
-        put(o, "%s%s%s", v->neg ? "!" : "", f->reg[v->reg].name, sel[v->sel < 9 ? v->sel : 0]);
+        put(o, "%s%s", !v->neg ? "" : f->reg[v->reg].type == PTX_PRED ? "!" : "-",
+            f->reg[v->reg].name);
+        if (v->sel)
+            put(o, ".%c%0*o", v->sel & PTX_SEL_BYTES ? 'b' : 'h', (int)PTX_SEL_COUNT(v->sel),
+                v->sel & PTX_SEL_DIGITS);
         break;
     case PTX_O_IMM:
         if (ptx_type_is_float(in->type[0]) && v->imm > 255)

@@ -23,6 +23,7 @@ static const struct type_info types[PTX_NTYPES] = {
     [PTX_U16X2] = {"u16x2", 4, 0, 0}, [PTX_S16X2] = {"s16x2", 4, 0, 1},
     [PTX_E4M3X2] = {"e4m3x2", 2, 0, 0}, [PTX_E5M2X2] = {"e5m2x2", 2, 0, 0},
     [PTX_U4] = {"u4", 1, 0, 0}, [PTX_S4] = {"s4", 1, 0, 1}, [PTX_B1] = {"b1", 1, 0, 0},
+    [PTX_U2] = {"u2", 1, 0, 0}, [PTX_S2] = {"s2", 1, 0, 1},
     [PTX_PRED] = {"pred", 0, 0, 0},
     [PTX_TEXREF] = {"texref", 8, 0, 0}, [PTX_SAMPLERREF] = {"samplerref", 8, 0, 0},
     [PTX_SURFREF] = {"surfref", 8, 0, 0},
@@ -77,6 +78,9 @@ static const char *const sregs[PTX_NSREGS] = {
     [PTX_SR_CURRENT_GRAPH_EXEC] = "%current_graph_exec", "%aggr_smem_size",
     [PTX_SR_RESERVED_SMEM_BEGIN] = "%reserved_smem_offset_begin", "%reserved_smem_offset_end",
     "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1",
+    [PTX_SR_PM0] = "%pm0", "%pm1", "%pm2", "%pm3", "%pm4", "%pm5", "%pm6", "%pm7",
+    [PTX_SR_PM0_64] = "%pm0_64", "%pm1_64", "%pm2_64", "%pm3_64", "%pm4_64", "%pm5_64", "%pm6_64",
+    "%pm7_64",
 };
 
 const char *ptx_sreg_name(unsigned sreg)

@@ -6,7 +6,7 @@
 #include "ptx/tier0/t0.h"
 
 #define T0_IMAGE_MAGIC "cumu-t0\n"
-#define T0_IMAGE_VERSION 1u
+#define T0_IMAGE_VERSION 2u
 
 #define T0_NONE 0xffffffffu
 #define T0_ROW_ALIGN 64u
@@ -52,6 +52,9 @@ struct t0_image {
     T0_SECTIONS
 #undef T0_SECTION
 };
+
+#define T0_AT(image, field, type)                                                                 \
+    ((const type *)(const void *)((const char *)(image) + (image)->field.offset))
 
 struct t0_extern {
     uint32_t name, bound;
@@ -113,7 +116,7 @@ struct t0_kernel_rec {
     uint32_t regs_size, shared_size, local_size; /* local_size: per lane, all calls included */
     uint32_t first_param, nparam, param_size;
     uint32_t num_regs, max_threads, reqntid[3];
-    uint32_t uses_grid_sync, dynamic_offset, own_local;
+    uint32_t uses_grid_sync, dynamic_offset, own_local, may_wait;
 };
 
 struct t0_var {
@@ -148,7 +151,7 @@ enum {
 };
 /* aux of LDMATRIX and STMATRIX, with T0_MEM_SHARED and T0_MEM_ADDR32 */
 enum { T0_LDM_LOG2 = 3 /* of the number of matrices */, T0_LDM_TRANS = 4 };
-/* aux of BULK */
+/* aux of BULK; imm: 0 = copies, else the update of an element, as operation and type of ATOM */
 enum { T0_BULK_TO_SHARED = 1, T0_BULK_TO32 = 2, T0_BULK_FROM_SHARED = 4, T0_BULK_FROM32 = 8,
        T0_BULK_BARRIER = 16, T0_BULK_BARRIER32 = 32 };
 enum { T0_CP_LOG2 = 7, T0_CP_ADDR32 = 8, T0_CP_PARTIAL = 16 };
@@ -163,7 +166,9 @@ enum {
     T0_MB_PENDING,
     T0_MB_EXPECT,        /* operand: bytes */
     T0_MB_ARRIVE_EXPECT, /* the same, and one arrival */
-    T0_MB_KIND = 7
+    T0_MB_DROP_EXPECT,
+    T0_MB_COMPLETE,      /* operand: bytes that have come */
+    T0_MB_KIND = 15
 };
 /* imm of TEX: geometry (enum t0_geometry), kind of coordinates, mode, result, channel of tld4 */
 enum {

@@ -35,9 +35,11 @@ static const struct t0_mx_format t0_mx[T0_NMX] __attribute__((unused)) = {
 enum t0_matrix_kind { T0_MATRIX_MMA, T0_MATRIX_A, T0_MATRIX_B, T0_MATRIX_C };
 enum t0_matrix_flag { /* COL: of the matrix that is loaded or stored, of A in a product */
     T0_MX_WMMA = 1, T0_MX_COL = 2, T0_MX_COL_B = 4, T0_MX_SATFINITE = 8, T0_MX_AND = 16,
-    T0_MX_QUADS = 32 /* mma.m8n8k4.f16: four products, each in eight lanes */
+    T0_MX_QUADS = 32, /* mma.m8n8k4.f16: four products, each in eight lanes */
+    T0_MX_SPARSE = 64, /* half of A is there; metadata say which, see t0_mx_sparse */
+    T0_MX_SELECTOR_SHIFT = 7 /* 2 bits: the lanes of four that hold the metadata */
 };
-enum { T0_MX_ELEMENTS = 1024, T0_MX_BYTES = 2048, T0_MX_SUMS = 256 }; /* most in one A or B; C */
+enum { T0_MX_ELEMENTS = 2048, T0_MX_BYTES = 2048, T0_MX_SUMS = 256 }; /* most in one A or B; C */
 
 /* Elements in one register, of 64 bits for f64 and else of 32. */
 static inline unsigned t0_mx_per(unsigned format)
@@ -56,6 +58,11 @@ static inline unsigned t0_mx_regs_ab(const struct t0_matrix *x, unsigned rows, u
         return 2;
     return x->flags & T0_MX_WMMA && format == T0_MX_F16 ? 8 : t0_mx_tiles(rows, x->k, format);
 }
+static inline unsigned t0_mx_regs_a(const struct t0_matrix *x)
+{
+    return x->flags & T0_MX_SPARSE ? t0_mx_tiles(x->m, x->k / 2u, x->a)
+                                   : t0_mx_regs_ab(x, x->m, x->a);
+}
 static inline unsigned t0_mx_regs_c(const struct t0_matrix *x, unsigned format)
 {
     unsigned tiles = x->flags & T0_MX_QUADS ? 4 : (unsigned)(x->m / 8 * (x->n / 8));
@@ -69,9 +76,23 @@ static inline unsigned t0_mx_regs(const struct t0_matrix *x)
     case T0_MATRIX_B: return t0_mx_regs_ab(x, x->n, x->b);
     case T0_MATRIX_C: return t0_mx_regs_c(x, x->c);
     default:
-        return t0_mx_regs_c(x, x->d) + t0_mx_regs_ab(x, x->m, x->a) +
-               t0_mx_regs_ab(x, x->n, x->b) + t0_mx_regs_c(x, x->c);
+        return t0_mx_regs_c(x, x->d) + t0_mx_regs_a(x) + t0_mx_regs_ab(x, x->n, x->b) +
+               t0_mx_regs_c(x, x->c) + !!(x->flags & T0_MX_SPARSE);
     }
+}
+
+/* A sparse A is dense in what it has: the first half of its columns. A chunk of 4 columns (2 of tf32, 8 of
+ * 4-bit elements) has two elements (one of tf32, two pairs of 4-bit elements) and four bits that number
+ * them, the first one's lowest. Rows g and g + 8 have theirs in the lanes of group g: in each word 4 chunks
+ * of either row, or, for elements of 8 and 4 bits, 8 chunks of one row and then of the other. The
+ * selector times the words that are needed is the first of the group's lanes that holds one. */
+struct t0_mx_sparse {
+    unsigned chunk, chunks, words; /* columns; chunks of a row; words of a group */
+};
+static inline struct t0_mx_sparse t0_mx_sparse(const struct t0_matrix *x)
+{
+    const unsigned bits = t0_mx[x->a].bits, chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4;
+    return (struct t0_mx_sparse){chunk, x->k / chunk, x->k / chunk / 4};
 }
 
 /* Tile that register r holds: rows 8 * row..., and along k or n the col-th. */
@@ -115,6 +136,11 @@ static inline bool t0_matrix_fits(const struct t0_matrix *x)
         return x->m == 8 && x->n == 8 && x->k == 4 && x->a == T0_MX_F16 &&
                x->kind == T0_MATRIX_MMA && !(x->flags & T0_MX_WMMA);
     unsigned most = x->m > x->n ? x->m : x->n, step = 4 * t0_mx_per(x->a);
+    if (x->flags & T0_MX_SPARSE &&
+        (x->m != 16 || x->n != 8 || x->kind != T0_MATRIX_MMA || x->flags & T0_MX_WMMA ||
+         a->product == T0_BY_F64 || a->product == T0_BY_BIT || x->k % (2 * step) ||
+         t0_mx_sparse(x).words > 4 || (x->flags >> T0_MX_SELECTOR_SHIFT & 3) * t0_mx_sparse(x).words > 3))
+        return false;
     return x->k % step == 0 && x->k <= 256 &&
            (a->product == T0_BY_BIT || most * x->k <= T0_MX_ELEMENTS) &&
            most * x->k * a->bits / 8 <= T0_MX_BYTES &&

@@ -71,8 +71,16 @@ struct t0_kernel_info {
     uint32_t max_threads;   /* from .maxntid/.reqntid, else 1024 */
     uint32_t reqntid[3];    /* 0 = none */
     bool uses_grid_sync;    /* reads %envreg1/2 */
+    bool may_wait;          /* a loop may watch memory that others write, or calls hide one */
 };
 void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out);
+
+/* Shared memory of a block that holds `used` bytes: devices give it out in units of 128, and programs read
+ * a vector past their own end of it (seen in Numba). */
+static inline uint32_t t0_shared_size(uint32_t used)
+{
+    return used + (-used & 127);
+}
 
 struct t0_grid { /* one launch; constant while it runs */
     const struct t0_kernel *kernel;

@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 1u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 7u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -38,8 +38,8 @@ int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape,
 /* ---- image: a tier 0 image with an object beside it ------------------------------------------- */
 
 #define T1_IMAGE_MAGIC "cumu-t1\n"
-/* muModuleLoadData takes it like a tier 0 image: launches of fitting shape run the object, others, and
- * cooperative ones, tier 0. *image is malloc'ed. */
+/* muModuleLoadData takes it like a tier 0 image: launches of fitting shape run the object, others tier 0.
+ * *image is malloc'ed. */
 int t1_image_pack(const void *t0_image, size_t t0_size, const void *object, size_t object_size,
                   enum t1_shape shape, void **image, size_t *size);
 /* Parts of an image; false if it is no tier 1 image or damaged. */
@@ -67,6 +67,7 @@ struct t1_block {
     struct t1_fibre *current;    /* the warp that runs now; owned by the object */
     const struct t1_services *services;
     void *worker;                /* passed back to services */
+    uint32_t patience;           /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
 };
 /* Operands of arithmetic that emitted code has no expression for: rows as tier 0's, first destination 0,
  * sources 1 to 3, a fourth source or a second destination 4. */
@@ -81,16 +82,21 @@ struct t1_services {
     void (*dev_free)(struct t1_block *b, void *p);
     void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line,
                         const char *function, uint32_t warp, uint32_t lane); /* noreturn */
-    bool (*stopped)(struct t1_block *b); /* true: another block failed, a waiting one should give up */
+    /* True: another block failed, a waiting one should give up. In cooperative launches other blocks
+     * of the thread run before it returns. */
+    bool (*stopped)(struct t1_block *b);
     uint64_t (*clock)(void);
     uint64_t (*globaltimer)(void);
     void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
                 uint32_t mask); /* t1_service_alu: tier 0's handler of `op` for the lanes in mask */
+    /* Runs the code of an image made by t0_lower_single on its register file for the lanes in mask. */
+    void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
 };
 void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
                     uint32_t mask);
 /* The object's exports. */
-typedef void t1_entry(struct t1_block *b); /* "cumu_t1_run": runs one block to completion */
+/* "cumu_t1_run": runs `count` >= 1 blocks to completion, in linear order from ctaid on; ctaid is moved along. */
+typedef void t1_entry(struct t1_block *b, uint64_t count);
 struct t1_info {                           /* "cumu_t1_info" */
     uint32_t version, isa, shape;
     uint32_t barriers; /* 1: needs stacks */
@@ -111,5 +117,9 @@ enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, 
 enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
                                  const struct t0_grid *g, uint64_t first, uint64_t count,
                                  struct t0_fault *fault);
+/* Cooperative launches, as t0_blocks_run_resident: `count` blocks that take turns. */
+enum t0_fault_kind t1_blocks_run_resident(struct t0_worker *w, const struct t1_object *o,
+                                          const struct t0_grid *g, uint64_t first, uint64_t count,
+                                          struct t0_fault *fault);
 
 #endif

@@ -10,7 +10,7 @@ typedef s32 s32x8 __attribute__((vector_size(32)));
 
 struct product { /* one mma: records and the rows of its fragments */
     const struct t0_matrix *x;
-    const uint32_t *d, *a, *b, *c;
+    const uint32_t *d, *a, *b, *c, *meta; /* meta: of a sparse A */
 };
 
 /* Row-major bytes of the tiles of A, or of B with its columns as rows: a tile's row is what four
@@ -126,6 +126,48 @@ static void multiply_f64(f64 *sum, const f64 *a, const f64 *b, unsigned m, unsig
                 sum[i * n + j] = fma(a[i * k + kk], b[kk * n + j], sum[i * n + j]);
 }
 
+/* ---- a sparse A ---- */
+
+/* Column of every element that a row of A has. */
+static void find_columns(struct t0_warp *w, const struct product *p, uint8_t *column)
+{
+    const struct t0_matrix *x = p->x;
+    const struct t0_mx_sparse s = t0_mx_sparse(x);
+    const unsigned bits = t0_mx[x->a].bits, first = x->flags >> T0_MX_SELECTOR_SHIFT & 3;
+    const u32 *meta = CROW(u32, p->meta[0]);
+    for (unsigned row = 0; row < 16; row++)
+        for (unsigned c = 0; c < s.chunks; c++) {
+            const unsigned word = bits > 8 ? c / 4 : c / 8 * 2 + row / 8;
+            const unsigned shift = bits > 8 ? row / 8 * 16 + c % 4 * 4 : c % 8 * 4;
+            const unsigned lane = row % 8 * 4 + ((first * s.words + word) & 3);
+            const u32 code = meta[lane] >> shift, low = code & 3, high = code >> 2 & 3;
+            switch (bits) {
+            case 32: /* halves of an element are counted */
+                *column++ = (uint8_t)(2 * c + low / 2);
+                break;
+            case 4: /* pairs of elements are */
+                for (unsigned e = 0; e < 4; e++)
+                    *column++ = (uint8_t)(8 * c + 2 * (e < 2 ? low : high) + e % 2);
+                break;
+            default:
+                *column++ = (uint8_t)(4 * c + low);
+                *column++ = (uint8_t)(4 * c + high);
+            }
+        }
+}
+/* sum[m][n] += a[m][.] * b[column][n]; what A lacks is not multiplied. */
+#define MULTIPLY_SPARSE(NAME, T)                                                                  \
+    static void NAME(T *sum, const T *a, const uint8_t *column, const T *b, unsigned m,           \
+                     unsigned n, unsigned k)                                                      \
+    {                                                                                             \
+        for (unsigned i = 0; i < m; i++)                                                          \
+            for (unsigned e = 0; e < k; e++)                                                      \
+                for (unsigned j = 0; j < n; j++)                                                  \
+                    sum[i * n + j] += a[i * k + e] * b[column[i * k + e] * n + j];                \
+    }
+MULTIPLY_SPARSE(sparse_f32, f32)
+MULTIPLY_SPARSE(sparse_s32, s32)
+
 /* ---- accumulators ---- */
 
 /* Place in a row-major m x n matrix of the first of two neighbours that a lane has in pair r. */
@@ -178,13 +220,20 @@ static void by_f32(struct t0_warp *w, const struct product *p)
     unsigned m = p->x->m, n = p->x->n, k = p->x->k;
     uint8_t raw[T0_MX_BYTES] __attribute__((aligned(64)));
     f32 a[T0_MX_ELEMENTS], bt[T0_MX_ELEMENTS], b[T0_MX_ELEMENTS], sum[T0_MX_SUMS];
-    collect(w, raw, p->a, m, k, p->x->a, true);
-    widen_f32(a, raw, m * k, p->x->a);
+    const bool sparse = p->x->flags & T0_MX_SPARSE;
+    const unsigned ka = sparse ? k / 2 : k; /* columns that A has */
+    collect(w, raw, p->a, m, ka, p->x->a, true);
+    widen_f32(a, raw, m * ka, p->x->a);
     collect(w, raw, p->b, n, k, p->x->b, false);
     widen_f32(bt, raw, n * k, p->x->b);
     TRANSPOSE(b, bt, n, k);
     read_f32(w, sum, p);
-    multiply_f32(sum, a, b, m, n, k);
+    if (sparse) {
+        find_columns(w, p, raw);
+        sparse_f32(sum, a, raw, b, m, n, ka);
+    } else {
+        multiply_f32(sum, a, b, m, n, k);
+    }
     write_f32(w, sum, p);
 }
 
@@ -231,12 +280,19 @@ static void by_int(struct t0_warp *w, const struct product *p)
     unsigned m = p->x->m, n = p->x->n, k = p->x->k;
     uint8_t raw[T0_MX_BYTES] __attribute__((aligned(64)));
     s32 a[T0_MX_ELEMENTS], bt[T0_MX_ELEMENTS], b[T0_MX_ELEMENTS], dot[T0_MX_SUMS] = {0};
-    collect(w, raw, p->a, m, k, p->x->a, true);
-    widen_s32(a, raw, m * k, p->x->a);
+    const bool sparse = p->x->flags & T0_MX_SPARSE;
+    const unsigned ka = sparse ? k / 2 : k; /* columns that A has */
+    collect(w, raw, p->a, m, ka, p->x->a, true);
+    widen_s32(a, raw, m * ka, p->x->a);
     collect(w, raw, p->b, n, k, p->x->b, false);
     widen_s32(bt, raw, n * k, p->x->b);
     TRANSPOSE(b, bt, n, k);
-    multiply_s32(dot, a, b, m, n, k);
+    if (sparse) {
+        find_columns(w, p, raw);
+        sparse_s32(dot, a, raw, b, m, n, ka);
+    } else {
+        multiply_s32(dot, a, b, m, n, k);
+    }
     add_s32(w, dot, p);
 }
 
@@ -323,8 +379,9 @@ HANDLER(MMA)
     const struct t0_matrix *x = T0_AT(m, matrices, struct t0_matrix) + i->imm;
     struct product p = {.x = x, .d = T0_AT(m, operands, uint32_t) + x->first};
     p.a = p.d + t0_mx_regs_c(x, x->d);
-    p.b = p.a + t0_mx_regs_ab(x, x->m, x->a);
+    p.b = p.a + t0_mx_regs_a(x);
     p.c = p.b + t0_mx_regs_ab(x, x->n, x->b);
+    p.meta = p.c + t0_mx_regs_c(x, x->c);
     if (x->flags & T0_MX_QUADS)
         quads(w, &p);
     else

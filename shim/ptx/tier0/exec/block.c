@@ -129,7 +129,7 @@ static bool prepare(struct t0_block *b, const struct t0_grid *g)
     if (!room(&b->regs, &b->regs_room, b->regs_stride * b->nwarp))
         return false;
     b->filled &= b->regs == before;
-    if (!room(&b->shared, &b->shared_room, (size_t)rec->dynamic_offset + g->dynamic_shared + 64))
+    if (!room(&b->shared, &b->shared_room, (size_t)t0_shared_size(rec->dynamic_offset + g->dynamic_shared) + 64))
         return false;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
     return !b->local_stride ||
@@ -159,7 +159,7 @@ static bool start(struct t0_block *b, uint64_t linear)
         w->block = b;
         w->index = k;
         w->shared = b->shared;
-        w->shared_size = b->rec->dynamic_offset + g->dynamic_shared;
+        w->shared_size = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared);
         w->params = g->params;
         for (uint32_t r = 0; r < b->image->rows.count; r++) {
             if (b->filled && !(row[r].kind == T0_ROW_SREG && t0_sreg_per_block(row[r].index)))

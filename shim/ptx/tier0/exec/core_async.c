@@ -55,6 +55,21 @@ static uint64_t shared_offset(struct t0_warp *w, uint32_t row, unsigned lane, bo
     return addr32 ? T0_U32(w, row)[lane] : T0_U64(w, row)[lane];
 }
 
+/* cp.reduce.async.bulk: the elements one after the other. */
+static void reduce(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint8_t *p, const uint8_t *q,
+                   uint32_t bytes)
+{
+    const unsigned op = (unsigned)i->imm & T0_ATOM_OP;
+    const unsigned type = (unsigned)i->imm >> T0_ATOM_TYPE_SHIFT & 0x1f, size = t0_atomic_size(type);
+    if (!size || size > 8)
+        t0_raise(w, i, T0_FAULT_TRAP, lane, 0);
+    for (uint32_t at = 0; at < bytes; at += size) {
+        uint64_t v = 0;
+        memcpy(&v, q + at, size);
+        t0_atomic_one(p + at, type, op, v, 0);
+    }
+}
+
 /* cp.async.bulk, done when issued. */
 static void bulk(struct t0_warp *w, const struct t0_insn *i)
 {
@@ -80,7 +95,10 @@ static void bulk(struct t0_warp *w, const struct t0_insn *i)
                 t0_raise(w, i, T0_FAULT_SHARED, l, from);
             q = w->shared + from;
         }
-        memmove(p, q, size);
+        if (i->imm)
+            reduce(w, i, l, p, q, size);
+        else
+            memmove(p, q, size);
         if (aux & T0_BULK_BARRIER) {
             uint64_t a = shared_offset(w, i->e, l, aux & T0_BULK_BARRIER32);
             uint64_t *word = (uint64_t *)(void *)shared_at(w, i, l, a, 8);
@@ -122,6 +140,11 @@ static void mbarrier(struct t0_warp *w, const struct t0_insn *i)
             *p = arrive(word, 1, false, T0_U32(w, i->b)[l]);
             T0_U64(w, i->d)[l] = word;
             break;
+        case T0_MB_DROP_EXPECT:
+            *p = arrive(word, 1, true, T0_U32(w, i->b)[l]);
+            T0_U64(w, i->d)[l] = word;
+            break;
+        case T0_MB_COMPLETE: *p = arrive(word, 0, false, 0u - T0_U32(w, i->b)[l]); break;
         case T0_MB_TEST:
             done |= (uint32_t)(word >> PHASE != T0_U64(w, i->b)[l] >> PHASE) << l;
             break;

@@ -58,12 +58,18 @@ static uint64_t update_f64(unsigned op, uint64_t old, uint64_t b, uint64_t c)
     return old;
 }
 
+/* The lesser of two numbers; -0 is less than +0, and a NaN yields to a number. */
+static float lesser(float x, float y)
+{
+    return x < y || y != y || (x == y && signbit(x)) ? x : y;
+}
+
 static uint16_t half_op(unsigned op, uint16_t old, uint16_t b, bool bf16)
 {
     float o = bf16 ? t0_from_bf16(old) : t0_from_f16(old);
     float v = bf16 ? t0_from_bf16(b) : t0_from_f16(b);
-    float r = op == PTX_SUB_ADD ? o + v : op == PTX_SUB_MIN ? fminf(o, v)
-              : op == PTX_SUB_MAX ? fmaxf(o, v) : v;
+    float r = op == PTX_SUB_ADD ? o + v : op == PTX_SUB_MIN ? lesser(o, v)
+              : op == PTX_SUB_MAX ? -lesser(-o, -v) : v;
     return bf16 ? t0_to_bf16(r) : t0_to_f16(r);
 }
 
@@ -159,6 +165,25 @@ static void wide(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint
     T0_U64(w, i->d + 256)[lane] = old[1];
 }
 
+uint64_t t0_atomic_one(void *p, unsigned type, unsigned op, uint64_t b, uint64_t c)
+{
+    update *next = types[type].next;
+    const bool is_float = type == PTX_F32 || type == PTX_F64;
+    switch (types[type].size) {
+    case 2: return rmw_16(p, next, op, b, c);
+    case 4:
+        return is_float || type == PTX_F16X2 || type == PTX_BF16X2 ? rmw_32(p, next, op, b, c)
+                                                                   : one_32(p, next, op, b, c);
+    case 8: return is_float ? rmw_64(p, next, op, b, c) : one_64(p, next, op, b, c);
+    default: return 0;
+    }
+}
+
+unsigned t0_atomic_size(unsigned type)
+{
+    return type < PTX_NTYPES ? types[type].size : 0;
+}
+
 /* The frequent case: integer addition in shared memory, which only this thread touches. */
 static bool shared_add(struct t0_warp *w, const struct t0_insn *i)
 {
@@ -190,8 +215,6 @@ static void atom(struct t0_warp *w, const struct t0_insn *i)
 {
     unsigned op = i->aux & T0_ATOM_OP, type = i->aux >> T0_ATOM_TYPE_SHIFT & 0x1f;
     unsigned size = type < PTX_NTYPES ? types[type].size : 0;
-    bool is_float = type == PTX_F32 || type == PTX_F64;
-    update *next = type < PTX_NTYPES ? types[type].next : NULL;
     w->at = i;
     if (!size)
         return;
@@ -217,13 +240,7 @@ static void atom(struct t0_warp *w, const struct t0_insn *i)
         }
         b = size == 8 ? T0_U64(w, i->b)[l] : T0_U32(w, i->b)[l];
         c = size == 8 ? T0_U64(w, i->c)[l] : T0_U32(w, i->c)[l];
-        if (size == 2)
-            old = rmw_16(p, next, op, b, c);
-        else if (size == 4)
-            old = is_float || type == PTX_F16X2 || type == PTX_BF16X2 ? rmw_32(p, next, op, b, c)
-                                                                      : one_32(p, next, op, b, c);
-        else
-            old = is_float ? rmw_64(p, next, op, b, c) : one_64(p, next, op, b, c);
+        old = t0_atomic_one(p, type, op, b, c);
         if (i->aux & T0_ATOM_NORET)
             continue;
         if (size == 8)

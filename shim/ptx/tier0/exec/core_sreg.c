@@ -43,7 +43,7 @@ uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, u
     case PTX_SR_DYNAMIC_SMEM_SIZE: return g->dynamic_shared;
     case PTX_SR_AGGR_SMEM_SIZE:
     case PTX_SR_TOTAL_SMEM_SIZE: return b->rec->shared_size + g->dynamic_shared;
-    default: return 0; /* ranks in a cluster of one, the graph that is not there */
+    default: return 0; /* ranks in a cluster of one, the graph that is not there, %pm */
     }
 }
 

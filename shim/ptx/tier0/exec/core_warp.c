@@ -43,19 +43,29 @@ static void shfl(struct t0_warp *w, const struct t0_insn *i)
     set_pred(w, (uint32_t)i->imm, in);
 }
 
+/* The first of these lanes with those here that it names. */
+static uint32_t group(struct t0_warp *w, const struct t0_insn *i, uint32_t left)
+{
+    unsigned first = (unsigned)__builtin_ctz(left);
+    return i->e ? (T0_U32(w, i->e)[first] & left) | 1u << first : left;
+}
+#define GROUPS(who, w, i) \
+    for (uint32_t left_ = (w)->l.mask, who; left_ && ((who = group(w, i, left_)), true); left_ &= ~who)
+
 static void vote(struct t0_warp *w, const struct t0_insn *i)
 {
-    uint32_t mask = w->l.mask, p = T0_PRED(w, i->a);
-    uint32_t member = i->e ? T0_U32(w, i->e)[__builtin_ctz(mask)] & mask : mask;
-    p = (i->aux & T0_NEGATE ? ~p : p) & member;
-    switch (i->aux & T0_SUB_MASK) {
-    case PTX_SUB_ALL: set_pred(w, i->d, p == member ? ~0u : 0); break;
-    case PTX_SUB_ANY: set_pred(w, i->d, p ? ~0u : 0); break;
-    case PTX_SUB_UNI: set_pred(w, i->d, !p || p == member ? ~0u : 0); break;
-    default:
-        T0_FOR_LANES(l, mask)
-            T0_U32(w, i->d)[l] = p;
+    uint32_t all = T0_PRED(w, i->a), preds = 0;
+    unsigned kind = i->aux & T0_SUB_MASK;
+    GROUPS(who, w, i) {
+        uint32_t p = (i->aux & T0_NEGATE ? ~all : all) & who;
+        bool yes = kind == PTX_SUB_ALL ? p == who : kind == PTX_SUB_ANY ? p != 0 : !p || p == who;
+        preds |= yes ? who : 0;
+        if (kind == PTX_SUB_BALLOT)
+            T0_FOR_LANES(l, who)
+                T0_U32(w, i->d)[l] = p;
     }
+    if (kind != PTX_SUB_BALLOT)
+        set_pred(w, i->d, preds);
 }
 
 static uint64_t value(struct t0_warp *w, const struct t0_insn *i, unsigned lane)
@@ -65,19 +75,21 @@ static uint64_t value(struct t0_warp *w, const struct t0_insn *i, unsigned lane)
 
 static void match(struct t0_warp *w, const struct t0_insn *i)
 {
-    uint32_t mask = w->l.mask, *d = T0_U32(w, i->d), result[T0_LANES] = {0}, all = 0;
-    T0_FOR_LANES(l, mask) {
-        uint32_t same = 0;
-        for (unsigned k = 0; k < T0_LANES; k++)
-            if (mask >> k & 1 && value(w, i, k) == value(w, i, l))
-                same |= 1u << k;
-        if (i->aux & 1) { /* all: every lane or none */
-            all |= (uint32_t)(same == mask) << l;
-            same = same == mask ? mask : 0;
+    uint32_t *d = T0_U32(w, i->d), result[T0_LANES] = {0}, all = 0;
+    GROUPS(who, w, i) {
+        T0_FOR_LANES(l, who) {
+            uint32_t same = 0;
+            for (unsigned k = 0; k < T0_LANES; k++)
+                if (who >> k & 1 && value(w, i, k) == value(w, i, l))
+                    same |= 1u << k;
+            if (i->aux & 1) { /* all: every lane or none */
+                all |= (uint32_t)(same == who) << l;
+                same = same == who ? who : 0;
+            }
+            result[l] = same;
         }
-        result[l] = same;
     }
-    T0_FOR_LANES(l, mask)
+    T0_FOR_LANES(l, w->l.mask)
         d[l] = result[l];
     if (i->aux & 1)
         set_pred(w, i->b, all);
@@ -85,32 +97,38 @@ static void match(struct t0_warp *w, const struct t0_insn *i)
 
 static void redux(struct t0_warp *w, const struct t0_insn *i)
 {
-    uint32_t mask = w->l.mask, *d = T0_U32(w, i->d), r = 0;
+    uint32_t *d = T0_U32(w, i->d), result[T0_LANES] = {0};
     const uint32_t *a = T0_U32(w, i->a);
     unsigned op = i->aux & T0_SUB_MASK;
-    bool sign = i->aux & T0_SIGNED_OP, first = true, more;
-    T0_FOR_LANES(l, mask) {
-        uint32_t v = a[l];
-        more = sign ? (int32_t)v > (int32_t)r : v > r;
-        r = first                ? v
-            : op == PTX_SUB_ADD  ? r + v
-            : op == PTX_SUB_AND  ? r & v
-            : op == PTX_SUB_OR   ? r | v
-            : op == PTX_SUB_XOR  ? r ^ v
-            : op == PTX_SUB_MIN  ? (more ? r : v)
-                                 : (more ? v : r);
-        first = false;
+    bool sign = i->aux & T0_SIGNED_OP;
+    GROUPS(who, w, i) {
+        uint32_t r = a[__builtin_ctz(who)];
+        T0_FOR_LANES(l, who & (who - 1)) {
+            uint32_t v = a[l];
+            bool more = sign ? (int32_t)v > (int32_t)r : v > r;
+            r = op == PTX_SUB_ADD   ? r + v
+                : op == PTX_SUB_AND ? r & v
+                : op == PTX_SUB_OR  ? r | v
+                : op == PTX_SUB_XOR ? r ^ v
+                : op == PTX_SUB_MIN ? (more ? r : v)
+                                    : (more ? v : r);
+        }
+        T0_FOR_LANES(l, who)
+            result[l] = r;
     }
-    T0_FOR_LANES(l, mask)
-        d[l] = r;
+    T0_FOR_LANES(l, w->l.mask)
+        d[l] = result[l];
 }
 
 static void elect(struct t0_warp *w, const struct t0_insn *i)
 {
-    uint32_t leader = (uint32_t)__builtin_ctz(w->l.mask);
-    T0_FOR_LANES(l, w->l.mask)
-        T0_U32(w, i->d)[l] = leader;
-    set_pred(w, i->b, 1u << leader);
+    uint32_t leaders = 0;
+    GROUPS(who, w, i) {
+        leaders |= who & (0u - who);
+        T0_FOR_LANES(l, who)
+            T0_U32(w, i->d)[l] = (uint32_t)__builtin_ctz(who);
+    }
+    set_pred(w, i->b, leaders);
 }
 
 static void activemask(struct t0_warp *w, const struct t0_insn *i)

@@ -53,8 +53,9 @@ bool t0_worker_memory_fault(struct t0_worker *w, const void *address, bool misal
     siglongjmp(w->out, 2);
 }
 
-/* The first active lane whose access at warp->at covers the address. */
-uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t address)
+/* The first active lane whose access at warp->at covers the address. A CPU does not say which one it was
+ * when no address of its is that large (*address is 0 then): the first such lane, and its address. */
+uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t *address)
 {
     const struct t0_insn *i = w->at;
     uint32_t mask = w->l.mask, best = T0_LANES;
@@ -66,7 +67,11 @@ uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t address)
         T0_FOR_LANES(l, mask) {
             uint64_t a = T0_U64((void *)(uintptr_t)w, i->a)[l] +
                          (uint64_t)(int64_t)(handle ? 0 : i->imm);
-            uint64_t off = address - a;
+            uint64_t off = *address - a;
+            if (!*address && a >> 47 && (a >> 47) + 1 != 1u << 17) {
+                *address = a;
+                return l;
+            }
             if (off < 64 && (best == T0_LANES || off < closest)) {
                 best = l;
                 closest = off;
@@ -85,7 +90,7 @@ void t0_fault_fill(struct t0_worker *worker, struct t0_fault *fault)
     uint32_t lane = worker->fault_lane;
 
     if (lane >= T0_LANES)
-        lane = t0_lane_of_address(w, worker->fault_address);
+        lane = t0_lane_of_address(w, &worker->fault_address);
     memset(fault, 0, sizeof *fault);
     fault->kind = worker->kind;
     fault->kernel = strings + b->rec->name;

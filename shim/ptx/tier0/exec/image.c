@@ -348,5 +348,6 @@ void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
         .max_threads = r->max_threads,
         .reqntid = {r->reqntid[0], r->reqntid[1], r->reqntid[2]},
         .uses_grid_sync = r->uses_grid_sync != 0,
+        .may_wait = r->may_wait != 0,
     };
 }

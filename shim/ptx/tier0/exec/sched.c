@@ -230,9 +230,14 @@ static void call(struct t0_warp *w, const struct t0_image *image, const struct t
     }
 }
 
+/* Lanes that those here name: each group its own, as tiles of a warp do. */
 static uint32_t wanted(struct t0_warp *w, const struct t0_insn *i)
 {
-    return i->e ? T0_U32(w, i->e)[__builtin_ctz(w->l.mask)] : w->l.mask;
+    uint32_t want = i->e ? T0_U32(w, i->e)[__builtin_ctz(w->l.mask)] : w->l.mask;
+    if (i->e && want != ~0u)
+        T0_FOR_LANES(l, w->l.mask)
+            want |= T0_U32(w, i->e)[l];
+    return want;
 }
 
 /* One back edge of a loop that may wait for somebody else; true = let other warps run. */

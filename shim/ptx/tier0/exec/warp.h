@@ -28,9 +28,6 @@ struct t0_module {
     void **var; /* address of every variable of the image */
 };
 
-#define T0_AT(image, field, type)                                                                  \
-    ((const type *)(const void *)((const char *)(image) + (image)->field.offset))
-
 struct t0_frame {
     struct t0_frame *parent; /* NULL = the kernel itself */
     struct t0_frame *all;    /* every frame the warp ever made */
@@ -140,12 +137,17 @@ _Noreturn void t0_give_up(struct t0_worker *worker);
 _Noreturn void t0_raise_text(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,
                              unsigned lane, const char *text);
 void t0_fault_fill(struct t0_worker *w, struct t0_fault *fault);
-uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t address);
+uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t *address);
 
 /* block.c */
 void t0_thread_index(const struct t0_block *b, uint32_t linear, uint32_t out[3]);
 /* core_sreg.c: value of a special register that is fixed for a lane of a warp during a block */
 uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg);
+
+/* core_atomics.c: one update of memory by enum ptx_sub, returning what was there, and the bytes of a type
+ * (0: not one that is updated; 16: not by t0_atomic_one). */
+uint64_t t0_atomic_one(void *p, unsigned type, unsigned op, uint64_t b, uint64_t c);
+unsigned t0_atomic_size(unsigned type);
 
 /* printf.c: returns the number of conversions, or -1 */
 int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args);

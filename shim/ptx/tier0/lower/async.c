@@ -77,14 +77,24 @@ static uint32_t address_row(struct t0_lower *l, const struct ptx_opnd *o, unsign
     return row;
 }
 
-/* cp.async.bulk between shared and global memory, without a tensor map; false if it is another. */
+/* Of cp.reduce.async.bulk: what becomes of an element, as imm of T0_BULK. */
+static int32_t update_of(struct t0_lower *l, const struct ptx_instr *i)
+{
+    if (!i->sub || i->sub > PTX_SUB_DEC || !t0_atom_known(i->sub, i->type[0]) ||
+        ptx_type_size(i->type[0]) > 8)
+        t0_fail(l, "reduction of a form that is not supported");
+    return (int32_t)(i->sub | (unsigned)i->type[0] << T0_ATOM_TYPE_SHIFT);
+}
+
+/* cp.async.bulk and cp.reduce.async.bulk between shared and global memory, without a tensor map; false if
+ * it is another. A multicast reaches the only block of the cluster, whatever its mask. */
 static bool lower_bulk(struct t0_lower *l, const struct ptx_instr *i)
 {
     bool barrier = has(i, "mbarrier"), to32, from32, barrier32 = false;
     bool load = has(i, "global") && barrier, store = has(i, "global") && !barrier;
     if (has(i, "commit_group") || has(i, "wait_group") || has(i, "prefetch"))
         return true;
-    if (has(i, "tensor") || has(i, "multicast") || has(i, "cp_mask") || i->nsrc < 3 + barrier ||
+    if (has(i, "tensor") || has(i, "cp_mask") || i->nsrc < 3 + barrier ||
         i->src[0].kind != PTX_O_ADDR || i->src[1].kind != PTX_O_ADDR ||
         (barrier && i->src[3].kind != PTX_O_ADDR))
         return false;
@@ -93,6 +103,7 @@ static bool lower_bulk(struct t0_lower *l, const struct ptx_instr *i)
     uint32_t size = t0_source(l, &i->src[2], T0_CLASS_32), at = T0_SINK;
     if (barrier)
         at = address_row(l, &i->src[3], PTX_SP_SHARED, &barrier32);
+    int32_t update = has(i, "reduce") ? update_of(l, i) : 0;
     struct t0_insn *o = t0_emit(l, T0_BULK);
     o->a = to;
     o->b = from;
@@ -101,6 +112,7 @@ static bool lower_bulk(struct t0_lower *l, const struct ptx_instr *i)
     o->aux = (uint16_t)((store ? 0 : T0_BULK_TO_SHARED) | (to32 ? T0_BULK_TO32 : 0) |
                         (load ? 0 : T0_BULK_FROM_SHARED) | (from32 ? T0_BULK_FROM32 : 0) |
                         (barrier ? T0_BULK_BARRIER : 0) | (barrier32 ? T0_BULK_BARRIER32 : 0));
+    o->imm = update;
     return true;
 }
 
@@ -135,9 +147,14 @@ static bool lower_mbarrier(struct t0_lower *l, const struct ptx_instr *i)
         mbarrier(l, i, T0_MB_ARRIVE, &i->src[0], more, T0_CLASS_32);
     else if (has(i, "arrive_drop") && !has(i, "expect_tx"))
         mbarrier(l, i, T0_MB_DROP, &i->src[0], more, T0_CLASS_32);
-    else if (has(i, "expect_tx") && more && !has(i, "arrive_drop"))
-        mbarrier(l, i, has(i, "arrive") ? T0_MB_ARRIVE_EXPECT : T0_MB_EXPECT, &i->src[0], more,
-                 T0_CLASS_32);
+    else if (has(i, "expect_tx") && more)
+        mbarrier(l, i,
+                 has(i, "arrive")        ? T0_MB_ARRIVE_EXPECT
+                 : has(i, "arrive_drop") ? T0_MB_DROP_EXPECT
+                                         : T0_MB_EXPECT,
+                 &i->src[0], more, T0_CLASS_32);
+    else if (has(i, "complete_tx") && more)
+        mbarrier(l, i, T0_MB_COMPLETE, &i->src[0], more, T0_CLASS_32);
     else if ((has(i, "test_wait") || has(i, "try_wait")) && more)
         mbarrier(l, i, has(i, "parity") ? T0_MB_TEST_PARITY : T0_MB_TEST, &i->src[0], more,
                  has(i, "parity") ? T0_CLASS_32 : T0_CLASS_64);
@@ -148,11 +165,40 @@ static bool lower_mbarrier(struct t0_lower *l, const struct ptx_instr *i)
     return true;
 }
 
+/* st.async and red.async: st or red in shared memory, then its bytes have come. */
+static void lower_store_async(struct t0_lower *l, const struct ptx_instr *i)
+{
+    struct ptx_instr plain = *i;
+    const struct ptx_opnd *v = &i->src[1], *part = v;
+    const unsigned size = ptx_type_size(i->type[0]);
+    unsigned n = 1;
+    if (v->kind == PTX_O_VEC) {
+        n = v->n;
+        part = &l->f->opnd[v->first];
+    }
+    if (i->space == PTX_SP_GLOBAL)
+        t0_fail(l, "needs sm_100; sm_90 is the last architecture supported");
+    if (i->nsrc != 3 || i->src[0].kind != PTX_O_ADDR || i->src[2].kind != PTX_O_ADDR || n != i->vec ||
+        size < 4 || size > 8 || (n > 1 && i->op != PTX_OP_ST_ASYNC) ||
+        (i->space != PTX_SP_SHARED && i->space != PTX_SP_NONE))
+        t0_fail(l, "asynchronous store of a form that is not supported");
+    for (unsigned k = 0; k < n; k++)
+        if (part[k].kind == PTX_O_REG && ptx_type_size(l->f->reg[part[k].reg].type) != size)
+            t0_fail(l, "register of the wrong width");
+    plain.op = i->op == PTX_OP_ST_ASYNC ? PTX_OP_ST : PTX_OP_RED;
+    plain.nsrc = 2;
+    if (plain.op == PTX_OP_RED && (!i->sub || i->sub > PTX_SUB_DEC))
+        t0_fail(l, "reduction of a form that is not supported");
+    t0_lower_memory(l, &plain);
+    const struct ptx_opnd bytes = {.kind = PTX_O_IMM, .reg = -1, .sym = -1, .imm = (uint64_t)size * n};
+    mbarrier(l, i, T0_MB_COMPLETE, &i->src[2], &bytes, T0_CLASS_32);
+}
+
 bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i)
 {
     switch (i->op) {
     case PTX_OP_CP:
-        if (!has(i, "async") || has(i, "reduce"))
+        if (!has(i, "async"))
             return false;
         if (has(i, "bulk"))
             return lower_bulk(l, i);
@@ -167,6 +213,8 @@ bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i)
         lower_copy(l, i);
         return true;
     case PTX_OP_MBARRIER: return lower_mbarrier(l, i);
+    case PTX_OP_ST_ASYNC:
+    case PTX_OP_RED_ASYNC: lower_store_async(l, i); return true;
     case PTX_OP_MAPA: {
         enum t0_class c = t0_class_of(i->type[0]);
         uint32_t a = t0_source(l, &i->src[0], c);

@@ -57,8 +57,10 @@ static void aim(struct t0_lower *l, uint32_t block, uint32_t from)
     struct t0_insn *i = (struct t0_insn *)l->code.p + l->code.n - 1;
     struct t0_fixup *fix;
     uint32_t to = l->place[block];
-    if (to <= from && l->waits[from + 1] != l->waits[to])
+    if (to <= from && l->waits[from + 1] != l->waits[to]) {
         i->aux |= T0_BR_SPIN;
+        l->may_wait = true;
+    }
     fix = t0_push(l, &l->fixups, sizeof *fix);
     *fix = (struct t0_fixup){l->code.n - 1, block, 0};
 }
@@ -80,6 +82,7 @@ static void branch_table(struct t0_lower *l, const struct ptx_instr *i)
     }
     struct t0_table *table = t0_push(l, &l->tables, sizeof *table);
     *table = (struct t0_table){first, t->n};
+    l->may_wait = true; /* targets behind it are not looked at */
     struct t0_insn *o = t0_emit(l, T0_BRX);
     o->a = row;
     o->imm = (int32_t)(l->tables.n - 1);

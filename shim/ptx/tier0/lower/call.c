@@ -187,8 +187,11 @@ static struct shape shape_of(struct t0_lower *l, const struct ptx_instr *i, enum
         for (size_t k = 0; !def && k < sizeof syscalls / sizeof *syscalls; k++)
             if (!strcmp(f->name, syscalls[k].name))
                 *sys = syscalls[k].call;
-        if (!def && !*sys && !strncmp(f->name, "cuda", 4)) /* cudaLaunchDeviceV2 and the like */
-            t0_fail(l, "call of `%s`: the runtime API inside kernels is not supported", f->name);
+        /* cudaLaunchDeviceV2 and the like; what libcudadevrt's own PTX calls when it is linked in */
+        l->gap = !def && !*sys && (!strncmp(f->name, "cuda", 4) || !strncmp(f->name, "__cuda_syscall", 14));
+        if (l->gap)
+            t0_fail(l, "call of `%s`: kernels that launch kernels (dynamic parallelism) are not supported",
+                    f->name);
         if (!def && !*sys)
             t0_fail(l, "call of `%s`, which is not defined in this module", f->name);
     } else if (proto->kind == PTX_O_SYM && PTX_SYM_BAND(proto->sym) == 0x20000000) {

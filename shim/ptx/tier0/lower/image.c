@@ -12,6 +12,7 @@ void t0_fail(struct t0_lower *l, const char *format, ...)
     va_list args;
     struct ptx_diag *d = l->diag;
     memset(d, 0, sizeof *d);
+    d->gap = l->gap;
     if (l->at) {
         d->line = l->at->line;
         snprintf(d->what, sizeof d->what, "%s", l->at->opcode ? l->at->opcode : "");

@@ -36,7 +36,8 @@ struct t0_lower {
     struct t0_list edges;    /* uint32_t pairs: caller, callee */
     bool has_indirect, has_alloca;
     uint32_t num_regs;
-    bool uses_grid_sync;
+    bool uses_grid_sync, may_wait;
+    bool gap; /* what fails is nobody's mistake */
 
     /* the function being lowered */
     struct ptx_func *f;
@@ -98,6 +99,7 @@ struct t0_place {        /* where an access goes */
 
 /* memory.c: true if the instruction was one of theirs */
 bool t0_lower_memory(struct t0_lower *l, const struct ptx_instr *i);
+bool t0_atom_known(unsigned op, unsigned type); /* an update (enum ptx_sub) that atom has */
 struct t0_place t0_resolve(struct t0_lower *l, const struct ptx_opnd *o, unsigned space);
 /* async.c */
 bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i);

@@ -88,9 +88,9 @@ static struct words read_words(struct t0_lower *l, const struct ptx_instr *i)
     struct words w = {.count = 0};
     for (const char *s = strchr(i->opcode, '.'); s;) {
         size_t len = strcspn(++s, ".");
-        if (!strncmp(s, "sp", 2) && (len == 2 || s[2] == ':'))
-            t0_fail(l, "sparse matrices are not supported");
-        if (!read_word(&w, s, len))
+        if (i->op == PTX_OP_MMA && (is(s, len, "sp") || is(s, len, "sp::ordered_metadata")))
+            w.x.flags |= T0_MX_SPARSE;
+        else if (!read_word(&w, s, len))
             t0_fail(l, "matrix instruction with .%.*s is not supported", (int)(len < 40 ? len : 40),
                     s);
         s = s[len] ? s + len : NULL;
@@ -104,41 +104,53 @@ static struct words read_words(struct t0_lower *l, const struct ptx_instr *i)
 static const struct form {
     uint8_t m, n;
     uint16_t k;
-    bool wmma;
+    uint16_t kind; /* T0_MX_WMMA, T0_MX_SPARSE or 0 */
     uint32_t factor, sum; /* formats of a and b; of c and d */
 } forms[] = {
-    {8, 8, 4, false, F(F16), F(F16) | F(F32)},
-    {16, 8, 8, false, F(F16), F(F16) | F(F32)},
-    {16, 8, 16, false, F(F16), F(F16) | F(F32)},
-    {16, 8, 8, false, F(BF16), F(F32)},
-    {16, 8, 16, false, F(BF16), F(F32)},
-    {16, 8, 4, false, F(TF32), F(F32)},
-    {16, 8, 8, false, F(TF32), F(F32)},
-    {16, 8, 16, false, F(E4M3) | F(E5M2), F(F16) | F(F32)},
-    {16, 8, 32, false, F(E4M3) | F(E5M2), F(F16) | F(F32)},
-    {8, 8, 4, false, F(F64), F(F64)},
-    {16, 8, 4, false, F(F64), F(F64)},
-    {16, 8, 8, false, F(F64), F(F64)},
-    {16, 8, 16, false, F(F64), F(F64)},
-    {8, 8, 16, false, F(S8) | F(U8), F(S32)},
-    {16, 8, 16, false, F(S8) | F(U8), F(S32)},
-    {16, 8, 32, false, F(S8) | F(U8), F(S32)},
-    {8, 8, 32, false, F(S4) | F(U4), F(S32)},
-    {16, 8, 32, false, F(S4) | F(U4), F(S32)},
-    {16, 8, 64, false, F(S4) | F(U4), F(S32)},
-    {8, 8, 128, false, F(B1), F(S32)},
-    {16, 8, 128, false, F(B1), F(S32)},
-    {16, 8, 256, false, F(B1), F(S32)},
+    {8, 8, 4, 0, F(F16), F(F16) | F(F32)},
+    {16, 8, 8, 0, F(F16), F(F16) | F(F32)},
+    {16, 8, 16, 0, F(F16), F(F16) | F(F32)},
+    {16, 8, 8, 0, F(BF16), F(F32)},
+    {16, 8, 16, 0, F(BF16), F(F32)},
+    {16, 8, 4, 0, F(TF32), F(F32)},
+    {16, 8, 8, 0, F(TF32), F(F32)},
+    {16, 8, 16, 0, F(E4M3) | F(E5M2), F(F16) | F(F32)},
+    {16, 8, 32, 0, F(E4M3) | F(E5M2), F(F16) | F(F32)},
+    {8, 8, 4, 0, F(F64), F(F64)},
+    {16, 8, 4, 0, F(F64), F(F64)},
+    {16, 8, 8, 0, F(F64), F(F64)},
+    {16, 8, 16, 0, F(F64), F(F64)},
+    {8, 8, 16, 0, F(S8) | F(U8), F(S32)},
+    {16, 8, 16, 0, F(S8) | F(U8), F(S32)},
+    {16, 8, 32, 0, F(S8) | F(U8), F(S32)},
+    {8, 8, 32, 0, F(S4) | F(U4), F(S32)},
+    {16, 8, 32, 0, F(S4) | F(U4), F(S32)},
+    {16, 8, 64, 0, F(S4) | F(U4), F(S32)},
+    {8, 8, 128, 0, F(B1), F(S32)},
+    {16, 8, 128, 0, F(B1), F(S32)},
+    {16, 8, 256, 0, F(B1), F(S32)},
 #define WMMA(m, n) \
-    {m, n, 16, true, F(F16), F(F16) | F(F32)}, {m, n, 16, true, F(BF16), F(F32)}, \
-        {m, n, 16, true, F(S8) | F(U8), F(S32)}
+    {m, n, 16, T0_MX_WMMA, F(F16), F(F16) | F(F32)}, {m, n, 16, T0_MX_WMMA, F(BF16), F(F32)}, \
+        {m, n, 16, T0_MX_WMMA, F(S8) | F(U8), F(S32)}
+#define SPARSE(k, factor, sum) {16, 8, k, T0_MX_SPARSE, factor, sum}
+    SPARSE(16, F(F16), F(F16) | F(F32)),
+    SPARSE(32, F(F16), F(F16) | F(F32)),
+    SPARSE(16, F(BF16), F(F32)),
+    SPARSE(32, F(BF16), F(F32)),
+    SPARSE(8, F(TF32), F(F32)),
+    SPARSE(16, F(TF32), F(F32)),
+    SPARSE(64, F(E4M3) | F(E5M2), F(F16) | F(F32)),
+    SPARSE(32, F(S8) | F(U8), F(S32)),
+    SPARSE(64, F(S8) | F(U8), F(S32)),
+    SPARSE(64, F(S4) | F(U4), F(S32)),
+    SPARSE(128, F(S4) | F(U4), F(S32)),
     WMMA(16, 16),
     WMMA(32, 8),
     WMMA(8, 32),
-    {16, 16, 8, true, F(TF32), F(F32)},
-    {8, 8, 4, true, F(F64), F(F64)},
-    {8, 8, 32, true, F(S4) | F(U4), F(S32)},
-    {8, 8, 128, true, F(B1), F(S32)},
+    {16, 16, 8, T0_MX_WMMA, F(TF32), F(F32)},
+    {8, 8, 4, T0_MX_WMMA, F(F64), F(F64)},
+    {8, 8, 32, T0_MX_WMMA, F(S4) | F(U4), F(S32)},
+    {8, 8, 128, T0_MX_WMMA, F(B1), F(S32)},
 };
 
 /* A form of this shape whose formats are among these; a wmma.load of C knows no factor. */
@@ -146,8 +158,9 @@ static const struct form *find_form(const struct t0_matrix *x, uint32_t factor, 
 {
     for (unsigned k = 0; k < sizeof forms / sizeof *forms; k++) {
         const struct form *f = &forms[k];
-        if (f->m == x->m && f->n == x->n && f->k == x->k && f->wmma == !!(x->flags & T0_MX_WMMA) &&
-            !(factor & ~f->factor) && !(sum & ~f->sum))
+        if (f->m == x->m && f->n == x->n && f->k == x->k &&
+            f->kind == (x->flags & (T0_MX_WMMA | T0_MX_SPARSE)) && !(factor & ~f->factor) &&
+            !(sum & ~f->sum))
             return f;
     }
     return NULL;
@@ -223,13 +236,23 @@ static void lower_product(struct t0_lower *l, const struct ptx_instr *i, struct 
     if (!(x->flags & (T0_MX_WMMA | T0_MX_QUADS)) &&
         (x->flags & (T0_MX_COL | T0_MX_COL_B)) != T0_MX_COL_B)
         t0_fail(l, "expected .row.col");
-    if (i->ndst != 1 || i->nsrc != 3)
-        t0_fail(l, "expected four fragments");
+    const bool sparse = x->flags & T0_MX_SPARSE;
+    if (i->ndst != 1 || i->nsrc != (sparse ? 5 : 3))
+        t0_fail(l, sparse ? "expected four fragments, metadata and selector"
+                          : "expected four fragments");
+    if (sparse) {
+        const uint64_t selector = i->src[4].imm;
+        if (i->src[4].kind != PTX_O_IMM || selector >= 4 / t0_mx_sparse(x).words)
+            t0_fail(l, "sparsity selector out of range");
+        x->flags |= (uint16_t)(selector << T0_MX_SELECTOR_SHIFT);
+    }
     x->first = l->operands.n;
     add_regs(l, &i->dst[0], t0_mx_regs_c(x, x->d), x->d, true);
-    add_regs(l, &i->src[0], t0_mx_regs_ab(x, x->m, x->a), x->a, false);
+    add_regs(l, &i->src[0], t0_mx_regs_a(x), x->a, false);
     add_regs(l, &i->src[1], t0_mx_regs_ab(x, x->n, x->b), x->b, false);
     add_regs(l, &i->src[2], t0_mx_regs_c(x, x->c), x->c, false);
+    if (sparse)
+        add_regs(l, &i->src[3], 1, T0_MX_S32, false);
     gather(l);
     t0_emit(l, T0_MMA)->imm = add_record(l, x);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Types that exec/core_atomics.c updates; b128 knows no arithmetic. */
-static bool atom_known(unsigned op, unsigned type)
+bool t0_atom_known(unsigned op, unsigned type)
 {
     switch (type) {
     case PTX_B16:
@@ -207,7 +207,7 @@ static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
     enum t0_class c = t0_class_of(i->type[0]);
     const struct ptx_opnd *d = &i->dst[0], *v = &i->src[1];
     unsigned n = v->kind == PTX_O_VEC ? v->n : 1;
-    if (!atom_known(i->sub, i->type[0]))
+    if (!t0_atom_known(i->sub, i->type[0]))
         t0_fail(l, "atomic operation is not defined for .%s", ptx_type_name(i->type[0]));
     if (n > 1 && i->sub == PTX_SUB_CAS)
         t0_fail(l, "compare-and-swap of a vector");

@@ -7,10 +7,9 @@ static const struct {
     uint16_t op;
     const char *why;
 } refused[] = {
-    {PTX_OP_CP, "tensor copies (TMA) and copies to other blocks are not supported"},
+    {PTX_OP_CP, "tensor copies (TMA) are not supported"},
+    {PTX_OP_ISTYPEP, "pointers to opaque variables are not told apart"},
     {PTX_OP_MBARRIER, "no such operation on mbarriers"},
-    {PTX_OP_ST_ASYNC, "stores between blocks of a cluster are not supported"},
-    {PTX_OP_RED_ASYNC, "reductions between blocks of a cluster are not supported"},
     {PTX_OP_ST_BULK, "needs sm_100; sm_90 is the last architecture supported"},
     {PTX_OP_WGMMA, "warpgroup matrices (sm_90a) are not supported"},
     {PTX_OP_TENSORMAP, "tensor maps (sm_90a) are not supported"},
@@ -43,6 +42,10 @@ bool t0_lower_other(struct t0_lower *l, const struct ptx_instr *i)
 {
     switch (i->op) {
     case PTX_OP_LOP3: return lower_lop3(l, i);
+    case PTX_OP_FMA:
+        if (i->flags & PTX_F_OOB)
+            t0_fail(l, "fma.oob needs tensor copies (TMA), which are not supported");
+        return false;
     case PTX_OP_CREATEPOLICY: { /* a cache policy is a hint: any value will do */
         uint32_t zero = t0_imm(l, T0_CLASS_64, 0);
         if (i->ndst != 1 || i->dst[0].kind != PTX_O_REG ||

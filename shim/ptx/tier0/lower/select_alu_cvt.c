@@ -1,4 +1,4 @@
-/* Chooses the op of cvt, a matrix of target and source types, and of the video instructions. */
+/* Chooses the op of cvt, a matrix of target and source types. */
 #include "ptx/tier0/lower/select_alu.h"
 
 /* Order of T0_BY_INT and T0_BY_FLOAT in alu_ops.def, plus 1. */
@@ -37,7 +37,7 @@ static bool select_pack(const struct ptx_instr *i, struct t0_insn *out)
     static const struct { uint8_t type, bits, is_signed;
     } element[] = {
         {PTX_U4, 4, 0}, {PTX_S4, 4, 1},   {PTX_U8, 8, 0},
-        {PTX_S8, 8, 1}, {PTX_U16, 16, 0}, {PTX_S16, 16, 1},
+        {PTX_S8, 8, 1}, {PTX_U16, 16, 0}, {PTX_S16, 16, 1}, {PTX_U2, 2, 0}, {PTX_S2, 2, 1},
     };
     for (unsigned n = 0; n < sizeof element / sizeof element[0]; n++) {
         if (element[n].type != i->type[0])
@@ -89,41 +89,6 @@ bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
                                         T0_CVT_F64_F16};
         out->op = (uint16_t)(base[tf - 1] + sf - 1);
         out->aux = (uint16_t)(aux | cvt_bits);
-        return true;
-    }
-    return false;
-}
-
-/* Video: the base instruction and how many parts it works on. vset, vmad, selectors and masks are not
- * here: the front end has no place for what they say. */
-static const struct video { uint16_t op, t0; uint8_t kind; } videos[] = {
-    {PTX_OP_VADD, T0_VIDEO, T0_VADD}, {PTX_OP_VSUB, T0_VIDEO, T0_VSUB},
-    {PTX_OP_VABSDIFF, T0_VIDEO, T0_VABSDIFF}, {PTX_OP_VMIN, T0_VIDEO, T0_VMIN},
-    {PTX_OP_VMAX, T0_VIDEO, T0_VMAX}, {PTX_OP_VSHL, T0_VIDEO, T0_VSHL},
-    {PTX_OP_VSHR, T0_VIDEO, T0_VSHR},
-    {PTX_OP_VADD2, T0_VIDEO2, T0_VADD}, {PTX_OP_VSUB2, T0_VIDEO2, T0_VSUB},
-    {PTX_OP_VAVRG2, T0_VIDEO2, T0_VAVRG}, {PTX_OP_VABSDIFF2, T0_VIDEO2, T0_VABSDIFF},
-    {PTX_OP_VMIN2, T0_VIDEO2, T0_VMIN}, {PTX_OP_VMAX2, T0_VIDEO2, T0_VMAX},
-    {PTX_OP_VADD4, T0_VIDEO4, T0_VADD}, {PTX_OP_VSUB4, T0_VIDEO4, T0_VSUB},
-    {PTX_OP_VAVRG4, T0_VIDEO4, T0_VAVRG}, {PTX_OP_VABSDIFF4, T0_VIDEO4, T0_VABSDIFF},
-    {PTX_OP_VMIN4, T0_VIDEO4, T0_VMIN}, {PTX_OP_VMAX4, T0_VIDEO4, T0_VMAX},
-};
-
-bool t0_select_video(const struct ptx_instr *i, struct t0_insn *out)
-{
-    for (unsigned n = 0; n < sizeof videos / sizeof videos[0]; n++) {
-        if (videos[n].op != i->op)
-            continue;
-        out->op = videos[n].t0;
-        out->aux = (uint16_t)(videos[n].kind | (i->type[0] == PTX_S32 ? T0_VIDEO_DS : 0) |
-                              (i->type[1] == PTX_S32 ? T0_VIDEO_AS : 0) |
-                              (i->type[2] == PTX_S32 ? T0_VIDEO_BS : 0) |
-                              (i->flags & PTX_F_SAT ? T0_VIDEO_SAT : 0) |
-                              (i->flags & PTX_F_WRAP ? T0_VIDEO_WRAP : 0) |
-                              (i->sub == PTX_SUB_ADD   ? T0_VIDEO_PLUS
-                               : i->sub == PTX_SUB_MIN ? T0_VIDEO_MIN
-                               : i->sub == PTX_SUB_MAX ? T0_VIDEO_MAX
-                                                       : 0));
         return true;
     }
     return false;

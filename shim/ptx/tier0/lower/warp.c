@@ -121,7 +121,7 @@ bool t0_lower_warp(struct t0_lower *l, const struct ptx_instr *i)
         t0_emit(l, T0_ACTIVEMASK)->d = d;
         return true;
     }
-    case PTX_OP_NANOSLEEP: t0_emit(l, T0_YIELD); return true;
+    case PTX_OP_NANOSLEEP: t0_emit(l, T0_YIELD), l->may_wait = true; return true;
     default: return false;
     }
 }

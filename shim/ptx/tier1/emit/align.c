@@ -27,6 +27,58 @@ static void test_lanes(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, 
            e->mask, base, (unsigned)(uint32_t)imm, (unsigned)(uint32_t)a->stride, a->rep == T1_G ? 15u : 31u, low);
 }
 
+/* A multiple of `bytes` in every lane. */
+static bool multiple(const struct ptx_func *f, int32_t value, unsigned bytes)
+{
+    const struct ptx_value *v = &f->value[value];
+    const struct ptx_instr *in = v->instr >= 0 ? &f->instr[v->instr] : NULL;
+    if ((v->kind == PTX_C_UNIFORM || v->kind == PTX_C_AFFINE) && v->stride % bytes == 0 &&
+        1ull << (v->align_log2 & 63) >= bytes)
+        return true;
+    if (!in || in->guard >= 0 || in->src[1].kind != PTX_O_IMM)
+        return false;
+    uint64_t c = in->src[1].imm;
+    bool integer = in->type[0] >= PTX_U8 && in->type[0] <= PTX_S64;
+    return (in->op == PTX_OP_MUL && integer && !(in->flags & PTX_F_HI) && c % bytes == 0) ||
+           (in->op == PTX_OP_SHL && c < 32 && 1ull << c >= bytes);
+}
+
+/* Sums of something aligned and something else: it is the latter that counts, and it is known earlier (before
+ * the loop, or for all warps). */
+static int32_t what_counts(const struct t1_emit *e, int32_t value, unsigned bytes)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_value *v = &f->value[value];
+    const struct ptx_instr *in = v->instr >= 0 ? &f->instr[v->instr] : NULL;
+    if (!in || in->guard >= 0 || in->op != PTX_OP_ADD || ptx_type_size(in->type[0]) != 8 ||
+        in->src[0].kind != PTX_O_REG || in->src[1].kind != PTX_O_REG)
+        return value;
+    for (unsigned k = 0; k < 2; k++) {
+        int32_t a = f->instr_src[v->instr][k], b = f->instr_src[v->instr][1 - k];
+        const struct ptx_value *other = &f->value[b];
+        if (multiple(f, a, bytes) && other->block >= 0 && !t1_outside(f, other->block, e->block) &&
+            e->value[b].rep == T1_U &&
+            e->value[b].used && other->stride % bytes == 0 && e->value[b].kind == T1_K_64 &&
+            (e->value[b].global || other->block == (int32_t)e->block))
+            return what_counts(e, b, bytes);
+    }
+    return value;
+}
+
+/* Whether the block has tested it already, for all its lanes. */
+static bool tested(struct t1_emit *e, int32_t value, uint64_t imm, unsigned low)
+{
+    for (uint32_t k = 0; k < e->ntested; k++)
+        if (e->tested[k].value == value && e->tested[k].imm == (imm & low) && e->tested[k].low >= low)
+            return true;
+    if (!e->guarded && e->ntested < sizeof e->tested / sizeof *e->tested) {
+        e->tested[e->ntested].value = value;
+        e->tested[e->ntested].imm = (uint32_t)(imm & low);
+        e->tested[e->ntested++].low = low;
+    }
+    return false;
+}
+
 void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value,
                 uint64_t imm, unsigned bytes)
 {
@@ -34,10 +86,15 @@ void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gathe
     if (bytes <= 1 || value < 0) /* variables are aligned as declared */
         return;
     if (a->rep != T1_V) {
-        if (a->stride % bytes)
+        struct t1_arg part = *a;
+        if (a->stride % bytes) {
             test_lanes(e, a, imm, low);
-        else if (imm % bytes || 1ull << (e->f->value[value].align_log2 & 63) < bytes)
-            test_scalars(e, a, imm, low);
+        } else if (imm % bytes || 1ull << (e->f->value[value].align_log2 & 63) < bytes) {
+            if (a->rep == T1_U && a->kind == T1_K_64 && (value = what_counts(e, value, bytes)) >= 0)
+                part = t1_value_arg(e, value, e->block);
+            if (!tested(e, value, imm, low))
+                test_scalars(e, &part, imm, low);
+        }
         return;
     }
     if (g && g->scale % bytes == 0) {

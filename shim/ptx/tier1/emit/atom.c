@@ -1,6 +1,8 @@
 /* Tier 1 emitter: atom and red, lane by lane in ascending order. */
 #include "ptx/tier1/emit/emit.h"
 
+#include <string.h>
+
 static const char *op_name(unsigned op)
 {
     static const char *const names[] = {
@@ -52,10 +54,10 @@ bool t1_atomic(struct t1_emit *e)
     if (in->op != PTX_OP_ATOM && in->op != PTX_OP_RED)
         return false;
     const char *op = op_name(in->sub), *type = type_name(in->sub, in->type[0]);
-    if (!op || !type || !known(in->sub, in->type[0]))
-        t1_fail(e, "atomic operation is not supported");
-    if (in->src[1].kind == PTX_O_VEC)
-        t1_fail(e, "atomic operation on a vector is not supported");
+    if (!op || !type || !known(in->sub, in->type[0]) || in->src[1].kind == PTX_O_VEC) {
+        t1_escape(e);
+        return true;
+    }
     bool shared = in->space == PTX_SP_SHARED, wide = ptx_type_size(in->type[0]) == 8;
     unsigned kind = wide ? T1_K_64 : T1_K_32;
     int32_t v = in->op == PTX_OP_ATOM ? t1_dst(e, 0) : -1;
@@ -65,7 +67,10 @@ bool t1_atomic(struct t1_emit *e)
     struct t1_arg value = t1_src(e, 1, kind);
     t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm,
                ptx_type_size(in->type[0]));
-    const char *p = t1_lane_pointer(e, &a, shared, imm), *x = t1_lane(e, &value), *second = "";
+    const char *array = a.rep == T1_V && a.kind == T1_K_32 ? t1_lane(e, &a) : NULL, *x, *second = "";
+    const char *p = array ? t1_str(e, "(smem + (int32_t)(at + 0x%xu))", (unsigned)(uint32_t)imm)
+                          : t1_lane_pointer(e, &a, shared, imm);
+    x = t1_lane(e, &value);
     if (in->sub == PTX_SUB_CAS) {
         struct t1_arg c = t1_src(e, 2, kind);
         second = t1_str(e, ", %s", t1_lane(e, &c));
@@ -78,8 +83,12 @@ bool t1_atomic(struct t1_emit *e)
         t1_put(e, "if (%s) T1_%s_ONE(%s, %s, T1_EACH(l, %s, %st1_satom_%s_%s(&r_, %s%s)));\n", e->mask,
                shared ? "SATOM" : "ATOM", container, p, e->mask, keep, op, type, x, second);
     } else {
-        t1_put(e, "T1_EACH(l, %s, %st1_%s_%s_%s(%s, %s%s));\n", e->mask, keep, shared ? "satom" : "atom", op,
-               type, p, x, second);
+        const char *body = t1_str(e, "%st1_%s_%s_%s(%s, %s%s)", keep, shared ? "satom" : "atom", op,
+                                  type, p, x, second);
+        if (array) /* without its [l] */
+            t1_put(e, "T1_EACH_AT(at, %.*s, l, %s, %s);\n", (int)strlen(array) - 3, array, e->mask, body);
+        else
+            t1_put(e, "T1_EACH(l, %s, %s);\n", e->mask, body);
     }
     if (v >= 0)
         t1_def_lanes(e, v, "d");

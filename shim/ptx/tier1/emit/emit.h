@@ -71,6 +71,8 @@ struct t1_block_info {
     bool div;      /* runs under a mask of its own */
     bool pend;     /* somebody deposits lanes for it */
     bool target;   /* label is needed */
+    bool streams;  /* lanes read memory in a row */
+    uint32_t masked; /* loads and stores under its mask, of rows */
     uint32_t run;  /* last block of the run of divergent blocks that holds it */
 };
 
@@ -99,6 +101,12 @@ struct t1_emit {
     uint32_t *edge;             /* pairs: caller, callee */
     uint32_t nedge, edge_cap;
     bool fibres, spins;
+    struct t1_param { uint32_t offset; const char *t; } *param; /* loads of kernel parameters */
+    uint32_t nparam, param_cap;
+    bool deep;                  /* calls handlers, which need more of a stack */
+    bool matrices;              /* uses prelude/matrix.h */
+    struct t1_fragment *fragment; /* unpacked factors that the block in work has at hand: matrix.c */
+    uint32_t fragment_clock, fragment_size[2]; /* words of the largest A, B */
     uint32_t temps; /* numbers of temporary names given out */
 
     /* the function in work */
@@ -110,11 +118,15 @@ struct t1_emit {
     const struct ptx_instr *in; /* it, for messages; NULL between instructions */
     const char *mask;           /* lanes that run it: an expression without side effects */
     bool guarded;               /* mask was narrowed by a guard and may be empty */
+    bool loose;                 /* it has loose blocks */
     uint32_t index;             /* of the function among those reached */
     uint32_t *param_at;         /* bytes of its .param variables; */
     uint32_t param_top;         /* bytes of all */
     uint64_t sregs;             /* special registers that the prologue must provide */
-    bool uses_cc;
+    bool uses_cc, rests;
+    uint32_t rows; /* places where the last round's address is kept */
+    struct { int32_t value; uint32_t imm, low; } tested[8]; /* addresses known to be aligned, in this block */
+    uint32_t ntested;
 };
 
 /* text.c */
@@ -124,10 +136,21 @@ const char *t1_str(struct t1_emit *e, const char *format, ...) __attribute__((fo
 void t1_put(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void t1_write(struct t1_emit *e, struct t1_text *t, const char *s, size_t n);
 
+/* loose.c: blocks that lanes run at different times */
+bool t1_must_be_loose(struct t1_emit *e);  /* plan.c; before t1_plan; more blocks must be made loose */
+void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit); /* a loop, and what its leavers do */
+bool t1_held(const struct t1_emit *e, uint32_t k);  /* lanes in block k wait for others */
+void t1_loose_after(struct t1_emit *e, uint32_t k); /* behind block k: rounds of loops, and all that waits */
+
 /* plan.c: what blocks and values are, before anything is written */
 void t1_plan(struct t1_emit *e);
 /* Does a loop that lanes leave in different rounds hold the definition but not the use? */
 bool t1_outside(const struct ptx_func *f, int32_t def_block, uint32_t use_block);
+
+/* wait.c: from this block on, a lane meets all others, or ends, before it does what others could see. */
+bool t1_meets_before_acting(struct t1_emit *e, uint32_t block);
+/* No more than one lane of a warp runs the block, whatever the launch. */
+bool t1_one_lane(const struct t1_emit *e, uint32_t block);
 
 /* value.c */
 uint8_t t1_kind_of(struct t1_emit *e, unsigned type);
@@ -180,13 +203,27 @@ void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gathe
 bool t1_atomic(struct t1_emit *e);
 bool t1_warp_op(struct t1_emit *e);
 void t1_call(struct t1_emit *e);
+const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t); /* t: suffix of loads */
 bool t1_param_access(struct t1_emit *e, bool store); /* .param of functions: ld and st */
 void t1_param_plan(struct t1_emit *e);
 void t1_param_declare(struct t1_emit *e);
 void t1_edge(struct t1_emit *e, uint32_t caller, uint32_t callee);
 uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f);
 
+/* serial.c */
+bool t1_serial(struct t1_emit *e, uint32_t k);      /* is block k a loop to run lane by lane? */
+void t1_serial_loop(struct t1_emit *e, uint32_t k); /* instead of the block */
+
+/* escape.c: any instruction that tier 0 has a handler for. Fails if it needs more than its operands. */
+void t1_escape(struct t1_emit *e);
+
+/* matrix.c */
+void t1_matrix_block(struct t1_emit *e);   /* a block begins: nothing is unpacked */
+void t1_matrix_declare(struct t1_emit *e); /* room for what the function unpacks */
+
 /* flow.c */
+void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to); /* for every lane that runs */
+bool t1_may_rest(const struct t1_emit *e, int32_t header); /* no barrier nor call in that loop, or -1 */
 void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index);
 
 #endif

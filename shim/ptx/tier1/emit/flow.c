@@ -23,6 +23,8 @@ static bool first_in(const struct t1_emit *e, uint32_t from, uint32_t to)
     const struct ptx_block *t = &e->f->block[to];
     uint32_t back = 0, least = UINT32_MAX;
     int32_t loop = e->f->block[from].loop_header;
+    if (t->npred > 1 && (t->loose || e->f->block[from].loose))
+        return false;
     if (loop >= 0 && !ptx_in_loop(e->f, (int32_t)to, loop))
         return false; /* lanes that left in earlier rounds wait there */
     for (uint32_t p = 0; p < t->npred; p++) {
@@ -110,6 +112,11 @@ static void edge(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask
         t1_put(e, "}\n");
 }
 
+void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to)
+{
+    edge(e, from, to, NULL);
+}
+
 /* ---- ends of blocks ---- */
 
 static bool spinning(const struct t1_emit *e, uint32_t header)
@@ -127,12 +134,47 @@ static bool spinning(const struct t1_emit *e, uint32_t header)
     return false;
 }
 
+bool t1_may_rest(const struct t1_emit *e, int32_t header)
+{
+    const struct ptx_func *f = e->f;
+    if (header < 0)
+        return false;
+    for (uint32_t k = (uint32_t)header; k < f->nblock && ptx_in_loop(f, (int32_t)k, header); k++)
+        for (uint32_t i = f->block[k].first; i < f->block[k].first + f->block[k].count; i++)
+            if (f->instr[i].op == PTX_OP_BAR || f->instr[i].op == PTX_OP_BARRIER || f->instr[i].op == PTX_OP_CALL)
+                return false;
+    return true;
+}
+
+/* A loop without barriers that streams through memory, such as a grid-stride one: each warp alone would
+ * read short rows far apart, which share cache sets when the step is a power of two. */
+static bool streaming(const struct t1_emit *e, uint32_t header)
+{
+    const struct ptx_func *f = e->f;
+    for (uint32_t k = header; k < f->nblock && ptx_in_loop(f, (int32_t)k, (int32_t)header); k++)
+        if (e->info[k].streams && f->block[k].loop_header == (int32_t)header)
+            return true;
+    return false;
+}
+
+/* Before a loop's next round: the other warps' turn, if they may have to be waited for, or now and then so
+ * that all of them read what is close together. */
+static const char *next_round(struct t1_emit *e, uint32_t header)
+{
+    if (spinning(e, header))
+        return "t1_yield(b); ";
+    if (!streaming(e, header))
+        return "";
+    e->rests = true;
+    return "T1_REST(b, rounds); ";
+}
+
 static void enter(struct t1_emit *e, uint32_t from, uint32_t to, bool may_fall)
 {
     if (e->info[to].div)
         t1_put(e, "p%u |= live;\n", to);
-    if (to <= from && spinning(e, to))
-        t1_put(e, "t1_yield(b);\n");
+    if (to <= from)
+        t1_put(e, "%s\n", next_round(e, to));
     if (!may_fall || to != from + 1)
         t1_put(e, "goto B%u;\n", to);
 }
@@ -232,6 +274,61 @@ static void end_together(struct t1_emit *e, uint32_t k)
     }
 }
 
+/* brx.idx, by one number for all or lane by lane. */
+static void table(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_block *b = &f->block[k];
+    const struct ptx_branch_table *t = &f->btab[PTX_SYM_INDEX(e->in->src[1].sym)];
+    struct t1_arg a = t1_src(e, 0, T1_K_32), c = t1_const(e, T1_K_PRED, 1);
+    bool div = e->info[k].div, guarded = e->in->guard >= 0;
+    uint32_t first = UINT32_MAX;
+    if (guarded)
+        c = guard_of(e, e->at);
+    if (!div && t1_same_for_all(&a) && c.rep == T1_U) {
+        t1_put(e, "if (%s) switch (%s) {\n", c.s[0], a.s[0]);
+        for (uint32_t s = 0; s < b->nsucc; s++) {
+            for (uint32_t n = 0; n < t->n; n++)
+                if (t->block[n] == b->succ[s])
+                    t1_put(e, "case %u: ", n);
+            t1_put(e, "if (1) {\n"); /* the fall-through may have no number */
+            edge(e, k, (uint32_t)b->succ[s], NULL);
+            enter(e, k, (uint32_t)b->succ[s], false);
+            t1_put(e, "}\n");
+        }
+        t1_put(e, "default: T1_NO_TARGET(b, warp, live);\n}\n");
+        if (guarded) {
+            edge(e, k, (uint32_t)b->succ[b->nsucc - 1], NULL);
+            enter(e, k, (uint32_t)b->succ[b->nsucc - 1], true);
+        }
+        return;
+    }
+    const char *mask = div ? "m" : "live", *cond = t1_mask(e, &c);
+    t1_put(e, "{\nstatic const uint16_t to[] = {");
+    for (uint32_t n = 0; n < t->n; n++) {
+        uint32_t s = 0;
+        while (b->succ[s] != t->block[n])
+            s++;
+        t1_put(e, "%s%u", n ? "," : "", s);
+    }
+    t1_put(e, "};\nuint32_t t[%u] = {0};\n", b->nsucc);
+    const char *x = t1_lane(e, &a);
+    t1_put(e, "T1_FOR_LANES(l, %s & %s) {\nuint32_t i = %s;\nif (i >= %uu) T1_NO_TARGET(b, warp, 1u << l);\n"
+              "t[to[i]] |= 1u << l;\n}\n", mask, cond, x, t->n);
+    if (guarded)
+        t1_put(e, "t[%u] |= %s & ~%s;\n", b->nsucc - 1, mask, cond);
+    for (uint32_t s = 0; s < b->nsucc; s++) {
+        deposit(e, k, (uint32_t)b->succ[s], t1_str(e, "t[%u]", s));
+        if (e->info[b->succ[s]].div && (uint32_t)b->succ[s] < first)
+            first = (uint32_t)b->succ[s];
+    }
+    t1_put(e, "}\n");
+    if (!div && first == UINT32_MAX)
+        t1_fail(e, "divergent branch without a divergent block");
+    if (!div)
+        t1_put(e, "goto B%u;\n", first);
+}
+
 static void end_masked(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
@@ -269,11 +366,11 @@ static void end_masked(struct t1_emit *e, uint32_t k)
 static void after_masked(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
+    if (f->block[k].loose)
+        t1_loose_after(e, k);
     for (int32_t h = f->block[k].loop_header; h >= 0; h = f->block[h].loop_parent)
-        if (e->info[h].div && (k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)))
-            t1_put(e, spinning(e, (uint32_t)h) ? "if (p%d) { t1_yield(b); goto B%d; }\n"
-                                               : "if (p%d) goto B%d;\n",
-                   h, h);
+        if (e->info[h].div && !f->block[h].loose && (k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)))
+            t1_put(e, "if (p%d) { %sgoto B%d; }\n", h, next_round(e, (uint32_t)h), h);
     if (e->info[k].run != k)
         return;
     for (uint32_t t = 0; t < f->nblock; t++)
@@ -288,10 +385,21 @@ static void after_masked(struct t1_emit *e, uint32_t k)
                 }
             }
             if (from_here)
-                t1_put(e, "if (p%u) { p%u = 0; %sgoto B%u; }\n", t, t,
-                       t <= k && spinning(e, t) ? "t1_yield(b); " : "", t);
+                t1_put(e, "if (p%u) { p%u = 0; %sgoto B%u; }\n", t, t, t <= k ? next_round(e, t) : "", t);
         }
     t1_put(e, "goto done;\n");
+}
+
+/* Masked loads and stores test for the full mask each; where there are several, the text behind `from` is
+ * written once more for full warps. */
+static void twice(struct t1_emit *e, uint32_t k, size_t from)
+{
+    enum { LEAST = 2, MOST_INSTRUCTIONS = 48, MOST_TEXT = 16384 };
+    if (e->info[k].masked < LEAST || e->f->block[k].count > MOST_INSTRUCTIONS || e->text.n - from > MOST_TEXT)
+        return;
+    const char *body = t1_str(e, "%.*s", (int)(e->text.n - from), e->text.p + from);
+    e->text.n = from;
+    t1_put(e, "if (T1_LIKELY(m == ~0u)) {\nconst uint32_t m = ~0u;\n%s} else {\n%s}\n", body, body);
 }
 
 static void block(struct t1_emit *e, uint32_t k)
@@ -300,9 +408,22 @@ static void block(struct t1_emit *e, uint32_t k)
     const struct ptx_block *b = &f->block[k];
     const struct ptx_instr *last = last_of(f, k);
     bool div = e->info[k].div;
+    if (t1_serial(e, k)) {
+        t1_serial_loop(e, k);
+        after_masked(e, k);
+        return;
+    }
     e->block = k;
+    t1_matrix_block(e);
     t1_put(e, "B%u:;\n", k);
-    t1_put(e, div ? "if (!p%u) goto S%u;\n{ uint32_t m = p%u; p%u = 0;\n" : "{\n", k, k, k, k);
+    if (b->loose && t1_held(e, k))
+        t1_put(e, "goto S%u;\nC%u:;\n", k, k);
+    if (b->loose)
+        t1_put(e, "if (!p%u) goto S%u;\n{ uint32_t m = p%u & who; p%u &= ~who; who = ~0u;\n", k, k, k, k);
+    else
+        t1_put(e, div ? "if (!p%u) goto S%u;\n{ uint32_t m = p%u; p%u = 0;\n" : "{\n", k, k, k, k);
+    size_t from = e->text.n;
+    e->ntested = 0;
     for (uint32_t p = 0; p < b->nphi; p++)
         if (e->value[b->phi[p].dst].used)
             t1_def_done(e, b->phi[p].dst);
@@ -313,10 +434,10 @@ static void block(struct t1_emit *e, uint32_t k)
     e->mask = div ? "m" : "live";
     e->guarded = false;
     e->at = b->first + b->count - 1;
-    if (last && last->op == PTX_OP_BRX)
-        t1_fail(e, "branch tables are not supported");
-    (div ? end_masked : end_together)(e, k);
+    (last && last->op == PTX_OP_BRX ? table : div ? end_masked : end_together)(e, k);
     e->in = NULL;
+    if (div)
+        twice(e, k, from);
     t1_put(e, "}\n");
     if (div) {
         t1_put(e, "S%u:;\n", k);
@@ -354,6 +475,12 @@ static void declare(struct t1_emit *e)
             t1_put(e, "uint32_t p%u = 0;\n", k);
     if (e->uses_cc)
         t1_put(e, "uint32_t cc = 0;\n");
+    if (e->loose)
+        t1_put(e, "uint32_t who = ~0u; /* lanes that run the next block */\n");
+    if (e->rests)
+        t1_put(e, "uint32_t rounds = 0; (void)rounds;\n");
+    for (uint32_t k = 0; k < e->rows; k++)
+        t1_put(e, "uint64_t row%u = 0; (void)row%u;\n", k, k);
 }
 
 static void declare_tid(struct t1_emit *e)
@@ -371,9 +498,9 @@ static void declare_tid(struct t1_emit *e)
     for (unsigned g = 0; g < groups; g++) {
         const char *s = groups == 1 ? "" : g ? "g1" : "g0";
         t1_put(e, "uint32_t tid0%s = warp * 32u + %uu, tid1%s = 0, tid2%s = 0;\n", s, 16 * g, s, s);
-        t1_put(e, "if (b->ntid[1] * b->ntid[2] != 1) { tid1%s = tid0%s / b->ntid[0]; tid0%s %%= b->ntid[0];\n", s, s,
+        t1_put(e, "if (g->ntid[1] * g->ntid[2] != 1) { tid1%s = tid0%s / g->ntid[0]; tid0%s %%= g->ntid[0];\n", s, s,
                s);
-        t1_put(e, "if (b->ntid[2] != 1) { tid2%s = tid1%s / b->ntid[1]; tid1%s %%= b->ntid[1]; } }\n", s, s, s);
+        t1_put(e, "if (g->ntid[2] != 1) { tid2%s = tid1%s / g->ntid[1]; tid1%s %%= g->ntid[1]; } }\n", s, s, s);
     }
 }
 
@@ -381,7 +508,8 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
 {
     e->sregs = 0;
     e->index = index;
-    e->uses_cc = false;
+    e->uses_cc = e->rests = false;
+    e->rows = 0;
     e->text.n = 0;
     t1_param_plan(e);
     for (uint32_t k = 0; k < f->nblock; k++)
@@ -390,12 +518,14 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     e->text = (struct t1_text){0};
     e->in = NULL;
     if (f->is_entry)
-        t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, uint32_t warp, uint32_t live)\n{\n");
+        t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, "
+                  "uint32_t warp, uint32_t live)\n{\n");
     else
         t1_put(e, "static __attribute__((noinline)) uint32_t "
                   "f_%u(struct t1_block *b, uint32_t warp, uint32_t live, pu32 *args, "
-                  "pu32 *rets, uint64_t frame)\n{\nuint32_t gone = 0;\n", index);
-    t1_put(e, "uint8_t *const smem = b->shared;\nconst uint8_t *const params = b->params;\n"
+                  "pu32 *rets, uint64_t frame)\n{\nuint32_t gone = 0;\n"
+                  "const struct t1_block *const g = b;\n", index);
+    t1_put(e, "uint8_t *const smem = g->shared;\nconst uint8_t *const params = b->params;\n"
               "(void)smem; (void)params;\n");
     if (f->is_entry)
         t1_put(e, "const uint64_t frame = 0; (void)frame;\n");
@@ -403,6 +533,7 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
         t1_put(e, "live = ~0u;\n"); /* known to the compiler, it spares the masks */
     declare_tid(e);
     t1_param_declare(e);
+    t1_matrix_declare(e);
     declare(e);
     if (e->info[0].div)
         t1_put(e, "p0 = live;\n");

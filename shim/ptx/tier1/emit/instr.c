@@ -73,6 +73,26 @@ static void define_32(struct t1_emit *e, const struct t1_op *op, unsigned d, int
     t1_def_piece(e, value, 2 * k + 1, extend_piece(e, x, 1));
 }
 
+/* i < n and the like where i counts lanes: for most warps its two ends say that all lanes are on one side. */
+static const char *all_or(struct t1_emit *e, unsigned d, const struct t1_arg *a, const char *pieces)
+{
+    const struct ptx_instr *in = e->in;
+    unsigned cmp = in->cmp, type = in->type[0], size = ptx_type_size(type);
+    bool swap = t1_same_for_all(&a[0]);
+    const struct t1_arg *i = &a[swap], *n = &a[!swap];
+    bool integer = type == PTX_S32 || type == PTX_U32 || type == PTX_S64 || type == PTX_U64;
+    if (in->op != PTX_OP_SETP || in->sub || d || cmp < PTX_LT || cmp > PTX_GE || !integer ||
+        i->rep != T1_U || i->stride <= 0 || i->stride > 1 << 20 || !t1_same_for_all(n) ||
+        i->kind != (size == 8 ? T1_K_64 : T1_K_32))
+        return pieces;
+    if (swap)
+        cmp = cmp == PTX_LT ? PTX_GT : cmp == PTX_LE ? PTX_GE : cmp == PTX_GT ? PTX_LT : PTX_LE;
+    bool below = cmp == PTX_LT || cmp == PTX_LE; /* all lanes, or else none, when the last is below n */
+    return t1_str(e, "T1_BELOW(%s%u, %s, 0x%llxu, %s, %s, %s, %s)", type == PTX_S32 || type == PTX_S64 ? "s" : "u",
+                  8 * size, i->s[0], (unsigned long long)(31 * i->stride), cmp == PTX_LT || cmp == PTX_GE ? "<" : "<=",
+                  n->s[0], below ? "~0u" : "0u", pieces);
+}
+
 /* A predicate's lanes, from the bits of its pieces. */
 static const char *lanes_of(struct t1_emit *e, const struct t1_op *op, unsigned d, const struct t1_arg *a)
 {
@@ -82,7 +102,7 @@ static const char *lanes_of(struct t1_emit *e, const struct t1_op *op, unsigned 
         m = k ? t1_str(e, "%s | (uint32_t)%s << %u", m, bits, k * (op->wide ? e->nl / 2 : e->nl))
               : t1_str(e, "(uint32_t)%s", bits);
     }
-    return t1_str(e, "(%s)", m);
+    return all_or(e, d, a, t1_str(e, "(%s)", m));
 }
 
 static void varying(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, const struct t1_arg *a)
@@ -188,8 +208,10 @@ static void arithmetic(struct t1_emit *e)
 {
     struct t1_op op = {0};
     struct t1_arg a[5];
-    if (!t1_alu(e->in, &op) || op.nsrc > 4)
-        t1_fail(e, "instruction is not supported");
+    if (!t1_alu(e->in, &op) || op.nsrc > 4) {
+        t1_escape(e);
+        return;
+    }
     bool second = op.dst[1].kind && !op.writes_cc, written = true;
     int32_t value[2] = {t1_dst(e, 0), second ? t1_dst(e, 1) : -1};
     if (value[0] < 0 && value[1] < 0 && !op.writes_cc)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const char t1_prelude_matrix[], t1_prelude_matrix_end[];
+
 enum { MAX_INSTRUCTIONS = 20000 }; /* beyond it the compiler takes minutes: facts, hazard 13 */
 
 uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f)
@@ -82,19 +84,71 @@ static void scan(struct t1_emit *e, const struct ptx_func *f)
             e->fibres = true;
 }
 
+const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t)
+{
+    uint32_t k = 0;
+    while (k < e->nparam && (e->param[k].offset != offset || strcmp(e->param[k].t, t) != 0))
+        k++;
+    if (k == e->nparam) {
+        if (e->nparam == e->param_cap) {
+            uint32_t cap = e->param_cap ? 2 * e->param_cap : 16;
+            struct t1_param *more = t1_alloc(e, cap, sizeof *more);
+            if (e->nparam)
+                memcpy(more, e->param, e->nparam * sizeof *more);
+            e->param = more;
+            e->param_cap = cap;
+        }
+        e->param[e->nparam++] = (struct t1_param){(uint32_t)offset, t};
+    }
+    return t1_str(e, "args->%s_%u", t, (unsigned)offset);
+}
+
+/* What the kernel loads of its parameters, in a struct: unlike memory, stores of the kernel are known not to
+ * change it, so that it is loaded once for all warps. */
+static void put_params(struct t1_emit *e)
+{
+    t1_put(e, "struct t1_args {\nuint32_t none;\n");
+    for (uint32_t k = 0; k < e->nparam; k++)
+        t1_put(e, "%s %s_%u;\n", strcmp(e->param[k].t, "u64") ? "uint32_t" : "uint64_t", e->param[k].t,
+               e->param[k].offset);
+    t1_put(e, "};\nT1_INLINE struct t1_args t1_args_of(const uint8_t *params)\n{\nstruct t1_args a;\n");
+    for (uint32_t k = 0; k < e->nparam; k++)
+        t1_put(e, "a.%s_%u = t1_ld_%s(params + %uu);\n", e->param[k].t, e->param[k].offset, e->param[k].t,
+               e->param[k].offset);
+    t1_put(e, "return a;\n}\n");
+}
+
+static void analyse(struct t1_emit *e, struct ptx_func *f, const struct ptx_shape *shape)
+{
+    struct ptx_diag diag = {0};
+    if (ptx_analyse(f, shape, &diag)) {
+        *e->diag = diag;
+        longjmp(e->out, 1);
+    }
+}
+
 static void emit_all(struct t1_emit *e, struct ptx_func *kernel)
 {
     struct ptx_shape shape = shape_of(e->shape);
     t1_reach(e, kernel);
     for (uint32_t k = 0; k < e->nreached; k++) {
         struct ptx_func *f = e->reached[k];
-        struct ptx_diag diag = {0};
         e->f = f;
-        if (ptx_analyse(f, &shape, &diag)) {
-            *e->diag = diag;
-            longjmp(e->out, 1);
-        }
+        analyse(e, f, &shape);
         scan(e, f);
+        e->loose = t1_must_be_loose(e);
+        if (e->loose) {
+            ptx_func_drop(f);
+            f->meeting_blocks = true;
+            analyse(e, f, &shape);
+            for (unsigned round = 0; t1_must_be_loose(e); round++) { /* parted lanes may part more */
+                if (round == 4)
+                    t1_fail(e, "lanes may wait for each other in too many places");
+                for (uint32_t n = 0; f->irreducible && n < f->nblock; n++)
+                    f->block[n].loose = true;
+                analyse(e, f, &shape);
+            }
+        }
         t1_plan(e);
         t1_function(e, f, k);
         e->f = NULL;
@@ -108,6 +162,7 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     uint32_t dynamic = (e->shared_top + e->dynamic_align - 1) & ~(e->dynamic_align - 1);
     e->top = (struct t1_text){0};
     e->text.n = 0;
+    put_params(e);
     for (uint32_t k = 1; k < e->nreached; k++)
         t1_put(e, "static uint32_t f_%u(struct t1_block *, uint32_t, uint32_t, pu32 *, pu32 *, uint64_t);\n", k);
     t1_write(e, &e->text, body.p, body.n);
@@ -118,13 +173,15 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     struct t1_text all = e->text;
     e->text = (struct t1_text){0};
     bool fibres = e->fibres || e->spins;
-    t1_put(e, "#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_DYNAMIC %uu\n", (int)e->shape,
-           fibres, dynamic);
-    if (e->nreached > 1)
+    t1_put(e, "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_DYNAMIC %uu\n",
+           T1_VERSION, (int)e->shape, fibres, dynamic);
+    if (e->nreached > 1 || e->deep)
         t1_put(e, "#define T1_STACK 262144\n");
     t1_put(e, "#define T1_KERNEL static %s void\n",
            fibres ? "__attribute__((noinline))" : "inline __attribute__((always_inline))");
     t1_write(e, &e->text, prelude, prelude_size);
+    if (e->matrices)
+        t1_write(e, &e->text, t1_prelude_matrix, (size_t)(t1_prelude_matrix_end - t1_prelude_matrix));
     t1_write(e, &e->text, all.p, all.n);
     free(all.p);
     *text = e->text.p;
@@ -182,8 +239,10 @@ int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape,
         finish(e, text, size);
         result = 0;
     }
-    for (uint32_t k = 0; k < e->nreached; k++)
+    for (uint32_t k = 0; k < e->nreached; k++) {
         ptx_func_drop(e->reached[k]);
+        e->reached[k]->meeting_blocks = false;
+    }
     free(e->text.p);
     free(e->top.p);
     free(e);

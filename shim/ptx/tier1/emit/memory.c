@@ -5,6 +5,7 @@ struct access {
     struct t1_arg address;
     bool shared, has_gather;
     bool local; /* the same offset in every lane's local memory */
+    bool param; /* of the kernel, at imm: */
     uint64_t imm; /* of this element */
     struct t1_gather gather;
     unsigned size; /* bytes of an element */
@@ -130,7 +131,8 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
     if (same) { /* one access for all lanes, or for each half */
         struct t1_arg v = {.kind = e->value[value].kind, .rep = a->rep};
         for (unsigned h = 0; h < (grouped ? 2 : 1); h++) {
-            const char *s = t1_str(e, "t1_ld_%s(%s)", x->t, pointer(e, x, h, 0));
+            const char *s = x->param ? t1_kernel_param(e, x->imm, x->t)
+                                     : t1_str(e, "t1_ld_%s(%s)", x->t, pointer(e, x, h, 0));
             v.s[h] = t1_str(e, "t%u", e->temps++);
             const char *on = grouped ? t1_str(e, "(%s %s)", e->mask, h ? ">> 16" : "& 0xffffu") : e->mask;
             s = fit(e, o, s, x->wide);
@@ -140,12 +142,30 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
         t1_def_arg(e, value, &v);
         return;
     }
-    if (a->rep == T1_U && !x->shared && !x->local && a->stride == (int64_t)x->size)
-        t1_put(e, "t1_ahead(%s, %u);\n", pointer(e, x, 0, 0), 32 * x->size);
+    if (a->rep == T1_U && !x->shared && !x->local && a->stride == (int64_t)x->size) {
+        if (t1_may_rest(e, e->f->block[e->block].loop_header)) {
+            t1_put(e, "T1_AHEAD_IN_LOOP(%s, %u, row%u);\n", pointer(e, x, 0, 0), 32 * x->size, e->rows++);
+            e->info[e->block].streams = true;
+        } else {
+            t1_put(e, "t1_ahead(%s, %u);\n", pointer(e, x, 0, 0), 32 * x->size);
+        }
+    }
+    e->info[e->block].masked += a->rep != T1_V && a->stride == (int64_t)x->size;
     bool extend = e->value[value].kind == T1_K_64 && !x->wide;
     bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;
+    const unsigned first = e->temps;
+    const bool halves = a->rep == T1_G && a->stride != (int64_t)x->size && !x->wide;
+    e->temps += halves ? n : 0;
     for (unsigned k = 0; k < n; k++) {
         const char *s = load_piece(e, x, k);
+        if (halves) { /* tid % 16 and the like: both halves gather from the same places */
+            if (k < n / 2)
+                t1_put(e, "const pu32 t%u = %s;\n", first + k, s);
+            else
+                t1_put(e, "const pu32 t%u = %s == %s && %s == %s ? t%u : %s;\n", first + k, a->s[0], a->s[1],
+                       bits(e, x, k), bits(e, x, k - n / 2), first + k - n / 2, s);
+            s = t1_str(e, "t%u", first + k);
+        }
         if (!extend) {
             if (register_size(e, o) <= 2 && sign)
                 s = t1_str(e, "(%s & 0xffffu)", s);
@@ -181,6 +201,7 @@ static void store(struct t1_emit *e, const struct access *x, const struct t1_arg
         }
         return;
     }
+    e->info[e->block].masked += a->rep != T1_V && a->stride == (int64_t)x->size;
     for (unsigned k = 0; k < n; k++) {
         const char *fn, *at = place(e, x, k, &fn), *p = t1_piece(e, v, k);
         if (at) {
@@ -237,10 +258,10 @@ static void whole_words(struct t1_emit *e, struct access *x, const struct ptx_op
     t1_put(e, "}\n");
 }
 
-static bool kernel_parameter(struct t1_emit *e, const struct ptx_opnd *o)
+static const struct ptx_var *kernel_parameter(struct t1_emit *e, const struct ptx_opnd *o)
 {
     const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
-    return v && v->space == PTX_SP_PARAM && e->f->is_entry && PTX_SYM_BAND(o->sym) == 0x60000000;
+    return v && v->space == PTX_SP_PARAM && e->f->is_entry && PTX_SYM_BAND(o->sym) == 0x60000000 ? v : NULL;
 }
 
 /* An offset in local memory as a flat address, or back. */
@@ -269,7 +290,8 @@ static void access(struct t1_emit *e, bool is_store)
         t1_fail(e, "128-bit values are not supported");
     if (t1_param_access(e, is_store))
         return;
-    if (kernel_parameter(e, o) && is_store)
+    const struct ptx_var *parameter = kernel_parameter(e, o);
+    if (parameter && is_store)
         t1_fail(e, "store to a kernel parameter");
     bool ordered = in->sem != PTX_WEAK;
     x.address = t1_address(e, o, e->f->instr_src[e->at][0], &x.shared, &x.imm);
@@ -285,6 +307,10 @@ static void access(struct t1_emit *e, bool is_store)
     if (!x.local)
         t1_aligned(e, &x.address, x.has_gather ? &x.gather : NULL,
                    o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm, x.size * n);
+    if (parameter && !ordered && o->imm + (uint64_t)x.size * n <= parameter->size) {
+        x.param = true;
+        x.imm = parameter->offset + o->imm;
+    }
     if (ordered)
         t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");
     if (ordered && n > 1) {

@@ -8,6 +8,8 @@ bool t1_outside(const struct ptx_func *f, int32_t def_block, uint32_t use_block)
 {
     if (def_block < 0)
         return false;
+    if (f->block[def_block].loose && use_block != (uint32_t)def_block)
+        return true;
     for (int32_t h = f->block[def_block].loop_header; h >= 0; h = f->block[h].loop_parent)
         if (f->block[h].left_divergently && !ptx_in_loop(f, (int32_t)use_block, h))
             return true;
@@ -198,41 +200,51 @@ static bool depends(struct t1_emit *e, int32_t value, int32_t h, uint8_t *seen)
     return false;
 }
 
-static void check_locks(struct t1_emit *e)
+/* The lanes that leave a loop stay until the others have left. Where these may wait for what the first would do,
+ * the loop and what follows is made loose. True if there is such a loop that is not loose yet. */
+static bool lanes_wait(struct t1_emit *e)
 {
-    const struct ptx_func *f = e->f;
+    struct ptx_func *f = e->f;
     uint8_t *seen = t1_alloc(e, f->nvalue + 1, 1);
+    bool wait = false;
     for (uint32_t k = 0; k < f->nblock; k++) {
         const struct ptx_block *b = &f->block[k];
         if (b->loop_header < 0)
             continue;
         for (uint32_t i = b->first; i < b->first + b->count; i++)
             e->spins |= waits(&f->instr[i]) || (f->instr[i].op == PTX_OP_ATOM && lock_like(f, i, b->loop_header));
-        if (!parts_lanes(f, k))
+        if (!parts_lanes(f, k) || t1_one_lane(e, k) || b->loose)
             continue;
         for (int32_t h = b->loop_header; h >= 0; h = f->block[h].loop_parent)
             for (uint32_t s = 0; s < b->nsucc; s++) {
                 if (ptx_in_loop(f, b->succ[s], h))
                     continue;
                 memset(seen, 0, f->nvalue);
-                e->in = last_of(f, k);
-                if (depends(e, f->instr_src[b->first + b->count - 1][5], h, seen))
-                    t1_fail(e, "lanes may wait for each other in this loop");
-                e->in = NULL;
+                if (!depends(e, f->instr_src[b->first + b->count - 1][5], h, seen) ||
+                    t1_meets_before_acting(e, (uint32_t)b->succ[s]))
+                    continue;
+                wait = true;
+                if (f->meeting_blocks)
+                    t1_loosen(e, (uint32_t)h, (uint32_t)b->succ[s]);
             }
     }
+    return wait;
+}
+
+bool t1_must_be_loose(struct t1_emit *e)
+{
+    return lanes_wait(e) || (e->f->irreducible && !e->f->block[0].loose);
 }
 
 void t1_plan(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
-    if (f->irreducible)
-        t1_fail(e, "control flow is not reducible");
     e->value = t1_alloc(e, f->nvalue + 1, sizeof *e->value);
     e->info = t1_alloc(e, f->nblock + 1, sizeof *e->info);
     for (uint32_t k = 0; k < f->nblock; k++)
         e->info[k].div = f->block[k].divergent;
     spread(e);
     classify(e);
-    check_locks(e);
+    for (uint32_t k = 0; k < f->nblock; k++)
+        e->info[k].pend |= f->block[k].loose;
 }

@@ -135,25 +135,27 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
     if (r >= PTX_SR_LANEMASK_EQ && r <= PTX_SR_LANEMASK_GT)
         return lane_mask(e, r);
     if (r >= PTX_SR_ENVREG0 && r <= PTX_SR_ENVREG31) {
-        if (r == PTX_SR_ENVREG0 + 1 || r == PTX_SR_ENVREG0 + 2)
-            t1_fail(e, "cooperative grid synchronisation is not supported");
-        return t1_const(e, T1_K_32, 0);
+        if (r != PTX_SR_ENVREG0 + 1 && r != PTX_SR_ENVREG0 + 2)
+            return t1_const(e, T1_K_32, 0);
+        /* the workspace of the grid's barrier, its high half first */
+        a.s[0] = r == PTX_SR_ENVREG0 + 1 ? "(uint32_t)(b->envreg12 >> 32)" : "(uint32_t)b->envreg12";
+        return a;
     }
     switch (r) {
     case PTX_SR_NTID_X: case PTX_SR_NTID_Y: case PTX_SR_NTID_Z:
-        a.s[0] = t1_str(e, "b->ntid[%u]", r - PTX_SR_NTID_X);
+        a.s[0] = t1_str(e, "g->ntid[%u]", r - PTX_SR_NTID_X);
         break;
     case PTX_SR_CTAID_X: case PTX_SR_CTAID_Y: case PTX_SR_CTAID_Z:
-        a.s[0] = t1_str(e, "b->ctaid[%u]", r - PTX_SR_CTAID_X);
+        a.s[0] = t1_str(e, "g->ctaid[%u]", r - PTX_SR_CTAID_X);
         break;
     case PTX_SR_CLUSTERID_X: case PTX_SR_CLUSTERID_Y: case PTX_SR_CLUSTERID_Z:
-        a.s[0] = t1_str(e, "b->ctaid[%u]", r - PTX_SR_CLUSTERID_X);
+        a.s[0] = t1_str(e, "g->ctaid[%u]", r - PTX_SR_CLUSTERID_X);
         break;
     case PTX_SR_NCTAID_X: case PTX_SR_NCTAID_Y: case PTX_SR_NCTAID_Z:
-        a.s[0] = t1_str(e, "b->nctaid[%u]", r - PTX_SR_NCTAID_X);
+        a.s[0] = t1_str(e, "g->nctaid[%u]", r - PTX_SR_NCTAID_X);
         break;
     case PTX_SR_NCLUSTERID_X: case PTX_SR_NCLUSTERID_Y: case PTX_SR_NCLUSTERID_Z:
-        a.s[0] = t1_str(e, "b->nctaid[%u]", r - PTX_SR_NCLUSTERID_X);
+        a.s[0] = t1_str(e, "g->nctaid[%u]", r - PTX_SR_NCLUSTERID_X);
         break;
     case PTX_SR_CLUSTER_NCTAID_X: case PTX_SR_CLUSTER_NCTAID_Y: case PTX_SR_CLUSTER_NCTAID_Z:
     case PTX_SR_CLUSTER_NCTARANK: return t1_const(e, T1_K_32, 1);
@@ -163,11 +165,11 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
         break;
     case PTX_SR_WARPID: a.s[0] = "warp"; break;
     case PTX_SR_NWARPID: return t1_const(e, T1_K_32, 32);
-    case PTX_SR_SMID: a.s[0] = "b->smid"; break;
-    case PTX_SR_NSMID: a.s[0] = "b->nsm"; break;
+    case PTX_SR_SMID: a.s[0] = "g->smid"; break;
+    case PTX_SR_NSMID: a.s[0] = "g->nsm"; break;
     case PTX_SR_GRIDID:
         a.kind = T1_K_64;
-        a.s[0] = "b->grid_id";
+        a.s[0] = "g->grid_id";
         break;
     case PTX_SR_CLOCK: a.s[0] = "(uint32_t)b->services->clock()"; break;
     case PTX_SR_CLOCK_HI: a.s[0] = "(uint32_t)(b->services->clock() >> 32)"; break;
@@ -181,8 +183,8 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
         break;
     case PTX_SR_GLOBALTIMER_LO: a.s[0] = "(uint32_t)b->services->globaltimer()"; break;
     case PTX_SR_GLOBALTIMER_HI: a.s[0] = "(uint32_t)(b->services->globaltimer() >> 32)"; break;
-    case PTX_SR_DYNAMIC_SMEM_SIZE: a.s[0] = "b->dynamic_shared"; break;
-    case PTX_SR_TOTAL_SMEM_SIZE: a.s[0] = "b->shared_size"; break;
+    case PTX_SR_DYNAMIC_SMEM_SIZE: a.s[0] = "g->dynamic_shared"; break;
+    case PTX_SR_TOTAL_SMEM_SIZE: a.s[0] = "g->shared_size"; break;
     case PTX_SR_IS_EXPLICIT_CLUSTER: return t1_const(e, T1_K_PRED, 0);
     case PTX_SR_CURRENT_GRAPH_EXEC: return t1_const(e, T1_K_64, 0);
     case PTX_SR_RESERVED_SMEM_BEGIN: case PTX_SR_RESERVED_SMEM_END: case PTX_SR_RESERVED_SMEM_CAP:

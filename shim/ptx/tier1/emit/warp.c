@@ -1,19 +1,28 @@
 /* Tier 1 emitter: barriers and what the lanes of a warp do together. */
 #include "ptx/tier1/emit/emit.h"
 
-/* Member mask of a collective as one number, cut to the lanes that are here. */
-static const char *members(struct t1_emit *e, unsigned k)
+/* Opens a loop over the groups of lanes that name each other, `who` being one: source k is the member mask. Lanes
+ * that are not here are left out. Without .sync, or with one mask for all, there is one group. */
+static void open_groups(struct t1_emit *e, unsigned k)
 {
-    if (!(e->in->flags & PTX_F_SYNC) || k >= e->in->nsrc)
-        return e->mask;
+    if (!(e->in->flags & PTX_F_SYNC) || k >= e->in->nsrc) {
+        t1_put(e, "for (uint32_t who = %s, once = 1; once; once = 0) {\n", e->mask);
+        return;
+    }
     struct t1_arg a = t1_src(e, k, T1_K_32);
-    if (t1_same_for_all(&a))
-        return t1_str(e, "(%s & %s)", e->mask, a.s[0]);
-    unsigned t = e->temps++;
-    t1_put(e, "uint32_t t%u = 0;\n{\n", t);
+    if (t1_same_for_all(&a)) {
+        t1_put(e, "for (uint32_t who = %s & %s, once = 1; once; once = 0) {\n", e->mask, a.s[0]);
+        return;
+    }
     const char *x = t1_lane(e, &a);
-    t1_put(e, "unsigned l = (unsigned)__builtin_ctz(%s | 0x80000000u);\nt%u = %s;\n}\n", e->mask, t, x);
-    return t1_str(e, "(%s & t%u)", e->mask, t);
+    t1_put(e, "for (uint32_t left = %s, who; left; left &= ~who) {\nconst unsigned l = (unsigned)__builtin_ctz(left);\n"
+              "who = (left & %s) | 1u << l;\n", e->mask, x);
+}
+
+/* The value is computed group by group in `one`, or lane by lane in all[]. */
+static bool is_one(const struct t1_emit *e, int32_t v)
+{
+    return v >= 0 && e->value[v].rep != T1_V;
 }
 
 static void define_all(struct t1_emit *e, int32_t v, const char *expr)
@@ -150,20 +159,49 @@ static void shuffle(struct t1_emit *e)
     t1_put(e, "}\n");
 }
 
+/* Gives the lanes of `who` the number or the predicate `expr`. */
+static void give(struct t1_emit *e, int32_t v, const char *expr)
+{
+    if (is_one(e, v))
+        t1_put(e, "one = %s;\n", expr);
+    else if (e->value[v].kind == T1_K_PRED)
+        t1_put(e, "pred |= %s ? who : 0;\n", expr);
+    else
+        t1_put(e, "{ const uint32_t x = %s;\nT1_FOR_LANES(i, who) all[i] = x; }\n", expr);
+}
+
+static void take(struct t1_emit *e, int32_t v)
+{
+    if (is_one(e, v))
+        define_all(e, v, "one");
+    else if (e->value[v].kind == T1_K_PRED)
+        t1_def_mask(e, v, "pred");
+    else
+        t1_def_lanes(e, v, "all");
+    if (!is_one(e, v))
+        t1_def_done(e, v);
+}
+
 static void vote(struct t1_emit *e)
 {
     int32_t v = t1_dst(e, 0);
+    const char *p = "set";
     if (v < 0)
         return;
+    t1_put(e, "{\nuint32_t one = 0, pred = 0, all[32] = {0};\n(void)pred; (void)all;\n");
     struct t1_arg a = t1_src(e, 0, T1_K_PRED);
-    const char *who = members(e, 1), *p = t1_str(e, "(%s & %s)", t1_mask(e, &a), who);
+    open_groups(e, 1);
+    t1_put(e, "const uint32_t set = %s & who;\n", t1_mask(e, &a));
     switch (e->in->sub) {
-    case PTX_SUB_ALL: p = t1_str(e, "(uint32_t)(%s == %s)", p, who); break;
-    case PTX_SUB_ANY: p = t1_str(e, "(uint32_t)(%s != 0)", p); break;
-    case PTX_SUB_UNI: p = t1_str(e, "(uint32_t)(!%s || %s == %s)", p, p, who); break;
+    case PTX_SUB_ALL: p = "(uint32_t)(set == who)"; break;
+    case PTX_SUB_ANY: p = "(uint32_t)(set != 0)"; break;
+    case PTX_SUB_UNI: p = "(uint32_t)(!set || set == who)"; break;
     default: break;
     }
-    define_all(e, v, p);
+    give(e, v, p);
+    t1_put(e, "}\n");
+    take(e, v);
+    t1_put(e, "}\n");
 }
 
 static void match(struct t1_emit *e)
@@ -172,15 +210,12 @@ static void match(struct t1_emit *e)
     const char *type = wide ? "u64" : "u32";
     int32_t v = t1_dst(e, 0), p = t1_dst(e, 1);
     struct t1_arg a = t1_src(e, 0, wide ? T1_K_64 : T1_K_32);
-    const char *who = members(e, 1);
     t1_put(e, "{\n");
     const char *x = t1_lane(e, &a);
-    t1_put(e, "uint%s_t al[32];\nuint32_t d[32] = {0};\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\n",
-           wide ? "64" : "32", x);
-    if (all)
-        t1_put(e, "uint32_t in = t1_match_all_%s(%s, al, d);\n(void)in;\n", type, who);
-    else
-        t1_put(e, "t1_match_any_%s(%s, al, d);\n", type, who);
+    t1_put(e, "uint%s_t al[32];\nuint32_t d[32] = {0}, in = 0;\n(void)in;\n"
+              "for (unsigned l = 0; l < 32; l++) al[l] = %s;\n", wide ? "64" : "32", x);
+    open_groups(e, 1);
+    t1_put(e, all ? "in |= t1_match_all_%s(who, al, d);\n}\n" : "t1_match_any_%s(who, al, d);\n}\n", type);
     if (v >= 0)
         t1_def_lanes(e, v, "d");
     if (p >= 0)
@@ -199,14 +234,30 @@ static void reduce(struct t1_emit *e)
     if (v < 0)
         return;
     struct t1_arg a = t1_src(e, 0, T1_K_32);
-    const char *who = members(e, 1);
-    unsigned t = e->temps++;
-    t1_put(e, "uint32_t t%u;\n{\n", t);
+    t1_put(e, "{\nuint32_t one = 0, all[32] = {0};\n(void)all;\n");
     const char *x = t1_lane(e, &a);
-    t1_put(e, "uint32_t al[32];\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\n"
-              "t%u = t1_redux_%s_%s(%s, al);\n}\n", x, t,
-           names[e->in->sub], e->in->type[0] == PTX_S32 ? "s32" : "u32", who);
-    define_all(e, v, t1_str(e, "t%u", t));
+    t1_put(e, "uint32_t al[32];\nfor (unsigned l = 0; l < 32; l++) al[l] = %s;\n", x);
+    open_groups(e, 1);
+    give(e, v, t1_str(e, "t1_redux_%s_%s(who, al)", names[e->in->sub], e->in->type[0] == PTX_S32 ? "s32" : "u32"));
+    t1_put(e, "}\n");
+    take(e, v);
+    t1_put(e, "}\n");
+}
+
+static void elect(struct t1_emit *e)
+{
+    int32_t v = t1_dst(e, 0), p = t1_dst(e, 1);
+    t1_put(e, "{\nuint32_t one = 0, all[32] = {0}, leaders = 0;\n(void)one; (void)all;\n");
+    open_groups(e, 0);
+    t1_put(e, "leaders |= who & (0u - who);\n");
+    if (v >= 0)
+        give(e, v, "(uint32_t)__builtin_ctz(who | 0x80000000u)");
+    t1_put(e, "}\n");
+    if (v >= 0)
+        take(e, v);
+    if (p >= 0)
+        t1_def_mask(e, p, "leaders");
+    t1_put(e, "}\n");
 }
 
 bool t1_warp_op(struct t1_emit *e)
@@ -222,14 +273,7 @@ bool t1_warp_op(struct t1_emit *e)
         if (t1_dst(e, 0) >= 0)
             define_all(e, t1_dst(e, 0), e->mask);
         return true;
-    case PTX_OP_ELECT: {
-        const char *who = members(e, 0);
-        if (t1_dst(e, 0) >= 0)
-            define_all(e, t1_dst(e, 0), t1_str(e, "(uint32_t)__builtin_ctz(%s | 0x80000000u)", who));
-        if (t1_dst(e, 1) >= 0)
-            t1_def_mask(e, t1_dst(e, 1), t1_str(e, "(%s & (0u - %s))", who, who));
-        return true;
-    }
+    case PTX_OP_ELECT: elect(e); return true;
     case PTX_OP_NANOSLEEP:
         t1_put(e, "t1_yield(b);\n");
         e->spins = true;

@@ -13,16 +13,51 @@ struct t1_object {
     uint64_t *externs; /* addresses, in the image's order */
 };
 
-struct t1_worker { /* owned by a struct t0_worker */
+/* Shared addresses are 32 bits, and objects do not check them: whether they take them as signed or as
+ * unsigned, all of them stay in this range, which has the arena at T1_SHARED_BELOW. */
+#define T1_SHARED_BELOW (((size_t)2 << 30) + 65536)
+#define T1_SHARED_RANGE (T1_SHARED_BELOW + ((size_t)4 << 30) + 65536)
+#define T1_STACK_LEAST 65536
+
+struct t1_room { /* where a block runs */
     struct t1_block block;
-    struct t0_worker *owner;
-    const struct t0_grid *grid;   /* runs now */
-    struct t0_grid last;          /* what `block` was filled for */
-    uint64_t last_serial;
-    volatile uint64_t at;         /* linear index of the block that runs */
-    size_t shared_room;           /* accessible, out of all that 32 bits reach */
+    size_t shared_room;            /* accessible, out of all that 32 bits reach */
     size_t local_room, stack_room;
-    struct t0_fault fault;        /* what a service reported, before the second run */
+    bool few_stacks;               /* as many as the launch needs, not as many as one may */
 };
+
+struct t1_worker { /* owned by a struct t0_worker */
+    struct t1_room room;           /* of ordinary launches */
+    struct t0_worker *owner;
+    const struct t0_grid *grid;    /* runs now */
+    struct t0_grid last;           /* what `room` was filled for */
+    uint64_t last_serial;
+    struct t1_room *volatile now;  /* of the block that runs */
+    struct t0_fault fault;         /* what a service reported, before the second run */
+    struct t1_resident *resident;  /* resident.c: blocks of cooperative launches */
+    uint64_t nresident;
+    struct t0_block *stand_in;     /* what handlers see: escape.c */
+};
+
+/* room.c: fills the block for a launch; false without memory, and later launches may try again. */
+bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g,
+                     uint32_t smid);
+void t1_room_start(struct t1_room *r, uint64_t block); /* its index */
+void t1_room_free(struct t1_room *r);
+
+/* run.c */
+extern const struct t1_services t1_resident_services;
+struct t1_worker *t1_worker_of(struct t0_worker *w); /* made on first use, or NULL */
+bool t1_stopped(const struct t1_worker *t);
+/* Calls body, whose blocks may fault; false after a fault, of the block in t->now. */
+bool t1_guarded(struct t1_worker *t, void (*body)(void *), void *arg);
+/* What the fault was, with tier 0's help. */
+enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g,
+                                 struct t0_fault *fault);
+/* resident.c */
+void t1_resident_free(struct t1_worker *t);
+bool t1_resident_stopped(struct t1_block *b);
+/* escape.c */
+void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
 
 #endif

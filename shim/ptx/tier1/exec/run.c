@@ -5,89 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "ptx/tier1/exec/object.h"
 
-/* ---- a worker's memory ----------------------------------------------------------------------- */
-
-enum { PAGE = 4096, STACK_LEAST = 65536 };
-/* Shared addresses are 32 bits, and objects do not check them: whether they take them as signed or as
- * unsigned, all of them stay in this range, which has the arena at SHARED_BELOW. */
-#define SHARED_BELOW (((size_t)2 << 30) + 65536)
-#define SHARED_RANGE (SHARED_BELOW + ((size_t)4 << 30) + 65536)
-
-static uint8_t *reserve(size_t size, int access)
-{
-    void *p = mmap(NULL, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-static void release(uint8_t **p, size_t *size)
-{
-    if (*p)
-        munmap(*p, *size);
-    *p = NULL;
-    *size = 0;
-}
-
-static bool shared_room(struct t1_worker *t, size_t want)
-{
-    want = (want + PAGE - 1) & ~(size_t)(PAGE - 1);
-    if (!t->block.shared) {
-        uint8_t *range = reserve(SHARED_RANGE, PROT_NONE);
-        if (!range)
-            return false;
-        t->block.shared = range + SHARED_BELOW;
-    }
-    if (want > t->shared_room) {
-        if (mprotect(t->block.shared, want, PROT_READ | PROT_WRITE))
-            return false;
-        t->shared_room = want;
-    }
-    return true;
-}
-
-static bool local_room(struct t1_worker *t, size_t want)
-{
-    if (want <= t->local_room)
-        return true;
-    release(&t->block.local, &t->local_room);
-    t->block.local = reserve(want, PROT_READ | PROT_WRITE);
-    t->local_room = t->block.local ? want : 0;
-    return t->block.local != NULL;
-}
-
-/* The lowest page of every stack is closed: what runs over its end faults. */
-static bool stack_room(struct t1_worker *t, uint32_t warps, uint64_t each)
-{
-    each = (each < STACK_LEAST ? STACK_LEAST : each) + PAGE;
-    each = (each + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    if (each <= t->block.stack_size && warps * t->block.stack_size <= t->stack_room)
-        return true;
-    if (each < t->block.stack_size)
-        each = t->block.stack_size;
-    release(&t->block.stacks, &t->stack_room);
-    t->block.stacks = reserve(T0_MAX_WARPS * each, PROT_READ | PROT_WRITE);
-    if (!t->block.stacks)
-        return false;
-    t->stack_room = T0_MAX_WARPS * each;
-    t->block.stack_size = each;
-    for (uint32_t k = 0; k < T0_MAX_WARPS; k++)
-        if (mprotect(t->block.stacks + k * each, PAGE, PROT_NONE))
-            return false;
-    return true;
-}
-
-static void free_worker(struct t1_worker *t)
-{
-    if (t->block.shared)
-        munmap(t->block.shared - SHARED_BELOW, SHARED_RANGE);
-    release(&t->block.local, &t->local_room);
-    release(&t->block.stacks, &t->stack_room);
-    free(t);
-}
+enum { PATIENCE = 1023 }; /* turns of spin loops between two looks at grid->stop, less one */
 
 /* ---- services -------------------------------------------------------------------------------- */
 
@@ -143,10 +65,15 @@ static void serve_free(struct t1_block *b, void *p)
         env->dev_free(env->ctx, p);
 }
 
+bool t1_stopped(const struct t1_worker *t)
+{
+    const _Atomic bool *stop = t->grid->stop;
+    return stop && *stop;
+}
+
 static bool serve_stopped(struct t1_block *b)
 {
-    const _Atomic bool *stop = worker_of(b)->grid->stop;
-    return stop && *stop;
+    return t1_stopped(worker_of(b));
 }
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -166,58 +93,47 @@ static uint64_t serve_timer(void)
     return nanoseconds(CLOCK_REALTIME);
 }
 
-static const struct t1_services services = {
-    .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free,
-    .assert_fail = serve_assert, .stopped = serve_stopped, .clock = serve_clock,
-    .globaltimer = serve_timer, .alu = t1_service_alu,
-};
+#define SERVICES(ask) { \
+    .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free, \
+    .assert_fail = serve_assert, .stopped = ask, .clock = serve_clock, .globaltimer = serve_timer, \
+    .alu = t1_service_alu, .exec = t1_service_exec }
+static const struct t1_services usual_services = SERVICES(serve_stopped);
+const struct t1_services t1_resident_services = SERVICES(t1_resident_stopped);
 
 /* ---- a block --------------------------------------------------------------------------------- */
 
-static struct t1_worker *worker(struct t0_worker *w)
+static void free_worker(struct t1_worker *t)
+{
+    t1_resident_free(t);
+    t1_room_free(&t->room);
+    free(t->stand_in);
+    free(t);
+}
+
+struct t1_worker *t1_worker_of(struct t0_worker *w)
 {
     struct t1_worker *t = w->tier1;
     if (!t && (t = calloc(1, sizeof *t))) {
         t->owner = w;
-        t->block.worker = t;
-        t->block.services = &services;
+        t->room.block.worker = t;
+        t->room.block.services = &usual_services;
+        t->room.block.patience = PATIENCE;
         w->tier1_free = free_worker;
         w->tier1 = t;
     }
     return t;
 }
 
-/* What stays the same for all blocks of a launch. */
-static bool prepare(struct t1_worker *t, const struct t1_object *o, const struct t0_grid *g)
+static bool prepared(struct t1_worker *t, const struct t1_object *o, const struct t0_grid *g)
 {
-    const struct t0_kernel_rec *rec = g->kernel->rec;
-    struct t1_block *b = &t->block;
+    if (t->last_serial == o->serial && !memcmp(&t->last, g, sizeof *g))
+        return true;
     t->last_serial = 0;
-    b->params = g->params;
-    b->externs = o->externs;
-    memcpy(b->nctaid, g->grid, sizeof b->nctaid);
-    memcpy(b->ntid, g->block, sizeof b->ntid);
-    b->nthreads = g->block[0] * g->block[1] * g->block[2];
-    b->nwarps = (b->nthreads + T0_LANES - 1) / T0_LANES;
-    b->dynamic_shared = g->dynamic_shared;
-    b->shared_size = rec->dynamic_offset + g->dynamic_shared;
-    b->smid = t->owner->smid;
-    b->nsm = g->nsm;
-    b->grid_id = g->grid_id;
-    b->envreg12 = g->envreg12;
-    b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
-    if (!shared_room(t, (size_t)b->shared_size + 64) ||
-        !local_room(t, b->local_stride * b->nwarps * T0_LANES) ||
-        (o->info->barriers && !stack_room(t, b->nwarps, o->info->stack_size)))
+    if (!t1_room_prepare(&t->room, o, g, t->owner->smid))
         return false;
     t->last = *g;
     t->last_serial = o->serial;
     return true;
-}
-
-static bool prepared(const struct t1_worker *t, const struct t1_object *o, const struct t0_grid *g)
-{
-    return t->last_serial == o->serial && !memcmp(&t->last, g, sizeof *g);
 }
 
 static void no_print(void *ctx, const char *text, size_t len)
@@ -243,26 +159,13 @@ static void find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t bl
         *fault = found;
 }
 
-static void start(struct t1_block *b, uint64_t block)
-{
-    if (block <= UINT32_MAX && b->nctaid[1] == 1 && b->nctaid[2] == 1) {
-        b->ctaid[0] = (uint32_t)block;
-        b->ctaid[1] = b->ctaid[2] = 0;
-        return;
-    }
-    uint64_t rest = block / b->nctaid[0];
-    b->ctaid[0] = (uint32_t)(block % b->nctaid[0]);
-    b->ctaid[1] = (uint32_t)(rest % b->nctaid[1]);
-    b->ctaid[2] = (uint32_t)(rest / b->nctaid[1]);
-}
-
 /* The fault as far as the object's run tells it. */
 static void fault_of_signal(struct t1_worker *t)
 {
     struct t0_worker *w = t->owner;
     struct t0_fault *f = &t->fault;
-    uint64_t in_shared = w->fault_address - (uint64_t)(uintptr_t)t->block.shared;
-    uint64_t in_stacks = w->fault_address - (uint64_t)(uintptr_t)t->block.stacks;
+    uint64_t in_shared = w->fault_address - (uint64_t)(uintptr_t)t->now->block.shared;
+    uint64_t in_stacks = w->fault_address - (uint64_t)(uintptr_t)t->now->block.stacks;
     sigset_t set; /* out of a signal handler: its signals are still blocked */
     sigemptyset(&set);
     sigaddset(&set, SIGSEGV);
@@ -270,18 +173,16 @@ static void fault_of_signal(struct t1_worker *t)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     f->kind = w->kind;
     f->address = w->fault_address;
-    if (in_shared + SHARED_BELOW < SHARED_RANGE) {
+    if (in_shared + T1_SHARED_BELOW < T1_SHARED_RANGE) {
         f->kind = T0_FAULT_SHARED;
         f->address = (uint32_t)in_shared;
-    } else if (in_stacks < t->stack_room) {
+    } else if (in_stacks < t->now->stack_room) {
         f->kind = T0_FAULT_STACK;
     }
     snprintf(f->text, sizeof f->text, "some thread of the block");
 }
 
-/* True, or false after a fault, which t->fault then holds. t->at is the block it came to. */
-static bool __attribute__((noinline)) run(struct t1_worker *t, const struct t1_object *o,
-                                          uint64_t end)
+bool __attribute__((noinline)) t1_guarded(struct t1_worker *t, void (*body)(void *), void *arg)
 {
     struct t0_worker *w = t->owner;
     const unsigned fp = t0_fp_enter();
@@ -289,43 +190,61 @@ static bool __attribute__((noinline)) run(struct t1_worker *t, const struct t1_o
     int how = sigsetjmp(w->out, 0);
     if (!how) {
         w->in_object = true;
-        for (; t->at < end; t->at++) {
-            start(&t->block, t->at);
-            o->run(&t->block);
-        }
+        body(arg);
     }
     w->in_object = false;
     t0_fp_leave(fp);
     if (how == 2)
         fault_of_signal(t);
+    else if (how && !t->fault.kind) /* a handler of tier 0 found it */
+        t->fault = (struct t0_fault){.kind = w->kind, .address = w->fault_address};
     return !how;
+}
+
+enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g, struct t0_fault *fault)
+{
+    if (t->fault.kind == T0_STOPPED) {
+        t->fault.kind = T0_OK;
+        fault->kind = T0_STOPPED;
+        return T0_STOPPED;
+    }
+    *fault = t->fault;
+    fault->kernel = T0_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name;
+    memcpy(fault->block, t->now->block.ctaid, sizeof fault->block);
+    memset(&t->fault, 0, sizeof t->fault);
+    const uint32_t *at = t->now->block.ctaid, *n = g->grid;
+    find_fault(t->owner, g, at[0] + (uint64_t)n[0] * (at[1] + (uint64_t)n[1] * at[2]), fault);
+    return fault->kind;
+}
+
+struct blocks { /* of an ordinary launch */
+    struct t1_worker *t;
+    const struct t1_object *o;
+    uint64_t count;
+};
+
+static void run_blocks(void *arg)
+{
+    const struct blocks *b = arg;
+    b->o->run(&b->t->room.block, b->count);
 }
 
 enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
                                  const struct t0_grid *g, uint64_t first, uint64_t count,
                                  struct t0_fault *fault)
 {
-    struct t1_worker *t = worker(w);
-    if (!t || (!prepared(t, o, g) && !prepare(t, o, g))) { /* no memory: tier 0 needs less */
+    struct t1_worker *t = t1_worker_of(w);
+    if (!t || !prepared(t, o, g)) { /* no memory: tier 0 needs less */
         enum t0_fault_kind kind = T0_OK;
         for (uint64_t k = first; kind == T0_OK && k < first + count; k++)
             kind = t0_block_run(w, g, k, fault);
         return kind;
     }
+    struct blocks blocks = {t, o, count};
     t->grid = g;
-    t->at = first;
-    if (run(t, o, first + count))
-        return T0_OK;
-    if (t->fault.kind == T0_STOPPED) {
-        fault->kind = T0_STOPPED;
-        return T0_STOPPED;
-    }
-    *fault = t->fault;
-    fault->kernel = T0_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name;
-    memcpy(fault->block, t->block.ctaid, sizeof fault->block);
-    memset(&t->fault, 0, sizeof t->fault);
-    find_fault(w, g, t->at, fault);
-    return fault->kind;
+    t->now = &t->room;
+    t1_room_start(&t->room, first);
+    return t1_guarded(t, run_blocks, &blocks) ? T0_OK : t1_fault_tell(t, g, fault);
 }
 
 enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o,

@@ -18,6 +18,7 @@ struct t1_block {
     struct t1_fibre *current;
     const struct t1_services *services;
     void *worker;
+    uint32_t patience;
 };
 struct t1_rows {
     uint64_t row[5][32] __attribute__((aligned(64)));
@@ -36,12 +37,14 @@ struct t1_services {
     uint64_t (*globaltimer)(void);
     void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
                 uint32_t mask);
+    void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
 };
 struct t1_info { uint32_t version, isa, shape, barriers; uint64_t stack_size; };
 
 enum {
     T1_TRAPPED = 1,
     T1_MISALIGNED_ADDRESS = 4,
+    T1_INVALID_PC = 6,
     T1_DEADLOCK = 8,
     T1_GAVE_UP = 10
 }; /* enum t0_fault_kind */
@@ -51,6 +54,11 @@ enum {
         __builtin_unreachable(); \
     } while (0)
 
+#define T1_NO_TARGET(b, warp, m)                                                                   \
+    do {                                                                                           \
+        (b)->services->fault(b, T1_INVALID_PC, warp, (uint32_t)__builtin_ctz(m), "no target");     \
+        __builtin_unreachable();                                                                   \
+    } while (0)
 #define T1_MISALIGNED(b, warp, m)                                                                  \
     do {                                                                                           \
         (b)->services->fault(b, T1_MISALIGNED_ADDRESS, warp, (uint32_t)__builtin_ctz(m),           \

@@ -56,6 +56,14 @@ T1_BASIC(div, /)
 #define T1_ONE64 t1_splat_u64(0x3ff0000000000000ul)
 T1_INLINE pu32 t1_v_rcp_f32(pu32 a) { return t1_v_div_f32(T1_ONE32, a); }
 T1_INLINE pu64 t1_v_rcp_f64(pu64 a) { return t1_v_div_f64(T1_ONE64, a); }
+T1_INLINE uint32_t t1_s_fma_f32(uint32_t a, uint32_t b, uint32_t c)
+{
+    return t1_bits32(__builtin_fmaf(t1_f32(a), t1_f32(b), t1_f32(c)));
+}
+T1_INLINE uint64_t t1_s_fma_f64(uint64_t a, uint64_t b, uint64_t c)
+{
+    return t1_bits64(__builtin_fma(t1_f64(a), t1_f64(b), t1_f64(c)));
+}
 T1_INLINE uint32_t t1_s_rcp_f32(uint32_t a) { return t1_bits32(1.0f / t1_f32(a)); }
 
 /* fma, square root and directed rounding; modes 2 zero, 3 down, 4 up as in enum ptx_rnd */

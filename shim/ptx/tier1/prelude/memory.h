@@ -99,11 +99,19 @@ T1_INLINE pu16 t1_maskwords(uint32_t bits, const void *p)
 }
 T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
 {
+    if (__builtin_expect(bits == T1_ALL32, 1)) {
+        t1_store_u8(p, v);
+        return;
+    }
     __builtin_ia32_storedquqi128_mask((void *)p, (t1_c16) __builtin_convertvector(v, pu8),
                                       (uint16_t)bits);
 }
 T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
 {
+    if (__builtin_expect(bits == T1_ALL32, 1)) {
+        t1_store_u16(p, v);
+        return;
+    }
     __builtin_ia32_storedquhi256_mask((void *)p, (t1_w16)__builtin_convertvector(v, pu16),
                                       (uint16_t)bits);
 }
@@ -139,23 +147,35 @@ T1_INLINE void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
 }
 #else
 #if T1_ISA == 1
+/* A branch on the mask would cost more than a masked load, with 16 registers to spill at it; masked stores are
+ * slow. */
 typedef int t1_i8 __attribute__((vector_size(32)));
 typedef long long t1_q4 __attribute__((vector_size(32)));
 T1_INLINE pu32 t1_maskload_u32(uint32_t bits, const void *p)
 {
+    if (__builtin_constant_p(bits) && bits == T1_ALL32)
+        return t1_load_u32(p);
     return (pu32)__builtin_ia32_maskloadd256((const void *)p, (t1_i8)t1_lanes32(bits));
 }
 T1_INLINE pu64 t1_maskload_u64(uint32_t bits, const void *p)
 {
+    if (__builtin_constant_p(bits) && bits == T1_ALL64)
+        return t1_load_u64(p);
     return (pu64)__builtin_ia32_maskloadq256((const void *)p, (t1_q4)t1_lanes64(bits));
 }
 T1_INLINE void t1_maskstore_u32(uint32_t bits, void *p, pu32 v)
 {
-    __builtin_ia32_maskstored256((void *)p, (t1_i8)t1_lanes32(bits), (t1_i8)v);
+    if (__builtin_expect(bits == T1_ALL32, 1))
+        t1_store_u32(p, v);
+    else
+        __builtin_ia32_maskstored256((void *)p, (t1_i8)t1_lanes32(bits), (t1_i8)v);
 }
 T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
 {
-    __builtin_ia32_maskstoreq256((void *)p, (t1_q4)t1_lanes64(bits), (t1_q4)v);
+    if (__builtin_expect(bits == T1_ALL64, 1))
+        t1_store_u64(p, v);
+    else
+        __builtin_ia32_maskstoreq256((void *)p, (t1_q4)t1_lanes64(bits), (t1_q4)v);
 }
 #if defined(__clang__)
 #define T1_GATHERD __builtin_ia32_gatherd_d256
@@ -180,11 +200,17 @@ T1_INLINE pu64 t1_maskload_u64(uint32_t bits, const void *p)
 }
 T1_INLINE void t1_maskstore_u32(uint32_t bits, void *p, pu32 v)
 {
-    T1_FOR_LANES(l, bits) ((t1_u32 *)p)[l] = v[l];
+    if (bits == T1_ALL32)
+        t1_store_u32(p, v);
+    else
+        T1_FOR_LANES(l, bits) ((t1_u32 *)p)[l] = v[l];
 }
 T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
 {
-    T1_FOR_LANES(l, bits) ((t1_u64 *)p)[l] = v[l];
+    if (bits == T1_ALL64)
+        t1_store_u64(p, v);
+    else
+        T1_FOR_LANES(l, bits) ((t1_u64 *)p)[l] = v[l];
 }
 T1_INLINE pu32 t1_gather32_(uint32_t bits, const void *base, ps32 idx, int scale){
     T1_LANES_LOAD(pu32, uint32_t, T1_N,
@@ -194,19 +220,29 @@ T1_INLINE pu32 t1_gather32_(uint32_t bits, const void *base, ps32 idx, int scale
 #endif
 T1_INLINE pu8 t1_maskbytes(uint32_t bits, const void *p)
 {
+    if (__builtin_expect(bits == T1_ALL32, 1))
+        return *(const pu8_m *)p;
     T1_LANES_LOAD(pu8, uint8_t, T1_N, ((const t1_u8 *)p)[l])
 }
 T1_INLINE pu16 t1_maskwords(uint32_t bits, const void *p)
 {
+    if (__builtin_expect(bits == T1_ALL32, 1))
+        return *(const pu16_m *)p;
     T1_LANES_LOAD(pu16, uint16_t, T1_N, ((const t1_u16 *)p)[l])
 }
 T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
 {
-    T1_FOR_LANES(l, bits) ((t1_u8 *)p)[l] = (uint8_t)v[l];
+    if (__builtin_expect(bits == T1_ALL32, 1))
+        t1_store_u8(p, v);
+    else
+        T1_FOR_LANES(l, bits) ((t1_u8 *)p)[l] = (uint8_t)v[l];
 }
 T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
 {
-    T1_FOR_LANES(l, bits) ((t1_u16 *)p)[l] = (uint16_t)v[l];
+    if (__builtin_expect(bits == T1_ALL32, 1))
+        t1_store_u16(p, v);
+    else
+        T1_FOR_LANES(l, bits) ((t1_u16 *)p)[l] = (uint16_t)v[l];
 }
 T1_INLINE pu64 t1_gather64_(uint32_t bits, const void *base, phs32 idx, int scale){
     T1_LANES_LOAD(pu64, uint64_t, T1_H,

@@ -2,6 +2,8 @@
         .section .rodata
         .globl t1_prelude_text, t1_prelude_end
         .hidden t1_prelude_text, t1_prelude_end
+        .globl t1_prelude_matrix, t1_prelude_matrix_end
+        .hidden t1_prelude_matrix, t1_prelude_matrix_end
 t1_prelude_text:
         .incbin "shim/ptx/tier1/prelude/base.h"
         .incbin "shim/ptx/tier1/prelude/memory.h"
@@ -13,4 +15,7 @@ t1_prelude_text:
         .incbin "shim/ptx/tier1/prelude/atomics.h"
         .incbin "shim/ptx/tier1/prelude/fibre.h"
 t1_prelude_end:
+t1_prelude_matrix:
+        .incbin "shim/ptx/tier1/prelude/matrix.h"
+t1_prelude_matrix_end:
         .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,37 @@
+/* Tier 1 emitter: cp.async, whose copies are made at once. */
+#include "ptx/tier1/emit/single.h"
+
+/* An address of bytecode: an operand, or the sum of one and a number. */
+static struct t1_arg operand(struct t1_emit *e, const struct t1_single *x, uint32_t row, uint64_t *imm,
+                             int32_t *value)
+{
+    const struct t0_insn *code = T0_AT(x->image, code, struct t0_insn);
+    const struct t0_row *n = T0_AT(x->image, rows, struct t0_row);
+    if (code[0].op == T0_ADD_I64 && code[0].d == row) {
+        for (uint32_t k = 0; k < x->image->rows.count; k++)
+            if (n[k].offset == code[0].b)
+                *imm += n[k].value;
+        row = code[0].a;
+    }
+    *value = t1_single_value(x, row, false);
+    return t1_single_arg(e, x, row);
+}
+
+bool t1_copy_async(struct t1_emit *e, const struct t1_single *x)
+{
+    const struct t0_insn *i = T0_AT(x->image, code, struct t0_insn) + x->image->code.count - 1;
+    unsigned size = 1u << (i->aux & T0_CP_LOG2);
+    if (i->op != T0_CP_ASYNC || i->aux & T0_CP_PARTIAL)
+        return false;
+    uint64_t from_imm = 0, to_imm = (uint64_t)(int64_t)i->imm;
+    int32_t from_value, to_value;
+    struct t1_arg from = operand(e, x, i->b, &from_imm, &from_value);
+    struct t1_arg to = operand(e, x, i->a, &to_imm, &to_value);
+    if (from.kind != T1_K_64 || to.kind == T1_K_NONE)
+        return false;
+    t1_aligned(e, &from, NULL, from_value, from_imm, size);
+    t1_aligned(e, &to, NULL, to_value, to_imm, size);
+    const char *p = t1_lane_pointer(e, &to, true, to_imm), *q = t1_lane_pointer(e, &from, false, from_imm);
+    t1_put(e, "T1_EACH(l, %s, __builtin_memcpy(%s, %s, %u));\n", e->mask, p, q, size);
+    return true;
+}

@@ -1,0 +1,132 @@
+/* Tier 1 emitter: blocks that lanes run at different times. Where lanes of a warp may wait for each other, or where
+ * control flow has no loops to speak of, a lane cannot be made to wait at the end of a loop or a branch. Such
+ * blocks stand in a row; each runs the lanes that have come to it, and the row is run again until no lane is left
+ * in it. Blocks at whose head lanes meet are held until no lane is anywhere else. */
+#include "ptx/tier1/emit/emit.h"
+
+#include <string.h>
+
+/* ---- which blocks ---- */
+
+/* All threads of the block, or of the warp, meet at its head: nobody waits for what lies behind. */
+static bool meets_all(const struct ptx_func *f, uint32_t k)
+{
+    const struct ptx_instr *in = &f->instr[f->block[k].first];
+    if (!f->block[k].count || (in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->guard >= 0 ||
+        in->sub == PTX_SUB_ARRIVE)
+        return false;
+    if (in->sub == PTX_SUB_WARP_SYNC)
+        return in->src[0].kind == PTX_O_IMM && (uint32_t)in->src[0].imm == ~0u;
+    return in->nsrc < 2 || in->src[1].kind == PTX_O_NONE;
+}
+
+static void reach(const struct ptx_func *f, uint32_t k, uint8_t *seen)
+{
+    if (seen[k] || meets_all(f, k))
+        return;
+    seen[k] = 1;
+    for (uint32_t s = 0; s < f->block[k].nsucc; s++)
+        reach(f, (uint32_t)f->block[k].succ[s], seen);
+}
+
+void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit)
+{
+    struct ptx_func *f = e->f;
+    uint8_t *in = t1_alloc(e, f->nblock + 1, 1);
+    uint32_t low = header, high = header;
+    reach(f, exit, in);
+    for (uint32_t k = 0; k < f->nblock; k++)
+        if (in[k] || ptx_in_loop(f, (int32_t)k, (int32_t)header)) {
+            low = k < low ? k : low;
+            high = k > high ? k : high;
+        }
+    for (uint32_t k = low; k <= high; k++)
+        f->block[k].loose = true;
+}
+
+/* Operand that names the lanes which meet here; -1: all of the warp. */
+static int member_mask(const struct ptx_func *f, uint32_t i)
+{
+    const struct ptx_instr *in = &f->instr[i];
+    int at;
+    switch (in->op) {
+    case PTX_OP_SHFL: at = 3; break;
+    case PTX_OP_VOTE: case PTX_OP_MATCH: case PTX_OP_REDUX: at = 1; break;
+    case PTX_OP_ELECT: at = 0; break;
+    case PTX_OP_BAR: at = in->sub == PTX_SUB_WARP_SYNC ? 0 : -1; break;
+    default: at = -1;
+    }
+    if (at < 0 || at >= in->nsrc)
+        return -1;
+    const struct ptx_opnd *o = &in->src[at];
+    int32_t v = f->instr_src[i][at];
+    bool all = o->kind == PTX_O_IMM ? (uint32_t)o->imm == ~0u
+                                    : o->kind == PTX_O_REG && v >= 0 && f->value[v].has_range &&
+                                          f->value[v].lo == f->value[v].hi && (uint32_t)f->value[v].lo == ~0u;
+    return all ? -1 : at;
+}
+
+/* ---- their order ---- */
+
+bool t1_held(const struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_block *b = &e->f->block[k];
+    return b->count && ptx_meets(&e->f->instr[b->first]);
+}
+
+/* Lanes that leave may go on: somebody in the loop may wait for them. */
+static bool may_wait(const struct ptx_func *f, uint32_t header)
+{
+    for (uint32_t k = header; k < f->nblock && ptx_in_loop(f, (int32_t)k, (int32_t)header); k++)
+        for (uint32_t i = f->block[k].first; i < f->block[k].first + f->block[k].count; i++) {
+            const struct ptx_instr *in = &f->instr[i];
+            if (in->op == PTX_OP_NANOSLEEP || in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER ||
+                (in->op == PTX_OP_LD && in->sem != PTX_WEAK))
+                return true;
+        }
+    return false;
+}
+
+/* A held block for lanes that name whom they meet: runs those, once all of them have come or, at the end of a
+ * round in which nobody else could run, anyway. */
+static void meet(struct t1_emit *e, uint32_t k, int mask, bool anyway)
+{
+    const struct ptx_block *b = &e->f->block[k];
+    t1_put(e, "if (p%u) {\n", k);
+    e->block = k;
+    e->at = b->first;
+    e->in = &e->f->instr[b->first];
+    struct t1_arg a = t1_src(e, (unsigned)mask, T1_K_32);
+    const char *x = t1_lane(e, &a);
+    t1_put(e, "const unsigned l = (unsigned)__builtin_ctz(p%u);\nwho = %s | 1u << l;\n", k, x);
+    e->in = NULL;
+    if (anyway)
+        t1_put(e, "goto C%u;\n", k);
+    else
+        t1_put(e, "if (!(who & live & ~p%u)) goto C%u;\nwho = ~0u;\n", k, k);
+    t1_put(e, "}\n");
+}
+
+void t1_loose_after(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_func *f = e->f;
+    uint32_t first = k;
+    for (int32_t h = f->block[k].loop_header; h >= 0 && f->block[h].loose; h = f->block[h].loop_parent)
+        if ((k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)) && !t1_held(e, (uint32_t)h) &&
+            !may_wait(f, (uint32_t)h))
+            t1_put(e, "if (p%d) goto B%d;\n", h, h);
+    if (k + 1 < f->nblock && f->block[k + 1].loose)
+        return;
+    while (first && f->block[first - 1].loose)
+        first--;
+    for (unsigned anyway = 0; anyway < 2; anyway++) {
+        for (uint32_t t = first; t <= k; t++) {
+            int mask = t1_held(e, t) ? member_mask(f, f->block[t].first) : -1;
+            if (mask >= 0)
+                meet(e, t, mask, anyway);
+            else if (t1_held(e, t) == anyway)
+                t1_put(e, "if (p%u) { %sgoto %c%u; }\n", t, e->spins && !anyway ? "t1_yield(b); " : "",
+                       anyway ? 'C' : 'B', t);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+/* Tier 1 emitter: matrix products by the vector routines of prelude/matrix.h, and matrices between
+ * memory and registers. Factors are unpacked once a block, however many products have them. */
+#include "ptx/tier0/matrix.h"
+#include "ptx/tier1/emit/single.h"
+
+#include <string.h>
+
+enum { SLOTS_A = 8, SLOTS_B = 16, SLOTS = SLOTS_A + SLOTS_B, FRAGMENT_MAX = 8 };
+
+struct t1_fragment { /* what a slot holds */
+    bool used;
+    uint8_t format, m;
+    uint16_t k;
+    uint32_t stamp;
+    int32_t value[FRAGMENT_MAX];
+};
+
+/* Formats as the prelude names them: of factors, and the routine of their products. */
+static const struct {
+    const char *name, *product;
+    uint8_t planes; /* T1_E_name */
+} formats[T0_NMX] = {
+    [T0_MX_F16] = {"f16", "f16", 2}, [T0_MX_BF16] = {"bf16", "bf16", 2}, [T0_MX_TF32] = {"tf32", "tf32", 1},
+    [T0_MX_S8] = {"s8", "s8", 2},    [T0_MX_U8] = {"u8", "s8", 2},
+};
+
+void t1_matrix_block(struct t1_emit *e)
+{
+    if (!e->fragment)
+        e->fragment = t1_alloc(e, SLOTS, sizeof *e->fragment);
+    memset(e->fragment, 0, SLOTS * sizeof *e->fragment);
+}
+
+void t1_matrix_declare(struct t1_emit *e)
+{
+    static const char *const name[2] = {"mxa", "mxb"};
+    for (unsigned k = 0; k < 2; k++)
+        if (e->fragment_size[k])
+            t1_put(e, "uint32_t %s[%u][%u] __attribute__((aligned(64)));\n", name[k], k ? SLOTS_B : SLOTS_A,
+                   e->fragment_size[k]);
+    memset(e->fragment_size, 0, sizeof e->fragment_size);
+}
+
+/* ---- products ---- */
+
+struct product {
+    const struct t1_single *x;
+    const struct t0_matrix *m;
+    const uint32_t *d, *a, *b, *c;
+};
+
+static struct t1_arg register_of(struct t1_emit *e, const struct product *p, uint32_t row)
+{
+    struct t1_arg a = t1_single_arg(e, p->x, row);
+    if (a.kind != T1_K_32)
+        t1_fail(e, "fragment register of the wrong width");
+    return a;
+}
+
+/* Slot with the fragment; *fresh: it has yet to be filled. */
+static unsigned find_slot(struct t1_emit *e, const struct t1_fragment *want, bool is_b, bool nameless, bool *fresh)
+{
+    unsigned first = is_b ? SLOTS_A : 0, end = is_b ? SLOTS : SLOTS_A, oldest = first;
+    for (unsigned k = first; k < end; k++) {
+        struct t1_fragment *f = &e->fragment[k];
+        if (!nameless && f->used && f->format == want->format && f->m == want->m && f->k == want->k &&
+            !memcmp(f->value, want->value, sizeof f->value)) {
+            f->stamp = ++e->fragment_clock;
+            *fresh = false;
+            return k - first;
+        }
+        if (f->stamp < e->fragment[oldest].stamp)
+            oldest = k;
+    }
+    e->fragment[oldest] = *want;
+    e->fragment[oldest].used = !nameless;
+    e->fragment[oldest].stamp = ++e->fragment_clock;
+    *fresh = true;
+    return oldest - first;
+}
+
+static void put_pieces(struct t1_emit *e, const struct t1_arg *a)
+{
+    t1_put(e, "const pu32 v[] = {");
+    for (unsigned k = 0; k < e->np; k++)
+        t1_put(e, "%s%s", k ? ", " : "", t1_piece(e, a, k));
+    t1_put(e, "};\n");
+}
+
+/* Name of the array that holds A or B unpacked. */
+static const char *unpack(struct t1_emit *e, const struct product *p, bool is_b)
+{
+    const struct t0_matrix *m = p->m;
+    unsigned format = is_b ? m->b : m->a, rows = is_b ? m->n : m->m;
+    const uint32_t *row = is_b ? p->b : p->a;
+    unsigned tiles = t0_mx_tiles(rows, m->k, format), ktiles = m->k / (4 * t0_mx_per(format));
+    unsigned planes = formats[format].planes, units = rows / 8 * e->np, groups = (units + 3) / 4;
+    unsigned words = is_b ? tiles * planes * 32 : groups * ktiles * planes * 16 * e->nl;
+    struct t1_fragment want = {.format = (uint8_t)format, .m = (uint8_t)rows, .k = m->k};
+    bool fresh, nameless = tiles > FRAGMENT_MAX;
+    for (unsigned r = 0; r < tiles && r < FRAGMENT_MAX; r++) {
+        want.value[r] = t1_single_value(p->x, row[r], false);
+        nameless |= want.value[r] < 0;
+    }
+    const char *name = t1_str(e, "%s[%u]", is_b ? "mxb" : "mxa", find_slot(e, &want, is_b, nameless, &fresh));
+    if (words > e->fragment_size[is_b])
+        e->fragment_size[is_b] = words;
+    for (unsigned r = 0; fresh && r < tiles; r++) {
+        struct t1_arg a = register_of(e, p, row[r]);
+        struct t0_mx_tile t = is_b ? t0_mx_tile_b(ktiles, r) : t0_mx_tile_a(rows, ktiles, r);
+        if (is_b) {
+            t1_put(e, "{\n");
+            put_pieces(e, &a);
+            t1_put(e, "t1_mx_b_%s(%s + %u, v);\n}\n", formats[format].name, name,
+                   (t.row * ktiles + t.col) * planes * 32);
+        }
+        for (unsigned k = 0; !is_b && k < e->np; k++) {
+            unsigned u = t.row * e->np + k;
+            t1_put(e, "t1_mx_a_%s((pu32 *)%s + %u, %s);\n", formats[format].name, name,
+                   (u / 4 * ktiles + t.col) * planes * 16 + u % 4, t1_piece(e, &a, k));
+        }
+    }
+    return name;
+}
+
+/* The registers of two neighbours in tile (row, col) of C or D; of f16, both are one. */
+static unsigned pair_of(const struct t0_matrix *m, unsigned row, unsigned col)
+{
+    for (unsigned r = 0;; r++) {
+        struct t0_mx_tile t = t0_mx_tile_c(m->m, m->n, r);
+        if (t.row == row && t.col == col)
+            return r;
+    }
+}
+
+/* Unit u of C's columns 8 col, even or odd ones. */
+static const char *sum_of(struct t1_emit *e, const struct product *p, unsigned u, unsigned col, bool odd)
+{
+    unsigned r = pair_of(p->m, u / e->np, col), k = u % e->np;
+    bool f16 = p->m->c == T0_MX_F16;
+    struct t1_arg a = register_of(e, p, p->c[f16 ? r : 2 * r + odd]);
+    return f16 ? t1_str(e, "t1_mx_f16(%s, %d)", t1_piece(e, &a, k), odd) : t1_piece(e, &a, k);
+}
+
+static void store_sums(struct t1_emit *e, const struct product *p, unsigned u, unsigned col)
+{
+    unsigned r = pair_of(p->m, u / e->np, col), k = u % e->np;
+    bool f16 = p->m->d == T0_MX_F16;
+    for (unsigned odd = 0; odd < (f16 ? 1 : 2); odd++) {
+        int32_t v = t1_single_value(p->x, p->d[f16 ? r : 2 * r + odd], true);
+        const char *pair = t1_str(e, "t1_mx_pair(c[%u], c[%u])", u % 4, 4 + u % 4);
+        if (v >= 0)
+            t1_def_piece(e, v, k, f16 ? pair : t1_str(e, "c[%u]", 4 * odd + u % 4));
+    }
+}
+
+static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i)
+{
+    const struct t0_matrix *m = T0_AT(x->image, matrices, struct t0_matrix) + i->imm;
+    struct product p = {.x = x, .m = m, .d = T0_AT(x->image, operands, uint32_t) + m->first};
+    if (!formats[m->a].name || !formats[m->b].name || m->flags & (T0_MX_QUADS | T0_MX_SATFINITE | T0_MX_SPARSE))
+        return false;
+    p.a = p.d + t0_mx_regs_c(m, m->d);
+    p.b = p.a + t0_mx_regs_ab(m, m->m, m->a);
+    p.c = p.b + t0_mx_regs_ab(m, m->n, m->b);
+    e->matrices = e->deep = true;
+    const char *a = unpack(e, &p, false), *b = unpack(e, &p, true);
+    unsigned planes = formats[m->a].planes, ktiles = m->k / (4 * t0_mx_per(m->a)), units = m->m / 8 * e->np;
+    for (unsigned col = 0; col < m->n / 8u; col++)
+        for (unsigned first = 0; first < units; first += 4) {
+            unsigned n = units - first < 4 ? units - first : 4;
+            t1_put(e, "{\npu32 c[8];\n");
+            t1_put(e, "t1_mx_%s_%u(c, (pu32 *)%s + %u, %s + %u, %u", formats[m->a].product, n, a,
+                   first / 4 * ktiles * planes * 16, b, col * ktiles * planes * 32, ktiles);
+            for (unsigned k = 0; k < 2 * n; k++)
+                t1_put(e, ", %s", sum_of(e, &p, first + k % n, col, k >= n));
+            t1_put(e, ");\n");
+            for (unsigned u = first; u < first + n; u++)
+                store_sums(e, &p, u, col);
+            t1_put(e, "}\n");
+        }
+    for (unsigned r = 0; r < t0_mx_regs_c(m, m->d); r++) {
+        int32_t v = t1_single_value(x, p.d[r], true);
+        if (v >= 0)
+            t1_def_done(e, v);
+    }
+    return true;
+}
+
+/* ---- between memory and registers ---- */
+
+/* The address in row `row`, which an addition may have made of an operand and a number. */
+static struct t1_arg address_in(struct t1_emit *e, const struct t1_single *x, uint32_t row, uint64_t *add,
+                                int32_t *value)
+{
+    const struct t0_insn *code = T0_AT(x->image, code, struct t0_insn);
+    const struct t0_row *n = T0_AT(x->image, rows, struct t0_row);
+    for (uint32_t k = 0; k < x->image->code.count; k++) {
+        if ((code[k].op != T0_ADD_I32 && code[k].op != T0_ADD_I64) || code[k].d != row)
+            continue;
+        for (uint32_t c = 0; c < x->image->rows.count; c++)
+            if (n[c].offset == code[k].b)
+                *add += n[c].value;
+        row = code[k].a;
+    }
+    *value = t1_single_value(x, row, false);
+    return t1_single_arg(e, x, row);
+}
+
+static void define_words(struct t1_emit *e, int32_t v, const char *array)
+{
+    if (v >= 0) {
+        t1_def_lanes(e, v, array);
+        t1_def_done(e, v);
+    }
+}
+
+static void spill(struct t1_emit *e, const char *array, const struct t1_arg *a)
+{
+    for (unsigned k = 0; k < e->np; k++)
+        t1_put(e, "t1_spill_u32(%s, %u, %s);\n", array, k, t1_piece(e, a, k));
+}
+
+/* ldmatrix and stmatrix: matrix q has its rows where lanes 8q to 8q + 7 say. */
+static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i, bool store)
+{
+    const uint32_t row[4] = {i->d, i->b, i->c, i->e};
+    bool shared = i->aux & T0_MEM_SHARED, turn = i->aux & T0_LDM_TRANS;
+    uint64_t imm = (uint64_t)(int64_t)i->imm;
+    int32_t value;
+    struct t1_arg a = address_in(e, x, i->a, &imm, &value);
+    if (a.kind == T1_K_NONE)
+        return false;
+    t1_aligned(e, &a, NULL, value, imm, 16);
+    const char *p = t1_lane_pointer(e, &a, shared, imm);
+    e->matrices = true;
+    for (unsigned q = 0; q < 1u << (i->aux & T0_LDM_LOG2); q++) {
+        struct t1_arg from = t1_single_arg(e, x, row[q]);
+        t1_put(e, "{\nuint32_t w[32] __attribute__((aligned(64)))%s;\n", store ? "" : " = {0}");
+        if (store)
+            spill(e, "w", &from);
+        if (store && turn)
+            t1_put(e, "t1_mx_turn(w);\n");
+        t1_put(e, "for (unsigned l = %u; l < %u; l++)\nif (%s >> l & 1) ", 8 * q, 8 * q + 8, e->mask);
+        t1_put(e, store ? "t1_copy16(%s, w + 4 * (l & 7));\n" : "t1_copy16(w + 4 * (l & 7), %s);\n", p);
+        if (!store && turn)
+            t1_put(e, "t1_mx_turn(w);\n");
+        if (!store)
+            define_words(e, t1_single_value(x, row[q], true), "w");
+        t1_put(e, "}\n");
+    }
+    return true;
+}
+
+static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct t0_matrix *m,
+                     const uint32_t *rows, bool store)
+{
+    unsigned size = t0_mx[m->c].bits / 8;
+    bool col = m->flags & T0_MX_COL;
+    for (unsigned r = 0; r < m->m / 8u * (m->n / 8u); r++) {
+        struct t0_mx_tile t = t0_mx_tile_c(m->m, m->n, r);
+        unsigned line = 8 * (col ? t.col : t.row), across = 8 * (col ? t.row : t.col);
+        const char *at = t1_str(e, "p + (%u * s + %u) * %u", line, across, size);
+        t1_put(e, "{\nuint32_t w[2][32] __attribute__((aligned(64)));\n");
+        for (unsigned odd = 0; store && odd < size / 2; odd++) {
+            struct t1_arg a = t1_single_arg(e, x, rows[size == 2 ? r : 2 * r + odd]);
+            spill(e, t1_str(e, "w[%u]", odd), &a);
+        }
+        if (size == 4) {
+            t1_put(e, "t1_mx_%s_sum(w[0], w[1], %s, s * 4, %d);\n", store ? "store" : "load", at, col);
+        } else {
+            if (store && col)
+                t1_put(e, "t1_mx_turn(w[0]);\n");
+            t1_put(e, "t1_mx_%s(w[0], %s, s * 2);\n", store ? "store" : "load", at);
+            if (!store && col)
+                t1_put(e, "t1_mx_turn(w[0]);\n");
+        }
+        for (unsigned odd = 0; !store && odd < size / 2; odd++)
+            define_words(e, t1_single_value(x, rows[size == 2 ? r : 2 * r + odd], true), odd ? "w[1]" : "w[0]");
+        t1_put(e, "}\n");
+    }
+}
+
+static void load_factor(struct t1_emit *e, const struct t1_single *x, const struct t0_matrix *m,
+                        const uint32_t *rows, bool along_k)
+{
+    bool is_a = m->kind == T0_MATRIX_A;
+    unsigned format = is_a ? m->a : m->b, bits = t0_mx[format].bits, per = t0_mx_per(format);
+    unsigned tiles = t0_mx_tiles(is_a ? m->m : m->n, m->k, format), ktiles = m->k / (4 * per);
+    for (unsigned r = 0; r < tiles; r++) {
+        struct t0_mx_tile t = is_a ? t0_mx_tile_a(m->m, ktiles, r) : t0_mx_tile_b(ktiles, r);
+        unsigned row = t.row * 8, k = t.col * 4 * per;
+        t1_put(e, "{\nuint32_t w[32] __attribute__((aligned(64)));\n"
+                  "t1_mx_load(w, p + (%u * s + %u) * %u / 8, s * %u / 8);\n",
+               along_k ? row : k, along_k ? k : row, bits, bits);
+        if (!along_k)
+            t1_put(e, "t1_mx_turn(w);\n");
+        for (unsigned again = r; again < t0_mx_regs(m); again += tiles)
+            define_words(e, t1_single_value(x, rows[again], true), "w");
+        t1_put(e, "}\n");
+    }
+}
+
+/* wmma.load and wmma.store: the first lane says where. */
+static bool transfer(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i, bool store)
+{
+    const struct t0_matrix *m = T0_AT(x->image, matrices, struct t0_matrix) + i->imm;
+    const uint32_t *rows = T0_AT(x->image, operands, uint32_t) + m->first;
+    bool sum = m->kind == T0_MATRIX_C, is_a = m->kind == T0_MATRIX_A;
+    bool along_k = !!(m->flags & T0_MX_COL) != is_a;
+    unsigned bits = t0_mx[sum ? m->c : is_a ? m->a : m->b].bits;
+    uint64_t imm = 0;
+    int32_t value;
+    struct t1_arg a = address_in(e, x, i->a, &imm, &value), s = t1_single_arg(e, x, i->b);
+    if (bits == 64 || (!sum && !along_k && bits != 16) || a.kind == T1_K_NONE || s.kind != T1_K_32)
+        return false;
+    e->matrices = true;
+    if (e->guarded)
+        t1_put(e, "if (%s) ", e->mask);
+    t1_put(e, "{\nconst unsigned l = (unsigned)__builtin_ctz(%s | 0x80000000u);\n(void)l;\n", e->mask);
+    const char *p = t1_lane_pointer(e, &a, i->aux & T0_MEM_SHARED, imm), *stride = t1_lane(e, &s);
+    t1_put(e, "uint8_t *const p = (uint8_t *)%s;\nconst uint64_t s = %s;\n", p, stride);
+    if (sum)
+        move_sum(e, x, m, rows, store);
+    else
+        load_factor(e, x, m, rows, along_k);
+    t1_put(e, "}\n");
+    return true;
+}
+
+static bool turn(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i)
+{
+    struct t1_arg a = t1_single_arg(e, x, i->a);
+    e->matrices = true;
+    t1_put(e, "uint32_t w[32] __attribute__((aligned(64)));\n");
+    spill(e, "w", &a);
+    t1_put(e, "t1_mx_turn(w);\n");
+    define_words(e, t1_single_value(x, i->d, true), "w");
+    return true;
+}
+
+bool t1_matrix(struct t1_emit *e, const struct t1_single *x)
+{
+    const struct t0_insn *last = T0_AT(x->image, code, struct t0_insn) + x->image->code.count - 1;
+    switch (last->op) {
+    case T0_MMA: return multiply(e, x, last);
+    case T0_LDMATRIX:
+    case T0_STMATRIX: return move_rows(e, x, last, last->op == T0_STMATRIX);
+    case T0_WMMA_LD:
+    case T0_WMMA_ST: return !e->guarded && transfer(e, x, last, last->op == T0_WMMA_ST);
+    case T0_MOVMATRIX: return turn(e, x, last);
+    default: return false;
+    }
+}

@@ -1,0 +1,41 @@
+/* Tier 1 execution: single instructions by tier 0's handlers, which see a warp of one register file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/tier1/exec/object.h"
+
+/* The block and the warp that handlers are shown; made when a kernel first asks. */
+static struct t0_warp *stand_in(struct t1_worker *t)
+{
+    struct t0_block *k = t->stand_in;
+    if (!k && (k = calloc(1, sizeof *k))) {
+        k->worker = t->owner;
+        k->warp[0].block = k;
+        t->stand_in = k;
+    }
+    return k ? k->warp : NULL;
+}
+
+void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask)
+{
+    struct t1_worker *t = b->worker;
+    struct t0_warp *w = stand_in(t);
+    const struct t0_image *m = image;
+    if (!w) {
+        b->services->fault(b, T0_FAULT_NOMEM, warp, 0, "no memory");
+        return;
+    }
+    w->l = (struct t0_lanes){.regs = regs, .mask = mask};
+    w->shared = b->shared;
+    w->shared_size = b->shared_size;
+    w->params = b->params;
+    w->index = warp;
+    w->block->image = m;
+    w->block->grid = t->grid;
+    w->block->rec = t->grid->kernel->rec;
+    memcpy(w->block->index, b->ctaid, sizeof b->ctaid);
+    const struct t0_insn *code = T0_AT(m, code, struct t0_insn);
+    for (uint32_t k = 0; k < m->code.count; k++)
+        if (code[k].op < T0_SHFL)
+            t0_table[code[k].op](w, &code[k]);
+}

@@ -1,0 +1,116 @@
+/* Tier 1 execution: the memory that a block runs in, kept from block to block. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ptx/tier1/exec/object.h"
+
+enum { PAGE = 4096 };
+
+static uint8_t *reserve(size_t size, int access)
+{
+    void *p = mmap(NULL, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void release(uint8_t **p, size_t *size)
+{
+    if (*p)
+        munmap(*p, *size);
+    *p = NULL;
+    *size = 0;
+}
+
+static bool shared_room(struct t1_room *r, size_t want)
+{
+    want = (want + PAGE - 1) & ~(size_t)(PAGE - 1);
+    if (!r->block.shared) {
+        uint8_t *range = reserve(T1_SHARED_RANGE, PROT_NONE);
+        if (!range)
+            return false;
+        r->block.shared = range + T1_SHARED_BELOW;
+    }
+    if (want > r->shared_room) {
+        if (mprotect(r->block.shared, want, PROT_READ | PROT_WRITE))
+            return false;
+        r->shared_room = want;
+    }
+    return true;
+}
+
+static bool local_room(struct t1_room *r, size_t want)
+{
+    if (want <= r->local_room)
+        return true;
+    release(&r->block.local, &r->local_room);
+    r->block.local = reserve(want, PROT_READ | PROT_WRITE);
+    r->local_room = r->block.local ? want : 0;
+    return r->block.local != NULL;
+}
+
+/* The lowest page of every stack is closed: what runs over its end faults. */
+static bool stack_room(struct t1_room *r, uint32_t warps, uint64_t each)
+{
+    uint64_t slots = r->few_stacks ? warps : T0_MAX_WARPS;
+    each = (each < T1_STACK_LEAST ? T1_STACK_LEAST : each) + PAGE;
+    each = (each + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    if (each <= r->block.stack_size && warps * r->block.stack_size <= r->stack_room)
+        return true;
+    if (each < r->block.stack_size)
+        each = r->block.stack_size;
+    release(&r->block.stacks, &r->stack_room);
+    r->block.stacks = reserve(slots * each, PROT_READ | PROT_WRITE);
+    if (!r->block.stacks)
+        return false;
+    r->stack_room = slots * each;
+    r->block.stack_size = each;
+    for (uint32_t k = 0; k < slots; k++)
+        if (mprotect(r->block.stacks + k * each, PAGE, PROT_NONE))
+            return false;
+    return true;
+}
+
+/* What stays the same for all blocks of a launch. */
+bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g, uint32_t smid)
+{
+    const struct t0_kernel_rec *rec = g->kernel->rec;
+    struct t1_block *b = &r->block;
+    b->params = g->params;
+    b->externs = o->externs;
+    memcpy(b->nctaid, g->grid, sizeof b->nctaid);
+    memcpy(b->ntid, g->block, sizeof b->ntid);
+    b->nthreads = g->block[0] * g->block[1] * g->block[2];
+    b->nwarps = (b->nthreads + T0_LANES - 1) / T0_LANES;
+    b->dynamic_shared = g->dynamic_shared;
+    b->shared_size = t0_shared_size(rec->dynamic_offset + g->dynamic_shared);
+    b->smid = smid;
+    b->nsm = g->nsm;
+    b->grid_id = g->grid_id;
+    b->envreg12 = g->envreg12;
+    b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
+    return shared_room(r, (size_t)b->shared_size + 64) &&
+           local_room(r, b->local_stride * b->nwarps * T0_LANES) &&
+           (!o->info->barriers || stack_room(r, b->nwarps, o->info->stack_size));
+}
+
+void t1_room_start(struct t1_room *r, uint64_t block)
+{
+    struct t1_block *b = &r->block;
+    if (block <= UINT32_MAX && b->nctaid[1] == 1 && b->nctaid[2] == 1) {
+        b->ctaid[0] = (uint32_t)block;
+        b->ctaid[1] = b->ctaid[2] = 0;
+        return;
+    }
+    uint64_t rest = block / b->nctaid[0];
+    b->ctaid[0] = (uint32_t)(block % b->nctaid[0]);
+    b->ctaid[1] = (uint32_t)(rest % b->nctaid[1]);
+    b->ctaid[2] = (uint32_t)(rest / b->nctaid[1]);
+}
+
+void t1_room_free(struct t1_room *r)
+{
+    if (r->block.shared)
+        munmap(r->block.shared - T1_SHARED_BELOW, T1_SHARED_RANGE);
+    release(&r->block.local, &r->local_room);
+    release(&r->block.stacks, &r->stack_room);
+}
