@@ -1,4 +1,5 @@
 /* Kernels: the per-context lookup on the launch path, attributes and parameters. */
+#include "kernel/graph.h"
 #include "kernel/module.h"
 
 #include <stdlib.h>
@@ -79,9 +80,11 @@ int cumu_func_inst(struct cumu_func *f, struct func_inst **out)
     err = resolve(f);
     if (err)
         return err;
+    int mode = cumu_capture_relax();
     cumu_unit_enter(f->unit);
     err = cumu_unit_load_func(f->unit, f, ctx);
     cumu_unit_leave(f->unit);
+    cumu_capture_restore(mode);
     *out = find_inst(f, ctx);
     return err;
 }
@@ -94,6 +97,16 @@ const char *cumu_func_name(const struct cumu_func *f)
 struct cumu_module *cumu_func_module(const struct cumu_func *f)
 {
     return f->module;
+}
+
+const void *cumu_func_host(const struct cumu_func *f)
+{
+    return f->host;
+}
+
+struct cumu_old_launch **cumu_func_old_launch(struct cumu_func *f)
+{
+    return &f->old_launch;
 }
 
 int cumu_func_param(struct cumu_func *f, size_t i, size_t *offset, size_t *size)

@@ -1,6 +1,7 @@
 /* Handles: one reserved address range cut into equal slots, so that any pointer a program passes can be
  * told from a handle without a table, and a stale or foreign one is refused instead of followed. */
 #include "kernel/module.h"
+#include "kernel/reference.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -71,7 +72,7 @@ static inline const uint32_t *slot_of(const void *p)
     return base && off < ARENA && off % SLOT == 0 ? p : NULL;
 }
 
-static inline void *as_kind(const void *p, enum cumu_handle_kind kind)
+void *cumu_handle_as(const void *p, enum cumu_handle_kind kind)
 {
     const uint32_t *slot = slot_of(p);
     return slot && *slot == kind ? (void *)(uintptr_t)slot : NULL;
@@ -79,15 +80,25 @@ static inline void *as_kind(const void *p, enum cumu_handle_kind kind)
 
 struct cumu_module *cumu_as_module(const void *p)
 {
-    return as_kind(p, CUMU_H_MODULE);
+    return cumu_handle_as(p, CUMU_H_MODULE);
 }
 
 struct cumu_func *cumu_as_func(const void *p)
 {
-    return as_kind(p, CUMU_H_FUNC);
+    return cumu_handle_as(p, CUMU_H_FUNC);
 }
 
 struct cumu_link *cumu_as_link(const void *p)
 {
-    return as_kind(p, CUMU_H_LINK);
+    return cumu_handle_as(p, CUMU_H_LINK);
+}
+
+struct cumu_jitlink *cumu_as_jitlink(const void *p)
+{
+    return cumu_handle_as(p, CUMU_H_JITLINK);
+}
+
+struct cumu_reference *cumu_as_reference(const void *p)
+{
+    return cumu_handle_as(p, CUMU_H_REFERENCE);
 }

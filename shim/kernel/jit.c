@@ -25,6 +25,8 @@
 #include "core/config.h"
 #include "core/resolve.h"
 #include "kernel/compile.h"
+#include "kernel/graph.h"
+#include "kernel/progress.h"
 
 enum {
     MANY_THREADS = 1 << 20,
@@ -45,7 +47,7 @@ struct job {
     size_t image_size;
     char *text;
     size_t text_size;
-    char name[128];
+    char name[];  /* of the kernel; those of templates take hundreds of bytes */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,6 +55,7 @@ static pthread_cond_t more = PTHREAD_COND_INITIALIZER, idle = PTHREAD_COND_INITI
 static struct job *queue, **queue_end = &queue; /* waiting */
 static struct job *working[MAX_THREADS];
 static unsigned threads, sleeping;
+static unsigned waiting, finished; /* jobs in the queue; that threads have done */
 static pid_t owner; /* the process that has the threads: not a child that it forks */
 static bool leaving; /* the process exits: what is compiled now goes to the cache, nothing else is begun */
 static atomic_uint compiled, cached, refused, total_ms;
@@ -107,6 +110,22 @@ static void refuse(struct job *j, const char *why)
     settle(j, CUMU_JIT_SETTLED);
 }
 
+/* Makes the job's context current, which our own threads have none of; returns what was. */
+static MUcontext enter(MUcontext ctx)
+{
+    MUcontext now = NULL;
+    (void)mu.muCtxGetCurrent(&now);
+    if (now != ctx)
+        (void)mu.muCtxSetCurrent(ctx); /* one that is gone fails what follows */
+    return now;
+}
+
+static void leave(MUcontext ctx, MUcontext before)
+{
+    if (before != ctx)
+        (void)mu.muCtxSetCurrent(before);
+}
+
 /* Text and bound image; what needs the unit. */
 static bool prepare(struct job *j)
 {
@@ -120,8 +139,11 @@ static bool prepare(struct job *j)
         (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what,
                        diag.what[0] ? ": " : "", diag.msg);
         j->text = NULL;
-    } else if (cumu_unit_image(u, j->f, j->ctx, &j->image, &j->image_size) != CUDA_SUCCESS) {
-        (void)snprintf(why, sizeof why, "its image cannot be bound");
+    } else {
+        MUcontext now = enter(j->ctx); /* for the addresses of the module's variables */
+        if (cumu_unit_image(u, j->f, j->ctx, &j->image, &j->image_size) != CUDA_SUCCESS)
+            (void)snprintf(why, sizeof why, "its image cannot be bound");
+        leave(j->ctx, now);
     }
     cumu_unit_leave(u);
     done(j);
@@ -155,17 +177,14 @@ static void load(struct job *j, const struct cumu_compiled *o, const char *how)
 {
     void *image = NULL;
     size_t size;
-    MUcontext now = NULL;
     MUmodule module = NULL;
     MUfunction function = NULL;
     if (t1_image_pack(j->image, j->image_size, o->data, o->size, j->shape, &image, &size) != 0) {
         refuse(j, "out of memory");
         return;
     }
-    (void)mu.muCtxGetCurrent(&now);
-    int err = now == j->ctx ? 0 : mu.muCtxSetCurrent(j->ctx);
-    if (!err)
-        err = mu.muModuleLoadData(&module, image);
+    MUcontext now = enter(j->ctx);
+    int err = mu.muModuleLoadData(&module, image);
     free(image);
     if (!err && (err = mu.muModuleGetFunction(&function, module, j->name)) != 0)
         (void)mu.muModuleUnload(module);
@@ -177,8 +196,7 @@ static void load(struct job *j, const struct cumu_compiled *o, const char *how)
     } else {
         refuse(j, "the MUSA library does not take its object");
     }
-    if (now != j->ctx)
-        (void)mu.muCtxSetCurrent(now);
+    leave(j->ctx, now);
 }
 
 static void work(struct job *j)
@@ -243,6 +261,13 @@ static void *thread_main(void *slot)
     struct job **mine = slot;
     (void)prctl(PR_SET_NAME, "cumu-jit");
     (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
+    int relaxed = musaStreamCaptureModeRelaxed; /* what it loads is no business of anybody's capture */
+    (void)mu.muThreadExchangeStreamCaptureMode(&relaxed);
+    /* A function's first call looks it up and takes the dynamic linker's lock: not while who unloads a
+     * module holds that lock and waits for a job. */
+    MUcontext none = NULL;
+    (void)mu.muCtxGetCurrent(&none);
+    (void)mu.muCtxSetCurrent(none);
     pthread_mutex_lock(&lock);
     for (;;) {
         while (!queue || leaving) {
@@ -252,12 +277,14 @@ static void *thread_main(void *slot)
         }
         struct job *j = *mine = queue;
         queue = j->next;
+        waiting--;
         if (!queue)
             queue_end = &queue;
         pthread_mutex_unlock(&lock);
         work(j);
         pthread_mutex_lock(&lock);
         *mine = NULL;
+        cumu_progress(++finished, leaving ? 0 : waiting);
         pthread_cond_broadcast(&idle);
         free_job(j);
     }
@@ -276,10 +303,22 @@ static void at_exit(void)
     end.tv_nsec %= 1000000000;
     pthread_mutex_lock(&lock);
     leaving = true;
+    cumu_progress(finished, 0);
     for (unsigned i = 0; i < MAX_THREADS; i++)
         while (working[i] && pthread_cond_timedwait(&idle, &lock, &end) == 0)
             ;
+    unsigned never = waiting;
     pthread_mutex_unlock(&lock);
+    cumu_info("jit", "all", "%u kernels compiled in %.1f s, %u from the cache, %u stay on tier 0, %u not begun",
+              atomic_load(&compiled), atomic_load(&total_ms) / 1e3, atomic_load(&cached),
+              atomic_load(&refused), never);
+}
+
+static void start_once(void)
+{
+    stay_loaded();
+    owner = getpid();
+    (void)atexit(at_exit);
 }
 
 /* Lock held. */
@@ -288,11 +327,6 @@ static bool start_thread(void)
     pthread_t thread;
     pthread_attr_t attr;
     sigset_t all, old;
-    if (threads == 0) {
-        stay_loaded();
-        owner = getpid();
-        (void)atexit(at_exit);
-    }
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     sigfillset(&all); /* the program's handlers run on the program's threads */
@@ -318,6 +352,7 @@ static bool enqueue(struct job *j)
     if (served) {
         *queue_end = j;
         queue_end = &j->next;
+        waiting++;
         pthread_cond_signal(&more);
     }
     pthread_mutex_unlock(&lock);
@@ -344,7 +379,8 @@ void cumu_jit_cancel(struct cumu_func *f)
 
 static struct job *new_job(struct cumu_func *f, struct func_inst *i, enum t1_shape shape, bool compile)
 {
-    struct job *j = calloc(1, sizeof *j);
+    size_t size = strlen(f->name) + 1;
+    struct job *j = calloc(1, sizeof *j + size);
     if (!j)
         return NULL;
     j->f = f;
@@ -352,7 +388,7 @@ static struct job *new_job(struct cumu_func *f, struct func_inst *i, enum t1_sha
     j->ctx = atomic_load(&i->ctx);
     j->shape = shape;
     j->compile = compile;
-    (void)snprintf(j->name, sizeof j->name, "%s", f->name);
+    memcpy(j->name, f->name, size);
     return j;
 }
 
@@ -363,16 +399,20 @@ MUfunction cumu_jit_consider(struct cumu_func *f, struct func_inst *i, enum t1_s
     unsigned char state = atomic_load(&i->jit[shape]);
     unsigned launches = atomic_fetch_add(&i->launches[shape], 1) + 1;
     bool worth = launches > 1 || count >= MANY_THREADS;
-    if (m == OFF || strlen(f->name) >= sizeof ((struct job *)0)->name) {
+    if (m == OFF) {
         atomic_store(&i->jit[shape], CUMU_JIT_SETTLED);
         return i->function;
     }
     if (state == CUMU_JIT_ASKED || (state == CUMU_JIT_ABSENT && !worth) ||
         !atomic_compare_exchange_strong(&i->jit[shape], &state, CUMU_JIT_ASKED))
         return i->function;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, start_once);
     struct job *j = new_job(f, i, shape, worth || m == WAIT);
     if (j && m == WAIT) {
+        int mode_before = cumu_capture_relax();
         work(j);
+        cumu_capture_restore(mode_before);
         free_job(j);
     } else if (!j || !enqueue(j)) {
         free(j);

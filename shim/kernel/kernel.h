@@ -15,14 +15,17 @@
 
 /* ---- handles (handle.c) --------------------------------------------------------------------- */
 
-enum cumu_handle_kind { CUMU_H_FREE, CUMU_H_MODULE, CUMU_H_FUNC, CUMU_H_LINK };
+enum cumu_handle_kind { CUMU_H_FREE, CUMU_H_MODULE, CUMU_H_FUNC, CUMU_H_LINK, CUMU_H_JITLINK,
+                        CUMU_H_REFERENCE, CUMU_H_GREEN, CUMU_H_RESOURCES };
 /* Zeroed memory for a handle, or NULL. All handles lie in one reserved range, so that telling them from
  * any other pointer takes two compares and one load. */
 void *cumu_handle_new(enum cumu_handle_kind kind);
 void cumu_handle_free(void *handle);
+void *cumu_handle_as(const void *p, enum cumu_handle_kind kind); /* NULL when p is none of this kind */
 struct cumu_module *cumu_as_module(const void *p); /* NULL when p is none */
 struct cumu_func *cumu_as_func(const void *p);
 struct cumu_link *cumu_as_link(const void *p);
+struct cumu_jitlink *cumu_as_jitlink(const void *p); /* of api/nvjitlink */
 
 /* ---- modules (module.c) --------------------------------------------------------------------- */
 
@@ -70,6 +73,10 @@ void cumu_link_free(struct cumu_link *l);
 int cumu_func_musa(struct cumu_func *f, MUfunction *out);
 const char *cumu_func_name(const struct cumu_func *f);
 struct cumu_module *cumu_func_module(const struct cumu_func *f);
+const void *cumu_func_host(const struct cumu_func *f); /* address of its stub, NULL if it has none */
+/* Where the state of CUDA 3's launch interface hangs (api/driver/launch_old.c); freed with the kernel. */
+struct cumu_old_launch;
+struct cumu_old_launch **cumu_func_old_launch(struct cumu_func *f);
 int cumu_func_param(struct cumu_func *f, size_t i, size_t *offset, size_t *size);
 /* Attribute (CU_FUNC_ATTRIBUTE_*), shim's own ones answered here, the rest below. */
 int cumu_func_attribute(struct cumu_func *f, int attribute, int *value);
@@ -83,6 +90,8 @@ void cumu_register_func(struct cumu_module *m, const void *host, const char *nam
 void cumu_register_var(struct cumu_module *m, const void *host, void **pointer_at, const char *name,
                        size_t size);
 void cumu_unregister(struct cumu_module *m);
+/* References are registered as variables of these sizes, which no variable has. */
+enum { CUMU_TEXTURE = -1, CUMU_TEXTURE_AS_FLOAT = -2, CUMU_SURFACE = -3 };
 /* Registered kernel of a stub's address, NULL if there is none. Lock-free. */
 struct cumu_func *cumu_host_func(const void *host);
 /* Address of a registered variable in the current context; CUDA_ERROR_NOT_FOUND: not a symbol. */

@@ -1,11 +1,14 @@
 /* Modules: made by registration or by a load call, opened (scanned, linked) at first use. */
+#include "kernel/graph.h"
 #include "kernel/jit.h"
+#include "kernel/reference.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/config.h"
+#include "core/ids.h"
 
 struct cumu_module *cumu_modules;
 
@@ -135,6 +138,10 @@ int cumu_module_add(struct cumu_module *m, const void *data, size_t size)
         return refuse_cubin(m, data, size);
     const char *text = data;
     size_t len = size == FATBIN_UNBOUNDED ? strlen(text) : strnlen(text, size);
+    if (!memcmp(&magic, "!<ar", 4)) {
+        cumu_kernel_report(m, CUMU_GAP, "module", "archives of device code are not linked, only PTX is");
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
     return add_text(m, text, len);
 }
 
@@ -348,6 +355,7 @@ int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *addres
     if (err)
         return err;
     err = CUDA_ERROR_NOT_FOUND;
+    int mode = cumu_capture_relax();
     for (struct cumu_unit *u = m->units; u && err == CUDA_ERROR_NOT_FOUND; u = u->next) {
         if (!u->ptx || u->replaced)
             continue;
@@ -355,6 +363,7 @@ int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *addres
         err = cumu_unit_var(u, ctx, name, address, size, managed);
         cumu_unit_leave(u);
     }
+    cumu_capture_restore(mode);
     return err;
 }
 
@@ -392,6 +401,7 @@ void cumu_module_unload(struct cumu_module *m)
 {
     struct cumu_func *f, *tmp;
     cumu_vars_drop(m);
+    cumu_references_drop(m);
     pthread_mutex_lock(&cumu_kernel_lock);
     if (m->prev)
         m->prev->next = m->next;
@@ -404,6 +414,7 @@ void cumu_module_unload(struct cumu_module *m)
         HASH_DEL(m->funcs, f);
         cumu_func_unload(f);
         free(f->image);
+        free(f->old_launch);
         while (f->attrs) {
             struct func_attr *a = f->attrs;
             f->attrs = a->next;
@@ -433,6 +444,7 @@ static bool is_gone(MUcontext have, int device, MUcontext ctx, int gone_device)
 void cumu_context_gone(MUcontext ctx, int device)
 {
     struct cumu_func *f, *tmp;
+    cumu_id_drop(ctx);
     pthread_mutex_lock(&cumu_kernel_lock);
     for (struct cumu_module *m = cumu_modules; m; m = m->next) {
         HASH_ITER(hh, m->funcs, f, tmp)

@@ -55,6 +55,7 @@ struct cumu_module {
     struct cumu_unit *units;
     struct cumu_func *funcs; /* by name */
     struct host_var *vars;
+    struct cumu_reference *references;
     const struct cumu_jit_log *log; /* during the load only */
     struct cumu_module *prev, *next; /* all modules */
 };
@@ -89,6 +90,7 @@ struct cumu_func {
     int error;
     void *image; /* lowered, externs unbound */
     size_t image_size;
+    struct cumu_old_launch *old_launch;
     struct func_attr *attrs; /* set by the program, for contexts to come */
     UT_hash_handle hh;       /* module->funcs */
 };

@@ -1,5 +1,6 @@
 /* What host code registers at start-up: kernels by their stub's address, variables by their shadow's. */
 #include "kernel/module.h"
+#include "kernel/reference.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -137,11 +138,17 @@ static bool find_var(const void *host, struct cumu_module **m, const char **name
     return v != NULL;
 }
 
+static bool is_reference(size_t size)
+{
+    return size >= (size_t)CUMU_SURFACE;
+}
+
 int cumu_host_var_size(const void *host, size_t *size)
 {
     struct cumu_module *m;
     const char *name;
-    return find_var(host, &m, &name, size) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    return find_var(host, &m, &name, size) && !is_reference(*size) ? CUDA_SUCCESS
+                                                                   : CUDA_ERROR_NOT_FOUND;
 }
 
 int cumu_host_var(const void *host, uint64_t *address, size_t *size)
@@ -150,9 +157,22 @@ int cumu_host_var(const void *host, uint64_t *address, size_t *size)
     const char *name;
     bool managed;
     size_t have;
-    if (!find_var(host, &m, &name, size))
+    if (!find_var(host, &m, &name, size) || is_reference(*size))
         return CUDA_ERROR_NOT_FOUND;
     return cumu_module_global(m, name, address, &have, &managed);
+}
+
+int cumu_host_reference(const void *host, bool surface, struct cumu_reference **out, bool *as_float)
+{
+    struct cumu_module *m;
+    const char *name;
+    size_t size;
+    if (!find_var(host, &m, &name, &size) || (surface ? size != (size_t)CUMU_SURFACE
+                                                      : size != (size_t)CUMU_TEXTURE &&
+                                                            size != (size_t)CUMU_TEXTURE_AS_FLOAT))
+        return CUDA_ERROR_NOT_FOUND;
+    *as_float = size == (size_t)CUMU_TEXTURE_AS_FLOAT;
+    return cumu_reference_get(m, name, surface, out);
 }
 
 void cumu_managed_publish(struct cumu_module *m, const char *name, void *address)

@@ -71,8 +71,8 @@ static int scan_text(struct cumu_unit *u, const char *text, size_t len, struct p
 
 static void report_diag(struct cumu_unit *u, const char *symbol, const struct ptx_diag *diag)
 {
-    cumu_kernel_report(u->module, CUMU_ERROR, symbol, "PTX line %u: %s%s%s", diag->line, diag->what,
-                       diag->what[0] ? ": " : "", diag->msg);
+    cumu_kernel_report(u->module, diag->gap ? CUMU_GAP : CUMU_ERROR, symbol, "PTX line %u: %s%s%s",
+                       diag->line, diag->what, diag->what[0] ? ": " : "", diag->msg);
 }
 
 /* Remembers the first kernel of machine code: told only if nothing else of the module can be used. */
@@ -234,8 +234,12 @@ static int bind_externs(struct cumu_unit *u, void *image, MUcontext ctx, struct 
         struct managed *m = find_managed(u, name);
         MUdeviceptr address = m ? (MUdeviceptr)(uintptr_t)m->address : 0;
         size_t size;
-        if (!m && (!data || !data->module ||
-                   mu.muModuleGetGlobal(&address, &size, data->module, name) != MUSA_SUCCESS)) {
+        int err = m ? MUSA_SUCCESS : MUSA_ERROR_NOT_FOUND;
+        if (!m && data && data->module)
+            err = mu.muModuleGetGlobal(&address, &size, data->module, name);
+        if (err && err != MUSA_ERROR_NOT_FOUND)
+            return err; /* the process ends, or the context is gone: not the module's fault */
+        if (err) {
             cumu_kernel_report(u->module, CUMU_ERROR, symbol,
                                "uses variable %s, which no part of the module defines", name);
             return CUDA_ERROR_INVALID_PTX;
@@ -322,7 +326,7 @@ static int lower(struct cumu_unit *u, struct cumu_func *f)
     if (!f->error && !f->image &&
         t0_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) != 0) {
         report_diag(u, f->name, &diag);
-        f->error = CUDA_ERROR_INVALID_PTX;
+        f->error = diag.gap ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_PTX;
     }
     return f->error;
 }

@@ -1,0 +1,129 @@
+/* Stream capture: which streams capture into what, and launches into a capture. A launch below keeps
+ * pointing at its arguments, so it is given a copy that the graph holds. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "kernel/graph.h"
+#include "kernel/module.h"
+
+struct capture {
+    struct capture *next;
+    CUstream stream;
+    pthread_t thread; /* that began it: tells per-thread default streams apart */
+    MUgraph graph;
+    bool ours;        /* the graph goes if the capture fails */
+};
+
+atomic_uint cumu_captures;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct capture *captures;
+
+MUgraph cumu_capture_graph(CUstream stream, MUgraphNode *last)
+{
+    musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
+    const MUgraphNode *deps = NULL;
+    MUgraph graph = NULL;
+    uint64_t id;
+    size_t n = 0;
+    if (mu.muStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) !=
+            MUSA_SUCCESS &&
+        mu.musaStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) !=
+            musaSuccess)
+        return NULL;
+    if (status != musaStreamCaptureStatusActive)
+        return NULL;
+    if (last)
+        *last = n == 1 && deps ? deps[0] : NULL;
+    return graph;
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+void cumu_capture_begun(CUstream stream, MUgraph into)
+{
+    struct capture *c = calloc(1, sizeof *c);
+    if (c) {
+        c->stream = stream;
+        c->thread = pthread_self();
+        c->graph = into ? into : cumu_capture_graph(stream, NULL);
+        c->ours = !into;
+        pthread_mutex_lock(&lock);
+        c->next = captures;
+        captures = c;
+        pthread_mutex_unlock(&lock);
+    }
+    atomic_fetch_add(&cumu_captures, 1); /* without memory it stays up: slower, still right */
+}
+
+static bool is_of(const struct capture *c, CUstream stream)
+{
+    return c->stream == stream &&
+           (stream != CUMU_STREAM_PER_THREAD || pthread_equal(c->thread, pthread_self()));
+}
+
+bool cumu_capture_ended(CUstream stream, int result)
+{
+    musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
+    if (result != MUSA_SUCCESS && mu.musaStreamIsCapturing((MUstream)stream, &status) == musaSuccess &&
+        status != musaStreamCaptureStatusNone)
+        return false; /* it goes on */
+    pthread_mutex_lock(&lock);
+    struct capture **at = &captures, *c;
+    while (*at && !is_of(*at, stream))
+        at = &(*at)->next;
+    c = *at;
+    if (c)
+        *at = c->next;
+    pthread_mutex_unlock(&lock);
+    if (!c)
+        return false;
+    atomic_fetch_sub(&cumu_captures, 1);
+    bool ours = c->ours;
+    if (result != MUSA_SUCCESS && ours)
+        cumu_graph_gone(c->graph);
+    free(c);
+    return ours;
+}
+
+/* ---- meanwhile ------------------------------------------------------------------------------- */
+
+int cumu_capture_relax(void)
+{
+    int mode = musaStreamCaptureModeRelaxed;
+    if (atomic_load_explicit(&cumu_captures, memory_order_relaxed) == 0 ||
+        mu.muThreadExchangeStreamCaptureMode(&mode) != MUSA_SUCCESS)
+        return -1;
+    return mode;
+}
+
+void cumu_capture_restore(int mode)
+{
+    if (mode >= 0)
+        (void)mu.muThreadExchangeStreamCaptureMode(&mode);
+}
+
+int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch *l, void **args,
+                        void **extra)
+{
+    struct cumu_call *c;
+    int err = cumu_call_new(f, l, args, extra, &c);
+    if (err)
+        return err;
+    const MUSA_KERNEL_NODE_PARAMS *k = &c->launch;
+    MUstream stream = (MUstream)l->stream;
+    err = l->cooperative
+              ? mu.muLaunchCooperativeKernel(k->func, k->gridDimX, k->gridDimY, k->gridDimZ,
+                                             k->blockDimX, k->blockDimY, k->blockDimZ,
+                                             k->sharedMemBytes, stream, k->kernelParams)
+              : mu.muLaunchKernel(k->func, k->gridDimX, k->gridDimY, k->gridDimZ, k->blockDimX,
+                                  k->blockDimY, k->blockDimZ, k->sharedMemBytes, stream,
+                                  k->kernelParams, NULL);
+    if (err) {
+        cumu_call_drop(c);
+        return err;
+    }
+    MUgraphNode node = NULL;
+    (void)cumu_capture_graph(l->stream, &node);
+    cumu_graph_hold(g, node, c);
+    return CUDA_SUCCESS;
+}
