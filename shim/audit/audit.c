@@ -1,82 +1,270 @@
-/* LD_AUDIT entry points. The loader calls them when objects appear and again before their constructors run,
- * for the program itself as for every library opened later: that is when an embedded CUDA runtime is led
- * to its facade, so that even the registration of kernels goes there. */
+/* LD_AUDIT entry points. Names given to the loader are led to the facades before it searches; a runtime
+ * that is in the process all the same, linked into something or opened past the search (dlmopen of a
+ * path), is patched before constructors run, so that even the registration of kernels goes to the facade.
+ * The loader's lock is held in all of this. */
 #include "audit/audit.h"
+#include "core/wanted.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-enum { MAX_NEW = 1024, PATH = 4096 };
+enum { MAX_NEW = 1024, FACADES = 64 };
 
-/* Objects that came since the last consistent state, under the loader's own lock. */
+/* Objects that came since the last consistent state. */
 static struct link_map *fresh[MAX_NEW];
 static unsigned nfresh;
-static struct link_map *first; /* the program: head of its namespace's list, there to the end */
-static char dir[PATH];       /* folder of the facades, beside this file */
-static bool active;
+static struct link_map *first; /* the program: head of the base namespace's list, there to the end */
+static char dir[AUDIT_PATH];   /* folder of the facades, beside this file; ends with '/' */
+static size_t home;            /* length of our folder in it */
+static bool active, quiet;
+
+extern void *__libc_stack_end; /* the loader's: argc, argv, environment */
+
+/* The environment as the loader saw it. */
+static const char *getenv_first(const char *name)
+{
+    size_t n = strlen(name), argc = *(size_t *)__libc_stack_end;
+    char **e = (char **)__libc_stack_end + 1;
+    if (argc > 1u << 20 || e[argc])
+        return NULL;
+    for (e += argc + 1; *e; e++)
+        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+            return *e + n + 1;
+    return NULL;
+}
+
+static size_t add(char *to, size_t at, size_t size, const char *s)
+{
+    size_t n = strlen(s);
+    if (n >= size - at)
+        n = size - at - 1;
+    memcpy(to + at, s, n);
+    to[at + n] = 0;
+    return at + n;
+}
 
 static void say(const char *path, const char *what)
 {
-    char line[PATH + 256];
-    int n = snprintf(line, sizeof line, "cumu: gap: audit: %s has the CUDA runtime linked in: %s\n", path, what);
-    if (n > 0 && write(2, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)
+    static char line[AUDIT_PATH + 256];
+    const char *const parts[] = {"cumu: gap: audit: ", path, ": ", what, "\n"};
+    size_t n = 0;
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+        n = add(line, n, sizeof line, parts[i]);
+    if (!quiet && write(2, line, n) < 0)
+        quiet = true;
+}
+
+static bool ours(const struct link_map *m)
+{
+    return strncmp(m->l_name, dir, home) == 0;
+}
+
+/* Dynamic entries are addresses in most objects and offsets in some (the vDSO). */
+static uintptr_t dynamic(const struct link_map *m, ElfW(Sxword) tag)
+{
+    for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == tag)
+            return d->d_un.d_ptr < m->l_addr ? d->d_un.d_ptr + m->l_addr : d->d_un.d_ptr;
+    return 0;
+}
+
+static const char *soname(const struct link_map *m)
+{
+    const char *text = (const char *)dynamic(m, DT_STRTAB);
+    for (const ElfW(Dyn) *d = m->l_ld; text && d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_SONAME)
+            return text + d->d_un.d_val;
+    return "";
+}
+
+/* Whoever has a runtime inside opens the driver by hand. This looks at memory that relocation reads
+ * anyway and spares most objects the look at their file. Imports stand before what the hash table holds;
+ * where it holds nothing, or there is an old one only, the file is looked at. */
+static bool opens_libraries(const struct link_map *m)
+{
+    const ElfW(Sym) *symbol = (const ElfW(Sym) *)dynamic(m, DT_SYMTAB);
+    const char *text = (const char *)dynamic(m, DT_STRTAB);
+    const uint32_t *hash = (const uint32_t *)dynamic(m, DT_GNU_HASH); /* buckets, first symbol in them, ... */
+    if (!symbol || !text || !hash || hash[1] <= 1)
+        return true;
+    for (uint32_t i = 1; i < hash[1]; i++)
+        if (symbol[i].st_shndx == SHN_UNDEF && strcmp(text + symbol[i].st_name, "dlsym") == 0)
+            return true;
+    return false;
+}
+
+static bool loaded(int facade)
+{
+    for (const struct link_map *m = first; m; m = m->l_next)
+        if (ours(m) && strcmp(m->l_name + strlen(dir), audit_facades[facade].soname) == 0)
+            return true;
+    return false;
+}
+
+static const char *facade_path(int facade)
+{
+    static char paths[FACADES][AUDIT_PATH];
+    if (facade < 0 || facade >= FACADES)
+        return NULL;
+    if (!*paths[facade])
+        add(paths[facade], add(paths[facade], 0, AUDIT_PATH, dir), AUDIT_PATH, audit_facades[facade].soname);
+    return paths[facade];
+}
+
+/* The program's own dlmopen and dlsym; this namespace has none. */
+static struct {
+    const char *name;
+    uintptr_t address;
+} program_dl[] = {{"dlmopen", 0}, {"dlsym", 0}};
+
+static int take(void *ctx, const char *name, uint64_t value, uint64_t size)
+{
+    const struct link_map *m = ctx;
+    (void)size;
+    for (unsigned i = 0; i < 2; i++)
+        if (!program_dl[i].address && strcmp(name, program_dl[i].name) == 0)
+            program_dl[i].address = m->l_addr + value;
+    return program_dl[0].address && program_dl[1].address;
+}
+
+static void *program_function(unsigned i)
+{
+    struct audit_elf e;
+    for (struct link_map *m = first; m && !program_dl[i].address; m = m->l_next)
+        if ((strncmp(soname(m), "libc.so", 7) == 0 || strncmp(soname(m), "libdl.so", 8) == 0) &&
+            audit_elf_open(&e, m->l_name) == 0) {
+            audit_elf_functions(&e, SHT_DYNSYM, true, take, m);
+            audit_elf_close(&e);
+        }
+    return (void *)program_dl[i].address;
+}
+
+static void *open_facade(const char *path)
+{
+    void *(*open)(Lmid_t, const char *, int);
+    void *f = program_function(0);
+    memcpy(&open, &f, sizeof open);
+    void *handle = f ? open(LM_ID_BASE, path, 2 /* RTLD_NOW */) : NULL;
+    if (!handle)
+        say(path, "cannot be opened");
+    return handle;
+}
+
+static void *symbol_of(void *handle, const char *name)
+{
+    void *(*symbol)(void *, const char *);
+    void *f = program_function(1);
+    memcpy(&symbol, &f, sizeof symbol);
+    return f ? symbol(handle, name) : NULL;
+}
+
+struct embedded { const struct audit_elf *e; struct audit_runtime runtime; };
+
+static int walk_embedded(void *what, audit_symbol *each, void *ctx)
+{
+    const struct embedded *x = what;
+    return audit_runtime_functions(x->e, &x->runtime, each, ctx);
+}
+
+static int walk_exported(void *what, audit_symbol *each, void *ctx)
+{
+    return audit_elf_functions(what, SHT_DYNSYM, true, each, ctx);
+}
+
+static void patch(const struct link_map *m, const char *path, int facade, audit_walk *walk, void *what)
+{
+    const char *why;
+    struct audit_target target = {facade_path(facade), open_facade, symbol_of};
+    if (facade < 0)
+        say(path, "is or has a CUDA runtime of a version that cumu has no facade for");
+    else if (!audit_patch(m->l_addr, walk, what, &target, &why))
+        say(path, why);
+}
+
+static void serve(const struct link_map *m)
+{
+    const char *path = m->l_name[0] ? m->l_name : "/proc/self/exe", *name = soname(m);
+    bool runtime = strncmp(name, "libcudart", 9) == 0, driver = strncmp(name, "libcuda.so", 10) == 0;
+    struct audit_elf e;
+    if (ours(m) || (!runtime && !driver && !opens_libraries(m)) || audit_elf_open(&e, path))
         return;
+    struct embedded x = {&e, {0}};
+    if (runtime || driver)
+        patch(m, path, audit_facade_for(name, loaded), walk_exported, &e);
+    else if ((x.runtime = audit_runtime_find(&e)).version)
+        patch(m, path, audit_facade_of("libcudart", x.runtime.version), walk_embedded, &x);
+    else if (audit_runtime_expected(&e))
+        say(path, "has the CUDA runtime linked in, is stripped, and its release is not known to cumu; "
+                  "its CUDA calls will fail");
+    audit_elf_close(&e);
 }
 
-static struct link_map *facade_of(int version)
+/* Our folder, from the name that the loader was given. */
+static bool find_home(const char *list)
 {
-    char path[PATH + 64];
-    snprintf(path, sizeof path, "%s/libcudart.so.%s", dir, version == 11 ? "11.0" : version == 12 ? "12" : "13");
-    struct link_map *m = first;
-    while (m && strcmp(m->l_name, path) != 0)
-        m = m->l_next;
-    return m;
-}
-
-static void serve(struct link_map *m)
-{
-    const char *path = m->l_name[0] ? m->l_name : "/proc/self/exe", *why = NULL;
-    struct audit_elf object, facade;
-    size_t home = strlen(dir) - strlen("facade");
-    if (strncmp(path, dir, home) == 0 || audit_elf_open(&object, path))
-        return; /* ours, whose symbol tables hold nothing to find, or the vDSO */
-    int version = audit_runtime_version(&object);
-    struct link_map *f = version ? facade_of(version) : NULL;
-    if (f && audit_elf_open(&facade, f->l_name) == 0) {
-        audit_patch(&object, m->l_addr, &facade, f->l_addr, &why);
-        audit_elf_close(&facade);
+    static const char self[] = "/libcumu-audit.so";
+    for (const char *s = list; s && *s;) {
+        size_t n = 0;
+        while (s[n] && s[n] != ':')
+            n++;
+        home = n - (sizeof self - 2);
+        if (*s == '/' && n >= sizeof self && home < sizeof dir - 16 &&
+            strncmp(s + home - 1, self, sizeof self - 1) == 0) {
+            memcpy(dir, s, home);
+            memcpy(dir + home, "facade/", 8);
+            return true;
+        }
+        s += n + (s[n] != 0);
     }
-    if (version && !f)
-        say(path, "its facade is not preloaded");
-    audit_elf_close(&object);
+    return false;
 }
 
 EXPORT unsigned la_version(unsigned version)
 {
-    Dl_info self;
-    const char *on = secure_getenv("CUMU");
-    const char *slash = dladdr((void *)(uintptr_t)la_version, &self) && self.dli_fname
-                            ? strrchr(self.dli_fname, '/') : NULL;
-    active = slash && on && *on && strcmp(on, "0") != 0;
-    if (active)
-        snprintf(dir, sizeof dir, "%.*s/facade", (int)(slash - self.dli_fname), self.dli_fname);
+    const char *on = getenv_first("CUMU"), *log = getenv_first("CUMU_LOG");
+    active = on && strcmp(on, "1") == 0 && find_home(getenv_first("LD_AUDIT"));
+    quiet = log && (strncmp(log, "off", 3) == 0 || strncmp(log, "error", 5) == 0);
     return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+/* Paths that were led to a facade, by facade: that of a compiler opens the program's own copy. */
+static char wanted[FACADES][AUDIT_PATH];
+
+static const char *wanted_path(const char *soname)
+{
+    for (int i = 0; i < FACADES && audit_facades[i].soname; i++)
+        if (strcmp(audit_facades[i].soname, soname) == 0)
+            return wanted[i][0] ? wanted[i] : NULL;
+    return NULL;
+}
+
+EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
+{
+    const struct link_map *asker = (const struct link_map *)*cookie;
+    const char *path = NULL;
+    if (!active || flag != LA_SER_ORIG || !asker)
+        return (char *)(uintptr_t)name;
+    if (ours(asker)) { /* a facade may want the real one */
+        if (strncmp(name, CUMU_WANTED, sizeof CUMU_WANTED - 1) == 0)
+            path = wanted_path(name + sizeof CUMU_WANTED - 1);
+    } else {
+        int facade = audit_facade_for(name, loaded);
+        path = facade_path(facade);
+        if (path && strrchr(name, '/') && strncmp(name, dir, home) != 0) /* not the preload of a facade */
+            add(wanted[facade], 0, AUDIT_PATH, name);
+    }
+    return (char *)(uintptr_t)(path ? path : name);
 }
 
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
 {
     *cookie = (uintptr_t)map;
-    if (active && namespace == LM_ID_BASE) {
-        first = first ? first : map;
-        if (nfresh < MAX_NEW)
-            fresh[nfresh++] = map;
-    }
+    if (active && namespace == LM_ID_BASE && !first)
+        first = map;
+    if (active && nfresh < MAX_NEW)
+        fresh[nfresh++] = map;
     return 0; /* no binding is of interest, so calls cost nothing */
 }
 

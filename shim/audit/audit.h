@@ -1,28 +1,89 @@
-/* The audit module: serves programs whose CUDA runtime is linked in statically. It lives in its own
- * link-map namespace, loaded by LD_AUDIT, and shares nothing with the core but this folder's rules. */
+/* The audit module: leads every way to NVIDIA's runtime and driver to the facades. It lives in its own
+ * link-map namespace, loaded by LD_AUDIT, without a C library of its own (libc.c): a second one would
+ * cost each process 0.16 ms. It shares nothing with the core; `cumu check` links its readers. */
 #ifndef CUMU_AUDIT_H
 #define CUMU_AUDIT_H
 
+#include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* An ELF file mapped for reading. */
+enum { AUDIT_PATH = 4096 };
+
+/* Generated (runtimes.c): the facades, newest of a library first. */
+struct audit_facade {
+    const char *soname;
+    int version; /* toolkit */
+};
+extern const struct audit_facade audit_facades[]; /* ends with NULL */
+
+/* Generated from mapping/static: where a release of libcudart_static.a has its functions. Offsets count
+ * from the start of its text, which linkers keep in one piece. */
+struct audit_row {
+    uint64_t digest; /* of the function's first bytes (digest.h) */
+    uint32_t offset, mask;
+    uint32_t name; /* offset in audit_names */
+};
+struct audit_release {
+    const char *name; /* "13.0.96" */
+    const struct audit_row *rows;
+    uint64_t digest; /* of the bytes at `anchor`, which occur once at a multiple of 16 */
+    uint32_t anchor, count;
+    int version; /* toolkit */
+};
+extern const char audit_names[];
+extern const struct audit_release audit_releases[];
+extern const unsigned audit_release_count;
+
+/* elf.c: an ELF file mapped for reading. Every offset in it is checked. */
 struct audit_elf {
     const uint8_t *data;
     size_t size;
 };
-int audit_elf_open(struct audit_elf *e, const char *path); /* 0, or -1: no x86-64 ELF file */
+int audit_elf_open(struct audit_elf *e, const char *path); /* 0, or -1: no ELF file of this machine */
 void audit_elf_close(struct audit_elf *e);
-/* Defined functions of the symbol table of this section type, by name. Return true to stop. */
+/* Functions of the symbol table of this section type, defined or undefined (imports), by name. Returns 1
+ * as soon as `each` does, else 0. */
 typedef int audit_symbol(void *ctx, const char *name, uint64_t value, uint64_t size);
-int audit_elf_functions(const struct audit_elf *e, uint32_t section_type, audit_symbol *each, void *ctx);
+int audit_elf_functions(const struct audit_elf *e, uint32_t section_type, bool defined, audit_symbol *each,
+                        void *ctx);
+bool audit_elf_section(const struct audit_elf *e, const char *name);
+/* Program header number i, NULL past the last; and the bytes in the file that it maps, NULL if they are
+ * not all there. */
+const ElfW(Phdr) *audit_elf_segment(const struct audit_elf *e, unsigned i);
+const void *audit_elf_at(const struct audit_elf *e, uint64_t address, uint64_t size); /* the same by address */
+const uint8_t *audit_elf_bytes(const struct audit_elf *e, const ElfW(Phdr) *segment);
 
-/* The runtime linked into an object, found by the runtime's own local names: 11, 12, 13, or 0. */
-int audit_runtime_version(const struct audit_elf *e);
-int audit_runtime_of(const char *path); /* the same of a file; 0 for what is no ELF file too */
-/* Makes the object's runtime functions jump to the functions of the same name in the facade. Both are
- * mapped at their base. Returns how many were patched; 0 with *why set when it cannot be done. */
-unsigned audit_patch(const struct audit_elf *object, uintptr_t base, const struct audit_elf *facade,
-                     uintptr_t facade_base, const char **why);
+/* runtime.c: a CUDA runtime linked into an object. */
+struct audit_runtime {
+    int version;                         /* toolkit; 0: none */
+    const struct audit_release *release; /* NULL: its names stand in the symbol table */
+    uint64_t base;                       /* address in the object that offsets of the release count from */
+};
+struct audit_runtime audit_runtime_find(const struct audit_elf *e);
+int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtime *r, audit_symbol *each,
+                            void *ctx);
+/* Device code that registers with nobody's shared runtime: one is linked in, found or not. */
+bool audit_runtime_expected(const struct audit_elf *e);
+
+/* redirect.c: the facade (a row of audit_facades) that stands for a name given to the loader: a soname, a
+ * path, with all digits of the version or none. -1: none does. `loaded` tells whether a facade is in the
+ * process already, for names without a version. */
+int audit_facade_for(const char *name, bool (*loaded)(int facade));
+/* The row of this library's facade ("libcudart") for a toolkit; -1: none. */
+int audit_facade_of(const char *library, int version);
+
+/* patch.c: makes functions of a loaded object jump to the facade, which is opened by the first call. */
+struct audit_target {
+    const char *path;                              /* of the facade */
+    void *(*open)(const char *path);               /* in the program's namespace; NULL on failure */
+    void *(*symbol)(void *handle, const char *name);
+};
+typedef int audit_walk(void *what, audit_symbol *each, void *ctx);
+/* `walk` lists the object's functions. Returns how many were patched; 0 with *why set when it cannot be
+ * done. */
+unsigned audit_patch(uintptr_t base, audit_walk *walk, void *what, const struct audit_target *target,
+                     const char **why);
 
 #endif
