@@ -215,6 +215,11 @@ char **cumu_env_child(const char *tmp)
     return list;
 }
 
+void cumu_env_default(const char *name, const char *value)
+{
+    (void)setenv(name, value, 0);
+}
+
 void cumu_env_copy(const char *from, const char *to)
 {
     const char *v = secure_getenv(from);

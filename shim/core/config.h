@@ -21,7 +21,9 @@ const char *cumu_opt_text(enum cumu_option o); /* TEXT and CHOICE */
 
 /* A variable that is not cumu's (MUSA_HOME, LD_LIBRARY_PATH ...); NULL if unset or in a setuid process. */
 const char *cumu_env(const char *name);
-/* Copies variable `from` to `to` unless `to` is set; for the vendor's names (CUDA_VISIBLE_DEVICES). */
+/* Sets a variable unless it is set. */
+void cumu_env_default(const char *name, const char *value);
+/* Copies variable `from` to `to` unless `to` is set; for the vendor's names (CUDA_LAUNCH_BLOCKING). */
 void cumu_env_copy(const char *from, const char *to);
 /* The same for every variable whose name begins with `from`: NCCL_DEBUG -> MCCL_DEBUG. */
 void cumu_env_copy_prefix(const char *from, const char *to);

@@ -1,5 +1,6 @@
 /* The logger: levels and channels, one write(2) a line, capped per call site. */
 #include "core/log.h"
+#include "core/history.h"
 #include "core/loginit.h"
 
 #include <errno.h>
@@ -153,6 +154,7 @@ void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *ch
         if (n > 0)
             used += (size_t)n < room - used ? (size_t)n : room - used - 1;
     }
+    cumu_history_add(level, line, used);
     line[used++] = '\n';
     emit(line, used);
     inside = false;

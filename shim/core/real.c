@@ -1,18 +1,29 @@
-/* The real NVIDIA library behind a facade that was not opted in: a facade is preloaded under the same
- * soname, so it is looked for by path only. */
+/* The real NVIDIA library behind a facade: of a process that was not opted in, and run-time compilers,
+ * which a program keeps. A facade is loaded under the same soname, so it is looked for by path only. */
+#include "core/wanted.h"
+#include "core/core.h"
 #include "core/ldcache.h"
 #include "core/log.h"
 #include "core/resolve.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_REAL = 64 };
+/* The program's own copy binds to itself before the facades; sanitizers refuse to load it so. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define OWN_COPY (RTLD_NOW | RTLD_LOCAL)
+#else
+#define OWN_COPY (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
+#endif
+
+enum { MAX_REAL = 64, MAX_SITES = 8 };
 
 static const char *const usual_dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                                          "/usr/lib64", "/usr/lib/wsl/lib",
@@ -21,6 +32,7 @@ static const char *const usual_dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/
 static struct {
     _Atomic(const char *) soname; /* of a table: static */
     _Atomic(void *) handle;
+    atomic_bool missed;
 } opened_real[MAX_REAL];
 static char none;
 
@@ -38,8 +50,17 @@ static bool ours(const char *path)
 static bool try_path(const char *path, void *ctx)
 {
     void **handle = ctx;
-    if (access(path, R_OK) == 0 && !ours(path))
-        *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *name = strrchr(path, '/');
+    char spelt[PATH_MAX];
+    if (!name || access(path, R_OK) || ours(path))
+        return false;
+    /* The loader may know this very path as the facade it was led to; not so another spelling of it. */
+    int n = snprintf(spelt, sizeof spelt, "%.*s/.%s", (int)(name - path), path, name);
+    if (n < (int)sizeof spelt)
+        *handle = dlopen(spelt, OWN_COPY);
+    if (*handle)
+        cumu_info("resolve", NULL, "%s %s", cumu_active() ? "the program's own" : "not opted in: passing to",
+                  path);
     return *handle != NULL;
 }
 
@@ -50,50 +71,127 @@ static bool try_dir(const char *dir, const char *soname, void **handle)
     return n > 0 && n < (int)sizeof path && try_path(path, handle);
 }
 
-/* The folders the program itself would search: LD_LIBRARY_PATH, its RUNPATH, the defaults. */
-static bool try_search_path(const char *soname, void **handle)
+/* The folders that one object would search: LD_LIBRARY_PATH, its RPATH or RUNPATH, the defaults. */
+static bool try_search_path(void *object, const char *soname, void **handle)
 {
     Dl_serinfo size;
-    void *self = dlopen(NULL, RTLD_LAZY);
     bool found = false;
-    if (self && dlinfo(self, RTLD_DI_SERINFOSIZE, &size) == 0) {
+    if (object && dlinfo(object, RTLD_DI_SERINFOSIZE, &size) == 0) {
         Dl_serinfo *info = malloc(size.dls_size);
-        if (info && dlinfo(self, RTLD_DI_SERINFOSIZE, info) == 0 &&
-            dlinfo(self, RTLD_DI_SERINFO, info) == 0)
+        if (info && dlinfo(object, RTLD_DI_SERINFOSIZE, info) == 0 &&
+            dlinfo(object, RTLD_DI_SERINFO, info) == 0)
             for (unsigned i = 0; i < info->dls_cnt && !found; i++)
                 found = try_dir(info->dls_serpath[i].dls_name, soname, handle);
         free(info);
     }
-    if (self)
-        (void)dlclose(self);
+    return found;
+}
+
+/* The program, then each of its libraries: wheels find NVIDIA's by an RPATH of their own. */
+static bool try_objects(const char *soname, void **handle)
+{
+    void *program = dlopen(NULL, RTLD_LAZY);
+    struct link_map *m = NULL;
+    bool found = try_search_path(program, soname, handle);
+    if (program && dlinfo(program, RTLD_DI_LINKMAP, &m) == 0)
+        m = m->l_next;
+    for (; m && !found; m = m->l_next) {
+        void *object = m->l_name[0] ? dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        found = try_search_path(object, soname, handle);
+        if (object)
+            (void)dlclose(object);
+    }
+    if (program)
+        (void)dlclose(program);
+    return found;
+}
+
+/* Where the program itself went, before the audit module led it to the facade: the module answers this
+ * name, of no file, with that path. */
+static bool try_wanted(const char *soname, void **handle)
+{
+    char name[PATH_MAX];
+    int n = snprintf(name, sizeof name, CUMU_WANTED "%s", soname);
+    if (n > 0 && n < (int)sizeof name)
+        *handle = dlopen(name, OWN_COPY);
+    if (*handle)
+        cumu_info("resolve", NULL, "the program's own %s, where the program asked for it", soname);
+    return *handle != NULL;
+}
+
+/* Python wheels: PKG/nvidia/NAME/lib of every package folder that something was loaded from. */
+struct sites {
+    char *at[MAX_SITES]; /* ".../site-packages", owned */
+    unsigned count;
+};
+
+static int note_site(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+    struct sites *s = ctx;
+    (void)size;
+    for (unsigned f = 0; f < sizeof folders / sizeof *folders; f++) {
+        const char *at = strstr(info->dlpi_name, folders[f]);
+        size_t n = at ? (size_t)(at - info->dlpi_name) + strlen(folders[f]) - 1 : 0;
+        bool known = !at || s->count == MAX_SITES;
+        for (unsigned i = 0; i < s->count && !known; i++)
+            known = strlen(s->at[i]) == n && memcmp(s->at[i], info->dlpi_name, n) == 0;
+        if (!known && (s->at[s->count] = strndup(info->dlpi_name, n)))
+            s->count++;
+    }
+    return 0;
+}
+
+static bool try_wheels(const char *soname, void **handle)
+{
+    struct sites sites = {0};
+    char dir[PATH_MAX];
+    bool found = false;
+    (void)dl_iterate_phdr(note_site, &sites);
+    for (unsigned i = 0; i < sites.count; i++) {
+        int n = snprintf(dir, sizeof dir, "%s/nvidia", sites.at[i]);
+        DIR *nvidia = n > 0 && n < (int)sizeof dir && !found ? opendir(dir) : NULL;
+        for (struct dirent *e; nvidia && !found && (e = readdir(nvidia));)
+            if (e->d_name[0] != '.' &&
+                snprintf(dir, sizeof dir, "%s/nvidia/%s/lib", sites.at[i], e->d_name) < (int)sizeof dir)
+                found = try_dir(dir, soname, handle);
+        if (nvidia)
+            (void)closedir(nvidia);
+        free(sites.at[i]);
+    }
     return found;
 }
 
 static void *open_real(const char *soname)
 {
     void *handle = NULL;
-    bool found = try_search_path(soname, &handle) || cumu_ldcache_find(soname, try_path, &handle);
+    bool found = try_wanted(soname, &handle) || try_objects(soname, &handle) ||
+                 try_wheels(soname, &handle) || cumu_ldcache_find(soname, try_path, &handle);
     for (const char *const *d = usual_dirs; !found && *d; d++)
         found = try_dir(*d, soname, &handle);
     return handle;
 }
 
-void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened)
+static unsigned entry_of(const char *soname)
 {
-    void *h = NULL;
     unsigned i = 0;
     for (; i < MAX_REAL; i++) {
         const char *s = atomic_load_explicit(&opened_real[i].soname, memory_order_acquire);
         if (!s || strcmp(s, soname) == 0)
             break;
     }
+    return i;
+}
+
+void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened)
+{
+    void *h = NULL;
+    unsigned i = entry_of(soname);
     if (i < MAX_REAL)
         h = atomic_load_explicit(&opened_real[i].handle, memory_order_acquire);
     if (!h) {
         h = open_real(soname);
-        if (h)
-            cumu_info("resolve", NULL, "not opted in: passing through to the real %s", soname);
-        else
+        if (!h)
             h = &none;
         /* Two threads racing here both open the same file: harmless, one handle is kept. */
         const char *empty = NULL;
@@ -103,4 +201,17 @@ void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened)
     }
     *opened = h != &none;
     return *opened ? dlsym(h, symbol) : NULL;
+}
+
+void cumu_real_missed(const char *soname)
+{
+    unsigned i = entry_of(soname);
+    const char *origin = NULL;
+    for (const struct cumu_table *const *t = cumu_tables; *t; t++)
+        if (strcmp((*t)->soname, soname) == 0)
+            origin = (*t)->origin;
+    if (i == MAX_REAL || !atomic_exchange(&opened_real[i].missed, true))
+        cumu_log(NULL, CUMU_GAP, "resolve", NULL,
+                 "this program needs NVIDIA's %s, which runs without a GPU, and has none%s%s", soname,
+                 origin ? ": " : "", origin ? origin : "");
 }

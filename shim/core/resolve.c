@@ -4,9 +4,11 @@
 #include "core/init.h"
 #include "core/log.h"
 #include "core/resolve.h"
+#include "core/visible.h"
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,9 +85,16 @@ bool cumu_candidates(const struct cumu_library *l, enum cumu_backend b,
 }
 
 struct opening {
+    const struct cumu_library *library;
     void *handle;
     int flags;
 };
+
+/* MetaX has a libmccl.so.2 too, with a name of its own for one function (facts: musa.md 3.8). */
+static bool another_vendors(const struct cumu_library *l, void *handle)
+{
+    return strcmp(l->name, "mccl") == 0 && dlsym(handle, "mcclCommMcDevice");
+}
 
 static bool open_one(const char *path, void *ctx)
 {
@@ -93,14 +102,29 @@ static bool open_one(const char *path, void *ctx)
     o->handle = dlopen(path, o->flags);
     if (!o->handle) /* a library that is there but does not load is worth a word */
         cumu_log(NULL, strchr(path, '/') ? CUMU_INFO : CUMU_DEBUG, "resolve", NULL, "%s", dlerror());
+    if (o->handle && another_vendors(o->library, o->handle)) {
+        cumu_log(NULL, CUMU_INFO, "resolve", NULL, "%s is another vendor's", path);
+        (void)dlclose(o->handle);
+        o->handle = NULL;
+    }
     return o->handle != NULL;
+}
+
+/* Loaded by dlmopen, cumu lives in a namespace without a program, where glibc crashes on RTLD_GLOBAL. */
+static bool in_own_namespace(void)
+{
+    Dl_info info;
+    struct link_map *self;
+    Lmid_t id;
+    return dladdr1(&home, &info, (void **)&self, RTLD_DL_LINKMAP) && dlinfo(self, RTLD_DI_LMID, &id) == 0 &&
+           id != LM_ID_BASE;
 }
 
 static void *open_library(const struct cumu_library *l, enum cumu_backend b)
 {
     /* musart stays visible to others: the device parts of muFFT have unresolved references to it. */
-    bool global = strcmp(l->name, "musart") == 0;
-    struct opening o = {NULL, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL)};
+    bool global = strcmp(l->name, "musart") == 0 && !in_own_namespace();
+    struct opening o = {l, NULL, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL)};
     (void)cumu_candidates(l, b, open_one, &o);
     return o.handle;
 }
@@ -116,7 +140,11 @@ static const struct cumu_library *library_named(const char *name)
 /* The vendor's own variables, before anything of MUSA reads them. */
 static void copy_environment(void)
 {
-    cumu_env_copy("CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES");
+    char list[1024];
+    const char *devices = cumu_visible(cumu_env("CUDA_VISIBLE_DEVICES"), cumu_env("NVIDIA_VISIBLE_DEVICES"),
+                                       list, sizeof list);
+    if (devices)
+        cumu_env_default("MUSA_VISIBLE_DEVICES", devices);
     cumu_env_copy("CUDA_LAUNCH_BLOCKING", "MUSA_LAUNCH_BLOCKING");
     cumu_env_copy_prefix("NCCL_", "MCCL_");
 }
@@ -127,7 +155,6 @@ enum cumu_backend cumu_backend(void)
     if (b >= 0)
         return (enum cumu_backend)b;
     copy_environment();
-    cumu_init_used();
     const struct cumu_library *rt = library_named("musart");
     const char *want = cumu_opt_text(CUMU_OPT_BACKEND);
     enum cumu_backend order[2] = {CUMU_BACKEND_MUSA, CUMU_BACKEND_HOST};
@@ -178,7 +205,7 @@ static void *look_up(void *h, const char *symbol)
     return n > 0 && n < (int)sizeof plain ? dlsym(h, plain) : p;
 }
 
-void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
+static void *resolve_below(unsigned library, const char *symbol, bool *opened)
 {
     enum cumu_backend b = cumu_backend();
     *opened = false;
@@ -203,4 +230,21 @@ void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
         return NULL;
     }
     return p;
+}
+
+void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
+{
+    /* NCCL's id needs no device: a launcher makes one and forks the ranks that use it. */
+    if (strcmp(symbol, "mcclGetUniqueId") != 0)
+        cumu_init_used();
+    void *stand_in = cumu_stand_in(symbol);
+    *opened = stand_in != NULL;
+    return stand_in ? stand_in : resolve_below(library, symbol, opened);
+}
+
+bool cumu_below_has(const char *library, const char *symbol)
+{
+    const struct cumu_library *l = library_named(library);
+    bool opened;
+    return l && resolve_below((unsigned)(l - cumu_libraries), symbol, &opened);
 }

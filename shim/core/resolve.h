@@ -18,8 +18,21 @@ enum cumu_backend cumu_backend(void);
  * while the library below is loaded; two threads may race here harmlessly. */
 void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened);
 
+/* Can this MUSA function, one that the map names, be called? Off the hot path. */
+bool cumu_mu_has(const char *symbol);
+/* Does the library below ("musart", "musa") export the symbol itself? */
+bool cumu_below_has(const char *library, const char *symbol);
+
+/* What the core itself does for a MUSA function that the SDK lacks; NULL if it has it, or nobody does.
+ * Defined in api/emulate.c. */
+void *cumu_stand_in(const char *symbol);
+
 /* Address of `symbol` in the real NVIDIA library of this soname; NULL if there is none. */
 void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened);
+
+/* Says, once per soname, that a program which keeps its own copy of that library has none, and where one
+ * comes from. */
+void cumu_real_missed(const char *soname);
 
 /* Folder of libcumu-core.so, without a trailing slash; facade/ and host/ are in it. NULL if unknown. */
 const char *cumu_home(void);

@@ -20,15 +20,20 @@ static void *store(void **slot, void *address)
     return address;
 }
 
-static void *active_target(const struct cumu_symbol *s)
+static void *active_target(const struct cumu_table *t, const struct cumu_symbol *s)
 {
     bool opened;
+    void *own;
     switch ((enum cumu_verb)s->verb) {
     case CUMU_JUMP:
         return cumu_resolve_mu(s->library, s->target, &opened);
     case CUMU_CONV:
     case CUMU_WRAP:
         return cumu_code_address(s->entry);
+    case CUMU_PASS:
+        own = cumu_resolve_real(t->soname, s->name, &opened);
+        return own || opened || !s->target || cumu_backend() != CUMU_BACKEND_MUSA
+                   ? own : cumu_resolve_mu(s->library, s->target, &opened);
     case CUMU_STUB:
         break;
     }
@@ -44,7 +49,7 @@ CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
     if (!cumu_active())
         target = cumu_resolve_real(f->table->soname, s->name, &opened);
     else
-        target = active_target(s);
+        target = active_target(f->table, s);
     if (!target || (cumu_forked() && !cumu_survives_fork(s)))
         target = cumu_code_address(f->stubs[index]);
     return store(&f->slots[index], target);
@@ -58,6 +63,15 @@ void *cumu_mu_fill(unsigned index)
     if (!target)
         target = cumu_code_address(cumu_mu_stubs[index]);
     return store(&cumu_mu_slots[index], target);
+}
+
+bool cumu_mu_has(const char *symbol)
+{
+    bool opened;
+    for (uint32_t i = 0; i < cumu_mu_count; i++)
+        if (strcmp(cumu_mu_symbols[i].name, symbol) == 0)
+            return cumu_resolve_mu(cumu_mu_symbols[i].library, symbol, &opened) != NULL;
+    return false;
 }
 
 /* A stub's answer; the runtime's failures are also its last error, as in CUDA. */
@@ -88,6 +102,15 @@ CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned inde
     if (cumu_forked() && s->verb != CUMU_STUB) {
         cumu_warn(t->library, s->name, "CUDA was used before fork and cannot be used in the child");
         return answer(t, s, INITIALIZATION_ERROR);
+    }
+    if (s->verb == CUMU_PASS) {
+        bool there;
+        (void)cumu_resolve_real(t->soname, s->name, &there);
+        if (there && first)
+            cumu_log(NULL, CUMU_GAP, t->library, s->name, "the program's own %s lacks it", t->soname);
+        if (!there)
+            cumu_real_missed(t->soname);
+        return answer(t, s, there ? t->unsupported : t->absent);
     }
     if (s->verb != CUMU_JUMP) { /* a wrapper that is not linked in counts as a stub */
         if (first)

@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-enum cumu_verb { CUMU_JUMP, CUMU_CONV, CUMU_WRAP, CUMU_STUB };
+enum cumu_verb { CUMU_JUMP, CUMU_CONV, CUMU_WRAP, CUMU_STUB, CUMU_PASS };
 enum cumu_returns { CUMU_RETURNS_STATUS, CUMU_RETURNS_ZERO }; /* what a stub answers: the library's
                                                                  code, or 0 / NULL / nothing */
 
 struct cumu_symbol {           /* one exported CUDA symbol of one soname */
     const char *name;          /* "cudaMalloc" */
-    const char *target;        /* jump, conv: the MUSA symbol; else NULL */
+    const char *target;        /* jump, conv: the MUSA symbol; pass: it, or NULL; else NULL */
     const char *reason;        /* stub: why; else NULL */
     void (*entry)(void);       /* conv: generated function; wrap: wrap_<symbol>; else NULL */
     uint8_t verb, returns;
@@ -29,6 +29,7 @@ struct cumu_table {            /* one CUDA soname; symbols sorted by name (strcm
     uint32_t count;
     int32_t unsupported;       /* code of a stub: cudaErrorNotSupported 801, ... */
     int32_t absent;            /* code when not opted in and there is no NVIDIA library: 35, 100, ... */
+    const char *origin;        /* where a program gets its own copy, which wraps and passes use; or NULL */
 };
 
 struct cumu_facade {           /* lives in the facade DSO; entry i of slots and stubs is symbol i */
