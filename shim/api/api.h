@@ -33,6 +33,10 @@ static inline struct cumu_func *cumu_kernel_of(const void *p)
 /* Runtime launch, with the runtime's error codes. */
 cudaError_t cumu_rt_launch(const void *kernel, const struct cumu_launch *l, void **args);
 
+/* Where a copy to or from a symbol begins on the device; the runtime's error codes. */
+int cumu_symbol_to(const void *symbol, size_t count, size_t offset, int kind, void **at);
+int cumu_symbol_from(const void *symbol, size_t count, size_t offset, int kind, void **at);
+
 /* Device attribute as CUDA programs see it; CUresult numbers (the runtime's are the same). */
 int cumu_device_attribute(int *value, int attribute, int device);
 

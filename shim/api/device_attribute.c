@@ -1,6 +1,7 @@
 /* Device attributes as CUDA programs see them: the claimed compute capability, what only CUDA has, and
  * the rest from the device below. */
 #include "api/api.h"
+#include "core/resolve.h"
 
 /* Answers that do not depend on the device: hardware that is not there. */
 static const struct {
@@ -19,12 +20,32 @@ static const struct {
     {cudaDevAttrHostNumaId, 0},
 };
 
+/* What CUDA's newer numbers ask is an older question to the device below. */
+static const struct {
+    int attribute, below;
+} renamed[] = {
+    {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1},
+    {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1},
+};
+
+/* The SDK has these functions and no attribute that says so (facts/musa.md 3.1, 5). */
+static const struct {
+    int attribute;
+    const char *function;
+} shown_by[] = {
+    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "muMemCreate"},
+    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "muMemExportToShareableHandle"},
+};
+
 enum { LAST_SHARED = 119, LAST = cudaDevAttrMax - 1 };
 
 int cumu_device_attribute(int *value, int attribute, int device)
 {
     if (!value || attribute <= 0 || attribute > LAST)
         return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (renamed[i].attribute == attribute)
+            attribute = renamed[i].below;
     int err = mu.muDeviceGetAttribute(value, attribute <= LAST_SHARED ? attribute
                                                                       : cudaDevAttrWarpSize, device);
     if (err && err != CUDA_ERROR_INVALID_VALUE)
@@ -38,6 +59,13 @@ int cumu_device_attribute(int *value, int attribute, int device)
         for (unsigned i = 0; i < sizeof fixed / sizeof *fixed; i++)
             if (fixed[i].attribute == attribute)
                 *value = fixed[i].value;
+        for (unsigned i = 0; i < sizeof shown_by / sizeof *shown_by; i++)
+            if (shown_by[i].attribute == attribute)
+                *value = cumu_mu_has(shown_by[i].function);
     }
+    if ((attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ||
+         attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES) &&
+        cumu_stand_in("musaMallocAsync")) /* pools are the core's own, and of this process */
+        *value = attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
     return CUDA_SUCCESS;
 }

@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+/* CUDA knows three dozen; a number far above is none. */
+enum { MOST_OPTIONS = 1024 };
+
 int cumu_jit_options(struct cumu_jit_log *log, unsigned n, const int *options, void *const *values)
 {
     memset(log, 0, sizeof *log);
-    if (n && (!options || !values))
+    if ((n && (!options || !values)) || n > MOST_OPTIONS)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < n; i++) {
         if (options[i] == CU_JIT_ERROR_LOG_BUFFER)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "wraps.h"
 
 /* The runtime's word for a handle that is no kernel. */
 #define KERNEL(f, p)                                                                               \
@@ -96,6 +97,18 @@ cudaError_t wrap_cudaFuncGetParamInfo(const void *kernel, size_t i, size_t *offs
     return CUMU_RT(cumu_func_param(f, i, offset, size));
 }
 
+cudaError_t wrap_cudaFuncGetParamCount(const void *kernel, size_t *count)
+{
+    size_t n = 0, offset;
+    if (!count)
+        return CUMU_BAD_ARG;
+    KERNEL(f, kernel);
+    while (cumu_func_param(f, n, &offset, NULL) == 0)
+        n++;
+    *count = n;
+    return 0;
+}
+
 cudaError_t wrap_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute, int value,
                                                  int device)
 {
@@ -147,4 +160,30 @@ cudaError_t wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const v
     if (!err)
         err = mu.muOccupancyAvailableDynamicSMemPerBlock(size, mf, blocks, block_size);
     return CUMU_RT(err);
+}
+
+static CUlaunchConfig driver_config(const cudaLaunchConfig_t *c)
+{
+    return (CUlaunchConfig){c->gridDim.x, c->gridDim.y, c->gridDim.z, c->blockDim.x, c->blockDim.y,
+                            c->blockDim.z, (unsigned)c->dynamicSmemBytes, c->stream, c->attrs, c->numAttrs};
+}
+
+cudaError_t wrap_cudaOccupancyMaxActiveClusters(int *clusters, const void *kernel,
+                                                const cudaLaunchConfig_t *config)
+{
+    if (!clusters || !config)
+        return CUMU_BAD_ARG;
+    KERNEL(f, kernel);
+    CUlaunchConfig c = driver_config(config);
+    return CUMU_RT(wrap_cuOccupancyMaxActiveClusters(clusters, f, &c));
+}
+
+cudaError_t wrap_cudaOccupancyMaxPotentialClusterSize(int *size, const void *kernel,
+                                                      const cudaLaunchConfig_t *config)
+{
+    if (!size || !config)
+        return CUMU_BAD_ARG;
+    KERNEL(f, kernel);
+    CUlaunchConfig c = driver_config(config);
+    return CUMU_RT(wrap_cuOccupancyMaxPotentialClusterSize(size, f, &c));
 }

@@ -111,3 +111,16 @@ cudaError_t wrap_cudaGetFuncBySymbol(cudaFunction_t *function, const void *host)
 {
     return wrap_cudaGetKernel(function, host);
 }
+
+/* CUDA 13.2: with a word on how the host waits, which is the library's own business here. */
+enum { HOST_TASK_MODES = 2 };
+
+cudaError_t wrap_cudaLaunchHostFunc_v2(cudaStream_t stream, void *fn, void *data, unsigned mode)
+{
+    return mode < HOST_TASK_MODES ? mu.musaLaunchHostFunc((musaStream_t)stream, fn, data) : CUMU_BAD_ARG;
+}
+
+cudaError_t wrap_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, void *fn, void *data, unsigned mode)
+{
+    return wrap_cudaLaunchHostFunc_v2(cumu_ptsz(stream), fn, data, mode);
+}

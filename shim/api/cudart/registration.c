@@ -55,20 +55,6 @@ void wrap___cudaRegisterHostVar(void **handle, const char *name, char *host, siz
              name ? name : "?");
 }
 
-void wrap___cudaRegisterTexture(void **handle, const void *host, const void **device,
-                                const char *name, int dim, int norm, int ext)
-{
-    (void)handle, (void)host, (void)device, (void)dim, (void)norm, (void)ext;
-    cumu_gap("cudart", "__cudaRegisterTexture", "texture reference %s", name ? name : "?");
-}
-
-void wrap___cudaRegisterSurface(void **handle, const void *host, const void **device,
-                                const char *name, int dim, int ext)
-{
-    (void)handle, (void)host, (void)device, (void)dim, (void)ext;
-    cumu_gap("cudart", "__cudaRegisterSurface", "surface reference %s", name ? name : "?");
-}
-
 cudaError_t wrap___cudaRegisterUnifiedTable(void **handle, void *table)
 {
     (void)handle, (void)table; /* functions callable from both sides: the host needs nothing */

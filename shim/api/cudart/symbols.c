@@ -28,6 +28,28 @@ static bool from_kind(int kind)
            kind == cudaMemcpyDefault;
 }
 
+int cumu_symbol_to(const void *symbol, size_t count, size_t offset, int kind, void **at)
+{
+    uint64_t address;
+    if (!to_kind(kind))
+        return cudaErrorInvalidMemcpyDirection;
+    int err = span(symbol, count, offset, &address);
+    if (!err)
+        *at = (void *)(uintptr_t)address;
+    return err;
+}
+
+int cumu_symbol_from(const void *symbol, size_t count, size_t offset, int kind, void **at)
+{
+    uint64_t address;
+    if (!from_kind(kind))
+        return cudaErrorInvalidMemcpyDirection;
+    int err = span(symbol, count, offset, &address);
+    if (!err)
+        *at = (void *)(uintptr_t)address;
+    return err;
+}
+
 cudaError_t wrap_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
                                     int kind)
 {

@@ -200,3 +200,47 @@ CUresult wrap_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *best
         return CUDA_ERROR_INVALID_VALUE;
     return wrap_cuOccupancyMaxPotentialBlockSize(min_grid, best, function, shared_of, shared, limit);
 }
+
+/* ---- clusters: of one block, as the device claims no others --------------------------------- */
+
+static int cluster_error(const CUlaunchAttribute *attrs, unsigned n)
+{
+    unsigned blocks = 1;
+    for (unsigned i = 0; attrs && i < n; i++)
+        if (attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            blocks = attrs[i].val.clusterDim.x * attrs[i].val.clusterDim.y * attrs[i].val.clusterDim.z;
+    return blocks == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
+CUresult wrap_cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *config)
+{
+    int blocks = 0, sms = 0;
+    MUdevice device = 0;
+    if (!clusters || !config)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult err = cluster_error(config->attrs, config->numAttrs);
+    uint64_t size = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+    if (!err && (!size || size > INT32_MAX))
+        err = CUDA_ERROR_INVALID_VALUE;
+    if (!err)
+        err = wrap_cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, (int)size,
+                                                               config->sharedMemBytes);
+    if (!err)
+        err = mu.muCtxGetDevice(&device);
+    if (!err)
+        err = mu.muDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    if (!err)
+        *clusters = blocks * sms;
+    return err;
+}
+
+CUresult wrap_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
+                                                 const CUlaunchConfig *config)
+{
+    if (!size || !config)
+        return CUDA_ERROR_INVALID_VALUE;
+    KERNEL(f, function);
+    (void)f;
+    *size = 1;
+    return CUDA_SUCCESS;
+}

@@ -121,8 +121,11 @@ CUresult wrap_cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
     if (!module)
         return CUDA_ERROR_INVALID_VALUE;
-    *module = cumu_as_module(library);
-    return *module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    struct cumu_module *m = cumu_as_module(library);
+    if (!m)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *module = m;
+    return CUDA_SUCCESS;
 }
 
 CUresult wrap_cuLibraryGetKernelCount(unsigned *count, CUlibrary library)

@@ -1,0 +1,21 @@
+/* MUSA functions that some SDKs lack and the core stands in for (facts/musa.md 5.3): the same names,
+ * arguments and results, over functions that every SDK has. */
+#ifndef CUMU_API_EMULATE_H
+#define CUMU_API_EMULATE_H
+
+#include "abi/musa.h"
+
+/* Stream-ordered allocation, in driver numbers (emulate_pool.c). A NULL pool is the device's current one. */
+int cumu_pool_alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream stream);
+int cumu_pool_free(MUdeviceptr p, MUstream stream);
+int cumu_pool_of(MUmemoryPool *pool, int device, int current);
+int cumu_pool_set(int device, MUmemoryPool pool);
+int cumu_pool_create(MUmemoryPool *pool, const MUmemPoolProps *props);
+int cumu_pool_destroy(MUmemoryPool pool);
+int cumu_pool_trim(MUmemoryPool pool, size_t keep);
+int cumu_pool_set_attribute(MUmemoryPool pool, int attribute, void *value);
+int cumu_pool_get_attribute(MUmemoryPool pool, int attribute, void *value);
+int cumu_pool_set_access(MUmemoryPool pool, const MUmemAccessDesc *desc, size_t count);
+int cumu_pool_get_access(MUmemAccess_flags *flags, MUmemoryPool pool, MUmemLocation *where);
+
+#endif

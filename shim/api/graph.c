@@ -1,0 +1,156 @@
+/* Graphs, executable graphs and capture: what has to be known of them so that kernels' arguments live. */
+#include "api/graph.h"
+
+int cumu_graph_clone(bool rt, cudaGraph_t *clone, cudaGraph_t graph)
+{
+    if (!clone)
+        return CUDA_ERROR_INVALID_VALUE;
+    int err = rt ? mu.musaGraphClone((MUgraph *)clone, graph) : mu.muGraphClone((MUgraph *)clone, graph);
+    if (!err)
+        cumu_graph_cloned(*clone, graph);
+    return err;
+}
+
+int cumu_graph_destroy(bool rt, cudaGraph_t graph)
+{
+    int err = rt ? mu.musaGraphDestroy(graph) : mu.muGraphDestroy(graph);
+    if (!err)
+        cumu_graph_gone(graph);
+    return err;
+}
+
+/* ---- instantiation --------------------------------------------------------------------------- */
+
+/* musaGraphInstantiate itself has had two signatures (facts/musa.md, section 5, item 2), so the form with
+ * flags is asked first. Where it is missing, the driver's form of five arguments, given zeros, reads the
+ * same as one with flags. */
+static int instantiate(bool rt, MUgraphExec *exec, MUgraph graph, unsigned long long flags)
+{
+    const unsigned long long must = cudaGraphInstantiateFlagAutoFreeOnLaunch |
+                                    cudaGraphInstantiateFlagDeviceLaunch; /* the others are hints */
+    int err = rt ? mu.musaGraphInstantiateWithFlags(exec, graph, flags)
+                 : mu.muGraphInstantiateWithFlags(exec, graph, flags);
+    if (err == CUDA_ERROR_NOT_SUPPORTED && (flags & must) == 0)
+        err = mu.muGraphInstantiate(exec, graph, NULL, NULL, 0);
+    return err;
+}
+
+int cumu_graph_instantiate(bool rt, cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+{
+    if (!exec)
+        return CUDA_ERROR_INVALID_VALUE;
+    int err = instantiate(rt, (MUgraphExec *)exec, graph, flags);
+    if (!err)
+        cumu_exec_made(*exec, graph);
+    return err;
+}
+
+int cumu_graph_instantiate_log(bool rt, cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error,
+                               char *log, size_t size)
+{
+    if (error)
+        *error = NULL;
+    if (log && size)
+        *log = '\0';
+    return cumu_graph_instantiate(rt, exec, graph, 0);
+}
+
+int cumu_graph_instantiate_params(bool rt, bool ptsz, cudaGraphExec_t *exec, cudaGraph_t graph,
+                                  void *params)
+{
+    MUgraphExec *to = (MUgraphExec *)exec;
+    if (!exec || !params)
+        return CUDA_ERROR_INVALID_VALUE;
+    int err = rt ? ptsz ? mu.musaGraphInstantiateWithParams_ptsz(to, graph, params)
+                        : mu.musaGraphInstantiateWithParams(to, graph, params)
+              : ptsz ? mu.muGraphInstantiateWithParams_ptsz(to, graph, params)
+                     : mu.muGraphInstantiateWithParams(to, graph, params);
+    if (!err)
+        cumu_exec_made(*exec, graph);
+    return err;
+}
+
+/* ---- executable graphs ----------------------------------------------------------------------- */
+
+int cumu_graph_update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph,
+                      cudaGraphExecUpdateResultInfo *info)
+{
+    int err = rt ? mu.musaGraphExecUpdate(exec, graph, (void *)info)
+                 : mu.muGraphExecUpdate(exec, graph, (void *)info);
+    if (!err)
+        cumu_exec_updated(exec, graph);
+    return err;
+}
+
+int cumu_graph_update_v11(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error,
+                          int *result)
+{
+    cudaGraphExecUpdateResultInfo info = {cudaGraphExecUpdateError, NULL, NULL};
+    int err = cumu_graph_update(rt, exec, graph, &info);
+    if (error)
+        *error = info.error_node;
+    if (result)
+        *result = info.result;
+    return err;
+}
+
+int cumu_graph_launch(bool rt, cudaGraphExec_t exec, CUstream stream)
+{
+    MUgraph into = NULL;
+    cumu_exec_refresh(exec);
+    if (atomic_load_explicit(&cumu_captures, memory_order_relaxed))
+        into = cumu_capture_graph(stream, NULL);
+    int err = rt ? mu.musaGraphLaunch(exec, (musaStream_t)stream)
+                 : mu.muGraphLaunch(exec, (MUstream)stream);
+    if (err || !into)
+        return err;
+    MUgraphNode node = NULL; /* captured: it has become a node with that graph inside */
+    (void)cumu_capture_graph(stream, &node);
+    cumu_graph_share_exec(into, exec);
+    if (node)
+        cumu_graph_parent(into, node);
+    return CUDA_SUCCESS;
+}
+
+int cumu_graph_exec_destroy(bool rt, cudaGraphExec_t exec)
+{
+    int err = rt ? mu.musaGraphExecDestroy(exec) : mu.muGraphExecDestroy(exec);
+    if (!err)
+        cumu_exec_gone(exec);
+    return err;
+}
+
+/* ---- capture --------------------------------------------------------------------------------- */
+
+int cumu_capture_begin(bool rt, CUstream stream, int mode)
+{
+    int err = rt ? mu.musaStreamBeginCapture((musaStream_t)stream, mode)
+                 : mu.muStreamBeginCapture((MUstream)stream, mode);
+    if (!err)
+        cumu_capture_begun(stream, NULL);
+    return err;
+}
+
+int cumu_capture_begin_to(bool rt, CUstream stream, cudaGraph_t graph, const void *deps,
+                          const void *edges, size_t n, int mode)
+{
+    int err = rt ? mu.musaStreamBeginCaptureToGraph((musaStream_t)stream, graph, deps, edges, n, mode)
+                 : mu.muStreamBeginCaptureToGraph((MUstream)stream, graph, deps, edges, n, mode);
+    if (!err)
+        cumu_capture_begun(stream, graph);
+    return err;
+}
+
+/* Without `graph` a capture into the program's own graph just ends, and what another one made goes. */
+int cumu_capture_end(bool rt, CUstream stream, cudaGraph_t *graph)
+{
+    MUgraph made = NULL;
+    int err = rt ? mu.musaStreamEndCapture((musaStream_t)stream, &made)
+                 : mu.muStreamEndCapture((MUstream)stream, &made);
+    bool ours = cumu_capture_ended(stream, err);
+    if (graph)
+        *graph = made;
+    else if (!err && ours)
+        err = cumu_graph_destroy(rt, made);
+    return err;
+}
