@@ -1,0 +1,145 @@
+/* cuBLAS: what it tells of itself, and workspaces. */
+#include "api/api.h"
+
+#include "conv.h"
+#include "cuda_enums.h"
+
+/* Library and runtime releases that the facades stand for. */
+static const struct {
+    int major, minor, patch, cudart;
+} releases[] = {{11, 11, 3, 11080}, {12, 9, 1, 12090}, {13, 1, 0, 13000}};
+enum { V11, V12, V13 };
+
+/* muBLAS knows whether a handle is one. */
+static int handle_status(void *handle)
+{
+    int mode;
+    return mu.mublasGetPointerMode(handle, &mode) == MUBLAS_STATUS_SUCCESS ? CUBLAS_STATUS_SUCCESS
+                                                                          : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+static int version(void *handle, void *out, int release)
+{
+    int r = handle_status(handle);
+    if (r)
+        return r;
+    if (!out)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *(int *)out = releases[release].major * 10000 + releases[release].minor * 100 + releases[release].patch;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+int wrap_cublasGetVersion_v2_v11(void *handle, void *out) { return version(handle, out, V11); }
+int wrap_cublasGetVersion_v2_v12(void *handle, void *out) { return version(handle, out, V12); }
+int wrap_cublasGetVersion_v2(void *handle, void *out) { return version(handle, out, V13); }
+
+/* libraryPropertyType: 0 major, 1 minor, 2 patch. */
+static int property(int which, void *out, int release)
+{
+    if (!out || which < 0 || which > 2)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *(int *)out = which == 0   ? releases[release].major
+                  : which == 1 ? releases[release].minor
+                               : releases[release].patch;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+int wrap_cublasGetProperty_v11(int which, void *out) { return property(which, out, V11); }
+int wrap_cublasGetProperty_v12(int which, void *out) { return property(which, out, V12); }
+int wrap_cublasGetProperty(int which, void *out) { return property(which, out, V13); }
+
+size_t wrap_cublasGetCudartVersion_v11(void) { return (size_t)releases[V11].cudart; }
+size_t wrap_cublasGetCudartVersion_v12(void) { return (size_t)releases[V12].cudart; }
+size_t wrap_cublasGetCudartVersion(void) { return (size_t)releases[V13].cudart; }
+
+static const struct {
+    int status;
+    const char *name, *text;
+} statuses[] = {
+    {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "success"},
+    {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED", "the library was not initialized"},
+    {CUBLAS_STATUS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED", "the resource allocation failed"},
+    {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE", "an unsupported value or parameter was passed"},
+    {CUBLAS_STATUS_ARCH_MISMATCH, "CUBLAS_STATUS_ARCH_MISMATCH", "the device lacks a required feature"},
+    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR", "an access to device memory failed"},
+    {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED", "the program failed to execute"},
+    {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR", "an internal operation failed"},
+    {CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED", "the functionality is not supported"},
+    {CUBLAS_STATUS_LICENSE_ERROR, "CUBLAS_STATUS_LICENSE_ERROR", "the licence check failed"},
+};
+
+static int row_of(int status)
+{
+    for (int i = 0; i < (int)(sizeof statuses / sizeof *statuses); i++)
+        if (statuses[i].status == status)
+            return i;
+    return -1;
+}
+
+const char *wrap_cublasGetStatusName(int status)
+{
+    int i = row_of(status);
+    return i < 0 ? "unknown cublasStatus_t" : statuses[i].name;
+}
+
+const char *wrap_cublasGetStatusString(int status)
+{
+    int i = row_of(status);
+    return i < 0 ? "unknown cublasStatus_t" : statuses[i].text;
+}
+
+/* muBLAS keeps its workspace to itself; a program's own is only checked. */
+int wrap_cublasSetWorkspace_v2(void *handle, void *workspace, size_t size)
+{
+    int r = handle_status(handle);
+    if (r)
+        return r;
+    bool bad = (size_t)workspace % 256 || (size && !workspace);
+    return bad ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
+}
+
+/* A 64-bit result: the low half is muBLAS's int, which is never negative; the high half is zero. */
+typedef mublasStatus_t index_function(mublasHandle_t, int, const void *, int, int *);
+
+static int find_index(index_function *find, void *handle, long n, const void *x, long incx, void *result)
+{
+    mublasPointerMode_t mode;
+    int narrow = 0;
+    if (n != (int)n || incx != (int)incx) {
+        cumu_gap("cublas", "cublasI..am.._64", "a size above 2147483647");
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    int r = cumu_cublasStatus_t_from_musa(mu.mublasGetPointerMode(handle, &mode));
+    if (r)
+        return r;
+    if (!result)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (mode == MUBLAS_POINTER_MODE_HOST) {
+        r = cumu_cublasStatus_t_from_musa(find(handle, (int)n, x, (int)incx, &narrow));
+        if (!r)
+            *(long *)result = narrow;
+        return r;
+    }
+    musaStream_t stream;
+    if (mu.mublasGetStream(handle, &stream) || mu.musaMemsetAsync(result, 0, sizeof(long), stream))
+        return CUBLAS_STATUS_INTERNAL_ERROR;
+    return cumu_cublasStatus_t_from_musa(find(handle, (int)n, x, (int)incx, result));
+}
+
+#define INDEX(name, T) \
+    static mublasStatus_t call_##name(mublasHandle_t h, int n, const void *x, int incx, int *result) \
+    { \
+        return mu.mublas##name(h, n, (const T *)x, incx, result); \
+    } \
+    int wrap_cublas##name##_v2_64(void *handle, long n, const void *x, long incx, void *result) \
+    { \
+        return find_index(call_##name, handle, n, x, incx, result); \
+    }
+INDEX(Isamax, float)
+INDEX(Idamax, double)
+INDEX(Icamax, muComplex)
+INDEX(Izamax, muDoubleComplex)
+INDEX(Isamin, float)
+INDEX(Idamin, double)
+INDEX(Icamin, muComplex)
+INDEX(Izamin, muDoubleComplex)

@@ -1,0 +1,146 @@
+/* cuBLAS calls whose element types are arguments, of level 1 and rank updates: where all are one type, muBLAS's
+ * function of it. */
+#include "api/api.h"
+
+#include "conv.h"
+#include "cuda_enums.h"
+
+/* The letter of muBLAS's functions for one type of everything, 0 if there is none. */
+static char letter(int type)
+{
+    switch (type) {
+    case CUDA_R_32F: return 'S';
+    case CUDA_R_64F: return 'D';
+    case CUDA_C_32F: return 'C';
+    case CUDA_C_64F: return 'Z';
+    default: return 0;
+    }
+}
+
+static int refused(const char *name, long n, long incx, long incy)
+{
+    bool wide = n != (int)n || incx != (int)incx || incy != (int)incy;
+    cumu_gap("cublas", name, "%s", wide ? "a size above 2147483647" : "elements, scalars and sums of several types");
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+static bool fits(long n, long incx, long incy)
+{
+    return n == (int)n && incx == (int)incx && incy == (int)incy;
+}
+
+#define STATUS(call) cumu_cublasStatus_t_from_musa(call)
+
+static int axpy(void *h, long n, const void *alpha, int atype, const void *x, int xtype, long incx, void *y, int ytype,
+                long incy, int compute)
+{
+    bool one = atype == xtype && ytype == xtype && compute == xtype && fits(n, incx, incy);
+    int m = (int)n, ix = (int)incx, iy = (int)incy;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSaxpy(h, m, alpha, x, ix, y, iy));
+    case 'D': return STATUS(mu.mublasDaxpy(h, m, alpha, x, ix, y, iy));
+    case 'C': return STATUS(mu.mublasCaxpy(h, m, alpha, x, ix, y, iy));
+    case 'Z': return STATUS(mu.mublasZaxpy(h, m, alpha, x, ix, y, iy));
+    default: return refused("cublasAxpyEx", n, incx, incy);
+    }
+}
+
+static int scal(void *h, long n, const void *alpha, int atype, void *x, int xtype, long incx, int compute)
+{
+    bool one = atype == xtype && compute == xtype && fits(n, incx, 1);
+    int m = (int)n, ix = (int)incx;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSscal(h, m, alpha, x, ix));
+    case 'D': return STATUS(mu.mublasDscal(h, m, alpha, x, ix));
+    case 'C': return STATUS(mu.mublasCscal(h, m, alpha, x, ix));
+    case 'Z': return STATUS(mu.mublasZscal(h, m, alpha, x, ix));
+    default: return refused("cublasScalEx", n, incx, 1);
+    }
+}
+
+static int dot(void *h, long n, const void *x, int xtype, long incx, const void *y, int ytype, long incy, void *result,
+               int rtype, int compute, bool conjugate)
+{
+    bool one = ytype == xtype && rtype == xtype && compute == xtype && fits(n, incx, incy);
+    int m = (int)n, ix = (int)incx, iy = (int)incy;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSdot(h, m, x, ix, y, iy, result));
+    case 'D': return STATUS(mu.mublasDdot(h, m, x, ix, y, iy, result));
+    case 'C':
+        return STATUS((conjugate ? mu.mublasCdotc : mu.mublasCdotu)(h, m, x, ix, y, iy, result));
+    case 'Z':
+        return STATUS((conjugate ? mu.mublasZdotc : mu.mublasZdotu)(h, m, x, ix, y, iy, result));
+    default: return refused(conjugate ? "cublasDotcEx" : "cublasDotEx", n, incx, incy);
+    }
+}
+
+/* A norm is real. */
+static int norm(void *h, long n, const void *x, int xtype, long incx, void *result, int rtype, int compute)
+{
+    int real = xtype == CUDA_C_32F ? CUDA_R_32F : xtype == CUDA_C_64F ? CUDA_R_64F : xtype;
+    bool one = rtype == real && compute == real && fits(n, incx, 1);
+    int m = (int)n, ix = (int)incx;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSnrm2(h, m, x, ix, result));
+    case 'D': return STATUS(mu.mublasDnrm2(h, m, x, ix, result));
+    case 'C': return STATUS(mu.mublasScnrm2(h, m, x, ix, result));
+    case 'Z': return STATUS(mu.mublasDznrm2(h, m, x, ix, result));
+    default: return refused("cublasNrm2Ex", n, incx, 1);
+    }
+}
+
+/* syrk and herk of complex f32; the forms with three real products differ in speed alone. */
+static int rank(bool hermitian, void *h, int uplo, int op, long n, long k, const void *alpha, const void *a, int atype,
+                long lda, const void *beta, void *c, int ctype, long ldc)
+{
+    if (atype != CUDA_C_32F || ctype != atype || !fits(n, lda, ldc) || k != (int)k)
+        return refused(hermitian ? "cublasCherkEx" : "cublasCsyrkEx", n, lda, ldc);
+    int u = cumu_cublasFillMode_t_to_musa(uplo), t = cumu_cublasOperation_t_to_musa(op);
+    int m = (int)n, mk = (int)k, la = (int)lda, lc = (int)ldc;
+    return STATUS(hermitian ? mu.mublasCherk(h, u, t, m, mk, alpha, a, la, beta, c, lc)
+                            : mu.mublasCsyrk(h, u, t, m, mk, alpha, a, la, beta, c, lc));
+}
+
+#define RANK(name, hermitian, size) \
+    int wrap_cublas##name(void *h, int uplo, int op, size n, size k, const void *alpha, const void *a, int atype, \
+                          size lda, const void *beta, void *c, int ctype, size ldc) \
+    { \
+        return rank(hermitian, h, uplo, op, n, k, alpha, a, atype, lda, beta, c, ctype, ldc); \
+    }
+RANK(CsyrkEx, false, int)
+RANK(Csyrk3mEx, false, int)
+RANK(CherkEx, true, int)
+RANK(Cherk3mEx, true, int)
+RANK(CsyrkEx_64, false, long)
+RANK(Csyrk3mEx_64, false, long)
+RANK(CherkEx_64, true, long)
+RANK(Cherk3mEx_64, true, long)
+
+#define FORMS(suffix, size) \
+    int wrap_cublasAxpyEx##suffix(void *h, size n, const void *alpha, int atype, const void *x, int xtype, \
+                                  size incx, void *y, int ytype, size incy, int compute) \
+    { \
+        return axpy(h, n, alpha, atype, x, xtype, incx, y, ytype, incy, compute); \
+    } \
+    int wrap_cublasScalEx##suffix(void *h, size n, const void *alpha, int atype, void *x, int xtype, size incx, \
+                                  int compute) \
+    { \
+        return scal(h, n, alpha, atype, x, xtype, incx, compute); \
+    } \
+    int wrap_cublasDotEx##suffix(void *h, size n, const void *x, int xtype, size incx, const void *y, int ytype, \
+                                 size incy, void *result, int rtype, int compute) \
+    { \
+        return dot(h, n, x, xtype, incx, y, ytype, incy, result, rtype, compute, false); \
+    } \
+    int wrap_cublasDotcEx##suffix(void *h, size n, const void *x, int xtype, size incx, const void *y, int ytype, \
+                                  size incy, void *result, int rtype, int compute) \
+    { \
+        return dot(h, n, x, xtype, incx, y, ytype, incy, result, rtype, compute, true); \
+    } \
+    int wrap_cublasNrm2Ex##suffix(void *h, size n, const void *x, int xtype, size incx, void *result, int rtype, \
+                                  int compute) \
+    { \
+        return norm(h, n, x, xtype, incx, result, rtype, compute); \
+    }
+FORMS(, int)
+FORMS(_64, long)
