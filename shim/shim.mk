@@ -5,8 +5,14 @@
 CORE_LIB   := $B/lib/cumu/libcumu-core.so
 HOST_MUSA  := $B/lib/cumu/host/libmusa.so.1
 HOST_RT    := $B/lib/cumu/host/libmusart.so.5
+HOST_MCCL  := $B/lib/cumu/host/libmccl.so.2
+# muBLAS on the CPU stands on OpenBLAS; without it the rest is built.
+HAVE_BLAS  := $(shell printf '\043include <cblas.h>\nint main(void){return openblas_get_num_threads();}' | \
+              $(CC) -x c - -o /dev/null -lopenblas 2>/dev/null && echo 1)
+HOST_BLAS  := $(if $(HAVE_BLAS),$B/lib/cumu/host/libmublas.so.1)
 AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
 CUMU_BIN   := $B/bin/cumu
+CUMU_TOOL  := $B/libexec/cumu-tool
 
 PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c shim/ptx/tier1/*.c \
               shim/ptx/tier1/emit/*.c) \
@@ -18,9 +24,16 @@ ALU_SRC    := $(wildcard shim/ptx/tier0/exec/alu_*.c)
 MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c \
               shim/ptx/tier1/exec/*.c shim/ptx/tier1/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
-CLI_SRC    := $(wildcard shim/cli/*.c shim/audit/elf.c shim/audit/patch.c) $(FATBIN_SRC) $(PTX_SRC) \
-              $(addprefix shim/core/,config.c log.c ldcache.c table.c) \
+LEVEL_SRC  := shim/host/mccl/reduce.c
+MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
+BLAS_SRC   := $(wildcard shim/host/mublas/*.c)
+CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) $(addprefix shim/audit/,elf.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
+              $(addprefix shim/core/,config.c log.c history.c ldcache.c table.c) \
               $(addprefix shim/kernel/,link.c hash.c cache.c child.c compile.c)
+
+# What `cumu run` needs, alone.
+RUN_SRC    := $(addprefix shim/cli/,launcher.c run.c launch.c closure.c program.c util.c) \
+              $(addprefix shim/core/,config.c log.c history.c ldcache.c) shim/audit/elf.c
 
 # Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
 obj         = $(patsubst shim/%,$B/obj/%.o,$(patsubst $B/gen/%,$B/obj/gen/%.o,$(basename $(1))))
@@ -28,9 +41,13 @@ CORE_OBJ   := $(call obj,$(CORE_SRC))
 ALU_LEVELS := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),1 3 4,1)
 ALU_OBJ    := $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(ALU_SRC))))
 MUSA_OBJ   := $(call obj,$(MUSA_SRC)) $(ALU_OBJ)
+MCCL_OBJ   := $(call obj,$(MCCL_SRC)) \
+              $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(LEVEL_SRC))))
+BLAS_OBJ   := $(call obj,$(BLAS_SRC))
 MUSART_OBJ := $(call obj,$(MUSART_SRC))
-AUDIT_OBJ  := $(call obj,$(wildcard shim/audit/*.c))
+AUDIT_OBJ  := $(call obj,$(wildcard shim/audit/*.c shim/audit/*.S) $(AUDIT_GEN))
 CLI_OBJ    := $(call obj,$(CLI_SRC))
+RUN_OBJ    := $(call obj,$(RUN_SRC))
 
 COMPRESS_LIBS := -lzstd -llz4
 
@@ -48,9 +65,9 @@ ALU_ARCH_1 :=
 ALU_ARCH_3 := -march=x86-64-v3
 ALU_ARCH_4 := -march=x86-64-v4
 define alu_rule
-$B/obj/ptx/tier0/exec/%.l$(1).o: shim/ptx/tier0/exec/%.c | $$(GEN_HEADERS)
+$B/obj/%.l$(1).o: shim/%.c | $$(GEN_HEADERS)
 	@mkdir -p $$(@D)
-	@echo "cc ptx/tier0/exec/$$*.c level $(1)"
+	@echo "cc $$*.c level $(1)"
 	$$Q$$(CC) $$(BASE) $$(ALU_FLAGS) $(ALU_ARCH_$(1)) -DT0_LEVEL=$(1) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
@@ -85,10 +102,19 @@ $(CORE_LIB): $(CORE_OBJ)
 	@echo "ld $(@F)"
 	$(call replace,-shared $(CORE_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) $(COMPRESS_LIBS) -ldl -lm)
 
+# The audit module has no C library: no sanitizer, no stack protector, no built-in functions.
+AUDIT_FLAGS := -ffreestanding -fno-builtin -fno-stack-protector
+LOADER      := $(firstword $(foreach l,ld-linux-x86-64.so.2 ld-linux-aarch64.so.1,$(wildcard \
+               $(shell $(CC) -print-file-name=$l))))
+$B/obj/audit/%.o: shim/audit/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	@echo "cc audit/$*.c"
+	$Q$(CC) $(filter-out $(SAN),$(BASE)) $(OPT) $(AUDIT_FLAGS) -MMD -MP -c -o $@ $<
+
 $(AUDIT_LIB): $(AUDIT_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld $(@F)"
-	$(call replace,-shared $(AUDIT_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) -ldl)
+	$(call replace,-shared -nostdlib $(AUDIT_OBJ) $(filter-out $(SAN),$(LDBASE)) -Wl$(,)-soname$(,)$(@F) $(LOADER))
 
 $(HOST_MUSA): $(MUSA_OBJ)
 	@mkdir -p $(@D)
@@ -101,22 +127,45 @@ $(HOST_RT): $(MUSART_OBJ) $(HOST_MUSA)
 	$(call replace,-shared $(MUSART_OBJ) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl -lm)
 
-$(CUMU_BIN): $(CLI_OBJ)
+$(HOST_MCCL): $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA)
 	@mkdir -p $(@D)
-	@echo "ld bin/$(@F)"
+	@echo "ld host/$(@F)"
+	$(call replace,-shared $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
+	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl)
+
+$B/lib/cumu/host/libmublas.so.1: $(BLAS_OBJ) $(HOST_RT) $(HOST_MUSA)
+	@mkdir -p $(@D)
+	@echo "ld host/$(@F)"
+	$(call replace,-shared $(BLAS_OBJ) $(HOST_RT) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
+	    -Wl$(,)-rpath$(,)'$$ORIGIN' -lopenblas)
+
+$(CUMU_TOOL): $(CLI_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld libexec/$(@F)"
 	$(call replace,$(CLI_OBJ) $(LDBASE) -lelf $(COMPRESS_LIBS) -ldl -lm)
 
+# A static program starts 0.1 ms earlier; not every system has a static C library.
+STATIC := $(if $(SAN),,-static)
+$(CUMU_BIN): $(RUN_OBJ) $(CUMU_TOOL)
+	@mkdir -p $(@D)
+	@echo "ld bin/$(@F)"
+	$Qnew=$@.$$$$; $(CC) -o $$new $(RUN_OBJ) $(STATIC) -pthread 2>/dev/null || \
+	    $(CC) -o $$new $(RUN_OBJ) $(LDBASE) && mv -f $$new $@ || { rm -f $$new; exit 1; }
+
 # Names without a version, for programs that open those; the newest runtime answers.
-FACADE_LINKS := $(addprefix $B/lib/cumu/facade/,libcudart.so libcuda.so)
+FACADE_LINKS := $(addprefix $B/lib/cumu/facade/,libcudart.so libcuda.so libnccl.so)
 $B/lib/cumu/facade/libcudart.so: $B/lib/cumu/facade/libcudart.so.13
 	$Qln -sf $(<F) $@
 $B/lib/cumu/facade/libcuda.so: $B/lib/cumu/facade/libcuda.so.1
 	$Qln -sf $(<F) $@
+$B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
+	$Qln -sf $(<F) $@
 
 .PHONY: core host
 core: $(CORE_LIB)
-host: $(if $(MUSA_OBJ),$(HOST_MUSA)) $(if $(MUSART_OBJ),$(HOST_RT))
+host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_BLAS)
+	$(if $(HAVE_BLAS),,@echo "no OpenBLAS (libopenblas-dev): built without libmublas; cuBLAS programs will not run")
 lib: core host $(AUDIT_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(AUDIT_OBJ) $(CLI_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(BLAS_OBJ) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ)))

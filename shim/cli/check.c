@@ -93,6 +93,7 @@ static bool open_tables(struct check_report *r)
 static void read_object(struct check_report *r, const struct cumu_closure *c, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf) {
         check_imports(r, c, path, elf);

@@ -176,11 +176,18 @@ void check_imports(struct check_report *r, const struct cumu_closure *c, const c
     for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));)
         if (gelf_getshdr(s, &sh) && sh.sh_type == SHT_DYNSYM)
             dynamic_symbols(r, c, elf, s, &sh, &v, &signs);
-    if (audit_runtime_of(path)) /* what will be patched when it runs */
+    struct audit_elf file;
+    struct audit_runtime embedded = {0};
+    if (audit_elf_open(&file, path) == 0) {
+        embedded = audit_runtime_find(&file);
+        audit_elf_close(&file);
+    }
+    if (embedded.version) /* what will be patched when it runs */
         r->runtime = CHECK_STATIC_RUNTIME;
     else if (signs.registers && !signs.imports) { /* fat binaries that nobody's function registers */
         r->runtime = CHECK_STATIC_RUNTIME;
-        check_fatal(r, "%s has the CUDA runtime linked in and is stripped, so cumu cannot find it", path);
+        check_fatal(r, "%s has the CUDA runtime linked in, is stripped, and its release is not known to cumu",
+                    path);
     } else if (signs.imports && r->runtime == CHECK_NO_RUNTIME)
         r->runtime = CHECK_SHARED_RUNTIME;
 }

@@ -1,11 +1,11 @@
-/* Reads an ELF closure with libelf, searching as ld.so(8) does: DT_RPATH of the object and its
+/* Reads an ELF closure, searching as ld.so(8) does: DT_RPATH of the object and its
  * loaders, LD_LIBRARY_PATH, DT_RUNPATH, ld.so.cache, the default folders. */
+#include "audit/audit.h"
 #include "cli/closure.h"
 #include "core/ldcache.h"
 
+#include <elf.h>
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,47 +45,46 @@ static bool set(char **field, const char *s)
     return *field != NULL;
 }
 
-static bool read_dynamic(struct cumu_object *o, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+static bool read_entry(struct cumu_object *o, int64_t tag, const char *s)
 {
-    Elf_Data *data = elf_getdata(scn, NULL);
-    for (int i = 0; data && sh->sh_entsize && i < (int)(sh->sh_size / sh->sh_entsize); i++) {
-        GElf_Dyn dyn;
-        if (!gelf_getdyn(data, i, &dyn) || dyn.d_tag == DT_NULL)
-            break;
-        if (dyn.d_tag != DT_NEEDED && dyn.d_tag != DT_RPATH && dyn.d_tag != DT_RUNPATH)
-            continue;
-        const char *s = elf_strptr(elf, sh->sh_link, dyn.d_un.d_val);
-        if (!s)
-            continue;
-        bool good = dyn.d_tag == DT_NEEDED ? push(&o->needed, s)
-                    : dyn.d_tag == DT_RPATH ? set(&o->rpath, s) : set(&o->runpath, s);
-        if (!good)
-            return false;
-    }
-    return true;
+    return tag == DT_NEEDED ? push(&o->needed, s) : tag == DT_RPATH ? set(&o->rpath, s) : set(&o->runpath, s);
+}
+
+static uint64_t dynamic_value(const ElfW(Dyn) *d, size_t n, int64_t tag)
+{
+    for (size_t i = 0; i < n && d[i].d_tag != DT_NULL; i++)
+        if (d[i].d_tag == tag)
+            return d[i].d_un.d_val;
+    return 0;
+}
+
+static bool read_dynamic(struct cumu_object *o, const struct audit_elf *e, const ElfW(Dyn) *d, size_t n)
+{
+    uint64_t size = dynamic_value(d, n, DT_STRSZ);
+    const char *text = audit_elf_at(e, dynamic_value(d, n, DT_STRTAB), size);
+    bool good = true;
+    if (!text || !size || text[size - 1])
+        return true;
+    for (size_t i = 0; i < n && good && d[i].d_tag != DT_NULL; i++)
+        if ((d[i].d_tag == DT_NEEDED || d[i].d_tag == DT_RPATH || d[i].d_tag == DT_RUNPATH) &&
+            d[i].d_un.d_val < size)
+            good = read_entry(o, d[i].d_tag, text + d[i].d_un.d_val);
+    return good;
 }
 
 static bool read_object(struct cumu_object *o)
 {
+    struct audit_elf e;
+    const ElfW(Phdr) *p;
     bool good = true;
-    int fd = open(o->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (audit_elf_open(&e, o->path))
         return true;
-    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    size_t names = 0;
-    bool named = elf && elf_getshdrstrndx(elf, &names) == 0;
-    for (Elf_Scn *scn = NULL; elf && good && (scn = elf_nextscn(elf, scn));) {
-        GElf_Shdr sh;
-        if (!gelf_getshdr(scn, &sh))
-            continue;
-        const char *name = named ? elf_strptr(elf, names, sh.sh_name) : NULL;
-        o->fatbins |= name && strcmp(name, ".nvFatBinSegment") == 0;
-        if (sh.sh_type == SHT_DYNAMIC)
-            good = read_dynamic(o, elf, scn, &sh);
+    for (unsigned i = 0; (p = audit_elf_segment(&e, i)) && good; i++) {
+        const void *bytes = p->p_type == PT_DYNAMIC ? audit_elf_bytes(&e, p) : NULL;
+        if (bytes && p->p_offset % 8 == 0)
+            good = read_dynamic(o, &e, bytes, p->p_filesz / sizeof(ElfW(Dyn)));
     }
-    if (elf)
-        (void)elf_end(elf);
-    (void)close(fd);
+    audit_elf_close(&e);
     return good;
 }
 
@@ -207,7 +206,6 @@ bool cumu_closure_read(struct cumu_closure *c, const char *path, const char *lib
                        bool (*is_facade)(const char *soname))
 {
     *c = (struct cumu_closure){0};
-    (void)elf_version(EV_CURRENT);
     struct cumu_object *o = add(c, path, 0);
     if (!o || !(o->path = realpath(path, NULL)))
         return o != NULL;

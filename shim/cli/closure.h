@@ -11,7 +11,6 @@ struct cumu_object { /* one file of the closure; objects[0] is the program */
     unsigned parent; /* who asked for it first */
     char **needed;   /* DT_NEEDED, NULL-terminated */
     char *rpath, *runpath;
-    bool fatbins;    /* registers device code with some CUDA runtime */
     bool facade;     /* satisfied by cumu's facade; not read, not followed */
 };
 

@@ -1,5 +1,4 @@
 /* Works out LD_PRELOAD and LD_LIBRARY_PATH for a program from its ELF closure. */
-#include "audit/audit.h"
 #include "cli/cli.h"
 #include "cli/closure.h"
 #include "cli/launch.h"
@@ -10,11 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Preloaded even if the program does not name them: it, or a library that it opens later, may ask for
- * any version, and a library with DT_RPATH finds NVIDIA's unless the name is taken. Newest first. */
-static const char *const runtimes[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
-static const char driver[] = "libcuda.so.1";
 
 struct text {
     char *s;
@@ -103,36 +97,17 @@ static void append_facade(struct text *t, const char *soname)
     append(t, ":", path, (size_t)n);
 }
 
+/* What the program and its libraries need by name. What they open later comes through the audit module:
+ * preloading more would cost every process 0.1 ms a library. */
 static void facades(struct text *t, const struct cumu_closure *c)
 {
-    bool runtime = false;
-    for (unsigned i = 1; i < c->count; i++) {
-        const struct cumu_object *o = &c->objects[i];
-        if (!o->facade || strcmp(o->soname, driver) == 0)
-            continue;
-        append_facade(t, o->soname);
-        runtime |= starts(o->soname, "libcudart.so.");
-    }
-    for (unsigned i = 0; i < sizeof runtimes / sizeof *runtimes && !runtime; i++)
-        if (cumu_has_facade(runtimes[i]))
-            append_facade(t, runtimes[i]);
-    if (cumu_has_facade(driver))
-        append_facade(t, driver);
-}
-
-/* Device code, nobody's shared runtime to register it with, and no symbols by which the audit module could
- * find the one that is linked in. */
-static void warn_static(const struct cumu_closure *c)
-{
-    bool shared = false;
     for (unsigned i = 1; i < c->count; i++)
-        shared |= starts(c->objects[i].soname, "libcudart.so.");
-    if (c->count && c->objects[0].fatbins && !shared && !audit_runtime_of(c->objects[0].path))
-        cumu_gap("run", NULL, "%s has the CUDA runtime linked in and is stripped, so cumu cannot find it; "
-                 "its CUDA calls will fail", c->objects[0].path);
+        if (c->objects[i].facade)
+            append_facade(t, c->objects[i].soname);
 }
 
-/* Leads embedded runtimes to the facades; the caller's own audit modules stay. */
+/* Leads to the facades what the preloads do not: paths, RPATH, embedded runtimes. The caller's own audit
+ * modules stay. */
 static char *audit(const char *callers, const char *dir)
 {
     struct text t = {0};
@@ -173,15 +148,18 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
         if (c.objects[i].path && sanitizer(c.objects[i].soname, strlen(c.objects[i].soname)))
             append(&ours, ":", c.objects[i].path, strlen(c.objects[i].path));
     facades(&ours, &c);
-    warn_static(&c);
     append(&search, "", dir, strlen(dir));
     append(&search, "", "/facade", 7);
     if (path && *path && search.s && !starts(path, search.s))
         append(&search, ":", path, strlen(path));
     good = good && !ours.bad && !search.bad;
     good = good && put(l, "CUMU", strdup("1")) && (!backend || put(l, "CUMU_BACKEND", strdup(backend)));
-    good = good && put(l, "LD_PRELOAD", cumu_launch_merge(callers, ours.s)) &&
-           put(l, "LD_LIBRARY_PATH", search.s) &&
+    char *preload = cumu_launch_merge(callers, ours.s);
+    if (preload && !*preload)
+        free(preload);
+    else
+        good = put(l, "LD_PRELOAD", preload) && good;
+    good = good && put(l, "LD_LIBRARY_PATH", search.s) &&
            put(l, "LD_AUDIT", audit(cumu_env("LD_AUDIT"), dir));
     free(ours.s);
     cumu_closure_free(&c);

@@ -125,6 +125,13 @@ const char *cumu_program_refusal(const char *image, bool library)
     return why;
 }
 
+/* cumu run inside cumu run: the tool may be static, and sets the same environment again. */
+static bool is_self(const char *image)
+{
+    struct stat a, b;
+    return stat(image, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 int cumu_program_find(struct cumu_program *p, const char *name)
 {
     errno = 0;
@@ -140,7 +147,7 @@ int cumu_program_find(struct cumu_program *p, const char *name)
             return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: its interpreter %s does not run", p->image, next);
         memcpy(p->image, next, sizeof next);
     }
-    const char *why = cumu_program_refusal(p->image, false);
+    const char *why = is_self(p->image) ? NULL : cumu_program_refusal(p->image, false);
     if (why)
         return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", p->image, why);
     return 0;

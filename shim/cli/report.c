@@ -6,7 +6,7 @@
 
 enum { SHOWN = 8 }; /* lines of one kind in the text report */
 
-static const char *const verbs[] = {"jump", "conv", "wrap", "stub"};
+static const char *const verbs[] = {"jump", "conv", "wrap", "stub", "pass"};
 static const char *const runtimes[] = {"none", "shared", "static"};
 static const char *const verdicts[] = {"will run", "will run with gaps", "will not run"};
 
@@ -52,14 +52,14 @@ static void more(size_t left)
 
 static void print_symbols(const struct check_report *r)
 {
-    size_t count[4] = {0}, stubs = 0, missing = 0;
+    size_t count[5] = {0}, stubs = 0, missing = 0;
     for (size_t i = 0; i < r->nsymbol; i++)
         if (r->symbol[i].entry)
             count[r->symbol[i].entry->verb]++;
         else
             missing++;
-    printf("symbols     %zu CUDA functions: %zu jump, %zu conv, %zu wrap, %zu stub", r->nsymbol, count[0],
-           count[1], count[2], count[3]);
+    printf("symbols     %zu CUDA functions: %zu jump, %zu conv, %zu wrap, %zu pass, %zu stub", r->nsymbol,
+           count[CUMU_JUMP], count[CUMU_CONV], count[CUMU_WRAP], count[CUMU_PASS], count[CUMU_STUB]);
     printf(missing ? ", %zu missing\n" : "\n", missing);
     for (size_t i = 0; i < r->nsymbol; i++) {
         const struct check_symbol *s = &r->symbol[i];

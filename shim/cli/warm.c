@@ -23,6 +23,7 @@ struct kernel {
     struct kernel *next;
     char *name, *text;
     size_t size;
+    enum t1_shape shape;
 };
 
 struct warm {
@@ -31,18 +32,23 @@ struct warm {
     struct kernel *first;
     unsigned waiting;
     bool closed; /* no more will come */
+    unsigned kernels; /* total: with the block shapes of each */
     unsigned total, done, compiled, cached, refused;
     bool counting, terminal;
 };
 
+static const char *const shape_names[T1_NSHAPES] = {
+    "blocks of whole warps", "blocks 16 wide", "1-D blocks", "any blocks"};
+
 static void progress(struct warm *w, const char *name)
 {
     if (w->terminal)
-        (void)fprintf(stderr, "\r\033[Kcumu: kernel %u of %u: %.48s", w->done, w->total, name);
+        (void)fprintf(stderr, "\r\033[Kcumu: %u of %u: %.48s", w->done, w->total, name);
 }
 
 /* Lock held. */
-static void count(struct warm *w, const char *name, enum cumu_made made, const char *why)
+static void count(struct warm *w, const char *name, enum t1_shape shape, enum cumu_made made,
+                  const char *why)
 {
     w->done++;
     w->compiled += made == CUMU_MADE_COMPILED;
@@ -51,7 +57,7 @@ static void count(struct warm *w, const char *name, enum cumu_made made, const c
     if (made == CUMU_MADE_FAILED) {
         if (w->terminal)
             (void)fprintf(stderr, "\r\033[K");
-        (void)cumu_fail(0, "%s stays on tier 0: %s", name, why);
+        (void)cumu_fail(0, "%s stays on tier 0 (%s): %s", name, shape_names[shape], why);
     }
     progress(w, name);
 }
@@ -71,11 +77,11 @@ static void *compile_some(void *arg)
         w->waiting--;
         (void)pthread_cond_broadcast(&w->change);
         (void)pthread_mutex_unlock(&w->lock);
-        enum cumu_made made = cumu_object_make(&o, k->name, k->text, k->size, T1_SHAPE_LINEAR,
-                                               t1_isa_here(), true);
+        enum cumu_made made =
+            cumu_object_make(&o, k->name, k->text, k->size, k->shape, t1_isa_here(), true);
         free(o.data);
         (void)pthread_mutex_lock(&w->lock);
-        count(w, k->name, made, o.why);
+        count(w, k->name, k->shape, made, o.why);
         free(k->name);
         free(k->text);
         free(k);
@@ -84,7 +90,7 @@ static void *compile_some(void *arg)
     return NULL;
 }
 
-static void hand_over(struct warm *w, const char *name, char *text, size_t size)
+static void hand_over(struct warm *w, const char *name, enum t1_shape shape, char *text, size_t size)
 {
     struct kernel *k = calloc(1, sizeof *k);
     if (!k || !(k->name = strdup(name))) {
@@ -94,6 +100,7 @@ static void hand_over(struct warm *w, const char *name, char *text, size_t size)
     }
     k->text = text;
     k->size = size;
+    k->shape = shape;
     (void)pthread_mutex_lock(&w->lock);
     while (w->waiting >= MAX_WAITING)
         (void)pthread_cond_wait(&w->change, &w->lock);
@@ -104,20 +111,38 @@ static void hand_over(struct warm *w, const char *name, char *text, size_t size)
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-static void emit(struct warm *w, const struct ptx_module *m, const char *name)
+static void emit(struct warm *w, const struct ptx_module *m, const char *name, enum t1_shape shape)
 {
     struct ptx_diag diag = {0};
     char *text, why[sizeof diag.msg + sizeof diag.what + 32];
     size_t size;
-    if (t1_emit(m, name, T1_SHAPE_LINEAR, t1_isa_here(), &text, &size, &diag) == 0) {
-        hand_over(w, name, text, size);
+    if (t1_emit(m, name, shape, t1_isa_here(), &text, &size, &diag) == 0) {
+        hand_over(w, name, shape, text, size);
         return;
     }
     (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what,
                    diag.what[0] ? ": " : "", diag.msg);
     (void)pthread_mutex_lock(&w->lock);
-    count(w, name, CUMU_MADE_FAILED, why);
+    count(w, name, shape, CUMU_MADE_FAILED, why);
     (void)pthread_mutex_unlock(&w->lock);
+}
+
+static bool mentions(const struct ptx_func *f, const char *word)
+{
+    return f->body && memmem(f->body, f->body_len, word, strlen(word));
+}
+
+/* Classes of block shapes that a program may launch the kernel with, as a mask: the one it was written for
+ * if it says so; else those of 1-D blocks, or of 2-D blocks when it asks for the second index. */
+static unsigned shapes_of(const struct ptx_module *m, const struct ptx_func *kernel)
+{
+    bool flat = !mentions(kernel, "%tid.y") && !mentions(kernel, "%tid.z");
+    if (kernel->reqntid[0])
+        return 1u << t1_shape((uint32_t[3]){kernel->reqntid[0], kernel->reqntid[1] ? kernel->reqntid[1] : 1,
+                                            kernel->reqntid[2] ? kernel->reqntid[2] : 1});
+    for (uint32_t i = 0; i < m->nfunc && flat && mentions(kernel, "call"); i++)
+        flat = m->func[i].is_entry || !mentions(&m->func[i], "%tid.y");
+    return 1u << T1_SHAPE_LINEAR | (flat ? 1u << T1_SHAPE_FLAT : 1u << T1_SHAPE_HALF | 1u << T1_SHAPE_ANY);
 }
 
 static void on_module(void *ctx, const struct ptx_module *m)
@@ -127,10 +152,16 @@ static void on_module(void *ctx, const struct ptx_module *m)
         const struct ptx_func *f = &m->func[i];
         if (!f->is_entry || f->is_decl)
             continue;
-        if (w->counting)
-            w->total++;
-        else
-            emit(w, m, f->name);
+        unsigned shapes = shapes_of(m, f);
+        w->kernels += w->counting;
+        for (unsigned s = 0; s < T1_NSHAPES; s++) {
+            if (!(shapes >> s & 1))
+                continue;
+            if (w->counting)
+                w->total++;
+            else
+                emit(w, m, f->name, (enum t1_shape)s);
+        }
     }
 }
 
@@ -138,6 +169,7 @@ static void read_file(struct warm *w, const char *path)
 {
     struct check_report r = {.on_module = on_module, .on_module_ctx = w};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf) {
         check_fatbins(&r, path, elf);
@@ -195,7 +227,7 @@ int cumu_warm(unsigned n, char **programs)
         (void)pthread_join(thread[i], NULL);
     if (w.terminal)
         (void)fprintf(stderr, "\r\033[K");
-    printf("%u kernels: %u compiled, %u were there, %u stay on tier 0\n", w.total, w.compiled, w.cached,
-           w.refused);
+    printf("%u kernels, %u with their block shapes: %u compiled, %u were there, %u stay on tier 0\n",
+           w.kernels, w.total, w.compiled, w.cached, w.refused);
     return w.refused ? 1 : 0;
 }
