@@ -1,7 +1,7 @@
 # Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
 # program; the folder's other .c files are linked to each of them.
 
-TEST_DIRS := unit ptxfront tier0 tier1 ptx fatbin kernel jit host host-launch runtime stublog random
+TEST_DIRS := unit ptxfront tier0 tier1 ptx fatbin kernel jit host host-launch runtime mccl stublog random
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
 TEST_PROG := $(TEST_MAIN:%.c=$B/%)
@@ -34,10 +34,11 @@ define test_rule
 $B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
 	@mkdir -p $$(@D)
 	@echo "ld tests/$(1)/$$*"
-	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
+	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$(2) $$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
 endef
 $(foreach d,unit ptxfront tier0 tier1 ptx fatbin kernel jit stublog random,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
+$(eval $(call test_rule,mccl,$(HOST_MCCL)))
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
 
@@ -84,7 +85,7 @@ $(FIXTURES): $B/tests/fixtures/%: tests/fixtures/src/%.cu tests/fixtures/src/fix
 	@echo "nvcc fixtures/$*"
 	$Qsh tests/fixtures/build.sh $(NVCC) $< $@
 # Refreshes the committed binaries. A static runtime is NVIDIA's code: that fixture is never committed.
-fixtures-prebuilt: $(filter-out %/static_runtime,$(FIXTURES))
+fixtures-prebuilt: $(filter-out %/static_runtime %/nested,$(FIXTURES))
 	@mkdir -p tests/fixtures/prebuilt
 	cp $^ tests/fixtures/prebuilt/
 else
@@ -111,21 +112,69 @@ check-asan:
 	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" san-run
 check-tsan:
-	+$Q$(MAKE) --no-print-directory B=$B/tsan SAN=-fsanitize=thread T="$(if $T,$T,/host)" san-run
+	+$QTSAN_OPTIONS=die_after_fork=0 $(MAKE) --no-print-directory B=$B/tsan \
+	  SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" T="$(if $T,$T,/host)" san-run
 
 # Figures, each beside what it is compared with in the same run. CUMU_JIT=0 gives tier 0's, and
 # `build/tests/bench/kernels/kernels help` says how to run single kernels.
 KERN_PTX  := $(patsubst tests/bench/kernels/%.cu,$B/tests/bench/kernels/%.ptx,$(wildcard tests/bench/kernels/*.cu))
+KERN_CL   := $(patsubst tests/bench/kernels/opencl/%,$B/tests/bench/kernels/%,$(wildcard tests/bench/kernels/opencl/*))
 KERN_PROG := $B/tests/bench/kernels/kernels
+LAZY_DIR  := $B/tests/bench/lazy
 .PHONY: bench bench-build bench-ptx
 bench: bench-build
+	$Q$B/tests/bench/calls/calls
+	$Q$B/tests/bench/calls/startup $(abspath $(CUMU_BIN) $B/tests/bench/calls/empty)
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/hotpath
 	$Q$(CUMU_BIN) run --backend host -- $(KERN_PROG)
-bench-build: all $B/tests/bench/hotpath $(KERN_PROG) $(KERN_PTX)
+	$Q$(CUMU_BIN) run --backend host -- $(LAZY_DIR)/lazy $(LAZY_DIR)
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/nccl
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/blas
+	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
+	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
+	else echo "# mccl: no mpicc, nothing to compare with"; fi
+MCCL_BENCH := $B/tests/bench/mccl
+bench-build: all $B/tests/bench/hotpath $B/tests/bench/nccl $B/tests/bench/blas $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+  $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
+$(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
+	@mkdir -p $(@D)
+	@echo "mpicc tests/bench/mccl.c"
+	$QOMPI_CC="$(CC)" mpicc -std=c11 -D_GNU_SOURCE -O2 $(WARN) -Ishim -I$B/gen -o $@ $< $(HOST_MCCL) $(HOST_LINK)
 $B/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"
 	$Q$(CC) $(BASE) -O2 -o $@ $< -ldl
+
+# A toy library below, a core and a facade, made by gen as the real ones are.
+CALLS_DIR := $B/tests/bench/calls
+CALLS_MAP := $(addprefix tests/bench/calls/,toy.enum sonames.map toy.map)
+CALLS_CC   = $(CC) $(subst $B/gen,$(CALLS_DIR)/gen,$(BASE)) -O2 -fno-semantic-interposition
+$(CALLS_DIR)/calls: $(wildcard tests/bench/calls/*.c) $(CALLS_MAP) $(GEN)
+	@mkdir -p $(@D)
+	@echo "cc tests/bench/calls"
+	$Q$(GEN) emit $(@D)/gen $(CALLS_MAP)
+	$Q$(CALLS_CC) -shared -o $(@D)/libmutoy.so tests/bench/calls/below.c $(LDBASE)
+	$Q$(CALLS_CC) -shared -o $(@D)/libtoycore.so tests/bench/calls/core.c \
+	  $(addprefix $(@D)/gen/,libtoy.so.symbols.c tables.c mu.c mu.thunks.S conv.c) -Wl,-Bsymbolic -ldl
+	$Q$(CALLS_CC) -shared -o $(@D)/libtoy.so $(addprefix $(@D)/gen/,libtoy.so.slots.c libtoy.so.tramp.S) \
+	  $(@D)/libtoycore.so $(LDBASE) -Wl,--version-script=$(@D)/gen/libtoy.so.ver
+	$Q$(CALLS_CC) -o $@ tests/bench/calls/calls.c $(addprefix $(@D)/,libtoy.so libmutoy.so libtoycore.so) \
+	  -Wl,-rpath,'$$ORIGIN'
+$(CALLS_DIR)/startup $(CALLS_DIR)/empty: $(CALLS_DIR)/%: tests/bench/calls/%.c
+	@mkdir -p $(@D)
+	$Q$(CC) $(BASE) -O2 -o $@ $<
+
+# A library as large as the largest one measured, made here: it shows that only what is launched is read.
+$(LAZY_DIR)/%: tests/bench/lazy/%.c tests/bench/lazy/lazy.h
+	@mkdir -p $(@D)
+	@echo "cc tests/bench/lazy/$*.c"
+	$Q$(CC) $(BASE) -O2 -o $@ $< -lzstd -ldl
+$(LAZY_DIR)/liblazy.so: $(LAZY_DIR)/generate tests/bench/lazy/library.c tests/bench/lazy/lazy.h \
+  $B/lib/cumu/facade/libcudart.so.13
+	$Q$(LAZY_DIR)/generate $(LAZY_DIR)/lazy.S $(LAZY_DIR)/lazy.bin
+	$Q$(CC) $(BASE) -O1 -shared -fPIC -o $@ tests/bench/lazy/library.c $(LAZY_DIR)/lazy.S \
+	  $B/lib/cumu/facade/libcudart.so.13 -Wl,--allow-shlib-undefined
+	$Qrm $(LAZY_DIR)/lazy.S $(LAZY_DIR)/lazy.bin
 
 # The plain C beside the kernels is compiled as its user would, for this machine; nothing inlines it.
 KERN_OBJ  := $(patsubst tests/bench/kernels/%.c,$B/tests/bench/kernels/%.o,$(wildcard tests/bench/kernels/*.c))
@@ -139,6 +188,9 @@ $(KERN_OBJ): $B/tests/bench/kernels/%.o: tests/bench/kernels/%.c $(KERN_HDR)
 $(KERN_PROG): $(KERN_OBJ)
 	@echo "ld tests/bench/kernels"
 	$Q$(CC) -o $@ $^ -ldl -lm
+$(KERN_CL): $B/tests/bench/kernels/%: tests/bench/kernels/opencl/%
+	@mkdir -p $(@D)
+	$Qcp $< $@
 # Fresh PTX when nvcc is there, else the committed text.
 ifneq ($(NVCC),)
 $(KERN_PTX): $B/tests/bench/kernels/%.ptx: tests/bench/kernels/%.cu $(KERN_HDR)
@@ -156,7 +208,7 @@ endif
 # Snippets: the same files linked against the facades, and with every symbol looked up at run time.
 SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
-SNIP_LINK := $B/lib/cumu/facade/libcudart.so.13 $B/lib/cumu/facade/libcuda.so.1
+SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libnvrtc.so.13 libnvJitLink.so.13)
 check-programs: $(SNIP_PROG)
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)

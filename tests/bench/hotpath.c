@@ -1,16 +1,14 @@
-/* What a call costs: a `jump` through its facade beside the MUSA function called directly, and an empty
- * launch with synchronisation beside a bare hand-off between two threads. Run under `cumu run`; prints
- * `bench <figure> <value> <unit>` lines, medians of interleaved rounds. */
+/* What a launch costs: an empty one with synchronisation beside a bare hand-off between two threads. Run
+ * under `cumu run`; prints `bench <figure> <value> <unit>` lines, medians of interleaved rounds. */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROUNDS = 31, CALLS = 200000, LAUNCHES = 300 };
+enum { ROUNDS = 31, LAUNCHES = 300 };
 
 static double now_ns(void)
 {
@@ -39,40 +37,6 @@ static void *need(void *lib, const char *name)
         exit(1);
     }
     return p;
-}
-
-static double per_call(int (*get_device)(int *))
-{
-    int device;
-    double start = now_ns();
-    for (int i = 0; i < CALLS; i++)
-        get_device(&device);
-    return (now_ns() - start) / CALLS;
-}
-
-static void calls(void)
-{
-    void *cudart = dlopen("libcudart.so.13", RTLD_NOW);
-    int (*facade)(int *) = (int (*)(int *))need(cudart, "cudaGetDevice");
-    int device;
-    facade(&device); /* opens the library below and fills the slot */
-    void *musart = dlopen("libmusart.so.5", RTLD_NOW | RTLD_NOLOAD);
-    int (*direct)(int *) = (int (*)(int *))need(musart, "musaGetDevice");
-    double a[ROUNDS], b[ROUNDS], ratio[ROUNDS];
-    cpu_set_t all, one;
-    sched_getaffinity(0, sizeof all, &all);
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof one, &one);
-    for (int r = 0; r < ROUNDS; r++) {
-        a[r] = per_call(facade);
-        b[r] = per_call(direct);
-        ratio[r] = a[r] / b[r];
-    }
-    sched_setaffinity(0, sizeof all, &all);
-    printf("bench hotpath.jump_vs_direct %.2f ratio\n", median(ratio, ROUNDS));
-    printf("bench hotpath.jump %.2f ns\n", median(a, ROUNDS));
-    printf("bench hotpath.direct %.2f ns\n", median(b, ROUNDS));
 }
 
 static sem_t ping, pong;
@@ -134,7 +98,6 @@ static void launches(void)
 
 int main(void)
 {
-    calls();
     launches();
     return 0;
 }

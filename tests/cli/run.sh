@@ -24,15 +24,11 @@ build() { # NAME SOURCE FLAGS...
     "${CC:-cc}" -o "$tmp/$out" "$tmp/$out.c" "$@"
 }
 facade=$B/lib/cumu/facade
-build nccl 'int ncclGetVersion(int *v) { return *v = 0; }' -shared -fPIC -Wl,-soname,libnccl.so.2
-mv "$tmp/nccl" "$tmp/libnccl.so.2"
-build wants 'int ncclGetVersion(int *); int main(void) { int v; return ncclGetVersion(&v); }' "$tmp/libnccl.so.2"
-if [ -e "$facade/libnccl.so.2" ]; then
-    echo "skip check names a library that cumu lacks: it has nccl now"
-else
-    check "check names a library that cumu lacks" 2 'libnccl\.so\.2, which cumu does not have' -- \
-        "$cumu" check "$tmp/wants"
-fi
+build cufile 'int cuFileDriverOpen(void) { return 0; }' -shared -fPIC -Wl,-soname,libcufile.so.0
+mv "$tmp/cufile" "$tmp/libcufile.so.0"
+build wants 'int cuFileDriverOpen(void); int main(void) { return cuFileDriverOpen(); }' "$tmp/libcufile.so.0"
+check "check names a library that cumu lacks" 2 'libcufile\.so\.0, which cumu does not have' -- \
+    "$cumu" check "$tmp/wants"
 build stub 'int cudaGraphicsUnmapResources(int, void *, void *);
     int main(void) { return cudaGraphicsUnmapResources(0, 0, 0) != 801; }' "$facade/libcudart.so.13" \
     -Wl,--allow-shlib-undefined
@@ -62,10 +58,10 @@ check "a wrong back end" 125 'auto, musa or host' -- "$cumu" run --backend gpu t
 check "arguments after -- are the program's" 0 '^-v$' -- "$cumu" run -- printf '%s\n' -v
 check "no SDK here: its error, and a line" 1 'no MUSA library found' '^FAIL' -- \
     "$cumu" run --backend musa "$fix/vectoradd"
-check "a program that names no runtime gets them all" 0 'libcudart\.so\.13:.*libcudart\.so\.12:.*libcudart\.so\.11\.0' -- \
-    "$cumu" run -n true
+check "a program that names no runtime gets no preload" 0 'LD_AUDIT=' -- "$cumu" run -n true
+absent "no preload" 'LD_PRELOAD'
 LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6 check "the caller's preloads are kept, after ours" 0 \
-    'libcuda\.so\.1:/lib/x86_64-linux-gnu/libm\.so\.6' -- "$cumu" run -n true
+    'libcudart\.so\.13:/lib/x86_64-linux-gnu/libm\.so\.6' -- "$cumu" run -n "$fix/vectoradd"
 check "cumu run inside cumu run" 0 '^PASS vectoradd$' -- \
     "$cumu" run --backend host -- "$cumu" run --backend host -- "$fix/vectoradd"
 mkdir -p "$tmp/a b/bin" "$tmp/a b/lib"

@@ -103,6 +103,37 @@ static void test_orphans(void)
     fresh_context();
 }
 
+/* Kernels see the rights of a mapping. */
+static void test_mapping(void)
+{
+    enum { SIZE = 2 << 20 };
+    static const unsigned rights[] = { MU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+                                       MU_MEM_ACCESS_FLAGS_PROT_READ,
+                                       MU_MEM_ACCESS_FLAGS_PROT_NONE };
+    static const char *const what[] = { "a kernel writes mapped memory", "not where it may only read",
+                                        "nor where it has no rights" };
+    MUmemAllocationProp prop = { .type = MU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = { MU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    MUmemAccessDesc access = { .location = prop.location };
+    MUmemGenericAllocationHandle h = 0;
+    MUdeviceptr p = 0;
+    check(!muMemAddressReserve(&p, SIZE, 0, 0, 0) && !muMemCreate(&h, SIZE, &prop, 0) &&
+              !muMemMap(p, SIZE, 0, h, 0),
+          "memory is mapped");
+    for (int i = 0; i < 3; i++) {
+        access.flags = (MUmemAccess_flags)rights[i];
+        muMemSetAccess(p, SIZE, &access, 1);
+        check(run("wild", (void *[]){ &p }) == (i ? MUSA_ERROR_ILLEGAL_ADDRESS : MUSA_SUCCESS),
+              what[i]);
+        if (i)
+            fresh_context();
+    }
+    muMemUnmap(p, SIZE);
+    check(run("wild", (void *[]){ &p }) == MUSA_ERROR_ILLEGAL_ADDRESS, "nor when it is unmapped");
+    fresh_context();
+    check(!muMemRelease(h) && !muMemAddressFree(p, SIZE), "it outlives contexts");
+}
+
 static void test_later_handler(void)
 {
     struct sigaction sa = { .sa_handler = on_fault };
@@ -126,6 +157,7 @@ int main(void)
         return 1;
     test_poisoned();
     test_orphans();
+    test_mapping();
     test_later_handler();
     return unit_failed;
 }

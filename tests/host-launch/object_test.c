@@ -37,7 +37,12 @@ static const char source[] =
     "#endif\n"
     "}\n"
     "t1_entry cumu_t1_run;\n"
-    "void cumu_t1_run(struct t1_block *b) { run(b); }\n";
+    "void cumu_t1_run(struct t1_block *b, uint64_t count)\n"
+    "{\n"
+    "    for (run(b); --count; run(b))\n"
+    "        if (++b->ctaid[0] == b->nctaid[0])\n"
+    "            b->ctaid[0] = 0, b->ctaid[1]++;\n"
+    "}\n";
 
 static void *built(int kernel, size_t *size)
 {

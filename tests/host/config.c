@@ -55,6 +55,12 @@ int main(void)
     CHECK("one device by default, and nothing said", s.init == 0 && s.count == 1 && !s.said[0]);
     s = ask("3", "64M", NULL);
     CHECK("three devices of 64 MiB", s.init == 0 && s.count == 3 && s.mib == 64);
+    s = ask("3", NULL, "2,GPU-63756d75-2d68-6f73-742d-637075000002");
+    CHECK("a number and a UUID", s.init == 0 && s.count == 2);
+    s = ask("3", NULL, "63756D752D686F73742D637075000001, 1");
+    CHECK("a UUID without its prefix, and a blank", s.init == 0 && s.count == 2);
+    s = ask("3", NULL, "0,GPU-63756d75,1");
+    CHECK("a beginning that three devices have ends the list", s.init == 0 && s.count == 1);
     s = ask(NULL, "2G", NULL);
     CHECK("gigabytes", s.mib == 2048);
     s = ask("auto", "auto", NULL);

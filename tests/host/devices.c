@@ -220,11 +220,32 @@ static int ipc_child(const char *hex, const char *event_hex, int ready)
     MUST(muStreamWaitEvent(NULL, e, 0));
     if (write(ready, "", 1) != 1)
         return 3;
+    MUdeviceptr again;
     MUST(muIpcOpenMemHandle(&p, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    MUST(muIpcOpenMemHandle(&again, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    if (again != p || muIpcOpenMemHandle(&again, h, 0) != MUSA_ERROR_INVALID_VALUE)
+        return 4;
+    MUST(muIpcCloseMemHandle(p)); /* opened twice: still there */
+    MUdeviceptr base;
+    size_t size;
+    int device = -1;
+    MUST(muMemGetAddressRange(&base, &size, p + 3));
+    MUST(muPointerGetAttribute(&device, MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p));
+    if (base != p || size != 1000 || device != 0 || muMemFree(p) != MUSA_ERROR_INVALID_VALUE)
+        return 5;
     MUST(muMemcpyDtoH(text, p, sizeof text));
     text[0] += 1;
     MUST(muMemcpyHtoD(p, text, 4));
     MUST(muIpcCloseMemHandle(p));
+    if (muIpcCloseMemHandle(p) != MUSA_ERROR_INVALID_VALUE ||
+        muMemcpyDtoH(text, p, 4) != MUSA_ERROR_INVALID_VALUE)
+        return 6;
+    MUcontext other; /* of another device: a mapping of its own, which goes with the context */
+    MUST(muCtxCreate(&other, 0, 1));
+    MUST(muIpcOpenMemHandle(&p, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    MUST(muCtxDestroy(other));
+    if (muIpcCloseMemHandle(p) != MUSA_ERROR_INVALID_VALUE)
+        return 7;
     MUST(muEventRecord(e, NULL));
     MUST(muEventSynchronize(e));
     MUST(muEventDestroy(e));
@@ -242,7 +263,7 @@ static void processes(const char *self)
     MUstream s;
     MUST(muMemAlloc(&pad, 512)); /* so that the next one does not begin a page */
     MUST(muMemAlloc(&p, 1000));
-    IS(MUSA_SUCCESS, muIpcGetMemHandle(&h, p));
+    IS(MUSA_SUCCESS, muIpcGetMemHandle(&h, p + 8)); /* any address of it names the allocation */
     MUST(muEventCreate(&plain, MU_EVENT_DISABLE_TIMING));
     IS(MUSA_ERROR_INVALID_VALUE, muIpcGetEventHandle(&eh, plain));
     MUST(muEventDestroy(plain));

@@ -66,6 +66,31 @@ static void in_one_stream(void)
     CHECK("a destroyed stream finishes its work", saw("12345"));
 }
 
+/* Its work is still the context's: memory and modules that it uses may be freed after a wait. */
+static void destroyed_stream(void)
+{
+    MUstream s, other;
+    MUdeviceptr p;
+    for (int way = 0; way < 3; way++) {
+        MUST(muStreamCreate(&s, way ? MU_STREAM_NON_BLOCKING : MU_STREAM_DEFAULT));
+        MUST(muStreamCreate(&other, MU_STREAM_DEFAULT));
+        MUST(muMemAlloc(&p, 64));
+        reset();
+        MUST(muLaunchHostFunc(s, slow_note, id(1)));
+        MUST(muLaunchHostFunc(s, slow_note, id(2)));
+        MUST(muStreamDestroy(s));
+        switch (way) {
+        case 0: MUST(muStreamSynchronize(NULL)); break; /* the legacy stream waits for blocking ones */
+        case 1: MUST(muMemFree(p)); break;
+        case 2: MUST(muCtxSynchronize()); break;
+        }
+        CHECK("who waits waits for a destroyed stream's work", saw("12"));
+        if (way != 1)
+            MUST(muMemFree(p));
+        MUST(muStreamDestroy(other));
+    }
+}
+
 static void streams_are_concurrent(void)
 {
     MUstream a, b;
@@ -299,6 +324,7 @@ int main(void)
 {
     MUcontext ctx = start_device();
     in_one_stream();
+    destroyed_stream();
     streams_are_concurrent();
     legacy_default();
     per_thread(ctx);

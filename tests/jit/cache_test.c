@@ -188,6 +188,86 @@ static void test_size(void)
     check(access(fresh, F_OK) && !rmdir(dir), "nothing else is there");
 }
 
+/* ---- many processes, killed at any point ------------------------------------------------------ */
+
+enum { KEYS = 40, FIRST = 500, CROWD = 4, KILLS = 60 };
+
+/* The one right content of a key. */
+static size_t content(unsigned n, unsigned char *to)
+{
+    size_t size = 20000 + n * 2500;
+    for (size_t i = 0; i < size; i++)
+        to[i] = (unsigned char)(n * 31 + i * 7 + i / 251);
+    return size;
+}
+
+/* False: something else came than was put. Nothing at all is fine. */
+static bool intact(unsigned n)
+{
+    static unsigned char want[200000];
+    struct cumu_key key = key_of(FIRST + n);
+    void *data = NULL;
+    size_t size = 0;
+    if (!cumu_cache_get(&key, &data, &size))
+        return true;
+    bool same = content(n, want) == size && !memcmp(data, want, size);
+    free(data);
+    return same;
+}
+
+static pid_t worker(unsigned seed)
+{
+    static unsigned char data[200000];
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    for (srand(seed);;) {
+        unsigned n = (unsigned)rand() % KEYS;
+        put(FIRST + n, data, content(n, data));
+        if (!intact((unsigned)rand() % KEYS))
+            _exit(9);
+    }
+}
+
+static bool tally(void *ctx, const char *name, const struct cumu_entry *e)
+{
+    unsigned *counts = ctx;
+    (void)name;
+    counts[e->good]++;
+    return true;
+}
+
+static void test_crowd(void)
+{
+    pid_t pid[CROWD];
+    int status;
+    unsigned counts[2] = {0};
+    bool good = true;
+    fflush(stdout); /* children leave by _exit, but a copy of what waits here is one too many */
+    for (unsigned i = 0; i < CROWD; i++)
+        pid[i] = worker(i + 1);
+    for (unsigned k = 0; k < KILLS; k++) {
+        usleep((useconds_t)(1000 + rand() % 12000));
+        unsigned i = k % CROWD;
+        kill(pid[i], SIGKILL);
+        good &= waitpid(pid[i], &status, 0) == pid[i] && WIFSIGNALED(status);
+        pid[i] = worker(100 + k);
+    }
+    for (unsigned i = 0; i < CROWD; i++) {
+        kill(pid[i], SIGKILL);
+        good &= waitpid(pid[i], &status, 0) == pid[i] && WIFSIGNALED(status);
+    }
+    check(good, "processes that share a full cache and are killed see nothing wrong");
+    for (unsigned n = 0; n < KEYS; n++)
+        good &= intact(n);
+    cumu_cache_each(tally, counts);
+    check(good && !counts[0] && counts[1] > 0, "nor does who comes after them");
+    char command[256];
+    snprintf(command, sizeof command, "touch -d '1 hour ago' %s/tmp.* 2>/dev/null", dir);
+    (void)!system(command);
+    check(cumu_cache_clear() == (long)counts[1] && !rmdir(dir), "what they left half done is swept up");
+}
+
 static volatile sig_atomic_t signalled;
 static void on_child(int sig)
 {
@@ -228,6 +308,7 @@ int main(void)
     test_hash();
     test_tampering();
     test_size();
+    test_crowd();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     printf("skip children: sanitizers do not know processes that share memory\n");
     (void)test_child;

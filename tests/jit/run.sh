@@ -28,14 +28,41 @@ same() { # NAME COMMAND...
         bad=1
     fi
 }
-for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline symbols language errors driver print; do
+for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline symbols language errors driver print waiting capture graphs; do
     # shellcheck disable=SC2086
     same "$f" $run "$fix/$f"
 done
-for f in address trap assert misaligned; do
+for f in $("$fix/faults" list); do
     # shellcheck disable=SC2086
-    same "faults $f" $run "$fix/faults" $f
+    same "faults $f" $run "$fix/faults" "$f"
 done
+
+# Threads that wait for each other come to an end with any number of CPUs, in the interpreter, in compiled
+# code, and where one takes over from the other.
+for threads in 1 2 4; do
+    for mode in 0 1 wait; do
+        # shellcheck disable=SC2086
+        CUMU_HOST_THREADS=$threads CUMU_JIT=$mode check "waiting: $threads threads, CUMU_JIT=$mode" 0 '^PASS' -- $run "$fix/waiting"
+    done
+done
+# shellcheck disable=SC2086
+CUMU_JIT="wait" check "no kernel of it stays in the interpreter" 0 'tier 1 ready.* 0 refused' -- $run "$fix/waiting"
+absent "indeed none" 'stays on tier 0'
+
+# A kernel with variables of its module is bound by the thread that compiles, too; a short program may end
+# before that begins.
+tries=0
+until [ "$tries" = 20 ]; do
+    tries=$((tries + 1))
+    # shellcheck disable=SC2086
+    CUMU_JIT=1 CUMU_LOG=info $run "$fix/symbols" >"$tmp/out" 2>&1 || break
+    if grep -q 'jit: _Z3usePf' "$tmp/out"; then break; fi
+done
+absent "a compiled kernel finds its module's variables" 'stays on tier 0|FAIL'
+if ! grep -q '_Z3usePf: tier 1 ready' "$tmp/out"; then
+    echo "not ok a compiled kernel takes over: see $tries runs"
+    bad=1
+fi
 
 # jit NAME MODE STATUS [PATTERN...] -- PROGRAM: one run in a mode
 jit() {
@@ -49,6 +76,7 @@ rm -rf "$tmp/cache"
     jit "wait compiles before the first launch" wait 0 '^PASS' 'tier 1 ready: compiled in' -- $run "$fix/vectoradd"
     jit "a second process finds it" wait 0 '^PASS' 'tier 1 ready: from the cache' -- $run "$fix/vectoradd"
     absent "and compiles nothing" 'compiled in [1-9]'
+    jit "what was compiled is told at the end" wait 0 'jit: all: 0 kernels compiled in 0.0 s, 1 from the cache' -- $run "$fix/vectoradd"
     jit "0 compiles nothing" 0 0 '^PASS' -- $run "$fix/vectoradd"
     absent "nor looks" 'jit'
     jit "the background does not disturb" 1 0 '^PASS' -- $run "$fix/nbody"
@@ -125,6 +153,21 @@ cc -std=c11 -D_GNU_SOURCE -O1 -o "$tmp/churn" "$(dirname "$0")/programs/churn.c"
     jit "and wait for their kernels" wait 0 '^PASS' 'tier 1 ready' -- $run "$tmp/churn" 2
 }
 
+# Many kernels at once: a line of progress on a terminal, nothing elsewhere.
+cc -std=c11 -D_GNU_SOURCE -O1 -w -o "$tmp/many" "$(dirname "$0")/programs/many.c" -ldl
+rm -rf "$tmp/cache"
+# shellcheck disable=SC2086
+CUMU_LOG=gap jit "many kernels" 1 0 '^PASS many' -- $run "$tmp/many"
+absent "no progress in a file" 'compiling kernels'
+rm -rf "$tmp/cache"
+if script -qec true /dev/null >/dev/null 2>&1; then
+    # shellcheck disable=SC2086
+    CUMU_LOG=gap jit "progress on a terminal" 1 0 'compiling kernels: [0-9]* done, [0-9]* to go' 'PASS many' -- \
+        script -qec "$run $tmp/many" /dev/null
+else
+    echo "skip progress on a terminal: script(1) makes none here"
+fi
+
 # Compilers: none, a wrong one, one that fails, one that never ends is not waited for in the background.
 mkdir "$tmp/empty"
 sh=$(command -v sh)
@@ -142,11 +185,15 @@ chmod +x "$tmp/failing" "$tmp/slow"
 
 # warm
 rm -rf "$tmp/cache"
-check "cache warm" 0 'kernels: [1-9][0-9]* compiled, 0 were there' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
-check "cache warm again" 0 'kernels: 0 compiled' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
+check "cache warm" 0 '^2 kernels, 5 with their block shapes: 5 compiled, 0 were there, 0 stay' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
+check "cache warm again" 0 'shapes: 0 compiled, 5 were there' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
 # shellcheck disable=SC2086
 jit "a warmed program compiles nothing" wait 0 '^PASS' 'from the cache' -- $run "$fix/vectoradd"
 absent "indeed nothing" 'ready: compiled'
+# shellcheck disable=SC2086
+jit "nor one with blocks 16 wide" wait 0 '^PASS' 'from the cache' -- $run "$fix/matmul"
+absent "indeed nothing again" 'ready: compiled'
+check "cache warm says what stays" 1 'deeper|endless.* stays on tier 0 .*recursion' '[1-9] stay on tier 0' -- "$cumu" cache warm "$fix/faults"
 check "cache warm of nothing" 127 'cannot be read|not found' -- "$cumu" cache warm "$tmp/none"
 check "cache wants a verb" 125 'list, clear, path' -- "$cumu" cache
 exit $bad

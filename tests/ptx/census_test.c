@@ -30,7 +30,7 @@ static bool selected(const char *text, const char **why)
         in->nsrc = 3;
     }
     for (const char *s = out.sig; *s && *s != '?'; s++) {
-        if (strchr("DPSQJIWCMEV", *s))
+        if (strchr("DPSQJIKWCMEV", *s))
             in->ndst++;
         else if (*s != '~')
             in->src[in->nsrc++].kind = PTX_O_REG;

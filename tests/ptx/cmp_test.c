@@ -132,24 +132,29 @@ static void set_forms(const struct type *t, const char *rel, const char *ftz)
     } out[] = {
         {"u32", "usbf", 'r', 0xffffffff}, {"s32", "usbf", 'r', 0xffffffff},
         {"f32", "usbf", 'r', 0x3f800000}, {"f16", "usbf", 'h', 0x3c00},
-        {"bf16", "f", 'h', 0x3f80},       {"u16", "f", 'h', 0xffff},
+        {"bf16", "usbf", 'h', 0x3f80},    {"u16", "f", 'h', 0xffff},
         {"s16", "f", 'h', 0xffff},        {"f16x2", "x", 'r', 0x3c00},
-        {"bf16x2", "x", 'r', 0x3f80},
+        {"bf16x2", "x", 'r', 0x3f80},     {"u32", "x", 'r', 0xffff},
+        {"s32", "x", 'r', 0xffff},
     };
+    static unsigned turn;
     for (unsigned k = 0; k < sizeof out / sizeof out[0]; k++) {
         char sig[8];
         if (!strchr(out[k].types, t->kind))
             continue;
-        if (t->kind == 'x' && strcmp(out[k].name, t->name))
+        if (t->kind == 'x' && out[k].name[1] != '3' && strcmp(out[k].name, t->name))
             continue;
         now.yes = out[k].yes;
         now.negated = false;
         now.logic = 0;
         snprintf(sig, sizeof sig, "%c:%c%c", out[k].reg, t->reg, t->reg);
         insn_check(sig, r_set, 0, 0, "set.%s%s.%s.%s", rel, ftz, out[k].name, t->name);
-        now.logic = 'a';
         snprintf(sig, sizeof sig, "%c:%c%cp", out[k].reg, t->reg, t->reg);
-        insn_check(sig, r_set, 0, 0, "set.%s.and%s.%s.%s", rel, ftz, out[k].name, t->name);
+        now.logic = "aox"[turn++ % 3];
+        insn_check(sig, r_set, 0, 0, "set.%s.%s%s.%s.%s", rel,
+                   now.logic == 'a'   ? "and"
+                   : now.logic == 'o' ? "or"
+                                      : "xor", ftz, out[k].name, t->name);
     }
 }
 

@@ -152,21 +152,21 @@ static void pair(const struct type *to, const struct type *from)
         check(r_int_int, NONE, false, false);
         check(r_int_int, NONE, false, true);
     } else if (to->kind == 'f' && from->kind != 'f') {
-        for (int m = RN; m <= RP; m++) {
-            check(r_int_float, m, false, false);
-            check(r_int_float, m, false, true);
-        }
+        for (int m = RN; m <= RP; m++)
+            for (int q = 0; q < (f32 ? 4 : 2); q++)
+                check(r_int_float, m, q & 2, q & 1);
     } else if (from->kind == 'f' && to->kind != 'f') {
-        for (int m = RNI; m <= RPI; m++) {
-            check(r_float_int, m, false, false);
-            if (f32)
-                check(r_float_int, m, true, false);
-        }
+        for (int m = RNI; m <= RPI; m++)
+            for (int q = 0; q < (f32 ? 4 : 2); q++)
+                check(r_float_int, m, q & 2, q & 1);
     } else if (to == from) {
         for (int m = RNI; m <= NONE; m++)
             for (int q = 0; q < (f32 ? 4 : 2); q++)
                 check(r_float_float, m, q & 2, q & 1);
-    } else { /* a mode only where the target cannot hold every source */
+    } else { /* a mode is needed only where the target cannot hold every source */
+        if (from->f == &BF16 && to->f != &F16)
+            for (int m = RN; m <= RP; m++)
+                check(r_float_float, m, false, false);
         const bool exact = to->f->mant >= from->f->mant && to->f->expo >= from->f->expo;
         for (int m = exact ? NONE : RN; m <= (exact ? NONE : RP); m++)
             for (int q = 0; q < (f32 ? 4 : 2); q++)
@@ -267,10 +267,10 @@ static void cvt_packs(void)
     static const struct {
         const char *name;
         long p;
-    } t[] = {{"u4", 4}, {"s4", -4}, {"u8", 8}, {"s8", -8}, {"u16", 16}, {"s16", -16}};
-    for (unsigned n = 0; n < 6; n++)
+    } t[] = {{"u4", 4}, {"s4", -4}, {"u8", 8}, {"s8", -8}, {"u2", 2}, {"s2", -2}, {"u16", 16}, {"s16", -16}};
+    for (unsigned n = 0; n < 8; n++)
         for (long s = 0; s < 2; s++) {
-            if (n >= 4)
+            if (n >= 6)
                 insn_check("r:rr", r_cvt_pack, t[n].p, s, "cvt.pack.sat.%s.%c32", t[n].name,
                            s ? 's' : 'u');
             else

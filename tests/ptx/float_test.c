@@ -99,6 +99,10 @@ int main(void)
             insn_check(ops[n].sig64, ops[n].ref, m, 4, "%s%s.f64", ops[n].name, mode[m]);
         }
     }
+    for (unsigned n = 0; n < 3; n++)
+        for (long q = 1; q < 4; q++) /* nearest is what they do without a mode */
+            insn_check(ops[n].sig32, ops[n].ref, 0, q, "%s%s%s.f32", ops[n].name, q & 1 ? ".ftz" : "",
+                       q & 2 ? ".sat" : "");
     for (long k = 0; k < 4; k++) { /* the forms without a mode, and div.full */
         static const char *const name[] = {"add", "sub", "mul", "div.full"};
         insn_check("f:ff", n_f32, k, 0, "%s.f32", name[k]);

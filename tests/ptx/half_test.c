@@ -82,7 +82,9 @@ int main(void)
             check("add", ADD, 2, base | m, t);
             check("add.rn", ADD, 2, base | m, t);
             check("sub", SUB, 2, base | m, t);
+            check("sub.rn", SUB, 2, base | m, t);
             check("mul", MUL, 2, base | m, t);
+            check("mul.rn", MUL, 2, base | m, t);
             check("fma.rn", FMA, 3, base | m, t);
         }
         check("fma.rn", FMA, 3, base | RELU, t);
@@ -90,15 +92,15 @@ int main(void)
             check("fma.rn", FMA, 3, base | RELU | FTZ, t);
             check("neg", NEG, 1, base | FTZ, t);
             check("abs", ABS, 1, base | FTZ, t);
-            check("min", MIN, 2, base | FTZ, t);
-            check("max", MAX, 2, base | FTZ | NANS, t);
         }
         check("neg", NEG, 1, base, t);
         check("abs", ABS, 1, base, t);
         for (long m = 0; m < 4; m++) {
             long q = base | (m & 1 ? NANS : 0) | (m & 2 ? XORSIGN : 0);
-            check("min", MIN, 2, q, t);
-            check("max", MAX, 2, q, t);
+            for (long ftz = 0; ftz <= (base & IS_BF16 ? 0 : FTZ); ftz += FTZ) {
+                check("min", MIN, 2, q | ftz, t);
+                check("max", MAX, 2, q | ftz, t);
+            }
         }
     }
     return insn_done();

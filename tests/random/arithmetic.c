@@ -100,6 +100,33 @@ static bool takes_optional(const struct ptx_instr *in, char c)
     return in->sub != PTX_SUB_NONE;
 }
 
+/* Names bytes or halves of a video operand, now and then. */
+static void parts(const struct ptx_instr *in, char letter)
+{
+    const size_t len = strcspn(ptx_op_name(in->op), "24");
+    const char way = ptx_op_name(in->op)[len]; /* of two or four parts at once */
+    const unsigned n = way == '2' ? 2 : 4;
+    if (rnd(2))
+        return;
+    if (letter == 'K' && (!way || !in->sub))
+        return; /* would need a third source */
+    if (!way) {
+        const unsigned which = rnd(6);
+        say(which < 4 ? ".b%u" : ".h%u", which % 4);
+        return;
+    }
+    say(way == '2' ? ".h" : ".b");
+    if (letter == 'K') {
+        unsigned mask = 1 + rnd((1u << n) - 1);
+        for (unsigned k = n; k--;)
+            if (mask >> k & 1)
+                say("%u", k);
+        return;
+    }
+    for (unsigned k = 0; k < n; k++)
+        say("%u", rnd(2 * n));
+}
+
 static void instruction(const struct opcode *op)
 {
     const struct ptx_instr *in = &op->in;
@@ -121,6 +148,11 @@ static void instruction(const struct opcode *op)
         if (*s == 'S' && (rnd(4) == 0 || packed)) {
             unsigned p = any(POOL_PRED); /* two results go to two registers */
             say("%%p%u|%%p%u", p, (p + 1) % pools[POOL_PRED].n);
+        } else if (*s == 'n' || *s == 'k' || *s == 'K') {
+            bool minus = *s == 'n' && !(in->flags & PTX_F_PO) && !s[1] && rnd(3) == 0;
+            say("%s%s", minus ? "-" : "", reg(pool));
+            if (*s != 'n' || s[1])
+                parts(in, *s);
         } else if (*s >= 'A' && *s <= 'Z') {
             say("%s", reg(pool));
         } else if (*s == 'p') {

@@ -123,15 +123,27 @@ static const char *const templates[] = {
     "cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f16x2",
     "cvt.rn{,.relu}.f16x2.{e4m3x2,e5m2x2}",
     "cvt.pack.sat.{u16,s16}." US,
-    "cvt.pack.sat.{u8,s8,u4,s4}." US ".b32",
+    "cvt.pack.sat.{u8,s8,u4,s4,u2,s2}." US ".b32",
     "{vadd,vsub,vabsdiff,vmin,vmax}." US "." US "." US "{,.sat}" PLUS,
     "{vshl,vshr}." US "." US ".u32{,.sat}{.clamp,.wrap}" PLUS,
     "{vadd2,vsub2,vabsdiff2,vmin2,vmax2,vadd4,vsub4,vabsdiff4,vmin4,vmax4}." US "." US "." US
     "{,.sat,.add}",
     "{vavrg2,vavrg4}." US "." US "." US "{,.add}",
+    "vset." US "." US "." ORDERED PLUS,
+    "{vset2,vset4}." US "." US "." ORDERED "{,.add}",
+    "vmad." US "." US "." US "{,.po}{,.sat}{,.shr7,.shr15}",
+    "set." FLOATCMP ".{u32,s32}.{f16x2,bf16x2}",
+    "set.{eq,lt,geu,nan}{.and,.or,.xor}{,.ftz}.{f16,u32,s16}.f16",
+    "set.{eq,lt}.{f16,bf16}." I6,
+    "cvt.{rn,rz}{,.relu}{,.satfinite}.tf32.f32",
+    "cvt.{rn,rz,rm,rp}{,.sat}.bf16." INTS,
+    "cvt.{rn,rz}{,.satfinite}{,.relu}.{f16x2,bf16x2}.f32",
+    "cvt{,.rn,.rz,.rm,.rp}.{f32,f64}.bf16",
+    "{add,sub,mul}.sat.f32",
+    "{min,max}.ftz{,.NaN}.xorsign.abs.f16",
 };
 
-enum { MOST = 8000 };
+enum { MOST = 9000 };
 static struct opcode list[MOST];
 static char names[MOST * 40];
 static unsigned count, bad;
@@ -153,7 +165,7 @@ static void take(const char *text)
     ptx_decode(&ctx, text, n - 1, 1, &oc);
     struct ptx_instr probe = oc.in; /* with operands as far as selection asks for them */
     for (const char *s = oc.sig; *s && *s != '?'; s++) {
-        if (strchr("DPSQJIWCMEV", *s))
+        if (strchr("DPSQJIKWCMEV", *s))
             probe.ndst++;
         else
             probe.src[probe.nsrc++].kind = PTX_O_REG;

@@ -60,6 +60,11 @@ static void test_peers(void)
               !musaDeviceDisablePeerAccess(1) &&
               musaDeviceDisablePeerAccess(1) == musaErrorPeerAccessNotEnabled,
           "access is switched on and off");
+    check(musaDeviceEnablePeerAccess(0, 0) == musaErrorInvalidDevice &&
+              musaDeviceDisablePeerAccess(0) == musaErrorInvalidDevice &&
+              musaDeviceEnablePeerAccess(9, 0) == musaErrorInvalidDevice &&
+              musaDeviceEnablePeerAccess(1, 1) == musaErrorInvalidValue,
+          "a device is no peer of itself");
     musaGetLastError();
     musaMalloc(&a, 64);
     musaSetDevice(1);

@@ -1,6 +1,11 @@
 /* Kernels of the runtime: attributes per layout, names, parameters, occupancy, extended launches. */
 #include "snippet.h"
 
+static void count(void *counter)
+{
+    ++*(int *)counter;
+}
+
 void snippet_function(void)
 {
     snippet_registered();
@@ -25,6 +30,11 @@ void snippet_function(void)
     size_t offset = 99, size = 99;
     OK(C(cudaFuncGetName)(&name, &snippet_stub));
     EXPECT(name && strcmp(name, "k") == 0);
+    size_t params = 99;
+    OK(C(cudaFuncGetParamCount)(&snippet_stub, &params));
+    EXPECT(params == 2);
+    IS(C(cudaFuncGetParamCount)(&snippet_stub, NULL), cudaErrorInvalidValue);
+    (void)C(cudaGetLastError)();
     OK(C(cudaFuncGetParamInfo)(&snippet_stub, 1, &offset, &size));
     EXPECT(offset == 8 && size == 4);
     IS(C(cudaFuncGetParamInfo)(&snippet_stub, 2, &offset, &size), cudaErrorInvalidValue);
@@ -56,4 +66,13 @@ void snippet_function(void)
     for (unsigned i = 0; i < SNIPPET_THREADS; i++)
         EXPECT(host[i] == i * 3 + 1);
     OK(M(cudaFree, musaFree)(out));
+
+    int calls = 0;
+    OK(C(cudaLaunchHostFunc_v2)(NULL, (void *)count, &calls, 0));
+    OK(M(cudaDeviceSynchronize, musaDeviceSynchronize)());
+    OK(C(cudaLaunchHostFunc_v2_ptsz)(NULL, (void *)count, &calls, 1));
+    OK(M(cudaDeviceSynchronize, musaDeviceSynchronize)());
+    EXPECT(calls == 2);
+    IS(C(cudaLaunchHostFunc_v2)(NULL, (void *)count, &calls, 2), cudaErrorInvalidValue);
+    (void)C(cudaGetLastError)();
 }

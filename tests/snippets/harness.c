@@ -1,6 +1,6 @@
 /* Replays the snippets in one of several situations: `main`, in a `thread`, in a library `constructor`, in
- * a `fork`ed child, twice in `twothreads`; and, built with VIA_LOOKUP, with every symbol looked up by
- * `dlsym` or, where it gives the same one, `procaddress`. */
+ * a `fork`ed child, at once in `twothreads` and 64 `manythreads`; and, built with VIA_LOOKUP, with every
+ * symbol looked up by `dlsym` or, where it gives the same one, `procaddress`. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,9 +13,12 @@ int snippet_failures;
 
 static const struct { const char *name; void (*run)(void); } topics[] = {
     {"device", snippet_device},     {"error", snippet_error},   {"registration", snippet_registration},
-    {"function", snippet_function}, {"memory", snippet_memory}, {"texture", snippet_texture},
+    {"function", snippet_function}, {"memory", snippet_memory}, {"batch", snippet_batch}, {"texture", snippet_texture},
+    {"reference", snippet_reference}, {"newer", snippet_newer}, {"layout", snippet_layout},
     {"library", snippet_library},
+    {"graph", snippet_graph},       {"graph_driver", snippet_graph_driver},
     {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
+    {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -64,17 +67,26 @@ static void *by_procaddress(const char *name)
 
 void *snippet_symbol(const char *name)
 {
-    bool driver = strncmp(name, "cu", 2) == 0 && strncmp(name, "cuda", 4) != 0;
+    bool driver = strncmp(name, "cu", 2) == 0 && strncmp(name, "cuda", 4) != 0 && strncmp(name, "cublas", 6) != 0;
     if (driver && strcmp(mode, "procaddress") == 0) {
         void *p = by_procaddress(name);
         if (p)
             return p;
     }
-    return named(driver ? "libcuda.so.1" : "libcudart.so.13", name);
+    return named(driver ? "libcuda.so.1" : strncmp(name, "nvrtc", 5) == 0 ? "libnvrtc.so.13"
+                 : strncmp(name, "nccl", 4) == 0 ? "libnccl.so.2"
+                 : strncmp(name, "cublas", 6) == 0 ? "libcublas.so.13"
+                 : strncmp(name, "nvJitLink", 9) == 0 ? "libnvJitLink.so.13" : "libcudart.so.13", name);
 }
 
 void *snippet_versioned(int version, const char *name)
 {
+    if (strncmp(name, "nvrtc", 5) == 0)
+        return named(version == 11 ? "libnvrtc.so.11.2" : "libnvrtc.so.12", name);
+    if (strncmp(name, "nvJitLink", 9) == 0)
+        return named("libnvJitLink.so.12", name);
+    if (strncmp(name, "cublas", 6) == 0)
+        return named(version == 11 ? "libcublas.so.11" : "libcublas.so.12", name);
     return named(version == 11 ? "libcudart.so.11.0" : "libcudart.so.12", name);
 }
 
@@ -98,21 +110,29 @@ static void run_thread(void)
     pthread_join(t, NULL);
 }
 
-/* Two threads at once, without the topics that change what the other looks at: the program's variables,
- * the device's state. */
+/* Several threads at once, without the topics that change what the other looks at: the program's variables,
+ * the device's state. Captures have a phase of their own: synchronising the device would break them. */
 static void *run_shared(void *arg)
 {
-    for (int i = 0; i < TOPICS; i++)
-        if (topics[i].run != snippet_memory && topics[i].run != snippet_context)
+    bool before = false;
+    for (int i = 0; i < TOPICS; i++) {
+        bool captures = topics[i].run == snippet_graph || topics[i].run == snippet_graph_driver;
+        if (captures != before)
+            pthread_barrier_wait(arg);
+        before = captures;
+        if (topics[i].run != snippet_memory && topics[i].run != snippet_batch && topics[i].run != snippet_context)
             topics[i].run();
-    return arg;
+    }
+    return NULL;
 }
-static void run_two_threads(void)
+static void run_threads(int n)
 {
-    pthread_t t[2];
-    for (int i = 0; i < 2; i++)
-        pthread_create(&t[i], NULL, run_shared, NULL);
-    for (int i = 0; i < 2; i++)
+    pthread_t t[64];
+    pthread_barrier_t phase;
+    pthread_barrier_init(&phase, NULL, (unsigned)n);
+    for (int i = 0; i < n; i++)
+        pthread_create(&t[i], NULL, run_shared, &phase);
+    for (int i = 0; i < n; i++)
         pthread_join(t[i], NULL);
     if (!snippet_failures)
         printf("ok %s\n", mode);
@@ -166,7 +186,9 @@ int main(int argc, char **argv)
     if (strcmp(mode, "thread") == 0)
         run_thread();
     else if (strcmp(mode, "twothreads") == 0)
-        run_two_threads();
+        run_threads(2);
+    else if (strcmp(mode, "manythreads") == 0)
+        run_threads(64);
     else if (strcmp(mode, "fork") == 0)
         run_fork();
     else

@@ -144,7 +144,7 @@ void snippet_module(void)
     OK(C(cuModuleLoadData)(&m, snippet_ptx));
     functions(m);
     OK(C(cuModuleUnload)(m));
-    static char log[256];
+    char log[256] = "";
     int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)sizeof log};
     IS(C(cuModuleLoadDataEx)(&m, ".version 7.0\n.target sm_70\n.address_size 64\n.nonsense\n", 2, options, values),

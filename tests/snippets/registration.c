@@ -24,9 +24,9 @@ static unsigned *managed; /* what nvcc's code reads as the managed variable */
 static struct { unsigned magic, version; void *data, *prelinked; } wrapper = {0x466243b1, 1, NULL, NULL};
 static void **handle;
 
-static void make_container(void)
+void *snippet_container(const char *ptx, size_t text)
 {
-    size_t text = sizeof snippet_ptx, padded = (text + 7) & ~(size_t)7;
+    size_t padded = (text + 7) & ~(size_t)7;
     unsigned char *c = calloc(1, 16 + 64 + padded);
     unsigned char *e = c + 16;
     memcpy(c, &(unsigned){0xba55ed50}, 4);
@@ -40,13 +40,13 @@ static void make_container(void)
     memcpy(e + 0x1a, &(unsigned short){7}, 2);  /* ISA 7.0 */
     memcpy(e + 0x1c, &(unsigned){70}, 4);
     memcpy(e + 0x28, &(size_t){0x11}, 8);       /* 64-bit, Linux */
-    memcpy(e + 64, snippet_ptx, text);
-    wrapper.data = c;
+    memcpy(e + 64, ptx, text);
+    return c;
 }
 
 static void register_program(void)
 {
-    make_container();
+    wrapper.data = snippet_container(snippet_ptx, sizeof snippet_ptx);
     handle = C(__cudaRegisterFatBinary)(&wrapper);
     EXPECT(handle != NULL);
     C(__cudaRegisterFunction)(handle, &snippet_stub, (char *)"k", "k", -1, NULL, NULL, NULL, NULL, NULL);

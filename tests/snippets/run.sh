@@ -27,7 +27,7 @@ replay() {
         bad=1
     fi
 }
-for mode in main thread twothreads fork; do
+for mode in main thread twothreads manythreads fork; do
     replay "$mode" "$B/tests/snippets/linked" "$mode"
 done
 SNIPPET_CONSTRUCTOR=1 replay constructor "$B/tests/snippets/linked"

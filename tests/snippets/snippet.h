@@ -20,6 +20,9 @@
 /* The same symbol in another runtime's facade, whose wrapper is wrap_<name>_v<N>. */
 #define V(version, name) ((__typeof__(wrap_##name##_v##version) *)snippet_versioned(version, #name))
 
+/* A symbol that only another runtime's facade has. */
+#define ONLY(version, name) ((__typeof__(wrap_##name) *)snippet_versioned(version, #name))
+
 void *snippet_symbol(const char *name);
 void *snippet_versioned(int version, const char *name);
 
@@ -51,14 +54,24 @@ void snippet_error(void);
 void snippet_registration(void);
 void snippet_function(void);
 void snippet_memory(void);
+void snippet_batch(void);
 void snippet_texture(void);
+void snippet_reference(void);
+void snippet_newer(void);
+void snippet_layout(void);
 void snippet_library(void);
 void snippet_module(void);
+void snippet_graph(void);
+void snippet_graph_driver(void);
 void snippet_entry(void);
 void snippet_context(void);
+void snippet_compiler(void);
+void snippet_nccl(void);
+void snippet_cublas(void);
 
 /* registration.c keeps its program registered for the topics that launch. */
 extern char snippet_stub, snippet_factor, snippet_table; /* host addresses of kernel k and variables */
 void snippet_registered(void);                           /* registers once */
+void *snippet_container(const char *text, size_t size);  /* a fat binary around PTX */
 
 #endif

@@ -103,6 +103,34 @@ static void vectors(void)
     check(good && !memcmp(in, want, 16), "vectors of f32");
 }
 
+/* vectors of halves, element by element: sums, and the least and greatest over all threads */
+static void half_vectors(void)
+{
+    static const char text[] = KERNEL(
+        "cvt.rn.f32.u32 %f1, %r1; cvt.rn.f16.f32 %h1, %f1; cvt.rn.bf16.f32 %h2, %f1; neg.f16 %h3, %h1; neg.bf16 %h4, %h2;\n"
+        "mov.b32 %r2, {%h1, %h3}; mov.b32 %r3, 0x3c003c00;\n"
+        "red.relaxed.gpu.global.add.noftz.v2.f16x2 [%rd31], {%r3, %r2};\n"
+        "atom.global.v4.bf16.max.noftz {%h5, %h6, %h7, %h8}, [%rd31+8], {%h2, %h4, %h2, %h4};\n"
+        "red.global.v8.f16.min.noftz [%rd31+16], {%h1, %h3, %h1, %h3, %h1, %h3, %h1, %h3};\n"
+        "atom.global.v4.f32.add {%f2, %f3, %f4, %f5}, [%rd31+32], {%f1, %f1, 0f3F800000, %f1};\n");
+    static const float sums[4] = {496, 496, 32, 496};
+    memset(in, 0, 64);
+    for (uint32_t k = 2; k < 4; k++)
+        in[k] = 0xff7fff7f; /* the least bf16 */
+    for (uint32_t k = 4; k < 8; k++)
+        in[k] = 0x7bff7bff; /* the greatest f16 */
+    if (!run(text, 1, 32, NULL))
+        return;
+    check(in[0] == 0x50005000 && in[1] == 0xdfc05fc0, "red.add.v2.f16x2: 0x%x 0x%x", in[0], in[1]);
+    check(in[2] == 0x800041f8 && in[3] == 0x800041f8, "atom.max.v4.bf16: 0x%x 0x%x",
+          in[2], in[3]);
+    bool least = true;
+    for (uint32_t k = 4; k < 8; k++)
+        least &= in[k] == 0xcfc00000;
+    check(least, "red.min.v8.f16: 0x%x", in[4]);
+    check(!memcmp(in + 8, sums, 16), "atom.add.v4.f32");
+}
+
 /* shared memory: a histogram with many conflicts */
 static const char bins[] = KERNEL(
     ".shared .align 4 .b32 h[8]; setp.lt.u32 %p1, %r1, 8; mov.u32 %r2, h; shl.b32 %r3, %r1, 2;\n"
@@ -182,6 +210,7 @@ int main(void)
     floats();
     swaps();
     vectors();
+    half_vectors();
     expect("histogram in shared memory", bins, 1, 200, bins_want);
     contention();
     return t0t_done();

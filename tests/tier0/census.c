@@ -107,6 +107,9 @@ static void matrices(const char *opcode)
     unsigned unit = f64 ? 64 : 32, a = m * k * bits / unit / 32, b = n * k * bits / unit / 32;
     unsigned c = m * n / 32 / (has(opcode, "f32") || has(opcode, "s32") || f64 ? 1 : 2);
     char letter = f64 ? 'd' : 'r';
+    bool sparse = has(opcode, "sp::ordered_metadata");
+    if (sparse)
+        a /= 2;
     if (wmma && bits == 16 && !has(opcode, "bf16"))
         a = b = 8;
     if (!strncmp(opcode, "ldmatrix", 8)) {
@@ -127,6 +130,8 @@ static void matrices(const char *opcode)
         regs(letter, b);
         comma();
         regs(letter, c);
+        if (sparse)
+            EMIT(", %%r9, 0");
     }
 }
 
@@ -155,7 +160,7 @@ static void by_pattern(const struct ptx_opcode *oc)
         comma();
         switch (*s) {
         case 'P': case 'S': case 'p': letter = 'p'; break;
-        case 'I': case 'J': case 'i': case 'o': letter = 'r'; break;
+        case 'I': case 'J': case 'K': case 'i': case 'k': case 'n': case 'o': letter = 'r'; break;
         case 'l': case 'x': letter = 'd'; break;
         case 'W': case 'w': letter = ptx_type_size(type) == 2 ? 'r' : 'd'; break;
         case '1': case 'c': letter = letter_of(i->type[1]); break;

@@ -91,6 +91,31 @@ static uint32_t gather_want(uint32_t i)
     return i | 31;
 }
 
+/* tiles of four lanes, each of which names itself: one instruction, eight groups */
+#define TILE(what) \
+    KERNEL("and.b32 %r2, %r1, 28; mov.u32 %r3, 15; shl.b32 %r3, %r3, %r2; shr.u32 %r4, %r1, 1;\n" \
+           "and.b32 %r5, %r1, 1; setp.eq.u32 %p1, %r5, 1; rem.u32 %r5, %r1, 7; setp.eq.u32 %p2, %r5, 0;\n" what)
+static const char tile_vote[] = TILE(
+    "vote.sync.ballot.b32 %r5, %p1, %r3; shr.u32 %r5, %r5, %r2; vote.sync.any.pred %p3, %p2, %r3;\n"
+    "@%p3 add.u32 %r5, %r5, 100; vote.sync.all.pred %p3, %p2, %r3; @%p3 add.u32 %r5, %r5, 1000;\n" STORE("%r5"));
+static uint32_t tile_vote_want(uint32_t i)
+{
+    uint32_t any = 0;
+    for (uint32_t l = i & ~3u; l < (i & ~3u) + 4; l++)
+        any |= l % 7 == 0;
+    return 10 + 100 * any;
+}
+static const char tile_match[] = TILE("match.any.sync.b32 %r5, %r4, %r3; shr.u32 %r5, %r5, %r2;\n" STORE("%r5"));
+static uint32_t tile_match_want(uint32_t i)
+{
+    return i & 2 ? 12 : 3;
+}
+static const char tile_redux[] = TILE("redux.sync.add.u32 %r5, %r1, %r3;\n" STORE("%r5"));
+static uint32_t tile_redux_want(uint32_t i)
+{
+    return 4 * (i & ~3u) + 6;
+}
+
 /* some lanes have left: the full mask counts those that live */
 static const char after_exit[] = KERNEL(
     STORE("%r1") "and.b32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 0; @%p1 exit;\n"
@@ -202,6 +227,9 @@ static void all(void)
     expect("vote", votes, 1, 96, votes_want);
     expect("match", matches, 1, 64, matches_want);
     expect("redux", reductions, 1, 64, reductions_want);
+    expect("votes of tiles", tile_vote, 1, 64, tile_vote_want);
+    expect("match in tiles", tile_match, 1, 64, tile_match_want);
+    expect("redux in tiles", tile_redux, 1, 64, tile_redux_want);
     expect("activemask and elect", leaders, 1, 64, leaders_want);
     expect("bar.warp.sync at different places", warpsync, 1, 32, warpsync_want);
     expect("lane masks", masks, 1, 96, masks_want);

@@ -9,7 +9,14 @@ static const char hints[] = KERNEL(
     "applypriority.global.L2::evict_normal [%rd31], 128; griddepcontrol.wait;\n"
     "setmaxnreg.inc.sync.aligned.u32 64; griddepcontrol.launch_dependents;\n"
     "fence.proxy.async; membar.proxy.alias;\n"
-    "ld.global.L1::evict_last.L2::cache_hint.u32 %r2, [%rd1], %rd5;\n"
+    "createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %rd6, [%rd31], 0x1000, 0x2000;\n"
+    "createpolicy.cvt.L2.b64 %rd7, 0x10000000; cp.async.bulk.prefetch.L2.global [%rd31], 256;\n"
+    "cp.async.bulk.prefetch.L2.global.L2::cache_hint [%rd31], 256, %rd7; discard.global.L2 [%rd30+131072], 128;\n"
+    "prefetch.tensormap [%rd31]; fence.proxy.tensormap::generic.acquire.gpu [%rd31], 128;\n"
+    "fence.mbarrier_init.release.cluster; fence.acq_rel.cluster; fence.sc.sys; membar.gl; fence.proxy.alias;\n"
+    "fence.acquire.sync_restrict::shared::cluster.cluster; fence.release.sync_restrict::shared::cta.cluster;\n"
+    "ld.mmio.relaxed.sys.global.u32 %r3, [%rd1]; ld.global.nc.L1::no_allocate.L2::256B.u32 %r4, [%rd1];\n"
+    "ld.global.L1::evict_last.L2::cache_hint.u32 %r2, [%rd1], %rd5; sub.u32 %r3, %r3, %r4; add.u32 %r2, %r2, %r3;\n"
     "st.global.L2::cache_hint.u32 [%rd0], %r2, %rd5;\n");
 static uint32_t same(uint32_t i)
 {
@@ -129,7 +136,7 @@ int main(void)
             HEAD ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f);\n"
             ENTRY("k") "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %rd0;\n"
                        "call.uni (b), cudaGetParameterBufferV2, (a); }\n" END,
-            "call of `cudaGetParameterBufferV2`: the runtime API inside kernels");
+            "call of `cudaGetParameterBufferV2`: kernels that launch kernels");
     refused("tensor copy",
             KERNEL("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes "
                    "[%r1], [%rd1, {%r2}], [%r3];"),

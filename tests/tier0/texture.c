@@ -485,7 +485,6 @@ static void faults(void)
           T0_FAULT_MISALIGNED, 1);
     refused("separate sampler",
             "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, %rd30, {%r1}];");
-    refused("texture reference", ".global .texref t; tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [t, {%r1}];");
     refused("multisampled",
             "tex.2dms.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, {%r1, %r1, %r1, %r1}];");
 }

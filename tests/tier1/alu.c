@@ -45,7 +45,7 @@ static bool decode(const char *text, struct ptx_instr *in)
         out.in.nsrc = 3;
     }
     for (const char *s = out.sig; *s && *s != '?'; s++) {
-        if (strchr("DPSQJIWCMEV", *s))
+        if (strchr("DPSQJIKWCMEV", *s))
             out.in.dst[out.in.ndst++].kind = PTX_O_REG;
         else if (*s != '~')
             out.in.src[out.in.nsrc++].kind = PTX_O_REG;

@@ -41,6 +41,7 @@ static const struct { const char *type, *field; size_t at;
     AT(t1_services, clock),
     AT(t1_services, globaltimer),
     AT(t1_services, alu),
+    AT(t1_services, exec),
     AT(t1_rows, row),
     AT(t1_rows, carry),
     AT(t1_info, version),

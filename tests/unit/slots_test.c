@@ -24,7 +24,7 @@ static struct cumu_symbol symbols[COUNT] = {
                     "err()"},
     [UNWRITTEN] = {"dUnwritten", NULL, NULL, NULL, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, "err()"},
 };
-static const struct cumu_table table = {"libcumu-none.so.1", "cudart", symbols, COUNT, 801, 35};
+static const struct cumu_table table = {"libcumu-none.so.1", "cudart", symbols, COUNT, 801, 35, NULL};
 static void *slots[COUNT];
 static uint32_t calls[COUNT];
 static const struct cumu_facade facade;

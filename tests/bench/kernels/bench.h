@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum role { IN, OUT, INOUT };
 
@@ -16,7 +17,7 @@ struct work {
         char type; /* f float, d double, i 32-bit integer, s floats whose sum counts */
         size_t size, shift; /* shift: bytes from an aligned address to where the kernel begins */
         void *data;         /* as made; the native run reads and writes native */
-        void *native, *got;
+        void *native;
         uint64_t device;
     } buf[6];
     unsigned bufs;
@@ -36,6 +37,22 @@ struct bench_case {
 };
 
 extern const struct bench_case bench_cases[]; /* ends with name NULL */
+
+/* kernels.c: what the questions share. All end the program with a message when CUDA fails. */
+enum { CASES = 32 }; /* room for results by case */
+double now_ms(clockid_t clock);
+double median(double *v, unsigned n); /* sorts */
+void set_one_cpu(void);               /* this process and its later threads stay on the CPU it is on */
+bool chosen(const struct bench_case *c, char **names); /* no names: all */
+char *read_ptx(const char *name);     /* malloc'ed */
+void upload(struct work *w);          /* device buffers; those INOUT as they were made */
+void launch(struct work *w, void *kernel, unsigned repeats); /* and waits */
+void drop(struct work *w);
+
+/* launches.c: questions about single launches; each prints its number, 0 */
+int ask_first(char **names);
+int ask_instruction(char **names);
+int ask_launch(char **names);
 
 /* native.c: what a programmer would write without a GPU. */
 void native_saxpy(float *restrict y, const float *restrict x, float a, int n);

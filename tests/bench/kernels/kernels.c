@@ -14,13 +14,14 @@
 
 #include "bench.h"
 #include "cuda.h"
+#include "opencl.h"
 
-enum { MIN_ROUNDS = 3, MAX_ROUNDS = 11, CASES = 32 };
+enum { MIN_ROUNDS = 3, MAX_ROUNDS = 11 };
 static const double round_budget_ms = 2000; /* a kernel's rounds end when this is spent */
 
 static char folder[4096]; /* where the PTX files are: beside this program */
 
-static double now_ms(clockid_t clock)
+double now_ms(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
@@ -33,13 +34,13 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *v, unsigned n)
+double median(double *v, unsigned n)
 {
     qsort(v, n, sizeof *v, by_value);
     return n ? v[n / 2] : NAN;
 }
 
-static char *read_ptx(const char *name)
+char *read_ptx(const char *name)
 {
     char path[5000];
     snprintf(path, sizeof path, "%s/%s.ptx", folder, name);
@@ -57,7 +58,7 @@ static char *read_ptx(const char *name)
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 
-static void upload(struct work *w)
+void upload(struct work *w)
 {
     for (unsigned i = 0; i < w->bufs; i++) {
         struct buffer *b = &w->buf[i];
@@ -72,7 +73,7 @@ static void upload(struct work *w)
     }
 }
 
-static void launch(struct work *w, void *kernel, unsigned repeats)
+void launch(struct work *w, void *kernel, unsigned repeats)
 {
     uint64_t pointer[6];
     void *args[9];
@@ -93,44 +94,51 @@ static double value(const struct buffer *b, const void *data, size_t k)
     return b->type == 'd' ? ((const double *)data)[k] : (double)((const float *)data)[k];
 }
 
-/* Greatest difference over greatest value, or for integers the share that differs. */
-static double difference(struct work *w)
+/* Greatest difference over greatest value, or for integers the share that differs; of one buffer. */
+static double buffer_difference(const struct buffer *b, const void *got)
+{
+    double error = 0, top = 0;
+    size_t count = b->size / (b->type == 'd' ? 8 : 4);
+    if (b->type == 's') { /* partial sums against one sum */
+        for (size_t k = 0; k < count; k++)
+            error += (double)((const float *)got)[k];
+        top = (double)*(float *)b->native;
+        error = fabs(error - top);
+    }
+    for (size_t k = 0; k < count && b->type != 's'; k++) {
+        if (b->type == 'i') {
+            error += ((const int *)got)[k] != ((int *)b->native)[k];
+            top = (double)count;
+        } else {
+            double x = value(b, got, k), y = value(b, b->native, k);
+            error = fabs(x - y) <= error ? error : fabs(x - y); /* a NaN stays */
+            top = fmax(top, fabs(y));
+        }
+    }
+    return error > 0 ? error / top : error;
+}
+
+/* The worst buffer of the CUDA kernel, or of its OpenCL twin if there is one. */
+static double difference(struct work *w, const struct opencl_kernel *twin)
 {
     double worst = 0;
     for (unsigned i = 0; i < w->bufs; i++) {
         struct buffer *b = &w->buf[i];
         if (b->role == IN)
             continue;
-        void *got = malloc(b->size);
-        if (!got)
+        void *copy = twin ? NULL : malloc(b->size);
+        if (!twin && !copy)
             exit(1);
-        cuda_check(cu.cuMemcpyDtoH_v2(got, b->device, b->size), "cuMemcpyDtoH");
-        double error = 0, top = 0;
-        size_t count = b->size / (b->type == 'd' ? 8 : 4);
-        if (b->type == 's') { /* partial sums against one sum */
-            for (size_t k = 0; k < count; k++)
-                error += (double)((float *)got)[k];
-            top = (double)*(float *)b->native;
-            error = fabs(error - top);
-        }
-        for (size_t k = 0; k < count && b->type != 's'; k++) {
-            if (b->type == 'i') {
-                error += ((int *)got)[k] != ((int *)b->native)[k];
-                top = (double)count;
-            } else {
-                double x = value(b, got, k), y = value(b, b->native, k);
-                error = fabs(x - y) <= error ? error : fabs(x - y); /* a NaN stays */
-                top = fmax(top, fabs(y));
-            }
-        }
-        error = error > 0 ? error / top : error;
+        if (!twin)
+            cuda_check(cu.cuMemcpyDtoH_v2(copy, b->device, b->size), "cuMemcpyDtoH");
+        double error = buffer_difference(b, twin ? opencl_data(twin, i) : copy);
         worst = error <= worst ? worst : error;
-        free(got);
+        free(copy);
     }
     return worst;
 }
 
-static void drop(struct work *w)
+void drop(struct work *w)
 {
     for (unsigned i = 0; i < w->bufs; i++) {
         cu.cuMemFree_v2(w->buf[i].device);
@@ -140,7 +148,7 @@ static void drop(struct work *w)
     }
 }
 
-static bool chosen(const struct bench_case *c, char **names)
+bool chosen(const struct bench_case *c, char **names)
 {
     if (!*names)
         return true;
@@ -152,9 +160,8 @@ static bool chosen(const struct bench_case *c, char **names)
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
-static const clockid_t cpu = CLOCK_PROCESS_CPUTIME_ID, wall = CLOCK_MONOTONIC;
 
-static void set_one_cpu(void)
+void set_one_cpu(void)
 {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -162,43 +169,75 @@ static void set_one_cpu(void)
     sched_setaffinity(0, sizeof one, &one);
 }
 
+struct timing { /* of one kernel, a round after the other */
+    double kernel_ms[MAX_ROUNDS], native_ms[MAX_ROUNDS], opencl_ms[MAX_ROUNDS];
+    double vs_native[MAX_ROUNDS], vs_opencl[MAX_ROUNDS];
+    unsigned rounds;
+};
+
+/* The three take turns. */
+static void time_rounds(struct timing *t, const struct bench_case *c, struct work *w, void *kernel,
+                        struct opencl_kernel *twin)
+{
+    double spent = 0;
+    for (unsigned r = 0; r < MIN_ROUNDS || (r < MAX_ROUNDS && spent < round_budget_ms); r++) {
+        upload(w);
+        double start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+        for (unsigned i = 0; i < c->repeats; i++)
+            c->native(w);
+        double mid = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+        launch(w, kernel, c->repeats);
+        double end = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+        t->native_ms[r] = mid - start;
+        t->kernel_ms[r] = end - mid;
+        t->vs_native[r] = t->kernel_ms[r] / t->native_ms[r];
+        spent += end - start;
+        if (twin) {
+            opencl_reset(twin, w);
+            start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+            opencl_launch(twin, w, c->repeats);
+            t->opencl_ms[r] = now_ms(CLOCK_PROCESS_CPUTIME_ID) - start;
+            t->vs_opencl[r] = t->kernel_ms[r] / t->opencl_ms[r];
+            spent += t->opencl_ms[r];
+        }
+        t->rounds = r + 1;
+    }
+}
+
 static int ask_ratios(char **names)
 {
-    double logs = 0, worst = 0;
+    double logs = 0, worst = 0, opencl_logs = 0;
     unsigned count = 0, wrong = 0;
     set_one_cpu();
+    const char *no_opencl = opencl_open();
     cuda_open();
     for (const struct bench_case *c = bench_cases; c->name; c++) {
         if (!chosen(c, names))
             continue;
         struct work w = {.n = c->full};
-        double kernel_ms[MAX_ROUNDS], native_ms[MAX_ROUNDS], ratio[MAX_ROUNDS], spent = 0, error;
-        unsigned rounds = 0;
+        struct timing t = {.rounds = 0};
         c->make(&w);
         char *ptx = read_ptx(c->file);
         void *kernel = cuda_kernel(ptx, "kernel");
+        struct opencl_kernel *twin = no_opencl ? NULL : opencl_kernel(folder, c->file, &w);
         upload(&w);
         launch(&w, kernel, 1); /* translation and first touch */
-        while (rounds < MIN_ROUNDS || (rounds < MAX_ROUNDS && spent < round_budget_ms)) {
-            upload(&w);
-            double start = now_ms(cpu);
-            for (unsigned i = 0; i < c->repeats; i++)
-                c->native(&w);
-            double mid = now_ms(cpu);
-            launch(&w, kernel, c->repeats);
-            double end = now_ms(cpu);
-            native_ms[rounds] = mid - start;
-            kernel_ms[rounds] = end - mid;
-            ratio[rounds] = kernel_ms[rounds] / native_ms[rounds];
-            spent += end - start;
-            rounds++;
+        if (twin)
+            opencl_launch(twin, &w, 1);
+        time_rounds(&t, c, &w, kernel, twin);
+        double error = difference(&w, NULL), twin_error = twin ? difference(&w, twin) : 0;
+        bool right = error <= c->tolerance && twin_error <= c->tolerance;
+        double r = median(t.vs_native, t.rounds);
+        printf("bench kernels.%s %.3f ratio (%.2f ms, native %.2f ms, %u rounds, difference %.1e%s)\n",
+               c->name, r, median(t.kernel_ms, t.rounds), median(t.native_ms, t.rounds), t.rounds,
+               error, right ? "" : ", WRONG");
+        if (twin) {
+            double p = median(t.vs_opencl, t.rounds);
+            printf("bench kernels.%s_vs_pocl %.3f ratio (POCL %.2f ms, difference %.1e)\n", c->name, p,
+                   median(t.opencl_ms, t.rounds), twin_error);
+            opencl_logs += log(p);
+            opencl_drop(twin);
         }
-        error = difference(&w);
-        bool right = error <= c->tolerance;
-        double r = median(ratio, rounds);
-        printf("bench kernels.%s %.3f ratio ", c->name, r);
-        printf("(%.2f ms, native %.2f ms, %u rounds, difference %.1e%s)\n", median(kernel_ms, rounds),
-               median(native_ms, rounds), rounds, error, right ? "" : ", WRONG");
         fflush(stdout);
         wrong += !right;
         logs += log(r);
@@ -209,6 +248,10 @@ static int ask_ratios(char **names)
     }
     printf("bench kernels.geomean_vs_native %.3f ratio\n", exp(logs / count));
     printf("bench kernels.worst_vs_native %.3f ratio\n", worst);
+    if (no_opencl)
+        printf("kernels: not compared with POCL: %s\n", no_opencl);
+    else
+        printf("bench kernels.geomean_vs_pocl %.3f ratio\n", exp(opencl_logs / count));
     return wrong != 0;
 }
 
@@ -227,93 +270,13 @@ static int ask_compute(char **names)
         launch(&w, kernel, 1);
         for (unsigned r = 0; r < 3; r++) {
             upload(&w);
-            double start = now_ms(wall);
+            double start = now_ms(CLOCK_MONOTONIC);
             launch(&w, kernel, 1);
-            ms[r] = now_ms(wall) - start;
+            ms[r] = now_ms(CLOCK_MONOTONIC) - start;
         }
         printf("%s %.4f\n", c->name, median(ms, 3));
         drop(&w);
     }
-    return 0;
-}
-
-static const char empty_ptx[] =
-    ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n";
-
-/* From PTX text to the end of its first launch, a small one; median over the kernels. */
-static int ask_first(char **names)
-{
-    double ms[CASES];
-    unsigned count = 0;
-    cuda_open();
-    void *empty = cuda_kernel(empty_ptx, "k");
-    struct work none = {.grid = {1, 1}, .block = {32, 1}};
-    launch(&none, empty, 1); /* threads started */
-    for (const struct bench_case *c = bench_cases; c->name; c++) {
-        if (!chosen(c, names) || !strcmp(c->name, "saxpy_cache")) /* its text is saxpy_dram's */
-            continue;
-        struct work w = {.n = c->tiny};
-        c->make(&w);
-        char *ptx = read_ptx(c->file);
-        upload(&w);
-        double start = now_ms(wall);
-        launch(&w, cuda_kernel(ptx, "kernel"), 1);
-        ms[count++] = now_ms(wall) - start;
-        if (names[0])
-            printf("%s %.3f ms\n", c->name, ms[count - 1]);
-        drop(&w);
-    }
-    printf("%.3f\n", median(ms, count));
-    return 0;
-}
-
-static const char loop_ptx[] =
-    ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u32 n) {\n"
-    ".reg .u32 %n, %a, %b, %i; .reg .pred %p;\n"
-    "ld.param.u32 %n, [n]; mov.u32 %a, %tid.x; mov.u32 %b, %laneid; mov.u32 %i, 0;\n"
-    "LOOP:\n"
-#define STEP "xor.b32 %a, %a, %b; mad.lo.u32 %b, %b, %a, 7; sub.u32 %a, %a, %b; or.b32 %b, %b, 1;\n"
-    STEP STEP STEP STEP STEP STEP STEP
-    "add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra LOOP;\n"
-    "setp.ne.u32 %p, %a, 0x12345; @%p bra DONE; st.global.u32 [0], %a;\nDONE: ret; }\n";
-
-/* What one warp instruction costs in a loop of integer arithmetic. */
-static int ask_instruction(char **names)
-{
-    enum { LOOPS = 20000, ROUNDS = 15, STEPS = 7 * 4 + 3 };
-    double ns[ROUNDS];
-    struct work one = {.grid = {1, 1}, .block = {32, 1}, .nscalars = 1, .scalars = {LOOPS}};
-    (void)names;
-    set_one_cpu();
-    cuda_open();
-    void *loop = cuda_kernel(loop_ptx, "k");
-    launch(&one, loop, 1);
-    for (int r = 0; r < ROUNDS; r++) {
-        double start = now_ms(cpu);
-        launch(&one, loop, 1);
-        ns[r] = (now_ms(cpu) - start) * 1e6 / LOOPS / STEPS;
-    }
-    printf("%.3f\n", median(ns, ROUNDS));
-    return 0;
-}
-
-/* Launch and synchronisation of a kernel that does nothing on a small grid, on all CPUs. */
-static int ask_launch(char **names)
-{
-    enum { LAUNCHES = 200, ROUNDS = 31 };
-    double us[ROUNDS];
-    struct work small = {.grid = {8, 1}, .block = {128, 1}};
-    (void)names;
-    cuda_open();
-    void *empty = cuda_kernel(empty_ptx, "k");
-    launch(&small, empty, 1);
-    for (int r = 0; r < ROUNDS; r++) {
-        double start = now_ms(wall);
-        for (int i = 0; i < LAUNCHES; i++)
-            launch(&small, empty, 1);
-        us[r] = (now_ms(wall) - start) * 1e3 / LAUNCHES;
-    }
-    printf("%.3f\n", median(us, ROUNDS));
     return 0;
 }
 
@@ -366,14 +329,14 @@ static void *spin(void *arg)
 static double plain_threads(void)
 {
     pthread_t thread;
-    double begin = now_ms(wall);
+    double begin = now_ms(CLOCK_MONOTONIC);
     spin(NULL);
-    double mid = now_ms(wall);
+    double mid = now_ms(CLOCK_MONOTONIC);
     if (pthread_create(&thread, NULL, spin, NULL))
         return NAN;
     spin(NULL);
     pthread_join(thread, NULL);
-    return 2 * (mid - begin) / (now_ms(wall) - mid);
+    return 2 * (mid - begin) / (now_ms(CLOCK_MONOTONIC) - mid);
 }
 
 static void two_cores(void)
@@ -446,7 +409,7 @@ int main(int argc, char **argv)
     two_cores();
     one_number("kernels.warp_instruction_tier0", "ns", "instruction", "0", "1");
     one_number("kernels.warp_instruction", "ns", "instruction", jit, "1");
-    one_number("launch.small_grid_sync", "us", "launch", jit, NULL);
+    good &= pass_on(start("launch", NULL));
     /* The first launch of a new kernel is tier 0's; this process has compiled all of them by now. */
     one_number("kernels.first_launch_ms", "ms", "first", "0", NULL);
     one_number("kernels.warm_launch_ms", "ms", "first", jit, NULL);

@@ -19,6 +19,7 @@ cp -r "$B/lib/cumu/stub" "$work/cumu/host"
 for facade in "$work"/cumu/facade/*; do
     [ ! -L "$facade" ] || continue # libcudart.so, another name of one that has its turn
     soname=$(basename "$facade")
+    grep -q CUMU_JUMP "$B/gen/$soname.symbols.c" || continue # run-time compilers: nothing goes below
     rm -f "$work/below"
     if CUMU=1 CUMU_BACKEND=host CUMU_LOG=error,-config CUMU_STUB_LOG="$work/below" \
         "$B/tests/gen/$soname.calls" "$facade" "$work/app" &&

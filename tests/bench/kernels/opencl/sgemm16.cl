@@ -1,0 +1,3 @@
+// Matrix product by 16x16 tiles.
+#define TILE 16
+#include "sgemm_tile.h"

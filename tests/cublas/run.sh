@@ -1,0 +1,21 @@
+#!/bin/sh
+# Programs that use cuBLAS through `cumu run`, against plain loops; and the tables of its enums, which no change survives.
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+here=$(dirname "$0")
+
+for t in vectors products mixed; do
+    [ -f "$here/$t.c" ] || continue
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" \
+        "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm
+    if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then
+        tail -n 1 "$tmp/out" | sed 's/^PASS/ok/'
+    elif grep -q '^skip' "$tmp/out"; then
+        grep '^skip' "$tmp/out"
+    else
+        grep -v gap: "$tmp/out" | head -n 20
+        bad=1
+    fi
+done
+sh "$here/enums.sh" "${CC:-cc}" "$B/bin/gen" "$here/../../mapping/types/cublas.enum" "$tmp/enums" || bad=1
+exit $bad

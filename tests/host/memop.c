@@ -1,0 +1,116 @@
+/* Stream memory operations: comparisons, widths, batches, order against other work, bad input. */
+#include "check.h"
+
+static MUdeviceptr word;
+
+/* Does a stream whose word is `now` get past waiting for `value` in so many seconds? */
+static bool gets_past(uint64_t now, uint64_t value, unsigned flags, bool wide, double patience)
+{
+    MUstream s;
+    MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
+    *(uint64_t *)at(word) = now;
+    if (wide)
+        MUST(muStreamWaitValue64(s, word, value, flags));
+    else
+        MUST(muStreamWaitValue32(s, word, (uint32_t)value, flags));
+    double end = seconds() + patience;
+    bool passed = false;
+    while (!passed && seconds() < end)
+        passed = muStreamQuery(s) == MUSA_SUCCESS;
+    /* Lets one that waits go on: one of these satisfies any comparison. */
+    static const uint64_t keys[] = { 0, ~0ull, 1 };
+    for (int i = 0; muStreamQuery(s) != MUSA_SUCCESS; i++) {
+        *(volatile uint64_t *)at(word) = i % 4 == 3 ? value : keys[i % 4];
+        sleep_ms(1);
+    }
+    MUST(muStreamDestroy(s));
+    return passed;
+}
+
+/* A busy machine may take long to pass; what stays needs no more than a moment to be wrong. */
+static bool passes(uint64_t now, uint64_t value, unsigned flags, bool wide)
+{
+    return gets_past(now, value, flags, wide, 5);
+}
+
+static bool stays(uint64_t now, uint64_t value, unsigned flags, bool wide)
+{
+    return !gets_past(now, value, flags, wide, 0.02);
+}
+
+static void comparisons(void)
+{
+    enum { GEQ, EQ, AND, NOR };
+    CHECK("geq", passes(5, 5, GEQ, false) && passes(6, 5, GEQ, false) && stays(4, 5, GEQ, false));
+    CHECK("geq is cyclic", passes(3, 0xfffffff0, GEQ, false) && stays(0xfffffff0, 3, GEQ, false));
+    CHECK("geq of 64 bits", stays(0xfffffff0, 0x1000000000, GEQ, true) &&
+                                passes(0x1000000000, 0xfffffff0, GEQ, true));
+    CHECK("eq", passes(7, 7, EQ, false) && stays(8, 7, EQ, false));
+    CHECK("eq of 32 bits looks at no more", passes(0x100000007, 7, EQ, false) &&
+                                                stays(0x100000007, 7, EQ, true));
+    CHECK("and", passes(6, 2, AND, false) && stays(4, 2, AND, false));
+    CHECK("nor", passes(1, 2, NOR, false) && stays(0xffff0000, 0xffff, NOR, false));
+    CHECK("nor of 64 bits", passes(0xffff0000, 0xffff, NOR, true) && stays(~1ull, 1, NOR, true));
+}
+
+static void batches(void)
+{
+    MUstream a, b;
+    MUST(muStreamCreate(&a, MU_STREAM_NON_BLOCKING));
+    MUST(muStreamCreate(&b, MU_STREAM_NON_BLOCKING));
+    uint32_t *w = at(word);
+    memset(w, 0, 64);
+    MUstreamBatchMemOpParams ops[4];
+    memset(ops, 0, sizeof ops);
+    ops[0].value.operation = MU_STREAM_MEM_OP_WAIT_VALUE_32;
+    ops[0].value.address = word;
+    ops[0].value.value64 = 3;
+    ops[0].value.flags = MU_STREAM_WAIT_VALUE_EQ | MU_STREAM_WAIT_VALUE_FLUSH;
+    ops[1].operation = MU_STREAM_MEM_OP_BARRIER;
+    ops[2].value.operation = MU_STREAM_MEM_OP_WRITE_VALUE_64;
+    ops[2].value.address = word + 8;
+    ops[2].value.value64 = 0x500000004;
+    ops[3].operation = MU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
+    IS(MUSA_SUCCESS, muStreamBatchMemOp(a, 4, ops, 0));
+    MUST(muStreamWriteValue32(a, word + 4, 9, MU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
+    sleep_ms(5);
+    CHECK("a batch waits in order", w[2] == 0 && w[1] == 0 && muStreamQuery(a) != MUSA_SUCCESS);
+    MUST(muStreamWriteValue32(b, word, 3, 0));
+    MUST(muStreamSynchronize(a));
+    CHECK("and writes", w[2] == 4 && w[3] == 5 && w[1] == 9);
+
+    ops[1].operation = 99;
+    w[1] = 0;
+    ops[0].operation = MU_STREAM_MEM_OP_WRITE_VALUE_32;
+    ops[0].value.address = word + 4;
+    ops[0].value.flags = 0;
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 2, ops, 0));
+    MUST(muStreamSynchronize(a));
+    CHECK("one bad operation and none is done", w[1] == 0);
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 257, ops, 0));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 0, ops, 0));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 1, NULL, 0));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 1, ops, 1));
+    IS(MUSA_ERROR_INVALID_HANDLE, muStreamBatchMemOp((MUstream)&ops, 1, ops, 0));
+    MUST(muStreamDestroy(a));
+    MUST(muStreamDestroy(b));
+}
+
+int main(void)
+{
+    setenv("CUMU_HOST_MEMORY", "32M", 1);
+    start_device();
+    void *p;
+    int mine = 0;
+    MUST(muMemAllocHost(&p, 64));
+    word = dev(p);
+    comparisons();
+    batches();
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(NULL, dev(&mine), 0, 0));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(NULL, word + 2, 0, 0));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue64(NULL, word + 4, 0, 0));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(NULL, word, 0, 4));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamWriteValue32(NULL, word, 0, 2));
+    IS(MUSA_ERROR_INVALID_VALUE, muStreamWriteValue32(NULL, 0, 0, 0));
+    return result();
+}

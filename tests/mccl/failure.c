@@ -1,0 +1,190 @@
+/* What goes wrong: calls that disagree, ranks that die or leave, ids used twice, bad arguments. Nobody
+ * may hang: every wait here is bounded. */
+#include "team.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static mcclResult_t async_error(struct rank *r)
+{
+    mcclResult_t e = mcclSuccess;
+    EXPECT(r, mcclCommGetAsyncError(r->comm, &e) == mcclSuccess);
+    return e;
+}
+
+/* The ranks ask for different things. */
+static void disagree(struct rank *r)
+{
+    int what = *(int *)r->arg;
+    char *x = device_bytes(r, 1 << 20);
+    size_t count = what == 0 && r->rank ? 100 : what == 3 ? 100000 : 101;
+    mcclDataType_t type = what == 1 && r->rank ? mcclFloat32 : mcclInt32;
+    mcclRedOp_t op = what == 2 && r->rank ? mcclMax : mcclSum;
+    mcclResult_t e = what == 3 && r->rank
+                         ? mcclBroadcast(x, x, count, type, 0, r->comm, r->stream)
+                         : mcclAllReduce(x, x, count, type, op, r->comm, r->stream);
+    EXPECT(r, e == mcclSuccess);
+    EXPECT(r, settled(r));
+    EXPECT(r, async_error(r) == mcclInvalidUsage);
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream) == mcclInvalidUsage);
+}
+
+/* The last rank is killed while the others wait for it. */
+static void killed(struct rank *r)
+{
+    char *x = device_bytes(r, 1 << 20);
+    EXPECT(r, mcclAllReduce(x, x, 10, mcclInt32, mcclSum, r->comm, r->stream) == 0);
+    EXPECT(r, settled(r));
+    if (r->rank == r->nranks - 1) {
+        fflush(stdout);
+        _exit(0); /* as kill -9 does, this runs nothing of ours */
+    }
+    if (*(int *)r->arg)
+        EXPECT(r, mcclRecv(x, 10, mcclInt32, r->nranks - 1, r->comm, r->stream) == 0);
+    else
+        EXPECT(r, mcclAllReduce(x, x, 200000, mcclInt32, mcclSum, r->comm, r->stream) == 0);
+    EXPECT(r, settled(r));
+    EXPECT(r, async_error(r) == mcclRemoteError);
+}
+
+/* One aborts, the others learn of it. */
+static void aborted(struct rank *r)
+{
+    char *x = device_bytes(r, 64);
+    if (r->rank == 0) {
+        EXPECT(r, mcclAllReduce(x, x, 10, mcclInt32, mcclSum, r->comm, r->stream) == 0);
+        EXPECT(r, mcclCommAbort(r->comm) == mcclSuccess);
+        r->comm = NULL;
+        EXPECT(r, settled(r));
+        return;
+    }
+    while (async_error(r) == mcclSuccess)
+        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    EXPECT(r, async_error(r) == mcclRemoteError);
+}
+
+/* One has destroyed the communicator that the others still call. */
+static void left(struct rank *r)
+{
+    char *x = device_bytes(r, 64);
+    if (r->rank == 0) {
+        mcclComm_t gone = r->comm;
+        int n;
+        EXPECT(r, mcclCommDestroy(r->comm) == mcclSuccess);
+        r->comm = NULL;
+        EXPECT(r, mcclCommCount(gone, &n) == mcclInvalidArgument);
+        EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, gone, r->stream) == mcclInvalidArgument);
+        return;
+    }
+    EXPECT(r, mcclAllReduce(x, x, 10, mcclInt32, mcclSum, r->comm, r->stream) == 0);
+    EXPECT(r, settled(r));
+    EXPECT(r, async_error(r) == mcclRemoteError);
+}
+
+/* Two ranks come as the same one. */
+static void twins(struct rank *r)
+{
+    mcclResult_t e = mcclCommInitRank(&r->comm, r->nranks, r->id, r->rank == 2 ? 1 : r->rank);
+    EXPECT(r, e == mcclInvalidUsage);
+}
+
+/* They disagree about how many they are. */
+static void miscounted(struct rank *r)
+{
+    mcclResult_t e = mcclCommInitRank(&r->comm, r->rank ? 3 : 2, r->id, r->rank);
+    EXPECT(r, e == mcclInvalidUsage || e == mcclRemoteError);
+}
+
+/* An id serves one communicator at a time. */
+static void id_twice(struct rank *r)
+{
+    mcclComm_t again = NULL;
+    char *x = device_bytes(r, 4);
+    EXPECT(r, mcclCommInitRank(&again, r->nranks, r->id, r->rank) == mcclInvalidUsage && !again);
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream) == 0);
+    EXPECT(r, musaStreamSynchronize(r->stream) == 0); /* the first one is as it was */
+}
+
+static void arguments(struct rank *r)
+{
+    mcclComm_t c = r->comm, nobody = (mcclComm_t)r, none = NULL;
+    musaStream_t s = r->stream;
+    int n;
+    int *x = device_bytes(r, 400), on_stack[100];
+    static const mcclUniqueId empty;
+    EXPECT(r, mcclCommInitRank(NULL, 1, r->id, 0) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitRank(&none, 0, r->id, 0) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitRank(&none, 2, r->id, 2) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitRank(&none, 2, r->id, -1) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitRank(&none, 1, empty, 0) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitAll(NULL, 1, NULL) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitAll(&none, 1, &(int){ 99 }) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitAll(&none, 2, (int[]){ 0, 0 }) == mcclInvalidUsage);
+    EXPECT(r, mcclGetUniqueId(NULL) == mcclInvalidArgument);
+    EXPECT(r, mcclGetVersion(NULL) == mcclInvalidArgument);
+    EXPECT(r, mcclGetVersion(&n) == mcclSuccess && n == 21104);
+    EXPECT(r, mcclCommCount(c, NULL) == mcclInvalidArgument);
+    EXPECT(r, mcclCommCount(nobody, &n) == mcclInvalidArgument);
+    EXPECT(r, mcclCommUserRank(NULL, &n) == mcclInvalidArgument);
+    EXPECT(r, mcclCommDestroy(nobody) == mcclInvalidArgument);
+    EXPECT(r, mcclCommDestroy(NULL) == mcclSuccess);
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, NULL, s) == mcclInvalidArgument);
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclNumTypes, mcclSum, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclNumOps, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclAllReduce(NULL, x, 1, mcclInt32, mcclSum, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclAllReduce(x, on_stack, 1, mcclInt32, mcclSum, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclAllReduce(x, x, 101, mcclInt32, mcclSum, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclAllReduce(x, x, (size_t)1 << 60, mcclInt32, mcclSum, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclBroadcast(x, x, 1, mcclInt32, 2, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclBroadcast(x, x, 1, mcclInt32, -1, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclSend(x, 1, mcclInt32, 2, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclAllReduce(NULL, NULL, 0, mcclInt32, mcclSum, c, s) == mcclSuccess);
+    EXPECT(r, mcclGroupEnd() == mcclInvalidUsage);
+    mcclGroupStart(); /* one wrong call, and nothing of the group is done */
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, c, s) == mcclSuccess);
+    EXPECT(r, mcclSend(NULL, 1, mcclInt32, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclGroupEnd() == mcclInvalidArgument);
+    EXPECT(r, !strcmp(mcclGetErrorString(mcclSuccess), "no error"));
+    EXPECT(r, !strcmp(mcclGetErrorString((mcclResult_t)77), "unknown result code"));
+    x[0] = 5;
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, c, s) == mcclSuccess);
+    EXPECT(r, musaStreamSynchronize(s) == musaSuccess && x[0] == 10);
+}
+
+/* The two sides of a message differ in length. */
+static void lengths(struct rank *r)
+{
+    char *x = device_bytes(r, 100);
+    if (r->rank)
+        EXPECT(r, mcclSend(x, 9, mcclInt8, 0, r->comm, r->stream) == 0);
+    else
+        EXPECT(r, mcclRecv(x, 10, mcclInt8, 1, r->comm, r->stream) == 0);
+    EXPECT(r, settled(r));
+    while (async_error(r) == mcclSuccess)
+        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    EXPECT(r, async_error(r) == mcclInvalidUsage);
+}
+
+int main(void)
+{
+    setenv("CUMU_HOST_DEVICES", "4", 1);
+    static const char *const what[] = { "counts", "types", "operations", "collectives" };
+    for (int i = 0; i < 2; i++)
+        report(team_run(PROCESSES, 3, true, killed, &i), "a rank dies: %s", i ? "receive" : "all-reduce");
+    for (int team = PROCESSES; team >= THREADS; team--) {
+        const char *as = team ? "processes" : "threads";
+        for (int i = 0; i < 4; i++)
+            report(team_run((enum team)team, 3, true, disagree, &i), "different %s, %s", what[i], as);
+        report(team_run((enum team)team, 3, true, aborted, NULL), "abort, %s", as);
+        report(team_run((enum team)team, 3, true, left, NULL), "destroyed by one, %s", as);
+        report(team_run((enum team)team, 3, false, twins, NULL), "a rank twice, %s", as);
+        report(team_run((enum team)team, 3, false, miscounted, NULL), "different numbers of ranks, %s", as);
+        report(team_run((enum team)team, 2, true, id_twice, NULL), "an id used twice, %s", as);
+        report(team_run((enum team)team, 2, true, arguments, NULL), "arguments, %s", as);
+        report(team_run((enum team)team, 2, true, lengths, NULL), "lengths of a message, %s", as);
+    }
+    return finish();
+}

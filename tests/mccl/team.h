@@ -1,0 +1,43 @@
+/* Runs a body as n ranks, be they threads of this process or processes of their own. */
+#ifndef CUMU_TESTS_MCCL_TEAM_H
+#define CUMU_TESTS_MCCL_TEAM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "abi/mccl.h"
+
+struct rank {
+    int rank, nranks;
+    mcclUniqueId id;
+    mcclComm_t comm; /* joined already, unless team_run was told not to */
+    musaStream_t stream;
+    void *arg;
+    int wrong; /* what the body counts */
+};
+
+enum team { THREADS, PROCESSES };
+
+/* True if no rank counted anything wrong and none died. Must be called before this process uses MUSA if
+ * any team is of PROCESSES: those are forked. */
+bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *), void *arg);
+
+/* In a body: counts and tells what should not be. */
+#define EXPECT(r, condition)                                                                       \
+    do {                                                                                           \
+        if (!(condition) && (r)->wrong++ < 5)                                                      \
+            printf("# rank %d of %d: %s:%d: %s\n", (r)->rank, (r)->nranks, __FILE__, __LINE__,     \
+                   #condition);                                                                    \
+    } while (0)
+
+/* The test's line. */
+void report(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int finish(void);
+
+/* n bytes of the rank's device memory; never freed while the team lives, which makes bodies short. */
+void *device_bytes(struct rank *r, size_t n);
+/* Waits for the stream, at most some seconds; false if that is not enough. */
+bool settled(struct rank *r);
+
+#endif

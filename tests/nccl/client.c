@@ -1,0 +1,386 @@
+/* A program of NCCL and the CUDA runtime, linked as any other: ranks as threads or as processes, each of which
+ * checks what it gets. Usage: client threads|processes|launcher|death|group [N]. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct { char internal[128]; } ncclUniqueId;
+typedef void *ncclComm_t;
+enum { ncclSuccess, ncclInvalidArgument = 4, ncclInvalidUsage, ncclRemoteError, ncclInProgress };
+enum { ncclInt32 = 2, ncclFloat32 = 7, ncclSum = 0, NOCOLOR = -1, ABORT = 1, SYMMETRIC = 1 };
+typedef struct { /* as of 2.14 */
+    size_t size;
+    unsigned magic, version;
+    int blocking;
+} ncclConfig_t;
+
+int ncclGetUniqueId(ncclUniqueId *);
+int ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
+int ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
+int ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *);
+int ncclCommShrink(ncclComm_t, int *, int, ncclComm_t *, ncclConfig_t *, int);
+int ncclCommRevoke(ncclComm_t, int);
+int ncclCommFinalize(ncclComm_t);
+int ncclCommDestroy(ncclComm_t);
+int ncclCommAbort(ncclComm_t);
+int ncclCommGetAsyncError(ncclComm_t, int *);
+int ncclCommCount(ncclComm_t, int *);
+int ncclCommUserRank(ncclComm_t, int *);
+int ncclCommWindowRegister(ncclComm_t, void *, size_t, void **, int);
+int ncclCommWindowDeregister(ncclComm_t, void *);
+int ncclMemAlloc(void **, size_t);
+int ncclMemFree(void *);
+const char *ncclGetLastError(ncclComm_t);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
+int ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, void *);
+int ncclAlltoAll(const void *, void *, size_t, int, ncclComm_t, void *);
+int ncclGather(const void *, void *, size_t, int, int, ncclComm_t, void *);
+int ncclScatter(const void *, void *, size_t, int, int, ncclComm_t, void *);
+int cudaGetDeviceCount(int *);
+int cudaSetDevice(int);
+int cudaStreamCreate(void **);
+int cudaStreamSynchronize(void *);
+int cudaStreamDestroy(void *);
+int cudaMemcpy(void *, const void *, size_t, int);
+
+enum { MAX = 16, COUNT = 1000 };
+static struct shared {
+    ncclUniqueId id[4];
+    volatile int ready;
+} *shared;
+
+struct rank {
+    int rank, n, wrong;
+    ncclComm_t comm;
+    void *stream;
+    int *device, *host; /* MAX * COUNT elements each, and as many behind */
+};
+#define EXPECT(r, cond)                                                                            \
+    ((cond) ? (void)0                                                                              \
+            : (void)((r)->wrong++,                                                                 \
+                     printf("# rank %d: line %d: %s (%s)\n", (r)->rank, __LINE__, #cond,           \
+                            ncclGetLastError(NULL))))
+
+static void put(struct rank *r, int count, int (*value)(int rank, int i))
+{
+    for (int i = 0; i < count; i++)
+        r->host[i] = value(r->rank, i);
+    EXPECT(r, cudaMemcpy(r->device, r->host, (size_t)count * sizeof(int), 1) == 0);
+}
+
+static void get(struct rank *r, int count)
+{
+    EXPECT(r, cudaStreamSynchronize(r->stream) == 0);
+    EXPECT(r, cudaMemcpy(r->host, r->device + MAX * COUNT, (size_t)count * sizeof(int), 2) == 0);
+}
+
+static int tagged(int rank, int i) { return rank * 100000 + i; }
+
+/* The sum over a communicator whose rank k is `member[k]` of the whole. */
+static void sums(struct rank *r, ncclComm_t comm, const int *member, int n)
+{
+    int count = -1, want = 0;
+    EXPECT(r, ncclCommCount(comm, &count) == 0 && count == n);
+    put(r, COUNT, tagged);
+    EXPECT(r, ncclAllReduce(r->device, r->device + MAX * COUNT, COUNT, ncclInt32, ncclSum, comm, r->stream) == 0);
+    get(r, COUNT);
+    for (int i = 0, bad = 0; i < COUNT && !bad; i++) {
+        want = 0;
+        for (int k = 0; k < n; k++)
+            want += tagged(member[k], i);
+        bad = r->host[i] != want;
+        EXPECT(r, !bad);
+    }
+}
+
+static void transfers(struct rank *r)
+{
+    int *out = r->device + MAX * COUNT;
+    put(r, r->n * COUNT, tagged);
+    EXPECT(r, ncclAlltoAll(r->device, out, COUNT, ncclInt32, r->comm, r->stream) == 0);
+    get(r, r->n * COUNT);
+    bool good = true;
+    for (int k = 0; k < r->n; k++)
+        for (int i = 0; i < COUNT; i++)
+            good = good && r->host[k * COUNT + i] == tagged(k, r->rank * COUNT + i);
+    EXPECT(r, good);
+    EXPECT(r, ncclGather(r->device, out, COUNT, ncclInt32, r->n - 1, r->comm, r->stream) == 0);
+    if (r->rank == r->n - 1) {
+        get(r, r->n * COUNT);
+        for (int k = 0; k < r->n; k++)
+            for (int i = 0; i < COUNT; i++)
+                good = good && r->host[k * COUNT + i] == tagged(k, i);
+        EXPECT(r, good);
+    }
+    put(r, r->n * COUNT, tagged);
+    EXPECT(r, ncclScatter(r->rank == 0 ? r->device : NULL, out, COUNT, ncclInt32, 0, r->comm, r->stream) == 0);
+    get(r, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        good = good && r->host[i] == tagged(0, r->rank * COUNT + i);
+    EXPECT(r, good);
+}
+
+/* Odd and even ranks, in reverse order; the last rank is in none. */
+static void splits(struct rank *r)
+{
+    int member[MAX], n = 0, mine = -1, last = r->n - 1;
+    ncclComm_t child = r;
+    for (int k = r->n - 1; k >= 0; k--)
+        if (k != last && k % 2 == r->rank % 2)
+            member[n++] = k;
+    EXPECT(r, ncclCommSplit(r->comm, r->rank == last ? NOCOLOR : r->rank % 2, -r->rank, &child, NULL) == 0);
+    EXPECT(r, (r->rank == last) == (child == NULL));
+    if (!child)
+        return;
+    EXPECT(r, ncclCommUserRank(child, &mine) == 0 && mine >= 0 && mine < n && member[mine] == r->rank);
+    sums(r, child, member, n);
+    EXPECT(r, ncclCommDestroy(child) == 0);
+}
+
+static int without(const struct rank *r, int gone, int *member)
+{
+    int n = 0;
+    for (int k = 0; k < r->n; k++)
+        if (k != gone)
+            member[n++] = k;
+    return n;
+}
+
+static void shrinks(struct rank *r)
+{
+    int member[MAX], gone[] = {1}, n = without(r, 1, member);
+    ncclComm_t child = NULL;
+    if (r->rank == gone[0])
+        return;
+    EXPECT(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, 0) == 0);
+    sums(r, child, member, n);
+    EXPECT(r, ncclCommDestroy(child) == 0);
+}
+
+static void windows(struct rank *r)
+{
+    void *p = NULL, *window = NULL;
+    EXPECT(r, ncclMemAlloc(&p, 1 << 20) == 0);
+    EXPECT(r, ncclCommWindowRegister(r->comm, p, 1 << 20, &window, SYMMETRIC) == 0 && window);
+    EXPECT(r, ncclCommWindowDeregister(r->comm, window) == 0);
+    size_t size = r->rank ? 4096 : 8192; /* not symmetric: an error on every rank, no hang */
+    EXPECT(r, ncclCommWindowRegister(r->comm, p, size, &window, SYMMETRIC) == ncclInvalidArgument && !window);
+    EXPECT(r, strstr(ncclGetLastError(r->comm), r->rank ? "8192 bytes" : "4096 bytes"));
+    EXPECT(r, ncclMemFree(p) == 0);
+}
+
+static int settled(ncclComm_t comm)
+{
+    int error = ncclInProgress;
+    for (int i = 0; i < 10000 && error == ncclInProgress; i++) {
+        if (ncclCommGetAsyncError(comm, &error))
+            return -1;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    return error;
+}
+
+/* Init, split and finalize that do not wait; and a communicator that is aborted before the others come. */
+static void background(struct rank *r)
+{
+    ncclConfig_t config = {sizeof config, 0xcafebeef, 21400, 0};
+    ncclComm_t comm = NULL, child = NULL, lonely = NULL;
+    int all[MAX];
+    for (int k = 0; k < r->n; k++)
+        all[k] = k;
+    EXPECT(r, ncclCommInitRankConfig(&comm, r->n, shared->id[1], r->rank, &config) == ncclInProgress && comm);
+    EXPECT(r, settled(comm) == ncclSuccess);
+    sums(r, comm, all, r->n);
+    EXPECT(r, ncclCommSplit(comm, 0, r->rank, &child, NULL) == ncclInProgress); /* its parent's configuration */
+    EXPECT(r, settled(child) == ncclSuccess);
+    sums(r, child, all, r->n);
+    EXPECT(r, ncclCommFinalize(child) == ncclInProgress);
+    EXPECT(r, settled(child) == ncclSuccess);
+    EXPECT(r, ncclAllReduce(r->device, r->device, 1, ncclInt32, ncclSum, child, r->stream) == ncclInvalidUsage);
+    EXPECT(r, ncclCommDestroy(child) == 0);
+    EXPECT(r, ncclCommDestroy(comm) == 0);
+    if (r->rank)
+        return;
+    EXPECT(r, ncclCommInitRankConfig(&lonely, 2, shared->id[2], 0, &config) == ncclInProgress);
+    EXPECT(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
+    EXPECT(r, ncclCommAbort(lonely) == 0);
+    EXPECT(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
+}
+
+/* The last rank is killed; the others hear of it, and go on without. */
+static bool death;
+static void survives(struct rank *r)
+{
+    int member[MAX], gone[] = {r->n - 1}, n = without(r, gone[0], member), error = 0;
+    ncclComm_t child = NULL;
+    if (r->rank == gone[0])
+        kill(getpid(), SIGKILL);
+    EXPECT(r, ncclAllReduce(r->device, r->device, COUNT, ncclInt32, ncclSum, r->comm, r->stream) == 0);
+    for (int i = 0; i < 10000 && !error; i++) {
+        EXPECT(r, ncclCommGetAsyncError(r->comm, &error) == 0);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    EXPECT(r, error == ncclRemoteError);
+    EXPECT(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, ABORT) == 0);
+    sums(r, child, member, n);
+    EXPECT(r, ncclCommDestroy(child) == 0);
+    EXPECT(r, ncclCommAbort(r->comm) == 0);
+}
+
+/* Work that can never be done (a rank does not take part) is stopped; those that are left go on. */
+static void revokes(struct rank *r)
+{
+    int member[MAX], gone[] = {r->n - 1}, n = without(r, gone[0], member);
+    ncclComm_t child = NULL;
+    if (r->rank != gone[0])
+        EXPECT(r, ncclAllReduce(r->device, r->device, COUNT, ncclInt32, ncclSum, r->comm, r->stream) == 0);
+    EXPECT(r, ncclCommRevoke(r->comm, 0) == 0);
+    if (r->rank == gone[0])
+        return;
+    EXPECT(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, ABORT) == 0);
+    sums(r, child, member, n);
+    EXPECT(r, ncclCommDestroy(child) == 0);
+}
+
+static bool set_up(struct rank *r)
+{
+    int devices = 0;
+    EXPECT(r, cudaGetDeviceCount(&devices) == 0 && devices > 0);
+    EXPECT(r, cudaSetDevice(r->rank % (devices ? devices : 1)) == 0);
+    EXPECT(r, cudaStreamCreate(&r->stream) == 0);
+    EXPECT(r, ncclMemAlloc((void **)&r->device, 2 * MAX * COUNT * sizeof(int)) == 0);
+    r->host = malloc(2 * MAX * COUNT * sizeof(int));
+    return !r->wrong && r->host;
+}
+
+static void *run(void *arg)
+{
+    struct rank *r = arg;
+    int all[MAX];
+    for (int k = 0; k < r->n; k++)
+        all[k] = k;
+    if (!set_up(r))
+        return NULL;
+    if (r->rank == 0 && !shared->ready) {
+        for (int i = 0; i < 4; i++)
+            EXPECT(r, ncclGetUniqueId(&shared->id[i]) == 0);
+        __sync_synchronize();
+        shared->ready = 1;
+    }
+    while (!shared->ready)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    EXPECT(r, ncclCommInitRank(&r->comm, r->n, shared->id[0], r->rank) == 0);
+    if (!r->comm)
+        return NULL;
+    sums(r, r->comm, all, r->n);
+    if (death) {
+        survives(r);
+        return NULL;
+    }
+    transfers(r);
+    splits(r);
+    shrinks(r);
+    windows(r);
+    background(r);
+    revokes(r);
+    EXPECT(r, ncclCommDestroy(r->comm) == 0);
+    EXPECT(r, cudaStreamDestroy(r->stream) == 0);
+    return NULL;
+}
+
+/* All ranks in one thread: what needs the others must wait for the end of the group. */
+static void *run_group(void *arg)
+{
+    struct rank *r = arg;
+    int n = r->n, wrong = 0;
+    ncclComm_t child[MAX];
+    void *window[MAX];
+    for (int k = 0; k < n; k++)
+        if (!set_up(&r[k]))
+            return NULL;
+    EXPECT(r, ncclGetUniqueId(&shared->id[0]) == 0);
+    EXPECT(r, ncclGroupStart() == 0);
+    for (int k = 0; k < n; k++) {
+        cudaSetDevice(k);
+        EXPECT(r, ncclCommInitRank(&r[k].comm, n, shared->id[0], k) == 0);
+    }
+    EXPECT(r, ncclGroupEnd() == 0);
+    EXPECT(r, ncclGroupStart() == 0);
+    for (int k = 0; k < n; k++)
+        EXPECT(r, ncclCommSplit(r[k].comm, k / 2, k, &child[k], NULL) == 0);
+    for (int k = 0; k < n; k++)
+        EXPECT(r, ncclCommWindowRegister(r[k].comm, r[k].device, COUNT, &window[k], SYMMETRIC) == 0);
+    EXPECT(r, ncclGroupEnd() == 0);
+    for (int k = 0; k < n; k++)
+        put(&r[k], COUNT, tagged);
+    EXPECT(r, ncclGroupStart() == 0);
+    for (int k = 0; k < n; k++)
+        EXPECT(r, ncclAllReduce(r[k].device, r[k].device + MAX * COUNT, COUNT, ncclInt32, ncclSum,
+                                child[k], r[k].stream) == 0);
+    EXPECT(r, ncclGroupEnd() == 0);
+    for (int k = 0; k < n; k++) {
+        int first = k / 2 * 2;
+        get(&r[k], COUNT);
+        EXPECT(r, r[k].host[7] == tagged(first, 7) + (first + 1 < n ? tagged(first + 1, 7) : 0));
+    }
+    for (int k = 0; k < n; k++) {
+        EXPECT(r, ncclCommDestroy(child[k]) == 0);
+        EXPECT(r, ncclCommDestroy(r[k].comm) == 0);
+        wrong += r[k].wrong;
+    }
+    r->wrong = wrong;
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "threads";
+    int n = argc > 2 ? atoi(argv[2]) : 4, wrong = 0;
+    struct rank r[MAX] = {0};
+    pthread_t thread[MAX];
+    pid_t child[MAX];
+    death = strcmp(how, "death") == 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (n < 3 || n > MAX || shared == MAP_FAILED)
+        return 2;
+    for (int k = 0; k < n; k++) {
+        r[k].rank = k;
+        r[k].n = n;
+    }
+    if (strcmp(how, "group") == 0)
+        run_group(r);
+    else if (strcmp(how, "threads") == 0) {
+        for (int k = 0; k < n; k++)
+            pthread_create(&thread[k], NULL, run, &r[k]);
+        for (int k = 0; k < n; k++)
+            pthread_join(thread[k], NULL);
+    } else {
+        /* As a launcher does it, or by the first rank. */
+        for (int i = 0; i < 4 && strcmp(how, "launcher") == 0; i++)
+            shared->ready = ncclGetUniqueId(&shared->id[i]) == 0;
+        for (int k = 0; k < n; k++)
+            if ((child[k] = fork()) == 0) {
+                run(&r[k]);
+                fflush(stdout);
+                _exit(r[k].wrong != 0);
+            }
+        for (int k = 0; k < n; k++) {
+            int status = -1;
+            int want = death && k == n - 1 ? SIGKILL : 0;
+            wrong += waitpid(child[k], &status, 0) != child[k] || status != want;
+        }
+    }
+    for (int k = 0; k < n; k++)
+        wrong += r[k].wrong;
+    printf(wrong ? "FAIL nccl %s: %d wrong\n" : "PASS nccl %s\n", how, wrong);
+    return wrong != 0;
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# NCCL programs through `cumu run`: ranks as threads, as processes, and all of them in one thread's groups.
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -o "$tmp/client" "$(dirname "$0")/client.c" \
+    "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -pthread
+run="$cumu run --backend host --"
+export CUMU_HOST_DEVICES=4
+
+for how in threads processes launcher death group; do
+    # shellcheck disable=SC2086
+    check "4 ranks: $how" 0 "^PASS nccl $how\$" -- $run "$tmp/client" $how 4
+done
+CUMU_HOST_DEVICES=1 check "3 ranks of one device" 0 '^PASS' -- $run "$tmp/client" processes 3
+check "a tensor-parallel network, forward and backward, and a hierarchical all-reduce" 0 \
+    '^PASS tensor_parallel$' -- $run "$fix/tensor_parallel"
+# Devices chosen by the variables of CUDA and of containers.
+CUDA_VISIBLE_DEVICES=2,1,0 check "fewer devices" 0 '^PASS' -- $run "$tmp/client" group 3
+CUDA_VISIBLE_DEVICES=1 NVIDIA_VISIBLE_DEVICES=0,3 check "one device of a container's two" 0 '^PASS' -- \
+    $run "$tmp/client" processes 3
+check "before it runs" 0 'libnccl\.so\.2' -- "$cumu" check "$tmp/client"
+
+# The manifest: written from a run, kept to, and broken in one field after the other.
+# shellcheck disable=SC2086
+CUMU_COMM_RECORD=$tmp/manifest.json check "a manifest is written" 0 '^PASS' -- $run "$tmp/client" group 4
+check "which has the communicators' devices and the windows" 0 \
+    '"group0", "devices": \[0, 1, 2, 3\]' '"size": 1000,' '"devices": \[2, 3\]' -- cat "$tmp/manifest.json"
+CUMU_COMM_MANIFEST=$tmp/manifest.json check "it fits the program" 0 '^PASS' -- $run "$tmp/client" group 4
+broken() {
+    name=$1 edit=$2
+    shift 2
+    sed "$edit" "$tmp/manifest.json" >"$tmp/broken.json"
+    CUMU_COMM_MANIFEST=$tmp/broken.json check "$name" 1 "$@" -- $run "$tmp/client" group 4
+}
+broken "another number of devices" 's/\[0, 1, 2, 3\]/[0, 1, 2]/' \
+    'group "group0", devices: the manifest has 3, the communicator 4 ranks'
+broken "another device" 's/\[0, 1, 2, 3\]/[0, 1, 3, 2]/' 'group "group0", devices: rank 2 is to be device 3'
+broken "another size" 's/"size": 1000,/"size": 2000,/' \
+    'group "group0", slot "buffer0", size: the manifest has 2000, the program 1000'
+broken "too few windows" 's/"slots": \[$/"slots": []},/; /"buffer0"/d' 'group "group0", slots: the manifest has 0'
+broken "no manifest at all" 's/2/two/' 'line 2: expected a value'
+exit $bad
