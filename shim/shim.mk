@@ -6,10 +6,14 @@ CORE_LIB   := $B/lib/cumu/libcumu-core.so
 HOST_MUSA  := $B/lib/cumu/host/libmusa.so.1
 HOST_RT    := $B/lib/cumu/host/libmusart.so.5
 HOST_MCCL  := $B/lib/cumu/host/libmccl.so.2
-# muBLAS on the CPU stands on OpenBLAS; without it the rest is built.
-HAVE_BLAS  := $(shell printf '\043include <cblas.h>\nint main(void){return openblas_get_num_threads();}' | \
-              $(CC) -x c - -o /dev/null -lopenblas 2>/dev/null && echo 1)
-HOST_BLAS  := $(if $(HAVE_BLAS),$B/lib/cumu/host/libmublas.so.1)
+# The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
+# are not here is left out; the rest is built.
+MATHS      := mublas
+MATHS_SONAME_mublas := libmublas.so.1
+MATHS_ON_mublas     := -lopenblas
+has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
+HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
+HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
 AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
 CUMU_BIN   := $B/bin/cumu
 CUMU_TOOL  := $B/libexec/cumu-tool
@@ -26,7 +30,6 @@ MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/t
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 LEVEL_SRC  := shim/host/mccl/reduce.c
 MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
-BLAS_SRC   := $(wildcard shim/host/mublas/*.c)
 CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) $(addprefix shim/audit/,elf.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
               $(addprefix shim/core/,config.c log.c history.c ldcache.c table.c) \
               $(addprefix shim/kernel/,link.c hash.c cache.c child.c compile.c)
@@ -43,7 +46,7 @@ ALU_OBJ    := $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(ALU_
 MUSA_OBJ   := $(call obj,$(MUSA_SRC)) $(ALU_OBJ)
 MCCL_OBJ   := $(call obj,$(MCCL_SRC)) \
               $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(LEVEL_SRC))))
-BLAS_OBJ   := $(call obj,$(BLAS_SRC))
+maths_obj   = $(call obj,$(wildcard shim/host/$(1)/*.c shim/host/maths/*.c))
 MUSART_OBJ := $(call obj,$(MUSART_SRC))
 AUDIT_OBJ  := $(call obj,$(wildcard shim/audit/*.c shim/audit/*.S) $(AUDIT_GEN))
 CLI_OBJ    := $(call obj,$(CLI_SRC))
@@ -54,6 +57,10 @@ COMPRESS_LIBS := -lzstd -llz4
 # A link replaces its target in one step: processes that run from the build folder keep their copy, and
 # a link that fails leaves the last good one.
 , := ,
+define newline
+
+
+endef
 define replace
 $Qnew=$@.$$$$; $(CC) -o $$new $(1) && mv -f $$new $@ || { rm -f $$new; exit 1; }
 endef
@@ -133,11 +140,14 @@ $(HOST_MCCL): $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA)
 	$(call replace,-shared $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl)
 
-$B/lib/cumu/host/libmublas.so.1: $(BLAS_OBJ) $(HOST_RT) $(HOST_MUSA)
-	@mkdir -p $(@D)
-	@echo "ld host/$(@F)"
-	$(call replace,-shared $(BLAS_OBJ) $(HOST_RT) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
-	    -Wl$(,)-rpath$(,)'$$ORIGIN' -lopenblas)
+define maths_rule
+$B/lib/cumu/host/$(MATHS_SONAME_$(1)): $(call maths_obj,$(1)) $(HOST_RT) $(HOST_MUSA)
+	@mkdir -p $$(@D)
+	@echo "ld host/$$(@F)"
+	$$(call replace,-shared $(call maths_obj,$(1)) $(HOST_RT) $(HOST_MUSA) $$(LDBASE) -Wl$$(,)-soname$$(,)$$(@F) \
+	    -Wl$$(,)-rpath$$(,)'$$$$ORIGIN' $(MATHS_ON_$(1)) -lm)
+endef
+$(foreach m,$(HAVE_MATHS),$(eval $(call maths_rule,$m)))
 
 $(CUMU_TOOL): $(CLI_OBJ)
 	@mkdir -p $(@D)
@@ -163,9 +173,9 @@ $B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
 
 .PHONY: core host
 core: $(CORE_LIB)
-host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_BLAS)
-	$(if $(HAVE_BLAS),,@echo "no OpenBLAS (libopenblas-dev): built without libmublas; cuBLAS programs will not run")
+host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MATHS)
+	$(foreach m,$(filter-out $(HAVE_MATHS),$(MATHS)),@echo "no $(MATHS_ON_$m): built without lib$m; its programs will not run"$(newline))
 lib: core host $(AUDIT_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(BLAS_OBJ) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ)))

@@ -1,13 +1,15 @@
 /* cuBLAS: what it tells of itself, and workspaces. */
 #include "api/api.h"
+#include "api/release.h"
 
 #include "conv.h"
 #include "cuda_enums.h"
 
 /* Library and runtime releases that the facades stand for. */
 static const struct {
-    int major, minor, patch, cudart;
-} releases[] = {{11, 11, 3, 11080}, {12, 9, 1, 12090}, {13, 1, 0, 13000}};
+    struct cumu_release library;
+    int cudart;
+} releases[] = {{{11, 11, 3}, 11080}, {{12, 9, 1}, 12090}, {{13, 1, 0}, 13000}};
 enum { V11, V12, V13 };
 
 /* muBLAS knows whether a handle is one. */
@@ -25,7 +27,8 @@ static int version(void *handle, void *out, int release)
         return r;
     if (!out)
         return CUBLAS_STATUS_INVALID_VALUE;
-    *(int *)out = releases[release].major * 10000 + releases[release].minor * 100 + releases[release].patch;
+    struct cumu_release l = releases[release].library;
+    *(int *)out = l.major * 10000 + l.minor * 100 + l.patch;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -33,15 +36,10 @@ int wrap_cublasGetVersion_v2_v11(void *handle, void *out) { return version(handl
 int wrap_cublasGetVersion_v2_v12(void *handle, void *out) { return version(handle, out, V12); }
 int wrap_cublasGetVersion_v2(void *handle, void *out) { return version(handle, out, V13); }
 
-/* libraryPropertyType: 0 major, 1 minor, 2 patch. */
 static int property(int which, void *out, int release)
 {
-    if (!out || which < 0 || which > 2)
-        return CUBLAS_STATUS_INVALID_VALUE;
-    *(int *)out = which == 0   ? releases[release].major
-                  : which == 1 ? releases[release].minor
-                               : releases[release].patch;
-    return CUBLAS_STATUS_SUCCESS;
+    return cumu_release_property(releases[release].library, which, out) ? CUBLAS_STATUS_SUCCESS
+                                                                       : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 int wrap_cublasGetProperty_v11(int which, void *out) { return property(which, out, V11); }

@@ -1,11 +1,8 @@
 /* Puts calls of the CPU muBLAS on their streams. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/mublas/mublas.h"
-
-/* Operations that take less time than handing them to another thread does (some 10 us). */
-#define BRIEF 1e6
 
 mublasStatus_t mublas_scalars(mublasHandle_t h, struct mublas_call *c, const void *alpha, size_t alpha_size,
                               const void *beta, size_t beta_size)
@@ -23,72 +20,22 @@ mublasStatus_t mublas_scalars(mublasHandle_t h, struct mublas_call *c, const voi
     return MUBLAS_STATUS_SUCCESS;
 }
 
-static void in_graph(void *copy)
+static void run(const void *call)
 {
-    const struct mublas_call *c = copy;
+    const struct mublas_call *c = call;
     c->run(c);
-}
-
-static void on_stream(musaStream_t stream, musaError_t status, void *copy)
-{
-    (void)stream;
-    if (status == musaSuccess)
-        in_graph(copy);
-    free(copy);
-}
-
-/* Nothing that the stream's next work would have to wait for is left. */
-static bool idle(musaStream_t stream)
-{
-    unsigned flags = 0;
-    if (stream && stream != MU_STREAM_LEGACY && musaStreamGetFlags(stream, &flags))
-        return false;
-    return musaStreamQuery(flags & musaStreamNonBlocking ? stream : MU_STREAM_LEGACY) == musaSuccess;
-}
-
-/* A graph may run the call as long as it lives, so it owns the copy. */
-static musaError_t capture(musaStream_t stream, struct mublas_call *copy)
-{
-    musaStreamCaptureStatus status;
-    musaGraph_t graph;
-    musaUserObject_t object;
-    musaError_t r = musaStreamGetCaptureInfo_v2(stream, &status, NULL, &graph, NULL, NULL);
-    if (!r)
-        r = musaUserObjectCreate(&object, copy, free, 1, musaUserObjectNoDestructorSync);
-    if (r) {
-        free(copy);
-        return r;
-    }
-    r = musaGraphRetainUserObject(graph, object, 1, musaGraphUserObjectMove);
-    if (r) {
-        musaUserObjectRelease(object, 1);
-        return r;
-    }
-    return musaLaunchHostFunc(stream, in_graph, copy);
 }
 
 mublasStatus_t mublas_submit(mublasHandle_t h, const struct mublas_call *c, double work)
 {
-    musaStream_t stream = mublas_stream(h);
-    musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
-    if (musaStreamIsCapturing(stream, &status))
-        return MUBLAS_STATUS_INTERNAL_ERROR;
-    bool captured = status == musaStreamCaptureStatusActive;
-    if (!captured && work < BRIEF && idle(stream)) {
-        c->run(c);
+    switch (maths_submit(mublas_stream(h), run, c, sizeof *c, work)) {
+    case musaSuccess:
         return MUBLAS_STATUS_SUCCESS;
-    }
-    struct mublas_call *copy = malloc(sizeof *copy);
-    if (!copy)
+    case musaErrorMemoryAllocation:
         return MUBLAS_STATUS_MEMORY_ERROR;
-    *copy = *c;
-    if (captured)
-        return capture(stream, copy) ? MUBLAS_STATUS_INTERNAL_ERROR : MUBLAS_STATUS_SUCCESS;
-    if (musaStreamAddCallback(stream, on_stream, copy, 0)) {
-        free(copy);
+    default:
         return MUBLAS_STATUS_INTERNAL_ERROR;
     }
-    return MUBLAS_STATUS_SUCCESS;
 }
 
 mublasStatus_t mublas_submit_result(mublasHandle_t h, const struct mublas_call *c, double work)
