@@ -1,8 +1,6 @@
 /* BLAS level 1 of the CPU muBLAS. */
 #include <cblas.h>
 
-#include <math.h>
-
 #include "host/mublas/mublas.h"
 
 typedef const int *Int;
@@ -240,17 +238,14 @@ static mublasStatus_t reduce(mublasHandle_t h, void (*run)(const struct mublas_c
 STRIDED_DOT(cdot, muComplex, float)
 STRIDED_DOT(zdot, muDoubleComplex, double)
 
-/* OpenBLAS 0.3.21 (Debian 12) adds what its registers held before when it has chosen its Cooper Lake kernel,
- * as it does on Zen 4: seen with fewer than 40 elements. */
-static float sasum(int n, const float *x, int incx)
+/* OpenBLAS 0.3.21 (Debian 12) sums wrongly from 9 elements on with its Cooper Lake kernel, which it chooses on
+ * a Zen 4; its sum of real numbers is right. */
+static float scasum(int n, const muComplex *x, int incx)
 {
-    float part[16] = {0};
-    for (int i = 0; i < n; i++)
-        part[i % 16] += fabsf(x[(long long)i * incx]);
-    for (int step = 8; step; step /= 2)
-        for (int i = 0; i < step; i++)
-            part[i] += part[i + step];
-    return part[0];
+    const float *parts = (const float *)x;
+    if (incx == 1)
+        return cblas_sasum(2 * n, parts, 1);
+    return cblas_sasum(n, parts, 2 * incx) + cblas_sasum(n, parts + 1, 2 * incx);
 }
 
 DOT(Sdot, float, *result = cblas_sdot(n, x, incx, y, incy))
@@ -267,9 +262,9 @@ NORM(Snrm2, float, float, *result = cblas_snrm2(n, x, incx))
 NORM(Dnrm2, double, double, *result = cblas_dnrm2(n, x, incx))
 NORM(Scnrm2, muComplex, float, *result = cblas_scnrm2(n, x, incx))
 NORM(Dznrm2, muDoubleComplex, double, *result = cblas_dznrm2(n, x, incx))
-NORM(Sasum, float, float, *result = sasum(n, x, incx))
+NORM(Sasum, float, float, *result = cblas_sasum(n, x, incx))
 NORM(Dasum, double, double, *result = cblas_dasum(n, x, incx))
-NORM(Scasum, muComplex, float, *result = cblas_scasum(n, x, incx))
+NORM(Scasum, muComplex, float, *result = scasum(n, x, incx))
 NORM(Dzasum, muDoubleComplex, double, *result = cblas_dzasum(n, x, incx))
 NORM(Isamax, float, int, *result = (int)cblas_isamax(n, x, incx) + 1)
 NORM(Idamax, double, int, *result = (int)cblas_idamax(n, x, incx) + 1)
