@@ -58,8 +58,8 @@ static void pointers(void)
 /* A copy of the struct that ends where a page nobody may read begins. */
 static void *at_edge(const void *from, size_t size)
 {
-    static char *pages[4];
-    static int next;
+    static _Thread_local char *pages[4];
+    static _Thread_local int next;
     char **p = &pages[next++ % 4];
     if (!*p) {
         *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
