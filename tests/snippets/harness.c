@@ -146,6 +146,7 @@ static void run_fork(void)
     int status = -1;
     if (pid == 0) {
         run(NULL);
+        fflush(stdout);
         _exit(snippet_failures ? 1 : 0);
     }
     waitpid(pid, &status, 0);
