@@ -3,12 +3,20 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+/* What a team may take. Under a sanitizer, on a busy machine, the longest takes 5 s. */
+#define PATIENCE_S 60
+#define WAIT_S 20 /* for one thing to happen */
+
 static int failures;
+static bool hung; /* a team did not end in time */
 
 void report(bool ok, const char *format, ...)
 {
@@ -19,6 +27,11 @@ void report(bool ok, const char *format, ...)
     va_end(a);
     printf("\n");
     failures += !ok;
+    if (hung) { /* its threads are still about: what came now would not be told from what they do */
+        printf("# it hung, and the rest was not tried\n");
+        fflush(stdout);
+        _exit(1);
+    }
 }
 
 int finish(void)
@@ -51,36 +64,119 @@ static void *run(void *arg)
     return NULL;
 }
 
-bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *), void *arg)
-{
+struct desk { /* shared with the processes of a team */
     mcclUniqueId id;
-    int wrong = mcclGetUniqueId(&id) != mcclSuccess;
-    struct member *m = calloc((size_t)nranks, sizeof *m);
-    pthread_t *threads = calloc((size_t)nranks, sizeof *threads);
+    _Atomic int ready; /* 1: the id is made; 2: it could not be */
+};
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void nap(void) { nanosleep(&(struct timespec){ 0, 1000000 }, NULL); }
+
+/* Makes the id in a process of its own, which stays until it is killed. This one must not get threads: a child
+ * forked while another thread is inside ASan's allocator finds that locked for ever (gcc 12). A child of the
+ * maker does nothing but hold what that has open, as children of a program do. The two are a process group. */
+static pid_t make_id(struct desk *d)
+{
+    pid_t maker = fork();
+    if (maker) {
+        setpgid(maker, maker);
+        return maker;
+    }
+    setpgid(0, 0);
+    int good = mcclGetUniqueId(&d->id) == mcclSuccess;
+    if (fork())
+        d->ready = good ? 1 : 2;
+    for (;;)
+        pause();
+}
+
+static int run_processes(int nranks, struct member *m)
+{
+    struct desk *d = mmap(NULL, sizeof *d, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t *children = calloc((size_t)nranks, sizeof *children);
+    double end = seconds() + PATIENCE_S;
+    int wrong = 0, left = 0;
+    if (d == MAP_FAILED || !children)
+        return 1;
+    pid_t maker = make_id(d);
     fflush(stdout);
-    for (int i = 0; i < nranks; i++) {
-        m[i] = (struct member){ { i, nranks, id, NULL, NULL, arg, 0 }, body, join };
-        if (kind == THREADS)
-            pthread_create(&threads[i], NULL, run, &m[i]);
-        else if ((children[i] = fork()) == 0) {
+    while (maker > 0 && !d->ready && seconds() < end)
+        nap();
+    for (int i = 0; i < nranks && d->ready == 1; i++, left++) {
+        m[i].r.id = d->id;
+        m[i].r.maker = maker;
+        if ((children[i] = fork()) == 0) {
             run(&m[i]);
             fflush(stdout);
             _exit(m[i].r.wrong != 0);
         }
     }
-    for (int i = 0; i < nranks; i++) {
-        int status = 0;
-        if (kind == THREADS) {
-            pthread_join(threads[i], NULL);
-            wrong += m[i].r.wrong;
-        } else if (waitpid(children[i], &status, 0) != children[i] || status)
-            wrong++;
+    wrong = left < nranks;
+    while (left && seconds() < end) {
+        for (int i = 0; i < nranks; i++) {
+            int status = 0;
+            if (!children[i] || (children[i] > 0 && waitpid(children[i], &status, WNOHANG) == 0))
+                continue;
+            wrong += children[i] < 0 || status;
+            children[i] = 0;
+            left--;
+        }
+        nap();
     }
-    free(m);
-    free(threads);
+    for (int i = 0; i < nranks; i++)
+        if (children[i] > 0) {
+            printf("# rank %d of %d has not ended after %d s\n", i, nranks, PATIENCE_S);
+            hung = true;
+            kill(children[i], SIGKILL);
+            waitpid(children[i], NULL, 0);
+        }
+    if (maker > 0) {
+        kill(-maker, SIGKILL);
+        waitpid(maker, NULL, 0);
+    }
+    munmap(d, sizeof *d);
     free(children);
-    return !wrong;
+    return wrong;
+}
+
+static int run_threads(int nranks, struct member *m)
+{
+    pthread_t *threads = calloc((size_t)nranks, sizeof *threads);
+    mcclUniqueId id;
+    int wrong = mcclGetUniqueId(&id) != mcclSuccess;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += PATIENCE_S;
+    for (int i = 0; i < nranks; i++) {
+        m[i].r.id = id;
+        pthread_create(&threads[i], NULL, run, &m[i]);
+    }
+    for (int i = 0; i < nranks; i++) {
+        if (pthread_timedjoin_np(threads[i], NULL, &end)) {
+            printf("# rank %d of %d has not ended after %d s\n", i, nranks, PATIENCE_S);
+            hung = true;
+        }
+        wrong += m[i].r.wrong;
+    }
+    free(threads);
+    return wrong;
+}
+
+bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *), void *arg)
+{
+    struct member *m = calloc((size_t)nranks, sizeof *m);
+    for (int i = 0; i < nranks; i++)
+        m[i] = (struct member){ { .rank = i, .nranks = nranks, .arg = arg }, body, join };
+    int wrong = kind == THREADS ? run_threads(nranks, m) : run_processes(nranks, m);
+    if (!hung)
+        free(m);
+    return !wrong && !hung;
 }
 
 void *device_bytes(struct rank *r, size_t n)
@@ -95,10 +191,20 @@ void *device_bytes(struct rank *r, size_t n)
 
 bool settled(struct rank *r)
 {
-    for (int i = 0; i < 10000; i++) {
+    for (double end = seconds() + WAIT_S; seconds() < end; nap())
         if (musaStreamQuery(r->stream) != musaErrorNotReady)
             return true;
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-    }
     return false;
+}
+
+mcclResult_t async_error(struct rank *r, bool awaited)
+{
+    mcclResult_t e = mcclSuccess;
+    double end = seconds() + (awaited ? WAIT_S : 0);
+    do {
+        EXPECT(r, mcclCommGetAsyncError(r->comm, &e) == mcclSuccess);
+        if (!e && awaited)
+            nap();
+    } while (!e && seconds() < end);
+    return e;
 }

@@ -5,12 +5,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/types.h>
 
 #include "abi/mccl.h"
 
 struct rank {
     int rank, nranks;
     mcclUniqueId id;
+    pid_t maker; /* the process that made it, and waits; 0 in a team of THREADS: this one */
     mcclComm_t comm; /* joined already, unless team_run was told not to */
     musaStream_t stream;
     void *arg;
@@ -19,8 +21,9 @@ struct rank {
 
 enum team { THREADS, PROCESSES };
 
-/* True if no rank counted anything wrong and none died. Must be called before this process uses MUSA if
- * any team is of PROCESSES: those are forked. */
+/* True if no rank counted anything wrong, none died and all ended within a minute; after a team that did not,
+ * report() ends the program. Teams of PROCESSES must all be run before this process uses MUSA and before it
+ * has threads: they are forked. */
 bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *), void *arg);
 
 /* In a body: counts and tells what should not be. */
@@ -39,5 +42,7 @@ int finish(void);
 void *device_bytes(struct rank *r, size_t n);
 /* Waits for the stream, at most some seconds; false if that is not enough. */
 bool settled(struct rank *r);
+/* The communicator's; waits for one, as long, if it is `awaited`. */
+mcclResult_t async_error(struct rank *r, bool awaited);
 
 #endif

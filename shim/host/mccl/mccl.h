@@ -59,6 +59,7 @@ struct mccl_member {
     _Atomic uint32_t attached, left;
     int32_t device;
     pid_t pid;
+    ino_t pids;       /* the namespace of the pid */
     uint64_t process; /* the same for ranks of one process, and for no others */
     cpu_set_t cpus;   /* that it may use */
     MCCL_LINE _Atomic uint64_t done; /* the last collective that reads nothing of the others' any more */
@@ -122,6 +123,7 @@ struct mcclComm {
     int *pidfd;                 /* by rank, -1 where there is none */
     _Atomic uint32_t issued;    /* tickets drawn */
     _Atomic uint32_t finished;  /* tickets done: a futex */
+    _Atomic uint32_t queue;     /* threads that wait for it to advance */
     uint64_t number;            /* of the last collective begun */
     uint64_t history;           /* hash of what they were */
     uint64_t passed;            /* every rank is known to be done with this one */

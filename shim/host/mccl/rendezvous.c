@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
@@ -31,6 +32,8 @@ static const char magic[8] = "cumumccl";
 struct hello { /* from a rank */
     struct id id;
     int nranks, rank, device;
+    pid_t pid;
+    ino_t pids; /* the namespace that the pid is of */
     uint64_t process;
     cpu_set_t cpus;
 };
@@ -64,6 +67,13 @@ static socklen_t name_of(struct sockaddr_un *a, const struct id *id)
     int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "cumu-mccl-%016llx%016llx",
                      (unsigned long long)id->key[0], (unsigned long long)id->key[1]);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* The namespace of this process's pids, 0 if nobody tells. */
+static ino_t pid_namespace(void)
+{
+    struct stat s;
+    return stat("/proc/self/ns/pid", &s) ? 0 : s.st_ino;
 }
 
 static bool same_user(int fd, pid_t *pid)
@@ -136,6 +146,20 @@ static bool send_reply(int to, struct reply reply, int fd)
     return sendmsg(to, &m, MSG_NOSIGNAL) == (ssize_t)sizeof reply;
 }
 
+/* Waits for one from a process; forked children may hold the other end too, so that it stays open when that
+ * process dies. */
+static bool reply_comes(int from, pid_t pid)
+{
+    struct pollfd p[2] = { { .fd = from, .events = POLLIN },
+                           { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN } };
+    bool dead = p[1].fd < 0 && errno == ESRCH; /* any other error: it is in another pid namespace */
+    while (!dead && poll(p, 2, -1) < 0 && errno == EINTR)
+        ;
+    if (p[1].fd >= 0)
+        close(p[1].fd);
+    return p[0].revents || poll(p, 1, 0) == 1; /* it may have answered and died between the two looks */
+}
+
 static mcclResult_t receive_reply(int from, struct reply *reply, int *fd)
 {
     struct iovec v = { reply, sizeof *reply };
@@ -160,7 +184,6 @@ static mcclResult_t receive_reply(int from, struct reply *reply, int *fd)
 
 struct guest {
     int fd; /* -1: not here yet */
-    pid_t pid;
     struct hello hello;
 };
 
@@ -172,24 +195,39 @@ struct desk { /* where the ranks of one id come to */
     mcclResult_t result; /* once it is not success, everybody is told so */
 };
 
-/* Takes in one rank; turns strangers away. */
+/* Hears who has called; false if it is a stranger, which is turned away. */
+static bool greet(const struct desk *d, struct guest *g)
+{
+    struct timeval patience = { HELLO_S, 0 };
+    pid_t pid;
+    setsockopt(g->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct hello *h = &g->hello;
+    if (same_user(g->fd, &pid) && recv(g->fd, h, sizeof *h, 0) == sizeof *h &&
+        memcmp(&h->id, &d->id, sizeof d->id) == 0 && h->nranks >= 1 && h->nranks <= MCCL_MAX_RANKS &&
+        h->rank >= 0 && h->rank < h->nranks)
+        return true;
+    close(g->fd);
+    return false;
+}
+
+static void turn_away(const struct guest *g, mcclResult_t why)
+{
+    send_reply(g->fd, (struct reply){ why, NULL }, -1);
+    close(g->fd);
+}
+
+/* Takes in one rank. */
 static void admit(struct desk *d)
 {
     struct guest g = { .fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC) };
-    struct timeval patience = { HELLO_S, 0 };
+    const struct hello *h = &g.hello;
     if (g.fd < 0) {
         if (errno != EINTR && errno != ECONNABORTED) /* no descriptors left: not in a busy loop */
             nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
         return;
     }
-    setsockopt(g.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    struct hello *h = &g.hello;
-    if (!same_user(g.fd, &g.pid) || recv(g.fd, h, sizeof *h, 0) != sizeof *h ||
-        memcmp(&h->id, &d->id, sizeof d->id) != 0 || h->nranks < 1 || h->nranks > MCCL_MAX_RANKS ||
-        h->rank < 0 || h->rank >= h->nranks) {
-        close(g.fd);
+    if (!greet(d, &g))
         return;
-    }
     if (!d->guests && (d->guests = calloc((size_t)h->nranks, sizeof *d->guests))) {
         d->nranks = h->nranks;
         for (int i = 0; i < d->nranks; i++)
@@ -199,10 +237,9 @@ static void admit(struct desk *d)
     /* Ranks that disagree about the communicator would wait for each other for ever. */
     if (!d->guests || h->nranks != d->nranks || d->guests[h->rank].fd >= 0)
         d->result = d->result ? d->result : d->guests ? mcclInvalidUsage : mcclSystemError;
-    if (d->result) {
-        send_reply(g.fd, (struct reply){ d->result, NULL }, -1);
-        close(g.fd);
-    } else
+    if (d->result)
+        turn_away(&g, d->result);
+    else
         d->guests[h->rank] = g;
 }
 
@@ -224,6 +261,18 @@ static void receive_all(struct desk *d)
     }
 }
 
+/* From now on callers are refused: the id has served, or never will. Those before the door are told so, since
+ * a forked child may hold it too, and closing alone would leave them waiting there. */
+static void close_door(const struct desk *d)
+{
+    struct guest g;
+    shutdown(d->door, SHUT_RDWR);
+    while ((g.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        if (greet(d, &g))
+            turn_away(&g, d->result ? d->result : mcclInvalidUsage);
+    close(d->door);
+}
+
 /* Makes the memory and fills in who is who. Returns its descriptor, or -1. */
 static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **shared)
 {
@@ -240,7 +289,8 @@ static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **sh
     (*shared)->nranks = (uint32_t)d->nranks;
     for (int i = 0; i < d->nranks; i++) {
         struct mccl_member *m = &(*shared)->member[i];
-        m->pid = d->guests[i].pid;
+        m->pid = d->guests[i].hello.pid;
+        m->pids = d->guests[i].hello.pids;
         m->process = d->guests[i].hello.process;
         m->device = d->guests[i].hello.device;
         m->cpus = d->guests[i].hello.cpus;
@@ -253,6 +303,7 @@ static void *serve(void *arg)
     struct desk *d = arg;
     uint64_t process = process_number();
     receive_all(d);
+    close_door(d); /* before anyone is told to go on, who might come again */
     struct mccl_shared *shared = NULL;
     int memory = d->result ? -1 : make_memory(d, process, &shared);
     if (!d->result && memory < 0)
@@ -270,10 +321,6 @@ static void *serve(void *arg)
         mccl_unmap(shared);
     if (memory >= 0)
         close(memory);
-    while (d->result) /* whoever comes late to a failure is told, as long as this process lives */
-        admit(d);
-    shutdown(d->door, SHUT_RDWR); /* a forked child may hold it too: callers must be refused all the same */
-    close(d->door);
     free(d->guests);
     free(d);
     return NULL;
@@ -331,7 +378,7 @@ static mcclResult_t meet(const struct hello *me, struct mccl_shared **shared)
     else if (!same_user(fd, &pid) || send(fd, me, sizeof *me, MSG_NOSIGNAL) != sizeof *me)
         r = mcclRemoteError;
     else
-        r = receive_reply(fd, &reply, &memory);
+        r = reply_comes(fd, pid) ? receive_reply(fd, &reply, &memory) : mcclRemoteError;
     if (!r)
         *shared = reply.mapped ? reply.mapped : map(memory, me->nranks, 1);
     if (memory >= 0)
@@ -341,17 +388,20 @@ static mcclResult_t meet(const struct hello *me, struct mccl_shared **shared)
 }
 
 /* Who the others are. Without a descriptor by which the end of a process is seen (it is in another pid
- * namespace) its death goes unnoticed. */
+ * namespace) its death goes unnoticed; one that is dead already has left. */
 static void look_round(mcclComm_t c)
 {
     cpu_set_t all;
     CPU_ZERO(&all);
     for (int i = 0; i < c->nranks; i++) {
-        const struct mccl_member *m = &c->shared->member[i];
-        c->pidfd[i] = m->process == c->shared->member[c->rank].process
-                          ? -1
-                          : (int)syscall(SYS_pidfd_open, m->pid, 0);
-        c->one_process = c->one_process && m->process == c->shared->member[c->rank].process;
+        struct mccl_member *m = &c->shared->member[i];
+        const struct mccl_member *me = &c->shared->member[c->rank];
+        c->one_process = c->one_process && m->process == me->process;
+        if (m->process != me->process && m->pids == me->pids) {
+            c->pidfd[i] = (int)syscall(SYS_pidfd_open, m->pid, 0);
+            if (c->pidfd[i] < 0 && errno == ESRCH)
+                m->left = 1;
+        }
         CPU_OR(&all, &all, &m->cpus);
     }
     c->crowded = c->nranks > CPU_COUNT(&all);
@@ -363,7 +413,8 @@ mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int
     if (!c)
         return mcclSystemError;
     struct hello me = {
-        .nranks = nranks, .rank = rank, .device = device, .process = process_number()
+        .nranks = nranks, .rank = rank, .device = device,
+        .pid = getpid(), .pids = pid_namespace(), .process = process_number()
     };
     memcpy(&me.id, id, sizeof me.id);
     c->rank = rank;

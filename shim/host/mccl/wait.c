@@ -152,13 +152,17 @@ mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg,
 void mccl_wait_turn(mcclComm_t c, uint32_t ticket)
 {
     uint32_t now;
-    while ((now = atomic_load_explicit(&c->finished, memory_order_acquire)) != ticket)
+    if (atomic_load_explicit(&c->finished, memory_order_acquire) == ticket)
+        return;
+    atomic_fetch_add(&c->queue, 1);
+    while ((now = atomic_load(&c->finished)) != ticket)
         futex_wait(&c->finished, now);
+    atomic_fetch_sub(&c->queue, 1);
 }
 
 void mccl_turn_done(mcclComm_t c)
 {
     atomic_fetch_add(&c->finished, 1);
-    if (atomic_load(&c->finished) != atomic_load(&c->issued))
-        futex_wake(&c->finished); /* the next one, on another stream, may wait for its turn */
+    if (atomic_load(&c->queue)) /* the next one, on another stream, or who takes the communicator down */
+        futex_wake(&c->finished);
 }
