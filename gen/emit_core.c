@@ -69,9 +69,9 @@ static void emit_symbols(const struct job *j, const struct facade *f)
             fprintf(o.file, "(void (*)(void))%s", function_name(j->arena, l));
         else
             fprintf(o.file, "0");
-        fprintf(o.file, ", CUMU_%s, %s, %d, \"%s\"},\n", verbs[l->verb],
+        fprintf(o.file, ", CUMU_%s, %s, %d, %u},\n", verbs[l->verb],
                 l->signature->status ? "CUMU_RETURNS_STATUS" : "CUMU_RETURNS_ZERO",
-                calls ? j->map->mu[find_mu(j->map, l->target)].below : 0, l->signature->text);
+                calls ? j->map->mu[find_mu(j->map, l->target)].below : 0, l->call);
     }
     const struct library *l = find_library(j->map, f->library);
     fprintf(

@@ -91,8 +91,26 @@ static void emit_trampolines(const struct job *j, const struct facade *f, const 
                     "    leaq cumu_facade(%%rip), %%rdi\n"
                     "    jmp cumu_stub_called@PLT\n"
                     "    .cfi_endproc\n\n"
+                    "    .weak cumu_trace_entry\n"
+                    "cumu_facade_traced: /* %%r11d: index */\n"
+                    "    .cfi_startproc\n"
+                    "    leaq cumu_facade(%%rip), %%r10\n"
+                    "    jmp *cumu_trace_entry@GOTPCREL(%%rip)\n"
+                    "    .cfi_endproc\n\n"
+                    "    .section .text.cumu_thunks,\"ax\",@progbits\n"
+                    "    .balign 16\n"
+                    "    .globl cumu_facade_thunks\n"
+                    "    .hidden cumu_facade_thunks\n"
+                    "cumu_facade_thunks:\n\n"
                     "    .macro trampoline name index\n"
                     "    entry \\index\n"
+                    "    .section .text.cumu_thunks,\"ax\",@progbits\n"
+                    "    .balign 16\n"
+                    "    .cfi_startproc\n"
+                    "    endbr64\n"
+                    "    movl $\\index, %%r11d\n"
+                    "    jmp cumu_facade_traced\n"
+                    "    .cfi_endproc\n"
                     "    .text\n"
                     "    .balign 16\n"
                     "    .globl \\name\n"
@@ -164,10 +182,12 @@ void emit_facade(const struct job *j, const struct facade *f)
             "extern void *cumu_facade_slots[];\n"
             "extern void (*const cumu_facade_stubs[])(void);\n"
             "static uint32_t calls[%u];\n"
+            "static void *targets[%u];\n"
+            "extern const char cumu_facade_thunks[] __attribute__((weak));\n"
             "extern const struct cumu_facade cumu_facade;\n"
             "const struct cumu_facade cumu_facade = {&%s, cumu_facade_slots, cumu_facade_stubs, "
-            "calls};\n",
-            table, s.count, table);
+            "calls, targets, cumu_facade_thunks};\n",
+            table, s.count, s.count, table);
     output_close(&o);
 
     o = emit_open(j, arena_print(j->arena, "%s.ver", f->soname), "#", "emit_facade.c",

@@ -60,6 +60,7 @@ static void emit_all(const struct job *j)
         emit_calls(j, &j->map->facades.at[i]);
     }
     emit_tables(j);
+    emit_signatures(j);
     emit_bases(j);
     emit_conversions(j);
     emit_mu(j);

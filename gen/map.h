@@ -14,6 +14,7 @@ struct letter {
     const char *name, *cuda, *musa;
     const char *format; /* printf of the logging stub; NULL: bytes of a struct by value */
     unsigned size;      /* of a struct by value, else 0 */
+    const char *kind;   /* how a trace shows it: CUMU_ARG_... of shim/core/calls.h */
 };
 struct value { /* an argument or a result */
     const struct letter *letter;
@@ -37,6 +38,7 @@ struct map_line {
     unsigned since, until; /* both included; 0 and VERSION_MAX when not given */
     bool not_on_host;
     const struct signature *signature;
+    unsigned call; /* which of map.calls the signature is */
     const struct map_line *aliased; /* what an alias stands for, itself no alias */
 };
 
@@ -97,6 +99,10 @@ struct map {
         struct runtime *at;
         unsigned count, room;
     } runtimes;           /* runtimes.h */
+    struct {
+        const struct signature **at;
+        unsigned count, room;
+    } calls;              /* distinct signatures of exported lines, filled by check_map */
     struct mu_symbol *mu; /* filled by check_map, sorted by name */
     unsigned mu_count;
 };
@@ -124,6 +130,7 @@ const struct signature *parse_signature(struct arena *a, struct errors *e, struc
 /* C text: the type of a value on one side, and a whole parameter list "int a0, void *a1". */
 const char *c_type(struct arena *a, const struct value *v, bool musa);
 const char *c_parameters(struct arena *a, const struct signature *s, bool musa);
+unsigned scalar_size(const struct value *v); /* in bytes; of a struct by value its size */
 const char *c_arguments(struct arena *a, const struct signature *s);
 bool is_void(const struct value *v);
 bool narrowed(const struct value *v); /* long in CUDA, int in MUSA */

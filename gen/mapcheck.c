@@ -208,6 +208,21 @@ static int by_base(const void *a, const void *b)
     return strcmp(((const struct base_name *)a)->name, ((const struct base_name *)b)->name);
 }
 
+/* Hundreds of symbols share a signature: what describes a call is emitted once for each text. */
+static void number_calls(struct map *m, struct arena *a)
+{
+    for (unsigned i = 0; i < m->libraries.count; i++)
+        for (unsigned k = 0; k < m->libraries.at[i].exported; k++) {
+            struct map_line *l = &m->libraries.at[i].lines.at[k];
+            if (!l->signature)
+                continue;
+            while (l->call < m->calls.count && strcmp(m->calls.at[l->call]->text, l->signature->text))
+                l->call++;
+            if (l->call == m->calls.count)
+                *ARENA_PUSH(a, &m->calls) = l->signature;
+        }
+}
+
 void check_map(struct map *m, struct arena *a, struct errors *e)
 {
     check_types(&m->types, e);
@@ -228,5 +243,6 @@ void check_map(struct map *m, struct arena *a, struct errors *e)
         if (!strcmp(m->bases.at[i].name, m->bases.at[i - 1].name))
             error_at(e, m->bases.at[i].at, m->bases.at[i].name,
                      "second version list; expected one");
+    number_calls(m, a);
     collect_mu(m, a, e);
 }

@@ -6,66 +6,67 @@
 
 /* A letter that is not here cannot be traced, logged or converted, so the parser refuses it. */
 static const struct letter letters[] = {
-    {"void", "void", "void", NULL, 0},
-    {"p", "void *", "void *", "%p", 0},
-    {"P", "const void *", "const void *", "%p", 0},
-    {"s", "const char *", "const char *", "%s", 0},
-    {"c", "char", "char", "%d", 0},
-    {"B", "unsigned char", "unsigned char", "%u", 0},
-    {"H", "unsigned short", "unsigned short", "%u", 0},
-    {"i", "int", "int", "%d", 0},
-    {"n", "long", "int", "%d", 0}, /* a size that the MUSA side takes as int */
-    {"u", "unsigned", "unsigned", "%u", 0},
-    {"z", "size_t", "size_t", "%zu", 0},
-    {"L", "long long", "long long", "%lld", 0},
-    {"U", "unsigned long long", "unsigned long long", "%llu", 0},
-    {"q", "unsigned long", "unsigned long", "%lu", 0},
-    {"ci", "const int", "const int", "%d", 0},
-    {"f", "float", "float", "%g", 0},
-    {"d", "double", "double", "%g", 0},
-    {"D", "unsigned long long", "unsigned long long", "%#llx", 0},
-    {"dim3", "dim3", "dim3", "dim3", 12},
+    {"void", "void", "void", NULL, 0, "VOID"},
+    {"p", "void *", "void *", "%p", 0, "POINTER"},
+    {"P", "const void *", "const void *", "%p", 0, "POINTER"},
+    {"s", "const char *", "const char *", "%s", 0, "STRING"},
+    {"c", "char", "char", "%d", 0, "CHAR"},
+    {"B", "unsigned char", "unsigned char", "%u", 0, "UNSIGNED"},
+    {"H", "unsigned short", "unsigned short", "%u", 0, "UNSIGNED"},
+    {"i", "int", "int", "%d", 0, "SIGNED"},
+    {"n", "long", "int", "%d", 0, "SIGNED"}, /* a size that the MUSA side takes as int */
+    {"u", "unsigned", "unsigned", "%u", 0, "UNSIGNED"},
+    {"z", "size_t", "size_t", "%zu", 0, "UNSIGNED"},
+    {"b", "size_t", "size_t", "%zu", 0, "LENGTH"}, /* bytes that the call moves; several: their product */
+    {"L", "long long", "long long", "%lld", 0, "SIGNED"},
+    {"U", "unsigned long long", "unsigned long long", "%llu", 0, "UNSIGNED"},
+    {"q", "unsigned long", "unsigned long", "%lu", 0, "UNSIGNED"},
+    {"ci", "const int", "const int", "%d", 0, "SIGNED"},
+    {"f", "float", "float", "%g", 0, "FLOAT"},
+    {"d", "double", "double", "%g", 0, "DOUBLE"},
+    {"D", "unsigned long long", "unsigned long long", "%#llx", 0, "ADDRESS"},
+    {"dim3", "dim3", "dim3", "dim3", 12, "DIM3"},
     /* handles */
-    {"st", "struct CUstream_st *", "struct MUstream_st *", "%p", 0},
-    {"ev", "struct CUevent_st *", "struct MUevent_st *", "%p", 0},
-    {"ctx", "struct CUctx_st *", "struct MUctx_st *", "%p", 0},
-    {"mod", "CUmodule", "struct MUmod_st *", "%p", 0},
-    {"fn", "CUfunction", "struct MUfunc_st *", "%p", 0},
-    {"lib", "CUlibrary", "void *", "%p", 0},
-    {"ker", "CUkernel", "void *", "%p", 0},
-    {"lnk", "CUlinkState", "void *", "%p", 0},
-    {"arr", "void *", "struct MUarray_st *", "%p", 0},
-    {"pool", "void *", "struct MUmemPoolHandle_st *", "%p", 0},
-    {"gr", "void *", "struct MUgraph_st *", "%p", 0},
-    {"gn", "void *", "struct MUgraphNode_st *", "%p", 0},
-    {"gx", "void *", "struct MUgraphExec_st *", "%p", 0},
-    {"b2d", "__typeof__(size_t (*)(int))", "__typeof__(size_t (*)(int))", "%p", 0},
+    {"st", "struct CUstream_st *", "struct MUstream_st *", "%p", 0, "STREAM"},
+    {"ev", "struct CUevent_st *", "struct MUevent_st *", "%p", 0, "POINTER"},
+    {"ctx", "struct CUctx_st *", "struct MUctx_st *", "%p", 0, "POINTER"},
+    {"mod", "CUmodule", "struct MUmod_st *", "%p", 0, "POINTER"},
+    {"fn", "CUfunction", "struct MUfunc_st *", "%p", 0, "POINTER"},
+    {"lib", "CUlibrary", "void *", "%p", 0, "POINTER"},
+    {"ker", "CUkernel", "void *", "%p", 0, "POINTER"},
+    {"lnk", "CUlinkState", "void *", "%p", 0, "POINTER"},
+    {"arr", "void *", "struct MUarray_st *", "%p", 0, "POINTER"},
+    {"pool", "void *", "struct MUmemPoolHandle_st *", "%p", 0, "POINTER"},
+    {"gr", "void *", "struct MUgraph_st *", "%p", 0, "POINTER"},
+    {"gn", "void *", "struct MUgraphNode_st *", "%p", 0, "POINTER"},
+    {"gx", "void *", "struct MUgraphExec_st *", "%p", 0, "POINTER"},
+    {"b2d", "__typeof__(size_t (*)(int))", "__typeof__(size_t (*)(int))", "%p", 0, "POINTER"},
     /* structs that wrappers read through a pointer */
-    {"config", "const cudaLaunchConfig_t", "musaLaunchConfig_t", NULL, 56},
-    {"cuconfig", "const CUlaunchConfig", "MUlaunchConfig", NULL, 56},
-    {"fattr", "cudaFuncAttributes", "musaFuncAttributes", NULL, 144},
-    {"pattr", "cudaPointerAttributes", "musaPointerAttributes", NULL, 88},
+    {"config", "const cudaLaunchConfig_t", "musaLaunchConfig_t", NULL, 56, "BYTES"},
+    {"cuconfig", "const CUlaunchConfig", "MUlaunchConfig", NULL, 56, "BYTES"},
+    {"fattr", "cudaFuncAttributes", "musaFuncAttributes", NULL, 144, "BYTES"},
+    {"pattr", "cudaPointerAttributes", "musaPointerAttributes", NULL, 88, "BYTES"},
     /* structs by value: the size and the class of register decide how they travel */
-    {"loc", "cudaMemLocation", "MUmemLocation", NULL, 8},
-    {"ext", "struct cumu_s24", "musaExtent", NULL, 24},
-    {"pitched", "struct cumu_s32", "musaPitchedPtr", NULL, 32},
-    {"chan", "struct cumu_s20", "musaChannelFormatDesc", NULL, 20},
-    {"ipcm", "struct cumu_s64", "musaIpcMemHandle_t", NULL, 64},
-    {"ipce", "struct cumu_s64", "musaIpcEventHandle_t", NULL, 64},
-    {"uid", "struct cumu_s128", "mcclUniqueId", NULL, 128},
-    {"S8", "struct cumu_s8", "struct cumu_s8", NULL, 8},
-    {"S12", "struct cumu_s12", "struct cumu_s12", NULL, 12},
-    {"S16", "struct cumu_s16", "struct cumu_s16", NULL, 16},
-    {"S20", "struct cumu_s20", "struct cumu_s20", NULL, 20},
-    {"S24", "struct cumu_s24", "struct cumu_s24", NULL, 24},
-    {"S32", "struct cumu_s32", "struct cumu_s32", NULL, 32},
-    {"S64", "struct cumu_s64", "struct cumu_s64", NULL, 64},
-    {"S128", "struct cumu_s128", "struct cumu_s128", NULL, 128},
-    {"F8", "struct cumu_f8", "struct cumu_f8", NULL, 8},
-    {"F16", "struct cumu_f16", "struct cumu_f16", NULL, 16},
-    {"M16", "struct cumu_m16", "struct cumu_m16", NULL, 16},
+    {"loc", "cudaMemLocation", "MUmemLocation", NULL, 8, "BYTES"},
+    {"ext", "struct cumu_s24", "musaExtent", NULL, 24, "BYTES"},
+    {"pitched", "struct cumu_s32", "musaPitchedPtr", NULL, 32, "BYTES"},
+    {"chan", "struct cumu_s20", "musaChannelFormatDesc", NULL, 20, "BYTES"},
+    {"ipcm", "struct cumu_s64", "musaIpcMemHandle_t", NULL, 64, "BYTES"},
+    {"ipce", "struct cumu_s64", "musaIpcEventHandle_t", NULL, 64, "BYTES"},
+    {"uid", "struct cumu_s128", "mcclUniqueId", NULL, 128, "BYTES"},
+    {"S8", "struct cumu_s8", "struct cumu_s8", NULL, 8, "BYTES"},
+    {"S12", "struct cumu_s12", "struct cumu_s12", NULL, 12, "BYTES"},
+    {"S16", "struct cumu_s16", "struct cumu_s16", NULL, 16, "BYTES"},
+    {"S20", "struct cumu_s20", "struct cumu_s20", NULL, 20, "BYTES"},
+    {"S24", "struct cumu_s24", "struct cumu_s24", NULL, 24, "BYTES"},
+    {"S32", "struct cumu_s32", "struct cumu_s32", NULL, 32, "BYTES"},
+    {"S64", "struct cumu_s64", "struct cumu_s64", NULL, 64, "BYTES"},
+    {"S128", "struct cumu_s128", "struct cumu_s128", NULL, 128, "BYTES"},
+    {"F8", "struct cumu_f8", "struct cumu_f8", NULL, 8, "FLOAT"},
+    {"F16", "struct cumu_f16", "struct cumu_f16", NULL, 16, "DOUBLE"},
+    {"M16", "struct cumu_m16", "struct cumu_m16", NULL, 16, "MIXED"},
 };
-static const struct letter enum_letter = {"e", "int", "int", "%d", 0};
+static const struct letter enum_letter = {"e", "int", "int", "%d", 0, "ENUM"};
 enum { LETTERS = sizeof letters / sizeof *letters };
 
 static bool parse_value(struct value *v, const char *word, const struct types *types)
@@ -153,6 +154,19 @@ const struct signature *parse_signature(struct arena *a, struct errors *e, struc
 bool narrowed(const struct value *v)
 {
     return !v->stars && !strcmp(v->letter->cuda, "long") && !strcmp(v->letter->musa, "int");
+}
+
+unsigned scalar_size(const struct value *v)
+{
+    static const struct {
+        const char *type;
+        unsigned size;
+    } small[] = {{"char", 1},     {"unsigned char", 1}, {"unsigned short", 2}, {"int", 4},
+                 {"unsigned", 4}, {"const int", 4},     {"float", 4},          {"void", 0}};
+    for (unsigned i = 0; i < sizeof small / sizeof *small; i++)
+        if (!strcmp(v->letter->cuda, small[i].type))
+            return small[i].size;
+    return v->letter->size ? v->letter->size : 8;
 }
 
 bool is_void(const struct value *v)

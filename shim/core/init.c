@@ -7,6 +7,7 @@
 #include "core/config.h"
 #include "core/core.h"
 #include "core/init.h"
+#include "core/trace.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,7 +41,7 @@ static void in_child(void)
         const struct cumu_facade *f = atomic_load_explicit(&facades[n], memory_order_relaxed);
         for (uint32_t i = 0; f && i < f->table->count; i++)
             if (!cumu_survives_fork(&f->table->symbols[i]))
-                f->slots[i] = cumu_code_address(f->stubs[i]);
+                f->slots[i] = cumu_trace_slot(f, i, cumu_code_address(f->stubs[i]));
     }
 }
 

@@ -1,15 +1,14 @@
 /* The logger: levels and channels, one write(2) a line, capped per call site. */
 #include "core/log.h"
+#include "core/append.h"
 #include "core/history.h"
 #include "core/loginit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LINE = 1024, CHANNELS = 16, CHANNEL_NAME = 16 };
 
@@ -87,40 +86,6 @@ bool cumu_log_on(enum cumu_level level, const char *channel)
     return (int)level <= state.level;
 }
 
-static void put(const char *line, size_t n, int fd)
-{
-    while (n) {
-        ssize_t w = write(fd, line, n);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return;
-        line += w;
-        n -= (size_t)w;
-    }
-}
-
-/* The file is opened for every line: a descriptor kept open in a guest would be closed and reused
- * behind our back by programs that close everything, and would be the parent's after fork. */
-static void emit(const char *line, size_t n)
-{
-    if (!*state.file) {
-        put(line, n, STDERR_FILENO);
-        return;
-    }
-    char path[1024];
-    const char *p = strstr(state.file, "%p");
-    int len = p ? snprintf(path, sizeof path, "%.*s%ld%s", (int)(p - state.file), state.file,
-                           (long)getpid(), p + 2)
-                : snprintf(path, sizeof path, "%s", state.file);
-    int fd = len < (int)sizeof path
-                 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)
-                 : -1;
-    put(line, n, fd < 0 ? STDERR_FILENO : fd);
-    if (fd >= 0)
-        (void)close(fd);
-}
-
 /* How many lines a site may say: a gap is the same gap every time. */
 static unsigned cap(enum cumu_level level)
 {
@@ -156,7 +121,7 @@ void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *ch
     }
     cumu_history_add(level, line, used);
     line[used++] = '\n';
-    emit(line, used);
+    cumu_append(state.file, line, used);
     inside = false;
     errno = saved;
 }

@@ -5,6 +5,7 @@
 #include "core/init.h"
 #include "core/log.h"
 #include "core/resolve.h"
+#include "core/trace.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -52,7 +53,7 @@ CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
         target = active_target(f->table, s);
     if (!target || (cumu_forked() && !cumu_survives_fork(s)))
         target = cumu_code_address(f->stubs[index]);
-    return store(&f->slots[index], target);
+    return store(&f->slots[index], cumu_trace_slot(f, index, target));
 }
 
 void *cumu_mu_fill(unsigned index)

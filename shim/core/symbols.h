@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 enum cumu_verb { CUMU_JUMP, CUMU_CONV, CUMU_WRAP, CUMU_STUB, CUMU_PASS };
+enum { CUMU_THUNK_SIZE = 16 };
 enum cumu_returns { CUMU_RETURNS_STATUS, CUMU_RETURNS_ZERO }; /* what a stub answers: the library's
                                                                  code, or 0 / NULL / nothing */
 
@@ -19,7 +20,7 @@ struct cumu_symbol {           /* one exported CUDA symbol of one soname */
     void (*entry)(void);       /* conv: generated function; wrap: wrap_<symbol>; else NULL */
     uint8_t verb, returns;
     uint16_t library;          /* jump, conv: index into cumu_libraries[] */
-    const char *signature;     /* as in the map: "err(p z)" */
+    uint16_t call;             /* its signature: index into cumu_prototypes[] of calls.h */
 };
 
 struct cumu_table {            /* one CUDA soname; symbols sorted by name (strcmp) */
@@ -37,6 +38,9 @@ struct cumu_facade {           /* lives in the facade DSO; entry i of slots and 
     void **slots;              /* what the trampolines jump through */
     void (*const *stubs)(void); /* entry i calls cumu_stub_called(f, i) */
     uint32_t *calls;           /* zeroed; how often each stub was called */
+    void **targets;            /* zeroed; what the thunk of a traced symbol calls */
+    const char *thunks;        /* code: thunk i, at i * CUMU_THUNK_SIZE, goes to cumu_trace_entry; NULL in
+                                  builds without assembly */
 };
 
 struct cumu_library {          /* one MUSA library: names to try in order, NULL-terminated */

@@ -1,0 +1,152 @@
+/* The tracer: which calls are traced, and what is noted before and after each. */
+#include "core/trace.h"
+#include "core/config.h"
+#include "core/log.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(offsetof(struct cumu_frame, index) == 56 && offsetof(struct cumu_frame, floating) == 64 &&
+                   offsetof(struct cumu_frame, facade) == 192 && offsetof(struct cumu_frame, target) == 208 &&
+                   offsetof(struct cumu_frame, stack_size) == 216 &&
+                   offsetof(struct cumu_frame, result) == 224 &&
+                   offsetof(struct cumu_frame, result_float) == 240 && sizeof(struct cumu_frame) <= 320,
+               "trace_entry.S has these offsets");
+
+static atomic_uint threads;
+static _Thread_local struct {
+    unsigned number; /* from 1, in order of first calls; 0: none yet */
+    unsigned depth;
+} me;
+
+bool cumu_tracing(void)
+{
+    return cumu_opt_text(CUMU_OPT_TRACE)[0] != 0;
+}
+
+uint64_t cumu_trace_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- filter ---------------------------------------------------------------------------------- */
+
+static bool matches(const char *w, size_t n, const char *library, const char *name)
+{
+    char text[256];
+    if (n >= sizeof text)
+        return false;
+    memcpy(text, w, n);
+    text[n] = 0;
+    char *colon = strchr(text, ':');
+    if (!colon)
+        return fnmatch(text, name, 0) == 0;
+    *colon = 0;
+    return fnmatch(text, library, 0) == 0 && (!colon[1] || fnmatch(colon + 1, name, 0) == 0);
+}
+
+/* Words of CUMU_TRACE_FILTER are [-][LIBRARY:]PATTERN and [-]thread=N. Library NULL: only the thread is asked
+ * for; thread 0: only the symbol. */
+static bool wanted(const char *library, const char *name, unsigned thread)
+{
+    bool some[2] = {false}, hit[2] = {false}; /* of symbols, of threads */
+    for (const char *w = cumu_opt_text(CUMU_OPT_TRACE_FILTER); *w;) {
+        bool not = *w == '-';
+        w += not;
+        size_t n = strcspn(w, ",");
+        bool of_thread = strncmp(w, "thread=", 7) == 0;
+        bool asked = of_thread ? thread != 0 : library != NULL;
+        bool same = asked && (of_thread ? (unsigned)atoi(w + 7) == thread : matches(w, n, library, name));
+        if (same && not)
+            return false;
+        some[of_thread] |= asked && n && !not;
+        hit[of_thread] |= same;
+        w += n + (w[n] == ',');
+    }
+    return (!some[0] || hit[0]) && (!some[1] || hit[1]);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target)
+{
+    if (!cumu_tracing() || !wanted(f->table->library, f->table->symbols[index].name, 0))
+        return target;
+    if (!f->thunks) {
+        cumu_warn("trace", NULL, "this build of cumu has no thunks (CUMU_ASM=0): calls are not traced");
+        return target;
+    }
+    __atomic_store_n(&f->targets[index], target, __ATOMIC_RELEASE);
+    return (void *)(uintptr_t)(f->thunks + (size_t)index * CUMU_THUNK_SIZE);
+}
+
+void cumu_trace_stamp(struct cumu_event *e)
+{
+    if (!me.number)
+        me.number = atomic_fetch_add(&threads, 1) + 1;
+    e->thread = me.number;
+    e->depth = me.depth;
+    e->process = (long)getpid();
+}
+
+void cumu_trace_event(struct cumu_event *e)
+{
+    /* A call's name was asked for when its slot was filled. */
+    if (wanted(e->kind == CUMU_EVENT_CALL ? NULL : e->library, e->name, e->thread))
+        cumu_trace_write(e);
+}
+
+static const char *per_thread(const struct cumu_symbol *s)
+{
+    size_t n = strlen(s->name);
+    return n > 5 && strncmp(s->name + n - 5, "_pts", 4) == 0 ? s->name + n - 5 : NULL;
+}
+
+void cumu_trace_before(struct cumu_frame *f)
+{
+    int saved = errno;
+    const struct cumu_symbol *s = &f->facade->table->symbols[f->index];
+    const struct cumu_prototype *c = &cumu_prototypes[s->call];
+    const void *stream;
+    f->target = __atomic_load_n(&f->facade->targets[f->index], __ATOMIC_ACQUIRE);
+    f->stack_size = (c->stack * 8u + 15) & ~15u;
+    f->work = NULL;
+    f->depth = me.depth++;
+    if (cumu_call_bytes(c, f) && cumu_call_stream(c, f, &stream))
+        f->work = cumu_work_begin(!stream && per_thread(s) ? (void *)2 /* cudaStreamPerThread */ : stream);
+    f->start = cumu_trace_now();
+    errno = saved;
+}
+
+void cumu_trace_after(struct cumu_frame *f)
+{
+    uint64_t end = cumu_trace_now();
+    int saved = errno;
+    const struct cumu_symbol *s = &f->facade->table->symbols[f->index];
+    const struct cumu_prototype *c = &cumu_prototypes[s->call];
+    bool failed = c->status && (int)f->result[0] != 0;
+    const void *stream = NULL;
+    bool queued = cumu_call_stream(c, f, &stream);
+    uint64_t bytes = failed ? 0 : cumu_call_bytes(c, f);
+    me.depth = f->depth;
+    struct cumu_event e = {.kind = CUMU_EVENT_CALL, .library = f->facade->table->library, .name = s->name,
+                           .start = f->start, .duration = end - f->start, .timed = true, .call = c,
+                           .frame = f, .bytes = queued ? 0 : bytes};
+    cumu_trace_stamp(&e);
+    cumu_trace_event(&e);
+    if (queued && cumu_call_bytes(c, f)) {
+        struct cumu_event copy = {.kind = CUMU_EVENT_COPY, .library = "copy", .name = s->name, .start = end,
+                                  .stream = stream, .bytes = bytes};
+        cumu_trace_stamp(&copy);
+        cumu_work_end(f->work, &copy, failed);
+    }
+    cumu_work_poll();
+    errno = saved;
+}

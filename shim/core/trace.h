@@ -1,0 +1,86 @@
+/* The tracer (CUMU_TRACE): each call through a facade as a line with its typed arguments, its result and its
+ * time; launches, copies and compilations as the kernel side tells them. While it is off nothing of it
+ * runs: what is traced is decided when a slot is filled, and the slot of a traced symbol holds a thunk. */
+#ifndef CUMU_CORE_TRACE_H
+#define CUMU_CORE_TRACE_H
+
+#include "core/calls.h"
+#include "core/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- slots (trace.c) ------------------------------------------------------------------------- */
+
+/* What slot `index` of f is to hold so that calls reach target: target itself, or a thunk. */
+void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target);
+bool cumu_tracing(void);
+
+/* What trace_entry.S keeps of a call; its offsets stand there too. */
+struct cumu_frame {
+    uint64_t general[6], vectors, index, floating[8][2];
+    const struct cumu_facade *facade;
+    const uint64_t *stack; /* arguments on the caller's stack */
+    void *target;
+    uint64_t stack_size; /* bytes of them to copy, a multiple of 16 */
+    uint64_t result[2], result_float[2][2];
+    uint64_t start; /* the tracer's own from here */
+    void *work;     /* a copy that is being timed, or NULL */
+    uint32_t depth;
+};
+void cumu_trace_before(struct cumu_frame *f);
+void cumu_trace_after(struct cumu_frame *f);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+enum cumu_event_kind { CUMU_EVENT_CALL, CUMU_EVENT_KERNEL, CUMU_EVENT_COPY, CUMU_EVENT_COMPILE };
+struct cumu_event {
+    enum cumu_event_kind kind;
+    const char *library, *name; /* "cudart" "cudaMalloc"; "kernel" and its name; "copy" and the function's */
+    uint64_t start, duration;   /* in ns: of calls on the host, of kernels and copies on the device */
+    bool timed;                 /* duration is known */
+    unsigned thread, depth;
+    long process;
+    const struct cumu_prototype *call;   /* CALL */
+    const struct cumu_frame *frame; /* CALL */
+    const void *stream;             /* KERNEL, COPY */
+    uint64_t bytes;                 /* COPY; CALL: what a copy that is over by now has moved, or 0 */
+    unsigned grid[3], block[3];     /* KERNEL */
+    size_t shared;
+    const char *note; /* KERNEL: "tier 1"; COMPILE: how, "compiled", "from the cache"; may be NULL */
+};
+/* Writes the event if its library and name are not filtered out. */
+void cumu_trace_event(struct cumu_event *e);
+/* Fills process and thread with the caller's. */
+void cumu_trace_stamp(struct cumu_event *e);
+uint64_t cumu_trace_now(void);
+
+/* Text of one event in the format chosen, without a newline at the end of the buffer's room; its length. */
+struct cumu_writer {
+    char *at, *end; /* what does not fit is left out */
+    bool json;
+};
+void cumu_write(struct cumu_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cumu_write_quoted(struct cumu_writer *w, const char *s, size_t n);
+/* trace_value.c: the arguments separated by ", ", and the result. */
+void cumu_write_arguments(struct cumu_writer *w, const struct cumu_prototype *c, const struct cumu_frame *f);
+void cumu_write_result(struct cumu_writer *w, const struct cumu_prototype *c, const struct cumu_frame *f);
+/* The product of the lengths among the arguments; 0 if there are none. The stream, if it has one. */
+uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame *f);
+bool cumu_call_stream(const struct cumu_prototype *c, const struct cumu_frame *f, const void **stream);
+
+/* trace_out.c */
+void cumu_trace_write(const struct cumu_event *e);
+
+/* ---- work on the device (kernel/timing.c) ---------------------------------------------------- */
+
+/* Notes the time on the stream before something is put on it; NULL if that cannot be done. */
+void *cumu_work_begin(const void *stream);
+/* The same after it, with what it was (copied; `name` too); the event is written when the device has done
+ * it. Without begin's result the event is written at once, untimed; `failed` drops it. */
+void cumu_work_end(void *work, const struct cumu_event *e, bool failed);
+/* Writes what has been done by now. */
+void cumu_work_poll(void);
+
+#endif

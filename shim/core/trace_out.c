@@ -1,0 +1,212 @@
+/* Writes events: as text, JSON lines, a Chrome trace, or the counts that `cumu trace --summary` adds up. */
+#include "core/append.h"
+#include "core/config.h"
+#include "core/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 6144, NAME = 1024, STREAMS = 64, STREAM_TRACK = 1000000 };
+
+static const char *const kinds[] = {"call", "kernel", "copy", "compile"};
+
+static const char *file(void)
+{
+    const char *name = cumu_opt_text(CUMU_OPT_TRACE);
+    return strcmp(name, "-") == 0 ? "" : name;
+}
+
+static double rate(const struct cumu_event *e)
+{
+    return e->duration ? (double)e->bytes / (double)e->duration : 0;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void text_launch(struct cumu_writer *w, const struct cumu_event *e)
+{
+    cumu_write(w, "kernel %.*s {%u %u %u} {%u %u %u} shared %zu stream %p%s%s", NAME, e->name, e->grid[0],
+               e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared, e->stream,
+               e->note ? " " : "", e->note ? e->note : "");
+}
+
+static void text_event(struct cumu_writer *w, const struct cumu_event *e)
+{
+    switch (e->kind) {
+    case CUMU_EVENT_CALL:
+        cumu_write(w, "%s(", e->name);
+        cumu_write_arguments(w, e->call, e->frame);
+        cumu_write(w, ")%s", e->call->result.kind == CUMU_ARG_VOID ? "" : " = ");
+        cumu_write_result(w, e->call, e->frame);
+        break;
+    case CUMU_EVENT_KERNEL:
+        text_launch(w, e);
+        break;
+    case CUMU_EVENT_COPY:
+        cumu_write(w, "copy %llu bytes stream %p", (unsigned long long)e->bytes, e->stream);
+        break;
+    case CUMU_EVENT_COMPILE:
+        cumu_write(w, "compile %.*s %s", NAME, e->name, e->note);
+        break;
+    }
+}
+
+static void write_text(struct cumu_writer *w, const struct cumu_event *e)
+{
+    static atomic_uint_fast64_t began;
+    uint64_t none = 0;
+    (void)atomic_compare_exchange_strong(&began, &none, e->start);
+    double at = (double)(int64_t)(e->start - atomic_load(&began)) / 1e9;
+    cumu_write(w, "%10.6f %ld.%u %*s", at, e->process, e->thread, (int)(2 * e->depth), "");
+    text_event(w, e);
+    if (e->timed)
+        cumu_write(w, " <%.1f us%s>", (double)e->duration / 1e3,
+                   e->kind == CUMU_EVENT_KERNEL || e->kind == CUMU_EVENT_COPY ? " on the device" : "");
+    if (e->kind == CUMU_EVENT_CALL && e->bytes)
+        cumu_write(w, " %llu bytes", (unsigned long long)e->bytes);
+    if (e->bytes && e->timed)
+        cumu_write(w, " %.3g GB/s", rate(e));
+}
+
+/* ---- JSON lines ------------------------------------------------------------------------------ */
+
+static void json_times(struct cumu_writer *w, const struct cumu_event *e)
+{
+    cumu_write(w, ", \"process\": %ld, \"thread\": %u, \"depth\": %u, \"start\": %llu, \"duration\": ",
+               e->process, e->thread, e->depth, (unsigned long long)e->start);
+    if (e->timed)
+        cumu_write(w, "%llu", (unsigned long long)e->duration);
+    else
+        cumu_write(w, "null");
+}
+
+static void json_launch(struct cumu_writer *w, const struct cumu_event *e)
+{
+    cumu_write(w, "\"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %zu, \"stream\": \"%p\"",
+               e->grid[0], e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared,
+               e->stream ? e->stream : (void *)0);
+    if (e->note)
+        cumu_write(w, ", \"code\": \"%s\"", e->note);
+}
+
+static void write_jsonl(struct cumu_writer *w, const struct cumu_event *e)
+{
+    size_t n = strnlen(e->name, NAME);
+    cumu_write(w, "{\"kind\": \"%s\", \"library\": \"%s\", \"name\": ", kinds[e->kind], e->library);
+    cumu_write_quoted(w, e->name, n);
+    json_times(w, e);
+    switch (e->kind) {
+    case CUMU_EVENT_CALL:
+        cumu_write(w, ", \"arguments\": [");
+        cumu_write_arguments(w, e->call, e->frame);
+        cumu_write(w, "], \"result\": ");
+        if (e->call->result.kind == CUMU_ARG_VOID && !e->call->result.stars)
+            cumu_write(w, "null");
+        else
+            cumu_write_result(w, e->call, e->frame);
+        break;
+    case CUMU_EVENT_KERNEL:
+        cumu_write(w, ", ");
+        json_launch(w, e);
+        break;
+    case CUMU_EVENT_COPY:
+        cumu_write(w, ", \"stream\": \"%p\"", e->stream);
+        break;
+    case CUMU_EVENT_COMPILE:
+        cumu_write(w, ", \"how\": \"%s\"", e->note);
+        break;
+    }
+    if (e->bytes)
+        cumu_write(w, ", \"bytes\": %llu", (unsigned long long)e->bytes);
+    cumu_write(w, "}");
+}
+
+/* ---- Chrome and Perfetto --------------------------------------------------------------------- */
+
+/* Streams have tracks of their own, named when they are first seen. */
+static unsigned track(const struct cumu_event *e)
+{
+    static _Atomic(const void *) seen[STREAMS];
+    static atomic_bool named[STREAMS];
+    const void *key = e->stream ? e->stream : (const void *)&seen; /* the default stream's handle is 0 */
+    unsigned i = 0;
+    for (; i < STREAMS - 1; i++) {
+        const void *there = NULL;
+        if (atomic_compare_exchange_strong(&seen[i], &there, key) || there == key)
+            break;
+    }
+    if (!atomic_exchange(&named[i], true)) {
+        char line[256];
+        struct cumu_writer w = {line, line + sizeof line, true};
+        cumu_write(&w, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %ld, \"tid\": %u, \"args\": "
+                   "{\"name\": \"stream %p\"}},\n", e->process, STREAM_TRACK + i, e->stream);
+        cumu_append(file(), line, (size_t)(w.at - line));
+    }
+    return STREAM_TRACK + i;
+}
+
+static void write_chrome(struct cumu_writer *w, const struct cumu_event *e)
+{
+    char text[LINE / 4];
+    struct cumu_writer plain = {text, text + sizeof text, false};
+    bool device = e->kind == CUMU_EVENT_KERNEL || e->kind == CUMU_EVENT_COPY;
+    text_event(&plain, e);
+    cumu_write(w, "{\"name\": ");
+    cumu_write_quoted(w, e->name, strnlen(e->name, NAME));
+    cumu_write(w, ", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": %ld, \"tid\": %u, "
+               "\"args\": {\"%s\": ", e->library, (double)e->start / 1e3, (double)e->duration / 1e3,
+               e->process, device ? track(e) : e->thread, kinds[e->kind]);
+    cumu_write_quoted(w, text, (size_t)(plain.at - text) - (plain.at == plain.end));
+    if (e->bytes)
+        cumu_write(w, ", \"bytes\": %llu, \"GB/s\": %.3g", (unsigned long long)e->bytes, rate(e));
+    cumu_write(w, "}},");
+}
+
+/* ---- for --summary --------------------------------------------------------------------------- */
+
+static void write_counts(struct cumu_writer *w, const struct cumu_event *e)
+{
+    bool failed = e->kind == CUMU_EVENT_CALL && e->call->status && (int)e->frame->result[0] != 0;
+    cumu_write(w, "%s %s %.*s %llu %d %llu %d", kinds[e->kind], e->library, NAME, e->name,
+               (unsigned long long)e->duration, e->timed, (unsigned long long)e->bytes, failed);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    void (*write)(struct cumu_writer *w, const struct cumu_event *e);
+} formats[] = {{"text", write_text}, {"jsonl", write_jsonl}, {"chrome", write_chrome}, {"counts", write_counts}};
+
+static void begin_chrome(void)
+{
+    static atomic_bool begun;
+    if (atomic_exchange(&begun, true) || !*file())
+        return;
+    int fd = open(file(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        (void)close(fd);
+    if (fd >= 0)
+        cumu_append(file(), "[\n", 2);
+}
+
+void cumu_trace_write(const struct cumu_event *e)
+{
+    char line[LINE];
+    struct cumu_writer w = {line, line + sizeof line - 1, false};
+    unsigned i = 0;
+    while (i + 1 < sizeof formats / sizeof *formats &&
+           strcmp(formats[i].name, cumu_opt_text(CUMU_OPT_TRACE_FORMAT)) != 0)
+        i++;
+    w.json = formats[i].write == write_jsonl || formats[i].write == write_chrome;
+    if (formats[i].write == write_chrome)
+        begin_chrome();
+    formats[i].write(&w, e);
+    if (w.at == w.end && w.json) /* half an object is none; no signature comes near */
+        return;
+    *w.at++ = '\n';
+    cumu_append(file(), line, (size_t)(w.at - line));
+}
