@@ -102,7 +102,8 @@ void emit_signatures(const struct job *j)
             fprintf(o.file, ",\n");
         }
     }
-    fprintf(o.file, "    {CUMU_ARG_VOID, 0, 0, 0, {0, 0}, 0},\n};\n\nconst struct cumu_prototype cumu_prototypes[] = {\n");
+    fprintf(o.file, "    {CUMU_ARG_VOID, 0, 0, 0, {0, 0}, 0},\n};\n\n"
+                    "const struct cumu_prototype cumu_prototypes[] = {\n");
     unsigned first = 0;
     for (unsigned i = 0; i < m->calls.count; i++) {
         const struct signature *s = m->calls.at[i];

@@ -5,10 +5,12 @@
 #include "core/config.h"
 #include "core/log.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct text {
     char *s;
@@ -164,6 +166,20 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
     free(ours.s);
     cumu_closure_free(&c);
     return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "out of memory");
+}
+
+bool cumu_launch_backend(const char *name)
+{
+    return strcmp(name, "auto") == 0 || strcmp(name, "musa") == 0 || strcmp(name, "host") == 0;
+}
+
+int cumu_launch_exec(const struct cumu_launch *l, const char *path, char **argv)
+{
+    for (unsigned i = 0; l->var[i].name; i++)
+        if (setenv(l->var[i].name, l->var[i].value, 1) != 0)
+            return cumu_fail(CUMU_EXIT_USAGE, "out of memory");
+    (void)execv(path, argv);
+    return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", path, strerror(errno));
 }
 
 void cumu_launch_free(struct cumu_launch *l)

@@ -3,6 +3,7 @@
 #define CUMU_CLI_LAUNCH_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 enum { CUMU_LAUNCH_VARS = 5 };
 
@@ -16,6 +17,10 @@ struct cumu_launch {
 /* Fills *l for the ELF file `image` (NULL: for any program). backend: auto, musa, host, or NULL to leave
  * CUMU_BACKEND as it is. 0, or an exit status after saying why not. */
 int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backend);
+/* Is it a word for --backend? */
+bool cumu_launch_backend(const char *name);
+/* Sets the environment and becomes the program; the exit status if that fails. */
+int cumu_launch_exec(const struct cumu_launch *l, const char *path, char **argv);
 void cumu_launch_free(struct cumu_launch *l);
 
 /* The order of preloads, for tests: sanitizers of the caller, ours, the rest of the caller's. Both lists

@@ -16,16 +16,6 @@ struct options {
     char **program; /* and its arguments */
 };
 
-static const char *const backends[] = {"auto", "musa", "host"};
-
-static bool is_backend(const char *s)
-{
-    for (unsigned i = 0; i < sizeof backends / sizeof *backends; i++)
-        if (s && strcmp(s, backends[i]) == 0)
-            return true;
-    return false;
-}
-
 static int parse(struct options *o, int argc, char **argv)
 {
     int i = 1;
@@ -43,7 +33,7 @@ static int parse(struct options *o, int argc, char **argv)
             o->gdb = true;
         else if (strncmp(a, "--backend", 9) == 0 && (a[9] == '=' || !a[9])) {
             o->backend = a[9] ? a + 10 : argv[++i];
-            if (!is_backend(o->backend))
+            if (!o->backend || !cumu_launch_backend(o->backend))
                 return cumu_usage(&cumu_verb_run, "--backend wants auto, musa or host");
         } else
             return cumu_usage(&cumu_verb_run, "unknown option %s", a);
@@ -137,13 +127,7 @@ static int run(int argc, char **argv)
         status = run_gdb(&l, p.path, o.program);
         goto out;
     }
-    for (unsigned i = 0; l.var[i].name; i++)
-        if (setenv(l.var[i].name, l.var[i].value, 1) != 0) {
-            status = cumu_fail(CUMU_EXIT_USAGE, "out of memory");
-            goto out;
-        }
-    (void)execv(p.path, o.program);
-    status = cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", p.path, strerror(errno));
+    status = cumu_launch_exec(&l, p.path, o.program);
 out:
     cumu_launch_free(&l);
     return status;

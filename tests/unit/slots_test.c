@@ -35,7 +35,7 @@ static void (*const stubs[COUNT])(void) = {
     (void (*)(void))stub_0, (void (*)(void))stub_1, (void (*)(void))stub_2,
     (void (*)(void))stub_3, (void (*)(void))stub_4, (void (*)(void))stub_5,
 };
-static const struct cumu_facade facade = {&table, slots, stubs, calls};
+static const struct cumu_facade facade = {&table, slots, stubs, calls, NULL, NULL};
 
 static void wrapped_entry(void) {}
 

@@ -19,7 +19,7 @@ void wrap___cudaUnregisterFatBinary(void **handle)
         cumu_unregister(m);
 }
 
-void wrap___cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+void wrap___cudaRegisterFunction(void **handle, const void *host, char *device, const char *name,
                                  int thread_limit, void *tid, void *bid, void *block, void *grid,
                                  int *warp_size)
 {

@@ -1,0 +1,9 @@
+/* What `cumu trace --summary` prints. */
+#ifndef CUMU_CLI_SUMMARY_H
+#define CUMU_CLI_SUMMARY_H
+
+/* Adds up the lines that CUMU_TRACE_FORMAT=counts wrote to `path`, and prints the tables to the file `output`
+ * (NULL: stderr). 0, or an exit status after saying what is wrong. */
+int cumu_summary(const char *path, const char *output);
+
+#endif

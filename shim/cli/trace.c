@@ -1,0 +1,253 @@
+/* cumu trace: runs a program and shows its CUDA calls, or counts them. The program does the writing (its
+ * options CUMU_TRACE...); what needs an end, a summary or a closing bracket, is done here after it. */
+#include "cli/cli.h"
+#include "cli/launch.h"
+#include "cli/program.h"
+#include "cli/summary.h"
+#include "core/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATHS = 3 };
+
+struct trace_options {
+    const char *format, *filter, *backend;
+    const char *output, *manifest, *symbols; /* as given; NULL: none */
+    bool summary;
+    char **program; /* and its arguments */
+    char path[PATHS][PATH_MAX]; /* of output, manifest, symbols: the program may change folders */
+    char temporary[PATH_MAX];   /* what the program writes when that is not the output; "" */
+};
+
+static const char *const formats[] = {"text", "jsonl", "chrome"};
+
+static bool among(const char *const *words, unsigned n, const char *s)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (s && strcmp(words[i], s) == 0)
+            return true;
+    return false;
+}
+
+/* The value of option `name` at argv[*i], in either form; NULL: another option. */
+static const char *value_of(const char *name, int argc, char **argv, int *i)
+{
+    size_t n = strlen(name);
+    const char *a = argv[*i];
+    if (strncmp(a, name, n) != 0 || (a[n] && a[n] != '='))
+        return NULL;
+    if (a[n] == '=')
+        return a + n + 1;
+    return *i + 1 < argc ? argv[++*i] : "";
+}
+
+static int parse(struct trace_options *o, int argc, char **argv)
+{
+    const struct {
+        const char *name, **value;
+    } named[] = {{"--format", &o->format},     {"-o", &o->output},
+                 {"--filter", &o->filter},     {"--backend", &o->backend},
+                 {"--comm-manifest", &o->manifest}};
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        bool known = strcmp(argv[i], "--summary") == 0;
+        o->summary |= known;
+        for (unsigned k = 0; k < sizeof named / sizeof *named && !known; k++) {
+            const char *option = argv[i], *v = value_of(named[k].name, argc, argv, &i);
+            if (v && !*v)
+                return cumu_usage(&cumu_verb_trace, "%s wants a value", option);
+            known = v != NULL;
+            if (v)
+                *named[k].value = v;
+        }
+        if (!known)
+            return cumu_usage(&cumu_verb_trace, "unknown option %s", argv[i]);
+    }
+    if (i >= argc)
+        return cumu_usage(&cumu_verb_trace, "no program given");
+    if (o->backend && !cumu_launch_backend(o->backend))
+        return cumu_usage(&cumu_verb_trace, "--backend wants auto, musa or host");
+    if (o->format && !among(formats, sizeof formats / sizeof *formats, o->format))
+        return cumu_usage(&cumu_verb_trace, "--format wants text, jsonl or chrome");
+    if (o->format && o->summary)
+        return cumu_usage(&cumu_verb_trace, "--summary has a form of its own");
+    if (!o->format)
+        o->format = "text";
+    if (strcmp(o->format, "chrome") == 0 && !o->output)
+        return cumu_usage(&cumu_verb_trace, "--format chrome needs -o FILE");
+    o->program = argv + i;
+    return 0;
+}
+
+/* The name as it holds in every folder; the file is made empty, so that what is wrong with it shows now. */
+static int make_file(char path[PATH_MAX], const char *name)
+{
+    char folder[PATH_MAX];
+    if (!getcwd(folder, sizeof folder))
+        folder[0] = 0;
+    int n = name[0] == '/' ? snprintf(path, PATH_MAX, "%s", name)
+                           : snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    if (n >= PATH_MAX)
+        return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", name, strerror(ENAMETOOLONG));
+    if (strstr(path, "%p")) /* one for each process */
+        return 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", name, strerror(errno));
+    (void)close(fd);
+    return 0;
+}
+
+static int make_temporary(struct trace_options *o)
+{
+    const char *folder = cumu_env("TMPDIR");
+    int n = snprintf(o->temporary, sizeof o->temporary, "%s/cumu-trace.XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = n < (int)sizeof o->temporary ? mkostemp(o->temporary, O_CLOEXEC) : -1;
+    if (fd < 0)
+        return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", o->temporary, strerror(errno));
+    (void)close(fd);
+    return 0;
+}
+
+static int prepare(struct trace_options *o)
+{
+    int status = 0;
+    if (o->output)
+        status = make_file(o->path[0], o->output);
+    if (!status && o->manifest)
+        status = make_file(o->path[1], o->manifest);
+    if (!status && strcmp(o->format, "chrome") == 0 && strstr(o->path[0], "%p"))
+        status = cumu_usage(&cumu_verb_trace, "a chrome trace is one file: no %%p in its name");
+    if (!status && o->summary)
+        status = make_temporary(o);
+    if (status)
+        return status;
+    const char *to = o->summary ? o->temporary : o->output ? o->path[0] : "-";
+    bool good = setenv("CUMU_TRACE", to, 1) == 0 &&
+                setenv("CUMU_TRACE_FORMAT", o->summary ? "counts" : o->format, 1) == 0 &&
+                (!o->filter || setenv("CUMU_TRACE_FILTER", o->filter, 1) == 0) &&
+                (!o->manifest || setenv("CUMU_COMM_RECORD", o->path[1], 1) == 0);
+    return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "out of memory");
+}
+
+/* ---- with an end ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t child;
+
+static void forward(int number)
+{
+    int saved = errno;
+    if (child > 0)
+        (void)kill((pid_t)child, number);
+    errno = saved;
+}
+
+/* Runs the program and waits; signals sent to us go on to it, those of the terminal it gets itself. */
+static int run_child(const struct cumu_launch *l, const char *path, char **argv)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = forward}, old[4];
+    const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    for (unsigned i = 0; i < 4; i++)
+        (void)sigaction(numbers[i], i < 2 ? &ignore : &pass, &old[i]);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (unsigned i = 0; i < 4; i++)
+            (void)sigaction(numbers[i], &old[i], NULL);
+        _exit(cumu_launch_exec(l, path, argv));
+    }
+    if (pid < 0)
+        return cumu_fail(CUMU_EXIT_USAGE, "fork: %s", strerror(errno));
+    child = pid;
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* A Chrome trace is one array: the program has written elements with a comma after each. */
+static int close_array(const char *path, const char *name)
+{
+    FILE *f = fopen(path, "a");
+    if (!f)
+        return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
+    fprintf(f, "{\"name\": \"cumu trace\", \"ph\": \"M\", \"pid\": 0, \"args\": {\"program\": \"");
+    for (; *name; name++)
+        if (*name >= ' ' && *name <= '~' && *name != '"' && *name != '\\')
+            fputc(*name, f);
+        else
+            fprintf(f, "\\u%04x", (unsigned char)*name);
+    fprintf(f, "\"}}\n]\n");
+    return fclose(f) == 0 ? 0 : cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
+}
+
+static int open_array(const char *path)
+{
+    FILE *f = fopen(path, "w");
+    bool good = f && fputs("[\n", f) >= 0;
+    good = f && fclose(f) == 0 && good;
+    return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
+}
+
+static int run_to_the_end(const struct trace_options *o, const struct cumu_launch *l, const char *path)
+{
+    bool chrome = strcmp(o->format, "chrome") == 0;
+    int status = chrome ? open_array(o->path[0]) : 0, after = 0;
+    if (status)
+        return status;
+    status = run_child(l, path, o->program);
+    if (chrome)
+        after = close_array(o->path[0], o->program[0]);
+    if (o->summary)
+        after = cumu_summary(o->temporary, o->output ? o->path[0] : NULL);
+    return status ? status : after;
+}
+
+static int trace(int argc, char **argv)
+{
+    static struct trace_options o;
+    struct cumu_program p;
+    struct cumu_launch l = {0};
+    int status = parse(&o, argc, argv);
+    if (!status)
+        status = cumu_program_find(&p, o.program[0]);
+    if (!status)
+        status = cumu_launch_plan(&l, p.image, o.backend);
+    if (!status)
+        status = prepare(&o);
+    if (!status)
+        status = o.summary || strcmp(o.format, "chrome") == 0 ? run_to_the_end(&o, &l, p.path)
+                                                              : cumu_launch_exec(&l, p.path, o.program);
+    if (*o.temporary)
+        (void)unlink(o.temporary);
+    cumu_launch_free(&l);
+    return status;
+}
+
+const struct cumu_verb_entry cumu_verb_trace = {
+    "trace", "run a CUDA program and show its calls, kernels and copies",
+    "usage: cumu trace [--format text|jsonl|chrome] [-o FILE] [--filter WORDS] [--summary]\n"
+    "                  [--comm-manifest FILE] [--backend auto|musa|host] [--] program [arguments]\n"
+    "\n"
+    "  --format    text (the default), JSON lines, or an array for Chrome's and Perfetto's viewers\n"
+    "  -o          to this file instead of stderr; with %p in its name each process has its own\n"
+    "  --filter    only these, separated by commas: cudaMalloc, 'cuda*', cublas: (a library), 'cuda:cuMem*',\n"
+    "              'kernel:*sum*', thread=2 (they are counted in order of their first calls); what begins\n"
+    "              with - is left out\n"
+    "  --summary   no calls, but how often each was made and how long it took\n"
+    "  --comm-manifest   also write what NCCL communicators and buffers there were (CUMU_COMM_MANIFEST)\n"
+    "\n"
+    "The exit status is the program's (128 + number of the signal that ended it); 125 to 127 as of cumu run.\n",
+    trace};

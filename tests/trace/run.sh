@@ -1,0 +1,51 @@
+#!/bin/sh
+# What cumu trace shows over whole programs: text as a golden, the machine formats by a parser, filters, bad use.
+# shellcheck disable=SC2086  # $trace is meant to be split
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+here=$(dirname "$0")
+
+trace="$cumu trace --backend host"
+
+# same NAME GOLDEN FILE: times, process numbers and addresses stand as T, P and 0x.
+same() {
+    sed -E 's/^ *[0-9]+\.[0-9]{6} [0-9]+\./T P./; s/<[0-9.]+ us/<T us/; s/0x[0-9a-f]+/0x/g; s/ [0-9.e+]+ GB\/s/ R GB\/s/' \
+        "$3" >"$tmp/masked"
+    if diff -u "$2" "$tmp/masked"; then
+        echo "ok $1"
+    else
+        echo "not ok $1"
+        bad=1
+    fi
+}
+
+# Names that nvcc's code uses for itself differ between its versions.
+check "a program's calls" 0 '^PASS vectoradd' -- \
+    $trace --filter '-__*,-*LaunchKernel' -o "$tmp/calls" -- "$fix/vectoradd"
+same "look like this" "$here/vectoradd.text" "$tmp/calls"
+check "a pattern" 0 '^ .*cudaMalloc\(&0x[0-9a-f]+, 40028\) = cudaSuccess <' -- \
+    $trace --filter 'cudaMal*' "$fix/vectoradd"
+absent "which leaves others out" cudaMemcpy
+check "what is left out" 0 ' cudaMemcpy\(' -- $trace --filter '-cudart:__*,-cudaMalloc' "$fix/vectoradd"
+absent "is not there" '__cuda|cudaMalloc'
+check "another thread" 0 PASS -- $trace --filter thread=2 "$fix/vectoradd"
+absent "there is none" cudaMalloc
+check "a summary" 0 '^calls' '^ +3 .* cudart cudaMemcpy$' -- $trace --summary "$fix/vectoradd"
+check "the program's exit status" 1 '^no CUDA calls' -- $trace --summary sh -c 'exit 1'
+check "a signal's" 143 '^no CUDA calls' -- $trace --summary sh -c 'kill -TERM $$; sleep 5'
+
+if command -v python3 >/dev/null 2>&1; then
+    check "JSON lines" 0 PASS -- $trace --format jsonl -o "$tmp/lines" "$fix/vectoradd"
+    check "are JSON" 0 '^calls [1-9][0-9]+ ok$' -- python3 "$here/formats.py" jsonl "$tmp/lines"
+    check "a Chrome trace" 0 PASS -- $trace --format chrome -o "$tmp/chrome.json" "$fix/vectoradd"
+    check "is one array" 0 '^calls [1-9][0-9]+ ok$' -- python3 "$here/formats.py" chrome "$tmp/chrome.json"
+else
+    echo "skip the machine formats: no python3"
+fi
+
+check "an unknown option" 125 'unknown option --fast' -- $trace --fast "$fix/vectoradd"
+check "an unknown format" 125 'wants text, jsonl or chrome' -- $trace --format xml "$fix/vectoradd"
+check "a file that cannot be" 125 'No such file' -- $trace -o /nonexistent/x "$fix/vectoradd"
+check "no program" 125 'no program' -- $trace --summary
+check "a program that is not there" 127 'nothing-here' -- $trace nothing-here
+exit $bad
