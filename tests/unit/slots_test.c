@@ -16,13 +16,13 @@ enum { STUB, WRAP, JUMP, STUB_TEXT, LAST_ERROR, UNWRITTEN, COUNT };
 static void wrapped_entry(void); /* the type that tables have */
 
 static struct cumu_symbol symbols[COUNT] = {
-    [STUB] = {"aStub", NULL, "no such thing", NULL, CUMU_STUB, CUMU_RETURNS_STATUS, 0, "err()"},
-    [WRAP] = {"bWrap", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, "err()"},
-    [JUMP] = {"cJump", "musaNone", NULL, NULL, CUMU_JUMP, CUMU_RETURNS_STATUS, 0, "err()"},
+    [STUB] = {"aStub", NULL, "no such thing", NULL, CUMU_STUB, CUMU_RETURNS_STATUS, 0, 0},
+    [WRAP] = {"bWrap", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, 0},
+    [JUMP] = {"cJump", "musaNone", NULL, NULL, CUMU_JUMP, CUMU_RETURNS_STATUS, 0, 0},
     [STUB_TEXT] = {"cStubText", NULL, "no text", NULL, CUMU_STUB, CUMU_RETURNS_ZERO, 0, "str()"},
     [LAST_ERROR] = {"cudaGetLastError", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0,
-                    "err()"},
-    [UNWRITTEN] = {"dUnwritten", NULL, NULL, NULL, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, "err()"},
+                    0},
+    [UNWRITTEN] = {"dUnwritten", NULL, NULL, NULL, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, 0},
 };
 static const struct cumu_table table = {"libcumu-none.so.1", "cudart", symbols, COUNT, 801, 35, NULL};
 static void *slots[COUNT];
