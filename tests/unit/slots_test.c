@@ -19,7 +19,7 @@ static struct cumu_symbol symbols[COUNT] = {
     [STUB] = {"aStub", NULL, "no such thing", NULL, CUMU_STUB, CUMU_RETURNS_STATUS, 0, 0},
     [WRAP] = {"bWrap", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, 0},
     [JUMP] = {"cJump", "musaNone", NULL, NULL, CUMU_JUMP, CUMU_RETURNS_STATUS, 0, 0},
-    [STUB_TEXT] = {"cStubText", NULL, "no text", NULL, CUMU_STUB, CUMU_RETURNS_ZERO, 0, "str()"},
+    [STUB_TEXT] = {"cStubText", NULL, "no text", NULL, CUMU_STUB, CUMU_RETURNS_ZERO, 0, 0},
     [LAST_ERROR] = {"cudaGetLastError", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0,
                     0},
     [UNWRITTEN] = {"dUnwritten", NULL, NULL, NULL, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, 0},
