@@ -1,5 +1,6 @@
 /* Graphs, executable graphs and capture: what has to be known of them so that kernels' arguments live. */
 #include "api/graph.h"
+#include "core/trace.h"
 
 int cumu_graph_clone(bool rt, cudaGraph_t *clone, cudaGraph_t graph)
 {
@@ -98,10 +99,19 @@ int cumu_graph_launch(bool rt, cudaGraphExec_t exec, CUstream stream)
 {
     MUgraph into = NULL;
     cumu_exec_refresh(exec);
-    if (atomic_load_explicit(&cumu_captures, memory_order_relaxed))
+    bool watched = atomic_load_explicit(&cumu_captures, memory_order_relaxed) != 0;
+    if (watched)
         into = cumu_capture_graph(stream, NULL);
+    bool traced = watched && !into && cumu_tracing();
+    struct cumu_event e = {.kind = CUMU_EVENT_GRAPH, .library = "graph", .name = "launch", .stream = stream};
+    void *work = traced ? cumu_work_begin(stream) : NULL;
     int err = rt ? mu.musaGraphLaunch(exec, (musaStream_t)stream)
                  : mu.muGraphLaunch(exec, (MUstream)stream);
+    if (traced) {
+        e.start = cumu_trace_now();
+        cumu_trace_stamp(&e);
+        cumu_work_end(work, &e, err != 0);
+    }
     if (err || !into)
         return err;
     MUgraphNode node = NULL; /* captured: it has become a node with that graph inside */

@@ -75,6 +75,7 @@ static const struct {
     {"call", "calls, time on the calling thread"},
     {"kernel", "kernels, time on the device"},
     {"copy", "copies put on a stream, time on the device"},
+    {"graph", "graphs launched, time on the device"},
     {"compile", "kernels compiled for the CPU, time of the compiler"},
 };
 

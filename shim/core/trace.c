@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,13 @@ _Static_assert(offsetof(struct cumu_frame, index) == 56 && offsetof(struct cumu_
                "trace_entry.S has these offsets");
 
 static atomic_uint threads;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local struct {
     unsigned number; /* from 1, in order of first calls; 0: none yet */
     unsigned depth;
 } me;
+
+static uint64_t began;
 
 bool cumu_tracing(void)
 {
@@ -34,6 +38,17 @@ uint64_t cumu_trace_now(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t cumu_trace_began(void)
+{
+    return began;
+}
+
+static void begin(void)
+{
+    began = cumu_trace_now();
+    cumu_work_init();
 }
 
 /* ---- filter ---------------------------------------------------------------------------------- */
@@ -52,8 +67,7 @@ static bool matches(const char *w, size_t n, const char *library, const char *na
     return fnmatch(text, library, 0) == 0 && (!colon[1] || fnmatch(colon + 1, name, 0) == 0);
 }
 
-/* Words of CUMU_TRACE_FILTER are [-][LIBRARY:]PATTERN and [-]thread=N. Library NULL: only the thread is asked
- * for; thread 0: only the symbol. */
+/* Words of CUMU_TRACE_FILTER are [-][LIBRARY:]PATTERN and [-]thread=N. Thread 0: not asked for. */
 static bool wanted(const char *library, const char *name, unsigned thread)
 {
     bool some[2] = {false}, hit[2] = {false}; /* of symbols, of threads */
@@ -62,7 +76,7 @@ static bool wanted(const char *library, const char *name, unsigned thread)
         w += not;
         size_t n = strcspn(w, ",");
         bool of_thread = strncmp(w, "thread=", 7) == 0;
-        bool asked = of_thread ? thread != 0 : library != NULL;
+        bool asked = !of_thread || thread;
         bool same = asked && (of_thread ? (unsigned)atoi(w + 7) == thread : matches(w, n, library, name));
         if (same && not)
             return false;
@@ -77,7 +91,12 @@ static bool wanted(const char *library, const char *name, unsigned thread)
 
 void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target)
 {
-    if (!cumu_tracing() || !wanted(f->table->library, f->table->symbols[index].name, 0))
+    if (!cumu_tracing())
+        return target;
+    (void)pthread_once(&once, begin);
+    const struct cumu_symbol *s = &f->table->symbols[index];
+    if (!wanted(f->table->library, s->name, 0) &&
+        !(cumu_queues_copy(&cumu_prototypes[s->call]) && wanted("copy", s->name, 0)))
         return target;
     if (!f->thunks) {
         cumu_warn("trace", NULL, "this build of cumu has no thunks (CUMU_ASM=0): calls are not traced");
@@ -98,8 +117,7 @@ void cumu_trace_stamp(struct cumu_event *e)
 
 void cumu_trace_event(struct cumu_event *e)
 {
-    /* A call's name was asked for when its slot was filled. */
-    if (wanted(e->kind == CUMU_EVENT_CALL ? NULL : e->library, e->name, e->thread))
+    if (wanted(e->library, e->name, e->thread))
         cumu_trace_write(e);
 }
 

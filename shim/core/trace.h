@@ -34,27 +34,30 @@ void cumu_trace_after(struct cumu_frame *f);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-enum cumu_event_kind { CUMU_EVENT_CALL, CUMU_EVENT_KERNEL, CUMU_EVENT_COPY, CUMU_EVENT_COMPILE };
+enum cumu_event_kind { CUMU_EVENT_CALL, CUMU_EVENT_KERNEL, CUMU_EVENT_COPY, CUMU_EVENT_GRAPH,
+                       CUMU_EVENT_COMPILE };
 struct cumu_event {
     enum cumu_event_kind kind;
-    const char *library, *name; /* "cudart" "cudaMalloc"; "kernel" and its name; "copy" and the function's */
+    const char *library, *name; /* "cudart" "cudaMalloc"; "kernel" and its name; "copy" and the function's;
+                                   "graph", "compile" and a kernel's */
     uint64_t start, duration;   /* in ns: of calls on the host, of kernels and copies on the device */
     bool timed;                 /* duration is known */
     unsigned thread, depth;
     long process;
     const struct cumu_prototype *call;   /* CALL */
     const struct cumu_frame *frame; /* CALL */
-    const void *stream;             /* KERNEL, COPY */
+    const void *stream;             /* KERNEL, COPY, GRAPH */
     uint64_t bytes;                 /* COPY; CALL: what a copy that is over by now has moved, or 0 */
     unsigned grid[3], block[3];     /* KERNEL */
     size_t shared;
-    const char *note; /* KERNEL: "tier 1"; COMPILE: how, "compiled", "from the cache"; may be NULL */
+    const char *note; /* KERNEL: its code, "tier 1"; COMPILE: how it went */
 };
 /* Writes the event if its library and name are not filtered out. */
 void cumu_trace_event(struct cumu_event *e);
 /* Fills process and thread with the caller's. */
 void cumu_trace_stamp(struct cumu_event *e);
 uint64_t cumu_trace_now(void);
+uint64_t cumu_trace_began(void); /* when this process began to trace */
 
 /* Text of one event in the format chosen, without a newline at the end of the buffer's room; its length. */
 struct cumu_writer {
@@ -62,12 +65,14 @@ struct cumu_writer {
     bool json;
 };
 void cumu_write(struct cumu_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cumu_write_pointer(struct cumu_writer *w, uint64_t p);
 void cumu_write_quoted(struct cumu_writer *w, const char *s, size_t n);
 /* trace_value.c: the arguments separated by ", ", and the result. */
 void cumu_write_arguments(struct cumu_writer *w, const struct cumu_prototype *c, const struct cumu_frame *f);
 void cumu_write_result(struct cumu_writer *w, const struct cumu_prototype *c, const struct cumu_frame *f);
 /* The product of the lengths among the arguments; 0 if there are none. The stream, if it has one. */
 uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame *f);
+bool cumu_queues_copy(const struct cumu_prototype *c); /* it has both */
 bool cumu_call_stream(const struct cumu_prototype *c, const struct cumu_frame *f, const void **stream);
 
 /* trace_out.c */
@@ -75,6 +80,8 @@ void cumu_trace_write(const struct cumu_event *e);
 
 /* ---- work on the device (kernel/timing.c) ---------------------------------------------------- */
 
+/* Once, before anything else here: tracing is on. */
+void cumu_work_init(void);
 /* Notes the time on the stream before something is put on it; NULL if that cannot be done. */
 void *cumu_work_begin(const void *stream);
 /* The same after it, with what it was (copied; `name` too); the event is written when the device has done

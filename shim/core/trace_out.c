@@ -11,7 +11,7 @@
 
 enum { LINE = 6144, NAME = 1024, STREAMS = 64, STREAM_TRACK = 1000000 };
 
-static const char *const kinds[] = {"call", "kernel", "copy", "compile"};
+static const char *const kinds[] = {"call", "kernel", "copy", "graph", "compile"};
 
 static const char *file(void)
 {
@@ -19,18 +19,29 @@ static const char *file(void)
     return strcmp(name, "-") == 0 ? "" : name;
 }
 
+static bool on_device(const struct cumu_event *e)
+{
+    return e->kind == CUMU_EVENT_KERNEL || e->kind == CUMU_EVENT_COPY || e->kind == CUMU_EVENT_GRAPH;
+}
+
 static double rate(const struct cumu_event *e)
 {
     return e->duration ? (double)e->bytes / (double)e->duration : 0;
+}
+
+static void put_stream(struct cumu_writer *w, const struct cumu_event *e)
+{
+    cumu_write(w, w->json ? ", \"stream\": " : " stream ");
+    cumu_write_pointer(w, (uint64_t)(uintptr_t)e->stream);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_launch(struct cumu_writer *w, const struct cumu_event *e)
 {
-    cumu_write(w, "kernel %.*s {%u %u %u} {%u %u %u} shared %zu stream %p%s%s", NAME, e->name, e->grid[0],
-               e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared, e->stream,
-               e->note ? " " : "", e->note ? e->note : "");
+    cumu_write(w, "kernel %.*s {%u %u %u} {%u %u %u} shared %zu %s", NAME, e->name, e->grid[0],
+               e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared, e->note);
+    put_stream(w, e);
 }
 
 static void text_event(struct cumu_writer *w, const struct cumu_event *e)
@@ -46,7 +57,12 @@ static void text_event(struct cumu_writer *w, const struct cumu_event *e)
         text_launch(w, e);
         break;
     case CUMU_EVENT_COPY:
-        cumu_write(w, "copy %llu bytes stream %p", (unsigned long long)e->bytes, e->stream);
+        cumu_write(w, "copy %s %llu bytes", e->name, (unsigned long long)e->bytes);
+        put_stream(w, e);
+        break;
+    case CUMU_EVENT_GRAPH:
+        cumu_write(w, "graph %s", e->name);
+        put_stream(w, e);
         break;
     case CUMU_EVENT_COMPILE:
         cumu_write(w, "compile %.*s %s", NAME, e->name, e->note);
@@ -56,19 +72,16 @@ static void text_event(struct cumu_writer *w, const struct cumu_event *e)
 
 static void write_text(struct cumu_writer *w, const struct cumu_event *e)
 {
-    static atomic_uint_fast64_t began;
-    uint64_t none = 0;
-    (void)atomic_compare_exchange_strong(&began, &none, e->start);
-    double at = (double)(int64_t)(e->start - atomic_load(&began)) / 1e9;
+    double at = (double)(int64_t)(e->start - cumu_trace_began()) / 1e9;
     cumu_write(w, "%10.6f %ld.%u %*s", at, e->process, e->thread, (int)(2 * e->depth), "");
     text_event(w, e);
     if (e->timed)
         cumu_write(w, " <%.1f us%s>", (double)e->duration / 1e3,
-                   e->kind == CUMU_EVENT_KERNEL || e->kind == CUMU_EVENT_COPY ? " on the device" : "");
+                   on_device(e) ? " on the device" : "");
     if (e->kind == CUMU_EVENT_CALL && e->bytes)
         cumu_write(w, " %llu bytes", (unsigned long long)e->bytes);
     if (e->bytes && e->timed)
-        cumu_write(w, " %.3g GB/s", rate(e));
+        cumu_write(w, " %.2f GB/s", rate(e));
 }
 
 /* ---- JSON lines ------------------------------------------------------------------------------ */
@@ -85,11 +98,9 @@ static void json_times(struct cumu_writer *w, const struct cumu_event *e)
 
 static void json_launch(struct cumu_writer *w, const struct cumu_event *e)
 {
-    cumu_write(w, "\"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %zu, \"stream\": \"%p\"",
-               e->grid[0], e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared,
-               e->stream ? e->stream : (void *)0);
-    if (e->note)
-        cumu_write(w, ", \"code\": \"%s\"", e->note);
+    cumu_write(w, "\"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %zu, \"code\": \"%s\"",
+               e->grid[0], e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared, e->note);
+    put_stream(w, e);
 }
 
 static void write_jsonl(struct cumu_writer *w, const struct cumu_event *e)
@@ -113,10 +124,12 @@ static void write_jsonl(struct cumu_writer *w, const struct cumu_event *e)
         json_launch(w, e);
         break;
     case CUMU_EVENT_COPY:
-        cumu_write(w, ", \"stream\": \"%p\"", e->stream);
+    case CUMU_EVENT_GRAPH:
+        put_stream(w, e);
         break;
     case CUMU_EVENT_COMPILE:
-        cumu_write(w, ", \"how\": \"%s\"", e->note);
+        cumu_write(w, ", \"how\": ");
+        cumu_write_quoted(w, e->note, strnlen(e->note, NAME));
         break;
     }
     if (e->bytes)
@@ -152,16 +165,15 @@ static void write_chrome(struct cumu_writer *w, const struct cumu_event *e)
 {
     char text[LINE / 4];
     struct cumu_writer plain = {text, text + sizeof text, false};
-    bool device = e->kind == CUMU_EVENT_KERNEL || e->kind == CUMU_EVENT_COPY;
     text_event(&plain, e);
     cumu_write(w, "{\"name\": ");
     cumu_write_quoted(w, e->name, strnlen(e->name, NAME));
     cumu_write(w, ", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": %ld, \"tid\": %u, "
                "\"args\": {\"%s\": ", e->library, (double)e->start / 1e3, (double)e->duration / 1e3,
-               e->process, device ? track(e) : e->thread, kinds[e->kind]);
+               e->process, on_device(e) ? track(e) : e->thread, kinds[e->kind]);
     cumu_write_quoted(w, text, (size_t)(plain.at - text) - (plain.at == plain.end));
     if (e->bytes)
-        cumu_write(w, ", \"bytes\": %llu, \"GB/s\": %.3g", (unsigned long long)e->bytes, rate(e));
+        cumu_write(w, ", \"bytes\": %llu, \"GB/s\": %.3f", (unsigned long long)e->bytes, rate(e));
     cumu_write(w, "}},");
 }
 

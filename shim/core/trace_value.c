@@ -91,7 +91,7 @@ static void write_real(struct cumu_writer *w, double d)
     cumu_write(w, w->json && !isfinite(d) ? "\"%g\"" : "%.9g", d);
 }
 
-static void write_pointer(struct cumu_writer *w, uint64_t p)
+void cumu_write_pointer(struct cumu_writer *w, uint64_t p)
 {
     if (!p)
         cumu_write(w, w->json ? "null" : "NULL");
@@ -149,7 +149,7 @@ static void write_value(struct cumu_writer *w, const struct cumu_argument *a, co
     case CUMU_ARG_POINTER:
     case CUMU_ARG_STREAM:
     case CUMU_ARG_ADDRESS:
-        write_pointer(w, raw[0]);
+        cumu_write_pointer(w, raw[0]);
         break;
     case CUMU_ARG_STRING:
         write_string(w, (const char *)(uintptr_t)raw[0]);
@@ -207,12 +207,12 @@ static void write_output(struct cumu_writer *w, const struct cumu_argument *a, u
 {
     uint64_t raw[PARTS] = {0};
     if (peek(raw, (const void *)(uintptr_t)at, a->size) != a->size) {
-        write_pointer(w, at);
+        cumu_write_pointer(w, at);
         return;
     }
     if (w->json) {
         cumu_write(w, "{\"at\": ");
-        write_pointer(w, at);
+        cumu_write_pointer(w, at);
         cumu_write(w, ", \"value\": ");
     } else {
         cumu_write(w, "&");
@@ -238,7 +238,7 @@ void cumu_write_arguments(struct cumu_writer *w, const struct cumu_prototype *c,
         else if (a->output && raw[0] && succeeded(c, f))
             write_output(w, a, raw[0]);
         else
-            write_pointer(w, raw[0]);
+            cumu_write_pointer(w, raw[0]);
     }
 }
 
@@ -252,7 +252,7 @@ void cumu_write_result(struct cumu_writer *w, const struct cumu_prototype *c, co
         for (unsigned i = 0; i < 2; i++)
             raw[i] = r->at[i] < CUMU_AT_FLOAT ? f->result[r->at[i]] : f->result_float[r->at[i] - CUMU_AT_FLOAT][0];
     if (r->stars)
-        write_pointer(w, raw[0]);
+        cumu_write_pointer(w, raw[0]);
     else
         write_value(w, r, raw);
 }
@@ -266,6 +266,17 @@ uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame
             product = (product ? product : 1) * part(f, a->at[0]);
     }
     return product;
+}
+
+bool cumu_queues_copy(const struct cumu_prototype *c)
+{
+    bool length = false, stream = false;
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct cumu_argument *a = &cumu_arguments[c->first + i];
+        length |= a->kind == CUMU_ARG_LENGTH && !a->stars;
+        stream |= a->kind == CUMU_ARG_STREAM && !a->stars;
+    }
+    return length && stream;
 }
 
 bool cumu_call_stream(const struct cumu_prototype *c, const struct cumu_frame *f, const void **stream)

@@ -60,7 +60,8 @@ void cumu_node_gone(MUgraphNode node);
 
 /* ---- capture (capture.c) --------------------------------------------------------------------- */
 
-/* Captures in progress in the process; 0 nearly always, and then nothing below is asked. */
+/* Captures in progress in the process, and one more while it is traced; 0 nearly always, and then nothing
+ * below is asked. */
 extern atomic_uint cumu_captures;
 
 /* A capture was begun on the stream; `into` is the program's graph that it adds to, or NULL. */

@@ -24,6 +24,7 @@
 
 #include "core/config.h"
 #include "core/resolve.h"
+#include "core/trace.h"
 #include "kernel/compile.h"
 #include "kernel/graph.h"
 #include "kernel/progress.h"
@@ -103,10 +104,20 @@ static void settle(struct job *j, enum cumu_jit_state state)
     done(j);
 }
 
+static void note(const char *kernel, const char *how, unsigned ms)
+{
+    if (cumu_tracing())
+        cumu_trace_event(&(struct cumu_event){.kind = CUMU_EVENT_COMPILE, .library = "compile", .name = kernel,
+                                              .start = cumu_trace_now() - ms * 1000000ull,
+                                              .duration = ms * 1000000ull, .timed = ms != 0,
+                                              .process = (long)getpid(), .note = how});
+}
+
 static void refuse(struct job *j, const char *why)
 {
     atomic_fetch_add(&refused, 1);
     cumu_info("jit", j->name, "stays on tier 0: %s", why);
+    note(j->name, "stays on tier 0", 0);
     settle(j, CUMU_JIT_SETTLED);
 }
 
@@ -225,11 +236,13 @@ static void work(struct job *j)
     case CUMU_MADE_CACHED:
         atomic_fetch_add(&cached, 1);
         (void)snprintf(how, sizeof how, "from the cache");
+        note(j->name, how, 0);
         break;
     case CUMU_MADE_COMPILED:
         atomic_fetch_add(&compiled, 1);
         atomic_fetch_add(&total_ms, o.ms);
         (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);
+        note(j->name, how, o.ms);
         break;
     }
     if (take(j)) { /* else nobody waits for it */

@@ -1,26 +1,63 @@
 /* Launches: from a CUDA kernel handle to muLaunchKernel. */
+#include "core/resolve.h"
+#include "core/trace.h"
 #include "kernel/graph.h"
 #include "kernel/jit.h"
 
-int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra)
+static struct cumu_event launch_event(const struct cumu_func *f, const struct cumu_launch *l, const char *note)
 {
-    struct func_inst *i;
-    MUgraph g;
-    if (atomic_load_explicit(&cumu_captures, memory_order_relaxed) &&
-        (g = cumu_capture_graph(l->stream, NULL)) != NULL)
-        return cumu_capture_launch(g, f, l, args, extra);
-    int err = cumu_func_inst(f, &i);
-    if (err)
-        return err;
-    if (l->shared > UINT32_MAX)
-        return CUDA_ERROR_INVALID_VALUE;
+    struct cumu_event e = {.kind = CUMU_EVENT_KERNEL, .library = "kernel", .name = f->name,
+                           .start = cumu_trace_now(), .stream = l->stream, .note = note,
+                           .grid = {l->grid.x, l->grid.y, l->grid.z},
+                           .block = {l->block.x, l->block.y, l->block.z}, .shared = l->shared};
+    cumu_trace_stamp(&e);
+    return e;
+}
+
+/* Which code of the kernel it is. */
+static const char *code(const struct func_inst *i, MUfunction mf)
+{
+    return cumu_backend() != CUMU_BACKEND_HOST ? "device code" : mf == i->function ? "tier 0" : "tier 1";
+}
+
+static int launch(MUfunction mf, const struct cumu_launch *l, void **args, void **extra)
+{
     MUstream stream = (MUstream)l->stream;
-    MUfunction mf = cumu_jit_function(f, i, l->grid, l->block);
     if (l->cooperative)
         return mu.muLaunchCooperativeKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y,
                                             l->block.z, (unsigned)l->shared, stream, args);
     return mu.muLaunchKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
                              (unsigned)l->shared, stream, args, extra);
+}
+
+static int launch_traced(const struct cumu_func *f, const struct func_inst *i, MUfunction mf,
+                         const struct cumu_launch *l, void **args, void **extra)
+{
+    struct cumu_event e = launch_event(f, l, code(i, mf));
+    void *work = cumu_work_begin(l->stream);
+    int err = launch(mf, l, args, extra);
+    cumu_work_end(work, &e, err != MUSA_SUCCESS);
+    return err;
+}
+
+int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra)
+{
+    struct func_inst *i;
+    MUgraph g;
+    bool watched = atomic_load_explicit(&cumu_captures, memory_order_relaxed) != 0;
+    if (watched && (g = cumu_capture_graph(l->stream, NULL)) != NULL) {
+        struct cumu_event e = launch_event(f, l, "into a graph");
+        if (cumu_tracing())
+            cumu_trace_event(&e);
+        return cumu_capture_launch(g, f, l, args, extra);
+    }
+    int err = cumu_func_inst(f, &i);
+    if (err)
+        return err;
+    if (l->shared > UINT32_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    MUfunction mf = cumu_jit_function(f, i, l->grid, l->block);
+    return watched && cumu_tracing() ? launch_traced(f, i, mf, l, args, extra) : launch(mf, l, args, extra);
 }
 
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n)

@@ -9,7 +9,7 @@ trace="$cumu trace --backend host"
 
 # same NAME GOLDEN FILE: times, process numbers and addresses stand as T, P and 0x.
 same() {
-    sed -E 's/^ *[0-9]+\.[0-9]{6} [0-9]+\./T P./; s/<[0-9.]+ us/<T us/; s/0x[0-9a-f]+/0x/g; s/ [0-9.e+]+ GB\/s/ R GB\/s/' \
+    sed -E 's/^ *[0-9]+\.[0-9]{6} [0-9]+\./T P./; s/<[0-9.]+ us/<T us/; s/0x[0-9a-f]+/0x/g; s/ [0-9.]+ GB\/s/ R GB\/s/' \
         "$3" >"$tmp/masked"
     if diff -u "$2" "$tmp/masked"; then
         echo "ok $1"
@@ -20,8 +20,8 @@ same() {
 }
 
 # Names that nvcc's code uses for itself differ between its versions.
-check "a program's calls" 0 '^PASS vectoradd' -- \
-    $trace --filter '-__*,-*LaunchKernel' -o "$tmp/calls" -- "$fix/vectoradd"
+CUMU_JIT=0 check "a program's calls" 0 '^PASS vectoradd' -- \
+    $trace --filter '-__*,-*LaunchKernel,-kernel:' -o "$tmp/calls" -- "$fix/vectoradd"
 same "look like this" "$here/vectoradd.text" "$tmp/calls"
 check "a pattern" 0 '^ .*cudaMalloc\(&0x[0-9a-f]+, 40028\) = cudaSuccess <' -- \
     $trace --filter 'cudaMal*' "$fix/vectoradd"
@@ -30,9 +30,19 @@ check "what is left out" 0 ' cudaMemcpy\(' -- $trace --filter '-cudart:__*,-cuda
 absent "is not there" '__cuda|cudaMalloc'
 check "another thread" 0 PASS -- $trace --filter thread=2 "$fix/vectoradd"
 absent "there is none" cudaMalloc
-check "a summary" 0 '^calls' '^ +3 .* cudart cudaMemcpy$' -- $trace --summary "$fix/vectoradd"
+check "a summary" 0 '^calls' '^ +3 .* 120084 .* cudart cudaMemcpy$' '^kernels' '^ +1 .*kernel _Z3add' -- $trace --summary "$fix/vectoradd"
 check "the program's exit status" 1 '^no CUDA calls' -- $trace --summary sh -c 'exit 1'
 check "a signal's" 143 '^no CUDA calls' -- $trace --summary sh -c 'kill -TERM $$; sleep 5'
+
+# Kernels, copies and graphs, with the time between the events around them.
+kernel='kernel _Z3addPKfS0_Pfi \{40 1 1\} \{256 1 1\} shared 0 tier 0 stream NULL <[0-9.]+ us on the device>'
+check "a kernel" 0 "$kernel" -- $trace --filter kernel: "$fix/vectoradd"
+CUMU_JIT="wait" check "and its compilation" 0 'compile _Z3addPKfS0_Pfi (compiled in|from the cache)' ' tier 1 stream' -- \
+    $trace --filter kernel:,compile: "$fix/vectoradd"
+check "copies" 0 'copy cudaMemcpyAsync 8192 bytes stream 0x[0-9a-f]+ <[0-9.]+ us on the device> [0-9.]+ GB/s$' -- \
+    $trace --filter copy: "$fix/pipeline"
+check "captured and launched graphs" 0 'kernel .* into a graph' 'graph launch stream 0x[0-9a-f]+ <' '^PASS' -- \
+    $trace --filter kernel:,graph: "$fix/graphs"
 
 if command -v python3 >/dev/null 2>&1; then
     check "JSON lines" 0 PASS -- $trace --format jsonl -o "$tmp/lines" "$fix/vectoradd"
