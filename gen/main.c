@@ -5,6 +5,7 @@
 #include "gen/check.h"
 #include "gen/elfsyms.h"
 #include "gen/runtimes.h"
+#include "gen/torch.h"
 
 static bool ends(const char *text, const char *tail)
 {
@@ -23,11 +24,15 @@ static const struct {
     {"sonames.map", NULL, parse_sonames}, {".map", NULL, parse_map},
     {".versions", NULL, parse_versions},
     {".runtime", NULL, parse_runtime},
+    {".rules", NULL, parse_torch_rules},
+    {".numbers", NULL, parse_torch_numbers},
+    {".exports", NULL, parse_torch_exports},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void read_maps(struct map *m, struct arena *a, struct errors *e, char **files, int count)
 {
+    m->torch = arena_alloc(a, sizeof *m->torch);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < count; i++) {
             unsigned k = 0;
@@ -36,8 +41,8 @@ static void read_maps(struct map *m, struct arena *a, struct errors *e, char **f
             if (k == KINDS) {
                 if (!pass)
                     error_at(e, (struct place){files[i], 0}, "-",
-                             "unknown kind of file; expected .enum "
-                             ".struct .map .versions or .runtime");
+                             "unknown kind of file; expected .enum .struct .map .versions "
+                             ".runtime .rules .numbers or .exports");
                 continue;
             }
             if ((kinds[k].types != NULL) != (pass == 0))
@@ -66,12 +71,14 @@ static void emit_all(const struct job *j)
     emit_mu(j);
     emit_stub_libraries(j);
     emit_runtimes(j);
+    emit_torch(j);
 }
 
 static const char usage[] =
     "usage: gen emit DIR MAP...\n"
     "       gen check [--write] [--coverage FILE] [--core ELF] [--host ELF]... FILE...\n"
     "       gen runtime RELEASE libcudart_static.a\n"
+    "       gen torch-names RULES <NAMES\n"
     "check takes maps, names-only lists (SONAME.symbols) and real NVIDIA libraries\n";
 
 static int emit_command(int argc, char **argv)
@@ -139,8 +146,28 @@ static int runtime_command(char **argv)
     return e.count ? 1 : 0;
 }
 
+/* Prints each name of the input as the rules rewrite it, or "?" and the rest that it could not read. */
+static int torch_names_command(char **argv)
+{
+    struct arena a = {0};
+    struct errors e = {stderr, 0};
+    struct map map = {0};
+    char line[65536];
+    read_maps(&map, &a, &e, argv, 1);
+    while (!e.count && fgets(line, sizeof line, stdin)) {
+        const char *bad;
+        line[strcspn(line, "\n")] = 0;
+        const char *name = mangle_to_musa(&a, map.torch, line, &bad);
+        printf(name ? "%s\n" : "? %s\n", name ? name : bad);
+    }
+    arena_free(&a);
+    return e.count ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && !strcmp(argv[1], "torch-names"))
+        return torch_names_command(argv + 2);
     if (argc == 4 && !strcmp(argv[1], "runtime"))
         return runtime_command(argv + 2);
     if (argc >= 3 && !strcmp(argv[1], "emit"))

@@ -76,6 +76,7 @@ struct base_name { /* cuGetProcAddress: ABI versions of one base name, ascending
 };
 
 struct runtime;
+struct torch;
 
 struct map {
     struct types types;
@@ -103,6 +104,7 @@ struct map {
         const struct signature **at;
         unsigned count, room;
     } calls;              /* distinct signatures of exported lines, filled by check_map */
+    struct torch *torch;  /* torch.h */
     struct mu_symbol *mu; /* filled by check_map, sorted by name */
     unsigned mu_count;
 };

@@ -45,7 +45,7 @@ static void in_child(void)
     }
 }
 
-bool cumu_active(void)
+CUMU_EXPORT bool cumu_active(void)
 {
     return cumu_opt_bool(CUMU_OPT_ACTIVE);
 }

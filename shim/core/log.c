@@ -1,6 +1,7 @@
 /* The logger: levels and channels, one write(2) a line, capped per call site. */
 #include "core/log.h"
 #include "core/append.h"
+#include "core/core.h"
 #include "core/history.h"
 #include "core/loginit.h"
 
@@ -76,7 +77,7 @@ void cumu_log_configure(const char *levels, const char *file, unsigned repeat)
                  (int)bad_length, bad);
 }
 
-bool cumu_log_on(enum cumu_level level, const char *channel)
+CUMU_EXPORT bool cumu_log_on(enum cumu_level level, const char *channel)
 {
     if (!atomic_load_explicit(&state.ready, memory_order_acquire))
         cumu_config_load();
@@ -126,7 +127,7 @@ void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *ch
     errno = saved;
 }
 
-void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel,
+CUMU_EXPORT void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel,
               const char *symbol, const char *format, ...)
 {
     va_list args;

@@ -183,7 +183,7 @@ static unsigned entry_of(const char *soname)
     return i;
 }
 
-void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened)
+CUMU_EXPORT void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened)
 {
     void *h = NULL;
     unsigned i = entry_of(soname);

@@ -27,7 +27,7 @@ static _Atomic(void *) handles[MAX_LIBRARIES];
 static char none; /* handle of a library that could not be opened */
 static _Atomic(char *) home;
 
-const char *cumu_home(void)
+CUMU_EXPORT const char *cumu_home(void)
 {
     char *path = atomic_load_explicit(&home, memory_order_acquire);
     if (path)
