@@ -162,7 +162,7 @@ $(foreach m,$(HAVE_MATHS),$(eval $(call maths_rule,$m)))
 $(CUMU_TOOL): $(CLI_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld libexec/$(@F)"
-	$(call replace,$(CLI_OBJ) $(LDBASE) -lelf $(COMPRESS_LIBS) -ldl -lm)
+	$(call replace,$(CLI_OBJ) $(LDBASE) -lelf -lz $(COMPRESS_LIBS) -ldl -lm)
 
 # A static program starts 0.1 ms earlier; not every system has a static C library.
 STATIC := $(if $(SAN),,-static)

@@ -11,7 +11,7 @@ TEST_SH   := $(wildcard tests/*/run.sh)
 # libraries as a program would.
 TEST_AR   := $B/tests/libcumu-test.a
 TEST_OBJ  := $(sort $(CORE_OBJ) $(filter-out %/cli/main.o,$(CLI_OBJ)) $(filter $B/obj/ptx/%,$(MUSA_OBJ)))
-TEST_LIBS := -lelf $(COMPRESS_LIBS) -ldl -lm
+TEST_LIBS := -lelf -lz $(COMPRESS_LIBS) -ldl -lm
 HOST_LINK := $(HOST_RT) $(HOST_MUSA) -Wl,-rpath,$(abspath $B/lib/cumu/host)
 
 $(TEST_AR): $(TEST_OBJ)

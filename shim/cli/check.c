@@ -1,5 +1,6 @@
 /* cumu check: says before anything runs what a program needs and whether cumu has it. */
 #include "cli/cli.h"
+#include "cli/inputs.h"
 #include "cli/program.h"
 #include "cli/report.h"
 #include "core/config.h"
@@ -61,9 +62,12 @@ enum check_verdict check_verdict(const struct check_report *r)
 
 void check_free(struct check_report *r)
 {
-    for (size_t i = 0; i < r->nkernel; i++) {
-        free(r->kernel[i].name);
-        free(r->kernel[i].problem);
+    struct check_kernel *k, *next;
+    HASH_ITER(hh, r->kernels, k, next) {
+        HASH_DEL(r->kernels, k);
+        free(k->name);
+        free(k->problem);
+        free(k);
     }
     for (size_t i = 0; i < r->nstrings; i++)
         free(r->strings[i]);
@@ -71,7 +75,6 @@ void check_free(struct check_report *r)
     free(r->library);
     free(r->symbol);
     free(r->image);
-    free(r->kernel);
     free(r->fatal);
 }
 
@@ -90,57 +93,128 @@ static bool open_tables(struct check_report *r)
     return r->tables != NULL;
 }
 
-static void read_object(struct check_report *r, const struct cumu_closure *c, const char *path)
+/* name: what the file is called in the report. */
+static void read_object(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf) {
-        check_imports(r, c, path, elf);
-        check_fatbins(r, path, elf);
+        check_imports(r, c, path, name, elf);
+        check_strings(r, elf);
+        check_fatbins(r, name, elf);
         (void)elf_end(elf);
     }
     if (fd >= 0)
         (void)close(fd);
 }
 
-static int check_file(struct check_report *r, const char *name)
+/* What the files of one call share. */
+struct session {
+    const struct cumu_table *const *tables;
+    enum check_format format;
+    bool several;
+    unsigned printed;
+    struct check_totals totals;
+    int refused; /* exit status of an operand that is no program: a script, nothing */
+};
+
+static bool uses_cuda(const struct check_report *r)
 {
+    return r->nlibrary || r->nsymbol || r->nimage || r->kernels || r->runtime != CHECK_NO_RUNTIME;
+}
+
+static void progress(const struct session *s, const char *name)
+{
+    if (s->several && isatty(STDERR_FILENO))
+        (void)fprintf(stderr, "\r\033[K%s%.70s%s", name ? "cumu: " : "", name ? name : "", name ? "" : "\r");
+}
+
+static void check_file(struct session *s, const struct check_inputs *in, const struct check_input *file)
+{
+    struct check_report r = {.program = file->name, .tables = s->tables};
     struct cumu_closure c = {0};
-    char path[PATH_MAX];
-    bool library = strstr(name, ".so") != NULL && access(name, X_OK) != 0;
-    if (cumu_program_file(path, name))
-        return CUMU_EXIT_NOT_FOUND;
-    if (cumu_program_is_script(path))
-        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: a script; check the programs and libraries it starts",
-                         path);
-    if (!open_tables(r))
-        return CUMU_EXIT_USAGE;
-    const char *why = cumu_program_refusal(path, library || strstr(path, ".so"));
+    const char *env = cumu_env("LD_LIBRARY_PATH"), *path = file->path, *base = strrchr(path, '/');
+    char *folders = NULL;
+    progress(s, file->name);
+    if (in->folders && asprintf(&folders, "%s%s%s", env ? env : "", env ? ":" : "", in->folders) < 0) {
+        folders = NULL;
+        r.nomem = true;
+    }
+    bool library = in->many || access(path, X_OK) != 0 || strstr(base ? base : path, ".so");
+    const char *why = cumu_program_refusal(path, library);
     if (why)
-        check_fatal(r, "%s", why);
-    else if (!cumu_closure_read(&c, path, cumu_env("LD_LIBRARY_PATH"), cumu_has_facade))
-        r->nomem = true;
-    check_libraries(r, &c);
+        check_fatal(&r, "%s", why);
+    else if (!cumu_closure_read(&c, path, folders ? folders : env, cumu_has_facade))
+        r.nomem = true;
+    check_libraries(&r, &c);
     for (unsigned i = 0; i < c.count; i++) {
         const struct cumu_object *o = &c.objects[i];
-        if (o->path && !o->facade && (i == 0 || !check_is_vendors(o->soname)))
-            read_object(r, &c, o->path);
+        /* What a folder brings along has a report of its own. */
+        if (o->path && !o->facade && (i == 0 || (!in->many && !check_is_vendors(o->soname))))
+            read_object(&r, &c, o->path, i ? o->path : file->name);
     }
-    check_judge(r);
-    if (r->nomem)
-        (void)cumu_fail(0, "out of memory; the report is not complete");
-    if (r->tsv)
-        check_print_tsv(r);
-    else
-        check_print_text(r);
+    check_judge(&r);
+    progress(s, NULL);
+    if (r.nomem)
+        (void)cumu_fail(0, "out of memory; the report of %s is not complete", r.program);
+    if (!in->many || uses_cuda(&r)) {
+        check_print(&r, s->format, s->printed++ == 0);
+        s->totals.verdicts[check_verdict(&r)]++;
+    } else
+        s->totals.without_cuda++;
     cumu_closure_free(&c);
-    return (int)check_verdict(r);
+    check_free(&r);
+    free(folders);
+}
+
+static void check_operand(struct session *s, const char *name)
+{
+    struct check_inputs in;
+    int status = check_inputs_make(&in, name);
+    s->totals.unreadable += in.unreadable;
+    s->several |= in.many;
+    for (size_t i = 0; !status && i < in.count; i++) {
+        const char *base = strrchr(in.file[i].path, '/');
+        if (!in.many && cumu_program_is_script(in.file[i].path))
+            status = cumu_fail(CUMU_EXIT_CANNOT_RUN,
+                               "%s: a script; check the programs and libraries it starts", in.file[i].path);
+        else if (in.many && base && check_is_vendors(base + 1))
+            s->totals.without_cuda++; /* NVIDIA's own: replaced, or left alone */
+        else
+            check_file(s, &in, &in.file[i]);
+    }
+    if (status) {
+        s->totals.unreadable++;
+        s->refused = status;
+    }
+    check_inputs_free(&in);
+}
+
+static int check_all(struct session *s, int n, char **names)
+{
+    struct check_report tables = {0};
+    if (!open_tables(&tables))
+        return CUMU_EXIT_USAGE;
+    s->tables = tables.tables;
+    s->several = n > 1;
+    for (int i = 0; i < n; i++)
+        check_operand(s, names[i]);
+    if (!s->printed && !s->totals.without_cuda)
+        return s->refused;
+    const struct check_totals *t = &s->totals;
+    enum check_verdict worst = t->verdicts[CHECK_FAILS]                    ? CHECK_FAILS
+                               : t->verdicts[CHECK_GAPS] || t->unreadable ? CHECK_GAPS
+                                                                           : CHECK_RUNS;
+    if (s->several || s->format == CHECK_JSON)
+        check_print_totals(t, s->format, worst);
+    return (int)worst;
 }
 
 static int check(int argc, char **argv)
 {
-    struct check_report r = {0};
+    static const char *const formats[] = {"text", "tsv", "json"};
+    struct session s = {0};
     int i = 1;
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
         const char *a = argv[i];
@@ -149,28 +223,40 @@ static int check(int argc, char **argv)
             break;
         }
         if (strncmp(a, "--format", 8) == 0 && (a[8] == '=' || !a[8])) {
-            const char *f = a[8] ? a + 9 : argv[++i];
-            if (!f || (strcmp(f, "text") != 0 && strcmp(f, "tsv") != 0))
-                return cumu_usage(&cumu_verb_check, "--format wants text or tsv");
-            r.tsv = strcmp(f, "tsv") == 0;
+            const char *f = a[8] ? a + 9 : i + 1 < argc ? argv[++i] : "";
+            unsigned k = 0;
+            while (k < 3 && strcmp(f, formats[k]) != 0)
+                k++;
+            if (k == 3)
+                return cumu_usage(&cumu_verb_check, "--format wants text, tsv or json");
+            s.format = (enum check_format)k;
         } else
             return cumu_usage(&cumu_verb_check, "unknown option %s", a);
     }
-    if (i + 1 != argc)
-        return cumu_usage(&cumu_verb_check, "one program or shared object, please");
-    r.program = argv[i];
-    int status = check_file(&r, argv[i]);
-    check_free(&r);
-    return status;
+    if (i >= argc)
+        return cumu_usage(&cumu_verb_check, "check what? Programs, shared objects, wheels or folders");
+    return check_all(&s, argc - i, argv + i);
 }
 
 const struct cumu_verb_entry cumu_verb_check = {
     "check", "say whether a program will run, before it runs",
-    "usage: cumu check [--format text|tsv] program\n"
+    "usage: cumu check [--format text|tsv|json] file...\n"
     "\n"
-    "Reads the program and the libraries it needs: which CUDA functions it imports and what cumu does\n"
-    "with them, how the CUDA runtime is linked, and which kernels can be translated.\n"
-    "Exit status: 0 will run, 1 will run with gaps, 2 will not run; 125 and above: could not look.\n"
+    "A file is a program, a shared object, a Python wheel (any zip archive) or a folder. Reads it and the\n"
+    "libraries it needs: which CUDA functions it imports and what cumu does with them, how the CUDA runtime\n"
+    "is linked, which CUDA libraries it may open later, and which kernels can be translated.\n"
+    "Exit status, of the worst file: 0 will run, 1 will run with gaps or something could not be read,\n"
+    "2 will not run; 125 and above: nothing could be looked at.\n"
     "\n"
-    "tsv: one record a line: library, runtime, symbol, image, kernel, verdict, each with its fields.\n",
+    "tsv: one record a line, first its kind, then its fields; json has the same, under these names:\n"
+    "  file     path\n"
+    "  runtime  linked (none, shared or static)\n"
+    "  library  soname, how (facade, kept or missing), node (version node), needed (linked or dlopen)\n"
+    "  symbol   name, verb (jump, conv, wrap, pass, stub or missing), soname, reason\n"
+    "  image    kind (ptx, sass or ltoir), arch, compression, stored, unpacked (bytes), object, version,\n"
+    "           device_code (whole or relocatable)\n"
+    "  kernel   name, code (ptx or sass), translated (ok or lost), reason\n"
+    "  device   backend (host or musa), claimed, needed (compute capability times ten)\n"
+    "  verdict  verdict, reason, gaps\n"
+    "  total    verdict, will_run, with_gaps, will_not_run, without_cuda, unreadable (of several files)\n",
     check};

@@ -7,11 +7,14 @@
 #include "ptx/tier0/tier0.h"
 
 #include <gelf.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MAX_UNITS = 4096 };
+enum { MAX_UNITS = 4096, MAX_THREADS = 64 };
 
 /* Units of relocatable device code of one file, kept open because they need each other. */
 struct units {
@@ -21,19 +24,20 @@ struct units {
 
 static struct check_kernel *kernel_named(struct check_report *r, const char *name)
 {
-    for (size_t i = 0; i < r->nkernel; i++)
-        if (strcmp(r->kernel[i].name, name) == 0)
-            return &r->kernel[i];
-    struct check_kernel *k = check_grow(r, &r->kernel, &r->nkernel, sizeof *k);
-    if (!k)
-        return NULL;
-    k->name = strdup(name);
-    if (!k->name) {
-        r->nkernel--;
-        r->nomem = true;
-        return NULL;
-    }
-    return k;
+    struct check_kernel *k;
+    HASH_FIND_STR(r->kernels, name, k);
+    if (k)
+        return k;
+    k = calloc(1, sizeof *k);
+    if (k && (k->name = strdup(name)))
+        HASH_ADD_KEYPTR(hh, r->kernels, k->name, strlen(k->name), k);
+    if (k && k->name && hmap_added(k))
+        return k;
+    if (k)
+        free(k->name);
+    free(k);
+    r->nomem = true;
+    return NULL;
 }
 
 static void problem(struct check_report *r, const char *name, const char *text, unsigned line)
@@ -55,38 +59,69 @@ static void diag_problem(struct check_report *r, const char *name, const struct 
     problem(r, name, text, d->line);
 }
 
+/* The kernels of one module, lowered by as many threads as there are CPUs. */
+struct lowering {
+    const struct ptx_module *m;
+    atomic_uint next;
+    struct ptx_diag *diag; /* one a function; what is empty went well */
+};
+
+static void *lower_some(void *lowering)
+{
+    struct lowering *l = lowering;
+    for (uint32_t i; (i = atomic_fetch_add(&l->next, 1)) < l->m->nfunc;) {
+        const struct ptx_func *f = &l->m->func[i];
+        void *image = NULL;
+        size_t size;
+        if (!f->is_entry || f->is_decl)
+            continue;
+        if (t0_lower_kernel(l->m, f->name, &image, &size, &l->diag[i]) != 0 && !*l->diag[i].msg)
+            (void)snprintf(l->diag[i].msg, sizeof l->diag[i].msg, "cannot be lowered");
+        free(image);
+    }
+    return NULL;
+}
+
 /* Every kernel of an open module goes through the lowering that the runtime would do. */
 static void lower_kernels(struct check_report *r, const struct ptx_module *m)
 {
+    pthread_t helper[MAX_THREADS];
+    unsigned helpers = 0, wanted = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) - 1;
     if (r->on_module) {
         r->on_module(r->on_module_ctx, m);
         return;
     }
+    struct lowering l = {.m = m, .diag = calloc(m->nfunc ? m->nfunc : 1, sizeof *l.diag)};
+    if (!l.diag) {
+        r->nomem = true;
+        return;
+    }
+    while (helpers < wanted && helpers < MAX_THREADS && helpers + 1 < m->nfunc &&
+           pthread_create(&helper[helpers], NULL, lower_some, &l) == 0)
+        helpers++;
+    (void)lower_some(&l);
+    while (helpers)
+        (void)pthread_join(helper[--helpers], NULL);
     for (uint32_t i = 0; i < m->nfunc; i++) {
         const struct ptx_func *f = &m->func[i];
-        if (!f->is_entry || f->is_decl)
-            continue;
-        struct ptx_diag diag = {0};
-        void *image = NULL;
-        size_t size;
-        struct check_kernel *k = kernel_named(r, f->name);
+        struct check_kernel *k = f->is_entry && !f->is_decl ? kernel_named(r, f->name) : NULL;
         if (!k)
-            return;
+            continue;
         k->ptx = true;
-        if (t0_lower_kernel(m, f->name, &image, &size, &diag) != 0)
-            diag_problem(r, f->name, &diag);
-        free(image);
+        if (*l.diag[i].msg)
+            diag_problem(r, f->name, &l.diag[i]);
     }
+    free(l.diag);
 }
 
 static struct ptx_module *open_text(struct check_report *r, const char *text, size_t len,
-                                    const char *path)
+                                    const char *file)
 {
     struct ptx_diag diag = {0};
     struct ptx_module *m = ptx_module_open(text, len, &diag);
     if (!m) {
         char name[512];
-        (void)snprintf(name, sizeof name, "(module of %s)", path);
+        (void)snprintf(name, sizeof name, "(module of %s)", file);
         diag_problem(r, name, &diag);
     }
     return m;
@@ -107,7 +142,7 @@ static void sass_kernels(struct check_report *r, const struct fatbin_list *l)
 }
 
 /* The image that the runtime would take from this container, and its kernels. */
-static void container(struct check_report *r, const char *path, const void *data, size_t size,
+static void container(struct check_report *r, const char *file, const void *data, size_t size,
                       struct units *linked)
 {
     struct fatbin_list l;
@@ -118,8 +153,10 @@ static void container(struct check_report *r, const char *path, const void *data
     if (err == FATBIN_NO_PTX)
         sass_kernels(r, &l);
     if (err == FATBIN_OK && l.nptx > 0) {
+        if (l.entry[0].arch > r->needs)
+            r->needs = l.entry[0].arch;
         err = fatbin_unpack(&l.entry[0], &text, &len);
-        struct ptx_module *m = err ? NULL : open_text(r, text, len, path);
+        struct ptx_module *m = err ? NULL : open_text(r, text, len, file);
         if (m && linked && linked->n < MAX_UNITS)
             linked->unit[linked->n++] = m;
         else if (m) {
@@ -131,13 +168,13 @@ static void container(struct check_report *r, const char *path, const void *data
     }
     if (err && err != FATBIN_NO_PTX && err != FATBIN_NO_IMAGE) {
         char name[512];
-        (void)snprintf(name, sizeof name, "(fat binary in %s)", path);
+        (void)snprintf(name, sizeof name, "(fat binary in %s)", file);
         problem(r, name, fatbin_error_text(err), 0);
     }
     fatbin_list_free(&l);
 }
 
-static void images(struct check_report *r, const char *path, struct fatbin_walk *w)
+static void images(struct check_report *r, const char *file, struct fatbin_walk *w, bool relocatable)
 {
     struct fatbin_entry e;
     bool more;
@@ -145,12 +182,15 @@ static void images(struct check_report *r, const char *path, struct fatbin_walk 
         struct check_image *i = check_grow(r, &r->image, &r->nimage, sizeof *i);
         if (!i)
             return;
-        i->object = check_keep(r, path);
+        i->object = check_keep(r, file);
         i->kind = e.kind == FATBIN_PTX ? "ptx" : e.kind == FATBIN_CUBIN ? "sass"
                   : e.kind == FATBIN_LTOIR ? "ltoir" : "unknown";
         i->compression = !e.compressed ? "none" : e.flags & FATBIN_F_ZSTD ? "zstd"
                          : e.flags & FATBIN_F_LZ4 ? "lz4" : "unknown";
         i->arch = e.arch;
+        i->major = e.major;
+        i->minor = e.minor;
+        i->relocatable = relocatable;
         i->suffix = e.suffix;
         i->stored = e.stored;
         i->unpacked = e.unpacked;
@@ -160,7 +200,7 @@ static void images(struct check_report *r, const char *path, struct fatbin_walk 
 }
 
 /* Containers follow each other in a section, zero-padded. */
-static void section(struct check_report *r, const char *path, const uint8_t *p, size_t size,
+static void section(struct check_report *r, const char *file, const uint8_t *p, size_t size,
                     struct units *linked)
 {
     struct fatbin_walk w;
@@ -172,18 +212,18 @@ static void section(struct check_report *r, const char *path, const uint8_t *p, 
         return;
     int err = fatbin_walk_open(&w, p, size);
     if (err) {
-        container(r, path, p, size, linked); /* names the error */
+        container(r, file, p, size, linked); /* names the error */
         return;
     }
     do {
         const uint8_t *at = w.container;
-        images(r, path, &w);
-        container(r, path, at, size - (size_t)(at - p), linked);
+        images(r, file, &w, linked != NULL);
+        container(r, file, at, size - (size_t)(at - p), linked);
     } while (fatbin_walk_container(&w));
 }
 
 /* Units that need each other are linked as the runtime links them; others stand alone. */
-static void link_units(struct check_report *r, const char *path, struct units *u)
+static void link_units(struct check_report *r, const char *file, struct units *u)
 {
     bool needs = false;
     for (unsigned a = 0; a < u->n && !needs; a++)
@@ -191,7 +231,7 @@ static void link_units(struct check_report *r, const char *path, struct units *u
             needs = a != b && cumu_ptx_needs(u->unit[a], u->unit[b]);
     size_t len = 0;
     char *text = needs ? cumu_ptx_link(u->unit, u->n, &len) : NULL;
-    struct ptx_module *whole = text ? open_text(r, text, len, path) : NULL;
+    struct ptx_module *whole = text ? open_text(r, text, len, file) : NULL;
     if (whole) {
         lower_kernels(r, whole);
         ptx_module_close(whole);
@@ -204,7 +244,7 @@ static void link_units(struct check_report *r, const char *path, struct units *u
     free(text);
 }
 
-void check_fatbins(struct check_report *r, const char *path, Elf *elf)
+void check_fatbins(struct check_report *r, const char *name, Elf *elf)
 {
     struct units *linked = calloc(1, sizeof *linked);
     size_t names;
@@ -215,13 +255,13 @@ void check_fatbins(struct check_report *r, const char *path, Elf *elf)
         return;
     }
     for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
-        const char *name = gelf_getshdr(s, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
-        bool relocatable = name && strcmp(name, "__nv_relfatbin") == 0;
-        Elf_Data *d = relocatable || (name && strcmp(name, ".nv_fatbin") == 0) ? elf_rawdata(s, NULL)
+        const char *is = gelf_getshdr(s, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+        bool relocatable = is && strcmp(is, "__nv_relfatbin") == 0;
+        Elf_Data *d = relocatable || (is && strcmp(is, ".nv_fatbin") == 0) ? elf_rawdata(s, NULL)
                                                                                : NULL;
         if (d && d->d_buf)
-            section(r, path, d->d_buf, d->d_size, relocatable ? linked : NULL);
+            section(r, name, d->d_buf, d->d_size, relocatable ? linked : NULL);
     }
-    link_units(r, path, linked);
+    link_units(r, name, linked);
     free(linked);
 }

@@ -54,6 +54,7 @@ void check_libraries(struct check_report *r, const struct cumu_closure *c)
         if (!l)
             return;
         l->soname = check_keep(r, o->soname);
+        l->node = "";
         l->how = o->facade ? "facade" : kept && o->path ? "kept" : "missing";
         if (strcmp(l->how, "missing") == 0)
             check_fatal(r, kept ? "needs %s, which is not found" : "needs %s, which cumu does not have",
@@ -83,13 +84,61 @@ static void add(struct check_report *r, const char *name, const char *soname,
     s->entry = entry;
 }
 
+static const char *section_name(Elf *elf, const GElf_Shdr *sh)
+{
+    size_t names;
+    const char *s = elf_getshdrstrndx(elf, &names) == 0 ? elf_strptr(elf, names, sh->sh_name) : NULL;
+    return s ? s : "";
+}
+
+static bool listed(const struct check_report *r, const char *soname)
+{
+    for (size_t i = 0; i < r->nlibrary; i++)
+        if (strcmp(r->library[i].soname, soname) == 0)
+            return true;
+    return false;
+}
+
+/* A string that a program could hand to dlopen: the name of a library of NVIDIA's, alone. */
+static void opened(struct check_report *r, const char *s, size_t room)
+{
+    size_t n = strnlen(s, room < 64 ? room : 64);
+    const char *so = memmem(s, n, ".so", 3);
+    int vendor = so && n < 64 && n < room && strspn(so + 3, ".0123456789") == n - (size_t)(so + 3 - s)
+                     ? vendor_library(s) : -1;
+    if (vendor < 0 || listed(r, s))
+        return;
+    struct check_library *l = check_grow(r, &r->library, &r->nlibrary, sizeof *l);
+    if (!l)
+        return;
+    l->soname = check_keep(r, s);
+    l->node = "";
+    l->how = cumu_has_facade(s) ? "facade" : nvidia[vendor].kept ? "kept" : "missing";
+    l->opened = true;
+}
+
+void check_strings(struct check_report *r, Elf *elf)
+{
+    GElf_Shdr sh;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+        if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS || sh.sh_flags & SHF_EXECINSTR ||
+            !(sh.sh_flags & SHF_ALLOC) || !strstr(section_name(elf, &sh), "rodata"))
+            continue;
+        Elf_Data *d = elf_rawdata(scn, NULL);
+        const char *start = d ? d->d_buf : NULL, *last = start ? start + d->d_size : NULL;
+        for (const char *s = start; s && (s = memmem(s, (size_t)(last - s), "lib", 3)); s += 3)
+            if (s == start || !s[-1])
+                opened(r, s, (size_t)(last - s));
+    }
+}
+
 struct versions { /* .gnu.version and .gnu.version_r of one file */
     Elf_Data *sym, *need;
     GElf_Shdr need_header;
 };
 
-/* Library a versioned import asks for ("libcudart.so.13"), NULL for an unversioned one. */
-static const char *version_file(Elf *elf, const struct versions *v, int index)
+/* Library a versioned import asks for ("libcudart.so.13") and the node; NULL for an unversioned one. */
+static const char *version_file(Elf *elf, const struct versions *v, int index, const char **node)
 {
     GElf_Versym want;
     if (!v->sym || !v->need || !gelf_getversym(v->sym, index, &want) || (want & 0x7fff) < 2)
@@ -99,6 +148,7 @@ static const char *version_file(Elf *elf, const struct versions *v, int index)
         GElf_Vernaux a;
         int aux = at + (int)n.vn_aux;
         for (unsigned i = 0; i < n.vn_cnt && gelf_getvernaux(v->need, aux, &a); i++) {
+            *node = elf_strptr(elf, v->need_header.sh_link, a.vna_name);
             if ((a.vna_other & 0x7fff) == (want & 0x7fff))
                 return elf_strptr(elf, v->need_header.sh_link, n.vn_file);
             aux += (int)a.vna_next;
@@ -109,11 +159,19 @@ static const char *version_file(Elf *elf, const struct versions *v, int index)
     return NULL;
 }
 
+static void note_node(struct check_report *r, const char *soname, const char *node)
+{
+    for (size_t i = 0; i < r->nlibrary && node; i++)
+        if (!*r->library[i].node && strcmp(r->library[i].soname, soname) == 0)
+            r->library[i].node = check_keep(r, node);
+}
+
 static void import(struct check_report *r, const struct cumu_closure *c, const char *name,
-                   const char *file)
+                   const char *file, const char *node)
 {
     const struct cumu_table *t = file ? table_of(r, file) : NULL;
     if (file) {
+        note_node(r, file, node);
         if (t)
             add(r, name, file, cumu_table_find(t, name));
         return;
@@ -147,18 +205,13 @@ static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c
         if (!name || !*name)
             continue;
         signs->imports |= starts(name, "__cudaRegister") || strcmp(name, "cudaMalloc") == 0;
-        import(r, c, name, version_file(elf, v, i));
+        const char *node = NULL, *file = version_file(elf, v, i, &node);
+        import(r, c, name, file, node);
     }
 }
 
-static const char *section_name(Elf *elf, const GElf_Shdr *sh)
-{
-    size_t names;
-    const char *s = elf_getshdrstrndx(elf, &names) == 0 ? elf_strptr(elf, names, sh->sh_name) : NULL;
-    return s ? s : "";
-}
-
-void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, Elf *elf)
+void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name,
+                   Elf *elf)
 {
     struct versions v = {0};
     struct runtime_signs signs = {0};
@@ -187,7 +240,7 @@ void check_imports(struct check_report *r, const struct cumu_closure *c, const c
     else if (signs.registers && !signs.imports) { /* fat binaries that nobody's function registers */
         r->runtime = CHECK_STATIC_RUNTIME;
         check_fatal(r, "%s has the CUDA runtime linked in, is stripped, and its release is not known to cumu",
-                    path);
+                    name);
     } else if (signs.imports && r->runtime == CHECK_NO_RUNTIME)
         r->runtime = CHECK_SHARED_RUNTIME;
 }

@@ -1,33 +1,59 @@
-/* cumu check: the verdict, and the report as text or as records. */
+/* cumu check: the verdict, and the report as text. */
+#include "cli/cli.h"
 #include "cli/report.h"
+#include "core/config.h"
+#include "core/ldcache.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SHOWN = 8 }; /* lines of one kind in the text report */
 
 static const char *const verbs[] = {"jump", "conv", "wrap", "stub", "pass"};
-static const char *const runtimes[] = {"none", "shared", "static"};
-static const char *const verdicts[] = {"will run", "will run with gaps", "will not run"};
+const char *const check_runtimes[] = {"none", "shared", "static"};
 
-static const char *verb(const struct check_symbol *s)
+const char *check_verdict_text(enum check_verdict v)
+{
+    static const char *const text[] = {"will run", "will run with gaps", "will not run"};
+    return text[v];
+}
+
+const char *check_verb(const struct check_symbol *s)
 {
     return s->entry ? verbs[s->entry->verb] : "missing";
 }
 
-static bool lost(const struct check_kernel *k)
+bool check_lost(const struct check_kernel *k)
 {
     return !k->ptx || k->problem;
 }
 
-static const char *why(const struct check_kernel *k)
+const char *check_why(const struct check_kernel *k)
 {
     return k->problem ? k->problem : k->ptx ? "" : "machine code (SASS) only, no PTX";
 }
 
+static bool exists(const char *path, void *ctx)
+{
+    (void)ctx;
+    return access(path, R_OK) == 0;
+}
+
+const char *check_backend(void)
+{
+    const char *wanted = cumu_opt_text(CUMU_OPT_BACKEND);
+    if (strcmp(wanted, "auto") != 0)
+        return wanted;
+    return cumu_ldcache_find("libmusa.so.1", exists, NULL) || access("/usr/local/musa/lib/libmusa.so.1", R_OK) == 0
+               ? "musa"
+               : "host";
+}
+
 void check_judge(struct check_report *r)
 {
-    size_t bad = 0;
+    size_t bad = 0, all = 0;
     for (size_t i = 0; i < r->nsymbol; i++) {
         if (!r->symbol[i].entry)
             check_fatal(r, "imports %s, which cumu's %s does not have", r->symbol[i].name,
@@ -35,13 +61,15 @@ void check_judge(struct check_report *r)
         else if (r->symbol[i].entry->verb == CUMU_STUB)
             r->gaps++;
     }
-    for (size_t i = 0; i < r->nkernel; i++)
-        bad += lost(&r->kernel[i]);
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next, all++)
+        bad += check_lost(k);
+    for (size_t i = 0; i < r->nlibrary; i++) /* it may do without */
+        r->gaps += r->library[i].opened && strcmp(r->library[i].how, "missing") == 0;
     r->gaps += (unsigned)bad;
-    if (bad && bad == r->nkernel)
+    if (bad && bad == all)
         check_fatal(r, bad == 1 ? "its only kernel, %s, cannot be translated: %s"
                                 : "none of its kernels can be translated; the first, %s: %s",
-                    r->kernel[0].name, why(&r->kernel[0]));
+                    r->kernels->name, check_why(r->kernels));
 }
 
 static void more(size_t left)
@@ -50,93 +78,133 @@ static void more(size_t left)
         printf("            and %zu more (--format tsv lists all)\n", left);
 }
 
+static void count_verbs(const struct check_report *r, const char *soname, size_t count[6])
+{
+    for (size_t i = 0; i < r->nsymbol; i++)
+        if (!soname || strcmp(r->symbol[i].soname, soname) == 0)
+            count[r->symbol[i].entry ? r->symbol[i].entry->verb : 5]++;
+}
+
+static void print_libraries(const struct check_report *r)
+{
+    for (size_t i = 0; i < r->nlibrary; i++) {
+        const struct check_library *l = &r->library[i];
+        size_t count[6] = {0};
+        count_verbs(r, l->soname, count);
+        printf("%-11s %s", l->opened ? "opens" : "library", l->soname);
+        if (*l->node)
+            printf(" (%s)", l->node);
+        printf(": %s", l->how);
+        static const int order[] = {CUMU_JUMP, CUMU_CONV, CUMU_WRAP, CUMU_PASS, CUMU_STUB};
+        const char *sign = ";";
+        for (unsigned k = 0; k < sizeof order / sizeof *order; k++)
+            if (count[order[k]]) {
+                printf("%s %zu %s", sign, count[order[k]], verbs[order[k]]);
+                sign = ",";
+            }
+        printf(count[5] ? "%s %zu missing\n" : "\n", sign, count[5]);
+    }
+}
+
 static void print_symbols(const struct check_report *r)
 {
-    size_t count[5] = {0}, stubs = 0, missing = 0;
-    for (size_t i = 0; i < r->nsymbol; i++)
-        if (r->symbol[i].entry)
-            count[r->symbol[i].entry->verb]++;
-        else
-            missing++;
+    size_t count[6] = {0}, shown = 0;
+    count_verbs(r, NULL, count);
     printf("symbols     %zu CUDA functions: %zu jump, %zu conv, %zu wrap, %zu pass, %zu stub", r->nsymbol,
            count[CUMU_JUMP], count[CUMU_CONV], count[CUMU_WRAP], count[CUMU_PASS], count[CUMU_STUB]);
-    printf(missing ? ", %zu missing\n" : "\n", missing);
+    printf(count[5] ? ", %zu missing\n" : "\n", count[5]);
     for (size_t i = 0; i < r->nsymbol; i++) {
         const struct check_symbol *s = &r->symbol[i];
         if (s->entry && s->entry->verb != CUMU_STUB)
             continue;
-        if (stubs++ < SHOWN)
-            printf("            %s %s: %s\n", verb(s), s->name,
+        if (shown++ < SHOWN)
+            printf("            %s %s: %s\n", check_verb(s), s->name,
                    s->entry && s->entry->reason ? s->entry->reason : s->soname);
     }
-    more(stubs > SHOWN ? stubs - SHOWN : 0);
+    more(shown > SHOWN ? shown - SHOWN : 0);
+}
+
+/* One line for all images: what kinds there are, for which architectures. */
+static void print_images(const struct check_report *r)
+{
+    size_t ptx = 0, sass = 0, other = 0, linked = 0;
+    unsigned low = 0, high = 0;
+    for (size_t i = 0; i < r->nimage; i++) {
+        const struct check_image *m = &r->image[i];
+        bool is_ptx = strcmp(m->kind, "ptx") == 0;
+        ptx += is_ptx;
+        sass += strcmp(m->kind, "sass") == 0;
+        other += !is_ptx && strcmp(m->kind, "sass") != 0;
+        linked += m->relocatable;
+        if (is_ptx && (!low || m->arch < low))
+            low = m->arch;
+        if (is_ptx && m->arch > high)
+            high = m->arch;
+    }
+    if (!r->nimage)
+        return;
+    printf("images      %zu: %zu PTX", r->nimage, ptx);
+    if (ptx)
+        printf(low == high ? " (compute_%u)" : " (compute_%u to %u)", low, high);
+    printf(", %zu SASS", sass);
+    if (other)
+        printf(", %zu others", other);
+    printf(linked ? "; %zu of relocatable device code\n" : "\n", linked);
 }
 
 static void print_kernels(const struct check_report *r)
 {
-    size_t ptx = 0, bad = 0, shown = 0;
-    for (size_t i = 0; i < r->nkernel; i++) {
-        ptx += r->kernel[i].ptx;
-        bad += lost(&r->kernel[i]);
+    size_t all = 0, ptx = 0, bad = 0, shown = 0;
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next, all++) {
+        ptx += k->ptx;
+        bad += check_lost(k);
     }
-    printf("kernels     %zu: %zu with PTX, %zu SASS only; %zu can be translated\n", r->nkernel, ptx,
-           r->nkernel - ptx, r->nkernel - bad);
-    for (size_t i = 0; i < r->nkernel; i++)
-        if (lost(&r->kernel[i]) && shown++ < SHOWN)
-            printf("            %s: %s\n", r->kernel[i].name, why(&r->kernel[i]));
+    printf("kernels     %zu: %zu with PTX, %zu SASS only; %zu can be translated\n", all, ptx, all - ptx,
+           all - bad);
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next)
+        if (check_lost(k) && shown++ < SHOWN)
+            printf("            %s: %s\n", k->name, check_why(k));
     more(shown > SHOWN ? shown - SHOWN : 0);
+}
+
+static void print_device(const struct check_report *r)
+{
+    unsigned claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
+    const char *devices = cumu_env("CUMU_HOST_DEVICES");
+    bool host = strcmp(check_backend(), "host") == 0;
+    if (host)
+        printf("device      the CPU back end (%s of them)", devices && *devices ? devices : "1");
+    else
+        printf("device      MUSA");
+    printf("; claims compute capability %u.%u", claimed / 10, claimed % 10);
+    if (r->needs)
+        printf(", PTX is for %u.%u", r->needs / 10, r->needs % 10);
+    putchar('\n');
+}
+
+/* Colours of a terminal: green, yellow, red. */
+static const char *colour(enum check_verdict v)
+{
+    static const char *const of[] = {"\033[32m", "\033[33m", "\033[31m"};
+    const char *none = cumu_env("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(none && *none) ? of[v] : "";
 }
 
 void check_print_text(const struct check_report *r)
 {
     printf("program     %s\n", r->program);
-    printf("runtime     %s\n", runtimes[r->runtime]);
-    for (size_t i = 0; i < r->nlibrary; i++)
-        printf("library     %s: %s\n", r->library[i].soname, r->library[i].how);
+    printf("runtime     %s\n", check_runtimes[r->runtime]);
+    print_libraries(r);
     print_symbols(r);
+    print_images(r);
     print_kernels(r);
+    print_device(r);
     enum check_verdict v = check_verdict(r);
-    printf("verdict     %s", verdicts[v]);
+    const char *on = colour(v);
+    printf("verdict     %s%s%s", on, check_verdict_text(v), *on ? "\033[0m" : "");
     if (r->fatal)
         printf(": %s", r->fatal);
     else if (r->gaps)
         printf(" (%u)", r->gaps);
-    putchar('\n');
-}
-
-/* Tabs and newlines would break the records. */
-static void field(const char *s)
-{
-    putchar('\t');
-    for (; *s; s++)
-        putchar(*s == '\t' || *s == '\n' ? ' ' : *s);
-}
-
-void check_print_tsv(const struct check_report *r)
-{
-    printf("runtime\t%s\n", runtimes[r->runtime]);
-    for (size_t i = 0; i < r->nlibrary; i++)
-        printf("library\t%s\t%s\n", r->library[i].soname, r->library[i].how);
-    for (size_t i = 0; i < r->nsymbol; i++) {
-        const struct check_symbol *s = &r->symbol[i];
-        printf("symbol\t%s\t%s\t%s", s->name, verb(s), s->soname);
-        field(s->entry && s->entry->reason ? s->entry->reason : "");
-        putchar('\n');
-    }
-    for (size_t i = 0; i < r->nimage; i++) {
-        const struct check_image *m = &r->image[i];
-        printf("image\t%s\t%u%.1s\t%s\t%llu\t%llu", m->kind, m->arch, &m->suffix, m->compression,
-               (unsigned long long)m->stored, (unsigned long long)m->unpacked);
-        field(m->object);
-        putchar('\n');
-    }
-    for (size_t i = 0; i < r->nkernel; i++) {
-        const struct check_kernel *k = &r->kernel[i];
-        printf("kernel\t%s\t%s\t%s", k->name, k->ptx ? "ptx" : "sass", lost(k) ? "lost" : "ok");
-        field(why(k));
-        putchar('\n');
-    }
-    printf("verdict\t%s", verdicts[check_verdict(r)]);
-    field(r->fatal ? r->fatal : "");
     putchar('\n');
 }

@@ -1,8 +1,9 @@
-/* What `cumu check` collects about a program, and the two ways it is printed. */
+/* What `cumu check` collects about a file, and the ways it is printed. */
 #ifndef CUMU_CLI_REPORT_H
 #define CUMU_CLI_REPORT_H
 
 #include "cli/closure.h"
+#include "core/hmap.h"
 #include "core/symbols.h"
 #include "ptx/ir.h"
 
@@ -21,29 +22,33 @@ struct check_symbol { /* one CUDA symbol that some object of the closure imports
 struct check_image { /* one entry of a fat binary */
     const char *object; /* file it is in */
     const char *kind, *compression;
-    unsigned arch;
+    unsigned arch, major, minor; /* PTX ISA or cubin version */
     char suffix;
+    bool relocatable;
     uint64_t stored, unpacked;
 };
-struct check_kernel {
+struct check_kernel { /* kept by name */
     char *name;
     bool ptx;
     char *problem; /* NULL: can be translated */
+    UT_hash_handle hh;
 };
 struct check_library { /* a library of NVIDIA's that something needs */
     const char *soname;
+    const char *node; /* version node of the symbols imported from it; "" without */
     const char *how; /* "facade", "kept" or "missing" */
+    bool opened; /* not linked: its name stands among the strings, as dlopen wants it */
 };
 
 struct check_report {
     const char *program;
-    bool tsv;
     const struct cumu_table *const *tables;
     enum check_runtime runtime;
     struct check_library *library; size_t nlibrary;
     struct check_symbol *symbol;   size_t nsymbol;
     struct check_image *image;     size_t nimage;
-    struct check_kernel *kernel;   size_t nkernel;
+    struct check_kernel *kernels;
+    unsigned needs; /* highest compute capability of the PTX that would be taken: 80; 0 without any */
     char **strings; size_t nstrings; /* owned copies that outlive the closure's files */
     char *fatal;                     /* first reason why it will not run */
     unsigned gaps;
@@ -53,6 +58,9 @@ struct check_report {
     void *on_module_ctx;
 };
 
+/* Device that programs would see, by what is installed: "musa" or "host". */
+const char *check_backend(void);
+
 /* Grows *list by one zeroed element and returns it; NULL (and r->nomem) on out of memory. */
 void *check_grow(struct check_report *r, void *list, size_t *count, size_t size);
 /* A copy that lives as long as the report; "" on out of memory. */
@@ -60,17 +68,33 @@ const char *check_keep(struct check_report *r, const char *s);
 /* The program will not run because ...; the first reason counts. */
 void check_fatal(struct check_report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The collectors. `elf` is the open file of object o. */
-void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, Elf *elf);
+/* The collectors. `elf` is the open file at `path`, called `name` in the report. */
+void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name,
+                   Elf *elf);
 void check_libraries(struct check_report *r, const struct cumu_closure *c);
+/* Names of NVIDIA's libraries among the strings of the file. */
+void check_strings(struct check_report *r, Elf *elf);
 /* Is it one of NVIDIA's own libraries? Their insides are not the program's: replaced, or left alone. */
 bool check_is_vendors(const char *soname);
-void check_fatbins(struct check_report *r, const char *path, Elf *elf);
+void check_fatbins(struct check_report *r, const char *name, Elf *elf);
 void check_judge(struct check_report *r);
 
-void check_print_text(const struct check_report *r);
-void check_print_tsv(const struct check_report *r);
 enum check_verdict check_verdict(const struct check_report *r);
+const char *check_verdict_text(enum check_verdict v);
+const char *check_verb(const struct check_symbol *s);
+bool check_lost(const struct check_kernel *k);        /* cannot be translated */
+const char *check_why(const struct check_kernel *k);  /* "" if it can */
+extern const char *const check_runtimes[];            /* by enum check_runtime */
+
+/* How reports are printed. json: one object, opened before the first report and closed after the last. */
+enum check_format { CHECK_TEXT, CHECK_TSV, CHECK_JSON };
+void check_print(const struct check_report *r, enum check_format format, bool first);
+void check_print_text(const struct check_report *r);
+/* After the last of several files: how many came to which verdict. Always for json. */
+struct check_totals {
+    unsigned verdicts[3], without_cuda, unreadable;
+};
+void check_print_totals(const struct check_totals *t, enum check_format format, enum check_verdict worst);
 void check_free(struct check_report *r);
 
 #endif

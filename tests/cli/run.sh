@@ -5,7 +5,7 @@ set -eu
 
 # check, beyond the verdicts of the fixtures: symbols, libraries, scripts, shared objects.
 check "check counts symbols by verb" 0 '^symbols +[1-9][0-9]* CUDA functions: .* 0 stub$' \
-    '^library +libcudart\.so\.13: facade$' '^kernels +1: 1 with PTX' -- "$cumu" check "$fix/vectoradd"
+    '^library +libcudart\.so\.13 \(libcudart\.so\.13\): facade; ' '^kernels +1: 1 with PTX' -- "$cumu" check "$fix/vectoradd"
 check "check, tsv: kernels and images" 0 "$(printf '^kernel\tvectoradd|^kernel\t[^\t]*\tptx\tok')" \
     "$(printf '^image\tptx\t[0-9]+\tlz4\t')" "$(printf '^verdict\twill run')" -- \
     "$cumu" check --format tsv "$fix/lz4"
@@ -13,8 +13,10 @@ check "check of a program without CUDA" 0 '^runtime +none$' 'will run$' -- "$cum
 printf '#!/bin/sh\ntrue\n' >"$tmp/script"
 chmod +x "$tmp/script"
 check "check of a script" 126 'a script' -- "$cumu" check "$tmp/script"
-check "check of nothing" 125 'usage' -- "$cumu" check
-check "check with a wrong format" 125 'text or tsv' -- "$cumu" check --format xml "$fix/vectoradd"
+check "check of nothing" 125 'check what' -- "$cumu" check
+check "check with a wrong format" 125 'text, tsv or json' -- "$cumu" check --format xml "$fix/vectoradd"
+
+. "$(dirname "$0")/check_files.sh"
 
 # Programs that need what is not there, made by the C compiler.
 build() { # NAME SOURCE FLAGS...

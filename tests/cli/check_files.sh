@@ -1,0 +1,39 @@
+# cumu check of many files: folders, wheels, what hostile archives hold. Sourced by run.sh.
+# shellcheck shell=sh disable=SC2154
+corpus=$(cd "$(dirname "$0")/../fuzz/corpus" && pwd)
+mkdir -p "$tmp/tree/sub" "$tmp/empty" "$tmp/unpacked"
+export TMPDIR="$tmp/unpacked"
+cp "$fix/vectoradd" "$tmp/tree/b"
+cp "$(command -v ls)" "$tmp/tree/plain"
+cp "$corpus/elf/small.so" "$tmp/tree/sub/small.so"
+ln -s .. "$tmp/tree/sub/loop"
+head -c 100 "$fix/vectoradd" >"$tmp/tree/sub/cut"
+check "check of a folder, a loop of links in it" 2 '^program +.*/tree/b$' '^program +.*/tree/sub/small\.so$' \
+    '^files +1 will run, 0 with gaps, 1 will not run; 2 without CUDA$' -- "$cumu" check "$tmp/tree"
+check "check, tsv: the total of a folder" 2 "$(printf '^total\twill not run\t1\t0\t1\t2\t0$')" -- \
+    "$cumu" check --format tsv "$tmp/tree"
+check "check of an empty folder" 126 'no ELF file' -- "$cumu" check "$tmp/empty"
+check "check names libraries that are opened later" 2 '^opens +libcublas\.so\.12: (facade|missing)$' -- \
+    "$cumu" check "$corpus/elf/small.so"
+check "check of a wheel" 2 '^program +.*good\.zip/pkg/a\.so$' 'is truncated' -- "$cumu" check "$corpus/zip/good.zip"
+check "check of a wheel whose names leave it" 2 '\.\./up\.so has a name that leaves' 'link\.so is a symbolic link' \
+    'fine\.so File exists' '; 5 could not be read' -- "$cumu" check "$corpus/zip/evil.zip"
+check "check of a damaged wheel" 126 'pkg/a\.so is damaged' -- "$cumu" check "$corpus/zip/damaged.zip"
+head -c 500 "$corpus/zip/good.zip" >"$tmp/cut.whl"
+check "check of a truncated wheel" 126 'without its directory' -- "$cumu" check "$tmp/cut.whl"
+check "check of one that is there and one that is not" 1 '^verdict +will run$' 'cannot be read' '1 could not be read' -- \
+    "$cumu" check "$fix/vectoradd" "$tmp/nothing"
+check "check leaves no files behind" 0 -- rmdir "$tmp/unpacked"
+unset TMPDIR
+if command -v python3 >/dev/null 2>&1; then
+    check "check, json: a schema, files, a verdict" 0 '^1 _Z3addPKf ptx ok will run 1$' -- sh -c '
+        "$1" check --format json "$2" | python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+f = d[\"files\"][0]
+k = f[\"kernel\"][0]
+print(d[\"schema\"], k[\"name\"][:9], k[\"code\"], k[\"translated\"], f[\"verdict\"][\"verdict\"], d[\"total\"][\"will_run\"])"' \
+        - "$cumu" "$fix/vectoradd"
+else
+    echo "skip check, json: no python3"
+fi
