@@ -9,7 +9,7 @@
 static void emit_header(const struct job *j)
 {
     struct output o = emit_open(j, "mu.h", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#pragma once\n#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n"
+    fprintf(o.file, "#pragma once\n#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n#include \"abi/musolver.h\"\n"
                     "#include \"abi/values.h\"\n\n"
                     "/* mu.musaFoo(...) calls the library below; the first call resolves it. */\n"
                     "struct cumu_mu {\n");
@@ -66,7 +66,7 @@ static void emit_twin(const struct job *j)
 static void emit_proof(const struct job *j)
 {
     struct output o = emit_open(j, "mu.proof.c", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n"
+    fprintf(o.file, "#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n#include \"abi/musolver.h\"\n"
                     "#include \"abi/values.h\"\n\n"
                     "#pragma GCC diagnostic error \"-Wconversion\"\n"
                     "#pragma GCC diagnostic error \"-Wsign-conversion\"\n");

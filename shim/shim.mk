@@ -8,9 +8,12 @@ HOST_RT    := $B/lib/cumu/host/libmusart.so.5
 HOST_MCCL  := $B/lib/cumu/host/libmccl.so.2
 # The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
 # are not here is left out; the rest is built.
-MATHS      := mublas
+MATHS      := mublas musolver
 MATHS_SONAME_mublas := libmublas.so.1
 MATHS_ON_mublas     := -lopenblas
+MATHS_SONAME_musolver := libmusolver.so.1
+MATHS_ON_musolver     := -lopenblas
+MATHS_NEEDS_musolver  := $B/lib/cumu/host/libmublas.so.1
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
@@ -151,10 +154,10 @@ $(HOST_MCCL): $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA)
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl)
 
 define maths_rule
-$B/lib/cumu/host/$(MATHS_SONAME_$(1)): $(call maths_obj,$(1)) $(HOST_RT) $(HOST_MUSA)
+$B/lib/cumu/host/$(MATHS_SONAME_$(1)): $(call maths_obj,$(1)) $(MATHS_NEEDS_$(1)) $(HOST_RT) $(HOST_MUSA)
 	@mkdir -p $$(@D)
 	@echo "ld host/$$(@F)"
-	$$(call replace,-shared $(call maths_obj,$(1)) $(HOST_RT) $(HOST_MUSA) $$(LDBASE) -Wl$$(,)-soname$$(,)$$(@F) \
+	$$(call replace,-shared $(call maths_obj,$(1)) $(MATHS_NEEDS_$(1)) $(HOST_RT) $(HOST_MUSA) $$(LDBASE) -Wl$$(,)-soname$$(,)$$(@F) \
 	    -Wl$$(,)-rpath$$(,)'$$$$ORIGIN' $(MATHS_ON_$(1)) -lm)
 endef
 $(foreach m,$(HAVE_MATHS),$(eval $(call maths_rule,$m)))

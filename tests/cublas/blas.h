@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef TEST_LIBRARY
+#define TEST_LIBRARY "libcublas.so.12"
+#endif
+
 typedef double complex num;
 extern int cudaMalloc(void **, size_t), cudaFree(void *), cudaMemcpy(void *, const void *, size_t, int);
 
@@ -28,7 +32,7 @@ static void *symbol(const char *format, ...)
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    lib = lib ? lib : dlopen("libcublas.so.12", RTLD_NOW);
+    lib = lib ? lib : dlopen(TEST_LIBRARY, RTLD_NOW);
     void *f = lib ? dlsym(lib, name) : NULL;
     if (!f) {
         printf("not ok no %s: %s\n", name, dlerror());
@@ -80,7 +84,7 @@ struct buffer {
     void *at; /* on the device */
     num *ref;
 };
-static struct buffer buffer(int type, size_t n)
+static inline struct buffer buffer(int type, size_t n)
 {
     struct buffer b = {type, n ? n : 1, NULL, NULL};
     b.ref = malloc(b.n * sizeof *b.ref);
@@ -90,7 +94,7 @@ static struct buffer buffer(int type, size_t n)
         exit(1);
     return b;
 }
-static void upload(struct buffer b)
+static inline void upload(struct buffer b)
 {
     void *raw = malloc(b.n * size_of(b.type));
     pack(b.type, b.ref, raw, b.n);
@@ -110,7 +114,7 @@ static bool near(num got, num want, int type, double terms)
     return cabs(got - want) <= eps * (terms + 8) * (1 + cabs(want));
 }
 /* The device's elements against the reference: all of them, so that a write beside the result is seen. */
-static void compare(struct buffer b, double terms, const char *what, int line)
+static inline void compare(struct buffer b, double terms, const char *what, int line)
 {
     void *raw = malloc(b.n * size_of(b.type));
     num *got = malloc(b.n * sizeof *got);
@@ -128,7 +132,7 @@ static void compare(struct buffer b, double terms, const char *what, int line)
     free(got);
 }
 #define COMPARE(b, terms, what) compare(b, terms, what, __LINE__)
-static void drop(struct buffer b)
+static inline void drop(struct buffer b)
 {
     cudaFree(b.at);
     free(b.ref);
@@ -154,14 +158,14 @@ static inline num special(int type) /* 0, 1, -1 and others */
     int k = upto(6);
     return k == 0 ? 0 : k == 1 ? 1 : k == 2 ? -1 : value(type);
 }
-static void pointer_mode(void)
+static inline void pointer_mode(void)
 {
     on_device = upto(2);
     ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, on_device);
 }
-static num conj_if(bool c, num v) { return c ? conj(v) : v; }
+static inline num conj_if(bool c, num v) { return c ? conj(v) : v; }
 
-static int begin(void)
+static inline int begin(void)
 {
     int r = ((int (*)(void **))symbol("cublasCreate_v2"))(&handle);
     if (r == 1) {

@@ -19,6 +19,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"graph", snippet_graph},       {"graph_driver", snippet_graph_driver},
     {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
     {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
+    {"cusolver", snippet_cusolver},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -67,7 +68,8 @@ static void *by_procaddress(const char *name)
 
 void *snippet_symbol(const char *name)
 {
-    bool driver = strncmp(name, "cu", 2) == 0 && strncmp(name, "cuda", 4) != 0 && strncmp(name, "cublas", 6) != 0;
+    bool driver = strncmp(name, "cu", 2) == 0 && strncmp(name, "cuda", 4) != 0 && strncmp(name, "cublas", 6) != 0 &&
+                  strncmp(name, "cusolver", 8) != 0;
     if (driver && strcmp(mode, "procaddress") == 0) {
         void *p = by_procaddress(name);
         if (p)
@@ -76,6 +78,7 @@ void *snippet_symbol(const char *name)
     return named(driver ? "libcuda.so.1" : strncmp(name, "nvrtc", 5) == 0 ? "libnvrtc.so.13"
                  : strncmp(name, "nccl", 4) == 0 ? "libnccl.so.2"
                  : strncmp(name, "cublas", 6) == 0 ? "libcublas.so.13"
+                 : strncmp(name, "cusolver", 8) == 0 ? "libcusolver.so.12"
                  : strncmp(name, "nvJitLink", 9) == 0 ? "libnvJitLink.so.13" : "libcudart.so.13", name);
 }
 
@@ -85,6 +88,8 @@ void *snippet_versioned(int version, const char *name)
         return named(version == 11 ? "libnvrtc.so.11.2" : "libnvrtc.so.12", name);
     if (strncmp(name, "nvJitLink", 9) == 0)
         return named("libnvJitLink.so.12", name);
+    if (strncmp(name, "cusolver", 8) == 0)
+        return named("libcusolver.so.11", name);
     if (strncmp(name, "cublas", 6) == 0)
         return named(version == 11 ? "libcublas.so.11" : "libcublas.so.12", name);
     return named(version == 11 ? "libcudart.so.11.0" : "libcudart.so.12", name);

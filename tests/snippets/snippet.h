@@ -68,6 +68,7 @@ void snippet_context(void);
 void snippet_compiler(void);
 void snippet_nccl(void);
 void snippet_cublas(void);
+void snippet_cusolver(void);
 
 /* registration.c keeps its program registered for the topics that launch. */
 extern char snippet_stub, snippet_factor, snippet_table; /* host addresses of kernel k and variables */
