@@ -58,10 +58,12 @@ static void emit_symbols(const struct job *j, const struct facade *f)
     fprintf(o.file, "\nstatic const struct cumu_symbol symbols[] = {\n");
     for (unsigned i = 0; i < s.count; i++) {
         const struct map_line *l = effective(s.at[i]);
-        bool calls = l->verb != VERB_WRAP && l->target;
+        /* Of a wrapper: the function of the same name below, for CUMU_FORCE. */
+        const char *target = l->verb == VERB_WRAP ? musa_name(j->arena, s.at[i]->symbol) : l->target;
+        int mu = target ? find_mu(j->map, target) : -1;
         static const char *const verbs[] = {"JUMP", "CONV", "WRAP", "STUB", "PASS"};
         fprintf(o.file, "    {\"%s\", ", s.at[i]->symbol);
-        emit_string(o.file, calls ? l->target : NULL);
+        emit_string(o.file, mu >= 0 ? target : NULL);
         fprintf(o.file, ", ");
         emit_string(o.file, l->verb == VERB_STUB ? l->reason : NULL);
         fprintf(o.file, ", ");
@@ -71,7 +73,7 @@ static void emit_symbols(const struct job *j, const struct facade *f)
             fprintf(o.file, "0");
         fprintf(o.file, ", CUMU_%s, %s, %d, %u},\n", verbs[l->verb],
                 l->signature->status ? "CUMU_RETURNS_STATUS" : "CUMU_RETURNS_ZERO",
-                calls ? j->map->mu[find_mu(j->map, l->target)].below : 0, l->call);
+                mu >= 0 ? j->map->mu[mu].below : 0, l->call);
     }
     const struct library *l = find_library(j->map, f->library);
     fprintf(

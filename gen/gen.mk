@@ -43,7 +43,7 @@ $(GEN_STAMP): $(GEN) $(MAPS)
 	$Q$(GEN) emit $B/gen $(MAPS)
 	@touch $@
 
-$(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC) $(AUDIT_GEN): $(GEN_STAMP) ;
+$(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC) $(AUDIT_GEN) $B/gen/prototypes.c: $(GEN_STAMP) ;
 
 FACADE_FORM := $(if $(filter 1,$(CUMU_ASM)),tramp,twin)
 define facade_rule

@@ -1,7 +1,7 @@
 # Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
 # program; the folder's other .c files are linked to each of them.
 
-TEST_DIRS := unit ptxfront tier0 tier1 ptx fatbin kernel jit host host-launch runtime mccl stublog random
+TEST_DIRS := unit ptxfront tier0 tier1 ptx fatbin kernel jit host host-launch runtime mccl stublog random trace
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
 TEST_PROG := $(TEST_MAIN:%.c=$B/%)
@@ -36,9 +36,10 @@ $B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
 	@echo "ld tests/$(1)/$$*"
 	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$(2) $$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
 endef
-$(foreach d,unit ptxfront tier0 tier1 ptx fatbin kernel jit stublog random,$(eval $(call test_rule,$d,)))
+$(foreach d,unit ptxfront tier0 tier1 ptx fatbin kernel jit stublog random trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
 $(eval $(call test_rule,mccl,$(HOST_MCCL)))
+$B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
 

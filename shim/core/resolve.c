@@ -205,7 +205,7 @@ static void *look_up(void *h, const char *symbol)
     return n > 0 && n < (int)sizeof plain ? dlsym(h, plain) : p;
 }
 
-static void *resolve_below(unsigned library, const char *symbol, bool *opened)
+void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened)
 {
     enum cumu_backend b = cumu_backend();
     *opened = false;
@@ -239,12 +239,12 @@ void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
         cumu_init_used();
     void *stand_in = cumu_stand_in(symbol);
     *opened = stand_in != NULL;
-    return stand_in ? stand_in : resolve_below(library, symbol, opened);
+    return stand_in ? stand_in : cumu_resolve_below(library, symbol, opened);
 }
 
 bool cumu_below_has(const char *library, const char *symbol)
 {
     const struct cumu_library *l = library_named(library);
     bool opened;
-    return l && resolve_below((unsigned)(l - cumu_libraries), symbol, &opened);
+    return l && cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened);
 }

@@ -18,6 +18,9 @@ enum cumu_backend cumu_backend(void);
  * while the library below is loaded; two threads may race here harmlessly. */
 void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened);
 
+/* The same without what the core does itself (cumu_stand_in). */
+void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened);
+
 /* Can this MUSA function, one that the map names, be called? Off the hot path. */
 bool cumu_mu_has(const char *symbol);
 /* Does the library below ("musart", "musa") export the symbol itself? */

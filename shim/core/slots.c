@@ -2,6 +2,7 @@
  * a filled slot is one indirect jump past all of this. */
 #include "core/core.h"
 #include "core/error.h"
+#include "core/force.h"
 #include "core/init.h"
 #include "core/log.h"
 #include "core/resolve.h"
@@ -21,10 +22,26 @@ static void *store(void **slot, void *address)
     return address;
 }
 
+/* CUMU_FORCE=...=real: what is below, without a wrapper, a conversion or the core's own doing. */
+static void *forced_target(const struct cumu_table *t, const struct cumu_symbol *s)
+{
+    bool opened;
+    cumu_init_used();
+    void *p = s->target ? cumu_resolve_below(s->library, s->target, &opened) : NULL;
+    if (!p)
+        cumu_log(NULL, CUMU_GAP, t->library, s->name, "CUMU_FORCE: there is no MUSA function to call");
+    return p;
+}
+
 static void *active_target(const struct cumu_table *t, const struct cumu_symbol *s)
 {
     bool opened;
     void *own;
+    enum cumu_forced forced = cumu_forced_to(s->name);
+    if (forced == CUMU_FORCED_STUB)
+        return NULL;
+    if (forced == CUMU_FORCED_REAL && (own = forced_target(t, s)) != NULL)
+        return own;
     switch ((enum cumu_verb)s->verb) {
     case CUMU_JUMP:
         return cumu_resolve_mu(s->library, s->target, &opened);
@@ -103,6 +120,11 @@ CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned inde
     if (cumu_forked() && s->verb != CUMU_STUB) {
         cumu_warn(t->library, s->name, "CUDA was used before fork and cannot be used in the child");
         return answer(t, s, INITIALIZATION_ERROR);
+    }
+    if (cumu_forced_to(s->name) == CUMU_FORCED_STUB) {
+        if (first)
+            cumu_log(NULL, CUMU_GAP, t->library, s->name, "switched off by CUMU_DISABLE or CUMU_FORCE");
+        return answer(t, s, t->unsupported);
     }
     if (s->verb == CUMU_PASS) {
         bool there;

@@ -15,11 +15,12 @@ enum cumu_returns { CUMU_RETURNS_STATUS, CUMU_RETURNS_ZERO }; /* what a stub ans
 
 struct cumu_symbol {           /* one exported CUDA symbol of one soname */
     const char *name;          /* "cudaMalloc" */
-    const char *target;        /* jump, conv: the MUSA symbol; pass: it, or NULL; else NULL */
+    const char *target;        /* jump, conv: the MUSA symbol; pass: it, or NULL; wrap: the one that
+                                  CUMU_FORCE calls in its place, or NULL; else NULL */
     const char *reason;        /* stub: why; else NULL */
     void (*entry)(void);       /* conv: generated function; wrap: wrap_<symbol>; else NULL */
     uint8_t verb, returns;
-    uint16_t library;          /* jump, conv: index into cumu_libraries[] */
+    uint16_t library;          /* of target: index into cumu_libraries[] */
     uint16_t call;             /* its signature: index into cumu_prototypes[] of calls.h */
 };
 

@@ -44,6 +44,44 @@ check "copies" 0 'copy cudaMemcpyAsync 8192 bytes stream 0x[0-9a-f]+ <[0-9.]+ us
 check "captured and launched graphs" 0 'kernel .* into a graph' 'graph launch stream 0x[0-9a-f]+ <' '^PASS' -- \
     $trace --filter kernel:,graph: "$fix/graphs"
 
+# Threads, fork: whole lines, all of them, each process its own file with %p.
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -o "$tmp/client" "$here/programs/client.c" \
+    "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -pthread
+# count NAME WANT PATTERN FILE...: lines that match.
+count() {
+    name=$1 want=$2 pattern=$3
+    shift 3
+    got=$(cat "$@" | grep -cE -- "$pattern" || :)
+    if [ "$got" = "$want" ]; then
+        echo "ok $name"
+    else
+        echo "not ok $name: $got lines, want $want"
+        bad=1
+    fi
+}
+check "four threads" 0 PASS -- $trace -o "$tmp/threads" "$tmp/client" threads
+count "have all their calls" 1600 '^ +[0-9.]+ [0-9]+\.[1-4] cuda(Malloc|Free)\(.*\) = cudaSuccess <[0-9.]+ us>$' "$tmp/threads"
+check "one of them" 0 PASS -- $trace --filter thread=2 -o "$tmp/one" "$tmp/client" threads
+count "has its own" 400 '\.2 cuda' "$tmp/one"
+check "a fork" 0 PASS -- $trace -o "$tmp/fork.%p" "$tmp/client" fork
+for f in "$tmp"/fork.*; do
+    count "a file of parent or child" 1 'cudaGetDeviceCount\(&1\) = cudaSuccess' "$f"
+done
+check "a fork after first use" 0 PASS 'cudaGetDeviceCount\(0x[0-9a-f]+\) = cudaErrorInitializationError' -- \
+    $trace "$tmp/client" fork-after
+
+# Single functions switched off, or led past their wrappers.
+run="$cumu run --backend host"
+CUMU_DISABLE='cudaMalloc' check "a function that is switched off" 1 'cudart: cudaMalloc: switched off' \
+    'cudaErrorNotSupported' -- $run "$fix/vectoradd"
+CUMU_FORCE='cudaMal*c=stub' check "the same by force" 1 'cudart: cudaMalloc: switched off' -- $run "$fix/vectoradd"
+CUMU_COMPUTE_CAPABILITY=9.0 check "a wrapper" 0 'major 9 result 0' -- $run "$tmp/client" attribute
+CUMU_FORCE=cudaDeviceGetAttribute=real CUMU_COMPUTE_CAPABILITY=9.0 check "is gone round" 0 \
+    'major [0-8] result 0' -- $run "$tmp/client" attribute
+CUMU_DISABLE=cudaMallco CUMU_FORCE=cudaFree=no,cuNone=real check "words that mean nothing" 0 \
+    'CUMU_DISABLE: "cudaMallco" is no CUDA function' 'CUMU_FORCE: "cudaFree" wants =stub or =real' \
+    'CUMU_FORCE: "cuNone" is no CUDA function' '^PASS' -- $run "$fix/vectoradd"
+
 if command -v python3 >/dev/null 2>&1; then
     check "JSON lines" 0 PASS -- $trace --format jsonl -o "$tmp/lines" "$fix/vectoradd"
     check "are JSON" 0 '^calls [1-9][0-9]+ ok$' -- python3 "$here/formats.py" jsonl "$tmp/lines"
