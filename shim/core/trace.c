@@ -1,5 +1,6 @@
 /* The tracer: which calls are traced, and what is noted before and after each. */
 #include "core/trace.h"
+#include "core/check.h"
 #include "core/config.h"
 #include "core/log.h"
 
@@ -89,17 +90,22 @@ static bool wanted(const char *library, const char *name, unsigned thread)
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
+static bool traces(const struct cumu_facade *f, const struct cumu_symbol *s)
+{
+    return cumu_tracing() &&
+           (wanted(f->table->library, s->name, 0) ||
+            (cumu_queues_copy(&cumu_prototypes[s->call]) && wanted("copy", s->name, 0)));
+}
+
 void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target)
 {
-    if (!cumu_tracing())
-        return target;
-    (void)pthread_once(&once, begin);
     const struct cumu_symbol *s = &f->table->symbols[index];
-    if (!wanted(f->table->library, s->name, 0) &&
-        !(cumu_queues_copy(&cumu_prototypes[s->call]) && wanted("copy", s->name, 0)))
+    if (cumu_tracing())
+        (void)pthread_once(&once, begin);
+    if (!traces(f, s) && !cumu_check_wants(f->table->library, s->name))
         return target;
     if (!f->thunks) {
-        cumu_warn("trace", NULL, "this build of cumu has no thunks (CUMU_ASM=0): calls are not traced");
+        cumu_warn("trace", NULL, "this build of cumu has no thunks (CUMU_ASM=0): calls are not seen");
         return target;
     }
     __atomic_store_n(&f->targets[index], target, __ATOMIC_RELEASE);
@@ -136,19 +142,18 @@ void cumu_trace_before(struct cumu_frame *f)
     f->target = __atomic_load_n(&f->facade->targets[f->index], __ATOMIC_ACQUIRE);
     f->stack_size = (c->stack * 8u + 15) & ~15u;
     f->work = NULL;
-    f->depth = me.depth++;
-    if (cumu_call_bytes(c, f) && cumu_call_stream(c, f, &stream))
+    f->checked = cumu_check_wants(f->facade->table->library, s->name);
+    f->traced = !f->checked || traces(f->facade, s);
+    f->depth = me.depth;
+    me.depth += f->traced;
+    if (f->traced && cumu_call_bytes(c, f) && cumu_call_stream(c, f, &stream))
         f->work = cumu_work_begin(!stream && per_thread(s) ? (void *)2 /* cudaStreamPerThread */ : stream);
     f->start = cumu_trace_now();
     errno = saved;
 }
 
-void cumu_trace_after(struct cumu_frame *f)
+static void trace(struct cumu_frame *f, const struct cumu_symbol *s, const struct cumu_prototype *c, uint64_t end)
 {
-    uint64_t end = cumu_trace_now();
-    int saved = errno;
-    const struct cumu_symbol *s = &f->facade->table->symbols[f->index];
-    const struct cumu_prototype *c = &cumu_prototypes[s->call];
     bool failed = c->status && (int)f->result[0] != 0;
     const void *stream = NULL;
     bool queued = cumu_call_stream(c, f, &stream);
@@ -166,5 +171,17 @@ void cumu_trace_after(struct cumu_frame *f)
         cumu_work_end(f->work, &copy, failed);
     }
     cumu_work_poll();
+}
+
+void cumu_trace_after(struct cumu_frame *f)
+{
+    uint64_t end = cumu_trace_now();
+    int saved = errno;
+    const struct cumu_symbol *s = &f->facade->table->symbols[f->index];
+    const struct cumu_prototype *c = &cumu_prototypes[s->call];
+    if (f->checked)
+        cumu_check_call(c, f);
+    if (f->traced)
+        trace(f, s, c, end);
     errno = saved;
 }

@@ -28,6 +28,7 @@ struct cumu_frame {
     uint64_t start; /* the tracer's own from here */
     void *work;     /* a copy that is being timed, or NULL */
     uint32_t depth;
+    bool traced, checked; /* which of the two wants this call */
 };
 void cumu_trace_before(struct cumu_frame *f);
 void cumu_trace_after(struct cumu_frame *f);
@@ -70,6 +71,8 @@ void cumu_write_quoted(struct cumu_writer *w, const char *s, size_t n);
 /* trace_value.c: the arguments separated by ", ", and the result. */
 void cumu_write_arguments(struct cumu_writer *w, const struct cumu_prototype *c, const struct cumu_frame *f);
 void cumu_write_result(struct cumu_writer *w, const struct cumu_prototype *c, const struct cumu_frame *f);
+/* The first eight bytes of argument i. */
+uint64_t cumu_call_argument(const struct cumu_prototype *c, const struct cumu_frame *f, unsigned i);
 /* The product of the lengths among the arguments; 0 if there are none. The stream, if it has one. */
 uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame *f);
 bool cumu_queues_copy(const struct cumu_prototype *c); /* it has both */

@@ -257,6 +257,11 @@ void cumu_write_result(struct cumu_writer *w, const struct cumu_prototype *c, co
         write_value(w, r, raw);
 }
 
+uint64_t cumu_call_argument(const struct cumu_prototype *c, const struct cumu_frame *f, unsigned i)
+{
+    return i < c->count ? part(f, cumu_arguments[c->first + i].at[0]) : 0;
+}
+
 uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame *f)
 {
     uint64_t product = 0;

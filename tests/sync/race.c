@@ -1,0 +1,155 @@
+/* Puts something that uses a buffer on one stream, an all-reduce of it on another, and between them what its
+ * arguments say. Usage: race BEFORE BETWEEN [after]; "after" puts the all-reduce first. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void *cudaStream_t, *cudaEvent_t, *CUmodule, *CUfunction;
+enum { cudaErrorNotReady = 600, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+int cudaMalloc(void **, size_t), cudaMallocHost(void **, size_t), cudaDeviceSynchronize(void);
+int cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
+int cudaMemcpyAsync(void *, const void *, size_t, int, cudaStream_t);
+int cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, cudaStream_t);
+int cudaMemsetAsync(void *, int, size_t, cudaStream_t);
+int cudaStreamCreateWithFlags(cudaStream_t *, unsigned), cudaStreamSynchronize(cudaStream_t);
+int cudaStreamQuery(cudaStream_t), cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
+int cudaEventCreateWithFlags(cudaEvent_t *, unsigned), cudaEventRecord(cudaEvent_t, cudaStream_t);
+int cudaEventSynchronize(cudaEvent_t);
+int cuModuleLoadData(CUmodule *, const void *), cuModuleGetFunction(CUfunction *, CUmodule, const char *);
+int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   cudaStream_t, void **, void **);
+typedef void *comm_t;
+int ncclCommInitAll(comm_t *, int, const int *);
+int ncclCommDestroy(comm_t);
+int ncclAllReduce(const void *, void *, size_t, int, int, comm_t, cudaStream_t);
+int ncclAllGather(const void *, void *, size_t, int, comm_t, cudaStream_t);
+int cublasCreate_v2(void **), cublasSetStream_v2(void *, cudaStream_t);
+int cublasSscal_v2(void *, int, const float *, float *, int);
+int ncclGroupStart(void), ncclGroupEnd(void);
+enum { FLOAT = 7, SUM = 0, COUNT = 4096 };
+
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                          ".visible .entry fill(.param .u64 out, .param .u32 n) {\n"
+                          " .reg .u64 %a<4>; .reg .u32 %r<4>; .reg .pred %p;\n"
+                          " ld.param.u64 %a1, [out]; ld.param.u32 %r1, [n];\n"
+                          " mov.u32 %r2, %tid.x; setp.ge.u32 %p, %r2, %r1;\n"
+                          " mul.wide.u32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;\n"
+                          " @!%p st.global.u32 [%a3], %r2; ret; }\n";
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        int result_ = (call);                                                                      \
+        if (result_) {                                                                             \
+            printf("%s: %d\n", #call, result_);                                                    \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static char *x, *y, *host;
+static comm_t comm;
+static CUfunction fill;
+
+static void use(const char *how, cudaStream_t s)
+{
+    unsigned n = 32;
+    void *args[] = {&x, &n};
+    if (!strcmp(how, "kernel"))
+        CHECK(cuLaunchKernel(fill, 1, 1, 1, 32, 1, 1, 0, s, args, NULL));
+    else if (!strcmp(how, "copy"))
+        CHECK(cudaMemcpyAsync(x + 100, host, 4, cudaMemcpyHostToDevice, s));
+    else if (!strcmp(how, "copy2d"))
+        CHECK(cudaMemcpy2DAsync(x - 64, 128, host, 16, 16, 2, cudaMemcpyHostToDevice, s));
+    else if (!strcmp(how, "memset"))
+        CHECK(cudaMemsetAsync(x, 0, 4, s));
+    else if (!strcmp(how, "memset0")) /* of the device, and so without the host's waiting */
+        CHECK(cudaMemset(x, 0, 4));
+    else if (!strcmp(how, "copy0"))
+        CHECK(cudaMemcpy(x, host, 4, cudaMemcpyHostToDevice));
+    else if (!strcmp(how, "gather"))
+        CHECK(ncclAllGather(y + COUNT * 4, x, COUNT, FLOAT, comm, s));
+    else if (!strcmp(how, "read"))
+        CHECK(cudaMemcpyAsync(host, x, 4, cudaMemcpyDeviceToHost, s));
+    else if (!strcmp(how, "blas")) {
+        void *blas;
+        CHECK(cublasCreate_v2(&blas));
+        CHECK(cublasSetStream_v2(blas, s));
+        CHECK(cublasSscal_v2(blas, 32, &(float){2}, (float *)x, 1));
+    } else if (!strcmp(how, "beside")) { /* the bytes before and after it */
+        CHECK(cudaMemsetAsync(x + 4 * COUNT, 0, 4, s));
+        CHECK(cudaMemsetAsync(x - 4, 0, 4, s));
+    } else
+        exit(2);
+}
+
+static void reduce(cudaStream_t s)
+{
+    CHECK(ncclAllReduce(x, y, COUNT, FLOAT, SUM, comm, s));
+}
+
+static void order(const char *how, cudaStream_t *a, cudaStream_t *b)
+{
+    cudaEvent_t e, late;
+    CHECK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&late, cudaEventDisableTiming));
+    if (!strcmp(how, "event")) {
+        CHECK(cudaEventRecord(e, *a));
+        CHECK(cudaStreamWaitEvent(*b, e, 0));
+    } else if (!strcmp(how, "host")) {
+        CHECK(cudaEventRecord(e, *a));
+        CHECK(cudaEventSynchronize(e));
+    } else if (!strcmp(how, "query")) {
+        while (cudaStreamQuery(*a) == cudaErrorNotReady)
+            ;
+    } else if (!strcmp(how, "stream"))
+        CHECK(cudaStreamSynchronize(*a));
+    else if (!strcmp(how, "device"))
+        CHECK(cudaDeviceSynchronize());
+    else if (!strcmp(how, "same"))
+        *b = *a;
+    else if (!strcmp(how, "other")) /* the wrong stream is waited for */
+        CHECK(cudaStreamSynchronize(*b));
+    else if (!strcmp(how, "unrecorded"))
+        CHECK(cudaStreamWaitEvent(*b, e, 0));
+    else if (strcmp(how, "nothing") && strcmp(how, "legacy") && strcmp(how, "blocking"))
+        exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    CUmodule module;
+    cudaStream_t a, b;
+    if (argc < 3)
+        return 2;
+    bool legacy = !strcmp(argv[2], "legacy"), blocking = !strcmp(argv[2], "blocking");
+    CHECK(cudaMalloc((void **)&x, 4 * COUNT + 4096));
+    CHECK(cudaMalloc((void **)&y, 8 * COUNT));
+    CHECK(cudaMallocHost((void **)&host, 4096));
+    x += 2048;
+    CHECK(cuModuleLoadData(&module, ptx));
+    CHECK(cuModuleGetFunction(&fill, module, "fill"));
+    CHECK(ncclCommInitAll(&comm, 1, NULL));
+    /* legacy: a is the default stream, which b, a blocking one, waits for; blocking: two that do not wait
+     * for each other. */
+    unsigned flags = legacy || blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+    CHECK(cudaStreamCreateWithFlags(&a, flags));
+    CHECK(cudaStreamCreateWithFlags(&b, flags));
+    if (legacy)
+        a = NULL;
+    if (argc > 3) {
+        reduce(b);
+        order(argv[2], &b, &a);
+        use(argv[1], a);
+    } else {
+        use(argv[1], a);
+        order(argv[2], &a, &b);
+        CHECK(ncclGroupStart());
+        reduce(b);
+        CHECK(ncclGroupEnd());
+    }
+    CHECK(cudaDeviceSynchronize());
+    CHECK(ncclCommDestroy(comm));
+    printf("done\n");
+    return 0;
+}
