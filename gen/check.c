@@ -1,16 +1,10 @@
 /* `gen check`; see check.h. */
 #include "gen/check.h"
 
-#include <spawn.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "gen/elfsyms.h"
-
-extern char **environ;
 
 static const struct facade *facade_of(const struct job *j, const char *soname)
 {
@@ -133,51 +127,4 @@ void check_host(const struct job *j, const char *path)
         error_at(j->errors, m->line->at, m->name, "%s %s it; expected %s", path,
                  there ? "exports" : "does not export", there ? "no !host" : "!host on the line");
     }
-}
-
-static char *read_all(struct arena *a, FILE *f)
-{
-    long size = ftell(f);
-    char *text = arena_alloc(a, (size_t)(size < 0 ? 0 : size) + 1);
-    rewind(f);
-    text[fread(text, 1, (size_t)(size < 0 ? 0 : size), f)] = 0;
-    return text;
-}
-
-void check_coverage(const struct job *j, const char *path, bool write)
-{
-    FILE *fresh = tmpfile();
-    if (!fresh) {
-        error_at(j->errors, (struct place){path, 0}, "-",
-                 "no temporary file; expected a writable TMPDIR");
-        return;
-    }
-    emit_coverage(j, fresh);
-    char *want = read_all(j->arena, fresh);
-    struct errors quiet = {0};
-    size_t length;
-    const char *have = access(path, R_OK) ? "" : read_file(j->arena, &quiet, path, &length);
-    if (have && !strcmp(want, have)) {
-        fclose(fresh);
-        return;
-    }
-    if (write) {
-        FILE *f = fopen(path, "w");
-        if (!f || fputs(want, f) < 0 || fclose(f))
-            error_at(j->errors, (struct place){path, 0}, "-",
-                     "cannot be written; expected a writable file");
-    } else {
-        char *name = arena_print(j->arena, "/dev/fd/%d", fileno(fresh));
-        char *arguments[] = {"diff", "-u", (char *)(uintptr_t)path, name, NULL};
-        pid_t child;
-        int status;
-        rewind(fresh);
-        fflush(stdout);
-        if (!posix_spawnp(&child, "diff", NULL, NULL, arguments, environ))
-            waitpid(child, &status, 0);
-        error_at(j->errors, (struct place){path, 0}, "-",
-                 "differs from the map; expected `make check-gen "
-                 "WRITE=1' and a commit");
-    }
-    fclose(fresh);
 }

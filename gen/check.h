@@ -13,7 +13,5 @@ void check_real(const struct job *j, const char *path);
 void check_wraps(const struct job *j, const char *core);
 /* A built host library: it exports what the map calls in it, except what is marked !host. */
 void check_host(const struct job *j, const char *path);
-/* COVERAGE.md as committed; a difference is shown by diff, or written when asked to. */
-void check_coverage(const struct job *j, const char *path, bool write);
 
 #endif

@@ -34,7 +34,6 @@ void emit_stub_libraries(const struct job *j);                 /* stub.NAME.c */
 void emit_runtimes(const struct job *j);                       /* runtimes.c, of the audit module */
 void emit_calls(const struct job *j, const struct facade *f);  /* SONAME.calls.c, a test */
 void emit_torch(const struct job *j);                          /* facades of PyTorch; torch_tables.c */
-void emit_coverage(const struct job *j, FILE *f);              /* COVERAGE.md */
 
 /* Assembly common to facades and mu (emit_facade.c): resolver, macro `entry INDEX`, both arrays. */
 void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,

@@ -77,7 +77,7 @@ static void emit_all(const struct job *j)
 
 static const char usage[] =
     "usage: gen emit DIR MAP...\n"
-    "       gen check [--write] [--coverage FILE] [--core ELF] [--host ELF]... FILE...\n"
+    "       gen check [--core ELF] [--host ELF]... FILE...\n"
     "       gen runtime RELEASE libcudart_static.a\n"
     "       gen torch-names RULES <NAMES\n"
     "check takes maps, names-only lists (SONAME.symbols) and real NVIDIA libraries\n";
@@ -101,16 +101,11 @@ static int check_command(int argc, char **argv)
     struct errors e = {stderr, 0};
     struct map map = {0};
     struct job job = {&map, &a, &e, "."};
-    const char *coverage = NULL, *core = NULL;
-    bool write = false;
+    const char *core = NULL;
     struct elf_names maps = {0}, hosts = {0}, known = {0}, real = {0};
     for (int i = 0; i < argc; i++) {
         bool more = i + 1 < argc;
-        if (!strcmp(argv[i], "--write"))
-            write = true;
-        else if (!strcmp(argv[i], "--coverage") && more)
-            coverage = argv[++i];
-        else if (!strcmp(argv[i], "--core") && more)
+        if (!strcmp(argv[i], "--core") && more)
             core = argv[++i];
         else if (!strcmp(argv[i], "--host") && more)
             *ARENA_PUSH(&a, &hosts) = argv[++i];
@@ -129,8 +124,6 @@ static int check_command(int argc, char **argv)
             check_host(&job, hosts.at[i]);
         if (core)
             check_wraps(&job, core);
-        if (coverage)
-            check_coverage(&job, coverage, write);
     }
     if (e.count)
         fprintf(stderr, "gen: %u error%s\n", e.count, e.count == 1 ? "" : "s");

@@ -5,7 +5,6 @@
 #include "cli/report.h"
 #include "core/config.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,21 +75,6 @@ void check_free(struct check_report *r)
     free(r->symbol);
     free(r->image);
     free(r->fatal);
-}
-
-/* The symbol tables live in the core; it has no constructor, so opening it does nothing else. */
-static bool open_tables(struct check_report *r)
-{
-    char path[PATH_MAX];
-    const char *dir = cumu_lib_dir();
-    if (!dir)
-        return false;
-    (void)snprintf(path, sizeof path, "%s/libcumu-core.so", dir);
-    void *core = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    r->tables = core ? dlsym(core, "cumu_tables") : NULL;
-    if (!r->tables)
-        (void)cumu_fail(0, "%s: %s", path, dlerror());
-    return r->tables != NULL;
 }
 
 /* name: what the file is called in the report. */
@@ -193,10 +177,9 @@ static void check_operand(struct session *s, const char *name)
 
 static int check_all(struct session *s, int n, char **names)
 {
-    struct check_report tables = {0};
-    if (!open_tables(&tables))
+    s->tables = cumu_tool_tables();
+    if (!s->tables)
         return CUMU_EXIT_USAGE;
-    s->tables = tables.tables;
     s->several = n > 1;
     for (int i = 0; i < n; i++)
         check_operand(s, names[i]);

@@ -11,7 +11,7 @@ struct cumu_verb_entry {
 };
 
 extern const struct cumu_verb_entry cumu_verb_run, cumu_verb_env, cumu_verb_check, cumu_verb_ptx,
-    cumu_verb_version, cumu_verb_help, cumu_verb_cache, cumu_verb_trace;
+    cumu_verb_version, cumu_verb_help, cumu_verb_cache, cumu_verb_trace, cumu_verb_coverage;
 extern const struct cumu_verb_entry *const cumu_verbs[]; /* NULL-terminated */
 
 /* Exit statuses of a launcher (as env(1) and the shell). */
@@ -26,6 +26,11 @@ int cumu_usage(const struct cumu_verb_entry *v, const char *format, ...)
 /* Folder with libcumu-core.so, facade/ and host/, found from the tool's own place: ../lib/cumu. NULL
  * (and said) if it is not there. Lives as long as the process. */
 const char *cumu_lib_dir(void);
+/* A datum of the core's, by name: the tables that gen/ makes lie there. NULL (and said) without a core. */
+const void *cumu_tool_symbol(const char *name);
+/* cumu_tables of core/symbols.h. */
+struct cumu_table;
+const struct cumu_table *const *cumu_tool_tables(void);
 /* Is there a facade with this soname? */
 bool cumu_has_facade(const char *soname);
 

@@ -1,5 +1,6 @@
 /* cumu check: the verdict, and the report as text. */
 #include "cli/cli.h"
+#include "cli/coverage.h"
 #include "cli/report.h"
 #include "core/config.h"
 #include "core/ldcache.h"
@@ -11,7 +12,6 @@
 
 enum { SHOWN = 8 }; /* lines of one kind in the text report */
 
-static const char *const verbs[] = {"jump", "conv", "wrap", "stub", "pass"};
 const char *const check_runtimes[] = {"none", "shared", "static"};
 
 const char *check_verdict_text(enum check_verdict v)
@@ -22,7 +22,7 @@ const char *check_verdict_text(enum check_verdict v)
 
 const char *check_verb(const struct check_symbol *s)
 {
-    return s->entry ? verbs[s->entry->verb] : "missing";
+    return s->entry ? cumu_verb_names[s->entry->verb] : "missing";
 }
 
 bool check_lost(const struct check_kernel *k)
@@ -99,7 +99,7 @@ static void print_libraries(const struct check_report *r)
         const char *sign = ";";
         for (unsigned k = 0; k < sizeof order / sizeof *order; k++)
             if (count[order[k]]) {
-                printf("%s %zu %s", sign, count[order[k]], verbs[order[k]]);
+                printf("%s %zu %s", sign, count[order[k]], cumu_verb_names[order[k]]);
                 sign = ",";
             }
         printf(count[5] ? "%s %zu missing\n" : "\n", sign, count[5]);

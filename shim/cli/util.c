@@ -1,6 +1,7 @@
 /* Messages and places, shared by the verbs. */
 #include "cli/cli.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,6 +64,24 @@ const char *cumu_lib_dir(void)
     }
     return dir;
 }
+
+const void *cumu_tool_symbol(const char *name)
+{
+    static void *core; /* it has no constructor, so opening it does nothing else */
+    char path[PATH_MAX + 32];
+    const char *dir = cumu_lib_dir();
+    if (!dir)
+        return NULL;
+    (void)snprintf(path, sizeof path, "%s/libcumu-core.so", dir);
+    if (!core)
+        core = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    const void *at = core ? dlsym(core, name) : NULL;
+    if (!at)
+        (void)cumu_fail(0, "%s: %s", path, dlerror());
+    return at;
+}
+
+const struct cumu_table *const *cumu_tool_tables(void) { return cumu_tool_symbol("cumu_tables"); }
 
 bool cumu_has_facade(const char *soname)
 {

@@ -72,9 +72,9 @@ struct cumu_base {             /* a name without suffix and its forms, ascending
 extern const struct cumu_base cumu_bases[]; /* sorted by name */
 extern const uint32_t cumu_base_count;
 extern CUMU_EXPORT const struct cumu_table *const cumu_tables[]; /* NULL-terminated; for the tool too */
-extern const struct cumu_library cumu_libraries[];   /* ends with name NULL */
-extern const struct cumu_mu_symbol cumu_mu_symbols[];
-extern const uint32_t cumu_mu_count;
+extern CUMU_EXPORT const struct cumu_library cumu_libraries[];   /* ends with name NULL */
+extern CUMU_EXPORT const struct cumu_mu_symbol cumu_mu_symbols[];
+extern CUMU_EXPORT const uint32_t cumu_mu_count;
 extern void *cumu_mu_slots[]; /* `mu` seen as an array: entry i is cumu_mu_symbols[i] */
 extern uint32_t cumu_mu_calls[]; /* zeroed; calls of each stub */
 extern void (*const cumu_mu_stubs[])(void); /* entry i calls cumu_mu_stub_called(i) */

@@ -1,4 +1,5 @@
-# cumu check of many files: folders, wheels, what hostile archives hold. Sourced by run.sh.
+# Part of run.sh, which sources it.
+# Check of many files: folders, wheels, what hostile archives hold.
 # shellcheck shell=sh disable=SC2154
 corpus=$(cd "$(dirname "$0")/../fuzz/corpus" && pwd)
 mkdir -p "$tmp/tree/sub" "$tmp/empty" "$tmp/unpacked"

@@ -43,6 +43,18 @@ build absent 'int cudaNoSuchThing(void); int main(void) { return cudaNoSuchThing
 # The linker gives an unresolved symbol no version, so only the loader could complain; check must not.
 check "a symbol of nobody's is not CUDA's" 0 '0 CUDA functions' -- "$cumu" check "$tmp/absent"
 
+# coverage
+check "coverage counts, and names what the CPU libraries lack" 0 '^cudart +libcudart\.so\.13 +[0-9]+' \
+    '^musart: [0-9]+ functions asked for$' '^  host lacks [0-9]+$' 'musaDestroyExternalMemory' -- "$cumu" coverage
+check "coverage, tsv" 0 "$(printf '^cuda\tlibcuda\.so\.1\tjump\t[1-9][0-9]*$')" -- "$cumu" coverage --format tsv
+"$cumu" coverage --symbols >"$tmp/symbols"
+check "coverage against itself" 0 ': 0 better, 0 worse, 0 done in another way$' -- "$cumu" coverage --against "$tmp/symbols"
+printf 'cudart\tlibcudart.so.13\tcudaGone\tjump\tmusaGone\t\n' >>"$tmp/symbols"
+check "coverage against a build that had more" 1 "$(printf '^worse\tlibcudart\.so\.13\tcudaGone\tjump -> absent$')" -- \
+    "$cumu" coverage --against "$tmp/symbols"
+check "coverage against something else" 126 'not what cumu coverage' -- "$cumu" coverage --against "$0"
+check "coverage with a wrong format" 125 'text, tsv or markdown' -- "$cumu" coverage --format xml
+
 # ptx
 check "ptx lists images" 0 "$(printf '^0\tptx\t[0-9]+\tlz4\t')" -- "$cumu" ptx "$fix/lz4"
 check "ptx extracts text" 0 '^\.version' '\.entry' -- "$cumu" ptx "$fix/lz4" 0
