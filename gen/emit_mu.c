@@ -4,12 +4,20 @@
 
 #include <string.h>
 
+/* What declares the functions of the libraries below. */
+#define MU_HEADERS \
+    "#include \"abi/mccl.h\"\n" \
+    "#include \"abi/mublas.h\"\n" \
+    "#include \"abi/mublaslt.h\"\n" \
+    "#include \"abi/musa.h\"\n" \
+    "#include \"abi/musolver.h\"\n"
+
 /* A function that the host libraries export is declared in abi/musa.h, which gives it its real
  * types. */
 static void emit_header(const struct job *j)
 {
     struct output o = emit_open(j, "mu.h", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#pragma once\n#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n#include \"abi/musolver.h\"\n"
+    fprintf(o.file, "#pragma once\n" MU_HEADERS
                     "#include \"abi/values.h\"\n\n"
                     "/* mu.musaFoo(...) calls the library below; the first call resolves it. */\n"
                     "struct cumu_mu {\n");
@@ -66,7 +74,7 @@ static void emit_twin(const struct job *j)
 static void emit_proof(const struct job *j)
 {
     struct output o = emit_open(j, "mu.proof.c", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#include \"abi/mccl.h\"\n#include \"abi/mublas.h\"\n#include \"abi/musa.h\"\n#include \"abi/musolver.h\"\n"
+    fprintf(o.file, MU_HEADERS
                     "#include \"abi/values.h\"\n\n"
                     "#pragma GCC diagnostic error \"-Wconversion\"\n"
                     "#pragma GCC diagnostic error \"-Wsign-conversion\"\n");

@@ -3,6 +3,7 @@
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0")
+types=$here/../../mapping/types
 
 for t in vectors products mixed; do
     [ -f "$here/$t.c" ] || continue
@@ -17,5 +18,5 @@ for t in vectors products mixed; do
         bad=1
     fi
 done
-sh "$here/enums.sh" "${CC:-cc}" "$B/bin/gen" "$here/../../mapping/types/cublas.enum" "$tmp/enums" || bad=1
+sh "$here/../lib/enums.sh" "${CC:-cc}" "$B/bin/gen" "$types/cublas.enum" "$here" "$tmp/enums" || bad=1
 exit $bad

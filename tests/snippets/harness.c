@@ -20,6 +20,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
     {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
     {"cusolver", snippet_cusolver},
+    {"cublaslt", snippet_cublaslt},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -77,6 +78,7 @@ void *snippet_symbol(const char *name)
     }
     return named(driver ? "libcuda.so.1" : strncmp(name, "nvrtc", 5) == 0 ? "libnvrtc.so.13"
                  : strncmp(name, "nccl", 4) == 0 ? "libnccl.so.2"
+                 : strncmp(name, "cublasLt", 8) == 0 ? "libcublasLt.so.13"
                  : strncmp(name, "cublas", 6) == 0 ? "libcublas.so.13"
                  : strncmp(name, "cusolver", 8) == 0 ? "libcusolver.so.12"
                  : strncmp(name, "nvJitLink", 9) == 0 ? "libnvJitLink.so.13" : "libcudart.so.13", name);
@@ -90,6 +92,8 @@ void *snippet_versioned(int version, const char *name)
         return named("libnvJitLink.so.12", name);
     if (strncmp(name, "cusolver", 8) == 0)
         return named("libcusolver.so.11", name);
+    if (strncmp(name, "cublasLt", 8) == 0)
+        return named(version == 11 ? "libcublasLt.so.11" : "libcublasLt.so.12", name);
     if (strncmp(name, "cublas", 6) == 0)
         return named(version == 11 ? "libcublas.so.11" : "libcublas.so.12", name);
     return named(version == 11 ? "libcudart.so.11.0" : "libcudart.so.12", name);

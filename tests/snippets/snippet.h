@@ -69,6 +69,7 @@ void snippet_compiler(void);
 void snippet_nccl(void);
 void snippet_cublas(void);
 void snippet_cusolver(void);
+void snippet_cublaslt(void);
 
 /* registration.c keeps its program registered for the topics that launch. */
 extern char snippet_stub, snippet_factor, snippet_table; /* host addresses of kernel k and variables */

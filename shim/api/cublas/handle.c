@@ -1,16 +1,9 @@
 /* cuBLAS: what it tells of itself, and workspaces. */
 #include "api/api.h"
-#include "api/release.h"
+#include "api/cublas/release.h"
 
 #include "conv.h"
 #include "cuda_enums.h"
-
-/* Library and runtime releases that the facades stand for. */
-static const struct {
-    struct cumu_release library;
-    int cudart;
-} releases[] = {{{11, 11, 3}, 11080}, {{12, 9, 1}, 12090}, {{13, 1, 0}, 13000}};
-enum { V11, V12, V13 };
 
 /* muBLAS knows whether a handle is one. */
 static int handle_status(void *handle)
@@ -27,8 +20,7 @@ static int version(void *handle, void *out, int release)
         return r;
     if (!out)
         return CUBLAS_STATUS_INVALID_VALUE;
-    struct cumu_release l = releases[release].library;
-    *(int *)out = l.major * 10000 + l.minor * 100 + l.patch;
+    *(int *)out = cumu_cublas_version(release);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -38,7 +30,7 @@ int wrap_cublasGetVersion_v2(void *handle, void *out) { return version(handle, o
 
 static int property(int which, void *out, int release)
 {
-    return cumu_release_property(releases[release].library, which, out) ? CUBLAS_STATUS_SUCCESS
+    return cumu_release_property(cumu_cublas_releases[release].library, which, out) ? CUBLAS_STATUS_SUCCESS
                                                                        : CUBLAS_STATUS_INVALID_VALUE;
 }
 
@@ -46,9 +38,9 @@ int wrap_cublasGetProperty_v11(int which, void *out) { return property(which, ou
 int wrap_cublasGetProperty_v12(int which, void *out) { return property(which, out, V12); }
 int wrap_cublasGetProperty(int which, void *out) { return property(which, out, V13); }
 
-size_t wrap_cublasGetCudartVersion_v11(void) { return (size_t)releases[V11].cudart; }
-size_t wrap_cublasGetCudartVersion_v12(void) { return (size_t)releases[V12].cudart; }
-size_t wrap_cublasGetCudartVersion(void) { return (size_t)releases[V13].cudart; }
+size_t wrap_cublasGetCudartVersion_v11(void) { return (size_t)cumu_cublas_releases[V11].cudart; }
+size_t wrap_cublasGetCudartVersion_v12(void) { return (size_t)cumu_cublas_releases[V12].cudart; }
+size_t wrap_cublasGetCudartVersion(void) { return (size_t)cumu_cublas_releases[V13].cudart; }
 
 static const struct {
     int status;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/element.h"
 #include "host/mublas/mublas.h"
 
 typedef const int *I;
@@ -44,50 +45,6 @@ static size_t size_of(int type)
     }
 }
 
-static float bits(unsigned u)
-{
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-static unsigned bits_of(float f)
-{
-    unsigned u;
-    memcpy(&u, &f, sizeof u);
-    return u;
-}
-
-/* Without branches, so that loops of it are vectorised: a normal number is rebiased by a multiplication. */
-static float from_half(unsigned h)
-{
-    unsigned sign = (h & 0x8000u) << 16, rest = (h & 0x7fffu) << 13;
-    float f = bits(rest) * 0x1p112f;
-    return bits(sign | (rest >= 0x7c00u << 13 ? rest | 0x7f800000u : bits_of(f)));
-}
-
-/* To nearest even. */
-static mublas_half to_half(float f)
-{
-    unsigned u = bits_of(f), sign = u >> 16 & 0x8000u, rest = u & 0x7fffffffu, r;
-    if (rest > 0x7f800000u)
-        r = 0x7e00u;
-    else if (rest >= 0x477ff000u) /* 65520 and more */
-        r = 0x7c00u;
-    else if (rest < 0x38800000u) /* below 2^-14: in units of 2^-24 */
-        r = bits_of(bits(rest) + 0.5f) - bits_of(0.5f);
-    else
-        r = (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1)) >> 13;
-    return (mublas_half)(sign | r);
-}
-
-static float from_bf16(unsigned h) { return bits(h << 16); }
-static unsigned short to_bf16(float f)
-{
-    unsigned u = bits_of(f);
-    return (unsigned short)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 0x40u
-                                                            : (u + 0x7fffu + (u >> 16 & 1)) >> 16);
-}
-
 /* n elements into floats; bytes for integer sums into doubles, which hold them exactly. */
 static void widen(void *to, V from, int type, int work, size_t n)
 {
@@ -97,10 +54,10 @@ static void widen(void *to, V from, int type, int work, size_t n)
     const signed char *b = from;
     if (type == MUSA_R_16F)
         for (size_t i = 0; i < n; i++)
-            f[i] = from_half(h[i]);
+            f[i] = maths_from_half(h[i]);
     else if (type == MUSA_R_16BF)
         for (size_t i = 0; i < n; i++)
-            f[i] = from_bf16(h[i]);
+            f[i] = maths_from_bf16(h[i]);
     else if (type == MUSA_C_8I || work == S)
         for (size_t i = 0; i < (type == MUSA_C_8I ? 2 * n : n); i++)
             f[i] = b[i];
@@ -138,8 +95,8 @@ static void finish(const struct mublas_call *c, const void *sum)
         ialpha = *(const int *)mublas_alpha(c);
         ibeta = *(const int *)mublas_beta(c);
     } else if (c->compute == MUBLAS_COMPUTE_16F) {
-        alpha = from_half(*(const mublas_half *)mublas_alpha(c));
-        beta = from_half(*(const mublas_half *)mublas_beta(c));
+        alpha = maths_from_half(*(const mublas_half *)mublas_alpha(c));
+        beta = maths_from_half(*(const mublas_half *)mublas_beta(c));
     } else {
         alpha = *(const float *)mublas_alpha(c);
         beta = *(const float *)mublas_beta(c);
@@ -157,13 +114,13 @@ static void finish(const struct mublas_call *c, const void *sum)
                              (ibeta ? (unsigned)ibeta * (unsigned)w[i] : 0));
         else if (c->c.type == MUSA_R_16F && beta == 0)
             for (size_t i = 0; i < m; i++)
-                h[i] = to_half(alpha * f[i]);
+                h[i] = maths_to_half(alpha * f[i]);
         else if (c->c.type == MUSA_R_16F)
             for (size_t i = 0; i < m; i++)
-                h[i] = to_half(alpha * f[i] + beta * from_half(h[i]));
+                h[i] = maths_to_half(alpha * f[i] + beta * maths_from_half(h[i]));
         else
             for (size_t i = 0; i < m; i++)
-                h[i] = to_bf16(alpha * f[i] + (beta == 0 ? 0 : beta * from_bf16(h[i])));
+                h[i] = maths_to_bf16(alpha * f[i] + (beta == 0 ? 0 : beta * maths_from_bf16(h[i])));
     }
 }
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# The enums of cuBLAS: right as they are, and wrong after any two numbers of one change places. Takes the compiler,
-# the generator, the map and a folder to work in.
+# The enums of one file of mapping/types: right as they are, and wrong after any two numbers of one change places. Takes
+# the compiler, the generator, the map, the folder of the table to compare with (enums.def) and one to work in.
 set -eu
-cc=$1 gen=$2 map=$3 work=$4 here=$(dirname "$0")
-root=$here/../..
+cc=$1 gen=$2 map=$3 table=$4 work=$5 here=$(dirname "$0")
+root=$here/../.. name=$(basename "$map" .enum)
 
 # The least map that the generator takes.
 mkdir -p "$work"
@@ -14,7 +14,7 @@ try() { # FILE.enum: what the tables say of it
     rm -rf "$work/gen"
     mkdir -p "$work/gen"
     "$gen" emit "$work/gen" "$1" "$work/sonames.map" "$work/none.map" >/dev/null
-    "$cc" -std=gnu11 -O0 -w -I"$work/gen" -I"$root/shim" -I"$here" -o "$work/enums" "$here/enums.c"
+    "$cc" -std=gnu11 -O0 -w -I"$work/gen" -I"$root/shim" -I"$table" -o "$work/enums" "$here/enums.c"
     "$work/enums" >"$work/said" || [ -s "$work/said" ]
     cut -d: -f1 "$work/said" | sort -u
 }
@@ -22,9 +22,9 @@ try() { # FILE.enum: what the tables say of it
 bad=0
 wrong=$(try "$map" | tr '\n' ' ')
 if [ -z "$wrong" ]; then
-    echo "ok the enums of cuBLAS"
+    echo "ok the enums of $name"
 else
-    echo "not ok the enums of cuBLAS: $wrong"
+    echo "not ok the enums of $name: $wrong"
     bad=1
 fi
 
@@ -71,5 +71,5 @@ while :; do
     [ $round -lt 45 ] || break
     round=$((round + 1))
 done
-[ $bad = 0 ] && echo "ok $mutants enums with two numbers exchanged are noticed"
+[ $bad = 0 ] && echo "ok $mutants enums of $name with two numbers exchanged are noticed"
 exit $bad

@@ -1,5 +1,6 @@
-/* The enums of mapping/types/cublas.enum against a table of their own, one line for each enum that differs. Takes in
- * what the generator made of the file: names, numbers, and both translations. */
+/* The enums of a file of mapping/types against a table of their own (enums.def of the library's
+ * test), one line for each enum that differs. Takes in what the generator made of the file: names,
+ * numbers, and both translations. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,277 @@
+/* cuBLASLt beside its products: transformations, descriptions and their attributes, algorithms, bad input. */
+#include "lt.h"
+
+static void *handle;
+
+/* ---- transformations --------------------------------------------------------------------------- */
+
+static void transform(void)
+{
+    static const int types[] = {F32, F16, BF16, I8, I32, F64, E4M3, C32, C64};
+    int in = types[upto(9)], out = types[upto(9)];
+    if (is_complex(in) != is_complex(out))
+        return;
+    int scale = is_complex(out) ? C64 : upto(2) ? F32 : F64, rows = upto(70) + 1, cols = upto(70) + 1, mode = upto(2);
+    int ops = is_complex(in) ? 3 : 2, ta = upto(ops), tb = upto(ops), batch = upto(2) + 1;
+    bool second = upto(2), created = upto(2);
+    struct matrix a = matrix(in, upto(5), ta ? cols : rows, ta ? rows : cols, batch, false);
+    struct matrix b = matrix(out, upto(5), tb ? cols : rows, tb ? rows : cols, batch, false);
+    struct matrix c = matrix(out, upto(5), rows, cols, batch, false), *all[] = {&a, &b, &c};
+    num alpha = (double[]){1, -1, 0.5, 0}[upto(4)], beta = second ? (double[]){1, -1, 2}[upto(3)] : 0;
+    if (is_complex(out))
+        alpha += I * 0.5;
+    char pa[16] = {0}, pb[16] = {0};
+    put(pa, scale, 0, alpha), put(pb, scale, 0, beta);
+    void *da = to_device(pa, 16), *db = to_device(pb, 16), *desc;
+    uint64_t own[8];
+    for (int i = 0; i < 3; i++)
+        upload(all[i]);
+    if (created)
+        CALL(0, cublasLtMatrixTransformDescCreate(&desc, scale));
+    else
+        CALL(0, cublasLtMatrixTransformDescInit_internal(desc = own, sizeof own, scale));
+    CALL(0, cublasLtMatrixTransformDescSetAttribute(desc, 1, &mode, 4));
+    CALL(0, cublasLtMatrixTransformDescSetAttribute(desc, 2, &ta, 4));
+    CALL(0, cublasLtMatrixTransformDescSetAttribute(desc, 3, &tb, 4));
+    CALL(0, cublasLtMatrixTransform(handle, desc, mode ? da : pa, a.at, a.layout, mode ? db : pb, second ? b.at : NULL,
+                                    second ? b.layout : NULL, c.at, c.layout, NULL));
+    CALL(0, cudaDeviceSynchronize());
+    char *got = malloc(c.n * bytes(out));
+    cudaMemcpy(got, c.at, c.n * bytes(out), 2);
+    for (int i = 0, wrong = 0; i < batch && !wrong; i++)
+        for (int k = 0; k < rows * cols && !wrong; k++) {
+            int row = k % rows, col = k / rows;
+            num x = ta ? at(&a, a.host, i, col, row) : at(&a, a.host, i, row, col);
+            num y = !second ? 0 : tb ? at(&b, b.host, i, col, row) : at(&b, b.host, i, row, col);
+            x = ta == 2 ? conj(x) : x, y = tb == 2 ? conj(y) : y;
+            num want = held(alpha * x + beta * y, out), it = at(&c, got, i, row, col);
+            wrong = !close_to(it, want, out, out == I8 || out == I32 ? 0.51 : 1e-6);
+            if (wrong) {
+                printf("not ok transform %d to %d, orders %d %d %d: (%d, %d) is %g%+gi, not %g%+gi\n", in, out, a.order,
+                       b.order, c.order, row, col, creal(it), cimag(it), creal(want), cimag(want));
+                failures++;
+            }
+        }
+    free(got);
+    for (int i = 0; i < 3; i++)
+        drop(all[i]);
+    if (created)
+        CALL(0, cublasLtMatrixTransformDescDestroy(desc));
+    cudaFree(da), cudaFree(db);
+}
+
+/* ---- descriptions ------------------------------------------------------------------------------ */
+
+enum { INVALID = 7, REFUSED = 15 };
+#define EXPECT(cond) CALL(1, (cond) ? 1 : 0)
+
+static void attributes(void)
+{
+    static const struct {
+        int id, size, first;
+    } table[] = {{0, 4, 68}, {1, 4, 0}, {2, 4, 0}, {3, 4, 0}, {4, 4, 0}, {5, 4, 0}, {6, 4, 2}, {7, 4, 1}, {8, 8, 0},
+                 {10, 8, 0}, {11, 8, 0}, {12, 8, 0}, {13, 8, 0}, {14, 8, 0}, {15, 4, 0}, {17, 8, 0}, {18, 8, 0},
+                 {19, 8, 0}, {20, 8, 0}, {21, 8, 0}, {22, 4, -1}, {23, 8, 0}, {24, 8, 0}, {25, 1, 0}, {26, 4, -1},
+                 {27, 4, 0}, {28, 4, 0}, {29, 8, 0}, {30, 8, 0}, {31, 4, 0}, {32, 4, 0}, {33, 4, 0}, {34, 4, 0},
+                 {35, 4, 0}, {36, 8, 0}, {37, 4, 0}, {38, 8, 0}};
+    uint64_t own[32], guard = 0x1234567890abcdef;
+    for (int size = 88; size <= 256; size += size == 88 ? 96 : 72) { /* 88, 184, 256: releases 11.4, 11.8, 12.2 */
+        memset(own, 0xee, sizeof own);
+        CALL(0, cublasLtMatmulDescInit_internal(own, (size_t)size, 68, F32));
+        EXPECT(size == 256 || ((unsigned char *)own)[size] == 0xee);
+        for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+            int last = size == 88 ? 15 : size == 184 ? 26 : 99;
+            struct {
+                int64_t value;
+                uint64_t after;
+            } buf = {0, guard};
+            size_t written = 0;
+            if (table[i].id > last)
+                continue;
+            CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size, &written));
+            EXPECT(written == (size_t)table[i].size && buf.after == guard);
+            EXPECT((table[i].size == 8 ? buf.value : table[i].size == 4 ? (int)buf.value : (signed char)buf.value) ==
+                   table[i].first);
+            CALL(INVALID, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size + 1, &written));
+            CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, NULL, 0, &written));
+            CALL(INVALID, cublasLtMatmulDescSetAttribute(own, table[i].id, &buf, (size_t)table[i].size - 1));
+            CALL(INVALID, cublasLtMatmulDescSetAttribute(own, table[i].id, NULL, (size_t)table[i].size));
+            if (table[i].id >= 27 && table[i].id <= 30)
+                continue;
+            buf.value = 1;
+            CALL(0, cublasLtMatmulDescSetAttribute(own, table[i].id, &buf, (size_t)table[i].size));
+            buf.value = 0;
+            CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size, NULL));
+            EXPECT(buf.value == 1);
+        }
+    }
+    int two = 2, mode;
+    size_t written;
+    CALL(REFUSED, cublasLtMatmulDescSetAttribute(own, 27, &two, 4));
+    CALL(INVALID, cublasLtMatmulDescSetAttribute(own, 9, &two, 4));
+    CALL(INVALID, cublasLtMatmulDescSetAttribute(own, 99, &two, 4));
+    CALL(INVALID, cublasLtMatmulDescInit_internal(own, 80, 68, F32));
+    CALL(INVALID, cublasLtMatmulDescInit_internal(NULL, 256, 68, F32));
+    CALL(INVALID, cublasLtMatmulDescCreate(NULL, 68, F32));
+    CALL(INVALID, cublasLtMatmulDescSetAttribute(NULL, 2, &two, 4));
+    CALL(0, cublasLtMatmulDescDestroy(NULL));
+    CALL(0, cublasLtMatmulDescInit_internal(own, 256, 68, F32));
+    CALL(INVALID, cublasLtMatmulDescDestroy((void *)own)); /* it is not the library's */
+    CALL(INVALID, cublasLtMatrixLayoutGetAttribute(own, 1, &mode, 4, NULL)); /* of another kind */
+    memset(own, 0, sizeof own);
+    CALL(INVALID, cublasLtMatmulDescSetAttribute(own, 2, &two, 4)); /* never initialised */
+
+    void *pref;
+    uint64_t space = 0;
+    unsigned align = 0;
+    CALL(0, cublasLtMatmulPreferenceCreate(&pref));
+    CALL(0, cublasLtMatmulPreferenceSetAttribute(pref, 1, &(uint64_t){1 << 20}, 8));
+    CALL(0, cublasLtMatmulPreferenceGetAttribute(pref, 1, &space, 8, &written));
+    CALL(0, cublasLtMatmulPreferenceGetAttribute(pref, 5, &align, 4, &written));
+    EXPECT(space == 1 << 20 && align == 256);
+    CALL(0, cublasLtMatmulPreferenceDestroy(pref));
+    CALL(0, cublasLtMatmulPreferenceInit_internal(own, 80));
+    CALL(0, cublasLtMatmulPreferenceSetAttribute(own, 2, &align, 4)); /* of CUDA 11 alone */
+    CALL(0, cublasLtMatmulPreferenceInit_internal(own, 64));
+    CALL(INVALID, cublasLtMatmulPreferenceInit_internal(own, 56));
+    CALL(INVALID, cublasLtMatrixLayoutInit_internal(own, 56, F32, 1, 1, 1));
+}
+
+/* ---- algorithms -------------------------------------------------------------------------------- */
+
+struct result {
+    uint64_t algo[8];
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+};
+
+static void algorithms(void)
+{
+    void *desc, *l, *wide, *pref;
+    struct result results[3], one;
+    int found = -1, ids[4] = {0}, id = 0, many = 0;
+    uint64_t algo[8];
+    size_t written = 99;
+    CALL(0, cublasLtMatmulDescCreate(&desc, 68, F32));
+    CALL(0, cublasLtMatrixLayoutCreate(&l, F32, 8, 8, 8));
+    CALL(0, cublasLtMatrixLayoutCreate(&wide, F64, 8, 8, 8));
+    CALL(0, cublasLtMatmulPreferenceCreate(&pref));
+    CALL(0, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, pref, 3, results, &found));
+    EXPECT(found == 1 && results[0].state == 0 && results[0].workspace == 0);
+    CALL(REFUSED, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, wide, l, l, pref, 3, results, &found));
+    EXPECT(found == 0);
+    CALL(INVALID, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, pref, 0, results, &found));
+    CALL(INVALID, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, NULL, 1, results, &found));
+    CALL(INVALID, cublasLtMatmulAlgoGetHeuristic(handle, NULL, l, l, l, l, pref, 1, results, &found));
+    CALL(1, cublasLtMatmulAlgoGetHeuristic(NULL, desc, l, l, l, l, pref, 1, results, &found));
+    CALL(0, cublasLtMatmulAlgoGetIds(handle, 68, F32, F32, F32, F32, F32, 4, ids, &many));
+    EXPECT(many == 1);
+    CALL(REFUSED, cublasLtMatmulAlgoGetIds(handle, 68, F32, F64, F32, F32, F32, 4, ids, &many));
+    CALL(INVALID, cublasLtMatmulAlgoGetIds(handle, 68, F32, F32, F32, F32, F32, 0, ids, &many));
+    CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
+    CALL(INVALID, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 7777, algo));
+    CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
+    CALL(0, cublasLtMatmulAlgoConfigGetAttribute(algo, 0, &id, 4, &written));
+    EXPECT(id == ids[0] && written == 4);
+    CALL(0, cublasLtMatmulAlgoConfigSetAttribute(algo, 1, &(unsigned){15}, 4));
+    CALL(0, cublasLtMatmulAlgoConfigGetAttribute(algo, 1, &id, 4, NULL));
+    EXPECT(id == 15);
+    CALL(INVALID, cublasLtMatmulAlgoConfigSetAttribute(algo, 7, &(unsigned){1}, 4)); /* of two bytes */
+    CALL(0, cublasLtMatmulAlgoCapGetAttribute(algo, 6, NULL, 0, &written));          /* tiles: none */
+    EXPECT(written == 0);
+    CALL(0, cublasLtMatmulAlgoCapGetAttribute(algo, 12, &id, 4, &written));
+    EXPECT(id == 0x3ff && written == 4);
+    CALL(INVALID, cublasLtMatmulAlgoCapGetAttribute(algo, 77, &id, 4, &written));
+    CALL(0, cublasLtMatmulAlgoCheck(handle, desc, l, l, l, l, algo, &one));
+    EXPECT(!memcmp(one.algo, algo, sizeof algo) && one.state == 0);
+    CALL(REFUSED, cublasLtMatmulAlgoCheck(handle, desc, l, wide, l, l, algo, &one));
+    EXPECT(one.state == REFUSED);
+    CALL(INVALID, cublasLtMatmulAlgoCheck(handle, desc, l, l, l, l, NULL, &one));
+    CALL(0, cublasLtMatmulPreferenceDestroy(pref));
+    CALL(0, cublasLtMatrixLayoutDestroy(l));
+    CALL(0, cublasLtMatrixLayoutDestroy(wide));
+    CALL(0, cublasLtMatmulDescDestroy(desc));
+}
+
+/* ---- bad input --------------------------------------------------------------------------------- */
+
+static int product(void *h, void *desc, V alpha, V a, void *la, void *lb, void *lc, void *d, void *ld)
+{
+    static const float beta = 0;
+    return cublasLtMatmul(h, desc, alpha, a, la, a, lb, &beta, NULL, lc, d, ld, NULL, NULL, 0, NULL);
+}
+
+static void refusals(void)
+{
+    struct matrix good = matrix(F32, COL, 8, 8, 1, false), narrow = good, bad = good;
+    void *desc, *short_ld, *tall;
+    float one = 1;
+    upload(&good);
+    void *g = good.layout, *d = to_device(good.host, 8 * 12 * 4), *at = good.at;
+    (void)narrow, (void)bad;
+    CALL(0, cublasLtMatmulDescCreate(&desc, 68, F32));
+    CALL(0, cublasLtMatrixLayoutCreate(&short_ld, F32, 8, 8, 7));
+    CALL(0, cublasLtMatrixLayoutCreate(&tall, F32, 9, 8, 9));
+    CALL(0, product(handle, desc, &one, at, g, g, g, d, g));
+    CALL(0, product(handle, desc, &one, at, g, g, NULL, d, g));
+    CALL(1, product(NULL, desc, &one, at, g, g, g, d, g));
+    CALL(1, product(desc, desc, &one, at, g, g, g, d, g));
+    CALL(INVALID, product(handle, NULL, &one, at, g, g, g, d, g));
+    CALL(INVALID, product(handle, desc, NULL, at, g, g, g, d, g));
+    CALL(INVALID, product(handle, desc, &one, NULL, g, g, g, d, g));
+    CALL(INVALID, product(handle, desc, &one, at, g, g, g, NULL, g));
+    CALL(INVALID, product(handle, desc, &one, at, NULL, g, g, d, g));
+    CALL(INVALID, product(handle, desc, &one, at, g, g, g, d, NULL));
+    CALL(INVALID, product(handle, desc, &one, at, short_ld, g, g, d, g));
+    CALL(INVALID, product(handle, desc, &one, at, tall, g, g, d, g));
+    CALL(INVALID, product(handle, desc, &one, (char *)at + 2, g, g, g, d, g));
+    CALL(INVALID, product(handle, desc, &one, at, g, g, g, (char *)d + 1, g));
+    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, NULL, NULL, g, d, g, NULL, NULL, 0, NULL));
+    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, NULL, g, d, g, NULL, NULL, 0, NULL));
+    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, d, g, d, g, good.host, NULL, 0, NULL));
+    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, d, g, d, g, NULL, NULL, 64, NULL));
+    int order = ROW;
+    static const struct {
+        int id, value, want;
+    } wrong[] = {{2, 9, INVALID}, {3, 5, INVALID}, {5, 1, REFUSED}, {6, 0, REFUSED}, {7, 3, INVALID},
+                 {7, 130, INVALID}, {7, 4, INVALID}, {31, 2, REFUSED}, {0, 64, REFUSED}, {0, 9, INVALID}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) { /* epilogues without their pointers among them */
+        int was, status;
+        CALL(0, cublasLtMatmulDescGetAttribute(desc, wrong[i].id, &was, 4, NULL));
+        status = cublasLtMatmulDescSetAttribute(desc, wrong[i].id, &wrong[i].value, 4);
+        CALL(wrong[i].want, status ? status : product(handle, desc, &one, at, g, g, g, d, g));
+        CALL(0, cublasLtMatmulDescSetAttribute(desc, wrong[i].id, &was, 4));
+    }
+    CALL(0, product(handle, desc, &one, at, g, g, g, d, g));
+    CALL(0, cublasLtMatrixLayoutSetAttribute(tall, 1, &order, 4));
+    CALL(INVALID, product(handle, desc, &one, at, tall, g, g, d, g)); /* 8 columns, 9 apart, 9 rows */
+    order = 17;
+    CALL(0, cublasLtMatrixLayoutSetAttribute(tall, 1, &order, 4));
+    CALL(INVALID, product(handle, desc, &one, at, tall, g, g, d, g));
+    CALL(0, cublasLtMatrixLayoutDestroy(short_ld));
+    CALL(0, cublasLtMatrixLayoutDestroy(tall));
+    CALL(0, cublasLtMatmulDescDestroy(desc));
+    drop(&good);
+    cudaFree(d);
+}
+
+int main(void)
+{
+    int r = cublasLtCreate(&handle);
+    if (r == 1) {
+        printf("skip: built without OpenBLAS\n");
+        return 77;
+    }
+    CALL(0, r);
+    CALL(7, cublasLtCreate(NULL));
+    for (int i = 0; i < 400 && failures < 20; i++)
+        transform();
+    attributes();
+    algorithms();
+    refusals();
+    CALL(0, cublasLtDestroy(handle));
+    printf("%s cublasLt beside products: %d calls\n", failures ? "not ok" : "PASS", calls);
+    return failures != 0;
+}

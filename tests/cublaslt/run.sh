@@ -1,0 +1,22 @@
+#!/bin/sh
+# Programs that use cuBLASLt through `cumu run`, against plain loops; and its enums.
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+here=$(dirname "$0")
+types=$here/../../mapping/types
+
+for t in matmul rest; do
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" \
+        "$B/lib/cumu/facade/libcublasLt.so.12" "$B/lib/cumu/facade/libcublas.so.12" \
+        "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -lm
+    if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then
+        tail -n 1 "$tmp/out" | sed 's/^PASS/ok/'
+    elif grep -q '^skip' "$tmp/out"; then
+        grep '^skip' "$tmp/out"
+    else
+        grep -v gap: "$tmp/out" | head -n 20
+        bad=1
+    fi
+done
+sh "$here/../lib/enums.sh" "${CC:-cc}" "$B/bin/gen" "$types/cublaslt.enum" "$here" "$tmp/enums" || bad=1
+exit $bad
