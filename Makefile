@@ -50,6 +50,6 @@ help:
 	@echo "make lint       static checks and a build by each compiler"
 	@echo "make check-gen  the mapping against the symbol lists, COVERAGE.md against the mapping"
 	@echo "make check-asan, check-tsan, fuzz   the tests under sanitizers; a search for crashes"
-	@echo "make bench      figures, each beside its comparison"
+	@echo "make bench      figures, each beside its comparison; bench-record keeps them, bench-diff [A= B=] compares"
 	@echo "make install    PREFIX=/usr/local DESTDIR="
 	@echo "Variables: B=folder CC=compiler V=1 SAN=-fsanitize=... OPT=-O2 EXTRA=flags"

@@ -23,7 +23,8 @@ static void copy(struct scan *s, const char *text, size_t n)
     if (s->used + n + 1 > s->room) {
         size_t room = 2 * (s->used + n + 1);
         char *grown = arena_alloc(s->arena, room);
-        memcpy(grown, s->out, s->used);
+        if (s->used)
+            memcpy(grown, s->out, s->used);
         s->out = grown;
         s->room = room;
     }

@@ -127,6 +127,7 @@ bench: bench-build
 	$Q$B/tests/bench/calls/calls
 	$Q$B/tests/bench/calls/startup $(abspath $(CUMU_BIN) $B/tests/bench/calls/empty)
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/hotpath
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/traced
 	$Q$(CUMU_BIN) run --backend host -- $(KERN_PROG)
 	$Q$(CUMU_BIN) run --backend host -- $(LAZY_DIR)/lazy $(LAZY_DIR)
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/nccl
@@ -134,8 +135,17 @@ bench: bench-build
 	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
 	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
 	else echo "# mccl: no mpicc, nothing to compare with"; fi
+# Figures kept with the version they are of; LOG= takes the output of a `make bench` made before.
+HISTORY := tests/bench/history.tsv
+LOG     ?=
+.PHONY: bench-record bench-diff
+bench-record: $(if $(LOG),,bench-build)
+	+$Q$(if $(LOG),,$(MAKE) --no-print-directory bench >$B/bench.log;) scripts/bench record $(HISTORY) <$(or $(LOG),$B/bench.log)
+# A= and B= are versions; B is the build folder otherwise, which nothing here needs.
+bench-diff:
+	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $B/tests/bench/hotpath $B/tests/bench/nccl $B/tests/bench/blas $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	@mkdir -p $(@D)

@@ -2,10 +2,14 @@
 #ifndef CUMU_CORE_APPEND_H
 #define CUMU_CORE_APPEND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes n bytes at once to the end of `file` (made if need be, mode 0600; %p in its name is the process
  * id), or to stderr when the name is "" or the file cannot be opened. Allocates nothing; changes errno. */
+/* The name with %p filled in; false if it is too long for `size`. */
+bool cumu_append_name(const char *file, char *path, size_t size);
+void cumu_append_to(int fd, const char *line, size_t n); /* all of it, if the descriptor takes it */
 void cumu_append(const char *file, const char *line, size_t n);
 
 #endif

@@ -28,6 +28,7 @@ static _Thread_local struct {
 } me;
 
 static uint64_t began;
+static long process;
 
 bool cumu_tracing(void)
 {
@@ -46,9 +47,17 @@ uint64_t cumu_trace_began(void)
     return began;
 }
 
+static void in_child(void)
+{
+    process = (long)getpid();
+    cumu_trace_forked();
+}
+
 static void begin(void)
 {
     began = cumu_trace_now();
+    process = (long)getpid();
+    (void)pthread_atfork(NULL, NULL, in_child);
     cumu_work_init();
 }
 
@@ -118,7 +127,7 @@ void cumu_trace_stamp(struct cumu_event *e)
         me.number = atomic_fetch_add(&threads, 1) + 1;
     e->thread = me.number;
     e->depth = me.depth;
-    e->process = (long)getpid();
+    e->process = process;
 }
 
 void cumu_trace_event(struct cumu_event *e)

@@ -80,6 +80,7 @@ bool cumu_call_stream(const struct cumu_prototype *c, const struct cumu_frame *f
 
 /* trace_out.c */
 void cumu_trace_write(const struct cumu_event *e);
+void cumu_trace_forked(void); /* in a child: the file is opened anew, for its name may have the process id */
 
 /* ---- work on the device (kernel/timing.c) ---------------------------------------------------- */
 

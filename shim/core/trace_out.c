@@ -7,11 +7,68 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE = 6144, NAME = 1024, STREAMS = 64, STREAM_TRACK = 1000000 };
+enum { HIGH = 400, LINE = 6144, NAME = 1024, STREAMS = 64, STREAM_TRACK = 1000000 };
 
 static const char *const kinds[] = {"call", "kernel", "copy", "graph", "compile"};
+
+/* The file stays open, for a trace has many lines: on a number that programs do not come to, and looked at
+ * before each line, as a program that closes everything may have it by now. */
+static struct {
+    atomic_int fd; /* -1: none */
+    atomic_flag opening;
+    dev_t device;
+    ino_t inode;
+} kept = {-1, ATOMIC_FLAG_INIT, 0, 0};
+
+static bool is_kept(int fd)
+{
+    struct stat s;
+    return fd >= 0 && fstat(fd, &s) == 0 && s.st_dev == kept.device && s.st_ino == kept.inode;
+}
+
+static int open_kept(const char *name)
+{
+    char path[1024];
+    struct stat s;
+    int low = cumu_append_name(name, path, sizeof path)
+                  ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)
+                  : -1;
+    int fd = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, HIGH) : -1;
+    if (low >= 0)
+        (void)close(low);
+    if (fd < 0 || fstat(fd, &s) != 0)
+        return fd;
+    kept.device = s.st_dev;
+    kept.inode = s.st_ino;
+    return fd;
+}
+
+static void append(const char *name, const char *line, size_t n)
+{
+    int fd = atomic_load_explicit(&kept.fd, memory_order_acquire);
+    bool good = *name && is_kept(fd);
+    if (*name && !good && !atomic_flag_test_and_set(&kept.opening)) {
+        fd = open_kept(name);
+        good = fd >= 0;
+        atomic_store_explicit(&kept.fd, fd, memory_order_release);
+        atomic_flag_clear(&kept.opening);
+    }
+    if (good)
+        cumu_append_to(fd, line, n);
+    else
+        cumu_append(name, line, n);
+}
+
+void cumu_trace_forked(void)
+{
+    int fd = atomic_exchange(&kept.fd, -1);
+    if (is_kept(fd))
+        (void)close(fd);
+    atomic_flag_clear(&kept.opening);
+}
 
 static const char *file(void)
 {
@@ -220,5 +277,5 @@ void cumu_trace_write(const struct cumu_event *e)
     if (w.at == w.end && w.json) /* half an object is none; no signature comes near */
         return;
     *w.at++ = '\n';
-    cumu_append(file(), line, (size_t)(w.at - line));
+    append(file(), line, (size_t)(w.at - line));
 }

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { TEXT = 96, PAGE = 4096, PARTS = 32 };
+enum { TEXT = 96, PAGE = 4096, CALLER = 2048, PARTS = 32 };
 
 void cumu_write(struct cumu_writer *w, const char *format, ...)
 {
@@ -35,8 +35,8 @@ void cumu_write_quoted(struct cumu_writer *w, const char *s, size_t n)
             cumu_write(w, "\\n");
         else if (c < ' ' || c > '~') /* bytes that may be no UTF-8 */
             cumu_write(w, w->json ? "\\u%04x" : "\\x%02x", c);
-        else
-            cumu_write(w, "%c", c);
+        else if (w->at < w->end)
+            *w->at++ = (char)c;
     }
     cumu_write(w, "\"");
 }
@@ -203,10 +203,15 @@ static void fetch(const struct cumu_frame *f, const struct cumu_argument *a, uin
 }
 
 /* &VALUE for what the call wrote, when it has succeeded. */
-static void write_output(struct cumu_writer *w, const struct cumu_argument *a, uint64_t at)
+static void write_output(struct cumu_writer *w, const struct cumu_argument *a, const struct cumu_frame *f,
+                         uint64_t at)
 {
     uint64_t raw[PARTS] = {0};
-    if (peek(raw, (const void *)(uintptr_t)at, a->size) != a->size) {
+    /* Most are variables of the caller: above every frame there are pages of the stack or of its thread. */
+    bool local = at - (uint64_t)(uintptr_t)f->stack < CALLER;
+    if (local)
+        memcpy(raw, (const void *)(uintptr_t)at, a->size);
+    if (!local && peek(raw, (const void *)(uintptr_t)at, a->size) != a->size) {
         cumu_write_pointer(w, at);
         return;
     }
@@ -236,7 +241,7 @@ void cumu_write_arguments(struct cumu_writer *w, const struct cumu_prototype *c,
         if (!a->stars)
             write_value(w, a, raw);
         else if (a->output && raw[0] && succeeded(c, f))
-            write_output(w, a, raw[0]);
+            write_output(w, a, f, raw[0]);
         else
             cumu_write_pointer(w, raw[0]);
     }
