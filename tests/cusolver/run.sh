@@ -4,7 +4,7 @@ set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0")
 
-for t in factor orthogonal eigen svd; do
+for t in factor orthogonal eigen svd wide; do
     [ -f "$here/$t.c" ] || continue
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Wno-deprecated-non-prototype -I"$here" -I"$here/../cublas" \
         -o "$tmp/$t" "$here/$t.c" "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm

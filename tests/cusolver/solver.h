@@ -42,7 +42,7 @@ static struct mat random_mat(int type, int m, int n)
         a.at[i] = value(type);
     return a;
 }
-static struct mat copied(struct mat a)
+static inline struct mat copied(struct mat a)
 {
     struct mat b = mat(a.m, a.n);
     memcpy(b.at, a.at, sizeof(num) * (size_t)(a.m * a.n));
@@ -63,7 +63,7 @@ static struct mat product(int opa, struct mat a, int opb, struct mat b)
     return c;
 }
 /* A A^H with more on the diagonal: Hermitian and positive. */
-static struct mat positive(int type, int n)
+static inline struct mat positive(int type, int n)
 {
     struct mat a = random_mat(type, n, n), p = product(OP_N, a, OP_C, a);
     for (int i = 0; i < n; i++)

@@ -157,6 +157,7 @@ void snippet_cusolver(void)
     OK(C(cusolverDnSetStream)(handle, NULL));
     for (int i = 0; i < 4; i++)
         all_of(&types[i], handle, device);
+    snippet_cusolver_wide(handle);
     OK(M(cudaFree, musaFree)(device));
     OK(M(cudaStreamDestroy, musaStreamDestroy)((void *)stream));
     OK(C(cusolverDnDestroy)(handle));

@@ -18,6 +18,9 @@ static inline size_t cumu_solver_real(int type) { return type == S || type == C 
 /* NOT_INITIALIZED for what is no handle. */
 int cumu_solver_stream(void *h, musaStream_t *stream);
 
+/* The modes of a handle that is no more. */
+void cumu_solver_forget(void *h);
+
 /* Device memory for one call, released in stream order. */
 int cumu_solver_scratch(musaStream_t stream, size_t bytes, void **at);
 void cumu_solver_release(musaStream_t stream, void *at);

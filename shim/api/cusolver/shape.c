@@ -51,7 +51,10 @@ int wrap_cusolverDnCreate(void *handle)
 }
 int wrap_cusolverDnDestroy(void *h)
 {
-    return shape() == SDK3 ? old_status(mu.mublasDestroy(h)) : STATUS(mu.musolverDnDestroy(h));
+    int r = shape() == SDK3 ? old_status(mu.mublasDestroy(h)) : STATUS(mu.musolverDnDestroy(h));
+    if (!r)
+        cumu_solver_forget(h);
+    return r;
 }
 int wrap_cusolverDnSetStream(void *h, cudaStream_t stream)
 {
