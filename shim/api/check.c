@@ -50,7 +50,7 @@ struct text { /* a kernel's name, or a pair of sites */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of everything below */
 static struct check_stream *streams[STREAMS];
-static unsigned nstreams, reports;
+static unsigned nstreams;
 static struct clock host;
 static struct event *events;
 static struct list collectives, others;
@@ -249,7 +249,7 @@ static const char *keep(struct text **set, const char *key, bool *fresh)
 
 static bool overlap(const struct check_range *a, const struct check_range *b)
 {
-    return a->at < b->at + b->size && b->at < a->at + a->size;
+    return a->size && b->size && a->at < b->at + b->size && b->at < a->at + a->size;
 }
 
 static void describe(char *text, size_t size, const struct check_call *c)
@@ -263,7 +263,7 @@ static void describe(char *text, size_t size, const struct check_call *c)
                    (size_t)(c->site - (file ? (uintptr_t)d.dli_fbase : 0)));
 }
 
-static void tell(const struct use *now, const struct use *before)
+static void tell(const struct use *now, const struct use *before, const char *why)
 {
     static const char *const does[] = {"reads", "writes", "may write"};
     char key[64], here[512], there[512];
@@ -275,11 +275,9 @@ static void tell(const struct use *now, const struct use *before)
     uintptr_t at = now->range.at > before->range.at ? now->range.at : before->range.at;
     describe(here, sizeof here, &now->call);
     describe(there, sizeof there, &before->call);
-    reports++;
     cumu_log(NULL, CUMU_ERROR, "check", now->call.name,
-             "%s %#zx (%s) while that is under way which %s it (%s): no event, synchronisation or common "
-             "stream lies between",
-             does[now->range.use], (size_t)at, here, does[before->range.use], there);
+             "%s %#zx (%s) while that is under way which %s it (%s): %s", does[now->range.use], (size_t)at,
+             here, does[before->range.use], there, why);
 }
 
 /* Compares with what is under way, and forgets what the host has waited for. */
@@ -292,7 +290,7 @@ static void compare(struct list *l, const struct use *now, const struct clock *k
             continue;
         if (overlap(&u->range, &now->range) && (u->range.use || now->range.use) &&
             u->tick > known->at[u->stream])
-            tell(now, u);
+            tell(now, u, "no event, synchronisation or common stream lies between");
         l->use[n++] = *u;
     }
     l->n = n;
@@ -344,6 +342,16 @@ void cumu_check_put(struct check_stream *s, const struct check_call *call, const
     pthread_mutex_unlock(&lock);
 }
 
+void cumu_check_beside(const struct check_call *a, const struct check_range *ra, const struct check_call *b,
+                       const struct check_range *rb)
+{
+    struct use before = {.call = *a, .range = *ra}, now = {.call = *b, .range = *rb};
+    pthread_mutex_lock(&lock);
+    if (overlap(ra, rb) && (ra->use || rb->use))
+        tell(&now, &before, "messages of one group go at the same time");
+    pthread_mutex_unlock(&lock);
+}
+
 static void forget(struct list *l, const struct check_range *r)
 {
     unsigned n = 0;
@@ -360,12 +368,4 @@ void cumu_check_fresh(uintptr_t at, size_t size)
     forget(&collectives, &r);
     forget(&others, &r);
     pthread_mutex_unlock(&lock);
-}
-
-unsigned cumu_check_reports(void)
-{
-    pthread_mutex_lock(&lock);
-    unsigned n = reports;
-    pthread_mutex_unlock(&lock);
-    return n;
 }

@@ -45,6 +45,9 @@ struct check_range {
  * sites once. */
 void cumu_check_put(struct check_stream *s, const struct check_call *call, const struct check_range *ranges,
                     unsigned n);
+/* Two that have no order because they are put together. */
+void cumu_check_beside(const struct check_call *a, const struct check_range *ra, const struct check_call *b,
+                       const struct check_range *rb);
 void cumu_check_record(struct check_stream *s, const void *event);
 void cumu_check_event_gone(const void *event);
 void cumu_check_wait(struct check_stream *s, const void *event);
@@ -56,7 +59,4 @@ void cumu_check_event_synced(const void *event);
 void cumu_check_device_synced(int device);
 /* The memory is new: what was there before has been freed. */
 void cumu_check_fresh(uintptr_t at, size_t size);
-/* Reports so far. */
-unsigned cumu_check_reports(void);
-
 #endif

@@ -129,6 +129,7 @@ static const struct row {
 struct grouped { /* a collective of a group: put on its stream when the group ends */
     struct check_stream *stream;
     const void *comm;
+    bool message; /* a send or a receive: one range, the other is empty */
     struct check_call call;
     struct check_range ranges[2];
 };
@@ -310,7 +311,7 @@ static void collective(const struct seen *s)
     struct seen at = *s;
     at.device = c->device;
     bool root = a[5] >= 0 && (int)argument(s, a[5]) == c->rank;
-    struct grouped g = {.comm = c};
+    struct grouped g = {.comm = c, .message = a[0] < 0 || a[1] < 0};
     g.stream = stream_of(&at, &g.call.stream);
     g.call = caller(s, g.call.stream);
     g.call.collective = true;
@@ -351,11 +352,23 @@ static void join_streams(void)
     free(s);
 }
 
+static void compare_messages(void)
+{
+    for (unsigned i = 0; i < mine.n; i++)
+        for (unsigned k = 0; k < i; k++) {
+            const struct grouped *a = &mine.calls[k], *b = &mine.calls[i];
+            if (a->message && b->message && a->comm == b->comm)
+                cumu_check_beside(&a->call, &a->ranges[!a->ranges[0].size], &b->call,
+                                  &b->ranges[!b->ranges[0].size]);
+        }
+}
+
 static void group_end(bool failed)
 {
     if (!mine.depth || --mine.depth)
         return;
     if (!failed && mine.n) {
+        compare_messages();
         join_streams();
         for (unsigned i = 0; i < mine.n; i++)
             cumu_check_put(mine.calls[i].stream, &mine.calls[i].call, mine.calls[i].ranges, 2);

@@ -61,6 +61,10 @@ int main(void)
     CHECK("a UUID without its prefix, and a blank", s.init == 0 && s.count == 2);
     s = ask("3", NULL, "0,GPU-63756d75,1");
     CHECK("a beginning that three devices have ends the list", s.init == 0 && s.count == 1);
+    s = ask("3", NULL, "2,MIG-63756d75-2d68-6f73-742d-637075000001,1");
+    CHECK("a slice of a device ends the list: there are none", s.init == 0 && s.count == 1);
+    s = ask("3", NULL, "MIG-GPU-63756d75-2d68-6f73-742d-637075000001/1/0");
+    CHECK("and in its older form", s.init == MUSA_ERROR_NO_DEVICE && !s.said[0]);
     s = ask(NULL, "2G", NULL);
     CHECK("gigabytes", s.mib == 2048);
     s = ask("auto", "auto", NULL);

@@ -31,7 +31,16 @@ static void identity(void)
     IS(MUSA_SUCCESS, muDeviceGetByPCIBusId(&d, bus1));
     CHECK("the bus id leads back", d == 1 && strcmp(bus0, bus1) != 0);
     IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0000:7f:00.0"));
-    IS(MUSA_ERROR_INVALID_VALUE, muDeviceGetByPCIBusId(&d, "x"));
+    static const char *const forms[] = { "0000:02:00.0", "00000000:02:00.0", "0:2:0", "02:00.0", "0000:02:00" };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        d = -1;
+        CHECK(forms[i], muDeviceGetByPCIBusId(&d, forms[i]) == MUSA_SUCCESS && d == 1);
+    }
+    static const char *const wrong[] = { "x", "", "02", "02:00.0 ", "0000:02:00.0g", "0000:02:00.", "GPU-63" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        IS(MUSA_ERROR_INVALID_VALUE, muDeviceGetByPCIBusId(&d, wrong[i]));
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0001:02:00.0"));
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0000:02:00.1"));
     IS(MUSA_SUCCESS, muDeviceGetAttribute(&v, MU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
     CHECK("warp size", v == 32);
     int known = 0;

@@ -19,6 +19,10 @@ check "a tensor-parallel network, forward and backward, and a hierarchical all-r
 CUDA_VISIBLE_DEVICES=2,1,0 check "fewer devices" 0 '^PASS' -- $run "$tmp/client" group 3
 CUDA_VISIBLE_DEVICES=1 NVIDIA_VISIBLE_DEVICES=0,3 check "one device of a container's two" 0 '^PASS' -- \
     $run "$tmp/client" processes 3
+uuid=63756d75-2d68-6f73-742d-6370750000
+CUDA_VISIBLE_DEVICES=GPU-${uuid}03,GPU-${uuid}01,1 check "devices by UUID" 0 '^PASS' -- $run "$tmp/client" group 3
+CUDA_VISIBLE_DEVICES=MIG-GPU-${uuid}03/1/0 check "a slice of a device, of which there are none" 1 'FAIL' -- \
+    $run "$tmp/client" group 3
 check "before it runs" 0 'libnccl\.so\.2' -- "$cumu" check "$tmp/client"
 
 # The manifest: written from a run, kept to, and broken in one field after the other.

@@ -27,6 +27,8 @@ int ncclAllReduce(const void *, void *, size_t, int, int, comm_t, cudaStream_t);
 int ncclAllGather(const void *, void *, size_t, int, comm_t, cudaStream_t);
 int cublasCreate_v2(void **), cublasSetStream_v2(void *, cudaStream_t);
 int cublasSscal_v2(void *, int, const float *, float *, int);
+int ncclSend(const void *, size_t, int, int, comm_t, cudaStream_t);
+int ncclRecv(void *, size_t, int, int, comm_t, cudaStream_t);
 int ncclGroupStart(void), ncclGroupEnd(void);
 enum { FLOAT = 7, SUM = 0, COUNT = 4096 };
 
@@ -71,7 +73,15 @@ static void use(const char *how, cudaStream_t s)
         CHECK(ncclAllGather(y + COUNT * 4, x, COUNT, FLOAT, comm, s));
     else if (!strcmp(how, "read"))
         CHECK(cudaMemcpyAsync(host, x, 4, cudaMemcpyDeviceToHost, s));
-    else if (!strcmp(how, "blas")) {
+    else if (!strcmp(how, "messages") || !strcmp(how, "dependent")) { /* the second sends what the first gets */
+        bool dependent = !strcmp(how, "dependent");
+        CHECK(ncclGroupStart());
+        CHECK(ncclSend(y, 8, FLOAT, 0, comm, s));
+        CHECK(ncclRecv(y + 64, 8, FLOAT, 0, comm, s));
+        CHECK(ncclSend(y + (dependent ? 64 : 0), 8, FLOAT, 0, comm, s));
+        CHECK(ncclRecv(y + 128, 8, FLOAT, 0, comm, s));
+        CHECK(ncclGroupEnd());
+    } else if (!strcmp(how, "blas")) {
         void *blas;
         CHECK(cublasCreate_v2(&blas));
         CHECK(cublasSetStream_v2(blas, s));

@@ -45,6 +45,9 @@ clash "a collective, then a kernel" \
     'check: cuLaunchKernel: may write 0x.*fill.* reads it \(ncclAllReduce on stream' kernel nothing after
 clash "a collective, then a copy" 'check: cudaMemcpyAsync: writes' copy nothing after
 clash "cuBLAS, then a collective" "$here.* may write it \(cublasSscal_v2 on stream 0x" blas nothing
+clash "a group whose second send is what its first receive gets" \
+    'check: ncclSend: reads .* writes it \(ncclRecv on stream .*: messages of one group' dependent same
+fine "a group of messages" messages same
 clash "the wrong stream is waited for" "$here" kernel other
 clash "an event that was never recorded" "$here" kernel unrecorded
 clash "two blocking streams" "$here" memset blocking

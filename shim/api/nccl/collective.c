@@ -23,6 +23,16 @@ static inline int told(const char *call, void *comm, int type, int r)
     return __builtin_expect(r != ncclSuccess, 0) ? explain(call, comm, type, r) : r;
 }
 
+/* A call that moves data: count elements of the type, in that shape, NCCL_ADDS with it if it adds up. */
+static inline int moves(const char *call, void *comm, unsigned shape, size_t count, int type, int r)
+{
+    if (__builtin_expect(r != ncclSuccess, 0))
+        return explain(call, comm, shape & NCCL_ADDS ? type : -1, r);
+    if (cumu_nccl_grouped())
+        cumu_nccl_weigh(comm, shape & ~(unsigned)NCCL_ADDS, count * cumu_nccl_type_size(type));
+    return ncclSuccess;
+}
+
 /* Where nothing is added up, an 8-bit float is a byte, which every MCCL knows. */
 static inline int moved(int type)
 {
@@ -38,53 +48,53 @@ size_t cumu_nccl_type_size(int type)
 int wrap_ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
                        cudaStream_t stream)
 {
-    return told("ncclAllReduce", comm, type,
+    return moves("ncclAllReduce", comm, NCCL_TWICE | NCCL_ADDS, count, type,
                 mu.mcclAllReduce(send, recv, count, type, op, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm,
                     cudaStream_t stream)
 {
-    return told("ncclReduce", comm, type,
+    return moves("ncclReduce", comm, NCCL_ONCE | NCCL_ADDS, count, type,
                 mu.mcclReduce(send, recv, count, type, op, root, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
                            cudaStream_t stream)
 {
-    return told("ncclReduceScatter", comm, type,
+    return moves("ncclReduceScatter", comm, NCCL_EACH | NCCL_ADDS, count, type,
                 mu.mcclReduceScatter(send, recv, count, type, op, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, cudaStream_t stream)
 {
-    return told("ncclAllGather", comm, -1,
+    return moves("ncclAllGather", comm, NCCL_EACH, count, type,
                 mu.mcclAllGather(send, recv, count, moved(type), cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
                        cudaStream_t stream)
 {
-    return told("ncclBroadcast", comm, -1,
+    return moves("ncclBroadcast", comm, NCCL_ONCE, count, type,
                 mu.mcclBroadcast(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclBcast(void *buffer, size_t count, int type, int root, void *comm, cudaStream_t stream)
 {
-    return told("ncclBcast", comm, -1,
+    return moves("ncclBcast", comm, NCCL_ONCE, count, type,
                 mu.mcclBroadcast(buffer, buffer, count, moved(type), root, cumu_nccl_below(comm),
                                  (musaStream_t)stream));
 }
 
 int wrap_ncclSend(const void *send, size_t count, int type, int peer, void *comm, cudaStream_t stream)
 {
-    return told("ncclSend", comm, -1,
+    return moves("ncclSend", comm, NCCL_OUT, count, type,
                 mu.mcclSend(send, count, moved(type), peer, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclRecv(void *recv, size_t count, int type, int peer, void *comm, cudaStream_t stream)
 {
-    return told("ncclRecv", comm, -1,
+    return moves("ncclRecv", comm, NCCL_IN, count, type,
                 mu.mcclRecv(recv, count, moved(type), peer, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
@@ -127,7 +137,7 @@ static int transfer(const struct exchange *x)
             r = mu.mcclRecv(recv, x->count, type, i, below, x->stream);
     }
     int end = mu.mcclGroupEnd();
-    return told(x->call, x->comm, -1, r ? r : end);
+    return moves(x->call, x->comm, NCCL_EACH, x->count, x->type, r ? r : end);
 }
 
 /* Does the library below have it itself? Looked up once. */
@@ -146,7 +156,7 @@ int wrap_ncclAlltoAll(const void *send, void *recv, size_t count, int type, void
     static atomic_int known;
     const char *call = "ncclAlltoAll";
     if (below_has(&known, "mcclAlltoAll"))
-        return told(call, comm, -1,
+        return moves(call, comm, NCCL_EACH, count, type,
                     mu.mcclAlltoAll(send, recv, count, moved(type), cumu_nccl_below(comm), (musaStream_t)stream));
     return transfer(&(struct exchange){call, send, recv, count, type, ALL, ALL, comm, (musaStream_t)stream});
 }
@@ -162,7 +172,7 @@ int wrap_ncclGather(const void *send, void *recv, size_t count, int type, int ro
     static atomic_int known;
     const char *call = "ncclGather";
     if (below_has(&known, "mcclGather"))
-        return told(call, comm, -1,
+        return moves(call, comm, NCCL_EACH, count, type,
                     mu.mcclGather(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
     return transfer(&(struct exchange){call, send, recv, count, type, root < 0 ? INT_MAX : root,
                                        is_root(comm, root) ? ALL : NONE, comm, (musaStream_t)stream});
@@ -174,7 +184,7 @@ int wrap_ncclScatter(const void *send, void *recv, size_t count, int type, int r
     static atomic_int known;
     const char *call = "ncclScatter";
     if (below_has(&known, "mcclScatter"))
-        return told(call, comm, -1,
+        return moves(call, comm, NCCL_EACH, count, type,
                     mu.mcclScatter(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
     return transfer(&(struct exchange){call, send, recv, count, type, is_root(comm, root) ? ALL : NONE,
                                        root < 0 ? INT_MAX : root, comm, (musaStream_t)stream});

@@ -103,6 +103,20 @@ struct nccl_task {
 int cumu_nccl_begin(const struct nccl_task *t); /* copies it */
 void cumu_nccl_group_fail(int result); /* the group that the thread is in, if any, ends with this error */
 
+/* estimate.c. What a call of the thread's group moves, and how long all of them would take in us; that forgets
+ * them. */
+enum nccl_shape {
+    NCCL_ONCE,  /* `bytes` go through a rank */
+    NCCL_TWICE, /* an all-reduce */
+    NCCL_EACH,  /* `bytes` for each of the other ranks */
+    NCCL_OUT,
+    NCCL_IN,
+    NCCL_ADDS = 8 /* a flag, not weighed */
+};
+void cumu_nccl_weigh(void *comm, enum nccl_shape shape, size_t bytes);
+float cumu_nccl_estimate(void);
+bool cumu_nccl_grouped(void); /* task.c: is the thread in a group? */
+
 /* exchange.c. Every rank of the parent gives `size` bytes and gets everybody's. Blocks. An
  * ncclResult. */
 int cumu_nccl_exchange(struct nccl_comm *c, const void *mine, size_t size, void *all);

@@ -196,6 +196,11 @@ int cumu_nccl_begin(const struct nccl_task *task)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
+bool cumu_nccl_grouped(void)
+{
+    return group.depth > 0;
+}
+
 void cumu_nccl_group_fail(int result)
 {
     if (group.depth && !group.error)
@@ -227,7 +232,7 @@ static void spoil_below(void)
     (void)mu.mcclAllReduce(NULL, NULL, 1, ncclFloat32, ncclSum, NULL, NULL);
 }
 
-static int leave(bool undone)
+static int leave(bool undone, float *estimate)
 {
     if (!group.depth)
         return cumu_nccl_failed("ncclGroupEnd", ncclInvalidUsage, "there is no group");
@@ -239,6 +244,7 @@ static int leave(bool undone)
     if (!last)
         return below;
     struct nccl_task *tasks = group.tasks;
+    *estimate = cumu_nccl_estimate();
     group.tasks = NULL;
     group.error = ncclSuccess;
     if (!r && below && !undone)
@@ -251,20 +257,20 @@ static int leave(bool undone)
 
 int wrap_ncclGroupEnd(void)
 {
-    return leave(false);
+    float unused;
+    return leave(false, &unused);
 }
 
-/* The group is dropped, as in NCCL. How long it would take nobody here knows: the time stays undefined. */
+/* The group is dropped, as in NCCL. */
 int wrap_ncclGroupSimulateEnd(void *simInfo)
 {
     struct sim_info *info = simInfo;
     const char *call = "ncclGroupSimulateEnd";
     if (info && info->magic != SIM_INFO_MAGIC)
         return cumu_nccl_failed(call, ncclInvalidArgument, "not set to NCCL_SIM_INFO_INITIALIZER");
-    int r = leave(true);
-    if (!r && info && info->size >= sizeof *info) {
-        info->estimated_time = -1.0f; /* NCCL_UNDEF_FLOAT */
-        cumu_gap("nccl", call, "times are not estimated");
-    }
+    float estimate = -1.0f; /* NCCL_UNDEF_FLOAT: an inner group */
+    int r = leave(true, &estimate);
+    if (!r && info && info->size >= sizeof *info)
+        info->estimated_time = estimate;
     return r;
 }

@@ -310,15 +310,13 @@ MUresult muDeviceGetByPCIBusId(MUdevice *dev, const char *id)
         return r;
     if (!dev || !id)
         return MUSA_ERROR_INVALID_VALUE;
-    unsigned a, b, c, f = 0, domain = 0, bus, slot;
-    int n = sscanf(id, "%x:%x:%x.%x", &a, &b, &c, &f);
-    if (n >= 3) {
-        domain = a, bus = b, slot = c;
-    } else if ((n = sscanf(id, "%x:%x.%x", &b, &c, &f)) >= 2) {
-        bus = b, slot = c;
-    } else {
+    unsigned domain, bus, slot, f; /* domain and function may be missing */
+    int n;
+    bool known = (sscanf(id, "%x:%x:%x.%x%n", &domain, &bus, &slot, &f, &n) == 4 && !id[n]) ||
+                 (f = 0, sscanf(id, "%x:%x:%x%n", &domain, &bus, &slot, &n) == 3 && !id[n]) ||
+                 (domain = 0, sscanf(id, "%x:%x.%x%n", &bus, &slot, &f, &n) == 3 && !id[n]);
+    if (!known)
         return MUSA_ERROR_INVALID_VALUE;
-    }
     for (int i = 0; i < device_count; i++)
         if (!domain && !slot && !f && bus == (unsigned)devices[i].number + 1) {
             *dev = i;
