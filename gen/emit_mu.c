@@ -9,6 +9,7 @@
     "#include \"abi/mccl.h\"\n" \
     "#include \"abi/mublas.h\"\n" \
     "#include \"abi/mublaslt.h\"\n" \
+    "#include \"abi/mufft.h\"\n" \
     "#include \"abi/musa.h\"\n" \
     "#include \"abi/musolver.h\"\n"
 

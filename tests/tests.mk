@@ -1,7 +1,8 @@
 # Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
 # program; the folder's other .c files are linked to each of them.
 
-TEST_DIRS := unit ptxfront tier0 tier1 ptx fatbin kernel jit host host-launch runtime mccl stublog random trace
+TEST_DIRS := unit ptxfront tier0 tier1 ptx fatbin kernel jit host host-launch runtime mccl stublog random trace \
+             $(filter mufft,$(HAVE_MATHS))
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
 TEST_PROG := $(TEST_MAIN:%.c=$B/%)
@@ -39,6 +40,7 @@ endef
 $(foreach d,unit ptxfront tier0 tier1 ptx fatbin kernel jit stublog random trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
 $(eval $(call test_rule,mccl,$(HOST_MCCL)))
+$(foreach m,$(filter mufft,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/lib/cumu/host/$(MATHS_SONAME_$m))))
 $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
@@ -132,6 +134,7 @@ bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $(LAZY_DIR)/lazy $(LAZY_DIR)
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/nccl
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/blas
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/fft
 	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
 	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
 	else echo "# mccl: no mpicc, nothing to compare with"; fi
@@ -145,7 +148,7 @@ bench-record: $(if $(LOG),,bench-build)
 bench-diff:
 	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/fft $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	@mkdir -p $(@D)
@@ -219,7 +222,7 @@ endif
 # Snippets: the same files linked against the facades, and with every symbol looked up at run time.
 SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
-SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcusolver.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13)
+SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcusolver.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13)
 check-programs: $(SNIP_PROG)
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)

@@ -55,7 +55,7 @@ while :; do
             }
             BEGIN { printf "" > changed }
             { sub(/#.*/, "") }
-            $1 == "enum" { flush_rows(); name = $2; print; next }
+            $1 == "enum" || $1 == "flags" { flush_rows(); name = $2; print; next }
             NF { row[++n] = $0; times[$4]++ }
             END { flush_rows() }' "$map" >"$work/mutant.enum"
         [ -s "$work/changed" ] || continue

@@ -21,6 +21,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
     {"cusolver", snippet_cusolver},
     {"cublaslt", snippet_cublaslt},
+    {"cufft", snippet_cufft},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -67,36 +68,45 @@ static void *by_procaddress(const char *name)
     return get(base, &p, 13000, flags, &status) == 0 && p == named("libcuda.so.1", name) ? p : NULL;
 }
 
+/* Facades of CUDA 11, 12 and 13, by how the names of their functions begin; the first that fits. */
+static const struct home {
+    const char *prefix, *soname[3];
+} homes[] = {
+    {"cublasLt", {"libcublasLt.so.11", "libcublasLt.so.12", "libcublasLt.so.13"}},
+    {"cublas", {"libcublas.so.11", "libcublas.so.12", "libcublas.so.13"}},
+    {"cufft", {"libcufft.so.10", "libcufft.so.11", "libcufft.so.12"}},
+    {"cusolver", {"libcusolver.so.11", "libcusolver.so.11", "libcusolver.so.12"}},
+    {"nccl", {"libnccl.so.2", "libnccl.so.2", "libnccl.so.2"}},
+    {"nvJitLink", {"libnvJitLink.so.12", "libnvJitLink.so.12", "libnvJitLink.so.13"}},
+    {"nvrtc", {"libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"}},
+    {"cuda", {"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13"}},
+    {"cu", {"libcuda.so.1", "libcuda.so.1", "libcuda.so.1"}},
+    {"", {"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13"}},
+};
+
+static const struct home *home_of(const char *name)
+{
+    const struct home *h = homes;
+    while (strncmp(name, h->prefix, strlen(h->prefix)) != 0)
+        h++;
+    return h;
+}
+
 void *snippet_symbol(const char *name)
 {
-    bool driver = strncmp(name, "cu", 2) == 0 && strncmp(name, "cuda", 4) != 0 && strncmp(name, "cublas", 6) != 0 &&
-                  strncmp(name, "cusolver", 8) != 0;
+    const char *soname = home_of(name)->soname[2];
+    bool driver = strcmp(soname, "libcuda.so.1") == 0;
     if (driver && strcmp(mode, "procaddress") == 0) {
         void *p = by_procaddress(name);
         if (p)
             return p;
     }
-    return named(driver ? "libcuda.so.1" : strncmp(name, "nvrtc", 5) == 0 ? "libnvrtc.so.13"
-                 : strncmp(name, "nccl", 4) == 0 ? "libnccl.so.2"
-                 : strncmp(name, "cublasLt", 8) == 0 ? "libcublasLt.so.13"
-                 : strncmp(name, "cublas", 6) == 0 ? "libcublas.so.13"
-                 : strncmp(name, "cusolver", 8) == 0 ? "libcusolver.so.12"
-                 : strncmp(name, "nvJitLink", 9) == 0 ? "libnvJitLink.so.13" : "libcudart.so.13", name);
+    return named(soname, name);
 }
 
 void *snippet_versioned(int version, const char *name)
 {
-    if (strncmp(name, "nvrtc", 5) == 0)
-        return named(version == 11 ? "libnvrtc.so.11.2" : "libnvrtc.so.12", name);
-    if (strncmp(name, "nvJitLink", 9) == 0)
-        return named("libnvJitLink.so.12", name);
-    if (strncmp(name, "cusolver", 8) == 0)
-        return named("libcusolver.so.11", name);
-    if (strncmp(name, "cublasLt", 8) == 0)
-        return named(version == 11 ? "libcublasLt.so.11" : "libcublasLt.so.12", name);
-    if (strncmp(name, "cublas", 6) == 0)
-        return named(version == 11 ? "libcublas.so.11" : "libcublas.so.12", name);
-    return named(version == 11 ? "libcudart.so.11.0" : "libcudart.so.12", name);
+    return named(home_of(name)->soname[version - 11], name);
 }
 
 static void *run(void *arg)

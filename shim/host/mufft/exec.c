@@ -1,0 +1,70 @@
+/* Executions of the CPU muFFT's plans, put on streams. */
+#include "host/maths/submit.h"
+#include "host/mufft/mufft.h"
+
+struct call {
+    struct mufft_plan *plan;
+    void *fftw, *in, *out;
+    bool kept; /* a graph has it, and may run it as long as the process lives */
+};
+
+static void run(const void *call)
+{
+    const struct call *c = call;
+    mufft_run(c->plan, c->fftw, c->in, c->out);
+    if (!c->kept)
+        mufft_plan_release(c->plan);
+}
+
+static mufftResult submit(struct mufft_handle *h, struct call *c)
+{
+    musaStreamCaptureStatus capture;
+    if (musaStreamIsCapturing(h->stream, &capture))
+        return MUFFT_EXEC_FAILED;
+    c->kept = capture == musaStreamCaptureStatusActive;
+    atomic_fetch_add(&c->plan->references, 1);
+    musaError_t r = maths_submit(h->stream, run, c, sizeof *c, c->plan->work);
+    if (!r)
+        return MUFFT_SUCCESS;
+    mufft_plan_release(c->plan);
+    return r == musaErrorMemoryAllocation ? MUFFT_ALLOC_FAILED : MUFFT_EXEC_FAILED;
+}
+
+/* `type` 0: any. */
+static mufftResult execute(mufftHandle handle, mufftType type, void *in, void *out, int direction)
+{
+    struct mufft_handle *h = mufft_live(handle);
+    struct mufft_plan *p = h ? h->plan : NULL;
+    if (!p || (type && type != p->shape.type))
+        return MUFFT_INVALID_PLAN;
+    bool both_ways = mufft_kind(p->shape.type) == MUFFT_C2C;
+    if (!in || !out || (both_ways && direction != MUFFT_FORWARD && direction != MUFFT_INVERSE))
+        return MUFFT_INVALID_VALUE;
+    unsigned use = mufft_misaligned(p, in) | mufft_misaligned(p, out) | (in == out ? MUFFT_IN_PLACE : 0) |
+                   (both_ways && direction == MUFFT_INVERSE ? MUFFT_INVERSE_USE : 0);
+    struct call c = {.plan = p, .fftw = mufft_plan_for(p, use), .in = in, .out = out};
+    return c.fftw ? submit(h, &c) : MUFFT_EXEC_FAILED;
+}
+
+mufftResult mufftXtExec(mufftHandle plan, void *in, void *out, int direction)
+{
+    return execute(plan, 0, in, out, direction);
+}
+
+#define BOTH_WAYS(name, T) \
+    mufftResult mufftExec##name(mufftHandle plan, T *in, T *out, int direction) \
+    { \
+        return execute(plan, MUFFT_##name, in, out, direction); \
+    }
+BOTH_WAYS(C2C, mufftComplex)
+BOTH_WAYS(Z2Z, mufftDoubleComplex)
+
+#define ONE_WAY(name, I, O) \
+    mufftResult mufftExec##name(mufftHandle plan, I *in, O *out) \
+    { \
+        return execute(plan, MUFFT_##name, in, out, 0); \
+    }
+ONE_WAY(R2C, mufftReal, mufftComplex)
+ONE_WAY(C2R, mufftComplex, mufftReal)
+ONE_WAY(D2Z, mufftDoubleReal, mufftDoubleComplex)
+ONE_WAY(Z2D, mufftDoubleComplex, mufftDoubleReal)

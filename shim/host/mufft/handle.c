@@ -1,0 +1,242 @@
+/* Handles of the CPU muFFT, and the calls that make plans of them. */
+#include <limits.h>
+
+#include "host/mufft/mufft.h"
+
+enum { HANDLES = 65536 };
+
+/* Handles are places of one array, so that any value can be told from a live one. */
+static struct mufft_handle handles[HANDLES];
+static atomic_uint next;
+
+struct mufft_handle *mufft_live(mufftHandle h)
+{
+    size_t offset = (size_t)((const char *)h - (const char *)handles);
+    if (offset >= sizeof handles || offset % sizeof *handles)
+        return NULL;
+    struct mufft_handle *place = &handles[offset / sizeof *handles];
+    return place->live ? place : NULL;
+}
+
+mufftResult mufftCreate(mufftHandle *plan)
+{
+    int device;
+    if (!plan)
+        return MUFFT_INVALID_VALUE;
+    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+        return MUFFT_SETUP_FAILED;
+    for (unsigned i = 0, first = next++; i < HANDLES; i++) {
+        struct mufft_handle *h = &handles[(first + i) % HANDLES];
+        if (atomic_exchange(&h->taken, true))
+            continue;
+        h->stream = NULL;
+        h->plan = NULL;
+        h->live = true;
+        *plan = (mufftHandle)(void *)h;
+        return MUFFT_SUCCESS;
+    }
+    return MUFFT_ALLOC_FAILED;
+}
+
+mufftResult mufftDestroy(mufftHandle handle)
+{
+    struct mufft_handle *h = mufft_live(handle);
+    bool live = true;
+    if (!h || !atomic_compare_exchange_strong(&h->live, &live, false))
+        return MUFFT_INVALID_PLAN;
+    struct mufft_plan *p = atomic_exchange(&h->plan, NULL);
+    if (p)
+        mufft_plan_release(p);
+    h->taken = false;
+    return MUFFT_SUCCESS;
+}
+
+mufftResult mufftGetVersion(int *version)
+{
+    if (!version)
+        return MUFFT_INVALID_VALUE;
+    *version = 10600; /* 1.6.0, of SDK 4.0.1 */
+    return MUFFT_SUCCESS;
+}
+
+mufftResult mufftGetProperty(int which, int *value)
+{
+    static const int release[] = {1, 6, 0};
+    if (!value || which < 0 || which > 2)
+        return MUFFT_INVALID_VALUE;
+    *value = release[which];
+    return MUFFT_SUCCESS;
+}
+
+mufftResult mufftSetStream(mufftHandle handle, musaStream_t stream)
+{
+    struct mufft_handle *h = mufft_live(handle);
+    if (!h)
+        return MUFFT_INVALID_PLAN;
+    h->stream = stream;
+    return MUFFT_SUCCESS;
+}
+
+/* Plans need no work area: any that a program offers is enough. */
+mufftResult mufftSetWorkArea(mufftHandle handle, void *area)
+{
+    (void)area;
+    return mufft_live(handle) ? MUFFT_SUCCESS : MUFFT_INVALID_PLAN;
+}
+
+mufftResult mufftSetAutoAllocation(mufftHandle handle, int automatic)
+{
+    (void)automatic;
+    return mufft_live(handle) ? MUFFT_SUCCESS : MUFFT_INVALID_PLAN;
+}
+
+mufftResult mufftGetSize(mufftHandle handle, size_t *size)
+{
+    struct mufft_handle *h = mufft_live(handle);
+    if (!h || !h->plan)
+        return MUFFT_INVALID_PLAN;
+    if (!size)
+        return MUFFT_INVALID_VALUE;
+    *size = 0;
+    return MUFFT_SUCCESS;
+}
+
+static mufftResult estimate(const struct mufft_shape *s, size_t *size)
+{
+    if (!size)
+        return MUFFT_INVALID_VALUE;
+    mufftResult r = mufft_check(s);
+    if (!r)
+        *size = 0;
+    return r;
+}
+
+static mufftResult get_size(mufftHandle handle, const struct mufft_shape *s, size_t *size)
+{
+    return mufft_live(handle) ? estimate(s, size) : MUFFT_INVALID_PLAN;
+}
+
+static mufftResult make(mufftHandle handle, const struct mufft_shape *s, size_t *size)
+{
+    struct mufft_handle *h = mufft_live(handle);
+    if (!h || h->plan)
+        return MUFFT_INVALID_PLAN;
+    mufftResult r = estimate(s, size);
+    if (r)
+        return r;
+    struct mufft_plan *had = NULL, *p = mufft_plan_new(s);
+    if (!p)
+        return MUFFT_ALLOC_FAILED;
+    if (atomic_compare_exchange_strong(&h->plan, &had, p))
+        return MUFFT_SUCCESS;
+    mufft_plan_release(p);
+    return MUFFT_INVALID_PLAN;
+}
+
+/* A handle and its plan at once. */
+static mufftResult create(mufftHandle *plan, const struct mufft_shape *s)
+{
+    mufftHandle h;
+    size_t size;
+    mufftResult r = mufftCreate(plan ? &h : NULL);
+    if (r)
+        return r;
+    r = make(h, s, &size);
+    if (r)
+        mufftDestroy(h);
+    else
+        *plan = h;
+    return r;
+}
+
+static struct mufft_shape shape(int rank, int nx, int ny, int nz, mufftType type, int batch)
+{
+    return (struct mufft_shape){.type = type, .rank = rank, .n = {nx, ny, nz}, .batch = batch, .basic = true};
+}
+
+/* Without the embedding sizes of either side both are contiguous and the rest says nothing. A rank or array that
+ * cannot be read gives a rank that mufft_check refuses. */
+#define MANY(name, T) \
+    static struct mufft_shape name(int rank, const T *n, const T *inembed, T istride, T idist, const T *onembed, \
+                                   T ostride, T odist, mufftType type, T batch) \
+    { \
+        struct mufft_shape s = {.type = type, .rank = n ? rank : 0, .batch = batch}; \
+        s.basic = !inembed || !onembed; \
+        for (int i = 0; i < RANK && i < s.rank; i++) { \
+            s.n[i] = n[i]; \
+            s.in.embed[i] = s.basic ? 0 : inembed[i]; \
+            s.out.embed[i] = s.basic ? 0 : onembed[i]; \
+        } \
+        s.in.stride = istride; \
+        s.in.dist = idist; \
+        s.out.stride = ostride; \
+        s.out.dist = odist; \
+        return s; \
+    }
+MANY(many, int)
+MANY(many64, long long)
+#define THE_MANY rank, n, inembed, istride, idist, onembed, ostride, odist
+
+/* A function of each way to say a shape: what comes before it, the shape's parameters, the shape. */
+#define FORMS(name, verb, HEAD, head, TAIL, tail) \
+    mufftResult name##1d(HEAD int nx, mufftType type, int batch TAIL) \
+    { \
+        struct mufft_shape s = shape(1, nx, 1, 1, type, batch); \
+        return verb(head & s tail); \
+    } \
+    mufftResult name##2d(HEAD int nx, int ny, mufftType type TAIL) \
+    { \
+        struct mufft_shape s = shape(2, nx, ny, 1, type, 1); \
+        return verb(head & s tail); \
+    } \
+    mufftResult name##3d(HEAD int nx, int ny, int nz, mufftType type TAIL) \
+    { \
+        struct mufft_shape s = shape(3, nx, ny, nz, type, 1); \
+        return verb(head & s tail); \
+    } \
+    mufftResult name##Many(HEAD MUFFT_MANY TAIL) \
+    { \
+        struct mufft_shape s = many(THE_MANY, type, batch); \
+        return verb(head & s tail); \
+    }
+#define NOTHING
+#define COMMA(...) , __VA_ARGS__
+#define LEAD(...) __VA_ARGS__,
+FORMS(mufftPlan, create, LEAD(mufftHandle *plan), LEAD(plan), NOTHING, NOTHING)
+FORMS(mufftMakePlan, make, LEAD(mufftHandle plan), LEAD(plan), COMMA(size_t *size), COMMA(size))
+FORMS(mufftGetSize, get_size, LEAD(mufftHandle plan), LEAD(plan), COMMA(size_t *size), COMMA(size))
+FORMS(mufftEstimate, estimate, NOTHING, NOTHING, COMMA(size_t *size), COMMA(size))
+
+/* The type of a transform between two element types; 0 for pairs that have none here, halves among them. */
+static mufftType type_of(int in, int out, int execution)
+{
+    static const struct {
+        int in, out, execution;
+        mufftType type;
+    } types[] = {
+        {MUSA_C_32F, MUSA_C_32F, MUSA_C_32F, MUFFT_C2C}, {MUSA_C_64F, MUSA_C_64F, MUSA_C_64F, MUFFT_Z2Z},
+        {MUSA_R_32F, MUSA_C_32F, MUSA_C_32F, MUFFT_R2C}, {MUSA_R_64F, MUSA_C_64F, MUSA_C_64F, MUFFT_D2Z},
+        {MUSA_C_32F, MUSA_R_32F, MUSA_C_32F, MUFFT_C2R}, {MUSA_C_64F, MUSA_R_64F, MUSA_C_64F, MUFFT_Z2D},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].in == in && types[i].out == out && types[i].execution == execution)
+            return types[i].type;
+    return 0;
+}
+
+static bool is_half(int type)
+{
+    return type == MUSA_R_16F || type == MUSA_C_16F || type == MUSA_R_16BF || type == MUSA_C_16BF;
+}
+
+#define XT(name, verb) \
+    mufftResult name(mufftHandle plan, MUFFT_XT_MANY) \
+    { \
+        mufftType type = type_of(itype, otype, etype); \
+        if (!type && mufft_live(plan)) \
+            return is_half(itype) || is_half(otype) ? MUFFT_NOT_SUPPORTED : MUFFT_INVALID_VALUE; \
+        struct mufft_shape s = many64(THE_MANY, type, batch); \
+        return verb(plan, &s, size); \
+    }
+XT(mufftXtMakePlanMany, make)
+XT(mufftXtGetSizeMany, get_size)
