@@ -2,6 +2,7 @@
 # Each area adds its rules in its own fragment; this file holds what they share.
 -include config.mk
 
+VERSION := 0.2
 CC      ?= gcc
 B       ?= build
 V       ?= 0
@@ -18,7 +19,7 @@ include gen/gen.mk
 include shim/shim.mk
 include tests/tests.mk
 
-.PHONY: all lib tools demo check check-gen lint bench install clean help
+.PHONY: all lib tools demo check check-gen lint bench install uninstall deb clean help
 # What a newcomer types: both start from nothing, installing what the build needs if they may, and use
 # all cores unless a number of jobs was given.
 JOBS = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(shell nproc))
@@ -36,9 +37,14 @@ lint:
 	$Qscripts/deps lint || scripts/deps
 	+$QB=$B scripts/lint.sh
 
+# PREFIX=/usr/local: the tree finds itself by its own place, so it may be moved afterwards.
 PREFIX ?= /usr/local
 install: all
 	$QB='$B' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install
+uninstall:
+	$QB='$B' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install remove
+deb: all
+	$QB='$B' VERSION='$(VERSION)' scripts/deb
 
 clean:
 	$Qrm -rf $B
@@ -51,5 +57,6 @@ help:
 	@echo "make check-gen  the mapping against the symbol lists, COVERAGE.md against the mapping"
 	@echo "make check-asan, check-tsan, fuzz   the tests under sanitizers; a search for crashes"
 	@echo "make bench      figures, each beside its comparison; bench-record keeps them, bench-diff [A= B=] compares"
-	@echo "make install    PREFIX=/usr/local DESTDIR="
+	@echo "make install, uninstall    PREFIX=/usr/local DESTDIR="
+	@echo "make deb        a Debian package, in $B/"
 	@echo "Variables: B=folder CC=compiler V=1 SAN=-fsanitize=... OPT=-O2 EXTRA=flags"

@@ -89,6 +89,7 @@ $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 
 # What a guest's core must not get wrong is compiled with one more warning.
 $B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
+$B/obj/cli/help.o $B/obj/cli/manual.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
 
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)

@@ -54,7 +54,8 @@ static bool exports(const char *path, struct name **set)
     (void)elf_version(EV_CURRENT);
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
     for (Elf_Scn *scn = NULL; elf && (scn = elf_nextscn(elf, scn));) {
-        Elf_Data *d = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM && sh.sh_entsize ? elf_getdata(scn, NULL) : NULL;
+        bool table = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM && sh.sh_entsize;
+        Elf_Data *d = table ? elf_getdata(scn, NULL) : NULL;
         for (int i = 1; d && i < (int)(sh.sh_size / sh.sh_entsize); i++) {
             const char *text = gelf_getsym(d, i, &s) && s.st_shndx != SHN_UNDEF
                                    ? elf_strptr(elf, sh.sh_link, s.st_name) : NULL;

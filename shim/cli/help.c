@@ -1,10 +1,13 @@
 /* cumu help, cumu version: the verbs, one verb, the options. */
 #include "cli/cli.h"
+#include "cli/manual.h"
 
+#include "core/symbols.h"
+
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#define VERSION "0.1"
+#include <unistd.h>
 
 static int options(bool markdown)
 {
@@ -34,6 +37,10 @@ static int help(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "options") == 0)
         return options(argc > 2 && strcmp(argv[2], "--markdown") == 0);
+    if (argc > 1 && strcmp(argv[1], "man") == 0)
+        return cumu_manual_page();
+    if (argc > 1 && strcmp(argv[1], "completion") == 0)
+        return cumu_manual_completion();
     if (argc > 1) {
         for (const struct cumu_verb_entry *const *v = cumu_verbs; *v; v++)
             if (strcmp((*v)->name, argv[1]) == 0) {
@@ -52,14 +59,47 @@ static int help(int argc, char **argv)
 
 const struct cumu_verb_entry cumu_verb_help = {
     "help", "explain a verb, or the options",
-    "usage: cumu help [<verb> | options [--markdown]]\n", help};
+    "usage: cumu help [<verb> | options [--markdown] | man | completion]\n"
+    "\n"
+    "man prints the manual page, completion what bash sources to complete cumu's arguments.\n", help};
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+#if defined(__aarch64__)
+#define MACHINE "aarch64"
+#else
+#define MACHINE "x86_64"
+#endif
+
+static bool in_host_folder(const char *soname)
+{
+    char path[PATH_MAX];
+    const char *dir = cumu_lib_dir();
+    return dir && snprintf(path, sizeof path, "%s/host/%s", dir, soname) < (int)sizeof path && access(path, R_OK) == 0;
+}
 
 static int version(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    puts("cumu " VERSION);
+    puts("cumu " CUMU_VERSION);
+    puts("built by   " COMPILER ", for " MACHINE);
+    printf("facades   ");
+    for (const struct cumu_table *const *t = cumu_tool_tables(); t && *t; t++)
+        printf(" %s", (*t)->soname);
+    printf("\nCPU side  ");
+    const struct cumu_library *l = cumu_tool_symbol("cumu_libraries");
+    for (; l && l->name; l++)
+        for (const char *const *s = l->sonames; *s; s++)
+            if (in_host_folder(*s)) {
+                printf(" %s", *s);
+                break;
+            }
+    putchar('\n');
     return 0;
 }
 
-const struct cumu_verb_entry cumu_verb_version = {"version", "print the version",
+const struct cumu_verb_entry cumu_verb_version = {"version", "print the version and what this build holds",
                                                   "usage: cumu version\n", version};
