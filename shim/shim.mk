@@ -27,8 +27,8 @@ CUMU_BIN   := $B/bin/cumu
 CUMU_TOOL  := $B/libexec/cumu-tool
 
 PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c shim/ptx/tier1/*.c \
-              shim/ptx/tier1/emit/*.c) \
-              shim/ptx/tier1/prelude/text.S
+              shim/ptx/tier1/emit/*.c shim/ptx/musa/emit/*.c) \
+              shim/ptx/tier1/prelude/text.S shim/ptx/musa/prelude/text.S
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)
 CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(GEN_CORE_SRC)
@@ -102,6 +102,7 @@ $B/obj/%.o: shim/%.S | $(GEN_HEADERS)
 	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
 
 $B/obj/ptx/tier1/prelude/text.o: $(wildcard shim/ptx/tier1/prelude/*.h)
+$B/obj/ptx/musa/prelude/text.o: $(wildcard shim/ptx/musa/prelude/*.h)
 
 $B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)

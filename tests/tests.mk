@@ -1,7 +1,7 @@
 # Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
 # program; the folder's other .c files are linked to each of them.
 
-TEST_DIRS := unit ptxfront tier0 tier1 ptx fatbin kernel jit host host-launch runtime mccl stublog random trace \
+TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl stublog random trace \
              $(filter mufft,$(HAVE_MATHS))
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
@@ -37,7 +37,7 @@ $B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
 	@echo "ld tests/$(1)/$$*"
 	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$(2) $$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
 endef
-$(foreach d,unit ptxfront tier0 tier1 ptx fatbin kernel jit stublog random trace,$(eval $(call test_rule,$d,)))
+$(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit stublog random trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
 $(eval $(call test_rule,mccl,$(HOST_MCCL)))
 $(foreach m,$(filter mufft,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/lib/cumu/host/$(MATHS_SONAME_$m))))

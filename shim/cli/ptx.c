@@ -1,5 +1,6 @@
-/* cumu ptx: lists the device code in a file and extracts the PTX text. */
+/* cumu ptx: lists the device code in a file, extracts the PTX text, or shows what becomes of it. */
 #include "cli/cli.h"
+#include "cli/ptx_emit.h"
 #include "fatbin/fatbin.h"
 
 #include <fcntl.h>
@@ -14,6 +15,8 @@ struct dump {
     long want; /* index to extract, -1 = list, -2 = all PTX */
     long index;
     int status;
+    bool emit, summary; /* MUSA C++ of every PTX instead of itself */
+    const char *kernel;
 };
 
 static void list(const struct dump *d, const struct fatbin_entry *e)
@@ -42,7 +45,10 @@ static bool visit(void *ctx, const struct fatbin_entry *e, int error)
         if (err)
             d->status = cumu_fail(2, "image %ld: %s", d->index, fatbin_error_text(err));
         else {
-            (void)fwrite(image, 1, len, stdout);
+            if (d->emit)
+                d->status = cumu_ptx_emit(image, len, d->kernel, d->summary);
+            else
+                (void)fwrite(image, 1, len, stdout);
             free(image);
         }
     }
@@ -78,9 +84,49 @@ static int scan(const char *path, struct dump *d)
     return d->status;
 }
 
+/* A file that is PTX text, whole; NULL if it is none. */
+static char *ptx_file(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "re");
+    char head[4] = "", *text = NULL;
+    long size = -1;
+    if (f && fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, ELFMAG, SELFMAG) != 0 &&
+        fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) > 0 && (text = malloc((size_t)size + 1))) {
+        rewind(f);
+        *len = fread(text, 1, (size_t)size, f);
+        text[*len] = '\0';
+    }
+    if (f)
+        (void)fclose(f);
+    return text;
+}
+
+/* cumu ptx --emit musa [--summary] file [kernel] */
+static int emit(int argc, char **argv)
+{
+    struct dump d = {.want = -2, .emit = true};
+    int at = 3;
+    size_t len;
+    if (argc > at && strcmp(argv[at], "--summary") == 0) {
+        d.summary = true;
+        at++;
+    }
+    if (argc < at + 1 || argc > at + 2 || strcmp(argv[2], "musa") != 0)
+        return cumu_usage(&cumu_verb_ptx, "--emit musa, one file, and maybe a kernel");
+    d.kernel = argc > at + 1 ? argv[at + 1] : NULL;
+    char *text = ptx_file(argv[at], &len);
+    if (!text)
+        return scan(argv[at], &d);
+    int status = cumu_ptx_emit(text, len, d.kernel, d.summary);
+    free(text);
+    return status;
+}
+
 static int ptx(int argc, char **argv)
 {
     struct dump d = {.want = -1};
+    if (argc > 1 && strcmp(argv[1], "--emit") == 0)
+        return emit(argc, argv);
     if (argc < 2 || argc > 3)
         return cumu_usage(&cumu_verb_ptx, "one file, and maybe an image number");
     if (argc == 3 && strcmp(argv[2], "all") == 0)
@@ -97,7 +143,10 @@ static int ptx(int argc, char **argv)
 const struct cumu_verb_entry cumu_verb_ptx = {
     "ptx", "list the device code of a file, or extract it",
     "usage: cumu ptx file [number | all]\n"
+    "       cumu ptx --emit musa [--summary] file [kernel]\n"
     "\n"
     "Without a number: one line per image: number, kind, architecture, compression, stored and unpacked\n"
-    "size. With a number: that image, decompressed, on standard output; all: every PTX text.\n",
+    "size. With a number: that image, decompressed, on standard output; all: every PTX text.\n"
+    "--emit musa: kernels of a PTX text, or of a binary's PTX, as the MUSA C++ that mcc compiles; with\n"
+    "--summary a line for each instead: its size and milliseconds, or what MUSA has no counterpart of.\n",
     ptx};

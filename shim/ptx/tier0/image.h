@@ -6,7 +6,7 @@
 #include "ptx/tier0/t0.h"
 
 #define T0_IMAGE_MAGIC "cumu-t0\n"
-#define T0_IMAGE_VERSION 2u
+#define T0_IMAGE_VERSION 3u
 
 #define T0_NONE 0xffffffffu
 #define T0_ROW_ALIGN 64u
@@ -117,6 +117,7 @@ struct t0_kernel_rec {
     uint32_t first_param, nparam, param_size;
     uint32_t num_regs, max_threads, reqntid[3];
     uint32_t uses_grid_sync, dynamic_offset, own_local, may_wait;
+    uint32_t uses_dynamic; /* names dynamic shared memory */
 };
 
 struct t0_var {
@@ -147,8 +148,10 @@ enum {
 /* aux of ATOM: operation (enum ptx_sub) | type << T0_ATOM_TYPE_SHIFT (enum ptx_type) | flags */
 enum {
     T0_ATOM_OP = 0x1f, T0_ATOM_TYPE_SHIFT = 5, T0_ATOM_SHARED = 0x400, T0_ATOM_ADDR32 = 0x800,
-    T0_ATOM_NORET = 0x1000, T0_ATOM_FTZ = 0x2000
+    T0_ATOM_NORET = 0x1000, T0_ATOM_FTZ = 0x2000,
+    T0_ATOM_ACQUIRE = 0x4000, T0_ATOM_RELEASE = 0x8000 /* every atomic of tier 0 is both */
 };
+enum { T0_FENCE_SYS = 2 }; /* aux of FENCE: up to the whole system; tier 0 knows no less */
 /* aux of LDMATRIX and STMATRIX, with T0_MEM_SHARED and T0_MEM_ADDR32 */
 enum { T0_LDM_LOG2 = 3 /* of the number of matrices */, T0_LDM_TRANS = 4 };
 /* aux of BULK; imm: 0 = copies, else the update of an element, as operation and type of ATOM */

@@ -151,6 +151,7 @@ static void finish_kernel(struct t0_lower *l, const struct ptx_func *f)
         .max_threads = product(f->reqntid[0] ? f->reqntid : f->maxntid),
         .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]},
         .uses_grid_sync = l->uses_grid_sync,
+        .uses_dynamic = l->uses_dynamic,
         .may_wait = l->may_wait || l->has_indirect || l->funcs.n > 1,
     };
 }

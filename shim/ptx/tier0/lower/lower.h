@@ -34,7 +34,7 @@ struct t0_lower {
     uint32_t reserved;       /* offset + 1 of the shared memory that the system software owns */
     struct t0_list reached;  /* struct ptx_func *, by function index */
     struct t0_list edges;    /* uint32_t pairs: caller, callee */
-    bool has_indirect, has_alloca;
+    bool has_indirect, has_alloca, uses_dynamic;
     uint32_t num_regs;
     bool uses_grid_sync, may_wait;
     bool gap; /* what fails is nobody's mistake */

@@ -194,9 +194,10 @@ static void lower_access(struct t0_lower *l, const struct ptx_instr *i, bool sto
                             width << T0_MEM_DST_SHIFT | ordering(i));
         if (is_signed(i->type[0]))
             o->aux |= T0_MEM_SIGNED;
+        if (i->sem != PTX_WEAK)
+            o->aux |= T0_MEM_STRONG;
         if (o->op == T0_LD_ANY || o->op == T0_ST_ANY)
-            o->aux |= (uint16_t)((p.shared ? T0_MEM_SHARED : 0) | (p.addr32 ? T0_MEM_ADDR32 : 0) |
-                                 (i->sem != PTX_WEAK ? T0_MEM_STRONG : 0));
+            o->aux |= (uint16_t)((p.shared ? T0_MEM_SHARED : 0) | (p.addr32 ? T0_MEM_ADDR32 : 0));
     }
 }
 
@@ -226,7 +227,9 @@ static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
         o->c = third;
         o->aux =
             (uint16_t)(i->sub | i->type[0] << T0_ATOM_TYPE_SHIFT | (p.shared ? T0_ATOM_SHARED : 0) |
-                       (p.addr32 ? T0_ATOM_ADDR32 : 0) | (row ? 0 : T0_ATOM_NORET));
+                       (p.addr32 ? T0_ATOM_ADDR32 : 0) | (row ? 0 : T0_ATOM_NORET) |
+                       (i->sem == PTX_ACQUIRE || i->sem == PTX_ACQ_REL ? T0_ATOM_ACQUIRE : 0) |
+                       (i->sem == PTX_RELEASE || i->sem == PTX_ACQ_REL ? T0_ATOM_RELEASE : 0));
     }
 }
 
@@ -285,8 +288,9 @@ bool t0_lower_memory(struct t0_lower *l, const struct ptx_instr *i)
     }
     case PTX_OP_MEMBAR:
     case PTX_OP_FENCE:
-        t0_emit(l, T0_FENCE)->aux = i->op == PTX_OP_MEMBAR ? i->sub != PTX_SUB_CTA
-                                                           : i->sem != PTX_ACQ_REL;
+        t0_emit(l, T0_FENCE)->aux =
+            (uint16_t)((i->op == PTX_OP_MEMBAR ? i->sub != PTX_SUB_CTA : i->sem != PTX_ACQ_REL) |
+                       (i->sub == PTX_SUB_SYS || i->scope == PTX_SCOPE_SYS ? T0_FENCE_SYS : 0));
         return true;
     case PTX_OP_ALLOCA:
     case PTX_OP_STACKSAVE:

@@ -46,6 +46,7 @@ uint32_t t0_shared_area(struct t0_lower *l, const struct ptx_var *v, bool *dynam
 {
     struct t0_area *a = l->areas.p;
     *dynamic = v->unsized || (v->is_extern && !v->size);
+    l->uses_dynamic |= *dynamic;
     if (*dynamic) {
         if (v->align > l->dynamic_align)
             l->dynamic_align = v->align;

@@ -1,0 +1,50 @@
+/* The MUSA emitter: the numbers that modifiers of emitted operations are made of. The prelude has no copy. */
+#include "ptx/musa/emit/emit.h"
+#include "ptx/tier0/alu_aux.h"
+#include "ptx/tier0/matrix.h"
+
+static const struct { const char *name; uint32_t value; } constants[] = {
+    {"FTZ", T0_FTZ}, {"SAT", T0_SAT}, {"NANPROP", T0_NANPROP}, {"XORSIGN", T0_XORSIGN}, {"RELU", T0_RELU},
+    {"RND_SHIFT", T0_RND_SHIFT}, {"RZ", PTX_RZ}, {"RM", PTX_RM}, {"RP", PTX_RP}, {"RNA", PTX_RNA},
+    {"RNI", PTX_RNI}, {"RZI", PTX_RZI}, {"RMI", PTX_RMI}, {"RPI", PTX_RPI},
+    {"CMP_SHIFT", T0_CMP_SHIFT}, {"BOOL_SHIFT", T0_BOOL_SHIFT}, {"CMP_NOTC", T0_CMP_NOTC},
+    {"EQ", PTX_EQ}, {"NE", PTX_NE}, {"LT", PTX_LT}, {"LE", PTX_LE}, {"GT", PTX_GT}, {"GE", PTX_GE},
+    {"EQU", PTX_EQU}, {"NEU", PTX_NEU}, {"LTU", PTX_LTU}, {"LEU", PTX_LEU}, {"GTU", PTX_GTU},
+    {"GEU", PTX_GEU}, {"NUM", PTX_NUM},
+    {"DST_SHIFT", T0_CVT_DST_SHIFT}, {"SIGNED", T0_CVT_DST_SIGNED}, {"CVT_RELU", T0_CVT_RELU},
+    {"SATFINITE", T0_CVT_SATFINITE},
+    {"A_ADD", PTX_SUB_ADD}, {"A_AND", PTX_SUB_AND}, {"A_OR", PTX_SUB_OR}, {"A_XOR", PTX_SUB_XOR},
+    {"A_EXCH", PTX_SUB_EXCH}, {"A_CAS", PTX_SUB_CAS}, {"A_INC", PTX_SUB_INC}, {"A_DEC", PTX_SUB_DEC},
+    {"A_MIN", PTX_SUB_MIN},
+    {"B16", PTX_B16}, {"U16", PTX_U16}, {"U32", PTX_U32}, {"S32", PTX_S32}, {"B64", PTX_B64},
+    {"U64", PTX_U64}, {"S64", PTX_S64}, {"TF32_", PTX_F32}, {"TF64_", PTX_F64}, {"TF16", PTX_F16},
+    {"TF16X2", PTX_F16X2}, {"TBF16", PTX_BF16}, {"TBF16X2", PTX_BF16X2},
+    {"SHFL_UP", PTX_SUB_UP}, {"SHFL_DOWN", PTX_SUB_DOWN}, {"SHFL_BFLY", PTX_SUB_BFLY},
+    {"VOTE_ALL", PTX_SUB_ALL}, {"VOTE_ANY", PTX_SUB_ANY}, {"VOTE_BALLOT", PTX_SUB_BALLOT},
+}, video[] = {
+    {"V_ADD", T0_VADD}, {"V_SUB", T0_VSUB}, {"V_AVRG", T0_VAVRG}, {"V_ABSDIFF", T0_VABSDIFF},
+    {"V_MIN", T0_VMIN}, {"V_MAX", T0_VMAX}, {"V_SHL", T0_VSHL}, {"V_SHR", T0_VSHR}, {"V_SET", T0_VSET},
+    {"V_DS", T0_VIDEO_DS}, {"V_AS", T0_VIDEO_AS}, {"V_BS", T0_VIDEO_BS}, {"V_SAT", T0_VIDEO_SAT},
+    {"V_SECOND", T0_VIDEO_SECOND}, {"V_PLUS", T0_VIDEO_PLUS}, {"V_SECOND_MIN", T0_VIDEO_MIN},
+    {"V_WRAP", T0_VIDEO_WRAP}, {"M_PO", T0_VMAD_PO}, {"M_MINUS_AB", T0_VMAD_MINUS_AB},
+    {"M_MINUS_C", T0_VMAD_MINUS_C}, {"M_SHR7", T0_VMAD_SHR7}, {"M_SHR15", T0_VMAD_SHR15},
+}, matrix[] = {
+#define T0_MX(id, name, bits, product) {"MX_" #id, T0_MX_##id},
+#include "ptx/tier0/matrix.def"
+#undef T0_MX
+    {"MX_COL", T0_MX_COL}, {"MX_COL_B", T0_MX_COL_B}, {"MX_LIMIT", T0_MX_SATFINITE}, {"MX_AND", T0_MX_AND},
+    {"MX_SPARSE", T0_MX_SPARSE}, {"MX_SELECTOR", T0_MX_SELECTOR_SHIFT},
+};
+
+#define PUT(e, list)                                                                               \
+    for (size_t k = 0; k < sizeof(list) / sizeof(list)[0]; k++)                                    \
+    mu_put(e, "#define CM_%s %uu\n", (list)[k].name, (list)[k].value)
+
+void mu_constants(struct mu_emit *e)
+{
+    PUT(e, constants);
+    if (e->parts & MU_VIDEO)
+        PUT(e, video);
+    if (e->parts & MU_MATRIX)
+        PUT(e, matrix);
+}

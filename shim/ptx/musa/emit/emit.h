@@ -1,0 +1,69 @@
+/* The MUSA emitter: what its parts share. Errors leave through emit->out. */
+#ifndef CUMU_PTX_MUSA_EMIT_H
+#define CUMU_PTX_MUSA_EMIT_H
+
+#include <setjmp.h>
+
+#include "ptx/musa/musa.h"
+#include "ptx/tier0/image.h"
+
+struct mu_text {
+    char *p;
+    size_t n, cap;
+};
+
+enum { MU_PARTS = 3, MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4 }; /* of the prelude, beyond the base */
+
+struct mu_emit {
+    const struct ptx_module *module;
+    const struct ptx_func *entry;
+    const struct t0_image *image;
+    enum mu_target target;
+    struct mu_info *info;
+    struct ptx_diag *diag;
+    jmp_buf out;
+    struct mu_text text;
+    struct mu_text above, below; /* what stands around it, while it is put together */
+    unsigned parts;           /* MU_ASYNC ... that are needed */
+    uint32_t *row;            /* by offset / T0_ROW_ALIGN: constant row + 1 */
+    uint8_t *label;           /* by instruction: somebody goes there */
+    uint8_t *used;            /* by offset / T0_ROW_ALIGN: the function's register is named */
+    bool uses_cc;
+
+    /* the function being written */
+    uint32_t function, end;   /* its index; the instruction behind it */
+    const struct t0_fn *fn;
+    const struct t0_insn *at;
+};
+
+/* text.c */
+_Noreturn void mu_fail(struct mu_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mu_put(struct mu_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mu_write(struct mu_emit *e, const char *s, size_t n);
+
+/* value.c: rows as expressions. A kind is w (32 bits and less), l (64) or p (predicate). */
+struct mu_str { char s[80]; };
+struct mu_str mu_get(struct mu_emit *e, uint32_t row, char kind);
+/* Name of a register to assign to; an unwanted result goes to a variable of that kind. */
+struct mu_str mu_set(struct mu_emit *e, uint32_t row, char kind);
+bool mu_constant(const struct mu_emit *e, uint32_t row, uint64_t *value);
+void mu_declare(struct mu_emit *e); /* of all registers the text names so far */
+
+/* alu.c, memory.c, warp.c, matrix.c: true if the instruction was one of theirs */
+bool mu_alu(struct mu_emit *e);
+bool mu_memory(struct mu_emit *e);
+bool mu_warp(struct mu_emit *e);
+bool mu_matrix(struct mu_emit *e);
+/* call.c */
+void mu_call(struct mu_emit *e);
+void mu_syscall(struct mu_emit *e);
+void mu_signature(struct mu_emit *e, uint32_t function, const char *end);
+void mu_params(struct mu_emit *e); /* the kernel's, with their types */
+/* Parameter of the kernel that byte `offset` of the launch buffer lies in, and its place there. */
+const struct ptx_var *mu_param_at(struct mu_emit *e, uint64_t offset, uint32_t *index, uint32_t *rest);
+bool mu_param_scalar(const struct ptx_var *v);
+
+/* constants.c: the numbers that emitted modifiers are made of, as the prelude names them */
+void mu_constants(struct mu_emit *e);
+
+#endif

@@ -1,0 +1,228 @@
+/* The MUSA emitter: one kernel with the functions it reaches, in goto form; the device's compiler finds the
+ * structure of the control flow by itself. */
+#include "ptx/musa/emit/emit.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char mu_prelude_text[], mu_prelude_end[], mu_prelude_async[], mu_prelude_async_end[], mu_prelude_video[],
+    mu_prelude_video_end[], mu_prelude_matrix[], mu_prelude_matrix_end[];
+
+static const struct t0_kernel_rec *record(const struct mu_emit *e)
+{
+    return T0_AT(e->image, kernels, struct t0_kernel_rec);
+}
+
+/* ---- control ---- */
+
+static void branch_table(struct mu_emit *e)
+{
+    const struct t0_table *t = T0_AT(e->image, tables, struct t0_table) + e->at->imm;
+    const uint32_t *target = T0_AT(e->image, targets, uint32_t) + t->first;
+    mu_put(e, "switch (%s) {\n", mu_get(e, e->at->a, 'w').s);
+    for (uint32_t k = 0; k < t->count; k++)
+        mu_put(e, "case %u: goto L%u;\n", k, target[k]);
+    mu_put(e, "default: trap();\nreturn%s;\n}\n", e->function ? " 1" : "");
+}
+
+static bool control(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    const char *ended = e->function ? " 1" : "";
+    switch (i->op) {
+    case T0_JOIN: case T0_TEX_ARGS: return true;
+    case T0_BRA: mu_put(e, "goto L%d;\n", i->imm); return true;
+    case T0_BRP:
+        mu_put(e, "if (%s%s)\ngoto L%d;\n", i->aux & T0_BR_NEG ? "!" : "", mu_get(e, i->a, 'p').s, i->imm);
+        return true;
+    case T0_BRX: branch_table(e); return true;
+    case T0_CALL: mu_call(e); return true;
+    case T0_SYSCALL: mu_syscall(e); return true;
+    case T0_RET:
+        if (e->function) {
+            if (e->fn->ret_size)
+                mu_put(e, "copy(out, slot + %u, %u);\n", e->fn->ret, e->fn->ret_size);
+            mu_put(e, "return 0;\n");
+        } else {
+            mu_put(e, "return;\n");
+        }
+        return true;
+    case T0_EXIT: mu_put(e, "return%s;\n", ended); return true;
+    case T0_TRAP: mu_put(e, "trap();\nreturn%s;\n", ended); return true;
+    case T0_TEX: case T0_TEX_QUERY: case T0_SULD: case T0_SUST: case T0_SURED:
+        mu_fail(e, "textures and surfaces are not written for MUSA");
+    default: return false;
+    }
+}
+
+static void instruction(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    if (i->op == T0_GUARD) {
+        mu_put(e, "if (%s%s)\n", i->aux & 1 ? "!" : "", mu_get(e, i->a, 'p').s);
+        return;
+    }
+    const bool guarded = i > T0_AT(e->image, code, struct t0_insn) && i[-1].op == T0_GUARD;
+    if (guarded)
+        mu_put(e, "{\n");
+    if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_alu(e))
+        mu_fail(e, "operation %u has no text", i->op);
+    if (guarded)
+        mu_put(e, "}\n");
+}
+
+static void find_labels(struct mu_emit *e)
+{
+    const struct t0_insn *code = T0_AT(e->image, code, struct t0_insn);
+    const uint32_t *target = T0_AT(e->image, targets, uint32_t);
+    for (uint32_t k = 0; k < e->image->code.count; k++)
+        if (code[k].op == T0_BRA || code[k].op == T0_BRP)
+            e->label[code[k].imm] = 1;
+    for (uint32_t k = 0; k < e->image->targets.count; k++)
+        e->label[target[k]] = 1;
+}
+
+/* ---- functions ---- */
+
+/* The body first, since it says which registers there are. */
+static void body(struct mu_emit *e)
+{
+    const struct t0_insn *code = T0_AT(e->image, code, struct t0_insn);
+    e->above = e->text;
+    e->text = (struct mu_text){0};
+    e->uses_cc = false;
+    for (uint32_t k = e->fn->entry; k < e->end; k++) {
+        if (e->label[k])
+            mu_put(e, "L%u:;\n", k);
+        e->at = &code[k];
+        instruction(e);
+    }
+    e->at = NULL;
+    e->below = e->text;
+    e->text = e->above;
+    e->above = (struct mu_text){0};
+    for (uint32_t k = 0; k < e->image->externs.count; k++)
+        mu_put(e, "const u64 x%u = " MU_EXTERNS "[%u];\n(void)x%u;\n", k, k, k);
+    if (e->fn->local_size)
+        mu_put(e, "alignas(16) u8 local[%u];\n", e->fn->local_size);
+    if (e->fn->slot)
+        mu_put(e, "alignas(16) u8 slot[%u];\n", e->fn->slot);
+    mu_declare(e);
+    if (e->function && e->fn->param_size)
+        mu_put(e, "copy(slot + %u, in, %u);\n", e->fn->param, e->fn->param_size);
+    mu_write(e, e->below.p ? e->below.p : "", e->below.n);
+    free(e->below.p);
+    e->below = (struct mu_text){0};
+}
+
+static void function(struct mu_emit *e, uint32_t index)
+{
+    const struct t0_fn *fn = T0_AT(e->image, funcs, struct t0_fn);
+    e->function = index;
+    e->fn = &fn[index];
+    e->end = index + 1 < e->image->funcs.count ? fn[index + 1].entry : e->image->code.count;
+    memset(e->used, 0, record(e)->regs_size / T0_ROW_ALIGN + 1);
+    if (index) {
+        mu_signature(e, index, "\n{\n");
+        body(e);
+        mu_put(e, "}\n");
+        return;
+    }
+    mu_put(e, "CM_KERNEL CM_BOUNDS(%u) void %s(", record(e)->max_threads, e->info->symbol);
+    mu_params(e);
+    mu_put(e, ")\n{\n");
+    body(e);
+    mu_put(e, "}\n} // namespace cm\n");
+}
+
+/* ---- the whole ---- */
+
+static void symbol_of(struct mu_info *info, const char *kernel)
+{
+    size_t n = (size_t)snprintf(info->symbol, sizeof info->symbol, "cumu_%.150s", kernel);
+    for (size_t k = 0; k < n && k < sizeof info->symbol; k++)
+        if (!isalnum((unsigned char)info->symbol[k]) && info->symbol[k])
+            info->symbol[k] = '_';
+}
+
+static void prelude(struct mu_emit *e)
+{
+    const struct { unsigned part; const char *from, *to; } parts[] = {
+        {MU_ASYNC, mu_prelude_async, mu_prelude_async_end},
+        {MU_VIDEO, mu_prelude_video, mu_prelude_video_end},
+        {MU_MATRIX, mu_prelude_matrix, mu_prelude_matrix_end},
+    };
+    mu_put(e, "/* cumu %u: %s */\n", MU_VERSION, e->info->symbol);
+    mu_constants(e);
+    mu_write(e, mu_prelude_text, (size_t)(mu_prelude_end - mu_prelude_text));
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+        if (e->parts & parts[k].part)
+            mu_write(e, parts[k].from, (size_t)(parts[k].to - parts[k].from));
+}
+
+static void emit_all(struct mu_emit *e)
+{
+    const struct t0_row *row = T0_AT(e->image, rows, struct t0_row);
+    const struct t0_kernel_rec *rec = record(e);
+    for (uint32_t k = 0; k < e->image->rows.count; k++)
+        e->row[row[k].offset / T0_ROW_ALIGN] = k + 1;
+    find_labels(e);
+    e->info->shared = rec->uses_dynamic ? rec->dynamic_offset : rec->shared_size;
+    e->info->dynamic = rec->uses_dynamic;
+    e->info->nextern = e->image->externs.count;
+    if (rec->uses_dynamic)
+        mu_put(e, "CM_SHARED_EXTERN\n");
+    else
+        mu_put(e, "CM_SHARED(%u)\n", rec->shared_size ? rec->shared_size : 1);
+    if (e->image->externs.count)
+        mu_put(e, "extern \"C\" { CM_GLOBAL cm::u64 " MU_EXTERNS "[%u]; }\n", e->image->externs.count);
+    mu_put(e, "namespace cm {\n");
+    for (uint32_t k = 1; k < e->image->funcs.count; k++)
+        mu_signature(e, k, ";\n");
+    for (uint32_t k = 1; k < e->image->funcs.count; k++)
+        function(e, k);
+    function(e, 0);
+    e->below = e->text;
+    e->text = (struct mu_text){0};
+    prelude(e);
+    mu_write(e, e->below.p, e->below.n);
+}
+
+int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target, char **text,
+            size_t *size, struct mu_info *info, struct ptx_diag *diag)
+{
+    struct mu_emit *e = calloc(1, sizeof *e);
+    volatile int result = -1; /* survives the longjmp of an error */
+    *text = NULL;
+    *size = 0;
+    memset(diag, 0, sizeof *diag);
+    snprintf(diag->what, sizeof diag->what, "%.63s", kernel);
+    strcpy(diag->msg, "out of memory");
+    if (!e)
+        return -1;
+    *e = (struct mu_emit){.module = m, .entry = ptx_module_func(m, kernel), .image = image, .target = target,
+                          .diag = diag, .info = info};
+    memset(info, 0, sizeof *info);
+    symbol_of(info, kernel);
+    const size_t cells = record(e)->regs_size / T0_ROW_ALIGN + 1;
+    e->row = calloc(cells, sizeof *e->row);
+    e->used = calloc(cells, 1);
+    e->label = calloc(e->image->code.count + 1, 1);
+    if (e->entry && e->row && e->used && e->label && !setjmp(e->out)) {
+        emit_all(e);
+        *text = e->text.p;
+        *size = e->text.n;
+        e->text.p = NULL;
+        result = 0;
+    }
+    free(e->text.p);
+    free(e->above.p);
+    free(e->below.p);
+    free(e->row);
+    free(e->used);
+    free(e->label);
+    free(e);
+    return result;
+}

@@ -1,0 +1,261 @@
+/* The MUSA emitter: loads, stores, atomics, addresses, asynchronous copies. */
+#include "ptx/musa/emit/emit.h"
+
+#include <stdio.h>
+
+/* Address a + imm as a pointer. */
+static struct mu_str pointer(struct mu_emit *e, uint32_t row, int32_t imm, bool shared, bool addr32)
+{
+    struct mu_str a = mu_get(e, row, addr32 ? 'w' : 'l'), r;
+    if (!shared && addr32)
+        mu_fail(e, "a 32-bit address outside shared memory");
+    if (imm)
+        snprintf(r.s, sizeof r.s,
+                 shared    ? "CM_S(%.50s + 0x%x)"
+                 : imm < 0 ? "flat(%.50s - 0x%x)"
+                           : "flat(%.50s + 0x%x)",
+                 a.s, !shared && imm < 0 ? 0u - (unsigned)imm : (unsigned)imm);
+    else
+        snprintf(r.s, sizeof r.s, shared ? "CM_S(%.60s)" : "flat(%.60s)", a.s);
+    return r;
+}
+
+/* A loaded word as the row has it. */
+static void keep(struct mu_emit *e, uint32_t row, const char *word, unsigned bytes, uint16_t aux)
+{
+    const unsigned width = aux >> T0_MEM_DST_SHIFT & 3;
+    const bool sign = aux & T0_MEM_SIGNED && bytes < 8;
+    mu_put(e, "%s = %s", mu_set(e, row, width < 2 ? 'w' : 'l').s, width == 0 ? "(u16)" : width == 1 ? "(u32)" : "");
+    if (sign)
+        mu_put(e, "sign_extend<%u>(%s);\n", bytes, word);
+    else
+        mu_put(e, "%s;\n", word);
+    if (width == 3)
+        mu_put(e, "%s = 0;\n", mu_set(e, row + 256, 'l').s);
+}
+
+static void access(struct mu_emit *e, bool store)
+{
+    const struct t0_insn *i = e->at;
+    const bool shared = (i->op >= T0_LDS_8 && i->op <= T0_LDS_64) || (i->op >= T0_STS_8 && i->op <= T0_STS_64) ||
+                        ((i->op == T0_LD_ANY || i->op == T0_ST_ANY) && i->aux & T0_MEM_SHARED);
+    const bool addr32 = i->op == T0_LD_ANY || i->op == T0_ST_ANY ? (i->aux & T0_MEM_ADDR32) != 0 : shared;
+    unsigned n = 1u << (i->aux >> T0_MEM_VEC_SHIFT & 3), bytes = 1u << (i->aux & T0_MEM_LOG2_SIZE);
+    const unsigned width = i->aux >> T0_MEM_DST_SHIFT & 3;
+    const char *strong = i->aux & T0_MEM_STRONG ? "_strong" : "";
+    const uint32_t row[4] = {i->d, i->b, i->c, i->e};
+    struct mu_str p = pointer(e, i->a, i->imm, shared, addr32);
+    char word[160];
+    if (store && i->aux & (T0_MEM_RELEASE | T0_MEM_SC))
+        mu_put(e, "fence(1);\n");
+    if (bytes == 16) { /* b128, and vectors of it */
+        for (unsigned k = 0; k < n; k++)
+            if (store)
+                mu_put(e, "{\nsome<8, 2> v;\nv.v[0] = %s;\nv.v[1] = %s;\nstore_some%s<8, 2>(%s + %u, v);\n}\n",
+                       mu_get(e, row[k], 'l').s, mu_get(e, row[k] + 256, 'l').s, strong, p.s, 16 * k);
+            else
+                mu_put(e, "{\nconst some<8, 2> v = load_some%s<8, 2>(%s + %u);\n%s = v.v[0];\n%s = v.v[1];\n}\n",
+                       strong, p.s, 16 * k, mu_set(e, row[k], 'l').s, mu_set(e, row[k] + 256, 'l').s);
+    } else if (n == 1 && store) {
+        mu_put(e, "store%s<%u>(%s, %s);\n", strong, bytes, p.s, mu_get(e, i->d, width < 2 ? 'w' : 'l').s);
+    } else if (n == 1) {
+        snprintf(word, sizeof word, "load%s<%u>(%s)", strong, bytes, p.s);
+        keep(e, i->d, word, bytes, i->aux);
+    } else if (store) {
+        mu_put(e, "{\nsome<%u, %u> v;\n", bytes, n);
+        for (unsigned k = 0; k < n; k++)
+            mu_put(e, "v.v[%u] = (word<%u>::T)%s;\n", k, bytes, mu_get(e, row[k], width < 2 ? 'w' : 'l').s);
+        mu_put(e, "store_some%s<%u, %u>(%s, v);\n}\n", strong, bytes, n, p.s);
+    } else {
+        mu_put(e, "{\nconst some<%u, %u> v = load_some%s<%u, %u>(%s);\n", bytes, n, strong, bytes, n, p.s);
+        for (unsigned k = 0; k < n; k++) {
+            snprintf(word, sizeof word, "v.v[%u]", k);
+            keep(e, row[k], word, bytes, i->aux);
+        }
+        mu_put(e, "}\n");
+    }
+    if (!store && i->aux & (T0_MEM_ACQUIRE | T0_MEM_SC))
+        mu_put(e, "fence(1);\n");
+}
+
+/* ---- parameters ---- */
+
+static void kernel_param(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    const unsigned bytes = 1u << (i->aux & T0_MEM_LOG2_SIZE);
+    uint32_t index, rest;
+    char word[160];
+    const struct ptx_var *v = mu_param_at(e, (uint64_t)i->imm, &index, &rest);
+    if (!v || rest + bytes > v->size)
+        mu_fail(e, "access across the kernel's parameters");
+    if (bytes == 16) {
+        mu_put(e, "%s = *(const m64 *)((const u8 *)&a%u + %u);\n", mu_set(e, i->d, 'l').s, index, rest);
+        mu_put(e, "%s = *(const m64 *)((const u8 *)&a%u + %u);\n", mu_set(e, i->d + 256, 'l').s, index, rest + 8);
+        return;
+    }
+    if (mu_param_scalar(v) && !rest && bytes == v->size)
+        snprintf(word, sizeof word, "a%u", index);
+    else
+        snprintf(word, sizeof word, "*(const m%u *)((const u8 *)&a%u + %u)", 8 * bytes, index, rest);
+    keep(e, i->d, word, bytes, i->aux);
+}
+
+static void slot(struct mu_emit *e, bool store)
+{
+    const struct t0_insn *i = e->at;
+    const unsigned bytes = 1u << (i->aux & T0_MEM_LOG2_SIZE), width = i->aux >> T0_MEM_DST_SHIFT & 3;
+    char word[160];
+    if (bytes == 16) {
+        for (unsigned k = 0; k < 2; k++)
+            if (store)
+                mu_put(e, "*(m64 *)(slot + %u) = %s;\n", i->imm + 8 * k, mu_get(e, i->d + 256 * k, 'l').s);
+            else
+                mu_put(e, "%s = *(m64 *)(slot + %u);\n", mu_set(e, i->d + 256 * k, 'l').s, i->imm + 8 * k);
+        return;
+    }
+    snprintf(word, sizeof word, "*(m%u *)(slot + %d)", 8 * bytes, i->imm);
+    if (store)
+        mu_put(e, "%s = (m%u)%s;\n", word, 8 * bytes, mu_get(e, i->d, width < 2 ? 'w' : 'l').s);
+    else
+        keep(e, i->d, word, bytes, i->aux);
+}
+
+/* ---- atomics ---- */
+
+static void atom(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    const unsigned op = i->aux & T0_ATOM_OP, type = i->aux >> T0_ATOM_TYPE_SHIFT & 0x1f, size = ptx_type_size(type);
+    const char kind = size == 8 ? 'l' : 'w';
+    if (size == 16)
+        mu_fail(e, "atomics of 16 bytes have no counterpart in MUSA");
+    struct mu_str p = pointer(e, i->a, i->imm, i->aux & T0_ATOM_SHARED, i->aux & T0_ATOM_ADDR32);
+    if (i->aux & T0_ATOM_RELEASE)
+        mu_put(e, "fence(1);\n");
+    if (i->aux & T0_ATOM_NORET)
+        mu_put(e, "(void)");
+    else
+        mu_put(e, "%s = ", mu_set(e, i->d, kind).s);
+    mu_put(e, "atom%u<%u, %u>(%s, %s, %s);\n", 8 * size, op, type, p.s, mu_get(e, i->b, kind).s,
+           op == PTX_SUB_CAS ? mu_get(e, i->c, kind).s : "0");
+    if (i->aux & T0_ATOM_ACQUIRE)
+        mu_put(e, "fence(1);\n");
+}
+
+/* ---- asynchronous copies ---- */
+
+static void copy_async(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    struct mu_str to = pointer(e, i->a, i->imm, true, i->aux & T0_CP_ADDR32);
+    const unsigned size = 1u << (i->aux & T0_CP_LOG2);
+    e->parts |= MU_ASYNC;
+    if (i->aux & T0_CP_PARTIAL)
+        mu_put(e, "copy_async(%s, flat(%s), %u, %s);\n", to.s, mu_get(e, i->b, 'l').s, size, mu_get(e, i->c, 'w').s);
+    else
+        mu_put(e, "copy_async(%s, flat(%s), %u, %u);\n", to.s, mu_get(e, i->b, 'l').s, size, size);
+}
+
+static void bulk(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    const unsigned type = (unsigned)i->imm >> T0_ATOM_TYPE_SHIFT & 0x1f;
+    struct mu_str to = pointer(e, i->a, 0, i->aux & T0_BULK_TO_SHARED, i->aux & T0_BULK_TO32);
+    struct mu_str from = pointer(e, i->b, 0, i->aux & T0_BULK_FROM_SHARED, i->aux & T0_BULK_FROM32);
+    struct mu_str n = mu_get(e, i->c, 'w');
+    e->parts |= MU_ASYNC;
+    if (i->imm)
+        mu_put(e, "reduce_bulk<%u, %u, %u>(%s, %s, %s);\n", (unsigned)i->imm & T0_ATOM_OP, type,
+               ptx_type_size(type), to.s, from.s, n.s);
+    else
+        mu_put(e, "copy_bulk(%s, %s, %s);\n", to.s, from.s, n.s);
+    if (i->aux & T0_BULK_BARRIER)
+        mu_put(e, "if (%s)\narrive(%s, 0, false, 0u - %s);\n", n.s,
+               pointer(e, i->e, 0, true, i->aux & T0_BULK_BARRIER32).s, n.s);
+}
+
+static void mbarrier(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    const unsigned kind = i->aux & T0_MB_KIND;
+    const bool drop = kind == T0_MB_DROP || kind == T0_MB_DROP_EXPECT;
+    e->parts |= MU_ASYNC;
+    if (kind == T0_MB_PENDING) {
+        mu_put(e, "%s = (u32)(%s & 0xfffff);\n", mu_set(e, i->d, 'w').s, mu_get(e, i->b, 'l').s);
+        return;
+    }
+    struct mu_str p = pointer(e, i->a, i->imm, i->aux & T0_MEM_SHARED, i->aux & T0_MEM_ADDR32);
+    struct mu_str b = mu_get(e, i->b, kind == T0_MB_TEST ? 'l' : 'w');
+    switch (kind) {
+    case T0_MB_INIT: mu_put(e, "store_strong<8>(%s, (u64)(%s & 0xfffff) * 0x100001);\n", p.s, b.s); break;
+    case T0_MB_ARRIVE: case T0_MB_DROP:
+        mu_put(e, "%s = arrive(%s, %s, %d, 0);\n", mu_set(e, i->d, 'l').s, p.s, b.s, drop);
+        break;
+    case T0_MB_EXPECT: mu_put(e, "arrive(%s, 0, false, %s);\n", p.s, b.s); break;
+    case T0_MB_ARRIVE_EXPECT: case T0_MB_DROP_EXPECT:
+        mu_put(e, "%s = arrive(%s, 1, %d, %s);\n", mu_set(e, i->d, 'l').s, p.s, drop, b.s);
+        break;
+    case T0_MB_COMPLETE: mu_put(e, "arrive(%s, 0, false, 0u - %s);\n", p.s, b.s); break;
+    case T0_MB_TEST: mu_put(e, "%s = (barrier_word(%s) ^ %s) >> 61 != 0;\n", mu_set(e, i->d, 'p').s, p.s, b.s); break;
+    default: mu_put(e, "%s = (barrier_word(%s) >> 61 & 1) != (%s & 1);\n", mu_set(e, i->d, 'p').s, p.s, b.s);
+    }
+}
+
+static void space_test(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    struct mu_str a = mu_get(e, i->a, 'l'), d = mu_set(e, i->d, 'p');
+    switch (i->imm) {
+    case PTX_SP_SHARED: mu_put(e, "%s = in_shared(%s);\n", d.s, a.s); return;
+    case PTX_SP_CONST: case PTX_SP_PARAM: mu_put(e, "%s = false;\n", d.s); return;
+    case PTX_SP_LOCAL:
+        mu_put(e, "%s = ", d.s);
+        break;
+    default: mu_put(e, "%s = !in_shared(%s) && !", d.s, a.s);
+    }
+    if (e->fn->local_size)
+        mu_put(e, "(%s - (u64)local < sizeof local)", a.s);
+    else
+        mu_put(e, "false");
+    mu_put(e, ";\n");
+}
+
+static void shared_address(struct mu_emit *e, bool to)
+{
+    const struct t0_insn *i = e->at;
+    if (to) /* generic to shared */
+        mu_put(e, "%s = %s(%s - (u64)shared_memory);\n", mu_set(e, i->d, i->aux & 1 ? 'w' : 'l').s,
+               i->aux & 1 ? "(u32)" : "", mu_get(e, i->a, 'l').s);
+    else
+        mu_put(e, "%s = (u64)shared_memory + %s;\n", mu_set(e, i->d, 'l').s, mu_get(e, i->a, i->aux & 1 ? 'w' : 'l').s);
+}
+
+bool mu_memory(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    if (i->op >= T0_LDG_8 && i->op <= T0_LD_ANY)
+        return access(e, false), true;
+    if (i->op >= T0_STG_8 && i->op <= T0_ST_ANY)
+        return access(e, true), true;
+    switch (i->op) {
+    case T0_LD_KPARAM: kernel_param(e); return true;
+    case T0_LANE_LD: slot(e, false); return true;
+    case T0_LANE_ST: slot(e, true); return true;
+    case T0_LANE_ADDR: mu_put(e, "%s = (u64)(slot + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
+    case T0_LOCAL_ADDR: mu_put(e, "%s = (u64)(local + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
+    case T0_ALLOCA:
+    case T0_STACKSAVE:
+    case T0_STACKRESTORE:
+        mu_fail(e, "stack memory of a size known only when it runs");
+    case T0_ATOM: atom(e); return true;
+    case T0_FENCE: mu_put(e, "fence(%d);\n", i->aux & T0_FENCE_SYS ? 2 : 1); return true;
+    case T0_CVTA_SHARED: shared_address(e, false); return true;
+    case T0_CVTA_TO_SHARED: shared_address(e, true); return true;
+    case T0_ISSPACEP: space_test(e); return true;
+    case T0_CP_ASYNC: copy_async(e); return true;
+    case T0_BULK: bulk(e); return true;
+    case T0_MBARRIER: mbarrier(e); return true;
+    default: return false;
+    }
+}

@@ -1,0 +1,57 @@
+/* The MUSA emitter: its text and its way out. */
+#include "ptx/musa/emit/emit.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_LIMIT = 64 << 20 };
+
+void mu_fail(struct mu_emit *e, const char *format, ...)
+{
+    struct ptx_diag *d = e->diag;
+    const struct t0_line *line = T0_AT(e->image, lines, struct t0_line);
+    va_list args;
+    memset(d, 0, sizeof *d);
+    d->gap = true;
+    snprintf(d->what, sizeof d->what, "%.63s", e->entry->name);
+    if (e->at) {
+        line += e->at - T0_AT(e->image, code, struct t0_insn);
+        const char *text = T0_AT(e->image, strings, char) + line->text;
+        d->line = line->line;
+        if (*text)
+            snprintf(d->what, sizeof d->what, "%.63s", text);
+    }
+    va_start(args, format);
+    vsnprintf(d->msg, sizeof d->msg, format, args);
+    va_end(args);
+    longjmp(e->out, 1);
+}
+
+void mu_write(struct mu_emit *e, const char *s, size_t n)
+{
+    struct mu_text *t = &e->text;
+    if (t->n + n + 1 > t->cap) {
+        size_t cap = (t->n + n + 1) * 2;
+        char *p = cap < TEXT_LIMIT ? realloc(t->p, cap) : NULL;
+        if (!p)
+            mu_fail(e, "text becomes too large");
+        t->p = p;
+        t->cap = cap;
+    }
+    memcpy(t->p + t->n, s, n);
+    t->n += n;
+    t->p[t->n] = '\0';
+}
+
+void mu_put(struct mu_emit *e, const char *format, ...)
+{
+    char small[1200];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof small)
+        mu_fail(e, "line too long");
+    mu_write(e, small, (size_t)n);
+}

@@ -1,0 +1,104 @@
+/* The MUSA emitter: barriers, shuffles, votes and what else the threads of a warp do together. */
+#include "ptx/musa/emit/emit.h"
+
+#include <stdio.h>
+
+/* Member mask of a collective; without one, those who run now. */
+static struct mu_str members(struct mu_emit *e)
+{
+    if (e->at->e)
+        return mu_get(e, e->at->e, 'w');
+    return (struct mu_str){"active_mask()"};
+}
+
+static void barrier(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    const unsigned kind = i->aux & T0_BAR_KIND;
+    const bool counted = i->aux & T0_BAR_COUNT;
+    uint64_t id;
+    if (e->target == MU_MUSA && (counted || kind == T0_BAR_ARRIVE))
+        mu_fail(e, "a barrier of some of a block's threads has no counterpart in MUSA");
+    if (e->target == MU_MUSA && !mu_constant(e, i->a, &id))
+        mu_fail(e, "a barrier whose number is known only when it runs");
+    struct mu_str at = mu_get(e, i->a, 'w');
+    if (mu_constant(e, i->a, &id) && id == T0_BARRIER_CLUSTER)
+        at = (struct mu_str){"0u"};
+    struct mu_str n = counted ? mu_get(e, i->b, 'w') : (struct mu_str){"0u"};
+    const char *neg = i->aux & T0_BAR_NEG ? "!" : "";
+    switch (kind) {
+    case T0_BAR_ARRIVE: mu_put(e, "bar_arrive(%s, %s);\n", at.s, n.s); return;
+    case T0_BAR_SYNC:
+        mu_put(e, counted ? "bar_count(%s, %s);\n" : "bar_all(%s);\n", at.s, n.s);
+        return;
+    default:
+        if (counted)
+            mu_fail(e, "a reduction over some of a block's threads");
+        mu_put(e, "%s = %s(%s, %s%s);\n", mu_set(e, i->d, kind == T0_BAR_RED_POPC ? 'w' : 'p').s,
+               kind == T0_BAR_RED_POPC  ? "bar_popc"
+               : kind == T0_BAR_RED_AND ? "bar_and"
+                                        : "bar_or",
+               at.s, neg, mu_get(e, i->c, 'p').s);
+    }
+}
+
+static void shuffle(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    struct mu_str m = members(e), a = mu_get(e, i->a, 'w'), b = mu_get(e, i->b, 'w'), c = mu_get(e, i->c, 'w');
+    mu_put(e, "{\nbool in;\nconst u32 v = shuffle(%u, %s, %s, %s, %s, in);\n", i->aux & T0_SUB_MASK, m.s, a.s, b.s,
+           c.s);
+    mu_put(e, "%s = v;\n", mu_set(e, i->d, 'w').s);
+    mu_put(e, "%s = in;\n}\n", mu_set(e, (uint32_t)i->imm, 'p').s);
+}
+
+bool mu_warp(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    const unsigned sub = i->aux & T0_SUB_MASK;
+    struct mu_str m;
+    switch (i->op) {
+    case T0_BAR: barrier(e); return true;
+    case T0_SHFL: shuffle(e); return true;
+    case T0_WARPSYNC:
+        mu_put(e, "warp_sync(%s);\n", i->e ? mu_get(e, i->e, 'w').s : "~0u");
+        return true;
+    case T0_VOTE:
+        m = members(e);
+        mu_put(e, sub == PTX_SUB_BALLOT ? "%s = vote(%u, %s, %s, %s);\n" : "%s = vote(%u, %s, %s, %s) != 0;\n",
+               mu_set(e, i->d, sub == PTX_SUB_BALLOT ? 'w' : 'p').s, sub, m.s, mu_get(e, i->a, 'p').s,
+               i->aux & T0_NEGATE ? "true" : "false");
+        return true;
+    case T0_MATCH:
+        m = members(e);
+        mu_put(e, "{\nbool all;\nconst u32 v = match(%s, %s, %s, %s, all);\n", m.s,
+               mu_get(e, i->a, i->aux & 2 ? 'l' : 'w').s, i->aux & 2 ? "true" : "false",
+               i->aux & 1 ? "true" : "false");
+        mu_put(e, "%s = v;\n", mu_set(e, i->d, 'w').s);
+        if (i->aux & 1)
+            mu_put(e, "%s = all;\n", mu_set(e, i->b, 'p').s);
+        mu_put(e, "}\n");
+        return true;
+    case T0_REDUX:
+        m = members(e);
+        mu_put(e, "%s = redux(%u, %s, %s, %s);\n", mu_set(e, i->d, 'w').s, sub,
+               i->aux & T0_SIGNED_OP ? "true" : "false", m.s, mu_get(e, i->a, 'w').s);
+        return true;
+    case T0_ELECT:
+        m = members(e);
+        mu_put(e, "{\nconst u32 v = lowest(%s);\n%s = v;\n", m.s, mu_set(e, i->d, 'w').s);
+        mu_put(e, "%s = v == lane_id();\n}\n", mu_set(e, i->b, 'p').s);
+        return true;
+    case T0_ACTIVEMASK: mu_put(e, "%s = active_mask();\n", mu_set(e, i->d, 'w').s); return true;
+    case T0_SREG: {
+        const bool timer = i->imm >= PTX_SR_GLOBALTIMER,
+                   wide = i->imm == PTX_SR_CLOCK64 || i->imm == PTX_SR_GLOBALTIMER;
+        const bool high = i->imm == PTX_SR_CLOCK_HI || i->imm == PTX_SR_GLOBALTIMER_HI;
+        mu_put(e, "%s = %s(%s%s);\n", mu_set(e, i->d, i->aux & 1 ? 'l' : 'w').s, wide && i->aux & 1 ? "" : "(u32)",
+               timer ? "timer()" : "clock_now()", high ? " >> 32" : "");
+        return true;
+    }
+    case T0_YIELD: mu_put(e, "pause();\n"); return true;
+    default: return false;
+    }
+}

@@ -1,0 +1,28 @@
+/* The MUSA back end of kernels, public: MUSA C++ source of one kernel, scalar, one thread's program, for mcc
+ * or MTRTC. It is written from tier 0's lowered form, so what tier 0 runs can be written down, and what
+ * MUSA has no counterpart of is refused by name. */
+#ifndef CUMU_PTX_MUSA_H
+#define CUMU_PTX_MUSA_H
+
+#include "ptx/ir.h"
+
+#define MU_VERSION 1u /* of the emitted text: part of the cache key */
+
+/* For whom the text is: MUSA's own devices, or any machine whose platform part has all of PTX (the tests'
+ * host, nvcc), for which nothing is refused that can be written. */
+enum mu_target { MU_MUSA, MU_ANY };
+
+struct mu_info {      /* what a launch of the compiled kernel must know */
+    char symbol[160];      /* of the kernel */
+    uint32_t shared;       /* bytes in front of dynamic shared memory */
+    bool dynamic;          /* launches give `shared` bytes more than the program asks for */
+    uint32_t nextern;      /* 64-bit addresses that MU_EXTERNS holds, in the image's order */
+};
+#define MU_EXTERNS "cumu_externs" /* variable of the module: addresses of the module's variables */
+
+/* *text is malloc'ed and ends with a NUL. It depends on the arguments alone. image: what t0_lower_kernel gave
+ * for this kernel of m. 0, or -1 with *diag naming instruction and line. */
+int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target,
+            char **text, size_t *size, struct mu_info *info, struct ptx_diag *diag);
+
+#endif

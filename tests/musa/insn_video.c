@@ -1,0 +1,9 @@
+/* tests/ptx/video_test.c on emitted MUSA C++, by the checker of insn.c. */
+#define main ptx_main
+#include "ptx/video_test.c"
+#undef main
+
+int main(void)
+{
+    return ptx_main();
+}
