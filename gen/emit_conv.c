@@ -87,7 +87,53 @@ static void emit_function(const struct job *j, const struct library *lib, const 
     const char *call = arena_print(j->arena, "mu.%s(%s)", l->target, arguments);
     if (translated(&s->result))
         call = arena_print(j->arena, "%s_from_musa(%s)", s->result.values->cuda, call);
-    fprintf(f, "    %s%s;\n}\n", returns ? "return " : "", call);
+    if (lib->quiet && returns)
+        fprintf(f,
+                "    int last = mu.musaPeekAtLastError();\n    %s r = %s;\n    quieten(last);\n    "
+                "return r;\n}\n",
+                result, call);
+    else
+        fprintf(f, "    %s%s;\n}\n", returns ? "return " : "", call);
+}
+
+/* The form of an older interface: its library's own handle, characters for enum values, scalars by value, a result that
+ * is returned, an error that is kept. */
+static void emit_older(const struct job *j, const struct library *lib, const struct map_line *l, FILE *f)
+{
+    const struct signature *s = l->signature, *newer = l->aliased->signature;
+    const char *result = c_type(j->arena, &s->result, false);
+    const char *arguments = arena_print(j->arena, "cumu_%s_handle()", lib->name);
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct value *v = &s->argument[i], *w = &newer->argument[i + 1];
+        bool scalar = w->letter->cuda[strlen(w->letter->cuda) - 1] == '*' &&
+                      (v->letter->size || strchr("fd", *v->letter->name));
+        const char *text = w->values ? arena_print(j->arena, "cumu_%s_of(a%u)", w->values->cuda, i)
+                                     : arena_print(j->arena, "%sa%u", scalar ? "&" : "", i);
+        arguments = arena_print(j->arena, "%s, %s", arguments, text);
+    }
+    bool returns = !is_void(&s->result);
+    fprintf(f, "\n%s %s(%s)\n{\n", result, function_name(j->arena, l), c_parameters(j->arena, s, false));
+    if (returns)
+        fprintf(f, "    %s r = {0};\n", result);
+    fprintf(f, "    cumu_%s_done(\"%s\", conv_%s(%s%s));\n%s}\n", lib->name, l->symbol, l->aliased->symbol, arguments,
+            returns ? ", &r" : "", returns ? "    return r;\n" : "");
+}
+
+/* What the older forms call (shim/api). */
+static void declare_older(const struct job *j, FILE *f)
+{
+    const struct types *t = &j->map->types;
+    for (unsigned i = 0; i < j->map->libraries.count; i++) {
+        const struct library *l = &j->map->libraries.at[i];
+        bool any = false;
+        for (unsigned k = 0; k < l->exported; k++)
+            any |= l->lines.at[k].verb == VERB_CONV && l->lines.at[k].alias;
+        if (any)
+            fprintf(f, "void *cumu_%s_handle(void);\nvoid cumu_%s_done(const char *symbol, int status);\n", l->name,
+                    l->name);
+        for (unsigned n = 0; any && n < t->enums.count; n++)
+            fprintf(f, "int cumu_%s_of(char letter);\n", t->enums.at[n].cuda);
+    }
 }
 
 void emit_conversions(const struct job *j)
@@ -95,11 +141,18 @@ void emit_conversions(const struct job *j)
     struct output h = emit_open(j, "conv.h", "//", "emit_conv.c", "api and types");
     struct output c = emit_open(j, "conv.c", "//", "emit_conv.c", "api and types");
     fprintf(h.file, "#pragma once\n#include \"abi/cuda.h\"\n#include \"abi/values.h\"\n\n");
+    declare_older(j, h.file);
+    bool quiet = false;
+    for (unsigned i = 0; i < j->map->libraries.count; i++)
+        quiet |= j->map->libraries.at[i].quiet;
     fprintf(c.file, "#include \"conv.h\"\n#include \"core/log.h\"\n#include \"mu.h\"\n\n"
                     "#include <string.h>\n\n"
                     "__attribute__((noinline, cold, unused)) static int too_large(const char *library,\n"
                     "                                                             const char *name, int code)\n"
                     "{\n    cumu_gap(library, name, \"a size above 2147483647\");\n    return code;\n}\n");
+    if (quiet) /* what a library leaves there, of its own launches, is nothing that the program did */
+        fprintf(c.file, "static inline void quieten(int last)\n{\n    if (!last && mu.musaPeekAtLastError())\n"
+                        "        mu.musaGetLastError();\n}\n");
     const struct types *t = &j->map->types;
     for (unsigned i = 0; i < t->enums.count; i++) {
         const struct enum_type *n = &t->enums.at[i];
@@ -119,7 +172,7 @@ void emit_conversions(const struct job *j)
             const char *result = c_type(j->arena, &line->signature->result, false);
             fprintf(h.file, "%s%s%s(%s);\n", result, result[strlen(result) - 1] == '*' ? "" : " ",
                     function_name(j->arena, line), c_parameters(j->arena, line->signature, false));
-            emit_function(j, l, line, c.file);
+            (line->alias ? emit_older : emit_function)(j, l, line, c.file);
         }
     }
     output_close(&h);

@@ -59,7 +59,10 @@ static void emit_symbols(const struct job *j, const struct facade *f)
     for (unsigned i = 0; i < s.count; i++) {
         const struct map_line *l = effective(s.at[i]);
         /* Of a wrapper: the function of the same name below, for CUMU_FORCE. */
-        const char *target = l->verb == VERB_WRAP ? musa_name(j->arena, s.at[i]->symbol) : l->target;
+        const char *target = l->verb == VERB_WRAP ? musa_name(j->arena, s.at[i]->symbol)
+                             : l->target         ? l->target
+                             : l->aliased        ? l->aliased->target
+                                                 : NULL;
         int mu = target ? find_mu(j->map, target) : -1;
         static const char *const verbs[] = {"JUMP", "CONV", "WRAP", "STUB", "PASS"};
         fprintf(o.file, "    {\"%s\", ", s.at[i]->symbol);

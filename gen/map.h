@@ -51,6 +51,7 @@ struct library {
         unsigned count, room;
     } lines;           /* after check_map: sorted by symbol, then since; `use` lines last */
     unsigned exported; /* number of lines that are not `use` */
+    bool quiet;        /* its calls leave no error that cudaGetLastError would tell */
 };
 struct facade {
     struct place at;

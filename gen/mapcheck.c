@@ -63,12 +63,12 @@ const struct library *find_library(const struct map *m, const char *name)
     return NULL;
 }
 
-/* An alias stands for one line in every version that it is exported in. */
+/* An alias, or an older form (conv with >), stands for one line in every version that it is exported in. */
 static void resolve_aliases(const struct map *m, struct errors *e, struct library *l)
 {
     for (unsigned i = 0; i < l->exported; i++) {
         struct map_line *line = &l->lines.at[i];
-        if (line->verb != VERB_ALIAS || !line->alias)
+        if (!line->alias)
             continue;
         for (unsigned f = 0; f < m->facades.count; f++) {
             const struct facade *facade = &m->facades.at[f];
@@ -91,6 +91,17 @@ static void resolve_aliases(const struct map *m, struct errors *e, struct librar
         if (line->aliased && line->aliased->verb == VERB_ALIAS)
             line->aliased = NULL;
     }
+}
+
+/* An older form takes what the newer one takes, without its handle, and returns what that stores last. */
+static void check_older(struct errors *e, const struct map_line *l)
+{
+    if (l->verb != VERB_CONV || !l->alias || !l->signature)
+        return;
+    const struct signature *s = l->signature, *t = l->aliased ? l->aliased->signature : NULL;
+    if (!t || l->aliased->verb != VERB_CONV || t->count != s->count + 1 + !is_void(&s->result))
+        error_at(e, l->at, l->symbol, "%s takes other arguments; expected a conv with a handle more%s", l->alias,
+                 is_void(&s->result) ? "" : " and a result");
 }
 
 static void check_values(struct errors *e, const struct map_line *l)
@@ -229,8 +240,10 @@ void check_map(struct map *m, struct arena *a, struct errors *e)
     for (unsigned i = 0; i < m->libraries.count; i++) {
         check_order(e, &m->libraries.at[i]);
         resolve_aliases(m, e, &m->libraries.at[i]);
-        for (unsigned k = 0; k < m->libraries.at[i].lines.count; k++)
+        for (unsigned k = 0; k < m->libraries.at[i].lines.count; k++) {
             check_values(e, &m->libraries.at[i].lines.at[k]);
+            check_older(e, &m->libraries.at[i].lines.at[k]);
+        }
     }
     for (unsigned i = 0; i < m->facades.count; i++)
         if (!find_library(m, m->facades.at[i].library))

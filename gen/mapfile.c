@@ -78,7 +78,7 @@ static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct
 static const struct {
     const char *needs, *allows;
 } verb_parts[VERBS] = {
-    [VERB_JUMP] = {"=(", "h"}, [VERB_CONV] = {"=(", "h"}, [VERB_WRAP] = {"(", "="},
+    [VERB_JUMP] = {"=(", "h"}, [VERB_CONV] = {"(", "=>h"}, [VERB_WRAP] = {"(", "="},
     [VERB_STUB] = {"!(", ""},  [VERB_PASS] = {"(", "=h"}, [VERB_ALIAS] = {">", ""},
     [VERB_USE] = {"(", "h"},
 };
@@ -106,6 +106,8 @@ static void check_parts(struct errors *e, const struct map_line *l, bool had_sig
             error_at(e, l->at, l->symbol, "%s with %s; expected none", verb_names[l->verb],
                      parts[i].name);
     }
+    if (l->verb == VERB_CONV && !l->target == !l->alias)
+        error_at(e, l->at, l->symbol, "conv with both targets or none; expected `= NAME' or `> NAME'");
     if (l->since > l->until)
         error_at(e, l->at, l->symbol, "since %u until %u; expected since <= until", l->since,
                  l->until);
@@ -115,11 +117,12 @@ static void parse_library(struct library *l, struct errors *e, struct place at,
                           const struct words *w)
 {
     l->at = at;
-    if (w->count != 6 || !is_word(w, 2, "unsupported") || !is_word(w, 4, "absent") ||
+    l->quiet = is_word(w, 6, "quiet");
+    if (w->count != (l->quiet ? 7 : 6) || !is_word(w, 2, "unsupported") || !is_word(w, 4, "absent") ||
         !parse_number(word_at(w, 3), &l->unsupported) || !parse_number(word_at(w, 5), &l->absent))
         error_at(e, at, word_at(w, 1),
                  "bad head; expected `library NAME unsupported CODE absent "
-                 "CODE'");
+                 "CODE [quiet]'");
 }
 
 void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,

@@ -97,6 +97,9 @@ const char *mublasGetStatusString(mublasStatus_t status);
        int ldb, int *info, int batch) \
     FN(X##getriBatched, int n, const T *const *a, int lda, const int *pivots, T *const *c, int ldc, int *info, \
        int batch) \
+    FN(X##geqrfBatched, int m, int n, T *const *a, int lda, T *const *tau, int *info, int batch) \
+    FN(X##gelsBatched, OP t, int m, int n, int nrhs, T *const *a, int lda, T *const *c, int ldc, int *info, \
+       int *infos, int batch) \
     FN(X##matinvBatched, int n, const T *const *a, int lda, T *const *ainv, int ldainv, int *info, int batch)
 
 #define MUBLAS_REAL(X, T) \

@@ -201,6 +201,6 @@ void snippet_cublas(void)
     IS(C(cublasSetWorkspace_v2)(NULL, device, 1024), CUBLAS_STATUS_NOT_INITIALIZED);
     IS(CV(cublasSaxpy_v2_64)(handle, 1L << 31, NULL, NULL, 1, NULL, 1), CUBLAS_STATUS_NOT_SUPPORTED);
     OK(M(cudaFree, musaFree)(device));
-    OK(CV(cublasDestroy_v2)(handle));
-    IS(CV(cublasDestroy_v2)(handle), CUBLAS_STATUS_NOT_INITIALIZED);
+    OK(C(cublasDestroy_v2)(handle));
+    IS(C(cublasDestroy_v2)(handle), CUBLAS_STATUS_NOT_INITIALIZED);
 }

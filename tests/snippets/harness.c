@@ -20,7 +20,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
     {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
     {"cusolver", snippet_cusolver},
-    {"cublaslt", snippet_cublaslt},
+    {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
     {"cufft", snippet_cufft},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
@@ -139,7 +139,8 @@ static void *run_shared(void *arg)
         if (captures != before)
             pthread_barrier_wait(arg);
         before = captures;
-        if (topics[i].run != snippet_memory && topics[i].run != snippet_batch && topics[i].run != snippet_context)
+        if (topics[i].run != snippet_memory && topics[i].run != snippet_batch && topics[i].run != snippet_context &&
+            topics[i].run != snippet_cublas_plain)
             topics[i].run();
     }
     return NULL;

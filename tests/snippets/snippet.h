@@ -72,6 +72,8 @@ void snippet_cusolver(void);
 void snippet_cublaslt(void);
 void snippet_cusolver_wide(void *handle); /* what cusolver.c leaves out; called by it */
 void snippet_cufft(void);
+void snippet_cublas_more(void);
+void snippet_cublas_plain(void);
 
 /* registration.c keeps its program registered for the topics that launch. */
 extern char snippet_stub, snippet_factor, snippet_table; /* host addresses of kernel k and variables */

@@ -4,6 +4,7 @@
 
 #include "conv.h"
 #include "cuda_enums.h"
+#include "wraps.h"
 
 /* The letter of muBLAS's functions for one type of everything, 0 if there is none. */
 static char letter(int type)
@@ -16,6 +17,8 @@ static char letter(int type)
     default: return 0;
     }
 }
+
+static int real_of(int type) { return type == CUDA_C_32F ? CUDA_R_32F : type == CUDA_C_64F ? CUDA_R_64F : type; }
 
 static int refused(const char *name, long n, long incx, long incy)
 {
@@ -77,8 +80,7 @@ static int dot(void *h, long n, const void *x, int xtype, long incx, const void 
 /* A norm is real. */
 static int norm(void *h, long n, const void *x, int xtype, long incx, void *result, int rtype, int compute)
 {
-    int real = xtype == CUDA_C_32F ? CUDA_R_32F : xtype == CUDA_C_64F ? CUDA_R_64F : xtype;
-    bool one = rtype == real && compute == real && fits(n, incx, 1);
+    bool one = rtype == real_of(xtype) && compute == real_of(xtype) && fits(n, incx, 1);
     int m = (int)n, ix = (int)incx;
     switch (one ? letter(xtype) : 0) {
     case 'S': return STATUS(mu.mublasSnrm2(h, m, x, ix, result));
@@ -144,3 +146,160 @@ RANK(Cherk3mEx_64, true, long)
     }
 FORMS(, int)
 FORMS(_64, long)
+
+/* ---- those that came later: rotations, copies, sums, places of extremes ------------------------- */
+
+static int asum(void *h, long n, const void *x, int xtype, long incx, void *result, int rtype, int compute)
+{
+    bool one = rtype == real_of(xtype) && compute == real_of(xtype) && fits(n, incx, 1);
+    int m = (int)n, ix = (int)incx;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSasum(h, m, x, ix, result));
+    case 'D': return STATUS(mu.mublasDasum(h, m, x, ix, result));
+    case 'C': return STATUS(mu.mublasScasum(h, m, x, ix, result));
+    case 'Z': return STATUS(mu.mublasDzasum(h, m, x, ix, result));
+    default: return refused("cublasAsumEx", n, incx, 1);
+    }
+}
+
+static int swap(void *h, long n, void *x, int xtype, long incx, void *y, int ytype, long incy)
+{
+    bool one = ytype == xtype && fits(n, incx, incy);
+    int m = (int)n, ix = (int)incx, iy = (int)incy;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSswap(h, m, x, ix, y, iy));
+    case 'D': return STATUS(mu.mublasDswap(h, m, x, ix, y, iy));
+    case 'C': return STATUS(mu.mublasCswap(h, m, x, ix, y, iy));
+    case 'Z': return STATUS(mu.mublasZswap(h, m, x, ix, y, iy));
+    default: return refused("cublasSwapEx", n, incx, incy);
+    }
+}
+
+static int copy(void *h, long n, const void *x, int xtype, long incx, void *y, int ytype, long incy)
+{
+    bool one = ytype == xtype && fits(n, incx, incy);
+    int m = (int)n, ix = (int)incx, iy = (int)incy;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasScopy(h, m, x, ix, y, iy));
+    case 'D': return STATUS(mu.mublasDcopy(h, m, x, ix, y, iy));
+    case 'C': return STATUS(mu.mublasCcopy(h, m, x, ix, y, iy));
+    case 'Z': return STATUS(mu.mublasZcopy(h, m, x, ix, y, iy));
+    default: return refused("cublasCopyEx", n, incx, incy);
+    }
+}
+
+/* c is real; s is real (Csrot) or of x's type. */
+static int rot(void *h, long n, void *x, int xtype, long incx, void *y, int ytype, long incy, const void *c,
+               const void *s, int cstype, int compute)
+{
+    bool same = ytype == xtype && compute == xtype && fits(n, incx, incy);
+    bool real_s = cstype == real_of(xtype) && cstype != xtype;
+    int m = (int)n, ix = (int)incx, iy = (int)incy;
+    switch (same && (real_s || cstype == xtype) ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSrot(h, m, x, ix, y, iy, c, s));
+    case 'D': return STATUS(mu.mublasDrot(h, m, x, ix, y, iy, c, s));
+    case 'C':
+        return real_s ? STATUS(mu.mublasCsrot(h, m, x, ix, y, iy, c, s))
+                      : STATUS(mu.mublasCrot(h, m, x, ix, y, iy, c, s));
+    case 'Z':
+        return real_s ? STATUS(mu.mublasZdrot(h, m, x, ix, y, iy, c, s))
+                      : STATUS(mu.mublasZrot(h, m, x, ix, y, iy, c, s));
+    default: return refused("cublasRotEx", n, incx, incy);
+    }
+}
+
+int wrap_cublasRotgEx(void *h, void *a, void *b, int abtype, void *c, void *s, int cstype, int compute)
+{
+    bool one = compute == abtype && cstype == abtype;
+    switch (one ? letter(abtype) : 0) {
+    case 'S': return STATUS(mu.mublasSrotg(h, a, b, c, s));
+    case 'D': return STATUS(mu.mublasDrotg(h, a, b, c, s));
+    case 'C': return STATUS(mu.mublasCrotg(h, a, b, c, s));
+    case 'Z': return STATUS(mu.mublasZrotg(h, a, b, c, s));
+    default: return refused("cublasRotgEx", 0, 0, 0);
+    }
+}
+
+static int rotm(void *h, long n, void *x, int xtype, long incx, void *y, int ytype, long incy, const void *param,
+                int ptype, int compute)
+{
+    bool one = ytype == xtype && ptype == xtype && compute == xtype && fits(n, incx, incy);
+    int m = (int)n, ix = (int)incx, iy = (int)incy;
+    switch (one ? letter(xtype) : 0) {
+    case 'S': return STATUS(mu.mublasSrotm(h, m, x, ix, y, iy, param));
+    case 'D': return STATUS(mu.mublasDrotm(h, m, x, ix, y, iy, param));
+    default: return refused("cublasRotmEx", n, incx, incy);
+    }
+}
+
+int wrap_cublasRotmgEx(void *h, void *d1, int d1type, void *d2, int d2type, void *x1, int x1type, const void *y1,
+                       int y1type, void *param, int ptype, int compute)
+{
+    bool one = d2type == d1type && x1type == d1type && y1type == d1type && ptype == d1type && compute == d1type;
+    switch (one ? letter(d1type) : 0) {
+    case 'S': return STATUS(mu.mublasSrotmg(h, d1, d2, x1, y1, param));
+    case 'D': return STATUS(mu.mublasDrotmg(h, d1, d2, x1, y1, param));
+    default: return refused("cublasRotmgEx", 0, 0, 0);
+    }
+}
+
+int wrap_cublasIamaxEx(void *h, int n, const void *x, int xtype, int incx, void *result)
+{
+    switch (letter(xtype)) {
+    case 'S': return STATUS(mu.mublasIsamax(h, n, x, incx, result));
+    case 'D': return STATUS(mu.mublasIdamax(h, n, x, incx, result));
+    case 'C': return STATUS(mu.mublasIcamax(h, n, x, incx, result));
+    case 'Z': return STATUS(mu.mublasIzamax(h, n, x, incx, result));
+    default: return refused("cublasIamaxEx", n, incx, 1);
+    }
+}
+int wrap_cublasIaminEx(void *h, int n, const void *x, int xtype, int incx, void *result)
+{
+    switch (letter(xtype)) {
+    case 'S': return STATUS(mu.mublasIsamin(h, n, x, incx, result));
+    case 'D': return STATUS(mu.mublasIdamin(h, n, x, incx, result));
+    case 'C': return STATUS(mu.mublasIcamin(h, n, x, incx, result));
+    case 'Z': return STATUS(mu.mublasIzamin(h, n, x, incx, result));
+    default: return refused("cublasIaminEx", n, incx, 1);
+    }
+}
+#define EXTREME(which) \
+    int wrap_cublasIa##which##Ex_64(void *h, long n, const void *x, int xtype, long incx, void *result) \
+    { \
+        switch (letter(xtype)) { \
+        case 'S': return wrap_cublasIsa##which##_v2_64(h, n, x, incx, result); \
+        case 'D': return wrap_cublasIda##which##_v2_64(h, n, x, incx, result); \
+        case 'C': return wrap_cublasIca##which##_v2_64(h, n, x, incx, result); \
+        case 'Z': return wrap_cublasIza##which##_v2_64(h, n, x, incx, result); \
+        default: return refused("cublasIa" #which "Ex", 0, 0, 0); \
+        } \
+    }
+EXTREME(max)
+EXTREME(min)
+
+#define LATER(suffix, size) \
+    int wrap_cublasAsumEx##suffix(void *h, size n, const void *x, int xtype, size incx, void *result, int rtype, \
+                                  int compute) \
+    { \
+        return asum(h, n, x, xtype, incx, result, rtype, compute); \
+    } \
+    int wrap_cublasSwapEx##suffix(void *h, size n, void *x, int xtype, size incx, void *y, int ytype, size incy) \
+    { \
+        return swap(h, n, x, xtype, incx, y, ytype, incy); \
+    } \
+    int wrap_cublasCopyEx##suffix(void *h, size n, const void *x, int xtype, size incx, void *y, int ytype, size incy) \
+    { \
+        return copy(h, n, x, xtype, incx, y, ytype, incy); \
+    } \
+    int wrap_cublasRotEx##suffix(void *h, size n, void *x, int xtype, size incx, void *y, int ytype, size incy, \
+                                 const void *c, const void *s, int cstype, int compute) \
+    { \
+        return rot(h, n, x, xtype, incx, y, ytype, incy, c, s, cstype, compute); \
+    } \
+    int wrap_cublasRotmEx##suffix(void *h, size n, void *x, int xtype, size incx, void *y, int ytype, size incy, \
+                                  const void *param, int ptype, int compute) \
+    { \
+        return rotm(h, n, x, xtype, incx, y, ytype, incy, param, ptype, compute); \
+    }
+LATER(, int)
+LATER(_64, long)

@@ -37,7 +37,22 @@ static void nothing(int op)
     op_seen = op;
 }
 
-struct cumu_mu mu = {.muGemm = gemm, .muVoid = nothing};
+/* What the older form leans on. */
+static int kept;
+void *cumu_toy_handle(void) { return &kept; }
+void cumu_toy_done(const char *symbol, int code) { kept = strcmp(symbol, "toyOlder") ? -1 : code; }
+int cumu_toyOp_of(char letter) { return letter == 'T'; }
+int cumu_toyStatus_of(char letter) { return letter; }
+int cumu_cudaError_of(char letter) { return letter; }
+
+static int newer(void *handle, int op, const void *scalar, int n, int *out)
+{
+    op_seen = handle == &kept && *(const double *)scalar == 1.5 ? op : -1;
+    *out = n + 1;
+    return status;
+}
+
+struct cumu_mu mu = {.muGemm = gemm, .muVoid = nothing, .muNewer = newer};
 
 static void check(bool good, const char *what)
 {
@@ -63,5 +78,7 @@ int main(void)
     check(op_seen == 111 && said == 1, "a value without a peer becomes the default and is said");
     status = 77;
     check(conv_toyGemm(library, 0, 2.5, extent, ops, stream) == 14 && said == 2, "unknown status");
+    status = 5;
+    check(conv_toyOlder('T', 1.5, 40) == 41 && op_seen == 112 && kept == 3, "the form of an older interface");
     return failed;
 }

@@ -1,0 +1,134 @@
+/* What a cuBLAS handle keeps and muBLAS has no place for: wishes that change speed, and the precision of emulated
+ * arithmetic, which muBLAS computes as it is. Set and told back, away from every product. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "api/api.h"
+
+#include "conv.h"
+#include "cuda_enums.h"
+#include "wraps.h"
+
+enum setting { PROCESSORS, STRATEGY, SPECIAL, CONTROL, MOST_BITS, BIT_OFFSET, SETTINGS };
+struct kept {
+    struct kept *next;
+    void *handle, *bits;
+    int value[SETTINGS];
+};
+static const struct kept fresh = {.value = {[SPECIAL] = 0xffff}};
+static struct kept *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* With the lock held; NULL: none, and none could be made. */
+static struct kept *find(void *handle, bool make)
+{
+    struct kept *k = all;
+    while (k && k->handle != handle)
+        k = k->next;
+    if (k || !make || !(k = malloc(sizeof *k)))
+        return k;
+    *k = fresh;
+    k->handle = handle;
+    k->next = all;
+    return all = k;
+}
+
+static int live(void *handle)
+{
+    int mode;
+    return cumu_cublasStatus_t_from_musa(mu.mublasGetPointerMode(handle, &mode));
+}
+
+static int set(void *handle, enum setting which, int value, int least)
+{
+    int r = live(handle);
+    if (r || value < least)
+        return r ? r : CUBLAS_STATUS_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    struct kept *k = find(handle, true);
+    if (k)
+        k->value[which] = value;
+    pthread_mutex_unlock(&lock);
+    return k ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+static int get(void *handle, enum setting which, void *out)
+{
+    int r = live(handle);
+    if (r || !out)
+        return r ? r : CUBLAS_STATUS_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    const struct kept *k = find(handle, false);
+    *(int *)out = (k ? k : &fresh)->value[which];
+    pthread_mutex_unlock(&lock);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+int wrap_cublasDestroy_v2(void *handle)
+{
+    pthread_mutex_lock(&lock);
+    for (struct kept **k = &all; *k; k = &(*k)->next)
+        if ((*k)->handle == handle) {
+            struct kept *gone = *k;
+            *k = gone->next;
+            free(gone);
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return cumu_cublasStatus_t_from_musa(mu.mublasDestroy(handle));
+}
+
+#define SETTING(name, which, least) \
+    int wrap_cublasSet##name(void *handle, int value) { return set(handle, which, value, least); } \
+    int wrap_cublasGet##name(void *handle, void *out) { return get(handle, which, out); }
+SETTING(SmCountTarget, PROCESSORS, 0)
+SETTING(EmulationStrategy, STRATEGY, 0)
+SETTING(EmulationSpecialValuesSupport, SPECIAL, 0)
+SETTING(FixedPointEmulationMantissaControl, CONTROL, 0)
+SETTING(FixedPointEmulationMaxMantissaBitCount, MOST_BITS, 0)
+SETTING(FixedPointEmulationMantissaBitOffset, BIT_OFFSET, -1024)
+
+/* Where the bits that a product kept would be written: none are dropped, nothing is. */
+int wrap_cublasSetFixedPointEmulationMantissaBitCountPointer(void *handle, void *bits)
+{
+    int r = live(handle);
+    if (r)
+        return r;
+    pthread_mutex_lock(&lock);
+    struct kept *k = find(handle, true);
+    if (k)
+        k->bits = bits;
+    pthread_mutex_unlock(&lock);
+    return k ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+int wrap_cublasGetFixedPointEmulationMantissaBitCountPointer(void *handle, void *out)
+{
+    int r = live(handle);
+    if (r || !out)
+        return r ? r : CUBLAS_STATUS_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    const struct kept *k = find(handle, false);
+    *(void **)out = k ? k->bits : NULL;
+    pthread_mutex_unlock(&lock);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* muBLAS writes no log of its own; cumu's names what is missing. */
+static void *_Atomic callback;
+int wrap_cublasLoggerConfigure(int on, int to_stdout, int to_stderr, const char *file)
+{
+    (void)on, (void)to_stdout, (void)to_stderr, (void)file;
+    return CUBLAS_STATUS_SUCCESS;
+}
+int wrap_cublasSetLoggerCallback(void *function)
+{
+    callback = function;
+    return CUBLAS_STATUS_SUCCESS;
+}
+int wrap_cublasGetLoggerCallback(void *out)
+{
+    if (!out)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *(void **)out = callback;
+    return CUBLAS_STATUS_SUCCESS;
+}
