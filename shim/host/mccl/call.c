@@ -15,8 +15,12 @@ static bool known(const void *p, size_t bytes)
                                     MU_POINTER_ATTRIBUTE_RANGE_SIZE };
     void *values[] = { &base, &size };
     MUdeviceptr at = (MUdeviceptr)(uintptr_t)p;
-    return p && muPointerGetAttributes(2, names, values, at) == MUSA_SUCCESS && base &&
-           at - base <= size && bytes <= size - (at - base);
+    if (!p)
+        return false;
+    if (muMemGetAddressRange_v2(&base, &size, at) && /* the short question; host memory needs the long one */
+        (muPointerGetAttributes(2, names, values, at) || !base))
+        return false;
+    return at - base <= size && bytes <= size - (at - base);
 }
 
 static mcclResult_t check(mcclComm_t c, mcclDataType_t type, size_t count, int root)

@@ -51,21 +51,31 @@ static void find_posts(struct view *v, uint64_t number)
         v->post[i] = &v->c->shared->member[i].post[v->slot];
 }
 
+/* How far a rank may be ahead with a contribution of that size. */
+static uint64_t window(size_t bytes)
+{
+    return bytes <= MCCL_STAGED_BYTES ? MCCL_AHEAD : MCCL_STAGES;
+}
+
 /* Every rank must be done with what a new post takes the place of. Only looks, if it may not wait. */
-static mcclResult_t make_room(mcclComm_t c, bool may_wait)
+static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
 {
     uint64_t next = c->number + 1;
-    if (next <= c->passed + MCCL_AHEAD)
+    if (next <= c->passed + ahead)
         return mcclSuccess;
+    uint64_t passed = c->number; /* as far as all are, so that the next call need not look again */
     for (int i = 0; i < c->nranks; i++) {
-        const _Atomic uint64_t *done = &c->shared->member[i].done;
-        if (i == c->rank || atomic_load_explicit(done, memory_order_acquire) >= next - MCCL_AHEAD)
-            continue;
-        mcclResult_t r = may_wait ? mccl_wait(c, done, next - MCCL_AHEAD, i) : mcclInProgress;
-        if (r)
-            return r;
+        const _Atomic uint64_t *word = &c->shared->member[i].done;
+        uint64_t done = i == c->rank ? passed : atomic_load_explicit(word, memory_order_acquire);
+        if (done + ahead < next) {
+            mcclResult_t r = may_wait ? mccl_wait(c, word, next - ahead, i) : mcclInProgress;
+            if (r)
+                return r;
+            done = next - ahead;
+        }
+        passed = done < passed ? done : passed;
     }
-    c->passed = next - MCCL_AHEAD;
+    c->passed = passed;
     return mcclSuccess;
 }
 
@@ -172,17 +182,24 @@ static void take(const struct view *v, const void **from, size_t at, size_t n)
     }
 }
 
+/* Where rank i's contribution of that size lies: in the counter's line or in a staging area. */
+static unsigned char *place(const struct view *v, int i, size_t bytes)
+{
+    struct mccl_member *m = &v->c->shared->member[i];
+    return bytes <= MCCL_INLINE         ? v->post[i]->data
+           : bytes <= MCCL_STAGED_BYTES ? m->small[v->slot]
+                                        : m->stage[v->number % MCCL_STAGES];
+}
+
 /* One chunk by way of the counters' lines or the staging areas, in two halves: what this rank gives, */
 static void give(struct view *v, size_t at, size_t n)
 {
     struct mccl_post *mine = begin(v);
     if (!gives(v->job, v->c->rank))
         return;
-    size_t bytes = contribution_room(v, n);
-    struct mccl_member *me = &v->c->shared->member[v->c->rank];
-    contribute(v, bytes <= MCCL_INLINE ? mine->data : me->stage[v->slot], at, n);
+    contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
     if (v->job->op == mcclNumOps)
-        me->scalar[v->slot] = v->job->scale.host;
+        v->c->shared->member[v->c->rank].scalar[v->slot] = v->job->scale.host;
     publish(v, mine);
 }
 
@@ -195,9 +212,8 @@ static mcclResult_t get(struct view *v, size_t at, size_t n)
         if (r)
             return r;
         const void *from[MCCL_MAX_RANKS];
-        bool in_line = contribution_room(v, n) <= MCCL_INLINE;
         for (int i = 0; i < c->nranks; i++)
-            from[i] = in_line ? v->post[i]->data : c->shared->member[i].stage[v->slot];
+            from[i] = place(v, i, contribution_room(v, n));
         take(v, from, at, n);
     } else if (v->job->kind == MCCL_BROADCAST && v->job->recv != v->job->send)
         memcpy(v->job->recv + at * v->size, v->job->send + at * v->size, n * v->size);
@@ -213,7 +229,7 @@ static mcclResult_t staged(struct view *v)
     mcclResult_t r = mcclSuccess;
     for (size_t at = 0; at < v->job->count && !r; at += room) {
         size_t n = v->job->count - at < room ? v->job->count - at : room;
-        r = make_room(v->c, true);
+        r = make_room(v->c, window(contribution_room(v, n)), true);
         if (!r)
             give(v, at, n);
         r = r ? r : get(v, at, n);
@@ -304,7 +320,7 @@ static bool see_all(const struct view *v, char **send, char **recv)
 static mcclResult_t direct(struct view *v)
 {
     mcclComm_t c = v->c;
-    mcclResult_t r = make_room(c, true);
+    mcclResult_t r = make_room(c, MCCL_AHEAD, true);
     if (r)
         return r;
     struct mccl_post *mine = begin(v);
@@ -350,7 +366,7 @@ bool mccl_begin_short(struct mccl_job *job)
 {
     struct view v = view_of(job);
     if (job->kind == MCCL_P2P || v.c->nranks == 1 || !is_short(&v) ||
-        (job->op == mcclNumOps && job->scale.device) || make_room(v.c, false))
+        (job->op == mcclNumOps && job->scale.device) || make_room(v.c, MCCL_AHEAD, false))
         return false;
     give(&v, 0, job->count);
     job->given = v.number;

@@ -17,11 +17,12 @@
 
 #define MCCL_MAX_RANKS 256
 #define MCCL_INLINE 40        /* bytes of data that travel in the cache line of the counter */
-#define MCCL_STAGE (64 << 10) /* bytes of a rank's staging areas */
+#define MCCL_STAGE (64 << 10) /* bytes of each of a rank's staging areas */
+#define MCCL_STAGES 8         /* so many of them, which a CPU's cache still holds */
 #define MCCL_STAGED_BYTES 8192 /* up to here the copy is cheaper than a second barrier */
 #define MCCL_LETTER (8 << 10) /* bytes of data that one letter holds */
 #define MCCL_DEPTH 4          /* letters in a mailbox */
-#define MCCL_AHEAD 8          /* collectives that a rank may be ahead of another */
+#define MCCL_AHEAD 32          /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
 #define MCCL_LINE __attribute__((aligned(64)))
 
@@ -66,7 +67,8 @@ struct mccl_member {
     struct mccl_post post[MCCL_AHEAD]; /* these by number % MCCL_AHEAD */
     struct mccl_offer offer[MCCL_AHEAD];
     double scalar[MCCL_AHEAD];         /* the factor of a PreMulSum, in the type of the collective */
-    MCCL_LINE unsigned char stage[MCCL_AHEAD][MCCL_STAGE];
+    MCCL_LINE unsigned char small[MCCL_AHEAD][MCCL_STAGED_BYTES];
+    unsigned char stage[MCCL_STAGES][MCCL_STAGE]; /* by number % MCCL_STAGES */
 };
 
 struct mccl_letter {
