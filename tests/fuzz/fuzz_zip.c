@@ -20,22 +20,16 @@ static void note(void *ctx, const char *member, const char *why)
 
 static int erase(const char *path, const struct stat *st, int type, struct FTW *where)
 {
-    (void)st, (void)type;
-    return where->level ? remove(path) : 0;
+    (void)st, (void)type, (void)where;
+    return remove(path);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char dir[32];
-    char path[64];
+    char dir[] = "/tmp/fuzz-zip.XXXXXX", path[64];
     size_t sum = 0;
     int fd = memfd_create("zip", MFD_CLOEXEC);
-    if (!*dir) {
-        (void)snprintf(dir, sizeof dir, "/tmp/fuzz-zip.XXXXXX");
-        if (!mkdtemp(dir))
-            return 0;
-    }
-    if (fd >= 0 && write(fd, data, size) == (ssize_t)size) {
+    if (fd >= 0 && mkdtemp(dir) && write(fd, data, size) == (ssize_t)size) {
         (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         (void)cumu_zip_is(path);
         (void)cumu_zip_unpack(path, dir, note, &sum);
