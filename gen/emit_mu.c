@@ -11,7 +11,8 @@
     "#include \"abi/mublaslt.h\"\n" \
     "#include \"abi/mufft.h\"\n" \
     "#include \"abi/musa.h\"\n" \
-    "#include \"abi/musolver.h\"\n"
+    "#include \"abi/musolver.h\"\n" \
+    "#include \"abi/musparse.h\"\n"
 
 /* A function that the host libraries export is declared in abi/musa.h, which gives it its real
  * types. */

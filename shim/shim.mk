@@ -8,7 +8,7 @@ HOST_RT    := $B/lib/cumu/host/libmusart.so.5
 HOST_MCCL  := $B/lib/cumu/host/libmccl.so.2
 # The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
 # are not here is left out; the rest is built.
-MATHS      := mublas musolver mublaslt mufft
+MATHS      := mublas musolver mublaslt mufft musparse
 MATHS_SONAME_mublas := libmublas.so.1
 MATHS_ON_mublas     := -lopenblas
 MATHS_SONAME_musolver := libmusolver.so.1
@@ -18,6 +18,8 @@ MATHS_SONAME_mublaslt := libmublasLt.so.1
 MATHS_ON_mublaslt   := -lopenblas
 MATHS_SONAME_mufft  := libmufft.so.1
 MATHS_ON_mufft      := -lfftw3_threads -lfftw3 -lfftw3f_threads -lfftw3f
+MATHS_SONAME_musparse := libmusparse.so
+MATHS_ON_musparse   :=
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
@@ -90,6 +92,8 @@ $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 # What a guest's core must not get wrong is compiled with one more warning.
 $B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
 $B/obj/cli/help.o $B/obj/cli/manual.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
+# Loops of its own, written for the vectoriser.
+$B/obj/host/musparse/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno
 
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)

@@ -12,8 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Other libraries' tests name theirs before. */
 #ifndef TEST_LIBRARY
 #define TEST_LIBRARY "libcublas.so.12"
+#endif
+#ifndef TEST_CREATE
+#define TEST_CREATE "cublasCreate_v2"
+#define TEST_POINTER_MODE "cublasSetPointerMode_v2"
 #endif
 
 typedef double complex num;
@@ -161,13 +166,13 @@ static inline num special(int type) /* 0, 1, -1 and others */
 static inline void pointer_mode(void)
 {
     on_device = upto(2);
-    ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, on_device);
+    ((int (*)(void *, int))symbol(TEST_POINTER_MODE))(handle, on_device);
 }
 static inline num conj_if(bool c, num v) { return c ? conj(v) : v; }
 
 static inline int begin(void)
 {
-    int r = ((int (*)(void **))symbol("cublasCreate_v2"))(&handle);
+    int r = ((int (*)(void **))symbol(TEST_CREATE))(&handle);
     if (r == 1) {
         printf("skip: built without OpenBLAS\n");
         exit(77);

@@ -22,6 +22,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"cusolver", snippet_cusolver},
     {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
     {"cufft", snippet_cufft},
+    {"cusparse", snippet_cusparse},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -76,6 +77,7 @@ static const struct home {
     {"cublas", {"libcublas.so.11", "libcublas.so.12", "libcublas.so.13"}},
     {"cufft", {"libcufft.so.10", "libcufft.so.11", "libcufft.so.12"}},
     {"cusolver", {"libcusolver.so.11", "libcusolver.so.11", "libcusolver.so.12"}},
+    {"cusparse", {"libcusparse.so.11", "libcusparse.so.12", "libcusparse.so.12"}},
     {"nccl", {"libnccl.so.2", "libnccl.so.2", "libnccl.so.2"}},
     {"nvJitLink", {"libnvJitLink.so.12", "libnvJitLink.so.12", "libnvJitLink.so.13"}},
     {"nvrtc", {"libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"}},

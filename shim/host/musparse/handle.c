@@ -1,0 +1,128 @@
+/* Handles of the CPU muSPARSE: stream, pointer mode, scalars, and the way onto the stream. */
+#include <stdatomic.h>
+
+#include "host/maths/submit.h"
+#include "host/musparse/musparse.h"
+
+enum { HANDLES = 1024 };
+
+/* Handles are places of one array, so that any value can be told from a live one. */
+struct musparse_handle {
+    atomic_bool taken, live;
+    musaStream_t stream;
+    musparsePointerMode_t pointers;
+};
+static struct musparse_handle handles[HANDLES];
+
+bool musparse_live(musparseHandle_t h)
+{
+    size_t offset = (size_t)((const char *)h - (const char *)handles);
+    return offset < sizeof handles && offset % sizeof *handles == 0 && h->live;
+}
+musaStream_t musparse_stream(musparseHandle_t h) { return h->stream; }
+bool musparse_on_device(musparseHandle_t h) { return h->pointers == MUSPARSE_POINTER_MODE_DEVICE; }
+
+musparseStatus_t musparseCreate(musparseHandle_t *handle)
+{
+    int device;
+    POINTERS(handle);
+    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+        return MUSPARSE_STATUS_NOT_INITIALIZED;
+    for (int i = 0; i < HANDLES; i++) {
+        struct musparse_handle *h = &handles[i];
+        if (atomic_exchange(&h->taken, true))
+            continue;
+        h->stream = NULL;
+        h->pointers = MUSPARSE_POINTER_MODE_HOST;
+        h->live = true;
+        *handle = h;
+        return MUSPARSE_STATUS_SUCCESS;
+    }
+    return MUSPARSE_STATUS_MEMORY_ERROR;
+}
+
+musparseStatus_t musparseDestroy(musparseHandle_t h)
+{
+    bool live = true;
+    LIVE(h);
+    if (!atomic_compare_exchange_strong(&h->live, &live, false))
+        return MUSPARSE_STATUS_INVALID_HANDLE;
+    h->taken = false;
+    return MUSPARSE_STATUS_SUCCESS;
+}
+
+musparseStatus_t musparseSetStream(musparseHandle_t h, musaStream_t stream)
+{
+    LIVE(h);
+    h->stream = stream;
+    return MUSPARSE_STATUS_SUCCESS;
+}
+
+musparseStatus_t musparseGetStream(musparseHandle_t h, musaStream_t *stream)
+{
+    LIVE(h);
+    POINTERS(stream);
+    *stream = h->stream;
+    return MUSPARSE_STATUS_SUCCESS;
+}
+
+musparseStatus_t musparseSetPointerMode(musparseHandle_t h, musparsePointerMode_t mode)
+{
+    LIVE(h);
+    VALUES(mode == MUSPARSE_POINTER_MODE_HOST || mode == MUSPARSE_POINTER_MODE_DEVICE);
+    h->pointers = mode;
+    return MUSPARSE_STATUS_SUCCESS;
+}
+
+musparseStatus_t musparseGetPointerMode(musparseHandle_t h, musparsePointerMode_t *mode)
+{
+    LIVE(h);
+    POINTERS(mode);
+    *mode = h->pointers;
+    return MUSPARSE_STATUS_SUCCESS;
+}
+
+musparseStatus_t musparseGetVersion(musparseHandle_t h, int *version)
+{
+    LIVE(h);
+    POINTERS(version);
+    *version = 100000; /* no source gives muSPARSE's */
+    return MUSPARSE_STATUS_SUCCESS;
+}
+
+struct scalar musparse_scalar(musparseHandle_t h, const void *at, musaDataType_t type)
+{
+    struct scalar s = {at, 0, type};
+    if (!musparse_on_device(h)) {
+        s.value = musparse_read(&s);
+        s.at = NULL;
+    }
+    return s;
+}
+
+double complex musparse_read(const struct scalar *s)
+{
+    double complex v = 0;
+    if (!s->at)
+        return s->value;
+    musparse_widen(&v, Z, s->at, s->type, 1);
+    return v;
+}
+
+musparseStatus_t musparse_submit(musparseHandle_t h, void (*run)(const void *), const void *call, size_t size,
+                                 double work)
+{
+    switch (maths_submit(h->stream, run, call, size, work)) {
+    case musaSuccess: return MUSPARSE_STATUS_SUCCESS;
+    case musaErrorMemoryAllocation: return MUSPARSE_STATUS_MEMORY_ERROR;
+    default: return MUSPARSE_STATUS_INTERNAL_ERROR;
+    }
+}
+
+musparseStatus_t musparse_submit_wait(musparseHandle_t h, void (*run)(const void *), const void *call, size_t size)
+{
+    musparseStatus_t r = musparse_submit(h, run, call, size, 0);
+    if (!r && musaStreamSynchronize(h->stream))
+        r = MUSPARSE_STATUS_INTERNAL_ERROR;
+    return r;
+}
