@@ -1,0 +1,206 @@
+/* What only CUDA 11's cuSPARSE has, through its facade, against plain loops. */
+#define TEST_LIBRARY "libcusparse.so.11"
+#include "sparse.h"
+
+static void *descr;
+
+static void vectors(int type)
+{
+    int n = 1 + upto(30), nnz = 0, base = upto(2), ind[32];
+    char c = letter_of[type];
+    struct buffer x = buffer(type, (size_t)n), y = buffer(type, (size_t)n);
+    for (int i = 0; i < n; i++)
+        if (upto(3) == 0)
+            ind[nnz++] = i + base;
+    void *di = index_array(ind, nnz, 0);
+    num alpha = special(type);
+    upload(x), upload(y);
+    CALL(0, ((int (*)(void *, int, V, V, V, V, int))symbol("cusparse%caxpyi", c))(handle, nnz, scalar(type, alpha),
+            x.at,
+                                                                                 di, y.at, base));
+    for (int k = 0; k < nnz; k++)
+        y.ref[ind[k] - base] += alpha * x.ref[k];
+    COMPARE(y, 1, "axpyi");
+    CALL(0, ((int (*)(void *, int, V, V, V, int))symbol("cusparse%cgthr", c))(handle, nnz, y.at, x.at, di, base));
+    for (int k = 0; k < nnz; k++)
+        x.ref[k] = y.ref[ind[k] - base];
+    COMPARE(x, 1, "gthr");
+    CALL(0, ((int (*)(void *, int, V, V, V, int))symbol("cusparse%cgthrz", c))(handle, nnz, y.at, x.at, di, base));
+    for (int k = 0; k < nnz; k++)
+        y.ref[ind[k] - base] = 0;
+    COMPARE(x, 1, "gthrz"), COMPARE(y, 1, "gthrz");
+    CALL(0, ((int (*)(void *, int, V, V, V, int))symbol("cusparse%csctr", c))(handle, nnz, x.at, di, y.at, base));
+    for (int k = 0; k < nnz; k++)
+        y.ref[ind[k] - base] = x.ref[k];
+    COMPARE(y, 1, "sctr");
+    CALL(3, ((int (*)(void *, int, V, V, V, int))symbol("cusparse%csctr", c))(handle, -1, x.at, di, y.at, base));
+    cudaFree(di), drop(x), drop(y);
+}
+
+static void dense_forms(int type, int columns)
+{
+    int m = 1 + upto(10), n = 1 + upto(10), ld = m + upto(3), nnz = 0, lines = columns ? n : m;
+    char c = letter_of[type];
+    struct buffer a = buffer(type, (size_t)(ld * n)), b = buffer(type, (size_t)(ld * n));
+    for (size_t i = 0; i < a.n; i++)
+        if (upto(2))
+            a.ref[i] = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            nnz += a.ref[j * ld + i] != 0;
+            b.ref[j * ld + i] = a.ref[j * ld + i];
+        }
+    upload(a);
+    void *ptr = device(NULL, (size_t)(lines + 1) * 4), *ind = device(NULL, (size_t)nnz * 4),
+         *val = device(NULL, (size_t)nnz * 16), *counts = device(NULL, (size_t)lines * 4), *total = device(NULL, 4);
+    int host;
+    CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, V))symbol("cusparse%cnnz", c))(
+                handle, columns, m, n, descr, a.at, ld, counts, on_device ? total : &host));
+    CALL(0, ((int (*)(void *, int, int, V, V, int, V, V, V, V))symbol("cusparse%cdense2%s", c,
+            columns ? "csc" : "csr"))(
+                handle, m, n, descr, a.at, ld, counts, val, columns ? ind : ptr, columns ? ptr : ind));
+    CALL(nnz, host_ints(ptr, lines + 1)[lines]);
+    struct buffer back = b;
+    for (int j = 0; j < n; j++)
+        for (int i = m; i < ld; i++)
+            back.ref[j * ld + i] = 1; /* the gaps stay as they are */
+    upload(back);
+    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int))symbol("cusparse%c%s2dense", c, columns ? "csc" : "csr"))(
+                handle, m, n, descr, val, columns ? ind : ptr, columns ? ptr : ind, b.at, ld));
+    COMPARE(b, 0, "dense form and back");
+    cudaFree(ptr), cudaFree(ind), cudaFree(val), cudaFree(counts), cudaFree(total), drop(a), drop(b);
+}
+
+static void solves(int type, int many)
+{
+    int m = 1 + upto(15), n = many ? 1 + upto(5) : 1, op = upto(3), opb = many ? upto(2) : 0, upper = upto(2);
+    int unit = upto(2), position = 0, ld = (opb ? n : m) + upto(3) * many;
+    char c = letter_of[type];
+    struct sparse a = sparse(type, m, m, CSR, 0, 0, 30, 1);
+    struct buffer f = buffer(type, (size_t)(ld * (opb ? m : n))), x = buffer(type, (size_t)(ld * (opb ? m : n)));
+    num alpha = special(type);
+    void *info = NULL, *buf;
+    V pa = scalar(type, alpha);
+    upload(f), upload(x);
+    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatFillMode"))(descr, upper));
+    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatDiagType"))(descr, unit));
+    if (many) {
+        size_t size = 0;
+        CALL(0, ((int (*)(void **))symbol("cusparseCreateCsrsm2Info"))(&info));
+        CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, V, V, V, V, int, void *, int, size_t *))symbol(
+                    "cusparse%ccsrsm2_bufferSizeExt", c))(handle, 0, op, opb, m, n, a.nnz, pa, descr, a.val, a.ptr,
+                                                          a.ind, x.at, ld, info, 0, &size));
+        buf = device(NULL, size);
+        CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, V, V, V, V, int, void *, int, void *))symbol(
+                    "cusparse%ccsrsm2_analysis", c))(handle, 0, op, opb, m, n, a.nnz, pa, descr, a.val, a.ptr, a.ind,
+                                                     x.at, ld, info, 0, buf));
+        for (size_t i = 0; i < x.n; i++)
+            f.ref[i] = x.ref[i];
+        CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, V, V, V, V, int, void *, int, void *))symbol(
+                    "cusparse%ccsrsm2_solve", c))(handle, 0, op, opb, m, n, a.nnz, pa, descr, a.val, a.ptr, a.ind, x.at,
+                                                  ld, info, 0, buf));
+        CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseXcsrsm2_zeroPivot"))(handle, info, &position));
+        CALL(0, ((int (*)(void *))symbol("cusparseDestroyCsrsm2Info"))(info));
+    } else {
+        int size = 0;
+        CALL(0, ((int (*)(void **))symbol("cusparseCreateCsrsv2Info"))(&info));
+        CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, void *, int *))symbol("cusparse%ccsrsv2_bufferSize", c))(
+                    handle, op, m, a.nnz, descr, a.val, a.ptr, a.ind, info, &size));
+        buf = device(NULL, (size_t)size);
+        CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%ccsrsv2_analysis",
+                c))(
+                    handle, op, m, a.nnz, descr, a.val, a.ptr, a.ind, info, 1, buf));
+        CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, V, void *, V, V, int, void *))symbol(
+                    "cusparse%ccsrsv2_solve", c))(handle, op, m, a.nnz, pa, descr, a.val, a.ptr, a.ind, info, f.at,
+                            x.at,
+                                                  1, buf));
+        CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseXcsrsv2_zeroPivot"))(handle, info, &position));
+        CALL(0, ((int (*)(void *))symbol("cusparseDestroyCsrsv2Info"))(info));
+    }
+    CALL(-1, position);
+    char *raw = malloc(x.n * 16);
+    cudaMemcpy(raw, x.at, x.n * size_of(type), 2);
+    unpack(type, raw, x.ref, x.n);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            num sum = 0;
+            for (int k = 0; k < m; k++) {
+                int r = op ? k : i, q = op ? i : k;
+                num v = r == q ? (unit ? 1 : a.dense[r * m + q])
+                        : (upper ? q > r : q < r) ? a.dense[r * m + q] : 0;
+                sum += conj_if(op == 2, v) * x.ref[opb ? k * ld + j : j * ld + k];
+            }
+            num want = alpha * f.ref[opb ? i * ld + j : j * ld + i];
+            calls++;
+            if (!near(sum, want, type, 4 * m)) {
+                printf("not ok csrs%c2 %c: %g%+gi, expected %g%+gi\n", many ? 'm' : 'v', c, creal(sum), cimag(sum),
+                       creal(want), cimag(want));
+                failures++;
+            }
+        }
+    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatFillMode"))(descr, 0));
+    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatDiagType"))(descr, 0));
+    free(raw), cudaFree(buf), drop_sparse(a), drop(f), drop(x);
+}
+
+static void gemm2(int type)
+{
+    int m = 1 + upto(10), n = 1 + upto(10), k = 1 + upto(10), host = -1, want = 0, add = upto(2);
+    char c = letter_of[type];
+    struct sparse a = sparse(type, m, k, CSR, 0, 0, 30, 0), b = sparse(type, k, n, CSR, 0, 0, 30, 0),
+                  d = sparse(type, m, n, CSR, 0, 0, 20, 0);
+    num alpha = special(type), beta = special(type);
+    V pa = scalar(type, alpha), pb = add ? scalar(type, beta) : NULL;
+    void *info = NULL, *ptr = device(NULL, (size_t)(m + 1) * 4), *total = device(NULL, 4);
+    size_t size = 0;
+    CALL(0, ((int (*)(void **))symbol("cusparseCreateCsrgemm2Info"))(&info));
+    CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, V, V, int, V, V, V, V, int, V, V, void *, size_t *))symbol(
+                "cusparse%ccsrgemm2_bufferSizeExt", c))(handle, m, n, k, pa, descr, a.nnz, a.ptr, a.ind, descr, b.nnz,
+                                                        b.ptr, b.ind, pb, add ? descr : NULL, d.nnz, add ? d.ptr : NULL,
+                                                        d.ind, info, &size));
+    CALL(0, ((int (*)(void *, int, int, int, V, int, V, V, V, int, V, V, V, int, V, V, V, V, V, V, V))symbol(
+                "cusparseXcsrgemm2Nnz"))(handle, m, n, k, descr, a.nnz, a.ptr, a.ind, descr, b.nnz, b.ptr, b.ind,
+                                         add ? descr : NULL, d.nnz, add ? d.ptr : NULL, d.ind, descr, ptr,
+                                         on_device ? total : &host, info, total));
+    if (on_device)
+        cudaMemcpy(&host, total, 4, 2);
+    struct buffer full = buffer(type, (size_t)(m * n));
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            num sum = 0;
+            int hit = add && d.dense[i * n + j] != 0;
+            for (int q = 0; q < k; q++) {
+                sum += a.dense[i * k + q] * b.dense[q * n + j];
+                hit |= a.dense[i * k + q] != 0 && b.dense[q * n + j] != 0;
+            }
+            want += hit;
+            full.ref[j * m + i] = alpha * sum + (add ? beta * d.dense[i * n + j] : 0);
+        }
+    CALL(want, host);
+    void *ind = device(NULL, (size_t)want * 4), *val = device(NULL, (size_t)want * 16);
+    CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, V, V, V, int, V, V, V, V, V, int, V, V, V, V, V, V, V, V,
+                      V))symbol("cusparse%ccsrgemm2", c))(
+                handle, m, n, k, pa, descr, a.nnz, a.val, a.ptr, a.ind, descr, b.nnz, b.val, b.ptr, b.ind, pb,
+                add ? descr : NULL, d.nnz, d.val, add ? d.ptr : NULL, d.ind, descr, val, ptr, ind, info, total));
+    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int))symbol("cusparse%ccsr2dense", c))(
+                handle, m, n, descr, val, ptr, ind, full.at, m));
+    if (want)
+        COMPARE(full, k, "csrgemm2");
+    CALL(0, ((int (*)(void *))symbol("cusparseDestroyCsrgemm2Info"))(info));
+    cudaFree(ptr), cudaFree(total), cudaFree(ind), cudaFree(val);
+    drop(full), drop_sparse(a), drop_sparse(b), drop_sparse(d);
+}
+
+int main(void)
+{
+    CALL(0, begin());
+    CALL(0, ((int (*)(void **))symbol("cusparseCreateMatDescr"))(&descr));
+    for (int round = 0; round < 40; round++)
+        for (int type = 0; type < 4; type++) {
+            pointer_mode();
+            vectors(type), dense_forms(type, 0), dense_forms(type, 1), solves(type, 0), solves(type, 1), gemm2(type);
+        }
+    CALL(0, ((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
+    CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
+    return end("what CUDA 11's cuSPARSE has alone");
+}
