@@ -10,6 +10,7 @@
     "#include \"abi/mublas.h\"\n" \
     "#include \"abi/mublaslt.h\"\n" \
     "#include \"abi/mufft.h\"\n" \
+    "#include \"abi/murand.h\"\n" \
     "#include \"abi/musa.h\"\n" \
     "#include \"abi/musolver.h\"\n" \
     "#include \"abi/musparse.h\"\n"

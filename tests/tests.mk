@@ -2,7 +2,7 @@
 # program; the folder's other .c files are linked to each of them.
 
 TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl stublog random trace \
-             $(filter mufft,$(HAVE_MATHS))
+             $(filter mufft murand,$(HAVE_MATHS))
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
 TEST_PROG := $(TEST_MAIN:%.c=$B/%)
@@ -40,7 +40,7 @@ endef
 $(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit stublog random trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
 $(eval $(call test_rule,mccl,$(HOST_MCCL)))
-$(foreach m,$(filter mufft,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/lib/cumu/host/$(MATHS_SONAME_$m))))
+$(foreach m,$(filter mufft murand,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/lib/cumu/host/$(MATHS_SONAME_$m))))
 $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
@@ -222,7 +222,7 @@ endif
 # Snippets: the same files linked against the facades, and with every symbol looked up at run time.
 SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
-SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcusparse.so.12 libcufft.so.12 libcusolver.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13)
+SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcusparse.so.12 libcufft.so.12 libcurand.so.10 libcusolver.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13)
 check-programs: $(SNIP_PROG)
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)

@@ -21,7 +21,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
     {"cusolver", snippet_cusolver},
     {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
-    {"cufft", snippet_cufft},
+    {"cufft", snippet_cufft}, {"curand", snippet_curand},
     {"cusparse", snippet_cusparse},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
@@ -76,6 +76,7 @@ static const struct home {
     {"cublasLt", {"libcublasLt.so.11", "libcublasLt.so.12", "libcublasLt.so.13"}},
     {"cublas", {"libcublas.so.11", "libcublas.so.12", "libcublas.so.13"}},
     {"cufft", {"libcufft.so.10", "libcufft.so.11", "libcufft.so.12"}},
+    {"curand", {"libcurand.so.10", "libcurand.so.10", "libcurand.so.10"}},
     {"cusolver", {"libcusolver.so.11", "libcusolver.so.11", "libcusolver.so.12"}},
     {"cusparse", {"libcusparse.so.11", "libcusparse.so.12", "libcusparse.so.12"}},
     {"nccl", {"libnccl.so.2", "libnccl.so.2", "libnccl.so.2"}},

@@ -1,0 +1,295 @@
+/* Generators of the CPU muRAND: handles, settings, and requests put on streams. */
+#include <stdlib.h>
+
+#include "host/maths/submit.h"
+#include "host/murand/murand.h"
+
+enum { GENERATORS = 4096 };
+
+/* Handles are places of one array, so that any value can be told from a live one. */
+struct murandGenerator_st {
+    atomic_bool taken, live;
+    bool host;
+    musaStream_t stream;
+    const struct murand_engine *engine;
+    unsigned long long seed, offset; /* what the next sequence begins with; the offset moves with each request */
+    int ordering;
+    struct murand_sequence *sequence; /* NULL: begin one */
+};
+static struct murandGenerator_st generators[GENERATORS];
+static atomic_uint next;
+
+static bool live(murandGenerator_t g)
+{
+    size_t offset = (size_t)((const char *)g - (const char *)generators);
+    return offset < sizeof generators && offset % sizeof *generators == 0 && g->live;
+}
+#define LIVE(g) \
+    do { \
+        if (!live(g)) \
+            return MURAND_STATUS_NOT_INITIALIZED; \
+    } while (0)
+
+/* MTGP32 and MT19937 want tables and jumps, Sobol's direction numbers a table of 400 KB, scrambled ones NVIDIA's own
+ * numbers: none of them here. */
+static const struct {
+    murandRngType_t type;
+    const struct murand_engine *engine;
+} types[] = {
+    {MURAND_RNG_PSEUDO_DEFAULT, &murand_xorwow},     {MURAND_RNG_PSEUDO_XORWOW, &murand_xorwow},
+    {MURAND_RNG_PSEUDO_MRG32K3A, &murand_mrg32k3a},  {MURAND_RNG_PSEUDO_PHILOX4_32_10, &murand_philox},
+    {MURAND_RNG_PSEUDO_MTGP32, NULL},                {MURAND_RNG_PSEUDO_MT19937, NULL},
+    {MURAND_RNG_QUASI_DEFAULT, NULL},                {MURAND_RNG_QUASI_SOBOL32, NULL},
+    {MURAND_RNG_QUASI_SCRAMBLED_SOBOL32, NULL},      {MURAND_RNG_QUASI_SOBOL64, NULL},
+    {MURAND_RNG_QUASI_SCRAMBLED_SOBOL64, NULL},
+};
+
+static murandStatus_t create(murandGenerator_t *generator, murandRngType_t type, bool host)
+{
+    size_t t = 0;
+    if (!generator)
+        return MURAND_STATUS_OUT_OF_RANGE;
+    while (t < sizeof types / sizeof *types && types[t].type != type)
+        t++;
+    if (t == sizeof types / sizeof *types)
+        return MURAND_STATUS_TYPE_ERROR;
+    if (!types[t].engine)
+        return MURAND_STATUS_NOT_IMPLEMENTED;
+    for (unsigned i = 0, first = next++; i < GENERATORS; i++) {
+        struct murandGenerator_st *g = &generators[(first + i) % GENERATORS];
+        if (atomic_exchange(&g->taken, true))
+            continue;
+        g->host = host;
+        g->stream = NULL;
+        g->engine = types[t].engine;
+        g->seed = g->offset = 0;
+        g->ordering = MURAND_ORDERING_PSEUDO_DEFAULT;
+        g->sequence = NULL;
+        g->live = true;
+        *generator = g;
+        return MURAND_STATUS_SUCCESS;
+    }
+    return MURAND_STATUS_ALLOCATION_FAILED;
+}
+
+murandStatus_t murandCreateGenerator(murandGenerator_t *generator, murandRngType_t type)
+{
+    int device;
+    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+        return MURAND_STATUS_INITIALIZATION_FAILED;
+    return create(generator, type, false);
+}
+
+murandStatus_t murandCreateGeneratorHost(murandGenerator_t *generator, murandRngType_t type)
+{
+    return create(generator, type, true);
+}
+
+static void release(struct murand_sequence *s)
+{
+    if (!s || atomic_fetch_sub(&s->references, 1) > 1)
+        return;
+    pthread_mutex_destroy(&s->lock);
+    free(s->state);
+    free(s);
+}
+
+/* The next request begins anew. */
+static murandStatus_t renew(murandGenerator_t g)
+{
+    release(g->sequence);
+    g->sequence = NULL;
+    return MURAND_STATUS_SUCCESS;
+}
+
+murandStatus_t murandDestroyGenerator(murandGenerator_t g)
+{
+    LIVE(g);
+    bool was = true;
+    if (!atomic_compare_exchange_strong(&g->live, &was, false))
+        return MURAND_STATUS_NOT_INITIALIZED;
+    renew(g);
+    g->taken = false;
+    return MURAND_STATUS_SUCCESS;
+}
+
+murandStatus_t murandGetVersion(int *version)
+{
+    if (!version)
+        return MURAND_STATUS_OUT_OF_RANGE;
+    *version = 10000;
+    return MURAND_STATUS_SUCCESS;
+}
+
+murandStatus_t murandGetProperty(int which, int *value)
+{
+    if (!value || which < 0 || which > 2)
+        return MURAND_STATUS_OUT_OF_RANGE;
+    *value = which == 0;
+    return MURAND_STATUS_SUCCESS;
+}
+
+murandStatus_t murandSetStream(murandGenerator_t g, musaStream_t stream)
+{
+    LIVE(g);
+    g->stream = stream;
+    return MURAND_STATUS_SUCCESS;
+}
+
+murandStatus_t murandSetPseudoRandomGeneratorSeed(murandGenerator_t g, unsigned long long seed)
+{
+    LIVE(g);
+    g->seed = seed;
+    return renew(g);
+}
+
+murandStatus_t murandSetGeneratorOffset(murandGenerator_t g, unsigned long long offset)
+{
+    LIVE(g);
+    g->offset = offset;
+    return renew(g);
+}
+
+/* The order in which lanes are seeded for speed, and the one that a device chooses, are not documented: the second
+ * is the default's, the first is refused but where cuRAND too would say so. */
+murandStatus_t murandSetGeneratorOrdering(murandGenerator_t g, murandOrdering_t ordering)
+{
+    LIVE(g);
+    switch (ordering) {
+    case MURAND_ORDERING_PSEUDO_SEEDED:
+        return g->engine == &murand_xorwow ? MURAND_STATUS_NOT_IMPLEMENTED : MURAND_STATUS_OUT_OF_RANGE;
+    case MURAND_ORDERING_PSEUDO_DYNAMIC:
+        if (g->host)
+            return MURAND_STATUS_OUT_OF_RANGE;
+        break;
+    case MURAND_ORDERING_PSEUDO_BEST:
+    case MURAND_ORDERING_PSEUDO_DEFAULT:
+    case MURAND_ORDERING_PSEUDO_LEGACY:
+        break;
+    default:
+        return MURAND_STATUS_OUT_OF_RANGE;
+    }
+    g->ordering = ordering;
+    return renew(g);
+}
+
+murandStatus_t murandSetQuasiRandomGeneratorDimensions(murandGenerator_t g, unsigned dimensions)
+{
+    LIVE(g);
+    (void)dimensions;
+    return MURAND_STATUS_TYPE_ERROR; /* no generator here is of that kind */
+}
+
+static struct murand_sequence *sequence(murandGenerator_t g)
+{
+    struct murand_sequence *s = g->sequence ? g->sequence : calloc(1, sizeof *s);
+    if (!s || g->sequence)
+        return s;
+    s->references = 1;
+    pthread_mutex_init(&s->lock, NULL);
+    s->engine = g->engine;
+    s->ordering = g->ordering;
+    s->seed = g->seed;
+    s->offset = g->offset;
+    return g->sequence = s;
+}
+
+murandStatus_t murandGenerateSeeds(murandGenerator_t g)
+{
+    LIVE(g);
+    return sequence(g) ? MURAND_STATUS_SUCCESS : MURAND_STATUS_ALLOCATION_FAILED;
+}
+
+struct call {
+    struct murand_sequence *sequence;
+    struct murand_request request;
+    bool kept; /* a graph has it, and may run it as long as the process lives */
+};
+
+/* Two streams that share a generator take turns. */
+static murandStatus_t fill(const struct call *c)
+{
+    pthread_mutex_lock(&c->sequence->lock);
+    murandStatus_t r = murand_fill(c->sequence, &c->request);
+    pthread_mutex_unlock(&c->sequence->lock);
+    return r;
+}
+
+static void run(const void *call)
+{
+    const struct call *c = call;
+    (void)fill(c);
+    if (!c->kept)
+        release(c->sequence);
+}
+
+/* Roughly what a number costs, in operations. */
+enum { COST = 40 };
+
+static murandStatus_t generate(murandGenerator_t g, struct murand_request request)
+{
+    LIVE(g);
+    bool pairs = request.kind >= MURAND_NORMAL && request.kind <= MURAND_LOG_NORMAL_DOUBLE;
+    if (pairs && request.n % 2)
+        return MURAND_STATUS_LENGTH_NOT_MULTIPLE;
+    if (request.n && !request.out)
+        return MURAND_STATUS_OUT_OF_RANGE;
+    struct call c = {.sequence = sequence(g), .request = request};
+    if (!c.sequence)
+        return MURAND_STATUS_ALLOCATION_FAILED;
+    g->offset += pairs && !g->engine->neighbours ? request.n / 2 : request.n; /* in lanes */
+    if (g->host)
+        return fill(&c);
+    musaStreamCaptureStatus capture;
+    if (musaStreamIsCapturing(g->stream, &capture))
+        return MURAND_STATUS_LAUNCH_FAILURE;
+    c.kept = capture == musaStreamCaptureStatusActive;
+    atomic_fetch_add(&c.sequence->references, 1);
+    musaError_t r = maths_submit(g->stream, run, &c, sizeof c, (double)request.n * COST);
+    if (!r)
+        return MURAND_STATUS_SUCCESS;
+    release(c.sequence);
+    return r == musaErrorMemoryAllocation ? MURAND_STATUS_ALLOCATION_FAILED : MURAND_STATUS_LAUNCH_FAILURE;
+}
+
+murandStatus_t murandGenerate(murandGenerator_t g, unsigned *out, size_t n)
+{
+    return generate(g, (struct murand_request){MURAND_BITS, out, n, 0, 0});
+}
+murandStatus_t murandGenerateLongLong(murandGenerator_t g, unsigned long long *out, size_t n)
+{
+    (void)out, (void)n;
+    LIVE(g);
+    return MURAND_STATUS_TYPE_ERROR; /* for the 64-bit Sobol generators */
+}
+murandStatus_t murandGenerateUniform(murandGenerator_t g, float *out, size_t n)
+{
+    return generate(g, (struct murand_request){MURAND_UNIFORM, out, n, 0, 0});
+}
+murandStatus_t murandGenerateUniformDouble(murandGenerator_t g, double *out, size_t n)
+{
+    return generate(g, (struct murand_request){MURAND_UNIFORM_DOUBLE, out, n, 0, 0});
+}
+murandStatus_t murandGenerateNormal(murandGenerator_t g, float *out, size_t n, float mean, float deviation)
+{
+    return generate(g, (struct murand_request){MURAND_NORMAL, out, n, (double)mean, (double)deviation});
+}
+murandStatus_t murandGenerateNormalDouble(murandGenerator_t g, double *out, size_t n, double mean, double deviation)
+{
+    return generate(g, (struct murand_request){MURAND_NORMAL_DOUBLE, out, n, mean, deviation});
+}
+murandStatus_t murandGenerateLogNormal(murandGenerator_t g, float *out, size_t n, float mean, float deviation)
+{
+    return generate(g, (struct murand_request){MURAND_LOG_NORMAL, out, n, (double)mean, (double)deviation});
+}
+murandStatus_t murandGenerateLogNormalDouble(murandGenerator_t g, double *out, size_t n, double mean, double deviation)
+{
+    return generate(g, (struct murand_request){MURAND_LOG_NORMAL_DOUBLE, out, n, mean, deviation});
+}
+murandStatus_t murandGeneratePoisson(murandGenerator_t g, unsigned *out, size_t n, double lambda)
+{
+    LIVE(g);
+    if (!(lambda > 0) || lambda > 4e9)
+        return MURAND_STATUS_OUT_OF_RANGE;
+    return generate(g, (struct murand_request){MURAND_POISSON, out, n, lambda, 0});
+}
