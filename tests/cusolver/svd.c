@@ -49,8 +49,9 @@ static void classic(int type, int m, int n)
     SMALL(not_orthogonal(um), "gesvd U");
     SMALL(not_orthogonal(vm), "gesvd V");
     SAME(composed(um, s, vm, n), a, "gesvd");
-    const char jobs[][2] = {{'S', 'S'}, {'O', 'S'}, {'S', 'O'}, {'N', 'A'}, {'A', 'N'}, {'N', 'N'}, {'O', 'N'}};
-    for (int i = 0; i < 7; i++) {
+    const char jobs[][2] = {{'S', 'S'}, {'O', 'S'}, {'S', 'O'}, {'A', 'O'}, {'O', 'A'}, {'A', 'S'}, {'S', 'A'},
+                            {'N', 'A'}, {'A', 'N'}, {'N', 'N'}, {'O', 'N'}, {'N', 'O'}, {'S', 'N'}, {'N', 'S'}};
+    for (int i = 0; i < 14; i++) {
         put(d, a);
         IS(F("cusolverDn%cgesvd", LETTER)(handle, jobs[i][0], jobs[i][1], m, n, d.at, d.ld, values, u.at, u.ld, vt.at,
                                           vt.ld, work, lwork, NULL, info), 0);
@@ -227,6 +228,7 @@ int main(void)
             int n = sizes[s];
             classic(type, n, n);
             classic(type, n + 5, n);
+            classic(type, 2 * n + 3, n);
             for (int econ = 0; econ < 2; econ++) {
                 rotated(type, n, n, econ);
                 rotated(type, n + 3, n, econ);

@@ -181,9 +181,12 @@ typedef int orgqr_4(void *h, int m, int n, int k, void *a, int lda, const void *
 typedef int ormqr_4(void *h, int side, int op, int m, int n, int k, const void *a, int lda, const void *tau, void *c,
                     int ldc);
 
+/* cuSOLVER asks for a size without a look at lda: CuPy passes n here where m is larger. */
 int cumu_solver_geqrf_size(int type, void *h, int m, int n, void *a, int lda, int *lwork)
 {
     size_t bytes = 0;
+    if (lda < m)
+        lda = m;
     if (shape() == SDK5)
         return STATUS(EACH(type, geqrf_bufferSize, h, m, n, a, lda, lwork));
     int r = shape() == SDK3 ? EACH3(type, geqrf_bufferSize, m, n, (int *)&bytes)
@@ -270,16 +273,17 @@ static int most(int a, int b) { return a > b ? a : b; }
 /* cuSOLVER's size is for all jobs. E has elements of the type in one description of SDK 3.1. */
 int cumu_solver_gesvd_size(int type, void *h, int m, int n, int *lwork)
 {
-    static const int jobs[][2] = {{'A', 'A'}, {'S', 'S'}, {'N', 'N'}, {'O', 'S'}, {'S', 'O'}};
+    static const int jobs[] = {'A', 'S', 'O', 'N'};
     musaStream_t stream;
     size_t most_bytes = 0;
     int r = cumu_solver_stream(h, &stream);
     if (!r && (m < n || n < 0))
         r = CUSOLVER_STATUS_INVALID_VALUE;
-    for (size_t i = 0; !r && i < sizeof jobs / sizeof *jobs; i++) {
-        size_t bytes;
-        r = gesvd_bytes(type, cumu_cusolverSvdJob_to_musa(jobs[i][0]), cumu_cusolverSvdJob_to_musa(jobs[i][1]), m, n,
-                        &bytes);
+    for (int i = 0; !r && i < 16; i++) {
+        int left = jobs[i / 4], right = jobs[i % 4];
+        size_t bytes = 0;
+        if (left != 'O' || right != 'O')
+            r = gesvd_bytes(type, cumu_cusolverSvdJob_to_musa(left), cumu_cusolverSvdJob_to_musa(right), m, n, &bytes);
         most_bytes = bytes > most_bytes ? bytes : most_bytes;
     }
     return with_aside(type, r, cumu_solver_size(type) * (size_t)most(n, 1), most_bytes, lwork);
