@@ -1,8 +1,9 @@
 #!/bin/sh
-# Programs that use cuSOLVER through `cumu run`: factors multiply back to their matrices, by plain loops.
+# Programs that use cuSOLVER through `cumu run`: factors multiply back to their matrices, by plain loops; and the
+# tables of its enums, which no change survives.
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
-here=$(dirname "$0")
+here=$(dirname "$0") types=$(dirname "$0")/../../mapping/types
 
 for t in factor orthogonal eigen svd wide; do
     [ -f "$here/$t.c" ] || continue
@@ -17,4 +18,5 @@ for t in factor orthogonal eigen svd wide; do
         bad=1
     fi
 done
+sh "$here/../lib/enums.sh" "${CC:-cc}" "$B/bin/gen" "$types/cusolver.enum" "$here" "$tmp/enums" || bad=1
 exit $bad
