@@ -172,6 +172,9 @@ static void algorithms(void)
     CALL(INVALID, cublasLtMatmulAlgoGetIds(handle, 68, F32, F32, F32, F32, F32, 0, ids, &many));
     CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
     CALL(INVALID, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 7777, algo));
+    CALL(INVALID, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, -1, algo));
+    CALL(INVALID, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 21, NULL));
+    CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 21, algo)); /* a kernel of NVIDIA's */
     CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
     CALL(0, cublasLtMatmulAlgoConfigGetAttribute(algo, 0, &id, 4, &written));
     EXPECT(id == ids[0] && written == 4);

@@ -110,6 +110,14 @@ static void settings(void *handle)
     OK(C(cublasSetFixedPointEmulationMantissaBitCountPointer)(other, &value));
     OK(C(cublasGetFixedPointEmulationMantissaBitCountPointer)(other, &bits));
     EXPECT(bits == &value);
+    OK(C(cublasSetMathMode)(other, CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH | CUBLAS_PEDANTIC_MATH));
+    OK(C(cublasGetMathMode)(other, &value));
+    EXPECT(value == (CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH | CUBLAS_PEDANTIC_MATH));
+    OK(C(cublasSetMathMode)(other, CUBLAS_DEFAULT_MATH));
+    OK(C(cublasGetMathMode)(other, &value));
+    EXPECT(value == CUBLAS_DEFAULT_MATH);
+    IS(C(cublasSetMathMode)(other, 99), CUBLAS_STATUS_INVALID_VALUE);
+    IS(C(cublasSetMathMode)(NULL, 0), CUBLAS_STATUS_NOT_INITIALIZED);
     OK(C(cublasDestroy_v2)(other));
     IS(C(cublasDestroy_v2)(other), CUBLAS_STATUS_NOT_INITIALIZED);
     OK(C(cublasLoggerConfigure)(0, 0, 0, NULL));

@@ -1,6 +1,7 @@
 /* What a cuBLAS handle keeps and muBLAS has no place for: wishes that change speed, and the precision of emulated
  * arithmetic, which muBLAS computes as it is. Set and told back, away from every product. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "api/api.h"
@@ -9,7 +10,7 @@
 #include "cuda_enums.h"
 #include "wraps.h"
 
-enum setting { PROCESSORS, STRATEGY, SPECIAL, CONTROL, MOST_BITS, BIT_OFFSET, SETTINGS };
+enum setting { PROCESSORS, STRATEGY, SPECIAL, CONTROL, MOST_BITS, BIT_OFFSET, EMULATED_MATH, SETTINGS };
 struct kept {
     struct kept *next;
     void *handle, *bits;
@@ -87,6 +88,26 @@ SETTING(EmulationSpecialValuesSupport, SPECIAL, 0)
 SETTING(FixedPointEmulationMantissaControl, CONTROL, 0)
 SETTING(FixedPointEmulationMaxMantissaBitCount, MOST_BITS, 0)
 SETTING(FixedPointEmulationMantissaBitOffset, BIT_OFFSET, -1024)
+
+/* That f32 or f64 may be emulated is kept, muBLAS gets the rest. Programs set the mode around each product: most never
+ * ask for emulation and take no lock. */
+enum { EMULATED = CUBLAS_FP32_EMULATED_BF16X9_MATH | CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH };
+static atomic_bool emulated;
+int wrap_cublasSetMathMode(void *handle, int mode)
+{
+    int r = cumu_cublasStatus_t_from_musa(mu.mublasSetMathMode(handle, mode & ~EMULATED));
+    if (r || (!(mode & EMULATED) && !emulated))
+        return r;
+    emulated = true;
+    return set(handle, EMULATED_MATH, mode & EMULATED, 0);
+}
+int wrap_cublasGetMathMode(void *handle, int *mode)
+{
+    int kept = 0, r = cumu_cublasStatus_t_from_musa(mu.mublasGetMathMode(handle, mode));
+    if (!r && emulated && !(r = get(handle, EMULATED_MATH, &kept)))
+        *mode |= kept;
+    return r;
+}
 
 /* Where the bits that a product kept would be written: none are dropped, nothing is. */
 int wrap_cublasSetFixedPointEmulationMantissaBitCountPointer(void *handle, void *bits)

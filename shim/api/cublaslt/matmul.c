@@ -24,10 +24,12 @@ static int borrow(struct borrowed *b, int n, const char *optional)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static int give_back(struct borrowed *b, int n, mublasStatus_t status)
+static int give_back(struct borrowed *b, int n, mublasStatus_t status, const char *name)
 {
     for (int i = 0; i < n; i++)
         cumu_lt_leave(b[i].kind, b[i].below, b[i].made);
+    if (status == MUBLAS_STATUS_NOT_IMPLEMENTED)
+        cumu_gap("cublaslt", name, "muBLASLt does not take these types, orders, scales or this epilogue");
     return CUMU_LT_STATUS(status);
 }
 
@@ -45,7 +47,8 @@ int wrap_cublasLtMatmul(void *handle, void *desc, const void *alpha, const void 
         return r;
     return give_back(o, 5,
                      mu.mublasLtMatmul(h, o[0].below, alpha, a, o[1].below, b, o[2].below, beta, c, o[3].below, d,
-                                       o[4].below, algo, workspace, workspace_size, (musaStream_t)stream));
+                                       o[4].below, algo, workspace, workspace_size, (musaStream_t)stream),
+                     "cublasLtMatmul");
 }
 
 int wrap_cublasLtMatrixTransform(void *handle, void *desc, const void *alpha, const void *a, void *a_layout,
@@ -60,7 +63,8 @@ int wrap_cublasLtMatrixTransform(void *handle, void *desc, const void *alpha, co
         return r;
     return give_back(o, 4,
                      mu.mublasLtMatrixTransform(h, o[0].below, alpha, a, o[1].below, beta, b, o[2].below, c,
-                                                o[3].below, (musaStream_t)stream));
+                                                o[3].below, (musaStream_t)stream),
+                     "cublasLtMatrixTransform");
 }
 
 int wrap_cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d,
@@ -76,7 +80,8 @@ int wrap_cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void 
         return r;
     *count = 0;
     r = give_back(o, 6, mu.mublasLtMatmulAlgoGetHeuristic(h, o[0].below, o[1].below, o[2].below, o[3].below,
-                                                          o[4].below, o[5].below, requested, result, count));
+                                                          o[4].below, o[5].below, requested, result, count),
+                  "cublasLtMatmulAlgoGetHeuristic");
     for (int i = 0; !r && i < *count; i++)
         result[i].state = CUMU_LT_STATUS(result[i].state);
     return r;
@@ -94,7 +99,8 @@ int wrap_cublasLtMatmulAlgoCheck(void *handle, void *desc, void *a, void *b, voi
     if (result)
         result->state = MUBLAS_STATUS_INVALID_VALUE;
     r = give_back(o, 5, mu.mublasLtMatmulAlgoCheck(h, o[0].below, o[1].below, o[2].below, o[3].below, o[4].below,
-                                                   algo, result));
+                                                   algo, result),
+                  "cublasLtMatmulAlgoCheck");
     if (result)
         result->state = CUMU_LT_STATUS(result->state);
     return r;
@@ -115,6 +121,11 @@ int wrap_cublasLtMatmulAlgoInit(void *handle, int compute, int scale, int a, int
     mublasLtHandle_t h = cumu_lt_handle(handle);
     if (!h)
         return CUBLAS_STATUS_NOT_INITIALIZED;
-    return CUMU_LT_STATUS(
-        mu.mublasLtMatmulAlgoInit(h, cumu_cublasComputeType_t_to_musa(compute), scale, a, b, c, d, id, algo));
+    int type = cumu_cublasComputeType_t_to_musa(compute), first, count;
+    mublasStatus_t r = mu.mublasLtMatmulAlgoInit(h, type, scale, a, b, c, d, id, algo);
+    /* A number that a program knows is one of NVIDIA's kernels, which are below 100. */
+    if (r == MUBLAS_STATUS_INVALID_VALUE && algo && id >= 0 && id < 100 &&
+        !mu.mublasLtMatmulAlgoGetIds(h, type, scale, a, b, c, d, 1, &first, &count) && count)
+        r = mu.mublasLtMatmulAlgoInit(h, type, scale, a, b, c, d, first, algo);
+    return CUMU_LT_STATUS(r);
 }
