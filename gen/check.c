@@ -48,7 +48,8 @@ void check_known(const struct job *j, const char *path)
     }
     struct elf_names names = {0};
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-        *ARENA_PUSH(j->arena, &names) = line;
+        if (*line != '#') /* of a list by `cumu trace --record-symbols` */
+            *ARENA_PUSH(j->arena, &names) = line;
     each_has_line(j, path, f, &names, true);
     if (names.count)
         qsort(names.at, names.count, sizeof *names.at, compare_text);

@@ -55,7 +55,8 @@ static int parse(struct trace_options *o, int argc, char **argv)
         const char *name, **value;
     } named[] = {{"--format", &o->format},     {"-o", &o->output},
                  {"--filter", &o->filter},     {"--backend", &o->backend},
-                 {"--comm-manifest", &o->manifest}};
+                 {"--comm-manifest", &o->manifest},
+                 {"--record-symbols", &o->symbols}};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--") == 0) {
@@ -128,6 +129,10 @@ static int prepare(struct trace_options *o)
         status = make_file(o->path[0], o->output);
     if (!status && o->manifest)
         status = make_file(o->path[1], o->manifest);
+    if (!status && o->symbols)
+        status = make_file(o->path[2], o->symbols);
+    if (!status && o->symbols && strstr(o->path[2], "%p"))
+        status = cumu_usage(&cumu_verb_trace, "the list of symbols is one file: no %%p in its name");
     if (!status && strcmp(o->format, "chrome") == 0 && strstr(o->path[0], "%p"))
         status = cumu_usage(&cumu_verb_trace, "a chrome trace is one file: no %%p in its name");
     if (!status && o->summary)
@@ -138,6 +143,7 @@ static int prepare(struct trace_options *o)
     bool good = setenv("CUMU_TRACE", to, 1) == 0 &&
                 setenv("CUMU_TRACE_FORMAT", o->summary ? "counts" : o->format, 1) == 0 &&
                 (!o->filter || setenv("CUMU_TRACE_FILTER", o->filter, 1) == 0) &&
+                (!o->symbols || setenv("CUMU_RECORD_SYMBOLS", o->path[2], 1) == 0) &&
                 (!o->manifest || setenv("CUMU_COMM_RECORD", o->path[1], 1) == 0);
     return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "out of memory");
 }
@@ -212,6 +218,8 @@ static int run_to_the_end(const struct trace_options *o, const struct cumu_launc
         after = close_array(o->path[0], o->program[0]);
     if (o->summary)
         after = cumu_summary(o->temporary, o->output ? o->path[0] : NULL);
+    if (o->symbols && !after)
+        after = cumu_sort_symbols(o->path[2]);
     return status ? status : after;
 }
 
@@ -228,7 +236,7 @@ static int trace(int argc, char **argv)
     if (!status)
         status = prepare(&o);
     if (!status)
-        status = o.summary || strcmp(o.format, "chrome") == 0 ? run_to_the_end(&o, &l, p.path)
+        status = o.summary || o.symbols || strcmp(o.format, "chrome") == 0 ? run_to_the_end(&o, &l, p.path)
                                                               : cumu_launch_exec(&l, p.path, o.program);
     if (*o.temporary)
         (void)unlink(o.temporary);
@@ -239,7 +247,7 @@ static int trace(int argc, char **argv)
 const struct cumu_verb_entry cumu_verb_trace = {
     "trace", "run a CUDA program and show its calls, kernels and copies",
     "usage: cumu trace [--format text|jsonl|chrome] [-o FILE] [--filter WORDS] [--summary]\n"
-    "                  [--comm-manifest FILE] [--backend auto|musa|host] [--] program [arguments]\n"
+    "                  [--comm-manifest FILE] [--record-symbols FILE] [--backend auto|musa|host] [--] program [arguments]\n"
     "\n"
     "  --format    text (the default), JSON lines, or an array for Chrome's and Perfetto's viewers\n"
     "  -o          to this file instead of stderr; with %p in its name each process has its own\n"
@@ -248,6 +256,8 @@ const struct cumu_verb_entry cumu_verb_trace = {
     "              with - is left out\n"
     "  --summary   no calls, but how often each was made and how long it took\n"
     "  --comm-manifest   also write what NCCL communicators and buffers there were (CUMU_COMM_MANIFEST)\n"
+    "  --record-symbols  also write which CUDA functions the program asks for: imports, cuGetProcAddress, calls;\n"
+    "              by library, as in mapping/known\n"
     "\n"
     "The exit status is the program's (128 + number of the signal that ended it); 125 to 127 as of cumu run.\n",
     trace};

@@ -5,6 +5,7 @@
 #include "core/force.h"
 #include "core/init.h"
 #include "core/log.h"
+#include "core/record.h"
 #include "core/resolve.h"
 #include "core/trace.h"
 
@@ -64,6 +65,7 @@ CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
     void *target = NULL;
     bool opened;
     cumu_init_facade(f);
+    cumu_record_symbol(f->table->soname, s->name);
     if (!cumu_active())
         target = cumu_resolve_real(f->table->soname, s->name, &opened);
     else
@@ -168,5 +170,7 @@ void *cumu_facade_symbol(const char *soname, const char *name)
     int n = dir ? snprintf(path, sizeof path, "%s/facade/%s", dir, soname) : 0;
     /* By path: a real library may be loaded under the soname. The facade stays open for good. */
     void *handle = n > 0 && n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (handle)
+        cumu_record_symbol(soname, name);
     return handle ? dlsym(handle, name) : NULL;
 }

@@ -82,6 +82,18 @@ CUMU_DISABLE=cudaMallco CUMU_FORCE=cudaFree=no,cuNone=real check "words that mea
     'CUMU_DISABLE: "cudaMallco" is no CUDA function' 'CUMU_FORCE: "cudaFree" wants =stub or =real' \
     'CUMU_FORCE: "cuNone" is no CUDA function' '^PASS' -- $run "$fix/vectoradd"
 
+# What a program asks for: the client imports four functions and calls one.
+check "symbols are recorded" 0 PASS -- $trace --filter none --record-symbols "$tmp/symbols" "$tmp/client" attribute
+printf '# libcudart.so.13\ncudaDeviceGetAttribute\ncudaFree\ncudaGetDeviceCount\ncudaMalloc\n' >"$tmp/want"
+same "those it imports, each once" "$tmp/want" "$tmp/symbols"
+check "by name, too" 0 PASS -- $trace --filter none --record-symbols "$tmp/symbols" "$fix/driver"
+count "with their library" 1 '^# libcuda.so.1$' "$tmp/symbols"
+
+# NCCL's communicators and buffers.
+check "a manifest" 0 PASS -- env CUMU_HOST_DEVICES=4 $trace --filter none --comm-manifest "$tmp/manifest.json" \
+    "$fix/tensor_parallel"
+check "has groups" 0 '"group0"' -- cat "$tmp/manifest.json"
+
 if command -v python3 >/dev/null 2>&1; then
     check "JSON lines" 0 PASS -- $trace --format jsonl -o "$tmp/lines" "$fix/vectoradd"
     check "are JSON" 0 '^calls [1-9][0-9]+ ok$' -- python3 "$here/formats.py" jsonl "$tmp/lines"
