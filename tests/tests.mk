@@ -132,6 +132,7 @@ bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/traced
 	$Q$(CUMU_BIN) run --backend host -- $(KERN_PROG)
 	$Q$(CUMU_BIN) run --backend host -- $(LAZY_DIR)/lazy $(LAZY_DIR)
+	$Qsh tests/bench/musa.sh $(CUMU_BIN) $(wildcard tests/bench/kernels/ptx/*.ptx tests/fixtures/prebuilt/*)
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/nccl
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/blas
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/solver

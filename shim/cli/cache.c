@@ -2,9 +2,11 @@
 #include "cli/cli.h"
 #include "cli/warm.h"
 #include "kernel/cache.h"
+#include "kernel/compile.h"
 #include "ptx/tier1/tier1.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,13 +20,14 @@ static bool show(void *ctx, const char *name, const struct cumu_entry *e)
     static const char *const shapes[T1_NSHAPES] = {"linear", "half", "flat", "any"};
     static const char *const isas[T1_NISA] = {"plain", "avx2", "avx512"};
     struct total *t = ctx;
-    char when[32] = "";
+    char when[32] = "", arch[16];
+    (void)snprintf(arch, sizeof arch, "mp_%u", e->isa % 100);
     struct tm tm;
     if (localtime_r(&e->used, &tm))
         (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
     if (e->good)
         printf("%.12s  %s  %7zu  %-6s  %-6s  %5u ms  %s\n", name, when, e->size,
-               e->isa < T1_NISA ? isas[e->isa] : "?", e->shape < T1_NSHAPES ? shapes[e->shape] : "?",
+               e->isa < T1_NISA ? isas[e->isa] : arch, e->shape < T1_NSHAPES ? shapes[e->shape] : "?",
                e->compile_ms, e->kernel);
     else
         printf("%.12s  %s  %7zu  will be made again: %s\n", name, when, e->size, e->kernel);
@@ -56,6 +59,16 @@ static int clear(void)
     return no_cache();
 }
 
+/* --target mp_31 */
+static int warm_for(const char *target, unsigned n, char **programs)
+{
+    char *end = NULL;
+    unsigned long arch = strncmp(target, "mp_", 3) == 0 ? strtoul(target + 3, &end, 10) : 0;
+    if (!end || *end || arch > 99 || !cumu_arch_known((unsigned)arch))
+        return cumu_usage(&cumu_verb_cache, "\"%s\" is none of mp_21, mp_22, mp_31", target);
+    return cumu_warm(n, programs, (unsigned)arch);
+}
+
 static int cache(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -67,19 +80,21 @@ static int cache(int argc, char **argv)
         puts(cumu_cache_path());
         return no_cache();
     }
-    if (strcmp(what, "warm") == 0 && argc > 2)
-        return cumu_warm((unsigned)argc - 2, argv + 2);
+    if (strcmp(what, "warm") == 0 && argc > 4 && strcmp(argv[2], "--target") == 0)
+        return warm_for(argv[3], (unsigned)argc - 4, argv + 4);
+    if (strcmp(what, "warm") == 0 && argc > 2 && argv[2][0] != '-')
+        return cumu_warm((unsigned)argc - 2, argv + 2, 0);
     return cumu_usage(&cumu_verb_cache, "list, clear, path, or warm with programs");
 }
 
 const struct cumu_verb_entry cumu_verb_cache = {
     "cache", "list, empty or fill the cache of compiled kernels",
     "usage: cumu cache list | clear | path\n"
-    "       cumu cache warm program...\n"
+    "       cumu cache warm [--target mp_31] program...\n"
     "\n"
     "list: name, last use, size, instruction set, block shapes, time to compile and kernel of each entry,\n"
     "the latest first. warm: compiles every kernel of the programs and of the libraries they need, for the\n"
     "block shapes it may be launched with (1-D ones, or 2-D ones if it uses a second index); what is there\n"
-    "already is not made again. Exit status 0: all are there, 1: some stay with the interpreter, which is\n"
+    "already is not made again; with --target, for a MUSA device of that architecture by mcc. Exit status 0: all are there, 1: some stay with the interpreter, which is\n"
     "said, 125 to 127: as of `cumu run`. CUMU_CACHE_DIR and CUMU_CACHE_SIZE say where it is and how large it may grow.\n",
     cache};

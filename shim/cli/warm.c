@@ -16,12 +16,13 @@
 #include "cli/report.h"
 #include "core/config.h"
 #include "kernel/compile.h"
+#include "ptx/musa/musa.h"
 
 enum { MAX_THREADS = 64, MAX_WAITING = 64 };
 
 struct kernel {
     struct kernel *next;
-    char *name, *text;
+    char *name, *text; /* emitted */
     size_t size;
     enum t1_shape shape;
 };
@@ -35,6 +36,7 @@ struct warm {
     unsigned kernels; /* total: with the block shapes of each */
     unsigned total, done, compiled, cached, refused;
     bool counting, terminal;
+    unsigned arch; /* of a MUSA device, 0 = this machine */
 };
 
 static const char *const shape_names[T1_NSHAPES] = {
@@ -57,7 +59,10 @@ static void count(struct warm *w, const char *name, enum t1_shape shape, enum cu
     if (made == CUMU_MADE_FAILED) {
         if (w->terminal)
             (void)fprintf(stderr, "\r\033[K");
-        (void)cumu_fail(0, "%s stays on tier 0 (%s): %s", name, shape_names[shape], why);
+        if (w->arch)
+            (void)cumu_fail(0, "%s has no code for mp_%u: %s", name, w->arch, why);
+        else
+            (void)cumu_fail(0, "%s stays on tier 0 (%s): %s", name, shape_names[shape], why);
     }
     progress(w, name);
 }
@@ -77,8 +82,8 @@ static void *compile_some(void *arg)
         w->waiting--;
         (void)pthread_cond_broadcast(&w->change);
         (void)pthread_mutex_unlock(&w->lock);
-        enum cumu_made made =
-            cumu_object_make(&o, k->name, k->text, k->size, k->shape, t1_isa_here(), true);
+        enum cumu_made made = w->arch ? cumu_mubin_make(&o, k->name, k->text, k->size, w->arch, true)
+                                      : cumu_object_make(&o, k->name, k->text, k->size, k->shape, t1_isa_here(), true);
         free(o.data);
         (void)pthread_mutex_lock(&w->lock);
         count(w, k->name, k->shape, made, o.why);
@@ -111,12 +116,24 @@ static void hand_over(struct warm *w, const char *name, enum t1_shape shape, cha
     (void)pthread_mutex_unlock(&w->lock);
 }
 
+static int emit_musa(const struct ptx_module *m, const char *name, char **text, size_t *size, struct ptx_diag *diag)
+{
+    struct mu_info info;
+    void *image;
+    if (t0_lower_kernel(m, name, &image, size, diag))
+        return -1;
+    int result = mu_emit(m, name, image, MU_MUSA, text, size, &info, diag);
+    free(image);
+    return result;
+}
+
 static void emit(struct warm *w, const struct ptx_module *m, const char *name, enum t1_shape shape)
 {
     struct ptx_diag diag = {0};
     char *text, why[sizeof diag.msg + sizeof diag.what + 32];
     size_t size;
-    if (t1_emit(m, name, shape, t1_isa_here(), &text, &size, &diag) == 0) {
+    if ((w->arch ? emit_musa(m, name, &text, &size, &diag)
+                 : t1_emit(m, name, shape, t1_isa_here(), &text, &size, &diag)) == 0) {
         hand_over(w, name, shape, text, size);
         return;
     }
@@ -152,7 +169,7 @@ static void on_module(void *ctx, const struct ptx_module *m)
         const struct ptx_func *f = &m->func[i];
         if (!f->is_entry || f->is_decl)
             continue;
-        unsigned shapes = shapes_of(m, f);
+        unsigned shapes = w->arch ? 1 : shapes_of(m, f); /* one text serves all shapes there */
         w->kernels += w->counting;
         for (unsigned s = 0; s < T1_NSHAPES; s++) {
             if (!(shapes >> s & 1))
@@ -196,15 +213,15 @@ static int read_closure(struct warm *w, const char *name)
     return good ? 0 : cumu_fail(CUMU_EXIT_CANNOT_RUN, "out of memory");
 }
 
-int cumu_warm(unsigned n, char **programs)
+int cumu_warm(unsigned n, char **programs, unsigned arch)
 {
     struct warm w = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER,
-                     .counting = true, .terminal = isatty(STDERR_FILENO)};
+                     .counting = true, .arch = arch, .terminal = isatty(STDERR_FILENO)};
     pthread_t thread[MAX_THREADS];
     unsigned threads = 0;
     const char *why;
     int status = 0;
-    if (!cumu_compiler(&why))
+    if (!(arch ? cumu_mcc(&why) : cumu_compiler(&why)))
         return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s", why);
     for (unsigned i = 0; i < n && !status; i++)
         status = read_closure(&w, programs[i]);
@@ -227,7 +244,11 @@ int cumu_warm(unsigned n, char **programs)
         (void)pthread_join(thread[i], NULL);
     if (w.terminal)
         (void)fprintf(stderr, "\r\033[K");
-    printf("%u kernels, %u with their block shapes: %u compiled, %u were there, %u stay on tier 0\n",
+    if (arch)
+        printf("%u kernels for mp_%u: %u compiled, %u were there, %u not\n", w.kernels, arch, w.compiled, w.cached,
+               w.refused);
+    else
+        printf("%u kernels, %u with their block shapes: %u compiled, %u were there, %u stay on tier 0\n",
            w.kernels, w.total, w.compiled, w.cached, w.refused);
     return w.refused ? 1 : 0;
 }

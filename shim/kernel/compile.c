@@ -1,10 +1,11 @@
-/* Emitted C to an object: finds the compiler, asks the cache, runs the compiler in a folder of its own. */
+/* Emitted text to an object: finds the compiler, asks the cache, runs the compiler in a folder of its own. */
 #include "kernel/compile.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,34 +16,28 @@
 #include "core/config.h"
 #include "kernel/cache.h"
 #include "kernel/child.h"
-#include "kernel/compile.h"
+#include "kernel/tool.h"
 
 enum {
-    SECONDS = 120,        /* for one kernel; the longest seen takes five */
-    MAX_TEXT = 8 << 20,   /* beyond, a compiler takes minutes and gigabytes */
+    MAX_TEXT = 8 << 20, /* beyond, a compiler takes minutes and gigabytes */
     MAX_OBJECT = 64 << 20,
     MAX_ARGS = 64
 };
 
-static struct {
-    char path[PATH_MAX];
-    char identity[PATH_MAX + 64]; /* another compiler makes another object */
-    const char *why;              /* there is none */
-} compiler;
+/* ---- compilers ------------------------------------------------------------------------------- */
 
-/* The first executable `name` of the folders of PATH, as its real path. */
-static bool find(const char *name)
+bool cumu_tool_find(struct cumu_tool *t, const char *name)
 {
     const char *path = cumu_env("PATH");
     char file[PATH_MAX];
     if (strchr(name, '/'))
-        return access(name, X_OK) == 0 && realpath(name, compiler.path);
+        return access(name, X_OK) == 0 && realpath(name, t->path);
     for (const char *p = path && *path ? path : "/usr/bin:/bin"; *p;) {
         size_t n = strcspn(p, ":");
         int len = snprintf(file, sizeof file, "%.*s/%s", (int)n, p, name);
         /* the name as found, not its real path: wrappers look at how they were called */
         if (*p == '/' && len < (int)sizeof file && access(file, X_OK) == 0) {
-            (void)snprintf(compiler.path, sizeof compiler.path, "%s", file);
+            (void)snprintf(t->path, sizeof t->path, "%s", file);
             return true;
         }
         p += n + (p[n] == ':');
@@ -50,22 +45,30 @@ static bool find(const char *name)
     return false;
 }
 
+bool cumu_tool_identify(struct cumu_tool *t)
+{
+    char real[PATH_MAX];
+    struct stat st;
+    if (!realpath(t->path, real) || stat(real, &st) != 0) {
+        t->path[0] = '\0';
+        return false;
+    }
+    (void)snprintf(t->identity, sizeof t->identity, "%s %lld %lld.%09ld", real, (long long)st.st_size,
+                   (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    return true;
+}
+
+static struct cumu_tool compiler;
+
 static void find_compiler(void)
 {
     static const char *const usual[] = {"cc", "gcc", "clang"};
     const char *own = cumu_opt_text(CUMU_OPT_CC);
-    char real[PATH_MAX];
-    struct stat st;
-    bool found = *own && find(own);
+    bool found = *own && cumu_tool_find(&compiler, own);
     for (unsigned i = 0; i < sizeof usual / sizeof *usual && !*own && !found; i++)
-        found = find(usual[i]);
-    if (!found || !realpath(compiler.path, real) || stat(real, &st) != 0) {
-        compiler.path[0] = '\0';
+        found = cumu_tool_find(&compiler, usual[i]);
+    if (!found || !cumu_tool_identify(&compiler))
         compiler.why = *own ? "CUMU_CC names no program" : "no C compiler (cc, gcc, clang) on PATH";
-        return;
-    }
-    (void)snprintf(compiler.identity, sizeof compiler.identity, "%s %lld %lld.%09ld", real,
-                   (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
 const char *cumu_compiler(const char **why)
@@ -73,7 +76,7 @@ const char *cumu_compiler(const char **why)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, find_compiler);
     *why = compiler.why;
-    return compiler.path[0] ? compiler.path : NULL;
+    return compiler.why ? NULL : compiler.path;
 }
 
 /* ---- one compilation ------------------------------------------------------------------------- */
@@ -104,32 +107,34 @@ static bool write_file(const char *path, const char *data, size_t size)
 }
 
 /* The compiler's first complaint, or its first line. */
-static void first_line(char *to, size_t room, const char *log, int status)
+static void first_line(char *to, size_t room, const char *tool, const char *log, int status)
 {
     const char *line = log ? strstr(log, "error:") : NULL;
     if (!line)
         line = log ? log : "";
-    int n = snprintf(to, room, "%.100s: status %d", compiler.path, status);
+    int n = snprintf(to, room, status == 128 + SIGKILL ? "%.100s: took too long or was killed (%d)"
+                                              : "%.100s: status %d", tool, status);
     if (*line && n < (int)room)
         (void)snprintf(to + n, room - (size_t)n, ": %.*s", (int)strcspn(line, "\n"), line);
 }
 
-static bool compile(struct cumu_compiled *o, const char *dir, const char *text, size_t size,
-                    enum t1_isa isa)
+static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_recipe *r, const char *text,
+                    size_t size)
 {
-    char in[PATH_MAX + 8], out[PATH_MAX + 8], log[PATH_MAX + 8], flags[1024];
+    char in[PATH_MAX + 8], out[PATH_MAX + 8], log[PATH_MAX + 8], flags[1024], file[PATH_MAX];
     char *argv[MAX_ARGS + 8], *save = NULL;
     unsigned n = 0;
     size_t length;
-    (void)snprintf(in, sizeof in, "%s/k.c", dir);
+    (void)snprintf(in, sizeof in, "%s/k%s", dir, r->suffix);
     (void)snprintf(out, sizeof out, "%s/k.so", dir);
     (void)snprintf(log, sizeof log, "%s/log", dir);
-    (void)snprintf(flags, sizeof flags, "%s", t1_isa_flags(isa));
+    (void)snprintf(flags, sizeof flags, "%s", r->flags);
+    (void)snprintf(file, sizeof file, "%s", r->tool->path);
     if (!write_file(in, text, size)) {
         (void)snprintf(o->why, sizeof o->why, "%.120s: %.60s", in, strerror(errno));
         return false;
     }
-    argv[n++] = compiler.path;
+    argv[n++] = file;
     for (char *a = strtok_r(flags, " ", &save); a && n < MAX_ARGS; a = strtok_r(NULL, " ", &save))
         argv[n++] = a;
     argv[n++] = (char[]){"-o"};
@@ -137,13 +142,14 @@ static bool compile(struct cumu_compiled *o, const char *dir, const char *text, 
     argv[n++] = in;
     argv[n] = NULL;
     char **envp = cumu_env_child(dir);
-    int status = envp ? cumu_child_run(compiler.path, argv, envp, log, SECONDS) : -1;
+    long seconds = cumu_opt_int(CUMU_OPT_COMPILE_SECONDS);
+    int status = envp ? cumu_child_run(file, argv, envp, log, seconds > 0 ? (unsigned)seconds : 1) : -1;
     free(envp);
     if (status == 0)
         o->data = whole_file(out, MAX_OBJECT, &o->size);
     if (!o->data) {
         char *said = whole_file(log, 1 << 20, &length);
-        first_line(o->why, sizeof o->why, said, status);
+        first_line(o->why, sizeof o->why, file, said, status);
         free(said);
     }
     return o->data != NULL;
@@ -156,39 +162,31 @@ static unsigned long now_ms(void)
     return (unsigned long)t.tv_sec * 1000 + (unsigned long)t.tv_nsec / 1000000;
 }
 
-/* Everything that decides the object; the text itself holds kernel, shape and prelude. */
-static struct cumu_key key_of(const char *text, size_t size, enum t1_isa isa)
+enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe *r, const char *text, size_t size,
+                              bool may_compile)
 {
+    const struct cumu_tool *t = r->tool;
+    char dir[PATH_MAX];
     struct cumu_key key;
     struct cumu_hash h;
-    const uint32_t version = T1_VERSION;
-    const char *flags = t1_isa_flags(isa);
-    cumu_hash_start(&h);
-    cumu_hash_add(&h, &version, sizeof version);
-    cumu_hash_add(&h, compiler.identity, strlen(compiler.identity) + 1);
-    cumu_hash_add(&h, flags, strlen(flags) + 1);
-    cumu_hash_add(&h, text, size);
-    cumu_hash_end(&h, key.hash);
-    return key;
-}
-
-enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
-                                enum t1_shape shape, enum t1_isa isa, bool may_compile)
-{
-    char dir[PATH_MAX];
-    const char *why;
     *o = (struct cumu_compiled){.data = NULL};
-    if (!cumu_compiler(&why)) {
-        (void)snprintf(o->why, sizeof o->why, "%s", why);
+    if (t->why) {
+        (void)snprintf(o->why, sizeof o->why, "%s", t->why);
         return CUMU_MADE_FAILED;
     }
-    struct cumu_key key = key_of(text, size, isa);
+    /* Everything that decides the object; the text itself holds kernel, shape and prelude. */
+    cumu_hash_start(&h);
+    cumu_hash_add(&h, &r->version, sizeof r->version);
+    cumu_hash_add(&h, t->identity, strlen(t->identity) + 1);
+    cumu_hash_add(&h, r->flags, strlen(r->flags) + 1);
+    cumu_hash_add(&h, text, size);
+    cumu_hash_end(&h, key.hash);
     if (cumu_cache_get(&key, &o->data, &o->size))
         return CUMU_MADE_CACHED;
     if (!may_compile)
         return CUMU_MADE_ABSENT;
     if (size > MAX_TEXT) {
-        (void)snprintf(o->why, sizeof o->why, "too large to compile (%zu bytes of C)", size);
+        (void)snprintf(o->why, sizeof o->why, "too large to compile (%zu bytes of text)", size);
         return CUMU_MADE_FAILED;
     }
     unsigned long start = now_ms();
@@ -196,13 +194,23 @@ enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, con
         (void)snprintf(o->why, sizeof o->why, "no folder for temporary files: %s", strerror(errno));
         return CUMU_MADE_FAILED;
     }
-    bool good = compile(o, dir, text, size, isa);
+    bool good = compile(o, dir, r, text, size);
     cumu_scratch_drop(dir);
-    if (!good)
+    if (!good || (r->finish && !r->finish(o, r->ctx)))
         return CUMU_MADE_FAILED;
-    struct cumu_entry e = {.isa = isa, .shape = shape};
+    struct cumu_entry e = r->entry;
     o->ms = e.compile_ms = (unsigned)(now_ms() - start);
-    (void)snprintf(e.kernel, sizeof e.kernel, "%s", kernel);
     cumu_cache_put(&key, &e, o->data, o->size);
     return CUMU_MADE_COMPILED;
+}
+
+enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
+                                enum t1_shape shape, enum t1_isa isa, bool may_compile)
+{
+    struct cumu_recipe r = {.tool = &compiler, .suffix = ".c", .flags = t1_isa_flags(isa), .version = T1_VERSION,
+                            .entry = {.isa = isa, .shape = shape}};
+    const char *why;
+    (void)cumu_compiler(&why);
+    (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", kernel);
+    return cumu_tool_make(o, &r, text, size, may_compile);
 }

@@ -1,4 +1,4 @@
-/* Objects from emitted C: out of the cache, or by the system's compiler. */
+/* Objects from emitted text: out of the cache, or by the system's compiler, or mcc of a MUSA toolkit. */
 #ifndef CUMU_KERNEL_COMPILE_H
 #define CUMU_KERNEL_COMPILE_H
 
@@ -12,6 +12,10 @@ enum cumu_made { CUMU_MADE_CACHED, CUMU_MADE_COMPILED, CUMU_MADE_ABSENT, CUMU_MA
 /* The compiler to be used (CUMU_CC, or the first of cc, gcc, clang on PATH); NULL with *why set. */
 const char *cumu_compiler(const char **why);
 
+/* mcc (CUMU_MCC, or that of MUSA_HOME, MUSA_PATH, MUSA_INSTALL_PATH, /usr/local/musa, or on PATH); NULL with
+ * *why set. */
+const char *cumu_mcc(const char **why);
+
 struct cumu_compiled {
     void *data; /* malloc'ed */
     size_t size;
@@ -21,5 +25,10 @@ struct cumu_compiled {
 /* May be called by many threads. compile false: only looks in the cache (CUMU_MADE_ABSENT). */
 enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
                                 enum t1_shape shape, enum t1_isa isa, bool compile);
+/* The same of MUSA C++ (ptx/musa/musa.h), for the architecture mp_<arch>: an ELF or a fat binary that
+ * muModuleLoadData takes. */
+enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
+                               unsigned arch, bool compile);
+bool cumu_arch_known(unsigned arch); /* 21, 22, 31 */
 
 #endif

@@ -38,7 +38,43 @@ struct mut_object {
     struct machine **machine;
     void (*entry)(const void *);
     struct mu_info info;
+    struct t0t round; /* MUSA_BY=nvcc: the text as CUDA C++, made PTX again, on tier 0 */
 };
+
+/* Addresses of the module's variables, where the kernel looks for them. */
+static void mut_bind(struct t0t *t, uint64_t *externs)
+{
+    const char *name;
+    for (unsigned k = 0; externs && (name = t0_image_extern(t->image, k)); k++) {
+        void *p = NULL;
+        t0_module_global(t->data, name, &p, NULL);
+        externs[k] = (uint64_t)(uintptr_t)p;
+    }
+}
+
+/* What nvcc makes of the source becomes the kernel that runs. */
+static bool mut_round(struct mut_object *o, struct t0t *t, const char *source, const char *ptx)
+{
+    char command[256];
+    static char text[4 << 20];
+    struct ptx_diag diag;
+    void *externs = NULL;
+    snprintf(command, sizeof command, "nvcc -ptx -w -arch=sm_80 -std=c++14 -x cu -o %s %s", ptx, source);
+    FILE *f = system(command) ? NULL : fopen(ptx, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    o->round.ptx = n ? ptx_module_open(text, n, &diag) : NULL;
+    if (!o->round.ptx || !t0t_load(&o->round, o->info.symbol)) {
+        printf("# %s\n", o->round.ptx ? o->round.why : "nvcc or its PTX");
+        return false;
+    }
+    if (o->round.data)
+        t0_module_global(o->round.data, MU_EXTERNS, &externs, NULL);
+    mut_bind(t, externs);
+    return true;
+}
 
 /* Calls the kernel with its parameters out of the launch buffer. */
 static void mut_thunk(FILE *f, const struct ptx_func *k, const char *symbol)
@@ -63,12 +99,23 @@ static void mut_thunk(FILE *f, const struct ptx_func *k, const char *symbol)
     fprintf(f, ");\n}\n");
 }
 
+static void mut_free(struct mut_object *o)
+{
+    if (o->handle)
+        dlclose(o->handle);
+    t0_module_unload(o->round.code);
+    t0_module_unload(o->round.data);
+    ptx_module_close(o->round.ptx);
+    free(o->round.image);
+    free(o);
+}
+
 static struct mut_object *mut_make(struct t0t *t)
 {
     char source[64], object[64], command[1024], *text = NULL;
     struct ptx_diag diag = {0};
     struct mut_object *o = calloc(1, sizeof *o);
-    const char *cxx = getenv("CXX"), *name;
+    const char *cxx = getenv("CXX");
     size_t size;
     if (!o || mu_emit(t->ptx, t->info.name, t->image, MU_ANY, &text, &size, &o->info, &diag)) {
         printf("# refused: %s: line %u: %s: %s\n", t->info.name, diag.line, diag.what, diag.msg);
@@ -81,33 +128,32 @@ static struct mut_object *mut_make(struct t0t *t)
     FILE *f = fopen(source, "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     free(text);
-    if (f)
+    const char *by = getenv("MUSA_BY");
+    const bool round = by && !strcmp(by, "nvcc");
+    if (f && !round)
         mut_thunk(f, ptx_module_func(t->ptx, t->info.name), o->info.symbol);
     snprintf(command, sizeof command,
              "%s -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off -Itests -DCM_PLATFORM='\"musa/host.h\"'"
              " -o %s %s", cxx && *cxx ? cxx : "g++", object, source);
-    good = f && !fclose(f) && good && !system(command);
-    o->handle = good ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
+    good = f && !fclose(f) && good;
+    if (round)
+        good = good && mut_round(o, t, source, object);
+    else
+        good = good && !system(command);
+    o->handle = good && !round ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (o->handle) {
         *(void **)&o->machine = dlsym(o->handle, "cm_machine");
         *(void **)&o->entry = dlsym(o->handle, "cm_entry");
-        uint64_t *externs = dlsym(o->handle, MU_EXTERNS);
-        for (unsigned k = 0; externs && (name = t0_image_extern(t->image, k)); k++) {
-            void *p = NULL;
-            t0_module_global(t->data, name, &p, NULL);
-            externs[k] = (uint64_t)(uintptr_t)p;
-        }
+        mut_bind(t, dlsym(o->handle, MU_EXTERNS));
     }
     if (!getenv("MUSA_KEEP_CC"))
         unlink(source);
     unlink(object);
     mut_compiled++;
-    if (check(o->handle && o->machine && o->entry, "%s compiles (%s)", t->info.name,
-              o->handle ? "loaded"
-              : good    ? dlerror()
-                        : "failed"))
+    const bool ready = round ? good : o->handle && o->machine && o->entry;
+    if (check(ready, "%s compiles (%s)", t->info.name, ready ? "loaded" : good ? dlerror() : "failed"))
         return o;
-    free(o);
+    mut_free(o);
     return NULL;
 }
 
@@ -122,6 +168,12 @@ static enum t0_fault_kind mut_block(struct t0t *t, struct t0_worker *w, const st
     struct mut_object *o = t->object;
     if (!o)
         return t0_block_run(w, g, block, fault);
+    if (o->round.kernel) {
+        struct t0_grid again = *g;
+        again.kernel = o->round.kernel;
+        again.dynamic_shared += o->info.dynamic ? o->info.shared : 0;
+        return t0_block_run(w, &again, block, fault);
+    }
     fault->kernel = t->info.name;
     fault->line = 1; /* nobody knows the line */
     for (int k = 0; k < 3; k++)
@@ -132,10 +184,8 @@ static enum t0_fault_kind mut_block(struct t0t *t, struct t0_worker *w, const st
 static void mut_close(struct t0t *t)
 {
     struct mut_object *o = t->object;
-    if (o) {
-        dlclose(o->handle);
-        free(o);
-    }
+    if (o)
+        mut_free(o);
     t->object = NULL;
     t->object_state = 0;
 }

@@ -63,7 +63,7 @@ CM_FN u32 min_max(u32 a, u32 b, u32 x, bool max)
     f32 r = max ? most(p, q) : least(p, q);
     if (x & CM_NANPROP && (p != p || q != q))
         r = as_f32(0x7fffffffu);
-    return r != r ? CM_NAN32(bits(r)) : bits(r) | sign;
+    return r != r ? 0x7fffffffu : bits(r) | sign;
 }
 CM_FN u32 MIN_F32(u32 a, u32 b, u32 x) { return min_max(a, b, x, false); }
 CM_FN u32 MAX_F32(u32 a, u32 b, u32 x) { return min_max(a, b, x, true); }

@@ -1,0 +1,118 @@
+/* MUSA C++ to a mubin by mcc, and the device's part out of what mcc puts around it. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config.h"
+#include "kernel/tool.h"
+#include "ptx/musa/musa.h"
+
+/* Architectures of facts in public code: QY1, QY2, PH1. */
+static const unsigned archs[] = {21, 22, 31};
+
+bool cumu_arch_known(unsigned arch)
+{
+    for (size_t k = 0; k < sizeof archs / sizeof archs[0]; k++)
+        if (archs[k] == arch)
+            return true;
+    return false;
+}
+
+static struct cumu_tool mcc;
+
+static void find_mcc(void)
+{
+    static const char *const homes[] = {"MUSA_HOME", "MUSA_PATH", "MUSA_INSTALL_PATH"};
+    const char *own = cumu_opt_text(CUMU_OPT_MCC);
+    char path[PATH_MAX];
+    bool found = *own && cumu_tool_find(&mcc, own);
+    for (size_t k = 0; k < sizeof homes / sizeof homes[0] && !*own && !found; k++) {
+        const char *home = cumu_env(homes[k]);
+        if (home && *home == '/' && snprintf(path, sizeof path, "%s/bin/mcc", home) < (int)sizeof path)
+            found = cumu_tool_find(&mcc, path);
+    }
+    if (!*own && !found)
+        found = cumu_tool_find(&mcc, "/usr/local/musa/bin/mcc") || cumu_tool_find(&mcc, "mcc");
+    if (!found || !cumu_tool_identify(&mcc))
+        mcc.why =
+            *own ? "CUMU_MCC names no program" : "no MUSA compiler (mcc) in MUSA_HOME, /usr/local/musa or on PATH";
+}
+
+const char *cumu_mcc(const char **why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, find_mcc);
+    *why = mcc.why;
+    return mcc.why ? NULL : mcc.path;
+}
+
+/* ---- what comes out -------------------------------------------------------------------------- */
+
+static uint64_t number(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Clang's offload bundle: magic, number of parts, and of each its offset, size and the target it is for. The
+ * part for a musa target and this architecture, moved to the front. */
+static bool unbundle(struct cumu_compiled *o, unsigned arch)
+{
+    static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+    const size_t head = sizeof magic - 1 + 8;
+    uint8_t *data = o->data;
+    char want[16];
+    if (o->size < head || memcmp(data, magic, sizeof magic - 1) != 0)
+        return true;
+    (void)snprintf(want, sizeof want, "mp_%u", arch);
+    uint64_t at = head, n = number(data + sizeof magic - 1);
+    for (uint64_t k = 0; k < n && at + 24 <= o->size; k++) {
+        const uint64_t from = number(data + at), size = number(data + at + 8), len = number(data + at + 16);
+        const uint8_t *target = data + at + 24;
+        at += 24;
+        if (len > o->size - at || from > o->size || size > o->size - from)
+            return false;
+        at += len;
+        if (len < strlen(want) || memcmp(target, "musa", 4) != 0 ||
+            memcmp(target + len - strlen(want), want, strlen(want)) != 0)
+            continue;
+        memmove(data, data + from, size);
+        o->size = size;
+        return true;
+    }
+    return false;
+}
+
+/* muModuleLoadData takes a mubin, which is an ELF file, and from SDK 5 on a fat binary. */
+static bool finish(struct cumu_compiled *o, void *ctx)
+{
+    static const uint8_t fatbin[] = {0xb1, 0x43, 0x62, 0x46};
+    const unsigned *arch = ctx;
+    if (unbundle(o, *arch) && o->size > 4 && (!memcmp(o->data, "\177ELF", 4) || !memcmp(o->data, fatbin, 4)))
+        return true;
+    (void)snprintf(o->why, sizeof o->why, "%.120s: its output holds no code for mp_%u", mcc.path, *arch);
+    free(o->data);
+    o->data = NULL;
+    return false;
+}
+
+enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
+                               unsigned arch, bool may_compile)
+{
+    char flags[160];
+    const char *why;
+    struct cumu_recipe r = {.tool = &mcc, .suffix = ".mu", .flags = flags, .version = MU_VERSION,
+                            .entry = {.isa = arch}, .finish = finish, .ctx = &arch};
+    if (!cumu_arch_known(arch)) {
+        *o = (struct cumu_compiled){.data = NULL};
+        (void)snprintf(o->why, sizeof o->why, "mp_%u is no architecture that is known", arch);
+        return CUMU_MADE_FAILED;
+    }
+    (void)cumu_mcc(&why);
+    (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", kernel);
+    (void)snprintf(flags, sizeof flags,
+                   "-mtgpu --musa-device-only --offload-arch=mp_%u -O2 -std=c++14 -ffp-contract=off -c", arch);
+    return cumu_tool_make(o, &r, text, size, may_compile);
+}

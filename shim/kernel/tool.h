@@ -1,0 +1,34 @@
+/* Compilers as programs: found, told apart, run in a folder of their own with the cache in front. */
+#ifndef CUMU_KERNEL_TOOL_H
+#define CUMU_KERNEL_TOOL_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "kernel/cache.h"
+#include "kernel/compile.h"
+
+struct cumu_tool {
+    char path[PATH_MAX];
+    char identity[PATH_MAX + 64]; /* another compiler makes another object */
+    const char *why;              /* there is none */
+};
+
+/* A path, or the first executable of that name on PATH. */
+bool cumu_tool_find(struct cumu_tool *t, const char *name);
+bool cumu_tool_identify(struct cumu_tool *t);
+/* How a text becomes an object: the tool with the flags (split at spaces), -o and a file of that suffix. finish
+ * turns its output into the object; false with o->why set, the output freed. What ctx says must be decided by the
+ * rest, which is what the cache goes by. */
+struct cumu_recipe {
+    const struct cumu_tool *tool;
+    const char *suffix, *flags;
+    uint32_t version;
+    struct cumu_entry entry;
+    bool (*finish)(struct cumu_compiled *o, void *ctx);
+    void *ctx;
+};
+enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe *r, const char *text, size_t size,
+                              bool compile);
+
+#endif
