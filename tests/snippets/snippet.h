@@ -74,7 +74,6 @@ void snippet_cusolver_wide(void *handle); /* what cusolver.c leaves out; called 
 void snippet_cufft(void);
 void snippet_cublas_more(void);
 void snippet_cublas_plain(void);
-void snippet_cusparse(void);
 void snippet_curand(void);
 
 /* registration.c keeps its program registered for the topics that launch. */
