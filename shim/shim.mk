@@ -8,7 +8,7 @@ HOST_RT    := $B/lib/cumu/host/libmusart.so.5
 HOST_MCCL  := $B/lib/cumu/host/libmccl.so.2
 # The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
 # are not here is left out; the rest is built.
-MATHS      := mublas musolver mublaslt mufft murand
+MATHS      := mublas musolver mublaslt mufft murand musparse
 MATHS_SONAME_mublas := libmublas.so.1
 MATHS_ON_mublas     := -lopenblas
 MATHS_SONAME_musolver := libmusolver.so.1
@@ -20,6 +20,8 @@ MATHS_SONAME_mufft  := libmufft.so.1
 MATHS_ON_mufft      := -lfftw3_threads -lfftw3 -lfftw3f_threads -lfftw3f
 MATHS_SONAME_murand := libmurand.so.1
 MATHS_ON_murand     :=
+MATHS_SONAME_musparse := libmusparse.so
+MATHS_ON_musparse   :=
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))

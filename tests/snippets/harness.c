@@ -22,6 +22,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"cusolver", snippet_cusolver},
     {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
     {"cufft", snippet_cufft}, {"curand", snippet_curand},
+    {"cusparse", snippet_cusparse},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 

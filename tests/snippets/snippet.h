@@ -75,6 +75,7 @@ void snippet_cufft(void);
 void snippet_cublas_more(void);
 void snippet_cublas_plain(void);
 void snippet_curand(void);
+void snippet_cusparse(void);
 
 /* registration.c keeps its program registered for the topics that launch. */
 extern char snippet_stub, snippet_factor, snippet_table; /* host addresses of kernel k and variables */
