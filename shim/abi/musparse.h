@@ -141,6 +141,169 @@ FN(DenseToSparse_analysis, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, 
 FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, musparseDenseToSparseAlg_t alg,
    void *buffer)
 
+/* X: letter of the type T. */
+#define MUSPARSE_ALL(X, T) \
+    FN(X##axpyi, int nnz, const T *alpha, const T *xval, const int *xInd, T *y, musparseIndexBase_t idxBase) \
+    FN(X##bsr2csr, musparseDirection_t dir, int mb, int nb, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, int blockDim, musparseConstMatDescr_t descrC, T *valC, int *ptrC, \
+       int *indC) \
+    FN(X##bsrmm, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t tb, int mb, int n, int kb, \
+       int nnzb, const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, \
+       int blockSize, const T *b, int ldb, const T *beta, T *c, int ldc) \
+    FN(X##bsrmv, musparseDirection_t dir, musparseOperation_t ta, int mb, int nb, int nnzb, const T *alpha, \
+       musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, int blockDim, const T *x, \
+       const T *beta, T *y) \
+    FN(X##csc2dense, int m, int n, musparseConstMatDescr_t descrA, const T *valA, const int *indA, const int *ptrA, \
+       T *a, int lda) \
+    FN(X##csr2bsr, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, int blockDim, musparseConstMatDescr_t descrC, T *valC, int *ptrC, \
+       int *indC) \
+    FN(X##csr2csru, int m, int n, int nnz, musparseConstMatDescr_t descrA, T *val, const int *ptr, int *ind, \
+       musparseInfo_t info, void *buffer) \
+    FN(X##csr2dense, int m, int n, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, \
+       T *a, int lda) \
+    FN(X##csrgeam2, int m, int n, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, const T *valA, \
+       const int *ptrA, const int *indA, const T *beta, musparseConstMatDescr_t descrB, int nnzB, const T *valB, \
+       const int *ptrB, const int *indB, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC, \
+       void *buffer) \
+    FN(X##csrgeam2_bufferSizeExt, int m, int n, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, \
+       const T *valA, const int *ptrA, const int *indA, const T *beta, musparseConstMatDescr_t descrB, int nnzB, \
+       const T *valB, const int *ptrB, const int *indB, musparseConstMatDescr_t descrC, const T *valC, \
+       const int *ptrC, const int *indC, size_t *size) \
+    FN(X##csrgemm2, int m, int n, int k, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, const T *valA, \
+       const int *ptrA, const int *indA, musparseConstMatDescr_t descrB, int nnzB, const T *valB, const int *ptrB, \
+       const int *indB, const T *beta, musparseConstMatDescr_t descrD, int nnzD, const T *valD, const int *ptrD, \
+       const int *indD, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int *indC, \
+       musparseConstInfo_t info, void *buffer) \
+    FN(X##csrgemm2_bufferSizeExt, int m, int n, int k, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, \
+       const int *ptrA, const int *indA, musparseConstMatDescr_t descrB, int nnzB, const int *ptrB, const int *indB, \
+       const T *beta, musparseConstMatDescr_t descrD, int nnzD, const int *ptrD, const int *indD, \
+       musparseInfo_t info, size_t *size) \
+    FN(X##csric02, int m, int nnz, musparseConstMatDescr_t descrA, T *valA, const int *ptrA, const int *indA, \
+       musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csric02_analysis, int m, int nnz, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, \
+       const int *indA, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csric02_bufferSize, int m, int nnz, musparseConstMatDescr_t descrA, T *valA, const int *ptrA, \
+       const int *indA, musparseInfo_t info, int *size) \
+    FN(X##csrilu02, int m, int nnz, musparseConstMatDescr_t descrA, T *valA, const int *ptrA, const int *indA, \
+       musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csrilu02_analysis, int m, int nnz, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, \
+       const int *indA, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csrilu02_bufferSize, int m, int nnz, musparseConstMatDescr_t descrA, T *valA, const int *ptrA, \
+       const int *indA, musparseInfo_t info, int *size) \
+    FN(X##csrilu02_numericBoost, musparseInfo_t info, int enable_boost, double *tol, T *boost_val) \
+    FN(X##csrsm2_analysis, int algo, musparseOperation_t ta, musparseOperation_t tb, int m, int nrhs, int nnz, \
+       const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, const T *b, \
+       int ldb, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csrsm2_bufferSizeExt, int algo, musparseOperation_t ta, musparseOperation_t tb, int m, int nrhs, int nnz, \
+       const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, const T *b, \
+       int ldb, musparseInfo_t info, musparseSolvePolicy_t policy, size_t *size) \
+    FN(X##csrsm2_solve, int algo, musparseOperation_t ta, musparseOperation_t tb, int m, int nrhs, int nnz, \
+       const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, T *b, \
+       int ldb, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csrsv2_analysis, musparseOperation_t ta, int m, int nnz, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csrsv2_bufferSize, musparseOperation_t ta, int m, int nnz, musparseConstMatDescr_t descrA, T *valA, \
+       const int *ptrA, const int *indA, musparseInfo_t info, int *size) \
+    FN(X##csrsv2_solve, musparseOperation_t ta, int m, int nnz, const T *alpha, musparseConstMatDescr_t descrA, \
+       const T *valA, const int *ptrA, const int *indA, musparseInfo_t info, const T *f, T *x, \
+       musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##csru2csr, int m, int n, int nnz, musparseConstMatDescr_t descrA, T *val, const int *ptr, int *ind, \
+       musparseInfo_t info, void *buffer) \
+    FN(X##csru2csr_bufferSizeExt, int m, int n, int nnz, T *val, const int *ptr, int *ind, musparseInfo_t info, \
+       size_t *size) \
+    FN(X##dense2csc, int m, int n, musparseConstMatDescr_t descrA, const T *a, int lda, const int *nnzPerCol, \
+       T *valA, int *indA, int *ptrA) \
+    FN(X##dense2csr, int m, int n, musparseConstMatDescr_t descrA, const T *a, int lda, const int *nnzPerRow, \
+       T *valA, int *ptrA, int *indA) \
+    FN(X##gemvi, musparseOperation_t ta, int m, int n, const T *alpha, const T *a, int lda, int nnz, const T *xval, \
+       const int *xInd, const T *beta, T *y, musparseIndexBase_t idxBase, void *buffer) \
+    FN(X##gemvi_bufferSize, musparseOperation_t ta, int m, int n, int nnz, int *size) \
+    FN(X##gpsvInterleavedBatch, int algo, int m, T *ds, T *dl, T *d, T *du, T *dw, T *x, int batchCount, \
+       void *buffer) \
+    FN(X##gpsvInterleavedBatch_bufferSizeExt, int algo, int m, const T *ds, const T *dl, const T *d, const T *du, \
+       const T *dw, const T *x, int batchCount, size_t *size) \
+    FN(X##gthr, int nnz, const T *y, T *xval, const int *xInd, musparseIndexBase_t idxBase) \
+    FN(X##gthrz, int nnz, T *y, T *xval, const int *xInd, musparseIndexBase_t idxBase) \
+    FN(X##gtsv2, int m, int n, const T *dl, const T *d, const T *du, T *b, int ldb, void *buffer) \
+    FN(X##gtsv2StridedBatch, int m, const T *dl, const T *d, const T *du, T *x, int batchCount, int batchStride, \
+       void *buffer) \
+    FN(X##gtsv2StridedBatch_bufferSizeExt, int m, const T *dl, const T *d, const T *du, const T *x, int batchCount, \
+       int batchStride, size_t *size) \
+    FN(X##gtsv2_bufferSizeExt, int m, int n, const T *dl, const T *d, const T *du, const T *b, int ldb, \
+       size_t *size) \
+    FN(X##gtsv2_nopivot, int m, int n, const T *dl, const T *d, const T *du, T *b, int ldb, void *buffer) \
+    FN(X##gtsv2_nopivot_bufferSizeExt, int m, int n, const T *dl, const T *d, const T *du, const T *b, int ldb, \
+       size_t *size) \
+    FN(X##gtsvInterleavedBatch, int algo, int m, T *dl, T *d, T *du, T *x, int batchCount, void *buffer) \
+    FN(X##gtsvInterleavedBatch_bufferSizeExt, int algo, int m, const T *dl, const T *d, const T *du, const T *x, \
+       int batchCount, size_t *size) \
+    FN(X##nnz, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T *a, int lda, \
+       int *nnzPerRowCol, int *total) \
+    FN(X##sctr, int nnz, const T *xval, const int *xInd, T *y, musparseIndexBase_t idxBase)
+
+MUSPARSE_ALL(S, float)
+MUSPARSE_ALL(D, double)
+MUSPARSE_ALL(C, muComplex)
+MUSPARSE_ALL(Z, muDoubleComplex)
+
+FN(Ccsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const muComplex *valA, const int *indA,
+   const int *ptrA, int nnzA, const int *nnzPerRow, muComplex *valC, int *indC, int *ptrC, struct cumu_f8 tol)
+FN(Cnnz_compress, int m, musparseConstMatDescr_t descr, const muComplex *valA, const int *ptrA, int *nnzPerRow,
+   int *nnzC, struct cumu_f8 tol)
+FN0(CreateCsrgemm2Info, musparseInfo_t *info)
+FN0(CreateCsric02Info, musparseInfo_t *info)
+FN0(CreateCsrilu02Info, musparseInfo_t *info)
+FN0(CreateCsrsm2Info, musparseInfo_t *info)
+FN0(CreateCsrsv2Info, musparseInfo_t *info)
+FN0(CreateCsru2csrInfo, musparseInfo_t *info)
+FN(CreateIdentityPermutation, int n, int *p)
+FN(Csr2cscEx2, int m, int n, int nnz, const void *val, const int *ptr, const int *ind, void *valC, int *ptrC,
+   int *indC, int valType, musparseAction_t copyvalues, musparseIndexBase_t idxBase, musparseCsr2CscAlg_t alg,
+   void *buffer)
+FN(Csr2cscEx2_bufferSize, int m, int n, int nnz, const void *val, const int *ptr, const int *ind, void *valC,
+   int *ptrC, int *indC, int valType, musparseAction_t copyvalues, musparseIndexBase_t idxBase,
+   musparseCsr2CscAlg_t alg, size_t *bufferSize)
+FN(Dcsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const double *valA, const int *indA,
+   const int *ptrA, int nnzA, const int *nnzPerRow, double *valC, int *indC, int *ptrC, double tol)
+FN0(DestroyCsrgemm2Info, musparseInfo_t info)
+FN0(DestroyCsric02Info, musparseInfo_t info)
+FN0(DestroyCsrilu02Info, musparseInfo_t info)
+FN0(DestroyCsrsm2Info, musparseInfo_t info)
+FN0(DestroyCsrsv2Info, musparseInfo_t info)
+FN0(DestroyCsru2csrInfo, musparseInfo_t info)
+FN(Dnnz_compress, int m, musparseConstMatDescr_t descr, const double *valA, const int *ptrA, int *nnzPerRow,
+   int *nnzC, double tol)
+FN(Scsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const float *valA, const int *indA,
+   const int *ptrA, int nnzA, const int *nnzPerRow, float *valC, int *indC, int *ptrC, float tol)
+FN(Snnz_compress, int m, musparseConstMatDescr_t descr, const float *valA, const int *ptrA, int *nnzPerRow, int *nnzC,
+   float tol)
+FN(Xcoo2csr, const int *cooind, int nnz, int m, int *ptr, musparseIndexBase_t idxBase)
+FN(XcoosortByColumn, int m, int n, int nnz, int *cooRowsA, int *cooColsA, int *p, void *buffer)
+FN(XcoosortByRow, int m, int n, int nnz, int *cooRowsA, int *cooColsA, int *p, void *buffer)
+FN(Xcoosort_bufferSizeExt, int m, int n, int nnz, const int *cooRowsA, const int *cooColsA, size_t *size)
+FN(Xcscsort, int m, int n, int nnz, musparseConstMatDescr_t descrA, const int *ptrA, int *indA, int *p, void *buffer)
+FN(Xcscsort_bufferSizeExt, int m, int n, int nnz, const int *ptrA, const int *indA, size_t *size)
+FN(Xcsr2bsrNnz, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const int *ptrA,
+   const int *indA, int blockDim, musparseConstMatDescr_t descrC, int *ptrC, int *total)
+FN(Xcsr2coo, const int *ptr, int nnz, int m, int *cooind, musparseIndexBase_t idxBase)
+FN(Xcsrgeam2Nnz, int m, int n, musparseConstMatDescr_t descrA, int nnzA, const int *ptrA, const int *indA,
+   musparseConstMatDescr_t descrB, int nnzB, const int *ptrB, const int *indB, musparseConstMatDescr_t descrC,
+   int *ptrC, int *total, void *workspace)
+FN(Xcsrgemm2Nnz, int m, int n, int k, musparseConstMatDescr_t descrA, int nnzA, const int *ptrA, const int *indA,
+   musparseConstMatDescr_t descrB, int nnzB, const int *ptrB, const int *indB, musparseConstMatDescr_t descrD,
+   int nnzD, const int *ptrD, const int *indD, musparseConstMatDescr_t descrC, int *ptrC, int *total,
+   musparseConstInfo_t info, void *buffer)
+FN(Xcsric02_zeroPivot, musparseInfo_t info, int *position)
+FN(Xcsrilu02_zeroPivot, musparseInfo_t info, int *position)
+FN(Xcsrsm2_zeroPivot, musparseInfo_t info, int *position)
+FN(Xcsrsort, int m, int n, int nnz, musparseConstMatDescr_t descrA, const int *ptrA, int *indA, int *p, void *buffer)
+FN(Xcsrsort_bufferSizeExt, int m, int n, int nnz, const int *ptrA, const int *indA, size_t *size)
+FN(Xcsrsv2_zeroPivot, musparseInfo_t info, int *position)
+FN(Zcsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const muDoubleComplex *valA, const int *indA,
+   const int *ptrA, int nnzA, const int *nnzPerRow, muDoubleComplex *valC, int *indC, int *ptrC, struct cumu_f16 tol)
+FN(Znnz_compress, int m, musparseConstMatDescr_t descr, const muDoubleComplex *valA, const int *ptrA, int *nnzPerRow,
+   int *nnzC, struct cumu_f16 tol)
 
 #undef FN
 #undef FN0

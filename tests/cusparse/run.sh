@@ -1,11 +1,11 @@
 #!/bin/sh
-# Programs that use cuSPARSE through `cumu run`, against plain loops; and the tables of its enums, which no change survives.
+# Programs that use cuSPARSE through `cumu run`, against plain loops; and the tables of its enums, which no change
+# survives.
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0")
 
-for t in generic legacy; do
-    [ -f "$here/$t.c" ] || continue
+for t in generic legacy eleven; do
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" \
         "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm
     if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then

@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
+#ifndef TEST_LIBRARY
 #define TEST_LIBRARY "libcusparse.so.12"
+#endif
 #define TEST_CREATE "cusparseCreate"
 #define TEST_POINTER_MODE "cusparseSetPointerMode"
 #include "../cublas/blas.h"

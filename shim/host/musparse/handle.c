@@ -119,6 +119,17 @@ musparseStatus_t musparse_submit(musparseHandle_t h, void (*run)(const void *), 
     }
 }
 
+musparseStatus_t musparse_submit_result(musparseHandle_t h, void (*run)(const void *), const void *call, size_t size,
+                                        double work)
+{
+    musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
+    if (musaStreamIsCapturing(h->stream, &status))
+        return MUSPARSE_STATUS_INTERNAL_ERROR;
+    if (musparse_on_device(h) || status == musaStreamCaptureStatusActive)
+        return musparse_submit(h, run, call, size, work);
+    return musparse_submit_wait(h, run, call, size);
+}
+
 musparseStatus_t musparse_submit_wait(musparseHandle_t h, void (*run)(const void *), const void *call, size_t size)
 {
     musparseStatus_t r = musparse_submit(h, run, call, size, 0);

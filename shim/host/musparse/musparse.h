@@ -69,7 +69,10 @@ musparseStatus_t musparse_submit(musparseHandle_t h, void (*run)(const void *), 
                                  double work);
 /* The same, and waits: for calls whose outcome the caller reads when they return. */
 musparseStatus_t musparse_submit_wait(musparseHandle_t h, void (*run)(const void *), const void *call, size_t size);
-/* Writes a count where pointer mode wants it, in host mode `*answer` being read after the wait. */
+/* The same for a number that is written where the caller said: waits in host pointer mode, where it lies on the host
+ * and is ready when the call returns; not while a graph is captured, which writes it when it runs. */
+musparseStatus_t musparse_submit_result(musparseHandle_t h, void (*run)(const void *), const void *call, size_t size,
+                                        double work);
 static inline bool op_valid(musparseOperation_t op)
 {
     return op >= MUSPARSE_OPERATION_NON_TRANSPOSE && op <= MUSPARSE_OPERATION_CONJUGATE_TRANSPOSE;

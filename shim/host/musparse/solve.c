@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/musparse/dense.h"
+#include "host/musparse/legacy.h"
 
 #define KERNEL "host/musparse/solve.inc"
 #include "host/musparse/each.h"
@@ -17,12 +17,22 @@ struct solution {
     int work;
 };
 
+void musparse_solve(const struct csr *a, int work, bool upper, bool unit, const struct dense *y)
+{
+    typedef void kernel(const struct csr *, bool, bool, const struct dense *);
+    static kernel *const solve[4][2] = TABLE(solve);
+    solve[work][a->wide](a, upper, unit, y);
+}
+
+void musparse_fill(const struct dense *to, const struct dense *from, int work, double complex alpha)
+{
+    typedef void kernel(const struct dense *, const struct dense *, double complex);
+    static kernel *const fill[4][2] = TABLE(fill);
+    fill[work][0](to, from, alpha);
+}
+
 static void run(const void *call)
 {
-    typedef void solver(const struct csr *, bool, bool, const struct dense *);
-    typedef void filler(const struct dense *, const struct dense *, double complex);
-    static solver *const solve[4][2] = TABLE(solve);
-    static filler *const fill[4][2] = TABLE(fill);
     const struct solution *s = call;
     for (int i = 0; i < s->c.batch; i++) {
         struct csr a;
@@ -33,8 +43,8 @@ static void run(const void *call)
         if (ready) {
             /* a matrix by columns is its transpose by rows: its triangle is the other one */
             bool upper = (s->a.fill == MUSPARSE_FILL_MODE_UPPER) != (s->a.format == CSC);
-            fill[s->work][0](&c, &b, musparse_read(&s->alpha));
-            solve[s->work][a.wide](&a, upper, s->a.diag == MUSPARSE_DIAG_TYPE_UNIT, &c);
+            musparse_fill(&c, &b, s->work, musparse_read(&s->alpha));
+            musparse_solve(&a, s->work, upper, s->a.diag == MUSPARSE_DIAG_TYPE_UNIT, &c);
             dense_out(&c, &s->c, i, s->work);
         } else {
             free(c.made);

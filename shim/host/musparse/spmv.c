@@ -1,7 +1,7 @@
 /* muSPARSE's products with dense vectors and matrices: SpMV, SpMM, SDDMM. */
 #include <stdlib.h>
 
-#include "host/musparse/dense.h"
+#include "host/musparse/legacy.h"
 
 #define KERNEL "host/musparse/product.inc"
 #include "host/musparse/each.h"
@@ -82,10 +82,16 @@ musparseStatus_t musparseSpMV(musparseHandle_t h, musparseOperation_t op, const 
     return musparse_submit(h, run_spmv, &p, sizeof p, (double)(a->nnz + a->rows) * 8);
 }
 
-static void run_spmm(const void *call)
+void musparse_spmm(const struct csr *a, int work, const struct dense *b, const struct dense *c, double complex alpha,
+                   double complex beta)
 {
     typedef void kernel(const struct csr *, const struct dense *, const struct dense *, double complex, double complex);
     static kernel *const spmm[4][2] = TABLE(spmm);
+    spmm[work][a->wide](a, b, c, alpha, beta);
+}
+
+static void run_spmm(const void *call)
+{
     const struct product *p = call;
     for (int i = 0; i < p->batch; i++) {
         struct csr a;
@@ -94,7 +100,7 @@ static void run_spmm(const void *call)
                      dense_in(&b, &p->b, p->b.batch > 1 ? i : 0, p->opb, p->work) &&
                      dense_in(&c, &p->c, i, MUSPARSE_OPERATION_NON_TRANSPOSE, p->work);
         if (ready) {
-            spmm[p->work][a.wide](&a, &b, &c, musparse_read(&p->alpha), musparse_read(&p->beta));
+            musparse_spmm(&a, p->work, &b, &c, musparse_read(&p->alpha), musparse_read(&p->beta));
             dense_out(&c, &p->c, i, p->work);
         } else {
             free(c.made);

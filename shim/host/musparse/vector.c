@@ -209,6 +209,5 @@ musparseStatus_t musparseSpVV(musparseHandle_t h, musparseOperation_t opx, muspa
         return r;
     POINTERS(result);
     v.result = result;
-    return musparse_on_device(h) ? musparse_submit(h, run_spvv, &v, sizeof v, (double)x->nnz * 8)
-                                 : musparse_submit_wait(h, run_spvv, &v, sizeof v);
+    return musparse_submit_result(h, run_spvv, &v, sizeof v, (double)x->nnz * 8);
 }
