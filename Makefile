@@ -17,6 +17,7 @@ all: lib tools
 
 include gen/gen.mk
 include shim/shim.mk
+include shim/torch/torch.mk
 include tests/tests.mk
 
 .PHONY: all lib tools demo check check-gen lint bench install uninstall deb clean help

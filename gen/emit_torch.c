@@ -30,6 +30,11 @@ static void sort_out(const struct job *j, const struct torch_library *l, struct 
         else if (!is_mangled_data(symbol)) /* other variables have no storage here: the loader names them */
             *ARENA_PUSH(j->arena, calls) = x;
     }
+    for (unsigned i = 0; i < t->boundary.count; i++) {
+        const struct torch_line *line = &t->boundary.at[i];
+        *ARENA_PUSH(j->arena, calls) =
+            (struct export){arena_print(j->arena, "_Y%s", line->symbol + 2), line->symbol, line};
+    }
 }
 
 static void emit_trampolines(const struct job *j, const struct torch_library *l, const struct exports *calls,
@@ -111,6 +116,21 @@ static void emit_slots(const struct job *j, const struct torch_library *l, const
     output_close(&o);
 }
 
+/* For the audit module: the imports it renames. */
+static void emit_boundary(const struct job *j)
+{
+    const struct torch *t = j->map->torch;
+    struct output o = emit_open(j, "torch_boundary.c", "//", "emit_torch.c", "torch/names.rules");
+    fprintf(o.file, "#include \"audit/audit.h\"\n\nconst char *const audit_torch_boundary[] = {\n");
+    for (unsigned i = 0; i < t->boundary.count; i++)
+        fprintf(o.file, "    \"%s\",\n", t->boundary.at[i].symbol);
+    fprintf(o.file, "    0,\n};\nconst char *const audit_torch_facades[] = {\n");
+    for (unsigned i = 0; i < t->libraries.count; i++)
+        fprintf(o.file, "    \"%s\",\n", t->libraries.at[i].soname);
+    fprintf(o.file, "    0,\n};\n");
+    output_close(&o);
+}
+
 static void emit_numbers(const struct job *j)
 {
     const struct torch *t = j->map->torch;
@@ -161,4 +181,5 @@ void emit_torch(const struct job *j)
         emit_slots(j, l, &calls, &data);
     }
     emit_numbers(j);
+    emit_boundary(j);
 }

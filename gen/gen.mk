@@ -12,7 +12,7 @@ CUMU_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)
 
 # What the generator makes, from the same map that it reads.
 SONAMES    := $(shell sed -n 's/^facade  *[^ ]*  *\([^ ]*\).*/\1/p' mapping/sonames.map)
-AUDIT_GEN  := $B/gen/runtimes.c
+AUDIT_GEN  := $B/gen/runtimes.c $B/gen/torch_boundary.c
 BELOW      := $(shell sed -n 's/^below  *\([^ ]*\) .*/\1/p' mapping/sonames.map)
 GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_structs.h musa_structs.h \
                   mu.h wraps.h conv.h)
@@ -64,23 +64,6 @@ $B/lib/cumu/stub/$2: $B/obj/gen/stub.$1.o
 	$$Q$$(CC) -shared -o $$@ $$^ $$(LDBASE) -Wl,-soname,$2
 endef
 $(foreach b,$(BELOW),$(eval $(call stublib_rule,$b,$(call below_soname,$b))))
-
-# Facades of PyTorch's CUDA libraries.
-TORCH_SONAMES := $(patsubst mapping/torch/%.exports,%,$(wildcard mapping/torch/*.exports))
-TORCH_GEN     := $B/gen/torch_tables.c
-TORCH_SRC     := $(foreach s,$(TORCH_SONAMES),$(addprefix $B/gen/$s.,slots.c tramp.S ver))
-# The trampolines are assembly only: PyTorch's C++ interface is used on x86-64.
-TORCH_FACADES := $(if $(filter 1,$(CUMU_ASM)),$(TORCH_SONAMES:%=$B/lib/cumu/torch/%))
-$(TORCH_GEN) $(TORCH_SRC): $(GEN_STAMP) ;
-define torch_facade_rule
-$B/lib/cumu/torch/$1: $B/obj/gen/$1.slots.o $B/obj/gen/$1.tramp.o $B/gen/$1.ver $B/lib/cumu/libcumu-torch.so
-	@mkdir -p $$(@D)
-	@echo "ld torch/$1"
-	$$Q$$(CC) -shared -o $$@ $$(filter %.o,$$^) $B/lib/cumu/libcumu-torch.so $$(LDBASE) \
-	    -Wl,-soname,$1 -Wl,--version-script=$B/gen/$1.ver -Wl,--enable-new-dtags \
-	    -Wl,-rpath,'$$$$ORIGIN/..'
-endef
-$(foreach s,$(TORCH_SONAMES),$(eval $(call torch_facade_rule,$s)))
 
 # Test programs that call every jump of a facade (tests/gen/stublog).
 CALLS := $(SONAMES:%=$B/tests/gen/%.calls)

@@ -45,7 +45,11 @@ struct torch {
         struct torch_line *at;
         unsigned count, room;
     } lines;
-    struct words below, boundary; /* file names of torch_musa; functions that extensions register through */
+    struct words below; /* file names of torch_musa */
+    struct {
+        struct torch_line *at;
+        unsigned count, room;
+    } boundary; /* imports of extensions that the audit module renames; symbol and wrap */
     struct {
         struct torch_release *at;
         unsigned count, room;

@@ -20,9 +20,14 @@ static void parse_rule(struct map *m, struct arena *a, struct errors *e, struct 
     const char *verb = w->at[0].text, *first = w->count > 1 ? w->at[1].text : NULL;
     bool assigns = w->count == 4 && !strcmp(w->at[2].text, "=");
     struct torch_line line = {.at = at, .symbol = first};
-    if (!strcmp(verb, "below") || !strcmp(verb, "boundary")) {
+    if (!strcmp(verb, "below")) {
         for (unsigned i = 1; i < w->count; i++)
-            *ARENA_PUSH(a, verb[1] == 'e' ? &t->below : &t->boundary) = w->at[i];
+            *ARENA_PUSH(a, &t->below) = w->at[i];
+        return;
+    }
+    if (assigns && !strcmp(verb, "boundary") && is_identifier(w->at[3].text) && !strncmp(first, "_Z", 2)) {
+        line.wrap = w->at[3].text;
+        *ARENA_PUSH(a, &t->boundary) = line;
         return;
     }
     if (w->count == 3 && (!strcmp(verb, "rename") || !strcmp(verb, "ident"))) {

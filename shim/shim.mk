@@ -25,7 +25,6 @@ MATHS_ON_musparse   :=
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
-TORCH_LIB  := $B/lib/cumu/libcumu-torch.so
 AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
 CUMU_BIN   := $B/bin/cumu
 CUMU_TOOL  := $B/libexec/cumu-tool
@@ -125,15 +124,6 @@ $(CORE_LIB): $(CORE_OBJ)
 	@echo "ld $(@F)"
 	$(call replace,-shared $(CORE_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) $(COMPRESS_LIBS) -ldl -lm)
 
-# Facades of PyTorch's CUDA libraries load this; exceptions pass through it.
-TORCH_OBJ := $(call obj,$(wildcard shim/torch/*.c) $(TORCH_GEN))
-$(TORCH_OBJ): EXTRA += -fexceptions
-$(TORCH_LIB): $(TORCH_OBJ) $(CORE_LIB)
-	@mkdir -p $(@D)
-	@echo "ld $(@F)"
-	$(call replace,-shared $(TORCH_OBJ) $(CORE_LIB) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
-	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl)
-
 # The audit module has no C library: no sanitizer, no stack protector, no built-in functions.
 AUDIT_FLAGS := -ffreestanding -fno-builtin -fno-stack-protector
 LOADER      := $(firstword $(foreach l,ld-linux-x86-64.so.2 ld-linux-aarch64.so.1,$(wildcard \
@@ -200,7 +190,7 @@ $B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
 core: $(CORE_LIB)
 host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MATHS)
 	$(foreach m,$(filter-out $(HAVE_MATHS),$(MATHS)),@echo "no $(MATHS_ON_$m): built without lib$m; its programs will not run"$(newline))
-lib: core host $(AUDIT_LIB) $(FACADES) $(FACADE_LINKS) $(TORCH_FACADES)
+lib: core host $(AUDIT_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(TORCH_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ)))

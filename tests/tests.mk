@@ -140,6 +140,9 @@ bench: bench-build
 	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
 	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
 	else echo "# mccl: no mpicc, nothing to compare with"; fi
+	$Qif [ -x $B/tests/torch/host ]; then CUMU_HOST_DEVICES=2 LD_LIBRARY_PATH=$(abspath $B/lib/cumu/host) \
+	  $(CUMU_BIN) run --backend host -- $(addprefix $B/tests/torch/,host libmusa_python.so extension.so) bench; \
+	else echo "# torch: no libtorch-dev"; fi
 # Figures kept with the version they are of; LOG= takes the output of a `make bench` made before.
 HISTORY := tests/bench/history.tsv
 LOG     ?=
@@ -150,7 +153,7 @@ bench-record: $(if $(LOG),,bench-build)
 bench-diff:
 	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $B/tests/bench/fft $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $(TORCH_TEST) $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $B/tests/bench/fft $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	@mkdir -p $(@D)
@@ -231,3 +234,29 @@ $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $
 	@echo "cc tests/snippets/$(@F)"
 	$Q$(CC) $(BASE) -Wno-pedantic -o $@ $(SNIP_SRC) $(if $(findstring lookup,$@),-DVIA_LOOKUP,$(SNIP_LINK)) \
 	  $(if $(filter %.so,$@),-shared) -Wl,--allow-shlib-undefined -ldl
+
+# A PyTorch with MUSA and no CUDA, on the system's libtorch: a stand-in for torch_musa, a CUDA extension built with
+# nothing but declarations, and the program that loads both. tests/torch/run.sh says why where it is not built.
+TORCH_TEST := $(if $(and $(wildcard /usr/include/torch/library.h),$(filter 1,$(CUMU_ASM))),$(addprefix $B/tests/torch/,\
+              libmusa_python.so extension.so host libmusa_python.so.9 libmusa_python.so.names))
+TORCH_TEST_CXX = $(CXX) $(TORCH_FLAGS) -O1 -isystem /usr/include/torch/csrc/api/include
+check-programs: $(TORCH_TEST)
+$B/tests/torch/libmusa_python.so: tests/torch/backend.cpp $(HOST_RT)
+	@mkdir -p $(@D)
+	@echo "c++ tests/torch/backend.cpp"
+	$Q$(TORCH_TEST_CXX) -shared -o $@ $< -ltorch_cpu -lc10 $(HOST_LINK)
+$B/tests/torch/extension.so: tests/torch/extension.cpp tests/torch/cuda_api.h $(TORCH_FACADES)
+	@mkdir -p $(@D)
+	@echo "c++ tests/torch/extension.cpp"
+	$Q$(TORCH_TEST_CXX) -shared -o $@ $< -Wl,--no-as-needed -lc10 -ltorch_cpu $(TORCH_FACADES) \
+	  $(addprefix $B/lib/cumu/facade/,libcudart.so.12 libcuda.so.1) -Wl,--allow-shlib-undefined
+$B/tests/torch/host: tests/torch/host.cpp
+	@mkdir -p $(@D)
+	@echo "c++ tests/torch/host.cpp"
+	$Q$(TORCH_TEST_CXX) -o $@ $< -ltorch_cpu -lc10 -ldl
+$B/tests/torch/libmusa_python.so.9: tests/torch/disagree.c
+	@mkdir -p $(@D)
+	$Q$(CC) $(BASE) -shared -o $@ $< -DOTHER_RELEASE
+$B/tests/torch/libmusa_python.so.names: tests/torch/disagree.c
+	@mkdir -p $(@D)
+	$Q$(CC) $(BASE) -shared -o $@ $<

@@ -113,6 +113,24 @@ static const char *facade_path(int facade)
     return paths[facade];
 }
 
+/* Facades of PyTorch's libraries are in a folder of their own: where there is a real one, it is used. */
+static const char *torch_path(const char *name)
+{
+    static char path[AUDIT_PATH];
+    size_t n = add(path, 0, home + 1, dir);
+    add(path, add(path, n, AUDIT_PATH, "torch/"), AUDIT_PATH, name);
+    return path;
+}
+
+/* Is one of them in the process? It never leaves. */
+static bool torch_loaded(void)
+{
+    static bool there;
+    for (const struct link_map *m = first; m && !there; m = m->l_next)
+        there = ours(m) && strncmp(m->l_name + home, "torch/", 6) == 0;
+    return there;
+}
+
 /* The program's own dlmopen and dlsym; this namespace has none. */
 static struct {
     const char *name;
@@ -249,6 +267,8 @@ EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
     if (ours(asker)) { /* a facade may want the real one */
         if (strncmp(name, CUMU_WANTED, sizeof CUMU_WANTED - 1) == 0)
             path = wanted_path(name + sizeof CUMU_WANTED - 1);
+    } else if (audit_torch_wanted(name, asker, first)) {
+        path = torch_path(name);
     } else {
         int facade = audit_facade_for(name, loaded);
         path = facade_path(facade);
@@ -273,8 +293,11 @@ EXPORT void la_activity(uintptr_t *cookie, unsigned state)
     (void)cookie;
     if (!active || state != LA_ACT_CONSISTENT)
         return;
-    for (unsigned i = 0; i < nfresh; i++)
+    for (unsigned i = 0; i < nfresh; i++) {
+        if (!ours(fresh[i]) && torch_loaded())
+            (void)audit_torch_rename(fresh[i]);
         serve(fresh[i]);
+    }
     nfresh = 0;
 }
 

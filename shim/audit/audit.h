@@ -67,6 +67,15 @@ int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtim
 /* Device code that registers with nobody's shared runtime: one is linked in, found or not. */
 bool audit_runtime_expected(const struct audit_elf *e);
 
+/* torch.c. Generated (torch_boundary.c), each ending with NULL: the facades of PyTorch's CUDA libraries, and what
+ * their extensions import that is renamed. */
+extern const char *const audit_torch_facades[], *const audit_torch_boundary[];
+/* Does this object ask for one of those libraries in a process whose PyTorch came without it? `first` heads the
+ * list of loaded objects. */
+bool audit_torch_wanted(const char *name, const struct link_map *asker, const struct link_map *first);
+/* Renames the imports of a CUDA extension, before it is relocated. False: it is none. */
+bool audit_torch_rename(const struct link_map *m);
+
 /* redirect.c: the facade (a row of audit_facades) that stands for a name given to the loader: a soname, a
  * path, with all digits of the version or none. -1: none does. `loaded` tells whether a facade is in the
  * process already, for names without a version. */

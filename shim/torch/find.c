@@ -66,3 +66,28 @@ void *cumu_torch_find(const char *symbol)
     }
     return address;
 }
+
+struct wanted {
+    const char *prefix;
+    char *name;
+    size_t room;
+    bool found;
+};
+
+static int match(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct wanted *w = context;
+    const char *base = info->dlpi_name ? base_name(info->dlpi_name) : "";
+    (void)size;
+    if (strncmp(base, w->prefix, strlen(w->prefix)) != 0)
+        return 0;
+    w->found = snprintf(w->name, w->room, "%s", base) < (int)w->room;
+    return 1;
+}
+
+bool cumu_torch_library(const char *prefix, char *name, size_t room)
+{
+    struct wanted w = {prefix, name, room, false};
+    (void)dl_iterate_phdr(match, &w);
+    return w.found;
+}

@@ -4,6 +4,7 @@
 #define CUMU_TORCH_TORCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CUMU_TORCH_API __attribute__((visibility("default")))
@@ -50,6 +51,8 @@ CUMU_TORCH_API void cumu_torch_missing(const struct cumu_torch_facade *f, unsign
 
 /* Address of a C++ name in torch_musa or PyTorch as loaded in this process; NULL if it is not there. */
 void *cumu_torch_find(const char *symbol);
+/* File name of the loaded library that begins so; false if there is none. */
+bool cumu_torch_library(const char *prefix, char *name, size_t room);
 /* Throws std::runtime_error(text). Returns only where the process has no C++ library. */
 void cumu_torch_throw(const char *text);
 

@@ -69,4 +69,37 @@ printf '_ZN3c104cu\n' >"$tmp/libtoy.so.exports"
 check torch/exports-cut-name 1 "libtoy.so.exports:1: _ZN3c104cu: not understood at '4cu'" -- \
     "$gen" emit "$tmp/gen" "$tmp/libtoy.so.exports"
 
+if [ ! -e "$B/tests/torch/host" ]; then
+    echo "skip torch: no libtorch-dev: extensions beside torch_musa"
+    exit "$bad"
+fi
+t=$B/tests/torch
+run="$cumu run --backend host --"
+export CUMU_HOST_DEVICES=2
+LD_LIBRARY_PATH=$(cd "$B/lib/cumu/host" && pwd) # where the stand-in for torch_musa finds MUSA
+export LD_LIBRARY_PATH
+
+# shellcheck disable=SC2086
+{
+    status=0
+    timeout 120 $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" >"$tmp/out" 2>&1 || status=$?
+    cat "$tmp/out"
+    if [ "$status" != 0 ] || [ "$(grep -c '^ok ' "$tmp/out")" -lt 24 ]; then
+        echo "not ok torch/extension: exit $status"
+        bad=1
+    fi
+    check torch/name-without-counterpart 1 \
+        '^cumu: error: torch: _ZN3c104cuda20CUDACachingAllocator10emptyCacheEv: .* lacks _ZN3c104musa20MUSAC' \
+        'exception: cumu: torch: _ZN3c104cuda20CUDACachingAllocator10emptyCacheEv' -- \
+        $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" lacking
+    check torch/key-out-of-range 1 'exception: cumu: torch: dispatch key 40000 is none of PyTorch 1' -- \
+        $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" bad-key
+    check torch/unknown-release 1 '^cumu: error: torch: PyTorch 9.9.1 is not known' \
+        '^cumu: error: torch: scale: not registered' "exception: Could not find|exception: .*toy::scale" -- \
+        $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" call "$t/libmusa_python.so.9"
+    check torch/other-numbers 1 '^cumu: error: torch: PyTorch 1.13.* calls dispatch keys 44 and 54 Even and Even' -- \
+        $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" call "$t/libmusa_python.so.names"
+    check torch/not-opted-in 2 'libc10_cuda.so|libcudart' -- "$t/host" "$t/libmusa_python.so" "$t/extension.so"
+}
+
 exit "$bad"

@@ -1,0 +1,201 @@
+// Runs in a PyTorch that has MUSA and no CUDA: loads the stand-in for torch_musa and a CUDA extension as Python does,
+// and calls the extension's operators with tensors on musa.
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <thread>
+
+static int failed;
+#define EXPECT(what, condition)                                                                                    \
+    do {                                                                                                           \
+        const bool good_ = (condition);                                                                            \
+        std::printf("%s torch/%s\n", good_ ? "ok" : "not ok", what);                                               \
+        failed |= !good_;                                                                                          \
+    } while (0)
+
+static void *load(const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        std::exit(2);
+    }
+    return handle;
+}
+
+template <class F> static c10::TypedOperatorHandle<F> op(const char *name)
+{
+    return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<F>();
+}
+
+constexpr at::DeviceType kMUSA = at::DeviceType::PrivateUse1;
+
+static at::Tensor on(const at::Tensor &t, int device)
+{
+    return t.to(at::Device(kMUSA, static_cast<at::DeviceIndex>(device)));
+}
+
+static bool same(const at::Tensor &a, const at::Tensor &b)
+{
+    return a.device().type() == kMUSA && at::equal(a.cpu(), b);
+}
+
+static void operators()
+{
+    const at::Tensor x = at::arange(1000, at::kFloat), m = on(x, 0), n = on(x, 1);
+    auto scale = op<at::Tensor(const at::Tensor &, double)>("toy::scale");
+    EXPECT("kernel-registered-under-cuda", same(scale.call(m, 3), x * 3));
+    const at::Tensor second = scale.call(n, 5);
+    EXPECT("kernel-on-second-device", same(second, x * 5) && second.device().index() == 1);
+    EXPECT("kernel-registered-under-cpu", at::equal(scale.call(x, 3), x * 3));
+
+    at::Tensor y = on(x, 0);
+    const void *data = y.data_ptr();
+    at::Tensor &given = op<at::Tensor &(at::Tensor &, double)>("toy::scale_").call(y, 2);
+    EXPECT("in-place-returns-its-argument", given.is_same(y) && y.data_ptr() == data && same(y, x * 2));
+
+    using Where = std::tuple<std::string, at::Device>(const at::Tensor &, at::Device);
+    const auto [text, device] = op<Where>("toy::where").call(n, at::Device(kMUSA, 1));
+    EXPECT("devices-are-cuda-inside", text.find("cuda:1 cuda:1 cuda:1 cuda:1") == 0);
+    EXPECT("streams-print-as-cuda", text.find("stream 0 on device cuda:0") != std::string::npos);
+    EXPECT("device-comes-back", device == at::Device(kMUSA, 1));
+    if (failed)
+        std::printf("# %s\n", text.c_str());
+
+    EXPECT("factory-functions", same(op<at::Tensor(int64_t, at::Device)>("toy::ramp").call(4, at::Device(kMUSA, 1)),
+                                      at::arange(4, at::kFloat) + 1));
+    const std::vector<at::Tensor> out =
+        op<std::vector<at::Tensor>(at::TensorList, const c10::optional<at::Tensor> &)>("toy::each").call({m, m}, m);
+    EXPECT("lists-and-optionals", out.size() == 2 && same(out[0], x * 3) && same(out[1], x * 3));
+    EXPECT("streams-and-allocator", same(op<at::Tensor(const at::Tensor &)>("toy::staged").call(m), x * 10));
+    EXPECT("guards-over-devices", op<int64_t()>("toy::devices_seen").call() == 2);
+    EXPECT("registered-with-its-schema", same(op<at::Tensor(const at::Tensor &)>("toy::chosen").call(m), x * x));
+    EXPECT("RegisterOperators", same(op<at::Tensor(const at::Tensor &)>("toy::older").call(m), x * x));
+}
+
+static void gradients()
+{
+    const at::Tensor x = at::arange(1, 9, at::kFloat);
+    const at::Tensor m = on(x, 0).requires_grad_();
+    auto square = op<at::Tensor(const at::Tensor &)>("toy::square");
+    const at::Tensor y = square.call(m);
+    EXPECT("autograd-forward", same(y.detach(), x * x) && y.requires_grad());
+    const at::Tensor g = torch::autograd::grad({y.sum()}, {m})[0];
+    EXPECT("autograd-backward", same(g, x * 2));
+    const at::Tensor twice = square.call(square.call(m));
+    EXPECT("autograd-twice", same(torch::autograd::grad({twice.sum()}, {m})[0], x * x * x * 4));
+    {
+        at::NoGradGuard no;
+        EXPECT("autograd-off", !square.call(m).requires_grad());
+    }
+}
+
+static void keys()
+{
+    auto &d = c10::Dispatcher::singleton();
+    const auto scale = d.findSchemaOrThrow("toy::scale", ""), square = d.findSchemaOrThrow("toy::square", "");
+    EXPECT("key-PrivateUse1", scale.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1));
+    EXPECT("key-CPU-stays", scale.hasKernelForDispatchKey(c10::DispatchKey::CPU));
+    EXPECT("key-AutogradPrivateUse1", square.hasKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse1));
+    EXPECT("no-other-key", !scale.hasKernelForDispatchKey(c10::DispatchKey::XPU) &&
+                               !scale.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse2));
+    EXPECT("probes-left-alone", !at::globalContext().hasCUDA());
+}
+
+static void threads()
+{
+    const at::Tensor x = at::arange(256, at::kFloat);
+    std::atomic<int> good{0};
+    std::vector<std::thread> all;
+    const at::Tensor shared = on(x, 0);
+    for (int t = 0; t < 4; t++)
+        all.emplace_back([&] {
+            auto scale = op<at::Tensor(const at::Tensor &, double)>("toy::scale");
+            for (int i = 0; i < 20; i++)
+                good += same(scale.call(shared, i), x * i);
+        });
+    for (auto &t : all)
+        t.join();
+    EXPECT("threads-share-a-tensor", good == 80);
+}
+
+// Nanoseconds a call, the least of five runs.
+template <class F> static double cost(int n, F f)
+{
+    double best = 1e9;
+    for (int i = 0; i < 5; i++) {
+        const auto start = std::chrono::steady_clock::now();
+        f(n);
+        const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+        best = std::min(best, took.count() / n);
+    }
+    return best;
+}
+
+static void bench(void *backend, void *extension)
+{
+    struct Pair {
+        uint64_t device;
+        int64_t id;
+    };
+    auto cuda = reinterpret_cast<void (*)(int)>(dlsym(extension, "extension_current_stream"));
+    auto musa = reinterpret_cast<Pair (*)(int8_t)>(dlsym(backend, "_ZN3c104musa20getCurrentMUSAStreamEa"));
+    const int n = 1000000;
+    const double direct = cost(n, [&](int k) {
+        for (int i = 0; i < k; i++) {
+            const Pair p = musa(0);
+            __asm__ volatile("" : : "g"(&p) : "memory");
+        }
+    });
+    const double ours = cost(n, cuda);
+    std::printf("bench torch.current_stream %.1f ns\nbench torch.current_stream_direct %.1f ns\n", ours, direct);
+    const at::Tensor x = on(at::ones(8), 0);
+    auto chosen = op<at::Tensor(const at::Tensor &)>("toy::chosen");
+    const double call = cost(20000, [&](int k) {
+        for (int i = 0; i < k; i++)
+            (void)chosen.call(x);
+    });
+    const double plain = cost(20000, [&](int k) {
+        for (int i = 0; i < k; i++)
+            (void)(x * x);
+    });
+    std::printf("bench torch.op_call %.0f ns\nbench torch.op_call_direct %.0f ns\n", call, plain);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    if (argc > 4)
+        (void)load(argv[4]); // what disagrees with this PyTorch
+    void *backend = load(argv[1]);
+    void *extension = load(argv[2]);
+    const std::string what = argc > 3 ? argv[3] : "all";
+    try {
+        if (what == "bench")
+            bench(backend, extension);
+        else if (what == "lacking")
+            reinterpret_cast<void (*)()>(dlsym(extension, "extension_lacking"))();
+        else if (what == "bad-key")
+            reinterpret_cast<void (*)(int)>(dlsym(extension, "extension_bad_key"))(40000);
+        else if (what == "call")
+            (void)op<at::Tensor(const at::Tensor &, double)>("toy::scale").call(on(at::ones(4), 0), 2);
+        else {
+            operators();
+            gradients();
+            keys();
+            threads();
+            const auto count = reinterpret_cast<int64_t (*)()>(dlsym(backend, "backend_allocated"));
+            EXPECT("memory-is-returned", count() == 0);
+        }
+    } catch (const std::exception &e) {
+        std::printf("not ok torch/exception: %.600s\n", e.what());
+        failed = 1;
+    }
+    return failed;
+}
