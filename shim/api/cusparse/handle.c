@@ -68,7 +68,7 @@ int wrap_cusparseLoggerSetFile(void *file)
     (void)file;
     return CUSPARSE_STATUS_SUCCESS;
 }
-int wrap_cusparseLoggerOpenFile(void *path)
+int wrap_cusparseLoggerOpenFile(const void *path)
 {
     CUSPARSE_CHECK(path);
     FILE *f = fopen(path, "w"); /* a file that cannot be opened is an error, as there */
