@@ -153,7 +153,7 @@ bench-record: $(if $(LOG),,bench-build)
 bench-diff:
 	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $(TORCH_TEST) $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $B/tests/bench/fft $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $B/tests/bench/fft $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	@mkdir -p $(@D)
@@ -240,7 +240,7 @@ $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $
 TORCH_TEST := $(if $(and $(wildcard /usr/include/torch/library.h),$(filter 1,$(CUMU_ASM))),$(addprefix $B/tests/torch/,\
               libmusa_python.so extension.so host libmusa_python.so.9 libmusa_python.so.names))
 TORCH_TEST_CXX = $(CXX) $(TORCH_FLAGS) -O1 -isystem /usr/include/torch/csrc/api/include
-check-programs: $(TORCH_TEST)
+check-programs bench-build: $(TORCH_TEST)
 $B/tests/torch/libmusa_python.so: tests/torch/backend.cpp $(HOST_RT)
 	@mkdir -p $(@D)
 	@echo "c++ tests/torch/backend.cpp"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# cuRAND's device header, run as kernels, against the library; and the tables of its enums, which no change survives.
+# The device header of cuRAND in kernels, against the library; and the tables of its enums, which no change survives.
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0")
