@@ -1,8 +1,8 @@
 #!/bin/sh
 # Kernels for MUSA devices ahead of time, by a stand-in for mcc that takes the documented command line; and the way
 # round: emitted source through nvcc back to PTX, which tier 0 runs with the results of the kernel it came from.
+# shellcheck disable=SC2086 # $warm is words
 set -eu
-# shellcheck disable=SC2086
 . "$(dirname "$0")/../e2e/lib.sh"
 
 export CUMU_CACHE_DIR="$tmp/cache"

@@ -155,6 +155,7 @@ static void prelude(struct mu_emit *e)
         {MU_MATRIX, mu_prelude_matrix, mu_prelude_matrix_end},
     };
     mu_put(e, "/* cumu %u: %s */\n", MU_VERSION, e->info->symbol);
+    mu_put(e, "#define CM_IN_FRONT %uu\n", e->info->dynamic ? e->info->shared : 0);
     mu_constants(e);
     mu_write(e, mu_prelude_text, (size_t)(mu_prelude_end - mu_prelude_text));
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)

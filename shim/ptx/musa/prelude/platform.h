@@ -39,7 +39,12 @@ CM_ASM1(approx_rsqrt64, double, "d", "rsqrt.approx.f64")
 CM_FN unsigned sm_id() { unsigned r; asm volatile("mov.u32 %0, %%smid;" : "=r"(r)); return r; }
 CM_FN unsigned sm_count() { unsigned r; asm volatile("mov.u32 %0, %%nsmid;" : "=r"(r)); return r; }
 CM_FN unsigned long long grid_id() { unsigned long long r; asm volatile("mov.u64 %0, %%gridid;" : "=l"(r)); return r; }
-CM_FN unsigned dynamic_shared() { unsigned r; asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(r)); return r; }
+CM_FN unsigned dynamic_shared() /* as the program asked: less what launches add for the static part */
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(r));
+    return r - CM_IN_FRONT;
+}
 CM_FN unsigned total_shared() { unsigned r; asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(r)); return r; }
 CM_FN unsigned envreg1() { unsigned r; asm volatile("mov.u32 %0, %%envreg1;" : "=r"(r)); return r; }
 CM_FN unsigned envreg2() { unsigned r; asm volatile("mov.u32 %0, %%envreg2;" : "=r"(r)); return r; }
