@@ -92,7 +92,7 @@ $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 
 # What a guest's core must not get wrong is compiled with one more warning.
 $B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
-$B/obj/cli/help.o $B/obj/cli/manual.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
+$B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
 # Loops of its own, written for the vectoriser.
 $B/obj/host/musparse/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno
 

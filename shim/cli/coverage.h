@@ -4,10 +4,16 @@
 
 #include "core/symbols.h"
 
+#include <stdbool.h>
+
 enum { CUMU_VERBS = CUMU_PASS + 1 };
 extern const char *const cumu_verb_names[CUMU_VERBS]; /* by enum cumu_verb */
 
 /* Prints, per MUSA library, how many functions the shim asks for, and those that a back end lacks. */
 void cumu_coverage_below(void);
+/* Where the SDK's library stands: MUSA_HOME, its usual folder, the dynamic linker's cache. path: PATH_MAX bytes. */
+bool cumu_sdk_library(const struct cumu_library *l, char *path);
+/* Writes the names of the functions that a shared object defines, sorted, one a line. */
+bool cumu_write_exports(const char *library, const char *to);
 
 #endif

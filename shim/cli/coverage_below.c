@@ -70,6 +70,22 @@ static bool exports(const char *path, struct name **set)
     return elf != NULL;
 }
 
+static int by_text(const struct name *a, const struct name *b)
+{
+    return strcmp(a->text, b->text);
+}
+
+bool cumu_write_exports(const char *library, const char *to)
+{
+    struct name *has = NULL, *n;
+    FILE *f = exports(library, &has) ? fopen(to, "we") : NULL;
+    HASH_SORT(has, by_text);
+    for (n = has; f && n; n = n->hh.next)
+        fprintf(f, "%s\n", n->text);
+    drop(&has);
+    return f && fclose(f) == 0;
+}
+
 static bool host_library(const struct cumu_library *l, char path[PATH_MAX])
 {
     for (const char *const *s = l->sonames; *s; s++) {
@@ -88,8 +104,7 @@ static bool first(const char *found, void *path)
     return true;
 }
 
-/* Where the SDK's libraries stand: MUSA_HOME, its usual folder, the dynamic linker's cache. */
-static bool sdk_library(const struct cumu_library *l, char path[PATH_MAX])
+bool cumu_sdk_library(const struct cumu_library *l, char *path)
 {
     const char *home = cumu_env("MUSA_HOME");
     for (const char *const *s = l->sonames; *s; s++) {
@@ -124,11 +139,6 @@ static void print_lacking(const char *who, const char *path, struct name *wanted
     drop(&has);
 }
 
-static int by_text(const struct name *a, const struct name *b)
-{
-    return strcmp(a->text, b->text);
-}
-
 void cumu_coverage_below(void)
 {
     const struct cumu_library *libraries = cumu_tool_symbol("cumu_libraries");
@@ -151,7 +161,7 @@ void cumu_coverage_below(void)
         HASH_SORT(wanted, by_text);
         printf("\n%s: %u functions asked for\n", libraries[k].name, HASH_COUNT(wanted));
         print_lacking("host", host_library(&libraries[k], path) ? path : NULL, wanted);
-        print_lacking("musa", sdk_library(&libraries[k], path) ? path : NULL, wanted);
+        print_lacking("musa", cumu_sdk_library(&libraries[k], path) ? path : NULL, wanted);
         drop(&wanted);
     }
 }

@@ -55,6 +55,8 @@ check "coverage against a build that had more" 1 "$(printf '^worse\tlibcudart\.s
 check "coverage against something else" 126 'not what cumu coverage' -- "$cumu" coverage --against "$0"
 check "coverage with a wrong format" 125 'text, tsv or markdown' -- "$cumu" coverage --format xml
 
+. "$(dirname "$0")/doctor.sh"
+
 # ptx
 check "ptx lists images" 0 "$(printf '^0\tptx\t[0-9]+\tlz4\t')" -- "$cumu" ptx "$fix/lz4"
 check "ptx extracts text" 0 '^\.version' '\.entry' -- "$cumu" ptx "$fix/lz4" 0
