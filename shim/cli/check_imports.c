@@ -204,8 +204,9 @@ static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c
         const char *name = elf_strptr(elf, sh->sh_link, s.st_name);
         if (!name || !*name)
             continue;
-        signs->imports |= starts(name, "__cudaRegister") || strcmp(name, "cudaMalloc") == 0;
         const char *node = NULL, *file = version_file(elf, v, i, &node);
+        signs->imports |= starts(name, "__cudaRegister") || strcmp(name, "cudaMalloc") == 0 ||
+                          (file && starts(file, "libcudart.so"));
         import(r, c, name, file, node);
     }
 }

@@ -38,6 +38,11 @@ check "check names a stub and its reason" 1 'stub cudaGraphicsUnmapResources: .+
     "$cumu" check "$tmp/stub"
 check "which answers not supported, and says so" 0 'cumu: gap: cudart: cudaGraphicsUnmapResources: .+' -- \
     "$cumu" run --backend host "$tmp/stub"
+# nvcc leaves an empty fat binary in programs that have no kernel and register nothing.
+build query '__attribute__((section(".nvFatBinSegment"))) const unsigned segment[6] = {0x466243b1, 1};
+    int cudaGetDeviceCount(int *); int main(void) { int n; return cudaGetDeviceCount(&n); }' "$facade/libcudart.so.13" \
+    -Wl,--allow-shlib-undefined
+check "check of a program without kernels" 0 '^runtime +shared$' '^verdict +will run$' -- "$cumu" check "$tmp/query"
 build absent 'int cudaNoSuchThing(void); int main(void) { return cudaNoSuchThing(); }' \
     "$facade/libcudart.so.13" -Wl,--unresolved-symbols=ignore-all
 # The linker gives an unresolved symbol no version, so only the loader could complain; check must not.
