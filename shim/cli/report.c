@@ -3,8 +3,8 @@
 #include "cli/coverage.h"
 #include "cli/report.h"
 #include "core/config.h"
-#include "core/ldcache.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,20 +35,16 @@ const char *check_why(const struct check_kernel *k)
     return k->problem ? k->problem : k->ptx ? "" : "machine code (SASS) only, no PTX";
 }
 
-static bool exists(const char *path, void *ctx)
-{
-    (void)ctx;
-    return access(path, R_OK) == 0;
-}
-
 const char *check_backend(void)
 {
+    char path[PATH_MAX];
     const char *wanted = cumu_opt_text(CUMU_OPT_BACKEND);
+    const struct cumu_library *l = cumu_tool_symbol("cumu_libraries");
     if (strcmp(wanted, "auto") != 0)
         return wanted;
-    return cumu_ldcache_find("libmusa.so.1", exists, NULL) || access("/usr/local/musa/lib/libmusa.so.1", R_OK) == 0
-               ? "musa"
-               : "host";
+    while (l && l->name && strcmp(l->name, "musa") != 0)
+        l++;
+    return l && l->name && cumu_sdk_library(l, path) ? "musa" : "host";
 }
 
 void check_judge(struct check_report *r)

@@ -151,6 +151,11 @@ static void records(struct writer *w, const struct check_report *r)
     end(w);
 }
 
+static void open_files(void)
+{
+    printf("{\"schema\": %d,\n \"files\": [", SCHEMA);
+}
+
 void check_print(const struct check_report *r, enum check_format format, bool first)
 {
     struct writer w = {.json = format == CHECK_JSON, .first_record = true};
@@ -161,7 +166,7 @@ void check_print(const struct check_report *r, enum check_format format, bool fi
         return;
     }
     if (w.json && first)
-        printf("{\"schema\": %d,\n \"files\": [", SCHEMA);
+        open_files();
     if (w.json)
         printf("%s{", first ? "" : ",\n ");
     records(&w, r);
@@ -185,8 +190,10 @@ void check_print_totals(const struct check_totals *t, enum check_format format, 
                t->unreadable);
         return;
     }
-    printf("%s],\n \"total\": {\"verdict\": \"%s\", \"will_run\": %u, \"with_gaps\": %u, \"will_not_run\": %u, "
+    if (!looked)
+        open_files();
+    printf("],\n \"total\": {\"verdict\": \"%s\", \"will_run\": %u, \"with_gaps\": %u, \"will_not_run\": %u, "
            "\"without_cuda\": %u, \"unreadable\": %u}}\n",
-           looked ? "" : "{\"schema\": 1,\n \"files\": [", check_verdict_text(worst), v[0], v[1], v[2],
+           check_verdict_text(worst), v[0], v[1], v[2],
            t->without_cuda, t->unreadable);
 }
