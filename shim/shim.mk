@@ -42,7 +42,7 @@ MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 LEVEL_SRC  := shim/host/mccl/reduce.c
 MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
 CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) $(addprefix shim/audit/,elf.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
-              $(addprefix shim/core/,config.c log.c append.c history.c ldcache.c table.c) \
+              $(addprefix shim/core/,config.c log.c append.c history.c json.c ldcache.c table.c) \
               $(addprefix shim/kernel/,link.c hash.c cache.c child.c compile.c mubin.c)
 
 # What `cumu run` needs, alone.

@@ -107,45 +107,56 @@ static size_t box_element(const CUDA_MEMCPY3D_BATCH_OP *op)
     return from && to && a != b ? 0 : from ? a : b;
 }
 
+/* One end of a box, whichever: the two ends of MUSA_MEMCPY3D have the same fields by other names. */
+struct box_end {
+    MUmemorytype type;
+    MUarray array;
+    MUdeviceptr pointer;
+    size_t x, y, z, pitch, height;
+};
+
+static bool box_end(struct box_end *e, const CUmemcpy3DOperand *o, const CUDA_MEMCPY3D_BATCH_OP *op,
+                    size_t element)
+{
+    if (o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        *e = (struct box_end){.type = CU_MEMORYTYPE_ARRAY, .array = o->op.array.array,
+                              .y = o->op.array.y, .z = o->op.array.z};
+        return !__builtin_mul_overflow(o->op.array.x, element, &e->x);
+    }
+    size_t row = o->op.ptr.rowLength ? o->op.ptr.rowLength : op->width;
+    *e = (struct box_end){.type = CU_MEMORYTYPE_UNIFIED, .pointer = o->op.ptr.ptr,
+                          .height = o->op.ptr.layerHeight ? o->op.ptr.layerHeight : op->height};
+    return !__builtin_mul_overflow(row, element, &e->pitch);
+}
+
 static int copy_box(const CUDA_MEMCPY3D_BATCH_OP *op, size_t element, CUstream stream)
 {
-    MUSA_MEMCPY3D m;
-    size_t src_row, dst_row;
-    memset(&m, 0, sizeof m);
-    if (__builtin_mul_overflow(op->width, element, &m.WidthInBytes))
+    struct box_end from, to;
+    size_t width;
+    if (!box_end(&from, &op->src, op, element) || !box_end(&to, &op->dst, op, element) ||
+        __builtin_mul_overflow(op->width, element, &width))
         return CUDA_ERROR_INVALID_VALUE;
+    MUSA_MEMCPY3D m;
+    memset(&m, 0, sizeof m);
+    m.WidthInBytes = width;
     m.Height = op->height;
     m.Depth = op->depth;
-    if (op->src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
-        m.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-        m.srcArray = op->src.op.array.array;
-        m.srcY = op->src.op.array.y;
-        m.srcZ = op->src.op.array.z;
-        if (__builtin_mul_overflow(op->src.op.array.x, element, &m.srcXInBytes))
-            return CUDA_ERROR_INVALID_VALUE;
-    } else {
-        m.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
-        m.srcDevice = op->src.op.ptr.ptr;
-        m.srcHeight = op->src.op.ptr.layerHeight ? op->src.op.ptr.layerHeight : op->height;
-        src_row = op->src.op.ptr.rowLength ? op->src.op.ptr.rowLength : op->width;
-        if (__builtin_mul_overflow(src_row, element, &m.srcPitch))
-            return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (op->dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
-        m.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-        m.dstArray = op->dst.op.array.array;
-        m.dstY = op->dst.op.array.y;
-        m.dstZ = op->dst.op.array.z;
-        if (__builtin_mul_overflow(op->dst.op.array.x, element, &m.dstXInBytes))
-            return CUDA_ERROR_INVALID_VALUE;
-    } else {
-        m.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-        m.dstDevice = op->dst.op.ptr.ptr;
-        m.dstHeight = op->dst.op.ptr.layerHeight ? op->dst.op.ptr.layerHeight : op->height;
-        dst_row = op->dst.op.ptr.rowLength ? op->dst.op.ptr.rowLength : op->width;
-        if (__builtin_mul_overflow(dst_row, element, &m.dstPitch))
-            return CUDA_ERROR_INVALID_VALUE;
-    }
+    m.srcMemoryType = from.type;
+    m.srcArray = from.array;
+    m.srcDevice = from.pointer;
+    m.srcXInBytes = from.x;
+    m.srcY = from.y;
+    m.srcZ = from.z;
+    m.srcPitch = from.pitch;
+    m.srcHeight = from.height;
+    m.dstMemoryType = to.type;
+    m.dstArray = to.array;
+    m.dstDevice = to.pointer;
+    m.dstXInBytes = to.x;
+    m.dstY = to.y;
+    m.dstZ = to.z;
+    m.dstPitch = to.pitch;
+    m.dstHeight = to.height;
     return mu.muMemcpy3DAsync_v2(&m, (MUstream)stream);
 }
 

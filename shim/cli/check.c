@@ -108,19 +108,14 @@ static bool uses_cuda(const struct check_report *r)
     return r->nlibrary || r->nsymbol || r->nimage || r->kernels || r->runtime != CHECK_NO_RUNTIME;
 }
 
-static void progress(const struct session *s, const char *name)
-{
-    if (s->several && isatty(STDERR_FILENO))
-        (void)fprintf(stderr, "\r\033[K%s%.70s%s", name ? "cumu: " : "", name ? name : "", name ? "" : "\r");
-}
-
 static void check_file(struct session *s, const struct check_inputs *in, const struct check_input *file)
 {
     struct check_report r = {.program = file->name, .tables = s->tables};
     struct cumu_closure c = {0};
     const char *env = cumu_env("LD_LIBRARY_PATH"), *path = file->path, *base = strrchr(path, '/');
     char *folders = NULL;
-    progress(s, file->name);
+    if (s->several)
+        cumu_progress_line("cumu: %.70s", file->name);
     if (in->folders && asprintf(&folders, "%s%s%s", env ? env : "", env ? ":" : "", in->folders) < 0) {
         folders = NULL;
         r.nomem = true;
@@ -139,7 +134,8 @@ static void check_file(struct session *s, const struct check_inputs *in, const s
             read_object(&r, &c, o->path, i ? o->path : file->name);
     }
     check_judge(&r);
-    progress(s, NULL);
+    if (s->several)
+        cumu_progress_line("%s", "");
     if (r.nomem)
         (void)cumu_fail(0, "out of memory; the report of %s is not complete", r.program);
     if (!in->many || uses_cuda(&r)) {

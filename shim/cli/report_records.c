@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "core/config.h"
+#include "core/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,22 +15,6 @@ struct writer {
     const char *list; /* JSON: the array that is open, NULL for none */
     bool first_field, first_record, many; /* many: records of this kind stand in an array */
 };
-
-/* What JSON strings and tab-separated fields cannot hold as it is. */
-static void escaped(const struct writer *w, const char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (!w->json)
-            putchar(c == '\t' || c == '\n' || c == '\r' ? ' ' : c);
-        else if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < ' ')
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-}
 
 static void close_list(struct writer *w)
 {
@@ -69,10 +54,10 @@ static void text(struct writer *w, const char *name, const char *value)
 {
     key(w, name);
     if (w->json)
-        putchar('"');
-    escaped(w, value);
-    if (w->json)
-        putchar('"');
+        cumu_put_json(stdout, value);
+    else /* what separates fields and records is no part of one */
+        for (; *value; value++)
+            putchar(*value == '\t' || *value == '\n' || *value == '\r' ? ' ' : *value);
 }
 
 static void number(struct writer *w, const char *name, unsigned long long value)

@@ -5,6 +5,7 @@
 #include "cli/program.h"
 #include "cli/summary.h"
 #include "core/config.h"
+#include "core/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,13 +190,9 @@ static int close_array(const char *path, const char *name)
     FILE *f = fopen(path, "a");
     if (!f)
         return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
-    fprintf(f, "{\"name\": \"cumu trace\", \"ph\": \"M\", \"pid\": 0, \"args\": {\"program\": \"");
-    for (; *name; name++)
-        if (*name >= ' ' && *name <= '~' && *name != '"' && *name != '\\')
-            fputc(*name, f);
-        else
-            fprintf(f, "\\u%04x", (unsigned char)*name);
-    fprintf(f, "\"}}\n]\n");
+    fprintf(f, "{\"name\": \"cumu trace\", \"ph\": \"M\", \"pid\": 0, \"args\": {\"program\": ");
+    cumu_put_json(f, name);
+    fprintf(f, "}}\n]\n");
     return fclose(f) == 0 ? 0 : cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
 }
 

@@ -35,18 +35,12 @@ struct warm {
     bool closed; /* no more will come */
     unsigned kernels; /* total: with the block shapes of each */
     unsigned total, done, compiled, cached, refused;
-    bool counting, terminal;
+    bool counting;
     unsigned arch; /* of a MUSA device, 0 = this machine */
 };
 
 static const char *const shape_names[T1_NSHAPES] = {
     "blocks of whole warps", "blocks 16 wide", "1-D blocks", "any blocks"};
-
-static void progress(struct warm *w, const char *name)
-{
-    if (w->terminal)
-        (void)fprintf(stderr, "\r\033[Kcumu: %u of %u: %.48s", w->done, w->total, name);
-}
 
 /* Lock held. */
 static void count(struct warm *w, const char *name, enum t1_shape shape, enum cumu_made made,
@@ -57,14 +51,13 @@ static void count(struct warm *w, const char *name, enum t1_shape shape, enum cu
     w->cached += made == CUMU_MADE_CACHED;
     w->refused += made == CUMU_MADE_FAILED;
     if (made == CUMU_MADE_FAILED) {
-        if (w->terminal)
-            (void)fprintf(stderr, "\r\033[K");
+        cumu_progress_line("%s", "");
         if (w->arch)
             (void)cumu_fail(0, "%s has no code for mp_%u: %s", name, w->arch, why);
         else
             (void)cumu_fail(0, "%s stays on tier 0 (%s): %s", name, shape_names[shape], why);
     }
-    progress(w, name);
+    cumu_progress_line("cumu: %u of %u: %.48s", w->done, w->total, name);
 }
 
 static void *compile_some(void *arg)
@@ -216,7 +209,7 @@ static int read_closure(struct warm *w, const char *name)
 int cumu_warm(unsigned n, char **programs, unsigned arch)
 {
     struct warm w = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER,
-                     .counting = true, .arch = arch, .terminal = isatty(STDERR_FILENO)};
+                     .counting = true, .arch = arch};
     pthread_t thread[MAX_THREADS];
     unsigned threads = 0;
     const char *why;
@@ -242,8 +235,7 @@ int cumu_warm(unsigned n, char **programs, unsigned arch)
     (void)pthread_mutex_unlock(&w.lock);
     for (unsigned i = 0; i < threads; i++)
         (void)pthread_join(thread[i], NULL);
-    if (w.terminal)
-        (void)fprintf(stderr, "\r\033[K");
+    cumu_progress_line("%s", "");
     if (arch)
         printf("%u kernels for mp_%u: %u compiled, %u were there, %u not\n", w.kernels, arch, w.compiled, w.cached,
                w.refused);

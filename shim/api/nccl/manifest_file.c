@@ -1,6 +1,7 @@
 /* The manifest as a file. */
 #include "api/nccl/json.h"
 #include "api/nccl/manifest.h"
+#include "core/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,26 +207,13 @@ void cumu_manifest_free(struct manifest *m)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-static void put_string(FILE *f, const char *s)
-{
-    fputc('"', f);
-    for (; *s; s++)
-        if (*s == '"' || *s == '\\')
-            fprintf(f, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20)
-            fprintf(f, "\\u%04x", (unsigned)*s);
-        else
-            fputc(*s, f);
-    fputc('"', f);
-}
-
 static void put(FILE *f, const struct manifest *m)
 {
     fprintf(f, "{\n  \"version\": %d,\n  \"groups\": [", VERSION);
     for (int i = 0; i < m->ngroups; i++) {
         const struct manifest_group *g = &m->groups[i];
         fprintf(f, "%s\n    {\"name\": ", i ? "," : "");
-        put_string(f, g->name);
+        cumu_put_json(f, g->name);
         fprintf(f, ", \"devices\": [");
         for (int k = 0; k < g->ndevices; k++)
             fprintf(f, "%s%d", k ? ", " : "", g->devices[k]);
@@ -233,7 +221,7 @@ static void put(FILE *f, const struct manifest *m)
         for (int k = 0; k < g->nslots; k++) {
             const struct manifest_slot *s = &g->slots[k];
             fprintf(f, "%s\n      {\"name\": ", k ? "," : "");
-            put_string(f, s->name);
+            cumu_put_json(f, s->name);
             fprintf(f,
                     ", \"dtype\": \"%s\", \"size\": %zu, \"bits_per_element\": %d, \"load_from_host\": %s, "
                     "\"store_to_host\": %s}",
