@@ -81,7 +81,7 @@ int cumu_graph_get_kernel(cudaGraphNode_t node, cudaKernelNodeParams *params, CU
         f = cumu_func_behind(p.func, &where);
     *params = (cudaKernelNodeParams){f, {p.gridDimX, p.gridDimY, p.gridDimZ},
                                      {p.blockDimX, p.blockDimY, p.blockDimZ},
-                                     p.sharedMemBytes, p.kernelParams, p.extra};
+                                     p.sharedMemBytes - (f ? cumu_func_more_shared(f) : 0), p.kernelParams, p.extra};
     if (ctx)
         *ctx = (CUcontext)where;
     cumu_call_drop(c);

@@ -95,6 +95,7 @@ const struct cumu_verb_entry cumu_verb_cache = {
     "list: name, last use, size, instruction set, block shapes, time to compile and kernel of each entry,\n"
     "the latest first. warm: compiles every kernel of the programs and of the libraries they need, for the\n"
     "block shapes it may be launched with (1-D ones, or 2-D ones if it uses a second index); what is there\n"
-    "already is not made again; with --target, for a MUSA device of that architecture by mcc. Exit status 0: all are there, 1: some stay with the interpreter, which is\n"
-    "said, 125 to 127: as of `cumu run`. CUMU_CACHE_DIR and CUMU_CACHE_SIZE say where it is and how large it may grow.\n",
+    "already is not made again; with --target, for a MUSA device of that architecture by mcc or MTRTC. Exit status\n"
+    "0: all are there, 1: some are not, which is said (on the CPU they stay with the interpreter), 125 to 127: as of\n"
+    "`cumu run`. CUMU_CACHE_DIR and CUMU_CACHE_SIZE say where it is and how large it may grow.\n",
     cache};

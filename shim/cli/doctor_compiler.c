@@ -41,13 +41,13 @@ static const struct {
 
 void cumu_doctor_compiler(unsigned arch)
 {
-    const char *why, *mcc = cumu_mcc(&why);
+    const char *why, *file = cumu_musa_compiler(&why);
     unsigned good = 0;
-    if (!mcc) {
+    if (!file) {
         printf("%s\n", why);
         return;
     }
-    printf("%s, for mp_%u\n", mcc, arch);
+    printf("%s, for mp_%u\n", file, arch);
     for (unsigned k = 0; k < sizeof probes / sizeof *probes; k++) {
         char *text = NULL;
         struct cumu_compiled o = {0};

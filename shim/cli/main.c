@@ -1,5 +1,6 @@
 /* The cumu tool: finds the verb and runs it. */
 #include "cli/cli.h"
+#include "cli/mtrtc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@ int main(int argc, char **argv)
         name = "help";
     if (strcmp(name, "--version") == 0)
         name = "version";
+    if (strcmp(name, "--mtrtc") == 0)
+        return cumu_mtrtc(argc - 1, argv + 1);
     for (const struct cumu_verb_entry *const *v = cumu_verbs; *v; v++)
         if (strcmp((*v)->name, name) == 0)
             return (*v)->run(argc - 1, argv + 1);

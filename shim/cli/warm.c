@@ -214,7 +214,7 @@ int cumu_warm(unsigned n, char **programs, unsigned arch)
     unsigned threads = 0;
     const char *why;
     int status = 0;
-    if (!(arch ? cumu_mcc(&why) : cumu_compiler(&why)))
+    if (!(arch ? cumu_musa_compiler(&why) : cumu_compiler(&why)))
         return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s", why);
     for (unsigned i = 0; i < n && !status; i++)
         status = read_closure(&w, programs[i]);

@@ -21,7 +21,8 @@
 enum {
     MAX_TEXT = 8 << 20, /* beyond, a compiler takes minutes and gigabytes */
     MAX_OBJECT = 64 << 20,
-    MAX_ARGS = 64
+    MAX_ARGS = 64,
+    LINE = 160 /* of a compiler's first complaint */
 };
 
 /* ---- compilers ------------------------------------------------------------------------------- */
@@ -106,16 +107,19 @@ static bool write_file(const char *path, const char *data, size_t size)
     return good;
 }
 
-/* The compiler's first complaint, or its first line. */
-static void first_line(char *to, size_t room, const char *tool, const char *log, int status)
+/* What became of the compiler, its first complaint or its first line, and how it was called. */
+static void first_line(char *to, size_t room, const struct cumu_recipe *r, const char *log, int status)
 {
     const char *line = log ? strstr(log, "error:") : NULL;
     if (!line)
         line = log ? log : "";
     int n = snprintf(to, room, status == 128 + SIGKILL ? "%.100s: took too long or was killed (%d)"
-                                              : "%.100s: status %d", tool, status);
-    if (*line && n < (int)room)
-        (void)snprintf(to + n, room - (size_t)n, ": %.*s", (int)strcspn(line, "\n"), line);
+                                              : "%.100s: status %d", r->tool->path, status);
+    size_t end = strcspn(line, "\n");
+    if (end && n < (int)room)
+        n += snprintf(to + n, room - (size_t)n, ": %.*s", end < LINE ? (int)end : LINE, line);
+    if (n < (int)room)
+        (void)snprintf(to + n, room - (size_t)n, " (options: %s)", r->flags);
 }
 
 static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_recipe *r, const char *text,
@@ -149,7 +153,7 @@ static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_
         o->data = whole_file(out, MAX_OBJECT, &o->size);
     if (!o->data) {
         char *said = whole_file(log, 1 << 20, &length);
-        first_line(o->why, sizeof o->why, file, said, status);
+        first_line(o->why, sizeof o->why, r, said, status);
         free(said);
     }
     return o->data != NULL;

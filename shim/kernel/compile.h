@@ -12,15 +12,15 @@ enum cumu_made { CUMU_MADE_CACHED, CUMU_MADE_COMPILED, CUMU_MADE_ABSENT, CUMU_MA
 /* The compiler to be used (CUMU_CC, or the first of cc, gcc, clang on PATH); NULL with *why set. */
 const char *cumu_compiler(const char **why);
 
-/* mcc (CUMU_MCC, or that of MUSA_HOME, MUSA_PATH, MUSA_INSTALL_PATH, /usr/local/musa, or on PATH); NULL with
- * *why set. */
-const char *cumu_mcc(const char **why);
+/* The compiler of MUSA C++: mcc (CUMU_MCC, or that of MUSA_HOME, MUSA_PATH, MUSA_INSTALL_PATH, /usr/local/musa, or
+ * on PATH), or the library MTRTC of the same places, as CUMU_MUSA_COMPILER says. Its file; NULL with *why set. */
+const char *cumu_musa_compiler(const char **why);
 
 struct cumu_compiled {
     void *data; /* malloc'ed */
     size_t size;
     unsigned ms;    /* what the compilation took, 0 if cached */
-    char why[200];  /* of CUMU_MADE_FAILED */
+    char why[440];  /* of CUMU_MADE_FAILED: the tool, its first error, the command */
 };
 /* May be called by many threads. compile false: only looks in the cache (CUMU_MADE_ABSENT). */
 enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,

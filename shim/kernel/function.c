@@ -1,6 +1,6 @@
 /* Kernels: the per-context lookup on the launch path, attributes and parameters. */
+#include "kernel/device.h"
 #include "kernel/graph.h"
-#include "kernel/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +81,13 @@ int cumu_func_inst(struct cumu_func *f, struct func_inst **out)
     if (err)
         return err;
     int mode = cumu_capture_relax();
-    cumu_unit_enter(f->unit);
-    err = cumu_unit_load_func(f->unit, f, ctx);
-    cumu_unit_leave(f->unit);
+    if (cumu_device_code())
+        err = cumu_device_compile(f);
+    if (!err) {
+        cumu_unit_enter(f->unit);
+        err = cumu_unit_load_func(f->unit, f, ctx);
+        cumu_unit_leave(f->unit);
+    }
     cumu_capture_restore(mode);
     *out = find_inst(f, ctx);
     return err;
@@ -92,6 +96,11 @@ int cumu_func_inst(struct cumu_func *f, struct func_inst **out)
 const char *cumu_func_name(const struct cumu_func *f)
 {
     return f->name;
+}
+
+unsigned cumu_func_more_shared(const struct cumu_func *f)
+{
+    return f->front;
 }
 
 struct cumu_module *cumu_func_module(const struct cumu_func *f)
@@ -133,6 +142,11 @@ static int const_size(const struct ptx_module *m)
     return sum > INT32_MAX ? INT32_MAX : (int)sum;
 }
 
+int cumu_func_front(const struct cumu_func *f, int attribute)
+{
+    return attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? (int)f->front : 0;
+}
+
 int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
 {
     int err = resolve(f);
@@ -160,7 +174,38 @@ int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
     }
     MUfunction mf;
     err = cumu_func_musa(f, &mf);
-    return err ? err : mu.muFuncGetAttribute(value, attribute, mf);
+    if (err)
+        return err;
+    err = mu.muFuncGetAttribute(value, attribute, mf);
+    if (err && cumu_device_code() && cumu_device_estimate(f, attribute, value))
+        return CUDA_SUCCESS;
+    int own; /* what the driver sees as dynamic */
+    if (!err && f->front && attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
+        cumu_device_estimate(f, attribute, &own))
+        *value += own;
+    if (!err)
+        *value -= cumu_func_front(f, attribute);
+    return err;
+}
+
+/* ---- occupancy ------------------------------------------------------------------------------ */
+
+int cumu_func_occupancy(struct cumu_func *f, int block_size, size_t shared, int *blocks)
+{
+    MUfunction mf;
+    int err = cumu_func_musa(f, &mf);
+    return err ? err : mu.muOccupancyMaxActiveBlocksPerMultiprocessor(blocks, mf, block_size, shared + f->front);
+}
+
+int cumu_func_shared_left(struct cumu_func *f, int blocks, int block_size, size_t *size)
+{
+    MUfunction mf;
+    int err = cumu_func_musa(f, &mf);
+    if (!err)
+        err = mu.muOccupancyAvailableDynamicSMemPerBlock(size, mf, blocks, block_size);
+    if (!err)
+        *size -= *size < f->front ? *size : f->front;
+    return err;
 }
 
 int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
@@ -171,7 +216,7 @@ int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
         return err;
     if (attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)
         return CUDA_SUCCESS; /* clusters: hints for hardware that is not there */
-    err = mu.muFuncSetAttribute(i->function, attribute, value);
+    err = mu.muFuncSetAttribute(i->function, attribute, value + cumu_func_front(f, attribute));
     if (err)
         return err;
     struct func_attr *a = malloc(sizeof *a);

@@ -54,7 +54,7 @@ int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args,
     int err = cumu_func_inst(f, &inst);
     if (err)
         return err;
-    if (l->shared > UINT32_MAX)
+    if (l->shared + f->front > UINT32_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     const struct ptx_func *ptx = f->ptx;
     size_t head = sizeof(struct cumu_call) + ptx->nparam * sizeof(void *), data = 0;
@@ -72,7 +72,7 @@ int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args,
         .func = l->cooperative ? inst->function : cumu_jit_function(f, inst, l->grid, l->block),
         .gridDimX = l->grid.x, .gridDimY = l->grid.y, .gridDimZ = l->grid.z,
         .blockDimX = l->block.x, .blockDimY = l->block.y, .blockDimZ = l->block.z,
-        .sharedMemBytes = (unsigned)l->shared, .kernelParams = (void **)(c + 1)};
+        .sharedMemBytes = (unsigned)l->shared + f->front, .kernelParams = (void **)(c + 1)};
     err = copy_args(c, ptx, (char *)c + head, args, extra);
     if (err) {
         free(c);

@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "core/config.h"
-#include "core/resolve.h"
 #include "core/trace.h"
 #include "kernel/compile.h"
+#include "kernel/device.h"
 #include "kernel/graph.h"
 #include "kernel/progress.h"
 
@@ -70,8 +70,8 @@ static enum mode mode(void)
     if (m < 0) {
         const char *text = cumu_opt_text(CUMU_OPT_JIT);
         m = !strcmp(text, "wait") ? WAIT : !strcmp(text, "1") ? BACKGROUND : OFF;
-        if (m != OFF && cumu_backend() != CUMU_BACKEND_HOST)
-            m = OFF; /* a device runs its own code */
+        if (m != OFF && cumu_device_code())
+            m = OFF; /* that kernels have from the start */
         atomic_store(&known, m);
     }
     return (enum mode)m;
@@ -104,7 +104,7 @@ static void settle(struct job *j, enum cumu_jit_state state)
     done(j);
 }
 
-static void note(const char *kernel, const char *how, unsigned ms)
+void cumu_jit_note(const char *kernel, const char *how, unsigned ms)
 {
     if (cumu_tracing())
         cumu_trace_event(&(struct cumu_event){.kind = CUMU_EVENT_COMPILE, .library = "compile", .name = kernel,
@@ -117,7 +117,7 @@ static void refuse(struct job *j, const char *why)
 {
     atomic_fetch_add(&refused, 1);
     cumu_info("jit", j->name, "stays on tier 0: %s", why);
-    note(j->name, "stays on tier 0", 0);
+    cumu_jit_note(j->name, "stays on tier 0", 0);
     settle(j, CUMU_JIT_SETTLED);
 }
 
@@ -236,13 +236,13 @@ static void work(struct job *j)
     case CUMU_MADE_CACHED:
         atomic_fetch_add(&cached, 1);
         (void)snprintf(how, sizeof how, "from the cache");
-        note(j->name, how, 0);
+        cumu_jit_note(j->name, how, 0);
         break;
     case CUMU_MADE_COMPILED:
         atomic_fetch_add(&compiled, 1);
         atomic_fetch_add(&total_ms, o.ms);
         (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);
-        note(j->name, how, o.ms);
+        cumu_jit_note(j->name, how, o.ms);
         break;
     }
     if (take(j)) { /* else nobody waits for it */

@@ -31,6 +31,9 @@ static inline MUfunction cumu_jit_function(struct cumu_func *f, struct func_inst
                              (uint64_t)grid.x * grid.y * grid.z * block.x * block.y * block.z);
 }
 
+/* A compilation, for the tracer; ms 0: none was needed. */
+void cumu_jit_note(const char *kernel, const char *how, unsigned ms);
+
 /* No work on f any more when it returns, and none that will use it. No lock of this folder, nor a unit's
  * turn, may be held. */
 void cumu_jit_cancel(struct cumu_func *f);

@@ -81,6 +81,11 @@ int cumu_func_param(struct cumu_func *f, size_t i, size_t *offset, size_t *size)
 /* Attribute (CU_FUNC_ATTRIBUTE_*), shim's own ones answered here, the rest below. */
 int cumu_func_attribute(struct cumu_func *f, int attribute, int *value);
 int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value);
+/* Blocks of f that a multiprocessor holds; dynamic shared memory left to each where it holds so many. */
+int cumu_func_occupancy(struct cumu_func *f, int block_size, size_t shared, int *blocks);
+int cumu_func_shared_left(struct cumu_func *f, int blocks, int block_size, size_t *size);
+/* Bytes that launches below have of dynamic shared memory more than the program asked for. */
+unsigned cumu_func_more_shared(const struct cumu_func *f);
 
 /* ---- registration (register.c) -------------------------------------------------------------- */
 
@@ -113,6 +118,9 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
 /* Reads what is known of launch attributes into *l; unknown ones are logged and ignored. */
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n);
 
+/* CUDA_MODULE_LOADING=EAGER, where that means something: kernels of a device are compiled with their module, not
+ * when they are launched. */
+bool cumu_loading_eager(void);
 /* Claimed compute capability as 80 for 8.0 (CUMU_COMPUTE_CAPABILITY). */
 unsigned cumu_claimed_cc(void);
 /* Makes sure that a context is current on this thread, the way the runtime API does. */

@@ -1,6 +1,6 @@
 /* Launches: from a CUDA kernel handle to muLaunchKernel. */
-#include "core/resolve.h"
 #include "core/trace.h"
+#include "kernel/device.h"
 #include "kernel/graph.h"
 #include "kernel/jit.h"
 
@@ -17,25 +17,25 @@ static struct cumu_event launch_event(const struct cumu_func *f, const struct cu
 /* Which code of the kernel it is. */
 static const char *code(const struct func_inst *i, MUfunction mf)
 {
-    return cumu_backend() != CUMU_BACKEND_HOST ? "device code" : mf == i->function ? "tier 0" : "tier 1";
+    return cumu_device_code() ? "tier musa" : mf == i->function ? "tier 0" : "tier 1";
 }
 
-static int launch(MUfunction mf, const struct cumu_launch *l, void **args, void **extra)
+static int launch(MUfunction mf, unsigned shared, const struct cumu_launch *l, void **args, void **extra)
 {
     MUstream stream = (MUstream)l->stream;
     if (l->cooperative)
         return mu.muLaunchCooperativeKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y,
-                                            l->block.z, (unsigned)l->shared, stream, args);
+                                            l->block.z, shared, stream, args);
     return mu.muLaunchKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
-                             (unsigned)l->shared, stream, args, extra);
+                             shared, stream, args, extra);
 }
 
-static int launch_traced(const struct cumu_func *f, const struct func_inst *i, MUfunction mf,
+static int launch_traced(const struct cumu_func *f, const struct func_inst *i, MUfunction mf, unsigned shared,
                          const struct cumu_launch *l, void **args, void **extra)
 {
     struct cumu_event e = launch_event(f, l, code(i, mf));
     void *work = cumu_work_begin(l->stream);
-    int err = launch(mf, l, args, extra);
+    int err = launch(mf, shared, l, args, extra);
     cumu_work_end(work, &e, err != MUSA_SUCCESS);
     return err;
 }
@@ -54,10 +54,12 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
     int err = cumu_func_inst(f, &i);
     if (err)
         return err;
-    if (l->shared > UINT32_MAX)
+    size_t shared = l->shared + f->front;
+    if (shared > UINT32_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     MUfunction mf = cumu_jit_function(f, i, l->grid, l->block);
-    return watched && cumu_tracing() ? launch_traced(f, i, mf, l, args, extra) : launch(mf, l, args, extra);
+    return watched && cumu_tracing() ? launch_traced(f, i, mf, (unsigned)shared, l, args, extra)
+                                     : launch(mf, (unsigned)shared, l, args, extra);
 }
 
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n)

@@ -1,4 +1,5 @@
 /* Modules: made by registration or by a load call, opened (scanned, linked) at first use. */
+#include "kernel/device.h"
 #include "kernel/graph.h"
 #include "kernel/jit.h"
 #include "kernel/reference.h"
@@ -17,6 +18,12 @@ enum { EAGER_TEXT = 256 << 10 }; /* bytes of PTX whose kernels are lowered when 
 unsigned cumu_claimed_cc(void)
 {
     return (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
+}
+
+bool cumu_loading_eager(void)
+{
+    const char *mode = cumu_env("CUDA_MODULE_LOADING");
+    return mode && strcmp(mode, "EAGER") == 0 && cumu_device_code();
 }
 
 int cumu_context_current(MUcontext *ctx)
@@ -162,7 +169,7 @@ static int load(const void *data, size_t size, const char *path, const struct cu
     /* CUDA compiles PTX when it is loaded, and programs look for its errors there. Large modules stay
      * lazy: few of their kernels are ever launched. */
     for (struct cumu_unit *u = m->units; u && !err; u = u->next)
-        if (u->ptx && !u->container && u->ptx->text_len <= EAGER_TEXT)
+        if (u->ptx && !u->replaced && (cumu_loading_eager() || (!u->container && u->ptx->text_len <= EAGER_TEXT)))
             err = cumu_unit_check(u);
     m->log = NULL;
     if (err) {
@@ -261,6 +268,14 @@ static int link_units(struct cumu_module *m)
     return CUDA_SUCCESS;
 }
 
+/* What is wrong with a kernel is told when it is launched. */
+static void compile_registered(struct cumu_module *m)
+{
+    for (struct cumu_unit *u = m->units; u; u = u->next)
+        if (u->ptx && !u->replaced)
+            (void)cumu_device_compile_all(u);
+}
+
 int cumu_module_open(struct cumu_module *m)
 {
     /* The first unit's turn stands for the module's. */
@@ -268,7 +283,8 @@ int cumu_module_open(struct cumu_module *m)
     if (!first)
         return CUDA_ERROR_INVALID_IMAGE;
     cumu_unit_enter(first);
-    if (!m->opened) {
+    bool fresh = !m->opened;
+    if (fresh) {
         unsigned good = 0, nptx = 0;
         int err = CUDA_SUCCESS;
         for (struct cumu_unit *u = first; u; u = u->next) {
@@ -296,6 +312,8 @@ int cumu_module_open(struct cumu_module *m)
     }
     int err = m->error;
     cumu_unit_leave(first);
+    if (fresh && !err && m->wrapper && cumu_loading_eager())
+        compile_registered(m);
     return err;
 }
 
@@ -369,16 +387,21 @@ int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *addres
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* A module of another context is unloaded there. */
-static void unload_below(MUmodule module, MUcontext ctx)
+/* What another context has of a module is unloaded there. */
+static void unload_below(MUmodule module, MUdeviceptr memory, MUcontext ctx)
 {
     MUcontext now = NULL;
-    if (!module || !ctx)
+    if ((!module && !memory) || !ctx)
         return;
     mu.muCtxGetCurrent(&now);
     if (now != ctx && mu.muCtxSetCurrent(ctx) != MUSA_SUCCESS)
         return;
-    mu.muModuleUnload(module);
+    if (cumu_device_code())
+        mu.muCtxSynchronize(); /* a device's driver does not wait for kernels that still run it */
+    if (module)
+        mu.muModuleUnload(module);
+    if (memory)
+        mu.muMemFree_v2(memory);
     if (now != ctx)
         mu.muCtxSetCurrent(now);
 }
@@ -390,8 +413,8 @@ void cumu_func_unload(struct cumu_func *f)
     while (i) {
         struct func_inst *next = i->next;
         for (unsigned s = 0; s < T1_NSHAPES; s++)
-            unload_below(i->fast_module[s], atomic_load(&i->ctx));
-        unload_below(i->module, atomic_load(&i->ctx));
+            unload_below(i->fast_module[s], 0, atomic_load(&i->ctx));
+        unload_below(i->module, 0, atomic_load(&i->ctx));
         free(i);
         i = next;
     }
@@ -414,6 +437,7 @@ void cumu_module_unload(struct cumu_module *m)
         HASH_DEL(m->funcs, f);
         cumu_func_unload(f);
         free(f->image);
+        cumu_device_code_free(f);
         free(f->old_launch);
         while (f->attrs) {
             struct func_attr *a = f->attrs;
@@ -427,7 +451,7 @@ void cumu_module_unload(struct cumu_module *m)
         struct cumu_unit *u = m->units;
         m->units = u->next;
         for (struct data_inst *d = u->data; d; d = d->next)
-            unload_below(d->module, atomic_load(&d->ctx));
+            unload_below(d->module, d->memory, atomic_load(&d->ctx));
         for (struct managed *g = u->managed; g; g = g->next)
             if (g->address)
                 mu.muMemFree((MUdeviceptr)(uintptr_t)g->address);

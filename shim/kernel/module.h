@@ -24,7 +24,9 @@ struct data_inst {
     struct data_inst *next;
     _Atomic(MUcontext) ctx;
     int device;
-    MUmodule module; /* NULL when the unit has no variables */
+    MUmodule module;   /* of images; NULL when the unit has no variables */
+    MUdeviceptr memory;  /* of devices: all variables in one piece, 0 likewise */
+    uint64_t *address; /* of each, by their number in the unit's data image */
 };
 
 /* One PTX module. Whoever works on it (scans, lowers, loads) has the unit's turn: `busy` is a turn, not
@@ -45,6 +47,7 @@ struct cumu_unit {
     char sass[128];        /* a kernel of a unit that holds machine code only */
     struct managed *managed;
     struct data_inst *data;
+    void *variables; /* of devices: the data image, which names them */
 };
 
 struct cumu_module {
@@ -90,6 +93,8 @@ struct cumu_func {
     int error;
     void *image; /* lowered, externs unbound */
     size_t image_size;
+    struct device_code *code; /* of devices: compiled, by architecture (device.c) */
+    unsigned front; /* bytes of dynamic shared memory that its static part takes up; launches add them */
     struct cumu_old_launch *old_launch;
     struct func_attr *attrs; /* set by the program, for contexts to come */
     UT_hash_handle hh;       /* module->funcs */
@@ -104,7 +109,8 @@ struct cumu_unit *cumu_unit_new(struct cumu_module *m, const void *container, si
 void cumu_unit_free(struct cumu_unit *u);
 void cumu_unit_enter(struct cumu_unit *u);
 void cumu_unit_leave(struct cumu_unit *u);
-/* Lowers every kernel of the unit now (takes the turn); what is wrong with one is the result. */
+/* Lowers every kernel of the unit now (takes the turn), and for a device compiles them if they are few; what is
+ * wrong with one is the result. */
 int cumu_unit_check(struct cumu_unit *u);
 /* The rest needs the turn. */
 int cumu_unit_open(struct cumu_unit *u);
@@ -114,6 +120,8 @@ int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out);
 int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address,
                   size_t *size, bool *managed);
 int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx);
+/* Lowers f to f->image; what is wrong with it is the result. */
+int cumu_unit_lower(struct cumu_unit *u, struct cumu_func *f);
 /* f's tier 0 image with its variables bound to ctx, malloc'ed. */
 int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, void **image, size_t *size);
 
@@ -135,6 +143,8 @@ void cumu_managed_publish(struct cumu_module *m, const char *name, void *address
 void cumu_vars_drop(struct cumu_module *m);
 /* function.c */
 int cumu_func_inst(struct cumu_func *f, struct func_inst **out); /* as cumu_func_musa */
+/* What the attribute of f below is more than what programs see. */
+int cumu_func_front(const struct cumu_func *f, int attribute);
 struct cumu_func *cumu_func_find(struct cumu_module *m, const char *name, bool create);
 void cumu_func_unload(struct cumu_func *f); /* instances; the handle itself stays */
 

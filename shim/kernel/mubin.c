@@ -1,10 +1,13 @@
-/* MUSA C++ to a mubin by mcc, and the device's part out of what mcc puts around it. */
+/* MUSA C++ to a mubin by mcc or MTRTC, and the device's part out of what mcc puts around it. */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/config.h"
+#include "core/ldcache.h"
 #include "kernel/tool.h"
 #include "ptx/musa/musa.h"
 
@@ -19,32 +22,87 @@ bool cumu_arch_known(unsigned arch)
     return false;
 }
 
-static struct cumu_tool mcc;
+/* ---- compilers ------------------------------------------------------------------------------- */
 
-static void find_mcc(void)
+static const char *const homes[] = {"MUSA_HOME", "MUSA_PATH", "MUSA_INSTALL_PATH"};
+enum { NHOMES = sizeof homes / sizeof homes[0] };
+
+static struct cumu_tool tool;      /* mcc, or our own with MTRTC's library behind it */
+static char library[PATH_MAX];     /* MTRTC's; "" with mcc */
+static const char usual[] = "/usr/local/musa";
+
+/* <home>/<name> of the k-th place to look at; false past the last. */
+static bool place(unsigned k, const char *name, char path[PATH_MAX])
 {
-    static const char *const homes[] = {"MUSA_HOME", "MUSA_PATH", "MUSA_INSTALL_PATH"};
-    const char *own = cumu_opt_text(CUMU_OPT_MCC);
-    char path[PATH_MAX];
-    bool found = *own && cumu_tool_find(&mcc, own);
-    for (size_t k = 0; k < sizeof homes / sizeof homes[0] && !*own && !found; k++) {
-        const char *home = cumu_env(homes[k]);
-        if (home && *home == '/' && snprintf(path, sizeof path, "%s/bin/mcc", home) < (int)sizeof path)
-            found = cumu_tool_find(&mcc, path);
-    }
-    if (!*own && !found)
-        found = cumu_tool_find(&mcc, "/usr/local/musa/bin/mcc") || cumu_tool_find(&mcc, "mcc");
-    if (!found || !cumu_tool_identify(&mcc))
-        mcc.why =
-            *own ? "CUMU_MCC names no program" : "no MUSA compiler (mcc) in MUSA_HOME, /usr/local/musa or on PATH";
+    const char *home = k < NHOMES ? cumu_env(homes[k]) : usual;
+    if (k > NHOMES)
+        return false;
+    if (!home || *home != '/' || snprintf(path, PATH_MAX, "%s/%s", home, name) >= PATH_MAX)
+        *path = '\0';
+    return true;
 }
 
-const char *cumu_mcc(const char **why)
+static bool find_mcc(void)
+{
+    const char *own = cumu_opt_text(CUMU_OPT_MCC);
+    char path[PATH_MAX];
+    bool found = *own && cumu_tool_find(&tool, own);
+    for (unsigned k = 0; !*own && !found && place(k, "bin/mcc", path); k++)
+        found = *path && cumu_tool_find(&tool, path);
+    if (!*own && !found)
+        found = cumu_tool_find(&tool, "mcc");
+    return found && cumu_tool_identify(&tool);
+}
+
+static bool readable(const char *path, void *ctx)
+{
+    (void)ctx;
+    if (access(path, R_OK) != 0)
+        return false;
+    (void)snprintf(library, sizeof library, "%s", path);
+    return true;
+}
+
+/* What it compiles is decided by the library; the tool only calls it. */
+static bool find_mtrtc(void)
+{
+    struct cumu_tool of_library = {.why = NULL};
+    char name[64], path[PATH_MAX];
+    bool found = false;
+    for (const char *const *s = cumu_sonames("mtrtc"); s && *s && !found; s++) {
+        (void)snprintf(name, sizeof name, "lib/%s", *s);
+        for (unsigned k = 0; !found && place(k, name, path); k++)
+            found = *path && readable(path, NULL);
+        if (!found)
+            found = cumu_ldcache_find(*s, readable, NULL);
+    }
+    (void)snprintf(of_library.path, sizeof of_library.path, "%s", library);
+    if (!found || strchr(library, ' ') || !cumu_own_tool(tool.path) || access(tool.path, X_OK) != 0 ||
+        !cumu_tool_identify(&of_library)) {
+        library[0] = '\0';
+        return false;
+    }
+    memcpy(tool.identity, of_library.identity, sizeof tool.identity);
+    return true;
+}
+
+static void find_compiler(void)
+{
+    const char *want = cumu_opt_text(CUMU_OPT_MUSA_COMPILER), *own = cumu_opt_text(CUMU_OPT_MCC);
+    const bool mcc = strcmp(want, "mtrtc") != 0;
+    if ((mcc && find_mcc()) || (strcmp(want, "mcc") != 0 && !*own && find_mtrtc()))
+        return;
+    tool.why = !mcc   ? "no libmtrtc in MUSA_HOME or /usr/local/musa, nor where the dynamic linker looks"
+               : *own ? "CUMU_MCC names no program"
+                      : "no MUSA compiler: no mcc in MUSA_HOME, /usr/local/musa or on PATH, and no libmtrtc";
+}
+
+const char *cumu_musa_compiler(const char **why)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, find_mcc);
-    *why = mcc.why;
-    return mcc.why ? NULL : mcc.path;
+    (void)pthread_once(&once, find_compiler);
+    *why = tool.why;
+    return tool.why ? NULL : *library ? library : tool.path;
 }
 
 /* ---- what comes out -------------------------------------------------------------------------- */
@@ -92,7 +150,8 @@ static bool finish(struct cumu_compiled *o, void *ctx)
     const unsigned *arch = ctx;
     if (unbundle(o, *arch) && o->size > 4 && (!memcmp(o->data, "\177ELF", 4) || !memcmp(o->data, fatbin, 4)))
         return true;
-    (void)snprintf(o->why, sizeof o->why, "%.120s: its output holds no code for mp_%u", mcc.path, *arch);
+    (void)snprintf(o->why, sizeof o->why, "%.120s: its output holds no code for mp_%u",
+                   *library ? library : tool.path, *arch);
     free(o->data);
     o->data = NULL;
     return false;
@@ -101,18 +160,21 @@ static bool finish(struct cumu_compiled *o, void *ctx)
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
                                unsigned arch, bool may_compile)
 {
-    char flags[160];
+    char flags[PATH_MAX + 64];
     const char *why;
-    struct cumu_recipe r = {.tool = &mcc, .suffix = ".mu", .flags = flags, .version = MU_VERSION,
+    struct cumu_recipe r = {.tool = &tool, .suffix = ".mu", .flags = flags, .version = MU_VERSION,
                             .entry = {.isa = arch}, .finish = finish, .ctx = &arch};
     if (!cumu_arch_known(arch)) {
         *o = (struct cumu_compiled){.data = NULL};
         (void)snprintf(o->why, sizeof o->why, "mp_%u is no architecture that is known", arch);
         return CUMU_MADE_FAILED;
     }
-    (void)cumu_mcc(&why);
+    (void)cumu_musa_compiler(&why);
     (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", kernel);
-    (void)snprintf(flags, sizeof flags,
+    if (*library)
+        (void)snprintf(flags, sizeof flags, "--mtrtc %s mp_%u", library, arch);
+    else
+        (void)snprintf(flags, sizeof flags,
                    "-mtgpu --musa-device-only --offload-arch=mp_%u -O2 -std=c++14 -ffp-contract=off -c", arch);
     return cumu_tool_make(o, &r, text, size, may_compile);
 }

@@ -28,6 +28,11 @@ struct cumu_recipe {
     bool (*finish)(struct cumu_compiled *o, void *ctx);
     void *ctx;
 };
+/* Where cumu-tool is, whose --mtrtc compiles by MTRTC: out of the process, so that it can be ended and its faults
+ * stay there; and the sonames of a MUSA library. In place.c of the core and of the tool. */
+bool cumu_own_tool(char path[PATH_MAX]);
+const char *const *cumu_sonames(const char *library);
+
 enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe *r, const char *text, size_t size,
                               bool compile);
 

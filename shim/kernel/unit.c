@@ -1,11 +1,13 @@
 /* Translation units: unpacks and scans PTX, gives variables their memory in a context, lowers kernels and
  * hands them to the library below. Everything here happens once and on demand. */
-#include "kernel/module.h"
+#include "kernel/device.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { FEW_KERNELS = 16 }; /* are compiled for a device when they are loaded: a second or two each */
 
 pthread_mutex_t cumu_kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_over = PTHREAD_COND_INITIALIZER;
@@ -45,16 +47,20 @@ void cumu_unit_leave(struct cumu_unit *u)
 void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,
                         const char *format, ...)
 {
-    char text[512];
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* kernels of a load may be compiled side by side */
+    char text[640];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (cumu_log_on(level, "kernel"))
         cumu_log(NULL, level, "kernel", symbol, "%s", text);
-    if (m && m->log && m->log->error && m->log->error_size && level <= CUMU_WARN)
+    if (m && m->log && m->log->error && m->log->error_size && level <= CUMU_WARN) {
+        pthread_mutex_lock(&one);
         snprintf(m->log->error, m->log->error_size, "cumu: %s%s%s\n", symbol ? symbol : "",
                  symbol ? ": " : "", text);
+        pthread_mutex_unlock(&one);
+    }
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -178,8 +184,10 @@ void cumu_unit_free(struct cumu_unit *u)
     while (u->data) {
         struct data_inst *d = u->data;
         u->data = d->next;
+        free(d->address);
         free(d);
     }
+    free(u->variables);
     if (u->ptx)
         ptx_module_close(u->ptx);
     free(u->owned);
@@ -226,17 +234,23 @@ static struct managed *find_managed(struct cumu_unit *u, const char *name)
     return NULL;
 }
 
-static int bind_externs(struct cumu_unit *u, void *image, MUcontext ctx, struct data_inst *data,
-                        const char *symbol)
+/* Of a variable that is not managed; MUSA_ERROR_NOT_FOUND. */
+static int address_of(struct cumu_unit *u, struct data_inst *d, const char *name, MUdeviceptr *address)
+{
+    size_t size;
+    *address = d ? cumu_device_address(u, d, name) : 0;
+    if (*address)
+        return MUSA_SUCCESS;
+    return d && d->module ? mu.muModuleGetGlobal(address, &size, d->module, name) : MUSA_ERROR_NOT_FOUND;
+}
+
+static int bind_externs(struct cumu_unit *u, void *image, struct data_inst *data, const char *symbol)
 {
     const char *name;
     for (unsigned i = 0; (name = t0_image_extern(image, i)); i++) {
         struct managed *m = find_managed(u, name);
         MUdeviceptr address = m ? (MUdeviceptr)(uintptr_t)m->address : 0;
-        size_t size;
-        int err = m ? MUSA_SUCCESS : MUSA_ERROR_NOT_FOUND;
-        if (!m && data && data->module)
-            err = mu.muModuleGetGlobal(&address, &size, data->module, name);
+        int err = m ? MUSA_SUCCESS : address_of(u, data, name, &address);
         if (err && err != MUSA_ERROR_NOT_FOUND)
             return err; /* the process ends, or the context is gone: not the module's fault */
         if (err) {
@@ -246,7 +260,6 @@ static int bind_externs(struct cumu_unit *u, void *image, MUcontext ctx, struct 
         }
         t0_image_bind(image, i, address);
     }
-    (void)ctx;
     return CUDA_SUCCESS;
 }
 
@@ -272,8 +285,12 @@ int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out)
         goto fail;
     }
     mu.muCtxGetDevice(&d->device);
-    if (image) {
-        err = bind_externs(u, image, ctx, NULL, "module");
+    if (image && cumu_device_code()) {
+        err = cumu_device_variables(u, d, image);
+        if (err)
+            goto fail;
+    } else if (image) {
+        err = bind_externs(u, image, NULL, "module");
         if (!err)
             err = mu.muModuleLoadData(&d->module, image);
         free(image);
@@ -310,9 +327,8 @@ int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t
     int err = cumu_unit_data(u, ctx, &d);
     if (err)
         return err;
-    MUdeviceptr p = 0;
-    size_t bytes = 0;
-    if (!d->module || mu.muModuleGetGlobal(&p, &bytes, d->module, name) != MUSA_SUCCESS)
+    MUdeviceptr p;
+    if (address_of(u, d, name, &p))
         return CUDA_ERROR_NOT_FOUND;
     *address = p;
     return CUDA_SUCCESS;
@@ -320,7 +336,7 @@ int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-static int lower(struct cumu_unit *u, struct cumu_func *f)
+int cumu_unit_lower(struct cumu_unit *u, struct cumu_func *f)
 {
     struct ptx_diag diag = {0};
     if (!f->error && !f->image &&
@@ -334,6 +350,7 @@ static int lower(struct cumu_unit *u, struct cumu_func *f)
 int cumu_unit_check(struct cumu_unit *u)
 {
     int err = CUDA_SUCCESS;
+    unsigned kernels = 0;
     for (unsigned i = 0; !err && u->ptx && i < u->ptx->nfunc; i++) {
         struct cumu_func *f;
         if (!u->ptx->func[i].is_entry || u->ptx->func[i].is_decl)
@@ -342,16 +359,18 @@ int cumu_unit_check(struct cumu_unit *u)
         if (err)
             break;
         cumu_unit_enter(u);
-        err = lower(u, f);
+        err = cumu_unit_lower(u, f);
         cumu_unit_leave(u);
+        kernels++;
     }
-    return err;
+    bool compile = !err && cumu_device_code() && (kernels <= FEW_KERNELS || cumu_loading_eager());
+    return compile ? cumu_device_compile_all(u) : err;
 }
 
 int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, void **image, size_t *size)
 {
     struct data_inst *data = NULL;
-    int err = lower(u, f);
+    int err = cumu_unit_lower(u, f);
     if (!err)
         err = cumu_unit_data(u, ctx, &data);
     if (err)
@@ -361,7 +380,7 @@ int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, voi
         return CUDA_ERROR_OUT_OF_MEMORY;
     memcpy(*image, f->image, f->image_size);
     *size = f->image_size;
-    err = bind_externs(u, *image, ctx, data, f->name);
+    err = bind_externs(u, *image, data, f->name);
     if (err) {
         free(*image);
         *image = NULL;
@@ -369,45 +388,47 @@ int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, voi
     return err;
 }
 
-int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+/* Tier 0's image of f, for the CPU. */
+static int load_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst *inst)
 {
-    struct func_inst *inst = NULL;
     void *image = NULL;
     size_t size;
-    int err;
-    for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
-        if (atomic_load(&i->ctx) == ctx)
-            return CUDA_SUCCESS; /* another thread had the turn first */
-    err = cumu_unit_image(u, f, ctx, &image, &size);
+    int err = cumu_unit_image(u, f, ctx, &image, &size);
     if (err)
         return err;
-    inst = calloc(1, sizeof *inst);
-    if (!inst) {
-        err = CUDA_ERROR_OUT_OF_MEMORY;
-        goto fail;
-    }
     err = mu.muModuleLoadData(&inst->module, image);
+    free(image);
     if (err) {
         cumu_kernel_report(u->module, CUMU_ERROR, f->name, "the MUSA library refused its image (%d)",
                            err);
-        goto fail;
+        return err;
     }
     err = mu.muModuleGetFunction(&inst->function, inst->module, f->name);
     if (err) {
         cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its image lacks the kernel (%d)", err);
         mu.muModuleUnload(inst->module);
-        goto fail;
+    }
+    return err;
+}
+
+int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+{
+    for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
+        if (atomic_load(&i->ctx) == ctx)
+            return CUDA_SUCCESS; /* another thread had the turn first */
+    struct func_inst *inst = calloc(1, sizeof *inst);
+    if (!inst)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    int err = cumu_device_code() ? cumu_device_load(u, f, ctx, inst) : load_image(u, f, ctx, inst);
+    if (err) {
+        free(inst);
+        return err;
     }
     for (struct func_attr *a = f->attrs; a; a = a->next)
-        mu.muFuncSetAttribute(inst->function, a->attribute, a->value);
+        mu.muFuncSetAttribute(inst->function, a->attribute, a->value + cumu_func_front(f, a->attribute));
     mu.muCtxGetDevice(&inst->device);
     atomic_store(&inst->ctx, ctx);
     inst->next = atomic_load(&f->inst);
     atomic_store(&f->inst, inst);
-    free(image);
     return CUDA_SUCCESS;
-fail:
-    free(inst);
-    free(image);
-    return err;
 }

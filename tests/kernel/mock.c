@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fatbin/fatbin.h"
+#include "kernel/device.h"
 #include "mu.h"
 
 _Atomic(int) mock_loads, mock_unloads, mock_launches;
@@ -134,6 +135,7 @@ static musaError_t no_error(void)
 
 void mock_install(void)
 {
+    atomic_store(&cumu_device_known, 0); /* it takes images, as the CPU driver does */
     setvbuf(stdout, NULL, _IOLBF, 0); /* nothing is lost when a test dies */
     mu.muCtxGetCurrent = get_current;
     mu.muCtxSetCurrent = set_current;

@@ -130,14 +130,10 @@ cudaError_t wrap_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attrib
 cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel,
                                                                int block_size, size_t shared)
 {
-    MUfunction mf;
     if (!blocks)
         return CUMU_BAD_ARG;
     KERNEL(f, kernel);
-    int err = cumu_func_musa(f, &mf);
-    if (!err)
-        err = mu.muOccupancyMaxActiveBlocksPerMultiprocessor(blocks, mf, block_size, shared);
-    return CUMU_RT(err);
+    return CUMU_RT(cumu_func_occupancy(f, block_size, shared, blocks));
 }
 
 cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel,
@@ -152,14 +148,10 @@ cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blo
 cudaError_t wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const void *kernel, int blocks,
                                                            int block_size)
 {
-    MUfunction mf;
     if (!size)
         return CUMU_BAD_ARG;
     KERNEL(f, kernel);
-    int err = cumu_func_musa(f, &mf);
-    if (!err)
-        err = mu.muOccupancyAvailableDynamicSMemPerBlock(size, mf, blocks, block_size);
-    return CUMU_RT(err);
+    return CUMU_RT(cumu_func_shared_left(f, blocks, block_size, size));
 }
 
 static CUlaunchConfig driver_config(const cudaLaunchConfig_t *c)

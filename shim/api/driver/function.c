@@ -127,12 +127,10 @@ CUresult wrap_cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, si
 CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
                                                           int block_size, size_t shared)
 {
-    MUfunction mf;
     if (!blocks)
         return CUDA_ERROR_INVALID_VALUE;
     KERNEL(f, function);
-    int err = cumu_func_musa(f, &mf);
-    return err ? err : mu.muOccupancyMaxActiveBlocksPerMultiprocessor(blocks, mf, block_size, shared);
+    return cumu_func_occupancy(f, block_size, shared, blocks);
 }
 
 CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function,
@@ -147,12 +145,10 @@ CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 CUresult wrap_cuOccupancyAvailableDynamicSMemPerBlock(size_t *size, CUfunction function, int blocks,
                                                       int block_size)
 {
-    MUfunction mf;
     if (!size)
         return CUDA_ERROR_INVALID_VALUE;
     KERNEL(f, function);
-    int err = cumu_func_musa(f, &mf);
-    return err ? err : mu.muOccupancyAvailableDynamicSMemPerBlock(size, mf, blocks, block_size);
+    return cumu_func_shared_left(f, blocks, block_size, size);
 }
 
 /* The block size with the most resident threads; ties go to the larger block, as in CUDA. */
@@ -163,15 +159,12 @@ CUresult wrap_cuOccupancyMaxPotentialBlockSize(int *min_grid, int *best, CUfunct
         return CUDA_ERROR_INVALID_VALUE;
     int max = 0, sms = 0, most = 0;
     MUdevice device = 0;
-    MUfunction mf;
     KERNEL(f, function);
-    int err = cumu_func_musa(f, &mf);
+    int err = cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &max);
     if (!err)
         err = mu.muCtxGetDevice(&device);
     if (!err)
         err = mu.muDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
-    if (!err)
-        err = cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &max);
     if (err)
         return err;
     if (limit > 0 && limit < max)
@@ -179,8 +172,7 @@ CUresult wrap_cuOccupancyMaxPotentialBlockSize(int *min_grid, int *best, CUfunct
     *best = *min_grid = 0;
     for (int size = max; size > 0; size = (size - 1) / 32 * 32) {
         int blocks = 0;
-        err = mu.muOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, mf, size,
-                                                             shared_of ? shared_of(size) : shared);
+        err = cumu_func_occupancy(f, size, shared_of ? shared_of(size) : shared, &blocks);
         if (err)
             return err;
         if (blocks * size > most) {

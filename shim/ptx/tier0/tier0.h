@@ -1,12 +1,14 @@
 /* Tier 0, public: lowers a PTX function to a position-independent image (lower/, in the shim) and runs
  * an image's blocks warp by warp (exec/, in the CPU MUSA library). The image is the only thing that
- * crosses between the two; it is to the CPU library what a mubin is to a MUSA device. */
+ * crosses between the two; it is to the CPU library what a mubin is to a MUSA device. A driver whose
+ * muModuleLoadData takes images exports T0_TAKES_IMAGES, its version of them; no other has that name. */
 #ifndef CUMU_PTX_TIER0_H
 #define CUMU_PTX_TIER0_H
 
 #include "ptx/ir.h"
 
 #define T0_LANES 32
+#define T0_TAKES_IMAGES "cumu_host_images"
 
 /* ---- lower/: PTX -> image ------------------------------------------------------------------- */
 

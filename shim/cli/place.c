@@ -1,0 +1,23 @@
+/* What kernel/place.c tells the core, for the tool itself. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "core/symbols.h"
+#include "kernel/tool.h"
+
+bool cumu_own_tool(char path[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[n < 0 ? 0 : n] = '\0';
+    return n > 0;
+}
+
+const char *const *cumu_sonames(const char *library)
+{
+    const struct cumu_library *l = cumu_tool_symbol("cumu_libraries");
+    while (l && l->name && strcmp(l->name, library) != 0)
+        l++;
+    return l && l->name ? l->sonames : NULL;
+}

@@ -1,0 +1,435 @@
+/* Kernels on a MUSA device: MUSA C++ of a kernel to a mubin, its module's variables in device memory, and the table
+ * of their addresses that the kernel looks them up in. */
+#include "kernel/device.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "core/resolve.h"
+#include "kernel/compile.h"
+#include "kernel/jit.h"
+#include "ptx/musa/musa.h"
+#include "ptx/tier0/image.h"
+
+enum { MAX_THREADS = 8, VARIABLE_ALIGN = 256 };
+
+struct device_code { /* of one kernel for one architecture */
+    struct device_code *next;
+    unsigned arch;
+    bool making; /* some thread is at it */
+    int error;
+    void *mubin;
+    struct mu_info info;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the lists of code, and `making` */
+static pthread_cond_t made = PTHREAD_COND_INITIALIZER;
+
+atomic_int cumu_device_known = -1;
+
+bool cumu_device_code(void)
+{
+    int k = atomic_load_explicit(&cumu_device_known, memory_order_relaxed);
+    if (k < 0) {
+        k = !cumu_below_has("musa", T0_TAKES_IMAGES);
+        atomic_store(&cumu_device_known, k);
+    }
+    return k;
+}
+
+/* ---- mubins ---------------------------------------------------------------------------------- */
+
+/* mp_31 is what reports compute capability 3.1. */
+static int arch_here(unsigned *arch)
+{
+    MUdevice device;
+    int major = 0, minor = 0, err = mu.muCtxGetDevice(&device);
+    if (!err)
+        err = mu.muDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    if (!err)
+        err = mu.muDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    *arch = (unsigned)(10 * major + minor);
+    return err;
+}
+
+/* The kernel as MUSA C++. */
+static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t *size)
+{
+    struct ptx_diag diag = {0};
+    cumu_unit_enter(f->unit);
+    int err = cumu_unit_lower(f->unit, f);
+    if (!err && mu_emit(f->unit->ptx, f->name, f->image, MU_MUSA, text, size, &c->info, &diag)) {
+        cumu_kernel_report(f->module, CUMU_GAP, f->name, "has no code for mp_%u: PTX line %u: %s%s%s", c->arch,
+                           diag.line, diag.what, diag.what[0] ? ": " : "", diag.msg);
+        err = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    }
+    if (!err)
+        f->front = c->info.dynamic ? c->info.shared : 0;
+    cumu_unit_leave(f->unit);
+    return err;
+}
+
+static int compile(struct cumu_func *f, struct device_code *c)
+{
+    struct cumu_compiled o;
+    char *text = NULL, how[48] = "from the cache";
+    const char *why;
+    size_t size;
+    if (!cumu_arch_known(c->arch)) {
+        cumu_kernel_report(f->module, CUMU_ERROR, f->name,
+                           "mp_%u is no architecture that kernels can be compiled for", c->arch);
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    int err = emit(f, c, &text, &size);
+    if (err)
+        return err;
+    if (!cumu_musa_compiler(&why)) {
+        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "cannot be compiled for mp_%u: %s", c->arch, why);
+        free(text);
+        return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+    }
+    switch (cumu_mubin_make(&o, f->name, text, size, c->arch, strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0)) {
+    case CUMU_MADE_ABSENT:
+        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "is not in the cache, and CUMU_JIT=0 forbids compiling it");
+        err = CUDA_ERROR_JIT_COMPILATION_DISABLED;
+        break;
+    case CUMU_MADE_FAILED:
+        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "cannot be compiled for mp_%u: %s", c->arch, o.why);
+        err = CUDA_ERROR_INVALID_PTX;
+        break;
+    case CUMU_MADE_COMPILED:
+        (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);
+        break;
+    case CUMU_MADE_CACHED:
+        break;
+    }
+    free(text);
+    if (err)
+        return err;
+    cumu_info("jit", f->name, "mp_%u: %s", c->arch, how);
+    cumu_jit_note(f->name, how, o.ms);
+    c->mubin = o.data;
+    return CUDA_SUCCESS;
+}
+
+static struct device_code *find(const struct cumu_func *f, unsigned arch)
+{
+    struct device_code *c = f->code;
+    while (c && c->arch != arch)
+        c = c->next;
+    return c;
+}
+
+/* Who comes second waits for who came first. */
+static int compile_for(struct cumu_func *f, unsigned arch)
+{
+    pthread_mutex_lock(&lock);
+    struct device_code *c = find(f, arch);
+    if (c) {
+        while (c->making)
+            pthread_cond_wait(&made, &lock);
+        pthread_mutex_unlock(&lock);
+        return c->error;
+    }
+    c = calloc(1, sizeof *c);
+    if (c) {
+        c->arch = arch;
+        c->making = true;
+        c->next = f->code;
+        f->code = c;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!c)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    int err = compile(f, c);
+    pthread_mutex_lock(&lock);
+    c->error = err;
+    c->making = false;
+    pthread_cond_broadcast(&made);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+int cumu_device_compile(struct cumu_func *f)
+{
+    unsigned arch;
+    int err = arch_here(&arch);
+    return err ? err : compile_for(f, arch);
+}
+
+struct many { /* kernels that are compiled side by side */
+    struct cumu_func **f;
+    unsigned n, arch;
+    atomic_uint next;
+    atomic_int error; /* of any of them */
+};
+
+static void *compile_some(void *arg)
+{
+    struct many *m = arg;
+    for (unsigned k; (k = atomic_fetch_add(&m->next, 1)) < m->n;) {
+        int err = compile_for(m->f[k], m->arch), none = 0;
+        if (err)
+            (void)atomic_compare_exchange_strong(&m->error, &none, err);
+    }
+    return NULL;
+}
+
+/* The caller works too, so that it goes on where no thread can be had. */
+static void compile_side_by_side(struct many *m)
+{
+    pthread_t thread[MAX_THREADS];
+    unsigned started = 0;
+    sigset_t all, old;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    sigfillset(&all); /* the program's handlers run on the program's threads */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (started < MAX_THREADS && (long)started + 1 < cpus && started + 1 < m->n &&
+           pthread_create(&thread[started], NULL, compile_some, m) == 0)
+        started++;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    compile_some(m);
+    while (started > 0)
+        (void)pthread_join(thread[--started], NULL);
+}
+
+int cumu_device_compile_all(struct cumu_unit *u)
+{
+    struct many m = {.n = 0};
+    MUcontext ctx;
+    int err = cumu_context_current(&ctx);
+    if (!err)
+        err = arch_here(&m.arch);
+    if (err || !u->ptx)
+        return err;
+    m.f = calloc(u->ptx->nfunc + 1, sizeof *m.f);
+    if (!m.f)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned i = 0; !err && i < u->ptx->nfunc; i++)
+        if (u->ptx->func[i].is_entry && !u->ptx->func[i].is_decl)
+            err = cumu_module_func(u->module, u->ptx->func[i].name, &m.f[m.n++]);
+    if (!err)
+        compile_side_by_side(&m);
+    free(m.f);
+    return err ? err : atomic_load(&m.error);
+}
+
+void cumu_device_code_free(struct cumu_func *f)
+{
+    while (f->code) {
+        struct device_code *c = f->code;
+        f->code = c->next;
+        free(c->mubin);
+        free(c);
+    }
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* Work of ours on a stream of its own: legal while the program captures others, and waits for none of its own. */
+static int on_own_stream(int (*work)(MUstream s, const void *arg), const void *arg)
+{
+    MUstream s = NULL;
+    int err = mu.muStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    if (err)
+        return err;
+    err = work(s, arg);
+    int done = mu.muStreamSynchronize(s);
+    (void)mu.muStreamDestroy_v2(s);
+    return err ? err : done;
+}
+
+struct variables {
+    const struct t0_image *image;
+    const struct data_inst *d;
+    uint64_t size;
+    uint8_t *init; /* of all of them, one after the other */
+};
+
+/* Bytes from its start that are not zero for sure. */
+static size_t extent(const struct t0_image *image, const struct t0_var *var)
+{
+    const struct t0_reloc *r = T0_AT(image, relocs, struct t0_reloc) + var->first_reloc;
+    size_t n = var->init_size;
+    for (uint32_t k = 0; k < var->nreloc; k++)
+        if (r[k].offset + r[k].size > n)
+            n = r[k].offset + r[k].size;
+    return n;
+}
+
+/* First values with the addresses in them that this context gives. */
+static void relocate(const struct variables *v, const struct t0_var *var, uint8_t *to)
+{
+    const struct t0_reloc *r = T0_AT(v->image, relocs, struct t0_reloc) + var->first_reloc;
+    memset(to, 0, extent(v->image, var));
+    memcpy(to, T0_AT(v->image, data, uint8_t) + var->init, var->init_size);
+    for (uint32_t n = 0; n < var->nreloc; n++, r++) {
+        uint64_t value = r->kind == T0_RELOC_FUNC ? T0_FUNC_TAG | r->index : v->d->address[r->index];
+        value += (uint64_t)r->addend;
+        if (r->byte)
+            value = value >> 8 * (r->byte - 1) & 0xff;
+        memcpy(to + r->offset, &value, r->size);
+    }
+}
+
+static int initialise(MUstream s, const void *arg)
+{
+    const struct variables *v = arg;
+    const struct t0_var *var = T0_AT(v->image, vars, struct t0_var);
+    uint8_t *to = v->init;
+    int err = mu.muMemsetD8Async(v->d->memory, 0, v->size, s);
+    for (uint32_t k = 0; !err && k < v->image->vars.count; k++) {
+        size_t n = extent(v->image, &var[k]);
+        if (!n || v->d->address[k] - v->d->memory >= v->size)
+            continue; /* zero, or managed */
+        relocate(v, &var[k], to);
+        err = mu.muMemcpyHtoDAsync_v2(v->d->address[k], to, n, s);
+        to += n;
+    }
+    return err;
+}
+
+static const char *name_of(const struct t0_image *image, uint32_t k)
+{
+    return T0_AT(image, strings, char) + T0_AT(image, vars, struct t0_var)[k].name;
+}
+
+int cumu_device_variables(struct cumu_unit *u, struct data_inst *d, void *data)
+{
+    const struct t0_image *image = data;
+    const struct t0_var *var = T0_AT(image, vars, struct t0_var);
+    struct variables v = {.image = image, .d = d};
+    size_t init = 0;
+    if (u->variables != data)
+        free(u->variables); /* of another context: the same */
+    u->variables = data;
+    d->address = calloc(image->vars.count, sizeof *d->address);
+    if (!d->address)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < image->vars.count; k++) {
+        const struct managed *m = u->managed;
+        while (m && strcmp(m->var->name, name_of(image, k)) != 0)
+            m = m->next;
+        if (m)
+            d->address[k] = (uintptr_t)m->address;
+        else
+            v.size += (var[k].size + VARIABLE_ALIGN) / VARIABLE_ALIGN * VARIABLE_ALIGN;
+        init += extent(image, &var[k]);
+    }
+    v.init = malloc(init + 1);
+    int err = v.init ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!err && v.size)
+        err = mu.muMemAlloc_v2(&d->memory, v.size);
+    uint64_t at = d->memory;
+    for (uint32_t k = 0; !err && k < image->vars.count; k++) {
+        if (d->address[k])
+            continue;
+        d->address[k] = at;
+        at += (var[k].size + VARIABLE_ALIGN) / VARIABLE_ALIGN * VARIABLE_ALIGN;
+    }
+    if (!err && v.size)
+        err = on_own_stream(initialise, &v);
+    free(v.init);
+    if (!err)
+        return CUDA_SUCCESS;
+    if (d->memory)
+        (void)mu.muMemFree_v2(d->memory);
+    free(d->address);
+    return err;
+}
+
+uint64_t cumu_device_address(const struct cumu_unit *u, const struct data_inst *d, const char *name)
+{
+    const struct t0_image *image = u->variables;
+    for (uint32_t k = 0; image && k < image->vars.count; k++)
+        if (!strcmp(name_of(image, k), name))
+            return d->address[k];
+    return 0;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+struct table { /* of addresses, for MU_EXTERNS */
+    MUdeviceptr to;
+    const uint64_t *address;
+    size_t size;
+};
+
+static int fill(MUstream s, const void *arg)
+{
+    const struct table *t = arg;
+    return mu.muMemcpyHtoDAsync_v2(t->to, t->address, t->size, s);
+}
+
+/* The addresses of the module's variables, where the kernel looks for them. */
+static int bind(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, MUmodule module)
+{
+    void *image;
+    size_t size;
+    struct table t = {0};
+    int err = cumu_unit_image(u, f, ctx, &image, &size);
+    if (err)
+        return err;
+    const struct t0_image *bound = image;
+    const struct t0_extern *x = T0_AT(bound, externs, struct t0_extern);
+    uint64_t *address = calloc(bound->externs.count + 1, sizeof *address);
+    for (uint32_t k = 0; address && k < bound->externs.count; k++)
+        address[k] = x[k].address;
+    t.address = address;
+    t.size = bound->externs.count * sizeof *address;
+    if (!address)
+        err = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!err && t.size)
+        err = mu.muModuleGetGlobal_v2(&t.to, &size, module, MU_EXTERNS);
+    if (!err && t.size)
+        err = size < t.size ? CUDA_ERROR_INVALID_IMAGE : on_own_stream(fill, &t);
+    free(address);
+    free(image);
+    return err;
+}
+
+int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst *inst)
+{
+    unsigned arch;
+    int err = arch_here(&arch);
+    if (err)
+        return err;
+    pthread_mutex_lock(&lock);
+    struct device_code *c = find(f, arch);
+    pthread_mutex_unlock(&lock);
+    if (!c || !c->mubin)
+        return c ? c->error : CUDA_ERROR_INVALID_CONTEXT; /* another device than it was compiled for */
+    err = mu.muModuleLoadData(&inst->module, c->mubin);
+    if (err) {
+        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "the MUSA driver refused its mubin for mp_%u (%d)",
+                           arch, err);
+        return err;
+    }
+    err = mu.muModuleGetFunction(&inst->function, inst->module, c->info.symbol);
+    if (err)
+        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its mubin for mp_%u lacks %s (%d)", arch,
+                           c->info.symbol, err);
+    if (!err && (err = bind(u, f, ctx, inst->module)) != 0)
+        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its mubin cannot be told where variables are (%d)", err);
+    if (err)
+        (void)mu.muModuleUnload(inst->module);
+    return err;
+}
+
+bool cumu_device_estimate(const struct cumu_func *f, int attribute, int *value)
+{
+    const struct t0_image *image = f->image;
+    const struct t0_kernel_rec *r = image ? T0_AT(image, kernels, struct t0_kernel_rec) : NULL;
+    switch (r ? attribute : -1) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)r->max_threads; return true;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)r->shared_size; return true;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)r->local_size; return true;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)r->num_regs; return true;
+    default: return false;
+    }
+}
