@@ -45,6 +45,26 @@ $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
 
+# A driver with a device: the CPU driver's objects, where those of tests/device/driver.c take over from a few of
+# their functions.
+DEVICE_LIB := $B/tests/device/libmusa.so.1
+DEVICE_OBJ := $(addprefix $B/obj/tests/,device/driver.o musa/machine.o)
+DEVICE_OVER := --redefine-sym muModuleLoadData=cpu_muModuleLoadData --redefine-sym muDeviceGetAttribute=cpu_muDeviceGetAttribute \
+  --redefine-sym host_grid_run=dev_grid_run --redefine-sym t0_kernel_info=dev_kernel_info \
+  --redefine-sym cumu_host_images=cpu_images --localize-symbol=cpu_images \
+  $(foreach f,load unload kernel global,--redefine-sym t0_module_$f=dev_module_$f)
+DEVICE_FROM := $(addprefix $B/obj/host/driver/,module.o device.o launch.o)
+DEVICE_NEW  := $(DEVICE_FROM:$B/obj/host/driver/%=$B/tests/device/%)
+$(DEVICE_NEW): $B/tests/device/%.o: $B/obj/host/driver/%.o tests/tests.mk
+	@mkdir -p $(@D)
+	$Q$(OBJCOPY) $(DEVICE_OVER) $< $@
+$(DEVICE_LIB): $(filter-out $(DEVICE_FROM),$(MUSA_OBJ)) $(DEVICE_NEW) $(DEVICE_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld tests/device/$(@F)"
+	$Q$(CC) -shared -o $@ $^ $(LDBASE) -Wl,-soname,$(@F) -ldl -lm
+check-programs: $(DEVICE_LIB)
+OBJCOPY ?= objcopy
+
 # Fuzz targets: one entry point a file. Every check replays the corpus; `make fuzz` searches.
 FUZZ      := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROG := $(FUZZ:%=$B/tests/fuzz/fuzz_%)

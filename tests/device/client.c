@@ -1,0 +1,181 @@
+/* A program of the driver API for run.sh: PTX text loaded, launched, asked about; what it sees, a line each. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/cuda.h"
+#include "cuda_enums.h"
+
+typedef unsigned long long ptr;
+extern int cuInit(unsigned), cuDeviceGet(int *, int), cuCtxCreate_v2(void **, unsigned, int), cuCtxSetCurrent(void *),
+    cuCtxSynchronize(void), cuModuleUnload(void *), cuModuleGetFunction(void **, void *, const char *),
+    cuModuleLoadDataEx(void **, const void *, unsigned, int *, void **), cuModuleGetLoadingMode(int *),
+    cuModuleGetGlobal_v2(ptr *, size_t *, void *, const char *), cuMemAlloc_v2(ptr *, size_t),
+    cuMemcpyDtoH_v2(void *, ptr, size_t), cuMemcpyHtoD_v2(ptr, const void *, size_t),
+    cuFuncGetAttribute(int *, int, void *), cuFuncSetAttribute(void *, int, int),
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, void *, int, size_t),
+    cuOccupancyAvailableDynamicSMemPerBlock(size_t *, void *, int, int), cuStreamCreate(void **, unsigned),
+    cuStreamSynchronize(void *), cuStreamBeginCapture_v2(void *, int), cuStreamEndCapture(void *, void **),
+    cuGraphGetNodes(void *, void **, size_t *), cuGraphKernelNodeGetParams(void *, void *),
+    cuGraphInstantiateWithFlags(void **, void *, ptr), cuGraphLaunch(void *, void *),
+    cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                   void **);
+
+static const char ptx[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .global .align 4 .u32 counter = 40;\n"
+    ".visible .const .align 8 .u64 where = counter;\n"
+    ".extern .shared .align 4 .b8 more[];\n"
+    /* out[i] = counter + what the block's last thread left in static and dynamic shared memory */
+    ".visible .entry both(.param .u64 out, .param .u8 small, .param .u32 add) {\n"
+    ".reg .u32 %r<8>; .reg .u64 %d<6>; .reg .u16 %h;\n.shared .align 4 .u32 own;\n"
+    "mov.u32 %r0, %tid.x;\nst.shared.u32 [own], 7;\nst.shared.u32 [more], 100;\nbar.sync 0;\n"
+    "ld.shared.u32 %r1, [own];\nld.shared.u32 %r2, [more];\nadd.u32 %r1, %r1, %r2;\n"
+    "ld.const.u64 %d0, [where];\nld.u32 %r3, [%d0];\nadd.u32 %r1, %r1, %r3;\n"
+    "ld.param.u32 %r4, [add];\nadd.u32 %r1, %r1, %r4;\nld.param.u8 %h, [small];\ncvt.u32.u16 %r5, %h;\nadd.u32 %r1, %r1, %r5;\n"
+    "ld.param.u64 %d1, [out];\nmul.wide.u32 %d2, %r0, 4;\nadd.u64 %d1, %d1, %d2;\nst.global.u32 [%d1], %r1;\nret;\n}\n";
+/* what MUSA has no counterpart of */
+static const char refused[] =
+    ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry swaps(.param .u64 out) {\n"
+    ".reg .b128 %q; .reg .u64 %d;\nld.param.u64 %d, [out];\nmov.b128 %q, {%d, %d};\n"
+    "atom.global.exch.b128 %q, [%d], %q;\nret;\n}\n";
+
+static void *module, *both;
+
+static int load(const char *text)
+{
+    static char error[512];
+    int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {error, (void *)sizeof error};
+    int r = cuModuleLoadDataEx(&module, text, 2, options, values);
+    printf("load %d\n", r);
+    if (r)
+        printf("log %s", error);
+    return r ? r : cuModuleGetFunction(&both, module, "both");
+}
+
+static unsigned last(ptr p)
+{
+    unsigned v[32] = {0};
+    return cuCtxSynchronize() || cuMemcpyDtoH_v2(v, p, sizeof v) ? 0 : v[31];
+}
+
+static ptr out;
+static int launch(void *stream, unsigned shared, unsigned add)
+{
+    unsigned char small = 2;
+    return cuLaunchKernel(both, 1, 1, 1, 32, 1, 1, shared, stream, (void *[]){&out, &small, &add}, NULL);
+}
+
+static void attributes(void)
+{
+    int fixed = -1, most = -1, blocks = -1, few = -1, threads = -1;
+    size_t left = 0;
+    cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, both);
+    cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, both);
+    int set = cuFuncSetAttribute(both, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 50000);
+    cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, both);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, both, 256, 4096);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(&few, both, 256, 40000);
+    cuOccupancyAvailableDynamicSMemPerBlock(&left, both, 1, 256);
+    printf("static %d threads %d set %d most %d fewer %d left %d\n", fixed, threads, set, most, blocks > few && few > 0,
+           left > 4096 && left % 4 == 0);
+}
+
+/* The first launch inside a capture; arguments that are gone when the graph runs. */
+static void capture(void)
+{
+    void *stream, *graph = NULL, *node = NULL, *exec = NULL;
+    CUDA_KERNEL_NODE_PARAMS p;
+    size_t n = 1;
+    cuStreamCreate(&stream, 1);
+    cuStreamBeginCapture_v2(stream, 0);
+    int launched = launch(stream, 64, 1000);
+    int ended = cuStreamEndCapture(stream, &graph);
+    cuGraphGetNodes(graph, &node, &n);
+    memset(&p, 0, sizeof p);
+    int asked = cuGraphKernelNodeGetParams(node, &p);
+    int made = cuGraphInstantiateWithFlags(&exec, graph, 0);
+    int ran = cuGraphLaunch(exec, stream);
+    cuStreamSynchronize(stream);
+    printf("capture %d %d nodes %zu asked %d shared %u made %d ran %d value %u\n", launched, ended, n, asked,
+           p.v1.shared, made, ran, last(out));
+}
+
+static void *one(void *arg)
+{
+    void *ctx = arg;
+    cuCtxSetCurrent(ctx);
+    return (void *)(intptr_t)launch(NULL, 16, 1);
+}
+
+static void threads(void *ctx)
+{
+    pthread_t t[8];
+    int errors = 0;
+    for (int k = 0; k < 8; k++)
+        pthread_create(&t[k], NULL, one, ctx);
+    for (int k = 0; k < 8; k++) {
+        void *r;
+        pthread_join(t[k], &r);
+        errors += r != NULL;
+    }
+    printf("threads %d value %u\n", errors, last(out));
+}
+
+/* Variables of each context are its own. */
+static void devices(void)
+{
+    void *ctx[2] = {NULL, NULL};
+    unsigned value[2], set = 1;
+    for (int d = 0; d < 2; d++) {
+        int device;
+        ptr p = 0;
+        size_t size = 0;
+        cuDeviceGet(&device, d);
+        cuCtxCreate_v2(&ctx[d], 0, device);
+        if (d == 0)
+            load(ptx);
+        cuMemAlloc_v2(&out, 4096);
+        cuModuleGetGlobal_v2(&p, &size, module, "counter");
+        if (d == 1)
+            cuMemcpyHtoD_v2(p, &set, sizeof set);
+        launch(NULL, 16, 0);
+        value[d] = last(out);
+    }
+    printf("devices %u %u\n", value[0], value[1]);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int device = 0, mode = -1, r;
+    void *ctx;
+    if (cuInit(0))
+        return 2;
+    if (!strcmp(what, "devices")) {
+        devices();
+        return 0;
+    }
+    cuDeviceGet(&device, 0);
+    cuCtxCreate_v2(&ctx, 0, device);
+    cuMemAlloc_v2(&out, 4096);
+    if (!strcmp(what, "mode")) {
+        cuModuleGetLoadingMode(&mode);
+        printf("mode %d\n", mode);
+    }
+    if ((r = load(!strcmp(what, "refused") ? refused : ptx)) != 0)
+        return 1;
+    if (!strcmp(what, "attributes"))
+        attributes();
+    if (!strcmp(what, "capture"))
+        capture();
+    if (!strcmp(what, "threads"))
+        threads(ctx);
+    r = launch(NULL, 16, 0);
+    printf("launch %d value %u\n", r, last(out));
+    printf("unload %d\n", cuModuleUnload(module));
+    return r != 0;
+}

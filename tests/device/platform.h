@@ -1,0 +1,54 @@
+/* The platform part of kernels that the stand-in for mcc compiles: the host's of musa/host.h, and what the stand-in
+ * driver (driver.c) asks an object: its kernel's parameters, static shared memory and entry. */
+#include "musa/host.h"
+
+#define CM_SHOWN extern "C" __attribute__((visibility("default")))
+#undef CM_SHARED
+#define CM_SHARED(n) CM_SHOWN const unsigned cm_static_shared = n;
+
+namespace device {
+struct cursor {
+    const unsigned char *p;
+    unsigned at;
+    template <class T> void align() { at = (at + alignof(T) - 1) / alignof(T) * alignof(T); }
+};
+template <class T> T take(cursor &c)
+{
+    T v;
+    c.align<T>();
+    __builtin_memcpy(&v, c.p + c.at, sizeof v);
+    c.at += sizeof v;
+    return v;
+}
+template <class... A> struct caller { /* braces keep the order of the arguments */
+    caller(void (*f)(A...), A... a) { f(a...); }
+};
+template <class... A> void call(void (*f)(A...), const unsigned char *p)
+{
+    cursor c = {p, 0};
+    caller<A...>{f, take<A>(c)...};
+    (void)c;
+}
+template <class T> int place(cursor &c, unsigned (*table)[2], unsigned k)
+{
+    c.align<T>();
+    table[k][0] = c.at;
+    table[k][1] = sizeof(T);
+    c.at += sizeof(T);
+    return 0;
+}
+template <class... A> unsigned params(void (*)(A...), unsigned (*table)[2])
+{
+    cursor c = {nullptr, 0};
+    unsigned k = 0;
+    int each[] = {0, place<A>(c, table, k++)...};
+    (void)each, (void)c, (void)table;
+    return k;
+}
+} // namespace device
+
+/* The last line of every source, put there by the stand-in. */
+#define CM_OBJECT(symbol, threads, arch)                                                           \
+    CM_SHOWN const unsigned cm_arch = arch, cm_max_threads = threads;                              \
+    CM_SHOWN unsigned cm_params(unsigned (*table)[2]) { return device::params(&cm::symbol, table); } \
+    CM_SHOWN void cm_entry(const unsigned char *p) { device::call(&cm::symbol, p); }

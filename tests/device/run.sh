@@ -1,0 +1,128 @@
+#!/bin/sh
+# Kernels on a MUSA device, as far as a machine without one can tell: unmodified CUDA programs over a driver that
+# takes what the stand-in for mcc (or MTRTC) has compiled and runs it; the cache; every way it can go wrong.
+# shellcheck disable=SC2086 # $run is words
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+here=$(dirname "$0")
+
+command -v "${CXX:-g++}" >/dev/null 2>&1 || { echo "skip: no C++ compiler"; exit 77; }
+unset MUSA_PATH MUSA_INSTALL_PATH CUMU_MCC CUMU_MUSA_COMPILER CUMU_BACKEND CUDA_MODULE_LOADING || true
+
+# An SDK: the runtime and MCCL are the CPU's, the driver is the one with a device, mcc is the stand-in.
+sdk=$tmp/sdk
+mkdir -p "$sdk/bin" "$sdk/lib" "$sdk/rtc/bin"
+cp "$B"/lib/cumu/host/libmusart.so.5 "$B"/lib/cumu/host/libmccl.so.2 "$B/tests/device/libmusa.so.1" "$sdk/lib/"
+for at in "$sdk" "$sdk/rtc"; do
+    cp "$here/mcc" "$at/bin/mcc"
+    realpath "$here/.." >"$at/tests"
+    echo good >"$at/mode"
+done
+export MUSA_HOME="$sdk" CUMU_CACHE_DIR="$tmp/cache" DEVICE_LOG="$tmp/device"
+run="$cumu run --backend musa --"
+mode() { echo "$1" >"$sdk/mode"; }
+# calls NAME WANT: how often the compiler was called since the last time.
+calls() {
+    n=0
+    [ ! -e "$sdk/calls" ] || n=$(grep -c . "$sdk/calls")
+    rm -f "$sdk/calls"
+    if [ "$n" = "$2" ]; then echo "ok $1"; else echo "not ok $1: $n calls, want $2"; bad=1; fi
+}
+# on_device NAME WHAT KERNEL COUNT: what the driver noted since the last time.
+on_device() {
+    n=$(grep -c "^$2 $3\$" "$tmp/device" || :)
+    rm -f "$tmp/device"
+    if [ "$n" = "$4" ]; then echo "ok $1"; else echo "not ok $1: $n, want $4"; bad=1; fi
+}
+
+# ---- programs ----
+passed=0 all=0
+for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline symbols language errors driver capture \
+    graphs print spawn static_runtime nested sass_only "faults address" "faults trap" "faults assert"; do
+    file=${f%% *}
+    [ -x "$fix/$file" ] || continue
+    says=$file
+    case $file in lz4 | raw | static_runtime) says=vectoradd ;; esac
+    check "$f" 0 "^PASS $says\$" -- $run "$fix/$file" ${f#"$file"}
+    all=$((all + 1))
+    grep -q "^PASS $says\$" "$tmp/out" && passed=$((passed + 1))
+done
+echo "# $passed of $all fixtures pass"
+CUMU_HOST_DEVICES=4 check "NCCL among four devices" 0 '^PASS tensor_parallel$' -- $run "$fix/tensor_parallel"
+rm -f "$sdk/calls" "$tmp/device"
+
+check "a second process" 0 '^PASS vectoradd$' -- $run "$fix/vectoradd"
+on_device "runs the device's code" run cumu__Z3addPKfS0_Pfi 1
+calls "and finds it compiled" 0
+echo '# another release' >>"$sdk/bin/mcc"
+check "another toolkit" 0 '^PASS vectoradd$' -- $run "$fix/vectoradd"
+calls "compiles again" 1
+check "another device" 0 '^PASS vectoradd$' -- env DEVICE_CC=22 $run "$fix/vectoradd"
+if grep -q -e '--offload-arch=mp_22 ' "$sdk/calls"; then echo "ok for its architecture"; else echo "not ok for its architecture"; bad=1; fi
+calls "compiles again" 1
+check "ahead of time" 0 ' 1 compiled, 0 were there' -- "$cumu" cache warm --target mp_21 "$fix/vectoradd"
+calls "by the same compiler" 1
+check "a device of that kind" 0 '^PASS vectoradd$' -- env DEVICE_CC=21 CUMU_JIT=0 $run "$fix/vectoradd"
+calls "needs none" 0
+rm -rf "$tmp/cache"
+check "a trace shows the compilation and the tier" 0 'compile _Z3addPKfS0_Pfi compiled in [0-9]+ ms' \
+    'kernel _Z3addPKfS0_Pfi .* shared 0 tier musa stream NULL' -- \
+    "$cumu" trace --backend musa --filter kernel:,compile: "$fix/vectoradd"
+
+# ---- the driver API ----
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$here/../../shim" -I"$B/gen" -o "$tmp/client" "$here/client.c" \
+    "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined -pthread
+rm -f "$sdk/calls" "$tmp/device"
+check "PTX text" 0 '^load 0$' '^launch 0 value 149$' '^unload 0$' -- $run "$tmp/client"
+on_device "is unloaded with its module" unload cumu_both 1
+check "attributes and occupancy, with static shared memory in front" 0 \
+    '^static 4 threads 1024 set 0 most 50000 fewer 1 left 1$' -- $run "$tmp/client" attributes
+check "a first launch inside a capture" 0 '^capture 0 0 nodes 1 asked 0 shared 64 made 0 ran 0 value 1149$' -- \
+    $run "$tmp/client" capture
+CUMU_HOST_DEVICES=2 check "variables of each device" 0 '^devices 149 110$' -- $run "$tmp/client" devices
+rm -rf "$tmp/cache" "$sdk/calls"
+check "first launches of eight threads" 0 '^threads 0 value 150$' -- $run "$tmp/client" threads
+calls "compile once" 1
+check "lazy loading is the default" 0 '^mode 2$' -- $run "$tmp/client" mode
+check "eager loading" 0 '^mode 1$' -- env CUDA_MODULE_LOADING=EAGER $run "$tmp/client" mode
+rm -f "$sdk/calls"
+check "of a program's kernels" 0 '^PASS language$' -- env CUDA_MODULE_LOADING=EAGER CUMU_CACHE_DIR="$tmp/eager" $run "$fix/language"
+calls "is all of them" 7
+
+# ---- what goes wrong: an error of CUDA's, and the log names tool, command and first error ----
+command='options: -mtgpu --musa-device-only --offload-arch=mp_31'
+export CUMU_CACHE_DIR="$tmp/empty"
+mode fail
+check "a compiler that fails" 1 'add.* cannot be compiled for mp_31: .*sdk/bin/mcc: status 1: error: no such builtin' \
+    "$command" 'cudaErrorInvalidPtx' -- $run "$fix/vectoradd"
+check "at a load: in its log, too" 1 '^load 218$' '^log cumu: both: .*mcc: status 1: error: no such builtin' -- $run "$tmp/client"
+rm -f "$sdk/calls"
+mode hang
+CUMU_COMPILE_SECONDS=1 check "a compiler that hangs" 1 '^load 218$' '^log .*mcc: took too long' -- $run "$tmp/client"
+mode garbage
+check "a driver that does not take the code" 1 'refused its mubin for mp_31' 'cudaErrorInvalidKernelImage|cudaErrorNoKernelImageForDevice' -- $run "$fix/vectoradd"
+rm -rf "$tmp/empty"
+mode good
+check "a kernel that MUSA has no counterpart of" 1 '^load 222$' '^log cumu: swaps: has no code for mp_31: PTX line 8' -- $run "$tmp/client" refused
+check "an architecture that nobody knows" 1 '^load 209$' '^log .*mp_47 is no architecture' -- env DEVICE_CC=47 $run "$tmp/client"
+check "forbidden to compile" 1 '^load 223$' '^log .*CUMU_JIT=0' -- env CUMU_JIT=0 $run "$tmp/client"
+rm "$sdk/bin/mcc"
+check "no compiler" 1 '^load 221$' '^log .*no MUSA compiler' -- env PATH=/usr/bin:/bin $run "$tmp/client"
+check "one error, whatever is launched" 1 'cudaErrorJitCompilerNotFound' -- env PATH=/usr/bin:/bin $run "$fix/vectoradd"
+check "a named compiler that is none" 1 '^load 221$' 'CUMU_MCC names no program' -- env CUMU_MCC=/nowhere/mcc $run "$tmp/client"
+
+# ---- MTRTC, in a process of its own ----
+"${CC:-cc}" -std=c11 -Wall -Wextra -shared -fPIC -o "$sdk/lib/libmtrtc.so.5" "$here/mtrtc.c" -ldl
+check "by MTRTC where there is no mcc" 0 '^launch 0 value 149$' -- $run "$tmp/client"
+check "which a program's kernels need, too" 0 '^PASS matmul$' -- $run "$fix/matmul"
+check "ahead of time" 0 ' 1 compiled, 0 were there' -- "$cumu" cache warm --target mp_31 "$fix/vectoradd"
+for how in 'fail:error: MTRTC does not like it' 'crash:status 134' 'hang:took too long'; do
+    echo "${how%%:*}" >"$sdk/rtc/how"
+    CUMU_COMPILE_SECONDS=2 check "MTRTC: ${how%%:*}" 1 '^load 218$' "^log .*${how#*:}" -- env CUMU_CACHE_DIR="$tmp/rtc" $run "$tmp/client"
+done
+check "only mcc is wanted" 1 '^load 221$' -- env CUMU_MUSA_COMPILER=mcc $run "$tmp/client"
+cp "$here/mcc" "$sdk/bin/mcc"
+rm -f "$sdk/calls" "$sdk/rtc/how"
+check "MTRTC is wanted though there is an mcc" 0 '^launch 0 value 149$' -- env CUMU_MUSA_COMPILER=mtrtc CUMU_CACHE_DIR="$tmp/rtc" $run "$tmp/client"
+calls "which is not called" 0
+exit $bad
