@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0") types=$(dirname "$0")/../../mapping/types
 
-for t in factor orthogonal eigen svd wide; do
+for t in factor orthogonal eigen svd wide sparse kept; do
     [ -f "$here/$t.c" ] || continue
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Wno-deprecated-non-prototype -I"$here" -I"$here/../cublas" \
         -o "$tmp/$t" "$here/$t.c" "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm

@@ -102,7 +102,7 @@ static void put(struct dev d, struct mat a)
     free(wide);
     free(raw);
 }
-static struct dev device(int type, struct mat a)
+static inline struct dev device(int type, struct mat a)
 {
     struct dev d = {type, a.m, a.n, (a.m > 1 ? a.m : 1) + upto(3), NULL};
     if (cudaMalloc(&d.at, ((size_t)d.ld * (size_t)d.n + 4) * 16))
@@ -143,7 +143,7 @@ static void *memory(size_t bytes)
         exit(1);
     return p;
 }
-static int number(void *at)
+static inline int number(void *at)
 {
     int n = -1;
     cudaMemcpy(&n, at, sizeof n, 2);
@@ -205,10 +205,10 @@ static inline struct mat triangle(struct mat a, bool upper, bool unit, int m, in
                 E(t, i, j) = 1;
     return t;
 }
-static int sizes[] = {1, 2, 3, 8, 21, 40};
 enum { SIZES = 6 };
+static const int sizes[SIZES] __attribute__((unused)) = {1, 2, 3, 8, 21, 40};
 
-static int start(void)
+static inline int start(void)
 {
     int r = F("cusolverDnCreate")(&handle);
     if (r == 1) {

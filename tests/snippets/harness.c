@@ -20,6 +20,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
     {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
     {"cusolver", snippet_cusolver},
+    {"cusolver_sparse", snippet_cusolver_sparse},
     {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
     {"cufft", snippet_cufft}, {"curand", snippet_curand},
     {"cusparse", snippet_cusparse},
