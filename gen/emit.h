@@ -18,6 +18,8 @@ struct slots {
     unsigned count, room;
 };
 struct slots slots_of(const struct job *j, const struct facade *f);
+/* Adds a library's wrap lines whose wrappers are not there yet: several lines may share one. */
+void add_wraps(const struct job *j, const struct library *l, struct slots *wraps);
 
 struct output emit_open(const struct job *j, const char *name, const char *comment,
                         const char *emitter, const char *from);

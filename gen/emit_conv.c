@@ -59,6 +59,13 @@ static void emit_narrowing(const struct job *j, const struct library *lib, const
                 lib->unsupported);
 }
 
+/* The end of a function that lets no error of the library below be seen. */
+static void emit_quietly(const char *result, const char *call, FILE *f)
+{
+    fprintf(f, "    int last = mu.musaPeekAtLastError();\n    %s r = %s;\n    quieten(last);\n    return r;\n}\n", result,
+            call);
+}
+
 static void emit_function(const struct job *j, const struct library *lib, const struct map_line *l, FILE *f)
 {
     const struct signature *s = l->signature;
@@ -88,12 +95,30 @@ static void emit_function(const struct job *j, const struct library *lib, const 
     if (translated(&s->result))
         call = arena_print(j->arena, "%s_from_musa(%s)", s->result.values->cuda, call);
     if (lib->quiet && returns)
-        fprintf(f,
-                "    int last = mu.musaPeekAtLastError();\n    %s r = %s;\n    quieten(last);\n    "
-                "return r;\n}\n",
-                result, call);
+        emit_quietly(result, call, f);
     else
         fprintf(f, "    %s%s;\n}\n", returns ? "return " : "", call);
+}
+
+/* What the slots of a quiet library's wrappers hold; `known` are those of the ones before it. */
+static void emit_quiet_wraps(const struct job *j, const struct library *lib, struct slots *known, FILE *h, FILE *c)
+{
+    unsigned first = known->count;
+    add_wraps(j, lib, known);
+    for (unsigned i = first; i < known->count; i++) {
+        const struct map_line *line = known->at[i];
+        const struct signature *s = line->signature;
+        if (!s->status)
+            continue;
+        const char *name = function_name(j->arena, line);
+        const char *result = c_type(j->arena, &s->result, false);
+        const char *head = arena_print(j->arena, "%s %s(%s)", result, entry_name(j->arena, lib, line),
+                                       c_parameters(j->arena, s, false));
+        fprintf(h, "%s;\n", head);
+        /* weak, as in the tables: of a wrapper that is missing `make check-gen` tells */
+        fprintf(c, "\n#pragma weak %s\n%s\n{\n", name, head);
+        emit_quietly(result, arena_print(j->arena, "%s(%s)", name, c_arguments(j->arena, s)), c);
+    }
 }
 
 /* The form of an older interface: its library's own handle, characters for enum values, scalars by value, a result that
@@ -145,14 +170,15 @@ void emit_conversions(const struct job *j)
     bool quiet = false;
     for (unsigned i = 0; i < j->map->libraries.count; i++)
         quiet |= j->map->libraries.at[i].quiet;
-    fprintf(c.file, "#include \"conv.h\"\n#include \"core/log.h\"\n#include \"mu.h\"\n\n"
-                    "#include <string.h>\n\n"
+    fprintf(c.file, "#include \"conv.h\"\n#include \"core/log.h\"\n#include \"mu.h\"\n"
+                    "#include \"wraps.h\"\n\n#include <string.h>\n\n"
                     "__attribute__((noinline, cold, unused)) static int too_large(const char *library,\n"
                     "                                                             const char *name, int code)\n"
                     "{\n    cumu_gap(library, name, \"a size above 2147483647\");\n    return code;\n}\n");
     if (quiet) /* what a library leaves there, of its own launches, is nothing that the program did */
         fprintf(c.file, "static inline void quieten(int last)\n{\n    if (!last && mu.musaPeekAtLastError())\n"
                         "        mu.musaGetLastError();\n}\n");
+    struct slots known = {0};
     const struct types *t = &j->map->types;
     for (unsigned i = 0; i < t->enums.count; i++) {
         const struct enum_type *n = &t->enums.at[i];
@@ -174,6 +200,8 @@ void emit_conversions(const struct job *j)
                     function_name(j->arena, line), c_parameters(j->arena, line->signature, false));
             (line->alias ? emit_older : emit_function)(j, l, line, c.file);
         }
+        if (l->quiet)
+            emit_quiet_wraps(j, l, &known, h.file, c.file);
     }
     output_close(&h);
     output_close(&c);

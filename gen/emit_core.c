@@ -16,31 +16,31 @@ static void emit_string(FILE *f, const char *text)
     fputc('"', f);
 }
 
-/* Prototypes of wrappers, each once however many versions share it. */
+void add_wraps(const struct job *j, const struct library *l, struct slots *wraps)
+{
+    for (unsigned k = 0; k < l->exported; k++) {
+        const struct map_line *line = &l->lines.at[k];
+        bool known = line->verb != VERB_WRAP;
+        for (unsigned n = 0; n < wraps->count && !known; n++)
+            known = !strcmp(function_name(j->arena, wraps->at[n]), function_name(j->arena, line));
+        if (!known)
+            *ARENA_PUSH(j->arena, wraps) = line;
+    }
+}
+
 static void emit_wraps(const struct job *j)
 {
     struct output o = emit_open(j, "wraps.h", "//", "emit_core.c", "api");
     fprintf(o.file, "#pragma once\n#include \"abi/cuda.h\"\n#include \"abi/values.h\"\n\n"
                     "struct CUevent_st;\n");
-    struct slots names = {0};
-    for (unsigned i = 0; i < j->map->libraries.count; i++) {
-        const struct library *l = &j->map->libraries.at[i];
-        for (unsigned k = 0; k < l->exported; k++) {
-            const struct map_line *line = &l->lines.at[k];
-            if (line->verb != VERB_WRAP)
-                continue;
-            bool known = false;
-            const char *name = function_name(j->arena, line);
-            for (unsigned n = 0; n < names.count && !known; n++)
-                known = !strcmp(function_name(j->arena, names.at[n]), name);
-            if (known)
-                continue;
-            *ARENA_PUSH(j->arena, &names) = line;
-            const struct signature *s = line->signature;
-            const char *type = c_type(j->arena, &s->result, false);
-            fprintf(o.file, "%s%s%s(%s);\n", type, type[strlen(type) - 1] == '*' ? "" : " ", name,
-                    c_parameters(j->arena, s, false));
-        }
+    struct slots wraps = {0};
+    for (unsigned i = 0; i < j->map->libraries.count; i++)
+        add_wraps(j, &j->map->libraries.at[i], &wraps);
+    for (unsigned k = 0; k < wraps.count; k++) {
+        const struct signature *s = wraps.at[k]->signature;
+        const char *type = c_type(j->arena, &s->result, false);
+        fprintf(o.file, "%s%s%s(%s);\n", type, type[strlen(type) - 1] == '*' ? "" : " ",
+                function_name(j->arena, wraps.at[k]), c_parameters(j->arena, s, false));
     }
     output_close(&o);
 }
@@ -48,13 +48,14 @@ static void emit_wraps(const struct job *j)
 static void emit_symbols(const struct job *j, const struct facade *f)
 {
     struct slots s = slots_of(j, f);
+    const struct library *library = find_library(j->map, f->library);
     struct output o = emit_open(j, arena_print(j->arena, "%s.symbols.c", f->soname), "//",
                                 "emit_core.c", arena_print(j->arena, "api/%s.map", f->library));
     fprintf(o.file, "#include \"core/symbols.h\"\n#include \"conv.h\"\n#include \"wraps.h\"\n\n");
     /* Weak, so that a core with a wrapper missing still links; `make check-gen` refuses it. */
     for (unsigned i = 0; i < s.count; i++)
         if (effective(s.at[i])->verb == VERB_WRAP)
-            fprintf(o.file, "#pragma weak %s\n", function_name(j->arena, effective(s.at[i])));
+            fprintf(o.file, "#pragma weak %s\n", entry_name(j->arena, library, effective(s.at[i])));
     fprintf(o.file, "\nstatic const struct cumu_symbol symbols[] = {\n");
     for (unsigned i = 0; i < s.count; i++) {
         const struct map_line *l = effective(s.at[i]);
@@ -71,14 +72,13 @@ static void emit_symbols(const struct job *j, const struct facade *f)
         emit_string(o.file, l->verb == VERB_STUB ? l->reason : NULL);
         fprintf(o.file, ", ");
         if (l->verb == VERB_CONV || l->verb == VERB_WRAP)
-            fprintf(o.file, "(void (*)(void))%s", function_name(j->arena, l));
+            fprintf(o.file, "(void (*)(void))%s", entry_name(j->arena, library, l));
         else
             fprintf(o.file, "0");
         fprintf(o.file, ", CUMU_%s, %s, %d, %u},\n", verbs[l->verb],
                 l->signature->status ? "CUMU_RETURNS_STATUS" : "CUMU_RETURNS_ZERO",
                 mu >= 0 ? j->map->mu[mu].below : 0, l->call);
     }
-    const struct library *l = find_library(j->map, f->library);
     fprintf(
         o.file,
         "};\n\n"
@@ -86,7 +86,7 @@ static void emit_symbols(const struct job *j, const struct facade *f)
         "const struct cumu_table cumu_table_%s = {\n"
         "    \"%s\", \"%s\", symbols, %u, %lld, %lld, ",
         c_name(j->arena, f->soname), c_name(j->arena, f->soname), f->soname, f->library, s.count,
-        l->unsupported, l->absent);
+        library->unsupported, library->absent);
     emit_string(o.file, f->origin);
     fprintf(o.file, ",\n};\n");
     output_close(&o);

@@ -146,5 +146,7 @@ const struct map_line *effective(const struct map_line *l);
 int find_mu(const struct map *m, const char *name);
 /* The name of the C function behind a conv or wrap line. */
 const char *function_name(struct arena *a, const struct map_line *l);
+/* What its slot holds: the same, or of a quiet library's wrapper the function that is generated around it. */
+const char *entry_name(struct arena *a, const struct library *lib, const struct map_line *l);
 
 #endif

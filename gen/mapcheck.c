@@ -214,6 +214,12 @@ const char *function_name(struct arena *a, const struct map_line *l)
     return arena_print(a, "wrap_%s", l->target ? l->target : l->symbol);
 }
 
+const char *entry_name(struct arena *a, const struct library *lib, const struct map_line *l)
+{
+    bool around = lib->quiet && l->verb == VERB_WRAP && l->signature->status;
+    return arena_print(a, "%s%s", around ? "quiet_" : "", function_name(a, l));
+}
+
 static int by_base(const void *a, const void *b)
 {
     return strcmp(((const struct base_name *)a)->name, ((const struct base_name *)b)->name);

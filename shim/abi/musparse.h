@@ -143,6 +143,63 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
 
 /* X: letter of the type T. */
 #define MUSPARSE_ALL(X, T) \
+    FN(X##bsric02, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, const int \
+       *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsric02_analysis, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, const T *val, \
+       const int *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsric02_bufferSize, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, \
+       const int *ptr, const int *ind, int block, musparseInfo_t info, int *size) \
+    FN(X##bsrilu02, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, const int \
+       *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrilu02_analysis, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, \
+       const int *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrilu02_bufferSize, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, \
+       const int *ptr, const int *ind, int block, musparseInfo_t info, int *size) \
+    FN(X##bsrilu02_numericBoost, musparseInfo_t info, int enable_boost, double *tol, T *boost_val) \
+    FN(X##bsrsm2_analysis, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int n, \
+       int nnzb, musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int block, \
+       musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrsm2_bufferSize, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int \
+       n, int nnzb, musparseConstMatDescr_t descrA, T *val, const int *ptr, const int *ind, int block, \
+       musparseInfo_t info, int *size) \
+    FN(X##bsrsm2_solve, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int n, int \
+       nnzb, const T *alpha, musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int \
+       block, musparseInfo_t info, const T *b, int ldb, T *x, int ldx, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrsv2_analysis, musparseDirection_t dir, musparseOperation_t ta, int mb, int nnzb, \
+       musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, \
+       musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrsv2_bufferSize, musparseDirection_t dir, musparseOperation_t ta, int mb, int nnzb, \
+       musparseConstMatDescr_t descrA, T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, int \
+       *size) \
+    FN(X##bsrsv2_solve, musparseDirection_t dir, musparseOperation_t ta, int mb, int nnzb, const T *alpha, \
+       musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, \
+       const T *f, T *x, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrxmv, musparseDirection_t dir, musparseOperation_t ta, int sizeOfMask, int mb, int nb, int nnzb, const T \
+       *alpha, musparseConstMatDescr_t descrA, const T *val, const int *mask, const int *ptr, const int *end, const \
+       int *ind, int block, const T *x, const T *beta, T *y) \
+    FN(X##csr2gebsr, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T *valA, const int \
+       *ptrA, const int *indA, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC, int rowBlockDim, int \
+       colBlockDim, void *buffer) \
+    FN(X##csr2gebsr_bufferSize, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T \
+       *valA, const int *ptrA, const int *indA, int rowBlockDim, int colBlockDim, int *size) \
+    FN(X##csrcolor, int m, int nnz, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, \
+       const void *fractionToColor, int *ncolors, int *coloring, int *reordering, musparseConstInfo_t info) \
+    FN(X##gebsr2csr, musparseDirection_t dir, int mb, int nb, musparseConstMatDescr_t descrA, const T *valA, const \
+       int *ptrA, const int *indA, int rowBlockDim, int colBlockDim, musparseConstMatDescr_t descrC, T *valC, int \
+       *ptrC, int *indC) \
+    FN(X##gebsr2gebsc, int mb, int nb, int nnzb, const T *val, const int *ptr, const int *ind, int rowBlockDim, int \
+       colBlockDim, T *bscVal, int *bscInd, int *bscPtr, musparseAction_t copyValues, musparseIndexBase_t idxBase, \
+       void *buffer) \
+    FN(X##gebsr2gebsc_bufferSize, int mb, int nb, int nnzb, const T *val, const int *ptr, const int *ind, int \
+       rowBlockDim, int colBlockDim, int *size) \
+    FN(X##gebsr2gebsr, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, const T \
+       *valA, const int *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, musparseConstMatDescr_t descrC, \
+       T *valC, int *ptrC, int *indC, int rowBlockDimC, int colBlockDimC, void *buffer) \
+    FN(X##gebsr2gebsr_bufferSize, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, \
+       const T *valA, const int *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, int rowBlockDimC, int \
+       colBlockDimC, int *size) \
+    FN(X##gemmi, int m, int n, int k, int nnz, const T *alpha, const T *a, int lda, const T *cscValB, const int \
+       *cscPtrB, const int *cscIndB, const T *beta, T *c, int ldc) \
     FN(X##axpyi, int nnz, const T *alpha, const T *xval, const int *xInd, T *y, musparseIndexBase_t idxBase) \
     FN(X##bsr2csr, musparseDirection_t dir, int mb, int nb, musparseConstMatDescr_t descrA, const T *valA, \
        const int *ptrA, const int *indA, int blockDim, musparseConstMatDescr_t descrC, T *valC, int *ptrC, \
@@ -247,6 +304,46 @@ MUSPARSE_ALL(D, double)
 MUSPARSE_ALL(C, muComplex)
 MUSPARSE_ALL(Z, muDoubleComplex)
 
+/* Of the real types: the letter H is f16. */
+#define MUSPARSE_PRUNE(X, T) \
+    FN(X##pruneDense2csr, int m, int n, const T *a, int lda, const T *threshold, musparseConstMatDescr_t descrC, T \
+       *valC, const int *ptrC, int *indC, void *buffer) \
+    FN(X##pruneDense2csr_bufferSizeExt, int m, int n, const T *a, int lda, const T *threshold, \
+       musparseConstMatDescr_t descrC, const T *valC, const int *ptrC, const int *indC, size_t *size) \
+    FN(X##pruneDense2csrNnz, int m, int n, const T *a, int lda, const T *threshold, musparseConstMatDescr_t descrC, \
+       int *ptrC, int *total, void *buffer) \
+    FN(X##pruneDense2csrByPercentage, int m, int n, const T *a, int lda, float percentage, musparseConstMatDescr_t \
+       descrC, T *valC, const int *ptrC, int *indC, musparseInfo_t info, void *buffer) \
+    FN(X##pruneDense2csrByPercentage_bufferSizeExt, int m, int n, const T *a, int lda, float percentage, \
+       musparseConstMatDescr_t descrC, const T *valC, const int *ptrC, const int *indC, musparseInfo_t info, size_t \
+       *size) \
+    FN(X##pruneDense2csrNnzByPercentage, int m, int n, const T *a, int lda, float percentage, \
+       musparseConstMatDescr_t descrC, int *ptrC, int *total, musparseInfo_t info, void *buffer) \
+    FN(X##pruneCsr2csr, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, \
+       const int *indA, const T *threshold, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int *indC, \
+       void *buffer) \
+    FN(X##pruneCsr2csr_bufferSizeExt, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const \
+       int *ptrA, const int *indA, const T *threshold, musparseConstMatDescr_t descrC, const T *valC, const int \
+       *ptrC, const int *indC, size_t *size) \
+    FN(X##pruneCsr2csrNnz, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, \
+       const int *indA, const T *threshold, musparseConstMatDescr_t descrC, int *ptrC, int *total, void *buffer) \
+    FN(X##pruneCsr2csrByPercentage, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const int \
+       *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int \
+       *indC, musparseInfo_t info, void *buffer) \
+    FN(X##pruneCsr2csrByPercentage_bufferSizeExt, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T \
+       *valA, const int *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, const T *valC, \
+       const int *ptrC, const int *indC, musparseInfo_t info, size_t *size) \
+    FN(X##pruneCsr2csrNnzByPercentage, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const \
+       int *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, int *ptrC, int *total, \
+       musparseInfo_t info, void *buffer)
+MUSPARSE_PRUNE(S, float)
+MUSPARSE_PRUNE(D, double)
+MUSPARSE_PRUNE(H, unsigned short)
+FN(Sroti, int nnz, float *xVal, const int *xInd, float *y, const float *c, const float *s,
+   musparseIndexBase_t idxBase)
+FN(Droti, int nnz, double *xVal, const int *xInd, double *y, const double *c, const double *s,
+   musparseIndexBase_t idxBase)
+
 FN(Ccsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const muComplex *valA, const int *indA,
    const int *ptrA, int nnzA, const int *nnzPerRow, muComplex *valC, int *indC, int *ptrC, struct cumu_f8 tol)
 FN(Cnnz_compress, int m, musparseConstMatDescr_t descr, const muComplex *valA, const int *ptrA, int *nnzPerRow,
@@ -304,12 +401,40 @@ FN(Zcsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const muDoub
    const int *ptrA, int nnzA, const int *nnzPerRow, muDoubleComplex *valC, int *indC, int *ptrC, struct cumu_f16 tol)
 FN(Znnz_compress, int m, musparseConstMatDescr_t descr, const muDoubleComplex *valA, const int *ptrA, int *nnzPerRow,
    int *nnzC, struct cumu_f16 tol)
+FN0(CreateBsric02Info, musparseInfo_t *info)
+FN0(DestroyBsric02Info, musparseInfo_t info)
+FN0(CreateBsrilu02Info, musparseInfo_t *info)
+FN0(DestroyBsrilu02Info, musparseInfo_t info)
+FN0(CreateBsrsm2Info, musparseInfo_t *info)
+FN0(DestroyBsrsm2Info, musparseInfo_t info)
+FN0(CreateBsrsv2Info, musparseInfo_t *info)
+FN0(DestroyBsrsv2Info, musparseInfo_t info)
+FN0(CreateColorInfo, musparseInfo_t *info)
+FN0(DestroyColorInfo, musparseInfo_t info)
+FN0(CreatePruneInfo, musparseInfo_t *info)
+FN0(DestroyPruneInfo, musparseInfo_t info)
+FN(CsrmvEx, musparseAlgMode_t alg, musparseOperation_t ta, int m, int n, int nnz, const void *alpha, int
+   alphatype, musparseConstMatDescr_t descrA, const void *val, int valtype, const int *ptr, const int *ind,
+   const void *x, int xtype, const void *beta, int betatype, void *y, int ytype, int compute, void *buffer)
+FN(CsrmvEx_bufferSize, musparseAlgMode_t alg, musparseOperation_t ta, int m, int n, int nnz, const void *alpha,
+   int alphatype, musparseConstMatDescr_t descrA, const void *val, int valtype, const int *ptr, const int *ind,
+   const void *x, int xtype, const void *beta, int betatype, void *y, int ytype, int compute, size_t *size)
+FN(Xcsr2gebsrNnz, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const int *ptrA, const
+   int *indA, musparseConstMatDescr_t descrC, int *ptrC, int rowBlockDim, int colBlockDim, int *total, void
+   *buffer)
+FN(Xgebsr2gebsrNnz, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, const int
+   *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, musparseConstMatDescr_t descrC, int *ptrC, int
+   rowBlockDimC, int colBlockDimC, int *total, void *buffer)
+FN(Xbsric02_zeroPivot, musparseInfo_t info, int *position)
+FN(Xbsrilu02_zeroPivot, musparseInfo_t info, int *position)
+FN(Xbsrsm2_zeroPivot, musparseInfo_t info, int *position)
+FN(Xbsrsv2_zeroPivot, musparseInfo_t info, int *position)
 
 #undef FN
 #undef FN0
 #undef OP
 #undef MUSPARSE_ALL
-#undef MUSPARSE_REAL
+#undef MUSPARSE_PRUNE
 #pragma GCC visibility pop
 
 #endif

@@ -1,13 +1,14 @@
 /* cuSPARSE's triangular solves on muSPARSE's: a descriptor keeps what the solve is not given, and new values. */
 #include <stdlib.h>
 
-#include "api/cusparse/spmat.h"
+#include "api/cusparse/rows.h"
 
 /* cusparseSpSVDescr_t and cusparseSpSMDescr_t. */
 struct solver {
     void *buffer;                 /* of the analysis: the program's, kept until it destroys this */
     const struct cumu_spmat *a;   /* the analysed matrix */
     void *values;                 /* of updateMatrix: our copy on the device, or NULL */
+    struct cumu_rows *rows;       /* of a format that muSPARSE lacks: what was analysed instead */
 };
 
 static int make(void *out)
@@ -18,10 +19,20 @@ static int make(void *out)
     return s ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_ALLOC_FAILED;
 }
 
+/* Solves that have been queued read them. */
+static void drop_rows(struct solver *s)
+{
+    if (s->rows)
+        mu.musaDeviceSynchronize();
+    cumu_cusparse_rows_free(s->rows);
+    s->rows = NULL;
+}
+
 static int drop(struct solver *s)
 {
     CUSPARSE_CHECK(s);
     int r = s->values && mu.musaFree(s->values) ? CUSPARSE_STATUS_INTERNAL_ERROR : CUSPARSE_STATUS_SUCCESS;
+    drop_rows(s);
     free(s);
     return r;
 }
@@ -74,6 +85,11 @@ static int update(void *h, struct solver *s, const void *values, int part)
     int r = CUSPARSE(mu.musparseGetStream(h, &stream));
     if (r)
         return r;
+    if (s->rows && part == CUSPARSE_SPSV_UPDATE_GENERAL)
+        return cumu_cusparse_rows_set(h, s->rows, values);
+    if (s->rows)
+        return mu.musaStreamSynchronize(stream) ? CUSPARSE_STATUS_EXECUTION_FAILED
+                                                : put_diagonal(s->a, s->a->values, values);
     size_t size = (size_t)s->a->nnz * cumu_cusparse_size(s->a->type);
     bool fresh = !s->values;
     if (fresh && mu.musaMalloc(&s->values, size ? size : 1))
@@ -107,11 +123,41 @@ int wrap_cusparseSpSM_updateMatrix(void *h, void *descr, void *values, int part)
         return r_; \
     } while (0)
 
+/* What muSPARSE solves with: the matrix, or the rows that the analysis makes of it. */
+static int solved(void *h, struct solver *s, const struct cumu_spmat **a, int stage, const char *function,
+                  unsigned formats)
+{
+    CUSPARSE_CHECK(s && *a);
+    bool analysis = stage == MUSPARSE_SPSV_STAGE_PREPROCESS;
+    if ((*a)->mu) {
+        if (analysis)
+            drop_rows(s);
+    } else {
+        if (!(formats >> (*a)->format & 1))
+            return cumu_cusparse_format(*a, function);
+        if (analysis || !s->rows) {
+            drop_rows(s);
+            int r = cumu_cusparse_rows(h, *a, function, &s->rows);
+            if (r)
+                return r;
+        }
+        *a = cumu_cusparse_rows_matrix(s->rows);
+    }
+    if (analysis) {
+        if (s->values) /* those of another analysis */
+            mu.musaFree(s->values);
+        s->values = NULL;
+        s->a = *a;
+    }
+    return CUSPARSE_STATUS_SUCCESS;
+}
+
 static int spsv(void *h, int op, const void *alpha, const struct cumu_spmat *a, const void *x, void *y, int compute,
                 int alg, struct solver *s, int stage, size_t *size)
 {
-    CUSPARSE_CHECK(s);
-    CUSPARSE_OWN(a, "cusparseSpSV");
+    int r = solved(h, s, &a, stage, "cusparseSpSV", CUSPARSE_SELL);
+    if (r)
+        return r;
     WITH_VALUES(a, s,
                 mu.musparseSpSV(h, cumu_cusparse_op(op), alpha, a->mu, x, y, compute, alg, stage, size, s->buffer));
 }
@@ -129,7 +175,6 @@ int wrap_cusparseSpSV_analysis(void *h, int op, const void *alpha, const void *a
     size_t size = 0;
     CUSPARSE_CHECK(s);
     s->buffer = buffer;
-    s->a = a;
     return spsv(h, op, alpha, a, x, y, compute, alg, s, MUSPARSE_SPSV_STAGE_PREPROCESS, &size);
 }
 
@@ -143,8 +188,9 @@ int wrap_cusparseSpSV_solve(void *h, int op, const void *alpha, const void *a, c
 static int spsm(void *h, int opa, int opb, const void *alpha, const struct cumu_spmat *a, const void *b, void *c,
                 int compute, int alg, struct solver *s, int stage, size_t *size)
 {
-    CUSPARSE_CHECK(s);
-    CUSPARSE_OWN(a, "cusparseSpSM");
+    int r = solved(h, s, &a, stage, "cusparseSpSM", 0);
+    if (r)
+        return r;
     WITH_VALUES(a, s, mu.musparseSpSM(h, cumu_cusparse_op(opa), cumu_cusparse_op(opb), alpha, a->mu, b, c, compute, alg,
                                       stage, size, s->buffer));
 }
@@ -162,7 +208,6 @@ int wrap_cusparseSpSM_analysis(void *h, int opa, int opb, const void *alpha, con
     size_t size = 0;
     CUSPARSE_CHECK(s);
     s->buffer = buffer;
-    s->a = a;
     return spsm(h, opa, opb, alpha, a, b, c, compute, alg, s, MUSPARSE_SPSM_STAGE_PREPROCESS, &size);
 }
 

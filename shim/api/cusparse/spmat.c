@@ -312,5 +312,7 @@ int wrap_cusparseBsrSetStridedBatch(void *descr, int batch, long long offsets, l
     struct cumu_spmat *m = descr;
     CUSPARSE_CHECK(m && m->format == CUSPARSE_FORMAT_BSR && batch > 0);
     CUSPARSE_CHECK(offsets >= 0 && columns >= 0 && values >= 0);
-    return batch == 1 ? batched(m, 1, values, 0) : cumu_cusparse_format(m, "cusparseBsrSetStridedBatch");
+    m->batch_offsets = offsets;
+    m->batch_columns = columns;
+    return batched(m, batch, values, CUSPARSE_STATUS_SUCCESS);
 }

@@ -20,7 +20,8 @@ struct cumu_spmat {
     int offsets_type, index_type, base, type, order;
     int fill, diag;
     int batch;
-    int64_t batch_stride;
+    int64_t batch_stride; /* of values */
+    int64_t batch_offsets, batch_columns; /* BSR */
 };
 
 /* Status of a muSPARSE call as cuSPARSE's. */

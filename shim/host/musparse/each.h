@@ -10,6 +10,8 @@
 
 #ifndef CUMU_HOST_MUSPARSE_EACH_H
 #define CUMU_HOST_MUSPARSE_EACH_H
+static inline float mul_s(float a, float b) { return a * b; }
+static inline double mul_d(double a, double b) { return a * b; }
 static inline float complex mul_c(float complex a, float complex b)
 {
     float re = crealf(a) * crealf(b) - cimagf(a) * cimagf(b), im = crealf(a) * cimagf(b) + cimagf(a) * crealf(b);
@@ -20,91 +22,40 @@ static inline double complex mul_z(double complex a, double complex b)
     double re = creal(a) * creal(b) - cimag(a) * cimag(b), im = creal(a) * cimag(b) + cimag(a) * creal(b);
     return __builtin_complex(re, im);
 }
+#define EACH_PASTE(a, b) a##b
+#define EACH_NAME(a, b) EACH_PASTE(a, b)
 #endif
 
+/* LETTER names the instances. */
 #define T float
 #define R float
-#define MUL(a, b) ((a) * (b))
+#define LETTER s
 #define CONJ(a) (a)
 #define ABS(a) fabsf(a)
 #define REAL(a) (a)
-#define I int32_t
-#define N(name) name##_s32
-#include KERNEL
-#undef I
-#undef N
-#define I int64_t
-#define N(name) name##_s64
-#include KERNEL
-#undef I
-#undef N
-#undef T
-#undef R
-#undef ABS
+#include "host/musparse/each_index.h"
 
 #define T double
 #define R double
+#define LETTER d
+#define CONJ(a) (a)
 #define ABS(a) fabs(a)
-#define I int32_t
-#define N(name) name##_d32
-#include KERNEL
-#undef I
-#undef N
-#define I int64_t
-#define N(name) name##_d64
-#include KERNEL
-#undef I
-#undef N
-#undef T
-#undef R
-#undef MUL
-#undef CONJ
-#undef ABS
-#undef REAL
+#define REAL(a) (a)
+#include "host/musparse/each_index.h"
 
 #define T float complex
 #define R float
-#define MUL(a, b) mul_c(a, b)
+#define LETTER c
 #define CONJ(a) conjf(a)
 #define ABS(a) cabsf(a)
 #define REAL(a) crealf(a)
-#define I int32_t
-#define N(name) name##_c32
-#include KERNEL
-#undef I
-#undef N
-#define I int64_t
-#define N(name) name##_c64
-#include KERNEL
-#undef I
-#undef N
-#undef T
-#undef R
-#undef MUL
-#undef CONJ
-#undef ABS
-#undef REAL
+#include "host/musparse/each_index.h"
 
 #define T double complex
 #define R double
-#define MUL(a, b) mul_z(a, b)
+#define LETTER z
 #define CONJ(a) conj(a)
 #define ABS(a) cabs(a)
 #define REAL(a) creal(a)
-#define I int32_t
-#define N(name) name##_z32
-#include KERNEL
-#undef I
-#undef N
-#define I int64_t
-#define N(name) name##_z64
-#include KERNEL
-#undef I
-#undef N
-#undef T
-#undef R
-#undef MUL
-#undef CONJ
-#undef ABS
-#undef REAL
+#include "host/musparse/each_index.h"
 #undef KERNEL

@@ -17,7 +17,7 @@ struct elements {
 static double complex at(const struct elements *e, size_t k)
 {
     double complex v = 0;
-    musparse_widen(&v, Z, (const char *)e->a + k * work_size(e->work), type_of_work[e->work], 1);
+    musparse_widen(&v, Z, (const char *)e->a + k * work_size(e->work), work_type(e->work), 1);
     return v;
 }
 
@@ -165,7 +165,7 @@ FOUR(ELEMENTS)
 static double real_part(const void *value, int work)
 {
     double complex v = 0;
-    musparse_widen(&v, Z, value, type_of_work[work], 1);
+    musparse_widen(&v, Z, value, work_type(work), 1);
     return creal(v);
 }
 #define COMPRESS(X, T, W, P) \

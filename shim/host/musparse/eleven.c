@@ -13,8 +13,8 @@
     POINTERS(!nnz || (xval && xind && y)); \
     VALUES(base == 0 || base == 1); \
     struct musparse_spvec sv = {nnz, nnz, (void *)(uintptr_t)xind, (void *)(uintptr_t)xval, MUSPARSE_INDEX_32I, \
-                                base, type_of_work[W]}; \
-    struct musparse_dnvec dv = {nnz, (void *)(uintptr_t)y, type_of_work[W]}
+                                base, work_type(W)}; \
+    struct musparse_dnvec dv = {nnz, (void *)(uintptr_t)y, work_type(W)}
 
 struct clearing {
     int nnz, base;
@@ -61,21 +61,17 @@ static const double one[2] = {1, 0};
     }
 FOUR(ARRAYS)
 
-/* ---- alpha A B + beta D */
-musparseStatus_t musparseCreateCsrgemm2Info(musparseInfo_t *info)
-{
-    POINTERS(info);
-    *info = calloc(1, sizeof **info);
-    CHECK(*info, MEMORY_ERROR);
-    return MUSPARSE_STATUS_SUCCESS;
-}
-musparseStatus_t musparseDestroyCsrgemm2Info(musparseInfo_t info)
-{
-    POINTERS(info);
-    free(info);
-    return MUSPARSE_STATUS_SUCCESS;
-}
+#define ROTI(X, T, W) \
+    musparseStatus_t musparse##X##roti(musparseHandle_t h, int nnz, T *x, const int *ind, T *y, const T *c, \
+                                       const T *s, musparseIndexBase_t base) \
+    { \
+        VECTORS(nnz, x, ind, y, base, W); \
+        return musparseRot(h, c, s, &sv, &dv); \
+    }
+ROTI(S, float, S)
+ROTI(D, double, D)
 
+/* ---- alpha A B + beta D */
 struct gemm2 {
     struct csr a, b, d;
     bool sum; /* D is added */
@@ -160,12 +156,43 @@ musparseStatus_t musparseXcsrgemm2Nnz(musparseHandle_t h, int m, int n, int k, m
         POINTERS(info && ptrc && (!nnza || vala) && (!nnzb || valb) && (!beta || !nnzd || vald)); \
         struct gemm2 g = {.a = csr_of(m, k, nnza, da, vala, ptra, inda), \
                           .b = csr_of(k, n, nnzb, db, valb, ptrb, indb), .sum = beta && dd && ptrd, \
-                          .base = dc->base, .work = W, .alpha = musparse_scalar(h, alpha, type_of_work[W]), \
+                          .base = dc->base, .work = W, .alpha = musparse_scalar(h, alpha, work_type(W)), \
                           .ptr = (int *)(uintptr_t)ptrc, .ind = indc, .val = valc}; \
         if (g.sum) { \
             g.d = csr_of(m, n, nnzd, dd, vald, ptrd, indd); \
-            g.beta = musparse_scalar(h, beta, type_of_work[W]); \
+            g.beta = musparse_scalar(h, beta, work_type(W)); \
         } \
         return musparse_submit(h, run_gemm2, &g, sizeof g, ((double)nnza + nnzb + nnzd) * 64); \
     }
 FOUR(GEMM2)
+
+/* ---- SpMV with the arrays of a matrix, each type said */
+#define CSRMV \
+    musparseAlgMode_t alg, OP op, int m, int n, int nnz, const void *alpha, int alphatype, musparseConstMatDescr_t d, \
+        const void *val, int valtype, const int *ptr, const int *ind, const void *x, int xtype, const void *beta, \
+        int betatype, void *y, int ytype, int compute
+
+static musparseStatus_t csrmv(musparseHandle_t h, CSRMV, size_t *size, void *buffer)
+{
+    LIVE(h);
+    VALUES(alg == MUSPARSE_ALG_MERGE_PATH && op_valid(op));
+    SIZES(m >= 0 && n >= 0 && nnz >= 0);
+    DESCRIBED(d);
+    POINTERS(ptr && (!nnz || (val && ind)));
+    CHECK(op == MUSPARSE_OPERATION_NON_TRANSPOSE && alphatype == compute && betatype == compute, NOT_IMPLEMENTED);
+    struct musparse_spmat a = {.format = CSR, .rows = m, .cols = n, .nnz = nnz, .offsets = (void *)(uintptr_t)ptr,
+                               .indices = (void *)(uintptr_t)ind, .values = (void *)(uintptr_t)val,
+                               .otype = MUSPARSE_INDEX_32I, .itype = MUSPARSE_INDEX_32I, .base = d->base,
+                               .type = valtype, .batch = 1};
+    struct musparse_dnvec xv = {n, (void *)(uintptr_t)x, xtype}, yv = {m, y, ytype};
+    return size ? musparseSpMV_bufferSize(h, op, alpha, &a, &xv, beta, &yv, compute, 0, size)
+                : musparseSpMV(h, op, alpha, &a, &xv, beta, &yv, compute, 0, buffer);
+}
+#define ARGUMENTS \
+    alg, op, m, n, nnz, alpha, alphatype, d, val, valtype, ptr, ind, x, xtype, beta, betatype, y, ytype, compute
+musparseStatus_t musparseCsrmvEx_bufferSize(musparseHandle_t h, CSRMV, size_t *size)
+{
+    POINTERS(size);
+    return csrmv(h, ARGUMENTS, size, NULL);
+}
+musparseStatus_t musparseCsrmvEx(musparseHandle_t h, CSRMV, void *buffer) { return csrmv(h, ARGUMENTS, NULL, buffer); }

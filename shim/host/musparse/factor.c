@@ -1,5 +1,5 @@
-/* muSPARSE's legacy factorisations and triangular solves: csrilu02, csric02, csrsv2, csrsm2, and what they leave in
- * their objects; tridiagonal and pentadiagonal systems. */
+/* muSPARSE's legacy factorisations and triangular solves: csrilu02, csric02, csrsv2, csrsm2;
+ * tridiagonal and pentadiagonal systems. */
 #include <stdlib.h>
 
 #include "host/musparse/legacy.h"
@@ -7,63 +7,6 @@
 #define KERNEL "host/musparse/factor.inc"
 #include "host/musparse/each.h"
 
-#define OBJECT(name) \
-    musparseStatus_t musparseCreate##name(musparseInfo_t *info) \
-    { \
-        POINTERS(info); \
-        *info = calloc(1, sizeof **info); \
-        CHECK(*info, MEMORY_ERROR); \
-        (*info)->structural = (*info)->numeric = -1; \
-        return MUSPARSE_STATUS_SUCCESS; \
-    } \
-    musparseStatus_t musparseDestroy##name(musparseInfo_t info) \
-    { \
-        POINTERS(info); \
-        free(info->kept); \
-        free(info); \
-        return MUSPARSE_STATUS_SUCCESS; \
-    }
-OBJECT(Csrilu02Info)
-OBJECT(Csric02Info)
-OBJECT(Csrsv2Info)
-OBJECT(Csrsm2Info)
-OBJECT(Csru2csrInfo)
-
-/* ---- zero pivots */
-struct pivots {
-    musparseInfo_t info;
-    int *position;
-    int answer;
-};
-
-static void run_pivot(const void *call)
-{
-    const struct pivots *p = call;
-    *p->position = p->info->structural >= 0 ? p->info->structural : p->info->numeric;
-}
-
-/* Waits, as cuSPARSE's does: the status depends on what has run. */
-static musparseStatus_t zero_pivot(musparseHandle_t h, musparseInfo_t info, int *position)
-{
-    LIVE(h);
-    POINTERS(info && position);
-    struct pivots p = {.info = info, .position = position};
-    musparseStatus_t r = musparse_submit_wait(h, run_pivot, &p, sizeof p);
-    if (r)
-        return r;
-    return info->structural >= 0 || info->numeric >= 0 ? MUSPARSE_STATUS_ZERO_PIVOT : MUSPARSE_STATUS_SUCCESS;
-}
-#define PIVOT(name) \
-    musparseStatus_t musparse##name##_zeroPivot(musparseHandle_t h, musparseInfo_t info, int *position) \
-    { \
-        return zero_pivot(h, info, position); \
-    }
-PIVOT(Xcsrilu02)
-PIVOT(Xcsric02)
-PIVOT(Xcsrsv2)
-PIVOT(Xcsrsm2)
-
-/* ---- factorisations and solves */
 struct factor {
     struct csr a;
     int work;
@@ -91,13 +34,17 @@ static void run_analysis(const void *call)
     }
 }
 
-static void run_factor(const void *call)
+void musparse_factorise(const struct csr *a, int work, bool cholesky, struct musparse_info *info)
 {
     typedef void kernel(const struct csr *, struct musparse_info *);
     static kernel *const ilu[4][2] = TABLE(ilu), *const ic[4][2] = TABLE(ic);
+    info->numeric = -1;
+    (cholesky ? ic : ilu)[work][0](a, info);
+}
+static void run_factor(const void *call)
+{
     const struct factor *f = call;
-    f->info->numeric = -1;
-    (f->incomplete_cholesky ? ic : ilu)[f->work][0](&f->a, f->info);
+    musparse_factorise(&f->a, f->work, f->incomplete_cholesky, f->info);
 }
 
 static musparseStatus_t square(musparseHandle_t h, struct factor *f, int work, int m, int nnz,
@@ -173,37 +120,30 @@ static musparseStatus_t size_of(musparseHandle_t h, int m, int nnz, musparseCons
     }
 #define FACTORS(X, T, W) \
     FACTOR(X, T, W, csrilu02, false) \
-    FACTOR(X, T, W, csric02, true) \
-    musparseStatus_t musparse##X##csrilu02_numericBoost(musparseHandle_t h, musparseInfo_t info, int enable, \
-                                                        double *tolerance, T *value) \
-    { \
-        LIVE(h); \
-        POINTERS(info && (!enable || (tolerance && value))); \
-        info->boost = enable; \
-        if (enable) { \
-            info->tolerance = *tolerance; \
-            musparse_widen(&info->value, Z, value, type_of_work[W], 1); \
-        } \
-        return MUSPARSE_STATUS_SUCCESS; \
-    }
+    FACTOR(X, T, W, csric02, true)
 FOUR(FACTORS)
+
+int musparse_zero_diagonal(const struct csr *a, int work)
+{
+    const int *ptr = a->ptr, *ind = a->ind;
+    for (int i = 0; i < a->rows; i++)
+        for (int k = ptr[i] - a->base; k < ptr[i + 1] - a->base; k++) {
+            double complex v = 0;
+            if (ind[k] - a->base == i &&
+                musparse_widen(&v, Z, (const char *)a->val + (size_t)k * work_size(work), work_type(work), 1) && v == 0)
+                return i + a->base;
+        }
+    return -1;
+}
 
 static void run_solve(const void *call)
 {
     const struct factor *f = call;
-    const int *ptr = f->a.ptr, *ind = f->a.ind;
-    f->info->numeric = -1;
-    for (int i = 0; i < f->a.rows && !f->unit && f->info->numeric < 0; i++)
-        for (int k = ptr[i] - f->a.base; k < ptr[i + 1] - f->a.base; k++) {
-            double complex v = 0;
-            if (ind[k] - f->a.base == i &&
-                musparse_widen(&v, Z, (const char *)f->a.val + (size_t)k * work_size(f->work), type_of_work[f->work],
-                               1) &&
-                v == 0)
-                f->info->numeric = i + f->a.base;
-        }
+    f->info->numeric = f->unit ? -1 : musparse_zero_diagonal(&f->a, f->work);
     musparse_fill(&f->y, &f->x, f->work, musparse_read(&f->alpha));
     musparse_solve(&f->a, f->work, f->upper, f->unit, &f->y);
+    if (f->y.conj) /* what was found is op() of what the caller gets */
+        musparse_fill(&f->y, &f->y, f->work, 1);
 }
 
 static musparseStatus_t solve(musparseHandle_t h, int work, int op, int m, int nnz, const void *alpha,
@@ -220,7 +160,7 @@ static musparseStatus_t solve(musparseHandle_t h, int work, int op, int m, int n
                         .upper = d->fill == MUSPARSE_FILL_MODE_UPPER, .unit = d->diag == MUSPARSE_DIAG_TYPE_UNIT};
     f.a.trans = is_trans(op);
     f.a.conj = is_conj(op);
-    f.alpha = musparse_scalar(h, alpha, type_of_work[work]);
+    f.alpha = musparse_scalar(h, alpha, work_type(work));
     return musparse_submit(h, run_solve, &f, sizeof f, ((double)nnz + m) * 8 * (double)y->cols);
 }
 
@@ -289,10 +229,8 @@ static musparseStatus_t solve(musparseHandle_t h, int work, int op, int m, int n
         VALUES(op_valid(ta) && op_valid(tb) && (algo == 0 || algo == 1) && policy == MUSPARSE_SOLVE_POLICY_AUTO); \
         SIZES(nrhs >= 0 && ldb >= (is_trans(tb) ? nrhs : m)); \
         struct dense x = dense_of(b, m, nrhs, ldb, tb); \
-        x.conj = false; \
         return solve(h, W, ta, m, nnz, alpha, d, val, ptr, ind, info, &x, &x); \
     }
-#define OP musparseOperation_t
 FOUR(SOLVES)
 
 /* ---- bands */

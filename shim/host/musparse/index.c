@@ -208,14 +208,19 @@ static void run_csr2csc(const void *call)
         c->out[j] += c->base;
 }
 
-static musparseStatus_t check_csc(musparseHandle_t h, int m, int n, int nnz, const int *ptr, int type, int action,
-                                  int base, int alg)
+musparseStatus_t musparse_transpose(musparseHandle_t h, int m, int n, int nnz, const void *val, const int *ptr,
+                                    const int *ind, void *cscval, int *cscptr, int *cscind, size_t size,
+                                    musparseAction_t action, musparseIndexBase_t base)
 {
     LIVE(h);
     SIZES(m >= 0 && n >= 0 && nnz >= 0);
-    POINTERS(ptr || !m);
-    VALUES(musparse_size(type) && (action == 0 || action == 1) && (base == 0 || base == 1) && (alg == 1 || alg == 2));
-    return MUSPARSE_STATUS_SUCCESS;
+    VALUES((action == MUSPARSE_ACTION_SYMBOLIC || action == MUSPARSE_ACTION_NUMERIC) && (base == 0 || base == 1));
+    POINTERS((ptr || !m) && cscptr && (!nnz || (ind && cscind)));
+    POINTERS(action == MUSPARSE_ACTION_SYMBOLIC || !nnz || (val && cscval));
+    struct indices c = {.m = m, .n = n, .nnz = nnz, .base = base, .in = ptr, .in2 = ind, .out = cscptr,
+                        .out2 = cscind, .values = val, .size = size,
+                        .values_out = action == MUSPARSE_ACTION_NUMERIC ? cscval : NULL};
+    return musparse_submit(h, run_csr2csc, &c, sizeof c, ((double)nnz + n) * 16);
 }
 
 musparseStatus_t musparseCsr2cscEx2_bufferSize(musparseHandle_t h, int m, int n, int nnz, const void *val,
@@ -223,13 +228,13 @@ musparseStatus_t musparseCsr2cscEx2_bufferSize(musparseHandle_t h, int m, int n,
                                                int type, musparseAction_t action, musparseIndexBase_t base,
                                                musparseCsr2CscAlg_t alg, size_t *size)
 {
-    musparseStatus_t r = check_csc(h, m, n, nnz, ptr, type, action, base, alg);
     (void)val, (void)ind, (void)cscval, (void)cscptr, (void)cscind;
-    if (r)
-        return r;
-    POINTERS(size);
+    LIVE(h);
+    SIZES(m >= 0 && n >= 0 && nnz >= 0);
+    POINTERS((ptr || !m) && size);
+    VALUES(musparse_size(type) && (action == 0 || action == 1) && (base == 0 || base == 1) && (alg == 1 || alg == 2));
     *size = 16;
-    return r;
+    return MUSPARSE_STATUS_SUCCESS;
 }
 
 musparseStatus_t musparseCsr2cscEx2(musparseHandle_t h, int m, int n, int nnz, const void *val, const int *ptr,
@@ -237,16 +242,10 @@ musparseStatus_t musparseCsr2cscEx2(musparseHandle_t h, int m, int n, int nnz, c
                                     musparseAction_t action, musparseIndexBase_t base, musparseCsr2CscAlg_t alg,
                                     void *buffer)
 {
-    musparseStatus_t r = check_csc(h, m, n, nnz, ptr, type, action, base, alg);
     (void)buffer;
-    if (r)
-        return r;
-    POINTERS(cscptr && (!nnz || (ind && cscind)));
-    POINTERS(action == MUSPARSE_ACTION_SYMBOLIC || !nnz || (val && cscval));
-    struct indices c = {.m = m, .n = n, .nnz = nnz, .base = base, .in = ptr, .in2 = ind, .out = cscptr,
-                        .out2 = cscind, .values = val, .size = musparse_size(type),
-                        .values_out = action == MUSPARSE_ACTION_NUMERIC ? cscval : NULL};
-    return musparse_submit(h, run_csr2csc, &c, sizeof c, ((double)nnz + n) * 16);
+    LIVE(h);
+    VALUES(musparse_size(type) && (alg == MUSPARSE_CSR2CSC_ALG1 || alg == MUSPARSE_CSR2CSC_ALG2));
+    return musparse_transpose(h, m, n, nnz, val, ptr, ind, cscval, cscptr, cscind, musparse_size(type), action, base);
 }
 
 /* ---- sorting a matrix with a way back */

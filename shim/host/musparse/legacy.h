@@ -14,9 +14,10 @@ struct musparse_info {
     int64_t count;        /* of what is kept */
 };
 
+#define OP musparseOperation_t
+
 /* Defines FN for the four types, with the type of its elements and its work type. */
 #define FOUR(FN) FN(S, float, S) FN(D, double, D) FN(C, muComplex, C) FN(Z, muDoubleComplex, Z)
-static const int type_of_work[] = {MUSA_R_32F, MUSA_R_64F, MUSA_C_32F, MUSA_C_64F};
 
 static inline struct csr csr_of(int rows, int cols, int nnz, musparseConstMatDescr_t d, const void *val, const int *ptr,
                                 const int *ind)
@@ -39,6 +40,14 @@ static inline struct dense dense_of(const void *at, int rows, int cols, int ld, 
 void musparse_spmm(const struct csr *a, int work, const struct dense *b, const struct dense *c, double complex alpha,
                    double complex beta);
 void musparse_solve(const struct csr *a, int work, bool upper, bool unit, const struct dense *y);
+/* Incomplete factors over the matrix; the first row without a pivot goes to info->numeric, from the matrix's base. */
+void musparse_factorise(const struct csr *a, int work, bool cholesky, struct musparse_info *info);
+/* The first row whose diagonal element is there and zero, from the matrix's base; or -1. */
+int musparse_zero_diagonal(const struct csr *a, int work);
+/* By columns what was by rows: values of `size` bytes, or none (MUSPARSE_ACTION_SYMBOLIC). Checks what it is given. */
+musparseStatus_t musparse_transpose(musparseHandle_t h, int m, int n, int nnz, const void *val, const int *ptr,
+                                    const int *ind, void *cscval, int *cscptr, int *cscind, size_t size,
+                                    musparseAction_t action, musparseIndexBase_t base);
 void musparse_fill(const struct dense *to, const struct dense *from, int work, double complex alpha);
 
 #endif

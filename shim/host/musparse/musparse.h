@@ -27,6 +27,11 @@ static inline size_t work_size(int work)
     static const unsigned char size[] = {4, 8, 8, 16};
     return size[work];
 }
+static inline musaDataType_t work_type(int work) /* its element type */
+{
+    static const unsigned char type[] = {MUSA_R_32F, MUSA_R_64F, MUSA_C_32F, MUSA_C_64F};
+    return type[work];
+}
 /* n elements of `type` into the work type and back. False: no such conversion. */
 bool musparse_widen(void *to, int work, const void *from, musaDataType_t type, size_t n);
 bool musparse_narrow(void *to, musaDataType_t type, const void *from, int work, size_t n);

@@ -30,8 +30,6 @@ int musparse_work(musaDataType_t type)
     return k->size ? k->work : -1;
 }
 
-static const musaDataType_t own[] = {MUSA_R_32F, MUSA_R_64F, MUSA_C_32F, MUSA_C_64F};
-
 #define LOOP(TO, FROM, expr) \
     for (size_t i = 0; i < n; i++) { \
         FROM v = ((const FROM *)from)[i]; \
@@ -97,7 +95,7 @@ bool musparse_narrow(void *to, musaDataType_t type, const void *from, int work, 
 const void *musparse_wide(const void *from, musaDataType_t type, int work, size_t n, void **made)
 {
     *made = NULL;
-    if (type == own[work])
+    if (type == work_type(work))
         return from;
     *made = malloc(n * work_size(work) + 1);
     if (*made && !musparse_widen(*made, work, from, type, n)) {

@@ -17,8 +17,6 @@ struct vectors {
     musaDataType_t result_type;
 };
 
-static const musaDataType_t type_of_work[] = {MUSA_R_32F, MUSA_R_64F, MUSA_C_32F, MUSA_C_64F};
-
 /* Indices of 16 bits become 32. */
 static const void *indices(const struct musparse_spvec *x, int *wide, void **made)
 {
@@ -91,8 +89,8 @@ musparseStatus_t musparseAxpby(musparseHandle_t h, const void *alpha, musparseCo
         return r;
     POINTERS(alpha && beta);
     CHECK(x->type == y->type && x->type != MUSA_R_8I, NOT_IMPLEMENTED);
-    v.alpha = musparse_scalar(h, alpha, type_of_work[v.work]);
-    v.beta = musparse_scalar(h, beta, type_of_work[v.work]);
+    v.alpha = musparse_scalar(h, alpha, work_type(v.work));
+    v.beta = musparse_scalar(h, beta, work_type(v.work));
     return musparse_submit(h, run_axpby, &v, sizeof v, (double)(x->nnz + y->size) * 8);
 }
 
@@ -151,8 +149,8 @@ musparseStatus_t musparseRot(musparseHandle_t h, const void *c, const void *s, m
         return r;
     POINTERS(c && s);
     CHECK(x->type == y->type && x->type != MUSA_R_8I, NOT_IMPLEMENTED);
-    v.alpha = musparse_scalar(h, c, type_of_work[v.work]);
-    v.beta = musparse_scalar(h, s, type_of_work[v.work]);
+    v.alpha = musparse_scalar(h, c, work_type(v.work));
+    v.beta = musparse_scalar(h, s, work_type(v.work));
     return musparse_submit(h, run_rot, &v, sizeof v, (double)x->nnz * 16);
 }
 
