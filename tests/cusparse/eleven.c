@@ -73,7 +73,7 @@ static void dense_forms(int type, int columns)
 
 static void solves(int type, int many)
 {
-    int m = 1 + upto(15), n = many ? 1 + upto(5) : 1, op = upto(3), opb = many ? upto(2) : 0, upper = upto(2);
+    int m = 1 + upto(15), n = many ? 1 + upto(5) : 1, op = upto(3), opb = many ? upto(3) : 0, upper = upto(2);
     int unit = upto(2), position = 0, ld = (opb ? n : m) + upto(3) * many;
     char c = letter_of[type];
     struct sparse a = sparse(type, m, m, CSR, 0, 0, 30, 1);
@@ -128,9 +128,9 @@ static void solves(int type, int many)
                 int r = op ? k : i, q = op ? i : k;
                 num v = r == q ? (unit ? 1 : a.dense[r * m + q])
                         : (upper ? q > r : q < r) ? a.dense[r * m + q] : 0;
-                sum += conj_if(op == 2, v) * x.ref[opb ? k * ld + j : j * ld + k];
+                sum += conj_if(op == 2, v) * conj_if(opb == 2, x.ref[opb ? k * ld + j : j * ld + k]);
             }
-            num want = alpha * f.ref[opb ? i * ld + j : j * ld + i];
+            num want = alpha * conj_if(opb == 2, f.ref[opb ? i * ld + j : j * ld + i]);
             calls++;
             if (!near(sum, want, type, 4 * m)) {
                 printf("not ok csrs%c2 %c: %g%+gi, expected %g%+gi\n", many ? 'm' : 'v', c, creal(sum), cimag(sum),
@@ -191,6 +191,80 @@ static void gemm2(int type)
     drop(full), drop_sparse(a), drop_sparse(b), drop_sparse(d);
 }
 
+/* A dense matrix with a sparse one by columns; a rotation of vectors; SpMV with every type said. */
+static void products(int type)
+{
+    int m = 1 + upto(8), n = 1 + upto(8), k = 1 + upto(8), lda = m + upto(3), ldc = m + upto(3), base = upto(2);
+    char c = letter_of[type];
+    struct sparse b = sparse(type, k, n, CSC, 0, 0, 40, 0);
+    struct buffer a = buffer(type, (size_t)(lda * k)), r = buffer(type, (size_t)(ldc * n));
+    num alpha = special(type), beta = special(type);
+    upload(a);
+    typedef int gemmi(void *, int, int, int, int, V, V, int, V, V, V, V, V, int);
+    gemmi *f = (gemmi *)symbol("cusparse%cgemmi", c);
+    if (beta == 0)
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++)
+                r.ref[j * ldc + i] = NAN;
+    upload(r);
+    CALL(0, f(handle, m, n, k, b.nnz, scalar(type, alpha), a.at, lda, b.val, b.ptr, b.ind, scalar(type, beta), r.at,
+              ldc));
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            num sum = 0, *to = &r.ref[j * ldc + i];
+            for (int p = 0; p < k; p++)
+                sum += a.ref[p * lda + i] * b.dense[p * n + j];
+            *to = alpha * sum + (beta == 0 ? 0 : beta * *to);
+        }
+    COMPARE(r, k, "gemmi");
+    CALL(3, f(handle, m, n, k, b.nnz, scalar(type, alpha), a.at, m - 1, b.val, b.ptr, b.ind, scalar(type, beta), r.at,
+              ldc));
+    drop_sparse(b), drop(a), drop(r);
+
+    b = sparse(type, m, n, CSR, 0, base, 40, 0);
+    a = buffer(type, (size_t)n), r = buffer(type, (size_t)m);
+    upload(a), upload(r);
+    int t = cuda_type[type];
+    size_t size = 0;
+    V pa = scalar(type, alpha), pb = scalar(type, beta);
+    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
+    typedef int ex(void *, int, int, int, int, int, V, int, V, V, int, V, V, V, int, V, int, V, int, int, V);
+    CALL(0, ((ex *)symbol("cusparseCsrmvEx_bufferSize"))(handle, 0, 0, m, n, b.nnz, pa, t, descr, b.val, t, b.ptr,
+            b.ind, a.at, t, pb, t, r.at, t, t, &size));
+    ex *csrmv = (ex *)symbol("cusparseCsrmvEx");
+    CALL(0, csrmv(handle, 0, 0, m, n, b.nnz, pa, t, descr, b.val, t, b.ptr, b.ind, a.at, t, pb, t, r.at, t, t, NULL));
+    for (int i = 0; i < m; i++) {
+        num sum = 0;
+        for (int p = 0; p < n; p++)
+            sum += b.dense[i * n + p] * a.ref[p];
+        r.ref[i] = alpha * sum + (beta == 0 ? 0 : beta * r.ref[i]);
+    }
+    COMPARE(r, n, "csrmvEx");
+    CALL(3, csrmv(handle, 1, 0, m, n, b.nnz, pa, t, descr, b.val, t, b.ptr, b.ind, a.at, t, pb, t, r.at, t, t, NULL));
+    CALL(10, csrmv(handle, 0, 1, m, n, b.nnz, pa, t, descr, b.val, t, b.ptr, b.ind, a.at, t, pb, t, r.at, t, t, NULL));
+    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, 0));
+    drop_sparse(b), drop(a), drop(r);
+    if (type > 1)
+        return;
+
+    int ind[16], nnz = 0;
+    struct buffer x = buffer(type, 16), y = buffer(type, 16);
+    for (int i = 0; i < 16; i++)
+        if (upto(2))
+            ind[nnz++] = i + base;
+    void *di = device(ind, (size_t)nnz * 4);
+    upload(x), upload(y);
+    CALL(0, ((int (*)(void *, int, V, V, V, V, V, int))symbol("cusparse%croti", c))(
+                handle, nnz, x.at, di, y.at, scalar(type, 0.6), scalar(type, 0.8), base));
+    for (int i = 0; i < nnz; i++) {
+        num *yi = &y.ref[ind[i] - base], was = x.ref[i];
+        x.ref[i] = 0.6 * was + 0.8 * *yi;
+        *yi = 0.6 * *yi - 0.8 * was;
+    }
+    COMPARE(x, 2, "roti"), COMPARE(y, 2, "roti");
+    cudaFree(di), drop(x), drop(y);
+}
+
 int main(void)
 {
     CALL(0, begin());
@@ -199,6 +273,7 @@ int main(void)
         for (int type = 0; type < 4; type++) {
             pointer_mode();
             vectors(type), dense_forms(type, 0), dense_forms(type, 1), solves(type, 0), solves(type, 1), gemm2(type);
+            products(type);
         }
     CALL(0, ((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
     CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));

@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0")
 
-for t in generic legacy eleven; do
+for t in generic formats legacy blocks pruning eleven; do
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" \
         "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm
     if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then
@@ -15,6 +15,16 @@ for t in generic legacy eleven; do
         bad=1
     fi
 done
+
+# A stand-in for an SDK whose SpMV has another shape.
+mkdir "$tmp/sdk"
+ln -s "$(realpath "$B")"/lib/cumu/host/libmusa*.so* "$tmp/sdk/"
+"${CC:-cc}" -shared -fPIC -w -Wl,-soname,libmusparse.so -o "$tmp/sdk/libmusparse.so" "$here/older_sdk.c" \
+    "$tmp/sdk/libmusart.so.5" "$tmp/sdk/libmusa.so.1"
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -o "$tmp/older" "$here/older.c" "$B/lib/cumu/facade/libcusparse.so.12" \
+    "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl
+LD_LIBRARY_PATH=$tmp/sdk "$cumu" run --backend musa -- "$tmp/older" || bad=1
+
 types=$here/../../mapping/types
 sh "$here/../lib/enums.sh" "${CC:-cc}" "$B/bin/gen" "$types/cusparse.enum" "$here" "$tmp/enums" || bad=1
 exit $bad
