@@ -62,8 +62,8 @@ static void emit_narrowing(const struct job *j, const struct library *lib, const
 /* The end of a function that lets no error of the library below be seen. */
 static void emit_quietly(const char *result, const char *call, FILE *f)
 {
-    fprintf(f, "    int last = mu.musaPeekAtLastError();\n    %s r = %s;\n    quieten(last);\n    return r;\n}\n", result,
-            call);
+    fprintf(f, "    int last = mu.musaPeekAtLastError();\n    %s r = %s;\n    quieten(last);\n    return r;\n}\n",
+            result, call);
 }
 
 static void emit_function(const struct job *j, const struct library *lib, const struct map_line *l, FILE *f)

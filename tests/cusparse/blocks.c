@@ -13,7 +13,10 @@ static void same(num got, num want, int type, double terms, const char *what, in
     }
 }
 #define SAME(got, want, type, terms, what) same(got, want, type, terms, what, __LINE__)
-static void set(const char *what, int to) { CALL(0, ((int (*)(void *, int))symbol("cusparseSetMat%s", what))(descr, to)); }
+static void set(const char *what, int to)
+{
+    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMat%s", what))(descr, to));
+}
 static int count(int status, void *dev, const int *host) /* where pointer mode put it */
 {
     int n;
@@ -41,8 +44,9 @@ static void factor(int type, bool cholesky)
     void *info = NULL, *buf;
     set("IndexBase", base);
     CALL(0, ((int (*)(void **))symbol("cusparseCreate%sInfo", object))(&info));
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, int, void *, int *))symbol("cusparse%c%s_bufferSize", c, name))(
-                handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, &size));
+    typedef int query(void *, int, int, int, V, V, V, V, int, void *, int *);
+    CALL(0, ((query *)symbol("cusparse%c%s_bufferSize", c, name))(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind,
+                                                                  block, info, &size));
     buf = device(NULL, (size_t)size);
     typedef int step(void *, int, int, int, V, V, V, V, int, void *, int, void *);
     step *analysis = (step *)symbol("cusparse%c%s_analysis", c, name), *run = (step *)symbol("cusparse%c%s", c, name);

@@ -151,7 +151,8 @@ static struct sell sell(int type, int rows, int cols, int density, int square)
     s.at[2] = device(raw, (size_t)s.size * size_of(type));
     CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
                 upto(2) ? "cusparseCreateSlicedEll" : "cusparseCreateConstSlicedEll"))(
-                &s.descr, rows, cols, nnz, s.size, s.slice, s.at[0], s.at[1], s.at[2], it, it, s.base, cuda_type[type]));
+                &s.descr, rows, cols, nnz, s.size, s.slice, s.at[0], s.at[1], s.at[2], it, it, s.base,
+                cuda_type[type]));
     free(offsets), free(ind), free(raw);
     return s;
 }

@@ -1,5 +1,5 @@
-/* muSPARSE's pruning: rows of the elements whose modulus is above a threshold, from dense matrices and from sparse ones;
- * the threshold is given, or leaves out a percentage of them. */
+/* muSPARSE's pruning: rows of the elements whose modulus is above a threshold, from dense and from sparse matrices; the
+ * threshold is given, or leaves out a percentage of them. */
 #include <stdlib.h>
 #include <string.h>
 
