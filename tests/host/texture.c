@@ -74,7 +74,7 @@ static void textures(void)
 
 static void memory(void)
 {
-    MUSA_RESOURCE_DESC r = {.resType = MU_RESOURCE_TYPE_LINEAR};
+    MUSA_RESOURCE_DESC r = {.resType = MU_RESOURCE_TYPE_LINEAR}, back;
     MUSA_TEXTURE_DESC d = {0};
     MUtexObject t;
     MUdeviceptr p;
@@ -86,7 +86,15 @@ static void memory(void)
     r.res.linear.sizeInBytes = 4096;
     IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
     IS(MUSA_SUCCESS, muTexObjectDestroy(t));
-    r.res.linear.sizeInBytes = 1 << 30;
+    r.res.linear.sizeInBytes = 5000; /* beyond the allocation: taken, and told as it was said */
+    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(MUSA_SUCCESS, muTexObjectGetResourceDesc(&back, t));
+    CHECK("size of a linear texture", back.res.linear.sizeInBytes == 5000);
+    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
+    r.res.linear.sizeInBytes = (size_t)8 << 28; /* the most texels, then one more */
+    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
+    r.res.linear.sizeInBytes += 8;
     IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
     r.res.linear.sizeInBytes = 4096;
     r.res.linear.numChannels = 3;

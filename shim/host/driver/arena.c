@@ -459,20 +459,20 @@ bool host_mem_find(const void *p, struct host_range *out)
     return n != NULL;
 }
 
-bool host_mem_on_device(const void *p, size_t size)
+size_t host_mem_device_extent(const void *p)
 {
     struct host_range r;
-    uintptr_t at = (uintptr_t)p, end = at + size;
+    uintptr_t at = (uintptr_t)p;
     /* Mappings that lie side by side are as good as one. */
-    while (host_mem_find((void *)at, &r)) {
-        if (end <= r.base + r.size)
-            return r.kind != HOST_MEM_MAPPED || r.access;
-        if (r.kind != HOST_MEM_MAPPED || !r.access)
-            return false;
+    while (host_mem_find((void *)at, &r) && (r.kind != HOST_MEM_MAPPED || r.access)) {
         at = r.base + r.size;
+        if (r.kind != HOST_MEM_MAPPED)
+            break;
     }
-    return false;
+    return at - (uintptr_t)p;
 }
+
+bool host_mem_on_device(const void *p, size_t size) { return size <= host_mem_device_extent(p); }
 
 void host_range_access(const void *p, unsigned access)
 {

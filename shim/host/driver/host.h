@@ -177,7 +177,9 @@ void *host_mem_alloc(struct host_device *d, size_t size, size_t align);
 void host_mem_free(struct host_device *d, void *p);
 /* The live allocation that holds p; false if none. Copies, so the answer stays valid. */
 bool host_mem_find(const void *p, struct host_range *out);
-/* True if [p, p+size) lies in one live allocation that device code may touch. */
+/* Bytes from p on that device code may touch: to the end of the live allocation, or of mappings side by side. */
+size_t host_mem_device_extent(const void *p);
+/* True if [p, p+size) is such memory. */
 bool host_mem_on_device(const void *p, size_t size);
 /* Managed memory of a module variable (or of muMemAllocManaged); freed by host_managed_free. */
 void *host_managed_alloc(MUcontext ctx, size_t size, unsigned flags);

@@ -54,6 +54,8 @@ static void add_level(struct t0_texture *t, const struct MUarray_st *a)
     };
 }
 
+#define WIDEST ((size_t)1 << 28) /* of texels in linear memory, at compute capability 8 */
+
 static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
 {
     MUarray a = d->res.array.hArray;
@@ -81,6 +83,10 @@ static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
         element = (size_t)t0_texel_bytes(t->format) * t->channels;
         width = d->res.linear.sizeInBytes / element;
         height = 1;
+        /* The size is the program's word: CUDA takes one beyond the allocation as well, as long as nobody reads
+         * there. Here a read there gives 0, as behind the texture's end. */
+        if (width <= WIDEST && width > host_mem_device_extent(p) / element)
+            width = host_mem_device_extent(p) / element;
         pitch = d->res.linear.sizeInBytes;
         t->linear_memory = true;
         break;
@@ -97,7 +103,7 @@ static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
     default:
         return MUSA_ERROR_INVALID_VALUE;
     }
-    if (!width || width > 1u << 28 || (uintptr_t)p % element ||
+    if (!width || width > WIDEST || (uintptr_t)p % element ||
         !host_mem_on_device(p, (height - 1) * pitch + width * element))
         return MUSA_ERROR_INVALID_VALUE;
     t->levels = 1;
