@@ -152,6 +152,68 @@ static void legacy_default(void)
     MUST(muStreamDestroy(free_running));
 }
 
+/* Memory is allocated between what the legacy stream was given before and what non-blocking streams get after;
+ * freeing it waits for everything. */
+static void allocations(void)
+{
+    MUstream s;
+    MUdeviceptr p, q;
+    void *host;
+    MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
+    MUST(muMemAlloc(&q, 64));
+    for (int pinned = 0; pinned < 2; pinned++) {
+        reset();
+        MUST(muLaunchHostFunc(NULL, wait_gate, NULL));
+        MUST(muLaunchHostFunc(NULL, note, id(1)));
+        if (pinned)
+            MUST(muMemHostAlloc(&host, 64, 0));
+        else
+            MUST(muMemAlloc(&p, 64)); /* returns, though the gate is shut */
+        MUST(muLaunchHostFunc(s, note, id(2)));
+        sleep_ms(5);
+        CHECK("nothing runs before the gate opens", steps == 0);
+        gate = true;
+        MUST(muStreamSynchronize(s));
+        CHECK("a non-blocking stream comes after the allocation", saw("12"));
+        if (pinned)
+            MUST(muMemFreeHost(host));
+        else
+            MUST(muMemFree(p));
+    }
+    reset();
+    MUST(muLaunchHostFunc(NULL, slow_note, id(1)));
+    MUST(muLaunchHostFunc(s, note, id(2)));
+    MUST(muStreamSynchronize(s));
+    CHECK("without one it does not wait", steps >= 1 && log_of[0] == 2);
+    MUST(muLaunchHostFunc(s, slow_note, id(3)));
+    MUST(muMemFree(q));
+    CHECK("a free waits for all streams", steps == 3);
+    MUST(muStreamDestroy(s));
+}
+
+/* Plain copies and fills of device memory are done when they return, unless something is before them. */
+static void plain_forms(void)
+{
+    enum { BIG = 8 << 20 };
+    MUdeviceptr p, q;
+    MUST(muMemAlloc(&p, BIG));
+    MUST(muMemAlloc(&q, BIG));
+    reset();
+    MUST(muMemsetD8(p, 7, BIG));
+    CHECK("a fill of an idle stream", ((unsigned char *)(uintptr_t)p)[BIG - 1] == 7);
+    MUST(muMemcpyDtoD(q, p, BIG));
+    CHECK("a copy of an idle stream", ((unsigned char *)(uintptr_t)q)[BIG - 1] == 7);
+    MUST(muLaunchHostFunc(NULL, wait_gate, NULL));
+    MUST(muMemsetD8(p, 8, BIG)); /* asynchronous, as documented: the gate is opened behind it */
+    MUST(muMemcpyDtoD(q, p, BIG));
+    CHECK("nor before its turn", ((unsigned char *)(uintptr_t)q)[BIG - 1] == 7);
+    gate = true;
+    MUST(muCtxSynchronize());
+    CHECK("but then", ((unsigned char *)(uintptr_t)q)[BIG - 1] == 8);
+    MUST(muMemFree(p));
+    MUST(muMemFree(q));
+}
+
 static void *other_thread(void *ctx)
 {
     MUST(muCtxSetCurrent(ctx));
@@ -327,6 +389,8 @@ int main(void)
     destroyed_stream();
     streams_are_concurrent();
     legacy_default();
+    allocations();
+    plain_forms();
     per_thread(ctx);
     events();
     callbacks();

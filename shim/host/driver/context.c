@@ -113,6 +113,8 @@ static void tear_down(MUcontext c)
         host_stream_free(s);
     }
     c->legacy = NULL;
+    host_work_unref(c->fence);
+    c->fence = NULL;
     host_memory_ctx_gone(c);
 }
 

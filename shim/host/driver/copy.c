@@ -114,6 +114,8 @@ MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
     *later = *c;
     if (from_pageable)
         stage(later);
+    /* A device copies within itself before the host can ask for anything else. The plain forms do so on the calling
+     * thread if nothing is before them: programs count on it, with streams that do not wait for the default one. */
     struct host_op op = { run_copy, free, later, "copy", 0 };
-    return host_submit(s, &op, NULL, 0, total <= SMALL ? HOST_INLINE : 0, NULL);
+    return host_submit(s, &op, NULL, 0, synchronous || total <= SMALL ? HOST_INLINE : 0, NULL);
 }

@@ -93,6 +93,7 @@ struct MUctx_st {
     unsigned char peer[HOST_MAX_DEVICES]; /* by ordinal: access enabled */
     MUstream legacy;       /* the legacy default stream */
     MUstream streams;      /* all streams, legacy and per-thread ones included (host_sched) */
+    struct host_work *fence; /* what non-blocking streams wait for, or NULL (host_sched) */
     void *modules;         /* module.c's list of this context's modules (module.c's lock) */
     void *kernel_state;    /* launch.c's: device heap, printf buffer ... */
 };

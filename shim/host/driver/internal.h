@@ -109,6 +109,8 @@ enum {
  * that must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
 MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n,
                      unsigned flags, struct host_work **out);
+/* Non-blocking streams' later work waits for what the legacy stream has now. */
+void host_fence(MUcontext ctx);
 void host_work_ref(struct host_work *w);   /* host_sched held */
 void host_work_unref(struct host_work *w); /* host_sched not held; NULL is fine */
 bool host_work_done(const struct host_work *w);

@@ -77,12 +77,23 @@ static MUresult enter_unsafe(MUcontext *ctx)
     return r ? r : host_capture_unsafe();
 }
 
+/* An allocation lies between what was put on the legacy stream before it and what any stream is given after it:
+ * CUDA's rule of implicit synchronisation once named it, and programs that use non-blocking streams still rely on it
+ * to see a copy or memset done. The host does not wait, so that a kernel that waits for the host does no harm. */
+static MUresult enter_allocation(MUcontext *ctx)
+{
+    MUresult r = enter_unsafe(ctx);
+    if (!r)
+        host_fence(*ctx);
+    return r;
+}
+
 /* ---- device ---------------------------------------------------------------------------------- */
 
 MUresult muMemAlloc(MUdeviceptr *p, size_t size)
 {
     MUcontext ctx;
-    MUresult r = enter_unsafe(&ctx);
+    MUresult r = enter_allocation(&ctx);
     if (r)
         return r;
     if (!p || !size)
@@ -178,7 +189,7 @@ HOST_ALIAS(muMemGetAddressRange_v2, muMemGetAddressRange);
 MUresult muMemHostAlloc(void **p, size_t size, unsigned int flags)
 {
     MUcontext ctx;
-    MUresult r = enter_unsafe(&ctx);
+    MUresult r = enter_allocation(&ctx);
     if (r)
         return r;
     if (!p || !size || flags & ~HOST_ALLOC_FLAGS)

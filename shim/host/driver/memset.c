@@ -50,8 +50,8 @@ MUresult host_fill_resolve(const MUSA_MEMSET_NODE_PARAMS *m, struct fill *f, siz
     return host_copy_place(f->p, end, MU_MEMORYTYPE_DEVICE, COPY_WRITES, place);
 }
 
-/* h rows of w elements, pitch bytes apart. Asynchronous to the host even in the plain forms,
- * unless host code may look at the memory. */
+/* h rows of w elements, pitch bytes apart. Asynchronous to the host even in the plain forms, unless host code may
+ * look at the memory; but on an idle stream those are done at once (see host_copy). */
 static MUresult fill(MUdeviceptr p, size_t pitch, uint32_t value, unsigned element, size_t w,
                      size_t h, MUstream stream, bool synchronous)
 {
@@ -75,7 +75,7 @@ static MUresult fill(MUdeviceptr p, size_t pitch, uint32_t value, unsigned eleme
     struct host_op op = { run_fill, free, f, "fill", 0 };
     bool wait = synchronous && place != COPY_DEVICE;
     r = host_submit(s, &op, NULL, 0,
-                    (wait ? HOST_WAIT : 0) | (wait || end <= SMALL ? HOST_INLINE : 0), NULL);
+                    (wait ? HOST_WAIT : 0) | (synchronous || end <= SMALL ? HOST_INLINE : 0), NULL);
     return r;
 }
 

@@ -13,7 +13,9 @@
 
 #define MAX_SERVERS 256  /* a callback or a spinning kernel holds its thread: others must get on */
 #define PATIENCE_NS 500 /* the first part of that without yielding: both may be on one CPU */
-#define SPIN_NS 30000    /* a waiter looks that long before it sleeps: a wake-up costs as much */
+#define SPIN_NS 30000    /* an idle server looks that long before it sleeps: a wake-up costs as much */
+#define WAIT_NS 100000   /* a waiter longer: CUDA's spin for as long as it takes, and the short calls of libraries
+                          * (an FFT of 64 x 1024) are done by then */
 
 struct host_edge { /* `waiter` waits for the work in whose list this edge is */
     struct host_work *waiter;
@@ -51,10 +53,10 @@ static void pause_cpu(void)
 #endif
 }
 
-/* Spins for a short while until the word has the value; true if it came to. */
-static bool look_for(const _Atomic uint32_t *word, uint32_t value)
+/* Spins for so long until the word has the value; true if it came to. */
+static bool look_for(const _Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
-    for (uint64_t start = host_now(), spent = 0; spent < SPIN_NS; spent = host_now() - start) {
+    for (uint64_t start = host_now(), spent = 0; spent < ns; spent = host_now() - start) {
         for (int i = 0; i < 32; i++) {
             if (*word == value)
                 return true;
@@ -91,7 +93,7 @@ bool host_work_done(const struct host_work *w) { return w->done == 1; }
 
 void host_work_wait(struct host_work *w)
 {
-    if (may_spin() && look_for(&w->done, 1))
+    if (may_spin() && look_for(&w->done, 1, WAIT_NS))
         return;
     for (;;) {
         uint32_t seen = 0;
@@ -247,7 +249,7 @@ static void wait_for_ready(void)
     if (!spinner && may_spin()) {
         spinner = true;
         pthread_mutex_unlock(&host_sched);
-        look_for(&ready_hint, 1);
+        look_for(&ready_hint, 1, SPIN_NS);
         pthread_mutex_lock(&host_sched);
         spinner = false;
         if (ready_first || tasks)
@@ -307,14 +309,13 @@ static void *serve(void *unused)
 /* ---- submission ------------------------------------------------------------------------------ */
 
 /* What the default-stream rules make a work of s wait for: the legacy stream waits for all blocking
- * streams of its context and they for it. Fills list if it is not NULL; returns the count. */
+ * streams of its context and they for it; non-blocking streams at most for the context's fence.
+ * Fills list if it is not NULL; returns the count. */
 static size_t implied(MUstream s, struct host_work **list)
 {
     size_t n = 0;
-    if (s->nonblocking)
-        return 0;
     if (!s->legacy) {
-        struct host_work *w = s->ctx->legacy->tail;
+        struct host_work *w = s->nonblocking ? s->ctx->fence : s->ctx->legacy->tail;
         if (!w || w->done == 1)
             return 0;
         if (list)
@@ -424,6 +425,18 @@ fail:
     if (op && op->drop)
         op->drop(op->arg);
     return r;
+}
+
+void host_fence(MUcontext ctx)
+{
+    pthread_mutex_lock(&host_sched);
+    struct host_work *w = ctx->legacy->tail;
+    w = w && w->done != 1 ? w : NULL;
+    if (w)
+        host_work_ref(w);
+    unref_locked(ctx->fence);
+    ctx->fence = w;
+    pthread_mutex_unlock(&host_sched);
 }
 
 struct host_work *host_stream_tail(MUstream s)
