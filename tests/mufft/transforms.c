@@ -357,8 +357,6 @@ static void bad(void)
     IS(mufftExecC2C(plan, c, c, MUFFT_FORWARD), MUFFT_INVALID_PLAN); /* not made */
     IS(mufftGetSize(plan, &size), MUFFT_INVALID_PLAN);
     IS(mufftMakePlan1d(plan, 8, MUFFT_C2C, 1, NULL), MUFFT_INVALID_VALUE);
-    IS(mufftXtMakePlanMany(plan, 1, n64, NULL, 1, 1, MUSA_C_16F, NULL, 1, 1, MUSA_C_16F, 1, &size, MUSA_C_16F),
-       MUFFT_NOT_SUPPORTED);
     IS(mufftXtMakePlanMany(plan, 1, n64, NULL, 1, 1, MUSA_R_32F, NULL, 1, 1, MUSA_R_32F, 1, &size, MUSA_C_32F),
        MUFFT_INVALID_VALUE);
     OK(mufftXtMakePlanMany(plan, 1, n64, NULL, 1, 1, MUSA_R_32F, NULL, 1, 1, MUSA_C_32F, 1, &size, MUSA_C_32F));

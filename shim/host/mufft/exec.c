@@ -4,14 +4,15 @@
 
 struct call {
     struct mufft_plan *plan;
-    void *fftw, *in, *out;
+    const struct mufft_way *way;
+    void *in, *out;
     bool kept; /* a graph has it, and may run it as long as the process lives */
 };
 
 static void run(const void *call)
 {
     const struct call *c = call;
-    mufft_run(c->plan, c->fftw, c->in, c->out);
+    mufft_run(c->plan, c->way, c->in, c->out);
     if (!c->kept)
         mufft_plan_release(c->plan);
 }
@@ -35,15 +36,14 @@ static mufftResult execute(mufftHandle handle, mufftType type, void *in, void *o
 {
     struct mufft_handle *h = mufft_live(handle);
     struct mufft_plan *p = h ? h->plan : NULL;
-    if (!p || (type && type != p->shape.type))
+    if (!p || (type && (p->shape.narrow || type != p->shape.type)))
         return MUFFT_INVALID_PLAN;
     bool both_ways = mufft_kind(p->shape.type) == MUFFT_C2C;
     if (!in || !out || (both_ways && direction != MUFFT_FORWARD && direction != MUFFT_INVERSE))
         return MUFFT_INVALID_VALUE;
-    unsigned use = mufft_misaligned(p, in) | mufft_misaligned(p, out) | (in == out ? MUFFT_IN_PLACE : 0) |
-                   (both_ways && direction == MUFFT_INVERSE ? MUFFT_INVERSE_USE : 0);
-    struct call c = {.plan = p, .fftw = mufft_plan_for(p, use), .in = in, .out = out};
-    return c.fftw ? submit(h, &c) : MUFFT_EXEC_FAILED;
+    unsigned use = mufft_use_of(p, in, out) | (both_ways && direction == MUFFT_INVERSE ? MUFFT_INVERSE_USE : 0);
+    struct call c = {.plan = p, .way = mufft_way_for(p, use), .in = in, .out = out};
+    return c.way ? submit(h, &c) : MUFFT_EXEC_FAILED;
 }
 
 mufftResult mufftXtExec(mufftHandle plan, void *in, void *out, int direction)

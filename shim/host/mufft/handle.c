@@ -1,6 +1,7 @@
 /* Handles of the CPU muFFT, and the calls that make plans of them. */
 #include <limits.h>
 
+#include "host/mufft/fftw.h"
 #include "host/mufft/mufft.h"
 
 enum { HANDLES = 65536 };
@@ -23,7 +24,7 @@ mufftResult mufftCreate(mufftHandle *plan)
     int device;
     if (!plan)
         return MUFFT_INVALID_VALUE;
-    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+    if (!mufft_fftw(0) || !mufft_fftw(1) || musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
         return MUFFT_SETUP_FAILED;
     for (unsigned i = 0, first = next++; i < HANDLES; i++) {
         struct mufft_handle *h = &handles[(first + i) % HANDLES];
@@ -207,35 +208,41 @@ FORMS(mufftMakePlan, make, LEAD(mufftHandle plan), LEAD(plan), COMMA(size_t *siz
 FORMS(mufftGetSize, get_size, LEAD(mufftHandle plan), LEAD(plan), COMMA(size_t *size), COMMA(size))
 FORMS(mufftEstimate, estimate, NOTHING, NOTHING, COMMA(size_t *size), COMMA(size))
 
-/* The type of a transform between two element types; 0 for pairs that have none here, halves among them. */
-static mufftType type_of(int in, int out, int execution)
+/* What is transformed between two element types; type 0 for pairs that have none. */
+static struct mufft_shape elements(int in, int out, int execution)
 {
     static const struct {
-        int in, out, execution;
-        mufftType type;
-    } types[] = {
-        {MUSA_C_32F, MUSA_C_32F, MUSA_C_32F, MUFFT_C2C}, {MUSA_C_64F, MUSA_C_64F, MUSA_C_64F, MUFFT_Z2Z},
-        {MUSA_R_32F, MUSA_C_32F, MUSA_C_32F, MUFFT_R2C}, {MUSA_R_64F, MUSA_C_64F, MUSA_C_64F, MUFFT_D2Z},
-        {MUSA_C_32F, MUSA_R_32F, MUSA_C_32F, MUFFT_C2R}, {MUSA_C_64F, MUSA_R_64F, MUSA_C_64F, MUFFT_Z2D},
+        int real, complex;
+        mufftType more;
+        enum mufft_narrow narrow;
+    } widths[] = {
+        {MUSA_R_32F, MUSA_C_32F, 0, MUFFT_WIDE},
+        {MUSA_R_64F, MUSA_C_64F, 0x40, MUFFT_WIDE},
+        {MUSA_R_16F, MUSA_C_16F, 0, MUFFT_F16},
+        {MUSA_R_16BF, MUSA_C_16BF, 0, MUFFT_BF16},
     };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].in == in && types[i].out == out && types[i].execution == execution)
-            return types[i].type;
-    return 0;
-}
-
-static bool is_half(int type)
-{
-    return type == MUSA_R_16F || type == MUSA_C_16F || type == MUSA_R_16BF || type == MUSA_C_16BF;
+    struct mufft_shape s = {.type = 0};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        int real = widths[i].real, complex = widths[i].complex;
+        if (execution != complex)
+            continue;
+        s.narrow = widths[i].narrow;
+        s.type = in == complex && out == complex ? MUFFT_C2C
+                 : in == real && out == complex  ? MUFFT_R2C
+                 : in == complex && out == real  ? MUFFT_C2R
+                                                 : 0;
+        s.type |= s.type ? widths[i].more : 0;
+    }
+    return s;
 }
 
 #define XT(name, verb) \
     mufftResult name(mufftHandle plan, MUFFT_XT_MANY) \
     { \
-        mufftType type = type_of(itype, otype, etype); \
-        if (!type && mufft_live(plan)) \
-            return is_half(itype) || is_half(otype) ? MUFFT_NOT_SUPPORTED : MUFFT_INVALID_VALUE; \
-        struct mufft_shape s = many64(THE_MANY, type, batch); \
+        struct mufft_shape e = elements(itype, otype, etype), s = many64(THE_MANY, e.type, batch); \
+        if (!e.type && mufft_live(plan)) \
+            return MUFFT_INVALID_VALUE; \
+        s.narrow = e.narrow; \
         return verb(plan, &s, size); \
     }
 XT(mufftXtMakePlanMany, make)
