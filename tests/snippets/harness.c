@@ -22,7 +22,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"cusolver", snippet_cusolver},
     {"cusolver_sparse", snippet_cusolver_sparse},
     {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
-    {"cufft", snippet_cufft}, {"curand", snippet_curand},
+    {"cufft", snippet_cufft}, {"cufftw", snippet_cufftw}, {"curand", snippet_curand},
     {"cusparse", snippet_cusparse},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
@@ -77,6 +77,7 @@ static const struct home {
     {"cublasLt", {"libcublasLt.so.11", "libcublasLt.so.12", "libcublasLt.so.13"}},
     {"cublas", {"libcublas.so.11", "libcublas.so.12", "libcublas.so.13"}},
     {"cufft", {"libcufft.so.10", "libcufft.so.11", "libcufft.so.12"}},
+    {"fftw", {"libcufftw.so.10", "libcufftw.so.11", "libcufftw.so.12"}},
     {"curand", {"libcurand.so.10", "libcurand.so.10", "libcurand.so.10"}},
     {"cusolver", {"libcusolver.so.11", "libcusolver.so.11", "libcusolver.so.12"}},
     {"cusparse", {"libcusparse.so.11", "libcusparse.so.12", "libcusparse.so.12"}},

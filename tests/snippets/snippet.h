@@ -73,6 +73,7 @@ void snippet_cublaslt(void);
 void snippet_cusolver_sparse(void);
 void snippet_cusolver_wide(void *handle); /* what cusolver.c leaves out; called by it */
 void snippet_cufft(void);
+void snippet_cufftw(void);
 void snippet_cublas_more(void);
 void snippet_cublas_plain(void);
 void snippet_curand(void);

@@ -12,6 +12,10 @@
 #include "host/driver/kernel.h"
 #include "ptx/tier0/image.h"
 
+/* T0_TAKES_IMAGES: how whoever makes the images knows this driver from a device's. */
+extern __attribute__((visibility("default"))) const unsigned cumu_host_images;
+const unsigned cumu_host_images = T0_IMAGE_VERSION;
+
 static struct host_slab modules = HOST_SLAB(struct MUmod_st, "module");
 static struct host_slab functions = HOST_SLAB(struct MUfunc_st, "function");
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
