@@ -73,6 +73,25 @@ static void factors(void)
     IS(C(cusolverDnXtrtri_bufferSize)(h, LOWER, 5, N, F64, a, N, &bytes, &on_host), CUSOLVER_STATUS_INVALID_VALUE);
 }
 
+static void general(void)
+{
+    begin(NULL);
+    OK(C(cusolverDnXgeev_bufferSize)(h, NULL, 0, VECTORS, N, F64, a, N, F64, c, F64, u, N, F64, v, N, F64, &bytes,
+                                     &on_host));
+    sized();
+    OK(C(cusolverDnXgeev)(h, NULL, 0, VECTORS, N, F64, a, N, F64, c, F64, u, N, F64, v, N, F64, work, bytes, NULL, 0,
+                          info));
+    holds(c, 1, 9);
+    holds(v, 8, 1);
+    IS(C(cusolverDnXgeev_bufferSize)(h, NULL, 5, VECTORS, N, F64, a, N, F64, c, F64, u, N, F64, v, N, F64, &bytes,
+                                     &on_host), CUSOLVER_STATUS_INVALID_VALUE);
+    begin(NULL);
+    OK(C(cusolverDnXlarft_bufferSize)(h, NULL, 0, 0, N, N, F64, a, N, F64, b, F64, v, N, F64, &bytes, &on_host));
+    sized();
+    OK(C(cusolverDnXlarft)(h, NULL, 0, 0, N, N, F64, a, N, F64, b, F64, v, N, F64, work, bytes, NULL, 0));
+    holds(v, 4, 9);
+}
+
 static void eigenvalues(void)
 {
     enum { BY_INDEX = CUSOLVER_EIG_RANGE_I };
@@ -261,6 +280,7 @@ void snippet_cusolver_wide(void *handle)
     info = (int *)(device + 5120);
     work = device + 8192;
     factors();
+    general();
     eigenvalues();
     singular_values();
     refined();

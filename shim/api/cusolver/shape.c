@@ -1,6 +1,9 @@
 /* cuSOLVER: one function for each task and shape of muSOLVER. SDK 5.1 has cuSOLVER's parameters for most; 4.3 lacks
  * workspace sizes, counts and infos in the orthogonal functions; 3.1 has other names, no handle of its own, and
  * bytes for workspaces (facts: musa.md 5.26 to 28). */
+#include <stdlib.h>
+#include <string.h>
+
 #include "api/cusolver/cusolver.h"
 #include "core/resolve.h"
 
@@ -136,11 +139,37 @@ int cumu_solver_getrf_size(int type, void *h, int m, int n, void *a, int lda, in
     int r = EACH3(type, getrf_bufferSize, m, n, true, (int *)&bytes);
     return in_elements(type, r, bytes, lwork);
 }
+
+/* SDK 3.1's getrf does not write info: what it should be stands on U's diagonal. */
+static int zero_on_diagonal(int type, void *h, int n, const void *a, int lda, int *info)
+{
+    size_t size = cumu_solver_size(type), count = n > 0 ? (size_t)n : 0;
+    static const char zero[16];
+    musaStream_t stream;
+    char *diagonal = malloc(count * size + 1);
+    int found = 0, r = cumu_solver_stream(h, &stream);
+    if (!r && !diagonal)
+        r = CUSOLVER_STATUS_ALLOC_FAILED;
+    if (!r && count && mu.musaMemcpy2DAsync(diagonal, size, a, ((size_t)lda + 1) * size, size, count,
+                                            musaMemcpyDeviceToHost, stream))
+        r = CUSOLVER_STATUS_EXECUTION_FAILED;
+    if (!r && mu.musaStreamSynchronize(stream))
+        r = CUSOLVER_STATUS_EXECUTION_FAILED;
+    for (int i = 0; !r && !found && i < n; i++)
+        if (!memcmp(diagonal + (size_t)i * size, zero, size))
+            found = i + 1;
+    free(diagonal);
+    if (!r && info && (mu.musaMemcpyAsync(info, &found, sizeof found, musaMemcpyHostToDevice, stream) ||
+                       mu.musaStreamSynchronize(stream)))
+        r = CUSOLVER_STATUS_EXECUTION_FAILED;
+    return r;
+}
 int cumu_solver_getrf(int type, void *h, int m, int n, void *a, int lda, void *work, int *ipiv, int *info)
 {
     if (shape() != SDK3)
         return STATUS(EACH(type, getrf, h, m, n, a, lda, work, ipiv, info));
-    return clear_info(h, info, EACH3(type, getrf, h, m, n, a, lda, ipiv, info, work));
+    int r = EACH3(type, getrf, h, m, n, a, lda, ipiv, info, work);
+    return r ? r : zero_on_diagonal(type, h, m < n ? m : n, a, lda, info);
 }
 
 /* SDK 3.1 wants a buffer where callers of other SDKs pass info: it gets a zeroed one. */
