@@ -57,7 +57,7 @@ void cumu_doctor_compiler(unsigned arch)
                                probes[k].text);
         if (n < 0)
             return;
-        bool made = cumu_mubin_make(&o, "probe", text, (size_t)n, arch, true) != CUMU_MADE_FAILED;
+        bool made = cumu_mubin_make(&o, "probe", text, (size_t)n, arch, CUMU_WANT_COMPILED) != CUMU_MADE_FAILED;
         printf("%-46s %s%s\n", probes[k].name, made ? "yes" : "no: ", made ? "" : o.why);
         good += made;
         free(o.data);

@@ -166,25 +166,31 @@ static unsigned long now_ms(void)
     return (unsigned long)t.tv_sec * 1000 + (unsigned long)t.tv_nsec / 1000000;
 }
 
+/* Everything that decides the object; the text itself holds kernel, shape and prelude. */
+void cumu_tool_key(struct cumu_key *key, uint32_t version, const char *identity, const char *flags, const char *text,
+                   size_t size)
+{
+    struct cumu_hash h;
+    cumu_hash_start(&h);
+    cumu_hash_add(&h, &version, sizeof version);
+    cumu_hash_add(&h, identity, strlen(identity) + 1);
+    cumu_hash_add(&h, flags, strlen(flags) + 1);
+    cumu_hash_add(&h, text, size);
+    cumu_hash_end(&h, key->hash);
+}
+
 enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe *r, const char *text, size_t size,
                               bool may_compile)
 {
     const struct cumu_tool *t = r->tool;
     char dir[PATH_MAX];
     struct cumu_key key;
-    struct cumu_hash h;
     *o = (struct cumu_compiled){.data = NULL};
     if (t->why) {
         (void)snprintf(o->why, sizeof o->why, "%s", t->why);
         return CUMU_MADE_FAILED;
     }
-    /* Everything that decides the object; the text itself holds kernel, shape and prelude. */
-    cumu_hash_start(&h);
-    cumu_hash_add(&h, &r->version, sizeof r->version);
-    cumu_hash_add(&h, t->identity, strlen(t->identity) + 1);
-    cumu_hash_add(&h, r->flags, strlen(r->flags) + 1);
-    cumu_hash_add(&h, text, size);
-    cumu_hash_end(&h, key.hash);
+    cumu_tool_key(&key, r->version, t->identity, r->flags, text, size);
     if (cumu_cache_get(&key, &o->data, &o->size))
         return CUMU_MADE_CACHED;
     if (!may_compile)

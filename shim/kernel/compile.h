@@ -26,9 +26,10 @@ struct cumu_compiled {
 enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
                                 enum t1_shape shape, enum t1_isa isa, bool compile);
 /* The same of MUSA C++ (ptx/musa/musa.h), for the architecture mp_<arch>: an ELF or a fat binary that
- * muModuleLoadData takes. */
+ * muModuleLoadData takes. CARRIED: and kept so that a machine without a compiler finds it, too. */
+enum cumu_want { CUMU_WANT_CACHED, CUMU_WANT_COMPILED, CUMU_WANT_CARRIED };
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
-                               unsigned arch, bool compile);
+                               unsigned arch, enum cumu_want want);
 bool cumu_arch_known(unsigned arch); /* 21, 22, 31 */
 
 #endif

@@ -88,19 +88,15 @@ static int compile(struct cumu_func *f, struct device_code *c)
     int err = emit(f, c, &text, &size);
     if (err)
         return err;
-    if (!cumu_musa_compiler(&why)) {
-        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "cannot be compiled for mp_%u: %s", c->arch, why);
-        free(text);
-        return CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
-    }
-    switch (cumu_mubin_make(&o, f->name, text, size, c->arch, strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0)) {
+    bool jit = strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0;
+    switch (cumu_mubin_make(&o, f->name, text, size, c->arch, jit ? CUMU_WANT_COMPILED : CUMU_WANT_CACHED)) {
     case CUMU_MADE_ABSENT:
         cumu_kernel_report(f->module, CUMU_ERROR, f->name, "is not in the cache, and CUMU_JIT=0 forbids compiling it");
         err = CUDA_ERROR_JIT_COMPILATION_DISABLED;
         break;
     case CUMU_MADE_FAILED:
         cumu_kernel_report(f->module, CUMU_ERROR, f->name, "cannot be compiled for mp_%u: %s", c->arch, o.why);
-        err = CUDA_ERROR_INVALID_PTX;
+        err = cumu_musa_compiler(&why) ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
         break;
     case CUMU_MADE_COMPILED:
         (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);

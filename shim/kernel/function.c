@@ -197,12 +197,38 @@ int cumu_func_occupancy(struct cumu_func *f, int block_size, size_t shared, int 
     return err ? err : mu.muOccupancyMaxActiveBlocksPerMultiprocessor(blocks, mf, block_size, shared + f->front);
 }
 
+/* Where the driver lacks the function (no public use of it is known): a multiprocessor's shared memory among its
+ * blocks, without what is static. */
+static int share_of_shared(struct cumu_func *f, int blocks, size_t *size)
+{
+    MUdevice device = 0;
+    int all = 0, most = 0, own = 0;
+    if (blocks <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    int err = mu.muCtxGetDevice(&device);
+    if (!err)
+        err = mu.muDeviceGetAttribute(&all, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, device);
+    if (!err)
+        err = mu.muDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, device);
+    if (err)
+        return err;
+    (void)cumu_device_estimate(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &own);
+    if (own < (int)f->front)
+        own = (int)f->front;
+    int each = all / blocks < most ? all / blocks : most;
+    *size = each > own ? (size_t)(each - own) : 0;
+    return CUDA_SUCCESS;
+}
+
 int cumu_func_shared_left(struct cumu_func *f, int blocks, int block_size, size_t *size)
 {
     MUfunction mf;
     int err = cumu_func_musa(f, &mf);
-    if (!err)
-        err = mu.muOccupancyAvailableDynamicSMemPerBlock(size, mf, blocks, block_size);
+    if (err)
+        return err;
+    err = mu.muOccupancyAvailableDynamicSMemPerBlock(size, mf, blocks, block_size);
+    if (err == CUDA_ERROR_NOT_SUPPORTED && cumu_device_code())
+        return share_of_shared(f, blocks, size);
     if (!err)
         *size -= *size < f->front ? *size : f->front;
     return err;

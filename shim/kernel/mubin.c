@@ -158,7 +158,7 @@ static bool finish(struct cumu_compiled *o, void *ctx)
 }
 
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
-                               unsigned arch, bool may_compile)
+                               unsigned arch, enum cumu_want want)
 {
     char flags[PATH_MAX + 64];
     const char *why;
@@ -169,12 +169,22 @@ enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, cons
         (void)snprintf(o->why, sizeof o->why, "mp_%u is no architecture that is known", arch);
         return CUMU_MADE_FAILED;
     }
-    (void)cumu_musa_compiler(&why);
     (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", kernel);
+    (void)snprintf(flags, sizeof flags, "mp_%u", arch);
+    struct cumu_key carried;
+    cumu_tool_key(&carried, MU_VERSION, "", flags, text, size);
+    if (!cumu_musa_compiler(&why)) {
+        *o = (struct cumu_compiled){.data = NULL};
+        (void)snprintf(o->why, sizeof o->why, "%s", why);
+        return cumu_cache_get(&carried, &o->data, &o->size) ? CUMU_MADE_CACHED : CUMU_MADE_FAILED;
+    }
     if (*library)
         (void)snprintf(flags, sizeof flags, "--mtrtc %s mp_%u", library, arch);
     else
         (void)snprintf(flags, sizeof flags,
                    "-mtgpu --musa-device-only --offload-arch=mp_%u -O2 -std=c++14 -ffp-contract=off -c", arch);
-    return cumu_tool_make(o, &r, text, size, may_compile);
+    enum cumu_made made = cumu_tool_make(o, &r, text, size, want != CUMU_WANT_CACHED);
+    if (want == CUMU_WANT_CARRIED && o->data)
+        cumu_cache_put(&carried, &r.entry, o->data, o->size);
+    return made;
 }

@@ -33,6 +33,8 @@ struct cumu_recipe {
 bool cumu_own_tool(char path[PATH_MAX]);
 const char *const *cumu_sonames(const char *library);
 
+void cumu_tool_key(struct cumu_key *key, uint32_t version, const char *identity, const char *flags, const char *text,
+                   size_t size);
 enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe *r, const char *text, size_t size,
                               bool compile);
 

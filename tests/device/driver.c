@@ -45,12 +45,12 @@ struct t0_module { /* what the CPU driver keeps of a mubin */
     size_t table_size;
 };
 
-static void note(const char *what, const char *name)
+static void note(const char *what, const char *name, uint32_t shared)
 {
     const char *path = getenv("DEVICE_LOG");
     FILE *f = path ? fopen(path, "a") : NULL;
     if (f) {
-        fprintf(f, "%s %s\n", what, name);
+        fprintf(f, "%s %s %u\n", what, name, shared);
         fclose(f);
     }
 }
@@ -75,6 +75,13 @@ MUresult muDeviceGetAttribute(int *value, MUdevice_attribute attribute, MUdevice
     if (!r && attribute == MU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
         *value = capability() % 10;
     return r;
+}
+
+/* As in an SDK without it: no public use is known. */
+MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int blocks, int block_size)
+{
+    (void)size, (void)f, (void)blocks, (void)block_size;
+    return MUSA_ERROR_NOT_SUPPORTED;
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -178,7 +185,7 @@ void dev_module_unload(struct t0_module *m)
 {
     if (!m)
         return;
-    note("unload", m->kernel.name);
+    note("unload", m->kernel.name, 0);
     if (m->table)
         m->env.global_free(m->env.ctx, m->table);
     dlclose(m->handle);
@@ -191,7 +198,7 @@ struct t0_kernel *dev_module_kernel(struct t0_module *m, const char *name)
         return NULL;
     m->kernel.module = m;
     snprintf(m->kernel.name, sizeof m->kernel.name, "%s", name);
-    note("load", name);
+    note("load", name, m->shared);
     return &m->kernel;
 }
 
@@ -225,7 +232,7 @@ enum t0_fault_kind dev_grid_run(struct t0_grid *g, const struct t1_object *objec
     (void)object, (void)cooperative, (void)alone, (void)block_ns;
     memset(fault, 0, sizeof *fault);
     fault->kernel = k->name;
-    note("run", k->name);
+    note("run", k->name, g->dynamic_shared);
     for (uint64_t b = 0, n = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2]; b < n && kind == T0_OK; b++) {
         pthread_mutex_lock(&one);
         if (m->table)

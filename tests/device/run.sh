@@ -28,11 +28,10 @@ calls() {
     rm -f "$sdk/calls"
     if [ "$n" = "$2" ]; then echo "ok $1"; else echo "not ok $1: $n calls, want $2"; bad=1; fi
 }
-# on_device NAME WHAT KERNEL COUNT: what the driver noted since the last time.
+# on_device NAME LINE COUNT: how often the driver noted that (what, kernel, shared memory) since it was removed.
 on_device() {
-    n=$(grep -c "^$2 $3\$" "$tmp/device" || :)
-    rm -f "$tmp/device"
-    if [ "$n" = "$4" ]; then echo "ok $1"; else echo "not ok $1: $n, want $4"; bad=1; fi
+    n=$(grep -c "^$2\$" "$tmp/device" || :)
+    if [ "$n" = "$3" ]; then echo "ok $1"; else echo "not ok $1: $n, want $3"; bad=1; fi
 }
 
 # ---- programs ----
@@ -52,7 +51,7 @@ CUMU_HOST_DEVICES=4 check "NCCL among four devices" 0 '^PASS tensor_parallel$' -
 rm -f "$sdk/calls" "$tmp/device"
 
 check "a second process" 0 '^PASS vectoradd$' -- $run "$fix/vectoradd"
-on_device "runs the device's code" run cumu__Z3addPKfS0_Pfi 1
+on_device "runs the device's code" "run cumu__Z3addPKfS0_Pfi 0" 1
 calls "and finds it compiled" 0
 echo '# another release' >>"$sdk/bin/mcc"
 check "another toolkit" 0 '^PASS vectoradd$' -- $run "$fix/vectoradd"
@@ -74,11 +73,13 @@ check "a trace shows the compilation and the tier" 0 'compile _Z3addPKfS0_Pfi co
     "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined -pthread
 rm -f "$sdk/calls" "$tmp/device"
 check "PTX text" 0 '^load 0$' '^launch 0 value 149$' '^unload 0$' -- $run "$tmp/client"
-on_device "is unloaded with its module" unload cumu_both 1
+on_device "has its static shared memory in front of the 16 bytes that are asked for" "run cumu_both 32" 1
+on_device "is unloaded with its module" "unload cumu_both 0" 1
 check "attributes and occupancy, with static shared memory in front" 0 \
     '^static 4 threads 1024 set 0 most 50000 fewer 1 left 1$' -- $run "$tmp/client" attributes
 check "a first launch inside a capture" 0 '^capture 0 0 nodes 1 asked 0 shared 64 made 0 ran 0 value 1149$' -- \
     $run "$tmp/client" capture
+on_device "which adds to it as well" "run cumu_both 80" 1
 CUMU_HOST_DEVICES=2 check "variables of each device" 0 '^devices 149 110$' -- $run "$tmp/client" devices
 rm -rf "$tmp/cache" "$sdk/calls"
 check "first launches of eight threads" 0 '^threads 0 value 150$' -- $run "$tmp/client" threads
@@ -106,7 +107,10 @@ mode good
 check "a kernel that MUSA has no counterpart of" 1 '^load 222$' '^log cumu: swaps: has no code for mp_31: PTX line 8' -- $run "$tmp/client" refused
 check "an architecture that nobody knows" 1 '^load 209$' '^log .*mp_47 is no architecture' -- env DEVICE_CC=47 $run "$tmp/client"
 check "forbidden to compile" 1 '^load 223$' '^log .*CUMU_JIT=0' -- env CUMU_JIT=0 $run "$tmp/client"
+check "for machines without" 0 ' 1 compiled, 0 were there' -- env CUMU_CACHE_DIR="$tmp/carried" "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 rm "$sdk/bin/mcc"
+check "no compiler, but warmed ahead of time" 0 '^PASS vectoradd$' -- env PATH=/usr/bin:/bin CUMU_CACHE_DIR="$tmp/carried" $run "$fix/vectoradd"
+check "what was not" 1 'cudaErrorJitCompilerNotFound' -- env PATH=/usr/bin:/bin CUMU_CACHE_DIR="$tmp/carried" $run "$fix/matmul"
 check "no compiler" 1 '^load 221$' '^log .*no MUSA compiler' -- env PATH=/usr/bin:/bin $run "$tmp/client"
 check "one error, whatever is launched" 1 'cudaErrorJitCompilerNotFound' -- env PATH=/usr/bin:/bin $run "$fix/vectoradd"
 check "a named compiler that is none" 1 '^load 221$' 'CUMU_MCC names no program' -- env CUMU_MCC=/nowhere/mcc $run "$tmp/client"
