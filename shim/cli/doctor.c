@@ -72,6 +72,8 @@ static int report(const char *record, unsigned arch)
     cumu_doctor_ask();
     head("Compiler");
     cumu_doctor_compiler(arch);
+    head("Kernels");
+    cumu_doctor_kernels(arch);
     return status;
 }
 
@@ -107,7 +109,7 @@ const struct cumu_verb_entry cumu_verb_doctor = {
     "\n"
     "Looks for the MUSA driver, the SDK's libraries and its compiler: versions, the functions that the shim asks for\n"
     "and they lack, the values that could not be confirmed without hardware, and which of the names that translated\n"
-    "kernels use the compiler takes. Nothing is sent anywhere.\n"
+    "kernels use the compiler takes, and what comes of kernels on the device. Nothing is sent anywhere.\n"
     "  -o         write the report to a file\n"
     "  --record   write the names of each library's functions into a folder, as mapping/known has them\n"
     "  --target   architecture that the compiler is tried for (default mp_31)\n",

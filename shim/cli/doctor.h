@@ -7,5 +7,8 @@
 void cumu_doctor_ask(void);
 /* Compiles tiny kernels for the architecture, each with one name that toolkits may lack. */
 void cumu_doctor_compiler(unsigned arch);
+/* Runs kernels on the first device, by way of MUSA C++ and the compiler, and compares their results. arch: what to
+ * compile for on a device of no known architecture. */
+void cumu_doctor_kernels(unsigned arch);
 
 #endif

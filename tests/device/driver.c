@@ -233,6 +233,8 @@ enum t0_fault_kind dev_grid_run(struct t0_grid *g, const struct t1_object *objec
     memset(fault, 0, sizeof *fault);
     fault->kernel = k->name;
     note("run", k->name, g->dynamic_shared);
+    if (getenv("DEVICE_IDLE")) /* a device that does not do what it is told */
+        return T0_OK;
     for (uint64_t b = 0, n = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2]; b < n && kind == T0_OK; b++) {
         pthread_mutex_lock(&one);
         if (m->table)

@@ -68,6 +68,17 @@ check "a trace shows the compilation and the tier" 0 'compile _Z3addPKfS0_Pfi co
     'kernel _Z3addPKfS0_Pfi .* shared 0 tier musa stream NULL' -- \
     "$cumu" trace --backend musa --filter kernel:,compile: "$fix/vectoradd"
 
+# ---- doctor: kernels on the device ----
+check "doctor runs kernels" 0 '^on a device of mp_31$' '^a kernel +right$' '^shuffles stay within 32 lanes +right$' \
+    '^17 of 17$' -- "$cumu" doctor
+DEVICE_IDLE=1 check "and sees what is wrong" 0 '^a kernel +wrong: thread 0 has 0x0, not 0x7$' '^0 of 17$' -- "$cumu" doctor
+mode fail
+check "or not compiled" 0 '^a kernel +no: .*mcc: status 1: error: no such builtin' '^0 of 17$' -- \
+    env CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor
+mode garbage
+check "or not taken" 0 '^a kernel +no: the driver answers 200$' '^0 of 17$' -- env CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor
+mode good
+
 # ---- the driver API ----
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$here/../../shim" -I"$B/gen" -o "$tmp/client" "$here/client.c" \
     "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined -pthread
