@@ -41,6 +41,43 @@ static void solutions(int type, int n)
         }
 }
 
+/* So large that QR orders columns itself: a grid, and least squares with three rows more for each column. */
+static void large(int type, int side)
+{
+    int n = side * side, m = n + 300, where = 7, rank = 7, *p = malloc(sizeof(int) * (size_t)n);
+    struct mat a = grid(side), x = random_mat(type, n, 1), b = product(OP_N, a, OP_N, x), tall = mat(m, n);
+    struct sp s = sparse_of(type, a, 1, false);
+    void *right = packed(type, b.at, n), *left = calloc((size_t)n, 16);
+    IS(lsv("lsvqrHost", s, false, right, 1e-9, 0, left, &where), 0);
+    IS(where, -1);
+    SAME(unpacked(type, left, n), x, "lsvqr of a grid");
+    for (int j = 0; j < n; j++) {
+        E(tall, j, j) = 2;
+        E(tall, (j * 7 + 1) % m, j) += value(type);
+        E(tall, n + j % 300, j) = value(type);
+        if (j == 77) /* depends on the one before */
+            for (int i = 0; i < m; i++)
+                E(tall, i, j) = 3 * E(tall, i, j - 1);
+    }
+    struct sp t = sparse_of(type, tall, 0, false);
+    struct mat c = random_mat(type, m, 1);
+    double norm = 0;
+    free(right);
+    right = packed(type, c.at, m);
+    IS(((int (*)(void *, int, int, int, void *, void *, int *, int *, void *, double, int *, void *, int *, double *))
+            symbol("cusolverSp%ccsrlsqvqrHost", LETTER))(handle, m, n, t.nnz, t.descr, t.val, t.row, t.col, right, 1e-9,
+                                                         &rank, left, p, &norm), 0);
+    IS(rank, n - 1);
+    TRUE(is_permutation(p, n), "lsqvqr: no permutation");
+    struct mat rest = product(OP_N, tall, OP_N, unpacked(type, left, n));
+    for (int i = 0; i < m; i++)
+        E(rest, i, 0) -= E(c, i, 0);
+    struct mat none = product(OP_C, tall, OP_N, rest);
+    SMALL(distance(none, mat(n, 1)), "lsqvqr of a large one");
+    sparse_free(s), sparse_free(t);
+    free(right), free(left), free(p);
+}
+
 /* A column of zeros; a minor that is not positive; an element under the tolerance. */
 static void singular(int type)
 {
@@ -346,6 +383,8 @@ int main(void)
     IS(F("cusolverSpCreate")(&handle), 0);
     for (int type = 0; type < 4; type++) {
         static const int n[] = {1, 2, 3, 8, 23, 90};
+        if (type % 2)
+            large(type, 26);
         for (int i = 0; i < 6; i++)
             solutions(type, n[i]);
         singular(type);

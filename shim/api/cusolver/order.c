@@ -426,6 +426,50 @@ int cumu_sparse_order(int how, const struct cumu_csr *a, int *order)
     return r;
 }
 
+/* The same for A^T A, whose factor is QR's R: columns that meet in a row are neighbours. A row that is nearly full
+ * would make all of them so, and is left out, as column orders do. */
+int cumu_sparse_order_qr(int how, const struct cumu_csr *a, int *order)
+{
+    enum { FULL = 1000 };
+    struct cumu_csr met = {a->n, a->n, calloc((size_t)a->n + 2, sizeof(int)), NULL, NULL};
+    int *from = calloc((size_t)a->n + 2, sizeof(int)), *row = malloc(((size_t)a->row[a->m] + 1) * sizeof(int));
+    int *seen = calloc((size_t)a->n + 1, sizeof(int)), r = CUSOLVER_STATUS_ALLOC_FAILED;
+    size_t room = 0, count = 0;
+    for (int i = 0; how != CUMU_ORDER_NONE && i < a->m; i++) {
+        size_t each = (size_t)(a->row[i + 1] - a->row[i]);
+        room += each > FULL ? 0 : each * each;
+    }
+    if (room < (size_t)__INT_MAX__ / 2)
+        met.col = malloc((room + 1) * sizeof(int));
+    if (met.row && met.col && from && row && seen) {
+        int *end = from + 1;
+        for (int p = 0; p < a->row[a->m]; p++)
+            end[a->col[p] + 1]++;
+        for (int j = 0; j < a->n; j++)
+            end[j + 1] += end[j];
+        for (int i = 0; i < a->m; i++)
+            for (int p = a->row[i]; p < a->row[i + 1]; p++)
+                row[end[a->col[p]]++] = i;
+        for (int j = 0; how != CUMU_ORDER_NONE && j < a->n; j++) {
+            for (int q = from[j]; q < from[j + 1]; q++) {
+                int i = row[q];
+                for (int p = a->row[i]; a->row[i + 1] - a->row[i] <= FULL && p < a->row[i + 1]; p++)
+                    if (a->col[p] < j && seen[a->col[p]] != j) { /* the other half comes with the graph */
+                        seen[a->col[p]] = j;
+                        met.col[count++] = a->col[p];
+                    }
+            }
+            met.row[j + 1] = (int)count;
+        }
+        r = cumu_sparse_order(how, &met, order);
+    }
+    free(from);
+    free(row);
+    free(seen);
+    cumu_csr_free(&met);
+    return r;
+}
+
 /* ---- the diagonal ------------------------------------------------------------------------------ */
 
 /* Which row stands at a column: grown row by row along alternating paths, without recursion. */

@@ -24,7 +24,7 @@ struct cumu_sparse {
     void (*in)(void *numbers, const void *raw, size_t n, bool single);
     void (*out)(void *raw, const void *numbers, size_t n, bool single);
 
-    /* A = QR by rotations, A with m >= n; PA = LU, a pivot on the diagonal kept where it is at least `threshold` times
+    /* A = QR, A with m >= n; PA = LU, a pivot on the diagonal kept where it is at least `threshold` times
      * the largest of its column; A = LL^H from A's lower triangle. */
     int (*qr)(const struct cumu_csr *a, struct cumu_factor **out);
     int (*lu)(const struct cumu_csr *a, double threshold, struct cumu_factor **out);
@@ -54,6 +54,8 @@ extern const struct cumu_sparse cumu_sparse_real, cumu_sparse_complex;
 /* Orders for few new elements in the factors of a matrix with the pattern of A + A^T: order[new] = old. */
 enum { CUMU_ORDER_NONE, CUMU_ORDER_RCM, CUMU_ORDER_AMD, CUMU_ORDER_ND, CUMU_ORDERS };
 int cumu_sparse_order(int how, const struct cumu_csr *a, int *order);
+/* The same for QR: of A^T A. */
+int cumu_sparse_order_qr(int how, const struct cumu_csr *a, int *order);
 
 /* Rows in an order in which as many of the diagonal's elements as can be are present; found: how many. */
 int cumu_sparse_diagonal(const struct cumu_csr *a, int *order, int *found);

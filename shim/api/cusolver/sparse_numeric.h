@@ -1,6 +1,6 @@
 /* Sparse QR, LU and Cholesky factors and what is solved with them; included once for each arithmetic, with NUMBER its
- * type, NUMBERS its name and CONJ, ABS and REAL. Methods: George and Heath's rotations of rows, Gilbert and Peierls'
- * LU by columns, the up-looking Cholesky factor. */
+ * type, NUMBERS its name and CONJ, ABS, REAL and ARG. Methods: reflections of dense fronts of rows (Duff and Reid),
+ * Gilbert and Peierls' LU by columns, the up-looking Cholesky factor. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,19 +38,19 @@ static bool append(struct list *l, int at, num val)
     return true;
 }
 
-/* Rotations of one row of A: with which row of R, by which cosine (real) and sine. */
-struct turns {
-    int count, room, *with, lands; /* lands: the row of R that it becomes, or -1 */
-    double *c;
-    num *s;
+/* The reflection that leaves one row in a column: I - beta v v^H on these rows of A, of which the first stays. */
+struct reflection {
+    int count, *row;
+    double beta;
+    num *v;
 };
 struct cumu_factor {
     enum { BY_QR, BY_LU, BY_CHOL } kind;
     int m, n, stopped;   /* stopped: at what column no pivot was found, or -1 */
     struct list *r, *l;  /* QR: rows of R; LU: columns of U, the diagonal at last, and of L below it; Cholesky: L's, the
                             diagonal first */
-    struct turns *turns; /* QR: of row i of A */
-    int *order;          /* QR: A's rows as they were taken; LU: row of A at i */
+    struct reflection *q; /* QR: of each column */
+    int *order;           /* LU: row of A at i; QR: column */
 };
 
 static void do_release(struct cumu_factor *f)
@@ -61,26 +61,26 @@ static void do_release(struct cumu_factor *f)
         free(f->r[i].at), free(f->r[i].val);
     for (int i = 0; f->l && i < f->n; i++)
         free(f->l[i].at), free(f->l[i].val);
-    for (int i = 0; f->turns && i < f->m; i++)
-        free(f->turns[i].with), free(f->turns[i].c), free(f->turns[i].s);
+    for (int i = 0; f->q && i < f->n; i++)
+        free(f->q[i].row), free(f->q[i].v);
     free(f->r);
     free(f->l);
-    free(f->turns);
+    free(f->q);
     free(f->order);
     free(f);
 }
 static struct cumu_factor *new_factor(int kind, int m, int n)
 {
     struct cumu_factor *f = calloc(1, sizeof *f);
-    size_t rows = (size_t)m + 1, columns = (size_t)n + 1;
+    size_t columns = (size_t)n + 1;
     if (!f)
         return NULL;
     *f = (struct cumu_factor){.kind = kind, .m = m, .n = n, .stopped = -1};
     f->r = calloc(columns, sizeof *f->r);
     f->l = kind == BY_QR ? NULL : calloc(columns, sizeof *f->l);
-    f->turns = kind == BY_QR ? calloc(rows, sizeof *f->turns) : NULL;
-    f->order = calloc(rows, sizeof *f->order);
-    if (!f->r || !f->order || (kind == BY_QR ? !f->turns : !f->l)) {
+    f->q = kind == BY_QR ? calloc(columns, sizeof *f->q) : NULL;
+    f->order = calloc(columns, sizeof *f->order);
+    if (!f->r || !f->order || (kind == BY_QR ? !f->q : !f->l)) {
         do_release(f);
         return NULL;
     }
@@ -98,151 +98,215 @@ static int finish(struct cumu_factor *f, bool made, struct cumu_factor **out)
 
 /* ---- QR ---------------------------------------------------------------------------------------- */
 
-static bool remember(struct turns *t, int with, double c, num s)
+/* Rows with the same columns, the first of which is the next to be eliminated in them: dense, row after row. */
+struct front {
+    struct front *next;
+    int rows, cols, *row, *col;
+    num *val;
+};
+static struct front *new_front(int rows, int cols)
 {
-    if (t->count == t->room) {
-        int room = t->room * 2 + 8;
-        int *w = realloc(t->with, (size_t)room * sizeof *w);
-        if (w)
-            t->with = w;
-        double *cs = w ? realloc(t->c, (size_t)room * sizeof *cs) : NULL;
-        if (cs)
-            t->c = cs;
-        num *sn = cs ? realloc(t->s, (size_t)room * sizeof *sn) : NULL;
-        if (!sn)
-            return false;
-        t->s = sn;
-        t->room = room;
-    }
-    t->with[t->count] = with;
-    t->c[t->count] = c;
-    t->s[t->count++] = s;
-    return true;
+    struct front *f = malloc(sizeof *f);
+    if (!f)
+        return NULL;
+    *f = (struct front){NULL, rows, cols, malloc((size_t)rows * sizeof(int)), malloc((size_t)cols * sizeof(int)),
+                        calloc((size_t)rows * (size_t)cols, sizeof(num))};
+    if (f->row && f->col && f->val)
+        return f;
+    free(f->row), free(f->col), free(f->val), free(f);
+    return NULL;
+}
+static struct front *drop_front(struct front *f)
+{
+    struct front *next = f->next;
+    free(f->row), free(f->col), free(f->val), free(f);
+    return next;
 }
 
-/* Turns row r and row w, whose first elements are of one column, so that w's becomes 0 and is left out. Both get the
- * columns of both: `scratch` is the room for it. */
-static bool rotate(struct list *r, struct list *w, struct list *scratch, double *cosine, num *sine)
-{
-    num a = r->val[0], b = w->val[0];
-    double size = ABS(a), all = hypot(size, ABS(b));
-    double c = size / all;
-    num phase = size > 0 ? a / size : 1, s = phase * CONJ(b) / all;
-    int i = 1, j = 1, both = 0;
-    if (!reserve(scratch, r->count + w->count) || !reserve(w, r->count + w->count))
-        return false;
-    /* w grows from its beginning while it is read: it moves to the end of its room first. */
-    int shift = w->room - w->count;
-    memmove(w->at + shift, w->at, (size_t)w->count * sizeof *w->at);
-    memmove(w->val + shift, w->val, (size_t)w->count * sizeof *w->val);
-    const int *wat = w->at + shift;
-    const num *wval = w->val + shift;
-    scratch->at[0] = r->at[0];
-    scratch->val[0] = phase * all;
-    while (i < r->count || j < w->count) {
-        int ca = i < r->count ? r->at[i] : __INT_MAX__, cb = j < w->count ? wat[j] : __INT_MAX__;
-        int column = ca < cb ? ca : cb;
-        num x = ca == column ? r->val[i++] : 0, y = cb == column ? wval[j++] : 0;
-        scratch->at[both + 1] = column;
-        scratch->val[both + 1] = c * x + s * y;
-        w->at[both] = column;
-        w->val[both++] = c * y - CONJ(s) * x;
-    }
-    scratch->count = both + 1;
-    w->count = both;
-    struct list swap = *r;
-    *r = *scratch;
-    *scratch = swap;
-    *cosine = c;
-    *sine = s;
-    return true;
-}
+struct qr {
+    struct cumu_factor *f;
+    const struct cumu_csr *a;
+    struct front **fronts;                   /* by their first column */
+    int *first, *next, *place, *mark, *cols; /* rows of A by their first column; a column's place in a front */
+    int *to;                                 /* columns of A in the order of elimination */
+};
+static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Rows are taken by their last column: what they fill stays small. */
-static bool by_last_column(const struct cumu_csr *a, int *order)
+/* All rows that begin with column k as one front; NULL with *rows 0 where there are none. */
+static struct front *gather(struct qr *s, int k, int *rows)
 {
-    int *first = calloc((size_t)a->n + 2, sizeof(int));
-    if (!first)
-        return false;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < a->m; i++) {
-            int last = a->row[i + 1] > a->row[i] ? a->col[a->row[i + 1] - 1] : 0;
-            if (pass)
-                order[first[last]++] = i;
-            else
-                first[last + 1]++;
-        }
-        for (int j = 0; !pass && j < a->n; j++)
-            first[j + 1] += first[j];
-    }
-    free(first);
-    return true;
-}
-
-static bool take_row(struct cumu_factor *f, const struct cumu_csr *a, int i, struct list *w, struct list *scratch)
-{
-    struct turns *t = &f->turns[i];
+    const struct cumu_csr *a = s->a;
     const num *val = a->val;
-    w->count = 0;
-    for (int p = a->row[i]; p < a->row[i + 1]; p++)
-        if (!append(w, a->col[p], val[p]))
-            return false;
-    while (w->count) {
-        int k = w->at[0];
-        double c;
-        num s;
-        if (w->val[0] == 0) {
-            w->count--;
-            memmove(w->at, w->at + 1, (size_t)w->count * sizeof *w->at);
-            memmove(w->val, w->val + 1, (size_t)w->count * sizeof *w->val);
-            continue;
-        }
-        if (!f->r[k].count) {
-            struct list swap = f->r[k];
-            f->r[k] = *w;
-            *w = swap;
-            t->lands = k;
-            return true;
-        }
-        if (!rotate(&f->r[k], w, scratch, &c, &s) || !remember(t, k, c, s))
-            return false;
+    int cols = 0, at = 0;
+    *rows = 0;
+    for (int i = s->first[k]; i >= 0; i = s->next[i], ++*rows)
+        for (int p = a->row[i]; p < a->row[i + 1]; p++)
+            if (s->mark[s->to[a->col[p]]] != k)
+                s->mark[s->cols[cols++] = s->to[a->col[p]]] = k;
+    for (const struct front *f = s->fronts[k]; f; *rows += f->rows, f = f->next)
+        for (int p = 0; p < f->cols; p++)
+            if (s->mark[f->col[p]] != k)
+                s->mark[s->cols[cols++] = f->col[p]] = k;
+    struct front *all = *rows ? new_front(*rows, cols) : NULL;
+    if (!all)
+        return NULL;
+    qsort(s->cols, (size_t)cols, sizeof(int), ascending);
+    memcpy(all->col, s->cols, (size_t)cols * sizeof(int));
+    for (int p = 0; p < cols; p++)
+        s->place[s->cols[p]] = p;
+    for (int i = s->first[k]; i >= 0; i = s->next[i], at++) {
+        all->row[at] = i;
+        for (int p = a->row[i]; p < a->row[i + 1]; p++)
+            all->val[(size_t)at * (size_t)cols + (size_t)s->place[s->to[a->col[p]]]] = val[p];
     }
+    for (struct front *f = s->fronts[k]; f; f = drop_front(f))
+        for (int i = 0; i < f->rows; i++, at++) {
+            all->row[at] = f->row[i];
+            for (int p = 0; p < f->cols; p++)
+                all->val[(size_t)at * (size_t)cols + (size_t)s->place[f->col[p]]] =
+                    f->val[(size_t)i * (size_t)f->cols + (size_t)p];
+        }
+    s->fronts[k] = NULL;
+    return all;
+}
+
+/* Leaves the first row alone in the first column. False: no memory, or with q->count 0: nothing was in the column. */
+static bool eliminate(struct front *f, struct reflection *q)
+{
+    size_t cols = (size_t)f->cols;
+    double square = 0;
+    for (int i = 0; i < f->rows; i++)
+        square += ABS(f->val[(size_t)i * cols]) * ABS(f->val[(size_t)i * cols]);
+    if (square == 0)
+        return true;
+    q->row = malloc((size_t)f->rows * sizeof(int));
+    q->v = malloc((size_t)f->rows * sizeof(num));
+    num *dot = calloc(cols, sizeof(num));
+    if (!q->row || !q->v || !dot) {
+        free(dot);
+        return false;
+    }
+    double size = sqrt(square), head = ABS(f->val[0]);
+    num phase = head > 0 ? f->val[0] / head : 1;
+    q->count = f->rows;
+    q->beta = f->rows > 1 ? 1 / (square + head * size) : 0;
+    memcpy(q->row, f->row, (size_t)f->rows * sizeof(int));
+    for (int i = 0; i < f->rows; i++) {
+        num *row = f->val + (size_t)i * cols, v = row[0] + (i ? 0 : phase * size);
+        q->v[i] = v;
+        v = CONJ(v);
+        for (size_t j = 1; j < cols; j++)
+            dot[j] += v * row[j];
+    }
+    for (int i = 0; f->rows > 1 && i < f->rows; i++) {
+        num *row = f->val + (size_t)i * cols, v = q->beta * q->v[i];
+        for (size_t j = 1; j < cols; j++)
+            row[j] -= v * dot[j];
+        row[0] = i ? 0 : -phase * size;
+    }
+    free(dot);
     return true;
 }
 
+/* What is left of a front without its first column, and without its first row if that became R's. */
+static bool pass_on(struct qr *s, const struct front *f, int first)
+{
+    if (f->rows == first || f->cols == 1)
+        return true;
+    struct front *rest = new_front(f->rows - first, f->cols - 1);
+    if (!rest)
+        return false;
+    memcpy(rest->row, f->row + first, (size_t)rest->rows * sizeof(int));
+    memcpy(rest->col, f->col + 1, (size_t)rest->cols * sizeof(int));
+    for (int i = 0; i < rest->rows; i++)
+        memcpy(rest->val + (size_t)i * (size_t)rest->cols, f->val + (size_t)(i + first) * (size_t)f->cols + 1,
+               (size_t)rest->cols * sizeof(num));
+    rest->next = s->fronts[rest->col[0]];
+    s->fronts[rest->col[0]] = rest;
+    return true;
+}
+
+static bool take_front(struct qr *s, int k)
+{
+    int rows;
+    struct front *f = gather(s, k, &rows);
+    struct reflection *q = &s->f->q[k];
+    struct list *r = &s->f->r[k];
+    if (!f)
+        return !rows;
+    bool made = eliminate(f, q) && (!q->count || reserve(r, f->cols)) && pass_on(s, f, q->count > 0);
+    if (made && q->count) {
+        memcpy(r->at, f->col, (size_t)f->cols * sizeof(int));
+        memcpy(r->val, f->val, (size_t)f->cols * sizeof(num));
+        r->count = f->cols;
+    }
+    drop_front(f);
+    return made;
+}
+
+/* Large matrices get an order of their own, since the one that is best for A is not for A^T A; small ones keep theirs,
+ * and with it which column is told to be the first that depends on others. */
+static int order_columns(const struct cumu_csr *a, int *order)
+{
+    enum { LARGE = 500 };
+    return cumu_sparse_order_qr(a->n > LARGE ? CUMU_ORDER_AMD : CUMU_ORDER_NONE, a, order);
+}
 static int do_qr(const struct cumu_csr *a, struct cumu_factor **out)
 {
-    struct cumu_factor *f = new_factor(BY_QR, a->m, a->n);
-    struct list w = {0}, scratch = {0};
-    bool made = f && by_last_column(a, f->order);
-    for (int i = 0; made && i < a->m; i++) {
-        f->turns[i].lands = -1;
+    size_t n = (size_t)a->n + 1;
+    int *work = malloc((5 * n + (size_t)a->m) * sizeof(int));
+    struct qr s = {new_factor(BY_QR, a->m, a->n), a, calloc(n, sizeof *s.fronts), work, NULL, NULL, NULL, NULL, NULL};
+    bool made = s.f && s.fronts && work && !order_columns(a, s.f->order);
+    if (made) {
+        s.place = work + n, s.mark = s.place + n, s.cols = s.mark + n, s.to = s.cols + n, s.next = s.to + n;
+        memset(s.first, -1, n * sizeof(int));
+        memset(s.mark, -1, n * sizeof(int));
+        for (int j = 0; j < a->n; j++)
+            s.to[s.f->order[j]] = j;
     }
-    for (int i = 0; made && i < a->m; i++)
-        made = take_row(f, a, f->order[i], &w, &scratch);
-    free(w.at), free(w.val);
-    free(scratch.at), free(scratch.val);
-    return finish(f, made, out);
+    for (int i = a->m; made && i-- > 0;) {
+        int first = a->n;
+        for (int p = a->row[i]; p < a->row[i + 1]; p++)
+            first = s.to[a->col[p]] < first ? s.to[a->col[p]] : first;
+        if (first < a->n) {
+            s.next[i] = s.first[first];
+            s.first[first] = i;
+        }
+    }
+    for (int k = 0; made && k < a->n; k++)
+        made = take_front(&s, k);
+    for (int k = 0; s.fronts && k < a->n; k++)
+        for (struct front *f = s.fronts[k]; f; f = drop_front(f))
+            continue;
+    free(s.fronts);
+    free(work);
+    return finish(s.f, made, out);
 }
 
-/* y = Q^H b; what is left over is the residual's square. */
+/* y = Q^H b; what is left over is the residual's square, negative where there is no memory. */
 static double turn(const struct cumu_factor *f, const num *b, num *y)
 {
     double rest = 0;
+    num *t = malloc(((size_t)f->m + 1) * sizeof *t);
+    if (!t)
+        return -1;
+    memcpy(t, b, (size_t)f->m * sizeof *t);
     memset(y, 0, (size_t)f->n * sizeof *y);
-    for (int i = 0; i < f->m; i++) {
-        const struct turns *t = &f->turns[f->order[i]];
-        num x = b[f->order[i]];
-        for (int k = 0; k < t->count; k++) {
-            num *at = &y[t->with[k]], old = *at;
-            *at = t->c[k] * old + t->s[k] * x;
-            x = t->c[k] * x - CONJ(t->s[k]) * old;
-        }
-        if (t->lands >= 0)
-            y[t->lands] = x;
-        else
-            rest += ABS(x) * ABS(x);
+    for (int k = 0; k < f->n; k++) {
+        const struct reflection *q = &f->q[k];
+        num dot = 0;
+        if (!q->count)
+            continue;
+        for (int i = 0; q->beta > 0 && i < q->count; i++)
+            dot += CONJ(q->v[i]) * t[q->row[i]];
+        for (int i = 0; q->beta > 0 && i < q->count; i++)
+            t[q->row[i]] -= q->beta * dot * q->v[i];
+        y[k] = t[q->row[0]];
+        t[q->row[0]] = 0;
     }
+    for (int i = 0; i < f->m; i++)
+        rest += ABS(t[i]) * ABS(t[i]);
+    free(t);
     return rest;
 }
 
@@ -465,7 +529,7 @@ static int do_pivot(const struct cumu_factor *f, double tol)
 {
     for (int j = 0; j < f->n; j++)
         if (j == f->stopped || !(diagonal_of(f, j) > tol))
-            return j;
+            return f->kind == BY_QR ? f->order[j] : j;
     return -1;
 }
 static void do_diagonal(const struct cumu_factor *f, double *out)
@@ -504,7 +568,7 @@ static int do_solve(const struct cumu_factor *f, const void *b, void *out, doubl
     switch (f->kind) {
     case BY_QR:
         rest = turn(f, from, y);
-        for (int i = n; i-- > 0;) {
+        for (int i = n; rest >= 0 && i-- > 0;) {
             const struct list *r = &f->r[i];
             for (int p = 1; p < r->count; p++)
                 y[i] -= r->val[p] * y[r->at[p]];
@@ -538,8 +602,11 @@ static int do_solve(const struct cumu_factor *f, const void *b, void *out, doubl
         }
         break;
     }
-    memcpy(x, y, (size_t)n * sizeof *x);
+    for (int i = 0; rest >= 0 && i < n; i++)
+        x[f->kind == BY_QR ? f->order[i] : i] = y[i];
     free(y);
+    if (rest < 0)
+        return CUSOLVER_STATUS_ALLOC_FAILED;
     if (residual)
         *residual = sqrt(rest);
     return CUSOLVER_STATUS_SUCCESS;
@@ -586,10 +653,11 @@ static int do_least(const struct cumu_factor *f, double tol, const void *b, void
     num *r = calloc(n * n + 1, sizeof *r), *y = calloc(n + 1, sizeof *y), *x = out;
     double *norms = calloc(n + 1, sizeof *norms), rest = 0;
     bool made = r && y && norms;
+    if (made)
+        made = (rest = turn(f, b, y)) >= 0;
     if (made) {
-        rest = turn(f, b, y);
         for (size_t i = 0; i < n; i++) {
-            pick[i] = (int)i;
+            pick[i] = f->order[i];
             for (int p = 0; p < f->r[i].count; p++)
                 r[(size_t)f->r[i].at[p] * n + i] = f->r[i].val[p];
         }
