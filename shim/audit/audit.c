@@ -122,13 +122,31 @@ static const char *torch_path(const char *name)
     return path;
 }
 
-/* Is one of them in the process? It never leaves. */
+/* One of them is in the process, or about to be; it never leaves. */
+static bool torch_there;
+
 static bool torch_loaded(void)
 {
-    static bool there;
-    for (const struct link_map *m = first; m && !there; m = m->l_next)
-        there = ours(m) && strncmp(m->l_name + home, "torch/", 6) == 0;
-    return there;
+    for (const struct link_map *m = first; m && !torch_there; m = m->l_next)
+        torch_there = ours(m) && strncmp(m->l_name + home, "torch/", 6) == 0;
+    return torch_there;
+}
+
+/* Names are changed before the loader binds them. From glibc 2.41 on that is before it says that all is consistent, so
+ * an extension is looked at when it comes, and those that came together when the first facade is given to one. */
+static void torch_rename(const struct link_map *m)
+{
+    if (!ours(m) && torch_loaded())
+        (void)audit_torch_rename(m);
+}
+
+static void torch_give(void)
+{
+    if (torch_there)
+        return;
+    torch_there = true;
+    for (const struct link_map *m = first; m; m = m->l_next)
+        torch_rename(m);
 }
 
 /* The program's own dlmopen and dlsym; this namespace has none. */
@@ -269,6 +287,7 @@ EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
             path = wanted_path(name + sizeof CUMU_WANTED - 1);
     } else if (audit_torch_wanted(name, asker, first)) {
         path = torch_path(name);
+        torch_give();
     } else {
         int facade = audit_facade_for(name, loaded);
         path = facade_path(facade);
@@ -285,6 +304,8 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *co
         first = map;
     if (active && nfresh < MAX_NEW)
         fresh[nfresh++] = map;
+    if (active)
+        torch_rename(map);
     return 0; /* no binding is of interest, so calls cost nothing */
 }
 
@@ -294,8 +315,7 @@ EXPORT void la_activity(uintptr_t *cookie, unsigned state)
     if (!active || state != LA_ACT_CONSISTENT)
         return;
     for (unsigned i = 0; i < nfresh; i++) {
-        if (!ours(fresh[i]) && torch_loaded())
-            (void)audit_torch_rename(fresh[i]);
+        torch_rename(fresh[i]);
         serve(fresh[i]);
     }
     nfresh = 0;

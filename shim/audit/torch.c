@@ -89,7 +89,7 @@ static struct tables read_tables(const struct link_map *m)
 
 static bool is_boundary(const char *name)
 {
-    if (name[0] != '_' || name[1] != 'Z')
+    if (name[0] == '\0' || (name[1] != 'Z' && name[1] != 'y')) /* of C++, or Python's */
         return false;
     for (unsigned i = 0; audit_torch_boundary[i]; i++)
         if (strcmp(name, audit_torch_boundary[i]) == 0)
