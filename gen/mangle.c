@@ -194,6 +194,11 @@ static bool step(struct scan *s)
         } else
             take(s, next ? 2 : 1);
         return true;
+    case 't': /* T{...} has an E of its own */
+        if (next == 'l' && inside(s) == 'X')
+            return push(s, 'X', 2);
+        take(s, operator_place(s) ? 2 : 1);
+        return true;
     case 'N': case 'I': case 'J': case 'F': case 'X': case 'Z':
         return push(s, c, 1);
     case 'E':
@@ -204,6 +209,8 @@ static bool step(struct scan *s)
             take(s, strspn(s->p, "PRKOV"));
             if (islower((unsigned char)*s->p))
                 take(s, 1);
+            if (*s->p == '_' && inside(s) == 'X') /* of several expressions, with an E of their own */
+                return push(s, 'X', 1);
             return true;
         }
         if (next == 'l' && inside(s) == 'X') /* a call in an expression has its own E */
