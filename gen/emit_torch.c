@@ -33,7 +33,7 @@ static void sort_out(const struct job *j, const struct torch_library *l, struct 
     for (unsigned i = 0; i < t->boundary.count; i++) {
         const struct torch_line *line = &t->boundary.at[i];
         *ARENA_PUSH(j->arena, calls) =
-            (struct export){arena_print(j->arena, "_Y%s", line->symbol + 2), line->symbol, line};
+            (struct export){arena_print(j->arena, "%cY%s", line->symbol[0], line->symbol + 2), line->symbol, line};
     }
 }
 
@@ -87,11 +87,13 @@ static void emit_slots(const struct job *j, const struct torch_library *l, const
     for (unsigned i = 0; i < calls->count; i++) {
         const struct export *x = &calls->at[i];
         const char *wrap = x->line ? x->line->wrap : NULL, *reason = x->line ? x->line->reason : NULL;
+        const char *bridge = x->line ? x->line->bridge : NULL;
         fprintf(o.file, "    {\"%s\", \"%s\", ", x->symbol, x->target);
         fprintf(o.file, wrap ? "%s, " : "0, ", wrap);
+        fprintf(o.file, bridge ? "\"%s\", " : "0, ", bridge);
         fprintf(o.file, reason ? "\"%s\"},\n" : "0},\n", reason);
     }
-    fprintf(o.file, "    {0, 0, 0, 0},\n};\n");
+    fprintf(o.file, "    {0, 0, 0, 0, 0},\n};\n");
     for (unsigned i = 0; i < data->count; i++)
         fprintf(o.file, "extern void *%s;\n", data->at[i].symbol);
     fprintf(o.file, "static const struct cumu_torch_data data[] = {\n");

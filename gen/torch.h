@@ -9,10 +9,11 @@ struct torch_pair { /* rename and ident lines of names.rules */
     struct place at;
     const char *from, *to;
 };
-struct torch_line { /* wrap, data, stub and name lines */
+struct torch_line { /* wrap, bridge, data, stub and name lines */
     struct place at;
     const char *symbol;
     const char *wrap;   /* function of shim/torch */
+    const char *bridge; /* function of shim/torch/bridge */
     const char *target; /* the MUSA name, where the rule does not give it */
     const char *reason; /* stub: why */
     unsigned size;      /* data: bytes */

@@ -25,7 +25,7 @@ static void parse_rule(struct map *m, struct arena *a, struct errors *e, struct 
             *ARENA_PUSH(a, &t->below) = w->at[i];
         return;
     }
-    if (assigns && !strcmp(verb, "boundary") && is_identifier(w->at[3].text) && !strncmp(first, "_Z", 2)) {
+    if (assigns && !strcmp(verb, "boundary") && is_identifier(w->at[3].text) && strlen(first) > 2 && first[1] != 'Y') {
         line.wrap = w->at[3].text;
         *ARENA_PUSH(a, &t->boundary) = line;
         return;
@@ -40,6 +40,8 @@ static void parse_rule(struct map *m, struct arena *a, struct errors *e, struct 
     }
     if (assigns && !strcmp(verb, "wrap") && is_identifier(w->at[3].text))
         line.wrap = w->at[3].text;
+    else if (assigns && !strcmp(verb, "bridge") && is_identifier(w->at[3].text))
+        line.bridge = w->at[3].text;
     else if (assigns && !strcmp(verb, "name"))
         line.target = w->at[3].text;
     else if (!assigns || strcmp(verb, "data") != 0 || !number_of(w->at[3].text, &line.size) || !line.size) {

@@ -257,24 +257,35 @@ $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $
 	  $(if $(filter %.so,$@),-shared) -Wl,--allow-shlib-undefined -ldl -lm
 
 # A PyTorch with MUSA and no CUDA, on the system's libtorch: a stand-in for torch_musa, a CUDA extension built with
-# nothing but declarations, and the program that loads both. tests/torch/run.sh says why where it is not built.
+# PyTorch's headers of CUDA and declarations of a toolkit, and the program that loads both. tests/torch/run.sh says why where it is not built.
 TORCH_TEST := $(if $(and $(wildcard /usr/include/torch/library.h),$(filter 1,$(CUMU_ASM))),$(addprefix $B/tests/torch/,\
-              libmusa_python.so extension.so host libmusa_python.so.9 libmusa_python.so.names))
+              libmusa_python.so extension.so host libmusa_python.so.9 libmusa_python.so.names devices.so))
 TORCH_TEST_CXX = $(CXX) $(TORCH_FLAGS) -O1 -isystem /usr/include/torch/csrc/api/include
 check-programs bench-build: $(TORCH_TEST)
 $B/tests/torch/libmusa_python.so: tests/torch/backend.cpp $(HOST_RT)
 	@mkdir -p $(@D)
 	@echo "c++ tests/torch/backend.cpp"
-	$Q$(TORCH_TEST_CXX) -shared -o $@ $< -ltorch_cpu -lc10 $(HOST_LINK)
-$B/tests/torch/extension.so: tests/torch/extension.cpp tests/torch/cuda_api.h $(TORCH_FACADES)
+	$Q$(TORCH_TEST_CXX) -shared -o $@ $< -ltorch_cpu -lc10 $B/lib/cumu/host/libmublas.so.1 $(HOST_LINK)
+TORCH_TOOLKIT := $(addprefix $B/tests/torch/toolkit/,cuda.h cuda_fp16.h cuda_runtime.h cuda_runtime_api.h library_types.h \
+                 cublas_v2.h cublasLt.h cusparse.h cusolverDn.h cusolver_common.h c10/cuda/impl/cuda_cmake_macros.h)
+$(TORCH_TOOLKIT): tests/torch/toolkit.h
 	@mkdir -p $(@D)
-	@echo "c++ tests/torch/extension.cpp"
-	$Q$(TORCH_TEST_CXX) -shared -o $@ $< -Wl,--no-as-needed -lc10 -ltorch_cpu $(TORCH_FACADES) \
-	  $(addprefix $B/lib/cumu/facade/,libcudart.so.12 libcuda.so.1) -Wl,--allow-shlib-undefined
+	$Qecho '#include "$(abspath $<)"' >$@
+TORCH_TEST_EXT := $(patsubst %,$B/tests/torch/%.o,extension context)
+$(TORCH_TEST_EXT): $B/tests/torch/%.o: tests/torch/%.cpp $(TORCH_TOOLKIT) $B/gen/cuda_structs.h
+	@echo "c++ $<"
+	$Q$(TORCH_TEST_CXX) -isystem $B/tests/torch/toolkit -isystem $B/gen -c -o $@ $<
+$B/tests/torch/extension.so: $(TORCH_TEST_EXT) $(TORCH_FACADES)
+	$Q$(CXX) -shared -o $@ $(TORCH_TEST_EXT) -Wl,--no-as-needed -lc10 -ltorch_cpu $(TORCH_FACADES) \
+	  $(addprefix $B/lib/cumu/facade/,libcudart.so.12 libcuda.so.1 libcublas.so.12 libcublasLt.so.12 libcusparse.so.12 \
+	  libcusolver.so.11) -Wl,--allow-shlib-undefined
 $B/tests/torch/host: tests/torch/host.cpp
 	@mkdir -p $(@D)
 	@echo "c++ tests/torch/host.cpp"
 	$Q$(TORCH_TEST_CXX) -o $@ $< -ltorch_cpu -lc10 -ldl
+$B/tests/torch/devices.so: tests/torch/devices.c $(TORCH_FACADES)
+	@mkdir -p $(@D)
+	$Q$(CC) $(BASE) -Wno-pedantic -shared -o $@ $< -Wl,--no-as-needed $(TORCH_FACADES) -ltorch_python
 $B/tests/torch/libmusa_python.so.9: tests/torch/disagree.c
 	@mkdir -p $(@D)
 	$Q$(CC) $(BASE) -shared -o $@ $< -DOTHER_RELEASE

@@ -18,6 +18,8 @@ static struct {
     void (*registers)(void *self, void *options);
     bool (*load)(bool (*original)(void *, void *, bool), void *caster, void *object, bool convert);
     void *(*cast)(void *(*original)(const void *, int, void *), const void *tensor, int policy, void *parent);
+    void *(*allocator)(void);
+    void *handle;
     bool open; /* all of these are there, and PyTorch has no CUDA of its own */
 } bridge;
 
@@ -31,6 +33,7 @@ static const struct {
     {"cumu_bridge_register", offsetof(__typeof__(bridge), registers)},
     {"cumu_bridge_load", offsetof(__typeof__(bridge), load)},
     {"cumu_bridge_cast", offsetof(__typeof__(bridge), cast)},
+    {"cumu_bridge_allocator", offsetof(__typeof__(bridge), allocator)},
 };
 
 /* The bridge is linked to one libtorch_cpu by its soname, so it is found by that name too: another would bring a
@@ -54,11 +57,12 @@ static void open_bridge(void)
         *to = dlsym(handle, functions[i].name);
         all = all && *to;
     }
-    bool (*start)(void);
+    bool (*start)(void *(*find)(const char *));
+    bridge.handle = handle;
     *(void **)&start = dlsym(handle, "cumu_bridge_start");
     if (!all || !start)
         cumu_error("torch", NULL, "%s is of another cumu", path);
-    else if (!start())
+    else if (!start(cumu_torch_find))
         cumu_error("torch", NULL, "this PyTorch has CUDA itself: CUDA extensions are not taken over");
     else
         bridge.open = true;
@@ -71,11 +75,16 @@ static bool opened(void)
     return bridge.open;
 }
 
-/* The variables that extensions read point to objects with virtual functions, of a class that changes with every
- * release: each of them fails by name. */
+void *cumu_torch_bridge(const char *name)
+{
+    return opened() ? dlsym(bridge.handle, name) : NULL;
+}
+
+/* The variable that extensions read points to an object with virtual functions, which the bridge has. Without a bridge
+ * each of them fails by name. */
 static void unserved(void)
 {
-    static const char text[] = "c10::cuda::CUDACachingAllocator::get(): the class of its result is not served";
+    static const char text[] = "c10::cuda::CUDACachingAllocator::get(): this PyTorch is not one that cumu serves";
     cumu_error("torch", NULL, "%s", text);
     cumu_torch_throw(text);
 }
@@ -87,10 +96,15 @@ void cumu_torch_loaded(const struct cumu_torch_facade *f)
     static void *object = table; /* begins with its vtable */
     for (unsigned i = 0; i < FUNCTIONS; i++)
         table[i] = unserved;
+    bool open = cumu_active() && opened();
     for (const struct cumu_torch_data *d = f->data; d->name; d++)
-        *d->address = &object;
-    if (cumu_active())
-        (void)opened();
+        *d->address = open ? bridge.allocator() : (void *)&object;
+}
+
+/* A constructor with nothing to do, which may not throw. */
+CUMU_TORCH_API void cumu_torch_nothing(void *object)
+{
+    (void)object;
 }
 
 /* Nothing is registered under a key that cannot be translated. */

@@ -18,6 +18,8 @@ void *cumu_torch_fill(const struct cumu_torch_facade *f, unsigned index)
         target = cumu_resolve_real(f->soname, s->name, &opened);
     else if (s->wrap)
         target = cumu_code_address(s->wrap);
+    else if (s->bridge)
+        target = cumu_torch_bridge(s->bridge);
     else if (!s->reason)
         target = cumu_torch_find(s->target);
     if (!target) /* torch_musa may still come: ask again at the next call */
@@ -42,6 +44,8 @@ void cumu_torch_missing(const struct cumu_torch_facade *f, unsigned index)
         (void)snprintf(text, sizeof text, "not opted in (CUMU=1 is not set) and there is no real %s", f->soname);
     else if (s->reason)
         (void)snprintf(text, sizeof text, "%s", s->reason);
+    else if (s->bridge)
+        (void)snprintf(text, sizeof text, "this PyTorch is not one that cumu serves");
     else
         (void)snprintf(text, sizeof text, "torch_musa, as loaded here, lacks %s", s->target);
     cumu_log(NULL, s->reason ? CUMU_GAP : CUMU_ERROR, "torch", s->name, "%s", text);

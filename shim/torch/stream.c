@@ -129,13 +129,6 @@ CUMU_TORCH_API void *cumu_torch_raw_stream(const struct stream *self)
     return get(&s);
 }
 
-CUMU_TORCH_API void cumu_torch_record_stream(const void *data, struct stream s)
-{
-    void (*record)(const void *, struct stream);
-    CALLEE(record, "_ZN3c104musa20MUSACachingAllocator12recordStreamERKNS_7DataPtrENS0_10MUSAStreamE");
-    record(data, to_musa(s));
-}
-
 CUMU_TORCH_API bool cumu_torch_record_event(void *pointer, void *context, struct stream s)
 {
     bool (*record)(void *, void *, struct stream);

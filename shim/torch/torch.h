@@ -13,6 +13,7 @@ struct cumu_torch_symbol { /* one function that a facade exports */
     const char *name;      /* "_ZN3c104cuda12device_countEv" */
     const char *target;    /* "_ZN3c104musa12device_countEv" */
     void (*wrap)(void);    /* stands before target; or NULL */
+    const char *bridge;    /* function of the bridge that does; or NULL */
     const char *reason;    /* why calls fail; or NULL */
 };
 struct cumu_torch_data { /* one variable, of the size of a pointer */
@@ -49,6 +50,8 @@ CUMU_TORCH_API void *cumu_torch_fill(const struct cumu_torch_facade *f, unsigned
  * as PyTorch's own functions do. */
 CUMU_TORCH_API void cumu_torch_missing(const struct cumu_torch_facade *f, unsigned index);
 
+/* Address of a function of the bridge to the loaded PyTorch; NULL if there is no bridge to it. */
+void *cumu_torch_bridge(const char *name);
 /* Address of a C++ name in torch_musa or PyTorch as loaded in this process; NULL if it is not there. */
 void *cumu_torch_find(const char *symbol);
 /* File name of the loaded library that begins so; false if there is none. */

@@ -7,6 +7,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 #include <atomic>
 #include <map>
@@ -23,7 +24,12 @@ int musaStreamCreateWithFlags(void **, unsigned);
 int musaStreamSynchronize(void *);
 int musaStreamQuery(void *);
 int musaDeviceSynchronize(void);
+int mublasCreate(void **);
+int mublasSetStream(void *, void *);
 }
+
+#define SINCE(major, minor)                                                                                        \
+    (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
 #define EXPORT __attribute__((visibility("default")))
 constexpr c10::DeviceType kMUSA = c10::DeviceType::PrivateUse1;
@@ -48,9 +54,58 @@ int device_count()
     return musaGetDeviceCount(&n) == 0 ? n : 0;
 }
 
-std::atomic<int64_t> allocated{0};
+} // namespace
 
-struct Memory final : c10::Allocator {
+struct MUstream_st;
+
+namespace c10::musa {
+
+class MUSAStream {
+public:
+    explicit MUSAStream(Stream s) : stream_(s) {}
+    EXPORT MUstream_st *stream() const;
+    c10::Stream stream_;
+};
+
+namespace MUSACachingAllocator {
+
+struct DeviceStats { // begins as PyTorch's does; the test looks at two numbers
+    int64_t blocks = 0, emptied = 0, rest[2] = {};
+};
+
+// In the order of torch_musa's class.
+struct MUSAAllocator : c10::Allocator {
+    virtual void *raw_alloc(size_t) = 0;
+    virtual void *raw_alloc_with_stream(size_t, MUstream_st *) = 0;
+    virtual void raw_delete(void *) = 0;
+    virtual void init(int) = 0;
+    virtual bool initialized() = 0;
+    virtual void setMemoryFraction(double, DeviceIndex) = 0;
+    virtual void emptyCache() = 0;
+    virtual void cacheInfo(DeviceIndex, size_t *) = 0;
+    virtual void *getBaseAllocation(void *, size_t *) = 0;
+    virtual void recordStream(const DataPtr &, MUSAStream) = 0;
+    virtual DeviceStats getDeviceStats(DeviceIndex) = 0;
+    virtual void resetAccumulatedStats(DeviceIndex) = 0;
+    virtual void resetPeakStats(DeviceIndex) = 0;
+};
+
+extern EXPORT std::atomic<MUSAAllocator *> allocator;
+
+} // namespace MUSACachingAllocator
+} // namespace c10::musa
+
+namespace {
+
+std::atomic<int64_t> allocated{0}, emptied{0}, recorded{0};
+
+#if SINCE(2, 3)
+#define CONST
+#else
+#define CONST const
+#endif
+
+struct Memory final : c10::musa::MUSACachingAllocator::MUSAAllocator {
     static void release(void *p)
     {
         if (p && musaFree(p) == 0)
@@ -65,12 +120,38 @@ struct Memory final : c10::Allocator {
         }
         return p;
     }
-    c10::DataPtr allocate(size_t n) const override
+    c10::DataPtr allocate(size_t n) CONST override
     {
         void *p = get(n);
         return {p, p, release, c10::Device(kMUSA, static_cast<c10::DeviceIndex>(current_device()))};
     }
     c10::DeleterFnPtr raw_deleter() const override { return release; }
+#if SINCE(2, 3)
+    void copy_data(void *to, const void *from, size_t n) const override { check(musaMemcpy(to, from, n, 4), "copy"); }
+#endif
+    void *raw_alloc(size_t n) override { return get(n); }
+    void *raw_alloc_with_stream(size_t n, MUstream_st *) override { return get(n); }
+    void raw_delete(void *p) override { release(p); }
+    void init(int) override {}
+    bool initialized() override { return true; }
+    void setMemoryFraction(double, c10::DeviceIndex) override {}
+    void emptyCache() override { emptied++; }
+    void cacheInfo(c10::DeviceIndex i, size_t *largest) override { *largest = 4096u + static_cast<size_t>(i); }
+    void *getBaseAllocation(void *p, size_t *n) override
+    {
+        *n = 64;
+        return p;
+    }
+    void recordStream(const c10::DataPtr &p, c10::musa::MUSAStream s) override;
+    c10::musa::MUSACachingAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override
+    {
+        c10::musa::MUSACachingAllocator::DeviceStats s;
+        s.blocks = allocated;
+        s.emptied = emptied;
+        return s;
+    }
+    void resetAccumulatedStats(c10::DeviceIndex) override { emptied = 0; }
+    void resetPeakStats(c10::DeviceIndex) override {}
 } memory;
 REGISTER_ALLOCATOR(kMUSA, &memory)
 
@@ -138,6 +219,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     bool queryStream(const c10::Stream &s) const override
     {
         return musaStreamQuery(reinterpret_cast<void *>(s.id())) == 0;
+    }
+    void recordDataPtrOnStream(const c10::DataPtr &p, const c10::Stream &s) const override
+    {
+        memory.recordStream(p, c10::musa::MUSAStream(s));
     }
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
@@ -262,16 +347,13 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m)
 
 } // namespace
 
-struct MUstream_st;
+void Memory::recordStream(const c10::DataPtr &, c10::musa::MUSAStream s)
+{
+    (void)stream_of(s.stream_.device(), 0);
+    recorded++;
+}
 
 namespace c10::musa {
-
-class MUSAStream {
-public:
-    explicit MUSAStream(Stream s) : stream_(s) {}
-    EXPORT MUstream_st *stream() const;
-    c10::Stream stream_;
-};
 
 EXPORT MUstream_st *MUSAStream::stream() const
 {
@@ -289,6 +371,29 @@ EXPORT DeviceIndex current_device()
 EXPORT void set_device(DeviceIndex index)
 {
     check(musaSetDevice(index), "musaSetDevice");
+}
+EXPORT int GetDevice(DeviceIndex *index)
+{
+    *index = static_cast<DeviceIndex>(::current_device());
+    return 0;
+}
+EXPORT int SetDevice(DeviceIndex index)
+{
+    return musaSetDevice(index);
+}
+EXPORT int MaybeSetDevice(DeviceIndex index)
+{
+    return musaSetDevice(index);
+}
+EXPORT DeviceIndex ExchangeDevice(DeviceIndex index)
+{
+    const DeviceIndex before = current_device();
+    set_device(index);
+    return before;
+}
+EXPORT DeviceIndex MaybeExchangeDevice(DeviceIndex index)
+{
+    return ExchangeDevice(index);
 }
 EXPORT void device_synchronize()
 {
@@ -319,33 +424,106 @@ EXPORT const char *get_musa_check_suffix() noexcept
 {
     return "";
 }
-EXPORT void c10_musa_check_implementation(const std::string &file, const std::string &function, int line, bool)
-{
-    TORCH_CHECK(false, "MUSA error in ", function, " at ", file, ":", line);
-}
-
 namespace MUSACachingAllocator {
-EXPORT void *raw_alloc(size_t n)
-{
-    return Memory::get(n);
-}
-EXPORT void raw_delete(void *p)
-{
-    Memory::release(p);
-}
-EXPORT c10::Allocator *get()
-{
-    return &memory;
-}
-EXPORT void recordStream(const c10::DataPtr &, MUSAStream s)
-{
-    (void)stream_of(s.stream_.device(), 0);
-}
+std::atomic<MUSAAllocator *> allocator{&memory};
 } // namespace MUSACachingAllocator
 } // namespace c10::musa
+
+namespace at {
+
+struct PhiloxMusaState { // laid out as CUDA's
+    uint64_t seed, offset;
+    uint32_t offset_intragraph = 0;
+    bool captured = false;
+};
+
+struct EXPORT MUSAGeneratorImpl : c10::GeneratorImpl {
+    explicit MUSAGeneratorImpl(c10::DeviceIndex i)
+        : c10::GeneratorImpl(c10::Device(kMUSA, i), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1))
+    {
+    }
+    void set_current_seed(uint64_t seed) override;
+    uint64_t current_seed() const override { return seed_; }
+    uint64_t seed() override { return seed_; }
+    void set_state(const c10::TensorImpl &) override {}
+    c10::intrusive_ptr<c10::TensorImpl> get_state() const override { return {}; }
+#if SINCE(2, 1)
+    void set_offset(uint64_t offset) override { offset_ = offset; }
+    uint64_t get_offset() const override { return offset_; }
+#endif
+    MUSAGeneratorImpl *clone_impl() const override { return new MUSAGeneratorImpl(*this); }
+    PhiloxMusaState philox_musa_state(uint64_t increment);
+    std::pair<uint64_t, uint64_t> philox_engine_inputs(uint64_t increment);
+    static c10::DeviceType device_type();
+
+    uint64_t seed_ = 0, offset_ = 0;
+
+private:
+    MUSAGeneratorImpl(const MUSAGeneratorImpl &g)
+        : c10::GeneratorImpl(g.device_, g.key_set_), seed_(g.seed_), offset_(g.offset_)
+    {
+    }
+};
+
+void MUSAGeneratorImpl::set_current_seed(uint64_t seed)
+{
+    seed_ = seed;
+    offset_ = 0;
+}
+PhiloxMusaState MUSAGeneratorImpl::philox_musa_state(uint64_t increment)
+{
+    const PhiloxMusaState s{seed_, offset_};
+    offset_ += increment;
+    return s;
+}
+std::pair<uint64_t, uint64_t> MUSAGeneratorImpl::philox_engine_inputs(uint64_t increment)
+{
+    const PhiloxMusaState s = philox_musa_state(increment);
+    return {s.seed, s.offset};
+}
+c10::DeviceType MUSAGeneratorImpl::device_type()
+{
+    return kMUSA;
+}
+
+namespace musa::detail {
+
+EXPORT Generator createMUSAGenerator(c10::DeviceIndex index)
+{
+    return make_generator<MUSAGeneratorImpl>(device_at(index).index());
+}
+EXPORT const Generator &getDefaultMUSAGenerator(c10::DeviceIndex)
+{
+    static const Generator g = createMUSAGenerator(0);
+    return g;
+}
+
+} // namespace musa::detail
+} // namespace at
+
+namespace at::musa {
+
+EXPORT void *getCurrentMUSABlasHandle()
+{
+    thread_local void *handle;
+    if (!handle)
+        check(mublasCreate(&handle), "mublasCreate");
+    check(mublasSetStream(handle, c10::musa::getCurrentMUSAStream(-1).stream()), "mublasSetStream");
+    return handle;
+}
+EXPORT int warp_size()
+{
+    return 32;
+}
+
+} // namespace at::musa
 
 // For the test: how many blocks of memory are there?
 extern "C" EXPORT int64_t backend_allocated()
 {
     return allocated;
+}
+extern "C" EXPORT int64_t backend_recorded()
+{
+    return recorded;
 }

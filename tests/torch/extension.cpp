@@ -1,11 +1,13 @@
-// A CUDA extension as people write them, in a file that needs no toolkit: operators registered under CUDA, with a
+// A CUDA extension as people write them, in a file that needs no compiler of CUDA: operators registered under CUDA, with a
 // kernel launched on the current stream, autograd, the caching allocator, guards over devices. It never says MUSA.
-#include "cuda_api.h"
-
 #include <ATen/ATen.h>
 #include <ATen/Functions.h>
 #include <ATen/core/op_registration/op_registration.h>
+#include <ATen/cuda/CUDAContext.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
@@ -120,8 +122,8 @@ at::Tensor staged(const at::Tensor &x)
     TORCH_CHECK(c10::cuda::getCurrentCUDAStream(device).stream() == own.stream());
     at::Tensor out = at::empty_like(x);
     void *scratch = c10::cuda::CUDACachingAllocator::raw_alloc(x.nbytes());
-    check(cudaMemcpyAsync(scratch, x.data_ptr(), x.nbytes(), 3, own.stream()), "cudaMemcpyAsync");
-    check(cudaMemcpyAsync(out.data_ptr(), scratch, x.nbytes(), 3, own.stream()), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(scratch, x.data_ptr(), x.nbytes(), cudaMemcpyDeviceToDevice, own.stream()), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(out.data_ptr(), scratch, x.nbytes(), cudaMemcpyDeviceToDevice, own.stream()), "cudaMemcpyAsync");
     launch(out, out, 10);
     c10::cuda::CUDACachingAllocator::recordStream(x.storage().data_ptr(), own);
     check(cudaStreamSynchronize(own.stream()), "cudaStreamSynchronize");
@@ -222,7 +224,7 @@ const auto older = c10::RegisterOperators().op(
 // Called directly, as from pybind11; torch_musa lacks what it needs.
 extern "C" __attribute__((visibility("default"))) void extension_lacking()
 {
-    c10::cuda::CUDACachingAllocator::emptyCache();
+    c10::cuda::warn_or_error_on_sync();
 }
 
 // Compiled for another release, where this is the number of a key.

@@ -186,6 +186,11 @@ int main(int argc, char **argv)
         else if (what == "call")
             (void)op<at::Tensor(const at::Tensor &, double)>("toy::scale").call(on(at::ones(4), 0), 2);
         else {
+            const auto context = reinterpret_cast<void (*)(void (*)(const char *, bool), int64_t (*)(), int64_t (*)())>(
+                dlsym(extension, "extension_context"));
+            context([](const char *name, bool good) { EXPECT(name, good); },
+                    reinterpret_cast<int64_t (*)()>(dlsym(backend, "backend_allocated")),
+                    reinterpret_cast<int64_t (*)()>(dlsym(backend, "backend_recorded")));
             operators();
             gradients();
             keys();

@@ -6,13 +6,9 @@
 #include <ATen/Context.h>
 #include <ATen/core/op_registration/op_registration.h>
 #include <torch/library.h>
-#include <torch/version.h>
 
+#include <dlfcn.h>
 #include <memory>
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
-#define SINCE_2_0 (TORCH_VERSION_MAJOR >= 2)
-#define SINCE_2_3 (TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3))
 
 namespace cumu {
 
@@ -90,17 +86,37 @@ c10::optional<c10::DispatchKey> key_of(const torch::Library &library, const torc
 
 } // namespace
 
+static void *(*finder)(const char *);
+
+void *find(const char *name)
+{
+    return finder(name);
+}
+
+void *find_beside(const void *caller, const char *name)
+{
+    Dl_info info;
+    void *handle = dladdr(caller, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (!handle)
+        return nullptr;
+    void *address = dlsym(handle, name);
+    dlclose(handle); /* it is loaded, and stays */
+    return address;
+}
+
 /* Does this PyTorch have a PrivateUse1 where its CUDA would be? Then the bridge is open. */
-EXPORT bool cumu_bridge_start()
+EXPORT bool cumu_bridge_start(void *(*find)(const char *))
 {
     if (at::globalContext().hasCUDA())
         return false;
+    finder = find;
+    register_allocator();
     register_guard();
     register_fallback();
     return true;
 }
 
-#if SINCE_2_0
+#if SINCE(2, 0)
 #define RV , torch::_RegisterOrVerify rv
 #define RV_PASS , rv
 #else
@@ -118,7 +134,7 @@ EXPORT torch::Library &cumu_bridge_impl(torch::Library &library, const char *nam
     return library._impl(name, std::move(f) RV_PASS);
 }
 
-#if SINCE_2_3
+#if SINCE(2, 3)
 using NameOrSchema = std::variant<c10::OperatorName, c10::FunctionSchema>;
 #define TAGS , const std::vector<at::Tag> &tags
 #define TAGS_PASS , tags

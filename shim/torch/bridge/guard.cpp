@@ -4,10 +4,6 @@
 #include "torch/bridge/bridge.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <torch/version.h>
-
-#define TORCH_AT_LEAST(major, minor)                                                                               \
-    (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
 namespace cumu {
 
@@ -56,7 +52,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     {
         below()->recordDataPtrOnStream(p, in(s));
     }
-#if TORCH_AT_LEAST(2, 4)
+#if SINCE(2, 4)
     c10::Stream getNewStream(c10::Device d, int priority) const override
     {
         return out(below()->getNewStream(in(d), priority));
@@ -67,7 +63,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
         return below()->elapsedTime(from, to, index);
     }
 #endif
-#if TORCH_AT_LEAST(2, 6)
+#if SINCE(2, 6)
     void synchronizeDevice(const c10::DeviceIndex index) const override { below()->synchronizeDevice(index); }
 #endif
 };
