@@ -111,6 +111,26 @@ static void settings(void)
     IS(C(cufftDestroy)(1 << 30), CUFFT_INVALID_PLAN);
 }
 
+/* Plans over several GPUs: the CPU library has none; tests/cufft runs these over one that has. */
+static void descriptors(void)
+{
+    int plan = empty(), gpus[2] = {0, 1};
+    void *d = NULL;
+    IS(C(cufftXtSetGPUs)(plan, 2, gpus), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtMalloc)(plan, &d, 0), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtMemcpy)(plan, &d, gpus, 0), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtQueryPlan)(plan, &d, 0), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtExecDescriptor)(plan, &d, &d, CUFFT_FORWARD), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtExecDescriptorC2C)(plan, &d, &d, CUFFT_FORWARD), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtExecDescriptorZ2Z)(plan, &d, &d, CUFFT_FORWARD), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtExecDescriptorR2C)(plan, &d, &d), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtExecDescriptorC2R)(plan, &d, &d), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtExecDescriptorD2Z)(plan, &d, &d), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtExecDescriptorZ2D)(plan, &d, &d), CUFFT_NOT_SUPPORTED);
+    IS(C(cufftXtSetGPUs)(-1, 2, gpus), CUFFT_INVALID_PLAN);
+    OK(C(cufftDestroy)(plan));
+}
+
 static void versions(void)
 {
     int v = 0;
@@ -194,6 +214,7 @@ void snippet_cufft(void)
     ways_to_plan();
     sizes();
     settings();
+    descriptors();
     versions();
     transforms();
 }

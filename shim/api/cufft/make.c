@@ -152,26 +152,51 @@ int wrap_cufftSetStream(int plan, cudaStream_t stream)
     return mu.mufftSetStream(h, (musaStream_t)stream);
 }
 
-int wrap_cufftXtExec(int plan, void *in, void *out, int direction)
+#define BOTH_WAYS(name) \
+    int wrap_cufft##name(int plan, void *in, void *out, int direction) \
+    { \
+        CUFFT_BELOW(plan, h); \
+        return mu.mufft##name(h, in, out, direction); \
+    }
+BOTH_WAYS(XtExec)
+BOTH_WAYS(ExecC2C)
+BOTH_WAYS(ExecZ2Z)
+BOTH_WAYS(XtExecDescriptor)
+BOTH_WAYS(XtExecDescriptorC2C)
+BOTH_WAYS(XtExecDescriptorZ2Z)
+#define ONE_WAY(name) \
+    int wrap_cufft##name(int plan, void *in, void *out) \
+    { \
+        CUFFT_BELOW(plan, h); \
+        return mu.mufft##name(h, in, out); \
+    }
+ONE_WAY(ExecR2C)
+ONE_WAY(ExecC2R)
+ONE_WAY(ExecD2Z)
+ONE_WAY(ExecZ2D)
+ONE_WAY(XtExecDescriptorR2C)
+ONE_WAY(XtExecDescriptorC2R)
+ONE_WAY(XtExecDescriptorD2Z)
+ONE_WAY(XtExecDescriptorZ2D)
+
+/* Descriptors hold the data of plans over several GPUs; their layout and the numbers in them are cuFFT's in muFFT. */
+int wrap_cufftXtSetGPUs(int plan, int count, int *gpus)
 {
     CUFFT_BELOW(plan, h);
-    return mu.mufftXtExec(h, in, out, direction);
+    return mu.mufftXtSetGPUs(h, count, gpus);
 }
-#define BOTH_WAYS(name) \
-    int wrap_cufftExec##name(int plan, void *in, void *out, int direction) \
-    { \
-        CUFFT_BELOW(plan, h); \
-        return mu.mufftExec##name(h, in, out, direction); \
-    }
-BOTH_WAYS(C2C)
-BOTH_WAYS(Z2Z)
-#define ONE_WAY(name) \
-    int wrap_cufftExec##name(int plan, void *in, void *out) \
-    { \
-        CUFFT_BELOW(plan, h); \
-        return mu.mufftExec##name(h, in, out); \
-    }
-ONE_WAY(R2C)
-ONE_WAY(C2R)
-ONE_WAY(D2Z)
-ONE_WAY(Z2D)
+int wrap_cufftXtMalloc(int plan, void **descriptor, int format)
+{
+    CUFFT_BELOW(plan, h);
+    return mu.mufftXtMalloc(h, descriptor, format);
+}
+int wrap_cufftXtMemcpy(int plan, void *to, void *from, int kind)
+{
+    CUFFT_BELOW(plan, h);
+    return mu.mufftXtMemcpy(h, to, from, kind);
+}
+int wrap_cufftXtQueryPlan(int plan, void *answer, int kind)
+{
+    CUFFT_BELOW(plan, h);
+    return mu.mufftXtQueryPlan(h, answer, kind);
+}
