@@ -42,7 +42,7 @@ static int emit(const struct ptx_module *m, const struct ptx_func *f, bool summa
     if (result)
         return refuse(f, &diag, summary, "refused");
     if (summary)
-        printf("%s\tok\t%zu\t%.3f\t%s\n", f->name, size, milliseconds() - from, info.symbol);
+        printf("%s\tok\t%zu\t%.3f\t%s\t%u\n", f->name, size, milliseconds() - from, info.symbol, info.gotos);
     else
         (void)fwrite(text, 1, size, stdout);
     free(text);

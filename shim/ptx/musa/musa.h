@@ -6,7 +6,7 @@
 
 #include "ptx/ir.h"
 
-#define MU_VERSION 1u /* of the emitted text: part of the cache key */
+#define MU_VERSION 2u /* of the emitted text: part of the cache key */
 
 /* For whom the text is: MUSA's own devices, or any machine whose platform part has all of PTX (the tests'
  * host, nvcc), for which nothing is refused that can be written. */
@@ -16,6 +16,7 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
     char symbol[160];      /* of the kernel */
     uint32_t shared;       /* bytes in front of dynamic shared memory */
     bool dynamic;          /* launches give `shared` bytes more than the program asks for */
+    uint32_t gotos;        /* jumps that have no structure */
     uint32_t nextern;      /* 64-bit addresses that MU_EXTERNS holds, in the image's order */
 };
 #define MU_EXTERNS "cumu_externs" /* variable of the module: addresses of the module's variables */

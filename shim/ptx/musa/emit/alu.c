@@ -27,22 +27,28 @@ static const struct { const char *type, *plain; char kind; bool pair; } compared
 enum { NCOMPARED = sizeof compared / sizeof compared[0], FIRST_FLOAT = 6 };
 
 /* The comparison itself, of elements `up` bits above the lowest. */
-static struct mu_str hit(struct mu_emit *e, unsigned slot, unsigned up)
+static void comparison(struct mu_emit *e, unsigned slot, unsigned up, char *text, size_t size)
 {
     static const char *const plain[] = {[PTX_EQ] = "==", [PTX_LT] = "<", [PTX_LE] = "<=", [PTX_GT] = ">",
                                         [PTX_GE] = ">=", [PTX_NEU] = "!="};
     const struct t0_insn *i = e->at;
     const unsigned cmp = i->aux >> T0_CMP_SHIFT & 31u;
-    struct mu_str a = mu_get(e, i->a, compared[slot].kind), b = mu_get(e, i->b, compared[slot].kind), r;
+    struct mu_str a = mu_get(e, i->a, compared[slot].kind), b = mu_get(e, i->b, compared[slot].kind);
     const char *op = cmp < sizeof plain / sizeof *plain ? plain[cmp] : NULL;
     op = slot < FIRST_FLOAT && cmp == PTX_NE ? "!=" : op;
-    char text[300];
     if (compared[slot].plain && op && !(i->aux & T0_FTZ && slot >= FIRST_FLOAT))
-        snprintf(text, sizeof text, compared[slot].plain, a.s, op, b.s);
+        snprintf(text, size, compared[slot].plain, a.s, op, b.s);
     else if (up)
-        snprintf(text, sizeof text, "hit_%s(%s >> %u, %s >> %u, %u)", compared[slot].type, a.s, up, b.s, up, i->aux);
+        snprintf(text, size, "hit_%s(%s >> %u, %s >> %u, %u)", compared[slot].type, a.s, up, b.s, up, i->aux);
     else
-        snprintf(text, sizeof text, "hit_%s(%s, %s, %u)", compared[slot].type, a.s, b.s, i->aux);
+        snprintf(text, size, "hit_%s(%s, %s, %u)", compared[slot].type, a.s, b.s, i->aux);
+}
+
+static struct mu_str hit(struct mu_emit *e, unsigned slot, unsigned up)
+{
+    struct mu_str r;
+    char text[300];
+    comparison(e, slot, up, text, sizeof text);
     mu_put(e, "const bool h%u = %s;\n", up, text);
     snprintf(r.s, sizeof r.s, "h%u", up);
     return r;
@@ -53,6 +59,12 @@ static void setp(struct mu_emit *e, unsigned slot)
 {
     const struct t0_insn *i = e->at;
     const bool logic = i->aux >> T0_BOOL_SHIFT & 3, two = i->aux & T0_CMP_Q;
+    if (!logic && !two) {
+        char text[300];
+        comparison(e, slot, 0, text, sizeof text);
+        mu_put(e, "%s = %s;\n", mu_set(e, i->d, 'p').s, text);
+        return;
+    }
     mu_put(e, "{\n");
     struct mu_str h = hit(e, slot, 0), c = logic ? mu_get(e, i->c, 'p') : h;
     mu_put(e, "const bool c = %s;\n", c.s);

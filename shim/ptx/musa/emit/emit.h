@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 
+#include "ptx/arena.h"
 #include "ptx/musa/musa.h"
 #include "ptx/tier0/image.h"
 
@@ -22,11 +23,13 @@ struct mu_emit {
     struct mu_info *info;
     struct ptx_diag *diag;
     jmp_buf out;
+    struct ptx_ctx graph;     /* its memory goes when the kernel is done */
     struct mu_text text;
     struct mu_text above, below; /* what stands around it, while it is put together */
     unsigned parts;           /* MU_ASYNC ... that are needed */
     uint32_t *row;            /* by offset / T0_ROW_ALIGN: constant row + 1 */
-    uint8_t *label;           /* by instruction: somebody goes there */
+    uint8_t *label;           /* by instruction: a block begins; once a function is written: somebody goes there */
+    uint32_t *block;          /* by instruction that begins a block: its number in the function */
     uint8_t *used;            /* by offset / T0_ROW_ALIGN: the function's register is named */
     bool uses_cc;
 
@@ -36,10 +39,16 @@ struct mu_emit {
     const struct t0_insn *at;
 };
 
+/* kernel.c, flow.c */
+void mu_instruction(struct mu_emit *e); /* e->at, unless it is a branch */
+void mu_flow(struct mu_emit *e);        /* the function's statements */
+
 /* text.c */
 _Noreturn void mu_fail(struct mu_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mu_put(struct mu_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mu_write(struct mu_emit *e, const char *s, size_t n);
+/* The same lines indented, without labels that nobody goes to. */
+void mu_write_indented(struct mu_emit *e, const char *s, size_t n);
 
 /* value.c: rows as expressions. A kind is w (32 bits and less), l (64) or p (predicate). */
 struct mu_str { char s[80]; };

@@ -1,5 +1,4 @@
-/* The MUSA emitter: one kernel with the functions it reaches, in goto form; the device's compiler finds the
- * structure of the control flow by itself. */
+/* The MUSA emitter: one kernel with the functions it reaches. */
 #include "ptx/musa/emit/emit.h"
 
 #include <ctype.h>
@@ -17,27 +16,12 @@ static const struct t0_kernel_rec *record(const struct mu_emit *e)
 
 /* ---- control ---- */
 
-static void branch_table(struct mu_emit *e)
-{
-    const struct t0_table *t = T0_AT(e->image, tables, struct t0_table) + e->at->imm;
-    const uint32_t *target = T0_AT(e->image, targets, uint32_t) + t->first;
-    mu_put(e, "switch (%s) {\n", mu_get(e, e->at->a, 'w').s);
-    for (uint32_t k = 0; k < t->count; k++)
-        mu_put(e, "case %u: goto L%u;\n", k, target[k]);
-    mu_put(e, "default: trap();\nreturn%s;\n}\n", e->function ? " 1" : "");
-}
-
 static bool control(struct mu_emit *e)
 {
     const struct t0_insn *i = e->at;
     const char *ended = e->function ? " 1" : "";
     switch (i->op) {
     case T0_JOIN: case T0_TEX_ARGS: return true;
-    case T0_BRA: mu_put(e, "goto L%d;\n", i->imm); return true;
-    case T0_BRP:
-        mu_put(e, "if (%s%s)\ngoto L%d;\n", i->aux & T0_BR_NEG ? "!" : "", mu_get(e, i->a, 'p').s, i->imm);
-        return true;
-    case T0_BRX: branch_table(e); return true;
     case T0_CALL: mu_call(e); return true;
     case T0_SYSCALL: mu_syscall(e); return true;
     case T0_RET:
@@ -57,16 +41,14 @@ static bool control(struct mu_emit *e)
     }
 }
 
-static void instruction(struct mu_emit *e)
+void mu_instruction(struct mu_emit *e)
 {
     const struct t0_insn *i = e->at;
     if (i->op == T0_GUARD) {
-        mu_put(e, "if (%s%s)\n", i->aux & 1 ? "!" : "", mu_get(e, i->a, 'p').s);
+        mu_put(e, "if (%s%s) {\n", i->aux & 1 ? "!" : "", mu_get(e, i->a, 'p').s);
         return;
     }
     const bool guarded = i > T0_AT(e->image, code, struct t0_insn) && i[-1].op == T0_GUARD;
-    if (guarded)
-        mu_put(e, "{\n");
     if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_alu(e))
         mu_fail(e, "operation %u has no text", i->op);
     if (guarded)
@@ -89,30 +71,23 @@ static void find_labels(struct mu_emit *e)
 /* The body first, since it says which registers there are. */
 static void body(struct mu_emit *e)
 {
-    const struct t0_insn *code = T0_AT(e->image, code, struct t0_insn);
     e->above = e->text;
     e->text = (struct mu_text){0};
     e->uses_cc = false;
-    for (uint32_t k = e->fn->entry; k < e->end; k++) {
-        if (e->label[k])
-            mu_put(e, "L%u:;\n", k);
-        e->at = &code[k];
-        instruction(e);
-    }
-    e->at = NULL;
+    mu_flow(e);
     e->below = e->text;
     e->text = e->above;
     e->above = (struct mu_text){0};
     for (uint32_t k = 0; k < e->image->externs.count; k++)
-        mu_put(e, "const u64 x%u = " MU_EXTERNS "[%u];\n(void)x%u;\n", k, k, k);
+        mu_put(e, "    const u64 x%u = " MU_EXTERNS "[%u];\n    (void)x%u;\n", k, k, k);
     if (e->fn->local_size)
-        mu_put(e, "alignas(16) u8 local[%u];\n", e->fn->local_size);
+        mu_put(e, "    alignas(16) u8 local[%u];\n", e->fn->local_size);
     if (e->fn->slot)
-        mu_put(e, "alignas(16) u8 slot[%u];\n", e->fn->slot);
+        mu_put(e, "    alignas(16) u8 slot[%u];\n", e->fn->slot);
     mu_declare(e);
     if (e->function && e->fn->param_size)
-        mu_put(e, "copy(slot + %u, in, %u);\n", e->fn->param, e->fn->param_size);
-    mu_write(e, e->below.p ? e->below.p : "", e->below.n);
+        mu_put(e, "    copy(slot + %u, in, %u);\n", e->fn->param, e->fn->param_size);
+    mu_write_indented(e, e->below.p ? e->below.p : "", e->below.n);
     free(e->below.p);
     e->below = (struct mu_text){0};
 }
@@ -211,7 +186,10 @@ int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, e
     e->row = calloc(cells, sizeof *e->row);
     e->used = calloc(cells, 1);
     e->label = calloc(e->image->code.count + 1, 1);
-    if (e->entry && e->row && e->used && e->label && !setjmp(e->out)) {
+    e->block = calloc(e->image->code.count + 1, sizeof *e->block);
+    e->graph = (struct ptx_ctx){.diag = diag, .arena = ptx_arena_new()};
+    if (e->entry && e->row && e->used && e->label && e->block && e->graph.arena && !setjmp(e->graph.out) &&
+        !setjmp(e->out)) {
         emit_all(e);
         *text = e->text.p;
         *size = e->text.n;
@@ -224,6 +202,8 @@ int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, e
     free(e->row);
     free(e->used);
     free(e->label);
+    free(e->block);
+    ptx_arena_free(e->graph.arena);
     free(e);
     return result;
 }

@@ -55,3 +55,38 @@ void mu_put(struct mu_emit *e, const char *format, ...)
         mu_fail(e, "line too long");
     mu_write(e, small, (size_t)n);
 }
+
+static bool label_of(const char *line, const char *end, size_t *number)
+{
+    *number = 0;
+    if (*line++ != 'L' || line == end || *line < '0' || *line > '9')
+        return false;
+    for (; line < end && *line >= '0' && *line <= '9'; line++)
+        *number = *number * 10 + (size_t)(*line - '0');
+    return line < end && *line == ':';
+}
+
+void mu_write_indented(struct mu_emit *e, const char *s, size_t n)
+{
+    static const char spaces[] = "                                ";
+    int depth = 1;
+    for (const char *end = s + n, *after; s < end; s = after) {
+        size_t number;
+        int opened = 0, closed = 0;
+        for (after = s; after < end && *after != '\n'; after++) {
+            closed += *after == '}' && !opened;
+            opened += (*after == '{') - (*after == '}' && opened);
+        }
+        after += after < end;
+        if (label_of(s, after, &number)) {
+            if (e->label[number])
+                mu_write(e, s, (size_t)(after - s));
+            continue;
+        }
+        depth = depth > closed ? depth - closed : 0;
+        const size_t margin = (size_t)depth * 4 < sizeof spaces ? (size_t)depth * 4 : sizeof spaces - 1;
+        mu_write(e, spaces, margin);
+        mu_write(e, s, (size_t)(after - s));
+        depth += opened;
+    }
+}

@@ -137,7 +137,7 @@ static void declare(struct mu_emit *e, const char *type, const char *zero, char 
         if (!e->used[row / T0_ROW_ALIGN])
             continue;
         if (n % 12 == 0)
-            mu_put(e, n ? ";\n%s" : "%s", type);
+            mu_put(e, n ? ";\n    %s" : "    %s", type);
         mu_put(e, "%s %c%u = %s", n++ % 12 ? "," : "", name, k, zero);
     }
     if (n)
@@ -148,14 +148,14 @@ void mu_declare(struct mu_emit *e)
 {
     struct bases b = bases(e->fn);
     if (e->used[0])
-        mu_put(e, "bool no_p;\n");
+        mu_put(e, "    bool no_p;\n");
     if (e->used[1])
-        mu_put(e, "u32 no_r;\n");
+        mu_put(e, "    u32 no_r;\n");
     if (e->used[2])
-        mu_put(e, "u64 no_d;\n");
+        mu_put(e, "    u64 no_d;\n");
     declare(e, "bool", "false", 'p', b.pred, b.word, T0_ROW_ALIGN);
     declare(e, "u32", "0", 'r', b.word, b.wide, 128);
     declare(e, "u64", "0", 'd', b.wide, b.end, 256);
     if (e->uses_cc)
-        mu_put(e, "bool cc = false;\n");
+        mu_put(e, "    bool cc = false;\n");
 }

@@ -1,0 +1,491 @@
+/* The MUSA emitter: a function's blocks as loops, conditions and switches, from its dominators and natural
+ * loops. No block is written twice. A jump that is neither the end of a condition, nor a break, a continue or a
+ * return is a goto: out of several loops at once, into what two conditions share, and in irreducible graphs. */
+#include "ptx/musa/emit/emit.h"
+#include "ptx/graph.h"
+
+#include <string.h>
+
+enum {
+    NOWHERE = -1,
+    NESTED = 60,   /* braces: clang gives up at 256 */
+    FRAMES = 2 * NESTED,
+    RECURSION = 150
+};
+
+/* What a break leaves. header: of the loop; NOWHERE: a switch. */
+struct frame {
+    int32_t header, follow;
+    bool broken, continued;
+    size_t tail, end; /* `if (...) break;` as the body's last statement */
+    struct mu_str again; /* the condition to go round */
+};
+
+struct flow {
+    struct mu_emit *e;
+    uint32_t n;           /* blocks */
+    uint32_t *first;      /* instruction, n + 1 of them */
+    struct ptx_graph g;
+    int32_t *idom;
+    struct ptx_loops loops;
+    int32_t *order;       /* of the text, `count` that are reached */
+    uint32_t count;
+    uint32_t *depth, *size; /* in the dominator tree; instructions of the subtree */
+    uint32_t *escape;     /* least depth that a jump out of the subtree leads to */
+    int32_t *pred;        /* the only predecessor that is not a latch, NOWHERE: several */
+    uint8_t *inlined;     /* written where its predecessor jumps */
+    int32_t *kid, *after, *next; /* lists: what follows inside a loop, and what follows the loop of this header */
+    uint8_t *label;       /* somebody goes there */
+    int32_t *later;       /* too deep where they belong: at the function's end */
+    uint32_t nlater, nested, recursion, nframe;
+    struct frame frame[FRAMES];
+};
+
+/* ---- blocks and their order ---- */
+
+static const struct t0_insn *code_of(const struct flow *f)
+{
+    return T0_AT(f->e->image, code, struct t0_insn);
+}
+
+static bool ends(unsigned op)
+{
+    return op == T0_BRA || op == T0_BRP || op == T0_BRX || op == T0_RET || op == T0_EXIT || op == T0_TRAP;
+}
+
+static void find_blocks(struct flow *f, struct ptx_ctx *c)
+{
+    struct mu_emit *e = f->e;
+    const struct t0_insn *code = code_of(f);
+    uint32_t from = e->fn->entry;
+    f->first = PTX_NEW(c, uint32_t, e->end - from + 2);
+    for (uint32_t k = from; k < e->end; k++)
+        if (k == from || e->label[k] || ends(code[k - 1].op)) {
+            e->block[k] = f->n;
+            f->first[f->n++] = k;
+        }
+    f->first[f->n] = e->end;
+}
+
+static void add_edge(struct flow *f, int32_t *succ, uint32_t *n, uint32_t first, uint32_t at)
+{
+    if (at < f->e->fn->entry || at >= f->e->end)
+        mu_fail(f->e, "a branch out of its function");
+    int32_t to = (int32_t)f->e->block[at];
+    for (uint32_t k = first; k < *n; k++)
+        if (succ[k] == to)
+            return;
+    succ[(*n)++] = to;
+}
+
+static void find_edges(struct flow *f, struct ptx_ctx *c)
+{
+    const struct t0_insn *code = code_of(f);
+    const uint32_t *target = T0_AT(f->e->image, targets, uint32_t);
+    const struct t0_table *table = T0_AT(f->e->image, tables, struct t0_table);
+    uint32_t *start = PTX_NEW(c, uint32_t, f->n + 1), n = 0, most = 2 * f->n;
+    for (uint32_t b = 0; b < f->n; b++) {
+        const struct t0_insn *i = &code[f->first[b + 1] - 1];
+        most += i->op == T0_BRX ? table[i->imm].count : 0;
+    }
+    int32_t *succ = PTX_NEW(c, int32_t, most + 1);
+    for (uint32_t b = 0; b < f->n; b++) {
+        const struct t0_insn *i = &code[f->first[b + 1] - 1];
+        start[b] = n;
+        if (i->op == T0_BRA || i->op == T0_BRP)
+            add_edge(f, succ, &n, start[b], (uint32_t)i->imm);
+        for (uint32_t k = 0; i->op == T0_BRX && k < table[i->imm].count; k++)
+            add_edge(f, succ, &n, start[b], target[table[i->imm].first + k]);
+        if (i->op == T0_BRP || !ends(i->op))
+            add_edge(f, succ, &n, start[b], f->first[b + 1]);
+    }
+    start[f->n] = n;
+    f->g = (struct ptx_graph){f->n, start, succ};
+}
+
+static bool contains(const struct flow *f, int32_t header, int32_t v)
+{
+    int32_t h = f->loops.header[v];
+    while (h >= 0 && h != header)
+        h = f->loops.parent[h];
+    return h >= 0;
+}
+
+static bool is_header(const struct flow *f, int32_t v)
+{
+    return f->loops.header[v] == v;
+}
+
+/* Depths, sizes and exits of the dominators' subtrees, and who comes from one place only. */
+static void measure(struct flow *f, struct ptx_ctx *c)
+{
+    f->depth = PTX_NEW(c, uint32_t, f->n);
+    f->size = PTX_NEW(c, uint32_t, f->n);
+    f->escape = PTX_NEW(c, uint32_t, f->n);
+    f->pred = PTX_NEW(c, int32_t, f->n);
+    uint8_t *several = PTX_NEW(c, uint8_t, f->n);
+    memset(f->pred, 0xff, f->n * sizeof *f->pred);
+    for (uint32_t k = 0; k < f->count; k++) {
+        const int32_t v = f->order[k];
+        f->depth[v] = f->idom[v] < 0 ? 0 : f->depth[f->idom[v]] + 1;
+        f->escape[v] = ~0u;
+    }
+    for (uint32_t k = f->count; k-- > 0;) {
+        const int32_t v = f->order[k];
+        f->size[v] += f->first[v + 1] - f->first[v];
+        for (uint32_t s = f->g.first[v]; s < f->g.first[v + 1]; s++) {
+            const int32_t w = f->g.succ[s];
+            const bool latch = is_header(f, w) && contains(f, w, v);
+            const uint32_t to = latch || f->idom[w] < 0 ? f->depth[w] : f->depth[f->idom[w]];
+            f->escape[v] = to < f->escape[v] ? to : f->escape[v];
+            if (latch)
+                continue;
+            several[w] |= f->pred[w] >= 0;
+            f->pred[w] = v;
+        }
+        if (f->idom[v] >= 0) {
+            const int32_t p = f->idom[v];
+            f->size[p] += f->size[v];
+            f->escape[p] = f->escape[v] < f->escape[p] ? f->escape[v] : f->escape[p];
+        }
+    }
+    for (uint32_t v = 0; v < f->n; v++)
+        if (several[v])
+            f->pred[v] = NOWHERE;
+}
+
+/* The outermost loop that holds v's dominator and not v; NOWHERE: none. */
+static int32_t left_loop(const struct flow *f, int32_t v)
+{
+    int32_t outermost = NOWHERE;
+    for (int32_t h = f->loops.header[f->idom[v]]; h >= 0 && !contains(f, h, v); h = f->loops.parent[h])
+        outermost = h;
+    return outermost;
+}
+
+/* Of what follows a loop the largest part stands behind it; a small one that ends by itself stays inside. */
+static void place_all(struct flow *f, struct ptx_ctx *c)
+{
+    uint32_t *largest = PTX_NEW(c, uint32_t, f->n);
+    f->inlined = PTX_NEW(c, uint8_t, f->n);
+    f->label = PTX_NEW(c, uint8_t, f->n);
+    f->kid = PTX_NEW(c, int32_t, f->n);
+    f->after = PTX_NEW(c, int32_t, f->n);
+    f->next = PTX_NEW(c, int32_t, f->n);
+    f->later = PTX_NEW(c, int32_t, f->n);
+    for (uint32_t v = 0; v < f->n; v++)
+        f->kid[v] = f->after[v] = f->next[v] = NOWHERE;
+    for (uint32_t k = 1; k < f->count; k++) {
+        const int32_t v = f->order[k], h = left_loop(f, v);
+        if (h >= 0 && f->size[v] > largest[h])
+            largest[h] = f->size[v];
+    }
+    for (uint32_t k = f->count; k-- > 1;) { /* from the end: lists grow at their front */
+        const int32_t v = f->order[k], h = left_loop(f, v);
+        const bool alone = f->pred[v] >= 0;
+        int32_t *list = &f->kid[f->idom[v]];
+        if (h >= 0) {
+            f->inlined[v] = alone && f->size[v] < largest[h] && f->escape[v] >= f->depth[v];
+            list = &f->after[h];
+        } else {
+            f->inlined[v] = alone;
+        }
+        if (!f->inlined[v]) {
+            f->next[v] = *list;
+            *list = v;
+        }
+    }
+}
+
+/* ---- text ---- */
+
+enum how { FALLS, BREAKS, CONTINUES, RETURNS, INLINE, GOES, LATER /* INLINE, were it not too deep */ };
+
+/* Nothing but the end of the thread, or of a function without results. */
+static bool only_returns(const struct flow *f, int32_t v)
+{
+    const struct t0_insn *code = code_of(f);
+    uint32_t k = f->first[v];
+    while (k + 1 < f->first[v + 1] && code[k].op == T0_JOIN)
+        k++;
+    return k + 1 == f->first[v + 1] &&
+           (code[k].op == T0_EXIT || (code[k].op == T0_RET && !(f->e->function && f->e->fn->ret_size)));
+}
+
+static struct frame *innermost_loop(struct flow *f)
+{
+    uint32_t k = f->nframe;
+    while (k && f->frame[k - 1].header < 0)
+        k--;
+    return k ? &f->frame[k - 1] : NULL;
+}
+
+static enum how way(struct flow *f, int32_t from, int32_t to, int32_t next)
+{
+    struct frame *loop = innermost_loop(f);
+    if (to == next)
+        return FALLS;
+    if (loop && loop->header == to)
+        return CONTINUES;
+    if (f->nframe && f->frame[f->nframe - 1].follow == to)
+        return BREAKS;
+    if (f->inlined[to] && f->pred[to] == from)
+        return f->nested < NESTED && f->recursion < RECURSION ? INLINE : LATER;
+    return only_returns(f, to) ? RETURNS : GOES;
+}
+
+static void jump(struct flow *f, int32_t to, enum how how)
+{
+    struct mu_emit *e = f->e;
+    switch (how) {
+    case FALLS: case INLINE: return;
+    case BREAKS:
+        f->frame[f->nframe - 1].broken = true;
+        mu_put(e, "break;\n");
+        return;
+    case CONTINUES:
+        innermost_loop(f)->continued = true;
+        mu_put(e, "continue;\n");
+        return;
+    case RETURNS:
+        mu_put(e, !e->function ? "return;\n" : code_of(f)[f->first[to + 1] - 1].op == T0_EXIT ? "return 1;\n"
+                                                                                            : "return 0;\n");
+        return;
+    case LATER:
+        f->later[f->nlater++] = to;
+        /* fall through */
+    case GOES:
+        f->label[to] = 1;
+        e->info->gotos++;
+        mu_put(e, "goto L%u;\n", f->first[to]);
+    }
+}
+
+/* All of these write code that goes on at `next` if it gets to its end, and say whether it may. */
+static bool tree(struct flow *f, int32_t v, int32_t next);
+
+static bool nested_tree(struct flow *f, int32_t v, int32_t next)
+{
+    f->nested++;
+    f->recursion++;
+    bool falls = tree(f, v, next);
+    f->recursion--;
+    f->nested--;
+    return falls;
+}
+
+/* A block with its place in a list. */
+static bool listed(struct flow *f, int32_t v, int32_t next)
+{
+    if (f->recursion >= RECURSION) {
+        f->label[v] = 1;
+        f->later[f->nlater++] = v;
+        f->e->info->gotos++;
+        mu_put(f->e, "goto L%u;\n", f->first[v]);
+        return false;
+    }
+    f->recursion++;
+    bool falls = tree(f, v, next);
+    f->recursion--;
+    return falls;
+}
+
+/* One arm as a statement in braces, or as the jump it is. */
+static bool arm(struct flow *f, const char *no, const char *condition, int32_t to, enum how how, int32_t next)
+{
+    bool falls = how == FALLS;
+    mu_put(f->e, "if (%s%s) {\n", no, condition);
+    if (how == INLINE)
+        falls = nested_tree(f, to, next);
+    else
+        jump(f, to, how);
+    mu_put(f->e, "}\n");
+    return falls;
+}
+
+static bool condition(struct flow *f, int32_t v, const struct t0_insn *i, int32_t other, int32_t next, int32_t *then)
+{
+    struct mu_emit *e = f->e;
+    int32_t to[2] = {(int32_t)e->block[i->imm], other};
+    enum how how[2] = {way(f, v, to[0], next), way(f, v, to[1], next)};
+    const char *no[2] = {i->aux & T0_BR_NEG ? "!" : "", i->aux & T0_BR_NEG ? "" : "!"};
+    struct mu_str p = mu_get(e, i->a, 'p');
+    unsigned first = 0;
+    if (to[0] == to[1]) {
+        jump(f, to[0], how[0]);
+        *then = how[0] == INLINE ? to[0] : NOWHERE;
+        return how[0] == FALLS;
+    }
+    /* a jump before a nest, and what ends before what goes on */
+    if (how[0] == FALLS || (how[0] == INLINE && how[1] != FALLS && how[1] != INLINE) ||
+        (how[0] == INLINE && how[1] == INLINE && f->escape[to[1]] >= f->depth[to[1]] &&
+         f->escape[to[0]] < f->depth[to[0]]))
+        first = 1;
+    const unsigned last = !first;
+    const size_t at = e->text.n;
+    bool falls = arm(f, no[first], p.s, to[first], how[first], next);
+    if (how[last] == FALLS) {
+        struct frame *t = f->nframe ? &f->frame[f->nframe - 1] : NULL;
+        if (t && how[first] == BREAKS && t->header == next && t->header >= 0) {
+            t->tail = at;
+            t->end = e->text.n;
+            snprintf(t->again.s, sizeof t->again.s, "%s%.60s", no[last], p.s);
+        }
+        return true;
+    }
+    if (how[last] == INLINE && falls) {
+        e->text.n -= 2; /* "}\n" */
+        mu_put(e, "} else {\n");
+        nested_tree(f, to[last], next);
+        mu_put(e, "}\n");
+        return true;
+    }
+    if (how[last] == INLINE)
+        *then = to[last];
+    else
+        jump(f, to[last], how[last]);
+    return false;
+}
+
+static void choice(struct flow *f, int32_t v, const struct t0_insn *i, int32_t next)
+{
+    struct mu_emit *e = f->e;
+    const struct t0_table *t = T0_AT(e->image, tables, struct t0_table) + i->imm;
+    const uint32_t *target = T0_AT(e->image, targets, uint32_t) + t->first;
+    if (f->nframe == FRAMES)
+        mu_fail(e, "loops and switches nested too deep");
+    f->frame[f->nframe++] = (struct frame){.header = NOWHERE, .follow = next};
+    mu_put(e, "switch (%s) {\n", mu_get(e, i->a, 'w').s);
+    for (uint32_t k = 0; k < t->count; k++) {
+        bool written = false, falls;
+        for (uint32_t j = 0; j < k && !written; j++)
+            written = target[j] == target[k];
+        if (written)
+            continue;
+        for (uint32_t j = k; j < t->count; j++)
+            if (target[j] == target[k])
+                mu_put(e, "case %u:\n", j);
+        const int32_t to = (int32_t)e->block[target[k]];
+        const enum how how = way(f, v, to, next);
+        falls = how == FALLS;
+        mu_put(e, "{\n");
+        if (how == INLINE)
+            falls = nested_tree(f, to, next);
+        else
+            jump(f, to, how);
+        mu_put(e, falls ? "break;\n}\n" : "}\n");
+    }
+    mu_put(e, "default: trap();\nreturn%s;\n}\n", e->function ? " 1" : "");
+    f->nframe--;
+}
+
+/* A block's own statements and what it ends in; *then: a block that goes on right here. */
+static bool body(struct flow *f, int32_t v, int32_t next, int32_t *then)
+{
+    struct mu_emit *e = f->e;
+    const struct t0_insn *code = code_of(f);
+    const uint32_t last = f->first[v + 1] - 1;
+    *then = NOWHERE;
+    for (uint32_t k = f->first[v]; k <= last; k++) {
+        e->at = &code[k];
+        if (k < last || !ends(code[k].op) || code[k].op == T0_RET || code[k].op == T0_EXIT || code[k].op == T0_TRAP)
+            mu_instruction(e);
+    }
+    const struct t0_insn *i = e->at = &code[last];
+    if (i->op == T0_RET || i->op == T0_EXIT || i->op == T0_TRAP)
+        return false;
+    if (i->op == T0_BRP)
+        return condition(f, v, i, (int32_t)e->block[last + 1], next, then);
+    if (i->op == T0_BRX) {
+        choice(f, v, i, next);
+        return true;
+    }
+    const int32_t to = (int32_t)e->block[i->op == T0_BRA ? (uint32_t)i->imm : last + 1];
+    const enum how how = way(f, v, to, next);
+    jump(f, to, how);
+    *then = how == INLINE ? to : NOWHERE;
+    return how == FALLS;
+}
+
+/* Blocks one after the other, but for the last, which is the caller's: it goes on there without recursion. */
+static int32_t all_but_last(struct flow *f, int32_t v)
+{
+    for (; f->next[v] >= 0; v = f->next[v])
+        listed(f, v, f->next[v]);
+    return v;
+}
+
+static bool loop(struct flow *f, int32_t v, int32_t follow)
+{
+    struct mu_emit *e = f->e;
+    static const char head[] = "for (;;) {\n", other[] = "do {\n";
+    const int32_t kid = f->kid[v], next = kid >= 0 ? kid : v;
+    const size_t at = e->text.n;
+    int32_t then;
+    if (f->nframe == FRAMES)
+        mu_fail(e, "loops and switches nested too deep");
+    f->frame[f->nframe++] = (struct frame){.header = v, .follow = follow};
+    mu_put(e, "%s", head);
+    f->nested++;
+    body(f, v, next, &then);
+    if (then >= 0)
+        listed(f, then, next);
+    if (kid >= 0)
+        listed(f, all_but_last(f, kid), v);
+    f->nested--;
+    const struct frame done = f->frame[--f->nframe];
+    if (done.end && done.end == e->text.n && !done.continued) {
+        e->text.n = done.tail;
+        memmove(e->text.p + at, other, sizeof other - 1);
+        memmove(e->text.p + at + sizeof other - 1, e->text.p + at + sizeof head - 1,
+                e->text.n - at - (sizeof head - 1));
+        e->text.n -= sizeof head - sizeof other;
+        mu_put(e, "} while (%s);\n", done.again.s);
+    } else {
+        mu_put(e, "}\n");
+    }
+    return done.broken;
+}
+
+static bool tree(struct flow *f, int32_t v, int32_t next)
+{
+    for (;;) {
+        const bool header = is_header(f, v);
+        const int32_t rest = header ? f->after[v] : f->kid[v], follow = rest >= 0 ? rest : next;
+        int32_t then = NOWHERE;
+        bool falls;
+        mu_put(f->e, "L%u:;\n", f->first[v]);
+        falls = header ? loop(f, v, follow) : body(f, v, follow, &then);
+        if (then >= 0 && rest < 0) {
+            v = then;
+            continue;
+        }
+        if (then >= 0)
+            falls = listed(f, then, follow);
+        if (rest < 0)
+            return falls;
+        v = all_but_last(f, rest);
+    }
+}
+
+void mu_flow(struct mu_emit *e)
+{
+    struct ptx_ctx *c = &e->graph;
+    struct flow *f = PTX_NEW(c, struct flow, 1);
+    f->e = e;
+    find_blocks(f, c);
+    find_edges(f, c);
+    f->idom = PTX_NEW(c, int32_t, f->n);
+    f->order = PTX_NEW(c, int32_t, f->n);
+    ptx_dominators(c, &f->g, 0, f->idom);
+    ptx_find_loops(c, &f->g, f->idom, &f->loops);
+    f->count = ptx_layout(c, &f->g, &f->loops, f->order);
+    measure(f, c);
+    place_all(f, c);
+    tree(f, 0, NOWHERE);
+    for (uint32_t k = 0; k < f->nlater; k++)
+        tree(f, f->later[k], NOWHERE);
+    e->at = NULL;
+    for (uint32_t b = 0; b < f->n; b++)
+        e->label[f->first[b]] = f->label[b];
+}
