@@ -14,7 +14,8 @@
 #include <xmmintrin.h>
 
 #include "ptx/tier0/exec/warp.h"
-#include "ptx/tier0/t0.h"
+#include "ptx/tier0/image.h"
+#include "ptx/tier0/texture.h"
 
 enum {
     THREADS = 1024,
@@ -177,6 +178,64 @@ static unsigned long long now(int wall)
     return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
 }
 
+/* ---- textures ---- */
+
+static const struct t0_texture *object(unsigned long long handle, bool surface)
+{
+    const struct t0_texture *t = (const struct t0_texture *)(uintptr_t)handle;
+    if (handle && !(handle & 7) && t->magic == T0_TEXTURE_MAGIC && t->surface == surface)
+        return t;
+    fault_kind = T0_FAULT_ADDRESS;
+    leave();
+    return NULL;
+}
+
+static void fetch(unsigned long long handle, unsigned form, const unsigned *at, unsigned *out)
+{
+    const struct t0_texture *t = object(handle, false);
+    const unsigned mode = form >> T0_TEX_MODE_SHIFT & 3;
+    struct t0_texture_query q = {.geometry = form & T0_TEX_GEOMETRY, .integer = form & T0_TEX_INTEGER,
+                                 .layer = (int32_t)at[T0_TEX_LAYER]};
+    float dx[3], dy[3];
+    memcpy(q.f, at, sizeof q.f);
+    memcpy(q.i, at, sizeof q.i);
+    memcpy(dx, at + T0_TEX_DX, sizeof dx);
+    memcpy(dy, at + T0_TEX_DY, sizeof dy);
+    if (mode == T0_TEX_LEVEL)
+        memcpy(&q.lod, at + T0_TEX_LOD, sizeof q.lod);
+    else if (mode == T0_TEX_GRAD)
+        q.lod = t0_texture_lod(t, q.geometry, dx, dy);
+    if (mode == T0_TEX_GATHER)
+        t0_texture_gather(t, &q, form >> T0_TEX_CHANNEL_SHIFT & 3, out);
+    else
+        t0_texture_fetch(t, &q, out);
+}
+
+static bool fit(int64_t *x, int64_t n, int edge)
+{
+    if (*x >= 0 && *x < n)
+        return true;
+    *x = *x < 0 ? 0 : n - 1;
+    return edge == T0_SURF_CLAMP;
+}
+
+static void *surface(unsigned long long handle, unsigned geometry, int at_x, int at_y, int at_z, unsigned bytes, int edge)
+{
+    const struct t0_texture *t = object(handle, true);
+    const struct t0_texture_level *s = &t->level[0];
+    int64_t x = at_x / (int)bytes, y = at_y, z = at_z;
+    const unsigned element = t0_texel_bytes(t->format) * t->channels;
+    (void)geometry;
+    bool inside = fit(&x, (int64_t)s->width * element / bytes, edge);
+    inside &= fit(&y, s->height, edge);
+    inside &= fit(&z, s->depth, edge);
+    if (at_x % (int)bytes || (!inside && edge == T0_SURF_TRAP)) {
+        fault_kind = at_x % (int)bytes ? T0_FAULT_MISALIGNED : T0_FAULT_ADDRESS;
+        leave();
+    }
+    return inside ? s->data + (uint64_t)z * s->slice + (uint64_t)y * s->pitch + (uint64_t)x * bytes : NULL;
+}
+
 static int print(const char *format, const unsigned char *args)
 {
     return t0_printf(grid->env, format, args);
@@ -334,7 +393,9 @@ int machine_run(struct machine **where, void (*entry)(const void *), const struc
                                .clock = now,
                                .print = print,
                                .alloc = heap_alloc,
-                               .release = heap_free};
+                               .release = heap_free,
+                               .texture = fetch,
+                               .surface = surface};
     memcpy(machine.ntid, g->block, sizeof machine.ntid);
     memcpy(machine.nctaid, g->grid, sizeof machine.nctaid);
     machine.ctaid[0] = (unsigned)(block % g->grid[0]);

@@ -31,6 +31,9 @@ static inline bool mut_known(const char *name)
 #ifndef MUT_EVERY
 #define MUT_EVERY 1
 #endif
+#ifndef MUT_FLAGS
+#define MUT_FLAGS ""
+#endif
 static unsigned mut_compiled, mut_refused, mut_seen;
 
 struct mut_object {
@@ -133,7 +136,7 @@ static struct mut_object *mut_make(struct t0t *t)
     if (f && !round)
         mut_thunk(f, ptx_module_func(t->ptx, t->info.name), o->info.symbol);
     snprintf(command, sizeof command,
-             "%s -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off -Itests -DCM_PLATFORM='\"musa/host.h\"'"
+             "%s -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off " MUT_FLAGS " -Itests -DCM_PLATFORM='\"musa/host.h\"'"
              " -o %s %s", cxx && *cxx ? cxx : "g++", object, source);
     good = f && !fclose(f) && good;
     if (round)

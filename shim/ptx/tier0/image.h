@@ -184,6 +184,7 @@ enum {
 };
 enum { T0_TEX_BASE, T0_TEX_LEVEL, T0_TEX_GRAD, T0_TEX_GATHER };
 enum { T0_TEX_32, T0_TEX_F16, T0_TEX_F16X2 };
+enum { T0_TEX_FLOAT, T0_TEX_UNSIGNED, T0_TEX_SIGNED }; /* aux: what it is read as, if somebody has to say so */
 /* Operands of the TEX_ARGS in their order (d a b c e of the first, of the second ...). */
 enum { T0_TEX_X, T0_TEX_LAYER = 3, T0_TEX_LOD, T0_TEX_DX, T0_TEX_DY = 8, T0_TEX_OFFSETS = 11,
        T0_TEX_ARGS_MAX = 15 };

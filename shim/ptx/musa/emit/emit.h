@@ -13,7 +13,7 @@ struct mu_text {
     size_t n, cap;
 };
 
-enum { MU_PARTS = 3, MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4 }; /* of the prelude, beyond the base */
+enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32 }; /* of the prelude, beyond the base */
 
 struct mu_emit {
     const struct ptx_module *module;
@@ -31,7 +31,7 @@ struct mu_emit {
     uint8_t *label;           /* by instruction: a block begins; once a function is written: somebody goes there */
     uint32_t *block;          /* by instruction that begins a block: its number in the function */
     uint8_t *used;            /* by offset / T0_ROW_ALIGN: the function's register is named */
-    bool uses_cc;
+    bool uses_cc, uses_stack, arrives;    /* arrives: some thread passes a barrier without waiting */
 
     /* the function being written */
     uint32_t function, end;   /* its index; the instruction behind it */
@@ -58,11 +58,12 @@ struct mu_str mu_set(struct mu_emit *e, uint32_t row, char kind);
 bool mu_constant(const struct mu_emit *e, uint32_t row, uint64_t *value);
 void mu_declare(struct mu_emit *e); /* of all registers the text names so far */
 
-/* alu.c, memory.c, warp.c, matrix.c: true if the instruction was one of theirs */
+/* alu.c, memory.c, warp.c, matrix.c, texture.c: true if the instruction was one of theirs */
 bool mu_alu(struct mu_emit *e);
 bool mu_memory(struct mu_emit *e);
 bool mu_warp(struct mu_emit *e);
 bool mu_matrix(struct mu_emit *e);
+bool mu_texture(struct mu_emit *e);
 /* call.c */
 void mu_call(struct mu_emit *e);
 void mu_syscall(struct mu_emit *e);

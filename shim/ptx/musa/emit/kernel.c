@@ -7,7 +7,8 @@
 #include <string.h>
 
 extern const char mu_prelude_text[], mu_prelude_end[], mu_prelude_async[], mu_prelude_async_end[], mu_prelude_video[],
-    mu_prelude_video_end[], mu_prelude_matrix[], mu_prelude_matrix_end[];
+    mu_prelude_video_end[], mu_prelude_matrix[], mu_prelude_matrix_end[], mu_prelude_barrier[], mu_prelude_barrier_end[],
+    mu_prelude_wide[], mu_prelude_wide_end[];
 
 static const struct t0_kernel_rec *record(const struct mu_emit *e)
 {
@@ -35,8 +36,6 @@ static bool control(struct mu_emit *e)
         return true;
     case T0_EXIT: mu_put(e, "return%s;\n", ended); return true;
     case T0_TRAP: mu_put(e, "trap();\nreturn%s;\n", ended); return true;
-    case T0_TEX: case T0_TEX_QUERY: case T0_SULD: case T0_SUST: case T0_SURED:
-        mu_fail(e, "textures and surfaces are not written for MUSA");
     default: return false;
     }
 }
@@ -49,7 +48,7 @@ void mu_instruction(struct mu_emit *e)
         return;
     }
     const bool guarded = i > T0_AT(e->image, code, struct t0_insn) && i[-1].op == T0_GUARD;
-    if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_alu(e))
+    if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_texture(e) && !mu_alu(e))
         mu_fail(e, "operation %u has no text", i->op);
     if (guarded)
         mu_put(e, "}\n");
@@ -71,9 +70,12 @@ static void find_labels(struct mu_emit *e)
 /* The body first, since it says which registers there are. */
 static void body(struct mu_emit *e)
 {
+    const struct t0_insn *code = T0_AT(e->image, code, struct t0_insn);
     e->above = e->text;
     e->text = (struct mu_text){0};
-    e->uses_cc = false;
+    e->uses_cc = e->uses_stack = false;
+    for (uint32_t k = e->fn->entry; k < e->end; k++)
+        e->uses_stack |= code[k].op == T0_ALLOCA || code[k].op == T0_STACKSAVE;
     mu_flow(e);
     e->below = e->text;
     e->text = e->above;
@@ -82,9 +84,13 @@ static void body(struct mu_emit *e)
         mu_put(e, "    const u64 x%u = " MU_EXTERNS "[%u];\n    (void)x%u;\n", k, k, k);
     if (e->fn->local_size)
         mu_put(e, "    alignas(16) u8 local[%u];\n", e->fn->local_size);
+    if (e->uses_stack)
+        mu_put(e, "    alignas(16) u8 stack[CM_STACK];\n    u64 top = (u64)stack;\n");
     if (e->fn->slot)
         mu_put(e, "    alignas(16) u8 slot[%u];\n", e->fn->slot);
     mu_declare(e);
+    if (!e->function && e->parts & MU_BARRIER)
+        mu_put(e, "    CM_BARRIERS_BEGIN\n");
     if (e->function && e->fn->param_size)
         mu_put(e, "    copy(slot + %u, in, %u);\n", e->fn->param, e->fn->param_size);
     mu_write_indented(e, e->below.p ? e->below.p : "", e->below.n);
@@ -128,6 +134,8 @@ static void prelude(struct mu_emit *e)
         {MU_ASYNC, mu_prelude_async, mu_prelude_async_end},
         {MU_VIDEO, mu_prelude_video, mu_prelude_video_end},
         {MU_MATRIX, mu_prelude_matrix, mu_prelude_matrix_end},
+        {MU_BARRIER, mu_prelude_barrier, mu_prelude_barrier_end},
+        {MU_WIDE, mu_prelude_wide, mu_prelude_wide_end},
     };
     mu_put(e, "/* cumu %u: %s */\n", MU_VERSION, e->info->symbol);
     mu_put(e, "#define CM_IN_FRONT %uu\n", e->info->dynamic ? e->info->shared : 0);
@@ -138,6 +146,26 @@ static void prelude(struct mu_emit *e)
             mu_write(e, parts[k].from, (size_t)(parts[k].to - parts[k].from));
 }
 
+/* What the text of one place needs to know of others. */
+static void scan(struct mu_emit *e)
+{
+    const struct t0_insn *i = T0_AT(e->image, code, struct t0_insn);
+    const struct t0_row *row = T0_AT(e->image, rows, struct t0_row);
+    for (const struct t0_insn *end = i + e->image->code.count; i < end; i++) {
+        if (i->op == T0_BAR && i->aux & T0_BAR_COUNT)
+            e->parts |= MU_BARRIER;
+        if (i->op == T0_BAR && (i->aux & T0_BAR_KIND) == T0_BAR_ARRIVE) {
+            e->parts |= MU_BARRIER;
+            e->arrives = true;
+        }
+        if (i->op == T0_ATOM && ptx_type_size(i->aux >> T0_ATOM_TYPE_SHIFT & 0x1f) == 16)
+            e->parts |= MU_WIDE;
+    }
+    for (uint32_t k = 0; k < e->image->rows.count; k++)
+        if (row[k].kind == T0_ROW_SREG && (row[k].index == PTX_SR_ENVREG0 + 1 || row[k].index == PTX_SR_ENVREG0 + 2))
+            e->parts |= MU_WORKSPACE;
+}
+
 static void emit_all(struct mu_emit *e)
 {
     const struct t0_row *row = T0_AT(e->image, rows, struct t0_row);
@@ -145,6 +173,7 @@ static void emit_all(struct mu_emit *e)
     for (uint32_t k = 0; k < e->image->rows.count; k++)
         e->row[row[k].offset / T0_ROW_ALIGN] = k + 1;
     find_labels(e);
+    scan(e);
     e->info->shared = rec->uses_dynamic ? rec->dynamic_offset : rec->shared_size;
     e->info->dynamic = rec->uses_dynamic;
     e->info->nextern = e->image->externs.count;
@@ -153,7 +182,11 @@ static void emit_all(struct mu_emit *e)
     else
         mu_put(e, "CM_SHARED(%u)\n", rec->shared_size ? rec->shared_size : 1);
     if (e->image->externs.count)
-        mu_put(e, "extern \"C\" { CM_GLOBAL cm::u64 " MU_EXTERNS "[%u]; }\n", e->image->externs.count);
+        mu_put(e, "CM_EXTERNS(%u)\n", e->image->externs.count);
+    if (e->parts & MU_BARRIER)
+        mu_put(e, "CM_BARRIERS\n");
+    if (e->parts & MU_WORKSPACE)
+        mu_put(e, "CM_WORKSPACE\n");
     mu_put(e, "namespace cm {\n");
     for (uint32_t k = 1; k < e->image->funcs.count; k++)
         mu_signature(e, k, ";\n");

@@ -48,9 +48,16 @@ static void access(struct mu_emit *e, bool store)
     char word[160];
     if (store && i->aux & (T0_MEM_RELEASE | T0_MEM_SC))
         mu_put(e, "fence(1);\n");
+    const bool whole = e->parts & MU_WIDE && *strong; /* one with the atomics of that size */
     if (bytes == 16) { /* b128, and vectors of it */
         for (unsigned k = 0; k < n; k++)
-            if (store)
+            if (whole && store)
+                mu_put(e, "store_wide(%s + %u, wide_words(%s, %s));\n", p.s, 16 * k, mu_get(e, row[k], 'l').s,
+                       mu_get(e, row[k] + 256, 'l').s);
+            else if (whole)
+                mu_put(e, "{\nconst wide v = load_wide(%s + %u);\n%s = v.v[0];\n%s = v.v[1];\n}\n", p.s, 16 * k,
+                       mu_set(e, row[k], 'l').s, mu_set(e, row[k] + 256, 'l').s);
+            else if (store)
                 mu_put(e, "{\nsome<8, 2> v;\nv.v[0] = %s;\nv.v[1] = %s;\nstore_some%s<8, 2>(%s + %u, v);\n}\n",
                        mu_get(e, row[k], 'l').s, mu_get(e, row[k] + 256, 'l').s, strong, p.s, 16 * k);
             else
@@ -121,6 +128,22 @@ static void slot(struct mu_emit *e, bool store)
         keep(e, i->d, word, bytes, i->aux);
 }
 
+/* What a function allocates lies in an array of its own. */
+static void stack(struct mu_emit *e)
+{
+    const struct t0_insn *i = e->at;
+    if (i->op == T0_STACKRESTORE) {
+        mu_put(e, "top = %s;\n", mu_get(e, i->a, 'l').s);
+    } else if (i->op == T0_STACKSAVE) {
+        mu_put(e, "%s = top;\n", mu_set(e, i->d, 'l').s);
+    } else {
+        const unsigned align = i->imm > 0 ? (unsigned)i->imm : 16;
+        mu_put(e, "{\nconst u64 at = (top + %uu) & ~%uull, n = %s;\nif (n > CM_STACK || at + n > (u64)stack + CM_STACK) "
+                  "{\ntrap();\nreturn%s;\n}\n", align - 1, align - 1, mu_get(e, i->a, 'l').s, e->function ? " 1" : "");
+        mu_put(e, "%s = at;\ntop = at + n;\n}\n", mu_set(e, i->d, 'l').s);
+    }
+}
+
 /* ---- atomics ---- */
 
 static void atom(struct mu_emit *e)
@@ -128,9 +151,17 @@ static void atom(struct mu_emit *e)
     const struct t0_insn *i = e->at;
     const unsigned op = i->aux & T0_ATOM_OP, type = i->aux >> T0_ATOM_TYPE_SHIFT & 0x1f, size = ptx_type_size(type);
     const char kind = size == 8 ? 'l' : 'w';
-    if (size == 16)
-        mu_fail(e, "atomics of 16 bytes have no counterpart in MUSA");
     struct mu_str p = pointer(e, i->a, i->imm, i->aux & T0_ATOM_SHARED, i->aux & T0_ATOM_ADDR32);
+    if (size == 16) {
+        const uint32_t c = op == PTX_SUB_CAS ? i->c : i->b;
+        mu_put(e, "{\nconst wide v = atom128(%u, %s, wide_words(%s, %s), ", op, p.s, mu_get(e, i->b, 'l').s,
+               mu_get(e, i->b + 256, 'l').s);
+        mu_put(e, "wide_words(%s, %s));\n", mu_get(e, c, 'l').s, mu_get(e, c + 256, 'l').s);
+        if (!(i->aux & T0_ATOM_NORET))
+            mu_put(e, "%s = v.v[0];\n%s = v.v[1];\n", mu_set(e, i->d, 'l').s, mu_set(e, i->d + 256, 'l').s);
+        mu_put(e, "(void)v;\n}\n");
+        return;
+    }
     if (i->aux & T0_ATOM_RELEASE)
         mu_put(e, "fence(1);\n");
     if (i->aux & T0_ATOM_NORET)
@@ -214,11 +245,12 @@ static void space_test(struct mu_emit *e)
         break;
     default: mu_put(e, "%s = !in_shared(%s) && !", d.s, a.s);
     }
+    mu_put(e, "(false");
     if (e->fn->local_size)
-        mu_put(e, "(%s - (u64)local < sizeof local)", a.s);
-    else
-        mu_put(e, "false");
-    mu_put(e, ";\n");
+        mu_put(e, " || %s - (u64)local < sizeof local", a.s);
+    if (e->uses_stack)
+        mu_put(e, " || %s - (u64)stack < sizeof stack", a.s);
+    mu_put(e, ");\n");
 }
 
 static void shared_address(struct mu_emit *e, bool to)
@@ -244,10 +276,7 @@ bool mu_memory(struct mu_emit *e)
     case T0_LANE_ST: slot(e, true); return true;
     case T0_LANE_ADDR: mu_put(e, "%s = (u64)(slot + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
     case T0_LOCAL_ADDR: mu_put(e, "%s = (u64)(local + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
-    case T0_ALLOCA:
-    case T0_STACKSAVE:
-    case T0_STACKRESTORE:
-        mu_fail(e, "stack memory of a size known only when it runs");
+    case T0_ALLOCA: case T0_STACKSAVE: case T0_STACKRESTORE: stack(e); return true;
     case T0_ATOM: atom(e); return true;
     case T0_FENCE: mu_put(e, "fence(%d);\n", i->aux & T0_FENCE_SYS ? 2 : 1); return true;
     case T0_CVTA_SHARED: shared_address(e, false); return true;

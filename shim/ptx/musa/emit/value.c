@@ -69,9 +69,8 @@ static struct mu_str special(struct mu_emit *e, unsigned sreg, char kind)
     struct mu_str r = number(0, kind);
     bool launch = sreg == PTX_SR_DYNAMIC_SMEM_SIZE || sreg == PTX_SR_TOTAL_SMEM_SIZE ||
                   sreg == PTX_SR_AGGR_SMEM_SIZE;
-    if (e->target == MU_MUSA && (launch || sreg == PTX_SR_ENVREG0 + 1 || sreg == PTX_SR_ENVREG0 + 2))
-        mu_fail(e, "%s has no counterpart in MUSA",
-                launch ? ptx_sreg_name(sreg) : "the workspace of grid-wide barriers");
+    if (e->target == MU_MUSA && launch)
+        mu_fail(e, "%s has no counterpart in MUSA", ptx_sreg_name(sreg));
     for (size_t k = 0; k < sizeof sregs / sizeof sregs[0]; k++)
         if (sregs[k].sreg == sreg)
             snprintf(r.s, sizeof r.s, kind == 'l' ? "(u64)%s" : "(u32)%s", sregs[k].text);

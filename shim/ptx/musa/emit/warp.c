@@ -16,29 +16,25 @@ static void barrier(struct mu_emit *e)
     const struct t0_insn *i = e->at;
     const unsigned kind = i->aux & T0_BAR_KIND;
     const bool counted = i->aux & T0_BAR_COUNT;
+    const char *neg = i->aux & T0_BAR_NEG ? "!" : "", *way = counted ? "bar_count" : "bar";
     uint64_t id;
-    if (e->target == MU_MUSA && (counted || kind == T0_BAR_ARRIVE))
-        mu_fail(e, "a barrier of some of a block's threads has no counterpart in MUSA");
-    if (e->target == MU_MUSA && !mu_constant(e, i->a, &id))
-        mu_fail(e, "a barrier whose number is known only when it runs");
-    struct mu_str at = mu_get(e, i->a, 'w');
+    struct mu_str at = mu_get(e, i->a, 'w'), n = counted ? mu_get(e, i->b, 'w') : (struct mu_str){"0u"};
     if (mu_constant(e, i->a, &id) && id == T0_BARRIER_CLUSTER)
         at = (struct mu_str){"0u"};
-    struct mu_str n = counted ? mu_get(e, i->b, 'w') : (struct mu_str){"0u"};
-    const char *neg = i->aux & T0_BAR_NEG ? "!" : "";
     switch (kind) {
     case T0_BAR_ARRIVE: mu_put(e, "bar_arrive(%s, %s);\n", at.s, n.s); return;
     case T0_BAR_SYNC:
-        mu_put(e, counted ? "bar_count(%s, %s);\n" : "bar_all(%s);\n", at.s, n.s);
+        if (counted)
+            mu_put(e, "%s(%s, %s);\n", e->arrives ? "bar_count" : "bar_some", at.s, n.s);
+        else
+            mu_put(e, "bar_all(%s);\n", at.s);
         return;
     default:
+        mu_put(e, "%s = %s_%s(%s", mu_set(e, i->d, kind == T0_BAR_RED_POPC ? 'w' : 'p').s, way,
+               kind == T0_BAR_RED_POPC ? "popc" : kind == T0_BAR_RED_AND ? "and" : "or", at.s);
         if (counted)
-            mu_fail(e, "a reduction over some of a block's threads");
-        mu_put(e, "%s = %s(%s, %s%s);\n", mu_set(e, i->d, kind == T0_BAR_RED_POPC ? 'w' : 'p').s,
-               kind == T0_BAR_RED_POPC  ? "bar_popc"
-               : kind == T0_BAR_RED_AND ? "bar_and"
-                                        : "bar_or",
-               at.s, neg, mu_get(e, i->c, 'p').s);
+            mu_put(e, ", %s", n.s);
+        mu_put(e, ", %s%s);\n", neg, mu_get(e, i->c, 'p').s);
     }
 }
 

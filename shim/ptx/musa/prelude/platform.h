@@ -5,13 +5,22 @@
 #if defined(CM_PLATFORM)
 #include CM_PLATFORM
 #else
+#if defined(__has_include)
+#if __has_include(<musa_runtime.h>)
+#include <musa_runtime.h> /* [E] what sources for mcc begin with */
+#endif
+#endif
 #define CM_FN static __device__ __forceinline__
 #define CM_CALLED static __device__ __noinline__
 #define CM_KERNEL extern "C" __global__
-#define CM_GLOBAL __device__ /* inside extern "C" {}: without the braces it would only declare */
+#define CM_GLOBAL __device__
 #define CM_SHARED(n) static __shared__ __align__(128) unsigned char shared_memory[n];
 #define CM_SHARED_EXTERN extern __shared__ __align__(128) unsigned char shared_memory[];
+#define CM_SHARED_WORDS(name, n) static __shared__ cm::u64 name[n];
+#define CM_STATIC static __device__
+#define CM_EXTERNS(n) extern "C" { CM_GLOBAL cm::u64 cumu_externs[n]; }
 #define CM_BOUNDS(n) __launch_bounds__(n)
+#define CM_STACK 4096 /* bytes that a function may allocate when it runs, in each thread */
 /* Every NaN that arithmetic makes is one NaN on NVIDIA's devices. Programs do not look. */
 #define CM_NAN32(x) (x)
 
@@ -22,6 +31,14 @@ CM_FN unsigned ctaid(int k) { return k == 0 ? blockIdx.x : k == 1 ? blockIdx.y :
 CM_FN unsigned nctaid(int k) { return k == 0 ? gridDim.x : k == 1 ? gridDim.y : gridDim.z; }
 
 #if defined(__CUDACC__)
+#define CM_NAMED_BARRIERS
+#define CM_WARP 32
+#define CM_WORKSPACE
+#define CM_TEXTURE cudaTextureObject_t
+#define CM_SURFACE cudaSurfaceObject_t
+#define CM_EDGE_TRAP cudaBoundaryModeTrap
+#define CM_EDGE_CLAMP cudaBoundaryModeClamp
+#define CM_EDGE_ZERO cudaBoundaryModeZero
 #define CM_ASM1(name, T, c, text)                                                                  \
     CM_FN T name(T x)                                                                              \
     {                                                                                              \
@@ -60,6 +77,23 @@ CM_FN void bar_arrive(unsigned id, unsigned n)
     asm volatile("barrier.arrive %0, %1;" : : "r"(id), "r"(n) : "memory");
 }
 CM_FN void bar_all(unsigned id) { asm volatile("barrier.sync %0;" : : "r"(id) : "memory"); }
+CM_FN unsigned bar_count_popc(unsigned id, unsigned n, bool p)
+{
+    unsigned r;
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; barrier.red.popc.u32 %0, %1, %2, q; }"
+                 : "=r"(r) : "r"(id), "r"(n), "r"((unsigned)p) : "memory");
+    return r;
+}
+#define CM_ASM_BAR(name, op)                                                                       \
+    CM_FN bool name(unsigned id, unsigned n, bool p)                                               \
+    {                                                                                              \
+        unsigned r;                                                                                \
+        asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; barrier.red." op ".pred q, %1, %2, q; selp.u32 %0, 1, 0, q; }" \
+                     : "=r"(r) : "r"(id), "r"(n), "r"((unsigned)p) : "memory");                    \
+        return r != 0;                                                                             \
+    }
+CM_ASM_BAR(bar_count_and, "and")
+CM_ASM_BAR(bar_count_or, "or")
 CM_FN unsigned shfl_idx(unsigned mask, unsigned v, unsigned lane) { return __shfl_sync(mask, v, (int)lane, 32); }
 CM_FN unsigned ballot(unsigned mask, bool p) { return __ballot_sync(mask, p); }
 CM_FN unsigned active_mask() { return __activemask(); }
@@ -68,6 +102,19 @@ CM_FN bool in_shared(unsigned long long a) { return __isShared((const void *)a);
 CM_FN void pause() { __nanosleep(20); }
 CM_FN void trap() { __trap(); }
 #else
+/* [E] tex2D, tex1Dfetch and the type, in a port of OpenCV; [I] the other geometries, surfaces */
+#define CM_TEXTURE musaTextureObject_t
+#define CM_SURFACE musaSurfaceObject_t
+#define CM_EDGE_TRAP musaBoundaryModeTrap
+#define CM_EDGE_CLAMP musaBoundaryModeClamp
+#define CM_EDGE_ZERO musaBoundaryModeZero
+/* What grid-wide barriers count in: one for a kernel's module, so one cooperative launch of it at a time. */
+#define CM_WORKSPACE                                                                               \
+    namespace cm {                                                                                 \
+    static __device__ __align__(512) u64 grid_workspace[64];                                       \
+    CM_FN u32 envreg1() { return (u32)((u64)grid_workspace >> 32); }                               \
+    CM_FN u32 envreg2() { return (u32)(u64)grid_workspace; }                                       \
+    }
 CM_FN float approx_rsqrt(float x) { return rsqrtf(x); } /* [I] CUDA's names; libdevice has __mt_*_f32 [E] */
 CM_FN float approx_ex2(float x) { return exp2f(x); }
 CM_FN float approx_lg2(float x) { return log2f(x); }
@@ -84,6 +131,7 @@ CM_FN void bar_all(unsigned) { __syncthreads(); } /* [E] one barrier a block */
  * thread's own 32 lanes on both [E]; everything else of a warp is made of shuffles where they are 128. */
 CM_FN unsigned shfl_idx(unsigned mask, unsigned v, unsigned lane) { return __shfl_sync(mask, v, (int)lane, 32); }
 #if defined(__MUSA_ARCH__) && __MUSA_ARCH__ < 310
+#define CM_WARP 128
 CM_FN unsigned ballot(unsigned mask, bool p)
 {
     unsigned r = 0;
@@ -100,6 +148,7 @@ template <class T> CM_FN unsigned quarter(T m)
 }
 CM_FN unsigned active_mask() { return quarter(__activemask()); }
 #else
+#define CM_WARP 32
 CM_FN unsigned ballot(unsigned mask, bool p) { return __ballot_sync(mask, p); } /* [I] as CUDA's */
 CM_FN unsigned active_mask() { return __activemask(); } /* [E] missing in some toolkits */
 #endif

@@ -1,8 +1,10 @@
 /* The prelude's text, as it stands in these files, inside the library that emits kernels. */
         .section .rodata
         .globl mu_prelude_text, mu_prelude_end, mu_prelude_matrix, mu_prelude_matrix_end
+        .globl mu_prelude_barrier, mu_prelude_barrier_end, mu_prelude_wide, mu_prelude_wide_end
         .globl mu_prelude_async, mu_prelude_async_end, mu_prelude_video, mu_prelude_video_end
         .hidden mu_prelude_text, mu_prelude_end, mu_prelude_matrix, mu_prelude_matrix_end
+        .hidden mu_prelude_barrier, mu_prelude_barrier_end, mu_prelude_wide, mu_prelude_wide_end
         .hidden mu_prelude_async, mu_prelude_async_end, mu_prelude_video, mu_prelude_video_end
 mu_prelude_text:
         .incbin "shim/ptx/musa/prelude/platform.h"
@@ -21,4 +23,10 @@ mu_prelude_video_end:
 mu_prelude_matrix:
         .incbin "shim/ptx/musa/prelude/matrix.h"
 mu_prelude_matrix_end:
+mu_prelude_barrier:
+        .incbin "shim/ptx/musa/prelude/barrier.h"
+mu_prelude_barrier_end:
+mu_prelude_wide:
+        .incbin "shim/ptx/musa/prelude/wide.h"
+mu_prelude_wide_end:
         .section .note.GNU-stack, "", %progbits

@@ -154,6 +154,9 @@ static void lower_fetch(struct t0_lower *l, const struct ptx_instr *i)
         t0_emit_move(l, T0_CLASS_PRED, t0_dest(l, &i->dst[1]), yes);
     }
     struct t0_insn *o = t0_emit(l, T0_TEX);
+    o->aux = i->type[0] == PTX_U32   ? T0_TEX_UNSIGNED
+             : i->type[0] == PTX_S32 ? T0_TEX_SIGNED
+                                     : T0_TEX_FLOAT;
     o->a = at;
     o->d = row[0];
     o->b = row[1];
