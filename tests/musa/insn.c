@@ -15,7 +15,6 @@ static struct { char text[TEXT], dst[5], src[5]; } batch_text[BATCH];
 static uint8_t in[ROUNDS][THREADS][BATCH][RECORD];
 static struct lane want[ROUNDS][THREADS][BATCH];
 static unsigned nbatch;
-static bool no_compiler;
 
 static void record_fill(const struct run *r, struct lane *x, uint8_t *at, unsigned turn)
 {
@@ -52,12 +51,8 @@ static void flush(void)
     const uint32_t grid[3] = {1, 1, 1}, block[3] = {THREADS, 1, 1};
     struct t0t kernel;
     struct t0_fault fault = {0};
-    if (!nbatch || no_compiler)
+    if (!nbatch)
         return;
-    if (!mut_compiled && mut_no_compiler()) {
-        no_compiler = true;
-        return;
-    }
     size_t n = (size_t)snprintf(
         text, sizeof text,
         ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
@@ -120,7 +115,11 @@ void insn_check(const char *sig, insn_ref *ref, long p, long q, const char *text
 int insn_done(void)
 {
     flush();
-    printf("# %u kernels compiled\n", mut_compiled);
-    check(mut_compiled > 0, "some kernels were compiled");
-    return no_compiler ? 77 : t0t_done();
+    return t0t_done();
+}
+
+int insn_main(int (*test)(void)); /* instead of a test's own main */
+int insn_main(int (*test)(void))
+{
+    return mut_main(test);
 }

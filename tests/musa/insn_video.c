@@ -1,9 +1,11 @@
 /* tests/ptx/video_test.c on emitted MUSA C++, by the checker of insn.c. */
+int insn_main(int (*test)(void));
+
 #define main ptx_main
 #include "ptx/video_test.c"
 #undef main
 
 int main(void)
 {
-    return ptx_main();
+    return insn_main(ptx_main);
 }

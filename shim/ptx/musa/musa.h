@@ -16,6 +16,7 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
     char symbol[160];      /* of the kernel */
     uint32_t shared;       /* bytes in front of dynamic shared memory */
     bool dynamic;          /* launches give `shared` bytes more than the program asks for */
+    uint32_t prelude;      /* bytes of the text in front of what is this kernel's own */
     uint32_t gotos;        /* jumps that have no structure */
     uint32_t nextern;      /* 64-bit addresses that MU_EXTERNS holds, in the image's order */
 };
@@ -25,5 +26,8 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
  * for this kernel of m. 0, or -1 with *diag naming instruction and line. */
 int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target,
             char **text, size_t *size, struct mu_info *info, struct ptx_diag *diag);
+
+/* What stands in front of kernels, all parts of it; malloc'ed. */
+char *mu_prelude(size_t *size);
 
 #endif

@@ -138,7 +138,6 @@ static void prelude(struct mu_emit *e)
         {MU_WIDE, mu_prelude_wide, mu_prelude_wide_end},
     };
     mu_put(e, "/* cumu %u: %s */\n", MU_VERSION, e->info->symbol);
-    mu_put(e, "#define CM_IN_FRONT %uu\n", e->info->dynamic ? e->info->shared : 0);
     mu_constants(e);
     mu_write(e, mu_prelude_text, (size_t)(mu_prelude_end - mu_prelude_text));
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
@@ -177,6 +176,7 @@ static void emit_all(struct mu_emit *e)
     e->info->shared = rec->uses_dynamic ? rec->dynamic_offset : rec->shared_size;
     e->info->dynamic = rec->uses_dynamic;
     e->info->nextern = e->image->externs.count;
+    mu_put(e, "#define CM_IN_FRONT %uu\n", e->info->dynamic ? e->info->shared : 0);
     if (rec->uses_dynamic)
         mu_put(e, "CM_SHARED_EXTERN\n");
     else
@@ -196,7 +196,47 @@ static void emit_all(struct mu_emit *e)
     e->below = e->text;
     e->text = (struct mu_text){0};
     prelude(e);
+    e->info->prelude = (uint32_t)e->text.n;
     mu_write(e, e->below.p, e->below.n);
+}
+
+static void release(struct mu_emit *e)
+{
+    free(e->text.p);
+    free(e->above.p);
+    free(e->below.p);
+    free(e->row);
+    free(e->used);
+    free(e->label);
+    free(e->block);
+    ptx_arena_free(e->graph.arena);
+    free(e);
+}
+
+static bool only_prelude(struct mu_emit *e)
+{
+    if (setjmp(e->out))
+        return false;
+    prelude(e);
+    return true;
+}
+
+char *mu_prelude(size_t *size)
+{
+    struct mu_emit *e = calloc(1, sizeof *e);
+    struct mu_info info = {.symbol = "all parts"};
+    struct ptx_diag diag;
+    char *text = NULL;
+    if (!e)
+        return NULL;
+    *e = (struct mu_emit){.info = &info, .diag = &diag, .parts = ~0u};
+    if (only_prelude(e)) {
+        text = e->text.p;
+        *size = e->text.n;
+        e->text.p = NULL;
+    }
+    release(e);
+    return text;
 }
 
 int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target, char **text,
@@ -229,14 +269,6 @@ int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, e
         e->text.p = NULL;
         result = 0;
     }
-    free(e->text.p);
-    free(e->above.p);
-    free(e->below.p);
-    free(e->row);
-    free(e->used);
-    free(e->label);
-    free(e->block);
-    ptx_arena_free(e->graph.arena);
-    free(e);
+    release(e);
     return result;
 }

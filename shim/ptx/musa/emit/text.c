@@ -10,13 +10,13 @@ enum { TEXT_LIMIT = 64 << 20 };
 void mu_fail(struct mu_emit *e, const char *format, ...)
 {
     struct ptx_diag *d = e->diag;
-    const struct t0_line *line = T0_AT(e->image, lines, struct t0_line);
     va_list args;
     memset(d, 0, sizeof *d);
     d->gap = true;
-    snprintf(d->what, sizeof d->what, "%.63s", e->entry->name);
+    if (e->entry)
+        snprintf(d->what, sizeof d->what, "%.63s", e->entry->name);
     if (e->at) {
-        line += e->at - T0_AT(e->image, code, struct t0_insn);
+        const struct t0_line *line = T0_AT(e->image, lines, struct t0_line) + (e->at - T0_AT(e->image, code, struct t0_insn));
         const char *text = T0_AT(e->image, strings, char) + line->text;
         d->line = line->line;
         if (*text)

@@ -56,12 +56,8 @@ CM_ASM1(approx_rsqrt64, double, "d", "rsqrt.approx.f64")
 CM_FN unsigned sm_id() { unsigned r; asm volatile("mov.u32 %0, %%smid;" : "=r"(r)); return r; }
 CM_FN unsigned sm_count() { unsigned r; asm volatile("mov.u32 %0, %%nsmid;" : "=r"(r)); return r; }
 CM_FN unsigned long long grid_id() { unsigned long long r; asm volatile("mov.u64 %0, %%gridid;" : "=l"(r)); return r; }
-CM_FN unsigned dynamic_shared() /* as the program asked: less what launches add for the static part */
-{
-    unsigned r;
-    asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(r));
-    return r - CM_IN_FRONT;
-}
+CM_FN unsigned launched_shared() { unsigned r; asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(r)); return r; }
+#define dynamic_shared() (launched_shared() - CM_IN_FRONT) /* less what launches add for the static part */
 CM_FN unsigned total_shared() { unsigned r; asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(r)); return r; }
 CM_FN unsigned envreg1() { unsigned r; asm volatile("mov.u32 %0, %%envreg1;" : "=r"(r)); return r; }
 CM_FN unsigned envreg2() { unsigned r; asm volatile("mov.u32 %0, %%envreg2;" : "=r"(r)); return r; }
@@ -195,7 +191,11 @@ CM_FN void assert_fail(unsigned long long message, unsigned long long file, unsi
     vprintf("%s:%u: %s: Assertion `%s` failed.\n", (const char *)&a);
     trap();
 }
-CM_FN unsigned long long heap_alloc(unsigned long long n) { return (unsigned long long)malloc(n); }
+CM_FN unsigned long long heap_alloc(unsigned long long n)
+{
+    void *volatile p = malloc(n); /* kept: compilers take out one that is only compared with NULL */
+    return (unsigned long long)p;
+}
 CM_FN void heap_free(unsigned long long p) { free((void *)p); }
 } // namespace cm
 #endif
