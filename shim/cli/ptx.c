@@ -148,5 +148,5 @@ const struct cumu_verb_entry cumu_verb_ptx = {
     "Without a number: one line per image: number, kind, architecture, compression, stored and unpacked\n"
     "size. With a number: that image, decompressed, on standard output; all: every PTX text.\n"
     "--emit musa: kernels of a PTX text, or of a binary's PTX, as the MUSA C++ that mcc compiles; with\n"
-    "--summary a line for each instead: its size and milliseconds, or what MUSA has no counterpart of.\n",
+    "--summary a line for each instead: its size, milliseconds, symbol and gotos, or what MUSA has no counterpart of.\n",
     ptx};

@@ -38,9 +38,9 @@ static const char ptx[] =
     "ld.param.u64 %d1, [out];\nmul.wide.u32 %d2, %r0, 4;\nadd.u64 %d1, %d1, %d2;\nst.global.u32 [%d1], %r1;\nret;\n}\n";
 /* what MUSA has no counterpart of */
 static const char refused[] =
-    ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry swaps(.param .u64 out) {\n"
-    ".reg .b128 %q; .reg .u64 %d;\nld.param.u64 %d, [out];\nmov.b128 %q, {%d, %d};\n"
-    "atom.global.exch.b128 %q, [%d], %q;\nret;\n}\n";
+    ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry sizes(.param .u64 surface, .param .u64 out) {\n"
+    ".reg .b32 %r; .reg .u64 %d;\nld.param.u64 %d, [surface];\n.reg .u64 %o;\n"
+    "suq.width.b32 %r, [%d];\nld.param.u64 %o, [out];\nst.global.u32 [%o], %r;\nret;\n}\n";
 
 static void *module, *both;
 

@@ -37,7 +37,7 @@ on_device() {
 # ---- programs ----
 passed=0 all=0
 for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline symbols language errors driver capture \
-    graphs print spawn static_runtime nested sass_only "faults address" "faults trap" "faults assert"; do
+    graphs print spawn static_runtime nested sass_only texture "faults address" "faults trap" "faults assert"; do
     file=${f%% *}
     [ -x "$fix/$file" ] || continue
     says=$file
@@ -115,7 +115,7 @@ mode garbage
 check "a driver that does not take the code" 1 'refused its mubin for mp_31' 'cudaErrorInvalidKernelImage|cudaErrorNoKernelImageForDevice' -- $run "$fix/vectoradd"
 rm -rf "$tmp/empty"
 mode good
-check "a kernel that MUSA has no counterpart of" 1 '^load 222$' '^log cumu: swaps: has no code for mp_31: PTX line 8' -- $run "$tmp/client" refused
+check "a kernel that MUSA has no counterpart of" 1 '^load 222$' '^log cumu: sizes: has no code for mp_31: PTX line 8' -- $run "$tmp/client" refused
 check "an architecture that nobody knows" 1 '^load 209$' '^log .*mp_47 is no architecture' -- env DEVICE_CC=47 $run "$tmp/client"
 check "forbidden to compile" 1 '^load 223$' '^log .*CUMU_JIT=0' -- env CUMU_JIT=0 $run "$tmp/client"
 check "for machines without" 0 ' 1 compiled, 0 were there' -- env CUMU_CACHE_DIR="$tmp/carried" "$cumu" cache warm --target mp_31 "$fix/vectoradd"

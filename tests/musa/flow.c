@@ -62,7 +62,8 @@ static void put_shape(const char *code)
         case 'R': put("ret;\n"); break;
         case '!': put("bra L%c;\n", c[1]); break;
         default:
-            put("sub.u32 %%r1, %%r1, 1;\nshr.u32 %%r2, %%r0, 16;\nand.b32 %%r2, %%r2, %%r1;\nsetp.eq.u32 %%p, %%r2, 0;\n@%%p bra L%c;\n", c[1]);
+            put("sub.u32 %%r1, %%r1, 1;\nshr.u32 %%r2, %%r0, 16;\nand.b32 %%r2, %%r2, %%r1;\n"
+                "setp.eq.u32 %%p, %%r2, 0;\n@%%p bra L%c;\n", c[1]);
         }
     }
     put("ret;\n}\n");

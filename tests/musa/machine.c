@@ -219,7 +219,8 @@ static bool fit(int64_t *x, int64_t n, int edge)
     return edge == T0_SURF_CLAMP;
 }
 
-static void *surface(unsigned long long handle, unsigned geometry, int at_x, int at_y, int at_z, unsigned bytes, int edge)
+static void *surface(unsigned long long handle, unsigned geometry, int at_x, int at_y, int at_z, unsigned bytes,
+                     int edge)
 {
     const struct t0_texture *t = object(handle, true);
     const struct t0_texture_level *s = &t->level[0];

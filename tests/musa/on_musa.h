@@ -41,7 +41,12 @@ static inline bool mut_known(const char *name)
 #endif
 
 enum { MUT_UNIT = 16, MUT_KERNELS = 1 << 14, MUT_UNITS = MUT_KERNELS / MUT_UNIT + 1 };
-static struct mut_unit { void *handle; struct machine **machine; struct ptx_module *ptx; bool tried; } mut_units[MUT_UNITS];
+static struct mut_unit {
+    void *handle;
+    struct machine **machine;
+    struct ptx_module *ptx;
+    bool tried;
+} mut_units[MUT_UNITS];
 static uint64_t mut_keys[MUT_KERNELS]; /* of texts; number / MUT_UNIT is the unit */
 static unsigned mut_nkey, mut_ran, mut_refused, mut_seen;
 static bool mut_collects;
@@ -54,15 +59,15 @@ static FILE *mut_file;
     "${CLANGXX:-clang++} -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 -Wno-unknown-cuda-version " \
     "-Xclang -target-feature -Xclang +ptx72 -D__MUSA_ARCH__=" arch " -isystem tests/musa/toolkit -Wall -Wno-unused " \
     "-std=c++14 -O1 -ffp-contract=off -S -o %s.out %s"
-static const struct mut_tool { const char *name, *probe, *head, *unit; } mut_tools[] = {
+static const struct mut_tool { const char *name, *probe, *head, *unit; bool wide; } mut_tools[] = {
     {"host", "command -v ${CXX:-g++}",
      "${CXX:-g++} -std=c++14 -O1 -w -fPIC -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
      " -Itests -DCM_PLATFORM='\"musa/host.h\"' -x c++-header -o %s/prelude.h.gch %s/prelude.h",
      "${CXX:-g++} -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
-     " -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s"},
-    {"nvcc", "command -v nvcc", NULL, "nvcc -ptx -w -arch=sm_80 -std=c++14 -x cu -o %s.out %s"},
-    {"clang", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("310")},
-    {"clang22", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("220")},
+     " -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s", false},
+    {"nvcc", "command -v nvcc", NULL, "nvcc -ptx -w -arch=sm_80 -std=c++14 -x cu -o %s.out %s", false},
+    {"clang", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("310"), false},
+    {"clang22", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("220"), true},
 };
 static const struct mut_tool *mut_tool = &mut_tools[0];
 
@@ -116,15 +121,16 @@ static void mut_thunk(FILE *f, const struct ptx_func *k, const char *symbol, uns
 /* Many kernels stand in one file: names that each of them has get its number. */
 static void mut_append(const struct t0t *t, const struct mu_info *info, const char *text, unsigned n)
 {
-    const char *const names[] = {"cm", info->symbol, "cumu_externs", "named_barriers", mut_on_host() ? NULL : "shared_memory"};
+    const char *const names[] = {"cm", info->symbol, "cumu_externs", "named_barriers",
+                                 mut_on_host() ? NULL : "shared_memory"};
     char path[80];
     if (n % MUT_UNIT == 0) {
         if (mut_file)
             fclose(mut_file);
         snprintf(path, sizeof path, "%s/%u.cc", mut_dir, n / MUT_UNIT);
         mut_file = fopen(path, "w");
-        fprintf(mut_file, "#include \"%s/prelude.h\"\ntemplate <class T> CM_FN T cm_get(const unsigned char *p)\n{\nT v;\n"
-                          "__builtin_memcpy(&v, p, sizeof v);\nreturn v;\n}\n", mut_dir);
+        fprintf(mut_file, "#include \"%s/prelude.h\"\ntemplate <class T> CM_FN T cm_get(const unsigned char *p)\n"
+                          "{\nT v;\n__builtin_memcpy(&v, p, sizeof v);\nreturn v;\n}\n", mut_dir);
     }
     fprintf(mut_file, "namespace cm_%u { using namespace cm; }\n", n);
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
@@ -260,7 +266,8 @@ static struct mut_object *mut_make(struct t0t *t)
     struct mut_object *o = calloc(1, sizeof *o);
     char *text = NULL;
     size_t size;
-    if (!o || mu_emit(t->ptx, t->info.name, t->image, mut_on_host() ? MU_ANY : MU_MUSA, &text, &size, &o->info, &diag)) {
+    const enum mu_target target = mut_on_host() ? MU_ANY : MU_MUSA;
+    if (!o || mu_emit(t->ptx, t->info.name, t->image, target, &text, &size, &o->info, &diag)) {
         if (!mut_collects)
             printf("# refused: %s: line %u: %s: %s\n", t->info.name, diag.line, diag.what, diag.msg);
         mut_refused++;
@@ -268,6 +275,11 @@ static struct mut_object *mut_make(struct t0t *t)
         return NULL;
     }
     const char *own = text + o->info.prelude;
+    if (mut_tool->wide && strstr(own, "CM_BARRIERS")) { /* the prelude says no when it is compiled */
+        free(text);
+        free(o);
+        return NULL;
+    }
     const uint64_t key = mut_hash(own, size - o->info.prelude);
     const unsigned n = mut_find(key);
     if (mut_collects && n == mut_nkey && n < MUT_KERNELS) {

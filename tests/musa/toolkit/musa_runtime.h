@@ -44,7 +44,8 @@ TK1(log2f, float, "f", "lg2.approx.f32")
 TK1(__sinf, float, "f", "sin.approx.f32")
 TK1(__cosf, float, "f", "cos.approx.f32")
 TK1(tanhf, float, "f", "tanh.approx.f32")
-#define TK_WHOLE(name, how) TK1(name##f, float, "f", "cvt." how ".f32.f32") TK1(name, double, "d", "cvt." how ".f64.f64")
+#define TK_WHOLE(name, how)                                                                        \
+    TK1(name##f, float, "f", "cvt." how ".f32.f32") TK1(name, double, "d", "cvt." how ".f64.f64")
 TK_WHOLE(rint, "rni")
 TK_WHOLE(floor, "rmi")
 TK_WHOLE(ceil, "rpi")
@@ -58,7 +59,8 @@ TK void __syncthreads() { asm volatile("barrier.sync 0;" : : : "memory"); }
 TK int __syncthreads_count(int p)
 {
     int r;
-    asm volatile("{ .reg .pred q; setp.ne.u32 q, %1, 0; barrier.red.popc.u32 %0, 0, q; }" : "=r"(r) : "r"(p) : "memory");
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %1, 0; barrier.red.popc.u32 %0, 0, q; }" : "=r"(r) : "r"(p)
+                 : "memory");
     return r;
 }
 #define TK_SYNC(name, op)                                                                          \
@@ -267,5 +269,6 @@ TK_SURFACE(surf1D, "1d", "{%[x]}", (int x), ([x] "r"(x)))
 TK_SURFACE(surf2D, "2d", "{%[x], %[y]}", (int x, int y), ([x] "r"(x), [y] "r"(y)))
 TK_SURFACE(surf3D, "3d", "{%[x], %[y], %[z], %[z]}", (int x, int y, int z), ([x] "r"(x), [y] "r"(y), [z] "r"(z)))
 TK_SURFACE(surf1DLayered, "a1d", "{%[l], %[x]}", (int x, int l), ([x] "r"(x), [l] "r"(l)))
-TK_SURFACE(surf2DLayered, "a2d", "{%[l], %[x], %[y], %[y]}", (int x, int y, int l), ([x] "r"(x), [y] "r"(y), [l] "r"(l)))
+TK_SURFACE(surf2DLayered, "a2d", "{%[l], %[x], %[y], %[y]}", (int x, int y, int l),
+           ([x] "r"(x), [y] "r"(y), [l] "r"(l)))
 #endif

@@ -13,7 +13,8 @@ struct mu_text {
     size_t n, cap;
 };
 
-enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32 }; /* of the prelude, beyond the base */
+/* of the prelude, beyond the base */
+enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32 };
 
 struct mu_emit {
     const struct ptx_module *module;

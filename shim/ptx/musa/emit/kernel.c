@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char mu_prelude_text[], mu_prelude_end[], mu_prelude_async[], mu_prelude_async_end[], mu_prelude_video[],
-    mu_prelude_video_end[], mu_prelude_matrix[], mu_prelude_matrix_end[], mu_prelude_barrier[], mu_prelude_barrier_end[],
-    mu_prelude_wide[], mu_prelude_wide_end[];
+extern const char mu_prelude_text[], mu_prelude_end[], mu_prelude_async[], mu_prelude_async_end[];
+extern const char mu_prelude_video[], mu_prelude_video_end[], mu_prelude_matrix[], mu_prelude_matrix_end[];
+extern const char mu_prelude_barrier[], mu_prelude_barrier_end[], mu_prelude_wide[], mu_prelude_wide_end[];
 
 static const struct t0_kernel_rec *record(const struct mu_emit *e)
 {

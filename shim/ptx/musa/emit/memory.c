@@ -138,8 +138,9 @@ static void stack(struct mu_emit *e)
         mu_put(e, "%s = top;\n", mu_set(e, i->d, 'l').s);
     } else {
         const unsigned align = i->imm > 0 ? (unsigned)i->imm : 16;
-        mu_put(e, "{\nconst u64 at = (top + %uu) & ~%uull, n = %s;\nif (n > CM_STACK || at + n > (u64)stack + CM_STACK) "
-                  "{\ntrap();\nreturn%s;\n}\n", align - 1, align - 1, mu_get(e, i->a, 'l').s, e->function ? " 1" : "");
+        mu_put(e, "{\nconst u64 at = (top + %uu) & ~%uull, n = %s;\n", align - 1, align - 1, mu_get(e, i->a, 'l').s);
+        mu_put(e, "if (n > CM_STACK || at + n > (u64)stack + CM_STACK) {\ntrap();\nreturn%s;\n}\n",
+               e->function ? " 1" : "");
         mu_put(e, "%s = at;\ntop = at + n;\n}\n", mu_set(e, i->d, 'l').s);
     }
 }

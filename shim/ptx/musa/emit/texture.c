@@ -43,14 +43,15 @@ static void gradient(struct mu_emit *e, unsigned from, unsigned n)
 
 static void fetch(struct mu_emit *e)
 {
-    static const char *const types[] = {[T0_TEX_FLOAT] = "float4", [T0_TEX_UNSIGNED] = "uint4", [T0_TEX_SIGNED] = "int4"};
+    static const char *const types[] = {
+        [T0_TEX_FLOAT] = "float4", [T0_TEX_UNSIGNED] = "uint4", [T0_TEX_SIGNED] = "int4"};
     static const char *const ways[] = {[T0_TEX_BASE] = "", [T0_TEX_LEVEL] = "Lod", [T0_TEX_GRAD] = "Grad",
                                        [T0_TEX_GATHER] = "gather"};
     static const char part[] = "xyzw";
     const struct t0_insn *i = e->at;
     const uint32_t rows[4] = {i->d, i->b, i->c, i->e};
-    const unsigned mode = (unsigned)i->imm >> T0_TEX_MODE_SHIFT & 3, result = (unsigned)i->imm >> T0_TEX_RESULT_SHIFT & 3;
-    const unsigned g = (unsigned)i->imm & T0_TEX_GEOMETRY;
+    const unsigned form = (unsigned)i->imm, g = form & T0_TEX_GEOMETRY;
+    const unsigned mode = form >> T0_TEX_MODE_SHIFT & 3, result = form >> T0_TEX_RESULT_SHIFT & 3;
     const bool numbered = i->imm & T0_TEX_INTEGER;
     if (i->imm & T0_TEX_OFFSET)
         mu_fail(e, "offsets of texture coordinates have no counterpart in MUSA");
@@ -60,8 +61,8 @@ static void fetch(struct mu_emit *e)
         mu_fail(e, "textures read as f16 have no counterpart in MUSA");
     if (mode == T0_TEX_GATHER && g != T0_GEO_2D)
         mu_fail(e, "a gather of another geometry than two dimensions has no counterpart in MUSA");
-    mu_put(e, "{\nconst %s t = tex%s%s<%s>((CM_TEXTURE)%s", types[i->aux], shapes[g].name, numbered ? "fetch" : ways[mode],
-           types[i->aux], mu_get(e, i->a, 'l').s);
+    mu_put(e, "{\nconst %s t = tex%s%s<%s>((CM_TEXTURE)%s", types[i->aux], shapes[g].name,
+           numbered ? "fetch" : ways[mode], types[i->aux], mu_get(e, i->a, 'l').s);
     axes(e, numbered ? "(int)" : "as_f32", T0_TEX_X, shapes[g].axes);
     if (shapes[g].layer)
         axes(e, "(int)", T0_TEX_LAYER, 1);
@@ -76,7 +77,8 @@ static void fetch(struct mu_emit *e)
     }
     mu_put(e, ");\n");
     for (unsigned k = 0; k < 4; k++)
-        mu_put(e, i->aux == T0_TEX_FLOAT ? "%s = bits(t.%c);\n" : "%s = (u32)t.%c;\n", mu_set(e, rows[k], 'w').s, part[k]);
+        mu_put(e, i->aux == T0_TEX_FLOAT ? "%s = bits(t.%c);\n" : "%s = (u32)t.%c;\n", mu_set(e, rows[k], 'w').s,
+               part[k]);
     mu_put(e, "}\n");
 }
 
@@ -91,8 +93,8 @@ static void access(struct mu_emit *e, bool store)
     static const char part[] = "xyzw";
     const struct t0_insn *i = e->at;
     const uint32_t rows[4] = {i->d, i->b, i->c, i->e};
-    const unsigned log2 = (unsigned)i->imm >> T0_SURF_LOG2_SHIFT & 3, n = 1u << ((unsigned)i->imm >> T0_SURF_VEC_SHIFT & 3);
-    const unsigned g = (unsigned)i->imm & T0_TEX_GEOMETRY;
+    const unsigned form = (unsigned)i->imm, g = form & T0_TEX_GEOMETRY;
+    const unsigned log2 = form >> T0_SURF_LOG2_SHIFT & 3, n = 1u << (form >> T0_SURF_VEC_SHIFT & 3);
     const char kind = log2 == 3 ? 'l' : 'w';
     char type[24];
     if (i->imm & T0_SURF_TYPED)

@@ -9,7 +9,11 @@ namespace cm {
 CM_FN void bar_some(unsigned id, unsigned n) { bar_count(id, n); }
 }
 #else
+#if CM_WARP > 32
+#define CM_BARRIERS static_assert(CM_WARP == 32, "barriers of some of a block's threads need warps of 32");
+#else
 #define CM_BARRIERS CM_SHARED_WORDS(named_barriers, 16)
+#endif
 #define CM_BARRIERS_BEGIN barriers_begin(named_barriers);
 #define bar_some(id, n) bar_unless_all(named_barriers, id, n)
 #define bar_count(id, n) bar_meet(named_barriers, id, n, false)
@@ -17,9 +21,6 @@ CM_FN void bar_some(unsigned id, unsigned n) { bar_count(id, n); }
 #define bar_count_popc(id, n, p) bar_meet(named_barriers, id, n, p)
 #define bar_count_and(id, n, p) (bar_meet(named_barriers, id, n, !(p)) == 0)
 #define bar_count_or(id, n, p) (bar_meet(named_barriers, id, n, p) != 0)
-#if CM_WARP > 32
-#error "barriers of some of a block's threads need warps of 32"
-#endif
 namespace cm {
 CM_FN void barriers_begin(u64 *word)
 {

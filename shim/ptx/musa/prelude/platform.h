@@ -84,7 +84,8 @@ CM_FN unsigned bar_count_popc(unsigned id, unsigned n, bool p)
     CM_FN bool name(unsigned id, unsigned n, bool p)                                               \
     {                                                                                              \
         unsigned r;                                                                                \
-        asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; barrier.red." op ".pred q, %1, %2, q; selp.u32 %0, 1, 0, q; }" \
+        asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; barrier.red." op ".pred q, %1, %2, q; "             \
+                     "selp.u32 %0, 1, 0, q; }"                                                     \
                      : "=r"(r) : "r"(id), "r"(n), "r"((unsigned)p) : "memory");                    \
         return r != 0;                                                                             \
     }
@@ -111,6 +112,7 @@ CM_FN void trap() { __trap(); }
     CM_FN u32 envreg1() { return (u32)((u64)grid_workspace >> 32); }                               \
     CM_FN u32 envreg2() { return (u32)(u64)grid_workspace; }                                       \
     }
+/* cvt.h takes rint, floor, ceil, trunc and their f forms by the C library's names, [I] as the roundings __fadd_rn... */
 CM_FN float approx_rsqrt(float x) { return rsqrtf(x); } /* [I] CUDA's names; libdevice has __mt_*_f32 [E] */
 CM_FN float approx_ex2(float x) { return exp2f(x); }
 CM_FN float approx_lg2(float x) { return log2f(x); }
