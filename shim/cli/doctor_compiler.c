@@ -24,6 +24,14 @@ static const struct {
     {"64-bit atomicCAS, atomicAdd, atomicExch",
      "unsigned long long *q = (unsigned long long *)p; atomicCAS(q, 0ull, 1ull); atomicAdd(q, 1ull); atomicExch(q, 2ull);"},
     {"double precision", "double d = p[0]; p[0] = (int)(d / 3.0 + fma(d, d, 1.0));"},
+    {"rounded arithmetic", "float x = p[0]; p[0] = (int)(__fadd_rz(x, x) + __fdiv_rn(x, 3) + __fmaf_ru(x, x, x));"},
+    {"rintf, floorf, ceilf, truncf", "float x = p[0]; p[0] = (int)(rintf(x) + floorf(x) + ceilf(x) + truncf(x));"},
+    {"tex2D, tex1Dfetch of a texture object",
+     "musaTextureObject_t t = (musaTextureObject_t)p[0];\n"
+     "p[0] = (int)(tex2D<float4>(t, 1.0f, 2.0f).x + tex1Dfetch<float4>(t, 3).y);"},
+    {"surf2Dread, surf2Dwrite",
+     "musaSurfaceObject_t s = (musaSurfaceObject_t)p[0];\n"
+     "surf2Dwrite(surf2Dread<unsigned>(s, 4, 1, musaBoundaryModeTrap), s, 8, 1, musaBoundaryModeZero);"},
     {"malloc and free", "void *q = malloc(16); p[0] = q != 0; free(q);"},
     {"__trap", "if (p[0]) __trap();"},
     {"dynamic shared memory",
