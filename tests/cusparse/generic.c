@@ -139,61 +139,6 @@ static void solve(int type, bool many)
     drop_sparse(a), drop_matrix(b), drop_matrix(c), cudaFree(buf);
 }
 
-static void spgemm(int type)
-{
-    int m = upto(15), k = upto(15), n = upto(15), wide = upto(2), base = upto(2);
-    struct sparse a = sparse(type, m, k, CSR, wide, base, 25, 0), b = sparse(type, k, n, CSR, wide, upto(2), 25, 0);
-    num alpha = special(type);
-    void *c = NULL, *p = NULL, *ptr = device(NULL, (size_t)(m + 1) * 8);
-    int it = wide ? I64 : I32;
-    V pa = scalar(type, alpha), pb = scalar(type, 0);
-    typedef int step(void *, int, int, V, V, V, V, V, int, int, void *, size_t *, void *);
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
-                &c, m, n, 0, NULL, NULL, NULL, it, it, base, cuda_type[type]));
-    CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
-    step *estimate = (step *)symbol("cusparseSpGEMM_workEstimation");
-    step *compute = (step *)symbol("cusparseSpGEMM_compute");
-    size_t size1 = 0, size2 = 0;
-    int t = cuda_type[type];
-    CALL(0, estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c, t, 0, p, &size1, NULL));
-    void *buf1 = device(NULL, size1);
-    CALL(0, estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c, t, 0, p, &size1, buf1));
-    CALL(0, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c, t, 0, p, &size2, NULL));
-    void *buf2 = device(NULL, size2);
-    CALL(0, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c, t, 0, p, &size2, buf2));
-    int64_t rows = 0, cols = 0, nnz = -1;
-    CALL(0, ((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c, &rows, &cols, &nnz));
-    int want = 0;
-    struct buffer full = buffer(type, (size_t)(m * n));
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) {
-            num sum = 0;
-            int hit = 0;
-            for (int q = 0; q < k; q++) {
-                sum += a.dense[i * k + q] * b.dense[q * n + j];
-                hit |= a.dense[i * k + q] != 0 && b.dense[q * n + j] != 0;
-            }
-            want += hit;
-            full.ref[i * n + j] = alpha * sum;
-        }
-    CALL(want, (int)nnz);
-    void *ind = device(NULL, (size_t)(want + 1) * 8), *val = device(NULL, (size_t)(want + 1) * 16), *d = NULL;
-    CALL(0, ((int (*)(void *, void *, void *, void *))symbol("cusparseCsrSetPointers"))(c, ptr, ind, val));
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpGEMM_copy"))(
-                handle, 0, 0, pa, a.descr, b.descr, pb, c, t, 0, p));
-    /* by way of the dense form, whose elements are compared */
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
-                &d, m, n, n, full.at, t, ROW));
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, c, d, 0, buf1));
-    if (m && n)
-        COMPARE(full, k, "SpGEMM");
-    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(d));
-    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(c));
-    CALL(0, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
-    cudaFree(ptr), cudaFree(buf1), cudaFree(buf2), cudaFree(ind), cudaFree(val);
-    drop(full), drop_sparse(a), drop_sparse(b);
-}
-
 static void sddmm(int type)
 {
     int opa = upto(3), opb = upto(3), m = upto(12), n = upto(12), k = upto(12);
@@ -372,7 +317,7 @@ int main(void)
     for (int round = 0; round < 60; round++)
         for (int type = 0; type < 4; type++) {
             pointer_mode();
-            spmv(type), spmm(type), solve(type, false), solve(type, true), spgemm(type), sddmm(type);
+            spmv(type), spmm(type), solve(type, false), solve(type, true), sddmm(type);
             there_and_back(type), vectors(type);
         }
     CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/cusparse/spmat.h"
+#include "core/guard.h"
 
 /* cusparseSpGEMMDescr_t. */
 struct product {
@@ -37,12 +38,29 @@ struct operands {
     const struct cumu_spmat *a, *b, *c;
     int compute, alg;
 };
-/* One stage of muSPARSE's alpha * A * B + beta * D. */
+/* One stage of muSPARSE's alpha * A * B + beta * D. SDK 4.3.5 throws C++ exceptions out of some. */
+struct stage {
+    const struct operands *o;
+    const void *d;
+    int which;
+    size_t *size;
+    void *buffer;
+};
+static int run_stage(void *stage)
+{
+    const struct stage *s = stage;
+    const struct operands *o = s->o;
+    return mu.musparseSpGEMM(o->h, cumu_cusparse_op(o->opa), cumu_cusparse_op(o->opb), o->alpha, o->a->mu, o->b->mu,
+                             o->beta, s->d, o->c->mu, o->compute, cumu_cusparseSpGEMMAlg_t_to_musa(o->alg), s->which,
+                             s->size, s->buffer);
+}
 static int stage_with(const struct operands *o, const void *d, int which, size_t *size, void *buffer)
 {
-    return CUSPARSE(mu.musparseSpGEMM(o->h, cumu_cusparse_op(o->opa), cumu_cusparse_op(o->opb), o->alpha, o->a->mu,
-                                      o->b->mu, o->beta, d, o->c->mu, o->compute,
-                                      cumu_cusparseSpGEMMAlg_t_to_musa(o->alg), which, size, buffer));
+    struct stage s = {o, d, which, size, buffer};
+    int r = cumu_guarded(run_stage, &s, MUSPARSE_STATUS_THROWN_EXCEPTION);
+    if (r == MUSPARSE_STATUS_THROWN_EXCEPTION)
+        cumu_gap("cusparse", "cusparseSpGEMM", "muSPARSE threw an exception");
+    return CUSPARSE(r);
 }
 static int stage(const struct operands *o, int which, size_t *size, void *buffer)
 {

@@ -1,0 +1,173 @@
+/* cuSPARSE's products of sparse matrices, in both of its ways, and what it tells of them, against plain loops. */
+#include "sparse.h"
+
+struct result {
+    void *descr, *ptr, *ind, *val;
+    int m, n, nnz;
+};
+
+static struct result empty(int type, int m, int n, int wide, int base)
+{
+    struct result c = {.m = m, .n = n, .ptr = device(NULL, (size_t)(m + 1) * 8)};
+    int it = wide ? I64 : I32;
+    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
+                &c.descr, m, n, 0, NULL, NULL, NULL, it, it, base, cuda_type[type]));
+    return c;
+}
+/* Arrays for as many elements as it has been told to have. */
+static void give_arrays(struct result *c, int want)
+{
+    int64_t rows, cols, nnz = -1;
+    CALL(0, ((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c->descr, &rows, &cols, &nnz));
+    CALL(want, (int)nnz);
+    c->nnz = (int)nnz;
+    c->ind = device(NULL, (size_t)(nnz + 1) * 8);
+    c->val = device(NULL, (size_t)(nnz + 1) * 16);
+    CALL(0, ((int (*)(void *, void *, void *, void *))symbol("cusparseCsrSetPointers"))(c->descr, c->ptr, c->ind,
+            c->val));
+}
+static void check(struct result c, struct buffer full, int terms, const char *what)
+{
+    void *d = NULL, *buf = device(NULL, 64);
+    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
+                &d, c.m, c.n, c.n ? c.n : 1, full.at, cuda_type[full.type], ROW));
+    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, c.descr, d, 0, buf));
+    if (c.m && c.n)
+        COMPARE(full, terms, what);
+    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(d));
+    cudaFree(buf);
+}
+static void drop_result(struct result c)
+{
+    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(c.descr));
+    cudaFree(c.ptr), cudaFree(c.ind), cudaFree(c.val);
+}
+
+/* full = alpha a b, and how many elements, and products of elements, that has. */
+static int reference(struct sparse a, struct sparse b, num alpha, struct buffer full, int64_t *products)
+{
+    int hits = 0;
+    *products = 0;
+    for (int i = 0; i < a.rows; i++)
+        for (int j = 0; j < b.cols; j++) {
+            num sum = 0;
+            int hit = 0;
+            for (int q = 0; q < a.cols; q++) {
+                num x = a.dense[i * a.cols + q], y = b.dense[q * b.cols + j];
+                sum += x * y;
+                hit |= x != 0 && y != 0;
+                *products += x != 0 && y != 0;
+            }
+            hits += hit;
+            full.ref[i * b.cols + j] = alpha * sum;
+        }
+    return hits;
+}
+
+static void once(int type, int alg)
+{
+    int m = upto(12), k = upto(12), n = upto(12), wide = upto(2), base = upto(2), t = cuda_type[type];
+    struct sparse a = sparse(type, m, k, CSR, wide, base, 30, 0), b = sparse(type, k, n, CSR, wide, upto(2), 30, 0);
+    struct buffer full = buffer(type, (size_t)(m * n));
+    struct result c = empty(type, m, n, wide, base);
+    num alpha = special(type);
+    V pa = scalar(type, alpha), pb = scalar(type, 0);
+    int64_t products, told = -1;
+    int want = reference(a, b, alpha, full, &products);
+    void *p = NULL;
+    typedef int step(void *, int, int, V, V, V, V, V, int, int, void *, size_t *, void *);
+    step *estimate = (step *)symbol("cusparseSpGEMM_workEstimation"), *compute = (step *)symbol("cusparseSpGEMM_compute");
+    size_t size1 = 0, size2 = 0, size3 = 0;
+    CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
+    CALL(0, estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size1, NULL));
+    void *buf1 = device(NULL, size1);
+    CALL(0, estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size1, buf1));
+    CALL(0, ((int (*)(void *, int64_t *))symbol("cusparseSpGEMM_getNumProducts"))(p, &told));
+    CALL(1, told == products);
+    if (alg >= 4) { /* less memory is asked for in a step more */
+        typedef int memory(void *, int, int, V, V, V, V, V, int, int, void *, float, size_t *, void *, size_t *);
+        memory *f = (memory *)symbol("cusparseSpGEMM_estimateMemory");
+        CALL(0, f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 0.2f, &size3, NULL, NULL));
+        void *buf3 = device(NULL, size3);
+        CALL(0, f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 0.2f, &size3, buf3, &size2));
+        CALL(3, f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 2, &size3, buf3, &size2));
+        cudaFree(buf3);
+    } else {
+        CALL(0, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, NULL));
+    }
+    void *buf2 = device(NULL, size2);
+    CALL(0, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, buf2));
+    give_arrays(&c, want);
+    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpGEMM_copy"))(
+                handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p));
+    check(c, full, k, "SpGEMM");
+    CALL(3, compute(handle, 0, 0, NULL, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, buf2));
+    CALL(3, compute(handle, 0, 0, pa, a.descr, NULL, pb, c.descr, t, alg, p, &size2, buf2));
+    CALL(3, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, 77, p, &size2, buf2));
+    CALL(0, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
+    CALL(3, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(NULL));
+    cudaFree(buf1), cudaFree(buf2), drop_result(c), drop(full), drop_sparse(a), drop_sparse(b);
+}
+
+/* The structure once, the values as often as they change. */
+static void again(int type)
+{
+    int m = 1 + upto(12), k = 1 + upto(12), n = 1 + upto(12), wide = upto(2), base = upto(2), t = cuda_type[type];
+    struct sparse a = sparse(type, m, k, CSR, wide, base, 30, 0), b = sparse(type, k, n, CSR, wide, upto(2), 30, 0);
+    struct buffer full = buffer(type, (size_t)(m * n)), was = buffer(type, (size_t)(m * n));
+    struct result c = empty(type, m, n, wide, base);
+    int64_t products;
+    int want = reference(a, b, 1, was, &products);
+    void *p = NULL;
+    size_t s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
+    CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
+    typedef int one(void *, int, int, V, V, void *, int, void *, size_t *, void *);
+    typedef int three(void *, int, int, V, V, void *, int, void *, size_t *, void *, size_t *, void *, size_t *, void *);
+    one *estimate = (one *)symbol("cusparseSpGEMMreuse_workEstimation"), *copy = (one *)symbol("cusparseSpGEMMreuse_copy");
+    three *count = (three *)symbol("cusparseSpGEMMreuse_nnz");
+    CALL(0, estimate(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s1, NULL));
+    void *b1 = device(NULL, s1);
+    CALL(0, estimate(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s1, b1));
+    CALL(0, count(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s2, NULL, &s3, NULL, &s4, NULL));
+    void *b2 = device(NULL, s2), *b3 = device(NULL, s3), *b4 = device(NULL, s4);
+    CALL(0, count(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s2, b2, &s3, b3, &s4, b4));
+    cudaFree(b1), cudaFree(b2);
+    give_arrays(&c, want);
+    CALL(0, copy(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s5, NULL));
+    void *b5 = device(NULL, s5);
+    CALL(0, copy(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s5, b5));
+    cudaFree(b3);
+    for (int round = 0; round < 3; round++) {
+        num alpha = special(type), beta = round ? special(type) : 0;
+        struct buffer v = buffer(type, (size_t)a.nnz);
+        for (int e = 0; e < a.nnz; e++) {
+            v.ref[e] = v.ref[e] == 0 ? 1 : v.ref[e];
+            a.dense[a.place[2 * e] * k + a.place[2 * e + 1]] = v.ref[e];
+        }
+        upload(v);
+        cudaMemcpy(a.val, v.at, (size_t)a.nnz * size_of(type), 3);
+        CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int, int, void *))symbol("cusparseSpGEMMreuse_compute"))(
+                    handle, 0, 0, scalar(type, alpha), a.descr, b.descr, scalar(type, beta), c.descr, t, 0, p));
+        reference(a, b, alpha, full, &products);
+        for (int i = 0; i < m * n; i++) {
+            full.ref[i] += round ? beta * was.ref[i] : 0;
+            was.ref[i] = full.ref[i];
+        }
+        check(c, full, 3 * k, "SpGEMMreuse");
+        drop(v);
+    }
+    CALL(0, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
+    cudaFree(b4), cudaFree(b5), drop_result(c), drop(full), drop(was), drop_sparse(a), drop_sparse(b);
+}
+
+int main(void)
+{
+    CALL(0, begin());
+    for (int round = 0; round < 40; round++)
+        for (int type = 0; type < 4; type++) {
+            pointer_mode();
+            once(type, upto(6)), again(type);
+        }
+    CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
+    return end("cuSPARSE's products of sparse matrices");
+}
