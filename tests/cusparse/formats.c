@@ -535,6 +535,33 @@ static void together(int ta, int tx, int ty, int compute)
     cudaFree(dp), cudaFree(di), cudaFree(dv), cudaFree(px), cudaFree(py);
 }
 
+/* Nothing in it: what is there is scaled. */
+static void nothing(int type)
+{
+    int t = cuda_type[type], rows = 1 + upto(6), some = 0;
+    struct buffer x = buffer(type, 4), y = buffer(type, (size_t)rows);
+    num beta = special(type);
+    int zeros[8] = {0};
+    void *m = NULL, *dx = dnvec(x, 4), *dy = dnvec(y, rows), *ptr = device(zeros, sizeof zeros);
+    upload(x), upload(y);
+    for (; some < 2; some++) {
+        V pa = scalar(type, 1), pb = scalar(type, beta);
+        if (some)
+            CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int,
+                              int))symbol("cusparseCreateBsr"))(&m, rows, 1, 0, 1, 4, ptr, NULL, NULL, I32, I32, 0, t,
+                                                                ROW));
+        else
+            CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
+                        "cusparseCreateSlicedEll"))(&m, rows, 4, 0, 0, 2, ptr, NULL, NULL, I32, I32, 0, t));
+        CALL(0, ((mv *)symbol("cusparseSpMV"))(handle, 0, pa, m, dx, pb, dy, t, 0, ptr));
+        for (int i = 0; i < rows; i++)
+            y.ref[i] *= beta;
+        COMPARE(y, 1, "SpMV with nothing");
+        destroy(m);
+    }
+    drop_dnvec(dx), drop_dnvec(dy), drop(x), drop(y), cudaFree(ptr);
+}
+
 int main(void)
 {
     static const int types[][4] = {{0, 0, 0, 0},  {1, 1, 1, 1},  {4, 4, 4, 4},   {5, 5, 5, 5},   {3, 3, 10, 10},
@@ -548,6 +575,7 @@ int main(void)
             pointer_mode();
             blocks(type), sliced(type), sliced_solve(type, 0), sliced_solve(type, 1), ell(type);
             batched(type, CSR), batched(type, COO), batched_blocks(type);
+            nothing(type);
         }
     CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
     return end("cuSPARSE's other formats, batches and types");

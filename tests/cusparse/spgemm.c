@@ -18,7 +18,8 @@ static struct result empty(int type, int m, int n, int wide, int base)
 static void give_arrays(struct result *c, int want)
 {
     int64_t rows, cols, nnz = -1;
-    CALL(0, ((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c->descr, &rows, &cols, &nnz));
+    CALL(0, ((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c->descr, &rows, &cols,
+            &nnz));
     CALL(want, (int)nnz);
     c->nnz = (int)nnz;
     c->ind = device(NULL, (size_t)(nnz + 1) * 8);
@@ -76,7 +77,8 @@ static void once(int type, int alg)
     int want = reference(a, b, alpha, full, &products);
     void *p = NULL;
     typedef int step(void *, int, int, V, V, V, V, V, int, int, void *, size_t *, void *);
-    step *estimate = (step *)symbol("cusparseSpGEMM_workEstimation"), *compute = (step *)symbol("cusparseSpGEMM_compute");
+    step *estimate = (step *)symbol("cusparseSpGEMM_workEstimation");
+    step *compute = (step *)symbol("cusparseSpGEMM_compute");
     size_t size1 = 0, size2 = 0, size3 = 0;
     CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
     CALL(0, estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size1, NULL));
@@ -122,8 +124,10 @@ static void again(int type)
     size_t s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
     CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
     typedef int one(void *, int, int, V, V, void *, int, void *, size_t *, void *);
-    typedef int three(void *, int, int, V, V, void *, int, void *, size_t *, void *, size_t *, void *, size_t *, void *);
-    one *estimate = (one *)symbol("cusparseSpGEMMreuse_workEstimation"), *copy = (one *)symbol("cusparseSpGEMMreuse_copy");
+    typedef int three(void *, int, int, V, V, void *, int, void *, size_t *, void *, size_t *, void *, size_t *,
+                      void *);
+    one *estimate = (one *)symbol("cusparseSpGEMMreuse_workEstimation");
+    one *copy = (one *)symbol("cusparseSpGEMMreuse_copy");
     three *count = (three *)symbol("cusparseSpGEMMreuse_nnz");
     CALL(0, estimate(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s1, NULL));
     void *b1 = device(NULL, s1);
@@ -146,7 +150,8 @@ static void again(int type)
         }
         upload(v);
         cudaMemcpy(a.val, v.at, (size_t)a.nnz * size_of(type), 3);
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int, int, void *))symbol("cusparseSpGEMMreuse_compute"))(
+        CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int, int, void *))symbol(
+                    "cusparseSpGEMMreuse_compute"))(
                     handle, 0, 0, scalar(type, alpha), a.descr, b.descr, scalar(type, beta), c.descr, t, 0, p));
         reference(a, b, alpha, full, &products);
         for (int i = 0; i < m * n; i++) {

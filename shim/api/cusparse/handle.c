@@ -10,8 +10,8 @@ enum { V11, V12 };
 
 static int version(void *handle, void *out, int release)
 {
-    int mode;
-    int r = CUSPARSE(mu.musparseGetPointerMode(handle, &mode)); /* muSPARSE knows whether a handle is one */
+    int below;
+    int r = CUSPARSE(mu.musparseGetVersion(handle, &below)); /* muSPARSE knows whether a handle is one */
     if (r)
         return r;
     CUSPARSE_CHECK(out);

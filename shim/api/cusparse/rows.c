@@ -197,7 +197,7 @@ int cumu_cusparse_rows(void *h, const struct cumu_spmat *m, const char *function
     if (!r)
         return CUSPARSE_STATUS_ALLOC_FAILED;
     bool bsr = m->format == CUSPARSE_FORMAT_BSR;
-    size_t last = (size_t)m->batch - 1, n = lines(m) + 1 + last * (size_t)m->batch_offsets;
+    size_t last = (size_t)m->batch - 1, n = m->rows ? lines(m) + 1 + last * (size_t)m->batch_offsets : 0;
     size_t blocks = bsr ? (size_t)(m->nnz / (m->block_rows * m->block_cols)) : (size_t)m->width;
     r->csr = (struct cumu_spmat){.format = CUSPARSE_FORMAT_CSR, .rows = m->rows, .cols = m->cols,
                                  .offsets_type = CUSPARSE_INDEX_64I, .index_type = CUSPARSE_INDEX_64I,
