@@ -165,9 +165,41 @@ static void again(int type)
     cudaFree(b4), cudaFree(b5), drop_result(c), drop(full), drop(was), drop_sparse(a), drop_sparse(b);
 }
 
+/* A column times a row: more elements than indices of 32 bits can count. */
+static void too_many(void)
+{
+    enum { N = 46341 }; /* its square is above 2^31 */
+    int *ones = calloc(N + 1, sizeof *ones), *up = malloc((N + 1) * sizeof *up), ends[] = {0, N};
+    for (int i = 0; i <= N; i++)
+        up[i] = i;
+    void *line = device(up, (N + 1) * 4), *zero = device(ones, N * 4), *end = device(ends, sizeof ends), *a = NULL,
+         *b = NULL, *p = NULL, *val = device(NULL, N * 4);
+    typedef int create(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int);
+    create *csr = (create *)symbol("cusparseCreateCsr");
+    CALL(0, csr(&a, N, 1, N, line, zero, val, I32, I32, 0, 0));
+    CALL(0, csr(&b, 1, N, N, end, line, val, I32, I32, 0, 0));
+    struct result c = empty(0, N, N, 0, 0);
+    typedef int step(void *, int, int, V, V, V, V, V, int, int, void *, size_t *, void *);
+    float one = 1, none = 0;
+    size_t size = 0;
+    ((int (*)(void *, int))symbol("cusparseSetPointerMode"))(handle, 0);
+    CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
+    step *estimate = (step *)symbol("cusparseSpGEMM_workEstimation");
+    step *compute = (step *)symbol("cusparseSpGEMM_compute");
+    CALL(0, estimate(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, NULL));
+    void *buf = device(NULL, size);
+    CALL(0, estimate(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, buf));
+    CALL(2, compute(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, val)); /* no memory could hold it */
+    CALL(0, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
+    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(a));
+    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(b));
+    drop_result(c), free(ones), free(up), cudaFree(line), cudaFree(zero), cudaFree(end), cudaFree(val), cudaFree(buf);
+}
+
 int main(void)
 {
     CALL(0, begin());
+    too_many();
     for (int round = 0; round < 40; round++)
         for (int type = 0; type < 4; type++) {
             pointer_mode();
