@@ -54,6 +54,8 @@ int cumu_device_attribute(int *value, int attribute, int device)
         *value = (int)(cumu_claimed_cc() / 10);
     else if (attribute == cudaDevAttrComputeCapabilityMinor)
         *value = (int)(cumu_claimed_cc() % 10);
+    else if (attribute == cudaDevAttrWarpSize)
+        *value = 32; /* PTX knows no other; parts with warps of 128 run four of ours in one of theirs */
     else if (err || attribute > LAST_SHARED) {
         *value = 0; /* a valid question the device below has no answer to: not supported */
         for (unsigned i = 0; i < sizeof fixed / sizeof *fixed; i++)

@@ -13,6 +13,7 @@
 #include "core/resolve.h"
 #include "kernel/compile.h"
 #include "kernel/jit.h"
+#include "kernel/progress.h"
 #include "ptx/musa/musa.h"
 #include "ptx/tier0/image.h"
 
@@ -160,7 +161,7 @@ int cumu_device_compile(struct cumu_func *f)
 
 struct many { /* kernels that are compiled side by side */
     struct cumu_func **f;
-    unsigned n, arch;
+    unsigned n, arch, done;
     atomic_uint next;
     atomic_int error; /* of any of them */
 };
@@ -172,6 +173,10 @@ static void *compile_some(void *arg)
         int err = compile_for(m->f[k], m->arch), none = 0;
         if (err)
             (void)atomic_compare_exchange_strong(&m->error, &none, err);
+        pthread_mutex_lock(&lock);
+        m->done++;
+        cumu_progress(m->done, m->n - m->done);
+        pthread_mutex_unlock(&lock);
     }
     return NULL;
 }

@@ -9,8 +9,9 @@
 #include "cuda_enums.h"
 
 typedef unsigned long long ptr;
-extern int cuInit(unsigned), cuDeviceGet(int *, int), cuCtxCreate_v2(void **, unsigned, int), cuCtxSetCurrent(void *),
-    cuCtxSynchronize(void), cuModuleUnload(void *), cuModuleGetFunction(void **, void *, const char *),
+extern int cuInit(unsigned), cuDeviceGet(int *, int), cuDeviceGetAttribute(int *, int, int),
+    cuCtxCreate_v2(void **, unsigned, int), cuCtxSetCurrent(void *), cuCtxSynchronize(void),
+    cuModuleUnload(void *), cuModuleGetFunction(void **, void *, const char *),
     cuModuleLoadDataEx(void **, const void *, unsigned, int *, void **), cuModuleGetLoadingMode(int *),
     cuModuleGetGlobal_v2(ptr *, size_t *, void *, const char *), cuMemAlloc_v2(ptr *, size_t),
     cuMemcpyDtoH_v2(void *, ptr, size_t), cuMemcpyHtoD_v2(ptr, const void *, size_t),
@@ -162,6 +163,10 @@ int main(int argc, char **argv)
     cuDeviceGet(&device, 0);
     cuCtxCreate_v2(&ctx, 0, device);
     cuMemAlloc_v2(&out, 4096);
+    if (!strcmp(what, "warp")) {
+        cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
+        printf("warp %d\n", mode);
+    }
     if (!strcmp(what, "mode")) {
         cuModuleGetLoadingMode(&mode);
         printf("mode %d\n", mode);

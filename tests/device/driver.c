@@ -74,6 +74,8 @@ MUresult muDeviceGetAttribute(int *value, MUdevice_attribute attribute, MUdevice
         *value = capability() / 10;
     if (!r && attribute == MU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
         *value = capability() % 10;
+    if (!r && attribute == MU_DEVICE_ATTRIBUTE_WARP_SIZE)
+        *value = capability() < 31 ? 128 : 32;
     return r;
 }
 

@@ -90,7 +90,7 @@ static void properties(void)
     guarded(wrap_cudaGetDeviceProperties_v11, 728, 360, "cudaDeviceProp 11");
     struct cumu_cudaDeviceProp_v13 p;
     wrap_cudaGetDeviceProperties(&p, 0);
-    OK(p.totalGlobalMem == (size_t)5 << 30 && p.warpSize == cudaDevAttrWarpSize &&
+    OK(p.totalGlobalMem == (size_t)5 << 30 && p.warpSize == 32 &&
            p.multiProcessorCount == cudaDevAttrMultiProcessorCount &&
            p.maxThreadsDim[1] == cudaDevAttrMaxBlockDimY && p.clusterLaunch == 0,
        "fields come from their attributes");
