@@ -49,12 +49,13 @@ $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 # their functions.
 DEVICE_LIB := $B/tests/device/libmusa.so.1
 DEVICE_OBJ := $(addprefix $B/obj/tests/,device/driver.o musa/machine.o)
-DEVICE_OVER := --redefine-sym muModuleLoadData=cpu_muModuleLoadData --redefine-sym muDeviceGetAttribute=cpu_muDeviceGetAttribute \
+DEVICE_OVER := $(foreach f,ModuleLoadData DeviceGetAttribute FuncGetAttribute FuncSetAttribute LaunchKernel,\
+  --redefine-sym mu$f=cpu_mu$f) \
   --redefine-sym host_grid_run=dev_grid_run --redefine-sym t0_kernel_info=dev_kernel_info \
   --redefine-sym cumu_host_images=cpu_images --localize-symbol=cpu_images \
   --redefine-sym muOccupancyAvailableDynamicSMemPerBlock=cpu_shared_left --localize-symbol=cpu_shared_left \
   $(foreach f,load unload kernel global,--redefine-sym t0_module_$f=dev_module_$f)
-DEVICE_FROM := $(addprefix $B/obj/host/driver/,module.o device.o launch.o occupancy.o)
+DEVICE_FROM := $(addprefix $B/obj/host/driver/,module.o device.o launch.o occupancy.o function.o)
 DEVICE_NEW  := $(DEVICE_FROM:$B/obj/host/driver/%=$B/tests/device/%)
 $(DEVICE_NEW): $B/tests/device/%.o: $B/obj/host/driver/%.o tests/tests.mk
 	@mkdir -p $(@D)

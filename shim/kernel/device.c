@@ -69,8 +69,9 @@ static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t 
                            diag.line, diag.what, diag.what[0] ? ": " : "", diag.msg);
         err = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
-    if (!err)
-        f->front = c->info.dynamic ? c->info.shared : 0;
+    unsigned front = !err && c->info.dynamic ? c->info.shared : 0;
+    if (!err && f->front != front) /* else launches on another device read it meanwhile */
+        f->front = front;
     cumu_unit_leave(f->unit);
     return err;
 }
@@ -426,11 +427,20 @@ bool cumu_device_estimate(const struct cumu_func *f, int attribute, int *value)
 {
     const struct t0_image *image = f->image;
     const struct t0_kernel_rec *r = image ? T0_AT(image, kernels, struct t0_kernel_rec) : NULL;
+    for (const struct func_attr *a = f->attrs; a; a = a->next)
+        if (a->attribute == attribute) {
+            *value = a->value;
+            return true;
+        }
     switch (r ? attribute : -1) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)r->max_threads; return true;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)r->shared_size; return true;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)r->local_size; return true;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)r->num_regs; return true;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = (int)T0_SHARED_STATIC - (int)r->shared_size;
+        return true;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; return true;
     default: return false;
     }
 }

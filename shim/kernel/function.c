@@ -234,6 +234,13 @@ int cumu_func_shared_left(struct cumu_func *f, int blocks, int block_size, size_
     return err;
 }
 
+/* A share of shared memory is a wish; a device's driver need not know it. */
+static bool is_hint(int attribute, int value)
+{
+    return cumu_device_code() && attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value >= -1 &&
+           value <= 100;
+}
+
 int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
 {
     struct func_inst *i;
@@ -243,7 +250,7 @@ int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
     if (attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)
         return CUDA_SUCCESS; /* clusters: hints for hardware that is not there */
     err = mu.muFuncSetAttribute(i->function, attribute, value + cumu_func_front(f, attribute));
-    if (err)
+    if (err && !is_hint(attribute, value))
         return err;
     struct func_attr *a = malloc(sizeof *a);
     if (!a)

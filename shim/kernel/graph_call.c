@@ -24,27 +24,32 @@ static int read_extra(void **extra, const char **buffer, size_t *size)
     return CUDA_SUCCESS;
 }
 
-static int copy_args(struct cumu_call *c, const struct ptx_func *ptx, char *to, void **args, void **extra)
+int cumu_args_unpack(const struct ptx_func *ptx, void **extra, void **args)
 {
     const char *buffer = NULL;
     size_t size = 0;
+    int err = read_extra(extra, &buffer, &size);
+    for (unsigned i = 0; !err && i < ptx->nparam; i++) {
+        args[i] = (void *)(uintptr_t)(buffer + ptx->param[i].offset);
+        if (!buffer || ptx->param[i].offset + ptx->param[i].size > size)
+            err = CUDA_ERROR_INVALID_VALUE;
+    }
+    return err;
+}
+
+static int copy_args(struct cumu_call *c, const struct ptx_func *ptx, char *to, void **args, void **extra)
+{
+    void **own = c->launch.kernelParams;
     if (args && extra)
         return CUDA_ERROR_INVALID_VALUE;
-    int err = extra ? read_extra(extra, &buffer, &size) : CUDA_SUCCESS;
-    if (err)
-        return err;
-    for (unsigned i = 0; i < ptx->nparam; i++) {
-        size_t offset = ptx->param[i].offset, bytes = ptx->param[i].size;
-        const void *from = NULL;
-        if (args)
-            from = args[i];
-        else if (buffer && offset + bytes <= size)
-            from = buffer + offset;
+    int err = extra ? cumu_args_unpack(ptx, extra, own) : CUDA_SUCCESS;
+    for (unsigned i = 0; !err && i < ptx->nparam; i++) {
+        const void *from = extra ? own[i] : args ? args[i] : NULL;
         if (!from)
             return CUDA_ERROR_INVALID_VALUE;
-        c->launch.kernelParams[i] = memcpy(to + offset, from, bytes);
+        own[i] = memcpy(to + ptx->param[i].offset, from, ptx->param[i].size);
     }
-    return CUDA_SUCCESS;
+    return err;
 }
 
 int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra,

@@ -4,6 +4,8 @@
 #include "kernel/graph.h"
 #include "kernel/jit.h"
 
+#include <stdlib.h>
+
 static struct cumu_event launch_event(const struct cumu_func *f, const struct cumu_launch *l, const char *note)
 {
     struct cumu_event e = {.kind = CUMU_EVENT_KERNEL, .library = "kernel", .name = f->name,
@@ -28,6 +30,21 @@ static int launch(MUfunction mf, unsigned shared, const struct cumu_launch *l, v
                                             l->block.z, shared, stream, args);
     return mu.muLaunchKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
                              shared, stream, args, extra);
+}
+
+/* Public code passes arguments to MUSA one by one only. */
+static int launch_packed(const struct cumu_func *f, MUfunction mf, unsigned shared, const struct cumu_launch *l,
+                         void **extra)
+{
+    void *few[32], **args = few;
+    if (f->ptx->nparam > sizeof few / sizeof *few && !(args = malloc(f->ptx->nparam * sizeof *args)))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    int err = cumu_args_unpack(f->ptx, extra, args);
+    if (!err)
+        err = launch(mf, shared, l, args, NULL);
+    if (args != few)
+        free(args);
+    return err;
 }
 
 static int launch_traced(const struct cumu_func *f, const struct func_inst *i, MUfunction mf, unsigned shared,
@@ -58,6 +75,8 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
     if (shared > UINT32_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     MUfunction mf = cumu_jit_function(f, i, l->grid, l->block);
+    if (extra && !args && cumu_device_code())
+        return launch_packed(f, mf, (unsigned)shared, l, extra);
     return watched && cumu_tracing() ? launch_traced(f, i, mf, (unsigned)shared, l, args, extra)
                                      : launch(mf, (unsigned)shared, l, args, extra);
 }

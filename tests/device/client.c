@@ -77,12 +77,28 @@ static void attributes(void)
     cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, both);
     cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, both);
     int set = cuFuncSetAttribute(both, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 50000);
+    int hint = cuFuncSetAttribute(both, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50);
+    int nonsense = cuFuncSetAttribute(both, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101);
+    printf("hint %d %d\n", hint, nonsense != 0);
     cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, both);
     cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, both, 256, 4096);
     cuOccupancyMaxActiveBlocksPerMultiprocessor(&few, both, 256, 40000);
     cuOccupancyAvailableDynamicSMemPerBlock(&left, both, 1, 256);
     printf("static %d threads %d set %d most %d fewer %d left %d\n", fixed, threads, set, most, blocks > few && few > 0,
            left > 4096 && left % 4 == 0);
+}
+
+/* Arguments in one buffer; then one that is too small for them. */
+static void packed(void)
+{
+    struct { ptr out; unsigned char small; unsigned add; } a = {out, 2, 500};
+    size_t size = sizeof a, little = 8;
+    void *extra[] = {(void *)1, &a, (void *)2, &size, NULL};
+    int r = cuLaunchKernel(both, 1, 1, 1, 32, 1, 1, 16, NULL, NULL, extra);
+    unsigned value = last(out);
+    extra[3] = &little;
+    printf("packed %d value %u small %d\n", r, value,
+           cuLaunchKernel(both, 1, 1, 1, 32, 1, 1, 16, NULL, NULL, extra));
 }
 
 /* The first launch inside a capture; arguments that are gone when the graph runs. */
@@ -175,6 +191,8 @@ int main(int argc, char **argv)
         return 1;
     if (!strcmp(what, "attributes"))
         attributes();
+    if (!strcmp(what, "packed"))
+        packed();
     if (!strcmp(what, "capture"))
         capture();
     if (!strcmp(what, "threads"))

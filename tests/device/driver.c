@@ -79,6 +79,29 @@ MUresult muDeviceGetAttribute(int *value, MUdevice_attribute attribute, MUdevice
     return r;
 }
 
+/* DEVICE_PLAIN: a driver that knows no attributes of functions. */
+MUresult cpu_muFuncGetAttribute(int *value, MUfunction_attribute attribute, MUfunction f);
+MUresult muFuncGetAttribute(int *value, MUfunction_attribute attribute, MUfunction f)
+{
+    return getenv("DEVICE_PLAIN") ? MUSA_ERROR_NOT_SUPPORTED : cpu_muFuncGetAttribute(value, attribute, f);
+}
+
+MUresult cpu_muFuncSetAttribute(MUfunction f, MUfunction_attribute attribute, int value);
+MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attribute, int value)
+{
+    return attribute == MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+               ? MUSA_ERROR_NOT_SUPPORTED : cpu_muFuncSetAttribute(f, attribute, value);
+}
+
+MUresult cpu_muLaunchKernel(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                            unsigned shared, MUstream stream, void **params, void **extra);
+MUresult muLaunchKernel(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, MUstream stream, void **params, void **extra)
+{
+    return extra ? MUSA_ERROR_NOT_SUPPORTED /* no public use of it is known */
+                 : cpu_muLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);
+}
+
 /* As in an SDK without it: no public use is known. */
 MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int blocks, int block_size)
 {

@@ -87,7 +87,10 @@ check "PTX text" 0 '^load 0$' '^launch 0 value 149$' '^unload 0$' -- $run "$tmp/
 on_device "has its static shared memory in front of the 16 bytes that are asked for" "run cumu_both 32" 1
 on_device "is unloaded with its module" "unload cumu_both 0" 1
 check "attributes and occupancy, with static shared memory in front" 0 \
+    '^static 4 threads 1024 set 0 most 50000 fewer 1 left 1$' '^hint 0 1$' -- $run "$tmp/client" attributes
+DEVICE_PLAIN=1 check "attributes that the driver does not know" 0 \
     '^static 4 threads 1024 set 0 most 50000 fewer 1 left 1$' -- $run "$tmp/client" attributes
+check "arguments in one buffer" 0 '^packed 0 value 649 small 1$' -- $run "$tmp/client" packed
 check "warps of 128 are four of ours" 0 '^warp 32$' '^launch 0 value 149$' -- env DEVICE_CC=22 $run "$tmp/client" warp
 check "a first launch inside a capture" 0 '^capture 0 0 nodes 1 asked 0 shared 64 made 0 ran 0 value 1149$' -- \
     $run "$tmp/client" capture
