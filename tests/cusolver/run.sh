@@ -20,10 +20,11 @@ passes() {
         bad=1
     fi
 }
-for t in factor orthogonal eigen svd wide general sparse kept; do
+for t in factor orthogonal eigen svd wide general sparse kept mg; do
     build "$t"
     passes "$cumu" run --backend host -- "$tmp/$t"
 done
+passes env CUMU_HOST_DEVICES=3 "$cumu" run --backend host -- "$tmp/mg"
 
 if [ -e "$B/lib/cumu/host/libmusolver.so.1" ]; then
     build old

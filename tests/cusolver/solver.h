@@ -185,6 +185,16 @@ static void small(double error, int type, const char *what, int line)
 #define SAME(a, b, what) SMALL(distance(a, b), what)
 #define IS(got, want) CALL(want, got)
 
+#define TRUE(condition, ...) \
+    do { \
+        calls++; \
+        if (!(condition)) { \
+            printf("not ok " __VA_ARGS__); \
+            printf(" (line %d)\n", __LINE__); \
+            failures++; \
+        } \
+    } while (0)
+
 /* Q^H Q = I. */
 static inline double not_orthogonal(struct mat q)
 {

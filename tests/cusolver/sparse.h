@@ -160,13 +160,4 @@ static inline bool is_permutation(const int *p, int n)
     free(seen);
     return good;
 }
-#define TRUE(condition, ...) \
-    do { \
-        calls++; \
-        if (!(condition)) { \
-            printf("not ok " __VA_ARGS__); \
-            printf(" (line %d)\n", __LINE__); \
-            failures++; \
-        } \
-    } while (0)
 #endif

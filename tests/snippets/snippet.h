@@ -71,6 +71,7 @@ void snippet_cublas(void);
 void snippet_cusolver(void);
 void snippet_cublaslt(void);
 void snippet_cusolver_sparse(void);
+void snippet_cusolver_mg(void);
 void snippet_cusolver_wide(void *handle); /* what cusolver.c leaves out; called by it */
 void snippet_cufft(void);
 void snippet_cufftw(void);

@@ -1,10 +1,8 @@
-/* cuSOLVER's solvers that refine what a lower precision found. Here the full precision solves at once, which cuSOLVER
- * too does where refinement is not worth it: it tells so by -1 iterations, and leaves the factors in A. */
+/* cuSOLVER's solvers that refine what a lower precision found. Here the full precision solves at once, on a copy of A:
+ * no iterations, and A as it was. A count below 0 would say so too, but CuPy takes that for a failure. */
 #include <stdlib.h>
 
 #include "api/cusolver/cusolver.h"
-
-enum { NOT_WORTH_IT = -1 };
 
 static size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
 static int most(int a, int b) { return a > b ? a : b; }
@@ -15,7 +13,7 @@ static bool bad(int rows, int columns, int nrhs, int lda, int ldb, int ldx)
            ldx < most(columns, 1);
 }
 
-/* Columns of the right sides, on the device. */
+/* Columns, on the device. */
 static int copy(int type, musaStream_t stream, void *to, int ldto, const void *from, int ldfrom, int rows, int columns)
 {
     size_t size = cumu_solver_size(type);
@@ -26,7 +24,7 @@ static int copy(int type, musaStream_t stream, void *to, int ldto, const void *f
 
 /* ---- square systems ---------------------------------------------------------------------------- */
 
-/* The workspace: pivots where the caller has none, an info of the solution, getrf's. */
+/* The workspace: pivots where the caller has none, an info of the solution, the copy of A, getrf's. */
 static int gesv_size(int type, void *h, int n, int nrhs, void *a, int lda, int ldb, int ldx, size_t *bytes)
 {
     musaStream_t stream;
@@ -34,9 +32,10 @@ static int gesv_size(int type, void *h, int n, int nrhs, void *a, int lda, int l
     if (!r && (!bytes || bad(n, n, nrhs, lda, ldb, ldx)))
         r = CUSOLVER_STATUS_INVALID_VALUE;
     if (!r)
-        r = cumu_solver_getrf_size(type, h, n, n, a, lda, &lwork);
+        r = cumu_solver_getrf_size(type, h, n, n, a, most(n, 1), &lwork);
     if (!r)
-        *bytes = rounded((size_t)n * sizeof(int)) + 256 + (size_t)lwork * cumu_solver_size(type);
+        *bytes = rounded((size_t)n * sizeof(int)) + 256 + rounded((size_t)n * (size_t)n * cumu_solver_size(type)) +
+                 (size_t)lwork * cumu_solver_size(type);
     return r;
 }
 static int gesv(int type, void *h, int n, int nrhs, void *a, int lda, int *ipiv, const void *b, int ldb, void *x,
@@ -53,24 +52,28 @@ static int gesv(int type, void *h, int n, int nrhs, void *a, int lda, int *ipiv,
         r = cumu_solver_stream(h, &stream);
     if (r)
         return r;
-    char *solved = (char *)work + rounded((size_t)n * sizeof(int));
+    char *solved = (char *)work + rounded((size_t)n * sizeof(int)), *factors = solved + 256;
+    char *more = factors + rounded((size_t)n * (size_t)n * cumu_solver_size(type));
     ipiv = ipiv ? ipiv : work;
     if (n && nrhs)
         r = copy(type, stream, x, ldx, b, ldb, n, nrhs);
+    if (!r && n && a)
+        r = copy(type, stream, factors, n, a, lda, n, n);
     if (!r)
-        r = cumu_solver_getrf(type, h, n, n, a, lda, solved + 256, ipiv, info);
+        r = cumu_solver_getrf(type, h, n, n, factors, most(n, 1), more, ipiv, info);
     if (!r && n)
-        r = cumu_solver_getrs(type, h, CUBLAS_OP_N, n, nrhs, a, lda, ipiv, x, ldx, (int *)(void *)solved);
+        r = cumu_solver_getrs(type, h, CUBLAS_OP_N, n, nrhs, factors, n, ipiv, x, ldx, (int *)(void *)solved);
     if (!r && iterations)
-        *iterations = NOT_WORTH_IT;
+        *iterations = 0;
     return r;
 }
 
 /* ---- least squares ----------------------------------------------------------------------------- */
 
-/* The workspace: reflectors' factors, an info of the product, the right sides, the larger of two others. */
+/* The workspace: reflectors' factors, an info of the product, the right sides, the copy of A, the larger of two
+ * others. */
 struct plan {
-    size_t tau, info, sides, work, bytes;
+    size_t tau, info, sides, factors, work, bytes;
     int lwork;
 };
 static int transposed(int type) { return type >= C ? CUBLAS_OP_C : CUBLAS_OP_T; }
@@ -83,9 +86,9 @@ static int gels_plan(int type, void *h, int m, int n, int nrhs, void *a, int lda
     if (!r && bad(m, n, nrhs, lda, ldb, ldx))
         r = CUSOLVER_STATUS_INVALID_VALUE;
     if (!r)
-        r = cumu_solver_geqrf_size(type, h, m, n, a, lda, &first);
+        r = cumu_solver_geqrf_size(type, h, m, n, a, most(m, 1), &first);
     if (!r)
-        r = cumu_solver_ormqr_size(type, h, CUBLAS_SIDE_LEFT, transposed(type), m, nrhs, n, a, lda, NULL, NULL,
+        r = cumu_solver_ormqr_size(type, h, CUBLAS_SIDE_LEFT, transposed(type), m, nrhs, n, a, most(m, 1), NULL, NULL,
                                    most(m, 1), &second);
     if (r)
         return r;
@@ -93,7 +96,8 @@ static int gels_plan(int type, void *h, int m, int n, int nrhs, void *a, int lda
     p->tau = 0;
     p->info = rounded(size * (size_t)n);
     p->sides = p->info + 256;
-    p->work = p->sides + rounded(size * (size_t)m * (size_t)nrhs);
+    p->factors = p->sides + rounded(size * (size_t)m * (size_t)nrhs);
+    p->work = p->factors + rounded(size * (size_t)m * (size_t)n);
     p->bytes = p->work + size * (size_t)p->lwork;
     return r;
 }
@@ -141,17 +145,19 @@ static int gels(int type, void *h, int m, int n, int nrhs, void *a, int lda, con
         r = cumu_solver_stream(h, &stream);
     if (!r && !empty)
         r = copy(type, stream, at + p.sides, m, b, ldb, m, nrhs);
+    if (!r && n && a)
+        r = copy(type, stream, at + p.factors, m, a, lda, m, n);
     if (!r && n)
-        r = cumu_solver_geqrf(type, h, m, n, a, lda, at + p.tau, at + p.work, p.lwork, info);
+        r = cumu_solver_geqrf(type, h, m, n, at + p.factors, m, at + p.tau, at + p.work, p.lwork, info);
     if (!r && !empty)
-        r = cumu_solver_ormqr(type, h, CUBLAS_SIDE_LEFT, transposed(type), m, nrhs, n, a, lda, at + p.tau,
+        r = cumu_solver_ormqr(type, h, CUBLAS_SIDE_LEFT, transposed(type), m, nrhs, n, at + p.factors, m, at + p.tau,
                               at + p.sides, m, at + p.work, p.lwork, (int *)(void *)(at + p.info));
     if (!r && !empty)
-        r = upper(type, h, n, nrhs, a, lda, at + p.sides, m);
+        r = upper(type, h, n, nrhs, at + p.factors, m, at + p.sides, m);
     if (!r && !empty)
         r = copy(type, stream, x, ldx, at + p.sides, m, n, nrhs);
     if (!r && iterations)
-        *iterations = NOT_WORTH_IT;
+        *iterations = 0;
     return r;
 }
 
@@ -328,7 +334,7 @@ static int expert(struct irs_params *p, const struct irs_infos *infos, bool with
 }
 static int solved(const struct irs_params *p, struct irs_infos *infos)
 {
-    *infos = (struct irs_infos){NOT_WORTH_IT, p->iterations, infos->wanted, true};
+    *infos = (struct irs_infos){0, p->iterations, infos->wanted, true};
     return CUSOLVER_STATUS_SUCCESS;
 }
 int wrap_cusolverDnIRSXgesv_bufferSize(void *h, void *params, int n, int nrhs, void *bytes)
