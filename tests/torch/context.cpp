@@ -253,6 +253,11 @@ void generator(Expect expect)
 
 } // namespace
 
+extern "C" __attribute__((visibility("default"))) void extension_allocator()
+{
+    allocator::emptyCache();
+}
+
 extern "C" __attribute__((visibility("default"))) void extension_context(Expect expect, int64_t (*blocks)(),
                                                                           int64_t (*recorded)())
 {

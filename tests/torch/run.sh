@@ -107,6 +107,8 @@ export LD_LIBRARY_PATH
     check torch/unknown-release 1 '^cumu: error: torch: PyTorch 9.9.1 is not known' \
         '^cumu: error: torch: scale: not registered' "exception: Could not find|exception: .*toy::scale" -- \
         $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" call "$t/libmusa_python.so.9"
+    check torch/unknown-release-allocator 1 'exception: cumu: torch: .*not one that cumu serves|exception: c10::cuda::CUDAC' -- \
+        $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" allocator "$t/libmusa_python.so.9"
     check torch/other-numbers 1 '^cumu: error: torch: PyTorch [12].* calls dispatch keys [0-9]+ and [0-9]+ Even and Even' -- \
         $run "$t/host" "$t/libmusa_python.so" "$t/extension.so" call "$t/libmusa_python.so.names"
     check torch/not-opted-in 2 'libc10_cuda.so|libcudart' -- "$t/host" "$t/libmusa_python.so" "$t/extension.so"
