@@ -103,6 +103,8 @@ struct t1_info {                           /* "cumu_t1_info" */
     uint64_t stack_size;
 };
 
+#define T1_SHARED_SLACK 65536 /* unmapped beyond what 32 bits reach from `shared`, on both sides */
+
 struct t1_object;
 /* Loads the object (from memory, by way of a memfd); NULL with *why set. It must outlive its runs. */
 struct t1_object *t1_object_load(const void *object, size_t size, const char **why);

@@ -1,5 +1,5 @@
-/* The approximate functions as branch-free code, mostly in f64: a few terms in f64 are within half a unit of
- * f32 plus a hair, need no fused multiply-add, and so give the same bits on every CPU. */
+/* The approximate functions as branch-free code that gives the same bits on every CPU, mostly in f64: a few terms
+ * in f64 are within half a unit of f32 plus a hair and need no fused multiply-add. */
 #ifndef CUMU_PTX_TIER0_ALU_APPROX_H
 #define CUMU_PTX_TIER0_ALU_APPROX_H
 
@@ -32,12 +32,12 @@ static inline f32 approx_ex2(f32 x)
     f32 shifted = x + 0x1.8p23f, f = x - (shifted - 0x1.8p23f);
     s32 n = (s32)(f32_bits(shifted) - 0x4b400000u), half = n >> 1;
     f32 p = 0.0001546144470f;
-    p = p * f + 0.001340042818f;
-    p = p * f + 0.009618056679f;
-    p = p * f + 0.05550327227f;
-    p = p * f + 0.2402265092f;
-    p = p * f + 0.6931472067f;
-    p = p * f + 1.0f;
+    p = __builtin_fmaf(p, f, 0.001340042818f);
+    p = __builtin_fmaf(p, f, 0.009618056679f);
+    p = __builtin_fmaf(p, f, 0.05550327227f);
+    p = __builtin_fmaf(p, f, 0.2402265092f);
+    p = __builtin_fmaf(p, f, 0.6931472067f);
+    p = __builtin_fmaf(p, f, 1.0f);
     return p * f32_from((u32)(half + 127) << 23) * f32_from((u32)(n - half + 127) << 23);
 }
 

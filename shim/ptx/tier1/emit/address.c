@@ -184,11 +184,21 @@ struct t1_arg t1_local_base(struct t1_emit *e)
     return a;
 }
 
+/* Added behind the extension where that leaves no room that T1_SHARED_RANGE covers: one register then serves all
+ * offsets from the same address. */
+const char *t1_in_shared(struct t1_emit *e, const char *s, uint64_t imm)
+{
+    const int32_t off = (int32_t)(uint32_t)imm;
+    if (off >= -(T1_SHARED_SLACK / 2) && off <= 1 << 30)
+        return t1_str(e, "(smem + (int64_t)(int32_t)(%s) + %d)", s, (int)off);
+    return t1_str(e, "(smem + (int32_t)(%s + 0x%xu))", s, (unsigned)(uint32_t)off);
+}
+
 const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm)
 {
     const char *x = t1_lane(e, a);
     if (a->kind == T1_K_32)
-        return t1_str(e, "(smem + (int32_t)(%s + 0x%xu))", x, (unsigned)(uint32_t)imm);
+        return t1_in_shared(e, x, imm);
     return t1_str(e, shared ? "(smem + (%s + 0x%llxull))" : "((uint8_t *)(%s + 0x%llxull))", x,
                   (unsigned long long)imm);
 }

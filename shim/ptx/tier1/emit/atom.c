@@ -68,7 +68,7 @@ bool t1_atomic(struct t1_emit *e)
     t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm,
                ptx_type_size(in->type[0]));
     const char *array = a.rep == T1_V && a.kind == T1_K_32 ? t1_lane(e, &a) : NULL, *x, *second = "";
-    const char *p = array ? t1_str(e, "(smem + (int32_t)(at + 0x%xu))", (unsigned)(uint32_t)imm)
+    const char *p = array ? t1_in_shared(e, "at", imm)
                           : t1_lane_pointer(e, &a, shared, imm);
     x = t1_lane(e, &value);
     if (in->sub == PTX_SUB_CAS) {

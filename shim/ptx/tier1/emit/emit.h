@@ -192,6 +192,8 @@ struct t1_gather { /* base + sext(index) * scale: operands of earlier instructio
 bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, struct t1_gather *g);
 struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared,
                          uint64_t *imm);
+/* Pointer into shared memory: a 32-bit address and an offset. */
+const char *t1_in_shared(struct t1_emit *e, const char *s, uint64_t imm);
 /* Pointer expression of one lane (named l) of an address. */
 const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm);
 /* Tests that the lanes' addresses are multiples of `bytes`. value: the address's, -1 for a variable's; g: its

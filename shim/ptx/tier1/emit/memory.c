@@ -32,7 +32,7 @@ static const char *pointer(struct t1_emit *e, const struct access *x, unsigned h
     uint64_t off = x->imm + (uint64_t)(x->address.stride * lane);
     const char *s = x->address.rep == T1_G ? x->address.s[h] : x->address.s[0];
     if (x->address.kind == T1_K_32)
-        return t1_str(e, "(smem + (int32_t)(%s + 0x%xu))", s, (unsigned)(uint32_t)off);
+        return t1_in_shared(e, s, off);
     return t1_str(e, x->shared ? "(smem + (%s + 0x%llxull))" : "((uint8_t *)(%s + 0x%llxull))", s,
                   (unsigned long long)off);
 }
@@ -123,6 +123,22 @@ static const char *fit(struct t1_emit *e, const struct ptx_opnd *o, const char *
     return register_size(e, o) <= 2 && sign ? t1_str(e, "(%s & 0xffffu)", s) : s;
 }
 
+/* Prefetches what is likely to be read next: in the loop's next round, or else by the next warp. */
+static void read_ahead(struct t1_emit *e, const struct access *x)
+{
+    const int32_t loop = e->f->block[e->block].loop_header;
+    const unsigned bytes = (x->address.rep == T1_G ? 16 : 32) * x->size;
+    if (x->address.rep == T1_U && t1_may_rest(e, loop)) {
+        t1_put(e, "T1_AHEAD_IN_LOOP(%s, %u, row%u);\n", pointer(e, x, 0, 0), bytes, e->rows++);
+        e->info[e->block].streams = true;
+        return;
+    }
+    for (unsigned h = 0; loop >= 0 && h < (x->address.rep == T1_G ? 2 : 1); h++)
+        t1_put(e, "T1_AHEAD_ROUND(%s, %u, row%u);\n", pointer(e, x, h, 0), bytes, e->rows++);
+    if (loop < 0 && x->address.rep == T1_U)
+        t1_put(e, "t1_ahead(%s, %u);\n", pointer(e, x, 0, 0), bytes);
+}
+
 static void load(struct t1_emit *e, const struct access *x, const struct ptx_opnd *o, int32_t value)
 {
     const struct t1_arg *a = &x->address;
@@ -142,14 +158,8 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
         t1_def_arg(e, value, &v);
         return;
     }
-    if (a->rep == T1_U && !x->shared && !x->local && a->stride == (int64_t)x->size) {
-        if (t1_may_rest(e, e->f->block[e->block].loop_header)) {
-            t1_put(e, "T1_AHEAD_IN_LOOP(%s, %u, row%u);\n", pointer(e, x, 0, 0), 32 * x->size, e->rows++);
-            e->info[e->block].streams = true;
-        } else {
-            t1_put(e, "t1_ahead(%s, %u);\n", pointer(e, x, 0, 0), 32 * x->size);
-        }
-    }
+    if (a->rep != T1_V && !x->shared && !x->local && a->stride == (int64_t)x->size)
+        read_ahead(e, x);
     e->info[e->block].masked += a->rep != T1_V && a->stride == (int64_t)x->size;
     bool extend = e->value[value].kind == T1_K_64 && !x->wide;
     bool sign = e->in->type[0] >= PTX_S8 && e->in->type[0] <= PTX_S64;

@@ -15,8 +15,8 @@ struct t1_object {
 
 /* Shared addresses are 32 bits, and objects do not check them: whether they take them as signed or as
  * unsigned, all of them stay in this range, which has the arena at T1_SHARED_BELOW. */
-#define T1_SHARED_BELOW (((size_t)2 << 30) + 65536)
-#define T1_SHARED_RANGE (T1_SHARED_BELOW + ((size_t)4 << 30) + 65536)
+#define T1_SHARED_BELOW (((size_t)2 << 30) + T1_SHARED_SLACK)
+#define T1_SHARED_RANGE (T1_SHARED_BELOW + ((size_t)4 << 30) + T1_SHARED_SLACK)
 #define T1_STACK_LEAST 65536
 
 struct t1_room { /* where a block runs */

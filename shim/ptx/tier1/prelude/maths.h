@@ -13,10 +13,23 @@ T1_INLINE ph32 t1_h_ftz(ph32 x)
     return (x & ~low) | (x & 0x80000000u);
 }
 #define T1_ONE32 t1_splat_u32(0x3f800000u)
+/* a < b ? a : b and a > b ? a : b, which x86 has as one instruction: b where one is NaN and where both are 0 */
+#if T1_ISA == 2 && defined(__clang__)
+#define T1_LESSER(a, b) ((pu32)__builtin_ia32_minps512(T1_F(a), T1_F(b), 4))
+#define T1_GREATER(a, b) ((pu32)__builtin_ia32_maxps512(T1_F(a), T1_F(b), 4))
+#elif T1_ISA == 2
+#define T1_LESSER(a, b) ((pu32)__builtin_ia32_minps512_mask(T1_F(a), T1_F(b), (pf32){0}, -1, 4))
+#define T1_GREATER(a, b) ((pu32)__builtin_ia32_maxps512_mask(T1_F(a), T1_F(b), (pf32){0}, -1, 4))
+#elif T1_ISA == 1
+#define T1_LESSER(a, b) ((pu32)__builtin_ia32_minps256(T1_F(a), T1_F(b)))
+#define T1_GREATER(a, b) ((pu32)__builtin_ia32_maxps256(T1_F(a), T1_F(b)))
+#else
+T1_INLINE pu32 T1_LESSER(pu32 a, pu32 b) { return t1_pick32(T1_C_F32(LT, a, b), a, b); }
+T1_INLINE pu32 T1_GREATER(pu32 a, pu32 b) { return t1_pick32(T1_C_F32(GT, a, b), a, b); }
+#endif
 T1_INLINE pu32 t1_v_sat(pu32 x) /* NaN and -0 give +0 */
 {
-    pu32 r = t1_pick32(T1_C_F32(LT, x, T1_ONE32), x, T1_ONE32);
-    return t1_pick32(T1_C_F32(GT, x, (pu32){0}), r, (pu32){0});
+    return T1_LESSER(T1_GREATER(x, (pu32){0}), T1_ONE32);
 }
 T1_INLINE pu64 t1_v_sat64(pu64 x)
 {
@@ -207,16 +220,16 @@ T1_ROUNDED_ALL(f64, pu64)
 T1_INLINE pu32 t1_v_abs_f32(pu32 x) { return x & 0x7fffffffu; }
 T1_INLINE pu32 t1_v_neg_f32(pu32 x) { return x ^ 0x80000000u; }
 /* The operand that is no NaN wins, and -0 is below +0: equal ones differ at most in the sign. */
-#define T1_FMINMAX(name, w, V, C, REL, JOIN) \
+#define T1_FMINMAX(name, w, V, C, PICK, JOIN) \
     T1_INLINE V t1_v_##name(V a, V b) \
     { \
-        V r = t1_pick##w(C(REL, a, b) | C(NAN, b, b), a, b); \
+        V r = t1_pick##w(C(NAN, b, b), a, PICK); \
         return t1_pick##w(C(EQ, a, b), a JOIN b, r); \
     }
-T1_FMINMAX(min_f32, 32, pu32, T1_C_F32, LT, |)
-T1_FMINMAX(max_f32, 32, pu32, T1_C_F32, GT, &)
-T1_FMINMAX(min_f64, 64, pu64, T1_C_F64, LT, |)
-T1_FMINMAX(max_f64, 64, pu64, T1_C_F64, GT, &)
+T1_FMINMAX(min_f32, 32, pu32, T1_C_F32, T1_LESSER(a, b), |)
+T1_FMINMAX(max_f32, 32, pu32, T1_C_F32, T1_GREATER(a, b), &)
+T1_FMINMAX(min_f64, 64, pu64, T1_C_F64, t1_pick64(T1_C_F64(LT, a, b), a, b), |)
+T1_FMINMAX(max_f64, 64, pu64, T1_C_F64, t1_pick64(T1_C_F64(GT, a, b), a, b), &)
 
 /* ---- conversions ---- */
 #if T1_ISA == 2
@@ -458,21 +471,25 @@ T1_INLINE pf64 t1_clamp200(pf64 x)
     pu64 v = t1_pick64(T1_C_F64(GT, (pu64)x, hi), hi, (pu64)x);
     return (pf64)t1_pick64(T1_C_F64(LT, (pu64)x, lo), lo, v);
 }
+#define T1_TERM(p, f, c) t1_v_fma_f32(p, f, (pu32)(zero + (c)))
 T1_INLINE pu32 t1_v_ex2_f32(pu32 a)
 {
     const pf32 zero = {0};
-    a = t1_pick32(T1_C_F32(GT, a, (pu32)(zero + 200.0f)), (pu32)(zero + 200.0f), a);
-    a = t1_pick32(T1_C_F32(LT, a, (pu32)(zero - 200.0f)), (pu32)(zero - 200.0f), a);
-    pf32 x = T1_F(a), shifted = x + 0x1.8p23f, f = x - (shifted - 0x1.8p23f),
-         p = zero + 0.0001546144470f;
+    a = T1_LESSER((pu32)(zero + 200.0f), T1_GREATER((pu32)(zero - 200.0f), a)); /* NaN stays */
+    pf32 shifted = T1_F(a) + 0x1.8p23f, whole = shifted - 0x1.8p23f;
+    pu32 f = (pu32)(T1_F(a) - whole), p = (pu32)(zero + 0.0001546144470f);
+    p = T1_TERM(p, f, 0.001340042818f);
+    p = T1_TERM(p, f, 0.009618056679f);
+    p = T1_TERM(p, f, 0.05550327227f);
+    p = T1_TERM(p, f, 0.2402265092f);
+    p = T1_TERM(p, f, 0.6931472067f);
+    p = T1_TERM(p, f, 1.0f);
+#if T1_ISA == 2
+    return (pu32)__builtin_ia32_scalefps512_mask(T1_F(p), whole, zero, -1, 4);
+#else
     pu32 n = (pu32)shifted - 0x4b400000u, half = (pu32)((ps32)n >> 1);
-    p = p * f + 0.001340042818f;
-    p = p * f + 0.009618056679f;
-    p = p * f + 0.05550327227f;
-    p = p * f + 0.2402265092f;
-    p = p * f + 0.6931472067f;
-    p = p * f + 1.0f;
-    return (pu32)(p * T1_F((half + 127) << 23) * T1_F((n - half + 127) << 23));
+    return (pu32)(T1_F(p) * T1_F((half + 127) << 23) * T1_F((n - half + 127) << 23));
+#endif
 }
 T1_INLINE pf64 t1_tanh_64(pf64 x)
 {
@@ -483,21 +500,45 @@ T1_INLINE pf64 t1_tanh_64(pf64 x)
                            (pu64)far);
 }
 T1_BY_HALVES(T1_CALLED, tanh_f32, t1_tanh_64)
-#if T1_ISA == 2
-/* The estimate and one step of third order are within 2^-51, which rounds to the same f32 as the
- * division for all mantissas and both parities of the exponent (checked). */
-T1_INLINE pf64 t1_rsqrt_64(pf64 x)
+#if T1_ISA
+/* y + y e (1/2 + 3/8 e), where e is 1 - x y^2 */
+T1_INLINE pu32 t1_rsqrt_step(pu32 y, pu32 e)
 {
-    pf64 y = (pf64)__builtin_ia32_rsqrt14pd512_mask(x, (pf64){0}, -1), one = (pf64){0} + 1.0;
-    pu64 e = t1_v_fma_f64(-(x * y), y, one);
-    pu64 p = t1_v_fma_f64(e, t1_v_fma_f64(e, one * 0.3125, one * 0.375), one * 0.5);
-    pu64 r = t1_v_fma_f64(y * (pf64)e, p, y);
-    return (pf64)t1_pick64(T1_C_F64(NAN, e, e), (pu64)y, r); /* of 0, infinity and below 0 */
+    const pf32 zero = {0};
+    return t1_v_fma_f32(t1_v_mul_f32(y, e), t1_v_fma_f32(e, (pu32)(zero + 0.375f), (pu32)(zero + 0.5f)), y);
 }
+#define T1_MINUS(x) ((pu32) - T1_F(x)) /* no instruction of its own in an fma */
+/* A step leaves the last bit in doubt; the second knows x y to twice the bits. From one unit off, either way, it
+ * gives the bits of tier 0's division for all mantissas and both parities of the exponent (checked), so the
+ * estimate, which differs between makers, does not show. */
+T1_INLINE pu32 t1_rsqrt_steps(pu32 x, pu32 y0)
+{
+    const pu32 one = T1_ONE32, half = t1_splat_u32(0x3f000000u);
+    pu32 e = t1_v_fma_f32(T1_MINUS(t1_v_mul_f32(x, y0)), y0, one);
+    const t1_c32 off = T1_C_F32(NAN, e, e); /* 0, infinity and below 0 */
+    pu32 y = T1_ISA == 2 ? t1_v_fma_f32(t1_v_mul_f32(y0, half), e, y0) : t1_rsqrt_step(y0, e);
+    pu32 h = t1_v_mul_f32(x, y), l = t1_v_fma_f32(T1_MINUS(x), y, h);
+    e = t1_v_fma_f32(l, y, t1_v_fma_f32(T1_MINUS(h), y, one));
+    return t1_pick32(off, y0, t1_rsqrt_step(y, e));
+}
+#if T1_ISA == 2
+T1_INLINE pu32 t1_v_rsqrt_f32(pu32 x)
+{
+    return t1_rsqrt_steps(x, (pu32)__builtin_ia32_rsqrt14ps512_mask(T1_F(x), (pf32){0}, -1));
+}
+#else /* whose estimate takes denormals for 0 */
+T1_INLINE pu32 t1_v_rsqrt_f32(pu32 x)
+{
+    const t1_c32 small = T1_C_F32(LT, x & 0x7fffffffu, t1_splat_u32(0x00800000u));
+    x = t1_pick32(small, t1_v_mul_f32(x, t1_splat_u32(0x4b800000u)), x); /* 2^24 */
+    pu32 y = t1_rsqrt_steps(x, (pu32)__builtin_ia32_rsqrtps256(T1_F(x)));
+    return t1_pick32(small, t1_v_mul_f32(y, t1_splat_u32(0x45800000u)), y); /* 2^12 */
+}
+#endif
 #else
 T1_INLINE pf64 t1_rsqrt_64(pf64 x) { return 1.0 / (pf64)t1_v_sqrt_f64((pu64)x); }
-#endif
 T1_BY_HALVES(T1_INLINE, rsqrt_f32, t1_rsqrt_64)
+#endif
 T1_INLINE pf64 t1_lg2_64(pf64 x)
 {
     const pf64 zero = {0}, one = zero + 1.0;

@@ -37,19 +37,33 @@ T1_INLINE void t1_store_u64(void *p, pu64 v) { *(pu64_m *)p = v; }
     T1_FOR_LANES(l, bits) r_.e[l] = (E)(ADDR); \
     return r_.v;
 
+/* The lines of `bytes` at p. */
+T1_INLINE void t1_prefetch(const char *p, int bytes)
+{
+    __builtin_prefetch(p);
+    if (bytes > 64)
+        __builtin_prefetch(p + 64);
+    if (bytes > 128) {
+        __builtin_prefetch(p + 128);
+        __builtin_prefetch(p + 192);
+    }
+}
+/* What the next round of a loop reads, as far from here as this one is from the round before at `last`: tiles of a
+ * matrix lie too far apart for the CPU's prefetcher. */
+#define T1_AHEAD_ROUND(p, bytes, last) \
+    do { \
+        const uint64_t at_ = (uint64_t)(p); \
+        t1_prefetch((const char *)(2 * at_ - last), bytes); \
+        __builtin_prefetch((const char *)(2 * at_ - last) + (bytes) - 1); \
+        last = at_; \
+    } while (0)
+
 /* What the next warp is likely to read, where this one reads `bytes` in a row at p: a warp runs
  * alone from barrier to barrier, so its own loads are far apart and the CPU's prefetcher sees no
  * stream. */
 T1_INLINE void t1_ahead(const void *p, int bytes)
 {
-    const char *next = (const char *)p + bytes;
-    __builtin_prefetch(next);
-    if (bytes > 64)
-        __builtin_prefetch(next + 64);
-    if (bytes > 128) {
-        __builtin_prefetch(next + 128);
-        __builtin_prefetch(next + 192);
-    }
+    t1_prefetch((const char *)p + bytes, bytes);
 }
 
 /* The whole piece moves by plain loads and stores: masked ones stop the CPU from running ahead
