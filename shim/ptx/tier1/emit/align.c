@@ -27,6 +27,11 @@ static void test_lanes(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, 
            e->mask, base, (unsigned)(uint32_t)imm, (unsigned)(uint32_t)a->stride, a->rep == T1_G ? 15u : 31u, low);
 }
 
+static bool integer(const struct ptx_instr *in)
+{
+    return in->type[0] >= PTX_U8 && in->type[0] <= PTX_S64;
+}
+
 /* A multiple of `bytes` in every lane. */
 static bool multiple(const struct ptx_func *f, int32_t value, unsigned bytes)
 {
@@ -38,9 +43,28 @@ static bool multiple(const struct ptx_func *f, int32_t value, unsigned bytes)
     if (!in || in->guard >= 0 || in->src[1].kind != PTX_O_IMM)
         return false;
     uint64_t c = in->src[1].imm;
-    bool integer = in->type[0] >= PTX_U8 && in->type[0] <= PTX_S64;
-    return (in->op == PTX_OP_MUL && integer && !(in->flags & PTX_F_HI) && c % bytes == 0) ||
+    return (in->op == PTX_OP_AND && c % bytes == 0) ||
+           (in->op == PTX_OP_MUL && integer(in) && !(in->flags & PTX_F_HI) && c % bytes == 0) ||
            (in->op == PTX_OP_SHL && c < 32 && 1ull << c >= bytes);
+}
+
+/* A sum of such, of not too many parts. */
+static bool sum_of_multiples(const struct ptx_func *f, int32_t value, unsigned bytes, unsigned depth)
+{
+    if (value < 0 || f->value[value].block < 0)
+        return false;
+    if (multiple(f, value, bytes))
+        return true;
+    const struct ptx_instr *in = f->value[value].instr >= 0 ? &f->instr[f->value[value].instr] : NULL;
+    if (!in || in->guard >= 0 || in->op != PTX_OP_ADD || !integer(in) || !depth)
+        return false;
+    for (unsigned k = 0; k < 2; k++)
+        if (in->src[k].kind == PTX_O_IMM ? in->src[k].imm % bytes != 0
+                                         : in->src[k].kind != PTX_O_REG ||
+                                               !sum_of_multiples(f, f->instr_src[f->value[value].instr][k], bytes,
+                                                                 depth - 1))
+            return false;
+    return true;
 }
 
 /* Sums of something aligned and something else: it is the latter that counts, and it is known earlier (before
@@ -104,6 +128,8 @@ void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gathe
             return;
         }
     }
+    if (imm % bytes == 0 && sum_of_multiples(e->f, value, bytes, 3))
+        return;
     /* All lanes first, in one go; then those that take part. */
     const char *width = a->kind == T1_K_64 ? "64" : "32";
     const char *add = imm % bytes ? t1_str(e, " + t1_splat_u%s(%lluu)", width, (unsigned long long)(imm & low)) : "";

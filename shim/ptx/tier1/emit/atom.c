@@ -48,6 +48,19 @@ static bool known(unsigned op, unsigned type)
     }
 }
 
+/* A whole warp takes its addresses from registers: by way of memory, which the operations themselves may change as
+ * far as the CPU can tell, a histogram takes twice the time. */
+static void all_or_some(struct t1_emit *e, const struct t1_arg *a, const char *body)
+{
+    e->info[e->block].masked += 2;
+    t1_put(e, "if (%s == ~0u) {\n", e->mask);
+    for (unsigned k = 0; k < e->np; k++)
+        t1_put(e, "T1_EACH_OF(at, l, %u, %s, %s);\n", k * e->nl, t1_piece(e, a, k), body);
+    t1_put(e, "} else {\n");
+    const char *at = t1_lane(e, a);
+    t1_put(e, "T1_FOR_LANES(l, %s) {\nconst uint32_t at = %s;\n%s;\n}\n}\n", e->mask, at, body);
+}
+
 bool t1_atomic(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;
@@ -67,9 +80,11 @@ bool t1_atomic(struct t1_emit *e)
     struct t1_arg value = t1_src(e, 1, kind);
     t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm,
                ptx_type_size(in->type[0]));
-    const char *array = a.rep == T1_V && a.kind == T1_K_32 ? t1_lane(e, &a) : NULL, *x, *second = "";
-    const char *p = array ? t1_in_shared(e, "at", imm)
-                          : t1_lane_pointer(e, &a, shared, imm);
+    const bool quick = v < 0 && a.rep == T1_V && a.kind == T1_K_32 && in->sub != PTX_SUB_CAS;
+    const char *array = a.rep == T1_V && a.kind == T1_K_32 && !quick ? t1_lane(e, &a) : NULL, *x, *second = "";
+    const char *p = (quick || array) && !imm ? "(smem + at)" /* spares an extension of the sign */
+                    : quick || array         ? t1_in_shared(e, "at", imm)
+                                             : t1_lane_pointer(e, &a, shared, imm);
     x = t1_lane(e, &value);
     if (in->sub == PTX_SUB_CAS) {
         struct t1_arg c = t1_src(e, 2, kind);
@@ -85,7 +100,9 @@ bool t1_atomic(struct t1_emit *e)
     } else {
         const char *body = t1_str(e, "%st1_%s_%s_%s(%s, %s%s)", keep, shared ? "satom" : "atom", op,
                                   type, p, x, second);
-        if (array) /* without its [l] */
+        if (quick)
+            all_or_some(e, &a, body);
+        else if (array) /* without its [l] */
             t1_put(e, "T1_EACH_AT(at, %.*s, l, %s, %s);\n", (int)strlen(array) - 3, array, e->mask, body);
         else
             t1_put(e, "T1_EACH(l, %s, %s);\n", e->mask, body);

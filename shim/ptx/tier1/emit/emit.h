@@ -5,6 +5,7 @@
  *   v12g0 v12g1    the same for each half of a warp
  *   v12_0 v12_1 .. its pieces when it varies: P pieces of 32-bit lanes, 2P of 64-bit ones
  *   v12m           its lanes as a mask, when it is a varying predicate
+ *   v12c_0 ..      the same as the comparison left it, for each piece: a t1_c32 or t1_c64
  *   x12_0, x12m    per-lane copy of a value that lanes take out of a loop in different rounds
  *   p7             lanes waiting to run block 7;  m: lanes that run this block;  live: lanes not exited
  *   B7 S7          block 7 and the place behind it
@@ -59,20 +60,23 @@ struct t1_arg {
     int64_t stride;
     const char *s[2];
     const char *v;     /* V: pieces are v_0, v_1 ...; predicates: v is the mask's name */
+    const char *c;     /* V predicates: the comparison by pieces, c_0, c_1 ..., or NULL; */
+    bool c_wide;       /* of 64 bits */
 };
 
 struct t1_value {
     uint8_t kind, rep;
     bool used, escapes; /* escapes: read outside a loop that lanes leave in different rounds */
     bool global;        /* declared at the top of the function */
+    uint8_t pieces;     /* V predicates: 32 or 64 when its block has the comparison by pieces of that width */
 };
 
 struct t1_block_info {
     bool div;      /* runs under a mask of its own */
     bool pend;     /* somebody deposits lanes for it */
     bool target;   /* label is needed */
-    bool streams;  /* lanes read memory in a row */
-    uint32_t masked; /* loads and stores under its mask, of rows */
+    uint8_t turn;  /* rounds of its loop between two rests of a warp; 0: it reads no rows */
+    uint32_t masked; /* loads and stores under its mask, of rows; an atomic counts twice */
     uint32_t run;  /* last block of the run of divergent blocks that holds it */
 };
 

@@ -148,13 +148,14 @@ bool t1_may_rest(const struct t1_emit *e, int32_t header)
 
 /* A loop without barriers that streams through memory, such as a grid-stride one: each warp alone would
  * read short rows far apart, which share cache sets when the step is a power of two. */
-static bool streaming(const struct t1_emit *e, uint32_t header)
+static unsigned turn_of(const struct t1_emit *e, uint32_t header)
 {
     const struct ptx_func *f = e->f;
+    unsigned turn = 0;
     for (uint32_t k = header; k < f->nblock && ptx_in_loop(f, (int32_t)k, (int32_t)header); k++)
-        if (e->info[k].streams && f->block[k].loop_header == (int32_t)header)
-            return true;
-    return false;
+        if (e->info[k].turn > turn && f->block[k].loop_header == (int32_t)header)
+            turn = e->info[k].turn;
+    return turn;
 }
 
 /* Before a loop's next round: the other warps' turn, if they may have to be waited for, or now and then so
@@ -163,10 +164,11 @@ static const char *next_round(struct t1_emit *e, uint32_t header)
 {
     if (spinning(e, header))
         return "t1_yield(b); ";
-    if (!streaming(e, header))
+    unsigned turn = turn_of(e, header);
+    if (!turn)
         return "";
     e->rests = true;
-    return "T1_REST(b, rounds); ";
+    return t1_str(e, "T1_REST(b, rounds, %u); ", turn);
 }
 
 static void enter(struct t1_emit *e, uint32_t from, uint32_t to, bool may_fall)

@@ -27,6 +27,8 @@ static const char *piece_of(struct t1_emit *e, const struct t1_op *op, unsigned 
     for (unsigned s = 0; s < op->nsrc + (op->reads_cc ? 1u : 0u); s++) {
         arg[s] = op->wide ? t1_half(e, &a[s], k) : t1_piece(e, &a[s], k);
     }
+    if (e->in->op == PTX_OP_SELP && a[2].c && a[2].c_wide == op->wide)
+        return t1_str(e, op->wide ? "t1_pick64(%s_%u, %s, %s)" : "t1_pick32(%s_%u, %s, %s)", a[2].c, k, arg[0], arg[1]);
     return t1_str(e, "(%s)", expand(e, op->dst[d].vector, arg));
 }
 
@@ -93,12 +95,29 @@ static const char *all_or(struct t1_emit *e, unsigned d, const struct t1_arg *a,
                   n->s[0], below ? "~0u" : "0u", pieces);
 }
 
+/* A comparison alone is kept by pieces too, for what selects by it: bits of a mask and back take longer than both. */
+static bool keep_pieces(struct t1_emit *e, const struct t1_op *op, unsigned d, const struct t1_arg *a)
+{
+    static const char prefix[] = "t1_v_cmp_";
+    const int32_t value = d ? -1 : t1_dst(e, 0);
+    if (e->in->op != PTX_OP_SETP || value < 0 || e->in->sub || e->guarded ||
+        e->value[value].escapes || strncmp(op->dst[0].vector, prefix, strlen(prefix)) != 0)
+        return false;
+    for (unsigned k = 0; k < (op->wide ? 2 : 1) * e->np; k++)
+        t1_put(e, "const t1_c%u v%dc_%u = (t1_c%s;\n", op->wide ? 64 : 32, value, k,
+               piece_of(e, op, 0, a, k) + strlen("(t1_v"));
+    e->value[value].pieces = op->wide ? 64 : 32;
+    return true;
+}
+
 /* A predicate's lanes, from the bits of its pieces. */
 static const char *lanes_of(struct t1_emit *e, const struct t1_op *op, unsigned d, const struct t1_arg *a)
 {
     const char *m = "";
+    const bool kept = *all_or(e, d, a, "") == '\0' && keep_pieces(e, op, d, a);
     for (unsigned k = 0; k < (op->wide ? 2 : 1) * e->np; k++) {
-        const char *bits = piece_of(e, op, d, a, k);
+        const char *bits = kept ? t1_str(e, "t1_cbits%u(v%dc_%u)", op->wide ? 64 : 32, t1_dst(e, 0), k)
+                                : piece_of(e, op, d, a, k);
         m = k ? t1_str(e, "%s | (uint32_t)%s << %u", m, bits, k * (op->wide ? e->nl / 2 : e->nl))
               : t1_str(e, "(uint32_t)%s", bits);
     }

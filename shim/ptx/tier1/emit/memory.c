@@ -129,8 +129,9 @@ static void read_ahead(struct t1_emit *e, const struct access *x)
     const int32_t loop = e->f->block[e->block].loop_header;
     const unsigned bytes = (x->address.rep == T1_G ? 16 : 32) * x->size;
     if (x->address.rep == T1_U && t1_may_rest(e, loop)) {
-        t1_put(e, "T1_AHEAD_IN_LOOP(%s, %u, row%u);\n", pointer(e, x, 0, 0), bytes, e->rows++);
-        e->info[e->block].streams = true;
+        const uint8_t turn = bytes > 64 ? 8 : 2; /* short rows share lines, and a line's neighbours its cache set */
+        t1_put(e, "T1_AHEAD_IN_LOOP(%s, %u, row%u, %u);\n", pointer(e, x, 0, 0), bytes, e->rows++, turn);
+        e->info[e->block].turn = turn > e->info[e->block].turn ? turn : e->info[e->block].turn;
         return;
     }
     for (unsigned h = 0; loop >= 0 && h < (x->address.rep == T1_G ? 2 : 1); h++)

@@ -49,6 +49,8 @@ struct t1_arg t1_value_arg(struct t1_emit *e, int32_t value, uint32_t use_block)
         a.s[1] = t1_str(e, "v%dg1", value);
     } else {
         a.v = t1_str(e, x->kind == T1_K_PRED ? "%c%dm" : "%c%d", copy ? 'x' : 'v', value);
+        a.c = x->pieces && v->block == (int32_t)e->block ? t1_str(e, "v%dc", value) : NULL;
+        a.c_wide = x->pieces == 64;
     }
     return a;
 }
@@ -202,6 +204,7 @@ struct t1_arg t1_source(struct t1_emit *e, const struct ptx_opnd *o, int32_t val
     case PTX_O_REG:
         a = t1_value_arg(e, value, e->block);
         if (o->neg && a.kind == T1_K_PRED) {
+            a.c = NULL;
             if (a.rep == T1_V)
                 a.v = t1_str(e, "(~%s)", a.v);
             else

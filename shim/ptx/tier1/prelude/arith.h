@@ -62,6 +62,12 @@ T1_INLINE pu64 t1_pick64(t1_c64 c, pu64 yes, pu64 no) { return (yes & c) | (no &
 T1_INLINE uint32_t t1_cbits32(t1_c32 c) { return t1_bits_of32(c); }
 T1_INLINE uint32_t t1_cbits64(t1_c64 c) { return t1_bits_of64(c); }
 #endif
+#define t1_c_cmp_u32(REL, a, b) T1_C_U32(REL, a, b)
+#define t1_c_cmp_s32(REL, a, b) T1_C_S32(REL, a, b)
+#define t1_c_cmp_u64(REL, a, b) T1_C_U64(REL, a, b)
+#define t1_c_cmp_s64(REL, a, b) T1_C_S64(REL, a, b)
+#define t1_c_cmp_f32(REL, a, b) T1_C_F32(REL, a, b)
+#define t1_c_cmp_f64(REL, a, b) T1_C_F64(REL, a, b)
 #define t1_v_cmp_u32(REL, a, b) t1_cbits32(T1_C_U32(REL, a, b))
 #define t1_v_cmp_s32(REL, a, b) t1_cbits32(T1_C_S32(REL, a, b))
 #define t1_v_cmp_u64(REL, a, b) t1_cbits64(T1_C_U64(REL, a, b))

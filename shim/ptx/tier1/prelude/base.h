@@ -122,18 +122,33 @@ T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi)
 }
 #endif
 #define t1_half_u32(x, h) ((h) ? t1_half1(x) : t1_half0(x))
-/* 64 bits from 32 and back, one 64-bit piece */
-T1_INLINE pu64 t1_zext_u32(ph32 x) { return __builtin_convertvector(x, pu64); }
-T1_INLINE pu64 t1_sext_u32(ph32 x) { return (pu64)__builtin_convertvector((phs32)x, ps64); }
-T1_INLINE ph32 t1_trunc_u64(pu64 x) { return __builtin_convertvector(x, ph32); }
-T1_INLINE ph32 t1_high_u64(pu64 x) { return __builtin_convertvector(x >> 32, ph32); }
-#define t1_lane0(x) ((x)[0])
-
-/* ---- masks: bits to lanes and back, blends ---- */
+/* To other widths. gcc takes some of its own conversions apart, lane by lane. */
 #if T1_ISA == 2
 typedef int t1_i16 __attribute__((vector_size(64)));
 typedef long long t1_q8 __attribute__((vector_size(64)));
 typedef int t1_i8 __attribute__((vector_size(32)));
+typedef char t1_c16 __attribute__((vector_size(16)));
+typedef short t1_w16 __attribute__((vector_size(32)));
+#endif
+#if T1_ISA == 2 && !defined(__clang__)
+#define T1_CONVERT(to, from, V, op, T, Z) (V) __builtin_ia32_##op##512_mask((T)x, (Z){0}, -1)
+#else
+#define T1_CONVERT(to, from, V, op, T, Z) (V) __builtin_convertvector((from)x, to)
+#endif
+T1_INLINE pu32 t1_wide_u8(pu8 x) { return T1_CONVERT(pu32, pu8, pu32, pmovzxbd, t1_c16, t1_i16); }
+T1_INLINE pu32 t1_wide_s8(ps8 x) { return T1_CONVERT(ps32, ps8, pu32, pmovsxbd, t1_c16, t1_i16); }
+T1_INLINE pu32 t1_wide_u16(pu16 x) { return T1_CONVERT(pu32, pu16, pu32, pmovzxwd, t1_w16, t1_i16); }
+T1_INLINE pu32 t1_wide_s16(ps16 x) { return T1_CONVERT(ps32, ps16, pu32, pmovsxwd, t1_w16, t1_i16); }
+T1_INLINE pu8 t1_narrow_u8(pu32 x) { return T1_CONVERT(pu8, pu32, pu8, pmovdb, t1_i16, t1_c16); }
+T1_INLINE pu16 t1_narrow_u16(pu32 x) { return T1_CONVERT(pu16, pu32, pu16, pmovdw, t1_i16, t1_w16); }
+T1_INLINE pu64 t1_zext_u32(ph32 x) { return T1_CONVERT(pu64, ph32, pu64, pmovzxdq, t1_i8, t1_q8); }
+T1_INLINE pu64 t1_sext_u32(ph32 x) { return T1_CONVERT(ps64, phs32, pu64, pmovsxdq, t1_i8, t1_q8); }
+T1_INLINE ph32 t1_trunc_u64(pu64 x) { return T1_CONVERT(ph32, pu64, ph32, pmovqd, t1_q8, t1_i8); }
+T1_INLINE ph32 t1_high_u64(pu64 x) { return t1_trunc_u64(x >> 32); }
+#define t1_lane0(x) ((x)[0])
+
+/* ---- masks: bits to lanes and back, blends ---- */
+#if T1_ISA == 2
 #if defined(__clang__)
 T1_INLINE pu32 t1_blend_u32(uint32_t m, pu32 off, pu32 on)
 {
@@ -262,6 +277,31 @@ typedef uint64_t t1_nu64, t1_ws64, t1_wu64;
                 body;                                                                              \
             }                                                                                      \
         }                                                                                          \
+    } while (0)
+/* The lanes of one piece, whose element is `at`, two a move out of the vector. */
+#define T1_TWO_OF(at, l, first, pair, body) \
+    { \
+        const uint64_t both_ = pairs_[pair]; \
+        { \
+            const uint32_t l = (first) + 2 * (pair), at = (uint32_t)both_; \
+            body; \
+        } \
+        { \
+            const uint32_t l = (first) + 2 * (pair) + 1, at = (uint32_t)(both_ >> 32); \
+            body; \
+        } \
+    }
+#define T1_PAIRS_4(at, l, first, body) \
+    T1_TWO_OF(at, l, first, 0, body) T1_TWO_OF(at, l, first, 1, body)
+#define T1_PAIRS_8(at, l, first, body) \
+    T1_PAIRS_4(at, l, first, body) T1_TWO_OF(at, l, first, 2, body) T1_TWO_OF(at, l, first, 3, body)
+#define T1_PAIRS_16(at, l, first, body) \
+    T1_PAIRS_8(at, l, first, body) T1_TWO_OF(at, l, first, 4, body) T1_TWO_OF(at, l, first, 5, body) \
+    T1_TWO_OF(at, l, first, 6, body) T1_TWO_OF(at, l, first, 7, body)
+#define T1_EACH_OF(at, l, first, piece, body) \
+    do { \
+        const pu64 pairs_ = (pu64)(piece); \
+        T1_CAT(T1_PAIRS_, T1_N)(at, l, first, body) \
     } while (0)
 #define T1_EACH(l, m, body) \
     do { \

@@ -100,27 +100,26 @@ T1_INLINE void t1_yield(struct t1_block *b)
 /* Every few rounds of a loop that reads memory the other warps get as far: their rows lie beside this one's.
  * A call, so that only this path saves registers. With it, and what the warp reads when its turn comes again
  * prefetched, the sum of 64 MB takes half the time; what fits the cache takes some percent more. */
-#define T1_TURN 8
 static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
 {
     if (b->current->next != b->current)
         t1_next(b);
 }
-#define T1_REST(b, rounds) \
+#define T1_REST(b, rounds, turn) \
     do { \
-        if (T1_UNLIKELY((++rounds & (T1_TURN - 1)) == 0)) \
+        if (T1_UNLIKELY((++rounds & ((turn) - 1)) == 0)) \
             t1_rest(b); \
     } while (0)
 /* last: the address of the round before */
-#define T1_AHEAD_IN_LOOP(p, bytes, last) \
+#define T1_AHEAD_IN_LOOP(p, bytes, last, turn) \
     do { \
         const uint64_t at_ = (uint64_t)(p); \
-        t1_ahead((const void *)(at_ - (bytes) + T1_TURN * (at_ - last)), bytes); \
+        t1_ahead((const void *)(at_ - (bytes) + (turn) * (at_ - last)), bytes); \
         last = at_; \
     } while (0)
 #else
-#define T1_REST(b, rounds) (void)rounds
-#define T1_AHEAD_IN_LOOP(p, bytes, last) t1_ahead(p, bytes)
+#define T1_REST(b, rounds, turn) (void)rounds
+#define T1_AHEAD_IN_LOOP(p, bytes, last, turn) t1_ahead(p, bytes)
 T1_INLINE void t1_bar(struct t1_block *b) { (void)b; }
 T1_INLINE uint32_t t1_bar_popc(struct t1_block *b, uint32_t n) { return (void)b, n; }
 T1_INLINE uint32_t t1_bar_or(struct t1_block *b, uint32_t v) { return (void)b, v; }

@@ -249,8 +249,19 @@ T1_INLINE pu64 t1_v_f64_s32(ph32 x) { return (pu64)__builtin_convertvector((phs3
 T1_INLINE pu64 t1_v_f64_u32(ph32 x) { return (pu64)__builtin_convertvector(x, pf64); }
 T1_INLINE pu64 t1_v_f64_s64(pu64 x) { return (pu64)__builtin_convertvector((ps64)x, pf64); }
 T1_INLINE pu64 t1_v_f64_u64(pu64 x) { return (pu64)__builtin_convertvector(x, pf64); }
+#if T1_ISA == 2 && !defined(__clang__) /* as T1_CONVERT */
+T1_INLINE pu64 t1_v_f64_f32(ph32 x)
+{
+    return (pu64)__builtin_ia32_cvtps2pd512_mask((phf32)x, (pf64){0}, -1, 4);
+}
+T1_INLINE ph32 t1_v_f32_f64(pu64 x)
+{
+    return (ph32)__builtin_ia32_cvtpd2ps512_mask(T1_D(x), (phf32){0}, -1, 4);
+}
+#else
 T1_INLINE pu64 t1_v_f64_f32(ph32 x) { return (pu64)__builtin_convertvector((phf32)x, pf64); }
 T1_INLINE ph32 t1_v_f32_f64(pu64 x) { return (ph32)__builtin_convertvector(T1_D(x), phf32); }
+#endif
 T1_INLINE uint32_t t1_s_f32_s32(uint32_t x) { return t1_bits32((float)(int32_t)x); }
 T1_INLINE uint32_t t1_s_f32_u32(uint32_t x) { return t1_bits32((float)x); }
 T1_INLINE uint32_t t1_s_f32_s64(uint64_t x) { return t1_bits32((float)(int64_t)x); }

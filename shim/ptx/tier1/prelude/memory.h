@@ -1,15 +1,12 @@
 /* Tier 1's prelude: contiguous, gathered and scattered memory accesses of one piece. T is the
  * element: u8 s8 u16 s16 u32 (a pu32 of extended elements) or u64. Lanes whose bit is clear are not
  * touched and load 0; `bits` are the piece's own. */
-#define T1_WIDE(T, V, W) \
-    T1_INLINE pu32 t1_load_##T(const void *p) \
-    { \
-        return (pu32)__builtin_convertvector(*(const V##_m *)p, W); \
-    }
-T1_WIDE(u8, pu8, pu32)
-T1_WIDE(s8, ps8, ps32)
-T1_WIDE(u16, pu16, pu32)
-T1_WIDE(s16, ps16, ps32)
+#define T1_WIDE(T) \
+    T1_INLINE pu32 t1_load_##T(const void *p) { return t1_wide_##T(*(const p##T##_m *)p); }
+T1_WIDE(u8)
+T1_WIDE(s8)
+T1_WIDE(u16)
+T1_WIDE(s16)
 /* one access, at any address */
 #define T1_ONE(T, E, R) \
     T1_INLINE R t1_ld_##T(const void *p) { return (R)(*(const t1_##E *)p); }
@@ -26,8 +23,8 @@ T1_INLINE void t1_st_u64(void *p, uint64_t v) { *(t1_u64 *)p = v; }
 
 T1_INLINE pu32 t1_load_u32(const void *p) { return *(const pu32_m *)p; }
 T1_INLINE pu64 t1_load_u64(const void *p) { return *(const pu64_m *)p; }
-T1_INLINE void t1_store_u8(void *p, pu32 v) { *(pu8_m *)p = __builtin_convertvector(v, pu8); }
-T1_INLINE void t1_store_u16(void *p, pu32 v) { *(pu16_m *)p = __builtin_convertvector(v, pu16); }
+T1_INLINE void t1_store_u8(void *p, pu32 v) { *(pu8_m *)p = t1_narrow_u8(v); }
+T1_INLINE void t1_store_u16(void *p, pu32 v) { *(pu16_m *)p = t1_narrow_u16(v); }
 T1_INLINE void t1_store_u32(void *p, pu32 v) { *(pu32_m *)p = v; }
 T1_INLINE void t1_store_u64(void *p, pu64 v) { *(pu64_m *)p = v; }
 
@@ -95,8 +92,6 @@ T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
     else
         __builtin_ia32_storedqudi512_mask((void *)p, (t1_q8)v, (uint8_t)bits);
 }
-typedef char t1_c16 __attribute__((vector_size(16)));
-typedef short t1_w16 __attribute__((vector_size(32)));
 typedef pu8 t1_pu8_m __attribute__((aligned(1), may_alias));
 typedef pu16 t1_pu16_m __attribute__((aligned(1), may_alias));
 T1_INLINE pu8 t1_maskbytes(uint32_t bits, const void *p)
@@ -117,8 +112,7 @@ T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
         t1_store_u8(p, v);
         return;
     }
-    __builtin_ia32_storedquqi128_mask((void *)p, (t1_c16) __builtin_convertvector(v, pu8),
-                                      (uint16_t)bits);
+    __builtin_ia32_storedquqi128_mask((void *)p, (t1_c16)t1_narrow_u8(v), (uint16_t)bits);
 }
 T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
 {
@@ -126,8 +120,7 @@ T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
         t1_store_u16(p, v);
         return;
     }
-    __builtin_ia32_storedquhi256_mask((void *)p, (t1_w16)__builtin_convertvector(v, pu16),
-                                      (uint16_t)bits);
+    __builtin_ia32_storedquhi256_mask((void *)p, (t1_w16)t1_narrow_u16(v), (uint16_t)bits);
 }
 /* scale is 1, 2, 4 or 8; 32-bit indices are signed */
 #define t1_gather_u32(bits, base, idx, scale) \
@@ -295,19 +288,19 @@ T1_INLINE void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
 
 T1_INLINE pu32 t1_maskload_u8(uint32_t bits, const void *p)
 {
-    return __builtin_convertvector(t1_maskbytes(bits, p), pu32);
+    return t1_wide_u8(t1_maskbytes(bits, p));
 }
 T1_INLINE pu32 t1_maskload_s8(uint32_t bits, const void *p)
 {
-    return (pu32)__builtin_convertvector((ps8)t1_maskbytes(bits, p), ps32);
+    return t1_wide_s8((ps8)t1_maskbytes(bits, p));
 }
 T1_INLINE pu32 t1_maskload_u16(uint32_t bits, const void *p)
 {
-    return __builtin_convertvector(t1_maskwords(bits, p), pu32);
+    return t1_wide_u16(t1_maskwords(bits, p));
 }
 T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p)
 {
-    return (pu32)__builtin_convertvector((ps16)t1_maskwords(bits, p), ps32);
+    return t1_wide_s16((ps16)t1_maskwords(bits, p));
 }
 
 /* There are no gathers of narrow elements, and wider ones might leave the mapping. The pieces are
