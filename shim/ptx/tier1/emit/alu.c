@@ -16,7 +16,8 @@ enum {
     ROUND = 4,
     ANY_FTZ = 8 /* ftz changes nothing */,
     PRIMITIVE = 16,
-    SC = 32
+    SC = 32,
+    FTZ_RESULT = 64 /* FTZ32, where a denormal source gives what 0 gives */
 };
 
 struct row {
@@ -90,17 +91,19 @@ static void shape(struct t1_op *op, const char *sig)
 }
 
 /* Operands through ftz, the call with its rounding mode, the result through ftz and sat. */
-static void primitive(const struct t1_op *op, const char *name, char letter, char *out)
+static void primitive(const struct t1_op *op, const struct row *r, char letter, char *out)
 {
+    const char *name = r->vec;
     const unsigned rnd = op->aux >> T0_RND_SHIFT & 15;
     const bool ftz = op->aux & T0_FTZ, sat = op->aux & T0_SAT;
     char args[128] = "", call[PART], mode[8] = "", around[32] = "";
     const char *width = op->wide ? "64" : "";
     size_t n = 0;
     const char *flush = letter == 's' ? "t1_s_ftz" : "t1_v_ftz";
+    const bool sources = ftz && !(r->mods & FTZ_RESULT);
     for (unsigned k = 0; k < op->nsrc; k++)
         n += (size_t)snprintf(args + n, sizeof args - n, "%s%s%s$%u%s",
-                              k ? ", " : "", ftz ? flush : "", ftz ? "(" : "", k, ftz ? ")" : "");
+                              k ? ", " : "", sources ? flush : "", sources ? "(" : "", k, sources ? ")" : "");
     if (rnd)
         snprintf(mode, sizeof mode, ", %u", rnd);
     snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
@@ -348,9 +351,9 @@ static void plain(struct t1_op *op, const struct row *r)
     if (!r->vec || op->aux & ~allowed)
         return;
     if (r->mods & PRIMITIVE) {
-        primitive(op, r->vec, 'v', op->dst[0].vector);
+        primitive(op, r, 'v', op->dst[0].vector);
         if (r->mods & SC && !rounds)
-            primitive(op, r->vec, 's', op->dst[0].scalar);
+            primitive(op, r, 's', op->dst[0].scalar);
         else
             derive(op, 0);
         return;

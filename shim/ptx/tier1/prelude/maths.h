@@ -4,7 +4,12 @@
 #define T1_D(x) ((pf64)(x))
 T1_INLINE pu32 t1_v_ftz(pu32 x)
 {
-    return t1_pick32(T1_C_U32(EQ, x & 0x7f800000u, (pu32){0}), x & 0x80000000u, x);
+#if T1_ISA == 2
+    const t1_c32 denormal = (uint16_t)__builtin_ia32_fpclassps512_mask(T1_F(x), 0x20, -1);
+#else
+    const t1_c32 denormal = T1_C_U32(EQ, x & 0x7f800000u, (pu32){0});
+#endif
+    return t1_pick32(denormal, x & 0x80000000u, x);
 }
 T1_INLINE uint32_t t1_s_ftz(uint32_t x) { return x & 0x7f800000u ? x : x & 0x80000000u; }
 T1_INLINE ph32 t1_h_ftz(ph32 x)
@@ -218,7 +223,7 @@ T1_ROUNDED_ALL(f64, pu64)
 #define t1_v_rcp_f64_r(a, m) t1_v_div_f64_r(T1_ONE64, a, m)
 
 T1_INLINE pu32 t1_v_abs_f32(pu32 x) { return x & 0x7fffffffu; }
-T1_INLINE pu32 t1_v_neg_f32(pu32 x) { return x ^ 0x80000000u; }
+T1_INLINE pu32 t1_v_neg_f32(pu32 x) { return (pu32) - T1_F(x); }
 /* The operand that is no NaN wins, and -0 is below +0: equal ones differ at most in the sign. */
 #define T1_FMINMAX(name, w, V, C, PICK, JOIN) \
     T1_INLINE V t1_v_##name(V a, V b) \
@@ -518,18 +523,17 @@ T1_INLINE pu32 t1_rsqrt_step(pu32 y, pu32 e)
     const pf32 zero = {0};
     return t1_v_fma_f32(t1_v_mul_f32(y, e), t1_v_fma_f32(e, (pu32)(zero + 0.375f), (pu32)(zero + 0.5f)), y);
 }
-#define T1_MINUS(x) ((pu32) - T1_F(x)) /* no instruction of its own in an fma */
 /* A step leaves the last bit in doubt; the second knows x y to twice the bits. From one unit off, either way, it
  * gives the bits of tier 0's division for all mantissas and both parities of the exponent (checked), so the
  * estimate, which differs between makers, does not show. */
 T1_INLINE pu32 t1_rsqrt_steps(pu32 x, pu32 y0)
 {
     const pu32 one = T1_ONE32, half = t1_splat_u32(0x3f000000u);
-    pu32 e = t1_v_fma_f32(T1_MINUS(t1_v_mul_f32(x, y0)), y0, one);
+    pu32 e = t1_v_fma_f32(t1_v_neg_f32(t1_v_mul_f32(x, y0)), y0, one);
     const t1_c32 off = T1_C_F32(NAN, e, e); /* 0, infinity and below 0 */
     pu32 y = T1_ISA == 2 ? t1_v_fma_f32(t1_v_mul_f32(y0, half), e, y0) : t1_rsqrt_step(y0, e);
-    pu32 h = t1_v_mul_f32(x, y), l = t1_v_fma_f32(T1_MINUS(x), y, h);
-    e = t1_v_fma_f32(l, y, t1_v_fma_f32(T1_MINUS(h), y, one));
+    pu32 h = t1_v_mul_f32(x, y), l = t1_v_fma_f32(t1_v_neg_f32(x), y, h);
+    e = t1_v_fma_f32(l, y, t1_v_fma_f32(t1_v_neg_f32(h), y, one));
     return t1_pick32(off, y0, t1_rsqrt_step(y, e));
 }
 #if T1_ISA == 2
