@@ -1,11 +1,11 @@
 /* Forms of code that tier 1 chooses for speed: comparisons decided by a warp's two ends, blocks written a second
- * time for full warps, loops that run lane by lane, warps that keep pace, many blocks a call. Each is checked
- * against plain C, and the text for that it was chosen at all. */
+ * time for full warps, loops that run lane by lane, warps that keep pace, many blocks a call, selections by pieces,
+ * atomics from registers. Each is checked against plain C, and the text for that it was chosen at all. */
 #include "tier1/on_tier1.h"
 
 #include "tier0/kernels.h"
 
-static void chosen(const char *text, enum t1_shape shape, const char *mark)
+static bool has(const char *text, enum t1_shape shape, const char *mark)
 {
     struct ptx_diag diag = {0};
     struct ptx_module *m = ptx_module_open(text, strlen(text), &diag);
@@ -13,9 +13,16 @@ static void chosen(const char *text, enum t1_shape shape, const char *mark)
     size_t size = 0;
     bool there = m && !t1_emit(m, "k", shape, t1t_isa, &c, &size, &diag);
     const char *kernel = there ? strstr(c, "T1_KERNEL t1_kernel(") : NULL;
-    check(kernel && strstr(kernel, mark), "shape %d: the text has %s", (int)shape, mark);
+    check(kernel != NULL, "shape %d: there is a text", (int)shape);
+    bool found = kernel && strstr(kernel, mark);
     free(c);
     ptx_module_close(m);
+    return found;
+}
+
+static void chosen(const char *text, enum t1_shape shape, const char *mark)
+{
+    check(has(text, shape, mark), "shape %d: the text has %s", (int)shape, mark);
 }
 
 /* ---- comparisons ---- */
@@ -217,7 +224,7 @@ static void keeping_pace(void)
         }
         check(!bad, "warps that keep pace, n = %u: %u wrong", n, bad);
     }
-    chosen(stride, T1_SHAPE_LINEAR, "T1_REST(b, rounds)");
+    chosen(stride, T1_SHAPE_LINEAR, "T1_REST(b, rounds, 8)");
 }
 
 /* ---- blocks of one call ---- */
@@ -246,6 +253,92 @@ static void many_blocks(void)
     expect_fault("the block of a call that faults is named", third, 6, 64, T0_FAULT_ADDRESS, 3, 37, 16);
 }
 
+/* ---- selections by what a comparison left of each piece ---- */
+
+static const char picks[] = KERNEL(
+    "ld.global.u32 %r2, [%rd1]; ld.global.u32 %r3, [%rd1+4]; mov.b32 %f1, %r2; mov.b32 %f2, %r3;\n"
+    "mul.wide.u32 %rd2, %r2, 0x10001; mul.wide.u32 %rd3, %r3, 0xffff; setp.lt.s32 %p1, %r2, %r3;\n"
+    "setp.gt.u64 %p2, %rd2, %rd3; setp.ltu.f32 %p3, %f1, %f2; selp.b32 %r4, %r2, %r3, %p1;\n"
+    "selp.b64 %rd4, %rd2, %rd3, %p2; selp.b32 %r5, %r2, 7, %p2; selp.b64 %rd5, %rd3, 9, %p1;\n"
+    "selp.f32 %f3, %f1, %f2, %p3; mov.b32 %r6, %f3; xor.b64 %rd4, %rd4, %rd5; mov.b64 {%r7, %r8}, %rd4;\n"
+    "@!%p1 add.u32 %r4, %r4, 5; mad.lo.u32 %r4, %r4, 3, %r5; mad.lo.u32 %r4, %r4, 3, %r6;\n"
+    "mad.lo.u32 %r4, %r4, 3, %r7; mad.lo.u32 %r4, %r4, 3, %r8;\n" STORE("%r4"));
+
+static uint32_t picks_want(uint32_t i)
+{
+    const uint32_t a = in[i], b = in[i + 1];
+    const uint64_t x = (uint64_t)a * 0x10001, y = (uint64_t)b * 0xffff;
+    const bool less = (int32_t)a < (int32_t)b, more = x > y;
+    float f, g;
+    memcpy(&f, &a, sizeof f);
+    memcpy(&g, &b, sizeof g);
+    const uint64_t w = (more ? x : y) ^ (less ? y : 9);
+    uint32_t r = (less ? a : b + 5) * 3 + (more ? a : 7);
+    r = r * 3 + (f >= g ? b : a);
+    return (r * 3 + (uint32_t)w) * 3 + (uint32_t)(w >> 32);
+}
+
+static void selections(void)
+{
+    for (uint32_t i = 0; i < MOST; i++) /* with equal neighbours, and NaNs */
+        in[i] = (i & 31) == 9 ? 0x7fc00000u : (i >> (i & 1)) * 0x9e3779b9u;
+    expect("selections", picks, 3, 64, picks_want);
+    expect("selections in part of a warp", picks, 3, 50, picks_want);
+    chosen(picks, T1_SHAPE_LINEAR, "t1_pick32(v");
+    chosen(picks, T1_SHAPE_LINEAR, "t1_pick64(v");
+}
+
+/* ---- shared memory ---- */
+
+static const char bins[] = KERNEL(
+    ".shared .align 4 .b8 s[256]; mov.u32 %r10, s; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10;\n"
+    "mov.u32 %r12, 0; st.shared.u32 [%r11], %r12; bar.sync 0; ld.param.u32 %r2, [pn]; ld.global.u32 %r3, [%rd1];\n"
+    "setp.ge.u32 %p1, %r1, %r2; @%p1 bra D; and.b32 %r4, %r3, 15; shl.b32 %r4, %r4, 2; add.u32 %r4, %r10, %r4;\n"
+    "red.shared.add.u32 [%r4], 1; red.shared.add.u32 [%r4+64], %r3; red.shared.max.u32 [%r4+128], %r3;\n"
+    "add.u32 %r5, %r4, -64; red.shared.xor.b32 [%r5+256], %r3;\n"
+    "D: bar.sync 0; ld.shared.u32 %r6, [%r11];\n" STORE("%r6"));
+/* Lanes' addresses that nothing is known of: n is 66 */
+static const char odd[] = KERNEL(
+    ".shared .align 4 .b8 s[512]; mov.u32 %r10, s; ld.param.u32 %r2, [pn]; ld.global.u32 %r3, [%rd1];\n"
+    "and.b32 %r4, %r3, 15; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2; add.u32 %r4, %r10, %r4;\n"
+    "red.shared.add.u32 [%r4], 1;\n");
+static const char tiles[] = KERNEL(
+    "mov.u32 %r3, 0; mov.u32 %r5, 0; mul.wide.s32 %rd2, %r0, 4; add.s64 %rd2, %rd31, %rd2;\n"
+    "L: ld.global.u32 %r6, [%rd2]; bar.sync 0; add.u32 %r3, %r3, %r6; add.s64 %rd2, %rd2, 512;\n"
+    "add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 4; @%p1 bra L;\n" STORE("%r3"));
+
+static uint32_t tiles_want(uint32_t i)
+{
+    return in[i] + in[i + 128] + in[i + 256] + in[i + 384];
+}
+
+static void shared_memory(void)
+{
+    for (uint32_t i = 0; i < MOST; i++)
+        in[i] = i * 0x9e3779b9u >> 7;
+    for (uint32_t n = 0; n <= 64; n += 16) {
+        struct args a = {out, in, n};
+        uint32_t bad = 0, want[64] = {0};
+        if (!t0t_once(bins, "k", 1, 64, &a, NULL))
+            return;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t *s = &want[in[i] & 15];
+            s[0]++;
+            s[16] += in[i];
+            s[32] = in[i] > s[32] ? in[i] : s[32];
+            s[48] ^= in[i];
+        }
+        for (uint32_t i = 0; i < 64; i++)
+            bad += out[i] != want[i];
+        check(!bad, "atomics on shared memory, n = %u: %u wrong", n, bad);
+    }
+    chosen(bins, T1_SHAPE_LINEAR, "T1_EACH_OF(");
+    check(!has(bins, T1_SHAPE_LINEAR, "t1_low_u32("), "sums of multiples are not tested for alignment");
+    expect_fault("a sum with something else is", odd, 1, 66, T0_FAULT_MISALIGNED, 0, 0, 0);
+    expect("tiles", tiles, 2, 64, tiles_want);
+    chosen(tiles, T1_SHAPE_LINEAR, "T1_AHEAD_ROUND(");
+}
+
 static int all(void)
 {
     comparisons();
@@ -254,6 +347,8 @@ static int all(void)
     in_halves();
     keeping_pace();
     many_blocks();
+    selections();
+    shared_memory();
     return t0t_done();
 }
 
