@@ -6,6 +6,7 @@ CORE_LIB   := $B/lib/cumu/libcumu-core.so
 HOST_MUSA  := $B/lib/cumu/host/libmusa.so.1
 HOST_RT    := $B/lib/cumu/host/libmusart.so.5
 HOST_MCCL  := $B/lib/cumu/host/libmccl.so.2
+SOBOL_SRC  := $(wildcard shim/sobol/*.c) shim/sobol/numbers.S
 # The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
 # are not here is left out; the rest is built.
 MATHS      := mublas musolver mublaslt mufft murand musparse
@@ -20,6 +21,7 @@ MATHS_SONAME_mufft  := libmufft.so.1
 MATHS_ON_mufft      := -lfftw3_threads -lfftw3 -lfftw3f_threads -lfftw3f
 MATHS_SONAME_murand := libmurand.so.1
 MATHS_ON_murand     :=
+MATHS_WITH_murand   := $(SOBOL_SRC)
 MATHS_SONAME_musparse := libmusparse.so
 MATHS_ON_musparse   :=
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
@@ -34,7 +36,7 @@ PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c shim/ptx/tier1/*.
               shim/ptx/tier1/prelude/text.S shim/ptx/musa/prelude/text.S
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)
 CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
-              $(FATBIN_SRC) $(PTX_SRC) $(GEN_CORE_SRC)
+              $(FATBIN_SRC) $(PTX_SRC) $(SOBOL_SRC) $(GEN_CORE_SRC)
 ALU_SRC    := $(wildcard shim/ptx/tier0/exec/alu_*.c)
 MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c \
               shim/ptx/tier1/exec/*.c shim/ptx/tier1/*.c))
@@ -57,7 +59,7 @@ ALU_OBJ    := $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(ALU_
 MUSA_OBJ   := $(call obj,$(MUSA_SRC)) $(ALU_OBJ)
 MCCL_OBJ   := $(call obj,$(MCCL_SRC)) \
               $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(LEVEL_SRC))))
-maths_obj   = $(call obj,$(wildcard shim/host/$(1)/*.c shim/host/maths/*.c))
+maths_obj   = $(call obj,$(wildcard shim/host/$(1)/*.c shim/host/maths/*.c) $(MATHS_WITH_$(1)))
 MUSART_OBJ := $(call obj,$(MUSART_SRC))
 AUDIT_OBJ  := $(call obj,$(wildcard shim/audit/*.c shim/audit/*.S) $(AUDIT_GEN))
 CLI_OBJ    := $(call obj,$(CLI_SRC))
@@ -93,7 +95,8 @@ $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 # What a guest's core must not get wrong is compiled with one more warning.
 $B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
 $B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
-# Loops of its own, written for the vectoriser.
+# Loops of its own, written for the vectoriser. Random numbers are the same on every CPU: no fused operations.
+$B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off
 $B/obj/host/musparse/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno
 
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
@@ -108,6 +111,7 @@ $B/obj/%.o: shim/%.S | $(GEN_HEADERS)
 
 $B/obj/ptx/tier1/prelude/text.o: $(wildcard shim/ptx/tier1/prelude/*.h)
 $B/obj/ptx/musa/prelude/text.o: $(wildcard shim/ptx/musa/prelude/*.h)
+$B/obj/sobol/numbers.o: shim/sobol/joe-kuo-6.bin
 
 $B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)

@@ -1,178 +1,181 @@
-/* Distributions of the CPU muRAND: from the draws of lanes to what a program asks for. */
-#include <math.h>
+/* Requests of the CPU muRAND: which lanes draw for them, on which CPU, and where it goes. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/parallel.h"
 #include "host/murand/murand.h"
 
-enum { DRAWS = 4 };
+enum { MANY = 1 << 16 }; /* lanes that are worth a second thread */
 
-/* Two normal numbers of two uniform ones (Box and Muller 1958). */
-static void normal_pair(const struct murand_engine *e, uint32_t x, uint32_t y, const struct murand_request *r,
-                        float *out)
-{
-    float turn = e->uniform(y) * (2 * (float)M_PI), far = sqrtf(-2 * logf(e->uniform(x)));
-    float n[2] = {far * sinf(turn), far * cosf(turn)};
-    for (int i = 0; i < 2; i++) {
-        out[i] = n[i] * (float)r->b + (float)r->a;
-        if (r->kind == MURAND_LOG_NORMAL)
-            out[i] = expf(out[i]);
-    }
-}
-
-static void normal_pair_double(const struct murand_engine *e, const uint32_t *x, const uint32_t *y,
-                               const struct murand_request *r, double *out)
-{
-    double turn = e->uniform_double(y) * (2 * M_PI), far = sqrt(-2 * log(e->uniform_double(x)));
-    double n[2] = {far * sin(turn), far * cos(turn)};
-    for (int i = 0; i < 2; i++) {
-        out[i] = n[i] * r->b + r->a;
-        if (r->kind == MURAND_LOG_NORMAL_DOUBLE)
-            out[i] = exp(out[i]);
-    }
-}
-
-/* Sums of the Poisson distribution, where they are neither 0 nor 1 in a double: value `first` + i has sum[i] at or
- * below it. Above the limit the distribution is as good as normal, as cuRAND takes it to be. */
-struct poisson {
-    unsigned first, count;
-    double *sum;
-};
-enum { POISSON_NORMAL = 4000 };
-
-static bool poisson_begin(struct poisson *p, double lambda)
-{
-    double reach = 12 * sqrt(lambda) + 40, total = 0;
-    p->first = lambda > reach ? (unsigned)(lambda - reach) : 0;
-    p->count = (unsigned)(lambda + reach) + 1 - p->first;
-    p->sum = malloc(p->count * sizeof *p->sum);
-    for (unsigned i = 0; p->sum && i < p->count; i++) {
-        double k = p->first + i;
-        p->sum[i] = total += exp(k * log(lambda) - lambda - lgamma(k + 1));
-    }
-    return p->sum;
-}
-
-static unsigned poisson_at(const struct poisson *p, double u)
-{
-    unsigned low = 0, high = p->count - 1;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if (p->sum[middle] < u)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return p->first + low;
-}
-
-static unsigned rounded(double normal) { return normal < 0 ? 0 : (unsigned)(normal + 0.5); }
-
-/* What one step of a lane (of two, for pairs of neighbours) gives. */
+/* What a lane draws for a request, and gives. */
 struct shape {
-    unsigned outputs, draws, lanes;
+    unsigned outputs, draws;
+    bool pairs;     /* normal numbers by Box and Muller */
+    bool neighbours; /* ... each of lanes 2 k and 2 k + 1 */
 };
-static struct shape shape(const struct murand_engine *e, const struct murand_request *r)
+static struct shape shape(const struct murand_engine *e, const struct murand_request *r, const struct murand_poisson *p)
 {
-    switch (r->kind) {
-    case MURAND_UNIFORM_DOUBLE:
-        return (struct shape){1, e->precise, 1};
-    case MURAND_NORMAL:
-    case MURAND_LOG_NORMAL:
-        return e->neighbours ? (struct shape){2, 1, 2} : (struct shape){2, 2, 1};
-    case MURAND_NORMAL_DOUBLE:
-    case MURAND_LOG_NORMAL_DOUBLE:
-        return e->neighbours ? (struct shape){2, e->precise, 2} : (struct shape){2, 2 * e->precise, 1};
-    default:
-        return (struct shape){1, 1, 1};
+    unsigned precise = r->kind == MURAND_UNIFORM_DOUBLE || r->kind == MURAND_NORMAL_DOUBLE ||
+                       r->kind == MURAND_LOG_NORMAL_DOUBLE ? e->precise : 1;
+    bool normal = (r->kind >= MURAND_NORMAL && r->kind <= MURAND_LOG_NORMAL_DOUBLE) ||
+                  (r->kind == MURAND_POISSON && !p->sum);
+    if (e->single)
+        return (struct shape){1, 1, false, false};
+    if (!normal || e->neighbours)
+        return (struct shape){1, precise, normal, normal};
+    /* Of a pair, Poisson numbers take the first. */
+    return (struct shape){r->kind == MURAND_POISSON ? 1 : 2, 2 * precise, true, false};
+}
+
+typedef uint32_t drawn[MURAND_DRAWS][MURAND_CHUNK];
+
+/* One uniform double of each lane, of float's or double's precision, from draw k on. */
+static void uniform(const struct murand_engine *e, bool precise, const drawn raw, unsigned k, unsigned lanes, double *out)
+{
+    float coarse[MURAND_CHUNK];
+    if (precise && e->precise == 2)
+        murand_precise(raw[k], raw[k + 1], lanes, out);
+    else if (precise)
+        murand_uniform(e->scale, raw[k], lanes, out);
+    else {
+        murand_uniform_float(e->scale, raw[k], lanes, coarse);
+        for (unsigned i = 0; i < lanes; i++)
+            out[i] = (double)coarse[i];
     }
 }
 
-static void convert(const struct murand_engine *e, const struct murand_request *r, const struct poisson *p,
-                    uint32_t raw[][2 * MURAND_CHUNK], unsigned i, size_t at)
+/* Normal numbers of so many lanes: one each of neighbours, else two. */
+static void pairs(const struct murand_engine *e, const struct murand_request *r, struct shape of, const drawn raw,
+                  unsigned lanes, size_t at)
 {
-    struct shape s = shape(e, r);
-    uint32_t d[2 * DRAWS]; /* the step's draws in order: of one lane, or of two */
-    for (unsigned lane = 0; lane < s.lanes; lane++)
-        for (unsigned k = 0; k < s.draws; k++)
-            d[lane * s.draws + k] = raw[k][i * s.lanes + lane];
-    switch (r->kind) {
-    case MURAND_BITS:
-        ((uint32_t *)r->out)[at] = e->bits(d[0]);
-        break;
-    case MURAND_UNIFORM:
-        ((float *)r->out)[at] = e->uniform(d[0]);
-        break;
-    case MURAND_UNIFORM_DOUBLE:
-        ((double *)r->out)[at] = e->uniform_double(d);
-        break;
-    case MURAND_NORMAL:
-    case MURAND_LOG_NORMAL:
-        normal_pair(e, d[0], d[1], r, (float *)r->out + at);
-        break;
-    case MURAND_NORMAL_DOUBLE:
-    case MURAND_LOG_NORMAL_DOUBLE:
-        normal_pair_double(e, d, d + e->precise, r, (double *)r->out + at);
-        break;
-    case MURAND_POISSON:
-        ((uint32_t *)r->out)[at] = poisson_at(p, ((double)e->bits(d[0]) + 0.5) * 0x1p-32);
+    bool precise = r->kind == MURAND_NORMAL_DOUBLE || r->kind == MURAND_LOG_NORMAL_DOUBLE;
+    double far[MURAND_CHUNK], turn[MURAND_CHUNK], both[MURAND_CHUNK];
+    if (of.neighbours) {
+        uniform(e, precise, raw, 0, lanes, both);
+        for (unsigned i = 0; i < lanes / 2; i++) {
+            far[i] = both[2 * i];
+            turn[i] = both[2 * i + 1];
+        }
+    } else {
+        uniform(e, precise, raw, 0, lanes, far);
+        uniform(e, precise, raw, precise ? e->precise : 1, lanes, turn);
+    }
+    murand_pairs(r, far, turn, of.neighbours ? lanes / 2 : lanes, of.outputs == 1 && !of.neighbours, at);
+}
+
+static void convert(const struct murand_engine *e, const struct murand_request *r, const struct murand_poisson *p,
+                    struct shape of, drawn raw, unsigned lanes, size_t at)
+{
+    static const struct murand_engine full = {.single = true, .scale = &murand_full};
+    if (e->single)
+        murand_singles(e, r, p, raw[0], lanes, at);
+    else if (of.pairs)
+        pairs(e, r, of, raw, lanes, at);
+    else if (r->kind == MURAND_UNIFORM_DOUBLE)
+        uniform(e, true, raw, 0, lanes, (double *)r->out + at);
+    else if (r->kind == MURAND_UNIFORM)
+        murand_uniform_float(e->scale, raw[0], lanes, (float *)r->out + at);
+    else {
+        for (unsigned i = 0; !e->scale->full && i < lanes; i++)
+            raw[0][i] = (uint32_t)((double)raw[0][i] * e->scale->bits);
+        murand_singles(&full, r, p, raw[0], lanes, at);
     }
 }
 
-static murandStatus_t begin(struct murand_sequence *s)
+/* The request's lanes counted through: first ... end - 1; lane q is lane q % lanes of row q / lanes. */
+struct job {
+    struct murand_sequence *sequence;
+    const struct murand_request *request;
+    const struct murand_poisson *poisson;
+    struct shape shape;
+    unsigned long long first, end;
+};
+
+/* Some lanes of a row. Of neighbours, both draw, even if the request has one of them. */
+static void piece(const struct job *j, unsigned long long q, unsigned count)
 {
-    if (s->begun)
-        return MURAND_STATUS_SUCCESS;
+    struct murand_sequence *s = j->sequence;
+    const struct murand_engine *e = s->engine;
+    drawn raw;
+    unsigned lane = (unsigned)(q % s->lanes), before = j->shape.neighbours ? lane % 2 : 0;
+    unsigned after = j->shape.neighbours ? (before + count) % 2 : 0, all = before + count + after;
+    size_t at = (q - j->first) * j->shape.outputs;
+    e->draw(s, s->row + q / s->lanes, lane - before, all, j->shape.draws, raw);
+    if (e->passed)
+        e->passed(s, lane, count, j->shape.draws);
+    if (all == count) {
+        convert(e, j->request, j->poisson, j->shape, raw, count, at);
+        return;
+    }
+    double whole[MURAND_CHUNK];
+    struct murand_request r = *j->request;
+    size_t size = r.kind == MURAND_NORMAL_DOUBLE || r.kind == MURAND_LOG_NORMAL_DOUBLE ? sizeof(double) : sizeof(float);
+    r.out = whole;
+    convert(e, &r, j->poisson, j->shape, raw, all, 0);
+    memcpy((char *)j->request->out + at * size, (char *)whole + before * size, count * size);
+}
+
+/* A chunk of lanes in all the request's rows. */
+static void column(void *job, unsigned i)
+{
+    const struct job *j = job;
+    unsigned lanes = j->sequence->lanes;
+    unsigned long long start = (j->first / MURAND_CHUNK + i) % (lanes / MURAND_CHUNK) * MURAND_CHUNK;
+    for (start += j->first / lanes * lanes; start < j->end; start += lanes) {
+        unsigned long long from = start > j->first ? start : j->first, end = start + MURAND_CHUNK;
+        if (end > j->end)
+            end = j->end;
+        if (from < end)
+            piece(j, from, (unsigned)(end - from));
+    }
+}
+
+static void all(struct job *j)
+{
+    unsigned long long columns = (j->end - 1) / MURAND_CHUNK - j->first / MURAND_CHUNK + 1;
+    unsigned most = j->sequence->lanes / MURAND_CHUNK;
+    if (j->end - j->first >= MANY) {
+        maths_parallel(columns < most ? (unsigned)columns : most, column, j);
+        return;
+    }
+    for (unsigned long long q = j->first, n; q < j->end; q += n) {
+        unsigned long long left = MURAND_CHUNK - q % MURAND_CHUNK;
+        n = j->end - q < left ? j->end - q : left;
+        piece(j, q, (unsigned)n);
+    }
+}
+
+static bool begin(struct murand_sequence *s)
+{
     s->lanes = s->engine->lanes(s->ordering);
-    if (!s->engine->begin(s))
-        return MURAND_STATUS_ALLOCATION_FAILED;
-    s->begun = true;
-    return MURAND_STATUS_SUCCESS;
-}
-
-/* Poisson numbers of a great lambda: normal ones, rounded. */
-static murandStatus_t great_poisson(struct murand_sequence *s, const struct murand_request *r)
-{
-    size_t n = r->n + r->n % 2;
-    float *normal = malloc(n * sizeof *normal);
-    struct murand_request of = {MURAND_NORMAL, normal, n, r->a, sqrt(r->a)};
-    murandStatus_t status = normal ? murand_fill(s, &of) : MURAND_STATUS_ALLOCATION_FAILED;
-    for (size_t i = 0; i < r->n && !status; i++)
-        ((uint32_t *)r->out)[i] = rounded(normal[i]);
-    free(normal);
-    return status;
+    s->row = s->offset / s->lanes;
+    s->cursor = s->begun_before = (unsigned)(s->offset % s->lanes);
+    return s->engine->begin(s);
 }
 
 murandStatus_t murand_fill(struct murand_sequence *s, const struct murand_request *r)
 {
-    uint32_t raw[DRAWS][2 * MURAND_CHUNK];
-    struct poisson p = {0, 0, NULL};
-    murandStatus_t status = begin(s);
-    if (status)
-        return status;
-    if (r->kind == MURAND_POISSON && r->a > POISSON_NORMAL)
-        return great_poisson(s, r);
-    if (r->kind == MURAND_POISSON && !poisson_begin(&p, r->a))
+    struct murand_poisson p = {0, 0, NULL};
+    if (!r->n)
+        return MURAND_STATUS_SUCCESS;
+    s->begun = s->begun || !s->engine->begin || begin(s);
+    if (!s->begun || (r->kind == MURAND_POISSON && r->a <= s->engine->normal_from && !murand_poisson_begin(&p, r->a)))
         return MURAND_STATUS_ALLOCATION_FAILED;
-    struct shape of = shape(s->engine, r);
-    for (size_t done = 0; done < r->n;) {
-        size_t steps = (r->n - done) / of.outputs;
-        if (steps > MURAND_CHUNK)
-            steps = MURAND_CHUNK;
-        unsigned lanes = (unsigned)steps * of.lanes, here = s->lanes - s->cursor;
-        unsigned first = lanes < here ? lanes : here; /* the rest is at the row's beginning */
-        s->engine->draw(s, s->cursor, first, of.draws, raw);
-        s->cursor = (s->cursor + first) % s->lanes;
-        if (first < lanes) {
-            uint32_t more[DRAWS][2 * MURAND_CHUNK];
-            s->engine->draw(s, s->cursor, lanes - first, of.draws, more);
-            for (unsigned k = 0; k < of.draws; k++)
-                memcpy(&raw[k][first], more[k], (lanes - first) * sizeof **more);
-            s->cursor += lanes - first;
-        }
-        for (unsigned i = 0; i < steps; i++, done += of.outputs)
-            convert(s->engine, r, &p, raw, i, done);
+    if (s->engine->fill) {
+        murandStatus_t status = s->engine->fill(s, r, &p);
+        free(p.sum);
+        return status;
     }
+    struct job j = {s, r, &p, shape(s->engine, r, &p), s->cursor, 0};
+    j.end = j.first + r->n / j.shape.outputs;
+    if (s->engine->prepare && s->ready < s->lanes && s->ready < j.end &&
+        !s->engine->prepare(s, j.end < s->lanes ? (unsigned)j.end : s->lanes)) {
+        free(p.sum);
+        return MURAND_STATUS_ALLOCATION_FAILED;
+    }
+    all(&j);
     free(p.sum);
+    s->row += j.end / s->lanes;
+    s->cursor = (unsigned)(j.end % s->lanes);
     return MURAND_STATUS_SUCCESS;
 }

@@ -3,6 +3,7 @@
 
 #include "host/maths/submit.h"
 #include "host/murand/murand.h"
+#include "sobol/sobol.h"
 
 enum { GENERATORS = 4096 };
 
@@ -14,6 +15,7 @@ struct murandGenerator_st {
     const struct murand_engine *engine;
     unsigned long long seed, offset; /* what the next sequence begins with; the offset moves with each request */
     int ordering;
+    unsigned dimensions;
     struct murand_sequence *sequence; /* NULL: begin one */
 };
 static struct murandGenerator_st generators[GENERATORS];
@@ -30,19 +32,24 @@ static bool live(murandGenerator_t g)
             return MURAND_STATUS_NOT_INITIALIZED; \
     } while (0)
 
-/* MTGP32 and MT19937 want tables and jumps, Sobol's direction numbers a table of 400 KB, scrambled ones NVIDIA's own
- * numbers: none of them here. */
 static const struct {
     murandRngType_t type;
     const struct murand_engine *engine;
 } types[] = {
-    {MURAND_RNG_PSEUDO_DEFAULT, &murand_xorwow},     {MURAND_RNG_PSEUDO_XORWOW, &murand_xorwow},
-    {MURAND_RNG_PSEUDO_MRG32K3A, &murand_mrg32k3a},  {MURAND_RNG_PSEUDO_PHILOX4_32_10, &murand_philox},
-    {MURAND_RNG_PSEUDO_MTGP32, NULL},                {MURAND_RNG_PSEUDO_MT19937, NULL},
-    {MURAND_RNG_QUASI_DEFAULT, NULL},                {MURAND_RNG_QUASI_SOBOL32, NULL},
-    {MURAND_RNG_QUASI_SCRAMBLED_SOBOL32, NULL},      {MURAND_RNG_QUASI_SOBOL64, NULL},
-    {MURAND_RNG_QUASI_SCRAMBLED_SOBOL64, NULL},
+    {MURAND_RNG_PSEUDO_DEFAULT, &murand_xorwow},
+    {MURAND_RNG_PSEUDO_XORWOW, &murand_xorwow},
+    {MURAND_RNG_PSEUDO_MRG32K3A, &murand_mrg32k3a},
+    {MURAND_RNG_PSEUDO_MTGP32, &murand_mtgp32},
+    {MURAND_RNG_PSEUDO_MT19937, &murand_mt19937},
+    {MURAND_RNG_PSEUDO_PHILOX4_32_10, &murand_philox},
+    {MURAND_RNG_QUASI_DEFAULT, &murand_sobol32},
+    {MURAND_RNG_QUASI_SOBOL32, &murand_sobol32},
+    {MURAND_RNG_QUASI_SCRAMBLED_SOBOL32, &murand_scrambled_sobol32},
+    {MURAND_RNG_QUASI_SOBOL64, &murand_sobol64},
+    {MURAND_RNG_QUASI_SCRAMBLED_SOBOL64, &murand_scrambled_sobol64},
 };
+
+static bool quasi(const struct murand_engine *e) { return e->fill; }
 
 static murandStatus_t create(murandGenerator_t *generator, murandRngType_t type, bool host)
 {
@@ -53,8 +60,6 @@ static murandStatus_t create(murandGenerator_t *generator, murandRngType_t type,
         t++;
     if (t == sizeof types / sizeof *types)
         return MURAND_STATUS_TYPE_ERROR;
-    if (!types[t].engine)
-        return MURAND_STATUS_NOT_IMPLEMENTED;
     for (unsigned i = 0, first = next++; i < GENERATORS; i++) {
         struct murandGenerator_st *g = &generators[(first + i) % GENERATORS];
         if (atomic_exchange(&g->taken, true))
@@ -63,7 +68,8 @@ static murandStatus_t create(murandGenerator_t *generator, murandRngType_t type,
         g->stream = NULL;
         g->engine = types[t].engine;
         g->seed = g->offset = 0;
-        g->ordering = MURAND_ORDERING_PSEUDO_DEFAULT;
+        g->ordering = quasi(g->engine) ? MURAND_ORDERING_QUASI_DEFAULT : MURAND_ORDERING_PSEUDO_DEFAULT;
+        g->dimensions = 1;
         g->sequence = NULL;
         g->live = true;
         *generator = g;
@@ -139,6 +145,10 @@ murandStatus_t murandSetStream(murandGenerator_t g, musaStream_t stream)
 murandStatus_t murandSetPseudoRandomGeneratorSeed(murandGenerator_t g, unsigned long long seed)
 {
     LIVE(g);
+    if (quasi(g->engine))
+        return MURAND_STATUS_TYPE_ERROR;
+    if (!g->engine->places && seed == g->seed)
+        return MURAND_STATUS_SUCCESS; /* as cuRAND has it: these begin anew with another seed only */
     g->seed = seed;
     return renew(g);
 }
@@ -146,29 +156,37 @@ murandStatus_t murandSetPseudoRandomGeneratorSeed(murandGenerator_t g, unsigned 
 murandStatus_t murandSetGeneratorOffset(murandGenerator_t g, unsigned long long offset)
 {
     LIVE(g);
+    if (!g->engine->places)
+        return MURAND_STATUS_TYPE_ERROR;
     g->offset = offset;
     return renew(g);
 }
 
-/* The order in which lanes are seeded for speed, and the one that a device chooses, are not documented: the second
- * is the default's, the first is refused but where cuRAND too would say so. */
+/* The order that a device chooses is not documented: it is the default's. */
 murandStatus_t murandSetGeneratorOrdering(murandGenerator_t g, murandOrdering_t ordering)
 {
     LIVE(g);
+    const struct murand_engine *e = g->engine;
+    bool known = false;
     switch (ordering) {
-    case MURAND_ORDERING_PSEUDO_SEEDED:
-        return g->engine == &murand_xorwow ? MURAND_STATUS_NOT_IMPLEMENTED : MURAND_STATUS_OUT_OF_RANGE;
-    case MURAND_ORDERING_PSEUDO_DYNAMIC:
-        if (g->host)
-            return MURAND_STATUS_OUT_OF_RANGE;
-        break;
-    case MURAND_ORDERING_PSEUDO_BEST:
     case MURAND_ORDERING_PSEUDO_DEFAULT:
     case MURAND_ORDERING_PSEUDO_LEGACY:
+        known = !quasi(e);
         break;
-    default:
-        return MURAND_STATUS_OUT_OF_RANGE;
+    case MURAND_ORDERING_PSEUDO_BEST:
+        known = !quasi(e) && e != &murand_mt19937;
+        break;
+    case MURAND_ORDERING_PSEUDO_SEEDED:
+        known = e == &murand_xorwow;
+        break;
+    case MURAND_ORDERING_PSEUDO_DYNAMIC:
+        known = !quasi(e) && e != &murand_mt19937 && !g->host;
+        break;
+    case MURAND_ORDERING_QUASI_DEFAULT:
+        known = quasi(e);
     }
+    if (!known)
+        return MURAND_STATUS_OUT_OF_RANGE;
     g->ordering = ordering;
     return renew(g);
 }
@@ -176,8 +194,12 @@ murandStatus_t murandSetGeneratorOrdering(murandGenerator_t g, murandOrdering_t 
 murandStatus_t murandSetQuasiRandomGeneratorDimensions(murandGenerator_t g, unsigned dimensions)
 {
     LIVE(g);
-    (void)dimensions;
-    return MURAND_STATUS_TYPE_ERROR; /* no generator here is of that kind */
+    if (!quasi(g->engine))
+        return MURAND_STATUS_TYPE_ERROR;
+    if (!dimensions || dimensions > SOBOL_DIMENSIONS)
+        return MURAND_STATUS_OUT_OF_RANGE;
+    g->dimensions = dimensions;
+    return renew(g);
 }
 
 static struct murand_sequence *sequence(murandGenerator_t g)
@@ -191,6 +213,7 @@ static struct murand_sequence *sequence(murandGenerator_t g)
     s->ordering = g->ordering;
     s->seed = g->seed;
     s->offset = g->offset;
+    s->dimensions = g->dimensions;
     return g->sequence = s;
 }
 
@@ -224,20 +247,31 @@ static void run(const void *call)
 }
 
 /* Roughly what a number costs, in operations. */
-enum { COST = 40 };
+enum { COST = 4 };
+
+/* How far a request moves the offset: in lanes, or in points. */
+static unsigned long long advance(const struct murandGenerator_st *g, const struct murand_request *r)
+{
+    bool normal = r->kind >= MURAND_NORMAL && r->kind <= MURAND_LOG_NORMAL_DOUBLE;
+    if (g->engine->single || g->engine->neighbours || !normal)
+        return r->n / g->dimensions;
+    return r->n / 2;
+}
 
 static murandStatus_t generate(murandGenerator_t g, struct murand_request request)
 {
     LIVE(g);
-    bool pairs = request.kind >= MURAND_NORMAL && request.kind <= MURAND_LOG_NORMAL_DOUBLE;
-    if (pairs && request.n % 2)
+    bool normal = request.kind >= MURAND_NORMAL && request.kind <= MURAND_LOG_NORMAL_DOUBLE;
+    if (request.kind == (g->engine->wide ? MURAND_BITS : MURAND_LONG_LONG))
+        return MURAND_STATUS_TYPE_ERROR;
+    if ((normal && !g->engine->single && request.n % 2) || request.n % g->dimensions)
         return MURAND_STATUS_LENGTH_NOT_MULTIPLE;
     if (request.n && !request.out)
         return MURAND_STATUS_OUT_OF_RANGE;
     struct call c = {.sequence = sequence(g), .request = request};
     if (!c.sequence)
         return MURAND_STATUS_ALLOCATION_FAILED;
-    g->offset += pairs && !g->engine->neighbours ? request.n / 2 : request.n; /* in lanes */
+    g->offset += g->engine->places ? advance(g, &request) : 0;
     if (g->host)
         return fill(&c);
     musaStreamCaptureStatus capture;
@@ -258,9 +292,7 @@ murandStatus_t murandGenerate(murandGenerator_t g, unsigned *out, size_t n)
 }
 murandStatus_t murandGenerateLongLong(murandGenerator_t g, unsigned long long *out, size_t n)
 {
-    (void)out, (void)n;
-    LIVE(g);
-    return MURAND_STATUS_TYPE_ERROR; /* for the 64-bit Sobol generators */
+    return generate(g, (struct murand_request){MURAND_LONG_LONG, out, n, 0, 0});
 }
 murandStatus_t murandGenerateUniform(murandGenerator_t g, float *out, size_t n)
 {
@@ -289,7 +321,7 @@ murandStatus_t murandGenerateLogNormalDouble(murandGenerator_t g, double *out, s
 murandStatus_t murandGeneratePoisson(murandGenerator_t g, unsigned *out, size_t n, double lambda)
 {
     LIVE(g);
-    if (!(lambda > 0) || lambda > 4e9)
+    if (!(lambda > 0) || lambda > 400000)
         return MURAND_STATUS_OUT_OF_RANGE;
     return generate(g, (struct murand_request){MURAND_POISSON, out, n, lambda, 0});
 }

@@ -4,7 +4,7 @@
 
 #include "host/murand/murand.h"
 
-enum { ORDER = 3, APART = 76 };
+enum { ORDER = 3, APART = 76, LANES = 81920, LEGACY = 4096 };
 static const uint64_t modulus[2] = {4294967087, 4294944443};
 
 struct matrix {
@@ -42,57 +42,77 @@ static void powers(void)
     }
 }
 
-static unsigned lanes(int ordering) { return ordering == MURAND_ORDERING_PSEUDO_LEGACY ? 4096 : 81920; }
+static unsigned lanes(int ordering) { return ordering == MURAND_ORDERING_PSEUDO_LEGACY ? LEGACY : LANES; }
 
 static bool begin(struct murand_sequence *s)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, powers);
     uint64_t low = (uint32_t)s->seed ^ 0x55555555u, high = (uint32_t)(s->seed >> 32) ^ 0xaaaaaaaau;
-    unsigned long long rows = s->offset / s->lanes;
     for (int i = 0; i < 2 * ORDER; i++) {
         bool even = (i < ORDER ? i : i + 1 - ORDER) % 2 == 0;
         s->next[i] = s->seed ? (uint32_t)(12345 * (even ? low : high) % modulus[i / ORDER]) : 12345;
     }
-    for (int k = 0; rows >> k; k++)
-        for (int r = 0; r < 2 && rows >> k & 1; r++)
+    for (int k = 0; s->row >> k; k++)
+        for (int r = 0; r < 2 && s->row >> k & 1; r++)
             apply(&power[r][k], modulus[r], s->next + ORDER * r);
-    s->cursor = s->begun_before = (unsigned)(s->offset % s->lanes);
-    s->state = malloc(s->lanes * sizeof(uint32_t[2 * ORDER]));
+    s->state = malloc(sizeof(uint32_t[2 * ORDER][LANES]));
     return s->state;
 }
 
-static uint32_t once_more(uint32_t v[2 * ORDER])
+/* What is above 2^32, which is `over` above the modulus, comes back as so many times `over`. */
+static inline uint64_t fold(uint64_t x, uint64_t over) { return (uint32_t)x + (x >> 32) * over; }
+
+/* One step of both recurrences; 1 to the first modulus. */
+static inline uint32_t once_more(uint32_t v[2 * ORDER])
 {
-    uint32_t x = (uint32_t)((1403580 * (uint64_t)v[1] + 810728 * (modulus[0] - v[0])) % modulus[0]);
-    uint32_t y = (uint32_t)((527612 * (uint64_t)v[5] + 1370589 * (modulus[1] - v[3])) % modulus[1]);
-    v[0] = v[1], v[1] = v[2], v[2] = x;
-    v[3] = v[4], v[4] = v[5], v[5] = y;
-    return x > y ? x - y : (uint32_t)(x + modulus[0] - y);
+    const uint64_t m = 4294967087, n = 4294944443, two = 1ull << 32;
+    uint64_t x = fold(1403580ull * v[1] + 810728ull * (uint32_t)(m - v[0]), two - m);
+    uint64_t y = fold(fold(527612ull * v[5] + 1370589ull * (uint32_t)(n - v[3]), two - n), two - n);
+    x = x >= m ? x - m : x;
+    y = y >= n ? y - n : y;
+    v[0] = v[1], v[1] = v[2], v[2] = (uint32_t)x;
+    v[3] = v[4], v[4] = v[5], v[5] = (uint32_t)y;
+    return (uint32_t)(x > y ? x - y : x + m - y);
 }
 
-static void draw(struct murand_sequence *s, unsigned lane, unsigned count, unsigned draws,
-                 uint32_t out[][2 * MURAND_CHUNK])
+static bool prepare(struct murand_sequence *s, unsigned wanted)
 {
-    uint32_t(*state)[2 * ORDER] = s->state;
-    for (; s->ready < lane + count; s->ready++) {
-        memcpy(state[s->ready], s->next, sizeof *state);
-        if (s->ready < s->begun_before)
-            once_more(state[s->ready]);
+    uint32_t(*state)[LANES] = s->state;
+    for (unsigned lane = s->ready; lane < wanted; lane++) {
+        uint32_t v[2 * ORDER];
+        memcpy(v, s->next, sizeof v);
+        if (lane < s->begun_before)
+            once_more(v);
+        for (int w = 0; w < 2 * ORDER; w++)
+            state[w][lane] = v[w];
         for (int r = 0; r < 2; r++)
             apply(&power[r][APART], modulus[r], s->next + ORDER * r);
     }
-    for (unsigned i = 0; i < count; i++)
-        for (unsigned k = 0; k < draws; k++)
-            out[k][i] = once_more(state[lane + i]);
+    s->ready = wanted;
+    return true;
 }
 
-/* Draws are 1 to the modulus: floats lie in (0, 1), doubles in (0, 1]. */
-static uint32_t bits(uint32_t draw) { return (uint32_t)((double)draw * 1.000000048662); }
-static float uniform(uint32_t draw) { return (float)((double)draw * 2.328306549295727688e-10); }
-static double uniform_double(const uint32_t *draws) { return (double)draws[0] * 2.3283065498378288e-10; }
+MURAND_VECTOR static void draw(struct murand_sequence *s, unsigned long long row, unsigned lane, unsigned count,
+                               unsigned draws, uint32_t out[][MURAND_CHUNK])
+{
+    uint32_t(*state)[LANES] = s->state;
+    (void)row;
+    for (unsigned k = 0; k < draws; k++)
+        for (unsigned i = 0; i < count; i++) {
+            uint32_t v[2 * ORDER];
+            for (int w = 0; w < 2 * ORDER; w++)
+                v[w] = state[w][lane + i];
+            out[k][i] = once_more(v);
+            for (int w = 0; w < 2 * ORDER; w++)
+                state[w][lane + i] = v[w];
+        }
+}
 
+static const struct murand_scale scale = {
+    .bits = 1.000000048662, .step = 2.3283065498378288e-10,
+};
 const struct murand_engine murand_mrg32k3a = {
-    .precise = 1, .lanes = lanes, .begin = begin, .draw = draw, .bits = bits, .uniform = uniform,
-    .uniform_double = uniform_double,
+    .places = true, .precise = 1, .scale = &scale, .normal_from = 2000, .lanes = lanes, .begin = begin, .prepare = prepare,
+    .draw = draw,
 };

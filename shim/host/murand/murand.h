@@ -1,8 +1,8 @@
 /* Inside of the CPU muRAND: what its files share. It stands on nothing but the exported MUSA functions.
  *
- * A generator is a row of independent lanes, each a subsequence far from the others, and a cursor that takes them in
- * turn: the layout that cuRAND documents. What a lane has drawn belongs to the sequence, which calls on a stream
- * advance in stream order; seeds and offsets begin a new one. */
+ * A pseudorandom generator is a row of lanes, and a cursor that takes them in turn, row after row: the layout that
+ * cuRAND documents. What a lane has drawn belongs to the sequence, which calls on a stream advance in stream order;
+ * seeds and offsets begin a new one. Requests are cut at columns of lanes, which are filled by all CPUs. */
 #ifndef CUMU_HOST_MURAND_H
 #define CUMU_HOST_MURAND_H
 
@@ -15,24 +15,57 @@
 #include "abi/murand.h"
 #include "musa_enums.h"
 
-enum { MURAND_CHUNK = 256 }; /* lanes that draw at once */
+enum {
+    MURAND_CHUNK = 512, /* lanes that draw at once: a multiple of each engine's group of lanes, a divisor of its row */
+    MURAND_DRAWS = 4    /* most numbers that a lane draws then */
+};
+
+/* A loop for the vectoriser: a copy for each level of CPU. Nothing in it depends on the level but its speed. */
+#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define MURAND_VECTOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define MURAND_VECTOR
+#endif
 
 struct murand_sequence;
-struct murand_engine {
-    bool neighbours;   /* pairs are of two lanes, not of two draws of one */
-    unsigned precise;  /* draws that a double takes */
-    unsigned (*lanes)(int ordering);
-    /* Allocates the state, puts the lanes at `offset` of the sequence of `seed`; false without memory. */
-    bool (*begin)(struct murand_sequence *s);
-    /* Draws `draws` times from each of the lanes: out[k][i] is draw k of lane first + i. */
-    void (*draw)(struct murand_sequence *s, unsigned first, unsigned count, unsigned draws,
-                 uint32_t out[][2 * MURAND_CHUNK]);
-    /* A draw as 32 random bits, as (0, 1], and `precise` draws as (0, 1]. */
-    uint32_t (*bits)(uint32_t draw);
-    float (*uniform)(uint32_t draw);
-    double (*uniform_double)(const uint32_t *draws);
+struct murand_request;
+struct murand_poisson;
+
+/* How 32-bit draws become numbers in (0, 1]. */
+struct murand_scale {
+    bool full;           /* all 32 bits of a draw are random: d * 2^-32 + 2^-33, and the rest is unused */
+    double first;        /* of a full one, the double of draw 0 */
+    double bits;         /* d times this has 32 random bits */
+    double step;         /* d times this is a double and, rounded, a float */
 };
-extern const struct murand_engine murand_xorwow, murand_mrg32k3a, murand_philox;
+
+struct murand_engine {
+    bool neighbours;      /* pairs are of two lanes, not of two draws of one */
+    bool single;          /* each number takes one draw: doubles have 32 random bits, normal ones are the inverse of
+                             their distribution's integral */
+    bool places;          /* a sequence may begin at an offset */
+    bool coarse;          /* its normal doubles are floats */
+    double normal_from;   /* lambda above which Poisson numbers are normal ones, rounded */
+    unsigned precise;     /* draws that a double takes */
+    const struct murand_scale *scale;
+    unsigned (*lanes)(int ordering);
+    /* Makes what is common to the lanes, which is at the sequence's offset; false without memory. */
+    bool (*begin)(struct murand_sequence *s);
+    /* Makes the states of lanes s->ready ... lanes - 1; false without memory. Where NULL, begin made them. */
+    bool (*prepare)(struct murand_sequence *s, unsigned lanes);
+    /* Draws `draws` times from each of the lanes in that row: out[k][i] is draw k of lane first + i. Calls for
+     * different lanes come at the same time. */
+    void (*draw)(struct murand_sequence *s, unsigned long long row, unsigned first, unsigned count, unsigned draws,
+                 uint32_t out[][MURAND_CHUNK]);
+    /* Where not NULL: these lanes have drawn, and not only for a neighbour's sake. */
+    void (*passed)(struct murand_sequence *s, unsigned first, unsigned count, unsigned draws);
+    /* Quasirandom engines have this one instead of all the rest. */
+    murandStatus_t (*fill)(struct murand_sequence *s, const struct murand_request *r, const struct murand_poisson *p);
+    bool scrambled, wide; /* theirs */
+};
+extern const struct murand_engine murand_xorwow, murand_mrg32k3a, murand_philox, murand_mtgp32, murand_mt19937;
+extern const struct murand_engine murand_sobol32, murand_scrambled_sobol32, murand_sobol64, murand_scrambled_sobol64;
 
 /* A seed's numbers from an offset on. Referred to by its generator and by what is on streams. */
 struct murand_sequence {
@@ -41,24 +74,26 @@ struct murand_sequence {
     const struct murand_engine *engine;
     int ordering;
     unsigned long long seed, offset;
+    unsigned dimensions;
     bool begun;
     unsigned lanes, cursor;
     unsigned begun_before;  /* lanes whose turn in the offset's row is over */
     unsigned ready;         /* lanes that have a state */
     void *state;            /* of each lane, the engine's own; freed with the sequence */
     uint32_t next[8];       /* of the lane to get ready next */
-    unsigned long long row; /* rounds of the cursor: for engines that count */
+    unsigned long long row; /* of the cursor, from the offset's on */
 };
 
 enum murand_kind {
     MURAND_BITS,
     MURAND_UNIFORM,
     MURAND_UNIFORM_DOUBLE,
-    MURAND_NORMAL, /* pairs, from here ... */
+    MURAND_NORMAL, /* pairs of most engines, from here ... */
     MURAND_NORMAL_DOUBLE,
     MURAND_LOG_NORMAL,
     MURAND_LOG_NORMAL_DOUBLE, /* ... to here */
-    MURAND_POISSON
+    MURAND_POISSON,
+    MURAND_LONG_LONG
 };
 
 struct murand_request {
@@ -69,5 +104,32 @@ struct murand_request {
 };
 /* Fills the request from the sequence and moves on. MURAND_STATUS_ALLOCATION_FAILED. One thread at a time. */
 murandStatus_t murand_fill(struct murand_sequence *s, const struct murand_request *r);
+
+/* convert.c: n draws, or pairs of them, to the request's numbers from `at` on. ------------------------------------ */
+
+/* Sums of the Poisson distribution, where they are neither 0 nor 1 in a double: value `first` + i has sum[i] at or
+ * below it. */
+struct murand_poisson {
+    unsigned first, count;
+    double *sum;
+};
+bool murand_poisson_begin(struct murand_poisson *p, double lambda);
+
+/* Uniform numbers in (0, 1], two for two normal ones (Box and Muller 1958), or only for the first of these; for
+ * Poisson numbers of a great lambda, too. */
+void murand_pairs(const struct murand_request *r, const double *far, const double *turn, unsigned n, bool firsts,
+                  size_t at);
+/* 32-bit draws, each for one number. */
+void murand_singles(const struct murand_engine *e, const struct murand_request *r, const struct murand_poisson *p,
+                    const uint32_t *draws, unsigned n, size_t at);
+/* 64-bit draws, each for one number. */
+void murand_wide_singles(const struct murand_engine *e, const struct murand_request *r,
+                         const struct murand_poisson *p, const uint64_t *draws, unsigned n, size_t at);
+/* A pair of draws as 53 bits in (0, 1]: XORWOW's and Philox's. */
+void murand_precise(const uint32_t *low, const uint32_t *high, unsigned n, double *out);
+void murand_uniform(const struct murand_scale *scale, const uint32_t *draws, unsigned n, double *out);
+void murand_uniform_float(const struct murand_scale *scale, const uint32_t *draws, unsigned n, float *out);
+extern const struct murand_scale murand_full; /* of draws that have 32 random bits */
+extern const struct murand_scale murand_above; /* of those, too: its doubles are d * 2^-32 + 2^-32 */
 
 #endif

@@ -1,26 +1,33 @@
 /* Philox4x32-10 (Salmon and others 2011): ten rounds over a counter give four numbers. A group of four lanes has them;
  * the group's number is the upper half of the counter, its draws are the lower. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/murand/murand.h"
 
-enum { GROUPS = 65536, FOUR = 4, ROUNDS = 10 };
+enum { GROUPS = 65536, FOUR = 4, ROUNDS = 10, MOST = MURAND_CHUNK / FOUR + 2 };
 
-static void block(unsigned long long key, unsigned long long low, unsigned long long high, uint32_t out[FOUR])
+/* Blocks of `count` groups from `first` on, each at its own place: out[j][g] is the block's number j. */
+MURAND_VECTOR static void blocks(unsigned long long key, const uint64_t *at, unsigned first, unsigned count,
+                                 uint32_t out[FOUR][MOST])
 {
-    uint32_t c[FOUR] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
-    uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
-    for (int r = 0; r < ROUNDS; r++) {
-        uint64_t x = 0xd2511f53ull * c[0], y = 0xcd9e8d57ull * c[2];
-        c[0] = (uint32_t)(y >> 32) ^ c[1] ^ k[0];
-        c[1] = (uint32_t)y;
-        c[2] = (uint32_t)(x >> 32) ^ c[3] ^ k[1];
-        c[3] = (uint32_t)x;
-        k[0] += 0x9e3779b9;
-        k[1] += 0xbb67ae85;
+    for (unsigned g = 0; g < count; g++) {
+        uint32_t a = (uint32_t)at[g], b = (uint32_t)(at[g] >> 32), c = first + g, d = 0;
+        uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
+        for (int r = 0; r < ROUNDS; r++) {
+            uint64_t x = 0xd2511f53ull * a, y = 0xcd9e8d57ull * c;
+            a = (uint32_t)(y >> 32) ^ b ^ low;
+            b = (uint32_t)y;
+            c = (uint32_t)(x >> 32) ^ d ^ high;
+            d = (uint32_t)x;
+            low += 0x9e3779b9;
+            high += 0xbb67ae85;
+        }
+        out[0][g] = a;
+        out[1][g] = b;
+        out[2][g] = c;
+        out[3][g] = d;
     }
-    for (int i = 0; i < FOUR; i++)
-        out[i] = c[i];
 }
 
 static unsigned lanes(int ordering)
@@ -31,41 +38,44 @@ static unsigned lanes(int ordering)
 
 static bool begin(struct murand_sequence *s)
 {
-    s->row = s->offset / s->lanes;
-    s->cursor = (unsigned)(s->offset % s->lanes);
     s->state = calloc(GROUPS, sizeof(uint32_t));
     return s->state;
 }
 
 /* Of a group's numbers in this row, each lane has `draws` in succession. Doubles take two blocks of a group: what is
  * beyond one a row is counted. */
-static void draw(struct murand_sequence *s, unsigned lane, unsigned count, unsigned draws,
-                 uint32_t out[][2 * MURAND_CHUNK])
+static void draw(struct murand_sequence *s, unsigned long long row, unsigned lane, unsigned count, unsigned draws,
+                 uint32_t out[][MURAND_CHUNK])
 {
-    uint32_t numbers[FOUR], *beyond = s->state;
-    unsigned long long of = ~0ull;
+    uint32_t *beyond = s->state, numbers[2][FOUR][MOST];
+    unsigned group = lane / FOUR, groups = (lane + count - 1) / FOUR - group + 1;
+    uint64_t at[MOST];
+    for (unsigned half = 0; half < draws; half++) {
+        for (unsigned g = 0; g < groups; g++)
+            at[g] = row + beyond[group + g] + half;
+        blocks(s->seed, at, group, groups, numbers[half]);
+    }
+    if (draws == 1 && lane % FOUR == 0 && count % FOUR == 0) {
+        for (unsigned g = 0; g < groups; g++)
+            for (unsigned i = 0; i < FOUR; i++)
+                out[0][g * FOUR + i] = numbers[0][i][g];
+        return;
+    }
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < draws; k++) {
-            unsigned group = (lane + i) / FOUR, number = (lane + i) % FOUR * draws + k;
-            unsigned long long which = group * 8ull + number / FOUR;
-            if (which != of)
-                block(s->seed, s->row + beyond[group] + number / FOUR, group, numbers);
-            of = which;
-            out[k][i] = numbers[number % FOUR];
-            beyond[group] += number == 2 * FOUR - 1;
+            unsigned number = (lane + i) % FOUR * draws + k;
+            out[k][i] = numbers[number / FOUR][number % FOUR][(lane + i) / FOUR - group];
         }
-    if (lane + count == s->lanes)
-        s->row++;
 }
 
-static uint32_t bits(uint32_t draw) { return draw; }
-static float uniform(uint32_t draw) { return (float)draw * 0x1p-32f + 0x1p-33f; }
-static double uniform_double(const uint32_t *d)
+static void passed(struct murand_sequence *s, unsigned lane, unsigned count, unsigned draws)
 {
-    return (double)(d[0] ^ (uint64_t)d[1] << 21) * 0x1p-53 + 0x1p-54;
+    uint32_t *beyond = s->state;
+    for (unsigned g = lane / FOUR; draws == 2 && (g + 1) * FOUR <= lane + count; g++)
+        beyond[g]++; /* its last lane has drawn */
 }
 
 const struct murand_engine murand_philox = {
-    .neighbours = true, .precise = 2, .lanes = lanes, .begin = begin, .draw = draw, .bits = bits, .uniform = uniform,
-    .uniform_double = uniform_double,
+    .neighbours = true, .places = true, .precise = 2, .scale = &murand_full, .normal_from = 2000, .lanes = lanes, .begin = begin,
+    .draw = draw, .passed = passed,
 };

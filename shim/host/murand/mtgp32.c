@@ -1,0 +1,94 @@
+/* MTGP32 (Saito and Matsumoto 2013): Mersenne twisters of exponent 11213, each with parameters of its own, that give
+ * 256 numbers a row each. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/murand/murand.h"
+
+enum { WORDS = 351, TOGETHER = 256, GENERATORS = 192, LEGACY = 64, BASIS = 4 };
+
+static const struct set {
+    uint8_t pick, left, right;
+    uint32_t recursion[BASIS], tempering[BASIS];
+} sets[GENERATORS] = {
+#define SET(pick, left, right, a, b, c, d, e, f, g, h) {pick, left, right, {a, b, c, d}, {e, f, g, h}},
+#include "host/murand/mtgp32.def"
+#undef SET
+};
+
+struct generator {
+    unsigned long long end; /* the row where its numbers end */
+    uint32_t number[TOGETHER];
+    uint32_t word[WORDS + TOGETHER];
+};
+
+static unsigned lanes(int ordering)
+{
+    return (ordering == MURAND_ORDERING_PSEUDO_LEGACY ? LEGACY : GENERATORS) * TOGETHER;
+}
+
+/* Generator g begins as the MTGP library's with parameters g and seed + g + 1. */
+static bool begin(struct murand_sequence *s)
+{
+    struct generator *generators = s->state = malloc(GENERATORS * sizeof *generators);
+    if (!generators)
+        return false;
+    for (uint32_t g = 0; g < GENERATORS; g++) {
+        uint32_t *w = generators[g].word, hidden = sets[g].recursion[2] ^ sets[g].recursion[3] << 16, fill = hidden;
+        fill += fill >> 16;
+        fill += fill >> 8;
+        memset(w, (int)(fill & 0xff), WORDS * sizeof *w);
+        w[0] = (uint32_t)(s->seed ^ s->seed >> 32) + g + 1;
+        w[1] = hidden;
+        for (uint32_t i = 1; i < WORDS; i++)
+            w[i] ^= 1812433253 * (w[i - 1] ^ w[i - 1] >> 30) + i;
+        generators[g].end = 0;
+    }
+    return true;
+}
+
+static inline uint32_t entry(const uint32_t basis[BASIS], uint32_t which)
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < BASIS; i++)
+        sum ^= basis[i] & (0 - (which >> i & 1));
+    return sum;
+}
+
+/* 256 steps: no word that they need is younger than those before them, as none is picked up from beyond word 94. */
+MURAND_VECTOR static void more(const struct set *set, struct generator *g)
+{
+    uint32_t *w = g->word;
+    for (unsigned i = 0; i < TOGETHER; i++) {
+        uint32_t x = (w[i] & 0xfff80000) ^ w[i + 1], t = w[i + set->pick - 1u];
+        x ^= x << set->left;
+        x ^= w[i + set->pick] >> set->right;
+        x ^= entry(set->recursion, x);
+        t ^= t >> 16;
+        t ^= t >> 8;
+        g->number[i] = x ^ entry(set->tempering, t);
+        w[WORDS + i] = x;
+    }
+    memmove(w, w + TOGETHER, WORDS * sizeof *w);
+    g->end++;
+}
+
+static void draw(struct murand_sequence *s, unsigned long long row, unsigned lane, unsigned count, unsigned draws,
+                 uint32_t out[][MURAND_CHUNK])
+{
+    (void)draws;
+    for (unsigned i = 0, n; i < count; i += n) {
+        unsigned which = (lane + i) / TOGETHER, at = (lane + i) % TOGETHER;
+        struct generator *g = (struct generator *)s->state + which;
+        if (g->end <= row)
+            more(&sets[which], g);
+        n = TOGETHER - at < count - i ? TOGETHER - at : count - i;
+        memcpy(&out[0][i], g->number + at, n * sizeof **out);
+    }
+}
+
+const struct murand_engine murand_mtgp32 = {
+    .single = true, .coarse = true, .scale = &murand_above, .normal_from = HUGE_VAL, .lanes = lanes, .begin = begin,
+    .draw = draw,
+};
