@@ -13,7 +13,8 @@ struct shape {
     bool pairs;     /* normal numbers by Box and Muller */
     bool neighbours; /* ... each of lanes 2 k and 2 k + 1 */
 };
-static struct shape shape(const struct murand_engine *e, const struct murand_request *r, const struct murand_poisson *p)
+static struct shape shape(const struct murand_engine *e, const struct murand_request *r,
+                          const struct murand_poisson *p)
 {
     unsigned precise = r->kind == MURAND_UNIFORM_DOUBLE || r->kind == MURAND_NORMAL_DOUBLE ||
                        r->kind == MURAND_LOG_NORMAL_DOUBLE ? e->precise : 1;
@@ -30,7 +31,8 @@ static struct shape shape(const struct murand_engine *e, const struct murand_req
 typedef uint32_t drawn[MURAND_DRAWS][MURAND_CHUNK];
 
 /* One uniform double of each lane, of float's or double's precision, from draw k on. */
-static void uniform(const struct murand_engine *e, bool precise, const drawn raw, unsigned k, unsigned lanes, double *out)
+static void uniform(const struct murand_engine *e, bool precise, const drawn raw, unsigned k, unsigned lanes,
+                    double *out)
 {
     float coarse[MURAND_CHUNK];
     if (precise && e->precise == 2)
@@ -159,7 +161,8 @@ murandStatus_t murand_fill(struct murand_sequence *s, const struct murand_reques
     if (!r->n)
         return MURAND_STATUS_SUCCESS;
     s->begun = s->begun || !s->engine->begin || begin(s);
-    if (!s->begun || (r->kind == MURAND_POISSON && r->a <= s->engine->normal_from && !murand_poisson_begin(&p, r->a)))
+    bool table = r->kind == MURAND_POISSON && r->a <= s->engine->normal_from;
+    if (!s->begun || (table && !murand_poisson_begin(&p, r->a)))
         return MURAND_STATUS_ALLOCATION_FAILED;
     if (s->engine->fill) {
         murandStatus_t status = s->engine->fill(s, r, &p);

@@ -1,0 +1,40 @@
+/* What the tests of the CPU muRAND share: a result and what it should be, a host generator, a hash of numbers. */
+#ifndef CUMU_TESTS_MURAND_CHECK_H
+#define CUMU_TESTS_MURAND_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "abi/murand.h"
+#include "musa_enums.h"
+
+static int failures;
+#define IS(call, want) \
+    do { \
+        long long got_ = (long long)(call); \
+        if (got_ != (long long)(want)) { \
+            printf("not ok %s:%d %s: %lld, expected %s\n", __FILE__, __LINE__, #call, got_, #want); \
+            failures++; \
+        } \
+    } while (0)
+#define OK(call) IS(call, 0)
+#define EXPECT(cond) IS(!(cond), 0)
+
+static inline murandGenerator_t host(murandRngType_t type)
+{
+    murandGenerator_t g = NULL;
+    OK(murandCreateGeneratorHost(&g, type));
+    return g;
+}
+
+/* FNV-1a of bytes. */
+static inline uint64_t hash(const void *data, size_t size)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ ((const unsigned char *)data)[i]) * 0x100000001b3;
+    return h;
+}
+
+#endif
