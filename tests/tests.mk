@@ -159,6 +159,8 @@ bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/blas
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/solver
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/fft
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/rand
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/spmv
 	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
 	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
 	else echo "# mccl: no mpicc, nothing to compare with"; fi
@@ -175,16 +177,18 @@ bench-record: $(if $(LOG),,bench-build)
 bench-diff:
 	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $B/tests/bench/fft $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	@mkdir -p $(@D)
 	@echo "mpicc tests/bench/mccl.c"
 	$QOMPI_CC="$(CC)" mpicc -std=c11 -D_GNU_SOURCE -O2 $(WARN) -Ishim -I$B/gen -o $@ $< $(HOST_MCCL) $(HOST_LINK)
+# What these compare with is written in them.
+$(addprefix $B/tests/bench/,rand spmv): BENCH_OPT := -O3 -march=native
 $B/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"
-	$Q$(CC) $(BASE) -O2 -o $@ $< -ldl
+	$Q$(CC) $(BASE) $(or $(BENCH_OPT),-O2) -o $@ $< -ldl -lm
 
 # A toy library below, a core and a facade, made by gen as the real ones are.
 CALLS_DIR := $B/tests/bench/calls

@@ -158,13 +158,24 @@ MURAND_VECTOR static void place(const struct murand_request *r, const double *z,
     }
 }
 
-MURAND_VECTOR static void box_muller(const double *far, const double *turn, unsigned n, double *out)
+static inline void circle(const double *restrict far, const double *restrict turn, unsigned n, double *restrict sines,
+                          double *restrict cosines)
 {
     for (unsigned i = 0; i < n; i++) {
         double length = sqrt(-2 * ln(far[i])), sine, cosine;
         sine_cosine(turn[i], &sine, &cosine);
-        out[2 * i] = length * sine;
-        out[2 * i + 1] = length * cosine;
+        sines[i] = length * sine;
+        cosines[i] = length * cosine;
+    }
+}
+
+MURAND_VECTOR static void box_muller(const double *far, const double *turn, unsigned n, double *out)
+{
+    double sines[MURAND_CHUNK], cosines[MURAND_CHUNK];
+    circle(far, turn, n, sines, cosines);
+    for (unsigned i = 0; i < n; i++) {
+        out[2 * i] = sines[i];
+        out[2 * i + 1] = cosines[i];
     }
 }
 

@@ -63,17 +63,26 @@ static bool begin(struct murand_sequence *s)
 /* What is above 2^32, which is `over` above the modulus, comes back as so many times `over`. */
 static inline uint64_t fold(uint64_t x, uint64_t over) { return (uint32_t)x + (x >> 32) * over; }
 
-/* One step of both recurrences; 1 to the first modulus. */
-static inline uint32_t once_more(uint32_t v[2 * ORDER])
+/* The next words of both recurrences, and what they give: 1 to the first modulus. */
+static inline uint32_t first(uint32_t old, uint32_t middle)
 {
-    const uint64_t m = 4294967087, n = 4294944443, two = 1ull << 32;
-    uint64_t x = fold(1403580ull * v[1] + 810728ull * (uint32_t)(m - v[0]), two - m);
-    uint64_t y = fold(fold(527612ull * v[5] + 1370589ull * (uint32_t)(n - v[3]), two - n), two - n);
-    x = x >= m ? x - m : x;
-    y = y >= n ? y - n : y;
-    v[0] = v[1], v[1] = v[2], v[2] = (uint32_t)x;
-    v[3] = v[4], v[4] = v[5], v[5] = (uint32_t)y;
-    return (uint32_t)(x > y ? x - y : x + m - y);
+    const uint64_t m = 4294967087, over = (1ull << 32) - m;
+    uint64_t x = fold(1403580ull * middle + 810728ull * (uint32_t)(m - old), over);
+    return (uint32_t)(x >= m ? x - m : x);
+}
+static inline uint32_t second(uint32_t old, uint32_t latest)
+{
+    const uint64_t n = 4294944443, over = (1ull << 32) - n;
+    uint64_t y = fold(fold(527612ull * latest + 1370589ull * (uint32_t)(n - old), over), over);
+    return (uint32_t)(y >= n ? y - n : y);
+}
+static inline uint32_t difference(uint32_t x, uint32_t y) { return x - y - (x > y ? 0 : 209); }
+
+static void once_more(uint32_t v[2 * ORDER])
+{
+    uint32_t x = first(v[0], v[1]), y = second(v[3], v[5]);
+    v[0] = v[1], v[1] = v[2], v[2] = x;
+    v[3] = v[4], v[4] = v[5], v[5] = y;
 }
 
 static bool prepare(struct murand_sequence *s, unsigned wanted)
@@ -93,20 +102,29 @@ static bool prepare(struct murand_sequence *s, unsigned wanted)
     return true;
 }
 
+static inline void lanes_draw(uint32_t *restrict s0, uint32_t *restrict s1, uint32_t *restrict s2,
+                              uint32_t *restrict s3, uint32_t *restrict s4, uint32_t *restrict s5, unsigned count,
+                              uint32_t *restrict out)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t x = first(s0[i], s1[i]), y = second(s3[i], s5[i]);
+        s0[i] = s1[i];
+        s1[i] = s2[i];
+        s2[i] = x;
+        s3[i] = s4[i];
+        s4[i] = s5[i];
+        s5[i] = y;
+        out[i] = difference(x, y);
+    }
+}
+
 MURAND_VECTOR static void draw(struct murand_sequence *s, unsigned long long row, unsigned lane, unsigned count,
                                unsigned draws, uint32_t out[][MURAND_CHUNK])
 {
-    uint32_t(*state)[LANES] = s->state;
+    uint32_t *at = (uint32_t *)s->state + lane;
     (void)row;
     for (unsigned k = 0; k < draws; k++)
-        for (unsigned i = 0; i < count; i++) {
-            uint32_t v[2 * ORDER];
-            for (int w = 0; w < 2 * ORDER; w++)
-                v[w] = state[w][lane + i];
-            out[k][i] = once_more(v);
-            for (int w = 0; w < 2 * ORDER; w++)
-                state[w][lane + i] = v[w];
-        }
+        lanes_draw(at, at + LANES, at + 2 * LANES, at + 3 * LANES, at + 4 * LANES, at + 5 * LANES, count, out[k]);
 }
 
 static const struct murand_scale scale = {

@@ -20,7 +20,7 @@ static const struct set {
 struct generator {
     unsigned long long end; /* the row where its numbers end */
     uint32_t number[TOGETHER];
-    uint32_t word[WORDS + TOGETHER];
+    uint32_t word[WORDS];
 };
 
 static unsigned lanes(int ordering)
@@ -50,27 +50,33 @@ static bool begin(struct murand_sequence *s)
 
 static inline uint32_t entry(const uint32_t basis[BASIS], uint32_t which)
 {
-    uint32_t sum = 0;
-    for (int i = 0; i < BASIS; i++)
-        sum ^= basis[i] & (0 - (which >> i & 1));
-    return sum;
+    return (basis[0] & (0 - (which & 1))) ^ (basis[1] & (0 - (which >> 1 & 1))) ^
+           (basis[2] & (0 - (which >> 2 & 1))) ^ (basis[3] & (0 - (which >> 3 & 1)));
 }
 
-/* 256 steps: no word that they need is younger than those before them, as none is picked up from beyond word 94. */
-MURAND_VECTOR static void more(const struct set *set, struct generator *g)
+/* 256 steps from the words `w`: none that they need is younger than these, as none is picked up from beyond word 94. */
+static inline void steps(const struct set *set, const uint32_t *restrict w, uint32_t *restrict fresh,
+                         uint32_t *restrict number)
 {
-    uint32_t *w = g->word;
+    const struct set p = *set;
     for (unsigned i = 0; i < TOGETHER; i++) {
-        uint32_t x = (w[i] & 0xfff80000) ^ w[i + 1], t = w[i + set->pick - 1u];
-        x ^= x << set->left;
-        x ^= w[i + set->pick] >> set->right;
-        x ^= entry(set->recursion, x);
+        uint32_t x = (w[i] & 0xfff80000) ^ w[i + 1], t = w[i + p.pick - 1u];
+        x ^= x << p.left;
+        x ^= w[i + p.pick] >> p.right;
+        x ^= entry(p.recursion, x);
         t ^= t >> 16;
         t ^= t >> 8;
-        g->number[i] = x ^ entry(set->tempering, t);
-        w[WORDS + i] = x;
+        number[i] = x ^ entry(p.tempering, t);
+        fresh[i] = x;
     }
-    memmove(w, w + TOGETHER, WORDS * sizeof *w);
+}
+
+MURAND_VECTOR static void more(const struct set *set, struct generator *g)
+{
+    uint32_t fresh[TOGETHER];
+    steps(set, g->word, fresh, g->number);
+    memmove(g->word, g->word + TOGETHER, (WORDS - TOGETHER) * sizeof *g->word);
+    memcpy(g->word + WORDS - TOGETHER, fresh, sizeof fresh);
     g->end++;
 }
 
