@@ -46,7 +46,9 @@ static const struct { const char *name, *code; unsigned gotos; } shapes[] = {
     {"while in a while", "L1: ?3 A L2: ?4 A !2 L4: A !1 L3: A", 0},
     {"two loops", "L1: A ?1 A L2: A ?2 A", 0},
     {"out of two loops", "L1: A L2: A ?3 A ?2 A ?1 A L3: A", 1},
-    {"or", "?1 A ?2 L1: A L2: A", 1},
+    {"or", "?1 A ?2 L1: A L2: A", 0},
+    {"cases and what is none of them", "?1 A !9 L1: ?2 A !9 L2: ?3 A !9 L3: A L9: A", 0},
+    {"cases in a loop", "L0: A ?1 A !9 L1: ?2 A !9 L2: ?3 A !9 L3: A L9: A ?0 A", 0},
 };
 
 static void put_shape(const char *code)

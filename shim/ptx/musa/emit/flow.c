@@ -1,6 +1,6 @@
 /* The MUSA emitter: a function's blocks as loops, conditions and switches, from its dominators and natural
  * loops. No block is written twice. A jump that is neither the end of a condition, nor a break, a continue or a
- * return is a goto: out of several loops at once, into what two conditions share, and in irreducible graphs. */
+ * return is a goto: out of several loops at once, and in irreducible graphs. */
 #include "ptx/musa/emit/emit.h"
 #include "ptx/graph.h"
 
@@ -13,10 +13,11 @@ enum {
     RECURSION = 150
 };
 
-/* What a break leaves. header: of the loop; NOWHERE: a switch. */
+/* What a break leaves. header: of the loop; NOWHERE: a switch, or a block (`do` once), in which a continue is none of
+ * the loop around it. */
 struct frame {
     int32_t header, follow;
-    bool broken, continued;
+    bool block, broken, continued;
     size_t tail, end; /* `if (...) break;` as the body's last statement */
     struct mu_str again; /* the condition to go round */
 };
@@ -35,6 +36,8 @@ struct flow {
     int32_t *pred;        /* the only predecessor that is not a latch, NOWHERE: several */
     uint8_t *inlined;     /* written where its predecessor jumps */
     int32_t *kid, *after, *next; /* lists: what follows inside a loop, and what follows the loop of this header */
+    int32_t *wrap;        /* of these lists the member that a block before it lets break to */
+    uint32_t *pre, *nodes; /* of the dominators' subtrees: they are pre to pre + nodes */
     uint8_t *label;       /* somebody goes there */
     int32_t *later;       /* too deep where they belong: at the function's end */
     uint32_t nlater, nested, recursion, nframe;
@@ -197,6 +200,80 @@ static void place_all(struct flow *f, struct ptx_ctx *c)
     }
 }
 
+static bool dominates(const struct flow *f, int32_t a, int32_t b)
+{
+    return f->pre[b] - f->pre[a] < f->nodes[a];
+}
+
+static void number_subtrees(struct flow *f, struct ptx_ctx *c)
+{
+    uint32_t *at = PTX_NEW(c, uint32_t, f->n);
+    f->pre = PTX_NEW(c, uint32_t, f->n);
+    f->nodes = PTX_NEW(c, uint32_t, f->n);
+    for (uint32_t k = f->count; k-- > 0;) {
+        const int32_t v = f->order[k];
+        f->nodes[v]++;
+        if (f->idom[v] >= 0)
+            f->nodes[f->idom[v]] += f->nodes[v];
+    }
+    for (uint32_t k = 0; k < f->count; k++) {
+        const int32_t v = f->order[k], p = f->idom[v];
+        f->pre[v] = p < 0 ? 0 : at[p];
+        at[v] = f->pre[v] + 1;
+        if (p >= 0)
+            at[p] += f->nodes[v];
+    }
+}
+
+/* Jumps from between v and member `to` of its list, of the same loop, that would leave v's part altogether: what
+ * a block around that takes the break or the continue from. */
+static uint32_t crossed(const struct flow *f, int32_t v, int32_t to)
+{
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < f->count; k++) {
+        const int32_t u = f->order[k];
+        bool behind = !dominates(f, v, u) || f->loops.header[u] != f->loops.header[to];
+        for (int32_t m = to; m >= 0 && !behind; m = f->next[m])
+            behind = dominates(f, m, u);
+        for (uint32_t s = f->g.first[u]; !behind && s < f->g.first[u + 1]; s++)
+            sum += f->g.succ[s] == v || !dominates(f, v, f->g.succ[s]);
+    }
+    return sum;
+}
+
+/* Of a list's members behind its first: who is jumped to most from before the one in front of it. */
+static void choose_blocks(struct flow *f, struct ptx_ctx *c)
+{
+    uint32_t *wanted = PTX_NEW(c, uint32_t, f->n);
+    int32_t *before = PTX_NEW(c, int32_t, f->n);
+    f->wrap = PTX_NEW(c, int32_t, f->n);
+    memset(before, 0xff, f->n * sizeof *before);
+    for (uint32_t v = 0; v < f->n; v++) {
+        f->wrap[v] = NOWHERE;
+        for (int32_t m = f->kid[v]; m >= 0 && f->next[m] >= 0; m = f->next[m])
+            before[f->next[m]] = m;
+    }
+    for (uint32_t k = 0; k < f->count; k++) {
+        const int32_t u = f->order[k];
+        for (uint32_t s = f->g.first[u]; s < f->g.first[u + 1]; s++) {
+            const int32_t w = f->g.succ[s];
+            wanted[w] += before[w] >= 0 && !dominates(f, before[w], u) && !dominates(f, w, u) &&
+                         f->loops.header[u] == f->loops.header[w];
+        }
+    }
+    for (uint32_t k = 0; k < f->count; k++) {
+        const int32_t v = f->order[k];
+        uint32_t most = 0;
+        for (int32_t m = f->kid[v]; m >= 0; m = f->next[m])
+            if (wanted[m] > most) {
+                most = wanted[m];
+                f->wrap[v] = m;
+            }
+        if (most && crossed(f, v, f->wrap[v]) >= most)
+            f->wrap[v] = NOWHERE;
+    }
+}
+
 /* ---- text ---- */
 
 enum how { FALLS, BREAKS, CONTINUES, RETURNS, INLINE, GOES, LATER /* INLINE, were it not too deep */ };
@@ -215,9 +292,17 @@ static bool only_returns(const struct flow *f, int32_t v)
 static struct frame *innermost_loop(struct flow *f)
 {
     uint32_t k = f->nframe;
-    while (k && f->frame[k - 1].header < 0)
+    while (k && f->frame[k - 1].header < 0 && !f->frame[k - 1].block)
         k--;
-    return k ? &f->frame[k - 1] : NULL;
+    return k && !f->frame[k - 1].block ? &f->frame[k - 1] : NULL;
+}
+
+static void push(struct flow *f, struct frame frame)
+{
+    if (f->nframe == FRAMES)
+        mu_fail(f->e, "loops and switches nested too deep");
+    f->frame[f->nframe++] = frame;
+    f->nested++;
 }
 
 static enum how way(struct flow *f, int32_t from, int32_t to, int32_t next)
@@ -352,9 +437,7 @@ static void choice(struct flow *f, int32_t v, const struct t0_insn *i, int32_t n
     struct mu_emit *e = f->e;
     const struct t0_table *t = T0_AT(e->image, tables, struct t0_table) + i->imm;
     const uint32_t *target = T0_AT(e->image, targets, uint32_t) + t->first;
-    if (f->nframe == FRAMES)
-        mu_fail(e, "loops and switches nested too deep");
-    f->frame[f->nframe++] = (struct frame){.header = NOWHERE, .follow = next};
+    push(f, (struct frame){.header = NOWHERE, .follow = next});
     mu_put(e, "switch (%s) {\n", mu_get(e, i->a, 'w').s);
     for (uint32_t k = 0; k < t->count; k++) {
         bool written = false, falls;
@@ -377,6 +460,7 @@ static void choice(struct flow *f, int32_t v, const struct t0_insn *i, int32_t n
     }
     mu_put(e, "default: trap();\nreturn%s;\n}\n", e->function ? " 1" : "");
     f->nframe--;
+    f->nested--;
 }
 
 /* A block's own statements and what it ends in; *then: a block that goes on right here. */
@@ -415,23 +499,47 @@ static int32_t all_but_last(struct flow *f, int32_t v)
     return v;
 }
 
+/* A block and what follows it up to wrap[v], as one statement that a break leaves; returns wrap[v]. */
+static int32_t block(struct flow *f, int32_t v)
+{
+    const int32_t kid = f->kid[v], to = f->wrap[v];
+    int32_t then;
+    push(f, (struct frame){.header = NOWHERE, .follow = to, .block = true});
+    mu_put(f->e, "do {\n");
+    body(f, v, kid, &then);
+    if (then >= 0)
+        listed(f, then, kid);
+    for (int32_t m = kid; m != to; m = f->next[m])
+        listed(f, m, f->next[m]);
+    f->nframe--;
+    f->nested--;
+    mu_put(f->e, "} while (0);\n");
+    return to;
+}
+
+static bool wrapped(const struct flow *f, int32_t v)
+{
+    return f->wrap[v] >= 0 && f->nested < NESTED && f->recursion < RECURSION;
+}
+
 static bool loop(struct flow *f, int32_t v, int32_t follow)
 {
     struct mu_emit *e = f->e;
     static const char head[] = "for (;;) {\n", other[] = "do {\n";
     const int32_t kid = f->kid[v], next = kid >= 0 ? kid : v;
     const size_t at = e->text.n;
-    int32_t then;
-    if (f->nframe == FRAMES)
-        mu_fail(e, "loops and switches nested too deep");
-    f->frame[f->nframe++] = (struct frame){.header = v, .follow = follow};
+    int32_t then = NOWHERE;
+    push(f, (struct frame){.header = v, .follow = follow});
     mu_put(e, "%s", head);
-    f->nested++;
-    body(f, v, next, &then);
-    if (then >= 0)
-        listed(f, then, next);
-    if (kid >= 0)
-        listed(f, all_but_last(f, kid), v);
+    if (wrapped(f, v)) {
+        listed(f, all_but_last(f, block(f, v)), v);
+    } else {
+        body(f, v, next, &then);
+        if (then >= 0)
+            listed(f, then, next);
+        if (kid >= 0)
+            listed(f, all_but_last(f, kid), v);
+    }
     f->nested--;
     const struct frame done = f->frame[--f->nframe];
     if (done.end && done.end == e->text.n && !done.continued) {
@@ -455,6 +563,10 @@ static bool tree(struct flow *f, int32_t v, int32_t next)
         int32_t then = NOWHERE;
         bool falls;
         mu_put(f->e, "L%u:;\n", f->first[v]);
+        if (!header && wrapped(f, v)) {
+            v = all_but_last(f, block(f, v));
+            continue;
+        }
         falls = header ? loop(f, v, follow) : body(f, v, follow, &then);
         if (then >= 0 && rest < 0) {
             v = then;
@@ -482,6 +594,8 @@ void mu_flow(struct mu_emit *e)
     f->count = ptx_layout(c, &f->g, &f->loops, f->order);
     measure(f, c);
     place_all(f, c);
+    number_subtrees(f, c);
+    choose_blocks(f, c);
     tree(f, 0, NOWHERE);
     for (uint32_t k = 0; k < f->nlater; k++)
         tree(f, f->later[k], NOWHERE);

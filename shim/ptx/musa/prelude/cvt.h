@@ -184,7 +184,9 @@ CM_FN u64 convert_f64(f64 v, u32 x) { return v == v || x & CM_SAT ? convert(CM_F
     CM_FN D CVT_##TO##_##FROM(A a, u32 x) { return x == 0 ? (plain) : convert_##to(CM_VALUE_##FROM, x); }
 #define CM_CVT_SLOW(TO, FROM, to, D, A) \
     CM_FN D CVT_##TO##_##FROM(A a, u32 x) { return convert_##to(CM_VALUE_##FROM, x); }
-CM_FN u32 plain32(f32 v) { return out32(v, 0); }
+/* A conversion is no arithmetic, which machines might give the NaN of. */
+CM_FN u32 one_nan(u32 u) { return (u & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : u; }
+CM_FN u32 plain32(f32 v) { return one_nan(bits(v)); }
 CM_CVT(F16, F32, f16, u32, u32, to_f16(as_f32(a)))
 CM_CVT(BF16, F32, bf16, u32, u32, to_bf16(as_f32(a)))
 CM_CVT(F32, F16, f32, u32, u32, plain32(from_f16(a & 0xffff)))
@@ -199,7 +201,7 @@ CM_CVT_SLOW(BF16, F16, bf16, u32, u32)
 CM_CVT_SLOW(BF16, BF16, bf16, u32, u32)
 CM_CVT_SLOW(BF16, F64, bf16, u32, u64)
 CM_CVT_SLOW(F64, BF16, f64, u64, u32)
-CM_FN u32 CVT_F32_F32(u32 a, u32 x) { return out32(integral(in32(a, x), CM_RND(x)), x); }
+CM_FN u32 CVT_F32_F32(u32 a, u32 x) { return one_nan(out32(integral(in32(a, x), CM_RND(x)), x)); }
 CM_FN u64 CVT_F64_F64(u64 a, u32 x) { return out64(integral(as_f64(a), CM_RND(x)), x); }
 CM_FN u32 CVT_TF32_F32(u32 a, u32 x) { return (u32)convert(CM_TF32, (f64)as_f32(a), x) << 13; }
 CM_FN u32 CVT_F16X2_F32(u32 a, u32 b, u32 x) { return CVT_F16_F32(b, x) | CVT_F16_F32(a, x) << 16; }
