@@ -91,6 +91,39 @@ check "an architecture that nobody knows" 125 'is none of mp_21, mp_22, mp_31' -
 check "no compiler" 126 'no MUSA compiler' -- env PATH=/nowhere "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 check "a compiler that is none" 126 'CUMU_MCC names no program' -- env CUMU_MCC=/nowhere/mcc "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 
+# ---- every kernel of the fixtures to clang's CUDA front end, as the MUSA half of the prelude has it ----
+if "${CLANGXX:-clang++}" --print-targets 2>/dev/null | grep -q nvptx64; then
+    mkdir -p "$tmp/clang/bin"
+    realpath "$(dirname "$0")/toolkit" >"$tmp/clang/toolkit"
+    cat >"$tmp/clang/bin/mcc" <<'END'
+#!/bin/sh
+set -eu
+while [ $# -gt 0 ]; do
+    case $1 in
+    -o) out=$2; shift ;;
+    --offload-arch=mp_*) arch=${1#--offload-arch=mp_}0 ;;
+    *.mu) in=$1 ;;
+    esac
+    shift
+done
+"${CLANGXX:-clang++}" -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 -Wno-unknown-cuda-version \
+    -D__MUSA_ARCH__="$arch" -isystem "$(cat "${0%/bin/mcc}/toolkit")" -Wall -Werror -Wno-unused -std=c++14 -fsyntax-only "$in"
+printf '\177ELF of a kernel' >"$out"
+END
+    chmod +x "$tmp/clang/bin/mcc"
+    for f in capture errors faults graphs histogram language mandelbrot matmul nbody pipeline print reduce symbols \
+        texture waiting; do
+        check "clang takes the kernels of $f" 0 '^[1-9][0-9]* kernels.* 0 not$' -- \
+            env MUSA_HOME="$tmp/clang" "$cumu" cache warm --target mp_31 "$fix/$f"
+    done
+    for f in language reduce waiting; do
+        check "clang takes the kernels of $f for 128 lanes" 0 '^[1-9][0-9]* kernels.* 0 not$' -- \
+            env MUSA_HOME="$tmp/clang" "$cumu" cache warm --target mp_22 "$fix/$f"
+    done
+else
+    echo "# skipped: no clang with a PTX back end, kernels are not read by a second front end"
+fi
+
 # ---- the ways round: to PTX again, by what there is ----
 # by TOOL TEST...: the last lines of a test's own output say what was wrong.
 by() {
