@@ -262,7 +262,7 @@ static void vectors(int type)
 /* f16 and bf16 with sums in f32: 1 + 2^-11 ten times is more than f16 would add up to. */
 static void narrow(void)
 {
-    unsigned short h[11], b[11], ones[11], y16[1] = {0};
+    unsigned short h[11], b[11], ones[11], y16[2] = {0};
     int ptr[] = {0, 11}, ind[11];
     for (int i = 0; i < 11; i++) {
         h[i] = i ? 0x1000 : 0x3c00; /* 1, then 2^-11 */

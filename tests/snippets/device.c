@@ -53,7 +53,7 @@ void snippet_device(void)
     IS(v, major);
     IS(C(cudaDeviceGetAttribute)(&v, 100000, 0), cudaErrorInvalidValue);
     (void)C(cudaGetLastError)();
-    int props[10] = {0}; /* CUdevprop: maxThreadsPerBlock first */
+    int props[14] = {0}; /* CUdevprop: maxThreadsPerBlock first */
     OK(C(cuDeviceGetProperties)(props, 0));
     IS(props[0], 1024);
     OK(C(cudaChooseDevice)(&device, &p13.u.p));

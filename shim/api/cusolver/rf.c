@@ -397,7 +397,10 @@ static double **pointers(const void *from, int batch)
 int wrap_cusolverRfBatchResetValues(int batch, int n, int nnz, void *row, void *col, void *array, void *p, void *q,
                                     void *h)
 {
-    double **values = row && col ? pointers(array, batch) : NULL;
+    const struct rf *rf = alive(h);
+    if (!rf)
+        return CUSOLVER_STATUS_NOT_INITIALIZED;
+    double **values = row && col && batch == rf->batch ? pointers(array, batch) : NULL; /* no more than there are */
     int r = values ? reset(h, true, batch, n, nnz, (const double *const *)values, p, q)
                    : CUSOLVER_STATUS_INVALID_VALUE;
     free(values);
