@@ -128,14 +128,16 @@ check-run: check-programs
 	$QB=$B CC="$(CC)" sh tests/run $B/test-logs $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $T,$t),$t)),$(TESTS))
 
 # The same programs under sanitizers; the end-to-end scripts stay with the plain build, whose processes
-# are strangers' binaries.
-SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
+# are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
+SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
+            $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS))
 .PHONY: san-run
-san-run: $(TEST_PROG) $(FUZZ_PROG)
-	$QB=$B sh tests/run $B/test-logs $(if $(T),$(foreach t,$(SAN_TESTS),$(if $(findstring $T,$t),$t)),$(SAN_TESTS))
+san-run: $(TEST_PROG) $(FUZZ_PROG) $(if $(SAN_MATHS),lib $B/tests/snippets/linked)
+	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(if $(T),$(foreach t,$(SAN_TESTS),$(if $(findstring $T,$t),$t)),$(SAN_TESTS))
 check-asan:
 	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" san-run
+	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+	  SAN_MATHS="snippets $(addprefix cu,blas blaslt solver sparse)" san-run
 check-tsan:
 	+$QTSAN_OPTIONS=die_after_fork=0 $(MAKE) --no-print-directory B=$B/tsan \
 	  SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" T="$(if $T,$T,/host)" san-run

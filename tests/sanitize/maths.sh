@@ -1,0 +1,44 @@
+#!/bin/sh
+# The programs of one maths library's tests under the sanitizers of the build: they, the facades, the core and the CPU
+# libraries. Started without `cumu run`, whose preloading and auditing sanitizers do not go with.
+# usage: SAN="-fsanitize=..." maths.sh FOLDER
+set -eu
+: "${B:=build}" "${CC:=cc}" "${SAN:=}"
+here=$(dirname "$0")/../$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+
+lib=$(realpath "$B")/lib/cumu
+export CUMU=1 CUMU_BACKEND=host CUMU_LOG=error LD_LIBRARY_PATH="$lib/facade:$lib/host"
+
+# passes NAME COMMAND...
+passes() {
+    name=$1
+    shift
+    if "$@" >"$tmp/out" 2>&1; then
+        echo "ok $name"
+    elif grep -q '^skip' "$tmp/out"; then
+        grep '^skip' "$tmp/out"
+    else
+        echo "not ok $name"
+        grep -v '^ok' "$tmp/out" | head -n 40
+        bad=1
+    fi
+}
+
+if [ "$1" = snippets ]; then
+    passes "snippets" "$B/tests/snippets/linked" main
+    exit $bad
+fi
+for source in "$here"/*.c; do
+    name=$(basename "$source" .c)
+    grep -q '^int main\b' "$source" || continue
+    case $name in quiet | old | older | throwing) continue ;; esac # over SDKs that the folder's run.sh makes
+    # shellcheck disable=SC2086  # flags
+    $CC -std=gnu11 -O1 -g -w $SAN -I"$here" -I"$here/../cublas" -o "$tmp/$name" "$source" \
+        "$lib/facade/libcudart.so.12" "$lib/facade/libcublasLt.so.12" "$lib/facade/libcublas.so.12" \
+        -Wl,--allow-shlib-undefined -ldl -lm
+    passes "$1/$name" "$tmp/$name"
+done
+exit $bad
