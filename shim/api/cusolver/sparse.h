@@ -45,8 +45,8 @@ struct cumu_sparse {
     int (*extract)(const struct cumu_factor *lu, int *order, struct cumu_csr *l, struct cumu_csr *u);
     /* A + shift * I, with places for the whole diagonal; m = n. */
     int (*shifted)(const struct cumu_csr *a, const void *shift, struct cumu_csr *out);
-    /* Adds to *turns how far the argument of det(A - zI) has turned, as z goes along the box's sides, in turns. */
-    void (*multiply)(const struct cumu_csr *a, const void *x, void *y);
+    void (*multiply)(const struct cumu_csr *a, const void *x, void *y); /* y = Ax */
+    /* The argument of det A in radians, up to whole turns. */
     double (*argument)(const struct cumu_factor *lu);
 };
 extern const struct cumu_sparse cumu_sparse_real, cumu_sparse_complex;
