@@ -176,7 +176,7 @@ static int bind(const struct compiled *c, void *module)
     int err = 0;
     for (uint32_t v = 0; v < c->ptx->nvar && !err; v++) { /* the one without addresses comes first */
         const struct ptx_var *var = &c->ptx->var[v];
-        unsigned long long at, value[1] = {0};
+        unsigned long long at = 0, value[1] = {0};
         if (var->space == PTX_SP_SHARED)
             continue;
         err = CALL("muMemAlloc", (unsigned long long *, size_t), &at, 64);
