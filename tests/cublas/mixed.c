@@ -273,6 +273,99 @@ static void captured(void)
     cudaFree(at);
 }
 
+/* A handle's first call for f16 takes memory: legal in a capture, though the program's own may not be. */
+static void first_captured(void)
+{
+    void *stream, *graph, *exec, *fresh;
+    float two = 2;
+    uint16_t one = encode16(1, F16), got = 0, *at = device(&one, sizeof one);
+    CALL(0, cudaStreamCreate(&stream));
+    CALL(0, ((int (*)(void **))symbol("cublasCreate_v2"))(&fresh));
+    CALL(0, ((int (*)(void *, void *))symbol("cublasSetStream_v2"))(fresh, stream));
+    CALL(0, cudaStreamBeginCapture(stream, 0));
+    CALL(0, ((int (*)(void *, int, V, int, void *, int, int, int))symbol("cublasScalEx"))(fresh, 1, &two, F32, at, F16,
+                                                                                          1, F32));
+    CALL(0, cudaStreamEndCapture(stream, &graph));
+    CALL(0, cudaGraphInstantiate(&exec, graph, 0));
+    CALL(0, cudaGraphLaunch(exec, stream));
+    CALL(0, cudaGraphLaunch(exec, stream));
+    CALL(0, cudaStreamSynchronize(stream));
+    cudaMemcpy(&got, at, sizeof got, 2);
+    CALL(4, (int)decode16(got, F16));
+    CALL(0, cudaGraphExecDestroy(exec));
+    CALL(0, cudaGraphDestroy(graph));
+    CALL(0, ((int (*)(void *))symbol("cublasDestroy_v2"))(fresh));
+    cudaFree(at);
+}
+
+static void expect_close(double got, double want, int digits, double terms, const char *what)
+{
+    calls++;
+    /* A result's rounding, and that of sums in f32. */
+    if (fabs(got - want) <= ldexp(fabs(want), -digits) + terms * 1e-6) /* values are below 2.5 */
+        return;
+    printf("not ok %s: %.9g, expected %.9g\n", what, got, want);
+    failures++;
+}
+
+/* Level 1 of f16 and bf16, sums in f32: vectors with increments, those of y forwards or, both, backwards. */
+static void vectors(int type)
+{
+    typedef int axpy_f(void *, int, V, int, V, int, int, void *, int, int, int);
+    typedef int scal_f(void *, int, V, int, void *, int, int, int);
+    typedef int dot_f(void *, int, V, int, int, V, int, int, void *, int, int);
+    typedef int norm_f(void *, int, V, int, int, void *, int, int);
+    int n = upto(40), ix = upto(3) + 1, iy = upto(3) + 1, digits = type == F16 ? 11 : 8, back = upto(2) ? -1 : 1;
+    char x[40 * 3 * 2], y[sizeof x], got[sizeof x];
+    double dot = 0, squares = 0, alpha = (double[]){0, 1, -2.5}[upto(3)];
+    for (int i = 0; i < 120; i++)
+        put(x, type, (size_t)i, unit()), put(y, type, (size_t)i, unit());
+    char *dx = device(x, sizeof x), *dy = device(y, sizeof y);
+    float a = (float)alpha;
+    uint16_t result[2] = {0, 0xabcd};
+    void *alpha_at = on_device ? device(&a, 4) : (void *)&a, *to = on_device ? device(result, 4) : result;
+    for (int i = 0; i < n; i++) {
+        double v = get(x, type, (size_t)(i * ix));
+        dot += v * get(y, type, (size_t)(i * iy));
+        squares += v * v;
+    }
+    for (int conjugate = 0; conjugate < 2; conjugate++) {
+        CALL(0, ((dot_f *)symbol(conjugate ? "cublasDotcEx" : "cublasDotEx"))(handle, n, dx, type, back * ix, dy, type,
+                                                                              back * iy, to, type, F32));
+        if (on_device)
+            cudaMemcpy(result, to, 4, 2);
+        expect_close(get(result, type, 0), dot, digits, n, "dot");
+    }
+    CALL(0, ((norm_f *)symbol("cublasNrm2Ex"))(handle, n, dx, type, ix, to, type, F32));
+    if (on_device)
+        cudaMemcpy(result, to, 4, 2);
+    expect_close(get(result, type, 0), sqrt(squares), digits, n, "nrm2");
+    expect_close(result[1], 0xabcd, 24, 0, "what lies behind the result");
+    axpy_f *axpy = symbol("cublasAxpyEx");
+    CALL(0, axpy(handle, n, alpha_at, F32, dx, type, back * ix, dy, type, back * iy, F32));
+    cudaMemcpy(got, dy, sizeof got, 2);
+    for (int i = 0; i < 120; i++) {
+        bool in = i % iy == 0 && i / iy < n;
+        double add = in ? alpha * get(x, type, (size_t)(i / iy * ix)) : 0;
+        expect_close(get(got, type, (size_t)i), get(y, type, (size_t)i) + add, digits, in ? 2 : 0, "axpy");
+    }
+    CALL(0, ((scal_f *)symbol("cublasScalEx"))(handle, n, alpha_at, F32, dx, type, ix, F32));
+    cudaMemcpy(got, dx, sizeof got, 2);
+    for (int i = 0; i < 120; i++) {
+        bool in = i % ix == 0 && i / ix < n;
+        double want = (in ? alpha : 1) * get(x, type, (size_t)i);
+        expect_close(get(got, type, (size_t)i), want, digits, in ? 1 : 0, "scal");
+    }
+    CALL(15, axpy(handle, 2, alpha_at, F32, dx, type, 1, dy, type, -1, F32));
+    CALL(15, ((dot_f *)symbol("cublasDotEx"))(handle, 2, dx, type, 0, dy, type, 1, to, type, F32));
+    CALL(15, ((dot_f *)symbol("cublasDotEx"))(handle, 2, dx, type, 1, dy, type, 1, to, F32, F32));
+    CALL(15, ((scal_f *)symbol("cublasScalEx"))(handle, 2, alpha_at, type, dx, type, 1, F32));
+    CALL(1, ((norm_f *)symbol("cublasNrm2Ex"))(NULL, 2, dx, type, 1, to, type, F32));
+    cudaFree(dx), cudaFree(dy);
+    if (on_device)
+        cudaFree(alpha_at), cudaFree(to);
+}
+
 int main(void)
 {
     CALL(0, begin());
@@ -283,11 +376,14 @@ int main(void)
                 ex(kind, form);
         for (int type = 0; type < 4; type++)
             systems(type, round & 1);
+        vectors(F16);
+        vectors(BF16);
     }
     void *p = device("", 1);
     float one = 1;
     ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 0);
     captured();
+    first_captured();
     ex_f *f = symbol("cublasGemmEx");
     CALL(15, f(handle, 0, 0, 1, 1, 1, &one, p, F16, 1, p, BF16, 1, &one, p, F16, 1, 68, -1)); /* of two types */
     CALL(15, f(handle, 0, 0, 1, 1, 1, &one, p, F64, 1, p, F64, 1, &one, p, F64, 1, 68, -1));

@@ -1,10 +1,12 @@
-/* What a cuBLAS handle keeps and muBLAS has no place for: wishes that change speed, and the precision of emulated
- * arithmetic, which muBLAS computes as it is. Set and told back, away from every product. */
+/* What a cuBLAS handle keeps and muBLAS has no place for: wishes that change speed, the precision of emulated
+ * arithmetic, which muBLAS computes as it is (set and told back, away from every product), and constants. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/cublas/half.h"
+#include "kernel/graph.h"
 
 #include "conv.h"
 #include "cuda_enums.h"
@@ -14,6 +16,7 @@ enum setting { PROCESSORS, STRATEGY, SPECIAL, CONTROL, MOST_BITS, BIT_OFFSET, EM
 struct kept {
     struct kept *next;
     void *handle, *bits;
+    struct cublas_constants *constants; /* on the device */
     int value[SETTINGS];
 };
 static const struct kept fresh = {.value = {[SPECIAL] = 0xffff}};
@@ -65,6 +68,41 @@ static int get(void *handle, enum setting which, void *out)
     return CUBLAS_STATUS_SUCCESS;
 }
 
+/* On a stream of its own: the call that asks first may be one that the program captures. */
+static void *new_constants(void)
+{
+    static const struct cublas_constants values = {.f16 = 0x3c00, .bf16 = 0x3f80, .one = 1};
+    int mode = cumu_capture_relax();
+    musaStream_t s = NULL;
+    void *at = NULL;
+    if (!mu.musaMalloc(&at, sizeof values)) {
+        int r = mu.musaStreamCreateWithFlags(&s, musaStreamNonBlocking);
+        if (!r)
+            r = mu.musaMemcpyAsync(at, &values, sizeof values, musaMemcpyHostToDevice, s);
+        if (!r)
+            r = mu.musaStreamSynchronize(s);
+        if (s)
+            (void)mu.musaStreamDestroy(s);
+        if (r) {
+            (void)mu.musaFree(at);
+            at = NULL;
+        }
+    }
+    cumu_capture_restore(mode);
+    return at;
+}
+
+struct cublas_constants *cublas_constants(void *handle)
+{
+    pthread_mutex_lock(&lock);
+    struct kept *k = find(handle, true);
+    if (k && !k->constants)
+        k->constants = new_constants();
+    struct cublas_constants *found = k ? k->constants : NULL;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 int wrap_cublasDestroy_v2(void *handle)
 {
     pthread_mutex_lock(&lock);
@@ -72,6 +110,8 @@ int wrap_cublasDestroy_v2(void *handle)
         if ((*k)->handle == handle) {
             struct kept *gone = *k;
             *k = gone->next;
+            if (gone->constants)
+                (void)mu.musaFree(gone->constants);
             free(gone);
             break;
         }

@@ -1,6 +1,7 @@
 /* cuBLAS calls whose element types are arguments, of level 1 and rank updates: where all are one type, muBLAS's
- * function of it. */
+ * function of it; f16 and bf16 with sums in f32 by half.c. */
 #include "api/api.h"
+#include "api/cublas/half.h"
 
 #include "conv.h"
 #include "cuda_enums.h"
@@ -16,6 +17,12 @@ static char letter(int type)
     case CUDA_C_64F: return 'Z';
     default: return 0;
     }
+}
+
+/* Vectors of f16 or bf16 whose sums are f32. */
+static bool half(int type, int compute)
+{
+    return (type == CUDA_R_16F || type == CUDA_R_16BF) && compute == CUDA_R_32F;
 }
 
 static int real_of(int type) { return type == CUDA_C_32F ? CUDA_R_32F : type == CUDA_C_64F ? CUDA_R_64F : type; }
@@ -39,6 +46,8 @@ static int axpy(void *h, long n, const void *alpha, int atype, const void *x, in
 {
     bool one = atype == xtype && ytype == xtype && compute == xtype && fits(n, incx, incy);
     int m = (int)n, ix = (int)incx, iy = (int)incy;
+    if (half(xtype, compute) && atype == CUDA_R_32F && ytype == xtype && fits(n, incx, incy))
+        return cublas_half_axpy(h, m, alpha, x, xtype, ix, y, iy);
     switch (one ? letter(xtype) : 0) {
     case 'S': return STATUS(mu.mublasSaxpy(h, m, alpha, x, ix, y, iy));
     case 'D': return STATUS(mu.mublasDaxpy(h, m, alpha, x, ix, y, iy));
@@ -52,6 +61,8 @@ static int scal(void *h, long n, const void *alpha, int atype, void *x, int xtyp
 {
     bool one = atype == xtype && compute == xtype && fits(n, incx, 1);
     int m = (int)n, ix = (int)incx;
+    if (half(xtype, compute) && atype == CUDA_R_32F && fits(n, incx, 1))
+        return cublas_half_scal(h, m, alpha, x, xtype, ix);
     switch (one ? letter(xtype) : 0) {
     case 'S': return STATUS(mu.mublasSscal(h, m, alpha, x, ix));
     case 'D': return STATUS(mu.mublasDscal(h, m, alpha, x, ix));
@@ -66,6 +77,8 @@ static int dot(void *h, long n, const void *x, int xtype, long incx, const void 
 {
     bool one = ytype == xtype && rtype == xtype && compute == xtype && fits(n, incx, incy);
     int m = (int)n, ix = (int)incx, iy = (int)incy;
+    if (half(xtype, compute) && ytype == xtype && rtype == xtype && fits(n, incx, incy))
+        return cublas_half_dot(h, m, x, xtype, ix, y, iy, result);
     switch (one ? letter(xtype) : 0) {
     case 'S': return STATUS(mu.mublasSdot(h, m, x, ix, y, iy, result));
     case 'D': return STATUS(mu.mublasDdot(h, m, x, ix, y, iy, result));
@@ -82,6 +95,8 @@ static int norm(void *h, long n, const void *x, int xtype, long incx, void *resu
 {
     bool one = rtype == real_of(xtype) && compute == real_of(xtype) && fits(n, incx, 1);
     int m = (int)n, ix = (int)incx;
+    if (half(xtype, compute) && rtype == xtype && fits(n, incx, 1))
+        return cublas_half_norm(h, m, x, xtype, ix, result);
     switch (one ? letter(xtype) : 0) {
     case 'S': return STATUS(mu.mublasSnrm2(h, m, x, ix, result));
     case 'D': return STATUS(mu.mublasDnrm2(h, m, x, ix, result));
