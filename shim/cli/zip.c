@@ -230,7 +230,7 @@ static const char *unpack_all(const struct zip *z)
                             .offset = get(z, at + 42, 4), .mode = (uint32_t)get(z, at + 38, 4) >> 16};
         wide_sizes(z, at + 46 + name, at + 46 + name + extra, &m);
         bool fits = name < sizeof m.name && !memchr(z->at + at + 46, 0, name);
-        memcpy(m.name, z->at + at + 46, fits ? name : sizeof m.name - 1);
+        memcpy(m.name, z->at + at + 46, name < sizeof m.name ? name : sizeof m.name - 1);
         at += 46 + name + extra + comment;
         if (fits && name && m.name[name - 1] == '/')
             continue; /* a folder */
