@@ -187,6 +187,7 @@ $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	$QOMPI_CC="$(CC)" mpicc -std=c11 -D_GNU_SOURCE -O2 $(WARN) -Ishim -I$B/gen -o $@ $< $(HOST_MCCL) $(HOST_LINK)
 # What these compare with is written in them.
 $(addprefix $B/tests/bench/,rand spmv): BENCH_OPT := -O3 -march=native
+$(addprefix $B/tests/bench/,blas solver fft rand spmv): tests/bench/library.h
 $B/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"

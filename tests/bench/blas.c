@@ -1,10 +1,8 @@
 /* cuBLAS on the CPU muBLAS beside OpenBLAS called directly, on the same memory in the same process: products of
  * 64 to 2048 as ratios of times, waited for one by one; and what a small call costs more. */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "library.h"
+
 #include <string.h>
-#include <time.h>
 
 typedef const void *V;
 typedef int gemm_f(void *, int, int, int, int, int, V, V, int, V, int, V, void *, int);
@@ -13,21 +11,7 @@ typedef void fortran_gemm(const char *, const char *, const int *, const int *, 
                           const int *, V, void *, const int *);
 typedef void fortran_scal(const int *, V, void *, const int *);
 
-static void *in(const char *soname, const char *name)
-{
-    void *lib = dlopen(soname, RTLD_NOW), *f = lib ? dlsym(lib, name) : NULL;
-    if (!f) {
-        fprintf(stderr, "%s in %s: %s\n", name, soname, dlerror());
-        exit(1);
-    }
-    return f;
-}
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return seconds(CLOCK_MONOTONIC); }
 static int by_value(V a, V b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -1,10 +1,8 @@
 /* cuFFT on the CPU muFFT beside FFTW called directly, with the same planning (FFTW_ESTIMATE), on the same memory in
  * the same process, waited for one by one: as ratios of times; and what a small call costs more. */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "library.h"
+
 #include <string.h>
-#include <time.h>
 
 typedef int make_f(int *, int, int *, int *, int, int, int *, int, int, int, int);
 typedef int exec_f(int, void *, void *, int);
@@ -13,21 +11,7 @@ typedef void *fftw_make(int, const int *, int, void *, const int *, int, int, vo
 typedef void fftw_exec(void *, void *, void *);
 enum { C2C = 0x29, Z2Z = 0x69, ESTIMATE = 1 << 6, ROUNDS = 9 };
 
-static void *in(const char *soname, const char *name)
-{
-    void *lib = dlopen(soname, RTLD_NOW), *f = lib ? dlsym(lib, name) : NULL;
-    if (!f) {
-        fprintf(stderr, "%s in %s: %s\n", name, soname, dlerror());
-        exit(1);
-    }
-    return f;
-}
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return seconds(CLOCK_MONOTONIC); }
 
 static int (*synchronize)(void *);
 

@@ -1,31 +1,15 @@
 /* cuRAND on the CPU muRAND beside plain C of the same algorithms (-O3 -march=native), into the same memory:
  * ns a number, ratios of the process's CPU time, that of all threads; the call's part is waited for. */
-#include <dlfcn.h>
+#include "library.h"
+
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum { N = 1 << 22, ROUNDS = 7, XORWOW = 101, MRG32K3A = 121, MTGP32 = 141, PHILOX = 161, SOBOL32 = 201 };
 typedef int fill_f(void *, void *, size_t);
 typedef int normal_f(void *, float *, size_t, float, float);
 
-static void *in(const char *soname, const char *name)
-{
-    void *lib = dlopen(soname, RTLD_NOW), *f = lib ? dlsym(lib, name) : NULL;
-    if (!f) {
-        fprintf(stderr, "%s in %s: %s\n", name, soname, dlerror());
-        exit(1);
-    }
-    return f;
-}
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 /* ---- what one would write ---------------------------------------------------------------------- */
 

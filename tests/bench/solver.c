@@ -1,11 +1,9 @@
 /* cuSOLVER on the CPU muSOLVER beside LAPACK called directly, on the same memory in the same process: LU and Cholesky
  * factors as ratios of times, each waited for. */
-#include <dlfcn.h>
+#include "library.h"
+
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef int size_f(void *, int, int, void *, int, int *);
 typedef int lu_f(void *, int, int, void *, int, void *, int *, int *);
@@ -13,21 +11,7 @@ typedef int cholesky_f(void *, int, int, void *, int, void *, int, int *);
 typedef void fortran_lu(const int *, const int *, void *, const int *, int *, int *);
 typedef void fortran_cholesky(const char *, const int *, void *, const int *, int *, size_t);
 
-static void *in(const char *soname, const char *name)
-{
-    void *lib = dlopen(soname, RTLD_NOW), *f = lib ? dlsym(lib, name) : NULL;
-    if (!f) {
-        fprintf(stderr, "%s in %s: %s\n", name, soname, dlerror());
-        exit(1);
-    }
-    return f;
-}
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return seconds(CLOCK_MONOTONIC); }
 
 /* The round that others disturbed least, of each; they take turns. */
 static void factor(void *handle, bool cholesky, int n)

@@ -1,29 +1,13 @@
 /* cusparseSpMV of CSR matrices on the CPU muSPARSE beside the plain loop (-O3 -march=native), on the same memory in
  * the same process, waited for one by one: as ratios of the process's CPU time, that of all threads. */
-#include <dlfcn.h>
+#include "library.h"
+
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum { ROUNDS = 15, I32 = 2, F32 = 0 };
 
-static void *in(const char *soname, const char *name)
-{
-    void *lib = dlopen(soname, RTLD_NOW), *f = lib ? dlsym(lib, name) : NULL;
-    if (!f) {
-        fprintf(stderr, "%s in %s: %s\n", name, soname, dlerror());
-        exit(1);
-    }
-    return f;
-}
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 static void plain(int rows, const int *row, const int *column, const float *value, const float *x, float *y)
 {
