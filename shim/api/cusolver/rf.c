@@ -85,6 +85,18 @@ static int get2(void *handle, int *(*where)(struct rf *, int), int *first, int *
     *second = *where(h, 1);
     return CUSOLVER_STATUS_SUCCESS;
 }
+static int get(void *handle, int (*what)(const struct rf *), int *out)
+{
+    struct rf *h = alive(handle);
+    if (!h)
+        return CUSOLVER_STATUS_NOT_INITIALIZED;
+    if (!out)
+        return CUSOLVER_STATUS_INVALID_VALUE;
+    *out = what(h);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+static int boosted(const struct rf *h) { return h->boosted; }
+static int fast(const struct rf *h) { return h->fast; }
 static int *algorithms(struct rf *h, int i) { return i ? &h->solve : &h->factor; }
 static int *format(struct rf *h, int i) { return i ? &h->unit : &h->format; }
 int wrap_cusolverRfSetAlgs(void *h, int factor, int solve)
@@ -117,16 +129,7 @@ int wrap_cusolverRfGetNumericProperties(void *handle, void *zero, void *boost)
     *(double *)boost = h->boost;
     return CUSOLVER_STATUS_SUCCESS;
 }
-int wrap_cusolverRfGetNumericBoostReport(void *handle, void *out)
-{
-    struct rf *h = alive(handle);
-    if (!h)
-        return CUSOLVER_STATUS_NOT_INITIALIZED;
-    if (!out)
-        return CUSOLVER_STATUS_INVALID_VALUE;
-    *(int *)out = h->boosted;
-    return CUSOLVER_STATUS_SUCCESS;
-}
+int wrap_cusolverRfGetNumericBoostReport(void *h, void *out) { return get(h, boosted, out); }
 /* Values are reset as fast either way. */
 int wrap_cusolverRfSetResetValuesFastMode(void *handle, int mode)
 {
@@ -138,16 +141,7 @@ int wrap_cusolverRfSetResetValuesFastMode(void *handle, int mode)
     h->fast = mode;
     return CUSOLVER_STATUS_SUCCESS;
 }
-int wrap_cusolverRfGetResetValuesFastMode(void *handle, void *out)
-{
-    struct rf *h = alive(handle);
-    if (!h)
-        return CUSOLVER_STATUS_NOT_INITIALIZED;
-    if (!out)
-        return CUSOLVER_STATUS_INVALID_VALUE;
-    *(int *)out = h->fast;
-    return CUSOLVER_STATUS_SUCCESS;
-}
+int wrap_cusolverRfGetResetValuesFastMode(void *h, void *out) { return get(h, fast, out); }
 
 /* ---- setting up -------------------------------------------------------------------------------- */
 
