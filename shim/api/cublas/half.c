@@ -112,7 +112,9 @@ int cublas_half_norm(void *handle, int n, const void *x, int type, int incx, voi
     struct call c;
     float norm = 0; /* of nothing */
     int r = begin(&c, handle);
-    if (!r && n > 0 && incx > 0) {
+    if (r)
+        return r;
+    if (n > 0 && incx > 0) {
         r = product(handle, MUBLAS_OP_T, 1, n, c.one, x, incx, x, incx, type, c.zero, &c.device->cell, 1, MUSA_R_32F);
         if (!r)
             r = fetched(&c, &norm, sizeof norm);
