@@ -105,6 +105,8 @@ enum {
     HOST_INLINE = 2,  /* run on the calling thread if the stream is idle */
     HOST_CHECKED = 4  /* the caller has asked host_capture_refuse, and holds host_graphs now */
 };
+/* host_enqueue of a stream that host_stream_of has told. */
+MUresult host_enqueue_in(MUstream s, const struct host_op *op);
 /* The general form of host_enqueue. after (NULL or list of n, references stay the caller's): works
  * that must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
 MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n,

@@ -7,6 +7,7 @@
 #include "host/driver/host.h"
 
 #define SLAB_BYTES ((size_t)256 << 20) /* address space only; pages appear as objects do */
+#define ALIGN ((size_t)64) /* own cache lines: handles are used by different threads */
 
 /* First word of an object: the slab's address while it lives, else the index of the next free
  * object plus one. An index is far below any address, so the two never meet. */
@@ -31,8 +32,7 @@ static void tell_leak_checker(unsigned char *base, size_t from, size_t end)
 
 static size_t stride(const struct host_slab *s)
 {
-    return (s->size + 63) &
-           ~(size_t)63; /* own cache lines: handles are used by different threads */
+    return (s->size + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 static unsigned char *base_of(struct host_slab *s)
@@ -84,8 +84,10 @@ bool host_slab_live(struct host_slab *s, const void *object)
 {
     unsigned char *base = base_of(s);
     uintptr_t at = (uintptr_t)object - (uintptr_t)base;
-    if (!base || (uintptr_t)object < (uintptr_t)base || at % stride(s) ||
-        at / stride(s) >= __atomic_load_n(&s->used, __ATOMIC_ACQUIRE))
+    /* Not whether it is a multiple of the stride: divisions are slow, and nothing within an object holds the
+     * slab's address. */
+    if (!base || (uintptr_t)object < (uintptr_t)base || at % ALIGN ||
+        at >= stride(s) * __atomic_load_n(&s->used, __ATOMIC_ACQUIRE))
         return false;
     return __atomic_load_n((const uint64_t *)object, __ATOMIC_ACQUIRE) == (uint64_t)(uintptr_t)s;
 }

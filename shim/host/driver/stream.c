@@ -103,6 +103,13 @@ MUresult host_stream_ctx(MUstream handle, MUcontext *ctx)
 
 /* ---- work in streams ------------------------------------------------------------------------- */
 
+MUresult host_enqueue_in(MUstream s, const struct host_op *op)
+{
+    unsigned how = (host_config()->launch_blocking ? HOST_WAIT : 0) |
+                   (op->flags & HOST_OP_BRIEF ? HOST_INLINE : 0);
+    return host_submit(s, op, NULL, 0, how, NULL);
+}
+
 MUresult host_enqueue(MUstream handle, const struct host_op *op)
 {
     MUstream s;
@@ -112,9 +119,7 @@ MUresult host_enqueue(MUstream handle, const struct host_op *op)
             op->drop(op->arg);
         return r;
     }
-    unsigned how = (host_config()->launch_blocking ? HOST_WAIT : 0) |
-                   (op->flags & HOST_OP_BRIEF ? HOST_INLINE : 0);
-    return host_submit(s, op, NULL, 0, how, NULL);
+    return host_enqueue_in(s, op);
 }
 
 MUresult host_enqueue_wait(MUstream handle, const struct host_op *op)
