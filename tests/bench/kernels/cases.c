@@ -195,7 +195,7 @@ static void run_bitonic(struct work *w) { native_sort_runs(of(w, 0), (int)w->n);
 
 const struct bench_case bench_cases[] = {
     {"saxpy_dram", "saxpy", 1 << 24, 1 << 10, 1, 1e-6, false, make_saxpy, run_saxpy},
-    {"saxpy_cache", "saxpy", 1 << 15, 1 << 10, 200, 1e-5, false, make_saxpy, run_saxpy},
+    {"saxpy_cache", "saxpy", 1 << 15, 1 << 10, 1000, 1e-5, false, make_saxpy, run_saxpy},
     {"sgemm16", "sgemm16", 512, 128, 1, 1e-6, true, make_sgemm16, run_sgemm},
     {"sgemm32", "sgemm32", 512, 128, 1, 1e-6, true, make_sgemm32, run_sgemm},
     {"sgemm128", "sgemm128", 512, 128, 1, 1e-6, true, make_sgemm128, run_sgemm},
