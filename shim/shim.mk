@@ -45,7 +45,7 @@ LEVEL_SRC  := shim/host/mccl/reduce.c
 MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
 CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) $(addprefix shim/audit/,elf.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
               $(addprefix shim/core/,config.c log.c append.c history.c json.c ldcache.c table.c) \
-              $(addprefix shim/kernel/,link.c hash.c cache.c child.c compile.c mubin.c)
+              $(addprefix shim/kernel/,link.c hash.c key.c cache.c child.c compile.c mubin.c)
 
 # What `cumu run` needs, alone.
 RUN_SRC    := $(addprefix shim/cli/,launcher.c run.c launch.c closure.c program.c util.c) \
@@ -94,6 +94,11 @@ $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 
 # What a guest's core must not get wrong is compiled with one more warning.
 $B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
+# Another emitter makes other objects: what the cache goes by.
+EMITTER_SRC := $(sort $(wildcard $(foreach d,shim/ptx shim/ptx/* shim/ptx/*/*,$d/*.[chS] $d/*.def)))
+EMITTER      = $(shell sha256sum $(EMITTER_SRC) | sha256sum | cut -c 1-32)
+$B/obj/kernel/key.o: OPT += -DCUMU_EMITTER='"$(EMITTER)"'
+$B/obj/kernel/key.o: $(EMITTER_SRC)
 $B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
 # Loops of its own, written for the vectoriser. Random numbers are the same on every CPU: no fused operations.
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off

@@ -25,6 +25,7 @@ struct kernel {
     char *name, *text; /* emitted */
     size_t size;
     enum t1_shape shape;
+    struct cumu_key key; /* of this machine's objects */
 };
 
 struct warm {
@@ -76,7 +77,7 @@ static void *compile_some(void *arg)
         (void)pthread_cond_broadcast(&w->change);
         (void)pthread_mutex_unlock(&w->lock);
         enum cumu_made made = w->arch ? cumu_mubin_make(&o, k->name, k->text, k->size, w->arch, CUMU_WANT_CARRIED)
-                                      : cumu_object_make(&o, k->name, k->text, k->size, k->shape, t1_isa_here(), true);
+                                      : cumu_object_make(&o, &k->key, k->name, k->text, k->size, k->shape, t1_isa_here());
         free(o.data);
         (void)pthread_mutex_lock(&w->lock);
         count(w, k->name, k->shape, made, o.why);
@@ -88,7 +89,8 @@ static void *compile_some(void *arg)
     return NULL;
 }
 
-static void hand_over(struct warm *w, const char *name, enum t1_shape shape, char *text, size_t size)
+static void hand_over(struct warm *w, const char *name, enum t1_shape shape, const struct cumu_key *key, char *text,
+                      size_t size)
 {
     struct kernel *k = calloc(1, sizeof *k);
     if (!k || !(k->name = strdup(name))) {
@@ -99,6 +101,7 @@ static void hand_over(struct warm *w, const char *name, enum t1_shape shape, cha
     k->text = text;
     k->size = size;
     k->shape = shape;
+    k->key = *key;
     (void)pthread_mutex_lock(&w->lock);
     while (w->waiting >= MAX_WAITING)
         (void)pthread_cond_wait(&w->change, &w->lock);
@@ -120,14 +123,27 @@ static int emit_musa(const struct ptx_module *m, const char *name, char **text, 
     return result;
 }
 
-static void emit(struct warm *w, const struct ptx_module *m, const char *name, enum t1_shape shape)
+static void emit(struct warm *w, const struct ptx_module *m, const uint8_t digest[CUMU_HASH_BYTES], const char *name,
+                 enum t1_shape shape)
 {
+    struct cumu_key key = {{0}};
+    struct cumu_compiled o = {.data = NULL};
     struct ptx_diag diag = {0};
     char *text, why[sizeof diag.msg + sizeof diag.what + 32];
     size_t size;
+    if (!w->arch) {
+        cumu_object_key(&key, m, digest, name, shape, t1_isa_here());
+        if (cumu_object_find(&o, &key) == CUMU_MADE_CACHED) {
+            free(o.data);
+            (void)pthread_mutex_lock(&w->lock);
+            count(w, name, shape, CUMU_MADE_CACHED, NULL);
+            (void)pthread_mutex_unlock(&w->lock);
+            return;
+        }
+    }
     if ((w->arch ? emit_musa(m, name, &text, &size, &diag)
                  : t1_emit(m, name, shape, t1_isa_here(), &text, &size, &diag)) == 0) {
-        hand_over(w, name, shape, text, size);
+        hand_over(w, name, shape, &key, text, size);
         return;
     }
     (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what,
@@ -158,6 +174,8 @@ static unsigned shapes_of(const struct ptx_module *m, const struct ptx_func *ker
 static void on_module(void *ctx, const struct ptx_module *m)
 {
     struct warm *w = ctx;
+    uint8_t digest[CUMU_HASH_BYTES];
+    cumu_module_digest(m, digest);
     for (uint32_t i = 0; i < m->nfunc; i++) {
         const struct ptx_func *f = &m->func[i];
         if (!f->is_entry || f->is_decl)
@@ -170,7 +188,7 @@ static void on_module(void *ctx, const struct ptx_module *m)
             if (w->counting)
                 w->total++;
             else
-                emit(w, m, f->name, (enum t1_shape)s);
+                emit(w, m, digest, f->name, (enum t1_shape)s);
         }
     }
 }

@@ -80,6 +80,12 @@ const char *cumu_compiler(const char **why)
     return compiler.why ? NULL : compiler.path;
 }
 
+const char *cumu_compiler_identity(void)
+{
+    const char *why;
+    return cumu_compiler(&why) ? compiler.identity : "";
+}
+
 /* ---- one compilation ------------------------------------------------------------------------- */
 
 static char *whole_file(const char *path, size_t limit, size_t *size)
@@ -190,7 +196,10 @@ enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe 
         (void)snprintf(o->why, sizeof o->why, "%s", t->why);
         return CUMU_MADE_FAILED;
     }
-    cumu_tool_key(&key, r->version, t->identity, r->flags, text, size);
+    if (r->key)
+        key = *r->key;
+    else
+        cumu_tool_key(&key, r->version, t->identity, r->flags, text, size);
     if (cumu_cache_get(&key, &o->data, &o->size))
         return CUMU_MADE_CACHED;
     if (!may_compile)
@@ -214,13 +223,24 @@ enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe 
     return CUMU_MADE_COMPILED;
 }
 
-enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
-                                enum t1_shape shape, enum t1_isa isa, bool may_compile)
+enum cumu_made cumu_object_find(struct cumu_compiled *o, const struct cumu_key *key)
 {
-    struct cumu_recipe r = {.tool = &compiler, .suffix = ".c", .flags = t1_isa_flags(isa), .version = T1_VERSION,
+    const char *why;
+    *o = (struct cumu_compiled){.data = NULL};
+    if (!cumu_compiler(&why)) {
+        (void)snprintf(o->why, sizeof o->why, "%s", why);
+        return CUMU_MADE_FAILED;
+    }
+    return cumu_cache_get(key, &o->data, &o->size) ? CUMU_MADE_CACHED : CUMU_MADE_ABSENT;
+}
+
+enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *key, const char *kernel,
+                                const char *text, size_t size, enum t1_shape shape, enum t1_isa isa)
+{
+    struct cumu_recipe r = {.tool = &compiler, .suffix = ".c", .flags = t1_isa_flags(isa), .key = key,
                             .entry = {.isa = isa, .shape = shape}};
     const char *why;
     (void)cumu_compiler(&why);
     (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", kernel);
-    return cumu_tool_make(o, &r, text, size, may_compile);
+    return cumu_tool_make(o, &r, text, size, true);
 }

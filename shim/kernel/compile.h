@@ -5,12 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernel/cache.h"
+#include "kernel/hash.h"
+#include "ptx/ir.h"
 #include "ptx/tier1/tier1.h"
 
 enum cumu_made { CUMU_MADE_CACHED, CUMU_MADE_COMPILED, CUMU_MADE_ABSENT, CUMU_MADE_FAILED };
 
 /* The compiler to be used (CUMU_CC, or the first of cc, gcc, clang on PATH); NULL with *why set. */
 const char *cumu_compiler(const char **why);
+const char *cumu_compiler_identity(void); /* changes with the compiler; "" if there is none */
 
 /* The compiler of MUSA C++: mcc (CUMU_MCC, or that of MUSA_HOME, MUSA_PATH, MUSA_INSTALL_PATH, /usr/local/musa, or
  * on PATH), or the library MTRTC of the same places, as CUMU_MUSA_COMPILER says. Its file; NULL with *why set. */
@@ -22,9 +26,15 @@ struct cumu_compiled {
     unsigned ms;    /* what the compilation took, 0 if cached */
     char why[440];  /* of CUMU_MADE_FAILED: the tool, its first error, the command */
 };
-/* May be called by many threads. compile false: only looks in the cache (CUMU_MADE_ABSENT). */
-enum cumu_made cumu_object_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
-                                enum t1_shape shape, enum t1_isa isa, bool compile);
+/* Of everything in the module but the bodies of its kernels. */
+void cumu_module_digest(const struct ptx_module *m, uint8_t out[CUMU_HASH_BYTES]);
+/* Whatever decides the object that cumu_object_make makes of t1_emit's text. digest: the module's. */
+void cumu_object_key(struct cumu_key *key, const struct ptx_module *m, const uint8_t digest[CUMU_HASH_BYTES],
+                     const char *kernel, enum t1_shape shape, enum t1_isa isa);
+/* These may be called by many threads. Only looks in the cache: CUMU_MADE_ABSENT if it is not there. */
+enum cumu_made cumu_object_find(struct cumu_compiled *o, const struct cumu_key *key);
+enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *key, const char *kernel,
+                                const char *text, size_t size, enum t1_shape shape, enum t1_isa isa);
 /* The same of MUSA C++ (ptx/musa/musa.h), for the architecture mp_<arch>: an ELF or a fat binary that
  * muModuleLoadData takes. CARRIED: and kept so that a machine without a compiler finds it, too. */
 enum cumu_want { CUMU_WANT_CACHED, CUMU_WANT_COMPILED, CUMU_WANT_CARRIED };

@@ -3,8 +3,8 @@
  * and gives it to later launches.
  *
  * Worth a compiler: the second launch of the same shape, or a first one of a million threads, which the
- * next run of the program will make again. Looking in the cache costs a millisecond or two and is
- * always done.
+ * next run of the program will make again. Looking in the cache costs half a millisecond and is always
+ * done.
  *
  * The library below is called without any lock, and while it loads an object (which takes the dynamic
  * linker's lock, that the program may hold when it unloads a module) nobody waits for this thread. */
@@ -46,6 +46,7 @@ struct job {
     bool busy;    /* f and inst are in use: who cancels waits */
     void *image;  /* tier 0's, bound to ctx */
     size_t image_size;
+    struct cumu_key key;
     char *text;
     size_t text_size;
     char name[];  /* of the kernel; those of templates take hundreds of bytes */
@@ -137,30 +138,45 @@ static void leave(MUcontext ctx, MUcontext before)
         (void)mu.muCtxSetCurrent(before);
 }
 
-/* Text and bound image; what needs the unit. */
+/* Key and bound image. */
 static bool prepare(struct job *j)
 {
-    struct ptx_diag diag = {0};
-    char why[sizeof diag.msg + sizeof diag.what + 32] = "";
     if (!take(j))
         return false;
     struct cumu_unit *u = j->f->unit;
     cumu_unit_enter(u);
-    if (t1_emit(u->ptx, j->f->name, j->shape, t1_isa_here(), &j->text, &j->text_size, &diag) != 0) {
-        (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what,
-                       diag.what[0] ? ": " : "", diag.msg);
-        j->text = NULL;
-    } else {
-        MUcontext now = enter(j->ctx); /* for the addresses of the module's variables */
-        if (cumu_unit_image(u, j->f, j->ctx, &j->image, &j->image_size) != CUDA_SUCCESS)
-            (void)snprintf(why, sizeof why, "its image cannot be bound");
-        leave(j->ctx, now);
+    if (!u->digested) {
+        cumu_module_digest(u->ptx, u->digest);
+        u->digested = true;
     }
+    cumu_object_key(&j->key, u->ptx, u->digest, j->name, j->shape, t1_isa_here());
+    MUcontext now = enter(j->ctx); /* for the addresses of the module's variables */
+    bool bound = cumu_unit_image(u, j->f, j->ctx, &j->image, &j->image_size) == CUDA_SUCCESS;
+    leave(j->ctx, now);
     cumu_unit_leave(u);
     done(j);
-    if (why[0])
-        refuse(j, why);
-    return !why[0];
+    if (!bound)
+        refuse(j, "its image cannot be bound");
+    return bound;
+}
+
+/* Text, for a compiler. */
+static bool emit(struct job *j)
+{
+    struct ptx_diag diag = {0};
+    char why[sizeof diag.msg + sizeof diag.what + 32];
+    if (!take(j))
+        return false;
+    cumu_unit_enter(j->f->unit);
+    int bad = t1_emit(j->f->unit->ptx, j->name, j->shape, t1_isa_here(), &j->text, &j->text_size, &diag);
+    cumu_unit_leave(j->f->unit);
+    done(j);
+    if (!bad)
+        return true;
+    j->text = NULL;
+    (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what, diag.what[0] ? ": " : "", diag.msg);
+    refuse(j, why);
+    return false;
 }
 
 static void publish(struct job *j, MUmodule module, MUfunction function)
@@ -216,16 +232,17 @@ static void work(struct job *j)
     char how[32];
     if (!prepare(j))
         return;
-    enum t1_isa isa = t1_isa_here();
-    enum cumu_made made =
-        cumu_object_make(&o, j->name, j->text, j->text_size, j->shape, isa, j->compile);
-    if (made == CUMU_MADE_ABSENT && take(j)) { /* may have become worth it in the meantime */
+    enum cumu_made made = cumu_object_find(&o, &j->key);
+    if (made == CUMU_MADE_ABSENT && !j->compile && take(j)) { /* may have become worth it in the meantime */
         j->compile = atomic_load(&j->inst->launches[j->shape]) > 1;
         done(j);
-        if (j->compile)
-            made = cumu_object_make(&o, j->name, j->text, j->text_size, j->shape, isa, true);
-        else
+        if (!j->compile)
             settle(j, CUMU_JIT_ABSENT);
+    }
+    if (made == CUMU_MADE_ABSENT && j->compile) {
+        if (!emit(j))
+            return;
+        made = cumu_object_make(&o, &j->key, j->name, j->text, j->text_size, j->shape, t1_isa_here());
     }
     switch (made) {
     case CUMU_MADE_ABSENT:

@@ -7,6 +7,7 @@
 #include "core/hmap.h"
 #include "core/log.h"
 #include "fatbin/fatbin.h"
+#include "kernel/hash.h"
 #include "kernel/kernel.h"
 #include "mu.h"
 #include "ptx/tier1/tier1.h"
@@ -43,6 +44,8 @@ struct cumu_unit {
     int error;             /* why it cannot be used */
     bool no_image;         /* nothing but an empty container: not an error in itself */
     struct ptx_module *ptx;
+    bool digested;
+    uint8_t digest[CUMU_HASH_BYTES]; /* cumu_module_digest of ptx, once digested */
     unsigned arch;         /* 75: the PTX taken was made for compute_75 */
     char sass[128];        /* a kernel of a unit that holds machine code only */
     struct managed *managed;

@@ -24,6 +24,7 @@ struct cumu_recipe {
     const struct cumu_tool *tool;
     const char *suffix, *flags;
     uint32_t version;
+    const struct cumu_key *key; /* NULL: that of version, tool, flags and text */
     struct cumu_entry entry;
     bool (*finish)(struct cumu_compiled *o, void *ctx);
     void *ctx;

@@ -12,6 +12,7 @@
 
 #include "kernel/cache.h"
 #include "kernel/child.h"
+#include "kernel/compile.h"
 #include "unit/unit.h"
 
 static char dir[64];
@@ -48,6 +49,46 @@ static void test_hash(void)
     cumu_hash_end(&h, out);
     check(!memcmp(out, (uint8_t[]){0xcd, 0xc7, 0x6e, 0x5c, 0x99}, 5), "in two pieces");
     free(letters);
+}
+
+#define HEAD ".version 7.0\n.target sm_50\n.address_size 64\n"
+#define FUNC(body) ".func f() {" body "}\n"
+#define ENTRY(name, body) ".visible .entry " name "() {" body "}\n"
+
+static struct cumu_key object_key(const char *text, const char *kernel, enum t1_shape shape)
+{
+    struct ptx_module *m = ptx_module_open(text, strlen(text), NULL);
+    uint8_t digest[CUMU_HASH_BYTES];
+    struct cumu_key key = {{0}};
+    check(m != NULL, "a module");
+    if (m) {
+        cumu_module_digest(m, digest);
+        cumu_object_key(&key, m, digest, kernel, shape, T1_PLAIN);
+        ptx_module_close(m);
+    }
+    return key;
+}
+
+/* What may change the emitted text changes the key; what may not leaves it, so that a program's next version finds
+ * most of its kernels. */
+static void test_key(void)
+{
+    const enum t1_shape usual = T1_SHAPE_LINEAR;
+    const struct { const char *what, *text, *kernel; bool same; enum t1_shape shape; } others[] = {
+        {"the same", HEAD FUNC("ret;") ENTRY("a", "ret;") ENTRY("b", "ret;"), "a", true, usual},
+        {"another kernel's body", HEAD FUNC("ret;") ENTRY("a", "ret;") ENTRY("b", "exit;"), "a", true, usual},
+        {"its body", HEAD FUNC("ret;") ENTRY("a", "exit;") ENTRY("b", "ret;"), "a", false, usual},
+        {"a function's body", HEAD FUNC("exit;") ENTRY("a", "ret;") ENTRY("b", "ret;"), "a", false, usual},
+        {"a variable", HEAD ".global .u32 v;" FUNC("ret;") ENTRY("a", "ret;") ENTRY("b", "ret;"), "a", false, usual},
+        {"the other kernel", HEAD FUNC("ret;") ENTRY("a", "ret;") ENTRY("b", "ret;"), "b", false, usual},
+        {"other blocks", HEAD FUNC("ret;") ENTRY("a", "ret;") ENTRY("b", "ret;"), "a", false, T1_SHAPE_ANY},
+        {"kernels exchanged", HEAD FUNC("ret;") ENTRY("b", "ret;") ENTRY("a", "ret;"), "a", false, usual},
+    };
+    struct cumu_key key = object_key(others[0].text, "a", T1_SHAPE_LINEAR);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        struct cumu_key other = object_key(others[i].text, others[i].kernel, others[i].shape);
+        check(!memcmp(&key, &other, sizeof key) == others[i].same, others[i].what);
+    }
 }
 
 static struct cumu_key key_of(unsigned n)
@@ -306,6 +347,7 @@ int main(void)
     setenv("CUMU_CACHE_DIR", dir, 1);
     setenv("CUMU_CACHE_SIZE", "2", 1);
     test_hash();
+    test_key();
     test_tampering();
     test_size();
     test_crowd();

@@ -23,7 +23,9 @@ struct t1_room { /* where a block runs */
     struct t1_block block;
     size_t shared_room;            /* accessible, out of all that 32 bits reach */
     size_t local_room, stack_room;
-    bool few_stacks;               /* as many as the launch needs, not as many as one may */
+    uint32_t guarded;              /* stacks whose lowest page is closed: for what launches have needed, as each
+                                      takes a system call */
+    bool few_stacks;               /* room for as many as the launch needs, not as many as one may */
 };
 
 struct t1_worker { /* owned by a struct t0_worker */

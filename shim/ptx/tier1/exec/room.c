@@ -49,13 +49,21 @@ static bool local_room(struct t1_room *r, size_t want)
 }
 
 /* The lowest page of every stack is closed: what runs over its end faults. */
+static bool guard(struct t1_room *r, uint32_t warps)
+{
+    for (; r->guarded < warps; r->guarded++)
+        if (mprotect(r->block.stacks + r->guarded * r->block.stack_size, PAGE, PROT_NONE))
+            return false;
+    return true;
+}
+
 static bool stack_room(struct t1_room *r, uint32_t warps, uint64_t each)
 {
     uint64_t slots = r->few_stacks ? warps : T0_MAX_WARPS;
     each = (each < T1_STACK_LEAST ? T1_STACK_LEAST : each) + PAGE;
     each = (each + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     if (each <= r->block.stack_size && warps * r->block.stack_size <= r->stack_room)
-        return true;
+        return guard(r, warps);
     if (each < r->block.stack_size)
         each = r->block.stack_size;
     release(&r->block.stacks, &r->stack_room);
@@ -64,10 +72,8 @@ static bool stack_room(struct t1_room *r, uint32_t warps, uint64_t each)
         return false;
     r->stack_room = slots * each;
     r->block.stack_size = each;
-    for (uint32_t k = 0; k < slots; k++)
-        if (mprotect(r->block.stacks + k * each, PAGE, PROT_NONE))
-            return false;
-    return true;
+    r->guarded = 0;
+    return guard(r, warps);
 }
 
 /* What stays the same for all blocks of a launch. */
