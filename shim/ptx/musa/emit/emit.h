@@ -5,13 +5,9 @@
 #include <setjmp.h>
 
 #include "ptx/arena.h"
+#include "ptx/buffer.h"
 #include "ptx/musa/musa.h"
 #include "ptx/tier0/image.h"
-
-struct mu_text {
-    char *p;
-    size_t n, cap;
-};
 
 /* of the prelude, beyond the base */
 enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32 };
@@ -25,8 +21,8 @@ struct mu_emit {
     struct ptx_diag *diag;
     jmp_buf out;
     struct ptx_ctx graph;     /* its memory goes when the kernel is done */
-    struct mu_text text;
-    struct mu_text above, below; /* what stands around it, while it is put together */
+    struct ptx_text text;
+    struct ptx_text above, below; /* what stands around it, while it is put together */
     unsigned parts;           /* MU_ASYNC ... that are needed */
     uint32_t *row;            /* by offset / T0_ROW_ALIGN: constant row + 1 */
     uint8_t *label;           /* by instruction: a block begins; once a function is written: somebody goes there */

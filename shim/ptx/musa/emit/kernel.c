@@ -72,14 +72,14 @@ static void body(struct mu_emit *e)
 {
     const struct t0_insn *code = T0_AT(e->image, code, struct t0_insn);
     e->above = e->text;
-    e->text = (struct mu_text){0};
+    e->text = (struct ptx_text){0};
     e->uses_cc = e->uses_stack = false;
     for (uint32_t k = e->fn->entry; k < e->end; k++)
         e->uses_stack |= code[k].op == T0_ALLOCA || code[k].op == T0_STACKSAVE;
     mu_flow(e);
     e->below = e->text;
     e->text = e->above;
-    e->above = (struct mu_text){0};
+    e->above = (struct ptx_text){0};
     for (uint32_t k = 0; k < e->image->externs.count; k++)
         mu_put(e, "    const u64 x%u = " MU_EXTERNS "[%u];\n    (void)x%u;\n", k, k, k);
     if (e->fn->local_size)
@@ -95,7 +95,7 @@ static void body(struct mu_emit *e)
         mu_put(e, "    copy(slot + %u, in, %u);\n", e->fn->param, e->fn->param_size);
     mu_write_indented(e, e->below.p ? e->below.p : "", e->below.n);
     free(e->below.p);
-    e->below = (struct mu_text){0};
+    e->below = (struct ptx_text){0};
 }
 
 static void function(struct mu_emit *e, uint32_t index)
@@ -194,7 +194,7 @@ static void emit_all(struct mu_emit *e)
         function(e, k);
     function(e, 0);
     e->below = e->text;
-    e->text = (struct mu_text){0};
+    e->text = (struct ptx_text){0};
     prelude(e);
     e->info->prelude = (uint32_t)e->text.n;
     mu_write(e, e->below.p, e->below.n);

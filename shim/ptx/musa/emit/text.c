@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_LIMIT = 64 << 20 };
-
 void mu_fail(struct mu_emit *e, const char *format, ...)
 {
     struct ptx_diag *d = e->diag;
@@ -31,18 +29,8 @@ void mu_fail(struct mu_emit *e, const char *format, ...)
 
 void mu_write(struct mu_emit *e, const char *s, size_t n)
 {
-    struct mu_text *t = &e->text;
-    if (t->n + n + 1 > t->cap) {
-        size_t cap = (t->n + n + 1) * 2;
-        char *p = cap < TEXT_LIMIT ? realloc(t->p, cap) : NULL;
-        if (!p)
-            mu_fail(e, "text becomes too large");
-        t->p = p;
-        t->cap = cap;
-    }
-    memcpy(t->p + t->n, s, n);
-    t->n += n;
-    t->p[t->n] = '\0';
+    if (!ptx_text_add(&e->text, s, n))
+        mu_fail(e, "text becomes too large");
 }
 
 void mu_put(struct mu_emit *e, const char *format, ...)

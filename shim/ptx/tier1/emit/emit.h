@@ -48,6 +48,7 @@
 #include <setjmp.h>
 
 #include "ptx/analyse.h"
+#include "ptx/buffer.h"
 #include "ptx/tier1/emit/alu.h"
 #include "ptx/tier1/tier1.h"
 
@@ -85,7 +86,6 @@ struct t1_var_place { /* shared variables; .param variables of functions */
     uint32_t offset;
 };
 
-struct t1_text { char *p; size_t n, cap; };
 
 struct t1_emit {
     const struct ptx_module *module;
@@ -95,7 +95,7 @@ struct t1_emit {
     enum t1_shape shape;
     enum t1_isa isa;
     unsigned np, nl; /* pieces of a 32-bit warp value, lanes of a piece */
-    struct t1_text text, top;
+    struct ptx_text text, top;
     const char *const *externs; /* names, in the image's order */
     uint32_t nextern;
     struct ptx_func **reached;
@@ -138,7 +138,7 @@ _Noreturn void t1_fail(struct t1_emit *e, const char *format, ...) __attribute__
 void *t1_alloc(struct t1_emit *e, size_t count, size_t size); /* zeroed, lives as long as e */
 const char *t1_str(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void t1_put(struct t1_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void t1_write(struct t1_emit *e, struct t1_text *t, const char *s, size_t n);
+void t1_write(struct t1_emit *e, struct ptx_text *t, const char *s, size_t n);
 
 /* loose.c: blocks that lanes run at different times */
 bool t1_must_be_loose(struct t1_emit *e);  /* plan.c; before t1_plan; more blocks must be made loose */

@@ -516,8 +516,8 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     t1_param_plan(e);
     for (uint32_t k = 0; k < f->nblock; k++)
         block(e, k);
-    struct t1_text body = e->text;
-    e->text = (struct t1_text){0};
+    struct ptx_text body = e->text;
+    e->text = (struct ptx_text){0};
     e->in = NULL;
     if (f->is_entry)
         t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, "

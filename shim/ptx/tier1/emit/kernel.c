@@ -158,9 +158,9 @@ static void emit_all(struct t1_emit *e, struct ptx_func *kernel)
 
 static void finish(struct t1_emit *e, char **text, size_t *size)
 {
-    struct t1_text body = e->top;
+    struct ptx_text body = e->top;
     uint32_t dynamic = (e->shared_top + e->dynamic_align - 1) & ~(e->dynamic_align - 1);
-    e->top = (struct t1_text){0};
+    e->top = (struct ptx_text){0};
     e->text.n = 0;
     put_params(e);
     for (uint32_t k = 1; k < e->nreached; k++)
@@ -170,8 +170,8 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     free(body.p);
     size_t prelude_size;
     const char *prelude = t1_prelude(&prelude_size);
-    struct t1_text all = e->text;
-    e->text = (struct t1_text){0};
+    struct ptx_text all = e->text;
+    e->text = (struct ptx_text){0};
     bool fibres = e->fibres || e->spins;
     t1_put(e, "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_DYNAMIC %uu\n",
            T1_VERSION, (int)e->shape, fibres, dynamic);
@@ -186,7 +186,7 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     free(all.p);
     *text = e->text.p;
     *size = e->text.n;
-    e->text = (struct t1_text){0};
+    e->text = (struct ptx_text){0};
 }
 
 /* Names of the image's externs, whose order is that of struct t1_block's. */

@@ -160,10 +160,10 @@ static const char *type_of(const struct t1_value *x)
 
 /* Makes a scalar `v12` of lane l out of what value 12 is outside. In front of the loop over lanes: where it comes
  * from; inside: its declaration. */
-static void bring(struct t1_emit *e, struct t1_text *inner, int32_t v)
+static void bring(struct t1_emit *e, struct ptx_text *inner, int32_t v)
 {
     struct t1_arg a = t1_value_arg(e, v, e->block);
-    struct t1_text outer = e->text;
+    struct ptx_text outer = e->text;
     const char *from;
     if (a.rep == T1_V) {
         from = t1_lane(e, &a);
@@ -323,7 +323,7 @@ void t1_serial_loop(struct t1_emit *e, uint32_t k)
     int32_t *list = t1_alloc(e, f->nvalue + 1, sizeof *list);
     uint32_t n = find_values(e, k, next, list);
     struct kept *kept = t1_alloc(e, n + 1, sizeof *kept);
-    struct t1_text inner = {0};
+    struct ptx_text inner = {0};
     e->block = k;
     e->ntested = 0;
     t1_put(e, "B%u:;\nif (!p%u) goto S%u;\n{ const uint32_t m = p%u; p%u = 0;\n", k, k, k, k, k);

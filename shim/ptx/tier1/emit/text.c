@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_LIMIT = 64 << 20 };
-
 void t1_fail(struct t1_emit *e, const char *format, ...)
 {
     struct ptx_diag *d = e->diag;
@@ -48,19 +46,10 @@ const char *t1_str(struct t1_emit *e, const char *format, ...)
     return s;
 }
 
-void t1_write(struct t1_emit *e, struct t1_text *t, const char *s, size_t n)
+void t1_write(struct t1_emit *e, struct ptx_text *t, const char *s, size_t n)
 {
-    if (t->n + n + 1 > t->cap) {
-        size_t cap = (t->n + n + 1) * 2;
-        char *p = cap < TEXT_LIMIT ? realloc(t->p, cap) : NULL;
-        if (!p)
-            t1_fail(e, "text becomes too large");
-        t->p = p;
-        t->cap = cap;
-    }
-    memcpy(t->p + t->n, s, n);
-    t->n += n;
-    t->p[t->n] = '\0';
+    if (!ptx_text_add(t, s, n))
+        t1_fail(e, "text becomes too large");
 }
 
 void t1_put(struct t1_emit *e, const char *format, ...)
