@@ -146,6 +146,105 @@ static uint32_t bins_want(uint32_t i)
     return n;
 }
 
+/* Histograms of an array in memory, 200 threads over 600 elements: how an element becomes an address, in %r4, and
+ * what is added there. %r8: the element's number, %r2: where the bins are, 600 words. */
+#define BINS(size, step) \
+    KERNEL(".shared .align 4 .b32 h[600]; mov.u32 %r2, h; shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2;\n" \
+           "st.shared.u32 [%r3], 0; st.shared.u32 [%r3+800], 0; st.shared.u32 [%r3+1600], 0; mov.u32 %r8, %r1;\n" \
+           "bar.sync 0;\n" \
+           "L: mul.wide.s32 %rd5, %r8, " #size "; add.s64 %rd6, %rd31, %rd5;\n" step "\n" \
+           "add.s32 %r8, %r8, 200; setp.lt.s32 %p2, %r8, 600; @%p2 bra L;\n" \
+           "bar.sync 0; mul.wide.u32 %rd7, %r1, 4; add.s64 %rd7, %rd30, %rd7;\n" \
+           "ld.shared.u32 %r7, [%r3]; st.global.u32 [%rd7], %r7; ld.shared.u32 %r7, [%r3+800];\n" \
+           "st.global.u32 [%rd7+800], %r7; ld.shared.u32 %r7, [%r3+1600]; st.global.u32 [%rd7+1600], %r7;\n")
+#define AND_ADD "add.u32 %r4, %r4, %r2; red.shared.add.u32 [%r4], 1;"
+static const struct {
+    const char *name, *text;
+    uint8_t size, low, bits; /* of an element, and of the bin's number in it; bit `sign` of that is one, 0: none */
+    uint8_t sign, offset;
+    enum { ONE, VALUE, NUMBER, ODD } adds;
+} histograms[] = {
+    {"u8", BINS(1, "ld.global.u8 %h1, [%rd6]; mul.wide.u16 %r4, %h1, 4; " AND_ADD),
+     1, 0, 8, 0, 0, ONE},
+    {"u8, shl", BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; " AND_ADD),
+     1, 0, 8, 0, 0, ONE},
+    {"u8, offset", BINS(1, "ld.global.nc.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r2, %r4;\n"
+     "atom.shared.add.u32 %r5, [%r4+16], 1;"),
+     1, 0, 8, 0, 4, ONE},
+    {"s8", BINS(1, "ld.global.s8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.s32 %r4, %r4, %r2;\n"
+     "red.shared.add.u32 [%r4+512], 1;"),
+     1, 0, 8, 8, 128, ONE},
+    {"s8 as s16", BINS(1, "ld.global.s8 %h1, [%rd6]; mul.wide.s16 %r4, %h1, 4; add.s32 %r4, %r4, %r2;\n"
+     "red.shared.add.u32 [%r4+512], 1;"),
+     1, 0, 8, 8, 128, ONE},
+    {"s8 as u16", BINS(1, "ld.global.s8 %h1, [%rd6]; shr.u16 %h1, %h1, 15; mul.wide.u16 %r4, %h1, 4; " AND_ADD),
+     1, 7, 1, 0, 0, ONE},
+    {"u16", BINS(2, "ld.global.u16 %r4, [%rd6]; and.b32 %r4, %r4, 511; shl.b32 %r4, %r4, 2; " AND_ADD),
+     2, 0, 9, 0, 0, ONE},
+    {"u16 that wraps", BINS(2, "ld.global.u16 %h1, [%rd6]; mul.lo.s16 %h2, %h1, 1024; shr.u16 %h2, %h2, 10;\n"
+     "mul.wide.u16 %r4, %h2, 4; red.shared.add.u32 [%r4], 1;"),
+     2, 0, 6, 0, 0, ONE},
+    {"s16, offset below", BINS(2, "ld.global.s16 %r4, [%rd6]; and.b32 %r4, %r4, 255; shl.b32 %r4, %r4, 2;\n"
+     "add.s32 %r4, %r4, 64; red.shared.add.u32 [%r4+-64], 1;"),
+     2, 0, 8, 0, 0, ONE},
+    {"u32 that wraps", BINS(4,
+     "ld.global.u32 %r4, [%rd6]; shl.b32 %r4, %r4, 27; shr.u32 %r4, %r4, 27; shl.b32 %r4, %r4, 2;\n"
+     "red.shared.add.u32 [%r4], 1;"),
+     4, 0, 5, 0, 0, ONE},
+    {"u32 times what wraps", BINS(4,
+     "ld.global.u32 %r4, [%rd6]; mul.lo.s32 %r4, %r4, 0x10000000; shr.u32 %r4, %r4, 28;\n"
+     "mul.lo.s32 %r4, %r4, 4; red.shared.add.u32 [%r4], 1;"),
+     4, 0, 4, 0, 0, ONE},
+    {"the high bits of s32", BINS(4,
+     "ld.global.s32 %r4, [%rd6]; shr.s32 %r4, %r4, 28; shl.b32 %r4, %r4, 2; add.s32 %r4, %r4, %r2;\n"
+     "red.shared.add.u32 [%r4+32], 1;"),
+     4, 28, 4, 4, 8, ONE},
+    {"an address that is tested", BINS(4, "ld.global.u32 %r4, [%rd6]; shl.b32 %r4, %r4, 27; shr.u32 %r4, %r4, 25;\n"
+     AND_ADD),
+     4, 0, 5, 0, 0, ONE},
+    {"the value twice", BINS(1, "ld.global.u8 %r5, [%rd6]; shl.b32 %r4, %r5, 2; add.u32 %r4, %r4, %r2;\n"
+     "red.shared.add.u32 [%r4], %r5;"),
+     1, 0, 8, 0, 0, VALUE},
+    {"varying addend", BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2;\n"
+     "red.shared.add.u32 [%r4], %r8;"),
+     1, 0, 8, 0, 0, NUMBER},
+    {"odd lanes", BINS(1, "ld.global.u8 %r4, [%rd6]; and.b32 %r9, %r1, 1; setp.ne.u32 %p1, %r9, 0;\n"
+     "shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2; @%p1 red.shared.add.u32 [%r4], 1;"),
+     1, 0, 8, 0, 0, ODD},
+    {"a store between", BINS(1,
+     "ld.global.u8 %r4, [%rd6]; mov.u32 %r9, 0; st.global.u8 [%rd6], %r9; shl.b32 %r4, %r4, 2;\n"
+     AND_ADD),
+     1, 0, 8, 0, 0, ONE},
+    {"a meeting between", BINS(1,
+     "ld.global.u8 %r4, [%rd6]; activemask.b32 %r9; bar.warp.sync %r9; shl.b32 %r4, %r4, 2;\n"
+     AND_ADD),
+     1, 0, 8, 0, 0, ONE},
+};
+
+static void bins_of_memory(void)
+{
+    enum { ELEMENTS = 600, THREADS = 200 };
+    for (size_t c = 0; c < sizeof histograms / sizeof *histograms; c++) {
+        uint32_t want[ELEMENTS] = {0}, seed = 1;
+        for (uint32_t i = 0; i < ELEMENTS; i++) {
+            seed = seed * 1664525 + 1013904223;
+            in[i] = seed ^ seed >> 13;
+        }
+        for (uint32_t i = 0; i < ELEMENTS; i++) {
+            uint32_t x = 0;
+            memcpy(&x, (const uint8_t *)in + i * histograms[c].size, histograms[c].size);
+            uint32_t bin = x >> histograms[c].low & ((1u << histograms[c].bits) - 1);
+            const bool negative = histograms[c].sign && bin >> (histograms[c].sign - 1);
+            bin += histograms[c].offset - (negative ? 1u << histograms[c].sign : 0);
+            const uint32_t add[] = {[ONE] = 1, [VALUE] = x, [NUMBER] = i, [ODD] = i & 1};
+            want[bin] += add[histograms[c].adds];
+        }
+        memset(out, 0xee, sizeof out);
+        if (run(histograms[c].text, 1, THREADS, NULL))
+            check(!memcmp(out, want, sizeof want), "histogram of memory: %s", histograms[c].name);
+    }
+}
+
 static const char contended[] = KERNEL(
     "mov.u32 %r2, 0;\n"
     "L: red.global.add.u32 [%rd31], 1; atom.global.inc.u32 %r3, [%rd31+4], 0xffffffff; red.global.add.u64 [%rd31+8], 3;\n"
@@ -212,6 +311,7 @@ int main(void)
     vectors();
     half_vectors();
     expect("histogram in shared memory", bins, 1, 200, bins_want);
+    bins_of_memory();
     contention();
     return t0t_done();
 }

@@ -50,11 +50,14 @@ static bool known(unsigned op, unsigned type)
 
 /* A whole warp takes its addresses from registers: by way of memory, which the operations themselves may change as
  * far as the CPU can tell, a histogram takes twice the time. */
-static void all_or_some(struct t1_emit *e, const struct t1_arg *a, const char *body)
+static void all_or_some(struct t1_emit *e, const struct t1_arg *a, bool tested, const char *body)
 {
     e->info[e->block].masked += 2;
     t1_put(e, "if (%s == ~0u) {\n", e->mask);
-    for (unsigned k = 0; k < e->np; k++)
+    const char *anew = tested ? NULL : t1_lane_anew(e, e->f->instr_src[e->at][0], "at");
+    if (anew)
+        t1_put(e, "_Pragma(\"GCC unroll 32\") for (uint32_t l = 0; l < 32; l++) {\n%s%s;\n}\n", anew, body);
+    for (unsigned k = 0; !anew && k < e->np; k++)
         t1_put(e, "T1_EACH_OF(at, l, %u, %s, %s);\n", k * e->nl, t1_piece(e, a, k), body);
     t1_put(e, "} else {\n");
     const char *at = t1_lane(e, a);
@@ -78,8 +81,10 @@ bool t1_atomic(struct t1_emit *e)
     t1_put(e, "{\n");
     struct t1_arg a = t1_address(e, &in->src[0], e->f->instr_src[e->at][0], &shared, &imm);
     struct t1_arg value = t1_src(e, 1, kind);
+    const size_t before = e->text.n;
     t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm,
                ptx_type_size(in->type[0]));
+    const bool tested = e->text.n != before; /* its pieces are read */
     const bool quick = v < 0 && a.rep == T1_V && a.kind == T1_K_32 && in->sub != PTX_SUB_CAS;
     const char *array = a.rep == T1_V && a.kind == T1_K_32 && !quick ? t1_lane(e, &a) : NULL, *x, *second = "";
     const char *p = (quick || array) && !imm ? "(smem + at)" /* spares an extension of the sign */
@@ -101,7 +106,7 @@ bool t1_atomic(struct t1_emit *e)
         const char *body = t1_str(e, "%st1_%s_%s_%s(%s, %s%s)", keep, shared ? "satom" : "atom", op,
                                   type, p, x, second);
         if (quick)
-            all_or_some(e, &a, body);
+            all_or_some(e, &a, tested, body);
         else if (array) /* without its [l] */
             t1_put(e, "T1_EACH_AT(at, %.*s, l, %s, %s);\n", (int)strlen(array) - 3, array, e->mask, body);
         else

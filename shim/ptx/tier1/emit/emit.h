@@ -67,7 +67,8 @@ struct t1_arg {
 
 struct t1_value {
     uint8_t kind, rep;
-    bool used, escapes; /* escapes: read outside a loop that lanes leave in different rounds */
+    bool used, again;   /* again: more than once */
+    bool escapes;       /* read outside a loop that lanes leave in different rounds */
     bool global;        /* declared at the top of the function */
     uint8_t pieces;     /* V predicates: 32 or 64 when its block has the comparison by pieces of that width */
 };
@@ -215,6 +216,10 @@ void t1_param_plan(struct t1_emit *e);
 void t1_param_declare(struct t1_emit *e);
 void t1_edge(struct t1_emit *e, uint32_t caller, uint32_t callee);
 uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f);
+
+/* lane.c: statements that declare NAME as lane `l` has the 32-bit value, from a load of its own; NULL: it cannot, or
+ * should not, be computed so. */
+const char *t1_lane_anew(struct t1_emit *e, int32_t value, const char *name);
 
 /* serial.c */
 bool t1_serial(struct t1_emit *e, uint32_t k);      /* is block k a loop to run lane by lane? */

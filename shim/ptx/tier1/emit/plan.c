@@ -73,6 +73,7 @@ static void use(struct t1_emit *e, int32_t value, uint32_t block)
         return;
     const struct ptx_value *v = &e->f->value[value];
     struct t1_value *x = &e->value[value];
+    x->again |= x->used;
     x->used = true;
     if (v->block != (int32_t)block)
         x->global = true;
