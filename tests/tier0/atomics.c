@@ -162,7 +162,7 @@ static const struct {
     const char *name, *text;
     uint8_t size, low, bits; /* of an element, and of the bin's number in it; bit `sign` of that is one, 0: none */
     uint8_t sign, offset;
-    enum { ONE, VALUE, NUMBER, ODD } adds;
+    enum { ONE, VALUE, NUMBER, ODD, OLD, SWAP } adds; /* the last two: what was there is added to the last word */
 } histograms[] = {
     {"u8", BINS(1, "ld.global.u8 %h1, [%rd6]; mul.wide.u16 %r4, %h1, 4; " AND_ADD),
      1, 0, 8, 0, 0, ONE},
@@ -211,6 +211,12 @@ static const struct {
     {"odd lanes", BINS(1, "ld.global.u8 %r4, [%rd6]; and.b32 %r9, %r1, 1; setp.ne.u32 %p1, %r9, 0;\n"
      "shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2; @%p1 red.shared.add.u32 [%r4], 1;"),
      1, 0, 8, 0, 0, ODD},
+    {"what was there", BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2;\n"
+     "atom.shared.add.u32 %r5, [%r4], 1; red.shared.add.u32 [%r2+2396], %r5;"),
+     1, 0, 8, 0, 0, OLD},
+    {"what was swapped", BINS(1, "ld.global.u8 %r4, [%rd6]; mad.lo.s32 %r4, %r4, 4, 64; and.b32 %r4, %r4, -4;\n"
+     "mov.u32 %r9, 7; atom.shared.cas.b32 %r5, [%r4+-64], 0, %r9; red.shared.add.u32 [%r2+2396], %r5;"),
+     1, 0, 8, 0, 0, SWAP},
     {"a store between", BINS(1,
      "ld.global.u8 %r4, [%rd6]; mov.u32 %r9, 0; st.global.u8 [%rd6], %r9; shl.b32 %r4, %r4, 2;\n"
      AND_ADD),
@@ -236,7 +242,8 @@ static void bins_of_memory(void)
             uint32_t bin = x >> histograms[c].low & ((1u << histograms[c].bits) - 1);
             const bool negative = histograms[c].sign && bin >> (histograms[c].sign - 1);
             bin += histograms[c].offset - (negative ? 1u << histograms[c].sign : 0);
-            const uint32_t add[] = {[ONE] = 1, [VALUE] = x, [NUMBER] = i, [ODD] = i & 1};
+            const uint32_t add[] = {1, x, i, i & 1, 1, want[bin] ? 0 : 7};
+            want[ELEMENTS - 1] += histograms[c].adds >= OLD ? want[bin] : 0;
             want[bin] += add[histograms[c].adds];
         }
         memset(out, 0xee, sizeof out);

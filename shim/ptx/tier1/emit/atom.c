@@ -1,8 +1,6 @@
 /* Tier 1 emitter: atom and red, lane by lane in ascending order. */
 #include "ptx/tier1/emit/emit.h"
 
-#include <string.h>
-
 static const char *op_name(unsigned op)
 {
     static const char *const names[] = {
@@ -85,11 +83,11 @@ bool t1_atomic(struct t1_emit *e)
     t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm,
                ptx_type_size(in->type[0]));
     const bool tested = e->text.n != before; /* its pieces are read */
-    const bool quick = v < 0 && a.rep == T1_V && a.kind == T1_K_32 && in->sub != PTX_SUB_CAS;
-    const char *array = a.rep == T1_V && a.kind == T1_K_32 && !quick ? t1_lane(e, &a) : NULL, *x, *second = "";
-    const char *p = (quick || array) && !imm ? "(smem + at)" /* spares an extension of the sign */
-                    : quick || array         ? t1_in_shared(e, "at", imm)
-                                             : t1_lane_pointer(e, &a, shared, imm);
+    const bool quick = a.rep == T1_V && a.kind == T1_K_32;
+    const char *x, *second = "";
+    const char *p = quick && !imm ? "(smem + at)" /* spares an extension of the sign */
+                    : quick       ? t1_in_shared(e, "at", imm)
+                                  : t1_lane_pointer(e, &a, shared, imm);
     x = t1_lane(e, &value);
     if (in->sub == PTX_SUB_CAS) {
         struct t1_arg c = t1_src(e, 2, kind);
@@ -107,8 +105,6 @@ bool t1_atomic(struct t1_emit *e)
                                   type, p, x, second);
         if (quick)
             all_or_some(e, &a, tested, body);
-        else if (array) /* without its [l] */
-            t1_put(e, "T1_EACH_AT(at, %.*s, l, %s, %s);\n", (int)strlen(array) - 3, array, e->mask, body);
         else
             t1_put(e, "T1_EACH(l, %s, %s);\n", e->mask, body);
     }

@@ -253,31 +253,6 @@ typedef uint64_t t1_nu64, t1_ws64, t1_wu64;
 #define T1_FOR_LANES(l, m) \
     for (uint32_t left_##l = (m), l; \
          left_##l && (l = (uint32_t)__builtin_ctz(left_##l), 1); left_##l &= left_##l - 1)
-/* The same with a loop of its own for a full warp, which is what most often comes. T1_EACH_AT: `at` is the lane's
- * element of a spilled array, two of which come with a load: a histogram takes three quarters of the time. */
-#define T1_EACH_AT(at, array, l, m, body)                                                          \
-    do {                                                                                           \
-        if ((m) == ~0u) {                                                                          \
-            _Pragma("GCC unroll 8") for (uint32_t two_ = 0; two_ < 16; two_++)                     \
-            {                                                                                      \
-                const uint64_t both_ = ((const t1_u64 *)array)[two_];                              \
-                {                                                                                  \
-                    const uint32_t l = 2 * two_, at = (uint32_t)both_;                             \
-                    body;                                                                          \
-                }                                                                                  \
-                {                                                                                  \
-                    const uint32_t l = 2 * two_ + 1, at = (uint32_t)(both_ >> 32);                 \
-                    body;                                                                          \
-                }                                                                                  \
-            }                                                                                      \
-        } else {                                                                                   \
-            T1_FOR_LANES(l, m)                                                                     \
-            {                                                                                      \
-                const uint32_t at = array[l];                                                      \
-                body;                                                                              \
-            }                                                                                      \
-        }                                                                                          \
-    } while (0)
 /* The lanes of one piece, whose element is `at`, two a move out of the vector. */
 #define T1_TWO_OF(at, l, first, pair, body) \
     { \
@@ -303,6 +278,7 @@ typedef uint64_t t1_nu64, t1_ws64, t1_wu64;
         const pu64 pairs_ = (pu64)(piece); \
         T1_CAT(T1_PAIRS_, T1_N)(at, l, first, body) \
     } while (0)
+/* The loop over a mask with a loop of its own for a full warp, which is what most often comes. */
 #define T1_EACH(l, m, body) \
     do { \
         if ((m) == ~0u) { \
