@@ -33,7 +33,7 @@ static const char source[] =
     "#elif KERNEL == 3\n"
     "    b->shared[0xfffffff0u] = 1;\n"
     "#elif KERNEL == 4\n"
-    "    b->stacks[b->stack_size] = 1;\n"
+    "    b->stacks[0] = 1;\n"
     "#endif\n"
     "}\n"
     "t1_entry cumu_t1_run;\n"
