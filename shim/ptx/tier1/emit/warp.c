@@ -108,13 +108,36 @@ static bool known_lanes(const struct t1_emit *e, uint8_t lane[32], uint32_t *ins
     return true;
 }
 
-static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const char *index)
+/* Piece of the value t<t> whose lanes are known. NULL: they come from more than two pieces. */
+static const char *picked(struct t1_emit *e, unsigned t, const uint8_t *lane)
+{
+    const unsigned first = lane[0] / e->nl;
+    unsigned second = first;
+    const char *s = "";
+    for (unsigned l = 0; l < e->nl; l++) {
+        const unsigned piece = lane[l] / e->nl;
+        if (piece != first && second == first)
+            second = piece;
+        if (piece != first && piece != second)
+            return NULL;
+        s = t1_str(e, "%s, %u", s, lane[l] % e->nl + (piece == first ? 0 : e->nl));
+    }
+    return t1_str(e, "T1_PICK_LANES(t%u_%u, t%u_%u%s)", t, first, t, second, s);
+}
+
+/* lane: of each lane its source, or NULL if only the index knows. */
+static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const char *index, const uint8_t *lane)
 {
     unsigned t = e->temps++; /* lanes that take no part give 0 */
     for (unsigned k = 0; k < e->np; k++)
         t1_put(e, "pu32 t%u_%u = t1_blend_u32(T1_MASK32(%s, %u), (pu32){0}, %s);\n", t, k, e->mask, k,
                t1_piece(e, a, k));
     for (unsigned k = 0; k < e->np; k++) {
+        const char *quick = lane ? picked(e, t, lane + k * e->nl) : NULL;
+        if (quick) {
+            t1_def_piece(e, v, k, quick);
+            continue;
+        }
         const char *s = t1_str(e, "t1_perm_u32(%s_%u", index, k);
         for (unsigned j = 0; j < e->np; j++)
             s = t1_str(e, "%s, t%u_%u", s, t, j);
@@ -139,7 +162,7 @@ static void shuffle(struct t1_emit *e)
             t1_put(e, "};\n");
         }
         if (v >= 0)
-            permuted(e, v, &a, index);
+            permuted(e, v, &a, index, lane);
         if (p >= 0)
             t1_def_mask(e, p, t1_str(e, "0x%xu", inside));
     } else {
@@ -152,7 +175,7 @@ static void shuffle(struct t1_emit *e)
         for (unsigned k = 0; k < e->np; k++)
             t1_put(e, "pu32 %s_%u = t1_fill_u32(il, %u);\n", index, k, k);
         if (v >= 0)
-            permuted(e, v, &a, index);
+            permuted(e, v, &a, index, NULL);
         if (p >= 0)
             t1_def_mask(e, p, "in");
     }

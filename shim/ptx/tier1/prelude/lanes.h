@@ -20,17 +20,21 @@ T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1)
 {
     return t1_perm2(v0, v1, idx);
 }
-#else
-#if T1_ISA == 1
+#elif T1_ISA == 1
+typedef int t1_i8 __attribute__((vector_size(32)));
+T1_INLINE pf32 t1_perm_of(pu32 v, pu32 idx) { return (pf32)__builtin_ia32_permvarsi256((t1_i8)v, (t1_i8)idx); }
 T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3)
 {
-    const pu32 v[4] = {v0, v1, v2, v3};
+    const pf32 odd = (pf32)(idx << 28), upper = (pf32)(idx << 27); /* which piece, in the sign */
+    const pf32 low = __builtin_ia32_blendvps256(t1_perm_of(v0, idx), t1_perm_of(v1, idx), odd);
+    const pf32 high = __builtin_ia32_blendvps256(t1_perm_of(v2, idx), t1_perm_of(v3, idx), odd);
+    return (pu32)__builtin_ia32_blendvps256(low, high, upper);
+}
 #else
 T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4, pu32 v5, pu32 v6,
                            pu32 v7)
 {
     const pu32 v[8] = {v0, v1, v2, v3, v4, v5, v6, v7};
-#endif
     union { pu32 v; uint32_t e[T1_N]; } i = {idx & 31}, r;
     uint32_t all[32];
     for (int k = 0; k < T1_P; k++)
@@ -39,6 +43,12 @@ T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4
         r.e[l] = all[i.e[l]];
     return r.v;
 }
+#endif
+/* The same where the lanes are known and lie in two pieces; those of b count from T1_N on. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define T1_PICK_LANES(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define T1_PICK_LANES(a, b, ...) __builtin_shuffle(a, b, (pu32){__VA_ARGS__})
 #endif
 
 /* Source lane of each shfl mode (0 up, 1 down, 2 bfly, 3 idx); c holds the clamp in bits 0-4 and
