@@ -87,7 +87,6 @@ struct t1_var_place { /* shared variables; .param variables of functions */
     uint32_t offset;
 };
 
-
 struct t1_emit {
     const struct ptx_module *module;
     struct ptx_diag *diag;
