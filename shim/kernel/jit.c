@@ -33,7 +33,8 @@ enum {
     MANY_THREADS = 1 << 20,
     MAX_THREADS = 2,
     NICE = 5,
-    EXIT_MS = 250 /* most compilations take half of it */
+    EXIT_MS = 1000,
+    LONG_TEXT = 200000 /* bytes: takes longer than that to compile */
 };
 
 struct job {
@@ -44,6 +45,7 @@ struct job {
     enum t1_shape shape;
     bool compile; /* worth it */
     bool busy;    /* f and inst are in use: who cancels waits */
+    bool lengthy; /* nobody waits for its end when the process goes; lock held */
     void *image;  /* tier 0's, bound to ctx */
     size_t image_size;
     struct cumu_key key;
@@ -171,8 +173,13 @@ static bool emit(struct job *j)
     int bad = t1_emit(j->f->unit->ptx, j->name, j->shape, t1_isa_here(), &j->text, &j->text_size, &diag);
     cumu_unit_leave(j->f->unit);
     done(j);
-    if (!bad)
+    if (!bad) {
+        pthread_mutex_lock(&lock);
+        j->lengthy = j->text_size > LONG_TEXT;
+        pthread_cond_broadcast(&idle);
+        pthread_mutex_unlock(&lock);
         return true;
+    }
     j->text = NULL;
     (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what, diag.what[0] ? ": " : "", diag.msg);
     refuse(j, why);
@@ -321,7 +328,8 @@ static void *thread_main(void *slot)
     return NULL;
 }
 
-/* A program that is over before its kernels are compiled would compile them in every run. */
+/* A program that is over before its kernels are compiled would compile them in every run, and wait a while each time:
+ * what is begun is finished, once, unless that would be felt as a hang. */
 static void at_exit(void)
 {
     struct timespec end;
@@ -335,7 +343,7 @@ static void at_exit(void)
     leaving = true;
     cumu_progress(finished, 0);
     for (unsigned i = 0; i < MAX_THREADS; i++)
-        while (working[i] && pthread_cond_timedwait(&idle, &lock, &end) == 0)
+        while (working[i] && !working[i]->lengthy && pthread_cond_timedwait(&idle, &lock, &end) == 0)
             ;
     unsigned never = waiting;
     pthread_mutex_unlock(&lock);
