@@ -147,8 +147,7 @@ static void emit(struct warm *w, const struct ptx_module *m, const uint8_t diges
         hand_over(w, name, shape, &key, text, size);
         return;
     }
-    (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what,
-                   diag.what[0] ? ": " : "", diag.msg);
+    ptx_diag_text(&diag, why, sizeof why);
     (void)pthread_mutex_lock(&w->lock);
     count(w, name, shape, CUMU_MADE_FAILED, why);
     (void)pthread_mutex_unlock(&w->lock);
@@ -175,8 +174,9 @@ static unsigned shapes_of(const struct ptx_module *m, const struct ptx_func *ker
 static void on_module(void *ctx, const struct ptx_module *m)
 {
     struct warm *w = ctx;
-    uint8_t digest[CUMU_HASH_BYTES];
-    cumu_module_digest(m, digest);
+    uint8_t digest[CUMU_HASH_BYTES] = {0};
+    if (!w->counting && !w->arch)
+        cumu_module_digest(m, digest);
     for (uint32_t i = 0; i < m->nfunc; i++) {
         const struct ptx_func *f = &m->func[i];
         if (!f->is_entry || f->is_decl)

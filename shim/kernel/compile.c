@@ -172,7 +172,7 @@ static unsigned long now_ms(void)
     return (unsigned long)t.tv_sec * 1000 + (unsigned long)t.tv_nsec / 1000000;
 }
 
-/* Everything that decides the object; the text itself holds kernel, shape and prelude. */
+/* Everything that decides the object; the text, or the digest in its place, holds kernel, shape and prelude. */
 void cumu_tool_key(struct cumu_key *key, uint32_t version, const char *identity, const char *flags, const char *text,
                    size_t size)
 {

@@ -181,7 +181,7 @@ static bool emit(struct job *j)
         return true;
     }
     j->text = NULL;
-    (void)snprintf(why, sizeof why, "PTX line %u: %s%s%s", diag.line, diag.what, diag.what[0] ? ": " : "", diag.msg);
+    ptx_diag_text(&diag, why, sizeof why);
     refuse(j, why);
     return false;
 }

@@ -4,10 +4,7 @@
 
 #include <string.h>
 
-#include "kernel/hash.h"
-
-/* CUMU_EMITTER, from the Makefile: a digest of shim/ptx, which makes the text. */
-static void add_text(struct cumu_hash *h, const char *s) { cumu_hash_add(h, s, strlen(s) + 1); }
+#include "kernel/tool.h"
 
 void cumu_module_digest(const struct ptx_module *m, uint8_t out[CUMU_HASH_BYTES])
 {
@@ -25,20 +22,21 @@ void cumu_module_digest(const struct ptx_module *m, uint8_t out[CUMU_HASH_BYTES]
     cumu_hash_end(&h, out);
 }
 
+/* CUMU_EMITTER, from the Makefile: a digest of shim/ptx, which makes the text. */
 void cumu_object_key(struct cumu_key *key, const struct ptx_module *m, const uint8_t digest[CUMU_HASH_BYTES],
                      const char *kernel, enum t1_shape shape, enum t1_isa isa)
 {
     const struct ptx_func *f = ptx_module_func(m, kernel);
-    const uint32_t numbers[] = {T1_VERSION, (uint32_t)shape, (uint32_t)isa};
+    const uint32_t number = (uint32_t)shape;
+    uint8_t source[CUMU_HASH_BYTES];
     struct cumu_hash h;
     cumu_hash_start(&h);
-    cumu_hash_add(&h, numbers, sizeof numbers);
-    add_text(&h, CUMU_EMITTER);
-    add_text(&h, cumu_compiler_identity());
-    add_text(&h, t1_isa_flags(isa));
+    cumu_hash_add(&h, CUMU_EMITTER, sizeof CUMU_EMITTER);
+    cumu_hash_add(&h, &number, sizeof number);
     cumu_hash_add(&h, digest, CUMU_HASH_BYTES);
-    add_text(&h, kernel);
+    cumu_hash_add(&h, kernel, strlen(kernel) + 1);
     if (f && f->body)
         cumu_hash_add(&h, f->body, f->body_len);
-    cumu_hash_end(&h, key->hash);
+    cumu_hash_end(&h, source);
+    cumu_tool_key(key, T1_VERSION, cumu_compiler_identity(), t1_isa_flags(isa), (const char *)source, sizeof source);
 }

@@ -77,8 +77,9 @@ static int scan_text(struct cumu_unit *u, const char *text, size_t len, struct p
 
 static void report_diag(struct cumu_unit *u, const char *symbol, const struct ptx_diag *diag)
 {
-    cumu_kernel_report(u->module, diag->gap ? CUMU_GAP : CUMU_ERROR, symbol, "PTX line %u: %s%s%s",
-                       diag->line, diag->what, diag->what[0] ? ": " : "", diag->msg);
+    char text[sizeof diag->msg + sizeof diag->what + 32];
+    ptx_diag_text(diag, text, sizeof text);
+    cumu_kernel_report(u->module, diag->gap ? CUMU_GAP : CUMU_ERROR, symbol, "%s", text);
 }
 
 /* Remembers the first kernel of machine code: told only if nothing else of the module can be used. */

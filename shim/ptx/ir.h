@@ -301,6 +301,9 @@ struct ptx_module {
 #define PTX_SYM_BAND(s)  ((s) & 0x70000000)
 #define PTX_SYM_INDEX(s) ((s) & 0x0fffffff)
 
+/* The finding in one line, as it is told: "PTX line 7: ld.foo: unknown modifier". */
+void ptx_diag_text(const struct ptx_diag *d, char *to, size_t room);
+
 /* Scans the module: directives, variables with initialisers, function headers, bodies as spans.
  * Copies `text`. Returns NULL with *diag filled on a syntax error. */
 struct ptx_module *ptx_module_open(const char *text, size_t len, struct ptx_diag *diag);

@@ -21,6 +21,11 @@ const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym)
     }
 }
 
+void ptx_diag_text(const struct ptx_diag *d, char *to, size_t room)
+{
+    snprintf(to, room, "PTX line %u: %s%s%s", d->line, d->what, d->what[0] ? ": " : "", d->msg);
+}
+
 static const char *symbol_name(const struct ptx_func *f, int32_t sym)
 {
     uint32_t i = (uint32_t)PTX_SYM_INDEX(sym);

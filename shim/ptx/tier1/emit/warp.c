@@ -125,7 +125,7 @@ static const char *picked(struct t1_emit *e, unsigned t, const uint8_t *lane)
     return t1_str(e, "T1_PICK_LANES(t%u_%u, t%u_%u%s)", t, first, t, second, s);
 }
 
-/* lane: of each lane its source, or NULL if only the index knows. */
+/* lane: of each lane its source, or NULL if only the pieces named index know. */
 static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const char *index, const uint8_t *lane)
 {
     unsigned t = e->temps++; /* lanes that take no part give 0 */
@@ -138,7 +138,9 @@ static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const
             t1_def_piece(e, v, k, quick);
             continue;
         }
-        const char *s = t1_str(e, "t1_perm_u32(%s_%u", index, k);
+        const char *s = lane ? "t1_perm_u32((pu32){" : t1_str(e, "t1_perm_u32(%s_%u", index, k);
+        for (unsigned l = 0; lane && l < e->nl; l++)
+            s = t1_str(e, "%s%u%s", s, lane[k * e->nl + l], l + 1 < e->nl ? ", " : "}");
         for (unsigned j = 0; j < e->np; j++)
             s = t1_str(e, "%s, t%u_%u", s, t, j);
         t1_def_piece(e, v, k, t1_str(e, "%s)", s));
@@ -150,22 +152,16 @@ static void shuffle(struct t1_emit *e)
     const struct ptx_instr *in = e->in;
     int32_t v = t1_dst(e, 0), p = t1_dst(e, 1);
     struct t1_arg a = t1_src(e, 0, T1_K_32);
-    const char *index = t1_str(e, "t%u", e->temps++);
     uint8_t lane[32];
     uint32_t inside;
     t1_put(e, "{\n");
     if (known_lanes(e, lane, &inside)) {
-        for (unsigned k = 0; k < e->np; k++) {
-            t1_put(e, "const pu32 %s_%u = {", index, k);
-            for (unsigned l = 0; l < e->nl; l++)
-                t1_put(e, "%s%u", l ? ", " : "", lane[k * e->nl + l]);
-            t1_put(e, "};\n");
-        }
         if (v >= 0)
-            permuted(e, v, &a, index, lane);
+            permuted(e, v, &a, NULL, lane);
         if (p >= 0)
             t1_def_mask(e, p, t1_str(e, "0x%xu", inside));
     } else {
+        const char *index = t1_str(e, "t%u", e->temps++);
         struct t1_arg b = t1_src(e, 1, T1_K_32), c = t1_src(e, 2, T1_K_32);
         unsigned mode = in->sub == PTX_SUB_UP ? 0 : in->sub == PTX_SUB_DOWN ? 1 : in->sub == PTX_SUB_BFLY ? 2 : 3;
         const char *bl = t1_lane(e, &b), *cl = t1_lane(e, &c);

@@ -190,11 +190,11 @@ T1_INTEGRAL(pu64, pf64, 64, f64, T1_C_F64, 0x4330000000000000ul, 0x8000000000000
 #if defined(__x86_64__)
 /* The mode is switched around one operation; the empty asm keeps it from moving out. What the register held before is
  * known (t0_fp_enter), and loading a constant takes a third of the time of changing what is read from it. */
+#define T1_MXCSR 0x1f80u
 T1_INLINE void t1_round(int m)
 {
-    __builtin_ia32_ldmxcsr(0x1f80u | (m == 2 ? 0x6000u : m == 3 ? 0x2000u : 0x4000u));
+    __builtin_ia32_ldmxcsr(T1_MXCSR | (m == 2 ? 0x6000u : m == 3 ? 0x2000u : 0x4000u));
 }
-T1_INLINE void t1_round_nearest(void) { __builtin_ia32_ldmxcsr(0x1f80u); }
 #define T1_ROUNDED(name, V, params, hold, expr) \
     T1_INLINE V t1_v_##name##_r params \
     { \
@@ -202,7 +202,7 @@ T1_INLINE void t1_round_nearest(void) { __builtin_ia32_ldmxcsr(0x1f80u); }
         __asm__ volatile("" : hold); \
         V r = expr; \
         __asm__ volatile("" : "+x"(r)); \
-        t1_round_nearest(); \
+        __builtin_ia32_ldmxcsr(T1_MXCSR); \
         return r; \
     }
 #define T1_HOLD1 "+x"(a)
