@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/cusolver/wide.h"
+#include "api/fetch.h"
 
 /* LAPACK's functions in its own convention: all by reference, then the lengths of letters. */
 static void *lapack(const char *name, const char *function)
@@ -22,16 +23,6 @@ static void *lapack(const char *name, const char *function)
     return f;
 }
 
-static void *fetch(musaStream_t stream, const void *from, size_t bytes)
-{
-    void *to = malloc(bytes + 1);
-    if (to && bytes &&
-        (mu.musaMemcpyAsync(to, from, bytes, musaMemcpyDeviceToHost, stream) || mu.musaStreamSynchronize(stream))) {
-        free(to);
-        return NULL;
-    }
-    return to;
-}
 static int store(musaStream_t stream, void *to, const void *from, size_t bytes)
 {
     bool bad = bytes && (mu.musaMemcpyAsync(to, from, bytes, musaMemcpyHostToDevice, stream) ||
@@ -85,7 +76,7 @@ static int on_host(const struct geev *g, musaStream_t stream, void *f)
     size_t size = cumu_solver_size(g->type), n = (size_t)g->n, one = n ? n : 1;
     size_t count = g->type == S || g->type == D ? 2 * n : n; /* elements of the values */
     int lwork = 1, info = 0, r = CUSOLVER_STATUS_ALLOC_FAILED;
-    void *a = fetch(stream, g->a, n ? ((size_t)g->lda * (n - 1) + n) * size : 0);
+    void *a = cumu_fetch(stream, g->a, n ? ((size_t)g->lda * (n - 1) + n) * size : 0);
     void *w = malloc(2 * one * size), *pairs = malloc(2 * one * size), *rwork = malloc(2 * one * size), *work = NULL;
     void *vl = g->left ? malloc((size_t)g->ldvl * one * size) : NULL;
     void *vr = g->right ? malloc((size_t)g->ldvr * one * size) : NULL;
@@ -197,9 +188,9 @@ int wrap_cusolverDnXlarft(void *h, void *params, int direct, int storev, long n,
         return r ? r : f ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_NOT_SUPPORTED;
     size_t each = cumu_solver_size(w.type);
     size_t last = (size_t)(storev ? k : n), columns = (size_t)(storev ? n : k); /* no bytes behind the last column's */
-    void *vectors = fetch(stream, v, ((size_t)ldv * (columns - 1) + last) * each);
-    void *scalars = fetch(stream, tau, (size_t)k * each);
-    void *out = fetch(stream, t, ((size_t)ldt * (size_t)(k - 1) + (size_t)k) * each);
+    void *vectors = cumu_fetch(stream, v, ((size_t)ldv * (columns - 1) + last) * each);
+    void *scalars = cumu_fetch(stream, tau, (size_t)k * each);
+    void *out = cumu_fetch(stream, t, ((size_t)ldt * (size_t)(k - 1) + (size_t)k) * each);
     r = vectors && scalars && out ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
     if (!r) {
         const int rows = (int)n, count = (int)k, lv = (int)ldv, lt = (int)ldt;

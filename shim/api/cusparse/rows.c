@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/cusparse/rows.h"
+#include "api/fetch.h"
 
 struct cumu_rows {
     struct cumu_spmat csr; /* its arrays are on the device, and ours */
@@ -43,17 +44,6 @@ static int64_t number(const char *at, int type, size_t i)
 }
 static size_t width_of(int type) { return type == CUSPARSE_INDEX_64I ? 8 : 4; }
 
-/* n bytes of the device, in stream order, to free. NULL: no memory, or no such copy. */
-static char *fetch(musaStream_t stream, const void *from, size_t n)
-{
-    char *to = malloc(n + 1);
-    if (to && n &&
-        (mu.musaMemcpyAsync(to, from, n, musaMemcpyDeviceToHost, stream) || mu.musaStreamSynchronize(stream))) {
-        free(to);
-        return NULL;
-    }
-    return to;
-}
 /* n bytes to `to` on the device, allocated if it is NULL. */
 static bool send(musaStream_t stream, void **to, const void *from, size_t n)
 {
@@ -112,7 +102,7 @@ int cumu_cusparse_rows_set(void *h, struct cumu_rows *r, const void *values)
     if (status)
         return status;
     size_t size = cumu_cusparse_size(r->csr.type);
-    char *from = fetch(stream, values, r->values * size), *to = malloc(r->count * size + 1);
+    char *from = cumu_fetch(stream, values, r->values * size), *to = malloc(r->count * size + 1);
     bool done = from && to;
     for (size_t k = 0; done && k < r->count; k++)
         memcpy(to + k * size, from + (size_t)r->place[k] * size, size);
@@ -129,7 +119,7 @@ int cumu_cusparse_rows_back(void *h, const struct cumu_rows *r, void *values)
     if (status)
         return status;
     size_t size = cumu_cusparse_size(r->csr.type);
-    char *from = fetch(stream, r->csr.values, r->count * size), *to = fetch(stream, values, r->values * size);
+    char *from = cumu_fetch(stream, r->csr.values, r->count * size), *to = cumu_fetch(stream, values, r->values * size);
     for (size_t k = 0; from && to && k < r->count; k++)
         memcpy(to + (size_t)r->place[k] * size, from + k * size, size);
     bool done = from && to && send(stream, &values, to, r->values * size);
@@ -203,8 +193,8 @@ int cumu_cusparse_rows(void *h, const struct cumu_spmat *m, const char *function
                                  .offsets_type = CUSPARSE_INDEX_64I, .index_type = CUSPARSE_INDEX_64I,
                                  .type = m->type, .fill = m->fill, .diag = m->diag, .batch = m->batch};
     r->values = (size_t)(bsr ? m->nnz : m->width) + last * (size_t)m->batch_stride;
-    s.offsets = fetch(s.stream, m->offsets, n * width_of(m->offsets_type));
-    s.indices = fetch(s.stream, m->indices, (blocks + last * (size_t)m->batch_columns) * width_of(m->index_type));
+    s.offsets = cumu_fetch(s.stream, m->offsets, n * width_of(m->offsets_type));
+    s.indices = cumu_fetch(s.stream, m->indices, (blocks + last * (size_t)m->batch_columns) * width_of(m->index_type));
     status = s.offsets && s.indices ? convert(&s, r) : CUSPARSE_STATUS_EXECUTION_FAILED;
     free(s.offsets);
     free(s.indices);
