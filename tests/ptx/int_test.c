@@ -94,9 +94,9 @@ static u128 raw(const struct lane *x, unsigned n)
 static unsigned carry_in(const struct lane *x) { return x->q & 1 ? x->carry : 0; }
 static u64 trim(const struct lane *x, u64 v) { return bits_of(x) == 64 ? v : (u32)v; }
 static void r_addx(struct lane *x) { with_carry(x, raw(x, 0) + raw(x, 1) + carry_in(x)); }
-static void r_subx(struct lane *x) /* the borrow is the bit above the difference */
+static void r_subx(struct lane *x) /* a + ~b + 1: the carry is set where nothing is borrowed */
 {
-    with_carry(x, raw(x, 0) - raw(x, 1) - carry_in(x));
+    with_carry(x, raw(x, 0) + trim(x, ~x->s[1]) + (x->q & 1 ? x->carry : 1));
 }
 static void r_madx_lo(struct lane *x) {
     with_carry(x, (u128)trim(x, (u64)product(x)) + raw(x, 2) + carry_in(x));

@@ -409,7 +409,7 @@ static bool carry_op(const struct ptx_instr *in, unsigned bits, const uint64_t s
         a = low(product(in, bits, a, b), bits);
         b = s[2];
     }
-    u128 r = sub ? (u128)a - b - (reads && *cc) : (u128)a + b + (reads && *cc);
+    u128 r = (u128)a + (sub ? low(~b, bits) : b) + (reads ? *cc : sub);
     *d = (uint64_t)r;
     if (in->flags & PTX_F_CC)
         *cc = r >> bits & 1;

@@ -119,16 +119,17 @@ CM_OP2(REM_U16, u32, u32, u32, zx16(REM_U32(zx16(a), zx16(b))))
 CM_OP2(DIV_S16, u32, u32, u32, zx16(DIV_S32(sx16(a), sx16(b))))
 CM_OP2(REM_S16, u32, u32, u32, zx16(REM_S32(sx16(a), sx16(b))))
 
-/* a + b + carry; bit 0 of x: the carry is read, bit 1: written. A subtraction adds ~b and holds the borrow. */
-template <class T> CM_FN T add_carry(T a, T b, bool &cc, u32 x, bool flip)
+/* a + b + carry; bit 0 of x: the carry is read (else it is `first`), bit 1: written. A subtraction adds ~b and 1,
+ * and its flag is the carry of that. */
+template <class T> CM_FN T add_carry(T a, T b, bool &cc, u32 x, bool first)
 {
-    T in = (T)((x & 1 ? cc : false) != flip), sum = a + b, all = sum + in;
+    T in = (T)(x & 1 ? cc : first), sum = a + b, all = sum + in;
     if (x & 2)
-        cc = (sum < a || all < sum) != flip;
+        cc = sum < a || all < sum;
     return all;
 }
-#define CM_CARRY(id, T, p, q, flip) \
-    CM_FN T id(T a, T b, T c, bool &cc, u32 x) { (void)c; return add_carry<T>(p, q, cc, x, flip); }
+#define CM_CARRY(id, T, p, q, first) \
+    CM_FN T id(T a, T b, T c, bool &cc, u32 x) { (void)c; return add_carry<T>(p, q, cc, x, first); }
 CM_CARRY(ADDX_I32, u32, a, b, false)
 CM_CARRY(ADDX_I64, u64, a, b, false)
 CM_CARRY(SUBX_I32, u32, a, ~b, true)

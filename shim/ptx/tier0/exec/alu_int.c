@@ -167,13 +167,14 @@ DIV64_OP(DIV_S64, s64, div_s64(a[l], b[l]))
 DIV64_OP(REM_U64, u64, REMAINDER(u64, a[l], b[l], div_u64))
 DIV64_OP(REM_S64, s64, REMAINDER(u64, a[l], b[l], div_s64))
 
-/* Carry chains: value and carry of x + y + in. A subtraction is x + ~y + !borrow; the flag holds
- * the borrow, as sub.cc documents. */
-#define CARRY_OP(id, T, X, Y, flip) \
+/* Carry chains: value and carry of x + y + in, where in is the flag, or `first` where the instruction
+ * does not read it. A subtraction is x + ~y + 1 and the flag its carry, so 1 says that nothing was
+ * borrowed: the hardware has one flag for both, and nvcc reads that of sub.cc by addc and madc. */
+#define CARRY_OP(id, T, X, Y, first) \
     HANDLER(id) { \
         const T *a = CROW(T, i->a), *b = CROW(T, i->b), *c = CROW(T, i->c); \
         T *d = ROW(T, i->d); \
-        const u32 mask = MASK, in = (i->aux & 1 ? CARRY : 0) ^ (flip); \
+        const u32 mask = MASK, in = i->aux & 1 ? CARRY : (first); \
         u32 out = 0; \
         (void)b; \
         (void)c; \
@@ -186,7 +187,7 @@ DIV64_OP(REM_S64, s64, REMAINDER(u64, a[l], b[l], div_s64))
             out |= (u32)over << l; \
         } \
         if (i->aux & 2) \
-            CARRY = (CARRY & ~mask) | ((out ^ (flip)) & mask); \
+            CARRY = (CARRY & ~mask) | (out & mask); \
     }
 CARRY_OP(ADDX_I32, u32, a[l], b[l], 0u)
 CARRY_OP(ADDX_I64, u64, a[l], b[l], 0u)
