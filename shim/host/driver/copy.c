@@ -106,7 +106,7 @@ MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
         struct host_op op = { run_copy, NULL, &here, "copy", 0 };
         r = host_submit(s, &op, NULL, 0, HOST_WAIT | HOST_INLINE, NULL);
         host_kernels_synced(s->ctx);
-        return r ? r : host_ctx_verdict(s->ctx);
+        return r ? r : host_stream_verdict(s);
     }
     struct copy *later = malloc(sizeof *later + (from_pageable ? total : 0));
     if (!later)

@@ -144,8 +144,17 @@ MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
     struct host_work *w = host_event_work(event);
     if (w && !host_work_done(w))
         r = host_submit(s, NULL, &w, 1, 0, NULL);
+    else if (w && w->tainted)
+        s->async_error = w->tainted;
     host_work_unref(w);
     return r;
+}
+
+/* After the recorded point was reached: what failed before it, told once by each record. */
+static MUresult verdict(MUcontext ctx, struct host_work *w)
+{
+    MUresult own = w ? atomic_exchange(&w->tainted, 0) : MUSA_SUCCESS, r = host_ctx_verdict(ctx);
+    return r ? r : own;
 }
 
 MUresult muEventQuery(MUevent event)
@@ -155,8 +164,9 @@ MUresult muEventQuery(MUevent event)
         return r;
     struct host_work *w = host_event_work(event);
     bool pending = event->shared ? !host_shared_event_done(event->shared) : w && !host_work_done(w);
+    r = pending ? MUSA_ERROR_NOT_READY : verdict(event->ctx, w);
     host_work_unref(w);
-    return pending ? MUSA_ERROR_NOT_READY : host_ctx_verdict(event->ctx);
+    return r;
 }
 
 MUresult muEventSynchronize(MUevent event)
@@ -168,12 +178,12 @@ MUresult muEventSynchronize(MUevent event)
     struct host_work *w = host_event_work(event);
     if (event->shared)
         host_shared_event_wait(event->shared);
-    if (w) {
+    if (w)
         host_work_wait(w);
-        host_work_unref(w);
-    }
     host_kernels_synced(ctx);
-    return host_ctx_verdict(ctx);
+    r = verdict(ctx, w);
+    host_work_unref(w);
+    return r;
 }
 
 MUresult muEventElapsedTime(float *ms, MUevent start, MUevent end)

@@ -34,9 +34,9 @@ struct last { /* the destructor may not call into MUSA, and our locks may be hel
 static void run_destructor(struct host_task *t)
 {
     struct last *l = (struct last *)t;
-    host_in_callback = true;
+    host_callback_begin();
     l->destroy(l->p);
-    host_in_callback = false;
+    (void)host_callback_end();
     free(l);
 }
 

@@ -75,10 +75,9 @@ static MUresult run_node(struct graph_run *run, const struct plan_node *n)
         host_fill_run(&n->fill);
         return MUSA_SUCCESS;
     case MU_GRAPH_NODE_TYPE_HOST:
-        host_in_callback = true;
+        host_callback_begin();
         n->host.fn(n->host.userData);
-        host_in_callback = false;
-        return MUSA_SUCCESS;
+        return host_callback_end();
     case MU_GRAPH_NODE_TYPE_WAIT_EVENT:
         if (run->points[n->event.point])
             host_work_wait(run->points[n->event.point]);

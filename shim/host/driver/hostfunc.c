@@ -5,7 +5,27 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/internal.h"
+
+static _Thread_local MUresult failed; /* what cumu_host_fail said in the callback under way */
+
+void host_callback_begin(void)
+{
+    host_in_callback = true;
+    failed = MUSA_SUCCESS;
+}
+
+MUresult host_callback_end(void)
+{
+    host_in_callback = false;
+    return failed;
+}
+
+void cumu_host_fail(MUresult why)
+{
+    failed = failed ? failed : why;
+}
 
 struct callback {
     MUhostFn host_fn; /* or */
@@ -19,14 +39,13 @@ static MUresult run_callback(void *arg)
 {
     struct callback *c = arg;
     MUresult status = c->ctx->error;
-    host_in_callback = true;
+    host_callback_begin();
     if (c->stream_fn)
         c->stream_fn(c->stream, status,
                      c->user); /* is told of errors; a host function is skipped */
     else if (!status)
         c->host_fn(c->user);
-    host_in_callback = false;
-    return MUSA_SUCCESS;
+    return host_callback_end();
 }
 
 static MUresult enqueue_callback(MUstream handle, const struct callback *made)

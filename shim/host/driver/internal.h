@@ -8,6 +8,9 @@
 #include "host/driver/host.h"
 
 extern _Thread_local bool host_in_callback; /* this thread runs an application's callback */
+/* Around a call of an application's function. host_callback_end gives what cumu_host_fail said in between. */
+void host_callback_begin(void);
+MUresult host_callback_end(void);
 
 MUresult host_devices_init(void);
 void host_pin_library(void); /* our threads must outlive a dlclose (proc.c) */
@@ -55,6 +58,7 @@ struct host_work {
     struct host_edge *own;    /* this one's edges, inside the lists of those it waits for */
     uint64_t time;            /* nanoseconds, when it was done */
     MUresult result;
+    _Atomic int tainted;      /* what had failed in its stream and was not told when it was done */
     _Atomic uint32_t done;    /* futex: 0 pending, 1 done, 2 pending with sleepers */
 };
 
@@ -72,6 +76,7 @@ struct MUstream_st {
     struct host_work *head, *last; /* queue; head is running if `running` */
     struct host_work *tail;        /* last work ever enqueued, may be done; NULL if none */
     bool running, ready;
+    _Atomic int async_error;       /* of its work that failed without poisoning: told once, by a wait for it */
     _Atomic bool doomed;           /* destroyed: freed when the queue is empty */
     /* host_graphs: */
     _Atomic(struct host_capture *) capture; /* under way, or NULL; see capture.c */
@@ -150,8 +155,11 @@ MUresult host_stream_of(MUstream handle, MUstream *s);
 MUstream host_stream_new(MUcontext ctx, unsigned flags, int priority); /* NULL: out of memory */
 void host_stream_free(MUstream s); /* pending work finishes first; host_sched not held */
 void host_ctx_drain(MUcontext ctx); /* host_ctx_wait without its verdict */
-/* After a wait: the context's sticky error, or a failure nobody has been told of yet. */
+/* After a wait for work of the context: its sticky error, or a failure nobody has been told of yet. */
 MUresult host_ctx_verdict(MUcontext ctx);
+/* After a wait for the stream. What failed in it is told here even if a wait for something else was told before:
+ * another thread may have waited there. */
+MUresult host_stream_verdict(MUstream s);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -142,6 +142,12 @@ MUresult host_ctx_verdict(MUcontext ctx)
     return r ? r : atomic_exchange(&ctx->async_error, 0);
 }
 
+MUresult host_stream_verdict(MUstream s)
+{
+    MUresult own = atomic_exchange(&s->async_error, 0), r = host_ctx_verdict(s->ctx);
+    return r ? r : own;
+}
+
 void host_ctx_drain(MUcontext ctx)
 {
     /* Only work that was there when we began counts: a busy neighbour must not hold us for ever. */
@@ -222,7 +228,6 @@ MUresult muStreamSynchronize(MUstream stream)
     MUresult r = host_stream_of(stream, &s);
     if (r || (r = host_capture_wait_check(NULL, s)))
         return r;
-    MUcontext ctx = s->ctx;
     if (s->legacy) {
         /* Includes what the legacy stream would wait for: all blocking streams of the context. */
         r = host_submit(s, NULL, NULL, 0, HOST_WAIT, NULL);
@@ -235,8 +240,8 @@ MUresult muStreamSynchronize(MUstream stream)
             host_work_unref(w);
         }
     }
-    host_kernels_synced(ctx);
-    return host_ctx_verdict(ctx);
+    host_kernels_synced(s->ctx);
+    return host_stream_verdict(s);
 }
 
 MUresult muStreamQuery(MUstream stream)
@@ -253,7 +258,7 @@ MUresult muStreamQuery(MUstream stream)
             break;
     }
     pthread_mutex_unlock(&host_sched);
-    return busy ? MUSA_ERROR_NOT_READY : host_ctx_verdict(s->ctx);
+    return busy ? MUSA_ERROR_NOT_READY : host_stream_verdict(s);
 }
 
 MUresult muStreamGetPriority(MUstream stream, int *priority)

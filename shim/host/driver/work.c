@@ -148,6 +148,8 @@ static void complete(struct host_work *w)
         syscall(SYS_futex, &w->done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
     for (struct host_edge *e = w->edges, *next; e; e = next) {
         next = e->next; /* the edge is its waiter's and may go with it */
+        if (w->tainted)
+            e->waiter->stream->async_error = w->tainted;
         if (--e->waiter->waiting == 0)
             make_ready(e->waiter->stream);
     }
@@ -182,14 +184,17 @@ void host_point_reach(struct host_work *w)
 }
 
 /* Runs an op outside every lock. */
-static MUresult perform(MUcontext ctx, const struct host_op *op)
+static MUresult perform(MUstream s, const struct host_op *op)
 {
+    MUcontext ctx = s->ctx;
     MUresult r = ctx->error;
     if (op->run && (!r || op->flags & HOST_OP_ALWAYS)) {
         host_log(3, "device %d: %s", ctx->device->ordinal, op->what);
         r = op->run(op->arg);
         if (r) {
             host_log(2, "device %d: %s: error %d", ctx->device->ordinal, op->what, r);
+            if (!host_error_sticky(r))
+                s->async_error = r;
             host_ctx_fail(ctx, r);
         }
     }
@@ -204,10 +209,11 @@ static void run_head(MUstream s)
     struct host_work *w = s->head;
     if (w->op.run || w->op.drop) {
         pthread_mutex_unlock(&host_sched);
-        MUresult r = perform(s->ctx, &w->op);
+        MUresult r = perform(s, &w->op);
         pthread_mutex_lock(&host_sched);
         w->result = r;
     }
+    w->tainted = s->async_error;
     finish(s);
 }
 

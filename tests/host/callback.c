@@ -1,0 +1,83 @@
+/* Work of a stream that fails without ending the context: who waits for it, and for what depends on it, is told. */
+#include "check.h"
+
+#include "host/driver/callback.h"
+
+static const MUresult why = MUSA_ERROR_ILLEGAL_STATE;
+
+static void fail(void *unused)
+{
+    (void)unused;
+    cumu_host_fail(why);
+    cumu_host_fail(MUSA_ERROR_NOT_SUPPORTED); /* the first reason stays */
+}
+
+static void fail_with_status(MUstream stream, MUresult status, void *unused)
+{
+    (void)stream, (void)status;
+    fail(unused);
+}
+
+static void take_time(void *unused)
+{
+    (void)unused;
+    sleep_ms(20);
+}
+
+int main(void)
+{
+    MUdevice device;
+    MUcontext ctx;
+    MUstream a, b, c;
+    MUevent early, late;
+    MUST(muInit(0));
+    MUST(muDeviceGet(&device, 0));
+    MUST(muCtxCreate(&ctx, 0, device));
+    MUST(muStreamCreate(&a, MU_STREAM_NON_BLOCKING));
+    MUST(muStreamCreate(&b, MU_STREAM_NON_BLOCKING));
+    MUST(muStreamCreate(&c, MU_STREAM_NON_BLOCKING));
+    MUST(muEventCreate(&early, 0));
+    MUST(muEventCreate(&late, 0));
+
+    for (int form = 0; form < 2; form++) {
+        MUST(muLaunchHostFunc(a, take_time, NULL));
+        MUST(muEventRecord(early, a));
+        MUST(form ? muStreamAddCallback(a, fail_with_status, NULL, 0) : muLaunchHostFunc(a, fail, NULL));
+        MUST(muEventRecord(late, a));
+        MUST(muStreamWaitEvent(b, late, 0));
+        IS(why, muCtxSynchronize());        /* once for the context, */
+        IS(MUSA_SUCCESS, muCtxSynchronize());
+        IS(why, muStreamSynchronize(a));    /* and although somebody has been told: the stream itself, */
+        IS(MUSA_SUCCESS, muStreamSynchronize(a));
+        IS(why, muStreamSynchronize(b));    /* the one that waited for it, */
+        IS(MUSA_SUCCESS, muStreamQuery(b));
+        IS(MUSA_SUCCESS, muEventSynchronize(early));
+        IS(why, muEventQuery(late));        /* and the point behind it */
+        IS(MUSA_SUCCESS, muEventSynchronize(late));
+        IS(MUSA_SUCCESS, muStreamSynchronize(c));
+    }
+
+    MUST(muLaunchHostFunc(a, fail, NULL));
+    MUST(muEventRecord(late, a));
+    sleep_ms(50);
+    MUST(muStreamWaitEvent(c, late, 0)); /* reached already */
+    IS(why, muStreamSynchronize(c));
+    IS(why, muStreamQuery(a));
+
+    MUgraph graph;
+    MUgraphExec exec;
+    MUgraphNode node;
+    MUST(muGraphCreate(&graph, 0));
+    MUST(muGraphAddHostNode(&node, graph, NULL, 0, &(MUSA_HOST_NODE_PARAMS){ .fn = fail }));
+    MUST(muGraphInstantiateWithFlags(&exec, graph, 0));
+    MUST(muGraphLaunch(exec, a));
+    IS(why, muStreamSynchronize(a));
+    IS(MUSA_SUCCESS, muStreamSynchronize(a));
+
+    MUdeviceptr p;
+    unsigned word = 7;
+    MUST(muMemAlloc(&p, 4)); /* the context lives */
+    MUST(muMemcpyHtoDAsync(p, &word, 4, a));
+    IS(MUSA_SUCCESS, muStreamSynchronize(a));
+    return result();
+}
