@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "ptx/tier0/stack.h"
 #include "ptx/tier1/exec/object.h"
 
 enum {
-    PAGE = 4096,
     PATIENCE = 3, /* turns of a spin loop, less one: what it waits for is most likely in another block */
     ROUNDS = 8    /* times that all blocks have spun until another thread may have the CPU */
 };
@@ -34,49 +34,19 @@ struct launch {
     void *home; /* the worker's own stack */
 };
 
-#if defined __x86_64__
-/* Leaves the callee-saved registers on the old stack, its pointer in *from, and takes those of the new. */
-void t1_stack_switch(void **from, void *to) __attribute__((visibility("hidden")));
-void t1_stack_start(void) __attribute__((visibility("hidden")));
-__asm__(".pushsection .text\n"
-        ".hidden t1_stack_switch\n.globl t1_stack_switch\n.type t1_stack_switch, @function\n"
-        "t1_stack_switch:\n"
-        "\tpush %rbp\n\tpush %rbx\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n"
-        "\tmov %rsp, (%rdi)\n\tmov %rsi, %rsp\n"
-        "\tpop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbx\n\tpop %rbp\n\tret\n"
-        ".size t1_stack_switch, . - t1_stack_switch\n"
-        ".hidden t1_stack_start\n.globl t1_stack_start\n.type t1_stack_start, @function\n"
-        "t1_stack_start:\n\tmov %r12, %rdi\n\tcall t1_resident_main\n\tud2\n"
-        ".size t1_stack_start, . - t1_stack_start\n"
-        ".popsection\n");
-
-static void set_out(struct t1_resident *r)
-{
-    void **top = (void **)(void *)(r->stack + r->stack_size - 64);
-    void **sp = top - 7; /* six registers and where to go */
-    memset(sp, 0, 7 * sizeof *sp);
-    sp[3] = r; /* r12 */
-    *(void (**)(void))&sp[6] = t1_stack_start;
-    r->sp = sp;
-}
-#else
-static void t1_stack_switch(void **from, void *to) { (void)from, (void)to; }
-static void set_out(struct t1_resident *r) { r->sp = NULL; }
-#endif
-
 /* A block's first frame. */
-_Noreturn void t1_resident_main(struct t1_resident *r) __attribute__((visibility("hidden")));
-_Noreturn void t1_resident_main(struct t1_resident *r)
+static _Noreturn void run_resident(void *arg)
 {
+    struct t1_resident *r = arg;
     struct launch *l = r->launch;
     l->o->run(&r->room.block, 1);
     if (r->next == r) {
-        t1_stack_switch(&r->sp, l->home);
+        t0_stack_switch(&r->sp, l->home);
     } else {
         r->next->prev = r->prev;
         r->prev->next = r->next;
         l->t->now = &r->next->room;
-        t1_stack_switch(&r->sp, r->next->sp);
+        t0_stack_switch(&r->sp, r->next->sp);
     }
     __builtin_unreachable();
 }
@@ -90,7 +60,7 @@ bool t1_resident_stopped(struct t1_block *b)
         sched_yield(); /* what they wait for may run on another thread */
     if (next != r) {
         l->t->now = &next->room;
-        t1_stack_switch(&r->sp, next->sp);
+        t0_stack_switch(&r->sp, next->sp);
     }
     return t1_stopped(l->t);
 }
@@ -100,7 +70,7 @@ static void run_all(void *arg)
     struct launch *l = arg;
     struct t1_resident *all = l->t->resident;
     l->t->now = &all->room;
-    t1_stack_switch(&l->home, all->sp);
+    t0_stack_switch(&l->home, all->sp);
 }
 
 /* ---- preparation ----------------------------------------------------------------------------- */
@@ -120,18 +90,14 @@ static bool grow(struct t1_worker *t, uint64_t count)
 
 static bool stack_of(struct t1_resident *r, size_t want)
 {
-    want = (want < T1_STACK_LEAST ? T1_STACK_LEAST : (want + PAGE - 1) & ~(size_t)(PAGE - 1)) + PAGE;
-    if (want <= r->stack_size)
+    want = want < T1_STACK_LEAST ? T1_STACK_LEAST : want;
+    if (want < r->stack_size)
         return true;
     if (r->stack)
         munmap(r->stack, r->stack_size);
-    r->stack_size = 0;
-    void *p = mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    r->stack = p == MAP_FAILED ? NULL : p;
-    if (!r->stack)
-        return false;
-    r->stack_size = want;
-    return mprotect(r->stack, PAGE, PROT_NONE) == 0;
+    r->stack = t0_stack_map(&want);
+    r->stack_size = r->stack ? want : 0;
+    return r->stack != NULL;
 }
 
 static bool prepare(struct launch *l, const struct t0_grid *g)
@@ -153,7 +119,7 @@ static bool prepare(struct launch *l, const struct t0_grid *g)
         r->index = l->first + k;
         r->next = &t->resident[k + 1 < l->count ? k + 1 : 0];
         r->prev = &t->resident[k ? k - 1 : l->count - 1];
-        set_out(r);
+        r->sp = t0_stack_start(r->stack, r->stack_size, run_resident, r);
     }
     return true;
 }
