@@ -5,10 +5,12 @@
 
 static const MUresult why = MUSA_ERROR_ILLEGAL_STATE;
 
+static int failure;
+
 static void fail(void *unused)
 {
     (void)unused;
-    cumu_host_fail(why);
+    failure = cumu_host_fail(why);
     cumu_host_fail(MUSA_ERROR_NOT_SUPPORTED); /* the first reason stays */
 }
 
@@ -63,6 +65,21 @@ int main(void)
     MUST(muStreamWaitEvent(c, late, 0)); /* reached already */
     IS(why, muStreamSynchronize(c));
     IS(why, muStreamQuery(a));
+
+    for (int i = 0; i < 2; i++) { /* the first of them is pardoned */
+        MUST(muLaunchHostFunc(a, fail, NULL));
+        MUST(muEventRecord(late, a));
+        MUST(muStreamWaitEvent(b, late, 0));
+        while (muStreamIsCapturing(b, &(MUstreamCaptureStatus){ 0 }) || muEventElapsedTime(&(float){ 0 }, late, late))
+            sleep_ms(1); /* which do not tell */
+        if (!i)
+            cumu_host_pardon(failure);
+        MUresult wanted = i ? why : MUSA_SUCCESS;
+        IS(wanted, muStreamSynchronize(b));
+        IS(wanted, muStreamSynchronize(a));
+        IS(wanted, muEventSynchronize(late));
+        IS(MUSA_SUCCESS, muCtxSynchronize());
+    }
 
     MUgraph graph;
     MUgraphExec exec;

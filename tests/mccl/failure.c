@@ -2,6 +2,7 @@
  * may hang: every wait here is bounded. */
 #include "team.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -18,9 +19,9 @@ static void disagree(struct rank *r)
     mcclResult_t e = what == 3 && r->rank
                          ? mcclBroadcast(x, x, count, type, 0, r->comm, r->stream)
                          : mcclAllReduce(x, x, count, type, op, r->comm, r->stream);
-    EXPECT(r, e == mcclSuccess);
+    EXPECT(r, e == mcclSuccess || e == mcclInvalidUsage); /* another may have noticed already */
     EXPECT(r, settled(r));
-    EXPECT(r, async_error(r, false) == mcclInvalidUsage);
+    EXPECT(r, async_error(r, true) == mcclInvalidUsage);
     EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream) == mcclInvalidUsage);
 }
 
@@ -38,8 +39,67 @@ static void killed(struct rank *r)
                          ? mcclRecv(x, 10, mcclInt32, r->nranks - 1, r->comm, r->stream)
                          : mcclAllReduce(x, x, 200000, mcclInt32, mcclSum, r->comm, r->stream);
     EXPECT(r, e == mcclSuccess || e == mcclRemoteError); /* another may have noticed already */
-    EXPECT(r, settled(r));
+    EXPECT(r, e || musaStreamSynchronize(r->stream) == musaErrorIllegalState);
     EXPECT(r, async_error(r, false) == mcclRemoteError);
+}
+
+static void *end_process(void *unused)
+{
+    unsigned us = (unsigned)getpid() * 7919u % 20000;
+    (void)unused;
+    nanosleep(&(struct timespec){ 0, us * 1000 }, NULL);
+    _exit(0); /* as kill -9 does, this runs nothing of ours */
+}
+
+/* The last rank is killed, or aborts, somewhere in the middle of its work; what a stream gave out as done until then
+ * is right. A communicator without that rank goes on. */
+static void at_work(struct rank *r)
+{
+    bool aborts = *(int *)r->arg;
+    int *x = device_bytes(r, 1 << 20), n = 1 << 18, ending = r->nranks - 1;
+    pthread_t thread;
+    if (r->rank == ending && !aborts)
+        pthread_create(&thread, NULL, end_process, NULL);
+    mcclResult_t e = mcclSuccess;
+    musaError_t told = musaSuccess;
+    for (int i = 0; !e && !told; i++) {
+        if (r->rank == ending && aborts && i == 20) {
+            EXPECT(r, mcclAllReduce(x, x, (size_t)n, mcclInt32, mcclSum, r->comm, r->stream) == mcclSuccess);
+            EXPECT(r, mcclCommAbort(r->comm) == mcclSuccess);
+            r->comm = NULL;
+            return;
+        }
+        for (int k = 0; k < n; k += 1000)
+            x[k] = i + r->rank;
+        size_t count = i % 3 ? (size_t)n : 1000;
+        e = i % 2 ? mcclBroadcast(x, x, count, mcclInt32, ending, r->comm, r->stream)
+                  : mcclAllReduce(x, x, count, mcclInt32, mcclSum, r->comm, r->stream);
+        told = musaStreamSynchronize(r->stream);
+        int wanted = i % 2 ? i + ending : r->nranks * i + r->nranks * (r->nranks - 1) / 2;
+        for (int k = 0; k < (int)count && !e && !told; k += 1000)
+            EXPECT(r, x[k] == wanted);
+    }
+    EXPECT(r, e == mcclRemoteError || told == musaErrorIllegalState);
+    EXPECT(r, async_error(r, false) == mcclRemoteError);
+}
+
+/* One communicator fails, another of the same streams does not. */
+static void two_communicators(struct rank *r)
+{
+    mcclComm_t second = NULL;
+    int *x = device_bytes(r, 400), devices = 0;
+    EXPECT(r, mcclAllReduce(x, x, 100 - (size_t)r->rank, mcclInt32, mcclSum, r->comm, r->stream) == mcclSuccess);
+    EXPECT(r, musaStreamSynchronize(r->stream) == musaErrorIllegalState);
+    if (mcclCommInitRank(&second, r->nranks, *(mcclUniqueId *)r->arg, r->rank)) {
+        EXPECT(r, false);
+        return;
+    }
+    x[0] = 5;
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, second, r->stream) == mcclSuccess);
+    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess && x[0] == 5 * r->nranks);
+    EXPECT(r, async_error(r, false) == mcclInvalidUsage);
+    EXPECT(r, musaGetDeviceCount(&devices) == musaSuccess);
+    EXPECT(r, mcclCommDestroy(second) == mcclSuccess);
 }
 
 /* One aborts, the others learn of it. */
@@ -69,8 +129,9 @@ static void left(struct rank *r)
         EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, gone, r->stream) == mcclInvalidArgument);
         return;
     }
-    EXPECT(r, mcclAllReduce(x, x, 10, mcclInt32, mcclSum, r->comm, r->stream) == 0);
-    EXPECT(r, settled(r));
+    mcclResult_t e = mcclAllReduce(x, x, 10, mcclInt32, mcclSum, r->comm, r->stream);
+    EXPECT(r, e == mcclSuccess || e == mcclRemoteError);
+    EXPECT(r, e || musaStreamSynchronize(r->stream) == musaErrorIllegalState);
     EXPECT(r, async_error(r, false) == mcclRemoteError);
 }
 
@@ -171,6 +232,9 @@ int main(void)
 {
     setenv("CUMU_HOST_DEVICES", "4", 1);
     static const char *const what[] = { "counts", "types", "operations", "collectives" };
+    for (int i = 0; i < 5; i++)
+        report(team_run(PROCESSES, 3, true, at_work, &(int){ i == 4 }), "a rank %s at work, processes",
+               i == 4 ? "aborts" : "dies");
     for (int i = 0; i < 2; i++)
         report(team_run(PROCESSES, 3, true, killed, &i), "a rank dies: %s", i ? "receive" : "all-reduce");
     report(team_run(PROCESSES, 3, false, orphaned, NULL), "who made the id dies");
@@ -184,6 +248,11 @@ int main(void)
         report(team_run((enum team)team, 3, false, miscounted, NULL), "different numbers of ranks, %s", as);
         report(team_run((enum team)team, 2, true, id_twice, NULL), "an id used twice, %s", as);
         report(team_run((enum team)team, 2, true, arguments, NULL), "arguments, %s", as);
+        if (team == THREADS) {
+            mcclUniqueId id;
+            report(!mcclGetUniqueId(&id) && team_run(THREADS, 3, true, two_communicators, &id), "two communicators");
+            report(team_run(THREADS, 4, true, at_work, &(int){ 1 }), "a rank aborts at work, threads");
+        }
         report(team_run((enum team)team, 2, true, lengths, NULL), "lengths of a message, %s", as);
     }
     return finish();

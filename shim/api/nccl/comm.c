@@ -22,6 +22,7 @@ struct nccl_comm *cumu_nccl_new(bool blocking)
         c->rank = c->device = -1;
         c->nranks = c->registered = 0;
         c->key = 0;
+        c->told = false;
         c->name[0] = c->text[0] = 0;
         c->blocking = blocking;
         return c;
@@ -209,8 +210,13 @@ int wrap_ncclCommGetAsyncError(void *comm, int *error)
     if (state == NCCL_NONE || state == NCCL_ABANDONED || !error)
         return cumu_nccl_failed("ncclCommGetAsyncError", ncclInvalidArgument, "%s",
                                 error ? "no communicator" : "no place for the answer");
-    if (state == NCCL_READY && !c->error)
-        return mu.mcclCommGetAsyncError(c->below, error);
+    if (state == NCCL_READY && !c->error) {
+        int r = mu.mcclCommGetAsyncError(c->below, error);
+        if (!r && *error && *error != ncclInProgress && !atomic_exchange(&c->told, true))
+            cumu_warn("nccl", "ncclCommGetAsyncError", "rank %d of %d: %s", c->rank, c->nranks,
+                      wrap_ncclGetErrorString(*error));
+        return r;
+    }
     *error = state == NCCL_JOINING ? ncclInProgress : c->error;
     return ncclSuccess;
 }

@@ -36,6 +36,7 @@ struct nccl_comm {
     int rank, nranks, device;
     int registered;            /* buffers so far, for the manifest */
     bool blocking;
+    atomic_bool told;          /* the asynchronous error is logged */
     uint64_t key;              /* made of the unique id: the same on all ranks, and on no other communicator */
     char name[NCCL_NAME];      /* commName of its configuration, or "" */
     char text[NCCL_TEXT];      /* what went wrong in the background */

@@ -154,7 +154,7 @@ MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
 static MUresult verdict(MUcontext ctx, struct host_work *w)
 {
     MUresult own = w ? atomic_exchange(&w->tainted, 0) : MUSA_SUCCESS, r = host_ctx_verdict(ctx);
-    return r ? r : own;
+    return r ? r : host_failure_code(own);
 }
 
 MUresult muEventQuery(MUevent event)

@@ -99,7 +99,7 @@ static void do_node(struct graph_run *run, uint32_t i)
     if (!run->broken && !ctx->error) {
         MUresult r = run_node(run, n);
         if (r) {
-            host_log(2, "graph node of type %d: error %d", n->type, r);
+            host_log(2, "graph node of type %d: error %d", n->type, host_failure_code(r));
             run->error = r;
             run->broken = true;
             host_ctx_fail(ctx, r);

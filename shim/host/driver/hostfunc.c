@@ -8,7 +8,7 @@
 #include "host/driver/callback.h"
 #include "host/driver/internal.h"
 
-static _Thread_local MUresult failed; /* what cumu_host_fail said in the callback under way */
+static _Thread_local MUresult failed; /* by cumu_host_fail, in the callback under way */
 
 void host_callback_begin(void)
 {
@@ -22,9 +22,39 @@ MUresult host_callback_end(void)
     return failed;
 }
 
-void cumu_host_fail(MUresult why)
+/* Failures that may be pardoned, by number; -number stands for the error until it is told. Of old ones that nobody
+ * ever asked for, the reason is forgotten. */
+#define FAILURES 1024
+static struct {
+    _Atomic int number, why;
+} failures[FAILURES];
+
+MUresult host_failure_code(MUresult r)
 {
-    failed = failed ? failed : why;
+    if (r >= 0)
+        return r;
+    int why = failures[-r % FAILURES].why;
+    return failures[-r % FAILURES].number == -r ? why : MUSA_ERROR_UNKNOWN;
+}
+
+int cumu_host_fail(MUresult why)
+{
+    static _Atomic unsigned last;
+    MUresult r = why;
+    if (why > 0 && !host_error_sticky(why)) {
+        int number = (int)(++last & INT32_MAX);
+        failures[number % FAILURES].number = number;
+        failures[number % FAILURES].why = why;
+        r = -number;
+    }
+    failed = failed ? failed : r;
+    return r;
+}
+
+void cumu_host_pardon(int failure)
+{
+    if (failure < 0 && failures[-failure % FAILURES].number == -failure)
+        failures[-failure % FAILURES].why = MUSA_SUCCESS;
 }
 
 struct callback {

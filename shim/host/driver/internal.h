@@ -11,6 +11,8 @@ extern _Thread_local bool host_in_callback; /* this thread runs an application's
 /* Around a call of an application's function. host_callback_end gives what cumu_host_fail said in between. */
 void host_callback_begin(void);
 MUresult host_callback_end(void);
+/* The results of operations and what is to be told later may be such failures: what the application is told. */
+MUresult host_failure_code(MUresult r);
 
 MUresult host_devices_init(void);
 void host_pin_library(void); /* our threads must outlive a dlclose (proc.c) */

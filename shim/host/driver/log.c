@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/host.h"
 
 static void say(const char *head, const char *format, va_list list)
@@ -37,3 +38,5 @@ void host_say(const char *format, ...)
     say("cumu: error: host: ", format, list);
     va_end(list);
 }
+
+void cumu_host_say(const char *text) { host_say("%s", text); }

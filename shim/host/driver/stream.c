@@ -139,13 +139,13 @@ MUresult host_enqueue_wait(MUstream handle, const struct host_op *op)
 MUresult host_ctx_verdict(MUcontext ctx)
 {
     MUresult r = ctx->error;
-    return r ? r : atomic_exchange(&ctx->async_error, 0);
+    return r ? r : host_failure_code(atomic_exchange(&ctx->async_error, 0));
 }
 
 MUresult host_stream_verdict(MUstream s)
 {
     MUresult own = atomic_exchange(&s->async_error, 0), r = host_ctx_verdict(s->ctx);
-    return r ? r : own;
+    return r ? r : host_failure_code(own);
 }
 
 void host_ctx_drain(MUcontext ctx)

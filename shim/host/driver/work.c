@@ -192,7 +192,7 @@ static MUresult perform(MUstream s, const struct host_op *op)
         host_log(3, "device %d: %s", ctx->device->ordinal, op->what);
         r = op->run(op->arg);
         if (r) {
-            host_log(2, "device %d: %s: error %d", ctx->device->ordinal, op->what, r);
+            host_log(2, "device %d: %s: error %d", ctx->device->ordinal, op->what, host_failure_code(r));
             if (!host_error_sticky(r))
                 s->async_error = r;
             host_ctx_fail(ctx, r);
@@ -417,7 +417,7 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
         return MUSA_SUCCESS;
     if (!here)
         host_work_wait(w);
-    r = w->result;
+    r = host_failure_code(w->result);
     host_work_unref(w);
     return r;
 

@@ -23,12 +23,17 @@ static bool known(const void *p, size_t bytes)
     return at - base <= size && bytes <= size - (at - base);
 }
 
-static mcclResult_t check(mcclComm_t c, mcclDataType_t type, size_t count, int root)
+/* Arguments that every call has; and a communicator that failed takes no more. `single` as mccl_tell has it. */
+static mcclResult_t check(mcclComm_t c, mcclDataType_t type, size_t count, int root, enum mccl_kind kind,
+                          const struct mccl_transfer *single)
 {
     if (!mccl_live(c) || !mccl_type_size(type) || root < 0 || root >= c->nranks ||
         count >= (size_t)1 << 44)
         return mcclInvalidArgument;
-    return (mcclResult_t)c->error;
+    mcclResult_t r = mccl_state(c);
+    if (r)
+        mccl_tell(c, kind, single);
+    return r;
 }
 
 struct call {
@@ -43,7 +48,7 @@ struct call {
 
 static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t stream)
 {
-    mcclResult_t r = check(c, a->type, a->count, a->root);
+    mcclResult_t r = check(c, a->type, a->count, a->root, a->kind, NULL);
     if (r)
         return mccl_group_fail(r);
     struct mccl_user_op user = { 0 };
@@ -84,7 +89,7 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
     struct mccl_job *j = malloc(sizeof *j);
     if (!j) {
         if (job.given) /* the others have this rank's data already and would wait for the next */
-            mccl_fail(c, mcclSystemError);
+            mccl_fail(c, mcclSystemError, "rank %d is out of memory", c->rank);
         return mccl_group_fail(mcclSystemError);
     }
     *j = job;
@@ -133,7 +138,8 @@ mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, m
 static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mcclDataType_t type,
                              int peer, musaStream_t stream)
 {
-    mcclResult_t r = check(c, type, count, peer);
+    struct mccl_transfer t = { .send = send, .peer = peer, .at = at, .type = type };
+    mcclResult_t r = check(c, type, count, peer, MCCL_P2P, &t);
     size_t bytes = r ? 0 : count * mccl_type_size(type);
     if (!r && !known(at, bytes))
         r = mcclInvalidArgument;
@@ -141,7 +147,7 @@ static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mc
         return mccl_group_fail(r);
     if (!count)
         return mcclSuccess;
-    struct mccl_transfer t = { .send = send, .peer = peer, .at = at, .bytes = bytes };
+    t.bytes = bytes;
     if (send && bytes > MCCL_LETTER && c->direct)
         t.mappable = mccl_describe(c, at, &t.piece);
     return mccl_submit_transfer(c, &t, stream);

@@ -3,14 +3,13 @@
  *   staged                  through the ranks' staging areas: small ones, and memory that others cannot map
  *   direct                  every rank does its slice of the work in all ranks' buffers: each source is
  *                           read once and each destination written once, by whoever has it in its cache
- * A rank waits only for those whose data it needs: the root of a short broadcast is done when it has
- * given. It may be MCCL_AHEAD collectives ahead of the others, whose counters say what they are done with.
+ * No rank is done before all have begun the same: two that each take themselves for the root of a broadcast
+ * would not notice otherwise. Of the later chunks of a staged one, a rank waits only for those whose data it needs,
+ * and may be MCCL_AHEAD of them ahead of the others, whose counters say what they are done with.
  * Direct ones end with a barrier, because a caller may reuse its buffers at once. */
 #include <string.h>
 
 #include "host/mccl/mccl.h"
-
-
 
 struct view { /* of one collective or chunk */
     mcclComm_t c;
@@ -33,6 +32,14 @@ static bool gives(const struct mccl_job *j, int rank)
 static bool gets(const struct mccl_job *j, int rank)
 {
     return j->kind == MCCL_REDUCE ? rank == j->root : j->kind != MCCL_BROADCAST || rank != j->root;
+}
+
+static struct mccl_what what_of(const struct mccl_job *j)
+{
+    return (struct mccl_what){
+        .kind = (uint8_t)j->kind, .type = (uint8_t)j->type, .op = (uint8_t)j->op, .root = (uint8_t)j->root,
+        .count = j->count
+    };
 }
 
 /* What must agree between ranks, in their order. */
@@ -87,6 +94,7 @@ static struct mccl_post *begin(struct view *v)
     c->history = mix(c->history, v->job);
     struct mccl_post *mine = v->post[c->rank];
     mine->history = c->history;
+    c->shared->member[c->rank].what[v->slot] = what_of(v->job);
     return mine;
 }
 
@@ -116,10 +124,8 @@ static mcclResult_t gather(struct view *v, bool all)
         mcclResult_t r = mccl_wait(c, &v->post[i]->number, v->number, i);
         if (r)
             return r;
-        if (v->post[i]->history != c->history) {
-            mccl_fail(c, mcclInvalidUsage);
-            return mcclInvalidUsage;
-        }
+        if (v->post[i]->history != c->history)
+            return mccl_disagree(c, &c->shared->member[c->rank].what[v->slot], i, &c->shared->member[i].what[v->slot]);
     }
     if (every) /* who has come to this number is done with the one before */
         c->passed = v->number - 1;
@@ -195,22 +201,24 @@ static unsigned char *place(const struct view *v, int i, size_t bytes)
 static void give(struct view *v, size_t at, size_t n)
 {
     struct mccl_post *mine = begin(v);
-    if (!gives(v->job, v->c->rank))
-        return;
-    contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
+    bool contributes = gives(v->job, v->c->rank);
+    if (contributes)
+        contribute(v, place(v, v->c->rank, contribution_room(v, n)), at, n);
     if (v->job->op == mcclNumOps)
         v->c->shared->member[v->c->rank].scalar[v->slot] = v->job->scale.host;
-    publish(v, mine);
+    if (contributes || !at)
+        publish(v, mine);
 }
 
 /* and what it gets once the others have given theirs. */
 static mcclResult_t get(struct view *v, size_t at, size_t n)
 {
     mcclComm_t c = v->c;
-    if (gets(v->job, c->rank)) {
-        mcclResult_t r = gather(v, false);
-        if (r)
-            return r;
+    bool receives = gets(v->job, c->rank);
+    mcclResult_t r = receives || !at ? gather(v, !at) : mcclSuccess;
+    if (r)
+        return r;
+    if (receives) {
         const void *from[MCCL_MAX_RANKS];
         for (int i = 0; i < c->nranks; i++)
             from[i] = place(v, i, contribution_room(v, n));
@@ -290,8 +298,8 @@ static void work(const struct view *v, char *const *send, char *const *recv)
     });
 }
 
-/* Everybody's buffers as seen from here. False if one of them cannot be mapped. */
-static bool see_all(const struct view *v, char **send, char **recv)
+/* Everybody's buffers as seen from here. */
+static mcclResult_t see_all(const struct view *v, char **send, char **recv)
 {
     const struct mccl_job *j = v->job;
     mcclComm_t c = v->c;
@@ -311,10 +319,10 @@ static bool see_all(const struct view *v, char **send, char **recv)
             receives = false;
         send[i] = sends ? mccl_reach(c, i, &o->send) : NULL;
         recv[i] = receives ? mccl_reach(c, i, &o->recv) : NULL;
-        if ((sends && !send[i]) || (receives && !recv[i]))
-            return false;
+        if ((sends && !send[i]) || (receives && !recv[i])) /* the probe of mccl_settle could be mapped */
+            return mccl_fail_to_reach(c, i);
     }
-    return true;
+    return mcclSuccess;
 }
 
 static mcclResult_t direct(struct view *v)
@@ -341,10 +349,9 @@ static mcclResult_t direct(struct view *v)
         return staged(v);
     }
     char *send[MCCL_MAX_RANKS], *recv[MCCL_MAX_RANKS];
-    if (!see_all(v, send, recv)) { /* the probe of mccl_settle could be mapped, this cannot */
-        mccl_fail(c, mcclSystemError);
-        return mcclSystemError;
-    }
+    r = see_all(v, send, recv);
+    if (r)
+        return r;
     work(v, send, recv);
     done(v);
     for (int i = 0; i < c->nranks && !r; i++)
@@ -376,9 +383,9 @@ bool mccl_begin_short(struct mccl_job *job)
 bool mccl_all_given(const struct mccl_job *job)
 {
     mcclComm_t c = job->comm;
-    for (int i = 0; i < c->nranks && gets(job, c->rank); i++) {
+    for (int i = 0; i < c->nranks; i++) {
         const struct mccl_post *p = &c->shared->member[i].post[job->given % MCCL_AHEAD];
-        if (gives(job, i) && atomic_load_explicit(&p->number, memory_order_acquire) < job->given)
+        if (atomic_load_explicit(&p->number, memory_order_acquire) < job->given)
             return false;
     }
     return true;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "host/driver/callback.h"
 #include "host/mccl/mccl.h"
 
 /* Handles lie in one reserved range that is never unmapped, so that any value can be checked. */
@@ -61,11 +62,14 @@ void mccl_comm_free(mcclComm_t c)
     c->taken = false;
 }
 
-/* Waits for what has been called, tells the others and frees. */
+/* Waits for what has been called, tells the others and frees. Who aborts need not be told by streams of what failed:
+ * it goes on without this communicator, perhaps with another one on the same streams. */
 static void leave(mcclComm_t c)
 {
     c->live = false;
     mccl_wait_turn(c, c->issued);
+    for (unsigned i = 0; i < MCCL_AHEAD && c->aborting; i++)
+        cumu_host_pardon(c->failures[i]);
     atomic_store(&c->shared->member[c->rank].left, 1);
     mccl_notify(c);
     mccl_comm_free(c);
@@ -88,8 +92,7 @@ mcclResult_t mcclCommAbort(mcclComm_t comm)
     if (!mccl_live(comm))
         return mcclInvalidArgument;
     comm->aborting = true;
-    mccl_fail(comm, mcclRemoteError); /* what the others will be told */
-    mccl_wake_self(comm);
+    mccl_fail(comm, mcclRemoteError, "rank %d has aborted the communicator", comm->rank);
     leave(comm);
     return mcclSuccess;
 }
@@ -98,8 +101,7 @@ mcclResult_t mcclCommGetAsyncError(mcclComm_t comm, mcclResult_t *error)
 {
     if (!mccl_live(comm) || !error)
         return mcclInvalidArgument;
-    int own = comm->error;
-    *error = own ? (mcclResult_t)own : (mcclResult_t)comm->shared->failed;
+    *error = mccl_state(comm);
     return mcclSuccess;
 }
 

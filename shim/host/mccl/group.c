@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/driver/callback.h"
 #include "host/mccl/mccl.h"
 
 /* Looks at the others before a short collective goes to the stream: < 0.1 ms. With more ranks than CPUs
@@ -49,22 +50,36 @@ mcclResult_t mccl_group_fail(mcclResult_t r)
 
 /* ---- onto a stream --------------------------------------------------------------------------- */
 
-/* In its turn. */
-static void run(struct mccl_job *j, uint32_t ticket, bool healthy)
+/* In its turn. If it fails, its data are not what the stream's later work expects: the number of the failure, which
+ * the stream tells if this is one of its callbacks. Who aborts knows that what was under way has no result. */
+static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
 {
     mcclComm_t c = j->comm;
     mccl_wait_turn(c, ticket);
-    mcclResult_t r = c->error ? (mcclResult_t)c->error : (mcclResult_t)c->shared->failed;
+    mcclResult_t r = mccl_state(c);
     if (!healthy && !r) { /* the device failed: the others must not wait for this rank */
         r = mcclUnhandledMusaError;
-        mccl_fail(c, mcclRemoteError);
+        mccl_fail(c, mcclRemoteError, "an earlier error in the stream of rank %d", c->rank);
     }
+    c->doing = j->kind;
     if (!r)
         r = j->kind == MCCL_P2P ? mccl_run_transfers(j) : mccl_run_collective(j);
-    int none = 0;
+    int none = 0, failure = 0;
     if (r)
         atomic_compare_exchange_strong(&c->error, &none, (int)r);
+    if (r && !c->aborting) {
+        mccl_tell(c, j->kind, j->ntransfers == 1 ? j->transfers : NULL);
+        failure = cumu_host_fail(MUSA_ERROR_ILLEGAL_STATE);
+        c->failures[c->nfailures++ % MCCL_AHEAD] = failure;
+    }
     mccl_turn_done(c);
+    return failure;
+}
+
+static void fail_again(musaStream_t stream, musaError_t status, void *failure)
+{
+    (void)stream, (void)status;
+    cumu_host_fail((int)(intptr_t)failure);
 }
 
 static void on_stream(musaStream_t stream, musaError_t status, void *job)
@@ -117,7 +132,9 @@ bool mccl_done_here(struct mccl_job *j)
         return false;
     for (int i = 0; i < (c->crowded ? TURNS : PATIENCE); i++) {
         if (mccl_all_given(j)) {
-            run(j, c->issued++, true);
+            int failure = run(j, c->issued++, true);
+            if (failure)
+                (void)musaStreamAddCallback(j->stream, fail_again, (void *)(intptr_t)failure, 0);
             return true;
         }
         if (c->crowded)
@@ -128,6 +145,11 @@ bool mccl_done_here(struct mccl_job *j)
     return false;
 }
 
+static void fail_launch(mcclComm_t c, musaError_t why)
+{
+    mccl_fail(c, mcclRemoteError, "rank %d cannot put its call on a stream: error %d", c->rank, (int)why);
+}
+
 static mcclResult_t launch(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;
@@ -136,6 +158,9 @@ static mcclResult_t launch(struct mccl_job *j)
         musaSetDevice(c->device);
     musaStreamCaptureStatus capture = musaStreamCaptureStatusNone;
     musaError_t r = musaStreamIsCapturing(j->stream, &capture);
+    if (r && r != musaErrorInvalidResourceHandle &&
+        (r < musaErrorStreamCaptureUnsupported || r > musaErrorStreamCaptureWrongThread)) /* no mistake of the call */
+        fail_launch(c, r);
     if (!r && capture == musaStreamCaptureStatusActive) {
         j->captured = true;
         r = musaLaunchHostFunc(j->stream, in_graph, j);
@@ -147,7 +172,7 @@ static mcclResult_t launch(struct mccl_job *j)
         j->ticket = c->issued++;
         r = musaStreamAddCallback(j->stream, on_stream, j, 0);
         if (r) { /* the others will wait for this rank in vain */
-            mccl_fail(c, mcclRemoteError);
+            fail_launch(c, r);
             mccl_wait_turn(c, j->ticket);
             mccl_turn_done(c);
         }

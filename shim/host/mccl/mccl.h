@@ -1,4 +1,5 @@
-/* Inside of the CPU MCCL: what its files share. It stands on the exported MUSA functions alone.
+/* Inside of the CPU MCCL: what its files share. It stands on the exported MUSA functions, and tells its failures by
+ * host/driver/callback.h.
  *
  * A communicator is one shared memory file mapped by all its ranks, be they threads or processes. Each
  * rank writes only its own member and its pairs' mailboxes; the others read. Everything a rank does on a
@@ -24,6 +25,7 @@
 #define MCCL_DEPTH 4          /* letters in a mailbox */
 #define MCCL_AHEAD 32          /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
+#define MCCL_REASON 256       /* bytes of the text that tells why a communicator failed */
 #define MCCL_LINE __attribute__((aligned(64)))
 
 /* ---- what lies in shared memory -------------------------------------------------------------- */
@@ -47,6 +49,13 @@ struct mccl_offer { /* a rank's part in a collective whose data do not travel in
     struct mccl_piece send, recv;
 };
 
+struct mccl_what { /* a call, as far as all ranks must agree on it */
+    uint8_t kind, type, op;
+    uint8_t root;
+    uint32_t unused;
+    uint64_t count;
+};
+
 struct mccl_post {
     _Atomic uint64_t number; /* the collective or the chunk of it that the rest belongs to */
     uint64_t history;        /* hash of all collectives so far: must agree between ranks */
@@ -67,6 +76,13 @@ struct mccl_member {
     struct mccl_post post[MCCL_AHEAD]; /* these by number % MCCL_AHEAD */
     struct mccl_offer offer[MCCL_AHEAD];
     double scalar[MCCL_AHEAD];         /* the factor of a PreMulSum, in the type of the collective */
+    struct mccl_what what[MCCL_AHEAD];
+    /* While the rank sleeps: who it waits for and in which call, so that others can see that they wait in a circle. */
+    MCCL_LINE _Atomic uint32_t awaited; /* rank + 1, 0: it does not wait */
+    _Atomic uint32_t looks;             /* how often it has found that what it waits for is not there */
+    _Atomic uint32_t waits;             /* that it began */
+    _Atomic uint32_t waits_in;          /* enum mccl_kind */
+    _Atomic uint32_t told;              /* of the first rank of a process: its line about the failure is written */
     MCCL_LINE unsigned char small[MCCL_AHEAD][MCCL_STAGED_BYTES];
     unsigned char stage[MCCL_STAGES][MCCL_STAGE]; /* by number % MCCL_STAGES */
 };
@@ -75,7 +91,7 @@ struct mccl_letter {
     uint64_t bytes;  /* of data, or of the message if direct */
     uint64_t total;  /* of the message: sender and receiver must agree */
     uint32_t direct; /* the receiver copies from `piece` */
-    uint32_t unused;
+    uint32_t type;   /* of the sender's elements, for the text of an error */
     struct mccl_piece piece;
     MCCL_LINE unsigned char data[MCCL_LETTER];
 };
@@ -89,6 +105,8 @@ struct mccl_mailbox { /* from one rank to one other */
 struct mccl_shared {
     uint32_t nranks;
     MCCL_LINE _Atomic uint32_t failed; /* mcclResult_t that ended the communicator, 0 */
+    _Atomic uint32_t reasoned;         /* 1: a rank writes the reason, 2: it is written */
+    char reason[MCCL_REASON];
     MCCL_LINE _Atomic uint32_t sleepers;
     MCCL_LINE struct mccl_member member[]; /* nranks; then nranks * nranks mailboxes */
 };
@@ -131,6 +149,9 @@ struct mcclComm {
     uint64_t passed;            /* every rank is known to be done with this one */
     _Atomic int error;          /* mcclResult_t: what mcclCommGetAsyncError tells */
     _Atomic bool aborting;
+    unsigned nfailures;         /* of streams' work because of it, the last of which are: */
+    int failures[MCCL_AHEAD];
+    enum mccl_kind doing;       /* the call whose turn it is */
     struct mccl_user_op ops[MCCL_USER_OPS];
     struct mccl_job *captured;  /* jobs that graphs may run again; freed with the communicator */
 };
@@ -139,6 +160,7 @@ struct mccl_transfer { /* one send or receive of a group */
     bool send;
     int peer;
     char *at;
+    mcclDataType_t type;
     size_t bytes, moved;
     bool posted, complete, mappable;
     uint64_t letter; /* number of the letter that a direct send waits for */
@@ -208,15 +230,32 @@ mcclResult_t mccl_wait(mcclComm_t c, const _Atomic uint64_t *word, uint64_t numb
 /* Waits for any change by one of the ranks that `ready` looks for. */
 mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg,
                            bool (*waits_for)(void *, int rank));
+/* Is a rank that this one needs gone: has it left, or is its process dead, now or within so long? Then the
+ * communicator has failed. */
+bool mccl_fail_if_gone(mcclComm_t c, int rank, int patience_ms);
 void mccl_notify(mcclComm_t c); /* after a store that others may wait for */
 void mccl_wake_self(mcclComm_t c);
 /* A detached thread that takes none of the application's signals. */
 bool mccl_thread(void *(*body)(void *), void *arg);
-/* Ends the communicator for every rank. */
-void mccl_fail(mcclComm_t c, mcclResult_t why);
 void mccl_wait_turn(mcclComm_t c, uint32_t ticket);
 void mccl_turn_done(mcclComm_t c);
 void mccl_pause(void); /* between two looks at a word */
+
+/* failure.c. Ends the communicator for every rank, with a text that says why. The first to call it is believed. */
+void mccl_fail(mcclComm_t c, mcclResult_t why, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+/* The same when memory of that rank cannot be mapped. The result. */
+mcclResult_t mccl_fail_to_reach(mcclComm_t c, int rank) __attribute__((cold));
+/* What the communicator's asynchronous error is: this rank's own, or what ended it for all. */
+mcclResult_t mccl_state(mcclComm_t c);
+/* A call of this rank has failed, because the communicator has: one line of each process says so. `single`: a send
+ * or receive outside of groups, else NULL. */
+void mccl_tell(mcclComm_t c, enum mccl_kind kind, const struct mccl_transfer *single);
+const char *mccl_kind_name(enum mccl_kind kind);
+const char *mccl_type_name(unsigned type);
+/* Fails the communicator over what this rank calls and what another one does. mcclInvalidUsage. */
+mcclResult_t mccl_disagree(mcclComm_t c, const struct mccl_what *mine, int rank, const struct mccl_what *theirs)
+    __attribute__((cold));
 
 /* buffer.c. Describes memory of this process for the other ranks. False if p is no memory of MUSA. */
 bool mccl_describe(mcclComm_t c, const void *p, struct mccl_piece *out);

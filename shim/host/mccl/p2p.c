@@ -42,6 +42,7 @@ static bool step_send(mcclComm_t c, struct mccl_transfer *t)
         struct mccl_letter *l = &box->letter[sent % MCCL_DEPTH];
         size_t left = t->bytes - t->moved;
         l->total = t->bytes;
+        l->type = (uint32_t)t->type;
         l->direct = !t->moved && left > MCCL_LETTER && t->mappable;
         if (l->direct) {
             l->piece = t->piece;
@@ -65,12 +66,17 @@ static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *mo
     uint64_t taken = load(&box->taken);
     while (!t->complete && load(&box->sent) > taken) {
         const struct mccl_letter *l = &box->letter[taken % MCCL_DEPTH];
-        if (l->total != t->bytes)
-            return mcclInvalidUsage; /* the counts of the two sides differ */
+        if (l->total != t->bytes) {
+            size_t theirs = mccl_type_size((mcclDataType_t)l->type), mine = mccl_type_size(t->type);
+            mccl_fail(c, mcclInvalidUsage, "rank %d sends %llu of %s, rank %d receives %llu of %s", t->peer,
+                      (unsigned long long)(l->total / (theirs ? theirs : 1)), mccl_type_name(l->type), c->rank,
+                      (unsigned long long)(t->bytes / mine), mccl_type_name((unsigned)t->type));
+            return mcclInvalidUsage;
+        }
         if (l->direct) {
             const void *from = mccl_reach(c, t->peer, &l->piece);
             if (!from)
-                return mcclSystemError;
+                return mccl_fail_to_reach(c, t->peer);
             memcpy(t->at, from, t->bytes);
             t->complete = true;
         } else {
@@ -129,10 +135,8 @@ mcclResult_t mccl_run_transfers(struct mccl_job *job)
                 moved = step_send(c, t) || moved;
             else
                 r = step_receive(c, t, &moved);
-            if (r) {
-                mccl_fail(c, r);
+            if (r)
                 return r;
-            }
             left -= t->complete;
         }
         if (moved)

@@ -67,20 +67,17 @@ void mccl_wake_self(mcclComm_t c)
         futex_wake(asleep);
 }
 
-void mccl_fail(mcclComm_t c, mcclResult_t why)
+bool mccl_fail_if_gone(mcclComm_t c, int rank, int patience_ms)
 {
-    uint32_t none = 0;
-    atomic_compare_exchange_strong(&c->shared->failed, &none, (uint32_t)why);
-    mccl_notify(c);
-}
-
-/* A rank that this one still needs: it has left, or its process is dead. */
-static bool gone(mcclComm_t c, int rank)
-{
-    if (c->shared->member[rank].left)
-        return true;
+    const struct mccl_member *m = &c->shared->member[rank];
     struct pollfd p = { .fd = c->pidfd[rank], .events = POLLIN };
-    return p.fd >= 0 && poll(&p, 1, 0) == 1 && p.revents & (POLLIN | POLLHUP | POLLERR);
+    if (m->left)
+        mccl_fail(c, mcclRemoteError, "rank %d has left the communicator", rank);
+    else if (p.fd >= 0 && poll(&p, 1, patience_ms) == 1 && p.revents & (POLLIN | POLLHUP | POLLERR))
+        mccl_fail(c, mcclRemoteError, "the process of rank %d, %d, has ended", rank, (int)m->pid);
+    else
+        return false;
+    return true;
 }
 
 static mcclResult_t over(mcclComm_t c)
@@ -111,6 +108,92 @@ mcclResult_t mccl_wait(mcclComm_t c, const _Atomic uint64_t *word, uint64_t numb
     return mccl_wait_for(c, reached, &(struct word){ word, number, rank }, writer);
 }
 
+/* ---- ranks that wait in a circle -------------------------------------------------------------- */
+
+/* Each rank does one call of a communicator at a time, and each of its calls needs the ranks that it waits for. So
+ * when the chain from a sleeping rank over who it waits for leads back to it, and every rank of it has looked again
+ * since all of them were asleep, none can ever go on: one is in a collective, say, while the other receives. */
+struct circle {
+    int n, rank[MCCL_MAX_RANKS];
+    uint32_t waits[MCCL_MAX_RANKS], looks[MCCL_MAX_RANKS];
+};
+
+static bool follow_circle(mcclComm_t c, struct circle *o)
+{
+    int rank = c->rank;
+    for (o->n = 0; o->n < c->nranks; o->n++) {
+        struct mccl_member *m = &c->shared->member[rank];
+        o->rank[o->n] = rank;
+        o->waits[o->n] = m->waits;
+        o->looks[o->n] = m->looks;
+        rank = (int)m->awaited - 1;
+        if (rank < 0)
+            return false;
+        if (rank == c->rank) {
+            o->n++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fail_if_circle(mcclComm_t c, struct circle *seen)
+{
+    struct circle now;
+    bool same = follow_circle(c, &now) && now.n == seen->n;
+    for (int i = 0; i < now.n && same; i++) {
+        same = now.rank[i] == seen->rank[i] && now.waits[i] == seen->waits[i];
+        if (same && now.looks[i] - seen->looks[i] < 2)
+            return false; /* it may have looked before the others slept */
+    }
+    if (!same) {
+        *seen = now;
+        return false;
+    }
+    const struct mccl_member *next = &c->shared->member[now.rank[1]];
+    mccl_fail(c, mcclInvalidUsage, "%d ranks wait for each other: rank %d in %s for rank %d, which is in %s", now.n,
+              c->rank, mccl_kind_name(c->doing), now.rank[1], mccl_kind_name(next->waits_in));
+    return true;
+}
+
+/* Looks now and then whether the others still live, and notes for them who this rank waits for. */
+static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank))
+{
+    struct mccl_shared *s = c->shared;
+    struct mccl_member *me = &s->member[c->rank];
+    struct circle seen = { 0 };
+    mcclResult_t r = mcclSuccess;
+    me->waits_in = c->doing;
+    me->waits++;
+    while (!ready(arg)) {
+        r = over(c);
+        if (r) {
+            r = ready(arg) ? mcclSuccess : r;
+            break;
+        }
+        atomic_fetch_add(&s->sleepers, 1);
+        atomic_store(&me->asleep, 1);
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!ready(arg) && !over(c))
+            futex_wait(&me->asleep, 1);
+        atomic_store(&me->asleep, 0);
+        atomic_fetch_sub(&s->sleepers, 1);
+        if (ready(arg))
+            break;
+        me->looks++;
+        for (int i = 0; i < c->nranks; i++)
+            if (i != c->rank && waits_for(arg, i)) {
+                me->awaited = (uint32_t)i + 1;
+                if (mccl_fail_if_gone(c, i, 0))
+                    break;
+            }
+        if (me->awaited && !ready(arg))
+            fail_if_circle(c, &seen);
+    }
+    me->awaited = 0;
+    return r;
+}
+
 mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg,
                            bool (*waits_for)(void *, int rank))
 {
@@ -124,27 +207,7 @@ mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg,
         if (ready(arg))
             return mcclSuccess;
     }
-    struct mccl_shared *s = c->shared;
-    _Atomic uint32_t *asleep = &s->member[c->rank].asleep;
-    for (;;) {
-        mcclResult_t r = over(c);
-        if (r)
-            return ready(arg) ? mcclSuccess : r;
-        atomic_fetch_add(&s->sleepers, 1);
-        atomic_store(asleep, 1);
-        atomic_thread_fence(memory_order_seq_cst);
-        if (!ready(arg) && !over(c))
-            futex_wait(asleep, 1);
-        atomic_store(asleep, 0);
-        atomic_fetch_sub(&s->sleepers, 1);
-        if (ready(arg))
-            return mcclSuccess;
-        for (int i = 0; i < c->nranks; i++)
-            if (waits_for(arg, i) && gone(c, i) && !ready(arg)) {
-                mccl_fail(c, mcclRemoteError); /* unless another reason came first */
-                return over(c);
-            }
-    }
+    return sleep_until(c, ready, arg, waits_for);
 }
 
 /* ---- tickets: within this process ------------------------------------------------------------ */

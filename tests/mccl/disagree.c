@@ -1,0 +1,185 @@
+/* Ranks that do not call the same: for every collective and every argument of it, one rank differs in that one. All
+ * ranks must hear of it, by their streams and their communicators, and one line must say what differed. */
+#include "team.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum kind { ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, SEND, RECV };
+static const char *const names[] = { "ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather",
+                                     "ncclReduceScatter", "ncclSend", "ncclRecv" };
+
+struct call {
+    enum kind kind;
+    size_t count;
+    mcclDataType_t type;
+    mcclRedOp_t op;
+    int root; /* or peer */
+};
+
+struct pair {
+    struct call usual, other;
+    int odd; /* the rank that calls `other` */
+    bool late; /* after some calls that agree */
+    const char *word; /* what the line must hold */
+};
+
+enum { LARGEST = 70000 };
+
+static mcclResult_t make(struct rank *r, const struct call *c, char *x, char *y)
+{
+    switch (c->kind) {
+    case ALL_REDUCE:
+        return mcclAllReduce(x, y, c->count, c->type, c->op, r->comm, r->stream);
+    case REDUCE:
+        return mcclReduce(x, y, c->count, c->type, c->op, c->root, r->comm, r->stream);
+    case BROADCAST:
+        return mcclBroadcast(x, y, c->count, c->type, c->root, r->comm, r->stream);
+    case ALL_GATHER:
+        return mcclAllGather(x, y, c->count, c->type, r->comm, r->stream);
+    case REDUCE_SCATTER:
+        return mcclReduceScatter(x, y, c->count, c->type, c->op, r->comm, r->stream);
+    case SEND:
+        return mcclSend(x, c->count, c->type, c->root, r->comm, r->stream);
+    default:
+        return mcclRecv(y, c->count, c->type, c->root, r->comm, r->stream);
+    }
+}
+
+/* A call that is not done must be heard of: by its own result if the communicator had failed already, or by the
+ * next wait for its stream, even if the context was waited for first. */
+static void disagree(struct rank *r)
+{
+    const struct pair *p = r->arg;
+    const struct call *mine = r->rank == p->odd ? &p->other : &p->usual;
+    char *x = device_bytes(r, LARGEST * 8 * 4), *y = device_bytes(r, LARGEST * 8 * 4);
+    for (int i = 0; i < 40 && p->late; i++)
+        EXPECT(r, mcclAllReduce(x, x, 1 + (size_t)i, mcclInt32, mcclSum, r->comm, r->stream) == mcclSuccess);
+    mcclResult_t e = make(r, mine, x, y);
+    EXPECT(r, e == mcclSuccess || e == mcclInvalidUsage);
+    if (!e && p->late)
+        (void)musaDeviceSynchronize();
+    musaError_t told = musaStreamSynchronize(r->stream);
+    EXPECT(r, told == musaErrorIllegalState || (e && !told)); /* both: the calls before, if this rank is late */
+    EXPECT(r, async_error(r, true) == mcclInvalidUsage);
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream) == mcclInvalidUsage);
+    EXPECT(r, mcclBroadcast(x, x, 100000, mcclInt8, 0, r->comm, r->stream) == mcclInvalidUsage);
+    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess); /* the stream lives */
+    EXPECT(r, musaFree(x) == musaSuccess && musaFree(y) == musaSuccess);
+}
+
+/* Runs the pair with stderr in a file; true if every rank of it heard, and each process said so in one line. */
+static bool run_pair(enum team team, int nranks, struct pair *p)
+{
+    static char text[8192];
+    char name[] = "/tmp/cumu-disagree-XXXXXX";
+    int file = mkstemp(name), old = dup(2);
+    unlink(name);
+    dup2(file, 2);
+    bool ok = team_run(team, nranks, true, disagree, p);
+    dup2(old, 2);
+    close(old);
+    ssize_t n = pread(file, text, sizeof text - 1, 0);
+    close(file);
+    text[n > 0 ? n : 0] = 0;
+    int lines = 0, good = 0;
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
+        *end = 0;
+        good += strstr(line, "nccl: rank ") && strstr(line, p->word) && strstr(line, " failed: ");
+        *end = '\n';
+    }
+    int wanted = team == THREADS ? 1 : nranks;
+    if (lines != wanted || good != wanted)
+        printf("# %d lines, %d of them with \"%s\", expected %d:\n%s\n", lines, good, p->word, wanted, text);
+    return ok && lines == wanted && good == wanted;
+}
+
+static int bad, runs;
+
+static void check(enum team team, int nranks, struct pair p)
+{
+    runs++;
+    if (run_pair(team, nranks, &p) || bad++ > 3)
+        return;
+    report(false, "%s, count %zu, type %d, op %d, root %d; rank %d of %d: %s, count %zu, type %d, op %d, root %d",
+           names[p.usual.kind], p.usual.count, p.usual.type, p.usual.op, p.usual.root, p.odd, nranks,
+           names[p.other.kind], p.other.count, p.other.type, p.other.op, p.other.root);
+}
+
+static bool reduces(enum kind k) { return k == ALL_REDUCE || k == REDUCE || k == REDUCE_SCATTER; }
+static bool rooted(enum kind k) { return k == REDUCE || k == BROADCAST; }
+
+/* Everything that one argument of the call can be instead; `step` takes each step'th of them. */
+static void vary(enum team team, int nranks, struct call usual, int step)
+{
+    static int turn;
+    struct pair p = { .usual = usual };
+#define TRY(wanted, ...)                                                                           \
+    do {                                                                                           \
+        if (turn++ % step == 0) {                                                                  \
+            p.odd = turn / step % nranks;                                                          \
+            p.late = turn / step % 3 == 0;                                                         \
+            p.other = usual;                                                                       \
+            p.word = wanted;                                                                       \
+            __VA_ARGS__;                                                                           \
+            check(team, nranks, p);                                                                \
+        }                                                                                          \
+    } while (0)
+    for (enum kind k = ALL_REDUCE; k <= REDUCE_SCATTER; k++)
+        if (k != usual.kind)
+            TRY(names[usual.kind], p.other.kind = k);
+    TRY("count ", p.other.count++);
+    TRY("count ", p.other.count = usual.count > 1000 ? 3 : LARGEST);
+    for (mcclDataType_t t = 0; t < mcclNumTypes; t++)
+        if (t != usual.type)
+            TRY("type nccl", p.other.type = t);
+    for (mcclRedOp_t o = 0; o < mcclNumOps && reduces(usual.kind); o++)
+        if (o != usual.op)
+            TRY("operation nccl", p.other.op = o);
+    for (int i = 0; i < nranks && rooted(usual.kind); i++)
+        if (i != usual.root)
+            TRY("root ", p.other.root = i);
+}
+
+/* Collectives against messages, and messages of different lengths. */
+static void vary_messages(enum team team, mcclDataType_t type)
+{
+    struct pair mixed = { .odd = 1 }, large = { .odd = 1, .word = "receives 70000 of nccl" };
+    large.usual = (struct call){ RECV, LARGEST, type, 0, 1 }; /* more than a letter holds */
+    large.other = (struct call){ SEND, LARGEST - 1, type, 0, 0 };
+    mixed.usual = (struct call){ ALL_REDUCE, 10, type, mcclSum, 0 };
+    mixed.other = (struct call){ RECV, 10, type, 0, 0 };
+    mixed.word = "wait for each other";
+    /* The sender of a short message is done when it has sent, so that its stream has no error: not tried here. */
+    check(team, 2, large);
+    check(team, 2, mixed);
+    mixed.usual.count = LARGEST;
+    check(team, 4, mixed);
+    mixed.other = (struct call){ SEND, LARGEST, type, 0, 0 };
+    check(team, 3, mixed);
+    mixed.usual = (struct call){ RECV, 10, type, 0, 1 }; /* each from the next one, and nobody sends */
+    mixed.other = (struct call){ RECV, 10, type, 0, 0 };
+    check(team, 2, mixed);
+}
+
+int main(void)
+{
+    setenv("CUMU_HOST_DEVICES", "4", 1);
+    for (int team = PROCESSES; team >= THREADS; team--) {
+        bad = runs = 0;
+        int turn = 0;
+        for (int nranks = 2; nranks <= 4; nranks++)
+            for (enum kind k = ALL_REDUCE; k <= REDUCE_SCATTER; k++)
+                for (size_t count = 7; count <= 60007; count += count < 1000 ? 2000 : 58000) /* line, staged, direct */
+                    vary((enum team)team, nranks,
+                         (struct call){ k, count, turn++ % mcclNumTypes, turn % mcclNumOps, turn % nranks },
+                         team == PROCESSES ? 29 : 2);
+        for (mcclDataType_t t = 0; t < mcclNumTypes; t += team == PROCESSES ? 6 : 3)
+            vary_messages((enum team)team, t);
+        report(!bad, "%d pairs of calls that differ, as %s", runs, team ? "processes" : "threads");
+    }
+    return finish();
+}
