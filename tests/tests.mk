@@ -133,14 +133,14 @@ SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B
             $(addprefix tests/sanitize/maths.sh:,$(SAN_MATHS))
 .PHONY: san-run
 san-run: $(TEST_PROG) $(FUZZ_PROG) $(if $(SAN_MATHS),lib $B/tests/snippets/linked)
-	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(if $(T),$(foreach t,$(SAN_TESTS),$(if $(findstring $T,$t),$t)),$(SAN_TESTS))
+	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(if $(T),$(foreach t,$(SAN_TESTS),$(if $(strip $(foreach w,$T,$(findstring $w,$t))),$t)),$(SAN_TESTS))
 check-asan:
 	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 	  SAN_MATHS="snippets $(addprefix cu,blas blaslt solver sparse)" san-run
 check-tsan:
 	+$QTSAN_OPTIONS=die_after_fork=0 $(MAKE) --no-print-directory B=$B/tsan \
-	  SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" T="$(if $T,$T,/host)" san-run
+	  SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" T="$(if $T,$T,/host side_by_side)" san-run
 
 # Figures, each beside what it is compared with in the same run. CUMU_JIT=0 gives tier 0's, and
 # `build/tests/bench/kernels/kernels help` says how to run single kernels.

@@ -230,6 +230,7 @@ struct ptx_func {
     const char *name;
     bool is_entry, is_decl, visible, noreturn;
     struct ptx_module *module;
+    uint32_t number;         /* its place in module->func */
     uint32_t line;
     const char *body;        /* text span of the body; parsed on demand by ptx_func_parse */
     size_t body_len;
@@ -327,6 +328,11 @@ int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_di
 /* Class of a value where a block uses it: VARYING outside a divergently left loop that has it. */
 unsigned ptx_class_at(const struct ptx_func *f, int32_t value, uint32_t block);
 void ptx_func_drop(struct ptx_func *f); /* frees what parse and later steps made */
+/* The steps write into their function. Who shares the module with others, as all do that lower its kernels, works on
+ * copies of the functions as the scan left them: an open module itself is only read, by any number of threads. NULL
+ * where memory is short. */
+struct ptx_func *ptx_func_copy(const struct ptx_func *f);
+void ptx_func_free(struct ptx_func *copy); /* NULL is fine */
 
 const char *ptx_op_name(unsigned op);
 const char *ptx_type_name(unsigned type);

@@ -144,6 +144,7 @@ static void add_func(struct scan *s, struct ptx_func *f)
         e->id = (int32_t)m->nfunc;
     }
     PTX_PUSH(s->lex.ctx, m->func, m->nfunc, s->func_cap);
+    f->number = m->nfunc;
     m->func[m->nfunc++] = *f;
 }
 

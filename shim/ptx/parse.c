@@ -2,6 +2,7 @@
  */
 #include "ptx/front.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SCOPES = 256, FREE_REGS = 65536 };
@@ -489,4 +490,28 @@ void ptx_func_drop(struct ptx_func *f)
     f->parsed = false;
     size_t keep = offsetof(struct ptx_func, arena);
     memset((char *)f + keep, 0, sizeof *f - keep);
+}
+
+/* Parameters come along, since those in registers are told which. */
+struct ptx_func *ptx_func_copy(const struct ptx_func *f)
+{
+    const size_t nvar = (size_t)f->nparam + f->nret;
+    struct ptx_func *copy = calloc(1, sizeof *copy + nvar * sizeof *copy->param);
+    if (!copy)
+        return NULL;
+    memcpy(copy, f, offsetof(struct ptx_func, parsed));
+    copy->param = (struct ptx_var *)(copy + 1);
+    copy->ret = copy->param + f->nparam;
+    if (f->nparam)
+        memcpy(copy->param, f->param, f->nparam * sizeof *f->param);
+    if (f->nret)
+        memcpy(copy->ret, f->ret, f->nret * sizeof *f->ret);
+    return copy;
+}
+
+void ptx_func_free(struct ptx_func *copy)
+{
+    if (copy)
+        ptx_func_drop(copy);
+    free(copy);
 }

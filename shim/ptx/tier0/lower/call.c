@@ -2,6 +2,9 @@
  * copies arguments into the callee's slot and the result back. */
 #include "ptx/tier0/lower/lower.h"
 
+#include "ptx/front.h"
+
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,35 +76,52 @@ void t0_plan_slots(struct t0_lower *l)
         t0_fail(l, "parameters take too much space");
 }
 
-struct ptx_func *t0_callee(struct t0_lower *l, int32_t sym)
+const struct ptx_func *t0_callee(struct t0_lower *l, int32_t sym)
 {
-    struct ptx_func *f = &l->module->func[PTX_SYM_INDEX(sym)];
+    const struct ptx_func *f = &l->module->func[PTX_SYM_INDEX(sym)];
     if (f->is_decl)
         f = ptx_module_func(l->module, f->name);
     return f && !f->is_decl ? f : NULL;
 }
 
-uint32_t t0_reach(struct t0_lower *l, struct ptx_func *f)
+uint32_t t0_reach(struct t0_lower *l, const struct ptx_func *f)
 {
-    struct ptx_func **all = l->reached.p;
-    for (uint32_t k = 0; k < l->reached.n; k++)
-        if (all[k] == f)
-            return k;
-    *(struct ptx_func **)t0_push(l, &l->reached, sizeof f) = f;
-    return l->reached.n - 1;
+    uint32_t index;
+    if (!ptx_calls_reach(&l->reached, f, &index))
+        t0_fail(l, "out of memory");
+    return index;
 }
 
-static bool names(const char *text, size_t len, const char *name)
+static void add_edge(struct t0_lower *l, uint32_t callee)
 {
-    size_t n = strlen(name);
-    for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), name, n)); p += n) {
-        const char *q = p;
-        while (q > text && q[-1] != ';' && q[-1] != '\n')
-            q--;
-        if (memmem(q, (size_t)(p - q), "mov", 3))
-            return true;
+    if (!ptx_calls_add(&l->reached, l->index, callee))
+        t0_fail(l, "out of memory");
+}
+
+static void reach_named(struct t0_lower *l, int32_t sym)
+{
+    if (sym < 0 || PTX_SYM_BAND(sym) != PTX_SYM_FUNC(0))
+        return;
+    const struct ptx_func *f = t0_callee(l, sym);
+    if (f && !f->is_entry)
+        t0_reach(l, f);
+}
+
+/* Functions that stand in a mov of this text. */
+static void reach_moved(struct t0_lower *l, const char *text, size_t len)
+{
+    const char *end = text + len;
+    for (const char *p = text; (p = memmem(p, (size_t)(end - p), "mov", 3));) {
+        for (p += 3; p < end && *p != ';' && *p != '\n'; p++) {
+            const char *name = p;
+            while (p < end && (isalnum((unsigned char)*p) || strchr("_$%", *p)) && *p)
+                p++;
+            if (p == name)
+                continue;
+            reach_named(l, ptx_module_symbol(l->module, name, (size_t)(p - name)));
+            p--;
+        }
     }
-    return false;
 }
 
 /* Functions whose address is in a variable or moved to a register anywhere in the module: another
@@ -110,19 +130,11 @@ void t0_reach_targets(struct t0_lower *l)
 {
     const struct ptx_module *m = l->module;
     for (uint32_t k = 0; k < m->nvar; k++)
-        for (uint32_t r = 0; r < m->var[k].nreloc; r++) {
-            struct ptx_func *f = ptx_module_func(m, m->var[k].reloc[r].sym);
-            if (f && !f->is_decl && !f->is_entry)
-                t0_reach(l, f);
-        }
-    for (uint32_t k = 0; k < m->nfunc; k++) {
-        struct ptx_func *f = &m->func[k];
-        for (uint32_t n = 0; !f->is_decl && !f->is_entry && n < m->nfunc; n++)
-            if (!m->func[n].is_decl && names(m->func[n].body, m->func[n].body_len, f->name)) {
-                t0_reach(l, f);
-                break;
-            }
-    }
+        for (uint32_t r = 0; r < m->var[k].nreloc; r++)
+            reach_named(l, ptx_module_symbol(m, m->var[k].reloc[r].sym, strlen(m->var[k].reloc[r].sym)));
+    for (uint32_t k = 0; k < m->nfunc; k++)
+        if (!m->func[k].is_decl)
+            reach_moved(l, m->func[k].body, m->func[k].body_len);
 }
 
 static struct t0_insn *lane_move(struct t0_lower *l, unsigned op, uint32_t row, uint32_t at,
@@ -213,18 +225,14 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
     uint32_t scratch = l->arg_top;
     if (i->src[1].n != s.nparam || i->dst[0].n != s.nret || s.nret > 1)
         t0_fail(l, "number of arguments or results differs from the prototype's");
-    struct ptx_func *callee =
+    const struct ptx_func *callee =
         i->src[0].kind == PTX_O_SYM && !sys ? t0_callee(l, i->src[0].sym) : NULL;
     if (callee) {
         call.fn = t0_reach(l, callee);
-        uint32_t *edge = t0_push(l, &l->edges, 2 * sizeof *edge);
-        edge[0] = l->index;
-        edge[1] = call.fn;
+        add_edge(l, call.fn);
     } else if (!sys) {
         call.target = t0_source(l, &i->src[0], T0_CLASS_64);
-        uint32_t *edge = t0_push(l, &l->edges, 2 * sizeof *edge);
-        edge[0] = l->index;
-        edge[1] = T0_NONE;
+        add_edge(l, PTX_ANY_CALLEE);
         l->has_indirect = true;
     }
     call.first = l->args.n;

@@ -25,7 +25,7 @@ static uint32_t index_of(const struct ptx_module *m, const char *name)
 static void add_reloc(struct t0_lower *l, const struct ptx_var *v, const struct ptx_reloc *r)
 {
     uint32_t var = index_of(l->module, r->sym);
-    struct ptx_func *f = var == T0_NONE ? ptx_module_func(l->module, r->sym) : NULL;
+    const struct ptx_func *f = var == T0_NONE ? ptx_module_func(l->module, r->sym) : NULL;
     if (var == T0_NONE && !f)
         t0_fail(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name,
                 r->sym);
@@ -34,7 +34,7 @@ static void add_reloc(struct t0_lower *l, const struct ptx_var *v, const struct 
         .offset = r->offset,
         .addend = r->addend,
         .kind = f ? T0_RELOC_FUNC : T0_RELOC_VAR,
-        .index = f ? (uint32_t)(f - l->module->func) : var,
+        .index = f ? f->number : var,
         .size = r->byte ? 1 : r->size ? r->size : 8,
         .byte = r->byte,
     };

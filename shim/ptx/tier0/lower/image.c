@@ -66,8 +66,7 @@ void t0_lower_free(struct t0_lower *l)
 #undef T0_SECTION
     free(l->row_bucket);
     free(l->areas.p);
-    free(l->reached.p);
-    free(l->edges.p);
+    ptx_calls_free(&l->reached);
     free(l->reg);
     free(l->slot);
     free(l->block_pc);

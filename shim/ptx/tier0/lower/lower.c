@@ -10,7 +10,7 @@ enum {
 
 static void lower_function(struct t0_lower *l, uint32_t index)
 {
-    struct ptx_func *f = ((struct ptx_func **)l->reached.p)[index];
+    struct ptx_func *f = l->reached.func[index];
     struct ptx_diag diag = {0};
     l->f = f;
     l->index = index;
@@ -21,72 +21,29 @@ static void lower_function(struct t0_lower *l, uint32_t index)
         longjmp(l->out, 1);
     }
     l->fn.name = t0_string(l, f->name);
-    l->fn.ordinal = (uint32_t)(f - l->module->func);
+    l->fn.ordinal = f->number;
     t0_lower_body(l);
     *(struct t0_fn *)t0_push(l, &l->funcs, sizeof l->fn) = l->fn;
-}
-
-/* reach[a * n + b]: b may run while a's frame is alive. An indirect call may go to any function
- * that is not the kernel. */
-static bool *closure(struct t0_lower *l)
-{
-    uint32_t n = l->funcs.n;
-    const uint32_t *edge = l->edges.p;
-    bool *reach = calloc((size_t)n * n + 1, 1);
-    if (!reach)
-        t0_fail(l, "out of memory");
-    for (uint32_t e = 0; e < l->edges.n; e++)
-        for (uint32_t b = 1; b < n; b++)
-            if (edge[2 * e + 1] == b || edge[2 * e + 1] == T0_NONE)
-                reach[(size_t)edge[2 * e] * n + b] = true;
-    for (uint32_t k = 0; k < n; k++)
-        for (uint32_t a = 0; a < n; a++)
-            if (reach[(size_t)a * n + k])
-                for (uint32_t b = 0; b < n; b++)
-                    reach[(size_t)a * n + b] |= reach[(size_t)k * n + b];
-    return reach;
-}
-
-/* Bytes of local memory that function f and its callees may take; calls form no cycle. */
-static uint64_t deepest(struct t0_lower *l, const bool *reach, uint32_t f, uint64_t *known)
-{
-    const struct t0_fn *fn = l->funcs.p;
-    uint32_t n = l->funcs.n;
-    uint64_t most = 0;
-    if (known[f])
-        return known[f];
-    for (uint32_t b = 0; b < n; b++)
-        if (reach[(size_t)f * n + b]) {
-            uint64_t d = deepest(l, reach, b, known);
-            most = d > most ? d : most;
-        }
-    return known[f] = most + fn[f].local_size + 16;
 }
 
 /* Marks the calls that may come back to their caller; returns the local memory of a lane. */
 static uint32_t finish_calls(struct t0_lower *l)
 {
     uint32_t n = l->funcs.n;
-    bool *reach = closure(l), cycle = false;
+    bool cycle = false, *again = calloc(n + 1, sizeof *again);
     struct t0_call *call = l->calls.p;
     const struct t0_fn *fn = l->funcs.p;
-    uint64_t bytes = l->has_alloca ? RECURSION_LOCAL : 0, *known = calloc(n + 1, sizeof *known);
-    if (!known) {
-        free(reach);
+    uint64_t bytes = l->has_alloca ? RECURSION_LOCAL : 0, *own = calloc(n + 1, sizeof *own), most = 0;
+    for (uint32_t k = 0; own && k < n; k++)
+        own[k] = fn[k].local_size + 16;
+    bool good = own && again && ptx_calls_follow(&l->reached, own, again, &cycle, &most);
+    for (uint32_t k = 0; good && k < l->calls.n; k++)
+        call[k].save = !call[k].syscall && again[call[k].caller];
+    free(own);
+    free(again);
+    if (!good)
         t0_fail(l, "out of memory");
-    }
-    for (uint32_t k = 0; k < l->calls.n; k++) {
-        if (call[k].syscall)
-            continue;
-        call[k].save = reach[(size_t)call[k].caller * n + call[k].caller];
-        cycle |= call[k].save;
-    }
-    if (cycle)
-        bytes = RECURSION_LOCAL;
-    else if (n)
-        bytes += deepest(l, reach, 0, known);
-    free(known);
-    free(reach);
+    bytes = cycle ? RECURSION_LOCAL : bytes + most;
     bool any = cycle || l->has_alloca;
     for (uint32_t k = 0; k < n; k++) {
         any |= fn[k].local_size != 0;
@@ -161,7 +118,7 @@ int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image
 {
     struct ptx_diag unused;
     struct t0_lower *l = malloc(sizeof *l);
-    struct ptx_func *f = ptx_module_func(m, kernel);
+    const struct ptx_func *f = ptx_module_func(m, kernel);
     volatile int result = -1; /* survives the longjmp of an error */
     *image = NULL;
     *size = 0;
@@ -178,7 +135,7 @@ int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image
         bool targets = false;
         t0_string(l, "");
         t0_reach(l, f);
-        for (uint32_t k = 0; k < l->reached.n; k++) {
+        for (uint32_t k = 0; k < l->reached.nfunc; k++) {
             lower_function(l, k);
             if (l->has_indirect && !targets)
                 t0_reach_targets(l);
@@ -192,8 +149,6 @@ int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image
         t0_write_image(l, image, size);
         result = 0;
     }
-    for (uint32_t k = 0; k < l->reached.n; k++)
-        ptx_func_drop(((struct ptx_func **)l->reached.p)[k]);
     t0_lower_free(l);
     free(l);
     return result;

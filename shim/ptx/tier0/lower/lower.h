@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 
+#include "ptx/calls.h"
 #include "ptx/tier0/image.h"
 
 /* A growing array of one section's elements. */
@@ -32,8 +33,7 @@ struct t0_lower {
     struct t0_list areas;    /* struct t0_area */
     uint32_t shared_top, dynamic_align;
     uint32_t reserved;       /* offset + 1 of the shared memory that the system software owns */
-    struct t0_list reached;  /* struct ptx_func *, by function index */
-    struct t0_list edges;    /* uint32_t pairs: caller, callee */
+    struct ptx_calls reached;
     bool has_indirect, has_alloca, uses_dynamic;
     uint32_t num_regs;
     bool uses_grid_sync, may_wait;
@@ -115,9 +115,9 @@ bool t0_lower_warp(struct t0_lower *l, const struct ptx_instr *i);
 void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i);
 void t0_plan_slots(struct t0_lower *l); /* places of parameters, results and .param locals */
 void t0_reg_params(struct t0_lower *l, bool at_entry);
-uint32_t t0_reach(struct t0_lower *l, struct ptx_func *f); /* index of a function, enlisting it */
+uint32_t t0_reach(struct t0_lower *l, const struct ptx_func *f); /* index of a function, enlisting it */
 void t0_reach_targets(struct t0_lower *l); /* every function an indirect call may name */
-struct ptx_func *t0_callee(struct t0_lower *l, int32_t sym);
+const struct ptx_func *t0_callee(struct t0_lower *l, int32_t sym);
 /* body.c */
 void t0_lower_body(struct t0_lower *l);
 

@@ -82,11 +82,10 @@ uint32_t t0_symbol(struct t0_lower *l, int32_t sym, uint64_t offset, enum t0_cla
     const struct ptx_var *v = ptx_symbol(l->f, sym);
     unsigned wide = c == T0_CLASS_64;
     if (PTX_SYM_BAND(sym) == 0x20000000) {
-        struct ptx_func *f = t0_callee(l, sym);
+        const struct ptx_func *f = t0_callee(l, sym);
         if (f)
             t0_reach(l, f);
-        return t0_imm(l, c, T0_FUNC_TAG | (uint64_t)(f ? (int32_t)(f - l->module->func)
-                                                       : PTX_SYM_INDEX(sym)));
+        return t0_imm(l, c, T0_FUNC_TAG | (f ? f->number : (uint64_t)PTX_SYM_INDEX(sym)));
     }
     if (!v)
         t0_fail(l, "symbol has no address");

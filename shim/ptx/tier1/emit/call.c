@@ -251,7 +251,7 @@ void t1_call(struct t1_emit *e)
     const struct ptx_instr *in = e->in;
     if (in->src[0].kind != PTX_O_SYM || PTX_SYM_BAND(in->src[0].sym) != 0x20000000)
         t1_fail(e, "indirect calls are not supported");
-    struct ptx_func *f = &e->module->func[PTX_SYM_INDEX(in->src[0].sym)], *def = f;
+    const struct ptx_func *f = &e->module->func[PTX_SYM_INDEX(in->src[0].sym)], *def = f;
     if (f->is_decl)
         def = ptx_module_func(e->module, f->name);
     def = def && !def->is_decl ? def : NULL;
@@ -268,7 +268,8 @@ void t1_call(struct t1_emit *e)
         t1_put(e, "T1_FOR_LANES(l, %s) {\n%s\n}\n", e->mask, text);
     } else {
         uint32_t index = t1_reach(e, def);
-        t1_edge(e, e->index, index);
+        if (!ptx_calls_add(&e->reached, e->index, index))
+            t1_fail(e, "out of memory");
         t1_put(e, "uint32_t out = 0;\n%sout = f_%u(b, warp, %s, ca, cr, frame + %lluull);\n",
                e->guarded ? t1_str(e, "if (%s) ", e->mask) : "", index, e->mask,
                (unsigned long long)((e->f->local_size + 15) & ~15ull));

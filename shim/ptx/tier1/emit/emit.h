@@ -49,6 +49,7 @@
 
 #include "ptx/analyse.h"
 #include "ptx/buffer.h"
+#include "ptx/calls.h"
 #include "ptx/tier1/emit/alu.h"
 #include "ptx/tier1/tier1.h"
 
@@ -98,12 +99,9 @@ struct t1_emit {
     struct ptx_text text, top;
     const char *const *externs; /* names, in the image's order */
     uint32_t nextern;
-    struct ptx_func **reached;
-    uint32_t nreached, reached_cap;
+    struct ptx_calls reached;
     struct t1_var_place *shared;
     uint32_t nshared, shared_cap, shared_top, dynamic_align;
-    uint32_t *edge;             /* pairs: caller, callee */
-    uint32_t nedge, edge_cap;
     bool fibres, spins;
     struct t1_param { uint32_t offset; const char *t; } *param; /* loads of kernel parameters */
     uint32_t nparam, param_cap;
@@ -213,8 +211,7 @@ const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t); 
 bool t1_param_access(struct t1_emit *e, bool store); /* .param of functions: ld and st */
 void t1_param_plan(struct t1_emit *e);
 void t1_param_declare(struct t1_emit *e);
-void t1_edge(struct t1_emit *e, uint32_t caller, uint32_t callee);
-uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f);
+uint32_t t1_reach(struct t1_emit *e, const struct ptx_func *f); /* index of a function, enlisting it */
 
 /* lane.c: statements that declare NAME as lane `l` has the 32-bit value, from a load of its own; NULL: it cannot, or
  * should not, be computed so. */

@@ -10,55 +10,21 @@ extern const char t1_prelude_matrix[], t1_prelude_matrix_end[];
 
 enum { MAX_INSTRUCTIONS = 20000 }; /* beyond it the compiler takes minutes: facts, hazard 13 */
 
-uint32_t t1_reach(struct t1_emit *e, struct ptx_func *f)
+uint32_t t1_reach(struct t1_emit *e, const struct ptx_func *f)
 {
-    for (uint32_t k = 0; k < e->nreached; k++)
-        if (e->reached[k] == f)
-            return k;
-    if (e->nreached == e->reached_cap) {
-        uint32_t cap = e->reached_cap ? 2 * e->reached_cap : 16;
-        struct ptx_func **more = t1_alloc(e, cap, sizeof *more);
-        if (e->nreached)
-            memcpy(more, e->reached, e->nreached * sizeof *more);
-        e->reached = more;
-        e->reached_cap = cap;
-    }
-    e->reached[e->nreached] = f;
-    return e->nreached++;
+    uint32_t index;
+    if (!ptx_calls_reach(&e->reached, f, &index))
+        t1_fail(e, "out of memory");
+    return index;
 }
 
-void t1_edge(struct t1_emit *e, uint32_t caller, uint32_t callee)
-{
-    if (e->nedge == e->edge_cap) {
-        uint32_t cap = e->edge_cap ? 2 * e->edge_cap : 32;
-        uint32_t *more = t1_alloc(e, cap, 2 * sizeof *more);
-        if (e->nedge)
-            memcpy(more, e->edge, e->nedge * 2 * sizeof *more);
-        e->edge = more;
-        e->edge_cap = cap;
-    }
-    e->edge[2 * e->nedge] = caller;
-    e->edge[2 * e->nedge++ + 1] = callee;
-}
-
-/* Calls must form no cycle: takes away functions that call none of those left. */
 static void check_recursion(struct t1_emit *e)
 {
-    bool *gone = t1_alloc(e, e->nreached + 1, sizeof *gone);
-    uint32_t left = e->nreached;
-    for (bool changed = true; changed && left;) {
-        changed = false;
-        for (uint32_t k = 0; k < e->nreached; k++) {
-            bool calls = gone[k];
-            for (uint32_t n = 0; n < e->nedge; n++)
-                calls |= e->edge[2 * n] == k && !gone[e->edge[2 * n + 1]];
-            if (calls)
-                continue;
-            gone[k] = changed = true;
-            left--;
-        }
-    }
-    if (left)
+    bool cycle;
+    uint64_t most;
+    if (!ptx_calls_follow(&e->reached, NULL, NULL, &cycle, &most))
+        t1_fail(e, "out of memory");
+    if (cycle)
         t1_fail(e, "recursion is not supported");
 }
 
@@ -127,12 +93,12 @@ static void analyse(struct t1_emit *e, struct ptx_func *f, const struct ptx_shap
     }
 }
 
-static void emit_all(struct t1_emit *e, struct ptx_func *kernel)
+static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
 {
     struct ptx_shape shape = shape_of(e->shape);
     t1_reach(e, kernel);
-    for (uint32_t k = 0; k < e->nreached; k++) {
-        struct ptx_func *f = e->reached[k];
+    for (uint32_t k = 0; k < e->reached.nfunc; k++) {
+        struct ptx_func *f = e->reached.func[k];
         e->f = f;
         analyse(e, f, &shape);
         scan(e, f);
@@ -163,7 +129,7 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     e->top = (struct ptx_text){0};
     e->text.n = 0;
     put_params(e);
-    for (uint32_t k = 1; k < e->nreached; k++)
+    for (uint32_t k = 1; k < e->reached.nfunc; k++)
         t1_put(e, "static uint32_t f_%u(struct t1_block *, uint32_t, uint32_t, pu32 *, pu32 *, uint64_t);\n", k);
     t1_write(e, &e->text, body.p, body.n);
     t1_put(e, "T1_MAIN(t1_kernel)\n");
@@ -175,7 +141,7 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     bool fibres = e->fibres || e->spins;
     t1_put(e, "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_DYNAMIC %uu\n",
            T1_VERSION, (int)e->shape, fibres, dynamic);
-    if (e->nreached > 1 || e->deep)
+    if (e->reached.nfunc > 1 || e->deep)
         t1_put(e, "#define T1_STACK 262144\n");
     t1_put(e, "#define T1_KERNEL static %s void\n",
            fibres ? "__attribute__((noinline))" : "inline __attribute__((always_inline))");
@@ -207,7 +173,7 @@ int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape,
             char **text, size_t *size, struct ptx_diag *diag)
 {
     struct ptx_diag unused;
-    struct ptx_func *f = ptx_module_func(m, kernel);
+    const struct ptx_func *f = ptx_module_func(m, kernel);
     void *image = NULL;
     size_t image_size;
     volatile int result = -1; /* survives the longjmp of an error */
@@ -239,10 +205,7 @@ int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape,
         finish(e, text, size);
         result = 0;
     }
-    for (uint32_t k = 0; k < e->nreached; k++) {
-        ptx_func_drop(e->reached[k]);
-        e->reached[k]->meeting_blocks = false;
-    }
+    ptx_calls_free(&e->reached);
     free(e->text.p);
     free(e->top.p);
     free(e);
