@@ -201,6 +201,17 @@ static void lower_access(struct t0_lower *l, const struct ptx_instr *i, bool sto
     }
 }
 
+/* Row of operand k of an atomic operation on a vector: a copy where an earlier element's result goes there. */
+static uint32_t vector_source(struct t0_lower *l, const struct ptx_opnd *d, const struct ptx_opnd *v, unsigned k,
+                              enum t0_class c)
+{
+    uint32_t row = t0_source(l, &l->f->opnd[v->first + k], c), copy = row;
+    for (unsigned j = 0; d->kind == PTX_O_VEC && j < k && copy == row; j++)
+        if (t0_dest(l, &l->f->opnd[d->first + j]) == row)
+            t0_emit_move(l, c, copy = t0_temp(l, c), row);
+    return copy;
+}
+
 /* The elements of a vector are atomic one by one. */
 static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
 {
@@ -213,17 +224,21 @@ static void lower_atom(struct t0_lower *l, const struct ptx_instr *i)
     if (n > 1 && i->sub == PTX_SUB_CAS)
         t0_fail(l, "compare-and-swap of a vector");
     struct t0_place p = t0_resolve(l, &i->src[0], i->space);
+    uint32_t source[8];
+    if (n > 8)
+        t0_fail(l, "vector of %u elements", n);
+    for (unsigned k = 0; k < n; k++)
+        source[k] = v->kind == PTX_O_VEC ? vector_source(l, d, v, k, c) : t0_source(l, v, c);
     for (unsigned k = 0; k < n; k++) {
         uint32_t row = !returns                ? T0_SINK
                        : d->kind == PTX_O_VEC ? t0_dest(l, &l->f->opnd[d->first + k])
                                               : t0_dest(l, d);
-        uint32_t b = t0_source(l, v->kind == PTX_O_VEC ? &l->f->opnd[v->first + k] : v, c);
         uint32_t third = i->sub == PTX_SUB_CAS ? t0_source(l, &i->src[2], c) : T0_SINK;
         struct t0_insn *o = t0_emit(l, T0_ATOM);
         o->d = row;
         o->a = p.row;
         o->imm = p.imm + (int32_t)(k * ptx_type_size(i->type[0]));
-        o->b = b;
+        o->b = source[k];
         o->c = third;
         o->aux =
             (uint16_t)(i->sub | i->type[0] << T0_ATOM_TYPE_SHIFT | (p.shared ? T0_ATOM_SHARED : 0) |

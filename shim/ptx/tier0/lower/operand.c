@@ -241,18 +241,48 @@ static bool lower_cvt(struct t0_lower *l, const struct ptx_instr *i, struct t0_i
     return true;
 }
 
+/* A parallel move: every source is read before any destination is written. Moves whose destination nobody still has to
+ * read go first; where only cycles are left, a copy of one destination breaks one of them. */
+static void emit_moves(struct t0_lower *l, enum t0_class c, unsigned n, uint32_t *d, uint32_t *s)
+{
+    uint32_t spare = 0;
+    while (n) {
+        unsigned k = 0, reader = 0;
+        for (; k < n; k++) {
+            for (reader = 0; reader < n && (reader == k || s[reader] != d[k]);)
+                reader++;
+            if (reader == n)
+                break;
+        }
+        if (k == n) {
+            spare = spare ? spare : t0_temp(l, c);
+            t0_emit_move(l, c, spare, d[0]);
+            for (k = 0; k < n; k++)
+                s[k] = s[k] == d[0] ? spare : s[k];
+            continue;
+        }
+        if (d[k] != s[k])
+            t0_emit_move(l, c, d[k], s[k]);
+        n--;
+        memmove(&d[k], &d[k + 1], (n - k) * sizeof *d);
+        memmove(&s[k], &s[k + 1], (n - k) * sizeof *s);
+    }
+}
+
 /* mov.v4 and the like, and mov between a vector and the register that holds all of it. */
 static bool lower_mov_vector(struct t0_lower *l, const struct ptx_instr *i, struct t0_insn *out)
 {
     const struct ptx_opnd *d = &i->dst[0], *s = &i->src[0], *part = l->f->opnd;
     enum t0_class c = t0_class_of(i->type[0]);
     if (d->kind == PTX_O_VEC && s->kind == PTX_O_VEC) {
-        if (d->n != s->n)
+        uint32_t to[8], from[8];
+        if (d->n != s->n || d->n > 8)
             t0_fail(l, "vectors of different lengths");
         for (unsigned k = 0; k < d->n; k++) {
-            uint32_t row = t0_source(l, &part[s->first + k], c);
-            t0_emit_move(l, c, t0_dest(l, &part[d->first + k]), row);
+            from[k] = t0_source(l, &part[s->first + k], c);
+            to[k] = t0_dest(l, &part[d->first + k]);
         }
+        emit_moves(l, c, d->n, to, from);
         return true;
     }
     if (d->kind != PTX_O_VEC && s->kind != PTX_O_VEC)
