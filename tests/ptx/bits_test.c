@@ -165,7 +165,7 @@ static void r_testp(struct lane *x) /* p: width, q: class */
     u64 abs = x->s[0] & (x->p == 64 ? ~0ull >> 1 : 0x7fffffffull);
     u64 inf = x->p == 64 ? 0x7ffull << 52 : 0x7f800000ull,
         least = x->p == 64 ? 1ull << 52 : 0x800000;
-    const bool is[] = {abs < inf, abs == inf, abs <= inf, abs > inf, abs >= least && abs < inf,
+    const bool is[] = {abs < inf, abs == inf, abs <= inf, abs > inf, abs < inf && (abs >= least || abs == 0),
                        abs > 0 && abs < least};
     x->d[0] = is[x->q];
 }

@@ -27,6 +27,13 @@ static void r_sub(struct lane *x)
 }
 static void r_mul(struct lane *x) { out(x, exact_mul(format(x), in(x, 0), in(x, 1), MODE(x))); }
 static void r_div(struct lane *x) { out(x, exact_div(format(x), in(x, 0), in(x, 1), MODE(x))); }
+static void r_div_approx(struct lane *x) /* beyond 2^126 the reciprocal is 0 */
+{
+    const u64 size = x->s[1] & 0x7fffffff;
+    if (size > 0x7e800000 && size < 0x7f800000)
+        x->s[1] = (x->s[1] & 0x80000000) | 0x7f800000;
+    r_div(x);
+}
 static void r_fma(struct lane *x) {
     out(x, exact_fma(format(x), in(x, 0), in(x, 1), in(x, 2), MODE(x)));
 }
@@ -111,6 +118,8 @@ int main(void)
         else
             insn_check("F:FF", n_f64, k, 0, "%s.f64", name[k]);
     }
+    for (long q = 0; q < 2; q++)
+        insn_check("f:ff", r_div_approx, 0, q, "div.approx%s.f32", q ? ".ftz" : "");
     static const char *const minmax[] = {"min", "max"};
     for (long p = 0; p < 8; p++)
         for (long q = 0; q < 2; q++)

@@ -29,6 +29,12 @@ CM_F32_2(ADD_F32, __fadd)
 CM_F32_2(SUB_F32, __fsub)
 CM_F32_2(MUL_F32, __fmul)
 CM_F32_2(DIV_F32, __fdiv)
+/* a times 1/b, which is 0 beyond 2^126: a divisor up there counts as infinite. */
+CM_FN u32 DIV_APPROX_F32(u32 a, u32 b, u32 x)
+{
+    const u32 size = b & 0x7fffffffu;
+    return DIV_F32(a, size > 0x7e800000u && size < 0x7f800000u ? (b & 0x80000000u) | 0x7f800000u : b, x);
+}
 CM_F64_2(ADD_F64, __dadd)
 CM_F64_2(SUB_F64, __dsub)
 CM_F64_2(MUL_F64, __dmul)
@@ -157,7 +163,7 @@ CM_FN bool in_class(u64 size, u64 normal, u64 inf, u32 x)
     case 1: return size == inf;
     case 2: return size <= inf;
     case 3: return size > inf;
-    case 4: return size >= normal && size < inf;
+    case 4: return size < inf && (size >= normal || !size);
     default: return size != 0 && size < normal;
     }
 }

@@ -191,7 +191,8 @@ OP3(SLCT_B64_S32, u64, u64, u64, s32, c[l] >= 0 ? a[l] : b[l])
 OP3(SLCT_B32_F32, u32, u32, u32, f32, f32_in(c[l], i->aux & T0_FTZ) >= 0 ? a[l] : b[l])
 OP3(SLCT_B64_F32, u64, u64, u64, f32, f32_in(c[l], i->aux & T0_FTZ) >= 0 ? a[l] : b[l])
 
-/* testp: classes by exponent and mantissa; `least` is the smallest normal, `inf` the infinity. */
+/* testp: classes by exponent and mantissa; `least` is the smallest normal, `inf` the infinity. Zeros count as
+ * normal. */
 static inline bool in_class(u64 magnitude, u64 least, u64 inf, unsigned kind)
 {
     switch (kind + PTX_SUB_FINITE) {
@@ -199,7 +200,7 @@ static inline bool in_class(u64 magnitude, u64 least, u64 inf, unsigned kind)
     case PTX_SUB_INFINITE: return magnitude == inf;
     case PTX_SUB_NUMBER: return magnitude <= inf;
     case PTX_SUB_NOTANUMBER: return magnitude > inf;
-    case PTX_SUB_NORMAL: return magnitude >= least && magnitude < inf;
+    case PTX_SUB_NORMAL: return magnitude < inf && (magnitude >= least || !magnitude);
     default: return magnitude != 0 && magnitude < least;
     }
 }

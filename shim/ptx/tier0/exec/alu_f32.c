@@ -46,6 +46,13 @@ static __attribute__((noinline)) void store(struct t0_warp *w, const struct t0_i
 #define SUB(x, y, z) ((x) - (y))
 #define MUL(x, y, z) ((x) * (y))
 #define DIV(x, y, z) ((x) / (y))
+/* div.approx is a times 1/b, and 1/b is 0 beyond 2^126: a divisor up there counts as infinite. */
+static inline f32 far_divisor(f32 x)
+{
+    const u32 u = f32_bits(x), most = 0x7e800000u, inf = 0x7f800000u;
+    return (u & 0x7fffffffu) - (most + 1) < inf - (most + 1) ? f32_from((u & 0x80000000u) | inf) : x;
+}
+#define DIV_APPROX(x, y, z) ((x) / far_divisor(y))
 #define FMA(x, y, z) __builtin_fmaf(x, y, z)
 #define RCP(x, y, z) (1.0f / (x))
 #define SQRT(x, y, z) __builtin_sqrtf(x)
@@ -53,6 +60,7 @@ F32_OP(ADD_F32, 2, ADD)
 F32_OP(SUB_F32, 2, SUB)
 F32_OP(MUL_F32, 2, MUL)
 F32_OP(DIV_F32, 2, DIV)
+F32_OP(DIV_APPROX_F32, 2, DIV_APPROX)
 F32_OP(FMA_F32, 3, FMA)
 F32_OP(RCP_F32, 1, RCP)
 F32_OP(SQRT_F32, 1, SQRT)

@@ -71,6 +71,12 @@ T1_BASIC(add, +)
 T1_BASIC(sub, -)
 T1_BASIC(mul, *)
 T1_BASIC(div, /)
+/* a times 1/b, which is 0 beyond 2^126: a divisor up there counts as infinite. */
+T1_INLINE pu32 t1_v_div_approx_f32(pu32 a, pu32 b)
+{
+    const pu32 above = (b & 0x7fffffffu) - 0x7e800001u, inf = (b & 0x80000000u) | 0x7f800000u;
+    return t1_v_div_f32(a, t1_pick32(T1_C_U32(LT, above, t1_splat_u32(0x00ffffffu)), inf, b));
+}
 #define T1_ONE64 t1_splat_u64(0x3ff0000000000000ul)
 T1_INLINE pu32 t1_v_rcp_f32(pu32 a) { return t1_v_div_f32(T1_ONE32, a); }
 T1_INLINE pu64 t1_v_rcp_f64(pu64 a) { return t1_v_div_f64(T1_ONE64, a); }
