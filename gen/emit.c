@@ -45,6 +45,11 @@ const char *plain_type(struct arena *a, const struct value *v, bool musa)
     return type;
 }
 
+const char *named_type(struct arena *a, const struct value *v)
+{
+    return v->letter->size && !v->stars ? v->letter->musa : plain_type(a, v, true);
+}
+
 const char *plain_parameters(struct arena *a, const struct signature *s, bool musa)
 {
     const char *text = s->count ? "" : "void";

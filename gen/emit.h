@@ -32,6 +32,7 @@ void emit_prototypes(const struct job *j);                     /* prototypes.c, 
 void emit_bases(const struct job *j);                          /* bases.c */
 void emit_conversions(const struct job *j);                    /* conv.{c,h} */
 void emit_mu(const struct job *j);                             /* mu.{h,c,thunks.S,twin.c} */
+void emit_per_thread(const struct job *j);                     /* per_thread.c */
 void emit_stub_libraries(const struct job *j);                 /* stub.NAME.c */
 void emit_runtimes(const struct job *j);                       /* runtimes.c, of the audit module */
 void emit_calls(const struct job *j, const struct facade *f);  /* SONAME.calls.c, a test */
@@ -43,6 +44,8 @@ void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
 
 /* C types that carry a value through unchanged, without the headers of either side. */
 const char *plain_type(struct arena *a, const struct value *v, bool musa);
+/* The same on the MUSA side, but for structs by value, which keep their names. */
+const char *named_type(struct arena *a, const struct value *v);
 const char *plain_parameters(struct arena *a, const struct signature *s, bool musa);
 /* A C identifier made of a soname: libcudart_so_13. */
 const char *c_name(struct arena *a, const char *soname);

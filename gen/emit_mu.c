@@ -88,14 +88,10 @@ static void emit_proof(const struct job *j)
             continue;
         const char *parameters = s->count ? "" : "void";
         for (unsigned k = 0; k < s->count; k++) {
-            const struct value *v = &s->argument[k];
-            const char *type =
-                v->letter->size && !v->stars ? v->letter->musa : plain_type(j->arena, v, true);
+            const char *type = named_type(j->arena, &s->argument[k]);
             parameters = arena_print(j->arena, "%s%s%s a%u", parameters, k ? ", " : "", type, k);
         }
-        const char *result = s->result.letter->size ? s->result.letter->musa
-                             : is_void(&s->result)  ? "void"
-                                                    : plain_type(j->arena, &s->result, true);
+        const char *result = is_void(&s->result) ? "void" : named_type(j->arena, &s->result);
         fprintf(o.file,
                 "#line %d \"%s\"\n__attribute__((unused)) static %s%s proof_%u(%s) { %s%s(%s); }\n",
                 m->line->at.line, m->line->at.file, strchr(result, '*') ? "const " : "", result, i,
@@ -125,11 +121,13 @@ void emit_mu(const struct job *j)
             "#include \"core/symbols.h\"\n\nconst struct cumu_mu_symbol cumu_mu_symbols[] = {\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
         const struct mu_symbol *m = &j->map->mu[i];
-        fprintf(o.file, "    {\"%s\", %d, CUMU_RETURNS_%s},\n", m->name, m->below,
+        const char *other = other_name(j->map, j->arena, m);
+        const char *quoted = other ? arena_print(j->arena, "\"%s\"", other) : "0";
+        fprintf(o.file, "    {\"%s\", %s, %d, CUMU_RETURNS_%s},\n", m->name, quoted, m->below,
                 m->line->signature->status ? "STATUS" : "ZERO");
     }
     fprintf(o.file,
-            "    {0, 0, 0},\n};\nconst uint32_t cumu_mu_count = %u;\n"
+            "    {0, 0, 0, 0},\n};\nconst uint32_t cumu_mu_count = %u;\n"
             "uint32_t cumu_mu_calls[%u];\n",
             j->map->mu_count, j->map->mu_count + 1);
     output_close(&o);

@@ -16,7 +16,7 @@ AUDIT_GEN  := $B/gen/runtimes.c $B/gen/torch_boundary.c
 BELOW      := $(shell sed -n 's/^below  *\([^ ]*\) .*/\1/p' mapping/sonames.map)
 GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_structs.h musa_structs.h \
                   mu.h wraps.h conv.h)
-GEN_CORE_SRC := $(addprefix $B/gen/,tables.c calls.c bases.c conv.c mu.c mu.proof.c \
+GEN_CORE_SRC := $(addprefix $B/gen/,tables.c calls.c bases.c conv.c mu.c mu.proof.c per_thread.c \
                   $(if $(filter 1,$(CUMU_ASM)),mu.thunks.S,mu.twin.c) $(SONAMES:%=%.symbols.c))
 FACADE_SRC   := $(foreach s,$(SONAMES),$(addprefix $B/gen/$s.,slots.c tramp.S twin.c calls.c ver))
 STUBLIB_SRC  := $(BELOW:%=$B/gen/stub.%.c)

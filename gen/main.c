@@ -70,6 +70,7 @@ static void emit_all(const struct job *j)
     emit_bases(j);
     emit_conversions(j);
     emit_mu(j);
+    emit_per_thread(j);
     emit_stub_libraries(j);
     emit_runtimes(j);
     emit_torch(j);

@@ -37,6 +37,7 @@ struct map_line {
     const char *symbol, *target, *alias, *reason;
     unsigned since, until; /* both included; 0 and VERSION_MAX when not given */
     bool not_on_host;
+    bool exact; /* the function whose name has or lacks _v2 beside the target's takes other arguments */
     const struct signature *signature;
     unsigned call; /* which of map.calls the signature is */
     const struct map_line *aliased; /* what an alias stands for, itself no alias */
@@ -114,7 +115,9 @@ struct mu_symbol { /* a MUSA function that the shim calls */
     const struct map_line *line; /* first line that names it */
     int below;                   /* index of its library */
     bool not_on_host;            /* in every line that names it */
+    bool exact;                  /* in any line that names it */
 };
+enum per_thread { PER_THREAD_NONE, PER_THREAD_PLAIN, PER_THREAD_ASYNC, PER_THREAD_WAIT };
 
 /* Parsers; each goes on after an error. */
 void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
@@ -144,6 +147,14 @@ const struct map_line *find_line(const struct library *l, const char *symbol, un
 /* The line that says what happens: the aliased one of an alias. */
 const struct map_line *effective(const struct map_line *l);
 int find_mu(const struct map *m, const char *name);
+/* The other name under which an SDK may export the same function, X for X_v2 and X_v2 for X; NULL where that name is
+ * a function with other arguments. */
+const char *other_name(const struct map *m, struct arena *a, const struct mu_symbol *s);
+/* The function that a _ptsz or _ptds form can be made of where an SDK lacks the form, and how: by a stream of the
+ * thread's own in its place (PLAIN), by the form that queues on that stream and a wait for it (ASYNC), or by a wait for
+ * it and the plain call (WAIT). NONE: no such form, or nothing to make it of. */
+enum per_thread per_thread_base(const struct map *m, struct arena *a, const struct mu_symbol *s,
+                                const struct mu_symbol **base);
 /* The name of the C function behind a conv or wrap line. */
 const char *function_name(struct arena *a, const struct map_line *l);
 /* What its slot holds: the same, or of a quiet library's wrapper the function that is generated around it. */

@@ -167,7 +167,7 @@ static void collect_mu(struct map *m, struct arena *a, struct errors *e)
                 continue;
             if (name && line->signature)
                 m->mu[count++] =
-                    (struct mu_symbol){name, line, below_of(m, name), line->not_on_host};
+                    (struct mu_symbol){name, line, below_of(m, name), line->not_on_host, line->exact};
         }
     }
     qsort(m->mu, count, sizeof *m->mu, by_name);
@@ -188,6 +188,7 @@ static void collect_mu(struct map *m, struct arena *a, struct errors *e)
                      this->line->signature->text, last->line->signature->text, last->line->at.file,
                      last->line->at.line);
         last->not_on_host &= this->not_on_host;
+        last->exact |= this->exact;
     }
 }
 

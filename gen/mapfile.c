@@ -63,11 +63,13 @@ static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct
             i++;
         } else if (is_word(w, i, "!host")) {
             l->not_on_host = true;
+        } else if (is_word(w, i, "!exact")) {
+            l->exact = true;
         } else if (strchr(word, '(') && !w->at[i].quoted && !l->signature) {
             l->signature = parse_signature(a, e, l->at, l->symbol, word, &m->types);
         } else {
             error_at(e, l->at, l->symbol,
-                     "unknown part `%s'; expected = since until > ! !host or a "
+                     "unknown part `%s'; expected = since until > ! !host !exact or a "
                      "signature",
                      word);
         }
@@ -78,9 +80,9 @@ static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct
 static const struct {
     const char *needs, *allows;
 } verb_parts[VERBS] = {
-    [VERB_JUMP] = {"=(", "h"}, [VERB_CONV] = {"(", "=>h"}, [VERB_WRAP] = {"(", "="},
-    [VERB_STUB] = {"!(", ""},  [VERB_PASS] = {"(", "=h"}, [VERB_ALIAS] = {">", ""},
-    [VERB_USE] = {"(", "h"},
+    [VERB_JUMP] = {"=(", "hx"}, [VERB_CONV] = {"(", "=>hx"}, [VERB_WRAP] = {"(", "="},
+    [VERB_STUB] = {"!(", ""},  [VERB_PASS] = {"(", "=hx"}, [VERB_ALIAS] = {">", ""},
+    [VERB_USE] = {"(", "hx"},
 };
 
 static void check_parts(struct errors *e, const struct map_line *l, bool had_signature)
@@ -95,6 +97,7 @@ static void check_parts(struct errors *e, const struct map_line *l, bool had_sig
         {'!', l->reason != NULL, "reason", "`! \"why\"'"},
         {'(', had_signature, "signature", "RESULT(LETTERS)"},
         {'h', l->not_on_host, "!host", "it only after a MUSA name"},
+        {'x', l->exact, "!exact", "it only after a MUSA name"},
     };
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
         bool need = strchr(verb_parts[l->verb].needs, parts[i].part);

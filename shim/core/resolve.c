@@ -163,9 +163,12 @@ enum cumu_backend cumu_backend(void)
     if (strcmp(want, "musa") == 0)
         order[1] = CUMU_BACKEND_MUSA;
     enum cumu_backend found = CUMU_BACKEND_NONE;
+    void *handle = NULL;
     for (int i = 0; i < 2 && !found && (i == 0 || order[1] != order[0]); i++)
-        if (rt && open_library(rt, order[i]))
+        if (rt && (handle = open_library(rt, order[i])) != NULL)
             found = order[i];
+    if (found) /* the file that was found, not what its name would lead to by now */
+        atomic_store_explicit(&handles[rt - cumu_libraries], handle, memory_order_release);
     b = -1;
     if (!atomic_compare_exchange_strong(&chosen, &b, (int)found))
         return (enum cumu_backend)b;
@@ -194,15 +197,39 @@ static bool ours(void *address)
     return inside;
 }
 
-/* Some SDKs export a function with its _v2, some without (facts: muMemsetD32_v2, but muMemsetD32Async);
- * the ABI is the same. */
+static int by_mu_name(const void *name, const void *row)
+{
+    return strcmp(name, ((const struct cumu_mu_symbol *)row)->name);
+}
+
+static const struct cumu_mu_symbol *find_mu(const char *symbol)
+{
+    return bsearch(symbol, cumu_mu_symbols, cumu_mu_count, sizeof *cumu_mu_symbols, by_mu_name);
+}
+
+/* Some SDKs export a function with its _v2, some without (SDK 3.1.0 has muStreamBeginCapture_v2 alone; muMemsetD32_v2,
+ * but muMemsetD32Async). The name that the map has comes first. */
 static void *look_up(void *h, const char *symbol)
 {
     void *p = dlsym(h, symbol);
-    const char *v2 = p ? NULL : strstr(symbol, "_v2");
-    char plain[128];
-    int n = v2 ? snprintf(plain, sizeof plain, "%.*s%s", (int)(v2 - symbol), symbol, v2 + 3) : -1;
-    return n > 0 && n < (int)sizeof plain ? dlsym(h, plain) : p;
+    if (p)
+        return p;
+    const struct cumu_mu_symbol *m = find_mu(symbol);
+    return m && m->other ? dlsym(h, m->other) : NULL;
+}
+
+static int by_form_name(const void *name, const void *row)
+{
+    return strcmp(name, ((const struct cumu_per_thread *)row)->name);
+}
+
+/* A function of the per-thread default stream, made of the plain one. NULL if that is missing as well. */
+static void *per_thread_form(unsigned library, const char *symbol)
+{
+    bool opened;
+    const struct cumu_per_thread *f =
+        bsearch(symbol, cumu_per_thread, cumu_per_thread_count, sizeof *f, by_form_name);
+    return f && cumu_resolve_mu(library, f->base, &opened) ? cumu_code_address(f->form) : NULL;
 }
 
 void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened)
@@ -239,7 +266,27 @@ void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
         cumu_init_used();
     void *stand_in = cumu_stand_in(symbol);
     *opened = stand_in != NULL;
-    return stand_in ? stand_in : cumu_resolve_below(library, symbol, opened);
+    if (stand_in)
+        return stand_in;
+    void *p = cumu_resolve_below(library, symbol, opened);
+    return p || !*opened ? p : per_thread_form(library, symbol);
+}
+
+bool cumu_mu_has(const char *symbol)
+{
+    bool opened;
+    const struct cumu_mu_symbol *m = find_mu(symbol);
+    return m && cumu_resolve_mu(m->library, symbol, &opened);
+}
+
+void *cumu_resolve_runtime(const char *name)
+{
+    char symbol[128];
+    bool opened;
+    int n = snprintf(symbol, sizeof symbol, "musa%s", name);
+    const struct cumu_library *l = library_named("musart");
+    return n > 0 && n < (int)sizeof symbol && l
+               ? cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened) : NULL;
 }
 
 bool cumu_below_has(const char *library, const char *symbol)

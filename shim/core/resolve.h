@@ -26,6 +26,9 @@ bool cumu_mu_has(const char *symbol);
 /* Does the library below ("musart", "musa") export the symbol itself? */
 bool cumu_below_has(const char *library, const char *symbol);
 
+/* Address of the runtime's function "musa" + name, NULL if the runtime below lacks it as well. */
+void *cumu_resolve_runtime(const char *name);
+
 /* What the core itself does for a MUSA function that the SDK lacks; NULL if it has it, or nobody does.
  * Defined in api/emulate.c. */
 void *cumu_stand_in(const char *symbol);

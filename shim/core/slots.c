@@ -85,15 +85,6 @@ void *cumu_mu_fill(unsigned index)
     return store(&cumu_mu_slots[index], target);
 }
 
-bool cumu_mu_has(const char *symbol)
-{
-    bool opened;
-    for (uint32_t i = 0; i < cumu_mu_count; i++)
-        if (strcmp(cumu_mu_symbols[i].name, symbol) == 0)
-            return cumu_resolve_mu(cumu_mu_symbols[i].library, symbol, &opened) != NULL;
-    return false;
-}
-
 /* A stub's answer; the runtime's failures are also its last error, as in CUDA. */
 static intptr_t answer(const struct cumu_table *t, const struct cumu_symbol *s, int code)
 {

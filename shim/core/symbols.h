@@ -53,8 +53,16 @@ struct cumu_library {          /* one MUSA library: names to try in order, NULL-
 
 struct cumu_mu_symbol {        /* one member of `mu` */
     const char *name;          /* "musaMalloc" */
+    const char *other;         /* "muMemAlloc" of "muMemAlloc_v2" and the other way round: some SDKs export the
+                                  same function under that name; NULL: that one would take other arguments */
     uint16_t library;          /* index into cumu_libraries[] */
     uint8_t returns;
+};
+
+struct cumu_per_thread {       /* a function of the per-thread default stream, where an SDK lacks it */
+    const char *name;          /* "muMemcpyHtoDAsync_v2_ptsz" */
+    const char *base;          /* what the form calls: "muMemcpyHtoDAsync_v2" */
+    void (*form)(void);
 };
 
 struct cumu_version {          /* one form of a name asked for through cuGetProcAddress */
@@ -73,8 +81,10 @@ extern const struct cumu_base cumu_bases[]; /* sorted by name */
 extern const uint32_t cumu_base_count;
 extern CUMU_EXPORT const struct cumu_table *const cumu_tables[]; /* NULL-terminated; for the tool too */
 extern CUMU_EXPORT const struct cumu_library cumu_libraries[];   /* ends with name NULL */
-extern CUMU_EXPORT const struct cumu_mu_symbol cumu_mu_symbols[];
+extern CUMU_EXPORT const struct cumu_mu_symbol cumu_mu_symbols[]; /* sorted by name */
 extern CUMU_EXPORT const uint32_t cumu_mu_count;
+extern CUMU_EXPORT const struct cumu_per_thread cumu_per_thread[]; /* sorted by name */
+extern CUMU_EXPORT const uint32_t cumu_per_thread_count;
 extern void *cumu_mu_slots[]; /* `mu` seen as an array: entry i is cumu_mu_symbols[i] */
 extern uint32_t cumu_mu_calls[]; /* zeroed; calls of each stub */
 extern void (*const cumu_mu_stubs[])(void); /* entry i calls cumu_mu_stub_called(i) */
