@@ -1,6 +1,9 @@
 /* Graphs, executable graphs and capture: what has to be known of them so that kernels' arguments live. */
 #include "api/graph.h"
+#include "core/resolve.h"
 #include "core/trace.h"
+
+#include <string.h>
 
 int cumu_graph_clone(bool rt, cudaGraph_t *clone, cudaGraph_t graph)
 {
@@ -29,11 +32,11 @@ static int instantiate(bool rt, MUgraphExec *exec, MUgraph graph, unsigned long 
 {
     const unsigned long long must = cudaGraphInstantiateFlagAutoFreeOnLaunch |
                                     cudaGraphInstantiateFlagDeviceLaunch; /* the others are hints */
-    int err = rt ? mu.musaGraphInstantiateWithFlags(exec, graph, flags)
-                 : mu.muGraphInstantiateWithFlags(exec, graph, flags);
-    if (err == CUDA_ERROR_NOT_SUPPORTED && (flags & must) == 0)
-        err = mu.muGraphInstantiate(exec, graph, NULL, NULL, 0);
-    return err;
+    if ((flags & must) == 0 &&
+        !cumu_mu_has(rt ? "musaGraphInstantiateWithFlags" : "muGraphInstantiateWithFlags"))
+        return mu.muGraphInstantiate(exec, graph, NULL, NULL, 0);
+    return rt ? mu.musaGraphInstantiateWithFlags(exec, graph, flags)
+              : mu.muGraphInstantiateWithFlags(exec, graph, flags);
 }
 
 int cumu_graph_instantiate(bool rt, cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
@@ -56,16 +59,28 @@ int cumu_graph_instantiate_log(bool rt, cudaGraphExec_t *exec, cudaGraph_t graph
     return cumu_graph_instantiate(rt, exec, graph, 0);
 }
 
+/* Where the form with a struct is missing, its flags are given to the others; the upload is then left to the first
+ * launch. */
+static int instantiate_params(bool rt, bool ptsz, MUgraphExec *exec, MUgraph graph,
+                              MUSA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+    if (cumu_mu_has(rt ? "musaGraphInstantiateWithParams" : "muGraphInstantiateWithParams"))
+        return rt ? ptsz ? mu.musaGraphInstantiateWithParams_ptsz(exec, graph, params)
+                         : mu.musaGraphInstantiateWithParams(exec, graph, params)
+               : ptsz ? mu.muGraphInstantiateWithParams_ptsz(exec, graph, params)
+                      : mu.muGraphInstantiateWithParams(exec, graph, params);
+    int err = instantiate(rt, exec, graph, params->flags);
+    params->hErrNode_out = NULL;
+    params->result_out = err ? MUSA_GRAPH_INSTANTIATE_ERROR : MUSA_GRAPH_INSTANTIATE_SUCCESS;
+    return err;
+}
+
 int cumu_graph_instantiate_params(bool rt, bool ptsz, cudaGraphExec_t *exec, cudaGraph_t graph,
                                   void *params)
 {
-    MUgraphExec *to = (MUgraphExec *)exec;
     if (!exec || !params)
         return CUDA_ERROR_INVALID_VALUE;
-    int err = rt ? ptsz ? mu.musaGraphInstantiateWithParams_ptsz(to, graph, params)
-                        : mu.musaGraphInstantiateWithParams(to, graph, params)
-              : ptsz ? mu.muGraphInstantiateWithParams_ptsz(to, graph, params)
-                     : mu.muGraphInstantiateWithParams(to, graph, params);
+    int err = instantiate_params(rt, ptsz, (MUgraphExec *)exec, graph, params);
     if (!err)
         cumu_exec_made(*exec, graph);
     return err;
@@ -73,14 +88,41 @@ int cumu_graph_instantiate_params(bool rt, bool ptsz, cudaGraphExec_t *exec, cud
 
 /* ---- executable graphs ----------------------------------------------------------------------- */
 
+/* Up to SDK 3.1.0 the update took CUDA 11's four arguments, later three (facts/musa_evidence.md, C2). Called with four
+ * it serves both: the newer one does not look at the fourth, and fills the whole of what the third points to; the older
+ * one puts the node there and writes the result through the fourth. */
+static int update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)
+{
+    enum { UNTOUCHED = -1 };
+    typedef int either(MUgraphExec, MUgraph, void *, int *);
+    either *f = rt ? (either *)(void (*)(void))mu.musaGraphExecUpdate : (either *)(void (*)(void))mu.muGraphExecUpdate;
+    int result = UNTOUCHED;
+    cudaGraphExecUpdateResultInfo filled = {UNTOUCHED, NULL, NULL};
+    int err = f(exec, graph, &filled, &result);
+    if (result != UNTOUCHED) {
+        cudaGraphNode_t node;
+        memcpy(&node, &filled, sizeof node);
+        *info = (cudaGraphExecUpdateResultInfo){result, node, NULL};
+    } else if (filled.result != UNTOUCHED) {
+        *info = filled;
+    }
+    return err;
+}
+
 int cumu_graph_update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph,
                       cudaGraphExecUpdateResultInfo *info)
 {
-    int err = rt ? mu.musaGraphExecUpdate(exec, graph, (void *)info)
-                 : mu.muGraphExecUpdate(exec, graph, (void *)info);
+    if (!info)
+        return CUDA_ERROR_INVALID_VALUE;
+    int err = update(rt, exec, graph, info);
     if (!err)
         cumu_exec_updated(exec, graph);
-    return err;
+    if (err != CUDA_ERROR_NOT_SUPPORTED)
+        return err;
+    /* A driver without updates answers as CUDA does for a node that it cannot update: programs then instantiate anew,
+     * where any other error ends them (ggml). */
+    *info = (cudaGraphExecUpdateResultInfo){cudaGraphExecUpdateErrorNotSupported, NULL, NULL};
+    return cudaErrorGraphExecUpdateFailure;
 }
 
 int cumu_graph_update_v11(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error,

@@ -227,7 +227,7 @@ int cumu_func_shared_left(struct cumu_func *f, int blocks, int block_size, size_
     if (err)
         return err;
     err = mu.muOccupancyAvailableDynamicSMemPerBlock(size, mf, blocks, block_size);
-    if (err == CUDA_ERROR_NOT_SUPPORTED && cumu_device_code())
+    if (err == CUDA_ERROR_NOT_SUPPORTED)
         return share_of_shared(f, blocks, size);
     if (!err)
         *size -= *size < f->front ? *size : f->front;

@@ -454,7 +454,7 @@ void cumu_module_unload(struct cumu_module *m)
             unload_below(d->module, d->memory, atomic_load(&d->ctx));
         for (struct managed *g = u->managed; g; g = g->next)
             if (g->address)
-                mu.muMemFree((MUdeviceptr)(uintptr_t)g->address);
+                mu.muMemFree_v2((MUdeviceptr)(uintptr_t)g->address);
         cumu_unit_free(u);
     }
     cumu_handle_free(m);

@@ -46,7 +46,7 @@ static cudaError_t properties(void *out, size_t size, unsigned version, int ordi
     memset(&head, 0, sizeof head);
     err = mu.muDeviceGetName(head.name, sizeof head.name, device);
     if (!err)
-        err = mu.muDeviceTotalMem(&head.totalGlobalMem, device);
+        err = mu.muDeviceTotalMem_v2(&head.totalGlobalMem, device);
     if (err)
         return CUMU_RT(err);
     MUuuid uuid;
