@@ -188,5 +188,5 @@ void *cumu_stand_in(const char *symbol)
             return cumu_below_has("musart", "musaMallocAsync") && cumu_below_has("musa", "muMemAllocAsync")
                        ? NULL
                        : cumu_code_address(family[i].function);
-    return NULL;
+    return cumu_driver_stand_in(symbol);
 }

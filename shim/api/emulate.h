@@ -5,6 +5,10 @@
 
 #include "abi/musa.h"
 
+/* What stands for a driver function that the driver below lacks (emulate_driver.c); NULL if it has it, or
+ * if nothing can. */
+void *cumu_driver_stand_in(const char *symbol);
+
 /* Stream-ordered allocation, in driver numbers (emulate_pool.c). A NULL pool is the device's current one. */
 int cumu_pool_alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream stream);
 int cumu_pool_free(MUdeviceptr p, MUstream stream);

@@ -5,7 +5,7 @@ set -eu
 
 run="$cumu run --backend host --"
 
-for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline symbols language errors driver texture capture graphs; do
+for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline perthread symbols language errors driver texture capture graphs; do
     name=$f
     case $f in lz4 | raw) name=vectoradd ;; esac
     # shellcheck disable=SC2086
