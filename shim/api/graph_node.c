@@ -75,7 +75,7 @@ int cumu_graph_get_kernel(cudaGraphNode_t node, cudaKernelNodeParams *params, CU
     int err = mu.muGraphKernelNodeGetParams(node, &p);
     if (err)
         return err;
-    struct cumu_call *c = cumu_node_call(node);
+    struct cumu_call *c = cumu_node_call(node, &p.kernelParams);
     struct cumu_func *f = c ? cumu_as_func(c->func) : NULL;
     if (!f || ctx)
         f = cumu_func_behind(p.func, &where);

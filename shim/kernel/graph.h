@@ -16,6 +16,9 @@ struct cumu_call {
     struct cumu_func *func;
     bool cooperative;
     MUSA_KERNEL_NODE_PARAMS launch; /* kernelParams: this call's own, `extra` is NULL */
+    unsigned nparam;
+    char *data; /* where the arguments lie */
+    size_t bytes;
 };
 
 /* Translates the kernel for the current context and copies its arguments, given as to cuLaunchKernel.
@@ -33,6 +36,12 @@ bool cumu_call_compiling(const struct cumu_call *c, MUfunction *now);
  * kernels. */
 struct cumu_func *cumu_func_behind(MUfunction mf, MUcontext *ctx);
 
+/* graph_given.c: a node's arguments in memory that the program may keep and write to. Makes them if *at is NULL, in
+ * other memory only if there is no room; NULL: out of memory. */
+struct cumu_given;
+void **cumu_given_fill(struct cumu_given **at, const struct cumu_call *c);
+void cumu_given_free(struct cumu_given *g);
+
 /* ---- who holds which (graph_hold.c) ---------------------------------------------------------- */
 
 /* Of a graph, `node` runs c from now on. Takes the caller's reference; out of memory keeps the call for
@@ -41,8 +50,9 @@ void cumu_graph_hold(MUgraph g, MUgraphNode node, struct cumu_call *c);
 void cumu_exec_hold(MUgraphExec x, MUgraphNode node, struct cumu_call *c);
 /* The same for a node that is known, but not its graph. */
 void cumu_node_hold(MUgraphNode node, struct cumu_call *c);
-/* What `node` of a graph was given last: a new reference, or NULL. */
-struct cumu_call *cumu_node_call(MUgraphNode node);
+/* What `node` of a graph was given last: a new reference, or NULL. *args: its arguments, at one place until the node
+ * is destroyed, which follow what it is given later. */
+struct cumu_call *cumu_node_call(MUgraphNode node, void ***args);
 /* Node of g that has a graph inside, and that graph, once it is known: it lives and dies with g. */
 void cumu_graph_parent(MUgraph g, MUgraphNode node);
 void cumu_graph_inside(MUgraphNode node, MUgraph inner);

@@ -73,12 +73,15 @@ int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args,
     atomic_init(&c->refs, 1);
     c->func = f;
     c->cooperative = l->cooperative;
+    c->nparam = ptx->nparam;
+    c->data = (char *)c + head;
+    c->bytes = data;
     c->launch = (MUSA_KERNEL_NODE_PARAMS){
         .func = l->cooperative ? inst->function : cumu_jit_function(f, inst, l->grid, l->block),
         .gridDimX = l->grid.x, .gridDimY = l->grid.y, .gridDimZ = l->grid.z,
         .blockDimX = l->block.x, .blockDimY = l->block.y, .blockDimZ = l->block.z,
         .sharedMemBytes = (unsigned)l->shared + f->front, .kernelParams = (void **)(c + 1)};
-    err = copy_args(c, ptx, (char *)c + head, args, extra);
+    err = copy_args(c, ptx, c->data, args, extra);
     if (err) {
         free(c);
         return err;

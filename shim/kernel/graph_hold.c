@@ -20,6 +20,7 @@ struct held {
     struct held *next, **at;
     struct owner *owner;
     struct cumu_call *call; /* NULL: a node that has graphs inside */
+    struct cumu_given *given; /* of a graph's node whose arguments were asked for */
     bool cold;              /* of an executable graph: its compiled code is still to come */
     UT_hash_handle hh;
 };
@@ -84,6 +85,8 @@ static void add(struct owner *o, MUgraphExec exec, MUgraphNode node, struct cumu
         set_cold(h, false);
         cumu_call_drop(h->call);
         h->call = c;
+        if (h->given && c)
+            (void)cumu_given_fill(&h->given, c);
     } else {
         if (!o || !(h = calloc(1, sizeof *h)))
             return;
@@ -114,6 +117,7 @@ static void remove_held(struct held *h)
     if (h->next)
         h->next->at = h->at;
     cumu_call_drop(h->call);
+    cumu_given_free(h->given);
     free(h);
 }
 
@@ -184,11 +188,14 @@ void cumu_node_hold(MUgraphNode node, struct cumu_call *c)
     hmap_unlock(&owners);
 }
 
-struct cumu_call *cumu_node_call(MUgraphNode node)
+struct cumu_call *cumu_node_call(MUgraphNode node, void ***args)
 {
     hmap_lock(&owners);
     struct held *h = find_held(NULL, node);
     struct cumu_call *c = h && h->call ? another(h->call) : NULL;
+    void **given = c ? cumu_given_fill(&h->given, c) : NULL;
+    if (c)
+        *args = given ? given : c->launch.kernelParams;
     hmap_unlock(&owners);
     return c;
 }

@@ -310,6 +310,57 @@ static int cycle(void)
     return failed ? -1 : total;
 }
 
+/* What a node gave out stays where it is, and is written to and given back again and again. */
+static bool kept(cudaGraph_t g, cudaGraphNode_t node)
+{
+    cudaKernelNodeParams p, again;
+    cudaGraphExec_t x, y;
+    cudaGraph_t clone;
+    int failed = wrap_cuGraphKernelNodeGetParams(node, &p);
+    void **given = p.params, *first = given[0];
+    failed |= wrap_cuGraphInstantiateWithFlags(&x, g, 0);
+    failed |= wrap_cuGraphClone(&clone, g);
+    int before = *(int *)first;
+    for (int i = 0; i < 100; i++) {
+        int value = 100 + i;
+        given[0] = &value;
+        failed |= wrap_cuGraphKernelNodeSetParams(node, &p);
+        failed |= given[0] != first || *(int *)first != value;
+        given[0] = &value;
+        value += 1000;
+        failed |= wrap_cuGraphExecKernelNodeSetParams(x, node, &p);
+        failed |= launched(x) != value;
+        given[0] = first;
+        *(int *)first = 7; /* not directly, CUDA says; it must do no harm */
+        if (i % 10 == 0) {
+            failed |= wrap_cuGraphInstantiateWithFlags(&y, g, 0);
+            failed |= launched(y) != value - 1000;
+            failed |= wrap_cuGraphExecDestroy(y);
+        }
+        failed |= wrap_cuGraphKernelNodeGetParams(node, &again);
+        failed |= again.params != given || *(int *)given[0] != value - 1000;
+    }
+    failed |= wrap_cuGraphInstantiateWithFlags(&y, clone, 0);
+    failed |= launched(y) != before;
+    failed |= wrap_cuGraphExecDestroy(x) | wrap_cuGraphExecDestroy(y) | wrap_cuGraphDestroy(clone);
+    return !failed;
+}
+
+static bool kept_everywhere(void)
+{
+    cudaGraph_t g, clone, inside;
+    cudaGraphNode_t node, in_clone, nest, in_child;
+    int v = 3;
+    cudaKernelNodeParams p = call(&v);
+    mu.muGraphCreate((MUgraph *)&g, 0);
+    bool ok = !wrap_cuGraphAddKernelNode(&node, g, NULL, 0, &p) && kept(g, node) && !wrap_cuGraphClone(&clone, g) &&
+              !mu.muGraphNodeFindInClone((MUgraphNode *)&in_clone, node, clone) && kept(clone, in_clone);
+    ok = ok && !wrap_cuGraphAddChildGraphNode(&nest, clone, NULL, 0, g) &&
+         !wrap_cuGraphChildGraphNodeGetGraph(nest, &inside) &&
+         !mu.muGraphNodeFindInClone((MUgraphNode *)&in_child, node, inside) && kept(inside, in_child);
+    return !wrap_cuGraphDestroy(g) && !wrap_cuGraphDestroy(clone) && ok;
+}
+
 int main(void)
 {
     static const char text[] = HEAD ".visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
@@ -318,10 +369,11 @@ int main(void)
     install();
     OK(wrap_cuModuleLoadData(&m, text) == 0 && wrap_cuModuleGetFunction(&kernel, m, "k") == 0, "module");
     OK(cycle() == 1112 + 1111 + 1116 + 11116 + 1111, "every launch reads what its call was given");
+    OK(kept_everywhere(), "a node's arguments stay where they are");
     struct mallinfo2 before = mallinfo2();
     int bad = 0;
     for (int i = 0; i < 2000; i++)
-        bad += cycle() < 0;
+        bad += (cycle() < 0) + (i % 100 == 0 && !kept_everywhere());
     struct mallinfo2 after = mallinfo2();
     OK(bad == 0, "again and again");
     OK(after.uordblks < before.uordblks + 65536, "nothing is kept but by malloc: %zd bytes",
