@@ -62,7 +62,9 @@ MUresult host_array_make(MUcontext ctx, const MUSA_ARRAY3D_DESCRIPTOR *d, MUarra
     a->element = host_format_bytes(d->Format) * d->NumChannels;
     a->pitch = (a->width * a->element + 31) & ~(size_t)31;
     a->slice = a->pitch * (a->height ? a->height : 1);
-    a->data = host_mem_alloc(ctx->device, a->slice * (a->depth ? a->depth : 1), 512);
+    size_t size; /* a row and a slice of the largest have 2^24 and 2^44 bytes */
+    bool fits = !__builtin_mul_overflow(a->slice, a->depth ? a->depth : 1, &size);
+    a->data = fits ? host_mem_alloc(ctx->device, size, 512) : NULL;
     if (!a->data) {
         host_slab_put(&host_arrays, a);
         return MUSA_ERROR_OUT_OF_MEMORY;

@@ -103,8 +103,9 @@ static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
     default:
         return MUSA_ERROR_INVALID_VALUE;
     }
-    if (!width || width > WIDEST || (uintptr_t)p % element ||
-        !host_mem_on_device(p, (height - 1) * pitch + width * element))
+    size_t end;
+    if (!width || width > WIDEST || (uintptr_t)p % element || __builtin_mul_overflow(pitch, height - 1, &end) ||
+        __builtin_add_overflow(end, width * element, &end) || !host_mem_on_device(p, end))
         return MUSA_ERROR_INVALID_VALUE;
     t->levels = 1;
     t->level[0] = (struct t0_texture_level){ (void *)(uintptr_t)p, (uint32_t)width,

@@ -33,8 +33,10 @@ musaError_t musaMalloc3D(musaPitchedPtr *p, musaExtent extent)
     if (!p)
         return rt_end(MUSA_ERROR_INVALID_VALUE);
     void *memory = NULL;
-    size_t pitch = 0;
-    musaError_t e = musaMallocPitch(&memory, &pitch, extent.width, extent.height * extent.depth);
+    size_t pitch = 0, rows;
+    if (__builtin_mul_overflow(extent.height, extent.depth, &rows))
+        return rt_end(MUSA_ERROR_OUT_OF_MEMORY);
+    musaError_t e = musaMallocPitch(&memory, &pitch, extent.width, rows);
     if (!e)
         *p = (musaPitchedPtr){ memory, pitch, extent.width, extent.height };
     return e;
