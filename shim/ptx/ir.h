@@ -242,8 +242,8 @@ struct ptx_func {
     bool params_in_regs;     /* .func with .reg arguments */
     uint32_t param_size;     /* bytes of the launch buffer */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg; /* 0 = not given */
-    bool cluster_dim_explicit;
-    uint32_t reqnctapercluster[3];
+    bool cluster_dim_explicit, blocks_are_clusters;
+    uint32_t reqnctapercluster[3], maxclusterrank; /* 0 = not given */
 
     /* Set by the caller before ptx_cfg_build: a block begins where lanes meet (ptx_meets). */
     bool meeting_blocks;

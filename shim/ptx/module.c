@@ -95,8 +95,7 @@ static void read_dims(struct ptx_lex *l, uint32_t *out, unsigned max, uint64_t l
 /* One performance directive between header and body; false when the token starts none. */
 static bool read_directive(struct ptx_lex *l, struct ptx_func *f)
 {
-    static const char *const ignored[] = {".maxnctapersm", ".abi_preserve", ".maxclusterrank",
-                                          ".abi_preserve_control"};
+    static const char *const ignored[] = {".maxnctapersm", ".abi_preserve", ".abi_preserve_control"};
     uint32_t scratch[3];
     if (ptx_accept_word(l, ".maxntid")) {
         read_dims(l, f->maxntid, 3, 1 << 20);
@@ -105,6 +104,8 @@ static bool read_directive(struct ptx_lex *l, struct ptx_func *f)
     } else if (ptx_accept_word(l, ".reqnctapercluster")) {
         f->cluster_dim_explicit = true;
         read_dims(l, f->reqnctapercluster, 3, 1 << 20);
+    } else if (ptx_accept_word(l, ".maxclusterrank")) {
+        read_dims(l, &f->maxclusterrank, 1, UINT32_MAX);
     } else if (ptx_accept_word(l, ".minnctapersm")) {
         read_dims(l, &f->minnctapersm, 1, 1 << 20);
     } else if (ptx_accept_word(l, ".maxnreg")) {
@@ -120,7 +121,9 @@ static bool read_directive(struct ptx_lex *l, struct ptx_func *f)
             ptx_next(l);
         } while (ptx_accept(l, ','));
         ptx_expect(l, ';', "after .pragma");
-    } else if (!ptx_accept_word(l, ".blocksareclusters") && !ptx_accept_word(l, ".unified")) {
+    } else if (ptx_accept_word(l, ".blocksareclusters")) {
+        f->blocks_are_clusters = true;
+    } else if (!ptx_accept_word(l, ".unified")) {
         for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
             if (ptx_accept_word(l, ignored[i])) {
                 read_dims(l, scratch, 1, UINT32_MAX);

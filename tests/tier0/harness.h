@@ -81,6 +81,9 @@ struct t0t;
 #define T0T_BLOCK_RUN(t, worker, g, block, fault) t0_block_run(worker, g, block, fault)
 #define T0T_CLOSE(t) (void)(t)
 #endif
+#ifndef T0T_CLUSTER_RUN
+#define T0T_CLUSTER_RUN(t, worker, g, first, count, fault) t0_blocks_run_resident(worker, g, first, count, fault)
+#endif
 
 struct t0t {
     struct ptx_module *ptx;
@@ -155,7 +158,9 @@ static __attribute__((unused)) bool t0t_open(struct t0t *t, const char *text, co
     return t0t_load(t, kernel);
 }
 
-/* Runs every block in order on one worker; the arguments are `param_size` bytes at params. */
+static uint32_t t0t_cluster[3]; /* of the launches to come; 0 = without clusters */
+
+/* Runs every block in order on one worker, or cluster after cluster; the arguments are `param_size` bytes at params. */
 static __attribute__((unused)) enum t0_fault_kind
 t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared,
         const void *params, struct t0_fault *fault)
@@ -166,6 +171,7 @@ t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t
                         .env = &t0t_env, .grid_id = ++id, .nsm = 1};
     memcpy(g.grid, grid, sizeof g.grid);
     memcpy(g.block, block, sizeof g.block);
+    memcpy(g.cluster, t0t_cluster, sizeof g.cluster);
     if (!t0t_worker) {
         struct sigaction act = {.sa_flags = SA_SIGINFO};
         act.sa_sigaction = t0t_on_signal;
@@ -173,8 +179,11 @@ t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t
         sigaction(SIGBUS, &act, NULL);
         t0t_worker = t0_worker_new(0);
     }
-    for (uint64_t b = 0, n = (uint64_t)grid[0] * grid[1] * grid[2]; b < n; b++) {
-        enum t0_fault_kind kind = T0T_BLOCK_RUN(t, t0t_worker, &g, b, fault ? fault : &ignored);
+    const uint32_t size = t0_cluster_size(&g);
+    for (uint64_t b = 0, n = (uint64_t)grid[0] * grid[1] * grid[2]; b < n; b += size) {
+        enum t0_fault_kind kind =
+            size > 1 ? T0T_CLUSTER_RUN(t, t0t_worker, &g, b, size, fault ? fault : &ignored)
+                     : T0T_BLOCK_RUN(t, t0t_worker, &g, b, fault ? fault : &ignored);
         if (kind != T0_OK)
             return kind;
     }

@@ -9,8 +9,11 @@
 struct t0t;
 static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g,
                                     uint64_t block, struct t0_fault *fault);
+static enum t0_fault_kind t1t_clusters(struct t0t *t, struct t0_worker *w, const struct t0_grid *g, uint64_t first,
+                                       uint64_t count, struct t0_fault *fault);
 static void t1t_close(struct t0t *t);
 #define T0T_BLOCK_RUN(t, worker, g, block, fault) t1t_block(t, worker, g, block, fault)
+#define T0T_CLUSTER_RUN(t, worker, g, first, count, fault) t1t_clusters(t, worker, g, first, count, fault)
 #define T0T_CLOSE(t) t1t_close(t)
 
 /* Objects do what the host's instructions do: they take any alignment and notice no access that
@@ -75,8 +78,7 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     return o;
 }
 
-static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g,
-                                    uint64_t block, struct t0_fault *fault)
+static void t1t_open(struct t0t *t, const struct t0_grid *g)
 {
     const int shape = (int)t1_shape(g->block) + 1;
     if (t->object_state != shape) {
@@ -85,6 +87,20 @@ static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const st
             t->object = t1t_make(t, (enum t1_shape)(shape - 1));
         t->object_state = shape;
     }
+}
+
+static enum t0_fault_kind t1t_clusters(struct t0t *t, struct t0_worker *w, const struct t0_grid *g, uint64_t first,
+                                       uint64_t count, struct t0_fault *fault)
+{
+    t1t_open(t, g);
+    return t->object ? t1_blocks_run_resident(w, t->object, g, first, count, fault)
+                     : t0_blocks_run_resident(w, g, first, count, fault);
+}
+
+static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g,
+                                    uint64_t block, struct t0_fault *fault)
+{
+    t1t_open(t, g);
     if (!t->object)
         return t0_block_run(w, g, block, fault);
     enum { BATCH = 7 }; /* the first of a batch runs them all */

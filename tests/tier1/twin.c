@@ -32,6 +32,16 @@ static const struct { const char *type, *field; size_t at;
     AT(t1_block, current),
     AT(t1_block, services),
     AT(t1_block, worker),
+    AT(t1_block, cluster_shared),
+    AT(t1_block, cluster_barrier),
+    AT(t1_block, cluster),
+    AT(t1_block, cluster_size),
+    AT(t1_block, rank),
+    AT(t1_block, explicit_cluster),
+    AT(t1_block, patience),
+    AT(t1_cluster, live),
+    AT(t1_cluster, arrived),
+    AT(t1_cluster, generation),
     AT(t1_services, fault),
     AT(t1_services, print),
     AT(t1_services, dev_malloc),
@@ -52,7 +62,7 @@ static const struct { const char *type, *field; size_t at;
 };
 #define SIZE(S) {#S, sizeof(struct S)}
 static const struct { const char *type; size_t size; } sizes[] = {
-    SIZE(t1_block), SIZE(t1_services), SIZE(t1_rows), SIZE(t1_info),
+    SIZE(t1_block), SIZE(t1_cluster), SIZE(t1_services), SIZE(t1_rows), SIZE(t1_info),
 };
 
 static bool write_text(const char *path, bool broken)

@@ -6,7 +6,7 @@
 #include "ptx/tier0/t0.h"
 
 #define T0_IMAGE_MAGIC "cumu-t0\n"
-#define T0_IMAGE_VERSION 3u
+#define T0_IMAGE_VERSION 4u
 
 #define T0_NONE 0xffffffffu
 #define T0_ROW_ALIGN 64u
@@ -17,6 +17,13 @@
 #define T0_LOCAL_LIMIT (16u << 20)
 #define T0_SHARED_STATIC (48u << 10) /* what ptxas allows on every architecture; more is dynamic */
 #define T0_SHARED_RESERVED 1024u /* of the system software: cooperative groups keep state there */
+/* Addresses of a cluster's shared memory, of 32 bits: those of its own a block sees from 0; what mapa gives has the
+ * highest bit, then 7 bits of rank, then the offset in that block's, and means the same in each of the blocks. */
+#define T0_CLUSTER_MAX 16u /* blocks of a cluster: 8 on every device, more where a kernel allows it */
+#define T0_CLUSTER_SHIFT 24
+#define T0_CLUSTER_FAR 0x80000000u
+#define T0_CLUSTER_RANK 0x7fu
+#define T0_CLUSTER_STRIDE ((uint64_t)1 << T0_CLUSTER_SHIFT) /* from one block's shared memory to the next one's */
 #define T0_FUNC_TAG                                                                                \
     0xCF00000000000000u /* value of a function's address: tag | index in the module */
 
@@ -118,6 +125,7 @@ struct t0_kernel_rec {
     uint32_t num_regs, max_threads, reqntid[3];
     uint32_t uses_grid_sync, dynamic_offset, own_local, may_wait;
     uint32_t uses_dynamic; /* names dynamic shared memory */
+    struct t0_cluster_info cluster;
 };
 
 struct t0_var {
@@ -156,7 +164,8 @@ enum { T0_FENCE_SYS = 2 }; /* aux of FENCE: up to the whole system; tier 0 knows
 enum { T0_LDM_LOG2 = 3 /* of the number of matrices */, T0_LDM_TRANS = 4 };
 /* aux of BULK; imm: 0 = copies, else the update of an element, as operation and type of ATOM */
 enum { T0_BULK_TO_SHARED = 1, T0_BULK_TO32 = 2, T0_BULK_FROM_SHARED = 4, T0_BULK_FROM32 = 8,
-       T0_BULK_BARRIER = 16, T0_BULK_BARRIER32 = 32 };
+       T0_BULK_BARRIER = 16, T0_BULK_BARRIER32 = 32,
+       T0_BULK_MULTICAST = 64 /* to the blocks of the cluster in mask d */ };
 enum { T0_CP_LOG2 = 7, T0_CP_ADDR32 = 8, T0_CP_PARTIAL = 16 };
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes
  * still expected (signed), 61-63 phase. */
@@ -208,7 +217,9 @@ static inline bool t0_sreg_dynamic(unsigned sreg)
 static inline bool t0_sreg_per_block(unsigned sreg)
 {
     return (sreg >= PTX_SR_CTAID_X && sreg <= PTX_SR_CTAID_Z) ||
-           (sreg >= PTX_SR_CLUSTERID_X && sreg <= PTX_SR_CLUSTERID_Z);
+           (sreg >= PTX_SR_CLUSTERID_X && sreg <= PTX_SR_CLUSTERID_Z) ||
+           (sreg >= PTX_SR_CLUSTER_CTAID_X && sreg <= PTX_SR_CLUSTER_CTAID_Z) ||
+           sreg == PTX_SR_CLUSTER_CTARANK;
 }
 
 /* TEX_ARGS behind the first that this form of TEX needs. */

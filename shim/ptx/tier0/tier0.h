@@ -63,6 +63,12 @@ struct t0_kernel *t0_module_kernel(struct t0_module *m, const char *name);
 int t0_module_global(struct t0_module *m, const char *name, void **address, size_t *size);
 
 struct t0_param { uint32_t offset, size; };
+struct t0_cluster_info { /* what the kernel says about its clusters */
+    uint32_t dims[3];    /* .reqnctapercluster; 0 = the launch says */
+    uint32_t max;        /* .maxclusterrank; 0 = not given */
+    uint32_t must_be_set; /* .explicitcluster: never launched without */
+    uint32_t grid_of_clusters; /* .blocksareclusters: the launch's grid counts clusters */
+};
 struct t0_kernel_info {
     const char *name;
     uint32_t nparam, param_size;
@@ -72,6 +78,7 @@ struct t0_kernel_info {
     uint32_t num_regs;      /* PTX registers in 32-bit units, capped at 255: what attributes report */
     uint32_t max_threads;   /* from .maxntid/.reqntid, else 1024 */
     uint32_t reqntid[3];    /* 0 = none */
+    struct t0_cluster_info cluster;
     bool uses_grid_sync;    /* reads %envreg1/2 */
     bool may_wait;          /* a loop may watch memory that others write, or calls hide one */
 };
@@ -93,6 +100,7 @@ struct t0_grid { /* one launch; constant while it runs */
     uint64_t grid_id;
     uint64_t envreg12;           /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
     uint32_t nsm;                /* %nsmid */
+    uint32_t cluster[3];         /* blocks of a cluster, which divide the grid; 0 = launched without */
     const _Atomic bool *stop;    /* set by anyone: blocks that only spin give up; NULL = never */
 };
 
@@ -102,11 +110,17 @@ struct t0_worker;
 struct t0_worker *t0_worker_new(uint32_t smid);
 void t0_worker_free(struct t0_worker *w);
 
-/* Runs the block with this linear index (x fastest) to completion. T0_OK or the fault. */
+/* Blocks are numbered cluster by cluster: the ranks of the first cluster, those of the next one (x fastest in
+ * both). Without clusters that is the order of their indices. */
+uint32_t t0_cluster_size(const struct t0_grid *g); /* blocks of a cluster, 1 without */
+void t0_block_index(const struct t0_grid *g, uint64_t number, uint32_t index[3]);
+uint64_t t0_block_number(const struct t0_grid *g, const uint32_t index[3]);
+
+/* Runs the block of this number to completion, of a launch without clusters. T0_OK or the fault. */
 enum t0_fault_kind t0_block_run(struct t0_worker *w, const struct t0_grid *g, uint64_t block,
                                 struct t0_fault *fault);
-/* Cooperative launches: all `count` blocks are resident on this worker and take turns whenever one
- * spins or waits; returns when all are done. */
+/* Cooperative launches and clusters: all `count` blocks, whole clusters of them, are resident on this worker and
+ * take turns whenever one spins or waits; returns when all are done. */
 enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_grid *g,
                                           uint64_t first, uint64_t count, struct t0_fault *fault);
 /* Called by the SIGSEGV/SIGBUS handler on a worker's own thread: true if the worker was executing a

@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 7u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 8u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -51,6 +51,9 @@ bool t1_image_split(const void *image, size_t size, const void **t0_image, size_
 /* What emitted code sees of a block; the prelude declares the same struct (kept equal by a test). The
  * worker fills it; `services` never return to the kernel where marked. */
 struct t1_fibre;
+struct t1_cluster { /* the barrier of a cluster's blocks */
+    uint32_t live, arrived, generation; /* warps: that have not ended, that have arrived in this generation */
+};
 struct t1_block {
     uint8_t *shared;             /* static, then dynamic shared memory */
     const uint8_t *params;
@@ -67,6 +70,10 @@ struct t1_block {
     struct t1_fibre *current;    /* the warp that runs now; owned by the object */
     const struct t1_services *services;
     void *worker;                /* passed back to services */
+    uint8_t *cluster_shared;     /* of the cluster's rank 0; `shared` without a cluster */
+    struct t1_cluster *cluster_barrier; /* set without a cluster by the object itself */
+    uint32_t cluster[3], cluster_size; /* blocks; 1 without a cluster */
+    uint32_t rank, explicit_cluster;
     uint32_t patience;           /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
 };
 /* Operands of arithmetic that emitted code has no expression for: rows as tier 0's, first destination 0,
@@ -119,7 +126,7 @@ enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, 
 enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
                                  const struct t0_grid *g, uint64_t first, uint64_t count,
                                  struct t0_fault *fault);
-/* Cooperative launches, as t0_blocks_run_resident: `count` blocks that take turns. */
+/* Cooperative launches and clusters, as t0_blocks_run_resident: `count` blocks that take turns. */
 enum t0_fault_kind t1_blocks_run_resident(struct t0_worker *w, const struct t1_object *o,
                                           const struct t0_grid *g, uint64_t first, uint64_t count,
                                           struct t0_fault *fault);

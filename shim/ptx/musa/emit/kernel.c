@@ -150,10 +150,12 @@ static void scan(struct mu_emit *e)
 {
     const struct t0_insn *i = T0_AT(e->image, code, struct t0_insn);
     const struct t0_row *row = T0_AT(e->image, rows, struct t0_row);
+    uint64_t id;
     for (const struct t0_insn *end = i + e->image->code.count; i < end; i++) {
         if (i->op == T0_BAR && i->aux & T0_BAR_COUNT)
             e->parts |= MU_BARRIER;
-        if (i->op == T0_BAR && (i->aux & T0_BAR_KIND) == T0_BAR_ARRIVE) {
+        if (i->op == T0_BAR && (i->aux & T0_BAR_KIND) == T0_BAR_ARRIVE &&
+            !(mu_constant(e, i->a, &id) && id == T0_BARRIER_CLUSTER)) {
             e->parts |= MU_BARRIER;
             e->arrives = true;
         }
@@ -169,6 +171,9 @@ static void emit_all(struct mu_emit *e)
 {
     const struct t0_row *row = T0_AT(e->image, rows, struct t0_row);
     const struct t0_kernel_rec *rec = record(e);
+    const uint32_t *cluster = rec->cluster.dims;
+    if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
+        mu_fail(e, "clusters of %u x %u x %u blocks have no counterpart in MUSA", cluster[0], cluster[1], cluster[2]);
     for (uint32_t k = 0; k < e->image->rows.count; k++)
         e->row[row[k].offset / T0_ROW_ALIGN] = k + 1;
     find_labels(e);

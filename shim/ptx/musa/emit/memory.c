@@ -283,6 +283,12 @@ bool mu_memory(struct mu_emit *e)
     case T0_CVTA_SHARED: shared_address(e, false); return true;
     case T0_CVTA_TO_SHARED: shared_address(e, true); return true;
     case T0_ISSPACEP: space_test(e); return true;
+    case T0_MAPA: { /* the block is its whole cluster */
+        const char kind = i->aux & T0_MEM_ADDR32 ? 'w' : 'l';
+        mu_put(e, "%s = %s;\n", mu_set(e, i->d, kind).s, mu_get(e, i->a, kind).s);
+        return true;
+    }
+    case T0_CTARANK: mu_put(e, "%s = 0;\n", mu_set(e, i->d, 'w').s); return true;
     case T0_CP_ASYNC: copy_async(e); return true;
     case T0_BULK: bulk(e); return true;
     case T0_MBARRIER: mbarrier(e); return true;

@@ -19,8 +19,11 @@ static void barrier(struct mu_emit *e)
     const char *neg = i->aux & T0_BAR_NEG ? "!" : "", *way = counted ? "bar_count" : "bar";
     uint64_t id;
     struct mu_str at = mu_get(e, i->a, 'w'), n = counted ? mu_get(e, i->b, 'w') : (struct mu_str){"0u"};
-    if (mu_constant(e, i->a, &id) && id == T0_BARRIER_CLUSTER)
+    if (mu_constant(e, i->a, &id) && id == T0_BARRIER_CLUSTER) { /* of one block: */
+        if (kind == T0_BAR_ARRIVE)
+            return; /* its wait is the meeting point */
         at = (struct mu_str){"0u"};
+    }
     switch (kind) {
     case T0_BAR_ARRIVE: mu_put(e, "bar_arrive(%s, %s);\n", at.s, n.s); return;
     case T0_BAR_SYNC:

@@ -56,6 +56,8 @@ bool t0_bar_arrive(struct t0_warp *w, const struct t0_insn *i)
     struct t0_block *b = w->block;
     unsigned lane = (unsigned)__builtin_ctz(w->l.mask), kind = i->aux & T0_BAR_KIND;
     uint32_t id = T0_U32(w, i->a)[lane] % T0_BARRIERS;
+    if (id == T0_BARRIER_CLUSTER)
+        return t0_cluster_arrive(w, kind != T0_BAR_ARRIVE);
     struct t0_barrier *bar = &b->barrier[id];
     uint32_t p = T0_PRED(w, i->c);
 
@@ -82,7 +84,8 @@ bool t0_bar_arrive(struct t0_warp *w, const struct t0_insn *i)
 
 void t0_bar_exited(struct t0_block *b)
 {
-    for (uint32_t id = 0; id < T0_BARRIERS; id++)
+    for (uint32_t id = 0; id < T0_BARRIER_CLUSTER; id++)
         if (b->barrier[id].in_use && complete(b, &b->barrier[id]))
             release(b, id);
+    t0_cluster_exited(b->cluster);
 }

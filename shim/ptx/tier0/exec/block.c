@@ -58,6 +58,7 @@ void t0_worker_free(struct t0_worker *w)
     for (uint32_t k = 0; k < w->nblock; k++)
         block_free(w->block[k]);
     free(w->block);
+    t0_arenas_free(w);
     if (w->tier1)
         w->tier1_free(w->tier1);
     free(w);
@@ -136,16 +137,25 @@ static bool prepare(struct t0_block *b, const struct t0_grid *g)
            room(&b->local, &b->local_room, b->local_stride * b->nwarp * T0_LANES);
 }
 
-static bool start(struct t0_block *b, uint64_t linear)
+/* Makes the resident block k one of its cluster; alone it is one of its own. */
+static void join_cluster(struct t0_worker *w, const struct t0_grid *g, uint64_t k)
+{
+    struct t0_block *b = w->block[k];
+    const uint32_t size = t0_cluster_size(g), rank = (uint32_t)(k % size);
+    if (!rank)
+        b->alone = (struct t0_cluster){.base = size == 1 ? b->shared : t0_arena_base(w, k / size), .size = size};
+    b->cluster = &w->block[k - rank]->alone;
+    b->cluster->block[rank] = b;
+}
+
+static bool start(struct t0_block *b, uint64_t number)
 {
     const struct t0_grid *g = b->grid;
     const struct t0_row *row = T0_AT(b->image, rows, struct t0_row);
     const struct t0_fn *fn = T0_AT(b->image, funcs, struct t0_fn) + b->rec->fn;
     uint32_t threads = g->block[0] * g->block[1] * g->block[2];
 
-    b->index[0] = (uint32_t)(linear % g->grid[0]);
-    b->index[1] = (uint32_t)(linear / g->grid[0] % g->grid[1]);
-    b->index[2] = (uint32_t)(linear / g->grid[0] / g->grid[1]);
+    t0_block_index(g, number, b->index);
     b->alive = b->nwarp;
     for (unsigned k = 0; k < T0_BARRIERS; k++)
         if (b->barrier[k].in_use)
@@ -158,7 +168,7 @@ static bool start(struct t0_block *b, uint64_t linear)
         w->at = NULL;
         w->block = b;
         w->index = k;
-        w->shared = b->shared;
+        w->shared = b->cluster->base + t0_cluster_rank(g, b->index) * T0_CLUSTER_STRIDE;
         w->shared_size = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared);
         w->params = g->params;
         for (uint32_t r = 0; r < b->image->rows.count; r++) {
@@ -196,36 +206,50 @@ static bool turn(struct t0_worker *worker, struct t0_block *b, bool *busy)
     return ran;
 }
 
-/* Nobody can go on: collectives whose missing lanes wait elsewhere go on without them. */
-static void unblock(struct t0_worker *worker, struct t0_block *b)
+/* Nobody of the cluster can go on: collectives whose missing lanes wait elsewhere go on without them. */
+static void unblock(struct t0_worker *worker, struct t0_cluster *c)
 {
-    for (uint32_t k = 0; k < b->nwarp; k++)
-        if (b->warp[k].dead != ~0u && t0_warp_force(&b->warp[k]))
-            return;
-    for (uint32_t k = 0; k < b->nwarp; k++) {
-        struct t0_warp *w = &b->warp[k];
-        if (w->dead != ~0u) {
-            worker->warp = w;
-            w->l.mask = w->split[0].mask;
-            t0_raise(w, T0_AT(b->image, code, struct t0_insn) + w->split[0].pc, T0_FAULT_DEADLOCK,
-                     (unsigned)__builtin_ctz(w->l.mask), 0);
+    struct t0_warp *stuck = NULL;
+    for (uint32_t n = 0; n < c->size; n++) {
+        struct t0_block *b = c->block[n];
+        for (uint32_t k = 0; k < b->nwarp; k++) {
+            if (b->warp[k].dead == ~0u)
+                continue;
+            if (t0_warp_force(&b->warp[k]))
+                return;
+            stuck = stuck ? stuck : &b->warp[k];
         }
     }
+    worker->warp = stuck;
+    stuck->l.mask = stuck->split[0].mask;
+    t0_raise(stuck, T0_AT(stuck->block->image, code, struct t0_insn) + stuck->split[0].pc, T0_FAULT_DEADLOCK,
+             (unsigned)__builtin_ctz(stuck->l.mask), 0);
+}
+
+/* One turn of every block of a cluster; how many are not done. */
+static uint32_t cluster_turn(struct t0_worker *worker, struct t0_cluster *c, bool *busy)
+{
+    uint32_t left = 0;
+    bool ran = false;
+    for (uint32_t n = 0; n < c->size; n++) {
+        struct t0_block *b = c->block[n];
+        if (b->alive)
+            ran |= turn(worker, b, busy);
+        left += b->alive != 0;
+    }
+    if (left && !ran)
+        unblock(worker, c);
+    return left;
 }
 
 static void run_all(struct t0_worker *worker, uint32_t count)
 {
+    const uint32_t size = t0_cluster_size(worker->block[0]->grid);
     for (uint32_t left = count; left;) {
         bool busy = false;
         left = 0;
-        for (uint32_t k = 0; k < count; k++) {
-            struct t0_block *b = worker->block[k];
-            if (!b->alive)
-                continue;
-            if (!turn(worker, b, &busy))
-                unblock(worker, b);
-            left += b->alive != 0;
-        }
+        for (uint32_t k = 0; k < count; k += size)
+            left += cluster_turn(worker, worker->block[k]->cluster, &busy);
         if (left && !busy) { /* everybody spins: what they wait for runs on another thread */
             const _Atomic bool *stop = worker->block[0]->grid->stop;
             if (stop && *stop) /* or has failed there and will never come */
@@ -241,7 +265,8 @@ static bool same_launch(const struct t0_worker *w, const struct t0_grid *g)
     const struct t0_grid *l = &w->last;
     return w->last_serial == g->kernel->serial && l->params == g->params &&
            !memcmp(l->grid, g->grid, sizeof g->grid) &&
-           !memcmp(l->block, g->block, sizeof g->block) && l->dynamic_shared == g->dynamic_shared &&
+           !memcmp(l->block, g->block, sizeof g->block) &&
+           !memcmp(l->cluster, g->cluster, sizeof g->cluster) && l->dynamic_shared == g->dynamic_shared &&
            l->grid_id == g->grid_id && l->envreg12 == g->envreg12 && l->nsm == g->nsm;
 }
 
@@ -268,6 +293,10 @@ static bool blocks_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_
     for (uint64_t k = 0; k < count; k++)
         if (!prepare(w->block[k], g))
             return false;
+    if (t0_cluster_size(g) > 1 && !t0_arenas_prepare(w, g, count))
+        return false;
+    for (uint64_t k = 0; k < count; k++)
+        join_cluster(w, g, k);
     return true;
 }
 

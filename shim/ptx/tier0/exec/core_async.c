@@ -3,14 +3,16 @@
 
 #include <string.h>
 
-static uint8_t *shared_at(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint64_t a,
-                          unsigned size)
+/* Host address of `size` bytes of shared memory, the block's own or another's of its cluster, aligned to `align`. */
+static uint8_t *shared_at(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint64_t a, uint32_t size,
+                          unsigned align)
 {
-    if (a + size > w->shared_size || a + size < a)
+    uint8_t *p = a < w->shared_size && size <= w->shared_size - a ? w->shared + a : t0_far_shared(w, a, size);
+    if (!p)
         t0_raise(w, i, T0_FAULT_SHARED, lane, a);
-    if (a & (size - 1))
+    if (a & (align - 1))
         t0_raise(w, i, T0_FAULT_MISALIGNED, lane, a);
-    return w->shared + a;
+    return p;
 }
 
 static void cp_async(struct t0_warp *w, const struct t0_insn *i)
@@ -24,7 +26,7 @@ static void cp_async(struct t0_warp *w, const struct t0_insn *i)
                                             : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
         uint64_t from = T0_U64(w, i->b)[l];
         unsigned n = i->aux & T0_CP_PARTIAL ? T0_U32(w, i->c)[l] : size;
-        uint8_t *p = shared_at(w, i, l, to, size), bytes[16] = {0};
+        uint8_t *p = shared_at(w, i, l, to, size, size), bytes[16] = {0};
         n = n < size ? n : size;
         if (n && from & (size - 1))
             t0_raise(w, i, T0_FAULT_MISALIGNED, l, from);
@@ -70,6 +72,32 @@ static void reduce(struct t0_warp *w, const struct t0_insn *i, unsigned lane, ui
     }
 }
 
+/* One copy of cp.async.bulk to a block, and the news of it to that block's mbarrier. */
+static void copy_bulk(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint64_t to, uint64_t barrier,
+                      const uint8_t *q, uint32_t size)
+{
+    uint8_t *p = i->aux & T0_BULK_TO_SHARED ? shared_at(w, i, lane, to, size, 16) : (uint8_t *)(uintptr_t)to;
+    if (i->imm)
+        reduce(w, i, lane, p, q, size);
+    else
+        memmove(p, q, size);
+    if (i->aux & T0_BULK_BARRIER) {
+        uint64_t *word = (uint64_t *)(void *)shared_at(w, i, lane, barrier, 8, 8);
+        *word = arrive(*word, 0, false, 0u - size);
+    }
+}
+
+/* To the same place in each block of the mask. */
+static void multicast(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint64_t to, uint64_t barrier,
+                      const uint8_t *q, uint32_t size)
+{
+    const uint64_t low = T0_CLUSTER_STRIDE - 1;
+    T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff) {
+        const uint64_t block = T0_CLUSTER_FAR | (uint64_t)rank << T0_CLUSTER_SHIFT;
+        copy_bulk(w, i, lane, block | (to & low), block | (barrier & low), q, size);
+    }
+}
+
 /* cp.async.bulk, done when issued. */
 static void bulk(struct t0_warp *w, const struct t0_insn *i)
 {
@@ -79,31 +107,13 @@ static void bulk(struct t0_warp *w, const struct t0_insn *i)
         uint32_t size = T0_U32(w, i->c)[l];
         uint64_t to = shared_offset(w, i->a, l, aux & T0_BULK_TO32);
         uint64_t from = shared_offset(w, i->b, l, aux & T0_BULK_FROM32);
+        uint64_t barrier = aux & T0_BULK_BARRIER ? shared_offset(w, i->e, l, aux & T0_BULK_BARRIER32) : 0;
         if ((to | from | size) & 15)
             t0_raise(w, i, T0_FAULT_MISALIGNED, l, (to | size) & 15 ? to : from);
         if (!size)
             continue;
-        uint8_t *p = (uint8_t *)(uintptr_t)to;
-        const uint8_t *q = (const uint8_t *)(uintptr_t)from;
-        if (aux & T0_BULK_TO_SHARED) {
-            if (to > w->shared_size || size > w->shared_size - to)
-                t0_raise(w, i, T0_FAULT_SHARED, l, to);
-            p = w->shared + to;
-        }
-        if (aux & T0_BULK_FROM_SHARED) {
-            if (from > w->shared_size || size > w->shared_size - from)
-                t0_raise(w, i, T0_FAULT_SHARED, l, from);
-            q = w->shared + from;
-        }
-        if (i->imm)
-            reduce(w, i, l, p, q, size);
-        else
-            memmove(p, q, size);
-        if (aux & T0_BULK_BARRIER) {
-            uint64_t a = shared_offset(w, i->e, l, aux & T0_BULK_BARRIER32);
-            uint64_t *word = (uint64_t *)(void *)shared_at(w, i, l, a, 8);
-            *word = arrive(*word, 0, false, 0u - size);
-        }
+        const uint8_t *q = aux & T0_BULK_FROM_SHARED ? shared_at(w, i, l, from, size, 16) : (uint8_t *)(uintptr_t)from;
+        (aux & T0_BULK_MULTICAST ? multicast : copy_bulk)(w, i, l, to, barrier, q, size);
     }
 }
 
@@ -120,9 +130,12 @@ static void mbarrier(struct t0_warp *w, const struct t0_insn *i)
         uint64_t a = i->aux & T0_MEM_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
                                             : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
         uint64_t *p, word;
-        if (!(i->aux & T0_MEM_SHARED)) /* generic: must lie in this block's shared memory too */
-            a -= (uint64_t)(uintptr_t)w->shared;
-        p = (uint64_t *)(void *)shared_at(w, i, l, a, 8);
+        if (i->aux & T0_MEM_SHARED)
+            p = (uint64_t *)(void *)shared_at(w, i, l, a, 8, 8);
+        else if (!(p = (uint64_t *)(void *)t0_generic_shared(w, a, 8)))
+            t0_raise(w, i, T0_FAULT_SHARED, l, a);
+        if (a & 7)
+            t0_raise(w, i, T0_FAULT_MISALIGNED, l, a);
         word = *p;
         switch (kind) {
         case T0_MB_INIT: {

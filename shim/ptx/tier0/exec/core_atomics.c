@@ -230,9 +230,9 @@ static void atom(struct t0_warp *w, const struct t0_insn *i)
         if (a & (size - 1))
             t0_raise(w, i, T0_FAULT_MISALIGNED, l, a);
         if (i->aux & T0_ATOM_SHARED) {
-            if (a + size > w->shared_size || a + size < a)
+            p = a < w->shared_size && size <= w->shared_size - a ? w->shared + a : t0_far_shared(w, a, size);
+            if (!p)
                 t0_raise(w, i, T0_FAULT_SHARED, l, a);
-            p = w->shared + a;
         }
         if (size == 16) {
             wide(w, i, l, p, op);

@@ -31,10 +31,11 @@ ALWAYS void check_aligned(struct t0_warp *w, const struct t0_insn *i, unsigned l
 ALWAYS uint8_t *shared_at(struct t0_warp *w, const struct t0_insn *i, unsigned lane, uint64_t a,
                           unsigned size)
 {
-    if (__builtin_expect(a + size > w->shared_size || a + size < a, 0))
+    uint8_t *p = w->shared + a;
+    if (__builtin_expect(a + size > w->shared_size || a + size < a, 0) && !(p = t0_far_shared(w, a, size)))
         t0_raise(w, i, T0_FAULT_SHARED, lane, a);
     check_aligned(w, i, lane, a, size);
-    return w->shared + a;
+    return p;
 }
 
 ALWAYS uint8_t *lane_at(struct t0_warp *w, const struct t0_insn *i, unsigned lane, unsigned size,

@@ -4,6 +4,11 @@
 
 #include <time.h>
 
+static uint32_t cluster_dim(const struct t0_grid *g, unsigned axis)
+{
+    return g->cluster[0] ? g->cluster[axis] : 1;
+}
+
 uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg)
 {
     const struct t0_grid *g = b->grid;
@@ -21,14 +26,18 @@ uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, u
     case PTX_SR_CTAID_X: case PTX_SR_CTAID_Y: case PTX_SR_CTAID_Z:
         return b->index[sreg - PTX_SR_CTAID_X];
     case PTX_SR_CLUSTERID_X: case PTX_SR_CLUSTERID_Y: case PTX_SR_CLUSTERID_Z:
-        return b->index[sreg - PTX_SR_CLUSTERID_X];
+        return b->index[sreg - PTX_SR_CLUSTERID_X] / cluster_dim(g, sreg - PTX_SR_CLUSTERID_X);
+    case PTX_SR_CLUSTER_CTAID_X: case PTX_SR_CLUSTER_CTAID_Y: case PTX_SR_CLUSTER_CTAID_Z:
+        return b->index[sreg - PTX_SR_CLUSTER_CTAID_X] % cluster_dim(g, sreg - PTX_SR_CLUSTER_CTAID_X);
+    case PTX_SR_CLUSTER_CTARANK: return t0_cluster_rank(g, b->index);
     case PTX_SR_NCTAID_X: case PTX_SR_NCTAID_Y: case PTX_SR_NCTAID_Z:
         return g->grid[sreg - PTX_SR_NCTAID_X];
     case PTX_SR_NCLUSTERID_X: case PTX_SR_NCLUSTERID_Y: case PTX_SR_NCLUSTERID_Z:
-        return g->grid[sreg - PTX_SR_NCLUSTERID_X];
+        return g->grid[sreg - PTX_SR_NCLUSTERID_X] / cluster_dim(g, sreg - PTX_SR_NCLUSTERID_X);
     case PTX_SR_CLUSTER_NCTAID_X: case PTX_SR_CLUSTER_NCTAID_Y: case PTX_SR_CLUSTER_NCTAID_Z:
-    case PTX_SR_CLUSTER_NCTARANK:
-        return 1;
+        return cluster_dim(g, sreg - PTX_SR_CLUSTER_NCTAID_X);
+    case PTX_SR_CLUSTER_NCTARANK: return t0_cluster_size(g);
+    case PTX_SR_IS_EXPLICIT_CLUSTER: return g->cluster[0] ? ~0u : 0; /* a predicate: all lanes */
     case PTX_SR_LANEID: return lane;
     case PTX_SR_WARPID: return warp;
     case PTX_SR_NWARPID: return T0_MAX_WARPS;
@@ -43,7 +52,7 @@ uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, u
     case PTX_SR_DYNAMIC_SMEM_SIZE: return g->dynamic_shared;
     case PTX_SR_AGGR_SMEM_SIZE:
     case PTX_SR_TOTAL_SMEM_SIZE: return b->rec->shared_size + g->dynamic_shared;
-    default: return 0; /* ranks in a cluster of one, the graph that is not there, %pm */
+    default: return 0; /* the graph that is not there, %pm */
     }
 }
 
@@ -80,48 +89,8 @@ static void fence(struct t0_warp *w, const struct t0_insn *i)
         atomic_thread_fence(memory_order_acq_rel);
 }
 
-static void cvta_shared(struct t0_warp *w, const struct t0_insn *i)
-{
-    T0_FOR_LANES(l, w->l.mask)
-        T0_U64(w, i->d)[l] = (uint64_t)(uintptr_t)w->shared +
-                             (i->aux & 1 ? T0_U32(w, i->a)[l] : T0_U64(w, i->a)[l]);
-}
-
-static void cvta_to_shared(struct t0_warp *w, const struct t0_insn *i)
-{
-    T0_FOR_LANES(l, w->l.mask) {
-        uint64_t v = T0_U64(w, i->a)[l] - (uint64_t)(uintptr_t)w->shared;
-        if (i->aux & 1)
-            T0_U32(w, i->d)[l] = (uint32_t)v;
-        else
-            T0_U64(w, i->d)[l] = v;
-    }
-}
-
-static void isspacep(struct t0_warp *w, const struct t0_insn *i)
-{
-    const struct t0_block *b = w->block;
-    uint32_t result = 0;
-    T0_FOR_LANES(l, w->l.mask) {
-        const uint8_t *p = (const uint8_t *)(uintptr_t)T0_U64(w, i->a)[l];
-        bool shared = (size_t)(p - w->shared) < b->shared_room && p >= w->shared;
-        bool local = b->local && p >= b->local && p < b->local + b->local_room;
-        bool param = p >= w->params && p < w->params + b->rec->param_size;
-        bool in = i->imm == PTX_SP_SHARED  ? shared
-                  : i->imm == PTX_SP_LOCAL ? local
-                  : i->imm == PTX_SP_PARAM ? param
-                  : i->imm == PTX_SP_CONST ? false
-                                           : !shared && !local && !param;
-        result |= (uint32_t)in << l;
-    }
-    T0_PRED(w, i->d) = (T0_PRED(w, i->d) & ~w->l.mask) | result;
-}
-
 void t0_misc_handlers(t0_handler *table[T0_NOPS])
 {
     table[T0_SREG] = sreg;
     table[T0_FENCE] = fence;
-    table[T0_CVTA_SHARED] = cvta_shared;
-    table[T0_CVTA_TO_SHARED] = cvta_to_shared;
-    table[T0_ISSPACEP] = isspacep;
 }

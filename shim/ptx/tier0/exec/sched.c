@@ -403,6 +403,7 @@ void t0_sched_init(void)
     t0_atomic_handlers(t0_table);
     t0_warp_handlers(t0_table);
     t0_misc_handlers(t0_table);
+    t0_cluster_handlers(t0_table);
     t0_async_handlers(t0_table);
     t0_matrix_handlers(t0_table);
     t0_texture_handlers(t0_table);

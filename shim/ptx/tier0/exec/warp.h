@@ -72,6 +72,13 @@ struct t0_barrier {
     bool all, any, in_use;
 };
 
+struct t0_cluster { /* blocks that see each other's shared memory; a block without others is one */
+    uint8_t *base; /* shared memory of rank 0, that of rank n T0_CLUSTER_STRIDE * n further */
+    uint32_t size;
+    uint32_t arrivals; /* at its barrier, instructions of this phase */
+    struct t0_block *block[T0_CLUSTER_MAX];
+};
+
 struct t0_block {
     struct t0_worker *worker;
     const struct t0_grid *grid;
@@ -87,6 +94,7 @@ struct t0_block {
     size_t local_stride, local_room;
     bool filled; /* the rows hold what `last` of the worker says */
     struct t0_barrier barrier[T0_BARRIERS];
+    struct t0_cluster *cluster, alone; /* cluster: rank 0's, where the others' is not used */
     struct t0_warp warp[T0_MAX_WARPS];
 };
 
@@ -94,6 +102,8 @@ struct t0_worker {
     uint32_t smid;
     struct t0_block **block; /* resident blocks; [0] serves ordinary launches */
     uint32_t nblock;
+    struct t0_arena *arena; /* cluster.c: shared memory of resident clusters */
+    uint64_t narena;
     struct t0_grid last; /* what the rows of filled blocks were made for */
     uint64_t last_serial;
     volatile bool running;
@@ -128,6 +138,23 @@ uint8_t *t0_local(const struct t0_warp *w, unsigned lane); /* the lane's local m
 /* barrier.c: the running split arrives; true = goes on at once */
 bool t0_bar_arrive(struct t0_warp *w, const struct t0_insn *i);
 void t0_bar_exited(struct t0_block *b); /* lanes died: complete what waited for them */
+
+/* cluster.c */
+#define T0_ROOM_SLACK 65536 /* as T1_SHARED_SLACK */
+uint32_t t0_cluster_rank(const struct t0_grid *g, const uint32_t index[3]);
+/* Shared memory for `count` resident blocks of a launch with clusters; false without memory. */
+bool t0_arenas_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_t count);
+uint8_t *t0_arena_base(const struct t0_worker *w, uint64_t cluster); /* rank 0 of the n-th resident cluster */
+bool t0_arena_holds(const struct t0_worker *w, const void *p); /* reserved for an arena, accessible or not */
+void t0_arenas_free(struct t0_worker *w);
+/* Host address of `size` bytes at a shared::cluster address that is not the block's own, or at a generic address of
+ * any block's shared memory; NULL: there are none. */
+uint8_t *t0_far_shared(const struct t0_warp *w, uint64_t a, uint64_t size);
+uint8_t *t0_generic_shared(const struct t0_warp *w, uint64_t a, uint64_t size);
+/* The running split arrives at the cluster's barrier, or waits there: true = goes on at once. */
+bool t0_cluster_arrive(struct t0_warp *w, bool waits);
+void t0_cluster_exited(struct t0_cluster *c); /* lanes died */
+void t0_cluster_handlers(t0_handler *table[T0_NOPS]);
 
 /* fault.c */
 _Noreturn void t0_raise(struct t0_warp *w, const struct t0_insn *i, enum t0_fault_kind kind,

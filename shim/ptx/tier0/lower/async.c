@@ -1,5 +1,5 @@
-/* Tier 0 lowering: cp.async, mbarrier and what speaks of clusters. Copies are done at once, so that
- * groups need no waiting; a cluster is one block. */
+/* Tier 0 lowering: cp.async, mbarrier and addresses of a cluster's blocks. Copies are done at once, so that
+ * groups need no waiting. */
 #include "ptx/tier0/lower/lower.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ static int32_t update_of(struct t0_lower *l, const struct ptx_instr *i)
 }
 
 /* cp.async.bulk and cp.reduce.async.bulk between shared and global memory, without a tensor map; false if
- * it is another. A multicast reaches the only block of the cluster, whatever its mask. */
+ * it is another. */
 static bool lower_bulk(struct t0_lower *l, const struct ptx_instr *i)
 {
     bool barrier = has(i, "mbarrier"), to32, from32, barrier32 = false;
@@ -100,18 +100,25 @@ static bool lower_bulk(struct t0_lower *l, const struct ptx_instr *i)
         return false;
     uint32_t to = address_row(l, &i->src[0], store ? PTX_SP_GLOBAL : PTX_SP_SHARED, &to32);
     uint32_t from = address_row(l, &i->src[1], load ? PTX_SP_GLOBAL : PTX_SP_SHARED, &from32);
-    uint32_t size = t0_source(l, &i->src[2], T0_CLASS_32), at = T0_SINK;
+    uint32_t size = t0_source(l, &i->src[2], T0_CLASS_32), at = T0_SINK, mask = T0_SINK;
+    const bool multicast = has(i, "multicast");
+    if (multicast && i->nsrc < 5)
+        return false;
     if (barrier)
         at = address_row(l, &i->src[3], PTX_SP_SHARED, &barrier32);
+    if (multicast)
+        mask = t0_source(l, &i->src[4], T0_CLASS_32);
     int32_t update = has(i, "reduce") ? update_of(l, i) : 0;
     struct t0_insn *o = t0_emit(l, T0_BULK);
+    o->d = mask;
     o->a = to;
     o->b = from;
     o->c = size;
     o->e = at;
     o->aux = (uint16_t)((store ? 0 : T0_BULK_TO_SHARED) | (to32 ? T0_BULK_TO32 : 0) |
                         (load ? 0 : T0_BULK_FROM_SHARED) | (from32 ? T0_BULK_FROM32 : 0) |
-                        (barrier ? T0_BULK_BARRIER : 0) | (barrier32 ? T0_BULK_BARRIER32 : 0));
+                        (barrier ? T0_BULK_BARRIER : 0) | (barrier32 ? T0_BULK_BARRIER32 : 0) |
+                        (multicast ? T0_BULK_MULTICAST : 0));
     o->imm = update;
     return true;
 }
@@ -194,6 +201,28 @@ static void lower_store_async(struct t0_lower *l, const struct ptx_instr *i)
     mbarrier(l, i, T0_MB_COMPLETE, &i->src[2], &bytes, T0_CLASS_32);
 }
 
+/* mapa and getctarank. A variable as their operand is one of shared memory, as its place in this space or, without
+ * one, as a generic address. */
+static void lower_rank(struct t0_lower *l, const struct ptx_instr *i)
+{
+    const bool map = i->op == PTX_OP_MAPA, shared = i->space == PTX_SP_SHARED;
+    const enum t0_class c = t0_class_of(i->type[0]);
+    if (!shared && c != T0_CLASS_64)
+        t0_fail(l, "generic addresses have 64 bits");
+    uint32_t a = t0_source(l, &i->src[0], c);
+    if (!shared && i->src[0].kind == PTX_O_SYM) {
+        struct t0_insn *generic = t0_emit(l, T0_CVTA_SHARED);
+        generic->a = a;
+        generic->d = a = t0_temp(l, T0_CLASS_64);
+    }
+    uint32_t rank = map ? t0_source(l, &i->src[1], T0_CLASS_32) : T0_SINK, d = t0_dest(l, &i->dst[0]);
+    struct t0_insn *o = t0_emit(l, map ? T0_MAPA : T0_CTARANK);
+    o->d = d;
+    o->a = a;
+    o->b = rank;
+    o->aux = (uint16_t)((shared ? T0_MEM_SHARED : 0) | (c == T0_CLASS_32 ? T0_MEM_ADDR32 : 0));
+}
+
 bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i)
 {
     switch (i->op) {
@@ -215,17 +244,8 @@ bool t0_lower_async(struct t0_lower *l, const struct ptx_instr *i)
     case PTX_OP_MBARRIER: return lower_mbarrier(l, i);
     case PTX_OP_ST_ASYNC:
     case PTX_OP_RED_ASYNC: lower_store_async(l, i); return true;
-    case PTX_OP_MAPA: {
-        enum t0_class c = t0_class_of(i->type[0]);
-        uint32_t a = t0_source(l, &i->src[0], c);
-        t0_emit_move(l, c, t0_dest(l, &i->dst[0]), a);
-        return true;
-    }
-    case PTX_OP_GETCTARANK: {
-        uint32_t zero = t0_imm(l, T0_CLASS_32, 0);
-        t0_emit_move(l, T0_CLASS_32, t0_dest(l, &i->dst[0]), zero);
-        return true;
-    }
+    case PTX_OP_MAPA:
+    case PTX_OP_GETCTARANK: lower_rank(l, i); return true;
     default: return false;
     }
 }

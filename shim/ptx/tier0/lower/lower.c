@@ -109,6 +109,10 @@ static void finish_kernel(struct t0_lower *l, const struct ptx_func *f)
         .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]},
         .uses_grid_sync = l->uses_grid_sync,
         .uses_dynamic = l->uses_dynamic,
+        .cluster = {.dims = {f->reqnctapercluster[0], f->reqnctapercluster[1], f->reqnctapercluster[2]},
+                    .max = f->maxclusterrank,
+                    .must_be_set = f->cluster_dim_explicit,
+                    .grid_of_clusters = f->blocks_are_clusters},
         .may_wait = l->may_wait || l->has_indirect || l->funcs.n > 1,
     };
 }

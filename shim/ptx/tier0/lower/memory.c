@@ -299,6 +299,7 @@ bool t0_lower_memory(struct t0_lower *l, const struct ptx_instr *i)
         o->d = d;
         o->a = a;
         o->imm = i->space;
+        o->aux = i->opcode && strstr(i->opcode, "shared::cluster") != NULL;
         return true;
     }
     case PTX_OP_MEMBAR:

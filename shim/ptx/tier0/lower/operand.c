@@ -157,8 +157,6 @@ static uint32_t special(struct t0_lower *l, unsigned sreg, enum t0_class c)
         i->aux = c == T0_CLASS_64;
         return row;
     }
-    if (c == T0_CLASS_PRED) /* %is_explicit_cluster: clusters are always one block */
-        return t0_imm(l, c, 0);
     return t0_const_row(l, T0_ROW_SREG, c == T0_CLASS_64, sreg, 0);
 }
 

@@ -23,11 +23,11 @@ static void lower_bar(struct t0_lower *l, const struct ptx_instr *i)
         t0_emit(l, T0_WARPSYNC)->e = mask;
         return;
     }
-    if (i->scope == PTX_SCOPE_CLUSTER) { /* a cluster is one block here */
-        if (i->sub == PTX_SUB_ARRIVE)
-            return; /* its wait is the meeting point */
+    if (i->scope == PTX_SCOPE_CLUSTER) {
         id = t0_imm(l, T0_CLASS_32, T0_BARRIER_CLUSTER);
-        t0_emit(l, T0_BAR)->a = id;
+        struct t0_insn *o = t0_emit(l, T0_BAR);
+        o->a = id;
+        o->aux = i->sub == PTX_SUB_ARRIVE ? T0_BAR_ARRIVE : T0_BAR_SYNC;
         return;
     }
     id = t0_source(l, &i->src[0], T0_CLASS_32);

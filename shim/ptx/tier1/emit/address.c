@@ -168,6 +168,10 @@ struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t va
     if (o->reg >= 0) {
         *imm = o->imm;
         a = t1_value_arg(e, value, e->block);
+        if (*shared && t1_of_cluster(e->in)) {
+            *shared = false;
+            return t1_far_address(e, &a, *imm);
+        }
         if (a.kind == T1_K_32 && !*shared)
             t1_fail(e, "address of 32 bits outside shared memory");
         return a;

@@ -35,6 +35,10 @@
  *   warp      t1_match_any_u32/u64(m, const a[32], uint32_t d[32]), t1_match_all_u32/u64(...) returns pred mask
  *             t1_redux_OP_T(m, const uint32_t a[32]) -> uint32_t
  *             t1_shfl_index(mode, const b[32], const c[32], idx[32]) -> in-range mask; mode 0 up 1 down 2 bfly 3 idx
+ *   clusters  t1_cluster_arrive(b) t1_cluster_wait(b): the barrier of a cluster's blocks, of a warp
+ *             T1_FAR(b, a): flat address of a shared::cluster address, T1_NEAR the reverse; T1_MAPA(b, a, rank)
+ *             T1_MAPA_FAR(b, a, rank) T1_RANK_OF(b, a) T1_FAR_RANK(b, a): of generic and of shared::cluster
+ *             addresses; all of scalars as of pieces
  *   control   t1_bar(b) whole-block barrier; t1_bar_popc(b, n) t1_bar_and(b, v) t1_bar_or(b, v) -> uint32_t: n =
  *             lanes of this warp, v = 0/1 of this warp; t1_yield(b) for spin loops; t1_fence()
  *             T1_COMPILER_FENCE()
@@ -102,7 +106,7 @@ struct t1_emit {
     struct ptx_calls reached;
     struct t1_var_place *shared;
     uint32_t nshared, shared_cap, shared_top, dynamic_align;
-    bool fibres, spins;
+    bool fibres, spins, clusters; /* clusters: it has barriers of them */
     struct t1_param { uint32_t offset; const char *t; } *param; /* loads of kernel parameters */
     uint32_t nparam, param_cap;
     bool deep;                  /* calls handlers, which need more of a stack */
@@ -202,6 +206,12 @@ const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shar
  * form if known, or NULL. */
 void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value,
                 uint64_t imm, unsigned bytes);
+
+/* cluster.c */
+bool t1_of_cluster(const struct ptx_instr *in); /* it says shared::cluster */
+struct t1_arg t1_far_address(struct t1_emit *e, const struct t1_arg *a, uint64_t imm);
+struct t1_arg t1_near_address(struct t1_emit *e, const struct t1_arg *a); /* and back */
+bool t1_cluster_op(struct t1_emit *e);
 
 /* atom.c, warp.c, call.c */
 bool t1_atomic(struct t1_emit *e);

@@ -458,7 +458,7 @@ void t1_instr(struct t1_emit *e, uint32_t i)
     case PTX_OP_DISCARD:
     case PTX_OP_APPLYPRIORITY: break;
     default:
-        if (!t1_memory(e) && !t1_atomic(e) && !t1_warp_op(e))
+        if (!t1_memory(e) && !t1_atomic(e) && !t1_warp_op(e) && !t1_cluster_op(e))
             arithmetic(e);
     }
     e->in = NULL;

@@ -47,7 +47,7 @@ static void scan(struct t1_emit *e, const struct ptx_func *f)
     for (uint32_t i = 0; i < f->ninstr; i++)
         if ((f->instr[i].op == PTX_OP_BAR || f->instr[i].op == PTX_OP_BARRIER) &&
             f->instr[i].sub != PTX_SUB_WARP_SYNC)
-            e->fibres = true;
+            e->fibres = true, e->clusters |= f->instr[i].scope == PTX_SCOPE_CLUSTER;
 }
 
 const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t)
@@ -139,8 +139,8 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     struct ptx_text all = e->text;
     e->text = (struct ptx_text){0};
     bool fibres = e->fibres || e->spins;
-    t1_put(e, "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_DYNAMIC %uu\n",
-           T1_VERSION, (int)e->shape, fibres, dynamic);
+    t1_put(e, "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_CLUSTERS %d\n"
+              "#define T1_DYNAMIC %uu\n", T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic);
     if (e->reached.nfunc > 1 || e->deep)
         t1_put(e, "#define T1_STACK 262144\n");
     t1_put(e, "#define T1_KERNEL static %s void\n",

@@ -306,7 +306,7 @@ static void access(struct t1_emit *e, bool is_store)
         t1_fail(e, "store to a kernel parameter");
     bool ordered = in->sem != PTX_WEAK;
     x.address = t1_address(e, o, e->f->instr_src[e->at][0], &x.shared, &x.imm);
-    x.has_gather = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 &&
+    x.has_gather = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 && !t1_of_cluster(in) &&
                    t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
     const struct ptx_var *var = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
     if (in->space == PTX_SP_LOCAL || (var && var->space == PTX_SP_LOCAL)) {
@@ -355,7 +355,9 @@ static void convert_address(struct t1_emit *e)
         if (a.kind != T1_K_64)
             t1_fail(e, "generic addresses have 64 bits");
         char sign = e->in->flags & PTX_F_TO ? '-' : '+';
-        if (a.rep != T1_V) {
+        if (t1_of_cluster(e->in)) {
+            a = e->in->flags & PTX_F_TO ? t1_near_address(e, &a) : t1_far_address(e, &a, 0);
+        } else if (a.rep != T1_V) {
             for (unsigned h = 0; h < 2 && a.s[h]; h++)
                 a.s[h] = t1_str(e, "(%s %c (uint64_t)smem)", a.s[h], sign);
         } else {
@@ -376,14 +378,15 @@ static void which_space(struct t1_emit *e)
         return;
     struct t1_arg a = t1_src(e, 0, T1_K_64);
     if (e->value[v].rep != T1_V) {
-        t1_def_scalar(e, v, 0, t1_str(e, "t1_isspacep(b, %u, %s)", e->in->space, t1_scalar(e, &a, 0)));
+        t1_def_scalar(e, v, 0, t1_str(e, "t1_isspacep(b, %u, %d, %s)", e->in->space, t1_of_cluster(e->in),
+                                      t1_scalar(e, &a, 0)));
         t1_def_done(e, v);
         return;
     }
     t1_put(e, "{\n");
     const char *x = t1_lane(e, &a);
-    t1_put(e, "uint32_t d = 0;\nfor (unsigned l = 0; l < 32; l++) d |= t1_isspacep(b, %u, %s) << l;\n",
-           e->in->space, x);
+    t1_put(e, "uint32_t d = 0;\nfor (unsigned l = 0; l < 32; l++) d |= t1_isspacep(b, %u, %d, %s) << l;\n",
+           e->in->space, t1_of_cluster(e->in), x);
     t1_def_mask(e, v, "d");
     t1_put(e, "}\n");
 }

@@ -151,16 +151,23 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
         a.s[0] = t1_str(e, "g->ctaid[%u]", r - PTX_SR_CTAID_X);
         break;
     case PTX_SR_CLUSTERID_X: case PTX_SR_CLUSTERID_Y: case PTX_SR_CLUSTERID_Z:
-        a.s[0] = t1_str(e, "g->ctaid[%u]", r - PTX_SR_CLUSTERID_X);
+        a.s[0] = t1_str(e, "(g->ctaid[%u] / g->cluster[%u])", r - PTX_SR_CLUSTERID_X, r - PTX_SR_CLUSTERID_X);
         break;
     case PTX_SR_NCTAID_X: case PTX_SR_NCTAID_Y: case PTX_SR_NCTAID_Z:
         a.s[0] = t1_str(e, "g->nctaid[%u]", r - PTX_SR_NCTAID_X);
         break;
     case PTX_SR_NCLUSTERID_X: case PTX_SR_NCLUSTERID_Y: case PTX_SR_NCLUSTERID_Z:
-        a.s[0] = t1_str(e, "g->nctaid[%u]", r - PTX_SR_NCLUSTERID_X);
+        a.s[0] = t1_str(e, "(g->nctaid[%u] / g->cluster[%u])", r - PTX_SR_NCLUSTERID_X, r - PTX_SR_NCLUSTERID_X);
+        break;
+    case PTX_SR_CLUSTER_CTAID_X: case PTX_SR_CLUSTER_CTAID_Y: case PTX_SR_CLUSTER_CTAID_Z:
+        a.s[0] = t1_str(e, "(g->ctaid[%u] %% g->cluster[%u])", r - PTX_SR_CLUSTER_CTAID_X,
+                        r - PTX_SR_CLUSTER_CTAID_X);
         break;
     case PTX_SR_CLUSTER_NCTAID_X: case PTX_SR_CLUSTER_NCTAID_Y: case PTX_SR_CLUSTER_NCTAID_Z:
-    case PTX_SR_CLUSTER_NCTARANK: return t1_const(e, T1_K_32, 1);
+        a.s[0] = t1_str(e, "g->cluster[%u]", r - PTX_SR_CLUSTER_NCTAID_X);
+        break;
+    case PTX_SR_CLUSTER_CTARANK: a.s[0] = "g->rank"; break;
+    case PTX_SR_CLUSTER_NCTARANK: a.s[0] = "g->cluster_size"; break;
     case PTX_SR_LANEID:
         a.s[0] = "0u";
         a.stride = 1;
@@ -187,12 +194,15 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
     case PTX_SR_GLOBALTIMER_HI: a.s[0] = "(uint32_t)(b->services->globaltimer() >> 32)"; break;
     case PTX_SR_DYNAMIC_SMEM_SIZE: a.s[0] = "g->dynamic_shared"; break;
     case PTX_SR_TOTAL_SMEM_SIZE: a.s[0] = "g->shared_size"; break;
-    case PTX_SR_IS_EXPLICIT_CLUSTER: return t1_const(e, T1_K_PRED, 0);
+    case PTX_SR_IS_EXPLICIT_CLUSTER:
+        a.kind = T1_K_PRED;
+        a.s[0] = "g->explicit_cluster";
+        break;
     case PTX_SR_CURRENT_GRAPH_EXEC: return t1_const(e, T1_K_64, 0);
     case PTX_SR_RESERVED_SMEM_BEGIN: case PTX_SR_RESERVED_SMEM_END: case PTX_SR_RESERVED_SMEM_CAP:
     case PTX_SR_RESERVED_SMEM_0: case PTX_SR_RESERVED_SMEM_1:
         t1_fail(e, "the shared memory of the system software");
-    default: return t1_const(e, T1_K_32, 0); /* ranks in a cluster of one */
+    default: return t1_const(e, T1_K_32, 0); /* %pm and their like */
     }
     return a;
 }

@@ -39,9 +39,10 @@ static void barrier(struct t1_emit *e)
         return;
     }
     const char *on = e->guarded ? t1_str(e, "if (%s) ", e->mask) : "";
-    if (in->scope == PTX_SCOPE_CLUSTER) { /* a cluster is one block; its wait is the meeting point */
-        if (in->sub != PTX_SUB_ARRIVE)
-            t1_put(e, "%st1_bar(b);\n", on);
+    if (in->scope == PTX_SCOPE_CLUSTER) {
+        if (!(in->flags & PTX_F_ALIGNED) && (e->info[e->block].div || e->guarded))
+            t1_fail(e, "barrier of a cluster where lanes are parted");
+        t1_put(e, in->sub == PTX_SUB_ARRIVE ? "%st1_cluster_arrive(b);\n" : "%st1_cluster_wait(b);\n", on);
         return;
     }
     bool counted = in->nsrc > 1 && in->src[1].kind != PTX_O_NONE;

@@ -21,6 +21,7 @@ struct t1_object {
 
 struct t1_room { /* where a block runs */
     struct t1_block block;
+    uint8_t *shared;               /* its own; blocks of a cluster have theirs in an arena of the worker's */
     size_t shared_room;            /* accessible, out of all that 32 bits reach */
     size_t local_room, stack_room;
     uint32_t guarded;              /* stacks whose lowest page is closed: for what launches have needed, as each
@@ -41,10 +42,11 @@ struct t1_worker { /* owned by a struct t0_worker */
     struct t0_block *stand_in;     /* what handlers see: escape.c */
 };
 
-/* room.c: fills the block for a launch; false without memory, and later launches may try again. */
+/* room.c: fills the block for a launch; false without memory, and later launches may try again. arena: shared memory
+ * of rank 0 of the block's cluster; NULL without. */
 bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g,
-                     uint32_t smid);
-void t1_room_start(struct t1_room *r, uint64_t block); /* its index */
+                     uint32_t smid, uint8_t *arena);
+void t1_room_start(struct t1_room *r, const struct t0_grid *g, uint64_t block); /* its index */
 void t1_room_free(struct t1_room *r);
 
 /* run.c */

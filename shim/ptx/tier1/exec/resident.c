@@ -1,4 +1,4 @@
-/* Tier 1 execution: blocks of a cooperative launch, all resident. Each has a stack and a room of its own; a
+/* Tier 1 execution: blocks of a cooperative launch or a cluster, resident. Each has a stack and a room of its own; a
  * spin loop that has waited a little asks whether to stop, and that is where the next block of the
  * thread goes on. */
 #undef _FORTIFY_SOURCE /* its longjmp takes a jump from a block's stack for an error */
@@ -24,6 +24,7 @@ struct t1_resident {
     struct t1_resident *next; /* of those that are not done: a ring */
     struct t1_resident *prev;
     struct launch *launch;
+    struct t1_cluster cluster; /* of rank 0: its cluster's barrier */
 };
 
 struct launch {
@@ -103,15 +104,19 @@ static bool stack_of(struct t1_resident *r, size_t want)
 static bool prepare(struct launch *l, const struct t0_grid *g)
 {
     struct t1_worker *t = l->t;
-    if (l->count > UINT32_MAX || !grow(t, l->count))
+    const uint32_t size = t0_cluster_size(g);
+    if (l->count > UINT32_MAX || !grow(t, l->count) || (size > 1 && !t0_arenas_prepare(t->owner, g, l->count)))
         return false;
     for (uint64_t k = 0; k < l->count; k++) {
         struct t1_resident *r = &t->resident[k];
         r->room.few_stacks = true;
-        if (!t1_room_prepare(&r->room, l->o, g, t->owner->smid) ||
+        if (!t1_room_prepare(&r->room, l->o, g, t->owner->smid,
+                             size > 1 ? t0_arena_base(t->owner, k / size) : NULL) ||
             !stack_of(r, (size_t)l->o->info->stack_size))
             return false;
-        t1_room_start(&r->room, l->first + k);
+        t1_room_start(&r->room, g, l->first + k);
+        r->cluster = (struct t1_cluster){.live = size * r->room.block.nwarps};
+        r->room.block.cluster_barrier = &t->resident[k - k % size].cluster;
         r->room.block.worker = t;
         r->room.block.services = &t1_resident_services;
         r->room.block.patience = PATIENCE;

@@ -6,6 +6,7 @@
 #include "ptx/tier1/exec/object.h"
 
 enum { PAGE = 4096 };
+_Static_assert(T1_SHARED_SLACK == T0_ROOM_SLACK, "arenas are as wide as rooms");
 
 static uint8_t *reserve(size_t size, int access)
 {
@@ -24,17 +25,18 @@ static void release(uint8_t **p, size_t *size)
 static bool shared_room(struct t1_room *r, size_t want)
 {
     want = (want + PAGE - 1) & ~(size_t)(PAGE - 1);
-    if (!r->block.shared) {
+    if (!r->shared) {
         uint8_t *range = reserve(T1_SHARED_RANGE, PROT_NONE);
         if (!range)
             return false;
-        r->block.shared = range + T1_SHARED_BELOW;
+        r->shared = range + T1_SHARED_BELOW;
     }
     if (want > r->shared_room) {
-        if (mprotect(r->block.shared, want, PROT_READ | PROT_WRITE))
+        if (mprotect(r->shared, want, PROT_READ | PROT_WRITE))
             return false;
         r->shared_room = want;
     }
+    r->block.shared = r->block.cluster_shared = r->shared;
     return true;
 }
 
@@ -77,7 +79,8 @@ static bool stack_room(struct t1_room *r, uint32_t warps, uint64_t each)
 }
 
 /* What stays the same for all blocks of a launch. */
-bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g, uint32_t smid)
+bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g, uint32_t smid,
+                     uint8_t *arena)
 {
     const struct t0_kernel_rec *rec = g->kernel->rec;
     struct t1_block *b = &r->block;
@@ -92,31 +95,37 @@ bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct 
     b->smid = smid;
     b->nsm = g->nsm;
     b->grid_id = g->grid_id;
+    for (unsigned k = 0; k < 3; k++)
+        b->cluster[k] = g->cluster[0] ? g->cluster[k] : 1;
+    b->cluster_size = t0_cluster_size(g);
+    b->explicit_cluster = g->cluster[0] != 0;
+    b->cluster_shared = arena; /* the block's own follows from its rank */
     b->envreg12 = g->envreg12;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
-    return shared_room(r, (size_t)b->shared_size + 64) &&
+    return (arena || shared_room(r, (size_t)b->shared_size + 64)) &&
            local_room(r, b->local_stride * b->nwarps * T0_LANES) &&
            (!o->info->barriers || stack_room(r, b->nwarps, o->info->stack_size));
 }
 
-void t1_room_start(struct t1_room *r, uint64_t block)
+void t1_room_start(struct t1_room *r, const struct t0_grid *g, uint64_t block)
 {
     struct t1_block *b = &r->block;
-    if (block <= UINT32_MAX && b->nctaid[1] == 1 && b->nctaid[2] == 1) {
+    b->rank = 0;
+    if (b->cluster_size > 1) {
+        b->rank = (uint32_t)(block % b->cluster_size);
+        b->shared = b->cluster_shared + b->rank * T0_CLUSTER_STRIDE;
+    } else if (block <= UINT32_MAX && b->nctaid[1] == 1 && b->nctaid[2] == 1) { /* spares divisions */
         b->ctaid[0] = (uint32_t)block;
         b->ctaid[1] = b->ctaid[2] = 0;
         return;
     }
-    uint64_t rest = block / b->nctaid[0];
-    b->ctaid[0] = (uint32_t)(block % b->nctaid[0]);
-    b->ctaid[1] = (uint32_t)(rest % b->nctaid[1]);
-    b->ctaid[2] = (uint32_t)(rest / b->nctaid[1]);
+    t0_block_index(g, block, b->ctaid);
 }
 
 void t1_room_free(struct t1_room *r)
 {
-    if (r->block.shared)
-        munmap(r->block.shared - T1_SHARED_BELOW, T1_SHARED_RANGE);
+    if (r->shared)
+        munmap(r->shared - T1_SHARED_BELOW, T1_SHARED_RANGE);
     release(&r->block.local, &r->local_room);
     release(&r->block.stacks, &r->stack_room);
 }

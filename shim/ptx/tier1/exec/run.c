@@ -129,7 +129,7 @@ static bool prepared(struct t1_worker *t, const struct t1_object *o, const struc
     if (t->last_serial == o->serial && !memcmp(&t->last, g, sizeof *g))
         return true;
     t->last_serial = 0;
-    if (!t1_room_prepare(&t->room, o, g, t->owner->smid))
+    if (!t1_room_prepare(&t->room, o, g, t->owner->smid, NULL))
         return false;
     t->last = *g;
     t->last_serial = o->serial;
@@ -154,7 +154,8 @@ static void find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t bl
     quiet.print = no_print;
     again.env = &quiet;
     again.stop = &stop;
-    if (t0_block_run(w, &again, block, &found) != T0_OK && found.kind != T0_STOPPED &&
+    const uint32_t size = t0_cluster_size(g); /* blocks of a cluster need each other */
+    if (t0_blocks_run_resident(w, &again, block - block % size, size, &found) != T0_OK && found.kind != T0_STOPPED &&
         found.kind != T0_FAULT_NOMEM)
         *fault = found;
 }
@@ -173,7 +174,7 @@ static void fault_of_signal(struct t1_worker *t)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     f->kind = w->kind;
     f->address = w->fault_address;
-    if (in_shared + T1_SHARED_BELOW < T1_SHARED_RANGE) {
+    if (in_shared + T1_SHARED_BELOW < T1_SHARED_RANGE || t0_arena_holds(w, (void *)(uintptr_t)w->fault_address)) {
         f->kind = T0_FAULT_SHARED;
         f->address = (uint32_t)in_shared;
     } else if (in_stacks < t->now->stack_room) {
@@ -212,8 +213,7 @@ enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g, s
     fault->kernel = T0_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name;
     memcpy(fault->block, t->now->block.ctaid, sizeof fault->block);
     memset(&t->fault, 0, sizeof t->fault);
-    const uint32_t *at = t->now->block.ctaid, *n = g->grid;
-    find_fault(t->owner, g, at[0] + (uint64_t)n[0] * (at[1] + (uint64_t)n[1] * at[2]), fault);
+    find_fault(t->owner, g, t0_block_number(g, t->now->block.ctaid), fault);
     return fault->kind;
 }
 
@@ -243,7 +243,7 @@ enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
     struct blocks blocks = {t, o, count};
     t->grid = g;
     t->now = &t->room;
-    t1_room_start(&t->room, first);
+    t1_room_start(&t->room, g, first);
     return t1_guarded(t, run_blocks, &blocks) ? T0_OK : t1_fault_tell(t, g, fault);
 }
 

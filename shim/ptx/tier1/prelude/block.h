@@ -2,6 +2,9 @@
  * test compares) and arithmetic through tier 0's handlers. */
 struct t1_fibre;
 struct t1_services;
+struct t1_cluster {
+    uint32_t live, arrived, generation;
+};
 struct t1_block {
     uint8_t *shared;
     const uint8_t *params;
@@ -18,6 +21,10 @@ struct t1_block {
     struct t1_fibre *current;
     const struct t1_services *services;
     void *worker;
+    uint8_t *cluster_shared;
+    struct t1_cluster *cluster_barrier;
+    uint32_t cluster[3], cluster_size;
+    uint32_t rank, explicit_cluster;
     uint32_t patience;
 };
 struct t1_rows {

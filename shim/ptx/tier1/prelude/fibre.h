@@ -3,6 +3,9 @@
 #ifndef T1_FIBRES
 #define T1_FIBRES 0
 #endif
+#ifndef T1_CLUSTERS
+#define T1_CLUSTERS 0
+#endif
 #ifndef T1_SHAPE
 #define T1_SHAPE 0
 #endif
@@ -21,6 +24,7 @@ struct t1_fibre {
     struct t1_ring *ring;
     struct t1_block *block;
     uint32_t warp;
+    uint32_t arrived; /* at the barrier of the cluster, in the generation before this one */
 };
 
 #if T1_FIBRES
@@ -97,6 +101,41 @@ T1_INLINE void t1_yield(struct t1_block *b)
     if ((++b->current->ring->yields & b->patience) == 0)
         t1_give_up(b);
 }
+/* The barrier of a cluster's blocks: of a warp at once. Other blocks of the thread run where t1_yield asks
+ * whether there is anything left to wait for. */
+T1_INLINE void t1_cluster_done(struct t1_cluster *c)
+{
+    if (c->arrived == c->live) {
+        c->arrived = 0;
+        c->generation++;
+    }
+}
+T1_INLINE void t1_cluster_arrive(struct t1_block *b)
+{
+    struct t1_cluster *c = b->cluster_barrier;
+    T1_COMPILER_FENCE();
+    b->current->arrived = c->generation + 1;
+    c->arrived++;
+    t1_cluster_done(c);
+}
+T1_INLINE void t1_cluster_wait(struct t1_block *b)
+{
+    const volatile struct t1_cluster *c = b->cluster_barrier;
+    const uint32_t turn = b->current->arrived;
+    while (c->generation + 1 == turn)
+        t1_yield(b);
+    T1_COMPILER_FENCE();
+}
+/* A warp has ended: nobody waits for it, and what it has arrived for does not count it any more. */
+T1_INLINE void t1_cluster_leave(struct t1_block *b, const struct t1_fibre *self)
+{
+    struct t1_cluster *c = b->cluster_barrier;
+    c->live--;
+    if (self->arrived == c->generation + 1)
+        c->arrived--;
+    if (c->live)
+        t1_cluster_done(c);
+}
 /* Every few rounds of a loop that reads memory the other warps get as far: their rows lie beside this one's.
  * A call, so that only this path saves registers. With it, and what the warp reads when its turn comes again
  * prefetched, the sum of 64 MB takes half the time; what fits the cache takes some percent more. */
@@ -167,6 +206,8 @@ T1_INLINE void t1_upper_clean(void)
         const struct t1_args args = t1_args_of(b->params);                                         \
         kernel(b, b, &args, self->warp, t1_lanes_of(b, self->warp));                               \
         struct t1_ring *r = self->ring;                                                            \
+        if (T1_CLUSTERS)                                                                           \
+            t1_cluster_leave(b, self);                                                             \
         self->next->prev = self->prev;                                                             \
         self->prev->next = self->next;                                                             \
         struct t1_fibre *to = --r->live ? self->next : r->home;                                    \
@@ -184,11 +225,16 @@ T1_INLINE void t1_upper_clean(void)
         struct t1_fibre home, fibre[32];                                                           \
         struct t1_ring ring = {.live = b->nwarps, .home = &home};                                  \
         const uint32_t n = b->nwarps;                                                              \
+        struct t1_cluster alone = {.live = n};                                                     \
+        if (T1_CLUSTERS && b->cluster_size == 1)                                                   \
+            b->cluster_barrier = &alone;                                                           \
         b->current = &fibre[0];                                                                    \
         if (n == 1) { /* on the caller's stack */                                                  \
-            fibre[0] = (struct t1_fibre){(void *)0, fibre, fibre, &ring, b, 0};                    \
+            fibre[0] = (struct t1_fibre){(void *)0, fibre, fibre, &ring, b, 0, 0};                   \
             const struct t1_args args = t1_args_of(b->params);                                     \
             kernel(b, b, &args, 0, t1_lanes_of(b, 0));                                             \
+            if (T1_CLUSTERS)                                                                       \
+                t1_cluster_leave(b, &fibre[0]);                                                    \
             return;                                                                                \
         }                                                                                          \
         for (uint32_t w = 0; w < n; w++) {                                                         \
@@ -198,7 +244,7 @@ T1_INLINE void t1_upper_clean(void)
             sp[0] = (void *)t1_first;                                                              \
             sp[1] = (void *)0;                                                                     \
             fibre[w] = (struct t1_fibre){                                                          \
-                sp, &fibre[w + 1 < n ? w + 1 : 0], &fibre[w ? w - 1 : n - 1], &ring, b, w};        \
+                sp, &fibre[w + 1 < n ? w + 1 : 0], &fibre[w ? w - 1 : n - 1], &ring, b, w, 0};       \
         }                                                                                          \
         t1_switch(&home, &fibre[0]);                                                               \
     }                                                                                              \
