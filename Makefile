@@ -57,6 +57,7 @@ help:
 	@echo "make lint       static checks and a build by each compiler"
 	@echo "make check-gen  the mapping against the symbol lists, COVERAGE.md against the mapping"
 	@echo "make check-asan, check-tsan, fuzz   the tests under sanitizers; a search for crashes"
+	@echo "make fuzz-kernels SECONDS= SEED=    generated kernels of control flow on all back ends"
 	@echo "make bench      figures, each beside its comparison; bench-record keeps them, bench-diff [A= B=] compares"
 	@echo "make install, uninstall    PREFIX=/usr/local DESTDIR="
 	@echo "make deb        a Debian package, in $B/"

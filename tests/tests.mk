@@ -1,7 +1,7 @@
 # Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
 # program; the folder's other .c files are linked to each of them.
 
-TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl stublog random trace \
+TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl stublog random flow trace \
              $(filter mufft murand,$(HAVE_MATHS))
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
@@ -37,11 +37,12 @@ $B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
 	@echo "ld tests/$(1)/$$*"
 	$$Q$$(CC) -o $$@ $$(filter %.o,$$^) $(if $(2),$(2) $$(HOST_LINK)) $(TEST_AR) $$(SAN) -pthread -rdynamic $$(TEST_LIBS)
 endef
-$(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit stublog random trace,$(eval $(call test_rule,$d,)))
+$(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit stublog random flow trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
 $(eval $(call test_rule,mccl,$(HOST_MCCL)))
 $(foreach m,$(filter mufft murand,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/lib/cumu/host/$(MATHS_SONAME_$m))))
 $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
+$B/tests/flow/flow_test: $B/obj/tests/musa/machine.o
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
 -include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
 
@@ -109,6 +110,12 @@ fuzz:
 	    { tail -n 40 $B/fuzz/$$t.log; echo "not ok fuzz $$t"; exit 1; }; \
 	  echo "ok fuzz $$t: $$(grep ^Done $B/fuzz/$$t.log)"; done; \
 	echo "$(words $(FUZZ)) passed, 0 failed, 0 skipped"
+# Generated kernels of control flow on all back ends, for so long; what fails is reduced and printed.
+SECONDS ?= 60
+SEED    ?= 1
+.PHONY: fuzz-kernels
+fuzz-kernels: $B/tests/flow/flow_test
+	$QFLOW_SECONDS=$(SECONDS) FLOW_SEED=$(SEED) FLOW_WAYS=01234 $<
 fuzz-build: $(FUZZ:%=$B/fuzz_%)
 $B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
 	@echo "ld fuzz_$*"
