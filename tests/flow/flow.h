@@ -1,5 +1,6 @@
-/* Random kernels of control flow: what the parts of the test share. A program is a tree of statements; it is laid out
- * as a graph of basic blocks, which the reference runs thread by thread and which becomes PTX text. */
+/* Random kernels of control flow: what the parts of the test share. A program is a tree of
+ * statements; it is laid out as a graph of basic blocks, which the reference runs thread by thread
+ * and which becomes PTX text. */
 #ifndef CUMU_TESTS_FLOW_H
 #define CUMU_TESTS_FLOW_H
 
@@ -22,7 +23,17 @@ enum class {
     C_MASK,  /* b32: which lanes are here */
     NCLASSES
 };
-enum { NINT = 8, NUNI = 4, NWIDE = 3, NSHORT = 2, NFLOAT = 2, NPRED = 4, NCOUNT = 120, NFLAG = 160, NMASK = 24 };
+enum {
+    NINT = 8,
+    NUNI = 4,
+    NWIDE = 3,
+    NSHORT = 2,
+    NFLOAT = 2,
+    NPRED = 4,
+    NCOUNT = 120,
+    NFLAG = 160,
+    NMASK = 24
+};
 enum {
     V_INT = 0,
     V_UNI = V_INT + NINT,
@@ -37,7 +48,10 @@ enum {
     V_STORED = V_COUNT, /* those before it may be results */
     NONE = -1
 };
-struct class_info { const char *name, *type; int first, n; };
+struct class_info {
+    const char *name, *type;
+    int first, n;
+};
 extern const struct class_info classes[NCLASSES];
 enum class class_of(int v);
 
@@ -45,18 +59,27 @@ enum class class_of(int v);
 
 enum opcode {
     /* d = a op b, or the immediate where b is NONE; by the class of d */
-    OP_ADD, OP_SUB, OP_MUL, OP_AND, OP_OR, OP_XOR, OP_SHR, OP_SHL, OP_MIN, OP_MAX,
-    OP_MOVE,    /* d = a, or the immediate; between classes the bits, widened or cut */
-    OP_SETP,    /* d = a cmp b, unsigned (float for floats); sub: enum compare */
-    OP_SELECT,  /* d = c ? a : b */
-    OP_INPUT,   /* d = in[(a + imm) & 1023] */
-    OP_LOAD,    /* d = own[slot]; sub: space, vol: volatile; the slot is imm, or a & 7 */
-    OP_STORE,   /* own[slot] = b */
-    OP_ATOM,    /* d = fetch-and-add of b on own[slot] */
-    OP_RED,     /* acc[kind imm][a & 7] op= b: in any order the same */
-    OP_CALL,    /* d = function imm (a, b) */
-    OP_RETURN,  /* of this thread, from the function */
-    OP_EXIT,    /* of this thread, from the kernel */
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_AND,
+    OP_OR,
+    OP_XOR,
+    OP_SHR,
+    OP_SHL,
+    OP_MIN,
+    OP_MAX,
+    OP_MOVE,   /* d = a, or the immediate; between classes the bits, widened or cut */
+    OP_SETP,   /* d = a cmp b, unsigned (float for floats); sub: enum compare */
+    OP_SELECT, /* d = c ? a : b */
+    OP_INPUT,  /* d = in[(a + imm) & 1023] */
+    OP_LOAD,   /* d = own[slot]; sub: space, vol: volatile; the slot is imm, or a & 7 */
+    OP_STORE,  /* own[slot] = b */
+    OP_ATOM,   /* d = fetch-and-add of b on own[slot] */
+    OP_RED,    /* acc[kind imm][a & 7] op= b: in any order the same */
+    OP_CALL,   /* d = function imm (a, b) */
+    OP_RETURN, /* of this thread, from the function */
+    OP_EXIT,   /* of this thread, from the kernel */
     /* Of all threads of the block. */
     OP_BAR,
     OP_BAR_RED, /* d = and, or of a, or the number of threads where a is set; sub says which */
@@ -75,7 +98,7 @@ enum { SLOTS = 8, INPUTS = 1024, ACC_KINDS = 6, ACC_WORDS = 8 };
 
 struct op {
     uint8_t op, sub;
-    bool vol, not; /* not: the instruction runs where its guard is false */
+    bool vol, not ; /* not: the instruction runs where its guard is false */
     int d, a, b, c, guard;
     uint32_t imm;
 };
@@ -96,7 +119,8 @@ enum kind {
     N_TANGLE, /* irreducible: kids in a row, entered at any; form: the first one's number */
     N_GRAPH,  /* kids that jump to any of them, on fuel */
     N_SWITCH, /* a kid for each value of the first counter of cond */
-    N_JUMP,   /* on a condition out of loop `loop`, or to its next round (form 1, or 2: with the loop's own test) */
+    N_JUMP,   /* on a condition out of loop `loop`, or to its next round (form 1, or 2: with the
+                 loop's own test) */
     N_LEAVE,  /* on a condition; op is OP_RETURN or OP_EXIT; form 1: by a jump, not a guard */
 };
 enum loop_form { LOOP_WHILE, LOOP_DO, LOOP_GUARDED, LOOP_FOREVER };
@@ -104,12 +128,12 @@ enum { KIDS = 6, MAX_NODES = 700, ENOUGH_NODES = 450, MAX_LOOPS = 100 };
 struct node {
     enum kind kind;
     int form, loop, nkid;
-    bool through;               /* cases of a switch fall through, where the bit is set */
-    struct op op;               /* N_OP; of loops: before them (their counter is 0) */
+    bool through; /* cases of a switch fall through, where the bit is set */
+    struct op op; /* N_OP; of loops: before them (their counter is 0) */
     struct cond cond[KIDS];
     struct node *kid[KIDS], *next;
-    int8_t target[KIDS][3];     /* N_GRAPH: where a kid goes on; NONE is the end */
-    bool table[KIDS];           /* N_GRAPH: by a branch table; N_SWITCH: [0] */
+    int8_t target[KIDS][3]; /* N_GRAPH: where a kid goes on; NONE is the end */
+    bool table[KIDS];       /* N_GRAPH: by a branch table; N_SWITCH: [0] */
 };
 
 enum { NFUNCS = 3, MAX_THREADS = 128, MAX_GRID = 3 };
@@ -137,10 +161,13 @@ struct block {
 struct graph {
     struct block block[MAX_BLOCKS];
     struct op op[MAX_OPS];
-    int order[MAX_BLOCKS], nblock, norder, nop; /* order: as in the text; the first one is the entry */
-    bool full;                          /* too large: not to be used */
+    int order[MAX_BLOCKS], nblock, norder,
+        nop;   /* order: as in the text; the first one is the entry */
+    bool full; /* too large: not to be used */
 };
-struct graphs { struct graph of[NFUNCS + 1]; };
+struct graphs {
+    struct graph of[NFUNCS + 1];
+};
 
 /* ---- memory of a launch ---- */
 
@@ -149,7 +176,10 @@ struct memory {
     uint32_t own[MAX_GRID * MAX_THREADS][SLOTS];
     uint32_t acc[ACC_KINDS][ACC_WORDS];
 };
-struct args { uint64_t out, in, own, acc; uint32_t n; };
+struct args {
+    uint64_t out, in, own, acc;
+    uint32_t n;
+};
 enum { ARGUMENT = 1234567 };
 extern uint32_t input[INPUTS];
 void memory_init(struct memory *m);
@@ -160,7 +190,8 @@ void generate(struct program *p, uint64_t seed);         /* generate.c */
 bool lay_out(const struct program *p, struct graphs *g); /* layout.c; false: too large */
 char *program_text(const struct program *p, const struct graphs *g); /* text.c; malloc'ed */
 /* reference.c: false with *why where a thread runs too long, or lanes wait for what never comes. */
-bool reference_run(const struct program *p, const struct graphs *g, struct memory *m, char *why, size_t size);
+bool reference_run(const struct program *p, const struct graphs *g, struct memory *m, char *why,
+                   size_t size);
 static inline uint32_t threads_of(const uint32_t block[3])
 {
     return block[0] * block[1] * block[2];
@@ -174,8 +205,8 @@ struct job {
     uint64_t seed;
     uint32_t block[3], grid;
     char *text;
-    struct memory *want;        /* by the reference */
-    int result[NWAYS]; /* 1 the same, 0 different, -1 refused */
+    struct memory *want; /* by the reference */
+    int result[NWAYS];   /* 1 the same, 0 different, -1 refused */
     char why[NWAYS][300];
 };
 /* Runs the jobs one way; *now is the number of the job that runs, NONE while compilers do. */

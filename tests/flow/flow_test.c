@@ -1,9 +1,10 @@
-/* Random control flow on every back end: each kernel's memory must be what the reference leaves. Kernels run in child
- * processes, some hundred at a time, so that one that crashes or hangs is a finding like others. A difference is
- * reduced and printed as PTX.
+/* Random control flow on every back end: each kernel's memory must be what the reference leaves.
+ * Kernels run in child processes, some hundred at a time, so that one that crashes or hangs is a
+ * finding like others. A difference is reduced and printed as PTX.
  *
- * FLOW_SECONDS=n goes on for that long, from seed FLOW_SEED on; FLOW_COUNT=n runs so many kernels on all back ends;
- * FLOW_WAYS=0134 chooses back ends by number (enum way); FLOW_KEEP=folder keeps the reduced PTX; FLOW_PRINT=1 prints FLOW_SEED's. */
+ * FLOW_SECONDS=n goes on for that long, from seed FLOW_SEED on; FLOW_COUNT=n runs so many kernels
+ * on all back ends; FLOW_WAYS=0134 chooses back ends by number (enum way); FLOW_KEEP=folder keeps
+ * the reduced PTX; FLOW_PRINT=1 prints FLOW_SEED's. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,14 @@ static struct shared { /* with the child */
     volatile int now, way;
     volatile uint64_t seed; /* of `now` */
     uint64_t programs, rejected, runs[NWAYS], refused[NWAYS];
-    struct failure { uint64_t seed; int way; char why[300]; } failed[MOST_FAILURES];
+    struct failure {
+        uint64_t seed;
+        int way;
+        char why[300];
+    } failed[MOST_FAILURES];
     int nfailed;
     char refusal[300];
-} *shared;
+} * shared;
 static bool ways[NWAYS];
 
 static void add_failure(uint64_t seed, int way, const char *why)
@@ -107,7 +112,8 @@ static void run_round(uint64_t seed, int n, const bool *chosen)
 
 /* ---- children ---- */
 
-/* Waits for the child; one that stays at a job for long is killed. False with *why for one that did not end well. */
+/* Waits for the child; one that stays at a job for long is killed. False with *why for one that did
+ * not end well. */
 static bool watch(pid_t child, const char **why)
 {
     int status = 0, was = NONE;
@@ -153,7 +159,8 @@ static void round_of(uint64_t seed, int n, const bool *chosen)
             return;
         uint64_t bad = shared->now == NONE ? shared->seed : 0;
         int way = shared->way;
-        if (shared->now != NONE) { /* which seed the job has: those before it are the accepted ones */
+        if (shared->now !=
+            NONE) { /* which seed the job has: those before it are the accepted ones */
             static struct program p;
             struct job j;
             int left = shared->now;
@@ -180,7 +187,9 @@ static void round_of(uint64_t seed, int n, const bool *chosen)
 
 /* ---- reducing ---- */
 
-struct trial { int way; };
+struct trial {
+    int way;
+};
 
 /* The way's child exits with 0 if the program runs right there, or is none. */
 static bool fails(const struct program *p, void *arg)
@@ -228,13 +237,15 @@ static void reduce(const struct failure *x)
     if (!lay_out(&p, &g))
         return;
     char *text = program_text(&p, &g);
-    printf("# reduced to %u blocks of %u x %u x %u threads: %s\n", p.grid, p.block[0], p.block[1], p.block[2], shared->refusal);
+    printf("# reduced to %u blocks of %u x %u x %u threads: %s\n", p.grid, p.block[0], p.block[1],
+           p.block[2], shared->refusal);
     print_commented(text, stdout);
-    snprintf(path, sizeof path, "%s/%llu-%d.ptx", keep ? keep : ".", (unsigned long long)x->seed, x->way);
+    snprintf(path, sizeof path, "%s/%llu-%d.ptx", keep ? keep : ".", (unsigned long long)x->seed,
+             x->way);
     FILE *f = keep ? fopen(path, "w") : NULL;
     if (f) {
-        fprintf(f, "// %s, grid %u, block %u x %u x %u: %s\n%s", way_name[x->way], p.grid, p.block[0], p.block[1], p.block[2], shared->refusal,
-                text);
+        fprintf(f, "// %s, grid %u, block %u x %u x %u: %s\n%s", way_name[x->way], p.grid,
+                p.block[0], p.block[1], p.block[2], shared->refusal, text);
         fclose(f);
     }
     free(text);
@@ -246,17 +257,20 @@ static int report(void)
 {
     for (int k = 0, shrunk = 0; k < shared->nfailed; k++) {
         struct failure x = shared->failed[k];
-        printf("not ok kernel %llu on %s: %s\n", (unsigned long long)x.seed, way_name[x.way], x.why);
+        printf("not ok kernel %llu on %s: %s\n", (unsigned long long)x.seed, way_name[x.way],
+               x.why);
         if (shrunk++ < (int)option("FLOW_SHRUNK", MOST_SHRUNK))
             reduce(&x);
         fflush(stdout);
     }
     for (int w = 0; w < NWAYS; w++)
         if (ways[w])
-            printf("# %s: %llu kernels alike, %llu refused%s%s\n", way_name[w], (unsigned long long)shared->runs[w],
-                   (unsigned long long)shared->refused[w], shared->refused[w] ? ", as " : "", shared->refused[w] ? shared->refusal : "");
-    printf("%s %llu kernels of control flow, %llu more end too late\n", shared->nfailed ? "not ok" : "ok",
-           (unsigned long long)shared->programs, (unsigned long long)shared->rejected);
+            printf("# %s: %llu kernels alike, %llu refused%s%s\n", way_name[w],
+                   (unsigned long long)shared->runs[w], (unsigned long long)shared->refused[w],
+                   shared->refused[w] ? ", as " : "", shared->refused[w] ? shared->refusal : "");
+    printf("%s %llu kernels of control flow, %llu more end too late\n",
+           shared->nfailed ? "not ok" : "ok", (unsigned long long)shared->programs,
+           (unsigned long long)shared->rejected);
     return shared->nfailed != 0;
 }
 
@@ -267,15 +281,19 @@ static int print_one(uint64_t seed)
     generate(&p, seed);
     if (!make_job(&j, &p))
         return 1;
-    printf("// grid %u, block %u x %u x %u\n%s", p.grid, p.block[0], p.block[1], p.block[2], j.text);
+    printf("// grid %u, block %u x %u x %u\n%s", p.grid, p.block[0], p.block[1], p.block[2],
+           j.text);
     return 0;
 }
 
 int main(void)
 {
     static const bool tier0[NWAYS] = {[TIER0] = true};
-    uint64_t seed = option("FLOW_SEED", 1), seconds = option("FLOW_SECONDS", 0), count = option("FLOW_COUNT", 240);
-    const char *chosen = getenv("FLOW_WAYS") ? getenv("FLOW_WAYS") : "04"; /* tier 1 is wrong about shared headers today */
+    uint64_t seed = option("FLOW_SEED", 1), seconds = option("FLOW_SECONDS", 0),
+             count = option("FLOW_COUNT", 240);
+    const char *chosen = getenv("FLOW_WAYS")
+                             ? getenv("FLOW_WAYS")
+                             : "04"; /* tier 1 is wrong about shared headers today */
     time_t end = time(NULL) + (time_t)seconds;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)

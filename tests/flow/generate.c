@@ -1,13 +1,13 @@
-/* Makes random programs. Every loop ends soon: it counts, burns fuel, or waits for a bit of a generator of random
- * numbers of full period; what still runs long the reference refuses. */
+/* Makes random programs. Every loop ends soon: it counts, burns fuel, or waits for a bit of a
+ * generator of random numbers of full period; what still runs long the reference refuses. */
 #include <string.h>
 
 #include "flow/flow.h"
 
 static struct program *prog;
 static uint64_t state;
-static int budget;       /* of nodes */
-static uint32_t nint;    /* variables in use: the others stay what they are */
+static int budget;              /* of nodes */
+static uint32_t nint;           /* variables in use: the others stay what they are */
 static bool counted[MAX_LOOPS]; /* a next round of the loop is one of few */
 
 static uint32_t rnd(uint32_t n)
@@ -19,26 +19,45 @@ static uint32_t rnd(uint32_t n)
 /* Where statements stand. */
 struct place {
     int depth;
-    bool kernel;   /* not a function */
-    bool uniform;  /* all threads of the block take the same way here */
-    int mask;      /* of the lanes that are here, all of which come by; NONE: not known */
-    int loops[8];  /* that may be left from here, the innermost last */
+    bool kernel;  /* not a function */
+    bool uniform; /* all threads of the block take the same way here */
+    int mask;     /* of the lanes that are here, all of which come by; NONE: not known */
+    int loops[8]; /* that may be left from here, the innermost last */
     int nloop;
     bool may_leave;
 };
 
 /* ---- variables ---- */
 
-static int count(void) { return V_COUNT + (prog->ncount < NCOUNT - 1 ? prog->ncount++ : prog->ncount); }
-static int flag(void) { return V_FLAG + (prog->nflag < NFLAG - 1 ? prog->nflag++ : prog->nflag); }
-static int any_int(void) { return V_INT + (int)rnd(nint); }
-static int any_pred(void) { return V_PRED + (int)rnd(NPRED); }
-static int any_uniform(void) { return V_UNI + (int)rnd(NUNI); }
-static int any_source(void) { return rnd(4) ? any_int() : any_uniform(); }
+static int count(void)
+{
+    return V_COUNT + (prog->ncount < NCOUNT - 1 ? prog->ncount++ : prog->ncount);
+}
+static int flag(void)
+{
+    return V_FLAG + (prog->nflag < NFLAG - 1 ? prog->nflag++ : prog->nflag);
+}
+static int any_int(void)
+{
+    return V_INT + (int)rnd(nint);
+}
+static int any_pred(void)
+{
+    return V_PRED + (int)rnd(NPRED);
+}
+static int any_uniform(void)
+{
+    return V_UNI + (int)rnd(NUNI);
+}
+static int any_source(void)
+{
+    return rnd(4) ? any_int() : any_uniform();
+}
 
 static struct op make(enum opcode op, int d, int a, int b, uint32_t imm)
 {
-    return (struct op){.op = (uint8_t)op, .d = d, .a = a, .b = b, .c = NONE, .guard = NONE, .imm = imm};
+    return (struct op){
+        .op = (uint8_t)op, .d = d, .a = a, .b = b, .c = NONE, .guard = NONE, .imm = imm};
 }
 
 /* ---- conditions ---- */
@@ -62,9 +81,15 @@ static void memory_cond(struct cond *c, struct place w)
     uint8_t space = w.kernel ? (uint8_t)rnd(3) : SP_GLOBAL;
     struct op op;
     switch (rnd(3)) {
-    case 0: op = make(OP_INPUT, v, any_source(), NONE, rnd(INPUTS)); break;
-    case 1: op = make(OP_LOAD, v, rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS)); break;
-    default: op = make(OP_ATOM, v, rnd(2) ? any_int() : NONE, any_int(), rnd(SLOTS)); break;
+    case 0:
+        op = make(OP_INPUT, v, any_source(), NONE, rnd(INPUTS));
+        break;
+    case 1:
+        op = make(OP_LOAD, v, rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS));
+        break;
+    default:
+        op = make(OP_ATOM, v, rnd(2) ? any_int() : NONE, any_int(), rnd(SLOTS));
+        break;
     }
     op.sub = op.op == OP_ATOM && space == SP_LOCAL ? SP_GLOBAL : space;
     op.vol = rnd(2);
@@ -79,12 +104,23 @@ static struct cond own_cond(struct place w)
     struct cond c = {.flag = flag(), .not = rnd(2)};
     int t = count();
     switch (rnd(9)) {
-    case 0: c.flag = any_pred(); break;
-    case 1: add_setp(&c, (enum compare)rnd(6), any_int(), any_source(), 0); break;
-    case 2: add_setp(&c, (enum compare)(2 + rnd(4)), V_WIDE + (int)rnd(NWIDE), V_WIDE + (int)rnd(NWIDE), 0); break;
-    case 3: add_setp(&c, (enum compare)rnd(6), V_FLOAT + (int)rnd(NFLOAT), NONE, rnd(200)); break;
+    case 0:
+        c.flag = any_pred();
+        break;
+    case 1:
+        add_setp(&c, (enum compare)rnd(6), any_int(), any_source(), 0);
+        break;
+    case 2:
+        add_setp(&c, (enum compare)(2 + rnd(4)), V_WIDE + (int)rnd(NWIDE), V_WIDE + (int)rnd(NWIDE),
+                 0);
+        break;
+    case 3:
+        add_setp(&c, (enum compare)rnd(6), V_FLOAT + (int)rnd(NFLOAT), NONE, rnd(200));
+        break;
     case 4:
-    case 5: memory_cond(&c, w); break;
+    case 5:
+        memory_cond(&c, w);
+        break;
     case 6: {
         int other = flag();
         add_setp(&c, (enum compare)rnd(6), any_int(), any_source(), 0);
@@ -145,7 +181,8 @@ static struct cond counting(int i, bool uniform)
         c.nop = 1;
     }
     add(&c, make(OP_AND, limit, uniform ? any_uniform() : any_int(), NONE, 3));
-    add(&c, make(OP_MIN, limit, limit, NONE, 3)); /* against a change of the variable: at most so many */
+    add(&c, make(OP_MIN, limit, limit, NONE,
+                 3)); /* against a change of the variable: at most so many */
     add_setp(&c, CMP_LE, i, limit, 0);
     return c;
 }
@@ -176,29 +213,52 @@ static struct op arithmetic(struct place w)
     bool shift = op == OP_SHR || op == OP_SHL;
     int v;
     if (w.uniform && what < 3)
-        return make(op, any_uniform(), any_uniform(), shift || rnd(2) ? NONE : any_uniform(), shift ? rnd(8) : rnd(100));
+        return make(op, any_uniform(), any_uniform(), shift || rnd(2) ? NONE : any_uniform(),
+                    shift ? rnd(8) : rnd(100));
     switch (what) {
-    case 3: v = V_WIDE; return make(op, v + (int)rnd(NWIDE), v + (int)rnd(NWIDE), shift || rnd(2) ? NONE : v + (int)rnd(NWIDE), rnd(30));
-    case 4: v = V_SHORT; return make(op, v + (int)rnd(NSHORT), v + (int)rnd(NSHORT), shift || rnd(2) ? NONE : v + (int)rnd(NSHORT), rnd(15));
+    case 3:
+        v = V_WIDE;
+        return make(op, v + (int)rnd(NWIDE), v + (int)rnd(NWIDE),
+                    shift || rnd(2) ? NONE : v + (int)rnd(NWIDE), rnd(30));
+    case 4:
+        v = V_SHORT;
+        return make(op, v + (int)rnd(NSHORT), v + (int)rnd(NSHORT),
+                    shift || rnd(2) ? NONE : v + (int)rnd(NSHORT), rnd(15));
     case 5:
-    case 6: v = V_FLOAT; return make(op, v + (int)rnd(NFLOAT), v + (int)rnd(NFLOAT), rnd(2) ? NONE : v + (int)rnd(NFLOAT), rnd(30));
-    case 7: return make(OP_MOVE, V_WIDE + (int)rnd(NWIDE), any_int(), NONE, 0);
-    case 8: return make(OP_MOVE, any_int(), (int)(rnd(2) ? V_WIDE + rnd(NWIDE) : V_SHORT + rnd(NSHORT)), NONE, 0);
-    case 9: return make(OP_MOVE, V_SHORT + (int)rnd(NSHORT), any_int(), NONE, 0);
-    case 10: return make(OP_MOVE, rnd(2) ? V_FLOAT + (int)rnd(NFLOAT) : any_int(), rnd(2) ? any_int() : V_FLOAT + (int)rnd(NFLOAT), NONE, 0);
+    case 6:
+        v = V_FLOAT;
+        return make(op, v + (int)rnd(NFLOAT), v + (int)rnd(NFLOAT),
+                    rnd(2) ? NONE : v + (int)rnd(NFLOAT), rnd(30));
+    case 7:
+        return make(OP_MOVE, V_WIDE + (int)rnd(NWIDE), any_int(), NONE, 0);
+    case 8:
+        return make(OP_MOVE, any_int(), (int)(rnd(2) ? V_WIDE + rnd(NWIDE) : V_SHORT + rnd(NSHORT)),
+                    NONE, 0);
+    case 9:
+        return make(OP_MOVE, V_SHORT + (int)rnd(NSHORT), any_int(), NONE, 0);
+    case 10:
+        return make(OP_MOVE, rnd(2) ? V_FLOAT + (int)rnd(NFLOAT) : any_int(),
+                    rnd(2) ? any_int() : V_FLOAT + (int)rnd(NFLOAT), NONE, 0);
     case 11: {
         struct op s = make(OP_SETP, any_pred(), any_int(), rnd(2) ? any_source() : NONE, rnd(300));
         s.sub = (uint8_t)rnd(6);
         return s;
     }
-    case 12: return make(rnd(2) ? OP_XOR : rnd(2) ? OP_AND : OP_OR, any_pred(), any_pred(), any_pred(), 0);
+    case 12:
+        return make(rnd(2)   ? OP_XOR
+                    : rnd(2) ? OP_AND
+                             : OP_OR,
+                    any_pred(), any_pred(), any_pred(), 0);
     case 13: {
         struct op s = make(OP_SELECT, any_int(), any_int(), any_source(), 0);
         s.c = any_pred();
         return s;
     }
-    case 14: return make(OP_MOVE, any_int(), rnd(2) ? any_uniform() : NONE, NONE, rnd(1000));
-    default: return make(op, any_int(), any_int(), shift || rnd(3) == 0 ? NONE : any_source(), shift ? rnd(32) : rnd(1000));
+    case 14:
+        return make(OP_MOVE, any_int(), rnd(2) ? any_uniform() : NONE, NONE, rnd(1000));
+    default:
+        return make(op, any_int(), any_int(), shift || rnd(3) == 0 ? NONE : any_source(),
+                    shift ? rnd(32) : rnd(1000));
     }
 }
 
@@ -207,12 +267,21 @@ static struct op memory(struct place w)
     uint8_t space = w.kernel ? (uint8_t)rnd(3) : SP_GLOBAL;
     struct op op;
     switch (rnd(6)) {
-    case 0: op = make(OP_INPUT, any_int(), any_source(), NONE, rnd(INPUTS)); break;
+    case 0:
+        op = make(OP_INPUT, any_int(), any_source(), NONE, rnd(INPUTS));
+        break;
     case 1:
-    case 2: op = make(OP_LOAD, any_int(), rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS)); break;
-    case 3: op = make(OP_STORE, NONE, rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS)); break;
-    case 4: op = make(OP_ATOM, any_int(), rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS)); break;
-    default: return make(OP_RED, NONE, any_source(), any_source(), rnd(ACC_KINDS));
+    case 2:
+        op = make(OP_LOAD, any_int(), rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS));
+        break;
+    case 3:
+        op = make(OP_STORE, NONE, rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS));
+        break;
+    case 4:
+        op = make(OP_ATOM, any_int(), rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS));
+        break;
+    default:
+        return make(OP_RED, NONE, any_source(), any_source(), rnd(ACC_KINDS));
     }
     op.sub = op.op == OP_ATOM && space == SP_LOCAL ? SP_SHARED : space;
     op.vol = rnd(3) == 0;
@@ -234,11 +303,20 @@ static struct node *collective(struct place w)
         return instruction(op);
     }
     switch (rnd(5)) {
-    case 0: op = make(OP_SYNC, NONE, NONE, NONE, 0); break;
-    case 1: op = make(OP_BALLOT, any_int(), any_pred(), NONE, 0); break;
-    case 2: op = make(OP_VOTE, any_pred(), any_pred(), NONE, 0); break;
-    case 3: op = make(OP_REDUX, any_int(), any_int(), NONE, 0); break;
-    default: op = make(OP_SHUFFLE, any_int(), any_int(), any_int(), 0);
+    case 0:
+        op = make(OP_SYNC, NONE, NONE, NONE, 0);
+        break;
+    case 1:
+        op = make(OP_BALLOT, any_int(), any_pred(), NONE, 0);
+        break;
+    case 2:
+        op = make(OP_VOTE, any_pred(), any_pred(), NONE, 0);
+        break;
+    case 3:
+        op = make(OP_REDUX, any_int(), any_int(), NONE, 0);
+        break;
+    default:
+        op = make(OP_SHUFFLE, any_int(), any_int(), any_int(), 0);
     }
     op.sub = (uint8_t)rnd(3);
     op.c = w.mask;
@@ -249,7 +327,7 @@ static struct node *statements(struct place w);
 static struct node *statements_of(struct place w, int most);
 
 /* The lanes' masks on the two sides of a condition; statements that compute them stand in front. */
-static int split(struct cond *c, int mask, bool not)
+static int split(struct cond *c, int mask, bool not )
 {
     int m = V_MASK + prog->nmask;
     if (prog->nmask + 2 > NMASK || c->nop + 2 > COND_OPS)
@@ -258,7 +336,7 @@ static int split(struct cond *c, int mask, bool not)
     struct op ballot = make(OP_BALLOT, m, c->flag, NONE, 0);
     ballot.c = mask;
     add(c, ballot);
-    if (not)
+    if (not )
         add(c, make(OP_XOR, m, m, mask, 0));
     return m;
 }
@@ -278,7 +356,7 @@ static struct node *branch(struct place w)
     n->nkid = 1 + (int)rnd(2);
     struct place other = in;
     if (!in.uniform && w.mask != NONE && !n->cond[0].uniform && rnd(2))
-        in.mask = split(&n->cond[0], w.mask, n->cond[0].not);
+        in.mask = split(&n->cond[0], w.mask, n->cond[0].not );
     for (int k = 0; k < n->nkid; k++)
         n->kid[k] = statements(k ? other : in);
     return n;
@@ -329,7 +407,8 @@ static struct node *loop(struct place w)
     n->form = (int)rnd(4);
     n->op = make(OP_MOVE, i, NONE, NONE, 0);
     n->nkid = 1;
-    n->cond[0] = !uniform && rnd(4) == 0 && n->form != LOOP_FOREVER ? lcg_cond(any_int()) : counting(i, uniform);
+    n->cond[0] = !uniform && rnd(4) == 0 && n->form != LOOP_FOREVER ? lcg_cond(any_int())
+                                                                    : counting(i, uniform);
     n->cond[1] = uniform ? uniform_cond() : own_cond(w);
     counted[n->loop] = n->form != LOOP_FOREVER;
     struct place in = inside(w, n->loop, uniform, true);
@@ -337,7 +416,7 @@ static struct node *loop(struct place w)
     if (n->form == LOOP_FOREVER) { /* ends by a break, in front of the body or after it */
         struct node *out = node(N_JUMP), *last = n->kid[0];
         out->cond[0] = n->cond[0];
-        out->cond[0].not = !out->cond[0].not;
+        out->cond[0].not = !out->cond[0].not ;
         out->loop = n->loop;
         if (rnd(2)) {
             out->next = n->kid[0];
@@ -363,7 +442,9 @@ static struct node *share(struct place w)
     struct place in = inside(w, n->loop, false, true);
     for (int k = 0; k < n->nkid; k++) {
         bool last = k + 1 == n->nkid;
-        n->cond[k] = last ? counting(i, w.uniform && rnd(2)) : rnd(3) ? lcg_cond(any_int()) : own_cond(w);
+        n->cond[k] = last     ? counting(i, w.uniform && rnd(2))
+                     : rnd(3) ? lcg_cond(any_int())
+                              : own_cond(w);
         n->cond[k].uniform = false;
         if (!last && n->cond[k].op[0].op != OP_MUL) { /* what may stay true needs an end */
             fuel = fuel == NONE ? count() : fuel;
@@ -512,8 +593,9 @@ static struct node *statements(struct place w)
 
 void generate(struct program *p, uint64_t seed)
 {
-    static const uint32_t shapes[][3] = {{32, 1, 1}, {64, 1, 1}, {96, 1, 1},  {128, 1, 1}, {32, 2, 1}, {16, 4, 1}, {48, 2, 1},
-                                         {17, 1, 1}, {40, 1, 1}, {100, 1, 1}, {1, 1, 1},   {8, 4, 1},  {10, 5, 1}, {7, 2, 3}};
+    static const uint32_t shapes[][3] = {
+        {32, 1, 1}, {64, 1, 1}, {96, 1, 1},  {128, 1, 1}, {32, 2, 1}, {16, 4, 1}, {48, 2, 1},
+        {17, 1, 1}, {40, 1, 1}, {100, 1, 1}, {1, 1, 1},   {8, 4, 1},  {10, 5, 1}, {7, 2, 3}};
     memset(p, 0, sizeof *p);
     prog = p;
     p->seed = seed;
@@ -521,7 +603,8 @@ void generate(struct program *p, uint64_t seed)
     for (int k = 0; k < 5; k++)
         rnd(2);
     p->nmask = 1;
-    memcpy(p->block, shapes[rnd(2) ? rnd(4) : rnd(sizeof shapes / sizeof shapes[0])], sizeof p->block);
+    memcpy(p->block, shapes[rnd(2) ? rnd(4) : rnd(sizeof shapes / sizeof shapes[0])],
+           sizeof p->block);
     p->grid = 1 + rnd(MAX_GRID);
     p->shuffled = rnd(3) == 0;
     bool small = rnd(8) > 0;
@@ -532,11 +615,16 @@ void generate(struct program *p, uint64_t seed)
     int nfunc = rnd(3) ? 0 : 1 + (int)rnd(NFUNCS);
     for (int k = 0; k < nfunc; k++) {
         budget = small ? 6 : 14;
-        p->body[k] = statements_of((struct place){.depth = 2, .mask = NONE, .may_leave = rnd(2)}, 6);
+        p->body[k] =
+            statements_of((struct place){.depth = 2, .mask = NONE, .may_leave = rnd(2)}, 6);
         p->nfunc = k; /* the kernel alone calls */
     }
     p->nfunc = nfunc;
     budget = small ? 4 + (int)rnd(14) : 10 + (int)rnd(50);
-    p->body[NFUNCS] = statements_of((struct place){.depth = 3, .kernel = true, .uniform = true, .mask = together ? V_MASK : NONE,
-                                                   .may_leave = !together}, 8);
+    p->body[NFUNCS] = statements_of((struct place){.depth = 3,
+                                                   .kernel = true,
+                                                   .uniform = true,
+                                                   .mask = together ? V_MASK : NONE,
+                                                   .may_leave = !together},
+                                    8);
 }

@@ -52,7 +52,7 @@ static void put_if(const struct cond *c, int yes, int no)
     struct block *b = &g->block[at];
     b->end = END_IF;
     b->flag = c->flag;
-    b->not = c->not;
+    b->not = c->not ;
     b->uniform = c->uniform;
     b->to[0] = yes;
     b->to[1] = no;
@@ -68,7 +68,8 @@ static void put_part(const struct node *kid, int from, int to)
     put_goto(to);
 }
 
-/* The loop's test stands at its head, at its foot, at both, or nowhere (then it breaks in the body). */
+/* The loop's test stands at its head, at its foot, at both, or nowhere (then it breaks in the
+ * body). */
 static void put_loop(const struct node *n)
 {
     int head = new_block(), body = n->form == LOOP_WHILE ? new_block() : head, out = new_block();
@@ -116,7 +117,8 @@ static void put_share(const struct node *n)
     start(out);
 }
 
-/* Parts in a row, entered at the first or, by the last condition, at another; from the end back to the first. */
+/* Parts in a row, entered at the first or, by the last condition, at another; from the end back to
+ * the first. */
 static void put_tangle(const struct node *n)
 {
     int b[KIDS], out = new_block();
@@ -146,7 +148,8 @@ static void put_table(int index, const int *to, int nto)
         b->to[k] = to[k];
 }
 
-/* cond[k] of part k: its flag says whether fuel is left, its fourth instruction computes the way on. */
+/* cond[k] of part k: its flag says whether fuel is left, its fourth instruction computes the way
+ * on. */
 static void put_graph(const struct node *n)
 {
     int b[KIDS], out = new_block();
@@ -188,8 +191,14 @@ static void put_switch(const struct node *n)
     } else {
         for (int k = 0; k + 1 < n->nkid; k++) {
             struct cond is = {.nop = 1, .flag = n->cond[k + 1].flag};
-            is.op[0] = (struct op){.op = OP_SETP, .sub = CMP_EQ, .d = is.flag, .a = index, .b = NONE, .c = NONE,
-                                   .imm = (uint32_t)k, .guard = NONE};
+            is.op[0] = (struct op){.op = OP_SETP,
+                                   .sub = CMP_EQ,
+                                   .d = is.flag,
+                                   .a = index,
+                                   .b = NONE,
+                                   .c = NONE,
+                                   .imm = (uint32_t)k,
+                                   .guard = NONE};
             int next = k + 2 < n->nkid ? new_block() : b[n->nkid - 1];
             put_if(&is, b[k], next);
             if (next != b[n->nkid - 1])
@@ -199,7 +208,8 @@ static void put_switch(const struct node *n)
             put_goto(b[0]);
     }
     for (int k = 0; k < n->nkid; k++)
-        put_part(n->kid[k], b[k], n->through && n->target[k][0] && k + 1 < n->nkid ? b[k + 1] : out);
+        put_part(n->kid[k], b[k],
+                 n->through && n->target[k][0] && k + 1 < n->nkid ? b[k + 1] : out);
     start(out);
 }
 
@@ -232,7 +242,7 @@ static void put_leave(const struct node *n)
     for (int k = 0; k < n->cond[0].nop; k++)
         put(n->cond[0].op[k]);
     op.guard = n->cond[0].flag;
-    op.not = n->cond[0].not;
+    op.not = n->cond[0].not ;
     put(op);
 }
 
@@ -240,7 +250,9 @@ static void put_list(const struct node *n)
 {
     for (; n && !g->full; n = n->next)
         switch (n->kind) {
-        case N_OP: put(n->op); break;
+        case N_OP:
+            put(n->op);
+            break;
         case N_IF: {
             int yes = new_block(), out = new_block(), no = n->kid[1] ? new_block() : out;
             put_if(&n->cond[0], yes, no);
@@ -250,13 +262,27 @@ static void put_list(const struct node *n)
             start(out);
             break;
         }
-        case N_LOOP: put_loop(n); break;
-        case N_SHARE: put_share(n); break;
-        case N_TANGLE: put_tangle(n); break;
-        case N_GRAPH: put_graph(n); break;
-        case N_SWITCH: put_switch(n); break;
-        case N_JUMP: put_jump(n); break;
-        case N_LEAVE: put_leave(n); break;
+        case N_LOOP:
+            put_loop(n);
+            break;
+        case N_SHARE:
+            put_share(n);
+            break;
+        case N_TANGLE:
+            put_tangle(n);
+            break;
+        case N_GRAPH:
+            put_graph(n);
+            break;
+        case N_SWITCH:
+            put_switch(n);
+            break;
+        case N_JUMP:
+            put_jump(n);
+            break;
+        case N_LEAVE:
+            put_leave(n);
+            break;
         }
 }
 

@@ -1,5 +1,5 @@
-/* Makes a program that fails smaller: statements go, or give way to what stands inside them; then the launch, the
- * results and the order of blocks become simple. */
+/* Makes a program that fails smaller: statements go, or give way to what stands inside them; then
+ * the launch, the results and the order of blocks become simple. */
 #include "flow/shrink.h"
 
 #include <time.h>
@@ -99,7 +99,8 @@ static void shrink_launch(void)
         }
 }
 
-void shrink(struct program *p, bool (*fails)(const struct program *p, void *arg), void *arg, int seconds)
+void shrink(struct program *p, bool (*fails)(const struct program *p, void *arg), void *arg,
+            int seconds)
 {
     prog = p;
     still_fails = fails;

@@ -11,12 +11,8 @@ const struct class_info classes[NCLASSES] = {
     [C_COUNT] = {"c", "b32", V_COUNT, NCOUNT}, [C_FLAG] = {"q", "pred", V_FLAG, NFLAG},
     [C_MASK] = {"m", "b32", V_MASK, NMASK}};
 
-enum class class_of(int v)
-{
-    enum class c = C_INT;
-    while (v >= classes[c].first + classes[c].n)
-        c++;
-    return c;
+enum class class_of(int v) {
+    enum class c = C_INT; while (v >= classes[c].first + classes[c].n) c++; return c;
 }
 
 static FILE *f;
@@ -46,7 +42,10 @@ static const char *source(int a, uint32_t imm, enum class c)
     float x = (float)(int)imm;
     uint32_t bits;
     memcpy(&bits, &x, 4);
-    snprintf(text[k], sizeof text[k], c == C_FLOAT ? "0f%08X" : "%u", c == C_FLOAT ? bits : c == C_SHORT ? imm & 0x7fff : imm);
+    snprintf(text[k], sizeof text[k], c == C_FLOAT ? "0f%08X" : "%u",
+             c == C_FLOAT   ? bits
+             : c == C_SHORT ? imm & 0x7fff
+                            : imm);
     return text[k];
 }
 
@@ -66,19 +65,26 @@ static const char *bits(enum class c)
 
 static void put_arithmetic(const struct op *o)
 {
-    static const char *const name[] = {"add.s", "sub.s", "mul.lo.s", "and.b", "or.b", "xor.b", "shr.u", "shl.b", "min.u", "max.u"};
-    static const char *const real[] = {"add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32", "max.f32", "add.rn.f32",
-                                       "sub.rn.f32", "sub.rn.f32", "min.f32", "max.f32"};
+    static const char *const name[] = {"add.s", "sub.s", "mul.lo.s", "and.b", "or.b",
+                                       "xor.b", "shr.u", "shl.b",    "min.u", "max.u"};
+    static const char *const real[] = {"add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32",
+                                       "max.f32",    "add.rn.f32", "sub.rn.f32", "sub.rn.f32",
+                                       "min.f32",    "max.f32"};
     enum class c = class_of(o->d);
     if (c == C_PRED || c == C_FLAG)
-        fprintf(f, "%s%s.pred %s, %s, %s;\n", guard(o), o->op == OP_AND ? "and" : o->op == OP_OR ? "or" : "xor", reg(o->d),
-                reg(o->a), reg(o->b));
+        fprintf(f, "%s%s.pred %s, %s, %s;\n", guard(o),
+                o->op == OP_AND  ? "and"
+                : o->op == OP_OR ? "or"
+                                 : "xor",
+                reg(o->d), reg(o->a), reg(o->b));
     else if (c == C_FLOAT) /* the result stays small */
-        fprintf(f, "%s%s %s, %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n%smax.f32 %s, %s, 0fCB000000;\n", guard(o), real[o->op],
-                reg(o->d), reg(o->a), source(o->b, o->imm, c), guard(o), reg(o->d), reg(o->d), guard(o), reg(o->d),
-                reg(o->d));
+        fprintf(f,
+                "%s%s %s, %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n%smax.f32 %s, %s, 0fCB000000;\n",
+                guard(o), real[o->op], reg(o->d), reg(o->a), source(o->b, o->imm, c), guard(o),
+                reg(o->d), reg(o->d), guard(o), reg(o->d), reg(o->d));
     else
-        fprintf(f, "%s%s%s %s, %s, %s;\n", guard(o), name[o->op], bits(c), reg(o->d), reg(o->a), source(o->b, o->imm, c));
+        fprintf(f, "%s%s%s %s, %s, %s;\n", guard(o), name[o->op], bits(c), reg(o->d), reg(o->a),
+                source(o->b, o->imm, c));
 }
 
 /* Shorts are sources of 32 bits by way of a conversion; floats by their bits. */
@@ -87,10 +93,12 @@ static void put_move(const struct op *o)
     enum class d = class_of(o->d), s = o->a == NONE ? d : class_of(o->a);
     const char *to = reg(o->d), *from = source(o->a, o->imm, d);
     fputs(guard(o), f);
-    if (d == s || (d != C_FLOAT && d != C_WIDE && d != C_SHORT && s != C_FLOAT && s != C_WIDE && s != C_SHORT))
+    if (d == s || (d != C_FLOAT && d != C_WIDE && d != C_SHORT && s != C_FLOAT && s != C_WIDE &&
+                   s != C_SHORT))
         fprintf(f, "mov.%s %s, %s;\n", classes[d].type, to, from);
     else if (d == C_FLOAT)
-        fprintf(f, "cvt.rn.f32.u%s %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n", bits(s), to, from, guard(o), to, to);
+        fprintf(f, "cvt.rn.f32.u%s %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n", bits(s), to, from,
+                guard(o), to, to);
     else if (s == C_FLOAT)
         fprintf(f, "cvt.rzi.s%s.f32 %s, %s;\n", bits(d), to, from);
     else
@@ -101,8 +109,8 @@ static void put_setp(const struct op *o)
 {
     static const char *const cmp[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     enum class c = class_of(o->a);
-    fprintf(f, "%ssetp.%s.%s%s %s, %s, %s;\n", guard(o), cmp[o->sub], c == C_FLOAT ? "f" : "u", bits(c), reg(o->d), reg(o->a),
-            source(o->b, o->imm, c));
+    fprintf(f, "%ssetp.%s.%s%s %s, %s, %s;\n", guard(o), cmp[o->sub], c == C_FLOAT ? "f" : "u",
+            bits(c), reg(o->d), reg(o->a), source(o->b, o->imm, c));
 }
 
 /* %ta (or %sa, which is shared): the address of the slot. */
@@ -125,13 +133,22 @@ static const char *put_slot(const struct op *o)
 
 static void put_memory(const struct op *o)
 {
-    static const char *const space[] = {".global", ".shared", ".local"}, *const kind[] = {"add.u32", "max.u32", "min.u32", "xor.b32", "or.b32", "and.b32"};
+    static const char *const space[] = {".global", ".shared", ".local"}, *const kind[] = {
+                                                                             "add.u32", "max.u32",
+                                                                             "min.u32", "xor.b32",
+                                                                             "or.b32",  "and.b32"};
     if (o->op == OP_INPUT) {
-        fprintf(f, "add.s32 %%t, %s, %u;\nand.b32 %%t, %%t, %d;\nmul.wide.u32 %%ta, %%t, 4;\nadd.s64 %%ta, %%ta, %%bin;\n"
-                   "%sld.global.u32 %s, [%%ta];\n", reg(o->a), o->imm, INPUTS - 1, guard(o), reg(o->d));
+        fprintf(f,
+                "add.s32 %%t, %s, %u;\nand.b32 %%t, %%t, %d;\nmul.wide.u32 %%ta, %%t, 4;\nadd.s64 "
+                "%%ta, %%ta, %%bin;\n"
+                "%sld.global.u32 %s, [%%ta];\n",
+                reg(o->a), o->imm, INPUTS - 1, guard(o), reg(o->d));
     } else if (o->op == OP_RED) {
-        fprintf(f, "and.b32 %%t, %s, %d;\nmul.wide.u32 %%ta, %%t, 4;\nadd.s64 %%ta, %%ta, %%bacc;\n%sred.global.%s [%%ta+%u], %s;\n",
-                reg(o->a), ACC_WORDS - 1, guard(o), kind[o->imm], o->imm * ACC_WORDS * 4, reg(o->b));
+        fprintf(f,
+                "and.b32 %%t, %s, %d;\nmul.wide.u32 %%ta, %%t, 4;\nadd.s64 %%ta, %%ta, "
+                "%%bacc;\n%sred.global.%s [%%ta+%u], %s;\n",
+                reg(o->a), ACC_WORDS - 1, guard(o), kind[o->imm], o->imm * ACC_WORDS * 4,
+                reg(o->b));
     } else {
         const char *where = put_slot(o), *v = o->vol && o->sub != SP_LOCAL ? ".volatile" : "";
         if (o->op == OP_LOAD)
@@ -139,39 +156,63 @@ static void put_memory(const struct op *o)
         else if (o->op == OP_STORE)
             fprintf(f, "%sst%s%s.u32 [%s], %s;\n", guard(o), v, space[o->sub], where, reg(o->b));
         else
-            fprintf(f, "%satom%s.add.u32 %s, [%s], %s;\n", guard(o), space[o->sub], reg(o->d), where, reg(o->b));
+            fprintf(f, "%satom%s.add.u32 %s, [%s], %s;\n", guard(o), space[o->sub], reg(o->d),
+                    where, reg(o->b));
     }
 }
 
 static void put_call(const struct op *o)
 {
-    fprintf(f, "{\n.param .b32 a;\n.param .b32 b;\n.param .b64 cin;\n.param .b64 cown;\n.param .b64 cacc;\n.param .b32 v;\n"
-               "st.param.b32 [a], %s;\nst.param.b32 [b], %s;\nst.param.b64 [cin], %%bin;\nst.param.b64 [cown], %%bown;\n"
-               "st.param.b64 [cacc], %%bacc;\n%scall (v), f%llu_%u, (a, b, cin, cown, cacc);\nld.param.b32 %%t, [v];\n}\n%smov.b32 %s, %%t;\n",
-            reg(o->a), reg(o->b), guard(o), (unsigned long long)prog->seed, o->imm, guard(o), reg(o->d));
+    fprintf(f,
+            "{\n.param .b32 a;\n.param .b32 b;\n.param .b64 cin;\n.param .b64 cown;\n.param .b64 "
+            "cacc;\n.param .b32 v;\n"
+            "st.param.b32 [a], %s;\nst.param.b32 [b], %s;\nst.param.b64 [cin], "
+            "%%bin;\nst.param.b64 [cown], %%bown;\n"
+            "st.param.b64 [cacc], %%bacc;\n%scall (v), f%llu_%u, (a, b, cin, cown, "
+            "cacc);\nld.param.b32 %%t, [v];\n}\n%smov.b32 %s, %%t;\n",
+            reg(o->a), reg(o->b), guard(o), (unsigned long long)prog->seed, o->imm, guard(o),
+            reg(o->d));
 }
 
 static void put_together(const struct op *o)
 {
-    static const char *const vote[] = {"any", "all", "uni"}, *const redux[] = {"add.u32", "or.b32", "max.u32"},
+    static const char *const vote[] = {"any", "all", "uni"},
+                             *const redux[] = {"add.u32", "or.b32", "max.u32"},
                              *const block[] = {"and", "or", "popc"};
     switch (o->op) {
-    case OP_BAR: fprintf(f, "bar.sync 0;\n"); break;
+    case OP_BAR:
+        fprintf(f, "bar.sync 0;\n");
+        break;
     case OP_BAR_RED:
-        fprintf(f, "bar.red.%s.%s %s, 0, %s;\n", block[o->sub], o->sub == 2 ? "u32" : "pred", reg(o->d), reg(o->a));
+        fprintf(f, "bar.red.%s.%s %s, 0, %s;\n", block[o->sub], o->sub == 2 ? "u32" : "pred",
+                reg(o->d), reg(o->a));
         break;
     case OP_PEER:
-        fprintf(f, "st.shared.u32 [%%bsh+%u], %s;\nbar.sync 0;\nrem.u32 %%t, %s, %%nt;\nmad.lo.u32 %%t, %%t, %d, %%bsh0;\n"
-                   "ld.shared.u32 %s, [%%t+%u];\nbar.sync 0;\n", 4 * o->imm, reg(o->b), reg(o->a), SLOTS * 4, reg(o->d), 4 * o->imm);
+        fprintf(f,
+                "st.shared.u32 [%%bsh+%u], %s;\nbar.sync 0;\nrem.u32 %%t, %s, %%nt;\nmad.lo.u32 "
+                "%%t, %%t, %d, %%bsh0;\n"
+                "ld.shared.u32 %s, [%%t+%u];\nbar.sync 0;\n",
+                4 * o->imm, reg(o->b), reg(o->a), SLOTS * 4, reg(o->d), 4 * o->imm);
         break;
-    case OP_SYNC: fprintf(f, "bar.warp.sync %s;\n", reg(o->c)); break;
-    case OP_BALLOT: fprintf(f, "vote.sync.ballot.b32 %s, %s, %s;\n", reg(o->d), reg(o->a), reg(o->c)); break;
-    case OP_VOTE: fprintf(f, "vote.sync.%s.pred %s, %s, %s;\n", vote[o->sub], reg(o->d), reg(o->a), reg(o->c)); break;
-    case OP_REDUX: fprintf(f, "redux.sync.%s %s, %s, %s;\n", redux[o->sub], reg(o->d), reg(o->a), reg(o->c)); break;
+    case OP_SYNC:
+        fprintf(f, "bar.warp.sync %s;\n", reg(o->c));
+        break;
+    case OP_BALLOT:
+        fprintf(f, "vote.sync.ballot.b32 %s, %s, %s;\n", reg(o->d), reg(o->a), reg(o->c));
+        break;
+    case OP_VOTE:
+        fprintf(f, "vote.sync.%s.pred %s, %s, %s;\n", vote[o->sub], reg(o->d), reg(o->a),
+                reg(o->c));
+        break;
+    case OP_REDUX:
+        fprintf(f, "redux.sync.%s %s, %s, %s;\n", redux[o->sub], reg(o->d), reg(o->a), reg(o->c));
+        break;
     default:
-        fprintf(f, "and.b32 %%t, %s, 31;\nshr.u32 %%s, %s, %%t;\nand.b32 %%s, %%s, 1;\nsetp.ne.u32 %%qs, %%s, 0;\n"
-                   "selp.b32 %%t, %%t, %%lane, %%qs;\nshfl.sync.idx.b32 %s, %s, %%t, 31, %s;\n", reg(o->b), reg(o->c),
-                reg(o->d), reg(o->a), reg(o->c));
+        fprintf(f,
+                "and.b32 %%t, %s, 31;\nshr.u32 %%s, %s, %%t;\nand.b32 %%s, %%s, 1;\nsetp.ne.u32 "
+                "%%qs, %%s, 0;\n"
+                "selp.b32 %%t, %%t, %%lane, %%qs;\nshfl.sync.idx.b32 %s, %s, %%t, 31, %s;\n",
+                reg(o->b), reg(o->c), reg(o->d), reg(o->a), reg(o->c));
     }
 }
 
@@ -192,7 +233,8 @@ static void put_op(const struct op *o)
     else if (o->op == OP_SETP)
         put_setp(o);
     else if (o->op == OP_SELECT)
-        fprintf(f, "%sselp.%s%s %s, %s, %s, %s;\n", guard(o), class_of(o->d) == C_FLOAT ? "f" : "b", bits(class_of(o->d)), reg(o->d), reg(o->a), reg(o->b), reg(o->c));
+        fprintf(f, "%sselp.%s%s %s, %s, %s, %s;\n", guard(o), class_of(o->d) == C_FLOAT ? "f" : "b",
+                bits(class_of(o->d)), reg(o->d), reg(o->a), reg(o->b), reg(o->c));
     else if (o->op <= OP_RED)
         put_memory(o);
     else if (o->op == OP_CALL)
@@ -229,7 +271,8 @@ static void put_end(const struct block *b, int number, int next)
             fprintf(f, "%sL%d", k ? ", " : "", b->to[k]);
         fprintf(f, ";\nbrx.idx %s, T%d;\n", reg(b->index), number);
         break;
-    default: put_return("");
+    default:
+        put_return("");
     }
 }
 
@@ -258,7 +301,9 @@ static void find_used(void)
                 used[v[i]] = true;
     }
     for (int k = 0; k < g->nblock; k++)
-        used[g->block[k].end == END_IF ? g->block[k].flag : g->block[k].end == END_TABLE ? g->block[k].index : 0] = true;
+        used[g->block[k].end == END_IF      ? g->block[k].flag
+             : g->block[k].end == END_TABLE ? g->block[k].index
+                                            : 0] = true;
 }
 
 /* Registers; those of loops and conditions begin as 0. */
@@ -266,12 +311,15 @@ static void put_registers(void)
 {
     for (int c = 0; c < NCLASSES; c++)
         fprintf(f, ".reg .%s %%%s<%d>;\n", classes[c].type, classes[c].name, classes[c].n);
-    fprintf(f, ".reg .b32 %%t, %%s, %%lin, %%nt, %%lane, %%gid, %%bsh, %%bsh0, %%sa;\n.reg .pred %%qs;\n"
-               ".reg .b64 %%ta, %%bin, %%bown, %%bacc, %%bloc, %%bout;\n");
+    fprintf(
+        f,
+        ".reg .b32 %%t, %%s, %%lin, %%nt, %%lane, %%gid, %%bsh, %%bsh0, %%sa;\n.reg .pred %%qs;\n"
+        ".reg .b64 %%ta, %%bin, %%bown, %%bacc, %%bloc, %%bout;\n");
     find_used();
     for (int v = V_COUNT; v < NVARS; v++)
         if (used[v])
-            fprintf(f, class_of(v) == C_FLAG ? "setp.ne.u32 %s, 0, 0;\n" : "mov.b32 %s, 0;\n", reg(v));
+            fprintf(f, class_of(v) == C_FLAG ? "setp.ne.u32 %s, 0, 0;\n" : "mov.b32 %s, 0;\n",
+                    reg(v));
 }
 
 /* Variables begin as mixtures of the first two. The reference does the same. */
@@ -296,10 +344,13 @@ static void put_mix(void)
 static void put_function(int n)
 {
     func = n;
-    fprintf(f, ".func (.param .b32 v) f%llu_%d(.param .b32 a, .param .b32 b, .param .b64 pin, .param .b64 pown, .param .b64 pacc)\n{\n",
+    fprintf(f,
+            ".func (.param .b32 v) f%llu_%d(.param .b32 a, .param .b32 b, .param .b64 pin, .param "
+            ".b64 pown, .param .b64 pacc)\n{\n",
             (unsigned long long)prog->seed, n);
     put_registers();
-    fprintf(f, "ld.param.b32 %%r0, [a];\nld.param.b32 %%r1, [b];\nld.param.b64 %%bin, [pin];\nld.param.b64 %%bown, [pown];\n"
+    fprintf(f, "ld.param.b32 %%r0, [a];\nld.param.b32 %%r1, [b];\nld.param.b64 %%bin, "
+               "[pin];\nld.param.b64 %%bown, [pown];\n"
                "ld.param.b64 %%bacc, [pacc];\n");
     for (int k = 0; k < NUNI; k++)
         fprintf(f, "mov.b32 %%u%d, %d;\n", k, 3 * k + 1);
@@ -309,23 +360,38 @@ static void put_function(int n)
 static void put_kernel(void)
 {
     func = NFUNCS;
-    fprintf(f, ".visible .entry k(.param .u64 pout, .param .u64 pin, .param .u64 pown, .param .u64 pacc, .param .u32 pn)\n{\n"
-               ".shared .align 16 .b8 sh[%d];\n.local .align 16 .b8 loc[%d];\n", MAX_THREADS * SLOTS * 4, SLOTS * 4);
+    fprintf(f,
+            ".visible .entry k(.param .u64 pout, .param .u64 pin, .param .u64 pown, .param .u64 "
+            "pacc, .param .u32 pn)\n{\n"
+            ".shared .align 16 .b8 sh[%d];\n.local .align 16 .b8 loc[%d];\n",
+            MAX_THREADS * SLOTS * 4, SLOTS * 4);
     put_registers();
-    fprintf(f, "mov.u32 %%r0, %%tid.x;\nmov.u32 %%r1, %%tid.y;\nmov.u32 %%r2, %%tid.z;\nmov.u32 %%t, %%ntid.y;\n"
-               "mad.lo.u32 %%lin, %%r2, %%t, %%r1;\nmov.u32 %%nt, %%ntid.x;\nmad.lo.u32 %%lin, %%lin, %%nt, %%r0;\n"
-               "mul.lo.u32 %%nt, %%nt, %%t;\nmov.u32 %%t, %%ntid.z;\nmul.lo.u32 %%nt, %%nt, %%t;\nmov.u32 %%lane, %%laneid;\n"
-               "mov.u32 %%u0, %%ctaid.x;\nmad.lo.u32 %%gid, %%u0, %d, %%lin;\nld.param.u32 %%u1, [pn];\nmov.u32 %%u2, %%nt;\n"
-               "mov.u32 %%u3, %u;\nld.param.u64 %%bin, [pin];\nld.param.u64 %%bacc, [pacc];\nld.param.u64 %%bown, [pown];\n"
-               "mul.wide.u32 %%ta, %%gid, %d;\nadd.s64 %%bown, %%bown, %%ta;\nld.param.u64 %%bout, [pout];\n"
-               "mul.wide.u32 %%ta, %%gid, 8;\nadd.s64 %%bout, %%bout, %%ta;\nmov.u64 %%bloc, loc;\nmov.u32 %%bsh0, sh;\n"
-               "mad.lo.u32 %%bsh, %%lin, %d, %%bsh0;\n", MAX_THREADS, (unsigned)(prog->seed * 40503u), SLOTS * 4, SLOTS * 4);
+    fprintf(f,
+            "mov.u32 %%r0, %%tid.x;\nmov.u32 %%r1, %%tid.y;\nmov.u32 %%r2, %%tid.z;\nmov.u32 %%t, "
+            "%%ntid.y;\n"
+            "mad.lo.u32 %%lin, %%r2, %%t, %%r1;\nmov.u32 %%nt, %%ntid.x;\nmad.lo.u32 %%lin, %%lin, "
+            "%%nt, %%r0;\n"
+            "mul.lo.u32 %%nt, %%nt, %%t;\nmov.u32 %%t, %%ntid.z;\nmul.lo.u32 %%nt, %%nt, "
+            "%%t;\nmov.u32 %%lane, %%laneid;\n"
+            "mov.u32 %%u0, %%ctaid.x;\nmad.lo.u32 %%gid, %%u0, %d, %%lin;\nld.param.u32 %%u1, "
+            "[pn];\nmov.u32 %%u2, %%nt;\n"
+            "mov.u32 %%u3, %u;\nld.param.u64 %%bin, [pin];\nld.param.u64 %%bacc, "
+            "[pacc];\nld.param.u64 %%bown, [pown];\n"
+            "mul.wide.u32 %%ta, %%gid, %d;\nadd.s64 %%bown, %%bown, %%ta;\nld.param.u64 %%bout, "
+            "[pout];\n"
+            "mul.wide.u32 %%ta, %%gid, 8;\nadd.s64 %%bout, %%bout, %%ta;\nmov.u64 %%bloc, "
+            "loc;\nmov.u32 %%bsh0, sh;\n"
+            "mad.lo.u32 %%bsh, %%lin, %d, %%bsh0;\n",
+            MAX_THREADS, (unsigned)(prog->seed * 40503u), SLOTS * 4, SLOTS * 4);
     /* the lanes of this warp that are there */
-    fprintf(f, "sub.u32 %%t, %%lin, %%lane;\nsub.u32 %%t, %%nt, %%t;\nmin.u32 %%t, %%t, 32;\nsub.u32 %%t, 32, %%t;\n"
+    fprintf(f, "sub.u32 %%t, %%lin, %%lane;\nsub.u32 %%t, %%nt, %%t;\nmin.u32 %%t, %%t, "
+               "32;\nsub.u32 %%t, 32, %%t;\n"
                "mov.u32 %%m0, -1;\nshr.u32 %%m0, %%m0, %%t;\n");
     for (int k = 0; k < SLOTS; k++)
-        fprintf(f, "st.local.u32 [%%bloc+%d], %%lane;\nst.shared.u32 [%%bsh+%d], %%lin;\n", 4 * k, 4 * k);
-    fprintf(f, "mul.wide.u32 %%ta, %%lin, 4;\nadd.s64 %%ta, %%ta, %%bin;\nld.global.u32 %%r1, [%%ta];\nadd.s32 %%r0, %%r0, %%u0;\n");
+        fprintf(f, "st.local.u32 [%%bloc+%d], %%lane;\nst.shared.u32 [%%bsh+%d], %%lin;\n", 4 * k,
+                4 * k);
+    fprintf(f, "mul.wide.u32 %%ta, %%lin, 4;\nadd.s64 %%ta, %%ta, %%bin;\nld.global.u32 %%r1, "
+               "[%%ta];\nadd.s32 %%r0, %%r0, %%u0;\n");
     put_mix();
 }
 
