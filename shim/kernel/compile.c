@@ -128,6 +128,24 @@ static void first_line(char *to, size_t room, const struct cumu_recipe *r, const
         (void)snprintf(to + n, room - (size_t)n, " (options: %s)", r->flags);
 }
 
+/* Clang reports a crash of its own as an error of its driver, with status 1 or higher. */
+static enum cumu_fault fault_of(const char *log, int status)
+{
+    static const char *const of_flags[] = {"unknown argument", "unsupported option", "unrecognized"};
+    static const char *const of_tool[] = {"error in backend", "LLVM ERROR", "frontend command failed",
+                                          "unable to execute command", "PLEASE submit a bug report",
+                                          "Stack dump:", "internal compiler error"};
+    if (status >= 128)
+        return CUMU_FAULT_TOOL;
+    for (unsigned i = 0; log && i < sizeof of_tool / sizeof *of_tool; i++)
+        if (strstr(log, of_tool[i]))
+            return CUMU_FAULT_TOOL;
+    for (unsigned i = 0; log && i < sizeof of_flags / sizeof *of_flags; i++)
+        if (strstr(log, of_flags[i]))
+            return CUMU_FAULT_FLAGS;
+    return CUMU_FAULT_TEXT;
+}
+
 static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_recipe *r, const char *text,
                     size_t size)
 {
@@ -160,6 +178,7 @@ static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_
     if (!o->data) {
         char *said = whole_file(log, 1 << 20, &length);
         first_line(o->why, sizeof o->why, r, said, status);
+        o->fault = fault_of(said, status);
         free(said);
     }
     return o->data != NULL;

@@ -20,11 +20,16 @@ const char *cumu_compiler_identity(void); /* changes with the compiler; "" if th
  * on PATH), or the library MTRTC of the same places, as CUMU_MUSA_COMPILER says. Its file; NULL with *why set. */
 const char *cumu_musa_compiler(const char **why);
 
+/* Of CUMU_MADE_FAILED, as far as the compiler lets it be known: the text; the flags, one of which it does not have; or
+ * the compiler itself, which crashed, did not end, or gave up in its back end. */
+enum cumu_fault { CUMU_FAULT_TEXT, CUMU_FAULT_FLAGS, CUMU_FAULT_TOOL };
+
 struct cumu_compiled {
     void *data; /* malloc'ed */
     size_t size;
     unsigned ms;    /* what the compilation took, 0 if cached */
-    char why[440];  /* of CUMU_MADE_FAILED: the tool, its first error, the command */
+    char why[440];  /* of CUMU_MADE_FAILED: the tool, its first error, the command; else a warning, or "" */
+    enum cumu_fault fault;
 };
 /* Of everything in the module but the bodies of its kernels. */
 void cumu_module_digest(const struct ptx_module *m, uint8_t out[CUMU_HASH_BYTES]);
@@ -40,6 +45,6 @@ enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *
 enum cumu_want { CUMU_WANT_CACHED, CUMU_WANT_COMPILED, CUMU_WANT_CARRIED };
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
                                unsigned arch, enum cumu_want want);
-bool cumu_arch_known(unsigned arch); /* 21, 22, 31 */
+bool cumu_arch_known(unsigned arch); /* 21, 22, 31 and above */
 
 #endif

@@ -54,7 +54,8 @@ static int arch_here(unsigned *arch)
         err = mu.muDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     if (!err)
         err = mu.muDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    *arch = (unsigned)(10 * major + minor);
+    const long own = cumu_opt_int(CUMU_OPT_MUSA_ARCH);
+    *arch = own > 0 ? (unsigned)own : (unsigned)(10 * major + minor);
     return err;
 }
 
@@ -102,6 +103,8 @@ static int compile(struct cumu_func *f, struct device_code *c)
         break;
     case CUMU_MADE_COMPILED:
         (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);
+        if (*o.why)
+            cumu_warn("jit", f->name, "mp_%u: %s", c->arch, o.why);
         break;
     case CUMU_MADE_CACHED:
         break;
@@ -416,6 +419,9 @@ int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, st
     if (err)
         cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its mubin for mp_%u lacks %s (%d)", arch,
                            c->info.symbol, err);
+    int most = 0;
+    if (!err && !mu.muFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, inst->function) && most > 0)
+        inst->most_threads = (unsigned)most;
     if (!err && (err = bind(u, f, ctx, inst->module)) != 0)
         cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its mubin cannot be told where variables are (%d)", err);
     if (err)

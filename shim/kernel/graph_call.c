@@ -57,10 +57,10 @@ int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args,
 {
     struct func_inst *inst;
     int err = cumu_func_inst(f, &inst);
+    if (!err)
+        err = cumu_launch_fits(f, inst, l);
     if (err)
         return err;
-    if (l->shared + f->front > UINT32_MAX)
-        return CUDA_ERROR_INVALID_VALUE;
     const struct ptx_func *ptx = f->ptx;
     size_t head = sizeof(struct cumu_call) + ptx->nparam * sizeof(void *), data = 0;
     head = (head + ALIGN - 1) / ALIGN * ALIGN;

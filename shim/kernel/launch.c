@@ -57,6 +57,17 @@ static int launch_traced(const struct cumu_func *f, const struct func_inst *i, M
     return err;
 }
 
+int cumu_launch_fits(const struct cumu_func *f, const struct func_inst *i, const struct cumu_launch *l)
+{
+    if (l->shared + f->front > UINT32_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    enum { ANY_KERNEL = 1024 }; /* CUDA's limit */
+    uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
+    if (!i->most_threads || threads <= i->most_threads)
+        return CUDA_SUCCESS;
+    return threads > ANY_KERNEL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
 int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra)
 {
     struct func_inst *i;
@@ -69,16 +80,16 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
         return cumu_capture_launch(g, f, l, args, extra);
     }
     int err = cumu_func_inst(f, &i);
+    if (!err)
+        err = cumu_launch_fits(f, i, l);
     if (err)
         return err;
-    size_t shared = l->shared + f->front;
-    if (shared > UINT32_MAX)
-        return CUDA_ERROR_INVALID_VALUE;
+    unsigned shared = (unsigned)l->shared + f->front;
     MUfunction mf = cumu_jit_function(f, i, l->grid, l->block);
     if (extra && !args && cumu_device_code())
-        return launch_packed(f, mf, (unsigned)shared, l, extra);
-    return watched && cumu_tracing() ? launch_traced(f, i, mf, (unsigned)shared, l, args, extra)
-                                     : launch(mf, (unsigned)shared, l, args, extra);
+        return launch_packed(f, mf, shared, l, extra);
+    return watched && cumu_tracing() ? launch_traced(f, i, mf, shared, l, args, extra)
+                                     : launch(mf, shared, l, args, extra);
 }
 
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n)

@@ -72,6 +72,7 @@ struct func_inst {
     MUfunction function;
     MUmodule module;
     int device;
+    unsigned most_threads; /* that a block may have; 0: the driver says so itself (device.c) */
     /* Tier 1, by class of block shapes (jit.c): written in the unit's turn, never taken back. */
     _Atomic(MUfunction) fast[T1_NSHAPES];
     MUmodule fast_module[T1_NSHAPES];
@@ -146,6 +147,9 @@ void cumu_managed_publish(struct cumu_module *m, const char *name, void *address
 void cumu_vars_drop(struct cumu_module *m);
 /* function.c */
 int cumu_func_inst(struct cumu_func *f, struct func_inst **out); /* as cumu_func_musa */
+/* What the driver below must not be asked: SDK 3.1.0's crashes at a block of too many threads
+ * (facts/musa_evidence.md, section 1). */
+int cumu_launch_fits(const struct cumu_func *f, const struct func_inst *i, const struct cumu_launch *l);
 /* What the attribute of f below is more than what programs see. */
 int cumu_func_front(const struct cumu_func *f, int attribute);
 struct cumu_func *cumu_func_find(struct cumu_module *m, const char *name, bool create);

@@ -197,6 +197,10 @@ int main(int argc, char **argv)
         capture();
     if (!strcmp(what, "threads"))
         threads(ctx);
+    if (!strcmp(what, "wide")) {
+        void *args[] = {&out, &(unsigned char){0}, &(unsigned){0}};
+        printf("wide %d\n", cuLaunchKernel(both, 1, 1, 1, 1024, 2, 1, 16, NULL, args, NULL));
+    }
     r = launch(NULL, 16, 0);
     printf("launch %d value %u\n", r, last(out));
     printf("unload %d\n", cuModuleUnload(module));

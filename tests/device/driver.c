@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,10 @@ MUresult cpu_muLaunchKernel(MUfunction f, unsigned gx, unsigned gy, unsigned gz,
 MUresult muLaunchKernel(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                         unsigned shared, MUstream stream, void **params, void **extra)
 {
+    int most = 0;
+    if (!cpu_muFuncGetAttribute(&most, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) &&
+        (uint64_t)bx * by * bz > (uint64_t)most)
+        (void)raise(SIGSEGV); /* as SDK 3.1.0's does */
     return extra ? MUSA_ERROR_NOT_SUPPORTED /* no public use of it is known */
                  : cpu_muLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);
 }

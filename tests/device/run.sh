@@ -59,6 +59,19 @@ calls "compiles again" 1
 check "another device" 0 '^PASS vectoradd$' -- env DEVICE_CC=22 $run "$fix/vectoradd"
 if grep -q -e '--offload-arch=mp_22 ' "$sdk/calls"; then echo "ok for its architecture"; else echo "not ok for its architecture"; bad=1; fi
 calls "compiles again" 1
+for cc in 32 41 42 43 51; do
+    check "a device to come, mp_$cc" 0 '^PASS vectoradd$' -- env DEVICE_CC=$cc $run "$fix/vectoradd"
+done
+rm -f "$sdk/calls"
+check "another architecture by option" 0 '^PASS vectoradd$' -- env CUMU_MUSA_ARCH=31 CUMU_MCC_FLAGS='-mllvm -x' \
+    CUMU_CACHE_DIR="$tmp/option" $run "$fix/vectoradd"
+if grep -q -e '--offload-arch=mp_31 .*-ffp-contract=off -mllvm -x -c ' "$sdk/calls"; then
+    echo "ok and flags by option"
+else
+    echo "not ok and flags by option"
+    bad=1
+fi
+rm -f "$sdk/calls"
 check "ahead of time" 0 ' 1 compiled, 0 were there' -- "$cumu" cache warm --target mp_21 "$fix/vectoradd"
 calls "by the same compiler" 1
 check "a device of that kind" 0 '^PASS vectoradd$' -- env DEVICE_CC=21 CUMU_JIT=0 $run "$fix/vectoradd"
@@ -106,13 +119,25 @@ check "of a program's kernels" 0 '^PASS language$' -- env CUDA_MODULE_LOADING=EA
 calls "is all of them" 7
 
 # ---- what goes wrong: an error of CUDA's, and the log names tool, command and first error ----
-command='options: -mtgpu --musa-device-only --offload-arch=mp_31'
+command='options: -mtgpu --cuda-device-only --offload-arch=mp_31'
 export CUMU_CACHE_DIR="$tmp/empty"
 mode fail
 check "a compiler that fails" 1 'add.* cannot be compiled for mp_31: .*sdk/bin/mcc: status 1: error: no such builtin' \
     "$command" 'cudaErrorInvalidPtx' -- $run "$fix/vectoradd"
-check "at a load: in its log, too" 1 '^load 218$' '^log cumu: both: .*mcc: status 1: error: no such builtin' -- $run "$tmp/client"
 rm -f "$sdk/calls"
+check "at a load: in its log, too" 1 '^load 218$' '^log cumu: both: .*mcc: status 1: error: no such builtin' -- $run "$tmp/client"
+calls "a fault of the text is asked about once" 1
+mode spelling
+check "a compiler that has another spelling" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/spelling" $run "$tmp/client"
+calls "is asked twice" 2
+check "the next process" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/spelling" $run "$tmp/client"
+calls "finds what was made" 0
+mode crash
+check "a compiler that crashes" 0 '^launch 0 value 149$' 'compiled with -O0 only: .*status 139' -- \
+    env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/crash" $run "$tmp/client"
+calls "is asked for less" 3
+check "which is remembered" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/crash" $run "$tmp/client"
+calls "by the kernel" 0
 mode hang
 CUMU_COMPILE_SECONDS=1 check "a compiler that hangs" 1 '^load 218$' '^log .*mcc: took too long' -- $run "$tmp/client"
 mode garbage
@@ -120,7 +145,8 @@ check "a driver that does not take the code" 1 'refused its mubin for mp_31' 'cu
 rm -rf "$tmp/empty"
 mode good
 check "a kernel that MUSA has no counterpart of" 1 '^load 222$' '^log cumu: sizes: has no code for mp_31: PTX line 8' -- $run "$tmp/client" refused
-check "an architecture that nobody knows" 1 '^load 209$' '^log .*mp_47 is no architecture' -- env DEVICE_CC=47 $run "$tmp/client"
+check "an architecture that nobody knows" 1 '^load 209$' '^log .*mp_17 is no architecture' -- env DEVICE_CC=17 $run "$tmp/client"
+check "a block of too many threads never reaches the driver" 0 '^wide 1$' -- env CUMU_CACHE_DIR="$tmp/wide" $run "$tmp/client" wide
 check "forbidden to compile" 1 '^load 223$' '^log .*CUMU_JIT=0' -- env CUMU_JIT=0 $run "$tmp/client"
 check "for machines without" 0 ' 1 compiled, 0 were there' -- env CUMU_CACHE_DIR="$tmp/carried" "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 rm "$sdk/bin/mcc"
