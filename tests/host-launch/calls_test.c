@@ -31,6 +31,24 @@ static void assert_child(void)
         _exit(1);
 }
 
+static void assert_flood_child(void)
+{
+    if (!kernels_start() || muCtxSetLimit(MU_LIMIT_PRINTF_FIFO_SIZE, 4096) ||
+        run("claims", 4, 1024, NULL) != MUSA_ERROR_ASSERT)
+        _exit(1);
+}
+
+/* How often it stands there. */
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    while ((text = strstr(text, word))) {
+        text += strlen(word);
+        n++;
+    }
+    return n;
+}
+
 static void flood_child(void)
 {
     dup2(2, 1);
@@ -95,7 +113,13 @@ int main(void)
     check(!strncmp(said,
                    "a.cu:17: f(): block: [1,0,0], thread: [3,0,0] Assertion `x < 1` failed.\n", 71),
           "an assertion prints CUDA's line");
-    check(strstr(said, "kernel claims: assertion") != NULL, "and ours names the kernel");
+    check(count(said, "a.cu:17: f(): block: [1,0,0], thread: [") == 4 && strstr(said, "thread: [27,0,0] A"),
+          "for each thread");
+    check(count(said, "kernel claims: assertion: block [1,0,0], thread [3,0,0]") == 1, "and ours names the kernel");
+    said = stderr_of(assert_flood_child);
+    check(count(said, " failed.\n") < 60 && strstr(said, "lines beyond the limit of device printf were lost") &&
+              strstr(said, "kernel claims: assertion"),
+          "as many as the printf limit holds");
     said = stderr_of(flood_child);
     size_t length = strlen(said);
     check(length > 2000 && length <= 4096 && !strcmp(said + length - 2, "!\n"),

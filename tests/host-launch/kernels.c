@@ -27,12 +27,12 @@ static const char text[] =
     "    {\n    .param .b64 a;\n    .param .b64 b;\n    .param .b32 r;\n"
     "    st.param.b64 [a], %rd4;\n    st.param.b64 [b], %rd2;\n"
     "    call.uni (r), vprintf, (a, b);\n    ld.param.b32 %r2, [r];\n    }\n    ret;\n}\n"
-    /* thread 3 of block 1 asserts `x < 1` */
+    /* threads 3, 11, 19 ... of block 1 assert `x < 1` */
     ".visible .entry claims()\n"
     "{\n"
     "    .reg .pred %p<3>;\n    .reg .b32 %r<3>;\n    .reg .b64 %rd<8>;\n"
     "    mov.u32 %r1, %ctaid.x;\n    setp.ne.u32 %p1, %r1, 1;\n    @%p1 bra DONE;\n"
-    "    mov.u32 %r2, %tid.x;\n    setp.ne.u32 %p2, %r2, 3;\n    @%p2 bra DONE;\n"
+    "    mov.u32 %r2, %tid.x;\n    and.b32 %r2, %r2, 7;\n    setp.ne.u32 %p2, %r2, 3;\n    @%p2 bra DONE;\n"
     "    mov.u64 %rd1, claim;\n    cvta.global.u64 %rd2, %rd1;\n    mov.u64 %rd3, file;\n"
     "    cvta.global.u64 %rd4, %rd3;\n    mov.u64 %rd5, where;\n    cvta.global.u64 %rd6, %rd5;\n"
     "    {\n    .param .b64 a;\n    .param .b64 b;\n    .param .b32 c;\n    .param .b64 d;\n"

@@ -144,6 +144,66 @@ static const char assertion[] = CALLER(
     "st.param.b64 [d], %rd5; st.param.b64 [e], 1; call __assertfail, (a, b, c, d, e); }\n"
     "E: " STORE("%r1"));
 
+/* Every third thread claims, in a function and in a branch; the others meet at a barrier and write. Then one
+ * waits for what another, which has claimed, would have written. */
+static const char claims[] = CALLER(
+    ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);\n"
+    ".global .align 1 .b8 msg[6] = \"x > 0\"; .global .align 1 .b8 file[5] = \"a.cu\";\n"
+    ".global .align 1 .b8 fn[2] = \"f\"; .global .u32 flag;\n"
+    ".func claim(.param .b32 x) { .reg .pred %p<3>; .reg .b32 %r<3>; .reg .b64 %rd<6>; ld.param.u32 %r1, [x];\n"
+    "setp.ne.u32 %p1, %r1, 0; @%p1 bra F;\n"
+    "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;\n"
+    "mov.u64 %rd5, msg; st.param.b64 [a], %rd5;\n"
+    "mov.u64 %rd5, file; st.param.b64 [b], %rd5; st.param.b32 [c], 17; mov.u64 %rd5, fn;\n"
+    "st.param.b64 [d], %rd5; st.param.b64 [e], 1; call __assertfail, (a, b, c, d, e); }\n"
+    "F: ret; }\n",
+    "rem.u32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 1; @%p1 bra S;\n"
+    "{ .param .b32 a; st.param.b32 [a], %r2; call claim, (a); }\n"
+    "S: bar.sync 0;\n" STORE("%r0") "setp.ne.u32 %p1, %r0, 49; @%p1 bra E; mov.u64 %rd5, flag;\n"
+    "W: ld.volatile.u32 %r4, [%rd5]; setp.eq.u32 %p2, %r4, 0; @%p2 bra W;\n"
+    "E: ");
+
+/* All threads of block 1, in the kernel itself. */
+static const char whole_block[] = CALLER(
+    ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);\n",
+    "setp.ne.u32 %p1, %r50, 1; @%p1 bra E;\n"
+    "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;\n"
+    "st.param.b64 [a], 0; st.param.b64 [b], 0; st.param.b32 [c], 17;\n"
+    "st.param.b64 [d], 0; st.param.b64 [e], 1; call.uni __assertfail, (a, b, c, d, e); }\n"
+    "E: bar.sync 0;\n" STORE("%r1"));
+
+static void collecting(void)
+{
+    struct t0_fault f;
+    bool good = true;
+    unsigned seen[96] = {0};
+    t0t_collect = &t0t_asserted;
+    t0t_nclaims = 0;
+    memset(out, 0xcc, sizeof out);
+    run(claims, 2, 48, &f);
+    t0t_collect = NULL;
+    for (unsigned k = 0; k < t0t_nclaims && k < 96; k++) {
+        const struct t0_fault *c = &t0t_claims[k];
+        unsigned i = c->block[0] * 48 + c->thread[0];
+        good = good && i < 96 && i % 3 == 0 && !seen[i]++ && c->kind == T0_FAULT_ASSERT &&
+               !strcmp(c->text, "a.cu:17: f: Assertion `x > 0` failed.") && !strcmp(c->kernel, "k");
+    }
+    check(good && t0t_nclaims == 32 && f.kind == T0_STOPPED, "each thread's assertion: %u, fault %d", t0t_nclaims,
+          f.kind);
+    for (unsigned i = 0; i < 96; i++)
+        good = good && out[i] == (i % 3 ? i : 0xcccccccc);
+    check(good && t0t_asserted, "and the others go on");
+    t0t_collect = &t0t_asserted;
+    t0t_asserted = false;
+    t0t_nclaims = 0;
+    memset(out, 0xcc, sizeof out);
+    run(whole_block, 3, 40, &f);
+    t0t_collect = NULL;
+    for (unsigned i = 0; i < 120; i++)
+        good = good && out[i] == (i / 40 == 1 ? 0xcccccccc : i % 40);
+    check(good && t0t_nclaims == 40 && f.kind == T0_OK, "all of a block: %u, fault %d", t0t_nclaims, f.kind);
+}
+
 static const char endless[] = CALLER(
     ".func down(.param .b32 x) { .reg .b32 %r<3>; ld.param.u32 %r1, [x]; add.u32 %r1, %r1, 1;\n"
     "{ .param .b32 a; st.param.b32 [a], %r1; call down, (a); } ret; }\n",
@@ -175,6 +235,7 @@ int main(void)
     run(assertion, 2, 64, &f);
     check(f.kind == T0_FAULT_ASSERT && f.thread[0] == 21 && strstr(f.text, "x > 0") &&
               strstr(f.text, "a.cu:17"), "assert: %s", f.text);
+    collecting();
     expect_fault("endless recursion", endless, 1, 32, T0_FAULT_STACK, 0, 6, 0);
     expect_fault("call of something that is no function", wild, 1, 32, T0_FAULT_INVALID_PC, 0, 8,
                  4660);

@@ -63,8 +63,20 @@ static void t0t_print(void *ctx, const char *text, size_t len)
     t0t_printed[t0t_nprinted += len] = '\0';
 }
 
+/* Assertions that failed: a fault each, unless a test lets them be collected. */
+static __attribute__((unused)) _Atomic bool t0t_asserted, *t0t_collect;
+static struct t0_fault t0t_claims[256];
+static unsigned t0t_nclaims;
+static void t0t_assertion(void *ctx, const struct t0_fault *f)
+{
+    (void)ctx;
+    if (t0t_nclaims < sizeof t0t_claims / sizeof *t0t_claims)
+        t0t_claims[t0t_nclaims] = *f;
+    t0t_nclaims++;
+}
+
 static const struct t0_env t0t_env = {NULL,       t0t_alloc,   t0t_release,
-                                      t0t_malloc, t0t_release, t0t_print};
+                                      t0t_malloc, t0t_release, t0t_print, t0t_assertion};
 
 static struct t0_worker *t0t_worker;
 
@@ -168,7 +180,7 @@ t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t
     static uint64_t id;
     struct t0_fault ignored;
     struct t0_grid g = {.kernel = t->kernel, .dynamic_shared = dynamic_shared, .params = params,
-                        .env = &t0t_env, .grid_id = ++id, .nsm = 1};
+                        .asserted = t0t_collect, .env = &t0t_env, .grid_id = ++id, .nsm = 1};
     memcpy(g.grid, grid, sizeof g.grid);
     memcpy(g.block, block, sizeof g.block);
     memcpy(g.cluster, t0t_cluster, sizeof g.cluster);

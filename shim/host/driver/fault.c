@@ -156,27 +156,28 @@ static const struct {
     [T0_FAULT_NOMEM] = { MUSA_ERROR_OUT_OF_MEMORY, false, "out of memory" },
 };
 
-/* CUDA's own line, which programs and their tests look for. The text holds it without block and
- * thread. */
-static void say_assert(const struct t0_fault *f)
+/* The text holds it without block and thread. */
+int host_fault_assertion(char *line, size_t size, const struct t0_fault *f)
 {
     const char *claim = strstr(f->text, "Assertion ");
     int head = claim ? (int)(claim - f->text) : 0;
-    fprintf(stderr, "%.*sblock: [%u,%u,%u], thread: [%u,%u,%u] %s\n", head, f->text, f->block[0],
-            f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], f->text + head);
+    int n = snprintf(line, size, "%.*sblock: [%u,%u,%u], thread: [%u,%u,%u] %s\n", head, f->text, f->block[0],
+                     f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], f->text + head);
+    return n < (int)size ? n : (int)size - 1;
 }
 
 MUresult host_fault_report(const struct t0_fault *f)
 {
     if ((unsigned)f->kind >= sizeof kinds / sizeof *kinds)
         return MUSA_ERROR_UNKNOWN;
-    if (f->kind == T0_FAULT_ASSERT)
-        say_assert(f);
     char address[40] = "";
     if (kinds[f->kind].address)
         snprintf(address, sizeof address, " 0x%llx", (unsigned long long)f->address);
-    host_say("kernel %s: %s%s: block [%u,%u,%u], thread [%u,%u,%u], PTX line %u: %s",
-             f->kernel ? f->kernel : "?", kinds[f->kind].what, address, f->block[0], f->block[1],
-             f->block[2], f->thread[0], f->thread[1], f->thread[2], f->line, f->text);
+    char line[32] = ""; /* tier 1 does not know it of an assertion, which has its own */
+    if (f->line)
+        snprintf(line, sizeof line, ", PTX line %u", f->line);
+    host_say("kernel %s: %s%s: block [%u,%u,%u], thread [%u,%u,%u]%s: %s", f->kernel ? f->kernel : "?",
+             kinds[f->kind].what, address, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
+             f->thread[2], line, f->text);
     return kinds[f->kind].error;
 }

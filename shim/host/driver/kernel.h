@@ -44,6 +44,8 @@ struct host_heap;
 /* Environment of every kernel of ctx, made on first use; NULL without memory. Lives as long as the
  * context's modules do. */
 const struct t0_env *host_kernel_env(MUcontext ctx);
+/* A launch has ended in which assertions failed: writes their lines, says so and gives the error code. */
+MUresult host_assertions_report(MUcontext ctx);
 
 /* ---- heap.c: device-side malloc -------------------------------------------------------------- */
 
@@ -103,6 +105,8 @@ bool host_thread_fit(void);
 void host_fault_stack(void);
 /* From now on a memory fault of this thread inside a kernel goes to w. */
 void host_fault_serve(struct t0_worker *w);
+/* CUDA's own line of a failed assertion, which programs and their tests look for; its length. */
+int host_fault_assertion(char *line, size_t size, const struct t0_fault *f);
 /* Says what happened (one line on stderr) and gives its error code. */
 MUresult host_fault_report(const struct t0_fault *f);
 

@@ -54,6 +54,8 @@ static MUresult run_grid(MUfunction f, MUcontext ctx, bool cooperative, struct t
     uint32_t before = f->block_ns;
     bool alone = before && blocks < ALONE_NS && before * blocks < ALONE_NS;
     struct t0_fault fault;
+    _Atomic bool asserted = false;
+    g->asserted = &asserted;
     uint64_t start = now_ns();
     const struct MUmod_st *m = f->module;
     const struct t1_object *object =
@@ -65,6 +67,8 @@ static MUresult run_grid(MUfunction f, MUcontext ctx, bool cooperative, struct t
     f->block_ns = each > UINT32_MAX ? UINT32_MAX : each ? (uint32_t)each : 1;
     if (workspace)
         host_mem_free(device, workspace);
+    if (asserted) /* what failed later in the same launch is its consequence */
+        return host_assertions_report(ctx);
     return kind == T0_OK ? MUSA_SUCCESS : host_fault_report(&fault);
 }
 

@@ -1,11 +1,17 @@
 /* What the kernels of one context share: device memory for their variables, the malloc heap, and
- * the buffer that device printf fills until a synchronising call writes it out. */
+ * the buffers that device printf fills until a synchronising call writes it out, and assertions until
+ * their launch has ended. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/driver/kernel.h"
+
+struct text { /* what kernels say, as far as the printf limit goes */
+    char *at;
+    size_t used, size, lost;
+};
 
 struct state {
     struct t0_env env;
@@ -15,8 +21,9 @@ struct state {
     _Atomic(struct host_heap *) heap;
     void *heap_memory;
     pthread_mutex_t print_lock;
-    char *text;
-    size_t used, size, lost;
+    struct text printed, asserted;
+    struct t0_fault lowest; /* of the failed assertions that have not been reported, if there are any */
+    bool any;
 };
 
 static void *global_alloc(void *ctx, size_t size, size_t align)
@@ -63,46 +70,97 @@ static void dev_free(void *ctx, void *p)
         host_log(1, "device free(%p): no live block of the device heap", p);
 }
 
-/* Grows up to the printf limit; text beyond it is lost, and how much is logged. */
+/* Grows up to the printf limit; text beyond it is lost, and how much is told later. print_lock held. */
+static void append(struct text *t, size_t limit, const char *text, size_t len)
+{
+    if (t->used + len > t->size) {
+        size_t size = t->size ? t->size * 2 : 65536;
+        while (size < t->used + len)
+            size *= 2;
+        size = size < limit ? size : limit;
+        char *grown = t->used + len <= size ? realloc(t->at, size) : NULL;
+        if (grown) {
+            t->at = grown;
+            t->size = size;
+        }
+    }
+    if (t->used + len <= t->size) {
+        memcpy(t->at + t->used, text, len);
+        t->used += len;
+    } else {
+        t->lost += len;
+    }
+}
+
 static void print(void *ctx, const char *text, size_t len)
 {
     struct state *s = ctx;
     pthread_mutex_lock(&s->print_lock);
-    size_t limit = s->ctx->limit[MU_LIMIT_PRINTF_FIFO_SIZE];
-    if (s->used + len > s->size) {
-        size_t size = s->size ? s->size * 2 : 65536;
-        while (size < s->used + len)
-            size *= 2;
-        size = size < limit ? size : limit;
-        char *grown = s->used + len <= size ? realloc(s->text, size) : NULL;
-        if (grown) {
-            s->text = grown;
-            s->size = size;
-        }
-    }
-    if (s->used + len <= s->size) {
-        memcpy(s->text + s->used, text, len);
-        s->used += len;
-    } else {
-        s->lost += len;
-    }
+    append(&s->printed, s->ctx->limit[MU_LIMIT_PRINTF_FIFO_SIZE], text, len);
     pthread_mutex_unlock(&s->print_lock);
+}
+
+static struct text take_text(struct state *s, struct text *from)
+{
+    pthread_mutex_lock(&s->print_lock);
+    struct text t = *from;
+    *from = (struct text){ .used = 0 };
+    pthread_mutex_unlock(&s->print_lock);
+    return t;
 }
 
 /* Through stdio, so that the order with the application's own printf stays as written. */
 static void flush(struct state *s)
 {
+    struct text t = take_text(s, &s->printed);
+    if (t.used)
+        fwrite(t.at, 1, t.used, stdout);
+    if (t.lost)
+        host_log(1, "device printf: %zu bytes beyond the limit were lost", t.lost);
+    free(t.at);
+}
+
+/* ---- assertions ------------------------------------------------------------------------------ */
+
+static bool lower(const struct t0_fault *a, const struct t0_fault *b)
+{
+    for (int i = 2; i >= 0; i--)
+        if (a->block[i] != b->block[i])
+            return a->block[i] < b->block[i];
+    for (int i = 2; i >= 0; i--)
+        if (a->thread[i] != b->thread[i])
+            return a->thread[i] < b->thread[i];
+    return false;
+}
+
+static void assertion(void *ctx, const struct t0_fault *f)
+{
+    struct state *s = ctx;
+    char line[T0_FAULT_TEXT + 160];
+    int n = host_fault_assertion(line, sizeof line, f);
     pthread_mutex_lock(&s->print_lock);
-    char *text = s->text;
-    size_t used = s->used, lost = s->lost;
-    s->text = NULL;
-    s->used = s->size = s->lost = 0;
+    append(&s->asserted, s->ctx->limit[MU_LIMIT_PRINTF_FIFO_SIZE], line, (size_t)n);
+    if (!s->any || lower(f, &s->lowest))
+        s->lowest = *f;
+    s->any = true;
     pthread_mutex_unlock(&s->print_lock);
-    if (used)
-        fwrite(text, 1, used, stdout);
-    if (lost)
-        host_log(1, "device printf: %zu bytes beyond the limit were lost", lost);
-    free(text);
+}
+
+MUresult host_assertions_report(MUcontext ctx)
+{
+    struct state *s = ctx->kernel_state;
+    struct text t = take_text(s, &s->asserted);
+    if (t.used)
+        fwrite(t.at, 1, t.used, stderr);
+    if (t.lost)
+        host_say("assertions: %zu bytes of lines beyond the limit of device printf were lost", t.lost);
+    free(t.at);
+    pthread_mutex_lock(&s->print_lock);
+    struct t0_fault lowest = s->lowest;
+    bool any = s->any; /* launches at the same time: the first to end tells for all */
+    s->any = false;
+    pthread_mutex_unlock(&s->print_lock);
+    return any ? host_fault_report(&lowest) : MUSA_ERROR_ASSERT;
 }
 
 static pthread_mutex_t create = PTHREAD_MUTEX_INITIALIZER;
@@ -117,7 +175,8 @@ const struct t0_env *host_kernel_env(MUcontext ctx)
                                       .global_free = global_free,
                                       .dev_malloc = dev_malloc,
                                       .dev_free = dev_free,
-                                      .print = print },
+                                      .print = print,
+                                      .assertion = assertion },
                              .device = ctx->device,
                              .ctx = ctx };
         pthread_mutex_init(&s->heap_lock, NULL);
@@ -142,6 +201,7 @@ void host_kernels_ctx_gone(MUcontext ctx)
         return;
     host_modules_unload(ctx);
     flush(s);
+    free(s->asserted.at);
     ctx->kernel_state = NULL;
     host_heap_delete(s->heap);
     if (s->heap_memory)

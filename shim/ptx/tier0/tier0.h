@@ -26,6 +26,7 @@ void t0_image_bind(void *image, unsigned i, uint64_t address);
 
 /* ---- exec/: image -> execution -------------------------------------------------------------- */
 
+struct t0_fault;
 struct t0_env { /* what the machine below gives to kernels; ctx is passed back */
     void *ctx;
     void *(*global_alloc)(void *ctx, size_t size, size_t align); /* zeroed; freed by global_free */
@@ -33,6 +34,8 @@ struct t0_env { /* what the machine below gives to kernels; ctx is passed back *
     void *(*dev_malloc)(void *ctx, size_t size); /* device-side malloc(); NULL when the heap is full */
     void (*dev_free)(void *ctx, void *p);
     void (*print)(void *ctx, const char *text, size_t len); /* printf output, in order within a block */
+    /* A thread's assertion failed: the thread ends, all others go on. NULL: it is a fault that ends the block. */
+    void (*assertion)(void *ctx, const struct t0_fault *fault);
 };
 
 enum t0_fault_kind {
@@ -41,13 +44,14 @@ enum t0_fault_kind {
     T0_FAULT_DEADLOCK, T0_FAULT_NOMEM,
     T0_STOPPED /* not a fault of this block: it only waited, and grid->stop said to give up */
 };
+#define T0_FAULT_TEXT 512
 struct t0_fault {
     enum t0_fault_kind kind;
     const char *kernel;
     uint32_t block[3], thread[3]; /* first lane at fault */
     uint64_t address;
     uint32_t line;                /* PTX line */
-    char text[160];               /* instruction as PTX text, or the assertion */
+    char text[T0_FAULT_TEXT];     /* instruction as PTX text, or the assertion */
 };
 
 struct t0_module;
@@ -102,7 +106,19 @@ struct t0_grid { /* one launch; constant while it runs */
     uint32_t nsm;                /* %nsmid */
     uint32_t cluster[3];         /* blocks of a cluster, which divide the grid; 0 = launched without */
     const _Atomic bool *stop;    /* set by anyone: blocks that only spin give up; NULL = never */
+    _Atomic bool *asserted;      /* set by the first assertion that fails, for blocks that spin the same; or NULL */
 };
+
+static inline bool t0_grid_stopped(const struct t0_grid *g)
+{
+    return (g->stop && *g->stop) || (g->asserted && *g->asserted);
+}
+/* What CUDA prints of it but for the indices; any text may be NULL. */
+void t0_assertion_text(char text[T0_FAULT_TEXT], const char *message, const char *file, uint32_t line,
+                       const char *function);
+/* An assertion of this thread has failed. False: the launch has nobody to tell, it is a fault. */
+bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3], uint32_t line,
+                  const char *text);
 
 /* A worker holds the memory one OS thread needs to run blocks: registers, shared arena, local memory.
  * Reused from block to block, grows on demand. */

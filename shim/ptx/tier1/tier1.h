@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 8u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 9u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -88,7 +88,7 @@ struct t1_services {
     void *(*dev_malloc)(struct t1_block *b, uint64_t size);
     void (*dev_free)(struct t1_block *b, void *p);
     void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line,
-                        const char *function, uint32_t warp, uint32_t lane); /* noreturn */
+                        const char *function, uint32_t warp, uint32_t lane);
     /* True: another block failed, a waiting one should give up. In cooperative launches other blocks
      * of the thread run before it returns. */
     bool (*stopped)(struct t1_block *b);

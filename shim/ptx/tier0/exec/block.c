@@ -251,8 +251,7 @@ static void run_all(struct t0_worker *worker, uint32_t count)
         for (uint32_t k = 0; k < count; k += size)
             left += cluster_turn(worker, worker->block[k]->cluster, &busy);
         if (left && !busy) { /* everybody spins: what they wait for runs on another thread */
-            const _Atomic bool *stop = worker->block[0]->grid->stop;
-            if (stop && *stop) /* or has failed there and will never come */
+            if (t0_grid_stopped(worker->block[0]->grid)) /* or has failed there and will never come */
                 t0_give_up(worker);
             sched_yield();
         }

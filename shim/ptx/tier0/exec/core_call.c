@@ -35,19 +35,21 @@ static void sys_vprintf(struct t0_warp *w, const struct t0_insn *i, const struct
     }
 }
 
-/* __assertfail(message, file, line, function, size of a char) */
+/* __assertfail(message, file, line, function, size of a char). Lowering lets the lanes exit behind it. */
 static void sys_assert(struct t0_warp *w, const struct t0_insn *i, const struct t0_call *c)
 {
-    unsigned lane = (unsigned)__builtin_ctz(w->l.mask);
-    const char *message = (const char *)(uintptr_t)argument(w, c, lane, 0);
-    const char *file = (const char *)(uintptr_t)argument(w, c, lane, 1);
-    const char *function = (const char *)(uintptr_t)argument(w, c, lane, 3);
-    uint32_t t[3];
-    char text[160];
-    t0_thread_index(w->block, w->index * T0_LANES + lane, t);
-    snprintf(text, sizeof text, "%.40s:%u: %.40s: Assertion `%.60s` failed.", file ? file : "",
-             (unsigned)argument(w, c, lane, 2), function ? function : "", message ? message : "");
-    t0_raise_text(w, i, T0_FAULT_ASSERT, lane, text);
+    const struct t0_block *b = w->block;
+    uint32_t line = T0_AT(b->image, lines, struct t0_line)[i - T0_AT(b->image, code, struct t0_insn)].line;
+    T0_FOR_LANES(l, w->l.mask) {
+        uint32_t thread[3];
+        char text[T0_FAULT_TEXT];
+        t0_thread_index(b, w->index * T0_LANES + l, thread);
+        t0_assertion_text(text, (const char *)(uintptr_t)argument(w, c, l, 0),
+                          (const char *)(uintptr_t)argument(w, c, l, 1), (uint32_t)argument(w, c, l, 2),
+                          (const char *)(uintptr_t)argument(w, c, l, 3));
+        if (!t0_assertion(b->grid, b->index, thread, line, text))
+            t0_raise_text(w, i, T0_FAULT_ASSERT, l, text);
+    }
 }
 
 static void sys_malloc(struct t0_warp *w, const struct t0_insn *i, const struct t0_call *c)

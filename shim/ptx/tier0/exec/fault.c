@@ -34,6 +34,29 @@ _Noreturn void t0_raise_text(struct t0_warp *w, const struct t0_insn *i, enum t0
     siglongjmp(worker->out, 1);
 }
 
+void t0_assertion_text(char text[T0_FAULT_TEXT], const char *message, const char *file, uint32_t line,
+                       const char *function)
+{
+    snprintf(text, T0_FAULT_TEXT, "%.120s:%u: %.120s: Assertion `%.200s` failed.", file ? file : "", line,
+             function ? function : "", message ? message : "");
+}
+
+bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3], uint32_t line,
+                  const char *text)
+{
+    if (!g->asserted || !g->env->assertion)
+        return false;
+    struct t0_fault f = {.kind = T0_FAULT_ASSERT,
+                         .kernel = T0_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name,
+                         .block = {block[0], block[1], block[2]},
+                         .thread = {thread[0], thread[1], thread[2]},
+                         .line = line};
+    snprintf(f.text, sizeof f.text, "%s", text);
+    g->env->assertion(g->env->ctx, &f);
+    *g->asserted = true;
+    return true;
+}
+
 _Noreturn void t0_give_up(struct t0_worker *worker)
 {
     worker->kind = T0_STOPPED;

@@ -115,7 +115,7 @@ struct t0_worker {
     enum t0_fault_kind kind;
     uint32_t fault_lane;
     uint64_t fault_address;
-    char fault_text[160];
+    char fault_text[T0_FAULT_TEXT];
 };
 
 enum t0_ran { T0_RAN_DONE, T0_RAN_BLOCKED, T0_RAN_YIELD };

@@ -259,6 +259,8 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
     struct t0_call *record = t0_push(l, &l->calls, sizeof *record);
     *record = call;
     t0_emit(l, sys ? T0_SYSCALL : T0_CALL)->imm = (int32_t)(l->calls.n - 1);
+    if (sys == T0_SYS_ASSERT)
+        t0_emit(l, T0_EXIT);
     if (!sys)
         t0_emit(l, T0_JOIN); /* lanes come back one split at a time */
     if (result && result->kind == PTX_O_REG)

@@ -18,16 +18,20 @@ static struct t1_worker *worker_of(struct t1_block *b)
     return b->worker;
 }
 
+static void thread_at(const struct t1_block *b, uint32_t linear, uint32_t out[3])
+{
+    const uint32_t *n = b->ntid;
+    out[0] = linear % n[0];
+    out[1] = linear / n[0] % n[1];
+    out[2] = linear / n[0] / n[1];
+}
+
 static _Noreturn void raise_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane,
                                   const char *text)
 {
     struct t1_worker *t = worker_of(b);
-    const uint32_t *n = b->ntid;
-    uint32_t thread = warp * T0_LANES + lane;
     t->fault.kind = (enum t0_fault_kind)kind;
-    t->fault.thread[0] = thread % n[0];
-    t->fault.thread[1] = thread / n[0] % n[1];
-    t->fault.thread[2] = thread / n[0] / n[1];
+    thread_at(b, warp * T0_LANES + lane, t->fault.thread);
     snprintf(t->fault.text, sizeof t->fault.text, "%s", text ? text : "");
     siglongjmp(t->owner->out, 1);
 }
@@ -41,10 +45,12 @@ static void serve_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32
 static void serve_assert(struct t1_block *b, const char *message, const char *file, uint32_t line,
                          const char *function, uint32_t warp, uint32_t lane)
 {
-    char text[160];
-    snprintf(text, sizeof text, "%.40s:%u: %.40s: Assertion `%.60s` failed.", file ? file : "", line,
-             function ? function : "", message ? message : "");
-    raise_fault(b, T0_FAULT_ASSERT, warp, lane, text);
+    char text[T0_FAULT_TEXT];
+    uint32_t thread[3];
+    t0_assertion_text(text, message, file, line, function);
+    thread_at(b, warp * T0_LANES + lane, thread);
+    if (!t0_assertion(worker_of(b)->grid, b->ctaid, thread, 0, text))
+        raise_fault(b, T0_FAULT_ASSERT, warp, lane, text);
 }
 
 static int32_t serve_print(struct t1_block *b, const char *format, const uint8_t *args)
@@ -67,8 +73,7 @@ static void serve_free(struct t1_block *b, void *p)
 
 bool t1_stopped(const struct t1_worker *t)
 {
-    const _Atomic bool *stop = t->grid->stop;
-    return stop && *stop;
+    return t0_grid_stopped(t->grid);
 }
 
 static bool serve_stopped(struct t1_block *b)
@@ -154,6 +159,7 @@ static void find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t bl
     quiet.print = no_print;
     again.env = &quiet;
     again.stop = &stop;
+    again.asserted = NULL;
     const uint32_t size = t0_cluster_size(g); /* blocks of a cluster need each other */
     if (t0_blocks_run_resident(w, &again, block - block % size, size, &found) != T0_OK && found.kind != T0_STOPPED &&
         found.kind != T0_FAULT_NOMEM)
