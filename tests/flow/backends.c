@@ -84,7 +84,7 @@ static void run_blocks(struct job *j, struct t0t *t, enum way w, const struct t1
                : w == MUSA ? mut_block(t, t0t_worker, &g, b, &f)
                            : t1_block_run(t0t_worker, o, &g, b, &f);
     if (kind != T0_OK)
-        snprintf(j->why[w], sizeof j->why[w], "fault %d at line %u: %s", kind, f.line, f.text);
+        snprintf(j->why[w], sizeof j->why[w], "fault %d at line %u: %.200s", kind, f.line, f.text);
     j->result[w] = kind == T0_OK && same(j, w);
 }
 
