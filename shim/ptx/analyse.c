@@ -3,6 +3,7 @@
 #include "ptx/analyse.h"
 
 #include "ptx/front.h"
+#include "ptx/reconverge.h"
 
 #include <string.h>
 
@@ -11,23 +12,11 @@ static const uint64_t work_limit = 50 * 1000 * 1000; /* beyond it: everything va
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool varies_outside(const struct ptx_func *f, int32_t def_block, int32_t use_block)
-{
-    if (def_block < 0)
-        return false;
-    if (f->block[def_block].loose && use_block != def_block)
-        return true;
-    for (int32_t h = f->block[def_block].loop_header; h >= 0; h = f->block[h].loop_parent)
-        if (f->block[h].left_divergently && !ptx_in_loop(f, use_block, h))
-            return true;
-    return false;
-}
-
 static struct ptx_fact fact_at(const struct ptx_run *r, int32_t value, uint32_t block)
 {
     struct ptx_fact f = r->fact[value];
     if (f.state == PTX_FACT_LANES &&
-        varies_outside(r->f, r->f->value[value].block, (int32_t)block)) {
+        ptx_outside(r->f, r->f->value[value].block, (int32_t)block)) {
         f.state = PTX_FACT_VARYING;
         f.stride = 0;
         f.grouped = false;
@@ -272,6 +261,29 @@ static void visit_instr(struct ptx_run *r, uint32_t i, uint32_t k)
     }
 }
 
+static void set(struct ptx_run *r, bool *flag)
+{
+    r->changed |= !*flag;
+    *flag = true;
+}
+
+/* Lanes part at the end of block k: what the one definition of reconvergence says of that. */
+static void part(struct ptx_run *r, uint32_t k)
+{
+    struct ptx_parting *p = &r->parting;
+    ptx_parting_at(p, (int32_t)k);
+    for (uint32_t i = 0; i < p->n; i++) {
+        struct ptx_block *b = &r->f->block[p->block[i]];
+        const unsigned mark = p->mark[p->block[i]];
+        if (mark & PTX_PART_DIVERGENT)
+            set(r, &b->divergent);
+        if (mark & PTX_PART_JOIN)
+            set(r, &b->join);
+        if (mark & PTX_PART_LEFT)
+            set(r, &b->left_divergently);
+    }
+}
+
 static void visit_end(struct ptx_run *r, uint32_t k)
 {
     struct ptx_func *f = r->f;
@@ -290,7 +302,7 @@ static void visit_end(struct ptx_run *r, uint32_t k)
         return;
     r->parted[k] = 1;
     r->changed = true;
-    ptx_part(r, (int32_t)k);
+    part(r, k);
 }
 
 /* Too tangled to finish in reasonable time: the answer that is always right. */
@@ -331,9 +343,7 @@ static void analyse(struct ptx_run *r)
     r->fact = PTX_NEW(r->c, struct ptx_fact, f->nvalue);
     r->widened = PTX_NEW(r->c, uint8_t, f->nvalue);
     r->parted = PTX_NEW(r->c, uint8_t, f->nblock);
-    r->label = PTX_NEW(r->c, int32_t, f->nblock);
-    r->region = PTX_NEW(r->c, int32_t, f->nblock);
-    r->in_region = PTX_NEW(r->c, uint8_t, f->nblock);
+    ptx_parting_init(&r->parting, f, PTX_NEW(r->c, int32_t, PTX_PARTING_WORDS(f)));
     for (uint32_t v = 0; v < f->nvalue; v++) /* what nobody defined: a parameter, or garbage */
         if (f->value[v].block < 0)
             r->fact[v] = f->is_entry ? ptx_fact_uniform() : ptx_fact_varying();
@@ -348,17 +358,17 @@ static void analyse(struct ptx_run *r)
     unsigned passes = 0;
     do {
         r->changed = false;
-        if (++passes > MAX_ROUNDS || r->work > work_limit) {
+        if (++passes > MAX_ROUNDS || r->parting.work > work_limit) {
             give_up(r);
             break;
         }
-        for (uint32_t k = 0; k < f->nblock && r->work <= work_limit; k++) {
+        for (uint32_t k = 0; k < f->nblock && r->parting.work <= work_limit; k++) {
             visit_phis(r, k);
             for (uint32_t i = 0; i < f->block[k].count; i++)
                 visit_instr(r, f->block[k].first + i, k);
             visit_end(r, k);
         }
-    } while (r->changed || r->work > work_limit);
+    } while (r->changed || r->parting.work > work_limit);
     store(r);
 }
 
@@ -387,5 +397,5 @@ int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_di
 unsigned ptx_class_at(const struct ptx_func *f, int32_t value, uint32_t block)
 {
     const struct ptx_value *v = &f->value[value];
-    return varies_outside(f, v->block, (int32_t)block) ? PTX_C_VARYING : v->kind;
+    return ptx_outside(f, v->block, (int32_t)block) ? PTX_C_VARYING : v->kind;
 }

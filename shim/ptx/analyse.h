@@ -4,6 +4,7 @@
 #define CUMU_PTX_ANALYSE_H
 
 #include "ptx/arena.h"
+#include "ptx/reconverge.h"
 #include "ptx/ssa.h"
 
 /* One value as a function of the lane: base + stride * lane, the same base for the warp, or with
@@ -46,15 +47,8 @@ struct ptx_run { /* one analysis of one function */
     struct ptx_fact *fact;   /* by value */
     uint8_t *widened;        /* by value: how often a phi's range grew */
     uint8_t *parted;         /* by block: its branch is known to be divergent */
-    int32_t *label;
-    int32_t *region;         /* blocks of the region in work */
-    uint8_t *in_region;
-    uint64_t work;
+    struct ptx_parting parting;
     bool changed;
 };
-
-bool ptx_in_loop(const struct ptx_func *f, int32_t block, int32_t header);
-/* Block b branches per lane: marks what follows from that (diverge.c). */
-void ptx_part(struct ptx_run *r, int32_t b);
 
 #endif

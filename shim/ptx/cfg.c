@@ -170,6 +170,9 @@ static void emit(struct build *b, const int32_t *order, uint32_t count,
     for (uint32_t i = 0; i < f->ninstr; i++)
         if (f->instr[i].op == PTX_OP_BRA)
             f->instr[i].src[0].reg = number[b->of[f->label_instr[f->instr[i].src[0].reg]]];
+    for (uint32_t i = 0; i < count; i++)
+        if (blocks[i].count && f->instr[blocks[i].first + blocks[i].count - 1].op == PTX_OP_BRA)
+            f->instr[blocks[i].first + blocks[i].count - 1].src[0].reg = blocks[i].succ[0];
     for (uint32_t t = 0; t < f->nbtab; t++) {
         f->btab[t].block = PTX_NEW(b->c, int32_t, f->btab[t].n);
         for (uint32_t k = 0; k < f->btab[t].n; k++)
@@ -231,15 +234,45 @@ static void post_dominators(struct build *b)
         f->block[i].ipdom = idom[i] == (int32_t)n ? -1 : idom[i];
 }
 
+static int32_t *find_loops(struct build *b, struct ptx_graph *g, struct ptx_loops *loops)
+{
+    int32_t *idom = PTX_NEW(b->c, int32_t, b->n);
+    *g = (struct ptx_graph){b->n, b->first, b->succ};
+    *loops = (struct ptx_loops){0};
+    ptx_dominators(b->c, g, 0, idom);
+    ptx_find_loops(b->c, g, idom, loops);
+    return idom;
+}
+
+/* Empty blocks for loops that share a header; true if there are any. */
+static bool separate_loops(struct build *b, const struct ptx_graph *g, const struct ptx_loops *loops)
+{
+    int32_t *succ;
+    uint32_t more = ptx_separate_loops(b->c, b->f, b->start, g, loops, &succ), n = b->n, edges = b->first[n];
+    if (!more)
+        return false;
+    uint32_t *start = PTX_NEW(b->c, uint32_t, n + more + 1), *first = PTX_NEW(b->c, uint32_t, n + more + 1);
+    for (uint32_t v = 0; v <= n + more; v++) {
+        start[v] = v <= n ? b->start[v] : b->start[n];
+        first[v] = v <= n ? b->first[v] : edges + v - n;
+    }
+    b->n += more;
+    b->start = start;
+    b->first = first;
+    b->succ = succ;
+    return true;
+}
+
 static void build(struct build *b)
 {
+    struct ptx_graph g;
+    struct ptx_loops loops;
     split(b);
     connect(b);
-    struct ptx_graph g = {b->n, b->first, b->succ};
-    struct ptx_loops loops = {0};
-    int32_t *idom = PTX_NEW(b->c, int32_t, b->n), *order = PTX_NEW(b->c, int32_t, b->n);
-    ptx_dominators(b->c, &g, 0, idom);
-    ptx_find_loops(b->c, &g, idom, &loops);
+    int32_t *idom = find_loops(b, &g, &loops);
+    if (b->f->separate_loops && !loops.irreducible && separate_loops(b, &g, &loops))
+        idom = find_loops(b, &g, &loops);
+    int32_t *order = PTX_NEW(b->c, int32_t, b->n);
     uint32_t count = ptx_layout(b->c, &g, &loops, order);
     emit(b, order, count, &loops, idom);
     post_dominators(b);

@@ -25,5 +25,9 @@ void ptx_find_loops(struct ptx_ctx *c, const struct ptx_graph *g, const int32_t 
 /* Reverse post-order in which each loop's nodes stand together; returns how many are reachable. */
 uint32_t ptx_layout(struct ptx_ctx *c, const struct ptx_graph *g, const struct ptx_loops *loops,
                     int32_t *order);
+/* latch.c: how many empty nodes give every loop of a reducible graph one back edge, and nested loops that share a
+ * header one each. *succ: the edges anew, behind them one of each added node. start: the nodes' first instructions. */
+uint32_t ptx_separate_loops(struct ptx_ctx *c, struct ptx_func *f, const uint32_t *start,
+                            const struct ptx_graph *g, const struct ptx_loops *loops, int32_t **succ);
 
 #endif

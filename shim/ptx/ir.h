@@ -247,6 +247,8 @@ struct ptx_func {
 
     /* Set by the caller before ptx_cfg_build: a block begins where lanes meet (ptx_meets). */
     bool meeting_blocks;
+    /* Likewise: a loop has one back edge, and nested loops do not share a header (latch.c). */
+    bool separate_loops;
 
     /* after ptx_func_parse */
     bool parsed;

@@ -139,6 +139,57 @@ static uint32_t leave_want(uint32_t i)
     return n;
 }
 
+/* for (i < n) { do s = lcg(s); while (s is small); sum }: both back edges lead to one label, as nvcc has it */
+static const char shared[] = KERNEL(
+    "ld.param.u32 %r13, [pn]; and.b32 %r13, %r13, 7; add.u32 %r13, %r13, 5; mad.lo.s32 %r25, %r0, 7919, 1;\n"
+    "mov.u32 %r22, 0; mov.u32 %r23, %r22;\n"
+    "L: mad.lo.s32 %r25, %r25, 1664525, 1013904223; setp.lt.u32 %p1, %r25, -1879048192; @%p1 bra L;\n"
+    "mul.wide.u32 %rd5, %r22, 4; add.s64 %rd6, %rd31, %rd5; mad.lo.s32 %r18, %r22, 10, %r23;\n"
+    "shr.u32 %r19, %r25, 24; add.s32 %r20, %r18, %r19; ld.global.u32 %r21, [%rd6]; add.s32 %r23, %r20, %r21;\n"
+    "add.s32 %r22, %r22, 1; setp.lt.u32 %p2, %r22, %r13; @%p2 bra L;\n" STORE("%r23"));
+static uint32_t shared_want(uint32_t i)
+{
+    uint32_t s = i * 7919 + 1, sum = 0;
+    for (uint32_t k = 0; k < 5; k++) {
+        do
+            s = s * 1664525 + 1013904223;
+        while (s < 0x90000000u);
+        sum += k * 10 + (s >> 24) + in[k];
+    }
+    return sum;
+}
+
+/* three loops and a continue that share a header; the counters of the outer ones are the same for all lanes */
+static const char three[] = KERNEL(
+    "mov.u32 %r2, 0; mov.u32 %r3, 0; mov.u32 %r4, 0; mad.lo.s32 %r5, %r1, 37, 11;\n"
+    "L: mad.lo.s32 %r5, %r5, 1664525, 1013904223; xor.b32 %r2, %r2, %r4; shr.u32 %r6, %r5, 29;\n"
+    "setp.lt.u32 %p1, %r6, 4; @%p1 bra L;\n"
+    "mad.lo.u32 %r2, %r2, 5, %r3; add.u32 %r3, %r3, 1; setp.eq.u32 %p2, %r6, 5; @%p2 bra L;\n"
+    "add.u32 %r2, %r2, 77; setp.lt.u32 %p3, %r3, 6; @%p3 bra L;\n"
+    "mad.lo.u32 %r2, %r4, 1000, %r2; mov.u32 %r3, 0; add.u32 %r4, %r4, 1; setp.lt.u32 %p4, %r4, 4; @%p4 bra L;\n"
+    "add.u32 %r2, %r2, %r4; " STORE("%r2"));
+static uint32_t three_want(uint32_t i)
+{
+    uint32_t s = i % 64 * 37 + 11, r = 0, b = 0, a = 0, t;
+    for (;;) {
+        s = s * 1664525 + 1013904223;
+        r ^= a;
+        t = s >> 29;
+        if (t < 4)
+            continue;
+        r = r * 5 + b++;
+        if (t == 5)
+            continue;
+        r += 77;
+        if (b < 6)
+            continue;
+        r += a * 1000;
+        b = 0;
+        if (++a >= 4)
+            return r + a;
+    }
+}
+
 int main(void)
 {
     for (uint32_t i = 0; i < MOST; i++)
@@ -151,5 +202,7 @@ int main(void)
     expect("guarded instructions", guards, 1, 64, guards_want);
     expect("rows of two sides of a branch", live, 1, 64, live_want);
     expect("values of a divergently left loop", leave, 1, 64, leave_want);
+    expect("nested loops that share a header", shared, 1, 64, shared_want);
+    expect("three loops and a continue that share a header", three, 2, 64, three_want);
     return t0t_done();
 }

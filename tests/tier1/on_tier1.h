@@ -37,6 +37,7 @@ static bool t1t_known(const char *name)
 #endif
 static unsigned t1t_compiled, t1t_refused, t1t_seen;
 static enum t1_isa t1t_isa; /* TIER1_ISA=0, 1, 2 chooses one */
+static unsigned t1t_options; /* T1_EMIT_* */
 
 /* The object for this shape; NULL: tier 0 has to run it. A refusal is reported, a failure fails. */
 static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
@@ -46,7 +47,7 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     struct ptx_diag diag = {0};
     const char *why = "?", *cc = getenv("CC");
     size_t size;
-    if (t1_emit(t->ptx, t->info.name, shape, t1t_isa, &text, &size, &diag)) {
+    if (t1_emit_as(t->ptx, t->info.name, shape, t1t_isa, t1t_options, &text, &size, &diag)) {
         printf("# refused: %s: line %u: %s: %s\n", t->info.name, diag.line, diag.what, diag.msg);
         t1t_refused++;
         return NULL;

@@ -34,6 +34,13 @@ const char *t1_prelude(size_t *size); /* text in front of every kernel; not NUL-
  * 0, or -1 with *diag naming what keeps the kernel on tier 0. */
 int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
             char **text, size_t *size, struct ptx_diag *diag);
+/* The same for tests. */
+enum {
+    T1_EMIT_CHECKED = 1,       /* faults where a lane would read what another one made (emit/check.c) */
+    T1_EMIT_SHARED_HEADERS = 2 /* loops that share a header stay one loop (latch.c) */
+};
+int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
+               unsigned options, char **text, size_t *size, struct ptx_diag *diag);
 
 /* ---- image: a tier 0 image with an object beside it ------------------------------------------- */
 

@@ -76,13 +76,13 @@ const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned 
 
 static bool uniform_at(const struct ptx_func *f, int32_t v, uint32_t block)
 {
-    return v >= 0 && f->value[v].block >= 0 && !t1_outside(f, f->value[v].block, block) &&
+    return v >= 0 && f->value[v].block >= 0 && !ptx_outside(f, f->value[v].block, (int32_t)block) &&
            f->value[v].kind == PTX_C_UNIFORM;
 }
 
 static const struct ptx_instr *def_of(const struct ptx_func *f, int32_t v, uint32_t block)
 {
-    if (v < 0 || f->value[v].instr < 0 || t1_outside(f, f->value[v].block, block))
+    if (v < 0 || f->value[v].instr < 0 || ptx_outside(f, f->value[v].block, (int32_t)block))
         return NULL;
     const struct ptx_instr *in = &f->instr[f->value[v].instr];
     return in->guard < 0 ? in : NULL;
@@ -110,7 +110,7 @@ static bool index_form(const struct ptx_func *f, int32_t v, uint32_t block, stru
             return false;
         g->index = (*src)[0];
         g->scale = (uint32_t)s;
-        return !t1_outside(f, f->value[g->index].block, block);
+        return !ptx_outside(f, f->value[g->index].block, (int32_t)block);
     }
     if (in->op == PTX_OP_SHL && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM &&
         in->src[1].imm <= 3) {
@@ -123,7 +123,7 @@ static bool index_form(const struct ptx_func *f, int32_t v, uint32_t block, stru
         !(in->flags & PTX_F_SAT) && small_index(f, (*src)[0], in->type[1])) {
         g->index = (*src)[0];
         g->scale = 1;
-        return !t1_outside(f, f->value[g->index].block, block);
+        return !ptx_outside(f, f->value[g->index].block, (int32_t)block);
     }
     return false;
 }

@@ -80,7 +80,7 @@ static int32_t what_counts(const struct t1_emit *e, int32_t value, unsigned byte
     for (unsigned k = 0; k < 2; k++) {
         int32_t a = f->instr_src[v->instr][k], b = f->instr_src[v->instr][1 - k];
         const struct ptx_value *other = &f->value[b];
-        if (multiple(f, a, bytes) && other->block >= 0 && !t1_outside(f, other->block, e->block) &&
+        if (multiple(f, a, bytes) && other->block >= 0 && !ptx_outside(f, other->block, (int32_t)e->block) &&
             e->value[b].rep == T1_U &&
             e->value[b].used && other->stride % bytes == 0 && e->value[b].kind == T1_K_64 &&
             (e->value[b].global || other->block == (int32_t)e->block))

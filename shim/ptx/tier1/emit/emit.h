@@ -6,6 +6,7 @@
  *   v12_0 v12_1 .. its pieces when it varies: P pieces of 32-bit lanes, 2P of 64-bit ones
  *   v12m           its lanes as a mask, when it is a varying predicate
  *   v12c_0 ..      the same as the comparison left it, for each piece: a t1_c32 or t1_c64
+ *   s12[32]        what each lane made of it, in the checked form alone
  *   x12_0, x12m    per-lane copy of a value that lanes take out of a loop in different rounds
  *   p7             lanes waiting to run block 7;  m: lanes that run this block;  live: lanes not exited
  *   B7 S7          block 7 and the place behind it
@@ -109,6 +110,7 @@ struct t1_emit {
     bool fibres, spins, clusters; /* clusters: it has barriers of them */
     struct t1_param { uint32_t offset; const char *t; } *param; /* loads of kernel parameters */
     uint32_t nparam, param_cap;
+    bool checked, separate;     /* T1_EMIT_CHECKED; not T1_EMIT_SHARED_HEADERS */
     bool deep;                  /* calls handlers, which need more of a stack */
     bool matrices;              /* uses prelude/matrix.h */
     struct t1_fragment *fragment; /* unpacked factors that the block in work has at hand: matrix.c */
@@ -124,6 +126,7 @@ struct t1_emit {
     const struct ptx_instr *in; /* it, for messages; NULL between instructions */
     const char *mask;           /* lanes that run it: an expression without side effects */
     bool guarded;               /* mask was narrowed by a guard and may be empty */
+    uint8_t *read;              /* by value: where t1_values_read notes them */
     bool loose;                 /* it has loose blocks */
     uint32_t index;             /* of the function among those reached */
     uint32_t *param_at;         /* bytes of its .param variables; */
@@ -150,8 +153,14 @@ void t1_loose_after(struct t1_emit *e, uint32_t k); /* behind block k: rounds of
 
 /* plan.c: what blocks and values are, before anything is written */
 void t1_plan(struct t1_emit *e);
-/* Does a loop that lanes leave in different rounds hold the definition but not the use? */
-bool t1_outside(const struct ptx_func *f, int32_t def_block, uint32_t use_block);
+/* Marks the values that the block's instructions, and the phis behind it, read. */
+void t1_values_read(struct t1_emit *e, uint32_t block, uint8_t *read);
+
+/* check.c: nothing, unless the kernel is emitted in its checked form */
+void t1_check_declare(struct t1_emit *e);
+void t1_check_read(struct t1_emit *e, uint32_t k); /* at the head of block k */
+void t1_check_made(struct t1_emit *e, uint32_t k); /* at its end */
+void t1_check_copy(struct t1_emit *e, int32_t phi, const struct t1_arg *a, const char *mask);
 
 /* wait.c: from this block on, a lane meets all others, or ends, before it does what others could see. */
 bool t1_meets_before_acting(struct t1_emit *e, uint32_t block);

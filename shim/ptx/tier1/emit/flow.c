@@ -106,6 +106,11 @@ static void edge(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask
     for (uint32_t k = 0; k < t->nphi; k++) {
         int32_t src = t->phi[k].src[p], dst = t->phi[k].dst;
         if (e->value[dst].used && src != dst)
+            t1_check_copy(e, dst, &a[k], mask);
+    }
+    for (uint32_t k = 0; k < t->nphi; k++) {
+        int32_t src = t->phi[k].src[p], dst = t->phi[k].dst;
+        if (e->value[dst].used && src != dst)
             copy(e, dst, &a[k], mask, !e->value[dst].escapes && (!mask || first));
     }
     if (open)
@@ -429,9 +434,11 @@ static void block(struct t1_emit *e, uint32_t k)
     for (uint32_t p = 0; p < b->nphi; p++)
         if (e->value[b->phi[p].dst].used)
             t1_def_done(e, b->phi[p].dst);
+    t1_check_read(e, k);
     uint32_t n = ends_block(last) ? b->count - 1 : b->count;
     for (uint32_t i = 0; i < n; i++)
         t1_instr(e, b->first + i);
+    t1_check_made(e, k);
     e->in = last;
     e->mask = div ? "m" : "live";
     e->guarded = false;
@@ -537,6 +544,7 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     t1_param_declare(e);
     t1_matrix_declare(e);
     declare(e);
+    t1_check_declare(e);
     if (e->info[0].div)
         t1_put(e, "p0 = live;\n");
     t1_write(e, &e->text, body.p, body.n);

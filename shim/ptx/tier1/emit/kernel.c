@@ -100,6 +100,7 @@ static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
     for (uint32_t k = 0; k < e->reached.nfunc; k++) {
         struct ptx_func *f = e->reached.func[k];
         e->f = f;
+        f->separate_loops = e->separate;
         analyse(e, f, &shape);
         scan(e, f);
         e->loose = t1_must_be_loose(e);
@@ -141,7 +142,9 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     bool fibres = e->fibres || e->spins;
     t1_put(e, "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_CLUSTERS %d\n"
               "#define T1_DYNAMIC %uu\n", T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic);
-    if (e->reached.nfunc > 1 || e->deep)
+    if (e->checked)
+        t1_put(e, "#define T1_STACK 4194304\n");
+    else if (e->reached.nfunc > 1 || e->deep)
         t1_put(e, "#define T1_STACK 262144\n");
     t1_put(e, "#define T1_KERNEL static %s void\n",
            fibres ? "__attribute__((noinline))" : "inline __attribute__((always_inline))");
@@ -172,6 +175,12 @@ static void find_externs(struct t1_emit *e, const void *image)
 int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
             char **text, size_t *size, struct ptx_diag *diag)
 {
+    return t1_emit_as(m, kernel, shape, isa, 0, text, size, diag);
+}
+
+int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
+               unsigned options, char **text, size_t *size, struct ptx_diag *diag)
+{
     struct ptx_diag unused;
     const struct ptx_func *f = ptx_module_func(m, kernel);
     void *image = NULL;
@@ -196,6 +205,8 @@ int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape,
     e->arena = arena;
     e->shape = shape;
     e->isa = isa;
+    e->checked = options & T1_EMIT_CHECKED;
+    e->separate = !(options & T1_EMIT_SHARED_HEADERS);
     e->np = isa == T1_AVX512 ? 2 : isa == T1_AVX2 ? 4 : 8;
     e->nl = 32 / e->np;
     e->dynamic_align = 16;

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-bool t1_outside(const struct ptx_func *f, int32_t def_block, uint32_t use_block)
-{
-    if (def_block < 0)
-        return false;
-    if (f->block[def_block].loose && use_block != (uint32_t)def_block)
-        return true;
-    for (int32_t h = f->block[def_block].loop_header; h >= 0; h = f->block[h].loop_parent)
-        if (f->block[h].left_divergently && !ptx_in_loop(f, (int32_t)use_block, h))
-            return true;
-    return false;
-}
-
 static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
 {
     return f->block[b].count ? &f->instr[f->block[b].first + f->block[b].count - 1] : NULL;
@@ -71,13 +59,17 @@ static void use(struct t1_emit *e, int32_t value, uint32_t block)
 {
     if (value < 0)
         return;
+    if (e->read) {
+        e->read[value] = 1;
+        return;
+    }
     const struct ptx_value *v = &e->f->value[value];
     struct t1_value *x = &e->value[value];
     x->again |= x->used;
     x->used = true;
     if (v->block != (int32_t)block)
         x->global = true;
-    if (t1_outside(e->f, v->block, block))
+    if (ptx_outside(e->f, v->block, (int32_t)block))
         x->escapes = x->global = true;
 }
 
@@ -119,6 +111,28 @@ static void use_instr(struct t1_emit *e, uint32_t i, uint32_t block)
     }
 }
 
+static void use_block(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_func *f = e->f;
+    const struct ptx_block *b = &f->block[k];
+    for (uint32_t i = b->first; i < b->first + b->count; i++)
+        use_instr(e, i, k);
+    for (uint32_t s = 0; s < b->nsucc; s++) {
+        const struct ptx_block *t = &f->block[b->succ[s]];
+        for (uint32_t q = 0; q < t->npred; q++)
+            for (uint32_t p = 0; t->pred[q] == (int32_t)k && p < t->nphi; p++)
+                if (t->phi[p].src[q] != t->phi[p].dst)
+                    use(e, t->phi[p].src[q], k);
+    }
+}
+
+void t1_values_read(struct t1_emit *e, uint32_t block, uint8_t *read)
+{
+    e->read = read;
+    use_block(e, block);
+    e->read = NULL;
+}
+
 static void classify(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
@@ -133,15 +147,8 @@ static void classify(struct t1_emit *e)
         if (x->rep == T1_V && f->value[v].block < 0)
             x->rep = T1_U; /* a constant stands for it */
     }
-    for (uint32_t k = 0; k < f->nblock; k++) {
-        const struct ptx_block *b = &f->block[k];
-        for (uint32_t i = b->first; i < b->first + b->count; i++)
-            use_instr(e, i, k);
-        for (uint32_t p = 0; p < b->nphi; p++)
-            for (uint32_t s = 0; s < b->npred; s++)
-                if (b->phi[p].src[s] != b->phi[p].dst)
-                    use(e, b->phi[p].src[s], (uint32_t)b->pred[s]);
-    }
+    for (uint32_t k = 0; k < f->nblock; k++)
+        use_block(e, k);
     for (uint32_t v = 0; v < f->nvalue; v++)
         if (e->value[v].used && e->value[v].kind == T1_K_NONE && f->value[v].block >= 0)
             t1_fail(e, "128-bit values are not supported");

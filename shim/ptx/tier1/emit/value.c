@@ -38,7 +38,7 @@ struct t1_arg t1_value_arg(struct t1_emit *e, int32_t value, uint32_t use_block)
         return t1_const(e, x->kind, 0); /* nobody defined it */
     if (x->rep == T1_U && v->has_range && v->lo == v->hi && x->kind != T1_K_PRED)
         return t1_const(e, x->kind, low_bits(e->f->reg[v->reg].type, (uint64_t)v->lo));
-    bool copy = x->escapes && x->rep != T1_V && t1_outside(e->f, v->block, use_block);
+    bool copy = x->escapes && x->rep != T1_V && ptx_outside(e->f, v->block, (int32_t)use_block);
     a.stride = x->rep == T1_V || copy ? 0 : v->stride;
     if (copy)
         a.rep = T1_V;
