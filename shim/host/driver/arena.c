@@ -174,6 +174,8 @@ static void free_arena(struct host_arena *a)
             *link = a->next;
             break;
         }
+    if (host_mended)
+        host_mend_undo(a->base, a->base + a->span);
     tdestroy(a->by_size, keep_block);
     tdestroy(a->by_address, free);
     munmap((void *)a->base, a->span);
@@ -309,6 +311,14 @@ bool host_range_add(const struct host_range *r)
     return ok;
 }
 
+/* mprotect. A call of a maths library that is at fault may have put something there (mend.c). */
+static int protect(uintptr_t at, size_t size, int to)
+{
+    if (host_mended)
+        host_mend_undo(at, at + size);
+    return mprotect((void *)at, size, to);
+}
+
 /* Hides the pages of [base, base+extent) that lie wholly inside the free block and gives them
  * back. */
 static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, uintptr_t from,
@@ -323,7 +333,7 @@ static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, u
         return;
     fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - a->base),
               (off_t)(hi - lo));
-    mprotect((void *)lo, hi - lo, PROT_NONE);
+    protect(lo, hi - lo, PROT_NONE);
 }
 
 /* ---- spares: a page that is new costs ten times what writing it costs ------------------------- */
@@ -349,7 +359,7 @@ static bool keep_spare(struct host_arena *a, uintptr_t base, size_t extent)
 {
     size_t most = SPARE_BYTES < a->capacity / 4 ? SPARE_BYTES : a->capacity / 4;
     if (a->retired || extent < GUARDED || extent > most ||
-        mprotect((void *)base, extent, PROT_NONE))
+        protect(base, extent, PROT_NONE))
         return false;
     while (a->spares == SPARES || a->spare_bytes + extent > most)
         release_spare(a);
@@ -404,7 +414,7 @@ MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext
         };
         /* mprotect fails when the kernel's limit of mappings is reached: no memory, for the
          * caller. */
-        if (mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, a, extent)) {
+        if (protect(lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, a, extent)) {
             uintptr_t from = base, end = base + extent;
             uncarve(a, &from, &end);
             release_pages(a, base, extent, from, end);
@@ -447,6 +457,21 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
     }
     pthread_mutex_unlock(&lock);
     return ok;
+}
+
+void host_books_lock(void) { pthread_mutex_lock(&lock); }
+void host_books_unlock(void) { pthread_mutex_unlock(&lock); }
+bool host_range_in(uintptr_t from, size_t size) { return find(from, size); }
+
+bool host_arena_at(uintptr_t from, size_t size, int *fd, off_t *offset)
+{
+    for (const struct host_arena *a = arenas; a; a = a->next)
+        if (from >= a->base && from - a->base < a->span && size <= a->span - (from - a->base)) {
+            *fd = a->fd;
+            *offset = (off_t)(from - a->base);
+            return true;
+        }
+    return false;
 }
 
 bool host_mem_find(const void *p, struct host_range *out)

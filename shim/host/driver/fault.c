@@ -1,5 +1,5 @@
-/* Faults of kernels: memory faults of our own threads are caught and turned into the launch's
- * error; everybody else's go to the handler that the process had. */
+/* Faults of kernels and of the maths libraries' calls (task.c): memory faults of our own threads are caught and turned
+ * into the launch's error; everybody else's go to the handler that the process had. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,6 +54,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
         t0_worker_memory_fault(w, info->si_addr,
                                misaligned); /* comes back if not a kernel's access */
     }
+    if (info->si_code > 0 && host_call_fault(sig, info, context))
+        return;
     const char *frame = __builtin_frame_address(0);
     bool nested = info == chained.info && frame < chained.frame;
     if (!nested) {

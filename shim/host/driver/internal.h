@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 #include "host/driver/host.h"
 
 extern _Thread_local bool host_in_callback; /* this thread runs an application's callback */
@@ -210,6 +211,22 @@ void host_range_access(const void *p, unsigned access);          /* of the mappi
 /* Where in its arena's memfd a piece of device memory lies, for another process. */
 bool host_arena_offset(const void *p, int *fd, size_t *offset);
 void host_memory_ctx_gone(MUcontext ctx);
+
+/* For mend.c, between the two: whether some live range lies there; whether all of it is one arena's, and where in its
+ * memfd. */
+void host_books_lock(void);
+void host_books_unlock(void);
+bool host_range_in(uintptr_t from, size_t size);
+bool host_arena_at(uintptr_t from, size_t size, int *fd, off_t *offset);
+
+/* ---- mend.c ---------------------------------------------------------------------------------- */
+
+/* From a fault handler: gives the inaccessible address memory that means nothing. false: it cannot have any. */
+bool host_mend(uintptr_t address);
+void host_mend_end(void); /* everything is as it was */
+/* The same for these addresses, the books being locked. Only while host_mended. */
+void host_mend_undo(uintptr_t from, uintptr_t end);
+extern _Atomic bool host_mended;
 
 #define HOST_POOL_NAME "musa-pool" /* of a shared pool's memfd: -<device>-<process>.<number> */
 struct MUmemPoolHandle_st {

@@ -7,6 +7,8 @@
 #ifndef CUMU_HOST_KERNEL_H
 #define CUMU_HOST_KERNEL_H
 
+#include <signal.h>
+
 #include "host/driver/host.h"
 #include "ptx/tier1/tier1.h"
 
@@ -107,6 +109,9 @@ void host_fault_stack(void);
 void host_fault_serve(struct t0_worker *w);
 /* CUDA's own line of a failed assertion, which programs and their tests look for; its length. */
 int host_fault_assertion(char *line, size_t size, const struct t0_fault *f);
+/* task.c: a fault of the call of a maths library that this thread runs, or of a thread that works for one. Comes back
+ * with true when the instruction can be tried again, with false for everybody else's faults. */
+bool host_call_fault(int sig, const siginfo_t *info, const void *context);
 /* Says what happened (one line on stderr) and gives its error code. */
 MUresult host_fault_report(const struct t0_fault *f);
 
