@@ -100,6 +100,9 @@ EMITTER      = $(shell sha256sum $(EMITTER_SRC) | sha256sum | cut -c 1-32)
 $B/obj/kernel/key.o: OPT += -DCUMU_EMITTER='"$(EMITTER)"'
 $B/obj/kernel/key.o: $(EMITTER_SRC)
 $B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
+# A maths library's message names the function that was called (host/maths/submit.c).
+$(foreach m,maths $(MATHS),$B/obj/host/$m/%.o): BASE += -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 # Loops of its own, written for the vectoriser. Random numbers are the same on every CPU: no fused operations.
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off
 $B/obj/host/musparse/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno

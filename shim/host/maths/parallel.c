@@ -5,7 +5,7 @@
 
 #include "host/maths/parallel.h"
 
-#include "abi/musa.h"
+#include "host/driver/task.h"
 #include "musa_enums.h"
 
 enum { MOST = 64 };
@@ -15,13 +15,20 @@ struct work {
     void *job;
     unsigned parts;
     atomic_uint next;
+    struct cumu_task *task; /* the call that it is part of */
 };
 
-static void *take(void *arg)
+static void do_parts(struct work *w)
 {
-    struct work *w = arg;
     for (unsigned i; (i = w->next++) < w->parts;)
         w->part(w->job, i);
+}
+
+static void *help(void *arg)
+{
+    struct work *w = arg;
+    cumu_task_join(w->task);
+    do_parts(w);
     return NULL;
 }
 
@@ -35,7 +42,7 @@ static unsigned processors(void)
 
 void maths_parallel(unsigned parts, void (*part)(void *job, unsigned i), void *job)
 {
-    struct work w = {part, job, parts, 0};
+    struct work w = {part, job, parts, 0, cumu_task_current()};
     pthread_t thread[MOST];
     unsigned wanted = parts > 1 ? processors() : 1, started = 0;
     sigset_t all, old;
@@ -47,10 +54,10 @@ void maths_parallel(unsigned parts, void (*part)(void *job, unsigned i), void *j
     for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    while (started + 1 < wanted && !pthread_create(&thread[started], NULL, take, &w))
+    while (started + 1 < wanted && !pthread_create(&thread[started], NULL, help, &w))
         started++;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    take(&w);
+    do_parts(&w);
     while (started)
         pthread_join(thread[--started], NULL);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "host/maths/element.h"
+#include "host/maths/submit.h"
 #include "host/mublas/mublas.h"
 
 typedef const int *I;
@@ -76,7 +77,7 @@ static bool matrix(const struct mublas_operand *o, int type, int work, int rows,
     if (type == native[work])
         return true;
     size_t wide = mublas_size(work), narrow = size_of(type), r = (size_t)rows;
-    char *copy = *made = malloc(r * (size_t)cols * wide + 1);
+    char *copy = *made = maths_alloc(r * (size_t)cols * wide + 1);
     if (!copy)
         return false;
     for (size_t j = 0; j < (size_t)cols; j++)
@@ -139,7 +140,7 @@ static void one_ex(const struct mublas_call *c)
     if (!narrow) {
         gemm[work](&c->t[0], &c->t[1], &c->m, &c->n, &c->k, mublas_alpha(c), a.at, &a.ld, b.at, &b.ld,
                    mublas_beta(c), mublas_out(&c->c), &c->c.ld);
-    } else if ((sum = malloc(mublas_size(work) * (size_t)c->m * (size_t)c->n))) {
+    } else if ((sum = maths_alloc(mublas_size(work) * (size_t)c->m * (size_t)c->n))) {
         gemm[work](&c->t[0], &c->t[1], &c->m, &c->n, &c->k, work == S ? (V)&one_f : (V)one, a.at, &a.ld, b.at,
                    &b.ld, work == S ? (V)&zero_f : (V)zero, sum, &c->m);
         finish(c, sum);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/mublas/mublas.h"
 
 typedef const int *I;
@@ -97,7 +98,7 @@ RUN(tpsv, TRIANGLE, c->a.at, OUT_X)
 static void *packed(call_t c, const struct mublas_operand *v)
 {
     size_t size = mublas_size(c->type), n = (size_t)c->n;
-    char *copy = malloc(n * size);
+    char *copy = maths_alloc(n * size);
     const char *from = v->at;
     if (v->ld < 0)
         from -= (long long)size * v->ld * (c->n - 1);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/mublas/mublas.h"
 
 typedef const int *I;
@@ -13,12 +14,8 @@ MUBLAS_FORTRAN(trsm, const char *, const char *, const char *, const char *, I, 
 typedef const struct mublas_call *call_t;
 static void *address(call_t c, const struct mublas_operand *o, int i) /* of matrix i */
 {
-    union {
-        V in;
-        void *out;
-    } u = {((const V *)o->at)[i]};
     (void)c;
-    return u.out;
+    return maths_member(((const V *)o->at)[i]);
 }
 
 static V one(int type)
@@ -129,8 +126,8 @@ static void run_getri(call_t c)
 static void run_matinv(call_t c)
 {
     size_t size = mublas_size(c->type), n = (size_t)c->n;
-    char *copy = malloc(n * n * size);
-    int *pivots = malloc(n * sizeof *pivots);
+    char *copy = maths_alloc(n * n * size);
+    int *pivots = maths_alloc(n * sizeof *pivots);
     for (int i = 0; i < c->batch && copy && pivots; i++) {
         const char *a = address(c, &c->a, i);
         for (size_t j = 0; j < n; j++)

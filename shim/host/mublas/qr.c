@@ -1,6 +1,7 @@
 /* Batches of small systems on the CPU muBLAS: QR factors, least squares. */
 #include <stdlib.h>
 
+#include "host/maths/submit.h"
 #include "host/mublas/mublas.h"
 
 typedef const int *I;
@@ -9,7 +10,7 @@ MUBLAS_FORTRAN(gels, const char *, I, I, I, void *, I, void *, I, void *, I, int
 
 static void *address(const struct mublas_operand *o, int i) /* of matrix i */
 {
-    return ((void *const *)o->at)[i];
+    return maths_member(((const void *const *)o->at)[i]);
 }
 
 /* LAPACK says how much room it wants in the first element. */
@@ -25,7 +26,7 @@ static void run_geqrf(const struct mublas_call *c)
     int info, room = -1;
     geqrf[c->type](&c->m, &c->n, address(&c->a, 0), &c->a.ld, address(&c->b, 0), first, &room, &info);
     room = wanted(first, c->type);
-    void *work = malloc(mublas_size(c->type) * (size_t)room);
+    void *work = maths_alloc(mublas_size(c->type) * (size_t)room);
     for (int i = 0; work && i < c->batch; i++)
         geqrf[c->type](&c->m, &c->n, address(&c->a, i), &c->a.ld, address(&c->b, i), work, &room, &info);
     free(work);
@@ -39,7 +40,7 @@ static void run_gels(const struct mublas_call *c)
     gels[c->type]("N", &c->m, &c->n, &c->k, address(&c->a, 0), &c->a.ld, address(&c->b, 0), &c->b.ld, first, &room,
                   &info, 1);
     room = wanted(first, c->type);
-    void *work = malloc(mublas_size(c->type) * (size_t)room);
+    void *work = maths_alloc(mublas_size(c->type) * (size_t)room);
     for (int i = 0; work && i < c->batch; i++) {
         gels[c->type]("N", &c->m, &c->n, &c->k, address(&c->a, i), &c->a.ld, address(&c->b, i), &c->b.ld, work, &room,
                       &info, 1);

@@ -26,9 +26,32 @@ static void run(const void *call)
     c->run(c);
 }
 
-mublasStatus_t mublas_submit(mublasHandle_t h, const struct mublas_call *c, double work)
+/* Operands that can be nowhere are rare; a call is a few hundred bytes. */
+static const struct mublas_call *with_places(const struct mublas_call *c, struct mublas_call *copy)
 {
-    switch (maths_submit(mublas_stream(h), run, c, sizeof *c, work)) {
+    const void *const at[] = {c->a.at, c->b.at, c->c.at, c->alpha_at, c->beta_at, c->result, c->ints, c->info};
+    bool good = true;
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        good &= !at[i] || !maths_beyond(at[i]);
+    if (good)
+        return c;
+    *copy = *c;
+    copy->a.at = maths_operand(c->a.at);
+    copy->b.at = maths_operand(c->b.at);
+    copy->c.at = maths_operand(c->c.at);
+    copy->alpha_at = maths_operand(c->alpha_at);
+    copy->beta_at = maths_operand(c->beta_at);
+    copy->result = maths_operand(c->result);
+    copy->ints = maths_operand(c->ints);
+    copy->info = maths_operand(c->info);
+    return copy;
+}
+
+mublasStatus_t mublas_submit(mublasHandle_t h, const struct mublas_call *given, double work)
+{
+    struct mublas_call copy;
+    const struct mublas_call *c = with_places(given, &copy);
+    switch (maths_submit(mublas_stream(h), (struct maths_work){MATHS_LIBRARY, run, NULL}, c, sizeof *c, work)) {
     case musaSuccess:
         return MUBLAS_STATUS_SUCCESS;
     case musaErrorMemoryAllocation:
@@ -51,7 +74,7 @@ static const void *member(const struct mublas_call *c, const struct mublas_opera
     if (!o->at)
         return NULL;
     if (c->pointers)
-        return ((const void *const *)o->at)[i];
+        return maths_member(((const void *const *)o->at)[i]);
     return (const char *)o->at + (long long)size * o->stride * i;
 }
 

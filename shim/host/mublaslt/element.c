@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "host/maths/element.h"
+#include "host/maths/submit.h"
 #include "host/mublaslt/mublaslt.h"
 
 size_t lt_size(int type)
@@ -57,8 +58,8 @@ bool lt_layout_good(const struct mublasLtMatrixLayout *l)
 
 const void *lt_member(const void *at, const struct mublasLtMatrixLayout *l, int i)
 {
-    if (l->mode == MUBLASLT_BATCH_MODE_POINTER_ARRAY)
-        return ((const void *const *)at)[i];
+    if (at && l->mode == MUBLASLT_BATCH_MODE_POINTER_ARRAY)
+        return maths_member(((const void *const *)at)[i]);
     return at ? (const char *)at + (int64_t)lt_size(l->type) * l->stride * i : NULL;
 }
 

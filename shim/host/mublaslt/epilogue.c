@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "host/maths/submit.h"
 #include "host/mublaslt/mublaslt.h"
 
 enum { RELU = 2, BIAS = 4, DRELU = 8, BGRAD = 16, GELU = 32, DGELU = 64, AUX = 128, BGRADA = 256, BGRADB = 512 };
@@ -140,7 +141,7 @@ static void sum_operand(const struct lt_call *call, int member, bool of_b, void 
     const void *at = lt_member(of_b ? call->b : call->a, l, member);
     bool plain = call->desc.op[of_b] == MUBLAS_OP_N, down = plain == of_b;
     size_t n = down ? l->rows : l->cols, lines = down ? l->cols : l->rows;
-    double *line = malloc((n + 1) * sizeof *line);
+    double *line = maths_alloc((n + 1) * sizeof *line);
     for (size_t i = 0; line && i < lines; i++) {
         double sum = 0;
         lt_load_line(line, at, l, down, i, n);
@@ -167,7 +168,7 @@ void lt_epilogue(const struct lt_call *call, int member, const void *acc, const 
     size_t lines = s.down ? s.cols : s.rows, longest = s.rows > s.cols ? s.rows : s.cols;
     int bias_type = lt_bias_type(desc, call->lc.type, l->type);
     char *bias = (char *)desc->bias + (int64_t)lt_size(bias_type) * desc->bias_stride * member;
-    double *all = calloc(6 * longest, sizeof *all);
+    double *all = maths_zeroed(6 * longest, sizeof *all);
     if (!all)
         return;
     s.n = s.down ? s.rows : s.cols;

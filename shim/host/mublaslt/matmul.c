@@ -33,8 +33,8 @@ static bool copy(struct view *v, const struct mublasLtMatrixLayout *l, V at, enu
     bool down = l->order != MUBLASLT_ORDER_ROW;
     size_t lines = down ? l->cols : l->rows, n = down ? l->rows : l->cols, parts = lt_complex(l->type) ? 2 : 1;
     size_t size = lt_size(native[work]);
-    char *to = v->made = malloc(lines * n * size + 1);
-    double *line = malloc(n * parts * sizeof *line + 1);
+    char *to = v->made = maths_alloc(lines * n * size + 1);
+    double *line = maths_alloc(n * parts * sizeof *line + 1);
     for (size_t i = 0; to && line && i < lines; i++) {
         lt_load_line(line, at, l, down, i, n);
         for (size_t p = 0; conjugate && p < n; p++)
@@ -77,7 +77,7 @@ static bool bring(const struct lt_call *call, V c, void *d)
     const struct mublasLtMatrixLayout *l = &call->ld;
     bool down = l->order != MUBLASLT_ORDER_ROW;
     size_t lines = down ? l->cols : l->rows, n = down ? l->rows : l->cols;
-    double *line = malloc(2 * n * sizeof *line);
+    double *line = maths_alloc(2 * n * sizeof *line);
     for (size_t i = 0; line && i < lines; i++) {
         lt_load_line(line, c, &call->lc, down, i, n);
         lt_store_line(d, line, l, down, i, n);
@@ -113,7 +113,7 @@ static void one(const struct lt_call *call, int i)
         sums.type = native[work];
         sums.order = swap ? MUBLASLT_ORDER_ROW : MUBLASLT_ORDER_COL;
         sums.ld = swap ? n : m;
-        acc = malloc(lt_size(sums.type) * (size_t)m * (size_t)n);
+        acc = maths_alloc(lt_size(sums.type) * (size_t)m * (size_t)n);
         if (!acc)
             goto out;
     }
@@ -144,7 +144,7 @@ static void run(V call)
 
 mublasStatus_t lt_submit(musaStream_t stream, void (*todo)(V call), V call, size_t size, double work)
 {
-    switch (maths_submit(stream, todo, call, size, work)) {
+    switch (maths_submit(stream, (struct maths_work){MATHS_LIBRARY, todo, NULL}, call, size, work)) {
     case musaSuccess: return MUBLAS_STATUS_SUCCESS;
     case musaErrorMemoryAllocation: return MUBLAS_STATUS_MEMORY_ERROR;
     default: return MUBLAS_STATUS_INTERNAL_ERROR;
@@ -208,5 +208,11 @@ mublasStatus_t mublasLtMatmul(mublasLtHandle_t handle, mublasLtMatmulDesc_t desc
                                c_layout->type != d_layout->type);
     if (in_place && !no_beta)
         return MUBLAS_STATUS_INVALID_VALUE;
+    const void **const place[] = {&call.a, &call.b, &call.c, &call.alpha_at, &call.beta_at};
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++)
+        *place[i] = maths_operand(*place[i]);
+    call.d = maths_operand(d);
+    call.desc.bias = maths_operand(desc->bias);
+    call.desc.aux = maths_operand(desc->aux);
     return lt_submit(stream, run, &call, sizeof call, 8 * m * n * (k + 1) * d_layout->batch);
 }

@@ -42,7 +42,7 @@ static void run(const void *call)
     const struct mublasLtMatrixLayout *l = &t->layout;
     bool down = l->order != MUBLASLT_ORDER_ROW;
     size_t lines = down ? l->cols : l->rows, n = down ? l->rows : l->cols, room = 2 * n * sizeof(double);
-    double *sum = malloc(room), *line = malloc(room), factor[2][2];
+    double *sum = maths_alloc(room), *line = maths_alloc(room), factor[2][2];
     for (int k = 0; k < 2; k++) {
         memcpy(factor[k], t->in[k].factor, sizeof factor[k]);
         if (t->in[k].factor_at)
@@ -92,7 +92,7 @@ mublasStatus_t mublasLtMatrixTransform(mublasLtHandle_t handle, mublasLtMatrixTr
     if (!desc || !c_layout || !lt_layout_good(c_layout) || c_layout->batch < 1 || desc->pointers < 0 ||
         desc->pointers > MUBLASLT_POINTER_MODE_DEVICE)
         return MUBLAS_STATUS_INVALID_VALUE;
-    struct transform t = {.layout = *c_layout, .at = c, .scale = desc->scale};
+    struct transform t = {.layout = *c_layout, .at = maths_operand(c), .scale = desc->scale};
     const void *factor[] = {alpha, beta}, *at[] = {a, b};
     const struct mublasLtMatrixLayout *layout[] = {a_layout, b_layout};
     bool device = desc->pointers == MUBLASLT_POINTER_MODE_DEVICE;
@@ -100,7 +100,7 @@ mublasStatus_t mublasLtMatrixTransform(mublasLtHandle_t handle, mublasLtMatrixTr
         return MUBLAS_STATUS_NOT_IMPLEMENTED;
     for (int i = 0; i < 2; i++) {
         struct operand *o = &t.in[i];
-        o->at = at[i];
+        o->at = maths_operand(at[i]);
         o->op = desc->op[i];
         if (device)
             o->factor_at = factor[i];

@@ -6,29 +6,23 @@ struct call {
     struct mufft_plan *plan;
     const struct mufft_way *way;
     void *in, *out;
-    bool kept; /* a graph has it, and may run it as long as the process lives */
 };
 
 static void run(const void *call)
 {
     const struct call *c = call;
     mufft_run(c->plan, c->way, c->in, c->out);
-    if (!c->kept)
-        mufft_plan_release(c->plan);
 }
+static void drop(const void *call) { mufft_plan_release(((const struct call *)call)->plan); }
 
 static mufftResult submit(struct mufft_handle *h, struct call *c)
 {
-    musaStreamCaptureStatus capture;
-    if (musaStreamIsCapturing(h->stream, &capture))
-        return MUFFT_EXEC_FAILED;
-    c->kept = capture == musaStreamCaptureStatusActive;
     atomic_fetch_add(&c->plan->references, 1);
-    musaError_t r = maths_submit(h->stream, run, c, sizeof *c, c->plan->work);
-    if (!r)
-        return MUFFT_SUCCESS;
-    mufft_plan_release(c->plan);
-    return r == musaErrorMemoryAllocation ? MUFFT_ALLOC_FAILED : MUFFT_EXEC_FAILED;
+    switch (maths_submit(h->stream, (struct maths_work){MATHS_LIBRARY, run, drop}, c, sizeof *c, c->plan->work)) {
+    case musaSuccess: return MUFFT_SUCCESS;
+    case musaErrorMemoryAllocation: return MUFFT_ALLOC_FAILED;
+    default: return MUFFT_EXEC_FAILED;
+    }
 }
 
 /* `type` 0: any. */
@@ -42,7 +36,7 @@ static mufftResult execute(mufftHandle handle, mufftType type, void *in, void *o
     if (!in || !out || (both_ways && direction != MUFFT_FORWARD && direction != MUFFT_INVERSE))
         return MUFFT_INVALID_VALUE;
     unsigned use = mufft_use_of(p, in, out) | (both_ways && direction == MUFFT_INVERSE ? MUFFT_INVERSE_USE : 0);
-    struct call c = {.plan = p, .way = mufft_way_for(p, use), .in = in, .out = out};
+    struct call c = {.plan = p, .way = mufft_way_for(p, use), .in = maths_operand(in), .out = maths_operand(out)};
     return c.way ? submit(h, &c) : MUFFT_EXEC_FAILED;
 }
 

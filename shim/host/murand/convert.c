@@ -1,9 +1,9 @@
 /* Distributions of the CPU muRAND: arrays of draws become what a program asks for. The loops are written for the
  * vectoriser, with functions of their own in place of the C library's. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/murand/murand.h"
 
 const struct murand_scale murand_full = {.full = true, .first = 0x1p-33};
@@ -211,7 +211,7 @@ bool murand_poisson_begin(struct murand_poisson *p, double lambda)
     double reach = 12 * sqrt(lambda) + 40, total = 0;
     p->first = lambda > reach ? (unsigned)(lambda - reach) : 0;
     p->count = (unsigned)(lambda + reach) + 1 - p->first;
-    p->sum = malloc(p->count * sizeof *p->sum);
+    p->sum = maths_alloc(p->count * sizeof *p->sum);
     for (unsigned i = 0; p->sum && i < p->count; i++) {
         double k = p->first + i;
         p->sum[i] = total += exp(k * log(lambda) - lambda - lgamma(k + 1));

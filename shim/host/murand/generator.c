@@ -226,7 +226,6 @@ murandStatus_t murandGenerateSeeds(murandGenerator_t g)
 struct call {
     struct murand_sequence *sequence;
     struct murand_request request;
-    bool kept; /* a graph has it, and may run it as long as the process lives */
 };
 
 /* Two streams that share a generator take turns. */
@@ -241,10 +240,9 @@ static murandStatus_t fill(const struct call *c)
 static void run(const void *call)
 {
     const struct call *c = call;
-    (void)fill(c);
-    if (!c->kept)
-        release(c->sequence);
+    (void)fill(c); /* what it can lack is memory, which maths_alloc says */
 }
+static void drop(const void *call) { release(((const struct call *)call)->sequence); }
 
 /* Roughly what a number costs, in operations. */
 enum { COST = 4 };
@@ -274,16 +272,14 @@ static murandStatus_t generate(murandGenerator_t g, struct murand_request reques
     g->offset += g->engine->places ? advance(g, &request) : 0;
     if (g->host)
         return fill(&c);
-    musaStreamCaptureStatus capture;
-    if (musaStreamIsCapturing(g->stream, &capture))
-        return MURAND_STATUS_LAUNCH_FAILURE;
-    c.kept = capture == musaStreamCaptureStatusActive;
+    c.request.out = maths_operand(request.out);
     atomic_fetch_add(&c.sequence->references, 1);
-    musaError_t r = maths_submit(g->stream, run, &c, sizeof c, (double)request.n * COST);
-    if (!r)
-        return MURAND_STATUS_SUCCESS;
-    release(c.sequence);
-    return r == musaErrorMemoryAllocation ? MURAND_STATUS_ALLOCATION_FAILED : MURAND_STATUS_LAUNCH_FAILURE;
+    struct maths_work what = {MATHS_LIBRARY, run, drop};
+    switch (maths_submit(g->stream, what, &c, sizeof c, (double)request.n * COST)) {
+    case musaSuccess: return MURAND_STATUS_SUCCESS;
+    case musaErrorMemoryAllocation: return MURAND_STATUS_ALLOCATION_FAILED;
+    default: return MURAND_STATUS_LAUNCH_FAILURE;
+    }
 }
 
 murandStatus_t murandGenerate(murandGenerator_t g, unsigned *out, size_t n)

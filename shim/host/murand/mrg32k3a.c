@@ -1,7 +1,7 @@
 /* MRG32k3a (L'Ecuyer 1999): two linear recurrences of order three, combined. Lanes are 2^76 draws apart. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/murand/murand.h"
 
 enum { ORDER = 3, APART = 76, LANES = 81920, LEGACY = 4096 };
@@ -56,7 +56,7 @@ static bool begin(struct murand_sequence *s)
     for (int k = 0; s->row >> k; k++)
         for (int r = 0; r < 2 && s->row >> k & 1; r++)
             apply(&power[r][k], modulus[r], s->next + ORDER * r);
-    s->state = malloc(sizeof(uint32_t[2 * ORDER][LANES]));
+    s->state = maths_alloc(sizeof(uint32_t[2 * ORDER][LANES]));
     return s->state;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "host/maths/parallel.h"
+#include "host/maths/submit.h"
 #include "host/murand/mt19937.h"
 #include "host/murand/murand.h"
 
@@ -57,7 +58,7 @@ static unsigned lanes(int ordering)
 static bool begin(struct murand_sequence *s)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct state *state = s->state = malloc(sizeof *state);
+    struct state *state = s->state = maths_alloc(sizeof *state);
     if (!state)
         return false;
     pthread_once(&once, begin_once);
@@ -69,21 +70,25 @@ static bool begin(struct murand_sequence *s)
 
 struct readying {
     struct generator *first; /* the first of each that get ready together has its state */
-    atomic_bool failed;
+    bool left[GENERATORS / TOGETHER]; /* for want of memory */
 };
 
-static void together(void *job, unsigned i)
+static void ready_together(struct generator *g, struct mt_buffer *buffer)
 {
-    struct readying *r = job;
-    struct generator *g = r->first + i * TOGETHER;
-    struct mt_buffer *buffer = malloc(sizeof *buffer);
-    for (unsigned k = 0; buffer && k < TOGETHER; k++) {
+    for (unsigned k = 0; k < TOGETHER; k++) {
         g[k].end = 0;
         if (k + 1 < TOGETHER)
             mt_leap(leap[0], g[k].word, g[k + 1].word, buffer);
     }
-    if (!buffer)
-        r->failed = true;
+}
+
+static void together(void *job, unsigned i)
+{
+    struct readying *r = job;
+    struct mt_buffer *buffer = malloc(sizeof *buffer);
+    if (buffer)
+        ready_together(r->first + i * TOGETHER, buffer);
+    r->left[i] = !buffer;
     free(buffer);
 }
 
@@ -91,8 +96,8 @@ static bool prepare(struct murand_sequence *s, unsigned wanted)
 {
     struct state *state = s->state;
     unsigned first = s->ready / EIGHT, end = (wanted + EIGHT - 1) / EIGHT;
-    struct readying r = {state->generator + first, false};
-    struct mt_buffer *buffer = malloc(sizeof *buffer);
+    struct readying r = {.first = state->generator + first};
+    struct mt_buffer *buffer = maths_alloc(sizeof *buffer);
     if (!buffer)
         return false;
     end = (end + TOGETHER - 1) / TOGETHER * TOGETHER;
@@ -101,10 +106,13 @@ static bool prepare(struct murand_sequence *s, unsigned wanted)
         if (g + TOGETHER < GENERATORS)
             mt_leap(leap[1], state->generator[g].word, state->next, buffer);
     }
-    free(buffer);
     maths_parallel((end - first) / TOGETHER, together, &r);
+    for (unsigned i = 0; i < (end - first) / TOGETHER; i++) /* all get ready now: `next` has moved on */
+        if (r.left[i])
+            ready_together(r.first + i * TOGETHER, buffer);
+    free(buffer);
     s->ready = end * EIGHT;
-    return !r.failed; /* then the sequence is given up */
+    return true;
 }
 
 /* The next 624 words, in place. */

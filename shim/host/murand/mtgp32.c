@@ -1,9 +1,9 @@
 /* MTGP32 (Saito and Matsumoto 2013): Mersenne twisters of exponent 11213, each with parameters of its own, that give
  * 256 numbers a row each. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/murand/murand.h"
 
 enum { WORDS = 351, TOGETHER = 256, GENERATORS = 192, LEGACY = 64, BASIS = 4 };
@@ -31,7 +31,7 @@ static unsigned lanes(int ordering)
 /* Generator g begins as the MTGP library's with parameters g and seed + g + 1. */
 static bool begin(struct murand_sequence *s)
 {
-    struct generator *generators = s->state = malloc(GENERATORS * sizeof *generators);
+    struct generator *generators = s->state = maths_alloc(GENERATORS * sizeof *generators);
     if (!generators)
         return false;
     for (uint32_t g = 0; g < GENERATORS; g++) {

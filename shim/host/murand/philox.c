@@ -1,8 +1,8 @@
 /* Philox4x32-10 (Salmon and others 2011): ten rounds over a counter give four numbers. A group of four lanes has them;
  * the group's number is the upper half of the counter, its draws are the lower. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/murand/murand.h"
 
 enum { GROUPS = 65536, FOUR = 4, ROUNDS = 10, MOST = MURAND_CHUNK / FOUR + 2 };
@@ -38,7 +38,7 @@ static unsigned lanes(int ordering)
 
 static bool begin(struct murand_sequence *s)
 {
-    s->state = calloc(GROUPS, sizeof(uint32_t));
+    s->state = maths_zeroed(GROUPS, sizeof(uint32_t));
     return s->state;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/maths/parallel.h"
+#include "host/maths/submit.h"
 #include "host/murand/murand.h"
 #include "sobol/sobol.h"
 
@@ -71,8 +72,8 @@ static void part(void *job, unsigned i)
 
 static bool begin(struct murand_sequence *s)
 {
-    uint64_t(*vectors)[SOBOL_BITS] = malloc(s->dimensions * sizeof *vectors);
-    struct dimension *d = s->state = malloc(s->dimensions * sizeof *d);
+    uint64_t(*vectors)[SOBOL_BITS] = maths_alloc(s->dimensions * sizeof *vectors);
+    struct dimension *d = s->state = maths_alloc(s->dimensions * sizeof *d);
     if (vectors && d) {
         (s->engine->scrambled ? sobol_scrambled_vectors : sobol_vectors)(0, s->dimensions, vectors);
         for (unsigned i = 0; i < s->dimensions; i++) {

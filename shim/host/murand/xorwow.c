@@ -1,8 +1,8 @@
 /* XORWOW (Marsaglia 2003): five words of shift register, which is linear over bits, and a counter. Lanes are 2^67 draws
  * apart, which leaves the counter as it is; in the seeded order they have seeds of their own. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/murand/murand.h"
 
 enum { WORDS = 5, BITS = 32 * WORDS, STEP = 362437, APART = 67, LANES = 4096, SEEDS_APART = 0x2fd111 };
@@ -69,7 +69,7 @@ static bool begin(struct murand_sequence *s)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, powers);
     seeded(s->seed, s->row, s->next);
-    s->state = malloc(sizeof(uint32_t[WORDS + 1][LANES]));
+    s->state = maths_alloc(sizeof(uint32_t[WORDS + 1][LANES]));
     return s->state;
 }
 

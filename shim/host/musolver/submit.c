@@ -101,7 +101,7 @@ static void *matrix(const struct musolver_call *c, const struct musolver_operand
 {
     if (!o->at)
         return NULL;
-    return c->pointers ? ((void **)o->at)[i] : (char *)o->at + (long long)size * o->stride * i;
+    return c->pointers ? maths_member(((void **)o->at)[i]) : (char *)o->at + (long long)size * o->stride * i;
 }
 
 static void run(const void *call)
@@ -110,7 +110,7 @@ static void run(const void *call)
     struct musolver_room r;
     query(c, &r);
     size_t bytes = layout(c, &r, NULL);
-    void *own = c->work || !bytes ? NULL : malloc(bytes);
+    void *own = c->work || !bytes ? NULL : maths_alloc(bytes);
     if (bytes && !c->work && !own)
         return; /* info keeps what it held: nothing here may say more */
     layout(c, &r, own ? own : c->work);
@@ -152,8 +152,16 @@ musolverStatus_t musolver_submit(musolverDnHandle_t h, struct musolver_call *c, 
         return MUSOLVER_STATUS_INVALID_VALUE;
     if (!empty && lwork >= 0 && ((size_t)lwork < elements(c) || !work))
         return MUSOLVER_STATUS_INVALID_VALUE;
+    void **const place[] = {&c->a.at, &c->b.at, &c->u.at, &c->v.at, &c->tau, &c->taup, &c->w, &c->e, &work};
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++)
+        *place[i] = maths_operand(*place[i]);
+    c->from_tau = maths_operand(c->from_tau);
+    c->from_ints = maths_operand(c->from_ints);
+    c->ints = maths_operand(c->ints);
+    c->info = maths_operand(c->info);
     c->work = work;
-    switch (maths_submit(stream, empty ? run_empty : run, c, sizeof *c, empty ? 1 : operations)) {
+    struct maths_work what = {MATHS_LIBRARY, empty ? run_empty : run, NULL};
+    switch (maths_submit(stream, what, c, sizeof *c, empty ? 1 : operations)) {
     case musaSuccess: break;
     case musaErrorMemoryAllocation: return MUSOLVER_STATUS_ALLOC_FAILED;
     default: return MUSOLVER_STATUS_EXECUTION_FAILED;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/blocks.h"
 
 void musparse_expand(const struct blocks *b, int *ptr, int *ind, void *val, int base)
@@ -24,13 +25,17 @@ void musparse_expand(const struct blocks *b, int *ptr, int *ind, void *val, int 
 bool musparse_open_blocks(struct csr *c, const struct blocks *b)
 {
     size_t n = 0, rows = (size_t)b->mb * (size_t)b->high;
-    for (int r = 0; r < b->mb; r++)
+    *c = (struct csr){0};
+    for (int r = 0; r < b->mb; r++) {
+        if (b->ptr[r + 1] < b->ptr[r])
+            return maths_out_of_range();
         n += (size_t)(b->ptr[r + 1] - b->ptr[r]);
+    }
     n *= (size_t)b->high * (size_t)b->wide;
     *c = (struct csr){.rows = (int64_t)rows, .cols = (int64_t)b->nb * b->wide, .nnz = (int64_t)n};
-    c->ptr = c->made[0] = malloc((rows + 1) * sizeof(int));
-    c->ind = c->made[1] = malloc(n * sizeof(int) + 1);
-    c->val = c->made[2] = b->val ? malloc(n * work_size(b->work) + 1) : NULL;
+    c->ptr = c->made[0] = maths_alloc((rows + 1) * sizeof(int));
+    c->ind = c->made[1] = maths_alloc(n * sizeof(int) + 1);
+    c->val = c->made[2] = b->val ? maths_alloc(n * work_size(b->work) + 1) : NULL;
     if (!c->ptr || !c->ind || (b->val && !c->val))
         return false;
     musparse_expand(b, c->made[0], c->made[1], c->made[2], 0);
@@ -127,8 +132,12 @@ static void run_gather(const void *call)
 {
     const struct gathering *g = call;
     struct csr a = g->from;
-    int *place = malloc(((size_t)g->to.nb + 1) * sizeof *place), total = 0;
+    int *place = maths_alloc(((size_t)g->to.nb + 1) * sizeof *place), total = 0;
     bool ready = place && (!g->blocks || musparse_open_blocks(&a, &g->other));
+    a.cols = (int64_t)g->to.nb * g->to.wide;
+    if (ready && !g->blocks && a.rows)
+        a.nnz = ((const int *)a.ptr)[a.rows] - a.base;
+    ready = ready && musparse_sound(&a);
     if (ready) {
         int rows = (int)((a.rows + g->to.high - 1) / g->to.high);
         for (int c = 0; c < g->to.nb; c++)

@@ -1,6 +1,7 @@
 /* muSPARSE's colouring of a matrix's graph: rows that share an element get different colours. */
 #include <stdlib.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/legacy.h"
 
 struct coloring {
@@ -34,11 +35,12 @@ static void run(const void *call)
 {
     const struct coloring *c = call;
     int nnz = c->m ? c->ptr[c->m] - c->base : 0, colors = 0, colored = 0;
-    int *head = malloc(((size_t)c->m + 1) * sizeof *head), *link = malloc(((size_t)nnz + 1) * sizeof *link);
-    int *row = malloc(((size_t)nnz + 1) * sizeof *row);
-    char *used = calloc((size_t)c->m + 1, 1);
+    int *head = maths_alloc(((size_t)c->m + 1) * sizeof *head), *link = maths_alloc(((size_t)nnz + 1) * sizeof *link);
+    int *row = maths_alloc(((size_t)nnz + 1) * sizeof *row);
+    char *used = maths_zeroed((size_t)c->m + 1, 1);
     double wanted = creal(musparse_read(&c->fraction)) * c->m;
-    if (head && link && row && used) {
+    struct csr graph = {.rows = c->m, .cols = c->m, .nnz = nnz, .base = c->base, .ptr = c->ptr, .ind = c->ind};
+    if (head && link && row && used && musparse_sound(&graph)) {
         for (int i = 0; i < c->m; i++) {
             head[i] = -1;
             c->colors[i] = -1;

@@ -2,6 +2,7 @@
  * tridiagonal and pentadiagonal systems. */
 #include <stdlib.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/legacy.h"
 
 #define KERNEL "host/musparse/factor.inc"
@@ -251,7 +252,7 @@ static void run_bands(const void *call)
     static penta *const gpsv[4][2] = TABLE(gpsv);
     const struct bands *c = call;
     size_t size = work_size(c->work);
-    void *work = malloc((size_t)c->m * 5 * size + 1);
+    void *work = maths_alloc((size_t)c->m * 5 * size + 1);
     for (int i = 0; work && i < c->batch; i++) {
         size_t at = (size_t)(c->batch_step * i) * size;
 #define AT(p) ((const char *)(p) + at)

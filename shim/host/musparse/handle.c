@@ -112,7 +112,7 @@ double complex musparse_read(const struct scalar *s)
 musparseStatus_t musparse_submit(musparseHandle_t h, void (*run)(const void *), const void *call, size_t size,
                                  double work)
 {
-    switch (maths_submit(h->stream, run, call, size, work)) {
+    switch (maths_submit(h->stream, (struct maths_work){MATHS_OWN_CODE, run, NULL}, call, size, work)) {
     case musaSuccess: return MUSPARSE_STATUS_SUCCESS;
     case musaErrorMemoryAllocation: return MUSPARSE_STATUS_MEMORY_ERROR;
     default: return MUSPARSE_STATUS_INTERNAL_ERROR;

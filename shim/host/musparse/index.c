@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/legacy.h"
 
 struct indices {
@@ -88,8 +89,8 @@ static int by_key(const void *a, const void *b)
 /* Sorts n pairs, and `order` (or values) along with them. */
 static void sort_pairs(int *major, int *minor, int *order, int n)
 {
-    struct key *k = malloc(((size_t)n + 1) * sizeof *k);
-    int *was = malloc(((size_t)n + 1) * sizeof *was);
+    struct key *k = maths_alloc(((size_t)n + 1) * sizeof *k);
+    int *was = maths_alloc(((size_t)n + 1) * sizeof *was);
     if (k && was) {
         for (int i = 0; i < n; i++)
             k[i] = (struct key){major ? major[i] : 0, minor[i], i};
@@ -253,9 +254,12 @@ static void run_csru2csr(const void *call)
 {
     const struct indices *c = call;
     int *order = c->info->kept;
-    char *was = malloc((size_t)c->nnz * c->size + 1);
-    if (!was)
+    char *was = maths_alloc((size_t)c->nnz * c->size + 1);
+    struct csr rows = {.rows = c->m, .nnz = c->nnz, .base = c->base, .ptr = c->in};
+    if (!was || !musparse_sound(&rows)) {
+        free(was);
         return;
+    }
     for (int i = 0; i < c->nnz; i++)
         order[i] = i;
     struct indices sort = *c;
@@ -271,8 +275,8 @@ static void run_csr2csru(const void *call)
 {
     const struct indices *c = call;
     const int *order = c->info->kept;
-    char *was = malloc((size_t)c->nnz * c->size + 1);
-    int *ind = malloc(((size_t)c->nnz + 1) * sizeof *ind);
+    char *was = maths_alloc((size_t)c->nnz * c->size + 1);
+    int *ind = maths_alloc(((size_t)c->nnz + 1) * sizeof *ind);
     if (was && ind) {
         memcpy(was, c->values_out, (size_t)c->nnz * c->size);
         memcpy(ind, c->out, (size_t)c->nnz * sizeof *ind);

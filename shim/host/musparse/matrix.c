@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/musparse.h"
 
 static void put_index(void *at, int wide, size_t i, int64_t value)
@@ -18,12 +19,26 @@ static int64_t get_index(const void *at, int wide, size_t i)
 
 static void *own(struct csr *c, size_t size)
 {
-    void *p = malloc(size + 1);
+    void *p = maths_alloc(size + 1);
     for (int i = 0; p && i < 4; i++)
         if (!c->made[i])
             return c->made[i] = p;
     free(p);
     return NULL;
+}
+
+bool musparse_sound(const struct csr *c)
+{
+    for (int64_t i = 0, end; i < c->rows; i++) {
+        int64_t k = get_index(c->ptr, c->wide, (size_t)i) - c->base;
+        end = get_index(c->ptr, c->wide, (size_t)i + 1) - c->base;
+        if (!maths_in_range(k, end + 1) || !maths_in_range(end, c->nnz + 1))
+            return false;
+        for (; c->ind && k < end; k++)
+            if (!maths_in_range(get_index(c->ind, c->wide, (size_t)k) - c->base, c->cols))
+                return false;
+    }
+    return true;
 }
 
 void musparse_csr_free(struct csr *c)
@@ -61,6 +76,8 @@ static bool from_coo(struct csr *c, const void *row, const void *col, const stru
     int64_t last = INT64_MIN;
     for (size_t i = 0; i < nnz; i++) {
         int64_t r = musparse_index(row, m->itype, i);
+        if (!maths_in_range(r - c->base, c->rows))
+            return false;
         sorted &= r >= last;
         last = r;
         count[r - c->base + 1]++;
@@ -158,9 +175,11 @@ bool musparse_csr_plain(struct csr *c, size_t size)
 {
     if (!c->trans)
         return true;
+    if (!musparse_sound(c))
+        return false;
     struct csr t = {.rows = c->cols, .cols = c->rows, .nnz = c->nnz, .wide = c->wide, .base = c->base, .conj = c->conj};
     size_t rows = (size_t)t.rows, nnz = (size_t)t.nnz, index = t.wide ? 8 : 4;
-    int64_t *at = calloc(rows + 2, 8);
+    int64_t *at = maths_zeroed(rows + 2, 8);
     void *ptr = own(&t, (rows + 1) * index), *ind = own(&t, nnz * index);
     char *val = own(&t, nnz * size);
     if (!at || !ptr || !ind || !val) {

@@ -144,6 +144,10 @@ void musparse_csr_free(struct csr *c);
 /* The matrix by rows itself: what is `trans` becomes a copy that is not; needs values of `size` bytes. */
 bool musparse_csr_plain(struct csr *c, size_t size);
 
+/* False, and the call has failed: the offsets do not ascend within nnz elements, or a column (ind may be NULL) lies
+ * outside of the matrix. Asked before such places are written in memory that the call has allocated. */
+bool musparse_sound(const struct csr *c);
+
 /* A dense operand in the work type: element (i, j) of op() of it lies at i * rs + j * cs. */
 struct dense {
     int64_t rows, cols, rs, cs;

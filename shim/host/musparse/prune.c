@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/legacy.h"
 
 struct pruning {
@@ -33,7 +34,7 @@ static int ascending(const void *a, const void *b)
 static double percentile(const struct pruning *p)
 {
     size_t n = p->ptr ? (size_t)p->nnz : (size_t)p->m * (size_t)p->n, to = 0;
-    double *all = malloc(n * sizeof *all + 1);
+    double *all = maths_alloc(n * sizeof *all + 1);
     if (!all || !n) {
         free(all);
         return n ? -1 : 0;

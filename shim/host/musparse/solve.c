@@ -39,7 +39,8 @@ static void run(const void *call)
         struct dense b = {.made = NULL}, c = {.made = NULL};
         bool ready = musparse_csr_wide(&a, &s->a, s->a.batch > 1 ? i : 0, s->opa, s->work) &&
                      dense_in(&b, &s->b, s->b.batch > 1 ? i : 0, s->opb, s->work) &&
-                     dense_in(&c, &s->c, i, MUSPARSE_OPERATION_NON_TRANSPOSE, s->work);
+                     dense_in(&c, &s->c, i, MUSPARSE_OPERATION_NON_TRANSPOSE, s->work) &&
+                     (!c.made || musparse_sound(&a));
         if (ready) {
             /* a matrix by columns is its transpose by rows: its triangle is the other one */
             bool upper = (s->a.fill == MUSPARSE_FILL_MODE_UPPER) != (s->a.format == CSC);

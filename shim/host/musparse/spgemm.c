@@ -1,10 +1,17 @@
 /* muSPARSE's products of sparse matrices: SpGEMM. */
 #include <stdlib.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/spgemm.h"
 
 #define KERNEL "host/musparse/spgemm.inc"
 #include "host/musparse/each.h"
+
+/* Columns of the second and third are places of the workspace, those of the first are rows of the second. */
+static bool sound(const struct csr *a, const struct csr *b, const struct csr *d)
+{
+    return musparse_sound(a) && musparse_sound(b) && (!d || musparse_sound(d));
+}
 
 int64_t musparse_count(const struct csr *a, const struct csr *b, const struct csr *d, void *ptr, int base,
                        int work)
@@ -13,9 +20,9 @@ int64_t musparse_count(const struct csr *a, const struct csr *b, const struct cs
                            int64_t *);
     static kernel *const count[4][2] = TABLE(count);
     int64_t n = -1;
-    unsigned char *seen = calloc((size_t)b->cols + 1, 1);
-    int64_t *columns = malloc(((size_t)b->cols + 1) * sizeof *columns);
-    if (seen && columns)
+    unsigned char *seen = maths_zeroed((size_t)b->cols + 1, 1);
+    int64_t *columns = maths_alloc(((size_t)b->cols + 1) * sizeof *columns);
+    if (seen && columns && sound(a, b, d))
         n = count[work][a->wide](a, b, d, ptr, base, seen, columns);
     free(seen);
     free(columns);
@@ -28,10 +35,10 @@ bool musparse_multiply(const struct csr *a, const struct csr *b, const struct cs
     typedef void kernel(const struct csr *, const struct csr *, const struct csr *, const void *, void *, void *, int,
                         unsigned char *, int64_t *, void *, double complex, double complex);
     static kernel *const multiply[4][2] = TABLE(multiply);
-    unsigned char *seen = calloc((size_t)b->cols + 1, 1);
-    int64_t *columns = malloc(((size_t)b->cols + 1) * sizeof *columns);
-    void *sum = malloc(((size_t)b->cols + 1) * work_size(work));
-    bool ready = seen && columns && sum;
+    unsigned char *seen = maths_zeroed((size_t)b->cols + 1, 1);
+    int64_t *columns = maths_alloc(((size_t)b->cols + 1) * sizeof *columns);
+    void *sum = maths_alloc(((size_t)b->cols + 1) * work_size(work));
+    bool ready = seen && columns && sum && sound(a, b, d);
     if (ready)
         multiply[work][a->wide](a, b, d, ptr, ind, val, base, seen, columns, sum, alpha, beta);
     free(seen);
@@ -66,7 +73,7 @@ static void run(const void *call)
     } else if (ready) {
         size_t n = (size_t)p->c.nnz;
         bool own = musparse_size(p->c.type) != work_size(p->work);
-        void *val = own ? malloc(n * work_size(p->work) + 1) : p->c.values;
+        void *val = own ? maths_alloc(n * work_size(p->work) + 1) : p->c.values;
         if (val && musparse_multiply(&a, &b, sum, p->c.offsets, p->c.indices, val, p->c.base, p->work,
                                      musparse_read(&p->alpha), musparse_read(&p->beta)) && own)
             musparse_narrow(p->c.values, p->c.type, val, p->work, n);

@@ -27,7 +27,7 @@ static void run_spmv(const void *call)
     if (musparse_csr_wide(&a, &p->a, 0, p->opa, p->work)) {
         const void *x = musparse_wide(p->x.values, p->x.type, p->work, (size_t)p->x.size, &xmade);
         const void *y = musparse_wide(p->y.values, p->y.type, p->work, (size_t)p->y.size, &ymade);
-        if ((x || !p->x.size) && y) {
+        if ((x || !p->x.size) && y && (!ymade || musparse_sound(&a))) {
             spmv[p->work][a.wide](&a, x, (void *)(uintptr_t)y, musparse_read(&p->alpha), musparse_read(&p->beta));
             if (ymade)
                 musparse_narrow(p->y.values, p->y.type, ymade, p->work, (size_t)p->y.size);
@@ -98,7 +98,8 @@ static void run_spmm(const void *call)
         struct dense b = {.made = NULL}, c = {.made = NULL};
         bool ready = musparse_csr_wide(&a, &p->a, p->a.batch > 1 ? i : 0, p->opa, p->work) &&
                      dense_in(&b, &p->b, p->b.batch > 1 ? i : 0, p->opb, p->work) &&
-                     dense_in(&c, &p->c, i, MUSPARSE_OPERATION_NON_TRANSPOSE, p->work);
+                     dense_in(&c, &p->c, i, MUSPARSE_OPERATION_NON_TRANSPOSE, p->work) &&
+                     (!c.made || musparse_sound(&a));
         if (ready) {
             musparse_spmm(&a, p->work, &b, &c, musparse_read(&p->alpha), musparse_read(&p->beta));
             dense_out(&c, &p->c, i, p->work);
@@ -157,7 +158,8 @@ static void run_sddmm(const void *call)
             dense_in(&a, &p->b, p->b.batch > 1 ? i : 0, p->opa, p->work) &&
             dense_in(&b, &p->c, p->c.batch > 1 ? i : 0, p->opb, p->work)) {
             void *val = (void *)(uintptr_t)c.val, *out = (char *)p->a.values + (int64_t)size * p->a.values_stride * i;
-            sddmm[p->work][c.wide](&c, val, &a, &b, musparse_read(&p->alpha), musparse_read(&p->beta));
+            if (val == out || musparse_sound(&c))
+                sddmm[p->work][c.wide](&c, val, &a, &b, musparse_read(&p->alpha), musparse_read(&p->beta));
             if (val != out)
                 musparse_narrow(out, p->a.type, val, p->work, (size_t)c.nnz);
         }

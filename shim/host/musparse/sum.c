@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/legacy.h"
 #include "host/musparse/spgemm.h"
 
@@ -18,7 +19,7 @@ struct sum {
 /* An identity to multiply with. */
 static struct csr identity(int n, int work, void **made)
 {
-    int *p = *made = malloc(((size_t)n + 1) * sizeof *p + (size_t)n * work_size(work) + 16);
+    int *p = *made = maths_alloc(((size_t)n + 1) * sizeof *p + (size_t)n * work_size(work) + 16);
     struct csr one = {.rows = n, .cols = n, .nnz = n, .ptr = p, .ind = p};
     for (int i = 0; p && i <= n; i++)
         p[i] = i;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "host/maths/element.h"
+#include "host/maths/submit.h"
 #include "host/musparse/musparse.h"
 
 /* Parts of an element: a real one has one, a complex one two. */
@@ -97,7 +98,7 @@ const void *musparse_wide(const void *from, musaDataType_t type, int work, size_
     *made = NULL;
     if (type == work_type(work))
         return from;
-    *made = malloc(n * work_size(work) + 1);
+    *made = maths_alloc(n * work_size(work) + 1);
     if (*made && !musparse_widen(*made, work, from, type, n)) {
         free(*made);
         *made = NULL;

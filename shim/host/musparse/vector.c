@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/musparse/musparse.h"
 
 #define KERNEL "host/musparse/vector.inc"
@@ -24,7 +25,7 @@ static const void *indices(const struct musparse_spvec *x, int *wide, void **mad
     *wide = x->itype == MUSPARSE_INDEX_64I;
     if (x->itype != MUSPARSE_INDEX_16U)
         return x->indices;
-    int32_t *to = *made = malloc((size_t)x->nnz * sizeof *to + 1);
+    int32_t *to = *made = maths_alloc((size_t)x->nnz * sizeof *to + 1);
     for (int64_t i = 0; to && i < x->nnz; i++)
         to[i] = (int32_t)musparse_index(x->indices, x->itype, (size_t)i);
     return to;
@@ -45,6 +46,8 @@ static struct open open_vectors(const struct vectors *v)
     o.y = musparse_wide(v->y.values, v->y.type, v->work, (size_t)v->y.size, &o.made[2]);
     o.ready = (o.ind && o.x) || !v->x.nnz;
     o.ready = o.ready && (o.y || !v->y.size);
+    for (int64_t k = 0; o.ready && o.made[2] && k < v->x.nnz; k++)
+        o.ready = maths_in_range(musparse_index(v->x.indices, v->x.itype, (size_t)k) - v->x.base, v->y.size);
     return o;
 }
 static void close_vectors(const struct vectors *v, struct open *o, bool x_changed, bool y_changed)
