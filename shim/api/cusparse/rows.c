@@ -36,7 +36,9 @@ struct source {
     musaStream_t stream;
     const struct cumu_spmat *m;
     char *offsets, *indices; /* on the host */
+    size_t columns;          /* of blocks or places: how many each member has there */
 };
+#define NO_MATRIX SIZE_MAX
 
 static int64_t number(const char *at, int type, size_t i)
 {
@@ -60,7 +62,8 @@ static size_t lines(const struct cumu_spmat *m)
     return (size_t)(bsr ? m->rows / m->block_rows : (m->rows + m->block_rows - 1) / m->block_rows);
 }
 
-/* Writes the elements of one member in the order of its rows; without arrays counts them. */
+/* Writes the elements of one member in the order of its rows; without arrays counts them. NO_MATRIX where the offsets
+ * say what is not there. */
 static size_t elements(const struct source *s, size_t member, int64_t *ptr, int64_t *ind, int64_t *place)
 {
     const struct cumu_spmat *m = s->m;
@@ -70,6 +73,8 @@ static size_t elements(const struct source *s, size_t member, int64_t *ptr, int6
         int64_t line = row / m->block_rows, in = row % m->block_rows;
         int64_t from = number(s->offsets, m->offsets_type, first + (size_t)line) - m->base;
         int64_t end = number(s->offsets, m->offsets_type, first + (size_t)line + 1) - m->base;
+        if (from < 0 || end > (int64_t)s->columns)
+            return NO_MATRIX;
         if (ptr)
             ptr[row] = (int64_t)n;
         if (!bsr) /* a slice lies by columns of its rows */
@@ -133,6 +138,8 @@ static int convert(const struct source *s, struct cumu_rows *r)
 {
     const struct cumu_spmat *m = s->m;
     size_t batch = (size_t)m->batch, each = elements(s, 0, NULL, NULL, NULL), rows = (size_t)m->rows + 1;
+    if (each == NO_MATRIX)
+        return CUSPARSE_STATUS_INVALID_VALUE;
     int64_t *ptr = malloc(batch * rows * sizeof *ptr), *ind = malloc(batch * each * sizeof *ind + 1);
     r->place = malloc(batch * each * sizeof *r->place + 1);
     int status = CUSPARSE_STATUS_ALLOC_FAILED;
@@ -192,6 +199,7 @@ int cumu_cusparse_rows(void *h, const struct cumu_spmat *m, const char *function
     r->csr = (struct cumu_spmat){.format = CUSPARSE_FORMAT_CSR, .rows = m->rows, .cols = m->cols,
                                  .offsets_type = CUSPARSE_INDEX_64I, .index_type = CUSPARSE_INDEX_64I,
                                  .type = m->type, .fill = m->fill, .diag = m->diag, .batch = m->batch};
+    s.columns = blocks;
     r->values = (size_t)(bsr ? m->nnz : m->width) + last * (size_t)m->batch_stride;
     s.offsets = cumu_fetch(s.stream, m->offsets, n * width_of(m->offsets_type));
     s.indices = cumu_fetch(s.stream, m->indices, (blocks + last * (size_t)m->batch_columns) * width_of(m->index_type));

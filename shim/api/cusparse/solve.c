@@ -60,11 +60,11 @@ static int put_diagonal(const struct cumu_spmat *a, void *values, const void *di
 #define AT(array, width, i) ((width) == 8 ? ((const int64_t *)(array))[i] : ((const int32_t *)(array))[i])
     size_t row = 0;
     for (size_t k = 0; k < nnz; k++) {
-        while (!coo && AT(offsets, osize, row + 1) - a->base <= (int64_t)k)
+        while (!coo && row < n && AT(offsets, osize, row + 1) - a->base <= (int64_t)k)
             row++;
         if (coo)
             row = (size_t)(AT(offsets, osize, k) - a->base);
-        if (AT(ind, isize, k) - a->base == (int64_t)row &&
+        if (row < n && AT(ind, isize, k) - a->base == (int64_t)row &&
             mu.musaMemcpy((char *)values + k * size, (const char *)diagonal + row * size, size,
                           musaMemcpyDeviceToDevice))
             goto out;

@@ -142,7 +142,10 @@ int wrap_cusparseSpGEMM_getNumProducts(void *descr, void *products)
 #define AT(array, i) (wide == 8 ? ((const int64_t *)(array))[i] : ((const int32_t *)(array))[i])
         for (size_t k = 0; !r && k < n; k++) {
             int64_t row = AT(columns, k) - p->a->base;
-            total += AT(offsets, row + 1) - AT(offsets, row);
+            if (row < 0 || row >= (int64_t)rows)
+                r = CUSPARSE_STATUS_INVALID_VALUE;
+            else
+                total += AT(offsets, row + 1) - AT(offsets, row);
         }
     }
     free(columns);
