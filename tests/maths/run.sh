@@ -1,0 +1,19 @@
+#!/bin/sh
+# What the maths libraries make of addresses where nothing is, and of memory that runs out.
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+here=$(dirname "$0")
+facade=$B/lib/cumu/facade
+
+for t in faults memory; do
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" "$facade/libcudart.so.12" \
+        "$facade/libcublas.so.12" "$facade/libcublasLt.so.12" "$facade/libcufft.so.11" "$facade/libcurand.so.10" \
+        "$facade/libcusparse.so.12" "$facade/libcusolver.so.11" -Wl,--allow-shlib-undefined -ldl -lm
+    if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then
+        tail -n 1 "$tmp/out" | sed 's/^PASS/ok/'
+    else
+        tail -n 40 "$tmp/out"
+        bad=1
+    fi
+done
+exit $bad
