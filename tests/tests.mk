@@ -163,7 +163,7 @@ san-run: $(TEST_PROG) $(FUZZ_PROG) $(if $(SAN_MATHS),lib $B/tests/snippets/linke
 check-asan:
 	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-	  SAN_MATHS="snippets $(addprefix cu,blas blaslt solver sparse)" san-run
+	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse)" san-run
 check-tsan:
 	+$QTSAN_OPTIONS=die_after_fork=0 $(MAKE) --no-print-directory B=$B/tsan \
 	  SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" T="$(if $T,$T,/host side_by_side)" san-run

@@ -24,8 +24,8 @@ static void *bad(enum place p)
         return (void *)64;
     case BEYOND:
         return (void *)(uintptr_t)0xdeadbeefdeadbe00;
-    case UNMAPPED: /* far from what the system gives out */
-        return (void *)((uintptr_t)1 << 44);
+    case UNMAPPED: /* far from what the system, and a sanitizer, gives out */
+        return (void *)((uintptr_t)1 << 45);
     default: /* as the guard of a stack is */
         at = mmap(NULL, LONG, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return at;
