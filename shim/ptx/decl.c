@@ -1,9 +1,11 @@
 /* Declarations of variables and parameters, at module scope and in bodies. */
 #include "ptx/front.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_BYTES ((uint64_t)1 << 40)
+#define MAX_COUNTED 65536
 
 static const struct {
     const char *word;
@@ -108,10 +110,17 @@ void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
     }
 }
 
-void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v)
+char *ptx_counted_name(struct ptx_ctx *c, const char *s, size_t len, uint32_t k)
+{
+    char *name = ptx_strdup(c, s, len + 10);
+    snprintf(name + len, 11, "%u", k);
+    return name;
+}
+
+void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v, uint32_t *many)
 {
     struct ptx_tok name = ptx_ident(l, "a variable name");
-    uint64_t elem = (uint64_t)ptx_type_size(d->type) * d->vec, count = 1;
+    uint64_t elem = (uint64_t)(d->type == PTX_PRED ? 4 : ptx_type_size(d->type)) * d->vec, count = 1;
     *v = (struct ptx_var){.name = ptx_strdup(l->ctx, name.s, name.len), .space = d->space,
                           .type = d->type, .vec = d->vec, .is_extern = d->is_extern,
                           .is_managed = d->is_managed, .is_pointer = d->is_pointer,
@@ -119,6 +128,12 @@ void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v
     v->align = d->align ? d->align : elem ? (uint32_t)elem : 1;
     uint64_t dim[8];
     unsigned ndim = 0;
+    if (many)
+        *many = 0;
+    if (many && ptx_accept(l, '<')) {
+        *many = (uint32_t)ptx_const_count(l, "number of variables", 1, MAX_COUNTED);
+        ptx_expect(l, '>', "after a number of variables");
+    }
     while (ptx_accept(l, '[')) {
         if (ndim == 8)
             ptx_fail(l->ctx, name.line, name.s, name.len, "more than 8 array dimensions");
@@ -150,9 +165,20 @@ uint32_t ptx_read_params(struct ptx_lex *l, struct ptx_var **out, uint32_t *tota
         ptx_read_decl(l, &d);
         if (d.space != PTX_SP_PARAM && d.space != PTX_SP_REG)
             ptx_fail(l->ctx, d.line, l->tok.s, l->tok.len, "not a .param or .reg parameter");
-        ptx_read_var(l, &d, &v[n]);
+        ptx_read_var(l, &d, &v[n], NULL);
         if (d.space == PTX_SP_REG && in_regs)
             *in_regs = true;
+        if (d.space == PTX_SP_REG && d.vec > 1) {
+            struct ptx_var part = v[n];
+            part.size /= d.vec;
+            part.align = (uint32_t)part.size;
+            part.vec = 1;
+            for (unsigned k = 0; k < d.vec; k++, n += k < d.vec) {
+                PTX_PUSH(l->ctx, v, n, cap);
+                v[n] = part;
+                v[n].parts = k ? 0 : d.vec;
+            }
+        }
         if (d.space == PTX_SP_PARAM) {
             offset = (offset + v[n].align - 1) & ~(uint64_t)(v[n].align - 1);
             v[n].offset = offset;

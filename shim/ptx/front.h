@@ -33,11 +33,14 @@ struct ptx_decl { /* everything of a declaration but the names */
 };
 /* Reads space, alignment, attributes, vector and type, linkage in front included. */
 void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d);
-/* Reads a name with its array dimensions into *v (name may be `_`). */
-void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v);
+/* Reads a name with its array dimensions into *v (name may be `_`). Where count is not NULL, name<n> is taken too:
+ * *count is n, else 0, and the variables are those of ptx_counted_name. */
+void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v, uint32_t *count);
+/* Name of number k of name<n>. */
+char *ptx_counted_name(struct ptx_ctx *c, const char *s, size_t len, uint32_t k);
 /* Current token is '=': reads the initialiser into v->init and v->reloc. */
 void ptx_read_init(struct ptx_lex *l, struct ptx_var *v);
-/* "( params )"; offsets are laid out by natural alignment. */
+/* "( params )"; offsets are laid out by natural alignment. A .reg vector is its elements. */
 uint32_t ptx_read_params(struct ptx_lex *l, struct ptx_var **out, uint32_t *total, bool *in_regs);
 
 /* ---- decode.c: opcodes ----------------------------------------------------------------------- */
@@ -115,7 +118,12 @@ void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opn
 /* Operands of *in by the opcode's pattern; current token is the first one. */
 void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in);
 void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in);
+/* expand.c: puts plain instructions in front of *in for what only its spelling holds. */
+void ptx_expand(struct ptx_parser *p, struct ptx_instr *in);
+struct ptx_instr *ptx_push_instr(struct ptx_parser *p);
 
+/* Name in the module of a global or constant variable that a body declares; its name stands `at` in the text. */
+char *ptx_inner_name(struct ptx_ctx *c, const struct ptx_module *m, const char *s, size_t len, const char *at);
 /* Module symbol by name for operands: PTX_SYM_FUNC or a variable index; -1 if none. */
 int32_t ptx_module_symbol(const struct ptx_module *m, const char *s, size_t len);
 

@@ -163,6 +163,7 @@ struct ptx_instr {
 struct ptx_reg {
     const char *name; /* without scope renaming; for messages */
     uint8_t type;     /* enum ptx_type as declared */
+    bool widened;     /* some cvt makes it of 32 bits: what cvta is given may be a short address */
 };
 
 /* One phi of SSA form: value `dst` of register `reg`, one source value per predecessor. */
@@ -221,6 +222,7 @@ struct ptx_var { /* a variable or a parameter */
                        uint8_t byte; } *reloc; /* byte: 0 = whole address, n = mask(n-1) byte */
     uint32_t nreloc;
     uint32_t line;
+    uint8_t parts;        /* .reg vector parameter: its elements, told by the first of them */
     int32_t reg;          /* .reg parameter: its register after ptx_func_parse; -1 = none */
     bool unsized;         /* first dimension [] and no initialiser */
     uint64_t row[8];      /* bytes of one element of the outermost dimension, the next one, ... */
@@ -237,7 +239,7 @@ struct ptx_func {
     uint32_t body_line;      /* line of its '{' */
     struct ptx_var *param;   /* entry: offsets in the launch buffer; .func: arguments in order */
     uint32_t nparam;
-    struct ptx_var *ret;     /* .func results (0 or 1 in practice) */
+    struct ptx_var *ret;     /* .func results; more than one only in registers */
     uint32_t nret;
     bool params_in_regs;     /* .func with .reg arguments */
     uint32_t param_size;     /* bytes of the launch buffer */

@@ -2,6 +2,7 @@
  * library's 11 MB module costs milliseconds until one of its kernels is launched. */
 #include "ptx/front.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,64 @@ static void add_var(struct scan *s, struct ptx_var *v)
     m->var[m->nvar++] = *v;
 }
 
+char *ptx_inner_name(struct ptx_ctx *c, const struct ptx_module *m, const char *s, size_t len, const char *at)
+{
+    char *name = ptx_strdup(c, s, len + 22); /* no name of a program has an @ */
+    snprintf(name + len, 23, "@%llu", (unsigned long long)(at - m->text));
+    return name;
+}
+
+/* The names behind a declaration's types; inner: they stand in a body. */
+static void read_declared(struct scan *s, const struct ptx_decl *d, bool inner)
+{
+    struct ptx_lex *l = &s->lex;
+    do {
+        struct ptx_tok name = l->tok;
+        struct ptx_var v;
+        uint32_t many;
+        ptx_read_var(l, d, &v, &many);
+        if (ptx_is(l, '=')) {
+            if (d->space == PTX_SP_SHARED || d->is_extern || many)
+                ptx_unexpected(l, "';': this variable takes no initialiser");
+            ptx_read_init(l, &v);
+        }
+        if (v.unsized && !v.is_extern)
+            ptx_fail(l->ctx, v.line, v.name, strlen(v.name), "array without a size");
+        for (uint32_t k = 0; k < (many ? many : 1); k++) {
+            v.name = many ? ptx_counted_name(l->ctx, name.s, name.len, k) : v.name;
+            if (inner)
+                v.name = ptx_inner_name(l->ctx, s->m, v.name, strlen(v.name), name.s);
+            add_var(s, &v);
+        }
+    } while (ptx_accept(l, ','));
+}
+
+/* Global and constant variables that the body declares, found before it is parsed: they are the module's, with a place
+ * from the time it is loaded. A body that has neither word by itself is not looked at twice. */
+static void read_inner_vars(struct scan *s, const struct ptx_func *f)
+{
+    static const char *const words[] = {".global", ".const"};
+    const char *const end = f->body + f->body_len;
+    bool any = false;
+    for (unsigned k = 0; k < 2; k++)
+        for (const char *p = f->body; (p = memmem(p, (size_t)(end - p), words[k], strlen(words[k]))); p++)
+            any |= p > f->body && strchr(" \t\r\n;{}/", p[-1]);
+    if (!any)
+        return;
+    struct ptx_lex outer = s->lex, *l = &s->lex;
+    ptx_lex_start(l, outer.ctx, f->body, f->body_len, f->body_line);
+    for (bool begins = true; l->tok.kind != PTX_T_EOF;) {
+        if (begins && (ptx_is_word(l, words[0]) || ptx_is_word(l, words[1]))) {
+            struct ptx_decl d;
+            ptx_read_decl(l, &d);
+            read_declared(s, &d, true);
+        }
+        begins = ptx_is(l, ';') || ptx_is(l, '{') || ptx_is(l, '}') || ptx_is(l, ':');
+        ptx_next(l);
+    }
+    s->lex = outer;
+}
+
 static void read_vars(struct scan *s)
 {
     struct ptx_lex *l = &s->lex;
@@ -63,21 +122,9 @@ static void read_vars(struct scan *s)
         d.space == PTX_SP_PARAM || d.type == PTX_PRED)
         ptx_fail(l->ctx, d.line, l->tok.s, l->tok.len,
                  "bad module variable; expected .global, .const or .shared");
-    do {
-        struct ptx_var v;
-        ptx_read_var(l, &d, &v);
-        if (ptx_is(l, '=')) {
-            if (d.space == PTX_SP_SHARED || d.is_extern)
-                ptx_unexpected(l, "';': this variable takes no initialiser");
-            ptx_read_init(l, &v);
-        }
-        if (v.unsized && !v.is_extern)
-            ptx_fail(l->ctx, v.line, v.name, strlen(v.name), "array without a size");
-        add_var(s, &v);
-    } while (ptx_accept(l, ','));
+    read_declared(s, &d, false);
     ptx_expect(l, ';', "after a variable");
 }
-
 /* ---- functions ------------------------------------------------------------------------------- */
 
 static void read_dims(struct ptx_lex *l, uint32_t *out, unsigned max, uint64_t limit)
@@ -182,6 +229,7 @@ static void read_func(struct scan *s, bool visible, bool is_extern)
             ptx_fail(l->ctx, f.line, f.name, name.len, ".extern function has a body");
         f.body_line = l->tok.line;
         f.body = ptx_skip_braces(l, &f.body_len);
+        read_inner_vars(s, &f);
     } else {
         ptx_expect(l, ';', "or a body after a function header");
         f.is_decl = true;
@@ -230,6 +278,15 @@ static void read_target(struct scan *s)
             s->m->target_suffix = i < t.len ? t.s[i] : 0;
         }
     } while (ptx_accept(l, ','));
+}
+
+static void read_address_size(struct scan *s)
+{
+    struct ptx_lex *l = &s->lex;
+    struct ptx_tok t = l->tok;
+    s->m->address_size = (unsigned)ptx_const_int(l, "address size", 32, 64);
+    if (s->m->address_size != 64) /* no 64-bit process can use it, here or with CUDA */
+        ptx_fail(l->ctx, t.line, t.s, t.len, "modules of 32-bit addresses are not supported");
 }
 
 /* .file 1 "name", time, size    .section .debug_x { ... } */
@@ -318,7 +375,7 @@ static void scan_module(struct scan *s)
         else if (ptx_accept_word(l, ".version"))
             read_version(s);
         else if (ptx_accept_word(l, ".address_size"))
-            s->m->address_size = (unsigned)ptx_const_int(l, "address size", 32, 64);
+            read_address_size(s);
         else if (ptx_is_word(l, ".file") || ptx_is_word(l, ".section") || ptx_is_word(l, ".loc"))
             skip_debug(s);
         else if (ptx_is_word(l, ".pragma"))

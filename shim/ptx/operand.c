@@ -19,7 +19,7 @@ int32_t ptx_new_reg(struct ptx_parser *p, const char *s, size_t len, unsigned ty
 {
     struct ptx_func *f = p->f;
     PTX_PUSH(p->ctx, f->reg, f->nreg, p->reg_cap);
-    f->reg[f->nreg] = (struct ptx_reg){ptx_strdup(p->ctx, s, len), (uint8_t)type};
+    f->reg[f->nreg] = (struct ptx_reg){.name = ptx_strdup(p->ctx, s, len), .type = (uint8_t)type};
     return (int32_t)f->nreg++;
 }
 
@@ -121,12 +121,14 @@ static bool read_sreg(struct ptx_parser *p, const struct ptx_tok *t, struct ptx_
     memcpy(name, t->s, t->len);
     if (l->tok.kind == PTX_T_DOT && l->tok.s == t->s + t->len && l->tok.len == 2) {
         memcpy(name + t->len, l->tok.s, 2);
+        bool fourth = name[t->len + 1] == 'w'; /* always 0 */
+        name[t->len + 1] = fourth ? 'x' : name[t->len + 1];
         int r = ptx_sreg_find(name, t->len + 2);
         if (r < 0)
             return false;
         ptx_next(l);
-        o->kind = PTX_O_SREG;
-        o->reg = r;
+        o->kind = fourth ? PTX_O_IMM : PTX_O_SREG;
+        o->reg = fourth ? -1 : r;
         return true;
     }
     int r = ptx_sreg_find(name, t->len);
@@ -181,6 +183,29 @@ static bool read_symbol(struct ptx_parser *p, const struct ptx_tok *t, struct pt
         ptx_expect(l, ']', "after an array index");
     }
     return true;
+}
+
+/* Bytes or halves of a video operand: .b0, .h32, .b7654; 0 = it is none. */
+static uint32_t selection(const char *s, size_t len)
+{
+    uint32_t digits = 0;
+    if (len < 3 || len > 6 || (s[1] != 'b' && s[1] != 'h'))
+        return 0;
+    for (size_t k = 2; k < len; k++) {
+        if (s[k] < '0' || s[k] > '7')
+            return 0;
+        digits = digits << 3 | (uint32_t)(s[k] - '0');
+    }
+    return digits | (uint32_t)(len - 2) << PTX_SEL_COUNT_SHIFT |
+           (s[1] == 'b' ? PTX_SEL_BYTES : PTX_SEL_HALVES);
+}
+
+/* A register has been read; in video instructions a part of it may be named. */
+static void read_reg_part(struct ptx_lex *l, struct ptx_opnd *o)
+{
+    o->kind = PTX_O_REG;
+    if (l->tok.kind == PTX_T_DOT && (o->sel = selection(l->tok.s, l->tok.len)))
+        ptx_next(l);
 }
 
 /* +imm or -imm behind a name */
@@ -248,19 +273,24 @@ static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int n
         ptx_make_vec(p, o, items, n);
 }
 
-/* Bytes or halves of a video operand: .b0, .h32, .b7654; 0 = it is none. */
-static uint32_t selection(const char *s, size_t len)
+/* !p, and in vmad -r: anything else behind these signs is a constant. */
+static bool negated_reg(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o)
 {
-    uint32_t digits = 0;
-    if (len < 3 || len > 6 || (s[1] != 'b' && s[1] != 'h'))
-        return 0;
-    for (size_t k = 2; k < len; k++) {
-        if (s[k] < '0' || s[k] > '7')
-            return 0;
-        digits = digits << 3 | (uint32_t)(s[k] - '0');
+    struct ptx_lex *l = &p->lex, before = *l;
+    if (!ptx_is(l, '!') && !(in->op == PTX_OP_VMAD && ptx_is(l, '-')))
+        return false;
+    ptx_next(l);
+    o->reg = l->tok.kind == PTX_T_IDENT ? ptx_find_reg(p, l->tok.s, l->tok.len) : -1;
+    if (o->reg < 0) {
+        if (l->tok.kind == PTX_T_IDENT && l->tok.s[0] == '%')
+            ptx_bad_operand(p, &l->tok, in, "undeclared register");
+        *l = before;
+        return false;
     }
-    return digits | (uint32_t)(len - 2) << PTX_SEL_COUNT_SHIFT |
-           (s[1] == 'b' ? PTX_SEL_BYTES : PTX_SEL_HALVES);
+    ptx_next(l);
+    read_reg_part(l, o);
+    o->neg = 1;
+    return true;
 }
 
 void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
@@ -282,9 +312,9 @@ void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned typ
         ptx_next(l);
         o->reg = ptx_find_reg(p, t.s, t.len);
         if (o->reg >= 0) {
-            o->kind = PTX_O_REG;
-            if (l->tok.kind == PTX_T_DOT && (o->sel = selection(l->tok.s, l->tok.len)))
-                ptx_next(l);
+            read_reg_part(l, o);
+            if (!nested && !o->sel)
+                read_offset(p, in, o);
             return;
         }
         if (t.s[0] == '%' && read_sreg(p, &t, o))
@@ -300,18 +330,9 @@ void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned typ
         ptx_read_list(p, in, type, nested, '}', o);
     } else if (ptx_accept(l, '[')) {
         read_address(p, in, nested, o);
-    } else if (ptx_is(l, '!') && l->p[0] == '%') {
-        ptx_next(l);
-        ptx_read_any(p, in, type, nested + 1, o);
-        if (o->kind != PTX_O_REG || p->f->reg[o->reg].type != PTX_PRED)
+    } else if (negated_reg(p, in, o)) {
+        if (t.c == '!' && p->f->reg[o->reg].type != PTX_PRED)
             ptx_bad_operand(p, &t, in, "'!' of something that is not a predicate");
-        o->neg = 1;
-    } else if (in->op == PTX_OP_VMAD && ptx_is(l, '-') && l->p[0] == '%') {
-        ptx_next(l);
-        ptx_read_any(p, in, type, nested + 1, o);
-        if (o->kind != PTX_O_REG)
-            ptx_bad_operand(p, &t, in, "'-' of something that is not a register");
-        o->neg = 1;
     } else if (ptx_starts_expr(l)) {
         read_imm(p, in, type, o);
     } else {

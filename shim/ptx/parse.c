@@ -84,7 +84,7 @@ static void declare_range(struct ptx_parser *p, const struct ptx_decl *d,
     struct ptx_lex *l = &p->lex;
     bool fresh;
     struct ptx_tok t = l->tok;
-    uint64_t n = ptx_const_count(l, "register count", 1, UINT32_MAX);
+    uint64_t n = ptx_const_count(l, "register count", 0, UINT32_MAX);
     if (n > p->reg_budget)
         ptx_fail(p->ctx, t.line, name->s, name->len,
                  "more registers declared than the function's text can use");
@@ -131,6 +131,18 @@ static int32_t declare_reg(struct ptx_parser *p, const char *s, uint32_t len, ui
     return r;
 }
 
+/* .reg .v2 .b32 x<4>: x0 to x3, vectors each. */
+static void declare_vectors(struct ptx_parser *p, const struct ptx_decl *d, const struct ptx_tok *name)
+{
+    struct ptx_lex *l = &p->lex;
+    uint64_t n = ptx_const_count(l, "register count", 0, UINT32_MAX);
+    for (uint64_t k = 0; k < n; k++) {
+        char *s = ptx_counted_name(p->ctx, name->s, name->len, (uint32_t)k);
+        declare_reg(p, s, (uint32_t)strlen(s), name->line, d);
+    }
+    ptx_expect(l, '>', "after a register count");
+}
+
 static void read_regs(struct ptx_parser *p, const struct ptx_decl *d)
 {
     struct ptx_lex *l = &p->lex;
@@ -138,8 +150,9 @@ static void read_regs(struct ptx_parser *p, const struct ptx_decl *d)
         struct ptx_tok name = ptx_ident(l, "a register name");
         if (ptx_accept(l, '<')) {
             if (d->vec > 1)
-                ptx_unexpected(l, "a single vector register");
-            declare_range(p, d, &name);
+                declare_vectors(p, d, &name);
+            else
+                declare_range(p, d, &name);
         } else {
             declare_reg(p, name.s, name.len, name.line, d);
         }
@@ -148,25 +161,47 @@ static void read_regs(struct ptx_parser *p, const struct ptx_decl *d)
 
 /* Offsets of .local variables are final; .shared ones get theirs when a kernel is put together,
  * since every function it calls may declare some. */
+static void declare_local(struct ptx_parser *p, const struct ptx_var *var, const struct ptx_tok *name)
+{
+    struct ptx_func *f = p->f;
+    PTX_PUSH(p->ctx, f->local, f->nlocal, p->local_cap);
+    struct ptx_var *v = &f->local[f->nlocal];
+    *v = *var;
+    if (v->space == PTX_SP_LOCAL) {
+        v->offset = (f->local_size + v->align - 1) & ~(uint64_t)(v->align - 1);
+        f->local_size = v->offset + v->size;
+        if (f->local_size > (uint64_t)1 << 32)
+            ptx_fail(p->ctx, name->line, name->s, name->len, "local memory passes 4 GiB");
+    }
+    declare(p, name, PTX_K_VAR)->id = PTX_SYM_LOCAL((int32_t)f->nlocal);
+    f->nlocal++;
+}
+
+/* Variables of a body. Global and constant ones are the module's under a name of their own (ptx_inner_name). */
 static void read_locals(struct ptx_parser *p, const struct ptx_decl *d)
 {
     struct ptx_lex *l = &p->lex;
-    struct ptx_func *f = p->f;
+    const struct ptx_module *m = p->f->module;
     do {
         struct ptx_tok name = l->tok;
-        PTX_PUSH(p->ctx, f->local, f->nlocal, p->local_cap);
-        struct ptx_var *v = &f->local[f->nlocal];
-        ptx_read_var(l, d, v);
+        struct ptx_var v;
+        uint32_t many;
+        ptx_read_var(l, d, &v, &many);
         if (ptx_is(l, '=') && (d->space == PTX_SP_GLOBAL || d->space == PTX_SP_CONST))
-            ptx_read_init(l, v);
-        if (d->space == PTX_SP_LOCAL) {
-            v->offset = (f->local_size + v->align - 1) & ~(uint64_t)(v->align - 1);
-            f->local_size = v->offset + v->size;
-            if (f->local_size > (uint64_t)1 << 32)
-                ptx_fail(p->ctx, name.line, name.s, name.len, "local memory passes 4 GiB");
+            ptx_read_init(l, &v);
+        for (uint32_t k = 0; k < (many ? many : 1); k++) {
+            struct ptx_tok own = name;
+            if (many) {
+                v.name = own.s = ptx_counted_name(p->ctx, name.s, name.len, k);
+                own.len = (uint32_t)strlen(own.s);
+            }
+            if (d->space == PTX_SP_GLOBAL || d->space == PTX_SP_CONST) {
+                const char *inner = ptx_inner_name(p->ctx, m, own.s, own.len, name.s);
+                declare(p, &own, PTX_K_VAR)->id = ptx_module_symbol(m, inner, strlen(inner));
+            } else {
+                declare_local(p, &v, &own);
+            }
         }
-        declare(p, &name, PTX_K_VAR)->id = PTX_SYM_LOCAL((int32_t)f->nlocal);
-        f->nlocal++;
     } while (ptx_accept(l, ','));
 }
 
@@ -265,73 +300,13 @@ static const struct ptx_opcode *opcode(struct ptx_parser *p, const char *s, size
     return &p->opcode[e->id];
 }
 
-static struct ptx_instr *push_instr(struct ptx_parser *p)
+struct ptx_instr *ptx_push_instr(struct ptx_parser *p)
 {
     struct ptx_func *f = p->f;
     if (f->ninstr >= INT32_MAX / 2)
         ptx_fail(p->ctx, 0, "", 0, "too many instructions");
     PTX_PUSH(p->ctx, f->instr, f->ninstr, p->instr_cap);
     return &f->instr[f->ninstr++];
-}
-
-/* ptxas takes !p wherever a predicate is read, the ISA only in compares, votes and barriers.
- * Elsewhere a not.pred in front makes it plain, so that no back end needs to know. */
-static void expand_negations(struct ptx_parser *p, struct ptx_instr *in)
-{
-    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_VOTE ||
-        in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER || in->op == PTX_OP_VMAD)
-        return;
-    for (unsigned k = 0; k < in->nsrc; k++) {
-        struct ptx_opnd *o = &in->src[k];
-        if (o->kind != PTX_O_REG || !o->neg)
-            continue;
-        o->neg = 0;
-        struct ptx_instr not = {.op = PTX_OP_NOT,
-                                .type = {PTX_PRED},
-                                .vec = 1,
-                                .opcode = "not.pred",
-                                .guard = -1,
-                                .line = in->line,
-                                .ndst = 1,
-                                .nsrc = 1};
-        not.src[0] = *o;
-        o->reg = ptx_new_reg(p, "!", 1, PTX_PRED);
-        not.dst[0] = *o;
-        *push_instr(p) = not;
-    }
-}
-
-/* A texture or surface reference is a variable that holds the handle of a texture or surface object:
- * [name, {x, y}] becomes a load of the handle and [register, {x, y}]. */
-static void expand_reference(struct ptx_parser *p, struct ptx_instr *in)
-{
-    static const uint16_t users[] = {PTX_OP_TEX,  PTX_OP_TLD4, PTX_OP_TXQ,  PTX_OP_SULD,
-                                     PTX_OP_SUST, PTX_OP_SURED, PTX_OP_SUQ};
-    struct ptx_opnd *o = &in->src[0];
-    bool uses = false;
-    for (unsigned i = 0; i < sizeof users / sizeof *users; i++)
-        uses |= in->op == users[i];
-    if (!uses || !in->nsrc)
-        return;
-    if (o->kind == PTX_O_VEC)
-        o = &p->f->opnd[o->first];
-    const struct ptx_var *v = o->kind == PTX_O_ADDR && o->sym >= 0 ? ptx_symbol(p->f, o->sym) : NULL;
-    if (!v || v->size < 8 || (v->space != PTX_SP_GLOBAL && v->space != PTX_SP_PARAM))
-        return;
-    struct ptx_instr load = {.op = PTX_OP_LD,
-                             .type = {PTX_U64},
-                             .space = v->space,
-                             .vec = 1,
-                             .opcode = v->space == PTX_SP_GLOBAL ? "ld.global.u64" : "ld.param.u64",
-                             .guard = -1,
-                             .line = in->line,
-                             .ndst = 1,
-                             .nsrc = 1};
-    load.src[0] = *o;
-    int32_t reg = ptx_new_reg(p, v->name, strlen(v->name), PTX_B64);
-    load.dst[0] = (struct ptx_opnd){.kind = PTX_O_REG, .reg = reg, .sym = -1};
-    *o = (struct ptx_opnd){.kind = PTX_O_ADDR, .reg = reg, .sym = -1};
-    *push_instr(p) = load;
 }
 
 static void read_instr(struct ptx_parser *p)
@@ -361,10 +336,9 @@ static void read_instr(struct ptx_parser *p)
         ptx_read_call(p, &in);
     else
         ptx_read_operands(p, oc, &in);
-    expand_negations(p, &in);
-    expand_reference(p, &in);
+    ptx_expand(p, &in);
     ptx_expect(l, ';', "after an instruction");
-    *push_instr(p) = in;
+    *ptx_push_instr(p) = in;
 }
 
 static void read_statement(struct ptx_parser *p, unsigned *depth)
@@ -418,7 +392,7 @@ static void close_body(struct ptx_parser *p)
         open |= p->label[i]->instr == (int32_t)f->ninstr;
     if (!open)
         return;
-    *push_instr(p) = (struct ptx_instr){.op = PTX_OP_RET, .opcode = "ret", .vec = 1, .guard = -1,
+    *ptx_push_instr(p) = (struct ptx_instr){.op = PTX_OP_RET, .opcode = "ret", .vec = 1, .guard = -1,
                                         .line = p->lex.line};
 }
 
@@ -437,9 +411,12 @@ static void parse_body(struct ptx_parser *p)
     for (uint32_t i = 0; i < f->nparam + f->nret; i++) {
         struct ptx_var *v = i < f->nparam ? &f->param[i] : &f->ret[i - f->nparam];
         struct ptx_tok name = {.s = v->name, .len = (uint32_t)strlen(v->name), .line = v->line};
-        struct ptx_decl d = {.type = v->type, .vec = v->vec};
-        if (v->space == PTX_SP_REG)
+        struct ptx_decl d = {.type = v->type, .vec = v->parts ? v->parts : v->vec};
+        if (v->space == PTX_SP_REG) {
             v->reg = declare_reg(p, name.s, name.len, name.line, &d);
+            for (uint8_t k = 1; k < v->parts; k++, i++)
+                v[k].reg = v->reg + k;
+        }
         else if (strcmp(v->name, "_"))
             declare(p, &name, PTX_K_VAR)->id = PTX_SYM_PARAM((int32_t)i);
     }

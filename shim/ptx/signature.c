@@ -16,7 +16,7 @@ static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struc
     bool is_float = ptx_type_is_float(type), ok;
     if (type == PTX_PRED || have == PTX_PRED)
         ok = type == have;
-    else if (how == WIDER && !is_float)
+    else if (how == WIDER && (!is_float || (have >= PTX_B8 && have <= PTX_B128)))
         ok = got >= size;
     else
         ok = got == size;
@@ -91,6 +91,8 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
     bool wider = strchr("CcMm", c);
     switch (o->kind) {
     case PTX_O_REG:
+        if (o->imm && is_dst_letter(c))
+            ptx_bad_operand(p, t, in, "destination is not a register");
         if (c == 'x'               ? ptx_type_size(p->f->reg[o->reg].type) < 4
             : c == 'V' || c == 'v' ? false
                                    : !type)
@@ -181,6 +183,9 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
             ptx_bad_operand(p, &t, in, "expected an address in brackets");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
             ptx_bad_operand(p, &t, in, "address register is narrower than 32 bits");
+        if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) == 4 &&
+            (in->space == PTX_SP_NONE || in->space == PTX_SP_GLOBAL))
+            ptx_bad_operand(p, &t, in, "addresses in this state space have 64 bits");
         return;
     }
     check_operand(p, &t, in, o, c);
@@ -264,11 +269,24 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* Arguments or results. A vector is its elements, as it is where a function declares it (ptx_read_params). */
 static void read_call_list(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o)
 {
     struct ptx_tok t = p->lex.tok;
+    struct ptx_opnd flat[255];
+    uint32_t n = 0;
     ptx_next(&p->lex);
     ptx_read_list(p, in, PTX_NONE, 0, ')', o);
+    for (unsigned i = 0; i < o->n; i++) {
+        const struct ptx_opnd *e = &p->f->opnd[o->first + i];
+        const unsigned parts = e->kind == PTX_O_VEC ? e->n : 1;
+        if (n + parts > sizeof flat / sizeof *flat)
+            ptx_bad_operand(p, &t, in, "more than 255 operands in a list");
+        memcpy(&flat[n], e->kind == PTX_O_VEC ? &p->f->opnd[e->first] : e, parts * sizeof *e);
+        n += parts;
+    }
+    if (n != o->n)
+        ptx_make_vec(p, o, flat, n);
     for (unsigned i = 0; i < o->n; i++) {
         unsigned kind = p->f->opnd[o->first + i].kind;
         if (kind != PTX_O_REG && kind != PTX_O_SYM && kind != PTX_O_IMM && kind != PTX_O_SINK)

@@ -137,7 +137,7 @@ void t0_reach_targets(struct t0_lower *l)
             reach_moved(l, m->func[k].body, m->func[k].body_len);
 }
 
-static struct t0_insn *lane_move(struct t0_lower *l, unsigned op, uint32_t row, uint32_t at,
+static struct t0_insn *lane_access(struct t0_lower *l, unsigned op, uint32_t row, uint32_t at,
                                  unsigned type)
 {
     struct t0_insn *i = t0_emit(l, op);
@@ -152,6 +152,26 @@ static struct t0_insn *lane_move(struct t0_lower *l, unsigned op, uint32_t row, 
                                             : 3u)
                                    << T0_MEM_DST_SHIFT);
     return i;
+}
+
+/* Moves a register from or to a place in the slot; a predicate is a word there. */
+static void lane_move(struct t0_lower *l, unsigned op, uint32_t row, uint32_t at, unsigned type)
+{
+    if (type != PTX_PRED) {
+        lane_access(l, op, row, at, type);
+        return;
+    }
+    const uint32_t zero = t0_imm(l, T0_CLASS_32, 0), one = t0_imm(l, T0_CLASS_32, 1), word = t0_temp(l, T0_CLASS_32);
+    if (op == T0_LANE_LD) {
+        lane_access(l, op, word, at, PTX_U32);
+        struct t0_insn *i = t0_emit(l, T0_SETP_U32);
+        *i = (struct t0_insn){.op = T0_SETP_U32, .aux = PTX_NE << T0_CMP_SHIFT, .d = row, .a = word, .b = zero};
+    } else {
+        struct t0_insn *i = t0_emit(l, T0_SELP_B32);
+        *i = (struct t0_insn){.op = T0_SELP_B32, .d = word, .a = one, .b = zero, .c = row};
+        lane_access(l, op, word, at, PTX_U32);
+    }
+    l->used[T0_CLASS_32]--;
 }
 
 void t0_reg_params(struct t0_lower *l, bool at_entry)
@@ -223,7 +243,7 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
     struct shape s = shape_of(l, i, &sys);
     struct t0_call call = {.caller = l->index, .fn = T0_NONE, .syscall = sys};
     uint32_t scratch = l->arg_top;
-    if (i->src[1].n != s.nparam || i->dst[0].n != s.nret || s.nret > 1)
+    if (i->src[1].n != s.nparam || i->dst[0].n != s.nret)
         t0_fail(l, "number of arguments or results differs from the prototype's");
     const struct ptx_func *callee =
         i->src[0].kind == PTX_O_SYM && !sys ? t0_callee(l, i->src[0].sym) : NULL;
@@ -250,9 +270,9 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
         *arg = (struct t0_arg){at, size, param_at(s.param, s.nparam, k)};
     }
     const struct ptx_opnd *result = s.nret ? &l->f->opnd[i->dst[0].first] : NULL;
-    if (result) {
-        call.ret = passed_at(l, result, &scratch);
-        call.ret_size = var_size(&s.ret[0]);
+    if (result) { /* more than one only in registers, which have their places side by side */
+        call.ret = s.nret == 1 ? passed_at(l, result, &scratch) : scratch;
+        call.ret_size = param_at(s.ret, s.nret, s.nret);
         if (call.ret + (uint64_t)call.ret_size > l->fn.slot)
             t0_fail(l, "result is larger than its variable");
     }
@@ -263,6 +283,10 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
         t0_emit(l, T0_EXIT);
     if (!sys)
         t0_emit(l, T0_JOIN); /* lanes come back one split at a time */
-    if (result && result->kind == PTX_O_REG)
-        lane_move(l, T0_LANE_LD, l->reg[result->reg], call.ret, l->f->reg[result->reg].type);
+    for (uint32_t k = 0; k < s.nret; k++)
+        if (result[k].kind == PTX_O_REG)
+            lane_move(l, T0_LANE_LD, l->reg[result[k].reg], call.ret + param_at(s.ret, s.nret, k),
+                      l->f->reg[result[k].reg].type);
+        else if (s.nret > 1 && result[k].kind != PTX_O_SINK)
+            t0_fail(l, "several results of a call go to registers");
 }

@@ -119,8 +119,6 @@ uint32_t t0_symbol(struct t0_lower *l, int32_t sym, uint64_t offset, enum t0_cla
         }
     case PTX_SP_GLOBAL:
     case PTX_SP_CONST:
-        if (PTX_SYM_BAND(sym))
-            t0_fail(l, "`%s`: global variable inside a function", v->name);
         if (v->size == 0 && !v->unsized && !v->is_extern)
             break;
         return t0_const_row(l, T0_ROW_EXTERN, 1, module_var(l, v), offset);

@@ -64,8 +64,6 @@ const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned 
         return t1_str(e, "((uint64_t)params + 0x%llxull)", (unsigned long long)(v->offset + offset));
     case PTX_SP_GLOBAL:
     case PTX_SP_CONST:
-        if (PTX_SYM_BAND(sym))
-            t1_fail(e, "`%s`: global variable inside a function", v->name);
         return at ? t1_str(e, "(b->externs[%u] + 0x%llxull)", extern_of(e, v), at)
                   : t1_str(e, "b->externs[%u]", extern_of(e, v));
     default: t1_fail(e, "`%s`: no address in this state space", v->name);
