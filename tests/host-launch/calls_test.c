@@ -106,6 +106,31 @@ static void test_malloc(void)
           "taking and freeing from many blocks leaves it whole");
 }
 
+/* A kernel that writes over everything beside its block: later calls neither hang nor crash nor give memory twice. */
+static void test_damage(void)
+{
+    enum { THREADS = 64 };
+    static uint64_t got[THREADS], again[THREADS];
+    MUdeviceptr out;
+    uint64_t size = 1000, n = 1 << 20, middle;
+    uint32_t at_once = 0;
+    void *params[] = { &out, &size, &at_once }, *smash[] = { &middle, &n };
+    check(!muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 4 << 20) && !muMemAlloc(&out, sizeof got) &&
+              !run("take", 1, THREADS, params) && !muMemcpyDtoH(got, out, sizeof got),
+          "64 blocks");
+    middle = got[0] < got[THREADS - 1] ? got[0] : got[THREADS - 1];
+    check(!run("smash", 1, 1, smash), "all of them and what lies between and behind is written over");
+    bool apart = !run("take", 1, THREADS, params) && !muMemcpyDtoH(again, out, sizeof again);
+    for (int i = 0; i < THREADS; i++)
+        for (int k = 0; k < THREADS; k++) {
+            apart = apart && again[i] && (again[i] >= got[k] + size || got[k] >= again[i] + size);
+            apart = apart && (i == k || again[i] >= again[k] + size || again[k] >= again[i] + size);
+        }
+    check(apart, "and more can be had");
+    check(!run("give", 1, THREADS, params) && !muMemcpyHtoD(out, got, sizeof got) && !run("give", 1, THREADS, params),
+          "all are given back");
+}
+
 int main(void)
 {
     check_text(stderr_of(print_child), "before\nblock 0!\nafter 0\n", "printf keeps its place");
@@ -126,6 +151,7 @@ int main(void)
           "printf beyond the limit is cut between lines");
     if (!kernels_start())
         return 1;
+    test_damage();
     test_malloc();
     return unit_failed;
 }

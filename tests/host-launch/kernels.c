@@ -53,6 +53,13 @@ static const char text[] =
     "    st.global.u64 [%rd4], %rd5;\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra DONE;\n"
     "    {\n    .param .b64 a;\n    st.param.b64 [a], %rd5;\n    call.uni free, (a);\n    }\n"
     "DONE:\n    ret;\n}\n"
+    /* writes all ones to [p, p + n), n a multiple of 8 */
+    ".visible .entry smash(.param .u64 p, .param .u64 n)\n"
+    "{\n"
+    "    .reg .pred %p<2>;\n    .reg .b64 %rd<5>;\n"
+    "    ld.param.u64 %rd1, [p];\n    ld.param.u64 %rd2, [n];\n    add.s64 %rd3, %rd1, %rd2;\n"
+    "L:\n    st.global.u64 [%rd1], -1;\n    add.s64 %rd1, %rd1, 8;\n"
+    "    setp.lt.u64 %p1, %rd1, %rd3;\n    @%p1 bra L;\n    ret;\n}\n"
     /* frees p[i] */
     ".visible .entry give(.param .u64 p)\n"
     "{\n"

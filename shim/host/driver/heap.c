@@ -1,152 +1,139 @@
-/* Device-side malloc: blocks with boundary tags and free lists by power of two, inside one region
- * of device memory. */
+/* Device-side malloc: first fit in bins of powers of two, with boundary tags (Knuth, TAOCP 1, 2.5). The tags lie beside
+ * the region and not in it, so that a kernel that writes beyond its block damages its neighbours' data and nothing
+ * that an allocation relies on. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "host/driver/kernel.h"
 
-#define BINS 48
-#define LIVE 0x6c697665u
-#define FREE 0x66726565u
+#define BINS 32
+#define UNIT 16 /* bytes; blocks are whole units, and named by their first one */
+#define NONE UINT32_MAX
 
-struct block { /* in front of every block; the next one starts at this + 1 + size */
-    uint32_t state, pad;
-    size_t size;          /* of the payload, a multiple of 16 */
-    struct block *before; /* neighbour below, NULL for the first */
-    void *align;
+struct tag { /* of a unit; what only some units have is not set for the others */
+    uint32_t size;       /* in units, of the block that begins here; 0: none does */
+    uint32_t first;      /* of the block that ends here */
+    uint32_t next, prev; /* of the free block that begins here; next == LIVE: it is not free */
 };
-struct list { /* in the payload of a free block */
-    struct block *next, *prev;
-};
-_Static_assert(sizeof(struct block) % 16 == 0 && sizeof(struct list) <= 16, "alignment");
+#define LIVE (UINT32_MAX - 1)
 
 struct host_heap {
     pthread_mutex_t lock;
-    char *base, *end;
-    struct block *bin[BINS]; /* bin i: 16 << i bytes or more, less than twice that */
+    char *base;
+    uint32_t units;
+    struct tag *tag;
+    uint32_t bin[BINS]; /* bin i: 1 << i units or more, less than twice that */
 };
 
-static struct list *list_of(struct block *b) { return (struct list *)(void *)(b + 1); }
-static struct block *above(struct block *b)
+static int bin_of(uint32_t size) { return 31 - __builtin_clz(size); }
+
+static void set_block(struct host_heap *h, uint32_t at, uint32_t size)
 {
-    return (struct block *)(void *)((char *)(b + 1) + b->size);
+    h->tag[at].size = size;
+    h->tag[at + size - 1].first = at;
 }
 
-static int bin_of(size_t size)
+static void insert(struct host_heap *h, uint32_t at, uint32_t size)
 {
-    int i = 63 - __builtin_clzll((unsigned long long)size >> 4);
-    return i < BINS ? i : BINS - 1;
+    uint32_t *bin = &h->bin[bin_of(size)];
+    set_block(h, at, size);
+    h->tag[at].next = *bin;
+    h->tag[at].prev = NONE;
+    if (*bin != NONE)
+        h->tag[*bin].prev = at;
+    *bin = at;
 }
 
-static void insert(struct host_heap *h, struct block *b)
+static void take_out(struct host_heap *h, uint32_t at)
 {
-    int i = bin_of(b->size);
-    b->state = FREE;
-    *list_of(b) = (struct list){ .next = h->bin[i] };
-    if (h->bin[i])
-        list_of(h->bin[i])->prev = b;
-    h->bin[i] = b;
-}
-
-static void take_out(struct host_heap *h, struct block *b)
-{
-    struct list *l = list_of(b);
-    if (l->next)
-        list_of(l->next)->prev = l->prev;
-    if (l->prev)
-        list_of(l->prev)->next = l->next;
+    const struct tag *t = &h->tag[at];
+    if (t->next != NONE)
+        h->tag[t->next].prev = t->prev;
+    if (t->prev != NONE)
+        h->tag[t->prev].next = t->next;
     else
-        h->bin[bin_of(b->size)] = l->next;
+        h->bin[bin_of(t->size)] = t->next;
+    h->tag[at].next = LIVE;
 }
+
+static size_t tags_size(uint32_t units) { return units * sizeof(struct tag); }
 
 struct host_heap *host_heap_new(void *base, size_t size)
 {
-    struct host_heap *h = size >= 4 * sizeof(struct block) ? calloc(1, sizeof *h) : NULL;
+    size_t most = (size_t)(LIVE - 1) * UNIT;
+    uint32_t units = (uint32_t)((size < most ? size : most) / UNIT);
+    struct host_heap *h = units ? calloc(1, sizeof *h) : NULL;
     if (!h)
         return NULL;
+    h->tag = mmap(NULL, tags_size(units), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (h->tag == MAP_FAILED) {
+        free(h);
+        return NULL;
+    }
     pthread_mutex_init(&h->lock, NULL);
-    size &= ~(size_t)15;
     h->base = base;
-    h->end = h->base + size;
-    struct block *b = base;
-    *b = (struct block){ .size = size - sizeof *b };
-    insert(h, b);
+    h->units = units;
+    for (int i = 0; i < BINS; i++)
+        h->bin[i] = NONE;
+    insert(h, 0, units);
     return h;
 }
 
 void host_heap_delete(struct host_heap *h)
 {
-    if (h)
-        pthread_mutex_destroy(&h->lock);
+    if (!h)
+        return;
+    pthread_mutex_destroy(&h->lock);
+    munmap(h->tag, tags_size(h->units));
     free(h);
 }
 
-/* Cuts b to `size` if what is left can hold a block. */
-static void split(struct host_heap *h, struct block *b, size_t size)
+void *host_heap_alloc(struct host_heap *h, size_t bytes)
 {
-    if (b->size - size < sizeof(struct block) + 16)
-        return;
-    size_t rest = b->size - size - sizeof(struct block);
-    b->size = size;
-    struct block *r = above(b);
-    *r = (struct block){ .size = rest, .before = b };
-    if ((char *)above(r) < h->end)
-        above(r)->before = r;
-    insert(h, r);
-}
-
-void *host_heap_alloc(struct host_heap *h, size_t size)
-{
-    if (!size || size > (size_t)(h->end - h->base))
+    if (!bytes || bytes > (size_t)h->units * UNIT)
         return NULL;
-    size = (size + 15) & ~(size_t)15;
+    uint32_t size = (uint32_t)((bytes + UNIT - 1) / UNIT), at = NONE;
     pthread_mutex_lock(&h->lock);
-    struct block *b = NULL;
-    for (int i = bin_of(size); i < BINS && !b; i++)
-        for (b = h->bin[i]; b && b->size < size; b = list_of(b)->next)
+    for (int i = bin_of(size); i < BINS && at == NONE; i++)
+        for (at = h->bin[i]; at != NONE && h->tag[at].size < size; at = h->tag[at].next)
             ;
-    if (b) {
-        take_out(h, b);
-        split(h, b, size);
-        b->state = LIVE;
+    if (at != NONE) {
+        uint32_t whole = h->tag[at].size;
+        take_out(h, at);
+        set_block(h, at, size);
+        if (whole > size)
+            insert(h, at + size, whole - size);
     }
     pthread_mutex_unlock(&h->lock);
-    return b ? b + 1 : NULL;
+    return at == NONE ? NULL : h->base + (size_t)at * UNIT;
 }
 
-/* Swallows the neighbour above, which must be free. */
-static void join_above(struct host_heap *h, struct block *b)
-{
-    struct block *a = above(b);
-    take_out(h, a);
-    a->state = 0;
-    b->size += sizeof *a + a->size;
-    if ((char *)above(b) < h->end)
-        above(b)->before = b;
-}
+static bool is_free(const struct host_heap *h, uint32_t at) { return h->tag[at].next != LIVE; }
 
 bool host_heap_free(struct host_heap *h, void *p)
 {
-    struct block *b = (struct block *)p - 1;
-    if ((uintptr_t)p % 16 || (char *)b < h->base || (char *)p >= h->end)
+    size_t offset = (size_t)((uintptr_t)p - (uintptr_t)h->base);
+    if (offset % UNIT || offset / UNIT >= h->units)
         return false;
+    uint32_t at = (uint32_t)(offset / UNIT);
     pthread_mutex_lock(&h->lock);
-    bool live = b->state == LIVE;
+    uint32_t size = h->tag[at].size, above = at + size;
+    bool live = size && !is_free(h, at);
     if (live) {
-        if ((char *)above(b) < h->end && above(b)->state == FREE)
-            join_above(h, b);
-        if (b->before && b->before->state == FREE) {
-            b->state = 0;
-            struct block *low = b->before;
-            take_out(h, low);
-            low->size += sizeof *b + b->size;
-            if ((char *)above(low) < h->end)
-                above(low)->before = low;
-            b = low;
+        if (above < h->units && is_free(h, above)) {
+            take_out(h, above);
+            size += h->tag[above].size;
+            h->tag[above].size = 0;
         }
-        insert(h, b);
+        if (at && is_free(h, h->tag[at - 1].first)) {
+            h->tag[at].size = 0;
+            at = h->tag[at - 1].first;
+            take_out(h, at);
+            size += h->tag[at].size;
+        }
+        insert(h, at, size);
     }
     pthread_mutex_unlock(&h->lock);
     return live;

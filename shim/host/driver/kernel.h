@@ -51,8 +51,8 @@ MUresult host_assertions_report(MUcontext ctx);
 
 /* ---- heap.c: device-side malloc -------------------------------------------------------------- */
 
-/* Manages `size` bytes at `base` (16-byte aligned); the caller owns that memory. All bookkeeping is
- * in the region itself. Threads may call at once. */
+/* Manages `size` bytes at `base` (16-byte aligned); the caller owns that memory. The bookkeeping is
+ * not in it. Threads may call at once. */
 struct host_heap *host_heap_new(void *base, size_t size);
 void host_heap_delete(struct host_heap *h);
 void *host_heap_alloc(struct host_heap *h, size_t size); /* 16-byte aligned, or NULL */
