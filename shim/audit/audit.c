@@ -209,13 +209,14 @@ static int walk_exported(void *what, audit_symbol *each, void *ctx)
     return audit_elf_functions(what, SHT_DYNSYM, true, each, ctx);
 }
 
-static void patch(const struct link_map *m, const char *path, int facade, audit_walk *walk, void *what)
+static void patch(const struct link_map *m, const struct audit_elf *e, const char *path, int facade, audit_walk *walk,
+                  void *what)
 {
     const char *why;
     struct audit_target target = {facade_path(facade), open_facade, symbol_of};
     if (facade < 0)
         say(path, "is or has a CUDA runtime of a version that cumu has no facade for");
-    else if (!audit_patch(m->l_addr, walk, what, &target, &why))
+    else if (!audit_patch(e, m->l_addr, walk, what, &target, &why))
         say(path, why);
 }
 
@@ -228,9 +229,9 @@ static void serve(const struct link_map *m)
         return;
     struct embedded x = {&e, {0}};
     if (runtime || driver)
-        patch(m, path, audit_facade_for(name, loaded), walk_exported, &e);
+        patch(m, &e, path, audit_facade_for(name, loaded), walk_exported, &e);
     else if ((x.runtime = audit_runtime_find(&e)).version)
-        patch(m, path, audit_facade_of("libcudart", x.runtime.version), walk_embedded, &x);
+        patch(m, &e, path, audit_facade_of("libcudart", x.runtime.version), walk_embedded, &x);
     else if (audit_runtime_expected(&e))
         say(path, "has the CUDA runtime linked in, is stripped, and its release is not known to cumu; "
                   "its CUDA calls will fail");

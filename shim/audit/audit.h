@@ -90,9 +90,9 @@ struct audit_target {
     void *(*symbol)(void *handle, const char *name);
 };
 typedef int audit_walk(void *what, audit_symbol *each, void *ctx);
-/* `walk` lists the object's functions. Returns how many were patched; 0 with *why set when it cannot be
- * done. */
-unsigned audit_patch(uintptr_t base, audit_walk *walk, void *what, const struct audit_target *target,
-                     const char **why);
+/* `walk` lists the object's functions; those that the file has no code for are left alone. Returns how many
+ * were patched; 0 with *why set when it cannot be done. */
+unsigned audit_patch(const struct audit_elf *e, uintptr_t base, audit_walk *walk, void *what,
+                     const struct audit_target *target, const char **why);
 
 #endif

@@ -66,6 +66,7 @@ struct names {
     unsigned count;
 };
 struct search {
+    const struct audit_elf *elf;
     struct names *names;
     struct patch *patch;
 };
@@ -90,10 +91,22 @@ static int add_name(void *ctx, const char *name, uint64_t value, uint64_t size)
     return n->count >= 2 * MAX;
 }
 
+/* A damaged symbol table may name any address: what is written to must be code that the loader has mapped. */
+static bool is_code(const struct audit_elf *e, uint64_t at)
+{
+    const ElfW(Phdr) *p;
+    for (unsigned i = 0; (p = audit_elf_segment(e, i)); i++)
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X && at >= p->p_vaddr && at - p->p_vaddr < p->p_filesz &&
+            p->p_filesz - (at - p->p_vaddr) >= JUMP && audit_elf_bytes(e, p))
+            return true;
+    return false;
+}
+
 static int add_match(void *ctx, const char *name, uint64_t value, uint64_t size)
 {
     struct search *s = ctx;
-    if (size < JUMP || s->patch->count >= MAX) /* __cudaGetProcAddress is 3 bytes: nobody calls it */
+    /* __cudaGetProcAddress is 3 bytes: nobody calls it */
+    if (size < JUMP || s->patch->count >= MAX || !is_code(s->elf, value))
         return 0;
     for (unsigned i = hash(name); s->names->table[i]; i = (i + 1) % (4 * MAX))
         if (strcmp(s->names->table[i], name) == 0) {
@@ -176,13 +189,13 @@ static void *room(size_t size)
     return p == MAP_FAILED ? NULL : p;
 }
 
-unsigned audit_patch(uintptr_t base, audit_walk *walk, void *what, const struct audit_target *target,
-                     const char **why)
+unsigned audit_patch(const struct audit_elf *e, uintptr_t base, audit_walk *walk, void *what,
+                     const struct audit_target *target, const char **why)
 {
     struct audit_elf facade = {0};
     struct names *names = room(sizeof *names);
     struct patch *p = room(sizeof *p);
-    struct search search = {names, p};
+    struct search search = {e, names, p};
     uint8_t *island = NULL;
     size_t code = 0, slots = 0;
     unsigned done = 0;
@@ -224,10 +237,10 @@ out:
 
 #else
 
-unsigned audit_patch(uintptr_t base, audit_walk *walk, void *what, const struct audit_target *target,
-                     const char **why)
+unsigned audit_patch(const struct audit_elf *e, uintptr_t base, audit_walk *walk, void *what,
+                     const struct audit_target *target, const char **why)
 {
-    (void)base, (void)walk, (void)what, (void)target;
+    (void)e, (void)base, (void)walk, (void)what, (void)target;
     *why = "patching is done on x86-64 only";
     return 0;
 }
