@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/driver/internal.h"
@@ -105,9 +106,15 @@ static MUresult map(const struct ipc_handle *h, MUcontext ctx, struct opened *o)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", h->pid, h->fd);
+    struct stat st;
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return MUSA_ERROR_INVALID_HANDLE;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || h->offset > (uint64_t)st.st_size ||
+        h->size > (uint64_t)st.st_size - h->offset) { /* a page behind the file's end is a bus error */
+        close(fd);
+        return MUSA_ERROR_INVALID_HANDLE;
+    }
     /* Mappings begin at pages, allocations need not. */
     size_t skew = h->offset & 4095, length = (h->size + skew + 4095) & ~(size_t)4095;
     void *base =

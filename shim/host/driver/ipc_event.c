@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,7 +36,9 @@ static const char magic[8] = "cumuevt";
 /* Takes the descriptor over. */
 static struct host_shared_event *map(int fd)
 {
-    struct host_shared_event *e = fd < 0 ? NULL : calloc(1, sizeof *e);
+    struct stat st;
+    bool whole = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= PAGE;
+    struct host_shared_event *e = whole ? calloc(1, sizeof *e) : NULL;
     void *p = e ? mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (p == MAP_FAILED) {
         if (fd >= 0)
