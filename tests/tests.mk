@@ -93,7 +93,12 @@ FUZZ_PROG := $(FUZZ:%=$B/tests/fuzz/fuzz_%)
 $(FUZZ_PROG): $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/replay.o $(TEST_AR) $(FUZZ_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld tests/fuzz/$*"
-	$Q$(CC) -o $@ $(filter %.o,$^) $(TEST_AR) $(SAN) -pthread $(TEST_LIBS)
+	$Q$(CC) -o $@ $(filter %.o,$^) $(filter %.so.1,$^) $(TEST_AR) $(SAN) -pthread $(TEST_LIBS) \
+	  $(if $(filter %.so.1,$^),-Wl$(comma)-rpath$(comma)$(abspath $B/lib/cumu/host))
+comma := ,
+# Handles of other processes are the CPU driver's.
+$B/tests/fuzz/fuzz_ipc $B/fuzz_ipc: $(HOST_MUSA)
+$B/tests/fuzz/fuzz_audit $B/fuzz_audit: $B/obj/audit/patch.o $B/obj/audit/enter.o
 
 FUZZ_SECONDS ?= 60
 FUZZ_CC      ?= clang
@@ -104,11 +109,7 @@ fuzz:
 	  echo "skip fuzz: $(FUZZ_CC) has no libFuzzer"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi; \
 	$(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined \
 	  fuzz-build || exit 1; \
-	for t in $(FUZZ); do mkdir -p $B/fuzz/new/$$t; \
-	  $B/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=4096 -max_len=65536 \
-	    -artifact_prefix=$B/fuzz/ $B/fuzz/new/$$t tests/fuzz/corpus/$$t >$B/fuzz/$$t.log 2>&1 || \
-	    { tail -n 40 $B/fuzz/$$t.log; echo "not ok fuzz $$t"; exit 1; }; \
-	  echo "ok fuzz $$t: $$(grep ^Done $B/fuzz/$$t.log)"; done; \
+	printf '%s\n' $(FUZZ) | B=$B SECONDS_EACH=$(FUZZ_SECONDS) xargs -P 2 -n 1 sh tests/fuzz/search || exit 1; \
 	echo "$(words $(FUZZ)) passed, 0 failed, 0 skipped"
 # Generated kernels of control flow on all back ends, for so long; what fails is reduced and printed.
 SECONDS ?= 60
@@ -119,7 +120,8 @@ fuzz-kernels: $B/tests/flow/flow_test
 fuzz-build: $(FUZZ:%=$B/fuzz_%)
 $B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
 	@echo "ld fuzz_$*"
-	$Q$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ -pthread $(TEST_LIBS)
+	$Q$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ -pthread $(TEST_LIBS) \
+	  $(if $(filter %.so.1,$^),-Wl$(comma)-rpath$(comma)$(abspath $B/lib/cumu/host))
 
 # Fixtures: our own CUDA programs. Fresh ones when nvcc is there, else the committed ones.
 NVCC        ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))

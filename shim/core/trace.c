@@ -78,10 +78,10 @@ static bool matches(const char *w, size_t n, const char *library, const char *na
 }
 
 /* Words of CUMU_TRACE_FILTER are [-][LIBRARY:]PATTERN and [-]thread=N. Thread 0: not asked for. */
-static bool wanted(const char *library, const char *name, unsigned thread)
+bool cumu_trace_passes(const char *filter, const char *library, const char *name, unsigned thread)
 {
     bool some[2] = {false}, hit[2] = {false}; /* of symbols, of threads */
-    for (const char *w = cumu_opt_text(CUMU_OPT_TRACE_FILTER); *w;) {
+    for (const char *w = filter; *w;) {
         bool not = *w == '-';
         w += not;
         size_t n = strcspn(w, ",");
@@ -95,6 +95,11 @@ static bool wanted(const char *library, const char *name, unsigned thread)
         w += n + (w[n] == ',');
     }
     return (!some[0] || hit[0]) && (!some[1] || hit[1]);
+}
+
+static bool wanted(const char *library, const char *name, unsigned thread)
+{
+    return cumu_trace_passes(cumu_opt_text(CUMU_OPT_TRACE_FILTER), library, name, thread);
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */

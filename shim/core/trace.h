@@ -16,6 +16,8 @@
 /* What slot `index` of f is to hold so that calls reach target: target itself, or a thunk. */
 void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target);
 bool cumu_tracing(void);
+/* Whether a filter of that form (CUMU_TRACE_FILTER) lets the symbol of this thread pass; thread 0: not asked for. */
+bool cumu_trace_passes(const char *filter, const char *library, const char *name, unsigned thread);
 
 /* What trace_entry.S keeps of a call; its offsets stand there too. */
 struct cumu_frame {

@@ -112,7 +112,7 @@ static uint64_t number(const uint8_t *p)
 
 /* Clang's offload bundle: magic, number of parts, and of each its offset, size and the target it is for. The
  * part for a musa target and this architecture, moved to the front. */
-static bool unbundle(struct cumu_compiled *o, unsigned arch)
+bool cumu_mubin_unbundle(struct cumu_compiled *o, unsigned arch)
 {
     static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
     const size_t head = sizeof magic - 1 + 8;
@@ -144,7 +144,7 @@ static bool finish(struct cumu_compiled *o, void *ctx)
 {
     static const uint8_t fatbin[] = {0xb1, 0x43, 0x62, 0x46};
     const unsigned *arch = ctx;
-    if (unbundle(o, *arch) && o->size > 4 && (!memcmp(o->data, "\177ELF", 4) || !memcmp(o->data, fatbin, 4)))
+    if (cumu_mubin_unbundle(o, *arch) && o->size > 4 && (!memcmp(o->data, "\177ELF", 4) || !memcmp(o->data, fatbin, 4)))
         return true;
     (void)snprintf(o->why, sizeof o->why, "%.120s: its output holds no code for mp_%u",
                    *library ? library : tool.path, *arch);

@@ -36,6 +36,9 @@ const char *const *cumu_sonames(const char *library);
 
 void cumu_tool_key(struct cumu_key *key, uint32_t version, const char *identity, const char *flags, const char *text,
                    size_t size);
+/* What mcc puts around device code goes: leaves the part of an offload bundle that is for this architecture, and what
+ * is no bundle as it is. False: there is none, or it is damaged. (mubin.c) */
+bool cumu_mubin_unbundle(struct cumu_compiled *o, unsigned arch);
 enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe *r, const char *text, size_t size,
                               bool compile);
 

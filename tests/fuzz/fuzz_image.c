@@ -1,0 +1,93 @@
+/* Fuzz target of what a module load of the CPU driver takes: images of tier 0, and of tier 1 around
+ * them. An input is either, whole or damaged; one that is text is lowered, and its image damaged at
+ * places that the text decides. */
+#include "ptx/tier0/image.h"
+#include "ptx/tier1/tier1.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void *alloc(void *ctx, size_t size, size_t align)
+{
+    (void)ctx;
+    align = align < 16 ? 16 : align;
+    void *p = size > 1u << 20 ? NULL : aligned_alloc(align, (size + align) / align * align);
+    return p ? memset(p, 0, size) : NULL;
+}
+static void release(void *ctx, void *p)
+{
+    (void)ctx;
+    free(p);
+}
+static const struct t0_env env = {.global_alloc = alloc, .global_free = release};
+
+static void load(const void *image, size_t size)
+{
+    const char *why = NULL;
+    const void *object = NULL;
+    size_t object_size = 0, sum = 0;
+    enum t1_shape shape;
+    if (t1_image_split(image, size, &image, &size, &object, &object_size, &shape))
+        for (size_t k = 0; k < object_size; k++)
+            sum += ((const uint8_t *)object)[k];
+    struct t0_module *t = t0_module_load(image, size, &env, &why);
+    if (!t && !why && sum == 1) /* sum is used, so that the reads stay */
+        abort();
+    t0_module_unload(t);
+}
+
+static void load_copy(const void *from, size_t size)
+{
+    void *copy = aligned_alloc(64, (size + 64) & ~(size_t)63); /* as malloc gives to the driver */
+    if (!copy)
+        return;
+    memcpy(copy, from, size);
+    load(copy, size);
+    free(copy);
+}
+
+/* The text's image, some of whose words are others, and wrapped as tier 1's. */
+static void load_lowered(const struct ptx_module *m, const char *kernel, const uint8_t *seed,
+                         size_t nseed)
+{
+    struct ptx_diag diag;
+    void *image, *both;
+    size_t size, all;
+    if (t0_lower_kernel(m, kernel, &image, &size, &diag))
+        return;
+    uint32_t state = 1;
+    for (size_t k = 0; k < nseed; k++)
+        state = (state ^ seed[k]) * 16777619u;
+    for (unsigned n = 0; n < 16; n++) {
+        uint8_t *p = image;
+        state = state * 1664525 + 1013904223;
+        uint32_t at = (state >> 8) % (uint32_t)size;
+        uint8_t was = p[at];
+        p[at] ^= (uint8_t)(1u << (state & 7));
+        load_copy(image, size);
+        if (n == 0 && !t1_image_pack(image, size, seed, nseed, T1_SHAPE_FLAT, &both, &all)) {
+            load_copy(both, all);
+            free(both);
+        }
+        if (n % 3)
+            p[at] = was;
+    }
+    free(image);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ptx_diag diag;
+    if (size && data[0] != '.' && data[0] != '/') {
+        load_copy(data, size);
+        return 0;
+    }
+    struct ptx_module *m = ptx_module_open((const char *)data, size, &diag);
+    for (uint32_t i = 0; m && i < m->nfunc; i++)
+        if (m->func[i].is_entry && !m->func[i].is_decl)
+            load_lowered(m, m->func[i].name, data, size);
+    ptx_module_close(m);
+    return 0;
+}
