@@ -30,7 +30,11 @@ static void print(void *ctx, const char *text, size_t len)
 {
     (void)ctx, (void)text, (void)len;
 }
-static const struct t0_env env = {NULL, alloc, release, heap, release, print};
+static void assertion(void *ctx, const struct t0_fault *fault)
+{
+    (void)ctx, (void)fault;
+}
+static const struct t0_env env = {NULL, alloc, release, heap, release, print, assertion};
 
 /* Shared memory is checked by tier 0; any other address would be the program's own fault. */
 static bool is_tame(const struct ptx_func *f)
