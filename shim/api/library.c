@@ -46,7 +46,7 @@ int cumu_library_func(struct cumu_func **out, struct cumu_module *m, const char 
     if (!out || !name)
         return CUDA_ERROR_INVALID_VALUE;
     m = cumu_as_module(m);
-    return m ? cumu_module_func(m, name, out) : CUDA_ERROR_INVALID_HANDLE;
+    return m ? cumu_module_find(m, name, out) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 int cumu_library_count(unsigned *count, struct cumu_module *m)

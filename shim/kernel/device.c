@@ -66,7 +66,7 @@ static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t 
     cumu_unit_enter(f->unit);
     int err = cumu_unit_lower(f->unit, f);
     if (!err && mu_emit(f->unit->ptx, f->name, f->image, MU_MUSA, text, size, &c->info, &diag)) {
-        cumu_kernel_report(f->module, CUMU_GAP, f->name, "has no code for mp_%u: PTX line %u: %s%s%s", c->arch,
+        cumu_func_report(f, CUMU_GAP, "has no code for mp_%u: PTX line %u: %s%s%s", c->arch,
                            diag.line, diag.what, diag.what[0] ? ": " : "", diag.msg);
         err = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
@@ -84,8 +84,7 @@ static int compile(struct cumu_func *f, struct device_code *c)
     const char *why;
     size_t size;
     if (!cumu_arch_known(c->arch)) {
-        cumu_kernel_report(f->module, CUMU_ERROR, f->name,
-                           "mp_%u is no architecture that kernels can be compiled for", c->arch);
+        cumu_func_report(f, CUMU_ERROR, "mp_%u is no architecture that kernels can be compiled for", c->arch);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     int err = emit(f, c, &text, &size);
@@ -94,11 +93,11 @@ static int compile(struct cumu_func *f, struct device_code *c)
     bool jit = strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0;
     switch (cumu_mubin_make(&o, f->name, text, size, c->arch, jit ? CUMU_WANT_COMPILED : CUMU_WANT_CACHED)) {
     case CUMU_MADE_ABSENT:
-        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "is not in the cache, and CUMU_JIT=0 forbids compiling it");
+        cumu_func_report(f, CUMU_ERROR, "is not in the cache, and CUMU_JIT=0 forbids compiling it");
         err = CUDA_ERROR_JIT_COMPILATION_DISABLED;
         break;
     case CUMU_MADE_FAILED:
-        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "cannot be compiled for mp_%u: %s", c->arch, o.why);
+        cumu_func_report(f, CUMU_ERROR, "cannot be compiled for mp_%u: %s", c->arch, o.why);
         err = cumu_musa_compiler(&why) ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
         break;
     case CUMU_MADE_COMPILED:
@@ -167,15 +166,22 @@ struct many { /* kernels that are compiled side by side */
     struct cumu_func **f;
     unsigned n, arch, done;
     atomic_uint next;
-    atomic_int error; /* of any of them */
+    atomic_int error; /* that is not one kernel's own */
 };
+
+/* An error of this kernel: others may well be compiled. */
+static bool is_its_own(int err)
+{
+    return err == CUDA_ERROR_NOT_SUPPORTED || err == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+           err == CUDA_ERROR_INVALID_PTX;
+}
 
 static void *compile_some(void *arg)
 {
     struct many *m = arg;
     for (unsigned k; (k = atomic_fetch_add(&m->next, 1)) < m->n;) {
         int err = compile_for(m->f[k], m->arch), none = 0;
-        if (err)
+        if (err && !is_its_own(err))
             (void)atomic_compare_exchange_strong(&m->error, &none, err);
         pthread_mutex_lock(&lock);
         m->done++;
@@ -411,19 +417,19 @@ int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, st
         return c ? c->error : CUDA_ERROR_INVALID_CONTEXT; /* another device than it was compiled for */
     err = mu.muModuleLoadData(&inst->module, c->mubin);
     if (err) {
-        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "the MUSA driver refused its mubin for mp_%u (%d)",
+        cumu_func_report(f, CUMU_ERROR, "the MUSA driver refused its mubin for mp_%u (%d)",
                            arch, err);
         return err;
     }
     err = mu.muModuleGetFunction(&inst->function, inst->module, c->info.symbol);
     if (err)
-        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its mubin for mp_%u lacks %s (%d)", arch,
+        cumu_func_report(f, CUMU_ERROR, "its mubin for mp_%u lacks %s (%d)", arch,
                            c->info.symbol, err);
     int most = 0;
     if (!err && !mu.muFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, inst->function) && most > 0)
         inst->most_threads = (unsigned)most;
     if (!err && (err = bind(u, f, ctx, inst->module)) != 0)
-        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its mubin cannot be told where variables are (%d)", err);
+        cumu_func_report(f, CUMU_ERROR, "its mubin cannot be told where variables are (%d)", err);
     if (err)
         (void)mu.muModuleUnload(inst->module);
     return err;

@@ -43,10 +43,10 @@ static int resolve(struct cumu_func *f)
         return CUDA_SUCCESS;
     int err = cumu_module_func(f->module, f->name, &same);
     if (err == CUDA_ERROR_NOT_FOUND) {
-        cumu_kernel_report(f->module, CUMU_ERROR, f->name, "no PTX of its module defines this kernel");
+        cumu_func_report(f, CUMU_ERROR, "no PTX of its module defines this kernel");
         err = cudaErrorInvalidDeviceFunction;
     }
-    return err;
+    return err ? cumu_func_missing(f, err) : CUDA_SUCCESS;
 }
 
 static struct func_inst *find_inst(struct cumu_func *f, MUcontext ctx)
@@ -90,7 +90,7 @@ int cumu_func_inst(struct cumu_func *f, struct func_inst **out)
     }
     cumu_capture_restore(mode);
     *out = find_inst(f, ctx);
-    return err;
+    return err ? cumu_func_missing(f, err) : CUDA_SUCCESS;
 }
 
 const char *cumu_func_name(const struct cumu_func *f)

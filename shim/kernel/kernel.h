@@ -49,6 +49,8 @@ void cumu_module_unload(struct cumu_module *m);
 
 /* Kernel by name: CUDA_ERROR_NOT_FOUND, or why the module cannot be used. */
 int cumu_module_func(struct cumu_module *m, const char *name, struct cumu_func **out);
+/* The same for a program that asks by name: what is missing is heard if the user wants it. */
+int cumu_module_find(struct cumu_module *m, const char *name, struct cumu_func **out);
 /* Kernels in order of the text; CUDA_ERROR_NOT_FOUND past the last. */
 int cumu_module_func_at(struct cumu_module *m, unsigned i, struct cumu_func **out);
 int cumu_module_func_count(struct cumu_module *m, unsigned *count);

@@ -124,7 +124,7 @@ static int refuse_cubin(struct cumu_module *m, const void *data, size_t size)
     const char *kernel = fatbin_cubin_kernel(data, size, 0);
     cumu_kernel_report(m, CUMU_GAP, kernel ? kernel : "module",
                        "the image is machine code (a cubin), there is no PTX to translate");
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    return cumu_kernel_missing(kernel ? kernel : "module", CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
 int cumu_module_add(struct cumu_module *m, const void *data, size_t size)
@@ -166,12 +166,15 @@ static int load(const void *data, size_t size, const char *path, const struct cu
     int err = cumu_module_add(m, data, size);
     if (!err)
         err = cumu_module_open(m);
-    /* CUDA compiles PTX when it is loaded, and programs look for its errors there. Large modules stay
-     * lazy: few of their kernels are ever launched. */
+    /* CUDA compiles PTX when it is loaded, and programs look for its errors there; a kernel that only we cannot
+     * translate is an error when it is used. Large modules stay lazy: few of their kernels are ever launched. */
     for (struct cumu_unit *u = m->units; u && !err; u = u->next)
         if (u->ptx && !u->replaced && (cumu_loading_eager() || (!u->container && u->ptx->text_len <= EAGER_TEXT)))
             err = cumu_unit_check(u);
     m->log = NULL;
+    for (struct cumu_unit *u = m->units; u && err; u = u->next)
+        if (u->sass[0])
+            err = cumu_kernel_missing(u->sass, err);
     if (err) {
         if (path)
             cumu_error("kernel", "module", "%s cannot be used", path);
@@ -341,6 +344,15 @@ int cumu_module_func(struct cumu_module *m, const char *name, struct cumu_func *
     return CUDA_ERROR_NOT_FOUND;
 }
 
+int cumu_module_find(struct cumu_module *m, const char *name, struct cumu_func **out)
+{
+    int err = cumu_module_func(m, name, out);
+    bool whole = true; /* a name that a whole module does not define is not found with CUDA, either */
+    for (struct cumu_unit *u = m->units; u; u = u->next)
+        whole &= !u->error || u->no_image;
+    return err && !(err == CUDA_ERROR_NOT_FOUND && whole) ? cumu_kernel_missing(name, err) : err;
+}
+
 int cumu_module_func_at(struct cumu_module *m, unsigned i, struct cumu_func **out)
 {
     int err = cumu_module_open(m);
@@ -437,6 +449,7 @@ void cumu_module_unload(struct cumu_module *m)
         HASH_DEL(m->funcs, f);
         cumu_func_unload(f);
         free(f->image);
+        free(f->why);
         cumu_device_code_free(f);
         free(f->old_launch);
         while (f->attrs) {

@@ -95,6 +95,7 @@ struct cumu_func {
     struct cumu_unit *unit;
     _Atomic(struct ptx_func *) ptx; /* set last: who sees it sees the unit */
     int error;
+    char *why;   /* the newest report of what is wrong with it; under the lock */
     void *image; /* lowered, externs unbound */
     size_t image_size;
     struct device_code *code; /* of devices: compiled, by architecture (device.c) */
@@ -113,8 +114,9 @@ struct cumu_unit *cumu_unit_new(struct cumu_module *m, const void *container, si
 void cumu_unit_free(struct cumu_unit *u);
 void cumu_unit_enter(struct cumu_unit *u);
 void cumu_unit_leave(struct cumu_unit *u);
-/* Lowers every kernel of the unit now (takes the turn), and for a device compiles them if they are few; what is
- * wrong with one is the result. */
+/* Lowers every kernel of the unit now (takes the turn), and for a device compiles them if they are few. The result is
+ * what CUDA would refuse the PTX for, or what no kernel could be used for; a kernel that is beyond us alone answers an
+ * error when it is used. */
 int cumu_unit_check(struct cumu_unit *u);
 /* The rest needs the turn. */
 int cumu_unit_open(struct cumu_unit *u);
@@ -141,6 +143,13 @@ bool cumu_ptx_needs(const struct ptx_module *a, const struct ptx_module *b); /* 
 /* The reason of a failure: to the log, and to the error log of a JIT load in progress. */
 void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same of one kernel, which keeps the text. */
+void cumu_func_report(struct cumu_func *f, enum cumu_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* missing.c: f, or the kernel of that name, is asked for and cannot be used. Returns err, unless the user wants the
+ * process to end there (CUMU_MISSING_KERNEL). */
+int cumu_func_missing(struct cumu_func *f, int err);
+int cumu_kernel_missing(const char *name, int err);
 /* register.c: the module's managed variable got its memory. */
 void cumu_managed_publish(struct cumu_module *m, const char *name, void *address);
 /* Frees the registration tables' entries of a module. */

@@ -44,23 +44,46 @@ void cumu_unit_leave(struct cumu_unit *u)
     pthread_mutex_unlock(&cumu_kernel_lock);
 }
 
+/* To the log, and as one more line to the error log of a load. */
+static void report(struct cumu_module *m, enum cumu_level level, const char *symbol, const char *text)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* kernels of a load may be compiled side by side */
+    if (cumu_log_on(level, "kernel"))
+        cumu_log(NULL, level, "kernel", symbol, "%s", text);
+    if (m && m->log && m->log->error && m->log->error_size && level <= CUMU_WARN) {
+        pthread_mutex_lock(&one);
+        size_t at = strnlen(m->log->error, m->log->error_size);
+        snprintf(m->log->error + at, m->log->error_size - at, "cumu: %s%s%s\n", symbol ? symbol : "",
+                 symbol ? ": " : "", text);
+        pthread_mutex_unlock(&one);
+    }
+}
+
 void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,
                         const char *format, ...)
 {
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* kernels of a load may be compiled side by side */
     char text[640];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (cumu_log_on(level, "kernel"))
-        cumu_log(NULL, level, "kernel", symbol, "%s", text);
-    if (m && m->log && m->log->error && m->log->error_size && level <= CUMU_WARN) {
-        pthread_mutex_lock(&one);
-        snprintf(m->log->error, m->log->error_size, "cumu: %s%s%s\n", symbol ? symbol : "",
-                 symbol ? ": " : "", text);
-        pthread_mutex_unlock(&one);
-    }
+    report(m, level, symbol, text);
+}
+
+void cumu_func_report(struct cumu_func *f, enum cumu_level level, const char *format, ...)
+{
+    char text[640];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    report(f->module, level, f->name, text);
+    char *why = strdup(text);
+    pthread_mutex_lock(&cumu_kernel_lock);
+    char *old = f->why;
+    f->why = why;
+    pthread_mutex_unlock(&cumu_kernel_lock);
+    free(old);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -245,7 +268,8 @@ static int address_of(struct cumu_unit *u, struct data_inst *d, const char *name
     return d && d->module ? mu.muModuleGetGlobal(address, &size, d->module, name) : MUSA_ERROR_NOT_FOUND;
 }
 
-static int bind_externs(struct cumu_unit *u, void *image, struct data_inst *data, const char *symbol)
+/* f: the kernel of the image; NULL: it is the module's data. */
+static int bind_externs(struct cumu_unit *u, struct cumu_func *f, void *image, struct data_inst *data)
 {
     const char *name;
     for (unsigned i = 0; (name = t0_image_extern(image, i)); i++) {
@@ -255,8 +279,11 @@ static int bind_externs(struct cumu_unit *u, void *image, struct data_inst *data
         if (err && err != MUSA_ERROR_NOT_FOUND)
             return err; /* the process ends, or the context is gone: not the module's fault */
         if (err) {
-            cumu_kernel_report(u->module, CUMU_ERROR, symbol,
-                               "uses variable %s, which no part of the module defines", name);
+            static const char text[] = "uses variable %s, which no part of the module defines";
+            if (f)
+                cumu_func_report(f, CUMU_ERROR, text, name);
+            else
+                cumu_kernel_report(u->module, CUMU_ERROR, "module", text, name);
             return CUDA_ERROR_INVALID_PTX;
         }
         t0_image_bind(image, i, address);
@@ -291,7 +318,7 @@ int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out)
         if (err)
             goto fail;
     } else if (image) {
-        err = bind_externs(u, image, NULL, "module");
+        err = bind_externs(u, NULL, image, NULL);
         if (!err)
             err = mu.muModuleLoadData(&d->module, image);
         free(image);
@@ -340,12 +367,14 @@ int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t
 int cumu_unit_lower(struct cumu_unit *u, struct cumu_func *f)
 {
     struct ptx_diag diag = {0};
-    if (!f->error && !f->image &&
-        t0_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) != 0) {
-        report_diag(u, f->name, &diag);
-        f->error = diag.gap ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_PTX;
-    }
-    return f->error;
+    char text[sizeof diag.msg + sizeof diag.what + 32];
+    if (f->error || f->image || t0_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) == 0)
+        return f->error;
+    ptx_diag_text(&diag, text, sizeof text);
+    cumu_func_report(f, diag.gap ? CUMU_GAP : CUMU_ERROR, "%s", text);
+    if (diag.nomem)
+        return CUDA_ERROR_OUT_OF_MEMORY; /* there may be some when it is asked for again */
+    return f->error = diag.gap ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_PTX;
 }
 
 int cumu_unit_check(struct cumu_unit *u)
@@ -363,6 +392,8 @@ int cumu_unit_check(struct cumu_unit *u)
         err = cumu_unit_lower(u, f);
         cumu_unit_leave(u);
         kernels++;
+        if (err == CUDA_ERROR_NOT_SUPPORTED)
+            err = CUDA_SUCCESS; /* the others can be used */
     }
     bool compile = !err && cumu_device_code() && (kernels <= FEW_KERNELS || cumu_loading_eager());
     return compile ? cumu_device_compile_all(u) : err;
@@ -381,7 +412,7 @@ int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, voi
         return CUDA_ERROR_OUT_OF_MEMORY;
     memcpy(*image, f->image, f->image_size);
     *size = f->image_size;
-    err = bind_externs(u, *image, data, f->name);
+    err = bind_externs(u, f, *image, data);
     if (err) {
         free(*image);
         *image = NULL;
@@ -400,13 +431,12 @@ static int load_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, s
     err = mu.muModuleLoadData(&inst->module, image);
     free(image);
     if (err) {
-        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "the MUSA library refused its image (%d)",
-                           err);
+        cumu_func_report(f, CUMU_ERROR, "the MUSA library refused its image (%d)", err);
         return err;
     }
     err = mu.muModuleGetFunction(&inst->function, inst->module, f->name);
     if (err) {
-        cumu_kernel_report(u->module, CUMU_ERROR, f->name, "its image lacks the kernel (%d)", err);
+        cumu_func_report(f, CUMU_ERROR, "its image lacks the kernel (%d)", err);
         mu.muModuleUnload(inst->module);
     }
     return err;

@@ -96,11 +96,17 @@ void ptx_fail(struct ptx_ctx *c, unsigned line, const char *what, size_t what_le
     longjmp(c->out, 1);
 }
 
+static _Noreturn void run_out(struct ptx_ctx *c)
+{
+    c->diag->nomem = true;
+    ptx_fail(c, 0, "", 0, "out of memory");
+}
+
 void *ptx_alloc(struct ptx_ctx *c, size_t count, size_t size)
 {
     void *p = size && count > SIZE_MAX / size ? NULL : ptx_arena_alloc(c->arena, count * size);
     if (!p)
-        ptx_fail(c, 0, "", 0, "out of memory");
+        run_out(c);
     return p;
 }
 
@@ -115,7 +121,7 @@ void *ptx_grow(struct ptx_ctx *c, void *array, uint32_t count, uint32_t *cap, si
 {
     uint32_t n = *cap ? *cap * 2 : 16;
     if (n <= *cap)
-        ptx_fail(c, 0, "", 0, "out of memory");
+        run_out(c);
     void *p = ptx_alloc(c, n, size);
     if (count)
         memcpy(p, array, count * size);

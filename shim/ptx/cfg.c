@@ -289,6 +289,7 @@ int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag)
     *c.diag = (struct ptx_diag){0};
     c.arena = f->arena;
     if (setjmp(c.out)) {
+        c.diag->gap = !c.diag->nomem;
         if (!c.diag->line)
             c.diag->line = f->line;
         ptx_func_drop(f);

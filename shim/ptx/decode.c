@@ -229,11 +229,13 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
         if (r == 2)
             continue;
         unsigned type = ptx_type_find(m, n);
+        bool taken = type && ntype < info->most && (ntype || info->types & BIT(type));
+        c->diag->gap = !taken && (r || type); /* PTX has it, if not here as far as the tables know */
         if (!type)
             ptx_fail(c, line, s, len, r ? "%s does not take the modifier .%.*s"
                                         : "%s: unknown modifier .%.*s",
                      op_names[in->op], (int)(n < 40 ? n : 40), m);
-        if (ntype >= info->most || (!ntype && !(info->types & BIT(type))))
+        if (!taken)
             ptx_fail(c, line, s, len, "%s does not take the type .%.*s%s", op_names[in->op], (int)n,
                      m, ntype ? " here" : "");
         in->type[ntype++] = (uint8_t)type;

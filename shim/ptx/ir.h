@@ -12,12 +12,16 @@
 
 struct ptx_arena; /* ptx/arena.h */
 
+/* The newest PTX that the front end was written for. What is refused in a newer one is a gap. */
+enum { PTX_NEWEST_MAJOR = 9, PTX_NEWEST_MINOR = 0 };
+
 /* First error found; later ones are not recorded. `line` counts from 1 in the PTX text. */
 struct ptx_diag {
     unsigned line;
     char what[64]; /* offending token or instruction, as written */
     char msg[192]; /* "what is wrong; what was expected" */
-    bool gap;      /* nothing is wrong: it is more than cumu can do */
+    bool gap;      /* nothing is wrong, as far as cumu knows: it is more than cumu can do */
+    bool nomem;    /* nor that: there was no memory */
 };
 
 enum ptx_type {

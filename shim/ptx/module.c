@@ -441,6 +441,7 @@ struct ptx_module *ptx_module_open(const char *text, size_t len, struct ptx_diag
     struct scan s = {0};
     *c.diag = (struct ptx_diag){0};
     if (!c.arena) {
+        c.diag->nomem = true;
         strcpy(c.diag->msg, "out of memory");
         return NULL;
     }

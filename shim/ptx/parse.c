@@ -430,6 +430,12 @@ static void parse_body(struct ptx_parser *p)
     resolve_labels(p);
 }
 
+static bool is_newer(const struct ptx_module *m)
+{
+    return m->version_major > PTX_NEWEST_MAJOR ||
+           (m->version_major == PTX_NEWEST_MAJOR && m->version_minor > PTX_NEWEST_MINOR);
+}
+
 int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag)
 {
     struct ptx_diag local;
@@ -445,10 +451,12 @@ int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag)
     }
     f->arena = c.arena = ptx_arena_new();
     if (!c.arena) {
+        c.diag->nomem = true;
         strcpy(c.diag->msg, "out of memory");
         return -1;
     }
     if (setjmp(c.out)) {
+        c.diag->gap |= is_newer(f->module) && !c.diag->nomem;
         ptx_func_drop(f);
         return -1;
     }

@@ -41,7 +41,9 @@ static const char ptx[] =
 static const char refused[] =
     ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry sizes(.param .u64 surface, .param .u64 out) {\n"
     ".reg .b32 %r; .reg .u64 %d;\nld.param.u64 %d, [surface];\n.reg .u64 %o;\n"
-    "suq.width.b32 %r, [%d];\nld.param.u64 %o, [out];\nst.global.u32 [%o], %r;\nret;\n}\n";
+    "suq.width.b32 %r, [%d];\nld.param.u64 %o, [out];\nst.global.u32 [%o], %r;\nret;\n}\n"
+    ".visible .entry both(.param .u64 out, .param .u8 small, .param .u32 add) {\n.reg .u64 %o;\n"
+    "ld.param.u64 %o, [out];\nst.global.u32 [%o], 77;\nst.global.u32 [%o + 124], 77;\nret;\n}\n";
 
 static void *module, *both;
 
@@ -52,7 +54,7 @@ static int load(const char *text)
     void *values[] = {error, (void *)sizeof error};
     int r = cuModuleLoadDataEx(&module, text, 2, options, values);
     printf("load %d\n", r);
-    if (r)
+    if (error[0])
         printf("log %s", error);
     return r ? r : cuModuleGetFunction(&both, module, "both");
 }
@@ -189,6 +191,11 @@ int main(int argc, char **argv)
     }
     if ((r = load(!strcmp(what, "refused") ? refused : ptx)) != 0)
         return 1;
+    if (!strcmp(what, "refused")) {
+        void *sizes = NULL;
+        int got = cuModuleGetFunction(&sizes, module, "sizes");
+        printf("sizes %d %d\n", got, cuFuncGetAttribute(&mode, CU_FUNC_ATTRIBUTE_NUM_REGS, sizes));
+    }
     if (!strcmp(what, "attributes"))
         attributes();
     if (!strcmp(what, "packed"))

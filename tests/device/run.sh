@@ -125,7 +125,7 @@ mode fail
 check "a compiler that fails" 1 'add.* cannot be compiled for mp_31: .*sdk/bin/mcc: status 1: error: no such builtin' \
     "$command" 'cudaErrorInvalidPtx' -- $run "$fix/vectoradd"
 rm -f "$sdk/calls"
-check "at a load: in its log, too" 1 '^load 218$' '^log cumu: both: .*mcc: status 1: error: no such builtin' -- $run "$tmp/client"
+check "at a load: in its log, too" 1 '^load 0$' '^launch 218 ' '^log cumu: both: .*mcc: status 1: error: no such builtin' -- $run "$tmp/client"
 calls "a fault of the text is asked about once" 1
 mode spelling
 check "a compiler that has another spelling" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/spelling" $run "$tmp/client"
@@ -139,12 +139,15 @@ calls "is asked for less" 3
 check "which is remembered" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/crash" $run "$tmp/client"
 calls "by the kernel" 0
 mode hang
-CUMU_COMPILE_SECONDS=1 check "a compiler that hangs" 1 '^load 218$' '^log .*mcc: took too long' -- $run "$tmp/client"
+CUMU_COMPILE_SECONDS=1 check "a compiler that hangs" 1 '^load 0$' '^launch 218 ' '^log .*mcc: took too long' -- $run "$tmp/client"
 mode garbage
 check "a driver that does not take the code" 1 'refused its mubin for mp_31' 'cudaErrorInvalidKernelImage|cudaErrorNoKernelImageForDevice' -- $run "$fix/vectoradd"
 rm -rf "$tmp/empty"
 mode good
-check "a kernel that MUSA has no counterpart of" 1 '^load 222$' '^log cumu: sizes: has no code for mp_31: PTX line 8' -- $run "$tmp/client" refused
+check "a kernel that MUSA has no counterpart of" 0 '^load 0$' '^log cumu: sizes: has no code for mp_31: PTX line 8' \
+    '^sizes 0 222$' '^launch 0 value 77$' -- $run "$tmp/client" refused
+check "or the end, if that is wanted" 86 '^load 0$' 'sizes: cannot be used \(222\): has no code for mp_31: PTX line 8.*MISSING' \
+    -- env CUMU_MISSING_KERNEL=exit stdbuf -oL $run "$tmp/client" refused
 check "an architecture that nobody knows" 1 '^load 209$' '^log .*mp_17 is no architecture' -- env DEVICE_CC=17 $run "$tmp/client"
 check "a block of too many threads never reaches the driver" 0 '^wide 1$' -- env CUMU_CACHE_DIR="$tmp/wide" $run "$tmp/client" wide
 check "forbidden to compile" 1 '^load 223$' '^log .*CUMU_JIT=0' -- env CUMU_JIT=0 $run "$tmp/client"
@@ -163,7 +166,7 @@ check "which a program's kernels need, too" 0 '^PASS matmul$' -- $run "$fix/matm
 check "ahead of time" 0 ' 1 compiled, 0 were there' -- "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 for how in 'fail:error: MTRTC does not like it' 'crash:status 134' 'hang:took too long'; do
     echo "${how%%:*}" >"$sdk/rtc/how"
-    CUMU_COMPILE_SECONDS=2 check "MTRTC: ${how%%:*}" 1 '^load 218$' "^log .*${how#*:}" -- env CUMU_CACHE_DIR="$tmp/rtc" $run "$tmp/client"
+    CUMU_COMPILE_SECONDS=2 check "MTRTC: ${how%%:*}" 1 '^load 0$' '^launch 218 ' "^log .*${how#*:}" -- env CUMU_CACHE_DIR="$tmp/rtc" $run "$tmp/client"
 done
 check "only mcc is wanted" 1 '^load 221$' -- env CUMU_MUSA_COMPILER=mcc $run "$tmp/client"
 cp "$here/mcc" "$sdk/bin/mcc"

@@ -135,6 +135,49 @@ static void bad_images(void)
     cumu_module_unload(m);
 }
 
+/* One kernel that is right and beyond us leaves the others alone; what ptxas refuses fails the load. */
+static void one_of_two(void)
+{
+    static const char good[] = ".visible .entry good()\n{\n  ret;\n}\n";
+    static const struct {
+        const char *what, *head, *body;
+        int load, use;
+    } kernels[] = {
+        {"beyond us", HEAD, "wgmma.fence.sync.aligned;", CUDA_SUCCESS, CUDA_ERROR_NOT_SUPPORTED},
+        {"a modifier that other instructions take", HEAD, "bar.sync.ftz 0;", CUDA_SUCCESS, CUDA_ERROR_NOT_SUPPORTED},
+        {"of a PTX newer than we are", ".version 99.0\n.target sm_70\n", "frob.u32 1;", CUDA_SUCCESS,
+         CUDA_ERROR_NOT_SUPPORTED},
+        {"no instruction", HEAD, "frob.u32 1;", CUDA_ERROR_INVALID_PTX, 0},
+        {"no register", HEAD, "mov.u32 %r1, 1;", CUDA_ERROR_INVALID_PTX, 0},
+        {"a function that nobody defines", HEAD ".extern .func f();\n", "call f;", CUDA_ERROR_INVALID_PTX, 0},
+        {"more shared memory than there is", HEAD, ".shared .b8 s[60000];\n.reg .b32 %r1; mov.u32 %r1, s;",
+         CUDA_ERROR_INVALID_PTX, 0},
+    };
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        char text[512], error[256] = "";
+        struct cumu_jit_log log = {.error = error, .error_size = sizeof error};
+        struct cumu_module *m = NULL;
+        struct cumu_func *f;
+        MUfunction mf;
+        unsigned n = 0;
+        int value;
+        snprintf(text, sizeof text, "%s.visible .entry bad()\n{\n  %s\n  ret;\n}\n%s", kernels[k].head,
+                 kernels[k].body, good);
+        int err = cumu_module_load(text, FATBIN_UNBOUNDED, &log, &m);
+        OK(err == kernels[k].load && strstr(error, "bad: "), "%s: load %d, %s", kernels[k].what, err,
+           strtok(error, "\n"));
+        if (err)
+            continue;
+        OK(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2 &&
+               cumu_module_func(m, "good", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == CUDA_SUCCESS,
+           "the other kernel can be used");
+        OK(cumu_module_func(m, "bad", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == kernels[k].use &&
+               cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &value) == kernels[k].use,
+           "it cannot");
+        cumu_module_unload(m);
+    }
+}
+
 static struct cumu_func *shared_func;
 static void *use_func(void *out)
 {
@@ -245,6 +288,7 @@ int main(void)
     registration();
     loading();
     bad_images();
+    one_of_two();
     threads_and_contexts();
     linking();
     variables();

@@ -8,7 +8,7 @@ static uint32_t *array(struct t0_lower *l, uint32_t **p, uint32_t n)
 {
     uint32_t *q = realloc(*p, (n + 1) * sizeof *q);
     if (!q)
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
     *p = q;
     memset(q, 0xff, (n + 1) * sizeof *q);
     return q;

@@ -45,7 +45,7 @@ void t0_plan_slots(struct t0_lower *l)
     uint32_t top = 0, most = 0, n = f->nparam + f->nret + f->nlocal;
     l->slot = realloc(l->slot, (n + 1) * sizeof *l->slot);
     if (!l->slot)
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
     memset(l->slot, 0, (n + 1) * sizeof *l->slot);
     if (!f->is_entry) {
         for (uint32_t k = 0; k < f->nparam; k++)
@@ -88,14 +88,14 @@ uint32_t t0_reach(struct t0_lower *l, const struct ptx_func *f)
 {
     uint32_t index;
     if (!ptx_calls_reach(&l->reached, f, &index))
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
     return index;
 }
 
 static void add_edge(struct t0_lower *l, uint32_t callee)
 {
     if (!ptx_calls_add(&l->reached, l->index, callee))
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
 }
 
 static void reach_named(struct t0_lower *l, int32_t sym)
@@ -220,12 +220,11 @@ static struct shape shape_of(struct t0_lower *l, const struct ptx_instr *i, enum
             if (!strcmp(f->name, syscalls[k].name))
                 *sys = syscalls[k].call;
         /* cudaLaunchDeviceV2 and the like; what libcudadevrt's own PTX calls when it is linked in */
-        l->gap = !def && !*sys && (!strncmp(f->name, "cuda", 4) || !strncmp(f->name, "__cuda_syscall", 14));
-        if (l->gap)
+        if (!def && !*sys && (!strncmp(f->name, "cuda", 4) || !strncmp(f->name, "__cuda_syscall", 14)))
             t0_fail(l, "call of `%s`: kernels that launch kernels (dynamic parallelism) are not supported",
                     f->name);
         if (!def && !*sys)
-            t0_fail(l, "call of `%s`, which is not defined in this module", f->name);
+            t0_refuse(l, "call of `%s`, which is not defined in this module", f->name);
     } else if (proto->kind == PTX_O_SYM && PTX_SYM_BAND(proto->sym) == 0x20000000) {
         f = &l->module->func[PTX_SYM_INDEX(proto->sym)]; /* .calltargets: its first function */
     } else if (proto->kind == PTX_O_SYM) {
@@ -233,7 +232,7 @@ static struct shape shape_of(struct t0_lower *l, const struct ptx_instr *i, enum
         return (struct shape){p->param, p->ret, p->nparam, p->nret};
     }
     if (!f)
-        t0_fail(l, "call without a prototype");
+        t0_refuse(l, "call without a prototype");
     return (struct shape){f->param, f->ret, f->nparam, f->nret};
 }
 
@@ -244,7 +243,7 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
     struct t0_call call = {.caller = l->index, .fn = T0_NONE, .syscall = sys};
     uint32_t scratch = l->arg_top;
     if (i->src[1].n != s.nparam || i->dst[0].n != s.nret)
-        t0_fail(l, "number of arguments or results differs from the prototype's");
+        t0_refuse(l, "number of arguments or results differs from the prototype's");
     const struct ptx_func *callee =
         i->src[0].kind == PTX_O_SYM && !sys ? t0_callee(l, i->src[0].sym) : NULL;
     if (callee) {
@@ -265,7 +264,7 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
             lane_move(l, T0_LANE_ST, t0_source(l, o, t0_class_of(type)), at, type);
         }
         if (at + (uint64_t)size > l->fn.slot)
-            t0_fail(l, "argument is smaller than the parameter");
+            t0_refuse(l, "argument is smaller than the parameter");
         struct t0_arg *arg = t0_push(l, &l->args, sizeof *arg);
         *arg = (struct t0_arg){at, size, param_at(s.param, s.nparam, k)};
     }
@@ -274,7 +273,7 @@ void t0_lower_call(struct t0_lower *l, const struct ptx_instr *i)
         call.ret = s.nret == 1 ? passed_at(l, result, &scratch) : scratch;
         call.ret_size = param_at(s.ret, s.nret, s.nret);
         if (call.ret + (uint64_t)call.ret_size > l->fn.slot)
-            t0_fail(l, "result is larger than its variable");
+            t0_refuse(l, "result is larger than its variable");
     }
     struct t0_call *record = t0_push(l, &l->calls, sizeof *record);
     *record = call;

@@ -27,7 +27,7 @@ static void add_reloc(struct t0_lower *l, const struct ptx_var *v, const struct 
     uint32_t var = index_of(l->module, r->sym);
     const struct ptx_func *f = var == T0_NONE ? ptx_module_func(l->module, r->sym) : NULL;
     if (var == T0_NONE && !f)
-        t0_fail(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name,
+        t0_refuse(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name,
                 r->sym);
     struct t0_reloc *out = t0_push(l, &l->relocs, sizeof *out);
     *out = (struct t0_reloc){
@@ -69,6 +69,7 @@ int t0_lower_data(const struct ptx_module *m, void **image, size_t *size, struct
     diag = diag ? diag : &unused;
     memset(diag, 0, sizeof *diag);
     if (!l) {
+        diag->nomem = true;
         strcpy(diag->msg, "out of memory");
         return -1;
     }

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void t0_fail(struct t0_lower *l, const char *format, ...)
+static _Noreturn void leave(struct t0_lower *l, struct ptx_diag kind, const char *format, va_list args)
 {
-    va_list args;
     struct ptx_diag *d = l->diag;
-    memset(d, 0, sizeof *d);
-    d->gap = l->gap;
+    *d = kind;
     if (l->at) {
         d->line = l->at->line;
         snprintf(d->what, sizeof d->what, "%s", l->at->opcode ? l->at->opcode : "");
@@ -20,9 +18,28 @@ void t0_fail(struct t0_lower *l, const char *format, ...)
         d->line = l->f->line;
         snprintf(d->what, sizeof d->what, "%s", l->f->name);
     }
-    va_start(args, format);
     vsnprintf(d->msg, sizeof d->msg, format, args);
-    va_end(args);
+    longjmp(l->out, 1);
+}
+
+/* The standard wants va_end in the function of va_start; longjmp never comes back to it. */
+void t0_fail(struct t0_lower *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    leave(l, (struct ptx_diag){.gap = true}, format, args);
+}
+
+void t0_refuse(struct t0_lower *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    leave(l, (struct ptx_diag){0}, format, args);
+}
+
+void t0_out_of_memory(struct t0_lower *l)
+{
+    *l->diag = (struct ptx_diag){.nomem = true, .msg = "out of memory"};
     longjmp(l->out, 1);
 }
 
@@ -32,7 +49,7 @@ void *t0_push(struct t0_lower *l, struct t0_list *list, size_t element)
         uint32_t cap = list->cap ? list->cap * 2 : 64;
         void *p = cap > list->cap ? realloc(list->p, cap * element) : NULL;
         if (!p)
-            t0_fail(l, "out of memory");
+            t0_out_of_memory(l);
         list->p = p;
         list->cap = cap;
     }
@@ -92,7 +109,7 @@ void t0_write_image(struct t0_lower *l, void **image, size_t *size)
     head.size = at;
     char *out = calloc(1, at);
     if (!out)
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
     memcpy(out, &head, sizeof head);
 #define T0_SECTION(field, type)                                                                   \
     if (l->field.n)                                                                               \

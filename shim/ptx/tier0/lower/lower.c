@@ -42,7 +42,7 @@ static uint32_t finish_calls(struct t0_lower *l)
     free(own);
     free(again);
     if (!good)
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
     bytes = cycle ? RECURSION_LOCAL : bytes + most;
     bool any = cycle || l->has_alloca;
     for (uint32_t k = 0; k < n; k++) {
@@ -130,6 +130,7 @@ int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image
     memset(diag, 0, sizeof *diag);
     strncpy(diag->what, kernel, sizeof diag->what - 1);
     if (!l || !f || !f->is_entry) {
+        diag->nomem = !l;
         strcpy(diag->msg, l ? "no such kernel in the module" : "out of memory");
         free(l);
         return -1;
@@ -147,7 +148,7 @@ int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image
         }
         l->at = NULL;
         if (l->shared_top > T0_SHARED_STATIC + (l->reserved ? T0_SHARED_RESERVED : 0))
-            t0_fail(l, "%llu bytes of static shared memory; at most %u",
+            t0_refuse(l, "%llu bytes of static shared memory; at most %u",
                     (unsigned long long)l->shared_top, T0_SHARED_STATIC);
         finish_kernel(l, f);
         t0_write_image(l, image, size);

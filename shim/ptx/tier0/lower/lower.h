@@ -37,7 +37,6 @@ struct t0_lower {
     bool has_indirect, has_alloca, uses_dynamic;
     uint32_t num_regs;
     bool uses_grid_sync, may_wait;
-    bool gap; /* what fails is nobody's mistake */
 
     /* the function being lowered */
     struct ptx_func *f;
@@ -62,8 +61,12 @@ struct t0_fixup {
 /* image.c */
 void *t0_push(struct t0_lower *l, struct t0_list *list, size_t element); /* zeroed */
 uint32_t t0_string(struct t0_lower *l, const char *s);
+/* What is right as far as we know, but more than we can do; what ptxas refuses, too; neither. */
 _Noreturn void t0_fail(struct t0_lower *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+_Noreturn void t0_refuse(struct t0_lower *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+_Noreturn void t0_out_of_memory(struct t0_lower *l);
 void t0_lower_start(struct t0_lower *l, const struct ptx_module *m, struct ptx_diag *diag);
 void t0_lower_free(struct t0_lower *l);
 void t0_write_image(struct t0_lower *l, void **image, size_t *size);

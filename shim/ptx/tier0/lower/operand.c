@@ -57,7 +57,7 @@ uint32_t t0_shared_area(struct t0_lower *l, const struct ptx_var *v, bool *dynam
             return a[k].offset;
     uint64_t at = ((uint64_t)l->shared_top + v->align - 1) & ~(uint64_t)(v->align - 1);
     if (at + v->size > 1u << 20)
-        t0_fail(l, "shared memory passes 1 MiB");
+        t0_refuse(l, "shared memory passes 1 MiB");
     a = t0_push(l, &l->areas, sizeof *a);
     a->var = v;
     a->offset = (uint32_t)at;

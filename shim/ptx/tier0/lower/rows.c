@@ -44,7 +44,7 @@ static void grow_buckets(struct t0_lower *l)
     uint32_t *b = calloc(n, sizeof *b);
     const struct t0_row *r = l->rows.p;
     if (!b)
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
     for (uint32_t k = 0; k < l->rows.n; k++) {
         uint32_t h =
             hash(r[k].value, (uint64_t)r[k].kind << 40 | (uint64_t)r[k].wide << 36 | r[k].index);
@@ -201,7 +201,7 @@ static void cover(struct live *v)
     const struct ptx_func *f = v->l->f;
     uint32_t *name = calloc(v->nwide + 1, sizeof *name);
     if (!name)
-        t0_fail(v->l, "out of memory");
+        t0_out_of_memory(v->l);
     for (uint32_t r = 0; r < f->nreg; r++)
         if (v->wide[r])
             name[v->wide[r] - 1] = r;
@@ -331,7 +331,9 @@ void t0_allocate_rows(struct t0_lower *l)
     if (!ok || t0_fn_size(&l->fn) > T0_REGS_LIMIT) {
         free(by_s);
         free(by_e);
-        t0_fail(l, ok ? "function needs too many registers" : "out of memory");
+        if (!ok)
+            t0_out_of_memory(l);
+        t0_fail(l, "function needs too many registers");
     }
     l->fn.regs = l->regs_top;
     base[T0_CLASS_PRED] = l->fn.regs;

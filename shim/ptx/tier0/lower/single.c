@@ -23,7 +23,7 @@ static void lower(struct t0_lower *l, const struct ptx_instr *i, const uint32_t 
     static const uint32_t bytes[T0_CLASSES] = {T0_ROW_ALIGN, 128, 256, 512};
     l->reg = calloc(l->f->nreg + 1, sizeof *l->reg);
     if (!l->reg)
-        t0_fail(l, "out of memory");
+        t0_out_of_memory(l);
     memcpy(l->reg, row, l->f->nreg * sizeof *row);
     for (unsigned c = 0; c < T0_CLASSES; c++)
         for (unsigned k = 0; k < 3; k++)
