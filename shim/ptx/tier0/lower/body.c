@@ -14,12 +14,13 @@ static uint32_t *array(struct t0_lower *l, uint32_t **p, uint32_t n)
     return q;
 }
 
+/* A loop with a fence may read plainly what others write. */
 static bool may_wait(const struct ptx_instr *i)
 {
     switch (i->op) {
     case PTX_OP_LD: return i->sem != PTX_WEAK;
     case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_NANOSLEEP: case PTX_OP_CALL:
-    case PTX_OP_MBARRIER: return true;
+    case PTX_OP_MBARRIER: case PTX_OP_MEMBAR: case PTX_OP_FENCE: case PTX_OP_MULTIMEM: return true;
     default: return false;
     }
 }

@@ -88,6 +88,8 @@ struct t1_block_info {
     uint32_t run;  /* last block of the run of divergent blocks that holds it */
 };
 
+enum { T1_WAITS = 1, T1_WAITS_WITHIN = 2 }; /* of a loop */
+
 struct t1_var_place { /* shared variables; .param variables of functions */
     const struct ptx_var *var;
     uint32_t offset;
@@ -126,6 +128,8 @@ struct t1_emit {
     const struct ptx_instr *in; /* it, for messages; NULL between instructions */
     const char *mask;           /* lanes that run it: an expression without side effects */
     bool guarded;               /* mask was narrowed by a guard and may be empty */
+    uint8_t *waits;             /* by header: T1_WAITS, the loop may wait for other threads, or one inside it */
+    uint8_t *effects;           /* by number of a module's function: depend.c */
     uint8_t *read;              /* by value: where t1_values_read notes them */
     bool loose;                 /* it has loose blocks */
     uint32_t index;             /* of the function among those reached */
@@ -146,9 +150,8 @@ void t1_put(struct t1_emit *e, const char *format, ...) __attribute__((format(pr
 void t1_write(struct t1_emit *e, struct ptx_text *t, const char *s, size_t n);
 
 /* loose.c: blocks that lanes run at different times */
-bool t1_must_be_loose(struct t1_emit *e);  /* plan.c; before t1_plan; more blocks must be made loose */
 void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit); /* a loop, and what its leavers do */
-bool t1_held(const struct t1_emit *e, uint32_t k);  /* lanes in block k wait for others */
+bool t1_held(struct t1_emit *e, uint32_t k);  /* lanes in block k wait for others */
 void t1_loose_after(struct t1_emit *e, uint32_t k); /* behind block k: rounds of loops, and all that waits */
 
 /* plan.c: what blocks and values are, before anything is written */
@@ -162,8 +165,15 @@ void t1_check_read(struct t1_emit *e, uint32_t k); /* at the head of block k */
 void t1_check_made(struct t1_emit *e, uint32_t k); /* at its end */
 void t1_check_copy(struct t1_emit *e, int32_t phi, const struct t1_arg *a, const char *mask);
 
-/* wait.c: from this block on, a lane meets all others, or ends, before it does what others could see. */
-bool t1_meets_before_acting(struct t1_emit *e, uint32_t block);
+bool t1_parts_lanes(const struct ptx_func *f, uint32_t b); /* the branch at its end */
+
+/* depend.c: e->waits, and e->spins if there is any such loop */
+void t1_find_waits(struct t1_emit *e);
+bool t1_call_meets(struct t1_emit *e, const struct ptx_instr *in); /* lanes do, in what it calls */
+bool t1_call_waits(struct t1_emit *e, const struct ptx_instr *in); /* there may be a loop that waits */
+
+/* wait.c: before t1_plan; more blocks have been made loose, or must be once blocks begin where lanes meet */
+bool t1_must_be_loose(struct t1_emit *e);
 /* No more than one lane of a warp runs the block, whatever the launch. */
 bool t1_one_lane(const struct t1_emit *e, uint32_t block);
 

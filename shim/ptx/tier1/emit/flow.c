@@ -124,21 +124,6 @@ void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to)
 
 /* ---- ends of blocks ---- */
 
-static bool spinning(const struct t1_emit *e, uint32_t header)
-{
-    const struct ptx_func *f = e->f;
-    if (!e->spins)
-        return false;
-    for (uint32_t k = header; k < f->nblock && ptx_in_loop(f, (int32_t)k, (int32_t)header); k++)
-        for (uint32_t i = f->block[k].first; i < f->block[k].first + f->block[k].count; i++) {
-            const struct ptx_instr *in = &f->instr[i];
-            if (in->op == PTX_OP_NANOSLEEP || in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER ||
-                (in->op == PTX_OP_LD && in->sem != PTX_WEAK))
-                return true;
-        }
-    return false;
-}
-
 bool t1_may_rest(const struct t1_emit *e, int32_t header)
 {
     const struct ptx_func *f = e->f;
@@ -167,7 +152,7 @@ static unsigned turn_of(const struct t1_emit *e, uint32_t header)
  * that all of them read what is close together. */
 static const char *next_round(struct t1_emit *e, uint32_t header)
 {
-    if (spinning(e, header))
+    if (e->waits[header] & T1_WAITS)
         return "t1_yield(b); ";
     unsigned turn = turn_of(e, header);
     if (!turn)

@@ -68,23 +68,11 @@ static int member_mask(const struct ptx_func *f, uint32_t i)
 
 /* ---- their order ---- */
 
-bool t1_held(const struct t1_emit *e, uint32_t k)
+bool t1_held(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_block *b = &e->f->block[k];
-    return b->count && ptx_meets(&e->f->instr[b->first]);
-}
-
-/* Lanes that leave may go on: somebody in the loop may wait for them. */
-static bool may_wait(const struct ptx_func *f, uint32_t header)
-{
-    for (uint32_t k = header; k < f->nblock && ptx_in_loop(f, (int32_t)k, (int32_t)header); k++)
-        for (uint32_t i = f->block[k].first; i < f->block[k].first + f->block[k].count; i++) {
-            const struct ptx_instr *in = &f->instr[i];
-            if (in->op == PTX_OP_NANOSLEEP || in->op == PTX_OP_ATOM || in->op == PTX_OP_MBARRIER ||
-                (in->op == PTX_OP_LD && in->sem != PTX_WEAK))
-                return true;
-        }
-    return false;
+    const struct ptx_instr *in = &e->f->instr[b->first];
+    return b->count && (in->op == PTX_OP_CALL ? t1_call_meets(e, in) : ptx_meets(in));
 }
 
 /* A held block for lanes that name whom they meet: runs those, once all of them have come or, at the end of a
@@ -113,7 +101,7 @@ void t1_loose_after(struct t1_emit *e, uint32_t k)
     uint32_t first = k;
     for (int32_t h = f->block[k].loop_header; h >= 0 && f->block[h].loose; h = f->block[h].loop_parent)
         if ((k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)) && !t1_held(e, (uint32_t)h) &&
-            !may_wait(f, (uint32_t)h))
+            !e->waits[h])
             t1_put(e, "if (p%d) goto B%d;\n", h, h);
     if (k + 1 < f->nblock && f->block[k + 1].loose)
         return;

@@ -2,14 +2,12 @@
  * of their own, which values leave their block, and which leave a loop lane by lane. */
 #include "ptx/tier1/emit/emit.h"
 
-#include <string.h>
-
 static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
 {
     return f->block[b].count ? &f->instr[f->block[b].first + f->block[b].count - 1] : NULL;
 }
 
-static bool parts_lanes(const struct ptx_func *f, uint32_t b)
+bool t1_parts_lanes(const struct ptx_func *f, uint32_t b)
 {
     const struct ptx_instr *in = last_of(f, b);
     if (!in || f->block[b].nsucc == 0)
@@ -33,7 +31,7 @@ static void spread(struct t1_emit *e)
             int32_t h = f->block[k].loop_header;
             for (; h >= 0 && !e->info[k].div; h = f->block[h].loop_parent)
                 changed |= e->info[k].div = e->info[h].div;
-            if (!e->info[k].div && !parts_lanes(f, k))
+            if (!e->info[k].div && !t1_parts_lanes(f, k))
                 continue;
             for (uint32_t s = 0; s < f->block[k].nsucc; s++) {
                 uint32_t t = (uint32_t)f->block[k].succ[s];
@@ -49,7 +47,7 @@ static void spread(struct t1_emit *e)
     for (uint32_t k = 0; k < f->nblock; k++)
         for (uint32_t s = 0; s < f->block[k].nsucc; s++) {
             uint32_t t = (uint32_t)f->block[k].succ[s];
-            e->info[t].pend |= e->info[t].div || e->info[k].div || parts_lanes(f, k);
+            e->info[t].pend |= e->info[t].div || e->info[k].div || t1_parts_lanes(f, k);
         }
 }
 
@@ -152,96 +150,6 @@ static void classify(struct t1_emit *e)
     for (uint32_t v = 0; v < f->nvalue; v++)
         if (e->value[v].used && e->value[v].kind == T1_K_NONE && f->value[v].block >= 0)
             t1_fail(e, "128-bit values are not supported");
-}
-
-/* ---- loops that wait ---- */
-
-static bool waits(const struct ptx_instr *in)
-{
-    return in->op == PTX_OP_NANOSLEEP || (in->op == PTX_OP_LD && in->sem != PTX_WEAK) ||
-           (in->op == PTX_OP_ATOM && in->sub == PTX_SUB_EXCH) || in->op == PTX_OP_MBARRIER;
-}
-
-/* A compare-and-swap against a value that the loop does not change waits for somebody; one that retries
- * with what it has read does not. */
-static bool lock_like(const struct ptx_func *f, uint32_t i, int32_t h)
-{
-    const struct ptx_instr *in = &f->instr[i];
-    if (in->op == PTX_OP_ATOM && in->sub == PTX_SUB_CAS) {
-        int32_t v = f->instr_src[i][1];
-        return in->src[1].kind != PTX_O_REG || f->value[v].block < 0 ||
-               !ptx_in_loop(f, f->value[v].block, h);
-    }
-    return waits(in);
-}
-
-/* Does the value depend, within loop h, on what other lanes may have written? */
-static bool depends(struct t1_emit *e, int32_t value, int32_t h, uint8_t *seen)
-{
-    const struct ptx_func *f = e->f;
-    if (value < 0 || seen[value])
-        return false;
-    const struct ptx_value *v = &f->value[value];
-    seen[value] = 1;
-    if (v->block < 0 || !ptx_in_loop(f, v->block, h))
-        return false;
-    if (v->instr < 0) {
-        const struct ptx_block *b = &f->block[v->block];
-        for (uint32_t p = 0; p < b->nphi; p++)
-            for (uint32_t s = 0; b->phi[p].dst == value && s < b->npred; s++)
-                if (depends(e, b->phi[p].src[s], h, seen))
-                    return true;
-        return false;
-    }
-    const struct ptx_instr *in = &f->instr[v->instr];
-    if (lock_like(f, (uint32_t)v->instr, h))
-        return true;
-    if (in->op == PTX_OP_LD || in->op == PTX_OP_ATOM)
-        return false;
-    for (unsigned s = 0; s < in->nsrc; s++) {
-        if (in->src[s].kind == PTX_O_REG && depends(e, f->instr_src[v->instr][s], h, seen))
-            return true;
-        for (unsigned k = 0; in->src[s].kind == PTX_O_VEC && k < in->src[s].n; k++)
-            if (depends(e, f->opnd_value[in->src[s].first + k], h, seen))
-                return true;
-    }
-    return false;
-}
-
-/* The lanes that leave a loop stay until the others have left. Where these may wait for what the first would do,
- * the loop and what follows is made loose. True if there is such a loop that is not loose yet. */
-static bool lanes_wait(struct t1_emit *e)
-{
-    struct ptx_func *f = e->f;
-    uint8_t *seen = t1_alloc(e, f->nvalue + 1, 1);
-    bool wait = false;
-    for (uint32_t k = 0; k < f->nblock; k++) {
-        const struct ptx_block *b = &f->block[k];
-        if (b->loop_header < 0)
-            continue;
-        for (uint32_t i = b->first; i < b->first + b->count; i++)
-            e->spins |= waits(&f->instr[i]) || (f->instr[i].op == PTX_OP_ATOM && lock_like(f, i, b->loop_header));
-        if (!parts_lanes(f, k) || t1_one_lane(e, k) || b->loose)
-            continue;
-        for (int32_t h = b->loop_header; h >= 0; h = f->block[h].loop_parent)
-            for (uint32_t s = 0; s < b->nsucc; s++) {
-                if (ptx_in_loop(f, b->succ[s], h))
-                    continue;
-                memset(seen, 0, f->nvalue);
-                if (!depends(e, f->instr_src[b->first + b->count - 1][5], h, seen) ||
-                    t1_meets_before_acting(e, (uint32_t)b->succ[s]))
-                    continue;
-                wait = true;
-                if (f->meeting_blocks)
-                    t1_loosen(e, (uint32_t)h, (uint32_t)b->succ[s]);
-            }
-    }
-    return wait;
-}
-
-bool t1_must_be_loose(struct t1_emit *e)
-{
-    return lanes_wait(e) || (e->f->irreducible && !e->f->block[0].loose);
 }
 
 void t1_plan(struct t1_emit *e)

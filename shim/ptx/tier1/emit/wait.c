@@ -1,6 +1,9 @@
-/* Tier 1 emitter: loops that wait. Lanes of a warp that leave a loop early stay until the last has left; that
- * is right as long as the last does not wait for what they would do next. */
+/* Tier 1 emitter: lanes of a warp that wait for each other. While some lanes run a loop, the others stand where they
+ * were parted from them; that is right as long as the loop does not wait for what they would do next (depend.c). Where
+ * it may, the blocks that they run are made loose. */
 #include "ptx/tier1/emit/emit.h"
+
+#include <string.h>
 
 /* All threads of the block, or of the warp, meet here. */
 static bool meets_all(const struct ptx_instr *in)
@@ -19,7 +22,8 @@ static bool private(const struct ptx_instr *in)
     switch (in->op) {
     case PTX_OP_ST: return in->space == PTX_SP_LOCAL || in->space == PTX_SP_PARAM;
     case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_CALL: case PTX_OP_BAR: case PTX_OP_BARRIER:
-    case PTX_OP_CP: case PTX_OP_MBARRIER: case PTX_OP_ST_ASYNC: case PTX_OP_ST_BULK:
+    case PTX_OP_CP: case PTX_OP_MULTIMEM: case PTX_OP_TCGEN05: case PTX_OP_MBARRIER:
+    case PTX_OP_ST_ASYNC: case PTX_OP_ST_BULK:
     case PTX_OP_RED_ASYNC: case PTX_OP_STMATRIX: case PTX_OP_SUST: case PTX_OP_SURED: case PTX_OP_SHFL:
     case PTX_OP_VOTE: case PTX_OP_MATCH: case PTX_OP_REDUX: case PTX_OP_WMMA: case PTX_OP_BRX:
         return false;
@@ -37,18 +41,22 @@ static bool quiet(const struct ptx_func *f, uint32_t block, uint8_t *seen)
     for (uint32_t i = b->first; i < b->first + b->count; i++) {
         if (meets_all(&f->instr[i]))
             return true;
-        if (!private(&f->instr[i]))
-            return false;
+        if (!private(&f->instr[i]) || (f->instr[i].op == PTX_OP_RET && !f->is_entry))
+            return false; /* its caller goes on */
     }
+    if (!b->nsucc && !f->is_entry && (!b->count || f->instr[b->first + b->count - 1].op != PTX_OP_EXIT))
+        return false;
     for (uint32_t s = 0; s < b->nsucc; s++)
         if (!quiet(f, (uint32_t)b->succ[s], seen))
             return false;
     return true;
 }
 
-bool t1_meets_before_acting(struct t1_emit *e, uint32_t block)
+/* From this block on, a lane does what others can see before it meets all of them or ends. */
+static bool acts(struct t1_emit *e, uint32_t block, uint8_t *seen)
 {
-    return quiet(e->f, block, t1_alloc(e, e->f->nblock + 1, 1));
+    memset(seen, 0, e->f->nblock);
+    return !quiet(e->f, block, seen);
 }
 
 /* One value for the warp, as far as the block sees it. */
@@ -98,4 +106,113 @@ bool t1_one_lane(const struct t1_emit *e, uint32_t block)
             return true;
     }
     return false;
+}
+
+/* ---- who waits for whom ---- */
+
+struct parted {
+    struct t1_emit *e;
+    struct ptx_parting p;
+    uint8_t *seen, *ahead;
+};
+
+/* Does the way from block k lead to block `to` before the parted lanes come together? */
+static bool leads_to(struct parted *x, int32_t k, int32_t to)
+{
+    const struct ptx_block *b = &x->e->f->block[k];
+    if (k == to)
+        return true;
+    if (x->ahead[k] || !(x->p.mark[k] & PTX_PART_DIVERGENT))
+        return false;
+    x->ahead[k] = 1;
+    for (uint32_t s = 0; s < b->nsucc; s++)
+        if (leads_to(x, b->succ[s], to))
+            return true;
+    return false;
+}
+
+/* Block b has parted lanes, of which some run block k: may others of them do what those wait for? */
+static bool others_act(struct parted *x, uint32_t b, uint32_t k)
+{
+    const struct ptx_block *branch = &x->e->f->block[b];
+    unsigned ways = 0;
+    int32_t only = -1;
+    for (uint32_t s = 0; s < branch->nsucc; s++) {
+        memset(x->ahead, 0, x->e->f->nblock);
+        if (!leads_to(x, branch->succ[s], (int32_t)k))
+            continue;
+        ways++;
+        only = branch->succ[s];
+    }
+    for (uint32_t s = 0; s < branch->nsucc; s++)
+        if ((ways > 1 || branch->succ[s] != only) && acts(x->e, (uint32_t)branch->succ[s], x->seen))
+            return true;
+    return false;
+}
+
+/* The loop waits, and lanes have been parted by block b. True if what others of them do next had to be made loose. */
+static bool loosen(struct parted *x, uint32_t b, uint32_t h)
+{
+    struct t1_emit *e = x->e;
+    const struct ptx_func *f = e->f;
+    bool found = false;
+    if (ptx_in_loop(f, (int32_t)b, (int32_t)h)) { /* by leaving it */
+        for (uint32_t k = h; k <= (uint32_t)x->p.loop_end[h]; k++)
+            for (uint32_t s = 0; s < f->block[k].nsucc; s++) {
+                const uint32_t t = (uint32_t)f->block[k].succ[s];
+                if (ptx_in_loop(f, (int32_t)t, (int32_t)h) || !acts(e, t, x->seen))
+                    continue;
+                found = true;
+                if (f->meeting_blocks)
+                    t1_loosen(e, h, t);
+            }
+    } else if (others_act(x, b, h)) {
+        found = true;
+        for (uint32_t s = 0; f->meeting_blocks && s < f->block[b].nsucc; s++)
+            t1_loosen(e, h, (uint32_t)f->block[b].succ[s]);
+    }
+    if (found && !f->is_entry)
+        t1_fail(e, "lanes of a called function may wait for each other");
+    return found;
+}
+
+static bool calls_waiting(struct t1_emit *e, uint32_t k)
+{
+    const struct ptx_block *b = &e->f->block[k];
+    for (uint32_t i = b->first; i < b->first + b->count; i++)
+        if (e->f->instr[i].op == PTX_OP_CALL && t1_call_waits(e, &e->f->instr[i]))
+            return true;
+    return false;
+}
+
+static bool lanes_wait(struct t1_emit *e)
+{
+    const struct ptx_func *f = e->f;
+    struct parted x = {.e = e, .seen = t1_alloc(e, f->nblock + 1, 1), .ahead = t1_alloc(e, f->nblock + 1, 1)};
+    bool wait = false, any = false;
+    for (uint32_t k = 0; k < f->nblock && !any; k++)
+        any = e->waits[k] || calls_waiting(e, k);
+    if (!any)
+        return false;
+    ptx_parting_init(&x.p, f, t1_alloc(e, PTX_PARTING_WORDS(f), sizeof(int32_t)));
+    for (uint32_t b = 0; b < f->nblock; b++) {
+        if (f->block[b].nsucc < 2 || !t1_parts_lanes(f, b) || t1_one_lane(e, b))
+            continue;
+        ptx_parting_at(&x.p, (int32_t)b);
+        for (uint32_t k = 0; k < f->nblock; k++) {
+            if (!(x.p.mark[k] & PTX_PART_DIVERGENT))
+                continue;
+            if (e->waits[k] & T1_WAITS && !f->block[k].loose)
+                wait |= loosen(&x, b, k);
+            if (calls_waiting(e, k) && others_act(&x, b, k)) /* all lanes return from a call at once */
+                t1_fail(e, "lanes may wait for each other in a function");
+        }
+    }
+    return wait;
+}
+
+bool t1_must_be_loose(struct t1_emit *e)
+{
+    t1_find_waits(e);
+    return e->f->irreducible ? !e->f->block[0].loose : lanes_wait(e);
 }
