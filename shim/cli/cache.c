@@ -65,7 +65,7 @@ static int warm_for(const char *target, unsigned n, char **programs)
     char *end = NULL;
     unsigned long arch = strncmp(target, "mp_", 3) == 0 ? strtoul(target + 3, &end, 10) : 0;
     if (!end || *end || arch > 99 || !cumu_arch_known((unsigned)arch))
-        return cumu_usage(&cumu_verb_cache, "\"%s\" is none of mp_21, mp_22, mp_31", target);
+        return cumu_usage(&cumu_verb_cache, "\"%s\" is none of mp_21, mp_22, mp_31 and above", target);
     return cumu_warm(n, programs, (unsigned)arch);
 }
 

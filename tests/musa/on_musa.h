@@ -65,7 +65,7 @@ static const struct mut_tool { const char *name, *probe, *head, *unit; bool wide
      " -Itests -DCM_PLATFORM='\"musa/host.h\"' -x c++-header -o %s/prelude.h.gch %s/prelude.h",
      "${CXX:-g++} -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
      " -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s", false},
-    {"nvcc", "command -v nvcc", NULL, "nvcc -ptx -w -arch=sm_80 -std=c++14 -x cu -o %s.out %s", false},
+    {"nvcc", "command -v nvcc", NULL, "nvcc -ptx -w -arch=sm_80 --fmad=false -std=c++14 -x cu -o %s.out %s", false},
     {"clang", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("310"), false},
     {"clang22", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("220"), true},
 };

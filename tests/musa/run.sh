@@ -41,7 +41,7 @@ check "again: nothing to do" 0 ' 0 compiled, 7 were there' -- $warm mp_31 "$fix/
 check "another architecture" 0 '^7 kernels for mp_22: 7 compiled' -- $warm mp_22 "$fix/language"
 echo '# 5.2' >>"$tmp/sdk/bin/mcc"
 check "another toolkit" 0 '^7 kernels for mp_31: 7 compiled' -- $warm mp_31 "$fix/language"
-if [ "$(grep -c -e '--musa-device-only --offload-arch=mp_31 -O2 .* -ffp-contract=off -c -o [^ ]* [^ ]*\.mu$' "$tmp/sdk/calls")" = 14 ]; then
+if [ "$(grep -c -e '--cuda-device-only --offload-arch=mp_31 -O2 .* -ffp-contract=off -c -o [^ ]* [^ ]*\.mu$' "$tmp/sdk/calls")" = 14 ]; then
     echo "ok the command line"
 else
     echo "not ok the command line"
@@ -87,7 +87,7 @@ END
     check "a bundle with code for several" 0 ' 1 compiled' -- $warm mp_31 "$fix/vectoradd"
     check "a bundle without ours" 1 'holds no code for mp_22' '1 not' -- $warm mp_22 "$fix/vectoradd"
 fi
-check "an architecture that nobody knows" 125 'is none of mp_21, mp_22, mp_31' -- "$cumu" cache warm --target mp_99 "$fix/vectoradd"
+check "an architecture that nobody knows" 125 'is none of mp_21, mp_22, mp_31 and above' -- "$cumu" cache warm --target mp_17 "$fix/vectoradd"
 check "no compiler" 126 'no MUSA compiler' -- env PATH=/nowhere "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 check "a compiler that is none" 126 'CUMU_MCC names no program' -- env CUMU_MCC=/nowhere/mcc "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 

@@ -6,7 +6,8 @@
 
 #include "ptx/tier0/alu_aux.h"
 
-enum { X = 1, I = 2, CC = 4, V = 8, SH = 16 /* plain where the amount is a constant below the width */ };
+enum { X = 1, I = 2, CC = 4, V = 8, SH = 16 /* plain where the amount is a constant below the width */,
+       R = 32 /* has a function of its own for roundings that are not to the nearest */ };
 
 static const struct row {
     const char *name, *sig, *expr;
@@ -142,6 +143,12 @@ static void expand(struct mu_emit *e, const char *expr, const struct mu_str *arg
             mu_write(e, p, 1);
 }
 
+static bool is_directed(unsigned aux)
+{
+    const unsigned rounding = aux >> T0_RND_SHIFT & 15u;
+    return rounding == PTX_RZ || rounding == PTX_RM || rounding == PTX_RP;
+}
+
 bool mu_alu(struct mu_emit *e)
 {
     const struct t0_insn *i = e->at;
@@ -166,7 +173,7 @@ bool mu_alu(struct mu_emit *e)
     if (expr) {
         expand(e, expr, arg);
     } else {
-        mu_put(e, "%s(", r->name);
+        mu_put(e, r->flags & R && is_directed(i->aux) ? "%s_DIRECTED(" : "%s(", r->name);
         for (unsigned k = 0; k < n; k++)
             mu_put(e, k ? ", %s" : "%s", arg[k].s);
         if (r->flags & CC) {

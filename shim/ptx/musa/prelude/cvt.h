@@ -52,7 +52,7 @@ CM_FN f32 from_bf16(u32 h) { return as_f32(h << 16); }
 CM_FN u32 to_f16(f32 v)
 {
     u32 u = bits(v), sign = (u >> 16) & 0x8000, a = u & 0x7fffffffu;
-    u32 sub = bits(__fadd_rn(as_f32(a), 0.5f)) - 0x3f000000u;
+    u32 sub = bits(as_f32(a) + 0.5f) - 0x3f000000u;
     u32 normal = (a + 0xfff + ((a >> 13) & 1) - ((127 - 15) << 23)) >> 13;
     u32 h = a < 0x38800000u ? sub : a < 0x47800000u ? normal : 0x7c00;
     return a > 0x7f800000u ? 0x7fff : sign | h;
@@ -267,11 +267,11 @@ CM_FN f32 to_odd(f64 v)
     u32 u = bits(t);
     return as_f32(back == size || u & 1 || v != v ? u : back < size ? u + 1 : u - 1);
 }
-CM_FN f32 fma_f16(f32 a, f32 b, f32 c) { return to_odd(__dadd_rn(__dmul_rn(a, b), c)); }
+CM_FN f32 fma_f16(f32 a, f32 b, f32 c) { return to_odd((f64)a * (f64)b + (f64)c); }
 CM_FN f32 fma_bf16(f32 a, f32 b, f32 c)
 {
-    f64 p = __dmul_rn(a, b), z = c, s = __dadd_rn(p, z), part = __dsub_rn(s, p);
-    f64 err = __dadd_rn(__dsub_rn(p, __dsub_rn(s, part)), __dsub_rn(z, part));
+    f64 p = (f64)a * (f64)b, z = c, s = p + z, part = s - p;
+    f64 err = (p - (s - part)) + (z - part);
     u64 u = bits(s), step = (err > 0) == (s > 0) ? u + 1 : u - 1;
     return to_odd(as_f64((err > 0 || err < 0) && !(u & 1) ? step : u));
 }
@@ -294,9 +294,9 @@ CM_FN f32 half_min_max(f32 a, f32 b, u32 x, bool max)
     CM_FN u32 id##_##H(u32 a, u32 x) { f32 p = in_##sfx(a, x); return out_##sfx(op, x); } \
     CM_FN u32 id##_##H##X2(u32 a, u32 x) { return id##_##H(a, x) | id##_##H(a >> 16, x) << 16; }
 #define CM_HALVES(H, sfx)                                                                          \
-    CM_HALF2(ADD, H, sfx, __fadd_rn(p, q))                                                         \
-    CM_HALF2(SUB, H, sfx, __fsub_rn(p, q))                                                         \
-    CM_HALF2(MUL, H, sfx, __fmul_rn(p, q))                                                         \
+    CM_HALF2(ADD, H, sfx, p + q)                                                                   \
+    CM_HALF2(SUB, H, sfx, p - q)                                                                   \
+    CM_HALF2(MUL, H, sfx, p * q)                                                                   \
     CM_HALF2(MIN, H, sfx, half_min_max(p, q, x, false))                                            \
     CM_HALF2(MAX, H, sfx, half_min_max(p, q, x, true))                                             \
     CM_HALF1(EX2, H, sfx, approx_ex2(p))                                                           \

@@ -82,7 +82,7 @@ CM_FN void sum_rows(product p, const u32 *a, const u32 *b, u32 r, u32 h, u32 met
         if (ints)
             *is += mx_int(p.fa, x[e / per], e % per) * mx_int(p.fb, y[k / per], k % per);
         else
-            *fs = __fadd_rn(*fs, __fmul_rn(mx_value(p.fa, x[e / per], e % per), mx_value(p.fb, y[k / per], k % per)));
+            *fs = *fs + mx_value(p.fa, x[e / per], e % per) * mx_value(p.fb, y[k / per], k % per);
     }
 }
 CM_FN f32 accumulator(product p, const u32 *c, u32 r, u32 h)
@@ -111,7 +111,7 @@ CM_CALLED void MMA(product p, u32 *d, const u32 *a, const u32 *b, const u32 *c, 
                 d[2 * r + h] = u;
         }
 }
-CM_CALLED void MMA64(product p, u64 *d, const u64 *a, const u64 *b, const u64 *c)
+template <class P> CM_CALLED void MMA64(P p, u64 *d, const u64 *a, const u64 *b, const u64 *c)
 {
     u32 pairs = p.m / 8 * (p.n / 8), l = lane_id(), across = p.n / 8, kt = p.k / 4;
     for (u32 r = 0; r < pairs; r++)
@@ -128,7 +128,8 @@ CM_CALLED void MMA64(product p, u64 *d, const u64 *a, const u64 *b, const u64 *c
                     u64 v = shfl_idx64(~0u, b[part * kt + k / 4], col % 8 * 4 + k % 4);
                     y = part == col / 8 ? v : y;
                 }
-                s = CM_ROUNDED(p.rnd, __fma, (as_f64(x), as_f64(y), s));
+                s = CM_IS_DIRECTED(p.rnd) ? CM_DIRECTED(__fma, p.rnd, (as_f64(x), as_f64(y), s))
+                                          : fma(as_f64(x), as_f64(y), s);
             }
             d[2 * r + h] = bits(s);
         }
@@ -158,7 +159,7 @@ CM_CALLED void MMA_QUADS(product p, u32 *d, const u32 *a, const u32 *b, const u3
     for (u32 i = 0; i < 8; i++)
         for (u32 j = 0; j < 8; j++)
             for (u32 k = 0; k < 4; k++)
-                sum[i * 8 + j] = __fadd_rn(sum[i * 8 + j], __fmul_rn(fa[i * 4 + k], fb[k * 8 + j]));
+                sum[i * 8 + j] = sum[i * 8 + j] + fa[i * 4 + k] * fb[k * 8 + j];
     for (u32 i = 0; i < 8; i++) {
         u32 u = out32(sum[quad_at(p.fd, own, i)], 0);
         if (p.fd == CM_MX_F16)

@@ -71,11 +71,11 @@ CM_FN u64 updated(u32 op, u32 type, u64 old, u64 b, u64 c)
     if (op == CM_A_CAS)
         return o == v ? c : old;
     if (type == CM_TF32_)
-        return out32(op == CM_A_ADD ? __fadd_rn(as_f32((u32)o), as_f32((u32)v))
+        return out32(op == CM_A_ADD ? as_f32((u32)o) + as_f32((u32)v)
                      : op == CM_A_MIN ? least(as_f32((u32)o), as_f32((u32)v))
                                       : most(as_f32((u32)o), as_f32((u32)v)), 0);
     if (type == CM_TF64_)
-        return bits(__dadd_rn(as_f64(old), as_f64(b)));
+        return bits(as_f64(old) + as_f64(b));
     if (type == CM_TF16 || type == CM_TF16X2 || type == CM_TBF16 || type == CM_TBF16X2) {
         const bool bf = type == CM_TBF16 || type == CM_TBF16X2;
         u64 r = 0;

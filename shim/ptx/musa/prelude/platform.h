@@ -112,7 +112,7 @@ CM_FN void trap() { __trap(); }
     CM_FN u32 envreg1() { return (u32)((u64)grid_workspace >> 32); }                               \
     CM_FN u32 envreg2() { return (u32)(u64)grid_workspace; }                                       \
     }
-/* cvt.h takes rint, floor, ceil, trunc and their f forms by the C library's names, [I] as the roundings __fadd_rn... */
+/* cvt.h takes rint, floor, ceil, trunc and their f forms by the C library's names, [I] as fmaf and fma. */
 CM_FN float approx_rsqrt(float x) { return rsqrtf(x); } /* [I] CUDA's names; libdevice has __mt_*_f32 [E] */
 CM_FN float approx_ex2(float x) { return exp2f(x); }
 CM_FN float approx_lg2(float x) { return log2f(x); }
