@@ -1,10 +1,11 @@
 /* The books of memory: which ranges live, and for device memory which address space and pages are
  * free.
  *
- * A device is a sparse memfd mapped once over a reserved range. Pages with a live allocation are
- * accessible, all others are not, so that a kernel's stray access faults. The address range is
- * larger than the device's memory: capacity is counted exactly, fragmentation hardly matters, and
- * large allocations are followed by a page that stays inaccessible. */
+ * A device is a sparse memfd mapped once over a reserved range. As CUDA's, it is cut into blocks of 2 MiB: a
+ * block with a live allocation is accessible throughout, all others are not, so that a kernel's stray access
+ * faults. Small allocations share blocks, large ones have their own, followed by one that stays inaccessible.
+ * The address range is larger than the device's memory: capacity is counted exactly, and fragmentation hardly
+ * matters. CUMU_HOST_STRICT=1 makes the blocks pages, so that most accesses outside of allocations fault. */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
@@ -17,10 +18,16 @@
 
 #define PAGE ((size_t)4096)
 #define UNIT ((size_t)512)         /* alignment and granularity of allocations */
-#define GUARDED ((size_t)64 << 10) /* from this size on a guard page follows, */
-#define SPARES 32                  /* freed allocations of that size that keep their pages, */
+#define SPARES 32                  /* freed allocations with a guard that keep their pages, */
 #define SPARE_BYTES ((size_t)256 << 20) /* and how much they may be, at most a quarter of the device */
 #define MAX_GUARDS 16000           /* while there are few: each costs two of the 65530 mappings */
+
+/* What is made accessible at a time, the smallest allocation that has such blocks of its own, and the smallest
+ * that is followed by one that stays inaccessible. */
+static struct layout {
+    size_t block, large, guarded;
+} layout = { (size_t)2 << 20, (size_t)1 << 20, (size_t)1 << 20 };
+static const struct layout strict = { PAGE, PAGE, (size_t)64 << 10 };
 
 struct block { /* free address space */
     uintptr_t base;
@@ -29,7 +36,7 @@ struct block { /* free address space */
 
 struct spare { /* freed, with its pages: what is asked for next is often as large */
     uintptr_t base;
-    size_t extent;
+    size_t extent; /* a guard included */
 };
 
 struct host_arena {
@@ -42,12 +49,14 @@ struct host_arena {
     struct spare spare[SPARES]; /* oldest first; neither live nor free */
     unsigned spares;
     size_t spare_bytes;
+    uintptr_t kept;             /* a free block that has its pages still, or 0 */
     struct host_arena *next;
 };
 
 struct node { /* a live range */
     struct host_range r;
     size_t extent; /* address space it takes, guard included; memory of an arena only */
+    bool guard;    /* the last block of that */
     struct host_arena *arena;
 };
 
@@ -135,19 +144,41 @@ static void drop_free(struct host_arena *a, struct block *b)
 
 /* ---- arenas ---------------------------------------------------------------------------------- */
 
+static uintptr_t up(uintptr_t x, size_t to) { return (x + to - 1) & ~(uintptr_t)(to - 1); }
+static uintptr_t down(uintptr_t x, size_t to) { return x & ~(uintptr_t)(to - 1); }
+
+static void *map_aligned(int fd, size_t size, size_t align)
+{
+    char *room = mmap(NULL, size + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return MAP_FAILED;
+    char *at = (char *)up((uintptr_t)room, align);
+    void *p = mmap(at, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+    if (p == MAP_FAILED) {
+        munmap(room, size + align);
+        return p;
+    }
+    if (at > room)
+        munmap(room, (size_t)(at - room));
+    if (at < room + align)
+        munmap(at + size, (size_t)(room + align - at));
+    return p;
+}
+
 struct host_arena *host_arena_new(const char *name, size_t capacity)
 {
     struct host_arena *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
+    if (host_config()->strict)
+        layout = strict;
     a->fd = memfd_create(name, MFD_CLOEXEC);
     void *p = MAP_FAILED;
     /* Less address space does too where it is limited (RLIMIT_AS). */
     for (size_t times = 8; a->fd >= 0 && times && p == MAP_FAILED; times /= 2) {
-        a->span = capacity * times + PAGE;
-        if (ftruncate(a->fd, (off_t)a->span))
-            continue;
-        p = mmap(NULL, a->span, PROT_NONE, MAP_SHARED | MAP_NORESERVE, a->fd, 0);
+        a->span = up(capacity * times, layout.block) + layout.block;
+        if (!ftruncate(a->fd, (off_t)a->span))
+            p = map_aligned(a->fd, a->span, layout.block);
     }
     if (p == MAP_FAILED || !add_free(a, (uintptr_t)p, a->span)) {
         if (a->fd >= 0)
@@ -192,6 +223,8 @@ void host_arena_retire(struct host_arena *a)
     pthread_mutex_unlock(&lock);
 }
 
+bool host_mem_fresh(size_t size) { return size >= layout.large; }
+
 int host_arena_fd(const struct host_arena *a) { return a->fd; }
 
 bool host_in_arena(const void *p, size_t size)
@@ -224,14 +257,13 @@ void host_device_refund(struct host_device *d, size_t size)
 void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total)
 {
     pthread_mutex_lock(&lock);
-    if (free_bytes)
-        *free_bytes = d->arena->capacity - d->arena->used;
+    size_t left = d->arena->capacity - d->arena->used;
+    if (free_bytes) /* by blocks, as CUDA, which has no memory of less */
+        *free_bytes = d->arena->used && d->arena->capacity > layout.block ? down(left, layout.block) : left;
     if (total)
         *total = d->arena->capacity;
     pthread_mutex_unlock(&lock);
 }
-
-static uintptr_t up(uintptr_t x, size_t to) { return (x + to - 1) & ~(uintptr_t)(to - 1); }
 
 /* Cuts [base, base+extent) with the alignment out of the best fitting free block; 0 if there is
  * none. */
@@ -285,13 +317,14 @@ static void uncarve(struct host_arena *a, uintptr_t *from, uintptr_t *end)
         host_log(1, "out of host memory: device address space is lost");
 }
 
-static bool insert(const struct host_range *r, struct host_arena *a, size_t extent)
+static bool insert(const struct host_range *r, struct host_arena *a, size_t extent, bool guard)
 {
     struct node *n = malloc(sizeof *n);
     if (!n)
         return false;
     n->r = *r;
     n->extent = extent;
+    n->guard = guard;
     n->arena = a;
     n->r.id = host_unique_id();
     n->r.preferred = n->r.prefetched = MU_DEVICE_INVALID;
@@ -306,7 +339,7 @@ static bool insert(const struct host_range *r, struct host_arena *a, size_t exte
 bool host_range_add(const struct host_range *r)
 {
     pthread_mutex_lock(&lock);
-    bool ok = insert(r, NULL, 0);
+    bool ok = insert(r, NULL, 0, false);
     pthread_mutex_unlock(&lock);
     return ok;
 }
@@ -319,28 +352,41 @@ static int protect(uintptr_t at, size_t size, int to)
     return mprotect((void *)at, size, to);
 }
 
-/* Hides the pages of [base, base+extent) that lie wholly inside the free block and gives them
- * back. */
+static void punch(struct host_arena *a, uintptr_t lo, uintptr_t hi)
+{
+    fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - a->base), (off_t)(hi - lo));
+}
+
+/* Hides what lies in blocks of [base, base+extent) that are wholly free, within [from, end), and gives the pages
+ * back. Of small allocations' blocks the latest keeps its pages: a program may have one such allocation at a
+ * time, and get it again and again. */
 static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, uintptr_t from,
                           uintptr_t end)
 {
-    uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + extent, PAGE);
+    uintptr_t lo = down(base, layout.block), hi = up(base + extent, layout.block);
     if (lo < from)
-        lo = up(from, PAGE);
+        lo = up(from, layout.block);
     if (hi > end)
-        hi = end & ~(uintptr_t)(PAGE - 1);
+        hi = down(end, layout.block);
     if (lo >= hi)
         return;
-    fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - a->base),
-              (off_t)(hi - lo));
     protect(lo, hi - lo, PROT_NONE);
+    if (extent >= layout.large) {
+        punch(a, lo, hi);
+        return;
+    }
+    if (a->kept)
+        punch(a, a->kept, a->kept + layout.block);
+    a->kept = lo;
+    if (lo + layout.block < hi) /* it lay across the border of two */
+        punch(a, lo + layout.block, hi);
 }
 
 /* ---- spares: a page that is new costs ten times what writing it costs ------------------------- */
 
 static void drop_spare(struct host_arena *a, unsigned i)
 {
-    a->spare_bytes -= a->spare[i].extent;
+    a->spare_bytes -= a->spare[i].extent - layout.block;
     a->spares--;
     memmove(&a->spare[i], &a->spare[i + 1], (a->spares - i) * sizeof *a->spare);
 }
@@ -358,13 +404,13 @@ static void release_spare(struct host_arena *a)
 static bool keep_spare(struct host_arena *a, uintptr_t base, size_t extent)
 {
     size_t most = SPARE_BYTES < a->capacity / 4 ? SPARE_BYTES : a->capacity / 4;
-    if (a->retired || extent < GUARDED || extent > most ||
-        protect(base, extent, PROT_NONE))
+    size_t bytes = extent - layout.block; /* without its guard */
+    if (a->retired || bytes > most || protect(base, extent, PROT_NONE))
         return false;
-    while (a->spares == SPARES || a->spare_bytes + extent > most)
+    while (a->spares == SPARES || a->spare_bytes + bytes > most)
         release_spare(a);
     a->spare[a->spares++] = (struct spare){ base, extent };
-    a->spare_bytes += extent;
+    a->spare_bytes += bytes;
     return true;
 }
 
@@ -380,6 +426,29 @@ static uintptr_t take_spare(struct host_arena *a, size_t extent, size_t align)
     return 0;
 }
 
+/* The address space that an allocation takes, and its alignment. */
+static size_t extent_of(size_t size, bool guard, size_t *align)
+{
+    size_t unit = size < layout.large ? UNIT : layout.block;
+    *align = *align < unit ? unit : *align;
+    return up(size, unit) + (guard ? layout.block : 0);
+}
+
+/* Address space for so much, of a spare if it need not be zero. Spares give theirs back when they are in the way. */
+static uintptr_t find_room(struct host_arena *a, size_t extent, size_t cost, size_t align, bool zero)
+{
+    uintptr_t base = zero ? 0 : take_spare(a, extent, align);
+    while (!base && a->spares && cost + a->spare_bytes > a->capacity - a->used)
+        release_spare(a);
+    if (!base)
+        base = carve(a, extent, align);
+    while (!base && a->spares) {
+        release_spare(a);
+        base = carve(a, extent, align);
+    }
+    return base;
+}
+
 MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext ctx, size_t size,
                           size_t align, enum host_mem_kind kind, MUmemoryPool pool, void **p)
 {
@@ -387,34 +456,33 @@ MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext
     a = a ? a : own;
     if (!size || size > a->capacity)
         return size ? MUSA_ERROR_OUT_OF_MEMORY : MUSA_ERROR_INVALID_VALUE;
-    if (align < (size < PAGE ? UNIT : PAGE))
-        align = size < PAGE ? UNIT : PAGE;
-    size_t extent = up(size, size < PAGE ? UNIT : PAGE), cost = up(size, UNIT);
+    size_t cost = up(size, UNIT), extent = 0;
     MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
-    bool guard = size >= GUARDED && guards < MAX_GUARDS;
-    extent += guard ? PAGE : 0;
+    bool guard = size >= layout.guarded && guards < MAX_GUARDS;
     uintptr_t base = 0;
     if (cost <= a->capacity - a->used && cost <= own->capacity - own->used) {
-        if (kind != HOST_MEM_INTERNAL) /* which is to be zero */
-            base = take_spare(a, extent, align);
-        while (!base && a->spares && cost + a->spare_bytes > a->capacity - a->used)
-            release_spare(a);
-        if (!base)
-            base = carve(a, extent, align);
-        while (!base && a->spares) { /* the address space is theirs */
-            release_spare(a);
-            base = carve(a, extent, align);
+        extent = extent_of(size, guard, &align);
+        base = find_room(a, extent, cost, align, kind == HOST_MEM_INTERNAL);
+        if (!base && guard) { /* little address space */
+            guard = false;
+            extent = extent_of(size, guard, &align);
+            base = find_room(a, extent, cost, align, kind == HOST_MEM_INTERNAL);
         }
     }
     if (base) {
-        uintptr_t lo = base & ~(uintptr_t)(PAGE - 1), hi = up(base + size, PAGE);
+        uintptr_t lo = down(base, layout.block), hi = up(base + size, layout.block);
+        if (a->kept >= lo && a->kept < hi) {
+            if (size >= layout.large)
+                punch(a, a->kept, a->kept + layout.block);
+            a->kept = 0;
+        }
         struct host_range range = {
             .base = base, .size = size, .kind = kind, .device = d, .ctx = ctx, .pool = pool
         };
         /* mprotect fails when the kernel's limit of mappings is reached: no memory, for the
          * caller. */
-        if (protect(lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, a, extent)) {
+        if (protect(lo, hi - lo, PROT_READ | PROT_WRITE) || !insert(&range, a, extent, guard)) {
             uintptr_t from = base, end = base + extent;
             uncarve(a, &from, &end);
             release_pages(a, base, extent, from, end);
@@ -441,13 +509,13 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
             struct host_arena *a = n->arena, *own = n->r.device->arena;
             size_t cost = up(n->r.size, UNIT);
             uintptr_t from = n->r.base, end = from + n->extent;
-            if (n->r.kind == HOST_MEM_INTERNAL || !keep_spare(a, n->r.base, n->extent)) {
+            if (n->r.kind == HOST_MEM_INTERNAL || !n->guard || !keep_spare(a, n->r.base, n->extent)) {
                 uncarve(a, &from, &end);
                 release_pages(a, n->r.base, n->extent, from, end);
             }
             a->used -= cost;
             own->used -= a == own ? 0 : cost;
-            guards -= n->extent > up(n->r.size, PAGE);
+            guards -= n->guard;
             if (a->retired && !a->used)
                 free_arena(a);
         }

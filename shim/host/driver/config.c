@@ -189,6 +189,7 @@ static void read_config(void)
     config.devices = (int)number("CUMU_HOST_DEVICES", 1, 0, HOST_MAX_DEVICES, "0 to 64");
     config.memory = memory(config.devices);
     config.threads = (int)number("CUMU_HOST_THREADS", usable_cpus(), 1, 1024, "1 to 1024");
+    config.strict = number("CUMU_HOST_STRICT", 0, 0, 1, "0 or 1");
     const char *blocking = secure_getenv("MUSA_LAUNCH_BLOCKING");
     config.launch_blocking = blocking && *blocking && strcmp(blocking, "0") != 0;
     visible();

@@ -15,7 +15,7 @@ void *host_mem_alloc(struct host_device *d, size_t size, size_t align)
     void *p;
     if (host_range_alloc(d, NULL, NULL, size, align, HOST_MEM_INTERNAL, NULL, &p))
         return NULL;
-    if (size < 4096) /* whole pages come back zeroed from the kernel; shared ones hold the past */
+    if (!host_mem_fresh(size)) /* blocks come back zeroed from the kernel; shared ones hold the past */
         memset(p, 0, size);
     return p;
 }
