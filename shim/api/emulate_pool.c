@@ -186,6 +186,39 @@ static struct block *reuse(struct pool *pool, size_t size, MUcontext ctx, MUstre
     return NULL;
 }
 
+/* Takes off the books what a muMemFree that we did not see has freed. */
+static void settle(void)
+{
+    hmap_lock(&used);
+    unsigned n = 0, all = HASH_COUNT(used.head);
+    struct {
+        struct block *b;
+        MUdeviceptr p;
+    } *list = all ? malloc(all * sizeof *list) : NULL;
+    for (struct block *b = list ? used.head : NULL; b; b = b->hh.next, n++) {
+        list[n].b = b;
+        list[n].p = b->p;
+    }
+    hmap_unlock(&used);
+    for (unsigned i = 0; i < n; i++) {
+        MUdeviceptr base = 0;
+        size_t size = 0;
+        struct block *b = NULL;
+        if (!mu.muMemGetAddressRange_v2(&base, &size, list[i].p) && base == list[i].p)
+            continue;
+        hmap_lock(&used);
+        HASH_FIND(hh, used.head, &list[i].p, sizeof list[i].p, b);
+        b = b == list[i].b ? b : NULL; /* a new one has its place by now */
+        if (b) {
+            HASH_DEL(used.head, b);
+            tally(b->pool, -(int64_t)b->size, -(int64_t)b->size);
+        }
+        hmap_unlock(&used);
+        free(b);
+    }
+    free(list);
+}
+
 /* ---- allocation ------------------------------------------------------------------------------ */
 
 /* Memory of the pool's device, which need not be the current one. */
@@ -426,6 +459,7 @@ static bool reuse_attribute(int attribute)
 
 int cumu_pool_get_attribute(MUmemoryPool handle, int attribute, void *value)
 {
+    settle();
     hmap_lock(&used);
     struct pool *pool = live(handle);
     uint64_t *wide = pool ? wide_attribute(pool, attribute) : NULL;
