@@ -4,6 +4,7 @@ set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0")
 facade=$B/lib/cumu/facade
+export CUMU_HOST_STRICT=1 # an address beside an allocation faults
 
 for t in faults memory; do
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" "$facade/libcudart.so.12" \
