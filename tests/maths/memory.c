@@ -440,6 +440,14 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     must(cudaFree(NULL));
     must(cublasCreate_v2(&blas));
+    enum { NUMBERS = 6, MANY = 1 << 20 };
+    void *numbers;
+    must(cudaMalloc(&numbers, MANY * 4));
+    no_threads = 1;
+    check("a stream without a thread", cublasSscal_v2(blas, MANY, &two, numbers, 1));
+    no_threads = 0;
+    check("the same stream with one", !cublasSscal_v2(blas, MANY, &two, numbers, 1) && !cudaDeviceSynchronize());
+    must(cudaFree(numbers));
     for (int i = 0; i < (int)(sizeof sequences / sizeof *sequences); i++) {
         int heard = 0;
         long n = 1;
@@ -472,14 +480,13 @@ int main(void)
         if (getenv("VERBOSE"))
             printf("# %s: %ld allocations, %d failures heard\n", sequences[i].name, n - 1, heard);
     }
-    int numbers = 6;
     results = right;
     memset(right, 0, ROOM);
-    must(run(numbers));
+    must(run(NUMBERS));
     no_threads = 1;
     results = got_here;
     memset(got_here, 0, ROOM);
-    must(run(numbers));
+    must(run(NUMBERS));
     check("numbers without threads", !memcmp(right, got_here, ROOM));
     return done("memory");
 }
