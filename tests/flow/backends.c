@@ -211,7 +211,9 @@ static void run_tier1(struct job *job, int n, enum way w, volatile int *now)
         memset(&units[k], 0, sizeof units[k]);
         if (!open_job(&job[k], &t[k], w))
             continue;
-        if (t1_emit(t[k].ptx, "k", t1_shape(job[k].block), isa, &text, &size, &diag)) {
+        /* by seed as programs run it, checked, and with loops that share a header as one */
+        if (t1_emit_as(t[k].ptx, "k", t1_shape(job[k].block), isa, job[k].seed & 3, &text, &size,
+                       &diag)) {
             snprintf(job[k].why[w], sizeof job[k].why[w], "%s: %s", diag.what, diag.msg);
             job[k].result[w] = -1;
             continue;

@@ -11,9 +11,7 @@ run="$cumu run --backend host --"
 # Whose threads do not get on yet, by CUMU_JIT.
 starving_0='spin_cas_blocks ticket_atomic_blocks ticket_volatile_blocks called_blocks buckets_blocks up_blocks down_blocks
 work_queue_blocks barrier_add barrier_volatile barrier_cas'
-starving_wait='mutex_nanosleep_lanes mutex_nanosleep_warps mutex_nanosleep_blocks spin_cas_lanes spin_cas_warps
-spin_cas_blocks ticket_atomic_lanes ticket_atomic_warps ticket_atomic_blocks called_lanes called_warps called_blocks
-buckets_lanes buckets_warps buckets_blocks down_blocks work_queue_blocks barrier_add barrier_volatile barrier_cas'
+starving_wait='called_blocks buckets_blocks down_blocks work_queue_blocks barrier_add barrier_volatile barrier_cas'
 
 try() { # CUMU_JIT CASE
     got=0
