@@ -26,8 +26,8 @@ struct t0_kernel *dev_module_kernel(struct t0_module *m, const char *name);
 void dev_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out);
 int dev_module_global(struct t0_module *m, const char *name, void **address, size_t *size);
 struct t1_object;
-enum t0_fault_kind dev_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative, bool alone,
-                                uint32_t block_ns, struct t0_fault *fault);
+enum t0_fault_kind dev_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns,
+                                struct t0_fault *fault);
 
 struct t0_kernel {
     struct t0_module *module;
@@ -252,14 +252,14 @@ int dev_module_global(struct t0_module *m, const char *name, void **address, siz
 /* ---- launches -------------------------------------------------------------------------------- */
 
 /* The machine is one; a grid that waits for others must not keep it. */
-enum t0_fault_kind dev_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative, bool alone,
-                                uint32_t block_ns, struct t0_fault *fault)
+enum t0_fault_kind dev_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns,
+                                struct t0_fault *fault)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     const struct t0_kernel *k = g->kernel;
     const struct t0_module *m = k->module;
     enum t0_fault_kind kind = T0_OK;
-    (void)object, (void)cooperative, (void)alone, (void)block_ns;
+    (void)f, (void)alone, (void)block_ns;
     memset(fault, 0, sizeof *fault);
     fault->kernel = k->name;
     note("run", k->name, g->dynamic_shared);

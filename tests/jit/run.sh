@@ -45,6 +45,12 @@ for threads in 1 2 4; do
         CUMU_HOST_THREADS=$threads CUMU_JIT=$mode check "waiting: $threads threads, CUMU_JIT=$mode" 0 '^PASS' -- $run "$fix/waiting"
     done
 done
+for threads in 2 1; do
+    for mode in wait 0; do
+        # shellcheck disable=SC2086
+        CUMU_HOST_THREADS=$threads CUMU_JIT=$mode check "residents: $threads threads, CUMU_JIT=$mode" 0 '^PASS' -- $run "$fix/residents"
+    done
+done
 # shellcheck disable=SC2086
 CUMU_JIT="wait" check "no kernel of it stays in the interpreter" 0 'tier 1 ready.* 0 refused' -- $run "$fix/waiting"
 absent "indeed none" 'stays on tier 0'

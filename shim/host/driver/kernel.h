@@ -36,6 +36,8 @@ struct MUfunc_st {
 };
 
 bool host_function_live(MUfunction f);
+/* Compiled code for such blocks: that of f's module, or of the function that has taken over from it; NULL: none. */
+const struct t1_object *host_function_object(MUfunction f, const uint32_t block[3]);
 /* Unloads what the application left in a context that nothing runs in any more. */
 void host_modules_unload(MUcontext ctx);
 
@@ -88,11 +90,12 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared);
 /* ---- workers.c ------------------------------------------------------------------------------- */
 
 /* Runs every block of g, on the calling thread and on idle workers; T0_OK or the fault of the lowest
- * block that failed. alone: the calling thread only. cooperative: all blocks resident at once.
- * object: runs the blocks by compiled code (NULL: by tier 0).
- * block_ns: what a block is thought to take, 0 = unknown. */
-enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative,
-                                 bool alone, uint32_t block_ns, struct t0_fault *fault);
+ * block that failed. alone: the calling thread only. f: whose occupancy says how many blocks get on beside each
+ * other when they wait. block_ns: what a block is thought to take, 0 = unknown. */
+enum t0_fault_kind host_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns,
+                                 struct t0_fault *fault);
+/* A worker for a thread, or for a further strand of it; NULL without memory. */
+struct t0_worker *host_worker_new(void);
 /* Gives the calling thread, one of ours, a worker for good; false without memory. */
 bool host_worker_keep(void);
 

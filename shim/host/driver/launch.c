@@ -14,7 +14,6 @@
 struct launch { /* one launch, from the call until its grid has run */
     MUfunction f;
     MUcontext ctx;
-    bool cooperative;
     struct t0_grid grid;
     unsigned char params[]; /* the argument buffer, from the next multiple of 64 on */
 };
@@ -27,7 +26,7 @@ static bool brief(const struct launch *l)
 {
     const struct t0_grid *g = &l->grid;
     uint64_t each = l->f->block_ns, blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    return each && blocks < HERE_NS && each * blocks < HERE_NS && !l->cooperative &&
+    return each && blocks < HERE_NS && each * blocks < HERE_NS && !g->cooperative &&
            !l->f->info.may_wait && host_thread_fit();
 }
 
@@ -40,12 +39,12 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static MUresult run_grid(MUfunction f, MUcontext ctx, bool cooperative, struct t0_grid *g)
+static MUresult run_grid(MUfunction f, MUcontext ctx, struct t0_grid *g)
 {
     struct host_device *device = ctx->device;
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     void *workspace = NULL;
-    if (cooperative) {
+    if (g->cooperative) {
         workspace = host_mem_alloc(device, WORKSPACE, 512);
         if (!workspace)
             return MUSA_ERROR_OUT_OF_MEMORY;
@@ -57,10 +56,7 @@ static MUresult run_grid(MUfunction f, MUcontext ctx, bool cooperative, struct t
     _Atomic bool asserted = false;
     g->asserted = &asserted;
     uint64_t start = now_ns();
-    const struct MUmod_st *m = f->module;
-    const struct t1_object *object =
-        m->object && t1_shape_fits(m->shape, g->block) ? m->object : NULL;
-    enum t0_fault_kind kind = host_grid_run(g, object, cooperative, alone, before, &fault);
+    enum t0_fault_kind kind = host_grid_run(g, f, alone && !g->cooperative, before, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */
     uint64_t each = (now_ns() - start) / blocks;
@@ -75,7 +71,7 @@ static MUresult run_grid(MUfunction f, MUcontext ctx, bool cooperative, struct t
 static MUresult run(void *arg)
 {
     struct launch *l = arg;
-    return run_grid(l->f, l->ctx, l->cooperative, &l->grid);
+    return run_grid(l->f, l->ctx, &l->grid);
 }
 
 static struct t0_grid grid_of(const struct host_kernel_launch *k, MUcontext ctx, void *params)
@@ -87,7 +83,8 @@ static struct t0_grid grid_of(const struct host_kernel_launch *k, MUcontext ctx,
                              .params = params,
                              .env = host_kernel_env(ctx),
                              .grid_id = ++grid_ids,
-                             .nsm = (uint32_t)ctx->device->cores };
+                             .nsm = (uint32_t)ctx->device->cores,
+                             .cooperative = k->cooperative };
 }
 
 MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
@@ -95,7 +92,7 @@ MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
     MUcontext ctx = k->f->module->ctx;
     struct t0_grid g = grid_of(k, ctx, params);
     host_fault_arm();
-    return run_grid(k->f, ctx, k->cooperative, &g);
+    return run_grid(k->f, ctx, &g);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -246,7 +243,7 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
     struct launch *l = malloc(sizeof *l + size + HOST_PARAMS_ALIGN - 1);
     if (!l)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    *l = (struct launch){ .f = f, .ctx = s->ctx, .cooperative = cooperative };
+    *l = (struct launch){ .f = f, .ctx = s->ctx };
     unsigned char *buffer = l->params + (-(uintptr_t)l->params & (HOST_PARAMS_ALIGN - 1));
     memset(buffer, 0, size);
     if ((r = pack(&f->info, params, extra, buffer))) {

@@ -22,6 +22,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool host_function_live(MUfunction f) { return host_slab_live(&functions, f); }
 
+const struct t1_object *host_function_object(MUfunction f, const uint32_t block[3])
+{
+    const struct MUmod_st *m = f->module;
+    return m->object && t1_shape_fits(m->shape, block) ? m->object : NULL;
+}
+
 static void link_module(MUmodule m)
 {
     pthread_mutex_lock(&lock);

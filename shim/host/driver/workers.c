@@ -2,24 +2,28 @@
  * part itself; idle workers are handed to a grid when it starts, and go on to others when it has no
  * block left. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/driver/kernel.h"
+#include "host/driver/strands.h"
 
 #define MAX_WORKERS 512
 #define MAX_SPARE 16
+#define ROUNDS 32     /* of its share's waiting until a thread takes more than that */
 #define BATCH_NS 4000 /* what a batch should take: much more than handing it out */
 
 struct job {
     const struct t0_grid *grid;
-    const struct t1_object *object; /* NULL: tier 0 */
+    MUfunction f;
+    const struct t1_object *object; /* NULL: none when it began; blocks begun later may find one */
     uint64_t batch;        /* blocks handed out at a time; in a row, so that the lowest unfinished one
                               always runs and those that wait for lower ones come to an end */
-    uint64_t count;        /* blocks, or parts of a cooperative grid */
+    uint64_t count;        /* of all blocks */
     _Atomic uint64_t next; /* the next to hand out, so blocks start in ascending order */
-    bool cooperative;
+    uint64_t threads;      /* that were to work on it when it began */
+    _Atomic uint64_t beside; /* blocks under way beside the first of each thread */
     _Atomic bool failed;   /* read by t0 as grid->stop: blocks that wait for a failed one give up */
     struct t0_fault fault; /* of the lowest block that failed (pool lock) */
     struct job *link;      /* list of jobs that still want help */
@@ -48,7 +52,7 @@ static _Thread_local struct t0_worker *mine;
 static struct t0_worker *spare[MAX_SPARE]; /* all below: lock */
 static unsigned spares;
 
-static struct t0_worker *new_worker(void)
+struct t0_worker *host_worker_new(void)
 {
     unsigned threads = (unsigned)host_config()->threads;
     return t0_worker_new(smids++ % (threads ? threads : 1));
@@ -57,7 +61,7 @@ static struct t0_worker *new_worker(void)
 bool host_worker_keep(void)
 {
     if (!mine)
-        mine = new_worker();
+        mine = host_worker_new();
     host_fault_serve(mine);
     return mine != NULL;
 }
@@ -72,7 +76,7 @@ static struct t0_worker *take_worker(void)
         w = spare[--spares];
     pthread_mutex_unlock(&lock);
     if (!w)
-        w = new_worker();
+        w = host_worker_new();
     host_fault_serve(w);
     return w;
 }
@@ -113,41 +117,121 @@ static void job_fail(struct job *j, const struct t0_fault *fault)
     pthread_mutex_unlock(&lock);
 }
 
-static enum t0_fault_kind run_part(struct t0_worker *w, struct job *j, uint64_t i,
-                                   struct t0_fault *fault)
+/* ---- one thread's part --------------------------------------------------------------------- */
+
+/* A thread has one block under way until that has waited for long. Then it begins a second, and whenever all that
+ * it has under way only wait, as many again: up to its share of those that occupancy promises to be resident at
+ * once, and beyond that when other threads do not come for theirs. */
+struct crew {
+    struct host_strands strands; /* first: what host_strands_run passes */
+    struct job *job;
+    struct t0_rest rest; /* blocks of a call of which one waits */
+    unsigned waited;     /* strands in a row that only waited */
+    unsigned grow;       /* strands to begin before the turn goes round again */
+    unsigned beyond;     /* rounds in which all of the thread's share waited */
+    unsigned seen;       /* arrivals when it began */
+    bool helper;
+};
+static _Thread_local struct crew *crew;
+
+/* Whether a block may begin beside those that the thread has under way. */
+static bool may_begin(const struct crew *c)
 {
-    if (j->object && !j->cooperative) {
-        uint64_t left = j->count - i;
-        return t1_blocks_run(w, j->object, j->grid, i, left < j->batch ? left : j->batch, fault);
-    }
-    if (!j->cooperative)
-        return t0_block_run(w, j->grid, i, fault);
-    const uint32_t *g = j->grid->grid;
-    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
-    uint64_t first = blocks * i / j->count, end = blocks * (i + 1) / j->count;
-    return j->object
-               ? t1_blocks_run_resident(w, j->object, j->grid, first, end - first, fault)
-               : t0_blocks_run_resident(w, j->grid, first, end - first, fault);
+    const struct job *j = c->job;
+    const struct t0_grid *g = j->grid;
+    if (j->failed || (!c->rest.count && atomic_load_explicit(&j->next, memory_order_relaxed) >= j->count))
+        return false;
+    uint64_t most = (uint64_t)host_occupancy(j->f, g->block[0] * g->block[1] * g->block[2], g->dynamic_shared) * g->nsm;
+    most = most < j->count ? most : j->count;
+    return j->beside + 1 < most &&
+           (c->strands.count < (most + j->threads - 1) / j->threads || c->beyond > ROUNDS);
 }
 
-/* Until the job has no block left; a helper also leaves when another job has arrived (not from a
- * cooperative grid, whose parts need each other). */
+/* The block that runs has waited for long: grid->yield. */
+static bool yield(struct t0_rest *rest)
+{
+    struct crew *c = crew;
+    struct job *j = c->job;
+    if (!c->rest.count) {
+        c->rest = *rest;
+        rest->count = 0;
+    }
+    if (++c->waited >= c->strands.count) { /* everybody waits */
+        c->waited = 0;
+        c->grow = c->strands.count;
+        c->beyond++;
+        sched_yield(); /* maybe for another thread */
+    }
+    if (c->grow && may_begin(c)) {
+        c->grow--;
+        j->beside++;
+        if (host_strands_add(&c->strands))
+            return true;
+        j->beside--;
+    }
+    c->grow = 0;
+    return host_strands_turn(&c->strands);
+}
+
+/* Blocks for the strand that runs; false if none are left. */
+static bool next_blocks(struct crew *c, struct t0_rest *out)
+{
+    struct job *j = c->job;
+    if (c->rest.count) {
+        *out = (struct t0_rest){ c->rest.first++, 1 };
+        c->rest.count--;
+        return true;
+    }
+    out->first = atomic_fetch_add_explicit(&j->next, j->batch, memory_order_relaxed);
+    if (out->first >= j->count)
+        return false;
+    out->count = j->count - out->first < j->batch ? j->count - out->first : j->batch;
+    return true;
+}
+
+static enum t0_fault_kind run_batch(struct t0_worker *w, struct job *j, const struct t0_rest *b,
+                                    struct t0_fault *fault)
+{
+    const struct t1_object *o = j->object ? j->object : host_function_object(j->f, j->grid->block);
+    if (t0_cluster_size(j->grid) > 1) /* its blocks are under way together */
+        return o ? t1_blocks_run_resident(w, o, j->grid, b->first, b->count, fault)
+                 : t0_blocks_run_resident(w, j->grid, b->first, b->count, fault);
+    return o ? t1_blocks_run(w, o, j->grid, b->first, b->count, fault)
+             : t0_block_run(w, j->grid, b->first, fault);
+}
+
+/* What each strand of a thread does: until the job has no block left; a helper also leaves when another job has
+ * arrived. */
+static void run_blocks(struct host_strands *s)
+{
+    struct crew *c = (struct crew *)(void *)s;
+    struct job *j = c->job;
+    struct t0_rest blocks;
+    struct t0_fault fault;
+    bool added = s->count > 1;
+    while (!j->failed && next_blocks(c, &blocks)) {
+        if (run_batch(host_strands_worker(s), j, &blocks, &fault) != T0_OK)
+            job_fail(j, &fault);
+        c->waited = c->beyond = 0;
+        if (s->count > 1)
+            (void)host_strands_turn(s); /* what they wait for may have come */
+        if (c->helper && c->seen != arrivals && !c->rest.count)
+            break;
+    }
+    j->beside -= added;
+}
+
 static void work(struct job *j, bool helper)
 {
     struct t0_worker *w = take_worker();
-    struct t0_fault fault = { .kind = T0_FAULT_NOMEM, .kernel = "" };
+    struct crew c = { .job = j, .helper = helper, .seen = arrivals };
     if (!w) {
-        job_fail(j, &fault);
+        job_fail(j, &(struct t0_fault){ .kind = T0_FAULT_NOMEM, .kernel = "" });
         return;
     }
-    unsigned seen = arrivals;
-    do {
-        uint64_t i = atomic_fetch_add_explicit(&j->next, j->batch, memory_order_relaxed);
-        if (i >= j->count)
-            break;
-        if (run_part(w, j, i, &fault) != T0_OK)
-            job_fail(j, &fault);
-    } while (!j->failed && (!helper || j->cooperative || seen == arrivals));
+    crew = &c;
+    host_strands_run(&c.strands, w, run_blocks);
+    crew = NULL;
     give_worker(w);
 }
 
@@ -155,7 +239,7 @@ static void work(struct job *j, bool helper)
 
 static bool wants_help(const struct job *j)
 {
-    return !j->failed && !j->cooperative &&
+    return !j->failed &&
            atomic_load_explicit(&j->next, memory_order_relaxed) < j->count;
 }
 
@@ -260,34 +344,25 @@ static uint64_t batch_of(uint64_t blocks, uint32_t block_ns, bool alone)
     return by_time < 1 ? 1 : by_time < share ? by_time : share;
 }
 
-enum t0_fault_kind host_grid_run(struct t0_grid *g, const struct t1_object *object, bool cooperative,
-                                 bool alone, uint32_t block_ns, struct t0_fault *fault)
+enum t0_fault_kind host_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns,
+                                 struct t0_fault *fault)
 {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    struct job j = { .grid = g, .object = object, .count = blocks, .cooperative = cooperative };
-    j.batch = object && !cooperative ? batch_of(blocks, block_ns, alone) : 1;
+    struct job j = { .grid = g, .f = f, .object = host_function_object(f, g->block), .count = blocks, .threads = 1 };
+    uint32_t cluster = t0_cluster_size(g);
+    j.batch = cluster > 1 ? cluster : j.object && !g->cooperative ? batch_of(blocks, block_ns, alone) : 1;
     bool share = blocks > 1 && !alone;
     g->stop = &j.failed;
+    g->yield = yield;
     if (share) {
         pthread_cond_init(&j.left, NULL);
         pthread_mutex_lock(&lock);
         start_workers();
-        /* A cooperative grid is cut among those that are there right now: each part has its thread,
-         * so no part waits for one that cannot start. */
-        if (cooperative) {
-            unsigned parts = 1;
-            for (struct idler *w = idle; w && parts < blocks; w = w->link)
-                parts++;
-            j.count = parts;
-        }
-        if (j.count > 1)
-            call_helpers(&j, j.count - 1);
+        j.threads += call_helpers(&j, blocks - 1);
         arrivals++;
         j.link = jobs;
         jobs = &j;
         pthread_mutex_unlock(&lock);
-    } else if (cooperative) {
-        j.count = 1;
     }
     work(&j, false);
     if (share) {

@@ -95,6 +95,10 @@ static inline uint32_t t0_shared_size(uint32_t used)
     return used + (-used & 127);
 }
 
+struct t0_rest { /* blocks in a row that were given to a call, which has not begun them */
+    uint64_t first, count;
+};
+
 struct t0_grid { /* one launch; constant while it runs */
     const struct t0_kernel *kernel;
     uint32_t grid[3], block[3];
@@ -105,8 +109,13 @@ struct t0_grid { /* one launch; constant while it runs */
     uint64_t envreg12;           /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
     uint32_t nsm;                /* %nsmid */
     uint32_t cluster[3];         /* blocks of a cluster, which divide the grid; 0 = launched without */
+    bool cooperative;            /* blocks wait for each other: one that does yields soon */
     const _Atomic bool *stop;    /* set by anyone: blocks that only spin give up; NULL = never */
     _Atomic bool *asserted;      /* set by the first assertion that fails, for blocks that spin the same; or NULL */
+    /* Called by blocks that have waited for long: may run other blocks, with other workers, before it returns.
+     * It may take the rest, whose count is then 0. True: others are under way on this thread, so that the block
+     * had better wait for less long the next time. NULL: nobody to give way to. */
+    bool (*yield)(struct t0_rest *rest);
 };
 
 static inline bool t0_grid_stopped(const struct t0_grid *g)
@@ -124,6 +133,8 @@ bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32
  * Reused from block to block, grows on demand. */
 struct t0_worker;
 struct t0_worker *t0_worker_new(uint32_t smid);
+/* From now on its thread has blocks of other workers under way too: one that waits yields soon. */
+void t0_worker_crowd(struct t0_worker *w);
 void t0_worker_free(struct t0_worker *w);
 
 /* Blocks are numbered cluster by cluster: the ranks of the first cluster, those of the next one (x fastest in

@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 9u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 11u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -82,6 +82,7 @@ struct t1_block {
     uint32_t cluster[3], cluster_size; /* blocks; 1 without a cluster */
     uint32_t rank, explicit_cluster;
     uint32_t patience;           /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
+    uint64_t left;               /* blocks that the call has not begun: `stopped` may take them */
 };
 /* Operands of arithmetic that emitted code has no expression for: rows as tier 0's, first destination 0,
  * sources 1 to 3, a fourth source or a second destination 4. */
@@ -96,8 +97,8 @@ struct t1_services {
     void (*dev_free)(struct t1_block *b, void *p);
     void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line,
                         const char *function, uint32_t warp, uint32_t lane);
-    /* True: another block failed, a waiting one should give up. In cooperative launches other blocks
-     * of the thread run before it returns. */
+    /* True: another block failed, a waiting one should give up. Other blocks of the thread may run before it
+     * returns. */
     bool (*stopped)(struct t1_block *b);
     uint64_t (*clock)(void);
     uint64_t (*globaltimer)(void);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { PATIENCE = 4 }; /* turns that bring nothing before blocks yield to ones on other workers of the thread */
+
 struct t0_worker *t0_worker_new(uint32_t smid)
 {
     struct t0_worker *w = calloc(1, sizeof *w);
@@ -15,6 +17,8 @@ struct t0_worker *t0_worker_new(uint32_t smid)
         w->smid = smid;
     return w;
 }
+
+void t0_worker_crowd(struct t0_worker *w) { w->crowded = true; }
 
 /* Memory that costs nothing until touched; NULL when there is none. */
 static void *map(size_t size)
@@ -242,19 +246,30 @@ static uint32_t cluster_turn(struct t0_worker *worker, struct t0_cluster *c, boo
     return left;
 }
 
+/* All blocks of the worker spin: what they wait for runs on another thread, or has to be given way to. */
+static void wait_for_others(struct t0_worker *worker, uint32_t turns)
+{
+    const struct t0_grid *g = worker->block[0]->grid;
+    struct t0_rest none = {0, 0};
+    if (t0_grid_stopped(g)) /* or has failed there and will never come */
+        t0_give_up(worker);
+    if (!g->yield)
+        sched_yield();
+    else if (worker->crowded || g->cooperative || turns % PATIENCE == 0)
+        (void)g->yield(&none);
+}
+
 static void run_all(struct t0_worker *worker, uint32_t count)
 {
     const uint32_t size = t0_cluster_size(worker->block[0]->grid);
+    uint32_t turns = 0;
     for (uint32_t left = count; left;) {
         bool busy = false;
         left = 0;
         for (uint32_t k = 0; k < count; k += size)
             left += cluster_turn(worker, worker->block[k]->cluster, &busy);
-        if (left && !busy) { /* everybody spins: what they wait for runs on another thread */
-            if (t0_grid_stopped(worker->block[0]->grid)) /* or has failed there and will never come */
-                t0_give_up(worker);
-            sched_yield();
-        }
+        if (left && !busy)
+            wait_for_others(worker, ++turns);
     }
 }
 

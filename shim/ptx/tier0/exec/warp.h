@@ -100,6 +100,7 @@ struct t0_block {
 
 struct t0_worker {
     uint32_t smid;
+    bool crowded; /* t0_worker_crowd */
     struct t0_block **block; /* resident blocks; [0] serves ordinary launches */
     uint32_t nblock;
     struct t0_arena *arena; /* cluster.c: shared memory of resident clusters */

@@ -57,8 +57,13 @@ bool t1_resident_stopped(struct t1_block *b)
     struct t1_resident *r = (struct t1_resident *)(void *)b; /* the first member of its first member */
     struct t1_resident *next = r->next;
     struct launch *l = r->launch;
-    if (next->index <= r->index && ++l->rounds % ROUNDS == 0)
-        sched_yield(); /* what they wait for may run on another thread */
+    if (next->index <= r->index && ++l->rounds % ROUNDS == 0) { /* what they wait for may run elsewhere */
+        struct t0_rest none = {0, 0};
+        if (l->t->grid->yield)
+            (void)l->t->grid->yield(&none);
+        else
+            sched_yield();
+    }
     if (next != r) {
         l->t->now = &next->room;
         t0_stack_switch(&r->sp, next->sp);

@@ -9,7 +9,10 @@
 
 #include "ptx/tier1/exec/object.h"
 
-enum { PATIENCE = 1023 }; /* turns of spin loops between two looks at grid->stop, less one */
+enum { /* turns of spin loops, less one, until a block yields */
+    PATIENCE = 1023,
+    LITTLE = 3 /* where other blocks of the thread are under way: they are most likely what it waits for */
+};
 
 /* ---- services -------------------------------------------------------------------------------- */
 
@@ -78,7 +81,14 @@ bool t1_stopped(const struct t1_worker *t)
 
 static bool serve_stopped(struct t1_block *b)
 {
-    return t1_stopped(worker_of(b));
+    const struct t1_worker *t = worker_of(b);
+    const uint32_t *at = b->ctaid, *n = b->nctaid;
+    struct t0_rest rest = {at[0] + (uint64_t)n[0] * (at[1] + (uint64_t)n[1] * at[2]) + 1, b->left};
+    if (t->grid->yield) {
+        b->patience = t->grid->yield(&rest) || t->grid->cooperative ? LITTLE : PATIENCE;
+        b->left = rest.count;
+    }
+    return t1_stopped(t);
 }
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -122,7 +132,6 @@ struct t1_worker *t1_worker_of(struct t0_worker *w)
         t->owner = w;
         t->room.block.worker = t;
         t->room.block.services = &usual_services;
-        t->room.block.patience = PATIENCE;
         w->tier1_free = free_worker;
         w->tier1 = t;
     }
@@ -160,6 +169,7 @@ static void find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t bl
     again.env = &quiet;
     again.stop = &stop;
     again.asserted = NULL;
+    again.yield = NULL;
     const uint32_t size = t0_cluster_size(g); /* blocks of a cluster need each other */
     if (t0_blocks_run_resident(w, &again, block - block % size, size, &found) != T0_OK && found.kind != T0_STOPPED &&
         found.kind != T0_FAULT_NOMEM)
@@ -249,6 +259,7 @@ enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
     struct blocks blocks = {t, o, count};
     t->grid = g;
     t->now = &t->room;
+    t->room.block.patience = w->crowded || g->cooperative ? LITTLE : PATIENCE;
     t1_room_start(&t->room, g, first);
     return t1_guarded(t, run_blocks, &blocks) ? T0_OK : t1_fault_tell(t, g, fault);
 }

@@ -26,6 +26,7 @@ struct t1_block {
     uint32_t cluster[3], cluster_size;
     uint32_t rank, explicit_cluster;
     uint32_t patience;
+    uint64_t left;
 };
 struct t1_rows {
     uint64_t row[5][32] __attribute__((aligned(64)));

@@ -250,8 +250,11 @@ T1_INLINE void t1_upper_clean(void)
     }                                                                                              \
     T1_EXPORT void cumu_t1_run(struct t1_block *b, uint64_t count)                                 \
     {                                                                                              \
-        for (t1_run_block(b); --count; t1_run_block(b))                                            \
+        b->left = count - 1; /* a block that waits may have to leave those behind it to others */  \
+        for (t1_run_block(b); b->left; t1_run_block(b)) {                                          \
+            b->left--;                                                                             \
             t1_next_block(b);                                                                      \
+        }                                                                                          \
         t1_upper_clean();                                                                          \
     }                                                                                              \
     T1_EXPORT const struct t1_info cumu_t1_info = {T1_VERSION, T1_ISA, T1_SHAPE, 1, T1_STACK};
