@@ -47,11 +47,12 @@ static unsigned effects_of(struct t1_emit *e, const struct ptx_func *f)
     if (e->effects[f->number])
         return e->effects[f->number];
     e->effects[f->number] = KNOWN; /* should it call itself */
-    const struct ptx_func *g = e->reached.func[t1_reach(e, f)];
+    const uint32_t index = t1_reach(e, f); /* which may move the list */
+    struct ptx_func *g = e->reached.func[index];
     unsigned what = KNOWN;
     bool loops = false;
     struct ptx_diag diag;
-    if (g->block || ptx_func_parse(e->reached.func[t1_reach(e, f)], &diag))
+    if (g->block || ptx_func_parse(g, &diag))
         return e->effects[f->number] = KNOWN | READS | MEETS | WAITS;
     for (uint32_t i = 0; i < g->ninstr; i++) {
         const struct ptx_instr *in = &g->instr[i];
