@@ -7,7 +7,6 @@
 static const struct {
     int attribute, value;
 } fixed[] = {
-    {cudaDevAttrClusterLaunch, 0},
     {cudaDevAttrDeferredMappingCudaArraySupported, 0},
     {cudaDevAttrIpcEventSupport, 1},
     {cudaDevAttrMemSyncDomainCount, 1},
@@ -50,7 +49,9 @@ int cumu_device_attribute(int *value, int attribute, int device)
                                                                       : cudaDevAttrWarpSize, device);
     if (err && err != CUDA_ERROR_INVALID_VALUE)
         return err; /* no such device, not initialised */
-    if (attribute == cudaDevAttrComputeCapabilityMajor)
+    if (attribute == cudaDevAttrClusterLaunch)
+        *value = cumu_clusters();
+    else if (attribute == cudaDevAttrComputeCapabilityMajor)
         *value = (int)(cumu_claimed_cc() / 10);
     else if (attribute == cudaDevAttrComputeCapabilityMinor)
         *value = (int)(cumu_claimed_cc() % 10);

@@ -11,7 +11,7 @@ static int new_call(struct cumu_func *f, const cudaKernelNodeParams *p, struct c
         return CUDA_ERROR_INVALID_VALUE;
     if (!f)
         return cudaErrorInvalidDeviceFunction;
-    struct cumu_launch l = {p->grid, p->block, p->shared, NULL, false};
+    struct cumu_launch l = {.grid = p->grid, .block = p->block, .shared = p->shared};
     return cumu_call_new(f, &l, p->params, p->extra, out);
 }
 

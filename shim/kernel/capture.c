@@ -110,14 +110,7 @@ int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch
     if (err)
         return err;
     const MUSA_KERNEL_NODE_PARAMS *k = &c->launch;
-    MUstream stream = (MUstream)l->stream;
-    err = l->cooperative
-              ? mu.muLaunchCooperativeKernel(k->func, k->gridDimX, k->gridDimY, k->gridDimZ,
-                                             k->blockDimX, k->blockDimY, k->blockDimZ,
-                                             k->sharedMemBytes, stream, k->kernelParams)
-              : mu.muLaunchKernel(k->func, k->gridDimX, k->gridDimY, k->gridDimZ, k->blockDimX,
-                                  k->blockDimY, k->blockDimZ, k->sharedMemBytes, stream,
-                                  k->kernelParams, NULL);
+    err = cumu_launch_below(k->func, k->sharedMemBytes, l, k->kernelParams, NULL);
     if (err) {
         cumu_call_drop(c);
         return err;

@@ -147,6 +147,11 @@ int cumu_func_front(const struct cumu_func *f, int attribute)
     return attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? (int)f->front : 0;
 }
 
+static bool of_clusters(int attribute)
+{
+    return attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET && attribute < CU_FUNC_ATTRIBUTE_MAX;
+}
+
 int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
 {
     int err = resolve(f);
@@ -163,12 +168,10 @@ int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
         *value = const_size(f->unit->ptx);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        *value = 0;
+        return CUDA_SUCCESS;
+    }
+    if (of_clusters(attribute) && cumu_device_code()) {
         *value = 0;
         return CUDA_SUCCESS;
     }
@@ -247,8 +250,8 @@ int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
     int err = cumu_func_inst(f, &i);
     if (err)
         return err;
-    if (attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)
-        return CUDA_SUCCESS; /* clusters: hints for hardware that is not there */
+    if (of_clusters(attribute) && cumu_device_code())
+        return CUDA_SUCCESS; /* for hardware that is not there: launches with clusters say so */
     err = mu.muFuncSetAttribute(i->function, attribute, value + cumu_func_front(f, attribute));
     if (err && !is_hint(attribute, value))
         return err;

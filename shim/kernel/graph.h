@@ -28,6 +28,8 @@ int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args,
 struct ptx_func;
 /* Where the kernel's arguments lie in the packed buffer that `extra` names. */
 int cumu_args_unpack(const struct ptx_func *ptx, void **extra, void **args);
+/* A function below, launched as *l says but for `shared`. */
+int cumu_launch_below(MUfunction mf, unsigned shared, const struct cumu_launch *l, void **args, void **extra);
 void cumu_call_drop(struct cumu_call *c); /* NULL is fine */
 /* Whether compiled code for c may still come: then *now is what to launch at this moment (c's own function
  * while there is nothing better), and it counts as one launch. */

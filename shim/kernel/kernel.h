@@ -114,6 +114,7 @@ struct cumu_launch {
     size_t shared;
     CUstream stream;
     bool cooperative;
+    unsigned cluster[3]; /* what the launch asks for; zeros: nothing */
 };
 /* args and extra as in cuLaunchKernel. CUresult numbers. */
 int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra);
@@ -123,6 +124,8 @@ int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *att
 /* CUDA_MODULE_LOADING=EAGER, where that means something: kernels of a device are compiled with their module, not
  * when they are launched. */
 bool cumu_loading_eager(void);
+/* Whether the device below runs clusters and programs may know. */
+bool cumu_clusters(void);
 /* Claimed compute capability as 80 for 8.0 (CUMU_COMPUTE_CAPABILITY). */
 unsigned cumu_claimed_cc(void);
 /* Makes sure that a context is current on this thread, the way the runtime API does. */

@@ -5,6 +5,7 @@
 #include "kernel/jit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct cumu_event launch_event(const struct cumu_func *f, const struct cumu_launch *l, const char *note)
 {
@@ -22,9 +23,17 @@ static const char *code(const struct func_inst *i, MUfunction mf)
     return cumu_device_code() ? "tier musa" : mf == i->function ? "tier 0" : "tier 1";
 }
 
-static int launch(MUfunction mf, unsigned shared, const struct cumu_launch *l, void **args, void **extra)
+int cumu_launch_below(MUfunction mf, unsigned shared, const struct cumu_launch *l, void **args, void **extra)
 {
     MUstream stream = (MUstream)l->stream;
+    if (l->cluster[0] | l->cluster[1] | l->cluster[2]) {
+        MUlaunchAttribute attrs[] = {{.id = MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                      .value.clusterDim = {l->cluster[0], l->cluster[1], l->cluster[2]}},
+                                     {.id = MU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
+        MUlaunchConfig c = {l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
+                            shared, stream, attrs, l->cooperative ? 2 : 1};
+        return mu.muLaunchKernelEx(&c, mf, args, extra);
+    }
     if (l->cooperative)
         return mu.muLaunchCooperativeKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y,
                                             l->block.z, shared, stream, args);
@@ -41,7 +50,7 @@ static int launch_packed(const struct cumu_func *f, MUfunction mf, unsigned shar
         return CUDA_ERROR_OUT_OF_MEMORY;
     int err = cumu_args_unpack(f->ptx, extra, args);
     if (!err)
-        err = launch(mf, shared, l, args, NULL);
+        err = cumu_launch_below(mf, shared, l, args, NULL);
     if (args != few)
         free(args);
     return err;
@@ -52,7 +61,7 @@ static int launch_traced(const struct cumu_func *f, const struct func_inst *i, M
 {
     struct cumu_event e = launch_event(f, l, code(i, mf));
     void *work = cumu_work_begin(l->stream);
-    int err = launch(mf, shared, l, args, extra);
+    int err = cumu_launch_below(mf, shared, l, args, extra);
     cumu_work_end(work, &e, err != MUSA_SUCCESS);
     return err;
 }
@@ -89,7 +98,12 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
     if (extra && !args && cumu_device_code())
         return launch_packed(f, mf, shared, l, extra);
     return watched && cumu_tracing() ? launch_traced(f, i, mf, shared, l, args, extra)
-                                     : launch(mf, shared, l, args, extra);
+                                     : cumu_launch_below(mf, shared, l, args, extra);
+}
+
+bool cumu_clusters(void)
+{
+    return cumu_claimed_cc() >= 90 && !cumu_device_code();
 }
 
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n)
@@ -103,8 +117,14 @@ int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *att
             l->cooperative = a->val.cooperative != 0;
             break;
         case cudaLaunchAttributeClusterDimension:
-            if (a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1) {
-                cumu_gap("kernel", "cluster", "thread block clusters are not supported");
+            if (cumu_clusters()) {
+                memcpy(l->cluster, &a->val.clusterDim, sizeof l->cluster);
+                if (!a->val.clusterDim.x || !a->val.clusterDim.y || !a->val.clusterDim.z)
+                    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+            } else if (a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1) {
+                cumu_gap("kernel", "cluster", cumu_device_code()
+                                                  ? "MUSA devices know no thread block clusters"
+                                                  : "thread block clusters need CUMU_COMPUTE_CAPABILITY=9.0");
                 return CUDA_ERROR_NOT_SUPPORTED;
             }
             break;

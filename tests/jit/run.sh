@@ -51,6 +51,13 @@ for threads in 2 1; do
         CUMU_HOST_THREADS=$threads CUMU_JIT=$mode check "residents: $threads threads, CUMU_JIT=$mode" 0 '^PASS' -- $run "$fix/residents"
     done
 done
+for threads in 1 2; do
+    for mode in 0 wait; do
+        # shellcheck disable=SC2086
+        CUMU_COMPUTE_CAPABILITY=9.0 CUMU_HOST_THREADS=$threads CUMU_JIT=$mode \
+            check "clusters: $threads threads, CUMU_JIT=$mode" 0 "^PASS" -- $run "$fix/cluster"
+    done
+done
 # shellcheck disable=SC2086
 CUMU_JIT="wait" check "no kernel of it stays in the interpreter" 0 'tier 1 ready.* 0 refused' -- $run "$fix/waiting"
 absent "indeed none" 'stays on tier 0'

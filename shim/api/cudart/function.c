@@ -29,6 +29,14 @@ static cudaError_t attributes(cudaFuncAttributes *out, const void *kernel, size_
          offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes), false},
         {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
          offsetof(cudaFuncAttributes, preferredShmemCarveout), false},
+        {CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, offsetof(cudaFuncAttributes, clusterDimMustBeSet), false},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, offsetof(cudaFuncAttributes, requiredClusterWidth), false},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, offsetof(cudaFuncAttributes, requiredClusterHeight), false},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, offsetof(cudaFuncAttributes, requiredClusterDepth), false},
+        {CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+         offsetof(cudaFuncAttributes, clusterSchedulingPolicyPreference), false},
+        {CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+         offsetof(cudaFuncAttributes, nonPortableClusterSizeAllowed), false},
     };
     cudaFuncAttributes a;
     if (!out)

@@ -42,7 +42,7 @@ cudaError_t cumu_rt_launch(const void *kernel, const struct cumu_launch *l, void
 cudaError_t wrap_cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args,
                                   size_t shared, cudaStream_t stream)
 {
-    struct cumu_launch l = {grid, block, shared, stream, false};
+    struct cumu_launch l = {.grid = grid, .block = block, .shared = shared, .stream = stream};
     return cumu_rt_launch(kernel, &l, args);
 }
 
@@ -67,7 +67,7 @@ cudaError_t wrap___cudaLaunchKernel_ptsz(const void *kernel, dim3 grid, dim3 blo
 cudaError_t wrap_cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **args,
                                              size_t shared, cudaStream_t stream)
 {
-    struct cumu_launch l = {grid, block, shared, stream, true};
+    struct cumu_launch l = {.grid = grid, .block = block, .shared = shared, .stream = stream, .cooperative = true};
     return cumu_rt_launch(kernel, &l, args);
 }
 
@@ -80,7 +80,7 @@ cudaError_t wrap_cudaLaunchCooperativeKernel_ptsz(const void *kernel, dim3 grid,
 static cudaError_t launch_config(const cudaLaunchConfig_t *c, const void *kernel, void **args,
                                  cudaStream_t stream)
 {
-    struct cumu_launch l = {c->gridDim, c->blockDim, c->dynamicSmemBytes, stream, false};
+    struct cumu_launch l = {.grid = c->gridDim, .block = c->blockDim, .shared = c->dynamicSmemBytes, .stream = stream};
     int err = cumu_launch_attributes(&l, c->attrs, c->numAttrs);
     return err ? CUMU_RT(err) : cumu_rt_launch(kernel, &l, args);
 }

@@ -84,7 +84,7 @@ unsigned wrap___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, 
         cumu_set_error(cudaErrorMemoryAllocation);
         return cudaErrorMemoryAllocation;
     }
-    pushed.at[pushed.n++] = (struct cumu_launch){grid, block, shared, stream, false};
+    pushed.at[pushed.n++] = (struct cumu_launch){.grid = grid, .block = block, .shared = shared, .stream = stream};
     return 0;
 }
 

@@ -193,36 +193,65 @@ CUresult wrap_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *best
     return wrap_cuOccupancyMaxPotentialBlockSize(min_grid, best, function, shared_of, shared, limit);
 }
 
-/* ---- clusters: of one block, as the device claims no others --------------------------------- */
+/* ---- clusters -------------------------------------------------------------------------------- */
 
-static int cluster_error(const CUlaunchAttribute *attrs, unsigned n)
+/* Blocks of the largest cluster that a launch of f may have. */
+static int cluster_most(struct cumu_func *f, int *most)
 {
-    unsigned blocks = 1;
-    for (unsigned i = 0; attrs && i < n; i++)
-        if (attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            blocks = attrs[i].val.clusterDim.x * attrs[i].val.clusterDim.y * attrs[i].val.clusterDim.z;
-    return blocks == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    int large = 0;
+    int err = cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &large);
+    *most = !cumu_clusters() ? 1 : large ? 16 : 8;
+    return err;
 }
 
+/* Blocks of a cluster of this launch: what it asks for, which has to be what the kernel requires, if it does. Where
+ * the device claims no clusters, they have one block. */
+static int cluster_size(struct cumu_func *f, const CUlaunchConfig *c, int *size)
+{
+    int need[3] = {0, 0, 0}, most = 0;
+    uint64_t blocks = 1;
+    const unsigned *asked = NULL;
+    for (unsigned i = 0; c->attrs && i < c->numAttrs; i++)
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            asked = &c->attrs[i].val.clusterDim.x;
+    int err = cluster_most(f, &most);
+    for (int d = 0; d < 3 && !err; d++)
+        err = cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + d, &need[d]);
+    if (err)
+        return err;
+    if (!asked && !need[0])
+        return *size = 1, cumu_clusters() ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+    for (int d = 0; d < 3; d++) {
+        if (asked && need[0] && asked[d] != (unsigned)need[d])
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        blocks *= asked ? asked[d] : (unsigned)need[d];
+        if (!blocks || blocks > (unsigned)most)
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    *size = (int)blocks;
+    return CUDA_SUCCESS;
+}
+
+/* A cluster has one thread of the CPU to itself, however many blocks it has: where a block fits, so does a cluster. */
 CUresult wrap_cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *config)
 {
-    int blocks = 0, sms = 0;
+    int blocks = 0, sms = 0, of = 1;
     MUdevice device = 0;
     if (!clusters || !config)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult err = cluster_error(config->attrs, config->numAttrs);
+    KERNEL(f, function);
     uint64_t size = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+    CUresult err = cluster_size(f, config, &of);
     if (!err && (!size || size > INT32_MAX))
         err = CUDA_ERROR_INVALID_VALUE;
     if (!err)
-        err = wrap_cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, (int)size,
-                                                               config->sharedMemBytes);
+        err = cumu_func_occupancy(f, (int)size, config->sharedMemBytes, &blocks);
     if (!err)
         err = mu.muCtxGetDevice(&device);
     if (!err)
         err = mu.muDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
     if (!err)
-        *clusters = blocks * sms;
+        *clusters = blocks * sms < of ? blocks > 0 : blocks * sms / of;
     return err;
 }
 
@@ -232,7 +261,5 @@ CUresult wrap_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
     if (!size || !config)
         return CUDA_ERROR_INVALID_VALUE;
     KERNEL(f, function);
-    (void)f;
-    *size = 1;
-    return CUDA_SUCCESS;
+    return cluster_most(f, size);
 }

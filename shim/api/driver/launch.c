@@ -11,7 +11,7 @@ CUresult wrap_cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsi
                              unsigned by, unsigned bz, unsigned shared, CUstream stream, void **args,
                              void **extra)
 {
-    struct cumu_launch l = {{gx, gy, gz}, {bx, by, bz}, shared, stream, false};
+    struct cumu_launch l = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared, .stream = stream};
     return launch(function, &l, args, extra);
 }
 
@@ -26,7 +26,8 @@ CUresult wrap_cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsign
                                         unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                         CUstream stream, void **args)
 {
-    struct cumu_launch l = {{gx, gy, gz}, {bx, by, bz}, shared, stream, true};
+    struct cumu_launch l = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared, .stream = stream,
+                            .cooperative = true};
     return launch(function, &l, args, NULL);
 }
 
@@ -41,9 +42,9 @@ CUresult wrap_cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned gx, u
 static CUresult launch_config(const CUlaunchConfig *c, CUfunction function, void **args, void **extra,
                               CUstream stream)
 {
-    struct cumu_launch l = {{c->gridDimX, c->gridDimY, c->gridDimZ},
-                            {c->blockDimX, c->blockDimY, c->blockDimZ},
-                            c->sharedMemBytes, stream, false};
+    struct cumu_launch l = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                            .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                            .shared = c->sharedMemBytes, .stream = stream};
     int err = cumu_launch_attributes(&l, c->attrs, c->numAttrs);
     return err ? err : launch(function, &l, args, extra);
 }

@@ -87,9 +87,9 @@ CUresult wrap_cuLaunchGridAsync(CUfunction function, int width, int height, CUst
         err = CUDA_ERROR_INVALID_VALUE;
     if (err)
         return err;
-    struct cumu_launch l = {{(unsigned)width, (unsigned)height, 1},
-                            {s->block[0], s->block[1], s->block[2]},
-                            s->shared, stream, false};
+    struct cumu_launch l = {.grid = {(unsigned)width, (unsigned)height, 1},
+                            .block = {s->block[0], s->block[1], s->block[2]},
+                            .shared = s->shared, .stream = stream};
     size_t size = s->size;
     void *extra[] = {CUMU_LAUNCH_PARAM_BUFFER_POINTER, s->param, CUMU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CUMU_LAUNCH_PARAM_END};

@@ -57,9 +57,8 @@ MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f)
         *value = 0;
         break;
     default:
-        if (attr < 0 || attr >= MU_FUNC_ATTRIBUTE_MAX)
+        if (!host_cluster_attribute(f, attr, value))
             return MUSA_ERROR_INVALID_VALUE;
-        *value = 0; /* clusters: none */
     }
     return MUSA_SUCCESS;
 }
@@ -82,10 +81,7 @@ MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value)
         f->carveout = value;
         return MUSA_SUCCESS;
     default:
-        return attr > MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
-                       attr < MU_FUNC_ATTRIBUTE_MAX
-                   ? MUSA_ERROR_NOT_SUPPORTED
-                   : MUSA_ERROR_INVALID_VALUE;
+        return host_cluster_set_attribute(f, attr, value);
     }
 }
 

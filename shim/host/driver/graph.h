@@ -122,6 +122,8 @@ MUresult graph_add(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *da
                    MUgraphNodeParams *p, MUgraphNode *node);
 /* Makes the node's own copy of p's memory operations; false: out of memory. */
 bool node_own_ops(MUgraphNode node, MUgraphNodeParams *p);
+/* A kernel node as a launch. */
+struct host_kernel_launch graph_launch_of(const MUSA_KERNEL_NODE_PARAMS *k, const struct graph_attributes *a);
 bool same_attributes(const struct graph_attributes *a, const struct graph_attributes *b);
 
 /* ---- graph_plan.c ---------------------------------------------------------------------------- */

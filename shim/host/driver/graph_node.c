@@ -107,9 +107,12 @@ static MUresult set_attribute(MUgraphNode node, MUkernelNodeAttrID id,
         a->window = *v;
         return MUSA_SUCCESS;
     case MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
-            return MUSA_ERROR_NOT_SUPPORTED; /* a kernel that asks for clusters relies on them */
-        a->cluster = *v;
+        if (!cluster[0] || !cluster[1] || !cluster[2])
+            return MUSA_ERROR_INVALID_CLUSTER_SIZE;
+        a->cluster = *v; /* the rest is checked with the grid, when the graph is instantiated */
+        return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: /* hints */
+    case MU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
         return MUSA_SUCCESS;
     default:
         return MUSA_ERROR_INVALID_VALUE;

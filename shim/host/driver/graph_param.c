@@ -7,21 +7,22 @@
 
 /* ---- checks: they may complete the parameters they get --------------------------------------- */
 
-static struct host_kernel_launch launch_of(const MUSA_KERNEL_NODE_PARAMS *k, bool cooperative)
+struct host_kernel_launch graph_launch_of(const MUSA_KERNEL_NODE_PARAMS *k, const struct graph_attributes *a)
 {
     return (struct host_kernel_launch){k->func,
                                        {k->gridDimX, k->gridDimY, k->gridDimZ},
                                        {k->blockDimX, k->blockDimY, k->blockDimZ},
                                        k->sharedMemBytes,
-                                       cooperative};
+                                       a->cooperative,
+                                       {a->cluster.clusterDim.x, a->cluster.clusterDim.y, a->cluster.clusterDim.z}};
 }
 
 static MUresult check_kernel(MUgraphNode node, MUgraphNodeParams *p)
 {
     const MUSA_KERNEL_NODE_PARAMS *k = &p->kernel.v1;
-    struct host_kernel_launch launch = launch_of(k, node->attributes.cooperative);
+    struct host_kernel_launch launch = graph_launch_of(k, &node->attributes);
     MUresult r = host_kernel_check(&launch);
-    if (r)
+    if (r && r != MUSA_ERROR_INVALID_CLUSTER_SIZE) /* its attributes may come later */
         return r;
     if (k->func->info.nparam ? !k->kernelParams == !k->extra : k->kernelParams && k->extra)
         return MUSA_ERROR_INVALID_VALUE;

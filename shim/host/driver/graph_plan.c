@@ -79,11 +79,7 @@ static MUresult fill_entry(struct builder *b, struct plan_node *to, MUgraphNode 
     to->ctx = node->ctx;
     switch (p->type) {
     case MU_GRAPH_NODE_TYPE_KERNEL:
-        to->kernel.launch = (struct host_kernel_launch){k->func,
-                                                        {k->gridDimX, k->gridDimY, k->gridDimZ},
-                                                        {k->blockDimX, k->blockDimY, k->blockDimZ},
-                                                        k->sharedMemBytes,
-                                                        node->attributes.cooperative};
+        to->kernel.launch = graph_launch_of(k, &node->attributes);
         to->kernel.params = k->kernelParams;
         to->kernel.extra = k->extra;
         to->kernel.args = b->args;

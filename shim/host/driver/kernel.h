@@ -1,5 +1,5 @@
 /* What the kernel side of the CPU driver shares: module.c, state.c, heap.c, function.c, launch.c,
- * occupancy.c, workers.c, fault.c.
+ * occupancy.c, cluster.c, workers.c, fault.c.
  *
  * Locks: the module lock (module.c), the pool lock (workers.c), the print and heap locks of a
  * context's kernel state. All are leaves: nothing that takes a lock of host.h is called and nothing
@@ -32,6 +32,7 @@ struct MUfunc_st {
     struct t0_kernel_info info;
     _Atomic int max_dynamic;   /* dynamic shared memory opted into, -1 = the default */
     _Atomic int carveout, cache_config, shared_config;
+    _Atomic int cluster_dims[3], large_clusters, cluster_policy; /* attributes: cluster.c */
     _Atomic uint32_t block_ns; /* what a block of the last launch took, 0 = unknown */
 };
 
@@ -73,6 +74,7 @@ struct host_kernel_launch { /* all of a launch but its arguments */
     uint32_t grid[3], block[3];
     unsigned shared;
     bool cooperative;
+    uint32_t cluster[3]; /* what the launch asks for; zeros: nothing */
 };
 MUresult host_kernel_check(const struct host_kernel_launch *k); /* f may be any value */
 /* Bytes that the packed arguments of f need, aligned to HOST_PARAMS_ALIGN. */
@@ -81,6 +83,14 @@ size_t host_kernel_params_size(MUfunction f);
 MUresult host_kernel_pack(MUfunction f, void **params, void **extra, void *to);
 /* Runs the grid on this thread and the workers, and returns when it is done. */
 MUresult host_kernel_run(const struct host_kernel_launch *k, void *params);
+
+/* ---- cluster.c ------------------------------------------------------------------------------- */
+
+/* The launch's clusters, zeros without, and its grid in blocks, which is k's before the call. */
+MUresult host_cluster_of(const struct host_kernel_launch *k, uint32_t grid[3], uint32_t cluster[3]);
+uint32_t host_cluster_most(MUfunction f); /* blocks that a cluster of f may have */
+bool host_cluster_attribute(MUfunction f, MUfunction_attribute attr, int *value); /* false: not one of these */
+MUresult host_cluster_set_attribute(MUfunction f, MUfunction_attribute attr, int value);
 
 /* ---- occupancy.c ----------------------------------------------------------------------------- */
 

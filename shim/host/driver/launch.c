@@ -27,7 +27,7 @@ static bool brief(const struct launch *l)
     const struct t0_grid *g = &l->grid;
     uint64_t each = l->f->block_ns, blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     return each && blocks < HERE_NS && each * blocks < HERE_NS && !g->cooperative &&
-           !l->f->info.may_wait && host_thread_fit();
+           !g->cluster[0] && !l->f->info.may_wait && host_thread_fit();
 }
 
 /* ---- running it ------------------------------------------------------------------------------ */
@@ -76,15 +76,17 @@ static MUresult run(void *arg)
 
 static struct t0_grid grid_of(const struct host_kernel_launch *k, MUcontext ctx, void *params)
 {
-    return (struct t0_grid){ .kernel = k->f->kernel,
-                             .grid = { k->grid[0], k->grid[1], k->grid[2] },
-                             .block = { k->block[0], k->block[1], k->block[2] },
-                             .dynamic_shared = k->shared,
-                             .params = params,
-                             .env = host_kernel_env(ctx),
-                             .grid_id = ++grid_ids,
-                             .nsm = (uint32_t)ctx->device->cores,
-                             .cooperative = k->cooperative };
+    struct t0_grid g = { .kernel = k->f->kernel,
+                         .grid = { k->grid[0], k->grid[1], k->grid[2] },
+                         .block = { k->block[0], k->block[1], k->block[2] },
+                         .dynamic_shared = k->shared,
+                         .params = params,
+                         .env = host_kernel_env(ctx),
+                         .grid_id = ++grid_ids,
+                         .nsm = (uint32_t)ctx->device->cores,
+                         .cooperative = k->cooperative };
+    (void)host_cluster_of(k, g.grid, g.cluster); /* checked before */
+    return g;
 }
 
 MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
@@ -181,8 +183,11 @@ MUresult host_kernel_check(const struct host_kernel_launch *k)
     if (!host_function_live(k->f))
         return MUSA_ERROR_INVALID_HANDLE;
     struct host_device *d = k->f->module->ctx->device;
-    MUresult r = check_shape(k->f, d, k->grid, k->block, k->shared);
-    return r || !k->cooperative ? r : check_cooperative(k->f, d, k->grid, k->block, k->shared);
+    uint32_t grid[3] = { k->grid[0], k->grid[1], k->grid[2] }, cluster[3];
+    MUresult r = host_cluster_of(k, grid, cluster), shape = check_shape(k->f, d, grid, k->block, k->shared);
+    if (shape || r)
+        return shape ? shape : r;
+    return k->cooperative ? check_cooperative(k->f, d, grid, k->block, k->shared) : MUSA_SUCCESS;
 }
 
 /* A multiple of the alignment; 16 bytes of slack for vector loads at the end of the buffer. */
@@ -211,12 +216,16 @@ static MUresult capture(MUstream s, const struct host_kernel_launch *k, void **p
     if (!r && k->cooperative)
         r = muGraphKernelNodeSetAttribute(node, MU_LAUNCH_ATTRIBUTE_COOPERATIVE,
                                           &(MUlaunchAttributeValue){ .cooperative = 1 });
+    if (!r && k->cluster[0])
+        r = muGraphKernelNodeSetAttribute(
+            node, MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            &(MUlaunchAttributeValue){ .clusterDim = { k->cluster[0], k->cluster[1], k->cluster[2] } });
     return r;
 }
 
 static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t block[3],
-                       unsigned shared, MUstream stream, bool cooperative, void **params,
-                       void **extra)
+                       unsigned shared, MUstream stream, bool cooperative, const uint32_t cluster[3],
+                       void **params, void **extra)
 {
     MUresult r = host_enter(NULL);
     if (r)
@@ -225,7 +234,8 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
                                     { grid[0], grid[1], grid[2] },
                                     { block[0], block[1], block[2] },
                                     shared,
-                                    cooperative };
+                                    cooperative,
+                                    { cluster[0], cluster[1], cluster[2] } };
     MUstream s;
     if (!host_function_live(f))
         return MUSA_ERROR_INVALID_HANDLE;
@@ -257,12 +267,14 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
     return host_enqueue_in(s, &op);
 }
 
+static const uint32_t none[3]; /* clusters */
+
 MUresult muLaunchKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                         unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
                         MUstream stream, void **params, void **extra)
 {
     return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, false,
-                  params, extra);
+                  none, params, extra);
 }
 
 MUresult muLaunchCooperativeKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
@@ -270,26 +282,25 @@ MUresult muLaunchCooperativeKernel(MUfunction f, unsigned int gx, unsigned int g
                                    unsigned int shared, MUstream stream, void **params)
 {
     return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, true,
-                  params, NULL);
+                  none, params, NULL);
 }
 
 static MUresult launch_ex(const MUlaunchConfig *c, MUstream stream, MUfunction f, void **params,
                           void **extra)
 {
     bool cooperative = false;
+    const uint32_t *cluster = none;
     for (unsigned i = 0; i < c->numAttrs && c->attrs; i++) {
         const MUlaunchAttribute *a = &c->attrs[i];
-        const unsigned *cluster = &a->value.clusterDim.x;
         if (a->id == MU_LAUNCH_ATTRIBUTE_COOPERATIVE)
             cooperative = a->value.cooperative != 0;
-        else if (a->id == MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-                 (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1))
-            return MUSA_ERROR_NOT_SUPPORTED; /* a kernel that asks for clusters relies on them */
+        else if (a->id == MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            cluster = &a->value.clusterDim.x;
         /* the others are hints: priorities, cache windows, overlap with the previous kernel */
     }
     return launch(f, (uint32_t[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
                   (uint32_t[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes,
-                  stream, cooperative, params, extra);
+                  stream, cooperative, cluster, params, extra);
 }
 
 MUresult muLaunchKernelEx(const MUlaunchConfig *config, MUfunction f, void **params, void **extra)
