@@ -116,7 +116,7 @@ SECONDS ?= 60
 SEED    ?= 1
 .PHONY: fuzz-kernels
 fuzz-kernels: $B/tests/flow/flow_test
-	$QFLOW_SECONDS=$(SECONDS) FLOW_SEED=$(SEED) FLOW_WAYS=01234 $<
+	$QCC="$(CC)" FLOW_SECONDS=$(SECONDS) FLOW_SEED=$(SEED) $<
 fuzz-build: $(FUZZ:%=$B/fuzz_%)
 $B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
 	@echo "ld fuzz_$*"
