@@ -9,9 +9,8 @@ export CUMU_CACHE_DIR="$tmp/cache"
 run="$cumu run --backend host --"
 
 # Whose threads do not get on yet, by CUMU_JIT.
-starving_0='spin_cas_blocks ticket_atomic_blocks ticket_volatile_blocks called_blocks buckets_blocks up_blocks down_blocks
-work_queue_blocks barrier_add barrier_volatile barrier_cas'
-starving_wait='called_blocks buckets_blocks down_blocks work_queue_blocks barrier_add barrier_volatile barrier_cas'
+starving_0='spin_cas_blocks ticket_atomic_blocks ticket_volatile_blocks called_blocks buckets_blocks up_blocks down_blocks'
+starving_wait='called_blocks buckets_blocks'
 
 try() { # CUMU_JIT CASE
     got=0
