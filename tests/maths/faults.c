@@ -14,9 +14,9 @@ static void *bad(enum place p)
     void *at;
     switch (p) {
     case FREED:
-        must(cudaMalloc(&at, LONG));
+        must(cudaMalloc(&at, 16ul * LONG));
         must(cudaFree(at));
-        return at;
+        return (char *)at + 8ul * LONG; /* what is allocated next takes the beginning */
     case SHORT:
         must(cudaMalloc(&at, 1 << 20));
         return at;
