@@ -122,9 +122,9 @@ int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *att
                 if (!a->val.clusterDim.x || !a->val.clusterDim.y || !a->val.clusterDim.z)
                     return CUDA_ERROR_INVALID_CLUSTER_SIZE;
             } else if (a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1) {
-                cumu_gap("kernel", "cluster", cumu_device_code()
-                                                  ? "MUSA devices know no thread block clusters"
-                                                  : "thread block clusters need CUMU_COMPUTE_CAPABILITY=9.0");
+                cumu_gap("kernel", "cluster", cumu_claimed_cc() < 90
+                                                  ? "thread block clusters need CUMU_COMPUTE_CAPABILITY=9.0"
+                                                  : "MUSA devices know no thread block clusters");
                 return CUDA_ERROR_NOT_SUPPORTED;
             }
             break;
