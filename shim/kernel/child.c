@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -78,22 +80,38 @@ static int mind(void *arg)
     _exit(0);
 }
 
+/* Sleeps until the minder has ended, with all signals blocked: the program's handlers must not run there. */
+static void *start_minder(void *arg)
+{
+    struct child *c = arg;
+    char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        return NULL;
+    /* VFORK: this thread sleeps until the minder ends, and shares errno and the like with it in peace. */
+    pid_t minder = clone(mind, stack + STACK, CLONE_VM | CLONE_VFORK, c);
+    if (minder > 0)
+        while (waitpid(minder, NULL, (int)__WCLONE) < 0 && errno == EINTR)
+            ;
+    (void)munmap(stack, STACK);
+    return NULL;
+}
+
 int cumu_child_run(const char *file, char *const argv[], char *const envp[], const char *output,
                    unsigned seconds)
 {
     struct child c = {file, output, argv, envp, seconds, -1};
     sigset_t all, old;
-    char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack == MAP_FAILED)
-        return -1;
-    sigfillset(&all); /* the program's handlers must not run in the minder */
+    pthread_t thread;
+    int cancel;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* what the thread works on is on this stack */
+    sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    /* VFORK: this thread sleeps until the minder ends, and shares errno and the like with it in peace. */
-    pid_t minder = clone(mind, stack + STACK, CLONE_VM | CLONE_VFORK, &c);
-    if (minder > 0)
-        while (waitpid(minder, NULL, (int)__WCLONE) < 0 && errno == EINTR)
-            ;
+    bool threaded = pthread_create(&thread, NULL, start_minder, &c) == 0;
+    if (!threaded)
+        (void)start_minder(&c);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    (void)munmap(stack, STACK);
+    if (threaded) /* in the meantime SIGTERM ends the program, and with it the minder and the child */
+        (void)pthread_join(thread, NULL);
+    (void)pthread_setcancelstate(cancel, NULL);
     return c.status;
 }

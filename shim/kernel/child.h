@@ -4,7 +4,7 @@
 
 /* Runs the file with these arguments and environment (NULL-terminated), input from /dev/null, output and
  * errors to the file `output`, at low priority, for at most `seconds`. The calling thread waits; no
- * SIGCHLD is sent and no wait() of the program's sees it. Dies with the calling thread. The exit status, 128 +
+ * SIGCHLD is sent and no wait() of the program's sees it. Dies with the process. The exit status, 128 +
  * signal, or -1 if it could not be started. */
 int cumu_child_run(const char *file, char *const argv[], char *const envp[], const char *output,
                    unsigned seconds);

@@ -196,6 +196,26 @@ chmod +x "$tmp/failing" "$tmp/slow"
     CUMU_CC="$tmp/slow" jit "a compiler that hangs" 1 0 '^PASS' -- $run "$fix/nbody"
 }
 
+# A signal that ends the program ends it at once, and the compiler with it, while a launch waits for that one.
+# shellcheck disable=SC2016
+printf '#!%s\necho $$ >"$0.pid"\nexec sleep 50\n' "$sh" >"$tmp/slow"
+for signal in TERM HUP INT; do
+    rm -f "$tmp/slow.pid"
+    # shellcheck disable=SC2086
+    CUMU_CC="$tmp/slow" CUMU_JIT=wait timeout -s "$signal" -k 20 2 $run "$fix/vectoradd" >"$tmp/out" 2>&1 &
+    began=$(date +%s)
+    wait $! || true
+    took=$(($(date +%s) - began))
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$(cat "$tmp/slow.pid")/status" 2>/dev/null || true)
+    case $took,$state in
+    [0-9], | [0-9],Z) echo "ok SIG$signal while the compiler runs" ;;
+    *)
+        echo "not ok SIG$signal while the compiler runs: $took s, compiler '$state'"
+        bad=1
+        ;;
+    esac
+done
+
 # warm
 rm -rf "$tmp/cache"
 check "cache warm" 0 '^2 kernels, 5 with their block shapes: 5 compiled, 0 were there, 0 stay' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
