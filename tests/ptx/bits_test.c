@@ -92,17 +92,19 @@ static void r_fns(struct lane *x)
             return;
         }
 }
+/* a position or length: a byte, but of 64-bit fields all 32 bits */
+static s64 place(const struct lane *x, u64 v) { return (s64)(v & (width(x) == 32 ? 0xff : 0xffffffff)); }
 static void r_bfe(struct lane *x) /* q: signed */
 {
-    const int msb = width(x) - 1, pos = (int)(x->s[1] & 0xff), len = (int)(x->s[2] & 0xff);
-    bool sbit = !x->q || len == 0 ? false : bit(x->s[0], pos + len - 1 < msb ? pos + len - 1 : msb);
+    const s64 msb = width(x) - 1, pos = place(x, x->s[1]), len = place(x, x->s[2]);
+    bool sbit = !x->q || len == 0 ? false : bit(x->s[0], (int)(pos + len - 1 < msb ? pos + len - 1 : msb));
     x->d[0] = 0;
     for (int n = 0; n <= msb; n++)
-        x->d[0] |= (u64)(n < len && pos + n <= msb ? bit(x->s[0], pos + n) : sbit) << n;
+        x->d[0] |= (u64)(n < len && pos + n <= msb ? bit(x->s[0], (int)(pos + n)) : sbit) << n;
 }
 static void r_bfi(struct lane *x)
 {
-    const int msb = width(x) - 1, pos = (int)(x->s[2] & 0xff), len = (int)(x->s[3] & 0xff);
+    const s64 msb = width(x) - 1, pos = place(x, x->s[2]), len = place(x, x->s[3]);
     x->d[0] = x->s[1];
     for (int n = 0; n < len && pos + n <= msb; n++)
         x->d[0] = (x->d[0] & ~(1ull << (pos + n))) | (u64)bit(x->s[0], n) << (pos + n);
@@ -220,6 +222,7 @@ static void fields(void)
         insn_check("r:rss", r_bfe, 32, s, "bfe.%c32", s ? 's' : 'u');
         insn_check("d:dss", r_bfe, 64, s, "bfe.%c64", s ? 's' : 'u');
         insn_check("r:rrr", r_bfe, 32, s, "bfe.%c32", s ? 's' : 'u');
+        insn_check("d:drr", r_bfe, 64, s, "bfe.%c64", s ? 's' : 'u');
         for (long wrap = 0; wrap < 2; wrap++)
             insn_check("r:rk", r_szext, s, wrap, "szext.%s.%c32", wrap ? "wrap" : "clamp",
                        s ? 's' : 'u');
@@ -227,6 +230,7 @@ static void fields(void)
     insn_check("r:rrss", r_bfi, 32, 0, "bfi.b32");
     insn_check("d:ddss", r_bfi, 64, 0, "bfi.b64");
     insn_check("r:rrrr", r_bfi, 32, 0, "bfi.b32");
+    insn_check("d:ddrr", r_bfi, 64, 0, "bfi.b64");
     insn_check("r:kk", r_bmsk, 0, 0, "bmsk.clamp.b32");
     insn_check("r:kk", r_bmsk, 0, 1, "bmsk.wrap.b32");
     insn_check("r:rkk", r_fns, 0, 0, "fns.b32");

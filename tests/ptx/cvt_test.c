@@ -86,7 +86,7 @@ static u64 finish(const struct format *f, u64 r)
 }
 static u64 float_to(const struct format *to, const struct format *from, u64 a)
 {
-    if (now.ftz && from == &F32)
+    if (now.ftz && from == &F32 && to != &F16)
         a = flush(from, a);
     if (now.mode >= RNI && now.mode < NONE && !is_nan(from, a)) {
         double v = integral(to_double(from, a), now.mode);

@@ -38,8 +38,11 @@ static void r_fma(struct lane *x) {
     out(x, exact_fma(format(x), in(x, 0), in(x, 1), in(x, 2), MODE(x)));
 }
 static void r_sqrt(struct lane *x) { out(x, exact_sqrt(format(x), in(x, 0), MODE(x))); }
-static void r_rcp(struct lane *x)
+static void r_rcp(struct lane *x) /* with .ftz what is too small is flushed before it is rounded */
 {
+    const u64 size = x->s[0] & 0x7fffffff;
+    if ((x->q & 5) == 1 && size > 0x7e800000 && size < 0x7f800000)
+        x->s[0] = (x->s[0] & 0x80000000) | 0x7f800000;
     out(x, exact_div(format(x), x->q & 4 ? f64_u(1) : f32_u(1), in(x, 0), MODE(x)));
 }
 

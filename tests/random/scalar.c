@@ -360,9 +360,13 @@ static uint64_t find_top(const struct ptx_instr *in, uint64_t a, unsigned bits)
     return 0xffffffff;
 }
 
+/* A field's position or length: a byte, but of 64-bit fields all 32 bits. */
+static uint64_t field_part(unsigned bits, uint64_t v) { return bits == 64 ? (uint32_t)v : v & 255; }
+
 static uint64_t field(unsigned type, uint64_t a, uint64_t b, uint64_t c)
 {
-    unsigned bits = width(type), pos = b & 255, len = c & 255;
+    unsigned bits = width(type);
+    uint64_t pos = field_part(bits, b), len = field_part(bits, c);
     uint64_t sign =
         !is_signed(type) || !len ? 0 : a >> (pos + len - 1 < bits ? pos + len - 1 : bits - 1) & 1;
     uint64_t r = 0;
@@ -373,7 +377,7 @@ static uint64_t field(unsigned type, uint64_t a, uint64_t b, uint64_t c)
 
 static uint64_t insert(unsigned bits, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-    unsigned pos = c & 255, len = d & 255;
+    uint64_t pos = field_part(bits, c), len = field_part(bits, d);
     for (unsigned k = 0; k < len && pos + k < bits; k++)
         b = (b & ~(1ull << (pos + k))) | (a >> k & 1) << (pos + k);
     return b;

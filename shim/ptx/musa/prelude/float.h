@@ -57,12 +57,17 @@ template <class T> CM_FN u64 DIV_F64(T a, T b, u32 x)
     return out64(CM_ROUNDED(__ddiv, CM_RND(x), (as_f64(a), as_f64(b))), x);
 }
 /* a times 1/b, which is 0 beyond 2^126: a divisor up there counts as infinite. */
-template <class T> CM_FN u32 DIV_APPROX_F32(T a, T b, u32 x)
+CM_FN u32 far_divisor(u32 b)
 {
-    const T size = b & 0x7fffffffu;
-    return DIV_F32(a, size > 0x7e800000u && size < 0x7f800000u ? (b & 0x80000000u) | 0x7f800000u : b, x);
+    const u32 size = b & 0x7fffffffu;
+    return size > 0x7e800000u && size < 0x7f800000u ? (b & 0x80000000u) | 0x7f800000u : b;
 }
-template <class T> CM_FN u32 RCP_F32(T a, u32 x) { return out32(CM_ROUNDED(__frcp, CM_RND(x), (in32(a, x))), x); }
+template <class T> CM_FN u32 DIV_APPROX_F32(T a, T b, u32 x) { return DIV_F32(a, (T)far_divisor(b), x); }
+template <class T> CM_FN u32 RCP_F32(T a, u32 x)
+{
+    a = x & CM_FTZ ? far_divisor(a) : a; /* what is too small is flushed before it is rounded */
+    return out32(CM_ROUNDED(__frcp, CM_RND(x), (in32(a, x))), x);
+}
 template <class T> CM_FN u64 RCP_F64(T a, u32 x) { return out64(CM_ROUNDED(__drcp, CM_RND(x), (as_f64(a))), x); }
 template <class T> CM_FN u32 SQRT_F32(T a, u32 x) { return out32(CM_ROUNDED(__fsqrt, CM_RND(x), (in32(a, x))), x); }
 template <class T> CM_FN u64 SQRT_F64(T a, u32 x) { return out64(CM_ROUNDED(__dsqrt, CM_RND(x), (as_f64(a))), x); }

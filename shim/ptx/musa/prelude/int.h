@@ -221,10 +221,11 @@ CM_FN u32 FNS_B32(u32 a, u32 b, s32 c)
 CM_FN u64 low_ones(u32 n) { return n >= 64 ? ~0ull : (1ull << n) - 1; }
 CM_FN u64 field(u64 v, u32 at, u32 len, u32 width, bool sign)
 {
-    at &= 0xff;
-    len &= 0xff;
+    at &= width == 32 ? 0xff : ~0u; /* of 64-bit fields all bits count */
+    len &= width == 32 ? 0xff : ~0u;
+    u64 last = (u64)at + len - 1;
     u64 value = at < width ? v >> (at & 63) & low_ones(len) : 0;
-    u32 top = at + len - 1 < width - 1 ? at + len - 1 : width - 1;
+    u32 top = last < width - 1 ? (u32)last : width - 1;
     u32 have = at >= width ? 0 : len < width - at ? len : width - at;
     return sign && len != 0 && (v >> top & 1) ? value | ~low_ones(have) : value;
 }
@@ -234,8 +235,8 @@ CM_OP3(BFE_U64, u64, u64, u32, u32, field(a, b, c, 64, false))
 CM_OP3(BFE_S64, u64, u64, u32, u32, field(a, b, c, 64, true))
 CM_FN u64 insert(u64 from, u64 into, u32 at, u32 len, u32 width)
 {
-    at &= 0xff;
-    len &= 0xff;
+    at &= width == 32 ? 0xff : ~0u;
+    len &= width == 32 ? 0xff : ~0u;
     u64 mask = at < width ? low_ones(len) << (at & 63) : 0;
     return (into & ~mask) | (at < width ? from << (at & 63) & mask : 0);
 }

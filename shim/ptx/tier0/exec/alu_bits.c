@@ -58,15 +58,17 @@ HANDLER(FNS_B32)
     WRITE_ACTIVE(u32, d, find_nth_set(a[l], b[l], c[l]));
 }
 
-/* pos and len are bytes. The field may reach past the top: unsigned fills with 0, signed with the
+/* pos and len are bytes; of 64-bit fields the hardware looks at all their bits.
+ * The field may reach past the top: unsigned fills with 0, signed with the
  * sign of the topmost bit that is still inside. */
 static inline u64 low_ones(u32 n) { return n >= 64 ? ~0ull : (1ull << (n & 63)) - 1; }
 static inline u64 field(u64 x, u32 pos, u32 len, u32 width, bool is_signed)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos &= width == 32 ? 0xff : ~0u;
+    len &= width == 32 ? 0xff : ~0u;
+    const u64 last = (u64)pos + len - 1;
     u64 value = pos < width ? x >> (pos & 63) & low_ones(len) : 0;
-    u32 top = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
+    u32 top = last < width - 1 ? (u32)last : width - 1;
     bool fill = is_signed && len != 0 && (x >> top & 1);
     u32 have = pos >= width ? 0 : len < width - pos ? len : width - pos;
     return fill ? value | ~low_ones(have) : value;
@@ -79,8 +81,8 @@ OP3(BFE_S64, u64, u64, u32, u32, field(a[l], b[l], c[l], 64, true))
 /* bfi d, a, b, c(pos), e(len): a's low bits into b */
 static inline u64 insert(u64 from, u64 into, u32 pos, u32 len, u32 width)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos &= width == 32 ? 0xff : ~0u;
+    len &= width == 32 ? 0xff : ~0u;
     u64 mask = pos < width ? low_ones(len) << (pos & 63) : 0;
     return (into & ~mask) | (pos < width ? from << (pos & 63) & mask : 0);
 }

@@ -54,7 +54,8 @@ static inline f32 far_divisor(f32 x)
 }
 #define DIV_APPROX(x, y, z) ((x) / far_divisor(y))
 #define FMA(x, y, z) __builtin_fmaf(x, y, z)
-#define RCP(x, y, z) (1.0f / (x))
+/* What is too small is flushed before it is rounded: 1/x of anything beyond 2^126. */
+#define RCP(x, y, z) (1.0f / (i->aux & T0_FTZ ? far_divisor(x) : (x)))
 #define SQRT(x, y, z) __builtin_sqrtf(x)
 F32_OP(ADD_F32, 2, ADD)
 F32_OP(SUB_F32, 2, SUB)

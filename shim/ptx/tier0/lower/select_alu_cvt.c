@@ -88,7 +88,8 @@ bool t0_select_cvt(const struct ptx_instr *i, struct t0_insn *out)
         static const uint16_t base[] = {T0_CVT_F16_F16, T0_CVT_BF16_F16, T0_CVT_F32_F16,
                                         T0_CVT_F64_F16};
         out->op = (uint16_t)(base[tf - 1] + sf - 1);
-        out->aux = (uint16_t)(aux | cvt_bits);
+        /* .ftz flushes f32, but not what is on its way to f16: directed modes see subnormal sources */
+        out->aux = (uint16_t)((to == PTX_F16 ? aux & ~(unsigned)T0_FTZ : aux) | cvt_bits);
         return true;
     }
     return false;

@@ -348,8 +348,8 @@ static void plain(struct t1_op *op, const struct row *r)
                              (r->mods & ROUND ? 15u << T0_RND_SHIFT : 0);
     const bool rounds = op->aux >> T0_RND_SHIFT & 15;
     shape(op, r->sig);
-    if (!r->vec || op->aux & ~allowed)
-        return;
+    if (!r->vec || op->aux & ~allowed || (op->op == T0_RCP_F32 && rounds && op->aux & T0_FTZ))
+        return; /* rcp.ftz flushes before it rounds, which only directed modes show */
     if (r->mods & PRIMITIVE) {
         primitive(op, r, 'v', op->dst[0].vector);
         if (r->mods & SC && !rounds)
