@@ -66,6 +66,7 @@ $(DEVICE_LIB): $(filter-out $(DEVICE_FROM),$(MUSA_OBJ)) $(DEVICE_NEW) $(DEVICE_O
 	@echo "ld tests/device/$(@F)"
 	$Q$(CC) -shared -o $@ $^ $(LDBASE) -Wl,-soname,$(@F) -ldl -lm
 check-programs: $(DEVICE_LIB)
+-include $(DEVICE_OBJ:.o=.d)
 OBJCOPY ?= objcopy
 
 # SDK 3.1.0 over the CPU libraries: the driver has exactly the names that its header's bindings show; of the runtime it

@@ -145,7 +145,7 @@ void mock_install(void)
     mu.muModuleGetFunction = get_function;
     mu.muModuleGetGlobal = get_global;
     mu.muMemAllocManaged = alloc_managed;
-    mu.muMemFree = mem_free;
+    mu.muMemFree_v2 = mem_free;
     mu.muLaunchKernel = launch;
     mu.muLaunchCooperativeKernel = launch_coop;
     mu.muDeviceGetAttribute = attribute;
@@ -154,7 +154,7 @@ void mock_install(void)
     mu.musaGetDeviceCount = one_device;
     mu.muDeviceGet = device_get;
     mu.muDeviceGetName = device_name;
-    mu.muDeviceTotalMem = total_mem;
+    mu.muDeviceTotalMem_v2 = total_mem;
     mu.muDeviceGetUuid = uuid;
     mu.musaGetLastError = no_error;
     mu.musaPeekAtLastError = no_error;
