@@ -44,7 +44,7 @@ $(foreach m,$(filter mufft murand,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/l
 $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 $B/tests/flow/flow_test: $B/obj/tests/musa/machine.o
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
--include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d)
+-include $(TEST_SRC:tests/%.c=$B/obj/tests/%.d) $(patsubst tests/%.c,$B/obj/tests/%.d,$(wildcard tests/fuzz/*.c))
 
 # A driver with a device: the CPU driver's objects, where those of tests/device/driver.c take over from a few of
 # their functions.

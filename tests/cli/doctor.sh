@@ -35,4 +35,4 @@ rm "$tmp/sdk/lib/libmusart.so.5"
 check "doctor outlives a library that crashes" 0 '^the libraries died of signal 11$' '^21 of 22$' -- \
     env CUMU_CACHE_DIR="$tmp/doctor-cache" MUSA_HOME="$tmp/sdk" "$cumu" doctor
 check "doctor into a file" 0 'the report is in' -- env MUSA_HOME=/nonexistent "$cumu" doctor -o "$tmp/report"
-check "doctor for an unknown architecture" 125 'mp_99|unknown' -- "$cumu" doctor --target mp_99
+check "doctor for an unknown architecture" 125 'mp_17|unknown' -- "$cumu" doctor --target mp_17

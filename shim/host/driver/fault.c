@@ -175,7 +175,7 @@ MUresult host_fault_report(const struct t0_fault *f)
     char address[40] = "";
     if (kinds[f->kind].address)
         snprintf(address, sizeof address, " 0x%llx", (unsigned long long)f->address);
-    char line[32] = ""; /* tier 1 does not know it of an assertion, which has its own */
+    char line[32] = ""; /* an assertion has its own */
     if (f->line)
         snprintf(line, sizeof line, ", PTX line %u", f->line);
     host_say("kernel %s: %s%s: block [%u,%u,%u], thread [%u,%u,%u]%s: %s", f->kernel ? f->kernel : "?",

@@ -126,7 +126,7 @@ static inline bool t0_grid_stopped(const struct t0_grid *g)
 void t0_assertion_text(char text[T0_FAULT_TEXT], const char *message, const char *file, uint32_t line,
                        const char *function);
 /* An assertion of this thread has failed. False: the launch has nobody to tell, it is a fault. */
-bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3], uint32_t line,
+bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3],
                   const char *text);
 
 /* A worker holds the memory one OS thread needs to run blocks: registers, shared arena, local memory.

@@ -39,7 +39,6 @@ static void sys_vprintf(struct t0_warp *w, const struct t0_insn *i, const struct
 static void sys_assert(struct t0_warp *w, const struct t0_insn *i, const struct t0_call *c)
 {
     const struct t0_block *b = w->block;
-    uint32_t line = T0_AT(b->image, lines, struct t0_line)[i - T0_AT(b->image, code, struct t0_insn)].line;
     T0_FOR_LANES(l, w->l.mask) {
         uint32_t thread[3];
         char text[T0_FAULT_TEXT];
@@ -47,7 +46,7 @@ static void sys_assert(struct t0_warp *w, const struct t0_insn *i, const struct 
         t0_assertion_text(text, (const char *)(uintptr_t)argument(w, c, l, 0),
                           (const char *)(uintptr_t)argument(w, c, l, 1), (uint32_t)argument(w, c, l, 2),
                           (const char *)(uintptr_t)argument(w, c, l, 3));
-        if (!t0_assertion(b->grid, b->index, thread, line, text))
+        if (!t0_assertion(b->grid, b->index, thread, text))
             t0_raise_text(w, i, T0_FAULT_ASSERT, l, text);
     }
 }

@@ -41,7 +41,7 @@ void t0_assertion_text(char text[T0_FAULT_TEXT], const char *message, const char
              function ? function : "", message ? message : "");
 }
 
-bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3], uint32_t line,
+bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3],
                   const char *text)
 {
     if (!g->asserted || !g->env->assertion)
@@ -49,8 +49,7 @@ bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32
     struct t0_fault f = {.kind = T0_FAULT_ASSERT,
                          .kernel = T0_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name,
                          .block = {block[0], block[1], block[2]},
-                         .thread = {thread[0], thread[1], thread[2]},
-                         .line = line};
+                         .thread = {thread[0], thread[1], thread[2]}};
     snprintf(f.text, sizeof f.text, "%s", text);
     g->env->assertion(g->env->ctx, &f);
     *g->asserted = true;

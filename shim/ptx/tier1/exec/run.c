@@ -52,7 +52,7 @@ static void serve_assert(struct t1_block *b, const char *message, const char *fi
     uint32_t thread[3];
     t0_assertion_text(text, message, file, line, function);
     thread_at(b, warp * T0_LANES + lane, thread);
-    if (!t0_assertion(worker_of(b)->grid, b->ctaid, thread, 0, text))
+    if (!t0_assertion(worker_of(b)->grid, b->ctaid, thread, text))
         raise_fault(b, T0_FAULT_ASSERT, warp, lane, text);
 }
 
