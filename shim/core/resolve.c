@@ -289,9 +289,14 @@ void *cumu_resolve_runtime(const char *name)
                ? cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened) : NULL;
 }
 
-bool cumu_below_has(const char *library, const char *symbol)
+void *cumu_below(const char *library, const char *symbol)
 {
     const struct cumu_library *l = library_named(library);
     bool opened;
-    return l && cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened);
+    return l ? cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened) : NULL;
+}
+
+bool cumu_below_has(const char *library, const char *symbol)
+{
+    return cumu_below(library, symbol) != NULL;
 }

@@ -25,6 +25,7 @@ void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened);
 bool cumu_mu_has(const char *symbol);
 /* Does the library below ("musart", "musa") export the symbol itself? */
 bool cumu_below_has(const char *library, const char *symbol);
+void *cumu_below(const char *library, const char *symbol); /* NULL: it has not */
 
 /* Address of the runtime's function "musa" + name, NULL if the runtime below lacks it as well. */
 void *cumu_resolve_runtime(const char *name);

@@ -1,10 +1,10 @@
 /* Compiles kernels behind the program's back: every kernel starts on tier 0; from its first launch on a
  * thread here looks for its object in the cache, or has it compiled when that seems worth it, loads it
- * and gives it to later launches.
+ * and gives it to later launches, and to blocks that have not begun of those under way.
  *
- * Worth a compiler: the second launch of the same shape, or a first one of a million threads, which the
- * next run of the program will make again. Looking in the cache costs half a millisecond and is always
- * done.
+ * Worth a compiler: the second launch of the same shape; a first one of a million threads, or that has
+ * not ended after LATER_MS, which the next run of the program will make again. Looking in the cache costs
+ * half a millisecond and is always done.
  *
  * The library below is called without any lock, and while it loads an object (which takes the dynamic
  * linker's lock, that the program may hold when it unloads a module) nobody waits for this thread. */
@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "core/config.h"
+#include "core/resolve.h"
 #include "core/trace.h"
 #include "kernel/compile.h"
 #include "kernel/device.h"
@@ -34,6 +35,7 @@ enum {
     MAX_THREADS = 2,
     NICE = 5,
     EXIT_MS = 1000,
+    LATER_MS = 250,
     LONG_TEXT = 200000 /* bytes: takes longer than that to compile */
 };
 
@@ -44,6 +46,9 @@ struct job {
     MUcontext ctx;
     enum t1_shape shape;
     bool compile; /* worth it */
+    bool absent;  /* not in the cache, and not worth it */
+    bool again;   /* has been that: is looked at again when due */
+    struct timespec due;
     bool busy;    /* f and inst are in use: who cancels waits */
     bool lengthy; /* nobody waits for its end when the process goes; lock held */
     void *image;  /* tier 0's, bound to ctx */
@@ -56,13 +61,18 @@ struct job {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER, idle = PTHREAD_COND_INITIALIZER;
-static struct job *queue, **queue_end = &queue; /* waiting */
+static struct list {
+    struct job *first, **end;
+} queue = {NULL, &queue.first}, later = {NULL, &later.first}; /* waiting; for a second look, the first due first */
 static struct job *working[MAX_THREADS];
 static unsigned threads, sleeping;
 static unsigned waiting, finished; /* jobs in the queue; that threads have done */
 static pid_t owner; /* the process that has the threads: not a child that it forks */
 static bool leaving; /* the process exits: what is compiled now goes to the cache, nothing else is begun */
 static atomic_uint compiled, cached, refused, total_ms;
+
+static t1_take_over *take_over; /* the driver's, from the first job on; NULL: it has none */
+static t1_under_way *under_way;
 
 enum mode { OFF, BACKGROUND, WAIT };
 
@@ -197,6 +207,8 @@ static void publish(struct job *j, MUmodule module, MUfunction function)
                 (void)mu.muFuncSetAttribute(function, a->attribute, a->value);
             i->fast_module[j->shape] = module;
             atomic_store_explicit(&i->fast[j->shape], function, memory_order_release);
+            if (take_over)
+                (void)take_over(i->function, function);
             used = true;
         }
         atomic_store(&i->jit[j->shape], CUMU_JIT_SETTLED);
@@ -233,19 +245,27 @@ static void load(struct job *j, const struct cumu_compiled *o, const char *how)
     leave(j->ctx, now);
 }
 
+/* The second look at a kernel that was not worth a compiler: it is when its launch has not ended, and nobody else has
+ * asked for it since. */
+static bool has_become_worth(struct job *j)
+{
+    unsigned char absent = CUMU_JIT_ABSENT;
+    if (!take(j))
+        return false;
+    j->compile = under_way && under_way(j->inst->function) &&
+                 atomic_compare_exchange_strong(&j->inst->jit[j->shape], &absent, CUMU_JIT_ASKED);
+    done(j);
+    return j->compile;
+}
+
 static void work(struct job *j)
 {
     struct cumu_compiled o;
     char how[32];
-    if (!prepare(j))
+    if ((j->again && !has_become_worth(j)) || !prepare(j))
         return;
     enum cumu_made made = cumu_object_find(&o, &j->key);
-    if (made == CUMU_MADE_ABSENT && !j->compile && take(j)) { /* may have become worth it in the meantime */
-        j->compile = atomic_load(&j->inst->launches[j->shape]) > 1;
-        done(j);
-        if (!j->compile)
-            settle(j, CUMU_JIT_ABSENT);
-    }
+    j->absent = made == CUMU_MADE_ABSENT && !j->compile;
     if (made == CUMU_MADE_ABSENT && j->compile) {
         if (!emit(j))
             return;
@@ -283,6 +303,69 @@ static void free_job(struct job *j)
     free(j);
 }
 
+static void push(struct list *l, struct job *j)
+{
+    j->next = NULL;
+    *l->end = j;
+    l->end = &j->next;
+}
+
+static struct job *pop(struct list *l)
+{
+    struct job *j = l->first;
+    l->first = j->next;
+    if (!l->first)
+        l->end = &l->first;
+    return j;
+}
+
+static struct timespec in_ms(long ms)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += ms * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+/* What is to be worked on now, or NULL. Lock held. */
+static struct job *next_job(void)
+{
+    struct timespec now = in_ms(0), *due = later.first ? &later.first->due : NULL;
+    if (leaving)
+        return NULL;
+    if (due && (due->tv_sec < now.tv_sec || (due->tv_sec == now.tv_sec && due->tv_nsec <= now.tv_nsec)))
+        return pop(&later);
+    if (!queue.first)
+        return NULL;
+    waiting--;
+    return pop(&queue);
+}
+
+/* A job that has been worked on. Where its kernel is not in the cache it may have been launched again meanwhile, or
+ * gets a second look. Lock held. */
+static void put_away(struct job *j)
+{
+    if (!j->absent || !j->f) {
+        free_job(j);
+        return;
+    }
+    free(j->image);
+    j->image = NULL;
+    j->compile = atomic_load(&j->inst->launches[j->shape]) > 1;
+    if (j->compile) {
+        waiting++;
+        push(&queue, j);
+        return;
+    }
+    atomic_store(&j->inst->jit[j->shape], CUMU_JIT_ABSENT);
+    j->again = true;
+    j->due = in_ms(LATER_MS);
+    push(&later, j);
+    pthread_cond_signal(&more); /* who sleeps does so until it is due */
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* Our code must stay mapped under the threads, whoever closes the library. */
@@ -307,23 +390,23 @@ static void *thread_main(void *slot)
     (void)mu.muCtxSetCurrent(none);
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!queue || leaving) {
+        struct job *j;
+        while (!(j = next_job())) {
             sleeping++;
-            pthread_cond_wait(&more, &lock);
+            if (later.first && !leaving)
+                (void)pthread_cond_timedwait(&more, &lock, &later.first->due);
+            else
+                pthread_cond_wait(&more, &lock);
             sleeping--;
         }
-        struct job *j = *mine = queue;
-        queue = j->next;
-        waiting--;
-        if (!queue)
-            queue_end = &queue;
+        *mine = j;
         pthread_mutex_unlock(&lock);
         work(j);
         pthread_mutex_lock(&lock);
         *mine = NULL;
+        put_away(j);
         cumu_progress(++finished, leaving ? 0 : waiting);
         pthread_cond_broadcast(&idle);
-        free_job(j);
     }
     return NULL;
 }
@@ -332,13 +415,9 @@ static void *thread_main(void *slot)
  * what is begun is finished, once, unless that would be felt as a hang. */
 static void at_exit(void)
 {
-    struct timespec end;
+    struct timespec end = in_ms(EXIT_MS);
     if (getpid() != owner)
         return;
-    (void)clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_nsec += EXIT_MS * 1000000l;
-    end.tv_sec += end.tv_nsec / 1000000000;
-    end.tv_nsec %= 1000000000;
     pthread_mutex_lock(&lock);
     leaving = true;
     cumu_progress(finished, 0);
@@ -355,6 +434,8 @@ static void at_exit(void)
 static void start_once(void)
 {
     stay_loaded();
+    *(void **)&take_over = cumu_below("musa", T1_TAKE_OVER);
+    *(void **)&under_way = cumu_below("musa", T1_UNDER_WAY);
     owner = getpid();
     (void)atexit(at_exit);
 }
@@ -388,8 +469,7 @@ static bool enqueue(struct job *j)
     if (!sleeping && threads < thread_limit())
         served |= start_thread();
     if (served) {
-        *queue_end = j;
-        queue_end = &j->next;
+        push(&queue, j);
         waiting++;
         pthread_cond_signal(&more);
     }
@@ -400,7 +480,10 @@ static bool enqueue(struct job *j)
 void cumu_jit_cancel(struct cumu_func *f)
 {
     pthread_mutex_lock(&lock);
-    for (struct job *j = queue; j; j = j->next)
+    for (struct job *j = queue.first; j; j = j->next)
+        if (j->f == f)
+            j->f = NULL;
+    for (struct job *j = later.first; j; j = j->next)
         if (j->f == f)
             j->f = NULL;
     for (unsigned i = 0; i < MAX_THREADS; i++)

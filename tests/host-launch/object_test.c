@@ -124,6 +124,40 @@ static void test_tiers(void)
     muMemFree(p);
 }
 
+/* A module's function hands its blocks of a shape to a compiled one, until either goes. */
+static void test_take_over(void)
+{
+    extern t1_take_over cumu_host_take_over;
+    extern t1_under_way cumu_host_under_way;
+    MUdeviceptr p;
+    MUfunction slow = kernel_function("fill"), fast = loaded("fill", 0), other = kernel_function("empty");
+    MUmodule m;
+    if (muMemAllocManaged(&p, 4096, MU_MEM_ATTACH_GLOBAL) || !slow || !fast || !other)
+        return;
+    int *out = (int *)(uintptr_t)p;
+    check(cumu_host_under_way(slow), "a function not launched yet may be under way");
+    fill(slow, out, 4, 256, 1);
+    check(out[999] == 1004 && !cumu_host_under_way(slow), "on tier 0, and over");
+    check(cumu_host_take_over(other, fast) == MUSA_ERROR_INVALID_VALUE &&
+              cumu_host_take_over(fast, slow) == MUSA_ERROR_INVALID_VALUE &&
+              cumu_host_take_over(NULL, fast) == MUSA_ERROR_INVALID_HANDLE, "another kernel, no object, no function");
+    check(cumu_host_take_over(slow, fast) == MUSA_SUCCESS, "an object takes over");
+    check(cumu_host_take_over(slow, fast) == MUSA_ERROR_INVALID_VALUE, "once");
+    fill(slow, out, 1, 1000, 1);
+    check(out[0] == 1005 && out[999] == 2004, "blocks of its shape run it");
+    fill(slow, out, 50, 20, 2);
+    check(out[999] == 1004, "others stay on tier 0");
+    check(!muFuncGetModule(&m, fast) && !muModuleUnload(m), "the object goes");
+    fill(slow, out, 1, 1000, 1);
+    check(out[999] == 1004, "tier 0 is back");
+    fast = loaded("fill", 0);
+    check(cumu_host_take_over(slow, fast) == MUSA_SUCCESS, "the next object");
+    check(!muFuncGetModule(&m, slow) && !muModuleUnload(m), "the first module goes");
+    fill(fast, out, 1, 1000, 1);
+    check(out[999] == 2004 && !muFuncGetModule(&m, fast) && !muModuleUnload(m), "the object lives on");
+    muMemFree(p);
+}
+
 static MUresult fault(const char *name, int kernel)
 {
     uint64_t p = 0x1234567890;
@@ -186,6 +220,7 @@ int main(void)
     if (!kernels_start())
         return 1;
     test_tiers();
+    test_take_over();
     test_damage();
     return unit_failed;
 }

@@ -166,6 +166,21 @@ cc -std=c11 -D_GNU_SOURCE -O1 -o "$tmp/churn" "$(dirname "$0")/programs/churn.c"
     jit "and wait for their kernels" wait 0 '^PASS' 'tier 1 ready' -- $run "$tmp/churn" 2
 }
 
+# A launch that begins in the interpreter does not stay there: it is compiled while it runs, and blocks that have not
+# begun take that. Its module may be unloaded at any time.
+cc -std=c11 -D_GNU_SOURCE -O1 -w -o "$tmp/long" "$(dirname "$0")/programs/long.c" -ldl
+for threads in 1 2; do
+    rm -rf "$tmp/cache"
+    # shellcheck disable=SC2086
+    {
+        CUMU_HOST_THREADS=$threads jit "a long launch is compiled: $threads threads" 1 0 '^PASS' \
+            'tier 1 ready: compiled' '^[1-9][0-9]* of 600 blocks were quick' -- $run "$tmp/long" 600 1000000 0
+        CUMU_HOST_THREADS=$threads jit "the next one takes it from the cache: $threads threads" 1 0 '^PASS' \
+            'tier 1 ready: from the cache' -- $run "$tmp/long" 60 1000000 6
+    }
+done
+CUMU_JIT=0 check "without a compiler it stays" 0 '^PASS' '^0 of 60 blocks were quick' -- $run "$tmp/long" 60 100000 0
+
 # Many kernels at once: a line of progress on a terminal, nothing elsewhere.
 cc -std=c11 -D_GNU_SOURCE -O1 -w -o "$tmp/many" "$(dirname "$0")/programs/many.c" -ldl
 rm -rf "$tmp/cache"

@@ -22,6 +22,7 @@ struct MUmod_st {
     struct t0_module *t0;
     struct t1_object *object;  /* compiled code for blocks of `shape`, or NULL */
     enum t1_shape shape;
+    MUfunction serves;         /* whose blocks run the object as well (module lock) */
 };
 
 struct MUfunc_st {
@@ -34,6 +35,8 @@ struct MUfunc_st {
     _Atomic int carveout, cache_config, shared_config;
     _Atomic int cluster_dims[3], large_clusters, cluster_policy; /* attributes: cluster.c */
     _Atomic uint32_t block_ns; /* what a block of the last launch took, 0 = unknown */
+    _Atomic bool running;      /* of launches side by side the first that ends takes it back */
+    _Atomic(MUmodule) faster[T1_NSHAPES]; /* whose objects have taken over (written with the module lock) */
 };
 
 bool host_function_live(MUfunction f);

@@ -56,10 +56,12 @@ static MUresult run_grid(MUfunction f, MUcontext ctx, struct t0_grid *g)
     _Atomic bool asserted = false;
     g->asserted = &asserted;
     uint64_t start = now_ns();
+    atomic_store_explicit(&f->running, true, memory_order_relaxed);
     enum t0_fault_kind kind = host_grid_run(g, f, alone && !g->cooperative, before, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */
     uint64_t each = (now_ns() - start) / blocks;
+    atomic_store_explicit(&f->running, false, memory_order_relaxed);
     f->block_ns = each > UINT32_MAX ? UINT32_MAX : each ? (uint32_t)each : 1;
     if (workspace)
         host_mem_free(device, workspace);

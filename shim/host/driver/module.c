@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 /* T0_TAKES_IMAGES: how whoever makes the images knows this driver from a device's. */
 extern __attribute__((visibility("default"))) const unsigned cumu_host_images;
 const unsigned cumu_host_images = T0_IMAGE_VERSION;
+extern __attribute__((visibility("default"))) t1_take_over cumu_host_take_over;
+extern __attribute__((visibility("default"))) t1_under_way cumu_host_under_way;
 
 static struct host_slab modules = HOST_SLAB(struct MUmod_st, "module");
 static struct host_slab functions = HOST_SLAB(struct MUfunc_st, "function");
@@ -25,7 +28,48 @@ bool host_function_live(MUfunction f) { return host_slab_live(&functions, f); }
 const struct t1_object *host_function_object(MUfunction f, const uint32_t block[3])
 {
     const struct MUmod_st *m = f->module;
-    return m->object && t1_shape_fits(m->shape, block) ? m->object : NULL;
+    if (m->object && t1_shape_fits(m->shape, block))
+        return m->object;
+    m = atomic_load_explicit(&f->faster[t1_shape(block)], memory_order_acquire);
+    return m ? m->object : NULL;
+}
+
+bool cumu_host_under_way(MUfunction f)
+{
+    return host_function_live(f) && (!f->block_ns || f->running);
+}
+
+int cumu_host_take_over(MUfunction f, MUfunction compiled)
+{
+    if (!host_function_live(f) || !host_function_live(compiled))
+        return MUSA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&lock);
+    MUmodule m = compiled->module;
+    bool fits = m->object && !m->serves && m != f->module && m->ctx == f->module->ctx && !f->faster[m->shape] &&
+                !strcmp(f->info.name, compiled->info.name);
+    if (fits) {
+        m->serves = f;
+        atomic_store_explicit(&f->faster[m->shape], m, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    return fits ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
+}
+
+/* No block takes m's object for another module's function from now on, nor another's for one of m's. Blocks that have
+ * taken it belong to work of the context that has not ended. */
+static void part(MUmodule m)
+{
+    pthread_mutex_lock(&lock);
+    if (m->serves)
+        m->serves->faster[m->shape] = NULL;
+    m->serves = NULL;
+    for (MUfunction f = m->functions; f; f = f->next)
+        for (int s = 0; s < T1_NSHAPES; s++) {
+            MUmodule other = atomic_exchange(&f->faster[s], NULL);
+            if (other)
+                other->serves = NULL;
+        }
+    pthread_mutex_unlock(&lock);
 }
 
 static void link_module(MUmodule m)
@@ -64,6 +108,7 @@ static void free_module(MUmodule m)
 void host_modules_unload(MUcontext ctx)
 {
     for (MUmodule m = ctx->modules; m; m = ctx->modules) {
+        part(m);
         unlink_module(m);
         free_module(m);
     }
@@ -191,6 +236,7 @@ MUresult muModuleUnload(MUmodule module)
         return r;
     if (!host_slab_live(&modules, module))
         return MUSA_ERROR_INVALID_HANDLE;
+    part(module);
     r = host_ctx_wait(module->ctx); /* its kernels may still run or be queued */
     host_kernels_synced(module->ctx);
     unlink_module(module);

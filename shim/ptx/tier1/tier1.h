@@ -53,6 +53,16 @@ int t1_image_pack(const void *t0_image, size_t t0_size, const void *object, size
 bool t1_image_split(const void *image, size_t size, const void **t0_image, size_t *t0_size,
                     const void **object, size_t *object_size, enum t1_shape *shape);
 
+/* A driver that takes images exports these for who compiles behind a program's back. */
+struct MUfunc_st;
+#define T1_TAKE_OVER "cumu_host_take_over"
+/* Blocks of f that begin from now on, those of launches under way too, run the object of compiled's module, if they
+ * are of its shape; until either module is unloaded. An error: they are not one kernel of one context. */
+typedef int t1_take_over(struct MUfunc_st *f, struct MUfunc_st *compiled);
+#define T1_UNDER_WAY "cumu_host_under_way"
+/* Whether a launch of f may be running, or is the first one and has not ended. */
+typedef bool t1_under_way(struct MUfunc_st *f);
+
 /* ---- exec/: running an object (in the CPU MUSA library) --------------------------------------- */
 
 /* What emitted code sees of a block; the prelude declares the same struct (kept equal by a test). The
