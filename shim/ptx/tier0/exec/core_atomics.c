@@ -119,29 +119,34 @@ RMW(rmw_16, uint16_t)
 RMW(rmw_32, uint32_t)
 RMW(rmw_64, uint64_t)
 
-/* Host instructions for the frequent cases. */
+/* Host instructions for the frequent cases. One that leaves the word as it is only reads it: threads that poll would
+ * otherwise take its cache line from each other, and from the one that they wait for. */
 static uint64_t one_32(uint8_t *p, update *next, unsigned op, uint64_t b, uint64_t c)
 {
-    uint32_t *at = (uint32_t *)(void *)p, v = (uint32_t)b;
+    uint32_t *at = (uint32_t *)(void *)p, v = (uint32_t)b, old;
     switch (op) {
-    case PTX_SUB_ADD: return __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST);
+    case PTX_SUB_ADD: return v ? __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST) : __atomic_load_n(at, __ATOMIC_SEQ_CST);
     case PTX_SUB_EXCH: return __atomic_exchange_n(at, v, __ATOMIC_SEQ_CST);
     case PTX_SUB_CAS:
-        __atomic_compare_exchange_n(at, &v, (uint32_t)c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        return v;
+        old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+        if (old == v)
+            __atomic_compare_exchange_n(at, &old, (uint32_t)c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return old;
     default: return rmw_32(p, next, op, b, c);
     }
 }
 
 static uint64_t one_64(uint8_t *p, update *next, unsigned op, uint64_t b, uint64_t c)
 {
-    uint64_t *at = (uint64_t *)(void *)p, v = b;
+    uint64_t *at = (uint64_t *)(void *)p, v = b, old;
     switch (op) {
-    case PTX_SUB_ADD: return __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST);
+    case PTX_SUB_ADD: return v ? __atomic_fetch_add(at, v, __ATOMIC_SEQ_CST) : __atomic_load_n(at, __ATOMIC_SEQ_CST);
     case PTX_SUB_EXCH: return __atomic_exchange_n(at, v, __ATOMIC_SEQ_CST);
     case PTX_SUB_CAS:
-        __atomic_compare_exchange_n(at, &v, c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        return v;
+        old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+        if (old == v)
+            __atomic_compare_exchange_n(at, &old, c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return old;
     default: return rmw_64(p, next, op, b, c);
     }
 }
