@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Back edges of possibly spinning loops before the warp lets other warps, and other splits, run. */
-enum { SPIN_YIELD = 64, SPIN_ROTATE = 1024, HOLD = 4096 };
+/* Back edges of possibly spinning loops before the warp lets other warps run, and before another of its splits runs: at
+ * first many, since that may wait for lanes of an ordinary loop to meet it again; few once what runs then soon ends or
+ * waits itself, as what holds a lock does. It has TURN chances to be left for the spinning one, and twice as many after
+ * each time that they were too few, up to LONG_TURN. */
+enum { SPIN_YIELD = 64, SPIN_ROTATE = 512, SPIN_ROTATE_SOON = 4, TURN = 64, LONG_TURN = 4096 };
 
 static bool before(const struct t0_frame *fa, uint32_t pca, const struct t0_frame *fb, uint32_t pcb)
 {
@@ -59,6 +62,14 @@ static bool pick(struct t0_warp *w, bool oldest)
     return true;
 }
 
+/* Lanes have met, or are about to: waiting for each other has been worth it. */
+static void settle(struct t0_warp *w)
+{
+    w->hold = w->passed = 0;
+    w->patience = SPIN_ROTATE;
+    w->turn = TURN;
+}
+
 /* The running split is at w->pc: merges with who waits there, and leaves the lead to whoever should
  * run first. The caller continues at w->pc. */
 static void meet(struct t0_warp *w)
@@ -70,6 +81,8 @@ static void meet(struct t0_warp *w)
             w->l.mask |= s->mask;
             t0_frame_drop(w, s->frame);
             remove_split(w, k);
+            if (!w->nsplit)
+                settle(w);
             continue;
         }
         if (s->state == T0_READY && before(s->frame, s->pc, w->frame, w->pc))
@@ -79,7 +92,10 @@ static void meet(struct t0_warp *w)
     if (!other_first)
         return;
     if (w->hold) {
-        w->hold--;
+        if (--w->hold == 0) { /* no lock's holder: it would have been better to wait for the others */
+            w->patience = SPIN_ROTATE;
+            w->turn = w->turn < LONG_TURN ? 2 * w->turn : LONG_TURN;
+        }
         return;
     }
     park(w, w->frame, w->pc, w->l.mask, T0_READY, 0);
@@ -134,7 +150,7 @@ static bool gather(struct t0_warp *w, uint32_t want, const struct t0_insn *code)
         return true;
     }
     park(w, w->frame, w->pc, w->l.mask, T0_WAIT_LANES, want);
-    w->hold = 0;
+    settle(w);
     pick(w, false);
     return false;
 }
@@ -240,16 +256,29 @@ static uint32_t wanted(struct t0_warp *w, const struct t0_insn *i)
     return want;
 }
 
+/* Gives the lead to the split that has waited longest, if the running one has gone round for long enough: what holds a
+ * lock, most likely, as all that wait for it are one split. */
+static __attribute__((noinline)) void rotate(struct t0_warp *w, uint32_t rounds)
+{
+    uint32_t mask = w->l.mask;
+    w->passed += rounds;
+    if (w->passed < w->patience)
+        return;
+    w->passed = 0;
+    park(w, w->frame, w->pc, mask, T0_READY, 0);
+    pick(w, true);
+    if (w->l.mask == mask)
+        return; /* the others wait for a barrier */
+    w->hold = w->turn;
+    w->patience = w->patience / 8 > SPIN_ROTATE_SOON ? w->patience / 8 : SPIN_ROTATE_SOON;
+}
+
 /* One back edge of a loop that may wait for somebody else; true = let other warps run. */
 static bool spun(struct t0_warp *w)
 {
-    w->spin++;
-    if (w->nsplit && w->spin % SPIN_ROTATE == 0) {
-        park(w, w->frame, w->pc, w->l.mask, T0_READY, 0);
-        pick(w, true);
-        w->hold = HOLD;
-    }
-    return w->spin % SPIN_YIELD == 0;
+    if (w->nsplit)
+        rotate(w, 1);
+    return ++w->spin % SPIN_YIELD == 0;
 }
 
 enum t0_ran t0_warp_run(struct t0_warp *w)
@@ -345,7 +374,7 @@ resume:
                 i++;
                 continue;
             }
-            w->hold = 0;
+            settle(w);
             park(w, w->frame, w->pc, w->l.mask, T0_WAIT_BARRIER,
                  T0_U32(w, i->a)[__builtin_ctz(w->l.mask)] % T0_BARRIERS);
             if (!pick(w, false))
@@ -353,9 +382,8 @@ resume:
             goto resume;
         case T0_YIELD:
             w->pc++;
-            w->spin |=
-                SPIN_ROTATE / 4 - 1; /* a sleeper counts for more than one turn of its loop */
-            spun(w);
+            if (w->nsplit)
+                rotate(w, w->patience / 4); /* a sleeper counts for more than one turn of its loop */
             return T0_RAN_YIELD;
         default: /* collectives */
             if (!gather(w, wanted(w, i), code)) {
@@ -390,7 +418,8 @@ void t0_warp_start(struct t0_warp *w, uint32_t mask, uint32_t pc)
     w->l.mask = mask;
     w->l.carry = 0;
     w->dead = ~mask;
-    w->nsplit = w->spin = w->hold = w->clock = 0;
+    w->nsplit = w->spin = w->clock = 0;
+    settle(w);
     w->force = false;
     w->running = true;
     w->pc = pc;

@@ -59,6 +59,8 @@ struct t0_warp {
     uint32_t dead;          /* lanes that exited or never were */
     uint32_t index, nsplit;
     uint32_t spin, hold, clock;
+    uint32_t passed, patience; /* back edges while other splits stood; how many until one of them runs */
+    uint32_t turn;             /* how long that may, as `hold` counts */
     bool force;             /* the next collective goes on with whoever is there */
     bool running;           /* l.mask, frame and pc hold a split */
     struct t0_frame *spare, *all;
