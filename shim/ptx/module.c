@@ -57,8 +57,9 @@ static void add_var(struct scan *s, struct ptx_var *v)
 
 char *ptx_inner_name(struct ptx_ctx *c, const struct ptx_module *m, const char *s, size_t len, const char *at)
 {
-    char *name = ptx_strdup(c, s, len + 22); /* no name of a program has an @ */
-    snprintf(name + len, 23, "@%llu", (unsigned long long)(at - m->text));
+    size_t size = len + sizeof "@18446744073709551615"; /* no name of a program has an @ */
+    char *name = ptx_alloc(c, size, 1);
+    snprintf(name, size, "%.*s@%llu", (int)len, s, (unsigned long long)(at - m->text));
     return name;
 }
 

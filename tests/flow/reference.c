@@ -405,6 +405,8 @@ static bool pass_warp(struct thread *t)
 
 static bool pass_block(void)
 {
+    if (threads[0].state != AT_BLOCK) /* a thread that has ended is nowhere */
+        return false;
     const struct op *o = here(&threads[0]);
     uint32_t n = 0, peer[MAX_THREADS];
     for (uint32_t k = 0; k < nthread; k++)

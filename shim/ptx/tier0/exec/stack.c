@@ -8,6 +8,17 @@
 #include <ucontext.h>
 #endif
 
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
+void __asan_unpoison_memory_region(const volatile void *p, size_t size);
+/* Frames that a fault jumped out of have left their marks on the stack. */
+#define AS_NEW(stack, size) __asan_unpoison_memory_region(stack, size)
+#else
+#define AS_NEW(stack, size) ((void)(size))
+#endif
+
 enum { PAGE = 4096 };
 
 void *t0_stack_map(size_t *size)
@@ -50,7 +61,9 @@ void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg)
         void (*r13)(void *);
         void *r12, *rbx, *rbp;
         void (*to)(void);
-    } *f = (struct frame *)(void *)((uint8_t *)stack + size - 64) - 1;
+    } *f;
+    AS_NEW(stack, size);
+    f = (struct frame *)(void *)((uint8_t *)stack + size - 64) - 1;
     memset(f, 0, sizeof *f);
     f->mode = __builtin_ia32_stmxcsr();
     f->r13 = main;
@@ -74,6 +87,7 @@ static void begin(unsigned high, unsigned low)
 
 void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg)
 {
+    AS_NEW(stack, size);
     struct start *s = (struct start *)(void *)(((uintptr_t)stack + size - sizeof *s) & ~(uintptr_t)63);
     memset(s, 0, sizeof *s);
     getcontext(&s->context);
