@@ -13,13 +13,16 @@
 #endif
 #if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
 void __asan_unpoison_memory_region(const volatile void *p, size_t size);
-/* Frames that a fault jumped out of have left their marks on the stack. */
-#define AS_NEW(stack, size) __asan_unpoison_memory_region(stack, size)
 #else
-#define AS_NEW(stack, size) ((void)(size))
+#define __asan_unpoison_memory_region(p, size) ((void)(p), (void)(size))
 #endif
 
 enum { PAGE = 4096 };
+
+void t0_stack_clean(void *stack, size_t size)
+{
+    __asan_unpoison_memory_region(stack, size);
+}
 
 void *t0_stack_map(size_t *size)
 {
@@ -62,7 +65,7 @@ void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg)
         void *r12, *rbx, *rbp;
         void (*to)(void);
     } *f;
-    AS_NEW(stack, size);
+    t0_stack_clean(stack, size);
     f = (struct frame *)(void *)((uint8_t *)stack + size - 64) - 1;
     memset(f, 0, sizeof *f);
     f->mode = __builtin_ia32_stmxcsr();
@@ -87,7 +90,7 @@ static void begin(unsigned high, unsigned low)
 
 void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg)
 {
-    AS_NEW(stack, size);
+    t0_stack_clean(stack, size);
     struct start *s = (struct start *)(void *)(((uintptr_t)stack + size - sizeof *s) & ~(uintptr_t)63);
     memset(s, 0, sizeof *s);
     getcontext(&s->context);

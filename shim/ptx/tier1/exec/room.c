@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "ptx/tier0/stack.h"
 #include "ptx/tier1/exec/object.h"
 
 enum { PAGE = 4096 };
@@ -102,6 +103,8 @@ bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct 
     b->cluster_shared = arena; /* the block's own follows from its rank */
     b->envreg12 = g->envreg12;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
+    if (b->stacks)
+        t0_stack_clean(b->stacks, r->stack_room);
     return (arena || shared_room(r, (size_t)b->shared_size + 64)) &&
            local_room(r, b->local_stride * b->nwarps * T0_LANES) &&
            (!o->info->barriers || stack_room(r, b->nwarps, o->info->stack_size));

@@ -210,6 +210,8 @@ bool __attribute__((noinline)) t1_guarded(struct t1_worker *t, void (*body)(void
         body(arg);
     }
     w->in_object = false;
+    if (how)
+        t->last_serial = 0; /* its stacks are as the fault left them */
     t0_fp_leave(fp);
     if (how == 2)
         fault_of_signal(t);
