@@ -61,7 +61,7 @@ static void open_all(struct handles *h)
     if (!muIpcOpenMemHandle(&p, h->memory, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)) {
         if (!muMemGetAddressRange(&base, &size, p))
             for (int k = 0; k < 3; k++) /* a page that is read is a page of memory */
-                sum += ((const uint8_t *)(uintptr_t)base)[k == 0 ? 0 : k == 1 ? size / 2 : size - 1];
+                sum = (uint8_t)(sum + ((const uint8_t *)(uintptr_t)base)[k == 0 ? 0 : k == 1 ? size / 2 : size - 1]);
         (void)muIpcCloseMemHandle(p);
     }
     if (!muIpcOpenEventHandle(&e, h->event)) {

@@ -63,14 +63,14 @@ static void at_work(struct rank *r)
     mcclResult_t e = mcclSuccess;
     musaError_t told = musaSuccess;
     for (int i = 0; !e && !told; i++) {
+        for (int k = 0; k < n; k += 1000)
+            x[k] = i + r->rank;
         if (r->rank == ending && aborts && i == 20) {
             EXPECT(r, mcclAllReduce(x, x, (size_t)n, mcclInt32, mcclSum, r->comm, r->stream) == mcclSuccess);
             EXPECT(r, mcclCommAbort(r->comm) == mcclSuccess);
             r->comm = NULL;
             return;
         }
-        for (int k = 0; k < n; k += 1000)
-            x[k] = i + r->rank;
         size_t count = i % 3 ? (size_t)n : 1000;
         e = i % 2 ? mcclBroadcast(x, x, count, mcclInt32, ending, r->comm, r->stream)
                   : mcclAllReduce(x, x, count, mcclInt32, mcclSum, r->comm, r->stream);
