@@ -50,6 +50,14 @@ const char *named_type(struct arena *a, const struct value *v)
     return v->letter->size && !v->stars ? v->letter->musa : plain_type(a, v, true);
 }
 
+const char *named_parameters(struct arena *a, const struct signature *s)
+{
+    const char *text = s->count ? "" : "void";
+    for (unsigned i = 0; i < s->count; i++)
+        text = arena_print(a, "%s%s%s a%u", text, i ? ", " : "", named_type(a, &s->argument[i]), i);
+    return text;
+}
+
 const char *plain_parameters(struct arena *a, const struct signature *s, bool musa)
 {
     const char *text = s->count ? "" : "void";

@@ -46,6 +46,7 @@ void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
 const char *plain_type(struct arena *a, const struct value *v, bool musa);
 /* The same on the MUSA side, but for structs by value, which keep their names. */
 const char *named_type(struct arena *a, const struct value *v);
+const char *named_parameters(struct arena *a, const struct signature *s);
 const char *plain_parameters(struct arena *a, const struct signature *s, bool musa);
 /* A C identifier made of a soname: libcudart_so_13. */
 const char *c_name(struct arena *a, const char *soname);

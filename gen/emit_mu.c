@@ -86,11 +86,7 @@ static void emit_proof(const struct job *j)
         const struct signature *s = m->line->signature;
         if (m->not_on_host)
             continue;
-        const char *parameters = s->count ? "" : "void";
-        for (unsigned k = 0; k < s->count; k++) {
-            const char *type = named_type(j->arena, &s->argument[k]);
-            parameters = arena_print(j->arena, "%s%s%s a%u", parameters, k ? ", " : "", type, k);
-        }
+        const char *parameters = named_parameters(j->arena, s);
         const char *result = is_void(&s->result) ? "void" : named_type(j->arena, &s->result);
         fprintf(o.file,
                 "#line %d \"%s\"\n__attribute__((unused)) static %s%s proof_%u(%s) { %s%s(%s); }\n",

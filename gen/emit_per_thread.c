@@ -9,14 +9,6 @@ static bool is_stream(const struct value *v)
     return !v->stars && strcmp(v->letter->name, "st") == 0;
 }
 
-static const char *parameters(struct arena *a, const struct signature *s)
-{
-    const char *text = s->count ? "" : "void";
-    for (unsigned i = 0; i < s->count; i++)
-        text = arena_print(a, "%s%s%s a%u", text, i ? ", " : "", named_type(a, &s->argument[i]), i);
-    return text;
-}
-
 /* The arguments, with the thread's own stream wherever the default one was meant. */
 static const char *own_arguments(struct arena *a, const struct signature *s)
 {
@@ -33,7 +25,7 @@ static void emit_form(const struct job *j, FILE *f, unsigned index, enum per_thr
     const char *arguments = own_arguments(j->arena, s), *prefix = j->map->below.at[m->below].prefix;
     const char *wait = arena_print(j->arena, "mu.%sStreamSynchronize(OWN(NULL))", prefix);
     const char *type = named_type(j->arena, &s->result);
-    fprintf(f, "static %s form_%u(%s) /* %s */\n{\n", type, index, parameters(j->arena, s), m->name);
+    fprintf(f, "static %s form_%u(%s) /* %s */\n{\n", type, index, named_parameters(j->arena, s), m->name);
     if (how == PER_THREAD_PLAIN)
         fprintf(f, "    return mu.%s(%s);\n", base, arguments);
     else if (how == PER_THREAD_ASYNC)
