@@ -102,6 +102,7 @@ $B/tests/fuzz/fuzz_ipc $B/fuzz_ipc: $(HOST_MUSA)
 $B/tests/fuzz/fuzz_audit $B/fuzz_audit: $B/obj/audit/patch.o $B/obj/audit/enter.o
 
 FUZZ_SECONDS ?= 60
+FUZZ_SEED    ?= 0
 FUZZ_CC      ?= clang
 .PHONY: fuzz fuzz-build
 fuzz:
@@ -110,7 +111,7 @@ fuzz:
 	  echo "skip fuzz: $(FUZZ_CC) has no libFuzzer"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi; \
 	$(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined \
 	  fuzz-build || exit 1; \
-	printf '%s\n' $(FUZZ) | B=$B SECONDS_EACH=$(FUZZ_SECONDS) xargs -P 2 -n 1 sh tests/fuzz/search || exit 1; \
+	printf '%s\n' $(FUZZ) | B=$B SECONDS_EACH=$(FUZZ_SECONDS) SEED=$(FUZZ_SEED) xargs -P 2 -n 1 sh tests/fuzz/search || exit 1; \
 	echo "$(words $(FUZZ)) passed, 0 failed, 0 skipped"
 # Generated kernels of control flow on all back ends, for so long; what fails is reduced and printed.
 SECONDS ?= 60

@@ -1,16 +1,15 @@
 /* Text as a JSON string: quotes, escapes, and no byte that is not UTF-8 (RFC 8259 sections 7 and 8.1). */
 #include "core/json.h"
 
-#include <stdint.h>
+#include <string.h>
 
-/* Bytes of the UTF-8 sequence at s, 0 if there is none: overlong forms, surrogates and what lies above
- * U+10FFFF are none (RFC 3629 section 4). A terminator ends any sequence, so nothing past it is read. */
-static int sequence(const unsigned char *s)
+int cumu_utf8_length(const char *text, const char *end)
 {
+    const unsigned char *s = (const unsigned char *)text;
     if (*s < 0x80)
         return 1;
     int n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
-    if (*s < 0xc2 || *s > 0xf4)
+    if (*s < 0xc2 || *s > 0xf4 || end - text < n)
         return 0;
     for (int i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
@@ -27,13 +26,13 @@ static int sequence(const unsigned char *s)
 void cumu_put_json(FILE *f, const char *text)
 {
     (void)fputc('"', f);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = sequence(s);
+    for (const char *s = text, *end = s + strlen(s); s < end;) {
+        int n = cumu_utf8_length(s, end);
         if (!n)
             (void)fputs("\\ufffd", f);
         else if (*s == '"' || *s == '\\')
             (void)fprintf(f, "\\%c", *s);
-        else if (*s < ' ')
+        else if ((unsigned char)*s < ' ')
             (void)fprintf(f, "\\u%04x", *s);
         else
             (void)fwrite(s, 1, (size_t)n, f);

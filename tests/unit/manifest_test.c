@@ -32,6 +32,8 @@ static const struct {
     {"{\"version\": 2, \"groups\": [{\"name\": \"\", \"devices\": [], \"slots\": []}]}", "name: is empty"},
     {"{\"version\": 2, \"groups\": [{\"name\": \"a\\tb\\u0041\", \"devices\": [], \"slots\": []}]}", NULL},
     {"{\"version\": 2, \"groups\": [{\"name\": \"a\tb\", \"devices\": [], \"slots\": []}]}", "control"},
+    {"{\"version\": 2, \"groups\": [{\"name\": \"w\\u00f2\\u20ac\303\262\", \"devices\": [], \"slots\": []}]}", NULL},
+    {"{\"version\": 2, \"groups\": [{\"name\": \"wo\362ld\", \"devices\": [], \"slots\": []}]}", "not UTF-8"},
     {"{\"version\": 2, \"groups\": [{\"name\": \"\\ud800\", \"devices\": [], \"slots\": []}]}", "escape"},
     {"{\"version\": 2, \"groups\": [{\"name\": \"\\u0000\", \"devices\": [], \"slots\": []}]}", "escape"},
     {"{\"version\": 2, \"groups\": [{\"name\": \"a\", \"devices\": [], \"slots\": []},"

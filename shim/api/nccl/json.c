@@ -1,6 +1,8 @@
 /* A strict JSON reader. */
 #include "api/nccl/json.h"
 
+#include "core/json.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,14 +78,23 @@ static char *string(struct reader *r)
     char *out = malloc((size_t)(r->end - r->at) + 4);
     size_t n = 0;
     while (out && r->at < r->end && *r->at != '"') {
-        unsigned char c = (unsigned char)*r->at++;
         static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
         const char *e;
-        if (c < 0x20)
+        int length = cumu_utf8_length(r->at, r->end);
+        if (!length) { /* RFC 8259 section 8.1; the writer could not give it back */
+            free(out);
+            return wrong(r, "a string that is not UTF-8");
+        }
+        if ((unsigned char)*r->at < 0x20)
             break;
-        if (c != '\\')
-            out[n++] = (char)c;
-        else if (r->at < r->end && *r->at && (e = strchr(escapes, *r->at))) {
+        if (*r->at != '\\') {
+            memcpy(out + n, r->at, (size_t)length);
+            n += (size_t)length;
+            r->at += length;
+            continue;
+        }
+        r->at++;
+        if (r->at < r->end && *r->at && (e = strchr(escapes, *r->at))) {
             out[n++] = means[e - escapes];
             r->at++;
         } else {
