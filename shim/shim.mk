@@ -31,14 +31,14 @@ AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
 CUMU_BIN   := $B/bin/cumu
 CUMU_TOOL  := $B/libexec/cumu-tool
 
-PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/tier0/lower/*.c shim/ptx/tier1/*.c \
-              shim/ptx/tier1/emit/*.c shim/ptx/musa/emit/*.c) \
+PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/front/*.c shim/ptx/analysis/*.c shim/ptx/lir/lower/*.c \
+              shim/ptx/tier1/*.c shim/ptx/tier1/emit/*.c shim/ptx/musa/emit/*.c) \
               shim/ptx/tier1/prelude/text.S shim/ptx/musa/prelude/text.S
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)
 CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(SOBOL_SRC) $(GEN_CORE_SRC)
-ALU_SRC    := $(wildcard shim/ptx/tier0/exec/alu_*.c)
-MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/exec/*.c \
+ALU_SRC    := $(wildcard shim/ptx/tier0/alu_*.c)
+MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/*.c \
               shim/ptx/tier1/exec/*.c shim/ptx/tier1/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 LEVEL_SRC  := shim/host/mccl/reduce.c

@@ -75,7 +75,7 @@ static void *lower_some(void *lowering)
         size_t size;
         if (!f->is_entry || f->is_decl)
             continue;
-        if (t0_lower_kernel(l->m, f->name, &image, &size, &l->diag[i]) != 0 && !*l->diag[i].msg)
+        if (lir_lower_kernel(l->m, f->name, &image, &size, &l->diag[i]) != 0 && !*l->diag[i].msg)
             (void)snprintf(l->diag[i].msg, sizeof l->diag[i].msg, "cannot be lowered");
         free(image);
     }

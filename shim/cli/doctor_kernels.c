@@ -154,7 +154,7 @@ static bool compile(struct compiled *c, const char *text, unsigned arch)
     char *source = NULL;
     size_t size;
     c->ptx = ptx_module_open(text, strlen(text), &diag);
-    if (!c->ptx || t0_lower_kernel(c->ptx, "probe", &c->image, &size, &diag) ||
+    if (!c->ptx || lir_lower_kernel(c->ptx, "probe", &c->image, &size, &diag) ||
         mu_emit(c->ptx, "probe", c->image, MU_MUSA, &source, &size, &c->info, &diag)) {
         printf("no: line %u: %s: %s\n", diag.line, diag.what, diag.msg);
         return false;
@@ -186,7 +186,7 @@ static int bind(const struct compiled *c, void *module)
         address[MAX_EXTERNS - 1] = at;
         if (!err)
             err = CALL("muMemcpyHtoD", (unsigned long long, const void *, size_t), at, value, sizeof value);
-        for (n = 0; (name = t0_image_extern(c->image, n)); n++)
+        for (n = 0; (name = lir_image_extern(c->image, n)); n++)
             if (!strcmp(name, var->name))
                 address[n] = at;
     }

@@ -35,7 +35,7 @@ static int emit(const struct ptx_module *m, const struct ptx_func *f, bool summa
     char *text;
     size_t size;
     double from = milliseconds();
-    if (t0_lower_kernel(m, f->name, &image, &size, &diag))
+    if (lir_lower_kernel(m, f->name, &image, &size, &diag))
         return refuse(f, &diag, summary, "unknown");
     int result = mu_emit(m, f->name, image, MU_MUSA, &text, &size, &info, &diag);
     free(image);

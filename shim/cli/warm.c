@@ -117,7 +117,7 @@ static int emit_musa(const struct ptx_module *m, const char *name, char **text, 
 {
     struct mu_info info;
     void *image;
-    if (t0_lower_kernel(m, name, &image, size, diag))
+    if (lir_lower_kernel(m, name, &image, size, diag))
         return -1;
     int result = mu_emit(m, name, image, MU_MUSA, text, size, &info, diag);
     free(image);

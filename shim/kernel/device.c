@@ -15,7 +15,7 @@
 #include "kernel/jit.h"
 #include "kernel/progress.h"
 #include "ptx/musa/musa.h"
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 
 enum { MAX_THREADS = 8, VARIABLE_ALIGN = 256 };
 
@@ -37,7 +37,7 @@ bool cumu_device_code(void)
 {
     int k = atomic_load_explicit(&cumu_device_known, memory_order_relaxed);
     if (k < 0) {
-        k = !cumu_below_has("musa", T0_TAKES_IMAGES);
+        k = !cumu_below_has("musa", LIR_TAKES_IMAGES);
         atomic_store(&cumu_device_known, k);
     }
     return k;
@@ -256,16 +256,16 @@ static int on_own_stream(int (*work)(MUstream s, const void *arg), const void *a
 }
 
 struct variables {
-    const struct t0_image *image;
+    const struct lir_image *image;
     const struct data_inst *d;
     uint64_t size;
     uint8_t *init; /* of all of them, one after the other */
 };
 
 /* Bytes from its start that are not zero for sure. */
-static size_t extent(const struct t0_image *image, const struct t0_var *var)
+static size_t extent(const struct lir_image *image, const struct lir_var *var)
 {
-    const struct t0_reloc *r = T0_AT(image, relocs, struct t0_reloc) + var->first_reloc;
+    const struct lir_reloc *r = LIR_AT(image, relocs, struct lir_reloc) + var->first_reloc;
     size_t n = var->init_size;
     for (uint32_t k = 0; k < var->nreloc; k++)
         if (r[k].offset + r[k].size > n)
@@ -274,13 +274,13 @@ static size_t extent(const struct t0_image *image, const struct t0_var *var)
 }
 
 /* First values with the addresses in them that this context gives. */
-static void relocate(const struct variables *v, const struct t0_var *var, uint8_t *to)
+static void relocate(const struct variables *v, const struct lir_var *var, uint8_t *to)
 {
-    const struct t0_reloc *r = T0_AT(v->image, relocs, struct t0_reloc) + var->first_reloc;
+    const struct lir_reloc *r = LIR_AT(v->image, relocs, struct lir_reloc) + var->first_reloc;
     memset(to, 0, extent(v->image, var));
-    memcpy(to, T0_AT(v->image, data, uint8_t) + var->init, var->init_size);
+    memcpy(to, LIR_AT(v->image, data, uint8_t) + var->init, var->init_size);
     for (uint32_t n = 0; n < var->nreloc; n++, r++) {
-        uint64_t value = r->kind == T0_RELOC_FUNC ? T0_FUNC_TAG | r->index : v->d->address[r->index];
+        uint64_t value = r->kind == LIR_RELOC_FUNC ? LIR_FUNC_TAG | r->index : v->d->address[r->index];
         value += (uint64_t)r->addend;
         if (r->byte)
             value = value >> 8 * (r->byte - 1) & 0xff;
@@ -291,7 +291,7 @@ static void relocate(const struct variables *v, const struct t0_var *var, uint8_
 static int initialise(MUstream s, const void *arg)
 {
     const struct variables *v = arg;
-    const struct t0_var *var = T0_AT(v->image, vars, struct t0_var);
+    const struct lir_var *var = LIR_AT(v->image, vars, struct lir_var);
     uint8_t *to = v->init;
     int err = mu.muMemsetD8Async(v->d->memory, 0, v->size, s);
     for (uint32_t k = 0; !err && k < v->image->vars.count; k++) {
@@ -305,15 +305,15 @@ static int initialise(MUstream s, const void *arg)
     return err;
 }
 
-static const char *name_of(const struct t0_image *image, uint32_t k)
+static const char *name_of(const struct lir_image *image, uint32_t k)
 {
-    return T0_AT(image, strings, char) + T0_AT(image, vars, struct t0_var)[k].name;
+    return LIR_AT(image, strings, char) + LIR_AT(image, vars, struct lir_var)[k].name;
 }
 
 int cumu_device_variables(struct cumu_unit *u, struct data_inst *d, void *data)
 {
-    const struct t0_image *image = data;
-    const struct t0_var *var = T0_AT(image, vars, struct t0_var);
+    const struct lir_image *image = data;
+    const struct lir_var *var = LIR_AT(image, vars, struct lir_var);
     struct variables v = {.image = image, .d = d};
     size_t init = 0;
     if (u->variables != data)
@@ -356,7 +356,7 @@ int cumu_device_variables(struct cumu_unit *u, struct data_inst *d, void *data)
 
 uint64_t cumu_device_address(const struct cumu_unit *u, const struct data_inst *d, const char *name)
 {
-    const struct t0_image *image = u->variables;
+    const struct lir_image *image = u->variables;
     for (uint32_t k = 0; image && k < image->vars.count; k++)
         if (!strcmp(name_of(image, k), name))
             return d->address[k];
@@ -386,8 +386,8 @@ static int bind(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, MUmodul
     int err = cumu_unit_image(u, f, ctx, &image, &size);
     if (err)
         return err;
-    const struct t0_image *bound = image;
-    const struct t0_extern *x = T0_AT(bound, externs, struct t0_extern);
+    const struct lir_image *bound = image;
+    const struct lir_extern *x = LIR_AT(bound, externs, struct lir_extern);
     uint64_t *address = calloc(bound->externs.count + 1, sizeof *address);
     for (uint32_t k = 0; address && k < bound->externs.count; k++)
         address[k] = x[k].address;
@@ -437,8 +437,8 @@ int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, st
 
 bool cumu_device_estimate(const struct cumu_func *f, int attribute, int *value)
 {
-    const struct t0_image *image = f->image;
-    const struct t0_kernel_rec *r = image ? T0_AT(image, kernels, struct t0_kernel_rec) : NULL;
+    const struct lir_image *image = f->image;
+    const struct lir_kernel_rec *r = image ? LIR_AT(image, kernels, struct lir_kernel_rec) : NULL;
     for (const struct func_attr *a = f->attrs; a; a = a->next)
         if (a->attribute == attribute) {
             *value = a->value;
@@ -450,7 +450,7 @@ bool cumu_device_estimate(const struct cumu_func *f, int attribute, int *value)
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)r->local_size; return true;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)r->num_regs; return true;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = (int)T0_SHARED_STATIC - (int)r->shared_size;
+        *value = (int)LIR_SHARED_STATIC - (int)r->shared_size;
         return true;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; return true;
     default: return false;

@@ -4,7 +4,7 @@
 
 #include "kernel/module.h"
 
-/* The driver below runs mubins on a device, as all do that do not say they take images (T0_TAKES_IMAGES). */
+/* The driver below runs mubins on a device, as all do that do not say they take images (LIR_TAKES_IMAGES). */
 bool cumu_device_code(void);
 extern atomic_int cumu_device_known; /* its answer, -1 until it was asked: a test's mock has no library to ask */
 
@@ -19,7 +19,7 @@ void cumu_device_code_free(struct cumu_func *f);
 /* The rest needs the unit's turn, and ctx to be current. */
 /* Loads f's mubin, which was compiled before: module and function of the instance. */
 int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst *inst);
-/* Memory of the unit's variables, with their initial values; image: of t0_lower_data, now the unit's. */
+/* Memory of the unit's variables, with their initial values; image: of lir_lower_data, now the unit's. */
 int cumu_device_variables(struct cumu_unit *u, struct data_inst *d, void *image);
 /* 0 if there is no such variable. */
 uint64_t cumu_device_address(const struct cumu_unit *u, const struct data_inst *d, const char *name);

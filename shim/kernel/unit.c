@@ -272,7 +272,7 @@ static int address_of(struct cumu_unit *u, struct data_inst *d, const char *name
 static int bind_externs(struct cumu_unit *u, struct cumu_func *f, void *image, struct data_inst *data)
 {
     const char *name;
-    for (unsigned i = 0; (name = t0_image_extern(image, i)); i++) {
+    for (unsigned i = 0; (name = lir_image_extern(image, i)); i++) {
         struct managed *m = find_managed(u, name);
         MUdeviceptr address = m ? (MUdeviceptr)(uintptr_t)m->address : 0;
         int err = m ? MUSA_SUCCESS : address_of(u, data, name, &address);
@@ -286,7 +286,7 @@ static int bind_externs(struct cumu_unit *u, struct cumu_func *f, void *image, s
                 cumu_kernel_report(u->module, CUMU_ERROR, "module", text, name);
             return CUDA_ERROR_INVALID_PTX;
         }
-        t0_image_bind(image, i, address);
+        lir_image_bind(image, i, address);
     }
     return CUDA_SUCCESS;
 }
@@ -307,7 +307,7 @@ int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out)
     struct data_inst *d = calloc(1, sizeof *d);
     if (!d)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (t0_lower_data(u->ptx, &image, &size, &diag) != 0) {
+    if (lir_lower_data(u->ptx, &image, &size, &diag) != 0) {
         report_diag(u, "module", &diag);
         err = CUDA_ERROR_INVALID_PTX;
         goto fail;
@@ -368,7 +368,7 @@ int cumu_unit_lower(struct cumu_unit *u, struct cumu_func *f)
 {
     struct ptx_diag diag = {0};
     char text[sizeof diag.msg + sizeof diag.what + 32];
-    if (f->error || f->image || t0_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) == 0)
+    if (f->error || f->image || lir_lower_kernel(u->ptx, f->name, &f->image, &f->image_size, &diag) == 0)
         return f->error;
     ptx_diag_text(&diag, text, sizeof text);
     cumu_func_report(f, diag.gap ? CUMU_GAP : CUMU_ERROR, "%s", text);

@@ -41,11 +41,11 @@ enum ptx_space {
     PTX_SP_REG, PTX_SP_PARAM, PTX_SP_GLOBAL, PTX_SP_SHARED, PTX_SP_CONST, PTX_SP_LOCAL
 };
 
-/* Base opcodes; the spelling table (ptx/ops.def) is the one place that lists them. */
+/* Base opcodes; the spelling table (ptx/front/ops.def) is the one place that lists them. */
 enum ptx_op {
     PTX_OP_INVALID,
 #define PTX_OP(id, text) PTX_OP_##id,
-#include "ptx/ops.def"
+#include "ptx/front/ops.def"
 #undef PTX_OP
     PTX_NOPS
 };

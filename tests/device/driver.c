@@ -15,7 +15,7 @@
 #include "abi/musa.h"
 #include "musa/machine.h"
 #include "ptx/musa/musa.h"
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 #include "ptx/tier0/tier0.h"
 
 enum { EM_MTGPU = 253, MAX_PARAMS = 256 };
@@ -39,7 +39,7 @@ struct t0_module { /* what the CPU driver keeps of a mubin */
     struct machine **machine;
     void (*entry)(const void *);
     uint32_t shared, max_threads, nparam, param_size;
-    struct t0_param param[MAX_PARAMS];
+    struct lir_param param[MAX_PARAMS];
     struct t0_kernel kernel;
     struct t0_env env;
     void *table, *table_there; /* MU_EXTERNS: in the device's memory, in the object */
@@ -132,7 +132,7 @@ MUresult muModuleLoadData(MUmodule *module, const void *image)
     if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_type != ET_DYN || e->e_machine != EM_MTGPU)
         return MUSA_ERROR_INVALID_IMAGE;
     /* The CPU driver passes on what has the head of an image and says its size. */
-    struct t0_image head = {.magic = T0_IMAGE_MAGIC, .size = sizeof head + elf_size(e)};
+    struct lir_image head = {.magic = LIR_IMAGE_MAGIC, .size = sizeof head + elf_size(e)};
     char *wrapped = malloc(head.size);
     if (!wrapped)
         return MUSA_ERROR_OUT_OF_MEMORY;
@@ -182,7 +182,7 @@ struct t0_module *dev_module_load(const void *image, size_t size, const struct t
     if (!m)
         return NULL;
     m->env = *env;
-    m->handle = open_object((const char *)image + sizeof(struct t0_image), size - sizeof(struct t0_image));
+    m->handle = open_object((const char *)image + sizeof(struct lir_image), size - sizeof(struct lir_image));
     unsigned (*params)(unsigned (*)[2]) = NULL;
     const unsigned *arch = NULL, *value;
     if (m->handle) {
@@ -205,7 +205,7 @@ struct t0_module *dev_module_load(const void *image, size_t size, const struct t
     unsigned table[MAX_PARAMS][2];
     m->nparam = params(table);
     for (unsigned k = 0; k < m->nparam; k++) {
-        m->param[k] = (struct t0_param){table[k][0], table[k][1]};
+        m->param[k] = (struct lir_param){table[k][0], table[k][1]};
         m->param_size = table[k][0] + table[k][1];
     }
     return m;

@@ -22,7 +22,7 @@ static void emit(const struct ptx_module *m, const char *kernel, unsigned which)
             abort();
         free(text);
     }
-    if (t0_lower_kernel(m, kernel, &image, &size, &diag))
+    if (lir_lower_kernel(m, kernel, &image, &size, &diag))
         return;
     for (int target = MU_MUSA; target <= MU_ANY; target++)
         if (!mu_emit(m, kernel, image, (enum mu_target)target, &text, &size, &info, &diag)) {

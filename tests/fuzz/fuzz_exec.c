@@ -76,10 +76,10 @@ static void run(const struct ptx_module *m, struct ptx_func *f, unsigned which)
     size_t size;
     const char *why = NULL;
     if (ptx_func_parse(f, &diag) || !is_tame(f) ||
-        t0_lower_kernel(m, f->name, &image, &size, &diag))
+        lir_lower_kernel(m, f->name, &image, &size, &diag))
         return;
-    for (unsigned k = 0; t0_image_extern(image, k); k++)
-        t0_image_bind(image, k, 4096);
+    for (unsigned k = 0; lir_image_extern(image, k); k++)
+        lir_image_bind(image, k, 4096);
     struct t0_module *t = t0_module_load(image, size, &env, &why);
     free(image);
     struct t0_kernel *kernel = t ? t0_module_kernel(t, f->name) : NULL;

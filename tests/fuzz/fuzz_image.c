@@ -1,7 +1,7 @@
 /* Fuzz target of what a module load of the CPU driver takes: images of tier 0, and of tier 1 around
  * them. An input is either, whole or damaged; one that is text is lowered, and its image damaged at
  * places that the text decides. */
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 #include "ptx/tier1/tier1.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void load_lowered(const struct ptx_module *m, const char *kernel, const u
     struct ptx_diag diag;
     void *image, *both;
     size_t size, all;
-    if (t0_lower_kernel(m, kernel, &image, &size, &diag))
+    if (lir_lower_kernel(m, kernel, &image, &size, &diag))
         return;
     uint32_t state = 1;
     for (size_t k = 0; k < nseed; k++)

@@ -26,10 +26,10 @@ static void lower(const struct ptx_module *m, const char *kernel)
     void *image;
     size_t size;
     const char *why = NULL;
-    if (t0_lower_kernel(m, kernel, &image, &size, &diag))
+    if (lir_lower_kernel(m, kernel, &image, &size, &diag))
         return;
-    for (unsigned k = 0; t0_image_extern(image, k); k++)
-        t0_image_bind(image, k, 4096);
+    for (unsigned k = 0; lir_image_extern(image, k); k++)
+        lir_image_bind(image, k, 4096);
     struct t0_module *t = t0_module_load(image, size, &env, &why);
     if (!t) {
         fprintf(stderr, "%s: image does not load: %s\n", kernel, why);

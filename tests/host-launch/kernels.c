@@ -126,7 +126,7 @@ void *kernel_image(const char *name)
     struct ptx_module *m = ptx_module_open(text, sizeof text - 1, &diag);
     void *image = NULL;
     size_t size;
-    if (!m || t0_lower_kernel(m, name, &image, &size, &diag)) {
+    if (!m || lir_lower_kernel(m, name, &image, &size, &diag)) {
         printf("not ok %s translates: line %u: %s: %s\n", name, diag.line, diag.what, diag.msg);
         image = NULL;
     }
@@ -146,12 +146,12 @@ static MUresult bind_variables(void *image)
     MUdeviceptr address;
     const char *name;
     MUresult r =
-        m && !t0_lower_data(m, &data, &size, &diag) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_PTX;
+        m && !lir_lower_data(m, &data, &size, &diag) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_PTX;
     if (!r)
         r = muModuleLoadData(&module, data);
-    for (unsigned i = 0; !r && (name = t0_image_extern(image, i)); i++)
+    for (unsigned i = 0; !r && (name = lir_image_extern(image, i)); i++)
         if (!(r = muModuleGetGlobal(&address, NULL, module, name)))
-            t0_image_bind(image, i, address);
+            lir_image_bind(image, i, address);
     free(data);
     if (m)
         ptx_module_close(m);

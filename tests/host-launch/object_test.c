@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "host-launch/kernels.h"
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 #include "ptx/tier1/tier1.h"
 #include "unit/unit.h"
 
@@ -73,7 +73,7 @@ static void *packed(const char *name, int kernel, size_t *size)
     size_t object_size = 0;
     void *image = NULL, *t0 = kernel_image(name), *object = built(kernel, &object_size);
     if (t0 && object)
-        t1_image_pack(t0, ((struct t0_image *)t0)->size, object, object_size, T1_SHAPE_FLAT, &image,
+        t1_image_pack(t0, ((struct lir_image *)t0)->size, object, object_size, T1_SHAPE_FLAT, &image,
                       size);
     free(t0);
     free(object);
@@ -198,14 +198,14 @@ static void test_damage(void)
     if (!image)
         return;
     uint64_t *word = (uint64_t *)(void *)image;
-    const uint64_t t0_size = word[3];
+    const uint64_t lir_size = word[3];
     word[3] = UINT64_MAX - 32;
     check(muModuleLoadData(&m, image) == MUSA_ERROR_INVALID_IMAGE, "a part larger than the image");
-    word[3] = t0_size;
+    word[3] = lir_size;
     image[8]++;
     check(muModuleLoadData(&m, image) == MUSA_ERROR_INVALID_IMAGE, "an image of another version");
     image[8]--;
-    memset(image + 64 + ((t0_size + 63) & ~63ul), 0, 64);
+    memset(image + 64 + ((lir_size + 63) & ~63ul), 0, 64);
     check(muModuleLoadData(&m, image) == MUSA_ERROR_INVALID_IMAGE, "an object that is none");
     free(image);
 }

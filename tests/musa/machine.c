@@ -13,8 +13,8 @@
 #include <ucontext.h>
 #include <xmmintrin.h>
 
-#include "ptx/tier0/exec/warp.h"
-#include "ptx/tier0/image.h"
+#include "ptx/tier0/warp.h"
+#include "ptx/lir/image.h"
 #include "ptx/tier0/texture.h"
 
 enum {
@@ -159,13 +159,13 @@ static unsigned round_mode(unsigned mode)
 
 static unsigned approximate(int which, unsigned bits)
 {
-    static const uint16_t op[] = {T0_RSQRT_F32, T0_EX2_F32, T0_LG2_F32, T0_SIN_F32, T0_COS_F32, T0_TANH_F32};
-    static _Alignas(64) uint8_t regs[3 * T0_ROW_MAX];
+    static const uint16_t op[] = {LIR_RSQRT_F32, LIR_EX2_F32, LIR_LG2_F32, LIR_SIN_F32, LIR_COS_F32, LIR_TANH_F32};
+    static _Alignas(64) uint8_t regs[3 * LIR_ROW_MAX];
     static struct { struct t0_lanes lanes; uint8_t rest[4096]; } warp = {.lanes = {.regs = regs, .mask = 1}};
-    static t0_handler *table[T0_NOPS];
-    if (!table[T0_EX2_F32])
+    static t0_handler *table[LIR_NOPS];
+    if (!table[LIR_EX2_F32])
         t0_alu_handlers(table);
-    struct t0_insn i = {.op = op[which], .d = T0_ROW_MAX, .a = 2 * T0_ROW_MAX};
+    struct lir_insn i = {.op = op[which], .d = LIR_ROW_MAX, .a = 2 * LIR_ROW_MAX};
     *T0_U32(&warp, i.a) = bits;
     table[i.op]((struct t0_warp *)(void *)&warp, &i);
     return *T0_U32(&warp, i.d);
@@ -193,20 +193,20 @@ static const struct t0_texture *object(unsigned long long handle, bool surface)
 static void fetch(unsigned long long handle, unsigned form, const unsigned *at, unsigned *out)
 {
     const struct t0_texture *t = object(handle, false);
-    const unsigned mode = form >> T0_TEX_MODE_SHIFT & 3;
-    struct t0_texture_query q = {.geometry = form & T0_TEX_GEOMETRY, .integer = form & T0_TEX_INTEGER,
-                                 .layer = (int32_t)at[T0_TEX_LAYER]};
+    const unsigned mode = form >> LIR_TEX_MODE_SHIFT & 3;
+    struct t0_texture_query q = {.geometry = form & LIR_TEX_GEOMETRY, .integer = form & LIR_TEX_INTEGER,
+                                 .layer = (int32_t)at[LIR_TEX_LAYER]};
     float dx[3], dy[3];
     memcpy(q.f, at, sizeof q.f);
     memcpy(q.i, at, sizeof q.i);
-    memcpy(dx, at + T0_TEX_DX, sizeof dx);
-    memcpy(dy, at + T0_TEX_DY, sizeof dy);
-    if (mode == T0_TEX_LEVEL)
-        memcpy(&q.lod, at + T0_TEX_LOD, sizeof q.lod);
-    else if (mode == T0_TEX_GRAD)
+    memcpy(dx, at + LIR_TEX_DX, sizeof dx);
+    memcpy(dy, at + LIR_TEX_DY, sizeof dy);
+    if (mode == LIR_TEX_LEVEL)
+        memcpy(&q.lod, at + LIR_TEX_LOD, sizeof q.lod);
+    else if (mode == LIR_TEX_GRAD)
         q.lod = t0_texture_lod(t, q.geometry, dx, dy);
-    if (mode == T0_TEX_GATHER)
-        t0_texture_gather(t, &q, form >> T0_TEX_CHANNEL_SHIFT & 3, out);
+    if (mode == LIR_TEX_GATHER)
+        t0_texture_gather(t, &q, form >> LIR_TEX_CHANNEL_SHIFT & 3, out);
     else
         t0_texture_fetch(t, &q, out);
 }
@@ -216,7 +216,7 @@ static bool fit(int64_t *x, int64_t n, int edge)
     if (*x >= 0 && *x < n)
         return true;
     *x = *x < 0 ? 0 : n - 1;
-    return edge == T0_SURF_CLAMP;
+    return edge == LIR_SURF_CLAMP;
 }
 
 static void *surface(unsigned long long handle, unsigned geometry, int at_x, int at_y, int at_z, unsigned bytes,
@@ -230,7 +230,7 @@ static void *surface(unsigned long long handle, unsigned geometry, int at_x, int
     bool inside = fit(&x, (int64_t)s->width * element / bytes, edge);
     inside &= fit(&y, s->height, edge);
     inside &= fit(&z, s->depth, edge);
-    if (at_x % (int)bytes || (!inside && edge == T0_SURF_TRAP)) {
+    if (at_x % (int)bytes || (!inside && edge == LIR_SURF_TRAP)) {
         fault_kind = at_x % (int)bytes ? T0_FAULT_MISALIGNED : T0_FAULT_ADDRESS;
         leave();
     }

@@ -25,7 +25,7 @@ struct machine {
     void (*release)(void *p);
     /* form: as imm of tier 0's TEX; at: x y z, layer, level, dx, dy as TEX_ARGS have them */
     void (*texture)(unsigned long long handle, unsigned form, const unsigned *at, unsigned *out);
-    /* Where bytes x.. of that row and slice are; NULL: nowhere. edge: enum T0_SURF_TRAP... */
+    /* Where bytes x.. of that row and slice are; NULL: nowhere. edge: enum LIR_SURF_TRAP... */
     void *(*surface)(unsigned long long handle, unsigned geometry, int x, int y, int z, unsigned bytes, int edge);
 };
 

@@ -200,7 +200,7 @@ struct mut_object {
 static void mut_bind(struct t0t *t, uint64_t *externs)
 {
     const char *name;
-    for (unsigned k = 0; externs && (name = t0_image_extern(t->image, k)); k++) {
+    for (unsigned k = 0; externs && (name = lir_image_extern(t->image, k)); k++) {
         void *p = NULL;
         t0_module_global(t->data, name, &p, NULL);
         externs[k] = (uint64_t)(uintptr_t)p;

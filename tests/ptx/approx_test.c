@@ -1,7 +1,7 @@
 /* The approximate functions: the largest error over a dense sample of floats, against long double
  * libm, must stay within what the ISA documents; special values are checked one by one. */
 #include "ptx/ir.h"
-#include "ptx/tier0/t0.h"
+#include "ptx/lir/lir.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static struct {
     struct t0_lanes lanes;
     uint8_t rest[4096];
 } warp = {.lanes = {.regs = regs, .mask = ~0u}};
-static t0_handler *table[3][T0_NOPS];
+static t0_handler *table[3][LIR_NOPS];
 static int nlevel, failed;
 
 static bool report(bool ok, const char *what, const char *fmt, double value, double bound)
@@ -27,18 +27,18 @@ static bool report(bool ok, const char *what, const char *fmt, double value, dou
 }
 
 /* The op and aux of an instruction given as text. */
-static struct t0_insn chosen(const char *text)
+static struct lir_insn chosen(const char *text)
 {
     char module[512];
     struct ptx_diag diag = {0};
-    struct t0_insn insn = {0};
+    struct lir_insn insn = {0};
     snprintf(
         module, sizeof module,
         ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .b16 %%h<4>;\n"
         ".reg .b32 %%r<4>;\n.reg .b64 %%d<4>;\n%s;\nret;\n}\n",
         text);
     struct ptx_module *m = ptx_module_open(module, strlen(module), &diag);
-    if (!m || ptx_func_parse(&m->func[0], &diag) || !t0_select_alu(&m->func[0].instr[0], &insn)) {
+    if (!m || ptx_func_parse(&m->func[0], &diag) || !lir_select_alu(&m->func[0].instr[0], &insn)) {
         printf("not ok %s: not selected (%s)\n", text, diag.msg);
         exit(1);
     }
@@ -49,7 +49,7 @@ static struct t0_insn chosen(const char *text)
     return insn;
 }
 /* Runs 32 lanes on every level; they must agree bit for bit. */
-static bool run(const struct t0_insn *insn, unsigned bytes)
+static bool run(const struct lir_insn *insn, unsigned bytes)
 {
     uint8_t first[ROW_BYTES];
     for (int v = 0; v < nlevel; v++) {
@@ -122,21 +122,21 @@ static uint32_t sample_step = 1021;
 
 static void measure(const struct function *f)
 {
-    struct t0_insn insn = chosen(f->text);
+    struct lir_insn insn = chosen(f->text);
     float *a = (float *)(void *)(regs + ROW_BYTES), *d = (float *)(void *)regs;
     long double worst = 0;
     unsigned n = 0;
     for (int sign = 0; sign <= f->both; sign++)
         for (uint32_t u = to_bits(f->lo); u <= to_bits(f->hi); u += sample_step) {
             a[n++] = from_bits(u | (uint32_t)sign << 31);
-            if (n < T0_LANES)
+            if (n < LIR_LANES)
                 continue;
             n = 0;
-            if (!run(&insn, T0_LANES * 4)) {
+            if (!run(&insn, LIR_LANES * 4)) {
                 report(false, f->text, "CPU levels differ near %.9g", (double)a[0], 0);
                 return;
             }
-            for (unsigned l = 0; l < T0_LANES; l++) {
+            for (unsigned l = 0; l < LIR_LANES; l++) {
                 long double exact = f->exact((long double)a[l]);
                 if (f->ftz && fabsl(exact) < 0x1p-126L)
                     exact = 0;
@@ -153,24 +153,24 @@ static void measure(const struct function *f)
 
 static void div_approx(const char *text, bool full)
 {
-    struct t0_insn insn = chosen(text);
+    struct lir_insn insn = chosen(text);
     float *d = (float *)(void *)regs, *a = (float *)(void *)(regs + ROW_BYTES),
           *b = (float *)(void *)(regs + 2 * ROW_BYTES);
     long double worst = 0;
     uint64_t state = 88172645463325252ull;
     for (unsigned k = 0; k < 20000; k++) {
-        for (unsigned l = 0; l < T0_LANES; l++) {
+        for (unsigned l = 0; l < LIR_LANES; l++) {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
             a[l] = from_bits((uint32_t)(state & 0x807fffff) | (uint32_t)(64 + (state >> 32) % 128)
                                                                   << 23);
             b[l] = from_bits((uint32_t)(state >> 24 & 0x807fffff) |
                              (uint32_t)(90 + (state >> 50) % 70) << 23);
         }
-        if (!run(&insn, T0_LANES * 4)) {
+        if (!run(&insn, LIR_LANES * 4)) {
             report(false, text, "CPU levels differ", 0, 0);
             return;
         }
-        for (unsigned l = 0; l < T0_LANES; l++) {
+        for (unsigned l = 0; l < LIR_LANES; l++) {
             long double e = in_ulp((long double)d[l], (long double)a[l] / (long double)b[l]);
             worst = e <= worst ? worst : e;
         }
@@ -183,24 +183,24 @@ static void div_approx(const char *text, bool full)
 /* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: 2^-20 relative, lower word zero */
 static void coarse_f64(const char *text, bool root)
 {
-    struct t0_insn insn = chosen(text);
+    struct lir_insn insn = chosen(text);
     double *d = (double *)(void *)regs, *a = (double *)(void *)(regs + ROW_BYTES);
     const bool ftz = strstr(text, "ftz");
     double worst = 0;
     bool low_zero = true;
     uint64_t state = 88172645463325252ull;
     for (unsigned k = 0; k < 5000; k++) {
-        for (unsigned l = 0; l < T0_LANES; l++) {
+        for (unsigned l = 0; l < LIR_LANES; l++) {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
             uint64_t u = (state & 0xfffffffffffffull) | (uint64_t)(100 + (state >> 52) % 1800)
                                                             << 52;
             memcpy(&a[l], &u, 8);
         }
-        if (!run(&insn, T0_LANES * 8)) {
+        if (!run(&insn, LIR_LANES * 8)) {
             report(false, text, "CPU levels differ", 0, 0);
             return;
         }
-        for (unsigned l = 0; l < T0_LANES; l++) {
+        for (unsigned l = 0; l < LIR_LANES; l++) {
             uint64_t u;
             double in = a[l];
             memcpy(&u, &d[l], 8);
@@ -276,21 +276,21 @@ static float half_value(uint32_t h, bool bf16)
 static void half(const char *text, long double (*fn)(long double), bool bf16,
                  long double (*error)(long double, long double), double bound)
 {
-    struct t0_insn insn = chosen(text);
+    struct lir_insn insn = chosen(text);
     uint32_t *d = (uint32_t *)(void *)regs, *a = (uint32_t *)(void *)(regs + ROW_BYTES);
     const bool pair = strstr(text, "16x2"), flush = strstr(text, "ftz");
     const long double least = bf16 ? 0x1p-126L : 0x1p-14L, step = bf16 ? 0x1p-133L : 0x1p-24L,
                       most = bf16 ? 0x1.ffp127L : 65520;
     long double worst = 0;
     bool nans = true;
-    for (uint32_t h = 0; h < 0x10000; h += T0_LANES) {
-        for (uint32_t l = 0; l < T0_LANES; l++)
+    for (uint32_t h = 0; h < 0x10000; h += LIR_LANES) {
+        for (uint32_t l = 0; l < LIR_LANES; l++)
             a[l] = pair ? (h + l) << 16 | (h + l) : h + l;
-        if (!run(&insn, T0_LANES * 4)) {
+        if (!run(&insn, LIR_LANES * 4)) {
             report(false, text, "CPU levels differ", 0, 0);
             return;
         }
-        for (uint32_t l = 0; l < T0_LANES; l++) {
+        for (uint32_t l = 0; l < LIR_LANES; l++) {
             if (pair && d[l] >> 16 != (d[l] & 0xffff))
                 worst = INFINITY;
             float in = half_value(h + l, bf16), got = half_value(d[l] & 0xffff, bf16);
@@ -329,11 +329,11 @@ int main(void)
     coarse_f64("rsqrt.approx.ftz.f64 %d0, %d1", true);
     coarse_f64("rsqrt.approx.f64 %d0, %d1", true);
     for (unsigned n = 0; n < sizeof specials / sizeof specials[0]; n++) {
-        struct t0_insn insn = chosen(specials[n].text);
+        struct lir_insn insn = chosen(specials[n].text);
         uint32_t *d = (uint32_t *)(void *)regs, *a = (uint32_t *)(void *)(regs + ROW_BYTES);
-        for (unsigned l = 0; l < T0_LANES; l++)
+        for (unsigned l = 0; l < LIR_LANES; l++)
             a[l] = specials[n].in;
-        bool ok = run(&insn, T0_LANES * 4) && d[0] == specials[n].out && d[31] == specials[n].out;
+        bool ok = run(&insn, LIR_LANES * 4) && d[0] == specials[n].out && d[31] == specials[n].out;
         printf("%s %s of %#x is %#x%s\n", ok ? "ok" : "not ok", specials[n].text, specials[n].in,
                d[0], ok ? "" : " (wrong)");
         failed += !ok;

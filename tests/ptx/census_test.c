@@ -1,6 +1,6 @@
 /* Every arithmetic instruction variant that was seen in compiled programs is selected. */
-#include "ptx/front.h"
-#include "ptx/tier0/t0.h"
+#include "ptx/front/front.h"
+#include "ptx/lir/lir.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool selected(const char *text, const char **why)
     struct ptx_diag diag = {0};
     struct ptx_ctx ctx = {.diag = &diag};
     struct ptx_opcode out;
-    struct t0_insn insn;
+    struct lir_insn insn;
     if (setjmp(ctx.out)) {
         *why = "the front end does not know it";
         return false;
@@ -41,8 +41,8 @@ static bool selected(const char *text, const char **why)
         in->nsrc = 3;
     if ((in->op == PTX_OP_SETP || in->op == PTX_OP_SET) && in->sub)
         in->nsrc = 3;
-    *why = "t0_select_alu has no such form";
-    return t0_select_alu(in, &insn) && insn.op > T0_OP_INVALID && insn.op < T0_NOPS;
+    *why = "lir_select_alu has no such form";
+    return lir_select_alu(in, &insn) && insn.op > LIR_OP_INVALID && insn.op < LIR_NOPS;
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* The instruction checker of insn.h. */
 #include "insn.h"
 #include "ptx/ir.h"
-#include "ptx/tier0/t0.h"
+#include "ptx/lir/lir.h"
 #include "tier0/harness.h"
 
 enum { ROW_BYTES = 512, NSLOT = 9, MAXSRC = 4 };
@@ -10,7 +10,7 @@ enum { SLOT_D = 1, SLOT_A, SLOT_B, SLOT_C, SLOT_E, SLOT_D1, SLOT_D2, SLOT_D3 };
 
 static _Alignas(64) uint8_t regs[NSLOT * ROW_BYTES], before[NSLOT * ROW_BYTES];
 static struct { struct t0_lanes lanes; uint8_t rest[4096]; } warp = {.lanes = {.regs = regs}};
-static t0_handler *tables[3][T0_NOPS];
+static t0_handler *tables[3][LIR_NOPS];
 static int levels[3], nlevel;
 static unsigned passed, failed;
 
@@ -169,7 +169,7 @@ static void compose(char *out, size_t size, const char *text, const char *dst, c
 }
 
 /* Parses the one instruction; *why says what failed. */
-static bool select_text(const char *text, struct t0_insn *insn, char *why, size_t size)
+static bool select_text(const char *text, struct lir_insn *insn, char *why, size_t size)
 {
     char module[1024];
     struct ptx_diag diag = {0};
@@ -182,9 +182,9 @@ static bool select_text(const char *text, struct t0_insn *insn, char *why, size_
     if (!ok) {
         snprintf(why, size, "front end: %s: %s", diag.what, diag.msg);
     } else {
-        ok = t0_select_alu(&m->func[0].instr[0], insn);
+        ok = lir_select_alu(&m->func[0].instr[0], insn);
         if (!ok)
-            snprintf(why, size, "t0_select_alu has no such form");
+            snprintf(why, size, "lir_select_alu has no such form");
     }
     if (m)
         ptx_module_close(m);
@@ -233,7 +233,7 @@ struct run {
     const char *text, *dst, *src;
     insn_ref *ref;
     long p, q;
-    struct t0_insn insn;
+    struct lir_insn insn;
     unsigned first; /* lanes take edge-case numbers from here on */
 };
 static const uint8_t dst_slot[] = {SLOT_D, SLOT_D1, SLOT_D2, SLOT_D3};
@@ -243,11 +243,11 @@ static const uint8_t src_slot[] = {SLOT_A, SLOT_B, SLOT_C, SLOT_E};
 static bool run_once(struct run *r, u32 mask, int alias)
 {
     const unsigned ndst = (unsigned)strlen(r->dst), nsrc = (unsigned)strlen(r->src);
-    struct lane want[T0_LANES];
+    struct lane want[LIR_LANES];
     u32 carry_in = (u32)test_random(), carry_want = carry_in;
     for (unsigned k = 0; k < sizeof regs / 8; k++)
         ((u64 *)(void *)regs)[k] = test_random();
-    for (unsigned l = 0; l < T0_LANES; l++) {
+    for (unsigned l = 0; l < LIR_LANES; l++) {
         struct lane *x = &want[l];
         *x = (struct lane){.p = r->p, .q = r->q, .carry = carry_in >> l & 1};
         unsigned n = r->first + l;
@@ -266,7 +266,7 @@ static bool run_once(struct run *r, u32 mask, int alias)
             carry_want = (carry_want & ~(1u << l)) | (u32)x->carry << l;
     }
     memcpy(before, regs, sizeof regs);
-    struct t0_insn insn = r->insn;
+    struct lir_insn insn = r->insn;
     uint32_t *const src_field[] = {&insn.a, &insn.b, &insn.c, &insn.e};
     uint32_t *const dst_field[] = {&insn.d, &insn.e, &insn.b, &insn.c};
     for (unsigned k = 0; k < nsrc; k++)
@@ -281,7 +281,7 @@ static bool run_once(struct run *r, u32 mask, int alias)
         warp.lanes.mask = mask;
         warp.lanes.carry = carry_in;
         tables[v][insn.op]((struct t0_warp *)(void *)&warp, &insn);
-        for (unsigned l = 0; l < T0_LANES; l++) {
+        for (unsigned l = 0; l < LIR_LANES; l++) {
             for (unsigned k = 0; k < ndst; k++) {
                 u64 got = row_get(out[k], r->dst[k], l), w = want[l].d[k];
                 bool active = mask >> l & 1;
@@ -456,7 +456,7 @@ void insn_check(const char *sig, insn_ref *ref, long p, long q, const char *text
         printf("not ok %s: %s\n", full, why);
     /* edge cases (pairs), then as many random lanes */
     unsigned pairs = edges(src[0]) * (src[0] && src[1] ? edges(src[1]) : 1);
-    for (; ok && r.first < pairs + 512; r.first += T0_LANES)
+    for (; ok && r.first < pairs + 512; r.first += LIR_LANES)
         ok = run_once(&r, ~0u, -1);
     for (unsigned k = 0; ok && k < 8; k++) {
         u32 mask = (u32)test_random() & (u32)(k & 1 ? test_random() : ~0ull);

@@ -1,5 +1,5 @@
 /* Checks one PTX instruction against a scalar reference: the text goes through the front end and
- * t0_select_alu, the handler of every CPU level this machine has runs on edge cases and random
+ * lir_select_alu, the handler of every CPU level this machine has runs on edge cases and random
  * lanes, under full and random masks and with the result in a source's row.
  *
  * A signature names the operands, results before the colon: r d h p = 32, 64, 16 bits, predicate;

@@ -5,7 +5,7 @@
  * expectations. */
 #include "verify.h"
 
-#include "ptx/front.h"
+#include "ptx/front/front.h"
 
 #include <dirent.h>
 #include <stdlib.h>

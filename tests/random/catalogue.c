@@ -2,8 +2,8 @@
  * are expanded in all combinations. */
 #include <string.h>
 
-#include "ptx/front.h"
-#include "ptx/tier0/t0.h"
+#include "ptx/front/front.h"
+#include "ptx/lir/lir.h"
 #include "random/random.h"
 
 #define I6 "{u16,s16,u32,s32,u64,s64}"
@@ -154,7 +154,7 @@ static void take(const char *text)
     struct ptx_diag diag = {0};
     struct ptx_ctx ctx = {.diag = &diag};
     struct ptx_opcode oc;
-    struct t0_insn insn;
+    struct lir_insn insn;
     size_t n = strlen(text) + 1;
     if (count == MOST || used + n > sizeof names)
         return;
@@ -175,7 +175,7 @@ static void take(const char *text)
     if ((probe.op == PTX_OP_CVT && probe.type[2]) ||
         ((probe.op == PTX_OP_SETP || probe.op == PTX_OP_SET) && probe.sub))
         probe.nsrc = 3;
-    if (!t0_select_alu(&probe, &insn)) {
+    if (!lir_select_alu(&probe, &insn)) {
         bad++;
         return;
     }

@@ -6,7 +6,7 @@
 
 #include "ptx/ir.h"
 
-/* ---- catalogue.c: every opcode that t0_select_alu takes ---- */
+/* ---- catalogue.c: every opcode that lir_select_alu takes ---- */
 
 struct opcode {
     const char *text, *sig;

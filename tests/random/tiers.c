@@ -5,23 +5,23 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "ptx/tier0/exec/warp.h"
+#include "ptx/tier0/warp.h"
 #include "ptx/tier1/tier1.h"
 #include "random/random.h"
 #include "tier0/harness.h"
 
-static t0_handler *usual[T0_NOPS];
+static t0_handler *usual[LIR_NOPS];
 
 static void choose_handlers(int level)
 {
-    if (!usual[T0_NOPS - 1])
-        memcpy(usual, t0_table, sizeof usual); /* after the first image was loaded */
-    memcpy(t0_table, usual, sizeof usual);
+    if (!usual[LIR_NOPS - 1])
+        memcpy(usual, lir_table, sizeof usual); /* after the first image was loaded */
+    memcpy(lir_table, usual, sizeof usual);
     if (level)
-        t0_alu_handlers_level(t0_table, level < 0 ? 1 : level);
+        t0_alu_handlers_level(lir_table, level < 0 ? 1 : level);
     if (level < 0) {
-        t0_memory_handlers(t0_table);
-        t0_warp_handlers(t0_table);
+        t0_memory_handlers(lir_table);
+        t0_warp_handlers(lir_table);
     }
 }
 

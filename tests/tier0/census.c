@@ -3,7 +3,7 @@
  * 0 must refuse, each with the message it gives; -u writes that list anew. */
 #include "tier0/harness.h"
 
-#include "ptx/front.h"
+#include "ptx/front/front.h"
 
 #define CENSUS "tests/ptxfront/opcodes.txt"
 #define REFUSED "tests/tier0/refused.txt"
@@ -216,7 +216,7 @@ static const char *refusal(const char *opcode)
              ".reg .b64 %%d<33>; .reg .b128 %%q<9>; .reg .f32 %%f<9>;\n%s %s;\nL: ret;\n}\n",
              opcode, operands);
     struct ptx_module *m = ptx_module_open(text, strlen(text), &d);
-    int status = m ? t0_lower_kernel(m, "k", &image, &size, &d) : -1;
+    int status = m ? lir_lower_kernel(m, "k", &image, &size, &d) : -1;
     if (!status) { /* what was made must load as well */
         const char *why = "?";
         struct t0_module *t = t0_module_load(image, size, &t0t_env, &why);

@@ -127,8 +127,8 @@ static bool t0t_load(struct t0t *t, const char *kernel)
     void *image;
     size_t size;
     const char *why = "?", *name;
-    if (t0_lower_data(t->ptx, &image, &size, &diag) ||
-        t0_lower_kernel(t->ptx, kernel, &t->image, &t->size, &diag)) {
+    if (lir_lower_data(t->ptx, &image, &size, &diag) ||
+        lir_lower_kernel(t->ptx, kernel, &t->image, &t->size, &diag)) {
         snprintf(t->why, sizeof t->why, "line %u: %s: %s", diag.line, diag.what, diag.msg);
         return false;
     }
@@ -140,13 +140,13 @@ static bool t0t_load(struct t0t *t, const char *kernel)
             return false;
         }
     }
-    for (unsigned k = 0; (name = t0_image_extern(t->image, k)); k++) {
+    for (unsigned k = 0; (name = lir_image_extern(t->image, k)); k++) {
         void *p = NULL;
         if (!t->data || t0_module_global(t->data, name, &p, NULL)) {
             snprintf(t->why, sizeof t->why, "extern %s is not defined", name);
             return false;
         }
-        t0_image_bind(t->image, k, (uint64_t)(uintptr_t)p);
+        lir_image_bind(t->image, k, (uint64_t)(uintptr_t)p);
     }
     t->code = t0_module_load(t->image, t->size, &t0t_env, &why);
     t->kernel = t->code ? t0_module_kernel(t->code, kernel) : NULL;

@@ -78,18 +78,18 @@ int main(void)
     void *image;
     size_t size;
     struct ptx_module *m = ptx_module_open(text, strlen(text), &diag);
-    if (!m || t0_lower_kernel(m, "k", &image, &size, &diag)) {
+    if (!m || lir_lower_kernel(m, "k", &image, &size, &diag)) {
         check(false, "line %u: %s: %s", diag.line, diag.what, diag.msg);
         return 1;
     }
     corrupt("code", image, size);
     free(image);
-    if (t0_lower_data(m, &image, &size, &diag) || !image)
+    if (lir_lower_data(m, &image, &size, &diag) || !image)
         check(false, "line %u: %s: %s", diag.line, diag.what, diag.msg);
     else
         corrupt("data", image, size);
     free(image);
-    check(t0_lower_kernel(m, "nothing", &image, &size, &diag) == -1 && !image, "no such kernel: %s",
+    check(lir_lower_kernel(m, "nothing", &image, &size, &diag) == -1 && !image, "no such kernel: %s",
           diag.msg);
     ptx_module_close(m);
     return t0t_done();

@@ -3,7 +3,7 @@
 #ifndef CUMU_TESTS_TIER0_KERNELS_H
 #define CUMU_TESTS_TIER0_KERNELS_H
 
-#include "ptx/tier0/exec/warp.h"
+#include "ptx/tier0/warp.h"
 #include "tier0/harness.h"
 
 #define HEAD ".version 8.3\n.target sm_90\n.address_size 64\n"
@@ -75,8 +75,8 @@ static __attribute__((unused)) void expect_fault(const char *name, const char *t
 /* From here on the portable handlers run, whatever this CPU has. After the first image is loaded. */
 static __attribute__((unused)) void use_portable_handlers(void)
 {
-    t0_memory_handlers(t0_table);
-    t0_warp_handlers(t0_table);
+    t0_memory_handlers(lir_table);
+    t0_warp_handlers(lir_table);
     puts("# portable handlers");
 }
 

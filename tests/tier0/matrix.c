@@ -388,7 +388,7 @@ int main(void)
         printf("# level %d\n", levels[k]);
         if (!k)
             wmma_form(8, 8, 4, F64, F64, F64); /* initialises the table */
-        t0_alu_handlers_level(t0_table, levels[k]);
+        t0_alu_handlers_level(lir_table, levels[k]);
         all();
     }
     return t0t_done();

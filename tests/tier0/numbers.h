@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "ptx/tier0/exec/warp.h"
+#include "ptx/tier0/warp.h"
 #include "tier0/harness.h"
 
 enum format { F16, BF16, TF32, F32, F64, E4M3, E5M2, S8, U8, S4, U4, B1, S32 };

@@ -214,7 +214,7 @@ int main(void)
     sparse(16, F16, F16, F32, F32, 0, false); /* initialises the table */
     for (unsigned k = 0; k < 3 && levels[k] <= t0_alu_level(); k++) {
         printf("# level %d\n", levels[k]);
-        t0_alu_handlers_level(t0_table, levels[k]);
+        t0_alu_handlers_level(lir_table, levels[k]);
         all();
     }
     return t0t_done();

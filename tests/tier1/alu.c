@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ptx/front.h"
-#include "ptx/tier0/t0.h"
+#include "ptx/front/front.h"
+#include "ptx/lir/lir.h"
 #include "ptx/tier1/emit/alu.h"
 #include "ptx/tier1/tier1.h"
 

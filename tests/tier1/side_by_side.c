@@ -95,7 +95,7 @@ static void make(struct made *k, unsigned n)
     char name[16];
     snprintf(name, sizeof name, "k%u", n);
     *k = (struct made){.status = 0};
-    k->status |= t0_lower_kernel(m, name, &k->image, &k->image_size, &diag);
+    k->status |= lir_lower_kernel(m, name, &k->image, &k->image_size, &diag);
     bool refused = t1_emit(m, name, T1_SHAPE_FLAT, T1_AVX2, &k->object, &k->object_size, &diag) != 0;
     k->status |= refused != (n % 2 != 0);
     k->status |= mu_emit(m, name, k->image, MU_ANY, &k->musa, &k->musa_size, &info, &diag);
@@ -178,7 +178,7 @@ static void deep_calls(void)
     add(&t, ".entry k(.param .u64 p)\n{\n.param .b64 q;\ncall f%u, (q);\nret;\n}\n", DEEP - 1);
     m = ptx_module_open(t.p, t.n, &diag);
     double from = now();
-    int bad = m ? t0_lower_kernel(m, "k", &image, &size, &diag) : -1;
+    int bad = m ? lir_lower_kernel(m, "k", &image, &size, &diag) : -1;
     double took = now() - from;
     check(!bad && took < SECONDS, "%d functions that call each other take %.2f s to lower %s", DEEP, took, diag.msg);
     free(image);

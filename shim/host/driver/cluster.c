@@ -1,7 +1,7 @@
 /* Clusters of a launch: which blocks form one, whether the kernel and the grid allow it, and what function attributes
  * say about it. */
 #include "host/driver/kernel.h"
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 
 enum { PORTABLE = 8 }; /* blocks of a cluster that every device takes */
 
@@ -19,7 +19,7 @@ static void required(MUfunction f, uint32_t cluster[3])
 
 uint32_t host_cluster_most(MUfunction f)
 {
-    const uint32_t most = f->large_clusters ? T0_CLUSTER_MAX : PORTABLE, own = f->info.cluster.max;
+    const uint32_t most = f->large_clusters ? LIR_CLUSTER_MAX : PORTABLE, own = f->info.cluster.max;
     return own && own < most ? own : most;
 }
 
@@ -27,7 +27,7 @@ uint32_t host_cluster_most(MUfunction f)
  * grid that counts clusters (.blocksareclusters) becomes one of blocks. */
 MUresult host_cluster_of(const struct host_kernel_launch *k, uint32_t grid[3], uint32_t cluster[3])
 {
-    const struct t0_cluster_info *info = &k->f->info.cluster;
+    const struct lir_cluster_info *info = &k->f->info.cluster;
     uint64_t size = 1;
     required(k->f, cluster);
     if (cluster[0] && info->grid_of_clusters)

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "host/driver/kernel.h"
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 
-/* T0_TAKES_IMAGES: how whoever makes the images knows this driver from a device's. */
+/* LIR_TAKES_IMAGES: how whoever makes the images knows this driver from a device's. */
 extern __attribute__((visibility("default"))) const unsigned cumu_host_images;
-const unsigned cumu_host_images = T0_IMAGE_VERSION;
+const unsigned cumu_host_images = LIR_IMAGE_VERSION;
 extern __attribute__((visibility("default"))) t1_take_over cumu_host_take_over;
 extern __attribute__((visibility("default"))) t1_under_way cumu_host_under_way;
 
@@ -152,12 +152,12 @@ static MUresult load(MUmodule *module, const void *image, size_t size)
  * of the magic number is looked at. Tier 1's header has its size in the same place. */
 static size_t image_size(const void *image)
 {
-    const struct t0_image *header = image;
-    if (!image || (strncmp(image, T0_IMAGE_MAGIC, sizeof header->magic) &&
+    const struct lir_image *header = image;
+    if (!image || (strncmp(image, LIR_IMAGE_MAGIC, sizeof header->magic) &&
                    strncmp(image, T1_IMAGE_MAGIC, sizeof header->magic)))
         return 0;
     uint64_t size;
-    memcpy(&size, (const char *)image + offsetof(struct t0_image, size), sizeof size);
+    memcpy(&size, (const char *)image + offsetof(struct lir_image, size), sizeof size);
     return size;
 }
 

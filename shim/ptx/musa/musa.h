@@ -22,7 +22,7 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
 };
 #define MU_EXTERNS "cumu_externs" /* variable of the module: addresses of the module's variables */
 
-/* *text is malloc'ed and ends with a NUL. It depends on the arguments alone. image: what t0_lower_kernel gave
+/* *text is malloc'ed and ends with a NUL. It depends on the arguments alone. image: what lir_lower_kernel gave
  * for this kernel of m. 0, or -1 with *diag naming instruction and line. */
 int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target,
             char **text, size_t *size, struct mu_info *info, struct ptx_diag *diag);

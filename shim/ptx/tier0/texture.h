@@ -37,11 +37,11 @@ struct t0_texture {
 };
 
 /* What the coordinates of an instruction mean. */
-enum t0_geometry { T0_GEO_1D, T0_GEO_2D, T0_GEO_3D, T0_GEO_A1D, T0_GEO_A2D, T0_GEO_CUBE,
-                   T0_GEO_ACUBE, T0_GEOMETRIES };
+enum lir_geometry { LIR_GEO_1D, LIR_GEO_2D, LIR_GEO_3D, LIR_GEO_A1D, LIR_GEO_A2D, LIR_GEO_CUBE,
+                   LIR_GEO_ACUBE, LIR_GEOMETRIES };
 
 struct t0_texture_query {
-    unsigned geometry;    /* enum t0_geometry */
+    unsigned geometry;    /* enum lir_geometry */
     bool integer;         /* coordinates are texels: i[], else f[] */
     float f[3];
     int32_t i[3], layer, offset[3];
@@ -52,7 +52,7 @@ struct t0_texture_query {
 void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q,
                       uint32_t out[4]);
 /* The commonest form, for a warp: two dimensions, one 32-bit channel, clamped or, unfiltered,
- * wrapped. x, y and out are rows of T0_LANES. false: the texture is of another kind, and nothing was done. */
+ * wrapped. x, y and out are rows of LIR_LANES. false: the texture is of another kind, and nothing was done. */
 bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const float *x,
                             const float *y, uint32_t *out);
 /* The same for numbered texels of one 32-bit channel in linear memory. */

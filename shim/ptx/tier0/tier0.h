@@ -1,28 +1,28 @@
 /* Tier 0, public: lowers a PTX function to a position-independent image (lower/, in the shim) and runs
  * an image's blocks warp by warp (exec/, in the CPU MUSA library). The image is the only thing that
  * crosses between the two; it is to the CPU library what a mubin is to a MUSA device. A driver whose
- * muModuleLoadData takes images exports T0_TAKES_IMAGES, its version of them; no other has that name. */
+ * muModuleLoadData takes images exports LIR_TAKES_IMAGES, its version of them; no other has that name. */
 #ifndef CUMU_PTX_TIER0_H
 #define CUMU_PTX_TIER0_H
 
 #include "ptx/ir.h"
 
-#define T0_LANES 32
-#define T0_TAKES_IMAGES "cumu_host_images"
+#define LIR_LANES 32
+#define LIR_TAKES_IMAGES "cumu_host_images"
 
 /* ---- lower/: PTX -> image ------------------------------------------------------------------- */
 
 /* Image of one kernel with every function it can reach; *image is malloc'ed, caller frees.
- * Module-scope variables are externs of the image, bound by t0_image_bind before it is loaded.
+ * Module-scope variables are externs of the image, bound by lir_image_bind before it is loaded.
  * 0, or -1 with *diag naming the instruction that has no lowering. */
-int t0_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size,
+int lir_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size,
                     struct ptx_diag *diag);
 /* Image that defines the module's .global and .const variables (no code). *image = NULL, 0 if none. */
-int t0_lower_data(const struct ptx_module *m, void **image, size_t *size, struct ptx_diag *diag);
+int lir_lower_data(const struct ptx_module *m, void **image, size_t *size, struct ptx_diag *diag);
 
 /* Externs of an image: i-th name or NULL past the end; bind gives one its device address. */
-const char *t0_image_extern(const void *image, unsigned i);
-void t0_image_bind(void *image, unsigned i, uint64_t address);
+const char *lir_image_extern(const void *image, unsigned i);
+void lir_image_bind(void *image, unsigned i, uint64_t address);
 
 /* ---- exec/: image -> execution -------------------------------------------------------------- */
 
@@ -66,8 +66,8 @@ struct t0_kernel *t0_module_kernel(struct t0_module *m, const char *name);
 /* Variable by name: its address and size; 0, or -1. */
 int t0_module_global(struct t0_module *m, const char *name, void **address, size_t *size);
 
-struct t0_param { uint32_t offset, size; };
-struct t0_cluster_info { /* what the kernel says about its clusters */
+struct lir_param { uint32_t offset, size; };
+struct lir_cluster_info { /* what the kernel says about its clusters */
     uint32_t dims[3];    /* .reqnctapercluster; 0 = the launch says */
     uint32_t max;        /* .maxclusterrank; 0 = not given */
     uint32_t must_be_set; /* .explicitcluster: never launched without */
@@ -76,13 +76,13 @@ struct t0_cluster_info { /* what the kernel says about its clusters */
 struct t0_kernel_info {
     const char *name;
     uint32_t nparam, param_size;
-    const struct t0_param *param;
+    const struct lir_param *param;
     uint32_t shared_size;   /* static shared memory, bytes */
     uint32_t local_size;    /* per thread */
     uint32_t num_regs;      /* PTX registers in 32-bit units, capped at 255: what attributes report */
     uint32_t max_threads;   /* from .maxntid/.reqntid, else 1024 */
     uint32_t reqntid[3];    /* 0 = none */
-    struct t0_cluster_info cluster;
+    struct lir_cluster_info cluster;
     bool uses_grid_sync;    /* reads %envreg1/2 */
     bool may_wait;          /* a loop may watch memory that others write, or calls hide one */
 };

@@ -8,7 +8,7 @@ struct header {
     char magic[8];
     uint32_t version, shape;
     uint64_t size; /* of all; where muModuleLoadData, which is given no size, finds it */
-    uint64_t t0_size, object_size;
+    uint64_t lir_size, object_size;
     uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct header) == 64 && offsetof(struct header, size) == 16, "as in tier 0's");
@@ -19,24 +19,24 @@ static size_t round_up(size_t n)
     return (n + 63) & ~(size_t)63;
 }
 
-int t1_image_pack(const void *t0_image, size_t t0_size, const void *object, size_t object_size,
+int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, size_t object_size,
                   enum t1_shape shape, void **image, size_t *size)
 {
-    size_t all = sizeof(struct header) + round_up(t0_size) + round_up(object_size);
+    size_t all = sizeof(struct header) + round_up(lir_size) + round_up(object_size);
     char *p = calloc(1, all);
     if (!p)
         return -1;
     struct header h = {.magic = T1_IMAGE_MAGIC, .version = T1_VERSION, .shape = shape, .size = all,
-                       .t0_size = t0_size, .object_size = object_size};
+                       .lir_size = lir_size, .object_size = object_size};
     memcpy(p, &h, sizeof h);
-    memcpy(p + sizeof h, t0_image, t0_size);
-    memcpy(p + sizeof h + round_up(t0_size), object, object_size);
+    memcpy(p + sizeof h, lir_image, lir_size);
+    memcpy(p + sizeof h + round_up(lir_size), object, object_size);
     *image = p;
     *size = all;
     return 0;
 }
 
-bool t1_image_split(const void *image, size_t size, const void **t0_image, size_t *t0_size,
+bool t1_image_split(const void *image, size_t size, const void **lir_image, size_t *lir_size,
                     const void **object, size_t *object_size, enum t1_shape *shape)
 {
     struct header h;
@@ -44,12 +44,12 @@ bool t1_image_split(const void *image, size_t size, const void **t0_image, size_
         return false;
     memcpy(&h, image, sizeof h);
     if (memcmp(h.magic, (char[8]){T1_IMAGE_MAGIC}, sizeof h.magic) || h.version != T1_VERSION ||
-        h.shape >= T1_NSHAPES || h.size != size || h.t0_size > size || h.object_size > size ||
-        sizeof h + round_up(h.t0_size) + round_up(h.object_size) != size)
+        h.shape >= T1_NSHAPES || h.size != size || h.lir_size > size || h.object_size > size ||
+        sizeof h + round_up(h.lir_size) + round_up(h.object_size) != size)
         return false;
-    *t0_image = (const char *)image + sizeof h;
-    *t0_size = h.t0_size;
-    *object = (const char *)image + sizeof h + round_up(h.t0_size);
+    *lir_image = (const char *)image + sizeof h;
+    *lir_size = h.lir_size;
+    *object = (const char *)image + sizeof h + round_up(h.lir_size);
     *object_size = h.object_size;
     *shape = (enum t1_shape)h.shape;
     return true;

@@ -30,7 +30,7 @@ const char *t1_prelude(size_t *size); /* text in front of every kernel; not NUL-
 
 /* Complete text for one kernel with all functions it reaches, prelude included; *text is malloc'ed. The
  * text depends on its arguments alone. Module variables are reached through struct t1_block's externs, in
- * the order of t0_image_extern of the image that t0_lower_kernel gives for the same kernel.
+ * the order of lir_image_extern of the image that lir_lower_kernel gives for the same kernel.
  * 0, or -1 with *diag naming what keeps the kernel on tier 0. */
 int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
             char **text, size_t *size, struct ptx_diag *diag);
@@ -47,10 +47,10 @@ int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape sha
 #define T1_IMAGE_MAGIC "cumu-t1\n"
 /* muModuleLoadData takes it like a tier 0 image: launches of fitting shape run the object, others tier 0.
  * *image is malloc'ed. */
-int t1_image_pack(const void *t0_image, size_t t0_size, const void *object, size_t object_size,
+int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, size_t object_size,
                   enum t1_shape shape, void **image, size_t *size);
 /* Parts of an image; false if it is no tier 1 image or damaged. */
-bool t1_image_split(const void *image, size_t size, const void **t0_image, size_t *t0_size,
+bool t1_image_split(const void *image, size_t size, const void **lir_image, size_t *lir_size,
                     const void **object, size_t *object_size, enum t1_shape *shape);
 
 /* A driver that takes images exports these for who compiles behind a program's back. */
@@ -114,7 +114,7 @@ struct t1_services {
     uint64_t (*globaltimer)(void);
     void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
                 uint32_t mask); /* t1_service_alu: tier 0's handler of `op` for the lanes in mask */
-    /* Runs the code of an image made by t0_lower_single on its register file for the lanes in mask. */
+    /* Runs the code of an image made by lir_lower_single on its register file for the lanes in mask. */
     void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
 };
 void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/tier0/alu_aux.h"
+#include "ptx/lir/alu_aux.h"
 
 enum { X = 1, I = 2, CC = 4, V = 8, SH = 16 /* plain where the amount is a constant below the width */,
        R = 32 /* has a function of its own for roundings that are not to the nearest */ };
@@ -12,13 +12,13 @@ enum { X = 1, I = 2, CC = 4, V = 8, SH = 16 /* plain where the amount is a const
 static const struct row {
     const char *name, *sig, *expr;
     uint8_t flags;
-} rows[T0_NOPS] = {
-#define ROW(op, sig, flags, expr) [T0_##op] = {#op, sig, expr, flags},
+} rows[LIR_NOPS] = {
+#define ROW(op, sig, flags, expr) [LIR_##op] = {#op, sig, expr, flags},
 #include "ptx/musa/emit/alu_rows.def"
 #undef ROW
 };
 
-/* By position in T0_SETP_*: the operands' kind and what the prelude calls their type. */
+/* By position in LIR_SETP_*: the operands' kind and what the prelude calls their type. */
 static const struct { const char *type, *plain; char kind; bool pair; } compared[] = {
     {"U16", NULL, 'w', false}, {"U32", "%s %s %s", 'w', false}, {"U64", "%s %s %s", 'l', false},
     {"S16", NULL, 'w', false}, {"S32", "(s32)%s %s (s32)%s", 'w', false}, {"S64", "(s64)%s %s (s64)%s", 'l', false},
@@ -32,12 +32,12 @@ static void comparison(struct mu_emit *e, unsigned slot, unsigned up, char *text
 {
     static const char *const plain[] = {[PTX_EQ] = "==", [PTX_LT] = "<", [PTX_LE] = "<=", [PTX_GT] = ">",
                                         [PTX_GE] = ">=", [PTX_NEU] = "!="};
-    const struct t0_insn *i = e->at;
-    const unsigned cmp = i->aux >> T0_CMP_SHIFT & 31u;
+    const struct lir_insn *i = e->at;
+    const unsigned cmp = i->aux >> LIR_CMP_SHIFT & 31u;
     struct mu_str a = mu_get(e, i->a, compared[slot].kind), b = mu_get(e, i->b, compared[slot].kind);
     const char *op = cmp < sizeof plain / sizeof *plain ? plain[cmp] : NULL;
     op = slot < FIRST_FLOAT && cmp == PTX_NE ? "!=" : op;
-    if (compared[slot].plain && op && !(i->aux & T0_FTZ && slot >= FIRST_FLOAT))
+    if (compared[slot].plain && op && !(i->aux & LIR_FTZ && slot >= FIRST_FLOAT))
         snprintf(text, size, compared[slot].plain, a.s, op, b.s);
     else if (up)
         snprintf(text, size, "hit_%s(%s >> %u, %s >> %u, %u)", compared[slot].type, a.s, up, b.s, up, i->aux);
@@ -58,8 +58,8 @@ static struct mu_str hit(struct mu_emit *e, unsigned slot, unsigned up)
 /* setp: p by the comparison, q by its negation or, of a pair, by the upper halves' */
 static void setp(struct mu_emit *e, unsigned slot)
 {
-    const struct t0_insn *i = e->at;
-    const bool logic = i->aux >> T0_BOOL_SHIFT & 3, two = i->aux & T0_CMP_Q;
+    const struct lir_insn *i = e->at;
+    const bool logic = i->aux >> LIR_BOOL_SHIFT & 3, two = i->aux & LIR_CMP_Q;
     if (!logic && !two) {
         char text[300];
         comparison(e, slot, 0, text, sizeof text);
@@ -84,10 +84,10 @@ static void setp(struct mu_emit *e, unsigned slot)
 
 static void set(struct mu_emit *e, unsigned slot)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     mu_put(e, "{\n");
     hit(e, slot, 0);
-    struct mu_str c = i->aux >> T0_BOOL_SHIFT & 3 ? mu_get(e, i->c, 'p') : (struct mu_str){"false"};
+    struct mu_str c = i->aux >> LIR_BOOL_SHIFT & 3 ? mu_get(e, i->c, 'p') : (struct mu_str){"false"};
     if (compared[slot].pair) {
         hit(e, slot, 16);
         mu_put(e, "%s = pair16(joined(h0, %s, %u) ? yes(%u) : 0, joined(h16, %s, %u) ? yes(%u) : 0);\n}\n",
@@ -100,7 +100,7 @@ static void set(struct mu_emit *e, unsigned slot)
 /* mov.b {d, e, b, c}, a */
 static void unpack(struct mu_emit *e, unsigned n, unsigned bits, char kind)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     const uint32_t to[4] = {i->d, i->e, i->b, i->c};
     mu_put(e, "{\nconst %s v = %s;\n", kind == 'l' ? "u64" : "u32", mu_get(e, i->a, kind).s);
     for (unsigned k = 0; k < n; k++)
@@ -111,20 +111,20 @@ static void unpack(struct mu_emit *e, unsigned n, unsigned bits, char kind)
 
 static bool move(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     switch (i->op) {
-    case T0_UNPACK2_B16: unpack(e, 2, 8, 'w'); return true;
-    case T0_UNPACK2_B32: unpack(e, 2, 16, 'w'); return true;
-    case T0_UNPACK4_B32: unpack(e, 4, 8, 'w'); return true;
-    case T0_UNPACK2_B64: unpack(e, 2, 32, 'l'); return true;
-    case T0_UNPACK4_B64: unpack(e, 4, 16, 'l'); return true;
-    case T0_MOV_B128:
+    case LIR_UNPACK2_B16: unpack(e, 2, 8, 'w'); return true;
+    case LIR_UNPACK2_B32: unpack(e, 2, 16, 'w'); return true;
+    case LIR_UNPACK4_B32: unpack(e, 4, 8, 'w'); return true;
+    case LIR_UNPACK2_B64: unpack(e, 2, 32, 'l'); return true;
+    case LIR_UNPACK4_B64: unpack(e, 4, 16, 'l'); return true;
+    case LIR_MOV_B128:
         mu_put(e, "{\nconst u64 h = %s;\n%s = %s;\n", mu_get(e, i->a + 256, 'l').s, mu_set(e, i->d, 'l').s,
                mu_get(e, i->a, 'l').s);
         mu_put(e, "%s = h;\n}\n", mu_set(e, i->d + 256, 'l').s);
         return true;
-    case T0_PACK2_B128: case T0_UNPACK2_B128: {
-        const bool pack = i->op == T0_PACK2_B128;
+    case LIR_PACK2_B128: case LIR_UNPACK2_B128: {
+        const bool pack = i->op == LIR_PACK2_B128;
         mu_put(e, "{\nconst u64 h = %s;\n%s = %s;\n", mu_get(e, pack ? i->b : i->a + 256, 'l').s,
                mu_set(e, i->d, 'l').s, mu_get(e, i->a, 'l').s);
         mu_put(e, "%s = h;\n}\n", mu_set(e, pack ? i->d + 256 : i->e, 'l').s);
@@ -145,20 +145,20 @@ static void expand(struct mu_emit *e, const char *expr, const struct mu_str *arg
 
 static bool is_directed(unsigned aux)
 {
-    const unsigned rounding = aux >> T0_RND_SHIFT & 15u;
+    const unsigned rounding = aux >> LIR_RND_SHIFT & 15u;
     return rounding == PTX_RZ || rounding == PTX_RM || rounding == PTX_RP;
 }
 
 bool mu_alu(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     const uint32_t from[4] = {i->a, i->b, i->c, i->e};
     struct mu_str arg[4];
     uint64_t amount;
-    if (i->op >= T0_SETP_U16 && i->op < T0_SETP_U16 + NCOMPARED)
-        return setp(e, i->op - T0_SETP_U16), true;
-    if (i->op >= T0_SET_U16 && i->op < T0_SET_U16 + NCOMPARED)
-        return set(e, i->op - T0_SET_U16), true;
+    if (i->op >= LIR_SETP_U16 && i->op < LIR_SETP_U16 + NCOMPARED)
+        return setp(e, i->op - LIR_SETP_U16), true;
+    if (i->op >= LIR_SET_U16 && i->op < LIR_SET_U16 + NCOMPARED)
+        return set(e, i->op - LIR_SET_U16), true;
     const struct row *r = &rows[i->op];
     if (!r->sig)
         return move(e);

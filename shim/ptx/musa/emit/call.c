@@ -51,16 +51,16 @@ static void move(struct mu_emit *e, const char *to, uint32_t at, const char *fro
     }
 }
 
-static bool fits(const struct t0_fn *f, const struct t0_call *c, uint32_t bytes)
+static bool fits(const struct lir_fn *f, const struct lir_call *c, uint32_t bytes)
 {
     return f->param_size == bytes && f->ret_size == c->ret_size;
 }
 
 void mu_call(struct mu_emit *e)
 {
-    const struct t0_call *c = T0_AT(e->image, calls, struct t0_call) + e->at->imm;
-    const struct t0_arg *arg = T0_AT(e->image, args, struct t0_arg) + c->first;
-    const struct t0_fn *fn = T0_AT(e->image, funcs, struct t0_fn);
+    const struct lir_call *c = LIR_AT(e->image, calls, struct lir_call) + e->at->imm;
+    const struct lir_arg *arg = LIR_AT(e->image, args, struct lir_arg) + c->first;
+    const struct lir_fn *fn = LIR_AT(e->image, funcs, struct lir_fn);
     const char *leave = e->function ? "return 1" : "return";
     uint32_t bytes = 0;
     for (uint32_t k = 0; k < c->narg; k++)
@@ -68,14 +68,14 @@ void mu_call(struct mu_emit *e)
     mu_put(e, "{\nalignas(16) u8 in[%u], out[%u];\n", bytes + 16, c->ret_size + 16);
     for (uint32_t k = 0; k < c->narg; k++)
         move(e, "in", arg[k].dst, "slot", arg[k].src, arg[k].size);
-    if (c->fn != T0_NONE) {
+    if (c->fn != LIR_NONE) {
         mu_put(e, "if (call_%u(in, out))\n%s;\n", c->fn, leave);
     } else { /* a function's address is a number; which functions there are is known */
         mu_put(e, "switch (%s) {\n", mu_get(e, c->target, 'l').s);
         for (uint32_t k = 1; k < e->image->funcs.count; k++)
             if (fits(&fn[k], c, bytes))
                 mu_put(e, "case 0x%llxull: if (call_%u(in, out)) %s; break;\n",
-                       (unsigned long long)(T0_FUNC_TAG | fn[k].ordinal), k, leave);
+                       (unsigned long long)(LIR_FUNC_TAG | fn[k].ordinal), k, leave);
         mu_put(e, "default: trap(); %s;\n}\n", leave);
     }
     move(e, "slot", c->ret, "out", 0, c->ret_size);
@@ -84,20 +84,20 @@ void mu_call(struct mu_emit *e)
 
 void mu_syscall(struct mu_emit *e)
 {
-    const struct t0_call *c = T0_AT(e->image, calls, struct t0_call) + e->at->imm;
-    const struct t0_arg *arg = T0_AT(e->image, args, struct t0_arg) + c->first;
+    const struct lir_call *c = LIR_AT(e->image, calls, struct lir_call) + e->at->imm;
+    const struct lir_arg *arg = LIR_AT(e->image, args, struct lir_arg) + c->first;
     struct mu_str a[5];
     for (uint32_t k = 0; k < 5; k++)
         snprintf(a[k].s, sizeof a[k].s, k < c->narg ? "*(m%u *)(slot + %u)" : "0",
                  k < c->narg && arg[k].size < 8 ? 32 : 64, k < c->narg ? arg[k].src : 0);
     const uint32_t bits = c->ret_size < 8 ? 32 : 64;
     switch (c->syscall) {
-    case T0_SYS_VPRINTF: mu_put(e, "*(m%u *)(slot + %u) = print(%s, %s);\n", bits, c->ret, a[0].s, a[1].s); return;
-    case T0_SYS_ASSERT:
+    case LIR_SYS_VPRINTF: mu_put(e, "*(m%u *)(slot + %u) = print(%s, %s);\n", bits, c->ret, a[0].s, a[1].s); return;
+    case LIR_SYS_ASSERT:
         mu_put(e, "assert_fail(%s, %s, %s, %s);\nreturn%s;\n", a[0].s, a[1].s, a[2].s, a[3].s, e->function ? " 1" : "");
         return;
-    case T0_SYS_MALLOC: mu_put(e, "*(m%u *)(slot + %u) = heap_alloc(%s);\n", bits, c->ret, a[0].s); return;
-    case T0_SYS_FREE: mu_put(e, "heap_free(%s);\n", a[0].s); return;
+    case LIR_SYS_MALLOC: mu_put(e, "*(m%u *)(slot + %u) = heap_alloc(%s);\n", bits, c->ret, a[0].s); return;
+    case LIR_SYS_FREE: mu_put(e, "heap_free(%s);\n", a[0].s); return;
     default: mu_fail(e, "a device runtime function that MUSA does not have");
     }
 }

@@ -1,18 +1,18 @@
 /* The MUSA emitter: the numbers that modifiers of emitted operations are made of. The prelude has no copy. */
 #include "ptx/musa/emit/emit.h"
-#include "ptx/tier0/alu_aux.h"
-#include "ptx/tier0/matrix.h"
+#include "ptx/lir/alu_aux.h"
+#include "ptx/lir/matrix.h"
 
 static const struct { const char *name; uint32_t value; } constants[] = {
-    {"FTZ", T0_FTZ}, {"SAT", T0_SAT}, {"NANPROP", T0_NANPROP}, {"XORSIGN", T0_XORSIGN}, {"RELU", T0_RELU},
-    {"RND_SHIFT", T0_RND_SHIFT}, {"RZ", PTX_RZ}, {"RM", PTX_RM}, {"RP", PTX_RP}, {"RNA", PTX_RNA},
+    {"FTZ", LIR_FTZ}, {"SAT", LIR_SAT}, {"NANPROP", LIR_NANPROP}, {"XORSIGN", LIR_XORSIGN}, {"RELU", LIR_RELU},
+    {"RND_SHIFT", LIR_RND_SHIFT}, {"RZ", PTX_RZ}, {"RM", PTX_RM}, {"RP", PTX_RP}, {"RNA", PTX_RNA},
     {"RNI", PTX_RNI}, {"RZI", PTX_RZI}, {"RMI", PTX_RMI}, {"RPI", PTX_RPI},
-    {"CMP_SHIFT", T0_CMP_SHIFT}, {"BOOL_SHIFT", T0_BOOL_SHIFT}, {"CMP_NOTC", T0_CMP_NOTC},
+    {"CMP_SHIFT", LIR_CMP_SHIFT}, {"BOOL_SHIFT", LIR_BOOL_SHIFT}, {"CMP_NOTC", LIR_CMP_NOTC},
     {"EQ", PTX_EQ}, {"NE", PTX_NE}, {"LT", PTX_LT}, {"LE", PTX_LE}, {"GT", PTX_GT}, {"GE", PTX_GE},
     {"EQU", PTX_EQU}, {"NEU", PTX_NEU}, {"LTU", PTX_LTU}, {"LEU", PTX_LEU}, {"GTU", PTX_GTU},
     {"GEU", PTX_GEU}, {"NUM", PTX_NUM},
-    {"DST_SHIFT", T0_CVT_DST_SHIFT}, {"SIGNED", T0_CVT_DST_SIGNED}, {"CVT_RELU", T0_CVT_RELU},
-    {"SATFINITE", T0_CVT_SATFINITE},
+    {"DST_SHIFT", LIR_CVT_DST_SHIFT}, {"SIGNED", LIR_CVT_DST_SIGNED}, {"CVT_RELU", LIR_CVT_RELU},
+    {"SATFINITE", LIR_CVT_SATFINITE},
     {"A_ADD", PTX_SUB_ADD}, {"A_AND", PTX_SUB_AND}, {"A_OR", PTX_SUB_OR}, {"A_XOR", PTX_SUB_XOR},
     {"A_EXCH", PTX_SUB_EXCH}, {"A_CAS", PTX_SUB_CAS}, {"A_INC", PTX_SUB_INC}, {"A_DEC", PTX_SUB_DEC},
     {"A_MIN", PTX_SUB_MIN},
@@ -22,18 +22,18 @@ static const struct { const char *name; uint32_t value; } constants[] = {
     {"SHFL_UP", PTX_SUB_UP}, {"SHFL_DOWN", PTX_SUB_DOWN}, {"SHFL_BFLY", PTX_SUB_BFLY},
     {"VOTE_ALL", PTX_SUB_ALL}, {"VOTE_ANY", PTX_SUB_ANY}, {"VOTE_BALLOT", PTX_SUB_BALLOT},
 }, video[] = {
-    {"V_ADD", T0_VADD}, {"V_SUB", T0_VSUB}, {"V_AVRG", T0_VAVRG}, {"V_ABSDIFF", T0_VABSDIFF},
-    {"V_MIN", T0_VMIN}, {"V_MAX", T0_VMAX}, {"V_SHL", T0_VSHL}, {"V_SHR", T0_VSHR}, {"V_SET", T0_VSET},
-    {"V_DS", T0_VIDEO_DS}, {"V_AS", T0_VIDEO_AS}, {"V_BS", T0_VIDEO_BS}, {"V_SAT", T0_VIDEO_SAT},
-    {"V_SECOND", T0_VIDEO_SECOND}, {"V_PLUS", T0_VIDEO_PLUS}, {"V_SECOND_MIN", T0_VIDEO_MIN},
-    {"V_WRAP", T0_VIDEO_WRAP}, {"M_PO", T0_VMAD_PO}, {"M_MINUS_AB", T0_VMAD_MINUS_AB},
-    {"M_MINUS_C", T0_VMAD_MINUS_C}, {"M_SHR7", T0_VMAD_SHR7}, {"M_SHR15", T0_VMAD_SHR15},
+    {"V_ADD", LIR_VADD}, {"V_SUB", LIR_VSUB}, {"V_AVRG", LIR_VAVRG}, {"V_ABSDIFF", LIR_VABSDIFF},
+    {"V_MIN", LIR_VMIN}, {"V_MAX", LIR_VMAX}, {"V_SHL", LIR_VSHL}, {"V_SHR", LIR_VSHR}, {"V_SET", LIR_VSET},
+    {"V_DS", LIR_VIDEO_DS}, {"V_AS", LIR_VIDEO_AS}, {"V_BS", LIR_VIDEO_BS}, {"V_SAT", LIR_VIDEO_SAT},
+    {"V_SECOND", LIR_VIDEO_SECOND}, {"V_PLUS", LIR_VIDEO_PLUS}, {"V_SECOND_MIN", LIR_VIDEO_MIN},
+    {"V_WRAP", LIR_VIDEO_WRAP}, {"M_PO", LIR_VMAD_PO}, {"M_MINUS_AB", LIR_VMAD_MINUS_AB},
+    {"M_MINUS_C", LIR_VMAD_MINUS_C}, {"M_SHR7", LIR_VMAD_SHR7}, {"M_SHR15", LIR_VMAD_SHR15},
 }, matrix[] = {
-#define T0_MX(id, name, bits, product) {"MX_" #id, T0_MX_##id},
-#include "ptx/tier0/matrix.def"
-#undef T0_MX
-    {"MX_COL", T0_MX_COL}, {"MX_COL_B", T0_MX_COL_B}, {"MX_LIMIT", T0_MX_SATFINITE}, {"MX_AND", T0_MX_AND},
-    {"MX_SPARSE", T0_MX_SPARSE}, {"MX_SELECTOR", T0_MX_SELECTOR_SHIFT},
+#define LIR_MX(id, name, bits, product) {"MX_" #id, LIR_MX_##id},
+#include "ptx/lir/matrix.def"
+#undef LIR_MX
+    {"MX_COL", LIR_MX_COL}, {"MX_COL_B", LIR_MX_COL_B}, {"MX_LIMIT", LIR_MX_SATFINITE}, {"MX_AND", LIR_MX_AND},
+    {"MX_SPARSE", LIR_MX_SPARSE}, {"MX_SELECTOR", LIR_MX_SELECTOR_SHIFT},
 };
 
 #define PUT(e, list)                                                                               \

@@ -7,7 +7,7 @@
 #include "ptx/arena.h"
 #include "ptx/buffer.h"
 #include "ptx/musa/musa.h"
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 
 /* of the prelude, beyond the base */
 enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32 };
@@ -15,7 +15,7 @@ enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, 
 struct mu_emit {
     const struct ptx_module *module;
     const struct ptx_func *entry;
-    const struct t0_image *image;
+    const struct lir_image *image;
     enum mu_target target;
     struct mu_info *info;
     struct ptx_diag *diag;
@@ -24,16 +24,16 @@ struct mu_emit {
     struct ptx_text text;
     struct ptx_text above, below; /* what stands around it, while it is put together */
     unsigned parts;           /* MU_ASYNC ... that are needed */
-    uint32_t *row;            /* by offset / T0_ROW_ALIGN: constant row + 1 */
+    uint32_t *row;            /* by offset / LIR_ROW_ALIGN: constant row + 1 */
     uint8_t *label;           /* by instruction: a block begins; once a function is written: somebody goes there */
     uint32_t *block;          /* by instruction that begins a block: its number in the function */
-    uint8_t *used;            /* by offset / T0_ROW_ALIGN: the function's register is named */
+    uint8_t *used;            /* by offset / LIR_ROW_ALIGN: the function's register is named */
     bool uses_cc, uses_stack, arrives;    /* arrives: some thread passes a barrier without waiting */
 
     /* the function being written */
     uint32_t function, end;   /* its index; the instruction behind it */
-    const struct t0_fn *fn;
-    const struct t0_insn *at;
+    const struct lir_fn *fn;
+    const struct lir_insn *at;
 };
 
 /* kernel.c, flow.c */

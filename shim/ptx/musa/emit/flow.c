@@ -2,7 +2,7 @@
  * loops. No block is written twice. A jump that is neither the end of a condition, nor a break, a continue or a
  * return is a goto: out of several loops at once, and in irreducible graphs. */
 #include "ptx/musa/emit/emit.h"
-#include "ptx/graph.h"
+#include "ptx/analysis/graph.h"
 
 #include <string.h>
 
@@ -46,20 +46,20 @@ struct flow {
 
 /* ---- blocks and their order ---- */
 
-static const struct t0_insn *code_of(const struct flow *f)
+static const struct lir_insn *code_of(const struct flow *f)
 {
-    return T0_AT(f->e->image, code, struct t0_insn);
+    return LIR_AT(f->e->image, code, struct lir_insn);
 }
 
 static bool ends(unsigned op)
 {
-    return op == T0_BRA || op == T0_BRP || op == T0_BRX || op == T0_RET || op == T0_EXIT || op == T0_TRAP;
+    return op == LIR_BRA || op == LIR_BRP || op == LIR_BRX || op == LIR_RET || op == LIR_EXIT || op == LIR_TRAP;
 }
 
 static void find_blocks(struct flow *f, struct ptx_ctx *c)
 {
     struct mu_emit *e = f->e;
-    const struct t0_insn *code = code_of(f);
+    const struct lir_insn *code = code_of(f);
     uint32_t from = e->fn->entry;
     f->first = PTX_NEW(c, uint32_t, e->end - from + 2);
     for (uint32_t k = from; k < e->end; k++)
@@ -83,23 +83,23 @@ static void add_edge(struct flow *f, int32_t *succ, uint32_t *n, uint32_t first,
 
 static void find_edges(struct flow *f, struct ptx_ctx *c)
 {
-    const struct t0_insn *code = code_of(f);
-    const uint32_t *target = T0_AT(f->e->image, targets, uint32_t);
-    const struct t0_table *table = T0_AT(f->e->image, tables, struct t0_table);
+    const struct lir_insn *code = code_of(f);
+    const uint32_t *target = LIR_AT(f->e->image, targets, uint32_t);
+    const struct lir_table *table = LIR_AT(f->e->image, tables, struct lir_table);
     uint32_t *start = PTX_NEW(c, uint32_t, f->n + 1), n = 0, most = 2 * f->n;
     for (uint32_t b = 0; b < f->n; b++) {
-        const struct t0_insn *i = &code[f->first[b + 1] - 1];
-        most += i->op == T0_BRX ? table[i->imm].count : 0;
+        const struct lir_insn *i = &code[f->first[b + 1] - 1];
+        most += i->op == LIR_BRX ? table[i->imm].count : 0;
     }
     int32_t *succ = PTX_NEW(c, int32_t, most + 1);
     for (uint32_t b = 0; b < f->n; b++) {
-        const struct t0_insn *i = &code[f->first[b + 1] - 1];
+        const struct lir_insn *i = &code[f->first[b + 1] - 1];
         start[b] = n;
-        if (i->op == T0_BRA || i->op == T0_BRP)
+        if (i->op == LIR_BRA || i->op == LIR_BRP)
             add_edge(f, succ, &n, start[b], (uint32_t)i->imm);
-        for (uint32_t k = 0; i->op == T0_BRX && k < table[i->imm].count; k++)
+        for (uint32_t k = 0; i->op == LIR_BRX && k < table[i->imm].count; k++)
             add_edge(f, succ, &n, start[b], target[table[i->imm].first + k]);
-        if (i->op == T0_BRP || !ends(i->op))
+        if (i->op == LIR_BRP || !ends(i->op))
             add_edge(f, succ, &n, start[b], f->first[b + 1]);
     }
     start[f->n] = n;
@@ -281,12 +281,12 @@ enum how { FALLS, BREAKS, CONTINUES, RETURNS, INLINE, GOES, LATER /* INLINE, wer
 /* Nothing but the end of the thread, or of a function without results. */
 static bool only_returns(const struct flow *f, int32_t v)
 {
-    const struct t0_insn *code = code_of(f);
+    const struct lir_insn *code = code_of(f);
     uint32_t k = f->first[v];
-    while (k + 1 < f->first[v + 1] && code[k].op == T0_JOIN)
+    while (k + 1 < f->first[v + 1] && code[k].op == LIR_JOIN)
         k++;
     return k + 1 == f->first[v + 1] &&
-           (code[k].op == T0_EXIT || (code[k].op == T0_RET && !(f->e->function && f->e->fn->ret_size)));
+           (code[k].op == LIR_EXIT || (code[k].op == LIR_RET && !(f->e->function && f->e->fn->ret_size)));
 }
 
 static struct frame *innermost_loop(struct flow *f)
@@ -333,7 +333,7 @@ static void jump(struct flow *f, int32_t to, enum how how)
         mu_put(e, "continue;\n");
         return;
     case RETURNS:
-        mu_put(e, !e->function ? "return;\n" : code_of(f)[f->first[to + 1] - 1].op == T0_EXIT ? "return 1;\n"
+        mu_put(e, !e->function ? "return;\n" : code_of(f)[f->first[to + 1] - 1].op == LIR_EXIT ? "return 1;\n"
                                                                                             : "return 0;\n");
         return;
     case LATER:
@@ -388,12 +388,12 @@ static bool arm(struct flow *f, const char *no, const char *condition, int32_t t
     return falls;
 }
 
-static bool condition(struct flow *f, int32_t v, const struct t0_insn *i, int32_t other, int32_t next, int32_t *then)
+static bool condition(struct flow *f, int32_t v, const struct lir_insn *i, int32_t other, int32_t next, int32_t *then)
 {
     struct mu_emit *e = f->e;
     int32_t to[2] = {(int32_t)e->block[i->imm], other};
     enum how how[2] = {way(f, v, to[0], next), way(f, v, to[1], next)};
-    const char *no[2] = {i->aux & T0_BR_NEG ? "!" : "", i->aux & T0_BR_NEG ? "" : "!"};
+    const char *no[2] = {i->aux & LIR_BR_NEG ? "!" : "", i->aux & LIR_BR_NEG ? "" : "!"};
     struct mu_str p = mu_get(e, i->a, 'p');
     unsigned first = 0;
     if (to[0] == to[1]) {
@@ -432,11 +432,11 @@ static bool condition(struct flow *f, int32_t v, const struct t0_insn *i, int32_
     return false;
 }
 
-static void choice(struct flow *f, int32_t v, const struct t0_insn *i, int32_t next)
+static void choice(struct flow *f, int32_t v, const struct lir_insn *i, int32_t next)
 {
     struct mu_emit *e = f->e;
-    const struct t0_table *t = T0_AT(e->image, tables, struct t0_table) + i->imm;
-    const uint32_t *target = T0_AT(e->image, targets, uint32_t) + t->first;
+    const struct lir_table *t = LIR_AT(e->image, tables, struct lir_table) + i->imm;
+    const uint32_t *target = LIR_AT(e->image, targets, uint32_t) + t->first;
     push(f, (struct frame){.header = NOWHERE, .follow = next});
     mu_put(e, "switch (%s) {\n", mu_get(e, i->a, 'w').s);
     for (uint32_t k = 0; k < t->count; k++) {
@@ -467,24 +467,24 @@ static void choice(struct flow *f, int32_t v, const struct t0_insn *i, int32_t n
 static bool body(struct flow *f, int32_t v, int32_t next, int32_t *then)
 {
     struct mu_emit *e = f->e;
-    const struct t0_insn *code = code_of(f);
+    const struct lir_insn *code = code_of(f);
     const uint32_t last = f->first[v + 1] - 1;
     *then = NOWHERE;
     for (uint32_t k = f->first[v]; k <= last; k++) {
         e->at = &code[k];
-        if (k < last || !ends(code[k].op) || code[k].op == T0_RET || code[k].op == T0_EXIT || code[k].op == T0_TRAP)
+        if (k < last || !ends(code[k].op) || code[k].op == LIR_RET || code[k].op == LIR_EXIT || code[k].op == LIR_TRAP)
             mu_instruction(e);
     }
-    const struct t0_insn *i = e->at = &code[last];
-    if (i->op == T0_RET || i->op == T0_EXIT || i->op == T0_TRAP)
+    const struct lir_insn *i = e->at = &code[last];
+    if (i->op == LIR_RET || i->op == LIR_EXIT || i->op == LIR_TRAP)
         return false;
-    if (i->op == T0_BRP)
+    if (i->op == LIR_BRP)
         return condition(f, v, i, (int32_t)e->block[last + 1], next, then);
-    if (i->op == T0_BRX) {
+    if (i->op == LIR_BRX) {
         choice(f, v, i, next);
         return true;
     }
-    const int32_t to = (int32_t)e->block[i->op == T0_BRA ? (uint32_t)i->imm : last + 1];
+    const int32_t to = (int32_t)e->block[i->op == LIR_BRA ? (uint32_t)i->imm : last + 1];
     const enum how how = way(f, v, to, next);
     jump(f, to, how);
     *then = how == INLINE ? to : NOWHERE;

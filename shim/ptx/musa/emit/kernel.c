@@ -10,22 +10,22 @@ extern const char mu_prelude_text[], mu_prelude_end[], mu_prelude_async[], mu_pr
 extern const char mu_prelude_video[], mu_prelude_video_end[], mu_prelude_matrix[], mu_prelude_matrix_end[];
 extern const char mu_prelude_barrier[], mu_prelude_barrier_end[], mu_prelude_wide[], mu_prelude_wide_end[];
 
-static const struct t0_kernel_rec *record(const struct mu_emit *e)
+static const struct lir_kernel_rec *record(const struct mu_emit *e)
 {
-    return T0_AT(e->image, kernels, struct t0_kernel_rec);
+    return LIR_AT(e->image, kernels, struct lir_kernel_rec);
 }
 
 /* ---- control ---- */
 
 static bool control(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     const char *ended = e->function ? " 1" : "";
     switch (i->op) {
-    case T0_JOIN: case T0_TEX_ARGS: return true;
-    case T0_CALL: mu_call(e); return true;
-    case T0_SYSCALL: mu_syscall(e); return true;
-    case T0_RET:
+    case LIR_JOIN: case LIR_TEX_ARGS: return true;
+    case LIR_CALL: mu_call(e); return true;
+    case LIR_SYSCALL: mu_syscall(e); return true;
+    case LIR_RET:
         if (e->function) {
             if (e->fn->ret_size)
                 mu_put(e, "copy(out, slot + %u, %u);\n", e->fn->ret, e->fn->ret_size);
@@ -34,20 +34,20 @@ static bool control(struct mu_emit *e)
             mu_put(e, "return;\n");
         }
         return true;
-    case T0_EXIT: mu_put(e, "return%s;\n", ended); return true;
-    case T0_TRAP: mu_put(e, "trap();\nreturn%s;\n", ended); return true;
+    case LIR_EXIT: mu_put(e, "return%s;\n", ended); return true;
+    case LIR_TRAP: mu_put(e, "trap();\nreturn%s;\n", ended); return true;
     default: return false;
     }
 }
 
 void mu_instruction(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    if (i->op == T0_GUARD) {
+    const struct lir_insn *i = e->at;
+    if (i->op == LIR_GUARD) {
         mu_put(e, "if (%s%s) {\n", i->aux & 1 ? "!" : "", mu_get(e, i->a, 'p').s);
         return;
     }
-    const bool guarded = i > T0_AT(e->image, code, struct t0_insn) && i[-1].op == T0_GUARD;
+    const bool guarded = i > LIR_AT(e->image, code, struct lir_insn) && i[-1].op == LIR_GUARD;
     if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_texture(e) && !mu_alu(e))
         mu_fail(e, "operation %u has no text", i->op);
     if (guarded)
@@ -56,10 +56,10 @@ void mu_instruction(struct mu_emit *e)
 
 static void find_labels(struct mu_emit *e)
 {
-    const struct t0_insn *code = T0_AT(e->image, code, struct t0_insn);
-    const uint32_t *target = T0_AT(e->image, targets, uint32_t);
+    const struct lir_insn *code = LIR_AT(e->image, code, struct lir_insn);
+    const uint32_t *target = LIR_AT(e->image, targets, uint32_t);
     for (uint32_t k = 0; k < e->image->code.count; k++)
-        if (code[k].op == T0_BRA || code[k].op == T0_BRP)
+        if (code[k].op == LIR_BRA || code[k].op == LIR_BRP)
             e->label[code[k].imm] = 1;
     for (uint32_t k = 0; k < e->image->targets.count; k++)
         e->label[target[k]] = 1;
@@ -70,12 +70,12 @@ static void find_labels(struct mu_emit *e)
 /* The body first, since it says which registers there are. */
 static void body(struct mu_emit *e)
 {
-    const struct t0_insn *code = T0_AT(e->image, code, struct t0_insn);
+    const struct lir_insn *code = LIR_AT(e->image, code, struct lir_insn);
     e->above = e->text;
     e->text = (struct ptx_text){0};
     e->uses_cc = e->uses_stack = false;
     for (uint32_t k = e->fn->entry; k < e->end; k++)
-        e->uses_stack |= code[k].op == T0_ALLOCA || code[k].op == T0_STACKSAVE;
+        e->uses_stack |= code[k].op == LIR_ALLOCA || code[k].op == LIR_STACKSAVE;
     mu_flow(e);
     e->below = e->text;
     e->text = e->above;
@@ -100,11 +100,11 @@ static void body(struct mu_emit *e)
 
 static void function(struct mu_emit *e, uint32_t index)
 {
-    const struct t0_fn *fn = T0_AT(e->image, funcs, struct t0_fn);
+    const struct lir_fn *fn = LIR_AT(e->image, funcs, struct lir_fn);
     e->function = index;
     e->fn = &fn[index];
     e->end = index + 1 < e->image->funcs.count ? fn[index + 1].entry : e->image->code.count;
-    memset(e->used, 0, record(e)->regs_size / T0_ROW_ALIGN + 1);
+    memset(e->used, 0, record(e)->regs_size / LIR_ROW_ALIGN + 1);
     if (index) {
         mu_signature(e, index, "\n{\n");
         body(e);
@@ -148,34 +148,34 @@ static void prelude(struct mu_emit *e)
 /* What the text of one place needs to know of others. */
 static void scan(struct mu_emit *e)
 {
-    const struct t0_insn *i = T0_AT(e->image, code, struct t0_insn);
-    const struct t0_row *row = T0_AT(e->image, rows, struct t0_row);
+    const struct lir_insn *i = LIR_AT(e->image, code, struct lir_insn);
+    const struct lir_row *row = LIR_AT(e->image, rows, struct lir_row);
     uint64_t id;
-    for (const struct t0_insn *end = i + e->image->code.count; i < end; i++) {
-        if (i->op == T0_BAR && i->aux & T0_BAR_COUNT)
+    for (const struct lir_insn *end = i + e->image->code.count; i < end; i++) {
+        if (i->op == LIR_BAR && i->aux & LIR_BAR_COUNT)
             e->parts |= MU_BARRIER;
-        if (i->op == T0_BAR && (i->aux & T0_BAR_KIND) == T0_BAR_ARRIVE &&
-            !(mu_constant(e, i->a, &id) && id == T0_BARRIER_CLUSTER)) {
+        if (i->op == LIR_BAR && (i->aux & LIR_BAR_KIND) == LIR_BAR_ARRIVE &&
+            !(mu_constant(e, i->a, &id) && id == LIR_BARRIER_CLUSTER)) {
             e->parts |= MU_BARRIER;
             e->arrives = true;
         }
-        if (i->op == T0_ATOM && ptx_type_size(i->aux >> T0_ATOM_TYPE_SHIFT & 0x1f) == 16)
+        if (i->op == LIR_ATOM && ptx_type_size(i->aux >> LIR_ATOM_TYPE_SHIFT & 0x1f) == 16)
             e->parts |= MU_WIDE;
     }
     for (uint32_t k = 0; k < e->image->rows.count; k++)
-        if (row[k].kind == T0_ROW_SREG && (row[k].index == PTX_SR_ENVREG0 + 1 || row[k].index == PTX_SR_ENVREG0 + 2))
+        if (row[k].kind == LIR_ROW_SREG && (row[k].index == PTX_SR_ENVREG0 + 1 || row[k].index == PTX_SR_ENVREG0 + 2))
             e->parts |= MU_WORKSPACE;
 }
 
 static void emit_all(struct mu_emit *e)
 {
-    const struct t0_row *row = T0_AT(e->image, rows, struct t0_row);
-    const struct t0_kernel_rec *rec = record(e);
+    const struct lir_row *row = LIR_AT(e->image, rows, struct lir_row);
+    const struct lir_kernel_rec *rec = record(e);
     const uint32_t *cluster = rec->cluster.dims;
     if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
         mu_fail(e, "clusters of %u x %u x %u blocks have no counterpart in MUSA", cluster[0], cluster[1], cluster[2]);
     for (uint32_t k = 0; k < e->image->rows.count; k++)
-        e->row[row[k].offset / T0_ROW_ALIGN] = k + 1;
+        e->row[row[k].offset / LIR_ROW_ALIGN] = k + 1;
     find_labels(e);
     scan(e);
     e->info->shared = rec->uses_dynamic ? rec->dynamic_offset : rec->shared_size;
@@ -260,7 +260,7 @@ int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, e
                           .diag = diag, .info = info};
     memset(info, 0, sizeof *info);
     symbol_of(info, kernel);
-    const size_t cells = record(e)->regs_size / T0_ROW_ALIGN + 1;
+    const size_t cells = record(e)->regs_size / LIR_ROW_ALIGN + 1;
     e->row = calloc(cells, sizeof *e->row);
     e->used = calloc(cells, 1);
     e->label = calloc(e->image->code.count + 1, 1);

@@ -1,10 +1,10 @@
 /* The MUSA emitter: matrix products and fragments, through arrays that the prelude works on. */
 #include "ptx/musa/emit/emit.h"
-#include "ptx/tier0/matrix.h"
+#include "ptx/lir/matrix.h"
 
-static const struct t0_matrix *record(const struct mu_emit *e)
+static const struct lir_matrix *record(const struct mu_emit *e)
 {
-    return T0_AT(e->image, matrices, struct t0_matrix) + e->at->imm;
+    return LIR_AT(e->image, matrices, struct lir_matrix) + e->at->imm;
 }
 
 /* n rows as array `name`; in: filled from them, else written back to them. */
@@ -21,58 +21,58 @@ static void array(struct mu_emit *e, const char *name, const uint32_t *rows, uns
 
 static void product(struct mu_emit *e)
 {
-    const struct t0_matrix *x = record(e);
-    const uint32_t *d = T0_AT(e->image, operands, uint32_t) + x->first;
-    const uint32_t *a = d + t0_mx_regs_c(x, x->d), *b = a + t0_mx_regs_a(x);
-    const uint32_t *c = b + t0_mx_regs_ab(x, x->n, x->b), *meta = c + t0_mx_regs_c(x, x->c);
-    const bool wide = x->a == T0_MX_F64, quads = x->flags & T0_MX_QUADS, sparse = x->flags & T0_MX_SPARSE;
-    if (!wide && !quads && x->k * t0_mx[x->a].bits / 32 > 16)
+    const struct lir_matrix *x = record(e);
+    const uint32_t *d = LIR_AT(e->image, operands, uint32_t) + x->first;
+    const uint32_t *a = d + lir_mx_regs_c(x, x->d), *b = a + lir_mx_regs_a(x);
+    const uint32_t *c = b + lir_mx_regs_ab(x, x->n, x->b), *meta = c + lir_mx_regs_c(x, x->c);
+    const bool wide = x->a == LIR_MX_F64, quads = x->flags & LIR_MX_QUADS, sparse = x->flags & LIR_MX_SPARSE;
+    if (!wide && !quads && x->k * lir_mx[x->a].bits / 32 > 16)
         mu_fail(e, "matrices with rows of more than 64 bytes");
     mu_put(e, "{\n");
-    array(e, "a", a, t0_mx_regs_a(x), wide, true);
-    array(e, "b", b, t0_mx_regs_ab(x, x->n, x->b), wide, true);
-    array(e, "c", c, t0_mx_regs_c(x, x->c), wide, true);
+    array(e, "a", a, lir_mx_regs_a(x), wide, true);
+    array(e, "b", b, lir_mx_regs_ab(x, x->n, x->b), wide, true);
+    array(e, "c", c, lir_mx_regs_c(x, x->c), wide, true);
     mu_put(e, "u%u d[%u];\nconst product x = {%u, %u, %u, %u, %u, %u, %u, %u, %u};\n", wide ? 64 : 32,
-           t0_mx_regs_c(x, x->d), x->m, x->n, x->k, x->a, x->b, x->c, x->d, x->flags, x->rnd);
+           lir_mx_regs_c(x, x->d), x->m, x->n, x->k, x->a, x->b, x->c, x->d, x->flags, x->rnd);
     if (wide || quads)
         mu_put(e, "%s(x, d, a, b, c);\n", wide ? "MMA64" : "MMA_QUADS");
     else
         mu_put(e, "MMA(x, d, a, b, c, %s);\n", sparse ? mu_get(e, meta[0], 'w').s : "0");
-    array(e, "d", d, t0_mx_regs_c(x, x->d), wide, false);
+    array(e, "d", d, lir_mx_regs_c(x, x->d), wide, false);
     mu_put(e, "}\n");
 }
 
 static struct mu_str base(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    struct mu_str a = mu_get(e, i->a, i->aux & T0_MEM_ADDR32 ? 'w' : 'l'), r;
-    snprintf(r.s, sizeof r.s, i->aux & T0_MEM_SHARED ? "(u64)CM_S(%.50s)" : "%.60s", a.s);
+    const struct lir_insn *i = e->at;
+    struct mu_str a = mu_get(e, i->a, i->aux & LIR_MEM_ADDR32 ? 'w' : 'l'), r;
+    snprintf(r.s, sizeof r.s, i->aux & LIR_MEM_SHARED ? "(u64)CM_S(%.50s)" : "%.60s", a.s);
     return r;
 }
 
-static void factor(struct mu_emit *e, const struct t0_matrix *x, const uint32_t *rows)
+static void factor(struct mu_emit *e, const struct lir_matrix *x, const uint32_t *rows)
 {
-    const bool is_a = x->kind == T0_MATRIX_A, along_k = !!(x->flags & T0_MX_COL) != is_a;
-    const unsigned format = is_a ? x->a : x->b, height = is_a ? x->m : x->n, tiles = t0_mx_tiles(height, x->k, format);
-    const bool wide = t0_mx[format].bits == 64;
+    const bool is_a = x->kind == LIR_MATRIX_A, along_k = !!(x->flags & LIR_MX_COL) != is_a;
+    const unsigned format = is_a ? x->a : x->b, height = is_a ? x->m : x->n, tiles = lir_mx_tiles(height, x->k, format);
+    const bool wide = lir_mx[format].bits == 64;
     for (unsigned r = 0; r < tiles; r++) {
         mu_put(e, "{\nconst u64 v = load_factor(at, stride, %u, %u, %u, %d, %d, %u);\n", height, x->k, format, is_a,
                along_k, r);
-        for (unsigned again = r; again < t0_mx_regs(x); again += tiles)
+        for (unsigned again = r; again < lir_mx_regs(x); again += tiles)
             mu_put(e, "%s = %sv;\n", mu_set(e, rows[again], wide ? 'l' : 'w').s, wide ? "" : "(u32)");
         mu_put(e, "}\n");
     }
 }
 
-static void sums(struct mu_emit *e, const struct t0_matrix *x, const uint32_t *rows, bool store)
+static void sums(struct mu_emit *e, const struct lir_matrix *x, const uint32_t *rows, bool store)
 {
-    const unsigned size = t0_mx[x->c].bits / 8, pairs = x->m / 8u * (x->n / 8u);
+    const unsigned size = lir_mx[x->c].bits / 8, pairs = x->m / 8u * (x->n / 8u);
     const char kind = size == 8 ? 'l' : 'w';
     for (unsigned r = 0; r < pairs; r++)
         for (unsigned h = 0; h < 2; h++) {
             char at[120];
             snprintf(at, sizeof at, "flat(sum_address(at, stride, %u, %u, %u, %d, %u, %u))", x->m, x->n, size,
-                     !!(x->flags & T0_MX_COL), r, h);
+                     !!(x->flags & LIR_MX_COL), r, h);
             const uint32_t row = rows[size == 2 ? r : 2 * r + h];
             if (store)
                 mu_put(e, "store<%u>(%s, %s >> %u);\n", size, at, mu_get(e, row, kind).s, size == 2 ? 16 * h : 0);
@@ -85,10 +85,10 @@ static void sums(struct mu_emit *e, const struct t0_matrix *x, const uint32_t *r
 
 static void transfer(struct mu_emit *e, bool store)
 {
-    const struct t0_matrix *x = record(e);
-    const uint32_t *rows = T0_AT(e->image, operands, uint32_t) + x->first;
+    const struct lir_matrix *x = record(e);
+    const uint32_t *rows = LIR_AT(e->image, operands, uint32_t) + x->first;
     mu_put(e, "{\nconst u64 at = %s, stride = %s;\n", base(e).s, mu_get(e, e->at->b, 'w').s);
-    if (x->kind == T0_MATRIX_C)
+    if (x->kind == LIR_MATRIX_C)
         sums(e, x, rows, store);
     else
         factor(e, x, rows);
@@ -97,13 +97,13 @@ static void transfer(struct mu_emit *e, bool store)
 
 static void rows_of(struct mu_emit *e, bool store)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
-    const bool shared = i->aux & T0_MEM_SHARED, turned = i->aux & T0_LDM_TRANS;
-    struct mu_str a = mu_get(e, i->a, i->aux & T0_MEM_ADDR32 ? 'w' : 'l');
+    const bool shared = i->aux & LIR_MEM_SHARED, turned = i->aux & LIR_LDM_TRANS;
+    struct mu_str a = mu_get(e, i->a, i->aux & LIR_MEM_ADDR32 ? 'w' : 'l');
     mu_put(e, shared ? "{\nconst u64 at = (u64)CM_S(%s + %uu);\n" : "{\nconst u64 at = %s + %uu;\n", a.s,
            (unsigned)i->imm);
-    for (unsigned q = 0; q < 1u << (i->aux & T0_LDM_LOG2); q++)
+    for (unsigned q = 0; q < 1u << (i->aux & LIR_LDM_LOG2); q++)
         if (store)
             mu_put(e, "store_matrix(at, %u, %d, %s);\n", q, turned, mu_get(e, row[q], 'w').s);
         else
@@ -114,14 +114,14 @@ static void rows_of(struct mu_emit *e, bool store)
 bool mu_matrix(struct mu_emit *e)
 {
     const unsigned op = e->at->op;
-    if (op != T0_MMA && op != T0_WMMA_LD && op != T0_WMMA_ST && op != T0_LDMATRIX && op != T0_STMATRIX &&
-        op != T0_MOVMATRIX)
+    if (op != LIR_MMA && op != LIR_WMMA_LD && op != LIR_WMMA_ST && op != LIR_LDMATRIX && op != LIR_STMATRIX &&
+        op != LIR_MOVMATRIX)
         return false;
     e->parts |= MU_MATRIX;
     switch (op) {
-    case T0_MMA: product(e); break;
-    case T0_WMMA_LD: case T0_WMMA_ST: transfer(e, op == T0_WMMA_ST); break;
-    case T0_LDMATRIX: case T0_STMATRIX: rows_of(e, op == T0_STMATRIX); break;
+    case LIR_MMA: product(e); break;
+    case LIR_WMMA_LD: case LIR_WMMA_ST: transfer(e, op == LIR_WMMA_ST); break;
+    case LIR_LDMATRIX: case LIR_STMATRIX: rows_of(e, op == LIR_STMATRIX); break;
     default: mu_put(e, "%s = MOVMATRIX(%s);\n", mu_set(e, e->at->d, 'w').s, mu_get(e, e->at->a, 'w').s);
     }
     return true;

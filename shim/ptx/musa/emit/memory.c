@@ -23,8 +23,8 @@ static struct mu_str pointer(struct mu_emit *e, uint32_t row, int32_t imm, bool 
 /* A loaded word as the row has it. */
 static void keep(struct mu_emit *e, uint32_t row, const char *word, unsigned bytes, uint16_t aux)
 {
-    const unsigned width = aux >> T0_MEM_DST_SHIFT & 3;
-    const bool sign = aux & T0_MEM_SIGNED && bytes < 8;
+    const unsigned width = aux >> LIR_MEM_DST_SHIFT & 3;
+    const bool sign = aux & LIR_MEM_SIGNED && bytes < 8;
     mu_put(e, "%s = %s", mu_set(e, row, width < 2 ? 'w' : 'l').s, width == 0 ? "(u16)" : width == 1 ? "(u32)" : "");
     if (sign)
         mu_put(e, "sign_extend<%u>(%s);\n", bytes, word);
@@ -36,17 +36,17 @@ static void keep(struct mu_emit *e, uint32_t row, const char *word, unsigned byt
 
 static void access(struct mu_emit *e, bool store)
 {
-    const struct t0_insn *i = e->at;
-    const bool shared = (i->op >= T0_LDS_8 && i->op <= T0_LDS_64) || (i->op >= T0_STS_8 && i->op <= T0_STS_64) ||
-                        ((i->op == T0_LD_ANY || i->op == T0_ST_ANY) && i->aux & T0_MEM_SHARED);
-    const bool addr32 = i->op == T0_LD_ANY || i->op == T0_ST_ANY ? (i->aux & T0_MEM_ADDR32) != 0 : shared;
-    unsigned n = 1u << (i->aux >> T0_MEM_VEC_SHIFT & 3), bytes = 1u << (i->aux & T0_MEM_LOG2_SIZE);
-    const unsigned width = i->aux >> T0_MEM_DST_SHIFT & 3;
-    const char *strong = i->aux & T0_MEM_STRONG ? "_strong" : "";
+    const struct lir_insn *i = e->at;
+    const bool shared = (i->op >= LIR_LDS_8 && i->op <= LIR_LDS_64) || (i->op >= LIR_STS_8 && i->op <= LIR_STS_64) ||
+                        ((i->op == LIR_LD_ANY || i->op == LIR_ST_ANY) && i->aux & LIR_MEM_SHARED);
+    const bool addr32 = i->op == LIR_LD_ANY || i->op == LIR_ST_ANY ? (i->aux & LIR_MEM_ADDR32) != 0 : shared;
+    unsigned n = 1u << (i->aux >> LIR_MEM_VEC_SHIFT & 3), bytes = 1u << (i->aux & LIR_MEM_LOG2_SIZE);
+    const unsigned width = i->aux >> LIR_MEM_DST_SHIFT & 3;
+    const char *strong = i->aux & LIR_MEM_STRONG ? "_strong" : "";
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
     struct mu_str p = pointer(e, i->a, i->imm, shared, addr32);
     char word[160];
-    if (store && i->aux & (T0_MEM_RELEASE | T0_MEM_SC))
+    if (store && i->aux & (LIR_MEM_RELEASE | LIR_MEM_SC))
         mu_put(e, "fence(1);\n");
     const bool whole = e->parts & MU_WIDE && *strong; /* one with the atomics of that size */
     if (bytes == 16) { /* b128, and vectors of it */
@@ -81,7 +81,7 @@ static void access(struct mu_emit *e, bool store)
         }
         mu_put(e, "}\n");
     }
-    if (!store && i->aux & (T0_MEM_ACQUIRE | T0_MEM_SC))
+    if (!store && i->aux & (LIR_MEM_ACQUIRE | LIR_MEM_SC))
         mu_put(e, "fence(1);\n");
 }
 
@@ -89,8 +89,8 @@ static void access(struct mu_emit *e, bool store)
 
 static void kernel_param(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    const unsigned bytes = 1u << (i->aux & T0_MEM_LOG2_SIZE);
+    const struct lir_insn *i = e->at;
+    const unsigned bytes = 1u << (i->aux & LIR_MEM_LOG2_SIZE);
     uint32_t index, rest;
     char word[160];
     const struct ptx_var *v = mu_param_at(e, (uint64_t)i->imm, &index, &rest);
@@ -110,8 +110,8 @@ static void kernel_param(struct mu_emit *e)
 
 static void slot(struct mu_emit *e, bool store)
 {
-    const struct t0_insn *i = e->at;
-    const unsigned bytes = 1u << (i->aux & T0_MEM_LOG2_SIZE), width = i->aux >> T0_MEM_DST_SHIFT & 3;
+    const struct lir_insn *i = e->at;
+    const unsigned bytes = 1u << (i->aux & LIR_MEM_LOG2_SIZE), width = i->aux >> LIR_MEM_DST_SHIFT & 3;
     char word[160];
     if (bytes == 16) {
         for (unsigned k = 0; k < 2; k++)
@@ -131,10 +131,10 @@ static void slot(struct mu_emit *e, bool store)
 /* What a function allocates lies in an array of its own. */
 static void stack(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    if (i->op == T0_STACKRESTORE) {
+    const struct lir_insn *i = e->at;
+    if (i->op == LIR_STACKRESTORE) {
         mu_put(e, "top = %s;\n", mu_get(e, i->a, 'l').s);
-    } else if (i->op == T0_STACKSAVE) {
+    } else if (i->op == LIR_STACKSAVE) {
         mu_put(e, "%s = top;\n", mu_set(e, i->d, 'l').s);
     } else {
         const unsigned align = i->imm > 0 ? (unsigned)i->imm : 16;
@@ -149,29 +149,29 @@ static void stack(struct mu_emit *e)
 
 static void atom(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    const unsigned op = i->aux & T0_ATOM_OP, type = i->aux >> T0_ATOM_TYPE_SHIFT & 0x1f, size = ptx_type_size(type);
+    const struct lir_insn *i = e->at;
+    const unsigned op = i->aux & LIR_ATOM_OP, type = i->aux >> LIR_ATOM_TYPE_SHIFT & 0x1f, size = ptx_type_size(type);
     const char kind = size == 8 ? 'l' : 'w';
-    struct mu_str p = pointer(e, i->a, i->imm, i->aux & T0_ATOM_SHARED, i->aux & T0_ATOM_ADDR32);
+    struct mu_str p = pointer(e, i->a, i->imm, i->aux & LIR_ATOM_SHARED, i->aux & LIR_ATOM_ADDR32);
     if (size == 16) {
         const uint32_t c = op == PTX_SUB_CAS ? i->c : i->b;
         mu_put(e, "{\nconst wide v = atom128(%u, %s, wide_words(%s, %s), ", op, p.s, mu_get(e, i->b, 'l').s,
                mu_get(e, i->b + 256, 'l').s);
         mu_put(e, "wide_words(%s, %s));\n", mu_get(e, c, 'l').s, mu_get(e, c + 256, 'l').s);
-        if (!(i->aux & T0_ATOM_NORET))
+        if (!(i->aux & LIR_ATOM_NORET))
             mu_put(e, "%s = v.v[0];\n%s = v.v[1];\n", mu_set(e, i->d, 'l').s, mu_set(e, i->d + 256, 'l').s);
         mu_put(e, "(void)v;\n}\n");
         return;
     }
-    if (i->aux & T0_ATOM_RELEASE)
+    if (i->aux & LIR_ATOM_RELEASE)
         mu_put(e, "fence(1);\n");
-    if (i->aux & T0_ATOM_NORET)
+    if (i->aux & LIR_ATOM_NORET)
         mu_put(e, "(void)");
     else
         mu_put(e, "%s = ", mu_set(e, i->d, kind).s);
     mu_put(e, "atom%u<%u, %u>(%s, %s, %s);\n", 8 * size, op, type, p.s, mu_get(e, i->b, kind).s,
            op == PTX_SUB_CAS ? mu_get(e, i->c, kind).s : "0");
-    if (i->aux & T0_ATOM_ACQUIRE)
+    if (i->aux & LIR_ATOM_ACQUIRE)
         mu_put(e, "fence(1);\n");
 }
 
@@ -179,11 +179,11 @@ static void atom(struct mu_emit *e)
 
 static void copy_async(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    struct mu_str to = pointer(e, i->a, i->imm, true, i->aux & T0_CP_ADDR32);
-    const unsigned size = 1u << (i->aux & T0_CP_LOG2);
+    const struct lir_insn *i = e->at;
+    struct mu_str to = pointer(e, i->a, i->imm, true, i->aux & LIR_CP_ADDR32);
+    const unsigned size = 1u << (i->aux & LIR_CP_LOG2);
     e->parts |= MU_ASYNC;
-    if (i->aux & T0_CP_PARTIAL)
+    if (i->aux & LIR_CP_PARTIAL)
         mu_put(e, "copy_async(%s, flat(%s), %u, %s);\n", to.s, mu_get(e, i->b, 'l').s, size, mu_get(e, i->c, 'w').s);
     else
         mu_put(e, "copy_async(%s, flat(%s), %u, %u);\n", to.s, mu_get(e, i->b, 'l').s, size, size);
@@ -191,52 +191,52 @@ static void copy_async(struct mu_emit *e)
 
 static void bulk(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    const unsigned type = (unsigned)i->imm >> T0_ATOM_TYPE_SHIFT & 0x1f;
-    struct mu_str to = pointer(e, i->a, 0, i->aux & T0_BULK_TO_SHARED, i->aux & T0_BULK_TO32);
-    struct mu_str from = pointer(e, i->b, 0, i->aux & T0_BULK_FROM_SHARED, i->aux & T0_BULK_FROM32);
+    const struct lir_insn *i = e->at;
+    const unsigned type = (unsigned)i->imm >> LIR_ATOM_TYPE_SHIFT & 0x1f;
+    struct mu_str to = pointer(e, i->a, 0, i->aux & LIR_BULK_TO_SHARED, i->aux & LIR_BULK_TO32);
+    struct mu_str from = pointer(e, i->b, 0, i->aux & LIR_BULK_FROM_SHARED, i->aux & LIR_BULK_FROM32);
     struct mu_str n = mu_get(e, i->c, 'w');
     e->parts |= MU_ASYNC;
     if (i->imm)
-        mu_put(e, "reduce_bulk<%u, %u, %u>(%s, %s, %s);\n", (unsigned)i->imm & T0_ATOM_OP, type,
+        mu_put(e, "reduce_bulk<%u, %u, %u>(%s, %s, %s);\n", (unsigned)i->imm & LIR_ATOM_OP, type,
                ptx_type_size(type), to.s, from.s, n.s);
     else
         mu_put(e, "copy_bulk(%s, %s, %s);\n", to.s, from.s, n.s);
-    if (i->aux & T0_BULK_BARRIER)
+    if (i->aux & LIR_BULK_BARRIER)
         mu_put(e, "if (%s)\narrive(%s, 0, false, 0u - %s);\n", n.s,
-               pointer(e, i->e, 0, true, i->aux & T0_BULK_BARRIER32).s, n.s);
+               pointer(e, i->e, 0, true, i->aux & LIR_BULK_BARRIER32).s, n.s);
 }
 
 static void mbarrier(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    const unsigned kind = i->aux & T0_MB_KIND;
-    const bool drop = kind == T0_MB_DROP || kind == T0_MB_DROP_EXPECT;
+    const struct lir_insn *i = e->at;
+    const unsigned kind = i->aux & LIR_MB_KIND;
+    const bool drop = kind == LIR_MB_DROP || kind == LIR_MB_DROP_EXPECT;
     e->parts |= MU_ASYNC;
-    if (kind == T0_MB_PENDING) {
+    if (kind == LIR_MB_PENDING) {
         mu_put(e, "%s = (u32)(%s & 0xfffff);\n", mu_set(e, i->d, 'w').s, mu_get(e, i->b, 'l').s);
         return;
     }
-    struct mu_str p = pointer(e, i->a, i->imm, i->aux & T0_MEM_SHARED, i->aux & T0_MEM_ADDR32);
-    struct mu_str b = mu_get(e, i->b, kind == T0_MB_TEST ? 'l' : 'w');
+    struct mu_str p = pointer(e, i->a, i->imm, i->aux & LIR_MEM_SHARED, i->aux & LIR_MEM_ADDR32);
+    struct mu_str b = mu_get(e, i->b, kind == LIR_MB_TEST ? 'l' : 'w');
     switch (kind) {
-    case T0_MB_INIT: mu_put(e, "store_strong<8>(%s, (u64)(%s & 0xfffff) * 0x100001);\n", p.s, b.s); break;
-    case T0_MB_ARRIVE: case T0_MB_DROP:
+    case LIR_MB_INIT: mu_put(e, "store_strong<8>(%s, (u64)(%s & 0xfffff) * 0x100001);\n", p.s, b.s); break;
+    case LIR_MB_ARRIVE: case LIR_MB_DROP:
         mu_put(e, "%s = arrive(%s, %s, %d, 0);\n", mu_set(e, i->d, 'l').s, p.s, b.s, drop);
         break;
-    case T0_MB_EXPECT: mu_put(e, "arrive(%s, 0, false, %s);\n", p.s, b.s); break;
-    case T0_MB_ARRIVE_EXPECT: case T0_MB_DROP_EXPECT:
+    case LIR_MB_EXPECT: mu_put(e, "arrive(%s, 0, false, %s);\n", p.s, b.s); break;
+    case LIR_MB_ARRIVE_EXPECT: case LIR_MB_DROP_EXPECT:
         mu_put(e, "%s = arrive(%s, 1, %d, %s);\n", mu_set(e, i->d, 'l').s, p.s, drop, b.s);
         break;
-    case T0_MB_COMPLETE: mu_put(e, "arrive(%s, 0, false, 0u - %s);\n", p.s, b.s); break;
-    case T0_MB_TEST: mu_put(e, "%s = (barrier_word(%s) ^ %s) >> 61 != 0;\n", mu_set(e, i->d, 'p').s, p.s, b.s); break;
+    case LIR_MB_COMPLETE: mu_put(e, "arrive(%s, 0, false, 0u - %s);\n", p.s, b.s); break;
+    case LIR_MB_TEST: mu_put(e, "%s = (barrier_word(%s) ^ %s) >> 61 != 0;\n", mu_set(e, i->d, 'p').s, p.s, b.s); break;
     default: mu_put(e, "%s = (barrier_word(%s) >> 61 & 1) != (%s & 1);\n", mu_set(e, i->d, 'p').s, p.s, b.s);
     }
 }
 
 static void space_test(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     struct mu_str a = mu_get(e, i->a, 'l'), d = mu_set(e, i->d, 'p');
     switch (i->imm) {
     case PTX_SP_SHARED: mu_put(e, "%s = in_shared(%s);\n", d.s, a.s); return;
@@ -256,7 +256,7 @@ static void space_test(struct mu_emit *e)
 
 static void shared_address(struct mu_emit *e, bool to)
 {
-    const struct t0_insn *i = e->at;
+    const struct lir_insn *i = e->at;
     if (to) /* generic to shared */
         mu_put(e, "%s = %s(%s - (u64)shared_memory);\n", mu_set(e, i->d, i->aux & 1 ? 'w' : 'l').s,
                i->aux & 1 ? "(u32)" : "", mu_get(e, i->a, 'l').s);
@@ -266,32 +266,32 @@ static void shared_address(struct mu_emit *e, bool to)
 
 bool mu_memory(struct mu_emit *e)
 {
-    const struct t0_insn *i = e->at;
-    if (i->op >= T0_LDG_8 && i->op <= T0_LD_ANY)
+    const struct lir_insn *i = e->at;
+    if (i->op >= LIR_LDG_8 && i->op <= LIR_LD_ANY)
         return access(e, false), true;
-    if (i->op >= T0_STG_8 && i->op <= T0_ST_ANY)
+    if (i->op >= LIR_STG_8 && i->op <= LIR_ST_ANY)
         return access(e, true), true;
     switch (i->op) {
-    case T0_LD_KPARAM: kernel_param(e); return true;
-    case T0_LANE_LD: slot(e, false); return true;
-    case T0_LANE_ST: slot(e, true); return true;
-    case T0_LANE_ADDR: mu_put(e, "%s = (u64)(slot + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
-    case T0_LOCAL_ADDR: mu_put(e, "%s = (u64)(local + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
-    case T0_ALLOCA: case T0_STACKSAVE: case T0_STACKRESTORE: stack(e); return true;
-    case T0_ATOM: atom(e); return true;
-    case T0_FENCE: mu_put(e, "fence(%d);\n", i->aux & T0_FENCE_SYS ? 2 : 1); return true;
-    case T0_CVTA_SHARED: shared_address(e, false); return true;
-    case T0_CVTA_TO_SHARED: shared_address(e, true); return true;
-    case T0_ISSPACEP: space_test(e); return true;
-    case T0_MAPA: { /* the block is its whole cluster */
-        const char kind = i->aux & T0_MEM_ADDR32 ? 'w' : 'l';
+    case LIR_LD_KPARAM: kernel_param(e); return true;
+    case LIR_LANE_LD: slot(e, false); return true;
+    case LIR_LANE_ST: slot(e, true); return true;
+    case LIR_LANE_ADDR: mu_put(e, "%s = (u64)(slot + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
+    case LIR_LOCAL_ADDR: mu_put(e, "%s = (u64)(local + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
+    case LIR_ALLOCA: case LIR_STACKSAVE: case LIR_STACKRESTORE: stack(e); return true;
+    case LIR_ATOM: atom(e); return true;
+    case LIR_FENCE: mu_put(e, "fence(%d);\n", i->aux & LIR_FENCE_SYS ? 2 : 1); return true;
+    case LIR_CVTA_SHARED: shared_address(e, false); return true;
+    case LIR_CVTA_TO_SHARED: shared_address(e, true); return true;
+    case LIR_ISSPACEP: space_test(e); return true;
+    case LIR_MAPA: { /* the block is its whole cluster */
+        const char kind = i->aux & LIR_MEM_ADDR32 ? 'w' : 'l';
         mu_put(e, "%s = %s;\n", mu_set(e, i->d, kind).s, mu_get(e, i->a, kind).s);
         return true;
     }
-    case T0_CTARANK: mu_put(e, "%s = 0;\n", mu_set(e, i->d, 'w').s); return true;
-    case T0_CP_ASYNC: copy_async(e); return true;
-    case T0_BULK: bulk(e); return true;
-    case T0_MBARRIER: mbarrier(e); return true;
+    case LIR_CTARANK: mu_put(e, "%s = 0;\n", mu_set(e, i->d, 'w').s); return true;
+    case LIR_CP_ASYNC: copy_async(e); return true;
+    case LIR_BULK: bulk(e); return true;
+    case LIR_MBARRIER: mbarrier(e); return true;
     default: return false;
     }
 }

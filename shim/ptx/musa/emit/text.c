@@ -14,9 +14,9 @@ void mu_fail(struct mu_emit *e, const char *format, ...)
     if (e->entry)
         snprintf(d->what, sizeof d->what, "%.63s", e->entry->name);
     if (e->at) {
-        const struct t0_line *line = T0_AT(e->image, lines, struct t0_line);
-        line += e->at - T0_AT(e->image, code, struct t0_insn);
-        const char *text = T0_AT(e->image, strings, char) + line->text;
+        const struct lir_line *line = LIR_AT(e->image, lines, struct lir_line);
+        line += e->at - LIR_AT(e->image, code, struct lir_insn);
+        const char *text = LIR_AT(e->image, strings, char) + line->text;
         d->line = line->line;
         if (*text)
             snprintf(d->what, sizeof d->what, "%.63s", text);

@@ -1,5 +1,5 @@
 /* The MUSA emitter: rows of tier 0's register file as names and constants. */
-#include "ptx/front.h"
+#include "ptx/front/front.h"
 #include "ptx/musa/emit/emit.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 /* Where registers of a function begin, by class. */
 struct bases { uint32_t pred, word, wide, end; };
 
-static struct bases bases(const struct t0_fn *f)
+static struct bases bases(const struct lir_fn *f)
 {
     struct bases b = {.pred = f->regs};
-    b.word = b.pred + T0_ROW_ALIGN * f->npred;
+    b.word = b.pred + LIR_ROW_ALIGN * f->npred;
     b.wide = b.word + 128 * f->n32;
     b.end = b.wide + 256 * f->n64;
     return b;
@@ -25,9 +25,9 @@ static struct mu_str name_of(struct mu_emit *e, uint32_t row, char kind)
         mu_fail(e, "a register of another function");
     if (have != kind)
         mu_fail(e, "a register of another width (%c, not %c)", have, kind);
-    e->used[row / T0_ROW_ALIGN] = 1;
+    e->used[row / LIR_ROW_ALIGN] = 1;
     snprintf(r.s, sizeof r.s, "%c%u", have == 'p' ? 'p' : have == 'w' ? 'r' : 'd',
-             have == 'p'   ? (row - b.pred) / T0_ROW_ALIGN
+             have == 'p'   ? (row - b.pred) / LIR_ROW_ALIGN
              : have == 'w' ? (row - b.word) / 128
                            : (row - b.wide) / 256);
     return r;
@@ -77,34 +77,34 @@ static struct mu_str special(struct mu_emit *e, unsigned sreg, char kind)
     return r;
 }
 
-static const struct t0_row *constant(const struct mu_emit *e, uint32_t row)
+static const struct lir_row *constant(const struct mu_emit *e, uint32_t row)
 {
-    uint32_t k = e->row[row / T0_ROW_ALIGN];
-    return k ? T0_AT(e->image, rows, struct t0_row) + k - 1 : NULL;
+    uint32_t k = e->row[row / LIR_ROW_ALIGN];
+    return k ? LIR_AT(e->image, rows, struct lir_row) + k - 1 : NULL;
 }
 
 bool mu_constant(const struct mu_emit *e, uint32_t row, uint64_t *value)
 {
-    const struct t0_row *c = constant(e, row);
-    *value = c && c->kind == T0_ROW_IMM ? c->value : 0;
-    return row == T0_SINK || (c && c->kind == T0_ROW_IMM);
+    const struct lir_row *c = constant(e, row);
+    *value = c && c->kind == LIR_ROW_IMM ? c->value : 0;
+    return row == LIR_SINK || (c && c->kind == LIR_ROW_IMM);
 }
 
 struct mu_str mu_get(struct mu_emit *e, uint32_t row, char kind)
 {
     struct mu_str r;
-    if (row < T0_ROW_MAX)
+    if (row < LIR_ROW_MAX)
         return number(0, kind);
     /* the upper half of a b128 constant is 0 */
     if (kind == 'l' && !constant(e, row) && row >= 256 && constant(e, row - 256) && constant(e, row - 256)->wide == 2)
         return number(0, kind);
-    const struct t0_row *c = constant(e, row);
+    const struct lir_row *c = constant(e, row);
     if (!c)
         return name_of(e, row, kind);
     switch (c->kind) {
-    case T0_ROW_IMM: return number(c->value, kind);
-    case T0_ROW_SREG: return special(e, c->index, kind);
-    case T0_ROW_EXTERN:
+    case LIR_ROW_IMM: return number(c->value, kind);
+    case LIR_ROW_SREG: return special(e, c->index, kind);
+    case LIR_ROW_EXTERN:
         snprintf(r.s, sizeof r.s, "(x%u + 0x%llxull)", c->index, (unsigned long long)c->value);
         return r;
     default: {
@@ -121,7 +121,7 @@ struct mu_str mu_set(struct mu_emit *e, uint32_t row, char kind)
 {
     static const char *const nowhere[] = {"no_p", "no_r", "no_d"};
     struct mu_str r;
-    if (row >= T0_ROW_MAX)
+    if (row >= LIR_ROW_MAX)
         return name_of(e, row, kind);
     e->used[kind == 'p' ? 0 : kind == 'w' ? 1 : 2] = 1;
     snprintf(r.s, sizeof r.s, "%s", nowhere[kind == 'p' ? 0 : kind == 'w' ? 1 : 2]);
@@ -133,7 +133,7 @@ static void declare(struct mu_emit *e, const char *type, const char *zero, char 
 {
     unsigned n = 0;
     for (uint32_t row = from, k = 0; row < to; row += size, k++) {
-        if (!e->used[row / T0_ROW_ALIGN])
+        if (!e->used[row / LIR_ROW_ALIGN])
             continue;
         if (n % 12 == 0)
             mu_put(e, n ? ";\n    %s" : "    %s", type);
@@ -152,7 +152,7 @@ void mu_declare(struct mu_emit *e)
         mu_put(e, "    u32 no_r;\n");
     if (e->used[2])
         mu_put(e, "    u64 no_d;\n");
-    declare(e, "bool", "false", 'p', b.pred, b.word, T0_ROW_ALIGN);
+    declare(e, "bool", "false", 'p', b.pred, b.word, LIR_ROW_ALIGN);
     declare(e, "u32", "0", 'r', b.word, b.wide, 128);
     declare(e, "u64", "0", 'd', b.wide, b.end, 256);
     if (e->uses_cc)

@@ -1,6 +1,6 @@
 /* The prelude: matrix products and fragments, exact on any machine: every thread of 32 gathers what the
  * others hold by shuffles and works out its own sums, in the order tier 0 has (of k). Tiles of a fragment
- * as ptx/tier0/matrix.h says. A mubin for a part with matrix units would use them instead. */
+ * as ptx/lir/matrix.h says. A mubin for a part with matrix units would use them instead. */
 namespace cm {
 CM_FN u32 mx_bits(u32 f)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ptx/tier0/alu_aux.h"
-#include "ptx/tier0/t0.h"
+#include "ptx/lir/alu_aux.h"
+#include "ptx/lir/lir.h"
 
 /* Modifiers a row copes with; with any other bit in aux the op goes to tier 0's handler. */
 enum { PART = 208 }; /* room for what an expression is composed of */
@@ -35,7 +35,7 @@ struct row {
 #define VEC(sig, vec) {sig, vec, NULL, 0}
 #define X16(x) "(" x ") & 0xffffu"
 
-static const struct row rows[T0_NOPS] = {
+static const struct row rows[LIR_NOPS] = {
 #include "ptx/tier1/emit/alu_rows.def"
 };
 
@@ -94,8 +94,8 @@ static void shape(struct t1_op *op, const char *sig)
 static void primitive(const struct t1_op *op, const struct row *r, char letter, char *out)
 {
     const char *name = r->vec;
-    const unsigned rnd = op->aux >> T0_RND_SHIFT & 15;
-    const bool ftz = op->aux & T0_FTZ, sat = op->aux & T0_SAT;
+    const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15;
+    const bool ftz = op->aux & LIR_FTZ, sat = op->aux & LIR_SAT;
     char args[128] = "", call[PART], mode[8] = "", around[32] = "";
     const char *width = op->wide ? "64" : "";
     size_t n = 0;
@@ -123,7 +123,7 @@ static const char *const relation[] = {
     [PTX_GE] = "GE",   [PTX_EQU] = "EQU", [PTX_NEU] = "NEU", [PTX_LTU] = "LTU", [PTX_LEU] = "LEU",
     [PTX_GTU] = "GTU", [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN",
 };
-/* By position in T0_SETP_*: the type compared and how an operand is read. */
+/* By position in LIR_SETP_*: the type compared and how an operand is read. */
 static const struct { const char *sig, *type, *read, *read_ftz; } compared[] = {
     {"ww", "u32", "(%s & 0xffffu)", NULL}, {"ww", "u32", "%s", NULL}, {"ll", "u64", "%s", NULL},
     {"ww", "s32", "t1_@_sx16(%s)", NULL}, {"ww", "s32", "%s", NULL}, {"ll", "s64", "%s", NULL},
@@ -135,16 +135,16 @@ enum { NCOMPARED = sizeof compared / sizeof compared[0] };
 static void comparison(const struct t1_op *op, unsigned slot, bool negated, char letter, char *out)
 {
     static const char *const join[] = {"", " & ", " | ", " ^ "};
-    const unsigned cmp = op->aux >> T0_CMP_SHIFT & 31, logic = op->aux >> T0_BOOL_SHIFT & 3;
+    const unsigned cmp = op->aux >> LIR_CMP_SHIFT & 31, logic = op->aux >> LIR_BOOL_SHIFT & 3;
     const bool is_float = slot >= 6;
-    const char *read = op->aux & T0_FTZ && is_float ? compared[slot].read_ftz : compared[slot].read;
+    const char *read = op->aux & LIR_FTZ && is_float ? compared[slot].read_ftz : compared[slot].read;
     const char *all = letter == 's' ? "1" : op->wide ? "T1_ALL64" : "T1_ALL32";
     char pattern[PART], a[40], b[40], tail[64] = "";
     snprintf(a, sizeof a, read, "$0");
     snprintf(b, sizeof b, read, "$1");
     if (logic)
-        snprintf(tail, sizeof tail, "%s%s", join[logic], op->aux & T0_CMP_NOTC ? "($2 ^ " : "$2");
-    if (logic && op->aux & T0_CMP_NOTC)
+        snprintf(tail, sizeof tail, "%s%s", join[logic], op->aux & LIR_CMP_NOTC ? "($2 ^ " : "$2");
+    if (logic && op->aux & LIR_CMP_NOTC)
         snprintf(tail + strlen(tail), sizeof tail - strlen(tail), "%s)", all);
     snprintf(pattern, sizeof pattern, "%s%st1_@_cmp_%s(%s, %s, %s)%s%s", negated ? "(" : "",
              logic && !negated ? "" : "", compared[slot].type,
@@ -158,7 +158,7 @@ static void comparison(const struct t1_op *op, unsigned slot, bool negated, char
 
 static void setp(struct t1_op *op, unsigned slot)
 {
-    const bool logic = op->aux >> T0_BOOL_SHIFT & 3, two = op->aux & T0_CMP_Q;
+    const bool logic = op->aux >> LIR_BOOL_SHIFT & 3, two = op->aux & LIR_CMP_Q;
     char sig[8];
     snprintf(sig, sizeof sig, "%s:%s%s", two ? "pp" : "p", compared[slot].sig, logic ? "p" : "");
     shape(op, sig);
@@ -171,10 +171,10 @@ static void setp(struct t1_op *op, unsigned slot)
 static void set(struct t1_op *op, unsigned slot)
 {
     static const char *const yes[] = {"~0u", "0x3f800000u", "0xffffu", "0x3c00u", "0x3f80u"};
-    const unsigned which = op->aux >> T0_RND_SHIFT & 15;
+    const unsigned which = op->aux >> LIR_RND_SHIFT & 15;
     char sig[8], c[PART], w;
     snprintf(sig, sizeof sig, "w:%s%s", compared[slot].sig,
-             op->aux >> T0_BOOL_SHIFT & 3 ? "p" : "");
+             op->aux >> LIR_BOOL_SHIFT & 3 ? "p" : "");
     shape(op, sig);
     w = op->wide ? 'h' : 'u';
     if (!compared[slot].type || which >= sizeof yes / sizeof yes[0])
@@ -188,7 +188,7 @@ static void set(struct t1_op *op, unsigned slot)
 
 /* ---- conversions ---- */
 
-/* By position in T0_BY_INT: the source's width, how it reads as 32 (or 64) bits, its signedness. */
+/* By position in LIR_BY_INT: the source's width, how it reads as 32 (or 64) bits, its signedness. */
 static const struct { char width; const char *read; bool is_signed;
 } ints[] = {
     {'w', "(%s & 0xffu)", false},
@@ -205,12 +205,12 @@ enum { TO_U16 = 1, TO_U32 = 2, TO_S16 = 5, TO_S32 = 6 };
 static void cvt_int_to_int(struct t1_op *op, unsigned from, bool wide)
 {
     const bool half = wide != (ints[from].width == 'l'); /* 32-bit lanes in half pieces */
-    const unsigned to = op->aux >> T0_CVT_DST_SHIFT & 7;
+    const unsigned to = op->aux >> LIR_CVT_DST_SHIFT & 7;
     static const char *const narrow[] = {"(%s) & 0xffu", "(%s) & 0xffffu", "%s", "%s",
                                          "t1_@_sx8(%s)", "t1_@_sx16(%s)",  "%s", "%s"};
     char sig[4] = {wide ? 'l' : 'w', ':', ints[from].width, '\0'}, read[40], pattern[PART];
     shape(op, sig);
-    if (op->aux & T0_SAT)
+    if (op->aux & LIR_SAT)
         return;
     snprintf(read, sizeof read, ints[from].read, "$0");
     for (unsigned s = 0; s < 2; s++) {
@@ -234,7 +234,7 @@ static void cvt_int_to_float(struct t1_op *op, unsigned from, bool f64)
     const bool l = ints[from].width == 'l', half = f64 != l;
     char sig[4] = {f64 ? 'l' : 'w', ':', ints[from].width, '\0'}, read[40], pattern[PART];
     shape(op, sig);
-    if (op->aux & ~(f64 ? 0u : (unsigned)T0_FTZ))
+    if (op->aux & ~(f64 ? 0u : (unsigned)LIR_FTZ))
         return;
     snprintf(read, sizeof read, ints[from].read, "$0");
     /* what fits a signed 32-bit integer converts as one */
@@ -250,14 +250,14 @@ static void cvt_int_to_float(struct t1_op *op, unsigned from, bool f64)
 
 static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
 {
-    const unsigned to = op->aux >> T0_CVT_DST_SHIFT & 7, rnd = op->aux >> T0_RND_SHIFT & 15;
-    const bool f64 = from == 3, is_signed = to & T0_CVT_DST_SIGNED;
+    const unsigned to = op->aux >> LIR_CVT_DST_SHIFT & 7, rnd = op->aux >> LIR_RND_SHIFT & 15;
+    const bool f64 = from == 3, is_signed = to & LIR_CVT_DST_SIGNED;
     char sig[4] = {wide ? 'l' : 'w', ':', f64 ? 'l' : 'w', '\0'};
     shape(op, sig);
     if (from < 2 || (!wide && to != TO_U32 && to != TO_S32) || rnd < PTX_RNI || rnd > PTX_RPI)
         return;
     const char *name = f64 ? (wide ? "64_f64" : "32_f64") : wide ? "64_f32" : "32_f32";
-    const bool ftz = op->aux & T0_FTZ && !f64;
+    const bool ftz = op->aux & LIR_FTZ && !f64;
     snprintf(op->dst[0].vector, T1_EXPR, "t1_v_%c%s(%s, %u)", is_signed ? 's' : 'u', name,
              !ftz ? "$0" : wide ? "t1_h_ftz($0)" : "t1_v_ftz($0)", rnd - PTX_RNI);
     derive(op, 0);
@@ -265,9 +265,9 @@ static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
 
 static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
 {
-    const unsigned rnd = op->aux >> T0_RND_SHIFT & 15,
-                   other = op->aux & ~(unsigned)(T0_FTZ | T0_SAT | 0xf0);
-    const bool ftz = op->aux & T0_FTZ, sat = op->aux & T0_SAT;
+    const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15,
+                   other = op->aux & ~(unsigned)(LIR_FTZ | LIR_SAT | 0xf0);
+    const bool ftz = op->aux & LIR_FTZ, sat = op->aux & LIR_SAT;
     char sig[4] = {to == 3 ? 'l' : 'w', ':', from == 3 ? 'l' : 'w', '\0'}, x[PART], y[PART];
     char *v = op->dst[0].vector;
     shape(op, sig);
@@ -309,32 +309,32 @@ static void special(struct t1_op *op)
     const unsigned aux = op->aux;
     char *v = op->dst[0].vector;
     switch (op->op) {
-    case T0_LOP3_B32:
+    case LIR_LOP3_B32:
         shape(op, "w:www");
         snprintf(v, T1_EXPR, "t1_v_lop3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
         snprintf(op->dst[0].scalar, T1_EXPR, "T1_LOP3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
         return;
-    case T0_SHF_L_B32: case T0_SHF_R_B32:
+    case LIR_SHF_L_B32: case LIR_SHF_R_B32:
         shape(op, "w:www");
         snprintf(v, T1_EXPR,
                  aux ? "t1_v_shf%c_($0, $1, $2 & 31)" : "t1_v_shf%c_($0, $1, t1_v_upto32($2))",
-                 op->op == T0_SHF_L_B32 ? 'l' : 'r');
+                 op->op == LIR_SHF_L_B32 ? 'l' : 'r');
         derive(op, 0);
         return;
-    case T0_PRMT_B32:
+    case LIR_PRMT_B32:
         if (!aux) {
             snprintf(v, T1_EXPR, "t1_v_prmt($0, $1, $2)");
             derive(op, 0);
         }
         return;
-    case T0_DP4A:
+    case LIR_DP4A:
         snprintf(v, T1_EXPR, "t1_v_dp4a($0, $1, $2, %u, %u)", aux & 1, aux >> 1 & 1);
         derive(op, 0);
         return;
-    case T0_SIN_F32: case T0_COS_F32:
-        snprintf(v, T1_EXPR, aux & T0_FTZ ? "t1_v_ftz(t1_v_sin_f32(b, t1_v_ftz($0), %u, %u))"
+    case LIR_SIN_F32: case LIR_COS_F32:
+        snprintf(v, T1_EXPR, aux & LIR_FTZ ? "t1_v_ftz(t1_v_sin_f32(b, t1_v_ftz($0), %u, %u))"
                                           : "t1_v_sin_f32(b, $0, %u, %u)",
-                 op->op == T0_COS_F32, (unsigned)op->op);
+                 op->op == LIR_COS_F32, (unsigned)op->op);
         derive(op, 0);
         return;
     default: return;
@@ -343,12 +343,12 @@ static void special(struct t1_op *op)
 
 static void plain(struct t1_op *op, const struct row *r)
 {
-    const unsigned allowed = (r->mods & (FTZ32 | ANY_FTZ) ? (unsigned)T0_FTZ : 0) |
-                             (r->mods & SAT32 ? (unsigned)T0_SAT : 0) |
-                             (r->mods & ROUND ? 15u << T0_RND_SHIFT : 0);
-    const bool rounds = op->aux >> T0_RND_SHIFT & 15;
+    const unsigned allowed = (r->mods & (FTZ32 | ANY_FTZ) ? (unsigned)LIR_FTZ : 0) |
+                             (r->mods & SAT32 ? (unsigned)LIR_SAT : 0) |
+                             (r->mods & ROUND ? 15u << LIR_RND_SHIFT : 0);
+    const bool rounds = op->aux >> LIR_RND_SHIFT & 15;
     shape(op, r->sig);
-    if (!r->vec || op->aux & ~allowed || (op->op == T0_RCP_F32 && rounds && op->aux & T0_FTZ))
+    if (!r->vec || op->aux & ~allowed || (op->op == LIR_RCP_F32 && rounds && op->aux & LIR_FTZ))
         return; /* rcp.ftz flushes before it rounds, which only directed modes show */
     if (r->mods & PRIMITIVE) {
         primitive(op, r, 'v', op->dst[0].vector);
@@ -367,36 +367,36 @@ static void plain(struct t1_op *op, const struct row *r)
 
 bool t1_alu(const struct ptx_instr *i, struct t1_op *op)
 {
-    struct t0_insn insn = {0};
+    struct lir_insn insn = {0};
     memset(op, 0, sizeof *op);
-    if (!t0_select_alu(i, &insn) || !insn.op || insn.op >= T0_NOPS)
+    if (!lir_select_alu(i, &insn) || !insn.op || insn.op >= LIR_NOPS)
         return false;
     op->op = insn.op;
     op->aux = insn.aux;
     op->imm = insn.imm;
-    if (insn.op >= T0_ADDX_I32 && insn.op <= T0_MADX_HI_S64) {
+    if (insn.op >= LIR_ADDX_I32 && insn.op <= LIR_MADX_HI_S64) {
         op->reads_cc = insn.aux & 1;
         op->writes_cc = insn.aux & 2;
     }
 #define IN(x, first, n) ((x) >= (first) && (x) < (first) + (n))
-    if (IN(op->op, T0_SETP_U16, NCOMPARED))
-        setp(op, op->op - T0_SETP_U16);
-    else if (IN(op->op, T0_SET_U16, NCOMPARED))
-        set(op, op->op - T0_SET_U16);
-    else if (IN(op->op, T0_CVT_I32_U8, 8) || IN(op->op, T0_CVT_I64_U8, 8))
-        cvt_int_to_int(op, (op->op - T0_CVT_I32_U8) % 8, op->op >= T0_CVT_I64_U8);
-    else if (IN(op->op, T0_CVT_I32_F16, 4) || IN(op->op, T0_CVT_I64_F16, 4))
-        cvt_float_to_int(op, (op->op - T0_CVT_I32_F16) % 4, op->op >= T0_CVT_I64_F16);
-    else if (IN(op->op, T0_CVT_F16_U8, 16)) {
-        char sig[4] = {'w', ':', ints[(op->op - T0_CVT_F16_U8) % 8].width, '\0'};
+    if (IN(op->op, LIR_SETP_U16, NCOMPARED))
+        setp(op, op->op - LIR_SETP_U16);
+    else if (IN(op->op, LIR_SET_U16, NCOMPARED))
+        set(op, op->op - LIR_SET_U16);
+    else if (IN(op->op, LIR_CVT_I32_U8, 8) || IN(op->op, LIR_CVT_I64_U8, 8))
+        cvt_int_to_int(op, (op->op - LIR_CVT_I32_U8) % 8, op->op >= LIR_CVT_I64_U8);
+    else if (IN(op->op, LIR_CVT_I32_F16, 4) || IN(op->op, LIR_CVT_I64_F16, 4))
+        cvt_float_to_int(op, (op->op - LIR_CVT_I32_F16) % 4, op->op >= LIR_CVT_I64_F16);
+    else if (IN(op->op, LIR_CVT_F16_U8, 16)) {
+        char sig[4] = {'w', ':', ints[(op->op - LIR_CVT_F16_U8) % 8].width, '\0'};
         shape(op, sig);
-    } else if (IN(op->op, T0_CVT_F32_U8, 16))
-        cvt_int_to_float(op, (op->op - T0_CVT_F32_U8) % 8, op->op >= T0_CVT_F64_U8);
-    else if (IN(op->op, T0_CVT_F16_F16, 16))
-        cvt_float_to_float(op, (op->op - T0_CVT_F16_F16) / 4u, (op->op - T0_CVT_F16_F16) % 4u);
+    } else if (IN(op->op, LIR_CVT_F32_U8, 16))
+        cvt_int_to_float(op, (op->op - LIR_CVT_F32_U8) % 8, op->op >= LIR_CVT_F64_U8);
+    else if (IN(op->op, LIR_CVT_F16_F16, 16))
+        cvt_float_to_float(op, (op->op - LIR_CVT_F16_F16) / 4u, (op->op - LIR_CVT_F16_F16) % 4u);
     else if (rows[op->op].sig)
         plain(op, &rows[op->op]);
-    else if (op->op != T0_LOP3_B32 && op->op != T0_SHF_L_B32 && op->op != T0_SHF_R_B32)
+    else if (op->op != LIR_LOP3_B32 && op->op != LIR_SHF_L_B32 && op->op != LIR_SHF_R_B32)
         return false; /* a move */
     special(op);
     return true;

@@ -5,9 +5,9 @@
 static struct t1_arg operand(struct t1_emit *e, const struct t1_single *x, uint32_t row, uint64_t *imm,
                              int32_t *value)
 {
-    const struct t0_insn *code = T0_AT(x->image, code, struct t0_insn);
-    const struct t0_row *n = T0_AT(x->image, rows, struct t0_row);
-    if (code[0].op == T0_ADD_I64 && code[0].d == row) {
+    const struct lir_insn *code = LIR_AT(x->image, code, struct lir_insn);
+    const struct lir_row *n = LIR_AT(x->image, rows, struct lir_row);
+    if (code[0].op == LIR_ADD_I64 && code[0].d == row) {
         for (uint32_t k = 0; k < x->image->rows.count; k++)
             if (n[k].offset == code[0].b)
                 *imm += n[k].value;
@@ -19,9 +19,9 @@ static struct t1_arg operand(struct t1_emit *e, const struct t1_single *x, uint3
 
 bool t1_copy_async(struct t1_emit *e, const struct t1_single *x)
 {
-    const struct t0_insn *i = T0_AT(x->image, code, struct t0_insn) + x->image->code.count - 1;
-    unsigned size = 1u << (i->aux & T0_CP_LOG2);
-    if (i->op != T0_CP_ASYNC || i->aux & T0_CP_PARTIAL)
+    const struct lir_insn *i = LIR_AT(x->image, code, struct lir_insn) + x->image->code.count - 1;
+    unsigned size = 1u << (i->aux & LIR_CP_LOG2);
+    if (i->op != LIR_CP_ASYNC || i->aux & LIR_CP_PARTIAL)
         return false;
     uint64_t from_imm = 0, to_imm = (uint64_t)(int64_t)i->imm;
     int32_t from_value, to_value;

@@ -52,9 +52,9 @@
 
 #include <setjmp.h>
 
-#include "ptx/analyse.h"
+#include "ptx/analysis/analyse.h"
 #include "ptx/buffer.h"
-#include "ptx/calls.h"
+#include "ptx/analysis/calls.h"
 #include "ptx/tier1/emit/alu.h"
 #include "ptx/tier1/tier1.h"
 

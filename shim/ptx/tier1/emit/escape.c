@@ -2,7 +2,7 @@
  * large as the one instruction needs, the handlers run, and the results come from rows. */
 #include "ptx/tier1/emit/single.h"
 
-#include "ptx/tier0/lower/single.h"
+#include "ptx/lir/lower/single.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static int32_t new_reg(struct t1_emit *e, struct t1_single *x, unsigned type)
     unsigned size = ptx_type_size(type);
     x->reg[k] = (struct ptx_reg){.name = "", .type = (uint8_t)type};
     x->row[k] = x->top;
-    x->top += type == PTX_PRED ? T0_ROW_ALIGN : size == 8 ? 256 : 128;
+    x->top += type == PTX_PRED ? LIR_ROW_ALIGN : size == 8 ? 256 : 128;
     x->dst[k] = x->value[k] = -1;
     if (size > 8)
         t1_fail(e, "128-bit values are not supported");
@@ -96,7 +96,7 @@ static void convert(struct t1_emit *e, struct t1_single *x, struct ptx_opnd *o, 
 
 struct t1_arg t1_single_arg(struct t1_emit *e, const struct t1_single *x, uint32_t row)
 {
-    const struct t0_row *r = T0_AT(x->image, rows, struct t0_row);
+    const struct lir_row *r = LIR_AT(x->image, rows, struct lir_row);
     for (uint32_t k = 0; k < x->f.nreg; k++)
         if (x->row[k] == row)
             return x->src[k];
@@ -153,9 +153,9 @@ static void get_result(struct t1_emit *e, const struct t1_single *x, uint32_t k)
 }
 
 /* The rows of numbers, and the image itself as words. */
-static void put_image(struct t1_emit *e, const struct t0_image *image)
+static void put_image(struct t1_emit *e, const struct lir_image *image)
 {
-    const struct t0_row *row = (const void *)((const char *)image + image->rows.offset);
+    const struct lir_row *row = (const void *)((const char *)image + image->rows.offset);
     const uint64_t *word = (const void *)image;
     t1_put(e, "static const uint64_t image[] = {");
     for (uint64_t k = 0; k < image->size / 8; k++)
@@ -178,16 +178,16 @@ void t1_escape(struct t1_emit *e)
     uint32_t room;
     x->f = (struct ptx_func){.name = e->f->name, .line = e->f->line, .module = e->f->module,
                              .is_entry = true, .reg = x->reg, .opnd = x->list};
-    x->top = T0_ROW_MAX;
+    x->top = LIR_ROW_MAX;
     in.guard = -1;
     t1_put(e, "{\n");
     for (unsigned d = 0; d < in.ndst; d++)
         convert(e, x, &in.dst[d], e->f->instr_dst[e->at][d], true);
     for (unsigned s = 0; s < in.nsrc; s++)
         convert(e, x, &in.src[s], e->f->instr_src[e->at][s], false);
-    if (t0_lower_single(e->module, &x->f, &in, x->row, x->top, &image, &size, &room, &diag))
+    if (lir_lower_single(e->module, &x->f, &in, x->row, x->top, &image, &size, &room, &diag))
         t1_fail(e, "%s", diag.msg);
-    const struct t0_image *head = image;
+    const struct lir_image *head = image;
     if (!head->code.count) { /* nothing to do here */
         free(image);
         t1_put(e, "}\n");
@@ -196,7 +196,7 @@ void t1_escape(struct t1_emit *e)
     char *copy = t1_alloc(e, size, 1); /* t1_put may not come back */
     memcpy(copy, image, size);
     free(image);
-    x->image = (const struct t0_image *)(void *)copy;
+    x->image = (const struct lir_image *)(void *)copy;
     if (t1_matrix(e, x) || t1_copy_async(e, x)) {
         t1_put(e, "}\n");
         return;

@@ -241,7 +241,7 @@ static void arithmetic(struct t1_emit *e)
     written &= !op.writes_cc || op.dst[1].vector[0];
     for (unsigned s = 0; s < op.nsrc; s++) {
         struct ptx_opnd o = e->in->src[s];
-        o.neg = 0; /* the operation itself negates: T0_CMP_NOTC */
+        o.neg = 0; /* the operation itself negates: LIR_CMP_NOTC */
         a[s] = s < e->in->nsrc ? t1_source(e, &o, e->f->instr_src[e->at][s], op.src[s])
                                : t1_const(e, op.src[s], 0); /* left out: of video and cvt.pack */
     }

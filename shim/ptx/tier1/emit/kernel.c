@@ -1,7 +1,7 @@
 /* Tier 1 emitter: a kernel with everything it reaches, as one C text. */
 #include "ptx/tier1/emit/emit.h"
 
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,10 +163,10 @@ static void find_externs(struct t1_emit *e, const void *image)
 {
     const char *name;
     uint32_t n = 0;
-    while (t0_image_extern(image, n))
+    while (lir_image_extern(image, n))
         n++;
     const char **names = t1_alloc(e, n + 1, sizeof *names);
-    for (uint32_t k = 0; (name = t0_image_extern(image, k)); k++)
+    for (uint32_t k = 0; (name = lir_image_extern(image, k)); k++)
         names[k] = t1_str(e, "%s", name);
     e->externs = names;
     e->nextern = n;
@@ -189,7 +189,7 @@ int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape sha
     *text = NULL;
     *size = 0;
     diag = diag ? diag : &unused;
-    if (t0_lower_kernel(m, kernel, &image, &image_size, diag))
+    if (lir_lower_kernel(m, kernel, &image, &image_size, diag))
         return -1;
     struct t1_emit *e = calloc(1, sizeof *e);
     struct ptx_arena *arena = ptx_arena_new();

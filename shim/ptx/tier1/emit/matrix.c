@@ -1,6 +1,6 @@
 /* Tier 1 emitter: matrix products by the vector routines of prelude/matrix.h, and matrices between
  * memory and registers. Factors are unpacked once a block, however many products have them. */
-#include "ptx/tier0/matrix.h"
+#include "ptx/lir/matrix.h"
 #include "ptx/tier1/emit/single.h"
 
 #include <string.h>
@@ -19,9 +19,9 @@ struct t1_fragment { /* what a slot holds */
 static const struct {
     const char *name, *product;
     uint8_t planes; /* T1_E_name */
-} formats[T0_NMX] = {
-    [T0_MX_F16] = {"f16", "f16", 2}, [T0_MX_BF16] = {"bf16", "bf16", 2}, [T0_MX_TF32] = {"tf32", "tf32", 1},
-    [T0_MX_S8] = {"s8", "s8", 2},    [T0_MX_U8] = {"u8", "s8", 2},
+} formats[LIR_NMX] = {
+    [LIR_MX_F16] = {"f16", "f16", 2}, [LIR_MX_BF16] = {"bf16", "bf16", 2}, [LIR_MX_TF32] = {"tf32", "tf32", 1},
+    [LIR_MX_S8] = {"s8", "s8", 2},    [LIR_MX_U8] = {"u8", "s8", 2},
 };
 
 void t1_matrix_block(struct t1_emit *e)
@@ -45,7 +45,7 @@ void t1_matrix_declare(struct t1_emit *e)
 
 struct product {
     const struct t1_single *x;
-    const struct t0_matrix *m;
+    const struct lir_matrix *m;
     const uint32_t *d, *a, *b, *c;
 };
 
@@ -90,10 +90,10 @@ static void put_pieces(struct t1_emit *e, const struct t1_arg *a)
 /* Name of the array that holds A or B unpacked. */
 static const char *unpack(struct t1_emit *e, const struct product *p, bool is_b)
 {
-    const struct t0_matrix *m = p->m;
+    const struct lir_matrix *m = p->m;
     unsigned format = is_b ? m->b : m->a, rows = is_b ? m->n : m->m;
     const uint32_t *row = is_b ? p->b : p->a;
-    unsigned tiles = t0_mx_tiles(rows, m->k, format), ktiles = m->k / (4 * t0_mx_per(format));
+    unsigned tiles = lir_mx_tiles(rows, m->k, format), ktiles = m->k / (4 * lir_mx_per(format));
     unsigned planes = formats[format].planes, units = rows / 8 * e->np, groups = (units + 3) / 4;
     unsigned words = is_b ? tiles * planes * 32 : groups * ktiles * planes * 16 * e->nl;
     struct t1_fragment want = {.format = (uint8_t)format, .m = (uint8_t)rows, .k = m->k};
@@ -107,7 +107,7 @@ static const char *unpack(struct t1_emit *e, const struct product *p, bool is_b)
         e->fragment_size[is_b] = words;
     for (unsigned r = 0; fresh && r < tiles; r++) {
         struct t1_arg a = register_of(e, p, row[r]);
-        struct t0_mx_tile t = is_b ? t0_mx_tile_b(ktiles, r) : t0_mx_tile_a(rows, ktiles, r);
+        struct lir_mx_tile t = is_b ? lir_mx_tile_b(ktiles, r) : lir_mx_tile_a(rows, ktiles, r);
         if (is_b) {
             t1_put(e, "{\n");
             put_pieces(e, &a);
@@ -124,10 +124,10 @@ static const char *unpack(struct t1_emit *e, const struct product *p, bool is_b)
 }
 
 /* The registers of two neighbours in tile (row, col) of C or D; of f16, both are one. */
-static unsigned pair_of(const struct t0_matrix *m, unsigned row, unsigned col)
+static unsigned pair_of(const struct lir_matrix *m, unsigned row, unsigned col)
 {
     for (unsigned r = 0;; r++) {
-        struct t0_mx_tile t = t0_mx_tile_c(m->m, m->n, r);
+        struct lir_mx_tile t = lir_mx_tile_c(m->m, m->n, r);
         if (t.row == row && t.col == col)
             return r;
     }
@@ -137,7 +137,7 @@ static unsigned pair_of(const struct t0_matrix *m, unsigned row, unsigned col)
 static const char *sum_of(struct t1_emit *e, const struct product *p, unsigned u, unsigned col, bool odd)
 {
     unsigned r = pair_of(p->m, u / e->np, col), k = u % e->np;
-    bool f16 = p->m->c == T0_MX_F16;
+    bool f16 = p->m->c == LIR_MX_F16;
     struct t1_arg a = register_of(e, p, p->c[f16 ? r : 2 * r + odd]);
     return f16 ? t1_str(e, "t1_mx_f16(%s, %d)", t1_piece(e, &a, k), odd) : t1_piece(e, &a, k);
 }
@@ -145,7 +145,7 @@ static const char *sum_of(struct t1_emit *e, const struct product *p, unsigned u
 static void store_sums(struct t1_emit *e, const struct product *p, unsigned u, unsigned col)
 {
     unsigned r = pair_of(p->m, u / e->np, col), k = u % e->np;
-    bool f16 = p->m->d == T0_MX_F16;
+    bool f16 = p->m->d == LIR_MX_F16;
     for (unsigned odd = 0; odd < (f16 ? 1 : 2); odd++) {
         int32_t v = t1_single_value(p->x, p->d[f16 ? r : 2 * r + odd], true);
         const char *pair = t1_str(e, "t1_mx_pair(c[%u], c[%u])", u % 4, 4 + u % 4);
@@ -154,18 +154,18 @@ static void store_sums(struct t1_emit *e, const struct product *p, unsigned u, u
     }
 }
 
-static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i)
+static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct lir_insn *i)
 {
-    const struct t0_matrix *m = T0_AT(x->image, matrices, struct t0_matrix) + i->imm;
-    struct product p = {.x = x, .m = m, .d = T0_AT(x->image, operands, uint32_t) + m->first};
-    if (!formats[m->a].name || !formats[m->b].name || m->flags & (T0_MX_QUADS | T0_MX_SATFINITE | T0_MX_SPARSE))
+    const struct lir_matrix *m = LIR_AT(x->image, matrices, struct lir_matrix) + i->imm;
+    struct product p = {.x = x, .m = m, .d = LIR_AT(x->image, operands, uint32_t) + m->first};
+    if (!formats[m->a].name || !formats[m->b].name || m->flags & (LIR_MX_QUADS | LIR_MX_SATFINITE | LIR_MX_SPARSE))
         return false;
-    p.a = p.d + t0_mx_regs_c(m, m->d);
-    p.b = p.a + t0_mx_regs_ab(m, m->m, m->a);
-    p.c = p.b + t0_mx_regs_ab(m, m->n, m->b);
+    p.a = p.d + lir_mx_regs_c(m, m->d);
+    p.b = p.a + lir_mx_regs_ab(m, m->m, m->a);
+    p.c = p.b + lir_mx_regs_ab(m, m->n, m->b);
     e->matrices = e->deep = true;
     const char *a = unpack(e, &p, false), *b = unpack(e, &p, true);
-    unsigned planes = formats[m->a].planes, ktiles = m->k / (4 * t0_mx_per(m->a)), units = m->m / 8 * e->np;
+    unsigned planes = formats[m->a].planes, ktiles = m->k / (4 * lir_mx_per(m->a)), units = m->m / 8 * e->np;
     for (unsigned col = 0; col < m->n / 8u; col++)
         for (unsigned first = 0; first < units; first += 4) {
             unsigned n = units - first < 4 ? units - first : 4;
@@ -179,7 +179,7 @@ static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct 
                 store_sums(e, &p, u, col);
             t1_put(e, "}\n");
         }
-    for (unsigned r = 0; r < t0_mx_regs_c(m, m->d); r++) {
+    for (unsigned r = 0; r < lir_mx_regs_c(m, m->d); r++) {
         int32_t v = t1_single_value(x, p.d[r], true);
         if (v >= 0)
             t1_def_done(e, v);
@@ -193,10 +193,10 @@ static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct 
 static struct t1_arg address_in(struct t1_emit *e, const struct t1_single *x, uint32_t row, uint64_t *add,
                                 int32_t *value)
 {
-    const struct t0_insn *code = T0_AT(x->image, code, struct t0_insn);
-    const struct t0_row *n = T0_AT(x->image, rows, struct t0_row);
+    const struct lir_insn *code = LIR_AT(x->image, code, struct lir_insn);
+    const struct lir_row *n = LIR_AT(x->image, rows, struct lir_row);
     for (uint32_t k = 0; k < x->image->code.count; k++) {
-        if ((code[k].op != T0_ADD_I32 && code[k].op != T0_ADD_I64) || code[k].d != row)
+        if ((code[k].op != LIR_ADD_I32 && code[k].op != LIR_ADD_I64) || code[k].d != row)
             continue;
         for (uint32_t c = 0; c < x->image->rows.count; c++)
             if (n[c].offset == code[k].b)
@@ -222,10 +222,10 @@ static void spill(struct t1_emit *e, const char *array, const struct t1_arg *a)
 }
 
 /* ldmatrix and stmatrix: matrix q has its rows where lanes 8q to 8q + 7 say. */
-static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i, bool store)
+static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct lir_insn *i, bool store)
 {
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
-    bool shared = i->aux & T0_MEM_SHARED, turn = i->aux & T0_LDM_TRANS;
+    bool shared = i->aux & LIR_MEM_SHARED, turn = i->aux & LIR_LDM_TRANS;
     uint64_t imm = (uint64_t)(int64_t)i->imm;
     int32_t value;
     struct t1_arg a = address_in(e, x, i->a, &imm, &value);
@@ -234,7 +234,7 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
     t1_aligned(e, &a, NULL, value, imm, 16);
     const char *p = t1_lane_pointer(e, &a, shared, imm);
     e->matrices = true;
-    for (unsigned q = 0; q < 1u << (i->aux & T0_LDM_LOG2); q++) {
+    for (unsigned q = 0; q < 1u << (i->aux & LIR_LDM_LOG2); q++) {
         struct t1_arg from = t1_single_arg(e, x, row[q]);
         t1_put(e, "{\nuint32_t w[32] __attribute__((aligned(64)))%s;\n", store ? "" : " = {0}");
         if (store)
@@ -252,13 +252,13 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
     return true;
 }
 
-static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct t0_matrix *m,
+static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct lir_matrix *m,
                      const uint32_t *rows, bool store)
 {
-    unsigned size = t0_mx[m->c].bits / 8;
-    bool col = m->flags & T0_MX_COL;
+    unsigned size = lir_mx[m->c].bits / 8;
+    bool col = m->flags & LIR_MX_COL;
     for (unsigned r = 0; r < m->m / 8u * (m->n / 8u); r++) {
-        struct t0_mx_tile t = t0_mx_tile_c(m->m, m->n, r);
+        struct lir_mx_tile t = lir_mx_tile_c(m->m, m->n, r);
         unsigned line = 8 * (col ? t.col : t.row), across = 8 * (col ? t.row : t.col);
         const char *at = t1_str(e, "p + (%u * s + %u) * %u", line, across, size);
         t1_put(e, "{\nuint32_t w[2][32] __attribute__((aligned(64)));\n");
@@ -281,34 +281,34 @@ static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct 
     }
 }
 
-static void load_factor(struct t1_emit *e, const struct t1_single *x, const struct t0_matrix *m,
+static void load_factor(struct t1_emit *e, const struct t1_single *x, const struct lir_matrix *m,
                         const uint32_t *rows, bool along_k)
 {
-    bool is_a = m->kind == T0_MATRIX_A;
-    unsigned format = is_a ? m->a : m->b, bits = t0_mx[format].bits, per = t0_mx_per(format);
-    unsigned tiles = t0_mx_tiles(is_a ? m->m : m->n, m->k, format), ktiles = m->k / (4 * per);
+    bool is_a = m->kind == LIR_MATRIX_A;
+    unsigned format = is_a ? m->a : m->b, bits = lir_mx[format].bits, per = lir_mx_per(format);
+    unsigned tiles = lir_mx_tiles(is_a ? m->m : m->n, m->k, format), ktiles = m->k / (4 * per);
     for (unsigned r = 0; r < tiles; r++) {
-        struct t0_mx_tile t = is_a ? t0_mx_tile_a(m->m, ktiles, r) : t0_mx_tile_b(ktiles, r);
+        struct lir_mx_tile t = is_a ? lir_mx_tile_a(m->m, ktiles, r) : lir_mx_tile_b(ktiles, r);
         unsigned row = t.row * 8, k = t.col * 4 * per;
         t1_put(e, "{\nuint32_t w[32] __attribute__((aligned(64)));\n"
                   "t1_mx_load(w, p + (%u * s + %u) * %u / 8, s * %u / 8);\n",
                along_k ? row : k, along_k ? k : row, bits, bits);
         if (!along_k)
             t1_put(e, "t1_mx_turn(w);\n");
-        for (unsigned again = r; again < t0_mx_regs(m); again += tiles)
+        for (unsigned again = r; again < lir_mx_regs(m); again += tiles)
             define_words(e, t1_single_value(x, rows[again], true), "w");
         t1_put(e, "}\n");
     }
 }
 
 /* wmma.load and wmma.store: the first lane says where. */
-static bool transfer(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i, bool store)
+static bool transfer(struct t1_emit *e, const struct t1_single *x, const struct lir_insn *i, bool store)
 {
-    const struct t0_matrix *m = T0_AT(x->image, matrices, struct t0_matrix) + i->imm;
-    const uint32_t *rows = T0_AT(x->image, operands, uint32_t) + m->first;
-    bool sum = m->kind == T0_MATRIX_C, is_a = m->kind == T0_MATRIX_A;
-    bool along_k = !!(m->flags & T0_MX_COL) != is_a;
-    unsigned bits = t0_mx[sum ? m->c : is_a ? m->a : m->b].bits;
+    const struct lir_matrix *m = LIR_AT(x->image, matrices, struct lir_matrix) + i->imm;
+    const uint32_t *rows = LIR_AT(x->image, operands, uint32_t) + m->first;
+    bool sum = m->kind == LIR_MATRIX_C, is_a = m->kind == LIR_MATRIX_A;
+    bool along_k = !!(m->flags & LIR_MX_COL) != is_a;
+    unsigned bits = lir_mx[sum ? m->c : is_a ? m->a : m->b].bits;
     uint64_t imm = 0;
     int32_t value;
     struct t1_arg a = address_in(e, x, i->a, &imm, &value), s = t1_single_arg(e, x, i->b);
@@ -318,7 +318,7 @@ static bool transfer(struct t1_emit *e, const struct t1_single *x, const struct 
     if (e->guarded)
         t1_put(e, "if (%s) ", e->mask);
     t1_put(e, "{\nconst unsigned l = (unsigned)__builtin_ctz(%s | 0x80000000u);\n(void)l;\n", e->mask);
-    const char *p = t1_lane_pointer(e, &a, i->aux & T0_MEM_SHARED, imm), *stride = t1_lane(e, &s);
+    const char *p = t1_lane_pointer(e, &a, i->aux & LIR_MEM_SHARED, imm), *stride = t1_lane(e, &s);
     t1_put(e, "uint8_t *const p = (uint8_t *)%s;\nconst uint64_t s = %s;\n", p, stride);
     if (sum)
         move_sum(e, x, m, rows, store);
@@ -328,7 +328,7 @@ static bool transfer(struct t1_emit *e, const struct t1_single *x, const struct 
     return true;
 }
 
-static bool turn(struct t1_emit *e, const struct t1_single *x, const struct t0_insn *i)
+static bool turn(struct t1_emit *e, const struct t1_single *x, const struct lir_insn *i)
 {
     struct t1_arg a = t1_single_arg(e, x, i->a);
     e->matrices = true;
@@ -341,14 +341,14 @@ static bool turn(struct t1_emit *e, const struct t1_single *x, const struct t0_i
 
 bool t1_matrix(struct t1_emit *e, const struct t1_single *x)
 {
-    const struct t0_insn *last = T0_AT(x->image, code, struct t0_insn) + x->image->code.count - 1;
+    const struct lir_insn *last = LIR_AT(x->image, code, struct lir_insn) + x->image->code.count - 1;
     switch (last->op) {
-    case T0_MMA: return multiply(e, x, last);
-    case T0_LDMATRIX:
-    case T0_STMATRIX: return move_rows(e, x, last, last->op == T0_STMATRIX);
-    case T0_WMMA_LD:
-    case T0_WMMA_ST: return !e->guarded && transfer(e, x, last, last->op == T0_WMMA_ST);
-    case T0_MOVMATRIX: return turn(e, x, last);
+    case LIR_MMA: return multiply(e, x, last);
+    case LIR_LDMATRIX:
+    case LIR_STMATRIX: return move_rows(e, x, last, last->op == LIR_STMATRIX);
+    case LIR_WMMA_LD:
+    case LIR_WMMA_ST: return !e->guarded && transfer(e, x, last, last->op == LIR_WMMA_ST);
+    case LIR_MOVMATRIX: return turn(e, x, last);
     default: return false;
     }
 }

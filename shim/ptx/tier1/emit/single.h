@@ -3,7 +3,7 @@
 #ifndef CUMU_PTX_T1_SINGLE_H
 #define CUMU_PTX_T1_SINGLE_H
 
-#include "ptx/tier0/image.h"
+#include "ptx/lir/image.h"
 #include "ptx/tier1/emit/emit.h"
 
 enum { T1_OPERANDS = 80 }; /* the most a matrix product has is 32 */
@@ -16,7 +16,7 @@ struct t1_single {
     struct t1_arg src[T1_OPERANDS];  /* kind NONE: a destination */
     int32_t value[T1_OPERANDS];      /* the source's SSA value; -1: it has none */
     int32_t dst[T1_OPERANDS];        /* the destination's, if somebody reads it, or -1 */
-    const struct t0_image *image;
+    const struct lir_image *image;
 };
 
 /* What lies in this row: an operand or a number; kind NONE: neither. */

@@ -1,10 +1,10 @@
 /* Tier 0's arithmetic for tier 1 objects: what emitted code has no expression for. */
-#include "ptx/tier0/t0.h"
+#include "ptx/lir/lir.h"
 #include "ptx/tier1/tier1.h"
 
 #include <pthread.h>
 
-static t0_handler *table[T0_NOPS];
+static t0_handler *table[LIR_NOPS];
 
 static void fill(void)
 {
@@ -17,11 +17,11 @@ void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint3
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     enum { ROW = sizeof rows->row[0] };
     struct t0_lanes lanes = {.regs = (uint8_t *)rows->row, .mask = mask, .carry = rows->carry};
-    const struct t0_insn insn = {.op = (uint16_t)op, .aux = (uint16_t)aux, .d = 0, .a = ROW, .b = 2 * ROW,
+    const struct lir_insn insn = {.op = (uint16_t)op, .aux = (uint16_t)aux, .d = 0, .a = ROW, .b = 2 * ROW,
                                  .c = 3 * ROW, .e = 4 * ROW, .imm = imm};
     (void)b;
     pthread_once(&once, fill);
-    if (op >= T0_NOPS || !table[op] || !mask)
+    if (op >= LIR_NOPS || !table[op] || !mask)
         return;
     table[op]((struct t0_warp *)(void *)&lanes, &insn);
     rows->carry = lanes.carry;

@@ -20,7 +20,7 @@ void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint3
 {
     struct t1_worker *t = b->worker;
     struct t0_warp *w = stand_in(t);
-    const struct t0_image *m = image;
+    const struct lir_image *m = image;
     if (!w) {
         b->services->fault(b, T0_FAULT_NOMEM, warp, 0, "no memory");
         return;
@@ -36,8 +36,8 @@ void t1_service_exec(struct t1_block *b, const void *image, uint8_t *regs, uint3
     w->block->grid = t->grid;
     w->block->rec = t->grid->kernel->rec;
     memcpy(w->block->index, b->ctaid, sizeof b->ctaid);
-    const struct t0_insn *code = T0_AT(m, code, struct t0_insn);
+    const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
     for (uint32_t k = 0; k < m->code.count; k++)
-        if (code[k].op < T0_SHFL)
-            t0_table[code[k].op](w, &code[k]);
+        if (code[k].op < LIR_SHFL)
+            lir_table[code[k].op](w, &code[k]);
 }

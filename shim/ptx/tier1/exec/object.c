@@ -96,8 +96,8 @@ void t1_object_unload(struct t1_object *o)
 
 bool t1_object_bind(struct t1_object *o, const struct t0_kernel *k)
 {
-    const struct t0_image *image = k->module->image;
-    const struct t0_extern *e = T0_AT(image, externs, struct t0_extern);
+    const struct lir_image *image = k->module->image;
+    const struct lir_extern *e = LIR_AT(image, externs, struct lir_extern);
     uint64_t *all = calloc(image->externs.count + 1, sizeof *all);
     if (!all)
         return false;

@@ -2,7 +2,7 @@
 #ifndef CUMU_PTX_T1_OBJECT_H
 #define CUMU_PTX_T1_OBJECT_H
 
-#include "ptx/tier0/exec/warp.h"
+#include "ptx/tier0/warp.h"
 #include "ptx/tier1/tier1.h"
 
 struct t1_object {

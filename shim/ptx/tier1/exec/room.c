@@ -83,14 +83,14 @@ static bool stack_room(struct t1_room *r, uint32_t warps, uint64_t each)
 bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g, uint32_t smid,
                      uint8_t *arena)
 {
-    const struct t0_kernel_rec *rec = g->kernel->rec;
+    const struct lir_kernel_rec *rec = g->kernel->rec;
     struct t1_block *b = &r->block;
     b->params = g->params;
     b->externs = o->externs;
     memcpy(b->nctaid, g->grid, sizeof b->nctaid);
     memcpy(b->ntid, g->block, sizeof b->ntid);
     b->nthreads = g->block[0] * g->block[1] * g->block[2];
-    b->nwarps = (b->nthreads + T0_LANES - 1) / T0_LANES;
+    b->nwarps = (b->nthreads + LIR_LANES - 1) / LIR_LANES;
     b->dynamic_shared = g->dynamic_shared;
     b->shared_size = t0_shared_size(rec->dynamic_offset + g->dynamic_shared);
     b->smid = smid;
@@ -106,7 +106,7 @@ bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct 
     if (b->stacks)
         t0_stack_clean(b->stacks, r->stack_room);
     return (arena || shared_room(r, (size_t)b->shared_size + 64)) &&
-           local_room(r, b->local_stride * b->nwarps * T0_LANES) &&
+           local_room(r, b->local_stride * b->nwarps * LIR_LANES) &&
            (!o->info->barriers || stack_room(r, b->nwarps, o->info->stack_size));
 }
 
@@ -116,7 +116,7 @@ void t1_room_start(struct t1_room *r, const struct t0_grid *g, uint64_t block)
     b->rank = 0;
     if (b->cluster_size > 1) {
         b->rank = (uint32_t)(block % b->cluster_size);
-        b->shared = b->cluster_shared + b->rank * T0_CLUSTER_STRIDE;
+        b->shared = b->cluster_shared + b->rank * LIR_CLUSTER_STRIDE;
     } else if (block <= UINT32_MAX && b->nctaid[1] == 1 && b->nctaid[2] == 1) { /* spares divisions */
         b->ctaid[0] = (uint32_t)block;
         b->ctaid[1] = b->ctaid[2] = 0;

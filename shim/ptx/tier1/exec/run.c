@@ -34,7 +34,7 @@ static _Noreturn void raise_fault(struct t1_block *b, uint32_t kind, uint32_t wa
 {
     struct t1_worker *t = worker_of(b);
     t->fault.kind = (enum t0_fault_kind)kind;
-    thread_at(b, warp * T0_LANES + lane, t->fault.thread);
+    thread_at(b, warp * LIR_LANES + lane, t->fault.thread);
     snprintf(t->fault.text, sizeof t->fault.text, "%s", text ? text : "");
     siglongjmp(t->owner->out, 1);
 }
@@ -51,7 +51,7 @@ static void serve_assert(struct t1_block *b, const char *message, const char *fi
     char text[T0_FAULT_TEXT];
     uint32_t thread[3];
     t0_assertion_text(text, message, file, line, function);
-    thread_at(b, warp * T0_LANES + lane, thread);
+    thread_at(b, warp * LIR_LANES + lane, thread);
     if (!t0_assertion(worker_of(b)->grid, b->ctaid, thread, text))
         raise_fault(b, T0_FAULT_ASSERT, warp, lane, text);
 }
@@ -228,7 +228,7 @@ enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g, s
         return T0_STOPPED;
     }
     *fault = t->fault;
-    fault->kernel = T0_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name;
+    fault->kernel = LIR_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name;
     memcpy(fault->block, t->now->block.ctaid, sizeof fault->block);
     memset(&t->fault, 0, sizeof t->fault);
     find_fault(t->owner, g, t0_block_number(g, t->now->block.ctaid), fault);

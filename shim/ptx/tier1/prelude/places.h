@@ -28,7 +28,7 @@ T1_INLINE uint32_t t1_isspacep(const struct t1_block *b, int space, int cluster,
                                                                                       : !any && !local && !param;
 }
 
-/* Addresses of a cluster's shared memory, as ptx/tier0/image.h has them: blocks lie 16 MB apart, an address of 32 bits
+/* Addresses of a cluster's shared memory, as ptx/lir/image.h has them: blocks lie 16 MB apart, an address of 32 bits
  * with the highest bit names one by its rank. Without branches, and of scalars as of pieces. */
 #define T1_CLUSTER_BASE(b) ((uint64_t)(b)->cluster_shared)
 #define T1_FAR(b, a)                                                                               \

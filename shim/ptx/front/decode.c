@@ -1,0 +1,266 @@
+/* Table-driven decoding of opcodes: every modifier spelling is a row of mods.def, every opcode a
+ * row of opinfo.def. Opcodes without a row (tensor, texture, cluster, video) are kept with their
+ * text and the modifiers that could be understood, so that a back end can name what it lacks. */
+#include "ptx/front/front.h"
+
+#include <string.h>
+
+#define BIT(n) ((uint64_t)1 << (n))
+enum mod_class {
+    RND_, IRND_, FTZ_, SAT_, APPROX_, HALF_, CC_, NAN_, RELU_, NOFTZ_, SHIFTAMT_, CLAMP_, UNI_, TO_,
+    NC_, SYNC_, PACK_, CMP_, LOGIC_, ATOM_, SHFL_, IDX_, VOTE_, PRMT_, SHF_, TESTP_, BAR_, MEMBAR_,
+    SPACE_, SEM_, SCOPE_, VEC_, CACHE_, SCALE_
+};
+#define RND BIT(RND_)
+#define IRND BIT(IRND_)
+#define FTZ BIT(FTZ_)
+#define SAT BIT(SAT_)
+#define APPROX BIT(APPROX_)
+#define HALF BIT(HALF_)
+#define CC BIT(CC_)
+#define NAN BIT(NAN_)
+#define RELU BIT(RELU_)
+#define NOFTZ BIT(NOFTZ_)
+#define SHIFTAMT BIT(SHIFTAMT_)
+#define CLAMP BIT(CLAMP_)
+#define UNI BIT(UNI_)
+#define TO BIT(TO_)
+#define NC BIT(NC_)
+#define SYNC BIT(SYNC_)
+#define PACK BIT(PACK_)
+#define CMP BIT(CMP_)
+#define LOGIC BIT(LOGIC_)
+#define ATOM BIT(ATOM_)
+#define SHFL BIT(SHFL_)
+#define IDX BIT(IDX_)
+#define VOTE BIT(VOTE_)
+#define PRMT BIT(PRMT_)
+#define SHF BIT(SHF_)
+#define TESTP BIT(TESTP_)
+#define BAR BIT(BAR_)
+#define MEMBAR BIT(MEMBAR_)
+#define SPACE BIT(SPACE_)
+#define SEM BIT(SEM_)
+#define SCOPE BIT(SCOPE_)
+#define VEC BIT(VEC_)
+#define CACHE BIT(CACHE_)
+#define SCALE BIT(SCALE_)
+
+enum mod_field { F_RND, F_FLAG, F_CMP, F_SUB, F_SPACE, F_SEM, F_SCOPE, F_VEC, F_IGNORE };
+
+static const struct mod {
+    const char *text;
+    uint64_t cls;
+    uint8_t field;
+    uint32_t value;
+} mods[] = {
+#define MOD(text, cls, field, value) {text, BIT(cls##_), F_##field, value},
+#include "ptx/front/mods.def"
+#undef MOD
+};
+enum { NMODS = sizeof mods / sizeof mods[0] };
+
+#define T(t) BIT(PTX_##t)
+#define T_S (T(S16) | T(S32) | T(S64))
+#define T_I (T_S | T(U16) | T(U32) | T(U64))
+#define T_I32 (T(U32) | T(S32))
+#define T_I64 (T(U64) | T(S64))
+#define T_B (T(B16) | T(B32) | T(B64))
+#define T_F (T(F32) | T(F64))
+#define T_H (T(F16) | T(F16X2) | T(BF16) | T(BF16X2))
+#define T_X2 (T(U16X2) | T(S16X2))
+#define T_MEM (T_I | T_B | T_F | T(U8) | T(S8) | T(B8) | T(B128) | T(F16) | T(F16X2))
+#define T_ATOM (T_I32 | T_I64 | T(B16) | T(B32) | T(B64) | T(B128) | T_F | T_H)
+
+static const struct op_info {
+    const char *sig; /* NULL: no row, kept loosely */
+    uint64_t mods, need, types;
+    uint8_t least, most;
+} infos[PTX_NOPS] = {
+#define OPI(op, mods, need, types, least, most, sig)                                              \
+    [PTX_OP_##op] = {sig, mods, need, types, least, most},
+#include "ptx/front/opinfo.def"
+#undef OPI
+};
+
+static const char *const op_names[PTX_NOPS] = {
+#define PTX_OP(id, text) [PTX_OP_##id] = text,
+#include "ptx/front/ops.def"
+#undef PTX_OP
+};
+
+const char *ptx_op_name(unsigned op)
+{
+    return op && op < PTX_NOPS ? op_names[op] : "?";
+}
+
+static unsigned op_find(const char *s, size_t len)
+{
+    for (unsigned i = 1; i < PTX_NOPS; i++)
+        if (strlen(op_names[i]) == len && !memcmp(op_names[i], s, len))
+            return i;
+    return PTX_OP_INVALID;
+}
+
+static void apply(struct ptx_instr *in, const struct mod *m)
+{
+    switch (m->field) {
+    case F_RND: in->rnd = (uint8_t)m->value; break;
+    case F_FLAG: in->flags |= m->value; break;
+    case F_CMP: in->cmp = (uint8_t)m->value; break;
+    case F_SUB:
+        if (in->sub != PTX_SUB_WARP_SYNC)
+            in->sub = (uint8_t)m->value;
+        break;
+    case F_SPACE: in->space = (uint8_t)m->value; break;
+    case F_SEM:
+        if (in->sem != PTX_MMIO) /* ld.mmio.relaxed */
+            in->sem = (uint8_t)m->value;
+        break;
+    case F_SCOPE: in->scope = (uint8_t)m->value; break;
+    case F_VEC: in->vec = (uint8_t)m->value; break;
+    default: break;
+    }
+}
+
+/* One modifier, without its dot. 0 = unknown to every opcode, 1 = not for this one, 2 = done. */
+static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, const char *s,
+                    size_t len)
+{
+    int known = 0;
+    if (len > 4 && s[0] == 'L' && (s[1] == '1' || s[1] == '2') && s[2] == ':')
+        len = 2; /* L1::evict_last, L2::128B */
+    for (unsigned i = 0; i < NMODS; i++) {
+        if (strlen(mods[i].text) != len || memcmp(mods[i].text, s, len))
+            continue;
+        known = 1;
+        if (!(mods[i].cls & allowed))
+            continue;
+        apply(in, &mods[i]);
+        *seen |= mods[i].cls;
+        return 2;
+    }
+    return known;
+}
+
+/* Operand patterns that depend on modifiers. */
+static const char *pattern(const struct ptx_instr *in, const struct op_info *info)
+{
+    bool wide = in->flags & PTX_F_WIDE, sync = in->flags & PTX_F_SYNC;
+    switch (in->op) {
+    case PTX_OP_MUL: return wide ? "W00" : info->sig;
+    case PTX_OP_MAD: return wide ? "W00w" : info->sig;
+    case PTX_OP_SHFL: return sync ? "Q0iii" : info->sig;
+    case PTX_OP_ATOM: return in->sub == PTX_SUB_CAS ? "Eaee?l" : info->sig;
+    case PTX_OP_VOTE:
+        if (in->sub == PTX_SUB_BALLOT)
+            return sync ? "Dpi" : "Dp";
+        return sync ? "Ppi" : "Pp";
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER:
+        if (in->scope == PTX_SCOPE_CLUSTER)
+            return "";
+        switch (in->sub) {
+        case PTX_SUB_ARRIVE: return "ii";
+        case PTX_SUB_WARP_SYNC: return "i";
+        case PTX_SUB_SYNC: return "i?i";
+        case PTX_SUB_POPC: return "Iiop";
+        default: return "Piop";
+        }
+    default: return info->sig;
+    }
+}
+
+/* What a table row cannot say. NULL = fine. */
+static const char *inconsistent(const struct ptx_instr *in)
+{
+    bool is_float = ptx_type_is_float(in->type[0]);
+    bool half = in->flags & (PTX_F_WIDE | PTX_F_HI | PTX_F_LO);
+    if ((in->op == PTX_OP_MUL || in->op == PTX_OP_MAD) && half == is_float)
+        return is_float ? "takes no .lo, .hi or .wide with a float type"
+                        : "needs .lo, .hi or .wide with an integer type";
+    if ((in->flags & PTX_F_WIDE) && ptx_type_size(in->type[0]) == 8)
+        return "has no .wide form of 64-bit operands";
+    if ((in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && in->sub == PTX_SUB_RED)
+        return "needs .popc, .and or .or";
+    return NULL;
+}
+
+/* Texture geometry and matrix shapes are read from the text by whoever implements them. */
+static void decode_loose(struct ptx_instr *in, const char *s, size_t len, unsigned *ntype)
+{
+    uint64_t seen = 0;
+    unsigned type = ptx_type_find(s, len);
+    if (!type)
+        modifier(in, ~(BAR | MEMBAR | IDX | SHF | CMP), &seen, s, len);
+    else if (*ntype < 4)
+        in->type[(*ntype)++] = (uint8_t)type;
+}
+
+void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *out)
+{
+    const char *end = s + len, *dot = memchr(s, '.', len);
+    const char *base_end = dot ? dot : end;
+    *out = (struct ptx_opcode){.in = {.vec = 1, .guard = -1}};
+    struct ptx_instr *in = &out->in;
+    const char *two = dot ? memchr(dot + 1, '.', (size_t)(end - dot - 1)) : NULL;
+    in->op = (uint16_t)op_find(s, (size_t)((two ? two : end) - s));
+    if (in->op != PTX_OP_INVALID) /* st.async shares only its first word with st */
+        base_end = two ? two : end;
+    else
+        in->op = (uint16_t)op_find(s, (size_t)(base_end - s));
+    if (in->op == PTX_OP_INVALID)
+        ptx_fail(c, line, s, len, "unknown instruction");
+    const struct op_info *info = &infos[in->op];
+    out->loose = !info->sig;
+    unsigned ntype = 0;
+    uint64_t seen = 0;
+    for (const char *m = base_end; m < end; m = dot) {
+        m++;
+        dot = memchr(m, '.', (size_t)(end - m));
+        if (!dot)
+            dot = end;
+        size_t n = (size_t)(dot - m);
+        if (out->loose) {
+            decode_loose(in, m, n, &ntype);
+            continue;
+        }
+        int r = modifier(in, info->mods, &seen, m, n);
+        if (r == 2)
+            continue;
+        unsigned type = ptx_type_find(m, n);
+        bool taken = type && ntype < info->most && (ntype || info->types & BIT(type));
+        c->diag->gap = !taken && (r || type); /* PTX has it, if not here as far as the tables know */
+        if (!type)
+            ptx_fail(c, line, s, len, r ? "%s does not take the modifier .%.*s"
+                                        : "%s: unknown modifier .%.*s",
+                     op_names[in->op], (int)(n < 40 ? n : 40), m);
+        if (!taken)
+            ptx_fail(c, line, s, len, "%s does not take the type .%.*s%s", op_names[in->op], (int)n,
+                     m, ntype ? " here" : "");
+        in->type[ntype++] = (uint8_t)type;
+    }
+    out->sig = "~";
+    if (out->loose)
+        return;
+    if (ntype < info->least)
+        ptx_fail(c, line, s, len, "%s needs %u type modifier%s", op_names[in->op], info->least,
+                 info->least > 1 ? "s" : "");
+    if (info->need && !(seen & info->need))
+        ptx_fail(c, line, s, len, "%s lacks the modifier that says which form is meant",
+                 op_names[in->op]);
+    const char *why = inconsistent(in);
+    if (why)
+        ptx_fail(c, line, s, len, "%s %s", op_names[in->op], why);
+    out->sig = pattern(in, info);
+}
+
+int ptx_decode_check(const char *opcode, struct ptx_diag *diag)
+{
+    struct ptx_ctx c = {.diag = diag};
+    struct ptx_opcode out;
+    if (setjmp(c.out))
+        return -1;
+    ptx_decode(&c, opcode, strlen(opcode), 1, &out);
+    return 0;
+}

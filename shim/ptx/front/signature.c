@@ -1,0 +1,338 @@
+/* Operands of an instruction checked against its opcode's pattern, and those of calls. */
+#include "ptx/front/front.h"
+
+#include <stdio.h>
+#include <string.h>
+
+
+enum { EXACT, WIDER };
+
+static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+                      const struct ptx_opnd *o, unsigned type, int how)
+{
+    char why[120];
+    unsigned have = p->f->reg[o->reg].type;
+    unsigned size = ptx_type_size(type), got = ptx_type_size(have);
+    bool is_float = ptx_type_is_float(type), ok;
+    if (type == PTX_PRED || have == PTX_PRED)
+        ok = type == have;
+    else if (how == WIDER && (!is_float || (have >= PTX_B8 && have <= PTX_B128)))
+        ok = got >= size;
+    else
+        ok = got == size;
+    if (ok && ptx_type_is_float(have) && !is_float && (type < PTX_B8 || type > PTX_B128))
+        ok = false; /* an integer operation on a float register */
+    if (!ok) {
+        snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have),
+                 ptx_type_name(type));
+        ptx_bad_operand(p, t, in, why);
+    }
+    if (o->neg && type != PTX_PRED && in->op != PTX_OP_VMAD)
+        ptx_bad_operand(p, t, in, "'!' of something that is not a predicate");
+}
+
+/* Type of `n` equal parts of a type, as in mov.b64 {lo, hi}. */
+static unsigned part_type(unsigned type, unsigned n)
+{
+    switch (n ? ptx_type_size(type) / n : 0) {
+    case 1: return PTX_B8;
+    case 2: return PTX_B16;
+    case 4: return PTX_B32;
+    case 8: return PTX_B64;
+    default: return PTX_NONE;
+    }
+}
+
+static unsigned wide_type(unsigned type)
+{
+    switch (type) {
+    case PTX_U16: return PTX_U32;
+    case PTX_S16: return PTX_S32;
+    case PTX_U32: return PTX_U64;
+    default: return PTX_S64;
+    }
+}
+
+static void check_vec(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+                      const struct ptx_opnd *o, unsigned type, int how, bool is_dst)
+{
+    for (unsigned i = 0; i < o->n; i++) {
+        const struct ptx_opnd *e = &p->f->opnd[o->first + i];
+        if (e->kind == PTX_O_REG)
+            check_reg(p, t, in, e, type, how);
+        else if (e->kind == PTX_O_SINK ? !is_dst
+                                       : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG))
+            ptx_bad_operand(p, t, in, "a vector holds registers");
+    }
+}
+
+static bool is_dst_letter(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* Type that a letter gives its operand; PTX_NONE = no type of its own. */
+static unsigned letter_type(const struct ptx_instr *in, char c)
+{
+    switch (c) {
+    case 'P': case 'S': case 'p': return PTX_PRED;
+    case 'I': case 'J': case 'K': case 'i': case 'k': case 'n': case 'o': return PTX_B32;
+    case 'l': return PTX_B64;
+    case 'W': case 'w': return wide_type(in->type[0]);
+    case '1': case 'c': return in->type[1];
+    case 'x': return PTX_NONE;
+    default: return in->type[0];
+    }
+}
+
+static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+                         const struct ptx_opnd *o, char c, unsigned type)
+{
+    bool wider = strchr("CcMm", c);
+    switch (o->kind) {
+    case PTX_O_REG:
+        if (o->imm && is_dst_letter(c))
+            ptx_bad_operand(p, t, in, "destination is not a register");
+        if (c == 'x'               ? ptx_type_size(p->f->reg[o->reg].type) < 4
+            : c == 'V' || c == 'v' ? false
+                                   : !type)
+            ptx_bad_operand(p, t, in, "register of the wrong type");
+        if (c != 'x')
+            check_reg(p, t, in, o, type, wider ? WIDER : EXACT);
+        if (o->sel && !strchr("Kkn", c))
+            ptx_bad_operand(p, t, in, "takes no byte of a register");
+        return;
+    case PTX_O_SINK:
+        if (!is_dst_letter(c))
+            ptx_bad_operand(p, t, in, "'_' is not a source");
+        return;
+    case PTX_O_IMM: break;
+    case PTX_O_SREG:
+        if (c != 'v' && c != 'c')
+            ptx_bad_operand(p, t, in, "special register; only mov reads it");
+        break;
+    case PTX_O_SYM:
+        if (type == PTX_PRED || ptx_type_is_float(type))
+            ptx_bad_operand(p, t, in, "address where a value of another type is expected");
+        break;
+    default: ptx_bad_operand(p, t, in, "operand of the wrong kind");
+    }
+    if (is_dst_letter(c))
+        ptx_bad_operand(p, t, in, "destination is not a register");
+}
+
+/* Vectors stand only in ld, st, atom (n = .vN) and mov (n parts of the type). */
+static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+                          struct ptx_opnd *o, char c)
+{
+    unsigned type = letter_type(in, c);
+    bool memory = strchr("MmEe", c), move = c == 'V' || c == 'v';
+    if (o->kind == PTX_O_VEC && memory && in->vec == 1 && o->n == 1)
+        *o = p->f->opnd[o->first];
+    if (o->kind == PTX_O_VEC && (memory || move)) {
+        if (memory || in->vec > 1) {
+            if (o->n != in->vec)
+                ptx_bad_operand(p, t, in, "vector of another length than the instruction says");
+        } else {
+            type = o->n == 4 && p->f->opnd[o->first].kind == PTX_O_SREG ? type
+                                                                        : part_type(type, o->n);
+            if (!type || o->n < 2)
+                ptx_bad_operand(p, t, in, "vector does not divide the instruction's type");
+        }
+        check_vec(p, t, in, o, type, c == 'M' || c == 'm' ? WIDER : EXACT, is_dst_letter(c));
+        return;
+    }
+    if (memory && in->vec > 1)
+        ptx_bad_operand(p, t, in, "expected a vector {a, b, ...}");
+    check_scalar(p, t, in, o, c, type);
+}
+
+static void read_label(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o, char c)
+{
+    struct ptx_lex *l = &p->lex;
+    if (l->tok.kind != PTX_T_IDENT)
+        ptx_bad_operand(p, &l->tok, in, "expected a label");
+    struct ptx_tok t = l->tok;
+    ptx_next(l);
+    *o = (struct ptx_opnd){.kind = PTX_O_BLOCK, .reg = -1, .sym = -1};
+    if (c == 'b') {
+        o->reg = ptx_label_ref(p, &t);
+        return;
+    }
+    const struct ptx_sym *e = ptx_sym_find(&p->names, t.s, t.len);
+    if (!e || e->kind != PTX_K_BTAB)
+        ptx_bad_operand(p, &t, in, "not the label of a .branchtargets");
+    o->kind = PTX_O_SYM;
+    o->sym = PTX_SYM_PROTO(e->id);
+}
+
+static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, struct ptx_opnd *o)
+{
+    struct ptx_tok t = p->lex.tok;
+    if (c == 'b' || c == 't') {
+        read_label(p, in, o, c);
+        return;
+    }
+    unsigned type = letter_type(in, c);
+    if (c == 'v' && in->vec == 1 &&
+        ptx_is(&p->lex, '{')) /* immediates inside have the part's type */
+        type = in->type[0] == PTX_B64 ? PTX_B32 : in->type[0] == PTX_B32 ? PTX_B16 : PTX_B64;
+    ptx_read_any(p, in, type, 0, o);
+    if (c == 'a') {
+        if (o->kind != PTX_O_ADDR)
+            ptx_bad_operand(p, &t, in, "expected an address in brackets");
+        if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
+            ptx_bad_operand(p, &t, in, "address register is narrower than 32 bits");
+        if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) == 4 &&
+            (in->space == PTX_SP_NONE || in->space == PTX_SP_GLOBAL))
+            ptx_bad_operand(p, &t, in, "addresses in this state space have 64 bits");
+        return;
+    }
+    check_operand(p, &t, in, o, c);
+}
+
+/* Anything up to the ';'. */
+static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
+{
+    struct ptx_lex *l = &p->lex;
+    struct ptx_opnd rest[32];
+    uint32_t n = 0;
+    if (ptx_is(l, ';'))
+        return;
+    bool dst = !ptx_is(l, '[') && !ptx_starts_expr(l);
+    do {
+        struct ptx_opnd o;
+        ptx_read_any(p, in, PTX_NONE, 0, &o);
+        if (dst && in->ndst == 0) {
+            in->dst[in->ndst++] = o;
+            if (ptx_accept(l, '|'))
+                ptx_read_any(p, in, 0, 0, &in->dst[in->ndst++]);
+        } else if (in->nsrc < 4) {
+            in->src[in->nsrc++] = o;
+        } else if (n == sizeof rest / sizeof rest[0]) {
+            ptx_bad_operand(p, &l->tok, in, "too many operands");
+        } else {
+            rest[n++] = o;
+        }
+    } while (ptx_accept(l, ','));
+    if (n == 1)
+        in->src[in->nsrc++] = rest[0];
+    else if (n)
+        ptx_make_vec(p, &in->src[in->nsrc++], rest, n);
+}
+
+void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in)
+{
+    struct ptx_lex *l = &p->lex;
+    const char *sig = oc->sig;
+    bool optional = false, first = true;
+    if (*sig == '~') {
+        read_loose(p, in);
+        return;
+    }
+    for (; *sig; sig++) {
+        if (*sig == '?') {
+            optional = true;
+            continue;
+        }
+        if (optional && ptx_is(l, ';'))
+            break;
+        if (!first && !ptx_accept(l, ','))
+            ptx_bad_operand(p, &l->tok, in,
+                            ptx_is(l, ';') ? "an operand is missing" : "expected ','");
+        first = false;
+        if (is_dst_letter(*sig)) {
+            read_operand(p, in, *sig, &in->dst[in->ndst++]);
+            if (strchr("SQJ", *sig) && ptx_accept(l, '|'))
+                read_operand(p, in, 'P', &in->dst[in->ndst++]);
+            continue;
+        }
+        struct ptx_opnd *o = &in->src[in->nsrc++];
+        if (*sig == 'o') {
+            struct ptx_tok t = l->tok;
+            bool neg = ptx_is(l, '!');
+            ptx_read_any(p, in, PTX_B32, 0, o);
+            if (neg || (o->kind == PTX_O_REG && p->f->reg[o->reg].type == PTX_PRED)) {
+                in->src[in->nsrc++] = *o; /* left out: this is the predicate behind it */
+                *o = (struct ptx_opnd){.reg = -1, .sym = -1};
+                sig++;
+            } else {
+                check_operand(p, &t, in, o, 'o');
+            }
+            continue;
+        }
+        read_operand(p, in, *sig, o);
+    }
+    if (!ptx_is(l, ';'))
+        ptx_bad_operand(p, &l->tok, in, ptx_is(l, ',') ? "too many operands" : "expected ';'");
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* Arguments or results. A vector is its elements, as it is where a function declares it (ptx_read_params). */
+static void read_call_list(struct ptx_parser *p, const struct ptx_instr *in, struct ptx_opnd *o)
+{
+    struct ptx_tok t = p->lex.tok;
+    struct ptx_opnd flat[255];
+    uint32_t n = 0;
+    ptx_next(&p->lex);
+    ptx_read_list(p, in, PTX_NONE, 0, ')', o);
+    for (unsigned i = 0; i < o->n; i++) {
+        const struct ptx_opnd *e = &p->f->opnd[o->first + i];
+        const unsigned parts = e->kind == PTX_O_VEC ? e->n : 1;
+        if (n + parts > sizeof flat / sizeof *flat)
+            ptx_bad_operand(p, &t, in, "more than 255 operands in a list");
+        memcpy(&flat[n], e->kind == PTX_O_VEC ? &p->f->opnd[e->first] : e, parts * sizeof *e);
+        n += parts;
+    }
+    if (n != o->n)
+        ptx_make_vec(p, o, flat, n);
+    for (unsigned i = 0; i < o->n; i++) {
+        unsigned kind = p->f->opnd[o->first + i].kind;
+        if (kind != PTX_O_REG && kind != PTX_O_SYM && kind != PTX_O_IMM && kind != PTX_O_SINK)
+            ptx_bad_operand(p, &t, in, "argument of the wrong kind");
+    }
+}
+
+/* call (ret), callee, (arguments), prototype; everything but the callee may be missing. */
+void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in)
+{
+    struct ptx_lex *l = &p->lex;
+    for (unsigned i = 0; i < 3; i++)
+        in->src[i] = (struct ptx_opnd){.reg = -1, .sym = -1};
+    in->dst[0] = in->src[0];
+    in->ndst = 1;
+    in->nsrc = 3;
+    if (ptx_is(l, '(')) {
+        read_call_list(p, in, &in->dst[0]);
+        if (!ptx_accept(l, ','))
+            ptx_bad_operand(p, &l->tok, in, "expected ',' and the function");
+    }
+    struct ptx_tok t = l->tok;
+    ptx_read_any(p, in, PTX_B64, 0, &in->src[0]);
+    bool direct = in->src[0].kind == PTX_O_SYM && PTX_SYM_BAND(in->src[0].sym) == 0x20000000;
+    if (!direct && in->src[0].kind != PTX_O_REG)
+        ptx_bad_operand(p, &t, in, "not a function or a register");
+    if (ptx_accept(l, ',')) {
+        if (ptx_is(l, '('))
+            read_call_list(p, in, &in->src[1]);
+        if (in->src[1].kind == PTX_O_NONE || ptx_accept(l, ',')) {
+            struct ptx_tok name = ptx_ident(l, "a prototype");
+            const struct ptx_sym *e = ptx_sym_find(&p->names, name.s, name.len);
+            if (!e || (e->kind != PTX_K_PROTO && e->kind != PTX_K_TARGETS))
+                ptx_bad_operand(p, &name, in, "not the label of a .callprototype or .calltargets");
+            in->src[2].kind = PTX_O_SYM;
+            in->src[2].sym = e->kind == PTX_K_PROTO ? PTX_SYM_PROTO(e->id) : e->id;
+        }
+    }
+    if (!direct && in->src[2].kind == PTX_O_NONE)
+        ptx_bad_operand(p, &t, in, "indirect call without a prototype");
+    if (direct) {
+        const struct ptx_func *callee = &p->f->module->func[PTX_SYM_INDEX(in->src[0].sym)];
+        if (in->src[1].n != callee->nparam || in->dst[0].n != callee->nret)
+            ptx_bad_operand(p, &t, in,
+                            "number of arguments or results differs from the function's");
+    }
+    if (!ptx_is(l, ';'))
+        ptx_bad_operand(p, &l->tok, in, "expected ';'");
+}

@@ -1,0 +1,167 @@
+/* Symbols and instructions as text, for messages and dumps. */
+#include "ptx/front/front.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym)
+{
+    uint32_t i = (uint32_t)PTX_SYM_INDEX(sym);
+    if (sym < 0)
+        return NULL;
+    switch (PTX_SYM_BAND(sym)) {
+    case 0: return i < f->module->nvar ? &f->module->var[i] : NULL;
+    case 0x40000000: return i < f->nlocal ? &f->local[i] : NULL;
+    case 0x60000000:
+        if (i < f->nparam)
+            return &f->param[i];
+        return i - f->nparam < f->nret ? &f->ret[i - f->nparam] : NULL;
+    default: return NULL;
+    }
+}
+
+void ptx_diag_text(const struct ptx_diag *d, char *to, size_t room)
+{
+    snprintf(to, room, "PTX line %u: %s%s%s", d->line, d->what, d->what[0] ? ": " : "", d->msg);
+}
+
+static const char *symbol_name(const struct ptx_func *f, int32_t sym)
+{
+    uint32_t i = (uint32_t)PTX_SYM_INDEX(sym);
+    const struct ptx_var *v = ptx_symbol(f, sym);
+    if (v)
+        return v->name;
+    if (PTX_SYM_BAND(sym) == 0x20000000 && i < f->module->nfunc)
+        return f->module->func[i].name;
+    if (PTX_SYM_BAND(sym) == 0x70000000 && i < f->nproto)
+        return f->proto[i].name;
+    return "?";
+}
+
+struct out {
+    char *buf;
+    size_t size, at;
+};
+
+static void __attribute__((format(printf, 2, 3))) put(struct out *o, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    size_t left = o->size - o->at;
+    int n = vsnprintf(o->buf + o->at, left, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        o->at += (size_t)n < left ? (size_t)n : left - 1;
+}
+
+static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
+                     const struct ptx_opnd *v, const char *brackets);
+
+static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
+                     const struct ptx_opnd *v)
+{
+    switch (v->kind) {
+    case PTX_O_REG:
+        put(o, "%s%s", !v->neg ? "" : f->reg[v->reg].type == PTX_PRED ? "!" : "-",
+            f->reg[v->reg].name);
+        if (v->sel)
+            put(o, ".%c%0*o", v->sel & PTX_SEL_BYTES ? 'b' : 'h', (int)PTX_SEL_COUNT(v->sel),
+                v->sel & PTX_SEL_DIGITS);
+        break;
+    case PTX_O_IMM:
+        if (ptx_type_is_float(in->type[0]) && v->imm > 255)
+            put(o, ptx_type_size(in->type[0]) == 8 ? "0d%016llX" : "0f%08llX",
+                (unsigned long long)v->imm);
+        else if ((int64_t)v->imm < 0)
+            put(o, "%lld", (long long)v->imm);
+        else
+            put(o, "%llu", (unsigned long long)v->imm);
+        break;
+    case PTX_O_SREG: put(o, "%s", ptx_sreg_name((unsigned)v->reg)); break;
+    case PTX_O_SYM:
+        if (in->op == PTX_OP_BRX)
+            put(o, "%s", f->btab[PTX_SYM_INDEX(v->sym)].name);
+        else
+            put(o, "%s", symbol_name(f, v->sym));
+        if (v->imm)
+            put(o, "+%lld", (long long)v->imm);
+        break;
+    case PTX_O_ADDR:
+        if (v->reg >= 0 || v->sym >= 0) {
+            put(o, "[%s", v->reg >= 0 ? f->reg[v->reg].name : symbol_name(f, v->sym));
+            if (v->imm)
+                put(o, "%+lld", (long long)v->imm);
+            put(o, "]");
+        } else {
+            put(o, "[%llu]", (unsigned long long)v->imm);
+        }
+        break;
+    case PTX_O_VEC: put_list(o, f, in, v, "{}"); break;
+    case PTX_O_BLOCK:
+        if (f->block)
+            put(o, "B%d", (int)v->reg);
+        else
+            put(o, "%s", f->label_name[v->reg]);
+        break;
+    case PTX_O_SINK: put(o, "_"); break;
+    default: break;
+    }
+}
+
+static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
+                     const struct ptx_opnd *v, const char *brackets)
+{
+    put(o, "%c", brackets[0]);
+    for (unsigned i = 0; i < v->n; i++) {
+        put(o, "%s", i ? ", " : "");
+        put_opnd(o, f, in, &f->opnd[v->first + i]);
+    }
+    put(o, "%c", brackets[1]);
+}
+
+static void put_call(struct out *o, const struct ptx_func *f, const struct ptx_instr *in)
+{
+    put(o, " ");
+    if (in->dst[0].kind == PTX_O_VEC) {
+        put_list(o, f, in, &in->dst[0], "()");
+        put(o, ", ");
+    }
+    put_opnd(o, f, in, &in->src[0]);
+    if (in->src[1].kind == PTX_O_VEC) {
+        put(o, ", ");
+        put_list(o, f, in, &in->src[1], "()");
+    }
+    if (in->src[2].kind == PTX_O_SYM) {
+        put(o, ", ");
+        put_opnd(o, f, in, &in->src[2]);
+    }
+}
+
+char *ptx_instr_text(const struct ptx_func *f, const struct ptx_instr *in, char *buf, size_t size)
+{
+    struct out o = {buf, size, 0};
+    if (!size)
+        return buf;
+    buf[0] = 0;
+    if (in->guard >= 0)
+        put(&o, "@%s%s ", in->guard_neg ? "!" : "", f->reg[in->guard].name);
+    put(&o, "%s", in->opcode ? in->opcode : ptx_op_name(in->op));
+    if (in->op == PTX_OP_CALL) {
+        put_call(&o, f, in);
+        return buf;
+    }
+    for (unsigned i = 0; i < in->ndst; i++) {
+        put(&o, "%s", i ? "|" : " ");
+        put_opnd(&o, f, in, &in->dst[i]);
+    }
+    bool comma = in->ndst;
+    for (unsigned i = 0; i < in->nsrc; i++) {
+        if (in->src[i].kind == PTX_O_NONE)
+            continue;
+        put(&o, "%s", comma ? ", " : " ");
+        put_opnd(&o, f, in, &in->src[i]);
+        comma = true;
+    }
+    return buf;
+}

@@ -1,0 +1,91 @@
+/* Tier 0 execution: bar.sync, bar.arrive and bar.red. A barrier counts threads: lanes that exited
+ * count as arrived, as do the lanes that a partial last warp never had. */
+#include "ptx/tier0/warp.h"
+
+#include <string.h>
+
+/* A barrier of the whole block completes when no live lane is missing; one with a count when the
+ * warps that take part bring that many threads. */
+static bool complete(const struct t0_block *b, const struct t0_barrier *bar)
+{
+    uint32_t threads = 0;
+    for (uint32_t k = 0; k < b->nwarp; k++) {
+        uint32_t here = bar->arrived[k] | b->warp[k].dead;
+        if (!bar->count && ~here)
+            return false;
+        if (bar->arrived[k])
+            threads += (uint32_t)__builtin_popcount(here);
+    }
+    return threads >= bar->count;
+}
+
+static void give_result(struct t0_warp *w, const struct t0_barrier *bar, const struct lir_insn *i,
+                        uint32_t mask)
+{
+    unsigned kind = i->aux & LIR_BAR_KIND;
+    if (kind == LIR_BAR_RED_POPC) {
+        T0_FOR_LANES(l, mask)
+            T0_U32(w, i->d)[l] = bar->popc;
+    } else if (kind == LIR_BAR_RED_AND || kind == LIR_BAR_RED_OR) {
+        bool v = kind == LIR_BAR_RED_AND ? bar->all : bar->any;
+        T0_PRED(w, i->d) = v ? T0_PRED(w, i->d) | mask : T0_PRED(w, i->d) & ~mask;
+    }
+}
+
+static void release(struct t0_block *b, uint32_t id)
+{
+    struct t0_barrier *bar = &b->barrier[id];
+    const struct lir_insn *code = LIR_AT(b->image, code, struct lir_insn);
+    for (uint32_t k = 0; k < b->nwarp; k++) {
+        struct t0_warp *w = &b->warp[k];
+        for (uint32_t s = 0; s < w->nsplit; s++) {
+            struct t0_split *split = &w->split[s];
+            if (split->state != T0_WAIT_BARRIER || split->want != id)
+                continue;
+            give_result(w, bar, &code[split->pc], split->mask);
+            split->state = T0_READY;
+            split->pc++;
+        }
+        bar->arrived[k] = 0;
+    }
+    bar->in_use = false;
+}
+
+bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
+{
+    struct t0_block *b = w->block;
+    unsigned lane = (unsigned)__builtin_ctz(w->l.mask), kind = i->aux & LIR_BAR_KIND;
+    uint32_t id = T0_U32(w, i->a)[lane] % T0_BARRIERS;
+    if (id == LIR_BARRIER_CLUSTER)
+        return t0_cluster_arrive(w, kind != LIR_BAR_ARRIVE);
+    struct t0_barrier *bar = &b->barrier[id];
+    uint32_t p = T0_PRED(w, i->c);
+
+    if (!bar->in_use) {
+        bar->in_use = bar->all = true;
+        bar->any = false;
+        bar->popc = bar->arrivals = 0;
+        bar->count = i->aux & LIR_BAR_COUNT ? T0_U32(w, i->b)[lane] : 0;
+    }
+    if (kind >= LIR_BAR_RED_POPC) {
+        p = (i->aux & LIR_BAR_NEG ? ~p : p) & w->l.mask;
+        bar->popc += (uint32_t)__builtin_popcount(p);
+        bar->any |= p != 0;
+        bar->all &= p == w->l.mask;
+    }
+    bar->arrived[w->index] |= w->l.mask;
+    bar->arrivals++;
+    if ((!bar->count && bar->arrivals < b->alive) || !complete(b, bar))
+        return kind == LIR_BAR_ARRIVE;
+    release(b, id);
+    give_result(w, bar, i, w->l.mask);
+    return true;
+}
+
+void t0_bar_exited(struct t0_block *b)
+{
+    for (uint32_t id = 0; id < LIR_BARRIER_CLUSTER; id++)
+        if (b->barrier[id].in_use && complete(b, &b->barrier[id]))
+            release(b, id);
+    t0_cluster_exited(b->cluster);
+}

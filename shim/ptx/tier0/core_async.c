@@ -1,0 +1,176 @@
+/* Tier 0 execution: cp.async, done when issued, and mbarrier objects. */
+#include "ptx/tier0/warp.h"
+
+#include <string.h>
+
+/* Host address of `size` bytes of shared memory, the block's own or another's of its cluster, aligned to `align`. */
+static uint8_t *shared_at(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, uint32_t size,
+                          unsigned align)
+{
+    uint8_t *p = a < w->shared_size && size <= w->shared_size - a ? w->shared + a : t0_far_shared(w, a, size);
+    if (!p)
+        t0_raise(w, i, T0_FAULT_SHARED, lane, a);
+    if (a & (align - 1))
+        t0_raise(w, i, T0_FAULT_MISALIGNED, lane, a);
+    return p;
+}
+
+static void cp_async(struct t0_warp *w, const struct lir_insn *i)
+{
+    unsigned size = 1u << (i->aux & LIR_CP_LOG2);
+    w->at = i;
+    if (size > 16)
+        return;
+    T0_FOR_LANES(l, w->l.mask) {
+        uint64_t to = i->aux & LIR_CP_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
+                                            : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+        uint64_t from = T0_U64(w, i->b)[l];
+        unsigned n = i->aux & LIR_CP_PARTIAL ? T0_U32(w, i->c)[l] : size;
+        uint8_t *p = shared_at(w, i, l, to, size, size), bytes[16] = {0};
+        n = n < size ? n : size;
+        if (n && from & (size - 1))
+            t0_raise(w, i, T0_FAULT_MISALIGNED, l, from);
+        memcpy(bytes, (const void *)(uintptr_t)from, n);
+        memcpy(p, bytes, size);
+    }
+}
+
+enum { COUNT = 0xfffff, BYTES = 0x1fffff, PHASE = 61 };
+
+/* Arrivals and bytes; a phase ends when none of both is missing. */
+static uint64_t arrive(uint64_t word, uint64_t n, bool drop, uint32_t bytes)
+{
+    uint64_t left = word & COUNT, all = word >> 20 & COUNT, phase = word >> PHASE;
+    uint64_t missing = ((word >> 40) + bytes) & BYTES;
+    if (drop)
+        all -= n < all ? n : all;
+    left -= n < left ? n : left;
+    if (!left && !missing) {
+        left = all;
+        phase++;
+    }
+    return left | all << 20 | missing << 40 | phase << PHASE;
+}
+
+static uint64_t shared_offset(struct t0_warp *w, uint32_t row, unsigned lane, bool addr32)
+{
+    return addr32 ? T0_U32(w, row)[lane] : T0_U64(w, row)[lane];
+}
+
+/* cp.reduce.async.bulk: the elements one after the other. */
+static void reduce(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t *p, const uint8_t *q,
+                   uint32_t bytes)
+{
+    const unsigned op = (unsigned)i->imm & LIR_ATOM_OP;
+    const unsigned type = (unsigned)i->imm >> LIR_ATOM_TYPE_SHIFT & 0x1f, size = t0_atomic_size(type);
+    if (!size || size > 8)
+        t0_raise(w, i, T0_FAULT_TRAP, lane, 0);
+    for (uint32_t at = 0; at < bytes; at += size) {
+        uint64_t v = 0;
+        memcpy(&v, q + at, size);
+        t0_atomic_one(p + at, type, op, v, 0);
+    }
+}
+
+/* One copy of cp.async.bulk to a block, and the news of it to that block's mbarrier. */
+static void copy_bulk(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t to, uint64_t barrier,
+                      const uint8_t *q, uint32_t size)
+{
+    uint8_t *p = i->aux & LIR_BULK_TO_SHARED ? shared_at(w, i, lane, to, size, 16) : (uint8_t *)(uintptr_t)to;
+    if (i->imm)
+        reduce(w, i, lane, p, q, size);
+    else
+        memmove(p, q, size);
+    if (i->aux & LIR_BULK_BARRIER) {
+        uint64_t *word = (uint64_t *)(void *)shared_at(w, i, lane, barrier, 8, 8);
+        *word = arrive(*word, 0, false, 0u - size);
+    }
+}
+
+/* To the same place in each block of the mask. */
+static void multicast(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t to, uint64_t barrier,
+                      const uint8_t *q, uint32_t size)
+{
+    const uint64_t low = LIR_CLUSTER_STRIDE - 1;
+    T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff) {
+        const uint64_t block = LIR_CLUSTER_FAR | (uint64_t)rank << LIR_CLUSTER_SHIFT;
+        copy_bulk(w, i, lane, block | (to & low), block | (barrier & low), q, size);
+    }
+}
+
+/* cp.async.bulk, done when issued. */
+static void bulk(struct t0_warp *w, const struct lir_insn *i)
+{
+    unsigned aux = i->aux;
+    w->at = i;
+    T0_FOR_LANES(l, w->l.mask) {
+        uint32_t size = T0_U32(w, i->c)[l];
+        uint64_t to = shared_offset(w, i->a, l, aux & LIR_BULK_TO32);
+        uint64_t from = shared_offset(w, i->b, l, aux & LIR_BULK_FROM32);
+        uint64_t barrier = aux & LIR_BULK_BARRIER ? shared_offset(w, i->e, l, aux & LIR_BULK_BARRIER32) : 0;
+        if ((to | from | size) & 15)
+            t0_raise(w, i, T0_FAULT_MISALIGNED, l, (to | size) & 15 ? to : from);
+        if (!size)
+            continue;
+        const uint8_t *q = aux & LIR_BULK_FROM_SHARED ? shared_at(w, i, l, from, size, 16) : (uint8_t *)(uintptr_t)from;
+        (aux & LIR_BULK_MULTICAST ? multicast : copy_bulk)(w, i, l, to, barrier, q, size);
+    }
+}
+
+static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
+{
+    unsigned kind = i->aux & LIR_MB_KIND;
+    uint32_t done = 0;
+    w->at = i;
+    T0_FOR_LANES(l, w->l.mask) {
+        if (kind == LIR_MB_PENDING) {
+            T0_U32(w, i->d)[l] = T0_U64(w, i->b)[l] & COUNT;
+            continue;
+        }
+        uint64_t a = i->aux & LIR_MEM_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
+                                            : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+        uint64_t *p, word;
+        if (i->aux & LIR_MEM_SHARED)
+            p = (uint64_t *)(void *)shared_at(w, i, l, a, 8, 8);
+        else if (!(p = (uint64_t *)(void *)t0_generic_shared(w, a, 8)))
+            t0_raise(w, i, T0_FAULT_SHARED, l, a);
+        if (a & 7)
+            t0_raise(w, i, T0_FAULT_MISALIGNED, l, a);
+        word = *p;
+        switch (kind) {
+        case LIR_MB_INIT: {
+            uint64_t n = T0_U32(w, i->b)[l] & COUNT;
+            *p = n | n << 20;
+            break;
+        }
+        case LIR_MB_ARRIVE:
+        case LIR_MB_DROP:
+            *p = arrive(word, T0_U32(w, i->b)[l], kind == LIR_MB_DROP, 0);
+            T0_U64(w, i->d)[l] = word;
+            break;
+        case LIR_MB_EXPECT: *p = arrive(word, 0, false, T0_U32(w, i->b)[l]); break;
+        case LIR_MB_ARRIVE_EXPECT:
+            *p = arrive(word, 1, false, T0_U32(w, i->b)[l]);
+            T0_U64(w, i->d)[l] = word;
+            break;
+        case LIR_MB_DROP_EXPECT:
+            *p = arrive(word, 1, true, T0_U32(w, i->b)[l]);
+            T0_U64(w, i->d)[l] = word;
+            break;
+        case LIR_MB_COMPLETE: *p = arrive(word, 0, false, 0u - T0_U32(w, i->b)[l]); break;
+        case LIR_MB_TEST:
+            done |= (uint32_t)(word >> PHASE != T0_U64(w, i->b)[l] >> PHASE) << l;
+            break;
+        default: done |= (uint32_t)((word >> PHASE & 1) != (T0_U32(w, i->b)[l] & 1)) << l;
+        }
+    }
+    if (kind == LIR_MB_TEST || kind == LIR_MB_TEST_PARITY)
+        T0_PRED(w, i->d) = (T0_PRED(w, i->d) & ~w->l.mask) | done;
+}
+
+void t0_async_handlers(t0_handler *table[LIR_NOPS])
+{
+    table[LIR_CP_ASYNC] = cp_async;
+    table[LIR_MBARRIER] = mbarrier;
+    table[LIR_BULK] = bulk;
+}
