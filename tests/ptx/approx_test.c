@@ -1,7 +1,7 @@
 /* The approximate functions: the largest error over a dense sample of floats, against long double
  * libm, must stay within what the ISA documents; special values are checked one by one. */
 #include "ptx/ir.h"
-#include "ptx/lir/lir.h"
+#include "ptx/tier0/handler.h"
 
 #include <math.h>
 #include <stdio.h>

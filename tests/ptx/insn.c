@@ -1,7 +1,7 @@
 /* The instruction checker of insn.h. */
 #include "insn.h"
 #include "ptx/ir.h"
-#include "ptx/lir/lir.h"
+#include "ptx/tier0/handler.h"
 #include "tier0/harness.h"
 
 enum { ROW_BYTES = 512, NSLOT = 9, MAXSRC = 4 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ptx/lir/lir.h"
+#include "ptx/tier0/handler.h"
 #include "ptx/tier1/tier1.h"
 #include "random/random.h"
 

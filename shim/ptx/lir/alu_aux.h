@@ -1,5 +1,5 @@
-/* Meanings of aux bits that only some arithmetic ops have, beyond those of t0.h;
- * lower/select_alu*.c sets them, exec/alu_*.c reads them. */
+/* Meanings of aux bits that only some arithmetic ops have, beyond those of lir.h;
+ * lower/select_alu*.c sets them, tier0/alu_*.c reads them. */
 #ifndef CUMU_PTX_TIER0_ALU_AUX_H
 #define CUMU_PTX_TIER0_ALU_AUX_H
 

@@ -1,4 +1,4 @@
-/* Tier 0, internal: the layout of an image, written by lower/ and validated and read by exec/.
+/* The layout of an image, written by lower/, validated and read by the interpreter, and read by the emitters.
  * Every reference inside an image is an index or an offset; nothing in it is a pointer. */
 #ifndef CUMU_PTX_T0_IMAGE_H
 #define CUMU_PTX_T0_IMAGE_H
@@ -157,9 +157,9 @@ enum {
 enum {
     LIR_ATOM_OP = 0x1f, LIR_ATOM_TYPE_SHIFT = 5, LIR_ATOM_SHARED = 0x400, LIR_ATOM_ADDR32 = 0x800,
     LIR_ATOM_NORET = 0x1000, LIR_ATOM_FTZ = 0x2000,
-    LIR_ATOM_ACQUIRE = 0x4000, LIR_ATOM_RELEASE = 0x8000 /* every atomic of tier 0 is both */
+    LIR_ATOM_ACQUIRE = 0x4000, LIR_ATOM_RELEASE = 0x8000 /* every atomic of the CPU back end is both */
 };
-enum { LIR_FENCE_SYS = 2 }; /* aux of FENCE: up to the whole system; tier 0 knows no less */
+enum { LIR_FENCE_SYS = 2 }; /* aux of FENCE: up to the whole system; the CPU back end knows no less */
 /* aux of LDMATRIX and STMATRIX, with LIR_MEM_SHARED and LIR_MEM_ADDR32 */
 enum { LIR_LDM_LOG2 = 3 /* of the number of matrices */, LIR_LDM_TRANS = 4 };
 /* aux of BULK; imm: 0 = copies, else the update of an element, as operation and type of ATOM */
@@ -182,6 +182,9 @@ enum {
     LIR_MB_COMPLETE,      /* operand: bytes that have come */
     LIR_MB_KIND = 15
 };
+/* What the coordinates of an instruction mean. */
+enum lir_geometry { LIR_GEO_1D, LIR_GEO_2D, LIR_GEO_3D, LIR_GEO_A1D, LIR_GEO_A2D, LIR_GEO_CUBE,
+                   LIR_GEO_ACUBE, LIR_GEOMETRIES };
 /* imm of TEX: geometry (enum lir_geometry), kind of coordinates, mode, result, channel of tld4 */
 enum {
     LIR_TEX_GEOMETRY = 7,

@@ -1,5 +1,5 @@
 /* The MUSA back end of kernels, public: MUSA C++ source of one kernel, scalar, one thread's program, for mcc
- * or MTRTC. It is written from tier 0's lowered form, so what tier 0 runs can be written down, and what
+ * or MTRTC. It is written from the low-level IR, so what tier 0 runs can be written down, and what
  * MUSA has no counterpart of is refused by name. */
 #ifndef CUMU_PTX_MUSA_H
 #define CUMU_PTX_MUSA_H

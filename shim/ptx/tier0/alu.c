@@ -1,5 +1,5 @@
 /* Chooses the arithmetic handlers of this CPU once: baseline, AVX2 with FMA, or AVX-512. */
-#include "ptx/lir/lir.h"
+#include "ptx/tier0/handler.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>

@@ -6,7 +6,7 @@
 #define CUMU_PTX_TIER0_ALU_H
 
 #include "ptx/lir/alu_aux.h"
-#include "ptx/lir/lir.h"
+#include "ptx/tier0/handler.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,7 @@
 #ifndef CUMU_PTX_T0_TEXTURE_H
 #define CUMU_PTX_T0_TEXTURE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "ptx/lir/image.h"
 
 #define T0_TEXTURE_MAGIC 0x78657475756d7563u
 #define T0_TEXTURE_LEVELS 17
@@ -35,10 +34,6 @@ struct t0_texture {
     uint32_t border[4];   /* bits, as read */
     struct t0_texture_level level[T0_TEXTURE_LEVELS];
 };
-
-/* What the coordinates of an instruction mean. */
-enum lir_geometry { LIR_GEO_1D, LIR_GEO_2D, LIR_GEO_3D, LIR_GEO_A1D, LIR_GEO_A2D, LIR_GEO_CUBE,
-                   LIR_GEO_ACUBE, LIR_GEOMETRIES };
 
 struct t0_texture_query {
     unsigned geometry;    /* enum lir_geometry */

@@ -1,30 +1,9 @@
-/* Tier 0, public: lowers a PTX function to a position-independent image (lower/, in the shim) and runs
- * an image's blocks warp by warp (exec/, in the CPU MUSA library). The image is the only thing that
- * crosses between the two; it is to the CPU library what a mubin is to a MUSA device. A driver whose
- * muModuleLoadData takes images exports LIR_TAKES_IMAGES, its version of them; no other has that name. */
+/* Tier 0, public: the interpreter (in the CPU MUSA library), which runs an image's blocks warp by warp. The image is
+ * the only thing that crosses between the shim, which lowers PTX (ptx/lir), and the library. */
 #ifndef CUMU_PTX_TIER0_H
 #define CUMU_PTX_TIER0_H
 
-#include "ptx/ir.h"
-
-#define LIR_LANES 32
-#define LIR_TAKES_IMAGES "cumu_host_images"
-
-/* ---- lower/: PTX -> image ------------------------------------------------------------------- */
-
-/* Image of one kernel with every function it can reach; *image is malloc'ed, caller frees.
- * Module-scope variables are externs of the image, bound by lir_image_bind before it is loaded.
- * 0, or -1 with *diag naming the instruction that has no lowering. */
-int lir_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size,
-                    struct ptx_diag *diag);
-/* Image that defines the module's .global and .const variables (no code). *image = NULL, 0 if none. */
-int lir_lower_data(const struct ptx_module *m, void **image, size_t *size, struct ptx_diag *diag);
-
-/* Externs of an image: i-th name or NULL past the end; bind gives one its device address. */
-const char *lir_image_extern(const void *image, unsigned i);
-void lir_image_bind(void *image, unsigned i, uint64_t address);
-
-/* ---- exec/: image -> execution -------------------------------------------------------------- */
+#include "ptx/lir/lir.h"
 
 struct t0_fault;
 struct t0_env { /* what the machine below gives to kernels; ctx is passed back */
@@ -66,13 +45,6 @@ struct t0_kernel *t0_module_kernel(struct t0_module *m, const char *name);
 /* Variable by name: its address and size; 0, or -1. */
 int t0_module_global(struct t0_module *m, const char *name, void **address, size_t *size);
 
-struct lir_param { uint32_t offset, size; };
-struct lir_cluster_info { /* what the kernel says about its clusters */
-    uint32_t dims[3];    /* .reqnctapercluster; 0 = the launch says */
-    uint32_t max;        /* .maxclusterrank; 0 = not given */
-    uint32_t must_be_set; /* .explicitcluster: never launched without */
-    uint32_t grid_of_clusters; /* .blocksareclusters: the launch's grid counts clusters */
-};
 struct t0_kernel_info {
     const char *name;
     uint32_t nparam, param_size;

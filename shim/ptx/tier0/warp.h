@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #include "ptx/lir/image.h"
+#include "ptx/tier0/handler.h"
+#include "ptx/tier0/tier0.h"
 
 #define T0_MAX_WARPS 32
 #define T0_BARRIERS 17 /* 16, and the one of the cluster */

@@ -161,7 +161,8 @@ static void lane_move(struct lir_lower *l, unsigned op, uint32_t row, uint32_t a
         lane_access(l, op, row, at, type);
         return;
     }
-    const uint32_t zero = lir_imm(l, LIR_CLASS_32, 0), one = lir_imm(l, LIR_CLASS_32, 1), word = lir_temp(l, LIR_CLASS_32);
+    const uint32_t zero = lir_imm(l, LIR_CLASS_32, 0), one = lir_imm(l, LIR_CLASS_32, 1);
+    const uint32_t word = lir_temp(l, LIR_CLASS_32);
     if (op == LIR_LANE_LD) {
         lane_access(l, op, word, at, PTX_U32);
         struct lir_insn *i = lir_emit(l, LIR_SETP_U32);

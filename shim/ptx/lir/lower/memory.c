@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Types that exec/core_atomics.c updates; b128 knows no arithmetic. */
+/* Types that tier0/core_atomics.c updates; b128 knows no arithmetic. */
 bool lir_atom_known(unsigned op, unsigned type)
 {
     switch (type) {

@@ -1,5 +1,5 @@
 /* Lowering one instruction by itself, for tier 1: what emitted code cannot say it leaves to the handlers
- * of tier 0, one instruction at a time. */
+ * of the interpreter, one instruction at a time. */
 #ifndef CUMU_PTX_T0_SINGLE_H
 #define CUMU_PTX_T0_SINGLE_H
 

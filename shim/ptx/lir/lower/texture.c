@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "ptx/tier0/texture.h"
 
 static bool has(const struct ptx_instr *i, const char *modifier)
 {

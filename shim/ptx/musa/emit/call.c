@@ -1,5 +1,5 @@
 /* The MUSA emitter: the kernel's parameters, functions and calls. Arguments and results are bytes of a
- * function's slot, as in tier 0; a function says whether its thread has ended. */
+ * function's slot, as in the interpreter; a function says whether its thread has ended. */
 #include "ptx/musa/emit/emit.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
  * say is refused: numbered texels of more than one dimension, offsets, questions about an object, stores that
  * convert, reductions. */
 #include "ptx/musa/emit/emit.h"
-#include "ptx/tier0/texture.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* The MUSA emitter: rows of tier 0's register file as names and constants. */
+/* The MUSA emitter: rows of the LIR's register file as names and constants. */
 #include "ptx/front/front.h"
 #include "ptx/musa/emit/emit.h"
 

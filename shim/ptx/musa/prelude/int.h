@@ -1,4 +1,4 @@
-/* The prelude: types, integer arithmetic and bits. A function is named by tier 0's operation and does to one
+/* The prelude: types, integer arithmetic and bits. A function is named by the LIR's operation and does to one
  * thread's value what that does to a lane. Narrow values arrive with anything above them. */
 namespace cm {
 typedef unsigned char u8;

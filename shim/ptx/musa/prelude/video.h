@@ -1,4 +1,4 @@
-/* The prelude: video instructions, which only kernels that use them carry. x and imm as tier 0 has them. */
+/* The prelude: video instructions, which only kernels that use them carry. x and imm as the LIR has them. */
 namespace cm {
 CM_FN s64 part(u32 v, u32 n, u32 bits, bool sign)
 {

@@ -1,5 +1,5 @@
 /* Tier 0's arithmetic for tier 1 objects: what emitted code has no expression for. */
-#include "ptx/lir/lir.h"
+#include "ptx/tier0/handler.h"
 #include "ptx/tier1/tier1.h"
 
 #include <pthread.h>
