@@ -38,6 +38,7 @@ static inline bool mut_known(const char *name)
 
 #include "tier0/harness.h"
 
+/* More of the host compiler's, of a program; those of a run are in the environment. */
 #ifndef MUT_FLAGS
 #define MUT_FLAGS ""
 #endif
@@ -68,9 +69,9 @@ static FILE *mut_file;
 static const struct mut_tool { const char *name, *probe, *head, *unit; bool wide; } mut_tools[] = {
     {"host", "command -v ${CXX:-g++}",
      "${CXX:-g++} -std=c++14 -O1 -w -fPIC -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
-     " -Itests -DCM_PLATFORM='\"musa/host.h\"' -x c++-header -o %s/prelude.h.gch %s/prelude.h",
+     " $MUT_FLAGS -Itests -DCM_PLATFORM='\"musa/host.h\"' -x c++-header -o %s/prelude.h.gch %s/prelude.h",
      "${CXX:-g++} -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
-     " -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s", false},
+     " $MUT_FLAGS -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s", false},
     {"nvcc", "command -v nvcc", NULL, "nvcc -ptx -w -arch=sm_80 --fmad=false -std=c++14 -x cu -o %s.out %s", false},
     {"clang", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("310"), false},
     {"clang22", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("220"), true},

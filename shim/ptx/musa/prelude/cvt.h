@@ -1,45 +1,6 @@
 /* The prelude: conversions. What a device converts by itself is written plainly; other formats and roundings
  * are packed in integer arithmetic. */
 namespace cm {
-struct format { u32 mantissa; s32 least; u64 inf, nan, sign; };
-#define CM_F16 format{10, -14, 0x7c00, 0x7fff, 0x8000}
-#define CM_BF16 format{7, -126, 0x7f80, 0x7fff, 0x8000}
-#define CM_F32 format{23, -126, 0x7f800000, 0x7fffffff, 0x80000000}
-#define CM_F64 format{52, -1022, 0x7ff0000000000000ull, 0x7fffffffffffffffull, 0x8000000000000000ull}
-#define CM_TF32 format{10, -126, 0x3fc00, 0x3ffff, 0x40000}
-#define CM_E4M3 format{3, -6, 0x7f, 0x7f, 0x80} /* no infinity */
-#define CM_E5M2 format{2, -14, 0x7c, 0x7f, 0x80}
-
-/* (-1)^neg * m * 2^exp */
-CM_FN u64 pack(format f, bool neg, u64 m, s32 exp, u32 rnd)
-{
-    u64 sign = neg ? f.sign : 0;
-    if (m == 0)
-        return sign;
-    s32 zeros = (s32)CLZ_B64(m), top = exp + 63 - zeros;
-    m <<= zeros;
-    s32 keep = (s32)f.mantissa + 1 - (top < f.least ? f.least - top : 0), drop = 64 - keep;
-    u64 q = drop >= 64 ? 0 : m >> drop;
-    bool half = drop > 64 ? false : m >> (drop - 1) & 1;
-    bool rest = drop > 64 ? true : (m & ((1ull << (drop - 1)) - 1)) != 0;
-    bool away = rnd == CM_RM ? neg : rnd == CM_RP ? !neg : false;
-    q += rnd == CM_RZ ? false
-         : rnd == CM_RM || rnd == CM_RP ? away && (half || rest)
-         : rnd == CM_RNA ? half : half && (rest || (q & 1));
-    u64 r = top < f.least ? q : ((u64)(top - f.least) << f.mantissa) + q;
-    if (r >= f.inf)
-        r = rnd == CM_RZ || ((rnd == CM_RM || rnd == CM_RP) && !away) ? f.inf - 1 : f.inf;
-    return sign | r;
-}
-CM_FN u64 pack(format f, f64 v, u32 rnd)
-{
-    u64 u = bits(v), m = u & 0xfffffffffffffull;
-    s32 exp = (s32)(u >> 52 & 0x7ff);
-    if (exp == 0x7ff)
-        return m ? f.nan : (u >> 63 ? f.sign : 0) | f.inf;
-    return pack(f, u >> 63, exp ? m | 1ull << 52 : m, (exp ? exp : 1) - 1075, rnd);
-}
-
 /* ---- halves ---- */
 CM_FN f32 from_f16(u32 h)
 {

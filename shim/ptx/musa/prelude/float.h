@@ -1,10 +1,5 @@
 /* The prelude: f32 and f64 arithmetic, comparisons and selection. .ftz is written out. Values travel as their bits. */
 namespace cm {
-CM_FN f32 as_f32(u32 u) { union { u32 u; f32 f; } v; v.u = u; return v.f; }
-CM_FN u32 bits(f32 f) { union { u32 u; f32 f; } v; v.f = f; return v.u; }
-CM_FN f64 as_f64(u64 u) { union { u64 u; f64 f; } v; v.u = u; return v.f; }
-CM_FN u64 bits(f64 f) { union { u64 u; f64 f; } v; v.f = f; return v.u; }
-
 CM_FN u32 flush(u32 u) { return (u & 0x7fffffffu) < 0x00800000u ? u & 0x80000000u : u; }
 CM_FN f32 in32(u32 u, u32 x) { return as_f32(x & CM_FTZ ? flush(u) : u); }
 CM_FN f32 saturate(f32 v) { return v > 0 ? v < 1 ? v : 1.0f : 0.0f; }
@@ -17,60 +12,99 @@ CM_FN u32 out32(f32 v, u32 x)
 CM_FN u64 out64(f64 v, u32 x) { return bits(x & CM_SAT ? saturate(v) : v); }
 
 /* To the nearest even by the language's own operators, which every toolkit has; a text is compiled without contraction,
- * so that they round once each. What needs more of a toolkit is a template: a name that it lacks is an error only for
- * kernels that ask for it. Public MUSA code has none of these builtins but __frcp_rn; how mcc rounds `/` and sqrtf is
- * said nowhere. */
-#define CM_RND(x) ((x) >> CM_RND_SHIFT & 15)
-#define CM_IS_DIRECTED(r) ((r) == CM_RZ || (r) == CM_RM || (r) == CM_RP)
-#define CM_DIRECTED(fn, r, args) ((r) == CM_RZ ? fn##_rz args : (r) == CM_RM ? fn##_rd args : fn##_ru args)
-#define CM_ROUNDED(fn, r, args) (CM_IS_DIRECTED(r) ? CM_DIRECTED(fn, r, args) : fn##_rn args)
-#define CM_SUM(id, fn32, fn64, op)                                                                 \
+ * so that they round once each. Anything else in software (round.h), or by what a probe found right: CM_USE_DIRECTED
+ * the builtins of CUDA's names, CM_USE_DIV32, DIV64, SQRT32, SQRT64 the operator and the function. */
+#define CM_BY_MODE(fn, r, args) ((r) == CM_RZ ? fn##_rz args : (r) == CM_RM ? fn##_rd args : fn##_ru args)
+#ifdef CM_USE_DIRECTED
+#define CM_DIRECTED(fn, r, args, soft) CM_BY_MODE(fn, r, args)
+#else
+#define CM_DIRECTED(fn, r, args, soft) (soft)
+#endif
+#define CM_SUM(id, fn32, fn64, op, soft)                                                           \
     CM_FN u32 id##_F32(u32 a, u32 b, u32 x) { return out32(in32(a, x) op in32(b, x), x); }         \
     CM_FN u64 id##_F64(u64 a, u64 b, u32 x) { return out64(as_f64(a) op as_f64(b), x); }           \
-    template <class T> CM_FN u32 id##_F32_DIRECTED(T a, T b, u32 x)                                \
+    CM_FN u32 id##_F32_DIRECTED(u32 u, u32 v, u32 x)                                               \
     {                                                                                              \
-        return out32(CM_DIRECTED(fn32, CM_RND(x), (in32(a, x), in32(b, x))), x);                           \
+        const f32 a = in32(u, x), b = in32(v, x);                                                  \
+        return out32(CM_DIRECTED(fn32, CM_RND(x), (a, b), soft), x);                               \
     }                                                                                              \
-    template <class T> CM_FN u64 id##_F64_DIRECTED(T a, T b, u32 x)                                \
+    CM_FN u64 id##_F64_DIRECTED(u64 u, u64 v, u32 x)                                               \
     {                                                                                              \
-        return out64(CM_DIRECTED(fn64, CM_RND(x), (as_f64(a), as_f64(b))), x);                             \
+        const f64 a = as_f64(u), b = as_f64(v);                                                    \
+        return out64(CM_DIRECTED(fn64, CM_RND(x), (a, b), soft), x);                               \
     }
-CM_SUM(ADD, __fadd, __dadd, +)
-CM_SUM(SUB, __fsub, __dsub, -)
-CM_SUM(MUL, __fmul, __dmul, *)
+CM_SUM(ADD, __fadd, __dadd, +, directed_sum(a, b, CM_RND(x)))
+CM_SUM(SUB, __fsub, __dsub, -, directed_sum(a, -b, CM_RND(x)))
+CM_SUM(MUL, __fmul, __dmul, *, directed_product(a, b, CM_RND(x)))
 CM_FN u32 FMA_F32(u32 a, u32 b, u32 c, u32 x) { return out32(fmaf(in32(a, x), in32(b, x), in32(c, x)), x); }
 CM_FN u64 FMA_F64(u64 a, u64 b, u64 c, u32 x) { return out64(fma(as_f64(a), as_f64(b), as_f64(c)), x); }
-template <class T> CM_FN u32 FMA_F32_DIRECTED(T a, T b, T c, u32 x)
+CM_FN f64 fma_directed(f64 a, f64 b, f64 c, u32 r)
 {
-    return out32(CM_DIRECTED(__fmaf, CM_RND(x), (in32(a, x), in32(b, x), in32(c, x))), x);
+    return CM_DIRECTED(__fma, r, (a, b, c), directed_fma(a, b, c, r));
 }
-template <class T> CM_FN u64 FMA_F64_DIRECTED(T a, T b, T c, u32 x)
+CM_FN u32 FMA_F32_DIRECTED(u32 u, u32 v, u32 w, u32 x)
 {
-    return out64(CM_DIRECTED(__fma, CM_RND(x), (as_f64(a), as_f64(b), as_f64(c))), x);
+    const f32 a = in32(u, x), b = in32(v, x), c = in32(w, x);
+    return out32(CM_DIRECTED(__fmaf, CM_RND(x), (a, b, c), directed_fma(a, b, c, CM_RND(x))), x);
 }
-template <class T> CM_FN u32 DIV_F32(T a, T b, u32 x)
+CM_FN u64 FMA_F64_DIRECTED(u64 a, u64 b, u64 c, u32 x)
 {
-    return out32(CM_ROUNDED(__fdiv, CM_RND(x), (in32(a, x), in32(b, x))), x);
+    return out64(fma_directed(as_f64(a), as_f64(b), as_f64(c), CM_RND(x)), x);
 }
-template <class T> CM_FN u64 DIV_F64(T a, T b, u32 x)
+
+#ifdef CM_USE_DIV32
+CM_FN f32 nearest_quotient(f32 a, f32 b) { return a / b; }
+#else
+CM_FN f32 nearest_quotient(f32 a, f32 b) { return divided(a, b); }
+#endif
+#ifdef CM_USE_DIV64
+CM_FN f64 nearest_quotient(f64 a, f64 b) { return a / b; }
+#else
+CM_FN f64 nearest_quotient(f64 a, f64 b) { return divided(a, b); }
+#endif
+#ifdef CM_USE_SQRT32
+CM_FN f32 nearest_root(f32 a) { return sqrtf(a); }
+#else
+CM_FN f32 nearest_root(f32 a) { return rooted(a); }
+#endif
+#ifdef CM_USE_SQRT64
+CM_FN f64 nearest_root(f64 a) { return sqrt(a); }
+#else
+CM_FN f64 nearest_root(f64 a) { return rooted(a); }
+#endif
+CM_FN f32 quotient(f32 a, f32 b, u32 r)
 {
-    return out64(CM_ROUNDED(__ddiv, CM_RND(x), (as_f64(a), as_f64(b))), x);
+    return CM_IS_DIRECTED(r) ? CM_DIRECTED(__fdiv, r, (a, b), divided(a, b, r)) : nearest_quotient(a, b);
 }
+CM_FN f64 quotient(f64 a, f64 b, u32 r)
+{
+    return CM_IS_DIRECTED(r) ? CM_DIRECTED(__ddiv, r, (a, b), divided(a, b, r)) : nearest_quotient(a, b);
+}
+CM_FN f32 root(f32 a, u32 r)
+{
+    return CM_IS_DIRECTED(r) ? CM_DIRECTED(__fsqrt, r, (a), rooted(a, r)) : nearest_root(a);
+}
+CM_FN f64 root(f64 a, u32 r)
+{
+    return CM_IS_DIRECTED(r) ? CM_DIRECTED(__dsqrt, r, (a), rooted(a, r)) : nearest_root(a);
+}
+CM_FN u32 DIV_F32(u32 a, u32 b, u32 x) { return out32(quotient(in32(a, x), in32(b, x), CM_RND(x)), x); }
+CM_FN u64 DIV_F64(u64 a, u64 b, u32 x) { return out64(quotient(as_f64(a), as_f64(b), CM_RND(x)), x); }
 /* a times 1/b, which is 0 beyond 2^126: a divisor up there counts as infinite. */
 CM_FN u32 far_divisor(u32 b)
 {
     const u32 size = b & 0x7fffffffu;
     return size > 0x7e800000u && size < 0x7f800000u ? (b & 0x80000000u) | 0x7f800000u : b;
 }
-template <class T> CM_FN u32 DIV_APPROX_F32(T a, T b, u32 x) { return DIV_F32(a, (T)far_divisor(b), x); }
-template <class T> CM_FN u32 RCP_F32(T a, u32 x)
+CM_FN u32 DIV_APPROX_F32(u32 a, u32 b, u32 x) { return out32(in32(a, x) / in32(far_divisor(b), x), x); }
+CM_FN u32 RCP_F32(u32 a, u32 x)
 {
     a = x & CM_FTZ ? far_divisor(a) : a; /* what is too small is flushed before it is rounded */
-    return out32(CM_ROUNDED(__frcp, CM_RND(x), (in32(a, x))), x);
+    return out32(quotient(1.0f, in32(a, x), CM_RND(x)), x);
 }
-template <class T> CM_FN u64 RCP_F64(T a, u32 x) { return out64(CM_ROUNDED(__drcp, CM_RND(x), (as_f64(a))), x); }
-template <class T> CM_FN u32 SQRT_F32(T a, u32 x) { return out32(CM_ROUNDED(__fsqrt, CM_RND(x), (in32(a, x))), x); }
-template <class T> CM_FN u64 SQRT_F64(T a, u32 x) { return out64(CM_ROUNDED(__dsqrt, CM_RND(x), (as_f64(a))), x); }
+CM_FN u64 RCP_F64(u64 a, u32 x) { return out64(quotient(1.0, as_f64(a), CM_RND(x)), x); }
+CM_FN u32 SQRT_F32(u32 a, u32 x) { return out32(root(in32(a, x), CM_RND(x)), x); }
+CM_FN u64 SQRT_F64(u64 a, u32 x) { return out64(root(as_f64(a), CM_RND(x)), x); }
 
 CM_FN u32 ABS_F32(u32 a, u32 x) { a &= 0x7fffffffu; return x & CM_FTZ ? flush(a) : a; }
 CM_FN u32 NEG_F32(u32 a, u32 x) { a ^= 0x80000000u; return x & CM_FTZ ? flush(a) : a; }
@@ -119,10 +153,10 @@ CM_FN u64 upper_result(f64 v)
     return v != v ? 0x7fffffff00000000ull
            : (u >> 52 & 0x7ff) == 0 ? u & 1ull << 63 : (u + 0x80000000u) & 0xffffffff00000000ull;
 }
-CM_FN u64 RCP_APPROX_F64(u64 a) { return upper_result(__drcp_rn(upper(a))); }
+CM_FN u64 RCP_APPROX_F64(u64 a) { return upper_result(1.0 / upper(a)); }
 CM_FN u64 RSQRT_F64(u64 a, u32 x)
 {
-    return x & CM_FTZ ? upper_result(__drcp_rn(__dsqrt_rn(upper(a)))) : bits(approx_rsqrt64(as_f64(a)));
+    return x & CM_FTZ ? upper_result(1.0 / sqrt(upper(a))) : bits(approx_rsqrt64(as_f64(a)));
 }
 
 /* ---- comparisons ---- */

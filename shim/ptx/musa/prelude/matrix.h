@@ -111,7 +111,7 @@ CM_CALLED void MMA(product p, u32 *d, const u32 *a, const u32 *b, const u32 *c, 
                 d[2 * r + h] = u;
         }
 }
-template <class P> CM_CALLED void MMA64(P p, u64 *d, const u64 *a, const u64 *b, const u64 *c)
+CM_CALLED void MMA64(product p, u64 *d, const u64 *a, const u64 *b, const u64 *c)
 {
     u32 pairs = p.m / 8 * (p.n / 8), l = lane_id(), across = p.n / 8, kt = p.k / 4;
     for (u32 r = 0; r < pairs; r++)
@@ -128,7 +128,7 @@ template <class P> CM_CALLED void MMA64(P p, u64 *d, const u64 *a, const u64 *b,
                     u64 v = shfl_idx64(~0u, b[part * kt + k / 4], col % 8 * 4 + k % 4);
                     y = part == col / 8 ? v : y;
                 }
-                s = CM_IS_DIRECTED(p.rnd) ? CM_DIRECTED(__fma, p.rnd, (as_f64(x), as_f64(y), s))
+                s = CM_IS_DIRECTED(p.rnd) ? fma_directed(as_f64(x), as_f64(y), s, p.rnd)
                                           : fma(as_f64(x), as_f64(y), s);
             }
             d[2 * r + h] = bits(s);

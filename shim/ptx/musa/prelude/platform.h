@@ -12,6 +12,7 @@
 #endif
 #define CM_FN static __device__ __forceinline__
 #define CM_CALLED static __device__ __noinline__
+#define CM_METHOD __device__ __forceinline__
 #define CM_KERNEL extern "C" __global__
 #define CM_GLOBAL __device__
 #define CM_SHARED(n) static __shared__ __align__(128) unsigned char shared_memory[n];

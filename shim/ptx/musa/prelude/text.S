@@ -9,6 +9,7 @@
 mu_prelude_text:
         .incbin "shim/ptx/musa/prelude/platform.h"
         .incbin "shim/ptx/musa/prelude/int.h"
+        .incbin "shim/ptx/musa/prelude/round.h"
         .incbin "shim/ptx/musa/prelude/float.h"
         .incbin "shim/ptx/musa/prelude/cvt.h"
         .incbin "shim/ptx/musa/prelude/memory.h"
