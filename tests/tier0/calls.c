@@ -54,6 +54,20 @@ static uint32_t recursion_want(uint32_t i)
     return a;
 }
 
+/* lanes leave a loop after different numbers of calls, which all give the same */
+static const char rounds[] = CALLER(
+    ".func (.param .b32 r) same(.param .b32 x) { .reg .b32 %r<3>; ld.param.u32 %r1, [x];\n"
+    "st.param.b32 [r], %r1; ret; }\n",
+    "ld.global.u32 %r2, [%rd1]; mov.u32 %r3, 0; mov.u32 %r4, 7; setp.eq.u32 %p2, %r2, 5; @%p2 bra X;\n"
+    "L: { .param .b32 a; .param .b32 v; st.param.b32 [a], %r2; call (v), same, (a); ld.param.b32 %r4, [v]; }\n"
+    "setp.eq.u32 %p2, %r2, 6; @%p2 bra X;\n"
+    "add.s32 %r3, %r3, 1; and.b32 %r5, %r1, 3; setp.le.u32 %p1, %r3, %r5; @%p1 bra L;\n"
+    "X: " STORE("%r4"));
+static uint32_t rounds_want(uint32_t i)
+{
+    return in[i];
+}
+
 /* a table of functions in global memory; .reg parameters; lanes call different ones */
 static const char indirect[] = CALLER(
     ".func (.reg .b32 r) twice(.reg .b32 x) { add.u32 r, x, x; ret; }\n"
@@ -226,6 +240,9 @@ int main(void)
 {
     struct t0_fault f;
     expect("calls in divergent code", plain, 1, 64, plain_want);
+    for (uint32_t i = 0; i < 64; i++)
+        in[i] = i * 40503 + 977;
+    expect("calls in a loop that lanes leave apart", rounds, 1, 64, rounds_want);
     expect("recursion", recursion, 2, 64, recursion_want);
     expect("calls through a table", indirect, 1, 96, indirect_want);
     expect("guarded call through a pointer", pointer, 1, 64, pointer_want);

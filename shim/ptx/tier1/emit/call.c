@@ -50,10 +50,12 @@ void t1_param_plan(struct t1_emit *e)
             t1_fail(e, "parameters in registers are not supported");
 }
 
+/* They begin as 0: lanes are blended into them, and a C compiler may drop such a value wholly where
+ * the other lanes' is indeterminate. */
 void t1_param_declare(struct t1_emit *e)
 {
     if (e->param_top)
-        t1_put(e, "pu32 par[%u];\n", e->param_top / 4 * e->np);
+        t1_put(e, "pu32 par[%u] = {{0}};\n", e->param_top / 4 * e->np);
 }
 
 /* Array and byte of a .param variable of this function; NULL: it is none. */
@@ -262,7 +264,7 @@ void t1_call(struct t1_emit *e)
         t1_fail(e, "number of arguments or results differs from the prototype's");
     uint32_t words = place_of(e, f->param, f->nparam, f->nparam) / 4;
     uint32_t result = place_of(e, f->ret, f->nret, f->nret) / 4;
-    t1_put(e, "{\npu32 ca[%u], cr[%u];\n", (words ? words : 1) * e->np, (result ? result : 1) * e->np);
+    t1_put(e, "{\npu32 ca[%u], cr[%u] = {{0}};\n", (words ? words : 1) * e->np, (result ? result : 1) * e->np);
     put_arguments(e, f);
     if (text) {
         t1_put(e, "T1_FOR_LANES(l, %s) {\n%s\n}\n", e->mask, text);
