@@ -119,11 +119,12 @@ void emit_mu(const struct job *j)
         const struct mu_symbol *m = &j->map->mu[i];
         const char *other = other_name(j->map, j->arena, m);
         const char *quoted = other ? arena_print(j->arena, "\"%s\"", other) : "0";
-        fprintf(o.file, "    {\"%s\", %s, %d, CUMU_RETURNS_%s},\n", m->name, quoted, m->below,
-                m->line->signature->status ? "STATUS" : "ZERO");
+        static const char *const grades[] = {"SURE", "NAMED", "GUESSED"};
+        fprintf(o.file, "    {\"%s\", %s, %d, CUMU_RETURNS_%s, CUMU_%s},\n", m->name, quoted, m->below,
+                m->line->signature->status ? "STATUS" : "ZERO", grades[grade_of(j->map, j->arena, m)]);
     }
     fprintf(o.file,
-            "    {0, 0, 0, 0},\n};\nconst uint32_t cumu_mu_count = %u;\n"
+            "    {0, 0, 0, 0, 0},\n};\nconst uint32_t cumu_mu_count = %u;\n"
             "uint32_t cumu_mu_calls[%u];\n",
             j->map->mu_count, j->map->mu_count + 1);
     output_close(&o);

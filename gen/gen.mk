@@ -5,7 +5,7 @@ GEN_SRC    := $(wildcard gen/*.c)
 GEN_OBJ    := $(GEN_SRC:gen/%.c=$B/obj/generator/%.o)
 GEN_STAMP  := $B/gen/.stamp
 FUZZ_OBJ   += $(filter-out %/main.o,$(GEN_OBJ)) # the map parser's fuzz target links the generator
-MAPS       := $(wildcard mapping/types/*.enum mapping/types/*.struct mapping/sonames.map \
+MAPS       := $(wildcard mapping/types/*.enum mapping/types/*.struct mapping/sonames.map mapping/*.evidence \
                 mapping/api/*.map mapping/api/*.versions mapping/static/*.runtime \
                 mapping/torch/*.rules mapping/torch/*.numbers mapping/torch/*.exports)
 CUMU_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)

@@ -23,6 +23,7 @@ static const struct {
     {".enum", parse_enums, NULL},         {".struct", parse_structs, NULL},
     {"sonames.map", NULL, parse_sonames}, {".map", NULL, parse_map},
     {".versions", NULL, parse_versions},
+    {".evidence", NULL, parse_evidence},
     {".runtime", NULL, parse_runtime},
     {".rules", NULL, parse_torch_rules},
     {".numbers", NULL, parse_torch_numbers},
@@ -42,7 +43,7 @@ static void read_maps(struct map *m, struct arena *a, struct errors *e, char **f
                 if (!pass)
                     error_at(e, (struct place){files[i], 0}, "-",
                              "unknown kind of file; expected .enum .struct .map .versions "
-                             ".runtime .rules .numbers or .exports");
+                             ".evidence .runtime .rules .numbers or .exports");
                 continue;
             }
             if ((kinds[k].types != NULL) != (pass == 0))

@@ -107,8 +107,19 @@ struct map {
         unsigned count, room;
     } calls;              /* distinct signatures of exported lines, filled by check_map */
     struct torch *torch;  /* torch.h */
+    struct {
+        struct evidence *at;
+        unsigned count, room;
+    } evidence;
     struct mu_symbol *mu; /* filled by check_map, sorted by name */
     unsigned mu_count;
+};
+/* How well a MUSA function is known, best first: mapping/musa.evidence. */
+enum grade { GRADE_SURE, GRADE_NAMED, GRADE_GUESSED };
+struct evidence {
+    struct place at;
+    const char *library, *symbol;
+    enum grade grade;
 };
 struct mu_symbol { /* a MUSA function that the shim calls */
     const char *name;
@@ -155,6 +166,11 @@ const char *other_name(const struct map *m, struct arena *a, const struct mu_sym
  * it and the plain call (WAIT). NONE: no such form, or nothing to make it of. */
 enum per_thread per_thread_base(const struct map *m, struct arena *a, const struct mu_symbol *s,
                                 const struct mu_symbol **base);
+void parse_evidence(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
+                    size_t length);
+/* What is known of a function in any of the forms that serve for it: under its other name, or as what its per-thread
+ * form is made of. */
+enum grade grade_of(const struct map *m, struct arena *a, const struct mu_symbol *s);
 /* The name of the C function behind a conv or wrap line. */
 const char *function_name(struct arena *a, const struct map_line *l);
 /* What its slot holds: the same, or of a quiet library's wrapper the function that is generated around it. */

@@ -88,6 +88,17 @@ static bool parse_value(struct value *v, const char *word, const struct types *t
     return false;
 }
 
+/* Is 0 of this enum a call's success? cusparseGetMatType answers with an enum that is no status. */
+static bool tells_success(const struct enum_type *t)
+{
+    for (unsigned i = 0; i < t->rows.count; i++) {
+        const char *name = t->rows.at[i].cuda;
+        if (name && !t->rows.at[i].cuda_value && (strstr(name, "SUCCESS") || strstr(name, "Success")))
+            return true;
+    }
+    return false;
+}
+
 static bool parse_result(struct signature *s, const char *word, const struct types *types)
 {
     static const struct {
@@ -101,7 +112,7 @@ static bool parse_result(struct signature *s, const char *word, const struct typ
         }
     if (!parse_value(&s->result, word, types))
         return false;
-    s->status = s->result.values && !s->result.stars;
+    s->status = s->result.values && !s->result.stars && tells_success(s->result.values);
     return true;
 }
 

@@ -69,24 +69,7 @@ check-programs: $(DEVICE_LIB)
 -include $(DEVICE_OBJ:.o=.d)
 OBJCOPY ?= objcopy
 
-# SDK 3.1.0 over the CPU libraries: the driver has exactly the names that its header's bindings show; of the runtime it
-# is only known that nothing speaks for forms of the per-thread default stream, nor for pools before SDK 5.
-SDK31      := $B/tests/sdk/3.1.0/lib
-SDK31_LIBS := $(SDK31)/libmusa.so.1.0 $(SDK31)/libmusart.so.1.0
-SDK31_LATER := _pt[sd][sz]$$|^musa(Malloc.*Async|FreeAsync|MemPool|Device.etMemPool|DeviceGetDefaultMemPool|GraphInstantiateWith)
-$(SDK31)/libmusa.so.1.0: SDK_FLAGS := -DFORWARD_TO='"$(abspath $(HOST_MUSA))"' -DFORWARD_DRIVER
-$(SDK31)/libmusart.so.1.0: SDK_FLAGS := -DFORWARD_TO='"$(abspath $(HOST_RT))"'
-$(SDK31)/libmusa.so.1.0.S: tests/sdk/3.1.0/libmusa.so.1.0.names tests/sdk/names.awk tests/tests.mk
-	@mkdir -p $(@D)
-	$Q{ cat $<; echo cumu_host_images; } | awk -v own=muGraphExecUpdate -f tests/sdk/names.awk >$@
-$(SDK31)/libmusart.so.1.0.S: $(HOST_RT) tests/sdk/names.awk tests/tests.mk
-	@mkdir -p $(@D)
-	$Qnm -D --defined-only $< | sed 's/.* //' | grep -vE '$(SDK31_LATER)' | awk -v own=musaGraphExecUpdate -f tests/sdk/names.awk >$@
-$(SDK31_LIBS): %: %.S tests/sdk/forward.c $(HOST_RT) $(HOST_MUSA)
-	@echo "ld tests/sdk/$(@F)"
-	$Q$(CC) $(BASE) -Wno-pedantic $(SDK_FLAGS) -shared -o $@ $< tests/sdk/forward.c -Wl,-soname,$(@F) -ldl
-	$Qln -sf $(abspath $B)/lib/cumu/host/lib*.so* $(@D)/ && rm -f $(@D)/libmusa.so.1 $(@D)/libmusart.so.5
-check-programs: $(if $(filter 1,$(CUMU_ASM)),$(SDK31_LIBS))
+include tests/sdk/sdk.mk
 
 # Fuzz targets: one entry point a file. Every check replays the corpus; `make fuzz` searches.
 FUZZ      := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -232,6 +232,7 @@ const struct cumu_verb_entry cumu_verb_check = {
     "  runtime  linked (none, shared or static)\n"
     "  library  soname, how (facade, kept or missing), node (version node), needed (linked or dlopen)\n"
     "  symbol   name, verb (jump, conv, wrap, pass, stub or missing), soname, reason\n"
+    "  evidence soname, sure, named, guessed (its functions by what is known of MUSA's), own (cumu's wrappers)\n"
     "  image    kind (ptx, sass or ltoir), arch, compression, stored, unpacked (bytes), object, version,\n"
     "           device_code (whole or relocatable)\n"
     "  kernel   name, code (ptx or sass), translated (ok or lost), reason\n"

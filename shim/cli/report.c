@@ -68,6 +68,15 @@ void check_judge(struct check_report *r)
                     r->kernels->name, check_why(r->kernels));
 }
 
+struct cumu_evidence check_evidence(const struct check_report *r, const char *soname)
+{
+    struct cumu_evidence e = {0};
+    for (size_t i = 0; i < r->nsymbol; i++)
+        if (r->symbol[i].entry && (!soname || strcmp(r->symbol[i].soname, soname) == 0))
+            cumu_evidence_add(&e, r->symbol[i].entry);
+    return e;
+}
+
 static void more(size_t left)
 {
     if (left)
@@ -118,6 +127,17 @@ static void print_symbols(const struct check_report *r)
                    s->entry && s->entry->reason ? s->entry->reason : s->soname);
     }
     more(shown > SHOWN ? shown - SHOWN : 0);
+}
+
+/* A line for each library whose calls rest on more than what was seen in SDKs. */
+static void print_evidence(const struct check_report *r)
+{
+    char text[128];
+    for (size_t i = 0; i < r->nlibrary; i++) {
+        const struct cumu_evidence e = check_evidence(r, r->library[i].soname);
+        if (e.calls[CUMU_NAMED] + e.calls[CUMU_GUESSED] && cumu_evidence_text(&e, text, sizeof text))
+            printf("evidence    %s: MUSA functions %s\n", r->library[i].soname, text);
+    }
 }
 
 /* One line for all images: what kinds there are, for which architectures. */
@@ -192,6 +212,7 @@ void check_print_text(const struct check_report *r)
     printf("runtime     %s\n", check_runtimes[r->runtime]);
     print_libraries(r);
     print_symbols(r);
+    print_evidence(r);
     print_images(r);
     print_kernels(r);
     print_device(r);

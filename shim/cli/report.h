@@ -3,6 +3,7 @@
 #define CUMU_CLI_REPORT_H
 
 #include "cli/closure.h"
+#include "cli/evidence.h"
 #include "core/hmap.h"
 #include "core/symbols.h"
 #include "ptx/ir.h"
@@ -81,6 +82,8 @@ void check_judge(struct check_report *r);
 
 enum check_verdict check_verdict(const struct check_report *r);
 const char *check_verdict_text(enum check_verdict v);
+/* By what evidence the calls into one facade are known; of all for NULL. */
+struct cumu_evidence check_evidence(const struct check_report *r, const char *soname);
 const char *check_verb(const struct check_symbol *s);
 bool check_lost(const struct check_kernel *k);        /* cannot be translated */
 const char *check_why(const struct check_kernel *k);  /* "" if it can */

@@ -114,6 +114,18 @@ static void records(struct writer *w, const struct check_report *r)
         text(w, "reason", s->entry && s->entry->reason ? s->entry->reason : "");
         end(w);
     }
+    for (size_t i = 0; i < r->nlibrary; i++) {
+        const struct cumu_evidence e = check_evidence(r, r->library[i].soname);
+        if (!e.own && !e.calls[CUMU_SURE] && !e.calls[CUMU_NAMED] && !e.calls[CUMU_GUESSED])
+            continue;
+        begin(w, "evidence", false);
+        text(w, "soname", r->library[i].soname);
+        number(w, "sure", e.calls[CUMU_SURE]);
+        number(w, "named", e.calls[CUMU_NAMED]);
+        number(w, "guessed", e.calls[CUMU_GUESSED]);
+        number(w, "own", e.own);
+        end(w);
+    }
     for (size_t i = 0; i < r->nimage; i++)
         image(w, &r->image[i]);
     for (const struct check_kernel *k = r->kernels; k; k = k->hh.next) {

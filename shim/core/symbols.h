@@ -51,12 +51,16 @@ struct cumu_library {          /* one MUSA library: names to try in order, NULL-
     int32_t absent;            /* its code when it cannot be opened: 35 runtime, 100 driver, ... */
 };
 
+/* How well public sources know a MUSA function (mapping/musa.evidence): seen in an SDK, reserved by the profiler or
+ * mentioned, CUDA's name renamed. */
+enum cumu_grade { CUMU_SURE, CUMU_NAMED, CUMU_GUESSED };
+
 struct cumu_mu_symbol {        /* one member of `mu` */
     const char *name;          /* "musaMalloc" */
     const char *other;         /* "muMemAlloc" of "muMemAlloc_v2" and the other way round: some SDKs export the
                                   same function under that name; NULL: that one would take other arguments */
     uint16_t library;          /* index into cumu_libraries[] */
-    uint8_t returns;
+    uint8_t returns, grade;
 };
 
 struct cumu_per_thread {       /* a function of the per-thread default stream, where an SDK lacks it */

@@ -16,6 +16,7 @@ check "check of a script" 126 'a script' -- "$cumu" check "$tmp/script"
 check "check of nothing" 125 'check what' -- "$cumu" check
 check "check with a wrong format" 125 'text, tsv or json' -- "$cumu" check --format xml "$fix/vectoradd"
 
+
 . "$(dirname "$0")/check_files.sh"
 
 # Programs that need what is not there, made by the C compiler.
@@ -26,6 +27,13 @@ build() { # NAME SOURCE FLAGS...
     "${CC:-cc}" -o "$tmp/$out" "$tmp/$out.c" "$@"
 }
 facade=$B/lib/cumu/facade
+build random 'int curandGenerateUniform(); int curandSetGeneratorOrdering(); int curandGetVersion();
+int main(void) { return curandGenerateUniform() + curandSetGeneratorOrdering() + curandGetVersion(); }' \
+    "$facade/libcurand.so.10" -Wl,--allow-shlib-undefined
+check "check says what MUSA's functions are known by" 0 \
+    "^evidence +libcurand\.so\.10: MUSA functions 1 seen in SDKs, 1 guessed; 1 cumu's own$" -- "$cumu" check "$tmp/random"
+check "check, tsv: what MUSA's functions are known by" 0 "$(printf '^evidence\tlibcurand.so.10\t1\t0\t1\t1$')" -- \
+    "$cumu" check --format tsv "$tmp/random"
 build cufile 'int cuFileDriverOpen(void) { return 0; }' -shared -fPIC -Wl,-soname,libcufile.so.0
 mv "$tmp/cufile" "$tmp/libcufile.so.0"
 build wants 'int cuFileDriverOpen(void); int main(void) { return cuFileDriverOpen(); }' "$tmp/libcufile.so.0"
