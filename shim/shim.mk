@@ -35,7 +35,7 @@ PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/front/*.c shim/ptx/analysis/*.c s
               shim/ptx/tier1/*.c shim/ptx/tier1/emit/*.c shim/ptx/musa/emit/*.c) \
               shim/ptx/tier1/prelude/text.S shim/ptx/musa/prelude/text.S
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)
-CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c) \
+CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c shim/compile/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(SOBOL_SRC) $(GEN_CORE_SRC)
 ALU_SRC    := $(wildcard shim/ptx/tier0/alu_*.c)
 MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/*.c \
@@ -45,7 +45,7 @@ LEVEL_SRC  := shim/host/mccl/reduce.c
 MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
 CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) $(addprefix shim/audit/,elf.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
               $(addprefix shim/core/,config.c log.c append.c history.c json.c ldcache.c table.c) \
-              $(addprefix shim/kernel/,link.c hash.c key.c cache.c child.c compile.c mubin.c)
+              $(filter-out %/place.c,$(wildcard shim/compile/*.c))
 
 # What `cumu run` needs, alone.
 RUN_SRC    := $(addprefix shim/cli/,launcher.c run.c launch.c closure.c program.c util.c) \
@@ -97,8 +97,8 @@ $B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
 # Another emitter makes other objects: what the cache goes by.
 EMITTER_SRC := $(sort $(wildcard $(foreach d,shim/ptx shim/ptx/* shim/ptx/*/*,$d/*.[chS] $d/*.def)))
 EMITTER      = $(shell sha256sum $(EMITTER_SRC) | sha256sum | cut -c 1-32)
-$B/obj/kernel/key.o: OPT += -DCUMU_EMITTER='"$(EMITTER)"'
-$B/obj/kernel/key.o: $(EMITTER_SRC)
+$B/obj/compile/key.o: OPT += -DCUMU_EMITTER='"$(EMITTER)"'
+$B/obj/compile/key.o: $(EMITTER_SRC)
 $B/obj/cli/help.o $B/obj/cli/manual.o $B/obj/cli/doctor.o: OPT += -DCUMU_VERSION='"$(VERSION)"'
 # A maths library's message names the function that was called (host/maths/submit.c).
 $(foreach m,maths $(MATHS),$B/obj/host/$m/%.o): BASE += -fno-omit-frame-pointer -fno-optimize-sibling-calls

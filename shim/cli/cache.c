@@ -1,8 +1,8 @@
 /* cumu cache: what is in the cache of compiled kernels, and what fills and empties it. */
 #include "cli/cli.h"
 #include "cli/warm.h"
-#include "kernel/cache.h"
-#include "kernel/compile.h"
+#include "compile/cache.h"
+#include "compile/compile.h"
 #include "ptx/tier1/tier1.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "cli/report.h"
 #include "core/config.h"
 #include "fatbin/fatbin.h"
-#include "kernel/module.h"
+#include "compile/link.h"
 #include "ptx/tier0/tier0.h"
 
 #include <gelf.h>

@@ -3,7 +3,7 @@
 #include "cli/coverage.h"
 #include "cli/doctor.h"
 #include "cli/manual.h"
-#include "kernel/compile.h"
+#include "compile/compile.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* cumu doctor: which names of ptx/musa/prelude/platform.h a toolkit really has, one tiny kernel each. */
 #include "cli/doctor.h"
-#include "kernel/compile.h"
+#include "compile/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/coverage.h"
 #include "cli/doctor.h"
-#include "kernel/compile.h"
+#include "compile/compile.h"
 #include "ptx/musa/musa.h"
 #include "ptx/tier0/tier0.h"
 

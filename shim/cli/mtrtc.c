@@ -1,5 +1,5 @@
 /* cumu-tool --mtrtc LIBRARY mp_NN -o OUT IN: compiles one file by the MUSA SDK's run-time compiler. The shim calls
- * it (kernel/mubin.c), people do not: what MTRTC does to a process, it does to this one. */
+ * it (compile/mubin.c), people do not: what MTRTC does to a process, it does to this one. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* What kernel/place.c tells the core, for the tool itself. */
+/* What compile/place.c tells the core, for the tool itself. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "core/symbols.h"
-#include "kernel/tool.h"
+#include "compile/tool.h"
 
 bool cumu_own_tool(char path[PATH_MAX])
 {

@@ -15,7 +15,7 @@
 #include "cli/program.h"
 #include "cli/report.h"
 #include "core/config.h"
-#include "kernel/compile.h"
+#include "compile/compile.h"
 #include "ptx/musa/musa.h"
 
 enum { MAX_THREADS = 64, MAX_WAITING = 64 };

@@ -11,9 +11,9 @@
 
 #include "core/config.h"
 #include "core/resolve.h"
-#include "kernel/compile.h"
+#include "compile/compile.h"
 #include "kernel/jit.h"
-#include "kernel/progress.h"
+#include "compile/progress.h"
 #include "ptx/musa/musa.h"
 #include "ptx/lir/image.h"
 

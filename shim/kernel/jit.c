@@ -25,10 +25,10 @@
 #include "core/config.h"
 #include "core/resolve.h"
 #include "core/trace.h"
-#include "kernel/compile.h"
+#include "compile/compile.h"
 #include "kernel/device.h"
 #include "kernel/graph.h"
-#include "kernel/progress.h"
+#include "compile/progress.h"
 
 enum {
     MANY_THREADS = 1 << 20,

@@ -10,6 +10,7 @@
 
 #include "core/config.h"
 #include "core/ids.h"
+#include "compile/link.h"
 
 struct cumu_module *cumu_modules;
 

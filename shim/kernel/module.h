@@ -7,7 +7,7 @@
 #include "core/hmap.h"
 #include "core/log.h"
 #include "fatbin/fatbin.h"
-#include "kernel/hash.h"
+#include "compile/hash.h"
 #include "kernel/kernel.h"
 #include "mu.h"
 #include "ptx/tier1/tier1.h"
@@ -136,9 +136,6 @@ struct cumu_module *cumu_module_new(void);
 int cumu_module_add(struct cumu_module *m, const void *data, size_t size);
 /* Scans all units, links them if they need each other. */
 int cumu_module_open(struct cumu_module *m);
-/* link.c: PTX of several units as one text; NULL on out of memory. */
-char *cumu_ptx_link(struct ptx_module *const *units, unsigned n, size_t *len);
-bool cumu_ptx_needs(const struct ptx_module *a, const struct ptx_module *b); /* a uses what b defines */
 
 /* The reason of a failure: to the log, and to the error log of a JIT load in progress. */
 void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,

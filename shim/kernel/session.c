@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "kernel/module.h"
+#include "compile/link.h"
 
 struct cumu_link {
     uint32_t kind; /* CUMU_H_LINK */

@@ -1,7 +1,7 @@
 /* Fuzz target of the cache of compiled kernels: an input is a file in it. A flag in front says
  * whether the file gets the hash that its contents should have, without which almost nothing
  * passes. */
-#include "kernel/cache.h"
+#include "compile/cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>

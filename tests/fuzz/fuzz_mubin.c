@@ -1,5 +1,5 @@
 /* Fuzz target of what mcc puts out: the part of an offload bundle that is for an architecture. */
-#include "kernel/tool.h"
+#include "compile/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

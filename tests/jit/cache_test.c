@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel/cache.h"
-#include "kernel/child.h"
-#include "kernel/compile.h"
+#include "compile/cache.h"
+#include "compile/child.h"
+#include "compile/compile.h"
 #include "unit/unit.h"
 
 static char dir[64];

@@ -3,7 +3,7 @@
  * An ordinary child would raise SIGCHLD in the program and turn up in its wait() calls. So the child has
  * a minder between: a process that shares this one's memory and is made to end without a signal, which
  * hides it from every wait that does not ask for such (__WCLONE). */
-#include "kernel/child.h"
+#include "compile/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The cache of compiled kernels on disk. */
-#include "kernel/cache.h"
+#include "compile/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Emitted text to an object: finds the compiler, asks the cache, runs the compiler in a folder of its own. */
-#include "kernel/compile.h"
+#include "compile/compile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "core/config.h"
-#include "kernel/cache.h"
-#include "kernel/child.h"
-#include "kernel/tool.h"
+#include "compile/cache.h"
+#include "compile/child.h"
+#include "compile/tool.h"
 
 enum {
     MAX_TEXT = 8 << 20, /* beyond, a compiler takes minutes and gigabytes */

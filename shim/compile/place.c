@@ -1,5 +1,5 @@
 /* Where the tool lies beside this core, and what MUSA's libraries are called. */
-#include "kernel/tool.h"
+#include "compile/tool.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* The cache of compiled kernels: one file per object, in a folder that is the user's alone. Whatever is
  * in it is checked (owner, mode, hash, name) before it is used; what fails is removed and made again.
  * Files appear by rename, so that any number of processes may work on it and die at any point. */
-#ifndef CUMU_KERNEL_CACHE_H
-#define CUMU_KERNEL_CACHE_H
+#ifndef CUMU_COMPILE_CACHE_H
+#define CUMU_COMPILE_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-#include "kernel/hash.h"
+#include "compile/hash.h"
 
 struct cumu_key {
     uint8_t hash[CUMU_HASH_BYTES]; /* of everything that decides the object */

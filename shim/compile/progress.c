@@ -1,5 +1,5 @@
 /* The progress line of compilations. */
-#include "kernel/progress.h"
+#include "compile/progress.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* Objects from emitted text: out of the cache, or by the system's compiler, or mcc of a MUSA toolkit. */
-#ifndef CUMU_KERNEL_COMPILE_H
-#define CUMU_KERNEL_COMPILE_H
+#ifndef CUMU_COMPILE_COMPILE_H
+#define CUMU_COMPILE_COMPILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kernel/cache.h"
-#include "kernel/hash.h"
+#include "compile/cache.h"
+#include "compile/hash.h"
 #include "ptx/ir.h"
 #include "ptx/tier1/tier1.h"
 

@@ -1,6 +1,6 @@
 /* SHA-256 (FIPS 180-4), for names and seals of cached objects. */
-#ifndef CUMU_KERNEL_HASH_H
-#define CUMU_KERNEL_HASH_H
+#ifndef CUMU_COMPILE_HASH_H
+#define CUMU_COMPILE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,12 @@
 /* Linking of PTX: the units of a relocatable program, or of a cuLink session, become one text. Works on
  * top-level statements only; function bodies are copied, with colliding private names renamed. */
+#include "compile/link.h"
+#include "core/hmap.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "kernel/module.h"
 
 static const struct ptx_func *definition(const struct ptx_module *m, const char *name)
 {

@@ -1,12 +1,12 @@
 /* Compilers as programs: found, told apart, run in a folder of their own with the cache in front. */
-#ifndef CUMU_KERNEL_TOOL_H
-#define CUMU_KERNEL_TOOL_H
+#ifndef CUMU_COMPILE_TOOL_H
+#define CUMU_COMPILE_TOOL_H
 
 #include <limits.h>
 #include <stdint.h>
 
-#include "kernel/cache.h"
-#include "kernel/compile.h"
+#include "compile/cache.h"
+#include "compile/compile.h"
 
 struct cumu_tool {
     char path[PATH_MAX];

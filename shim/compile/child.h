@@ -1,6 +1,6 @@
 /* Running a compiler as a child that the program cannot notice. */
-#ifndef CUMU_KERNEL_CHILD_H
-#define CUMU_KERNEL_CHILD_H
+#ifndef CUMU_COMPILE_CHILD_H
+#define CUMU_COMPILE_CHILD_H
 
 /* Runs the file with these arguments and environment (NULL-terminated), input from /dev/null, output and
  * errors to the file `output`, at low priority, for at most `seconds`. The calling thread waits; no

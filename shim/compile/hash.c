@@ -1,5 +1,5 @@
 /* SHA-256, after FIPS 180-4. */
-#include "kernel/hash.h"
+#include "compile/hash.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /* Keys of tier 1's objects: out of what the text is emitted from, not out of the text. To emit it takes longer than
  * everything else between a launch and an object from the cache. */
-#include "kernel/compile.h"
+#include "compile/compile.h"
 
 #include <string.h>
 
-#include "kernel/tool.h"
+#include "compile/tool.h"
 
 void cumu_module_digest(const struct ptx_module *m, uint8_t out[CUMU_HASH_BYTES])
 {

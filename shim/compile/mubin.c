@@ -8,7 +8,7 @@
 
 #include "core/config.h"
 #include "core/ldcache.h"
-#include "kernel/tool.h"
+#include "compile/tool.h"
 #include "ptx/musa/musa.h"
 
 /* QY1 and QY2 of public code, and PH1 (31) with what comes after it: mp_32, mp_41, mp_42 and mp_43 are known by their
