@@ -67,6 +67,11 @@ RUN_OBJ    := $(call obj,$(RUN_SRC))
 
 COMPRESS_LIBS := -lzstd -llz4
 
+# No call into these libraries is a cancellation point (cancel/points.c).
+CANCEL_OBJ  := $B/obj/cancel/points.o
+CANCEL_SAFE := $(CANCEL_OBJ) $(shell sed -n 's/^[PV][A-Z]*.[^,]*, \([a-z0-9_]*\),.*/-Wl,--wrap=\1/p' shim/cancel/points.c)
+$(CORE_LIB) $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MATHS): $(CANCEL_OBJ)
+
 # A link replaces its target in one step: processes that run from the build folder keep their copy, and
 # a link that fails leaves the last good one.
 , := ,
@@ -134,7 +139,7 @@ $B/obj/gen/%.o: $B/gen/%.S
 $(CORE_LIB): $(CORE_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld $(@F)"
-	$(call replace,-shared $(CORE_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) $(COMPRESS_LIBS) -ldl -lm)
+	$(call replace,-shared $(CORE_OBJ) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) $(COMPRESS_LIBS) -ldl -lm)
 
 # The audit module has no C library: no sanitizer, no stack protector, no built-in functions.
 AUDIT_FLAGS := -ffreestanding -fno-builtin -fno-stack-protector
@@ -153,25 +158,25 @@ $(AUDIT_LIB): $(AUDIT_OBJ)
 $(HOST_MUSA): $(MUSA_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld host/$(@F)"
-	$(call replace,-shared $(MUSA_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) -ldl -lm)
+	$(call replace,-shared $(MUSA_OBJ) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) -ldl -lm)
 
 $(HOST_RT): $(MUSART_OBJ) $(HOST_MUSA)
 	@mkdir -p $(@D)
 	@echo "ld host/$(@F)"
-	$(call replace,-shared $(MUSART_OBJ) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
+	$(call replace,-shared $(MUSART_OBJ) $(HOST_MUSA) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl -lm)
 
 $(HOST_MCCL): $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA)
 	@mkdir -p $(@D)
 	@echo "ld host/$(@F)"
-	$(call replace,-shared $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
+	$(call replace,-shared $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl)
 
 define maths_rule
 $B/lib/cumu/host/$(MATHS_SONAME_$(1)): $(call maths_obj,$(1)) $(MATHS_NEEDS_$(1)) $(HOST_RT) $(HOST_MUSA)
 	@mkdir -p $$(@D)
 	@echo "ld host/$$(@F)"
-	$$(call replace,-shared $(call maths_obj,$(1)) $(MATHS_NEEDS_$(1)) $(HOST_RT) $(HOST_MUSA) $$(LDBASE) -Wl$$(,)-soname$$(,)$$(@F) \
+	$$(call replace,-shared $(call maths_obj,$(1)) $(MATHS_NEEDS_$(1)) $(HOST_RT) $(HOST_MUSA) $$(CANCEL_SAFE) $$(LDBASE) -Wl$$(,)-soname$$(,)$$(@F) \
 	    -Wl$$(,)-rpath$$(,)'$$$$ORIGIN' $(MATHS_ON_$(1)) -lm)
 endef
 $(foreach m,$(HAVE_MATHS),$(eval $(call maths_rule,$m)))
@@ -205,4 +210,4 @@ host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MATHS)
 lib: core host $(AUDIT_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))

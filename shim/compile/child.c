@@ -102,8 +102,6 @@ int cumu_child_run(const char *file, char *const argv[], char *const envp[], con
     struct child c = {file, output, argv, envp, seconds, -1};
     sigset_t all, old;
     pthread_t thread;
-    int cancel;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* what the thread works on is on this stack */
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
     bool threaded = pthread_create(&thread, NULL, start_minder, &c) == 0;
@@ -112,6 +110,5 @@ int cumu_child_run(const char *file, char *const argv[], char *const envp[], con
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (threaded) /* in the meantime SIGTERM ends the program, and with it the minder and the child */
         (void)pthread_join(thread, NULL);
-    (void)pthread_setcancelstate(cancel, NULL);
     return c.status;
 }

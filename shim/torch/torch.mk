@@ -22,10 +22,10 @@ $(foreach s,$(TORCH_SONAMES),$(eval $(call torch_facade_rule,$s)))
 # Exceptions pass through it.
 TORCH_OBJ := $(call obj,$(wildcard shim/torch/*.c) $(TORCH_GEN))
 $(TORCH_OBJ): EXTRA += -fexceptions
-$(TORCH_LIB): $(TORCH_OBJ) $(CORE_LIB)
+$(TORCH_LIB): $(TORCH_OBJ) $(CORE_LIB) $(CANCEL_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld $(@F)"
-	$(call replace,-shared $(TORCH_OBJ) $(CORE_LIB) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
+	$(call replace,-shared $(TORCH_OBJ) $(CORE_LIB) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl)
 
 CXX        ?= g++

@@ -65,25 +65,6 @@ static void *live; /* tsearch tree of struct node */
 static unsigned guards;
 static struct host_arena *arenas;
 
-/* fallocate and close are points of cancellation: a thread of the application that is cancelled there would leave
- * with the lock. */
-static int cancel_before; /* of the thread that holds the lock */
-
-static void lock_books(void)
-{
-    int before;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    pthread_mutex_lock(&lock);
-    cancel_before = before;
-}
-
-static void unlock_books(void)
-{
-    int before = cancel_before;
-    pthread_mutex_unlock(&lock);
-    (void)pthread_setcancelstate(before, NULL);
-}
-
 uint64_t host_unique_id(void)
 {
     static _Atomic uint64_t ids;
@@ -208,10 +189,10 @@ struct host_arena *host_arena_new(const char *name, size_t capacity)
     madvise(p, a->span, MADV_DONTFORK); /* a child must not write the parent's device */
     a->base = (uintptr_t)p;
     a->capacity = capacity;
-    lock_books();
+    pthread_mutex_lock(&lock);
     a->next = arenas;
     arenas = a;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return a;
 }
 
@@ -235,11 +216,11 @@ static void free_arena(struct host_arena *a)
 
 void host_arena_retire(struct host_arena *a)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     a->retired = true;
     if (!a->used)
         free_arena(a);
-    unlock_books();
+    pthread_mutex_unlock(&lock);
 }
 
 bool host_mem_fresh(size_t size) { return size >= layout.large; }
@@ -250,38 +231,38 @@ bool host_in_arena(const void *p, size_t size)
 {
     uintptr_t from = (uintptr_t)p;
     bool in = false;
-    lock_books();
+    pthread_mutex_lock(&lock);
     for (struct host_arena *a = arenas; a && !in; a = a->next)
         in = from < a->base + a->span && a->base < from + size;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return in;
 }
 
 bool host_device_charge(struct host_device *d, size_t size)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     bool ok = size <= d->arena->capacity - d->arena->used;
     d->arena->used += ok ? size : 0;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return ok;
 }
 
 void host_device_refund(struct host_device *d, size_t size)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     d->arena->used -= size;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
 }
 
 void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     size_t left = d->arena->capacity - d->arena->used;
     if (free_bytes) /* by blocks, as CUDA, which has no memory of less */
         *free_bytes = d->arena->used && d->arena->capacity > layout.block ? down(left, layout.block) : left;
     if (total)
         *total = d->arena->capacity;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
 }
 
 /* Cuts [base, base+extent) with the alignment out of the best fitting free block; 0 if there is
@@ -357,9 +338,9 @@ static bool insert(const struct host_range *r, struct host_arena *a, size_t exte
 
 bool host_range_add(const struct host_range *r)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     bool ok = insert(r, NULL, 0, false);
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return ok;
 }
 
@@ -477,7 +458,7 @@ MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext
         return size ? MUSA_ERROR_OUT_OF_MEMORY : MUSA_ERROR_INVALID_VALUE;
     size_t cost = up(size, UNIT), extent = 0;
     MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
-    lock_books();
+    pthread_mutex_lock(&lock);
     bool guard = size >= layout.guarded && guards < MAX_GUARDS;
     uintptr_t base = 0;
     if (cost <= a->capacity - a->used && cost <= own->capacity - own->used) {
@@ -513,13 +494,13 @@ MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext
             r = MUSA_SUCCESS;
         }
     }
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return r;
 }
 
 bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     bool ok = n && n->r.base == (uintptr_t)p && kinds & HOST_KIND(n->r.kind);
     if (ok) {
@@ -542,12 +523,12 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
             *out = n->r;
         free(n);
     }
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return ok;
 }
 
-void host_books_lock(void) { lock_books(); }
-void host_books_unlock(void) { unlock_books(); }
+void host_books_lock(void) { pthread_mutex_lock(&lock); }
+void host_books_unlock(void) { pthread_mutex_unlock(&lock); }
 bool host_range_in(uintptr_t from, size_t size) { return find(from, size); }
 
 bool host_arena_at(uintptr_t from, size_t size, int *fd, off_t *offset)
@@ -563,11 +544,11 @@ bool host_arena_at(uintptr_t from, size_t size, int *fd, off_t *offset)
 
 bool host_mem_find(const void *p, struct host_range *out)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     if (n)
         *out = n->r;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return n != NULL;
 }
 
@@ -588,49 +569,49 @@ bool host_mem_on_device(const void *p, size_t size) { return size <= host_mem_de
 
 void host_range_access(const void *p, unsigned access)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     if (n)
         n->r.access = access;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
 }
 
 bool host_range_claim(const void *p, unsigned kinds, struct host_range *out)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     bool ok = n && n->r.base == (uintptr_t)p && kinds & HOST_KIND(n->r.kind) && !n->r.freeing;
     if (ok) {
         n->r.freeing = true;
         *out = n->r;
     }
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return ok;
 }
 
 void host_range_set_graph(const void *p, struct graph_memory *m)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     if (n)
         n->r.graph = m;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
 }
 
 void host_range_unclaim(const void *p)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     if (n) {
         n->r.freeing = false;
         n->r.id = host_unique_id();
     }
-    unlock_books();
+    pthread_mutex_unlock(&lock);
 }
 
 void host_range_advise(const void *p, int advice, MUdevice dev)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     if (n) {
         struct host_range *r = &n->r;
@@ -655,7 +636,7 @@ void host_range_advise(const void *p, int advice, MUdevice dev)
             r->prefetched = dev;
         }
     }
-    unlock_books();
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- walks ----------------------------------------------------------------------------------- */
@@ -674,26 +655,26 @@ static void see(const void *at, VISIT visit, int depth)
 
 bool host_range_of_ctx(MUcontext ctx, struct host_range *out)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     walked_ctx = ctx;
     walked = 0;
     twalk(live, see);
     struct node *n = walked ? find(walked, 1) : NULL;
     if (n)
         *out = n->r;
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return n != NULL;
 }
 
 bool host_arena_offset(const void *p, int *fd, size_t *offset)
 {
-    lock_books();
+    pthread_mutex_lock(&lock);
     struct node *n = find((uintptr_t)p, 1);
     bool ok = n && n->arena;
     if (ok) {
         *fd = n->arena->fd;
         *offset = (uintptr_t)p - n->arena->base;
     }
-    unlock_books();
+    pthread_mutex_unlock(&lock);
     return ok;
 }

@@ -181,12 +181,16 @@ static void run_own_code(struct cumu_task *t, void (*run)(const void *call), con
         run(call);
 }
 
+/* It waits for its threads with locks of its own held: the program's thread must not be cancelled there. */
 static void run_with_threads(struct cumu_task *t, void (*run)(const void *call), const void *call)
 {
+    int cancel;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     with_threads++;
     unsigned before = strays;
     run(call);
     with_threads--;
+    (void)pthread_setcancelstate(cancel, NULL);
     if (strays != before)
         note(t, MUSA_ERROR_ILLEGAL_ADDRESS, stray_address);
 }
