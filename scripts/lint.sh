@@ -51,6 +51,7 @@ else
 fi
 if [ "${1-}" != quick ]; then
     step "build by gcc" build gcc "$B"
+    step "layers of objects" scripts/link-layers "$B"
     if command -v clang >/dev/null 2>&1; then
         step "build by clang" build clang "$B/clang"
     else

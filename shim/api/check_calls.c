@@ -1,6 +1,7 @@
 /* CUMU_CHECK=sync: what each call of a program means to the model of check.h. One row a call; the forms with
  * _v2, _ptds and _ptsz and NCCL's p names share their row. */
-#include "core/check.h"
+#include "core/trace.h"
+#include "core/upper.h"
 #include "api/api.h"
 #include "api/check.h"
 #include "api/nccl/nccl.h"
@@ -144,7 +145,7 @@ static _Atomic unsigned threads;
 
 /* ---- which calls ------------------------------------------------------------------------------- */
 
-bool cumu_checking(void)
+static bool checking(void)
 {
     return strcmp(cumu_opt_text(CUMU_OPT_CHECK), "sync") == 0;
 }
@@ -173,9 +174,9 @@ static const struct row *row_of(const char *symbol)
     return NULL;
 }
 
-bool cumu_check_wants(const char *library, const char *symbol)
+static bool check_wants(const char *library, const char *symbol)
 {
-    return cumu_checking() && (row_of(symbol) || strcmp(library, "cublas") == 0);
+    return checking() && (row_of(symbol) || strcmp(library, "cublas") == 0);
 }
 
 /* ---- one call ---------------------------------------------------------------------------------- */
@@ -446,7 +447,7 @@ static void act(const struct seen *s, bool failed)
         cumu_check_synced(stream);
 }
 
-void cumu_check_call(const struct cumu_prototype *c, const struct cumu_frame *f)
+static void check_call(const struct cumu_prototype *c, const struct cumu_frame *f)
 {
     const struct cumu_symbol *symbol = &f->facade->table->symbols[f->index];
     if (!mine.number)
@@ -458,3 +459,6 @@ void cumu_check_call(const struct cumu_prototype *c, const struct cumu_frame *f)
     int result = c->status ? (int)f->result[0] : 0;
     act(&s, result && !(nccl && result == ncclInProgress));
 }
+
+static const struct cumu_upper checks = {.check_wants = check_wants, .check_call = check_call};
+CUMU_UPPER(checks);

@@ -1,6 +1,7 @@
 /* Device attributes as CUDA programs see them: the claimed compute capability, what only CUDA has, and
  * the rest from the device below. */
 #include "api/api.h"
+#include "api/emulate.h"
 #include "core/resolve.h"
 
 /* Answers that do not depend on the device: hardware that is not there. */

@@ -3,6 +3,7 @@
 #include "api/emulate.h"
 #include "core/init.h"
 #include "core/resolve.h"
+#include "core/upper.h"
 
 #include <string.h>
 
@@ -190,3 +191,6 @@ void *cumu_stand_in(const char *symbol)
                        : cumu_code_address(family[i].function);
     return cumu_driver_stand_in(symbol);
 }
+
+static const struct cumu_upper stand_ins = {.stand_in = cumu_stand_in};
+CUMU_UPPER(stand_ins);

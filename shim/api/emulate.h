@@ -5,6 +5,8 @@
 
 #include "abi/musa.h"
 
+/* What cumu itself does for a MUSA function that the SDK lacks (emulate.c); NULL if it has it, or nobody does. */
+void *cumu_stand_in(const char *symbol);
 /* What stands for a driver function that the driver below lacks (emulate_driver.c); NULL if it has it, or
  * if nothing can. */
 void *cumu_driver_stand_in(const char *symbol);

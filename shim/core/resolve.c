@@ -4,6 +4,7 @@
 #include "core/init.h"
 #include "core/log.h"
 #include "core/resolve.h"
+#include "core/upper.h"
 #include "core/visible.h"
 
 #include <dlfcn.h>
@@ -264,7 +265,7 @@ void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
     /* NCCL's id needs no device: a launcher makes one and forks the ranks that use it. */
     if (strcmp(symbol, "mcclGetUniqueId") != 0)
         cumu_init_used();
-    void *stand_in = cumu_stand_in(symbol);
+    void *stand_in = CUMU_ASK(stand_in, NULL, symbol);
     *opened = stand_in != NULL;
     if (stand_in)
         return stand_in;

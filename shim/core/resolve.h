@@ -18,7 +18,7 @@ enum cumu_backend cumu_backend(void);
  * while the library below is loaded; two threads may race here harmlessly. */
 void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened);
 
-/* The same without what the core does itself (cumu_stand_in). */
+/* The same without what cumu does itself (stand_in of upper.h). */
 void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened);
 
 /* Can this MUSA function, one that the map names, be called? Off the hot path. */
@@ -29,10 +29,6 @@ void *cumu_below(const char *library, const char *symbol); /* NULL: it has not *
 
 /* Address of the runtime's function "musa" + name, NULL if the runtime below lacks it as well. */
 void *cumu_resolve_runtime(const char *name);
-
-/* What the core itself does for a MUSA function that the SDK lacks; NULL if it has it, or nobody does.
- * Defined in api/emulate.c. */
-void *cumu_stand_in(const char *symbol);
 
 /* Address of `symbol` in the real NVIDIA library of this soname; NULL if there is none. */
 void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened);

@@ -1,8 +1,8 @@
 /* The tracer: which calls are traced, and what is noted before and after each. */
 #include "core/trace.h"
-#include "core/check.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "core/upper.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -58,7 +58,7 @@ static void begin(void)
     began = cumu_trace_now();
     process = (long)getpid();
     (void)pthread_atfork(NULL, NULL, in_child);
-    cumu_work_init();
+    CUMU_ASK(work_init, (void)0);
 }
 
 /* ---- filter ---------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target)
     const struct cumu_symbol *s = &f->table->symbols[index];
     if (cumu_tracing())
         (void)pthread_once(&once, begin);
-    if (!traces(f, s) && !cumu_check_wants(f->table->library, s->name))
+    if (!traces(f, s) && !CUMU_ASK(check_wants, false, f->table->library, s->name))
         return target;
     if (!f->thunks) {
         cumu_warn("trace", NULL, "this build of cumu has no thunks (CUMU_ASM=0): calls are not seen");
@@ -156,12 +156,12 @@ void cumu_trace_before(struct cumu_frame *f)
     f->target = __atomic_load_n(&f->facade->targets[f->index], __ATOMIC_ACQUIRE);
     f->stack_size = (c->stack * 8u + 15) & ~15u;
     f->work = NULL;
-    f->checked = cumu_check_wants(f->facade->table->library, s->name);
+    f->checked = CUMU_ASK(check_wants, false, f->facade->table->library, s->name);
     f->traced = !f->checked || traces(f->facade, s);
     f->depth = me.depth;
     me.depth += f->traced;
     if (f->traced && cumu_call_bytes(c, f) && cumu_call_stream(c, f, &stream))
-        f->work = cumu_work_begin(!stream && per_thread(s) ? (void *)2 /* cudaStreamPerThread */ : stream);
+        f->work = CUMU_ASK(work_begin, NULL, !stream && per_thread(s) ? (void *)2 /* cudaStreamPerThread */ : stream);
     f->start = cumu_trace_now();
     errno = saved;
 }
@@ -182,9 +182,9 @@ static void trace(struct cumu_frame *f, const struct cumu_symbol *s, const struc
         struct cumu_event copy = {.kind = CUMU_EVENT_COPY, .library = "copy", .name = s->name, .start = end,
                                   .stream = stream, .bytes = bytes};
         cumu_trace_stamp(&copy);
-        cumu_work_end(f->work, &copy, failed);
+        CUMU_ASK(work_end, (void)0, f->work, &copy, failed);
     }
-    cumu_work_poll();
+    CUMU_ASK(work_poll, (void)0);
 }
 
 void cumu_trace_after(struct cumu_frame *f)
@@ -194,7 +194,7 @@ void cumu_trace_after(struct cumu_frame *f)
     const struct cumu_symbol *s = &f->facade->table->symbols[f->index];
     const struct cumu_prototype *c = &cumu_prototypes[s->call];
     if (f->checked)
-        cumu_check_call(c, f);
+        CUMU_ASK(check_call, (void)0, c, f);
     if (f->traced)
         trace(f, s, c, end);
     errno = saved;

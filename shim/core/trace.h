@@ -84,16 +84,4 @@ bool cumu_call_stream(const struct cumu_prototype *c, const struct cumu_frame *f
 void cumu_trace_write(const struct cumu_event *e);
 void cumu_trace_forked(void); /* in a child: the file is opened anew, for its name may have the process id */
 
-/* ---- work on the device (kernel/timing.c) ---------------------------------------------------- */
-
-/* Once, before anything else here: tracing is on. */
-void cumu_work_init(void);
-/* Notes the time on the stream before something is put on it; NULL if that cannot be done. */
-void *cumu_work_begin(const void *stream);
-/* The same after it, with what it was (copied; `name` too); the event is written when the device has done
- * it. Without begin's result the event is written at once, untimed; `failed` drops it. */
-void cumu_work_end(void *work, const struct cumu_event *e, bool failed);
-/* Writes what has been done by now. */
-void cumu_work_poll(void);
-
 #endif

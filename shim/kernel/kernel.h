@@ -121,6 +121,11 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
 /* Reads what is known of launch attributes into *l; unknown ones are logged and ignored. */
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n);
 
+/* Times work on a stream while tracing (timing.c): work_begin and work_end of core/upper.h. */
+struct cumu_event;
+void *cumu_work_begin(const void *stream);
+void cumu_work_end(void *work, const struct cumu_event *e, bool failed);
+
 /* CUDA_MODULE_LOADING=EAGER, where that means something: kernels of a device are compiled with their module, not
  * when they are launched. */
 bool cumu_loading_eager(void);

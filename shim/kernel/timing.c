@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
+#include "core/upper.h"
 #include "kernel/graph.h"
 #include "mu.h"
 
@@ -132,7 +133,7 @@ static void poll(bool at_end)
     atomic_flag_clear(&polling);
 }
 
-void cumu_work_poll(void)
+static void work_poll(void)
 {
     poll(false);
 }
@@ -142,7 +143,7 @@ static void at_exit(void)
     poll(true);
 }
 
-void cumu_work_init(void)
+static void work_init(void)
 {
     owner = getpid();
     atomic_fetch_add(&cumu_captures, 1); /* launches look up from now on */
@@ -223,3 +224,7 @@ void cumu_work_end(void *work, const struct cumu_event *e, bool failed)
     pthread_mutex_unlock(&lock);
     atomic_fetch_add(&count, 1);
 }
+
+static const struct cumu_upper timing = {.work_init = work_init, .work_begin = cumu_work_begin,
+                                         .work_end = cumu_work_end, .work_poll = work_poll};
+CUMU_UPPER(timing);
