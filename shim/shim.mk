@@ -31,7 +31,7 @@ AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
 CUMU_BIN   := $B/bin/cumu
 CUMU_TOOL  := $B/libexec/cumu-tool
 
-PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/front/*.c shim/ptx/analysis/*.c shim/ptx/lir/lower/*.c \
+PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/front/*.c shim/ptx/analysis/*.c shim/ptx/lir/*.c shim/ptx/lir/lower/*.c \
               shim/ptx/tier1/*.c shim/ptx/tier1/emit/*.c shim/ptx/musa/emit/*.c) \
               shim/ptx/tier1/prelude/text.S shim/ptx/musa/prelude/text.S
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)

@@ -27,12 +27,15 @@ enum { LIR_FTZ = 1, LIR_SAT = 2, LIR_NANPROP = 4, LIR_XORSIGN = 8, LIR_RND_SHIFT
 
 enum lir_op {
     LIR_OP_INVALID,
-#define LIR_OP(id) LIR_##id,
+#define LIR_OP(id, ...) LIR_##id,
 #include "ptx/lir/alu_ops.def"  /* arithmetic, logic, conversion, compare: lower/select_alu.c */
 #include "ptx/lir/core_ops.def" /* memory, atomics, control, warp collectives: lower/ */
 #undef LIR_OP
     LIR_NOPS
 };
+
+/* Operands of an arithmetic op, as alu_ops.def has them; NULL of others (ops.c, in the shim). */
+extern const char *const lir_operands[LIR_NOPS];
 
 struct lir_param { uint32_t offset, size; };
 struct lir_cluster_info { /* what the kernel says about its clusters */

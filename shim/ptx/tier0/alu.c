@@ -7,28 +7,28 @@
 #include <fenv.h>
 #endif
 
-#define LIR_OP(id) t0_handler t0_alu_l1_##id;
+#define LIR_OP(id, operands) t0_handler t0_alu_l1_##id;
 #include "ptx/lir/alu_ops.def"
 #undef LIR_OP
 #if defined(__x86_64__)
-#define LIR_OP(id) t0_handler t0_alu_l3_##id, t0_alu_l4_##id;
+#define LIR_OP(id, operands) t0_handler t0_alu_l3_##id, t0_alu_l4_##id;
 #include "ptx/lir/alu_ops.def"
 #undef LIR_OP
 #endif
 
 static t0_handler *const level1[] = {
-#define LIR_OP(id) [LIR_##id] = t0_alu_l1_##id,
+#define LIR_OP(id, operands) [LIR_##id] = t0_alu_l1_##id,
 #include "ptx/lir/alu_ops.def"
 #undef LIR_OP
 };
 #if defined(__x86_64__)
 static t0_handler *const level3[] = {
-#define LIR_OP(id) [LIR_##id] = t0_alu_l3_##id,
+#define LIR_OP(id, operands) [LIR_##id] = t0_alu_l3_##id,
 #include "ptx/lir/alu_ops.def"
 #undef LIR_OP
 };
 static t0_handler *const level4[] = {
-#define LIR_OP(id) [LIR_##id] = t0_alu_l4_##id,
+#define LIR_OP(id, operands) [LIR_##id] = t0_alu_l4_##id,
 #include "ptx/lir/alu_ops.def"
 #undef LIR_OP
 };

@@ -18,7 +18,7 @@
 #define T0_CAT(a, b) T0_CAT_(a, b)
 #define T0_NAME(id) T0_CAT(T0_CAT(t0_alu_l, T0_LEVEL), _##id)
 
-#define LIR_OP(id) t0_handler T0_NAME(id);
+#define LIR_OP(id, operands) t0_handler T0_NAME(id);
 #include "ptx/lir/alu_ops.def"
 #undef LIR_OP
 

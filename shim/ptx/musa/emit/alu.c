@@ -7,15 +7,24 @@
 #include "ptx/lir/alu_aux.h"
 
 enum { X = 1, I = 2, CC = 4, V = 8, SH = 16 /* plain where the amount is a constant below the width */,
-       R = 32 /* has a function of its own for roundings that are not to the nearest */ };
+       R = 32 /* has a function of its own for roundings that are not to the nearest */, H = 64 /* by hand */ };
 
 static const struct row {
-    const char *name, *sig, *expr;
+    const char *name, *expr;
     uint8_t flags;
 } rows[LIR_NOPS] = {
-#define ROW(op, sig, flags, expr) [LIR_##op] = {#op, sig, expr, flags},
+#define ROW(op, flags, expr) [LIR_##op] = {#op, expr, flags},
 #include "ptx/musa/emit/alu_rows.def"
 #undef ROW
+};
+/* An op without a row does not compile. */
+enum {
+#define ROW(op, flags, expr) HAS_##op,
+#include "ptx/musa/emit/alu_rows.def"
+#undef ROW
+#define LIR_OP(op, operands) NEEDS_##op = HAS_##op,
+#include "ptx/lir/alu_ops.def"
+#undef LIR_OP
 };
 
 /* By position in LIR_SETP_*: the operands' kind and what the prelude calls their type. */
@@ -160,16 +169,16 @@ bool mu_alu(struct mu_emit *e)
     if (i->op >= LIR_SET_U16 && i->op < LIR_SET_U16 + NCOMPARED)
         return set(e, i->op - LIR_SET_U16), true;
     const struct row *r = &rows[i->op];
-    if (!r->sig)
+    if (!r->name || r->flags & H)
         return move(e);
-    const char *s = r->sig + 2, *expr = r->expr;
+    const char *operands = lir_operands[i->op], *s = operands + 2, *expr = r->expr;
     unsigned n = (unsigned)strlen(s);
     for (unsigned k = 0; k < n; k++)
         arg[k] = mu_get(e, from[k], s[k]);
-    if (r->flags & SH && (!mu_constant(e, i->b, &amount) || (uint32_t)amount >= (r->sig[0] == 'l' ? 64 : 32)))
+    if (r->flags & SH && (!mu_constant(e, i->b, &amount) || (uint32_t)amount >= (operands[0] == 'l' ? 64 : 32)))
         expr = NULL;
     e->parts |= r->flags & V ? MU_VIDEO : 0;
-    mu_put(e, "%s = ", mu_set(e, i->d, r->sig[0]).s);
+    mu_put(e, "%s = ", mu_set(e, i->d, operands[0]).s);
     if (expr) {
         expand(e, expr, arg);
     } else {

@@ -167,12 +167,13 @@ CM_FN u64 CVT_F64_F64(u64 a, u32 x) { return out64(integral(as_f64(a), CM_RND(x)
 CM_FN u32 CVT_TF32_F32(u32 a, u32 x) { return (u32)convert(CM_TF32, (f64)as_f32(a), x) << 13; }
 CM_FN u32 CVT_F16X2_F32(u32 a, u32 b, u32 x) { return CVT_F16_F32(b, x) | CVT_F16_F32(a, x) << 16; }
 CM_FN u32 CVT_BF16X2_F32(u32 a, u32 b, u32 x) { return CVT_BF16_F32(b, x) | CVT_BF16_F32(a, x) << 16; }
-#define CM_CVT_8(id, f, low, high) \
-    CM_FN u32 id(u32 a, u32 b, u32 x) { (void)b; return (u32)(convert(f, low, x) | convert(f, high, x) << 8); }
-CM_CVT_8(CVT_E4M3X2_F32, CM_E4M3, (f64)as_f32(b), (f64)as_f32(a))
-CM_CVT_8(CVT_E5M2X2_F32, CM_E5M2, (f64)as_f32(b), (f64)as_f32(a))
-CM_CVT_8(CVT_E4M3X2_F16X2, CM_E4M3, (f64)from_f16(a & 0xffff), (f64)from_f16(a >> 16))
-CM_CVT_8(CVT_E5M2X2_F16X2, CM_E5M2, (f64)from_f16(a & 0xffff), (f64)from_f16(a >> 16))
+#define CM_CVT_8(id, f)                                                                            \
+    CM_FN u32 id##_F32(u32 a, u32 b, u32 x)                                                        \
+    { return (u32)(convert(f, (f64)as_f32(b), x) | convert(f, (f64)as_f32(a), x) << 8); }          \
+    CM_FN u32 id##_F16X2(u32 a, u32 x)                                                             \
+    { return (u32)(convert(f, (f64)from_f16(a & 0xffff), x) | convert(f, (f64)from_f16(a >> 16), x) << 8); }
+CM_CVT_8(CVT_E4M3X2, CM_E4M3)
+CM_CVT_8(CVT_E5M2X2, CM_E5M2)
 CM_FN u32 f16_of_e5m2(u32 v)
 {
     u32 h = (v & 0xff) << 8;

@@ -128,18 +128,18 @@ template <class T> CM_FN T add_carry(T a, T b, bool &cc, u32 x, bool first)
         cc = sum < a || all < sum;
     return all;
 }
-#define CM_CARRY(id, T, p, q, first) \
-    CM_FN T id(T a, T b, T c, bool &cc, u32 x) { (void)c; return add_carry<T>(p, q, cc, x, first); }
-CM_CARRY(ADDX_I32, u32, a, b, false)
-CM_CARRY(ADDX_I64, u64, a, b, false)
-CM_CARRY(SUBX_I32, u32, a, ~b, true)
-CM_CARRY(SUBX_I64, u64, a, ~b, true)
-CM_CARRY(MADX_LO_I32, u32, a * b, c, false)
-CM_CARRY(MADX_LO_I64, u64, a * b, c, false)
-CM_CARRY(MADX_HI_U32, u32, MUL_HI_U32(a, b), c, false)
-CM_CARRY(MADX_HI_S32, u32, MUL_HI_S32(a, b), c, false)
-CM_CARRY(MADX_HI_U64, u64, MUL_HI_U64(a, b), c, false)
-CM_CARRY(MADX_HI_S64, u64, MUL_HI_S64(a, b), c, false)
+CM_FN u32 ADDX_I32(u32 a, u32 b, bool &cc, u32 x) { return add_carry<u32>(a, b, cc, x, false); }
+CM_FN u64 ADDX_I64(u64 a, u64 b, bool &cc, u32 x) { return add_carry<u64>(a, b, cc, x, false); }
+CM_FN u32 SUBX_I32(u32 a, u32 b, bool &cc, u32 x) { return add_carry<u32>(a, ~b, cc, x, true); }
+CM_FN u64 SUBX_I64(u64 a, u64 b, bool &cc, u32 x) { return add_carry<u64>(a, ~b, cc, x, true); }
+#define CM_MADX(id, T, product) \
+    CM_FN T id(T a, T b, T c, bool &cc, u32 x) { return add_carry<T>(product, c, cc, x, false); }
+CM_MADX(MADX_LO_I32, u32, a * b)
+CM_MADX(MADX_LO_I64, u64, a * b)
+CM_MADX(MADX_HI_U32, u32, MUL_HI_U32(a, b))
+CM_MADX(MADX_HI_S32, u32, MUL_HI_S32(a, b))
+CM_MADX(MADX_HI_U64, u64, MUL_HI_U64(a, b))
+CM_MADX(MADX_HI_S64, u64, MUL_HI_S64(a, b))
 
 CM_FN s32 element(u32 v, u32 n, u32 bits, bool sign)
 {

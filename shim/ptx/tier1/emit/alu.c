@@ -1,5 +1,4 @@
-/* The table of tier 1's arithmetic: tier 0 chooses the op, the table says how it is written in C.
- */
+/* The table of tier 1's arithmetic: the lowering chooses the op, the table says how it is written in C. */
 #include "ptx/tier1/emit/alu.h"
 
 #include <stdio.h>
@@ -17,26 +16,27 @@ enum {
     ANY_FTZ = 8 /* ftz changes nothing */,
     PRIMITIVE = 16,
     SC = 32,
-    FTZ_RESULT = 64 /* FTZ32, where a denormal source gives what 0 gives */
+    FTZ_RESULT = 64 /* FTZ32, where a denormal source gives what 0 gives */,
+    BY_HAND = 128
 };
 
-struct row {
-    const char *sig;    /* destinations : sources; w 32 bits, l 64 bits, p predicate */
+static const struct row {
     const char *vec;    /* for pieces; NULL = none */
     const char *scalar; /* NULL = derived from vec */
     uint8_t mods;
-};
-
-/* One expression for pieces and scalars alike: @ is v in the one, s in the other. */
-#define BOTH(sig, expr) {sig, expr, expr, 0}
-/* A primitive of floats, by name: it exists as t1_v_ and t1_v_..._r with a rounding mode; SC: as
- * t1_s_ too. Modifiers are wrapped around it. */
-#define PRIM(sig, name, mods) {sig, name, NULL, (mods) | PRIMITIVE}
-#define VEC(sig, vec) {sig, vec, NULL, 0}
-#define X16(x) "(" x ") & 0xffffu"
-
-static const struct row rows[LIR_NOPS] = {
+} rows[LIR_NOPS] = {
+#define ROW(op, vec, scalar, mods) [LIR_##op] = {vec, scalar, mods},
 #include "ptx/tier1/emit/alu_rows.def"
+#undef ROW
+};
+/* An op without a row does not compile. */
+enum {
+#define ROW(op, vec, scalar, mods) HAS_##op,
+#include "ptx/tier1/emit/alu_rows.def"
+#undef ROW
+#define LIR_OP(op, operands) NEEDS_##op = HAS_##op,
+#include "ptx/lir/alu_ops.def"
+#undef LIR_OP
 };
 
 /* ---- composing ---- */
@@ -208,8 +208,8 @@ static void cvt_int_to_int(struct t1_op *op, unsigned from, bool wide)
     const unsigned to = op->aux >> LIR_CVT_DST_SHIFT & 7;
     static const char *const narrow[] = {"(%s) & 0xffu", "(%s) & 0xffffu", "%s", "%s",
                                          "t1_@_sx8(%s)", "t1_@_sx16(%s)",  "%s", "%s"};
-    char sig[4] = {wide ? 'l' : 'w', ':', ints[from].width, '\0'}, read[40], pattern[PART];
-    shape(op, sig);
+    char read[40], pattern[PART];
+    shape(op, lir_operands[op->op]);
     if (op->aux & LIR_SAT)
         return;
     snprintf(read, sizeof read, ints[from].read, "$0");
@@ -232,8 +232,8 @@ static void cvt_int_to_int(struct t1_op *op, unsigned from, bool wide)
 static void cvt_int_to_float(struct t1_op *op, unsigned from, bool f64)
 {
     const bool l = ints[from].width == 'l', half = f64 != l;
-    char sig[4] = {f64 ? 'l' : 'w', ':', ints[from].width, '\0'}, read[40], pattern[PART];
-    shape(op, sig);
+    char read[40], pattern[PART];
+    shape(op, lir_operands[op->op]);
     if (op->aux & ~(f64 ? 0u : (unsigned)LIR_FTZ))
         return;
     snprintf(read, sizeof read, ints[from].read, "$0");
@@ -252,8 +252,7 @@ static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
 {
     const unsigned to = op->aux >> LIR_CVT_DST_SHIFT & 7, rnd = op->aux >> LIR_RND_SHIFT & 15;
     const bool f64 = from == 3, is_signed = to & LIR_CVT_DST_SIGNED;
-    char sig[4] = {wide ? 'l' : 'w', ':', f64 ? 'l' : 'w', '\0'};
-    shape(op, sig);
+    shape(op, lir_operands[op->op]);
     if (from < 2 || (!wide && to != TO_U32 && to != TO_S32) || rnd < PTX_RNI || rnd > PTX_RPI)
         return;
     const char *name = f64 ? (wide ? "64_f64" : "32_f64") : wide ? "64_f32" : "32_f32";
@@ -268,9 +267,8 @@ static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
     const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15,
                    other = op->aux & ~(unsigned)(LIR_FTZ | LIR_SAT | 0xf0);
     const bool ftz = op->aux & LIR_FTZ, sat = op->aux & LIR_SAT;
-    char sig[4] = {to == 3 ? 'l' : 'w', ':', from == 3 ? 'l' : 'w', '\0'}, x[PART], y[PART];
-    char *v = op->dst[0].vector;
-    shape(op, sig);
+    char *v = op->dst[0].vector, x[PART], y[PART];
+    shape(op, lir_operands[op->op]);
     if (other)
         return;
     if (to == 2 && from == 2 && (!rnd || rnd >= PTX_RNI)) {
@@ -310,12 +308,12 @@ static void special(struct t1_op *op)
     char *v = op->dst[0].vector;
     switch (op->op) {
     case LIR_LOP3_B32:
-        shape(op, "w:www");
+        shape(op, lir_operands[op->op]);
         snprintf(v, T1_EXPR, "t1_v_lop3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
         snprintf(op->dst[0].scalar, T1_EXPR, "T1_LOP3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
         return;
     case LIR_SHF_L_B32: case LIR_SHF_R_B32:
-        shape(op, "w:www");
+        shape(op, lir_operands[op->op]);
         snprintf(v, T1_EXPR,
                  aux ? "t1_v_shf%c_($0, $1, $2 & 31)" : "t1_v_shf%c_($0, $1, t1_v_upto32($2))",
                  op->op == LIR_SHF_L_B32 ? 'l' : 'r');
@@ -347,7 +345,7 @@ static void plain(struct t1_op *op, const struct row *r)
                              (r->mods & SAT32 ? (unsigned)LIR_SAT : 0) |
                              (r->mods & ROUND ? 15u << LIR_RND_SHIFT : 0);
     const bool rounds = op->aux >> LIR_RND_SHIFT & 15;
-    shape(op, r->sig);
+    shape(op, lir_operands[op->op]);
     if (!r->vec || op->aux & ~allowed || (op->op == LIR_RCP_F32 && rounds && op->aux & LIR_FTZ))
         return; /* rcp.ftz flushes before it rounds, which only directed modes show */
     if (r->mods & PRIMITIVE) {
@@ -388,13 +386,12 @@ bool t1_alu(const struct ptx_instr *i, struct t1_op *op)
     else if (IN(op->op, LIR_CVT_I32_F16, 4) || IN(op->op, LIR_CVT_I64_F16, 4))
         cvt_float_to_int(op, (op->op - LIR_CVT_I32_F16) % 4, op->op >= LIR_CVT_I64_F16);
     else if (IN(op->op, LIR_CVT_F16_U8, 16)) {
-        char sig[4] = {'w', ':', ints[(op->op - LIR_CVT_F16_U8) % 8].width, '\0'};
-        shape(op, sig);
+        shape(op, lir_operands[op->op]);
     } else if (IN(op->op, LIR_CVT_F32_U8, 16))
         cvt_int_to_float(op, (op->op - LIR_CVT_F32_U8) % 8, op->op >= LIR_CVT_F64_U8);
     else if (IN(op->op, LIR_CVT_F16_F16, 16))
         cvt_float_to_float(op, (op->op - LIR_CVT_F16_F16) / 4u, (op->op - LIR_CVT_F16_F16) % 4u);
-    else if (rows[op->op].sig)
+    else if (!(rows[op->op].mods & BY_HAND))
         plain(op, &rows[op->op]);
     else if (op->op != LIR_LOP3_B32 && op->op != LIR_SHF_L_B32 && op->op != LIR_SHF_R_B32)
         return false; /* a move */
