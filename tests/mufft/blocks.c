@@ -47,7 +47,7 @@ static double load(enum width w, const char *at)
     double d;
     memcpy(&h, at, 2);
     if (w == F16 || w == BF16)
-        return w == F16 ? maths_from_half(h) : maths_from_bf16(h);
+        return w == F16 ? f16_to_f32(h) : bf16_to_f32(h);
     memcpy(&f, at, 4);
     if (w == F32)
         return f;
@@ -56,7 +56,7 @@ static double load(enum width w, const char *at)
 }
 static void store(enum width w, char *at, double v)
 {
-    unsigned short h = w == F16 ? maths_to_half((float)v) : maths_to_bf16((float)v);
+    unsigned short h = w == F16 ? f32_to_f16((float)v) : f32_to_bf16((float)v);
     float f = (float)v;
     memcpy(at, w == F64 ? (void *)&v : w == F32 ? (void *)&f : (void *)&h, widths[w].bytes);
 }

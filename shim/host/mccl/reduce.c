@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "half/half.h"
 #include "host/mccl/reduce.h"
 
 /* A destination may be a source at the same index, which a vector loop handles: it reads before it
@@ -60,50 +61,6 @@ TYPE(f64, double, double)
 
 /* ---- halves ---------------------------------------------------------------------------------- */
 
-static float bits_float(uint32_t b)
-{
-    float f;
-    memcpy(&f, &b, 4);
-    return f;
-}
-
-static uint32_t float_bits(float f)
-{
-    uint32_t b;
-    memcpy(&b, &f, 4);
-    return b;
-}
-
-static float from_bf16(uint16_t h) { return bits_float((uint32_t)h << 16); }
-
-static uint16_t to_bf16(float f)
-{
-    uint32_t b = float_bits(f);
-    uint32_t rounded = (b + 0x7fff + (b >> 16 & 1)) >> 16;
-    return (uint16_t)((b & 0x7fffffff) > 0x7f800000 ? 0x7fff : rounded);
-}
-
-/* Without F16C, by arithmetic: a half's exponent and fraction moved into a float's, then scaled. */
-static float from_f16(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
-    float scaled = bits_float(rest) * 0x1p112f; /* the difference of the biases; subnormals too */
-    uint32_t special = 0x7f800000 | rest;       /* infinity and NaN keep their fraction */
-    return bits_float(sign | ((h & 0x7c00) == 0x7c00 ? special : float_bits(scaled)));
-}
-
-static uint16_t to_f16(float f)
-{
-    uint32_t b = float_bits(f), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
-    if (a > 0x7f800000)
-        return (uint16_t)(sign | 0x7fff);
-    if (a >= 0x477ff000) /* rounds to 65536 or more */
-        return (uint16_t)(sign | 0x7c00);
-    if (a < 0x38800000) /* subnormal: adding 0.5 leaves the fraction, rounded to even, at the end */
-        return (uint16_t)(sign | (float_bits(bits_float(a) + 0.5f) - 0x3f000000));
-    return (uint16_t)(sign | ((a + 0xfff + (a >> 13 & 1)) - 0x38000000) >> 13);
-}
-
 #if defined __F16C__
 #include <immintrin.h>
 static void widen_f16(float *o, const uint16_t *a, size_t n)
@@ -112,39 +69,45 @@ static void widen_f16(float *o, const uint16_t *a, size_t n)
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(o + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(a + i))));
     for (; i < n; i++)
-        o[i] = from_f16(a[i]);
+        o[i] = f16_to_f32(a[i]);
 }
 static void narrow_f16(uint16_t *o, const float *a, size_t n)
 {
     size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128((void *)(o + i), _mm256_cvtps_ph(_mm256_loadu_ps(a + i), 0));
+    for (; i + 8 <= n; i += 8) {
+        /* The instruction keeps what a NaN carries: here and in the rest below all become one. */
+        __m256 v = _mm256_loadu_ps(a + i);
+        __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+        __m128i narrow = _mm_packs_epi32(_mm256_castsi256_si128(nan), _mm256_extractf128_si256(nan, 1));
+        _mm_storeu_si128((void *)(o + i),
+                         _mm_blendv_epi8(_mm256_cvtps_ph(v, 0), _mm_set1_epi16(0x7fff), narrow));
+    }
     for (; i < n; i++)
-        o[i] = to_f16(a[i]);
+        o[i] = f32_to_f16(a[i]);
 }
 #else
 static void widen_f16(float *o, const uint16_t *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = from_f16(a[i]);
+        o[i] = f16_to_f32(a[i]);
 }
 static void narrow_f16(uint16_t *o, const float *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = to_f16(a[i]);
+        o[i] = f32_to_f16(a[i]);
 }
 #endif
 
 static void widen_bf16(float *o, const uint16_t *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = from_bf16(a[i]);
+        o[i] = bf16_to_f32(a[i]);
 }
 
 static void narrow_bf16(uint16_t *o, const float *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = to_bf16(a[i]);
+        o[i] = f32_to_bf16(a[i]);
 }
 
 #define ROW(t) { sum_##t, prod_##t, max_##t, min_##t, sum_##t, sum_##t }

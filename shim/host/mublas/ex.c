@@ -55,10 +55,10 @@ static void widen(void *to, V from, int type, int work, size_t n)
     const signed char *b = from;
     if (type == MUSA_R_16F)
         for (size_t i = 0; i < n; i++)
-            f[i] = maths_from_half(h[i]);
+            f[i] = f16_to_f32(h[i]);
     else if (type == MUSA_R_16BF)
         for (size_t i = 0; i < n; i++)
-            f[i] = maths_from_bf16(h[i]);
+            f[i] = bf16_to_f32(h[i]);
     else if (type == MUSA_C_8I || work == S)
         for (size_t i = 0; i < (type == MUSA_C_8I ? 2 * n : n); i++)
             f[i] = b[i];
@@ -96,8 +96,8 @@ static void finish(const struct mublas_call *c, const void *sum)
         ialpha = *(const int *)mublas_alpha(c);
         ibeta = *(const int *)mublas_beta(c);
     } else if (c->compute == MUBLAS_COMPUTE_16F) {
-        alpha = maths_from_half(*(const mublas_half *)mublas_alpha(c));
-        beta = maths_from_half(*(const mublas_half *)mublas_beta(c));
+        alpha = f16_to_f32(*(const mublas_half *)mublas_alpha(c));
+        beta = f16_to_f32(*(const mublas_half *)mublas_beta(c));
     } else {
         alpha = *(const float *)mublas_alpha(c);
         beta = *(const float *)mublas_beta(c);
@@ -115,13 +115,13 @@ static void finish(const struct mublas_call *c, const void *sum)
                              (ibeta ? (unsigned)ibeta * (unsigned)w[i] : 0));
         else if (c->c.type == MUSA_R_16F && beta == 0)
             for (size_t i = 0; i < m; i++)
-                h[i] = maths_to_half(alpha * f[i]);
+                h[i] = f32_to_f16(alpha * f[i]);
         else if (c->c.type == MUSA_R_16F)
             for (size_t i = 0; i < m; i++)
-                h[i] = maths_to_half(alpha * f[i] + beta * maths_from_half(h[i]));
+                h[i] = f32_to_f16(alpha * f[i] + beta * f16_to_f32(h[i]));
         else
             for (size_t i = 0; i < m; i++)
-                h[i] = maths_to_bf16(alpha * f[i] + (beta == 0 ? 0 : beta * maths_from_bf16(h[i])));
+                h[i] = f32_to_bf16(alpha * f[i] + (beta == 0 ? 0 : beta * bf16_to_f32(h[i])));
     }
 }
 

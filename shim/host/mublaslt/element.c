@@ -73,8 +73,8 @@ const void *lt_member(const void *at, const struct mublasLtMatrixLayout *l, int 
 void lt_load(double *to, const void *from, int type, size_t first, size_t step, size_t n)
 {
     switch (type) {
-    case MUSA_R_16F: EACH(unsigned short, maths_from_half(x[i * step])); break;
-    case MUSA_R_16BF: EACH(unsigned short, maths_from_bf16(x[i * step])); break;
+    case MUSA_R_16F: EACH(unsigned short, f16_to_f32(x[i * step])); break;
+    case MUSA_R_16BF: EACH(unsigned short, bf16_to_f32(x[i * step])); break;
     case MUSA_R_8F_E4M3: EACH(unsigned char, maths_from_e4m3(x[i * step])); break;
     case MUSA_R_8F_E5M2: EACH(unsigned char, maths_from_e5m2(x[i * step])); break;
     case MUSA_R_8I: EACH(signed char, x[i * step]); break;
@@ -102,8 +102,8 @@ static double bounded(double v, double low, double high)
 void lt_store(void *to, const double *from, int type, size_t first, size_t step, size_t n)
 {
     switch (type) {
-    case MUSA_R_16F: EACH(unsigned short, maths_to_half((float)v)); break;
-    case MUSA_R_16BF: EACH(unsigned short, maths_to_bf16((float)v)); break;
+    case MUSA_R_16F: EACH(unsigned short, f32_to_f16((float)v)); break;
+    case MUSA_R_16BF: EACH(unsigned short, f32_to_bf16((float)v)); break;
     case MUSA_R_8F_E4M3: EACH(unsigned char, maths_to_e4m3((float)v)); break;
     case MUSA_R_8F_E5M2: EACH(unsigned char, maths_to_e5m2((float)v)); break;
     case MUSA_R_8I: EACH(signed char, bounded(v, -128, 127)); break;

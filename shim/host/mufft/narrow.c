@@ -40,19 +40,19 @@ typedef void convert_row(unsigned short *narrow, float *wide, long long n, long 
             what
 static void from_f16(unsigned short *narrow, float *wide, long long n, long long step, int parts)
 {
-    EACH(wide[i * parts + c] = maths_from_half(narrow[i * step + c]);)
+    EACH(wide[i * parts + c] = f16_to_f32(narrow[i * step + c]);)
 }
 static void from_bf16(unsigned short *narrow, float *wide, long long n, long long step, int parts)
 {
-    EACH(wide[i * parts + c] = maths_from_bf16(narrow[i * step + c]);)
+    EACH(wide[i * parts + c] = bf16_to_f32(narrow[i * step + c]);)
 }
 static void to_f16(unsigned short *narrow, float *wide, long long n, long long step, int parts)
 {
-    EACH(narrow[i * step + c] = maths_to_half(wide[i * parts + c]);)
+    EACH(narrow[i * step + c] = f32_to_f16(wide[i * parts + c]);)
 }
 static void to_bf16(unsigned short *narrow, float *wide, long long n, long long step, int parts)
 {
-    EACH(narrow[i * step + c] = maths_to_bf16(wide[i * parts + c]);)
+    EACH(narrow[i * step + c] = f32_to_bf16(wide[i * parts + c]);)
 }
 
 static void each_row(const struct mufft_shape *s, bool out, bool in_place, unsigned short *narrow, float *wide,

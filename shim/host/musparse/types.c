@@ -41,8 +41,8 @@ int musparse_work(musaDataType_t type)
     switch (part) { \
     case F32: LOOP(TO, float, v); \
     case F64: LOOP(TO, double, v); \
-    case F16: LOOP(TO, unsigned short, maths_from_half(v)); \
-    case BF16: LOOP(TO, unsigned short, maths_from_bf16(v)); \
+    case F16: LOOP(TO, unsigned short, f16_to_f32(v)); \
+    case BF16: LOOP(TO, unsigned short, bf16_to_f32(v)); \
     case I8: LOOP(TO, signed char, v); \
     case U8: LOOP(TO, unsigned char, v); \
     case I32: LOOP(TO, int, v); \
@@ -76,8 +76,8 @@ bool musparse_widen(void *to, int work, const void *from, musaDataType_t type, s
     switch (part) { \
     case F32: LOOP(float, FROM, v); \
     case F64: LOOP(double, FROM, v); \
-    case F16: LOOP(unsigned short, FROM, maths_to_half((float)v)); \
-    case BF16: LOOP(unsigned short, FROM, maths_to_bf16((float)v)); \
+    case F16: LOOP(unsigned short, FROM, f32_to_f16((float)v)); \
+    case BF16: LOOP(unsigned short, FROM, f32_to_bf16((float)v)); \
     case I32: LOOP(int, FROM, v); \
     }
 

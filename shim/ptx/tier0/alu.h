@@ -5,6 +5,7 @@
 #ifndef CUMU_PTX_TIER0_ALU_H
 #define CUMU_PTX_TIER0_ALU_H
 
+#include "half/half.h"
 #include "ptx/lir/alu_aux.h"
 #include "ptx/tier0/handler.h"
 
@@ -105,8 +106,6 @@ typedef double f64;
 
 #define AUX_RND(aux) (((aux) >> LIR_RND_SHIFT) & 15u)
 
-static inline u32 f32_bits(f32 x) { u32 u; memcpy(&u, &x, 4); return u; }
-static inline f32 f32_from(u32 u) { f32 x; memcpy(&x, &u, 4); return x; }
 static inline u64 f64_bits(f64 x) { u64 u; memcpy(&u, &x, 8); return u; }
 static inline f64 f64_from(u64 u) { f64 x; memcpy(&x, &u, 8); return x; }
 
@@ -128,34 +127,6 @@ static inline f32 f32_out(f32 x, unsigned aux)
     return aux & LIR_SAT ? f32_sat(x) : f32_canon(x);
 }
 
-/* f16 and bf16 to f32, exact; branch-free so that loops vectorise. */
-static inline f32 f16_to_f32(u32 h)
-{
-    u32 em = h & 0x7fff, sign = (h & 0x8000) << 16;
-    u32 normal = (em << 13) + ((127 - 15) << 23);
-    u32 inf = (em << 13) | 0x7f800000u;
-    /* a subnormal is an integer times 2^-24 */
-    u32 sub = f32_bits((f32)(s32)em * 0x1p-24f);
-    u32 u = em < 0x0400 ? sub : em < 0x7c00 ? normal : inf;
-    return f32_from(sign | u);
-}
-static inline f32 bf16_to_f32(u32 h) { return f32_from(h << 16); }
-
-/* f32 to f16 and bf16, nearest even, canonical NaN. */
-static inline u32 f32_to_f16(f32 x)
-{
-    u32 u = f32_bits(x), sign = (u >> 16) & 0x8000, a = u & 0x7fffffffu;
-    /* below 2^-14: adding 0.5 aligns the mantissa so that the FPU rounds at 2^-24 */
-    u32 sub = f32_bits(f32_from(a) + 0.5f) - 0x3f000000u;
-    u32 normal = (a + 0xfff + ((a >> 13) & 1) - ((127 - 15) << 23)) >> 13;
-    u32 h = a < 0x38800000u ? sub : a < 0x47800000u ? normal : 0x7c00; /* 65536 and above: inf */
-    return a > 0x7f800000u ? 0x7fff : (sign | h);
-}
-static inline u32 f32_to_bf16(f32 x)
-{
-    u32 u = f32_bits(x);
-    return (u & 0x7fffffffu) > 0x7f800000u ? 0x7fff : (u + 0x7fff + ((u >> 16) & 1)) >> 16;
-}
 /* f64 to f32 rounded to odd: a second rounding to a narrower format is then correct. */
 static inline f32 f64_to_f32_odd(f64 x)
 {

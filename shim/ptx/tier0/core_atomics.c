@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ptx/tier0/half.h"
+#include "half/half.h"
 
 /* New value for `old`, operands in their raw bits. */
 typedef uint64_t update(unsigned op, uint64_t old, uint64_t b, uint64_t c);
@@ -66,11 +66,11 @@ static float lesser(float x, float y)
 
 static uint16_t half_op(unsigned op, uint16_t old, uint16_t b, bool bf16)
 {
-    float o = bf16 ? t0_from_bf16(old) : t0_from_f16(old);
-    float v = bf16 ? t0_from_bf16(b) : t0_from_f16(b);
+    float o = bf16 ? bf16_to_f32(old) : f16_to_f32(old);
+    float v = bf16 ? bf16_to_f32(b) : f16_to_f32(b);
     float r = op == PTX_SUB_ADD ? o + v : op == PTX_SUB_MIN ? lesser(o, v)
               : op == PTX_SUB_MAX ? -lesser(-o, -v) : v;
-    return bf16 ? t0_to_bf16(r) : t0_to_f16(r);
+    return bf16 ? f32_to_bf16(r) : f32_to_f16(r);
 }
 
 static uint64_t update_f16(unsigned op, uint64_t old, uint64_t b, uint64_t c)

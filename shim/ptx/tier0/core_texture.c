@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ptx/tier0/half.h"
+#include "half/half.h"
 #include "ptx/tier0/texture.h"
 
 /* Row of an operand in the TEX_ARGS that follow. */
@@ -37,7 +37,7 @@ static void store_result(struct t0_warp *w, const struct lir_insn *i, unsigned l
         return;
     }
     for (unsigned k = 0; k < 4; k++)
-        h[k] = as_float ? t0_to_f16(t0_float(v[k])) : v[k] & 0xffff;
+        h[k] = as_float ? f32_to_f16(f32_from(v[k])) : v[k] & 0xffff;
     for (unsigned k = 0; k < (kind == LIR_TEX_F16 ? 4 : 2); k++)
         T0_U32(w, rows[k])[lane] = kind == LIR_TEX_F16 ? h[k] : h[2 * k] | h[2 * k + 1] << 16;
 }
@@ -66,7 +66,7 @@ static bool tex_lanes(struct t0_warp *w, const struct lir_insn *i)
         return false;
     T0_FOR_LANES(l, w->l.mask) {
         T0_U32(w, i->b)[l] = T0_U32(w, i->c)[l] = 0;
-        T0_U32(w, i->e)[l] = t->as_float ? t0_bits(1.0f) : 1;
+        T0_U32(w, i->e)[l] = t->as_float ? f32_bits(1.0f) : 1;
         T0_U32(w, i->d)[l] = row[l];
     }
     return true;
@@ -96,15 +96,15 @@ static void tex(struct t0_warp *w, const struct lir_insn *i)
         q.layer = (int32_t)row[LIR_TEX_LAYER][l];
         for (unsigned k = 0; k < 3; k++) {
             q.i[k] = (int32_t)row[LIR_TEX_X + k][l];
-            q.f[k] = t0_float(row[LIR_TEX_X + k][l]);
+            q.f[k] = f32_from(row[LIR_TEX_X + k][l]);
         }
         for (unsigned k = 0; more && k < 3; k++) {
             q.offset[k] = i->imm & LIR_TEX_OFFSET ? (int32_t)row[LIR_TEX_OFFSETS + k][l] : 0;
-            dx[k] = t0_float(row[LIR_TEX_DX + k][l]);
-            dy[k] = t0_float(row[LIR_TEX_DY + k][l]);
+            dx[k] = f32_from(row[LIR_TEX_DX + k][l]);
+            dy[k] = f32_from(row[LIR_TEX_DY + k][l]);
         }
         if (mode == LIR_TEX_LEVEL)
-            q.lod = integer ? (float)(int32_t)row[LIR_TEX_LOD][l] : t0_float(row[LIR_TEX_LOD][l]);
+            q.lod = integer ? (float)(int32_t)row[LIR_TEX_LOD][l] : f32_from(row[LIR_TEX_LOD][l]);
         else if (mode == LIR_TEX_GRAD)
             q.lod = t0_texture_lod(t, q.geometry, dx, dy);
         if (mode == LIR_TEX_GATHER)

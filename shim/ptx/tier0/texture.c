@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ptx/tier0/half.h"
+#include "half/half.h"
 
 unsigned t0_texel_bytes(unsigned format)
 {
@@ -28,13 +28,13 @@ static void read_element(const struct t0_texture *t, const uint8_t *p, uint32_t 
     switch (t->format) {
     case T0_TEXEL_U8:
         for (unsigned k = 0; k < n; k++)
-            out[k] = scaled ? t0_bits((float)p[k] / 255.0f) : p[k];
+            out[k] = scaled ? f32_bits((float)p[k] / 255.0f) : p[k];
         for (unsigned k = 0; t->srgb && scaled && k < n && k < 3; k++)
-            out[k] = t0_bits(from_srgb(t0_float(out[k])));
+            out[k] = f32_bits(from_srgb(f32_from(out[k])));
         break;
     case T0_TEXEL_S8:
         for (unsigned k = 0; k < n; k++)
-            out[k] = scaled ? t0_bits(fmaxf((float)(int8_t)p[k] / 127.0f, -1.0f))
+            out[k] = scaled ? f32_bits(fmaxf((float)(int8_t)p[k] / 127.0f, -1.0f))
                             : (uint32_t)(int8_t)p[k];
         break;
     case T0_TEXEL_U16:
@@ -44,10 +44,10 @@ static void read_element(const struct t0_texture *t, const uint8_t *p, uint32_t 
         for (unsigned k = 1; k < n; k++)
             memcpy(&h[k], p + 2 * (size_t)k, 2);
         for (unsigned k = 0; k < n; k++)
-            out[k] = t->format == T0_TEXEL_F16 ? t0_bits(t0_from_f16(h[k]))
+            out[k] = t->format == T0_TEXEL_F16 ? f32_bits(f16_to_f32(h[k]))
                      : t->format == T0_TEXEL_U16
-                         ? (scaled ? t0_bits((float)h[k] / 65535.0f) : h[k])
-                     : scaled ? t0_bits(fmaxf((float)(int16_t)h[k] / 32767.0f, -1.0f))
+                         ? (scaled ? f32_bits((float)h[k] / 65535.0f) : h[k])
+                     : scaled ? f32_bits(fmaxf((float)(int16_t)h[k] / 32767.0f, -1.0f))
                               : (uint32_t)(int16_t)h[k];
         break;
     default:
@@ -64,7 +64,7 @@ static void fill_channels(const struct t0_texture *t, uint32_t out[4])
     if (t->channels == 1)
         out[1] = 0;
     out[2] = 0;
-    out[3] = t->as_float ? t0_bits(1.0f) : 1;
+    out[3] = t->as_float ? f32_bits(1.0f) : 1;
 }
 
 static uint32_t saturate(uint32_t v, unsigned bits, bool is_signed)
@@ -80,7 +80,7 @@ void t0_texel_store(const struct t0_texture *t, uint8_t *p, const uint32_t in[4]
     unsigned size = t0_texel_bytes(t->format);
     bool is_signed = t->format >= T0_TEXEL_S8 && t->format <= T0_TEXEL_S32;
     for (unsigned k = 0; k < t->channels; k++) {
-        uint32_t v = t->format == T0_TEXEL_F16 ? t0_to_f16(t0_float(in[k]))
+        uint32_t v = t->format == T0_TEXEL_F16 ? f32_to_f16(f32_from(in[k]))
                      : size < 4                ? saturate(in[k], 8 * size, is_signed)
                                                : in[k];
         memcpy(p + (size_t)k * size, &v, size);
@@ -193,10 +193,10 @@ static inline void blend(const struct t0_texture *t, const uint8_t *const p[], c
             continue;
         read_at(t, p[c], v);
         for (unsigned k = 0; k < t->channels; k++)
-            sum[k] += weight[c] * t0_float(v[k]);
+            sum[k] += weight[c] * f32_from(v[k]);
     }
     for (unsigned k = 0; k < t->channels; k++)
-        out[k] = t0_bits(sum[k]);
+        out[k] = f32_bits(sum[k]);
 }
 
 static uint32_t layer_of(const struct t0_texture_query *q, uint32_t n)
@@ -355,7 +355,7 @@ void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query 
     uint32_t next[4];
     fetch_level(t, q, level + 1, next);
     for (unsigned k = 0; k < 4; k++)
-        out[k] = t0_bits((1 - weight) * t0_float(out[k]) + weight * t0_float(next[k]));
+        out[k] = f32_bits((1 - weight) * f32_from(out[k]) + weight * f32_from(next[k]));
 }
 
 void t0_texture_gather(const struct t0_texture *t, const struct t0_texture_query *q,

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ptx/tier0/half.h"
+#include "half/half.h"
 #include "ptx/tier0/tier0.h"
 
 /* Texels of one axis for all lanes, clamped; scale takes coordinates to texels. Loops that SSE2 can
@@ -93,7 +93,7 @@ bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const flo
             memcpy(&v[c], (c < 2 ? row : below) + 4 * (size_t)ax[c & 1][k], 4);
             sum += w[c] == 0 ? 0 : w[c] * v[c];
         }
-        out[k] = t0_bits(sum);
+        out[k] = f32_bits(sum);
     }
     return true;
 }
