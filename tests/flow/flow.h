@@ -201,6 +201,7 @@ static inline uint32_t threads_of(const uint32_t block[3])
 enum way { TIER0, TIER1_PLAIN, TIER1_AVX2, TIER1_AVX512, MUSA, NWAYS };
 extern const char *const way_name[NWAYS];
 bool way_possible(enum way w);
+bool light(void); /* objects are compiled without optimisation: FLOW_LIGHT=1 */
 struct job {
     uint64_t seed;
     uint32_t block[3], grid;

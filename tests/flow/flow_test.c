@@ -3,8 +3,9 @@
  * finding like others. A difference is reduced and printed as PTX.
  *
  * FLOW_SECONDS=n goes on for that long, from seed FLOW_SEED on; FLOW_COUNT=n runs so many kernels
- * on all back ends; FLOW_WAYS=0134 chooses back ends by number (enum way); FLOW_KEEP=folder keeps
- * the reduced PTX; FLOW_PRINT=1 prints FLOW_SEED's. */
+ * on all back ends; FLOW_WAYS=0134 chooses back ends by number (enum way); FLOW_LIGHT=1 compiles
+ * objects without optimisation, FLOW_JOBS=n many at a time; FLOW_KEEP=folder keeps the reduced PTX;
+ * FLOW_PRINT=1 prints FLOW_SEED's. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,8 +269,8 @@ static int report(void)
     }
     for (int w = 0; w < NWAYS; w++)
         if (ways[w])
-            printf("# %s: %llu kernels alike, %llu refused%s%s\n", way_name[w],
-                   (unsigned long long)shared->runs[w], (unsigned long long)shared->refused[w],
+            printf("# %s%s: %llu kernels alike, %llu refused%s%s\n", way_name[w],
+                   light() && w != TIER0 && w != MUSA ? ", light" : "", (unsigned long long)shared->runs[w], (unsigned long long)shared->refused[w],
                    shared->refused[w] ? ", as " : "", shared->refused[w] ? shared->refusal : "");
     printf("%s %llu kernels of control flow, %llu more end too late\n",
            shared->nfailed ? "not ok" : "ok", (unsigned long long)shared->programs,

@@ -288,13 +288,16 @@ static void put_blocks(void)
     }
 }
 
-static bool used[NVARS];
+static bool used[NVARS], touched[3]; /* variables; spaces whose slots a program uses */
 
 static void find_used(void)
 {
+    memset(touched, 0, sizeof touched);
     for (int v = 0; v < NVARS; v++)
         used[v] = v < V_STORED && func == NFUNCS && prog->keep[v];
     for (int k = 0; k < g->nop; k++) {
+        if (g->op[k].op == OP_LOAD || g->op[k].op == OP_STORE || g->op[k].op == OP_ATOM)
+            touched[g->op[k].sub] = true;
         const int v[] = {g->op[k].d, g->op[k].a, g->op[k].b, g->op[k].c, g->op[k].guard};
         for (int i = 0; i < 5; i++)
             if (v[i] != NONE)
@@ -325,7 +328,10 @@ static void put_registers(void)
 /* Variables begin as mixtures of the first two. The reference does the same. */
 static void put_mix(void)
 {
-    for (int k = 2; k < NINT; k++)
+    int last = NINT - 1;
+    while (last > NWIDE + 1 && !used[last]) /* those before it are made into the others */
+        last--;
+    for (int k = 2; k <= last; k++)
         fprintf(f, "mad.lo.s32 %%r%d, %%r%d, %d, %%r%d;\n", k, k - 1, 77 * k + 1, k - 2);
     for (int k = 0; k < NWIDE; k++)
         if (used[V_WIDE + k])
@@ -387,9 +393,12 @@ static void put_kernel(void)
     fprintf(f, "sub.u32 %%t, %%lin, %%lane;\nsub.u32 %%t, %%nt, %%t;\nmin.u32 %%t, %%t, "
                "32;\nsub.u32 %%t, 32, %%t;\n"
                "mov.u32 %%m0, -1;\nshr.u32 %%m0, %%m0, %%t;\n");
-    for (int k = 0; k < SLOTS; k++)
-        fprintf(f, "st.local.u32 [%%bloc+%d], %%lane;\nst.shared.u32 [%%bsh+%d], %%lin;\n", 4 * k,
-                4 * k);
+    for (int k = 0; k < SLOTS; k++) {
+        if (touched[SP_LOCAL])
+            fprintf(f, "st.local.u32 [%%bloc+%d], %%lane;\n", 4 * k);
+        if (touched[SP_SHARED])
+            fprintf(f, "st.shared.u32 [%%bsh+%d], %%lin;\n", 4 * k);
+    }
     fprintf(f, "mul.wide.u32 %%ta, %%lin, 4;\nadd.s64 %%ta, %%ta, %%bin;\nld.global.u32 %%r1, "
                "[%%ta];\nadd.s32 %%r0, %%r0, %%u0;\n");
     put_mix();

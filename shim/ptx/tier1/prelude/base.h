@@ -13,7 +13,9 @@ typedef long int64_t;
 typedef __SIZE_TYPE__ size_t;
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "LP64");
 
+#ifndef T1_INLINE /* tests that compile many kernels do without */
 #define T1_INLINE static inline __attribute__((always_inline, unused))
+#endif
 #define T1_CAT_(a, b) a##b
 #define T1_CAT(a, b) T1_CAT_(a, b)
 #define T1_LIKELY(x) __builtin_expect(!!(x), 1)
