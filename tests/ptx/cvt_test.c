@@ -143,25 +143,35 @@ static void check(insn_ref *ref, int mode, bool ftz, bool sat)
     }
 }
 
+/* ptxas takes .sat where a value of the one integer type may not fit the other. */
+static bool may_not_fit(const struct type *to, const struct type *from)
+{
+    return to->kind == from->kind ? to->bits < from->bits : to->kind == 'u' || to->bits <= from->bits;
+}
+
+/* bf16 saturates nowhere and has no conversions of 8 bits. */
 static void pair(const struct type *to, const struct type *from)
 {
-    const bool f32 = (to->f == &F32) || (from->f == &F32);
+    const bool f32 = (to->f == &F32) || (from->f == &F32), bf16 = to->f == &BF16 || from->f == &BF16;
+    if (bf16 && (to->bits == 8 || from->bits == 8))
+        return;
     now.to = to;
     now.from = from;
     if (to->kind != 'f' && from->kind != 'f') {
         check(r_int_int, NONE, false, false);
-        check(r_int_int, NONE, false, true);
+        if (may_not_fit(to, from))
+            check(r_int_int, NONE, false, true);
     } else if (to->kind == 'f' && from->kind != 'f') {
         for (int m = RN; m <= RP; m++)
-            for (int q = 0; q < (f32 ? 4 : 2); q++)
+            for (int q = 0; q < (f32 ? 4 : 2); q += 1 + bf16)
                 check(r_int_float, m, q & 2, q & 1);
     } else if (from->kind == 'f' && to->kind != 'f') {
         for (int m = RNI; m <= RPI; m++)
-            for (int q = 0; q < (f32 ? 4 : 2); q++)
+            for (int q = 0; q < (f32 ? 4 : 2); q += 1 + bf16)
                 check(r_float_int, m, q & 2, q & 1);
     } else if (to == from) {
         for (int m = RNI; m <= NONE; m++)
-            for (int q = 0; q < (f32 ? 4 : 2); q++)
+            for (int q = 0; q < (f32 ? 4 : 2); q += 1 + bf16)
                 check(r_float_float, m, q & 2, q & 1);
     } else { /* a mode is needed only where the target cannot hold every source */
         if (from->f == &BF16 && to->f != &F16)
@@ -169,7 +179,7 @@ static void pair(const struct type *to, const struct type *from)
                 check(r_float_float, m, false, false);
         const bool exact = to->f->mant >= from->f->mant && to->f->expo >= from->f->expo;
         for (int m = exact ? NONE : RN; m <= (exact ? NONE : RP); m++)
-            for (int q = 0; q < (f32 ? 4 : 2); q++)
+            for (int q = 0; q < (f32 ? 4 : 2); q += 1 + bf16)
                 check(r_float_float, m, q & 2, q & 1);
     }
 }

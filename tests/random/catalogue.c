@@ -8,6 +8,7 @@
 
 #define I6 "{u16,s16,u32,s32,u64,s64}"
 #define INTS "{u8,s8,u16,s16,u32,s32,u64,s64}"
+#define WORDS "{u16,s16,u32,s32,u64,s64}"
 #define B3 "{b16,b32,b64}"
 #define HALVES "{f16,f16x2,bf16,bf16x2}"
 #define RND "{,.rn,.rz,.rm,.rp}"
@@ -99,12 +100,19 @@ static const char *const templates[] = {
     "ex2.approx.ftz.{bf16,bf16x2}",
     "tanh.approx." HALVES,
     "cvt." INTS "." INTS,
-    "cvt.sat." INTS "." INTS,
+    "cvt.sat.u8.{s8,u16,s16,u32,s32,u64,s64}",
+    "cvt.sat.u16.{s8,s16,u32,s32,u64,s64}",
+    "cvt.sat.u32.{s8,s16,s32,u64,s64}",
+    "cvt.sat.u64.{s8,s16,s32,s64}",
+    "cvt.sat.s8.{u8,u16,s16,u32,s32,u64,s64}",
+    "cvt.sat.s16.{u16,u32,s32,u64,s64}",
+    "cvt.sat.s32.{u32,u64,s64}",
+    "cvt.sat.s64.u64",
     "cvt.{rni,rzi,rmi,rpi}{,.ftz}{,.sat}." INTS ".f32",
     "cvt.{rni,rzi,rmi,rpi}{,.sat}." INTS ".{f16,f64}",
-    "cvt.{rni,rzi,rmi,rpi}." INTS ".bf16",
+    "cvt.{rni,rzi,rmi,rpi}." WORDS ".bf16",
     "cvt.{rn,rz,rm,rp}{,.sat}.{f16,f32,f64}." INTS,
-    "cvt.rn.bf16." INTS,
+    "cvt.rn.bf16." WORDS,
     "cvt.{rn,rz,rm,rp}{,.ftz}{,.sat}.f32.f64",
     "cvt{,.ftz}{,.sat}.f64.f32",
     "cvt{,.ftz}{,.sat}.f32.f16",
@@ -136,7 +144,7 @@ static const char *const templates[] = {
     "set.{eq,lt,geu,nan}{.and,.or,.xor}{,.ftz}.{f16,u32,s16}.f16",
     "set.{eq,lt}.{f16,bf16}." I6,
     "cvt.{rn,rz}{,.relu}{,.satfinite}.tf32.f32",
-    "cvt.{rn,rz,rm,rp}{,.sat}.bf16." INTS,
+    "cvt.{rn,rz,rm,rp}.bf16." WORDS,
     "cvt.{rn,rz}{,.satfinite}{,.relu}.{f16x2,bf16x2}.f32",
     "cvt{,.rn,.rz,.rm,.rp}.{f32,f64}.bf16",
     "{add,sub,mul}.sat.f32",

@@ -171,6 +171,70 @@ static const char *pattern(const struct ptx_instr *in, const struct op_info *inf
     }
 }
 
+#define R(rnd) BIT(PTX_##rnd)
+#define R_ANY (R(RN) | R(RZ) | R(RM) | R(RP))
+#define R_WHOLE (R(RNI) | R(RZI) | R(RMI) | R(RPI)) /* to an integer */
+#define T_ALL_I (T_I | T(U8) | T(S8))
+#define T_FP8 (T(E4M3X2) | T(E5M2X2))
+
+/* Conversions that ptxas takes (13.0, sm_90 and sm_100a; 840 of 20,740 spellings). .ftz needs an f32
+ * besides, .sat between integers a value that may not fit. */
+static const struct {
+    uint64_t to, from, rnd;
+    uint32_t flags, need;
+} conversions[] = {
+    {T_ALL_I, T_ALL_I, R(RND_NONE), PTX_F_SAT, 0},
+    {T_ALL_I, T_F | T(F16), R_WHOLE, PTX_F_SAT | PTX_F_FTZ, 0},
+    {T_F | T(F16), T_ALL_I, R_ANY, PTX_F_SAT | PTX_F_FTZ, 0},
+    {T_I, T(BF16), R_WHOLE, 0, 0},
+    {T(BF16), T_I | T(F16) | T_F, R_ANY, PTX_F_FTZ, 0},
+    {T(F16), T(F16), R(RND_NONE) | R_WHOLE, PTX_F_SAT, 0},
+    {T(BF16), T(BF16), R(RND_NONE) | R_WHOLE, 0, 0},
+    {T(F32), T(F32), R(RND_NONE) | R_WHOLE, PTX_F_SAT | PTX_F_FTZ, 0},
+    {T(F64), T(F64), R(RND_NONE) | R_WHOLE, PTX_F_SAT, 0},
+    {T_F, T(F16), R(RND_NONE), PTX_F_SAT | PTX_F_FTZ, 0},
+    {T(F64), T(F32), R(RND_NONE), PTX_F_SAT | PTX_F_FTZ, 0},
+    {T(F16), T_F, R_ANY, PTX_F_SAT | PTX_F_FTZ, 0},
+    {T(F32), T(F64), R_ANY, PTX_F_SAT | PTX_F_FTZ, 0},
+    {T_F | T(F16), T(BF16), R(RND_NONE) | R_ANY, PTX_F_FTZ, 0},
+    {T(BF16), T(F16), R(RND_NONE), 0, 0},
+    {T_H | T(TF32), T(F32), R(RN) | R(RZ), PTX_F_RELU | PTX_F_SATFINITE, 0},
+    {T(TF32), T(F32), R(RNA), PTX_F_SATFINITE, 0},
+    {T(F16X2), T_FP8, R(RN), PTX_F_RELU, 0},
+    {T_FP8, T(F32) | T(F16X2), R(RN), PTX_F_RELU | PTX_F_SATFINITE, PTX_F_SATFINITE},
+};
+
+static bool cvt_may_not_fit(unsigned to, unsigned from)
+{
+    const unsigned size = ptx_type_size(to), old = ptx_type_size(from);
+    const bool is_signed = ptx_type_is_signed(to);
+    return is_signed == ptx_type_is_signed(from) ? size < old : !is_signed || size <= old;
+}
+
+/* The row that fits is the answer; what comes nearest says what is wrong. */
+static const char *cvt_inconsistent(const struct ptx_instr *in)
+{
+    const uint64_t to = BIT(in->type[0]), from = BIT(in->type[1]);
+    const char *why = "does not convert between these types";
+    if (in->sub) /* cvt.pack */
+        return NULL;
+    if (in->flags & PTX_F_FTZ && !((to | from) & T(F32)))
+        return "takes .ftz with .f32 only";
+    if (in->flags & PTX_F_SAT && to & T_ALL_I && from & T_ALL_I && !cvt_may_not_fit(in->type[0], in->type[1]))
+        return "has nothing to saturate";
+    for (size_t k = 0; k < sizeof conversions / sizeof conversions[0]; k++) {
+        if (!(conversions[k].to & to) || !(conversions[k].from & from))
+            continue;
+        if (!(conversions[k].rnd & BIT(in->rnd)))
+            why = in->rnd ? "takes no such rounding between these types" : "needs a rounding modifier";
+        else if (in->flags & ~conversions[k].flags || ~in->flags & conversions[k].need)
+            why = "has a modifier, or lacks one, that these types do not take";
+        else
+            return NULL;
+    }
+    return why;
+}
+
 /* What a table row cannot say. NULL = fine. */
 static const char *inconsistent(const struct ptx_instr *in)
 {
@@ -181,6 +245,8 @@ static const char *inconsistent(const struct ptx_instr *in)
                         : "needs .lo, .hi or .wide with an integer type";
     if ((in->flags & PTX_F_WIDE) && ptx_type_size(in->type[0]) == 8)
         return "has no .wide form of 64-bit operands";
+    if (in->op == PTX_OP_CVT)
+        return cvt_inconsistent(in);
     if ((in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && in->sub == PTX_SUB_RED)
         return "needs .popc, .and or .or";
     return NULL;
