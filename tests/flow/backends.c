@@ -133,7 +133,7 @@ static void add_to_unit(int job, const char *text, size_t size)
         fprintf(units[u].f, "#undef %s\n", own_names[k]);
 }
 
-/* Three times as many kernels in the same time, without what the compiler's optimiser makes of them. */
+/* Three times as many kernels in the same time, but nothing of what an optimiser makes of them. */
 #define LIGHT_FLAGS "-O0 '-DT1_INLINE=static __attribute__((unused))'"
 bool light(void)
 {
@@ -159,8 +159,10 @@ static void compile_units(enum t1_isa isa)
         free(units[u].text);
         free(units[u].head);
     }
-    snprintf(command, sizeof command, "ls %s/*.c | xargs -P %s -I{} %s %s %s -o {}.so {} 2>%s/err",
-             folder, jobs && *jobs ? jobs : "2", cc && *cc ? cc : "cc", t1_isa_flags(isa), light() ? LIGHT_FLAGS : "", folder);
+    snprintf(command, sizeof command,
+             "ls %s/*.c | xargs -P %s -I{} %s %s %s -o {}.so {} 2>%s/err", folder,
+             jobs && *jobs ? jobs : "2", cc && *cc ? cc : "cc", t1_isa_flags(isa),
+             light() ? LIGHT_FLAGS : "", folder);
     if (system(command))
         printf("# a compiler failed: %s\n", command);
 }

@@ -270,7 +270,8 @@ static int report(void)
     for (int w = 0; w < NWAYS; w++)
         if (ways[w])
             printf("# %s%s: %llu kernels alike, %llu refused%s%s\n", way_name[w],
-                   light() && w != TIER0 && w != MUSA ? ", light" : "", (unsigned long long)shared->runs[w], (unsigned long long)shared->refused[w],
+                   light() && w != TIER0 && w != MUSA ? ", light" : "",
+                   (unsigned long long)shared->runs[w], (unsigned long long)shared->refused[w],
                    shared->refused[w] ? ", as " : "", shared->refused[w] ? shared->refusal : "");
     printf("%s %llu kernels of control flow, %llu more end too late\n",
            shared->nfailed ? "not ok" : "ok", (unsigned long long)shared->programs,
