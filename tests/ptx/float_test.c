@@ -11,6 +11,15 @@ static u64 in(const struct lane *x, unsigned n)
 {
     return x->q & 1 ? flush(format(x), x->s[n]) : x->s[n];
 }
+/* f32 with more exponents than it has: .ftz flushes what is below 2^-126 there, even where f32 itself would round it
+ * up to that. ptxas folds constants so. */
+static const struct format WIDE = {23, 10, 0x1ffffffff, false};
+static u64 wide(u64 a) { return exact_cvt(&WIDE, &F32, a, RN); }
+static u64 flush_tiny(const struct lane *x, u64 r, u64 in_wide)
+{
+    const u64 size = in_wide & 0x1ffffffff;
+    return (x->q & 5) == 1 && size < wide(0x00800000) ? r & 0x80000000 : r;
+}
 static void out(struct lane *x, u64 r)
 {
     if (x->q & 1)
@@ -25,8 +34,16 @@ static void r_sub(struct lane *x)
     out(x,
         exact_add(format(x), in(x, 0), is_nan(format(x), b) ? b : negated(format(x), b), MODE(x)));
 }
-static void r_mul(struct lane *x) { out(x, exact_mul(format(x), in(x, 0), in(x, 1), MODE(x))); }
-static void r_div(struct lane *x) { out(x, exact_div(format(x), in(x, 0), in(x, 1), MODE(x))); }
+static void r_mul(struct lane *x)
+{
+    const u64 a = in(x, 0), b = in(x, 1);
+    out(x, flush_tiny(x, exact_mul(format(x), a, b, MODE(x)), exact_mul(&WIDE, wide(a), wide(b), MODE(x))));
+}
+static void r_div(struct lane *x)
+{
+    const u64 a = in(x, 0), b = in(x, 1);
+    out(x, flush_tiny(x, exact_div(format(x), a, b, MODE(x)), exact_div(&WIDE, wide(a), wide(b), MODE(x))));
+}
 static void r_div_approx(struct lane *x) /* beyond 2^126 the reciprocal is 0 */
 {
     const u64 size = x->s[1] & 0x7fffffff;
@@ -34,8 +51,11 @@ static void r_div_approx(struct lane *x) /* beyond 2^126 the reciprocal is 0 */
         x->s[1] = (x->s[1] & 0x80000000) | 0x7f800000;
     r_div(x);
 }
-static void r_fma(struct lane *x) {
-    out(x, exact_fma(format(x), in(x, 0), in(x, 1), in(x, 2), MODE(x)));
+static void r_fma(struct lane *x)
+{
+    const u64 a = in(x, 0), b = in(x, 1), c = in(x, 2);
+    out(x, flush_tiny(x, exact_fma(format(x), a, b, c, MODE(x)),
+                      exact_fma(&WIDE, wide(a), wide(b), wide(c), MODE(x))));
 }
 static void r_sqrt(struct lane *x) { out(x, exact_sqrt(format(x), in(x, 0), MODE(x))); }
 static void r_rcp(struct lane *x) /* with .ftz what is too small is flushed before it is rounded */

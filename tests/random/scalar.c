@@ -157,6 +157,14 @@ static bool float_op(const struct ptx_instr *in, const uint64_t s[4], uint64_t *
         break;
     default: known = false;
     }
+    if (ftz && fabsf(g) == 0x1p-126f) { /* was it less, with 24 bits? */
+        volatile float more = e[0] * 0x1p24f, up = in->op == PTX_OP_MUL   ? more * e[1]
+                                                   : in->op == PTX_OP_DIV ? more / e[1]
+                                                   : in->op == PTX_OP_FMA || in->op == PTX_OP_MAD
+                                                       ? fmaf(more, e[1], e[2] * 0x1p24f)
+                                                       : g * 0x1p24f;
+        g = fabsf(up) < 0x1p-102f ? copysignf(0, g) : g;
+    }
     fesetround(old);
     if (ftz)
         g = flush(g);

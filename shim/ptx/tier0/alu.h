@@ -115,6 +115,14 @@ static inline f32 f32_flush(f32 x)
     u32 u = f32_bits(x);
     return f32_from((u & 0x7fffffffu) < 0x00800000u ? u & 0x80000000u : u);
 }
+/* What .ftz flushes is told by the result as it is with 24 bits and exponents without an end: 2^-126 is
+ * flushed where that is less, as ptxas folds constants. `scaled` is the same operation's result 2^24
+ * times as large, where nothing is lost. */
+static inline bool f32_at_edge(f32 x) { return f32_bits(x) << 1 == 0x01000000u; }
+static inline f32 f32_edge(f32 x, f32 scaled)
+{
+    return f32_at_edge(x) && (f32_bits(scaled) & 0x7fffffffu) < 0x0c800000u ? f32_from(f32_bits(x) & 0x80000000u) : x;
+}
 /* NVIDIA devices have one f32 NaN as a result. */
 static inline f32 f32_canon(f32 x) { return x == x ? x : f32_from(0x7fffffffu); }
 static inline f32 f32_sat(f32 x) { return x > 0 ? (x < 1 ? x : 1) : 0; } /* NaN and -0 give +0 */

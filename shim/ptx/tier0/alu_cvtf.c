@@ -28,8 +28,10 @@ static u64 convert(f64 x, const struct t0_fmt *f, unsigned aux)
 }
 static u64 convert_f32(f64 x, unsigned aux)
 {
-    u32 u = (u32)convert(x, &t0_fmt_f32, aux);
-    return aux & LIR_FTZ ? f32_bits(f32_flush(f32_from(u))) : u;
+    const f32 r = f32_from((u32)convert(x, &t0_fmt_f32, aux));
+    if (!(aux & LIR_FTZ))
+        return f32_bits(r);
+    return f32_bits(f32_flush(f32_at_edge(r) ? f32_edge(r, f32_from((u32)convert(0x1p24 * x, &t0_fmt_f32, aux))) : r));
 }
 static u64 convert_f64(f64 x, unsigned aux)
 {

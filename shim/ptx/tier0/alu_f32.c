@@ -19,8 +19,15 @@ static __attribute__((noinline)) void store(struct t0_warp *w, const struct lir_
     WRITE(f32, d, r[l]);
 }
 
-/* EXPR sees x, y, z, the lanes of a, b, c */
-#define F32_OP(id, n, EXPR) \
+static bool any_at_edge(const f32 *r)
+{
+    u32 any = 0;
+    EACH_LANE(l) any |= f32_at_edge(r[l]);
+    return any;
+}
+
+/* EXPR sees x, y, z, the lanes of a, b, c. TINY: it may round what is below the least normal number. */
+#define F32_OP(id, n, EXPR, TINY) \
     HANDLER(id) \
     { \
         const f32 *a = CROW(f32, i->a), *b = CROW(f32, n > 1 ? i->b : i->a), \
@@ -28,7 +35,7 @@ static __attribute__((noinline)) void store(struct t0_warp *w, const struct lir_
         f32 *d = ROW(f32, i->d); \
         if (i->aux == 0) { \
             WRITE(f32, d, f32_canon(EXPR(a[l], b[l], c[l]))); \
-        } else if (i->aux == LIR_FTZ) { \
+        } else if (i->aux == LIR_FTZ && !(TINY)) { \
             WRITE(f32, d, \
                   f32_canon(f32_flush(EXPR(f32_flush(a[l]), f32_flush(b[l]), f32_flush(c[l]))))); \
         } else { \
@@ -38,6 +45,9 @@ static __attribute__((noinline)) void store(struct t0_warp *w, const struct lir_
             load(s.z, c, i->aux); \
             unsigned old = t0_round_set(AUX_RND(i->aux), &s, &s); \
             EACH_LANE(l) s.r[l] = EXPR(s.x[l], s.y[l], s.z[l]); \
+            if ((TINY) && i->aux & LIR_FTZ && any_at_edge(s.r)) \
+                EACH_LANE(l) \
+                    s.r[l] = f32_edge(s.r[l], EXPR(0x1p24f * s.x[l], s.y[l], 0x1p24f * s.z[l])); \
             t0_round_restore(old, &s, &s); \
             store(w, i, s.r); \
         } \
@@ -57,14 +67,14 @@ static inline f32 far_divisor(f32 x)
 /* What is too small is flushed before it is rounded: 1/x of anything beyond 2^126. */
 #define RCP(x, y, z) (1.0f / (i->aux & LIR_FTZ ? far_divisor(x) : (x)))
 #define SQRT(x, y, z) __builtin_sqrtf(x)
-F32_OP(ADD_F32, 2, ADD)
-F32_OP(SUB_F32, 2, SUB)
-F32_OP(MUL_F32, 2, MUL)
-F32_OP(DIV_F32, 2, DIV)
-F32_OP(DIV_APPROX_F32, 2, DIV_APPROX)
-F32_OP(FMA_F32, 3, FMA)
-F32_OP(RCP_F32, 1, RCP)
-F32_OP(SQRT_F32, 1, SQRT)
+F32_OP(ADD_F32, 2, ADD, false)
+F32_OP(SUB_F32, 2, SUB, false)
+F32_OP(MUL_F32, 2, MUL, true)
+F32_OP(DIV_F32, 2, DIV, true)
+F32_OP(DIV_APPROX_F32, 2, DIV_APPROX, true)
+F32_OP(FMA_F32, 3, FMA, true)
+F32_OP(RCP_F32, 1, RCP, false)
+F32_OP(SQRT_F32, 1, SQRT, false)
 
 /* Sign operations keep NaN payloads. */
 OP1(ABS_F32, u32, u32, f32_bits(f32_in(f32_from(a[l] & 0x7fffffffu), i->aux & LIR_FTZ)))

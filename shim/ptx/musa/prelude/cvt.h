@@ -133,6 +133,8 @@ CM_FN u32 convert_bf16(f64 v, u32 x) { return (u32)convert(CM_BF16, v, x); }
 CM_FN u32 convert_f32(f64 v, u32 x)
 {
     u32 u = (u32)convert(CM_F32, v, x);
+    if (x & CM_FTZ && at_edge(u))
+        u = edge(u, (u32)convert(CM_F32, CM_SCALE * v, x));
     return x & CM_FTZ ? flush(u) : u;
 }
 CM_FN u64 convert_f64(f64 v, u32 x) { return v == v || x & CM_SAT ? convert(CM_F64, v, x) : bits(v); }

@@ -2,6 +2,12 @@
 namespace cm {
 CM_FN u32 flush(u32 u) { return (u & 0x7fffffffu) < 0x00800000u ? u & 0x80000000u : u; }
 CM_FN f32 in32(u32 u, u32 x) { return as_f32(x & CM_FTZ ? flush(u) : u); }
+/* What .ftz flushes is told by the result as it is with 24 bits and exponents without an end: 2^-126 is flushed where
+ * that is less. `scaled` is the same operation's result 2^24 times as large. */
+CM_FN bool at_edge(u32 u) { return u << 1 == 0x01000000u; }
+CM_FN u32 edge(u32 u, u32 scaled) { return at_edge(u) && (scaled & 0x7fffffffu) < 0x0c800000u ? u & 0x80000000u : u; }
+#define CM_SCALE 16777216.0f
+#define CM_TINY(v, scaled, x) ((x) & CM_FTZ && at_edge(bits(v)) ? as_f32(edge(bits(v), bits(scaled))) : (v))
 CM_FN f32 saturate(f32 v) { return v > 0 ? v < 1 ? v : 1.0f : 0.0f; }
 CM_FN f64 saturate(f64 v) { return v > 0 ? v < 1 ? v : 1.0 : 0.0; }
 CM_FN u32 out32(f32 v, u32 x)
@@ -20,32 +26,47 @@ CM_FN u64 out64(f64 v, u32 x) { return bits(x & CM_SAT ? saturate(v) : v); }
 #else
 #define CM_DIRECTED(fn, r, args, soft) (soft)
 #endif
-#define CM_SUM(id, fn32, fn64, op, soft)                                                           \
-    CM_FN u32 id##_F32(u32 a, u32 b, u32 x) { return out32(in32(a, x) op in32(b, x), x); }         \
+/* TINY: tiny results are rounded; those of sums are exact. */
+#define CM_SUM(id, fn32, fn64, op, tiny, soft)                                                     \
+    CM_FN u32 id##_F32(u32 u, u32 v, u32 x)                                                        \
+    {                                                                                              \
+        const f32 a = in32(u, x), b = in32(v, x), r = a op b;                                      \
+        return out32(tiny ? CM_TINY(r, (CM_SCALE * a) op b, x) : r, x);                            \
+    }                                                                                              \
+    CM_FN f32 id##_f32_directed(f32 a, f32 b, u32 r) { return CM_DIRECTED(fn32, r, (a, b), soft); } \
     CM_FN u64 id##_F64(u64 a, u64 b, u32 x) { return out64(as_f64(a) op as_f64(b), x); }           \
     CM_FN u32 id##_F32_DIRECTED(u32 u, u32 v, u32 x)                                               \
     {                                                                                              \
-        const f32 a = in32(u, x), b = in32(v, x);                                                  \
-        return out32(CM_DIRECTED(fn32, CM_RND(x), (a, b), soft), x);                               \
+        const f32 a = in32(u, x), b = in32(v, x), d = id##_f32_directed(a, b, CM_RND(x));          \
+        return out32(tiny ? CM_TINY(d, id##_f32_directed(CM_SCALE * a, b, CM_RND(x)), x) : d, x);  \
     }                                                                                              \
     CM_FN u64 id##_F64_DIRECTED(u64 u, u64 v, u32 x)                                               \
     {                                                                                              \
         const f64 a = as_f64(u), b = as_f64(v);                                                    \
-        return out64(CM_DIRECTED(fn64, CM_RND(x), (a, b), soft), x);                               \
+        const u32 r = CM_RND(x);                                                                   \
+        return out64(CM_DIRECTED(fn64, r, (a, b), soft), x);                                       \
     }
-CM_SUM(ADD, __fadd, __dadd, +, directed_sum(a, b, CM_RND(x)))
-CM_SUM(SUB, __fsub, __dsub, -, directed_sum(a, -b, CM_RND(x)))
-CM_SUM(MUL, __fmul, __dmul, *, directed_product(a, b, CM_RND(x)))
-CM_FN u32 FMA_F32(u32 a, u32 b, u32 c, u32 x) { return out32(fmaf(in32(a, x), in32(b, x), in32(c, x)), x); }
+CM_SUM(ADD, __fadd, __dadd, +, false, directed_sum(a, b, r))
+CM_SUM(SUB, __fsub, __dsub, -, false, directed_sum(a, -b, r))
+CM_SUM(MUL, __fmul, __dmul, *, true, directed_product(a, b, r))
+CM_FN u32 FMA_F32(u32 u, u32 v, u32 w, u32 x)
+{
+    const f32 a = in32(u, x), b = in32(v, x), c = in32(w, x), r = fmaf(a, b, c);
+    return out32(CM_TINY(r, fmaf(CM_SCALE * a, b, CM_SCALE * c), x), x);
+}
 CM_FN u64 FMA_F64(u64 a, u64 b, u64 c, u32 x) { return out64(fma(as_f64(a), as_f64(b), as_f64(c)), x); }
 CM_FN f64 fma_directed(f64 a, f64 b, f64 c, u32 r)
 {
     return CM_DIRECTED(__fma, r, (a, b, c), directed_fma(a, b, c, r));
 }
+CM_FN f32 fmaf_directed(f32 a, f32 b, f32 c, u32 r)
+{
+    return CM_DIRECTED(__fmaf, r, (a, b, c), directed_fma(a, b, c, r));
+}
 CM_FN u32 FMA_F32_DIRECTED(u32 u, u32 v, u32 w, u32 x)
 {
-    const f32 a = in32(u, x), b = in32(v, x), c = in32(w, x);
-    return out32(CM_DIRECTED(__fmaf, CM_RND(x), (a, b, c), directed_fma(a, b, c, CM_RND(x))), x);
+    const f32 a = in32(u, x), b = in32(v, x), c = in32(w, x), r = fmaf_directed(a, b, c, CM_RND(x));
+    return out32(CM_TINY(r, fmaf_directed(CM_SCALE * a, b, CM_SCALE * c, CM_RND(x)), x), x);
 }
 CM_FN u64 FMA_F64_DIRECTED(u64 a, u64 b, u64 c, u32 x)
 {
@@ -88,7 +109,11 @@ CM_FN f64 root(f64 a, u32 r)
 {
     return CM_IS_DIRECTED(r) ? CM_DIRECTED(__dsqrt, r, (a), rooted(a, r)) : nearest_root(a);
 }
-CM_FN u32 DIV_F32(u32 a, u32 b, u32 x) { return out32(quotient(in32(a, x), in32(b, x), CM_RND(x)), x); }
+CM_FN u32 DIV_F32(u32 u, u32 v, u32 x)
+{
+    const f32 a = in32(u, x), b = in32(v, x), r = quotient(a, b, CM_RND(x));
+    return out32(CM_TINY(r, quotient(CM_SCALE * a, b, CM_RND(x)), x), x);
+}
 CM_FN u64 DIV_F64(u64 a, u64 b, u32 x) { return out64(quotient(as_f64(a), as_f64(b), CM_RND(x)), x); }
 /* a times 1/b, which is 0 beyond 2^126: a divisor up there counts as infinite. */
 CM_FN u32 far_divisor(u32 b)
@@ -96,7 +121,11 @@ CM_FN u32 far_divisor(u32 b)
     const u32 size = b & 0x7fffffffu;
     return size > 0x7e800000u && size < 0x7f800000u ? (b & 0x80000000u) | 0x7f800000u : b;
 }
-CM_FN u32 DIV_APPROX_F32(u32 a, u32 b, u32 x) { return out32(in32(a, x) / in32(far_divisor(b), x), x); }
+CM_FN u32 DIV_APPROX_F32(u32 u, u32 v, u32 x)
+{
+    const f32 a = in32(u, x), b = in32(far_divisor(v), x), r = a / b;
+    return out32(CM_TINY(r, CM_SCALE * a / b, x), x);
+}
 CM_FN u32 RCP_F32(u32 a, u32 x)
 {
     a = x & CM_FTZ ? far_divisor(a) : a; /* what is too small is flushed before it is rounded */

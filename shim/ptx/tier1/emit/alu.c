@@ -16,14 +16,15 @@ enum {
     ANY_FTZ = 8 /* ftz changes nothing */,
     PRIMITIVE = 16,
     SC = 32,
-    FTZ_RESULT = 64 /* FTZ32, where a denormal source gives what 0 gives */,
-    BY_HAND = 128
+    FTZ_RESULT = 64, /* FTZ32, where a denormal source gives what 0 gives */
+    BY_HAND = 128,
+    TINY = 256       /* FTZ32, where what is below the least normal number is rounded */
 };
 
 static const struct row {
     const char *vec;    /* for pieces; NULL = none */
     const char *scalar; /* NULL = derived from vec */
-    uint8_t mods;
+    uint16_t mods;
 } rows[LIR_NOPS] = {
 #define ROW(op, vec, scalar, mods) [LIR_##op] = {vec, scalar, mods},
 #include "ptx/tier1/emit/alu_rows.def"
@@ -106,7 +107,11 @@ static void primitive(const struct t1_op *op, const struct row *r, char letter, 
                               k ? ", " : "", sources ? flush : "", sources ? "(" : "", k, sources ? ")" : "");
     if (rnd)
         snprintf(mode, sizeof mode, ", %u", rnd);
-    snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
+    if (ftz && r->mods & TINY)
+        snprintf(call, sizeof call, "T1_TINY%u(%c, %s, t1_%c_%s%s, %s%s)", op->nsrc, letter,
+                 letter == 's' ? "uint32_t" : "pu32", letter, name, rnd ? "_r" : "", args, mode);
+    else
+        snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
     if (ftz || sat)
         snprintf(around, sizeof around, "t1_%c_%s%s", letter,
                  ftz && sat ? "satftz"
@@ -289,7 +294,7 @@ static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
     } else if (to == 3 && from == 2 && !rnd && !sat) {
         snprintf(v, T1_EXPR, ftz ? "t1_v_f64_f32(t1_h_ftz($0))" : "t1_v_f64_f32($0)");
     } else if (to == 2 && from == 3 && !rnd && !sat) {
-        snprintf(v, T1_EXPR, ftz ? "t1_h_ftz(t1_v_f32_f64($0))" : "t1_v_f32_f64($0)");
+        snprintf(v, T1_EXPR, ftz ? "t1_v_f32_f64(t1_v_tiny64($0))" : "t1_v_f32_f64($0)");
     } else if (to == 2 && from < 2 && !op->aux) {
         snprintf(v, T1_EXPR, from ? "$0 << 16" : "t1_v_f32_f16($0)");
     } else if (to < 2 && from == 2 && !op->aux) {

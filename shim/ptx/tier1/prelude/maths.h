@@ -90,6 +90,45 @@ T1_INLINE uint64_t t1_s_fma_f64(uint64_t a, uint64_t b, uint64_t c)
 }
 T1_INLINE uint32_t t1_s_rcp_f32(uint32_t a) { return t1_bits32(1.0f / t1_f32(a)); }
 
+/* What .ftz flushes is told by the result as it is with 24 bits and exponents without an end: 2^-126 is flushed where
+ * that is less. Products, quotients and fma whose result is 2^-126 are done again, 2^24 times as large. */
+T1_INLINE uint32_t t1_v_at_edge(pu32 r) { return t1_cbits32(T1_C_U32(EQ, r + r, t1_splat_u32(0x01000000u))); }
+T1_INLINE pu32 t1_v_edge(pu32 r, pu32 scaled)
+{
+    const t1_c32 tiny = T1_C_U32(LT, scaled & 0x7fffffffu, t1_splat_u32(0x0c800000u)),
+                 edge = T1_C_U32(EQ, r + r, t1_splat_u32(0x01000000u));
+    return t1_pick32(edge, t1_pick32(tiny, r & 0x80000000u, r), r);
+}
+T1_INLINE pu32 t1_v_scale(pu32 x) { return (pu32)(T1_F(x) * 0x1p24f); }
+T1_INLINE uint32_t t1_s_at_edge(uint32_t r) { return r << 1 == 0x01000000u; }
+T1_INLINE uint32_t t1_s_edge(uint32_t r, uint32_t scaled)
+{
+    return (scaled & 0x7fffffffu) < 0x0c800000u ? r & 0x80000000u : r;
+}
+T1_INLINE uint32_t t1_s_scale(uint32_t x) { return t1_bits32(t1_f32(x) * 0x1p24f); }
+#define T1_TINY(W, T, call, again)                                                                 \
+    T t1_r = call;                                                                                 \
+    if (T1_UNLIKELY(t1_##W##_at_edge(t1_r)))                                                       \
+        t1_r = t1_##W##_edge(t1_r, again);                                                         \
+    t1_r;
+#define T1_TINY2(W, T, fn, a, b, ...)                                                              \
+    ({                                                                                             \
+        const T t1_x = a, t1_y = b;                                                                \
+        T1_TINY(W, T, fn(t1_x, t1_y, ##__VA_ARGS__), fn(t1_##W##_scale(t1_x), t1_y, ##__VA_ARGS__)) \
+    })
+#define T1_TINY3(W, T, fn, a, b, c, ...)                                                           \
+    ({                                                                                             \
+        const T t1_x = a, t1_y = b, t1_z = c;                                                      \
+        T1_TINY(W, T, fn(t1_x, t1_y, t1_z, ##__VA_ARGS__),                                         \
+                fn(t1_##W##_scale(t1_x), t1_y, t1_##W##_scale(t1_z), ##__VA_ARGS__))               \
+    })
+/* The same for an f64 that becomes an f32. */
+T1_INLINE pu64 t1_v_tiny64(pu64 x)
+{
+    const pu64 least = t1_splat_u64(0x380ffffff0000000ul);
+    return t1_pick64(T1_C_U64(LT, x & 0x7ffffffffffffffful, least), x & 0x8000000000000000ul, x);
+}
+
 /* fma, square root and directed rounding; modes 2 zero, 3 down, 4 up as in enum ptx_rnd */
 #if T1_ISA == 2
 #define T1_MXR(m) ((m) == 2 ? 11 : (m) == 3 ? 9 : 10)
