@@ -216,7 +216,12 @@ static const uint64_t edge64[] = {
     0x3fdfffffffffffffull,
     0xbfe0000000000000ull,
     0x36a0000000000000ull,
+    0x380fffffe0000000ull,
+    0xb80ffffff0000000ull,
 };
+/* Products, quotients and sums of these are about 2^-126. */
+static const uint32_t tiny32[] = {0x3f7fffff, 0x3f7ffffe, 0x3f7ff4ae, 0x00800000, 0x00800001, 0x008005a9,
+                                  0x00ffffff, 0x40000000, 0x1a000000, 0x9a000000, 0};
 static uint64_t value(uint8_t kind)
 {
     uint64_t r = random64();
@@ -227,6 +232,8 @@ static uint64_t value(uint8_t kind)
         return how == 3 ? r & 0xff : how == 4 ? (uint64_t)(int64_t)(int32_t)r
                : how == 5 ? (r & 0x800fffffffffffffull) | (1023 - 40 + (r >> 52 & 127)) << 52 : r;
     }
+    if (how == 7)
+        return tiny32[r % (sizeof tiny32 / sizeof *tiny32)];
     if (how < 3)
         return edge32[r % (sizeof edge32 / sizeof *edge32)];
     return (uint32_t)(how == 3   ? r & 0x3f
