@@ -1,5 +1,5 @@
 /* Emits what stands for a function of the per-thread default stream (X_ptsz, X_ptds) where an SDK exports only X: SDK
- * 3.1.0 has none of these forms (facts/musa_evidence.md, section 1). */
+ * 3.1.0 has none of these forms (mapping/facts/musa.md L7). */
 #include "gen/emit.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The static part of the checks: layers, style, shell, the options table, a build by each compiler.
+# The static part of the checks: layers, style, what is cited, shell, the options table, a build by each compiler.
 # usage: scripts/lint.sh [quick]     quick: without the builds
 # shellcheck disable=SC2317  # the steps are called through step()
 set -eu
@@ -44,6 +44,7 @@ build() { # COMPILER FOLDER
 mkdir -p "$B"
 step layers scripts/layers
 step style scripts/style
+step cited scripts/cited
 if command -v shellcheck >/dev/null 2>&1; then
     step shell shells
 else

@@ -1,6 +1,7 @@
 /* The CUDA ABI as wrappers see it: handles and the structs that cross the border, per CUDA version
  * where they differ. Enumerators come from mapping/types by way of cuda_enums.h; every enum is an int in
- * signatures, as in the ABI. Written from the layouts in facts/cuda.md; includes no NVIDIA header. */
+ * signatures, as in the ABI. Written from the layouts of mapping/facts/cuda.md (S1 to S6); no NVIDIA
+ * header is included. */
 #ifndef CUMU_ABI_CUDA_H
 #define CUMU_ABI_CUDA_H
 

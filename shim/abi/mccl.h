@@ -1,4 +1,4 @@
-/* The MCCL ABI (facts: musa.md 3.8): NCCL 2.11.4's interface with musaStream_t, which is what MCCL of the
+/* The MCCL ABI (mapping/facts/musa.md N10, A12): NCCL 2.11.4's interface with musaStream_t, which is what MCCL of the
  * 4.3 SDK offers. Numbers and the 128-byte id passed by value are NCCL's. */
 #ifndef CUMU_ABI_MCCL_H
 #define CUMU_ABI_MCCL_H

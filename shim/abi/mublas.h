@@ -1,5 +1,5 @@
-/* The muBLAS ABI (facts: musa.md 3.3 and 5.17 to 20): rocBLAS's numbers, names without _v2, int sizes, long
- * long strides. Functions of which no declaration is known have cuBLAS's parameters under muBLAS's names. */
+/* The muBLAS ABI (mapping/facts/musa.md N4, A1 to A3): rocBLAS's numbers, names without _v2, int sizes,
+ * long long strides. Functions of which no declaration is known have cuBLAS's parameters under muBLAS's names. */
 #ifndef CUMU_ABI_MUBLAS_H
 #define CUMU_ABI_MUBLAS_H
 

@@ -1,4 +1,4 @@
-/* The muBLASLt ABI: 26 functions are named in public sources (facts: musa.md 5.21) and return mublasStatus_t.
+/* The muBLASLt ABI: 26 functions are named in public sources (mapping/facts/musa.md A4) and return mublasStatus_t.
  * No declaration, attribute number or size is published: they are cuBLASLt's here, by ancestry, except where a
  * value is one of muBLAS's own enums (operations, fill modes, compute types, status). */
 #ifndef CUMU_ABI_MUBLASLT_H

@@ -1,5 +1,5 @@
-/* The muFFT ABI (facts: musa.md 3.5 and 5.22): cuFFT's names, parameters and numbers, but a handle that is a pointer.
- * Functions of which no declaration is known have cuFFT's parameters. */
+/* The muFFT ABI (mapping/facts/musa.md N7, S2, A5): cuFFT's names, parameters and numbers, but a handle that is a
+ * pointer. Functions of which no declaration is known have cuFFT's parameters. */
 #ifndef CUMU_ABI_MUFFT_H
 #define CUMU_ABI_MUFFT_H
 

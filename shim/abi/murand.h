@@ -1,4 +1,4 @@
-/* The muRAND ABI (facts: musa.md 3.4 and 5.23): cuRAND's names and parameters, generator types numbered from 400.
+/* The muRAND ABI (mapping/facts/musa.md N6, A5): cuRAND's names and parameters, generator types numbered from 400.
  * Functions of which no declaration is known have cuRAND's parameters. */
 #ifndef CUMU_ABI_MURAND_H
 #define CUMU_ABI_MURAND_H

@@ -1,4 +1,4 @@
-/* The muSOLVER ABI in the shapes of SDK 5.1 (facts: musa.md 3.7 and 5.26 to 28): the handle is muBLAS's, operands
+/* The muSOLVER ABI in the shapes of SDK 5.1 (mapping/facts/musa.md N9, A8 to A10): the handle is muBLAS's, operands
  * are named by muBLAS's numbers. getrf, potrf, geqrf, orgqr and ormqr have cuSOLVER's parameters; syevd, gesvd, trtri
  * and unmqr have rocSOLVER's, as they had since the first SDKs. Functions that are known by name alone have
  * cuSOLVER's parameters. `musolver_3` and `musolver_4` are shapes of older SDKs under names that the CPU library

@@ -1,5 +1,5 @@
-/* The muSPARSE ABI (facts: musa.md 3.6 and 5.24): rocSPARSE's numbers, the generic functions as SDK 4.3.5 has them
- * (SpMV as in cuSPARSE; SpMM, SpSV, SpSM and SpGEMM with a stage). Functions of which no declaration is known have
+/* The muSPARSE ABI (mapping/facts/musa.md N8, A6): rocSPARSE's numbers, the generic functions as SDK 4.3.5 has
+ * them (SpMV as in cuSPARSE; SpMM, SpSV, SpSM and SpGEMM with a stage). Functions of which no declaration is known have
  * cuSPARSE's parameters under muSPARSE's names. */
 #ifndef CUMU_ABI_MUSPARSE_H
 #define CUMU_ABI_MUSPARSE_H

@@ -28,7 +28,7 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1},
 };
 
-/* The SDK has these functions and no attribute that says so (facts/musa.md 3.1, 5). */
+/* The SDK has these functions and no attribute that says so (mapping/facts/musa.md N2). */
 static const struct {
     int attribute;
     const char *function;

@@ -1,4 +1,4 @@
-/* MUSA functions that some SDKs lack and the core stands in for (facts/musa.md 5.3): the same names,
+/* MUSA functions that some SDKs lack and the core emulates (mapping/facts/musa.md L7, L8): the same names,
  * arguments and results, over functions that every SDK has. */
 #ifndef CUMU_API_EMULATE_H
 #define CUMU_API_EMULATE_H

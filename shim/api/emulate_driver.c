@@ -1,4 +1,4 @@
-/* Driver functions that SDK 3.1.0 lacks and that can be had another way (facts/musa_evidence.md, section 1): by the
+/* Driver functions that SDK 3.1.0 lacks and that can be had another way (mapping/facts/musa.md L7): by the
  * runtime's function with the same arguments, or over driver functions that it has. */
 #include "api/api.h"
 #include "api/emulate.h"

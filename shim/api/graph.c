@@ -25,7 +25,7 @@ int cumu_graph_destroy(bool rt, cudaGraph_t graph)
 
 /* ---- instantiation --------------------------------------------------------------------------- */
 
-/* musaGraphInstantiate itself has had two signatures (facts/musa.md, section 5, item 2), so the form with
+/* musaGraphInstantiate itself has had two signatures (mapping/facts/musa.md B2), so the form with
  * flags is asked first. Where it is missing, the driver's form of five arguments, given zeros, reads the
  * same as one with flags. */
 static int instantiate(bool rt, MUgraphExec *exec, MUgraph graph, unsigned long long flags)
@@ -88,7 +88,7 @@ int cumu_graph_instantiate_params(bool rt, bool ptsz, cudaGraphExec_t *exec, cud
 
 /* ---- executable graphs ----------------------------------------------------------------------- */
 
-/* Up to SDK 3.1.0 the update took CUDA 11's four arguments, later three (facts/musa_evidence.md, C2). Called with four
+/* Up to SDK 3.1.0 the update took CUDA 11's four arguments, later three (mapping/facts/musa.md B3). Called with four
  * it serves both: the newer one does not look at the fourth, and fills the whole of what the third points to; the older
  * one puts the node there and writes the result through the fourth. */
 static int update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)

@@ -1,6 +1,6 @@
 /* Patches the entries of a CUDA runtime that is in the process: each becomes a jump to an island within
  * reach, which jumps on to the facade. The patched runtime is never initialised, so nothing that it would
- * ask of a driver is asked (facts/cuda.md 8.1). The facade is opened by the first call, not here: the
+ * ask of a driver is asked (mapping/facts/cuda.md T1). The facade is opened by the first call, not here: the
  * loader is in the middle of its work, and most processes never call. Islands work as a PLT does:
  *
  *     island i:   jmp *slot[i](%rip)      slot[i] first points to the next instruction

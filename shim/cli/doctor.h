@@ -3,7 +3,7 @@
 #define CUMU_CLI_DOCTOR_H
 
 /* Asks the MUSA libraries of this machine, in a child that may crash or hang: versions, devices, the values that
- * facts/musa.md could not confirm. */
+ * mapping/facts/musa.md could not confirm. */
 void cumu_doctor_ask(void);
 /* Compiles tiny kernels for the architecture, each with one name that toolkits may lack. */
 void cumu_doctor_compiler(unsigned arch);

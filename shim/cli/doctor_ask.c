@@ -30,7 +30,7 @@ static void load(void)
 {
     const struct cumu_library *l = cumu_tool_symbol("cumu_libraries");
     char path[PATH_MAX];
-    /* The device libraries of some count on the runtime's symbols (facts/musa.md, libmufft). */
+    /* The device libraries of some count on the runtime's symbols (mapping/facts/musa.md L4). */
     for (unsigned k = 0; l && l[k].name && k < 16; k++)
         if (cumu_sdk_library(&l[k], path) && !(handle[k] = dlopen(path, RTLD_NOW | RTLD_GLOBAL)))
             printf("%-36s %s\n", l[k].name, dlerror());

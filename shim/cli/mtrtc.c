@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/mtrtc.h"
 
-enum { MTRTC_OK = 0, MTRTC_INVALID_OPTION = 5 }; /* as nvrtcResult (facts/musa.md, 3.1) */
+enum { MTRTC_OK = 0, MTRTC_INVALID_OPTION = 5 }; /* as nvrtcResult (mapping/facts/musa.md N11) */
 
 typedef void *program;
 static struct {

@@ -157,7 +157,7 @@ static bool finish(struct cumu_compiled *o, void *ctx)
 
 /* Public builds of SDK 3.1 to 5.x say the first, one of 4.0.1 the second. */
 static const char *const device_only[] = {"--cuda-device-only", "--musa-device-only"};
-/* Its optimiser ends or loops on kernels that it compiles with less (facts/musa_evidence.md, section 3.3). */
+/* Its optimiser ends or loops on kernels that it compiles with less (mapping/facts/musa.md D7). */
 static const char *const levels[] = {"-O2", "-O1", "-O0"};
 enum { SPELLINGS = sizeof device_only / sizeof *device_only, LEVELS = sizeof levels / sizeof *levels };
 

@@ -91,7 +91,7 @@ struct opening {
     int flags;
 };
 
-/* MetaX has a libmccl.so.2 too, with a name of its own for one function (facts: musa.md 3.8). */
+/* MetaX has a libmccl.so.2 too, with a name of its own for one function (mapping/facts/musa.md L5). */
 static bool another_vendors(const struct cumu_library *l, void *handle)
 {
     return strcmp(l->name, "mccl") == 0 && dlsym(handle, "mcclCommMcDevice");

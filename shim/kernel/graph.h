@@ -1,5 +1,5 @@
 /* Kernel calls that outlive the call that made them: nodes of graphs. CUDA copies a node's arguments, MUSA
- * keeps pointing at the caller's (facts/musa.md, section 5, item 1), so the shim copies them and keeps the
+ * keeps pointing at the caller's (mapping/facts/musa.md B1), so the shim copies them and keeps the
  * copies as long as a graph, or an executable one that came from it, may use them. */
 #ifndef CUMU_KERNEL_GRAPH_H
 #define CUMU_KERNEL_GRAPH_H

@@ -154,7 +154,7 @@ void cumu_vars_drop(struct cumu_module *m);
 /* function.c */
 int cumu_func_inst(struct cumu_func *f, struct func_inst **out); /* as cumu_func_musa */
 /* What the driver below must not be asked: SDK 3.1.0's crashes at a block of too many threads
- * (facts/musa_evidence.md, section 1). */
+ * (mapping/facts/musa.md B9). */
 int cumu_launch_fits(const struct cumu_func *f, const struct func_inst *i, const struct cumu_launch *l);
 /* What the attribute of f below is more than what programs see. */
 int cumu_func_front(const struct cumu_func *f, int attribute);

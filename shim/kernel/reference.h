@@ -1,5 +1,5 @@
 /* Texture and surface references of CUDA up to 11: variables of a module that hold the handle of a texture
- * or surface object (ptx/parse.c reads them so). What the program sets becomes an object at once, whose
+ * or surface object (ptx/front/expand.c reads them so). What the program sets becomes an object at once, whose
  * handle is stored into the variable of the current context. */
 #ifndef CUMU_KERNEL_REFERENCE_H
 #define CUMU_KERNEL_REFERENCE_H

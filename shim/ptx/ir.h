@@ -1,7 +1,7 @@
 /* The PTX front end's public data: modules, functions, instructions, control-flow graph, SSA and
  * analyses. Everything is allocated from the module's or function's arena and freed as a whole.
- * Nothing here depends on CUDA, MUSA or the rest of cumu; the layer is fatbin/ptx + libc only.
- * Source of facts: PTX ISA 9.0. */
+ * Nothing here depends on CUDA, MUSA or the rest of cumu; these two layers, fatbin/ and ptx/, know libc only.
+ * What instructions mean: PTX ISA 9.0. */
 #ifndef CUMU_PTX_IR_H
 #define CUMU_PTX_IR_H
 
@@ -197,7 +197,7 @@ struct ptx_block {
                                 * before others have come, so that its values count as VARYING outside it */
 };
 
-/* Lattice of facts/ptx.md section 8. */
+/* The lattice of mapping/facts/ptx.md V1. */
 enum ptx_class_kind { PTX_C_UNKNOWN, PTX_C_UNIFORM, PTX_C_UNIFORM_G, PTX_C_AFFINE, PTX_C_AFFINE_G,
                       PTX_C_VARYING };
 struct ptx_value {

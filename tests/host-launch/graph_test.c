@@ -32,7 +32,7 @@ static MUgraphExec exec_of(MUgraph g)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Nodes keep the caller's pointers, as the SDK's do (facts about 4.0.1): the values are those at the
+/* Nodes keep the caller's pointers, as the SDK's do (mapping/facts/musa.md B1): the values are those at the
  * launch. Whoever wants CUDA's semantics copies the arguments when the node is made. */
 static void test_arguments(void)
 {

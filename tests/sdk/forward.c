@@ -43,7 +43,7 @@ static int refused(void)
 }
 
 #ifdef FORWARD_DRIVER
-/* Four arguments (facts/musa_evidence.md, section 1). */
+/* Four arguments (mapping/facts/musa.md B3). */
 int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *result)
     __asm__("muGraphExecUpdate") __attribute__((visibility("default")));
 int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *result)

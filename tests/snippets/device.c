@@ -33,7 +33,7 @@ void snippet_device(void)
     for (int i = 0; i < 64; i++)
         EXPECT(p13.guard[i] == 0x5a && p12.guard[i] == 0x5a && p11.guard[i] == 0x5a);
     EXPECT(strcmp(p13.u.raw, p12.raw) == 0 && strcmp(p12.raw, p11.raw) == 0 && p13.u.raw[0] != 0);
-    int mp13, mp12, mp11; /* multiProcessorCount: facts/cuda.md section 4 */
+    int mp13, mp12, mp11; /* multiProcessorCount: mapping/facts/cuda.md S1 */
     memcpy(&mp13, p13.u.raw + 384, 4);
     memcpy(&mp12, p12.raw + 388, 4);
     memcpy(&mp11, p11.raw + 388, 4);

@@ -1,5 +1,5 @@
 /* Structs that programs of CUDA 11, 12 and 13 hold in different sizes: each facade fills its caller's, to the
- * last byte and not one more (sizes of facts/cuda.md, section 5.1). */
+ * last byte and not one more (sizes of mapping/facts/cuda.md S2). */
 #include <stdbool.h>
 #include <sys/mman.h>
 #include "snippet.h"

@@ -20,7 +20,7 @@ char snippet_stub, snippet_factor, snippet_table;
 static char stub2, managed_unused;
 static unsigned *managed; /* what nvcc's code reads as the managed variable */
 
-/* Wrapper -> container -> one raw PTX entry (facts/cuda.md section 3). */
+/* Wrapper -> container -> one raw PTX entry (mapping/facts/cuda.md F1). */
 static struct { unsigned magic, version; void *data, *prelinked; } wrapper = {0x466243b1, 1, NULL, NULL};
 static void **handle;
 

@@ -1,6 +1,6 @@
 /* cuSOLVER: one function for each task and shape of muSOLVER. SDK 5.1 has cuSOLVER's parameters for most; 4.3 lacks
  * workspace sizes, counts and infos in the orthogonal functions; 3.1 has other names, no handle of its own, and
- * bytes for workspaces (facts: musa.md 5.26 to 28). */
+ * bytes for workspaces (mapping/facts/musa.md A8 to A10). */
 #include <stdlib.h>
 #include <string.h>
 

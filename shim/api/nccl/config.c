@@ -18,7 +18,7 @@ struct config { /* 2.28.9 */
     int collnet_enable, cta_policy, shrink_share, nvls_ctas;
     int channels_per_net_peer, nvlink_centric_sched;
 };
-_Static_assert(sizeof(struct config) == 80, "facts/cuda.md 10.3");
+_Static_assert(sizeof(struct config) == 80, "mapping/facts/cuda.md S6");
 
 /* Those whose wrong values NCCL refuses. What is right is taken and, but for `blocking`, means nothing here. */
 static const struct field {

@@ -146,7 +146,7 @@ static const int attributes[120] = {
     [MU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED] = 1,
     [MU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED] = 1,
     [MU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-    /* Numbers that CUDA has and the SDK's header does not (facts/musa.md 3.1). */
+    /* Numbers that CUDA has and the runtime's header of the SDK does not (mapping/facts/musa.md N2). */
     [44] = -1, [102] = -1, [103] = -1, [104] = -1, [105] = -1, [107] = -1, [110] = -1,
 };
 

@@ -65,7 +65,7 @@ MUresult host_ready(void)
     return MUSA_SUCCESS;
 }
 
-/* API level of SDK 4.0.1, which is not the SDK's own number (facts/musa.md 2). */
+/* API level of SDK 4.0.1, which is not the SDK's own number (mapping/facts/musa.md L6). */
 MUresult muDriverGetVersion(int *version)
 {
     if (!version)

@@ -1,5 +1,5 @@
 /* The prelude of emitted kernels, first part: every name that a toolkit must give, in one place. Tags are
- * those of facts/musa.md: [D] vendor documentation, [E] seen in public code that was compiled with the
+ * those of mapping/facts/musa.md (D8): [D] vendor documentation, [E] seen in public code that was compiled with the
  * SDK, [I] inferred from the CUDA name. The CUDA half serves the round trip of the tests; a host
  * compiler brings its own half as CM_PLATFORM. */
 #if defined(CM_PLATFORM)

@@ -8,7 +8,7 @@
 
 extern const char t1_prelude_matrix[], t1_prelude_matrix_end[];
 
-enum { MAX_INSTRUCTIONS = 20000 }; /* beyond it the compiler takes minutes: facts, hazard 13 */
+enum { MAX_INSTRUCTIONS = 20000 }; /* beyond it the compiler takes minutes (mapping/facts/ptx.md N2) */
 
 uint32_t t1_reach(struct t1_emit *e, const struct ptx_func *f)
 {
