@@ -36,6 +36,8 @@ void emit_per_thread(const struct job *j);                     /* per_thread.c *
 void emit_stub_libraries(const struct job *j);                 /* stub.NAME.c */
 void emit_runtimes(const struct job *j);                       /* runtimes.c, of the audit module */
 void emit_calls(const struct job *j, const struct facade *f);  /* SONAME.calls.c, a test */
+struct elf_names;
+void emit_wrappers(const struct job *j, const struct elf_names *objects); /* wrappers.c, of the tool */
 void emit_torch(const struct job *j);                          /* facades of PyTorch; torch_tables.c */
 
 /* Assembly common to facades and mu (emit_facade.c): resolver, macro `entry INDEX`, both arrays. */

@@ -79,6 +79,7 @@ static void emit_all(const struct job *j)
 
 static const char usage[] =
     "usage: gen emit DIR MAP...\n"
+    "       gen wrappers DIR MAP... OBJECT...\n"
     "       gen check [--core ELF] [--host ELF]... FILE...\n"
     "       gen runtime RELEASE libcudart_static.a\n"
     "       gen torch-names RULES <NAMES\n"
@@ -93,6 +94,23 @@ static int emit_command(int argc, char **argv)
     struct job job = {&map, &a, &e, argv[0]};
     if (!e.count)
         emit_all(&job);
+    arena_free(&a);
+    return e.count ? 1 : 0;
+}
+
+/* Apart from emit, since the objects are compiled with what that writes. */
+static int wrappers_command(int argc, char **argv)
+{
+    struct arena a = {0};
+    struct errors e = {stderr, 0};
+    struct map map = {0};
+    struct job job = {&map, &a, &e, argv[0]};
+    struct elf_names maps = {0}, objects = {0};
+    for (int i = 1; i < argc; i++)
+        *ARENA_PUSH(&a, ends(argv[i], ".o") ? &objects : &maps) = argv[i];
+    read_maps(&map, &a, &e, (char **)(void *)maps.at, (int)maps.count);
+    if (!e.count)
+        emit_wrappers(&job, &objects);
     arena_free(&a);
     return e.count ? 1 : 0;
 }
@@ -168,6 +186,8 @@ int main(int argc, char **argv)
         return runtime_command(argv + 2);
     if (argc >= 3 && !strcmp(argv[1], "emit"))
         return emit_command(argc - 2, argv + 2);
+    if (argc >= 3 && !strcmp(argv[1], "wrappers"))
+        return wrappers_command(argc - 2, argv + 2);
     if (argc >= 3 && !strcmp(argv[1], "check"))
         return check_command(argc - 2, argv + 2);
     fputs(usage, stderr);

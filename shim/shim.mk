@@ -47,6 +47,8 @@ CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) $(addprefix sh
               $(addprefix shim/core/,config.c log.c append.c history.c json.c ldcache.c table.c) \
               $(filter-out %/place.c,$(wildcard shim/compile/*.c))
 
+CLI_SRC    += $B/gen/wrappers.c
+
 # What `cumu run` needs, alone.
 RUN_SRC    := $(addprefix shim/cli/,launcher.c run.c launch.c closure.c program.c util.c) \
               $(addprefix shim/core/,config.c log.c append.c history.c ldcache.c) shim/audit/elf.c
@@ -82,6 +84,13 @@ endef
 define replace
 $Qnew=$@.$$$$; $(CC) -o $$new $(1) && mv -f $$new $@ || { rm -f $$new; exit 1; }
 endef
+
+# Which file a wrapper is in, its object tells; a table whose text did not change keeps its time.
+API_OBJ    := $(call obj,$(wildcard shim/api/*.c shim/api/*/*.c))
+$B/gen/.wrappers: $(GEN_STAMP) $(API_OBJ)
+	$Q$(GEN) wrappers $B/gen $(MAPS) $(API_OBJ)
+	@touch $@
+$B/gen/wrappers.c: $B/gen/.wrappers ;
 
 # The warp-vector loops of tier 0 are written for the vectoriser and built once per CPU level; alu.c
 # chooses. Without traps and errno the loops have no branches; neither changes a result.

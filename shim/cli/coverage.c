@@ -71,6 +71,34 @@ static int by_name(const void *a, const void *b)
     return r ? r : strcmp(x->reason, y->reason);
 }
 
+/* Reasons that only say that NVIDIA documents no such function: counted, not listed. */
+static bool is_folded(const char *reason)
+{
+    return strcmp(reason, "undocumented") == 0 || strncmp(reason, "internal", strlen("internal")) == 0;
+}
+
+static void print_sonames(const struct stub *s, const struct cumu_table *const *t, unsigned tables)
+{
+    const char *sign = " (";
+    for (unsigned k = 0; k < tables && s->sonames != (1ULL << tables) - 1; k++)
+        if (s->sonames & 1ULL << k) {
+            printf("%s%s", sign, t[k]->soname);
+            sign = ", ";
+        }
+    puts(*sign == ',' ? ")" : "");
+}
+
+static void print_folded(const struct stub *s, size_t n, const struct cumu_table *const *t, unsigned tables)
+{
+    for (unsigned k = 0; k < tables; k++) {
+        unsigned of = 0;
+        for (size_t i = 0; i < n; i++)
+            of += s[i].sonames >> k & 1;
+        if (of)
+            printf("- %u functions of %s\n", of, t[k]->soname);
+    }
+}
+
 static size_t merge(struct stub *s, size_t n)
 {
     size_t kept = 0;
@@ -110,14 +138,13 @@ static void print_stubs(const struct cumu_table *const *t, unsigned tables)
             same++;
         if (!i || strcmp(s[i].reason, s[i - 1].reason) != 0)
             printf("\n%s (%zu):\n", s[i].reason, same - i);
+        if (is_folded(s[i].reason)) {
+            print_folded(&s[i], same - i, t, tables);
+            i = same - 1;
+            continue;
+        }
         printf("- %s", s[i].name);
-        const char *sign = " (";
-        for (unsigned k = 0; k < tables && s[i].sonames != (1ULL << tables) - 1; k++)
-            if (s[i].sonames & 1ULL << k) {
-                printf("%s%s", sign, t[k]->soname);
-                sign = ", ";
-            }
-        puts(*sign == ',' ? ")" : "");
+        print_sonames(&s[i], t, tables);
     }
     free(s);
 }
@@ -130,6 +157,9 @@ static void print_markdown(const struct cumu_table *const *tables)
                  "generated conversion, a hand-written wrapper, a pass to the program's own copy of the NVIDIA\n"
                  "library, or a stub that returns \"not supported\" and says its reason once. An alias\n"
                  "counts as what it stands for.\n\n"
+                 "`cumu coverage SYMBOL...` tells all of one symbol: the verb in each library, the MUSA function and how\n"
+                 "well it is known, the wrapper's file, a stub's reason. Listed below are the stubs; those that NVIDIA\n"
+                 "documents nowhere (its own libraries call them, or nobody) are only counted.\n\n"
                  "| library | soname | symbols | jump | conv | wrap | pass | stub |\n"
                  "|---|---|---:|---:|---:|---:|---:|---:|\n",
                  "| %s | %s | %u |", " %u |");
@@ -199,10 +229,15 @@ static int coverage(int argc, char **argv)
     } formats[] = {{"text", print_text}, {"tsv", print_tsv}, {"markdown", print_markdown}};
     const struct cumu_table *const *tables = cumu_tool_tables();
     void (*print)(const struct cumu_table *const *) = print_text;
+    int asked = 0;
     if (!tables)
         return CUMU_EXIT_USAGE;
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i], *value = strchr(a, '=');
+        if (*a != '-') {
+            argv[asked++] = argv[i]; /* a symbol */
+            continue;
+        }
         size_t n = value ? (size_t)(value - a) : strlen(a);
         if (strcmp(a, "--symbols") == 0) {
             print = print_symbols;
@@ -220,17 +255,24 @@ static int coverage(int argc, char **argv)
         if (!print)
             return cumu_usage(&cumu_verb_coverage, "--format wants text, tsv or markdown");
     }
+    if (asked && print != print_text && print != print_tsv)
+        return cumu_usage(&cumu_verb_coverage, "symbols are shown as text or tsv");
+    if (asked)
+        return cumu_coverage_symbols(argv, asked, print == print_tsv);
     print(tables);
     return 0;
 }
 
 const struct cumu_verb_entry cumu_verb_coverage = {
-    "coverage", "count what is covered, per CUDA library",
-    "usage: cumu coverage [--format text|tsv|markdown] [--symbols] [--against FILE]\n"
+    "coverage", "tell what becomes of a CUDA function, or count per library",
+    "usage: cumu coverage [--format text|tsv|markdown] [--symbols] [--against FILE] [SYMBOL...]\n"
     "\n"
     "Per CUDA library and soname, how many symbols are a jump, a conversion, a wrapper, a pass or a stub; then, per\n"
     "MUSA library, the functions which that asks for and the CPU library, or an SDK on this machine, lacks.\n"
     "  --format tsv       library, soname, verb, count\n"
+    "With SYMBOLs (patterns too, as 'cudaMalloc*'): for each library that has one, its verb, the MUSA function and how well\n"
+    "public sources know it (mapping/musa.evidence), the wrapper's file, why it is a stub; exit status 1, and the closest\n"
+    "names, if no library has it. In tsv: soname, symbol, verb, MUSA function, grade, file, reason.\n"
     "  --symbols          one line a symbol: library, soname, symbol, verb, MUSA function, reason\n"
     "  --against FILE     what changed since the build whose --symbols FILE holds; exit status 1 if a symbol\n"
     "                     that worked is a stub or gone\n",

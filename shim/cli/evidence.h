@@ -12,6 +12,8 @@ struct cumu_evidence {
     unsigned own;                     /* of wrappers, which call what is there */
 };
 
+/* "seen in SDKs", "by name only", "guessed": how a MUSA function is known; NULL if the map does not name it. */
+const char *cumu_evidence_word(const char *function);
 /* Counts a CUDA function; stubs and what the program's own libraries do count nowhere. */
 void cumu_evidence_add(struct cumu_evidence *e, const struct cumu_symbol *s);
 /* Counts all functions of cumu_libraries[library] that the map names. */

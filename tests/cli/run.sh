@@ -66,6 +66,27 @@ printf 'cudart\tlibcudart.so.13\tcudaGone\tjump\tmusaGone\t\n' >>"$tmp/symbols"
 check "coverage against a build that had more" 1 "$(printf '^worse\tlibcudart\.so\.13\tcudaGone\tjump -> absent$')" -- \
     "$cumu" coverage --against "$tmp/symbols"
 check "coverage against something else" 126 'not what cumu coverage' -- "$cumu" coverage --against "$0"
+check "coverage of symbols: verb, MUSA function, what it is known by, file, reason" 0 '^cudaMalloc$' \
+    '^  libcudart\.so\.11\.0, libcudart\.so\.12, libcudart\.so\.13: jump to musaMalloc \(seen in SDKs\)$' \
+    '^  libcudart\.so\.11\.0, .*: wrap, shim/api/cudart/device\.c; ' ': conv to mublasSgemm \(seen in SDKs\)$' \
+    ': stub, no interop with OpenGL, EGL or VDPAU$' -- \
+    "$cumu" coverage cudaMalloc cudaGetDeviceProperties cublasSgemm_v2 cudaGLGetDevices
+absent "coverage of symbols knows every wrapper's file" 'wrap$|wrap;'
+check "coverage of a symbol, tsv" 0 "$(printf '^libcudart\.so\.11\.0\tcudaDeviceGetAttribute\twrap\t')" -- \
+    "$cumu" coverage --format tsv cudaDeviceGetAttribute
+check "coverage of a pattern" 0 '^cudaMalloc3DArray$' '^cudaMallocPitch$' -- "$cumu" coverage 'cudaMalloc*'
+check "coverage of an unknown symbol names the closest" 1 \
+    '^cumu: cudaMaloc: no CUDA library here has it; closest are cudaMalloc,' '^cudaFree$' -- \
+    "$cumu" coverage cudaMaloc cudaFree
+check "coverage of what is like nothing" 1 '^cumu: zzzzzzzzz: no CUDA library here has it$' -- "$cumu" coverage zzzzzzzzz
+check "every symbol is found by its name" 0 '^0 of [1-9][0-9]{3,} are lost$' -- sh -c '
+    "$1" coverage --symbols | cut -f 3 | sort -u >"$2.names"
+    "$1" coverage --format tsv "*" | cut -f 2 | sort -u | comm -13 - "$2.names" |
+        awk -v all="$(wc -l <"$2.names")" "END { print NR, \"of\", all, \"are lost\" }"' - "$cumu" "$tmp/symbols"
+check "every wrapper is in a file of shim/api" 0 '^0 wrappers without$' -- sh -c '
+    "$1" coverage --format tsv "*" | awk -F "\t" "\$3 == \"wrap\" && \$6 !~ /^shim\/api\/.*\.c\$/ { n++ }
+        END { print n + 0, \"wrappers without\" }"' - "$cumu"
+check "coverage of symbols as a document" 125 'as text or tsv' -- "$cumu" coverage --format markdown cudaMalloc
 check "coverage with a wrong format" 125 'text, tsv or markdown' -- "$cumu" coverage --format xml
 
 . "$(dirname "$0")/doctor.sh"

@@ -19,10 +19,11 @@ if command -v man >/dev/null 2>&1 && man --version >/dev/null 2>&1; then
     absent "man warns of nothing" 'warning'
 fi
 if command -v bash >/dev/null 2>&1; then
-    check "bash completes verbs and options" 0 '^check coverage|^coverage check|^check$' '^--summary$' -- bash -c '
+    check "bash completes verbs and options" 0 '^check coverage|^coverage check|^check$' '^--summary$' '^cudaMallocAsync$' -- bash -c '
         . "$1"; COMP_WORDS=(cumu ch) COMP_CWORD=1; _cumu; printf "%s\n" "${COMPREPLY[@]}"
-        COMP_WORDS=(cumu trace --su) COMP_CWORD=2; _cumu; printf "%s\n" "${COMPREPLY[@]}"' - \
-        "$tmp/moved/share/bash-completion/completions/cumu"
+        COMP_WORDS=(cumu trace --su) COMP_CWORD=2; _cumu; printf "%s\n" "${COMPREPLY[@]}"
+        COMP_WORDS=("$2" coverage cudaMallocA) COMP_CWORD=2; _cumu; printf "%s\n" "${COMPREPLY[@]}"' - \
+        "$tmp/moved/share/bash-completion/completions/cumu" "$tmp/moved/bin/cumu"
 fi
 B=$B PREFIX=/opt/cumu DESTDIR="$tmp/stage" "$scripts/install" >/dev/null
 B=$B PREFIX=/opt/cumu DESTDIR="$tmp/stage" "$scripts/install" remove >/dev/null
