@@ -15,12 +15,12 @@
 
 #include "core/config.h"
 #include "core/log.h"
+#include "compile/scratch.h"
 
 #define SUFFIX ".kernel"
 enum {
     NAME_LEN = 2 * CUMU_HASH_BYTES + sizeof SUFFIX, /* with the final NUL */
     MAX_OBJECT = 64 << 20,
-    STALE = 600, /* seconds after which a temporary file has lost its process: no compiler runs longer */
     PUTS = 16    /* stores between two looks at the size */
 };
 
@@ -84,7 +84,7 @@ static int make_folder(void)
 
 /* Opened for every use: a descriptor that is kept may become another file when the program closes all
  * it does not know. -1 without a usable folder. */
-static int open_folder(bool create)
+int cumu_cache_open(bool create)
 {
     struct stat st;
     enum { HOW = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -117,20 +117,6 @@ static bool is_entry(const char *name)
 {
     return strlen(name) == NAME_LEN - 1 &&
            strspn(name, "0123456789abcdef") == 2 * (size_t)CUMU_HASH_BYTES;
-}
-
-static bool is_temporary(const char *name)
-{
-    return strncmp(name, "tmp.", 4) == 0;
-}
-
-static void temporary_name(char *name, size_t room)
-{
-    static atomic_uint serial;
-    struct timespec t;
-    (void)clock_gettime(CLOCK_REALTIME, &t); /* process numbers repeat, across containers as well */
-    (void)snprintf(name, room, "tmp.%ld.%u.%lx", (long)getpid(), atomic_fetch_add(&serial, 1),
-                   (unsigned long)t.tv_nsec);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -222,7 +208,7 @@ bool cumu_cache_get(const struct cumu_key *key, void **object, size_t *size)
     char name[NAME_LEN];
     struct header h;
     const char *why = NULL;
-    int dir = open_folder(false);
+    int dir = cumu_cache_open(false);
     if (dir < 0)
         return false;
     name_of(key, name);
@@ -262,26 +248,12 @@ static int older(const void *a, const void *b)
     return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-static void remove_scratch(int dir, const char *name)
-{
-    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    for (struct dirent *e; d && (e = readdir(d));)
-        (void)unlinkat(fd, e->d_name, 0);
-    if (d)
-        (void)closedir(d);
-    else if (fd >= 0)
-        (void)close(fd);
-    (void)unlinkat(dir, name, fd >= 0 ? AT_REMOVEDIR : 0);
-}
-
-/* Everything of the folder; temporary files that nobody will finish are removed on the way. */
+/* All entries of the folder. */
 static struct file *list(int dir, size_t *count, uint64_t *total)
 {
     size_t room = 0;
     struct file *all = NULL;
     struct stat st;
-    time_t now = time(NULL);
     int copy = fcntl(dir, F_DUPFD_CLOEXEC, 0);
     DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
     *count = 0;
@@ -293,15 +265,8 @@ static struct file *list(int dir, size_t *count, uint64_t *total)
     }
     rewinddir(d);
     for (struct dirent *e; (e = readdir(d));) {
-        bool temporary = is_temporary(e->d_name);
-        if ((!temporary && !is_entry(e->d_name)) ||
-            fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        if (!is_entry(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        if (temporary) {
-            if (now - st.st_mtime > STALE)
-                remove_scratch(dir, e->d_name);
-            continue;
-        }
         if (*count == room) {
             struct file *more = realloc(all, (room = room ? 2 * room : 64) * sizeof *all);
             if (!more)
@@ -342,7 +307,7 @@ void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, cons
     static atomic_uint puts;
     char name[NAME_LEN], temporary[64];
     struct header h = {.isa = e->isa, .shape = e->shape, .compile_ms = e->compile_ms, .size = size};
-    int dir = open_folder(true);
+    int dir = cumu_cache_open(true);
     if (dir < 0 || size > MAX_OBJECT)
         goto out;
     memcpy(h.magic, magic, sizeof magic);
@@ -350,7 +315,7 @@ void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, cons
     memcpy(h.key, key->hash, sizeof h.key);
     seal(&h, object, h.seal);
     name_of(key, name);
-    temporary_name(temporary, sizeof temporary);
+    cumu_scratch_name(temporary, sizeof temporary);
     int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         unusable(strerror(errno));
@@ -370,34 +335,13 @@ out:
         (void)close(dir);
 }
 
-/* ---- scratch folders ------------------------------------------------------------------------- */
-
-bool cumu_scratch_new(char *path, size_t room)
-{
-    char name[64];
-    int dir = open_folder(true);
-    temporary_name(name, sizeof name);
-    bool made = dir >= 0 && mkdirat(dir, name, 0700) == 0;
-    if (dir >= 0)
-        (void)close(dir);
-    if (made)
-        return snprintf(path, room, "%s/%s", folder, name) < (int)room;
-    (void)snprintf(path, room, "/tmp/cumu-XXXXXX");
-    return mkdtemp(path) != NULL;
-}
-
-void cumu_scratch_drop(const char *path)
-{
-    remove_scratch(AT_FDCWD, path);
-}
-
 /* ---- for the tool ---------------------------------------------------------------------------- */
 
 int cumu_cache_each(bool (*fn)(void *ctx, const char *name, const struct cumu_entry *e), void *ctx)
 {
     size_t count;
     uint64_t total;
-    int dir = open_folder(false);
+    int dir = cumu_cache_open(false);
     if (dir < 0)
         return -1;
     struct file *all = list(dir, &count, &total);
@@ -426,10 +370,11 @@ long cumu_cache_clear(void)
     size_t count;
     uint64_t total;
     long removed = 0;
-    int dir = open_folder(false);
+    int dir = cumu_cache_open(false);
     if (dir < 0)
         return -1;
     struct file *all = list(dir, &count, &total);
+    cumu_scratch_sweep(dir);
     for (size_t i = 0; all && i < count; i++)
         removed += unlinkat(dir, all[i].name, 0) == 0;
     free(all);

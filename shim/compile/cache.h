@@ -30,9 +30,8 @@ bool cumu_cache_get(const struct cumu_key *key, void **object, size_t *size);
  * cache grows over CUMU_CACHE_SIZE. */
 void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object,
                     size_t size);
-/* A fresh private folder for a compiler to work in (in the cache, else in /tmp); drop removes it. */
-bool cumu_scratch_new(char *path, size_t room);
-void cumu_scratch_drop(const char *path);
+/* The folder, for the caller to close; -1 if there is none to use. */
+int cumu_cache_open(bool create);
 
 /* For the tool. Calls fn for every entry, until it returns false; -1 if there is no usable cache. */
 int cumu_cache_each(bool (*fn)(void *ctx, const char *name, const struct cumu_entry *e), void *ctx);

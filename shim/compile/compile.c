@@ -16,6 +16,7 @@
 #include "core/config.h"
 #include "compile/cache.h"
 #include "compile/child.h"
+#include "compile/scratch.h"
 #include "compile/tool.h"
 
 enum {
@@ -208,7 +209,7 @@ enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe 
                               bool may_compile)
 {
     const struct cumu_tool *t = r->tool;
-    char dir[PATH_MAX];
+    struct cumu_scratch scratch;
     struct cumu_key key;
     *o = (struct cumu_compiled){.data = NULL};
     if (t->why) {
@@ -228,12 +229,12 @@ enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe 
         return CUMU_MADE_FAILED;
     }
     unsigned long start = now_ms();
-    if (!cumu_scratch_new(dir, sizeof dir)) {
+    if (!cumu_scratch_new(&scratch)) {
         (void)snprintf(o->why, sizeof o->why, "no folder for temporary files: %s", strerror(errno));
         return CUMU_MADE_FAILED;
     }
-    bool good = compile(o, dir, r, text, size);
-    cumu_scratch_drop(dir);
+    bool good = compile(o, scratch.path, r, text, size);
+    cumu_scratch_drop(&scratch);
     if (!good || (r->finish && !r->finish(o, r->ctx)))
         return CUMU_MADE_FAILED;
     struct cumu_entry e = r->entry;

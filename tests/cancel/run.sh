@@ -14,9 +14,13 @@ pthread_cond_timedwait pthread_cond_wait pthread_join pthread_testcancel pthread
 pwritev read readv recv recvfrom recvmmsg recvmsg select sem_clockwait sem_timedwait sem_wait send sendmmsg sendmsg
 sendto sigsuspend sigtimedwait sigwait sigwaitinfo sleep splice sync_file_range syslog system tcdrain tee tmpfile usleep
 vdprintf vfprintf vmsplice vprintf wait wait3 wait4 waitid waitpid write writev'
-for folder in api core fatbin gen host kernel ptx torch; do
-    find "$B/obj/$folder" -name '*.o' -exec nm -u {} +
-done | sed -nE 's/^ *U (__)?([a-z0-9_]+)$/\2/p' | sed -E 's/(64)?(_chk|_2)?$//' | sort -u >"$tmp/called"
+for folder in "$B/obj"/*; do
+    case ${folder##*/} in
+    cli | generator | tests | cancel) ;;
+    *) find "$folder" -name '*.o' -exec nm -u {} + ;;
+    esac
+done |
+    sed -nE 's/^ *U (__)?([a-z0-9_]+)$/\2/p' | sed -E 's/(64)?(_chk|_2)?$//' | sort -u >"$tmp/called"
 # shellcheck disable=SC2086
 printf '%s\n' $points | sort >"$tmp/points"
 sed -nE 's/^(POINT|VARYING)\([^,]*, ([a-z0-9_]+),.*/\2/p' "$here/../../shim/cancel/points.c" | sort >"$tmp/safe"

@@ -13,6 +13,7 @@
 #include "compile/cache.h"
 #include "compile/child.h"
 #include "compile/compile.h"
+#include "compile/scratch.h"
 #include "unit/unit.h"
 
 static char dir[64];
@@ -220,13 +221,24 @@ static void test_size(void)
     close(open(inner, O_CREAT | O_WRONLY, 0600));
     struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     utimensat(AT_FDCWD, path, old, 0);
-    char fresh[160];
-    check(cumu_scratch_new(fresh, sizeof fresh) && !strncmp(fresh, dir, strlen(dir)),
-          "a folder to compile in");
-    check(cumu_cache_clear() == (long)left && access(path, F_OK) && !access(fresh, F_OK),
+    struct cumu_scratch fresh, live;
+    check(cumu_scratch_new(&live) && !strncmp(live.path, dir, strlen(dir)), "a folder to compile in");
+    check(access(path, F_OK), "the first of a process removes what killed ones left");
+    mkdir(path, 0700);
+    utimensat(AT_FDCWD, path, old, 0);
+    utimensat(AT_FDCWD, live.path, old, 0); /* of a compiler that runs for long */
+    check(cumu_scratch_new(&fresh) && !access(path, F_OK), "its later ones do not look again");
+    check(cumu_cache_clear() == (long)left && access(path, F_OK) && !access(fresh.path, F_OK),
           "clear removes entries and what killed processes left");
-    cumu_scratch_drop(fresh);
-    check(access(fresh, F_OK) && !rmdir(dir), "nothing else is there");
+    check(!access(live.path, F_OK), "but not what is in use, however old");
+    int other = open("/dev/null", O_RDONLY);
+    check(dup2(other, live.held) == live.held, "a program that takes all descriptors");
+    cumu_scratch_drop(&fresh);
+    cumu_scratch_drop(&live);
+    check(fcntl(live.held, F_GETFD) >= 0 && access(live.path, F_OK), "keeps its own");
+    close(live.held);
+    close(other);
+    check(access(fresh.path, F_OK) && !rmdir(dir), "nothing else is there");
 }
 
 /* ---- many processes, killed at any point ------------------------------------------------------ */

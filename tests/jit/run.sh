@@ -232,6 +232,32 @@ for signal in TERM HUP INT; do
     esac
 done
 
+# A process that is killed while it compiles leaves a folder, in the cache or without one where temporary files go. The
+# next process that compiles removes it, but not the folder of one that still runs.
+mkdir "$tmp/temporary"
+folders() { find "$tmp/cache" "$tmp/temporary" -type d \( -name 'tmp.*' -o -name 'cumu-*' \) "$@" 2>/dev/null; }
+for size in 512 0; do
+    rm -rf "$tmp/cache"
+    # shellcheck disable=SC2086
+    {
+        TMPDIR="$tmp/temporary" CUMU_CACHE_SIZE=$size CUMU_CC="$tmp/slow" CUMU_JIT=wait timeout 50 $run "$fix/vectoradd" >"$tmp/out" 2>&1 &
+        running=$!
+        TMPDIR="$tmp/temporary" CUMU_CACHE_SIZE=$size CUMU_CC="$tmp/slow" CUMU_JIT=wait timeout -s KILL 2 $run "$fix/vectoradd" >"$tmp/out" 2>&1 || :
+    }
+    before=$(folders | wc -l)
+    folders -exec touch -d '2 minutes ago' {} + || :
+    # shellcheck disable=SC2086
+    TMPDIR="$tmp/temporary" CUMU_CACHE_SIZE=$size jit "after one that was killed, CUMU_CACHE_SIZE=$size" wait 0 '^PASS' 'tier 1 ready: compiled' -- $run "$fix/vectoradd"
+    after=$(folders | wc -l)
+    kill "$running"
+    wait "$running" 2>/dev/null || :
+    folders -exec rm -rf {} + || :
+    if [ "$before,$after" = 2,1 ]; then echo "ok its folder is gone, a live one's is not"; else
+        echo "not ok its folder is gone, a live one's is not: $before before, $after after"
+        bad=1
+    fi
+done
+
 # warm
 rm -rf "$tmp/cache"
 check "cache warm" 0 '^2 kernels, 5 with their block shapes: 5 compiled, 0 were there, 0 stay' -- "$cumu" cache warm "$fix/vectoradd" "$fix/matmul"
