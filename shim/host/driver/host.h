@@ -28,7 +28,7 @@ struct host_config {
     size_t memory;        /* CUMU_HOST_MEMORY, bytes of one device */
     int log;              /* CUMU_HOST_LOG: 0 off, 1 errors, 2 failures of work, 3 all work */
     int threads;          /* CUMU_HOST_THREADS, default the CPUs this process may use */
-    bool strict;          /* CUMU_HOST_STRICT: accesses near allocations fault, see arena.c */
+    bool strict;          /* CUMU_HOST_STRICT: accesses near allocations fault, see space.c */
     bool launch_blocking; /* MUSA_LAUNCH_BLOCKING */
     int visible[64];      /* ordinal -> machine's device, from MUSA_VISIBLE_DEVICES */
     int nvisible;

@@ -1,0 +1,339 @@
+/* Address space and pages of an arena.
+ *
+ * A device is a sparse memfd mapped once over a reserved range. As CUDA's, it is cut into blocks of 2 MiB: a
+ * block with a live allocation is accessible throughout, all others are not, so that a kernel's stray access
+ * faults. Small allocations share blocks, large ones have their own, followed by one that stays inaccessible.
+ * The address range is larger than the device's memory: capacity is counted exactly, and fragmentation hardly
+ * matters. CUMU_HOST_STRICT=1 makes the blocks pages, so that most accesses outside of allocations fault. */
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/driver/space.h"
+
+#define PAGE ((size_t)4096)
+#define UNIT ((size_t)512)              /* alignment and granularity of allocations */
+#define SPARE_BYTES ((size_t)256 << 20) /* of all spares, at most a quarter of the device */
+
+struct host_layout host_layout = { (size_t)2 << 20, (size_t)1 << 20, (size_t)1 << 20 };
+static const struct host_layout strict = { PAGE, PAGE, (size_t)64 << 10 };
+
+static uintptr_t up(uintptr_t x, size_t to) { return (x + to - 1) & ~(uintptr_t)(to - 1); }
+static uintptr_t down(uintptr_t x, size_t to) { return x & ~(uintptr_t)(to - 1); }
+
+/* ---- free pieces ------------------------------------------------------------------------------ */
+
+/* glibc's trees are balanced; pieces that overlap compare equal, so a search finds a neighbour. */
+static int cmp_address(const void *a, const void *b)
+{
+    const struct host_piece *x = a, *y = b;
+    return x->base + x->size <= y->base ? -1 : y->base + y->size <= x->base;
+}
+
+static int cmp_size(const void *a, const void *b)
+{
+    const struct host_piece *x = a, *y = b;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    return x->base < y->base ? -1 : x->base > y->base;
+}
+
+/* A search that never matches, leaving the smallest piece that is large enough in *fit. */
+struct fit {
+    size_t size;
+    struct host_piece *best;
+};
+
+static int cmp_fit(const void *key, const void *at)
+{
+    struct fit *f = *(struct fit *const *)key;
+    struct host_piece *p = (struct host_piece *)(uintptr_t)at;
+    if (p->size < f->size)
+        return 1;
+    f->best = p;
+    return -1;
+}
+
+static bool insert(struct host_arena *a, struct host_piece *p)
+{
+    if (!tsearch(p, &a->by_address, cmp_address))
+        return false;
+    if (tsearch(p, &a->by_size, cmp_size))
+        return true;
+    tdelete(p, &a->by_address, cmp_address);
+    return false;
+}
+
+static void extract(struct host_arena *a, struct host_piece *p)
+{
+    tdelete(p, &a->by_address, cmp_address);
+    tdelete(p, &a->by_size, cmp_size);
+}
+
+static struct host_piece *add(struct host_arena *a, uintptr_t base, uintptr_t end)
+{
+    struct host_piece *p = malloc(sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (struct host_piece){ base, end - base };
+    if (insert(a, p))
+        return p;
+    free(p);
+    return NULL;
+}
+
+static void insert_or_say(struct host_arena *a, struct host_piece *p)
+{
+    if (insert(a, p))
+        return;
+    host_log(1, "out of host memory: device address space is lost");
+    free(p);
+}
+
+/* Cuts [base, base+extent) with the alignment out of the best fitting free piece; NULL if there is none. */
+static struct host_piece *carve(struct host_arena *a, size_t extent, size_t align)
+{
+    struct fit f = { .size = extent }, *key = &f;
+    tfind(&key, &a->by_size, cmp_fit);
+    if (f.best && up(f.best->base, align) + extent > f.best->base + f.best->size) {
+        f = (struct fit){ .size = extent + align }; /* one that has room wherever it begins */
+        tfind(&key, &a->by_size, cmp_fit);
+    }
+    struct host_piece *p = f.best, *front = NULL;
+    if (!p)
+        return NULL;
+    uintptr_t from = p->base, end = from + p->size, base = up(from, align);
+    extract(a, p); /* what is left in front and behind become pieces of their own */
+    if ((base > from && !(front = add(a, from, base))) || (base + extent < end && !add(a, base + extent, end))) {
+        if (front)
+            extract(a, front);
+        free(front);
+        insert_or_say(a, p);
+        return NULL;
+    }
+    *p = (struct host_piece){ base, extent };
+    return p;
+}
+
+static struct host_piece *free_at(struct host_arena *a, uintptr_t address)
+{
+    struct host_piece key = { address, 1 };
+    void *found = tfind(&key, &a->by_address, cmp_address);
+    return found ? *(struct host_piece **)found : NULL;
+}
+
+/* Returns address space, merged with free neighbours into one piece, which is the answer. */
+static struct host_piece uncarve(struct host_arena *a, struct host_piece *p)
+{
+    struct host_piece *neighbours[] = { free_at(a, p->base - 1), free_at(a, p->base + p->size) };
+    for (int i = 0; i < 2; i++)
+        if (neighbours[i]) {
+            extract(a, neighbours[i]);
+            p->base = i ? p->base : neighbours[i]->base;
+            p->size += neighbours[i]->size;
+            free(neighbours[i]);
+        }
+    struct host_piece whole = *p;
+    insert_or_say(a, p);
+    return whole;
+}
+
+/* ---- pages ------------------------------------------------------------------------------------ */
+
+/* mprotect. A call of a maths library that is at fault may have put something there (mend.c). */
+static int protect(uintptr_t at, size_t size, int to)
+{
+    if (host_mended)
+        host_mend_undo(at, at + size);
+    return mprotect((void *)at, size, to);
+}
+
+static void punch(struct host_arena *a, uintptr_t lo, uintptr_t hi)
+{
+    fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(lo - a->base), (off_t)(hi - lo));
+}
+
+/* Hides what lies in blocks of [base, base+extent) that are wholly free, within `whole`, and gives the pages
+ * back. Of small allocations' blocks the latest keeps its pages: a program may have one such allocation at a
+ * time, and get it again and again. */
+static void release_pages(struct host_arena *a, uintptr_t base, size_t extent, struct host_piece whole)
+{
+    const size_t block = host_layout.block;
+    uintptr_t lo = down(base, block), hi = up(base + extent, block);
+    if (lo < whole.base)
+        lo = up(whole.base, block);
+    if (hi > whole.base + whole.size)
+        hi = down(whole.base + whole.size, block);
+    if (lo >= hi)
+        return;
+    protect(lo, hi - lo, PROT_NONE);
+    if (extent >= host_layout.large) {
+        punch(a, lo, hi);
+        return;
+    }
+    if (a->kept)
+        punch(a, a->kept, a->kept + block);
+    a->kept = lo;
+    if (lo + block < hi) /* it lay across the border of two */
+        punch(a, lo + block, hi);
+}
+
+static void release(struct host_arena *a, struct host_piece *p)
+{
+    uintptr_t base = p->base;
+    size_t extent = p->size;
+    release_pages(a, base, extent, uncarve(a, p));
+}
+
+bool host_space_show(struct host_arena *a, const struct host_piece *piece, size_t size)
+{
+    const size_t block = host_layout.block;
+    uintptr_t lo = down(piece->base, block), hi = up(piece->base + size, block);
+    if (a->kept >= lo && a->kept < hi) {
+        if (size >= host_layout.large)
+            punch(a, a->kept, a->kept + block);
+        a->kept = 0;
+    }
+    return !protect(lo, hi - lo, PROT_READ | PROT_WRITE);
+}
+
+/* ---- spares: a page that is new costs ten times what writing it costs ------------------------- */
+
+static struct host_piece *remove_spare(struct host_arena *a, unsigned i)
+{
+    struct host_piece *p = a->spare[i];
+    a->spare_bytes -= p->size - host_layout.block;
+    a->spares--;
+    memmove(&a->spare[i], &a->spare[i + 1], (a->spares - i) * sizeof *a->spare);
+    return p;
+}
+
+/* Hides an allocation that is no longer live; false if it is none to keep. */
+static bool keep_spare(struct host_arena *a, struct host_piece *p)
+{
+    size_t most = SPARE_BYTES < a->capacity / 4 ? SPARE_BYTES : a->capacity / 4;
+    size_t bytes = p->size - host_layout.block; /* without its guard */
+    if (a->retired || bytes > most || protect(p->base, p->size, PROT_NONE))
+        return false;
+    while (a->spares == HOST_SPARES || a->spare_bytes + bytes > most)
+        release(a, remove_spare(a, 0));
+    a->spare[a->spares++] = p;
+    a->spare_bytes += bytes;
+    return true;
+}
+
+/* The latest spare of just that extent, or NULL. */
+static struct host_piece *take_spare(struct host_arena *a, size_t extent, size_t align)
+{
+    for (unsigned i = a->spares; i-- > 0;)
+        if (a->spare[i]->size == extent && !(a->spare[i]->base & (align - 1)))
+            return remove_spare(a, i);
+    return NULL;
+}
+
+void host_space_give(struct host_arena *a, struct host_piece *piece, bool keep)
+{
+    if (!keep || !keep_spare(a, piece))
+        release(a, piece);
+}
+
+/* ---- what allocations take --------------------------------------------------------------------- */
+
+size_t host_space_cost(size_t size) { return up(size, UNIT); }
+bool host_mem_fresh(size_t size) { return size >= host_layout.large; }
+
+/* The address space that an allocation takes, and its alignment. */
+static size_t extent_of(size_t size, bool guard, size_t *align)
+{
+    size_t unit = size < host_layout.large ? UNIT : host_layout.block;
+    *align = *align < unit ? unit : *align;
+    return up(size, unit) + (guard ? host_layout.block : 0);
+}
+
+/* Address space for so much, of a spare if it need not be zero. Spares give theirs back when they are in the way. */
+static struct host_piece *find_room(struct host_arena *a, size_t extent, size_t cost, size_t align, bool zero)
+{
+    struct host_piece *p = zero ? NULL : take_spare(a, extent, align);
+    while (!p && a->spares && cost + a->spare_bytes > a->capacity - a->used)
+        release(a, remove_spare(a, 0));
+    if (!p)
+        p = carve(a, extent, align);
+    while (!p && a->spares) {
+        release(a, remove_spare(a, 0));
+        p = carve(a, extent, align);
+    }
+    return p;
+}
+
+struct host_piece *host_space_take(struct host_arena *a, size_t size, bool *guard, size_t align, bool zero)
+{
+    size_t cost = host_space_cost(size), extent = extent_of(size, *guard, &align);
+    struct host_piece *p = find_room(a, extent, cost, align, zero);
+    if (p || !*guard)
+        return p;
+    *guard = false; /* little address space */
+    return find_room(a, extent_of(size, false, &align), cost, align, zero);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+static void *map_aligned(int fd, size_t size, size_t align)
+{
+    char *room = mmap(NULL, size + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return MAP_FAILED;
+    char *at = (char *)up((uintptr_t)room, align);
+    void *p = mmap(at, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+    if (p == MAP_FAILED) {
+        munmap(room, size + align);
+        return p;
+    }
+    if (at > room)
+        munmap(room, (size_t)(at - room));
+    if (at < room + align)
+        munmap(at + size, (size_t)(room + align - at));
+    return p;
+}
+
+bool host_space_open(struct host_arena *a, const char *name, size_t capacity)
+{
+    if (host_config()->strict)
+        host_layout = strict;
+    const size_t block = host_layout.block;
+    a->fd = memfd_create(name, MFD_CLOEXEC);
+    void *p = MAP_FAILED;
+    /* Less address space does too where it is limited (RLIMIT_AS). */
+    for (size_t times = 8; a->fd >= 0 && times && p == MAP_FAILED; times /= 2) {
+        a->span = up(capacity * times, block) + block;
+        if (!ftruncate(a->fd, (off_t)a->span))
+            p = map_aligned(a->fd, a->span, block);
+    }
+    a->base = (uintptr_t)p;
+    a->capacity = capacity;
+    if (p != MAP_FAILED && add(a, a->base, a->base + a->span)) {
+        madvise(p, a->span, MADV_DONTFORK); /* a child must not write the parent's device */
+        return true;
+    }
+    if (p != MAP_FAILED)
+        munmap(p, a->span);
+    if (a->fd >= 0)
+        close(a->fd);
+    return false;
+}
+
+static void keep_piece(void *piece) { (void)piece; }
+
+void host_space_close(struct host_arena *a)
+{
+    if (host_mended)
+        host_mend_undo(a->base, a->base + a->span);
+    while (a->spares)
+        free(remove_spare(a, 0));
+    tdestroy(a->by_size, keep_piece);
+    tdestroy(a->by_address, free);
+    munmap((void *)a->base, a->span);
+    close(a->fd);
+}

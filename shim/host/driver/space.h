@@ -1,0 +1,50 @@
+/* Address space and pages of an arena: which blocks are free, which are accessible. All under the books' lock. */
+#ifndef HOST_SPACE_H
+#define HOST_SPACE_H
+
+#include "host/driver/internal.h"
+
+/* What is made accessible at a time, the smallest allocation that has such blocks of its own, and the smallest
+ * that is followed by one that stays inaccessible. */
+struct host_layout {
+    size_t block, large, guarded;
+};
+extern struct host_layout host_layout;
+
+/* A piece of address space. It is its allocation's own until it is given back: giving back needs no memory. */
+struct host_piece {
+    uintptr_t base;
+    size_t size;
+};
+
+enum { HOST_SPARES = 32 }; /* freed allocations with a guard that keep their pages */
+
+struct host_arena {
+    int fd;
+    bool retired;               /* nobody allocates here any more */
+    uintptr_t base;
+    size_t span;                /* of address space */
+    size_t capacity, used;      /* bytes of memory */
+    void *by_address, *by_size; /* tsearch trees of free pieces */
+    struct host_piece *spare[HOST_SPARES]; /* freed, with their pages: what is asked for next is often as large;
+                                            * oldest first, neither live nor free */
+    unsigned spares;
+    size_t spare_bytes;
+    uintptr_t kept;             /* a free block that has its pages still, or 0 */
+    struct host_arena *next;
+};
+
+/* Address space that is eight times the capacity, or what there is; false if nothing. */
+bool host_space_open(struct host_arena *a, const char *name, size_t capacity);
+void host_space_close(struct host_arena *a);
+
+size_t host_space_cost(size_t size); /* of the memory that is counted */
+/* A piece for an allocation of `size`; *guard says whether it ends with a block that stays inaccessible, and may become
+ * false. `zero`: pages that nobody has written. */
+struct host_piece *host_space_take(struct host_arena *a, size_t size, bool *guard, size_t align, bool zero);
+/* Makes it accessible; false when the kernel's limit of mappings is reached. */
+bool host_space_show(struct host_arena *a, const struct host_piece *piece, size_t size);
+/* Hides it and gives its pages back, or keeps them if asked to and there are not too many of that kind. */
+void host_space_give(struct host_arena *a, struct host_piece *piece, bool keep);
+
+#endif
