@@ -47,9 +47,9 @@ int cusparseSpGEMM_workEstimation(P, int, int, V, P, P, V, P, int, int, P, size_
 int cusparseSpGEMM_compute(P, int, int, V, P, P, V, P, int, int, P, size_t *, P);
 int cusparseXcsr2bsrNnz(P, int, int, int, P, V, V, int, P, P, int *);
 
-static P blas;
+static P blas __attribute__((unused));
 static int failures, checks;
-static const float one = 1, zero = 0, two = 2;
+static const float one = 1, zero = 0, two __attribute__((unused)) = 2;
 
 #define must(...)                                                                                                    \
     do {                                                                                                             \

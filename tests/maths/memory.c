@@ -6,7 +6,7 @@
 #include <link.h>
 #include <pthread.h>
 
-#include "maths.h"
+#include "memory.h"
 
 /* ---- allocations that fail: those of our libraries, while armed -------------------------------- */
 
@@ -105,20 +105,13 @@ int cusparseSgtsv2(P, int, int, V, V, V, P, int, P), cusparseCreateSpVec(P, int6
     cusparseAxpby(P, V, V, V, P);
 int cusparseScsr2bsr(P, int, int, int, P, V, V, V, int, P, P, P, P);
 
-enum { N = 8, ROOM = 1 << 16 };
-static char *results; /* what a sequence has computed */
-static int last_status;
-#define TRY(...)                                                                                                     \
-    do {                                                                                                             \
-        if ((last_status = (__VA_ARGS__)))                                                                           \
-            return last_status;                                                                                      \
-    } while (0)
-#define GIVE(from, bytes) TRY(cudaMemcpy(results, from, bytes, 2))
+char *results;
+int last_status;
 
 /* Device memory with small numbers in it; each sequence has its own, freed after it. */
 static void *owned[64];
 static int owns;
-static void *fresh(const void *from, size_t bytes)
+void *fresh(const void *from, size_t bytes)
 {
     long kept = failing; /* the program's own */
     failing = 0;
@@ -129,7 +122,7 @@ static void *fresh(const void *from, size_t bytes)
     failing = kept;
     return p;
 }
-static void *floats(int n)
+void *floats(int n)
 {
     float f[4096];
     for (int i = 0; i < n; i++)
@@ -420,6 +413,9 @@ static const struct {
     {"sparse matrices", sparse_matrices},
     {"dense solvers", dense_solvers},
     {"sparse solvers", sparse_solvers},
+    {"cublasXt", xt_products},
+    {"cuSOLVER Mg", distributed_solvers},
+    {"cuFFTW", host_transforms},
 };
 
 /* What the sequence says, with all that it has put on streams. */
