@@ -5,6 +5,7 @@
 #include "core/ldcache.h"
 #include "core/log.h"
 #include "core/resolve.h"
+#include "sanitize.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 /* The program's own copy binds to itself before the facades; sanitizers refuse to load it so. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if CUMU_ASAN || CUMU_TSAN
 #define OWN_COPY (RTLD_NOW | RTLD_LOCAL)
 #else
 #define OWN_COPY (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)

@@ -8,7 +8,7 @@ static bool gets_past(uint64_t now, uint64_t value, unsigned flags, bool wide, d
 {
     MUstream s;
     MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
-    *(uint64_t *)at(word) = now;
+    __atomic_store_n((uint64_t *)at(word), now, __ATOMIC_SEQ_CST);
     if (wide)
         MUST(muStreamWaitValue64(s, word, value, flags));
     else
@@ -20,7 +20,7 @@ static bool gets_past(uint64_t now, uint64_t value, unsigned flags, bool wide, d
     /* Lets one that waits go on: one of these satisfies any comparison. */
     static const uint64_t keys[] = { 0, ~0ull, 1 };
     for (int i = 0; muStreamQuery(s) != MUSA_SUCCESS; i++) {
-        *(volatile uint64_t *)at(word) = i % 4 == 3 ? value : keys[i % 4];
+        __atomic_store_n((uint64_t *)at(word), i % 4 == 3 ? value : keys[i % 4], __ATOMIC_SEQ_CST);
         sleep_ms(1);
     }
     MUST(muStreamDestroy(s));

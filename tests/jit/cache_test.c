@@ -14,6 +14,7 @@
 #include "compile/child.h"
 #include "compile/compile.h"
 #include "compile/scratch.h"
+#include "sanitize.h"
 #include "unit/unit.h"
 
 static char dir[64];
@@ -363,7 +364,7 @@ int main(void)
     test_tampering();
     test_size();
     test_crowd();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if CUMU_ASAN || CUMU_TSAN
     printf("skip children: sanitizers do not know processes that share memory\n");
     (void)test_child;
 #else

@@ -10,6 +10,7 @@
 #include "ptx/tier0/handler.h"
 #include "ptx/tier1/tier1.h"
 #include "random/random.h"
+#include "sanitize.h"
 
 /* ---- memory ---- */
 
@@ -313,7 +314,7 @@ static uint64_t option(const char *name, uint64_t otherwise)
     return s && *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if CUMU_ASAN || CUMU_TSAN
 enum { PROGRAMS = 240 };
 #else
 enum { PROGRAMS = 640 };

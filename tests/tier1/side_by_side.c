@@ -12,8 +12,9 @@
 #include "ptx/musa/musa.h"
 #include "ptx/tier0/tier0.h"
 #include "ptx/tier1/tier1.h"
+#include "sanitize.h"
 
-enum { KERNELS = 24, FUNCTIONS = 40, THREADS = 8, DEEP = 3000, SECONDS = 4 };
+enum { KERNELS = 24, FUNCTIONS = 40, THREADS = 8, DEEP = CUMU_ASAN || CUMU_TSAN ? 1000 : 3000, SECONDS = 4 };
 
 static unsigned failed;
 

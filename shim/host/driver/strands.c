@@ -6,18 +6,16 @@
 
 #include "host/driver/strands.h"
 #include "ptx/tier0/stack.h"
+#include "sanitize.h"
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
+#if CUMU_ASAN
 #define ON_ASAN(x) x
 void __sanitizer_start_switch_fiber(void **fake, const void *low, size_t size);
 void __sanitizer_finish_switch_fiber(void *fake, const void **low, size_t *size);
 #else
 #define ON_ASAN(x)
 #endif
-#if defined __SANITIZE_THREAD__ || __has_feature(thread_sanitizer)
+#if CUMU_TSAN
 #define ON_TSAN(x) x
 void *__tsan_get_current_fiber(void);
 void *__tsan_create_fiber(unsigned flags);
@@ -146,7 +144,7 @@ void host_strands_run(struct host_strands *s, struct t0_worker *w, void (*body)(
     s->body = body;
     s->count = 1;
     s->done = NULL;
-#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
+#if CUMU_ASAN
     pthread_attr_t attr;
     if (!pthread_getattr_np(pthread_self(), &attr)) {
         pthread_attr_getstack(&attr, &s->low, &s->size);

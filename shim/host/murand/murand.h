@@ -14,6 +14,7 @@
 
 #include "abi/murand.h"
 #include "musa_enums.h"
+#include "sanitize.h"
 
 enum {
     MURAND_CHUNK = 512, /* lanes that draw at once: a multiple of each engine's group of lanes, a divisor of its row */
@@ -21,8 +22,7 @@ enum {
 };
 
 /* A loop for the vectoriser: a copy for each level of CPU. Nothing in it depends on the level but its speed. */
-#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12 && !CUMU_ASAN && !CUMU_TSAN
 #define MURAND_VECTOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define MURAND_VECTOR
