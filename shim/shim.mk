@@ -121,6 +121,9 @@ $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off
 $B/obj/host/musparse/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno
 
+# CUMU_ASM=0: stacks are switched by the C library.
+$B/obj/ptx/tier0/stack.o: OPT += -DCUMU_ASM=$(CUMU_ASM)
+
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc $*.c"

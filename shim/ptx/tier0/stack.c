@@ -1,17 +1,15 @@
 /* Tier 0 execution: stacks beside a thread's own, for blocks that wait while others of the thread run. */
 #include "ptx/tier0/stack.h"
+#include "sanitize.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#if !defined __x86_64__
+#if !CUMU_ASM
 #include <ucontext.h>
 #endif
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
+#if CUMU_ASAN
 void __asan_unpoison_memory_region(const volatile void *p, size_t size);
 #else
 #define __asan_unpoison_memory_region(p, size) ((void)(p), (void)(size))
@@ -38,7 +36,7 @@ void *t0_stack_map(size_t *size)
     return p;
 }
 
-#if defined __x86_64__
+#if CUMU_ASM
 /* Leaves the callee-saved registers and the SSE mode on the old stack, its pointer in *from, and takes those of
  * the new. */
 void t0_stack_first(void) __attribute__((visibility("hidden")));
