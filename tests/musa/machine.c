@@ -280,7 +280,8 @@ static unsigned gathered(unsigned k)
         if (gone >> l & 1)
             continue;
         const struct thread *o = &threads[base + l];
-        bool same = o->state == AT_WARP && o->kind == t->kind && (t->kind != 2 || o->site == t->site);
+        /* lanes of another mask are at another collective */
+        bool same = o->state == AT_WARP && o->kind == t->kind && (t->kind != 2 ? o->mask == t->mask : o->site == t->site);
         if (!same && t->kind != 2)
             return 0;
         who |= (unsigned)same << l;
