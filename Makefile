@@ -54,6 +54,7 @@ help:
 	@echo "make            build everything into $B/"
 	@echo "make demo       set up, build, run a CUDA program on this machine's CPU"
 	@echo "make check      set up, build, pass the tests; T=word runs those whose name has it"
+	@echo "make check-sdk  the snippets and programs on all SDK shapes of tests/sdk; check has 3.1.0's"
 	@echo "make lint       static checks and a build by each compiler"
 	@echo "make check-gen  the mapping against the symbol lists, COVERAGE.md against the mapping"
 	@echo "make check-asan, check-tsan, fuzz   the tests under sanitizers; a search for crashes"

@@ -27,6 +27,10 @@ MATHS_ON_musparse   :=
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
+# Functions of the runtime over the driver, for an SDK whose own runtime lacks them.
+OVER_LIB   := $(if $(filter 1,$(CUMU_ASM)),$B/lib/cumu/libcumu-runtime.so)
+OVER_SRC   := shim/runtime/over.c $(addprefix shim/host/runtime/,array.c copy.c fill.c graph.c memory.c properties.c \
+              settings.c stream.c texture.c)
 AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
 CUMU_BIN   := $B/bin/cumu
 CUMU_TOOL  := $B/libexec/cumu-tool
@@ -63,6 +67,7 @@ MCCL_OBJ   := $(call obj,$(MCCL_SRC)) \
               $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(LEVEL_SRC))))
 maths_obj   = $(call obj,$(wildcard shim/host/$(1)/*.c shim/host/maths/*.c) $(MATHS_WITH_$(1)))
 MUSART_OBJ := $(call obj,$(MUSART_SRC))
+OVER_OBJ   := $(call obj,$(OVER_SRC))
 AUDIT_OBJ  := $(call obj,$(wildcard shim/audit/*.c shim/audit/*.S) $(AUDIT_GEN))
 CLI_OBJ    := $(call obj,$(CLI_SRC))
 RUN_OBJ    := $(call obj,$(RUN_SRC))
@@ -178,6 +183,15 @@ $(HOST_RT): $(MUSART_OBJ) $(HOST_MUSA)
 	$(call replace,-shared $(MUSART_OBJ) $(HOST_MUSA) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl -lm)
 
+# The driver's functions are slots, which the core fills.
+$B/gen/runtime.slots.S: $(OVER_OBJ) shim/runtime/slots.awk
+	@mkdir -p $(@D)
+	$Qnm -u $(OVER_OBJ) | sed -n 's/^ *U \(mu[A-Z]\)/\1/p' | sort -u | awk -v hidden=1 -f shim/runtime/slots.awk >$@
+$(OVER_LIB): $(OVER_OBJ) $B/obj/gen/runtime.slots.o
+	@mkdir -p $(@D)
+	@echo "ld $(@F)"
+	$(call replace,-shared $(OVER_OBJ) $B/obj/gen/runtime.slots.o $(LDBASE) -Wl$(,)-soname$(,)$(@F))
+
 $(HOST_MCCL): $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA)
 	@mkdir -p $(@D)
 	@echo "ld host/$(@F)"
@@ -219,7 +233,7 @@ $B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
 core: $(CORE_LIB)
 host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MATHS)
 	$(foreach m,$(filter-out $(HAVE_MATHS),$(MATHS)),@echo "no $(MATHS_ON_$m): built without lib$m; its programs will not run"$(newline))
-lib: core host $(AUDIT_LIB) $(FACADES) $(FACADE_LINKS)
+lib: core host $(AUDIT_LIB) $(OVER_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(OVER_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))

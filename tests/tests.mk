@@ -69,8 +69,6 @@ check-programs: $(DEVICE_LIB)
 -include $(DEVICE_OBJ:.o=.d)
 OBJCOPY ?= objcopy
 
-include tests/sdk/sdk.mk
-
 # Fuzz targets: one entry point a file. Every check replays the corpus; `make fuzz` searches.
 FUZZ      := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROG := $(FUZZ:%=$B/tests/fuzz/fuzz_%)
@@ -135,6 +133,7 @@ endif
 
 T ?=
 TESTS = $(TEST_PROG) $(TEST_SH) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
+include tests/sdk/sdk.mk
 .PHONY: check-run check-programs check-asan check-tsan
 check-programs: all $(TEST_PROG) $(FUZZ_PROG) fixtures
 check-run: check-programs

@@ -192,5 +192,5 @@ void *cumu_stand_in(const char *symbol)
     return cumu_driver_stand_in(symbol);
 }
 
-static const struct cumu_upper stand_ins = {.stand_in = cumu_stand_in};
+static const struct cumu_upper stand_ins = {.stand_in = cumu_stand_in, .runtime_over = cumu_runtime_over};
 CUMU_UPPER(stand_ins);

@@ -10,6 +10,18 @@ void *cumu_stand_in(const char *symbol);
 /* What stands for a driver function that the driver below lacks (emulate_driver.c); NULL if it has it, or
  * if nothing can. */
 void *cumu_driver_stand_in(const char *symbol);
+/* A function of the runtime that the SDK's runtime lacks, over its driver (emulate_runtime.c); NULL if there is
+ * none. */
+void *cumu_runtime_over(const char *symbol);
+
+/* Edges' data over an SDK without (emulate_graph.c). */
+MUresult cumu_graph_get_edges(MUgraph graph, MUgraphNode *from, MUgraphNode *to, MUgraphEdgeData *data, size_t *n);
+MUresult cumu_graph_get_dependencies(MUgraphNode node, MUgraphNode *nodes, MUgraphEdgeData *data, size_t *n);
+MUresult cumu_graph_get_dependents(MUgraphNode node, MUgraphNode *nodes, MUgraphEdgeData *data, size_t *n);
+MUresult cumu_graph_add_dependencies(MUgraph graph, const MUgraphNode *from, const MUgraphNode *to,
+                                     const MUgraphEdgeData *data, size_t n);
+MUresult cumu_graph_remove_dependencies(MUgraph graph, const MUgraphNode *from, const MUgraphNode *to,
+                                        const MUgraphEdgeData *data, size_t n);
 
 /* Stream-ordered allocation, in driver numbers (emulate_pool.c). A NULL pool is the device's current one. */
 int cumu_pool_alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream stream);

@@ -199,7 +199,7 @@ int cumu_capture_end(bool rt, CUstream stream, cudaGraph_t *graph)
     MUgraph made = NULL;
     int err = rt ? mu.musaStreamEndCapture((musaStream_t)stream, &made)
                  : mu.muStreamEndCapture((MUstream)stream, &made);
-    bool ours = cumu_capture_ended(stream, err);
+    bool ours = cumu_capture_ended(stream, err, made);
     if (graph)
         *graph = made;
     else if (!err && ours)

@@ -270,7 +270,28 @@ void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
     if (stand_in)
         return stand_in;
     void *p = cumu_resolve_below(library, symbol, opened);
-    return p || !*opened ? p : per_thread_form(library, symbol);
+    if (!p && *opened)
+        p = per_thread_form(library, symbol);
+    if (!p && *opened && &cumu_libraries[library] == library_named("musart"))
+        p = CUMU_ASK(runtime_over, NULL, symbol);
+    return p;
+}
+
+void *cumu_resolve_driver(const char *name)
+{
+    const struct cumu_mu_symbol *m = find_mu(name);
+    const struct cumu_library *driver = library_named("musa");
+    bool opened;
+    if (!driver)
+        return NULL;
+    /* Of two forms with the same arguments _v2 is the one of 64 bits; a missing one leads to the other. */
+    bool newer = m && m->other && strlen(m->other) > strlen(name);
+    return cumu_resolve_mu((unsigned)(driver - cumu_libraries), newer ? m->other : name, &opened);
+}
+
+bool cumu_mu_lacks(const char *symbol)
+{
+    return find_mu(symbol) && !cumu_mu_has(symbol);
 }
 
 bool cumu_mu_has(const char *symbol)

@@ -23,12 +23,17 @@ void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened);
 
 /* Can this MUSA function, one that the map names, be called? Off the hot path. */
 bool cumu_mu_has(const char *symbol);
+/* Is it one that the map names, and missing below? */
+bool cumu_mu_lacks(const char *symbol);
 /* Does the library below ("musart", "musa") export the symbol itself? */
 bool cumu_below_has(const char *library, const char *symbol);
 void *cumu_below(const char *library, const char *symbol); /* NULL: it has not */
 
 /* Address of the runtime's function "musa" + name, NULL if the runtime below lacks it as well. */
 void *cumu_resolve_runtime(const char *name);
+
+/* Address of a driver function, in whichever form the driver below has it; NULL if in none. */
+void *cumu_resolve_driver(const char *name);
 
 /* Address of `symbol` in the real NVIDIA library of this soname; NULL if there is none. */
 void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened);

@@ -15,6 +15,9 @@ struct cumu_upper {
     /* What cumu itself does for a MUSA function that the SDK lacks; NULL if the SDK has it, or nobody does. */
     void *(*stand_in)(const char *symbol);
 
+    /* A function of the runtime that the SDK's runtime lacks, over its driver; NULL if there is none. */
+    void *(*runtime_over)(const char *symbol);
+
     /* CUMU_CHECK=sync, as the tracer's thunks see it: which calls it wants to hear of (while it is off no slot holds a
      * thunk for it), and each such call after it was made, with its arguments and its result. */
     bool (*check_wants)(const char *library, const char *symbol);

@@ -82,7 +82,9 @@ extern atomic_uint cumu_captures;
 /* A capture was begun on the stream; `into` is the program's graph that it adds to, or NULL. */
 void cumu_capture_begun(CUstream stream, MUgraph into);
 /* Ending it was tried, with this result. True if the capture has made its graph itself. */
-bool cumu_capture_ended(CUstream stream, int result);
+bool cumu_capture_ended(CUstream stream, int result, MUgraph made);
+/* Was a capture begun on this stream itself, and its number? */
+bool cumu_capture_of(CUstream stream, uint64_t *id);
 /* Graph that the stream's capture adds to, and the one node that its next work will depend on (NULL when
  * there are several); NULL when the stream does not capture. */
 MUgraph cumu_capture_graph(CUstream stream, MUgraphNode *last);

@@ -42,7 +42,7 @@ static int refused(void)
     return answer ? atoi(answer) : 0;
 }
 
-#ifdef FORWARD_DRIVER
+#if defined UPDATE_OF_4 && defined FORWARD_DRIVER
 /* Four arguments (mapping/facts/musa.md B3). */
 int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *result)
     __asm__("muGraphExecUpdate") __attribute__((visibility("default")));
@@ -59,12 +59,54 @@ int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *r
     return r;
 }
 #else
-int graph_exec_update(musaGraphExec_t exec, musaGraph_t graph, musaGraphExecUpdateResultInfo *info)
-    __asm__("musaGraphExecUpdate") __attribute__((visibility("default")));
-int graph_exec_update(musaGraphExec_t exec, musaGraph_t graph, musaGraphExecUpdateResultInfo *info)
+#ifdef FORWARD_DRIVER
+#define UPDATE "muGraphExecUpdate"
+#else
+#define UPDATE "musaGraphExecUpdate"
+#endif
+int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphExecUpdateResultInfo *info)
+    __asm__(UPDATE) __attribute__((visibility("default")));
+int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphExecUpdateResultInfo *info)
 {
-    __typeof__(musaGraphExecUpdate) *update = (__typeof__(update))(uintptr_t)below("musaGraphExecUpdate");
+    __typeof__(muGraphExecUpdate) *update = (__typeof__(update))(uintptr_t)below(UPDATE);
     int r = refused();
     return r ? r : (int)update(exec, graph, info);
 }
+#endif
+
+/* ---- instantiation: five arguments up to SDK 4, of which the last three are outputs ------------- */
+
+#ifdef FORWARD_DRIVER
+#define INSTANTIATE "muGraphInstantiate"
+#else
+#define INSTANTIATE "musaGraphInstantiate"
+#endif
+static int instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flags)
+{
+    int (*with_flags)(MUgraphExec *, MUgraph, unsigned long long) =
+        (int (*)(MUgraphExec *, MUgraph, unsigned long long))(uintptr_t)below(INSTANTIATE "WithFlags");
+    return with_flags(exec, graph, flags);
+}
+
+#ifdef INSTANTIATE_OF_5
+int graph_instantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *node, char *log, size_t size)
+    __asm__(INSTANTIATE) __attribute__((visibility("default")));
+int graph_instantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *node, char *log, size_t size)
+{
+    if (node)
+        *node = NULL;
+    if (log && size)
+        *log = 0;
+    return instantiate(exec, graph, 0);
+}
+#else
+int graph_instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flags)
+    __asm__(INSTANTIATE) __attribute__((visibility("default")));
+int graph_instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flags)
+{
+    return instantiate(exec, graph, flags);
+}
+#endif
+#ifdef FORWARD_DRIVER
+__asm__(".globl muGraphInstantiate_v2\n.set muGraphInstantiate_v2, muGraphInstantiate");
 #endif

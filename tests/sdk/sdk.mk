@@ -1,23 +1,41 @@
 # SDKs as far as their names are known, over the CPU libraries (run.sh), and one that has nothing (missing.c).
 
-# SDK 3.1.0: the driver has exactly the names that its header's bindings show; of the runtime it is only known that
-# nothing speaks for forms of the per-thread default stream, nor for pools before SDK 5.
-SDK31      := $B/tests/sdk/3.1.0/lib
-SDK31_LIBS := $(SDK31)/libmusa.so.1.0 $(SDK31)/libmusart.so.1.0
-SDK31_LATER := _pt[sd][sz]$$|^musa(Malloc.*Async|FreeAsync|MemPool|Device.etMemPool|DeviceGetDefaultMemPool|GraphInstantiateWith)
-$(SDK31)/libmusa.so.1.0: SDK_FLAGS := -DFORWARD_TO='"$(abspath $(HOST_MUSA))"' -DFORWARD_DRIVER
-$(SDK31)/libmusart.so.1.0: SDK_FLAGS := -DFORWARD_TO='"$(abspath $(HOST_RT))"'
-$(SDK31)/libmusa.so.1.0.S: tests/sdk/3.1.0/libmusa.so.1.0.names tests/sdk/names.awk tests/sdk/sdk.mk
+# A shape is a folder of names, one file a library, whose name is the library's soname; SHAPE.flags says what its
+# functions take otherwise. The other libraries are the CPU's own.
+SDK_NAMES := $(wildcard tests/sdk/*/*.names)
+SDK_LIBS  := $(if $(filter 1,$(CUMU_ASM)),$(join $(dir $(SDK_NAMES:%=$B/%)),$(patsubst %.names,lib/%,$(notdir $(SDK_NAMES)))))
+SDK_SHAPES := 3.1.0 4.0 4.3 5.2 seen
+OLD_INSTANTIATE := -DINSTANTIATE_OF_5
+$B/tests/sdk/3.1.0/%: SDK_FLAGS := -DUPDATE_OF_4 $(OLD_INSTANTIATE)
+$B/tests/sdk/4.0/%:   SDK_FLAGS := -DUPDATE_OF_4 $(OLD_INSTANTIATE)
+$B/tests/sdk/4.3/%:   SDK_FLAGS := $(OLD_INSTANTIATE)
+$B/tests/sdk/5.2/%:   SDK_FLAGS :=
+$B/tests/sdk/seen/%:  SDK_FLAGS :=
+# Functions that forward.c defines itself where the shape has them.
+SDK_OWN := muGraphExecUpdate musaGraphExecUpdate muGraphInstantiate muGraphInstantiate_v2 musaGraphInstantiate
+.SECONDEXPANSION:
+$(SDK_LIBS:%=%.S): %.S: $$(subst $B/,,$$(subst lib/,,$$*)).names shim/runtime/slots.awk tests/sdk/sdk.mk
 	@mkdir -p $(@D)
-	$Q{ cat $<; echo cumu_host_images; } | awk -v own=muGraphExecUpdate -f tests/sdk/names.awk >$@
-$(SDK31)/libmusart.so.1.0.S: $(HOST_RT) tests/sdk/names.awk tests/sdk/sdk.mk
+	$Q{ cat $<; $(if $(findstring libmusa.so,$@),echo cumu_host_images;) } | awk -v own="$(SDK_OWN)" -f shim/runtime/slots.awk >$@
+# The CPU libraries under names that no SDK has: what a shape forwards to must not be taken for the shape itself.
+SDK_CPU := $B/tests/sdk/cpu
+$(SDK_CPU)/.made: $(HOST_RT) $(HOST_MUSA) $(HOST_MCCL) $(HOST_MATHS) tests/sdk/sdk.mk
 	@mkdir -p $(@D)
-	$Qnm -D --defined-only $< | sed 's/.* //' | grep -vE '$(SDK31_LATER)' | awk -v own=musaGraphExecUpdate -f tests/sdk/names.awk >$@
-$(SDK31_LIBS): %: %.S tests/sdk/forward.c $(HOST_RT) $(HOST_MUSA)
-	@echo "ld tests/sdk/$(@F)"
-	$Q$(CC) $(BASE) -Wno-pedantic $(SDK_FLAGS) -shared -o $@ $< tests/sdk/forward.c -Wl,-soname,$(@F) -ldl
-	$Qln -sf $(abspath $B)/lib/cumu/host/lib*.so* $(@D)/ && rm -f $(@D)/libmusa.so.1 $(@D)/libmusart.so.5
-check-programs: $(if $(filter 1,$(CUMU_ASM)),$(SDK31_LIBS))
+	$Qfor l in $(filter %.so %.so.1 %.so.2 %.so.5,$^); do n=$$(basename $$l | sed 's/libmusa\./libMUSA./; s/libmusart\./libMUSART./'); \
+	  LC_ALL=C sed 's/libmusa\.so/libMUSA.so/g; s/libmusart\.so/libMUSART.so/g' $$l >$(@D)/$$n && chmod +x $(@D)/$$n; done
+	@touch $@
+$(SDK_LIBS): %: %.S tests/sdk/forward.c $(SDK_CPU)/.made
+	@echo "ld tests/sdk/$(lastword $(subst /, ,$(dir $(@D)))) $(@F)"
+	$Q$(CC) $(BASE) -Wno-pedantic $(SDK_FLAGS) $(if $(findstring libmusa.so,$@),-DFORWARD_DRIVER -DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSA.so.1"',-DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSART.so.5"') \
+	  -shared -o $@ $< tests/sdk/forward.c -Wl,-soname,$(@F) -ldl
+	$Qln -sf $(filter-out %/libMUSA.so.1 %/libMUSART.so.5,$(addprefix $(abspath $(SDK_CPU))/,$(notdir $(HOST_MCCL) $(HOST_MATHS)))) $(@D)/
+check-programs: $(SDK_LIBS)
+
+# The snippets and programs on each shape; `make check` has the first, and what public sources have seen at all.
+TESTS += $(addprefix tests/sdk/shape.sh:,3.1.0 seen)
+.PHONY: check-sdk
+check-sdk: check-programs
+	$QB=$B CC="$(CC)" TEST_TIMEOUT=600 sh tests/run $B/sdk-logs $(SDK_SHAPES:%=tests/sdk/shape.sh:%)
 
 # Libraries without a function, under the first of their names, and the program that calls everything over them.
 NOTHING := $(foreach b,$(BELOW),$B/tests/sdk/nothing/lib/$(call below_soname,$b))

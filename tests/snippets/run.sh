@@ -1,5 +1,6 @@
 #!/bin/sh
 # The snippets in every situation, all through `cumu run`; and a check that each wrapper has one.
+# BACKEND=musa: on the SDK that MUSA_HOME names (tests/sdk).
 set -eu
 : "${B:=build}"
 here=$(dirname "$0")
@@ -19,7 +20,7 @@ fi
 replay() {
     name=$1
     shift
-    if out=$("$B/bin/cumu" run --backend host -- "$@" 2>&1); then
+    if out=$("$B/bin/cumu" run --backend "${BACKEND:-host}" -- "$@" 2>&1); then
         printf '%s\n' "$out" | grep '^ok' || :
     else
         printf '%s\n' "$out" | grep -v '^ok' | head -n 20

@@ -4,6 +4,7 @@
 #ifndef CUMU_SNIPPET_H
 #define CUMU_SNIPPET_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include "musa_enums.h"
@@ -47,6 +48,9 @@ extern int snippet_failures;
 /* The kernel of most snippets: out[i] = i * factor[0] + add, with a constant and a managed variable. */
 extern const char snippet_ptx[];
 enum { SNIPPET_THREADS = 64 };
+
+/* Does the MUSA runtime below export this function? SDKs before CUDA 12's generation lack some. */
+bool snippet_below(const char *name);
 
 /* The topics, in the order in which they run. */
 void snippet_device(void);

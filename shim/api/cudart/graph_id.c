@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/green.h"
 #include "core/ids.h"
+#include "core/resolve.h"
 
 static cudaError_t number(int err, const void *handle, unsigned *out)
 {
@@ -24,7 +25,10 @@ cudaError_t wrap_cudaGraphGetId(void *graph, unsigned *id)
 cudaError_t wrap_cudaGraphExecGetId(void *exec, unsigned *id)
 {
     unsigned long long flags;
-    return number(mu.musaGraphExecGetFlags(exec, &flags), exec, id);
+    /* An SDK without flags: the handle is taken at its word. */
+    int err = exec && !cumu_mu_has("musaGraphExecGetFlags") && cumu_mu_has("musaGraphExecDestroy")
+                  ? musaSuccess : mu.musaGraphExecGetFlags(exec, &flags);
+    return number(err, exec, id);
 }
 
 /* Unique in the process, and so in the graph. */

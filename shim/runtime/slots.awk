@@ -1,5 +1,5 @@
-# Assembly of a library whose every function, one name a line, jumps through a slot (forward.c fills it).
-# -v own="NAME ...": names that forward.c defines itself.
+# Assembly of functions, by name, each of which jumps through a slot that is filled at run time.
+# -v own="NAME ...": names that are defined elsewhere; -v hidden=1: they are not exported.
 BEGIN {
     count = split(own, list, " ")
     for (i = 1; i <= count; i++)
@@ -7,9 +7,14 @@ BEGIN {
     n = 0
     print ".text"
 }
-/^[A-Za-z_]/ && !($1 in mine) {
-    printf ".globl %s\n.type %s, @function\n%s:\n    jmp *forward_slots+%d(%%rip)\n", $1, $1, $1, 8 * n
-    name[n++] = $1
+!/^#/ {
+    for (i = 1; i <= NF; i++)
+        if (!($i in mine)) {
+            if (hidden)
+                printf ".hidden %s\n", $i
+            printf ".globl %s\n.type %s, @function\n%s:\n    jmp *forward_slots+%d(%%rip)\n", $i, $i, $i, 8 * n
+            name[n++] = $i
+        }
 }
 END {
     print ".section .rodata"
