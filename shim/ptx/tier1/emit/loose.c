@@ -75,6 +75,12 @@ bool t1_held(struct t1_emit *e, uint32_t k)
     return b->count && (in->op == PTX_OP_CALL ? t1_call_meets(e, in) : ptx_meets(in));
 }
 
+/* Before every jump back, as any of them may be the only one of a loop that waits. */
+static const char *yields(const struct t1_emit *e)
+{
+    return e->spins ? "t1_yield(b); " : "";
+}
+
 /* A held block for lanes that name whom they meet: runs those, once all of them have come or, at the end of a
  * round in which nobody else could run, anyway. */
 static void meet(struct t1_emit *e, uint32_t k, int mask, bool anyway)
@@ -89,9 +95,9 @@ static void meet(struct t1_emit *e, uint32_t k, int mask, bool anyway)
     t1_put(e, "const unsigned l = (unsigned)__builtin_ctz(p%u);\nwho = %s | 1u << l;\n", k, x);
     e->in = NULL;
     if (anyway)
-        t1_put(e, "goto C%u;\n", k);
+        t1_put(e, "%sgoto C%u;\n", yields(e), k);
     else
-        t1_put(e, "if (!(who & live & ~p%u)) goto C%u;\nwho = ~0u;\n", k, k);
+        t1_put(e, "if (!(who & live & ~p%u)) { %sgoto C%u; }\nwho = ~0u;\n", k, yields(e), k);
     t1_put(e, "}\n");
 }
 
@@ -113,8 +119,7 @@ void t1_loose_after(struct t1_emit *e, uint32_t k)
             if (mask >= 0)
                 meet(e, t, mask, anyway);
             else if (t1_held(e, t) == anyway)
-                t1_put(e, "if (p%u) { %sgoto %c%u; }\n", t, e->spins && !anyway ? "t1_yield(b); " : "",
-                       anyway ? 'C' : 'B', t);
+                t1_put(e, "if (p%u) { %sgoto %c%u; }\n", t, yields(e), anyway ? 'C' : 'B', t);
         }
     }
 }
