@@ -8,7 +8,7 @@
  * first many, since that may wait for lanes of an ordinary loop to meet it again; few once what runs then soon ends or
  * waits itself, as what holds a lock does. It has TURN chances to be left for the spinning one, and twice as many after
  * each time that they were too few, up to LONG_TURN. */
-enum { SPIN_YIELD = 64, SPIN_ROTATE = 512, SPIN_ROTATE_SOON = 4, TURN = 64, LONG_TURN = 4096 };
+enum { SPIN_YIELD = 64, SPIN_YIELD_SOON = 16, SPIN_ROTATE = 512, SPIN_ROTATE_SOON = 4, TURN = 64, LONG_TURN = 4096 };
 
 static bool before(const struct t0_frame *fa, uint32_t pca, const struct t0_frame *fb, uint32_t pcb)
 {
@@ -278,7 +278,7 @@ static bool spun(struct t0_warp *w)
 {
     if (w->nsplit)
         rotate(w, 1);
-    return ++w->spin % SPIN_YIELD == 0;
+    return ++w->spin % (w->block->worker->crowded ? SPIN_YIELD_SOON : SPIN_YIELD) == 0;
 }
 
 enum t0_ran t0_warp_run(struct t0_warp *w)
@@ -340,6 +340,8 @@ resume:
         }
         case LIR_BRX:
             branch_table(w, image, i);
+            if (w->pc <= (uint32_t)(i - code) && spun(w)) /* perhaps the back edge of a loop that waits */
+                return T0_RAN_YIELD;
             goto resume;
         case LIR_CALL:
             w->at = i;

@@ -14,17 +14,6 @@ static uint32_t *array(struct lir_lower *l, uint32_t **p, uint32_t n)
     return q;
 }
 
-/* A loop with a fence may read plainly what others write. */
-static bool may_wait(const struct ptx_instr *i)
-{
-    switch (i->op) {
-    case PTX_OP_LD: return i->sem != PTX_WEAK;
-    case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_NANOSLEEP: case PTX_OP_CALL:
-    case PTX_OP_MBARRIER: case PTX_OP_MEMBAR: case PTX_OP_FENCE: case PTX_OP_MULTIMEM: return true;
-    default: return false;
-    }
-}
-
 static void lay_out(struct lir_lower *l)
 {
     const struct ptx_func *f = l->f;
@@ -46,7 +35,7 @@ static void lay_out(struct lir_lower *l)
         l->place[l->layout[k]] = k;
         l->waits[k] = sum;
         for (uint32_t j = 0; j < b->count; j++)
-            waits |= may_wait(&f->instr[b->first + j]);
+            waits |= lir_may_wait(&f->instr[b->first + j]);
         sum += waits;
     }
     l->waits[n] = sum;
@@ -58,7 +47,7 @@ static void aim(struct lir_lower *l, uint32_t block, uint32_t from)
     struct lir_insn *i = (struct lir_insn *)l->code.p + l->code.n - 1;
     struct lir_fixup *fix;
     uint32_t to = l->place[block];
-    if (to <= from && l->waits[from + 1] != l->waits[to]) {
+    if (to <= from && lir_loop_waits(l, to, from)) {
         i->aux |= LIR_BR_SPIN;
         l->may_wait = true;
     }

@@ -90,6 +90,7 @@ void lir_lower_free(struct lir_lower *l)
     free(l->layout);
     free(l->place);
     free(l->waits);
+    free(l->loop_def);
     free(l->fixups.p);
 }
 

@@ -49,6 +49,7 @@ struct lir_lower {
     uint32_t *block_pc;      /* first instruction of each block */
     uint32_t *layout, *place; /* blocks in order; position of each block */
     uint32_t *waits; /* prefix sum over the layout: blocks that may wait for other threads */
+    uint32_t *loop_def;      /* waits.c */
     struct lir_list fixups;   /* struct lir_fixup */
     const struct ptx_instr *at; /* for messages and line records */
 };
@@ -121,6 +122,9 @@ void lir_reg_params(struct lir_lower *l, bool at_entry);
 uint32_t lir_reach(struct lir_lower *l, const struct ptx_func *f); /* index of a function, enlisting it */
 void lir_reach_targets(struct lir_lower *l); /* every function an indirect call may name */
 const struct ptx_func *lir_callee(struct lir_lower *l, int32_t sym);
+/* waits.c */
+bool lir_may_wait(const struct ptx_instr *i); /* a loop with it may */
+bool lir_loop_waits(struct lir_lower *l, uint32_t first, uint32_t last); /* positions in the layout */
 /* body.c */
 void lir_lower_body(struct lir_lower *l);
 

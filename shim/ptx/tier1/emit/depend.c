@@ -15,7 +15,6 @@ struct depend { /* of one loop */
     uint8_t *value;            /* depends on others */
     uint8_t *phis, *run, *done; /* by block: its phis do; whether it runs does; its branch has been followed */
     bool own_memory;           /* what threads keep for themselves does */
-    bool ordered;              /* something in the loop keeps a compiler from moving plain loads out of it */
     bool changed;
     struct ptx_parting p;
 };
@@ -149,7 +148,7 @@ static unsigned space_of(const struct ptx_func *f, uint32_t i)
     return a->kind == PTX_O_ADDR && a->reg >= 0 && is_private(f, f->instr_src[i][0], STEPS) ? PTX_SP_LOCAL : space;
 }
 
-/* A plain load counts where a compiler had reason not to move it out of the loop. */
+/* A weak load counts where its address stays the same: the compiler had reason not to move it out of the loop. */
 static bool depends_on_others(struct depend *d, uint32_t i)
 {
     const struct ptx_instr *in = &d->f->instr[i];
@@ -160,8 +159,7 @@ static bool depends_on_others(struct depend *d, uint32_t i)
         return reads_others(in);
     if (space == PTX_SP_LOCAL || space == PTX_SP_PARAM || space == PTX_SP_CONST || (in->flags & PTX_F_NC))
         return false;
-    return in->sem != PTX_WEAK ||
-           (d->ordered && (in->src[0].reg < 0 || is_invariant(d->f, d->f->instr_src[i][0], d->h, STEPS)));
+    return in->sem != PTX_WEAK || in->src[0].reg < 0 || is_invariant(d->f, d->f->instr_src[i][0], d->h, STEPS);
 }
 
 static bool reads(const struct depend *d, const struct ptx_opnd *o, int32_t v)
@@ -333,13 +331,6 @@ static bool ends_alone(const struct ptx_func *f, int32_t h, uint32_t k)
 
 /* ---- the loops of a function ---- */
 
-static bool orders_memory(const struct ptx_instr *in)
-{
-    return in->op == PTX_OP_MEMBAR || in->op == PTX_OP_FENCE || in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER ||
-           in->op == PTX_OP_CALL || in->op == PTX_OP_ATOM || in->op == PTX_OP_RED || in->op == PTX_OP_ST ||
-           in->op == PTX_OP_NANOSLEEP || in->op == PTX_OP_MEMBAR_PROXY || reads_others(in);
-}
-
 /* Follows what depends on others through the values, the branches and the thread's own memory of the loop, up to its
  * exits: a loop without any such instruction is done at once. */
 static bool waits(struct depend *d, uint32_t h)
@@ -348,12 +339,9 @@ static bool waits(struct depend *d, uint32_t h)
     const uint32_t end = (uint32_t)d->p.loop_end[h];
     bool any = false;
     d->h = (int32_t)h;
-    d->own_memory = d->ordered = false;
+    d->own_memory = false;
     memset(d->value, 0, f->nvalue);
     memset(d->phis, 0, 3 * (size_t)f->nblock);
-    for (uint32_t k = h; k <= end; k++)
-        for (uint32_t i = f->block[k].first; i < f->block[k].first + f->block[k].count; i++)
-            d->ordered |= orders_memory(&f->instr[i]);
     for (uint32_t k = h; k <= end && !any; k++)
         for (uint32_t i = f->block[k].first; i < f->block[k].first + f->block[k].count; i++)
             any |= depends_on_others(d, i);
