@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PATIENCE = 4 }; /* turns that bring nothing before blocks yield to ones on other workers of the thread */
+enum {
+    PATIENCE = 4, /* turns that bring nothing before blocks yield to ones on other workers of the thread */
+    MIXED = 16    /* turns in which some warps spin and others do not that count as one of those */
+};
 
 struct t0_worker *t0_worker_new(uint32_t smid)
 {
@@ -195,8 +198,12 @@ static bool warp_can_run(const struct t0_warp *w)
     return w->running;
 }
 
-/* One turn of every warp; whether any could run. *busy: some warp did more than spin. */
-static bool turn(struct t0_worker *worker, struct t0_block *b, bool *busy)
+struct turn { /* of all blocks of a worker */
+    bool spun, busy; /* some warp has spun; has done more than that */
+};
+
+/* One turn of every warp; whether any could run. */
+static bool turn(struct t0_worker *worker, struct t0_block *b, struct turn *what)
 {
     bool ran = false;
     for (uint32_t k = 0; k < b->nwarp; k++) {
@@ -205,7 +212,9 @@ static bool turn(struct t0_worker *worker, struct t0_block *b, bool *busy)
             continue;
         ran = true;
         worker->warp = w;
-        *busy |= t0_warp_run(w) != T0_RAN_YIELD;
+        bool spun = t0_warp_run(w) == T0_RAN_YIELD;
+        what->spun |= spun;
+        what->busy |= !spun;
     }
     return ran;
 }
@@ -231,14 +240,14 @@ static void unblock(struct t0_worker *worker, struct t0_cluster *c)
 }
 
 /* One turn of every block of a cluster; how many are not done. */
-static uint32_t cluster_turn(struct t0_worker *worker, struct t0_cluster *c, bool *busy)
+static uint32_t cluster_turn(struct t0_worker *worker, struct t0_cluster *c, struct turn *what)
 {
     uint32_t left = 0;
     bool ran = false;
     for (uint32_t n = 0; n < c->size; n++) {
         struct t0_block *b = c->block[n];
         if (b->alive)
-            ran |= turn(worker, b, busy);
+            ran |= turn(worker, b, what);
         left += b->alive != 0;
     }
     if (left && !ran)
@@ -259,16 +268,18 @@ static void wait_for_others(struct t0_worker *worker, uint32_t turns)
         (void)g->yield(&none);
 }
 
+/* Blocks give way when none of their warps does more than spin; now and then also when some do, as those may go round
+ * with barriers until what the others wait for has come. */
 static void run_all(struct t0_worker *worker, uint32_t count)
 {
     const uint32_t size = t0_cluster_size(worker->block[0]->grid);
-    uint32_t turns = 0;
+    uint32_t turns = 0, mixed = 0;
     for (uint32_t left = count; left;) {
-        bool busy = false;
+        struct turn what = {false, false};
         left = 0;
         for (uint32_t k = 0; k < count; k += size)
-            left += cluster_turn(worker, worker->block[k]->cluster, &busy);
-        if (left && !busy)
+            left += cluster_turn(worker, worker->block[k]->cluster, &what);
+        if (left && what.spun && (!what.busy || worker->crowded || ++mixed % MIXED == 0))
             wait_for_others(worker, ++turns);
     }
 }
