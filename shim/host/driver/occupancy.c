@@ -3,6 +3,7 @@
 #include "host/driver/kernel.h"
 
 #define WARP 32u
+#define LARGEST 160u /* multiprocessors; a B300 has as many */
 
 static unsigned attribute(MUfunction f, int which)
 {
@@ -12,22 +13,26 @@ static unsigned attribute(MUfunction f, int which)
 
 static unsigned lesser(unsigned a, unsigned b) { return a < b ? a : b; }
 
+/* Without regard to registers. */
+static unsigned fit_without_registers(MUfunction f, unsigned warps, size_t dynamic_shared)
+{
+    unsigned fit = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / (warps * WARP);
+    unsigned blocks = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+    if (blocks)
+        fit = lesser(fit, blocks);
+    size_t shared = f->info.shared_size + dynamic_shared;
+    if (shared)
+        fit = lesser(fit, (unsigned)(attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared));
+    return fit;
+}
+
 int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared)
 {
     unsigned warps = (threads + WARP - 1) / WARP;
     if (!warps || threads > f->info.max_threads ||
         dynamic_shared > (size_t)host_function_max_dynamic(f))
         return 0;
-    unsigned fit =
-        attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / (warps * WARP);
-    unsigned blocks = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
-    if (blocks)
-        fit = lesser(fit, blocks);
-    size_t shared = f->info.shared_size + dynamic_shared;
-    if (shared)
-        fit = lesser(
-            fit, (unsigned)(attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
-                            shared));
+    unsigned fit = fit_without_registers(f, warps, dynamic_shared);
     unsigned regs = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
     if (regs &&
         f->info.num_regs) /* a kernel that has a block size at all can be compiled to fit it once */
@@ -35,6 +40,13 @@ int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared)
                               ? regs / (f->info.num_regs * warps * WARP)
                               : 1);
     return (int)fit;
+}
+
+/* How many registers a device's compiler would give is not known, so they do not limit it. */
+uint64_t host_resident_most(MUfunction f, unsigned threads, size_t dynamic_shared)
+{
+    unsigned fit = fit_without_registers(f, (threads + WARP - 1) / WARP, dynamic_shared);
+    return (uint64_t)LARGEST * (fit ? fit : 1);
 }
 
 static MUresult enter(MUfunction f)

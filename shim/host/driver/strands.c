@@ -131,7 +131,7 @@ bool host_strands_turn(struct host_strands *s)
 {
     if (s->now->next == s->now)
         return false;
-    go_to(s, s->now->next, false);
+    go_to(s, s->backward ? s->now->prev : s->now->next, false);
     return true;
 }
 
@@ -143,6 +143,7 @@ void host_strands_run(struct host_strands *s, struct t0_worker *w, void (*body)(
     s->now = &own;
     s->body = body;
     s->count = 1;
+    s->backward = false;
     s->done = NULL;
 #if CUMU_ASAN
     pthread_attr_t attr;

@@ -11,7 +11,7 @@
 
 #define MAX_WORKERS 512
 #define MAX_SPARE 16
-#define ROUNDS 32     /* of its share's waiting until a thread takes more than that */
+#define ROUNDS 32     /* of waiting until a thread has more than its share under way */
 #define BATCH_NS 4000 /* what a batch should take: much more than handing it out */
 
 struct job {
@@ -119,32 +119,56 @@ static void job_fail(struct job *j, const struct t0_fault *fault)
 
 /* ---- one thread's part --------------------------------------------------------------------- */
 
-/* A thread has one block under way until that has waited for long. Then it begins a second, and whenever all that
- * it has under way only wait, as many again: up to its share of those that occupancy promises to be resident at
- * once, and beyond that when other threads do not come for theirs. */
+/* A thread has one block, or one cluster, under way until that has waited for long. Then it begins a second, and
+ * whenever all that it has under way only wait, as many again: at once up to its share of those that occupancy
+ * promises to be resident, and beyond that after ROUNDS rounds of waiting, as programs launch fixed numbers of blocks
+ * and take it that the device is large enough. */
 struct crew {
     struct host_strands strands; /* first: what host_strands_run passes */
     struct job *job;
     struct t0_rest rest; /* blocks of a call of which one waits */
     unsigned waited;     /* strands in a row that only waited */
     unsigned grow;       /* strands to begin before the turn goes round again */
-    unsigned beyond;     /* rounds in which all of the thread's share waited */
+    unsigned rounds;     /* in which all waited, with the share under way, since the last one began */
+    uint64_t share;      /* strands; 0 = not known yet */
+    uint64_t most;       /* strands beside the first ones, of all threads */
     unsigned seen;       /* arrivals when it began */
     bool helper;
 };
 static _Thread_local struct crew *crew;
 
-/* Whether a block may begin beside those that the thread has under way. */
-static bool may_begin(const struct crew *c)
+static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void find_limits(struct crew *c)
 {
     const struct job *j = c->job;
     const struct t0_grid *g = j->grid;
-    if (j->failed || (!c->rest.count && atomic_load_explicit(&j->next, memory_order_relaxed) >= j->count))
-        return false;
-    uint64_t most = (uint64_t)host_occupancy(j->f, g->block[0] * g->block[1] * g->block[2], g->dynamic_shared) * g->nsm;
-    most = most < j->count ? most : j->count;
-    return j->beside + 1 < most &&
-           (c->strands.count < (most + j->threads - 1) / j->threads || c->beyond > ROUNDS);
+    const uint32_t size = t0_cluster_size(g), threads = g->block[0] * g->block[1] * g->block[2];
+    const uint64_t promised = (uint64_t)host_occupancy(j->f, threads, g->dynamic_shared) * g->nsm;
+    c->share = (lesser(promised, j->count) / size + j->threads - 1) / j->threads;
+    c->share += !c->share;
+    c->most = lesser(host_resident_most(j->f, threads, g->dynamic_shared), j->count) / size;
+}
+
+/* How many may begin when all that the thread has under way wait. Each time beyond the share is a longer one: a thread
+ * that is only late for what the others wait for has few blocks begun in its place. */
+static unsigned growth(struct crew *c)
+{
+    const unsigned count = c->strands.count;
+    if (count < c->share)
+        return (unsigned)lesser(count, c->share - count);
+    if (++c->rounds < ROUNDS)
+        return 0;
+    c->rounds = 0;
+    return count;
+}
+
+/* Whether a block may begin beside those that are under way. */
+static bool may_begin(const struct crew *c)
+{
+    const struct job *j = c->job;
+    return !j->failed && j->beside < c->most &&
+           (c->rest.count || atomic_load_explicit(&j->next, memory_order_relaxed) < j->count);
 }
 
 /* The block that runs has waited for long: grid->yield. */
@@ -156,10 +180,12 @@ static bool yield(struct t0_rest *rest)
         c->rest = *rest;
         rest->count = 0;
     }
+    if (!c->share)
+        find_limits(c);
     if (++c->waited >= c->strands.count) { /* everybody waits */
         c->waited = 0;
-        c->grow = c->strands.count;
-        c->beyond++;
+        c->grow = growth(c);
+        c->strands.backward = !c->strands.backward; /* in one of the two a chain of blocks comes to its end at once */
         sched_yield(); /* maybe for another thread */
     }
     if (c->grow && may_begin(c)) {
@@ -212,7 +238,9 @@ static void run_blocks(struct host_strands *s)
     while (!j->failed && next_blocks(c, &blocks)) {
         if (run_batch(host_strands_worker(s), j, &blocks, &fault) != T0_OK)
             job_fail(j, &fault);
-        c->waited = c->beyond = 0;
+        c->waited = c->rounds = 0;
+        if (added && s->count > c->share)
+            break; /* there are more than do the memory good */
         if (s->count > 1)
             (void)host_strands_turn(s); /* what they wait for may have come */
         if (c->helper && c->seen != arrivals && !c->rest.count)
