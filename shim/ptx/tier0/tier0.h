@@ -51,7 +51,7 @@ struct t0_kernel_info {
     const struct lir_param *param;
     uint32_t shared_size;   /* static shared memory, bytes */
     uint32_t local_size;    /* per thread */
-    uint32_t num_regs;      /* PTX registers in 32-bit units, capped at 255: what attributes report */
+    uint32_t num_regs;      /* what attributes report: PTX registers in 32-bit units, as launch bounds allow */
     uint32_t max_threads;   /* from .maxntid/.reqntid, else 1024 */
     uint32_t reqntid[3];    /* 0 = none */
     struct lir_cluster_info cluster;

@@ -77,6 +77,25 @@ static uint32_t product(const uint32_t v[3])
     return v[0] && p < 1024 ? (uint32_t)p : 1024;
 }
 
+/* What a device's compiler may use at most, so that as many blocks fit as the launch bounds ask for. */
+static uint32_t most_registers(const struct ptx_func *f)
+{
+    enum { FILE = 65536, LEAST = 16, MOST = 255 };
+    const uint32_t *block = f->reqntid[0] ? f->reqntid : f->maxntid;
+    uint32_t most = f->maxnreg && f->maxnreg < MOST ? f->maxnreg : MOST;
+    if (block[0]) {
+        uint64_t threads = (product(block) + 31) / 32 * 32, blocks = f->minnctapersm ? f->minnctapersm : 1;
+        uint32_t each = (uint32_t)(FILE / (threads * blocks)) & ~7u;
+        most = each < most ? each : most;
+    }
+    return most < LEAST ? LEAST : most;
+}
+
+static uint32_t between(uint32_t least, uint32_t v, uint32_t most)
+{
+    return v < least ? least : v > most ? most : v;
+}
+
 static void finish_kernel(struct lir_lower *l, const struct ptx_func *f)
 {
     struct lir_row *row;
@@ -104,7 +123,7 @@ static void finish_kernel(struct lir_lower *l, const struct ptx_func *f)
         .own_local = ((const struct lir_fn *)l->funcs.p)[0].local_size,
         .nparam = f->nparam,
         .param_size = f->param_size,
-        .num_regs = l->num_regs < 16 ? 16 : l->num_regs > 255 ? 255 : l->num_regs,
+        .num_regs = between(16, l->num_regs, most_registers(f)),
         .max_threads = product(f->reqntid[0] ? f->reqntid : f->maxntid),
         .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]},
         .uses_grid_sync = l->uses_grid_sync,
