@@ -111,6 +111,26 @@ static uint32_t passed_want(uint32_t i)
     return neighbour(i, size - 1);
 }
 
+/* Reductions into the next block's memory, whose mbarrier counts their bytes. */
+#define RED "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
+static const char reduced[] = KERNEL(
+    START "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n"
+    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1280;\n"
+    "st.shared.u32 [%r3], 5; st.shared.u32 [%r3+256], 0;\n" SYNC
+    "mov.u32 %r20, bar; mapa.shared::cluster.u32 %r21, %r20, %r12; mapa.shared::cluster.u32 %r22, %r2, %r12;\n"
+    "mapa.shared::cluster.u32 %r23, %r3, %r12; cvt.u64.u32 %rd5, %r0;\n"
+    RED ".add.u32 [%r23], %r0, [%r21];\n" RED ".max.u32 [%r22+256], %r0, [%r21];\n"
+    RED ".add.u64 [%r22+264], %rd5, [%r21];\n" RED ".inc.u32 [%r22+260], 1000, [%r21];\n"
+    "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;\n"
+    "ld.shared.u32 %r24, [%r3]; ld.shared.u32 %r25, [%r2+256]; ld.shared.u32 %r26, [%r2+264];\n"
+    "ld.shared.u32 %r27, [%r2+260]; mad.lo.u32 %r24, %r25, 3, %r24; mad.lo.u32 %r24, %r26, 5, %r24;\n"
+    "mad.lo.u32 %r24, %r27, 7, %r24;\n" SYNC STORE("%r24"));
+static uint32_t reduced_want(uint32_t i)
+{
+    uint32_t from = neighbour(i, size - 1), first = block(from) * THREADS;
+    return from + 5 + 3 * (first + THREADS - 1) + 5 * (first * THREADS + THREADS * (THREADS - 1) / 2) + 7 * THREADS;
+}
+
 /* What the address questions say, of a neighbour's memory, of the own, of global memory. */
 static const char spaces[] = KERNEL(
     START "cvt.u64.u32 %rd5, %r3; cvta.shared.u64 %rd5, %rd5; mapa.u64 %rd6, %rd5, %r12; mov.u32 %r20, 0;\n"
@@ -295,11 +315,33 @@ static void faults(void)
     }
 }
 
+/* Barriers that are never complete: warps of one block wait for each other at two, or at that of their block while the
+ * other block waits for them at the cluster's. A fault, not a hang. */
+static void deadlocks(void)
+{
+    static const struct { const char *name, *text; } cases[] = {
+        {"of the block and of the cluster", KERNEL(START "setp.lt.u32 %p2, %r1, 32; @%p2 bra A;\n" SYNC "bra B;\n"
+                                                   "A: bar.sync 0;\nB: st.global.u32 [%rd0], %r1;\n")},
+        {"of one block, that the other waits for",
+         KERNEL(START "setp.ne.u32 %p3, %r10, 0; @%p3 bra C; setp.lt.u32 %p2, %r1, 32; @%p2 bra A;\nC: " SYNC
+                "bar.sync 0; bra B;\nA: bar.sync 0;\n" SYNC "B: st.global.u32 [%rd0], %r1;\n")},
+    };
+    for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct t0_fault f = {0};
+        memcpy(t0t_cluster, (uint32_t[3]){2, 1, 1}, sizeof t0t_cluster);
+        run(cases[k].text, 4, THREADS, &f);
+        memset(t0t_cluster, 0, sizeof t0t_cluster);
+        check(f.kind == T0_FAULT_DEADLOCK && f.block[0] < 2, "deadlock: barriers %s (kind %d block %u: %s)",
+              cases[k].name, f.kind, f.block[0], f.text);
+    }
+}
+
 int main(void)
 {
     static const struct { const char *name, *text; uint32_t (*want)(uint32_t); } all[] = {
         {"ring of loads and stores", ring, ring_want}, {"histogram in rank 0", histogram, histogram_want},
-        {"ring of st.async and remote arrivals", exchange, exchange_want}, {"multicast", multicast, multicast_want},
+        {"ring of st.async and remote arrivals", exchange, exchange_want}, {"ring of red.async", reduced, reduced_want},
+        {"multicast", multicast, multicast_want},
         {"copies to the next block", copies, copies_want}, {"an address handed on", passed, passed_want},
         {"address spaces", spaces, spaces_want}, {"a hundred barriers", rounds, rounds_want},
         {"warps that end having arrived", leaving, leaving_want}, {"lanes that arrive apart", parted, next_want},
@@ -315,5 +357,6 @@ int main(void)
         test_registers(&t, shapes[k], k > 0);
     t0t_close(&t);
     faults();
+    deadlocks();
     return t0t_done();
 }

@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 11u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 12u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -70,6 +70,7 @@ typedef bool t1_under_way(struct MUfunc_st *f);
 struct t1_fibre;
 struct t1_cluster { /* the barrier of a cluster's blocks */
     uint32_t live, arrived, generation; /* warps: that have not ended, that have arrived in this generation */
+    uint32_t waiting, waiting_here;     /* at any barrier, which nobody has completed; at this one */
 };
 struct t1_block {
     uint8_t *shared;             /* static, then dynamic shared memory */

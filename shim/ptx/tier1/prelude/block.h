@@ -4,6 +4,7 @@ struct t1_fibre;
 struct t1_services;
 struct t1_cluster {
     uint32_t live, arrived, generation;
+    uint32_t waiting, waiting_here;
 };
 struct t1_block {
     uint8_t *shared;

@@ -65,7 +65,11 @@ T1_INLINE uint32_t t1_meet(struct t1_block *b, uint32_t v)
     struct t1_ring *r = b->current->ring;
     uint32_t turn = r->generation;
     r->sum[turn & 1] += v;
+    if (T1_CLUSTERS)
+        b->cluster_barrier->waiting++;
     if (++r->arrived == r->live) {
+        if (T1_CLUSTERS)
+            b->cluster_barrier->waiting -= r->live;
         r->arrived = 0;
         r->generation = turn + 1;
         r->sum[(turn + 1) & 1] = 0;
@@ -108,6 +112,8 @@ T1_INLINE void t1_cluster_done(struct t1_cluster *c)
     if (c->arrived == c->live) {
         c->arrived = 0;
         c->generation++;
+        c->waiting -= c->waiting_here;
+        c->waiting_here = 0;
     }
 }
 T1_INLINE void t1_cluster_arrive(struct t1_block *b)
@@ -118,12 +124,23 @@ T1_INLINE void t1_cluster_arrive(struct t1_block *b)
     c->arrived++;
     t1_cluster_done(c);
 }
+static __attribute__((noinline, unused)) void t1_deadlock(struct t1_block *b)
+{
+    b->services->fault(b, T1_DEADLOCK, b->current->warp, 0, "a barrier that the others never reach");
+}
 T1_INLINE void t1_cluster_wait(struct t1_block *b)
 {
-    const volatile struct t1_cluster *c = b->cluster_barrier;
+    volatile struct t1_cluster *c = b->cluster_barrier;
     const uint32_t turn = b->current->arrived;
-    while (c->generation + 1 == turn)
+    if (c->generation + 1 == turn) {
+        c->waiting++;
+        c->waiting_here++;
+    }
+    while (c->generation + 1 == turn) {
+        if (c->waiting == c->live) /* and this barrier is not complete: some wait at one of their block */
+            t1_deadlock(b);
         t1_yield(b);
+    }
     T1_COMPILER_FENCE();
 }
 /* A warp has ended: nobody waits for it, and what it has arrived for does not count it any more. */
@@ -212,6 +229,8 @@ T1_INLINE void t1_upper_clean(void)
         self->prev->next = self->next;                                                             \
         struct t1_fibre *to = --r->live ? self->next : r->home;                                    \
         if (r->live && r->arrived == r->live) {                                                    \
+            if (T1_CLUSTERS)                                                                       \
+                b->cluster_barrier->waiting -= r->live;                                            \
             r->arrived = 0;                                                                        \
             r->generation++;                                                                       \
             r->sum[r->generation & 1] = 0;                                                         \
