@@ -21,6 +21,16 @@ int new_flag(void)
 {
     return V_FLAG + (prog->nflag < NFLAG - 1 ? prog->nflag++ : prog->nflag);
 }
+/* A loop's counter: of 32 bits, or of another width now and then. */
+int new_counter(void)
+{
+    const uint32_t what = rnd(8);
+    if (what == 0 && prog->ncount64 < NCOUNT64)
+        return V_COUNT64 + prog->ncount64++;
+    if (what == 1 && prog->ncount16 < NCOUNT16)
+        return V_COUNT16 + prog->ncount16++;
+    return new_count();
+}
 int any_int(void)
 {
     return V_INT + (int)rnd(nint);
@@ -72,7 +82,7 @@ static void memory_cond(struct cond *c, struct place w)
         op = make(OP_LOAD, v, rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS));
         break;
     default:
-        op = make(OP_ATOM, v, rnd(2) ? any_int() : NONE, any_int(), rnd(SLOTS));
+        op = make(OP_ATOM, v, rnd(2) ? any_int() : NONE, any_int(), rnd(SLOTS * NATOMS));
         break;
     }
     op.sub = op.op == OP_ATOM && space == SP_LOCAL ? SP_GLOBAL : space;
@@ -158,9 +168,10 @@ struct cond counting(int i, bool uniform)
     struct cond c = {.flag = new_flag(), .uniform = uniform && rnd(2)};
     int limit = new_count();
     add(&c, make(OP_ADD, i, i, NONE, 1));
-    if (rnd(2)) {
+    const bool other_width = class_of(i) != C_COUNT;
+    if (other_width || rnd(2)) {
         add_setp(&c, CMP_LT, i, NONE, 2 + rnd(4));
-        if (uniform || rnd(3))
+        if (other_width || uniform || rnd(3))
             return c;
         c.nop = 1;
     }
@@ -168,5 +179,23 @@ struct cond counting(int i, bool uniform)
     add(&c, make(OP_MIN, limit, limit, NONE,
                  3)); /* against a change of the variable: at most so many */
     add_setp(&c, CMP_LE, i, limit, 0);
+    return c;
+}
+
+/* ++i < limit, as long as any (or all, or the same) of the lanes in the mask have a predicate: they
+ * leave together. */
+struct cond voted(int i, int mask)
+{
+    struct cond c = {.flag = new_flag()};
+    int vote = new_flag(), on = new_flag();
+    struct op op = make(OP_VOTE, vote, any_pred(), NONE, 0);
+    op.sub = (uint8_t)rnd(3);
+    op.c = mask;
+    add(&c, op);
+    add(&c, make(OP_ADD, i, i, NONE, 1));
+    op = make(OP_SETP, on, i, NONE, 2 + rnd(4));
+    op.sub = CMP_LT;
+    add(&c, op);
+    add(&c, make(OP_AND, c.flag, vote, on, 0));
     return c;
 }

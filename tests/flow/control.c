@@ -98,12 +98,21 @@ struct node *make_leave(struct place w)
 struct node *make_loop(struct place w)
 {
     struct node *n = node(N_LOOP);
-    bool uniform = w.uniform && rnd(2);
-    int i = new_count();
+    bool uniform = w.uniform && rnd(2), by_vote = !uniform && w.mask != NONE && rnd(2);
+    int i = new_counter();
     n->loop = prog->nloop++;
     n->form = (int)rnd(4);
     n->op = make(OP_MOVE, i, NONE, NONE, 0);
     n->nkid = 1;
+    if (by_vote) { /* the lanes of the mask stay together */
+        struct place in = inside(w, n->loop, true, false);
+        n->form = rnd(2) ? LOOP_WHILE : LOOP_DO;
+        n->cond[0] = voted(i, w.mask);
+        in.uniform = false;
+        in.mask = w.mask;
+        n->kid[0] = statements(in);
+        return n;
+    }
     n->cond[0] = !uniform && rnd(4) == 0 && n->form != LOOP_FOREVER ? lcg_cond(any_int())
                                                                     : counting(i, uniform);
     n->cond[1] = uniform ? uniform_cond() : own_cond(w);
@@ -134,7 +143,7 @@ struct node *make_share(struct place w)
     int i = new_count(), fuel = NONE;
     n->loop = prog->nloop++;
     n->op = make(OP_MOVE, i, NONE, NONE, 0);
-    n->nkid = 2 + (int)rnd(2);
+    n->nkid = 2 + (int)rnd(rnd(3) ? 2 : KIDS - 2);
     counted[n->loop] = false;
     struct place in = inside(w, n->loop, false, true);
     for (int k = 0; k < n->nkid; k++) {

@@ -21,6 +21,8 @@ enum class {
     C_COUNT, /* b32: counters of loops and values on the way to a condition */
     C_FLAG,  /* predicates of conditions */
     C_MASK,  /* b32: which lanes are here */
+    C_COUNT64, /* counters of loops in registers of other widths */
+    C_COUNT16,
     NCLASSES
 };
 enum {
@@ -32,7 +34,9 @@ enum {
     NPRED = 4,
     NCOUNT = 120,
     NFLAG = 160,
-    NMASK = 24
+    NMASK = 24,
+    NCOUNT64 = 16,
+    NCOUNT16 = 16
 };
 enum {
     V_INT = 0,
@@ -44,7 +48,9 @@ enum {
     V_COUNT = V_PRED + NPRED,
     V_FLAG = V_COUNT + NCOUNT,
     V_MASK = V_FLAG + NFLAG,
-    NVARS = V_MASK + NMASK,
+    V_COUNT64 = V_MASK + NMASK,
+    V_COUNT16 = V_COUNT64 + NCOUNT64,
+    NVARS = V_COUNT16 + NCOUNT16,
     V_STORED = V_COUNT, /* those before it may be results */
     NONE = -1
 };
@@ -54,6 +60,7 @@ struct class_info {
 };
 extern const struct class_info classes[NCLASSES];
 enum class class_of(int v);
+unsigned bits_of(enum class c); /* of an integer or float */
 
 /* ---- instructions ---- */
 
@@ -75,7 +82,7 @@ enum opcode {
     OP_INPUT,  /* d = in[(a + imm) & 1023] */
     OP_LOAD,   /* d = own[slot]; sub: space, vol: volatile; the slot is imm, or a & 7 */
     OP_STORE,  /* own[slot] = b */
-    OP_ATOM,   /* d = fetch-and-add of b on own[slot] */
+    OP_ATOM,   /* d = own[slot], which becomes what imm / SLOTS, an enum atom, makes of it and b */
     OP_RED,    /* acc[kind imm][a & 7] op= b: in any order the same */
     OP_CALL,   /* d = function imm (a, b) */
     OP_RETURN, /* of this thread, from the function */
@@ -93,6 +100,7 @@ enum opcode {
     NOPS
 };
 enum compare { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE };
+enum atom { ATOM_ADD, ATOM_EXCH, ATOM_MAX, ATOM_CAS, NATOMS }; /* cas: from the slot's number to b */
 enum space { SP_GLOBAL, SP_SHARED, SP_LOCAL };
 enum { SLOTS = 8, INPUTS = 1024, ACC_KINDS = 6, ACC_WORDS = 8 };
 
@@ -141,7 +149,7 @@ struct program {
     uint64_t seed;
     struct node node[MAX_NODES];
     int nnode, nloop, nfunc;
-    int ncount, nflag, nmask;
+    int ncount, ncount64, ncount16, nflag, nmask;
     struct node *body[NFUNCS + 1]; /* functions, then the kernel */
     bool shuffled, keep[V_STORED]; /* blocks in any order; variables stored at the end */
     uint32_t block[3], grid;

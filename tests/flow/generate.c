@@ -39,7 +39,7 @@ static struct node *statement(struct place w)
         return make_share(w);
     if (what == 9 && deep)
         return rnd(2) ? make_tangle(w) : make_knot(w);
-    if (what == 10 && deep)
+    if ((what == 10 || what == 17) && deep)
         return make_switch(w);
     if (what < 13 && w.nloop)
         return make_jump(w);
@@ -47,7 +47,7 @@ static struct node *statement(struct place w)
         return make_leave(w);
     if (what < 16 && w.mask != NONE)
         return instruction(collective(w));
-    if (what == 16 && prog->nfunc && w.kernel && budget > 0)
+    if ((what == 16 || what == 18) && prog->nfunc && budget > 0)
         return call(w);
     return simple(w);
 }
@@ -94,7 +94,7 @@ void generate(struct program *p, uint64_t seed)
         budget = small ? 6 : 14;
         p->body[k] =
             statements_of((struct place){.depth = 2, .mask = NONE, .may_leave = rnd(2)}, 6);
-        p->nfunc = k; /* the kernel alone calls */
+        p->nfunc = k + 1; /* those that come later may call it */
     }
     p->nfunc = nfunc;
     budget = small ? 4 + (int)rnd(14) : 10 + (int)rnd(50);

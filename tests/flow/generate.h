@@ -20,7 +20,7 @@ extern struct program *prog;
 extern uint64_t state; /* of the random numbers */
 extern uint32_t nint;  /* variables in use: the others stay what they are */
 uint32_t rnd(uint32_t n);
-int new_count(void), new_flag(void);
+int new_count(void), new_counter(void), new_flag(void);
 int any_int(void), any_pred(void), any_uniform(void), any_source(void);
 struct op make(enum opcode op, int d, int a, int b, uint32_t imm);
 void add(struct cond *c, struct op op);
@@ -30,6 +30,7 @@ struct cond uniform_cond(void);
 struct cond fuel_cond(int fuel);
 struct cond lcg_cond(int s);
 struct cond counting(int i, bool uniform);
+struct cond voted(int i, int mask);
 
 /* instructions.c */
 struct op arithmetic(struct place w);

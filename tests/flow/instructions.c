@@ -73,7 +73,7 @@ struct op memory(struct place w)
         op = make(OP_STORE, NONE, rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS));
         break;
     case 4:
-        op = make(OP_ATOM, any_int(), rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS));
+        op = make(OP_ATOM, any_int(), rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS * NATOMS));
         break;
     default:
         return make(OP_RED, NONE, any_source(), any_source(), rnd(ACC_KINDS));

@@ -57,8 +57,10 @@ static uint64_t cut(int d, uint64_t v)
 {
     switch (class_of(d)) {
     case C_WIDE:
+    case C_COUNT64:
         return v;
     case C_SHORT:
+    case C_COUNT16:
         return v & 0xffff;
     case C_PRED:
     case C_FLAG:
@@ -97,11 +99,11 @@ static uint64_t arithmetic(const struct op *o, const struct thread *t)
 {
     enum class c = class_of(o->d);
     uint64_t a = t->v[o->a], b = o->b == NONE ? o->imm : t->v[o->b];
-    unsigned width = c == C_WIDE ? 64 : c == C_SHORT ? 16 : 32;
+    unsigned width = bits_of(c);
     if (c == C_FLOAT)
         return float_bits(
             arithmetic_float(o->op, as_float(a), o->b == NONE ? (float)(int)o->imm : as_float(b)));
-    if (c == C_SHORT && o->b == NONE)
+    if (width == 16 && o->b == NONE)
         b &= 0x7fff;
     switch (o->op) {
     case OP_ADD:
@@ -153,7 +155,7 @@ static bool compare(const struct op *o, const struct thread *t)
     if (class_of(o->a) == C_FLOAT) {
         float x = as_float(a), y = o->b == NONE ? (float)(int)o->imm : as_float(b);
         order = x < y ? -1 : x > y;
-    } else if (class_of(o->a) == C_SHORT && o->b == NONE) {
+    } else if (bits_of(class_of(o->a)) == 16 && o->b == NONE) {
         b &= 0x7fff;
         order = a < b ? -1 : a > b;
     }
@@ -184,6 +186,23 @@ static uint32_t *slot(const struct op *o, struct thread *t)
     return o->sub == SP_GLOBAL   ? &mem->own[number(t)][k]
            : o->sub == SP_SHARED ? &t->shared[k]
                                  : &t->local[k];
+}
+
+static void atom(const struct op *o, uint32_t *p, uint32_t v)
+{
+    switch (o->imm / SLOTS % NATOMS) {
+    case ATOM_ADD:
+        *p += v;
+        break;
+    case ATOM_EXCH:
+        *p = v;
+        break;
+    case ATOM_MAX:
+        *p = *p > v ? *p : v;
+        break;
+    default:
+        *p = *p == o->imm % SLOTS ? v : *p;
+    }
 }
 
 static void reduce(uint32_t kind, uint32_t *p, uint32_t v)
@@ -272,7 +291,7 @@ static void step(const struct op *o, struct thread *t)
             return;
         case OP_ATOM:
             r = *slot(o, t);
-            *slot(o, t) += (uint32_t)t->v[o->b];
+            atom(o, slot(o, t), (uint32_t)t->v[o->b]);
             break;
         default:
             reduce(o->imm, &mem->acc[o->imm][t->v[o->a] % ACC_WORDS], (uint32_t)t->v[o->b]);

@@ -9,10 +9,17 @@ const struct class_info classes[NCLASSES] = {
     [C_WIDE] = {"d", "b64", V_WIDE, NWIDE},    [C_SHORT] = {"h", "b16", V_SHORT, NSHORT},
     [C_FLOAT] = {"f", "f32", V_FLOAT, NFLOAT}, [C_PRED] = {"p", "pred", V_PRED, NPRED},
     [C_COUNT] = {"c", "b32", V_COUNT, NCOUNT}, [C_FLAG] = {"q", "pred", V_FLAG, NFLAG},
-    [C_MASK] = {"m", "b32", V_MASK, NMASK}};
+    [C_MASK] = {"m", "b32", V_MASK, NMASK},
+    [C_COUNT64] = {"w", "b64", V_COUNT64, NCOUNT64},
+    [C_COUNT16] = {"x", "b16", V_COUNT16, NCOUNT16}};
 
 enum class class_of(int v) {
     enum class c = C_INT; while (v >= classes[c].first + classes[c].n) c++; return c;
+}
+
+unsigned bits_of(enum class c)
+{
+    return c == C_WIDE || c == C_COUNT64 ? 64 : c == C_SHORT || c == C_COUNT16 ? 16 : 32;
 }
 
 static FILE *f;
@@ -44,8 +51,8 @@ static const char *source(int a, uint32_t imm, enum class c)
     memcpy(&bits, &x, 4);
     snprintf(text[k], sizeof text[k], c == C_FLOAT ? "0f%08X" : "%u",
              c == C_FLOAT   ? bits
-             : c == C_SHORT ? imm & 0x7fff
-                            : imm);
+             : bits_of(c) == 16 ? imm & 0x7fff
+                                : imm);
     return text[k];
 }
 
@@ -60,7 +67,7 @@ static const char *guard(const struct op *o)
 
 static const char *bits(enum class c)
 {
-    return c == C_WIDE ? "64" : c == C_SHORT ? "16" : "32";
+    return bits_of(c) == 64 ? "64" : bits_of(c) == 16 ? "16" : "32";
 }
 
 static void put_arithmetic(const struct op *o)
@@ -137,6 +144,7 @@ static void put_memory(const struct op *o)
                                                                              "add.u32", "max.u32",
                                                                              "min.u32", "xor.b32",
                                                                              "or.b32",  "and.b32"};
+    static const char *const atom[] = {"add.u32", "exch.b32", "max.u32"};
     if (o->op == OP_INPUT) {
         fprintf(f,
                 "add.s32 %%t, %s, %u;\nand.b32 %%t, %%t, %d;\nmul.wide.u32 %%ta, %%t, 4;\nadd.s64 "
@@ -155,9 +163,12 @@ static void put_memory(const struct op *o)
             fprintf(f, "%sld%s%s.u32 %s, [%s];\n", guard(o), v, space[o->sub], reg(o->d), where);
         else if (o->op == OP_STORE)
             fprintf(f, "%sst%s%s.u32 [%s], %s;\n", guard(o), v, space[o->sub], where, reg(o->b));
+        else if (o->imm / SLOTS % NATOMS == ATOM_CAS)
+            fprintf(f, "%satom%s.cas.b32 %s, [%s], %u, %s;\n", guard(o), space[o->sub], reg(o->d),
+                    where, o->imm % SLOTS, reg(o->b));
         else
-            fprintf(f, "%satom%s.add.u32 %s, [%s], %s;\n", guard(o), space[o->sub], reg(o->d),
-                    where, reg(o->b));
+            fprintf(f, "%satom%s.%s %s, [%s], %s;\n", guard(o), space[o->sub],
+                    atom[o->imm / SLOTS % NATOMS], reg(o->d), where, reg(o->b));
     }
 }
 
@@ -321,8 +332,8 @@ static void put_registers(void)
     find_used();
     for (int v = V_COUNT; v < NVARS; v++)
         if (used[v])
-            fprintf(f, class_of(v) == C_FLAG ? "setp.ne.u32 %s, 0, 0;\n" : "mov.b32 %s, 0;\n",
-                    reg(v));
+            fprintf(f, class_of(v) == C_FLAG ? "setp.ne.u32 %s, 0, 0;\n" : "mov.b%2$s %1$s, 0;\n",
+                    reg(v), bits(class_of(v)));
 }
 
 /* Variables begin as mixtures of the first two. The reference does the same. */
@@ -420,11 +431,15 @@ static void put_results(void)
     fprintf(f, "ret;\n}\n");
 }
 
-static bool is_called(const struct graph *kernel, int n)
+/* Does function `from`, or one that it calls, call n? Functions call those before them. */
+static bool is_called(const struct graphs *all, int n, int from)
 {
-    for (int k = 0; k < kernel->nop; k++)
-        if (kernel->op[k].op == OP_CALL && kernel->op[k].imm == (uint32_t)n)
+    const struct graph *caller = &all->of[from];
+    for (int k = 0; k < caller->nop; k++) {
+        const int to = (int)caller->op[k].imm;
+        if (caller->op[k].op == OP_CALL && (to == n || (to > n && is_called(all, n, to))))
             return true;
+    }
     return false;
 }
 
@@ -436,7 +451,7 @@ char *program_text(const struct program *p, const struct graphs *all)
     f = open_memstream(&text, &size);
     fprintf(f, ".version 8.3\n.target sm_90\n.address_size 64\n");
     for (int k = 0; k < p->nfunc; k++) {
-        if (!is_called(&all->of[NFUNCS], k))
+        if (!is_called(all, k, NFUNCS))
             continue;
         g = &all->of[k];
         put_function(k);

@@ -281,7 +281,8 @@ static unsigned gathered(unsigned k)
             continue;
         const struct thread *o = &threads[base + l];
         /* lanes of another mask are at another collective */
-        bool same = o->state == AT_WARP && o->kind == t->kind && (t->kind != 2 ? o->mask == t->mask : o->site == t->site);
+        bool same = o->state == AT_WARP && o->kind == t->kind &&
+                    (t->kind != 2 ? o->mask == t->mask : o->site == t->site);
         if (!same && t->kind != 2)
             return 0;
         who |= (unsigned)same << l;
