@@ -189,6 +189,10 @@ void *cumu_stand_in(const char *symbol)
             return cumu_below_has("musart", "musaMallocAsync") && cumu_below_has("musa", "muMemAllocAsync")
                        ? NULL
                        : cumu_code_address(family[i].function);
+    if (strncmp(symbol, "murand", 6) == 0)
+        return cumu_rand_stand_in(symbol);
+    if (strncmp(symbol, "musparse", 8) == 0)
+        return cumu_sparse_stand_in(symbol);
     return cumu_driver_stand_in(symbol);
 }
 

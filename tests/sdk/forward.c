@@ -29,6 +29,7 @@ __attribute__((constructor)) static void fill(void)
     }
 }
 
+#ifndef FORWARD_ONLY
 /* ---- graph updates: SDK_UPDATE=801 is what the device answers to them ------------------------- */
 
 static void *below(const char *name)
@@ -109,4 +110,5 @@ int graph_instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flags
 #endif
 #ifdef FORWARD_DRIVER
 __asm__(".globl muGraphInstantiate_v2\n.set muGraphInstantiate_v2, muGraphInstantiate");
+#endif
 #endif

@@ -31,4 +31,12 @@ else
     echo "not ok what succeeds without MUSA is not what alone.names has: $(grep '^[<>]' "$tmp/out" | head -n 8 | tr '\n' ' ')"
     bad=1
 fi
+maths=$B/tests/sdk/maths
+if [ -e "$maths/lib" ]; then
+    maths=$(cd "$maths" && pwd)
+    MUSA_HOME="$maths" LD_LIBRARY_PATH="$maths/lib:${maths%maths}5.2/lib" timeout 60 "$cumu" run --backend musa -- \
+        "$B/tests/sdk/maths-program" || bad=1
+else
+    echo "skip maths: not built without assembly"
+fi
 exit $bad

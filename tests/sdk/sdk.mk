@@ -26,9 +26,9 @@ $(SDK_CPU)/.made: $(HOST_RT) $(HOST_MUSA) $(HOST_MCCL) $(HOST_MATHS) tests/sdk/s
 	@touch $@
 $(SDK_LIBS): %: %.S tests/sdk/forward.c $(SDK_CPU)/.made
 	@echo "ld tests/sdk/$(lastword $(subst /, ,$(dir $(@D)))) $(@F)"
-	$Q$(CC) $(BASE) -Wno-pedantic $(SDK_FLAGS) $(if $(findstring libmusa.so,$@),-DFORWARD_DRIVER -DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSA.so.1"',-DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSART.so.5"') \
+	$Q$(CC) $(BASE) -Wno-pedantic $(SDK_FLAGS) $(if $(findstring /maths/,$@),-DFORWARD_ONLY -DFORWARD_TO='"$(abspath $(SDK_CPU))/$(@F)"',$(if $(findstring libmusa.so,$@),-DFORWARD_DRIVER -DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSA.so.1"',-DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSART.so.5"')) \
 	  -shared -o $@ $< tests/sdk/forward.c -Wl,-soname,$(@F) -ldl
-	$Qln -sf $(filter-out %/libMUSA.so.1 %/libMUSART.so.5,$(addprefix $(abspath $(SDK_CPU))/,$(notdir $(HOST_MCCL) $(HOST_MATHS)))) $(@D)/
+	$Qln -sf $(filter-out %/$(@F),$(addprefix $(abspath $(SDK_CPU))/,$(notdir $(if $(findstring /maths/,$@),$(HOST_MCCL),$(HOST_MCCL) $(HOST_MATHS))))) $(@D)/
 check-programs: $(SDK_LIBS)
 
 # The snippets and programs on each shape; `make check` has the first, and what public sources have seen at all.
@@ -45,5 +45,9 @@ $(NOTHING): tests/sdk/sdk.mk
 $B/tests/sdk/missing: $B/obj/tests/sdk/missing.o $B/obj/gen/prototypes.o
 	@echo "ld tests/sdk/missing"
 	$Q$(CC) -o $@ $^ $(SAN) -ldl
-check-programs: $(NOTHING) $B/tests/sdk/missing
--include $B/obj/tests/sdk/missing.d
+SDK_MATHS_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcurand.so.10 libcusparse.so.12)
+$B/tests/sdk/maths-program: $B/obj/tests/sdk/maths.o $(SDK_MATHS_LINK)
+	@echo "ld tests/sdk/maths"
+	$Q$(CC) -o $@ $^ -Wl,--allow-shlib-undefined $(SAN) -lm
+check-programs: $(NOTHING) $B/tests/sdk/missing $B/tests/sdk/maths-program
+-include $(addprefix $B/obj/tests/sdk/,missing.d maths.d)

@@ -1,0 +1,96 @@
+/* cuRAND and cuSPARSE over libraries with nothing but names that public sources have seen: what programs import most
+ * goes another way. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cuda_enums.h"
+
+int cudaMalloc(void **p, size_t n);
+int cudaMemcpy(void *to, const void *from, size_t n, int kind);
+int curandCreateGenerator(void **g, int type);
+int curandCreateGeneratorHost(void **g, int type);
+int curandDestroyGenerator(void *g);
+int curandSetPseudoRandomGeneratorSeed(void *g, unsigned long long seed);
+int curandSetGeneratorOrdering(void *g, int order);
+int curandSetQuasiRandomGeneratorDimensions(void *g, unsigned n);
+int curandGenerate(void *g, unsigned *out, size_t n);
+int curandGenerateUniform(void *g, float *out, size_t n);
+int curandGenerateNormalDouble(void *g, double *out, size_t n, double mean, double deviation);
+int curandGenerateLogNormal(void *g, float *out, size_t n, float mean, float deviation);
+int curandGenerateLogNormalDouble(void *g, double *out, size_t n, double mean, double deviation);
+int curandGeneratePoisson(void *g, unsigned *out, size_t n, double lambda);
+int cusparseCreateMatDescr(void **d);
+int cusparseDestroyMatDescr(void *d);
+int cusparseSetMatType(void *d, int v);
+int cusparseSetMatFillMode(void *d, int v);
+int cusparseSetMatIndexBase(void *d, int v);
+int cusparseGetMatType(const void *d);
+int cusparseGetMatFillMode(const void *d);
+int cusparseGetMatDiagType(const void *d);
+int cusparseGetMatIndexBase(const void *d);
+
+static int failures;
+static void expect(int good, const char *what)
+{
+    printf("%s %s\n", good ? "ok" : "not ok", what);
+    failures += !good;
+}
+
+enum { N = 1000 };
+
+static void random_numbers(void)
+{
+    void *device = NULL, *host = NULL, *p = NULL;
+    unsigned a[N], b[N], c[4];
+    float x[N], y[N];
+    double z[N], w[N];
+    int bad = curandCreateGenerator(&device, CURAND_RNG_PSEUDO_XORWOW) ||
+              curandCreateGeneratorHost(&host, CURAND_RNG_PSEUDO_XORWOW) || cudaMalloc(&p, sizeof z) ||
+              curandSetPseudoRandomGeneratorSeed(device, 5) || curandSetPseudoRandomGeneratorSeed(host, 5);
+    expect(!bad, "a generator of host memory over one of device memory");
+    bad = curandGenerate(device, p, N) || cudaMemcpy(a, p, sizeof a, 2) || curandGenerate(host, b, N);
+    for (int i = 0; i < N; i++)
+        bad |= a[i] != b[i];
+    expect(!bad, "both give the same numbers");
+    bad = curandGenerateUniform(device, p, N) || curandGenerateUniform(host, x, N);
+    for (int i = 0; i < N; i++)
+        bad |= !(x[i] > 0 && x[i] <= 1);
+    expect(!bad, "uniform numbers into host memory");
+    bad = curandGenerateLogNormal(device, p, N, 0.5f, 2) || cudaMemcpy(x, p, sizeof x, 2) ||
+          curandGenerateLogNormal(host, y, N, 0.5f, 2);
+    for (int i = 0; i < N; i++)
+        bad |= !(x[i] > 0) || x[i] != y[i];
+    bad |= curandGenerateNormalDouble(device, p, N, 0.5, 2) || cudaMemcpy(z, p, sizeof z, 2) ||
+           curandGenerateLogNormalDouble(host, w, N, 0.5, 2);
+    for (int i = 0; i < N; i++)
+        bad |= fabs(exp(z[i]) - w[i]) > 1e-12 * w[i];
+    expect(!bad, "logarithmic normal numbers");
+    expect(!curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_BEST) &&
+               !curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_LEGACY) &&
+               curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_SEEDED) == CURAND_STATUS_ARCH_MISMATCH,
+           "orders that promise no numbers");
+    expect(!curandSetQuasiRandomGeneratorDimensions(host, 1) &&
+               curandSetQuasiRandomGeneratorDimensions(host, 2) == CURAND_STATUS_ARCH_MISMATCH &&
+               curandGeneratePoisson(host, c, 4, 3) == CURAND_STATUS_ARCH_MISMATCH,
+           "what has no other way is not supported");
+    expect(!curandDestroyGenerator(host) && !curandDestroyGenerator(device), "they go");
+}
+
+static void descriptors(void)
+{
+    void *d = NULL;
+    expect(!cusparseCreateMatDescr(&d) && d && cusparseGetMatType(d) == 0 && cusparseGetMatFillMode(d) == 0 &&
+               cusparseGetMatDiagType(d) == 0 && cusparseGetMatIndexBase(d) == 0, "a matrix descriptor's defaults");
+    expect(!cusparseSetMatIndexBase(d, CUSPARSE_INDEX_BASE_ONE) && !cusparseSetMatFillMode(d, 1) &&
+               !cusparseSetMatType(d, 3) && cusparseGetMatIndexBase(d) == 1 && cusparseGetMatFillMode(d) == 1 &&
+               cusparseGetMatType(d) == 3, "and what was set");
+    expect(!cusparseDestroyMatDescr(d) && cusparseDestroyMatDescr(d) != 0, "destroyed once");
+}
+
+int main(void)
+{
+    random_numbers();
+    descriptors();
+    return failures != 0;
+}
