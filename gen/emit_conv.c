@@ -66,6 +66,9 @@ static void emit_quietly(const char *result, const char *call, FILE *f)
             result, call);
 }
 
+/* Emits one conversion: arguments cast, narrowed to int or translated by the enum tables, the call through `mu`, the
+ * status translated back. Structs by value are copied through memory, since C knows no cast between two struct types
+ * of one layout. */
 static void emit_function(const struct job *j, const struct library *lib, const struct map_line *l, FILE *f)
 {
     const struct signature *s = l->signature;

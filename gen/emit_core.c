@@ -45,6 +45,8 @@ static void emit_wraps(const struct job *j)
     output_close(&o);
 }
 
+/* Emits a soname's symbol table. It lies in the core, not in the facade, so that a facade is nothing but slots and
+ * trampolines, and the tool can read all tables in one place. */
 static void emit_symbols(const struct job *j, const struct facade *f)
 {
     struct slots s = slots_of(j, f);

@@ -74,6 +74,9 @@ void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
             stub_jump, slots, slots, slots, stubs, stubs, stubs);
 }
 
+/* Emits a facade's assembly: a trampoline a symbol (`endbr64; jmp *slot`), what fills the slot at the first call, a
+ * stub, and a thunk that leads to the tracer. The thunks lie in a section of their own: one that no trace needs is
+ * never paged in. */
 static void emit_trampolines(const struct job *j, const struct facade *f, const struct slots *s)
 {
     struct output o = emit_open(j, arena_print(j->arena, "%s.tramp.S", f->soname), "//",

@@ -41,6 +41,8 @@ static void emit_header(const struct job *j)
     output_close(&o);
 }
 
+/* Emits `mu` in C, for machines without our assembly and as the oracle of the tests: each member begins as a
+ * function that looks the MUSA function up, replaces itself and calls it. */
 static void emit_twin(const struct job *j)
 {
     struct output o = emit_open(j, "mu.twin.c", "//", "emit_mu.c", "api");

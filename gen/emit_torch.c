@@ -37,6 +37,8 @@ static void sort_out(const struct job *j, const struct torch_library *l, struct 
     }
 }
 
+/* Emits the assembly of a PyTorch facade. Data that the real library exports is reserved with its size, because
+ * programs have copy relocations on it. */
 static void emit_trampolines(const struct job *j, const struct torch_library *l, const struct exports *calls,
                              const struct exports *data)
 {
@@ -72,6 +74,8 @@ static void emit_trampolines(const struct job *j, const struct torch_library *l,
     output_close(&o);
 }
 
+/* Emits the tables of a PyTorch facade: for each name torch_musa's, the wrapper, the bridge's function or why it
+ * cannot be served. */
 static void emit_slots(const struct job *j, const struct torch_library *l, const struct exports *calls,
                        const struct exports *data)
 {

@@ -31,6 +31,8 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+/* Reads all files in two passes, types first: signatures of the maps name enums. Each kind is known by its ending;
+ * check_map then looks at the whole. */
 static void read_maps(struct map *m, struct arena *a, struct errors *e, char **files, int count)
 {
     m->torch = arena_alloc(a, sizeof *m->torch);
@@ -115,6 +117,8 @@ static int wrappers_command(int argc, char **argv)
     return e.count ? 1 : 0;
 }
 
+/* `gen check`: compares the map with lists of names, real libraries, the built core and the CPU libraries. Every
+ * difference is reported before it ends, so that one run shows all there is to do. */
 static int check_command(int argc, char **argv)
 {
     struct arena a = {0};

@@ -135,6 +135,9 @@ static bool operator_place(const struct scan *s)
     return false;
 }
 
+/* Copies one component of a mangled C++ name (Itanium C++ ABI, "External Names"): only identifiers are rewritten,
+ * but the others must be recognised to know where identifiers begin. False: a form that is not known, and the name
+ * is left alone. */
 static bool step(struct scan *s)
 {
     char c = *s->p, next = s->p[1];

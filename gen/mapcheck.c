@@ -152,6 +152,8 @@ static bool same_below(struct arena *a, const struct signature *x, const struct 
            !strcmp(c_parameters(a, x, true), c_parameters(a, y, true));
 }
 
+/* Collects the MUSA functions that conversions, jumps and `use` lines name, each once: the members of `mu`. Two
+ * lines that give one function different signatures are an error, as one of them would call it wrongly. */
 static void collect_mu(struct map *m, struct arena *a, struct errors *e)
 {
     unsigned room = 0, count = 0;

@@ -85,6 +85,7 @@ static const struct {
     [VERB_USE] = {"(", "hx"},
 };
 
+/* Checks that a line has what its verb needs and nothing that it does not take (verb_parts). */
 static void check_parts(struct errors *e, const struct map_line *l, bool had_signature)
 {
     const struct {
@@ -215,6 +216,8 @@ void parse_sonames(struct map *m, struct arena *a, struct errors *e, const char 
     }
 }
 
+/* Reads a list of versions for cuGetProcAddress: ascending numbers of toolkits, then, behind ptsz or ptds, those of
+ * the per-thread form. The k-th number belongs to the suffix _v<k> (mapping/facts/cuda.md P1). */
 void parse_versions(struct map *m, struct arena *a, struct errors *e, const char *file,
                     const char *text, size_t length)
 {

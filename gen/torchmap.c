@@ -13,6 +13,7 @@ static bool number_of(const char *text, unsigned *value)
     return true;
 }
 
+/* Reads one line of names.rules. A rename whose result holds what it looks for would never end, so it is refused. */
 static void parse_rule(struct map *m, struct arena *a, struct errors *e, struct place at,
                        const struct words *w)
 {

@@ -33,6 +33,9 @@ static int finish(bool during_call, CUstream stream)
     return during_call ? mu.muStreamSynchronize((MUstream)stream) : MUSA_SUCCESS;
 }
 
+/* Batched copies as single ones, in order, on the stream: MUSA has no batches before SDK 5.2. All arguments are
+ * checked before the first copy, as CUDA does, so that a refused batch has copied nothing; `fail` names the element.
+ * */
 int cumu_copy_batch(const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes, size_t count,
                     const CUmemcpyAttributes *attrs, const size_t *firsts, size_t nattrs, size_t *fail,
                     CUstream stream)
@@ -129,6 +132,7 @@ static bool box_end(struct box_end *e, const CUmemcpy3DOperand *o, const CUDA_ME
     return !__builtin_mul_overflow(row, element, &e->pitch);
 }
 
+/* One box of a 3-D batch, as the driver's 3-D copy. */
 static int copy_box(const CUDA_MEMCPY3D_BATCH_OP *op, size_t element, CUstream stream)
 {
     struct box_end from, to;

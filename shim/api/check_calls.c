@@ -271,6 +271,8 @@ static void pointers_at(const void *value, size_t size, struct check_range *r, u
     }
 }
 
+/* What a kernel launch may touch: the device pointers among its arguments, as if the kernel wrote there, since PTX
+ * does not say which way the bytes go. */
 static void launch(const struct seen *s)
 {
     const signed char *a = s->row->a;
@@ -301,6 +303,8 @@ static void launch(const struct seen *s)
 
 /* ---- NCCL -------------------------------------------------------------------------------------- */
 
+/* What a collective reads and writes on this rank: counts are per rank or for all ranks, and only the root has a
+ * buffer in some. In a group the ranges wait for ncclGroupEnd, which is when the call happens. */
 static void collective(const struct seen *s)
 {
     const signed char *a = s->row->a;
@@ -406,6 +410,8 @@ static void blas(const struct seen *s)
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
+/* Tells the checker what a call that has returned did: moved data, ordered streams, made or freed something. A call
+ * that failed did nothing, but the end of a group closes it all the same. */
 static void act(const struct seen *s, bool failed)
 {
     const void *handle;

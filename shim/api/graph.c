@@ -137,6 +137,8 @@ int cumu_graph_update_v11(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cuda
     return err;
 }
 
+/* Launches an executable graph. Into a stream that captures it becomes a node, whose arguments must live as long as
+ * the graph that is captured: the copies that the shim keeps are shared with it. */
 int cumu_graph_launch(bool rt, cudaGraphExec_t exec, CUstream stream)
 {
     MUgraph into = NULL;

@@ -275,6 +275,8 @@ static void leave(MUcontext ctx, MUcontext before)
         mu.muCtxSetCurrent(before);
 }
 
+/* Makes a stream of a green context: an ordinary stream of its device that remembers the context. Entries are keyed
+ * by the stream and hold its number as well, as the driver may give the address out again. */
 int cumu_green_stream(struct cumu_green *g, MUstream *stream, unsigned flags, int priority)
 {
     MUcontext before = NULL;

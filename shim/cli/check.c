@@ -108,6 +108,8 @@ static bool uses_cuda(const struct check_report *r)
     return r->nlibrary || r->nsymbol || r->nimage || r->kernels || r->runtime != CHECK_NO_RUNTIME;
 }
 
+/* Reports on one file: its closure of libraries, what each object imports and carries, and the verdict. Of many
+ * files only those are printed that use CUDA. */
 static void check_file(struct session *s, const struct check_inputs *in, const struct check_input *file)
 {
     struct check_report r = {.program = file->name, .tables = s->tables};
@@ -190,6 +192,7 @@ static int check_all(struct session *s, int n, char **names)
     return (int)worst;
 }
 
+/* Reads the verb's arguments. */
 static int check(int argc, char **argv)
 {
     static const char *const formats[] = {"text", "tsv", "json"};

@@ -221,6 +221,8 @@ static int compare(const struct cumu_table *const *tables, const char *path)
     return worse > 0;
 }
 
+/* Reads the verb's arguments. Symbols gather at the front of argv, so that options may stand before and behind them.
+ * */
 static int coverage(int argc, char **argv)
 {
     static const struct {

@@ -123,6 +123,8 @@ static void left_out(void *ctx, const char *member, const char *why)
     (void)cumu_fail(0, "%s: %s %s", a->path, member, why);
 }
 
+/* Unpacks a wheel or zip into a folder of its own and checks what it holds; files are shown by the archive's name,
+ * as the folder is gone afterwards. */
 static int archive(struct check_inputs *in, const char *path)
 {
     struct archive a = {in, path};

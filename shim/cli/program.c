@@ -78,6 +78,7 @@ bool cumu_program_is_script(const char *path)
     return interpreter(path, ignored);
 }
 
+/* Why a preload cannot reach this file, or NULL. Reads no more than headers: the file may be anything. */
 static const char *refuse_elf(int fd, bool library)
 {
     union {

@@ -29,6 +29,8 @@ static void list(const struct dump *d, const struct fatbin_entry *e)
            e->unpacked);
 }
 
+/* Lists, prints or translates one image of a fat binary, by what was asked for: -1 lists all, -2 takes every PTX,
+ * else one by its number. */
 static bool visit(void *ctx, const struct fatbin_entry *e, int error)
 {
     struct dump *d = ctx;
@@ -56,6 +58,8 @@ static bool visit(void *ctx, const struct fatbin_entry *e, int error)
     return true;
 }
 
+/* Visits all fat binaries of an ELF file: in .nv_fatbin, and with -rdc in __nv_relfatbin. The sections are scanned,
+ * since the wrappers hold pointers that only a relocation fills in. */
 static int scan(const char *path, struct dump *d)
 {
     size_t names;

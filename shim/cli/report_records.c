@@ -88,6 +88,8 @@ static void image(struct writer *w, const struct check_image *m)
     end(w);
 }
 
+/* Writes the report as records, a kind and named fields each, by a writer for tsv or JSON: one list of fields for
+ * both. */
 static void records(struct writer *w, const struct check_report *r)
 {
     begin(w, "file", true);

@@ -16,6 +16,7 @@ struct options {
     char **program; /* and its arguments */
 };
 
+/* Reads the options before the program; what follows the program's name is its own. */
 static int parse(struct options *o, int argc, char **argv)
 {
     int i = 1;

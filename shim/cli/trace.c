@@ -50,6 +50,7 @@ static const char *value_of(const char *name, int argc, char **argv, int *i)
     return *i + 1 < argc ? argv[++*i] : "";
 }
 
+/* Reads the options before the program, and refuses what does not go together, before the program runs. */
 static int parse(struct trace_options *o, int argc, char **argv)
 {
     const struct {

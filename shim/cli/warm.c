@@ -61,6 +61,8 @@ static void count(struct warm *w, const char *name, enum t1_shape shape, enum cu
     cumu_progress_line("cumu: %u of %u: %.48s", w->done, w->total, name);
 }
 
+/* One of the threads that run compilers: takes kernels from the queue until it is closed and empty. The queue is
+ * bounded: texts are made faster than compiled, and each may be megabytes. */
 static void *compile_some(void *arg)
 {
     struct warm *w = arg;
@@ -124,6 +126,8 @@ static int emit_musa(const struct ptx_module *m, const char *name, char **text, 
     return result;
 }
 
+/* Translates one kernel for one shape and queues it, unless the cache has it. The host's key is that of the kernel's
+ * PTX, known before; a device's is that of the text. */
 static void emit(struct warm *w, const struct ptx_module *m, const uint8_t digest[CUMU_HASH_BYTES], const char *name,
                  enum t1_shape shape)
 {

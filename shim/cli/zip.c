@@ -126,6 +126,7 @@ static const char *take(struct sink *s, const uint8_t *p, size_t n)
     return put(s->fd, p, n) ? NULL : strerror(errno);
 }
 
+/* Decompresses a member in pieces, so that none is in memory whole. zlib counts in 32 bits. */
 static const char *inflate_to(struct sink *s, const uint8_t *p, uint64_t n)
 {
     uint8_t out[65536];

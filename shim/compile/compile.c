@@ -147,6 +147,9 @@ static enum cumu_fault fault_of(const char *log, int status)
     return CUMU_FAULT_TEXT;
 }
 
+/* Runs the compiler on one text in a folder of its own and takes the object, or the first line of what it said. The
+ * environment is cleaned: without LD_PRELOAD the compiler is not a guest of cumu's itself, and TMPDIR is the folder.
+ * */
 static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_recipe *r, const char *text,
                     size_t size)
 {

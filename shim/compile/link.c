@@ -289,6 +289,9 @@ static bool collect(struct sym **syms, const char *text, int unit)
     return true;
 }
 
+/* Writes one unit of a link: names that are private in several units get the unit's number, declarations are written
+ * once, and of definitions that may be multiple (.weak, .visible of templates) the chosen one. This is nvlink's
+ * work, done on PTX text. */
 static bool emit_unit(struct out *o, struct sym *syms, const char *text, int unit)
 {
     struct sym *renamed = NULL, *y;

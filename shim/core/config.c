@@ -122,6 +122,8 @@ static void set(unsigned i, const char *value)
         values[i].text = "";
 }
 
+/* Reads all options once. The logger is set up in between: what is wrong with the environment can only be said when
+ * its own options are known. */
 static void load(void)
 {
     const char *bad[CUMU_NOPTIONS] = {0};

@@ -93,6 +93,9 @@ static unsigned cap(enum cumu_level level)
     return level == CUMU_GAP ? 1 : state.repeat;
 }
 
+/* Writes one line: built on the stack, as the logger may be called inside malloc; one write, so that lines of
+ * processes do not mix; errno kept, because callers log between a failure and its report. A call from within itself
+ * is dropped. */
 void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *channel,
                const char *symbol, const char *format, va_list args)
 {

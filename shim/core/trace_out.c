@@ -160,6 +160,7 @@ static void json_launch(struct cumu_writer *w, const struct cumu_event *e)
     put_stream(w, e);
 }
 
+/* Writes an event as one JSON object a line. */
 static void write_jsonl(struct cumu_writer *w, const struct cumu_event *e)
 {
     size_t n = strnlen(e->name, NAME);

@@ -21,6 +21,8 @@ static size_t first_guess(size_t recorded, size_t stored, size_t ratio)
     return recorded < most ? recorded + 1 : most;
 }
 
+/* Decompresses a zstd image. The recorded size is a first guess only, since it is wrong in some files; the buffer
+ * grows to a limit that no honest image reaches. */
 static int unpack_zstd(const struct fatbin_entry *e, char **out, size_t *len)
 {
     ZSTD_DStream *ds = ZSTD_createDStream();

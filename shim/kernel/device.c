@@ -77,6 +77,8 @@ static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t 
     return err;
 }
 
+/* Makes a kernel's mubin: from the cache or by the SDK's compiler, as CUMU_JIT allows; each way to fail has the CUDA
+ * error that its counterpart would give. */
 static int compile(struct cumu_func *f, struct device_code *c)
 {
     struct cumu_compiled o;

@@ -258,6 +258,8 @@ static bool has_become_worth(struct job *j)
     return j->compile;
 }
 
+/* One job: the object from the cache, or text and compiler. A job whose kernel has gone meanwhile still fills the
+ * cache, but is not loaded. */
 static void work(struct job *j)
 {
     struct cumu_compiled o;
@@ -376,6 +378,8 @@ static void stay_loaded(void)
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+/* A background compiler thread. It runs at a low priority and captures nothing of anybody's; it makes its first
+ * driver calls before it takes any job, for the reason below. */
 static void *thread_main(void *slot)
 {
     struct job **mine = slot;

@@ -153,6 +153,8 @@ int cumu_module_add(struct cumu_module *m, const void *data, size_t size)
     return add_text(m, text, len);
 }
 
+/* Loads a module from an image of any kind. If it fails, the log that the program gave holds why, as
+ * cuModuleLoadDataEx promises. */
 static int load(const void *data, size_t size, const char *path, const struct cumu_jit_log *log,
                 struct cumu_module **out)
 {

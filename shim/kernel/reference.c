@@ -73,6 +73,8 @@ int cumu_reference_get(struct cumu_module *m, const char *name, bool surface,
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
+/* Makes the texture or surface object of a reference from what is bound to it: the driver below knows objects only.
+ * */
 static int make_object(const struct cumu_reference *r, const struct cumu_binding *b,
                        const struct cumu_sampling *how, unsigned long long *handle)
 {

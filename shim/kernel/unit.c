@@ -125,6 +125,8 @@ static int refuse_sass(struct cumu_unit *u, const struct fatbin_list *l)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
+/* Chooses the PTX of a fat binary: the best entry that unpacks and scans; the others are tried because builds carry
+ * entries of newer PTX than we read. Machine code alone is refused by its architecture's name. */
 static int open_container(struct cumu_unit *u)
 {
     struct fatbin_list l;

@@ -302,11 +302,19 @@ struct ptx_module {
     struct ptx_symtab *names; /* of variables and functions; read-only once open */
 };
 
-/* Symbol ids in ptx_opnd.sym: >= 0 module variable; the three bands below name other tables. */
-#define PTX_SYM_FUNC(i)  ((int32_t)(0x20000000 + (i)))  /* module->func[i] */
-#define PTX_SYM_LOCAL(i) ((int32_t)(0x40000000 + (i)))  /* func->local[i] */
-#define PTX_SYM_PARAM(i) ((int32_t)(0x60000000 + (i)))  /* func->param[i]; results follow params */
-#define PTX_SYM_PROTO(i) ((int32_t)(0x70000000 + (i)))  /* func->proto[i] or btab */
+/* Symbol ids in ptx_opnd.sym: one number says which table and where in it. Below the bands lie variables of the module,
+ * -1 is none. A band is bits 28 to 30 of a positive int, so that each table may have 2^28 entries, more than a text
+ * that we read can declare. */
+enum {
+    PTX_BAND_FUNC = 0x20000000,  /* module->func[i] */
+    PTX_BAND_LOCAL = 0x40000000, /* func->local[i] */
+    PTX_BAND_PARAM = 0x60000000, /* func->param[i]; results follow params */
+    PTX_BAND_PROTO = 0x70000000, /* func->proto[i] or btab */
+};
+#define PTX_SYM_FUNC(i)  ((int32_t)(PTX_BAND_FUNC + (i)))
+#define PTX_SYM_LOCAL(i) ((int32_t)(PTX_BAND_LOCAL + (i)))
+#define PTX_SYM_PARAM(i) ((int32_t)(PTX_BAND_PARAM + (i)))
+#define PTX_SYM_PROTO(i) ((int32_t)(PTX_BAND_PROTO + (i)))
 #define PTX_SYM_BAND(s)  ((s) & 0x70000000)
 #define PTX_SYM_INDEX(s) ((s) & 0x0fffffff)
 

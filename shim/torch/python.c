@@ -47,6 +47,9 @@ static struct {
     bool ready; /* all of these are there */
 } py;
 
+/* Finds the functions of Python and of torch_musa that devices are exchanged by. They are looked up, not linked: the
+ * process may have any Python, or none. The size that this Python gives an object, compared with ours, tells one
+ * whose objects are laid out another way. */
 static void find_python(void)
 {
     static const struct {

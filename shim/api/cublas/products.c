@@ -18,6 +18,9 @@ struct gemv {
     bool pointers;
 };
 
+/* Batched matrix-vector products of mixed types as matrix products with one row, since muBLAS has no such gemv: y' =
+ * alpha x' op(A)' + beta y'. In this form the increments of x and y are leading dimensions, which cannot be
+ * negative. */
 static int gemv(void *h, int op, const struct gemv *g, const void *alpha, const void *a, const void *x,
                 const void *beta, void *y)
 {
@@ -104,6 +107,8 @@ static bool number(const struct groups *g, const void *array, long i, int *out)
     return v == *out;
 }
 
+/* Grouped products as one batched product a group. The groups may differ in everything; arrays of alpha and beta
+ * step by the size of the scalar. */
 static int grouped(void *h, const struct groups *g, long groups)
 {
     int mode;

@@ -64,6 +64,8 @@ static void leave(int device, int before)
         mu.musaSetDevice(before);
 }
 
+/* cublasXt on one device: the first of the list. Another one than before gets a handle of its own; the program's
+ * handle stays. */
 int wrap_cublasXtDeviceSelect(void *handle, int count, void *devices)
 {
     struct xt *x = live(handle);

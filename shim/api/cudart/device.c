@@ -31,6 +31,9 @@ static cudaError_t device_of(int ordinal, MUdevice *device)
     return CUMU_RT(mu.muDeviceGet(device, ordinal));
 }
 
+/* Fills cudaDeviceProp in the layout of the caller's version from single attributes: the layout of MUSA's own struct
+ * changed between SDKs and is not known for the later ones (mapping/facts/musa.md S1), attributes are CUDA's
+ * numbers. */
 static cudaError_t properties(void *out, size_t size, unsigned version, int ordinal)
 {
     /* name, uuid and totalGlobalMem lie at the same offsets in all layouts. */

@@ -10,6 +10,7 @@
     if (!f)                                                                                        \
     return CUMU_RT(cudaErrorInvalidDeviceFunction)
 
+/* Fills cudaFuncAttributes from single attributes of the driver, as many bytes as the caller's version has. */
 static cudaError_t attributes(cudaFuncAttributes *out, const void *kernel, size_t size)
 {
     static const struct {

@@ -5,6 +5,7 @@
 
 enum { CPU_DEVICE = -1, NO_DEVICE = -2 };
 
+/* Pointer attributes in the size of the caller's version (mapping/facts/cuda.md S2). */
 static cudaError_t pointer_attributes(cudaPointerAttributes *out, const void *p, size_t size)
 {
     musaPointerAttributes below;

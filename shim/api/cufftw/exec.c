@@ -43,6 +43,8 @@ static void *staged(const void *data, size_t bytes, bool filled)
     return NULL;
 }
 
+/* Executes a plan on memory of either side: FFTW's programs pass host pointers, which are staged on the device; with
+ * a device pointer nothing is copied. In place needs room for the larger side. */
 static bool run(const struct cufftw_plan *p, void *in, void *out)
 {
     bool in_place = in == out, done = false;

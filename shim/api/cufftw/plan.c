@@ -57,6 +57,8 @@ static bool embed(const struct shape *s, bool out, long long sizes[CUFFTW_RANK])
     return true;
 }
 
+/* Makes a cuFFT plan of FFTW's dimensions, which must lie within each other as cuFFT's embedding demands; NULL, as
+ * FFTW answers, where they do not. */
 static void *plan(const struct shape *s, void *in, void *out)
 {
     long long n[CUFFTW_RANK], inembed[CUFFTW_RANK], onembed[CUFFTW_RANK];

@@ -71,6 +71,8 @@ struct geev {
     void *a, *values, *vl, *vr;
     int *info;
 };
+/* Eigenvalues of a general matrix by LAPACK on the host, as muSOLVER has no geev. Real matrices have complex
+ * eigenvalues as two arrays in LAPACK and as pairs in cuSOLVER's mixed form. */
 static int on_host(const struct geev *g, musaStream_t stream, void *f)
 {
     size_t size = cumu_solver_size(g->type), n = (size_t)g->n, one = n ? n : 1;
@@ -170,6 +172,8 @@ int wrap_cusolverDnXlarft_bufferSize(void *h, void *params, int direct, int stor
     (void)params, (void)v, (void)tau, (void)t, (void)compute;
     return sizes(w, larft_check(w, direct, storev, n, k, element, ldv, tau_type, ttype, ldt), 1, 0, device, host);
 }
+/* The triangular factor of a block of reflectors, by LAPACK on the host. Only bytes of the matrix are fetched:
+ * behind the last column may be the end of the allocation. */
 int wrap_cusolverDnXlarft(void *h, void *params, int direct, int storev, long n, long k, int element, const void *v,
                           long ldv, int tau_type, const void *tau, int ttype, void *t, long ldt, int compute,
                           void *work, size_t size, void *host, size_t host_size)

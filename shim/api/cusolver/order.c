@@ -15,6 +15,8 @@ static void release(struct graph *g)
     free(g->from);
     free(g->at);
 }
+/* The graph of A + A' without its diagonal, each neighbour once: what fill-reducing orders look at. Lists are
+ * counted, filled, then thinned in place. */
 static int graph_of(const struct cumu_csr *a, struct graph *g)
 {
     int n = a->n, to = 0, first = 0;
@@ -96,6 +98,8 @@ static int far_levels(const struct graph *g, int root, const int *mark, int in, 
     return depth;
 }
 
+/* Reverse Cuthill-McKee (George 1971): breadth-first from a vertex that is as far out as can be found, neighbours by
+ * ascending degree, then the order reversed. Each component begins anew. */
 static int cuthill_mckee(const struct graph *g, int *order)
 {
     int n = g->n, done = 0, stamp = 0, count;

@@ -38,6 +38,9 @@ static int gesv_size(int type, void *h, int n, int nrhs, void *a, int lda, int l
                  (size_t)lwork * cumu_solver_size(type);
     return r;
 }
+/* Solves by a factorisation in full precision, where cuSOLVER factors in low precision and refines: muSOLVER has no
+ * such solver. So there are no iterations, and the result is at least as exact. The workspace holds pivots, the
+ * factors and getrf's own. */
 static int gesv(int type, void *h, int n, int nrhs, void *a, int lda, int *ipiv, const void *b, int ldb, void *x,
                 int ldx, void *work, size_t bytes, int *iterations, int *info)
 {
@@ -129,6 +132,8 @@ static int upper(int type, void *h, int n, int nrhs, void *r, int ldr, void *b, 
     return status ? CUSOLVER_STATUS_INTERNAL_ERROR : CUSOLVER_STATUS_SUCCESS;
 }
 
+/* Least squares by QR in full precision (no refinement, as in gesv): factors, Q' b, then the triangle. The plan lays
+ * the parts out in the workspace. */
 static int gels(int type, void *h, int m, int n, int nrhs, void *a, int lda, const void *b, int ldb, void *x, int ldx,
                 void *work, size_t bytes, int *iterations, int *info)
 {

@@ -197,6 +197,8 @@ struct input {
     const void *row, *col;
     int nnz;
 };
+/* Takes a refactorisation's matrix, factors and permutations to the host, as coordinates. muSOLVER has none of
+ * cusolverRf, and its first step is sequential anyway. */
 static int set_up(void *handle, bool device, int batch, int n, struct input a, const double *const *values,
                   struct input l, struct input u, const void *p, const void *q)
 {
@@ -322,6 +324,8 @@ static int find(const struct rf *h, int row, int col)
     return at ? (int)(at - h->at) : -1;
 }
 
+/* Finds, for each element of A, its place in the bundle of L and U after both permutations, so that refactorising is
+ * no search. An element without a place means factors of another matrix. */
 static int analyse(void *handle, bool batched)
 {
     struct rf *h = alive(handle);
@@ -476,6 +480,7 @@ static void solve_one(const struct rf *h, const double *m, const int *p, const i
         x[q[i]] = y[i];
     }
 }
+/* Solves for each matrix and right-hand side with the factors on the host; columns go there and back one by one. */
 static int solve(void *handle, bool batched, const void *p, const void *q, int nrhs, const void *temp, int ldt,
                  double *const *x, int ldx)
 {
@@ -600,6 +605,7 @@ int wrap_cusolverRfExtractSplitFactorsHost(void *handle, void *nnz_l, void *star
         r = extracted(h, upper, h->unit == STORED_U, nnz_u, starts_u, indices_u, values_u);
     return r;
 }
+/* Copies of the factors on the device, made once and kept with the handle, as cuSOLVER hands out its own arrays. */
 int wrap_cusolverRfAccessBundledFactorsDevice(void *handle, void *nnz, void *starts, void *indices, void *values)
 {
     static const bool all[3] = {true, true, true};

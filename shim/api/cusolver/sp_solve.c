@@ -44,6 +44,8 @@ static int solve_ordered(int how, const struct cumu_sparse *of, const struct cum
     return r;
 }
 
+/* One sparse linear system: matrix and right-hand side to the host, ordered, factored, solved. A singular matrix is
+ * a success with the row in `singularity`, and the solution is not a number. */
 static int lsv(int how, const struct cumu_sp *from, const void *b, double tol, int reorder, void *x, int *singularity)
 {
     const struct cumu_sparse *of = cumu_sp_of(from->type);
@@ -197,6 +199,8 @@ static double off(const struct iterate *t, const struct cumu_csr *a, const doubl
     return norm(t, y);
 }
 
+/* Inverse iteration with a fixed shift: each step solves with the same factors, and the Rayleigh quotient gives the
+ * eigenvalue. At a shift that is an eigenvalue the matrix is singular: a shift next to it converges as well. */
 static int iterate(const struct iterate *t, const struct cumu_csr *a, const double shift[2], int most, double tol,
                    double *x, double value[2])
 {

@@ -97,6 +97,7 @@ int wrap_cusolverDnSyevdx_bufferSize(void *h, void *params, int jobz, int range,
     return syevdx_size(w, element, wtype, h, jobz, range_of(w, range, vl, vu, il, iu), uplo, n, a, lda, values, device,
                        NULL);
 }
+/* The typed form of all four syevdx functions; bounds of the interval come by pointer, in the type of the values. */
 int wrap_cusolverDnSyevdx(void *h, void *params, int jobz, int range, int uplo, long n, int element, void *a, long lda,
                           void *vl, void *vu, long il, long iu, void *meig64, int wtype, void *values, int compute,
                           void *work, size_t size, void *info)
@@ -323,6 +324,8 @@ int wrap_cusolverDnXgesvdr_bufferSize(void *h, void *params, char jobu, char job
     int r = plan_gesvdr(w, h, jobu, jobv, m, n, k, p, niters, a, lda, ldu, ldv, &l, &options);
     return sizes(w, r, l.lwork, l.work, device, host);
 }
+/* The leading k singular values and vectors: of a full decomposition, where cuSOLVER samples at random. Exact
+ * instead of approximate, and slower for small k; muSOLVER has no randomised one. */
 int wrap_cusolverDnXgesvdr(void *h, void *params, char jobu, char jobv, long m, long n, long k, long p, long niters,
                            int element, void *a, long lda, int stype, void *s, int utype, void *u, long ldu, int vtype,
                            void *v, long ldv, int compute, void *work, size_t bytes, void *host, size_t host_size,

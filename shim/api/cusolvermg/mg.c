@@ -321,6 +321,8 @@ int wrap_cusolverMgGetrf_bufferSize(void *h, int m, int n, void *a, int ia, int 
     (void)pivots, (void)compute;
     return size(h, &p, NULL, lwork);
 }
+/* LU over several devices: all blocks are brought onto the first device, factored there and put back, pivots to
+ * where the blocks of their columns are. */
 int wrap_cusolverMgGetrf(void *h, int m, int n, void *a, int ia, int ja, void *desc, void *pivots, int compute,
                          void *work, long long lwork, void *info)
 {
@@ -393,6 +395,8 @@ int wrap_cusolverMgSyevd_bufferSize(void *h, int jobz, int uplo, int n, void *a,
     int r = size(h, &p, NULL, lwork);
     return !r && !values_of(&p, wtype) ? CUSOLVER_STATUS_INVALID_VALUE : r;
 }
+/* Eigenvalues over several devices, on the first one; values go to the host, vectors back into the blocks if they
+ * are wanted. */
 int wrap_cusolverMgSyevd(void *h, int jobz, int uplo, int n, void *a, int ia, int ja, void *desc, void *w, int wtype,
                          int compute, void *work, long long lwork, void *info)
 {

@@ -67,6 +67,8 @@ static CUresult get(int setting, void *value, size_t *size)
     return CUDA_SUCCESS;
 }
 
+/* Stores a setting of core dumps, so that programs read back what they set; no dumps of kernels are made, and asking
+ * for them says so. A context has no trigger and no pipe of its own. */
 static CUresult put(int setting, const void *value, size_t *size, bool global)
 {
     CUresult err = check(setting, value, size);

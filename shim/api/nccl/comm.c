@@ -93,6 +93,8 @@ int cumu_nccl_join(struct nccl_task *t)
     return r;
 }
 
+/* Begins a communicator: the handle exists at once, and the joining of the ranks becomes a task, run now, at the end
+ * of the group, or by a thread if the communicator does not block. */
 static int make(const char *call, void **out, int nranks, const struct cumu_s128 *id, int rank,
                 const void *config)
 {
@@ -146,6 +148,7 @@ int wrap_ncclCommInitRankScalable(void **comm, int nranks, int rank, int n, cons
     return make(call, comm, nranks, ids, rank, config);
 }
 
+/* All ranks of one process: a group of single calls, each with its device current, so that they can meet. */
 int wrap_ncclCommInitAll(void **comms, int n, const int *devices)
 {
     const char *call = "ncclCommInitAll";

@@ -36,6 +36,8 @@ static const struct field {
     {"nvlsCTAs", offsetof(struct config, nvls_ctas), 72, 1, INT_MAX},
 };
 
+/* Reads a caller's configuration, as much of it as its release had: fields were only ever appended, and `since` is
+ * the size from which on a field is there (mapping/facts/cuda.md S6). */
 int cumu_nccl_config(const char *call, const void *config, struct nccl_config *out)
 {
     struct config c = {0};

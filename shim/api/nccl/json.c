@@ -71,6 +71,8 @@ static size_t utf8(int c, char *out)
     return 3;
 }
 
+/* Reads a JSON string (RFC 8259, section 7). Zeros and halves of surrogate pairs are refused, because the text is
+ * used as C strings and written back. */
 static char *string(struct reader *r)
 {
     if (!take(r, '"'))
@@ -115,6 +117,8 @@ static char *string(struct reader *r)
     return out;
 }
 
+/* Reads a JSON number: an integer if it fits into 64 bits without fraction, else a real. Leading zeros and a bare
+ * sign are refused, as by the RFC. */
 static bool number(struct reader *r, struct json *j)
 {
     char text[32], *end;
@@ -160,6 +164,8 @@ static bool word(struct reader *r, struct json *j)
     return number(r, j);
 }
 
+/* Reads the members of an object or the items of a list; a name that comes twice is refused, since readers disagree
+ * about which one counts. */
 static bool members(struct reader *r, struct json *j, char close, int depth)
 {
     struct json **end = &j->first;

@@ -103,6 +103,8 @@ static int count(const struct json *list)
     return n;
 }
 
+/* Reads one group: its devices, and the slots of buffers in the order in which they are registered. What is unknown
+ * is an error: a manifest is compared, and a misspelt field would compare nothing. */
 static bool group(struct check *c, const struct json *j, struct manifest_group *g)
 {
     static const char *const fields[] = {"name", "devices", "slots", NULL};

@@ -122,6 +122,8 @@ static int run_shrink(struct nccl_task *t)
     return cumu_nccl_join(t);
 }
 
+/* Leaves ranks out. The remaining ones find each other by a key that every one computes from the parent's and the
+ * set of those that are gone (FNV-1a's step and prime); they may not be asked, as the others may be dead. */
 int wrap_ncclCommShrink(void *comm, const int *excluded, int n, void **out, const void *config, int flags)
 {
     const char *call = "ncclCommShrink";

@@ -46,6 +46,8 @@ struct call {
     int root;
 };
 
+/* Checks a collective's arguments and makes it a job. The checks are those that one rank can make alone; what ranks
+ * disagree in, the collective itself finds. */
 static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t stream)
 {
     mcclResult_t r = check(c, a->type, a->count, a->root, a->kind, NULL);

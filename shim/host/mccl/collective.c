@@ -325,6 +325,9 @@ static mcclResult_t see_all(const struct view *v, char **send, char **recv)
     return mcclSuccess;
 }
 
+/* A collective in which every rank reads the others' memory: buffers are offered, and used when all ranks could map
+ * all of them; if one could not, all take the staged way, as the choice must be the same everywhere. A rank leaves
+ * when all are done, since its buffers are its program's again then. */
 static mcclResult_t direct(struct view *v)
 {
     mcclComm_t c = v->c;

@@ -150,6 +150,9 @@ static void fail_launch(mcclComm_t c, musaError_t why)
     mccl_fail(c, mcclRemoteError, "rank %d cannot put its call on a stream: error %d", c->rank, (int)why);
 }
 
+/* Puts a job onto its stream: as a callback that waits for its turn among the communicator's jobs, or as a node of a
+ * graph that the stream captures. A job that cannot be launched takes its turn and fails, because the other ranks
+ * wait for it. */
 static mcclResult_t launch(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;

@@ -60,6 +60,8 @@ static bool step_send(mcclComm_t c, struct mccl_transfer *t)
     return moved;
 }
 
+/* Takes what lies in the mailbox: letters in pieces, or the place of the whole message in the sender's memory. The
+ * sizes of both sides are compared here, as only the receiver sees both. */
 static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *moved)
 {
     struct mccl_mailbox *box = mailbox(c, t);

@@ -298,6 +298,8 @@ static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **sh
     return memory;
 }
 
+/* The desk of one id: waits for all ranks, makes their shared memory and hands it out, then ends. Ranks in this
+ * process get its address, others the descriptor, so that threads of one process share one mapping. */
 static void *serve(void *arg)
 {
     struct desk *d = arg;
@@ -331,6 +333,8 @@ static void hold(void) { pthread_mutex_lock(&lock); }
 static void let_go(void) { pthread_mutex_unlock(&lock); }
 static void survive_fork(void) { pthread_atfork(hold, let_go, let_go); }
 
+/* Makes an id and opens its desk: an abstract Unix socket named by the id's random key, served by a thread of the
+ * process that asked. The ranks are on one machine, so no network is needed. */
 mcclResult_t mcclGetUniqueId(mcclUniqueId *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -456,6 +460,7 @@ mcclResult_t mcclCommInitRank(mcclComm_t *comm, int nranks, mcclUniqueId id, int
                           : mccl_join(comm, nranks, &id, rank, device);
 }
 
+/* All ranks of one process, as a group, so that they can wait for each other. */
 mcclResult_t mcclCommInitAll(mcclComm_t *comms, int ndev, const int *devices)
 {
     int count, old;

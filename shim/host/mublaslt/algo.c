@@ -256,6 +256,8 @@ mublasStatus_t mublasLtMatmulAlgoCheck(mublasLtHandle_t handle, mublasLtMatmulDe
     return r;
 }
 
+/* What the one algorithm there is can do; numbers are cuBLASLt's, as muBLASLt publishes none (mapping/facts/musa.md
+ * A4). */
 mublasStatus_t mublasLtMatmulAlgoCapGetAttribute(const mublasLtMatmulAlgo_t *algo, int attribute, void *buf,
                                                  size_t size, size_t *written)
 {

@@ -102,6 +102,8 @@ static void store_inputs(struct state *s, size_t line)
     lt_store_line(s->aux, s->other, &s->aux_layout, s->down, line, s->n);
 }
 
+/* Applies the epilogue to one line of results, in double: bias, activation or its gradient, what the backward pass
+ * needs, the bias's gradient. By lines, as bias and masks run along one dimension. */
 static void activate(struct state *s, size_t line)
 {
     unsigned e = s->epilogue;

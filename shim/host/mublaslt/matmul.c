@@ -86,6 +86,9 @@ static bool bring(const struct lt_call *call, V c, void *d)
     return line != NULL;
 }
 
+/* One product of a batch: operands as views in the type that is computed in, the product by BLAS into the result, or
+ * into sums of a wider type where type, order or epilogue ask for it. Row order is computed as the transposed
+ * product, which is the same memory. */
 static void one(const struct lt_call *call, int i)
 {
     enum lt_work work = call->work;

@@ -51,6 +51,8 @@ static const struct {
 
 static bool quasi(const struct murand_engine *e) { return e->fill; }
 
+/* Takes a free generator from a fixed table: a handle is then never freed memory, so that a stale one is recognised.
+ * */
 static murandStatus_t create(murandGenerator_t *generator, murandRngType_t type, bool host)
 {
     size_t t = 0;

@@ -104,6 +104,8 @@ static void *matrix(const struct musolver_call *c, const struct musolver_operand
     return c->pointers ? maths_member(((void **)o->at)[i]) : (char *)o->at + (long long)size * o->stride * i;
 }
 
+/* Runs a call when its turn on the stream comes: workspace is the caller's or taken here, and each matrix of a batch
+ * is solved with its own pointers. */
 static void run(const void *call)
 {
     const struct musolver_call *c = call;

@@ -128,6 +128,8 @@ static int gather_row(const struct gathering *g, const struct csr *a, int r, int
     return n;
 }
 
+/* Gathers rows of elements into rows of blocks: `place` says where in the row a block column is, so that a row costs
+ * its elements only. Without room for results it only counts. */
 static void run_gather(const void *call)
 {
     const struct gathering *g = call;

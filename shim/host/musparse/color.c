@@ -31,6 +31,8 @@ static int color_of(const struct coloring *c, int i, const int *head, const int 
     return least;
 }
 
+/* Colours the graph of a matrix greedily in order of rows, so that no two neighbours share a colour, until the
+ * wanted fraction has one; the columns' lists make neighbours of both directions visible. */
 static void run(const void *call)
 {
     const struct coloring *c = call;

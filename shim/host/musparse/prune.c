@@ -52,6 +52,8 @@ static double percentile(const struct pruning *p)
     return found;
 }
 
+/* Keeps the elements above a threshold (given, or a percentile), of a dense or a sparse matrix: called once to count
+ * and once to write, as cuSPARSE's interface is. */
 static void run(const void *call)
 {
     const struct pruning *p = call;

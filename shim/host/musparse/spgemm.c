@@ -89,6 +89,8 @@ static void run(const void *call)
 
 static int64_t rows_of(musparseOperation_t op, int64_t rows, int64_t cols) { return is_trans(op) ? cols : rows; }
 
+/* A product of sparse matrices in three stages: the size of the workspace (none is needed, but programs allocate
+ * what they are told), the number of elements, the product. */
 musparseStatus_t musparseSpGEMM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb,
                                 const void *alpha, musparseConstSpMatDescr_t a, musparseConstSpMatDescr_t b,
                                 const void *beta, musparseConstSpMatDescr_t d, musparseSpMatDescr_t c, int compute,

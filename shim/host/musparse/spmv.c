@@ -113,6 +113,8 @@ static void run_spmm(const void *call)
 
 static int64_t rows_of(musparseOperation_t op, int64_t rows, int64_t cols) { return is_trans(op) ? cols : rows; }
 
+/* A sparse matrix times a dense one, by stages as SDK 4.3.5 has them. All argument checks come first, in every
+ * stage, as programs test for errors in the first one. */
 musparseStatus_t musparseSpMM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb, const void *alpha,
                               musparseConstSpMatDescr_t a, musparseConstDnMatDescr_t b, const void *beta,
                               musparseDnMatDescr_t c, musaDataType_t compute, musparseSpMMAlg_t alg,

@@ -147,6 +147,8 @@ struct end { /* one end of a copy */
     size_t pitch;
 };
 
+/* Copies a rectangle between arrays and memory: all 2-D copies of the runtime come here. A pitch below the width is
+ * legal for a single row. */
 static MUresult rectangle(struct end dst, struct end src, size_t width, size_t height,
                           musaMemcpyKind kind, bool async, musaStream_t stream)
 {

@@ -93,6 +93,7 @@ musaError_t musaLaunchKernelExC_ptsz(const musaLaunchConfig_t *config, const voi
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
+/* Fills the runtime's struct from the driver's single attributes. */
 static MUresult attributes_of(musaFuncAttributes *a, MUfunction f)
 {
     const struct {

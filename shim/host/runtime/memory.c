@@ -111,6 +111,8 @@ musaError_t musaMemGetInfo(size_t *free_bytes, size_t *total)
 
 /* ---- what a pointer is ----------------------------------------------------------------------- */
 
+/* What the driver knows of a pointer, in the runtime's terms; memory that it does not know is host memory, which is
+ * an answer. */
 musaError_t musaPointerGetAttributes(musaPointerAttributes *a, const void *p)
 {
     MUresult r = rt_enter();

@@ -49,6 +49,7 @@ musaError_t musaFreeMipmappedArray(musaMipmappedArray_t mipmap)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
+/* The driver's description of a resource from the runtime's. */
 static MUresult resource(const musaResourceDesc *from, MUSA_RESOURCE_DESC *to)
 {
     *to = (MUSA_RESOURCE_DESC){ .resType = from->resType };

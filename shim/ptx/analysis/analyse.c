@@ -72,7 +72,7 @@ static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr
         a->reg >= 0 ? fact_at(r, r->f->instr_src[i][0], block) : ptx_fact_uniform();
     struct ptx_fact f = ptx_fact_varying();
     bool own_param =
-        space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != 0x60000000));
+        space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != PTX_BAND_PARAM));
     if (base.state == PTX_FACT_NONE)
         return base;
     if (base.state == PTX_FACT_LANES && !base.stride && space != PTX_SP_LOCAL && !own_param &&
@@ -105,6 +105,10 @@ static struct ptx_fact cvta_fact(const struct ptx_instr *in, struct ptx_fact a)
     return a;
 }
 
+/* The fact that an instruction's result has (uniform, affine with a stride, varying; range and alignment) from the
+ * facts of its sources: the transfer function of the fixpoint. What reads other lanes or memory that lanes share is
+ * varying unless the ISA makes it the same for all; a result is left undefined until all its sources have been
+ * visited. */
 static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, uint32_t i,
                                uint32_t block)
 {
@@ -226,6 +230,9 @@ static void visit_phis(struct ptx_run *r, uint32_t k)
     }
 }
 
+/* Updates the facts of what one instruction defines. Under a guard the old value shows through where the guard is
+ * false, so the result is joined with it, and is varying if lanes may disagree on the guard. Only vote's first
+ * result is the same for all lanes. */
 static void visit_instr(struct ptx_run *r, uint32_t i, uint32_t k)
 {
     struct ptx_func *f = r->f;
@@ -337,6 +344,9 @@ static void store(struct ptx_run *r)
     }
 }
 
+/* Runs the fixpoint: all facts start at the top of the lattice and only go down, and so does the set of divergent
+ * blocks, each of which may make phis varying and so more branches divergent. Both limits exist because the cost is
+ * quadratic in odd graphs; giving up means that all is varying, which is always right. */
 static void analyse(struct ptx_run *r)
 {
     struct ptx_func *f = r->f;

@@ -98,6 +98,9 @@ static void add_table(struct build *b, uint32_t from, const struct ptx_branch_ta
 /* Real code has two edges a block and a handful of branch tables. */
 static const uint32_t max_edges = 16 * 1000 * 1000;
 
+/* Finds the edges of all blocks: the targets of the last instruction, then the fall-through. Edges of one block lie
+ * together in `succ`, from `first` on, since blocks are visited in order; the fall-through is the last one, which is
+ * what emission relies on. */
 static void connect(struct build *b)
 {
     struct ptx_func *f = b->f;

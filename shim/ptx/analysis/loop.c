@@ -20,6 +20,8 @@ struct domtree {
     uint32_t *in, *out;
 };
 
+/* Numbers the dominator tree in pre- and post-order, so that "a dominates b" is two comparisons afterwards. The walk
+ * has a stack of its own: trees are as deep as straight-line code is long. */
 static void number_domtree(struct ptx_ctx *c, uint32_t n, const int32_t *idom, struct domtree *d)
 {
     int32_t *child = PTX_NEW(c, int32_t, n), *sibling = PTX_NEW(c, int32_t, n);
@@ -189,6 +191,9 @@ static int32_t next_edge(const struct walk *w, int32_t l, struct frame *f)
     return -1;
 }
 
+/* Orders the blocks so that each loop is contiguous and its header comes first: a reverse post-order of the loop's
+ * own blocks in which an inner loop counts as one block, and is laid out in its place. Divergent regions are
+ * linearised in this order. */
 static void lay_out(struct walk *w, int32_t l, int32_t start, uint32_t depth)
 {
     if (depth > MAX_DEPTH)

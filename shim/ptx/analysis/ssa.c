@@ -108,6 +108,8 @@ static void collect(struct build *b)
     }
 }
 
+/* Makes the children's lists of the dominator tree and numbers it in pre- and post-order. A child list ends with -1,
+ * as block 0 is nobody's child. */
 static void dominator_tree(struct build *b)
 {
     struct ptx_func *f = b->f;
@@ -268,6 +270,8 @@ static int32_t new_value(struct build *b, int32_t reg, int32_t block, int32_t in
     return (int32_t)f->nvalue++;
 }
 
+/* Places phis for every register that is live across blocks: pruned SSA, by iterated dominance frontiers (Cytron and
+ * others 1991) restricted to where the register is live-in. */
 static void place_phis(struct build *b)
 {
     struct ptx_func *f = b->f;
@@ -347,6 +351,9 @@ static void rename_block(struct build *b, struct rename *u, uint32_t k)
     }
 }
 
+/* Gives every use the value that reaches it, by a walk over the dominator tree with the current value of each
+ * register; what a block has changed is undone when its subtree is left (Cytron and others 1991). Iterative, because
+ * the tree may be deep. */
 static void rename_all(struct build *b)
 {
     struct ptx_func *f = b->f;
@@ -374,6 +381,8 @@ static void rename_all(struct build *b)
     }
 }
 
+/* The steps of the construction in order. Values of all operands start as -1, "reads no value", since renaming meets
+ * reachable blocks only. */
 static void build(struct build *b)
 {
     struct ptx_func *f = b->f;

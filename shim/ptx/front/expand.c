@@ -162,6 +162,9 @@ static int32_t widen(struct ptx_parser *p, const struct ptx_instr *in, unsigned 
     return binary(p, in, PTX_OP_ADD, PTX_U64, base, reg_opnd(convert(p, in, PTX_S64, PTX_S32, far)));
 }
 
+/* Makes 64-bit addresses of 32-bit ones. Modules of .address_size 64 may keep addresses of shared, local and
+ * constant variables in 32-bit registers; back ends know one width only. A register that was widened by cvt is
+ * remembered: cvta takes it as such an address. */
 static void expand_short_addresses(struct ptx_parser *p, struct ptx_instr *in)
 {
     struct ptx_opnd *o = &in->src[0];

@@ -46,6 +46,8 @@ static bool accept_cast(struct ptx_lex *l, bool *to_unsigned)
     return true;
 }
 
+/* Reads a primary of a constant expression with the operators before it: a number, WARP_SZ, a cast to .s64 or .u64,
+ * a bracket. PTX constants are 64 bits wide; an operator keeps "unsigned" only where C would. */
 static struct ptx_num unary(struct ptx_lex *l, int nesting)
 {
     struct ptx_num n;
@@ -128,6 +130,8 @@ static struct ptx_num apply_float(struct ptx_lex *l, const struct ptx_tok *t, in
     }
 }
 
+/* Computes one binary operation on constants. Integers are 64 bits and unsigned as soon as one side is; shifts of 64
+ * and more give 0 or the sign, and INT64_MIN / -1 must not trap here, either. */
 static struct ptx_num apply(struct ptx_lex *l, const struct ptx_tok *t, const struct ptx_num *x,
                             const struct ptx_num *y)
 {

@@ -78,6 +78,8 @@ static void read_symbol(struct init *i, unsigned byte)
     put(i, 0);
 }
 
+/* Reads one element of a variable's initialiser: text, a constant, the address of a symbol, or one byte of such an
+ * address (`0xff(sym)`, `0xff00(sym)`...), which is how nvcc initialises packed structs with pointers. */
 static void read_scalar(struct init *i)
 {
     struct ptx_lex *l = i->l;

@@ -65,6 +65,8 @@ void ptx_lex_start(struct ptx_lex *l, struct ptx_ctx *c, const char *s, size_t l
     ptx_next(l);
 }
 
+/* The end of the number at p; its kind goes into the token. 0f and 0d before hexadecimal digits are the bits of a
+ * float and of a double. A dot before a word is not part of it: it begins a modifier. */
 static const char *lex_number(struct ptx_lex *l, const char *p)
 {
     struct ptx_tok *t = &l->tok;
@@ -100,6 +102,8 @@ static const char *lex_number(struct ptx_lex *l, const char *p)
     return p;
 }
 
+/* Reads the next token. `%` before a word character belongs to a register's name, else it is the remainder; a dot
+ * begins a directive or modifier unless a digit follows; `::` is part of a modifier. */
 void ptx_next(struct ptx_lex *l)
 {
     const char *p = skip_blank(l, l->p);
@@ -283,6 +287,8 @@ static double decimal(struct ptx_lex *l, const struct ptx_tok *t)
     return d;
 }
 
+/* The value of a number token. Decimals are read as doubles; 0f keeps its 32 bits as well, since a signalling NaN
+ * would not survive the way through a double. */
 struct ptx_num ptx_number(struct ptx_lex *l, const struct ptx_tok *t)
 {
     struct ptx_num n = {0};

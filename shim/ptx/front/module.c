@@ -357,6 +357,9 @@ static bool starts_func(struct scan *s)
     return false;
 }
 
+/* Walks over the top level of a module: variables and declarations are read, bodies of functions only found. One
+ * library may hold thousands of kernels of which a program launches ten, so a body is parsed when it is asked for.
+ * */
 static void scan_module(struct scan *s)
 {
     struct ptx_lex *l = &s->lex;

@@ -242,6 +242,8 @@ void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned ty
     ptx_make_vec(p, o, items, n);
 }
 
+/* Reads what stands in brackets: a base with an offset, or several items as texture operands have ([tex, {x, y}]).
+ * Only the first item may be an address; the others are coordinates and may be floats. */
 static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int nested,
                          struct ptx_opnd *o)
 {

@@ -226,7 +226,7 @@ static bool read_table(struct ptx_parser *p, const struct ptx_tok *label)
         do {
             struct ptx_tok t = ptx_ident(l, "a function");
             int32_t sym = ptx_module_symbol(f->module, t.s, t.len);
-            if (sym < 0 || PTX_SYM_BAND(sym) != 0x20000000)
+            if (sym < 0 || PTX_SYM_BAND(sym) != PTX_BAND_FUNC)
                 ptx_fail(p->ctx, t.line, t.s, t.len, "undeclared function in .calltargets");
             first = first < 0 ? sym : first;
         } while (ptx_accept(l, ','));
@@ -309,6 +309,9 @@ struct ptx_instr *ptx_push_instr(struct ptx_parser *p)
     return &f->instr[f->ninstr++];
 }
 
+/* Reads a guard, an opcode with its modifiers and the operands, and checks them by the opcode's signature. Opcodes
+ * are looked up as text once per spelling and function. What back ends need not know of is rewritten by ptx_expand
+ * before the instruction is kept. */
 static void read_instr(struct ptx_parser *p)
 {
     struct ptx_lex *l = &p->lex;
@@ -341,6 +344,8 @@ static void read_instr(struct ptx_parser *p)
     *ptx_push_instr(p) = in;
 }
 
+/* Reads one statement of a body: an instruction, a label, a branch table, a directive, or one side of a scope's
+ * braces. Names of a scope end with it, labels as well, so scopes are numbered and know their parents. */
 static void read_statement(struct ptx_parser *p, unsigned *depth)
 {
     struct ptx_lex *l = &p->lex;
@@ -396,6 +401,9 @@ static void close_body(struct ptx_parser *p)
                                         .line = p->lex.line};
 }
 
+/* Parses a function's body: parameters are declared, then statements read to the end, then branches bound to labels.
+ * Buckets and the budget of registers grow with the text, so that hostile text cannot ask for more memory than its
+ * length explains. */
 static void parse_body(struct ptx_parser *p)
 {
     struct ptx_func *f = p->f;

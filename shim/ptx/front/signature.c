@@ -85,6 +85,8 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     }
 }
 
+/* Checks an operand that is not a vector against its letter of the opcode's signature (front/opinfo.def): kind,
+ * type, width. ptxas refuses the same, and a program that tests for its error gets one. */
 static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
                          const struct ptx_opnd *o, char c, unsigned type)
 {
@@ -310,7 +312,7 @@ void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in)
     }
     struct ptx_tok t = l->tok;
     ptx_read_any(p, in, PTX_B64, 0, &in->src[0]);
-    bool direct = in->src[0].kind == PTX_O_SYM && PTX_SYM_BAND(in->src[0].sym) == 0x20000000;
+    bool direct = in->src[0].kind == PTX_O_SYM && PTX_SYM_BAND(in->src[0].sym) == PTX_BAND_FUNC;
     if (!direct && in->src[0].kind != PTX_O_REG)
         ptx_bad_operand(p, &t, in, "not a function or a register");
     if (ptx_accept(l, ',')) {

@@ -12,8 +12,8 @@ const struct ptx_var *ptx_symbol(const struct ptx_func *f, int32_t sym)
         return NULL;
     switch (PTX_SYM_BAND(sym)) {
     case 0: return i < f->module->nvar ? &f->module->var[i] : NULL;
-    case 0x40000000: return i < f->nlocal ? &f->local[i] : NULL;
-    case 0x60000000:
+    case PTX_BAND_LOCAL: return i < f->nlocal ? &f->local[i] : NULL;
+    case PTX_BAND_PARAM:
         if (i < f->nparam)
             return &f->param[i];
         return i - f->nparam < f->nret ? &f->ret[i - f->nparam] : NULL;
@@ -32,9 +32,9 @@ static const char *symbol_name(const struct ptx_func *f, int32_t sym)
     const struct ptx_var *v = ptx_symbol(f, sym);
     if (v)
         return v->name;
-    if (PTX_SYM_BAND(sym) == 0x20000000 && i < f->module->nfunc)
+    if (PTX_SYM_BAND(sym) == PTX_BAND_FUNC && i < f->module->nfunc)
         return f->module->func[i].name;
-    if (PTX_SYM_BAND(sym) == 0x70000000 && i < f->nproto)
+    if (PTX_SYM_BAND(sym) == PTX_BAND_PROTO && i < f->nproto)
         return f->proto[i].name;
     return "?";
 }
@@ -58,6 +58,8 @@ static void __attribute__((format(printf, 2, 3))) put(struct out *o, const char 
 static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
                      const struct ptx_opnd *v, const char *brackets);
 
+/* Writes an operand as PTX again. Constants of float operations are written as bits, so that what is read back is
+ * the same value. */
 static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
                      const struct ptx_opnd *v)
 {

@@ -41,6 +41,8 @@ static f32 e4m3_to_f32(u32 b)
     return f32_from(f32_bits(m == 0x7f ? NAN : v) | (b & 0x80) << 24);
 }
 
+/* Elements of a fragment as floats. All formats but f64 and integers are exact in f32, so one multiplication serves
+ * them all. */
 static void widen_f32(f32 *out, const uint8_t *raw, unsigned n, unsigned format)
 {
     const uint16_t *h = (const uint16_t *)(const void *)raw;
@@ -336,6 +338,8 @@ static unsigned quad_at(unsigned format, unsigned s, unsigned i)
     return ((s & 1) + (i & 2) + (s & 4)) * 8 + (i & 4) + (s & 2) + (i & 1);
 }
 
+/* m8n8k4 of f16: four independent products of 8 by 8, each of the lanes of two groups of four (quad_lane), of which
+ * each lane holds a row of a and a column of b. Summed in order of k in f32, as all products here are. */
 static void quads(struct t0_warp *w, const struct product *p)
 {
     f32 sum[4][64], a[32], b[32];

@@ -79,6 +79,8 @@ void t0_thread_index(const struct t0_block *b, uint32_t linear, uint32_t out[3])
     out[2] = linear / n[0] / n[1];
 }
 
+/* Fills a row that no instruction writes: an immediate, a special register, the address of a variable or parameter.
+ * Those that are the same in all lanes are one store loop; only tid, laneid and their like differ by lane. */
 static void fill_row(const struct t0_block *b, unsigned warp, const struct lir_row *r)
 {
     uint8_t *row = b->regs + warp * b->regs_stride + r->offset;
@@ -155,6 +157,9 @@ static void join_cluster(struct t0_worker *w, const struct t0_grid *g, uint64_t 
     b->cluster->block[rank] = b;
 }
 
+/* Makes a block ready to run as number `number` of the grid: barriers cleared, each warp at the kernel's entry with
+ * the lanes that exist. A block that has run before keeps its rows, but for the few that depend on the block's
+ * index. */
 static bool start(struct t0_block *b, uint64_t number)
 {
     const struct t0_grid *g = b->grid;
@@ -295,6 +300,8 @@ static bool same_launch(const struct t0_worker *w, const struct t0_grid *g)
            l->grid_id == g->grid_id && l->envreg12 == g->envreg12 && l->nsm == g->nsm;
 }
 
+/* Makes room for `count` blocks that run together (cooperative grids, clusters). Memory is kept from launch to
+ * launch; what was filled in for another kernel, grid or arguments is forgotten. */
 static bool blocks_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_t count)
 {
     if (count > w->nblock) {

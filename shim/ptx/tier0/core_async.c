@@ -117,6 +117,9 @@ static void bulk(struct t0_warp *w, const struct lir_insn *i)
     }
 }
 
+/* Operations on an mbarrier, lane after lane: pending arrivals, expected arrivals, pending bytes and the phase lie
+ * in its 64 bits as `arrive` lays them out. No atomic is needed, since the threads of a block and the blocks of a
+ * cluster take turns. */
 static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
 {
     unsigned kind = i->aux & LIR_MB_KIND;

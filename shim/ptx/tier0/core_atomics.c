@@ -216,6 +216,8 @@ static bool shared_add(struct t0_warp *w, const struct lir_insn *i)
     return true;
 }
 
+/* Atomics, lane after lane in ascending order, which is one of the orders that the ISA allows. Sums in shared memory
+ * have a faster way: no other thread of the host touches a block's shared memory. */
 static void atom(struct t0_warp *w, const struct lir_insn *i)
 {
     unsigned op = i->aux & LIR_ATOM_OP, type = i->aux >> LIR_ATOM_TYPE_SHIFT & 0x1f;

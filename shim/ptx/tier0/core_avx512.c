@@ -49,6 +49,9 @@ HELPER void expect(uint64_t p, unsigned lines)
         _mm_prefetch((const char *)(uintptr_t)p + 64 * k, _MM_HINT_T0);
 }
 
+/* Loads 32 bits a lane. Addresses that are consecutive or all equal, in the warp or in one half of it, are one load:
+ * kernels mostly do that, and a gather costs several times as much. Others are gathered; a misaligned address goes
+ * to the plain handler, which faults on the right lane. */
 WIDE static void ldg_32(struct t0_warp *w, const struct lir_insn *i)
 {
     uint32_t *d = T0_U32(w, i->d);

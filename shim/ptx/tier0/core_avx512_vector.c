@@ -142,6 +142,8 @@ HELPER void gather_rows(struct t0_warp *w, const struct lir_insn *i, const struc
     }
 }
 
+/* Loads vectors of two and four words a lane: consecutive ones by full-width loads that are transposed in registers,
+ * equal ones once, others gathered. What is misaligned or of another size goes to the plain handler. */
 WIDE static void load(struct t0_warp *w, const struct lir_insn *i)
 {
     uint32_t *const row[4] = {T0_U32(w, i->d), T0_U32(w, i->b), T0_U32(w, i->c), T0_U32(w, i->e)};

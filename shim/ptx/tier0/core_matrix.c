@@ -143,6 +143,8 @@ static uint8_t *row_at(struct t0_warp *w, const struct lir_insn *i, unsigned lan
     return reach(w, i, lane, a, 16);
 }
 
+/* ldmatrix and stmatrix: lanes 8q to 8q + 7 give the addresses of the rows of matrix q, 16 bytes each, and lane l
+ * holds the two elements l % 4 of row l / 4. Rows of lanes that are not active are left alone. */
 static void matrix_rows(struct t0_warp *w, const struct lir_insn *i, bool store)
 {
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};

@@ -236,6 +236,8 @@ ALWAYS void load_words(struct t0_warp *w, const struct lir_insn *i, unsigned byt
     }
 }
 
+/* The general load: any size, vector, space and ordering. Accesses of 16 bytes are single ones, because programs
+ * pass status words by them (CUB's look-back scans); an acquire is a fence behind the load. */
 static void ld_any(struct t0_warp *w, const struct lir_insn *i)
 {
     unsigned bytes = access_bytes(i->aux), n = 1u << (i->aux >> LIR_MEM_VEC_SHIFT & 3);

@@ -72,6 +72,8 @@ static bool tex_lanes(struct t0_warp *w, const struct lir_insn *i)
     return true;
 }
 
+/* Fetches texels lane by lane, unless all lanes fetch alike from a simple texture (tex_lanes). The texture object is
+ * looked up anew only where a lane's handle differs from the one before. */
 static void tex(struct t0_warp *w, const struct lir_insn *i)
 {
     unsigned mode = (unsigned)i->imm >> LIR_TEX_MODE_SHIFT & 3;
@@ -115,6 +117,7 @@ static void tex(struct t0_warp *w, const struct lir_insn *i)
     }
 }
 
+/* What txq and suq answer of a texture object. */
 static uint32_t query(const struct t0_texture *t, unsigned what, uint32_t level)
 {
     /* The numbers of OpenCL's channel types, which PTX uses: by format, scaled ones first. */
@@ -257,6 +260,8 @@ REDUCE(reduce_u64, uint64_t)
 REDUCE(reduce_s64, int64_t)
 #undef REDUCE
 
+/* Reductions on a surface, lane by lane, each an atomic of the host. Which type an element has, the instruction says
+ * (.b) or the surface (.p). */
 static void sured(struct t0_warp *w, const struct lir_insn *i)
 {
     bool wide = ((unsigned)i->imm >> LIR_SURF_LOG2_SHIFT & 3) == 3, sign = i->imm & LIR_SURF_SIGNED;

@@ -63,6 +63,8 @@ static bool matrix_ok(const struct check *c, uint32_t index, bool product)
     return true;
 }
 
+/* Is this an instruction that handlers may trust? They check nothing: every row, branch target, table index and
+ * follower is checked here, once, as an image may come from a file that somebody else wrote. */
 static bool insn_ok(const struct check *c, const struct lir_insn *i, bool last)
 {
     const struct lir_image *m = c->image;
@@ -128,6 +130,8 @@ static bool code_ok(const struct check *c)
     return true;
 }
 
+/* The same for functions and calls: frames, parameters and results lie where the registers and slots of the image
+ * are. */
 static bool funcs_ok(const struct check *c)
 {
     const struct lir_image *m = c->image;

@@ -75,6 +75,9 @@ static void convert(struct line *l, const char *spec, char conv, bool wide, uint
     free(big);
 }
 
+/* Writes one printf of a kernel. The arguments lie as the device's ABI packs them, 4 or 8 bytes each by the
+ * conversion, not as C's variable arguments; so each conversion is handed to snprintf alone, with a format that is
+ * rewritten for the type at hand. */
 static int print_line(struct line *l, const char *format, const uint8_t *args)
 {
     struct cursor c = {args, 0};

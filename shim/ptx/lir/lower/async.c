@@ -14,6 +14,9 @@ static bool has(const struct ptx_instr *i, const char *modifier)
     return false;
 }
 
+/* Lowers cp.async to a copy that is done at once: the ISA lets it complete any time before the wait. A source size
+ * below the copy's pads with zeros; ignore-src is a source size of 0 where the predicate holds; a cache policy
+ * changes nothing. */
 static void lower_copy(struct lir_lower *l, const struct ptx_instr *i)
 {
     uint64_t size = i->nsrc > 2 && i->src[2].kind == PTX_O_IMM ? i->src[2].imm : 0;
@@ -145,6 +148,8 @@ static void mbarrier(struct lir_lower *l, const struct ptx_instr *i, unsigned ki
     o->aux = (uint16_t)(kind | (p.shared ? LIR_MEM_SHARED : 0) | (p.addr32 ? LIR_MEM_ADDR32 : 0));
 }
 
+/* Picks the form of an mbarrier operation by its modifiers. inval needs no code: the object is plain shared memory.
+ * False is an operation that is not known. */
 static bool lower_mbarrier(struct lir_lower *l, const struct ptx_instr *i)
 {
     const struct ptx_opnd *more = i->nsrc > 1 ? &i->src[1] : NULL;

@@ -14,6 +14,8 @@ static uint32_t *array(struct lir_lower *l, uint32_t **p, uint32_t n)
     return q;
 }
 
+/* Orders reachable blocks by reverse post-order and counts, before each, how many of the blocks so far may wait for
+ * another thread: two sums tell whether a range of the layout, such as a loop, may wait. */
 static void lay_out(struct lir_lower *l)
 {
     const struct ptx_func *f = l->f;
@@ -140,6 +142,8 @@ static void finish_guard(struct lir_lower *l, const struct ptx_instr *i, uint32_
     }
 }
 
+/* Lowers one instruction. A guarded branch is a conditional branch; any other guarded instruction gets LIR_GUARD in
+ * front, which masks what follows; a jump to the block that comes next is left out. */
 static void lower_instr(struct lir_lower *l, const struct ptx_instr *i, uint32_t place)
 {
     uint32_t at = l->code.n;

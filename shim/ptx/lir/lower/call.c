@@ -192,7 +192,7 @@ static uint32_t passed_at(struct lir_lower *l, const struct ptx_opnd *o, uint32_
     const struct ptx_var *v = o->kind == PTX_O_SYM ? ptx_symbol(l->f, o->sym) : NULL;
     if (v && v->space == PTX_SP_PARAM) {
         uint32_t band = (uint32_t)PTX_SYM_BAND(o->sym), k = (uint32_t)PTX_SYM_INDEX(o->sym);
-        return l->slot[k + (band == 0x40000000 ? l->f->nparam + l->f->nret : 0)];
+        return l->slot[k + (band == PTX_BAND_LOCAL ? l->f->nparam + l->f->nret : 0)];
     }
     *scratch += 16;
     return *scratch - 16;
@@ -209,6 +209,9 @@ struct shape {
     uint32_t nparam, nret;
 };
 
+/* The parameters and results of what is called: of a known function, of a prototype, or of the first of a list of
+ * targets. Names that the device runtime defines (vprintf, malloc...) become system calls; what only libcudadevrt
+ * defines is refused by name. */
 static struct shape shape_of(struct lir_lower *l, const struct ptx_instr *i, enum lir_syscall *sys)
 {
     const struct ptx_opnd *proto = &i->src[2];
@@ -226,7 +229,7 @@ static struct shape shape_of(struct lir_lower *l, const struct ptx_instr *i, enu
                     f->name);
         if (!def && !*sys)
             lir_refuse(l, "call of `%s`, which is not defined in this module", f->name);
-    } else if (proto->kind == PTX_O_SYM && PTX_SYM_BAND(proto->sym) == 0x20000000) {
+    } else if (proto->kind == PTX_O_SYM && PTX_SYM_BAND(proto->sym) == PTX_BAND_FUNC) {
         f = &l->module->func[PTX_SYM_INDEX(proto->sym)]; /* .calltargets: its first function */
     } else if (proto->kind == PTX_O_SYM) {
         const struct ptx_proto *p = &l->f->proto[PTX_SYM_INDEX(proto->sym)];

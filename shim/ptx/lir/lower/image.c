@@ -94,6 +94,8 @@ void lir_lower_free(struct lir_lower *l)
     free(l->fixups.p);
 }
 
+/* Packs all sections into one block without pointers: a header with offsets and counts, each section aligned to 8
+ * bytes. The list of sections expands twice, to place and to copy, so that they cannot differ. */
 void lir_write_image(struct lir_lower *l, void **image, size_t *size)
 {
     struct lir_image head = {.magic = LIR_IMAGE_MAGIC, .version = LIR_IMAGE_VERSION, .nops = LIR_NOPS};

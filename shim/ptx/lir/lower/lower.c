@@ -96,6 +96,9 @@ static uint32_t between(uint32_t least, uint32_t v, uint32_t most)
     return v < least ? least : v > most ? most : v;
 }
 
+/* Closes a kernel: calls get their frames, dynamic shared memory its place behind the static part, and the record
+ * what a launch needs to know. Rows that change from block to block are sorted to the front, as starting a block
+ * refills only these. */
 static void finish_kernel(struct lir_lower *l, const struct ptx_func *f)
 {
     struct lir_row *row;

@@ -46,6 +46,8 @@ static bool read_type(struct words *w, const char *s, size_t len)
     return false;
 }
 
+/* Takes one modifier of a matrix instruction: word by word, since wmma, mma, ldmatrix and their like order them
+ * differently. False for a word that is not known, which refuses the instruction by name. */
 static bool read_word(struct words *w, const char *s, size_t len)
 {
     static const char *const skipped[] = {"sync", "aligned", "global", "shared", "shared::cta",
@@ -213,6 +215,9 @@ static void gather(struct lir_lower *l)
 
 /* ---- instructions ---- */
 
+/* Lowers mma and wmma.mma to one record of types, shape and layouts, and a list of the rows of d, a, b and c that
+ * every back end reads. wmma names types of d and c only: its a and b are f16. m8n8k4 of f16 is the one form that
+ * four quads of lanes compute apart. */
 static void lower_product(struct lir_lower *l, const struct ptx_instr *i, struct words *w)
 {
     struct lir_matrix *x = &w->x;

@@ -89,10 +89,10 @@ static bool slot_place(struct lir_lower *l, const struct ptx_opnd *o, uint32_t *
 {
     uint32_t band = o->sym >= 0 ? (uint32_t)PTX_SYM_BAND(o->sym) : 0;
     const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(l->f, o->sym) : NULL;
-    if (!v || v->space != PTX_SP_PARAM || o->reg >= 0 || (band == 0x60000000 && l->f->is_entry))
+    if (!v || v->space != PTX_SP_PARAM || o->reg >= 0 || (band == PTX_BAND_PARAM && l->f->is_entry))
         return false;
     *at = l->slot[(uint32_t)PTX_SYM_INDEX(o->sym) +
-                  (band == 0x40000000 ? l->f->nparam + l->f->nret : 0)];
+                  (band == PTX_BAND_LOCAL ? l->f->nparam + l->f->nret : 0)];
     *at += (uint32_t)o->imm;
     return true;
 }
@@ -160,6 +160,9 @@ static uint16_t ordering(const struct ptx_instr *i)
     }
 }
 
+/* Lowers ld and st. Parameters have forms of their own; the operation is chosen by
+ * size, vector and ordering so that plain accesses have loops without tests, and all others share the general one,
+ * which looks at `aux`. */
 static void lower_access(struct lir_lower *l, const struct ptx_instr *i, bool store)
 {
     const struct ptx_opnd *address = &i->src[0], *data = store ? &i->src[1] : &i->dst[0];

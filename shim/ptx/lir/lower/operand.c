@@ -81,7 +81,7 @@ uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_
 {
     const struct ptx_var *v = ptx_symbol(l->f, sym);
     unsigned wide = c == LIR_CLASS_64;
-    if (PTX_SYM_BAND(sym) == 0x20000000) {
+    if (PTX_SYM_BAND(sym) == PTX_BAND_FUNC) {
         const struct ptx_func *f = lir_callee(l, sym);
         if (f)
             lir_reach(l, f);
@@ -105,11 +105,11 @@ uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_
         return i->d = row;
     }
     case PTX_SP_PARAM:
-        if (PTX_SYM_BAND(sym) == 0x60000000 && l->f->is_entry)
+        if (PTX_SYM_BAND(sym) == PTX_BAND_PARAM && l->f->is_entry)
             return lir_const_row(l, LIR_ROW_PARAM, 1, 0, v->offset + offset);
         else {
             uint32_t k = (uint32_t)PTX_SYM_INDEX(sym) +
-                         (PTX_SYM_BAND(sym) == 0x40000000 ? l->f->nparam + l->f->nret : 0);
+                         (PTX_SYM_BAND(sym) == PTX_BAND_LOCAL ? l->f->nparam + l->f->nret : 0);
             struct lir_insn *i = lir_emit(l, LIR_LANE_ADDR);
             i->a = lir_fn_slots(&l->fn);
             i->c = l->fn.slot;

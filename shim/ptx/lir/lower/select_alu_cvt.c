@@ -50,6 +50,9 @@ static bool select_pack(const struct ptx_instr *i, struct lir_insn *out)
     return false;
 }
 
+/* Chooses the conversion: by pairs that pack two values, else by the classes of both sides, whose operations are
+ * laid out as tables of (destination, source). False where the ISA asks for a rounding that the pair does not have.
+ * */
 bool lir_select_cvt(const struct ptx_instr *i, struct lir_insn *out)
 {
     const unsigned to = i->type[0], from = i->type[1];

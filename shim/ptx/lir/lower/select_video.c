@@ -77,6 +77,8 @@ static bool select_vmad(const struct ptx_instr *i, struct lir_insn *out)
     return true;
 }
 
+/* Chooses a video instruction: which parts of a word each operand takes, signs, saturation and what happens to the
+ * third operand are bits of `aux` and `imm`, because there are too many combinations for operations of their own. */
 bool lir_select_video(const struct ptx_instr *i, struct lir_insn *out)
 {
     const struct video *v = NULL;

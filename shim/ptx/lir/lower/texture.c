@@ -116,6 +116,9 @@ static unsigned data_rows(struct lir_lower *l, const struct ptx_opnd *o, bool st
     return n;
 }
 
+/* Lowers tex and tld4: coordinates, level or gradients, and offsets each have a fixed place among the arguments,
+ * whatever the geometry, so that one handler serves them all. Arguments that do not fit into an instruction follow
+ * it as LIR_TEX_ARGS. */
 static void lower_fetch(struct lir_lower *l, const struct ptx_instr *i)
 {
     static const char *const channels[] = {"r", "g", "b", "a"};
@@ -184,6 +187,8 @@ static void lower_query(struct lir_lower *l, const struct ptx_instr *i)
     o->aux = i->nsrc > 1;
 }
 
+/* Lowers suld, sust and sured. Coordinates are bytes in x and elements else; what a position outside does (.trap,
+ * .clamp, .zero) and how elements are converted (.p) are bits of `imm`. */
 static void lower_surface(struct lir_lower *l, const struct ptx_instr *i)
 {
     static const char *const edges[] = {"trap", "clamp", "zero"};

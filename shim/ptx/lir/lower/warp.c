@@ -13,6 +13,8 @@ static uint32_t member_mask(struct lir_lower *l, const struct ptx_instr *i, unsi
     return i->flags & PTX_F_SYNC && k < i->nsrc ? lir_source(l, &i->src[k], LIR_CLASS_32) : LIR_SINK;
 }
 
+/* Lowers bar, barrier, bar.warp.sync and barrier.cluster. A barrier of the cluster is one more number of barrier, so
+ * that waiting, and what counts as arrived, is the same code. */
 static void lower_bar(struct lir_lower *l, const struct ptx_instr *i)
 {
     bool neg = false;

@@ -5,6 +5,8 @@
 
 /* ---- symbols ---- */
 
+/* The offset of a shared variable, placed at its first mention and aligned; dynamic shared memory begins behind all
+ * of them. 1 MiB is more than any device has. */
 static const char *shared_offset(struct t1_emit *e, const struct ptx_var *v, uint64_t offset, unsigned kind)
 {
     const char *suffix = kind == T1_K_64 ? "ull" : "u";
@@ -46,7 +48,7 @@ static uint32_t extern_of(struct t1_emit *e, const struct ptx_var *v)
 const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind)
 {
     const struct ptx_var *v = ptx_symbol(e->f, sym);
-    if (PTX_SYM_BAND(sym) == 0x20000000)
+    if (PTX_SYM_BAND(sym) == PTX_BAND_FUNC)
         t1_fail(e, "addresses of functions are not supported");
     if (!v)
         t1_fail(e, "symbol has no address");
@@ -59,7 +61,7 @@ const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned 
     case PTX_SP_LOCAL:
         return t1_str(e, "(frame + 0x%llxull)", (unsigned long long)(v->offset + offset));
     case PTX_SP_PARAM:
-        if (PTX_SYM_BAND(sym) != 0x60000000 || !e->f->is_entry)
+        if (PTX_SYM_BAND(sym) != PTX_BAND_PARAM || !e->f->is_entry)
             t1_fail(e, "address of a function's parameter is not supported");
         return t1_str(e, "((uint64_t)params + 0x%llxull)", (unsigned long long)(v->offset + offset));
     case PTX_SP_GLOBAL:

@@ -207,6 +207,9 @@ static const struct { char width; const char *read; bool is_signed;
 };
 enum { TO_U16 = 1, TO_U32 = 2, TO_S16 = 5, TO_S32 = 6 };
 
+/* Integer conversions as text. The vector form of a 64-bit source is two half pieces; below 32 bits the value is cut
+ * or extended within its 32-bit lane. The scalar form is C's own conversion. A saturating one is left to the
+ * handler. */
 static void cvt_int_to_int(struct t1_op *op, unsigned from, bool wide)
 {
     const bool half = wide != (ints[from].width == 'l'); /* 32-bit lanes in half pieces */
@@ -267,6 +270,8 @@ static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
     derive(op, 0);
 }
 
+/* Conversions between floats as text, where the machine's own rounding is the one asked for, with what flushing and
+ * saturation add. What is left without a text goes to tier 0's handler. */
 static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
 {
     const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15,
@@ -307,6 +312,8 @@ static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
 
 /* ---- ops whose modifiers are their own ---- */
 
+/* Operations whose text depends on more than operands, as a look-up table or a mode that is known when it is
+ * emitted: folded into the text, they cost no test when they run. */
 static void special(struct t1_op *op)
 {
     const unsigned aux = op->aux;

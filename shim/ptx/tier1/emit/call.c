@@ -64,9 +64,9 @@ static const char *place(struct t1_emit *e, int32_t sym, uint32_t *at)
     const struct ptx_func *f = e->f;
     const struct ptx_var *v = sym >= 0 ? ptx_symbol(f, sym) : NULL;
     uint32_t band = (uint32_t)PTX_SYM_BAND(sym), k = (uint32_t)PTX_SYM_INDEX(sym);
-    if (!v || v->space != PTX_SP_PARAM || (band == 0x60000000 && f->is_entry))
+    if (!v || v->space != PTX_SP_PARAM || (band == PTX_BAND_PARAM && f->is_entry))
         return NULL;
-    if (band == 0x40000000) {
+    if (band == PTX_BAND_LOCAL) {
         *at = e->param_at[k];
         return "par";
     }
@@ -251,7 +251,7 @@ static void drop_gone(struct t1_emit *e)
 void t1_call(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;
-    if (in->src[0].kind != PTX_O_SYM || PTX_SYM_BAND(in->src[0].sym) != 0x20000000)
+    if (in->src[0].kind != PTX_O_SYM || PTX_SYM_BAND(in->src[0].sym) != PTX_BAND_FUNC)
         t1_fail(e, "indirect calls are not supported");
     const struct ptx_func *f = &e->module->func[PTX_SYM_INDEX(in->src[0].sym)], *def = f;
     if (f->is_decl)

@@ -32,7 +32,7 @@ static unsigned effects_of(struct t1_emit *e, const struct ptx_func *f);
 /* The device's runtime (printf and the like) neither waits nor lets lanes meet; what is not known may do anything. */
 static unsigned call_effects(struct t1_emit *e, const struct ptx_instr *in)
 {
-    if (in->src[0].kind != PTX_O_SYM || PTX_SYM_BAND(in->src[0].sym) != 0x20000000)
+    if (in->src[0].kind != PTX_O_SYM || PTX_SYM_BAND(in->src[0].sym) != PTX_BAND_FUNC)
         return READS | MEETS | WAITS;
     const struct ptx_func *f = &e->module->func[PTX_SYM_INDEX(in->src[0].sym)];
     f = f->is_decl ? ptx_module_func(e->module, f->name) : f;

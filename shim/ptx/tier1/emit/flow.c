@@ -321,6 +321,8 @@ static void table(struct t1_emit *e, uint32_t k)
         t1_put(e, "goto B%u;\n", first);
 }
 
+/* Ends a divergent block: the lanes that leave along an edge are added to the pending mask of its target, which runs
+ * when its turn in the layout comes. With a guard both edges get their share of the block's mask m. */
 static void end_masked(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
@@ -394,6 +396,9 @@ static void twice(struct t1_emit *e, uint32_t k, size_t from)
     t1_put(e, "if (T1_LIKELY(m == ~0u)) {\nconst uint32_t m = ~0u;\n%s} else {\n%s}\n", body, body);
 }
 
+/* Emits a block. A divergent one tests its pending mask p, skips when no lane is pending, and runs with m as its
+ * mask; one in which lanes may wait for each other (loose) runs only those of `who`, so that lanes that spin do not
+ * keep the others away. */
 static void block(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
@@ -441,6 +446,9 @@ static void block(struct t1_emit *e, uint32_t k)
 
 /* ---- the function around them ---- */
 
+/* Declares everything at the top, zeroed: blocks are labels, and C forbids a goto into the scope of what is declared
+ * behind it. Values of a loop that lanes leave at different times have a second copy per lane (x), which keeps what
+ * each lane left with. */
 static void declare(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;

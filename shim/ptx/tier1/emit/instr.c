@@ -223,6 +223,8 @@ static void by_handler(struct t1_emit *e, const struct t1_op *op, const int32_t 
     t1_put(e, "}\n");
 }
 
+/* Emits an arithmetic instruction by its row of the table: the vector text for varying results, the scalar one for
+ * uniform ones, piece by piece. Without a text for what is needed tier 0's handler is called on rows in memory. */
 static void arithmetic(struct t1_emit *e)
 {
     struct t1_op op = {0};
@@ -291,6 +293,8 @@ static const char *cut(struct t1_emit *e, const char *x, unsigned k, unsigned bi
     return (k + 1) * bits == 32 ? x : t1_str(e, "(%s & 0x%xu)", x, (1u << bits) - 1);
 }
 
+/* Emits `mov {a, b}, c`: each part cut out of the value, by shifts of 32-bit lanes. Of a 64-bit value the low and
+ * high halves lie in pairs of pieces, which are joined first. */
 static void unpack(struct t1_emit *e)
 {
     const struct ptx_opnd *d = &e->in->dst[0];

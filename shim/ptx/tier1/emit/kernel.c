@@ -93,6 +93,9 @@ static void analyse(struct t1_emit *e, struct ptx_func *f, const struct ptx_shap
     }
 }
 
+/* The passes over each function that the kernel reaches, in order: analysis, choice of what runs loose, plan, text.
+ * A loose block lets lanes part where they were together before, which may make more blocks loose: analysed again
+ * until nothing changes, four times at most. */
 static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
 {
     struct ptx_shape shape = shape_of(e->shape);
@@ -123,6 +126,9 @@ static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
     check_recursion(e);
 }
 
+/* Puts the whole file together: settings that the prelude reads as macros, the prelude, declarations, bodies. A
+ * kernel without barriers is forced inline into the loop over warps, which then needs no fibres; one that has them
+ * is not, as each warp calls it on a stack of its own. */
 static void finish(struct t1_emit *e, char **text, size_t *size)
 {
     struct ptx_text body = e->top;

@@ -154,6 +154,9 @@ static void store_sums(struct t1_emit *e, const struct product *p, unsigned u, u
     }
 }
 
+/* Emits a matrix product by tiles of 8 rows and one piece of columns: operands are unpacked into memory once, in the
+ * order in which the inner products of the prelude read them, and up to four tiles share one pass over b. False
+ * leaves the instruction to tier 0's handler. */
 static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct lir_insn *i)
 {
     const struct lir_matrix *m = LIR_AT(x->image, matrices, struct lir_matrix) + i->imm;
@@ -252,6 +255,8 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
     return true;
 }
 
+/* Emits wmma's load or store of an accumulator, tile by tile of 8 by 8: lanes hold two neighbours of a row each,
+ * which the prelude's functions bring into and out of memory order; col turns the tile. */
 static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct lir_matrix *m,
                      const uint32_t *rows, bool store)
 {

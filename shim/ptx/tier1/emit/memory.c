@@ -140,6 +140,8 @@ static void read_ahead(struct t1_emit *e, const struct access *x)
         t1_put(e, "t1_ahead(%s, %u);\n", pointer(e, x, 0, 0), bytes);
 }
 
+/* Emits a load by the class of its address: one scalar access for a uniform address (one for each half of the warp
+ * where halves differ), full-width accesses for consecutive lanes, else gathers. */
 static void load(struct t1_emit *e, const struct access *x, const struct ptx_opnd *o, int32_t value)
 {
     const struct t1_arg *a = &x->address;
@@ -192,6 +194,8 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
     t1_def_done(e, value);
 }
 
+/* Emits a store by the class of its address. Of lanes that store to one address the last active one wins: the ISA
+ * allows any, and tier 0 leaves the same. */
 static void store(struct t1_emit *e, const struct access *x, const struct t1_arg *v)
 {
     const struct t1_arg *a = &x->address;
@@ -272,7 +276,7 @@ static void whole_words(struct t1_emit *e, struct access *x, const struct ptx_op
 static const struct ptx_var *kernel_parameter(struct t1_emit *e, const struct ptx_opnd *o)
 {
     const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
-    return v && v->space == PTX_SP_PARAM && e->f->is_entry && PTX_SYM_BAND(o->sym) == 0x60000000 ? v : NULL;
+    return v && v->space == PTX_SP_PARAM && e->f->is_entry && PTX_SYM_BAND(o->sym) == PTX_BAND_PARAM ? v : NULL;
 }
 
 /* An offset in local memory as a flat address, or back. */
@@ -285,6 +289,8 @@ static struct t1_arg in_local(struct t1_emit *e, const struct t1_arg *a, char si
     return sum;
 }
 
+/* Emits ld or st: finds the space, the address and its class, the forms that gathers with 32-bit indices can take,
+ * and checks alignment where it is not proved; each element of a vector is then an access of its own. */
 static void access(struct t1_emit *e, bool is_store)
 {
     const struct ptx_instr *in = e->in;
@@ -343,6 +349,8 @@ static void access(struct t1_emit *e, bool is_store)
         t1_put(e, in->sem == PTX_SC ? "t1_fence();\n" : "T1_COMPILER_FENCE();\n");
 }
 
+/* Emits cvta: generic addresses are host addresses, so that global ones stay, and shared and local ones have the
+ * base of the block's memory or the lane's stack added or taken away. */
 static void convert_address(struct t1_emit *e)
 {
     int32_t v = t1_dst(e, 0);

@@ -22,6 +22,9 @@ bool t1_parts_lanes(const struct ptx_func *f, uint32_t b)
 
 /* ---- blocks: divergent ones must stand together, and take whole loops with them ---- */
 
+/* Widens the set of blocks that run under a mask until it is closed: a block of a divergent loop is divergent, and
+ * so is what lies in the layout between a branch that parts lanes and the block that they are pending for, since the
+ * text passes by there. Then marks where pending masks are needed. */
 static void spread(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;

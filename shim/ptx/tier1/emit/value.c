@@ -129,6 +129,8 @@ static struct t1_arg lane_mask(struct t1_emit *e, unsigned sreg)
     return a;
 }
 
+/* The text of a special register. Most are fields of the block's context and the same for all lanes; envreg1 and 2
+ * are the halves of the pointer to a cooperative grid's workspace, all other envregs are 0. */
 static struct t1_arg sreg(struct t1_emit *e, unsigned r)
 {
     struct t1_arg a = {.kind = T1_K_32, .rep = T1_U};

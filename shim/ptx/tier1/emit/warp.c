@@ -31,6 +31,8 @@ static void define_all(struct t1_emit *e, int32_t v, const char *expr)
     t1_def_arg(e, v, &a);
 }
 
+/* Emits a barrier. One of all threads of a block is a switch to the next warp; barriers of part of a block, and
+ * unaligned ones where lanes are parted, are left to tier 0, which counts threads. */
 static void barrier(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;

@@ -106,6 +106,8 @@ static bool stack_of(struct t1_resident *r, size_t want)
     return r->stack != NULL;
 }
 
+/* Makes all blocks of a cooperative launch (or of several clusters) resident: each gets a stack and is linked into a
+ * ring, in which a worker goes round whenever a block waits. */
 static bool prepare(struct launch *l, const struct t0_grid *g)
 {
     struct t1_worker *t = l->t;
