@@ -15,29 +15,25 @@
 
 enum { SHOWN = 12 };
 
-struct name {
-    char *text;
-    UT_hash_handle hh;
-};
-
-static void add(struct name **set, const char *text)
+static struct cumu_name *add(struct cumu_name **set, const char *text)
 {
-    struct name *n;
+    struct cumu_name *n;
     HASH_FIND_STR(*set, text, n);
     if (n || !(n = calloc(1, sizeof *n)))
-        return;
+        return n;
     n->text = strdup(text);
     if (n->text)
         HASH_ADD_KEYPTR(hh, *set, n->text, strlen(n->text), n);
-    if (!n->text || !hmap_added(n)) {
-        free(n->text);
-        free(n);
-    }
+    if (n->text && hmap_added(n))
+        return n;
+    free(n->text);
+    free(n);
+    return NULL;
 }
 
-static void drop(struct name **set)
+void cumu_names_free(struct cumu_name **set)
 {
-    struct name *n, *next;
+    struct cumu_name *n, *next;
     HASH_ITER(hh, *set, n, next) {
         HASH_DEL(*set, n);
         free(n->text);
@@ -45,8 +41,19 @@ static void drop(struct name **set)
     }
 }
 
-/* Functions that a shared object defines. */
-static bool exports(const char *path, struct name **set)
+const struct cumu_name *cumu_names_find(const struct cumu_name *set, const char *text)
+{
+    const struct cumu_name *n;
+    HASH_FIND_STR(set, text, n);
+    return n;
+}
+
+static int by_text(const struct cumu_name *a, const struct cumu_name *b)
+{
+    return strcmp(a->text, b->text);
+}
+
+bool cumu_names_exported(const char *path, struct cumu_name **set)
 {
     GElf_Shdr sh;
     GElf_Sym s;
@@ -60,30 +67,81 @@ static bool exports(const char *path, struct name **set)
             const char *text = gelf_getsym(d, i, &s) && s.st_shndx != SHN_UNDEF
                                    ? elf_strptr(elf, sh.sh_link, s.st_name) : NULL;
             if (text)
-                add(set, text);
+                (void)add(set, text);
         }
     }
     if (elf)
         (void)elf_end(elf);
     if (fd >= 0)
         (void)close(fd);
+    HASH_SORT(*set, by_text);
     return elf != NULL;
 }
 
-static int by_text(const struct name *a, const struct name *b)
+/* ---- what is asked for, and by how many programs ------------------------------------------------- */
+
+/* mapping/uses.tsv: a CUDA function and the number of programs that import it, one a line, "#" in front of others. */
+extern const char cumu_uses_text[], cumu_uses_end[];
+
+static unsigned programs_that_use(const char *cuda)
 {
-    return strcmp(a->text, b->text);
+    static struct cumu_name *uses;
+    const char *at = uses ? cumu_uses_end : cumu_uses_text;
+    while (at < cumu_uses_end) {
+        char name[128];
+        const char *tab = strchr(at, '\t'), *end = strchr(at, '\n');
+        struct cumu_name *n = NULL;
+        if (*at != '#' && tab < end && snprintf(name, sizeof name, "%.*s", (int)(tab - at), at) > 0)
+            n = add(&uses, name);
+        if (n)
+            n->uses = (unsigned)strtoul(tab + 1, NULL, 10);
+        at = end + 1;
+    }
+    const struct cumu_name *n = cumu_names_find(uses, cuda);
+    return n ? n->uses : 0;
 }
 
-bool cumu_write_exports(const char *library, const char *to)
+/* The MUSA function that stands behind a wrapper: named, or CUDA's under MUSA's prefix. */
+static const char *nominal(const struct cumu_symbol *s, char text[160])
 {
-    struct name *has = NULL, *n;
-    FILE *f = exports(library, &has) ? fopen(to, "we") : NULL;
-    HASH_SORT(has, by_text);
-    for (n = has; f && n; n = n->hh.next)
-        fprintf(f, "%s\n", n->text);
-    drop(&has);
-    return f && fclose(f) == 0;
+    static const char *const prefix[][2] = {{"cuda", "musa"}, {"nccl", "mccl"}, {"cu", "mu"}};
+    for (unsigned k = 0; !s->target && k < sizeof prefix / sizeof *prefix; k++)
+        if (strncmp(s->name, prefix[k][0], strlen(prefix[k][0])) == 0) {
+            (void)snprintf(text, 160, "%s%s", prefix[k][1], s->name + strlen(prefix[k][0]));
+            return text;
+        }
+    return s->target ? s->target : s->name;
+}
+
+void cumu_names_wanted(unsigned library, struct cumu_name **set)
+{
+    const struct cumu_mu_symbol *mu = cumu_tool_symbol("cumu_mu_symbols");
+    const uint32_t *nmu = cumu_tool_symbol("cumu_mu_count");
+    char text[160];
+    for (uint32_t i = 0; mu && nmu && i < *nmu; i++)
+        if (mu[i].library == library)
+            (void)add(set, mu[i].name);
+    for (const struct cumu_table *const *t = cumu_tool_tables(); t && *t; t++)
+        for (uint32_t i = 0; i < (*t)->count; i++) {
+            const struct cumu_symbol *s = &(*t)->symbols[i];
+            bool direct = s->verb == CUMU_JUMP || s->verb == CUMU_CONV;
+            if (direct && s->library == library && s->target)
+                (void)add(set, s->target);
+        }
+    /* A function is used by as many programs as use the CUDA function that most of them use. */
+    for (const struct cumu_table *const *t = cumu_tool_tables(); t && *t; t++)
+        for (uint32_t i = 0; i < (*t)->count; i++) {
+            const struct cumu_symbol *s = &(*t)->symbols[i];
+            unsigned uses = s->verb == CUMU_STUB ? 0 : programs_that_use(s->name);
+            struct cumu_name *n;
+            if (!uses)
+                continue;
+            const char *name = nominal(s, text);
+            HASH_FIND_STR(*set, name, n);
+            if (n && n->uses < uses)
+                n->uses = uses;
+        }
+    HASH_SORT(*set, by_text);
 }
 
 static bool host_library(const struct cumu_library *l, char path[PATH_MAX])
@@ -115,53 +173,36 @@ bool cumu_sdk_library(const struct cumu_library *l, char *path)
     return false;
 }
 
-static void print_lacking(const char *who, const char *path, struct name *wanted)
+static void print_lacking(const char *who, const char *path, struct cumu_name *wanted)
 {
-    struct name *has = NULL, *n, *found;
+    struct cumu_name *has = NULL, *n;
     unsigned lacking = 0;
-    if (!path || !exports(path, &has)) {
+    if (!path || !cumu_names_exported(path, &has)) {
         printf("  %-4s not here\n", who);
         return;
     }
-    for (n = wanted; n; n = n->hh.next) {
-        HASH_FIND_STR(has, n->text, found);
-        lacking += !found;
-    }
+    for (n = wanted; n; n = n->hh.next)
+        lacking += !cumu_names_find(has, n->text);
     printf("  %-4s lacks %u\n", who, lacking);
     lacking = 0;
-    for (n = wanted; n; n = n->hh.next) {
-        HASH_FIND_STR(has, n->text, found);
-        if (!found && lacking++ < SHOWN)
+    for (n = wanted; n; n = n->hh.next)
+        if (!cumu_names_find(has, n->text) && lacking++ < SHOWN)
             printf("       %s\n", n->text);
-    }
     if (lacking > SHOWN)
         printf("       and %u more\n", lacking - SHOWN);
-    drop(&has);
+    cumu_names_free(&has);
 }
 
 void cumu_coverage_below(void)
 {
     const struct cumu_library *libraries = cumu_tool_symbol("cumu_libraries");
-    const struct cumu_mu_symbol *mu = cumu_tool_symbol("cumu_mu_symbols");
-    const uint32_t *nmu = cumu_tool_symbol("cumu_mu_count");
     char path[PATH_MAX];
-    if (!libraries || !mu || !nmu)
-        return;
-    for (unsigned k = 0; libraries[k].name; k++) {
-        struct name *wanted = NULL;
-        for (const struct cumu_table *const *t = cumu_tool_tables(); *t; t++)
-            for (uint32_t i = 0; i < (*t)->count; i++) {
-                const struct cumu_symbol *s = &(*t)->symbols[i];
-                if ((s->verb == CUMU_JUMP || s->verb == CUMU_CONV) && s->library == k && s->target)
-                    add(&wanted, s->target);
-            }
-        for (uint32_t i = 0; i < *nmu; i++)
-            if (mu[i].library == k)
-                add(&wanted, mu[i].name);
-        HASH_SORT(wanted, by_text);
+    for (unsigned k = 0; libraries && libraries[k].name; k++) {
+        struct cumu_name *wanted = NULL;
+        cumu_names_wanted(k, &wanted);
         printf("\n%s: %u functions asked for\n", libraries[k].name, HASH_COUNT(wanted));
         print_lacking("host", host_library(&libraries[k], path) ? path : NULL, wanted);
         print_lacking("musa", cumu_sdk_library(&libraries[k], path) ? path : NULL, wanted);
-        drop(&wanted);
+        cumu_names_free(&wanted);
     }
 }

@@ -1,116 +1,151 @@
-/* cumu doctor: what MUSA this machine has and how it differs from what the shim expects, as one report. */
-#include "cli/cli.h"
-#include "cli/coverage.h"
+/* cumu doctor: what MUSA this machine has and how it differs from what the shim expects, as one report that is kept
+ * in a file; and what such a file says. */
 #include "cli/doctor.h"
+#include "cli/cli.h"
+#include "cli/doctor_driver.h"
 #include "cli/manual.h"
+#include "core/config.h"
 #include "compile/compile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static void head(const char *title)
+static void tell_file(const char *name, const char *path)
 {
-    printf("\n== %s\n", title);
-}
-
-static void machine(void)
-{
-    struct utsname u;
     char line[256] = "";
-    glob_t nodes = {0};
-    printf("cumu %s\n", CUMU_VERSION);
-    if (uname(&u) == 0)
-        printf("%s %s %s\n", u.sysname, u.release, u.machine);
-    FILE *f = fopen("/proc/driver/musa/version", "re");
+    FILE *f = fopen(path, "re");
     if (f && fgets(line, sizeof line, f))
-        printf("driver: %s", line);
+        doctor_line(name, "%.*s", (int)strcspn(line, "\n"), line);
     else
-        puts("driver: none (/proc/driver/musa/version is not there)");
+        doctor_line(name, "none: %s is not there", path);
     if (f)
         (void)fclose(f);
-    printf("device nodes: %zu\n", glob("/dev/mtgpu*", 0, NULL, &nodes) == 0 ? nodes.gl_pathc : 0);
+}
+
+static void describe_machine(void)
+{
+    struct utsname u;
+    glob_t nodes = {0};
+    doctor_section("machine");
+    doctor_line("cumu", "%s", CUMU_VERSION);
+    if (uname(&u) == 0)
+        doctor_line("system", "%s %.*s %s", u.sysname, (int)strspn(u.release, "0123456789."), u.release, u.machine);
+    doctor_line("processors", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    tell_file("driver", "/proc/driver/musa/version");
+    tell_file("kernel module", "/sys/module/mtgpu/version");
+    doctor_line("device nodes", "%zu", glob("/dev/mtgpu*", 0, NULL, &nodes) == 0 ? nodes.gl_pathc : 0);
     globfree(&nodes);
 }
 
-/* Where each library was found; with --record its functions' names, for mapping/known. */
-static int libraries(const char *record)
+static void examine(unsigned arch)
 {
-    const struct cumu_library *l = cumu_tool_symbol("cumu_libraries");
-    char path[PATH_MAX], real[PATH_MAX], to[PATH_MAX];
-    if (record && mkdir(record, 0777) != 0 && errno != EEXIST)
-        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", record, strerror(errno));
-    for (; l && l->name; l++) {
-        if (!cumu_sdk_library(l, path)) {
-            printf("%-10s not found\n", l->name);
-            continue;
-        }
-        printf("%-10s %s", l->name, path);
-        printf(realpath(path, real) && strcmp(real, path) != 0 ? " (%s)\n" : "\n", real);
-        const char *base = strrchr(path, '/');
-        if (record && snprintf(to, sizeof to, "%s/%s.symbols", record, base ? base + 1 : path) < (int)sizeof to &&
-            !cumu_write_exports(path, to))
-            return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: cannot be written", to);
+    static const struct {
+        const char *what;
+        void (*part)(void);
+        void (*part_for)(unsigned arch);
+    } parts[] = {
+        {"the machine", describe_machine, NULL},   {"the libraries' functions", cumu_doctor_names, NULL},
+        {"what they answer", cumu_doctor_ask, NULL}, {"the compiler", NULL, cumu_doctor_compiler},
+        {"kernels", NULL, cumu_doctor_kernels},    {"speed", NULL, cumu_doctor_speed},
+    };
+    (void)doctor_left(); /* the clock starts */
+    for (unsigned k = 0; k < sizeof parts / sizeof *parts; k++) {
+        cumu_progress_line("cumu: looking at %s", parts[k].what);
+        if (parts[k].part)
+            parts[k].part();
+        else
+            parts[k].part_for(arch);
     }
+    cumu_progress_line("%s", "");
+}
+
+/* Into the file; "-": onto stdout, without the summary. The parts' children write to it as well, each line at once. */
+static int report(const char *output, unsigned arch)
+{
+    bool print = strcmp(output, "-") == 0;
+    struct doctor_file f;
+    char why[160];
+    int fd = print ? -1 : open(output, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666), c;
+    FILE *to = print ? tmpfile() : fd < 0 ? NULL : fdopen(fd, "a+");
+    if (!to || !doctor_write_begin(to))
+        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", output, strerror(errno));
+    examine(arch);
+    if (!doctor_write_end())
+        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", output, strerror(errno));
+    rewind(to);
+    while (print && (c = getc(to)) != EOF)
+        putchar(c);
+    (void)fclose(to);
+    if (print)
+        return 0;
+    if (doctor_file_read(&f, output, why))
+        cumu_doctor_explain(&f, stdout);
+    doctor_file_free(&f);
+    printf("\nThe whole report is in %s. It names neither you nor the machine.\n", output);
     return 0;
 }
 
-static int report(const char *record, unsigned arch)
+static int read_back(const char *path, const char *folder)
 {
-    machine();
-    head("MUSA libraries");
-    int status = libraries(record);
-    head("Functions that the shim asks for");
-    cumu_coverage_below();
-    head("What the libraries answer");
-    cumu_doctor_ask();
-    head("Compiler");
-    cumu_doctor_compiler(arch);
-    head("Kernels");
-    cumu_doctor_kernels(arch);
+    struct doctor_file f;
+    char why[160];
+    int status = 0;
+    if (!doctor_file_read(&f, path, why))
+        status = cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", path, why);
+    else if (folder)
+        status = cumu_doctor_fixture(&f, folder);
+    else
+        cumu_doctor_explain(&f, stdout);
+    doctor_file_free(&f);
     return status;
 }
 
 static int doctor(int argc, char **argv)
 {
-    const char *record = NULL, *output = NULL;
+    const char *output = NULL, *explain = NULL, *fixture = NULL;
     unsigned arch = 31;
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--record") == 0 && value)
-            record = argv[++i];
-        else if (strcmp(argv[i], "-o") == 0 && value)
-            output = argv[++i];
+        const char **to = strcmp(argv[i], "-o") == 0 ? &output : strcmp(argv[i], "--explain") == 0 ? &explain
+                          : strcmp(argv[i], "--fixture") == 0 ? &fixture : NULL;
+        if (to && value)
+            *to = argv[++i];
         else if (strcmp(argv[i], "--target") == 0 && value && strncmp(value, "mp_", 3) == 0 &&
                  cumu_arch_known((unsigned)strtoul(value + 3, NULL, 10)))
             arch = (unsigned)strtoul(argv[++i] + 3, NULL, 10);
         else
             return cumu_usage(&cumu_verb_doctor, "%s: not an option, or its value is missing or unknown", argv[i]);
     }
+    if (explain && (output || fixture))
+        return cumu_usage(&cumu_verb_doctor, "--explain goes alone");
+    if (fixture && !output)
+        return cumu_usage(&cumu_verb_doctor, "--fixture wants a folder: -o FOLDER");
+    if (explain || fixture)
+        return read_back(explain ? explain : fixture, fixture ? output : NULL);
     if (!cumu_tool_tables())
         return CUMU_EXIT_USAGE;
-    if (output && !freopen(output, "we", stdout))
-        return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", output, strerror(errno));
-    int status = report(record, arch);
-    if (output && fflush(stdout) == 0)
-        (void)fprintf(stderr, "cumu: the report is in %s\n", output);
-    return status;
+    cumu_env_default("CUMU_COMPILE_SECONDS", "20"); /* one compiler that hangs must not eat the two minutes */
+    return report(output ? output : "cumu-doctor.txt", arch);
 }
 
 const struct cumu_verb_entry cumu_verb_doctor = {
     "doctor", "report what MUSA this machine has, for those who help",
-    "usage: cumu doctor [-o FILE] [--record FOLDER] [--target mp_21|mp_22|mp_31]\n"
+    "usage: cumu doctor [-o FILE] [--target mp_21|mp_22|mp_31]\n"
+    "       cumu doctor --explain FILE\n"
+    "       cumu doctor --fixture FILE -o FOLDER\n"
     "\n"
-    "Looks for the MUSA driver, the SDK's libraries and its compiler: versions, the functions that the shim asks for\n"
-    "and they lack, the values that could not be confirmed without hardware, and which of the names that translated\n"
-    "kernels use the compiler takes, and what comes of kernels on the device. Nothing is sent anywhere.\n"
-    "  -o         write the report to a file\n"
-    "  --record   write the names of each library's functions into a folder, as mapping/known has them\n"
-    "  --target   architecture that the compiler is tried for (default mp_31)\n",
+    "Looks in at most two minutes at the MUSA driver, the SDK's libraries and its compiler: versions, the functions that\n"
+    "the shim asks for and they lack, with the number of known programs that use each, what they answer where public\n"
+    "sources do not agree, the compiler's options and output, what comes of kernels on the device, and how fast copies,\n"
+    "launches and a sum over all devices are. Says in plain words what works, and writes all of it to a file, which\n"
+    "names neither the user nor the machine, nor paths but the system's. Nothing is sent anywhere.\n"
+    "  -o          the file to write (default cumu-doctor.txt; - for the report itself on stdout)\n"
+    "  --target    architecture that the compiler is tried for where there is no device (default mp_31)\n"
+    "  --explain   says in plain words what a file says\n"
+    "  --fixture   writes the names that each library of the file exports into a folder, as tests/sdk has them\n",
     doctor};

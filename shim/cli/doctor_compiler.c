@@ -1,10 +1,19 @@
-/* cumu doctor: which names of ptx/musa/prelude/platform.h a toolkit really has, one tiny kernel each. */
+/* cumu doctor: the toolkit's compiler: what it calls itself, which options it takes, what its output is, and which
+ * names of ptx/musa/prelude/platform.h it really has, one tiny kernel each. */
 #include "cli/doctor.h"
+#include "cli/doctor_driver.h"
+#include "core/config.h"
+#include "compile/child.h"
 #include "compile/compile.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { SECONDS = 20, WORDS = 24, LOG = 4096, OUTPUT = 1 << 20 };
 
 static const struct {
     const char *name, *text; /* text: what stands in the kernel, or a whole source if it has one of its own */
@@ -47,29 +56,225 @@ static const struct {
      "extern \"C\" __global__ void probe(int *p) { p[0] = table[p[1] & 1]; }\n"},
 };
 
-void cumu_doctor_compiler(unsigned arch)
+/* ---- the compiler itself ------------------------------------------------------------------------- */
+
+struct attempt {
+    int status;
+    char log[LOG];
+    unsigned char *out; /* malloc'ed, OUTPUT bytes at most; NULL if there is none */
+    size_t size;
+};
+
+static size_t read_file(const char *folder, const char *name, void *to, size_t most)
 {
-    const char *why, *file = cumu_musa_compiler(&why);
-    unsigned good = 0;
-    if (!file) {
-        printf("%s\n", why);
+    char path[PATH_MAX + 16];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(to, 1, most, f) : 0;
+    if (f)
+        (void)fclose(f);
+    (void)unlink(path);
+    return n;
+}
+
+/* Runs the compiler with these words (split at spaces), behind them "kernel.mu -o out" where a text is given. */
+static bool run_compiler(struct attempt *a, const char *compiler, const char *words, const char *text)
+{
+    static char output[] = "-o";
+    char folder[] = "/tmp/cumu-doctor-XXXXXX", copy[512], in[64], out[64], log[64], *argv[WORDS + 4] = {NULL}, *rest;
+    unsigned n = 0;
+    memset(a, 0, sizeof *a);
+    if (!mkdtemp(folder))
+        return false;
+    (void)snprintf(copy, sizeof copy, "%s", words);
+    (void)snprintf(in, sizeof in, "%s/kernel.mu", folder);
+    (void)snprintf(out, sizeof out, "%s/out", folder);
+    (void)snprintf(log, sizeof log, "%s/log", folder);
+    argv[n++] = (char *)(uintptr_t)compiler;
+    for (char *w = strtok_r(copy, " ", &rest); w && n < WORDS; w = strtok_r(NULL, " ", &rest))
+        argv[n++] = w;
+    FILE *f = text ? fopen(in, "we") : NULL;
+    if (f) {
+        (void)fputs(text, f);
+        (void)fclose(f);
+        argv[n++] = in;
+        argv[n++] = output;
+        argv[n++] = out;
+    }
+    char **env = cumu_env_child(folder);
+    unsigned left = doctor_left();
+    a->status = env && left ? cumu_child_run(compiler, argv, env, log, left < SECONDS ? left : SECONDS) : -1;
+    free(env);
+    a->log[read_file(folder, "log", a->log, sizeof a->log - 1)] = '\0';
+    a->out = malloc(OUTPUT);
+    a->size = a->out ? read_file(folder, "out", a->out, OUTPUT) : 0;
+    (void)unlink(in);
+    (void)rmdir(folder);
+    return true;
+}
+
+/* The line that says most: the first with an error in it, else the first. */
+static void first_error(const char *log, char line[160])
+{
+    const char *at = log;
+    while (*at && !memmem(at, strcspn(at, "\n"), "error", 5)) {
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    at = *at ? at : log;
+    (void)snprintf(line, 160, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+#define KERNEL(body) "#include <musa_runtime.h>\nextern \"C\" __global__ void probe(int *p) { " body " }\n"
+static const char plain[] = KERNEL("p[threadIdx.x] = 1;");
+
+static void try_options(const char *compiler, unsigned arch)
+{
+    static const char *const options[] = {
+        "--cuda-device-only", "--musa-device-only", "-O2", "-O1", "-O0", "-std=c++14", "-ffp-contract=off",
+        "-mllvm -mtgpu-if-convert=1", "-mllvm -mtgpu-load-store-opt", "-mllvm -misched=mtgpu-max-ilp",
+        "-fmusa-flush-denormals-to-zero", "-mathx-disable-fp64", "-fmusa-rdc", "--offload-arch=mp_21",
+        "--offload-arch=mp_22", "--offload-arch=mp_31", "--offload-arch=mp_32",
+    };
+    struct attempt a;
+    char words[256], line[160];
+    for (size_t k = 0; k < sizeof options / sizeof *options && doctor_left(); k++) {
+        bool only = strstr(options[k], "device-only") != NULL, names = strncmp(options[k], "--offload", 9) == 0;
+        (void)snprintf(words, sizeof words, "-mtgpu %s -c ", only ? "" : "--cuda-device-only");
+        if (!names)
+            (void)snprintf(words + strlen(words), 32, "--offload-arch=mp_%u ", arch);
+        (void)snprintf(words + strlen(words), sizeof words - strlen(words), "%s", options[k]);
+        if (!run_compiler(&a, compiler, words, plain))
+            return;
+        if (a.status && !only) { /* the other spelling of what is no question here */
+            free(a.out);
+            memcpy(strstr(words, "cuda-device"), "musa", 4);
+            if (!run_compiler(&a, compiler, words, plain))
+                return;
+        }
+        first_error(a.log, line);
+        if (a.status == 0)
+            doctor_line(options[k], "taken");
+        else
+            doctor_line(options[k], "refused: status %d: %s", a.status, line);
+        free(a.out);
+    }
+}
+
+static uint64_t number(const unsigned char *p, size_t bytes)
+{
+    uint64_t v = 0;
+    memcpy(&v, p, bytes);
+    return v;
+}
+
+/* What a file of device code calls itself by its first bytes. */
+static void describe(const unsigned char *p, size_t size, char text[96])
+{
+    if (size >= 20 && memcmp(p, "\177ELF", 4) == 0)
+        (void)snprintf(text, 96, "ELF%u of type %u for machine %u", p[4] == 2 ? 64u : 32u, (unsigned)number(p + 16, 2),
+                       (unsigned)number(p + 18, 2));
+    else if (size >= 4 && memcmp(p, "\xb1\x43\x62\x46", 4) == 0)
+        (void)snprintf(text, 96, "fat binary");
+    else if (size >= 4)
+        (void)snprintf(text, 96, "begins with %02x%02x%02x%02x", p[0], p[1], p[2], p[3]);
+    else
+        (void)snprintf(text, 96, "nothing");
+}
+
+/* What it makes: an object for a device, or clang's bundle of them (the magic, their number, then offset, size and
+ * target of each). */
+static void describe_output(const char *compiler, unsigned arch)
+{
+    static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+    struct attempt a;
+    char words[128], text[96];
+    (void)snprintf(words, sizeof words, "-mtgpu --cuda-device-only --offload-arch=mp_%u -O2 -c", arch);
+    bool ran = run_compiler(&a, compiler, words, plain);
+    if (ran && a.status) {
+        free(a.out);
+        memcpy(strstr(words, "cuda"), "musa", 4);
+        ran = run_compiler(&a, compiler, words, plain);
+    }
+    if (!ran || a.status || !a.out) {
+        doctor_line("output", "none: status %d", ran ? a.status : -1);
         return;
     }
-    printf("%s, for mp_%u\n", file, arch);
-    for (unsigned k = 0; k < sizeof probes / sizeof *probes; k++) {
-        char *text = NULL;
-        struct cumu_compiled o = {0};
-        int n = *probes[k].text == '#'
-                    ? asprintf(&text, "%s", probes[k].text)
-                    : asprintf(&text, "#include <musa_runtime.h>\nextern \"C\" __global__ void probe(int *p) { %s }\n",
-                               probes[k].text);
-        if (n < 0)
-            return;
-        bool made = cumu_mubin_make(&o, "probe", text, (size_t)n, arch, CUMU_WANT_COMPILED) != CUMU_MADE_FAILED;
-        printf("%-46s %s%s\n", probes[k].name, made ? "yes" : "no: ", made ? "" : o.why);
-        good += made;
-        free(o.data);
-        free(text);
+    const size_t head = sizeof magic - 1 + 8;
+    const bool bundle = a.size >= head && memcmp(a.out, magic, sizeof magic - 1) == 0;
+    uint64_t n = bundle ? number(a.out + head - 8, 8) : 0;
+    describe(a.out, a.size, text);
+    if (bundle)
+        doctor_line("output", "bundle of %llu", (unsigned long long)n);
+    else
+        doctor_line("output", "%s", text);
+    for (size_t at = head, k = 0; k < n && k < 16 && a.size - at >= 24; k++) {
+        uint64_t from = number(a.out + at, 8), size = number(a.out + at + 8, 8), len = number(a.out + at + 16, 8);
+        at += 24;
+        if (len > a.size - at || from > a.size || size > a.size - from) {
+            doctor_line("bundle's member", "damaged, or larger than what was read");
+            break;
+        }
+        describe(a.out + from, size, text);
+        doctor_line("bundle's member", "%.*s at %llu, %llu bytes: %s", (int)(len < 100 ? len : 100), a.out + at,
+                    (unsigned long long)from, (unsigned long long)size, text);
+        at += len;
     }
-    printf("%u of %u\n", good, (unsigned)(sizeof probes / sizeof *probes));
+    free(a.out);
+}
+
+static void tell_version(const char *compiler)
+{
+    struct attempt a;
+    char *rest;
+    if (!run_compiler(&a, compiler, "--version", NULL))
+        return;
+    char *line = strtok_r(a.log, "\n", &rest);
+    for (int k = 0; line && k < 3; k++, line = strtok_r(NULL, "\n", &rest))
+        doctor_line("version", "%.200s", line);
+    free(a.out);
+}
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+static int try_name(void *probe)
+{
+    const unsigned *which = probe;
+    char *text = NULL;
+    struct cumu_compiled o = {0};
+    const char *body = probes[which[0]].text;
+    int n = *body == '#' ? asprintf(&text, "%s", body)
+                         : asprintf(&text, KERNEL("%s"), body);
+    if (n < 0)
+        return 1;
+    enum cumu_made made = cumu_mubin_make(&o, "probe", text, (size_t)n, which[1], CUMU_WANT_COMPILED);
+    if (made == CUMU_MADE_FAILED)
+        doctor_line(probes[which[0]].name, "no: %s", o.why);
+    else
+        doctor_line(probes[which[0]].name, "yes%s%s", *o.why ? ", " : "", o.why);
+    free(o.data);
+    free(text);
+    return 0;
+}
+
+void cumu_doctor_compiler(unsigned arch)
+{
+    const char *why, *file = cumu_musa_compiler(&why), *base = file ? strrchr(file, '/') : NULL;
+    doctor_section("compiler");
+    if (!file) {
+        doctor_line("file", "none: %s", why);
+        return;
+    }
+    doctor_line("file", "%s", file);
+    doctor_line("tried for", "mp_%u", arch);
+    doctor_line("CUMU_MCC_FLAGS", *cumu_opt_text(CUMU_OPT_MCC_FLAGS) ? "set" : "not set");
+    if (!base || strncmp(base, "/libmtrtc", 9) != 0) {
+        tell_version(file);
+        describe_output(file, arch);
+        doctor_section("compiler's options");
+        try_options(file, arch);
+    }
+    doctor_section("compiler's names");
+    for (unsigned k = 0; k < sizeof probes / sizeof *probes; k++)
+        (void)doctor_child(probes[k].name, try_name, (unsigned[]){k, arch}, 2 * SECONDS);
 }

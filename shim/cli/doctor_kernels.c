@@ -1,290 +1,272 @@
 /* cumu doctor: kernels through the whole way to the device: written as MUSA C++, compiled, loaded, run, and their
- * results compared. Each in a child of its own, which may crash or hang. */
-#include "cli/cli.h"
-#include "cli/coverage.h"
+ * results compared. Each in a child of its own, which may crash or hang. cumu's own driver on the CPU takes them as the
+ * interpreter's images; kernels in MUSA C++ are none of its. */
 #include "cli/doctor.h"
+#include "cli/doctor_driver.h"
+#include "cli/doctor_kernels.h"
+#include "cli/doctor_probes.h"
 #include "compile/compile.h"
-#include "ptx/musa/musa.h"
 #include "ptx/tier0/tier0.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <math.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { SECONDS = 180, THREADS = 128, SHARED = 512, CC_MAJOR = 75, CC_MINOR = 76, MAX_EXTERNS = 8 };
-
-#define PTX ".version 7.0\n.target sm_75\n.address_size 64\n"
-#define BODY                                                                                       \
-    "{\n.reg .u32 %r<12>;\n.reg .u64 %d<8>;\n.reg .f32 %f<8>;\n.reg .f64 %e<4>;\n.reg .b16 %h<4>;\n"        \
-    ".reg .pred %p<4>;\nmov.u32 %r0, %tid.x;\n"
-#define ENTRY ".visible .entry probe(.param .u64 out)\n" BODY
-#define END /* %r1 is the thread's result */                                                       \
-    "ld.param.u64 %d0, [out];\nmul.wide.u32 %d1, %r0, 4;\nadd.u64 %d0, %d0, %d1;\nst.global.u32 [%d0], %r1;\nret;\n}\n"
-
-static uint32_t triple(uint32_t t) { return 3 * t + 7; }
-static uint32_t reversed(uint32_t t) { return THREADS - 1 - t; }
-static uint32_t reversed_and_5(uint32_t t) { return THREADS - 1 - t + 5; }
-static uint32_t neighbour(uint32_t t) { return t ^ 1; }
-static uint32_t lane_5(uint32_t t) { return (t & ~31u) + 5; }
-static uint32_t odd_lanes(uint32_t t) { return t & 1 ? 0xaaaaaaaau : 0x55555555u; }
-static uint32_t lane(uint32_t t) { return t & 31; }
-static uint32_t all(uint32_t t) { return (void)t, THREADS; }
-static uint32_t forty_two(uint32_t t) { return (void)t, 42; }
-static uint32_t parameters(uint32_t t) { return (void)t, 0x0a + 0x0b0c + 0x0d; }
-static uint32_t square(uint32_t t) { return t * t + 1; }
-static uint32_t third_down(uint32_t t) { return (void)t, 0x3eaaaaaau; } /* 1/3 towards zero */
-static uint32_t root(uint32_t t) { return (uint32_t)(1000000 * sqrt((double)t)); }
-
-static const struct {
-    const char *name, *text;
-    uint32_t (*want)(uint32_t thread);
-    unsigned tolerance; /* in units of the result */
-} probes[] = {
-    {"a kernel", PTX ENTRY "mad.lo.u32 %r1, %r0, 3, 7;\n" END, triple, 0},
-    {"parameters of 1, 2, 4 and 8 bytes",
-     PTX ".visible .entry probe(.param .u64 out, .param .u8 a, .param .u16 b, .param .u32 c)\n" BODY
-         "ld.param.u8 %h0, [a];\nld.param.u16 %h1, [b];\nld.param.u32 %r1, [c];\ncvt.u32.u16 %r2, %h0;\n"
-         "cvt.u32.u16 %r3, %h1;\nadd.u32 %r1, %r1, %r2;\nadd.u32 %r1, %r1, %r3;\n" END, parameters, 0},
-    {"shared memory and a barrier",
-     PTX ENTRY ".shared .align 4 .b8 s[512];\nmov.u32 %r2, s;\nmad.lo.u32 %r3, %r0, 4, %r2;\n"
-               "st.shared.u32 [%r3], %r0;\n"
-               "bar.sync 0;\nsub.u32 %r4, 127, %r0;\nmad.lo.u32 %r3, %r4, 4, %r2;\nld.shared.u32 %r1, [%r3];\n" END,
-     reversed, 0},
-    {"dynamic shared memory behind static",
-     PTX ".extern .shared .align 4 .b8 more[];\n" ENTRY ".shared .align 4 .u32 five;\nst.shared.u32 [five], 5;\n"
-         "mov.u32 %r2, more;\nmad.lo.u32 %r3, %r0, 4, %r2;\nst.shared.u32 [%r3], %r0;\nbar.sync 0;\n"
-         "sub.u32 %r4, 127, %r0;\nmad.lo.u32 %r3, %r4, 4, %r2;\nld.shared.u32 %r1, [%r3];\nld.shared.u32 %r5, [five];\n"
-         "add.u32 %r1, %r1, %r5;\n" END, reversed_and_5, 0},
-    {"generic addresses of shared memory",
-     PTX ENTRY ".shared .align 4 .b8 s[512];\nmov.u64 %d2, s;\ncvta.shared.u64 %d3, %d2;\nmul.wide.u32 %d4, %r0, 4;\n"
-               "add.u64 %d4, %d3, %d4;\nst.u32 [%d4], %r0;\nbar.sync 0;\nsub.u32 %r4, 127, %r0;\nmul.wide.u32 %d4, %r4, 4;\n"
-               "add.u64 %d4, %d3, %d4;\nld.u32 %r1, [%d4];\n" END, reversed, 0},
-    {"shuffles stay within 32 lanes", PTX ENTRY "shfl.sync.bfly.b32 %r1|%p0, %r0, 1, 31, -1;\n" END, neighbour, 0},
-    {"a shuffle from one lane", PTX ENTRY "shfl.sync.idx.b32 %r1|%p0, %r0, 5, 31, -1;\n" END, lane_5, 0},
-    {"ballots of 32 lanes",
-     PTX ENTRY "and.b32 %r2, %r0, 1;\nsetp.ne.u32 %p0, %r2, 0;\nvote.sync.ballot.b32 %r1, %p0, -1;\n"
-               "@!%p0 not.b32 %r1, %r1;\n" END, odd_lanes, 0},
-    {"lane numbers of 32", PTX ENTRY "mov.u32 %r1, %laneid;\n" END, lane, 0},
-    {"atomics in shared memory",
-     PTX ENTRY ".shared .align 4 .u32 n;\nsetp.ne.u32 %p0, %r0, 0;\n@!%p0 st.shared.u32 [n], 0;\nbar.sync 0;\n"
-               "atom.shared.add.u32 %r2, [n], 1;\nbar.sync 0;\nld.shared.u32 %r1, [n];\n" END, all, 0},
-    {"variables of the module, and addresses in them",
-     PTX ".visible .global .align 4 .u32 v = 42;\n.visible .const .align 8 .u64 at = v;\n" ENTRY
-         "ld.const.u64 %d2, [at];\nld.u32 %r1, [%d2];\n" END, forty_two, 0},
-    {"atomics of 64 bits in a variable",
-     PTX ".visible .global .align 8 .u64 v = 42;\n" ENTRY
-         "mov.u64 %d2, v;\natom.global.cas.b64 %d3, [%d2], 1, 2;\ncvt.u32.u64 %r1, %d3;\n" END, forty_two, 0},
-    {"a function that is called",
-     PTX ".func (.param .b32 r) f(.param .b32 a)\n{\n.reg .u32 %x;\nld.param.u32 %x, [a];\nmad.lo.u32 %x, %x, %x, 1;\n"
-         "st.param.b32 [r], %x;\nret;\n}\n" ENTRY
-         "{\n.param .b32 a;\n.param .b32 r;\nst.param.b32 [a], %r0;\ncall (r), f, (a);\nld.param.b32 %r1, [r];\n}\n" END,
-     square, 0},
-    {"rounding as it is asked for",
-     PTX ENTRY "mov.f32 %f0, 0f3F800000;\nmov.f32 %f1, 0f40400000;\ndiv.rz.f32 %f2, %f0, %f1;\nmov.b32 %r1, %f2;\n" END,
-     third_down, 0},
-    {"double precision",
-     PTX ENTRY "cvt.rn.f64.u32 %e0, %r0;\nsqrt.rn.f64 %e1, %e0;\nmul.rn.f64 %e1, %e1, 0d412E848000000000;\n"
-               "cvt.rzi.u32.f64 %r1, %e1;\n" END, root, 1},
-    {"half precision",
-     PTX ENTRY "cvt.rn.f16.u32 %h0, %r0;\nmov.b16 %h1, 0x4200;\nmov.b16 %h2, 0x4700;\nfma.rn.f16 %h3, %h0, %h1, %h2;\n"
-               "cvt.rzi.u32.f16 %r1, %h3;\n" END, triple, 0},
-    {"approximate functions",
-     PTX ENTRY "cvt.rn.f32.u32 %f0, %r0;\nadd.f32 %f0, %f0, 0f34000000;\nlg2.approx.f32 %f1, %f0;\n"
-               "mul.f32 %f1, %f1, 0f3F000000;\nex2.approx.f32 %f2, %f1;\nmul.f32 %f2, %f2, 0f49742400;\n"
-               "cvt.rzi.u32.f32 %r1, %f2;\n" END, root, 400},
-};
-enum { PROBES = sizeof probes / sizeof *probes };
-
-/* ---- the driver, which is a stranger here ------------------------------------------------------ */
-
-static void *driver;
-
-/* Calls NAME_v2, or NAME; 1000 if there is neither. */
-#define CALL(name, types, ...)                                                                     \
-    (entry(name) ? ((int (*) types)(uintptr_t)entry(name))(__VA_ARGS__) : (missing = name, 1000))
-static const char *missing;
-
-static void *entry(const char *name)
-{
-    char v2[64];
-    (void)snprintf(v2, sizeof v2, "%s_v2", name);
-    void *at = dlsym(driver, v2);
-    return at ? at : dlsym(driver, name);
-}
-
-static int open_driver(unsigned *arch)
-{
-    const struct cumu_library *l = cumu_tool_symbol("cumu_libraries");
-    char path[PATH_MAX];
-    int device = 0, major = 0, minor = 0;
-    void *ctx = NULL;
-    while (l && l->name && strcmp(l->name, "musa") != 0)
-        l++;
-    if (!l || !l->name || !cumu_sdk_library(l, path) || !(driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL)))
-        return 1000;
-    int err = CALL("muInit", (unsigned), 0);
-    if (!err)
-        err = CALL("muDeviceGet", (int *, int), &device, 0);
-    if (!err)
-        err = CALL("muDeviceGetAttribute", (int *, int, int), &major, CC_MAJOR, device);
-    if (!err)
-        err = CALL("muDeviceGetAttribute", (int *, int, int), &minor, CC_MINOR, device);
-    *arch = (unsigned)(10 * major + minor);
-    return err ? err : CALL("muCtxCreate", (void **, unsigned, int), &ctx, 0, device);
-}
+enum { SECONDS = 45, SHARED = 512, MAX_EXTERNS = 8, VARIABLE = 64, NO_DEVICE = 126 };
 
 /* ---- one kernel -------------------------------------------------------------------------------- */
 
-struct compiled {
-    struct cumu_compiled mubin;
-    struct mu_info info;
-    struct ptx_module *ptx;
-    void *image;
-};
+/* MUSA C++ around the statements of a probe, behind the prelude that emitted kernels have. */
+static char *musa_text(const char *statements, size_t *size)
+{
+    char *prelude = mu_prelude(size), *text = NULL;
+    int n = prelude ? asprintf(&text,
+                               "%.*s#define CM_IN_FRONT 0u\nnamespace cm {\nCM_KERNEL CM_BOUNDS(%d) void cumu_probe(u64 a0)\n{\n"
+                               "    unsigned *out = (unsigned *)a0, t = tid(0), r = 0;\n    %s\n    out[t] = r;\n}\n"
+                               "} // namespace cm\n",
+                               (int)*size, prelude, (int)DOCTOR_THREADS, statements)
+                    : -1;
+    free(prelude);
+    *size = n < 0 ? 0 : (size_t)n;
+    return n < 0 ? NULL : text;
+}
 
-static bool compile(struct compiled *c, const char *text, unsigned arch)
+/* PTX to what the driver takes, in `code`; text is what a compiler gets for it. */
+static bool translate(struct doctor_kernel *k, const char *ptx, char **text, size_t *size, char why[DOCTOR_WHY])
 {
     struct ptx_diag diag = {0};
-    char *source = NULL;
-    size_t size;
-    c->ptx = ptx_module_open(text, strlen(text), &diag);
-    if (!c->ptx || lir_lower_kernel(c->ptx, "probe", &c->image, &size, &diag) ||
-        mu_emit(c->ptx, "probe", c->image, MU_MUSA, &source, &size, &c->info, &diag)) {
-        printf("no: line %u: %s: %s\n", diag.line, diag.what, diag.msg);
-        return false;
+    k->ptx = ptx_module_open(ptx, strlen(ptx), &diag);
+    if (k->ptx && !lir_lower_kernel(k->ptx, "probe", &k->image, size, &diag)) {
+        if (doctor_driver_is_host()) {
+            (void)snprintf(k->info.symbol, sizeof k->info.symbol, "probe");
+            k->code = k->image;
+            return true;
+        }
+        if (!mu_emit(k->ptx, "probe", k->image, MU_MUSA, text, size, &k->info, &diag))
+            return true;
     }
-    bool made = cumu_mubin_make(&c->mubin, "probe", source, size, arch, CUMU_WANT_COMPILED) != CUMU_MADE_FAILED;
-    if (!made)
-        printf("no: %s\n", c->mubin.why);
-    free(source);
-    return made;
+    (void)snprintf(why, DOCTOR_WHY, "not translated: line %u: %s: %s", diag.line, diag.what, diag.msg);
+    return false;
 }
 
-/* Addresses of the module's variables, each in memory of its own, as kernel/device.c does it. */
-static int bind(const struct compiled *c, void *module)
+bool doctor_kernel_make(struct doctor_kernel *k, const char *ptx, const char *musa, unsigned arch,
+                        char why[DOCTOR_WHY])
 {
-    unsigned long long address[MAX_EXTERNS] = {0}, table = 0;
-    const char *name;
+    struct cumu_compiled o = {.data = NULL};
+    char *text = NULL;
     size_t size = 0;
-    unsigned n = 0;
+    memset(k, 0, sizeof *k);
+    *why = '\0';
+    if (ptx ? !translate(k, ptx, &text, &size, why) : !(text = musa_text(musa, &size)))
+        return false;
+    if (k->code)
+        return true;
+    if (!ptx)
+        (void)snprintf(k->info.symbol, sizeof k->info.symbol, "cumu_probe");
+    enum cumu_made made = cumu_mubin_make(&o, "probe", text, size, arch, CUMU_WANT_COMPILED);
+    free(text);
+    if (made == CUMU_MADE_FAILED)
+        (void)snprintf(why, DOCTOR_WHY, "not compiled: %s", o.why);
+    else if (*o.why)
+        (void)snprintf(why, DOCTOR_WHY, "%s", o.why);
+    k->code = o.data;
+    return made != CUMU_MADE_FAILED;
+}
+
+/* The module's variables, each in memory of its own, as kernel/device.c does it; addresses in the image's order. An
+ * image of the interpreter's is told them itself. */
+static int place_variables(const struct doctor_kernel *k, unsigned long long address[MAX_EXTERNS])
+{
+    unsigned long long last = 0; /* what another variable may hold the address of comes first in the probes */
+    const char *name;
     int err = 0;
-    for (uint32_t v = 0; v < c->ptx->nvar && !err; v++) { /* the one without addresses comes first */
-        const struct ptx_var *var = &c->ptx->var[v];
-        unsigned long long at = 0, value[1] = {0};
+    for (uint32_t v = 0; k->ptx && v < k->ptx->nvar && !err; v++) {
+        const struct ptx_var *var = &k->ptx->var[v];
+        unsigned char value[VARIABLE] = {0};
+        unsigned long long at = 0;
         if (var->space == PTX_SP_SHARED)
             continue;
-        err = CALL("muMemAlloc", (unsigned long long *, size_t), &at, 64);
-        memcpy(value, var->init, var->init_size < 8 ? var->init_size : 8);
+        memcpy(value, var->init, var->init_size < VARIABLE ? var->init_size : VARIABLE);
         if (var->nreloc)
-            value[0] = address[MAX_EXTERNS - 1];
-        address[MAX_EXTERNS - 1] = at;
+            memcpy(value, &last, sizeof last);
+        err = MU(muMemAlloc_v2)(&at, VARIABLE);
         if (!err)
-            err = CALL("muMemcpyHtoD", (unsigned long long, const void *, size_t), at, value, sizeof value);
-        for (n = 0; (name = lir_image_extern(c->image, n)); n++)
-            if (!strcmp(name, var->name))
+            err = MU(muMemcpyHtoD_v2)(at, value, VARIABLE);
+        for (unsigned n = 0; (name = lir_image_extern(k->image, n)) && n < MAX_EXTERNS; n++)
+            if (!strcmp(name, var->name)) {
                 address[n] = at;
+                if (k->code == k->image)
+                    lir_image_bind(k->image, n, at);
+            }
+        last = at;
     }
-    if (err || !c->info.nextern)
-        return err;
-    err = CALL("muModuleGetGlobal", (unsigned long long *, size_t *, void *, const char *), &table, &size, module,
-               MU_EXTERNS);
-    return err ? err : CALL("muMemcpyHtoD", (unsigned long long, const void *, size_t), table, address,
-                            8 * (size_t)c->info.nextern);
+    return err;
 }
 
-static int run(const struct compiled *c, uint32_t out[THREADS])
+int doctor_kernel_load(struct doctor_kernel *k)
+{
+    unsigned long long address[MAX_EXTERNS] = {0}, table = 0;
+    size_t size = 0;
+    MUmodule module = NULL;
+    int err = place_variables(k, address);
+    if (!err)
+        err = MU(muModuleLoadData)(&module, k->code);
+    if (!err)
+        err = MU(muModuleGetFunction)(&k->function, module, k->info.symbol);
+    if (err || !k->info.nextern)
+        return err;
+    err = MU(muModuleGetGlobal_v2)(&table, &size, module, MU_EXTERNS);
+    return err ? err : MU(muMemcpyHtoD_v2)(table, address, 8 * (size_t)k->info.nextern);
+}
+
+int doctor_kernel_launch(const struct doctor_kernel *k, void **args)
+{
+    return MU(muLaunchKernel)(k->function, 1, 1, 1, DOCTOR_THREADS, 1, 1,
+                              SHARED + (k->info.dynamic ? k->info.shared : 0), NULL, args, NULL);
+}
+
+/* A texture whose element in column x of row y is 100 * y + x. */
+static int make_texture(MUtexObject *texture)
+{
+    enum { ROWS = DOCTOR_THREADS / DOCTOR_TEXTURE_WIDTH };
+    float texels[ROWS][DOCTOR_TEXTURE_WIDTH];
+    const MUSA_ARRAY_DESCRIPTOR of = {DOCTOR_TEXTURE_WIDTH, ROWS, MU_AD_FORMAT_FLOAT, 1};
+    MUarray array = NULL;
+    for (unsigned y = 0; y < ROWS; y++)
+        for (unsigned x = 0; x < DOCTOR_TEXTURE_WIDTH; x++)
+            texels[y][x] = (float)(100 * y + x);
+    int err = MU(muArrayCreate_v2)(&array, &of);
+    const MUSA_MEMCPY2D copy = {.srcMemoryType = MU_MEMORYTYPE_HOST, .srcHost = texels, .srcPitch = sizeof texels[0],
+                                .dstMemoryType = MU_MEMORYTYPE_ARRAY, .dstArray = array,
+                                .WidthInBytes = sizeof texels[0], .Height = ROWS};
+    if (!err)
+        err = MU(muMemcpy2D_v2)(&copy);
+    const MUSA_RESOURCE_DESC resource = {.resType = MU_RESOURCE_TYPE_ARRAY, .res.array.hArray = array};
+    const MUSA_TEXTURE_DESC desc = {.addressMode = {1, 1, 1}};
+    return err ? err : MU(muTexObjectCreate)(texture, &resource, &desc, NULL);
+}
+
+static int run(struct doctor_kernel *k, const struct doctor_probe *p, uint32_t out[DOCTOR_THREADS])
 {
     unsigned long long memory = 0;
-    void *module = NULL, *function = NULL;
+    MUtexObject texture = 0;
     uint8_t a = 0x0a;
     uint16_t b = 0x0b0c;
-    uint32_t d = 0x0d;
-    void *args[] = {&memory, &a, &b, &d};
-    int err = CALL("muMemAlloc", (unsigned long long *, size_t), &memory, THREADS * sizeof *out);
+    uint32_t c = 0x0d;
+    void *args[] = {&memory, p->needs == DOCTOR_NEEDS_TEXTURE ? (void *)&texture : (void *)&a, &b, &c};
+    int err = MU(muMemAlloc_v2)(&memory, DOCTOR_THREADS * sizeof *out);
     if (!err)
-        err = CALL("muModuleLoadData", (void **, const void *), &module, c->mubin.data);
+        err = MU(muMemcpyHtoD_v2)(memory, out, DOCTOR_THREADS * sizeof *out);
+    if (!err && p->needs == DOCTOR_NEEDS_TEXTURE)
+        err = make_texture(&texture);
     if (!err)
-        err = CALL("muModuleGetFunction", (void **, void *, const char *), &function, module, c->info.symbol);
+        err = doctor_kernel_load(k);
     if (!err)
-        err = bind(c, module);
+        err = doctor_kernel_launch(k, args);
     if (!err)
-        err = CALL("muLaunchKernel", (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                      void *, void **, void **), function, 1, 1, 1, THREADS, 1, 1,
-                   SHARED + (c->info.dynamic ? c->info.shared : 0), NULL, args, NULL);
-    return err ? err : CALL("muMemcpyDtoH", (void *, unsigned long long, size_t), out, memory, THREADS * sizeof *out);
+        err = MU(muCtxSynchronize)();
+    return err ? err : MU(muMemcpyDtoH_v2)(out, memory, DOCTOR_THREADS * sizeof *out);
 }
 
-static bool right(unsigned k, const uint32_t out[THREADS])
+/* ---- what comes of it ---------------------------------------------------------------------------- */
+
+/* The different values that threads gave, in the order of the first that did. */
+static void tell_values(const char *name, const uint32_t out[DOCTOR_THREADS])
 {
-    for (uint32_t t = 0; t < THREADS; t++) {
-        uint32_t want = probes[k].want(t);
-        if ((out[t] > want ? out[t] - want : want - out[t]) <= probes[k].tolerance)
-            continue;
-        printf("wrong: thread %u has 0x%x, not 0x%x\n", t, out[t], want);
-        return false;
+    char text[128] = "";
+    for (unsigned t = 0, shown = 0; t < DOCTOR_THREADS && shown < 4; t++) {
+        bool seen = false;
+        for (unsigned u = 0; u < t; u++)
+            seen |= out[u] == out[t];
+        if (!seen && ++shown)
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text), " %u", out[t]);
     }
-    puts("right");
-    return true;
+    doctor_line(name, "value%s", text);
 }
 
-/* In a child: what became of the kernel. */
-static int try_one(unsigned k, unsigned fallback)
+static void judge(const struct doctor_probe *p, const uint32_t out[DOCTOR_THREADS], const char *remark)
 {
-    uint32_t out[THREADS] = {0};
-    struct compiled c = {.ptx = NULL};
-    unsigned arch = 0;
-    int err = open_driver(&arch);
-    if (!err && compile(&c, probes[k].text, cumu_arch_known(arch) ? arch : fallback)) {
-        err = run(&c, out);
-        if (!err)
-            return right(k, out);
-    } else if (!err) {
+    for (uint32_t t = 0; t < DOCTOR_THREADS && p->want; t++) {
+        uint32_t want = p->want(t);
+        if ((out[t] > want ? out[t] - want : want - out[t]) <= p->tolerance)
+            continue;
+        doctor_line(p->name, "wrong: thread %u has 0x%x, not 0x%x%s%s", t, out[t], want, *remark ? ", " : "", remark);
+        return;
+    }
+    if (p->want)
+        doctor_line(p->name, "right%s%s", *remark ? ", " : "", remark);
+    else
+        tell_values(p->name, out);
+}
+
+struct task {
+    const struct doctor_probe *probe;
+    unsigned arch; /* for a device of no known architecture */
+};
+
+/* What kernels print comes out of this process's stdout, which leads into memory while they do. */
+static int run_printing(struct doctor_kernel *k, const struct doctor_probe *p, uint32_t out[DOCTOR_THREADS],
+                        bool *printed)
+{
+    char text[64] = "";
+    int fd = memfd_create("printed", MFD_CLOEXEC);
+    *printed = fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+    int err = run(k, p, out);
+    (void)fflush(stdout);
+    *printed = *printed && pread(fd, text, sizeof text - 1, 0) > 0 && strcmp(text, DOCTOR_PRINTED) == 0;
+    return err;
+}
+
+static int try_one(void *task)
+{
+    const struct task *t = task;
+    const struct doctor_probe *p = t->probe;
+    uint32_t out[DOCTOR_THREADS] = {0};
+    struct doctor_kernel k;
+    char why[DOCTOR_WHY];
+    bool printed = true;
+    int err = doctor_driver_open();
+    unsigned arch = err ? 0 : doctor_driver_arch();
+    if (!err && !p->ptx && doctor_driver_is_host()) {
+        doctor_line(p->name, "not tried: the CPU libraries take no compiled code");
         return 0;
     }
-    if (err == 1000)
-        printf("no: the driver lacks %s\n", missing ? missing : "itself");
+    if (!err && !doctor_kernel_make(&k, p->ptx, p->musa, cumu_arch_known(arch) ? arch : t->arch, why)) {
+        doctor_line(p->name, "no: %s", why);
+        return 0;
+    }
+    if (!err)
+        err = p->needs == DOCTOR_PRINTS ? run_printing(&k, p, out, &printed) : run(&k, p, out);
+    if (err)
+        doctor_line(p->name, "no: %s", doctor_error(err));
+    else if (!printed)
+        doctor_line(p->name, "wrong: its text did not come out");
     else
-        printf("no: the driver answers %d\n", err);
+        judge(p, out, why);
+    return 0;
+}
+
+static int find_device(void *unused)
+{
+    (void)unused;
+    if (doctor_driver_open())
+        return NO_DEVICE;
+    if (doctor_driver_is_host())
+        doctor_line("device", "the CPU");
+    else
+        doctor_line("device", "mp_%u", doctor_driver_arch());
     return 0;
 }
 
 void cumu_doctor_kernels(unsigned arch)
 {
-    unsigned good = 0, here = 0;
-    int status;
-    (void)fflush(stdout);
-    pid_t pid = fork(); /* is there a device at all? */
-    if (pid == 0) {
-        (void)alarm(SECONDS);
-        _exit(open_driver(&here) == 0 ? (int)(here & 127) : 127);
-    }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) == 127) {
-        puts("no driver with a device: no kernel is tried");
-        return;
-    }
-    printf("on a device of mp_%d\n", WEXITSTATUS(status));
-    for (unsigned k = 0; k < PROBES; k++) {
-        printf("%-46s ", probes[k].name);
-        (void)fflush(stdout);
-        pid = fork();
-        if (pid == 0) {
-            (void)alarm(SECONDS);
-            int was = try_one(k, arch);
-            (void)fflush(stdout);
-            _exit(!was);
-        }
-        if (pid < 0 || waitpid(pid, &status, 0) != pid)
-            status = 1;
-        if (WIFSIGNALED(status))
-            printf(WTERMSIG(status) == SIGALRM ? "no: not done in %d seconds\n" : "no: died of signal %d\n",
-                   WTERMSIG(status) == SIGALRM ? SECONDS : WTERMSIG(status));
-        good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    }
-    printf("%u of %u\n", good, (unsigned)PROBES);
+    doctor_section("kernels");
+    int found = doctor_child("device", find_device, NULL, SECONDS);
+    if (found == NO_DEVICE)
+        doctor_line("device", "none: no driver, or no device behind it");
+    for (struct task t = {doctor_probes, arch}; found == 0 && t.probe->name; t.probe++)
+        (void)doctor_child(t.probe->name, try_one, &t, SECONDS);
 }

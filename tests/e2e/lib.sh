@@ -8,7 +8,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 bad=0
 
-# check NAME WANT_STATUS [PATTERN...] -- COMMAND...: exit status and every pattern (grep -E) in its output.
+# check NAME WANT_STATUS [PATTERN...] -- COMMAND...: exit status and every pattern (grep -E) in its output. It may
+# take LIMIT seconds, or 60.
 check() {
     name=$1 want=$2
     shift 2
@@ -19,7 +20,7 @@ check() {
     done
     shift
     got=0
-    timeout 60 "$@" >"$tmp/out" 2>&1 || got=$?
+    timeout "${LIMIT:-60}" "$@" >"$tmp/out" 2>&1 || got=$?
     if [ "$got" != "$want" ]; then
         echo "not ok $name: exit $got, want $want"
         sed 's/^/    /' "$tmp/out" | head -n 8

@@ -25,4 +25,17 @@ CUMU_HOST_DEVICES=4 check "NCCL among four devices" 0 '^PASS tensor_parallel$' -
 SDK_UPDATE=801 check "a graph that cannot be updated is CUDA's failed update" 1 'cudaGraphExecUpdate.*cudaErrorGraphExecUpdateFailure' \
     -- $run "$fix/perthread"
 
+# Doctor sees this SDK as it is, and its report becomes the fixture again.
+case $1 in
+3.1.0 | 4.0) form=four ;;
+*) form=three ;;
+esac
+check "doctor" 0 "the update of graphs takes $form arguments, answers 0" '^  - 43 of 43 kernels' -- "$cumu" doctor -o "$tmp/report"
+SDK_UPDATE=801 check "doctor, where graphs cannot be updated" 0 '^graph update	writes nothing, answers 801$' -- "$cumu" doctor -o -
+check "the report as a fixture" 0 'libmusa\.so[^ ]*\.names: [0-9]+ names' -- "$cumu" doctor --fixture "$tmp/report" -o "$tmp/names"
+for f in "$here/$1"/*.names; do
+    grep '^[A-Za-z_]' "$f" | LC_ALL=C sort >"$tmp/want"
+    check "which is this one, ${f##*/}" 0 -- diff "$tmp/want" "$tmp/names/${f##*/}"
+done
+
 exit $bad
