@@ -67,6 +67,15 @@ int cumu_device_attribute(int *value, int attribute, int device)
             if (shown_by[i].attribute == attribute)
                 *value = cumu_mu_has(shown_by[i].function);
     }
+    /* A driver that knows no larger maximum on request has the plain one; programs size their blocks by the former. */
+    int plain = 0;
+    if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin &&
+        !mu.muDeviceGetAttribute(&plain, cudaDevAttrMaxSharedMemoryPerBlock, device) && *value < plain)
+        *value = plain;
+    /* Double precision is software up to mp_22 (mapping/facts/musa.md D3), whatever a driver leaves unsaid. */
+    int major = 0;
+    if (attribute == cudaDevAttrSingleToDoublePrecisionPerfRatio && *value <= 0)
+        *value = !mu.muDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) && major < 3 ? 64 : 0;
     if ((attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ||
          attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES) &&
         cumu_stand_in("musaMallocAsync")) /* pools are the core's own, and of this process */

@@ -66,6 +66,7 @@ void check_free(struct check_report *r)
         HASH_DEL(r->kernels, k);
         free(k->name);
         free(k->problem);
+        free(k->slow);
         free(k);
     }
     for (size_t i = 0; i < r->nstrings; i++)
@@ -97,6 +98,7 @@ static void read_object(struct check_report *r, const struct cumu_closure *c, co
 struct session {
     const struct cumu_table *const *tables;
     enum check_format format;
+    const struct check_target *target;
     bool several;
     unsigned printed;
     struct check_totals totals;
@@ -112,7 +114,7 @@ static bool uses_cuda(const struct check_report *r)
  * files only those are printed that use CUDA. */
 static void check_file(struct session *s, const struct check_inputs *in, const struct check_input *file)
 {
-    struct check_report r = {.program = file->name, .tables = s->tables};
+    struct check_report r = {.program = file->name, .tables = s->tables, .target = s->target};
     struct cumu_closure c = {0};
     const char *env = cumu_env("LD_LIBRARY_PATH"), *path = file->path, *base = strrchr(path, '/');
     char *folders = NULL;
@@ -212,6 +214,10 @@ static int check(int argc, char **argv)
             if (k == 3)
                 return cumu_usage(&cumu_verb_check, "--format wants text, tsv or json");
             s.format = (enum check_format)k;
+        } else if (strncmp(a, "--target", 8) == 0 && (a[8] == '=' || !a[8])) {
+            s.target = check_target_named(a[8] ? a + 9 : i + 1 < argc ? argv[++i] : "");
+            if (!s.target)
+                return cumu_usage(&cumu_verb_check, "--target wants mp_21, mp_22 or mp_31");
         } else
             return cumu_usage(&cumu_verb_check, "unknown option %s", a);
     }
@@ -222,11 +228,13 @@ static int check(int argc, char **argv)
 
 const struct cumu_verb_entry cumu_verb_check = {
     "check", "say whether a program will run, before it runs",
-    "usage: cumu check [--format text|tsv|json] file...\n"
+    "usage: cumu check [--format text|tsv|json] [--target mp_21|mp_22|mp_31] file...\n"
     "\n"
     "A file is a program, a shared object, a Python wheel (any zip archive) or a folder. Reads it and the\n"
     "libraries it needs: which CUDA functions it imports and what cumu does with them, how the CUDA runtime\n"
     "is linked, which CUDA libraries it may open later, and which kernels can be translated.\n"
+    "  --target   for that architecture: kernels that cannot run on it (shared memory, what MUSA has no counterpart\n"
+    "             of), and those that will be slow (matrix products in scalar code, double precision in software)\n"
     "Exit status, of the worst file: 0 will run, 1 will run with gaps or something could not be read,\n"
     "2 will not run; 125 and above: nothing could be looked at.\n"
     "\n"
@@ -239,7 +247,8 @@ const struct cumu_verb_entry cumu_verb_check = {
     "  image    kind (ptx, sass or ltoir), arch, compression, stored, unpacked (bytes), object, version,\n"
     "           device_code (whole or relocatable)\n"
     "  kernel   name, code (ptx or sass), translated (ok or lost), reason\n"
-    "  device   backend (host or musa), claimed, needed (compute capability times ten)\n"
+    "  slow     name, reason (with --target: what of a kernel will be slow)\n"
+    "  device   backend (host, musa or the target), claimed, needed (compute capability times ten)\n"
     "  verdict  verdict, reason, gaps\n"
     "  total    verdict, will_run, with_gaps, will_not_run, without_cuda, unreadable (of several files)\n",
     check};

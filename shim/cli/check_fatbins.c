@@ -64,6 +64,8 @@ struct lowering {
     const struct ptx_module *m;
     atomic_uint next;
     struct ptx_diag *diag; /* one a function; what is empty went well */
+    const struct check_target *target;
+    char (*slow)[CHECK_SLOW]; /* one a function, with a target */
 };
 
 static void *lower_some(void *lowering)
@@ -77,6 +79,8 @@ static void *lower_some(void *lowering)
             continue;
         if (lir_lower_kernel(l->m, f->name, &image, &size, &l->diag[i]) != 0 && !*l->diag[i].msg)
             (void)snprintf(l->diag[i].msg, sizeof l->diag[i].msg, "cannot be lowered");
+        else if (l->target && image)
+            check_on_target(l->target, l->m, f->name, image, &l->diag[i], l->slow[i]);
         free(image);
     }
     return NULL;
@@ -91,9 +95,12 @@ static void lower_kernels(struct check_report *r, const struct ptx_module *m)
         r->on_module(r->on_module_ctx, m);
         return;
     }
-    struct lowering l = {.m = m, .diag = calloc(m->nfunc ? m->nfunc : 1, sizeof *l.diag)};
-    if (!l.diag) {
+    const size_t n = m->nfunc ? m->nfunc : 1;
+    struct lowering l = {.m = m, .diag = calloc(n, sizeof *l.diag), .target = r->target,
+                         .slow = r->target ? calloc(n, sizeof *l.slow) : NULL};
+    if (!l.diag || (r->target && !l.slow)) {
         r->nomem = true;
+        free(l.diag);
         return;
     }
     while (helpers < wanted && helpers < MAX_THREADS && helpers + 1 < m->nfunc &&
@@ -110,8 +117,11 @@ static void lower_kernels(struct check_report *r, const struct ptx_module *m)
         k->ptx = true;
         if (*l.diag[i].msg)
             diag_problem(r, f->name, &l.diag[i]);
+        if (l.slow && *l.slow[i] && !k->slow)
+            k->slow = strdup(l.slow[i]);
     }
     free(l.diag);
+    free(l.slow);
 }
 
 static struct ptx_module *open_text(struct check_report *r, const char *text, size_t len,

@@ -343,7 +343,7 @@ const struct doctor_probe doctor_probes[] = {
      "__shared__ __align__(16) unsigned s[128]; out[t] = t; __syncthreads(); if (t % 4 == 0) __musa_memcpy_g2s("
      "(__attribute__((address_space(3))) void *)&s[t], (__attribute__((address_space(1))) void *)&out[t], 16, 0); "
      "__musa_memcpy_g2s_wait(); __syncthreads(); r = s[t];", itself, 0, 0, FASTER, NULL},
-    /* Shapes that the compiler is known to break down on, or to compile wrongly (facts/musa_evidence.md, 3.3). */
+    /* Shapes that the compiler is known to break down on, or to compile wrongly (mapping/facts/musa.md D7). */
     {"mcc: conditions that are always true", NULL,
      "unsigned one = 1; for (int k = 0; k < 1; k++) if (one) { if (one) { if (one) { do { "
      "atomicAdd(&out[t], 0u); r = t; } while (0); } } }", itself, 0, 0,

@@ -35,8 +35,10 @@ const char *check_why(const struct check_kernel *k)
     return k->problem ? k->problem : k->ptx ? "" : "machine code (SASS) only, no PTX";
 }
 
-const char *check_backend(void)
+const char *check_backend(const struct check_report *r)
 {
+    if (r->target)
+        return r->target->name;
     char path[PATH_MAX];
     const char *wanted = cumu_opt_text(CUMU_OPT_BACKEND);
     const struct cumu_library *l = cumu_tool_symbol("cumu_libraries");
@@ -175,11 +177,24 @@ static void print_kernels(const struct check_report *r)
         ptx += k->ptx;
         bad += check_lost(k);
     }
-    printf("kernels     %zu: %zu with PTX, %zu SASS only; %zu can be translated\n", all, ptx, all - ptx,
-           all - bad);
+    printf("kernels     %zu: %zu with PTX, %zu SASS only; %zu can %s%s\n", all, ptx, all - ptx, all - bad,
+           r->target ? "run on " : "be translated", r->target ? r->target->name : "");
     for (const struct check_kernel *k = r->kernels; k; k = k->hh.next)
         if (check_lost(k) && shown++ < SHOWN)
             printf("            %s: %s\n", k->name, check_why(k));
+    more(shown > SHOWN ? shown - SHOWN : 0);
+}
+
+static void print_slow(const struct check_report *r)
+{
+    size_t slow = 0, shown = 0;
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next)
+        slow += k->slow != NULL;
+    if (slow)
+        printf("slow        %zu kernel%s\n", slow, slow > 1 ? "s" : "");
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next)
+        if (k->slow && shown++ < SHOWN)
+            printf("            %s: %s\n", k->name, k->slow);
     more(shown > SHOWN ? shown - SHOWN : 0);
 }
 
@@ -187,9 +202,11 @@ static void print_device(const struct check_report *r)
 {
     unsigned claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
     const char *devices = cumu_env("CUMU_HOST_DEVICES");
-    bool host = strcmp(check_backend(), "host") == 0;
+    bool host = strcmp(check_backend(r), "host") == 0;
     if (host)
         printf("device      the CPU back end (%s of them)", devices && *devices ? devices : "1");
+    else if (r->target)
+        printf("device      %s (%u KiB of shared memory a block)", r->target->name, r->target->shared >> 10);
     else
         printf("device      MUSA");
     printf("; claims compute capability %u.%u", claimed / 10, claimed % 10);
@@ -215,6 +232,7 @@ void check_print_text(const struct check_report *r)
     print_evidence(r);
     print_images(r);
     print_kernels(r);
+    print_slow(r);
     print_device(r);
     enum check_verdict v = check_verdict(r);
     const char *on = colour(v);

@@ -2,6 +2,7 @@
 #ifndef CUMU_CLI_REPORT_H
 #define CUMU_CLI_REPORT_H
 
+#include "cli/check_target.h"
 #include "cli/closure.h"
 #include "cli/evidence.h"
 #include "core/hmap.h"
@@ -31,7 +32,8 @@ struct check_image { /* one entry of a fat binary */
 struct check_kernel { /* kept by name */
     char *name;
     bool ptx;
-    char *problem; /* NULL: can be translated */
+    char *problem; /* NULL: can be translated, and run on the target */
+    char *slow;    /* what will be slow on the target; NULL for nothing */
     UT_hash_handle hh;
 };
 struct check_library { /* a library of NVIDIA's that something needs */
@@ -54,13 +56,14 @@ struct check_report {
     char *fatal;                     /* first reason why it will not run */
     unsigned gaps;
     bool nomem;
+    const struct check_target *target; /* the architecture that is asked about; NULL: none */
     /* Set: gets every PTX module that the runtime would use, instead of the translation of its kernels. */
     void (*on_module)(void *ctx, const struct ptx_module *m);
     void *on_module_ctx;
 };
 
-/* Device that programs would see, by what is installed: "musa" or "host". */
-const char *check_backend(void);
+/* Device that programs would see: the target, or by what is installed "musa" or "host". */
+const char *check_backend(const struct check_report *r);
 
 /* Grows *list by one zeroed element and returns it; NULL (and r->nomem) on out of memory. */
 void *check_grow(struct check_report *r, void *list, size_t *count, size_t size);

@@ -138,8 +138,15 @@ static void records(struct writer *w, const struct check_report *r)
         text(w, "reason", check_why(k));
         end(w);
     }
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next)
+        if (k->slow) {
+            begin(w, "slow", false);
+            text(w, "name", k->name);
+            text(w, "reason", k->slow);
+            end(w);
+        }
     begin(w, "device", true);
-    text(w, "backend", check_backend());
+    text(w, "backend", check_backend(r));
     number(w, "claimed", (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY));
     number(w, "needed", r->needs);
     end(w);

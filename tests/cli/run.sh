@@ -18,6 +18,7 @@ check "check with a wrong format" 125 'text, tsv or json' -- "$cumu" check --for
 
 
 . "$(dirname "$0")/check_files.sh"
+. "$(dirname "$0")/target.sh"
 
 # Programs that need what is not there, made by the C compiler.
 build() { # NAME SOURCE FLAGS...

@@ -185,6 +185,14 @@ int main(int argc, char **argv)
         cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
         printf("warp %d\n", mode);
     }
+    if (!strcmp(what, "limits")) {
+        static const int asked[] = {8, 97, 9, 87}; /* shared memory a block, on request; constants; f32 : f64 */
+        for (int k = 0; k < 4; k++) {
+            r = cuDeviceGetAttribute(&mode, asked[k], 0);
+            printf("limit %d %d\n", r, mode);
+        }
+        return 0;
+    }
     if (!strcmp(what, "mode")) {
         cuModuleGetLoadingMode(&mode);
         printf("mode %d\n", mode);

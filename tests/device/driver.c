@@ -77,6 +77,16 @@ MUresult muDeviceGetAttribute(int *value, MUdevice_attribute attribute, MUdevice
         *value = capability() % 10;
     if (!r && attribute == MU_DEVICE_ATTRIBUTE_WARP_SIZE)
         *value = capability() < 31 ? 128 : 32;
+    /* An S80's and an S4000's limits; neither has another maximum on request, nor says how slow f64 is. */
+    const bool old = !r && capability() < 31;
+    if (old && attribute == MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)
+        *value = capability() == 21 ? 28 << 10 : 72 << 10;
+    if (old && attribute == MU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY)
+        *value = 8 << 10;
+    if (old && attribute == MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        return MUSA_ERROR_INVALID_VALUE;
+    if (old && attribute == MU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)
+        *value = 0;
     return r;
 }
 

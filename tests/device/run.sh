@@ -116,6 +116,12 @@ check "warps of 128 are four of ours" 0 '^warp 32$' '^launch 0 value 149$' -- en
 check "a first launch inside a capture" 0 '^capture 0 0 nodes 1 asked 0 shared 64 made 0 ran 0 value 1149$' -- \
     $run "$tmp/client" capture
 on_device "which adds to it as well" "run cumu_both 80" 1
+check "an S80's limits are told" 0 '^limit 0 28672 limit 0 28672 limit 0 8192 limit 0 64 $' -- \
+    sh -c "DEVICE_CC=21 $run $tmp/client limits | tr '\\n' ' '"
+check "an S4000's" 0 '^limit 0 73728 limit 0 73728 limit 0 8192 limit 0 64 $' -- \
+    sh -c "DEVICE_CC=22 $run $tmp/client limits | tr '\\n' ' '"
+check "what a driver says itself stays" 0 '^limit 0 49152 limit 0 166912 limit 0 65536 limit 0 2 $' -- \
+    sh -c "$run $tmp/client limits | tr '\\n' ' '"
 CUMU_HOST_DEVICES=2 check "variables of each device" 0 '^devices 149 110$' -- $run "$tmp/client" devices
 rm -rf "$tmp/cache" "$sdk/calls"
 check "first launches of eight threads" 0 '^threads 0 value 150$' -- $run "$tmp/client" threads

@@ -18,6 +18,7 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
     bool dynamic;          /* launches give `shared` bytes more than the program asks for */
     uint32_t prelude;      /* bytes of the text in front of what is this kernel's own */
     uint32_t gotos;        /* jumps that have no structure */
+    bool barriers;         /* of some of a block's threads: not for architectures with warps of 128 */
     uint32_t nextern;      /* 64-bit addresses that MU_EXTERNS holds, in the image's order */
 };
 #define MU_EXTERNS "cumu_externs" /* variable of the module: addresses of the module's variables */

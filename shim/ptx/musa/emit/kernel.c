@@ -181,6 +181,7 @@ static void emit_all(struct mu_emit *e)
     e->info->shared = rec->uses_dynamic ? rec->dynamic_offset : rec->shared_size;
     e->info->dynamic = rec->uses_dynamic;
     e->info->nextern = e->image->externs.count;
+    e->info->barriers = e->parts & MU_BARRIER;
     mu_put(e, "#define CM_IN_FRONT %uu\n", e->info->dynamic ? e->info->shared : 0);
     if (rec->uses_dynamic)
         mu_put(e, "CM_SHARED_EXTERN\n");

@@ -1,0 +1,23 @@
+/* cumu check --target: what of a kernel will not fit, is refused, or will be slow on one of MUSA's architectures. */
+#ifndef CUMU_CLI_CHECK_TARGET_H
+#define CUMU_CLI_CHECK_TARGET_H
+
+#include "ptx/ir.h"
+
+#include <stdbool.h>
+
+struct check_target {
+    const char *name; /* "mp_22" */
+    uint32_t shared;  /* bytes of shared memory that a block may have */
+    bool wide_warps;  /* of 128 lanes: no barriers of some of a block's threads */
+    bool soft_double; /* double precision is made of integer operations */
+};
+
+const struct check_target *check_target_named(const char *name); /* NULL: there is no such, or nothing is known of it */
+
+enum { CHECK_SLOW = 160 };
+/* Of the kernel's image: diag, if it cannot run there; else slow, what will be slow ("" for nothing). */
+void check_on_target(const struct check_target *t, const struct ptx_module *m, const char *kernel, const void *image,
+                     struct ptx_diag *diag, char slow[CHECK_SLOW]);
+
+#endif
