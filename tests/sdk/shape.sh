@@ -34,8 +34,9 @@ check "doctor" 0 "the update of graphs takes $form arguments, answers 0" '^  - 4
 SDK_UPDATE=801 check "doctor, where graphs cannot be updated" 0 '^graph update	writes nothing, answers 801$' -- "$cumu" doctor -o -
 check "the report as a fixture" 0 'libmusa\.so[^ ]*\.names: [0-9]+ names' -- "$cumu" doctor --fixture "$tmp/report" -o "$tmp/names"
 for f in "$here/$1"/*.names; do
-    grep '^[A-Za-z_]' "$f" | LC_ALL=C sort >"$tmp/want"
-    check "which is this one, ${f##*/}" 0 -- diff "$tmp/want" "$tmp/names/${f##*/}"
+    grep '^[A-Za-z_]' "$f" | tr ' ' '\n' | LC_ALL=C sort -u >"$tmp/want"
+    # forward.c brings functions of its own along.
+    check "which is this one, ${f##*/}" 1 -- sh -c 'comm -23 "$1" "$2" | grep .' - "$tmp/want" "$tmp/names/${f##*/}"
 done
 
 exit $bad
