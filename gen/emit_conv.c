@@ -18,7 +18,7 @@ static void emit_translation(const struct enum_type *n, bool down, FILE *f)
     const struct enum_row *zero = NULL;
     bool small = n->rows.count <= SMALL;
     fprintf(f, "\nstatic __attribute__((noinline, cold)) int unknown_%s_%s(int value)\n{\n"
-               "    cumu_gap(\"conv\", \"%s\", \"unknown value %%d\", value);\n    return %lld;\n}\n"
+               "    static uint64_t said;\n    unknown_value(&said, \"%s\", value);\n    return %lld;\n}\n"
                "static %s int switch_%s_%s(int value)\n{\n    switch (value) {\n",
             n->cuda, way, n->cuda, n->fallback,
             small ? "inline __attribute__((always_inline))" : "__attribute__((noinline))", n->cuda, way);
@@ -174,7 +174,13 @@ void emit_conversions(const struct job *j)
     for (unsigned i = 0; i < j->map->libraries.count; i++)
         quiet |= j->map->libraries.at[i].quiet;
     fprintf(c.file, "#include \"conv.h\"\n#include \"core/log.h\"\n#include \"mu.h\"\n"
-                    "#include \"wraps.h\"\n\n#include <string.h>\n\n"
+                    "#include \"wraps.h\"\n\n#include <stdint.h>\n#include <string.h>\n\n"
+                    "/* Each number is said once, as far as its last six bits tell. */\n"
+                    "__attribute__((noinline, cold, unused)) static void unknown_value(uint64_t *said,\n"
+                    "                                                                  const char *name, int value)\n"
+                    "{\n    const uint64_t bit = UINT64_C(1) << ((unsigned)value & 63);\n"
+                    "    if (!(__atomic_fetch_or(said, bit, __ATOMIC_RELAXED) & bit))\n"
+                    "        cumu_log(NULL, CUMU_GAP, \"conv\", name, \"unknown value %%d\", value);\n}\n"
                     "__attribute__((noinline, cold, unused)) static int too_large(const char *library,\n"
                     "                                                             const char *name, int code)\n"
                     "{\n    cumu_gap(library, name, \"a size above 2147483647\");\n    return code;\n}\n");

@@ -75,6 +75,23 @@ int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphExecUpdateResultIn
 }
 #endif
 
+/* ---- device attributes 121 to 124, of which SDK_ATTRIBUTES has one digit each ------------------ */
+
+#ifdef FORWARD_DRIVER
+int device_get_attribute(int *value, int attribute, int device)
+    __asm__("muDeviceGetAttribute") __attribute__((visibility("default")));
+int device_get_attribute(int *value, int attribute, int device)
+{
+    enum { FIRST = 121, LAST = 124 };
+    const char *digits = getenv("SDK_ATTRIBUTES");
+    int (*get)(int *, int, int) = (int (*)(int *, int, int))(uintptr_t)below("muDeviceGetAttribute");
+    if (!digits || attribute < FIRST || attribute > LAST)
+        return get(value, attribute, device);
+    *value = digits[attribute - FIRST] - '0';
+    return 0;
+}
+#endif
+
 /* ---- instantiation: five arguments up to SDK 4, of which the last three are outputs ------------- */
 
 #ifdef FORWARD_DRIVER

@@ -12,7 +12,7 @@ $B/tests/sdk/4.3/%:   SDK_FLAGS := $(OLD_INSTANTIATE)
 $B/tests/sdk/5.2/%:   SDK_FLAGS :=
 $B/tests/sdk/seen/%:  SDK_FLAGS :=
 # Functions that forward.c defines itself where the shape has them.
-SDK_OWN := muGraphExecUpdate musaGraphExecUpdate muGraphInstantiate muGraphInstantiate_v2 musaGraphInstantiate
+SDK_OWN := muDeviceGetAttribute muGraphExecUpdate musaGraphExecUpdate muGraphInstantiate muGraphInstantiate_v2 musaGraphInstantiate
 .SECONDEXPANSION:
 $(SDK_LIBS:%=%.S): %.S: $$(subst $B/,,$$(subst lib/,,$$*)).names shim/runtime/slots.awk tests/sdk/sdk.mk
 	@mkdir -p $(@D)
@@ -49,5 +49,8 @@ SDK_MATHS_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcurand.so.1
 $B/tests/sdk/maths-program: $B/obj/tests/sdk/maths.o $(SDK_MATHS_LINK)
 	@echo "ld tests/sdk/maths"
 	$Q$(CC) -o $@ $^ -Wl,--allow-shlib-undefined $(SAN) -lm
-check-programs: $(NOTHING) $B/tests/sdk/missing $B/tests/sdk/maths-program
--include $(addprefix $B/obj/tests/sdk/,missing.d maths.d)
+$B/tests/sdk/attributes: $B/obj/tests/sdk/attributes.o $B/lib/cumu/facade/libcuda.so.1
+	@echo "ld tests/sdk/attributes"
+	$Q$(CC) -o $@ $^ -Wl,--allow-shlib-undefined $(SAN)
+check-programs: $(NOTHING) $(addprefix $B/tests/sdk/,missing maths-program attributes)
+-include $(addprefix $B/obj/tests/sdk/,missing.d maths.d attributes.d)

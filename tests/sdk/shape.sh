@@ -24,6 +24,8 @@ absent "perthread lacks nothing" 'the MUSA library lacks'
 CUMU_HOST_DEVICES=4 check "NCCL among four devices" 0 '^PASS tensor_parallel$' -- $run "$fix/tensor_parallel"
 SDK_UPDATE=801 check "a graph that cannot be updated is CUDA's failed update" 1 'cudaGraphExecUpdate.*cudaErrorGraphExecUpdateFailure' \
     -- $run "$fix/perthread"
+SDK_ATTRIBUTES=1001 check "device attributes that this driver has" 0 '^1 0 0 1 status 0$' -- $run "$B/tests/sdk/attributes"
+check "device attributes that it lacks" 0 '^0 1 1 0 status 0$' -- $run "$B/tests/sdk/attributes"
 
 # Doctor sees this SDK as it is, and its report becomes the fixture again.
 case $1 in

@@ -78,6 +78,10 @@ int main(void)
     check(op_seen == 111 && said == 1, "a value without a peer becomes the default and is said");
     status = 77;
     check(conv_toyGemm(library, 0, 2.5, extent, ops, stream) == 14 && said == 2, "unknown status");
+    conv_toyGemm(library, 0, 2.5, extent, ops, stream);
+    check(said == 2, "is said once");
+    status = 78;
+    check(conv_toyGemm(library, 0, 2.5, extent, ops, stream) == 14 && said == 3, "and each by its number");
     status = 5;
     check(conv_toyOlder('T', 1.5, 40) == 41 && op_seen == 112 && kept == 3, "the form of an older interface");
     return failed;
