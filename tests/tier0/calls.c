@@ -122,6 +122,20 @@ static const char print[] = CALLER(
     "{ .param .b64 a; .param .b64 b; .param .b32 v; st.param.b64 [a], %rd9; st.param.b64 [b], %rd6;\n"
     "call (v), vprintf, (a, b); ld.param.b32 %r3, [v]; }\n" STORE("%r3"));
 
+/* some lanes leave in a call that stands before an atomic, in a block that not all lanes run */
+static const char leaves_early[] = CALLER(
+    ".shared .align 4 .b8 cell[256];\n"
+    ".func odd_leave(.param .b32 x) { .reg .pred %p<2>; .reg .b32 %r<3>; ld.param.u32 %r1, [x];\n"
+    "and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 1; @%p1 exit; ret; }\n",
+    "mul.lo.u32 %r5, %r1, 37; and.b32 %r5, %r5, 63; mov.u32 %r6, cell; mad.lo.u32 %r5, %r5, 4, %r6;\n"
+    "st.shared.u32 [%r5], %r1;\n"
+    "setp.ge.u32 %p1, %r1, 20; @%p1 bra E; " STORE("%r1") "{ .param .b32 a; st.param.b32 [a], %r1;\n"
+    "call odd_leave, (a); } atom.shared.add.u32 %r2, [%r5], 100; add.u32 %r2, %r2, 100; " STORE("%r2") "E:\n");
+static uint32_t leaves_early_want(uint32_t i)
+{
+    return i % 64 >= 20 ? 0xeeeeeeee : i & 1 ? i : i + 100;
+}
+
 static void printing(void)
 {
     char want[200];
@@ -247,6 +261,7 @@ int main(void)
     expect("calls through a table", indirect, 1, 96, indirect_want);
     expect("guarded call through a pointer", pointer, 1, 64, pointer_want);
     expect("exit inside a function", leaves, 1, 64, leaves_want);
+    expect("exit in a call before an atomic", leaves_early, 1, 64, leaves_early_want);
     printing();
     expect("malloc and free", heap, 1, 64, heap_want);
     run(assertion, 2, 64, &f);

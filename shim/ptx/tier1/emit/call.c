@@ -244,6 +244,7 @@ static const char *runtime_text(const char *name)
 static void drop_gone(struct t1_emit *e)
 {
     bool div = e->info[e->block].div;
+    e->info[e->block].loses = true;
     t1_put(e, "if (out) { %s &= ~out; %s}\n", e->f->is_entry ? "live" : "gone |= out; live",
            div ? "m &= ~out; " : "if (!live) goto done; ");
 }

@@ -85,6 +85,7 @@ struct t1_block_info {
     bool target;   /* label is needed */
     uint8_t turn;  /* rounds of its loop between two rests of a warp; 0: it reads no rows */
     uint32_t masked; /* loads and stores under its mask, of rows; an atomic counts twice */
+    bool loses;      /* lanes leave the kernel in the middle of it */
     uint32_t run;  /* last block of the run of divergent blocks that holds it */
 };
 

@@ -389,7 +389,8 @@ static void after_masked(struct t1_emit *e, uint32_t k)
 static void twice(struct t1_emit *e, uint32_t k, size_t from)
 {
     enum { LEAST = 2, MOST_INSTRUCTIONS = 48, MOST_TEXT = 16384 };
-    if (e->info[k].masked < LEAST || e->f->block[k].count > MOST_INSTRUCTIONS || e->text.n - from > MOST_TEXT)
+    if (e->info[k].masked < LEAST || e->info[k].loses || e->f->block[k].count > MOST_INSTRUCTIONS ||
+        e->text.n - from > MOST_TEXT)
         return;
     const char *body = t1_str(e, "%.*s", (int)(e->text.n - from), e->text.p + from);
     e->text.n = from;
