@@ -80,7 +80,7 @@ static void *compile_some(void *arg)
         (void)pthread_mutex_unlock(&w->lock);
         enum cumu_made made = w->arch ? cumu_mubin_make(&o, k->name, k->text, k->size, w->arch, CUMU_WANT_CARRIED)
                                       : cumu_object_make(&o, &k->key, k->name, k->text, k->size, k->shape,
-                                                         t1_isa_here());
+                                                         t1_isa_here(), true);
         free(o.data);
         (void)pthread_mutex_lock(&w->lock);
         count(w, k->name, k->shape, made, o.why);

@@ -24,6 +24,7 @@ struct child {
     const char *file, *output;
     char *const *argv, *const *envp;
     unsigned seconds;
+    bool idle;
     int status;
 };
 
@@ -45,7 +46,8 @@ static _Noreturn void become(const struct child *c)
 #ifdef SYS_close_range
     (void)syscall(SYS_close_range, 3u, ~0u, 0u);
 #endif
-    (void)setpriority(PRIO_PROCESS, 0, NICE);
+    if (c->idle)
+        (void)setpriority(PRIO_PROCESS, 0, NICE);
     execve(c->file, c->argv, c->envp);
     _exit(127);
 }
@@ -97,9 +99,9 @@ static void *start_minder(void *arg)
 }
 
 int cumu_child_run(const char *file, char *const argv[], char *const envp[], const char *output,
-                   unsigned seconds)
+                   unsigned seconds, bool idle)
 {
-    struct child c = {file, output, argv, envp, seconds, -1};
+    struct child c = {file, output, argv, envp, seconds, idle, -1};
     sigset_t all, old;
     pthread_t thread;
     sigfillset(&all);

@@ -175,7 +175,7 @@ static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_
     argv[n] = NULL;
     char **envp = cumu_env_child(dir);
     long seconds = cumu_opt_int(CUMU_OPT_COMPILE_SECONDS);
-    int status = envp ? cumu_child_run(file, argv, envp, log, seconds > 0 ? (unsigned)seconds : 1) : -1;
+    int status = envp ? cumu_child_run(file, argv, envp, log, seconds > 0 ? (unsigned)seconds : 1, r->idle) : -1;
     free(envp);
     if (status == 0)
         o->data = whole_file(out, MAX_OBJECT, &o->size);
@@ -258,9 +258,9 @@ enum cumu_made cumu_object_find(struct cumu_compiled *o, const struct cumu_key *
 }
 
 enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *key, const char *kernel,
-                                const char *text, size_t size, enum t1_shape shape, enum t1_isa isa)
+                                const char *text, size_t size, enum t1_shape shape, enum t1_isa isa, bool idle)
 {
-    struct cumu_recipe r = {.tool = &compiler, .suffix = ".c", .flags = t1_isa_flags(isa), .key = key,
+    struct cumu_recipe r = {.tool = &compiler, .idle = idle, .suffix = ".c", .flags = t1_isa_flags(isa), .key = key,
                             .entry = {.isa = isa, .shape = shape}};
     const char *why;
     (void)cumu_compiler(&why);

@@ -38,8 +38,9 @@ void cumu_object_key(struct cumu_key *key, const struct ptx_module *m, const uin
                      const char *kernel, enum t1_shape shape, enum t1_isa isa);
 /* These may be called by many threads. Only looks in the cache: CUMU_MADE_ABSENT if it is not there. */
 enum cumu_made cumu_object_find(struct cumu_compiled *o, const struct cumu_key *key);
+/* idle: nobody waits for it. */
 enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *key, const char *kernel,
-                                const char *text, size_t size, enum t1_shape shape, enum t1_isa isa);
+                                const char *text, size_t size, enum t1_shape shape, enum t1_isa isa, bool idle);
 /* The same of MUSA C++ (ptx/musa/musa.h), for the architecture mp_<arch>: an ELF or a fat binary that
  * muModuleLoadData takes. CARRIED: and kept so that a machine without a compiler finds it, too. */
 enum cumu_want { CUMU_WANT_CACHED, CUMU_WANT_COMPILED, CUMU_WANT_CARRIED };

@@ -26,6 +26,7 @@ struct cumu_recipe {
     uint32_t version;
     const struct cumu_key *key; /* NULL: that of version, tool, flags and text */
     struct cumu_entry entry;
+    bool idle; /* nobody waits for it */
     bool (*finish)(struct cumu_compiled *o, void *ctx);
     void *ctx;
 };

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +32,6 @@
 enum {
     MANY_THREADS = 1 << 20,
     MAX_THREADS = 2,
-    NICE = 5,
     EXIT_MS = 1000,
     LATER_MS = 250,
     LONG_TEXT = 200000 /* bytes: takes longer than that to compile */
@@ -258,6 +256,17 @@ static bool has_become_worth(struct job *j)
     return j->compile;
 }
 
+/* By a launch that waits for its compiled code, or by one that runs in the interpreter meanwhile and that blocks not
+ * begun, or the next launches, take over from: then the compiler must not starve beside the workers. */
+static bool is_waited_for(struct job *j)
+{
+    if (mode() == WAIT || !take(j))
+        return mode() == WAIT;
+    bool waited = under_way && under_way(j->inst->function);
+    done(j);
+    return waited;
+}
+
 /* One job: the object from the cache, or text and compiler. A job whose kernel has gone meanwhile still fills the
  * cache, but is not loaded. */
 static void work(struct job *j)
@@ -271,7 +280,8 @@ static void work(struct job *j)
     if (made == CUMU_MADE_ABSENT && j->compile) {
         if (!emit(j))
             return;
-        made = cumu_object_make(&o, &j->key, j->name, j->text, j->text_size, j->shape, t1_isa_here());
+        made = cumu_object_make(&o, &j->key, j->name, j->text, j->text_size, j->shape, t1_isa_here(),
+                                !is_waited_for(j));
     }
     switch (made) {
     case CUMU_MADE_ABSENT:
@@ -384,7 +394,6 @@ static void *thread_main(void *slot)
 {
     struct job **mine = slot;
     (void)prctl(PR_SET_NAME, "cumu-jit");
-    (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone */
     int relaxed = musaStreamCaptureModeRelaxed; /* what it loads is no business of anybody's capture */
     (void)mu.muThreadExchangeStreamCaptureMode(&relaxed);
     /* A function's first call looks it up and takes the dynamic linker's lock: not while who unloads a

@@ -337,20 +337,20 @@ static void test_child(void)
     char *killed[] = {"sh", "-c", "kill -9 $$", NULL};
     struct sigaction sa = {.sa_handler = on_child};
     sigaction(SIGCHLD, &sa, NULL);
-    check(cumu_child_run("/bin/sh", hello, env, out, 10) == 3, "a child's status");
+    check(cumu_child_run("/bin/sh", hello, env, out, 10, true) == 3, "a child's status");
     FILE *f = fopen(out, "r");
     (void)!fread(text, 1, sizeof text - 1, f);
     fclose(f);
     check(!strcmp(text, "out 1\nerr\n"), "its output and environment");
-    check(cumu_child_run("/bin/sh", killed, env, out, 10) == 128 + SIGKILL, "a killed child");
-    check(cumu_child_run("/nowhere/cc", none, env, out, 10) == 127, "a program that is not there");
+    check(cumu_child_run("/bin/sh", killed, env, out, 10, true) == 128 + SIGKILL, "a killed child");
+    check(cumu_child_run("/nowhere/cc", none, env, out, 10, true) == 127, "a program that is not there");
     time_t start = time(NULL);
-    check(cumu_child_run("/bin/sh", slow, env, out, 1) == 128 + SIGKILL && time(NULL) - start < 10,
+    check(cumu_child_run("/bin/sh", slow, env, out, 1, true) == 128 + SIGKILL && time(NULL) - start < 10,
           "a child beyond its time is ended");
     check(!signalled && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD,
           "the program has seen no child");
     signal(SIGCHLD, SIG_IGN);
-    check(cumu_child_run("/bin/sh", hello, env, out, 10) == 3, "nor need it care for SIGCHLD");
+    check(cumu_child_run("/bin/sh", hello, env, out, 10, true) == 3, "nor need it care for SIGCHLD");
     unlink(out);
 }
 
