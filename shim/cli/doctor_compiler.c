@@ -103,7 +103,7 @@ static bool run_compiler(struct attempt *a, const char *compiler, const char *wo
     }
     char **env = cumu_env_child(folder);
     unsigned left = doctor_left();
-    a->status = env && left ? cumu_child_run(compiler, argv, env, log, left < SECONDS ? left : SECONDS) : -1;
+    a->status = env && left ? cumu_child_run(compiler, argv, env, log, left < SECONDS ? left : SECONDS, false) : -1;
     free(env);
     a->log[read_file(folder, "log", a->log, sizeof a->log - 1)] = '\0';
     a->out = malloc(OUTPUT);
