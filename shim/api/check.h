@@ -41,6 +41,12 @@ struct check_range {
     enum check_use use;
 };
 
+/* What a copy or a memset writes (the first) and reads, as its arguments say; how many there are, 0 if they do not
+ * say (check_moves.c). */
+struct cumu_prototype;
+struct cumu_frame;
+unsigned cumu_check_moves(const struct cumu_prototype *c, const struct cumu_frame *f, struct check_range r[2]);
+
 /* The call puts something on s that uses these ranges. What it may clash with is reported, each pair of
  * sites once. */
 void cumu_check_put(struct check_stream *s, const struct check_call *call, const struct check_range *ranges,

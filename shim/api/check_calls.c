@@ -14,7 +14,6 @@
 enum { POINTERS = 64 };
 
 enum what {
-    MOVE,   /* copies and memsets: destination, source, width, height, pitch, pitch */
     LAUNCH, /* kernel, arguments, extra, configuration */
     RECORD, /* event */
     WAIT_EVENT,
@@ -28,7 +27,8 @@ enum what {
     COLLECTIVE, /* send, receive, count, type, communicator, root or peer */
     GROUP_START,
     GROUP_END,
-    BLAS /* every other call of cuBLAS */
+    MOVE, /* copies and memsets: what their signatures say (check_moves.c) */
+    BLAS  /* every other call of cuBLAS */
 };
 enum { NO = -1, SEND_ALL = 1, RECEIVE_ALL = 2, SEND_ROOT = 4, RECEIVE_ROOT = 8 };
 
@@ -36,34 +36,8 @@ static const struct row {
     const char *name;
     enum what what;
     signed char a[6]; /* numbers of arguments */
-    unsigned char more; /* MOVE: bytes of an element; COLLECTIVE: of whom and for whom */
+    unsigned char more; /* COLLECTIVE: of whom and for whom */
 } rows[] = {
-    {"cudaMemcpy", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cudaMemcpyAsync", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cudaMemcpyPeer", MOVE, {0, 2, 4, NO, NO, NO}, 1},
-    {"cudaMemcpyPeerAsync", MOVE, {0, 2, 4, NO, NO, NO}, 1},
-    {"cudaMemcpy2D", MOVE, {0, 2, 4, 5, 1, 3}, 1},
-    {"cudaMemcpy2DAsync", MOVE, {0, 2, 4, 5, 1, 3}, 1},
-    {"cudaMemset", MOVE, {0, NO, 2, NO, NO, NO}, 1},
-    {"cudaMemsetAsync", MOVE, {0, NO, 2, NO, NO, NO}, 1},
-    {"cudaMemset2D", MOVE, {0, NO, 3, 4, 1, NO}, 1},
-    {"cudaMemset2DAsync", MOVE, {0, NO, 3, 4, 1, NO}, 1},
-    {"cuMemcpy", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyAsync", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyHtoD", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyHtoDAsync", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyDtoH", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyDtoHAsync", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyDtoD", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyDtoDAsync", MOVE, {0, 1, 2, NO, NO, NO}, 1},
-    {"cuMemcpyPeer", MOVE, {0, 2, 4, NO, NO, NO}, 1},
-    {"cuMemcpyPeerAsync", MOVE, {0, 2, 4, NO, NO, NO}, 1},
-    {"cuMemsetD8", MOVE, {0, NO, 2, NO, NO, NO}, 1},
-    {"cuMemsetD8Async", MOVE, {0, NO, 2, NO, NO, NO}, 1},
-    {"cuMemsetD16", MOVE, {0, NO, 2, NO, NO, NO}, 2},
-    {"cuMemsetD16Async", MOVE, {0, NO, 2, NO, NO, NO}, 2},
-    {"cuMemsetD32", MOVE, {0, NO, 2, NO, NO, NO}, 4},
-    {"cuMemsetD32Async", MOVE, {0, NO, 2, NO, NO, NO}, 4},
     {"cudaLaunchKernel", LAUNCH, {0, 3, NO, NO}, 0},
     {"__cudaLaunchKernel", LAUNCH, {0, 3, NO, NO}, 0},
     {"cudaLaunchCooperativeKernel", LAUNCH, {0, 3, NO, NO}, 0},
@@ -174,9 +148,15 @@ static const struct row *row_of(const char *symbol)
     return NULL;
 }
 
+static bool moves(const char *symbol)
+{
+    symbol += strncmp(symbol, "cu", 2) == 0 ? strncmp(symbol, "cuda", 4) == 0 ? 4 : 2 : 0;
+    return strncmp(symbol, "Memcpy", 6) == 0 || strncmp(symbol, "Memset", 6) == 0;
+}
+
 static bool check_wants(const char *library, const char *symbol)
 {
-    return checking() && (row_of(symbol) || strcmp(library, "cublas") == 0);
+    return checking() && (row_of(symbol) || moves(symbol) || strcmp(library, "cublas") == 0);
 }
 
 /* ---- one call ---------------------------------------------------------------------------------- */
@@ -243,21 +223,19 @@ static struct check_call caller(const struct seen *s, const void *stream)
 
 static void move(const struct seen *s)
 {
-    const signed char *a = s->row->a;
-    const void *handle, *unused, *to = pointer(s, a[0]), *from = pointer(s, a[1]);
-    struct check_stream *stream = stream_of(s, &handle);
-    size_t width = argument(s, a[2]) * s->row->more, lines = a[3] < 0 ? 1 : argument(s, a[3]) - 1;
-    struct check_range r[2] = {{(uintptr_t)to, width, CHECK_WRITES}, {(uintptr_t)from, width, CHECK_READS}};
-    if (!stream || !to || (a[3] >= 0 && !argument(s, a[3])))
+    struct check_range r[2];
+    const void *handle, *unused;
+    bool on_host = false;
+    unsigned n = cumu_check_moves(s->call, s->frame, r);
+    struct check_stream *stream = n ? stream_of(s, &handle) : NULL;
+    if (!stream)
         return;
-    if (a[3] >= 0) {
-        r[0].size += argument(s, a[4]) * lines;
-        r[1].size += argument(s, a[5]) * lines;
-    }
     struct check_call call = caller(s, handle);
-    cumu_check_put(stream, &call, r, from ? 2 : 1);
+    cumu_check_put(stream, &call, r, n);
+    for (unsigned i = 0; i < n; i++)
+        on_host |= r[i].size > 1 && !on_device((const void *)r[i].at);
     /* Without a stream the host waits, but not for what stays on the device. */
-    if (!cumu_call_stream(s->call, s->frame, &unused) && !(on_device(to) && (!from || on_device(from))))
+    if (!cumu_call_stream(s->call, s->frame, &unused) && on_host)
         cumu_check_synced(stream);
 }
 
@@ -416,7 +394,7 @@ static void act(const struct seen *s, bool failed)
 {
     const void *handle;
     struct check_stream *stream;
-    enum what what = s->row ? s->row->what : BLAS;
+    enum what what = s->row ? s->row->what : moves(s->name) ? MOVE : BLAS;
     if (what == GROUP_START && !failed)
         mine.depth++;
     else if (what == GROUP_END)

@@ -75,6 +75,10 @@ void cumu_write_arguments(struct cumu_writer *w, const struct cumu_prototype *c,
 void cumu_write_result(struct cumu_writer *w, const struct cumu_prototype *c, const struct cumu_frame *f);
 /* The first eight bytes of argument i. */
 uint64_t cumu_call_argument(const struct cumu_prototype *c, const struct cumu_frame *f, unsigned i);
+/* Its kth eight bytes, of a struct by value. */
+uint64_t cumu_call_part(const struct cumu_prototype *c, const struct cumu_frame *f, unsigned i, unsigned k);
+/* Bytes that one of it counts for, of an argument that says how much a call moves; else 0. */
+unsigned cumu_length_unit(const struct cumu_argument *a);
 /* The product of the lengths among the arguments; 0 if there are none. The stream, if it has one. */
 uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame *f);
 bool cumu_queues_copy(const struct cumu_prototype *c); /* it has both */

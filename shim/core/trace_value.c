@@ -147,8 +147,11 @@ static void write_value(struct cumu_writer *w, const struct cumu_argument *a, co
     case CUMU_ARG_VOID:
         break;
     case CUMU_ARG_POINTER:
+    case CUMU_ARG_HANDLE:
     case CUMU_ARG_STREAM:
     case CUMU_ARG_ADDRESS:
+    case CUMU_ARG_ARRAY:
+    case CUMU_ARG_SYMBOL:
         cumu_write_pointer(w, raw[0]);
         break;
     case CUMU_ARG_STRING:
@@ -162,6 +165,8 @@ static void write_value(struct cumu_writer *w, const struct cumu_argument *a, co
         break;
     case CUMU_ARG_UNSIGNED:
     case CUMU_ARG_LENGTH:
+    case CUMU_ARG_LENGTH2:
+    case CUMU_ARG_LENGTH4:
         cumu_write(w, "%llu", (unsigned long long)cut(raw[0], a->size));
         break;
     case CUMU_ARG_FLOAT:
@@ -180,6 +185,10 @@ static void write_value(struct cumu_writer *w, const struct cumu_argument *a, co
     case CUMU_ARG_DIM3:
         cumu_write(w, w->json ? "[%u, %u, %u]" : "{%u %u %u}", words[0], words[1], words[2]);
         break;
+    case CUMU_ARG_COPY3D: /* behind pointers only */
+    case CUMU_ARG_PEER3D:
+    case CUMU_ARG_CU_COPY2D:
+    case CUMU_ARG_CU_COPY3D:
     case CUMU_ARG_BYTES:
         write_bytes(w, (const void *)raw, a->size);
         break;
@@ -264,7 +273,22 @@ void cumu_write_result(struct cumu_writer *w, const struct cumu_prototype *c, co
 
 uint64_t cumu_call_argument(const struct cumu_prototype *c, const struct cumu_frame *f, unsigned i)
 {
-    return i < c->count ? part(f, cumu_arguments[c->first + i].at[0]) : 0;
+    return cumu_call_part(c, f, i, 0);
+}
+
+uint64_t cumu_call_part(const struct cumu_prototype *c, const struct cumu_frame *f, unsigned i, unsigned k)
+{
+    uint64_t raw[PARTS] = {0};
+    if (i >= c->count || k >= PARTS)
+        return 0;
+    fetch(f, &cumu_arguments[c->first + i], raw);
+    return raw[k];
+}
+
+unsigned cumu_length_unit(const struct cumu_argument *a)
+{
+    return a->stars ? 0 : a->kind == CUMU_ARG_LENGTH ? 1 : a->kind == CUMU_ARG_LENGTH2 ? 2
+                    : a->kind == CUMU_ARG_LENGTH4 ? 4 : 0;
 }
 
 uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame *f)
@@ -272,8 +296,8 @@ uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame
     uint64_t product = 0;
     for (unsigned i = 0; i < c->count; i++) {
         const struct cumu_argument *a = &cumu_arguments[c->first + i];
-        if (a->kind == CUMU_ARG_LENGTH && !a->stars)
-            product = (product ? product : 1) * part(f, a->at[0]);
+        if (cumu_length_unit(a))
+            product = (product ? product : 1) * part(f, a->at[0]) * cumu_length_unit(a);
     }
     return product;
 }
@@ -283,7 +307,7 @@ bool cumu_queues_copy(const struct cumu_prototype *c)
     bool length = false, stream = false;
     for (unsigned i = 0; i < c->count; i++) {
         const struct cumu_argument *a = &cumu_arguments[c->first + i];
-        length |= a->kind == CUMU_ARG_LENGTH && !a->stars;
+        length |= cumu_length_unit(a) != 0;
         stream |= a->kind == CUMU_ARG_STREAM && !a->stars;
     }
     return length && stream;

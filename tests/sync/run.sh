@@ -39,6 +39,12 @@ clash "a kernel, then a collective" "$here.* may write it \(cuLaunchKernel of fi
 for how in copy copy2d memset; do
     clash "a $how, then a collective" "$here.* writes it \(cudaMem(cpy|cpy2D|set)Async on stream" $how nothing
 done
+for how in copy3d:cudaMemcpy3DAsync memset2d:cudaMemset2DAsync memset3d:cudaMemset3DAsync \
+    fromarray:cudaMemcpy2DFromArrayAsync cucopy2d:cuMemcpy2DAsync_v2 cucopy3d:cuMemcpy3DAsync_v2 \
+    symbol:cudaMemcpyToSymbolAsync words:cuMemsetD32Async halves:cuMemsetD2D16Async peer:cuMemcpyPeerAsync; do
+    clash "${how%:*}, then a collective" "$here.* writes it \(${how#*:} on stream" "${how%:*}" nothing
+done
+fine "a box that ends before it" beside3d nothing
 clash "the device's own memset, then a collective" "$here.* writes it \(cudaMemset on stream \(nil\)" memset0 nothing
 clash "two collectives" "$here.* writes it \(ncclAllGather on stream" gather nothing
 clash "a collective, then a kernel" \

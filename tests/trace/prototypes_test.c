@@ -108,8 +108,11 @@ static void show(char *to, enum cumu_kind kind, unsigned stars, unsigned size, c
             sprintf(to, "\"text \\\"%c%c\\\"\"", ((const char *)(uintptr_t)u)[6], ((const char *)(uintptr_t)u)[7]);
         break;
     case CUMU_ARG_POINTER:
+    case CUMU_ARG_HANDLE:
     case CUMU_ARG_STREAM:
     case CUMU_ARG_ADDRESS:
+    case CUMU_ARG_ARRAY:
+    case CUMU_ARG_SYMBOL:
         sprintf(to, u ? "0x%llx" : "NULL", u);
         break;
     case CUMU_ARG_CHAR:
@@ -121,6 +124,8 @@ static void show(char *to, enum cumu_kind kind, unsigned stars, unsigned size, c
         break;
     case CUMU_ARG_UNSIGNED:
     case CUMU_ARG_LENGTH:
+    case CUMU_ARG_LENGTH2:
+    case CUMU_ARG_LENGTH4:
         sprintf(to, "%llu", u);
         break;
     case CUMU_ARG_FLOAT:
@@ -141,6 +146,10 @@ static void show(char *to, enum cumu_kind kind, unsigned stars, unsigned size, c
         sprintf(to, "{%u %u %u}", ((const unsigned *)value)[0], ((const unsigned *)value)[1],
                 ((const unsigned *)value)[2]);
         break;
+    case CUMU_ARG_COPY3D: /* behind pointers only */
+    case CUMU_ARG_PEER3D:
+    case CUMU_ARG_CU_COPY2D:
+    case CUMU_ARG_CU_COPY3D:
     case CUMU_ARG_BYTES:
         at = sprintf(to, "{");
         for (unsigned i = 0; i < size && i < 16; i++)

@@ -1,0 +1,130 @@
+/* CUMU_CHECK=sync: which memory a copy or a memset writes and reads, out of its signature in the map: the first memory,
+ * array or variable among its arguments is written, the second is read, lengths say how much, and the structs of
+ * copies what they say. */
+#include "api/api.h"
+#include "api/check.h"
+#include "core/trace.h"
+
+/* Of rows of `width` bytes, `pitch` from one to the next, `lines` of them: from the first byte to the last. */
+static struct check_range lines_at(uintptr_t at, size_t width, size_t pitch, size_t lines, enum check_use use)
+{
+    return (struct check_range){at, width && lines ? (lines - 1) * pitch + width : 0, use};
+}
+
+/* An array is known by its handle alone: all of it is used. */
+static struct check_range array(const void *handle, enum check_use use)
+{
+    return (struct check_range){(uintptr_t)handle, 1, use};
+}
+
+/* ---- the structs of copies ---------------------------------------------------------------------- */
+
+/* One side of a box of the runtime's; next to an array a width counts elements, whose size nobody says: one byte then,
+ * which finds less and never too much. */
+static struct check_range side(const void *a, musaPos pos, musaPitchedPtr p, musaExtent e, enum check_use use)
+{
+    size_t slice = p.pitch * p.ysize;
+    if (a)
+        return array(a, use);
+    return lines_at((uintptr_t)p.ptr + pos.x + pos.y * p.pitch + pos.z * slice, e.width,
+                    p.pitch, e.depth ? (e.depth - 1) * p.ysize + e.height : 0, use);
+}
+
+static struct check_range driver_side(MUmemorytype type, const void *host, MUdeviceptr device, const void *a, size_t at,
+                                      size_t width, size_t pitch, size_t lines, enum check_use use)
+{
+    if (type == MU_MEMORYTYPE_ARRAY)
+        return array(a, use);
+    return lines_at((type == MU_MEMORYTYPE_HOST ? (uintptr_t)host : (uintptr_t)device) + at, width,
+                    pitch ? pitch : width, lines, use);
+}
+
+static unsigned described(unsigned kind, const void *description, struct check_range r[2])
+{
+    if (kind == CUMU_ARG_COPY3D) {
+        const musaMemcpy3DParms *c = description;
+        r[0] = side(c->dstArray, c->dstPos, c->dstPtr, c->extent, CHECK_WRITES);
+        r[1] = side(c->srcArray, c->srcPos, c->srcPtr, c->extent, CHECK_READS);
+    } else if (kind == CUMU_ARG_PEER3D) {
+        const musaMemcpy3DPeerParms *c = description;
+        r[0] = side(c->dstArray, c->dstPos, c->dstPtr, c->extent, CHECK_WRITES);
+        r[1] = side(c->srcArray, c->srcPos, c->srcPtr, c->extent, CHECK_READS);
+    } else if (kind == CUMU_ARG_CU_COPY2D) {
+        const MUSA_MEMCPY2D *c = description;
+        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
+                           c->dstXInBytes + c->dstY * c->dstPitch, c->WidthInBytes, c->dstPitch, c->Height, CHECK_WRITES);
+        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
+                           c->srcXInBytes + c->srcY * c->srcPitch, c->WidthInBytes, c->srcPitch, c->Height, CHECK_READS);
+    } else {
+        const MUSA_MEMCPY3D *c = description;
+        size_t to = (c->dstZ * c->dstHeight + c->dstY) * c->dstPitch + c->dstXInBytes;
+        size_t from = (c->srcZ * c->srcHeight + c->srcY) * c->srcPitch + c->srcXInBytes;
+        size_t deep = c->Depth ? c->Depth - 1 : 0, any = c->Depth && c->Height;
+        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, to, c->WidthInBytes, c->dstPitch,
+                           any ? deep * c->dstHeight + c->Height : 0, CHECK_WRITES);
+        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, from, c->WidthInBytes, c->srcPitch,
+                           any ? deep * c->srcHeight + c->Height : 0, CHECK_READS);
+    }
+    return 2;
+}
+
+/* ---- plain arguments ---------------------------------------------------------------------------- */
+
+/* cudaMemset3D: a pitched pointer and an extent, by value. */
+static unsigned box(const struct cumu_prototype *c, const struct cumu_frame *f, struct check_range r[2])
+{
+    uint64_t p[4], e[3]; /* address, pitch, xsize, ysize; width, height, depth */
+    for (unsigned k = 0; k < 4; k++)
+        p[k] = cumu_call_part(c, f, 0, k);
+    for (unsigned k = 0; k < 3; k++)
+        e[k] = cumu_call_part(c, f, 2, k);
+    r[0] = lines_at(p[0], e[0], p[1], e[2] ? (e[2] - 1) * p[3] + e[1] : 0, CHECK_WRITES);
+    return 1;
+}
+
+static uintptr_t variable(uint64_t shadow, uint64_t offset)
+{
+    uint64_t address = 0;
+    size_t size;
+    return cumu_host_var((const void *)(uintptr_t)shadow, &address, &size) == CUDA_SUCCESS ? address + offset : 0;
+}
+
+unsigned cumu_check_moves(const struct cumu_prototype *c, const struct cumu_frame *f, struct check_range r[2])
+{
+    struct { unsigned at, kind; } memory[2];
+    uint64_t length[2] = {0, 1};
+    unsigned n = 0, lengths = 0, offset = 0; /* offset: an argument behind the length */
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct cumu_argument *a = &cumu_arguments[c->first + i];
+        if (a->stars) {
+            if (a->kind < CUMU_ARG_COPY3D || a->kind > CUMU_ARG_CU_COPY3D)
+                return 0; /* a list of copies */
+            const void *description = (const void *)(uintptr_t)cumu_call_argument(c, f, i);
+            return description ? described(a->kind, description, r) : 0;
+        }
+        if (n < 2 && (a->kind == CUMU_ARG_POINTER || a->kind == CUMU_ARG_ADDRESS || a->kind == CUMU_ARG_ARRAY ||
+                      a->kind == CUMU_ARG_SYMBOL)) {
+            memory[n].at = i;
+            memory[n++].kind = a->kind;
+        } else if (cumu_length_unit(a) && lengths < 2) {
+            length[lengths++] = cumu_call_argument(c, f, i) * cumu_length_unit(a);
+            offset = i + 1;
+        }
+    }
+    if (!n)
+        return c->count > 2 && cumu_arguments[c->first].size == sizeof(musaPitchedPtr) ? box(c, f, r) : 0;
+    if (!lengths)
+        return 0;
+    for (unsigned k = 0; k < n; k++) {
+        enum check_use use = k ? CHECK_READS : CHECK_WRITES;
+        uint64_t value = cumu_call_argument(c, f, memory[k].at);
+        size_t pitch = lengths > 1 ? cumu_call_argument(c, f, memory[k].at + 1) : 0;
+        if (memory[k].kind == CUMU_ARG_SYMBOL)
+            value = variable(value, cumu_call_argument(c, f, offset));
+        r[k] = memory[k].kind == CUMU_ARG_ARRAY ? array((const void *)(uintptr_t)value, use)
+                                                : lines_at(value, length[0], pitch, length[1], use);
+        if (!value)
+            return k;
+    }
+    return n;
+}
