@@ -215,6 +215,21 @@ static uint32_t shorts_want(uint32_t i)
     return mix((uint32_t[]){in[i], i % 64, in[i], 2 * table[i & 3] + 22}, 4);
 }
 
+/* ---- elements of arrays without brackets; a kernel's parameters by addresses of 32 bits ---- */
+
+static const char elements[] = HEAD
+    ".global .u32 table[4] = {3, 5, 7, 9}; .const .u32 other[2] = {21, 22};\n" ENTRY("k")
+    ".shared .u32 cell[8]; setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 cell[3], 77; bar.sync 0;\n"
+    "ld.global.u32 %r2, table[2]; ld.global.v2.u32 {%r3, %r4}, table[2]; ld.const.u32 %r5, other[1];\n"
+    "ld.shared.u32 %r6, cell[3]; add.u32 %r3, %r3, %r4; mov.u32 %r7, pn; ld.param.u32 %r8, [%r7];\n"
+    "mov.u32 %r7, pin; ld.param.u64 %rd5, [%r7]; ld.param.u64 %rd6, [pin]; sub.s64 %rd5, %rd5, %rd6;\n"
+    "cvt.u32.u64 %r9, %rd5; add.u32 %r8, %r8, %r9; add.u32 %r5, %r5, %r6;\n" MIX4("%r2", "%r3", "%r5", "%r8") END;
+static uint32_t elements_want(uint32_t i)
+{
+    (void)i;
+    return mix((uint32_t[]){7, 16, 99, 128}, 4);
+}
+
 int main(void)
 {
     for (uint32_t i = 0; i < MOST; i++)
@@ -228,5 +243,6 @@ int main(void)
     expect(".global in a function", inside, 2, 64, inside_want);
     expect("vectors and several results of calls", calls, 2, 64, calls_want);
     expect("addresses of 32 bits", shorts, 2, 64, shorts_want);
+    expect("elements without brackets, short addresses of parameters", elements, 2, 64, elements_want);
     return t0t_done();
 }

@@ -116,17 +116,18 @@ static void expand_reference(struct ptx_parser *p, struct ptx_instr *in)
     *o = (struct ptx_opnd){.kind = PTX_O_ADDR, .reg = reg, .sym = -1};
 }
 
-/* ---- addresses of 32 bits in local and constant memory (LLVM's short pointers) ----
+/* ---- addresses of 32 bits in local and constant memory (LLVM's short pointers) and of a kernel's parameters ----
  * Windows of these spaces begin at 0 here, so that an address there is a generic one, of 64 bits. A short one is its
  * lower half. What is meant is the address with that lower half that is nearest to some place in the same window:
  * windows are far smaller than 2 GiB. */
 
 static bool is_short_space(unsigned space)
 {
-    return space == PTX_SP_LOCAL || space == PTX_SP_CONST;
+    return space == PTX_SP_LOCAL || space == PTX_SP_CONST || space == PTX_SP_PARAM;
 }
 
-/* A symbol in the window: a constant of the module, or local memory of this function, if need be made for this. */
+/* A symbol in the window: a constant of the module, a parameter of the kernel, or local memory of this function, which
+ * is made if need be. */
 static int32_t window_symbol(struct ptx_parser *p, unsigned space)
 {
     struct ptx_func *f = p->f;
@@ -136,7 +137,9 @@ static int32_t window_symbol(struct ptx_parser *p, unsigned space)
     for (uint32_t k = 0; space == PTX_SP_LOCAL && k < f->nlocal; k++)
         if (f->local[k].space == PTX_SP_LOCAL)
             return PTX_SYM_LOCAL((int32_t)k);
-    if (space == PTX_SP_CONST)
+    if (space == PTX_SP_PARAM && f->is_entry && f->nparam)
+        return PTX_SYM_PARAM(0);
+    if (space != PTX_SP_LOCAL)
         return -1;
     PTX_PUSH(p->ctx, f->local, f->nlocal, p->local_cap);
     f->local[f->nlocal] = (struct ptx_var){.name = "", .space = PTX_SP_LOCAL, .type = PTX_B64, .vec = 1, .align = 8,
@@ -155,7 +158,7 @@ static int32_t widen(struct ptx_parser *p, const struct ptx_instr *in, unsigned 
 {
     int32_t sym = window_symbol(p, space);
     if (sym < 0)
-        ptx_fail(p->ctx, in->line, in->opcode, strlen(in->opcode), "short address in a module without such a variable");
+        ptx_fail(p->ctx, in->line, in->opcode, strlen(in->opcode), "short address where there is no such variable");
     int32_t base = unary(p, in, PTX_OP_MOV, PTX_U64, symbol_opnd(sym, 0));
     int32_t low = convert(p, in, PTX_U32, PTX_U64, base);
     int32_t far = binary(p, in, PTX_OP_SUB, PTX_U32, narrow, reg_opnd(low));
@@ -173,7 +176,8 @@ static void expand_short_addresses(struct ptx_parser *p, struct ptx_instr *in)
     switch (in->op) {
     case PTX_OP_MOV: {
         const struct ptx_var *v = o->kind == PTX_O_SYM ? ptx_symbol(p->f, o->sym) : NULL;
-        if (v && is_short_space(v->space) && ptx_type_size(in->type[0]) == 4)
+        if (v && is_short_space(v->space) && (v->space != PTX_SP_PARAM || p->f->is_entry) &&
+            ptx_type_size(in->type[0]) == 4)
             *o = reg_opnd(convert(p, in, PTX_U32, PTX_U64, unary(p, in, PTX_OP_MOV, PTX_U64, *o)));
         return;
     }

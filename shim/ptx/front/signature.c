@@ -168,6 +168,16 @@ static void read_label(struct ptx_parser *p, const struct ptx_instr *in, struct 
     o->sym = PTX_SYM_PROTO(e->id);
 }
 
+/* ld and st take an element of an array without brackets around it: table[3]. */
+static bool is_element(struct ptx_parser *p, const struct ptx_instr *in)
+{
+    struct ptx_lex ahead = p->lex;
+    if (ahead.tok.kind != PTX_T_IDENT || (in->op != PTX_OP_LD && in->op != PTX_OP_ST))
+        return false;
+    ptx_next(&ahead);
+    return ptx_is(&ahead, '[');
+}
+
 static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, struct ptx_opnd *o)
 {
     struct ptx_tok t = p->lex.tok;
@@ -179,8 +189,11 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
     if (c == 'v' && in->vec == 1 &&
         ptx_is(&p->lex, '{')) /* immediates inside have the part's type */
         type = in->type[0] == PTX_B64 ? PTX_B32 : in->type[0] == PTX_B32 ? PTX_B16 : PTX_B64;
+    const bool element = c == 'a' && is_element(p, in);
     ptx_read_any(p, in, type, 0, o);
     if (c == 'a') {
+        if (element && o->kind == PTX_O_SYM)
+            o->kind = PTX_O_ADDR;
         if (o->kind != PTX_O_ADDR)
             ptx_bad_operand(p, &t, in, "expected an address in brackets");
         if (o->reg >= 0 && ptx_type_size(p->f->reg[o->reg].type) < 4)
