@@ -10,7 +10,8 @@ enum {
     AUDIT_COVER = 32  /* bytes of a function that its digest covers at most */
 };
 
-/* Of the bytes p[i] whose bit i in mask is set: a linker changes the others, or they are past the end. */
+/* FNV-1a's step over the bytes p[i] whose bit i in mask is set: a linker changes the others, or they are past the
+ * end. */
 static inline uint64_t audit_digest(const uint8_t *p, uint32_t mask)
 {
     uint64_t h = mask;
@@ -20,7 +21,8 @@ static inline uint64_t audit_digest(const uint8_t *p, uint32_t mask)
     return h;
 }
 
-/* The same for an anchor, which is looked for in all of a program's text. */
+/* The same for an anchor, which is looked for in all of a program's text: one multiplication, by 2^64 over the golden
+ * ratio (Knuth). */
 static inline uint64_t audit_anchor(const uint8_t *p)
 {
     uint64_t h;

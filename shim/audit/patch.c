@@ -71,6 +71,7 @@ struct search {
     struct patch *patch;
 };
 
+/* FNV-1a with its offset and prime. */
 static unsigned hash(const char *s)
 {
     unsigned h = 2166136261u;

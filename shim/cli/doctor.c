@@ -105,6 +105,8 @@ static int read_back(const char *path, const char *folder)
     return status;
 }
 
+/* Reads the verb's arguments. A compiler gets 20 seconds here unless the user set another limit, so that one that
+ * hangs does not eat the report's two minutes. */
 static int doctor(int argc, char **argv)
 {
     const char *output = NULL, *explain = NULL, *fixture = NULL;

@@ -50,6 +50,8 @@ static int ask_versions(void *unused)
     return 0;
 }
 
+/* Every attribute of every device by its number: what the numbers mean, and which of them an SDK has, is read from
+ * the report afterwards. */
 static int ask_devices(void *unused)
 {
     int n = 0, value, err = doctor_driver_load() ? MU(muInit)(0) : DOCTOR_LACKS;

@@ -128,6 +128,9 @@ static void first_error(const char *log, char line[160])
 #define KERNEL(body) "#include <musa_runtime.h>\nextern \"C\" __global__ void probe(int *p) { " body " }\n"
 static const char plain[] = KERNEL("p[threadIdx.x] = 1;");
 
+/* Tries options that vendor code passes to mcc, each on a small kernel, so that a report tells what a toolkit
+ * takes. The wish for device code only has two spellings (mapping/facts/musa.md D6); the other one is tried where
+ * one is refused. */
 static void try_options(const char *compiler, unsigned arch)
 {
     static const char *const options[] = {

@@ -101,6 +101,7 @@ static void explain_lacking(struct said *s, const char *library, struct doctor_s
         say(s, NOTE, "%s lacks %zu functions, none of which a program known to us uses", library, lacking.count);
 }
 
+/* From the counts of a report, which libraries are there and what of them cumu has to do without. */
 static void explain_libraries(struct said *s, const struct doctor_file *f)
 {
     char title[128], absent[400] = "";
@@ -152,6 +153,7 @@ static void explain_answers(struct said *s, const struct doctor_file *f)
             say(s, FAILS, "%s: %s", answers.line[k].name, answers.line[k].value);
 }
 
+/* From the trials of a report, whether kernels can be compiled, and what the user can do if they cannot. */
 static void explain_compiler(struct said *s, const struct doctor_file *f)
 {
     const char *file = doctor_file_value(f, "compiler", "file"), *output = doctor_file_value(f, "compiler", "output");
@@ -181,6 +183,8 @@ static void explain_compiler(struct said *s, const struct doctor_file *f)
         say(s, FAILS, "the compiler's output is of an unknown form: %s", output);
 }
 
+/* From the probes of a report, how many kernels are right, what each wrong one means for programs, and which
+ * switches of the prelude the toolkit has earned. */
 static void explain_kernels(struct said *s, const struct doctor_file *f)
 {
     struct doctor_section kernels = doctor_file_section(f, "kernels");

@@ -220,6 +220,8 @@ static int run_printing(struct doctor_kernel *k, const struct doctor_probe *p, u
     return err;
 }
 
+/* Takes one kernel the whole way: MUSA C++, compiler, module, launch, results against what they must be. Runs in a
+ * process of its own, as a driver may crash in it. */
 static int try_one(void *task)
 {
     const struct task *t = task;

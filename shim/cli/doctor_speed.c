@@ -79,6 +79,7 @@ static int time_copies(void *unused)
 
 /* ---- launches -------------------------------------------------------------------------------------- */
 
+/* Times launches of a small kernel, queued and one by one. The first launch is not counted, as it loads. */
 static int time_launches(void *arch)
 {
     const unsigned *fallback = arch;

@@ -5,7 +5,7 @@ CUresult wrap_cuDriverGetVersion(int *version)
 {
     if (!version)
         return CUDA_ERROR_INVALID_VALUE;
-    *version = 13000;
+    *version = 13000; /* as CUDA 13.0's: its runtime refuses what is older with error 35 */
     return CUDA_SUCCESS;
 }
 

@@ -149,6 +149,9 @@ MUresult muThreadExchangeStreamCaptureMode(MUstreamCaptureMode *mode)
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
+/* Makes a captured call a node behind everything that the stream's work depends on so far, and the only thing that
+ * later work depends on. Any failure invalidates the capture, as CUDA documents: a graph that misses a node must not
+ * come out. */
 static MUresult add(MUstream s, MUgraphNodeParams *p, MUgraphNode *node)
 {
     struct host_capture *c = s->capture;
@@ -244,6 +247,8 @@ MUresult host_capture_record(MUstream s, MUevent e)
     return r;
 }
 
+/* A wait inside a capture, or for an event of one: the stream joins the capture that the event belongs to. Each
+ * wrong combination has an error of its own in CUDA, and most of them invalidate the captures involved. */
 static MUresult wait_for(MUstream s, MUevent e, bool *handled)
 {
     struct host_capture *c = e->capture, *own = s->capture;
@@ -292,6 +297,7 @@ MUresult host_capture_wait(MUstream s, MUevent e, bool *handled)
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
+/* Begins a capture into a new graph, or into the program's behind the given nodes. */
 static MUresult begin(MUstream s, MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data,
                       size_t n, MUstreamCaptureMode mode)
 {
@@ -451,6 +457,8 @@ struct info {
     size_t *n;
 };
 
+/* Reports what the stream's next node will depend on. The arrays belong to the capture and stand until the next
+ * report; a caller that does not take edge data must not lose any. */
 static MUresult report_deps(MUstream s, struct host_capture *c, const struct info *i)
 {
     static const MUgraphEdgeData plain;
@@ -529,6 +537,8 @@ MUresult muStreamGetCaptureInfo_v3(MUstream stream, MUstreamCaptureStatus *statu
     STREAM_ENTRY(stream, get_info(s, &i));
 }
 
+/* Replaces or extends what the stream's next node will depend on. The new list is made apart, so that an error
+ * changes nothing. */
 static MUresult update(MUstream s, MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
                        unsigned flags)
 {

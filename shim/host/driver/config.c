@@ -78,6 +78,8 @@ static size_t default_memory(int devices)
     return (total > least ? total : least) >> 20 << 20;
 }
 
+/* Memory of each device: bytes, or a number with K, M or G, from 1 MiB to 64 TiB, by whole pages. What is wrong is
+ * said, and the default taken. */
 static size_t memory(int devices)
 {
     const char *text = given("CUMU_HOST_MEMORY");

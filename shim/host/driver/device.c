@@ -263,6 +263,7 @@ MUresult muDeviceComputeCapability(int *major, int *minor, MUdevice dev)
     return MUSA_SUCCESS;
 }
 
+/* The old form of the device's properties, from the table of attributes. */
 MUresult muDeviceGetProperties(MUdevprop *prop, MUdevice dev)
 {
     MUresult r;

@@ -82,6 +82,8 @@ MUresult muEventDestroy(MUevent event)
 }
 HOST_ALIAS(muEventDestroy_v2, muEventDestroy);
 
+/* Records an event: a point in the stream's work. In a capture it becomes part of the graph, unless it is external,
+ * which makes it a node; an event that other processes share is recorded in shared memory. */
 MUresult muEventRecordWithFlags(MUevent event, MUstream stream, unsigned int flags)
 {
     MUstream s;
@@ -118,6 +120,8 @@ MUresult muEventRecord(MUevent event, MUstream stream)
     return muEventRecordWithFlags(event, stream, MU_EVENT_RECORD_DEFAULT);
 }
 
+/* Makes a stream wait for the work that the event stood for when this was called. If that has ended nothing is
+ * queued; its failure goes to who waits, as it would have. */
 MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
 {
     MUstream s;

@@ -22,6 +22,8 @@ int host_function_max_dynamic(MUfunction f)
     return set >= 0 ? set : usual > 0 ? usual : 0;
 }
 
+/* What is known of a kernel, from the image's record. Versions are those of the architecture that programs are told.
+ * */
 MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f)
 {
     MUresult r = enter(f);

@@ -163,6 +163,8 @@ void graph_free(MUgraph g)
         host_slab_put(&host_graph_slab, g);
 }
 
+/* Copies a node into another graph, bodies of conditional nodes and child graphs included; edges follow when all
+ * nodes are there. `original` is the serial, as muGraphNodeFindInClone asks by it and the node may be gone. */
 static bool copy_node(MUgraph g, MUgraphNode from, bool private)
 {
     MUgraphNode to;
@@ -444,6 +446,8 @@ MUresult muGraphNodeGetType(MUgraphNode node, MUgraphNodeType *type)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
+/* Adds or removes edges, all or none: what was done before the one that failed is undone. Nodes of other graphs,
+ * loops to oneself and edges that are there already (or are not) are errors. */
 static MUresult change_edges(MUgraph g, const MUgraphNode *from, const MUgraphNode *to,
                              const MUgraphEdgeData *data, size_t n, bool add)
 {

@@ -19,6 +19,7 @@ static const char *const names[] = {
     [MU_GRAPH_NODE_TYPE_CONDITIONAL] = "CONDITIONAL",
 };
 
+/* What a node's box says beside its type. */
 static void details(FILE *f, const struct MUgraphNode_st *n, bool verbose)
 {
     const MUgraphNodeParams *p = &n->p;

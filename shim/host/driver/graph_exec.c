@@ -28,6 +28,8 @@ static MUgraphNode original_of(MUgraph g, MUgraphNode copy)
     return NULL;
 }
 
+/* Makes an executable graph: a private copy of the graph, so that later changes to it do not count, and a plan for
+ * it. What is wrong is told with the node of the caller's graph, not of the copy. */
 static MUresult instantiate(MUgraphExec *exec, MUgraph g, uint64_t flags, MUgraphNode *error_node,
                             MUgraphInstantiateResult *why)
 {

@@ -33,6 +33,8 @@ static bool props_good(const MUSA_MEM_ALLOC_NODE_PARAMS *p)
            (!p->accessDescCount || p->accessDescs) && p->accessDescCount <= HOST_MAX_DEVICES;
 }
 
+/* Memory of an allocation node. It is taken when the node is made, since CUDA tells its address then; launches and
+ * frees only keep books of it. */
 MUresult graph_memory_new(MUSA_MEM_ALLOC_NODE_PARAMS *p, struct graph_memory **m)
 {
     struct host_device *d = props_good(p) ? host_device(p->poolProps.location.id) : NULL;

@@ -89,6 +89,7 @@ static bool kernel_live(MUgraphNode node)
     return node_live(node) && node->p.type == MU_GRAPH_NODE_TYPE_KERNEL;
 }
 
+/* Sets an attribute of a kernel node; hints of scheduling are taken and mean nothing here. */
 static MUresult set_attribute(MUgraphNode node, MUkernelNodeAttrID id,
                               const MUkernelNodeAttrValue *v)
 {

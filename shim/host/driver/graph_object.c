@@ -135,6 +135,8 @@ struct graph_objects *graph_objects_copy(struct graph_objects *o)
     return c;
 }
 
+/* Gives references to a user object to a graph. Copies of the graph share the list, as they share its lifetime's
+ * end; with MOVE the caller's references become the graph's. */
 static MUresult retain(MUgraph g, MUuserObject o, unsigned count, unsigned flags)
 {
     if (!graph_live(g) || flags & ~(unsigned)MU_GRAPH_USER_OBJECT_MOVE ||

@@ -62,6 +62,8 @@ static MUresult run_conditional(struct graph_run *run, const struct plan_node *n
     return r;
 }
 
+/* Runs one node on the thread that calls. Nodes of events and allocations did their bookkeeping when the graph was
+ * launched. */
 static MUresult run_node(struct graph_run *run, const struct plan_node *n)
 {
     switch (n->type) {
@@ -274,6 +276,9 @@ static MUresult pack(struct graph_run *run)
     return r;
 }
 
+/* Makes a run of a plan: a launch has counters, arguments and points of its own, so that one graph may be under way
+ * several times and be changed meanwhile. Graphs in which nodes may block get more threads, as one that waits does
+ * no work. */
 static MUresult run_new(struct graph_plan *plan, MUcontext ctx, struct graph_run **made)
 {
     struct graph_run *run = calloc(1, sizeof *run);

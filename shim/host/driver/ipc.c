@@ -102,6 +102,8 @@ static struct opened **find_open(const struct ipc_handle *h, MUcontext ctx, uint
     return NULL;
 }
 
+/* Maps another process's memory: through /proc/PID/fd of the exporter, so that no server is needed. The size is
+ * checked against the file, as a mapping behind its end would be a bus error, not an error code. */
 static MUresult map(const struct ipc_handle *h, MUcontext ctx, struct opened *o)
 {
     char path[64];
@@ -137,6 +139,8 @@ static MUresult map(const struct ipc_handle *h, MUcontext ctx, struct opened *o)
     return MUSA_SUCCESS;
 }
 
+/* Opens another process's memory. The handle names the process and when it began, since process numbers come again;
+ * opening twice gives the same address and counts. */
 MUresult muIpcOpenMemHandle(MUdeviceptr *p, MUipcMemHandle handle, unsigned int flags)
 {
     MUcontext ctx;

@@ -39,6 +39,9 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Runs a grid when its turn on the stream comes. Short grids, by the time that blocks of this kernel took before,
+ * run on this thread alone: waking helpers costs more than they would save. A cooperative one gets the memory that
+ * its grid-wide barriers count in. */
 static MUresult run_grid(MUfunction f, MUcontext ctx, struct t0_grid *g)
 {
     struct host_device *device = ctx->device;
@@ -101,6 +104,7 @@ MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+/* Checks grid, block and shared memory against the device and the kernel, with CUDA's error for each. */
 static MUresult check_shape(MUfunction f, const struct host_device *d, const uint32_t grid[3],
                             const uint32_t block[3], unsigned shared)
 {
@@ -225,6 +229,8 @@ static MUresult capture(MUstream s, const struct host_kernel_launch *k, void **p
     return r;
 }
 
+/* Checks a launch, copies its arguments and queues it, or makes it a node of the graph that the stream captures.
+ * Arguments are copied here, as the program may reuse their memory at once. */
 static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t block[3],
                        unsigned shared, MUstream stream, bool cooperative, const uint32_t cluster[3],
                        void **params, void **extra)

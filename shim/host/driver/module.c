@@ -114,6 +114,8 @@ void host_modules_unload(MUcontext ctx)
     }
 }
 
+/* Loads a host image: the LIR that tier 0 runs, with or without an object of tier 1 in front. An object that cannot
+ * be loaded refuses the whole image. */
 static MUresult load(MUmodule *module, const void *image, size_t size)
 {
     MUcontext ctx;

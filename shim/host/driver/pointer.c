@@ -190,6 +190,8 @@ MUresult muMemPrefetchAsync_ptsz(MUdeviceptr p, size_t n, MUdevice dev, MUstream
     return muMemPrefetchAsync(p, n, dev, host_ptsz(stream));
 }
 
+/* What the program has advised about managed memory. Nothing migrates here, so the last prefetch is what was asked
+ * for, not where pages are. */
 MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute attr, MUdeviceptr p,
                                 size_t n)
 {

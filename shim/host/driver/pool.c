@@ -97,6 +97,8 @@ static MUdeviceptr reuse(MUmemoryPool pool, size_t size, MUstream s)
     return p;
 }
 
+/* Allocates in the order of a stream: memory that the same stream has freed into the pool is taken again without
+ * waiting; else new memory, and if there is none, what pending frees give back. */
 static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream stream)
 {
     MUstream s;
@@ -177,6 +179,8 @@ unsigned host_pool_kinds(MUdeviceptr p)
     return HOST_KIND(HOST_MEM_DEVICE) | (imported ? HOST_KIND(HOST_MEM_IPC) : 0u);
 }
 
+/* Frees in the order of a stream. The range is claimed at once, so that freeing it twice is an error; the memory is
+ * returned when the stream gets here, or reused by the same stream before. */
 MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
 {
     MUstream s;
@@ -263,6 +267,8 @@ MUresult muDeviceSetMemPool(MUdevice dev, MUmemoryPool pool)
     return MUSA_SUCCESS;
 }
 
+/* Makes a pool. One that other processes may import gets an arena of its own, whose file they map; its name carries
+ * the device and an id, by which they recognise it. */
 MUresult muMemPoolCreate(MUmemoryPool *pool, const MUmemPoolProps *props)
 {
     MUresult r = host_ready();
@@ -327,6 +333,7 @@ MUresult muMemPoolTrimTo(MUmemoryPool pool, size_t keep)
     return host_slab_live(&host_pools, pool) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
 }
 
+/* Sets what a pool may reuse and keep. High marks may only be reset. */
 MUresult muMemPoolSetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void *value)
 {
     MUresult r = host_ready();
@@ -355,6 +362,7 @@ MUresult muMemPoolSetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void
     }
 }
 
+/* What a pool uses. Nothing is reserved beyond what is used: arenas give memory back at once. */
 MUresult muMemPoolGetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void *value)
 {
     MUresult r = host_ready();

@@ -52,6 +52,8 @@ static bool origin(int fd, int *pid, unsigned long long *id)
     return sscanf(name, "/memfd:" HOST_POOL_NAME "-%*d-%d.%llu", pid, id) == 2;
 }
 
+/* Imports a pool: nothing is mapped yet, pointers are imported one by one. The file's name tells whose and which
+ * device's it is. */
 MUresult muMemPoolImportFromShareableHandle(MUmemoryPool *pool, void *handle,
                                             MUmemAllocationHandleType type,
                                             unsigned long long flags)
@@ -106,6 +108,7 @@ MUresult muMemPoolExportPointer(MUmemPoolPtrExportData *out, MUdeviceptr p)
     return MUSA_SUCCESS;
 }
 
+/* Maps one allocation of an imported pool, checked against the file's size as in ipc.c. */
 MUresult muMemPoolImportPointer(MUdeviceptr *p, MUmemoryPool pool, MUmemPoolPtrExportData *in)
 {
     MUcontext ctx;

@@ -56,6 +56,8 @@ static void add_level(struct t0_texture *t, const struct MUarray_st *a)
 
 #define WIDEST ((size_t)1 << 28) /* of texels in linear memory, at compute capability 8 */
 
+/* Takes what a texture or surface reads: an array, all levels of a mipmap, or plain memory with a width, height and
+ * pitch. */
 static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
 {
     MUarray a = d->res.array.hArray;
@@ -142,6 +144,8 @@ static bool set_view(struct t0_texture *t, const MUSA_RESOURCE_VIEW_DESC *v)
     return true;
 }
 
+/* Takes how a texture reads. Linear filters need values that are floats when read; integers of 32 bits are never
+ * turned into floats. */
 static bool set_sampling(struct t0_texture *t, const MUSA_TEXTURE_DESC *d)
 {
     bool is_float = t->format >= T0_TEXEL_F16;
@@ -176,6 +180,8 @@ static struct object *find(unsigned long long handle, bool surface)
     return handle && host_slab_live(&objects, o) && o->t.surface == surface ? o : NULL;
 }
 
+/* Makes a texture object, or a surface if there is no description of sampling. The handle is the address of what
+ * kernels read, with a magic number in it, since a kernel may be given any number as a handle. */
 static MUresult create(unsigned long long *handle, const MUSA_RESOURCE_DESC *res,
                        const MUSA_TEXTURE_DESC *desc, const MUSA_RESOURCE_VIEW_DESC *view)
 {

@@ -89,6 +89,7 @@ static void *reserve(size_t size, size_t alignment, uintptr_t wish)
     return p + before;
 }
 
+/* Reserves address space, at the wanted place if that is free. */
 MUresult muMemAddressReserve(MUdeviceptr *ptr, size_t size, size_t alignment, MUdeviceptr addr,
                              unsigned long long flags)
 {
@@ -197,6 +198,7 @@ static int new_memfd(const struct host_device *d, size_t size)
     return fd;
 }
 
+/* Makes memory without an address: a memory file, charged to the device. Other processes map the same file. */
 MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size,
                      const MUmemAllocationProp *prop, unsigned long long flags)
 {
@@ -352,6 +354,8 @@ struct host_device *host_device_numbered(int number)
     return NULL;
 }
 
+/* Imports another process's allocation by its file. The seal against shrinking proves that the exporter's driver
+ * made it: a file that shrinks would be a bus error for who maps it. */
 MUresult muMemImportFromShareableHandle(MUmemGenericAllocationHandle *handle, void *os_handle,
                                         MUmemAllocationHandleType type)
 {
@@ -391,6 +395,8 @@ MUresult muMemImportFromShareableHandle(MUmemGenericAllocationHandle *handle, vo
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
+/* Maps memory into reserved addresses, without access: muMemSetAccess grants it. Address space and memory are both
+ * looked up under one lock, as either may be freed by another thread. */
 MUresult muMemMap(MUdeviceptr ptr, size_t size, size_t offset, MUmemGenericAllocationHandle handle,
                   unsigned long long flags)
 {
@@ -494,6 +500,8 @@ MUresult muMemUnmap(MUdeviceptr ptr, size_t size)
     return r;
 }
 
+/* Grants devices access. All devices share one address space here, so a page has the most that any device may do
+ * with it. */
 MUresult muMemSetAccess(MUdeviceptr ptr, size_t size, const MUmemAccessDesc *desc, size_t count)
 {
     static const int protections[] = { [MU_MEM_ACCESS_FLAGS_PROT_NONE] = PROT_NONE,

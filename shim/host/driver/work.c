@@ -68,7 +68,8 @@ static bool look_for(const _Atomic uint32_t *word, uint32_t value, uint64_t ns)
     return false;
 }
 
-/* ---- references and completion --------------------------------------------------------------- */
+/* A thread that serves streams: tasks first, then the stream that has been ready longest. Threads are made as needed
+ * and stay. */
 
 void host_work_ref(struct host_work *w) { w->refs++; }
 
@@ -283,6 +284,8 @@ void host_task_post(struct host_task *t)
         pthread_cond_signal(&server_wake);
 }
 
+/* A thread that serves streams: tasks first, as somebody waits for them, then the stream that has been ready
+ * longest, until it has nothing more to do. Threads are made as needed and stay. */
 static void *serve(void *unused)
 {
     (void)unused;

@@ -280,6 +280,8 @@ static struct job *neediest(void)
     return best;
 }
 
+/* A thread that runs blocks of grids. It helps the grid that needs it most, and sleeps where none does; who wakes it
+ * has already chosen its grid, so that no two threads race for the same work. */
 static void *worker_thread(void *unused)
 {
     (void)unused;

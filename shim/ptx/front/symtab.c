@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* FNV-1a with its offset and prime; the upper bits are folded in, as tables take the lower ones. */
 uint32_t ptx_hash(const char *s, size_t len)
 {
     uint32_t h = 2166136261u;

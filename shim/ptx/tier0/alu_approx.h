@@ -25,7 +25,8 @@ static inline f64 exp2_core(f64 x)
 }
 static inline f64 clamp(f64 x, f64 lo, f64 hi) { return x < lo ? lo : x > hi ? hi : x; }
 /* 2^x in f32, as it is the one that kernels call most (every expf): a Chebyshev polynomial on [-0.5, 0.5]
- * and a scale in two factors, of which only the second can round. */
+ * and a scale in two factors, of which only the second can round. Adding 1.5 * 2^23 rounds to an integer, which is what
+ * its bits are above 0x4b400000. The coefficients: mapping/facts/ptx.md M7. */
 static inline f32 approx_ex2(f32 x)
 {
     x = x < -200 ? -200 : x > 200 ? 200 : x;

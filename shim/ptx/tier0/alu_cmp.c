@@ -109,6 +109,7 @@ static void finish_setp(struct t0_warp *w, const struct lir_insn *i, u32 hit)
     if (i->aux & LIR_CMP_Q)
         WRITE_PRED(i->e, q);
 }
+/* What set writes for true, by the type of its result: 32-bit integers, f32, 16-bit integers, f16, bf16. */
 static const u32 set_true[] = {~0u, 0x3f800000u, 0xffff, 0x3c00, 0x3f80};
 static void finish_set(struct t0_warp *w, const struct lir_insn *i, u32 hit)
 {

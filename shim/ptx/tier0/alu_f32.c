@@ -56,7 +56,8 @@ static bool any_at_edge(const f32 *r)
 #define SUB(x, y, z) ((x) - (y))
 #define MUL(x, y, z) ((x) * (y))
 #define DIV(x, y, z) ((x) / (y))
-/* div.approx is a times 1/b, and 1/b is 0 beyond 2^126: a divisor up there counts as infinite. */
+/* div.approx is a times 1/b, and 1/b is 0 beyond 2^126: a divisor up there (bits 0x7e800000 are 2^126) counts as
+ * infinite. */
 static inline f32 far_divisor(f32 x)
 {
     const u32 u = f32_bits(x), most = 0x7e800000u, inf = 0x7f800000u;

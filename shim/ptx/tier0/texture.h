@@ -5,7 +5,7 @@
 
 #include "ptx/lir/image.h"
 
-#define T0_TEXTURE_MAGIC 0x78657475756d7563u
+#define T0_TEXTURE_MAGIC 0x78657475756d7563u /* "cumuutex": what a handle must lead to */
 #define T0_TEXTURE_LEVELS 17
 
 enum t0_texel_format { T0_TEXEL_U8, T0_TEXEL_U16, T0_TEXEL_U32, T0_TEXEL_S8, T0_TEXEL_S16,

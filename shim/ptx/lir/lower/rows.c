@@ -32,6 +32,7 @@ enum lir_class lir_class_of(unsigned type)
 
 /* ---- constants ---- */
 
+/* Multiplicative hashing (Knuth) of both words: by 2^64 over the golden ratio, and by a constant of MurmurHash3. */
 static uint32_t hash(uint64_t a, uint64_t b)
 {
     uint64_t h = (a * 0x9e3779b97f4a7c15u) ^ (b + 0x7f4a7c15u) * 0xff51afd7ed558ccdu;

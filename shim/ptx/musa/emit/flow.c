@@ -319,6 +319,8 @@ static enum how way(struct flow *f, int32_t from, int32_t to, int32_t next)
     return only_returns(f, to) ? RETURNS : GOES;
 }
 
+/* Writes the way to a block: nothing where control falls there or the block follows in place, else break, continue,
+ * return or goto. */
 static void jump(struct flow *f, int32_t to, enum how how)
 {
     struct mu_emit *e = f->e;
@@ -388,6 +390,9 @@ static bool arm(struct flow *f, const char *no, const char *condition, int32_t t
     return falls;
 }
 
+/* Writes a conditional branch as `if`: the arm that jumps comes first, so that what is large stands outside of
+ * braces. A loop whose last statement is such a test keeps it, to become `do ... while`. `then`: a block that goes
+ * on in place. */
 static bool condition(struct flow *f, int32_t v, const struct lir_insn *i, int32_t other, int32_t next, int32_t *then)
 {
     struct mu_emit *e = f->e;
@@ -432,6 +437,8 @@ static bool condition(struct flow *f, int32_t v, const struct lir_insn *i, int32
     return false;
 }
 
+/* Writes brx.idx as a switch, one case a distinct target. An index outside the table is undefined in PTX; here it
+ * ends the kernel. */
 static void choice(struct flow *f, int32_t v, const struct lir_insn *i, int32_t next)
 {
     struct mu_emit *e = f->e;
@@ -522,6 +529,9 @@ static bool wrapped(const struct flow *f, int32_t v)
     return f->wrap[v] >= 0 && f->nested < NESTED && f->recursion < RECURSION;
 }
 
+/* Writes a loop: its header's block and the tree below it between the braces, what follows it behind them. If the
+ * last thing in it is the test that goes back, the text becomes `do { } while`, as compilers see a counted loop in
+ * it. */
 static bool loop(struct flow *f, int32_t v, int32_t follow)
 {
     struct mu_emit *e = f->e;

@@ -167,6 +167,8 @@ static void scan(struct mu_emit *e)
             e->parts |= MU_WORKSPACE;
 }
 
+/* The whole text: macros that tell the prelude which parts are used, the functions that the kernel reaches, the
+ * kernel. What needs a part finds it while it is written, so the prelude is put in front at the end. */
 static void emit_all(struct mu_emit *e)
 {
     const struct lir_row *row = LIR_AT(e->image, rows, struct lir_row);

@@ -34,6 +34,8 @@ static void keep(struct mu_emit *e, uint32_t row, const char *word, unsigned byt
         mu_put(e, "%s = 0;\n", mu_set(e, row + 256, 'l').s);
 }
 
+/* Writes a load or store: by size and vector width, through the prelude's functions. Strong ones have names of their
+ * own, since C++ has no word for PTX's memory model; release is a fence before, acquire one behind. */
 static void access(struct mu_emit *e, bool store)
 {
     const struct lir_insn *i = e->at;
@@ -147,6 +149,8 @@ static void stack(struct mu_emit *e)
 
 /* ---- atomics ---- */
 
+/* Writes an atomic. Operation and type are template arguments: the prelude has the toolkit's own function where
+ * there is one, and a loop of compare and swap elsewhere. */
 static void atom(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;
@@ -207,6 +211,8 @@ static void bulk(struct mu_emit *e)
                pointer(e, i->e, 0, true, i->aux & LIR_BULK_BARRIER32).s, n.s);
 }
 
+/* Writes an operation on an mbarrier, whose word the prelude lays out as tier 0 does: pending and expected arrivals
+ * in 20 bits each (hence the factor 0x100001), the phase on top. */
 static void mbarrier(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;

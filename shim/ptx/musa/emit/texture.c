@@ -40,6 +40,8 @@ static void gradient(struct mu_emit *e, unsigned from, unsigned n)
     mu_put(e, n == 3 ? ", 0)" : ")");
 }
 
+/* Writes a texture read by the toolkit's functions, which alone know how arrays lie in memory. What CUDA C++ cannot
+ * say without inline PTX is refused by name. */
 static void fetch(struct mu_emit *e)
 {
     static const char *const types[] = {
@@ -83,6 +85,7 @@ static void fetch(struct mu_emit *e)
 
 /* ---- surfaces ---- */
 
+/* Writes a surface load or store by the toolkit's functions. */
 static void access(struct mu_emit *e, bool store)
 {
     static const char *const one[] = {"unsigned char", "unsigned short", "unsigned", "unsigned long long"};

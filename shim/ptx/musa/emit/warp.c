@@ -11,6 +11,8 @@ static struct mu_str members(struct mu_emit *e)
     return (struct mu_str){"active_mask()"};
 }
 
+/* Writes a barrier. One of the whole block is the toolkit's own; others count in shared memory, as no toolkit is
+ * known to have them. A cluster has one block here, so its barrier is the block's. */
 static void barrier(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;
