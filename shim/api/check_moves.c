@@ -51,10 +51,11 @@ static unsigned described(unsigned kind, const void *description, struct check_r
         r[1] = side(c->srcArray, c->srcPos, c->srcPtr, c->extent, CHECK_READS);
     } else if (kind == CUMU_ARG_CU_COPY2D) {
         const MUSA_MEMCPY2D *c = description;
-        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
-                           c->dstXInBytes + c->dstY * c->dstPitch, c->WidthInBytes, c->dstPitch, c->Height, CHECK_WRITES);
-        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
-                           c->srcXInBytes + c->srcY * c->srcPitch, c->WidthInBytes, c->srcPitch, c->Height, CHECK_READS);
+        size_t to = c->dstXInBytes + c->dstY * c->dstPitch, from = c->srcXInBytes + c->srcY * c->srcPitch;
+        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, to, c->WidthInBytes,
+                           c->dstPitch, c->Height, CHECK_WRITES);
+        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, from, c->WidthInBytes,
+                           c->srcPitch, c->Height, CHECK_READS);
     } else {
         const MUSA_MEMCPY3D *c = description;
         size_t to = (c->dstZ * c->dstHeight + c->dstY) * c->dstPitch + c->dstXInBytes;
