@@ -129,6 +129,8 @@ int main(void)
             insn_check(ops[n].sig64, ops[n].ref, m, 4, "%s%s.f64", ops[n].name, mode[m]);
         }
     }
+    for (long m = 0; m < 4; m++) /* ptxas takes it, and makes the same code of it */
+        insn_check("F:F", r_rcp, m, 4, "rcp%s.ftz.f64", mode[m]);
     for (unsigned n = 0; n < 3; n++)
         for (long q = 1; q < 4; q++) /* nearest is what they do without a mode */
             insn_check(ops[n].sig32, ops[n].ref, 0, q, "%s%s%s.f32", ops[n].name, q & 1 ? ".ftz" : "",
