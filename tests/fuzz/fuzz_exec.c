@@ -2,26 +2,12 @@
  * are run on a block, so that every handler meets whatever operands, modifiers and masks the front
  * end lets through. */
 #include "ptx/tier0/tier0.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_SHARED = 1 << 16, MOST_LOCAL = 1 << 14, MOST_PARAMS = 4096 };
 
-static void *alloc(void *ctx, size_t size, size_t align)
-{
-    (void)ctx;
-    align = align < 16 ? 16 : align;
-    void *p = size > 1u << 20 ? NULL : aligned_alloc(align, (size + align) / align * align);
-    return p ? memset(p, 0, size) : NULL;
-}
-static void release(void *ctx, void *p)
-{
-    (void)ctx;
-    free(p);
-}
 static void *heap(void *ctx, size_t size)
 {
     return alloc(ctx, size, 16);

@@ -3,24 +3,10 @@
  * places that the text decides. */
 #include "ptx/lir/image.h"
 #include "ptx/tier1/tier1.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void *alloc(void *ctx, size_t size, size_t align)
-{
-    (void)ctx;
-    align = align < 16 ? 16 : align;
-    void *p = size > 1u << 20 ? NULL : aligned_alloc(align, (size + align) / align * align);
-    return p ? memset(p, 0, size) : NULL;
-}
-static void release(void *ctx, void *p)
-{
-    (void)ctx;
-    free(p);
-}
 static const struct t0_env env = {.global_alloc = alloc, .global_free = release};
 
 static void load(const void *image, size_t size)

@@ -41,7 +41,7 @@ static void test_arguments(void)
     uint32_t n = 32, v = 5, v2 = 100;
     void *params[] = { &out, &n, &v }, *others[] = { &out, &n, &v2 };
     MUgraph g;
-    MUgraphNode node;
+    MUgraphNode node = NULL;
     MUSA_KERNEL_NODE_PARAMS p = single(f, params), back;
     check(!muGraphCreate(&g, 0) && !muGraphAddKernelNode(&node, g, NULL, 0, &p), "a kernel node");
     check(!muGraphKernelNodeGetParams(node, &back) && back.func == f && back.kernelParams == params,
@@ -95,7 +95,7 @@ static void test_capture(void)
     MUdeviceptr out = memory;
     uint32_t n = 32, v = 50;
     void *params[] = { &out, &n, &v };
-    MUgraph g;
+    MUgraph g = NULL;
     check(!muStreamBeginCapture(streams[0], MU_STREAM_CAPTURE_MODE_GLOBAL) &&
               !muLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, streams[0], params, NULL) &&
               !muLaunchCooperativeKernel(f, 1, 1, 1, 32, 1, 1, 0, streams[0], params) &&
@@ -154,7 +154,7 @@ static MUSA_MEMSET_NODE_PARAMS store(MUdeviceptr p, unsigned v)
 static void test_conditional(void)
 {
     MUgraph g;
-    MUgraphConditionalHandle loop, choice;
+    MUgraphConditionalHandle loop = 0, choice = 0;
     MUgraphNode first, node;
     MUcontext ctx;
     muCtxGetCurrent(&ctx);

@@ -1,46 +1,16 @@
 /* Where allocations lie and what is accessible around them: CUDA's blocks of 2 MiB, and CUMU_HOST_STRICT. */
-#include "check.h"
+#include "faults.h"
 
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { BLOCK = 2 << 20 };
-static sigjmp_buf back;
-
-static void on_fault(int sig)
-{
-    (void)sig;
-    siglongjmp(back, 1);
-}
-
-static bool faults(MUdeviceptr p)
-{
-    struct sigaction act = { .sa_handler = on_fault }, segv, bus;
-    sigaction(SIGSEGV, &act, &segv);
-    sigaction(SIGBUS, &act, &bus);
-    bool hit = sigsetjmp(back, 1) != 0;
-    if (!hit)
-        *(volatile char *)at(p) = 1;
-    sigaction(SIGSEGV, &segv, NULL);
-    sigaction(SIGBUS, &bus, NULL);
-    return hit;
-}
-
-static void start(void)
-{
-    MUcontext ctx;
-    MUST(muInit(0));
-    MUST(muDevicePrimaryCtxRetain(&ctx, 0));
-    MUST(muCtxSetCurrent(ctx));
-}
 
 static void blocks(void)
 {
     MUdeviceptr p[64], large, base;
     size_t size;
-    start();
+    start_device();
     MUST(muMemAlloc(&large, 3 << 20));
     for (int i = 0; i < 64; i++)
         MUST(muMemAlloc(&p[i], 1000 + 100 * (size_t)i));
@@ -80,7 +50,7 @@ static void strict(void)
 {
     MUdeviceptr p, large;
     setenv("CUMU_HOST_STRICT", "1", 1);
-    start();
+    start_device();
     MUST(muMemAlloc(&p, 5000));
     CHECK("an access two pages away faults", !faults(p + 4999) && faults(p + 8192));
     MUST(muMemAlloc(&large, 3 << 20));

@@ -1,31 +1,6 @@
 /* Memory: allocation and exhaustion, reuse, host memory, managed memory, pools, attributes, bad
  * pointers. */
-#include "check.h"
-
-#include <setjmp.h>
-#include <signal.h>
-
-static sigjmp_buf back;
-
-static void on_fault(int sig)
-{
-    (void)sig;
-    siglongjmp(back, 1);
-}
-
-/* Whether reading the byte faults. */
-static bool faults(MUdeviceptr p)
-{
-    struct sigaction act = { .sa_handler = on_fault }, segv, bus;
-    sigaction(SIGSEGV, &act, &segv);
-    sigaction(SIGBUS, &act, &bus);
-    bool hit = sigsetjmp(back, 1) != 0;
-    if (!hit)
-        (void)*(volatile char *)at(p);
-    sigaction(SIGSEGV, &segv, NULL);
-    sigaction(SIGBUS, &bus, NULL);
-    return hit;
-}
+#include "faults.h"
 
 static void device_memory(void)
 {
