@@ -46,6 +46,8 @@ enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *
 enum cumu_want { CUMU_WANT_CACHED, CUMU_WANT_COMPILED, CUMU_WANT_CARRIED };
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
                                unsigned arch, enum cumu_want want);
+/* A mubin in clang's offload bundle, as mcc writes it, to be freed; NULL: no memory. */
+void *cumu_mubin_bundle(const void *mubin, size_t size, unsigned arch);
 bool cumu_arch_known(unsigned arch); /* 21, 22, 31 and above */
 
 #endif

@@ -110,33 +110,68 @@ static uint64_t number(const uint8_t *p)
     return v;
 }
 
+static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+enum { MAGIC = sizeof magic - 1, MEMBER = 24, MEMBER_AT = 4096 };
+
 /* Clang's offload bundle: magic, number of parts, and of each its offset, size and the target it is for. The
  * part for a musa target and this architecture, moved to the front. */
 bool cumu_mubin_unbundle(struct cumu_compiled *o, unsigned arch)
 {
-    static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-    const size_t head = sizeof magic - 1 + 8;
     uint8_t *data = o->data;
-    char want[16];
-    if (o->size < head || memcmp(data, magic, sizeof magic - 1) != 0)
+    char want[16], others[128] = "";
+    if (o->size >= 4 && memcmp(data, "CCOB", 4) == 0) {
+        (void)snprintf(o->why, sizeof o->why, "is a compressed bundle, which no known mcc writes");
+        return false;
+    }
+    if (o->size < MAGIC + 8 || memcmp(data, magic, MAGIC) != 0)
         return true;
     (void)snprintf(want, sizeof want, "mp_%u", arch);
-    uint64_t at = head, n = number(data + sizeof magic - 1);
-    for (uint64_t k = 0; k < n && at + 24 <= o->size; k++) {
+    (void)snprintf(o->why, sizeof o->why, "is a damaged bundle");
+    uint64_t at = MAGIC + 8, n = number(data + MAGIC);
+    for (uint64_t k = 0; k < n; k++) {
+        if (o->size - at < MEMBER)
+            return false;
         const uint64_t from = number(data + at), size = number(data + at + 8), len = number(data + at + 16);
-        const uint8_t *target = data + at + 24;
-        at += 24;
+        const uint8_t *target = data + at + MEMBER;
+        at += MEMBER;
         if (len > o->size - at || from > o->size || size > o->size - from)
             return false;
         at += len;
-        if (len < strlen(want) || memcmp(target, "musa", 4) != 0 ||
-            memcmp(target + len - strlen(want), want, strlen(want)) != 0)
+        if (len < 4 || memcmp(target, "musa", 4) != 0)
             continue;
-        memmove(data, data + from, size);
-        o->size = size;
-        return true;
+        if (len >= strlen(want) && memcmp(target + len - strlen(want), want, strlen(want)) == 0) {
+            memmove(data, data + from, size);
+            o->size = size;
+            o->why[0] = '\0';
+            return true;
+        }
+        size_t used = strlen(others);
+        (void)snprintf(others + used, sizeof others - used, " %.*s", (int)(len < 64 ? len : 64), (const char *)target);
     }
+    (void)snprintf(o->why, sizeof o->why, *others ? "has no code for %s, but for%s" : "is a bundle without device code",
+                   want, others);
     return false;
+}
+
+void *cumu_mubin_bundle(const void *mubin, size_t size, unsigned arch)
+{
+    char target[2][48] = {"host-x86_64-unknown-linux"};
+    (void)snprintf(target[1], sizeof target[1], "musa-mtgpu-mt-musa--mp_%u", arch);
+    uint8_t *out = size < SIZE_MAX / 2 ? calloc(1, MEMBER_AT + size) : NULL;
+    if (!out)
+        return NULL;
+    uint8_t *to = out + MAGIC + 8;
+    const uint64_t n = 2;
+    memcpy(out, magic, MAGIC);
+    memcpy(out + MAGIC, &n, sizeof n);
+    for (unsigned k = 0; k < n; k++) {
+        const uint64_t row[3] = {MEMBER_AT, k ? size : 0, strlen(target[k])};
+        memcpy(to, row, sizeof row);
+        memcpy(to + sizeof row, target[k], row[2]);
+        to += sizeof row + row[2];
+    }
+    memcpy(out + MEMBER_AT, mubin, size);
+    return out;
 }
 
 /* muModuleLoadData takes a mubin, which is an ELF file, and from SDK 5 on a fat binary. */
@@ -144,10 +179,11 @@ static bool finish(struct cumu_compiled *o, void *ctx)
 {
     static const uint8_t fatbin[] = {0xb1, 0x43, 0x62, 0x46};
     const unsigned *arch = ctx;
+    char why[200];
     if (cumu_mubin_unbundle(o, *arch) && o->size > 4 && (!memcmp(o->data, "\177ELF", 4) || !memcmp(o->data, fatbin, 4)))
         return true;
-    (void)snprintf(o->why, sizeof o->why, "%.120s: its output holds no code for mp_%u",
-                   *library ? library : tool.path, *arch);
+    (void)snprintf(why, sizeof why, "%.190s", *o->why ? o->why : "is neither an ELF file nor a fat binary");
+    (void)snprintf(o->why, sizeof o->why, "%.120s: its output %s", *library ? library : tool.path, why);
     free(o->data);
     o->data = NULL;
     return false;

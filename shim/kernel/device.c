@@ -25,6 +25,7 @@ struct device_code { /* of one kernel for one architecture */
     bool making; /* some thread is at it */
     int error;
     void *mubin;
+    size_t size;
     struct mu_info info;
 };
 
@@ -116,6 +117,7 @@ static int compile(struct cumu_func *f, struct device_code *c)
     cumu_info("jit", f->name, "mp_%u: %s", c->arch, how);
     cumu_jit_note(f->name, how, o.ms);
     c->mubin = o.data;
+    c->size = o.size;
     return CUDA_SUCCESS;
 }
 
@@ -406,6 +408,18 @@ static int bind(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, MUmodul
     return err;
 }
 
+/* SDK 3.1.0's driver is seen to take mcc's whole bundle: one that refuses the mubin alone is offered it in one. */
+static int load(MUmodule *module, const struct device_code *c)
+{
+    int err = mu.muModuleLoadData(module, c->mubin);
+    if (err != CUDA_ERROR_INVALID_IMAGE && err != CUDA_ERROR_INVALID_VALUE && err != CUDA_ERROR_NO_BINARY_FOR_GPU)
+        return err;
+    void *bundle = cumu_mubin_bundle(c->mubin, c->size, c->arch);
+    bool taken = bundle && !mu.muModuleLoadData(module, bundle);
+    free(bundle);
+    return taken ? CUDA_SUCCESS : err;
+}
+
 int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst *inst)
 {
     unsigned arch;
@@ -417,7 +431,7 @@ int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, st
     pthread_mutex_unlock(&lock);
     if (!c || !c->mubin)
         return c ? c->error : CUDA_ERROR_INVALID_CONTEXT; /* another device than it was compiled for */
-    err = mu.muModuleLoadData(&inst->module, c->mubin);
+    err = load(&inst->module, c);
     if (err) {
         cumu_func_report(f, CUMU_ERROR, "the MUSA driver refused its mubin for mp_%u (%d)",
                            arch, err);

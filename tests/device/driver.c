@@ -134,11 +134,30 @@ static size_t elf_size(const Elf64_Ehdr *e)
     return e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
 }
 
+/* DEVICE_BUNDLES: a driver that takes clang's offload bundles and no mubin alone. The last member is the code. */
+static const void *in_bundle(const char *image)
+{
+    static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+    if (memcmp(image, magic, sizeof magic - 1) != 0)
+        return NULL;
+    uint64_t n, row[3] = {0};
+    const char *at = image + sizeof magic - 1;
+    memcpy(&n, at, sizeof n);
+    for (at += sizeof n; n; n--) {
+        memcpy(row, at, sizeof row);
+        at += sizeof row + row[2];
+    }
+    return image + row[0];
+}
+
 MUresult muModuleLoadData(MUmodule *module, const void *image)
 {
+    image = image && getenv("DEVICE_BUNDLES") ? in_bundle(image) : image;
     const Elf64_Ehdr *e = image;
-    if (!module || !image)
+    if (!module)
         return MUSA_ERROR_INVALID_VALUE;
+    if (!image)
+        return MUSA_ERROR_INVALID_IMAGE;
     if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_type != ET_DYN || e->e_machine != EM_MTGPU)
         return MUSA_ERROR_INVALID_IMAGE;
     /* The CPU driver passes on what has the head of an image and says its size. */

@@ -132,6 +132,29 @@ rm -f "$sdk/calls"
 check "of a program's kernels" 0 '^PASS language$' -- env CUDA_MODULE_LOADING=EAGER CUMU_CACHE_DIR="$tmp/eager" $run "$fix/language"
 calls "is all of them" 7
 
+# ---- mcc's bundles: as public binaries have them, and damaged ----
+"${CC:-cc}" -std=c11 -Wall -Wextra -o "$sdk/bundle" "$here/bundle.c"
+# bundle KIND: a launch through a bundle of that kind; with patterns an error that has them.
+bundle() {
+    kind=$1
+    shift
+    mode "bundle:$kind"
+    if [ $# = 0 ]; then
+        check "a bundle: $kind" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/bundle.$kind" $run "$tmp/client"
+    else
+        check "a bundle: $kind" 1 '^launch 218 ' "$@" -- env CUMU_CACHE_DIR="$tmp/bundle.$kind" $run "$tmp/client"
+    fi
+}
+for k in good several hyphen; do bundle $k; done
+bundle truncated 'mcc: its output is a damaged bundle'
+bundle wild 'mcc: its output is a damaged bundle'
+bundle count 'mcc: its output is a damaged bundle'
+bundle other 'mcc: its output has no code for mp_31, but for musa-mtgpu-mt-musa--mp_99'
+bundle nothing 'mcc: its output is a bundle without device code'
+bundle compressed 'mcc: its output is a compressed bundle'
+mode good
+DEVICE_BUNDLES=1 check "a driver that takes bundles alone" 0 '^launch 0 value 149$' -- $run "$tmp/client"
+
 # ---- what goes wrong: an error of CUDA's, and the log names tool, command and first error ----
 command='options: -mtgpu --cuda-device-only --offload-arch=mp_31'
 export CUMU_CACHE_DIR="$tmp/empty"

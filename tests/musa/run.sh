@@ -66,7 +66,7 @@ check "what MUSA lacks is named" 2 'sizes: line 7: .*questions about a texture o
 sdk fail
 check "a compiler that fails" 1 'mcc: status 1: .*error: no such builtin' '^1 kernels.* 0 compiled, 0 were there, 1 not' -- $warm mp_31 "$fix/vectoradd"
 sdk empty
-check "a compiler that gives nothing" 1 'mcc: its output holds no code for mp_31' '1 not' -- $warm mp_31 "$fix/vectoradd"
+check "a compiler that gives nothing" 1 'mcc: its output is neither an ELF file nor a fat binary' '1 not' -- $warm mp_31 "$fix/vectoradd"
 sdk hang
 export CUMU_COMPILE_SECONDS=1
 check "a compiler that hangs" 1 'mcc: took too long' '1 not' -- $warm mp_31 "$fix/vectoradd"
@@ -85,7 +85,7 @@ open(sys.argv[1], "wb").write(head + body)
 END
     sdk bundle
     check "a bundle with code for several" 0 ' 1 compiled' -- $warm mp_31 "$fix/vectoradd"
-    check "a bundle without ours" 1 'holds no code for mp_22' '1 not' -- $warm mp_22 "$fix/vectoradd"
+    check "a bundle without ours" 1 'its output (has no code for mp_22|is a damaged bundle|is a bundle without)' '1 not' -- $warm mp_22 "$fix/vectoradd"
 fi
 check "an architecture that nobody knows" 125 'is none of mp_21, mp_22, mp_31 and above' -- "$cumu" cache warm --target mp_17 "$fix/vectoradd"
 check "no compiler" 126 'no MUSA compiler' -- env PATH=/nowhere "$cumu" cache warm --target mp_31 "$fix/vectoradd"
