@@ -39,6 +39,8 @@ static struct check_range driver_side(MUmemorytype type, const void *host, MUdev
                     pitch ? pitch : width, lines, use);
 }
 
+/* The ranges of a copy that a struct describes: where it writes and where it reads. A box counts from its first byte
+ * to its last, what lies between its rows included. */
 static unsigned described(unsigned kind, const void *description, struct check_range r[2])
 {
     if (kind == CUMU_ARG_COPY3D) {

@@ -178,6 +178,8 @@ static bool is_element(struct ptx_parser *p, const struct ptx_instr *in)
     return ptx_is(&ahead, '[');
 }
 
+/* Reads an operand as its letter of the opcode's signature says, and checks it. Addresses of 32 bits are legal in
+ * state spaces that are small; in global and generic space they are not. */
 static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, struct ptx_opnd *o)
 {
     struct ptx_tok t = p->lex.tok;
