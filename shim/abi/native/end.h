@@ -1,0 +1,5 @@
+/* Behind the ABI's headers: what begin.h has opened. */
+#ifdef __cplusplus
+}
+#undef _Static_assert
+#endif
