@@ -12,6 +12,7 @@
 #define MAX_WORKERS 512
 #define MAX_SPARE 16
 #define ROUNDS 32     /* of waiting until a thread has more than its share under way */
+#define TURNS 16      /* of waiting until another thread may have the CPU: on a busy machine that takes long */
 #define BATCH_NS 4000 /* what a batch should take: much more than handing it out */
 
 struct job {
@@ -128,6 +129,7 @@ struct crew {
     struct job *job;
     struct t0_rest rest; /* blocks of a call of which one waits */
     unsigned waited;     /* strands in a row that only waited */
+    unsigned turns;      /* of waiting since another thread has been given the CPU */
     unsigned grow;       /* strands to begin before the turn goes round again */
     unsigned rounds;     /* in which all waited, with the share under way, since the last one began */
     uint64_t share;      /* strands; 0 = not known yet */
@@ -186,7 +188,11 @@ static bool yield(struct t0_rest *rest)
         c->waited = 0;
         c->grow = growth(c);
         c->strands.backward = !c->strands.backward; /* in one of the two a chain of blocks comes to its end at once */
-        sched_yield(); /* maybe for another thread */
+        c->turns += c->strands.count;
+        if (c->turns >= TURNS) { /* maybe for another thread */
+            c->turns = 0;
+            sched_yield();
+        }
     }
     if (c->grow && may_begin(c)) {
         c->grow--;
