@@ -1,4 +1,5 @@
-/* Entry points by name and version: a base name stands for the newest ABI not newer than the caller's. */
+/* Entry points by name and version: a base name stands for the newest ABI not newer than the caller's. The rule:
+ * mapping/facts/cuda.md P1, P2. */
 #include "api/entry.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* LD_AUDIT entry points. Names given to the loader are led to the facades before it searches; a runtime
- * that is in the process all the same, linked into something or opened past the search (dlmopen of a
- * path), is patched before constructors run, so that even the registration of kernels goes to the facade.
- * The loader's lock is held in all of this. */
+/* LD_AUDIT entry points. Names given to the loader are led to the facades before it searches; a runtime that is in
+ * the process all the same, linked into something or opened past the search (dlmopen of a path), is patched before
+ * constructors run, so that even the registration of kernels goes to the facade. The loader's lock is held in all of
+ * this. Why there are no hooks on dlopen and dlsym: mapping/facts/loader.md G3 to G5 and H1. */
 #include "audit/audit.h"
 #include "core/wanted.h"
 

@@ -1,4 +1,5 @@
-/* Works out LD_PRELOAD and LD_LIBRARY_PATH for a program from its ELF closure. */
+/* Works out LD_PRELOAD and LD_LIBRARY_PATH for a program from its ELF closure. Who wins over whom in the loader:
+ * mapping/facts/loader.md G1 to G3; why not all facades are preloaded: mapping/facts/loader.md W2. */
 #include "cli/cli.h"
 #include "cli/closure.h"
 #include "cli/launch.h"

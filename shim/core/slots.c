@@ -1,5 +1,5 @@
-/* Fills a slot on the first call through it, and answers for what is not there. Not on the hot path:
- * a filled slot is one indirect jump past all of this. */
+/* Fills a slot on the first call through it, and answers for what is not there. Not on the hot path: a filled slot
+ * is one indirect jump past all of this. What each way costs: mapping/facts/loader.md W1. */
 #include "core/core.h"
 #include "core/error.h"
 #include "core/force.h"

@@ -1,5 +1,6 @@
-/* Fat binaries: walks the containers nvcc puts into programs, unpacks their images and orders them by
- * how well they suit a device. Depends on libc, libzstd and liblz4 only; knows nothing of CUDA calls. */
+/* Fat binaries: walks the containers nvcc puts into programs, unpacks their images and orders them by how well they
+ * suit a device. Depends on libc, libzstd and liblz4 only; knows nothing of CUDA calls. The layout:
+ * mapping/facts/cuda.md F1 to F5. */
 #ifndef CUMU_FATBIN_H
 #define CUMU_FATBIN_H
 

@@ -1,5 +1,6 @@
 /* What the cuBLASLt wrappers share. Programs hold descriptions in memory of their own, of a size that muBLASLt does
- * not know; so a description is a record of cumu's, and muBLASLt's object stands beside it or is made for a call. */
+ * not know; so a description is a record of cumu's, and muBLASLt's object stands beside it or is made for a call.
+ * The sizes: mapping/facts/cuda.md S5. */
 #ifndef CUMU_API_CUBLASLT_LT_H
 #define CUMU_API_CUBLASLT_LT_H
 

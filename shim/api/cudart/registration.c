@@ -1,4 +1,5 @@
-/* What compiled host code calls at start-up and around a launch: the __cuda* functions. */
+/* What compiled host code calls at start-up and around a launch: the __cuda* functions. In which order, and what is
+ * not passed: mapping/facts/cuda.md R1 to R6. */
 #include "api/api.h"
 
 /* A program cannot go on without a handle, so registration never fails visibly; kernels then do. */

@@ -1,4 +1,5 @@
 /* Emitting a kernel as warp-vector C: what the parts share. Errors leave through t1_fail.
+ * Why C, vectors of the machine's width, one scalar for what is uniform: mapping/facts/ptx.md W1 to W4.
  *
  * Names in the emitted text
  *   v12            value 12: uniform, or lane 0's value of an affine one (predicates: 0 or 1)
