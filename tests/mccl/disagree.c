@@ -173,9 +173,10 @@ int main(void)
         int turn = 0;
         for (int nranks = 2; nranks <= 4; nranks++)
             for (enum kind k = ALL_REDUCE; k <= REDUCE_SCATTER; k++)
-                for (size_t count = 7; count <= 60007; count += count < 1000 ? 2000 : 58000) /* line, staged, direct */
+                /* line, staged, direct */
+                for (size_t count = 7; count <= 60007; count += count < 1000 ? 2000 : 58000, turn++)
                     vary((enum team)team, nranks,
-                         (struct call){ k, count, turn++ % mcclNumTypes, turn % mcclNumOps, turn % nranks },
+                         (struct call){ k, count, turn % mcclNumTypes, turn % mcclNumOps, turn % nranks },
                          team == PROCESSES ? 29 : 2);
         for (mcclDataType_t t = 0; t < mcclNumTypes; t += team == PROCESSES ? 6 : 3)
             vary_messages((enum team)team, t);
