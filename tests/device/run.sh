@@ -83,22 +83,25 @@ check "a trace shows the compilation and the tier" 0 'compile _Z3addPKfS0_Pfi co
 
 # ---- doctor: kernels on the device ----
 # The whole of it: 43 kernels as programs' are, some in MUSA C++; the report keeps within its two minutes itself.
-LIMIT=150 check "doctor runs kernels" 0 'the first is .*, mp_31$' '^  - 43 of 43 kernels' 'compiles 22 of 22' \
+# Here they may take longer: a machine under load is no fault.
+export CUMU_TEST_DOCTOR_SECONDS=1000 LIMIT=200
+check "doctor runs kernels" 0 'the first is .*, mp_31$' '^  - 43 of 43 kernels' 'compiles 22 of 22' \
     '^  - mcc: a product and a sum, each rounded: right$' '^  - mcc: operator / of f32: right$' \
     '__fadd_rz and its like: right$' "faster: CUMU_MCC_FLAGS='-DCM_USE_DIV32 .*-DCM_USE_DIRECTED'" \
     '^  - mcc: atomicAdd of float: right$' '^  - mcc: __shfl_up_sync: right$' '^  - mcc: bits of __ballot_sync: 32$' \
     'mcc: __musa_memcpy_g2s": no: not compiled' '^  - mcc: a return inside a condition: right$' -- "$cumu" doctor -o "$tmp/report"
-DEVICE_IDLE=1 LIMIT=150 check "and sees what is wrong" 0 'kernel "a kernel": wrong: thread 0 has 0x0, not 0x7 .no kernel runs' \
+DEVICE_IDLE=1 check "and sees what is wrong" 0 'kernel "a kernel": wrong: thread 0 has 0x0, not 0x7 .no kernel runs' \
     '^  - 0 of 43 kernels' -- "$cumu" doctor -o "$tmp/report"
 mode fail
-LIMIT=150 check "or not compiled" 0 "^a kernel	no: not compiled: .*mcc: status 1: error: no such builtin" -- \
+check "or not compiled" 0 "^a kernel	no: not compiled: .*mcc: status 1: error: no such builtin" -- \
     env CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor -o -
 mode garbage
-LIMIT=150 check "or not taken" 0 '^a kernel	no: the driver answers 200$' -- env CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor -o -
+check "or not taken" 0 '^a kernel	no: the driver answers 200$' -- env CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor -o -
 mode hang
 check "a compiler that hangs is not waited for longer than the report may take" 0 \
     '^a kernel	not tried: no time was left' '^== end' -- env CUMU_TEST_DOCTOR_SECONDS=3 CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor -o -
 mode good
+unset CUMU_TEST_DOCTOR_SECONDS LIMIT
 
 # ---- the driver API ----
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$here/../../shim" -I"$B/gen" -o "$tmp/client" "$here/client.c" \
