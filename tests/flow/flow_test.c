@@ -2,8 +2,10 @@
  * Kernels run in child processes, some hundred at a time, so that one that crashes or hangs is a
  * finding like others. A difference is reduced and printed as PTX.
  *
- * FLOW_SECONDS=n goes on for that long, from seed FLOW_SEED on; FLOW_COUNT=n runs so many kernels
- * on all back ends; FLOW_WAYS=0134 chooses back ends by number (enum way); FLOW_LIGHT=1 compiles
+ * FLOW_SECONDS=n goes on for that long, from seed FLOW_SEED on; FLOW_COUNT=n runs so many kernels.
+ * By default they run on all back ends, but one in eight on tier 1's second widest vectors and one
+ * in thirty on the narrowest; FLOW_WAYS=0134 chooses back ends, which then run all kernels, by
+ * number (enum way). FLOW_LIGHT=1 compiles
  * objects without optimisation, FLOW_JOBS=n many at a time; FLOW_KEEP=folder keeps the reduced PTX;
  * FLOW_PRINT=1 prints FLOW_SEED's. */
 #include <signal.h>
@@ -30,7 +32,7 @@ static struct shared { /* with the child */
     char refusal[300];
 } * shared;
 static bool ways[NWAYS];
-/* Compilers take longest for narrow vectors: one kernel in so many, unless ways were chosen. */
+/* Compilers take longest for narrow vectors: one kernel in so many runs, unless ways were chosen. */
 static unsigned stride[NWAYS] = {1, 1, 1, 1, 1};
 
 static void add_failure(uint64_t seed, int way, const char *why)
