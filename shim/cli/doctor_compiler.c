@@ -250,7 +250,8 @@ static int try_name(void *probe)
                          : asprintf(&text, KERNEL("%s"), body);
     if (n < 0)
         return 1;
-    enum cumu_made made = cumu_mubin_make(&o, "probe", text, (size_t)n, which[1], CUMU_WANT_COMPILED);
+    const struct cumu_musa_source s = {.kernel = "probe", .text = text, .size = (size_t)n};
+    enum cumu_made made = cumu_mubin_make(&o, &s, which[1], CUMU_WANT_COMPILED);
     if (made == CUMU_MADE_FAILED)
         doctor_line(probes[which[0]].name, "no: %s", o.why);
     else

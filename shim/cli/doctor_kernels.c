@@ -66,7 +66,8 @@ bool doctor_kernel_make(struct doctor_kernel *k, const char *ptx, const char *mu
         return true;
     if (!ptx)
         (void)snprintf(k->info.symbol, sizeof k->info.symbol, "cumu_probe");
-    enum cumu_made made = cumu_mubin_make(&o, "probe", text, size, arch, CUMU_WANT_COMPILED);
+    const struct cumu_musa_source s = {.kernel = "probe", .text = text, .size = size};
+    enum cumu_made made = cumu_mubin_make(&o, &s, arch, CUMU_WANT_COMPILED);
     free(text);
     if (made == CUMU_MADE_FAILED)
         (void)snprintf(why, DOCTOR_WHY, "not compiled: %s", o.why);

@@ -22,8 +22,8 @@ enum { MAX_THREADS = 64, MAX_WAITING = 64 };
 
 struct kernel {
     struct kernel *next;
-    char *name, *text; /* emitted */
-    size_t size;
+    char *name, *text, *flat; /* emitted; flat: with flattened control flow, of a MUSA device's */
+    size_t size, flat_size;
     enum t1_shape shape;
     struct cumu_key key; /* of this machine's objects */
 };
@@ -61,6 +61,23 @@ static void count(struct warm *w, const char *name, enum t1_shape shape, enum cu
     cumu_progress_line("cumu: %u of %u: %.48s", w->done, w->total, name);
 }
 
+static void drop(struct kernel *k)
+{
+    free(k->name);
+    free(k->text);
+    free(k->flat);
+    free(k);
+}
+
+static bool take_flat(void *ctx, char **text, size_t *size)
+{
+    struct kernel *k = ctx;
+    *text = k->flat;
+    *size = k->flat_size;
+    k->flat = NULL;
+    return *text != NULL;
+}
+
 /* One of the threads that run compilers: takes kernels from the queue until it is closed and empty. The queue is
  * bounded: texts are made faster than compiled, and each may be megabytes. */
 static void *compile_some(void *arg)
@@ -78,33 +95,21 @@ static void *compile_some(void *arg)
         w->waiting--;
         (void)pthread_cond_broadcast(&w->change);
         (void)pthread_mutex_unlock(&w->lock);
-        enum cumu_made made = w->arch ? cumu_mubin_make(&o, k->name, k->text, k->size, w->arch, CUMU_WANT_CARRIED)
+        const struct cumu_musa_source s = {k->name, k->text, k->size, take_flat, k};
+        enum cumu_made made = w->arch ? cumu_mubin_make(&o, &s, w->arch, CUMU_WANT_CARRIED)
                                       : cumu_object_make(&o, &k->key, k->name, k->text, k->size, k->shape,
                                                          t1_isa_here(), true);
         free(o.data);
         (void)pthread_mutex_lock(&w->lock);
         count(w, k->name, k->shape, made, o.why);
-        free(k->name);
-        free(k->text);
-        free(k);
+        drop(k);
     }
     (void)pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-static void hand_over(struct warm *w, const char *name, enum t1_shape shape, const struct cumu_key *key, char *text,
-                      size_t size)
+static void hand_over(struct warm *w, struct kernel *k)
 {
-    struct kernel *k = calloc(1, sizeof *k);
-    if (!k || !(k->name = strdup(name))) {
-        free(k);
-        free(text);
-        return;
-    }
-    k->text = text;
-    k->size = size;
-    k->shape = shape;
-    k->key = *key;
     (void)pthread_mutex_lock(&w->lock);
     while (w->waiting >= MAX_WAITING)
         (void)pthread_cond_wait(&w->change, &w->lock);
@@ -115,13 +120,16 @@ static void hand_over(struct warm *w, const char *name, enum t1_shape shape, con
     (void)pthread_mutex_unlock(&w->lock);
 }
 
-static int emit_musa(const struct ptx_module *m, const char *name, char **text, size_t *size, struct ptx_diag *diag)
+static int emit_musa(const struct ptx_module *m, struct kernel *k, struct ptx_diag *diag)
 {
+    struct ptx_diag of_flat;
     struct mu_info info;
     void *image;
-    if (lir_lower_kernel(m, name, &image, size, diag))
+    if (lir_lower_kernel(m, k->name, &image, &k->size, diag))
         return -1;
-    int result = mu_emit(m, name, image, MU_MUSA, text, size, &info, diag);
+    int result = mu_emit(m, k->name, image, MU_MUSA, &k->text, &k->size, &info, diag);
+    if (!result)
+        (void)mu_emit(m, k->name, image, MU_MUSA_FLAT, &k->flat, &k->flat_size, &info, &of_flat);
     free(image);
     return result;
 }
@@ -134,8 +142,12 @@ static void emit(struct warm *w, const struct ptx_module *m, const uint8_t diges
     struct cumu_key key = {{0}};
     struct cumu_compiled o = {.data = NULL};
     struct ptx_diag diag = {0};
-    char *text, why[sizeof diag.msg + sizeof diag.what + 32];
-    size_t size;
+    char why[sizeof diag.msg + sizeof diag.what + 32];
+    struct kernel *k = calloc(1, sizeof *k);
+    if (!k || !(k->name = strdup(name))) {
+        free(k);
+        return;
+    }
     if (!w->arch) {
         cumu_object_key(&key, m, digest, name, shape, t1_isa_here());
         if (cumu_object_find(&o, &key) == CUMU_MADE_CACHED) {
@@ -143,14 +155,17 @@ static void emit(struct warm *w, const struct ptx_module *m, const uint8_t diges
             (void)pthread_mutex_lock(&w->lock);
             count(w, name, shape, CUMU_MADE_CACHED, NULL);
             (void)pthread_mutex_unlock(&w->lock);
+            drop(k);
             return;
         }
     }
-    if ((w->arch ? emit_musa(m, name, &text, &size, &diag)
-                 : t1_emit(m, name, shape, t1_isa_here(), &text, &size, &diag)) == 0) {
-        hand_over(w, name, shape, &key, text, size);
+    k->shape = shape;
+    k->key = key;
+    if ((w->arch ? emit_musa(m, k, &diag) : t1_emit(m, name, shape, t1_isa_here(), &k->text, &k->size, &diag)) == 0) {
+        hand_over(w, k);
         return;
     }
+    drop(k);
     ptx_diag_text(&diag, why, sizeof why);
     (void)pthread_mutex_lock(&w->lock);
     count(w, name, shape, CUMU_MADE_FAILED, why);

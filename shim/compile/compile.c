@@ -174,7 +174,7 @@ static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_
     argv[n++] = in;
     argv[n] = NULL;
     char **envp = cumu_env_child(dir);
-    long seconds = cumu_opt_int(CUMU_OPT_COMPILE_SECONDS);
+    long seconds = cumu_opt_int(CUMU_OPT_COMPILE_SECONDS) / (r->hurried ? 2 : 1);
     int status = envp ? cumu_child_run(file, argv, envp, log, seconds > 0 ? (unsigned)seconds : 1, r->idle) : -1;
     free(envp);
     if (status == 0)
@@ -183,6 +183,7 @@ static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_
         char *said = whole_file(log, 1 << 20, &length);
         first_line(o->why, sizeof o->why, r, said, status);
         o->fault = fault_of(said, status);
+        o->timed_out = status == 128 + SIGKILL;
         free(said);
     }
     return o->data != NULL;

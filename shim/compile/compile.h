@@ -30,6 +30,7 @@ struct cumu_compiled {
     unsigned ms;    /* what the compilation took, 0 if cached */
     char why[440];  /* of CUMU_MADE_FAILED: the tool, its first error, the command; else a warning, or "" */
     enum cumu_fault fault;
+    bool timed_out; /* of CUMU_FAULT_TOOL */
 };
 /* Of everything in the module but the bodies of its kernels. */
 void cumu_module_digest(const struct ptx_module *m, uint8_t out[CUMU_HASH_BYTES]);
@@ -44,8 +45,16 @@ enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *
 /* The same of MUSA C++ (ptx/musa/musa.h), for the architecture mp_<arch>: an ELF or a fat binary that
  * muModuleLoadData takes. CARRIED: and kept so that a machine without a compiler finds it, too. */
 enum cumu_want { CUMU_WANT_CACHED, CUMU_WANT_COMPILED, CUMU_WANT_CARRIED };
-enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
-                               unsigned arch, enum cumu_want want);
+/* flat: the same kernel with its control flow flattened, malloc'ed, asked for where the compiler breaks down on the
+ * text; NULL: there is no such form. */
+struct cumu_musa_source {
+    const char *kernel, *text;
+    size_t size;
+    bool (*flat)(void *ctx, char **text, size_t *size);
+    void *ctx;
+};
+enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_source *s, unsigned arch,
+                               enum cumu_want want);
 /* A mubin in clang's offload bundle, as mcc writes it, to be freed; NULL: no memory. */
 void *cumu_mubin_bundle(const void *mubin, size_t size, unsigned arch);
 bool cumu_arch_known(unsigned arch); /* 21, 22, 31 and above */

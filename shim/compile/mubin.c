@@ -8,6 +8,7 @@
 
 #include "core/config.h"
 #include "core/ldcache.h"
+#include "compile/mcc.h"
 #include "compile/tool.h"
 #include "ptx/musa/musa.h"
 
@@ -184,102 +185,28 @@ static bool finish(struct cumu_compiled *o, void *ctx)
         return true;
     (void)snprintf(why, sizeof why, "%.190s", *o->why ? o->why : "is neither an ELF file nor a fat binary");
     (void)snprintf(o->why, sizeof o->why, "%.120s: its output %s", *library ? library : tool.path, why);
+    o->fault = CUMU_FAULT_TOOL;
     free(o->data);
     o->data = NULL;
     return false;
 }
 
-/* ---- mcc's command --------------------------------------------------------------------------- */
-
-/* Public builds of SDK 3.1 to 5.x say the first, one of 4.0.1 the second. */
-static const char *const device_only[] = {"--cuda-device-only", "--musa-device-only"};
-/* Its optimiser ends or loops on kernels that it compiles with less (mapping/facts/musa.md D7). */
-static const char *const levels[] = {"-O2", "-O1", "-O0"};
-enum { SPELLINGS = sizeof device_only / sizeof *device_only, LEVELS = sizeof levels / sizeof *levels };
-
-static _Atomic unsigned spelling; /* that the compiler has taken */
-
-struct flags {
-    char text[PATH_MAX + 256];
-};
-
-static void mcc_flags(struct flags *f, unsigned arch, unsigned spelled, unsigned level)
+enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_source *s, unsigned arch,
+                               enum cumu_want want)
 {
-    const char *own = cumu_opt_text(CUMU_OPT_MCC_FLAGS);
-    (void)snprintf(f->text, sizeof f->text, "-mtgpu %s --offload-arch=mp_%u %s -std=c++14 -ffp-contract=off%s%s -c",
-                   device_only[spelled], arch, levels[level], *own ? " " : "", own);
-}
-
-/* What an earlier process made of the text, by whichever command went well then. */
-static enum cumu_made find_made(struct cumu_compiled *o, struct cumu_recipe *r, struct flags *f, const char *text,
-                                size_t size)
-{
-    enum cumu_made made = CUMU_MADE_ABSENT;
-    for (unsigned k = 0; k < LEVELS * SPELLINGS && made == CUMU_MADE_ABSENT; k++) {
-        mcc_flags(f, r->entry.isa, (k + spelling) % SPELLINGS, k / SPELLINGS);
-        made = cumu_tool_make(o, r, text, size, false);
-    }
-    return made;
-}
-
-/* Compiles with one level of optimisation, in the spelling that the compiler knows. */
-static enum cumu_made try_level(struct cumu_compiled *o, struct cumu_recipe *r, struct flags *f, unsigned level,
-                                const char *text, size_t size)
-{
-    enum cumu_made made = CUMU_MADE_FAILED;
-    for (unsigned k = 0, first = spelling; k < SPELLINGS; k++) {
-        unsigned spelled = (first + k) % SPELLINGS;
-        mcc_flags(f, r->entry.isa, spelled, level);
-        made = cumu_tool_make(o, r, text, size, true);
-        if (made != CUMU_MADE_FAILED || o->fault != CUMU_FAULT_FLAGS) {
-            spelling = spelled;
-            break;
-        }
-    }
-    return made;
-}
-
-/* Where the compiler itself breaks down it gets the text again with less optimisation. The object is kept under the
- * command that made it, so that a later process goes straight there. */
-static enum cumu_made by_mcc(struct cumu_compiled *o, struct cumu_recipe *r, struct flags *f, const char *text,
-                             size_t size, bool compile)
-{
-    char why[sizeof o->why];
-    enum cumu_made made = find_made(o, r, f, text, size);
-    if (made != CUMU_MADE_ABSENT || !compile)
-        return made;
-    for (unsigned level = 0; level < LEVELS; level++) {
-        made = try_level(o, r, f, level, text, size);
-        if (made != CUMU_MADE_FAILED) {
-            if (level)
-                (void)snprintf(o->why, sizeof o->why, "compiled with %s only: %.400s", levels[level], why);
-            return made;
-        }
-        if (!level)
-            memcpy(why, o->why, sizeof why); /* the usual command's is the one that is told */
-        if (o->fault != CUMU_FAULT_TOOL)
-            break;
-    }
-    memcpy(o->why, why, sizeof why);
-    return made;
-}
-
-enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, const char *text, size_t size,
-                               unsigned arch, enum cumu_want want)
-{
-    struct flags flags;
+    char flags[PATH_MAX + 64];
     const char *why;
-    struct cumu_recipe r = {.tool = &tool, .suffix = ".mu", .flags = flags.text, .version = MU_VERSION,
+    struct cumu_recipe r = {.tool = &tool, .suffix = ".mu", .flags = flags, .version = MU_VERSION,
                             .entry = {.isa = arch}, .finish = finish, .ctx = &arch};
     if (!cumu_arch_known(arch)) {
         *o = (struct cumu_compiled){.data = NULL};
         (void)snprintf(o->why, sizeof o->why, "mp_%u is no architecture that is known", arch);
         return CUMU_MADE_FAILED;
     }
-    (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", kernel);
-    (void)snprintf(flags.text, sizeof flags.text, "mp_%u", arch);
+    (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", s->kernel);
+    (void)snprintf(flags, sizeof flags, "mp_%u", arch);
     struct cumu_key carried;
-    cumu_tool_key(&carried, MU_VERSION, "", flags.text, text, size);
+    cumu_tool_key(&carried, MU_VERSION, "", flags, s->text, s->size);
     if (!cumu_musa_compiler(&why)) {
         *o = (struct cumu_compiled){.data = NULL};
         (void)snprintf(o->why, sizeof o->why, "%s", why);
@@ -287,10 +214,10 @@ enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const char *kernel, cons
     }
     enum cumu_made made;
     if (*library) {
-        (void)snprintf(flags.text, sizeof flags.text, "--mtrtc %s mp_%u", library, arch);
-        made = cumu_tool_make(o, &r, text, size, want != CUMU_WANT_CACHED);
+        (void)snprintf(flags, sizeof flags, "--mtrtc %s mp_%u", library, arch);
+        made = cumu_tool_make(o, &r, s->text, s->size, want != CUMU_WANT_CACHED);
     } else {
-        made = by_mcc(o, &r, &flags, text, size, want != CUMU_WANT_CACHED);
+        made = cumu_mcc_make(o, &r, s, want != CUMU_WANT_CACHED);
     }
     if (want == CUMU_WANT_CARRIED && o->data)
         cumu_cache_put(&carried, &r.entry, o->data, o->size);

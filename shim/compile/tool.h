@@ -23,6 +23,7 @@ bool cumu_tool_identify(struct cumu_tool *t);
 struct cumu_recipe {
     const struct cumu_tool *tool;
     const char *suffix, *flags;
+    bool hurried; /* half of the time that a compiler may take */
     uint32_t version;
     const struct cumu_key *key; /* NULL: that of version, tool, flags and text */
     struct cumu_entry entry;

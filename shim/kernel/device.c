@@ -60,6 +60,24 @@ static int arch_here(unsigned *arch)
     return err;
 }
 
+struct source { /* of one kernel */
+    struct cumu_func *f;
+    struct device_code *c;
+};
+
+/* Flattened control flow; what launches must know of the kernel does not depend on it. */
+static bool emit_flat(void *ctx, char **text, size_t *size)
+{
+    const struct source *s = ctx;
+    struct mu_info info;
+    struct ptx_diag diag;
+    cumu_unit_enter(s->f->unit);
+    bool good = cumu_unit_lower(s->f->unit, s->f) == CUDA_SUCCESS &&
+                mu_emit(s->f->unit->ptx, s->f->name, s->f->image, MU_MUSA_FLAT, text, size, &info, &diag) == 0;
+    cumu_unit_leave(s->f->unit);
+    return good;
+}
+
 /* The kernel as MUSA C++. */
 static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t *size)
 {
@@ -94,7 +112,9 @@ static int compile(struct cumu_func *f, struct device_code *c)
     if (err)
         return err;
     bool jit = strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0;
-    switch (cumu_mubin_make(&o, f->name, text, size, c->arch, jit ? CUMU_WANT_COMPILED : CUMU_WANT_CACHED)) {
+    struct source of = {f, c};
+    const struct cumu_musa_source s = {f->name, text, size, emit_flat, &of};
+    switch (cumu_mubin_make(&o, &s, c->arch, jit ? CUMU_WANT_COMPILED : CUMU_WANT_CACHED)) {
     case CUMU_MADE_ABSENT:
         cumu_func_report(f, CUMU_ERROR, "is not in the cache, and CUMU_JIT=0 forbids compiling it");
         err = CUDA_ERROR_JIT_COMPILATION_DISABLED;

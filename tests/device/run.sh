@@ -175,9 +175,27 @@ calls "finds what was made" 0
 mode crash
 check "a compiler that crashes" 0 '^launch 0 value 149$' 'compiled with -O0 only: .*status 139' -- \
     env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/crash" $run "$tmp/client"
-calls "is asked for less" 3
+calls "is asked for less" 4
 check "which is remembered" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/crash" $run "$tmp/client"
 calls "by the kernel" 0
+mode nested
+check "a compiler that crashes on nested conditions" 0 '^launch 0 value 149$' \
+    'compiled with -O2 and flattened control flow only: .*status 1: Stack dump' -- \
+    env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/nested" $run "$tmp/client"
+calls "gets none" 3
+check "which is remembered, too" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/nested" $run "$tmp/client"
+calls "by the kernel" 0
+mode good
+check "flattened control flow by option" 0 '^PASS language$' -- \
+    env CUMU_MUSA_FLAT='_Z3xyz*,_Z*' CUMU_CACHE_DIR="$tmp/flat" $run "$fix/language"
+check "is not what others get" 0 '^PASS vectoradd$' -- env CUMU_MUSA_FLAT='_Z9nobody*' CUMU_CACHE_DIR="$tmp/flat" $run "$fix/vectoradd"
+rm -f "$sdk/calls"
+mode slow
+CUMU_COMPILE_SECONDS=2 check "a compiler that hangs on one level" 0 '^launch 0 value 149$' 'compiled with -O1 only: .*too long' -- \
+    env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/slow" $run "$tmp/client"
+mode nothing
+check "or gives nothing" 0 '^launch 0 value 149$' 'compiled with -O1 only: .*holds no code for mp_31' -- \
+    env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/nothing" $run "$tmp/client"
 mode hang
 CUMU_COMPILE_SECONDS=1 check "a compiler that hangs" 1 '^load 0$' '^launch 218 ' '^log .*mcc: took too long' -- $run "$tmp/client"
 mode garbage

@@ -24,7 +24,7 @@ static void emit(const struct ptx_module *m, const char *kernel, unsigned which)
     }
     if (lir_lower_kernel(m, kernel, &image, &size, &diag))
         return;
-    for (int target = MU_MUSA; target <= MU_ANY; target++)
+    for (int target = MU_MUSA; target <= MU_ANY_FLAT; target++)
         if (!mu_emit(m, kernel, image, (enum mu_target)target, &text, &size, &info, &diag)) {
             if (strlen(text) != size || info.prelude > size)
                 abort();

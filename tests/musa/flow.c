@@ -150,7 +150,8 @@ static void compare(const char *what, unsigned least_gotos)
     t0_worker_free(w);
     const struct mut_object *o = t.object;
     check(ran && o && !memcmp(out, want, sizeof out) && want[0][1], "%s: as on tier 0", what);
-    check(o && o->info.gotos >= least_gotos, "%s: %u gotos", what, o ? o->info.gotos : 0);
+    const uint32_t gotos = o ? o->info.gotos : 0;
+    check(o && (getenv("MUSA_FLAT") ? !gotos : gotos >= least_gotos), "%s: %u gotos", what, gotos);
     t0t_close(&t);
 }
 

@@ -1,7 +1,8 @@
 /* Turns a test of tier 0 into one of emitted MUSA C++. The test runs twice: first a child of this process writes down
  * the kernels it meets, then these are compiled, some dozens at a time, and the test runs on them. MUSA_BY says how:
  * by default with the host's C++ compiler, thread by thread on fibers; with `nvcc`, `clang` (an mp_31) or `clang22`
- * (an mp_22, of 128 lanes a warp) to PTX, which tier 0 runs. A wrapper includes the test after this. */
+ * (an mp_22, of 128 lanes a warp) to PTX, which tier 0 runs. With MUSA_FLAT control flow
+ * is flattened. A wrapper includes the test after this. */
 #ifndef CUMU_TESTS_MUSA_ON_MUSA_H
 #define CUMU_TESTS_MUSA_ON_MUSA_H
 
@@ -273,7 +274,8 @@ static struct mut_object *mut_make(struct t0t *t)
     struct mut_object *o = calloc(1, sizeof *o);
     char *text = NULL;
     size_t size;
-    const enum mu_target target = mut_on_host() ? MU_ANY : MU_MUSA;
+    const bool flat = getenv("MUSA_FLAT") != NULL;
+    const enum mu_target target = mut_on_host() ? flat ? MU_ANY_FLAT : MU_ANY : flat ? MU_MUSA_FLAT : MU_MUSA;
     if (!o || mu_emit(t->ptx, t->info.name, t->image, target, &text, &size, &o->info, &diag)) {
         if (!mut_collects)
             printf("# refused: %s: line %u: %s: %s\n", t->info.name, diag.line, diag.what, diag.msg);

@@ -139,6 +139,19 @@ by() {
         esac
     done
 }
+# flat TEST...: with flattened control flow.
+flat() {
+    for t in "$@"; do
+        got=0
+        MUSA_FLAT=1 "$B/tests/musa/$t" >"$tmp/out" 2>&1 || got=$?
+        case $got in
+        0) echo "ok flattened: $t: $(grep -o '[0-9]* kernels, .*' "$tmp/out")" ;;
+        77) echo "# skipped: flattened: $(tail -n 1 "$tmp/out")"; return 0 ;;
+        *) echo "not ok flattened: $t"; grep -v '^ok' "$tmp/out" | sed 's/^/    /' | head -n 8; bad=1 ;;
+        esac
+    done
+}
+flat async atomics barriers barriers_soft calls control flow insn_bits
 small='async atomics barriers bulk calls control flow insn_bits insn_float insn_half memory odd texture'
 by clang $small collectives insn_int sparse wmma
 by clang22 $small collectives

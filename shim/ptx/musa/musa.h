@@ -6,11 +6,12 @@
 
 #include "ptx/ir.h"
 
-#define MU_VERSION 2u /* of the emitted text: part of the cache key */
+#define MU_VERSION 3u /* of the emitted text: part of the cache key */
 
 /* For whom the text is: MUSA's own devices, or any machine whose platform part has all of PTX (the tests'
  * host, nvcc), for which nothing is refused that can be written. */
-enum mu_target { MU_MUSA, MU_ANY };
+/* FLAT: with the control flow flattened (emit/flat.c), for a compiler that breaks down on the usual text. */
+enum mu_target { MU_MUSA, MU_ANY, MU_MUSA_FLAT, MU_ANY_FLAT };
 
 struct mu_info {      /* what a launch of the compiled kernel must know */
     char symbol[160];      /* of the kernel */

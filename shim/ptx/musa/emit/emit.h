@@ -16,7 +16,7 @@ struct mu_emit {
     const struct ptx_module *module;
     const struct ptx_func *entry;
     const struct lir_image *image;
-    enum mu_target target;
+    bool any, flat;           /* of its target */
     struct mu_info *info;
     struct ptx_diag *diag;
     jmp_buf out;
@@ -36,9 +36,10 @@ struct mu_emit {
     const struct lir_insn *at;
 };
 
-/* kernel.c, flow.c */
+/* kernel.c, flow.c, flat.c */
 void mu_instruction(struct mu_emit *e); /* e->at, unless it is a branch */
 void mu_flow(struct mu_emit *e);        /* the function's statements */
+void mu_flat(struct mu_emit *e);        /* the same without nesting (flat.c) */
 
 /* text.c */
 _Noreturn void mu_fail(struct mu_emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,8 +1,7 @@
 /* The MUSA emitter: a function's blocks as loops, conditions and switches, from its dominators and natural
  * loops. No block is written twice. A jump that is neither the end of a condition, nor a break, a continue or a
  * return is a goto: out of several loops at once, and in irreducible graphs. */
-#include "ptx/musa/emit/emit.h"
-#include "ptx/analysis/graph.h"
+#include "ptx/musa/emit/blocks.h"
 
 #include <string.h>
 
@@ -24,13 +23,7 @@ struct frame {
 
 struct flow {
     struct mu_emit *e;
-    uint32_t n;           /* blocks */
-    uint32_t *first;      /* instruction, n + 1 of them */
-    struct ptx_graph g;
-    int32_t *idom;
-    struct ptx_loops loops;
-    int32_t *order;       /* of the text, `count` that are reached */
-    uint32_t count;
+    struct mu_blocks b;
     uint32_t *depth, *size; /* in the dominator tree; instructions of the subtree */
     uint32_t *escape;     /* least depth that a jump out of the subtree leads to */
     int32_t *pred;        /* the only predecessor that is not a latch, NOWHERE: several */
@@ -44,115 +37,40 @@ struct flow {
     struct frame frame[FRAMES];
 };
 
-/* ---- blocks and their order ---- */
-
-static const struct lir_insn *code_of(const struct flow *f)
-{
-    return LIR_AT(f->e->image, code, struct lir_insn);
-}
-
-static bool ends(unsigned op)
-{
-    return op == LIR_BRA || op == LIR_BRP || op == LIR_BRX || op == LIR_RET || op == LIR_EXIT || op == LIR_TRAP;
-}
-
-static void find_blocks(struct flow *f, struct ptx_ctx *c)
-{
-    struct mu_emit *e = f->e;
-    const struct lir_insn *code = code_of(f);
-    uint32_t from = e->fn->entry;
-    f->first = PTX_NEW(c, uint32_t, e->end - from + 2);
-    for (uint32_t k = from; k < e->end; k++)
-        if (k == from || e->label[k] || ends(code[k - 1].op)) {
-            e->block[k] = f->n;
-            f->first[f->n++] = k;
-        }
-    f->first[f->n] = e->end;
-}
-
-static void add_edge(struct flow *f, int32_t *succ, uint32_t *n, uint32_t first, uint32_t at)
-{
-    if (at < f->e->fn->entry || at >= f->e->end)
-        mu_fail(f->e, "a branch out of its function");
-    int32_t to = (int32_t)f->e->block[at];
-    for (uint32_t k = first; k < *n; k++)
-        if (succ[k] == to)
-            return;
-    succ[(*n)++] = to;
-}
-
-static void find_edges(struct flow *f, struct ptx_ctx *c)
-{
-    const struct lir_insn *code = code_of(f);
-    const uint32_t *target = LIR_AT(f->e->image, targets, uint32_t);
-    const struct lir_table *table = LIR_AT(f->e->image, tables, struct lir_table);
-    uint32_t *start = PTX_NEW(c, uint32_t, f->n + 1), n = 0, most = 2 * f->n;
-    for (uint32_t b = 0; b < f->n; b++) {
-        const struct lir_insn *i = &code[f->first[b + 1] - 1];
-        most += i->op == LIR_BRX ? table[i->imm].count : 0;
-    }
-    int32_t *succ = PTX_NEW(c, int32_t, most + 1);
-    for (uint32_t b = 0; b < f->n; b++) {
-        const struct lir_insn *i = &code[f->first[b + 1] - 1];
-        start[b] = n;
-        if (i->op == LIR_BRA || i->op == LIR_BRP)
-            add_edge(f, succ, &n, start[b], (uint32_t)i->imm);
-        for (uint32_t k = 0; i->op == LIR_BRX && k < table[i->imm].count; k++)
-            add_edge(f, succ, &n, start[b], target[table[i->imm].first + k]);
-        if (i->op == LIR_BRP || !ends(i->op))
-            add_edge(f, succ, &n, start[b], f->first[b + 1]);
-    }
-    start[f->n] = n;
-    f->g = (struct ptx_graph){f->n, start, succ};
-}
-
-static bool contains(const struct flow *f, int32_t header, int32_t v)
-{
-    int32_t h = f->loops.header[v];
-    while (h >= 0 && h != header)
-        h = f->loops.parent[h];
-    return h >= 0;
-}
-
-static bool is_header(const struct flow *f, int32_t v)
-{
-    return f->loops.header[v] == v;
-}
-
 /* Depths, sizes and exits of the dominators' subtrees, and who comes from one place only. */
 static void measure(struct flow *f, struct ptx_ctx *c)
 {
-    f->depth = PTX_NEW(c, uint32_t, f->n);
-    f->size = PTX_NEW(c, uint32_t, f->n);
-    f->escape = PTX_NEW(c, uint32_t, f->n);
-    f->pred = PTX_NEW(c, int32_t, f->n);
-    uint8_t *several = PTX_NEW(c, uint8_t, f->n);
-    memset(f->pred, 0xff, f->n * sizeof *f->pred);
-    for (uint32_t k = 0; k < f->count; k++) {
-        const int32_t v = f->order[k];
-        f->depth[v] = f->idom[v] < 0 ? 0 : f->depth[f->idom[v]] + 1;
+    f->depth = PTX_NEW(c, uint32_t, f->b.n);
+    f->size = PTX_NEW(c, uint32_t, f->b.n);
+    f->escape = PTX_NEW(c, uint32_t, f->b.n);
+    f->pred = PTX_NEW(c, int32_t, f->b.n);
+    uint8_t *several = PTX_NEW(c, uint8_t, f->b.n);
+    memset(f->pred, 0xff, f->b.n * sizeof *f->pred);
+    for (uint32_t k = 0; k < f->b.count; k++) {
+        const int32_t v = f->b.order[k];
+        f->depth[v] = f->b.idom[v] < 0 ? 0 : f->depth[f->b.idom[v]] + 1;
         f->escape[v] = ~0u;
     }
-    for (uint32_t k = f->count; k-- > 0;) {
-        const int32_t v = f->order[k];
-        f->size[v] += f->first[v + 1] - f->first[v];
-        for (uint32_t s = f->g.first[v]; s < f->g.first[v + 1]; s++) {
-            const int32_t w = f->g.succ[s];
-            const bool latch = is_header(f, w) && contains(f, w, v);
-            const uint32_t to = latch || f->idom[w] < 0 ? f->depth[w] : f->depth[f->idom[w]];
+    for (uint32_t k = f->b.count; k-- > 0;) {
+        const int32_t v = f->b.order[k];
+        f->size[v] += f->b.first[v + 1] - f->b.first[v];
+        for (uint32_t s = f->b.g.first[v]; s < f->b.g.first[v + 1]; s++) {
+            const int32_t w = f->b.g.succ[s];
+            const bool latch = mu_is_header(&f->b, w) && mu_in_loop(&f->b, w, v);
+            const uint32_t to = latch || f->b.idom[w] < 0 ? f->depth[w] : f->depth[f->b.idom[w]];
             f->escape[v] = to < f->escape[v] ? to : f->escape[v];
             if (latch)
                 continue;
             several[w] |= f->pred[w] >= 0;
             f->pred[w] = v;
         }
-        if (f->idom[v] >= 0) {
-            const int32_t p = f->idom[v];
+        if (f->b.idom[v] >= 0) {
+            const int32_t p = f->b.idom[v];
             f->size[p] += f->size[v];
             f->escape[p] = f->escape[v] < f->escape[p] ? f->escape[v] : f->escape[p];
         }
     }
-    for (uint32_t v = 0; v < f->n; v++)
+    for (uint32_t v = 0; v < f->b.n; v++)
         if (several[v])
             f->pred[v] = NOWHERE;
 }
@@ -161,7 +79,7 @@ static void measure(struct flow *f, struct ptx_ctx *c)
 static int32_t left_loop(const struct flow *f, int32_t v)
 {
     int32_t outermost = NOWHERE;
-    for (int32_t h = f->loops.header[f->idom[v]]; h >= 0 && !contains(f, h, v); h = f->loops.parent[h])
+    for (int32_t h = f->b.loops.header[f->b.idom[v]]; h >= 0 && !mu_in_loop(&f->b, h, v); h = f->b.loops.parent[h])
         outermost = h;
     return outermost;
 }
@@ -169,24 +87,24 @@ static int32_t left_loop(const struct flow *f, int32_t v)
 /* Of what follows a loop the largest part stands behind it; a small one that ends by itself stays inside. */
 static void place_all(struct flow *f, struct ptx_ctx *c)
 {
-    uint32_t *largest = PTX_NEW(c, uint32_t, f->n);
-    f->inlined = PTX_NEW(c, uint8_t, f->n);
-    f->label = PTX_NEW(c, uint8_t, f->n);
-    f->kid = PTX_NEW(c, int32_t, f->n);
-    f->after = PTX_NEW(c, int32_t, f->n);
-    f->next = PTX_NEW(c, int32_t, f->n);
-    f->later = PTX_NEW(c, int32_t, f->n);
-    for (uint32_t v = 0; v < f->n; v++)
+    uint32_t *largest = PTX_NEW(c, uint32_t, f->b.n);
+    f->inlined = PTX_NEW(c, uint8_t, f->b.n);
+    f->label = PTX_NEW(c, uint8_t, f->b.n);
+    f->kid = PTX_NEW(c, int32_t, f->b.n);
+    f->after = PTX_NEW(c, int32_t, f->b.n);
+    f->next = PTX_NEW(c, int32_t, f->b.n);
+    f->later = PTX_NEW(c, int32_t, f->b.n);
+    for (uint32_t v = 0; v < f->b.n; v++)
         f->kid[v] = f->after[v] = f->next[v] = NOWHERE;
-    for (uint32_t k = 1; k < f->count; k++) {
-        const int32_t v = f->order[k], h = left_loop(f, v);
+    for (uint32_t k = 1; k < f->b.count; k++) {
+        const int32_t v = f->b.order[k], h = left_loop(f, v);
         if (h >= 0 && f->size[v] > largest[h])
             largest[h] = f->size[v];
     }
-    for (uint32_t k = f->count; k-- > 1;) { /* from the end: lists grow at their front */
-        const int32_t v = f->order[k], h = left_loop(f, v);
+    for (uint32_t k = f->b.count; k-- > 1;) { /* from the end: lists grow at their front */
+        const int32_t v = f->b.order[k], h = left_loop(f, v);
         const bool alone = f->pred[v] >= 0;
-        int32_t *list = &f->kid[f->idom[v]];
+        int32_t *list = &f->kid[f->b.idom[v]];
         if (h >= 0) {
             f->inlined[v] = alone && f->size[v] < largest[h] && f->escape[v] >= f->depth[v];
             list = &f->after[h];
@@ -207,17 +125,17 @@ static bool dominates(const struct flow *f, int32_t a, int32_t b)
 
 static void number_subtrees(struct flow *f, struct ptx_ctx *c)
 {
-    uint32_t *at = PTX_NEW(c, uint32_t, f->n);
-    f->pre = PTX_NEW(c, uint32_t, f->n);
-    f->nodes = PTX_NEW(c, uint32_t, f->n);
-    for (uint32_t k = f->count; k-- > 0;) {
-        const int32_t v = f->order[k];
+    uint32_t *at = PTX_NEW(c, uint32_t, f->b.n);
+    f->pre = PTX_NEW(c, uint32_t, f->b.n);
+    f->nodes = PTX_NEW(c, uint32_t, f->b.n);
+    for (uint32_t k = f->b.count; k-- > 0;) {
+        const int32_t v = f->b.order[k];
         f->nodes[v]++;
-        if (f->idom[v] >= 0)
-            f->nodes[f->idom[v]] += f->nodes[v];
+        if (f->b.idom[v] >= 0)
+            f->nodes[f->b.idom[v]] += f->nodes[v];
     }
-    for (uint32_t k = 0; k < f->count; k++) {
-        const int32_t v = f->order[k], p = f->idom[v];
+    for (uint32_t k = 0; k < f->b.count; k++) {
+        const int32_t v = f->b.order[k], p = f->b.idom[v];
         f->pre[v] = p < 0 ? 0 : at[p];
         at[v] = f->pre[v] + 1;
         if (p >= 0)
@@ -230,13 +148,13 @@ static void number_subtrees(struct flow *f, struct ptx_ctx *c)
 static uint32_t crossed(const struct flow *f, int32_t v, int32_t to)
 {
     uint32_t sum = 0;
-    for (uint32_t k = 0; k < f->count; k++) {
-        const int32_t u = f->order[k];
-        bool behind = !dominates(f, v, u) || f->loops.header[u] != f->loops.header[to];
+    for (uint32_t k = 0; k < f->b.count; k++) {
+        const int32_t u = f->b.order[k];
+        bool behind = !dominates(f, v, u) || f->b.loops.header[u] != f->b.loops.header[to];
         for (int32_t m = to; m >= 0 && !behind; m = f->next[m])
             behind = dominates(f, m, u);
-        for (uint32_t s = f->g.first[u]; !behind && s < f->g.first[u + 1]; s++)
-            sum += f->g.succ[s] == v || !dominates(f, v, f->g.succ[s]);
+        for (uint32_t s = f->b.g.first[u]; !behind && s < f->b.g.first[u + 1]; s++)
+            sum += f->b.g.succ[s] == v || !dominates(f, v, f->b.g.succ[s]);
     }
     return sum;
 }
@@ -244,25 +162,25 @@ static uint32_t crossed(const struct flow *f, int32_t v, int32_t to)
 /* Of a list's members behind its first: who is jumped to most from before the one in front of it. */
 static void choose_blocks(struct flow *f, struct ptx_ctx *c)
 {
-    uint32_t *wanted = PTX_NEW(c, uint32_t, f->n);
-    int32_t *before = PTX_NEW(c, int32_t, f->n);
-    f->wrap = PTX_NEW(c, int32_t, f->n);
-    memset(before, 0xff, f->n * sizeof *before);
-    for (uint32_t v = 0; v < f->n; v++) {
+    uint32_t *wanted = PTX_NEW(c, uint32_t, f->b.n);
+    int32_t *before = PTX_NEW(c, int32_t, f->b.n);
+    f->wrap = PTX_NEW(c, int32_t, f->b.n);
+    memset(before, 0xff, f->b.n * sizeof *before);
+    for (uint32_t v = 0; v < f->b.n; v++) {
         f->wrap[v] = NOWHERE;
         for (int32_t m = f->kid[v]; m >= 0 && f->next[m] >= 0; m = f->next[m])
             before[f->next[m]] = m;
     }
-    for (uint32_t k = 0; k < f->count; k++) {
-        const int32_t u = f->order[k];
-        for (uint32_t s = f->g.first[u]; s < f->g.first[u + 1]; s++) {
-            const int32_t w = f->g.succ[s];
+    for (uint32_t k = 0; k < f->b.count; k++) {
+        const int32_t u = f->b.order[k];
+        for (uint32_t s = f->b.g.first[u]; s < f->b.g.first[u + 1]; s++) {
+            const int32_t w = f->b.g.succ[s];
             wanted[w] += before[w] >= 0 && !dominates(f, before[w], u) && !dominates(f, w, u) &&
-                         f->loops.header[u] == f->loops.header[w];
+                         f->b.loops.header[u] == f->b.loops.header[w];
         }
     }
-    for (uint32_t k = 0; k < f->count; k++) {
-        const int32_t v = f->order[k];
+    for (uint32_t k = 0; k < f->b.count; k++) {
+        const int32_t v = f->b.order[k];
         uint32_t most = 0;
         for (int32_t m = f->kid[v]; m >= 0; m = f->next[m])
             if (wanted[m] > most) {
@@ -281,11 +199,11 @@ enum how { FALLS, BREAKS, CONTINUES, RETURNS, INLINE, GOES, LATER /* INLINE, wer
 /* Nothing but the end of the thread, or of a function without results. */
 static bool only_returns(const struct flow *f, int32_t v)
 {
-    const struct lir_insn *code = code_of(f);
-    uint32_t k = f->first[v];
-    while (k + 1 < f->first[v + 1] && code[k].op == LIR_JOIN)
+    const struct lir_insn *code = mu_code(f->e);
+    uint32_t k = f->b.first[v];
+    while (k + 1 < f->b.first[v + 1] && code[k].op == LIR_JOIN)
         k++;
-    return k + 1 == f->first[v + 1] &&
+    return k + 1 == f->b.first[v + 1] &&
            (code[k].op == LIR_EXIT || (code[k].op == LIR_RET && !(f->e->function && f->e->fn->ret_size)));
 }
 
@@ -335,7 +253,7 @@ static void jump(struct flow *f, int32_t to, enum how how)
         mu_put(e, "continue;\n");
         return;
     case RETURNS:
-        mu_put(e, !e->function ? "return;\n" : code_of(f)[f->first[to + 1] - 1].op == LIR_EXIT ? "return 1;\n"
+        mu_put(e, !e->function ? "return;\n" : mu_code(f->e)[f->b.first[to + 1] - 1].op == LIR_EXIT ? "return 1;\n"
                                                                                             : "return 0;\n");
         return;
     case LATER:
@@ -344,7 +262,7 @@ static void jump(struct flow *f, int32_t to, enum how how)
     case GOES:
         f->label[to] = 1;
         e->info->gotos++;
-        mu_put(e, "goto L%u;\n", f->first[to]);
+        mu_put(e, "goto L%u;\n", f->b.first[to]);
     }
 }
 
@@ -368,7 +286,7 @@ static bool listed(struct flow *f, int32_t v, int32_t next)
         f->label[v] = 1;
         f->later[f->nlater++] = v;
         f->e->info->gotos++;
-        mu_put(f->e, "goto L%u;\n", f->first[v]);
+        mu_put(f->e, "goto L%u;\n", f->b.first[v]);
         return false;
     }
     f->recursion++;
@@ -474,12 +392,13 @@ static void choice(struct flow *f, int32_t v, const struct lir_insn *i, int32_t 
 static bool body(struct flow *f, int32_t v, int32_t next, int32_t *then)
 {
     struct mu_emit *e = f->e;
-    const struct lir_insn *code = code_of(f);
-    const uint32_t last = f->first[v + 1] - 1;
+    const struct lir_insn *code = mu_code(f->e);
+    const uint32_t last = f->b.first[v + 1] - 1;
     *then = NOWHERE;
-    for (uint32_t k = f->first[v]; k <= last; k++) {
+    for (uint32_t k = f->b.first[v]; k <= last; k++) {
         e->at = &code[k];
-        if (k < last || !ends(code[k].op) || code[k].op == LIR_RET || code[k].op == LIR_EXIT || code[k].op == LIR_TRAP)
+        const unsigned op = code[k].op;
+        if (k < last || !mu_ends(op) || op == LIR_RET || op == LIR_EXIT || op == LIR_TRAP)
             mu_instruction(e);
     }
     const struct lir_insn *i = e->at = &code[last];
@@ -568,11 +487,11 @@ static bool loop(struct flow *f, int32_t v, int32_t follow)
 static bool tree(struct flow *f, int32_t v, int32_t next)
 {
     for (;;) {
-        const bool header = is_header(f, v);
+        const bool header = mu_is_header(&f->b, v);
         const int32_t rest = header ? f->after[v] : f->kid[v], follow = rest >= 0 ? rest : next;
         int32_t then = NOWHERE;
         bool falls;
-        mu_put(f->e, "L%u:;\n", f->first[v]);
+        mu_put(f->e, "L%u:;\n", f->b.first[v]);
         if (!header && wrapped(f, v)) {
             v = all_but_last(f, block(f, v));
             continue;
@@ -595,13 +514,7 @@ void mu_flow(struct mu_emit *e)
     struct ptx_ctx *c = &e->graph;
     struct flow *f = PTX_NEW(c, struct flow, 1);
     f->e = e;
-    find_blocks(f, c);
-    find_edges(f, c);
-    f->idom = PTX_NEW(c, int32_t, f->n);
-    f->order = PTX_NEW(c, int32_t, f->n);
-    ptx_dominators(c, &f->g, 0, f->idom);
-    ptx_find_loops(c, &f->g, f->idom, &f->loops);
-    f->count = ptx_layout(c, &f->g, &f->loops, f->order);
+    mu_find_blocks(e, c, &f->b);
     measure(f, c);
     place_all(f, c);
     number_subtrees(f, c);
@@ -610,6 +523,6 @@ void mu_flow(struct mu_emit *e)
     for (uint32_t k = 0; k < f->nlater; k++)
         tree(f, f->later[k], NOWHERE);
     e->at = NULL;
-    for (uint32_t b = 0; b < f->n; b++)
-        e->label[f->first[b]] = f->label[b];
+    for (uint32_t b = 0; b < f->b.n; b++)
+        e->label[f->b.first[b]] = f->label[b];
 }

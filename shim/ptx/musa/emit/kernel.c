@@ -76,7 +76,10 @@ static void body(struct mu_emit *e)
     e->uses_cc = e->uses_stack = false;
     for (uint32_t k = e->fn->entry; k < e->end; k++)
         e->uses_stack |= code[k].op == LIR_ALLOCA || code[k].op == LIR_STACKSAVE;
-    mu_flow(e);
+    if (e->flat)
+        mu_flat(e);
+    else
+        mu_flow(e);
     e->below = e->text;
     e->text = e->above;
     e->above = (struct ptx_text){0};
@@ -259,8 +262,8 @@ int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, e
     strcpy(diag->msg, "out of memory");
     if (!e)
         return -1;
-    *e = (struct mu_emit){.module = m, .entry = ptx_module_func(m, kernel), .image = image, .target = target,
-                          .diag = diag, .info = info};
+    *e = (struct mu_emit){.module = m, .entry = ptx_module_func(m, kernel), .image = image, .diag = diag, .info = info,
+                          .any = target == MU_ANY || target == MU_ANY_FLAT, .flat = target >= MU_MUSA_FLAT};
     memset(info, 0, sizeof *info);
     symbol_of(info, kernel);
     const size_t cells = record(e)->regs_size / LIR_ROW_ALIGN + 1;

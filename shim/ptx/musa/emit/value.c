@@ -69,7 +69,7 @@ static struct mu_str special(struct mu_emit *e, unsigned sreg, char kind)
     struct mu_str r = number(0, kind);
     bool launch = sreg == PTX_SR_DYNAMIC_SMEM_SIZE || sreg == PTX_SR_TOTAL_SMEM_SIZE ||
                   sreg == PTX_SR_AGGR_SMEM_SIZE;
-    if (e->target == MU_MUSA && launch)
+    if (!e->any && launch)
         mu_fail(e, "%s has no counterpart in MUSA", ptx_sreg_name(sreg));
     for (size_t k = 0; k < sizeof sregs / sizeof sregs[0]; k++)
         if (sregs[k].sreg == sreg)

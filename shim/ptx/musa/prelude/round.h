@@ -183,7 +183,7 @@ template <class T> CM_FN T divided(T a, T b, u32 rnd)
 template <class T> CM_FN T rooted(T a, u32 rnd)
 {
     if (!(a > 0) || !finite(a))
-        return a < 0 ? (a - a) / (a - a) : a; /* 0 keeps its sign */
+        return a < 0 || a != a ? (a - a) / (a - a) : a; /* 0 keeps its sign */
     return long_root(a, rnd);
 }
 /* The machine's own, of which only a few correct bits are asked; a test makes them worse. */
