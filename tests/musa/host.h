@@ -119,6 +119,8 @@ CM_FN void assert_fail(ull message, ull file, unsigned line, ull function)
 CM_FN ull heap_alloc(ull n) { return (ull)cm_machine->alloc(n); }
 CM_FN void heap_free(ull p) { cm_machine->release((void *)p); }
 
+#include "musa/native.h"
+
 /* ---- textures and surfaces: by tier 0's functions ---- */
 struct float2 { float x, y; };
 struct float4 { float x, y, z, w; };

@@ -139,19 +139,24 @@ by() {
         esac
     done
 }
-# flat TEST...: with flattened control flow.
-flat() {
+# as NAME SETTING TEST...: with another setting of on_musa.h.
+as() {
+    name=$1 setting=$2
+    shift 2
     for t in "$@"; do
         got=0
-        MUSA_FLAT=1 "$B/tests/musa/$t" >"$tmp/out" 2>&1 || got=$?
+        env "$setting" "$B/tests/musa/$t" >"$tmp/out" 2>&1 || got=$?
         case $got in
-        0) echo "ok flattened: $t: $(grep -o '[0-9]* kernels, .*' "$tmp/out")" ;;
-        77) echo "# skipped: flattened: $(tail -n 1 "$tmp/out")"; return 0 ;;
-        *) echo "not ok flattened: $t"; grep -v '^ok' "$tmp/out" | sed 's/^/    /' | head -n 8; bad=1 ;;
+        0) echo "ok $name: $t: $(grep -o '[0-9]* kernels, .*' "$tmp/out")" ;;
+        77) echo "# skipped: $name: $(tail -n 1 "$tmp/out")"; return 0 ;;
+        *) echo "not ok $name: $t"; grep -v '^ok' "$tmp/out" | sed 's/^/    /' | head -n 8; bad=1 ;;
         esac
     done
 }
-flat async atomics barriers barriers_soft calls control flow insn_bits
+# Every form of shim/ptx/musa/native.def, by stand-ins for what a toolkit has (native.h).
+native=$(sed -n 's/^MU_NATIVE(\([A-Z0-9_]*\),.*/-DCM_USE_\1/p' "$(dirname "$0")/../../shim/ptx/musa/native.def" | tr '\n' ' ')
+as "native forms" MUT_FLAGS="$native" atomics collectives insn_float insn_half memory wmma
+as flattened MUSA_FLAT=1 async atomics barriers barriers_soft calls control flow insn_bits
 small='async atomics barriers bulk calls control flow insn_bits insn_float insn_half memory odd texture'
 by clang $small collectives insn_int sparse wmma
 by clang22 $small collectives

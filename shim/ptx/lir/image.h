@@ -151,7 +151,8 @@ enum {
     LIR_MEM_SHARED = 0x100,       /* else flat */
     LIR_MEM_ADDR32 = 0x200,       /* address row of 32 bits */
     LIR_MEM_ACQUIRE = 0x400, LIR_MEM_RELEASE = 0x800, LIR_MEM_SC = 0x1000,
-    LIR_MEM_STRONG = 0x2000 /* other threads may watch: a vector is one access */
+    LIR_MEM_STRONG = 0x2000, /* other threads may watch: a vector is one access */
+    LIR_MEM_GLOBAL = 0x4000  /* of flat ones: PTX says that it is global memory */
 };
 /* aux of ATOM: operation (enum ptx_sub) | type << LIR_ATOM_TYPE_SHIFT (enum ptx_type) | flags */
 enum {

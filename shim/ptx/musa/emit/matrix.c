@@ -32,12 +32,13 @@ static void product(struct mu_emit *e)
     array(e, "a", a, lir_mx_regs_a(x), wide, true);
     array(e, "b", b, lir_mx_regs_ab(x, x->n, x->b), wide, true);
     array(e, "c", c, lir_mx_regs_c(x, x->c), wide, true);
-    mu_put(e, "u%u d[%u];\nconst product x = {%u, %u, %u, %u, %u, %u, %u, %u, %u};\n", wide ? 64 : 32,
-           lir_mx_regs_c(x, x->d), x->m, x->n, x->k, x->a, x->b, x->c, x->d, x->flags, x->rnd);
+    mu_put(e, "u%u d[%u];\n", wide ? 64 : 32, lir_mx_regs_c(x, x->d));
     if (wide || quads)
-        mu_put(e, "%s(x, d, a, b, c);\n", wide ? "MMA64" : "MMA_QUADS");
+        mu_put(e, "const product x = {%u, %u, %u, %u, %u, %u, %u, %u, %u};\n%s(x, d, a, b, c);\n", x->m, x->n, x->k,
+               x->a, x->b, x->c, x->d, x->flags, x->rnd, wide ? "MMA64" : "MMA_QUADS");
     else
-        mu_put(e, "MMA(x, d, a, b, c, %s);\n", sparse ? mu_get(e, meta[0], 'w').s : "0");
+        mu_put(e, "mma<%u, %u, %u, %u, %u, %u, %u, %u>(d, a, b, c, %s);\n", x->m, x->n, x->k, x->a, x->b, x->c, x->d,
+               x->flags, sparse ? mu_get(e, meta[0], 'w').s : "0");
     array(e, "d", d, lir_mx_regs_c(x, x->d), wide, false);
     mu_put(e, "}\n");
 }

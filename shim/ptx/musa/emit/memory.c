@@ -3,20 +3,30 @@
 
 #include <stdio.h>
 
+/* Address a + imm of global memory as a pointer, of any other but shared with "flat" in its place. */
+static struct mu_str flat_pointer(const char *space, const char *a, int32_t imm)
+{
+    struct mu_str r;
+    const unsigned size = imm < 0 ? 0u - (unsigned)imm : (unsigned)imm;
+    if (imm)
+        snprintf(r.s, sizeof r.s, "%s(%.50s %c 0x%x)", space, a, imm < 0 ? '-' : '+', size);
+    else
+        snprintf(r.s, sizeof r.s, "%s(%.60s)", space, a);
+    return r;
+}
+
 /* Address a + imm as a pointer. */
 static struct mu_str pointer(struct mu_emit *e, uint32_t row, int32_t imm, bool shared, bool addr32)
 {
     struct mu_str a = mu_get(e, row, addr32 ? 'w' : 'l'), r;
     if (!shared && addr32)
         mu_fail(e, "a 32-bit address outside shared memory");
+    if (!shared)
+        return flat_pointer("flat", a.s, imm);
     if (imm)
-        snprintf(r.s, sizeof r.s,
-                 shared    ? "CM_S(%.50s + 0x%x)"
-                 : imm < 0 ? "flat(%.50s - 0x%x)"
-                           : "flat(%.50s + 0x%x)",
-                 a.s, !shared && imm < 0 ? 0u - (unsigned)imm : (unsigned)imm);
+        snprintf(r.s, sizeof r.s, "CM_S(%.50s + 0x%x)", a.s, (unsigned)imm);
     else
-        snprintf(r.s, sizeof r.s, shared ? "CM_S(%.60s)" : "flat(%.60s)", a.s);
+        snprintf(r.s, sizeof r.s, "CM_S(%.60s)", a.s);
     return r;
 }
 
@@ -46,7 +56,9 @@ static void access(struct mu_emit *e, bool store)
     const unsigned width = i->aux >> LIR_MEM_DST_SHIFT & 3;
     const char *strong = i->aux & LIR_MEM_STRONG ? "_strong" : "";
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
-    struct mu_str p = pointer(e, i->a, i->imm, shared, addr32);
+    struct mu_str p = i->aux & LIR_MEM_GLOBAL && !shared && !addr32
+                          ? flat_pointer("in_global", mu_get(e, i->a, 'l').s, i->imm)
+                          : pointer(e, i->a, i->imm, shared, addr32);
     char word[160];
     if (store && i->aux & (LIR_MEM_RELEASE | LIR_MEM_SC))
         mu_put(e, "fence(1);\n");

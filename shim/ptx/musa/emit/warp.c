@@ -47,8 +47,13 @@ static void shuffle(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;
     struct mu_str m = members(e), a = mu_get(e, i->a, 'w'), b = mu_get(e, i->b, 'w'), c = mu_get(e, i->c, 'w');
-    mu_put(e, "{\nbool in;\nconst u32 v = shuffle(%u, %s, %s, %s, %s, in);\n", i->aux & LIR_SUB_MASK, m.s, a.s, b.s,
-           c.s);
+    uint64_t bounds;
+    mu_put(e, "{\nbool in;\n");
+    if (mu_constant(e, i->c, &bounds))
+        mu_put(e, "const u32 v = shuffle_within<%u, %u>(%s, %s, %s, in);\n", i->aux & LIR_SUB_MASK, (unsigned)bounds,
+               m.s, a.s, b.s);
+    else
+        mu_put(e, "const u32 v = shuffle(%u, %s, %s, %s, %s, in);\n", i->aux & LIR_SUB_MASK, m.s, a.s, b.s, c.s);
     mu_put(e, "%s = v;\n", mu_set(e, i->d, 'w').s);
     mu_put(e, "%s = in;\n}\n", mu_set(e, (uint32_t)i->imm, 'p').s);
 }

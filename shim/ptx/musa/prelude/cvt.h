@@ -251,16 +251,44 @@ CM_FN f32 half_min_max(f32 a, f32 b, u32 x, bool max)
         r = as_f32(0x7fffffffu);
     return as_f32(bits(r) | sign);
 }
+/* Two f16 at once, where the toolkit's operators do it (plain ones: they know no modifiers). */
+#ifdef CM_USE_HALF2
+union pair_f16 { u32 u; __half2 h; };
+#define CM_PAIR(name, op) \
+    CM_FN u32 name(u32 a, u32 b) { pair_f16 p, q; p.u = a; q.u = b; p.h = op(p.h, q.h); return p.u; }
+CM_PAIR(pair_ADD, __hadd2)
+CM_PAIR(pair_SUB, __hsub2)
+CM_PAIR(pair_MUL, __hmul2)
+CM_FN u32 pair_FMA(u32 a, u32 b, u32 c)
+{
+    pair_f16 p, q, r;
+    p.u = a;
+    q.u = b;
+    r.u = c;
+    p.h = __hfma2(p.h, q.h, r.h);
+    return p.u;
+}
+#define CM_PAIR_F16(id, x, args, slow) ((x) == 0 ? pair_##id args : (slow))
+#else
+#define CM_PAIR_F16(id, x, args, slow) (slow)
+#endif
+#define CM_PAIR_BF16(id, x, args, slow) (slow)
 #define CM_HALF2(id, H, sfx, op) \
     CM_FN u32 id##_##H(u32 a, u32 b, u32 x) { f32 p = in_##sfx(a, x), q = in_##sfx(b, x); return out_##sfx(op, x); } \
     CM_FN u32 id##_##H##X2(u32 a, u32 b, u32 x) { return id##_##H(a, b, x) | id##_##H(a >> 16, b >> 16, x) << 16; }
+#define CM_SUM2(id, H, sfx, op) \
+    CM_FN u32 id##_##H(u32 a, u32 b, u32 x) { f32 p = in_##sfx(a, x), q = in_##sfx(b, x); return out_##sfx(op, x); } \
+    CM_FN u32 id##_##H##X2(u32 a, u32 b, u32 x)                                                    \
+    {                                                                                              \
+        return CM_PAIR_##H(id, x, (a, b), id##_##H(a, b, x) | id##_##H(a >> 16, b >> 16, x) << 16); \
+    }
 #define CM_HALF1(id, H, sfx, op) \
     CM_FN u32 id##_##H(u32 a, u32 x) { f32 p = in_##sfx(a, x); return out_##sfx(op, x); } \
     CM_FN u32 id##_##H##X2(u32 a, u32 x) { return id##_##H(a, x) | id##_##H(a >> 16, x) << 16; }
 #define CM_HALVES(H, sfx)                                                                          \
-    CM_HALF2(ADD, H, sfx, p + q)                                                                   \
-    CM_HALF2(SUB, H, sfx, p - q)                                                                   \
-    CM_HALF2(MUL, H, sfx, p * q)                                                                   \
+    CM_SUM2(ADD, H, sfx, p + q)                                                                    \
+    CM_SUM2(SUB, H, sfx, p - q)                                                                    \
+    CM_SUM2(MUL, H, sfx, p * q)                                                                    \
     CM_HALF2(MIN, H, sfx, half_min_max(p, q, x, false))                                            \
     CM_HALF2(MAX, H, sfx, half_min_max(p, q, x, true))                                             \
     CM_HALF1(EX2, H, sfx, approx_ex2(p))                                                           \
@@ -271,7 +299,8 @@ CM_FN f32 half_min_max(f32 a, f32 b, u32 x, bool max)
     }                                                                                              \
     CM_FN u32 FMA_##H##X2(u32 a, u32 b, u32 c, u32 x)                                              \
     {                                                                                              \
-        return FMA_##H(a, b, c, x) | FMA_##H(a >> 16, b >> 16, c >> 16, x) << 16;                  \
+        return CM_PAIR_##H(FMA, x, (a, b, c),                                                      \
+                           FMA_##H(a, b, c, x) | FMA_##H(a >> 16, b >> 16, c >> 16, x) << 16);     \
     }
 CM_HALVES(F16, f16)
 CM_HALVES(BF16, bf16)

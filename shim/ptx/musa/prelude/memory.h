@@ -16,6 +16,12 @@ template <u32 bytes, u32 n> struct alignas(bytes * n > 16 ? 16 : bytes * n) some
 
 /* Pointers rather than numbers, so that the compiler sees what is shared. */
 CM_FN u8 *flat(u64 a) { return (u8 *)a; }
+/* What PTX says is global memory: where the toolkit takes address spaces, the compiler follows that up. */
+#ifdef CM_USE_SPACES
+CM_FN u8 *in_global(u64 a) { return (u8 *)(__attribute__((address_space(1))) u8 *)a; }
+#else
+CM_FN u8 *in_global(u64 a) { return (u8 *)a; }
+#endif
 #define CM_S(a) (shared_memory + (u32)(a))
 template <u32 bytes> CM_FN u64 load(const u8 *a) { return *(const typename word<bytes>::T *)a; }
 template <u32 bytes> CM_FN u64 load_strong(const u8 *a) { spin(); return *(const volatile typename word<bytes>::T *)a; }
@@ -102,6 +108,10 @@ CM_FN u64 updated(u32 op, u32 type, u64 old, u64 b, u64 c)
 template <u32 op, u32 type> CM_FN u32 atom32(u8 *a, u32 b, u32 c)
 {
     u32 *p = (u32 *)a;
+#ifdef CM_USE_ATOMIC32
+    if (op == CM_A_ADD && type == CM_TF32_)
+        return bits(atomicAdd((f32 *)a, as_f32(b)));
+#endif
     if (op == CM_A_ADD && (type == CM_U32 || type == CM_S32))
         return add(p, b);
     if (op == CM_A_EXCH)
@@ -117,6 +127,10 @@ template <u32 op, u32 type> CM_FN u32 atom32(u8 *a, u32 b, u32 c)
 template <u32 op, u32 type> CM_FN u64 atom64(u8 *a, u64 b, u64 c)
 {
     u64 *p = (u64 *)a;
+#ifdef CM_USE_ATOMIC64
+    if (op == CM_A_ADD && type == CM_TF64_)
+        return bits(atomicAdd((f64 *)a, as_f64(b)));
+#endif
     if (op == CM_A_ADD && type != CM_TF64_)
         return add(p, b);
     if (op == CM_A_EXCH)
@@ -132,6 +146,14 @@ template <u32 op, u32 type> CM_FN u64 atom64(u8 *a, u64 b, u64 c)
 /* Half of an aligned word, which is what can be swapped. */
 template <u32 op, u32 type> CM_FN u32 atom16(u8 *a, u32 b, u32 c)
 {
+#ifdef CM_USE_ATOMIC16
+    if (op == CM_A_ADD && type == CM_TF16) {
+        union { u16 u; __half h; } v;
+        v.u = (u16)b;
+        v.h = atomicAdd((__half *)a, v.h);
+        return v.u;
+    }
+#endif
     u32 *p = (u32 *)((u64)a & ~3ull), shift = (u32)((u64)a & 2) * 8;
     for (u32 all = *(volatile u32 *)p, was;; all = was) {
         u32 old = all >> shift & 0xffff, now = (u32)updated(op, type, old, b & 0xffff, c & 0xffff) & 0xffff;

@@ -10,6 +10,9 @@
 #include <musa_runtime.h> /* [E] what sources for mcc begin with */
 #endif
 #endif
+#if defined(CM_USE_HALF2) || defined(CM_USE_ATOMIC16)
+#include <musa_fp16.h> /* [E] of __half and __half2 */
+#endif
 #define CM_FN static __device__ __forceinline__
 #define CM_CALLED static __device__ __noinline__
 #define CM_METHOD __device__ __forceinline__

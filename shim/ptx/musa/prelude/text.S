@@ -23,6 +23,7 @@ mu_prelude_video:
 mu_prelude_video_end:
 mu_prelude_matrix:
         .incbin "shim/ptx/musa/prelude/matrix.h"
+        .incbin "shim/ptx/musa/prelude/product.h"
 mu_prelude_matrix_end:
 mu_prelude_barrier:
         .incbin "shim/ptx/musa/prelude/barrier.h"

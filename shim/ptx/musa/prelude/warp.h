@@ -25,6 +25,23 @@ CM_FN u32 shuffle(u32 mode, u32 mask, u32 a, u32 b, u32 c, bool &in)
     }
     return shfl_idx(mask, a, in ? j & 31 : l);
 }
+/* The same of a known clamp and segment, which nearly all are: by the toolkit's own shuffles where they are known. */
+template <u32 mode, u32 c> CM_FN u32 shuffle_within(u32 mask, u32 a, u32 b, bool &in)
+{
+#ifdef CM_USE_SHFL
+    const u32 width = 32 - (c >> 8 & 31), clamp = c & 31, l = lane_id() & (width - 1), n = b & 31;
+    if (!(width & (width - 1)) && clamp == (mode == CM_SHFL_UP ? 0u : 31u)) {
+        in = mode == CM_SHFL_UP ? l >= n : mode == CM_SHFL_DOWN ? l + n < width : mode != CM_SHFL_BFLY || n < width;
+        if (mode == CM_SHFL_UP)
+            return __shfl_up_sync(mask, a, n, (int)width);
+        if (mode == CM_SHFL_DOWN)
+            return __shfl_down_sync(mask, a, n, (int)width);
+        if (mode == CM_SHFL_BFLY && width == 32)
+            return __shfl_xor_sync(mask, a, (int)n, 32);
+    }
+#endif
+    return shuffle(mode, mask, a, b, c, in);
+}
 CM_FN u32 vote(u32 kind, u32 mask, bool p, bool negated)
 {
     u32 yes = ballot(mask, p != negated) & mask;
@@ -46,6 +63,16 @@ CM_FN u32 match(u32 mask, u64 v, bool wide, bool all, bool &same_all)
 }
 CM_FN u32 redux(u32 op, bool sign, u32 mask, u32 v)
 {
+#ifdef CM_USE_REDUX
+    switch (op) {
+    case CM_A_ADD: return __reduce_add_sync(mask, v);
+    case CM_A_AND: return __reduce_and_sync(mask, v);
+    case CM_A_OR: return __reduce_or_sync(mask, v);
+    case CM_A_XOR: return __reduce_xor_sync(mask, v);
+    case CM_A_MIN: return sign ? (u32)__reduce_min_sync(mask, (s32)v) : __reduce_min_sync(mask, v);
+    default: return sign ? (u32)__reduce_max_sync(mask, (s32)v) : __reduce_max_sync(mask, v);
+    }
+#else
     u32 r = 0;
     bool first = true;
     for (u32 l = 0; l < 32; l++) {
@@ -58,5 +85,6 @@ CM_FN u32 redux(u32 op, bool sign, u32 mask, u32 v)
         first = false;
     }
     return r;
+#endif
 }
 } // namespace cm
