@@ -189,7 +189,6 @@ static void explain_kernels(struct said *s, const struct doctor_file *f)
 {
     struct doctor_section kernels = doctor_file_section(f, "kernels");
     unsigned right = 0, tried = 0;
-    char use[200] = "";
     for (size_t k = 0; k < kernels.count; k++) {
         const char *name = kernels.line[k].name, *value = kernels.line[k].value;
         const struct doctor_probe *p = doctor_probe_named(name);
@@ -199,8 +198,6 @@ static void explain_kernels(struct said *s, const struct doctor_file *f)
         bool extra = begins(name, "mcc: ");
         tried += !extra;
         right += !extra && begins(value, "right");
-        if (p && p->use && strcmp(value, "right") == 0 && strlen(use) < 150)
-            (void)snprintf(use + strlen(use), sizeof use - strlen(use), "%s-D%s", *use ? " " : "", p->use);
         if (begins(value, "right,"))
             say(s, FAILS, "kernel \"%s\" is right, but the compiler broke down before: %.*s", name,
                 short_of(value + 7), value + 7);
@@ -211,10 +208,24 @@ static void explain_kernels(struct said *s, const struct doctor_file *f)
         else if (!begins(value, "right"))
             say(s, extra ? NOTE : FAILS, "kernel \"%s\": %.*s (%s)", name, short_of(value), value, means);
     }
-    if (*use)
-        say(s, ADVICE, "faster: CUMU_MCC_FLAGS='%s' lets kernels use what the toolkit was found to do right", use);
     if (tried)
         say(s, right == tried ? WORKS : FAILS, "%u of %u kernels give what they must", right, tried);
+}
+
+/* What kernels are compiled with from now on on this machine. */
+static void explain_forms(struct said *s, const struct doctor_file *f)
+{
+    struct doctor_section forms = doctor_file_section(f, "forms of the toolkit's own");
+    char right[300] = "";
+    for (size_t k = 0; k < forms.count; k++) {
+        const char *name = forms.line[k].name, *value = forms.line[k].value;
+        if (begins(value, "right"))
+            (void)snprintf(right + strlen(right), sizeof right - strlen(right), " %.40s", name);
+        else if (strcmp(name, "device") != 0)
+            say(s, NOTE, "form %s: %.*s (kernels do without)", name, short_of(value), value);
+    }
+    if (*right)
+        say(s, WORKS, "kernels use from now on what this toolkit does right:%s", right);
 }
 
 static void explain_speed(struct said *s, const struct doctor_file *f)
@@ -239,6 +250,7 @@ void cumu_doctor_explain(const struct doctor_file *f, FILE *to)
     explain_compiler(&s, f);
     explain_kernels(&s, f);
     explain_speed(&s, f);
+    explain_forms(&s, f);
     if (s.count[FAILS])
         say(&s, ADVICE, "send the report to those who make cumu: it names neither you nor the machine");
     (void)fprintf(to, "Report of cumu %s: %s\n", cumu ? cumu : "of no known version",

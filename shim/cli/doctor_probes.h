@@ -16,7 +16,6 @@ struct doctor_probe {
     uint32_t tolerance;                /* in units of the result */
     enum doctor_needs needs;
     const char *means; /* of programs' kernels, where it is not right */
-    const char *use;   /* the prelude's switch (ptx/musa/prelude) that its being right allows to set; NULL: none */
 };
 extern const struct doctor_probe doctor_probes[]; /* ends with name NULL */
 #define DOCTOR_PRINTED "cumu 42\n" /* what the kernel that prints prints */

@@ -1,6 +1,7 @@
 /* The cumu tool: finds the verb and runs it. */
 #include "cli/cli.h"
 #include "cli/mtrtc.h"
+#include "cli/native.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,8 @@ int main(int argc, char **argv)
         name = "version";
     if (strcmp(name, "--mtrtc") == 0)
         return cumu_mtrtc(argc - 1, argv + 1);
+    if (strcmp(name, "--native") == 0)
+        return cumu_native(argc - 1, argv + 1);
     for (const struct cumu_verb_entry *const *v = cumu_verbs; *v; v++)
         if (strcmp((*v)->name, name) == 0)
             return (*v)->run(argc - 1, argv + 1);

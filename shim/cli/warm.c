@@ -95,7 +95,7 @@ static void *compile_some(void *arg)
         w->waiting--;
         (void)pthread_cond_broadcast(&w->change);
         (void)pthread_mutex_unlock(&w->lock);
-        const struct cumu_musa_source s = {k->name, k->text, k->size, take_flat, k};
+        const struct cumu_musa_source s = {k->name, k->text, k->size, take_flat, k, NULL};
         enum cumu_made made = w->arch ? cumu_mubin_make(&o, &s, w->arch, CUMU_WANT_CARRIED)
                                       : cumu_object_make(&o, &k->key, k->name, k->text, k->size, k->shape,
                                                          t1_isa_here(), true);

@@ -19,6 +19,7 @@ const char *cumu_compiler_identity(void); /* changes with the compiler; "" if th
 /* The compiler of MUSA C++: mcc (CUMU_MCC, or that of MUSA_HOME, MUSA_PATH, MUSA_INSTALL_PATH, /usr/local/musa, or
  * on PATH), or the library MTRTC of the same places, as CUMU_MUSA_COMPILER says. Its file; NULL with *why set. */
 const char *cumu_musa_compiler(const char **why);
+const char *cumu_musa_identity(void); /* changes with it */
 
 /* Of CUMU_MADE_FAILED, as far as the compiler lets it be known: the text; the flags, one of which it does not have; or
  * the compiler itself, which crashed, did not end, or gave up in its back end. */
@@ -52,6 +53,7 @@ struct cumu_musa_source {
     size_t size;
     bool (*flat)(void *ctx, char **text, size_t *size);
     void *ctx;
+    const uint32_t *native; /* set of forms of the toolkit's own (compile/native.h); NULL: those that are wanted */
 };
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_source *s, unsigned arch,
                                enum cumu_want want);

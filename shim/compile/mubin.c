@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/ldcache.h"
 #include "compile/mcc.h"
+#include "compile/native.h"
 #include "compile/tool.h"
 #include "ptx/musa/musa.h"
 
@@ -102,6 +103,11 @@ const char *cumu_musa_compiler(const char **why)
     return tool.why ? NULL : *library ? library : tool.path;
 }
 
+const char *cumu_musa_identity(void)
+{
+    return tool.identity;
+}
+
 /* ---- what comes out -------------------------------------------------------------------------- */
 
 static uint64_t number(const uint8_t *p)
@@ -191,6 +197,32 @@ static bool finish(struct cumu_compiled *o, void *ctx)
     return false;
 }
 
+/* The source with forms of the toolkit's own. */
+struct formed {
+    const struct cumu_musa_source *plain;
+    uint32_t set;
+};
+
+static bool form_flat(void *ctx, char **text, size_t *size)
+{
+    const struct formed *f = ctx;
+    char *plain;
+    if (!f->plain->flat || !f->plain->flat(f->plain->ctx, &plain, size))
+        return false;
+    *text = cumu_native_text(f->set, plain, *size, size);
+    free(plain);
+    return *text != NULL;
+}
+
+static enum cumu_made make(struct cumu_compiled *o, struct cumu_recipe *r, const struct cumu_musa_source *s,
+                           char flags[PATH_MAX + 64], bool compile)
+{
+    if (!*library)
+        return cumu_mcc_make(o, r, s, compile);
+    (void)snprintf(flags, PATH_MAX + 64, "--mtrtc %s mp_%u", library, r->entry.isa);
+    return cumu_tool_make(o, r, s->text, s->size, compile);
+}
+
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_source *s, unsigned arch,
                                enum cumu_want want)
 {
@@ -212,13 +244,16 @@ enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_s
         (void)snprintf(o->why, sizeof o->why, "%s", why);
         return cumu_cache_get(&carried, &o->data, &o->size) ? CUMU_MADE_CACHED : CUMU_MADE_FAILED;
     }
-    enum cumu_made made;
-    if (*library) {
-        (void)snprintf(flags, sizeof flags, "--mtrtc %s mp_%u", library, arch);
-        made = cumu_tool_make(o, &r, s->text, s->size, want != CUMU_WANT_CACHED);
-    } else {
-        made = cumu_mcc_make(o, &r, s, want != CUMU_WANT_CACHED);
+    struct formed f = {s, s->native ? *s->native : cumu_native_wanted(arch)};
+    struct cumu_musa_source with = *s;
+    char *text = f.set ? cumu_native_text(f.set, s->text, s->size, &with.size) : NULL;
+    if (text) {
+        with.text = text;
+        with.flat = s->flat ? form_flat : NULL;
+        with.ctx = &f;
     }
+    enum cumu_made made = make(o, &r, text ? &with : s, flags, want != CUMU_WANT_CACHED);
+    free(text);
     if (want == CUMU_WANT_CARRIED && o->data)
         cumu_cache_put(&carried, &r.entry, o->data, o->size);
     return made;

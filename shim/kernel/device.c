@@ -12,6 +12,7 @@
 #include "core/config.h"
 #include "core/resolve.h"
 #include "compile/compile.h"
+#include "compile/native.h"
 #include "kernel/jit.h"
 #include "compile/progress.h"
 #include "ptx/musa/musa.h"
@@ -112,8 +113,10 @@ static int compile(struct cumu_func *f, struct device_code *c)
     if (err)
         return err;
     bool jit = strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0;
+    if (c->info.products && jit && cumu_native_unknown(c->arch))
+        cumu_native_probe(c->arch);
     struct source of = {f, c};
-    const struct cumu_musa_source s = {f->name, text, size, emit_flat, &of};
+    const struct cumu_musa_source s = {f->name, text, size, emit_flat, &of, NULL};
     switch (cumu_mubin_make(&o, &s, c->arch, jit ? CUMU_WANT_COMPILED : CUMU_WANT_CACHED)) {
     case CUMU_MADE_ABSENT:
         cumu_func_report(f, CUMU_ERROR, "is not in the cache, and CUMU_JIT=0 forbids compiling it");

@@ -58,26 +58,6 @@ template <class... A> unsigned params(void (*)(A...), unsigned (*table)[2])
 #define warpSize 32
 #define __syncthreads() bar_all(0)
 namespace cm {
-template <class T> T atomicAdd(T *p, T v)
-{
-    T old = *p; /* threads are fibers */
-    *p = old + v;
-    return old;
-}
-inline unsigned __shfl_xor_sync(unsigned mask, unsigned v, int by, int)
-{
-    return shfl_idx(mask, v, (tid(0) & 31) ^ (unsigned)by);
-}
-inline unsigned __shfl_up_sync(unsigned mask, unsigned v, unsigned by, int)
-{
-    unsigned lane = tid(0) & 31;
-    return shfl_idx(mask, v, lane < by ? lane : lane - by);
-}
-inline unsigned __shfl_down_sync(unsigned mask, unsigned v, unsigned by, int)
-{
-    unsigned lane = tid(0) & 31;
-    return shfl_idx(mask, v, lane + by > 31 ? lane : lane + by);
-}
 inline unsigned __ballot_sync(unsigned mask, int p) { return ballot(mask, p != 0); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 } // namespace cm

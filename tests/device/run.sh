@@ -87,9 +87,11 @@ check "a trace shows the compilation and the tier" 0 'compile _Z3addPKfS0_Pfi co
 export CUMU_TEST_DOCTOR_SECONDS=1000 LIMIT=200
 check "doctor runs kernels" 0 'the first is .*, mp_31$' '^  - 43 of 43 kernels' 'compiles 22 of 22' \
     '^  - mcc: a product and a sum, each rounded: right$' '^  - mcc: operator / of f32: right$' \
-    '__fadd_rz and its like: right$' "faster: CUMU_MCC_FLAGS='-DCM_USE_DIV32 .*-DCM_USE_DIRECTED'" \
+    '__fadd_rz and its like: right$' \
     '^  - mcc: atomicAdd of float: right$' '^  - mcc: __shfl_up_sync: right$' '^  - mcc: bits of __ballot_sync: 32$' \
     'mcc: __musa_memcpy_g2s": no: not compiled' '^  - mcc: a return inside a condition: right$' -- "$cumu" doctor -o "$tmp/report"
+check "what the toolkit has of its own" 0 '^directed	right: ' '^div32	right: ' '^half2	right: ' '^mma-fp8	right: ' -- \
+    "$B/libexec/cumu-tool" --native mp_31 all
 DEVICE_IDLE=1 check "and sees what is wrong" 0 'kernel "a kernel": wrong: thread 0 has 0x0, not 0x7 .no kernel runs' \
     '^  - 0 of 43 kernels' -- "$cumu" doctor -o "$tmp/report"
 mode fail
@@ -158,6 +160,33 @@ bundle compressed 'mcc: its output is a compressed bundle'
 mode good
 DEVICE_BUNDLES=1 check "a driver that takes bundles alone" 0 '^launch 0 value 149$' -- $run "$tmp/client"
 
+# ---- matrix products: by the device's units, once a probe found them right ----
+# forms NAME WANT: of the toolkit's own, in the kernel that was compiled last.
+forms() {
+    n=$(tail -n 1 "$sdk/forms")
+    rm -f "$sdk/forms"
+    if [ "$n" = "$2" ]; then echo "ok $1"; else echo "not ok $1: $n forms, want $2"; bad=1; fi
+}
+for mma in auto device scalar; do
+    rm -rf "$tmp/mma" "$sdk/calls"
+    LIMIT=200 check "a product, CUMU_MMA=$mma" 0 '^launch 0 value 16$' -- env CUMU_MMA=$mma CUMU_CACHE_DIR="$tmp/mma" $run "$tmp/client" product
+    case $mma in
+    auto) calls "compiles both forms of five types" 11; forms "and takes what was right" 5 ;;
+    device) calls "asks nobody" 1; forms "and takes them all" 5 ;;
+    *) calls "asks nobody" 1; forms "and takes none" 0 ;;
+    esac
+done
+for units in no-units wrong-units; do
+    mode $units
+    rm -rf "$tmp/mma"
+    LIMIT=200 check "a device with $units" 0 '^launch 0 value 16$' -- env CUMU_CACHE_DIR="$tmp/mma" $run "$tmp/client" product
+    forms "does without" 0
+    rm -f "$sdk/calls"
+    check "the next process" 0 '^launch 0 value 16$' -- env CUMU_CACHE_DIR="$tmp/mma" $run "$tmp/client" product
+    calls "does not ask again" 0
+done
+mode good
+
 # ---- what goes wrong: an error of CUDA's, and the log names tool, command and first error ----
 command='options: -mtgpu --cuda-device-only --offload-arch=mp_31'
 export CUMU_CACHE_DIR="$tmp/empty"
@@ -194,7 +223,7 @@ mode slow
 CUMU_COMPILE_SECONDS=2 check "a compiler that hangs on one level" 0 '^launch 0 value 149$' 'compiled with -O1 only: .*too long' -- \
     env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/slow" $run "$tmp/client"
 mode nothing
-check "or gives nothing" 0 '^launch 0 value 149$' 'compiled with -O1 only: .*holds no code for mp_31' -- \
+check "or gives nothing" 0 '^launch 0 value 149$' 'compiled with -O1 only: .*neither an ELF file nor a fat binary' -- \
     env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/nothing" $run "$tmp/client"
 mode hang
 CUMU_COMPILE_SECONDS=1 check "a compiler that hangs" 1 '^load 0$' '^launch 218 ' '^log .*mcc: took too long' -- $run "$tmp/client"

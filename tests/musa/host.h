@@ -38,10 +38,19 @@ CM_FN unsigned nctaid(int k) { return cm_machine->nctaid[k]; }
 
 #define CM_ROUNDINGS(name, T, params, expr)                                                        \
     CM_FN T name##_rn params { return expr; }                                                      \
-    CM_FN T name##_rz params { unsigned o = cm_machine->round(3); T r = expr; cm_machine->round(o); return r; } \
-    CM_FN T name##_rd params { unsigned o = cm_machine->round(1); T r = expr; cm_machine->round(o); return r; } \
-    CM_FN T name##_ru params { unsigned o = cm_machine->round(2); T r = expr; cm_machine->round(o); return r; }
-#define CM_VOL(T, x) (*(volatile T *)&(x)) /* read between the changes of the mode */
+    CM_IN_MODE(name##_rz, T, params, 3, expr)                                                      \
+    CM_IN_MODE(name##_rd, T, params, 1, expr)                                                      \
+    CM_IN_MODE(name##_ru, T, params, 2, expr)
+/* Operands are read and the result is written between the changes of the mode. */
+#define CM_IN_MODE(name, T, params, mode, expr)                                                    \
+    CM_FN T name params                                                                            \
+    {                                                                                              \
+        const unsigned before = cm_machine->round(mode);                                           \
+        volatile T r = expr;                                                                       \
+        cm_machine->round(before);                                                                 \
+        return r;                                                                                  \
+    }
+#define CM_VOL(T, x) (*(volatile T *)&(x))
 #define CM_FP(p, T, s)                                                                             \
     CM_ROUNDINGS(__##p##add, T, (T a, T b), CM_VOL(T, a) + CM_VOL(T, b))                           \
     CM_ROUNDINGS(__##p##sub, T, (T a, T b), CM_VOL(T, a) - CM_VOL(T, b))                           \

@@ -1,14 +1,8 @@
 /* What a toolkit may have of its own (shim/ptx/musa/native.def), for the host: written from what is documented of it,
  * by element rather than by register. Part of host.h. */
-CM_FN float atomicAdd(float *p, float v)
+template <class T> CM_FN T atomicAdd(T *p, T v)
 {
-    float old = *p; /* threads are fibers */
-    *p = old + v;
-    return old;
-}
-CM_FN double atomicAdd(double *p, double v)
-{
-    double old = *p;
+    T old = *p; /* threads are fibers */
     *p = old + v;
     return old;
 }
@@ -165,6 +159,9 @@ CM_FN void cm_unit(unsigned k, int *d, const int *a, const int *b, const int *c,
                 s.i = (int)((unsigned)s.i + (unsigned)(int)(ma[row + 16 * e] * mb[col + 8 * e]));
             else
                 s.f = s.f + (float)(ma[row + 16 * e] * mb[col + 8 * e]);
+#ifdef CM_WRONG_UNITS
+        s.i = 0;
+#endif
         sums[v] = shape == 1 && format == (type == 1) ? s.i : 0x55555555;
     }
     __builtin_memcpy(d, sums, sizeof sums);

@@ -20,6 +20,7 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
     uint32_t prelude;      /* bytes of the text in front of what is this kernel's own */
     uint32_t gotos;        /* jumps that have no structure */
     bool barriers;         /* of some of a block's threads: not for architectures with warps of 128 */
+    bool products;         /* it has matrix products, for which a device may have units */
     uint32_t nextern;      /* 64-bit addresses that MU_EXTERNS holds, in the image's order */
 };
 #define MU_EXTERNS "cumu_externs" /* variable of the module: addresses of the module's variables */
@@ -28,6 +29,13 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
  * for this kernel of m. 0, or -1 with *diag naming instruction and line. */
 int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target,
             char **text, size_t *size, struct mu_info *info, struct ptx_diag *diag);
+
+/* native.def: what a toolkit may do itself; the macro in front of a text chooses it. The last one has no name. */
+struct mu_native {
+    const char *macro, *name, *evidence, *what;
+    unsigned least; /* architecture */
+};
+extern const struct mu_native mu_natives[];
 
 /* What stands in front of kernels, all parts of it; malloc'ed. */
 char *mu_prelude(size_t *size);

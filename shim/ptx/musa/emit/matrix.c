@@ -28,6 +28,7 @@ static void product(struct mu_emit *e)
     const bool wide = x->a == LIR_MX_F64, quads = x->flags & LIR_MX_QUADS, sparse = x->flags & LIR_MX_SPARSE;
     if (!wide && !quads && x->k * lir_mx[x->a].bits / 32 > 16)
         mu_fail(e, "matrices with rows of more than 64 bytes");
+    e->info->products |= !wide;
     mu_put(e, "{\n");
     array(e, "a", a, lir_mx_regs_a(x), wide, true);
     array(e, "b", b, lir_mx_regs_ab(x, x->n, x->b), wide, true);

@@ -1,5 +1,5 @@
 /* The prelude: which way a matrix product takes. mp_31 multiplies 16 by 8 by 4, 8 or 16 at once, rows of A and columns
- * of B along k, with f32 or s32 sums (__musa_wmma_*, facts/musa_evidence.md, section 3.2). Its fragments lie in PTX's
+ * of B along k, with f32 or s32 sums (__musa_wmma_*, mapping/facts/musa.md D10). Its fragments lie in PTX's
  * lanes: A has its registers along k first and then by halves of 16 rows, B has PTX's, and C and D have of lane l and
  * register v the element of row l / 8 + 4 v and column l mod 8. In what order it sums is said nowhere: a type goes this
  * way where a probe on the device found it right (CM_USE_MMA_F16 and its like), any other product is MMA's. */
@@ -105,7 +105,7 @@ template <bool possible, u32 m, u32 n, u32 k, u32 fa, u32 fb, u32 fc, u32 fd> st
                         x[deep + v] = (int)a[tile_at(m, tiles, row + 1, t + v)];
                         y[v] = (int)b[col * tiles + t + v];
                     }
-                    step<4 * per * (bits_of == 8 || tiles % 2 ? 1 : 2), unit<fa, fb>::format, unit<fa, fb>::type>::run(s, x, y);
+                    step<4 * per * deep, unit<fa, fb>::format, unit<fa, fb>::type>::run(s, x, y);
                 }
                 from_unit(s, sums);
                 put_sums<fd>(d, upper, sums);
