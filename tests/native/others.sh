@@ -15,15 +15,19 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cxx="${CXX:-g++} -std=c++17 -w $headers"
 
-# told NAME STEP COMMAND...: ok, or the first error.
+# told NAME STEP COMMAND...: ok, or the first error. Benchmarks go on for minutes: one that the limit ends was running.
 told() {
     name=$1 step=$2
     shift 2
-    if timeout "$LIMIT" "$@" >"$tmp/out" 2>&1; then
+    limit=$LIMIT status=0
+    [ "$step" = run ] || limit=600
+    timeout "$limit" "$@" >"$tmp/out" 2>&1 || status=$?
+    if [ "$status" = 0 ]; then
         echo "ok $step $name"
+    elif [ "$status" = 124 ] && [ "$step" = run ] && ! grep -qaiE 'error|fail' "$tmp/out"; then
+        echo "ok $step $name (not done in $limit s)"
     else
-        status=$?
-        echo "not ok $step $name ($status): $(grep -m 1 -iE 'error|fail' "$tmp/out" || tail -n 1 "$tmp/out")"
+        echo "not ok $step $name ($status): $(grep -a -m 1 -iE 'error|fail' "$tmp/out" || tail -n 1 "$tmp/out")"
         return 1
     fi
 }
