@@ -8,10 +8,11 @@ enum { BLOCK = 2 << 20 };
 
 static void blocks(void)
 {
-    MUdeviceptr p[64], large, base;
+    MUdeviceptr p[64], large, next, base;
     size_t size;
     start_device();
     MUST(muMemAlloc(&large, 3 << 20));
+    MUST(muMemAlloc(&next, 4 << 20));
     for (int i = 0; i < 64; i++)
         MUST(muMemAlloc(&p[i], 1000 + 100 * (size_t)i));
     bool together = true, aligned = true;
@@ -20,10 +21,11 @@ static void blocks(void)
         aligned = aligned && p[i] % 512 == 0;
     }
     CHECK("small allocations share a block", together && aligned);
-    CHECK("large ones have their own", large % BLOCK == 0 && p[0] / BLOCK != large / BLOCK + 1);
+    CHECK("large ones have their own", large % BLOCK == 0 && p[0] / BLOCK != large / BLOCK + 1 && next % BLOCK == 0);
     MUdeviceptr first = p[0] / BLOCK * BLOCK, last = first + BLOCK - 1;
     CHECK("a block is accessible throughout", !faults(first) && !faults(p[3] + 1300) && !faults(last));
-    CHECK("and so is a large one's last", !faults(large + 4 * 1024 * 1024 - 1) && faults(large + 4 * 1024 * 1024));
+    CHECK("and so is a large one's last", !faults(large + 4 * 1024 * 1024 - 1));
+    CHECK("large ones lie side by side", next == large + 4 * 1024 * 1024 && !faults(next - 1) && !faults(next));
     CHECK("what lies behind is not", faults(last + 1));
     IS(MUSA_ERROR_INVALID_VALUE, muMemcpyDtoD(p[0], large, 1025)); /* calls know each allocation */
     IS(MUSA_SUCCESS, muMemGetAddressRange(&base, &size, p[5] + 7));
@@ -35,7 +37,8 @@ static void blocks(void)
     MUST(muMemFree(p[0]));
     CHECK("of one that is free it is not", faults(p[7]) && faults(p[0]));
     MUST(muMemFree(large));
-    CHECK("nor of a large allocation", faults(large));
+    CHECK("nor of a large allocation", faults(large) && !faults(next));
+    MUST(muMemFree(next));
     MUdeviceptr many[24];
     for (int i = 0; i < 24; i++)
         MUST(muMemAlloc(&many[i], (1 << 20) + 1));

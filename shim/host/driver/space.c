@@ -2,9 +2,10 @@
  *
  * A device is a sparse memfd mapped once over a reserved range. As CUDA's, it is cut into blocks of 2 MiB: a
  * block with a live allocation is accessible throughout, all others are not, so that a kernel's stray access
- * faults. Small allocations share blocks, large ones have their own, followed by one that stays inaccessible.
- * The address range is larger than the device's memory: capacity is counted exactly, and fragmentation hardly
- * matters. CUMU_HOST_STRICT=1 makes the blocks pages, so that most accesses outside of allocations fault. */
+ * faults. Small allocations share blocks, large ones have their own and lie side by side: what reads a row
+ * beyond its matrix reads the next allocation (Rodinia's srad_v2 does, and devices let it). The address range
+ * is larger than the device's memory: capacity is counted exactly, and fragmentation hardly matters.
+ * CUMU_HOST_STRICT=1 makes the blocks pages, so that most accesses outside of allocations fault. */
 #include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@
 #define UNIT ((size_t)512)              /* alignment and granularity of allocations */
 #define SPARE_BYTES ((size_t)256 << 20) /* of all spares, at most a quarter of the device */
 
-struct host_layout host_layout = { (size_t)2 << 20, (size_t)1 << 20, (size_t)1 << 20 };
-static const struct host_layout strict = { PAGE, PAGE, (size_t)64 << 10 };
+struct host_layout host_layout = { (size_t)2 << 20, (size_t)1 << 20, (size_t)1 << 20, 0 };
+static const struct host_layout strict = { PAGE, PAGE, (size_t)64 << 10, PAGE };
 
 static uintptr_t up(uintptr_t x, size_t to) { return (x + to - 1) & ~(uintptr_t)(to - 1); }
 static uintptr_t down(uintptr_t x, size_t to) { return x & ~(uintptr_t)(to - 1); }
@@ -205,7 +206,7 @@ bool host_space_show(struct host_arena *a, const struct host_piece *piece, size_
 static struct host_piece *remove_spare(struct host_arena *a, unsigned i)
 {
     struct host_piece *p = a->spare[i];
-    a->spare_bytes -= p->size - host_layout.block;
+    a->spare_bytes -= p->size - host_layout.guard;
     a->spares--;
     memmove(&a->spare[i], &a->spare[i + 1], (a->spares - i) * sizeof *a->spare);
     return p;
@@ -215,7 +216,7 @@ static struct host_piece *remove_spare(struct host_arena *a, unsigned i)
 static bool keep_spare(struct host_arena *a, struct host_piece *p)
 {
     size_t most = SPARE_BYTES < a->capacity / 4 ? SPARE_BYTES : a->capacity / 4;
-    size_t bytes = p->size - host_layout.block; /* without its guard */
+    size_t bytes = p->size - host_layout.guard;
     if (a->retired || bytes > most || protect(p->base, p->size, PROT_NONE))
         return false;
     while (a->spares == HOST_SPARES || a->spare_bytes + bytes > most)
@@ -250,7 +251,7 @@ static size_t extent_of(size_t size, bool guard, size_t *align)
 {
     size_t unit = size < host_layout.large ? UNIT : host_layout.block;
     *align = *align < unit ? unit : *align;
-    return up(size, unit) + (guard ? host_layout.block : 0);
+    return up(size, unit) + (guard ? host_layout.guard : 0);
 }
 
 /* Address space for so much, of a spare if it need not be zero. Spares give theirs back when they are in the way. */

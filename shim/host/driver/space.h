@@ -4,10 +4,10 @@
 
 #include "host/driver/internal.h"
 
-/* What is made accessible at a time, the smallest allocation that has such blocks of its own, and the smallest
- * that is followed by one that stays inaccessible. */
+/* What is made accessible at a time, the smallest allocation that has such blocks of its own, the smallest that is
+ * guarded, and how many bytes behind those stay inaccessible. */
 struct host_layout {
-    size_t block, large, guarded;
+    size_t block, large, guarded, guard;
 };
 extern struct host_layout host_layout;
 
