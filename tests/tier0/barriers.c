@@ -99,6 +99,39 @@ static const char lock_inside[] = KERNEL(
     "N: nanosleep.u32 100; setp.eq.u32 %p3, %r9, 0; @%p3 bra T;\n"
     "bar.sync 0; ld.shared.u32 %r7, [sm+4]; " STORE("%r7"));
 
+/* one more at [sm+4], under a spin lock */
+#define LOCKED                                                                                               \
+    "W: atom.shared.cas.b32 %r5, [sm], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra W;\n"                         \
+    "ld.volatile.shared.u32 %r6, [sm+4]; add.u32 %r6, %r6, 1; st.volatile.shared.u32 [sm+4], %r6;\n"         \
+    "membar.cta; st.volatile.shared.u32 [sm], 0;\n"
+#define CLEARED                                                                                              \
+    "mov.u32 %r2, 0; mov.u32 %r3, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2;\n"               \
+    "@%p1 st.shared.u32 [sm+4], %r2;\n"
+
+/* rounds that begin with a barrier and take a lock: whoever is done first waits for the others */
+static const char lock_rounds[] = KERNEL(
+    SHARED("16") CLEARED
+    "R: bar.sync 0; ld.volatile.shared.u32 %r4, [sm+4]; bar.sync 0; mad.lo.u32 %r3, %r3, 1000, %r4;\n" LOCKED
+    "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra R;\n" STORE("%r3"));
+static uint32_t lock_rounds_want(uint32_t i)
+{
+    (void)i;
+    return 96 * 1000 + 192;
+}
+
+/* behind a lock, rounds that end with a barrier: the first begins at different times, the others do not */
+static const char rounds_behind_lock[] = KERNEL(
+    SHARED("16") CLEARED "and.b32 %r8, %r1, 3; setp.eq.u32 %p4, %r8, 0; bar.sync 0;\n" LOCKED
+    "R: redux.sync.add.u32 %r7, %r8, -1; add.u32 %r3, %r3, %r7;\n"
+    "bar.red.popc.u32 %r6, 0, %p4; add.u32 %r3, %r3, %r6;\n"
+    "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra R;\n"
+    "bar.sync 0; ld.shared.u32 %r6, [sm+4]; add.u32 %r3, %r3, %r6;\n" STORE("%r3"));
+static uint32_t rounds_behind_lock_want(uint32_t i)
+{
+    (void)i;
+    return 3 * (48 + 24) + 96;
+}
+
 /* two warps wait for ever at different barriers */
 static const char stuck[] = KERNEL(
     "setp.ge.u32 %p1, %r1, 32; @%p1 bra B; bar.sync 1; bra E; B: bar.sync 2; E: " STORE("%r1"));
@@ -143,6 +176,8 @@ int main(void)
     expect("a warp spins for another", spin, 1, 64, spin_want);
     expect("spin lock within warps", lock, 2, 96, lock_want);
     expect("spin lock with nanosleep", lock_inside, 2, 96, lock_want);
+    expect("rounds that begin with a barrier and take a lock", lock_rounds, 1, 96, lock_rounds_want);
+    expect("rounds that end with a barrier, behind a lock", rounds_behind_lock, 1, 96, rounds_behind_lock_want);
     expect_fault("barriers that never complete", stuck, 1, 64, T0_FAULT_DEADLOCK, 0, 0, 0);
     cooperative();
     return t0t_done();

@@ -262,6 +262,8 @@ void t1_matrix_declare(struct t1_emit *e); /* room for what the function unpacks
 /* flow.c */
 void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to); /* for every lane that runs */
 bool t1_may_rest(const struct t1_emit *e, int32_t header); /* no barrier nor call in that loop, or -1 */
+/* Behind block k: to the next round of the loops that end with it and whose headers stand before block `before`. */
+void t1_next_rounds(struct t1_emit *e, uint32_t k, uint32_t before);
 void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index);
 
 #endif

@@ -356,15 +356,22 @@ static void end_masked(struct t1_emit *e, uint32_t k)
     t1_put(e, "}\n");
 }
 
+void t1_next_rounds(struct t1_emit *e, uint32_t k, uint32_t before)
+{
+    const struct ptx_func *f = e->f;
+    for (int32_t h = f->block[k].loop_header; h >= 0; h = f->block[h].loop_parent)
+        if (e->info[h].div && (uint32_t)h < before && (k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)))
+            t1_put(e, "if (p%d) { %sgoto B%d; }\n", h, next_round(e, (uint32_t)h), h);
+}
+
 /* Behind block k: rounds of loops that end with it, and at the end of a run the way on. */
 static void after_masked(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
     if (f->block[k].loose)
         t1_loose_after(e, k);
-    for (int32_t h = f->block[k].loop_header; h >= 0; h = f->block[h].loop_parent)
-        if (e->info[h].div && !f->block[h].loose && (k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)))
-            t1_put(e, "if (p%d) { %sgoto B%d; }\n", h, next_round(e, (uint32_t)h), h);
+    else
+        t1_next_rounds(e, k, f->nblock);
     if (e->info[k].run != k)
         return;
     for (uint32_t t = 0; t < f->nblock; t++)

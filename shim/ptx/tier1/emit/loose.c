@@ -101,18 +101,20 @@ static void meet(struct t1_emit *e, uint32_t k, int mask, bool anyway)
     t1_put(e, "}\n");
 }
 
+/* A loop whose header and last block stand in one row goes on there. Where the header stands before the row, the next
+ * round begins when no lane of the loop is left in the row: at the header they are together. Those that have left
+ * the loop and meet further down in the row wait until then. */
 void t1_loose_after(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
     uint32_t first = k;
-    for (int32_t h = f->block[k].loop_header; h >= 0 && f->block[h].loose; h = f->block[h].loop_parent)
-        if ((k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)) && !t1_held(e, (uint32_t)h) &&
-            !e->waits[h])
+    while (first && f->block[first - 1].loose)
+        first--;
+    for (int32_t h = f->block[k].loop_header; h >= (int32_t)first; h = f->block[h].loop_parent)
+        if ((k + 1 == f->nblock || !ptx_in_loop(f, (int32_t)k + 1, h)) && !t1_held(e, (uint32_t)h) && !e->waits[h])
             t1_put(e, "if (p%d) goto B%d;\n", h, h);
     if (k + 1 < f->nblock && f->block[k + 1].loose)
         return;
-    while (first && f->block[first - 1].loose)
-        first--;
     for (unsigned anyway = 0; anyway < 2; anyway++) {
         for (uint32_t t = first; t <= k; t++) {
             int mask = t1_held(e, t) ? member_mask(f, f->block[t].first) : -1;
@@ -120,6 +122,8 @@ void t1_loose_after(struct t1_emit *e, uint32_t k)
                 meet(e, t, mask, anyway);
             else if (t1_held(e, t) == anyway)
                 t1_put(e, "if (p%u) { %sgoto %c%u; }\n", t, yields(e), anyway ? 'C' : 'B', t);
+            if (anyway)
+                t1_next_rounds(e, t, first);
         }
     }
 }
