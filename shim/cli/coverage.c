@@ -93,7 +93,7 @@ static void print_folded(const struct stub *s, size_t n, const struct cumu_table
     for (unsigned k = 0; k < tables; k++) {
         unsigned of = 0;
         for (size_t i = 0; i < n; i++)
-            of += s[i].sonames >> k & 1;
+            of += (unsigned)(s[i].sonames >> k & 1);
         if (of)
             printf("- %u functions of %s\n", of, t[k]->soname);
     }

@@ -255,6 +255,8 @@ void doctor_tidy(char *to, size_t size, const char *text)
             if (*word != '<')
                 (void)snprintf(word, sizeof word, "%.*s", (int)(n < VALUE ? n : VALUE), c);
         }
+        for (char *w = word; *w; w++) /* a path may hold anything */
+            *w = *w < ' ' || *w > '~' ? '?' : *w;
         used += (size_t)snprintf(to + used, size - used, "%s", word);
         if (used >= size)
             used = size - 1;

@@ -52,20 +52,24 @@ static uint32_t group(struct t0_warp *w, const struct lir_insn *i, uint32_t left
 #define GROUPS(who, w, i) \
     for (uint32_t left_ = (w)->l.mask, who; left_ && ((who = group(w, i, left_)), true); left_ &= ~who)
 
+/* A ballot is what all lanes here say, as far as a lane's mask goes. PTX leaves open what a lane gets whose mask does
+ * not name it; programs pass %lanemask_lt (HeCBench's bscan), and ptxas's code for sm_80 votes and then ands. */
 static void vote(struct t0_warp *w, const struct lir_insn *i)
 {
-    uint32_t all = T0_PRED(w, i->a), preds = 0;
+    const uint32_t all = (i->aux & LIR_NEGATE ? ~T0_PRED(w, i->a) : T0_PRED(w, i->a)) & w->l.mask;
+    uint32_t preds = 0, *d = T0_U32(w, i->d);
     unsigned kind = i->aux & LIR_SUB_MASK;
+    if (kind == PTX_SUB_BALLOT) {
+        T0_FOR_LANES(l, w->l.mask)
+            d[l] = i->e ? all & T0_U32(w, i->e)[l] : all;
+        return;
+    }
     GROUPS(who, w, i) {
-        uint32_t p = (i->aux & LIR_NEGATE ? ~all : all) & who;
+        uint32_t p = all & who;
         bool yes = kind == PTX_SUB_ALL ? p == who : kind == PTX_SUB_ANY ? p != 0 : !p || p == who;
         preds |= yes ? who : 0;
-        if (kind == PTX_SUB_BALLOT)
-            T0_FOR_LANES(l, who)
-                T0_U32(w, i->d)[l] = p;
     }
-    if (kind != PTX_SUB_BALLOT)
-        set_pred(w, i->d, preds);
+    set_pred(w, i->d, preds);
 }
 
 static uint64_t value(struct t0_warp *w, const struct lir_insn *i, unsigned lane)

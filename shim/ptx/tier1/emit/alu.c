@@ -145,6 +145,8 @@ static void comparison(const struct t1_op *op, unsigned slot, bool negated, char
     const char *read = op->aux & LIR_FTZ && is_float ? compared[slot].read_ftz : compared[slot].read;
     const char *all = letter == 's' ? "1" : op->wide ? "T1_ALL64" : "T1_ALL32";
     char pattern[PART], a[40], b[40], tail[64] = "";
+    if (!read)
+        return;
     snprintf(a, sizeof a, read, "$0");
     snprintf(b, sizeof b, read, "$1");
     if (logic)

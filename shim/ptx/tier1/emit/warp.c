@@ -204,24 +204,42 @@ static void take(struct t1_emit *e, int32_t v)
         t1_def_done(e, v);
 }
 
+/* A ballot with masks of the lanes' own: what all lanes here say, as far as each one's mask goes (core_warp.c). */
+static bool masked_ballot(struct t1_emit *e, int32_t v, const struct t1_arg *a)
+{
+    const struct ptx_instr *in = e->in;
+    if (in->sub == PTX_SUB_ALL || in->sub == PTX_SUB_ANY || in->sub == PTX_SUB_UNI || is_one(e, v) ||
+        !(in->flags & PTX_F_SYNC) || in->nsrc < 2)
+        return false;
+    struct t1_arg m = t1_src(e, 1, T1_K_32);
+    if (t1_same_for_all(&m))
+        return false;
+    const char *x = t1_lane(e, &m);
+    t1_put(e, "const uint32_t set = %s & %s;\nT1_FOR_LANES(l, %s) all[l] = set & %s;\n", t1_mask(e, a), e->mask,
+           e->mask, x);
+    return true;
+}
+
 static void vote(struct t1_emit *e)
 {
     int32_t v = t1_dst(e, 0);
     const char *p = "set";
     if (v < 0)
         return;
-    t1_put(e, "{\nuint32_t one = 0, pred = 0, all[32] = {0};\n(void)pred; (void)all;\n");
+    t1_put(e, "{\nuint32_t one = 0, pred = 0, all[32] = {0};\n(void)one; (void)pred; (void)all;\n");
     struct t1_arg a = t1_src(e, 0, T1_K_PRED);
-    open_groups(e, 1);
-    t1_put(e, "const uint32_t set = %s & who;\n", t1_mask(e, &a));
-    switch (e->in->sub) {
-    case PTX_SUB_ALL: p = "(uint32_t)(set == who)"; break;
-    case PTX_SUB_ANY: p = "(uint32_t)(set != 0)"; break;
-    case PTX_SUB_UNI: p = "(uint32_t)(!set || set == who)"; break;
-    default: break;
+    if (!masked_ballot(e, v, &a)) {
+        open_groups(e, 1);
+        t1_put(e, "const uint32_t set = %s & who;\n", t1_mask(e, &a));
+        switch (e->in->sub) {
+        case PTX_SUB_ALL: p = "(uint32_t)(set == who)"; break;
+        case PTX_SUB_ANY: p = "(uint32_t)(set != 0)"; break;
+        case PTX_SUB_UNI: p = "(uint32_t)(!set || set == who)"; break;
+        default: break;
+        }
+        give(e, v, p);
+        t1_put(e, "}\n");
     }
-    give(e, v, p);
-    t1_put(e, "}\n");
     take(e, v);
     t1_put(e, "}\n");
 }
