@@ -32,11 +32,13 @@ static bool cut_lines(char *text, size_t size, size_t *lines, size_t *sections, 
         char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop)
             return damaged(why, "does not end; the file is cut off", *lines + 1);
+        bool title = strncmp(at, MARK, sizeof MARK - 1) == 0;
+        char *tab = memchr(at, '\t', (size_t)(stop - at)); /* between a name and its value; no other */
         for (char *c = at; c < stop; c++)
-            if ((*c < ' ' && *c != '\t') || *c > '~')
+            if ((*c < ' ' && (c != tab || title)) || *c > '~')
                 return damaged(why, "holds what is not plain text", *lines + 1);
         *stop = '\0';
-        *sections += strncmp(at, MARK, sizeof MARK - 1) == 0;
+        *sections += title;
         at = stop + 1;
     }
     return true;

@@ -11,14 +11,16 @@ enum { LONG = 24 << 20 };
 /* An address that has no (or too little) memory of the kind. */
 static void *bad(enum place p)
 {
-    void *at;
+    void *at, *room;
     switch (p) {
     case FREED:
         must(cudaMalloc(&at, 16ul * LONG));
         must(cudaFree(at));
         return (char *)at + 8ul * LONG; /* what is allocated next takes the beginning */
     case SHORT:
+        must(cudaMalloc(&room, 16ul * LONG));
         must(cudaMalloc(&at, 1 << 20));
+        must(cudaFree(room)); /* what is allocated next lies in front of it, and not behind */
         return at;
     case LOW:
         return (void *)64;
