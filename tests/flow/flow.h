@@ -195,7 +195,7 @@ void memory_init(struct memory *m);
 /* ---- the parts ---- */
 
 void generate(struct program *p, uint64_t seed);         /* generate.c */
-bool lay_out(const struct program *p, struct graphs *g); /* layout.c; false: too large */
+bool lay_out(const struct program *p, struct graphs *g); /* layout.c; false: too large, or no program */
 char *program_text(const struct program *p, const struct graphs *g); /* text.c; malloc'ed */
 /* reference.c: false with *why where a thread runs too long, or lanes wait for what never comes. */
 bool reference_run(const struct program *p, const struct graphs *g, struct memory *m, char *why,

@@ -4,7 +4,7 @@
 #include "flow/flow.h"
 
 static struct graph *g;
-static const struct node *loops[MAX_LOOPS];
+static const struct node *loops[MAX_LOOPS]; /* those that have been laid out */
 static int at; /* block being filled */
 static int head_of[MAX_LOOPS], leave_to[MAX_LOOPS], next_round[MAX_LOOPS];
 
@@ -178,14 +178,19 @@ static void put_graph(const struct node *n)
     start(out);
 }
 
-/* cond[0]'s instructions leave the value in its `flag`, below the number of kids. */
+/* cond[0]'s instructions leave the value in its `flag`, the last of them below the number of kids, of which the reducer
+ * takes some away. */
 static void put_switch(const struct node *n)
 {
     int b[KIDS], out = new_block(), index = n->cond[0].flag;
     for (int k = 0; k < n->nkid; k++)
         b[k] = new_block();
-    for (int k = 0; k < n->cond[0].nop; k++)
-        put(n->cond[0].op[k]);
+    for (int k = 0; k < n->cond[0].nop; k++) {
+        struct op op = n->cond[0].op[k];
+        if (op.op == OP_MIN)
+            op.imm = (uint32_t)n->nkid - 1;
+        put(op);
+    }
     if (n->table[0]) {
         put_table(index, b, n->nkid);
     } else {
@@ -213,9 +218,14 @@ static void put_switch(const struct node *n)
     start(out);
 }
 
+/* A jump whose loop the reducer has taken away leads nowhere: that is no program. */
 static void put_jump(const struct node *n)
 {
     const struct node *l = loops[n->loop];
+    if (!l) {
+        g->full = true;
+        return;
+    }
     int on = new_block(), to = n->form == 0 ? leave_to[n->loop] : next_round[n->loop];
     if (n->form == 2 && l->kind == N_LOOP && l->form != LOOP_FOREVER && l->form != LOOP_WHILE) {
         int again = new_block();
@@ -290,6 +300,7 @@ bool lay_out(const struct program *p, struct graphs *all)
 {
     bool good = true;
     uint64_t state = p->seed * 2654435761u + 99;
+    memset(loops, 0, sizeof loops);
     for (int f = 0; f <= NFUNCS; f++) {
         g = &all->of[f];
         g->nblock = g->norder = g->nop = 0;

@@ -8,4 +8,6 @@
 void shrink(struct program *p, bool (*fails)(const struct program *p, void *arg), void *arg,
             int seconds);
 
+bool shrink_is_sound(void); /* shrink_check.c; says so */
+
 #endif
