@@ -3,6 +3,7 @@
 #include "compile/mcc.h"
 
 #include <fnmatch.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,31 @@ static const struct rung { const char *level; bool flat; } rungs[] = {
 };
 enum { RUNGS = sizeof rungs / sizeof *rungs };
 
-static atomic_uint spelling; /* that the compiler has taken */
+/* The spelling that the compiler has taken, in this process or in another that left its number in the cache. The first
+ * one is kept nowhere: it is tried first anyway. */
+static atomic_uint spelling;
+static struct cumu_key spelling_key;
+static pthread_once_t spelling_once = PTHREAD_ONCE_INIT;
+
+static void recall_spelling(void)
+{
+    void *data = NULL;
+    size_t size = 0;
+    unsigned kept;
+    cumu_tool_key(&spelling_key, 1, cumu_musa_identity(), "spelling of device-only", "", 0);
+    if (cumu_cache_get(&spelling_key, &data, &size) && size == sizeof kept) {
+        memcpy(&kept, data, sizeof kept);
+        spelling = kept % SPELLINGS;
+    }
+    free(data);
+}
+
+static void keep_spelling(unsigned taken)
+{
+    const struct cumu_entry e = {.kernel = "(spelling of device-only)"};
+    if (atomic_exchange(&spelling, taken) != taken)
+        cumu_cache_put(&spelling_key, &e, &taken, sizeof taken);
+}
 
 struct climb { /* of one kernel */
     struct cumu_recipe *r;
@@ -86,7 +111,7 @@ static enum cumu_made try_rung(struct cumu_compiled *o, struct climb *c, unsigne
         spell_flags(c, spelled, rung);
         made = cumu_tool_make(o, c->r, text, size, true);
         if (made != CUMU_MADE_FAILED || o->fault != CUMU_FAULT_FLAGS) {
-            spelling = spelled;
+            keep_spelling(spelled);
             break;
         }
     }
@@ -127,6 +152,7 @@ enum cumu_made cumu_mcc_make(struct cumu_compiled *o, struct cumu_recipe *r, con
     struct climb c = {.r = r, .s = s};
     const unsigned first = s->flat && is_listed(s->kernel) ? 2 : 0;
     enum cumu_made made = CUMU_MADE_ABSENT;
+    (void)pthread_once(&spelling_once, recall_spelling);
     r->flags = c.flags;
     for (unsigned rung = first; rung < RUNGS && made == CUMU_MADE_ABSENT; rung++)
         if (!rungs[first].flat || rungs[rung].flat)

@@ -201,6 +201,8 @@ check "a compiler that has another spelling" 0 '^launch 0 value 149$' -- env CUM
 calls "is asked twice" 2
 check "the next process" 0 '^launch 0 value 149$' -- env CUMU_CACHE_DIR="$tmp/spelling" $run "$tmp/client"
 calls "finds what was made" 0
+check "and a kernel of its own" 0 '^PASS vectoradd$' -- env CUMU_CACHE_DIR="$tmp/spelling" $run "$fix/vectoradd"
+calls "is compiled in the spelling that was kept" 1
 mode crash
 check "a compiler that crashes" 0 '^launch 0 value 149$' 'compiled with -O0 only: .*status 139' -- \
     env CUMU_LOG=warn CUMU_CACHE_DIR="$tmp/crash" $run "$tmp/client"
