@@ -139,7 +139,7 @@ $B/obj/%.o: shim/%.S | $(GEN_HEADERS)
 	@echo "as $*.S"
 	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
 
-$B/obj/ptx/tier1/prelude/text.o: $(wildcard shim/ptx/tier1/prelude/*.h)
+$B/obj/ptx/tier1/prelude/text.o: $(wildcard shim/ptx/tier1/prelude/*.h) shim/ptx/lir/approx.h
 $B/obj/ptx/musa/prelude/text.o: $(wildcard shim/ptx/musa/prelude/*.h)
 $B/obj/sobol/numbers.o: shim/sobol/joe-kuo-6.bin
 $B/obj/cli/uses.o: mapping/uses.tsv

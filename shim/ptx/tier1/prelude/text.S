@@ -11,7 +11,12 @@ t1_prelude_text:
         .incbin "shim/ptx/tier1/prelude/places.h"
         .incbin "shim/ptx/tier1/prelude/lanes.h"
         .incbin "shim/ptx/tier1/prelude/arith.h"
-        .incbin "shim/ptx/tier1/prelude/maths.h"
+        .incbin "shim/ptx/tier1/prelude/float.h"
+        .incbin "shim/ptx/tier1/prelude/convert.h"
+        .incbin "shim/ptx/tier1/prelude/half.h"
+        .incbin "shim/ptx/tier1/prelude/number.h"
+        .incbin "shim/ptx/lir/approx.h"
+        .incbin "shim/ptx/tier1/prelude/approx.h"
         .incbin "shim/ptx/tier1/prelude/atomics.h"
         .incbin "shim/ptx/tier1/prelude/fibre.h"
 t1_prelude_end:
