@@ -1,5 +1,5 @@
 /* muRAND's functions that nothing public shows, over those that are seen: generators in host memory, orderings,
- * dimensions, and logarithmic normal numbers. */
+ * dimensions, logarithmic normal and Poisson numbers. */
 #include "api/api.h"
 #include "api/emulate.h"
 #include "core/hmap.h"
@@ -8,6 +8,7 @@
 
 #include "cuda_enums.h"
 #include "musa_enums.h"
+#include "sobol/poisson.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static bool is_on_host(murandGenerator_t g)
 
 static murandStatus_t create_host(murandGenerator_t *generator, murandRngType_t type)
 {
-    murandStatus_t r = mu.murandCreateGenerator(generator, type);
+    __typeof__(murandCreateGeneratorHost) *below = BELOW(murandCreateGeneratorHost);
+    murandStatus_t r = below ? below(generator, type) : mu.murandCreateGenerator(generator, type);
     struct on_host *h = r ? NULL : malloc(sizeof *h);
     if (r)
         return r;
@@ -49,7 +51,7 @@ static murandStatus_t create_host(murandGenerator_t *generator, murandRngType_t 
     if (kept)
         return MURAND_STATUS_SUCCESS;
     free(h);
-    (void)mu.murandDestroyGenerator(*generator);
+    (void)BELOW(murandDestroyGenerator)(*generator);
     *generator = NULL;
     return MURAND_STATUS_ALLOCATION_FAILED;
 }
@@ -105,50 +107,94 @@ GENERATE(normal_double, murandGenerateNormalDouble, double, COMMA double mean CO
          deviation)
 GENERATE(poisson, murandGeneratePoisson, unsigned, COMMA double lambda, , lambda)
 
-/* ---- the logarithmic normal distribution: e to the power of normal numbers, on the host ---------- */
+/* ---- numbers that are made on the host of those that the library below has --------------------------- */
 
-/* A buffer for what lies on the device; the numbers themselves, if they lie on the host. */
-static murandStatus_t fetch(murandStatus_t r, bool device, void **numbers, void *out, size_t bytes)
+/* What is made of n numbers in `from`, in their place: as wide as those, or narrower. */
+struct recipe {
+    size_t width, made; /* of a number below, and of one that is made of it */
+    murandStatus_t (*generate)(murandGenerator_t g, void *from, size_t n, double a, double b);
+    bool (*make)(void *from, size_t n, double a); /* false: no memory */
+};
+
+/* The numbers below, on the host: of a generator of the device by way of its memory. */
+static murandStatus_t draw(const struct recipe *r, murandGenerator_t g, void *from, size_t n, double a, double b)
 {
-    *numbers = !device ? out : r ? NULL : malloc(bytes + 1);
-    if (!r && !*numbers)
+    void *device = NULL;
+    if (is_on_host(g))
+        return r->generate(g, from, n, a, b);
+    if (mu.musaMalloc(&device, n * r->width))
         return MURAND_STATUS_ALLOCATION_FAILED;
-    if (!r && device && (mu.musaDeviceSynchronize() || mu.musaMemcpy(*numbers, out, bytes, musaMemcpyDefault)))
-        return MURAND_STATUS_LAUNCH_FAILURE;
-    return r;
+    murandStatus_t status = r->generate(g, device, n, a, b);
+    return deliver(status, from, device, n, r->width);
 }
 
-static murandStatus_t put(murandStatus_t r, bool device, void *numbers, void *out, size_t bytes)
+static murandStatus_t cook(const struct recipe *r, murandGenerator_t g, void *out, size_t n, double a, double b)
 {
-    if (!r && device && mu.musaMemcpy(out, numbers, bytes, musaMemcpyDefault))
-        r = MURAND_STATUS_INTERNAL_ERROR;
-    if (device)
-        free(numbers);
-    return r;
+    void *from = n < SIZE_MAX / r->width ? malloc(n * r->width + 1) : NULL;
+    if (!from)
+        return MURAND_STATUS_ALLOCATION_FAILED;
+    murandStatus_t status = n ? draw(r, g, from, n, a, b) : r->generate(g, out, n, a, b);
+    if (!status && !r->make(from, n, a))
+        status = MURAND_STATUS_ALLOCATION_FAILED;
+    if (!status && is_on_host(g))
+        memcpy(out, from, n * r->made);
+    else if (!status && (mu.musaMemcpy(out, from, n * r->made, musaMemcpyDefault) || mu.musaDeviceSynchronize()))
+        status = MURAND_STATUS_INTERNAL_ERROR;
+    free(from);
+    return status;
 }
 
-static murandStatus_t log_normal(murandGenerator_t g, float *out, size_t n, float mean, float deviation)
+/* The logarithmic normal distribution is e to the power of normal numbers. */
+#define LOG_NORMAL(name, type, function, e_to)                                                     \
+    static murandStatus_t name##_below(murandGenerator_t g, void *from, size_t n, double mean, double deviation) \
+    {                                                                                              \
+        return mu.function(g, from, n, (type)mean, (type)deviation);                               \
+    }                                                                                              \
+    static bool name##_of(void *from, size_t n, double mean)                                       \
+    {                                                                                              \
+        type *x = from;                                                                            \
+        (void)mean;                                                                                \
+        for (size_t i = 0; i < n; i++)                                                             \
+            x[i] = e_to(x[i]);                                                                     \
+        return true;                                                                               \
+    }                                                                                              \
+    static murandStatus_t name(murandGenerator_t g, type *out, size_t n, type mean, type deviation) \
+    {                                                                                              \
+        static const struct recipe r = {sizeof(type), sizeof(type), name##_below, name##_of};      \
+        return cook(&r, g, out, n, (double)mean, (double)deviation);                               \
+    }
+LOG_NORMAL(log_normal, float, murandGenerateNormal, expf)
+LOG_NORMAL(log_normal_double, double, murandGenerateNormalDouble, exp)
+
+/* Poisson numbers are uniform ones through the inverse of the distribution: one of each, so that those of a
+ * quasirandom generator stay evenly spread. */
+static murandStatus_t uniform_below(murandGenerator_t g, void *from, size_t n, double a, double b)
 {
-    bool device = !is_on_host(g);
-    void *numbers;
-    murandStatus_t r = n > SIZE_MAX / sizeof *out ? MURAND_STATUS_OUT_OF_RANGE
-                                                  : mu.murandGenerateNormal(g, out, n, mean, deviation);
-    r = fetch(r, device, &numbers, out, n * sizeof *out);
-    for (size_t i = 0; !r && i < n; i++)
-        ((float *)numbers)[i] = expf(((float *)numbers)[i]);
-    return put(r, device, numbers, out, n * sizeof *out);
+    (void)a, (void)b;
+    return mu.murandGenerateUniformDouble(g, from, n);
 }
 
-static murandStatus_t log_normal_double(murandGenerator_t g, double *out, size_t n, double mean, double deviation)
+static bool poisson_of(void *from, size_t n, double lambda)
 {
-    bool device = !is_on_host(g);
-    void *numbers;
-    murandStatus_t r = n > SIZE_MAX / sizeof *out ? MURAND_STATUS_OUT_OF_RANGE
-                                                  : mu.murandGenerateNormalDouble(g, out, n, mean, deviation);
-    r = fetch(r, device, &numbers, out, n * sizeof *out);
-    for (size_t i = 0; !r && i < n; i++)
-        ((double *)numbers)[i] = exp(((double *)numbers)[i]);
-    return put(r, device, numbers, out, n * sizeof *out);
+    struct poisson_sums p = poisson_range(lambda);
+    p.sum = malloc(p.count * sizeof *p.sum);
+    if (!p.sum)
+        return false;
+    poisson_fill(&p, lambda);
+    for (size_t i = 0; i < n; i++) {
+        double u;
+        memcpy(&u, (char *)from + i * sizeof u, sizeof u);
+        unsigned number = poisson_at(&p, u);
+        memcpy((char *)from + i * sizeof number, &number, sizeof number);
+    }
+    free(p.sum);
+    return true;
+}
+
+static murandStatus_t poisson_of_uniform(murandGenerator_t g, unsigned *out, size_t n, double lambda)
+{
+    static const struct recipe r = {sizeof(double), sizeof(unsigned), uniform_below, poisson_of};
+    return !(lambda > 0) || lambda > POISSON_LAMBDA_MAX ? MURAND_STATUS_OUT_OF_RANGE : cook(&r, g, out, n, lambda, 0);
 }
 
 /* ---- settings that have one value ----------------------------------------------------------------- */
@@ -170,35 +216,49 @@ static murandStatus_t dimensions(murandGenerator_t generator, unsigned n)
 
 /* ---- the family ------------------------------------------------------------------------------------ */
 
+/* When a function stands in: where it is missing below; around it, where there are no host generators below; or for
+ * generators themselves, where any of the others does. */
+enum when { MISSING, NO_HOST, ANY };
 #define STAND_IN(function) (void (*)(void))(function)
 static const struct {
     const char *name;
-    bool host; /* stands around the function where there are no host generators; else where it is missing itself */
+    enum when when;
     void (*function)(void);
 } rows[] = {
-    {"murandCreateGeneratorHost", true, STAND_IN(create_host)},
-    {"murandDestroyGenerator", true, STAND_IN(destroy)},
-    {"murandGenerate", true, STAND_IN(bits)},
-    {"murandGenerateLongLong", true, STAND_IN(long_bits)},
-    {"murandGenerateUniform", true, STAND_IN(uniform)},
-    {"murandGenerateUniformDouble", true, STAND_IN(uniform_double)},
-    {"murandGenerateNormal", true, STAND_IN(normal)},
-    {"murandGenerateNormalDouble", true, STAND_IN(normal_double)},
-    {"murandGeneratePoisson", true, STAND_IN(poisson)},
-    {"murandGenerateLogNormal", false, STAND_IN(log_normal)},
-    {"murandGenerateLogNormalDouble", false, STAND_IN(log_normal_double)},
-    {"murandSetGeneratorOrdering", false, STAND_IN(ordering)},
-    {"murandSetQuasiRandomGeneratorDimensions", false, STAND_IN(dimensions)},
+    {"murandCreateGeneratorHost", ANY, STAND_IN(create_host)},
+    {"murandDestroyGenerator", ANY, STAND_IN(destroy)},
+    {"murandGenerate", NO_HOST, STAND_IN(bits)},
+    {"murandGenerateLongLong", NO_HOST, STAND_IN(long_bits)},
+    {"murandGenerateUniform", NO_HOST, STAND_IN(uniform)},
+    {"murandGenerateUniformDouble", NO_HOST, STAND_IN(uniform_double)},
+    {"murandGenerateNormal", NO_HOST, STAND_IN(normal)},
+    {"murandGenerateNormalDouble", NO_HOST, STAND_IN(normal_double)},
+    {"murandGeneratePoisson", NO_HOST, STAND_IN(poisson)},
+    {"murandGeneratePoisson", MISSING, STAND_IN(poisson_of_uniform)},
+    {"murandGenerateLogNormal", MISSING, STAND_IN(log_normal)},
+    {"murandGenerateLogNormalDouble", MISSING, STAND_IN(log_normal_double)},
+    {"murandSetGeneratorOrdering", MISSING, STAND_IN(ordering)},
+    {"murandSetQuasiRandomGeneratorDimensions", MISSING, STAND_IN(dimensions)},
 };
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static bool stands(unsigned i)
+{
+    bool there = cumu_below_has("murand", rows[i].name);
+    if (rows[i].when == MISSING)
+        return !there;
+    if (rows[i].when == NO_HOST)
+        return there && !cumu_below_has("murand", "murandCreateGeneratorHost");
+    bool any = !cumu_below_has("murand", "murandCreateGeneratorHost");
+    for (unsigned k = 0; !any && k < ROWS; k++)
+        any = rows[k].when == MISSING && stands(k);
+    return any;
+}
 
 void *cumu_rand_stand_in(const char *symbol)
 {
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, symbol) != 0)
-            continue;
-        bool there = cumu_below_has("murand", symbol), makes = strcmp(symbol, "murandCreateGeneratorHost") == 0;
-        bool use = rows[i].host ? !cumu_below_has("murand", "murandCreateGeneratorHost") && (there || makes) : !there;
-        return use && cumu_below_has("murand", "murandCreateGenerator") ? cumu_code_address(rows[i].function) : NULL;
-    }
+    for (unsigned i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, symbol) == 0 && stands(i) && cumu_below_has("murand", "murandCreateGenerator"))
+            return cumu_code_address(rows[i].function);
     return NULL;
 }

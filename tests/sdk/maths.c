@@ -42,7 +42,7 @@ enum { N = 1000 };
 static void random_numbers(void)
 {
     void *device = NULL, *host = NULL, *p = NULL;
-    unsigned a[N], b[N], c[4];
+    unsigned a[N], b[N];
     float x[N], y[N];
     double z[N], w[N];
     int bad = curandCreateGenerator(&device, CURAND_RNG_PSEUDO_XORWOW) ||
@@ -66,13 +66,26 @@ static void random_numbers(void)
     for (int i = 0; i < N; i++)
         bad |= fabs(exp(z[i]) - w[i]) > 1e-12 * w[i];
     expect(!bad, "logarithmic normal numbers");
+    double mean = 0, deviation = 0;
+    bad = curandGeneratePoisson(device, p, N, 30) || cudaMemcpy(a, p, sizeof a, 2) ||
+          curandGeneratePoisson(host, b, N, 30);
+    for (int i = 0; i < N; i++) {
+        mean += a[i] / (double)N;
+        deviation += (a[i] - 30.0) * (a[i] - 30.0) / N;
+        bad |= a[i] != b[i];
+    }
+    expect(!bad && fabs(mean - 30) < 1 && fabs(deviation - 30) < 6, "Poisson numbers");
+    bad = curandGeneratePoisson(host, b, N, 0.01);
+    for (int i = 0; i < N; i++)
+        bad |= b[i] > 3;
+    expect(!bad && curandGeneratePoisson(host, b, N, 0) == CURAND_STATUS_OUT_OF_RANGE &&
+               curandGeneratePoisson(host, b, N, 400001) == CURAND_STATUS_OUT_OF_RANGE, "and their range");
     expect(!curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_BEST) &&
                !curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_LEGACY) &&
                curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_SEEDED) == CURAND_STATUS_ARCH_MISMATCH,
            "orders that promise no numbers");
     expect(!curandSetQuasiRandomGeneratorDimensions(host, 1) &&
-               curandSetQuasiRandomGeneratorDimensions(host, 2) == CURAND_STATUS_ARCH_MISMATCH &&
-               curandGeneratePoisson(host, c, 4, 3) == CURAND_STATUS_ARCH_MISMATCH,
+               curandSetQuasiRandomGeneratorDimensions(host, 2) == CURAND_STATUS_ARCH_MISMATCH,
            "what has no other way is not supported");
     expect(!curandDestroyGenerator(host) && !curandDestroyGenerator(device), "they go");
 }

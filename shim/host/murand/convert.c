@@ -206,34 +206,17 @@ MURAND_VECTOR static void round_to_float(double *z, unsigned n)
 
 /* ---- Poisson ---------------------------------------------------------------------------------- */
 
-bool murand_poisson_begin(struct murand_poisson *p, double lambda)
+bool murand_poisson_begin(struct poisson_sums *p, double lambda)
 {
-    double reach = 12 * sqrt(lambda) + 40, total = 0;
-    p->first = lambda > reach ? (unsigned)(lambda - reach) : 0;
-    p->count = (unsigned)(lambda + reach) + 1 - p->first;
+    *p = poisson_range(lambda);
     p->sum = maths_alloc(p->count * sizeof *p->sum);
-    for (unsigned i = 0; p->sum && i < p->count; i++) {
-        double k = p->first + i;
-        p->sum[i] = total += exp(k * log(lambda) - lambda - lgamma(k + 1));
-    }
+    if (p->sum)
+        poisson_fill(p, lambda);
     return p->sum;
 }
 
-static unsigned poisson_at(const struct murand_poisson *p, double u)
-{
-    unsigned low = 0, high = p->count - 1;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if (p->sum[middle] < u)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return p->first + low;
-}
-
 /* By their sums or, without these, from normal numbers. */
-static void poisson(const struct murand_request *r, const struct murand_poisson *p, const double *of, unsigned n,
+static void poisson(const struct murand_request *r, const struct poisson_sums *p, const double *of, unsigned n,
                     size_t at)
 {
     uint32_t *out = (uint32_t *)r->out + at;
@@ -247,7 +230,7 @@ static void poisson(const struct murand_request *r, const struct murand_poisson 
 void murand_pairs(const struct murand_request *r, const double *far, const double *turn, unsigned n, bool firsts,
                   size_t at)
 {
-    static const struct murand_poisson none;
+    static const struct poisson_sums none;
     double z[2 * MURAND_CHUNK];
     unsigned numbers = firsts ? n : 2 * n;
     box_muller(far, turn, n, z);
@@ -262,7 +245,7 @@ void murand_pairs(const struct murand_request *r, const double *far, const doubl
 
 /* ---- a number a draw -------------------------------------------------------------------------- */
 
-void murand_singles(const struct murand_engine *e, const struct murand_request *r, const struct murand_poisson *p,
+void murand_singles(const struct murand_engine *e, const struct murand_request *r, const struct poisson_sums *p,
                     const uint32_t *draws, unsigned n, size_t at)
 {
     double z[MURAND_CHUNK];
@@ -292,7 +275,7 @@ void murand_singles(const struct murand_engine *e, const struct murand_request *
 }
 
 void murand_wide_singles(const struct murand_engine *e, const struct murand_request *r,
-                         const struct murand_poisson *p, const uint64_t *draws, unsigned n, size_t at)
+                         const struct poisson_sums *p, const uint64_t *draws, unsigned n, size_t at)
 {
     double z[MURAND_CHUNK];
     uint32_t upper[MURAND_CHUNK];

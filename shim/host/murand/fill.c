@@ -14,7 +14,7 @@ struct shape {
     bool neighbours; /* ... each of lanes 2 k and 2 k + 1 */
 };
 static struct shape shape(const struct murand_engine *e, const struct murand_request *r,
-                          const struct murand_poisson *p)
+                          const struct poisson_sums *p)
 {
     unsigned precise = r->kind == MURAND_UNIFORM_DOUBLE || r->kind == MURAND_NORMAL_DOUBLE ||
                        r->kind == MURAND_LOG_NORMAL_DOUBLE ? e->precise : 1;
@@ -65,7 +65,7 @@ static void pairs(const struct murand_engine *e, const struct murand_request *r,
     murand_pairs(r, far, turn, of.neighbours ? lanes / 2 : lanes, of.outputs == 1 && !of.neighbours, at);
 }
 
-static void convert(const struct murand_engine *e, const struct murand_request *r, const struct murand_poisson *p,
+static void convert(const struct murand_engine *e, const struct murand_request *r, const struct poisson_sums *p,
                     struct shape of, drawn raw, unsigned lanes, size_t at)
 {
     static const struct murand_engine full = {.single = true, .scale = &murand_full};
@@ -88,7 +88,7 @@ static void convert(const struct murand_engine *e, const struct murand_request *
 struct job {
     struct murand_sequence *sequence;
     const struct murand_request *request;
-    const struct murand_poisson *poisson;
+    const struct poisson_sums *poisson;
     struct shape shape;
     unsigned long long first, end;
 };
@@ -157,7 +157,7 @@ static bool begin(struct murand_sequence *s)
 
 murandStatus_t murand_fill(struct murand_sequence *s, const struct murand_request *r)
 {
-    struct murand_poisson p = {0, 0, NULL};
+    struct poisson_sums p = {0, 0, NULL};
     if (!r->n)
         return MURAND_STATUS_SUCCESS;
     s->begun = s->begun || !s->engine->begin || begin(s);

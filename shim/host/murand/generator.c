@@ -319,7 +319,7 @@ murandStatus_t murandGenerateLogNormalDouble(murandGenerator_t g, double *out, s
 murandStatus_t murandGeneratePoisson(murandGenerator_t g, unsigned *out, size_t n, double lambda)
 {
     LIVE(g);
-    if (!(lambda > 0) || lambda > 400000)
+    if (!(lambda > 0) || lambda > POISSON_LAMBDA_MAX)
         return MURAND_STATUS_OUT_OF_RANGE;
     return generate(g, (struct murand_request){MURAND_POISSON, out, n, lambda, 0});
 }

@@ -15,6 +15,7 @@
 #include "abi/murand.h"
 #include "musa_enums.h"
 #include "sanitize.h"
+#include "sobol/poisson.h"
 
 enum {
     MURAND_CHUNK = 512, /* lanes that draw at once: a multiple of each engine's group of lanes, a divisor of its row */
@@ -30,7 +31,6 @@ enum {
 
 struct murand_sequence;
 struct murand_request;
-struct murand_poisson;
 
 /* How 32-bit draws become numbers in (0, 1]. */
 struct murand_scale {
@@ -61,7 +61,7 @@ struct murand_engine {
     /* Where not NULL: these lanes have drawn, and not only for a neighbour's sake. */
     void (*passed)(struct murand_sequence *s, unsigned first, unsigned count, unsigned draws);
     /* Quasirandom engines have this one instead of all the rest. */
-    murandStatus_t (*fill)(struct murand_sequence *s, const struct murand_request *r, const struct murand_poisson *p);
+    murandStatus_t (*fill)(struct murand_sequence *s, const struct murand_request *r, const struct poisson_sums *p);
     bool scrambled, wide; /* theirs */
 };
 extern const struct murand_engine murand_xorwow, murand_mrg32k3a, murand_philox, murand_mtgp32, murand_mt19937;
@@ -107,24 +107,19 @@ murandStatus_t murand_fill(struct murand_sequence *s, const struct murand_reques
 
 /* convert.c: n draws, or pairs of them, to the request's numbers from `at` on. ------------------------------------ */
 
-/* Sums of the Poisson distribution, where they are neither 0 nor 1 in a double: value `first` + i has sum[i] at or
- * below it. */
-struct murand_poisson {
-    unsigned first, count;
-    double *sum;
-};
-bool murand_poisson_begin(struct murand_poisson *p, double lambda);
+/* The sums of a request; false without memory. */
+bool murand_poisson_begin(struct poisson_sums *p, double lambda);
 
 /* Uniform numbers in (0, 1], two for two normal ones (Box and Muller 1958), or only for the first of these; for
  * Poisson numbers of a great lambda, too. */
 void murand_pairs(const struct murand_request *r, const double *far, const double *turn, unsigned n, bool firsts,
                   size_t at);
 /* 32-bit draws, each for one number. */
-void murand_singles(const struct murand_engine *e, const struct murand_request *r, const struct murand_poisson *p,
+void murand_singles(const struct murand_engine *e, const struct murand_request *r, const struct poisson_sums *p,
                     const uint32_t *draws, unsigned n, size_t at);
 /* 64-bit draws, each for one number. */
 void murand_wide_singles(const struct murand_engine *e, const struct murand_request *r,
-                         const struct murand_poisson *p, const uint64_t *draws, unsigned n, size_t at);
+                         const struct poisson_sums *p, const uint64_t *draws, unsigned n, size_t at);
 /* A pair of draws as 53 bits in (0, 1]: XORWOW's and Philox's. */
 void murand_precise(const uint32_t *low, const uint32_t *high, unsigned n, double *out);
 void murand_uniform(const struct murand_scale *scale, const uint32_t *draws, unsigned n, double *out);

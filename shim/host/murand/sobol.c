@@ -20,7 +20,7 @@ struct dimension {
 struct job {
     const struct murand_engine *engine;
     const struct murand_request *request;
-    const struct murand_poisson *poisson;
+    const struct poisson_sums *poisson;
     const struct dimension *dimension;
     unsigned long long first, points; /* of each dimension */
     unsigned long long part, parts;   /* points in each part, parts of each dimension */
@@ -89,7 +89,7 @@ static bool begin(struct murand_sequence *s)
     return false;
 }
 
-static murandStatus_t fill(struct murand_sequence *s, const struct murand_request *r, const struct murand_poisson *p)
+static murandStatus_t fill(struct murand_sequence *s, const struct murand_request *r, const struct poisson_sums *p)
 {
     if (!s->state && !begin(s))
         return MURAND_STATUS_ALLOCATION_FAILED;
