@@ -12,54 +12,41 @@ static int by_name(const void *name, const void *row)
     return strcmp(name, *(const char *const *)row); /* both tables' rows begin with it */
 }
 
-/* The same function under its other name, with or without _v2, where that takes the same arguments. */
-static const char *other_name(const char *name)
+/* The row of that name in one of the core's tables; NULL: there is none. */
+static const void *find_row(const char *table, const char *count, size_t size, const char *name)
 {
-    const struct cumu_mu_symbol *mu = cumu_tool_symbol("cumu_mu_symbols"), *m = NULL;
-    const uint32_t *n = cumu_tool_symbol("cumu_mu_count");
-    if (mu && n)
-        m = bsearch(name, mu, *n, sizeof *mu, by_name);
-    return m ? m->other : NULL;
+    const void *rows = cumu_tool_symbol(table);
+    const uint32_t *n = cumu_tool_symbol(count);
+    return rows && n ? bsearch(name, rows, *n, size, by_name) : NULL;
 }
 
-/* The plain function that a form for the per-thread default stream is made of where it is missing. */
-static const char *plain_form(const char *name)
+/* How a library serves a function: itself, under its other name (with or without _v2, where that takes the same
+ * arguments), or, for the per-thread default stream, by the plain function. */
+enum found { NOWHERE, BY_NAME, BY_OTHER_NAME, BY_PLAIN_FORM };
+static enum found find_form(const struct cumu_name *has, const char *name)
 {
-    const struct cumu_per_thread *form = cumu_tool_symbol("cumu_per_thread"), *f = NULL;
-    const uint32_t *n = cumu_tool_symbol("cumu_per_thread_count");
-    if (form && n)
-        f = bsearch(name, form, *n, sizeof *form, by_name);
-    return f ? f->base : NULL;
-}
-
-static bool under(const struct cumu_name *has, const char *name)
-{
-    return name && cumu_names_find(has, name);
+    const struct cumu_mu_symbol *m = find_row("cumu_mu_symbols", "cumu_mu_count", sizeof *m, name);
+    const struct cumu_per_thread *f = find_row("cumu_per_thread", "cumu_per_thread_count", sizeof *f, name);
+    if (cumu_names_find(has, name))
+        return BY_NAME;
+    if (m && m->other && cumu_names_find(has, m->other))
+        return BY_OTHER_NAME;
+    return f && find_form(has, f->base) ? BY_PLAIN_FORM : NOWHERE;
 }
 
 static void compare(const char *library, const struct cumu_name *has, const struct cumu_name *wanted)
 {
-    unsigned all = 0, there = 0, other = 0, made = 0;
-    for (const struct cumu_name *n = wanted; n; n = n->hh.next, all++) {
-        const char *plain = plain_form(n->text);
-        if (cumu_names_find(has, n->text))
-            there++;
-        else if (under(has, other_name(n->text)))
-            other++;
-        else if (plain && (under(has, plain) || under(has, other_name(plain))))
-            made++;
-    }
+    unsigned all = 0, found[BY_PLAIN_FORM + 1] = {0};
+    for (const struct cumu_name *n = wanted; n; n = n->hh.next, all++)
+        found[find_form(has, n->text)]++;
     doctor_line("asked for", "%u", all);
-    doctor_line("there", "%u", there);
-    doctor_line("under another name", "%u", other);
-    doctor_line("made of the plain function", "%u", made);
+    doctor_line("there", "%u", found[BY_NAME]);
+    doctor_line("under another name", "%u", found[BY_OTHER_NAME]);
+    doctor_line("made of the plain function", "%u", found[BY_PLAIN_FORM]);
     doctor_section("lacking %s", library);
-    for (const struct cumu_name *n = wanted; n; n = n->hh.next) {
-        const char *plain = plain_form(n->text);
-        if (!cumu_names_find(has, n->text) && !under(has, other_name(n->text)) &&
-            !(plain && (under(has, plain) || under(has, other_name(plain)))))
+    for (const struct cumu_name *n = wanted; n; n = n->hh.next)
+        if (find_form(has, n->text) == NOWHERE)
             doctor_line(n->text, "%u", n->uses);
-    }
 }
 
 /* C names of MUSA's: a library's C++ ones and what it carries along are nobody's interface. */
