@@ -71,10 +71,10 @@ if [ -d "$tutorial" ]; then # what has no device code of its own
 fi
 
 flagcx=$folder/FlagCX/flagcx
-if [ -d "$flagcx" ]; then
-    with="-DUSE_MUSA_ADAPTOR $(find "$flagcx" -type d -name include | sed 's/^/-I/' | tr '\n' ' ')"
-    for f in "$flagcx"/adaptor/ccl/musa_mccl_adaptor.cc "$flagcx"/adaptor/ccl/mccl_adaptor.cc \
-        "$flagcx"/adaptor/device/musa_adaptor.cc; do
+if [ -d "$flagcx" ]; then # its tuner needs nlohmann's json.hpp
+    with="-DUSE_MUSA_ADAPTOR $(find "$flagcx" -type d | sed 's/^/-I/' | tr '\n' ' ')"
+    for f in "$flagcx"/adaptor/ccl/m*ccl_adaptor.cc "$flagcx"/adaptor/device/musa_adaptor.cc \
+        "$flagcx"/adaptor/tuner/mccl_tuner.cc; do
         [ ! -e "$f" ] || told "${f#"$folder/"}" compile $cxx $with -c -o "$tmp/one.o" "$f" || :
     done
 fi

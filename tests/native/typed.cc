@@ -17,7 +17,22 @@ int main()
     if (!err)
         err = musaEventRecord(done);
     if (!err)
+        err = musaEventRecordWithFlags(done);
+    if (!err)
+        err = musaMemcpy2DAsync(x + 4, 16, host + 4, 16, 16, 1, musaMemcpyHostToDevice);
+    if (!err)
         err = musaEventSynchronize(done);
+    musaError state = err ? musaSuccess : musaEventQuery(done);
+    if (!err)
+        err = state;
+    musaGraph_t graph = nullptr;
+    musaGraphExec_t exec = nullptr;
+    if (!err)
+        err = musaGraphCreate(&graph, 0);
+    if (!err)
+        err = musaGraphInstantiate(&exec, graph, nullptr, nullptr, 0);
+    if (!err)
+        err = musaGraphExecDestroy(exec) || musaGraphDestroy(graph);
 #ifdef WITH_FFT
     if (!err)
         err = mufftPlan1d(&plan, 4, MUFFT_C2C, 1);

@@ -6,6 +6,7 @@
 #include "musa.h"
 
 #ifdef __cplusplus
+typedef musaError_t musaError; /* an enumeration's name goes without `enum` there */
 template <class T> static inline musaError_t musaMalloc(T **p, size_t n) { return musaMalloc((void **)p, n); }
 template <class T> static inline musaError_t musaMallocHost(T **p, size_t n) { return musaMallocHost((void **)p, n); }
 template <class T> static inline musaError_t musaHostAlloc(T **p, size_t n, unsigned flags)
@@ -41,6 +42,33 @@ static inline musaError_t musaMemcpyPeerAsync(void *to, int to_device, const voi
     return musaMemcpyPeerAsync(to, to_device, from, from_device, n, nullptr);
 }
 static inline musaError_t musaEventCreate(musaEvent_t *e, unsigned flags) { return musaEventCreateWithFlags(e, flags); }
+static inline musaError_t musaEventRecordWithFlags(musaEvent_t e, musaStream_t s = nullptr)
+{
+    return musaEventRecordWithFlags(e, s, 0);
+}
+static inline musaError_t musaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                                            size_t width, size_t height, musaMemcpyKind kind)
+{
+    return musaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+}
+static inline musaError_t musaMemcpy3DAsync(const musaMemcpy3DParms *copy) { return musaMemcpy3DAsync(copy, nullptr); }
+static inline musaError_t musaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height)
+{
+    return musaMemset2DAsync(p, pitch, value, width, height, nullptr);
+}
+static inline musaError_t musaMemPrefetchAsync(const void *p, size_t n, int device)
+{
+    return musaMemPrefetchAsync(p, n, device, nullptr);
+}
+static inline musaError_t musaGraphInstantiate(musaGraphExec_t *exec, musaGraph_t graph)
+{
+    return musaGraphInstantiate(exec, graph, 0);
+}
+static inline musaError_t musaGraphInstantiate(musaGraphExec_t *exec, musaGraph_t graph, musaGraphNode_t *, char *,
+                                               size_t) /* SDKs before 5 */
+{
+    return musaGraphInstantiate(exec, graph, 0);
+}
 static inline musaError_t musaEventRecord(musaEvent_t e) { return musaEventRecord(e, nullptr); }
 static inline musaError_t musaStreamWaitEvent(musaStream_t s, musaEvent_t e) { return musaStreamWaitEvent(s, e, 0); }
 #endif
