@@ -1,4 +1,4 @@
-/* Plans of cuFFTW: one of cuFFT's, and what FFTW's interface keeps with it. */
+/* Plans of cuFFTW: the system FFTW's, and the memory that they were made for. */
 #ifndef CUMU_API_CUFFTW_PLAN_H
 #define CUMU_API_CUFFTW_PLAN_H
 
@@ -8,23 +8,21 @@
 #include "cuda_enums.h"
 #include "wraps.h"
 
-enum { CUFFTW_RANK = 3 };
+enum cufftw_kind { CUFFTW_C2C, CUFFTW_R2C, CUFFTW_C2R };
 
-struct cufftw_dim {
-    long long n, is, os; /* elements; steps of the two sides, in their own elements */
-};
-struct cufftw_side {
-    void *data;
-    size_t bytes; /* from the first element to the last */
-    bool dense;   /* no byte of them belongs to anything else */
-};
 struct cufftw_plan {
-    int plan, type, sign; /* cuFFT's number, type and direction */
-    struct cufftw_side in, out;
+    bool precise; /* double */
+    enum cufftw_kind kind;
+    void *fast, *any; /* FFTW's plans: for memory aligned as in and out are, and for any */
+    void *in, *out;
 };
 
-/* Runs the plan on these, which lie on the device or in memory that it knows nothing of. Returns when the result is
- * there, as FFTW does. */
+/* fftw_NAME or fftwf_NAME of the system's FFTW; NULL, with a line that says why, where there is none. */
+void *cufftw_function(bool precise, const char *name);
+
+void cufftw_drop(struct cufftw_plan *p);
+
+/* Runs the plan on these, which lie on the host or on the device. Returns when the result is there, as FFTW does. */
 void cufftw_run(const struct cufftw_plan *p, void *in, void *out);
 
 #endif
