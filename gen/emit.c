@@ -76,11 +76,12 @@ void emit_types(const struct job *j)
         void (*emit)(const struct types *, FILE *, FILE *);
     } files[] = {
         {"cuda_enums.h", "musa_enums.h", "types (enum files)", emit_enums},
+        {"cuda_texts.h", "musa_texts.h", "types (enum files)", emit_texts},
         {"cuda_structs.h", "musa_structs.h", "types (struct files)", emit_structs},
     };
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
-        struct output c = emit_open(j, files[i].cuda, "//", "typefile.c", files[i].from);
-        struct output m = emit_open(j, files[i].musa, "//", "typefile.c", files[i].from);
+        struct output c = emit_open(j, files[i].cuda, "//", "emit_types.c", files[i].from);
+        struct output m = emit_open(j, files[i].musa, "//", "emit_types.c", files[i].from);
         fprintf(c.file, "#pragma once\n");
         fprintf(m.file, "#pragma once\n");
         files[i].emit(&j->map->types, c.file, m.file);

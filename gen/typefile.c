@@ -1,5 +1,5 @@
 /* Parser of the .enum and .struct files of mapping/types (layouts: head of error.enum and
- * device_prop.struct there). Emits the headers that both sides include. */
+ * device_prop.struct there). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ const char *musa_name(struct arena *a, const char *cuda)
     return cuda;
 }
 
-/* enum CUDA [ALIAS] = MUSA [ALIAS] equal | default N ;  flags NAME equal */
+/* enum CUDA [ALIAS] = MUSA [ALIAS] equal | default N [texts CUDA] ;  flags NAME equal */
 static void enum_head(struct types *t, struct arena *a, struct errors *e, struct place at,
                       const struct words *w)
 {
@@ -28,30 +28,45 @@ static void enum_head(struct types *t, struct arena *a, struct errors *e, struct
     n->at = at;
     n->flags = !strcmp(w->at[0].text, "flags");
     n->cuda = n->musa = name;
-    unsigned i = 2;
+    unsigned i = 2, count = w->count;
+    if (count > 2 && !strcmp(w->at[count - 2].text, "texts")) {
+        count -= 2;
+        n->like = find_enum(t, w->at[count + 1].text);
+        if (!n->like)
+            error_at(e, at, name, "texts of `%s'; expected an enum above", w->at[count + 1].text);
+    }
     if (!n->flags) {
-        if (i < w->count && is_identifier(w->at[i].text))
+        if (i < count && is_identifier(w->at[i].text))
             n->cuda_alias = w->at[i++].text;
-        if (i + 1 >= w->count || strcmp(w->at[i].text, "=")) {
+        if (i + 1 >= count || strcmp(w->at[i].text, "=")) {
             error_at(e, at, name,
                      "no MUSA type; expected `enum CUDA [ALIAS] = MUSA [ALIAS] equal'");
             return;
         }
         n->musa = w->at[i + 1].text;
         i += 2;
-        if (i + 1 < w->count && is_identifier(w->at[i].text) && strcmp(w->at[i].text, "default"))
+        if (i + 1 < count && is_identifier(w->at[i].text) && strcmp(w->at[i].text, "default"))
             n->musa_alias = w->at[i++].text;
     }
-    if (i + 1 == w->count && !strcmp(w->at[i].text, "equal"))
+    if (i + 1 == count && !strcmp(w->at[i].text, "equal"))
         n->equal = true;
-    else if (i + 2 != w->count || strcmp(w->at[i].text, "default") ||
+    else if (i + 2 != count || strcmp(w->at[i].text, "default") ||
              !parse_number(w->at[i + 1].text, &n->fallback))
         error_at(e, at, name,
                  "values are neither equal nor translated; expected `equal' or "
                  "`default NUMBER' at the end");
 }
 
-/* cudaName N [= musaName [N] | -] ;  - N = musaName [N] */
+/* The text of that number, NULL when it has none. */
+static const char *text_of(const struct enum_type *n, long long value)
+{
+    for (unsigned i = 0; i < n->rows.count; i++)
+        if (n->rows.at[i].cuda && n->rows.at[i].cuda_value == value)
+            return n->rows.at[i].text;
+    return NULL;
+}
+
+/* cudaName N [= musaName [N] | -] ["text"] ;  - N = musaName [N] */
 static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, struct place at,
                      const struct words *w)
 {
@@ -68,9 +83,14 @@ static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, str
     r.cuda = strcmp(name, "-") ? name : NULL;
     r.musa_value = r.cuda_value;
     r.musa = r.cuda ? musa_name(a, r.cuda) : NULL;
-    if (w->count > 2) {
-        if (strcmp(w->at[2].text, "=") || w->count < 4 || w->count > 5 ||
-            (w->count == 5 && !parse_number(w->at[4].text, &r.musa_value))) {
+    unsigned count = w->count;
+    if (w->at[count - 1].quoted)
+        r.text = w->at[--count].text;
+    else if (n->like)
+        r.text = text_of(n->like, r.cuda_value);
+    if (count > 2) {
+        if (strcmp(w->at[2].text, "=") || count < 4 || count > 5 ||
+            (count == 5 && !parse_number(w->at[4].text, &r.musa_value))) {
             error_at(e, at, name, "bad right side; expected `= MUSA-NAME [NUMBER]' or `= -'");
             return;
         }
@@ -82,7 +102,7 @@ static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, str
         error_at(e, at, name,
                  "numbers differ in an enum declared equal; expected `default NUMBER' in "
                  "its head");
-    r.answers = !r.cuda && w->count == 5;
+    r.answers = !r.cuda && count == 5;
     /* Several CUDA names of one MUSA value: the MUSA side declares it once. */
     for (unsigned i = 0; i < n->rows.count && r.musa; i++)
         r.repeat |= n->rows.at[i].musa && !strcmp(n->rows.at[i].musa, r.musa) &&
@@ -109,25 +129,20 @@ void parse_enums(struct types *t, struct arena *a, struct errors *e, const char 
     }
 }
 
-static const struct {
-    const char *name, *c;
-    unsigned size;
-} field_types[] = {
-    {"char", "char", 1},   {"uchar", "unsigned char", 1},
-    {"short", "short", 2}, {"ushort", "unsigned short", 2},
-    {"int", "int", 4},     {"uint", "unsigned", 4},
-    {"float", "float", 4}, {"double", "double", 8},
-    {"size", "size_t", 8}, {"u64", "unsigned long long", 8},
-    {"ptr", "void *", 8},  {"cptr", "const void *", 8},
-};
-enum { FIELD_TYPES = sizeof field_types / sizeof *field_types };
-
-static unsigned field_type(const char *name)
+const struct field_type *find_field_type(const char *name)
 {
-    unsigned i = 0;
-    while (i < FIELD_TYPES && strcmp(field_types[i].name, name))
-        i++;
-    return i;
+    static const struct field_type types[] = {
+        {"char", "char", 1},   {"uchar", "unsigned char", 1},
+        {"short", "short", 2}, {"ushort", "unsigned short", 2},
+        {"int", "int", 4},     {"uint", "unsigned", 4},
+        {"float", "float", 4}, {"double", "double", 8},
+        {"size", "size_t", 8}, {"u64", "unsigned long long", 8},
+        {"ptr", "void *", 8},  {"cptr", "const void *", 8},
+    };
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].name, name))
+            return &types[i];
+    return NULL;
 }
 
 /* struct CUDA [= MUSA] LAYOUT:SIZE ... */
@@ -174,7 +189,7 @@ static void struct_row(struct struct_type *s, struct arena *a, struct errors *e,
     f->type =
         bracket ? arena_copy(a, w->at[1].text, (size_t)(bracket - w->at[1].text)) : w->at[1].text;
     f->dims = bracket ? (unsigned)strtoul(bracket + 1, NULL, 10) : 0;
-    if (field_type(f->type) == FIELD_TYPES || (bracket && !f->dims))
+    if (!find_field_type(f->type) || (bracket && !f->dims))
         error_at(e, at, f->name,
                  "unknown type `%s'; expected one of char uchar short ushort int uint "
                  "float double size u64 ptr cptr, with [N] for arrays",
@@ -266,81 +281,4 @@ const struct enum_type *find_enum(const struct types *t, const char *cuda)
             return n;
     }
     return NULL;
-}
-
-static void emit_side(const struct types *t, FILE *f, bool musa)
-{
-    for (unsigned i = 0; i < t->enums.count; i++) {
-        const struct enum_type *n = &t->enums.at[i];
-        bool open = false; /* a side that has none of the names has no enum */
-        for (unsigned k = 0; k < n->rows.count; k++) {
-            const struct enum_row *r = &n->rows.at[k];
-            const char *name = !musa ? r->cuda : r->repeat ? NULL : r->musa;
-            if (name && !open)
-                fprintf(f, "\nenum { /* %s */\n", musa ? n->musa : n->cuda);
-            if (name)
-                fprintf(f, "    %s = %lld,\n", name, musa ? r->musa_value : r->cuda_value);
-            open |= name != NULL;
-        }
-        fputs(open ? "};\n" : "", f);
-    }
-}
-
-void emit_enums(const struct types *t, FILE *cuda, FILE *musa)
-{
-    emit_side(t, cuda, false);
-    emit_side(t, musa, true);
-}
-
-/* One CUDA layout as a C struct that the compiler checks field by field. Gaps that C's alignment
- * does not make by itself become `reserved_N`. */
-static void emit_layout(const struct struct_type *s, unsigned l, FILE *f)
-{
-    const char *name = s->cuda, *layout = s->layout[l].name;
-    long at = 0;
-    fprintf(f, "\nstruct cumu_%s_%s {\n", name, layout);
-    for (unsigned i = 0; i < s->fields.count; i++) {
-        const struct field_row *r = &s->fields.at[i];
-        unsigned type = field_type(r->type);
-        if (r->offset[l] < 0 || type == FIELD_TYPES)
-            continue;
-        long align = field_types[type].size, natural = (at + align - 1) / align * align;
-        if (r->offset[l] > natural)
-            fprintf(f, "    char reserved_%ld[%ld];\n", at, r->offset[l] - at);
-        fprintf(f, "    %s%s%s", field_types[type].c,
-                field_types[type].c[strlen(field_types[type].c) - 1] == '*' ? "" : " ", r->name);
-        if (r->dims)
-            fprintf(f, "[%u]", r->dims);
-        fprintf(f, ";\n");
-        at = r->offset[l] + align * (r->dims ? (long)r->dims : 1);
-    }
-    if (s->layout[l].size - at >= 8)
-        fprintf(f, "    char reserved_%ld[%ld];\n", at, s->layout[l].size - at);
-    fprintf(f, "};\n_Static_assert(sizeof(struct cumu_%s_%s) == %ld, \"%s %s\");\n", name, layout,
-            s->layout[l].size, name, layout);
-    for (unsigned i = 0; i < s->fields.count; i++)
-        if (s->fields.at[i].offset[l] >= 0)
-            fprintf(f, "_Static_assert(offsetof(struct cumu_%s_%s, %s) == %ld, \"%s\");\n", name,
-                    layout, s->fields.at[i].name, s->fields.at[i].offset[l], s->fields.at[i].name);
-}
-
-void emit_structs(const struct types *t, FILE *cuda, FILE *musa)
-{
-    fprintf(cuda, "#include <stddef.h>\n");
-    fprintf(musa, "#include <stddef.h>\n\n#include \"abi/musa.h\"\n");
-    for (unsigned i = 0; i < t->structs.count; i++) {
-        const struct struct_type *s = &t->structs.at[i];
-        for (unsigned l = 0; l < s->layouts; l++) {
-            if (strcmp(s->layout[l].name, "musa")) {
-                emit_layout(s, l, cuda);
-                continue;
-            }
-            fprintf(musa, "\n_Static_assert(sizeof(%s) == %ld, \"%s\");\n", s->musa,
-                    s->layout[l].size, s->musa);
-            for (unsigned k = 0; k < s->fields.count; k++)
-                if (s->fields.at[k].offset[l] >= 0)
-                    fprintf(musa, "_Static_assert(offsetof(%s, %s) == %ld, \"%s\");\n", s->musa,
-                            s->fields.at[k].name, s->fields.at[k].offset[l], s->fields.at[k].name);
-        }
-    }
 }

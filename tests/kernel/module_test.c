@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/errors.h"
 #include "fatbin/fatbin.h"
 #include "mock.h"
 

@@ -2,8 +2,10 @@
 #include "api/api.h"
 #include "api/cublas/release.h"
 
+#include "abi/text.h"
 #include "conv.h"
 #include "cuda_enums.h"
+#include "cuda_texts.h"
 
 /* muBLAS knows whether a handle is one. */
 static int handle_status(void *handle)
@@ -42,40 +44,18 @@ size_t wrap_cublasGetCudartVersion_v11(void) { return (size_t)cumu_cublas_releas
 size_t wrap_cublasGetCudartVersion_v12(void) { return (size_t)cumu_cublas_releases[V12].cudart; }
 size_t wrap_cublasGetCudartVersion(void) { return (size_t)cumu_cublas_releases[V13].cudart; }
 
-static const struct {
-    int status;
-    const char *name, *text;
-} statuses[] = {
-    {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "success"},
-    {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED", "the library was not initialized"},
-    {CUBLAS_STATUS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED", "the resource allocation failed"},
-    {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE", "an unsupported value or parameter was passed"},
-    {CUBLAS_STATUS_ARCH_MISMATCH, "CUBLAS_STATUS_ARCH_MISMATCH", "the device lacks a required feature"},
-    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR", "an access to device memory failed"},
-    {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED", "the program failed to execute"},
-    {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR", "an internal operation failed"},
-    {CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED", "the functionality is not supported"},
-    {CUBLAS_STATUS_LICENSE_ERROR, "CUBLAS_STATUS_LICENSE_ERROR", "the licence check failed"},
-};
-
-static int row_of(int status)
-{
-    for (int i = 0; i < (int)(sizeof statuses / sizeof *statuses); i++)
-        if (statuses[i].status == status)
-            return i;
-    return -1;
-}
+static const struct cumu_text statuses[] = {CUMU_TEXTS_cublasStatus_t};
 
 const char *wrap_cublasGetStatusName(int status)
 {
-    int i = row_of(status);
-    return i < 0 ? "unknown cublasStatus_t" : statuses[i].name;
+    const struct cumu_text *s = CUMU_TEXT_FIND(statuses, status);
+    return s ? s->name : "unknown cublasStatus_t";
 }
 
 const char *wrap_cublasGetStatusString(int status)
 {
-    int i = row_of(status);
-    return i < 0 ? "unknown cublasStatus_t" : statuses[i].text;
+    const struct cumu_text *s = CUMU_TEXT_FIND(statuses, status);
+    return s ? s->text : "unknown cublasStatus_t";
 }
 
 /* muBLAS keeps its workspace to itself; a program's own is only checked. */

@@ -1,6 +1,8 @@
 /* Last error of the thread, error names and texts. */
 #include "api/api.h"
-#include "api/errors.h"
+
+#include "abi/text.h"
+#include "cuda_texts.h"
 
 /* A query's "not ready" is no failure and is not kept as one. In CUDA each runtime linked into a process
  * has a last error of its own; here they share one, and a library that looks after its launches (CUB) must
@@ -24,14 +26,16 @@ cudaError_t wrap_cudaPeekAtLastError(void)
     return kept(ours ? ours : mu.musaPeekAtLastError());
 }
 
+static const struct cumu_text errors[] = {CUMU_TEXTS_cudaError};
+
 const char *wrap_cudaGetErrorName(cudaError_t error)
 {
-    const struct cumu_error_text *e = cumu_error_find(error);
-    return e && e->runtime ? e->runtime : "unrecognized error code";
+    const struct cumu_text *e = CUMU_TEXT_FIND(errors, error);
+    return e ? e->name : "unrecognized error code";
 }
 
 const char *wrap_cudaGetErrorString(cudaError_t error)
 {
-    const struct cumu_error_text *e = cumu_error_find(error);
-    return e && e->runtime ? e->text : "unrecognized error code";
+    const struct cumu_text *e = CUMU_TEXT_FIND(errors, error);
+    return e ? e->text : "unrecognized error code";
 }

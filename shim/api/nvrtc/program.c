@@ -3,6 +3,9 @@
 #include "api/api.h"
 #include "api/nvrtc/nvrtc.h"
 #include "core/hmap.h"
+
+#include "abi/text.h"
+#include "cuda_texts.h"
 #include "wraps.h"
 
 #include <stdlib.h>
@@ -125,17 +128,7 @@ nvrtcResult wrap_nvrtcGetCUBIN(void *program, char *image)
 /* Of every version, and also without a compiler. */
 const char *wrap_nvrtcGetErrorString(int result)
 {
-#define NAME(n) [NVRTC_##n] = "NVRTC_" #n
-    static const char *const names[] = {
-        NAME(SUCCESS), NAME(ERROR_OUT_OF_MEMORY), NAME(ERROR_PROGRAM_CREATION_FAILURE),
-        NAME(ERROR_INVALID_INPUT), NAME(ERROR_INVALID_PROGRAM), NAME(ERROR_INVALID_OPTION),
-        NAME(ERROR_COMPILATION), NAME(ERROR_BUILTIN_OPERATION_FAILURE),
-        NAME(ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION), NAME(ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION),
-        NAME(ERROR_NAME_EXPRESSION_NOT_VALID), NAME(ERROR_INTERNAL_ERROR), NAME(ERROR_TIME_FILE_WRITE_FAILED),
-        NAME(ERROR_NO_PCH_CREATE_ATTEMPTED), NAME(ERROR_PCH_CREATE_HEAP_EXHAUSTED), NAME(ERROR_PCH_CREATE),
-        NAME(ERROR_CANCELLED), NAME(ERROR_TIME_TRACE_FILE_WRITE_FAILED),
-    };
-#undef NAME
-    size_t n = sizeof names / sizeof *names;
-    return result >= 0 && (size_t)result < n ? names[result] : "NVRTC_ERROR unknown";
+    static const struct cumu_text results[] = {CUMU_TEXTS_nvrtcResult};
+    const struct cumu_text *r = CUMU_TEXT_FIND(results, result);
+    return r ? r->name : "NVRTC_ERROR unknown";
 }

@@ -1,7 +1,9 @@
 /* Handles of the CPU muBLAS, and what they keep: stream, modes. */
 #include <stdatomic.h>
 
+#include "abi/text.h"
 #include "host/mublas/mublas.h"
+#include "musa_texts.h"
 
 enum { HANDLES = 1024 };
 
@@ -108,17 +110,9 @@ mublasStatus_t mublasGetVersion(mublasHandle_t h, int *version)
 
 const char *mublasGetStatusString(mublasStatus_t status)
 {
-    static const char *const text[] = {
-        "MUBLAS_STATUS_SUCCESS",        "MUBLAS_STATUS_INVALID_HANDLE",
-        "MUBLAS_STATUS_NOT_IMPLEMENTED", "MUBLAS_STATUS_INVALID_POINTER",
-        "MUBLAS_STATUS_INVALID_SIZE",   "MUBLAS_STATUS_MEMORY_ERROR",
-        "MUBLAS_STATUS_INTERNAL_ERROR", "MUBLAS_STATUS_PERF_DEGRADED",
-        "MUBLAS_STATUS_SIZE_QUERY_MISMATCH", "MUBLAS_STATUS_SIZE_INCREASED",
-        "MUBLAS_STATUS_SIZE_UNCHANGED", "MUBLAS_STATUS_INVALID_VALUE",
-        "MUBLAS_STATUS_CONTINUE",       "MUBLAS_STATUS_CHECK_NUMERICS_FAIL",
-    };
-    bool known = status >= 0 && status < (int)(sizeof text / sizeof *text);
-    return known ? text[status] : "unknown mublasStatus_t";
+    static const struct cumu_text statuses[] = {CUMU_TEXTS_mublasStatus_t};
+    const struct cumu_text *s = CUMU_TEXT_FIND(statuses, status);
+    return s ? s->name : "unknown mublasStatus_t";
 }
 
 /* BLAS's letter of a value, which counts from `first`. */

@@ -1,6 +1,9 @@
 /* The last error of each thread, and the names and texts of errors. */
 #include "host/runtime/rt.h"
 
+#include "abi/text.h"
+#include "musa_texts.h"
+
 static _Thread_local musaError_t last;
 
 musaError_t rt_end(MUresult r)
@@ -35,27 +38,16 @@ musaError_t musaGetLastError(void)
 
 musaError_t musaPeekAtLastError(void) { return last; }
 
-static const struct {
-    musaError_t code;
-    const char *name, *text;
-} errors[] = {
-#define ERROR(code, text) { code, #code, text },
-#include "host/runtime/errors.def"
-#undef ERROR
-};
+static const struct cumu_text errors[] = {CUMU_TEXTS_musaError};
 
 const char *musaGetErrorName(musaError_t error)
 {
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].code == error)
-            return errors[i].name;
-    return "unrecognized error code";
+    const struct cumu_text *e = CUMU_TEXT_FIND(errors, error);
+    return e ? e->name : "unrecognized error code";
 }
 
 const char *musaGetErrorString(musaError_t error)
 {
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].code == error)
-            return errors[i].text;
-    return "unrecognized error code";
+    const struct cumu_text *e = CUMU_TEXT_FIND(errors, error);
+    return e ? e->text : "unrecognized error code";
 }
