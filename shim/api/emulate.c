@@ -189,11 +189,12 @@ void *cumu_stand_in(const char *symbol)
             return cumu_below_has("musart", "musaMallocAsync") && cumu_below_has("musa", "muMemAllocAsync")
                        ? NULL
                        : cumu_code_address(family[i].function);
-    if (strncmp(symbol, "murand", 6) == 0)
-        return cumu_rand_stand_in(symbol);
-    if (strncmp(symbol, "musparse", 8) == 0)
-        return cumu_sparse_stand_in(symbol);
-    return cumu_driver_stand_in(symbol);
+    static void *(*const families[])(const char *) = {cumu_driver_stand_in, cumu_handle_stand_in, cumu_blas_stand_in,
+                                                      cumu_rand_stand_in, cumu_sparse_stand_in};
+    void *p = NULL;
+    for (unsigned i = 0; !p && i < sizeof families / sizeof *families; i++)
+        p = families[i](symbol);
+    return p;
 }
 
 static const struct cumu_upper stand_ins = {.stand_in = cumu_stand_in, .runtime_over = cumu_runtime_over};

@@ -1,13 +1,9 @@
-/* cuRAND and cuSPARSE over libraries with nothing but names that public sources have seen: what programs import most
- * goes another way. */
+/* cuRAND, cuSPARSE and cuBLAS (blas.c) over libraries with nothing but names that public sources have seen: what
+ * programs import most goes another way. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "cuda_enums.h"
+#include "maths.h"
 
-int cudaMalloc(void **p, size_t n);
-int cudaMemcpy(void *to, const void *from, size_t n, int kind);
 int curandCreateGenerator(void **g, int type);
 int curandCreateGeneratorHost(void **g, int type);
 int curandDestroyGenerator(void *g);
@@ -30,13 +26,7 @@ int cusparseGetMatFillMode(const void *d);
 int cusparseGetMatDiagType(const void *d);
 int cusparseGetMatIndexBase(const void *d);
 
-static int failures;
-static void expect(int good, const char *what)
-{
-    printf("%s %s\n", good ? "ok" : "not ok", what);
-    failures += !good;
-}
-
+int failures;
 enum { N = 1000 };
 
 static void random_numbers(void)
@@ -105,5 +95,6 @@ int main(void)
 {
     random_numbers();
     descriptors();
+    blas();
     return failures != 0;
 }

@@ -45,12 +45,13 @@ $(NOTHING): tests/sdk/sdk.mk
 $B/tests/sdk/missing: $B/obj/tests/sdk/missing.o $B/obj/gen/prototypes.o
 	@echo "ld tests/sdk/missing"
 	$Q$(CC) -o $@ $^ $(SAN) -ldl
-SDK_MATHS_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcurand.so.10 libcusparse.so.12)
-$B/tests/sdk/maths-program: $B/obj/tests/sdk/maths.o $(SDK_MATHS_LINK)
+SDK_MATHS_OBJ  := $(addprefix $B/obj/tests/sdk/,maths.o blas.o)
+SDK_MATHS_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcurand.so.10 libcusparse.so.12 libcublas.so.13)
+$B/tests/sdk/maths-program: $(SDK_MATHS_OBJ) $(SDK_MATHS_LINK)
 	@echo "ld tests/sdk/maths"
 	$Q$(CC) -o $@ $^ -Wl,--allow-shlib-undefined $(SAN) -lm
 $B/tests/sdk/attributes: $B/obj/tests/sdk/attributes.o $B/lib/cumu/facade/libcuda.so.1
 	@echo "ld tests/sdk/attributes"
 	$Q$(CC) -o $@ $^ -Wl,--allow-shlib-undefined $(SAN)
 check-programs: $(NOTHING) $(addprefix $B/tests/sdk/,missing maths-program attributes)
--include $(addprefix $B/obj/tests/sdk/,missing.d maths.d attributes.d)
+-include $(SDK_MATHS_OBJ:.o=.d) $(addprefix $B/obj/tests/sdk/,missing.d attributes.d)

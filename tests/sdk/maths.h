@@ -1,0 +1,26 @@
+/* What the parts of the program over libraries with only the names that public sources have seen share. */
+#ifndef CUMU_TESTS_SDK_MATHS_H
+#define CUMU_TESTS_SDK_MATHS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cuda_enums.h"
+
+int cudaMalloc(void **p, size_t n);
+int cudaFree(void *p);
+int cudaMemcpy(void *to, const void *from, size_t n, int kind);
+int cudaDeviceSynchronize(void);
+int cudaStreamCreateWithFlags(void **s, unsigned flags);
+int cudaStreamDestroy(void *s);
+
+extern int failures;
+static inline void expect(int good, const char *what)
+{
+    printf("%s %s\n", good ? "ok" : "not ok", what);
+    failures += !good;
+}
+
+void blas(void);
+
+#endif
