@@ -105,7 +105,11 @@ CM_FN unsigned bar_count_popc(unsigned id, unsigned n, bool p) { return cm_machi
 CM_FN bool bar_count_and(unsigned id, unsigned n, bool p) { return cm_machine->barrier(id, n, 3, p) != 0; }
 CM_FN bool bar_count_or(unsigned id, unsigned n, bool p) { return cm_machine->barrier(id, n, 4, p) != 0; }
 #endif
-CM_FN unsigned shfl_idx(unsigned mask, unsigned v, unsigned lane) { return cm_machine->warp(0, mask, v, lane); }
+CM_FN unsigned shfl_idx(unsigned mask, unsigned v, unsigned lane)
+{
+    cm_machine->shuffles++;
+    return cm_machine->warp(0, mask, v, lane);
+}
 CM_FN unsigned ballot(unsigned mask, bool p) { return cm_machine->warp(1, mask, p, 0); }
 CM_FN unsigned active_mask() { return cm_machine->warp(2, 0, 0, 0); }
 CM_FN void warp_sync(unsigned mask) { cm_machine->warp(1, mask, 0, 0); }

@@ -361,6 +361,11 @@ static void run_block(void)
             fault_kind = T0_FAULT_DEADLOCK;
 }
 
+unsigned long machine_shuffles(void)
+{
+    return machine.shuffles;
+}
+
 int machine_run(struct machine **where, void (*entry)(const void *), const struct t0_grid *g, uint64_t block,
                 uint32_t shared, struct t0_fault *fault)
 {

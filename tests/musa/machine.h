@@ -11,6 +11,7 @@ struct machine {
     unsigned tid[3], ntid[3], ctaid[3], nctaid[3]; /* tid: of the thread that runs now */
     unsigned dynamic_shared, total_shared;
     unsigned long long grid_id, envreg12;
+    unsigned long shuffles; /* that threads have asked for */
     /* kind: 0 sync, 1 arrive, 2 count, 3 and, 4 or; n: threads, 0 = all of the block */
     unsigned (*barrier)(unsigned id, unsigned n, int kind, int pred);
     /* kind: 0 v of lane, 1 bits of those whose v is set, 2 who runs now */
@@ -38,6 +39,7 @@ struct t0_fault;
  * t0_fault_kind. */
 int machine_run(struct machine **machine, void (*entry)(const void *params), const struct t0_grid *g, uint64_t block,
                 uint32_t shared, struct t0_fault *fault);
+unsigned long machine_shuffles(void); /* of the last block */
 #ifdef __cplusplus
 }
 #endif

@@ -6,7 +6,7 @@
 
 #include "ptx/ir.h"
 
-#define MU_VERSION 3u /* of the emitted text: part of the cache key */
+#define MU_VERSION 4u /* of the emitted text: part of the cache key */
 
 /* For whom the text is: MUSA's own devices, or any machine whose platform part has all of PTX (the tests'
  * host, nvcc), for which nothing is refused that can be written. */

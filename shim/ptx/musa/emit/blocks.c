@@ -82,4 +82,5 @@ void mu_find_blocks(struct mu_emit *e, struct ptx_ctx *c, struct mu_blocks *b)
     ptx_dominators(c, &b->g, 0, b->idom);
     ptx_find_loops(c, &b->g, b->idom, &b->loops);
     b->count = ptx_layout(c, &b->g, &b->loops, b->order);
+    mu_plan_sums(e, c, b);
 }

@@ -20,5 +20,6 @@ const struct lir_insn *mu_code(const struct mu_emit *e);
 bool mu_ends(unsigned op); /* a block */
 bool mu_in_loop(const struct mu_blocks *b, int32_t header, int32_t v);
 bool mu_is_header(const struct mu_blocks *b, int32_t v);
+bool mu_is_dead(struct mu_emit *e, struct ptx_ctx *c, const struct mu_blocks *b, uint32_t k, uint32_t row); /* live.c */
 
 #endif

@@ -12,6 +12,17 @@
 /* of the prelude, beyond the base */
 enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32 };
 
+/* Where the sums of a product are (sums.c). */
+struct mu_sums {
+    uint32_t array, first; /* that they stay in, and the product that it begins with: its instruction; + 1, 0: none */
+    uint32_t flag;         /* of the loop round which they stay, + 1: whether they are in the array already */
+    bool taken;            /* C is there: a product before left it */
+    bool kept;             /* the next product takes D from there */
+    bool quiet;            /* nobody reads D's registers */
+    bool sets;             /* the flag, behind it */
+    uint32_t next;         /* product whose sums leave the loop where these do, + 1 */
+};
+
 struct mu_emit {
     const struct ptx_module *module;
     const struct ptx_func *entry;
@@ -34,6 +45,9 @@ struct mu_emit {
     uint32_t function, end;   /* its index; the instruction behind it */
     const struct lir_fn *fn;
     const struct lir_insn *at;
+    struct mu_sums *sums;     /* by instruction; NULL: no product */
+    uint32_t nsums, nflag;    /* arrays and flags */
+    uint32_t *exit;           /* by block: the first product whose sums get to registers there, + 1; of its flag the rest */
 };
 
 /* kernel.c, flow.c, flat.c */
@@ -55,6 +69,16 @@ struct mu_str mu_get(struct mu_emit *e, uint32_t row, char kind);
 struct mu_str mu_set(struct mu_emit *e, uint32_t row, char kind);
 bool mu_constant(const struct mu_emit *e, uint32_t row, uint64_t *value);
 void mu_declare(struct mu_emit *e); /* of all registers the text names so far */
+
+/* sums.c: where sums of products stay; what stands in front of a block; declarations */
+struct mu_blocks;
+struct lir_matrix;
+void mu_plan_sums(struct mu_emit *e, struct ptx_ctx *c, const struct mu_blocks *b);
+void mu_leave_sums(struct mu_emit *e, int32_t block);
+void mu_declare_sums(struct mu_emit *e);
+bool mu_by_unit(const struct lir_matrix *x); /* a device may have a unit for it */
+const struct lir_matrix *mu_matrix_of(const struct mu_emit *e, const struct lir_insn *i);
+void mu_give_sums(struct mu_emit *e, const struct lir_insn *i, const char *array); /* matrix.c */
 
 /* alu.c, memory.c, warp.c, matrix.c, texture.c: true if the instruction was one of theirs */
 bool mu_alu(struct mu_emit *e);

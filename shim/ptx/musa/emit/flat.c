@@ -50,6 +50,7 @@ static void body(struct flat *f, int32_t v)
     const struct lir_insn *code = mu_code(e);
     const uint32_t last = f->b.first[v + 1] - 1;
     mu_put(e, "if (block == %u) {\n", f->place[v]);
+    mu_leave_sums(e, v);
     for (uint32_t k = f->b.first[v]; k <= last; k++) {
         e->at = &code[k];
         if (!mu_ends(code[k].op))

@@ -395,6 +395,7 @@ static bool body(struct flow *f, int32_t v, int32_t next, int32_t *then)
     const struct lir_insn *code = mu_code(f->e);
     const uint32_t last = f->b.first[v + 1] - 1;
     *then = NOWHERE;
+    mu_leave_sums(e, v);
     for (uint32_t k = f->b.first[v]; k <= last; k++) {
         e->at = &code[k];
         const unsigned op = code[k].op;

@@ -92,6 +92,7 @@ static void body(struct mu_emit *e)
     if (e->fn->slot)
         mu_put(e, "    alignas(16) u8 slot[%u];\n", e->fn->slot);
     mu_declare(e);
+    mu_declare_sums(e);
     if (!e->function && e->parts & MU_BARRIER)
         mu_put(e, "    CM_BARRIERS_BEGIN\n");
     if (e->function && e->fn->param_size)

@@ -2,13 +2,13 @@
 #include "ptx/musa/emit/emit.h"
 #include "ptx/lir/matrix.h"
 
-static const struct lir_matrix *record(const struct mu_emit *e)
+const struct lir_matrix *mu_matrix_of(const struct mu_emit *e, const struct lir_insn *i)
 {
-    return LIR_AT(e->image, matrices, struct lir_matrix) + e->at->imm;
+    return LIR_AT(e->image, matrices, struct lir_matrix) + i->imm;
 }
 
 /* n rows as array `name`; in: filled from them, else written back to them. */
-static void array(struct mu_emit *e, const char *name, const uint32_t *rows, unsigned n, bool wide, bool in)
+static void array_rows(struct mu_emit *e, const char *name, const uint32_t *rows, unsigned n, bool wide, bool in)
 {
     if (in)
         mu_put(e, "u%u %s[%u];\n", wide ? 64 : 32, name, n);
@@ -19,9 +19,41 @@ static void array(struct mu_emit *e, const char *name, const uint32_t *rows, uns
             mu_put(e, "%s = %s[%u];\n", mu_set(e, rows[k], wide ? 'l' : 'w').s, name, k);
 }
 
+void mu_give_sums(struct mu_emit *e, const struct lir_insn *i, const char *array)
+{
+    const struct lir_matrix *x = mu_matrix_of(e, i);
+    const unsigned n = lir_mx_regs_c(x, x->d);
+    mu_put(e, "u32 d[%u];\nproducts<%u, %u, %u, %u>::give<%u>(d, %s);\n", n, x->m, x->n, x->a, x->b, x->d, array);
+    array_rows(e, "d", LIR_AT(e->image, operands, uint32_t) + x->first, n, false, false);
+}
+
+/* A product that a device may have a unit for: its sums go to an array where the unit has them, unless the product
+ * before left them there, and to registers, unless nobody reads those. */
+static void by_unit(struct mu_emit *e, const struct lir_matrix *x, const uint32_t *c)
+{
+    static const struct mu_sums alone;
+    const struct mu_sums *s = e->sums ? &e->sums[e->at - LIR_AT(e->image, code, struct lir_insn)] : &alone;
+    char q[16] = "q";
+    if (s->array)
+        snprintf(q, sizeof q, "q%u", s->array);
+    else
+        mu_put(e, "u32 q[%u];\n", x->m * x->n / 32u);
+    if (!s->taken) {
+        mu_put(e, s->flag ? "if (!h%u) {\n" : "{\n", s->flag);
+        array_rows(e, "c", c, lir_mx_regs_c(x, x->c), false, true);
+        mu_put(e, "products<%u, %u, %u, %u>::take<%u>(%s, c);\n}\n", x->m, x->n, x->a, x->b, x->c, q);
+    }
+    mu_put(e, "products<%u, %u, %u, %u>::add<%u, %u, %u, %u>(%s, a, b);\n", x->m, x->n, x->a, x->b, x->k, x->c, x->d,
+           x->flags, q);
+    if (!s->quiet)
+        mu_give_sums(e, e->at, q);
+    if (s->sets)
+        mu_put(e, "h%u = true;\n", s->flag);
+}
+
 static void product(struct mu_emit *e)
 {
-    const struct lir_matrix *x = record(e);
+    const struct lir_matrix *x = mu_matrix_of(e, e->at);
     const uint32_t *d = LIR_AT(e->image, operands, uint32_t) + x->first;
     const uint32_t *a = d + lir_mx_regs_c(x, x->d), *b = a + lir_mx_regs_a(x);
     const uint32_t *c = b + lir_mx_regs_ab(x, x->n, x->b), *meta = c + lir_mx_regs_c(x, x->c);
@@ -30,17 +62,22 @@ static void product(struct mu_emit *e)
         mu_fail(e, "matrices with rows of more than 64 bytes");
     e->info->products |= !wide;
     mu_put(e, "{\n");
-    array(e, "a", a, lir_mx_regs_a(x), wide, true);
-    array(e, "b", b, lir_mx_regs_ab(x, x->n, x->b), wide, true);
-    array(e, "c", c, lir_mx_regs_c(x, x->c), wide, true);
+    array_rows(e, "a", a, lir_mx_regs_a(x), wide, true);
+    array_rows(e, "b", b, lir_mx_regs_ab(x, x->n, x->b), wide, true);
+    if (mu_by_unit(x)) {
+        by_unit(e, x, c);
+        mu_put(e, "}\n");
+        return;
+    }
+    array_rows(e, "c", c, lir_mx_regs_c(x, x->c), wide, true);
     mu_put(e, "u%u d[%u];\n", wide ? 64 : 32, lir_mx_regs_c(x, x->d));
+    mu_put(e, "const product x = {%u, %u, %u, %u, %u, %u, %u, %u, %u};\n", x->m, x->n, x->k, x->a, x->b, x->c, x->d,
+           x->flags, x->rnd);
     if (wide || quads)
-        mu_put(e, "const product x = {%u, %u, %u, %u, %u, %u, %u, %u, %u};\n%s(x, d, a, b, c);\n", x->m, x->n, x->k,
-               x->a, x->b, x->c, x->d, x->flags, x->rnd, wide ? "MMA64" : "MMA_QUADS");
+        mu_put(e, "%s(x, d, a, b, c);\n", wide ? "MMA64" : "MMA_QUADS");
     else
-        mu_put(e, "mma<%u, %u, %u, %u, %u, %u, %u, %u>(d, a, b, c, %s);\n", x->m, x->n, x->k, x->a, x->b, x->c, x->d,
-               x->flags, sparse ? mu_get(e, meta[0], 'w').s : "0");
-    array(e, "d", d, lir_mx_regs_c(x, x->d), wide, false);
+        mu_put(e, "MMA(x, d, a, b, c, %s);\n", sparse ? mu_get(e, meta[0], 'w').s : "0");
+    array_rows(e, "d", d, lir_mx_regs_c(x, x->d), wide, false);
     mu_put(e, "}\n");
 }
 
@@ -87,7 +124,7 @@ static void sums(struct mu_emit *e, const struct lir_matrix *x, const uint32_t *
 
 static void transfer(struct mu_emit *e, bool store)
 {
-    const struct lir_matrix *x = record(e);
+    const struct lir_matrix *x = mu_matrix_of(e, e->at);
     const uint32_t *rows = LIR_AT(e->image, operands, uint32_t) + x->first;
     mu_put(e, "{\nconst u64 at = %s, stride = %s;\n", base(e).s, mu_get(e, e->at->b, 'w').s);
     if (x->kind == LIR_MATRIX_C)
