@@ -201,7 +201,7 @@ static void nested(enum type t)
         if (head)
             EMIT("setp.ge.u32 %%p, %%i, %%n;\n@%%p bra DONE;\n");
         emit_mma(t, 0, 0, 0);
-        EMIT("add.u32 %%i, %%i, 1;\nsetp.lt.u32 %%p, %%i, %%n;\n%s", head ? "bra LOOP;\nDONE:\n" : "@%p bra LOOP;\nDONE:\n");
+        EMIT("add.u32 %%i, %%i, 1;\nsetp.lt.u32 %%p, %%i, %%n;\n%sbra LOOP;\nDONE:\n", head ? "" : "@%p ");
         emit_store(t, 0, 0);
         EMIT("add.u64 %%o, %%o, %u;\nadd.u32 %%j, %%j, 1;\nsetp.lt.u32 %%p, %%j, 2;\n@%%p bra OUTER;\n", 16 * LANES);
         emit_end();

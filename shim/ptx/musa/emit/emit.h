@@ -47,7 +47,7 @@ struct mu_emit {
     const struct lir_insn *at;
     struct mu_sums *sums;     /* by instruction; NULL: no product */
     uint32_t nsums, nflag;    /* arrays and flags */
-    uint32_t *exit;           /* by block: the first product whose sums get to registers there, + 1; of its flag the rest */
+    uint32_t *exit;           /* by block: the first product whose sums get to registers there, + 1 */
 };
 
 /* kernel.c, flow.c, flat.c */

@@ -1,5 +1,5 @@
-/* The MUSA emitter: whether anything reads a register behind an instruction. Rows serve one register after the other, so
- * that to be named elsewhere says little. */
+/* The MUSA emitter: whether anything reads a register behind an instruction. Rows serve one register after the
+ * other, so that to be named elsewhere says little. */
 #include "ptx/musa/emit/blocks.h"
 
 #include "ptx/lir/matrix.h"
