@@ -5,18 +5,14 @@
 #include "host/driver/internal.h"
 #include "host/driver/space.h"
 
-#define MAX_GUARDS 16000 /* while there are few: each costs two of the 65530 mappings */
-
 struct node { /* a live range */
     struct host_range r;
-    struct host_arena *arena;  /* memory of an arena only: its address space, */
-    struct host_piece *piece;
-    bool guard;                /* whose last block is inaccessible */
+    struct host_arena *arena; /* memory of an arena only, */
+    struct host_piece *piece; /* and its address space */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *live; /* tsearch tree of struct node */
-static unsigned guards;
 static struct host_arena *arenas;
 
 uint64_t host_unique_id(void)
@@ -115,7 +111,7 @@ void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total)
     pthread_mutex_unlock(&lock);
 }
 
-static bool insert(const struct host_range *r, struct host_arena *a, struct host_piece *piece, bool guard)
+static bool insert(const struct host_range *r, struct host_arena *a, struct host_piece *piece)
 {
     struct node *n = malloc(sizeof *n);
     if (!n)
@@ -123,7 +119,6 @@ static bool insert(const struct host_range *r, struct host_arena *a, struct host
     n->r = *r;
     n->arena = a;
     n->piece = piece;
-    n->guard = guard;
     n->r.id = host_unique_id();
     n->r.preferred = n->r.prefetched = MU_DEVICE_INVALID;
     void *at = tsearch(n, &live, cmp_node);
@@ -137,7 +132,7 @@ static bool insert(const struct host_range *r, struct host_arena *a, struct host
 bool host_range_add(const struct host_range *r)
 {
     pthread_mutex_lock(&lock);
-    bool ok = insert(r, NULL, NULL, false);
+    bool ok = insert(r, NULL, NULL);
     pthread_mutex_unlock(&lock);
     return ok;
 }
@@ -152,20 +147,18 @@ MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext
     size_t cost = host_space_cost(size);
     MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
-    bool guard = size >= host_layout.guarded && guards < MAX_GUARDS;
     struct host_piece *piece = NULL;
     if (cost <= a->capacity - a->used && cost <= own->capacity - own->used)
-        piece = host_space_take(a, size, &guard, align, kind == HOST_MEM_INTERNAL);
+        piece = host_space_take(a, size, align, kind == HOST_MEM_INTERNAL);
     if (piece) {
         struct host_range range = {
             .base = piece->base, .size = size, .kind = kind, .device = d, .ctx = ctx, .pool = pool
         };
-        if (!host_space_show(a, piece, size) || !insert(&range, a, piece, guard)) {
+        if (!host_space_show(a, piece, size) || !insert(&range, a, piece)) {
             host_space_give(a, piece, false);
         } else {
             a->used += cost;
             own->used += a == own ? 0 : cost;
-            guards += guard;
             *p = (void *)piece->base;
             r = MUSA_SUCCESS;
         }
@@ -184,10 +177,9 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
         if (n->piece) {
             struct host_arena *a = n->arena, *own = n->r.device->arena;
             size_t cost = host_space_cost(n->r.size);
-            host_space_give(a, n->piece, n->guard && n->r.kind != HOST_MEM_INTERNAL);
+            host_space_give(a, n->piece, n->r.size >= host_layout.kept && n->r.kind != HOST_MEM_INTERNAL);
             a->used -= cost;
             own->used -= a == own ? 0 : cost;
-            guards -= n->guard;
             if (a->retired && !a->used)
                 free_arena(a);
         }

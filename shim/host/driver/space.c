@@ -17,10 +17,12 @@
 
 #define PAGE ((size_t)4096)
 #define UNIT ((size_t)512)              /* alignment and granularity of allocations */
+#define MAX_GUARDS 16000 /* each splits a mapping in two, and Linux allows a process 65530 (vm.max_map_count) */
 #define SPARE_BYTES ((size_t)256 << 20) /* of all spares, at most a quarter of the device */
 
 struct host_layout host_layout = { (size_t)2 << 20, (size_t)1 << 20, (size_t)1 << 20, 0 };
 static const struct host_layout strict = { PAGE, PAGE, (size_t)64 << 10, PAGE };
+static unsigned guards; /* of live allocations */
 
 static uintptr_t up(uintptr_t x, size_t to) { return (x + to - 1) & ~(uintptr_t)(to - 1); }
 static uintptr_t down(uintptr_t x, size_t to) { return x & ~(uintptr_t)(to - 1); }
@@ -79,7 +81,7 @@ static struct host_piece *add(struct host_arena *a, uintptr_t base, uintptr_t en
     struct host_piece *p = malloc(sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct host_piece){ base, end - base };
+    *p = (struct host_piece){ .base = base, .size = end - base };
     if (insert(a, p))
         return p;
     free(p);
@@ -115,13 +117,13 @@ static struct host_piece *carve(struct host_arena *a, size_t extent, size_t alig
         insert_or_say(a, p);
         return NULL;
     }
-    *p = (struct host_piece){ base, extent };
+    *p = (struct host_piece){ .base = base, .size = extent };
     return p;
 }
 
 static struct host_piece *free_at(struct host_arena *a, uintptr_t address)
 {
-    struct host_piece key = { address, 1 };
+    struct host_piece key = { .base = address, .size = 1 };
     void *found = tfind(&key, &a->by_address, cmp_address);
     return found ? *(struct host_piece **)found : NULL;
 }
@@ -206,7 +208,7 @@ bool host_space_show(struct host_arena *a, const struct host_piece *piece, size_
 static struct host_piece *remove_spare(struct host_arena *a, unsigned i)
 {
     struct host_piece *p = a->spare[i];
-    a->spare_bytes -= p->size - host_layout.guard;
+    a->spare_bytes -= p->size - p->guard;
     a->spares--;
     memmove(&a->spare[i], &a->spare[i + 1], (a->spares - i) * sizeof *a->spare);
     return p;
@@ -216,7 +218,7 @@ static struct host_piece *remove_spare(struct host_arena *a, unsigned i)
 static bool keep_spare(struct host_arena *a, struct host_piece *p)
 {
     size_t most = SPARE_BYTES < a->capacity / 4 ? SPARE_BYTES : a->capacity / 4;
-    size_t bytes = p->size - host_layout.guard;
+    size_t bytes = p->size - p->guard;
     if (a->retired || bytes > most || protect(p->base, p->size, PROT_NONE))
         return false;
     while (a->spares == HOST_SPARES || a->spare_bytes + bytes > most)
@@ -237,6 +239,7 @@ static struct host_piece *take_spare(struct host_arena *a, size_t extent, size_t
 
 void host_space_give(struct host_arena *a, struct host_piece *piece, bool keep)
 {
+    guards -= piece->guard != 0;
     if (!keep || !keep_spare(a, piece))
         release(a, piece);
 }
@@ -245,14 +248,6 @@ void host_space_give(struct host_arena *a, struct host_piece *piece, bool keep)
 
 size_t host_space_cost(size_t size) { return up(size, UNIT); }
 bool host_mem_fresh(size_t size) { return size >= host_layout.large; }
-
-/* The address space that an allocation takes, and its alignment. */
-static size_t extent_of(size_t size, bool guard, size_t *align)
-{
-    size_t unit = size < host_layout.large ? UNIT : host_layout.block;
-    *align = *align < unit ? unit : *align;
-    return up(size, unit) + (guard ? host_layout.guard : 0);
-}
 
 /* Address space for so much, of a spare if it need not be zero. Spares give theirs back when they are in the way. */
 static struct host_piece *find_room(struct host_arena *a, size_t extent, size_t cost, size_t align, bool zero)
@@ -269,14 +264,21 @@ static struct host_piece *find_room(struct host_arena *a, size_t extent, size_t 
     return p;
 }
 
-struct host_piece *host_space_take(struct host_arena *a, size_t size, bool *guard, size_t align, bool zero)
+struct host_piece *host_space_take(struct host_arena *a, size_t size, size_t align, bool zero)
 {
-    size_t cost = host_space_cost(size), extent = extent_of(size, *guard, &align);
-    struct host_piece *p = find_room(a, extent, cost, align, zero);
-    if (p || !*guard)
-        return p;
-    *guard = false; /* little address space */
-    return find_room(a, extent_of(size, false, &align), cost, align, zero);
+    size_t guard = size >= host_layout.kept && guards < MAX_GUARDS ? host_layout.guard : 0;
+    size_t unit = size < host_layout.large ? UNIT : host_layout.block, cost = host_space_cost(size);
+    size_t extent = up(size, unit);
+    align = align < unit ? unit : align;
+    struct host_piece *p = find_room(a, extent + guard, cost, align, zero);
+    if (!p && guard) { /* little address space is left: better without */
+        guard = 0;
+        p = find_room(a, extent, cost, align, zero);
+    }
+    if (p)
+        p->guard = guard;
+    guards += p && guard;
+    return p;
 }
 
 /* ---- the whole --------------------------------------------------------------------------------- */

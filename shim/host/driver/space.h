@@ -4,10 +4,11 @@
 
 #include "host/driver/internal.h"
 
-/* What is made accessible at a time, the smallest allocation that has such blocks of its own, the smallest that is
- * guarded, and how many bytes behind those stay inaccessible. */
 struct host_layout {
-    size_t block, large, guarded, guard;
+    size_t block; /* what is made accessible at a time */
+    size_t large; /* the smallest allocation that has such blocks of its own */
+    size_t kept;  /* the smallest that keeps its pages for a while when it is freed */
+    size_t guard; /* bytes behind such allocations that stay inaccessible: 0 but with CUMU_HOST_STRICT=1 */
 };
 extern struct host_layout host_layout;
 
@@ -15,9 +16,10 @@ extern struct host_layout host_layout;
 struct host_piece {
     uintptr_t base;
     size_t size;
+    size_t guard; /* bytes at its end that are never accessible */
 };
 
-enum { HOST_SPARES = 32 }; /* freed allocations with a guard that keep their pages */
+enum { HOST_SPARES = 32 }; /* freed allocations that keep their pages */
 
 struct host_arena {
     int fd;
@@ -39,9 +41,9 @@ bool host_space_open(struct host_arena *a, const char *name, size_t capacity);
 void host_space_close(struct host_arena *a);
 
 size_t host_space_cost(size_t size); /* of the memory that is counted */
-/* A piece for an allocation of `size`; *guard says whether it ends with a block that stays inaccessible, and may become
- * false. `zero`: pages that nobody has written. */
-struct host_piece *host_space_take(struct host_arena *a, size_t size, bool *guard, size_t align, bool zero);
+/* A piece for an allocation of `size`, with a guard where the layout asks for one. `zero`: pages that nobody has
+ * written. */
+struct host_piece *host_space_take(struct host_arena *a, size_t size, size_t align, bool zero);
 /* Makes it accessible; false when the kernel's limit of mappings is reached. */
 bool host_space_show(struct host_arena *a, const struct host_piece *piece, size_t size);
 /* Hides it and gives its pages back, or keeps them if asked to and there are not too many of that kind. */
