@@ -26,24 +26,25 @@ static inline float f16_to_f32(uint32_t h)
     uint32_t sub = f32_bits((float)(int32_t)rest * 0x1p-24f); /* a subnormal is an integer times 2^-24 */
     return f32_from(sign | (rest < 0x0400 ? sub : rest < 0x7c00 ? normal : special));
 }
-static inline uint16_t f32_to_f16(float x)
+/* The narrow ones are 32-bit words, so that who packs two of them shifts without a cast. */
+static inline uint32_t f32_to_f16(float x)
 {
     uint32_t u = f32_bits(x), sign = u >> 16 & 0x8000, rest = u & 0x7fffffffu;
     /* below 2^-14: adding 0.5 aligns the fraction so that the sum is rounded at 2^-24 */
     uint32_t sub = f32_bits(f32_from(rest) + 0.5f) - 0x3f000000u;
     uint32_t normal = (rest + 0xfff + (rest >> 13 & 1) - ((127u - 15) << 23)) >> 13;
     uint32_t h = rest < 0x38800000u ? sub : rest < 0x47800000u ? normal : 0x7c00; /* 65536 and above: infinite */
-    return (uint16_t)(rest > 0x7f800000u ? 0x7fff : sign | h);
+    return rest > 0x7f800000u ? 0x7fff : sign | h;
 }
 
 static inline float bf16_to_f32(uint32_t h)
 {
     return f32_from(h << 16);
 }
-static inline uint16_t f32_to_bf16(float x)
+static inline uint32_t f32_to_bf16(float x)
 {
     uint32_t u = f32_bits(x);
-    return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16);
+    return (u & 0x7fffffffu) > 0x7f800000u ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16;
 }
 
 #endif

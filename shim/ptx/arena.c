@@ -96,6 +96,22 @@ void ptx_fail(struct ptx_ctx *c, unsigned line, const char *what, size_t what_le
     longjmp(c->out, 1);
 }
 
+int ptx_phase(struct ptx_func *f, struct ptx_diag *diag, void (*phase)(struct ptx_ctx *c, struct ptx_func *f))
+{
+    struct ptx_diag local;
+    struct ptx_ctx c = {.diag = diag ? diag : &local, .arena = f->arena};
+    *c.diag = (struct ptx_diag){0};
+    if (setjmp(c.out)) {
+        c.diag->gap = !c.diag->nomem;
+        if (!c.diag->line)
+            c.diag->line = f->line;
+        ptx_func_drop(f);
+        return -1;
+    }
+    phase(&c, f);
+    return 0;
+}
+
 static _Noreturn void run_out(struct ptx_ctx *c)
 {
     c->diag->nomem = true;

@@ -19,6 +19,10 @@ struct ptx_ctx {
     struct ptx_arena *arena;
 };
 
+/* Runs a phase of the analysis on a parsed function, with memory of its arena. If it fails, all that f was given by
+ * parsing and the phases before is dropped: -1, and *diag (may be NULL) says why: memory, or a limit of ours. */
+int ptx_phase(struct ptx_func *f, struct ptx_diag *diag, void (*phase)(struct ptx_ctx *c, struct ptx_func *f));
+
 _Noreturn void ptx_fail(struct ptx_ctx *c, unsigned line, const char *what, size_t what_len,
                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

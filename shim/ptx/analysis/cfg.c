@@ -266,38 +266,26 @@ static bool separate_loops(struct build *b, const struct ptx_graph *g, const str
     return true;
 }
 
-static void build(struct build *b)
+/* The steps of the construction in order. */
+static void build(struct ptx_ctx *c, struct ptx_func *f)
 {
+    struct build b = {.c = c, .f = f};
     struct ptx_graph g;
     struct ptx_loops loops;
-    split(b);
-    connect(b);
-    int32_t *idom = find_loops(b, &g, &loops);
-    if (b->f->separate_loops && !loops.irreducible && separate_loops(b, &g, &loops))
-        idom = find_loops(b, &g, &loops);
-    int32_t *order = PTX_NEW(b->c, int32_t, b->n);
-    uint32_t count = ptx_layout(b->c, &g, &loops, order);
-    emit(b, order, count, &loops, idom);
-    post_dominators(b);
+    split(&b);
+    connect(&b);
+    int32_t *idom = find_loops(&b, &g, &loops);
+    if (f->separate_loops && !loops.irreducible && separate_loops(&b, &g, &loops))
+        idom = find_loops(&b, &g, &loops);
+    int32_t *order = PTX_NEW(c, int32_t, b.n);
+    uint32_t count = ptx_layout(c, &g, &loops, order);
+    emit(&b, order, count, &loops, idom);
+    post_dominators(&b);
 }
 
 int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag)
 {
-    struct ptx_diag local;
-    struct ptx_ctx c = {.diag = diag ? diag : &local};
     if (ptx_func_parse(f, diag))
         return -1;
-    if (f->block)
-        return 0;
-    *c.diag = (struct ptx_diag){0};
-    c.arena = f->arena;
-    if (setjmp(c.out)) {
-        c.diag->gap = !c.diag->nomem;
-        if (!c.diag->line)
-            c.diag->line = f->line;
-        ptx_func_drop(f);
-        return -1;
-    }
-    build(&(struct build){.c = &c, .f = f});
-    return 0;
+    return f->block ? 0 : ptx_phase(f, diag, build);
 }

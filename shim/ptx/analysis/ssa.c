@@ -383,23 +383,23 @@ static void rename_all(struct build *b)
 
 /* The steps of the construction in order. Values of all operands start as -1, "reads no value", since renaming meets
  * reachable blocks only. */
-static void build(struct build *b)
+static void build(struct ptx_ctx *c, struct ptx_func *f)
 {
-    struct ptx_func *f = b->f;
+    struct build state = {.c = c, .f = f}, *b = &state;
     collect(b);
     dominator_tree(b);
     frontiers(b);
     edge_positions(b);
     place_phis(b);
-    b->current = PTX_NEW(b->c, int32_t, f->nreg);
-    b->undefined = PTX_NEW(b->c, int32_t, f->nreg);
+    b->current = PTX_NEW(c, int32_t, f->nreg);
+    b->undefined = PTX_NEW(c, int32_t, f->nreg);
     memset(b->current, -1, f->nreg * sizeof *b->current);
     memset(b->undefined, -1, f->nreg * sizeof *b->undefined);
-    f->instr_src = ptx_alloc(b->c, f->ninstr, sizeof *f->instr_src);
-    f->instr_dst = ptx_alloc(b->c, f->ninstr, sizeof *f->instr_dst);
-    f->instr_old = ptx_alloc(b->c, f->ninstr, sizeof *f->instr_old);
-    f->opnd_value = PTX_NEW(b->c, int32_t, f->nopnd);
-    f->opnd_old = PTX_NEW(b->c, int32_t, f->nopnd);
+    f->instr_src = ptx_alloc(c, f->ninstr, sizeof *f->instr_src);
+    f->instr_dst = ptx_alloc(c, f->ninstr, sizeof *f->instr_dst);
+    f->instr_old = ptx_alloc(c, f->ninstr, sizeof *f->instr_old);
+    f->opnd_value = PTX_NEW(c, int32_t, f->nopnd);
+    f->opnd_old = PTX_NEW(c, int32_t, f->nopnd);
     memset(f->instr_src, -1, f->ninstr * sizeof *f->instr_src);
     memset(f->instr_dst, -1, f->ninstr * sizeof *f->instr_dst);
     memset(f->instr_old, -1, f->ninstr * sizeof *f->instr_old);
@@ -412,20 +412,7 @@ static void build(struct build *b)
 
 int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag)
 {
-    struct ptx_diag local;
-    struct ptx_ctx c = {.diag = diag ? diag : &local};
     if (ptx_cfg_build(f, diag))
         return -1;
-    if (f->instr_src)
-        return 0;
-    *c.diag = (struct ptx_diag){0};
-    c.arena = f->arena;
-    if (setjmp(c.out)) {
-        if (!c.diag->line)
-            c.diag->line = f->line;
-        ptx_func_drop(f);
-        return -1;
-    }
-    build(&(struct build){.c = &c, .f = f});
-    return 0;
+    return f->instr_src ? 0 : ptx_phase(f, diag, build);
 }

@@ -127,7 +127,7 @@ HANDLER(CVT_TF32_F32)
         const f32 *a = CROW(f32, i->a), *b = CROW(f32, i->b); \
         u32 *d = ROW(u32, i->d); \
         if (i->aux == 0 && bits == 16) \
-            WRITE(u32, d, FAST(b[l]) | (u32)FAST(a[l]) << 16); \
+            WRITE(u32, d, FAST(b[l]) | FAST(a[l]) << 16); \
         else \
             WRITE_ACTIVE(u32, d, convert((f64)b[l], &fmt, i->aux) | \
                                      convert((f64)a[l], &fmt, i->aux) << bits); \

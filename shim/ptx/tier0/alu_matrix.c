@@ -208,7 +208,7 @@ static void write_f32(struct t0_warp *w, const f32 *sum, const struct product *p
         }
         if (p->x->d == LIR_MX_F16) {
             u32 *d = ROW(u32, p->d[r]);
-            WRITE(u32, d, f32_to_f16(f32_from(low[l])) | (u32)f32_to_f16(f32_from(high[l])) << 16);
+            WRITE(u32, d, f32_to_f16(f32_from(low[l])) | f32_to_f16(f32_from(high[l])) << 16);
         } else {
             u32 *d = ROW(u32, p->d[2 * r]), *e = ROW(u32, p->d[2 * r + 1]);
             WRITE(u32, d, low[l]);
@@ -366,7 +366,7 @@ static void quads(struct t0_warp *w, const struct product *p)
             f32 low = f32_canon(sum[q][quad_at(p->x->d, s, i)]);
             f32 high = f32_canon(sum[q][quad_at(p->x->d, s, i + 1)]);
             if (p->x->d == LIR_MX_F16) {
-                ROW(u32, p->d[i / 2])[lane] = f32_to_f16(low) | (u32)f32_to_f16(high) << 16;
+                ROW(u32, p->d[i / 2])[lane] = f32_to_f16(low) | f32_to_f16(high) << 16;
             } else {
                 ROW(f32, p->d[i])[lane] = low;
                 ROW(f32, p->d[i + 1])[lane] = high;

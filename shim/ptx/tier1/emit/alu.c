@@ -137,6 +137,8 @@ static const struct { const char *sig, *type, *read, *read_ftz; } compared[] = {
 };
 enum { NCOMPARED = sizeof compared / sizeof compared[0] };
 
+/* The predicate of a comparison as text: a comparison by the prelude, negated for setp's second result, joined with
+ * the third operand. letter: 'v' of pieces, 's' of single values. Only of types that `compared` has text for. */
 static void comparison(const struct t1_op *op, unsigned slot, bool negated, char letter, char *out)
 {
     static const char *const join[] = {"", " & ", " | ", " ^ "};
@@ -145,16 +147,13 @@ static void comparison(const struct t1_op *op, unsigned slot, bool negated, char
     const char *read = op->aux & LIR_FTZ && is_float ? compared[slot].read_ftz : compared[slot].read;
     const char *all = letter == 's' ? "1" : op->wide ? "T1_ALL64" : "T1_ALL32";
     char pattern[PART], a[40], b[40], tail[64] = "";
-    if (!read)
-        return;
     snprintf(a, sizeof a, read, "$0");
     snprintf(b, sizeof b, read, "$1");
     if (logic)
         snprintf(tail, sizeof tail, "%s%s", join[logic], op->aux & LIR_CMP_NOTC ? "($2 ^ " : "$2");
     if (logic && op->aux & LIR_CMP_NOTC)
         snprintf(tail + strlen(tail), sizeof tail - strlen(tail), "%s)", all);
-    snprintf(pattern, sizeof pattern, "%s%st1_@_cmp_%s(%s, %s, %s)%s%s", negated ? "(" : "",
-             logic && !negated ? "" : "", compared[slot].type,
+    snprintf(pattern, sizeof pattern, "%st1_@_cmp_%s(%s, %s, %s)%s%s", negated ? "(" : "", compared[slot].type,
              !is_float && cmp == PTX_NE ? "NEU" : relation[cmp], a, b, negated ? " ^ " : "",
              negated ? all : "");
     if (negated)
