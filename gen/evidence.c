@@ -8,7 +8,7 @@ static const struct {
     enum grade grade;
 } classes[] = {
     {"sdk31", GRADE_SURE}, {"header", GRADE_SURE}, {"proto", GRADE_SURE}, {"dlsym", GRADE_SURE},
-    {"list", GRADE_SURE},  {"call", GRADE_SURE},   {"cbid", GRADE_NAMED}, {"mention", GRADE_NAMED},
+    {"list", GRADE_SURE},  {"call", GRADE_SURE},   {"cbid", GRADE_NAMED}, {"mention", GRADE_NAMED}
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 

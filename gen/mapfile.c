@@ -82,7 +82,7 @@ static const struct {
 } verb_parts[VERBS] = {
     [VERB_JUMP] = {"=(", "hx"}, [VERB_CONV] = {"(", "=>hx"}, [VERB_WRAP] = {"(", "="},
     [VERB_STUB] = {"!(", ""},  [VERB_PASS] = {"(", "=hx"}, [VERB_ALIAS] = {">", ""},
-    [VERB_USE] = {"(", "hx"},
+    [VERB_USE] = {"(", "hx"}
 };
 
 /* Checks that a line has what its verb needs and nothing that it does not take (verb_parts). */

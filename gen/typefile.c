@@ -137,7 +137,7 @@ const struct field_type *find_field_type(const char *name)
         {"int", "int", 4},     {"uint", "unsigned", 4},
         {"float", "float", 4}, {"double", "double", 8},
         {"size", "size_t", 8}, {"u64", "unsigned long long", 8},
-        {"ptr", "void *", 8},  {"cptr", "const void *", 8},
+        {"ptr", "void *", 8},  {"cptr", "const void *", 8}
     };
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         if (!strcmp(types[i].name, name))

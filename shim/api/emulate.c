@@ -178,7 +178,7 @@ static const struct {
     STAND_IN(musaMemPoolSetAttribute, rt_set_attribute),
     STAND_IN(musaMemPoolGetAttribute, rt_get_attribute),
     STAND_IN(musaMemPoolSetAccess, rt_set_access),
-    STAND_IN(musaMemPoolGetAccess, rt_get_access),
+    STAND_IN(musaMemPoolGetAccess, rt_get_access)
 };
 
 /* All of it or nothing: pools of the SDK and ours do not mix. */

@@ -100,7 +100,7 @@ static const struct {
     {"musparseGetMatDiagType", STAND_IN(get_DIAG)},   {"musparseGetMatFillMode", STAND_IN(get_FILL)},
     {"musparseGetMatIndexBase", STAND_IN(get_BASE)},  {"musparseGetMatType", STAND_IN(get_TYPE)},
     {"musparseSetMatDiagType", STAND_IN(set_DIAG)},   {"musparseSetMatFillMode", STAND_IN(set_FILL)},
-    {"musparseSetMatIndexBase", STAND_IN(set_BASE)},  {"musparseSetMatType", STAND_IN(set_TYPE)},
+    {"musparseSetMatIndexBase", STAND_IN(set_BASE)},  {"musparseSetMatType", STAND_IN(set_TYPE)}
 };
 
 /* All of them or none: what one sets another tells. */

@@ -53,7 +53,7 @@ static void examine(unsigned arch)
         {"the machine", describe_machine, NULL},   {"the libraries' functions", cumu_doctor_names, NULL},
         {"what they answer", cumu_doctor_ask, NULL}, {"the compiler", NULL, cumu_doctor_compiler},
         {"kernels", NULL, cumu_doctor_kernels},    {"speed", NULL, cumu_doctor_speed},
-        {"forms of the toolkit's own", cumu_doctor_native, NULL},
+        {"forms of the toolkit's own", cumu_doctor_native, NULL}
     };
     (void)doctor_left(); /* the clock starts */
     for (unsigned k = 0; k < sizeof parts / sizeof *parts; k++) {

@@ -162,7 +162,7 @@ void cumu_doctor_ask(void)
     } questions[] = {
         {"versions", "versions", ask_versions}, {"devices", "the driver", ask_devices},
         {"answers", "the runtime", ask_values}, {NULL, "graph update", ask_update},
-        {"error names", "error names", ask_errors},
+        {"error names", "error names", ask_errors}
     };
     for (unsigned k = 0; k < sizeof questions / sizeof *questions; k++) {
         if (questions[k].section)

@@ -137,7 +137,7 @@ static void try_options(const char *compiler, unsigned arch)
         "--cuda-device-only", "--musa-device-only", "-O2", "-O1", "-O0", "-std=c++14", "-ffp-contract=off",
         "-mllvm -mtgpu-if-convert=1", "-mllvm -mtgpu-load-store-opt", "-mllvm -misched=mtgpu-max-ilp",
         "-fmusa-flush-denormals-to-zero", "-mathx-disable-fp64", "-fmusa-rdc", "--offload-arch=mp_21",
-        "--offload-arch=mp_22", "--offload-arch=mp_31", "--offload-arch=mp_32",
+        "--offload-arch=mp_22", "--offload-arch=mp_31", "--offload-arch=mp_32"
     };
     struct attempt a;
     char words[256], line[160];

@@ -130,5 +130,5 @@ const char *const native_probes[] = {
     BEGIN ROUNDS SIX_BYTES("0xffffffff") MMA_INT("m16n8k32.row.col.s32.s8.s8.s32", A4, B2)
         MMA_INT("m16n8k16.row.col.s32.u8.u8.s32", A2, B1) END("4"),
     BEGIN ROUNDS SIX_BYTES("0x8f8f8f8f") NO_SUMS MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32", A4, B2)
-        SIX_BYTES("0x87878787") NO_SUMS MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32", A4, B2) END("4"),
+        SIX_BYTES("0x87878787") NO_SUMS MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32", A4, B2) END("4")
 };

@@ -21,7 +21,7 @@ static atomic_bool used, forked;
 /* They tell about errors or undo registrations, touch no device, and work in a fork child. */
 static const char *const harmless[] = {
     "__cudaPopCallConfiguration", "cudaGetLastError", "cudaPeekAtLastError", "cuGetErrorName",
-    "cuGetErrorString", "cudaDriverGetVersion", "cudaRuntimeGetVersion", "cuDriverGetVersion",
+    "cuGetErrorString", "cudaDriverGetVersion", "cudaRuntimeGetVersion", "cuDriverGetVersion"
 };
 
 bool cumu_survives_fork(const struct cumu_symbol *s)

@@ -24,6 +24,7 @@ struct ptx_diag {
     bool nomem;    /* nor that: there was no memory */
 };
 
+// clang-format off
 enum ptx_type {
     PTX_NONE,
     PTX_U8, PTX_U16, PTX_U32, PTX_U64,
@@ -93,6 +94,7 @@ enum ptx_flag {
     PTX_F_TO = 1u << 20, PTX_F_OOB = 1u << 21, PTX_F_SATFINITE = 1u << 22,
     PTX_F_PO = 1u << 23, PTX_F_SHR7 = 1u << 24, PTX_F_SHR15 = 1u << 25 /* vmad */
 };
+// clang-format on
 
 enum ptx_opnd_kind {
     PTX_O_NONE,
@@ -122,6 +124,7 @@ struct ptx_opnd {
     uint64_t imm;
 };
 
+// clang-format off
 enum ptx_sreg {
     PTX_SR_TID_X, PTX_SR_TID_Y, PTX_SR_TID_Z, PTX_SR_NTID_X, PTX_SR_NTID_Y, PTX_SR_NTID_Z,
     PTX_SR_CTAID_X, PTX_SR_CTAID_Y, PTX_SR_CTAID_Z, PTX_SR_NCTAID_X, PTX_SR_NCTAID_Y,
@@ -140,6 +143,7 @@ enum ptx_sreg {
     PTX_SR_PM0, /* ... 7 */ PTX_SR_PM0_64 = PTX_SR_PM0 + 8, /* ... 7 */
     PTX_NSREGS = PTX_SR_PM0_64 + 8
 };
+// clang-format on
 
 struct ptx_instr {
     uint16_t op;      /* enum ptx_op */

@@ -59,7 +59,7 @@ static void find_python(void)
         {&py.new_method, "PyCMethod_New"}, {&py.new_function, "PyCFunction_NewEx"}, {&py.tuple_size, "PyTuple_Size"},
         {&py.tuple_item, "PyTuple_GetItem"}, {&py.new_tuple, "PyTuple_New"}, {&py.set_item, "PyTuple_SetItem"},
         {&py.copy_dict, "PyDict_Copy"}, {&py.next, "PyDict_Next"}, {&py.put, "PyDict_SetItem"},
-        {&py.take, "Py_IncRef"}, {&py.drop, "Py_DecRef"},
+        {&py.take, "Py_IncRef"}, {&py.drop, "Py_DecRef"}
     };
     bool all = true;
     for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) {

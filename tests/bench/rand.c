@@ -115,7 +115,7 @@ int main(void)
     } cases[] = {
         {"philox_uniform", PHILOX, 0, plain_philox},     {"philox_normal", PHILOX, 1, plain_normal},
         {"xorwow_uniform", XORWOW, 0, plain_xorwow},     {"mrg32k3a_uniform", MRG32K3A, 0, plain_mrg32k3a},
-        {"mtgp32_vs_mt19937", MTGP32, 0, plain_mt19937}, {"sobol32_uniform", SOBOL32, 0, plain_sobol},
+        {"mtgp32_vs_mt19937", MTGP32, 0, plain_mt19937}, {"sobol32_uniform", SOBOL32, 0, plain_sobol}
     };
     int (*create)(void **, int) = in("libcurand.so.10", "curandCreateGenerator");
     int (*destroy)(void *) = in("libcurand.so.10", "curandDestroyGenerator");

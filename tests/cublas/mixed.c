@@ -91,7 +91,7 @@ static const struct { int in, out, compute, scalar, digits; const char *name; } 
             "bytes"},
     {I8, F32, 68, F32, 24, "bytes to f32"}, {F32, F32, 77, F32, 24, "f32 by tf32"}, {F32, F32, 74, F32, 24,
             "f32 by f16"},
-    {F64, F64, 70, F64, 53, "f64"},
+    {F64, F64, 70, F64, 53, "f64"}
 };
 typedef int ex_f(void *, int, int, int, int, int, V, V, int, int, V, int, int, V, void *, int, int, int, int);
 typedef int strided_f(void *, int, int, int, int, int, V, V, int, int, long long, V, int, int, long long, V, void *,

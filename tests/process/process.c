@@ -303,7 +303,7 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } modes[] = {
         {"threads", threads}, {"first", first}, {"forks", forks}, {"children", children}, {"exits", exits},
-        {"running", running}, {"running_thread", running_thread}, {"thread_exit", thread_exit}, {"unload", unload},
+        {"running", running}, {"running_thread", running_thread}, {"thread_exit", thread_exit}, {"unload", unload}
     };
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return 2;

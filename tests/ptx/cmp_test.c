@@ -12,7 +12,7 @@ static const struct type { const char *name; char reg, kind; unsigned bits; } ty
     {"u16", 'h', 'u', 16}, {"s16", 'h', 's', 16}, {"b16", 'h', 'b', 16}, {"u32", 'r', 'u', 32},
     {"s32", 'r', 's', 32}, {"b32", 'r', 'b', 32}, {"u64", 'd', 'u', 64}, {"s64", 'd', 's', 64},
     {"b64", 'd', 'b', 64}, {"f16", 'e', 'f', 16}, {"bf16", 'g', 'f', 16}, {"f32", 'f', 'f', 32},
-    {"f64", 'F', 'f', 64}, {"f16x2", 'E', 'x', 16}, {"bf16x2", 'G', 'x', 16},
+    {"f64", 'F', 'f', 64}, {"f16x2", 'E', 'x', 16}, {"bf16x2", 'G', 'x', 16}
 };
 
 static double f16_value(u64 h)
@@ -135,7 +135,7 @@ static void set_forms(const struct type *t, const char *rel, const char *ftz)
         {"bf16", "usbf", 'h', 0x3f80},    {"u16", "f", 'h', 0xffff},
         {"s16", "f", 'h', 0xffff},        {"f16x2", "x", 'r', 0x3c00},
         {"bf16x2", "x", 'r', 0x3f80},     {"u32", "x", 'r', 0xffff},
-        {"s32", "x", 'r', 0xffff},
+        {"s32", "x", 'r', 0xffff}
     };
     static unsigned turn;
     for (unsigned k = 0; k < sizeof out / sizeof out[0]; k++) {

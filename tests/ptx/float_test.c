@@ -118,7 +118,7 @@ int main(void)
         {"add", "f:ff", "F:FF", r_add, true}, {"sub", "f:ff", "F:FF", r_sub, true},
         {"mul", "f:ff", "F:FF", r_mul, true}, {"div", "f:ff", "F:FF", r_div, false},
         {"fma", "f:fff", "F:FFF", r_fma, true}, {"mad", "f:fff", "F:FFF", r_fma, true},
-        {"rcp", "f:f", "F:F", r_rcp, false}, {"sqrt", "f:f", "F:F", r_sqrt, false},
+        {"rcp", "f:f", "F:F", r_rcp, false}, {"sqrt", "f:f", "F:F", r_sqrt, false}
     };
     static const char *const mode[] = {".rn", ".rz", ".rm", ".rp"};
     for (unsigned n = 0; n < sizeof ops / sizeof ops[0]; n++) {

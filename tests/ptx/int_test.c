@@ -181,7 +181,7 @@ static void r_video(struct lane *x)
 
 static const struct { const char *name; long p; char reg; } types[] = {
     {"u16", 16, 'h'}, {"s16", -16, 'h'}, {"u32", 32, 'r'}, {"s32", -32, 'r'}, {"u64", 64, 'd'},
-    {"s64", -64, 'd'},
+    {"s64", -64, 'd'}
 };
 
 static const char *regs(char d, char s, unsigned n, char c)

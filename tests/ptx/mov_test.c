@@ -32,6 +32,7 @@ static struct pair extended(struct pair x)
 }
 static struct pair widened(struct pair x) { return (struct pair){(uint32_t)x.lo, (uint8_t)x.hi}; }
 
+// clang-format off
 static const struct { const char *name, *text; struct pair (*want)(struct pair); } cases[] = {
     {"mov.b128 packs and unpacks", HEAD "mov.b128 %q0, {%rd4, %rd3};\nmov.b128 %q1, %q0;\n"
                                         "mov.b128 {%rd5, %rd6}, %q1;\n" TAIL, swapped},
@@ -50,6 +51,7 @@ static const struct { const char *name, *text; struct pair (*want)(struct pair);
     {"cvt reads the low part of a wide register", HEAD "cvt.u32.u32 %rd5, %rd3;\n"
                                                        "cvt.u8.u16 %rd6, %rd4;\n" TAIL, widened},
 };
+// clang-format on
 
 static void run_case(unsigned n)
 {

@@ -10,7 +10,7 @@ const struct pool pools[NPOOLS] = {
     [POOL_F32] = {"f", "f32", 6},   [POOL_F64] = {"e", "f64", 4},
     [POOL_F16] = {"s", "b16", 4},   [POOL_BF16] = {"b", "b16", 4},
     [POOL_F16X2] = {"x", "b32", 4}, [POOL_BF16X2] = {"y", "b32", 4},
-    [POOL_PRED] = {"p", "pred", 5},
+    [POOL_PRED] = {"p", "pred", 5}
 };
 /* ---- operands ---- */
 

@@ -15,7 +15,7 @@ static const struct {
     {"u16", 2, POOL_SHORT, 1}, {"s16", 2, POOL_INT, 0},   {"u16", 2, POOL_WIDE, 0},
     {"s32", 4, POOL_WIDE, 0},  {"u32", 4, POOL_INT, 1},   {"b32", 4, POOL_INT, 1},
     {"b64", 8, POOL_WIDE, 1},  {"f32", 4, POOL_F32, 1},   {"f64", 8, POOL_F64, 1},
-    {"u32", 4, POOL_INT, 1},   {"b16", 2, POOL_SHORT, 1}, {"u32", 4, POOL_UNIFORM, 0},
+    {"u32", 4, POOL_INT, 1},   {"b16", 2, POOL_SHORT, 1}, {"u32", 4, POOL_UNIFORM, 0}
 };
 enum { NELEMENTS = 14 }; /* the last one is for uniform places */
 

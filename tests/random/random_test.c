@@ -113,7 +113,7 @@ static bool memory_differ(const struct memory *a, const struct memory *b, unsign
 static const uint32_t shapes[][3] = {
     {64, 1, 1},  {32, 4, 1}, {100, 1, 1}, {64, 2, 1}, {1, 1, 1}, /* linear */
     {16, 8, 1},  {48, 2, 1}, {16, 5, 1},                         /* halves */
-    {10, 10, 1}, {8, 4, 4},  {7, 1, 9},   {33, 2, 1},            /* any */
+    {10, 10, 1}, {8, 4, 4},  {7, 1, 9},   {33, 2, 1}            /* any */
 };
 static const unsigned class_from[] = {0, 5, 8, 12};
 

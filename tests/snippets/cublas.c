@@ -86,7 +86,7 @@ static void indices(void *handle, void *device)
         size_t size;
     } kinds[] = {
         {C(cublasIsamax_v2_64), C(cublasIsamin_v2_64), 4}, {C(cublasIdamax_v2_64), C(cublasIdamin_v2_64), 8},
-        {C(cublasIcamax_v2_64), C(cublasIcamin_v2_64), 4}, {C(cublasIzamax_v2_64), C(cublasIzamin_v2_64), 8},
+        {C(cublasIcamax_v2_64), C(cublasIcamin_v2_64), 4}, {C(cublasIzamax_v2_64), C(cublasIzamin_v2_64), 8}
     };
     for (int k = 0; k < 4; k++) {
         int parts = k < 2 ? 1 : 2;

@@ -8,6 +8,7 @@
 #include "snippet.h"
 
 /* One precision's functions. */
+// clang-format off
 #define FUNCTIONS(F) \
     F(plan_dft_1d) F(plan_dft_2d) F(plan_dft_3d) F(plan_dft) F(plan_many_dft) F(plan_guru_dft) F(plan_guru64_dft) \
     F(plan_dft_r2c_1d) F(plan_dft_r2c_2d) F(plan_dft_r2c_3d) F(plan_dft_r2c) F(plan_many_dft_r2c) \
@@ -15,6 +16,7 @@
     F(plan_dft_c2r) F(plan_many_dft_c2r) F(plan_guru_dft_c2r) F(plan_guru64_dft_c2r) F(execute) F(execute_dft) \
     F(execute_dft_r2c) F(execute_dft_c2r) F(destroy_plan) F(malloc) F(free) F(export_wisdom_to_file) \
     F(import_wisdom_from_file) F(set_timelimit) F(cost) F(flops) F(cleanup)
+// clang-format on
 struct fftw {
 #define MEMBER(name) __typeof__(wrap_fftw_##name) *name;
     FUNCTIONS(MEMBER)

@@ -11,6 +11,7 @@
 
 int snippet_failures;
 
+// clang-format off
 static const struct { const char *name; void (*run)(void); } topics[] = {
     {"device", snippet_device},     {"error", snippet_error},   {"registration", snippet_registration},
     {"function", snippet_function}, {"memory", snippet_memory}, {"batch", snippet_batch}, {"texture", snippet_texture},
@@ -24,8 +25,9 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"cusolver_mg", snippet_cusolver_mg},
     {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
     {"cufft", snippet_cufft}, {"cufftw", snippet_cufftw}, {"curand", snippet_curand},
-    {"cusparse", snippet_cusparse},
+    {"cusparse", snippet_cusparse}
 };
+// clang-format on
 enum { TOPICS = sizeof topics / sizeof *topics };
 
 static const char *mode = "main";

@@ -33,10 +33,12 @@ static void chosen(const char *text, enum t1_shape shape, const char *mark)
     "ld.global.u32 %r3, [%rd2+4]; mov.u32 %r9, 0;\n"
 #define BIT(cmp, type, a, b, n)                                                                    \
     "setp." cmp "." type " %p1, " a ", " b "; selp.b32 %r10, " n ", 0, %p1; or.b32 %r9, %r9, %r10;\n"
+// clang-format off
 #define EIGHT(type, a, b, x)                                                                       \
     BIT("lt", type, a, b, x "1") BIT("le", type, a, b, x "2") BIT("gt", type, a, b, x "4")         \
     BIT("ge", type, a, b, x "8") BIT("lt", type, b, a, x "10") BIT("le", type, b, a, x "20")       \
     BIT("gt", type, b, a, x "40") BIT("ge", type, b, a, x "80")
+// clang-format on
 static const char narrow[] = KERNEL(PAIR "mad.lo.u32 %r4, %r1, 3, %r2;\n" EIGHT("s32", "%r4", "%r3", "0x")
                                     "shl.b32 %r9, %r9, 8;\n" EIGHT("u32", "%r4", "%r3", "0x") STORE("%r9"));
 /* the 64-bit ones stand at the same distance from their ends */

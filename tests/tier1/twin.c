@@ -58,11 +58,11 @@ static const struct { const char *type, *field; size_t at;
     AT(t1_info, isa),
     AT(t1_info, shape),
     AT(t1_info, barriers),
-    AT(t1_info, stack_size),
+    AT(t1_info, stack_size)
 };
 #define SIZE(S) {#S, sizeof(struct S)}
 static const struct { const char *type; size_t size; } sizes[] = {
-    SIZE(t1_block), SIZE(t1_cluster), SIZE(t1_services), SIZE(t1_rows), SIZE(t1_info),
+    SIZE(t1_block), SIZE(t1_cluster), SIZE(t1_services), SIZE(t1_rows), SIZE(t1_info)
 };
 
 static bool write_text(const char *path, bool broken)

@@ -30,11 +30,13 @@ static uint32_t calls[COUNT];
 static const struct cumu_facade facade;
 
 #define STUB_OF(n) static intptr_t stub_##n(void) { return cumu_stub_called(&facade, n); }
+// clang-format off
 STUB_OF(0) STUB_OF(1) STUB_OF(2) STUB_OF(3) STUB_OF(4) STUB_OF(5)
 static void (*const stubs[COUNT])(void) = {
     (void (*)(void))stub_0, (void (*)(void))stub_1, (void (*)(void))stub_2,
-    (void (*)(void))stub_3, (void (*)(void))stub_4, (void (*)(void))stub_5,
+    (void (*)(void))stub_3, (void (*)(void))stub_4, (void (*)(void))stub_5
 };
+// clang-format on
 static const struct cumu_facade facade = {&table, slots, stubs, calls, NULL, NULL};
 
 static void wrapped_entry(void) {}

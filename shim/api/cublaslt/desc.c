@@ -115,7 +115,7 @@ static const struct attribute desc_rows[] = {
     DESC(D_OUT_SCALE_POINTER, out_scale, BELOW, NULL),
     DESC(D_OUT_SCALE_MODE, out_mode, BELOW, NULL),
     DESC(EMULATION_DESCRIPTOR, emulation, OWN, NULL),
-    {0},
+    {0}
 };
 #define LAYOUT(name, field) ROW(CUBLASLT_MATRIX_LAYOUT_##name, layout, field, BELOW, NULL)
 static const struct attribute layout_rows[] = {
@@ -128,7 +128,7 @@ static const struct attribute layout_rows[] = {
     LAYOUT(STRIDED_BATCH_OFFSET, stride),
     LAYOUT(PLANE_OFFSET, plane),
     LAYOUT(BATCH_MODE, mode),
-    {0},
+    {0}
 };
 #define WISH(name, field, way) ROW(CUBLASLT_MATMUL_PREF_##name, preference, field, way, NULL)
 static const struct attribute preference_rows[] = {
@@ -146,7 +146,7 @@ static const struct attribute preference_rows[] = {
     WISH(EPILOGUE_MASK, epilogues, OWN),
     WISH(IMPL_MASK, implementations, OWN),
     WISH(SM_COUNT_TARGET, processors, OWN),
-    {0},
+    {0}
 };
 #define CHANGE(name, field, to) ROW(CUBLASLT_MATRIX_TRANSFORM_DESC_##name, transform, field, BELOW, to)
 static const struct attribute transform_rows[] = {
@@ -154,7 +154,7 @@ static const struct attribute transform_rows[] = {
     CHANGE(POINTER_MODE, pointers, NULL),
     CHANGE(TRANSA, op[0], cumu_cublasOperation_t_to_musa),
     CHANGE(TRANSB, op[1], cumu_cublasOperation_t_to_musa),
-    {0},
+    {0}
 };
 /* Another way to the same product: the CPU's, and muBLASLt's own, is as exact. */
 #define EMULATE(name, field) ROW(CUBLASLT_EMULATION_DESC_##name, emulation, field, OWN, NULL)
@@ -165,7 +165,7 @@ static const struct attribute emulation_rows[] = {
     EMULATE(FIXEDPOINT_MAX_MANTISSA_BIT_COUNT, bits),
     EMULATE(FIXEDPOINT_MANTISSA_BIT_OFFSET, offset),
     EMULATE(FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER, count),
-    {0},
+    {0}
 };
 
 /* ---- muBLASLt's objects ------------------------------------------------------------------------ */

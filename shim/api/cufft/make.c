@@ -79,7 +79,7 @@ static const struct element_types {
 } element_types[] = {
     {CUFFT_C2C, MUSA_C_32F, MUSA_C_32F, MUSA_C_32F}, {CUFFT_Z2Z, MUSA_C_64F, MUSA_C_64F, MUSA_C_64F},
     {CUFFT_R2C, MUSA_R_32F, MUSA_C_32F, MUSA_C_32F}, {CUFFT_D2Z, MUSA_R_64F, MUSA_C_64F, MUSA_C_64F},
-    {CUFFT_C2R, MUSA_C_32F, MUSA_R_32F, MUSA_C_32F}, {CUFFT_Z2D, MUSA_C_64F, MUSA_R_64F, MUSA_C_64F},
+    {CUFFT_C2R, MUSA_C_32F, MUSA_R_32F, MUSA_C_32F}, {CUFFT_Z2D, MUSA_C_64F, MUSA_R_64F, MUSA_C_64F}
 };
 
 static const struct element_types *elements(int type)

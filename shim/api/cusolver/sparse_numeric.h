@@ -376,5 +376,5 @@ static void do_out(void *raw, const void *numbers, size_t n, bool single)
 
 const struct cumu_sparse NUMBERS = {
     sizeof(num), do_in, do_out, do_qr, do_lu, do_chol, do_release, do_pivot, do_solve, do_least,
-    do_diagonal, do_sizes, do_extract, do_shifted, do_multiply, do_argument,
+    do_diagonal, do_sizes, do_extract, do_shifted, do_multiply, do_argument
 };

@@ -28,7 +28,7 @@ static const struct {
     { MU_AD_FORMAT_UNSIGNED_INT8, T0_TEXEL_U8 },   { MU_AD_FORMAT_UNSIGNED_INT16, T0_TEXEL_U16 },
     { MU_AD_FORMAT_UNSIGNED_INT32, T0_TEXEL_U32 }, { MU_AD_FORMAT_SIGNED_INT8, T0_TEXEL_S8 },
     { MU_AD_FORMAT_SIGNED_INT16, T0_TEXEL_S16 },   { MU_AD_FORMAT_SIGNED_INT32, T0_TEXEL_S32 },
-    { MU_AD_FORMAT_HALF, T0_TEXEL_F16 },           { MU_AD_FORMAT_FLOAT, T0_TEXEL_F32 },
+    { MU_AD_FORMAT_HALF, T0_TEXEL_F16 },           { MU_AD_FORMAT_FLOAT, T0_TEXEL_F32 }
 };
 
 static bool set_format(struct t0_texture *t, MUarray_format format, unsigned channels)

@@ -16,7 +16,7 @@ const char *mccl_kind_name(enum mccl_kind kind)
     static const char *const names[] = {
         [MCCL_ALL_REDUCE] = "ncclAllReduce",   [MCCL_REDUCE] = "ncclReduce",
         [MCCL_BROADCAST] = "ncclBroadcast",    [MCCL_ALL_GATHER] = "ncclAllGather",
-        [MCCL_REDUCE_SCATTER] = "ncclReduceScatter", [MCCL_P2P] = "ncclSend and ncclRecv",
+        [MCCL_REDUCE_SCATTER] = "ncclReduceScatter", [MCCL_P2P] = "ncclSend and ncclRecv"
     };
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "?";
 }

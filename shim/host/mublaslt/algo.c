@@ -66,7 +66,7 @@ static const unsigned epilogues[] = {
     MUBLASLT_EPILOGUE_RELU_AUX,  MUBLASLT_EPILOGUE_RELU_AUX_BIAS, MUBLASLT_EPILOGUE_DRELU,
     MUBLASLT_EPILOGUE_DRELU_BGRAD, MUBLASLT_EPILOGUE_GELU_AUX,    MUBLASLT_EPILOGUE_GELU_AUX_BIAS,
     MUBLASLT_EPILOGUE_DGELU,     MUBLASLT_EPILOGUE_DGELU_BGRAD,   MUBLASLT_EPILOGUE_BGRADA,
-    MUBLASLT_EPILOGUE_BGRADB,
+    MUBLASLT_EPILOGUE_BGRADB
 };
 
 static bool known_epilogue(unsigned e)
@@ -162,7 +162,7 @@ static const struct lt_attribute config_table[] = {
     CONFIG(STAGES_ID, stages),
     CONFIG(INNER_SHAPE_ID, inner),
     CONFIG(CLUSTER_SHAPE_ID, cluster),
-    {0, 0, 0},
+    {0, 0, 0}
 };
 
 bool lt_algo_made(const mublasLtMatmulAlgo_t *algo)

@@ -108,7 +108,7 @@ static const struct lt_attribute desc_table[] = {
     OP(EPILOGUE_AUX_SCALE_MODE, aux_mode),
     OP(D_OUT_SCALE_POINTER, out_scale),
     OP(D_OUT_SCALE_MODE, out_mode),
-    {0, 0, 0},
+    {0, 0, 0}
 };
 
 #define MATRIX(name, field) ROW(MUBLASLT_MATRIX_LAYOUT_##name, mublasLtMatrixLayout, field)
@@ -117,20 +117,20 @@ static const struct lt_attribute layout_table[] = {
     MATRIX(ROWS, rows),         MATRIX(COLS, cols),
     MATRIX(LD, ld),             MATRIX(BATCH_COUNT, batch),
     MATRIX(BATCH_MODE, mode),   MATRIX(STRIDED_BATCH_OFFSET, stride),
-    MATRIX(PLANE_OFFSET, plane), {0, 0, 0},
+    MATRIX(PLANE_OFFSET, plane), {0, 0, 0}
 };
 
 #define WISH(name, field) ROW(MUBLASLT_MATMUL_PREF_##name, mublasLtMatmulPreference, field)
 static const struct lt_attribute preference_table[] = {
     WISH(MAX_WORKSPACE_BYTES, workspace), WISH(MIN_ALIGNMENT_A_BYTES, align[0]),
     WISH(MIN_ALIGNMENT_B_BYTES, align[1]), WISH(MIN_ALIGNMENT_C_BYTES, align[2]),
-    WISH(MIN_ALIGNMENT_D_BYTES, align[3]), {0, 0, 0},
+    WISH(MIN_ALIGNMENT_D_BYTES, align[3]), {0, 0, 0}
 };
 
 #define CHANGE(name, field) ROW(MUBLASLT_MATRIX_TRANSFORM_DESC_##name, mublasLtMatrixTransformDesc, field)
 static const struct lt_attribute transform_table[] = {
     CHANGE(SCALE_TYPE, scale), CHANGE(POINTER_MODE, pointers), CHANGE(TRANSA, op[0]), CHANGE(TRANSB, op[1]),
-    {0, 0, 0},
+    {0, 0, 0}
 };
 
 /* ---- descriptions ------------------------------------------------------------------------------ */

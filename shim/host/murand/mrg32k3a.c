@@ -128,10 +128,10 @@ MURAND_VECTOR static void draw(struct murand_sequence *s, unsigned long long row
 }
 
 static const struct murand_scale scale = {
-    .bits = 1.000000048662, .step = 2.3283065498378288e-10,
+    .bits = 1.000000048662, .step = 2.3283065498378288e-10
 };
 const struct murand_engine murand_mrg32k3a = {
     .places = true, .precise = 1, .scale = &scale, .normal_from = 2000, .lanes = lanes, .begin = begin,
     .prepare = prepare,
-    .draw = draw,
+    .draw = draw
 };

@@ -150,5 +150,5 @@ static void draw(struct murand_sequence *s, unsigned long long row, unsigned lan
 
 const struct murand_engine murand_mt19937 = {
     .single = true, .scale = &murand_full, .normal_from = 2000, .lanes = lanes, .begin = begin, .prepare = prepare,
-    .draw = draw,
+    .draw = draw
 };

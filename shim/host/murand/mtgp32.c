@@ -96,5 +96,5 @@ static void draw(struct murand_sequence *s, unsigned long long row, unsigned lan
 
 const struct murand_engine murand_mtgp32 = {
     .single = true, .coarse = true, .scale = &murand_above, .normal_from = HUGE_VAL, .lanes = lanes, .begin = begin,
-    .draw = draw,
+    .draw = draw
 };

@@ -78,5 +78,5 @@ static void passed(struct murand_sequence *s, unsigned lane, unsigned count, uns
 const struct murand_engine murand_philox = {
     .neighbours = true, .places = true, .precise = 2, .scale = &murand_full, .normal_from = 2000,
     .lanes = lanes, .begin = begin,
-    .draw = draw, .passed = passed,
+    .draw = draw, .passed = passed
 };

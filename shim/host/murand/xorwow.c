@@ -135,5 +135,5 @@ MURAND_VECTOR static void draw(struct murand_sequence *s, unsigned long long row
 const struct murand_engine murand_xorwow = {
     .places = true, .precise = 2, .scale = &murand_full, .normal_from = 2000, .lanes = lanes, .begin = begin,
     .prepare = prepare,
-    .draw = draw,
+    .draw = draw
 };

@@ -206,7 +206,7 @@ static MUresult peer_3d(const musaMemcpy3DPeerParms *p, bool async, musaStream_t
         c.srcHost,       c.srcDevice,   c.srcArray,     from,       c.srcPitch,
         c.srcHeight,     c.dstXInBytes, c.dstY,         c.dstZ,     0,
         c.dstMemoryType, c.dstHost,     c.dstDevice,    c.dstArray, to,
-        c.dstPitch,      c.dstHeight,   c.WidthInBytes, c.Height,   c.Depth,
+        c.dstPitch,      c.dstHeight,   c.WidthInBytes, c.Height,   c.Depth
     };
     return async ? muMemcpy3DPeerAsync(&peer, stream) : muMemcpy3DPeer(&peer);
 }

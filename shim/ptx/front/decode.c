@@ -6,11 +6,13 @@
 #include <string.h>
 
 #define BIT(n) ((uint64_t)1 << (n))
+// clang-format off
 enum mod_class {
     RND_, IRND_, FTZ_, SAT_, APPROX_, HALF_, CC_, NAN_, RELU_, NOFTZ_, SHIFTAMT_, CLAMP_, UNI_, TO_,
     NC_, SYNC_, PACK_, CMP_, LOGIC_, ATOM_, SHFL_, IDX_, VOTE_, PRMT_, SHF_, TESTP_, BAR_, MEMBAR_,
     SPACE_, SEM_, SCOPE_, VEC_, CACHE_, SCALE_
 };
+// clang-format on
 #define RND BIT(RND_)
 #define IRND BIT(IRND_)
 #define FTZ BIT(FTZ_)

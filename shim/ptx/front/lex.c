@@ -8,14 +8,16 @@
 enum { WORD = 1, DIGIT = 2, BLANK = 4, BODY = 8 }; /* BODY: stops the brace skip */
 
 #define W8 WORD, WORD, WORD, WORD, WORD, WORD, WORD, WORD
+// clang-format off
 static const uint8_t class_of[256] = {
     [0] = BODY, ['\t'] = BLANK, ['\r'] = BLANK, ['\f'] = BLANK, ['\v'] = BLANK, [' '] = BLANK,
     ['\n'] = BLANK | BODY, ['{'] = BODY, ['}'] = BODY, ['"'] = BODY, ['/'] = BODY,
     ['$'] = WORD, ['%'] = WORD, ['_'] = WORD,
     ['0'] = WORD | DIGIT, WORD | DIGIT, WORD | DIGIT, WORD | DIGIT, WORD | DIGIT, WORD | DIGIT,
     WORD | DIGIT, WORD | DIGIT, WORD | DIGIT, WORD | DIGIT,
-    ['A'] = W8, W8, W8, WORD, WORD, ['a'] = W8, W8, W8, WORD, WORD,
+    ['A'] = W8, W8, W8, WORD, WORD, ['a'] = W8, W8, W8, WORD, WORD
 };
+// clang-format on
 
 static bool is(char c, int cls)
 {

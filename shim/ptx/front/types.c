@@ -26,7 +26,7 @@ static const struct type_info types[PTX_NTYPES] = {
     [PTX_U2] = {"u2", 1, 0, 0}, [PTX_S2] = {"s2", 1, 0, 1},
     [PTX_PRED] = {"pred", 0, 0, 0},
     [PTX_TEXREF] = {"texref", 8, 0, 0}, [PTX_SAMPLERREF] = {"samplerref", 8, 0, 0},
-    [PTX_SURFREF] = {"surfref", 8, 0, 0},
+    [PTX_SURFREF] = {"surfref", 8, 0, 0}
 };
 
 const char *ptx_type_name(unsigned type)
@@ -57,6 +57,7 @@ unsigned ptx_type_find(const char *s, size_t len)
     return PTX_NONE;
 }
 
+// clang-format off
 static const char *const sregs[PTX_NSREGS] = {
     [PTX_SR_TID_X] = "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z",
     "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z",
@@ -80,8 +81,9 @@ static const char *const sregs[PTX_NSREGS] = {
     "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1",
     [PTX_SR_PM0] = "%pm0", "%pm1", "%pm2", "%pm3", "%pm4", "%pm5", "%pm6", "%pm7",
     [PTX_SR_PM0_64] = "%pm0_64", "%pm1_64", "%pm2_64", "%pm3_64", "%pm4_64", "%pm5_64", "%pm6_64",
-    "%pm7_64",
+    "%pm7_64"
 };
+// clang-format on
 
 const char *ptx_sreg_name(unsigned sreg)
 {

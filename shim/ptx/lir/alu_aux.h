@@ -11,6 +11,7 @@ enum {
 };
 
 /* video */
+// clang-format off
 enum {
     LIR_VADD, LIR_VSUB, LIR_VAVRG, LIR_VABSDIFF, LIR_VMIN, LIR_VMAX, LIR_VSHL, LIR_VSHR,
     LIR_VSET, /* and the five that follow, in the order of enum ptx_cmp from PTX_EQ to PTX_GE */
@@ -20,6 +21,7 @@ enum {
     LIR_VIDEO_SECOND = 3 << 8, LIR_VIDEO_PLUS = 1 << 8, LIR_VIDEO_MIN = 2 << 8, LIR_VIDEO_MAX = 3 << 8,
     LIR_VIDEO_WRAP = 1 << 10
 };
+// clang-format on
 /* imm: parts of a, of b, and of d. One part: these numbers. Two or four: sources are three bits an
  * element, the number of the part of a and b together; d is a mask. */
 enum {

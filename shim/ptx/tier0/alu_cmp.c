@@ -15,7 +15,7 @@ static inline bool relation(unsigned cmp, bool lt, bool eq, bool nan)
         /* bit 0: less, 1: equal, 2: greater, 3: unordered */
         [PTX_EQ] = 2,   [PTX_NE] = 5,   [PTX_LT] = 1,   [PTX_LE] = 3,  [PTX_GT] = 4,
         [PTX_GE] = 6,   [PTX_EQU] = 10, [PTX_NEU] = 13, [PTX_LTU] = 9, [PTX_LEU] = 11,
-        [PTX_GTU] = 12, [PTX_GEU] = 14, [PTX_NUM] = 7,  [PTX_NAN] = 8,
+        [PTX_GTU] = 12, [PTX_GEU] = 14, [PTX_NUM] = 7,  [PTX_NAN] = 8
     };
     return want[cmp] >> (nan ? 3 : lt ? 0 : eq ? 1 : 2) & 1;
 }

@@ -102,7 +102,7 @@ static const struct {
     [PTX_F32] = {4, update_f32}, [PTX_F64] = {8, update_f64},
     [PTX_F16] = {2, update_f16}, [PTX_BF16] = {2, update_bf16},
     [PTX_F16X2] = {4, update_f16x2}, [PTX_BF16X2] = {4, update_bf16x2},
-    [PTX_B128] = {16, NULL},
+    [PTX_B128] = {16, NULL}
 };
 
 /* The loop that turns an update into an atomic read-modify-write; returns the old value. */

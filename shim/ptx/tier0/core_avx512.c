@@ -304,7 +304,7 @@ void t0_core_avx512(t0_handler *table[LIR_NOPS])
     } all[] = {
         {LIR_LDG_32, ldg_32}, {LIR_LDG_64, ldg_64}, {LIR_STG_32, stg_32}, {LIR_STG_64, stg_64},
         {LIR_LDS_32, lds_32}, {LIR_LDS_64, lds_64}, {LIR_STS_32, sts_32}, {LIR_STS_64, sts_64},
-        {LIR_SHFL, shfl},     {LIR_LD_KPARAM, ld_kparam},
+        {LIR_SHFL, shfl},     {LIR_LD_KPARAM, ld_kparam}
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         plain[all[k].op] = table[all[k].op];

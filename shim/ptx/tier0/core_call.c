@@ -75,7 +75,7 @@ static void syscall_op(struct t0_warp *w, const struct lir_insn *i)
     static void (*const all[LIR_NSYS])(struct t0_warp *, const struct lir_insn *,
                                       const struct lir_call *) = {
         [LIR_SYS_VPRINTF] = sys_vprintf, [LIR_SYS_ASSERT] = sys_assert,
-        [LIR_SYS_MALLOC] = sys_malloc, [LIR_SYS_FREE] = sys_free,
+        [LIR_SYS_MALLOC] = sys_malloc, [LIR_SYS_FREE] = sys_free
     };
     const struct lir_call *c = LIR_AT(w->block->image, calls, struct lir_call) + i->imm;
     w->at = i;

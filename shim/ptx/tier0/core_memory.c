@@ -389,7 +389,7 @@ void t0_memory_handlers(t0_handler *table[LIR_NOPS])
         {LIR_STS_8, sts_8}, {LIR_STS_16, sts_16}, {LIR_STS_32, sts_32}, {LIR_STS_64, sts_64},
         {LIR_LD_ANY, ld_any}, {LIR_ST_ANY, st_any}, {LIR_LD_KPARAM, ld_kparam}, {LIR_LANE_LD, lane_ld},
         {LIR_LANE_ST, lane_st}, {LIR_LANE_ADDR, lane_addr}, {LIR_LOCAL_ADDR, local_addr},
-        {LIR_ALLOCA, alloca_block}, {LIR_STACKSAVE, stack_save}, {LIR_STACKRESTORE, stack_restore},
+        {LIR_ALLOCA, alloca_block}, {LIR_STACKSAVE, stack_save}, {LIR_STACKRESTORE, stack_restore}
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         table[all[k].op] = all[k].handler;

@@ -353,6 +353,6 @@ void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
         .reqntid = {r->reqntid[0], r->reqntid[1], r->reqntid[2]},
         .cluster = r->cluster,
         .uses_grid_sync = r->uses_grid_sync != 0,
-        .may_wait = r->may_wait != 0,
+        .may_wait = r->may_wait != 0
     };
 }

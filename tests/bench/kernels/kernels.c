@@ -287,7 +287,7 @@ static const struct question {
     int (*ask)(char **names);
 } questions[] = {
     {"ratios", ask_ratios}, {"compute", ask_compute}, {"first", ask_first},
-    {"instruction", ask_instruction}, {"launch", ask_launch}, {0},
+    {"instruction", ask_instruction}, {"launch", ask_launch}, {0}
 };
 
 static FILE *start(const char *question, const char *threads)

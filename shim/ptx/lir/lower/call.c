@@ -13,7 +13,7 @@ static const struct {
     enum lir_syscall call;
 } syscalls[] = {
     {"vprintf", LIR_SYS_VPRINTF}, {"__assertfail", LIR_SYS_ASSERT}, {"malloc", LIR_SYS_MALLOC},
-    {"free", LIR_SYS_FREE},
+    {"free", LIR_SYS_FREE}
 };
 
 static uint32_t var_size(const struct ptx_var *v)

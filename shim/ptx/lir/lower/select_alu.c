@@ -21,6 +21,7 @@
 #define MINMAX (FTZ | PTX_F_NAN | PTX_F_XORSIGN | PTX_F_ABS)
 #define RND (1u << 31) /* not a PTX flag: the form may round in a directed mode */
 
+// clang-format off
 static const struct form {
     uint16_t op, t0;
     uint64_t types;
@@ -108,6 +109,7 @@ static const struct form {
     F_H4(EX2, FTZ | APPROX, EX2) F_H4(TANH, FTZ | APPROX, TANH)
 #undef F
 };
+// clang-format on
 enum { NFORMS = sizeof forms / sizeof forms[0] };
 
 /* Modifiers that the handlers know as bits. Nearest is the plain form of float arithmetic. */
@@ -253,7 +255,7 @@ static const uint8_t compare_slot[PTX_NTYPES] = {
     /* position in LIR_US3, LIR_BY_FLOAT and the pairs, plus 1 */
     [PTX_U16] = 1, [PTX_B16] = 1, [PTX_U32] = 2, [PTX_B32] = 2, [PTX_U64] = 3, [PTX_B64] = 3,
     [PTX_S16] = 4, [PTX_S32] = 5, [PTX_S64] = 6, [PTX_F16] = 7, [PTX_BF16] = 8, [PTX_F32] = 9,
-    [PTX_F64] = 10, [PTX_F16X2] = 11, [PTX_BF16X2] = 12,
+    [PTX_F64] = 10, [PTX_F16X2] = 11, [PTX_BF16X2] = 12
 };
 _Static_assert(LIR_SETP_BF16X2 == LIR_SETP_U16 + 11 && LIR_SET_BF16X2 == LIR_SET_U16 + 11, "op order");
 
@@ -285,7 +287,7 @@ static bool select_set(const struct ptx_instr *i, struct lir_insn *out)
     static const uint8_t result[PTX_NTYPES] = {
         /* what true is, plus 1 */
         [PTX_U32] = 1, [PTX_S32] = 1, [PTX_F32] = 2, [PTX_U16] = 3, [PTX_S16] = 3, [PTX_F16] = 4,
-        [PTX_F16X2] = 4, [PTX_BF16] = 5, [PTX_BF16X2] = 5,
+        [PTX_F16X2] = 4, [PTX_BF16] = 5, [PTX_BF16X2] = 5
     };
     unsigned slot = compare_slot[i->type[1]], yes = result[i->type[0]];
     if (!slot || !yes || !compare_aux(i, out))
@@ -304,7 +306,7 @@ static const struct {
     {PTX_OP_PRMT, select_prmt}, {PTX_OP_BFIND, select_bfind}, {PTX_OP_BMSK, select_mask},
     {PTX_OP_SZEXT, select_mask}, {PTX_OP_DP4A, select_dot}, {PTX_OP_DP2A, select_dot},
     {PTX_OP_TESTP, select_testp}, {PTX_OP_SLCT, select_slct}, {PTX_OP_MIN, select_minmax},
-    {PTX_OP_MAX, select_minmax},
+    {PTX_OP_MAX, select_minmax}
 };
 
 bool lir_select_alu(const struct ptx_instr *i, struct lir_insn *out)

@@ -4,10 +4,10 @@
 /* Order of LIR_BY_INT and LIR_BY_FLOAT in alu_ops.def, plus 1. */
 static const uint8_t int_slot[PTX_NTYPES] = {
     [PTX_U8] = 1, [PTX_S8] = 2, [PTX_U16] = 3, [PTX_U32] = 4, [PTX_U64] = 5, [PTX_S16] = 6,
-    [PTX_S32] = 7, [PTX_S64] = 8,
+    [PTX_S32] = 7, [PTX_S64] = 8
 };
 static const uint8_t float_slot[PTX_NTYPES] = {
-    [PTX_F16] = 1, [PTX_BF16] = 2, [PTX_F32] = 3, [PTX_F64] = 4,
+    [PTX_F16] = 1, [PTX_BF16] = 2, [PTX_F32] = 3, [PTX_F64] = 4
 };
 _Static_assert(LIR_CVT_I32_S64 == LIR_CVT_I32_U8 + 7 && LIR_CVT_F64_S64 == LIR_CVT_F64_U8 + 7 &&
                LIR_CVT_F64_F64 == LIR_CVT_F64_F16 + 3, "op order");
@@ -37,7 +37,7 @@ static bool select_pack(const struct ptx_instr *i, struct lir_insn *out)
     static const struct { uint8_t type, bits, is_signed;
     } element[] = {
         {PTX_U4, 4, 0}, {PTX_S4, 4, 1},   {PTX_U8, 8, 0},
-        {PTX_S8, 8, 1}, {PTX_U16, 16, 0}, {PTX_S16, 16, 1}, {PTX_U2, 2, 0}, {PTX_S2, 2, 1},
+        {PTX_S8, 8, 1}, {PTX_U16, 16, 0}, {PTX_S16, 16, 1}, {PTX_U2, 2, 0}, {PTX_S2, 2, 1}
     };
     for (unsigned n = 0; n < sizeof element / sizeof element[0]; n++) {
         if (element[n].type != i->type[0])

@@ -13,7 +13,7 @@ static const struct video {
     {PTX_OP_VMIN2, 2, LIR_VMIN},        {PTX_OP_VMAX2, 2, LIR_VMAX},  {PTX_OP_VSET2, 2, LIR_VSET},
     {PTX_OP_VADD4, 4, LIR_VADD},        {PTX_OP_VSUB4, 4, LIR_VSUB},  {PTX_OP_VAVRG4, 4, LIR_VAVRG},
     {PTX_OP_VABSDIFF4, 4, LIR_VABSDIFF}, {PTX_OP_VMIN4, 4, LIR_VMIN}, {PTX_OP_VMAX4, 4, LIR_VMAX},
-    {PTX_OP_VSET4, 4, LIR_VSET},
+    {PTX_OP_VSET4, 4, LIR_VSET}
 };
 
 static bool one_part(const struct ptx_opnd *o, unsigned *part)

@@ -28,12 +28,14 @@ enum {
 };
 
 /* By position in LIR_SETP_*: the operands' kind and what the prelude calls their type. */
+// clang-format off
 static const struct { const char *type, *plain; char kind; bool pair; } compared[] = {
     {"U16", NULL, 'w', false}, {"U32", "%s %s %s", 'w', false}, {"U64", "%s %s %s", 'l', false},
     {"S16", NULL, 'w', false}, {"S32", "(s32)%s %s (s32)%s", 'w', false}, {"S64", "(s64)%s %s (s64)%s", 'l', false},
     {"F16", NULL, 'w', false}, {"BF16", NULL, 'w', false}, {"F32", "as_f32(%s) %s as_f32(%s)", 'w', false},
-    {"F64", "as_f64(%s) %s as_f64(%s)", 'l', false}, {"F16", NULL, 'w', true}, {"BF16", NULL, 'w', true},
+    {"F64", "as_f64(%s) %s as_f64(%s)", 'l', false}, {"F16", NULL, 'w', true}, {"BF16", NULL, 'w', true}
 };
+// clang-format on
 enum { NCOMPARED = sizeof compared / sizeof compared[0], FIRST_FLOAT = 6 };
 
 /* The comparison itself, of elements `up` bits above the lowest. */

@@ -3,6 +3,7 @@
 #include "ptx/lir/alu_aux.h"
 #include "ptx/lir/matrix.h"
 
+// clang-format off
 static const struct { const char *name; uint32_t value; } constants[] = {
     {"FTZ", LIR_FTZ}, {"SAT", LIR_SAT}, {"NANPROP", LIR_NANPROP}, {"XORSIGN", LIR_XORSIGN}, {"RELU", LIR_RELU},
     {"RND_SHIFT", LIR_RND_SHIFT}, {"RZ", PTX_RZ}, {"RM", PTX_RM}, {"RP", PTX_RP}, {"RNA", PTX_RNA},
@@ -20,14 +21,14 @@ static const struct { const char *name; uint32_t value; } constants[] = {
     {"U64", PTX_U64}, {"S64", PTX_S64}, {"TF32_", PTX_F32}, {"TF64_", PTX_F64}, {"TF16", PTX_F16},
     {"TF16X2", PTX_F16X2}, {"TBF16", PTX_BF16}, {"TBF16X2", PTX_BF16X2},
     {"SHFL_UP", PTX_SUB_UP}, {"SHFL_DOWN", PTX_SUB_DOWN}, {"SHFL_BFLY", PTX_SUB_BFLY},
-    {"VOTE_ALL", PTX_SUB_ALL}, {"VOTE_ANY", PTX_SUB_ANY}, {"VOTE_BALLOT", PTX_SUB_BALLOT},
+    {"VOTE_ALL", PTX_SUB_ALL}, {"VOTE_ANY", PTX_SUB_ANY}, {"VOTE_BALLOT", PTX_SUB_BALLOT}
 }, video[] = {
     {"V_ADD", LIR_VADD}, {"V_SUB", LIR_VSUB}, {"V_AVRG", LIR_VAVRG}, {"V_ABSDIFF", LIR_VABSDIFF},
     {"V_MIN", LIR_VMIN}, {"V_MAX", LIR_VMAX}, {"V_SHL", LIR_VSHL}, {"V_SHR", LIR_VSHR}, {"V_SET", LIR_VSET},
     {"V_DS", LIR_VIDEO_DS}, {"V_AS", LIR_VIDEO_AS}, {"V_BS", LIR_VIDEO_BS}, {"V_SAT", LIR_VIDEO_SAT},
     {"V_SECOND", LIR_VIDEO_SECOND}, {"V_PLUS", LIR_VIDEO_PLUS}, {"V_SECOND_MIN", LIR_VIDEO_MIN},
     {"V_WRAP", LIR_VIDEO_WRAP}, {"M_PO", LIR_VMAD_PO}, {"M_MINUS_AB", LIR_VMAD_MINUS_AB},
-    {"M_MINUS_C", LIR_VMAD_MINUS_C}, {"M_SHR7", LIR_VMAD_SHR7}, {"M_SHR15", LIR_VMAD_SHR15},
+    {"M_MINUS_C", LIR_VMAD_MINUS_C}, {"M_SHR7", LIR_VMAD_SHR7}, {"M_SHR15", LIR_VMAD_SHR15}
 }, matrix[] = {
 #define LIR_MX(id, name, bits, product) {"MX_" #id, LIR_MX_##id},
 #include "ptx/lir/matrix.def"
@@ -35,6 +36,7 @@ static const struct { const char *name; uint32_t value; } constants[] = {
     {"MX_COL", LIR_MX_COL}, {"MX_COL_B", LIR_MX_COL_B}, {"MX_LIMIT", LIR_MX_SATFINITE}, {"MX_AND", LIR_MX_AND},
     {"MX_SPARSE", LIR_MX_SPARSE}, {"MX_SELECTOR", LIR_MX_SELECTOR_SHIFT},
 };
+// clang-format on
 
 #define PUT(e, list)                                                                               \
     for (size_t k = 0; k < sizeof(list) / sizeof(list)[0]; k++)                                    \

@@ -11,7 +11,7 @@ static const struct { const char *name; uint8_t axes; bool layer; } shapes[LIR_G
     [LIR_GEO_1D] = {"1D", 1, false},          [LIR_GEO_2D] = {"2D", 2, false},
     [LIR_GEO_3D] = {"3D", 3, false},          [LIR_GEO_A1D] = {"1DLayered", 1, true},
     [LIR_GEO_A2D] = {"2DLayered", 2, true},   [LIR_GEO_CUBE] = {"Cubemap", 3, false},
-    [LIR_GEO_ACUBE] = {"CubemapLayered", 3, true},
+    [LIR_GEO_ACUBE] = {"CubemapLayered", 3, true}
 };
 
 /* Operand k of the TEX_ARGS that follow. */

@@ -45,6 +45,7 @@ static struct mu_str number(uint64_t v, char kind)
     return r;
 }
 
+// clang-format off
 static const struct { uint16_t sreg; const char *text; } sregs[] = {
     {PTX_SR_TID_X, "tid(0)"}, {PTX_SR_TID_Y, "tid(1)"}, {PTX_SR_TID_Z, "tid(2)"},
     {PTX_SR_NTID_X, "ntid(0)"}, {PTX_SR_NTID_Y, "ntid(1)"}, {PTX_SR_NTID_Z, "ntid(2)"},
@@ -61,8 +62,9 @@ static const struct { uint16_t sreg; const char *text; } sregs[] = {
     {PTX_SR_SMID, "sm_id()"}, {PTX_SR_NSMID, "sm_count()"}, {PTX_SR_GRIDID, "grid_id()"},
     {PTX_SR_ENVREG0 + 1, "envreg1()"}, {PTX_SR_ENVREG0 + 2, "envreg2()"},
     {PTX_SR_DYNAMIC_SMEM_SIZE, "dynamic_shared()"}, {PTX_SR_TOTAL_SMEM_SIZE, "total_shared()"},
-    {PTX_SR_AGGR_SMEM_SIZE, "total_shared()"},
+    {PTX_SR_AGGR_SMEM_SIZE, "total_shared()"}
 };
+// clang-format on
 
 static struct mu_str special(struct mu_emit *e, unsigned sreg, char kind)
 {

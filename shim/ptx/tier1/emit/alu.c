@@ -126,15 +126,17 @@ static void primitive(const struct t1_op *op, const struct row *r, char letter, 
 static const char *const relation[] = {
     [PTX_EQ] = "EQ",   [PTX_NE] = "NE",   [PTX_LT] = "LT",   [PTX_LE] = "LE",   [PTX_GT] = "GT",
     [PTX_GE] = "GE",   [PTX_EQU] = "EQU", [PTX_NEU] = "NEU", [PTX_LTU] = "LTU", [PTX_LEU] = "LEU",
-    [PTX_GTU] = "GTU", [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN",
+    [PTX_GTU] = "GTU", [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN"
 };
 /* By position in LIR_SETP_*: the type compared and how an operand is read. */
+// clang-format off
 static const struct { const char *sig, *type, *read, *read_ftz; } compared[] = {
     {"ww", "u32", "(%s & 0xffffu)", NULL}, {"ww", "u32", "%s", NULL}, {"ll", "u64", "%s", NULL},
     {"ww", "s32", "t1_@_sx16(%s)", NULL}, {"ww", "s32", "%s", NULL}, {"ll", "s64", "%s", NULL},
     {"ww", NULL, NULL, NULL}, {"ww", NULL, NULL, NULL}, {"ww", "f32", "%s", "t1_@_ftz(%s)"},
-    {"ll", "f64", "%s", "%s"}, {"ww", NULL, NULL, NULL}, {"ww", NULL, NULL, NULL},
+    {"ll", "f64", "%s", "%s"}, {"ww", NULL, NULL, NULL}, {"ww", NULL, NULL, NULL}
 };
+// clang-format on
 enum { NCOMPARED = sizeof compared / sizeof compared[0] };
 
 /* The predicate of a comparison as text: a comparison by the prelude, negated for setp's second result, joined with

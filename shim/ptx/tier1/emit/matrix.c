@@ -21,7 +21,7 @@ static const struct {
     uint8_t planes; /* T1_E_name */
 } formats[LIR_NMX] = {
     [LIR_MX_F16] = {"f16", "f16", 2}, [LIR_MX_BF16] = {"bf16", "bf16", 2}, [LIR_MX_TF32] = {"tf32", "tf32", 1},
-    [LIR_MX_S8] = {"s8", "s8", 2},    [LIR_MX_U8] = {"u8", "s8", 2},
+    [LIR_MX_S8] = {"s8", "s8", 2},    [LIR_MX_U8] = {"u8", "s8", 2}
 };
 
 void t1_matrix_block(struct t1_emit *e)
