@@ -76,8 +76,8 @@ static void read_functions(struct arena *a, Elf *elf, const struct text *t, stru
         for (size_t i = 1; d && h.sh_entsize && i < h.sh_size / h.sh_entsize; i++) {
             GElf_Sym y;
             const char *name = gelf_getsym(d, (int)i, &y) ? elf_strptr(elf, h.sh_link, y.st_name) : NULL;
-            if (!name || GELF_ST_TYPE(y.st_info) != STT_FUNC || y.st_shndx != t->index ||
-                y.st_size < LEAST || (strncmp(name, "cuda", 4) && strncmp(name, "__cuda", 6)))
+            if (!name || GELF_ST_TYPE(y.st_info) != STT_FUNC || y.st_shndx != t->index || y.st_size < LEAST ||
+                (strncmp(name, "cuda", 4) && strncmp(name, "__cuda", 6)))
                 continue;
             uint32_t mask = steady(t, y.st_value, y.st_size);
             *ARENA_PUSH(a, &r->rows) = (struct runtime_row){
@@ -125,8 +125,9 @@ bool make_runtime(struct arena *a, struct errors *e, const char *release, const 
         error_at(e, at, "-", "no functions of the runtime; expected a libcudart_static.a");
     if (e->count)
         return false;
-    fprintf(out, "# Where libcudart_static.a of this release has its functions: SYMBOL OFFSET MASK DIGEST.\n"
-                 "# Made by scripts/static-runtime; see gen/README.md.\nrelease %s %u %x %016llx\n",
+    fprintf(out,
+            "# Where libcudart_static.a of this release has its functions: SYMBOL OFFSET MASK DIGEST.\n"
+            "# Made by scripts/static-runtime; see gen/README.md.\nrelease %s %u %x %016llx\n",
             release, r.version, r.anchor, (unsigned long long)r.digest);
     for (unsigned i = 0; i < r.rows.count; i++)
         fprintf(out, "%s %llx %08llx %016llx\n", r.rows.at[i].name, (unsigned long long)r.rows.at[i].offset,

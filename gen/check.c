@@ -14,15 +14,14 @@ static const struct facade *facade_of(const struct job *j, const char *soname)
     return NULL;
 }
 
-static void each_has_line(const struct job *j, const char *path, const struct facade *f,
-                          const struct elf_names *names, bool lines)
+static void each_has_line(const struct job *j, const char *path, const struct facade *f, const struct elf_names *names,
+                          bool lines)
 {
     const struct library *l = find_library(j->map, f->library);
     for (unsigned i = 0; i < names->count; i++)
         if (!l || !find_line(l, names->at[i], f->version))
             error_at(j->errors, (struct place){path, lines ? (int)i + 1 : 0}, names->at[i],
-                     "no line; expected one in mapping/api/%s.map for version %u", f->library,
-                     f->version);
+                     "no line; expected one in mapping/api/%s.map for version %u", f->library, f->version);
 }
 
 /* "mapping/known/libcudart.so.13.symbols" -> "libcudart.so.13" */
@@ -98,8 +97,7 @@ void check_wraps(const struct job *j, const char *core)
     if (wanted.count)
         qsort(wanted.at, wanted.count, sizeof *wanted.at, compare_text);
     for (unsigned i = 0; i < names.count; i++)
-        if (!strncmp(names.at[i], "wrap_", 5) && !strchr(names.at[i], '.') &&
-            !has_name(&wanted, names.at[i]))
+        if (!strncmp(names.at[i], "wrap_", 5) && !strchr(names.at[i], '.') && !has_name(&wanted, names.at[i]))
             error_at(j->errors, (struct place){core, 0}, names.at[i],
                      "function without a line; expected "
                      "a wrap line in mapping/api");
@@ -125,7 +123,7 @@ void check_host(const struct job *j, const char *path)
         bool there = has_name(&names, m->name);
         if (m->below != below || there == !m->not_on_host)
             continue;
-        error_at(j->errors, m->line->at, m->name, "%s %s it; expected %s", path,
-                 there ? "exports" : "does not export", there ? "no !host" : "!host on the line");
+        error_at(j->errors, m->line->at, m->name, "%s %s it; expected %s", path, there ? "exports" : "does not export",
+                 there ? "no !host" : "!host on the line");
     }
 }

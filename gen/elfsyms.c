@@ -18,8 +18,8 @@ bool is_elf(const char *path)
     return elf;
 }
 
-static void read_symbols(struct arena *a, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                         bool exported, struct elf_names *names)
+static void read_symbols(struct arena *a, Elf *elf, Elf_Scn *section, const GElf_Shdr *header, bool exported,
+                         struct elf_names *names)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = data && header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -36,8 +36,7 @@ static void read_symbols(struct arena *a, Elf *elf, Elf_Scn *section, const GElf
     }
 }
 
-static void read_soname(struct arena *a, Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                        struct elf_names *names)
+static void read_soname(struct arena *a, Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct elf_names *names)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = data && header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -51,8 +50,7 @@ static void read_soname(struct arena *a, Elf *elf, Elf_Scn *section, const GElf_
     }
 }
 
-bool read_elf(struct arena *a, struct errors *e, const char *path, bool exported,
-              struct elf_names *names)
+bool read_elf(struct arena *a, struct errors *e, const char *path, bool exported, struct elf_names *names)
 {
     *names = (struct elf_names){0};
     if (elf_version(EV_CURRENT) == EV_NONE)
@@ -87,6 +85,5 @@ bool read_elf(struct arena *a, struct errors *e, const char *path, bool exported
 
 bool has_name(const struct elf_names *names, const char *name)
 {
-    return names->count &&
-           bsearch(&name, names->at, names->count, sizeof *names->at, compare_text) != NULL;
+    return names->count && bsearch(&name, names->at, names->count, sizeof *names->at, compare_text) != NULL;
 }

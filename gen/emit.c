@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-struct output emit_open(const struct job *j, const char *name, const char *comment,
-                        const char *emitter, const char *from)
+struct output emit_open(const struct job *j, const char *name, const char *comment, const char *emitter,
+                        const char *from)
 {
     return output_open(j->arena, j->errors, j->dir, name, comment,
                        arena_print(j->arena, "%s from mapping/%s", emitter, from));
@@ -37,9 +37,8 @@ const char *plain_type(struct arena *a, const struct value *v, bool musa)
         type = "void *";
     if (v->stars || type[strlen(type) - 1] == '*' || v->letter->format == NULL || v->letter->size) {
         if (!v->stars && v->letter->size)
-            return strchr("FM", v->letter->name[0])
-                       ? v->letter->musa
-                       : arena_print(a, "struct cumu_s%u", v->letter->size);
+            return strchr("FM", v->letter->name[0]) ? v->letter->musa
+                                                    : arena_print(a, "struct cumu_s%u", v->letter->size);
         return "void *";
     }
     return type;
@@ -63,8 +62,7 @@ const char *plain_parameters(struct arena *a, const struct signature *s, bool mu
     const char *text = s->count ? "" : "void";
     for (unsigned i = 0; i < s->count; i++) {
         const char *type = plain_type(a, &s->argument[i], musa);
-        text = arena_print(a, "%s%s%s%sa%u", text, i ? ", " : "", type,
-                           type[strlen(type) - 1] == '*' ? "" : " ", i);
+        text = arena_print(a, "%s%s%s%sa%u", text, i ? ", " : "", type, type[strlen(type) - 1] == '*' ? "" : " ", i);
     }
     return text;
 }

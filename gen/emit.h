@@ -21,8 +21,8 @@ struct slots slots_of(const struct job *j, const struct facade *f);
 /* Adds a library's wrap lines whose wrappers are not there yet: several lines may share one. */
 void add_wraps(const struct job *j, const struct library *l, struct slots *wraps);
 
-struct output emit_open(const struct job *j, const char *name, const char *comment,
-                        const char *emitter, const char *from);
+struct output emit_open(const struct job *j, const char *name, const char *comment, const char *emitter,
+                        const char *from);
 
 void emit_types(const struct job *j);                          /* {cuda,musa}_{enums,structs}.h */
 void emit_facade(const struct job *j, const struct facade *f); /* SONAME.{tramp.S,twin.c,slots.c,ver} */
@@ -38,11 +38,11 @@ void emit_runtimes(const struct job *j);                       /* runtimes.c, of
 void emit_calls(const struct job *j, const struct facade *f);  /* SONAME.calls.c, a test */
 struct elf_names;
 void emit_wrappers(const struct job *j, const struct elf_names *objects); /* wrappers.c, of the tool */
-void emit_torch(const struct job *j);                          /* facades of PyTorch; torch_tables.c */
+void emit_torch(const struct job *j);                                     /* facades of PyTorch; torch_tables.c */
 
 /* Assembly common to facades and mu (emit_facade.c): resolver, macro `entry INDEX`, both arrays. */
-void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
-                      const char *stub_jump, const char *slots, const char *stubs);
+void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver, const char *stub_jump,
+                      const char *slots, const char *stubs);
 
 /* C types that carry a value through unchanged, without the headers of either side. */
 const char *plain_type(struct arena *a, const struct value *v, bool musa);

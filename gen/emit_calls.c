@@ -21,10 +21,7 @@ static bool floats(const struct value *v, unsigned n)
     return !strcmp(v->letter->kind, "FLOAT") || !strcmp(v->letter->kind, "DOUBLE");
 }
 
-static unsigned parts(const struct value *v)
-{
-    return v->stars ? 1 : (scalar_size(v) + 7) / 8;
-}
+static unsigned parts(const struct value *v) { return v->stars ? 1 : (scalar_size(v) + 7) / 8; }
 
 /* A struct of up to two parts goes into registers if all of it fits, else to the stack. */
 static void place(struct walk *w, const struct value *v, unsigned at[2])
@@ -55,8 +52,8 @@ static bool is_output(const struct value *v)
 static void emit_value(const struct job *j, const struct value *v, const unsigned at[2], FILE *f)
 {
     unsigned values = v->values ? (unsigned)(v->values - j->map->types.enums.at) + 1 : 0;
-    fprintf(f, "{CUMU_ARG_%s, %u, %u, %d, {%u, %u}, %u}", v->letter->kind, v->stars, scalar_size(v),
-            is_output(v), at[0], at[1], values);
+    fprintf(f, "{CUMU_ARG_%s, %u, %u, %d, {%u, %u}, %u}", v->letter->kind, v->stars, scalar_size(v), is_output(v),
+            at[0], at[1], values);
 }
 
 static void emit_enum(const struct enum_type *t, unsigned number, FILE *f)
@@ -71,8 +68,8 @@ static void emit_enum(const struct enum_type *t, unsigned number, FILE *f)
         offset += (unsigned)strlen(r->cuda) + 1;
         count++;
     }
-    fprintf(f, "%s};\nenum { count_%u = %u };\nstatic const char names_%u[] =", count ? "" : "    {0, 0}\n",
-            number, count, number);
+    fprintf(f, "%s};\nenum { count_%u = %u };\nstatic const char names_%u[] =", count ? "" : "    {0, 0}\n", number,
+            count, number);
     for (unsigned i = 0; i < t->rows.count; i++)
         if (t->rows.at[i].cuda)
             fprintf(f, "\n    \"%s\\0\"", t->rows.at[i].cuda);

@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-static bool translated(const struct value *v)
-{
-    return v->values && !v->stars && !v->values->equal;
-}
+static bool translated(const struct value *v) { return v->values && !v->stars && !v->values->equal; }
 
 enum { SMALL = 16 }; /* values of an enum whose switch goes into every conversion */
 
@@ -17,9 +14,10 @@ static void emit_translation(const struct enum_type *n, bool down, FILE *f)
     const char *way = down ? "to_musa" : "from_musa";
     const struct enum_row *zero = NULL;
     bool small = n->rows.count <= SMALL;
-    fprintf(f, "\nstatic __attribute__((noinline, cold)) int unknown_%s_%s(int value)\n{\n"
-               "    static uint64_t said;\n    unknown_value(&said, \"%s\", value);\n    return %lld;\n}\n"
-               "static %s int switch_%s_%s(int value)\n{\n    switch (value) {\n",
+    fprintf(f,
+            "\nstatic __attribute__((noinline, cold)) int unknown_%s_%s(int value)\n{\n"
+            "    static uint64_t said;\n    unknown_value(&said, \"%s\", value);\n    return %lld;\n}\n"
+            "static %s int switch_%s_%s(int value)\n{\n    switch (value) {\n",
             n->cuda, way, n->cuda, n->fallback,
             small ? "inline __attribute__((always_inline))" : "__attribute__((noinline))", n->cuda, way);
     for (unsigned i = 0; i < n->rows.count; i++) {
@@ -34,16 +32,19 @@ static void emit_translation(const struct enum_type *n, bool down, FILE *f)
         if (first && !from)
             zero = r;
         if (first)
-            fprintf(f, "    case %lld: return %lld; /* %s */\n", from,
-                    down ? r->musa_value : r->cuda_value, down ? r->musa : r->cuda ? r->cuda : r->musa);
+            fprintf(f, "    case %lld: return %lld; /* %s */\n", from, down ? r->musa_value : r->cuda_value,
+                    down      ? r->musa
+                    : r->cuda ? r->cuda
+                              : r->musa);
     }
     fprintf(f, "    }\n    return unknown_%s_%s(value);\n}\n", n->cuda, way);
     fprintf(f, "static inline __attribute__((always_inline)) int %s_%s(int value)\n{\n", n->cuda, way);
     if (!small && zero)
-        fprintf(f, "    if (value == 0)\n        return %lld; /* %s */\n",
-                down ? zero->musa_value : zero->cuda_value, down ? zero->musa : zero->cuda);
-    fprintf(f, "    return switch_%s_%s(value);\n}\n"
-               "int cumu_%s_%s(int value)\n{\n    return %s_%s(value);\n}\n",
+        fprintf(f, "    if (value == 0)\n        return %lld; /* %s */\n", down ? zero->musa_value : zero->cuda_value,
+                down ? zero->musa : zero->cuda);
+    fprintf(f,
+            "    return switch_%s_%s(value);\n}\n"
+            "int cumu_%s_%s(int value)\n{\n    return %s_%s(value);\n}\n",
             n->cuda, way, n->cuda, way, n->cuda, way);
 }
 
@@ -74,8 +75,8 @@ static void emit_function(const struct job *j, const struct library *lib, const 
     const struct signature *s = l->signature;
     bool returns = !is_void(&s->result);
     const char *result = c_type(j->arena, &s->result, false);
-    fprintf(f, "\n%s%s%s(%s)\n{\n", result, result[strlen(result) - 1] == '*' ? "" : " ",
-            function_name(j->arena, l), c_parameters(j->arena, s, false));
+    fprintf(f, "\n%s%s%s(%s)\n{\n", result, result[strlen(result) - 1] == '*' ? "" : " ", function_name(j->arena, l),
+            c_parameters(j->arena, s, false));
     emit_narrowing(j, lib, l, f);
     const char *arguments = "";
     for (unsigned i = 0; i < s->count; i++) {
@@ -86,8 +87,7 @@ static void emit_function(const struct job *j, const struct library *lib, const 
         } else if (translated(v)) {
             text = arena_print(j->arena, "%s_to_musa(a%u)", v->values->cuda, i);
         } else if (v->letter->size && !v->stars && strcmp(v->letter->cuda, v->letter->musa)) {
-            fprintf(f, "    %s b%u;\n    memcpy(&b%u, &a%u, sizeof b%u);\n", v->letter->musa, i, i,
-                    i, i);
+            fprintf(f, "    %s b%u;\n    memcpy(&b%u, &a%u, sizeof b%u);\n", v->letter->musa, i, i, i, i);
             text = arena_print(j->arena, "b%u", i);
         } else if (strcmp(c_type(j->arena, v, false), c_type(j->arena, v, true))) {
             text = arena_print(j->arena, "(void *)a%u", i);
@@ -193,8 +193,7 @@ void emit_conversions(const struct job *j)
         const struct enum_type *n = &t->enums.at[i];
         if (n->equal || n->flags)
             continue;
-        fprintf(h.file, "int cumu_%s_to_musa(int value);\nint cumu_%s_from_musa(int value);\n",
-                n->cuda, n->cuda);
+        fprintf(h.file, "int cumu_%s_to_musa(int value);\nint cumu_%s_from_musa(int value);\n", n->cuda, n->cuda);
         emit_translation(n, true, c.file);
         emit_translation(n, false, c.file);
     }

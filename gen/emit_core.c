@@ -51,8 +51,8 @@ static void emit_symbols(const struct job *j, const struct facade *f)
 {
     struct slots s = slots_of(j, f);
     const struct library *library = find_library(j->map, f->library);
-    struct output o = emit_open(j, arena_print(j->arena, "%s.symbols.c", f->soname), "//",
-                                "emit_core.c", arena_print(j->arena, "api/%s.map", f->library));
+    struct output o = emit_open(j, arena_print(j->arena, "%s.symbols.c", f->soname), "//", "emit_core.c",
+                                arena_print(j->arena, "api/%s.map", f->library));
     fprintf(o.file, "#include \"core/symbols.h\"\n#include \"conv.h\"\n#include \"wraps.h\"\n\n");
     /* Weak, so that a core with a wrapper missing still links; `make check-gen` refuses it. */
     for (unsigned i = 0; i < s.count; i++)
@@ -63,9 +63,9 @@ static void emit_symbols(const struct job *j, const struct facade *f)
         const struct map_line *l = effective(s.at[i]);
         /* Of a wrapper: the function of the same name below, for CUMU_FORCE. */
         const char *target = l->verb == VERB_WRAP ? musa_name(j->arena, s.at[i]->symbol)
-                             : l->target         ? l->target
-                             : l->aliased        ? l->aliased->target
-                                                 : NULL;
+                             : l->target          ? l->target
+                             : l->aliased         ? l->aliased->target
+                                                  : NULL;
         int mu = target ? find_mu(j->map, target) : -1;
         static const char *const verbs[] = {"JUMP", "CONV", "WRAP", "STUB", "PASS"};
         fprintf(o.file, "    {\"%s\", ", s.at[i]->symbol);
@@ -78,17 +78,16 @@ static void emit_symbols(const struct job *j, const struct facade *f)
         else
             fprintf(o.file, "0");
         fprintf(o.file, ", CUMU_%s, %s, %d, %u},\n", verbs[l->verb],
-                l->signature->status ? "CUMU_RETURNS_STATUS" : "CUMU_RETURNS_ZERO",
-                mu >= 0 ? j->map->mu[mu].below : 0, l->call);
+                l->signature->status ? "CUMU_RETURNS_STATUS" : "CUMU_RETURNS_ZERO", mu >= 0 ? j->map->mu[mu].below : 0,
+                l->call);
     }
-    fprintf(
-        o.file,
-        "};\n\n"
-        "extern __attribute__((visibility(\"default\"))) const struct cumu_table cumu_table_%s;\n"
-        "const struct cumu_table cumu_table_%s = {\n"
-        "    \"%s\", \"%s\", symbols, %u, %lld, %lld, ",
-        c_name(j->arena, f->soname), c_name(j->arena, f->soname), f->soname, f->library, s.count,
-        library->unsupported, library->absent);
+    fprintf(o.file,
+            "};\n\n"
+            "extern __attribute__((visibility(\"default\"))) const struct cumu_table cumu_table_%s;\n"
+            "const struct cumu_table cumu_table_%s = {\n"
+            "    \"%s\", \"%s\", symbols, %u, %lld, %lld, ",
+            c_name(j->arena, f->soname), c_name(j->arena, f->soname), f->soname, f->library, s.count,
+            library->unsupported, library->absent);
     emit_string(o.file, f->origin);
     fprintf(o.file, ",\n};\n");
     output_close(&o);
@@ -103,8 +102,7 @@ void emit_tables(const struct job *j)
     struct output o = emit_open(j, "tables.c", "//", "emit_core.c", "sonames.map");
     fprintf(o.file, "#include \"core/symbols.h\"\n\n#include <stddef.h>\n\n");
     for (unsigned i = 0; i < m->facades.count; i++)
-        fprintf(o.file, "extern const struct cumu_table cumu_table_%s;\n",
-                c_name(j->arena, m->facades.at[i].soname));
+        fprintf(o.file, "extern const struct cumu_table cumu_table_%s;\n", c_name(j->arena, m->facades.at[i].soname));
     fprintf(o.file, "\nconst struct cumu_table *const cumu_tables[] = {\n");
     for (unsigned i = 0; i < m->facades.count; i++)
         fprintf(o.file, "    &cumu_table_%s,\n", c_name(j->arena, m->facades.at[i].soname));
@@ -135,8 +133,7 @@ static void emit_base(const struct job *j, const struct base_name *b, FILE *f)
                 for (form = 1; form < b->versions && b->version[form] <= version[i]; form++) {
                 }
             const char *suffix = form > 1 ? arena_print(j->arena, "_v%u", form) : "";
-            const char *name =
-                arena_print(j->arena, "%s%s%s", b->name, suffix, thread ? b->thread_suffix : "");
+            const char *name = arena_print(j->arena, "%s%s%s", b->name, suffix, thread ? b->thread_suffix : "");
             bool there = l && find_line(l, name, VERSION_MAX);
             if (!there)
                 error_at(j->errors, b->at, b->name,
@@ -155,7 +152,6 @@ void emit_bases(const struct job *j)
     fprintf(o.file, "#include \"core/symbols.h\"\n\nconst struct cumu_base cumu_bases[] = {\n");
     for (unsigned i = 0; i < j->map->bases.count; i++)
         emit_base(j, &j->map->bases.at[i], o.file);
-    fprintf(o.file, "    {0, 0, 0},\n};\nconst uint32_t cumu_base_count = %u;\n",
-            j->map->bases.count);
+    fprintf(o.file, "    {0, 0, 0},\n};\nconst uint32_t cumu_base_count = %u;\n", j->map->bases.count);
     output_close(&o);
 }

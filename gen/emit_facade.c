@@ -28,8 +28,8 @@ static void restore_registers(FILE *f)
  * index and the argument registers hold the caller's arguments; after seven pushes the stack is
  * 16-byte aligned again (return address plus 56 bytes). %rax counts the vector arguments of
  * variadic calls. */
-void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
-                      const char *stub_jump, const char *slots, const char *stubs)
+void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver, const char *stub_jump,
+                      const char *slots, const char *stubs)
 {
     fprintf(f, "    .section .note.GNU-stack,\"\",@progbits\n"
                "    .text\n"
@@ -79,8 +79,8 @@ void emit_asm_entries(FILE *f, const char *load_arguments, const char *resolver,
  * never paged in. */
 static void emit_trampolines(const struct job *j, const struct facade *f, const struct slots *s)
 {
-    struct output o = emit_open(j, arena_print(j->arena, "%s.tramp.S", f->soname), "//",
-                                "emit_facade.c", arena_print(j->arena, "api/%s.map", f->library));
+    struct output o = emit_open(j, arena_print(j->arena, "%s.tramp.S", f->soname), "//", "emit_facade.c",
+                                arena_print(j->arena, "api/%s.map", f->library));
     emit_asm_entries(o.file,
                      "    leaq cumu_facade(%rip), %rdi\n"
                      "    movl %r11d, %esi\n",
@@ -134,8 +134,8 @@ static void emit_trampolines(const struct job *j, const struct facade *f, const 
  * slot is NULL here. */
 static void emit_twin(const struct job *j, const struct facade *f, const struct slots *s)
 {
-    struct output o = emit_open(j, arena_print(j->arena, "%s.twin.c", f->soname), "//",
-                                "emit_facade.c", arena_print(j->arena, "api/%s.map", f->library));
+    struct output o = emit_open(j, arena_print(j->arena, "%s.twin.c", f->soname), "//", "emit_facade.c",
+                                arena_print(j->arena, "api/%s.map", f->library));
     fprintf(o.file,
             "#include \"abi/values.h\"\n"
             "#include \"core/symbols.h\"\n\n"
@@ -159,8 +159,7 @@ static void emit_twin(const struct job *j, const struct facade *f, const struct 
                 "TWIN %s %s(%s)\n{\n    %s((%s (*)(%s))slot(%u))(%s);\n}\n"
                 "static intptr_t stub_%u(void) { return cumu_stub_called(&cumu_facade, %u); }\n",
                 result, s->at[i]->symbol, parameters, result, s->at[i]->symbol, parameters,
-                is_void(&g->result) ? "" : "return ", result, parameters, i,
-                c_arguments(j->arena, g), i, i);
+                is_void(&g->result) ? "" : "return ", result, parameters, i, c_arguments(j->arena, g), i, i);
     }
     fprintf(o.file, "\nextern void (*const cumu_facade_stubs[])(void);\n"
                     "void (*const cumu_facade_stubs[])(void) = {\n");
@@ -176,8 +175,8 @@ void emit_facade(const struct job *j, const struct facade *f)
     emit_trampolines(j, f, &s);
     emit_twin(j, f, &s);
 
-    struct output o = emit_open(j, arena_print(j->arena, "%s.slots.c", f->soname), "//",
-                                "emit_facade.c", "sonames.map");
+    struct output o = emit_open(j, arena_print(j->arena, "%s.slots.c", f->soname), "//", "emit_facade.c",
+                                "sonames.map");
     const char *table = arena_print(j->arena, "cumu_table_%s", c_name(j->arena, f->soname));
     fprintf(o.file,
             "#include \"core/symbols.h\"\n\n"
@@ -193,8 +192,7 @@ void emit_facade(const struct job *j, const struct facade *f)
             table, s.count, s.count, table);
     output_close(&o);
 
-    o = emit_open(j, arena_print(j->arena, "%s.ver", f->soname), "#", "emit_facade.c",
-                  "sonames.map");
+    o = emit_open(j, arena_print(j->arena, "%s.ver", f->soname), "#", "emit_facade.c", "sonames.map");
     fprintf(o.file, "%s%s{\n  global:\n", f->node ? f->node : "", f->node ? " " : "");
     for (unsigned i = 0; i < s.count; i++)
         fprintf(o.file, "    %s;\n", s.at[i]->symbol);

@@ -20,8 +20,7 @@
 static void emit_header(const struct job *j)
 {
     struct output o = emit_open(j, "mu.h", "//", "emit_mu.c", "api");
-    fprintf(o.file, "#pragma once\n" MU_HEADERS
-                    "#include \"abi/values.h\"\n\n"
+    fprintf(o.file, "#pragma once\n" MU_HEADERS "#include \"abi/values.h\"\n\n"
                     "/* mu.musaFoo(...) calls the library below; the first call resolves it. */\n"
                     "struct cumu_mu {\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
@@ -46,9 +45,8 @@ static void emit_header(const struct job *j)
 static void emit_twin(const struct job *j)
 {
     struct output o = emit_open(j, "mu.twin.c", "//", "emit_mu.c", "api");
-    fprintf(o.file,
-            "#include \"core/symbols.h\"\n#include \"mu.h\"\n\n"
-            "static inline void *fill(unsigned index)\n{\n    return cumu_mu_fill(index);\n}\n");
+    fprintf(o.file, "#include \"core/symbols.h\"\n#include \"mu.h\"\n\n"
+                    "static inline void *fill(unsigned index)\n{\n    return cumu_mu_fill(index);\n}\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
         const struct signature *s = j->map->mu[i].line->signature;
         const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result, true);
@@ -56,13 +54,13 @@ static void emit_twin(const struct job *j)
         fprintf(o.file,
                 "\nstatic %s first_%u(%s) /* %s */\n{\n    %s((%s (*)(%s))fill(%u))(%s);\n}\n"
                 "static intptr_t stub_%u(void) { return cumu_mu_stub_called(%u); }\n",
-                result, i, parameters, j->map->mu[i].name, is_void(&s->result) ? "" : "return ",
-                result, parameters, i, c_arguments(j->arena, s), i, i);
+                result, i, parameters, j->map->mu[i].name, is_void(&s->result) ? "" : "return ", result, parameters, i,
+                c_arguments(j->arena, s), i, i);
     }
     fprintf(o.file, "\nstruct cumu_mu mu = {\n");
     for (unsigned i = 0; i < j->map->mu_count; i++)
-        fprintf(o.file, "    .%s = (__typeof__(mu.%s))(void (*)(void))first_%u,\n",
-                j->map->mu[i].name, j->map->mu[i].name, i);
+        fprintf(o.file, "    .%s = (__typeof__(mu.%s))(void (*)(void))first_%u,\n", j->map->mu[i].name,
+                j->map->mu[i].name, i);
     fprintf(o.file,
             "};\nextern void *cumu_mu_slots[%u] __attribute__((alias(\"mu\")));\n\n"
             "void (*const cumu_mu_stubs[])(void) = {\n",
@@ -79,10 +77,9 @@ static void emit_twin(const struct job *j)
 static void emit_proof(const struct job *j)
 {
     struct output o = emit_open(j, "mu.proof.c", "//", "emit_mu.c", "api");
-    fprintf(o.file, MU_HEADERS
-                    "#include \"abi/values.h\"\n\n"
-                    "#pragma GCC diagnostic error \"-Wconversion\"\n"
-                    "#pragma GCC diagnostic error \"-Wsign-conversion\"\n");
+    fprintf(o.file, MU_HEADERS "#include \"abi/values.h\"\n\n"
+                               "#pragma GCC diagnostic error \"-Wconversion\"\n"
+                               "#pragma GCC diagnostic error \"-Wsign-conversion\"\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
         const struct mu_symbol *m = &j->map->mu[i];
         const struct signature *s = m->line->signature;
@@ -90,11 +87,9 @@ static void emit_proof(const struct job *j)
             continue;
         const char *parameters = named_parameters(j->arena, s);
         const char *result = is_void(&s->result) ? "void" : named_type(j->arena, &s->result);
-        fprintf(o.file,
-                "#line %d \"%s\"\n__attribute__((unused)) static %s%s proof_%u(%s) { %s%s(%s); }\n",
-                m->line->at.line, m->line->at.file, strchr(result, '*') ? "const " : "", result, i,
-                parameters, is_void(&s->result) ? "" : "return ", m->name,
-                c_arguments(j->arena, s));
+        fprintf(o.file, "#line %d \"%s\"\n__attribute__((unused)) static %s%s proof_%u(%s) { %s%s(%s); }\n",
+                m->line->at.line, m->line->at.file, strchr(result, '*') ? "const " : "", result, i, parameters,
+                is_void(&s->result) ? "" : "return ", m->name, c_arguments(j->arena, s));
     }
     output_close(&o);
 }
@@ -107,16 +102,14 @@ void emit_mu(const struct job *j)
 
     struct output o = emit_open(j, "mu.thunks.S", "//", "emit_mu.c", "api");
     emit_asm_entries(o.file, "    movl %r11d, %edi\n", "cumu_mu_fill",
-                     "movl $\\index, %edi\n    jmp cumu_mu_stub_called@PLT", "cumu_mu_slots",
-                     "cumu_mu_stubs");
+                     "movl $\\index, %edi\n    jmp cumu_mu_stub_called@PLT", "cumu_mu_slots", "cumu_mu_stubs");
     fprintf(o.file, "    .section .data.rel,\"aw\"\n    .globl mu\n    .hidden mu\nmu:\n\n");
     for (unsigned i = 0; i < j->map->mu_count; i++)
         fprintf(o.file, "    entry %u // %s\n", i, j->map->mu[i].name);
     output_close(&o);
 
     o = emit_open(j, "mu.c", "//", "emit_mu.c", "api");
-    fprintf(o.file,
-            "#include \"core/symbols.h\"\n\nconst struct cumu_mu_symbol cumu_mu_symbols[] = {\n");
+    fprintf(o.file, "#include \"core/symbols.h\"\n\nconst struct cumu_mu_symbol cumu_mu_symbols[] = {\n");
     for (unsigned i = 0; i < j->map->mu_count; i++) {
         const struct mu_symbol *m = &j->map->mu[i];
         const char *other = other_name(j->map, j->arena, m);

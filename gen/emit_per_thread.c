@@ -4,10 +4,7 @@
 
 #include <string.h>
 
-static bool is_stream(const struct value *v)
-{
-    return !v->stars && strcmp(v->letter->name, "st") == 0;
-}
+static bool is_stream(const struct value *v) { return !v->stars && strcmp(v->letter->name, "st") == 0; }
 
 /* The arguments, with the thread's own stream wherever the default one was meant. */
 static const char *own_arguments(struct arena *a, const struct signature *s)
@@ -49,11 +46,13 @@ void emit_per_thread(const struct job *j)
         if (how == PER_THREAD_NONE)
             continue;
         emit_form(j, o.file, i, how, base->name);
-        rows = arena_print(j->arena, "%s    {\"%s\", \"%s\", (void (*)(void))form_%u},\n", rows,
-                           j->map->mu[i].name, base->name, i);
+        rows = arena_print(j->arena, "%s    {\"%s\", \"%s\", (void (*)(void))form_%u},\n", rows, j->map->mu[i].name,
+                           base->name, i);
         count++;
     }
-    fprintf(o.file, "\nconst struct cumu_per_thread cumu_per_thread[] = {\n%s    {0, 0, 0},\n};\n"
-                    "const uint32_t cumu_per_thread_count = %u;\n", rows, count);
+    fprintf(o.file,
+            "\nconst struct cumu_per_thread cumu_per_thread[] = {\n%s    {0, 0, 0},\n};\n"
+            "const uint32_t cumu_per_thread_count = %u;\n",
+            rows, count);
     output_close(&o);
 }

@@ -12,8 +12,7 @@ static void emit_made(const struct job *j, const struct value *v, unsigned k, FI
         fprintf(f, "    void *a%u = (char[]){\"text \\\"%u\\\"\"};\n", k, k);
     else
         fprintf(f, "    %s a%u;\n    make(%s, &a%u, sizeof a%u);\n", type, k, v->values ? "true" : "false", k, k);
-    fprintf(f, "    passed(CUMU_ARG_%s, %u, %u, &a%u, sizeof a%u);\n", v->letter->kind, v->stars, scalar_size(v), k,
-            k);
+    fprintf(f, "    passed(CUMU_ARG_%s, %u, %u, &a%u, sizeof a%u);\n", v->letter->kind, v->stars, scalar_size(v), k, k);
 }
 
 static void emit_pair(const struct job *j, const struct signature *s, unsigned n, FILE *f)

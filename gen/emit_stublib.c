@@ -6,8 +6,7 @@
 #include <string.h>
 
 /* The printf format and the values of one logged call, `name(arg, arg)`. */
-static void describe(const struct job *j, const struct signature *s, const char **format,
-                     const char **values)
+static void describe(const struct job *j, const struct signature *s, const char **format, const char **values)
 {
     *format = *values = "";
     for (unsigned i = 0; i < s->count; i++) {
@@ -37,8 +36,8 @@ static void emit_function(const struct job *j, const struct mu_symbol *m, FILE *
     const char *result = is_void(&s->result) ? "void" : plain_type(j->arena, &s->result, true);
     const char *format, *values, *parameters = plain_parameters(j->arena, s, true);
     describe(j, s, &format, &values);
-    fprintf(f, "\n%s %s(%s);\n%s %s(%s)\n{\n    stub_line(\"%s(%s)\\n\"%s);\n", result, m->name,
-            parameters, result, m->name, parameters, m->name, format, values);
+    fprintf(f, "\n%s %s(%s);\n%s %s(%s)\n{\n    stub_line(\"%s(%s)\\n\"%s);\n", result, m->name, parameters, result,
+            m->name, parameters, m->name, format, values);
     if (!is_void(&s->result))
         fprintf(f, "    %s r;\n    memset(&r, 0, sizeof r);\n    return r;\n", result);
     fprintf(f, "}\n");
@@ -47,8 +46,8 @@ static void emit_function(const struct job *j, const struct mu_symbol *m, FILE *
 void emit_stub_libraries(const struct job *j)
 {
     for (unsigned b = 0; b < j->map->below.count; b++) {
-        struct output o = emit_open(j, arena_print(j->arena, "stub.%s.c", j->map->below.at[b].name),
-                                    "//", "emit_stublib.c", "api");
+        struct output o = emit_open(j, arena_print(j->arena, "stub.%s.c", j->map->below.at[b].name), "//",
+                                    "emit_stublib.c", "api");
         fprintf(o.file, "#include \"abi/values.h\"\n#include \"gen/stublog.h\"\n\n"
                         "#pragma GCC visibility push(default)\n");
         for (unsigned i = 0; i < j->map->mu_count; i++)
@@ -61,8 +60,8 @@ void emit_stub_libraries(const struct job *j)
 void emit_calls(const struct job *j, const struct facade *f)
 {
     struct slots slots = slots_of(j, f);
-    struct output o = emit_open(j, arena_print(j->arena, "%s.calls.c", f->soname), "//",
-                                "emit_stublib.c", arena_print(j->arena, "api/%s.map", f->library));
+    struct output o = emit_open(j, arena_print(j->arena, "%s.calls.c", f->soname), "//", "emit_stublib.c",
+                                arena_print(j->arena, "api/%s.map", f->library));
     fprintf(o.file, "#include \"abi/values.h\"\n#include \"gen/stublog.h\"\n\n"
                     "#include \"calls.h\"\n\nvoid call_all(void)\n{\n");
     for (unsigned i = 0; i < slots.count; i++) {
@@ -83,8 +82,8 @@ void emit_calls(const struct job *j, const struct facade *f)
                 fprintf(o.file, "        %s a%u;\n        make_value(&a%u, sizeof a%u);\n",
                         plain_type(j->arena, v, true), k, k, k);
         }
-        fprintf(o.file, "        app_line(\"%s(%s)\\n\"%s);\n        f(%s);\n    }\n", l->target,
-                format, values, c_arguments(j->arena, s));
+        fprintf(o.file, "        app_line(\"%s(%s)\\n\"%s);\n        f(%s);\n    }\n", l->target, format, values,
+                c_arguments(j->arena, s));
     }
     fprintf(o.file, "}\n");
     output_close(&o);

@@ -5,7 +5,8 @@
 #include "gen/torch.h"
 
 /* What one name is, decided once for slots, data and the version script. */
-struct export {
+struct export
+{
     const char *symbol, *target;
     const struct torch_line *line;
 };
@@ -14,8 +15,7 @@ struct exports {
     unsigned count, room;
 };
 
-static void sort_out(const struct job *j, const struct torch_library *l, struct exports *calls,
-                     struct exports *data)
+static void sort_out(const struct job *j, const struct torch_library *l, struct exports *calls, struct exports *data)
 {
     const struct torch *t = j->map->torch;
     for (unsigned i = 0; i < l->names.count; i++) {
@@ -32,8 +32,8 @@ static void sort_out(const struct job *j, const struct torch_library *l, struct 
     }
     for (unsigned i = 0; i < t->boundary.count; i++) {
         const struct torch_line *line = &t->boundary.at[i];
-        *ARENA_PUSH(j->arena, calls) =
-            (struct export){arena_print(j->arena, "%cY%s", line->symbol[0], line->symbol + 2), line->symbol, line};
+        *ARENA_PUSH(j->arena, calls) = (struct export){
+            arena_print(j->arena, "%cY%s", line->symbol[0], line->symbol + 2), line->symbol, line};
     }
 }
 
@@ -68,8 +68,9 @@ static void emit_trampolines(const struct job *j, const struct torch_library *l,
     for (unsigned i = 0; i < calls->count; i++)
         fprintf(o.file, "    trampoline %s %u\n", calls->at[i].symbol, i);
     for (unsigned i = 0; i < data->count; i++)
-        fprintf(o.file, "    .bss\n    .balign 16\n    .globl %1$s\n    .type %1$s, @object\n"
-                        "    .size %1$s, %2$u\n%1$s:\n    .zero %2$u\n",
+        fprintf(o.file,
+                "    .bss\n    .balign 16\n    .globl %1$s\n    .type %1$s, @object\n"
+                "    .size %1$s, %2$u\n%1$s:\n    .zero %2$u\n",
                 data->at[i].symbol, data->at[i].line->size);
     output_close(&o);
 }
@@ -103,12 +104,13 @@ static void emit_slots(const struct job *j, const struct torch_library *l, const
     fprintf(o.file, "static const struct cumu_torch_data data[] = {\n");
     for (unsigned i = 0; i < data->count; i++)
         fprintf(o.file, "    {\"%s\", &%s},\n", data->at[i].symbol, data->at[i].symbol);
-    fprintf(o.file, "    {0, 0},\n};\n\n"
-                    "const struct cumu_torch_facade cumu_torch_this = {\"%s\", symbols, data, cumu_torch_slots, "
-                    "cumu_torch_stubs};\n\n"
-                    "/* An extension comes with the facade; what it registers follows at once. */\n"
-                    "__attribute__((constructor)) static void loaded(void)\n"
-                    "{\n    cumu_torch_loaded(&cumu_torch_this);\n}\n",
+    fprintf(o.file,
+            "    {0, 0},\n};\n\n"
+            "const struct cumu_torch_facade cumu_torch_this = {\"%s\", symbols, data, cumu_torch_slots, "
+            "cumu_torch_stubs};\n\n"
+            "/* An extension comes with the facade; what it registers follows at once. */\n"
+            "__attribute__((constructor)) static void loaded(void)\n"
+            "{\n    cumu_torch_loaded(&cumu_torch_this);\n}\n",
             l->soname);
     output_close(&o);
 
@@ -116,8 +118,7 @@ static void emit_slots(const struct job *j, const struct torch_library *l, const
                   arena_print(j->arena, "torch/%s.exports", l->soname));
     fprintf(o.file, "{\n  global:\n");
     for (unsigned i = 0; i < calls->count + data->count; i++)
-        fprintf(o.file, "    %s;\n",
-                i < calls->count ? calls->at[i].symbol : data->at[i - calls->count].symbol);
+        fprintf(o.file, "    %s;\n", i < calls->count ? calls->at[i].symbol : data->at[i - calls->count].symbol);
     fprintf(o.file, "  local:\n    *;\n};\n");
     output_close(&o);
 }

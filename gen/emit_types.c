@@ -93,8 +93,7 @@ static void emit_layout(const struct struct_type *s, unsigned l, FILE *f)
         long align = type->size, natural = (at + align - 1) / align * align;
         if (r->offset[l] > natural)
             fprintf(f, "    char reserved_%ld[%ld];\n", at, r->offset[l] - at);
-        fprintf(f, "    %s%s%s", type->c,
-                type->c[strlen(type->c) - 1] == '*' ? "" : " ", r->name);
+        fprintf(f, "    %s%s%s", type->c, type->c[strlen(type->c) - 1] == '*' ? "" : " ", r->name);
         if (r->dims)
             fprintf(f, "[%u]", r->dims);
         fprintf(f, ";\n");
@@ -102,12 +101,12 @@ static void emit_layout(const struct struct_type *s, unsigned l, FILE *f)
     }
     if (s->layout[l].size - at >= 8)
         fprintf(f, "    char reserved_%ld[%ld];\n", at, s->layout[l].size - at);
-    fprintf(f, "};\n_Static_assert(sizeof(struct cumu_%s_%s) == %ld, \"%s %s\");\n", name, layout,
-            s->layout[l].size, name, layout);
+    fprintf(f, "};\n_Static_assert(sizeof(struct cumu_%s_%s) == %ld, \"%s %s\");\n", name, layout, s->layout[l].size,
+            name, layout);
     for (unsigned i = 0; i < s->fields.count; i++)
         if (s->fields.at[i].offset[l] >= 0)
-            fprintf(f, "_Static_assert(offsetof(struct cumu_%s_%s, %s) == %ld, \"%s\");\n", name,
-                    layout, s->fields.at[i].name, s->fields.at[i].offset[l], s->fields.at[i].name);
+            fprintf(f, "_Static_assert(offsetof(struct cumu_%s_%s, %s) == %ld, \"%s\");\n", name, layout,
+                    s->fields.at[i].name, s->fields.at[i].offset[l], s->fields.at[i].name);
 }
 
 void emit_structs(const struct types *t, FILE *cuda, FILE *musa)
@@ -121,12 +120,11 @@ void emit_structs(const struct types *t, FILE *cuda, FILE *musa)
                 emit_layout(s, l, cuda);
                 continue;
             }
-            fprintf(musa, "\n_Static_assert(sizeof(%s) == %ld, \"%s\");\n", s->musa,
-                    s->layout[l].size, s->musa);
+            fprintf(musa, "\n_Static_assert(sizeof(%s) == %ld, \"%s\");\n", s->musa, s->layout[l].size, s->musa);
             for (unsigned k = 0; k < s->fields.count; k++)
                 if (s->fields.at[k].offset[l] >= 0)
-                    fprintf(musa, "_Static_assert(offsetof(%s, %s) == %ld, \"%s\");\n", s->musa,
-                            s->fields.at[k].name, s->fields.at[k].offset[l], s->fields.at[k].name);
+                    fprintf(musa, "_Static_assert(offsetof(%s, %s) == %ld, \"%s\");\n", s->musa, s->fields.at[k].name,
+                            s->fields.at[k].offset[l], s->fields.at[k].name);
         }
     }
 }

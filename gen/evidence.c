@@ -6,14 +6,11 @@
 static const struct {
     const char *name;
     enum grade grade;
-} classes[] = {
-    {"sdk31", GRADE_SURE}, {"header", GRADE_SURE}, {"proto", GRADE_SURE}, {"dlsym", GRADE_SURE},
-    {"list", GRADE_SURE},  {"call", GRADE_SURE},   {"cbid", GRADE_NAMED}, {"mention", GRADE_NAMED}
-};
+} classes[] = {{"sdk31", GRADE_SURE}, {"header", GRADE_SURE}, {"proto", GRADE_SURE}, {"dlsym", GRADE_SURE},
+               {"list", GRADE_SURE},  {"call", GRADE_SURE},   {"cbid", GRADE_NAMED}, {"mention", GRADE_NAMED}};
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-void parse_evidence(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
-                    size_t length)
+void parse_evidence(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length)
 {
     struct lines lines = {text, text + length, {file, 0}};
     struct words w;
@@ -22,21 +19,20 @@ void parse_evidence(struct map *m, struct arena *a, struct errors *e, const char
         while (w.count > 1 && k < CLASSES && strcmp(classes[k].name, w.at[1].text) != 0)
             k++;
         if (w.count < 3 || k == CLASSES) {
-            error_at(e, lines.at, w.at[0].text, "bad line of evidence; expected LIBRARY CLASS SYMBOL... and a class of "
+            error_at(e, lines.at, w.at[0].text,
+                     "bad line of evidence; expected LIBRARY CLASS SYMBOL... and a class of "
                      "musa.evidence's head");
             continue;
         }
         for (unsigned i = 2; i < w.count; i++)
-            *ARENA_PUSH(a, &m->evidence) =
-                (struct evidence){lines.at, w.at[0].text, w.at[i].text, classes[k].grade};
+            *ARENA_PUSH(a, &m->evidence) = (struct evidence){lines.at, w.at[0].text, w.at[i].text, classes[k].grade};
     }
 }
 
 static enum grade grade_by_name(const struct map *m, int below, const char *name)
 {
     for (unsigned i = 0; below >= 0 && i < m->evidence.count; i++)
-        if (!strcmp(m->evidence.at[i].symbol, name) &&
-            !strcmp(m->evidence.at[i].library, m->below.at[below].name))
+        if (!strcmp(m->evidence.at[i].symbol, name) && !strcmp(m->evidence.at[i].library, m->below.at[below].name))
             return m->evidence.at[i].grade;
     return GRADE_GUESSED;
 }

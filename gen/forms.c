@@ -64,8 +64,7 @@ enum per_thread per_thread_base(const struct map *m, struct arena *a, const stru
         return PER_THREAD_NONE;
     const char *plain = arena_print(a, "%.*s", (int)(tail - s->name), s->name);
     int at = find_mu(m, plain), async = find_async(m, a, plain);
-    if (strcmp(tail, "_ptds") == 0 && async >= 0 &&
-        m->mu[async].line->signature->count == mine->count + 1) {
+    if (strcmp(tail, "_ptds") == 0 && async >= 0 && m->mu[async].line->signature->count == mine->count + 1) {
         *base = &m->mu[async];
         return PER_THREAD_ASYNC;
     }

@@ -16,12 +16,13 @@ static bool ends(const char *text, const char *tail)
 /* Types come first: signatures name enums. */
 static const struct {
     const char *ending;
-    void (*types)(struct types *, struct arena *, struct errors *, const char *, const char *,
-                  size_t);
+    void (*types)(struct types *, struct arena *, struct errors *, const char *, const char *, size_t);
     void (*map)(struct map *, struct arena *, struct errors *, const char *, const char *, size_t);
 } kinds[] = {
-    {".enum", parse_enums, NULL},         {".struct", parse_structs, NULL},
-    {"sonames.map", NULL, parse_sonames}, {".map", NULL, parse_map},
+    {".enum", parse_enums, NULL},
+    {".struct", parse_structs, NULL},
+    {"sonames.map", NULL, parse_sonames},
+    {".map", NULL, parse_map},
     {".versions", NULL, parse_versions},
     {".evidence", NULL, parse_evidence},
     {".runtime", NULL, parse_runtime},
@@ -79,13 +80,12 @@ static void emit_all(const struct job *j)
     emit_torch(j);
 }
 
-static const char usage[] =
-    "usage: gen emit DIR MAP...\n"
-    "       gen wrappers DIR MAP... OBJECT...\n"
-    "       gen check [--core ELF] [--host ELF]... FILE...\n"
-    "       gen runtime RELEASE libcudart_static.a\n"
-    "       gen torch-names RULES <NAMES\n"
-    "check takes maps, names-only lists (SONAME.symbols) and real NVIDIA libraries\n";
+static const char usage[] = "usage: gen emit DIR MAP...\n"
+                            "       gen wrappers DIR MAP... OBJECT...\n"
+                            "       gen check [--core ELF] [--host ELF]... FILE...\n"
+                            "       gen runtime RELEASE libcudart_static.a\n"
+                            "       gen torch-names RULES <NAMES\n"
+                            "check takes maps, names-only lists (SONAME.symbols) and real NVIDIA libraries\n";
 
 static int emit_command(int argc, char **argv)
 {
@@ -134,9 +134,7 @@ static int check_command(int argc, char **argv)
         else if (!strcmp(argv[i], "--host") && more)
             *ARENA_PUSH(&a, &hosts) = argv[++i];
         else
-            *ARENA_PUSH(&a, ends(argv[i], ".symbols") ? &known
-                            : is_elf(argv[i])         ? &real
-                                                      : &maps) = argv[i];
+            *ARENA_PUSH(&a, ends(argv[i], ".symbols") ? &known : is_elf(argv[i]) ? &real : &maps) = argv[i];
     }
     read_maps(&map, &a, &e, (char **)(void *)maps.at, (int)maps.count);
     if (!e.count) { /* a map with errors would only repeat them as missing lines */

@@ -11,7 +11,7 @@ enum { DEPTH = 256 };
 struct scan {
     struct arena *arena;
     const struct torch *torch;
-    const char *p;   /* next letter */
+    const char *p; /* next letter */
     char *out;
     size_t used, room;
     unsigned depth;
@@ -83,10 +83,7 @@ static bool push(struct scan *s, char what, size_t letters)
     return true;
 }
 
-static char inside(const struct scan *s)
-{
-    return s->depth ? s->open[s->depth - 1] : 0;
-}
+static char inside(const struct scan *s) { return s->depth ? s->open[s->depth - 1] : 0; }
 
 static bool step(struct scan *s);
 
@@ -162,12 +159,8 @@ static bool step(struct scan *s)
             return true;
         }
         return literal(s);
-    case 'A':
-        take_until(s, '_');
-        return true;
-    case 'C': /* constructor, or a complex type */
-        take(s, isdigit((unsigned char)next) ? 2 : 1);
-        return true;
+    case 'A': take_until(s, '_'); return true;
+    case 'C': /* constructor, or a complex type */ take(s, isdigit((unsigned char)next) ? 2 : 1); return true;
     case 'D':
         if (next == 'v')
             take_until(s, '_');
@@ -202,10 +195,13 @@ static bool step(struct scan *s)
             return push(s, 'X', 2);
         take(s, operator_place(s) ? 2 : 1);
         return true;
-    case 'N': case 'I': case 'J': case 'F': case 'X': case 'Z':
-        return push(s, c, 1);
-    case 'E':
-        return closed(s);
+    case 'N':
+    case 'I':
+    case 'J':
+    case 'F':
+    case 'X':
+    case 'Z': return push(s, c, 1);
+    case 'E': return closed(s);
     case 'c':
         if (next == 'v' && operator_place(s)) { /* conversion: a type follows, whose letter is no operator */
             take(s, 2);
@@ -219,9 +215,7 @@ static bool step(struct scan *s)
         if (next == 'l' && inside(s) == 'X') /* a call in an expression has its own E */
             return push(s, 'X', 2);
         /* fall through */
-    default:
-        take(s, islower((unsigned char)c) && next && operator_place(s) ? 2 : 1);
-        return true;
+    default: take(s, islower((unsigned char)c) && next && operator_place(s) ? 2 : 1); return true;
     }
 }
 

@@ -39,7 +39,7 @@ struct map_line {
     bool not_on_host;
     bool exact; /* the function whose name has or lacks _v2 beside the target's takes other arguments */
     const struct signature *signature;
-    unsigned call; /* which of map.calls the signature is */
+    unsigned call;                  /* which of map.calls the signature is */
     const struct map_line *aliased; /* what an alias stands for, itself no alias */
 };
 
@@ -57,7 +57,7 @@ struct library {
 struct facade {
     struct place at;
     const char *library, *soname, *node; /* node NULL: unversioned */
-    const char *origin; /* where a program gets its own copy; NULL: none is ever opened */
+    const char *origin;                  /* where a program gets its own copy; NULL: none is ever opened */
     unsigned version;
 };
 struct below { /* a MUSA library: file names in search order, codes as above */
@@ -101,12 +101,12 @@ struct map {
     struct {
         struct runtime *at;
         unsigned count, room;
-    } runtimes;           /* runtimes.h */
+    } runtimes; /* runtimes.h */
     struct {
         const struct signature **at;
         unsigned count, room;
-    } calls;              /* distinct signatures of exported lines, filled by check_map */
-    struct torch *torch;  /* torch.h */
+    } calls;             /* distinct signatures of exported lines, filled by check_map */
+    struct torch *torch; /* torch.h */
     struct {
         struct evidence *at;
         unsigned count, room;
@@ -131,19 +131,16 @@ struct mu_symbol { /* a MUSA function that the shim calls */
 enum per_thread { PER_THREAD_NONE, PER_THREAD_PLAIN, PER_THREAD_ASYNC, PER_THREAD_WAIT };
 
 /* Parsers; each goes on after an error. */
-void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
-               size_t length);
-void parse_sonames(struct map *m, struct arena *a, struct errors *e, const char *file,
-                   const char *text, size_t length);
-void parse_versions(struct map *m, struct arena *a, struct errors *e, const char *file,
-                    const char *text, size_t length);
+void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length);
+void parse_sonames(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length);
+void parse_versions(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
+                    size_t length);
 /* Sorts, resolves aliases, collects MUSA symbols, reports what is inconsistent. */
 void check_map(struct map *m, struct arena *a, struct errors *e);
 
 /* NULL with an error reported when text is no signature. */
-const struct signature *parse_signature(struct arena *a, struct errors *e, struct place at,
-                                        const char *symbol, const char *text,
-                                        const struct types *types);
+const struct signature *parse_signature(struct arena *a, struct errors *e, struct place at, const char *symbol,
+                                        const char *text, const struct types *types);
 /* C text: the type of a value on one side, and a whole parameter list "int a0, void *a1". */
 const char *c_type(struct arena *a, const struct value *v, bool musa);
 const char *c_parameters(struct arena *a, const struct signature *s, bool musa);

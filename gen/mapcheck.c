@@ -50,10 +50,7 @@ const struct map_line *find_line(const struct library *l, const char *symbol, un
     return NULL;
 }
 
-const struct map_line *effective(const struct map_line *l)
-{
-    return l->verb == VERB_ALIAS ? l->aliased : l;
-}
+const struct map_line *effective(const struct map_line *l) { return l->verb == VERB_ALIAS ? l->aliased : l; }
 
 const struct library *find_library(const struct map *m, const char *name)
 {
@@ -72,16 +69,13 @@ static void resolve_aliases(const struct map *m, struct errors *e, struct librar
             continue;
         for (unsigned f = 0; f < m->facades.count; f++) {
             const struct facade *facade = &m->facades.at[f];
-            if (strcmp(facade->library, l->name) || facade->version < line->since ||
-                facade->version > line->until)
+            if (strcmp(facade->library, l->name) || facade->version < line->since || facade->version > line->until)
                 continue;
             const struct map_line *target = find_line(l, line->alias, facade->version);
-            if (!target || target->verb == VERB_ALIAS ||
-                (line->aliased && line->aliased != target)) {
+            if (!target || target->verb == VERB_ALIAS || (line->aliased && line->aliased != target)) {
                 error_at(e, line->at, line->symbol,
-                         "alias target %s is %s in version %u; expected one line that is no alias",
-                         line->alias, target ? "another line or an alias" : "missing",
-                         facade->version);
+                         "alias target %s is %s in version %u; expected one line that is no alias", line->alias,
+                         target ? "another line or an alias" : "missing", facade->version);
                 break;
             }
             line->aliased = target;
@@ -114,8 +108,7 @@ static void check_values(struct errors *e, const struct map_line *l)
         if (narrowed(v))
             error_at(e, l->at, l->symbol, "a size is int on the MUSA side; expected conv");
         if (v->values && !v->values->equal)
-            error_at(e, l->at, l->symbol, "values of %s differ on the MUSA side; expected conv",
-                     v->values->cuda);
+            error_at(e, l->at, l->symbol, "values of %s differ on the MUSA side; expected conv", v->values->cuda);
     }
 }
 
@@ -123,8 +116,7 @@ static int by_name(const void *a, const void *b)
 {
     const struct mu_symbol *x = a, *y = b;
     int order = strcmp(x->name, y->name);
-    return order ? order
-                 : (x->line->at.line > y->line->at.line) - (x->line->at.line < y->line->at.line);
+    return order ? order : (x->line->at.line > y->line->at.line) - (x->line->at.line < y->line->at.line);
 }
 
 /* A mangled name (_Z12mublasGemmEx...) belongs to the library of what it spells. */
@@ -147,8 +139,7 @@ static int below_of(const struct map *m, const char *name)
 /* What the MUSA function gets, which is not what the CUDA ones take where a size is narrowed. */
 static bool same_below(struct arena *a, const struct signature *x, const struct signature *y)
 {
-    return x->result.values == y->result.values &&
-           !strcmp(c_type(a, &x->result, true), c_type(a, &y->result, true)) &&
+    return x->result.values == y->result.values && !strcmp(c_type(a, &x->result, true), c_type(a, &y->result, true)) &&
            !strcmp(c_parameters(a, x, true), c_parameters(a, y, true));
 }
 
@@ -168,8 +159,7 @@ static void collect_mu(struct map *m, struct arena *a, struct errors *e)
             if (line->verb == VERB_WRAP)
                 continue;
             if (name && line->signature)
-                m->mu[count++] =
-                    (struct mu_symbol){name, line, below_of(m, name), line->not_on_host, line->exact};
+                m->mu[count++] = (struct mu_symbol){name, line, below_of(m, name), line->not_on_host, line->exact};
         }
     }
     qsort(m->mu, count, sizeof *m->mu, by_name);
@@ -263,8 +253,7 @@ void check_map(struct map *m, struct arena *a, struct errors *e)
         qsort(m->bases.at, m->bases.count, sizeof *m->bases.at, by_base);
     for (unsigned i = 1; i < m->bases.count; i++)
         if (!strcmp(m->bases.at[i].name, m->bases.at[i - 1].name))
-            error_at(e, m->bases.at[i].at, m->bases.at[i].name,
-                     "second version list; expected one");
+            error_at(e, m->bases.at[i].at, m->bases.at[i].name, "second version list; expected one");
     number_calls(m, a);
     collect_mu(m, a, e);
 }

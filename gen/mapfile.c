@@ -15,10 +15,7 @@ static struct library *library_of(struct map *m, struct arena *a, const char *na
     return l;
 }
 
-static const char *word_at(const struct words *w, unsigned i)
-{
-    return i < w->count ? w->at[i].text : "";
-}
+static const char *word_at(const struct words *w, unsigned i) { return i < w->count ? w->at[i].text : ""; }
 
 static bool is_word(const struct words *w, unsigned i, const char *text)
 {
@@ -29,8 +26,7 @@ static bool version_word(struct map_line *l, struct errors *e, const char *word,
 {
     long long n;
     if (!parse_number(word, &n) || n <= 0 || n > VERSION_MAX) {
-        error_at(e, l->at, l->symbol, "bad version `%s'; expected a toolkit number such as 12",
-                 word);
+        error_at(e, l->at, l->symbol, "bad version `%s'; expected a toolkit number such as 12", word);
         return false;
     }
     *version = (unsigned)n;
@@ -38,16 +34,14 @@ static bool version_word(struct map_line *l, struct errors *e, const char *word,
 }
 
 /* Everything after the symbol, in any order, each part at most once. */
-static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct map_line *l,
-                        const struct words *w)
+static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct map_line *l, const struct words *w)
 {
     for (unsigned i = 2; i < w->count; i++) {
         const char *word = w->at[i].text, *next = word_at(w, i + 1);
         const char **text = is_word(w, i, "=") ? &l->target : is_word(w, i, ">") ? &l->alias : NULL;
         if (text) {
             if (*text || !is_identifier(next))
-                error_at(e, l->at, l->symbol, "bad or second `%s %s'; expected one name", word,
-                         next);
+                error_at(e, l->at, l->symbol, "bad or second `%s %s'; expected one name", word, next);
             *text = next;
             i++;
         } else if (is_word(w, i, "since")) {
@@ -80,10 +74,8 @@ static void parse_parts(struct map *m, struct arena *a, struct errors *e, struct
 static const struct {
     const char *needs, *allows;
 } verb_parts[VERBS] = {
-    [VERB_JUMP] = {"=(", "hx"}, [VERB_CONV] = {"(", "=>hx"}, [VERB_WRAP] = {"(", "="},
-    [VERB_STUB] = {"!(", ""},  [VERB_PASS] = {"(", "=hx"}, [VERB_ALIAS] = {">", ""},
-    [VERB_USE] = {"(", "hx"}
-};
+    [VERB_JUMP] = {"=(", "hx"}, [VERB_CONV] = {"(", "=>hx"}, [VERB_WRAP] = {"(", "="}, [VERB_STUB] = {"!(", ""},
+    [VERB_PASS] = {"(", "=hx"}, [VERB_ALIAS] = {">", ""},    [VERB_USE] = {"(", "hx"}};
 
 /* Checks that a line has what its verb needs and nothing that it does not take (verb_parts). */
 static void check_parts(struct errors *e, const struct map_line *l, bool had_signature)
@@ -104,21 +96,18 @@ static void check_parts(struct errors *e, const struct map_line *l, bool had_sig
         bool need = strchr(verb_parts[l->verb].needs, parts[i].part);
         bool allow = need || strchr(verb_parts[l->verb].allows, parts[i].part);
         if (need && !parts[i].given)
-            error_at(e, l->at, l->symbol, "%s without %s; expected %s", verb_names[l->verb],
-                     parts[i].name, parts[i].expected);
+            error_at(e, l->at, l->symbol, "%s without %s; expected %s", verb_names[l->verb], parts[i].name,
+                     parts[i].expected);
         if (!allow && parts[i].given)
-            error_at(e, l->at, l->symbol, "%s with %s; expected none", verb_names[l->verb],
-                     parts[i].name);
+            error_at(e, l->at, l->symbol, "%s with %s; expected none", verb_names[l->verb], parts[i].name);
     }
     if (l->verb == VERB_CONV && !l->target == !l->alias)
         error_at(e, l->at, l->symbol, "conv with both targets or none; expected `= NAME' or `> NAME'");
     if (l->since > l->until)
-        error_at(e, l->at, l->symbol, "since %u until %u; expected since <= until", l->since,
-                 l->until);
+        error_at(e, l->at, l->symbol, "since %u until %u; expected since <= until", l->since, l->until);
 }
 
-static void parse_library(struct library *l, struct errors *e, struct place at,
-                          const struct words *w)
+static void parse_library(struct library *l, struct errors *e, struct place at, const struct words *w)
 {
     l->at = at;
     l->quiet = is_word(w, 6, "quiet");
@@ -129,8 +118,7 @@ static void parse_library(struct library *l, struct errors *e, struct place at,
                  "CODE [quiet]'");
 }
 
-void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
-               size_t length)
+void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length)
 {
     struct lines lines = {text, text + length, {file, 0}};
     struct words w;
@@ -150,8 +138,7 @@ void parse_map(struct map *m, struct arena *a, struct errors *e, const char *fil
                 error_at(e, lines.at, *symbol ? symbol : "-",
                          "unknown verb `%s'; expected one of jump conv wrap stub pass alias use", verb);
             else if (!library)
-                error_at(e, lines.at, *symbol ? symbol : "-",
-                         "no library yet; expected `library NAME ...' first");
+                error_at(e, lines.at, *symbol ? symbol : "-", "no library yet; expected `library NAME ...' first");
             else
                 error_at(e, lines.at, *symbol ? symbol : "-", "not a symbol; expected a C name");
             continue;
@@ -167,8 +154,7 @@ void parse_map(struct map *m, struct arena *a, struct errors *e, const char *fil
     }
 }
 
-static void parse_facade(struct map *m, struct arena *a, struct errors *e, struct place at,
-                         const struct words *w)
+static void parse_facade(struct map *m, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     struct facade *f = ARENA_PUSH(a, &m->facades);
     long long version = 0;
@@ -180,20 +166,17 @@ static void parse_facade(struct map *m, struct arena *a, struct errors *e, struc
         f->origin = word_at(w, 6);
     if ((w->count != 5 && !f->origin) || !parse_number(word_at(w, 4), &version) || version <= 0 ||
         version > VERSION_MAX)
-        error_at(e, at, f->soname,
-                 "bad facade; expected `facade LIBRARY SONAME NODE-or-minus VERSION [! \"ORIGIN\"]'");
+        error_at(e, at, f->soname, "bad facade; expected `facade LIBRARY SONAME NODE-or-minus VERSION [! \"ORIGIN\"]'");
     f->version = (unsigned)version;
 }
 
-static void parse_below(struct map *m, struct arena *a, struct errors *e, struct place at,
-                        const struct words *w)
+static void parse_below(struct map *m, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     struct below *b = ARENA_PUSH(a, &m->below);
     b->at = at;
     b->name = word_at(w, 1);
     b->prefix = word_at(w, 2);
-    if (w->count < 6 || !parse_number(word_at(w, 3), &b->unsupported) ||
-        !parse_number(word_at(w, 4), &b->absent))
+    if (w->count < 6 || !parse_number(word_at(w, 3), &b->unsupported) || !parse_number(word_at(w, 4), &b->absent))
         error_at(e, at, b->name,
                  "bad MUSA library; expected `below NAME PREFIX UNSUPPORTED ABSENT "
                  "SONAME...'");
@@ -201,8 +184,7 @@ static void parse_below(struct map *m, struct arena *a, struct errors *e, struct
         *ARENA_PUSH(a, &b->sonames) = w->at[i].text;
 }
 
-void parse_sonames(struct map *m, struct arena *a, struct errors *e, const char *file,
-                   const char *text, size_t length)
+void parse_sonames(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length)
 {
     struct lines lines = {text, text + length, {file, 0}};
     struct words w;
@@ -218,8 +200,7 @@ void parse_sonames(struct map *m, struct arena *a, struct errors *e, const char 
 
 /* Reads a list of versions for cuGetProcAddress: ascending numbers of toolkits, then, behind ptsz or ptds, those of
  * the per-thread form. The k-th number belongs to the suffix _v<k> (mapping/facts/cuda.md P1). */
-void parse_versions(struct map *m, struct arena *a, struct errors *e, const char *file,
-                    const char *text, size_t length)
+void parse_versions(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length)
 {
     struct lines lines = {text, text + length, {file, 0}};
     struct words w;

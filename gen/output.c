@@ -16,8 +16,8 @@ static void make_folders(char *path)
     }
 }
 
-struct output output_open(struct arena *a, struct errors *e, const char *dir, const char *name,
-                          const char *comment, const char *source)
+struct output output_open(struct arena *a, struct errors *e, const char *dir, const char *name, const char *comment,
+                          const char *source)
 {
     struct output o = {.errors = e};
     o.path = arena_print(a, "%s/%s", dir, name);
@@ -25,8 +25,7 @@ struct output output_open(struct arena *a, struct errors *e, const char *dir, co
     make_folders(o.path);
     o.file = fopen(o.temporary, "w+");
     if (!o.file) {
-        error_at(e, (struct place){o.temporary, 0}, "-", "%s; expected a writable folder",
-                 strerror(errno));
+        error_at(e, (struct place){o.temporary, 0}, "-", "%s; expected a writable folder", strerror(errno));
         o.file = fopen("/dev/null", "w+");
         if (!o.file)
             exit(2);
@@ -62,6 +61,5 @@ void output_close(struct output *o)
     if (unchanged && !failed)
         unlink(o->temporary);
     else if (failed || rename(o->temporary, o->path))
-        error_at(o->errors, (struct place){o->path, 0}, "-", "%s; expected the file to be written",
-                 strerror(errno));
+        error_at(o->errors, (struct place){o->path, 0}, "-", "%s; expected the file to be written", strerror(errno));
 }

@@ -13,8 +13,8 @@ struct output {
 
 /* Opens DIR/NAME (the folder is made) and writes the banner: `source` names the file of gen/ and
  * the map it came from, `comment` is the language's line comment ("//", "#", NULL: none). */
-struct output output_open(struct arena *a, struct errors *e, const char *dir, const char *name,
-                          const char *comment, const char *source);
+struct output output_open(struct arena *a, struct errors *e, const char *dir, const char *name, const char *comment,
+                          const char *source);
 void output_close(struct output *o);
 
 #endif

@@ -14,15 +14,16 @@ static bool hexadecimal(const char *word, uint64_t *value)
 }
 
 /* `release NAME TOOLKIT OFFSET DIGEST`, then `SYMBOL OFFSET MASK DIGEST` for each function. */
-static void parse_line(struct runtime *r, struct arena *a, struct errors *e, struct place at,
-                       const struct words *w)
+static void parse_line(struct runtime *r, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     long long version = 0;
     uint64_t offset, mask = 0, digest;
     bool head = !strcmp(w->at[0].text, "release");
     if (w->count != (head ? 5u : 4u) || head != !r->release) {
-        error_at(e, at, w->at[0].text, "%u words; expected `release NAME TOOLKIT OFFSET DIGEST`, then "
-                 "`SYMBOL OFFSET MASK DIGEST`", w->count);
+        error_at(e, at, w->at[0].text,
+                 "%u words; expected `release NAME TOOLKIT OFFSET DIGEST`, then "
+                 "`SYMBOL OFFSET MASK DIGEST`",
+                 w->count);
         return;
     }
     unsigned first = head ? 3 : 1;
@@ -42,8 +43,7 @@ static void parse_line(struct runtime *r, struct arena *a, struct errors *e, str
         *ARENA_PUSH(a, &r->rows) = (struct runtime_row){w->at[0].text, digest, offset, mask};
 }
 
-void parse_runtime(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
-                   size_t length)
+void parse_runtime(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length)
 {
     struct lines lines = {text, text + length, {file, 0}};
     struct runtime *r = ARENA_PUSH(a, &m->runtimes);
@@ -93,8 +93,8 @@ void emit_runtimes(const struct job *j)
     fprintf(o.file, "    \"\";\nconst struct audit_release audit_releases[] = {\n");
     for (unsigned i = 0; i < m->runtimes.count; i++) {
         const struct runtime *r = &m->runtimes.at[i];
-        fprintf(o.file, "    {\"%s\", rows%u, 0x%llx, %u, %u, %u},\n", r->release, i,
-                (unsigned long long)r->digest, r->anchor, r->rows.count, r->version);
+        fprintf(o.file, "    {\"%s\", rows%u, 0x%llx, %u, %u, %u},\n", r->release, i, (unsigned long long)r->digest,
+                r->anchor, r->rows.count, r->version);
     }
     fprintf(o.file, "    {0, 0, 0, 0, 0, 0},\n};\nconst unsigned audit_release_count = %u;\n", m->runtimes.count);
     output_close(&o);

@@ -9,8 +9,8 @@
 
 struct runtime_row { /* one function */
     const char *name;
-    uint64_t digest;          /* of its first bytes (audit/digest.h) */
-    uint64_t offset, mask;    /* in the archive's text; of the bytes that no linker changes */
+    uint64_t digest;       /* of its first bytes (audit/digest.h) */
+    uint64_t offset, mask; /* in the archive's text; of the bytes that no linker changes */
 };
 struct runtime {
     struct place at;
@@ -23,8 +23,7 @@ struct runtime {
     } rows;
 };
 
-void parse_runtime(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text,
-                   size_t length);
+void parse_runtime(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length);
 /* Reads libcudart_static.a and prints the file for it. False with an error reported. */
 bool make_runtime(struct arena *a, struct errors *e, const char *release, const char *archive, FILE *out);
 

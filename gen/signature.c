@@ -18,7 +18,7 @@ static const struct letter letters[] = {
     {"n", "long", "int", "%d", 0, "SIGNED"}, /* a size that the MUSA side takes as int */
     {"u", "unsigned", "unsigned", "%u", 0, "UNSIGNED"},
     {"z", "size_t", "size_t", "%zu", 0, "UNSIGNED"},
-    {"b", "size_t", "size_t", "%zu", 0, "LENGTH"}, /* bytes that the call moves; several: their product */
+    {"b", "size_t", "size_t", "%zu", 0, "LENGTH"},   /* bytes that the call moves; several: their product */
     {"b2", "size_t", "size_t", "%zu", 0, "LENGTH2"}, /* elements of two bytes */
     {"b4", "size_t", "size_t", "%zu", 0, "LENGTH4"},
     {"L", "long long", "long long", "%lld", 0, "SIGNED"},
@@ -124,9 +124,8 @@ static bool parse_result(struct signature *s, const char *word, const struct typ
     return true;
 }
 
-const struct signature *parse_signature(struct arena *a, struct errors *e, struct place at,
-                                        const char *symbol, const char *text,
-                                        const struct types *types)
+const struct signature *parse_signature(struct arena *a, struct errors *e, struct place at, const char *symbol,
+                                        const char *text, const struct types *types)
 {
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     if (!open || !close || close < open || close[1]) {
@@ -188,18 +187,14 @@ unsigned scalar_size(const struct value *v)
     return v->letter->size ? v->letter->size : 8;
 }
 
-bool is_void(const struct value *v)
-{
-    return v->letter == &letters[0] && !v->stars;
-}
+bool is_void(const struct value *v) { return v->letter == &letters[0] && !v->stars; }
 
 const char *c_type(struct arena *a, const struct value *v, bool musa)
 {
     const char *base = musa ? v->letter->musa : v->letter->cuda;
     char stars[16] = "";
     memset(stars, '*', v->stars);
-    return arena_print(a, "%s%s%s", base, v->stars && base[strlen(base) - 1] != '*' ? " " : "",
-                       stars);
+    return arena_print(a, "%s%s%s", base, v->stars && base[strlen(base) - 1] != '*' ? " " : "", stars);
 }
 
 const char *c_parameters(struct arena *a, const struct signature *s, bool musa)
@@ -207,8 +202,7 @@ const char *c_parameters(struct arena *a, const struct signature *s, bool musa)
     const char *text = s->count ? "" : "void";
     for (unsigned i = 0; i < s->count; i++) {
         const char *type = c_type(a, &s->argument[i], musa);
-        text = arena_print(a, "%s%s%s%sa%u", text, i ? ", " : "", type,
-                           type[strlen(type) - 1] == '*' ? "" : " ", i);
+        text = arena_print(a, "%s%s%s%sa%u", text, i ? ", " : "", type, type[strlen(type) - 1] == '*' ? "" : " ", i);
     }
     return text;
 }

@@ -108,8 +108,8 @@ char *read_file(struct arena *a, struct errors *e, const char *path, size_t *len
 
 /* One word from *at; parentheses and quotes may hold blanks. Returns false when the line has no
  * more. */
-static bool next_word(const char **at, const char *end, struct lines *l, struct arena *a,
-                      struct errors *e, struct words *words)
+static bool next_word(const char **at, const char *end, struct lines *l, struct arena *a, struct errors *e,
+                      struct words *words)
 {
     const char *p = *at;
     while (p < end && isspace((unsigned char)*p))
@@ -172,7 +172,4 @@ bool is_identifier(const char *word)
     return true;
 }
 
-int compare_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+int compare_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }

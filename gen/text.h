@@ -20,8 +20,8 @@ void arena_free(struct arena *a);
 /* Grows *array (of elements of `size` bytes) by one zeroed element and returns it. The array moves.
  */
 void *arena_push(struct arena *a, void *array, unsigned *count, unsigned *room, size_t size);
-#define ARENA_PUSH(a, list)                                                                        \
-    ((list)->at = arena_push(a, (list)->at, &(list)->count, &(list)->room, sizeof *(list)->at),    \
+#define ARENA_PUSH(a, list) \
+    ((list)->at = arena_push(a, (list)->at, &(list)->count, &(list)->room, sizeof *(list)->at), \
      &(list)->at[(list)->count - 1])
 
 struct place {

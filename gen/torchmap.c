@@ -14,8 +14,7 @@ static bool number_of(const char *text, unsigned *value)
 }
 
 /* Reads one line of names.rules. A rename whose result holds what it looks for would never end, so it is refused. */
-static void parse_rule(struct map *m, struct arena *a, struct errors *e, struct place at,
-                       const struct words *w)
+static void parse_rule(struct map *m, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     struct torch *t = m->torch;
     const char *verb = w->at[0].text, *first = w->count > 1 ? w->at[1].text : NULL;
@@ -47,8 +46,10 @@ static void parse_rule(struct map *m, struct arena *a, struct errors *e, struct 
         line.target = w->at[3].text;
     else if (!assigns || strcmp(verb, "data") != 0 || !number_of(w->at[3].text, &line.size) || !line.size) {
         if (w->count != 4 || strcmp(verb, "stub") != 0 || strcmp(w->at[2].text, "!") != 0 || !w->at[3].quoted) {
-            error_at(e, at, first ? first : "-", "'%s' with %u words; expected one of the lines that the head "
-                     "of the file describes", verb, w->count);
+            error_at(e, at, first ? first : "-",
+                     "'%s' with %u words; expected one of the lines that the head "
+                     "of the file describes",
+                     verb, w->count);
             return;
         }
         line.reason = w->at[3].text;
@@ -89,8 +90,10 @@ void parse_torch_numbers(struct map *m, struct arena *a, struct errors *e, const
             n.musa = w.at[3].text;
             *ARENA_PUSH(a, &r->numbers) = n;
         } else
-            error_at(e, lines.at, verb, "%u words; expected `torch VERSION`, then `key CUDA N MUSA N` and "
-                     "`device CUDA N MUSA N`", w.count);
+            error_at(e, lines.at, verb,
+                     "%u words; expected `torch VERSION`, then `key CUDA N MUSA N` and "
+                     "`device CUDA N MUSA N`",
+                     w.count);
     }
 }
 

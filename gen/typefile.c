@@ -20,8 +20,7 @@ const char *musa_name(struct arena *a, const char *cuda)
 }
 
 /* enum CUDA [ALIAS] = MUSA [ALIAS] equal | default N [texts CUDA] ;  flags NAME equal */
-static void enum_head(struct types *t, struct arena *a, struct errors *e, struct place at,
-                      const struct words *w)
+static void enum_head(struct types *t, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     struct enum_type *n = ARENA_PUSH(a, &t->enums);
     const char *name = w->count > 1 ? w->at[1].text : "-";
@@ -39,8 +38,7 @@ static void enum_head(struct types *t, struct arena *a, struct errors *e, struct
         if (i < count && is_identifier(w->at[i].text))
             n->cuda_alias = w->at[i++].text;
         if (i + 1 >= count || strcmp(w->at[i].text, "=")) {
-            error_at(e, at, name,
-                     "no MUSA type; expected `enum CUDA [ALIAS] = MUSA [ALIAS] equal'");
+            error_at(e, at, name, "no MUSA type; expected `enum CUDA [ALIAS] = MUSA [ALIAS] equal'");
             return;
         }
         n->musa = w->at[i + 1].text;
@@ -50,8 +48,7 @@ static void enum_head(struct types *t, struct arena *a, struct errors *e, struct
     }
     if (i + 1 == count && !strcmp(w->at[i].text, "equal"))
         n->equal = true;
-    else if (i + 2 != count || strcmp(w->at[i].text, "default") ||
-             !parse_number(w->at[i + 1].text, &n->fallback))
+    else if (i + 2 != count || strcmp(w->at[i].text, "default") || !parse_number(w->at[i + 1].text, &n->fallback))
         error_at(e, at, name,
                  "values are neither equal nor translated; expected `equal' or "
                  "`default NUMBER' at the end");
@@ -67,8 +64,7 @@ static const char *text_of(const struct enum_type *n, long long value)
 }
 
 /* cudaName N [= musaName [N] | -] ["text"] ;  - N = musaName [N] */
-static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, struct place at,
-                     const struct words *w)
+static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     struct enum_row r = {.at = at};
     const char *name = w->at[0].text;
@@ -110,8 +106,7 @@ static void enum_row(struct enum_type *n, struct arena *a, struct errors *e, str
     *ARENA_PUSH(a, &n->rows) = r;
 }
 
-void parse_enums(struct types *t, struct arena *a, struct errors *e, const char *file,
-                 const char *text, size_t length)
+void parse_enums(struct types *t, struct arena *a, struct errors *e, const char *file, const char *text, size_t length)
 {
     struct lines l = {text, text + length, {file, 0}};
     struct words w;
@@ -132,13 +127,9 @@ void parse_enums(struct types *t, struct arena *a, struct errors *e, const char 
 const struct field_type *find_field_type(const char *name)
 {
     static const struct field_type types[] = {
-        {"char", "char", 1},   {"uchar", "unsigned char", 1},
-        {"short", "short", 2}, {"ushort", "unsigned short", 2},
-        {"int", "int", 4},     {"uint", "unsigned", 4},
-        {"float", "float", 4}, {"double", "double", 8},
-        {"size", "size_t", 8}, {"u64", "unsigned long long", 8},
-        {"ptr", "void *", 8},  {"cptr", "const void *", 8}
-    };
+        {"char", "char", 1},   {"uchar", "unsigned char", 1},    {"short", "short", 2}, {"ushort", "unsigned short", 2},
+        {"int", "int", 4},     {"uint", "unsigned", 4},          {"float", "float", 4}, {"double", "double", 8},
+        {"size", "size_t", 8}, {"u64", "unsigned long long", 8}, {"ptr", "void *", 8},  {"cptr", "const void *", 8}};
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         if (!strcmp(types[i].name, name))
             return &types[i];
@@ -146,8 +137,7 @@ const struct field_type *find_field_type(const char *name)
 }
 
 /* struct CUDA [= MUSA] LAYOUT:SIZE ... */
-static void struct_head(struct types *t, struct arena *a, struct errors *e, struct place at,
-                        const struct words *w)
+static void struct_head(struct types *t, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     struct struct_type *s = ARENA_PUSH(a, &t->structs);
     s->at = at;
@@ -161,8 +151,7 @@ static void struct_head(struct types *t, struct arena *a, struct errors *e, stru
         const char *colon = strchr(w->at[i].text, ':');
         long long size;
         if (!colon || !parse_number(colon + 1, &size) || size <= 0 || s->layouts == LAYOUTS) {
-            error_at(e, at, s->cuda, "bad layout `%s'; expected at most %d of NAME:SIZE",
-                     w->at[i].text, LAYOUTS);
+            error_at(e, at, s->cuda, "bad layout `%s'; expected at most %d of NAME:SIZE", w->at[i].text, LAYOUTS);
             continue;
         }
         s->layout[s->layouts].name = arena_copy(a, w->at[i].text, (size_t)(colon - w->at[i].text));
@@ -173,21 +162,18 @@ static void struct_head(struct types *t, struct arena *a, struct errors *e, stru
 }
 
 /* name type[bounds] offset-or-minus per layout */
-static void struct_row(struct struct_type *s, struct arena *a, struct errors *e, struct place at,
-                       const struct words *w)
+static void struct_row(struct struct_type *s, struct arena *a, struct errors *e, struct place at, const struct words *w)
 {
     struct field_row *f = ARENA_PUSH(a, &s->fields);
     f->at = at;
     f->name = w->at[0].text;
     if (w->count != s->layouts + 2) {
-        error_at(e, at, f->name, "%u columns; expected name, type and %u offsets", w->count,
-                 s->layouts);
+        error_at(e, at, f->name, "%u columns; expected name, type and %u offsets", w->count, s->layouts);
         f->type = "char";
         return;
     }
     const char *bracket = strchr(w->at[1].text, '[');
-    f->type =
-        bracket ? arena_copy(a, w->at[1].text, (size_t)(bracket - w->at[1].text)) : w->at[1].text;
+    f->type = bracket ? arena_copy(a, w->at[1].text, (size_t)(bracket - w->at[1].text)) : w->at[1].text;
     f->dims = bracket ? (unsigned)strtoul(bracket + 1, NULL, 10) : 0;
     if (!find_field_type(f->type) || (bracket && !f->dims))
         error_at(e, at, f->name,
@@ -203,8 +189,8 @@ static void struct_row(struct struct_type *s, struct arena *a, struct errors *e,
     }
 }
 
-void parse_structs(struct types *t, struct arena *a, struct errors *e, const char *file,
-                   const char *text, size_t length)
+void parse_structs(struct types *t, struct arena *a, struct errors *e, const char *file, const char *text,
+                   size_t length)
 {
     struct lines l = {text, text + length, {file, 0}};
     struct words w;
@@ -234,8 +220,7 @@ static void once(struct seen **seen, struct errors *e, const char *name, struct 
         return;
     HASH_FIND_STR(*seen, name, s);
     if (s) {
-        error_at(e, at, name, "name given twice; expected it only at %s:%d", s->at.file,
-                 s->at.line);
+        error_at(e, at, name, "name given twice; expected it only at %s:%d", s->at.file, s->at.line);
         return;
     }
     s = calloc(1, sizeof *s);
@@ -276,8 +261,7 @@ const struct enum_type *find_enum(const struct types *t, const char *cuda)
 {
     for (unsigned i = 0; i < t->enums.count; i++) {
         const struct enum_type *n = &t->enums.at[i];
-        if (!n->flags &&
-            (!strcmp(n->cuda, cuda) || (n->cuda_alias && !strcmp(n->cuda_alias, cuda))))
+        if (!n->flags && (!strcmp(n->cuda, cuda) || (n->cuda_alias && !strcmp(n->cuda_alias, cuda))))
             return n;
     }
     return NULL;

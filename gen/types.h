@@ -62,10 +62,9 @@ struct types {
 };
 
 /* Parse one file's text into t. Errors are counted in e; parsing goes on after each. */
-void parse_enums(struct types *t, struct arena *a, struct errors *e, const char *file,
-                 const char *text, size_t length);
-void parse_structs(struct types *t, struct arena *a, struct errors *e, const char *file,
-                   const char *text, size_t length);
+void parse_enums(struct types *t, struct arena *a, struct errors *e, const char *file, const char *text, size_t length);
+void parse_structs(struct types *t, struct arena *a, struct errors *e, const char *file, const char *text,
+                   size_t length);
 /* Names and numbers that clash across files. */
 void check_types(const struct types *t, struct errors *e);
 /* By the CUDA type name or its alias; NULL when there is none. */

@@ -78,7 +78,9 @@ _Static_assert(sizeof(cudaMemcpyAttributes) == 24 && sizeof(cudaMemcpy3DBatchOp)
 typedef union {
     char pad[64];
     int cooperative, priority, programmaticStreamSerializationAllowed;
-    struct { unsigned x, y, z; } clusterDim;
+    struct {
+        unsigned x, y, z;
+    } clusterDim;
 } cuda_launch_attr_value;
 
 typedef struct {
@@ -105,8 +107,8 @@ typedef struct {
 /* CUDA 11 programs hold the first 56 bytes only. */
 typedef struct {
     size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA,
-        maxDynamicSharedSizeBytes, preferredShmemCarveout;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+        preferredShmemCarveout;
     int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth,
         clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed;
     int reserved[16];
@@ -149,7 +151,9 @@ typedef struct {
     union {
         long long words[29];
         CUDA_KERNEL_NODE_PARAMS kernel; /* the runtime's form ends after v1 */
-        struct { cudaGraph_t graph; } child;
+        struct {
+            cudaGraph_t graph;
+        } child;
         struct {
             unsigned long long handle;
             int type;

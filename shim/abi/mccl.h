@@ -37,22 +37,20 @@ mcclResult_t mcclRedOpCreatePreMulSum(mcclRedOp_t *op, void *scalar, mcclDataTyp
 mcclResult_t mcclRedOpDestroy(mcclRedOp_t op, mcclComm_t comm);
 mcclResult_t mcclGroupStart(void);
 mcclResult_t mcclGroupEnd(void);
-mcclResult_t mcclAllReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
-                           mcclRedOp_t op, mcclComm_t comm, musaStream_t stream);
-mcclResult_t mcclReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
-                        mcclRedOp_t op, int root, mcclComm_t comm, musaStream_t stream);
-mcclResult_t mcclBroadcast(const void *send, void *recv, size_t count, mcclDataType_t type,
-                           int root, mcclComm_t comm, musaStream_t stream);
-mcclResult_t mcclBcast(void *buffer, size_t count, mcclDataType_t type, int root, mcclComm_t comm,
-                       musaStream_t stream);
-mcclResult_t mcclAllGather(const void *send, void *recv, size_t sendcount, mcclDataType_t type,
+mcclResult_t mcclAllReduce(const void *send, void *recv, size_t count, mcclDataType_t type, mcclRedOp_t op,
                            mcclComm_t comm, musaStream_t stream);
-mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, mcclDataType_t type,
-                               mcclRedOp_t op, mcclComm_t comm, musaStream_t stream);
-mcclResult_t mcclSend(const void *send, size_t count, mcclDataType_t type, int peer,
-                      mcclComm_t comm, musaStream_t stream);
-mcclResult_t mcclRecv(void *recv, size_t count, mcclDataType_t type, int peer, mcclComm_t comm,
+mcclResult_t mcclReduce(const void *send, void *recv, size_t count, mcclDataType_t type, mcclRedOp_t op, int root,
+                        mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclBroadcast(const void *send, void *recv, size_t count, mcclDataType_t type, int root, mcclComm_t comm,
+                           musaStream_t stream);
+mcclResult_t mcclBcast(void *buffer, size_t count, mcclDataType_t type, int root, mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclAllGather(const void *send, void *recv, size_t sendcount, mcclDataType_t type, mcclComm_t comm,
+                           musaStream_t stream);
+mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, mcclDataType_t type, mcclRedOp_t op,
+                               mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclSend(const void *send, size_t count, mcclDataType_t type, int peer, mcclComm_t comm,
                       musaStream_t stream);
+mcclResult_t mcclRecv(void *recv, size_t count, mcclDataType_t type, int peer, mcclComm_t comm, musaStream_t stream);
 #pragma GCC visibility pop
 
 #endif

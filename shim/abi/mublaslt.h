@@ -59,9 +59,8 @@ mublasStatus_t mublasLtMatmulAlgoGetHeuristic(mublasLtHandle_t handle, mublasLtM
 mublasStatus_t mublasLtMatmulAlgoGetIds(mublasLtHandle_t handle, mublasComputeType_t compute, int scale_type,
                                         int a_type, int b_type, int c_type, int d_type, int requested, int *ids,
                                         int *returned);
-mublasStatus_t mublasLtMatmulAlgoInit(mublasLtHandle_t handle, mublasComputeType_t compute, int scale_type,
-                                      int a_type, int b_type, int c_type, int d_type, int id,
-                                      mublasLtMatmulAlgo_t *algo);
+mublasStatus_t mublasLtMatmulAlgoInit(mublasLtHandle_t handle, mublasComputeType_t compute, int scale_type, int a_type,
+                                      int b_type, int c_type, int d_type, int id, mublasLtMatmulAlgo_t *algo);
 mublasStatus_t mublasLtMatmulAlgoCheck(mublasLtHandle_t handle, mublasLtMatmulDesc_t desc, mublasLtMatrixLayout_t a,
                                        mublasLtMatrixLayout_t b, mublasLtMatrixLayout_t c, mublasLtMatrixLayout_t d,
                                        const mublasLtMatmulAlgo_t *algo, mublasLtMatmulHeuristicResult_t *result);
@@ -81,9 +80,9 @@ mublasStatus_t mublasLtMatmul(mublasLtHandle_t handle, mublasLtMatmulDesc_t desc
                               size_t workspace_size, musaStream_t stream);
 /* c = alpha op(a) + beta op(b), between types and orders. */
 mublasStatus_t mublasLtMatrixTransform(mublasLtHandle_t handle, mublasLtMatrixTransformDesc_t desc, const void *alpha,
-                                       const void *a, mublasLtMatrixLayout_t a_layout, const void *beta,
-                                       const void *b, mublasLtMatrixLayout_t b_layout, void *c,
-                                       mublasLtMatrixLayout_t c_layout, musaStream_t stream);
+                                       const void *a, mublasLtMatrixLayout_t a_layout, const void *beta, const void *b,
+                                       mublasLtMatrixLayout_t b_layout, void *c, mublasLtMatrixLayout_t c_layout,
+                                       musaStream_t stream);
 #pragma GCC visibility pop
 
 #endif

@@ -29,11 +29,10 @@ typedef struct MUgraphExec_st *MUgraphExec;
 typedef struct MUuserObject_st *MUuserObject;
 typedef unsigned long long MUtexObject, MUsurfObject, MUmemGenericAllocationHandle;
 
-typedef int MUdevice_attribute, MUdevice_P2PAttribute, MUfunction_attribute, MUfunc_cache, MUlimit,
-    MUsharedconfig, MUjit_option, MUpointer_attribute, MUmem_advise, MUmem_range_attribute,
-    MUmemPool_attribute, MUstreamCaptureMode, MUstreamCaptureStatus, MUarray_format, MUmemorytype,
-    MUlaunchAttributeID, MUmemLocationType, MUmemAllocationType, MUmemAllocationHandleType,
-    MUmemAccess_flags, MUmemAllocationGranularity_flags, MUmemOperationType, MUcomputemode,
+typedef int MUdevice_attribute, MUdevice_P2PAttribute, MUfunction_attribute, MUfunc_cache, MUlimit, MUsharedconfig,
+    MUjit_option, MUpointer_attribute, MUmem_advise, MUmem_range_attribute, MUmemPool_attribute, MUstreamCaptureMode,
+    MUstreamCaptureStatus, MUarray_format, MUmemorytype, MUlaunchAttributeID, MUmemLocationType, MUmemAllocationType,
+    MUmemAllocationHandleType, MUmemAccess_flags, MUmemAllocationGranularity_flags, MUmemOperationType, MUcomputemode,
     MUresourcetype, MUresourceViewFormat, MUaddress_mode, MUfilter_mode;
 typedef MUlaunchAttributeID MUstreamAttrID;
 
@@ -54,8 +53,8 @@ typedef size_t (*MUoccupancyB2DSize)(int block_size);
 
 #define MU_IPC_HANDLE_SIZE 64
 typedef struct MUdevprop_st { /* of muDeviceGetProperties, long superseded by attributes */
-    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], sharedMemPerBlock, totalConstantMemory,
-        SIMDWidth, memPitch, regsPerBlock, clockRate, textureAlign;
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], sharedMemPerBlock, totalConstantMemory, SIMDWidth,
+        memPitch, regsPerBlock, clockRate, textureAlign;
 } MUdevprop;
 
 typedef struct MUipcMemHandle_st {
@@ -84,8 +83,12 @@ typedef struct MUSA_ARRAY3D_DESCRIPTOR_st {
 typedef struct MUSA_RESOURCE_DESC_st {
     MUresourcetype resType;
     union {
-        struct { MUarray hArray; } array;
-        struct { MUmipmappedArray hMipmappedArray; } mipmap;
+        struct {
+            MUarray hArray;
+        } array;
+        struct {
+            MUmipmappedArray hMipmappedArray;
+        } mipmap;
         struct {
             MUdeviceptr devPtr;
             MUarray_format format;
@@ -98,7 +101,9 @@ typedef struct MUSA_RESOURCE_DESC_st {
             unsigned int numChannels;
             size_t width, height, pitchInBytes;
         } pitch2D;
-        struct { int reserved[32]; } reserved;
+        struct {
+            int reserved[32];
+        } reserved;
     } res;
     unsigned int flags;
 } MUSA_RESOURCE_DESC;
@@ -276,10 +281,10 @@ typedef MUmemPoolPtrExportData musaMemPoolPtrExportData;
 typedef MUlaunchAttribute musaLaunchAttribute;
 typedef MUlaunchAttributeValue musaLaunchAttributeValue, musaStreamAttrValue;
 
-typedef int musaMemcpyKind, musaMemoryType, musaDeviceAttr, musaDeviceP2PAttr, musaFuncCache,
-    musaLimit, musaSharedMemConfig, musaFuncAttribute, musaMemoryAdvise, musaMemRangeAttribute,
-    musaMemPoolAttr, musaStreamCaptureMode, musaStreamCaptureStatus, musaChannelFormatKind,
-    musaStreamAttrID, musaMemAllocationHandleType, musaMemAccessFlags;
+typedef int musaMemcpyKind, musaMemoryType, musaDeviceAttr, musaDeviceP2PAttr, musaFuncCache, musaLimit,
+    musaSharedMemConfig, musaFuncAttribute, musaMemoryAdvise, musaMemRangeAttribute, musaMemPoolAttr,
+    musaStreamCaptureMode, musaStreamCaptureStatus, musaChannelFormatKind, musaStreamAttrID,
+    musaMemAllocationHandleType, musaMemAccessFlags;
 
 #define musaStreamLegacy MU_STREAM_LEGACY
 #define musaStreamPerThread MU_STREAM_PER_THREAD
@@ -310,8 +315,12 @@ typedef int musaResourceType, musaResourceViewFormat, musaTextureAddressMode, mu
 typedef struct musaResourceDesc {
     musaResourceType resType;
     union {
-        struct { musaArray_t array; } array;
-        struct { musaMipmappedArray_t mipmap; } mipmap;
+        struct {
+            musaArray_t array;
+        } array;
+        struct {
+            musaMipmappedArray_t mipmap;
+        } mipmap;
         struct {
             void *devPtr;
             musaChannelFormatDesc desc;
@@ -385,8 +394,8 @@ typedef struct musaPointerAttributes {
 
 typedef struct musaFuncAttributes {
     size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA,
-        maxDynamicSharedSizeBytes, preferredShmemCarveout;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+        preferredShmemCarveout;
 } musaFuncAttributes;
 
 typedef struct musaLaunchConfig_st {
@@ -409,28 +418,23 @@ typedef struct musaDeviceProp { /* the layout behind the plain name: CUDA 11's, 
     size_t totalConstMem;
     int major, minor;
     size_t textureAlignment, texturePitchAlignment;
-    int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory,
-        computeMode;
-    int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2],
-        maxTexture2DMipmap[2],
-        maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3],
-        maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3],
-        maxTextureCubemapLayered[2];
-    int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2],
-        maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+    int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
+    int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2],
+        maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap,
+        maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
+    int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3],
+        maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
     size_t surfaceAlignment;
-    int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver,
-        asyncEngineCount, unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize,
-        persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported,
-        globalL1CacheSupported, localL1CacheSupported;
+    int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+        unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize,
+        maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
     size_t sharedMemPerMultiprocessor;
-    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID,
-        hostNativeAtomicSupported, singleToDoublePrecisionPerfRatio, pageableMemoryAccess,
-        concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem,
-        cooperativeLaunch, cooperativeMultiDeviceLaunch;
+    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported,
+        singleToDoublePrecisionPerfRatio, pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported,
+        canUseHostPointerForRegisteredMem, cooperativeLaunch, cooperativeMultiDeviceLaunch;
     size_t sharedMemPerBlockOptin;
-    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost,
-        maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor,
+        accessPolicyMaxWindowSize;
     size_t reservedSharedMemPerBlock;
 } musaDeviceProp;
 

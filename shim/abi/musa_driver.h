@@ -5,11 +5,21 @@
 #define CUMU_ABI_MUSA_DRIVER_H
 
 #define MU_FN(name, ...) MUresult name(__VA_ARGS__)
-#define MU_V2(name, ...) MU_FN(name, __VA_ARGS__); MU_FN(name##_v2, __VA_ARGS__)
-#define MU_PTSZ(name, ...) MU_FN(name, __VA_ARGS__); MU_FN(name##_ptsz, __VA_ARGS__)
-#define MU_PTDS(name, ...) MU_FN(name, __VA_ARGS__); MU_FN(name##_ptds, __VA_ARGS__)
-#define MU_V2_PTSZ(name, ...) MU_V2(name, __VA_ARGS__); MU_FN(name##_v2_ptsz, __VA_ARGS__)
-#define MU_V2_PTDS(name, ...) MU_V2(name, __VA_ARGS__); MU_FN(name##_v2_ptds, __VA_ARGS__)
+#define MU_V2(name, ...) \
+    MU_FN(name, __VA_ARGS__); \
+    MU_FN(name##_v2, __VA_ARGS__)
+#define MU_PTSZ(name, ...) \
+    MU_FN(name, __VA_ARGS__); \
+    MU_FN(name##_ptsz, __VA_ARGS__)
+#define MU_PTDS(name, ...) \
+    MU_FN(name, __VA_ARGS__); \
+    MU_FN(name##_ptds, __VA_ARGS__)
+#define MU_V2_PTSZ(name, ...) \
+    MU_V2(name, __VA_ARGS__); \
+    MU_FN(name##_v2_ptsz, __VA_ARGS__)
+#define MU_V2_PTDS(name, ...) \
+    MU_V2(name, __VA_ARGS__); \
+    MU_FN(name##_v2_ptds, __VA_ARGS__)
 
 /* start-up, errors, versions */
 MU_FN(muInit, unsigned int flags);
@@ -34,8 +44,7 @@ MU_FN(muDeviceGetByPCIBusId, MUdevice *dev, const char *id);
 MU_FN(muDeviceGetPCIBusId, char *id, int len, MUdevice dev);
 MU_FN(muDeviceComputeCapability, int *major, int *minor, MUdevice dev);
 MU_FN(muDeviceGetProperties, MUdevprop *prop, MUdevice dev);
-MU_FN(muDeviceGetTexture1DLinearMaxWidth, size_t *width, MUarray_format format,
-      unsigned int channels, MUdevice dev);
+MU_FN(muDeviceGetTexture1DLinearMaxWidth, size_t *width, MUarray_format format, unsigned int channels, MUdevice dev);
 MU_FN(muDeviceCanAccessPeer, int *can, MUdevice dev, MUdevice peer);
 MU_FN(muDeviceGetP2PAttribute, int *value, MUdevice_P2PAttribute attr, MUdevice a, MUdevice b);
 MU_FN(muDeviceGetDefaultMemPool, MUmemoryPool *pool, MUdevice dev);
@@ -75,8 +84,7 @@ MU_FN(muThreadExchangeStreamCaptureMode, MUstreamCaptureMode *mode);
 /* memory */
 MU_V2(muMemGetInfo, size_t *free_bytes, size_t *total);
 MU_V2(muMemAlloc, MUdeviceptr *p, size_t size);
-MU_V2(muMemAllocPitch, MUdeviceptr *p, size_t *pitch, size_t width, size_t height,
-      unsigned int element);
+MU_V2(muMemAllocPitch, MUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned int element);
 MU_V2(muMemFree, MUdeviceptr p);
 MU_V2(muMemGetAddressRange, MUdeviceptr *base, size_t *size, MUdeviceptr p);
 MU_V2(muMemAllocHost, void **p, size_t size);
@@ -89,13 +97,11 @@ MU_FN(muMemHostUnregister, void *p);
 MU_FN(muMemAllocManaged, MUdeviceptr *p, size_t size, unsigned int flags);
 MU_FN(muMemAdvise, MUdeviceptr p, size_t n, MUmem_advise advice, MUdevice dev);
 MU_PTSZ(muMemPrefetchAsync, MUdeviceptr p, size_t n, MUdevice dev, MUstream stream);
-MU_FN(muMemRangeGetAttribute, void *data, size_t size, MUmem_range_attribute attr, MUdeviceptr p,
+MU_FN(muMemRangeGetAttribute, void *data, size_t size, MUmem_range_attribute attr, MUdeviceptr p, size_t n);
+MU_FN(muMemRangeGetAttributes, void **data, size_t *sizes, MUmem_range_attribute *attrs, size_t count, MUdeviceptr p,
       size_t n);
-MU_FN(muMemRangeGetAttributes, void **data, size_t *sizes, MUmem_range_attribute *attrs,
-      size_t count, MUdeviceptr p, size_t n);
 MU_FN(muPointerGetAttribute, void *data, MUpointer_attribute attr, MUdeviceptr p);
-MU_FN(muPointerGetAttributes, unsigned int n, MUpointer_attribute *attrs, void **data,
-      MUdeviceptr p);
+MU_FN(muPointerGetAttributes, unsigned int n, MUpointer_attribute *attrs, void **data, MUdeviceptr p);
 MU_FN(muPointerSetAttribute, const void *value, MUpointer_attribute attr, MUdeviceptr p);
 MU_FN(muIpcGetMemHandle, MUipcMemHandle *handle, MUdeviceptr p);
 MU_V2(muIpcOpenMemHandle, MUdeviceptr *p, MUipcMemHandle handle, unsigned int flags);
@@ -114,33 +120,31 @@ MU_FN(muMemPoolSetAttribute, MUmemoryPool pool, MUmemPool_attribute attr, void *
 MU_FN(muMemPoolGetAttribute, MUmemoryPool pool, MUmemPool_attribute attr, void *value);
 MU_FN(muMemPoolSetAccess, MUmemoryPool pool, const MUmemAccessDesc *desc, size_t count);
 MU_FN(muMemPoolGetAccess, MUmemAccess_flags *flags, MUmemoryPool pool, MUmemLocation *location);
-MU_FN(muMemPoolExportToShareableHandle, void *handle, MUmemoryPool pool,
-      MUmemAllocationHandleType type, unsigned long long flags);
-MU_FN(muMemPoolImportFromShareableHandle, MUmemoryPool *pool, void *handle,
-      MUmemAllocationHandleType type, unsigned long long flags);
+MU_FN(muMemPoolExportToShareableHandle, void *handle, MUmemoryPool pool, MUmemAllocationHandleType type,
+      unsigned long long flags);
+MU_FN(muMemPoolImportFromShareableHandle, MUmemoryPool *pool, void *handle, MUmemAllocationHandleType type,
+      unsigned long long flags);
 MU_FN(muMemPoolExportPointer, MUmemPoolPtrExportData *data, MUdeviceptr p);
 MU_FN(muMemPoolImportPointer, MUdeviceptr *p, MUmemoryPool pool, MUmemPoolPtrExportData *data);
 
 /* virtual memory management */
-MU_FN(muMemAddressReserve, MUdeviceptr *p, size_t size, size_t alignment, MUdeviceptr addr,
-      unsigned long long flags);
+MU_FN(muMemAddressReserve, MUdeviceptr *p, size_t size, size_t alignment, MUdeviceptr addr, unsigned long long flags);
 MU_FN(muMemAddressFree, MUdeviceptr p, size_t size);
-MU_FN(muMemCreate, MUmemGenericAllocationHandle *handle, size_t size,
-      const MUmemAllocationProp *prop, unsigned long long flags);
+MU_FN(muMemCreate, MUmemGenericAllocationHandle *handle, size_t size, const MUmemAllocationProp *prop,
+      unsigned long long flags);
 MU_FN(muMemRelease, MUmemGenericAllocationHandle handle);
 MU_FN(muMemMap, MUdeviceptr p, size_t size, size_t offset, MUmemGenericAllocationHandle handle,
       unsigned long long flags);
 MU_FN(muMemUnmap, MUdeviceptr p, size_t size);
 MU_FN(muMemSetAccess, MUdeviceptr p, size_t size, const MUmemAccessDesc *desc, size_t count);
 MU_FN(muMemGetAccess, unsigned long long *flags, const MUmemLocation *location, MUdeviceptr p);
-MU_FN(muMemExportToShareableHandle, void *out, MUmemGenericAllocationHandle handle,
-      MUmemAllocationHandleType type, unsigned long long flags);
+MU_FN(muMemExportToShareableHandle, void *out, MUmemGenericAllocationHandle handle, MUmemAllocationHandleType type,
+      unsigned long long flags);
 MU_FN(muMemImportFromShareableHandle, MUmemGenericAllocationHandle *handle, void *os_handle,
       MUmemAllocationHandleType type);
 MU_FN(muMemGetAllocationGranularity, size_t *granularity, const MUmemAllocationProp *prop,
       MUmemAllocationGranularity_flags option);
-MU_FN(muMemGetAllocationPropertiesFromHandle, MUmemAllocationProp *prop,
-      MUmemGenericAllocationHandle handle);
+MU_FN(muMemGetAllocationPropertiesFromHandle, MUmemAllocationProp *prop, MUmemGenericAllocationHandle handle);
 MU_FN(muMemRetainAllocationHandle, MUmemGenericAllocationHandle *handle, void *addr);
 
 /* arrays */
@@ -149,14 +153,13 @@ MU_V2(muArray3DCreate, MUarray *array, const MUSA_ARRAY3D_DESCRIPTOR *desc);
 MU_V2(muArrayGetDescriptor, MUSA_ARRAY_DESCRIPTOR *desc, MUarray array);
 MU_V2(muArray3DGetDescriptor, MUSA_ARRAY3D_DESCRIPTOR *desc, MUarray array);
 MU_FN(muArrayDestroy, MUarray array);
-MU_FN(muMipmappedArrayCreate, MUmipmappedArray *mipmap, const MUSA_ARRAY3D_DESCRIPTOR *desc,
-      unsigned int levels);
+MU_FN(muMipmappedArrayCreate, MUmipmappedArray *mipmap, const MUSA_ARRAY3D_DESCRIPTOR *desc, unsigned int levels);
 MU_FN(muMipmappedArrayGetLevel, MUarray *array, MUmipmappedArray mipmap, unsigned int level);
 MU_FN(muMipmappedArrayDestroy, MUmipmappedArray mipmap);
 
 /* textures and surfaces */
-MU_FN(muTexObjectCreate, MUtexObject *tex, const MUSA_RESOURCE_DESC *res,
-      const MUSA_TEXTURE_DESC *desc, const MUSA_RESOURCE_VIEW_DESC *view);
+MU_FN(muTexObjectCreate, MUtexObject *tex, const MUSA_RESOURCE_DESC *res, const MUSA_TEXTURE_DESC *desc,
+      const MUSA_RESOURCE_VIEW_DESC *view);
 MU_FN(muTexObjectDestroy, MUtexObject tex);
 MU_FN(muTexObjectGetResourceDesc, MUSA_RESOURCE_DESC *res, MUtexObject tex);
 MU_FN(muTexObjectGetTextureDesc, MUSA_TEXTURE_DESC *desc, MUtexObject tex);
@@ -181,10 +184,9 @@ MU_V2_PTDS(muMemcpyAtoD, MUdeviceptr dst, MUarray src, size_t off, size_t n);
 MU_V2_PTDS(muMemcpyAtoA, MUarray dst, size_t dst_off, MUarray src, size_t src_off, size_t n);
 MU_V2_PTSZ(muMemcpyHtoAAsync, MUarray dst, size_t off, const void *src, size_t n, MUstream stream);
 MU_V2_PTSZ(muMemcpyAtoHAsync, void *dst, MUarray src, size_t off, size_t n, MUstream stream);
-MU_PTDS(muMemcpyPeer, MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx,
-        size_t n);
-MU_PTSZ(muMemcpyPeerAsync, MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx,
-        size_t n, MUstream stream);
+MU_PTDS(muMemcpyPeer, MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx, size_t n);
+MU_PTSZ(muMemcpyPeerAsync, MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx, size_t n,
+        MUstream stream);
 MU_V2_PTDS(muMemcpy2D, const MUSA_MEMCPY2D *copy);
 MU_V2_PTDS(muMemcpy2DUnaligned, const MUSA_MEMCPY2D *copy);
 MU_V2_PTSZ(muMemcpy2DAsync, const MUSA_MEMCPY2D *copy, MUstream stream);
@@ -203,12 +205,9 @@ MU_V2_PTDS(muMemsetD2D32, MUdeviceptr p, size_t pitch, unsigned int v, size_t w,
 MU_PTSZ(muMemsetD8Async, MUdeviceptr p, unsigned char v, size_t n, MUstream stream);
 MU_PTSZ(muMemsetD16Async, MUdeviceptr p, unsigned short v, size_t n, MUstream stream);
 MU_PTSZ(muMemsetD32Async, MUdeviceptr p, unsigned int v, size_t n, MUstream stream);
-MU_PTSZ(muMemsetD2D8Async, MUdeviceptr p, size_t pitch, unsigned char v, size_t w, size_t h,
-        MUstream stream);
-MU_PTSZ(muMemsetD2D16Async, MUdeviceptr p, size_t pitch, unsigned short v, size_t w, size_t h,
-        MUstream stream);
-MU_PTSZ(muMemsetD2D32Async, MUdeviceptr p, size_t pitch, unsigned int v, size_t w, size_t h,
-        MUstream stream);
+MU_PTSZ(muMemsetD2D8Async, MUdeviceptr p, size_t pitch, unsigned char v, size_t w, size_t h, MUstream stream);
+MU_PTSZ(muMemsetD2D16Async, MUdeviceptr p, size_t pitch, unsigned short v, size_t w, size_t h, MUstream stream);
+MU_PTSZ(muMemsetD2D32Async, MUdeviceptr p, size_t pitch, unsigned int v, size_t w, size_t h, MUstream stream);
 
 /* streams */
 MU_FN(muStreamCreate, MUstream *stream, unsigned int flags);
@@ -232,8 +231,7 @@ MU_PTSZ(muStreamWaitValue32, MUstream stream, MUdeviceptr p, uint32_t value, uns
 MU_PTSZ(muStreamWaitValue64, MUstream stream, MUdeviceptr p, uint64_t value, unsigned int flags);
 MU_PTSZ(muStreamWriteValue32, MUstream stream, MUdeviceptr p, uint32_t value, unsigned int flags);
 MU_PTSZ(muStreamWriteValue64, MUstream stream, MUdeviceptr p, uint64_t value, unsigned int flags);
-MU_PTSZ(muStreamBatchMemOp, MUstream stream, unsigned int count, MUstreamBatchMemOpParams *ops,
-        unsigned int flags);
+MU_PTSZ(muStreamBatchMemOp, MUstream stream, unsigned int count, MUstreamBatchMemOpParams *ops, unsigned int flags);
 
 /* events */
 MU_FN(muEventCreate, MUevent *event, unsigned int flags);
@@ -247,8 +245,7 @@ MU_FN(muEventElapsedTime, float *ms, MUevent start, MUevent end);
 /* modules and functions */
 MU_FN(muModuleLoad, MUmodule *module, const char *path);
 MU_FN(muModuleLoadData, MUmodule *module, const void *image);
-MU_FN(muModuleLoadDataEx, MUmodule *module, const void *image, unsigned int n,
-      MUjit_option *options, void **values);
+MU_FN(muModuleLoadDataEx, MUmodule *module, const void *image, unsigned int n, MUjit_option *options, void **values);
 MU_FN(muModuleLoadFatBinary, MUmodule *module, const void *image);
 MU_FN(muModuleUnload, MUmodule module);
 MU_FN(muModuleGetFunction, MUfunction *fn, MUmodule module, const char *name);
@@ -262,25 +259,19 @@ MU_FN(muFuncGetName, const char **name, MUfunction fn);
 MU_FN(muFuncGetParamInfo, MUfunction fn, size_t index, size_t *offset, size_t *size);
 
 /* launch */
-MU_PTSZ(muLaunchKernel, MUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz,
-        unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, MUstream stream,
-        void **params, void **extra);
-MU_PTSZ(muLaunchCooperativeKernel, MUfunction fn, unsigned int gx, unsigned int gy,
-        unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-        MUstream stream, void **params);
-MU_PTSZ(muLaunchKernelEx, const MUlaunchConfig *config, MUfunction fn, void **params,
-        void **extra);
-MU_FN(muOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, MUfunction fn, int block_size,
-      size_t dynamic_shared);
-MU_FN(muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, MUfunction fn,
-      int block_size, size_t dynamic_shared, unsigned int flags);
+MU_PTSZ(muLaunchKernel, MUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+        unsigned int by, unsigned int bz, unsigned int shared, MUstream stream, void **params, void **extra);
+MU_PTSZ(muLaunchCooperativeKernel, MUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+        unsigned int by, unsigned int bz, unsigned int shared, MUstream stream, void **params);
+MU_PTSZ(muLaunchKernelEx, const MUlaunchConfig *config, MUfunction fn, void **params, void **extra);
+MU_FN(muOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, MUfunction fn, int block_size, size_t dynamic_shared);
+MU_FN(muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, MUfunction fn, int block_size,
+      size_t dynamic_shared, unsigned int flags);
 MU_FN(muOccupancyMaxPotentialBlockSize, int *min_grid, int *block_size, MUfunction fn,
       MUoccupancyB2DSize dynamic_shared_of, size_t dynamic_shared, int block_limit);
 MU_FN(muOccupancyMaxPotentialBlockSizeWithFlags, int *min_grid, int *block_size, MUfunction fn,
-      MUoccupancyB2DSize dynamic_shared_of, size_t dynamic_shared, int block_limit,
-      unsigned int flags);
-MU_FN(muOccupancyAvailableDynamicSMemPerBlock, size_t *size, MUfunction fn, int blocks,
-      int block_size);
+      MUoccupancyB2DSize dynamic_shared_of, size_t dynamic_shared, int block_limit, unsigned int flags);
+MU_FN(muOccupancyAvailableDynamicSMemPerBlock, size_t *size, MUfunction fn, int blocks, int block_size);
 
 #undef MU_FN
 #undef MU_V2

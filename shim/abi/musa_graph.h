@@ -135,8 +135,7 @@ typedef MUgraphExecUpdateResultInfo musaGraphExecUpdateResultInfo;
 typedef MUSA_HOST_NODE_PARAMS musaHostNodeParams;
 typedef MUlaunchAttributeID musaKernelNodeAttrID;
 typedef MUlaunchAttributeValue musaKernelNodeAttrValue;
-typedef int musaGraphNodeType, musaGraphExecUpdateResult, musaGraphMemAttributeType,
-    musaGraphConditionalNodeType;
+typedef int musaGraphNodeType, musaGraphExecUpdateResult, musaGraphMemAttributeType, musaGraphConditionalNodeType;
 
 typedef struct musaKernelNodeParams {
     void *func; /* a musaFunction_t */
@@ -184,7 +183,9 @@ typedef struct musaGraphNodeParams {
         MUSA_EVENT_WAIT_NODE_PARAMS eventWait;
         MUSA_EVENT_RECORD_NODE_PARAMS eventRecord;
         musaMemAllocNodeParams alloc;
-        struct { void *dptr; } free;
+        struct {
+            void *dptr;
+        } free;
         musaConditionalNodeParams conditional;
     };
     long long reserved2;
@@ -199,11 +200,11 @@ _Static_assert(sizeof(musaGraphNodeParams) == 256, "musaGraphNodeParams");
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-#define FN(name, params, args)                                                                     \
-    MUresult mu##name params;                                                                      \
+#define FN(name, params, args) \
+    MUresult mu##name params; \
     musaError_t musa##name params;
-#define PTSZ(name, params, args, own)                                                              \
-    FN(name, params, args)                                                                         \
+#define PTSZ(name, params, args, own) \
+    FN(name, params, args) \
     FN(name##_ptsz, params, args)
 #include "abi/musa_graph.def"
 #undef FN
@@ -211,101 +212,87 @@ _Static_assert(sizeof(musaGraphNodeParams) == 256, "musaGraphNodeParams");
 
 /* The driver's own forms. muGraphInstantiate of SDK 4.0.1 and its alias take CUDA 11's five
  * arguments; musaGraphInstantiate took them up to 4.x and takes flags since 5.0. */
-MUresult muGraphInstantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *error_node, char *log,
-                            size_t size);
-MUresult muGraphInstantiate_v2(MUgraphExec *exec, MUgraph graph, MUgraphNode *error_node, char *log,
-                               size_t size);
+MUresult muGraphInstantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *error_node, char *log, size_t size);
+MUresult muGraphInstantiate_v2(MUgraphExec *exec, MUgraph graph, MUgraphNode *error_node, char *log, size_t size);
 MUresult muStreamBeginCapture_v2(MUstream stream, MUstreamCaptureMode mode);
 MUresult muStreamBeginCapture_v2_ptsz(MUstream stream, MUstreamCaptureMode mode);
 MUresult muGraphExecGetFlags(MUgraphExec exec, uint64_t *flags);
-MUresult muGraphAddNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n,
-                        MUgraphNodeParams *params);
-MUresult muGraphAddNode_v2(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps,
-                           const MUgraphEdgeData *data, size_t n, MUgraphNodeParams *params);
+MUresult muGraphAddNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n, MUgraphNodeParams *params);
+MUresult muGraphAddNode_v2(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, const MUgraphEdgeData *data,
+                           size_t n, MUgraphNodeParams *params);
 MUresult muGraphNodeSetParams(MUgraphNode node, MUgraphNodeParams *params);
 MUresult muGraphExecNodeSetParams(MUgraphExec exec, MUgraphNode node, MUgraphNodeParams *params);
 MUresult muGraphAddKernelNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n,
                               const MUSA_KERNEL_NODE_PARAMS *params);
 MUresult muGraphKernelNodeGetParams(MUgraphNode node, MUSA_KERNEL_NODE_PARAMS *params);
 MUresult muGraphKernelNodeSetParams(MUgraphNode node, const MUSA_KERNEL_NODE_PARAMS *params);
-MUresult muGraphExecKernelNodeSetParams(MUgraphExec exec, MUgraphNode node,
-                                        const MUSA_KERNEL_NODE_PARAMS *params);
+MUresult muGraphExecKernelNodeSetParams(MUgraphExec exec, MUgraphNode node, const MUSA_KERNEL_NODE_PARAMS *params);
 MUresult muGraphAddMemcpyNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n,
                               const MUSA_MEMCPY3D *params, MUcontext ctx);
 MUresult muGraphMemcpyNodeGetParams(MUgraphNode node, MUSA_MEMCPY3D *params);
 MUresult muGraphMemcpyNodeSetParams(MUgraphNode node, const MUSA_MEMCPY3D *params);
-MUresult muGraphExecMemcpyNodeSetParams(MUgraphExec exec, MUgraphNode node,
-                                        const MUSA_MEMCPY3D *params, MUcontext ctx);
+MUresult muGraphExecMemcpyNodeSetParams(MUgraphExec exec, MUgraphNode node, const MUSA_MEMCPY3D *params, MUcontext ctx);
 MUresult muGraphAddMemsetNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n,
                               const MUSA_MEMSET_NODE_PARAMS *params, MUcontext ctx);
 MUresult muGraphMemsetNodeGetParams(MUgraphNode node, MUSA_MEMSET_NODE_PARAMS *params);
 MUresult muGraphMemsetNodeSetParams(MUgraphNode node, const MUSA_MEMSET_NODE_PARAMS *params);
-MUresult muGraphExecMemsetNodeSetParams(MUgraphExec exec, MUgraphNode node,
-                                        const MUSA_MEMSET_NODE_PARAMS *params, MUcontext ctx);
+MUresult muGraphExecMemsetNodeSetParams(MUgraphExec exec, MUgraphNode node, const MUSA_MEMSET_NODE_PARAMS *params,
+                                        MUcontext ctx);
 MUresult muGraphAddMemAllocNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n,
                                 MUSA_MEM_ALLOC_NODE_PARAMS *params);
 MUresult muGraphMemAllocNodeGetParams(MUgraphNode node, MUSA_MEM_ALLOC_NODE_PARAMS *params);
-MUresult muGraphAddMemFreeNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n,
-                               MUdeviceptr p);
+MUresult muGraphAddMemFreeNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n, MUdeviceptr p);
 MUresult muGraphMemFreeNodeGetParams(MUgraphNode node, MUdeviceptr *p);
-MUresult muGraphAddBatchMemOpNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps,
-                                  size_t n, const MUSA_BATCH_MEM_OP_NODE_PARAMS *params);
+MUresult muGraphAddBatchMemOpNode(MUgraphNode *node, MUgraph graph, const MUgraphNode *deps, size_t n,
+                                  const MUSA_BATCH_MEM_OP_NODE_PARAMS *params);
 MUresult muGraphBatchMemOpNodeGetParams(MUgraphNode node, MUSA_BATCH_MEM_OP_NODE_PARAMS *params);
-MUresult muGraphBatchMemOpNodeSetParams(MUgraphNode node,
-                                        const MUSA_BATCH_MEM_OP_NODE_PARAMS *params);
+MUresult muGraphBatchMemOpNodeSetParams(MUgraphNode node, const MUSA_BATCH_MEM_OP_NODE_PARAMS *params);
 MUresult muGraphExecBatchMemOpNodeSetParams(MUgraphExec exec, MUgraphNode node,
                                             const MUSA_BATCH_MEM_OP_NODE_PARAMS *params);
-MUresult muGraphConditionalHandleCreate(MUgraphConditionalHandle *handle, MUgraph graph,
-                                        MUcontext ctx, unsigned int value, unsigned int flags);
+MUresult muGraphConditionalHandleCreate(MUgraphConditionalHandle *handle, MUgraph graph, MUcontext ctx,
+                                        unsigned int value, unsigned int flags);
 
 /* The runtime's. */
 musaError_t musaGraphInstantiate(musaGraphExec_t *exec, musaGraph_t graph, unsigned long long flags);
 musaError_t musaGraphExecGetFlags(musaGraphExec_t exec, unsigned long long *flags);
-musaError_t musaGraphAddNode(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps,
-                             size_t n, musaGraphNodeParams *params);
-musaError_t musaGraphAddNode_v2(musaGraphNode_t *node, musaGraph_t graph,
-                                const musaGraphNode_t *deps, const musaGraphEdgeData *data, size_t n,
-                                musaGraphNodeParams *params);
+musaError_t musaGraphAddNode(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps, size_t n,
+                             musaGraphNodeParams *params);
+musaError_t musaGraphAddNode_v2(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps,
+                                const musaGraphEdgeData *data, size_t n, musaGraphNodeParams *params);
 musaError_t musaGraphNodeSetParams(musaGraphNode_t node, musaGraphNodeParams *params);
-musaError_t musaGraphExecNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
-                                       musaGraphNodeParams *params);
-musaError_t musaGraphAddKernelNode(musaGraphNode_t *node, musaGraph_t graph,
-                                   const musaGraphNode_t *deps, size_t n,
+musaError_t musaGraphExecNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node, musaGraphNodeParams *params);
+musaError_t musaGraphAddKernelNode(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps, size_t n,
                                    const musaKernelNodeParams *params);
 musaError_t musaGraphKernelNodeGetParams(musaGraphNode_t node, musaKernelNodeParams *params);
 musaError_t musaGraphKernelNodeSetParams(musaGraphNode_t node, const musaKernelNodeParams *params);
 musaError_t musaGraphExecKernelNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
                                              const musaKernelNodeParams *params);
-musaError_t musaGraphAddMemcpyNode(musaGraphNode_t *node, musaGraph_t graph,
-                                   const musaGraphNode_t *deps, size_t n,
+musaError_t musaGraphAddMemcpyNode(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps, size_t n,
                                    const musaMemcpy3DParms *params);
 musaError_t musaGraphMemcpyNodeGetParams(musaGraphNode_t node, musaMemcpy3DParms *params);
 musaError_t musaGraphMemcpyNodeSetParams(musaGraphNode_t node, const musaMemcpy3DParms *params);
 musaError_t musaGraphExecMemcpyNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
                                              const musaMemcpy3DParms *params);
-musaError_t musaGraphAddMemcpyNode1D(musaGraphNode_t *node, musaGraph_t graph,
-                                     const musaGraphNode_t *deps, size_t n, void *dst,
-                                     const void *src, size_t count, musaMemcpyKind kind);
-musaError_t musaGraphMemcpyNodeSetParams1D(musaGraphNode_t node, void *dst, const void *src,
-                                           size_t count, musaMemcpyKind kind);
-musaError_t musaGraphExecMemcpyNodeSetParams1D(musaGraphExec_t exec, musaGraphNode_t node, void *dst,
-                                               const void *src, size_t count, musaMemcpyKind kind);
-musaError_t musaGraphAddMemsetNode(musaGraphNode_t *node, musaGraph_t graph,
-                                   const musaGraphNode_t *deps, size_t n,
+musaError_t musaGraphAddMemcpyNode1D(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps, size_t n,
+                                     void *dst, const void *src, size_t count, musaMemcpyKind kind);
+musaError_t musaGraphMemcpyNodeSetParams1D(musaGraphNode_t node, void *dst, const void *src, size_t count,
+                                           musaMemcpyKind kind);
+musaError_t musaGraphExecMemcpyNodeSetParams1D(musaGraphExec_t exec, musaGraphNode_t node, void *dst, const void *src,
+                                               size_t count, musaMemcpyKind kind);
+musaError_t musaGraphAddMemsetNode(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps, size_t n,
                                    const musaMemsetParams *params);
 musaError_t musaGraphMemsetNodeGetParams(musaGraphNode_t node, musaMemsetParams *params);
 musaError_t musaGraphMemsetNodeSetParams(musaGraphNode_t node, const musaMemsetParams *params);
 musaError_t musaGraphExecMemsetNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
                                              const musaMemsetParams *params);
-musaError_t musaGraphAddMemAllocNode(musaGraphNode_t *node, musaGraph_t graph,
-                                     const musaGraphNode_t *deps, size_t n,
+musaError_t musaGraphAddMemAllocNode(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps, size_t n,
                                      musaMemAllocNodeParams *params);
 musaError_t musaGraphMemAllocNodeGetParams(musaGraphNode_t node, musaMemAllocNodeParams *params);
-musaError_t musaGraphAddMemFreeNode(musaGraphNode_t *node, musaGraph_t graph,
-                                    const musaGraphNode_t *deps, size_t n, void *p);
+musaError_t musaGraphAddMemFreeNode(musaGraphNode_t *node, musaGraph_t graph, const musaGraphNode_t *deps, size_t n,
+                                    void *p);
 musaError_t musaGraphMemFreeNodeGetParams(musaGraphNode_t node, void *p);
-musaError_t musaGraphConditionalHandleCreate(musaGraphConditionalHandle *handle, musaGraph_t graph,
-                                             unsigned int value, unsigned int flags);
+musaError_t musaGraphConditionalHandleCreate(musaGraphConditionalHandle *handle, musaGraph_t graph, unsigned int value,
+                                             unsigned int flags);
 
 #pragma GCC visibility pop
 

@@ -72,8 +72,8 @@ MUSOLVER_JACOBI(CreateSyevjInfo, DestroySyevjInfo, syevj)
     FN(X##geqrf, int m, int n, T *a, int lda, T *tau, T *work, int lwork, int *info) \
     FN(X##gebrd_bufferSize, int m, int n, int *lwork) \
     FN(X##gebrd, int m, int n, T *a, int lda, R *d, R *e, T *tauq, T *taup, T *work, int lwork, int *info) \
-    FREE(X##gesvd_bufferSize, mublasSvect_t left, mublasSvect_t right, int m, int n, int batch, \
-         mublasWorkmode_t mode, size_t *size) \
+    FREE(X##gesvd_bufferSize, mublasSvect_t left, mublasSvect_t right, int m, int n, int batch, mublasWorkmode_t mode, \
+         size_t *size) \
     FN(X##gesvd, mublasSvect_t left, mublasSvect_t right, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, \
        int ldv, R *e, mublasWorkmode_t mode, int *info, void *buffer) \
     FN(X##gesvdj_bufferSize, EV job, int econ, int m, int n, const T *a, int lda, const R *s, const T *u, int ldu, \
@@ -82,11 +82,11 @@ MUSOLVER_JACOBI(CreateSyevjInfo, DestroySyevjInfo, syevj)
        int lwork, int *info, J params) \
     FN(X##gesvdjBatched_bufferSize, EV job, int m, int n, const T *a, int lda, const R *s, const T *u, int ldu, \
        const T *v, int ldv, int *lwork, J params, int batch) \
-    FN(X##gesvdjBatched, EV job, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, \
-       int lwork, int *info, J params, int batch) \
+    FN(X##gesvdjBatched, EV job, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int lwork, \
+       int *info, J params, int batch) \
     FN(X##gesvdaStridedBatched_bufferSize, EV job, int rank, int m, int n, const T *a, int lda, long long stridea, \
-       const R *s, long long strides, const T *u, int ldu, long long strideu, const T *v, int ldv, \
-       long long stridev, int *lwork, int batch) \
+       const R *s, long long strides, const T *u, int ldu, long long strideu, const T *v, int ldv, long long stridev, \
+       int *lwork, int batch) \
     FN(X##gesvdaStridedBatched, EV job, int rank, int m, int n, const T *a, int lda, long long stridea, R *s, \
        long long strides, T *u, int ldu, long long strideu, T *v, int ldv, long long stridev, T *work, int lwork, \
        int *info, double *residuals, int batch)
@@ -101,12 +101,11 @@ MUSOLVER_JACOBI(CreateSyevjInfo, DestroySyevjInfo, syevj)
        T *work, int lwork, int *info) \
     FN(X##SY##gvd_bufferSize, EF form, EV job, UP u, int n, const T *a, int lda, const T *b, int ldb, const R *w, \
        int *lwork) \
-    FN(X##SY##gvd, EF form, EV job, UP u, int n, T *a, int lda, T *b, int ldb, R *w, T *work, int lwork, \
-       int *info) \
-    FN(X##SY##gvdx_bufferSize, EF form, EV job, ER range, UP u, int n, const T *a, int lda, const T *b, int ldb, \
-       R vl, R vu, int il, int iu, int *meig, const R *w, int *lwork) \
-    FN(X##SY##gvdx, EF form, EV job, ER range, UP u, int n, T *a, int lda, T *b, int ldb, R vl, R vu, int il, \
-       int iu, int *meig, R *w, T *work, int lwork, int *info) \
+    FN(X##SY##gvd, EF form, EV job, UP u, int n, T *a, int lda, T *b, int ldb, R *w, T *work, int lwork, int *info) \
+    FN(X##SY##gvdx_bufferSize, EF form, EV job, ER range, UP u, int n, const T *a, int lda, const T *b, int ldb, R vl, \
+       R vu, int il, int iu, int *meig, const R *w, int *lwork) \
+    FN(X##SY##gvdx, EF form, EV job, ER range, UP u, int n, T *a, int lda, T *b, int ldb, R vl, R vu, int il, int iu, \
+       int *meig, R *w, T *work, int lwork, int *info) \
     FN(X##SY##evj_bufferSize, EV job, UP u, int n, const T *a, int lda, const R *w, int *lwork, J params) \
     FN(X##SY##evj, EV job, UP u, int n, T *a, int lda, R *w, T *work, int lwork, int *info, J params) \
     FN(X##SY##evjBatched_bufferSize, EV job, UP u, int n, const T *a, int lda, const R *w, int *lwork, J params, \
@@ -125,14 +124,13 @@ MUSOLVER_JACOBI(CreateSyevjInfo, DestroySyevjInfo, syevj)
     FN(X##OR##gbr, SI s, int m, int n, int k, T *a, int lda, const T *tau, T *work, int lwork, int *info) \
     FN(X##OR##gtr_bufferSize, UP u, int n, const T *a, int lda, const T *tau, int *lwork) \
     FN(X##OR##gtr, UP u, int n, T *a, int lda, const T *tau, T *work, int lwork, int *info) \
-    FN(X##OR##mtr_bufferSize, SI s, UP u, OP t, int m, int n, const T *a, int lda, const T *tau, const T *c, \
-       int ldc, int *lwork) \
-    FN(X##OR##mtr, SI s, UP u, OP t, int m, int n, T *a, int lda, T *tau, T *c, int ldc, T *work, int lwork, \
-       int *info)
+    FN(X##OR##mtr_bufferSize, SI s, UP u, OP t, int m, int n, const T *a, int lda, const T *tau, const T *c, int ldc, \
+       int *lwork) \
+    FN(X##OR##mtr, SI s, UP u, OP t, int m, int n, T *a, int lda, T *tau, T *c, int ldc, T *work, int lwork, int *info)
 
 #define MUSOLVER_ORMQR(X, T) \
-    FN(X##ormqr_bufferSize, SI s, OP t, int m, int n, int k, const T *a, int lda, const T *tau, const T *c, \
-       int ldc, int *lwork) \
+    FN(X##ormqr_bufferSize, SI s, OP t, int m, int n, int k, const T *a, int lda, const T *tau, const T *c, int ldc, \
+       int *lwork) \
     FN(X##ormqr, SI s, OP t, int m, int n, int k, const T *a, int lda, const T *tau, T *c, int ldc, T *work, \
        int lwork, int *info)
 
@@ -149,10 +147,10 @@ MUSOLVER_ORMQR(D, double)
 FN(Cunmqr, SI s, OP t, int m, int n, int k, const muComplex *a, int lda, const muComplex *tau, muComplex *c, int ldc)
 FN(Zunmqr, SI s, OP t, int m, int n, int k, const muDoubleComplex *a, int lda, const muDoubleComplex *tau,
    muDoubleComplex *c, int ldc)
-FN(Xsytrs_bufferSize, UP u, long long n, long long nrhs, int atype, const void *a, long long lda,
-   const long long *ipiv, int btype, void *b, long long ldb, size_t *device, size_t *host)
-FN(Xsytrs, UP u, long long n, long long nrhs, int atype, const void *a, long long lda, const long long *ipiv,
-   int btype, void *b, long long ldb, void *device, size_t device_size, void *host, size_t host_size, int *info)
+FN(Xsytrs_bufferSize, UP u, long long n, long long nrhs, int atype, const void *a, long long lda, const long long *ipiv,
+   int btype, void *b, long long ldb, size_t *device, size_t *host)
+FN(Xsytrs, UP u, long long n, long long nrhs, int atype, const void *a, long long lda, const long long *ipiv, int btype,
+   void *b, long long ldb, void *device, size_t device_size, void *host, size_t host_size, int *info)
 #pragma GCC visibility pop
 
 #undef FN

@@ -73,21 +73,19 @@ FN0(DestroyDnVec, musparseConstDnVecDescr_t descr)
 FN0(DnVecGet, musparseConstDnVecDescr_t descr, int64_t *size, void **values, int *type)
 FN0(DnVecGetValues, musparseConstDnVecDescr_t descr, void **values)
 FN0(DnVecSetValues, musparseDnVecDescr_t descr, void *values)
-FN0(CreateDnMat, musparseDnMatDescr_t *descr, int64_t rows, int64_t cols, int64_t ld, void *values,
-    int type, musparseOrder_t order)
+FN0(CreateDnMat, musparseDnMatDescr_t *descr, int64_t rows, int64_t cols, int64_t ld, void *values, int type,
+    musparseOrder_t order)
 FN0(DestroyDnMat, musparseConstDnMatDescr_t descr)
-FN0(DnMatGet, musparseConstDnMatDescr_t descr, int64_t *rows, int64_t *cols, int64_t *ld, void **values,
-    int *type, musparseOrder_t *order)
+FN0(DnMatGet, musparseConstDnMatDescr_t descr, int64_t *rows, int64_t *cols, int64_t *ld, void **values, int *type,
+    musparseOrder_t *order)
 FN0(DnMatGetValues, musparseConstDnMatDescr_t descr, void **values)
 FN0(DnMatSetValues, musparseDnMatDescr_t descr, void *values)
 FN0(DnMatSetStridedBatch, musparseDnMatDescr_t descr, int batch, int64_t stride)
 FN0(DnMatGetStridedBatch, musparseConstDnMatDescr_t descr, int *batch, int64_t *stride)
 FN0(CreateCsr, musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz, void *offsets, void *columns,
-    void *values, musparseIndexType_t otype, musparseIndexType_t itype, musparseIndexBase_t base,
-    int type)
+    void *values, musparseIndexType_t otype, musparseIndexType_t itype, musparseIndexBase_t base, int type)
 FN0(CreateCsc, musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz, void *offsets, void *rowind,
-    void *values, musparseIndexType_t otype, musparseIndexType_t itype, musparseIndexBase_t base,
-    int type)
+    void *values, musparseIndexType_t otype, musparseIndexType_t itype, musparseIndexBase_t base, int type)
 FN0(CreateCoo, musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz, void *rowind, void *columns,
     void *values, musparseIndexType_t itype, musparseIndexBase_t base, int type)
 FN0(CreateBlockedEll, musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t block, int64_t ellcols,
@@ -106,31 +104,28 @@ FN(Axpby, const void *alpha, musparseConstSpVecDescr_t x, const void *beta, musp
 FN(Gather, musparseConstDnVecDescr_t y, musparseSpVecDescr_t x)
 FN(Scatter, musparseConstSpVecDescr_t x, musparseDnVecDescr_t y)
 FN(Rot, const void *c, const void *s, musparseSpVecDescr_t x, musparseDnVecDescr_t y)
-FN(SpVV_bufferSize, OP opx, musparseConstSpVecDescr_t x, musparseConstDnVecDescr_t y, const void *result,
-   int compute, size_t *size)
-FN(SpVV, OP opx, musparseConstSpVecDescr_t x, musparseConstDnVecDescr_t y, void *result, int compute,
-   void *buffer)
+FN(SpVV_bufferSize, OP opx, musparseConstSpVecDescr_t x, musparseConstDnVecDescr_t y, const void *result, int compute,
+   size_t *size)
+FN(SpVV, OP opx, musparseConstSpVecDescr_t x, musparseConstDnVecDescr_t y, void *result, int compute, void *buffer)
 FN(SpMV_bufferSize, OP op, const void *alpha, musparseConstSpMatDescr_t a, musparseConstDnVecDescr_t x,
    const void *beta, musparseDnVecDescr_t y, int compute, musparseSpMVAlg_t alg, size_t *size)
 FN(SpMV, OP op, const void *alpha, musparseConstSpMatDescr_t a, musparseConstDnVecDescr_t x, const void *beta,
    musparseDnVecDescr_t y, int compute, musparseSpMVAlg_t alg, void *buffer)
-FN(SpMM, OP opa, OP opb, const void *alpha, musparseConstSpMatDescr_t a, musparseConstDnMatDescr_t b,
-   const void *beta, musparseDnMatDescr_t c, int compute, musparseSpMMAlg_t alg,
-   musparseSpMMStage_t stage, size_t *size, void *buffer)
+FN(SpMM, OP opa, OP opb, const void *alpha, musparseConstSpMatDescr_t a, musparseConstDnMatDescr_t b, const void *beta,
+   musparseDnMatDescr_t c, int compute, musparseSpMMAlg_t alg, musparseSpMMStage_t stage, size_t *size, void *buffer)
 FN(SpSV, OP op, const void *alpha, musparseConstSpMatDescr_t a, musparseConstDnVecDescr_t x, musparseDnVecDescr_t y,
    int compute, musparseSpSVAlg_t alg, musparseSpSVStage_t stage, size_t *size, void *buffer)
 FN(SpSM, OP opa, OP opb, const void *alpha, musparseConstSpMatDescr_t a, musparseConstDnMatDescr_t b,
-   musparseDnMatDescr_t c, int compute, musparseSpSMAlg_t alg, musparseSpSMStage_t stage, size_t *size,
-   void *buffer)
+   musparseDnMatDescr_t c, int compute, musparseSpSMAlg_t alg, musparseSpSMStage_t stage, size_t *size, void *buffer)
 FN(SpGEMM, OP opa, OP opb, const void *alpha, musparseConstSpMatDescr_t a, musparseConstSpMatDescr_t b,
-   const void *beta, musparseConstSpMatDescr_t d, musparseSpMatDescr_t c, int compute,
-   musparseSpGEMMAlg_t alg, musparseSpGEMMStage_t stage, size_t *size, void *buffer)
+   const void *beta, musparseConstSpMatDescr_t d, musparseSpMatDescr_t c, int compute, musparseSpGEMMAlg_t alg,
+   musparseSpGEMMStage_t stage, size_t *size, void *buffer)
 FN(SDDMM_bufferSize, OP opa, OP opb, const void *alpha, musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b,
    const void *beta, musparseSpMatDescr_t c, int compute, musparseSDDMMAlg_t alg, size_t *size)
 FN(SDDMM_preprocess, OP opa, OP opb, const void *alpha, musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b,
    const void *beta, musparseSpMatDescr_t c, int compute, musparseSDDMMAlg_t alg, void *buffer)
-FN(SDDMM, OP opa, OP opb, const void *alpha, musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b,
-   const void *beta, musparseSpMatDescr_t c, int compute, musparseSDDMMAlg_t alg, void *buffer)
+FN(SDDMM, OP opa, OP opb, const void *alpha, musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b, const void *beta,
+   musparseSpMatDescr_t c, int compute, musparseSDDMMAlg_t alg, void *buffer)
 FN(SparseToDense_bufferSize, musparseConstSpMatDescr_t a, musparseDnMatDescr_t b, musparseSparseToDenseAlg_t alg,
    size_t *size)
 FN(SparseToDense, musparseConstSpMatDescr_t a, musparseDnMatDescr_t b, musparseSparseToDenseAlg_t alg, void *buffer)
@@ -143,14 +138,14 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
 
 /* X: letter of the type T. */
 #define MUSPARSE_ALL(X, T) \
-    FN(X##bsric02, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, const int \
-       *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsric02, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, const int *ptr, \
+       const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##bsric02_analysis, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, const T *val, \
        const int *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##bsric02_bufferSize, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, \
        const int *ptr, const int *ind, int block, musparseInfo_t info, int *size) \
-    FN(X##bsrilu02, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, const int \
-       *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrilu02, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, const int *ptr, \
+       const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##bsrilu02_analysis, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, \
        const int *ptr, const int *ind, int block, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##bsrilu02_bufferSize, musparseDirection_t dir, int mb, int nnzb, musparseConstMatDescr_t descrA, T *val, \
@@ -159,51 +154,51 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
     FN(X##bsrsm2_analysis, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int n, \
        int nnzb, musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int block, \
        musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
-    FN(X##bsrsm2_bufferSize, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int \
-       n, int nnzb, musparseConstMatDescr_t descrA, T *val, const int *ptr, const int *ind, int block, \
+    FN(X##bsrsm2_bufferSize, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int n, \
+       int nnzb, musparseConstMatDescr_t descrA, T *val, const int *ptr, const int *ind, int block, \
        musparseInfo_t info, int *size) \
-    FN(X##bsrsm2_solve, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int n, int \
-       nnzb, const T *alpha, musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int \
-       block, musparseInfo_t info, const T *b, int ldb, T *x, int ldx, musparseSolvePolicy_t policy, void *buffer) \
+    FN(X##bsrsm2_solve, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t txy, int mb, int n, \
+       int nnzb, const T *alpha, musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, \
+       int block, musparseInfo_t info, const T *b, int ldb, T *x, int ldx, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##bsrsv2_analysis, musparseDirection_t dir, musparseOperation_t ta, int mb, int nnzb, \
        musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, \
        musparseSolvePolicy_t policy, void *buffer) \
     FN(X##bsrsv2_bufferSize, musparseDirection_t dir, musparseOperation_t ta, int mb, int nnzb, \
-       musparseConstMatDescr_t descrA, T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, int \
-       *size) \
+       musparseConstMatDescr_t descrA, T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, \
+       int *size) \
     FN(X##bsrsv2_solve, musparseDirection_t dir, musparseOperation_t ta, int mb, int nnzb, const T *alpha, \
        musparseConstMatDescr_t descrA, const T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, \
        const T *f, T *x, musparseSolvePolicy_t policy, void *buffer) \
-    FN(X##bsrxmv, musparseDirection_t dir, musparseOperation_t ta, int sizeOfMask, int mb, int nb, int nnzb, const T \
-       *alpha, musparseConstMatDescr_t descrA, const T *val, const int *mask, const int *ptr, const int *end, const \
-       int *ind, int block, const T *x, const T *beta, T *y) \
-    FN(X##csr2gebsr, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T *valA, const int \
-       *ptrA, const int *indA, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC, int rowBlockDim, int \
-       colBlockDim, void *buffer) \
-    FN(X##csr2gebsr_bufferSize, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T \
-       *valA, const int *ptrA, const int *indA, int rowBlockDim, int colBlockDim, int *size) \
+    FN(X##bsrxmv, musparseDirection_t dir, musparseOperation_t ta, int sizeOfMask, int mb, int nb, int nnzb, \
+       const T *alpha, musparseConstMatDescr_t descrA, const T *val, const int *mask, const int *ptr, const int *end, \
+       const int *ind, int block, const T *x, const T *beta, T *y) \
+    FN(X##csr2gebsr, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC, \
+       int rowBlockDim, int colBlockDim, void *buffer) \
+    FN(X##csr2gebsr_bufferSize, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, int rowBlockDim, int colBlockDim, int *size) \
     FN(X##csrcolor, int m, int nnz, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, \
        const void *fractionToColor, int *ncolors, int *coloring, int *reordering, musparseConstInfo_t info) \
-    FN(X##gebsr2csr, musparseDirection_t dir, int mb, int nb, musparseConstMatDescr_t descrA, const T *valA, const \
-       int *ptrA, const int *indA, int rowBlockDim, int colBlockDim, musparseConstMatDescr_t descrC, T *valC, int \
-       *ptrC, int *indC) \
-    FN(X##gebsr2gebsc, int mb, int nb, int nnzb, const T *val, const int *ptr, const int *ind, int rowBlockDim, int \
-       colBlockDim, T *bscVal, int *bscInd, int *bscPtr, musparseAction_t copyValues, musparseIndexBase_t idxBase, \
+    FN(X##gebsr2csr, musparseDirection_t dir, int mb, int nb, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, int rowBlockDim, int colBlockDim, musparseConstMatDescr_t descrC, T *valC, \
+       int *ptrC, int *indC) \
+    FN(X##gebsr2gebsc, int mb, int nb, int nnzb, const T *val, const int *ptr, const int *ind, int rowBlockDim, \
+       int colBlockDim, T *bscVal, int *bscInd, int *bscPtr, musparseAction_t copyValues, musparseIndexBase_t idxBase, \
        void *buffer) \
-    FN(X##gebsr2gebsc_bufferSize, int mb, int nb, int nnzb, const T *val, const int *ptr, const int *ind, int \
-       rowBlockDim, int colBlockDim, int *size) \
-    FN(X##gebsr2gebsr, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, const T \
-       *valA, const int *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, musparseConstMatDescr_t descrC, \
-       T *valC, int *ptrC, int *indC, int rowBlockDimC, int colBlockDimC, void *buffer) \
+    FN(X##gebsr2gebsc_bufferSize, int mb, int nb, int nnzb, const T *val, const int *ptr, const int *ind, \
+       int rowBlockDim, int colBlockDim, int *size) \
+    FN(X##gebsr2gebsr, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, \
+       const T *valA, const int *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, \
+       musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC, int rowBlockDimC, int colBlockDimC, \
+       void *buffer) \
     FN(X##gebsr2gebsr_bufferSize, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, \
-       const T *valA, const int *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, int rowBlockDimC, int \
-       colBlockDimC, int *size) \
-    FN(X##gemmi, int m, int n, int k, int nnz, const T *alpha, const T *a, int lda, const T *cscValB, const int \
-       *cscPtrB, const int *cscIndB, const T *beta, T *c, int ldc) \
+       const T *valA, const int *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, int rowBlockDimC, \
+       int colBlockDimC, int *size) \
+    FN(X##gemmi, int m, int n, int k, int nnz, const T *alpha, const T *a, int lda, const T *cscValB, \
+       const int *cscPtrB, const int *cscIndB, const T *beta, T *c, int ldc) \
     FN(X##axpyi, int nnz, const T *alpha, const T *xval, const int *xInd, T *y, musparseIndexBase_t idxBase) \
     FN(X##bsr2csr, musparseDirection_t dir, int mb, int nb, musparseConstMatDescr_t descrA, const T *valA, \
-       const int *ptrA, const int *indA, int blockDim, musparseConstMatDescr_t descrC, T *valC, int *ptrC, \
-       int *indC) \
+       const int *ptrA, const int *indA, int blockDim, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC) \
     FN(X##bsrmm, musparseDirection_t dir, musparseOperation_t ta, musparseOperation_t tb, int mb, int n, int kb, \
        int nnzb, const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, \
        int blockSize, const T *b, int ldb, const T *beta, T *c, int ldc) \
@@ -213,16 +208,14 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
     FN(X##csc2dense, int m, int n, musparseConstMatDescr_t descrA, const T *valA, const int *indA, const int *ptrA, \
        T *a, int lda) \
     FN(X##csr2bsr, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const T *valA, \
-       const int *ptrA, const int *indA, int blockDim, musparseConstMatDescr_t descrC, T *valC, int *ptrC, \
-       int *indC) \
+       const int *ptrA, const int *indA, int blockDim, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC) \
     FN(X##csr2csru, int m, int n, int nnz, musparseConstMatDescr_t descrA, T *val, const int *ptr, int *ind, \
        musparseInfo_t info, void *buffer) \
     FN(X##csr2dense, int m, int n, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, \
        T *a, int lda) \
     FN(X##csrgeam2, int m, int n, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, const T *valA, \
        const int *ptrA, const int *indA, const T *beta, musparseConstMatDescr_t descrB, int nnzB, const T *valB, \
-       const int *ptrB, const int *indB, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC, \
-       void *buffer) \
+       const int *ptrB, const int *indB, musparseConstMatDescr_t descrC, T *valC, int *ptrC, int *indC, void *buffer) \
     FN(X##csrgeam2_bufferSizeExt, int m, int n, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, \
        const T *valA, const int *ptrA, const int *indA, const T *beta, musparseConstMatDescr_t descrB, int nnzB, \
        const T *valB, const int *ptrB, const int *indB, musparseConstMatDescr_t descrC, const T *valC, \
@@ -230,12 +223,12 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
     FN(X##csrgemm2, int m, int n, int k, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, const T *valA, \
        const int *ptrA, const int *indA, musparseConstMatDescr_t descrB, int nnzB, const T *valB, const int *ptrB, \
        const int *indB, const T *beta, musparseConstMatDescr_t descrD, int nnzD, const T *valD, const int *ptrD, \
-       const int *indD, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int *indC, \
-       musparseConstInfo_t info, void *buffer) \
+       const int *indD, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int *indC, musparseConstInfo_t info, \
+       void *buffer) \
     FN(X##csrgemm2_bufferSizeExt, int m, int n, int k, const T *alpha, musparseConstMatDescr_t descrA, int nnzA, \
        const int *ptrA, const int *indA, musparseConstMatDescr_t descrB, int nnzB, const int *ptrB, const int *indB, \
-       const T *beta, musparseConstMatDescr_t descrD, int nnzD, const int *ptrD, const int *indD, \
-       musparseInfo_t info, size_t *size) \
+       const T *beta, musparseConstMatDescr_t descrD, int nnzD, const int *ptrD, const int *indD, musparseInfo_t info, \
+       size_t *size) \
     FN(X##csric02, int m, int nnz, musparseConstMatDescr_t descrA, T *valA, const int *ptrA, const int *indA, \
        musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##csric02_analysis, int m, int nnz, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, \
@@ -256,8 +249,8 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
        const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, const T *b, \
        int ldb, musparseInfo_t info, musparseSolvePolicy_t policy, size_t *size) \
     FN(X##csrsm2_solve, int algo, musparseOperation_t ta, musparseOperation_t tb, int m, int nrhs, int nnz, \
-       const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, T *b, \
-       int ldb, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+       const T *alpha, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, const int *indA, T *b, int ldb, \
+       musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##csrsv2_analysis, musparseOperation_t ta, int m, int nnz, musparseConstMatDescr_t descrA, const T *valA, \
        const int *ptrA, const int *indA, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     FN(X##csrsv2_bufferSize, musparseOperation_t ta, int m, int nnz, musparseConstMatDescr_t descrA, T *valA, \
@@ -269,15 +262,14 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
        musparseInfo_t info, void *buffer) \
     FN(X##csru2csr_bufferSizeExt, int m, int n, int nnz, T *val, const int *ptr, int *ind, musparseInfo_t info, \
        size_t *size) \
-    FN(X##dense2csc, int m, int n, musparseConstMatDescr_t descrA, const T *a, int lda, const int *nnzPerCol, \
-       T *valA, int *indA, int *ptrA) \
-    FN(X##dense2csr, int m, int n, musparseConstMatDescr_t descrA, const T *a, int lda, const int *nnzPerRow, \
-       T *valA, int *ptrA, int *indA) \
+    FN(X##dense2csc, int m, int n, musparseConstMatDescr_t descrA, const T *a, int lda, const int *nnzPerCol, T *valA, \
+       int *indA, int *ptrA) \
+    FN(X##dense2csr, int m, int n, musparseConstMatDescr_t descrA, const T *a, int lda, const int *nnzPerRow, T *valA, \
+       int *ptrA, int *indA) \
     FN(X##gemvi, musparseOperation_t ta, int m, int n, const T *alpha, const T *a, int lda, int nnz, const T *xval, \
        const int *xInd, const T *beta, T *y, musparseIndexBase_t idxBase, void *buffer) \
     FN(X##gemvi_bufferSize, musparseOperation_t ta, int m, int n, int nnz, int *size) \
-    FN(X##gpsvInterleavedBatch, int algo, int m, T *ds, T *dl, T *d, T *du, T *dw, T *x, int batchCount, \
-       void *buffer) \
+    FN(X##gpsvInterleavedBatch, int algo, int m, T *ds, T *dl, T *d, T *du, T *dw, T *x, int batchCount, void *buffer) \
     FN(X##gpsvInterleavedBatch_bufferSizeExt, int algo, int m, const T *ds, const T *dl, const T *d, const T *du, \
        const T *dw, const T *x, int batchCount, size_t *size) \
     FN(X##gthr, int nnz, const T *y, T *xval, const int *xInd, musparseIndexBase_t idxBase) \
@@ -287,8 +279,7 @@ FN(DenseToSparse_convert, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b, m
        void *buffer) \
     FN(X##gtsv2StridedBatch_bufferSizeExt, int m, const T *dl, const T *d, const T *du, const T *x, int batchCount, \
        int batchStride, size_t *size) \
-    FN(X##gtsv2_bufferSizeExt, int m, int n, const T *dl, const T *d, const T *du, const T *b, int ldb, \
-       size_t *size) \
+    FN(X##gtsv2_bufferSizeExt, int m, int n, const T *dl, const T *d, const T *du, const T *b, int ldb, size_t *size) \
     FN(X##gtsv2_nopivot, int m, int n, const T *dl, const T *d, const T *du, T *b, int ldb, void *buffer) \
     FN(X##gtsv2_nopivot_bufferSizeExt, int m, int n, const T *dl, const T *d, const T *du, const T *b, int ldb, \
        size_t *size) \
@@ -306,41 +297,40 @@ MUSPARSE_ALL(Z, muDoubleComplex)
 
 /* Of the real types: the letter H is f16. */
 #define MUSPARSE_PRUNE(X, T) \
-    FN(X##pruneDense2csr, int m, int n, const T *a, int lda, const T *threshold, musparseConstMatDescr_t descrC, T \
-       *valC, const int *ptrC, int *indC, void *buffer) \
+    FN(X##pruneDense2csr, int m, int n, const T *a, int lda, const T *threshold, musparseConstMatDescr_t descrC, \
+       T *valC, const int *ptrC, int *indC, void *buffer) \
     FN(X##pruneDense2csr_bufferSizeExt, int m, int n, const T *a, int lda, const T *threshold, \
        musparseConstMatDescr_t descrC, const T *valC, const int *ptrC, const int *indC, size_t *size) \
     FN(X##pruneDense2csrNnz, int m, int n, const T *a, int lda, const T *threshold, musparseConstMatDescr_t descrC, \
        int *ptrC, int *total, void *buffer) \
-    FN(X##pruneDense2csrByPercentage, int m, int n, const T *a, int lda, float percentage, musparseConstMatDescr_t \
-       descrC, T *valC, const int *ptrC, int *indC, musparseInfo_t info, void *buffer) \
+    FN(X##pruneDense2csrByPercentage, int m, int n, const T *a, int lda, float percentage, \
+       musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int *indC, musparseInfo_t info, void *buffer) \
     FN(X##pruneDense2csrByPercentage_bufferSizeExt, int m, int n, const T *a, int lda, float percentage, \
-       musparseConstMatDescr_t descrC, const T *valC, const int *ptrC, const int *indC, musparseInfo_t info, size_t \
-       *size) \
+       musparseConstMatDescr_t descrC, const T *valC, const int *ptrC, const int *indC, musparseInfo_t info, \
+       size_t *size) \
     FN(X##pruneDense2csrNnzByPercentage, int m, int n, const T *a, int lda, float percentage, \
        musparseConstMatDescr_t descrC, int *ptrC, int *total, musparseInfo_t info, void *buffer) \
     FN(X##pruneCsr2csr, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, \
        const int *indA, const T *threshold, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int *indC, \
        void *buffer) \
-    FN(X##pruneCsr2csr_bufferSizeExt, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const \
-       int *ptrA, const int *indA, const T *threshold, musparseConstMatDescr_t descrC, const T *valC, const int \
-       *ptrC, const int *indC, size_t *size) \
+    FN(X##pruneCsr2csr_bufferSizeExt, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, const T *threshold, musparseConstMatDescr_t descrC, const T *valC, \
+       const int *ptrC, const int *indC, size_t *size) \
     FN(X##pruneCsr2csrNnz, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const int *ptrA, \
        const int *indA, const T *threshold, musparseConstMatDescr_t descrC, int *ptrC, int *total, void *buffer) \
-    FN(X##pruneCsr2csrByPercentage, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const int \
-       *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, int \
-       *indC, musparseInfo_t info, void *buffer) \
-    FN(X##pruneCsr2csrByPercentage_bufferSizeExt, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T \
-       *valA, const int *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, const T *valC, \
-       const int *ptrC, const int *indC, musparseInfo_t info, size_t *size) \
-    FN(X##pruneCsr2csrNnzByPercentage, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, const \
-       int *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, int *ptrC, int *total, \
+    FN(X##pruneCsr2csrByPercentage, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, T *valC, const int *ptrC, \
+       int *indC, musparseInfo_t info, void *buffer) \
+    FN(X##pruneCsr2csrByPercentage_bufferSizeExt, int m, int n, int nnzA, musparseConstMatDescr_t descrA, \
+       const T *valA, const int *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, \
+       const T *valC, const int *ptrC, const int *indC, musparseInfo_t info, size_t *size) \
+    FN(X##pruneCsr2csrNnzByPercentage, int m, int n, int nnzA, musparseConstMatDescr_t descrA, const T *valA, \
+       const int *ptrA, const int *indA, float percentage, musparseConstMatDescr_t descrC, int *ptrC, int *total, \
        musparseInfo_t info, void *buffer)
 MUSPARSE_PRUNE(S, float)
 MUSPARSE_PRUNE(D, double)
 MUSPARSE_PRUNE(H, unsigned short)
-FN(Sroti, int nnz, float *xVal, const int *xInd, float *y, const float *c, const float *s,
-   musparseIndexBase_t idxBase)
+FN(Sroti, int nnz, float *xVal, const int *xInd, float *y, const float *c, const float *s, musparseIndexBase_t idxBase)
 FN(Droti, int nnz, double *xVal, const int *xInd, double *y, const double *c, const double *s,
    musparseIndexBase_t idxBase)
 
@@ -355,12 +345,11 @@ FN0(CreateCsrsm2Info, musparseInfo_t *info)
 FN0(CreateCsrsv2Info, musparseInfo_t *info)
 FN0(CreateCsru2csrInfo, musparseInfo_t *info)
 FN(CreateIdentityPermutation, int n, int *p)
-FN(Csr2cscEx2, int m, int n, int nnz, const void *val, const int *ptr, const int *ind, void *valC, int *ptrC,
+FN(Csr2cscEx2, int m, int n, int nnz, const void *val, const int *ptr, const int *ind, void *valC, int *ptrC, int *indC,
+   int valType, musparseAction_t copyvalues, musparseIndexBase_t idxBase, musparseCsr2CscAlg_t alg, void *buffer)
+FN(Csr2cscEx2_bufferSize, int m, int n, int nnz, const void *val, const int *ptr, const int *ind, void *valC, int *ptrC,
    int *indC, int valType, musparseAction_t copyvalues, musparseIndexBase_t idxBase, musparseCsr2CscAlg_t alg,
-   void *buffer)
-FN(Csr2cscEx2_bufferSize, int m, int n, int nnz, const void *val, const int *ptr, const int *ind, void *valC,
-   int *ptrC, int *indC, int valType, musparseAction_t copyvalues, musparseIndexBase_t idxBase,
-   musparseCsr2CscAlg_t alg, size_t *bufferSize)
+   size_t *bufferSize)
 FN(Dcsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const double *valA, const int *indA,
    const int *ptrA, int nnzA, const int *nnzPerRow, double *valC, int *indC, int *ptrC, double tol)
 FN0(DestroyCsrgemm2Info, musparseInfo_t info)
@@ -369,10 +358,10 @@ FN0(DestroyCsrilu02Info, musparseInfo_t info)
 FN0(DestroyCsrsm2Info, musparseInfo_t info)
 FN0(DestroyCsrsv2Info, musparseInfo_t info)
 FN0(DestroyCsru2csrInfo, musparseInfo_t info)
-FN(Dnnz_compress, int m, musparseConstMatDescr_t descr, const double *valA, const int *ptrA, int *nnzPerRow,
-   int *nnzC, double tol)
-FN(Scsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const float *valA, const int *indA,
-   const int *ptrA, int nnzA, const int *nnzPerRow, float *valC, int *indC, int *ptrC, float tol)
+FN(Dnnz_compress, int m, musparseConstMatDescr_t descr, const double *valA, const int *ptrA, int *nnzPerRow, int *nnzC,
+   double tol)
+FN(Scsr2csr_compress, int m, int n, musparseConstMatDescr_t descrA, const float *valA, const int *indA, const int *ptrA,
+   int nnzA, const int *nnzPerRow, float *valC, int *indC, int *ptrC, float tol)
 FN(Snnz_compress, int m, musparseConstMatDescr_t descr, const float *valA, const int *ptrA, int *nnzPerRow, int *nnzC,
    float tol)
 FN(Xcoo2csr, const int *cooind, int nnz, int m, int *ptr, musparseIndexBase_t idxBase)
@@ -381,16 +370,16 @@ FN(XcoosortByRow, int m, int n, int nnz, int *cooRowsA, int *cooColsA, int *p, v
 FN(Xcoosort_bufferSizeExt, int m, int n, int nnz, const int *cooRowsA, const int *cooColsA, size_t *size)
 FN(Xcscsort, int m, int n, int nnz, musparseConstMatDescr_t descrA, const int *ptrA, int *indA, int *p, void *buffer)
 FN(Xcscsort_bufferSizeExt, int m, int n, int nnz, const int *ptrA, const int *indA, size_t *size)
-FN(Xcsr2bsrNnz, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const int *ptrA,
-   const int *indA, int blockDim, musparseConstMatDescr_t descrC, int *ptrC, int *total)
+FN(Xcsr2bsrNnz, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const int *ptrA, const int *indA,
+   int blockDim, musparseConstMatDescr_t descrC, int *ptrC, int *total)
 FN(Xcsr2coo, const int *ptr, int nnz, int m, int *cooind, musparseIndexBase_t idxBase)
 FN(Xcsrgeam2Nnz, int m, int n, musparseConstMatDescr_t descrA, int nnzA, const int *ptrA, const int *indA,
    musparseConstMatDescr_t descrB, int nnzB, const int *ptrB, const int *indB, musparseConstMatDescr_t descrC,
    int *ptrC, int *total, void *workspace)
 FN(Xcsrgemm2Nnz, int m, int n, int k, musparseConstMatDescr_t descrA, int nnzA, const int *ptrA, const int *indA,
-   musparseConstMatDescr_t descrB, int nnzB, const int *ptrB, const int *indB, musparseConstMatDescr_t descrD,
-   int nnzD, const int *ptrD, const int *indD, musparseConstMatDescr_t descrC, int *ptrC, int *total,
-   musparseConstInfo_t info, void *buffer)
+   musparseConstMatDescr_t descrB, int nnzB, const int *ptrB, const int *indB, musparseConstMatDescr_t descrD, int nnzD,
+   const int *ptrD, const int *indD, musparseConstMatDescr_t descrC, int *ptrC, int *total, musparseConstInfo_t info,
+   void *buffer)
 FN(Xcsric02_zeroPivot, musparseInfo_t info, int *position)
 FN(Xcsrilu02_zeroPivot, musparseInfo_t info, int *position)
 FN(Xcsrsm2_zeroPivot, musparseInfo_t info, int *position)
@@ -413,18 +402,18 @@ FN0(CreateColorInfo, musparseInfo_t *info)
 FN0(DestroyColorInfo, musparseInfo_t info)
 FN0(CreatePruneInfo, musparseInfo_t *info)
 FN0(DestroyPruneInfo, musparseInfo_t info)
-FN(CsrmvEx, musparseAlgMode_t alg, musparseOperation_t ta, int m, int n, int nnz, const void *alpha, int
-   alphatype, musparseConstMatDescr_t descrA, const void *val, int valtype, const int *ptr, const int *ind,
-   const void *x, int xtype, const void *beta, int betatype, void *y, int ytype, int compute, void *buffer)
+FN(CsrmvEx, musparseAlgMode_t alg, musparseOperation_t ta, int m, int n, int nnz, const void *alpha, int alphatype,
+   musparseConstMatDescr_t descrA, const void *val, int valtype, const int *ptr, const int *ind, const void *x,
+   int xtype, const void *beta, int betatype, void *y, int ytype, int compute, void *buffer)
 FN(CsrmvEx_bufferSize, musparseAlgMode_t alg, musparseOperation_t ta, int m, int n, int nnz, const void *alpha,
    int alphatype, musparseConstMatDescr_t descrA, const void *val, int valtype, const int *ptr, const int *ind,
    const void *x, int xtype, const void *beta, int betatype, void *y, int ytype, int compute, size_t *size)
-FN(Xcsr2gebsrNnz, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const int *ptrA, const
-   int *indA, musparseConstMatDescr_t descrC, int *ptrC, int rowBlockDim, int colBlockDim, int *total, void
-   *buffer)
-FN(Xgebsr2gebsrNnz, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, const int
-   *ptrA, const int *indA, int rowBlockDimA, int colBlockDimA, musparseConstMatDescr_t descrC, int *ptrC, int
-   rowBlockDimC, int colBlockDimC, int *total, void *buffer)
+FN(Xcsr2gebsrNnz, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t descrA, const int *ptrA,
+   const int *indA, musparseConstMatDescr_t descrC, int *ptrC, int rowBlockDim, int colBlockDim, int *total,
+   void *buffer)
+FN(Xgebsr2gebsrNnz, musparseDirection_t dir, int mb, int nb, int nnzb, musparseConstMatDescr_t descrA, const int *ptrA,
+   const int *indA, int rowBlockDimA, int colBlockDimA, musparseConstMatDescr_t descrC, int *ptrC, int rowBlockDimC,
+   int colBlockDimC, int *total, void *buffer)
 FN(Xbsric02_zeroPivot, musparseInfo_t info, int *position)
 FN(Xbsrilu02_zeroPivot, musparseInfo_t info, int *position)
 FN(Xbsrsm2_zeroPivot, musparseInfo_t info, int *position)

@@ -18,10 +18,7 @@ typedef int CUresult;
 #define CUMU_BAD_ARG CUMU_RT(cudaErrorInvalidValue)
 
 /* Stream of the _ptsz forms: 0 means the thread's own default stream. */
-static inline cudaStream_t cumu_ptsz(cudaStream_t s)
-{
-    return s ? s : CUMU_STREAM_PER_THREAD;
-}
+static inline cudaStream_t cumu_ptsz(cudaStream_t s) { return s ? s : CUMU_STREAM_PER_THREAD; }
 
 /* Kernel of what a runtime call names: a handle, or the address of the host stub. */
 static inline struct cumu_func *cumu_kernel_of(const void *p)

@@ -22,10 +22,7 @@ static bool order_known(int order, unsigned flags)
 }
 
 /* As documented, not the legacy stream. */
-static bool stream_fits(CUstream s)
-{
-    return s && s != CUMU_STREAM_LEGACY;
-}
+static bool stream_fits(CUstream s) { return s && s != CUMU_STREAM_LEGACY; }
 
 /* Sources that may be gone after the call are read during it. */
 static int finish(bool during_call, CUstream stream)
@@ -37,14 +34,12 @@ static int finish(bool during_call, CUstream stream)
  * checked before the first copy, as CUDA does, so that a refused batch has copied nothing; `fail` names the element.
  * */
 int cumu_copy_batch(const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes, size_t count,
-                    const CUmemcpyAttributes *attrs, const size_t *firsts, size_t nattrs, size_t *fail,
-                    CUstream stream)
+                    const CUmemcpyAttributes *attrs, const size_t *firsts, size_t nattrs, size_t *fail, CUstream stream)
 {
     size_t unused;
     fail = fail ? fail : &unused;
     *fail = SIZE_MAX;
-    if (!dsts || !srcs || !sizes || !count || !attrs || !ascending(firsts, nattrs, count) ||
-        !stream_fits(stream))
+    if (!dsts || !srcs || !sizes || !count || !attrs || !ascending(firsts, nattrs, count) || !stream_fits(stream))
         return CUDA_ERROR_INVALID_VALUE;
     bool during_call = false;
     for (size_t i = 0; i < nattrs; i++) {
@@ -77,10 +72,9 @@ static size_t element_size(MUarray array)
     static const struct {
         int format;
         unsigned char bytes;
-    } formats[] = {{CU_AD_FORMAT_UNSIGNED_INT8, 1},  {CU_AD_FORMAT_UNSIGNED_INT16, 2},
-                   {CU_AD_FORMAT_UNSIGNED_INT32, 4}, {CU_AD_FORMAT_SIGNED_INT8, 1},
-                   {CU_AD_FORMAT_SIGNED_INT16, 2},   {CU_AD_FORMAT_SIGNED_INT32, 4},
-                   {CU_AD_FORMAT_HALF, 2},           {CU_AD_FORMAT_FLOAT, 4}};
+    } formats[] = {{CU_AD_FORMAT_UNSIGNED_INT8, 1}, {CU_AD_FORMAT_UNSIGNED_INT16, 2}, {CU_AD_FORMAT_UNSIGNED_INT32, 4},
+                   {CU_AD_FORMAT_SIGNED_INT8, 1},   {CU_AD_FORMAT_SIGNED_INT16, 2},   {CU_AD_FORMAT_SIGNED_INT32, 4},
+                   {CU_AD_FORMAT_HALF, 2},          {CU_AD_FORMAT_FLOAT, 4}};
     MUSA_ARRAY3D_DESCRIPTOR d;
     memset(&d, 0, sizeof d);
     if (mu.muArray3DGetDescriptor(&d, array))
@@ -93,8 +87,7 @@ static size_t element_size(MUarray array)
 
 static bool operand_known(const CUmemcpy3DOperand *o)
 {
-    return o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ||
-           (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER && o->op.ptr.ptr);
+    return o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY || (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER && o->op.ptr.ptr);
 }
 
 /* Element of the box: that of its arrays, which agree; else a byte. 0: no such box. */
@@ -118,16 +111,16 @@ struct box_end {
     size_t x, y, z, pitch, height;
 };
 
-static bool box_end(struct box_end *e, const CUmemcpy3DOperand *o, const CUDA_MEMCPY3D_BATCH_OP *op,
-                    size_t element)
+static bool box_end(struct box_end *e, const CUmemcpy3DOperand *o, const CUDA_MEMCPY3D_BATCH_OP *op, size_t element)
 {
     if (o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
-        *e = (struct box_end){.type = CU_MEMORYTYPE_ARRAY, .array = o->op.array.array,
-                              .y = o->op.array.y, .z = o->op.array.z};
+        *e = (struct box_end){
+            .type = CU_MEMORYTYPE_ARRAY, .array = o->op.array.array, .y = o->op.array.y, .z = o->op.array.z};
         return !__builtin_mul_overflow(o->op.array.x, element, &e->x);
     }
     size_t row = o->op.ptr.rowLength ? o->op.ptr.rowLength : op->width;
-    *e = (struct box_end){.type = CU_MEMORYTYPE_UNIFIED, .pointer = o->op.ptr.ptr,
+    *e = (struct box_end){.type = CU_MEMORYTYPE_UNIFIED,
+                          .pointer = o->op.ptr.ptr,
                           .height = o->op.ptr.layerHeight ? o->op.ptr.layerHeight : op->height};
     return !__builtin_mul_overflow(row, element, &e->pitch);
 }
@@ -164,8 +157,8 @@ static int copy_box(const CUDA_MEMCPY3D_BATCH_OP *op, size_t element, CUstream s
     return mu.muMemcpy3DAsync_v2(&m, (MUstream)stream);
 }
 
-int cumu_copy3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail,
-                      unsigned long long flags, CUstream stream)
+int cumu_copy3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail, unsigned long long flags,
+                      CUstream stream)
 {
     size_t unused;
     bool during_call = false;
@@ -193,8 +186,8 @@ int cumu_copy3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *f
 /* ---- managed ranges -------------------------------------------------------------------------- */
 
 int cumu_range_batch(unsigned what, const CUdeviceptr *ptrs, const size_t *sizes, size_t count,
-                     const CUmemLocation *locs, const size_t *firsts, size_t nlocs,
-                     unsigned long long flags, CUstream stream)
+                     const CUmemLocation *locs, const size_t *firsts, size_t nlocs, unsigned long long flags,
+                     CUstream stream)
 {
     if (!ptrs || !sizes || !count || flags || !stream_fits(stream))
         return CUDA_ERROR_INVALID_VALUE;
@@ -202,15 +195,14 @@ int cumu_range_batch(unsigned what, const CUdeviceptr *ptrs, const size_t *sizes
         if (!locs || !ascending(firsts, nlocs, count))
             return CUDA_ERROR_INVALID_VALUE;
         for (size_t i = 0; i < nlocs; i++)
-            if (locs[i].type < CU_MEM_LOCATION_TYPE_DEVICE ||
-                locs[i].type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
+            if (locs[i].type < CU_MEM_LOCATION_TYPE_DEVICE || locs[i].type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
                 return CUDA_ERROR_INVALID_VALUE;
     }
     /* What is discarded may keep what it holds; that it is managed memory is checked here. */
     for (size_t i = 0; i < count; i++) {
         int advice = 0;
-        int err = mu.muMemRangeGetAttribute(&advice, sizeof advice, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
-                                            ptrs[i], sizes[i]);
+        int err = mu.muMemRangeGetAttribute(&advice, sizeof advice, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, ptrs[i],
+                                            sizes[i]);
         if (err)
             return err;
     }
@@ -229,9 +221,8 @@ int cumu_range_batch(unsigned what, const CUdeviceptr *ptrs, const size_t *sizes
 
 static int pool_location(const CUmemLocation *where, int type)
 {
-    if (!where || where->type < CU_MEM_LOCATION_TYPE_DEVICE ||
-        where->type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT || type < CU_MEM_ALLOCATION_TYPE_PINNED ||
-        type > CU_MEM_ALLOCATION_TYPE_MANAGED)
+    if (!where || where->type < CU_MEM_LOCATION_TYPE_DEVICE || where->type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ||
+        type < CU_MEM_ALLOCATION_TYPE_PINNED || type > CU_MEM_ALLOCATION_TYPE_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;
     /* The attributes say that the host has no pools and that managed memory comes from none. */
     return where->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED

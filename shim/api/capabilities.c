@@ -51,8 +51,7 @@ int cumu_host_atomics(unsigned *capabilities, const int *operations, unsigned co
 int cumu_peer_atomics(unsigned *capabilities, const int *operations, unsigned count, int device, int peer)
 {
     int supported = 0;
-    int err =
-        mu.muDeviceGetP2PAttribute(&supported, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device, peer);
+    int err = mu.muDeviceGetP2PAttribute(&supported, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device, peer);
     return err ? err : answer(capabilities, operations, count, supported);
 }
 

@@ -71,8 +71,7 @@ static struct check_stream *find(const void *handle, int device, unsigned thread
 {
     for (unsigned i = 0; i < nstreams; i++) {
         struct check_stream *s = streams[i];
-        if (s->live && s->handle == handle &&
-            (!is_default(handle) || (s->device == device && s->thread == thread)))
+        if (s->live && s->handle == handle && (!is_default(handle) || (s->device == device && s->thread == thread)))
             return s;
     }
     return NULL;
@@ -275,9 +274,8 @@ static void tell(const struct use *now, const struct use *before, const char *wh
     uintptr_t at = now->range.at > before->range.at ? now->range.at : before->range.at;
     describe(here, sizeof here, &now->call);
     describe(there, sizeof there, &before->call);
-    cumu_log(NULL, CUMU_ERROR, "check", now->call.name,
-             "%s %#zx (%s) while that is under way which %s it (%s): %s", does[now->range.use], (size_t)at,
-             here, does[before->range.use], there, why);
+    cumu_log(NULL, CUMU_ERROR, "check", now->call.name, "%s %#zx (%s) while that is under way which %s it (%s): %s",
+             does[now->range.use], (size_t)at, here, does[before->range.use], there, why);
 }
 
 /* Compares with what is under way, and forgets what the host has waited for. */
@@ -288,8 +286,7 @@ static void compare(struct list *l, const struct use *now, const struct clock *k
         const struct use *u = &l->use[i];
         if (u->tick <= host.at[u->stream])
             continue;
-        if (overlap(&u->range, &now->range) && (u->range.use || now->range.use) &&
-            u->tick > known->at[u->stream])
+        if (overlap(&u->range, &now->range) && (u->range.use || now->range.use) && u->tick > known->at[u->stream])
             tell(now, u, "no event, synchronisation or common stream lies between");
         l->use[n++] = *u;
     }
@@ -322,8 +319,7 @@ static void add(struct list *l, const struct use *now)
     l->use[l->n++] = *now;
 }
 
-void cumu_check_put(struct check_stream *s, const struct check_call *call, const struct check_range *ranges,
-                    unsigned n)
+void cumu_check_put(struct check_stream *s, const struct check_call *call, const struct check_range *ranges, unsigned n)
 {
     bool fresh;
     pthread_mutex_lock(&lock);

@@ -15,7 +15,7 @@
 struct check_stream; /* opaque; lives as long as the process */
 
 enum check_stream_kind {
-    CHECK_BLOCKING,    /* waits for the legacy stream of its device, and it for this one */
+    CHECK_BLOCKING, /* waits for the legacy stream of its device, and it for this one */
     CHECK_NONBLOCKING,
     CHECK_LEGACY
 };
@@ -25,7 +25,7 @@ struct check_stream *cumu_check_stream(const void *handle, int device, unsigned 
                                        enum check_stream_kind (*kind)(const void *handle));
 void cumu_check_stream_gone(const void *handle, int device);
 
-struct check_call { /* who uses memory */
+struct check_call {     /* who uses memory */
     const char *name;   /* "ncclAllReduce"; lives as long as the process */
     const char *kernel; /* of a launch: its name, copied; else NULL */
     uintptr_t site;     /* return address of the call */
@@ -57,7 +57,7 @@ void cumu_check_beside(const struct check_call *a, const struct check_range *ra,
 void cumu_check_record(struct check_stream *s, const void *event);
 void cumu_check_event_gone(const void *event);
 void cumu_check_wait(struct check_stream *s, const void *event);
-void cumu_check_wait_all(struct check_stream *s);               /* for who knows what: nothing to report */
+void cumu_check_wait_all(struct check_stream *s);                /* for who knows what: nothing to report */
 void cumu_check_join(struct check_stream *const *s, unsigned n); /* each waits for all of them */
 /* The host has waited: for a stream, for an event, for a device. */
 void cumu_check_synced(struct check_stream *s);

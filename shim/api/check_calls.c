@@ -35,7 +35,7 @@ enum { NO = -1, SEND_ALL = 1, RECEIVE_ALL = 2, SEND_ROOT = 4, RECEIVE_ROOT = 8 }
 static const struct row {
     const char *name;
     enum what what;
-    signed char a[6]; /* numbers of arguments */
+    signed char a[6];   /* numbers of arguments */
     unsigned char more; /* COLLECTIVE: of whom and for whom */
 } rows[] = {
     {"cudaLaunchKernel", LAUNCH, {0, 3, NO, NO}, 0},
@@ -119,10 +119,7 @@ static _Atomic unsigned threads;
 
 /* ---- which calls ------------------------------------------------------------------------------- */
 
-static bool checking(void)
-{
-    return strcmp(cumu_opt_text(CUMU_OPT_CHECK), "sync") == 0;
-}
+static bool checking(void) { return strcmp(cumu_opt_text(CUMU_OPT_CHECK), "sync") == 0; }
 
 static bool same(const char *row, const char *symbol)
 {
@@ -174,16 +171,14 @@ static uint64_t argument(const struct seen *s, int i)
     return i < 0 ? 0 : cumu_call_argument(s->call, s->frame, (unsigned)i);
 }
 
-static const void *pointer(const struct seen *s, int i)
-{
-    return (const void *)(uintptr_t)argument(s, i);
-}
+static const void *pointer(const struct seen *s, int i) { return (const void *)(uintptr_t)argument(s, i); }
 
 static bool on_device(const void *p)
 {
     unsigned type = 0;
-    return p && mu.muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, (MUdeviceptr)(uintptr_t)p) ==
-                    MUSA_SUCCESS &&
+    return p &&
+           mu.muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, (MUdeviceptr)(uintptr_t)p) ==
+               MUSA_SUCCESS &&
            type == MU_MEMORYTYPE_DEVICE;
 }
 
@@ -192,8 +187,8 @@ static enum check_stream_kind kind_of(const void *handle)
     unsigned flags = 0;
     if ((uintptr_t)handle <= 1)
         return CHECK_LEGACY;
-    return mu.muStreamGetFlags((MUstream)(uintptr_t)handle, &flags) == MUSA_SUCCESS && flags & 1
-               ? CHECK_NONBLOCKING : CHECK_BLOCKING;
+    return mu.muStreamGetFlags((MUstream)(uintptr_t)handle, &flags) == MUSA_SUCCESS && flags & 1 ? CHECK_NONBLOCKING
+                                                                                                 : CHECK_BLOCKING;
 }
 
 /* NULL: what is put there becomes part of a graph, or there are too many. */
@@ -341,8 +336,7 @@ static void compare_messages(void)
         for (unsigned k = 0; k < i; k++) {
             const struct grouped *a = &mine.calls[k], *b = &mine.calls[i];
             if (a->message && b->message && a->comm == b->comm)
-                cumu_check_beside(&a->call, &a->ranges[!a->ranges[0].size], &b->call,
-                                  &b->ranges[!b->ranges[0].size]);
+                cumu_check_beside(&a->call, &a->ranges[!a->ranges[0].size], &b->call, &b->ranges[!b->ranges[0].size]);
         }
 }
 
@@ -416,8 +410,12 @@ static void act(const struct seen *s, bool failed)
         cumu_check_fresh(at, argument(s, 1));
         return;
     }
-    case GROUP_START: case GROUP_END: return;
-    case RECORD: case WAIT_EVENT: case WAIT_VALUE: case SYNC_STREAM: break;
+    case GROUP_START:
+    case GROUP_END: return;
+    case RECORD:
+    case WAIT_EVENT:
+    case WAIT_VALUE:
+    case SYNC_STREAM: break;
     }
     if (!(stream = stream_of(s, &handle)))
         return;

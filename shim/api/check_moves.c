@@ -26,8 +26,8 @@ static struct check_range side(const void *a, musaPos pos, musaPitchedPtr p, mus
     size_t slice = p.pitch * p.ysize;
     if (a)
         return array(a, use);
-    return lines_at((uintptr_t)p.ptr + pos.x + pos.y * p.pitch + pos.z * slice, e.width,
-                    p.pitch, e.depth ? (e.depth - 1) * p.ysize + e.height : 0, use);
+    return lines_at((uintptr_t)p.ptr + pos.x + pos.y * p.pitch + pos.z * slice, e.width, p.pitch,
+                    e.depth ? (e.depth - 1) * p.ysize + e.height : 0, use);
 }
 
 static struct check_range driver_side(MUmemorytype type, const void *host, MUdeviceptr device, const void *a, size_t at,
@@ -54,10 +54,10 @@ static unsigned described(unsigned kind, const void *description, struct check_r
     } else if (kind == CUMU_ARG_CU_COPY2D) {
         const MUSA_MEMCPY2D *c = description;
         size_t to = c->dstXInBytes + c->dstY * c->dstPitch, from = c->srcXInBytes + c->srcY * c->srcPitch;
-        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, to, c->WidthInBytes,
-                           c->dstPitch, c->Height, CHECK_WRITES);
-        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, from, c->WidthInBytes,
-                           c->srcPitch, c->Height, CHECK_READS);
+        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, to, c->WidthInBytes, c->dstPitch,
+                           c->Height, CHECK_WRITES);
+        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, from, c->WidthInBytes, c->srcPitch,
+                           c->Height, CHECK_READS);
     } else {
         const MUSA_MEMCPY3D *c = description;
         size_t to = (c->dstZ * c->dstHeight + c->dstY) * c->dstPitch + c->dstXInBytes;
@@ -94,7 +94,9 @@ static uintptr_t variable(uint64_t shadow, uint64_t offset)
 
 unsigned cumu_check_moves(const struct cumu_prototype *c, const struct cumu_frame *f, struct check_range r[2])
 {
-    struct { unsigned at, kind; } memory[2];
+    struct {
+        unsigned at, kind;
+    } memory[2];
     uint64_t length[2] = {0, 1};
     unsigned n = 0, lengths = 0, offset = 0; /* offset: an argument behind the length */
     for (unsigned i = 0; i < c->count; i++) {

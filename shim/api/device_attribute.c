@@ -42,9 +42,8 @@ enum { LAST_SHARED = 119, LAST = cudaDevAttrMax - 1 };
 /* SDK 3.1.0's driver has 121 to 124 as well, and no 120 (mapping/facts/musa.md N2): later ones are asked, too. */
 static bool is_shared(int attribute)
 {
-    return attribute <= LAST_SHARED ||
-           (attribute >= CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED &&
-            attribute <= CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
+    return attribute <= LAST_SHARED || (attribute >= CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED &&
+                                        attribute <= CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 }
 
 int cumu_device_attribute(int *value, int attribute, int device)

@@ -82,30 +82,31 @@ static mublasStatus_t give(bool on_device, void *result, const void *norm, size_
 }
 
 /* A complex vector is one of its real and one of its imaginary parts. */
-#define NORM(name, dot, type, real, parts, least, most)                                            \
-    static mublasStatus_t name(mublasHandle_t h, int n, const type *x, int incx, real *result)     \
-    {                                                                                              \
-        struct before b;                                                                           \
-        real sum = 0, part, norm = 0;                                                              \
-        bool none = n <= 0 || incx <= 0;                                                           \
-        mublasStatus_t r = !result || (!x && !none) ? MUBLAS_STATUS_INVALID_POINTER                \
-                           : incx > __INT_MAX__ / (parts) ? MUBLAS_STATUS_INVALID_SIZE : enter(h, &b, false); \
-        if (r)                                                                                     \
-            return r;                                                                              \
-        for (int k = 0; !r && !none && k < (parts); k++) {                                         \
-            const real *p = (const real *)x + k;                                                   \
-            r = mu.dot(h, n, p, (parts) * incx, p, (parts) * incx, &part);                         \
-            sum += part;                                                                           \
-        }                                                                                          \
-        leave(h, &b);                                                                              \
-        if (!r && !none && (sum < (least) || sum > (most))) {                                      \
-            double wide = 0;                                                                       \
+#define NORM(name, dot, type, real, parts, least, most) \
+    static mublasStatus_t name(mublasHandle_t h, int n, const type *x, int incx, real *result) \
+    { \
+        struct before b; \
+        real sum = 0, part, norm = 0; \
+        bool none = n <= 0 || incx <= 0; \
+        mublasStatus_t r = !result || (!x && !none)       ? MUBLAS_STATUS_INVALID_POINTER \
+                           : incx > __INT_MAX__ / (parts) ? MUBLAS_STATUS_INVALID_SIZE \
+                                                          : enter(h, &b, false); \
+        if (r) \
+            return r; \
+        for (int k = 0; !r && !none && k < (parts); k++) { \
+            const real *p = (const real *)x + k; \
+            r = mu.dot(h, n, p, (parts)*incx, p, (parts)*incx, &part); \
+            sum += part; \
+        } \
+        leave(h, &b); \
+        if (!r && !none && (sum < (least) || sum > (most))) { \
+            double wide = 0; \
             r = norm_on_host(n, (const char *)x, (size_t)incx * sizeof *x, sizeof(real), parts, &wide); \
-            norm = (real)wide;                                                                     \
-        } else {                                                                                   \
-            norm = (real)sqrt((double)sum);                                                        \
-        }                                                                                          \
-        return r ? r : give(b.changed, result, &norm, sizeof norm);                                \
+            norm = (real)wide; \
+        } else { \
+            norm = (real)sqrt((double)sum); \
+        } \
+        return r ? r : give(b.changed, result, &norm, sizeof norm); \
     }
 NORM(snrm2, mublasSdot, float, float, 1, FLT_MIN / FLT_EPSILON, FLT_MAX)
 NORM(dnrm2, mublasDdot, double, double, 1, DBL_MIN / DBL_EPSILON, DBL_MAX)
@@ -158,7 +159,7 @@ static mublasStatus_t begin(mublasHandle_t h, struct diagonal *d, int side, int 
         return MUBLAS_STATUS_INVALID_POINTER;
     *d = (struct diagonal){.left = side == MUBLAS_SIDE_LEFT, .a = a, .x = x};
     if (incx < 0 && count > 0)
-        d->x += (size_t)-(long long)incx * (size_t)(count - 1) * size;
+        d->x += (size_t) - (long long)incx * (size_t)(count - 1) * size;
     mublasStatus_t r = enter(h, &d->before, true);
     if (!r && m && n && overlap(a, span(m, n, lda, size), c, span(m, n, ldc, size)))
         r = copy_aside(h, d, span(m, n, lda, size));
@@ -176,20 +177,20 @@ static mublasStatus_t end(mublasHandle_t h, struct diagonal *d, mublasStatus_t r
     return r;
 }
 
-#define DIAGONAL(name, gemm, type, ...)                                                            \
+#define DIAGONAL(name, gemm, type, ...) \
     static mublasStatus_t name(mublasHandle_t h, mublasSideMode_t side, int m, int n, const type *a, int lda, \
-                               const type *x, int incx, type *c, int ldc)                          \
-    {                                                                                              \
-        static const type one = {__VA_ARGS__}, zero;                                               \
-        struct diagonal d = {0};                                                                   \
-        mublasStatus_t r = begin(h, &d, side, m, n, a, lda, x, incx, c, ldc, sizeof *c);           \
-        const type *from = (const void *)d.a, *numbers = (const void *)d.x;                        \
-        if (!r && m && n)                                                                          \
-            r = d.left ? mu.gemm(h, MUBLAS_OP_N, MUBLAS_OP_N, 1, n, 1, &one, numbers, 1, incx, from, lda, 1, &zero, \
-                                 c, ldc, 1, m)                                                     \
-                       : mu.gemm(h, MUBLAS_OP_N, MUBLAS_OP_N, m, 1, 1, &one, from, lda, lda, numbers, 1, incx, \
-                                 &zero, c, ldc, ldc, n);                                           \
-        return end(h, &d, r);                                                                      \
+                               const type *x, int incx, type *c, int ldc) \
+    { \
+        static const type one = {__VA_ARGS__}, zero; \
+        struct diagonal d = {0}; \
+        mublasStatus_t r = begin(h, &d, side, m, n, a, lda, x, incx, c, ldc, sizeof *c); \
+        const type *from = (const void *)d.a, *numbers = (const void *)d.x; \
+        if (!r && m && n) \
+            r = d.left ? mu.gemm(h, MUBLAS_OP_N, MUBLAS_OP_N, 1, n, 1, &one, numbers, 1, incx, from, lda, 1, &zero, c, \
+                                 ldc, 1, m) \
+                       : mu.gemm(h, MUBLAS_OP_N, MUBLAS_OP_N, m, 1, 1, &one, from, lda, lda, numbers, 1, incx, &zero, \
+                                 c, ldc, ldc, n); \
+        return end(h, &d, r); \
     }
 DIAGONAL(sdgmm, mublasSgemmStridedBatched, float, 1)
 DIAGONAL(ddgmm, mublasDgemmStridedBatched, double, 1)
@@ -218,6 +219,7 @@ void *cumu_blas_stand_in(const char *symbol)
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, symbol) == 0)
             return !cumu_below_has("mublas", symbol) && cumu_below_has("mublas", rows[i].over)
-                       ? cumu_code_address(rows[i].function) : NULL;
+                       ? cumu_code_address(rows[i].function)
+                       : NULL;
     return NULL;
 }

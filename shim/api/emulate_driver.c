@@ -27,10 +27,7 @@ static MUresult prefetch(MUdeviceptr p, size_t size, MUdevice device, MUstream s
 }
 
 /* It may take pitches that these refuse: those answer an error. */
-static MUresult copy_2d(const MUSA_MEMCPY2D *copy)
-{
-    return mu.muMemcpy2D_v2(copy);
-}
+static MUresult copy_2d(const MUSA_MEMCPY2D *copy) { return mu.muMemcpy2D_v2(copy); }
 
 /* A handle that comes back as another stream has the same number again: there is nothing to see that by. */
 static MUresult stream_id(MUstream stream, unsigned long long *id)

@@ -66,24 +66,24 @@ static bool hold(const void *handle, musaStream_t stream)
 #define BELOW(library, function) ((__typeof__(function) *)(void (*)(void))(uintptr_t)cumu_below(library, #function))
 
 /* `live` is a question to the handle that every library has. */
-#define STREAMS(library, upper, live)                                                              \
-    static library##Status_t library##_set_stream(library##Handle_t handle, musaStream_t stream)   \
-    {                                                                                              \
-        library##Status_t r = BELOW(#library, library##SetStream)(handle, stream);                 \
-        return r || hold(handle, stream) ? r : upper##_STATUS_MEMORY_ERROR;                        \
-    }                                                                                              \
-    static library##Status_t library##_get_stream(library##Handle_t handle, musaStream_t *stream)  \
-    {                                                                                              \
-        int value;                                                                                 \
-        library##Status_t r = !stream ? upper##_STATUS_INVALID_POINTER : mu.live(handle, &value);  \
-        if (!r)                                                                                    \
-            *stream = stream_of(handle);                                                           \
-        return r;                                                                                  \
-    }                                                                                              \
-    static library##Status_t library##_destroy(library##Handle_t handle)                           \
-    {                                                                                              \
-        forget(handle);                                                                            \
-        return BELOW(#library, library##Destroy)(handle);                                          \
+#define STREAMS(library, upper, live) \
+    static library##Status_t library##_set_stream(library##Handle_t handle, musaStream_t stream) \
+    { \
+        library##Status_t r = BELOW(#library, library##SetStream)(handle, stream); \
+        return r || hold(handle, stream) ? r : upper##_STATUS_MEMORY_ERROR; \
+    } \
+    static library##Status_t library##_get_stream(library##Handle_t handle, musaStream_t *stream) \
+    { \
+        int value; \
+        library##Status_t r = !stream ? upper##_STATUS_INVALID_POINTER : mu.live(handle, &value); \
+        if (!r) \
+            *stream = stream_of(handle); \
+        return r; \
+    } \
+    static library##Status_t library##_destroy(library##Handle_t handle) \
+    { \
+        forget(handle); \
+        return BELOW(#library, library##Destroy)(handle); \
     }
 STREAMS(mublas, MUBLAS, mublasGetPointerMode)
 STREAMS(musparse, MUSPARSE, musparseGetVersion)
@@ -128,7 +128,8 @@ void *cumu_handle_stand_in(const char *symbol)
             return !cumu_below_has(rows[i].library, rows[i].missing) &&
                            cumu_below_has(rows[i].library, blas ? "mublasSetStream" : "musparseSetStream") &&
                            cumu_below_has(rows[i].library, blas ? "mublasDestroy" : "musparseDestroy")
-                       ? cumu_code_address(rows[i].function) : NULL;
+                       ? cumu_code_address(rows[i].function)
+                       : NULL;
     }
     return NULL;
 }

@@ -436,18 +436,12 @@ int cumu_pool_trim(MUmemoryPool handle, size_t keep)
 static uint64_t *wide_attribute(struct pool *pool, int attribute)
 {
     switch (attribute) {
-    case MU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-        return &pool->threshold;
-    case MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-        return &pool->reserved;
-    case MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-        return &pool->reserved_high;
-    case MU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-        return &pool->used;
-    case MU_MEMPOOL_ATTR_USED_MEM_HIGH:
-        return &pool->used_high;
-    default:
-        return NULL;
+    case MU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return &pool->threshold;
+    case MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return &pool->reserved;
+    case MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return &pool->reserved_high;
+    case MU_MEMPOOL_ATTR_USED_MEM_CURRENT: return &pool->used;
+    case MU_MEMPOOL_ATTR_USED_MEM_HIGH: return &pool->used_high;
+    default: return NULL;
     }
 }
 
@@ -477,12 +471,11 @@ int cumu_pool_set_attribute(MUmemoryPool handle, int attribute, void *value)
     hmap_lock(&used);
     struct pool *pool = live(handle);
     bool high = attribute == MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == MU_MEMPOOL_ATTR_USED_MEM_HIGH;
-    bool ok = pool && value && (high ? *(uint64_t *)value == 0 /* a reset, to what is current */
-                                     : reuse_attribute(attribute) ||
-                                           attribute == MU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+    bool ok = pool && value &&
+              (high ? *(uint64_t *)value == 0 /* a reset, to what is current */
+                    : reuse_attribute(attribute) || attribute == MU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
     if (ok && high)
-        *wide_attribute(pool, attribute) =
-            attribute == MU_MEMPOOL_ATTR_USED_MEM_HIGH ? pool->used : pool->reserved;
+        *wide_attribute(pool, attribute) = attribute == MU_MEMPOOL_ATTR_USED_MEM_HIGH ? pool->used : pool->reserved;
     else if (ok && attribute == MU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
         pool->threshold = *(uint64_t *)value;
     else if (ok)
@@ -498,7 +491,7 @@ int cumu_pool_set_access(MUmemoryPool handle, const MUmemAccessDesc *desc, size_
         return MUSA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         int err = desc[i].location.type == MU_MEM_LOCATION_TYPE_DEVICE ? check_device(desc[i].location.id)
-                                                                        : MUSA_ERROR_INVALID_VALUE;
+                                                                       : MUSA_ERROR_INVALID_VALUE;
         if (err)
             return err;
     }

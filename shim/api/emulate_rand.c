@@ -90,12 +90,12 @@ static murandStatus_t deliver(murandStatus_t r, void *out, void *from, size_t n,
     return r;
 }
 
-#define GENERATE(name, function, type, parameters, ...)                                            \
-    static murandStatus_t name(murandGenerator_t g, type *out, size_t n parameters)                \
-    {                                                                                              \
-        void *to = staging(g, out, n, sizeof *out);                                                \
-        return to || !n ? deliver(BELOW(function)(g, to, n __VA_ARGS__), out, to, n, sizeof *out)  \
-                        : MURAND_STATUS_ALLOCATION_FAILED;                                         \
+#define GENERATE(name, function, type, parameters, ...) \
+    static murandStatus_t name(murandGenerator_t g, type *out, size_t n parameters) \
+    { \
+        void *to = staging(g, out, n, sizeof *out); \
+        return to || !n ? deliver(BELOW(function)(g, to, n __VA_ARGS__), out, to, n, sizeof *out) \
+                        : MURAND_STATUS_ALLOCATION_FAILED; \
     }
 #define COMMA ,
 GENERATE(bits, murandGenerate, unsigned, )
@@ -103,8 +103,7 @@ GENERATE(long_bits, murandGenerateLongLong, unsigned long long, )
 GENERATE(uniform, murandGenerateUniform, float, )
 GENERATE(uniform_double, murandGenerateUniformDouble, double, )
 GENERATE(normal, murandGenerateNormal, float, COMMA float mean COMMA float deviation, , mean, deviation)
-GENERATE(normal_double, murandGenerateNormalDouble, double, COMMA double mean COMMA double deviation, , mean,
-         deviation)
+GENERATE(normal_double, murandGenerateNormalDouble, double, COMMA double mean COMMA double deviation, , mean, deviation)
 GENERATE(poisson, murandGeneratePoisson, unsigned, COMMA double lambda, , lambda)
 
 /* ---- numbers that are made on the host of those that the library below has --------------------------- */
@@ -145,23 +144,23 @@ static murandStatus_t cook(const struct recipe *r, murandGenerator_t g, void *ou
 }
 
 /* The logarithmic normal distribution is e to the power of normal numbers. */
-#define LOG_NORMAL(name, type, function, e_to)                                                     \
+#define LOG_NORMAL(name, type, function, e_to) \
     static murandStatus_t name##_below(murandGenerator_t g, void *from, size_t n, double mean, double deviation) \
-    {                                                                                              \
-        return mu.function(g, from, n, (type)mean, (type)deviation);                               \
-    }                                                                                              \
-    static bool name##_of(void *from, size_t n, double mean)                                       \
-    {                                                                                              \
-        type *x = from;                                                                            \
-        (void)mean;                                                                                \
-        for (size_t i = 0; i < n; i++)                                                             \
-            x[i] = e_to(x[i]);                                                                     \
-        return true;                                                                               \
-    }                                                                                              \
+    { \
+        return mu.function(g, from, n, (type)mean, (type)deviation); \
+    } \
+    static bool name##_of(void *from, size_t n, double mean) \
+    { \
+        type *x = from; \
+        (void)mean; \
+        for (size_t i = 0; i < n; i++) \
+            x[i] = e_to(x[i]); \
+        return true; \
+    } \
     static murandStatus_t name(murandGenerator_t g, type *out, size_t n, type mean, type deviation) \
-    {                                                                                              \
-        static const struct recipe r = {sizeof(type), sizeof(type), name##_below, name##_of};      \
-        return cook(&r, g, out, n, (double)mean, (double)deviation);                               \
+    { \
+        static const struct recipe r = {sizeof(type), sizeof(type), name##_below, name##_of}; \
+        return cook(&r, g, out, n, (double)mean, (double)deviation); \
     }
 LOG_NORMAL(log_normal, float, murandGenerateNormal, expf)
 LOG_NORMAL(log_normal_double, double, murandGenerateNormalDouble, exp)

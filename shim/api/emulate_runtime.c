@@ -13,10 +13,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *library; /* NULL: not in this build, or no use */
 
-static int enter(void)
-{
-    return mu.musaFree(NULL);
-}
+static int enter(void) { return mu.musaFree(NULL); }
 
 static void open_library(void)
 {

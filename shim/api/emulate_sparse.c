@@ -26,7 +26,8 @@ static musparseStatus_t create(musparseMatDescr_t *descr)
     struct held *h = calloc(1, sizeof *h);
     __typeof__(musparseCreateMatDescr) *below = BELOW(musparseCreateMatDescr);
     musparseStatus_t r = !descr ? MUSPARSE_STATUS_INVALID_POINTER
-                         : h    ? MUSPARSE_STATUS_SUCCESS : MUSPARSE_STATUS_MEMORY_ERROR;
+                         : h    ? MUSPARSE_STATUS_SUCCESS
+                                : MUSPARSE_STATUS_MEMORY_ERROR;
     if (!r && below)
         r = below(descr);
     else if (!r)
@@ -73,18 +74,18 @@ static int exchange(const void *descr, enum field f, const int *value)
     return before;
 }
 
-#define FIELD(f, name)                                                                             \
-    static musparseStatus_t set_##f(musparseMatDescr_t descr, int value)                           \
-    {                                                                                              \
-        __typeof__(musparseSet##name) *below = BELOW(musparseSet##name);                           \
-        if (exchange(descr, f, &value) < 0)                                                        \
-            return MUSPARSE_STATUS_INVALID_VALUE;                                                  \
-        return below ? below(descr, value) : MUSPARSE_STATUS_SUCCESS;                              \
-    }                                                                                              \
-    static int get_##f(const void *descr)                                                          \
-    {                                                                                              \
-        int value = exchange(descr, f, NULL);                                                      \
-        return value < 0 ? 0 : value;                                                              \
+#define FIELD(f, name) \
+    static musparseStatus_t set_##f(musparseMatDescr_t descr, int value) \
+    { \
+        __typeof__(musparseSet##name) *below = BELOW(musparseSet##name); \
+        if (exchange(descr, f, &value) < 0) \
+            return MUSPARSE_STATUS_INVALID_VALUE; \
+        return below ? below(descr, value) : MUSPARSE_STATUS_SUCCESS; \
+    } \
+    static int get_##f(const void *descr) \
+    { \
+        int value = exchange(descr, f, NULL); \
+        return value < 0 ? 0 : value; \
     }
 FIELD(TYPE, MatType)
 FIELD(FILL, MatFillMode)
@@ -95,13 +96,11 @@ FIELD(BASE, MatIndexBase)
 static const struct {
     const char *name;
     void (*function)(void);
-} rows[] = {
-    {"musparseCreateMatDescr", STAND_IN(create)},     {"musparseDestroyMatDescr", STAND_IN(destroy)},
-    {"musparseGetMatDiagType", STAND_IN(get_DIAG)},   {"musparseGetMatFillMode", STAND_IN(get_FILL)},
-    {"musparseGetMatIndexBase", STAND_IN(get_BASE)},  {"musparseGetMatType", STAND_IN(get_TYPE)},
-    {"musparseSetMatDiagType", STAND_IN(set_DIAG)},   {"musparseSetMatFillMode", STAND_IN(set_FILL)},
-    {"musparseSetMatIndexBase", STAND_IN(set_BASE)},  {"musparseSetMatType", STAND_IN(set_TYPE)}
-};
+} rows[] = {{"musparseCreateMatDescr", STAND_IN(create)},    {"musparseDestroyMatDescr", STAND_IN(destroy)},
+            {"musparseGetMatDiagType", STAND_IN(get_DIAG)},  {"musparseGetMatFillMode", STAND_IN(get_FILL)},
+            {"musparseGetMatIndexBase", STAND_IN(get_BASE)}, {"musparseGetMatType", STAND_IN(get_TYPE)},
+            {"musparseSetMatDiagType", STAND_IN(set_DIAG)},  {"musparseSetMatFillMode", STAND_IN(set_FILL)},
+            {"musparseSetMatIndexBase", STAND_IN(set_BASE)}, {"musparseSetMatType", STAND_IN(set_TYPE)}};
 
 /* All of them or none: what one sets another tells. */
 void *cumu_sparse_stand_in(const char *symbol)
@@ -114,5 +113,6 @@ void *cumu_sparse_stand_in(const char *symbol)
     for (unsigned i = 0; found < ROWS && i < ROWS; i++)
         there += cumu_below_has("musparse", rows[i].name);
     return found == ROWS || there == ROWS || !cumu_below_has("musparse", "musparseCreate")
-               ? NULL : cumu_code_address(rows[found].function);
+               ? NULL
+               : cumu_code_address(rows[found].function);
 }

@@ -27,8 +27,7 @@ static const struct cumu_version *newest(const struct cumu_base *b, unsigned ver
     const struct cumu_version *best = NULL;
     for (uint32_t i = 0; i < b->count; i++) {
         const struct cumu_version *v = &b->versions[i];
-        if ((v->per_thread != 0) == per_thread && v->version <= version &&
-            (!best || v->version >= best->version))
+        if ((v->per_thread != 0) == per_thread && v->version <= version && (!best || v->version >= best->version))
             best = v;
     }
     return best;

@@ -32,8 +32,7 @@ static int instantiate(bool rt, MUgraphExec *exec, MUgraph graph, unsigned long 
 {
     const unsigned long long must = cudaGraphInstantiateFlagAutoFreeOnLaunch |
                                     cudaGraphInstantiateFlagDeviceLaunch; /* the others are hints */
-    if ((flags & must) == 0 &&
-        !cumu_mu_has(rt ? "musaGraphInstantiateWithFlags" : "muGraphInstantiateWithFlags"))
+    if ((flags & must) == 0 && !cumu_mu_has(rt ? "musaGraphInstantiateWithFlags" : "muGraphInstantiateWithFlags"))
         return mu.muGraphInstantiate(exec, graph, NULL, NULL, 0);
     return rt ? mu.musaGraphInstantiateWithFlags(exec, graph, flags)
               : mu.muGraphInstantiateWithFlags(exec, graph, flags);
@@ -49,8 +48,8 @@ int cumu_graph_instantiate(bool rt, cudaGraphExec_t *exec, cudaGraph_t graph, un
     return err;
 }
 
-int cumu_graph_instantiate_log(bool rt, cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error,
-                               char *log, size_t size)
+int cumu_graph_instantiate_log(bool rt, cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error, char *log,
+                               size_t size)
 {
     if (error)
         *error = NULL;
@@ -65,9 +64,9 @@ static int instantiate_params(bool rt, bool ptsz, MUgraphExec *exec, MUgraph gra
                               MUSA_GRAPH_INSTANTIATE_PARAMS *params)
 {
     if (cumu_mu_has(rt ? "musaGraphInstantiateWithParams" : "muGraphInstantiateWithParams"))
-        return rt ? ptsz ? mu.musaGraphInstantiateWithParams_ptsz(exec, graph, params)
-                         : mu.musaGraphInstantiateWithParams(exec, graph, params)
-               : ptsz ? mu.muGraphInstantiateWithParams_ptsz(exec, graph, params)
+        return rt     ? ptsz ? mu.musaGraphInstantiateWithParams_ptsz(exec, graph, params)
+                             : mu.musaGraphInstantiateWithParams(exec, graph, params)
+                   : ptsz ? mu.muGraphInstantiateWithParams_ptsz(exec, graph, params)
                       : mu.muGraphInstantiateWithParams(exec, graph, params);
     int err = instantiate(rt, exec, graph, params->flags);
     params->hErrNode_out = NULL;
@@ -75,8 +74,7 @@ static int instantiate_params(bool rt, bool ptsz, MUgraphExec *exec, MUgraph gra
     return err;
 }
 
-int cumu_graph_instantiate_params(bool rt, bool ptsz, cudaGraphExec_t *exec, cudaGraph_t graph,
-                                  void *params)
+int cumu_graph_instantiate_params(bool rt, bool ptsz, cudaGraphExec_t *exec, cudaGraph_t graph, void *params)
 {
     if (!exec || !params)
         return CUDA_ERROR_INVALID_VALUE;
@@ -109,8 +107,7 @@ static int update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExe
     return err;
 }
 
-int cumu_graph_update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph,
-                      cudaGraphExecUpdateResultInfo *info)
+int cumu_graph_update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)
 {
     if (!info)
         return CUDA_ERROR_INVALID_VALUE;
@@ -125,8 +122,7 @@ int cumu_graph_update(bool rt, cudaGraphExec_t exec, cudaGraph_t graph,
     return cudaErrorGraphExecUpdateFailure;
 }
 
-int cumu_graph_update_v11(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error,
-                          int *result)
+int cumu_graph_update_v11(bool rt, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error, int *result)
 {
     cudaGraphExecUpdateResultInfo info = {cudaGraphExecUpdateError, NULL, NULL};
     int err = cumu_graph_update(rt, exec, graph, &info);
@@ -149,8 +145,7 @@ int cumu_graph_launch(bool rt, cudaGraphExec_t exec, CUstream stream)
     bool traced = watched && !into && cumu_tracing();
     struct cumu_event e = {.kind = CUMU_EVENT_GRAPH, .library = "graph", .name = "launch", .stream = stream};
     void *work = traced ? cumu_work_begin(stream) : NULL;
-    int err = rt ? mu.musaGraphLaunch(exec, (musaStream_t)stream)
-                 : mu.muGraphLaunch(exec, (MUstream)stream);
+    int err = rt ? mu.musaGraphLaunch(exec, (musaStream_t)stream) : mu.muGraphLaunch(exec, (MUstream)stream);
     if (traced) {
         e.start = cumu_trace_now();
         cumu_trace_stamp(&e);
@@ -185,8 +180,8 @@ int cumu_capture_begin(bool rt, CUstream stream, int mode)
     return err;
 }
 
-int cumu_capture_begin_to(bool rt, CUstream stream, cudaGraph_t graph, const void *deps,
-                          const void *edges, size_t n, int mode)
+int cumu_capture_begin_to(bool rt, CUstream stream, cudaGraph_t graph, const void *deps, const void *edges, size_t n,
+                          int mode)
 {
     int err = rt ? mu.musaStreamBeginCaptureToGraph((musaStream_t)stream, graph, deps, edges, n, mode)
                  : mu.muStreamBeginCaptureToGraph((MUstream)stream, graph, deps, edges, n, mode);

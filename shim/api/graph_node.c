@@ -15,8 +15,8 @@ static int new_call(struct cumu_func *f, const cudaKernelNodeParams *p, struct c
     return cumu_call_new(f, &l, p->params, p->extra, out);
 }
 
-int cumu_graph_add_kernel(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n,
-                          struct cumu_func *f, const cudaKernelNodeParams *params)
+int cumu_graph_add_kernel(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n, struct cumu_func *f,
+                          const cudaKernelNodeParams *params)
 {
     struct cumu_call *c;
     if (!node || !graph || !params)
@@ -79,9 +79,12 @@ int cumu_graph_get_kernel(cudaGraphNode_t node, cudaKernelNodeParams *params, CU
     struct cumu_func *f = c ? cumu_as_func(c->func) : NULL;
     if (!f || ctx)
         f = cumu_func_behind(p.func, &where);
-    *params = (cudaKernelNodeParams){f, {p.gridDimX, p.gridDimY, p.gridDimZ},
+    *params = (cudaKernelNodeParams){f,
+                                     {p.gridDimX, p.gridDimY, p.gridDimZ},
                                      {p.blockDimX, p.blockDimY, p.blockDimZ},
-                                     p.sharedMemBytes - (f ? cumu_func_more_shared(f) : 0), p.kernelParams, p.extra};
+                                     p.sharedMemBytes - (f ? cumu_func_more_shared(f) : 0),
+                                     p.kernelParams,
+                                     p.extra};
     if (ctx)
         *ctx = (CUcontext)where;
     cumu_call_drop(c);
@@ -96,8 +99,8 @@ struct cumu_func *cumu_graph_kernel_of(const CUDA_KERNEL_NODE_PARAMS *params)
 CUcontext cumu_graph_enter(const CUDA_KERNEL_NODE_PARAMS *params)
 {
     MUcontext now = NULL;
-    if (params->v1.func || !params->ctx || mu.muCtxGetCurrent(&now) != MUSA_SUCCESS ||
-        now == (MUcontext)params->ctx || mu.muCtxSetCurrent((MUcontext)params->ctx) != MUSA_SUCCESS)
+    if (params->v1.func || !params->ctx || mu.muCtxGetCurrent(&now) != MUSA_SUCCESS || now == (MUcontext)params->ctx ||
+        mu.muCtxSetCurrent((MUcontext)params->ctx) != MUSA_SUCCESS)
         return NULL;
     return (CUcontext)now;
 }
@@ -188,19 +191,18 @@ static int lower(bool rt, const cudaGraphNodeParams *p, struct below *b)
     return CUDA_SUCCESS;
 }
 
-static int below_add(bool rt, cudaGraphNode_t *node, cudaGraph_t graph, const void *deps,
-                     const void *edges, size_t n, void *params)
+static int below_add(bool rt, cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, const void *edges, size_t n,
+                     void *params)
 {
     MUgraphNode *at = (MUgraphNode *)node;
     if (!edges)
-        return rt ? mu.musaGraphAddNode(at, graph, deps, n, params)
-                  : mu.muGraphAddNode(at, graph, deps, n, params);
+        return rt ? mu.musaGraphAddNode(at, graph, deps, n, params) : mu.muGraphAddNode(at, graph, deps, n, params);
     return rt ? mu.musaGraphAddNode_v2(at, graph, deps, edges, n, params)
               : mu.muGraphAddNode_v2(at, graph, deps, edges, n, params);
 }
 
-int cumu_graph_add_node(bool rt, cudaGraphNode_t *node, cudaGraph_t graph, const void *deps,
-                        const void *edges, size_t n, cudaGraphNodeParams *params)
+int cumu_graph_add_node(bool rt, cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, const void *edges,
+                        size_t n, cudaGraphNodeParams *params)
 {
     struct below b;
     if (!node || !graph)
@@ -240,8 +242,7 @@ int cumu_graph_set_node(bool rt, cudaGraphNode_t node, cudaGraphNodeParams *para
     if (err)
         return err;
     if (!b.call)
-        return rt ? mu.musaGraphNodeSetParams(node, (void *)params)
-                  : mu.muGraphNodeSetParams(node, (void *)params);
+        return rt ? mu.musaGraphNodeSetParams(node, (void *)params) : mu.muGraphNodeSetParams(node, (void *)params);
     err = mu.muGraphKernelNodeSetParams(node, &b.call->launch);
     cumu_graph_leave(b.before);
     if (err)
@@ -251,8 +252,7 @@ int cumu_graph_set_node(bool rt, cudaGraphNode_t node, cudaGraphNodeParams *para
     return err;
 }
 
-int cumu_graph_exec_set_node(bool rt, cudaGraphExec_t exec, cudaGraphNode_t node,
-                             cudaGraphNodeParams *params)
+int cumu_graph_exec_set_node(bool rt, cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraphNodeParams *params)
 {
     struct below b;
     if (!exec || !node)

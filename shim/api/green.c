@@ -32,10 +32,7 @@ struct green_stream {
 };
 static HMAP(struct green_stream) streams = HMAP_INIT;
 
-struct cumu_green *cumu_as_green(const void *p)
-{
-    return cumu_handle_as(p, CUMU_H_GREEN);
-}
+struct cumu_green *cumu_as_green(const void *p) { return cumu_handle_as(p, CUMU_H_GREEN); }
 
 /* ---- resources ------------------------------------------------------------------------------ */
 
@@ -79,9 +76,8 @@ static int input_error(const struct cumu_resource *in)
     return in->type != MULTIPROCESSORS || !in->device_1 ? CUDA_ERROR_INVALID_RESOURCE_TYPE : CUDA_SUCCESS;
 }
 
-int cumu_resource_split_by_count(struct cumu_resource *result, unsigned *groups,
-                                 const struct cumu_resource *in, struct cumu_resource *rest,
-                                 unsigned flags, unsigned least)
+int cumu_resource_split_by_count(struct cumu_resource *result, unsigned *groups, const struct cumu_resource *in,
+                                 struct cumu_resource *rest, unsigned flags, unsigned least)
 {
     int err = input_error(in);
     if (err || !groups || flags > 3)
@@ -226,10 +222,10 @@ int cumu_green_destroy(struct cumu_green *g)
         return CUDA_ERROR_INVALID_VALUE;
     hmap_lock(&streams);
     HASH_ITER(hh, streams.head, s, tmp)
-        if (s->green == g) {
-            HASH_DEL(streams.head, s);
-            free(s);
-        }
+    if (s->green == g) {
+        HASH_DEL(streams.head, s);
+        free(s);
+    }
     hmap_unlock(&streams);
     cumu_handle_free(g);
     return mu.muDevicePrimaryCtxRelease(device);
@@ -251,15 +247,9 @@ int cumu_green_context(const struct cumu_green *g, MUcontext *ctx)
     return CUDA_SUCCESS;
 }
 
-int cumu_green_device(const struct cumu_green *g)
-{
-    return g->device;
-}
+int cumu_green_device(const struct cumu_green *g) { return g->device; }
 
-unsigned long long cumu_green_id(const struct cumu_green *g)
-{
-    return g->id;
-}
+unsigned long long cumu_green_id(const struct cumu_green *g) { return g->id; }
 
 /* ---- streams -------------------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 
 /* CUdevResource, cudaDevResource: 144 bytes since 12.4; the members behind `align` since 13.1. */
 struct cumu_resource {
-    int type; /* 1: multiprocessors */
-    int device_1;          /* in the padding: device + 1 */
+    int type;     /* 1: multiprocessors */
+    int device_1; /* in the padding: device + 1 */
     unsigned char padding[88];
     unsigned count, least, align, flags, locality;
     unsigned char rest[28];
@@ -24,9 +24,8 @@ struct cumu_green *cumu_as_green(const void *p);
 
 /* CUresult numbers, those of the runtime are the same. */
 int cumu_resource_of_device(int device, struct cumu_resource *r, int type);
-int cumu_resource_split_by_count(struct cumu_resource *result, unsigned *groups,
-                                 const struct cumu_resource *in, struct cumu_resource *rest,
-                                 unsigned flags, unsigned least);
+int cumu_resource_split_by_count(struct cumu_resource *result, unsigned *groups, const struct cumu_resource *in,
+                                 struct cumu_resource *rest, unsigned flags, unsigned least);
 int cumu_resource_split(struct cumu_resource *result, unsigned n, const struct cumu_resource *in,
                         struct cumu_resource *rest, unsigned flags, struct cumu_resource_group *group);
 int cumu_resource_describe(void **desc, const struct cumu_resource *r, unsigned n);

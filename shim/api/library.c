@@ -4,8 +4,7 @@
 #include "api/jit.h"
 #include "fatbin/fatbin.h"
 
-int cumu_library_load(struct cumu_module **out, const void *code, unsigned n, const int *options,
-                      void **values)
+int cumu_library_load(struct cumu_module **out, const void *code, unsigned n, const int *options, void **values)
 {
     struct cumu_jit_log log;
     if (!out || !code)
@@ -18,8 +17,7 @@ int cumu_library_load(struct cumu_module **out, const void *code, unsigned n, co
     return err;
 }
 
-int cumu_library_load_file(struct cumu_module **out, const char *path, unsigned n, const int *options,
-                           void **values)
+int cumu_library_load_file(struct cumu_module **out, const char *path, unsigned n, const int *options, void **values)
 {
     struct cumu_jit_log log;
     if (!out || !path)
@@ -72,8 +70,7 @@ int cumu_library_list(struct cumu_func **out, unsigned n, struct cumu_module *m)
     return CUDA_SUCCESS;
 }
 
-int cumu_library_global(uint64_t *address, size_t *size, struct cumu_module *m, const char *name,
-                        bool managed_only)
+int cumu_library_global(uint64_t *address, size_t *size, struct cumu_module *m, const char *name, bool managed_only)
 {
     uint64_t at;
     size_t bytes;

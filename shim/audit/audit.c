@@ -56,10 +56,7 @@ static void say(const char *path, const char *what)
         quiet = true;
 }
 
-static bool ours(const struct link_map *m)
-{
-    return strncmp(m->l_name, dir, home) == 0;
-}
+static bool ours(const struct link_map *m) { return strncmp(m->l_name, dir, home) == 0; }
 
 /* Dynamic entries are addresses in most objects and offsets in some (the vDSO). */
 static uintptr_t dynamic(const struct link_map *m, ElfW(Sxword) tag)
@@ -196,7 +193,10 @@ static void *symbol_of(void *handle, const char *name)
     return f ? symbol(handle, name) : NULL;
 }
 
-struct embedded { const struct audit_elf *e; struct audit_runtime runtime; };
+struct embedded {
+    const struct audit_elf *e;
+    struct audit_runtime runtime;
+};
 
 static int walk_embedded(void *what, audit_symbol *each, void *ctx)
 {

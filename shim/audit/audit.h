@@ -46,14 +46,13 @@ void audit_elf_close(struct audit_elf *e);
 /* Functions of the symbol table of this section type, defined or undefined (imports), by name. Returns 1
  * as soon as `each` does, else 0. */
 typedef int audit_symbol(void *ctx, const char *name, uint64_t value, uint64_t size);
-int audit_elf_functions(const struct audit_elf *e, uint32_t section_type, bool defined, audit_symbol *each,
-                        void *ctx);
+int audit_elf_functions(const struct audit_elf *e, uint32_t section_type, bool defined, audit_symbol *each, void *ctx);
 bool audit_elf_section(const struct audit_elf *e, const char *name);
 /* Program header number i, NULL past the last; and the bytes in the file that it maps, NULL if they are
  * not all there. */
-const ElfW(Phdr) *audit_elf_segment(const struct audit_elf *e, unsigned i);
+const ElfW(Phdr) * audit_elf_segment(const struct audit_elf *e, unsigned i);
 const void *audit_elf_at(const struct audit_elf *e, uint64_t address, uint64_t size); /* the same by address */
-const uint8_t *audit_elf_bytes(const struct audit_elf *e, const ElfW(Phdr) *segment);
+const uint8_t *audit_elf_bytes(const struct audit_elf *e, const ElfW(Phdr) * segment);
 
 /* runtime.c: a CUDA runtime linked into an object. */
 struct audit_runtime {
@@ -62,8 +61,7 @@ struct audit_runtime {
     uint64_t base;                       /* address in the object that offsets of the release count from */
 };
 struct audit_runtime audit_runtime_find(const struct audit_elf *e);
-int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtime *r, audit_symbol *each,
-                            void *ctx);
+int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtime *r, audit_symbol *each, void *ctx);
 /* Device code that registers with nobody's shared runtime: one is linked in, found or not. */
 bool audit_runtime_expected(const struct audit_elf *e);
 
@@ -85,8 +83,8 @@ int audit_facade_of(const char *library, int version);
 
 /* patch.c: makes functions of a loaded object jump to the facade, which is opened by the first call. */
 struct audit_target {
-    const char *path;                              /* of the facade */
-    void *(*open)(const char *path);               /* in the program's namespace; NULL on failure */
+    const char *path;                /* of the facade */
+    void *(*open)(const char *path); /* in the program's namespace; NULL on failure */
     void *(*symbol)(void *handle, const char *name);
 };
 typedef int audit_walk(void *what, audit_symbol *each, void *ctx);

@@ -13,10 +13,7 @@ enum { MACHINE = EM_AARCH64 };
 enum { MACHINE = EM_X86_64 };
 #endif
 
-static const ElfW(Ehdr) *header(const struct audit_elf *e)
-{
-    return (const ElfW(Ehdr) *)(const void *)e->data;
-}
+static const ElfW(Ehdr) * header(const struct audit_elf *e) { return (const ElfW(Ehdr) *)(const void *)e->data; }
 
 int audit_elf_open(struct audit_elf *e, const char *path)
 {
@@ -32,8 +29,7 @@ int audit_elf_open(struct audit_elf *e, const char *path)
     }
     close(fd);
     const ElfW(Ehdr) *h = header(e);
-    if (h && memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-        h->e_machine == MACHINE)
+    if (h && memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_machine == MACHINE)
         return 0;
     audit_elf_close(e);
     return -1;
@@ -52,7 +48,7 @@ static const void *part(const struct audit_elf *e, uint64_t offset, uint64_t siz
 }
 
 /* The section headers; NULL and *n = 0 when there are none to be had. */
-static const ElfW(Shdr) *sections(const struct audit_elf *e, unsigned *n)
+static const ElfW(Shdr) * sections(const struct audit_elf *e, unsigned *n)
 {
     const ElfW(Ehdr) *h = header(e);
     const ElfW(Shdr) *s = part(e, h->e_shoff, (uint64_t)h->e_shnum * sizeof *s);
@@ -62,8 +58,7 @@ static const ElfW(Shdr) *sections(const struct audit_elf *e, unsigned *n)
     return s;
 }
 
-int audit_elf_functions(const struct audit_elf *e, uint32_t type, bool defined, audit_symbol *each,
-                        void *ctx)
+int audit_elf_functions(const struct audit_elf *e, uint32_t type, bool defined, audit_symbol *each, void *ctx)
 {
     unsigned n;
     const ElfW(Shdr) *section = sections(e, &n);
@@ -97,7 +92,7 @@ bool audit_elf_section(const struct audit_elf *e, const char *name)
     return false;
 }
 
-const ElfW(Phdr) *audit_elf_segment(const struct audit_elf *e, unsigned i)
+const ElfW(Phdr) * audit_elf_segment(const struct audit_elf *e, unsigned i)
 {
     const ElfW(Ehdr) *h = header(e);
     const ElfW(Phdr) *p = part(e, h->e_phoff, (uint64_t)h->e_phnum * sizeof *p);
@@ -106,7 +101,7 @@ const ElfW(Phdr) *audit_elf_segment(const struct audit_elf *e, unsigned i)
 
 const void *audit_elf_at(const struct audit_elf *e, uint64_t address, uint64_t size)
 {
-    const ElfW(Phdr) *p;
+    const ElfW(Phdr) * p;
     for (unsigned i = 0; (p = audit_elf_segment(e, i)); i++)
         if (p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz &&
             size <= p->p_filesz - (address - p->p_vaddr) && p->p_offset <= UINT64_MAX - p->p_filesz)
@@ -114,7 +109,7 @@ const void *audit_elf_at(const struct audit_elf *e, uint64_t address, uint64_t s
     return NULL;
 }
 
-const uint8_t *audit_elf_bytes(const struct audit_elf *e, const ElfW(Phdr) *segment)
+const uint8_t *audit_elf_bytes(const struct audit_elf *e, const ElfW(Phdr) * segment)
 {
     return part(e, segment->p_offset, segment->p_filesz);
 }

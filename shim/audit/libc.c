@@ -18,13 +18,14 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 #if defined(__x86_64__)
     long result;
     register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-    __asm__ volatile("syscall" : "=a"(result)
+    __asm__ volatile("syscall"
+                     : "=a"(result)
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return result;
 #elif defined(__aarch64__)
     register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c,
-                  x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
+                     x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
     __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
     return x0;
 #else
@@ -32,10 +33,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 #endif
 }
 
-static long failed(long result)
-{
-    return result < 0 && result > -4096;
-}
+static long failed(long result) { return result < 0 && result > -4096; }
 
 int open(const char *path, int flags, ...)
 {
@@ -43,10 +41,7 @@ int open(const char *path, int flags, ...)
     return failed(fd) ? -1 : (int)fd;
 }
 
-int close(int fd)
-{
-    return (int)call(SYS_close, fd, 0, 0, 0, 0, 0);
-}
+int close(int fd) { return (int)call(SYS_close, fd, 0, 0, 0, 0, 0); }
 
 off_t lseek(int fd, off_t offset, int whence)
 {
@@ -72,10 +67,7 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
     return failed(p) ? MAP_FAILED : (void *)p;
 }
 
-int munmap(void *p, size_t size)
-{
-    return failed(call(SYS_munmap, (long)p, (long)size, 0, 0, 0, 0)) ? -1 : 0;
-}
+int munmap(void *p, size_t size) { return failed(call(SYS_munmap, (long)p, (long)size, 0, 0, 0, 0)) ? -1 : 0; }
 
 int mprotect(void *p, size_t size, int protection)
 {
@@ -122,10 +114,7 @@ int strncmp(const char *a, const char *b, size_t n)
     return n ? (unsigned char)*a - (unsigned char)*b : 0;
 }
 
-int strcmp(const char *a, const char *b)
-{
-    return strncmp(a, b, (size_t)-1);
-}
+int strcmp(const char *a, const char *b) { return strncmp(a, b, (size_t)-1); }
 
 char *strrchr(const char *s, int c)
 {

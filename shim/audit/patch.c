@@ -17,14 +17,17 @@
 #if defined(__x86_64__)
 
 enum {
-    JUMP = 5,           /* e9 rel32 */
+    JUMP = 5, /* e9 rel32 */
     ISLAND = 16,
     MAX = 1024,         /* functions; a runtime has about 450 that are exported, a driver 750 */
     REACH = 0x7ff00000, /* rel32, less the size of any text */
     PAGE = 4096
 };
 
-struct match { uint64_t at; const char *name; };
+struct match {
+    uint64_t at;
+    const char *name;
+};
 
 /* What a patch leaves behind, for the life of the process: names point into the facade's file. */
 struct patch {
@@ -39,10 +42,7 @@ void audit_patch_enter(void); /* enter.S */
 void *audit_patch_fill(struct patch *p, uint64_t i);
 
 /* What a runtime says when there is none: cudaErrorInsufficientDriver. */
-static int absent(void)
-{
-    return 35;
-}
+static int absent(void) { return 35; }
 
 void *audit_patch_fill(struct patch *p, uint64_t i)
 {
@@ -95,7 +95,7 @@ static int add_name(void *ctx, const char *name, uint64_t value, uint64_t size)
 /* A damaged symbol table may name any address: what is written to must be code that the loader has mapped. */
 static bool is_code(const struct audit_elf *e, uint64_t at)
 {
-    const ElfW(Phdr) *p;
+    const ElfW(Phdr) * p;
     for (unsigned i = 0; (p = audit_elf_segment(e, i)); i++)
         if (p->p_type == PT_LOAD && p->p_flags & PF_X && at >= p->p_vaddr && at - p->p_vaddr < p->p_filesz &&
             p->p_filesz - (at - p->p_vaddr) >= JUMP && audit_elf_bytes(e, p))
@@ -125,8 +125,8 @@ static uint8_t *near(uintptr_t text, size_t size)
             uintptr_t at = (up ? text + d : text - d) & ~(uintptr_t)(PAGE - 1);
             if (!up && d > text)
                 continue;
-            void *p = mmap((void *)at, size, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            void *p = mmap((void *)at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+                           -1, 0);
             if (p == (void *)at)
                 return p;
             if (p != MAP_FAILED)

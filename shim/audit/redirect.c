@@ -41,10 +41,7 @@ static bool parse(const char *path, struct name *n)
     return true;
 }
 
-static bool same(const char *a, size_t n, const char *b, size_t m)
-{
-    return n == m && memcmp(a, b, n) == 0;
-}
+static bool same(const char *a, size_t n, const char *b, size_t m) { return n == m && memcmp(a, b, n) == 0; }
 
 int audit_facade_for(const char *name, bool (*loaded)(int facade))
 {
@@ -54,8 +51,7 @@ int audit_facade_for(const char *name, bool (*loaded)(int facade))
     if (!parse(name, &want))
         return -1;
     for (int i = 0; audit_facades[i].soname; i++) {
-        if (!parse(audit_facades[i].soname, &have) ||
-            !same(want.stem, want.stem_size, have.stem, have.stem_size))
+        if (!parse(audit_facades[i].soname, &have) || !same(want.stem, want.stem_size, have.stem, have.stem_size))
             continue;
         rows++;
         if (want.major_size && same(want.major, want.major_size, have.major, have.major_size))

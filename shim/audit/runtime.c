@@ -11,7 +11,9 @@
 
 enum { TLS_PAGE = 4096 };
 
-struct traits { bool runtime, properties_v2, textures; };
+struct traits {
+    bool runtime, properties_v2, textures;
+};
 
 static int look(void *ctx, const char *name, uint64_t value, uint64_t size)
 {
@@ -32,14 +34,13 @@ static bool verified(const struct audit_release *r, const uint8_t *segment, uint
     for (unsigned i = 0; i < r->count; i++) {
         const struct audit_row *row = &r->rows[i];
         uint64_t from = at + row->offset;
-        if (from > size || AUDIT_COVER > size - from ||
-            audit_digest(segment + from, row->mask) != row->digest)
+        if (from > size || AUDIT_COVER > size - from || audit_digest(segment + from, row->mask) != row->digest)
             return false;
     }
     return true;
 }
 
-static bool search(const uint8_t *text, const ElfW(Phdr) *segment, struct audit_runtime *found)
+static bool search(const uint8_t *text, const ElfW(Phdr) * segment, struct audit_runtime *found)
 {
     /* A section's alignment holds for its address; that of the segment's first byte may be any. */
     uint64_t start = -segment->p_vaddr & (AUDIT_ALIGN - 1), size = segment->p_filesz;
@@ -56,7 +57,9 @@ static bool search(const uint8_t *text, const ElfW(Phdr) *segment, struct audit_
     return false;
 }
 
-struct imports { bool registers; };
+struct imports {
+    bool registers;
+};
 
 static int look_imports(void *ctx, const char *name, uint64_t value, uint64_t size)
 {
@@ -79,7 +82,7 @@ bool audit_runtime_expected(const struct audit_elf *e)
  * tells it in programs without device code of their own. */
 static bool suspect(const struct audit_elf *e)
 {
-    const ElfW(Phdr) *p;
+    const ElfW(Phdr) * p;
     for (unsigned i = 0; (p = audit_elf_segment(e, i)); i++)
         if (p->p_type == PT_TLS && p->p_align >= TLS_PAGE)
             return true;
@@ -90,7 +93,7 @@ struct audit_runtime audit_runtime_find(const struct audit_elf *e)
 {
     struct audit_runtime found = {0};
     struct traits t = {0};
-    const ElfW(Phdr) *p;
+    const ElfW(Phdr) * p;
     audit_elf_functions(e, SHT_SYMTAB, true, look, &t);
     if (t.runtime) {
         found.version = t.properties_v2 ? 12 : t.textures ? 11 : 13;
@@ -106,8 +109,7 @@ struct audit_runtime audit_runtime_find(const struct audit_elf *e)
     return found;
 }
 
-int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtime *r, audit_symbol *each,
-                            void *ctx)
+int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtime *r, audit_symbol *each, void *ctx)
 {
     if (!r->release)
         return r->version ? audit_elf_functions(e, SHT_SYMTAB, true, each, ctx) : 0;

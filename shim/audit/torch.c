@@ -60,7 +60,7 @@ bool audit_torch_wanted(const char *name, const struct link_map *asker, const st
 
 struct tables {
     char *text;
-    const ElfW(Sym) *symbol;
+    const ElfW(Sym) * symbol;
     const uint32_t *hash;
     size_t size; /* of text */
     bool needs;  /* a facade */

@@ -32,15 +32,15 @@ static int put_off(void)
 
 static void restore(int before) { (void)pthread_setcancelstate(before, NULL); }
 
-#define POINT(type, name, parameters, arguments)                                                                       \
-    type __real_##name parameters;                                                                                     \
-    type __wrap_##name parameters;                                                                                     \
-    type __wrap_##name parameters                                                                                      \
-    {                                                                                                                  \
-        int before = put_off();                                                                                        \
-        type result = __real_##name arguments;                                                                         \
-        restore(before);                                                                                               \
-        return result;                                                                                                 \
+#define POINT(type, name, parameters, arguments) \
+    type __real_##name parameters; \
+    type __wrap_##name parameters; \
+    type __wrap_##name parameters \
+    { \
+        int before = put_off(); \
+        type result = __real_##name arguments; \
+        restore(before); \
+        return result; \
     }
 
 POINT(int, accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags), (fd, a, n, flags))
@@ -49,7 +49,7 @@ POINT(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
 POINT(int, dlclose, (void *library), (library))
 POINT(void *, dlopen, (const char *file, int mode), (file, mode))
 POINT(int, fallocate, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
-POINT(int, fclose, (FILE *f), (f))
+POINT(int, fclose, (FILE * f), (f))
 POINT(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 POINT(int, fputc, (int c, FILE *f), (c, f))
 POINT(int, fputs, (const char *s, FILE *f), (s, f))
@@ -59,10 +59,10 @@ POINT(size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), (p, size,
 POINT(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags))
 POINT(int, mkstemp, (char *name), (name))
 POINT(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left))
-POINT(int, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
-POINT(int, __poll_chk, (struct pollfd *p, nfds_t n, int ms, size_t have), (p, n, ms, have))
-POINT(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t), (c, m, t))
-POINT(int, pthread_cond_wait, (pthread_cond_t *c, pthread_mutex_t *m), (c, m))
+POINT(int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms))
+POINT(int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t have), (p, n, ms, have))
+POINT(int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t), (c, m, t))
+POINT(int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
 POINT(int, pthread_join, (pthread_t thread, void **value), (thread, value))
 POINT(ssize_t, read, (int fd, void *p, size_t n), (fd, p, n))
 POINT(ssize_t, __read_chk, (int fd, void *p, size_t n, size_t have), (fd, p, n, have))
@@ -80,17 +80,17 @@ POINT(int, __openat_2, (int folder, const char *path, int flags), (folder, path,
 
 /* Those whose arguments vary: an argument that may be missing is read when it is there, and printf's kind hands its
  * list on. */
-#define VARYING(type, name, parameters, last, result)                                                                  \
-    type __wrap_##name parameters;                                                                                     \
-    type __wrap_##name parameters                                                                                      \
-    {                                                                                                                  \
-        va_list rest;                                                                                                  \
-        va_start(rest, last);                                                                                          \
-        int before = put_off();                                                                                        \
-        type r = result;                                                                                               \
-        restore(before);                                                                                               \
-        va_end(rest);                                                                                                  \
-        return r;                                                                                                      \
+#define VARYING(type, name, parameters, last, result) \
+    type __wrap_##name parameters; \
+    type __wrap_##name parameters \
+    { \
+        va_list rest; \
+        va_start(rest, last); \
+        int before = put_off(); \
+        type r = result; \
+        restore(before); \
+        va_end(rest); \
+        return r; \
     }
 
 int __real_open(const char *path, int flags, ...);
@@ -104,8 +104,7 @@ VARYING(int, open, (const char *path, int flags, ...), flags, __real_open(path, 
 VARYING(int, openat, (int folder, const char *path, int flags, ...), flags, __real_openat(folder, path, flags, MODE))
 VARYING(int, fcntl, (int fd, int command, ...), command, __real_fcntl(fd, command, va_arg(rest, void *)))
 VARYING(int, dprintf, (int fd, const char *format, ...), format, vdprintf(fd, format, rest))
-VARYING(int, __dprintf_chk, (int fd, int flag, const char *format, ...), format,
-        __vdprintf_chk(fd, flag, format, rest))
-VARYING(int, fprintf, (FILE *f, const char *format, ...), format, vfprintf(f, format, rest))
-VARYING(int, __fprintf_chk, (FILE *f, int flag, const char *format, ...), format,
+VARYING(int, __dprintf_chk, (int fd, int flag, const char *format, ...), format, __vdprintf_chk(fd, flag, format, rest))
+VARYING(int, fprintf, (FILE * f, const char *format, ...), format, vfprintf(f, format, rest))
+VARYING(int, __fprintf_chk, (FILE * f, int flag, const char *format, ...), format,
         __vfprintf_chk(f, flag, format, rest))

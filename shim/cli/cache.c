@@ -26,9 +26,8 @@ static bool show(void *ctx, const char *name, const struct cumu_entry *e)
     if (localtime_r(&e->used, &tm))
         (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
     if (e->good)
-        printf("%.12s  %s  %7zu  %-6s  %-6s  %5u ms  %s\n", name, when, e->size,
-               e->isa < T1_NISA ? isas[e->isa] : arch, e->shape < T1_NSHAPES ? shapes[e->shape] : "?",
-               e->compile_ms, e->kernel);
+        printf("%.12s  %s  %7zu  %-6s  %-6s  %5u ms  %s\n", name, when, e->size, e->isa < T1_NISA ? isas[e->isa] : arch,
+               e->shape < T1_NSHAPES ? shapes[e->shape] : "?", e->compile_ms, e->kernel);
     else
         printf("%.12s  %s  %7zu  will be made again: %s\n", name, when, e->size, e->kernel);
     t->entries++;
@@ -36,10 +35,7 @@ static bool show(void *ctx, const char *name, const struct cumu_entry *e)
     return true;
 }
 
-static int no_cache(void)
-{
-    return *cumu_cache_path() ? 0 : cumu_fail(CUMU_EXIT_CANNOT_RUN, "no folder for a cache");
-}
+static int no_cache(void) { return *cumu_cache_path() ? 0 : cumu_fail(CUMU_EXIT_CANNOT_RUN, "no folder for a cache"); }
 
 static int list(void)
 {

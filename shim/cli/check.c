@@ -62,7 +62,8 @@ enum check_verdict check_verdict(const struct check_report *r)
 void check_free(struct check_report *r)
 {
     struct check_kernel *k, *next;
-    HASH_ITER(hh, r->kernels, k, next) {
+    HASH_ITER(hh, r->kernels, k, next)
+    {
         HASH_DEL(r->kernels, k);
         free(k->name);
         free(k->problem);
@@ -161,8 +162,8 @@ static void check_operand(struct session *s, const char *name)
     for (size_t i = 0; !status && i < in.count; i++) {
         const char *base = strrchr(in.file[i].path, '/');
         if (!in.many && cumu_program_is_script(in.file[i].path))
-            status = cumu_fail(CUMU_EXIT_CANNOT_RUN,
-                               "%s: a script; check the programs and libraries it starts", in.file[i].path);
+            status = cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: a script; check the programs and libraries it starts",
+                               in.file[i].path);
         else if (in.many && base && check_is_vendors(base + 1))
             s->totals.without_cuda++; /* NVIDIA's own: replaced, or left alone */
         else
@@ -186,9 +187,9 @@ static int check_all(struct session *s, int n, char **names)
     if (!s->printed && !s->totals.without_cuda)
         return s->refused;
     const struct check_totals *t = &s->totals;
-    enum check_verdict worst = t->verdicts[CHECK_FAILS]                    ? CHECK_FAILS
+    enum check_verdict worst = t->verdicts[CHECK_FAILS]                   ? CHECK_FAILS
                                : t->verdicts[CHECK_GAPS] || t->unreadable ? CHECK_GAPS
-                                                                           : CHECK_RUNS;
+                                                                          : CHECK_RUNS;
     if (s->several || s->format == CHECK_JSON)
         check_print_totals(t, s->format, worst);
     return (int)worst;

@@ -96,7 +96,9 @@ static void lower_kernels(struct check_report *r, const struct ptx_module *m)
         return;
     }
     const size_t n = m->nfunc ? m->nfunc : 1;
-    struct lowering l = {.m = m, .diag = calloc(n, sizeof *l.diag), .target = r->target,
+    struct lowering l = {.m = m,
+                         .diag = calloc(n, sizeof *l.diag),
+                         .target = r->target,
                          .slow = r->target ? calloc(n, sizeof *l.slow) : NULL};
     if (!l.diag || (r->target && !l.slow)) {
         r->nomem = true;
@@ -124,8 +126,7 @@ static void lower_kernels(struct check_report *r, const struct ptx_module *m)
     free(l.slow);
 }
 
-static struct ptx_module *open_text(struct check_report *r, const char *text, size_t len,
-                                    const char *file)
+static struct ptx_module *open_text(struct check_report *r, const char *text, size_t len, const char *file)
 {
     struct ptx_diag diag = {0};
     struct ptx_module *m = ptx_module_open(text, len, &diag);
@@ -152,8 +153,7 @@ static void sass_kernels(struct check_report *r, const struct fatbin_list *l)
 }
 
 /* The image that the runtime would take from this container, and its kernels. */
-static void container(struct check_report *r, const char *file, const void *data, size_t size,
-                      struct units *linked)
+static void container(struct check_report *r, const char *file, const void *data, size_t size, struct units *linked)
 {
     struct fatbin_list l;
     char *text;
@@ -193,10 +193,14 @@ static void images(struct check_report *r, const char *file, struct fatbin_walk 
         if (!i)
             return;
         i->object = check_keep(r, file);
-        i->kind = e.kind == FATBIN_PTX ? "ptx" : e.kind == FATBIN_CUBIN ? "sass"
-                  : e.kind == FATBIN_LTOIR ? "ltoir" : "unknown";
-        i->compression = !e.compressed ? "none" : e.flags & FATBIN_F_ZSTD ? "zstd"
-                         : e.flags & FATBIN_F_LZ4 ? "lz4" : "unknown";
+        i->kind = e.kind == FATBIN_PTX     ? "ptx"
+                  : e.kind == FATBIN_CUBIN ? "sass"
+                  : e.kind == FATBIN_LTOIR ? "ltoir"
+                                           : "unknown";
+        i->compression = !e.compressed             ? "none"
+                         : e.flags & FATBIN_F_ZSTD ? "zstd"
+                         : e.flags & FATBIN_F_LZ4  ? "lz4"
+                                                   : "unknown";
         i->arch = e.arch;
         i->major = e.major;
         i->minor = e.minor;
@@ -210,8 +214,7 @@ static void images(struct check_report *r, const char *file, struct fatbin_walk 
 }
 
 /* Containers follow each other in a section, zero-padded. */
-static void section(struct check_report *r, const char *file, const uint8_t *p, size_t size,
-                    struct units *linked)
+static void section(struct check_report *r, const char *file, const uint8_t *p, size_t size, struct units *linked)
 {
     struct fatbin_walk w;
     while (size >= 4 && !(p[0] | p[1] | p[2] | p[3])) {
@@ -267,8 +270,7 @@ void check_fatbins(struct check_report *r, const char *name, Elf *elf)
     for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
         const char *is = gelf_getshdr(s, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
         bool relocatable = is && strcmp(is, "__nv_relfatbin") == 0;
-        Elf_Data *d = relocatable || (is && strcmp(is, ".nv_fatbin") == 0) ? elf_rawdata(s, NULL)
-                                                                               : NULL;
+        Elf_Data *d = relocatable || (is && strcmp(is, ".nv_fatbin") == 0) ? elf_rawdata(s, NULL) : NULL;
         if (d && d->d_buf)
             section(r, name, d->d_buf, d->d_size, relocatable ? linked : NULL);
     }

@@ -13,19 +13,14 @@
 static const struct {
     const char *start;
     bool kept;
-} nvidia[] = {
-    {"libnvrtc", true},     {"libnvJitLink", true}, {"libnvvm", true},       {"libnvToolsExt", true},
-    {"libnvtx3interop", true}, {"libcudart.so", false}, {"libcuda.so", false}, {"libcublas", false},
-    {"libnvblas", false},   {"libcufft", false},    {"libcurand", false},    {"libcusolver", false},
-    {"libcusparse", false}, {"libcudnn", false},    {"libnccl", false},      {"libnvidia-ml", false},
-    {"libcupti", false},    {"libnpp", false},      {"libnvjpeg", false},    {"libcufile", false},
-    {"libcutensor", false}, {"libnvshmem", false},  {"libcudss", false},     {"libnvinfer", false}
-};
+} nvidia[] = {{"libnvrtc", true},        {"libnvJitLink", true},  {"libnvvm", true},     {"libnvToolsExt", true},
+              {"libnvtx3interop", true}, {"libcudart.so", false}, {"libcuda.so", false}, {"libcublas", false},
+              {"libnvblas", false},      {"libcufft", false},     {"libcurand", false},  {"libcusolver", false},
+              {"libcusparse", false},    {"libcudnn", false},     {"libnccl", false},    {"libnvidia-ml", false},
+              {"libcupti", false},       {"libnpp", false},       {"libnvjpeg", false},  {"libcufile", false},
+              {"libcutensor", false},    {"libnvshmem", false},   {"libcudss", false},   {"libnvinfer", false}};
 
-static bool starts(const char *s, const char *with)
-{
-    return strncmp(s, with, strlen(with)) == 0;
-}
+static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
 
 static int vendor_library(const char *soname)
 {
@@ -35,10 +30,7 @@ static int vendor_library(const char *soname)
     return -1;
 }
 
-bool check_is_vendors(const char *soname)
-{
-    return vendor_library(soname) >= 0;
-}
+bool check_is_vendors(const char *soname) { return vendor_library(soname) >= 0; }
 
 void check_libraries(struct check_report *r, const struct cumu_closure *c)
 {
@@ -57,8 +49,7 @@ void check_libraries(struct check_report *r, const struct cumu_closure *c)
         l->node = "";
         l->how = o->facade ? "facade" : kept && o->path ? "kept" : "missing";
         if (strcmp(l->how, "missing") == 0)
-            check_fatal(r, kept ? "needs %s, which is not found" : "needs %s, which cumu does not have",
-                        o->soname);
+            check_fatal(r, kept ? "needs %s, which is not found" : "needs %s, which cumu does not have", o->soname);
     }
 }
 
@@ -70,8 +61,7 @@ static const struct cumu_table *table_of(const struct check_report *r, const cha
     return NULL;
 }
 
-static void add(struct check_report *r, const char *name, const char *soname,
-                const struct cumu_symbol *entry)
+static void add(struct check_report *r, const char *name, const char *soname, const struct cumu_symbol *entry)
 {
     for (size_t i = 0; i < r->nsymbol; i++)
         if (strcmp(r->symbol[i].name, name) == 0 && strcmp(r->symbol[i].soname, soname) == 0)
@@ -105,7 +95,8 @@ static void opened(struct check_report *r, const char *s, size_t room)
     size_t n = strnlen(s, room < 64 ? room : 64);
     const char *so = memmem(s, n, ".so", 3);
     int vendor = so && n < 64 && n < room && strspn(so + 3, ".0123456789") == n - (size_t)(so + 3 - s)
-                     ? vendor_library(s) : -1;
+                     ? vendor_library(s)
+                     : -1;
     if (vendor < 0 || listed(r, s))
         return;
     struct check_library *l = check_grow(r, &r->library, &r->nlibrary, sizeof *l);
@@ -166,8 +157,8 @@ static void note_node(struct check_report *r, const char *soname, const char *no
             r->library[i].node = check_keep(r, node);
 }
 
-static void import(struct check_report *r, const struct cumu_closure *c, const char *name,
-                   const char *file, const char *node)
+static void import(struct check_report *r, const struct cumu_closure *c, const char *name, const char *file,
+                   const char *node)
 {
     const struct cumu_table *t = file ? table_of(r, file) : NULL;
     if (file) {
@@ -191,9 +182,8 @@ struct runtime_signs {
     bool imports, registers; /* the runtime's symbols; fat binaries for it */
 };
 
-static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c, Elf *elf,
-                            Elf_Scn *scn, const GElf_Shdr *sh, const struct versions *v,
-                            struct runtime_signs *signs)
+static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c, Elf *elf, Elf_Scn *scn,
+                            const GElf_Shdr *sh, const struct versions *v, struct runtime_signs *signs)
 {
     Elf_Data *data = elf_getdata(scn, NULL);
     int n = data && sh->sh_entsize ? (int)(sh->sh_size / sh->sh_entsize) : 0;
@@ -211,8 +201,7 @@ static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c
     }
 }
 
-void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name,
-                   Elf *elf)
+void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name, Elf *elf)
 {
     struct versions v = {0};
     struct runtime_signs signs = {0};
@@ -240,8 +229,7 @@ void check_imports(struct check_report *r, const struct cumu_closure *c, const c
         r->runtime = CHECK_STATIC_RUNTIME;
     else if (signs.registers && !signs.imports) { /* fat binaries that nobody's function registers */
         r->runtime = CHECK_STATIC_RUNTIME;
-        check_fatal(r, "%s has the CUDA runtime linked in, is stripped, and its release is not known to cumu",
-                    name);
+        check_fatal(r, "%s has the CUDA runtime linked in, is stripped, and its release is not known to cumu", name);
     } else if (signs.imports && r->runtime == CHECK_NO_RUNTIME)
         r->runtime = CHECK_SHARED_RUNTIME;
 }

@@ -50,7 +50,8 @@ static void find_slow(const struct check_target *t, const struct lir_image *imag
         (void)snprintf(slow, CHECK_SLOW, "%u matrix product%s in scalar code", products, products > 1 ? "s" : "");
     if (doubles)
         (void)snprintf(slow + strlen(slow), CHECK_SLOW - strlen(slow),
-                       "%s%u operation%s of double precision in software", *slow ? ", " : "", doubles, doubles > 1 ? "s" : "");
+                       "%s%u operation%s of double precision in software", *slow ? ", " : "", doubles,
+                       doubles > 1 ? "s" : "");
 }
 
 void check_on_target(const struct check_target *t, const struct ptx_module *m, const char *kernel, const void *image,

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 struct cumu_verb_entry {
-    const char *name, *synopsis; /* synopsis: one line for the list of verbs */
-    const char *usage;           /* `cumu help <verb>` */
+    const char *name, *synopsis;       /* synopsis: one line for the list of verbs */
+    const char *usage;                 /* `cumu help <verb>` */
     int (*run)(int argc, char **argv); /* argv[0] is the verb; the result is the exit status */
 };
 
-extern const struct cumu_verb_entry cumu_verb_run, cumu_verb_env, cumu_verb_check, cumu_verb_ptx,
-    cumu_verb_version, cumu_verb_help, cumu_verb_cache, cumu_verb_trace, cumu_verb_coverage, cumu_verb_doctor;
+extern const struct cumu_verb_entry cumu_verb_run, cumu_verb_env, cumu_verb_check, cumu_verb_ptx, cumu_verb_version,
+    cumu_verb_help, cumu_verb_cache, cumu_verb_trace, cumu_verb_coverage, cumu_verb_doctor;
 extern const struct cumu_verb_entry *const cumu_verbs[]; /* NULL-terminated */
 
 /* Exit statuses of a launcher (as env(1) and the shell). */
@@ -23,8 +23,7 @@ int cumu_fail(int status, const char *format, ...) __attribute__((format(printf,
  * empty text removes it. Nothing where stderr is no terminal. */
 void cumu_progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Wrong arguments: says what, points to the help. Always CUMU_EXIT_USAGE. */
-int cumu_usage(const struct cumu_verb_entry *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+int cumu_usage(const struct cumu_verb_entry *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Folder with libcumu-core.so, facade/ and host/, found from the tool's own place: ../lib/cumu. NULL
  * (and said) if it is not there. Lives as long as the process. */

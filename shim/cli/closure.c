@@ -21,8 +21,7 @@ enum { MACHINE_HERE = EM_AARCH64 };
 #define MULTIARCH "x86_64-linux-gnu"
 enum { MACHINE_HERE = EM_X86_64 };
 #endif
-static const char default_dirs[] =
-    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib";
+static const char default_dirs[] = "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib";
 
 static bool push(char ***list, const char *s)
 {
@@ -50,7 +49,7 @@ static bool read_entry(struct cumu_object *o, int64_t tag, const char *s)
     return tag == DT_NEEDED ? push(&o->needed, s) : tag == DT_RPATH ? set(&o->rpath, s) : set(&o->runpath, s);
 }
 
-static uint64_t dynamic_value(const ElfW(Dyn) *d, size_t n, int64_t tag)
+static uint64_t dynamic_value(const ElfW(Dyn) * d, size_t n, int64_t tag)
 {
     for (size_t i = 0; i < n && d[i].d_tag != DT_NULL; i++)
         if (d[i].d_tag == tag)
@@ -58,7 +57,7 @@ static uint64_t dynamic_value(const ElfW(Dyn) *d, size_t n, int64_t tag)
     return 0;
 }
 
-static bool read_dynamic(struct cumu_object *o, const struct audit_elf *e, const ElfW(Dyn) *d, size_t n)
+static bool read_dynamic(struct cumu_object *o, const struct audit_elf *e, const ElfW(Dyn) * d, size_t n)
 {
     uint64_t size = dynamic_value(d, n, DT_STRSZ);
     const char *text = audit_elf_at(e, dynamic_value(d, n, DT_STRTAB), size);
@@ -66,8 +65,7 @@ static bool read_dynamic(struct cumu_object *o, const struct audit_elf *e, const
     if (!text || !size || text[size - 1])
         return true;
     for (size_t i = 0; i < n && good && d[i].d_tag != DT_NULL; i++)
-        if ((d[i].d_tag == DT_NEEDED || d[i].d_tag == DT_RPATH || d[i].d_tag == DT_RUNPATH) &&
-            d[i].d_un.d_val < size)
+        if ((d[i].d_tag == DT_NEEDED || d[i].d_tag == DT_RPATH || d[i].d_tag == DT_RUNPATH) && d[i].d_un.d_val < size)
             good = read_entry(o, d[i].d_tag, text + d[i].d_un.d_val);
     return good;
 }
@@ -75,7 +73,7 @@ static bool read_dynamic(struct cumu_object *o, const struct audit_elf *e, const
 static bool read_object(struct cumu_object *o)
 {
     struct audit_elf e;
-    const ElfW(Phdr) *p;
+    const ElfW(Phdr) * p;
     bool good = true;
     if (audit_elf_open(&e, o->path))
         return true;
@@ -95,20 +93,18 @@ static bool suits(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool good = read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
-                memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64 &&
-                (ident[18] | ident[19] << 8) == MACHINE_HERE;
+    bool good = read(fd, ident, sizeof ident) == (ssize_t)sizeof ident && memcmp(ident, ELFMAG, SELFMAG) == 0 &&
+                ident[EI_CLASS] == ELFCLASS64 && (ident[18] | ident[19] << 8) == MACHINE_HERE;
     (void)close(fd);
     return good;
 }
 
 /* Puts `dir/soname` into out with $ORIGIN, $LIB and $PLATFORM expanded; false if it does not fit. */
-static bool expand(char *out, size_t size, const char *dir, size_t len, const char *origin,
-                   const char *soname)
+static bool expand(char *out, size_t size, const char *dir, size_t len, const char *origin, const char *soname)
 {
     static const struct {
         const char *name, *value; /* NULL = $ORIGIN */
-    } tokens[] = {{"{ORIGIN}", NULL}, {"ORIGIN", NULL}, {"{LIB}", "lib/" MULTIARCH},
+    } tokens[] = {{"{ORIGIN}", NULL},        {"ORIGIN", NULL},         {"{LIB}", "lib/" MULTIARCH},
                   {"LIB", "lib/" MULTIARCH}, {"{PLATFORM}", "x86_64"}, {"PLATFORM", "x86_64"}};
     size_t used = 0;
     for (size_t i = 0; i < len;) {
@@ -159,8 +155,8 @@ static bool from_cache(const char *path, void *ctx)
     return true;
 }
 
-static bool locate(const struct cumu_closure *c, unsigned user, const char *soname,
-                   const char *library_path, char out[PATH_MAX])
+static bool locate(const struct cumu_closure *c, unsigned user, const char *soname, const char *library_path,
+                   char out[PATH_MAX])
 {
     const struct cumu_object *o = &c->objects[user];
     if (strchr(soname, '/')) {
@@ -175,8 +171,7 @@ static bool locate(const struct cumu_closure *c, unsigned user, const char *sona
         if (i == 0)
             break;
     }
-    return search_list(out, library_path, NULL, soname) ||
-           search_list(out, o->runpath, o->path, soname) ||
+    return search_list(out, library_path, NULL, soname) || search_list(out, o->runpath, o->path, soname) ||
            cumu_ldcache_find(soname, from_cache, out) || search_list(out, default_dirs, NULL, soname);
 }
 

@@ -11,7 +11,7 @@ struct cumu_object { /* one file of the closure; objects[0] is the program */
     unsigned parent; /* who asked for it first */
     char **needed;   /* DT_NEEDED, NULL-terminated */
     char *rpath, *runpath;
-    bool facade;     /* satisfied by cumu's facade; not read, not followed */
+    bool facade; /* satisfied by cumu's facade; not read, not followed */
 };
 
 struct cumu_closure {

@@ -45,8 +45,8 @@ static void print_symbols(const struct cumu_table *const *tables)
     for (; *tables; tables++)
         for (uint32_t i = 0; i < (*tables)->count; i++) {
             const struct cumu_symbol *s = &(*tables)->symbols[i];
-            printf("%s\t%s\t%s\t%s\t%s\t%s\n", (*tables)->library, (*tables)->soname, s->name,
-                   cumu_verb_names[s->verb], s->target ? s->target : "", s->reason ? s->reason : "");
+            printf("%s\t%s\t%s\t%s\t%s\t%s\n", (*tables)->library, (*tables)->soname, s->name, cumu_verb_names[s->verb],
+                   s->target ? s->target : "", s->reason ? s->reason : "");
         }
 }
 
@@ -126,8 +126,8 @@ static void print_stubs(const struct cumu_table *const *t, unsigned tables)
                     return;
                 }
                 s = grown;
-                s[n++] = (struct stub){t[k]->symbols[i].name,
-                                       t[k]->symbols[i].reason ? t[k]->symbols[i].reason : "", 1ULL << k};
+                s[n++] = (struct stub){t[k]->symbols[i].name, t[k]->symbols[i].reason ? t[k]->symbols[i].reason : "",
+                                       1ULL << k};
             }
     n = s ? merge(s, n) : 0;
     if (n)
@@ -151,18 +151,19 @@ static void print_stubs(const struct cumu_table *const *t, unsigned tables)
 
 static void print_markdown(const struct cumu_table *const *tables)
 {
-    print_counts(tables,
-                 "# Coverage\n\n<!-- made by `make check-gen WRITE=1` from mapping/api; do not edit -->\n\n"
-                 "What each exported CUDA symbol does under cumu: a jump straight to the MUSA function, a\n"
-                 "generated conversion, a hand-written wrapper, a pass to the program's own copy of the NVIDIA\n"
-                 "library, or a stub that returns \"not supported\" and says its reason once. An alias\n"
-                 "counts as what it stands for.\n\n"
-                 "`cumu coverage SYMBOL...` tells all of one symbol: the verb in each library, the MUSA function and how\n"
-                 "well it is known, the wrapper's file, a stub's reason. Listed below are the stubs; those that NVIDIA\n"
-                 "documents nowhere (its own libraries call them, or nobody) are only counted.\n\n"
-                 "| library | soname | symbols | jump | conv | wrap | pass | stub |\n"
-                 "|---|---|---:|---:|---:|---:|---:|---:|\n",
-                 "| %s | %s | %u |", " %u |");
+    print_counts(
+        tables,
+        "# Coverage\n\n<!-- made by `make check-gen WRITE=1` from mapping/api; do not edit -->\n\n"
+        "What each exported CUDA symbol does under cumu: a jump straight to the MUSA function, a\n"
+        "generated conversion, a hand-written wrapper, a pass to the program's own copy of the NVIDIA\n"
+        "library, or a stub that returns \"not supported\" and says its reason once. An alias\n"
+        "counts as what it stands for.\n\n"
+        "`cumu coverage SYMBOL...` tells all of one symbol: the verb in each library, the MUSA function and how\n"
+        "well it is known, the wrapper's file, a stub's reason. Listed below are the stubs; those that NVIDIA\n"
+        "documents nowhere (its own libraries call them, or nobody) are only counted.\n\n"
+        "| library | soname | symbols | jump | conv | wrap | pass | stub |\n"
+        "|---|---|---:|---:|---:|---:|---:|---:|\n",
+        "| %s | %s | %u |", " %u |");
     for (unsigned n; *tables; tables += n) {
         for (n = 1; tables[n] && strcmp(tables[n]->library, tables[0]->library) == 0;)
             n++;
@@ -211,8 +212,11 @@ static int compare(const struct cumu_table *const *tables, const char *path)
         bool was = strcmp(field[3], "stub") != 0, is = s && s->verb != CUMU_STUB;
         unsigned *kind = was && !is ? &worse : !was && is ? &better : &other;
         ++*kind;
-        printf("%s\t%s\t%s\t%s -> %s\n", was && !is ? "worse" : !was && is ? "better" : "other", field[1], field[2],
-               field[3], verb);
+        printf("%s\t%s\t%s\t%s -> %s\n",
+               was && !is   ? "worse"
+               : !was && is ? "better"
+                            : "other",
+               field[1], field[2], field[3], verb);
     }
     (void)fclose(f);
     for (; *tables; tables++)

@@ -34,7 +34,8 @@ static struct cumu_name *add(struct cumu_name **set, const char *text)
 void cumu_names_free(struct cumu_name **set)
 {
     struct cumu_name *n, *next;
-    HASH_ITER(hh, *set, n, next) {
+    HASH_ITER(hh, *set, n, next)
+    {
         HASH_DEL(*set, n);
         free(n->text);
         free(n);
@@ -48,10 +49,7 @@ const struct cumu_name *cumu_names_find(const struct cumu_name *set, const char 
     return n;
 }
 
-static int by_text(const struct cumu_name *a, const struct cumu_name *b)
-{
-    return strcmp(a->text, b->text);
-}
+static int by_text(const struct cumu_name *a, const struct cumu_name *b) { return strcmp(a->text, b->text); }
 
 bool cumu_names_exported(const char *path, struct cumu_name **set)
 {
@@ -64,8 +62,8 @@ bool cumu_names_exported(const char *path, struct cumu_name **set)
         bool table = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM && sh.sh_entsize;
         Elf_Data *d = table ? elf_getdata(scn, NULL) : NULL;
         for (int i = 1; d && i < (int)(sh.sh_size / sh.sh_entsize); i++) {
-            const char *text = gelf_getsym(d, i, &s) && s.st_shndx != SHN_UNDEF
-                                   ? elf_strptr(elf, sh.sh_link, s.st_name) : NULL;
+            const char *text = gelf_getsym(d, i, &s) && s.st_shndx != SHN_UNDEF ? elf_strptr(elf, sh.sh_link, s.st_name)
+                                                                                : NULL;
             if (text)
                 (void)add(set, text);
         }

@@ -49,12 +49,13 @@ static void examine(unsigned arch)
         const char *what;
         void (*part)(void);
         void (*part_for)(unsigned arch);
-    } parts[] = {
-        {"the machine", describe_machine, NULL},   {"the libraries' functions", cumu_doctor_names, NULL},
-        {"what they answer", cumu_doctor_ask, NULL}, {"the compiler", NULL, cumu_doctor_compiler},
-        {"kernels", NULL, cumu_doctor_kernels},    {"speed", NULL, cumu_doctor_speed},
-        {"forms of the toolkit's own", cumu_doctor_native, NULL}
-    };
+    } parts[] = {{"the machine", describe_machine, NULL},
+                 {"the libraries' functions", cumu_doctor_names, NULL},
+                 {"what they answer", cumu_doctor_ask, NULL},
+                 {"the compiler", NULL, cumu_doctor_compiler},
+                 {"kernels", NULL, cumu_doctor_kernels},
+                 {"speed", NULL, cumu_doctor_speed},
+                 {"forms of the toolkit's own", cumu_doctor_native, NULL}};
     (void)doctor_left(); /* the clock starts */
     for (unsigned k = 0; k < sizeof parts / sizeof *parts; k++) {
         cumu_progress_line("cumu: looking at %s", parts[k].what);
@@ -115,8 +116,10 @@ static int doctor(int argc, char **argv)
     unsigned arch = 31;
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        const char **to = strcmp(argv[i], "-o") == 0 ? &output : strcmp(argv[i], "--explain") == 0 ? &explain
-                          : strcmp(argv[i], "--fixture") == 0 ? &fixture : NULL;
+        const char **to = strcmp(argv[i], "-o") == 0          ? &output
+                          : strcmp(argv[i], "--explain") == 0 ? &explain
+                          : strcmp(argv[i], "--fixture") == 0 ? &fixture
+                                                              : NULL;
         if (to && value)
             *to = argv[++i];
         else if (strcmp(argv[i], "--target") == 0 && value && strncmp(value, "mp_", 3) == 0 &&

@@ -34,7 +34,7 @@ static void load(void)
 static int ask_versions(void *unused)
 {
     static const char *const names[] = {"musaRuntimeGetVersion", "musaDriverGetVersion", "muDriverGetVersion",
-                                        "mcclGetVersion", "mufftGetVersion", "murandGetVersion"};
+                                        "mcclGetVersion",        "mufftGetVersion",      "murandGetVersion"};
     (void)unused;
     load();
     for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
@@ -103,8 +103,8 @@ static int ask_values(void *unused)
     load();
     int (*make)(void **, size_t) = (int (*)(void **, size_t))(uintptr_t)function("musaMalloc");
     int (*make_host)(void **, size_t) = (int (*)(void **, size_t))(uintptr_t)function("musaMallocHost");
-    int (*attributes)(void *, const void *) =
-        (int (*)(void *, const void *))(uintptr_t)function("musaPointerGetAttributes");
+    int (*attributes)(void *,
+                      const void *) = (int (*)(void *, const void *))(uintptr_t)function("musaPointerGetAttributes");
     int (*query)(void *) = (int (*)(void *))(uintptr_t)function("musaStreamQuery");
     void *device = NULL, *host = NULL;
     int of[64] = {0};
@@ -146,7 +146,8 @@ static int ask_update(void *unused)
     update *f = (update *)(uintptr_t)doctor_driver_entry("muGraphExecUpdate");
     err = f(exec, graph, third, fourth);
     const char *form = memcmp(fourth, untouched, sizeof fourth) ? "takes four arguments"
-                       : memcmp(third, untouched, sizeof third) ? "takes three arguments" : "writes nothing";
+                       : memcmp(third, untouched, sizeof third) ? "takes three arguments"
+                                                                : "writes nothing";
     if (err == DOCTOR_LACKS)
         doctor_line("graph update", "not there");
     else
@@ -159,11 +160,11 @@ void cumu_doctor_ask(void)
     static const struct {
         const char *section, *name;
         int (*ask)(void *);
-    } questions[] = {
-        {"versions", "versions", ask_versions}, {"devices", "the driver", ask_devices},
-        {"answers", "the runtime", ask_values}, {NULL, "graph update", ask_update},
-        {"error names", "error names", ask_errors}
-    };
+    } questions[] = {{"versions", "versions", ask_versions},
+                     {"devices", "the driver", ask_devices},
+                     {"answers", "the runtime", ask_values},
+                     {NULL, "graph update", ask_update},
+                     {"error names", "error names", ask_errors}};
     for (unsigned k = 0; k < sizeof questions / sizeof *questions; k++) {
         if (questions[k].section)
             doctor_section("%s", questions[k].section);

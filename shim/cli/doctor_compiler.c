@@ -48,12 +48,10 @@ static const struct {
      "extern \"C\" __global__ void probe(int *p) { s[threadIdx.x] = 1; __syncthreads(); p[0] = s[0]; }\n"},
     {"__launch_bounds__",
      "#include <musa_runtime.h>\nextern \"C\" __global__ void __launch_bounds__(256) probe(int *p) { p[0] = 1; }\n"},
-    {"vprintf",
-     "#include <musa_runtime.h>\nextern \"C\" __device__ int vprintf(const char *, const char *);\n"
-     "extern \"C\" __global__ void probe(int *p) { p[0] = vprintf(\"x\", 0); }\n"},
-    {"variables with initialisers",
-     "#include <musa_runtime.h>\nextern \"C\" { __device__ int table[2] = {1, 2}; }\n"
-     "extern \"C\" __global__ void probe(int *p) { p[0] = table[p[1] & 1]; }\n"},
+    {"vprintf", "#include <musa_runtime.h>\nextern \"C\" __device__ int vprintf(const char *, const char *);\n"
+                "extern \"C\" __global__ void probe(int *p) { p[0] = vprintf(\"x\", 0); }\n"},
+    {"variables with initialisers", "#include <musa_runtime.h>\nextern \"C\" { __device__ int table[2] = {1, 2}; }\n"
+                                    "extern \"C\" __global__ void probe(int *p) { p[0] = table[p[1] & 1]; }\n"},
 };
 
 /* ---- the compiler itself ------------------------------------------------------------------------- */
@@ -133,12 +131,23 @@ static const char plain[] = KERNEL("p[threadIdx.x] = 1;");
  * one is refused. */
 static void try_options(const char *compiler, unsigned arch)
 {
-    static const char *const options[] = {
-        "--cuda-device-only", "--musa-device-only", "-O2", "-O1", "-O0", "-std=c++14", "-ffp-contract=off",
-        "-mllvm -mtgpu-if-convert=1", "-mllvm -mtgpu-load-store-opt", "-mllvm -misched=mtgpu-max-ilp",
-        "-fmusa-flush-denormals-to-zero", "-mathx-disable-fp64", "-fmusa-rdc", "--offload-arch=mp_21",
-        "--offload-arch=mp_22", "--offload-arch=mp_31", "--offload-arch=mp_32"
-    };
+    static const char *const options[] = {"--cuda-device-only",
+                                          "--musa-device-only",
+                                          "-O2",
+                                          "-O1",
+                                          "-O0",
+                                          "-std=c++14",
+                                          "-ffp-contract=off",
+                                          "-mllvm -mtgpu-if-convert=1",
+                                          "-mllvm -mtgpu-load-store-opt",
+                                          "-mllvm -misched=mtgpu-max-ilp",
+                                          "-fmusa-flush-denormals-to-zero",
+                                          "-mathx-disable-fp64",
+                                          "-fmusa-rdc",
+                                          "--offload-arch=mp_21",
+                                          "--offload-arch=mp_22",
+                                          "--offload-arch=mp_31",
+                                          "--offload-arch=mp_32"};
     struct attempt a;
     char words[256], line[160];
     for (size_t k = 0; k < sizeof options / sizeof *options && doctor_left(); k++) {
@@ -246,8 +255,7 @@ static int try_name(void *probe)
     char *text = NULL;
     struct cumu_compiled o = {0};
     const char *body = probes[which[0]].text;
-    int n = *body == '#' ? asprintf(&text, "%s", body)
-                         : asprintf(&text, KERNEL("%s"), body);
+    int n = *body == '#' ? asprintf(&text, "%s", body) : asprintf(&text, KERNEL("%s"), body);
     if (n < 0)
         return 1;
     const struct cumu_musa_source s = {.kernel = "probe", .text = text, .size = (size_t)n};

@@ -21,10 +21,7 @@ enum { WHOLE = 115 }; /* seconds: two minutes less what ending takes */
 static void *driver;
 static const char *lacking;
 
-static int lacks(void)
-{
-    return DOCTOR_LACKS;
-}
+static int lacks(void) { return DOCTOR_LACKS; }
 
 void *doctor_driver_entry(const char *name)
 {
@@ -41,10 +38,7 @@ void *doctor_driver_entry(const char *name)
     return (void *)(uintptr_t)lacks;
 }
 
-const char *doctor_lacking(void)
-{
-    return lacking ? lacking : "a driver";
-}
+const char *doctor_lacking(void) { return lacking ? lacking : "a driver"; }
 
 const char *doctor_error(int err)
 {
@@ -85,10 +79,7 @@ unsigned doctor_driver_arch(void)
     return (unsigned)(10 * major + minor);
 }
 
-bool doctor_driver_is_host(void)
-{
-    return driver && dlsym(driver, LIR_TAKES_IMAGES);
-}
+bool doctor_driver_is_host(void) { return driver && dlsym(driver, LIR_TAKES_IMAGES); }
 
 /* ---- children ------------------------------------------------------------------------------------ */
 

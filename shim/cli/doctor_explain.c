@@ -36,10 +36,7 @@ static void say(struct said *s, enum kind kind, const char *format, ...)
     va_end(args);
 }
 
-static bool begins(const char *text, const char *with)
-{
-    return text && strncmp(text, with, strlen(with)) == 0;
-}
+static bool begins(const char *text, const char *with) { return text && strncmp(text, with, strlen(with)) == 0; }
 
 /* How much of a value is of interest: a compiler's options are the report's. */
 static int short_of(const char *value)
@@ -67,8 +64,10 @@ static void explain_devices(struct said *s, const struct doctor_file *f)
         return;
     }
     say(s, FAILS, "no MUSA device answers: %s", count ? count : "nothing was asked");
-    say(s, ADVICE, "install Moore Threads' driver, or start the container with the vendor's runtime; /dev/mtgpu0 must "
-                   "be there%s", begins(driver, "none") ? " (the kernel has no driver now)" : "");
+    say(s, ADVICE,
+        "install Moore Threads' driver, or start the container with the vendor's runtime; /dev/mtgpu0 must "
+        "be there%s",
+        begins(driver, "none") ? " (the kernel has no driver now)" : "");
 }
 
 static int by_uses(const void *a, const void *b)
@@ -95,8 +94,10 @@ static void explain_lacking(struct said *s, const char *library, struct doctor_s
                        number(sorted[k].value));
     free(sorted);
     if (used)
-        say(s, FAILS, "%s lacks %zu functions; of 978 programs known to us these are used by so many: %s%s; where cumu "
-                      "has no other way, what calls them is told \"not supported\"", library, lacking.count, text, used > 5 ? " and others" : "");
+        say(s, FAILS,
+            "%s lacks %zu functions; of 978 programs known to us these are used by so many: %s%s; where cumu "
+            "has no other way, what calls them is told \"not supported\"",
+            library, lacking.count, text, used > 5 ? " and others" : "");
     else
         say(s, NOTE, "%s lacks %zu functions, none of which a program known to us uses", library, lacking.count);
 }
@@ -112,8 +113,8 @@ static void explain_libraries(struct said *s, const struct doctor_file *f)
         file = doctor_file_value(f, f->section[k].title, "file");
         if (!file || !strcmp(file, "not found") || !strcmp(file, "cannot be read")) {
             if (strcmp(library, "mtrtc") != 0) /* only where there is no mcc */
-                (void)snprintf(absent + strlen(absent), sizeof absent - strlen(absent), "%s%.30s",
-                               *absent ? ", " : "", library);
+                (void)snprintf(absent + strlen(absent), sizeof absent - strlen(absent), "%s%.30s", *absent ? ", " : "",
+                               library);
             continue;
         }
         unsigned asked = number(doctor_file_value(f, f->section[k].title, "asked for"));
@@ -163,8 +164,9 @@ static void explain_compiler(struct said *s, const struct doctor_file *f)
     unsigned good = 0;
     if (!file || begins(file, "none")) {
         say(s, FAILS, "no compiler: kernels that the cache does not have cannot run on a device");
-        say(s, ADVICE, "install the SDK's toolkit, or name its mcc by CUMU_MCC; `cumu cache warm` on a machine that "
-                       "has one fills the cache");
+        say(s, ADVICE,
+            "install the SDK's toolkit, or name its mcc by CUMU_MCC; `cumu cache warm` on a machine that "
+            "has one fills the cache");
         return;
     }
     for (size_t k = 0; k < names.count; k++) {
@@ -199,8 +201,8 @@ static void explain_kernels(struct said *s, const struct doctor_file *f)
         tried += !extra;
         right += !extra && begins(value, "right");
         if (begins(value, "right,"))
-            say(s, FAILS, "kernel \"%s\" is right, but the compiler broke down before: %.*s", name,
-                short_of(value + 7), value + 7);
+            say(s, FAILS, "kernel \"%s\" is right, but the compiler broke down before: %.*s", name, short_of(value + 7),
+                value + 7);
         else if (begins(value, "value"))
             say(s, NOTE, "%s: %s", name, value + 5 + (value[5] == ' '));
         else if (extra && begins(value, "right"))

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define FIRST "cumu doctor report 1"
-#define MARK "== " /* in front of a section's title */
+#define MARK "== "    /* in front of a section's title */
 #define END "== end " /* and the number of lines above it */
 enum { MOST = 4 << 20, VALUE = 1000 };
 
@@ -50,9 +50,10 @@ static bool sort_lines(struct doctor_file *f, size_t lines, char why[160])
     struct doctor_line *line = f->lines;
     char *at = f->text;
     if (!lines || strcmp(at, FIRST) != 0) {
-        (void)snprintf(why, 160, "%s", lines && strncmp(at, "cumu doctor report ", 19) == 0
-                                           ? "written by another version of cumu, which can explain it"
-                                           : "no report of cumu doctor");
+        (void)snprintf(why, 160, "%s",
+                       lines && strncmp(at, "cumu doctor report ", 19) == 0
+                           ? "written by another version of cumu, which can explain it"
+                           : "no report of cumu doctor");
         return false;
     }
     for (size_t n = 1; n < lines; n++) {
@@ -205,10 +206,7 @@ void doctor_line(const char *name, const char *format, ...)
     (void)fprintf(out, *tidy ? "%s\t%s\n" : "%s\n", name, tidy);
 }
 
-static bool of_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
-}
+static bool of_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.'; }
 
 /* What may stay of a path: those of the system, and the name of a file with a suffix. */
 static void tidy_path(const char *path, size_t n, char *word, size_t size)

@@ -23,12 +23,14 @@ enum { SECONDS = 45, SHARED = 512, MAX_EXTERNS = 8, VARIABLE = 64, NO_DEVICE = 1
 static char *musa_text(const char *statements, size_t *size)
 {
     char *prelude = mu_prelude(size), *text = NULL;
-    int n = prelude ? asprintf(&text,
-                               "%.*s#define CM_IN_FRONT 0u\nnamespace cm {\nCM_KERNEL CM_BOUNDS(%d) void cumu_probe(u64 a0)\n{\n"
-                               "    unsigned *out = (unsigned *)a0, t = tid(0), r = 0;\n    %s\n    out[t] = r;\n}\n"
-                               "} // namespace cm\n",
-                               (int)*size, prelude, (int)DOCTOR_THREADS, statements)
-                    : -1;
+    int n = prelude
+                ? asprintf(
+                      &text,
+                      "%.*s#define CM_IN_FRONT 0u\nnamespace cm {\nCM_KERNEL CM_BOUNDS(%d) void cumu_probe(u64 a0)\n{\n"
+                      "    unsigned *out = (unsigned *)a0, t = tid(0), r = 0;\n    %s\n    out[t] = r;\n}\n"
+                      "} // namespace cm\n",
+                      (int)*size, prelude, (int)DOCTOR_THREADS, statements)
+                : -1;
     free(prelude);
     *size = n < 0 ? 0 : (size_t)n;
     return n < 0 ? NULL : text;
@@ -52,8 +54,7 @@ static bool translate(struct doctor_kernel *k, const char *ptx, char **text, siz
     return false;
 }
 
-bool doctor_kernel_make(struct doctor_kernel *k, const char *ptx, const char *musa, unsigned arch,
-                        char why[DOCTOR_WHY])
+bool doctor_kernel_make(struct doctor_kernel *k, const char *ptx, const char *musa, unsigned arch, char why[DOCTOR_WHY])
 {
     struct cumu_compiled o = {.data = NULL};
     char *text = NULL;
@@ -140,9 +141,13 @@ static int make_texture(MUtexObject *texture)
         for (unsigned x = 0; x < DOCTOR_TEXTURE_WIDTH; x++)
             texels[y][x] = (float)(100 * y + x);
     int err = MU(muArrayCreate_v2)(&array, &of);
-    const MUSA_MEMCPY2D copy = {.srcMemoryType = MU_MEMORYTYPE_HOST, .srcHost = texels, .srcPitch = sizeof texels[0],
-                                .dstMemoryType = MU_MEMORYTYPE_ARRAY, .dstArray = array,
-                                .WidthInBytes = sizeof texels[0], .Height = ROWS};
+    const MUSA_MEMCPY2D copy = {.srcMemoryType = MU_MEMORYTYPE_HOST,
+                                .srcHost = texels,
+                                .srcPitch = sizeof texels[0],
+                                .dstMemoryType = MU_MEMORYTYPE_ARRAY,
+                                .dstArray = array,
+                                .WidthInBytes = sizeof texels[0],
+                                .Height = ROWS};
     if (!err)
         err = MU(muMemcpy2D_v2)(&copy);
     const MUSA_RESOURCE_DESC resource = {.resType = MU_RESOURCE_TYPE_ARRAY, .res.array.hArray = array};

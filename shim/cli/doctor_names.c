@@ -54,8 +54,8 @@ static void list_exports(const char *file, const struct cumu_name *has)
 {
     doctor_section("exports %s", file);
     for (const struct cumu_name *n = has; n; n = n->hh.next)
-        if (doctor_is_name(n->text, "") && (strncmp(n->text, "mu", 2) == 0 || strncmp(n->text, "mccl", 4) == 0 ||
-                                            strncmp(n->text, "mtrtc", 5) == 0))
+        if (doctor_is_name(n->text, "") &&
+            (strncmp(n->text, "mu", 2) == 0 || strncmp(n->text, "mccl", 4) == 0 || strncmp(n->text, "mtrtc", 5) == 0))
             doctor_line(n->text, "%s", "");
 }
 

@@ -18,7 +18,7 @@ struct doctor_probe {
     const char *means; /* of programs' kernels, where it is not right */
 };
 extern const struct doctor_probe doctor_probes[]; /* ends with name NULL */
-#define DOCTOR_PRINTED "cumu 42\n" /* what the kernel that prints prints */
+#define DOCTOR_PRINTED "cumu 42\n"                /* what the kernel that prints prints */
 
 const struct doctor_probe *doctor_probe_named(const char *name); /* NULL if there is none */
 

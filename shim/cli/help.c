@@ -24,11 +24,9 @@ static int options(bool markdown)
         /* The first word of a choice is its default. */
         int n = (int)strcspn(rows[i].value, "|");
         if (markdown)
-            printf("| `%s` | %.*s | %s |\n", rows[i].name, n ? n : 1, n ? rows[i].value : "-",
-                   rows[i].help);
+            printf("| `%s` | %.*s | %s |\n", rows[i].name, n ? n : 1, n ? rows[i].value : "-", rows[i].help);
         else
-            printf("  %-24s %s (default %.*s)\n", rows[i].name, rows[i].help, n ? n : 7,
-                   n ? rows[i].value : "nothing");
+            printf("  %-24s %s (default %.*s)\n", rows[i].name, rows[i].help, n ? n : 7, n ? rows[i].value : "nothing");
     }
     return 0;
 }
@@ -61,7 +59,8 @@ const struct cumu_verb_entry cumu_verb_help = {
     "help", "explain a verb, or the options",
     "usage: cumu help [<verb> | options [--markdown] | man | completion]\n"
     "\n"
-    "man prints the manual page, completion what bash sources to complete cumu's arguments.\n", help};
+    "man prints the manual page, completion what bash sources to complete cumu's arguments.\n",
+    help};
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__

@@ -13,8 +13,8 @@ struct check_input {
 struct check_inputs {
     struct check_input *file; /* in order of their names */
     size_t count;
-    char *folders;  /* those that hold shared objects, as LD_LIBRARY_PATH lists them; NULL for a single file */
-    char *unpacked; /* folder that the archive's files were written to; removed by check_inputs_free */
+    char *folders;       /* those that hold shared objects, as LD_LIBRARY_PATH lists them; NULL for a single file */
+    char *unpacked;      /* folder that the archive's files were written to; removed by check_inputs_free */
     unsigned unreadable; /* files that could not be looked into; each was said on stderr */
     bool many;           /* a folder or an archive */
 };

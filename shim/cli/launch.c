@@ -32,16 +32,12 @@ static void append(struct text *t, const char *separator, const char *s, size_t 
     t->s = grown;
 }
 
-static bool starts(const char *s, const char *with)
-{
-    return strncmp(s, with, strlen(with)) == 0;
-}
+static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
 
 /* Sanitizer runtimes must come first of all, or they refuse to start. */
 static bool sanitizer(const char *path, size_t n)
 {
-    static const char *const names[] = {"libasan.", "libtsan.", "liblsan.", "libubsan.", "libhwasan.",
-                                        "libclang_rt."};
+    static const char *const names[] = {"libasan.", "libtsan.", "liblsan.", "libubsan.", "libhwasan.", "libclang_rt."};
     const char *base = path;
     for (size_t i = 0; i < n; i++)
         if (path[i] == '/')
@@ -140,8 +136,7 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
     if (!dir)
         return CUMU_EXIT_USAGE;
     if (strpbrk(dir, ":;"))
-        return cumu_fail(CUMU_EXIT_USAGE, "%s: a ':' or ';' in the path cannot be used in LD_LIBRARY_PATH",
-                         dir);
+        return cumu_fail(CUMU_EXIT_USAGE, "%s: a ':' or ';' in the path cannot be used in LD_LIBRARY_PATH", dir);
     const char *path = cumu_env("LD_LIBRARY_PATH"), *callers = cumu_env("LD_PRELOAD");
     struct cumu_closure c = {0};
     struct text ours = {0}, search = {0};
@@ -162,8 +157,7 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
         free(preload);
     else
         good = put(l, "LD_PRELOAD", preload) && good;
-    good = good && put(l, "LD_LIBRARY_PATH", search.s) &&
-           put(l, "LD_AUDIT", audit(cumu_env("LD_AUDIT"), dir));
+    good = good && put(l, "LD_LIBRARY_PATH", search.s) && put(l, "LD_AUDIT", audit(cumu_env("LD_AUDIT"), dir));
     free(ours.s);
     cumu_closure_free(&c);
     return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "out of memory");

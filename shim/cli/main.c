@@ -6,10 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct cumu_verb_entry *const cumu_verbs[] = {
-    &cumu_verb_run, &cumu_verb_check,   &cumu_verb_trace, &cumu_verb_env,  &cumu_verb_ptx,
-    &cumu_verb_cache, &cumu_verb_coverage, &cumu_verb_doctor, &cumu_verb_help, &cumu_verb_version, NULL
-};
+const struct cumu_verb_entry *const cumu_verbs[] = {&cumu_verb_run,
+                                                    &cumu_verb_check,
+                                                    &cumu_verb_trace,
+                                                    &cumu_verb_env,
+                                                    &cumu_verb_ptx,
+                                                    &cumu_verb_cache,
+                                                    &cumu_verb_coverage,
+                                                    &cumu_verb_doctor,
+                                                    &cumu_verb_help,
+                                                    &cumu_verb_version,
+                                                    NULL};
 
 int main(int argc, char **argv)
 {

@@ -41,18 +41,19 @@ static void print_options(void)
 
 int cumu_manual_page(void)
 {
-    puts(".TH CUMU 1 \"\" \"cumu " CUMU_VERSION "\" \"User Commands\"\n"
-         ".SH NAME\n"
-         "cumu \\- run unmodified CUDA programs on Moore Threads MUSA, or on the CPU\n"
-         ".SH SYNOPSIS\n"
-         ".B cumu\n"
-         ".I verb\n"
-         "[\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIprogram\\fR [\\fIarguments\\fR]\n"
-         ".SH DESCRIPTION\n"
-         "cumu is preloaded into a program that asks for it. Calls to the CUDA libraries become calls to the MUSA ones,\n"
-         "and the PTX inside the program is translated, so that its kernels run too. On a machine without a MUSA GPU the\n"
-         "same calls reach cumu's own MUSA libraries for the CPU.\n"
-         ".SH VERBS");
+    puts(
+        ".TH CUMU 1 \"\" \"cumu " CUMU_VERSION "\" \"User Commands\"\n"
+        ".SH NAME\n"
+        "cumu \\- run unmodified CUDA programs on Moore Threads MUSA, or on the CPU\n"
+        ".SH SYNOPSIS\n"
+        ".B cumu\n"
+        ".I verb\n"
+        "[\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIprogram\\fR [\\fIarguments\\fR]\n"
+        ".SH DESCRIPTION\n"
+        "cumu is preloaded into a program that asks for it. Calls to the CUDA libraries become calls to the MUSA ones,\n"
+        "and the PTX inside the program is translated, so that its kernels run too. On a machine without a MUSA GPU the\n"
+        "same calls reach cumu's own MUSA libraries for the CPU.\n"
+        ".SH VERBS");
     for (const struct cumu_verb_entry *const *v = cumu_verbs; *v; v++) {
         printf(".SS %s\n", (*v)->name);
         roff((*v)->synopsis);
@@ -61,11 +62,12 @@ int cumu_manual_page(void)
         puts(".fi");
     }
     print_options();
-    puts(".SH EXIT STATUS\n"
-         "Of \\fBrun\\fR and \\fBtrace\\fR, the program's own; 125 wrong use, 126 the program cannot be served, 127 not found.\n"
-         "Of \\fBcheck\\fR, 0 will run, 1 will run with gaps, 2 will not run.\n"
-         ".SH SEE ALSO\n"
-         ".BR ld.so (8)");
+    puts(
+        ".SH EXIT STATUS\n"
+        "Of \\fBrun\\fR and \\fBtrace\\fR, the program's own; 125 wrong use, 126 the program cannot be served, 127 not found.\n"
+        "Of \\fBcheck\\fR, 0 will run, 1 will run with gaps, 2 will not run.\n"
+        ".SH SEE ALSO\n"
+        ".BR ld.so (8)");
     return 0;
 }
 
@@ -108,18 +110,19 @@ int cumu_manual_completion(void)
             fputs(" list clear path warm", stdout);
         puts("' ;;");
     }
-    puts("        esac\n"
-         "    fi\n"
-         "    # A dash asks for options; anything else may be a file.\n"
-         "    if ((COMP_CWORD == 1)) || [[ $word == -* ]] || [[ $verb == help || $verb == cache && $COMP_CWORD == 2 ]]; then\n"
-         "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-         "    elif [[ $verb == coverage && ${COMP_WORDS[COMP_CWORD - 1]} != --against ]]; then\n"
-         "        words=$(\"${COMP_WORDS[0]}\" coverage --symbols 2>/dev/null | cut -f 3 | sort -u)\n"
-         "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-         "    else\n"
-         "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\"; compgen -c -- \"$word\")\n"
-         "    fi\n"
-         "}\n"
-         "complete -o filenames -F _cumu cumu");
+    puts(
+        "        esac\n"
+        "    fi\n"
+        "    # A dash asks for options; anything else may be a file.\n"
+        "    if ((COMP_CWORD == 1)) || [[ $word == -* ]] || [[ $verb == help || $verb == cache && $COMP_CWORD == 2 ]]; then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+        "    elif [[ $verb == coverage && ${COMP_WORDS[COMP_CWORD - 1]} != --against ]]; then\n"
+        "        words=$(\"${COMP_WORDS[0]}\" coverage --symbols 2>/dev/null | cut -f 3 | sort -u)\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+        "    else\n"
+        "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\"; compgen -c -- \"$word\")\n"
+        "    fi\n"
+        "}\n"
+        "complete -o filenames -F _cumu cumu");
     return 0;
 }

@@ -26,8 +26,8 @@ static bool open_library(const char *path)
     static const struct {
         const char *name;
         void *to;
-    } names[] = {{"mtrtcCreateProgram", &rtc.create},      {"mtrtcCompileProgram", &rtc.compile},
-                 {"mtrtcGetFatBinSize", &rtc.size},        {"mtrtcGetFatBin", &rtc.get},
+    } names[] = {{"mtrtcCreateProgram", &rtc.create},       {"mtrtcCompileProgram", &rtc.compile},
+                 {"mtrtcGetFatBinSize", &rtc.size},         {"mtrtcGetFatBin", &rtc.get},
                  {"mtrtcGetProgramLogSize", &rtc.log_size}, {"mtrtcGetProgramLog", &rtc.log}};
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)

@@ -21,12 +21,15 @@ struct dump {
 
 static void list(const struct dump *d, const struct fatbin_entry *e)
 {
-    const char *kind = e->kind == FATBIN_PTX ? "ptx" : e->kind == FATBIN_CUBIN ? "sass"
-                       : e->kind == FATBIN_LTOIR ? "ltoir" : "unknown";
-    const char *how = !e->compressed ? "raw" : e->flags & FATBIN_F_ZSTD ? "zstd"
-                      : e->flags & FATBIN_F_LZ4 ? "lz4" : "compressed";
-    printf("%ld\t%s\t%u%.1s\t%s\t%zu\t%zu\n", d->index, kind, e->arch, &e->suffix, how, e->stored,
-           e->unpacked);
+    const char *kind = e->kind == FATBIN_PTX     ? "ptx"
+                       : e->kind == FATBIN_CUBIN ? "sass"
+                       : e->kind == FATBIN_LTOIR ? "ltoir"
+                                                 : "unknown";
+    const char *how = !e->compressed             ? "raw"
+                      : e->flags & FATBIN_F_ZSTD ? "zstd"
+                      : e->flags & FATBIN_F_LZ4  ? "lz4"
+                                                 : "compressed";
+    printf("%ld\t%s\t%u%.1s\t%s\t%zu\t%zu\n", d->index, kind, e->arch, &e->suffix, how, e->stored, e->unpacked);
 }
 
 /* Lists, prints or translates one image of a fat binary, by what was asked for: -1 lists all, -2 takes every PTX,

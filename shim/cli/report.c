@@ -20,15 +20,9 @@ const char *check_verdict_text(enum check_verdict v)
     return text[v];
 }
 
-const char *check_verb(const struct check_symbol *s)
-{
-    return s->entry ? cumu_verb_names[s->entry->verb] : "missing";
-}
+const char *check_verb(const struct check_symbol *s) { return s->entry ? cumu_verb_names[s->entry->verb] : "missing"; }
 
-bool check_lost(const struct check_kernel *k)
-{
-    return !k->ptx || k->problem;
-}
+bool check_lost(const struct check_kernel *k) { return !k->ptx || k->problem; }
 
 const char *check_why(const struct check_kernel *k)
 {
@@ -54,8 +48,7 @@ void check_judge(struct check_report *r)
     size_t bad = 0, all = 0;
     for (size_t i = 0; i < r->nsymbol; i++) {
         if (!r->symbol[i].entry)
-            check_fatal(r, "imports %s, which cumu's %s does not have", r->symbol[i].name,
-                        r->symbol[i].soname);
+            check_fatal(r, "imports %s, which cumu's %s does not have", r->symbol[i].name, r->symbol[i].soname);
         else if (r->symbol[i].entry->verb == CUMU_STUB)
             r->gaps++;
     }
@@ -65,8 +58,9 @@ void check_judge(struct check_report *r)
         r->gaps += r->library[i].opened && strcmp(r->library[i].how, "missing") == 0;
     r->gaps += (unsigned)bad;
     if (bad && bad == all)
-        check_fatal(r, bad == 1 ? "its only kernel, %s, cannot be translated: %s"
-                                : "none of its kernels can be translated; the first, %s: %s",
+        check_fatal(r,
+                    bad == 1 ? "its only kernel, %s, cannot be translated: %s"
+                             : "none of its kernels can be translated; the first, %s: %s",
                     r->kernels->name, check_why(r->kernels));
 }
 

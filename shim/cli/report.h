@@ -21,7 +21,7 @@ struct check_symbol { /* one CUDA symbol that some object of the closure imports
     const char *name, *soname;
     const struct cumu_symbol *entry; /* NULL: the soname does not have it */
 };
-struct check_image { /* one entry of a fat binary */
+struct check_image {    /* one entry of a fat binary */
     const char *object; /* file it is in */
     const char *kind, *compression;
     unsigned arch, major, minor; /* PTX ISA or cubin version */
@@ -39,21 +39,25 @@ struct check_kernel { /* kept by name */
 struct check_library { /* a library of NVIDIA's that something needs */
     const char *soname;
     const char *node; /* version node of the symbols imported from it; "" without */
-    const char *how; /* "facade", "kept" or "missing" */
-    bool opened; /* not linked: its name stands among the strings, as dlopen wants it */
+    const char *how;  /* "facade", "kept" or "missing" */
+    bool opened;      /* not linked: its name stands among the strings, as dlopen wants it */
 };
 
 struct check_report {
     const char *program;
     const struct cumu_table *const *tables;
     enum check_runtime runtime;
-    struct check_library *library; size_t nlibrary;
-    struct check_symbol *symbol;   size_t nsymbol;
-    struct check_image *image;     size_t nimage;
+    struct check_library *library;
+    size_t nlibrary;
+    struct check_symbol *symbol;
+    size_t nsymbol;
+    struct check_image *image;
+    size_t nimage;
     struct check_kernel *kernels;
     unsigned needs; /* highest compute capability of the PTX that would be taken: 80; 0 without any */
-    char **strings; size_t nstrings; /* owned copies that outlive the closure's files */
-    char *fatal;                     /* first reason why it will not run */
+    char **strings;
+    size_t nstrings; /* owned copies that outlive the closure's files */
+    char *fatal;     /* first reason why it will not run */
     unsigned gaps;
     bool nomem;
     const struct check_target *target; /* the architecture that is asked about; NULL: none */
@@ -73,8 +77,7 @@ const char *check_keep(struct check_report *r, const char *s);
 void check_fatal(struct check_report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The collectors. `elf` is the open file at `path`, called `name` in the report. */
-void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name,
-                   Elf *elf);
+void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name, Elf *elf);
 void check_libraries(struct check_report *r, const struct cumu_closure *c);
 /* Names of NVIDIA's libraries among the strings of the file. */
 void check_strings(struct check_report *r, Elf *elf);
@@ -88,9 +91,9 @@ const char *check_verdict_text(enum check_verdict v);
 /* By what evidence the calls into one facade are known; of all for NULL. */
 struct cumu_evidence check_evidence(const struct check_report *r, const char *soname);
 const char *check_verb(const struct check_symbol *s);
-bool check_lost(const struct check_kernel *k);        /* cannot be translated */
-const char *check_why(const struct check_kernel *k);  /* "" if it can */
-extern const char *const check_runtimes[];            /* by enum check_runtime */
+bool check_lost(const struct check_kernel *k);       /* cannot be translated */
+const char *check_why(const struct check_kernel *k); /* "" if it can */
+extern const char *const check_runtimes[];           /* by enum check_runtime */
 
 /* How reports are printed. json: one object, opened before the first report and closed after the last. */
 enum check_format { CHECK_TEXT, CHECK_TSV, CHECK_JSON };

@@ -12,7 +12,7 @@ enum { SCHEMA = 1 }; /* of the JSON; a field that changes its meaning raises it 
 /* A record is begun, given its fields in a fixed order, and ended. */
 struct writer {
     bool json;
-    const char *list; /* JSON: the array that is open, NULL for none */
+    const char *list;                     /* JSON: the array that is open, NULL for none */
     bool first_field, first_record, many; /* many: records of this kind stand in an array */
 };
 
@@ -66,10 +66,7 @@ static void number(struct writer *w, const char *name, unsigned long long value)
     printf("%llu", value);
 }
 
-static void end(struct writer *w)
-{
-    fputs(w->json ? "}" : "\n", stdout);
-}
+static void end(struct writer *w) { fputs(w->json ? "}" : "\n", stdout); }
 
 static void image(struct writer *w, const struct check_image *m)
 {
@@ -157,10 +154,7 @@ static void records(struct writer *w, const struct check_report *r)
     end(w);
 }
 
-static void open_files(void)
-{
-    printf("{\"schema\": %d,\n \"files\": [", SCHEMA);
-}
+static void open_files(void) { printf("{\"schema\": %d,\n \"files\": [", SCHEMA); }
 
 void check_print(const struct check_report *r, enum check_format format, bool first)
 {
@@ -200,6 +194,5 @@ void check_print_totals(const struct check_totals *t, enum check_format format, 
         open_files();
     printf("],\n \"total\": {\"verdict\": \"%s\", \"will_run\": %u, \"with_gaps\": %u, \"will_not_run\": %u, "
            "\"without_cuda\": %u, \"unreadable\": %u}}\n",
-           check_verdict_text(worst), v[0], v[1], v[2],
-           t->without_cuda, t->unreadable);
+           check_verdict_text(worst), v[0], v[1], v[2], t->without_cuda, t->unreadable);
 }

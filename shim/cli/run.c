@@ -48,8 +48,7 @@ static int parse(struct options *o, int argc, char **argv)
 /* A word as the shell would read it back. */
 static void quoted(FILE *f, const char *s)
 {
-    if (*s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%") ==
-                  strlen(s)) {
+    if (*s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%") == strlen(s)) {
         fputs(s, f);
         return;
     }
@@ -85,8 +84,7 @@ static int run_gdb(const struct cumu_launch *l, const char *path, char **program
     char **argv = calloc(8 + 2 * CUMU_LAUNCH_VARS + nargs, sizeof *argv);
     if (!argv)
         return cumu_fail(CUMU_EXIT_USAGE, "out of memory");
-    char gdb[] = "gdb", quiet[] = "-q", ex[] = "-ex", shell[] = "set startup-with-shell off",
-         args[] = "--args";
+    char gdb[] = "gdb", quiet[] = "-q", ex[] = "-ex", shell[] = "set startup-with-shell off", args[] = "--args";
     argv[n++] = gdb;
     argv[n++] = quiet;
     argv[n++] = ex;

@@ -121,7 +121,8 @@ int cumu_summary(const char *path, const char *output)
     HASH_SORT(rows, by_total);
     for (unsigned i = 0; !status && i < sizeof sections / sizeof *sections; i++)
         print(out, rows, i);
-    HASH_ITER(hh, rows, r, next) {
+    HASH_ITER(hh, rows, r, next)
+    {
         HASH_DEL(rows, r);
         free(r);
     }

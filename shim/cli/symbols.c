@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 static void print(FILE *f, char **lines, size_t n)
 {

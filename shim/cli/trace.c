@@ -23,7 +23,7 @@ struct trace_options {
     const char *format, *filter, *backend;
     const char *output, *manifest, *symbols; /* as given; NULL: none */
     bool summary;
-    char **program; /* and its arguments */
+    char **program;             /* and its arguments */
     char path[PATHS][PATH_MAX]; /* of output, manifest, symbols: the program may change folders */
     char temporary[PATH_MAX];   /* what the program writes when that is not the output; "" */
 };
@@ -55,10 +55,9 @@ static int parse(struct trace_options *o, int argc, char **argv)
 {
     const struct {
         const char *name, **value;
-    } named[] = {{"--format", &o->format},     {"-o", &o->output},
-                 {"--filter", &o->filter},     {"--backend", &o->backend},
-                 {"--comm-manifest", &o->manifest},
-                 {"--record-symbols", &o->symbols}};
+    } named[] = {{"--format", &o->format},          {"-o", &o->output},
+                 {"--filter", &o->filter},          {"--backend", &o->backend},
+                 {"--comm-manifest", &o->manifest}, {"--record-symbols", &o->symbols}};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--") == 0) {
@@ -100,8 +99,7 @@ static int make_file(char path[PATH_MAX], const char *name)
     char folder[PATH_MAX];
     if (!getcwd(folder, sizeof folder))
         folder[0] = 0;
-    int n = name[0] == '/' ? snprintf(path, PATH_MAX, "%s", name)
-                           : snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    int n = name[0] == '/' ? snprintf(path, PATH_MAX, "%s", name) : snprintf(path, PATH_MAX, "%s/%s", folder, name);
     if (n >= PATH_MAX)
         return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", name, strerror(ENAMETOOLONG));
     if (strstr(path, "%p")) /* one for each process */
@@ -235,7 +233,7 @@ static int trace(int argc, char **argv)
         status = prepare(&o);
     if (!status)
         status = o.summary || o.symbols || strcmp(o.format, "chrome") == 0 ? run_to_the_end(&o, &l, p.path)
-                                                              : cumu_launch_exec(&l, p.path, o.program);
+                                                                           : cumu_launch_exec(&l, p.path, o.program);
     if (*o.temporary)
         (void)unlink(o.temporary);
     cumu_launch_free(&l);

@@ -33,19 +33,18 @@ struct warm {
     pthread_cond_t change;
     struct kernel *first;
     unsigned waiting;
-    bool closed; /* no more will come */
+    bool closed;      /* no more will come */
     unsigned kernels; /* total: with the block shapes of each */
     unsigned total, done, compiled, cached, refused;
     bool counting;
     unsigned arch; /* of a MUSA device, 0 = this machine */
 };
 
-static const char *const shape_names[T1_NSHAPES] = {
-    "blocks of whole warps", "blocks 16 wide", "1-D blocks", "any blocks"};
+static const char *const shape_names[T1_NSHAPES] = {"blocks of whole warps", "blocks 16 wide", "1-D blocks",
+                                                    "any blocks"};
 
 /* Lock held. */
-static void count(struct warm *w, const char *name, enum t1_shape shape, enum cumu_made made,
-                  const char *why)
+static void count(struct warm *w, const char *name, enum t1_shape shape, enum cumu_made made, const char *why)
 {
     w->done++;
     w->compiled += made == CUMU_MADE_COMPILED;
@@ -246,8 +245,8 @@ static int read_closure(struct warm *w, const char *name)
 
 int cumu_warm(unsigned n, char **programs, unsigned arch)
 {
-    struct warm w = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER,
-                     .counting = true, .arch = arch};
+    struct warm w = {
+        .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER, .counting = true, .arch = arch};
     pthread_t thread[MAX_THREADS];
     unsigned threads = 0;
     const char *why;
@@ -278,7 +277,7 @@ int cumu_warm(unsigned n, char **programs, unsigned arch)
         printf("%u kernels for mp_%u: %u compiled, %u were there, %u not\n", w.kernels, arch, w.compiled, w.cached,
                w.refused);
     else
-        printf("%u kernels, %u with their block shapes: %u compiled, %u were there, %u stay on tier 0\n",
-           w.kernels, w.total, w.compiled, w.cached, w.refused);
+        printf("%u kernels, %u with their block shapes: %u compiled, %u were there, %u stay on tier 0\n", w.kernels,
+               w.total, w.compiled, w.cached, w.refused);
     return w.refused ? 1 : 0;
 }

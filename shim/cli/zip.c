@@ -49,8 +49,7 @@ bool cumu_zip_is(const char *path)
     ssize_t n = fd < 0 ? -1 : read(fd, magic, sizeof magic);
     if (fd >= 0)
         (void)close(fd);
-    return n == 4 && magic[0] == 'P' && magic[1] == 'K' && (magic[2] == 3 || magic[2] == 5) &&
-           magic[3] == magic[2] + 1;
+    return n == 4 && magic[0] == 'P' && magic[1] == 'K' && (magic[2] == 3 || magic[2] == 5) && magic[3] == magic[2] + 1;
 }
 
 /* A name that stays below the folder: relative, no "..", no control characters. */
@@ -226,9 +225,12 @@ static const char *unpack_all(const struct zip *z)
         uint64_t name = get(z, at + 28, 2), extra = get(z, at + 30, 2), comment = get(z, at + 32, 2);
         if (get(z, at, 4) != CENTRAL || at + 46 + name + extra + comment > z->size)
             return "a zip archive with a damaged directory";
-        m = (struct member){.flags = (uint16_t)get(z, at + 8, 2), .method = (uint16_t)get(z, at + 10, 2),
-                            .packed = get(z, at + 20, 4), .size = get(z, at + 24, 4),
-                            .offset = get(z, at + 42, 4), .mode = (uint32_t)get(z, at + 38, 4) >> 16};
+        m = (struct member){.flags = (uint16_t)get(z, at + 8, 2),
+                            .method = (uint16_t)get(z, at + 10, 2),
+                            .packed = get(z, at + 20, 4),
+                            .size = get(z, at + 24, 4),
+                            .offset = get(z, at + 42, 4),
+                            .mode = (uint32_t)get(z, at + 38, 4) >> 16};
         wide_sizes(z, at + 46 + name, at + 46 + name + extra, &m);
         bool fits = name < sizeof m.name && !memchr(z->at + at + 46, 0, name);
         memcpy(m.name, z->at + at + 46, name < sizeof m.name ? name : sizeof m.name - 1);

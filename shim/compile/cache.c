@@ -21,7 +21,7 @@
 enum {
     NAME_LEN = 2 * CUMU_HASH_BYTES + sizeof SUFFIX, /* with the final NUL */
     MAX_OBJECT = 64 << 20,
-    PUTS = 16    /* stores between two looks at the size */
+    PUTS = 16 /* stores between two looks at the size */
 };
 
 struct header {
@@ -64,8 +64,7 @@ static void unusable(const char *why)
 {
     static atomic_bool said;
     if (!atomic_exchange(&said, true))
-        cumu_warn("cache", NULL, "%s: %s; compiled kernels are not kept",
-                  *folder ? folder : "no folder", why);
+        cumu_warn("cache", NULL, "%s: %s; compiled kernels are not kept", *folder ? folder : "no folder", why);
 }
 
 /* The folder with those above it. */
@@ -115,8 +114,7 @@ static void name_of(const struct cumu_key *key, char name[NAME_LEN])
 
 static bool is_entry(const char *name)
 {
-    return strlen(name) == NAME_LEN - 1 &&
-           strspn(name, "0123456789abcdef") == 2 * (size_t)CUMU_HASH_BYTES;
+    return strlen(name) == NAME_LEN - 1 && strspn(name, "0123456789abcdef") == 2 * (size_t)CUMU_HASH_BYTES;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -295,14 +293,12 @@ static void evict(int dir)
             (void)unlinkat(dir, all[gone].name, 0);
             total -= all[gone].size;
         }
-        cumu_info("cache", NULL, "over %lu MB: %zu of %zu entries removed",
-                  (unsigned long)(limit >> 20), gone, count);
+        cumu_info("cache", NULL, "over %lu MB: %zu of %zu entries removed", (unsigned long)(limit >> 20), gone, count);
     }
     free(all);
 }
 
-void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object,
-                    size_t size)
+void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object, size_t size)
 {
     static atomic_uint puts;
     char name[NAME_LEN], temporary[64];
@@ -351,8 +347,12 @@ int cumu_cache_each(bool (*fn)(void *ctx, const char *name, const struct cumu_en
         void *object = NULL;
         int fd = openat(dir, all[i].name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         const char *why = fd >= 0 ? verify(fd, all[i].name, &h, &object) : "unreadable";
-        struct cumu_entry e = {.isa = h.isa, .shape = h.shape, .compile_ms = h.compile_ms,
-                               .size = (size_t)all[i].size, .used = all[i].used.tv_sec, .good = !why};
+        struct cumu_entry e = {.isa = h.isa,
+                               .shape = h.shape,
+                               .compile_ms = h.compile_ms,
+                               .size = (size_t)all[i].size,
+                               .used = all[i].used.tv_sec,
+                               .good = !why};
         (void)snprintf(e.kernel, sizeof e.kernel, "%s", why ? why : h.kernel);
         free(object);
         if (fd >= 0)

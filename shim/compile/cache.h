@@ -28,8 +28,7 @@ const char *cumu_cache_path(void);
 bool cumu_cache_get(const struct cumu_key *key, void **object, size_t *size);
 /* Failures are silent: the next process compiles again. Drops what was not used for longest when the
  * cache grows over CUMU_CACHE_SIZE. */
-void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object,
-                    size_t size);
+void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object, size_t size);
 /* The folder, for the caller to close; -1 if there is none to use. */
 int cumu_cache_open(bool create);
 

@@ -98,8 +98,8 @@ static void *start_minder(void *arg)
     return NULL;
 }
 
-int cumu_child_run(const char *file, char *const argv[], char *const envp[], const char *output,
-                   unsigned seconds, bool idle)
+int cumu_child_run(const char *file, char *const argv[], char *const envp[], const char *output, unsigned seconds,
+                   bool idle)
 {
     struct child c = {file, output, argv, envp, seconds, idle, -1};
     sigset_t all, old;

@@ -120,8 +120,9 @@ static void first_line(char *to, size_t room, const struct cumu_recipe *r, const
     const char *line = log ? strstr(log, "error:") : NULL;
     if (!line)
         line = log ? log : "";
-    int n = snprintf(to, room, status == 128 + SIGKILL ? "%.100s: took too long or was killed (%d)"
-                                              : "%.100s: status %d", r->tool->path, status);
+    int n = snprintf(to, room,
+                     status == 128 + SIGKILL ? "%.100s: took too long or was killed (%d)" : "%.100s: status %d",
+                     r->tool->path, status);
     size_t end = strcspn(line, "\n");
     if (end && n < (int)room)
         n += snprintf(to + n, room - (size_t)n, ": %.*s", end < LINE ? (int)end : LINE, line);
@@ -133,9 +134,9 @@ static void first_line(char *to, size_t room, const struct cumu_recipe *r, const
 static enum cumu_fault fault_of(const char *log, int status)
 {
     static const char *const of_flags[] = {"unknown argument", "unsupported option", "unrecognized"};
-    static const char *const of_tool[] = {"error in backend", "LLVM ERROR", "frontend command failed",
-                                          "unable to execute command", "PLEASE submit a bug report",
-                                          "Stack dump:", "internal compiler error"};
+    static const char *const of_tool[] = {
+        "error in backend",           "LLVM ERROR",  "frontend command failed", "unable to execute command",
+        "PLEASE submit a bug report", "Stack dump:", "internal compiler error"};
     if (status >= 128)
         return CUMU_FAULT_TOOL;
     for (unsigned i = 0; log && i < sizeof of_tool / sizeof *of_tool; i++)
@@ -261,7 +262,11 @@ enum cumu_made cumu_object_find(struct cumu_compiled *o, const struct cumu_key *
 enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *key, const char *kernel,
                                 const char *text, size_t size, enum t1_shape shape, enum t1_isa isa, bool idle)
 {
-    struct cumu_recipe r = {.tool = &compiler, .idle = idle, .suffix = ".c", .flags = t1_isa_flags(isa), .key = key,
+    struct cumu_recipe r = {.tool = &compiler,
+                            .idle = idle,
+                            .suffix = ".c",
+                            .flags = t1_isa_flags(isa),
+                            .key = key,
                             .entry = {.isa = isa, .shape = shape}};
     const char *why;
     (void)cumu_compiler(&why);

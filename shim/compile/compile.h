@@ -28,8 +28,8 @@ enum cumu_fault { CUMU_FAULT_TEXT, CUMU_FAULT_FLAGS, CUMU_FAULT_TOOL };
 struct cumu_compiled {
     void *data; /* malloc'ed */
     size_t size;
-    unsigned ms;    /* what the compilation took, 0 if cached */
-    char why[440];  /* of CUMU_MADE_FAILED: the tool, its first error, the command; else a warning, or "" */
+    unsigned ms;   /* what the compilation took, 0 if cached */
+    char why[440]; /* of CUMU_MADE_FAILED: the tool, its first error, the command; else a warning, or "" */
     enum cumu_fault fault;
     bool timed_out; /* of CUMU_FAULT_TOOL */
 };

@@ -21,8 +21,7 @@ bool cumu_ptx_needs(const struct ptx_module *a, const struct ptx_module *b)
             return true;
     for (unsigned i = 0; i < a->nvar; i++) {
         const struct ptx_var *v = &a->var[i];
-        const struct ptx_var *d = v->is_extern && v->space != PTX_SP_SHARED
-                                      ? ptx_module_var(b, v->name) : NULL;
+        const struct ptx_var *d = v->is_extern && v->space != PTX_SP_SHARED ? ptx_module_var(b, v->name) : NULL;
         if (d && !d->is_extern)
             return true;
     }
@@ -56,15 +55,9 @@ static void emit(struct out *o, const char *p, size_t n)
     o->text[o->n] = '\0';
 }
 
-static bool ident_start(char c)
-{
-    return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%';
-}
+static bool ident_start(char c) { return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%'; }
 
-static bool ident_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
+static bool ident_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
 
 /* End of what starts at p and has no structure: blank, comment, string; p when there is none. */
 static const char *skip_opaque(const char *p)
@@ -90,7 +83,7 @@ static const char *skip_opaque(const char *p)
 
 struct stmt {
     const char *begin, *end;
-    bool line;                     /* .version, .target, .address_size, .file, .pragma, debug data */
+    bool line; /* .version, .target, .address_size, .file, .pragma, debug data */
     bool is_extern, weak, visible, func, decl;
     const char *name;
     size_t name_len;
@@ -123,8 +116,8 @@ static bool next_stmt(const char **p, struct stmt *s)
             const char *e = at + 1;
             while (ident_char(*e))
                 e++;
-            if (at == s->begin && (word(at, e, ".version") || word(at, e, ".target") ||
-                                   word(at, e, ".address_size") || word(at, e, ".file"))) {
+            if (at == s->begin && (word(at, e, ".version") || word(at, e, ".target") || word(at, e, ".address_size") ||
+                                   word(at, e, ".file"))) {
                 s->line = true;
                 s->end = *p = at + strcspn(at, "\n");
                 return true;
@@ -192,9 +185,9 @@ static bool next_stmt(const char **p, struct stmt *s)
 struct sym {
     const char *name;
     size_t len;
-    int def;        /* unit that defines it for all, -1 = none */
+    int def; /* unit that defines it for all, -1 = none */
     bool strong;
-    bool declared;  /* an extern declaration has been kept */
+    bool declared;     /* an extern declaration has been kept */
     int holders, last; /* units that know the name in any way */
     UT_hash_handle hh;
 };
@@ -218,10 +211,7 @@ static struct sym *sym_get(struct sym **syms, const struct stmt *s)
     return NULL;
 }
 
-static bool is_private(const struct stmt *s)
-{
-    return !s->line && s->name && !s->is_extern && !s->weak && !s->visible;
-}
+static bool is_private(const struct stmt *s) { return !s->line && s->name && !s->is_extern && !s->weak && !s->visible; }
 
 /* Copies a span, giving the names in `renamed` the unit's suffix. */
 static void emit_renamed(struct out *o, const char *p, const char *end, struct sym *renamed, unsigned unit)
@@ -261,7 +251,8 @@ static void emit_renamed(struct out *o, const char *p, const char *end, struct s
 static void free_syms(struct sym *syms)
 {
     struct sym *y, *tmp;
-    HASH_ITER(hh, syms, y, tmp) {
+    HASH_ITER(hh, syms, y, tmp)
+    {
         HASH_DEL(syms, y);
         free(y);
     }
@@ -343,8 +334,8 @@ char *cumu_ptx_link(struct ptx_module *const *units, unsigned n, size_t *len)
         }
         ok = collect(&syms, m->text, (int)i);
     }
-    snprintf(head, sizeof head, ".version %u.%u\n.target sm_%u%.1s\n.address_size 64\n", major, minor,
-             target, suffix ? &suffix : "");
+    snprintf(head, sizeof head, ".version %u.%u\n.target sm_%u%.1s\n.address_size 64\n", major, minor, target,
+             suffix ? &suffix : "");
     emit(&o, head, strlen(head));
     for (unsigned i = 0; i < n && ok; i++)
         ok = emit_unit(&o, syms, units[i]->text, (int)i);

@@ -18,9 +18,10 @@ enum { SPELLINGS = sizeof device_only / sizeof *device_only };
 
 /* Its optimiser ends or loops on kernels that it compiles with less, on nested conditions above all; its back end for
  * -O0 is another, which has faults of its own (mapping/facts/musa.md D7). */
-static const struct rung { const char *level; bool flat; } rungs[] = {
-    {"-O2", false}, {"-O1", false}, {"-O2", true}, {"-O0", false}, {"-O0", true}
-};
+static const struct rung {
+    const char *level;
+    bool flat;
+} rungs[] = {{"-O2", false}, {"-O1", false}, {"-O2", true}, {"-O0", false}, {"-O0", true}};
 enum { RUNGS = sizeof rungs / sizeof *rungs };
 
 /* The spelling that the compiler has taken, in this process or in another that left its number in the cache. The first

@@ -15,18 +15,15 @@
 
 /* QY1 and QY2 of public code, and PH1 (31) with what comes after it: mp_32, mp_41, mp_42 and mp_43 are known by their
  * devices' PCI numbers, and another is compiled as what it calls itself. mp_10 has no public compiler. */
-bool cumu_arch_known(unsigned arch)
-{
-    return arch == 21 || arch == 22 || (arch >= 31 && arch < 1000);
-}
+bool cumu_arch_known(unsigned arch) { return arch == 21 || arch == 22 || (arch >= 31 && arch < 1000); }
 
 /* ---- compilers ------------------------------------------------------------------------------- */
 
 static const char *const homes[] = {"MUSA_HOME", "MUSA_PATH", "MUSA_INSTALL_PATH"};
 enum { NHOMES = sizeof homes / sizeof homes[0] };
 
-static struct cumu_tool tool;      /* mcc, or our own with MTRTC's library behind it */
-static char library[PATH_MAX];     /* MTRTC's; "" with mcc */
+static struct cumu_tool tool;  /* mcc, or our own with MTRTC's library behind it */
+static char library[PATH_MAX]; /* MTRTC's; "" with mcc */
 static const char usual[] = "/usr/local/musa";
 
 /* <home>/<name> of the k-th place to look at; false past the last. */
@@ -103,10 +100,7 @@ const char *cumu_musa_compiler(const char **why)
     return tool.why ? NULL : *library ? library : tool.path;
 }
 
-const char *cumu_musa_identity(void)
-{
-    return tool.identity;
-}
+const char *cumu_musa_identity(void) { return tool.identity; }
 
 /* ---- what comes out -------------------------------------------------------------------------- */
 
@@ -228,8 +222,13 @@ enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_s
 {
     char flags[PATH_MAX + 64];
     const char *why;
-    struct cumu_recipe r = {.tool = &tool, .suffix = ".mu", .flags = flags, .version = MU_VERSION,
-                            .entry = {.isa = arch}, .finish = finish, .ctx = &arch};
+    struct cumu_recipe r = {.tool = &tool,
+                            .suffix = ".mu",
+                            .flags = flags,
+                            .version = MU_VERSION,
+                            .entry = {.isa = arch},
+                            .finish = finish,
+                            .ctx = &arch};
     if (!cumu_arch_known(arch)) {
         *o = (struct cumu_compiled){.data = NULL};
         (void)snprintf(o->why, sizeof o->why, "mp_%u is no architecture that is known", arch);

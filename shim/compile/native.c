@@ -101,8 +101,9 @@ uint32_t cumu_native_wanted(unsigned arch)
     } else {
         set = named(list, arch);
     }
-    return strcmp(mma, "device") == 0 ? set | (named("all", arch) & matrices)
-           : strcmp(mma, "scalar") == 0 ? set & ~matrices : set;
+    return strcmp(mma, "device") == 0   ? set | (named("all", arch) & matrices)
+           : strcmp(mma, "scalar") == 0 ? set & ~matrices
+                                        : set;
 }
 
 bool cumu_native_unknown(unsigned arch)
@@ -118,8 +119,8 @@ bool cumu_native_unknown(unsigned arch)
 /* A child's environment has none of our options, but this one compiles and keeps what it finds. */
 static void run_tool(char *tool, const char *dir, unsigned arch)
 {
-    static const char *const names[] = {"CUMU_CACHE_DIR", "CUMU_CACHE_SIZE", "CUMU_MCC", "CUMU_MCC_FLAGS",
-                                        "CUMU_MUSA_COMPILER", "CUMU_COMPILE_SECONDS"};
+    static const char *const names[] = {"CUMU_CACHE_DIR", "CUMU_CACHE_SIZE",    "CUMU_MCC",
+                                        "CUMU_MCC_FLAGS", "CUMU_MUSA_COMPILER", "CUMU_COMPILE_SECONDS"};
     enum { NAMES = sizeof names / sizeof *names };
     char log[PATH_MAX + 8], name[16], *own[NAMES] = {NULL};
     char *argv[] = {tool, (char[]){"--native"}, name, NULL};

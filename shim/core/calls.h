@@ -5,30 +5,30 @@
 #include <stdint.h>
 
 enum cumu_kind { /* of an argument, or of what it points to */
-    CUMU_ARG_VOID,
-    CUMU_ARG_POINTER, /* to memory; opaque handles of the maths libraries, too */
-    CUMU_ARG_HANDLE,  /* of the driver's objects */
-    CUMU_ARG_STREAM,
-    CUMU_ARG_ADDRESS, /* of device memory: an integer shown as a pointer */
-    CUMU_ARG_ARRAY,   /* handle of an array */
-    CUMU_ARG_SYMBOL,  /* a device variable by its shadow on the host */
-    CUMU_ARG_COPY3D,  /* cudaMemcpy3DParms; musa.h has the layouts of these four */
-    CUMU_ARG_PEER3D,  /* cudaMemcpy3DPeerParms */
-    CUMU_ARG_CU_COPY2D, /* CUDA_MEMCPY2D */
-    CUMU_ARG_CU_COPY3D, /* CUDA_MEMCPY3D and its form for peers */
-    CUMU_ARG_STRING,
-    CUMU_ARG_CHAR,
-    CUMU_ARG_SIGNED,
-    CUMU_ARG_UNSIGNED,
-    CUMU_ARG_LENGTH,  /* bytes that the call moves; several of them: their product */
-    CUMU_ARG_LENGTH2, /* the same in elements of two bytes */
-    CUMU_ARG_LENGTH4, /* and of four */
-    CUMU_ARG_FLOAT,  /* one, or a struct of them */
-    CUMU_ARG_DOUBLE,
-    CUMU_ARG_MIXED, /* an integer and a double */
-    CUMU_ARG_ENUM,
-    CUMU_ARG_DIM3,
-    CUMU_ARG_BYTES /* a struct that nothing more is known of */
+                 CUMU_ARG_VOID,
+                 CUMU_ARG_POINTER, /* to memory; opaque handles of the maths libraries, too */
+                 CUMU_ARG_HANDLE,  /* of the driver's objects */
+                 CUMU_ARG_STREAM,
+                 CUMU_ARG_ADDRESS,   /* of device memory: an integer shown as a pointer */
+                 CUMU_ARG_ARRAY,     /* handle of an array */
+                 CUMU_ARG_SYMBOL,    /* a device variable by its shadow on the host */
+                 CUMU_ARG_COPY3D,    /* cudaMemcpy3DParms; musa.h has the layouts of these four */
+                 CUMU_ARG_PEER3D,    /* cudaMemcpy3DPeerParms */
+                 CUMU_ARG_CU_COPY2D, /* CUDA_MEMCPY2D */
+                 CUMU_ARG_CU_COPY3D, /* CUDA_MEMCPY3D and its form for peers */
+                 CUMU_ARG_STRING,
+                 CUMU_ARG_CHAR,
+                 CUMU_ARG_SIGNED,
+                 CUMU_ARG_UNSIGNED,
+                 CUMU_ARG_LENGTH,  /* bytes that the call moves; several of them: their product */
+                 CUMU_ARG_LENGTH2, /* the same in elements of two bytes */
+                 CUMU_ARG_LENGTH4, /* and of four */
+                 CUMU_ARG_FLOAT,   /* one, or a struct of them */
+                 CUMU_ARG_DOUBLE,
+                 CUMU_ARG_MIXED, /* an integer and a double */
+                 CUMU_ARG_ENUM,
+                 CUMU_ARG_DIM3,
+                 CUMU_ARG_BYTES /* a struct that nothing more is known of */
 };
 
 /* Where the System V ABI of x86-64 puts a value's first two eight-byte parts: 0 to 5 the integer registers
@@ -44,10 +44,10 @@ struct cumu_argument {
     uint16_t values; /* enums: index into cumu_enums[] plus 1 */
 };
 
-struct cumu_prototype { /* one distinct signature */
-    uint16_t first; /* of its arguments in cumu_arguments[] */
+struct cumu_prototype {   /* one distinct signature */
+    uint16_t first;       /* of its arguments in cumu_arguments[] */
     uint8_t count, stack; /* stack: eight-byte parts on it */
-    uint8_t status; /* the result is an error code, 0 is success */
+    uint8_t status;       /* the result is an error code, 0 is success */
     struct cumu_argument result;
 };
 

@@ -73,28 +73,22 @@ static bool number(const char *value, long *out)
 static bool capability(const char *value, long *out)
 {
     size_t major = strspn(value, "0123456789");
-    bool good = major >= 1 && major <= 2 && value[major] == '.' && value[major + 1] >= '0' &&
-                value[major + 1] <= '9' && !value[major + 2];
+    bool good = major >= 1 && major <= 2 && value[major] == '.' && value[major + 1] >= '0' && value[major + 1] <= '9' &&
+                !value[major + 2];
     if (good && out)
-        *out = (major == 2 ? (value[0] - '0') * 100 : 0) + (value[major - 1] - '0') * 10 +
-               (value[major + 1] - '0');
+        *out = (major == 2 ? (value[0] - '0') * 100 : 0) + (value[major - 1] - '0') * 10 + (value[major + 1] - '0');
     return good;
 }
 
 const char *cumu_opt_expected(enum cumu_option o, const char *value)
 {
     switch (rows[o].kind) {
-    case BOOL:
-        return among("0|1", value) ? NULL : "0 or 1";
-    case INT:
-        return number(value, NULL) ? NULL : "a number";
-    case CAPABILITY:
-        return capability(value, NULL) ? NULL : "a number like 8.0";
-    case CHOICE:
-        return among(rows[o].fallback, value) ? NULL : rows[o].fallback;
+    case BOOL: return among("0|1", value) ? NULL : "0 or 1";
+    case INT: return number(value, NULL) ? NULL : "a number";
+    case CAPABILITY: return capability(value, NULL) ? NULL : "a number like 8.0";
+    case CHOICE: return among(rows[o].fallback, value) ? NULL : rows[o].fallback;
     case TEXT:
-    case HOST:
-        break;
+    case HOST: break;
     }
     return NULL;
 }
@@ -149,20 +143,13 @@ static void load(void)
     for (char **e = environ; e && *e; e++) {
         size_t n = strcspn(*e, "=");
         if (strncmp(*e, "CUMU_", 5) == 0 && !cumu_opt_known(*e, n))
-            cumu_log(NULL, CUMU_ERROR, "config", NULL, "unknown option %.*s (see cumu help options)",
-                     (int)n, *e);
+            cumu_log(NULL, CUMU_ERROR, "config", NULL, "unknown option %.*s (see cumu help options)", (int)n, *e);
     }
 }
 
-static void ready(void)
-{
-    (void)pthread_once(&once, load);
-}
+static void ready(void) { (void)pthread_once(&once, load); }
 
-void cumu_config_load(void)
-{
-    ready();
-}
+void cumu_config_load(void) { ready(); }
 
 bool cumu_opt_bool(enum cumu_option o)
 {
@@ -182,10 +169,7 @@ const char *cumu_opt_text(enum cumu_option o)
     return values[o].text;
 }
 
-const char *cumu_env(const char *name)
-{
-    return secure_getenv(name);
-}
+const char *cumu_env(const char *name) { return secure_getenv(name); }
 
 static bool not_for_children(const char *entry)
 {
@@ -217,10 +201,7 @@ char **cumu_env_child(const char *tmp)
     return list;
 }
 
-void cumu_env_default(const char *name, const char *value)
-{
-    (void)setenv(name, value, 0);
-}
+void cumu_env_default(const char *name, const char *value) { (void)setenv(name, value, 0); }
 
 void cumu_env_copy(const char *from, const char *to)
 {

@@ -16,10 +16,7 @@ int cumu_cuda_error(int code)
     return code;
 }
 
-int cumu_peek_error(void)
-{
-    return last;
-}
+int cumu_peek_error(void) { return last; }
 
 int cumu_take_error(void)
 {

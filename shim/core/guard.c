@@ -10,7 +10,7 @@ static _Thread_local struct guard {
     jmp_buf back;
     struct guard *outer;
     int result;
-} *innermost;
+} * innermost;
 
 /* By the C++ library where it can be found, since it counts the exceptions that nobody has caught. */
 static void end_exception(struct _Unwind_Exception *e)

@@ -35,7 +35,10 @@ void cumu_history_add(enum cumu_level level, const char *line, size_t length)
 {
     if (level > CUMU_WARN)
         return;
-    struct { cumu_history_callback callback; void *data; } call[8];
+    struct {
+        cumu_history_callback callback;
+        void *data;
+    } call[8];
     unsigned calls = 0;
     char copy[LONGEST];
     size_t n = length < LONGEST - 1 ? length : LONGEST - 1;

@@ -16,12 +16,15 @@
 #define uthash_nonfatal_oom(elt) ((elt)->hh.tbl = NULL)
 #include <uthash.h>
 
-#define HMAP(type)                                                                                 \
-    struct {                                                                                       \
-        pthread_mutex_t lock;                                                                      \
-        type *head;                                                                                \
+#define HMAP(type) \
+    struct { \
+        pthread_mutex_t lock; \
+        type *head; \
     }
-#define HMAP_INIT {PTHREAD_MUTEX_INITIALIZER, NULL}
+#define HMAP_INIT \
+    { \
+        PTHREAD_MUTEX_INITIALIZER, NULL \
+    }
 
 #define hmap_lock(m) ((void)pthread_mutex_lock(&(m)->lock))
 #define hmap_unlock(m) ((void)pthread_mutex_unlock(&(m)->lock))

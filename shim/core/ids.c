@@ -14,10 +14,7 @@ struct id {
 static HMAP(struct id) ids = HMAP_INIT;
 static _Atomic uint64_t last;
 
-uint64_t cumu_id_new(void)
-{
-    return atomic_fetch_add(&last, 1) + 1;
-}
+uint64_t cumu_id_new(void) { return atomic_fetch_add(&last, 1) + 1; }
 
 uint64_t cumu_id_of(const void *handle)
 {

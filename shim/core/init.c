@@ -20,9 +20,8 @@ static atomic_bool used, forked;
 
 /* They tell about errors or undo registrations, touch no device, and work in a fork child. */
 static const char *const harmless[] = {
-    "__cudaPopCallConfiguration", "cudaGetLastError", "cudaPeekAtLastError", "cuGetErrorName",
-    "cuGetErrorString", "cudaDriverGetVersion", "cudaRuntimeGetVersion", "cuDriverGetVersion"
-};
+    "__cudaPopCallConfiguration", "cudaGetLastError",     "cudaPeekAtLastError",   "cuGetErrorName",
+    "cuGetErrorString",           "cudaDriverGetVersion", "cudaRuntimeGetVersion", "cuDriverGetVersion"};
 
 bool cumu_survives_fork(const struct cumu_symbol *s)
 {
@@ -45,15 +44,9 @@ static void in_child(void)
     }
 }
 
-CUMU_EXPORT bool cumu_active(void)
-{
-    return cumu_opt_bool(CUMU_OPT_ACTIVE);
-}
+CUMU_EXPORT bool cumu_active(void) { return cumu_opt_bool(CUMU_OPT_ACTIVE); }
 
-bool cumu_forked(void)
-{
-    return atomic_load_explicit(&forked, memory_order_relaxed);
-}
+bool cumu_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
 
 void cumu_init_used(void)
 {

@@ -29,8 +29,8 @@ enum { FLAGS_HERE = 0x0a03 };
 enum { FLAGS_HERE = 0x0303 };
 #endif
 
-bool cumu_ldcache_scan(const void *image, size_t size, const char *soname,
-                       bool (*visit)(const char *path, void *ctx), void *ctx)
+bool cumu_ldcache_scan(const void *image, size_t size, const char *soname, bool (*visit)(const char *path, void *ctx),
+                       void *ctx)
 {
     const char *base = image;
     if (size >= 16 && memcmp(base, old_magic, sizeof old_magic - 1) == 0) {

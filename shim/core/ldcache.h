@@ -9,7 +9,7 @@
  * best first, until visit returns true. True if one did. A missing or damaged cache has no entries. */
 bool cumu_ldcache_find(const char *soname, bool (*visit)(const char *path, void *ctx), void *ctx);
 /* The same over a cache image in memory, for tests and fuzzing. */
-bool cumu_ldcache_scan(const void *image, size_t size, const char *soname,
-                       bool (*visit)(const char *path, void *ctx), void *ctx);
+bool cumu_ldcache_scan(const void *image, size_t size, const char *soname, bool (*visit)(const char *path, void *ctx),
+                       void *ctx);
 
 #endif

@@ -73,8 +73,7 @@ void cumu_log_configure(const char *levels, const char *file, unsigned repeat)
     atomic_store_explicit(&state.ready, true, memory_order_release);
     if (bad)
         cumu_log(NULL, CUMU_ERROR, "config", "CUMU_LOG",
-                 "\"%.*s\" is no level (error gap warn info debug off), +channel or -channel",
-                 (int)bad_length, bad);
+                 "\"%.*s\" is no level (error gap warn info debug off), +channel or -channel", (int)bad_length, bad);
 }
 
 CUMU_EXPORT bool cumu_log_on(enum cumu_level level, const char *channel)
@@ -88,16 +87,13 @@ CUMU_EXPORT bool cumu_log_on(enum cumu_level level, const char *channel)
 }
 
 /* How many lines a site may say: a gap is the same gap every time. */
-static unsigned cap(enum cumu_level level)
-{
-    return level == CUMU_GAP ? 1 : state.repeat;
-}
+static unsigned cap(enum cumu_level level) { return level == CUMU_GAP ? 1 : state.repeat; }
 
 /* Writes one line: built on the stack, as the logger may be called inside malloc; one write, so that lines of
  * processes do not mix; errno kept, because callers log between a failure and its report. A call from within itself
  * is dropped. */
-void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *channel,
-               const char *symbol, const char *format, va_list args)
+void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *channel, const char *symbol,
+               const char *format, va_list args)
 {
     if (inside || !cumu_log_on(level, channel))
         return;
@@ -112,8 +108,8 @@ void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *ch
     inside = true;
     char line[LINE];
     size_t room = sizeof line - 1; /* the newline always fits */
-    int n = snprintf(line, room, "cumu: %s: %s: %s%s", level_names[level], channel,
-                     symbol ? symbol : "", symbol ? ": " : "");
+    int n = snprintf(line, room, "cumu: %s: %s: %s%s", level_names[level], channel, symbol ? symbol : "",
+                     symbol ? ": " : "");
     size_t used = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
     n = vsnprintf(line + used, room - used, format, args);
     if (n > 0)
@@ -130,8 +126,8 @@ void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *ch
     errno = saved;
 }
 
-CUMU_EXPORT void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel,
-              const char *symbol, const char *format, ...)
+CUMU_EXPORT void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel, const char *symbol,
+                          const char *format, ...)
 {
     va_list args;
     va_start(args, format);

@@ -23,17 +23,17 @@ struct cumu_log_site {
 bool cumu_log_on(enum cumu_level level, const char *channel);
 
 /* site may be NULL (no cap). symbol may be NULL (`cumu: warn: channel: text`). */
-void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel,
-              const char *symbol, const char *format, ...) __attribute__((format(printf, 5, 6)));
-void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *channel,
-               const char *symbol, const char *format, va_list args);
+void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel, const char *symbol,
+              const char *format, ...) __attribute__((format(printf, 5, 6)));
+void cumu_vlog(struct cumu_log_site *site, enum cumu_level level, const char *channel, const char *symbol,
+               const char *format, va_list args);
 
 /* The forms code uses: a site of their own, and nothing evaluated when the level is off. */
-#define CUMU_LOG_AT(level, channel, symbol, ...)                                                   \
-    do {                                                                                           \
-        static struct cumu_log_site site_;                                                         \
-        if (cumu_log_on(level, channel))                                                           \
-            cumu_log(&site_, level, channel, symbol, __VA_ARGS__);                                 \
+#define CUMU_LOG_AT(level, channel, symbol, ...) \
+    do { \
+        static struct cumu_log_site site_; \
+        if (cumu_log_on(level, channel)) \
+            cumu_log(&site_, level, channel, symbol, __VA_ARGS__); \
     } while (0)
 #define cumu_error(channel, symbol, ...) CUMU_LOG_AT(CUMU_ERROR, channel, symbol, __VA_ARGS__)
 #define cumu_gap(channel, symbol, ...) CUMU_LOG_AT(CUMU_GAP, channel, symbol, __VA_ARGS__)

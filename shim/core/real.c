@@ -26,9 +26,8 @@
 
 enum { MAX_REAL = 64, MAX_SITES = 8 };
 
-static const char *const usual_dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-                                         "/usr/lib64", "/usr/lib/wsl/lib",
-                                         "/usr/local/cuda/lib64", NULL};
+static const char *const usual_dirs[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+                                         "/usr/lib/wsl/lib",          "/usr/local/cuda/lib64",      NULL};
 
 static struct {
     _Atomic(const char *) soname; /* of a table: static */
@@ -60,8 +59,7 @@ static bool try_path(const char *path, void *ctx)
     if (n < (int)sizeof spelt)
         *handle = dlopen(spelt, OWN_COPY);
     if (*handle)
-        cumu_info("resolve", NULL, "%s %s", cumu_active() ? "the program's own" : "not opted in: passing to",
-                  path);
+        cumu_info("resolve", NULL, "%s %s", cumu_active() ? "the program's own" : "not opted in: passing to", path);
     return *handle != NULL;
 }
 
@@ -79,8 +77,7 @@ static bool try_search_path(void *object, const char *soname, void **handle)
     bool found = false;
     if (object && dlinfo(object, RTLD_DI_SERINFOSIZE, &size) == 0) {
         Dl_serinfo *info = malloc(size.dls_size);
-        if (info && dlinfo(object, RTLD_DI_SERINFOSIZE, info) == 0 &&
-            dlinfo(object, RTLD_DI_SERINFO, info) == 0)
+        if (info && dlinfo(object, RTLD_DI_SERINFOSIZE, info) == 0 && dlinfo(object, RTLD_DI_SERINFO, info) == 0)
             for (unsigned i = 0; i < info->dls_cnt && !found; i++)
                 found = try_dir(info->dls_serpath[i].dls_name, soname, handle);
         free(info);
@@ -166,8 +163,8 @@ static bool try_wheels(const char *soname, void **handle)
 static void *open_real(const char *soname)
 {
     void *handle = NULL;
-    bool found = try_wanted(soname, &handle) || try_objects(soname, &handle) ||
-                 try_wheels(soname, &handle) || cumu_ldcache_find(soname, try_path, &handle);
+    bool found = try_wanted(soname, &handle) || try_objects(soname, &handle) || try_wheels(soname, &handle) ||
+                 cumu_ldcache_find(soname, try_path, &handle);
     for (const char *const *d = usual_dirs; !found && *d; d++)
         found = try_dir(*d, soname, &handle);
     return handle;
@@ -196,8 +193,8 @@ CUMU_EXPORT void *cumu_resolve_real(const char *soname, const char *symbol, bool
             h = &none;
         /* Two threads racing here both open the same file: harmless, one handle is kept. */
         const char *empty = NULL;
-        if (i < MAX_REAL && (atomic_compare_exchange_strong(&opened_real[i].soname, &empty, soname) ||
-                             strcmp(empty, soname) == 0))
+        if (i < MAX_REAL &&
+            (atomic_compare_exchange_strong(&opened_real[i].soname, &empty, soname) || strcmp(empty, soname) == 0))
             atomic_store_explicit(&opened_real[i].handle, h, memory_order_release);
     }
     *opened = h != &none;

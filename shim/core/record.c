@@ -31,27 +31,18 @@ static uintptr_t address(const struct dl_phdr_info *info, ElfW(Addr) p)
     return p < info->dlpi_addr ? p + info->dlpi_addr : p;
 }
 
-static struct dynamic read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) *d)
+static struct dynamic read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * d)
 {
     struct dynamic r = {0};
     for (; d->d_tag != DT_NULL; d++)
         switch (d->d_tag) {
-        case DT_SYMTAB:
-            r.symbols = address(info, d->d_un.d_ptr);
-            break;
-        case DT_STRTAB:
-            r.text = address(info, d->d_un.d_ptr);
-            break;
+        case DT_SYMTAB: r.symbols = address(info, d->d_un.d_ptr); break;
+        case DT_STRTAB: r.text = address(info, d->d_un.d_ptr); break;
         case DT_RELA:
-        case DT_JMPREL:
-            r.rela[d->d_tag == DT_JMPREL] = address(info, d->d_un.d_ptr);
-            break;
+        case DT_JMPREL: r.rela[d->d_tag == DT_JMPREL] = address(info, d->d_un.d_ptr); break;
         case DT_RELASZ:
-        case DT_PLTRELSZ:
-            r.size[d->d_tag == DT_PLTRELSZ] = d->d_un.d_val;
-            break;
-        default:
-            break;
+        case DT_PLTRELSZ: r.size[d->d_tag == DT_PLTRELSZ] = d->d_un.d_val; break;
+        default: break;
         }
     return r;
 }

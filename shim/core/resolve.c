@@ -19,9 +19,12 @@
 enum { MAX_LIBRARIES = 32 };
 
 static const char *const musa_roots[] = {"MUSA_HOME", "MUSA_PATH", "MUSA_INSTALL_PATH"};
-static const char *const usual_dirs[] = {"/usr/local/musa/lib", "/usr/local/musa/lib64",
-                                         "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-                                         "/usr/lib64", NULL};
+static const char *const usual_dirs[] = {"/usr/local/musa/lib",
+                                         "/usr/local/musa/lib64",
+                                         "/usr/lib/x86_64-linux-gnu",
+                                         "/usr/lib/aarch64-linux-gnu",
+                                         "/usr/lib64",
+                                         NULL};
 
 static atomic_int chosen = -1; /* enum cumu_backend, -1 = not decided */
 static _Atomic(void *) handles[MAX_LIBRARIES];
@@ -50,16 +53,15 @@ CUMU_EXPORT const char *cumu_home(void)
     return full;
 }
 
-static bool in_dir(const char *dir, const char *sub, const char *name,
-                   bool (*visit)(const char *, void *), void *ctx)
+static bool in_dir(const char *dir, const char *sub, const char *name, bool (*visit)(const char *, void *), void *ctx)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s%s/%s", dir, sub, name);
     return n > 0 && n < (int)sizeof path && access(path, R_OK) == 0 && visit(path, ctx);
 }
 
-bool cumu_candidates(const struct cumu_library *l, enum cumu_backend b,
-                     bool (*visit)(const char *path, void *ctx), void *ctx)
+bool cumu_candidates(const struct cumu_library *l, enum cumu_backend b, bool (*visit)(const char *path, void *ctx),
+                     void *ctx)
 {
     const char *dir = cumu_home();
     for (const char *const *s = l->sonames; b == CUMU_BACKEND_HOST && *s; s++)
@@ -142,8 +144,8 @@ static const struct cumu_library *library_named(const char *name)
 static void copy_environment(void)
 {
     char list[1024];
-    const char *devices = cumu_visible(cumu_env("CUDA_VISIBLE_DEVICES"), cumu_env("NVIDIA_VISIBLE_DEVICES"),
-                                       list, sizeof list);
+    const char *devices = cumu_visible(cumu_env("CUDA_VISIBLE_DEVICES"), cumu_env("NVIDIA_VISIBLE_DEVICES"), list,
+                                       sizeof list);
     if (devices)
         cumu_env_default("MUSA_VISIBLE_DEVICES", devices);
     cumu_env_copy("CUDA_LAUNCH_BLOCKING", "MUSA_LAUNCH_BLOCKING");
@@ -174,11 +176,11 @@ enum cumu_backend cumu_backend(void)
     if (!atomic_compare_exchange_strong(&chosen, &b, (int)found))
         return (enum cumu_backend)b;
     if (found == CUMU_BACKEND_NONE)
-        cumu_error("resolve", NULL, "no MUSA library found (CUMU_BACKEND=%s; the CPU ones belong in %s/host)",
-                   want, cumu_home() ? cumu_home() : "?");
+        cumu_error("resolve", NULL, "no MUSA library found (CUMU_BACKEND=%s; the CPU ones belong in %s/host)", want,
+                   cumu_home() ? cumu_home() : "?");
     else
-        cumu_info("resolve", NULL, "using %s", found == CUMU_BACKEND_HOST
-                  ? "MUSA on the CPU (cumu's own libraries)" : "the MUSA SDK");
+        cumu_info("resolve", NULL, "using %s",
+                  found == CUMU_BACKEND_HOST ? "MUSA on the CPU (cumu's own libraries)" : "the MUSA SDK");
     return found;
 }
 
@@ -192,8 +194,7 @@ static bool ours(void *address)
         return false;
     char *full = realpath(a.dli_fname, NULL);
     size_t n = strlen(dir);
-    bool inside = full && strncmp(full, dir, n) == 0 && full[n] == '/' &&
-                  strncmp(full + n, "/host/", 6) != 0;
+    bool inside = full && strncmp(full, dir, n) == 0 && full[n] == '/' && strncmp(full + n, "/host/", 6) != 0;
     free(full);
     return inside;
 }
@@ -228,8 +229,7 @@ static int by_form_name(const void *name, const void *row)
 static void *per_thread_form(unsigned library, const char *symbol)
 {
     bool opened;
-    const struct cumu_per_thread *f =
-        bsearch(symbol, cumu_per_thread, cumu_per_thread_count, sizeof *f, by_form_name);
+    const struct cumu_per_thread *f = bsearch(symbol, cumu_per_thread, cumu_per_thread_count, sizeof *f, by_form_name);
     return f && cumu_resolve_mu(library, f->base, &opened) ? cumu_code_address(f->form) : NULL;
 }
 
@@ -243,8 +243,7 @@ void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened)
     if (!h) {
         h = open_library(&cumu_libraries[library], b);
         if (!h) {
-            cumu_error("resolve", NULL, "cannot open lib%s (none of its names loads)",
-                       cumu_libraries[library].name);
+            cumu_error("resolve", NULL, "cannot open lib%s (none of its names loads)", cumu_libraries[library].name);
             h = &none;
         }
         atomic_store_explicit(&handles[library], h, memory_order_release);
@@ -289,10 +288,7 @@ void *cumu_resolve_driver(const char *name)
     return cumu_resolve_mu((unsigned)(driver - cumu_libraries), newer ? m->other : name, &opened);
 }
 
-bool cumu_mu_lacks(const char *symbol)
-{
-    return find_mu(symbol) && !cumu_mu_has(symbol);
-}
+bool cumu_mu_lacks(const char *symbol) { return find_mu(symbol) && !cumu_mu_has(symbol); }
 
 bool cumu_mu_has(const char *symbol)
 {
@@ -307,8 +303,8 @@ void *cumu_resolve_runtime(const char *name)
     bool opened;
     int n = snprintf(symbol, sizeof symbol, "musa%s", name);
     const struct cumu_library *l = library_named("musart");
-    return n > 0 && n < (int)sizeof symbol && l
-               ? cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened) : NULL;
+    return n > 0 && n < (int)sizeof symbol && l ? cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened)
+                                                : NULL;
 }
 
 void *cumu_below(const char *library, const char *symbol)
@@ -318,7 +314,4 @@ void *cumu_below(const char *library, const char *symbol)
     return l ? cumu_resolve_below((unsigned)(l - cumu_libraries), symbol, &opened) : NULL;
 }
 
-bool cumu_below_has(const char *library, const char *symbol)
-{
-    return cumu_below(library, symbol) != NULL;
-}
+bool cumu_below_has(const char *library, const char *symbol) { return cumu_below(library, symbol) != NULL; }

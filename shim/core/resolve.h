@@ -47,7 +47,7 @@ const char *cumu_home(void);
 
 /* Calls visit(path, ctx) for each candidate of a MUSA library in search order until visit returns true;
  * the result says whether it did. Pure except for the environment: for tests and `cumu doctor`. */
-bool cumu_candidates(const struct cumu_library *l, enum cumu_backend b,
-                     bool (*visit)(const char *path, void *ctx), void *ctx);
+bool cumu_candidates(const struct cumu_library *l, enum cumu_backend b, bool (*visit)(const char *path, void *ctx),
+                     void *ctx);
 
 #endif

@@ -44,17 +44,15 @@ static void *active_target(const struct cumu_table *t, const struct cumu_symbol 
     if (forced == CUMU_FORCED_REAL && (own = forced_target(t, s)) != NULL)
         return own;
     switch ((enum cumu_verb)s->verb) {
-    case CUMU_JUMP:
-        return cumu_resolve_mu(s->library, s->target, &opened);
+    case CUMU_JUMP: return cumu_resolve_mu(s->library, s->target, &opened);
     case CUMU_CONV:
-    case CUMU_WRAP:
-        return cumu_code_address(s->entry);
+    case CUMU_WRAP: return cumu_code_address(s->entry);
     case CUMU_PASS:
         own = cumu_resolve_real(t->soname, s->name, &opened);
         return own || opened || !s->target || cumu_backend() != CUMU_BACKEND_MUSA
-                   ? own : cumu_resolve_mu(s->library, s->target, &opened);
-    case CUMU_STUB:
-        break;
+                   ? own
+                   : cumu_resolve_mu(s->library, s->target, &opened);
+    case CUMU_STUB: break;
     }
     return NULL;
 }

@@ -15,8 +15,7 @@
 
 _Static_assert(offsetof(struct cumu_frame, index) == 56 && offsetof(struct cumu_frame, floating) == 64 &&
                    offsetof(struct cumu_frame, facade) == 192 && offsetof(struct cumu_frame, target) == 208 &&
-                   offsetof(struct cumu_frame, stack_size) == 216 &&
-                   offsetof(struct cumu_frame, result) == 224 &&
+                   offsetof(struct cumu_frame, stack_size) == 216 && offsetof(struct cumu_frame, result) == 224 &&
                    offsetof(struct cumu_frame, result_float) == 240 && sizeof(struct cumu_frame) <= 320,
                "trace_entry.S has these offsets");
 
@@ -30,10 +29,7 @@ static _Thread_local struct {
 static uint64_t began;
 static long process;
 
-bool cumu_tracing(void)
-{
-    return cumu_opt_text(CUMU_OPT_TRACE)[0] != 0;
-}
+bool cumu_tracing(void) { return cumu_opt_text(CUMU_OPT_TRACE)[0] != 0; }
 
 uint64_t cumu_trace_now(void)
 {
@@ -42,10 +38,7 @@ uint64_t cumu_trace_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t cumu_trace_began(void)
-{
-    return began;
-}
+uint64_t cumu_trace_began(void) { return began; }
 
 static void in_child(void)
 {
@@ -83,14 +76,14 @@ bool cumu_trace_passes(const char *filter, const char *library, const char *name
     bool some[2] = {false}, hit[2] = {false}; /* of symbols, of threads */
     for (const char *w = filter; *w;) {
         bool not = *w == '-';
-        w += not;
+        w += not ;
         size_t n = strcspn(w, ",");
         bool of_thread = strncmp(w, "thread=", 7) == 0;
         bool asked = !of_thread || thread;
         bool same = asked && (of_thread ? (unsigned)atoi(w + 7) == thread : matches(w, n, library, name));
-        if (same && not)
+        if (same && not )
             return false;
-        some[of_thread] |= asked && n && !not;
+        some[of_thread] |= asked && n && !not ;
         hit[of_thread] |= same;
         w += n + (w[n] == ',');
     }
@@ -106,9 +99,8 @@ static bool wanted(const char *library, const char *name, unsigned thread)
 
 static bool traces(const struct cumu_facade *f, const struct cumu_symbol *s)
 {
-    return cumu_tracing() &&
-           (wanted(f->table->library, s->name, 0) ||
-            (cumu_queues_copy(&cumu_prototypes[s->call]) && wanted("copy", s->name, 0)));
+    return cumu_tracing() && (wanted(f->table->library, s->name, 0) ||
+                              (cumu_queues_copy(&cumu_prototypes[s->call]) && wanted("copy", s->name, 0)));
 }
 
 void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target)
@@ -173,14 +165,24 @@ static void trace(struct cumu_frame *f, const struct cumu_symbol *s, const struc
     bool queued = cumu_call_stream(c, f, &stream);
     uint64_t bytes = failed ? 0 : cumu_call_bytes(c, f);
     me.depth = f->depth;
-    struct cumu_event e = {.kind = CUMU_EVENT_CALL, .library = f->facade->table->library, .name = s->name,
-                           .start = f->start, .duration = end - f->start, .timed = true, .call = c,
-                           .frame = f, .bytes = queued ? 0 : bytes};
+    struct cumu_event e = {.kind = CUMU_EVENT_CALL,
+                           .library = f->facade->table->library,
+                           .name = s->name,
+                           .start = f->start,
+                           .duration = end - f->start,
+                           .timed = true,
+                           .call = c,
+                           .frame = f,
+                           .bytes = queued ? 0 : bytes};
     cumu_trace_stamp(&e);
     cumu_trace_event(&e);
     if (queued && cumu_call_bytes(c, f)) {
-        struct cumu_event copy = {.kind = CUMU_EVENT_COPY, .library = "copy", .name = s->name, .start = end,
-                                  .stream = stream, .bytes = bytes};
+        struct cumu_event copy = {.kind = CUMU_EVENT_COPY,
+                                  .library = "copy",
+                                  .name = s->name,
+                                  .start = end,
+                                  .stream = stream,
+                                  .bytes = bytes};
         cumu_trace_stamp(&copy);
         CUMU_ASK(work_end, (void)0, f->work, &copy, failed);
     }

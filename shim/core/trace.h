@@ -37,8 +37,7 @@ void cumu_trace_after(struct cumu_frame *f);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-enum cumu_event_kind { CUMU_EVENT_CALL, CUMU_EVENT_KERNEL, CUMU_EVENT_COPY, CUMU_EVENT_GRAPH,
-                       CUMU_EVENT_COMPILE };
+enum cumu_event_kind { CUMU_EVENT_CALL, CUMU_EVENT_KERNEL, CUMU_EVENT_COPY, CUMU_EVENT_GRAPH, CUMU_EVENT_COMPILE };
 struct cumu_event {
     enum cumu_event_kind kind;
     const char *library, *name; /* "cudart" "cudaMalloc"; "kernel" and its name; "copy" and the function's;
@@ -47,11 +46,11 @@ struct cumu_event {
     bool timed;                 /* duration is known */
     unsigned thread, depth;
     long process;
-    const struct cumu_prototype *call;   /* CALL */
-    const struct cumu_frame *frame; /* CALL */
-    const void *stream;             /* KERNEL, COPY, GRAPH */
-    uint64_t bytes;                 /* COPY; CALL: what a copy that is over by now has moved, or 0 */
-    unsigned grid[3], block[3];     /* KERNEL */
+    const struct cumu_prototype *call; /* CALL */
+    const struct cumu_frame *frame;    /* CALL */
+    const void *stream;                /* KERNEL, COPY, GRAPH */
+    uint64_t bytes;                    /* COPY; CALL: what a copy that is over by now has moved, or 0 */
+    unsigned grid[3], block[3];        /* KERNEL */
     size_t shared;
     const char *note; /* KERNEL: its code, "tier 1"; COMPILE: how it went */
 };

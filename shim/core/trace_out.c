@@ -81,10 +81,7 @@ static bool on_device(const struct cumu_event *e)
     return e->kind == CUMU_EVENT_KERNEL || e->kind == CUMU_EVENT_COPY || e->kind == CUMU_EVENT_GRAPH;
 }
 
-static double rate(const struct cumu_event *e)
-{
-    return e->duration ? (double)e->bytes / (double)e->duration : 0;
-}
+static double rate(const struct cumu_event *e) { return e->duration ? (double)e->bytes / (double)e->duration : 0; }
 
 static void put_stream(struct cumu_writer *w, const struct cumu_event *e)
 {
@@ -96,8 +93,8 @@ static void put_stream(struct cumu_writer *w, const struct cumu_event *e)
 
 static void text_launch(struct cumu_writer *w, const struct cumu_event *e)
 {
-    cumu_write(w, "kernel %.*s {%u %u %u} {%u %u %u} shared %zu %s", NAME, e->name, e->grid[0],
-               e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared, e->note);
+    cumu_write(w, "kernel %.*s {%u %u %u} {%u %u %u} shared %zu %s", NAME, e->name, e->grid[0], e->grid[1], e->grid[2],
+               e->block[0], e->block[1], e->block[2], e->shared, e->note);
     put_stream(w, e);
 }
 
@@ -110,9 +107,7 @@ static void text_event(struct cumu_writer *w, const struct cumu_event *e)
         cumu_write(w, ")%s", e->call->result.kind == CUMU_ARG_VOID ? "" : " = ");
         cumu_write_result(w, e->call, e->frame);
         break;
-    case CUMU_EVENT_KERNEL:
-        text_launch(w, e);
-        break;
+    case CUMU_EVENT_KERNEL: text_launch(w, e); break;
     case CUMU_EVENT_COPY:
         cumu_write(w, "copy %s %llu bytes", e->name, (unsigned long long)e->bytes);
         put_stream(w, e);
@@ -121,9 +116,7 @@ static void text_event(struct cumu_writer *w, const struct cumu_event *e)
         cumu_write(w, "graph %s", e->name);
         put_stream(w, e);
         break;
-    case CUMU_EVENT_COMPILE:
-        cumu_write(w, "compile %.*s %s", NAME, e->name, e->note);
-        break;
+    case CUMU_EVENT_COMPILE: cumu_write(w, "compile %.*s %s", NAME, e->name, e->note); break;
     }
 }
 
@@ -133,8 +126,7 @@ static void write_text(struct cumu_writer *w, const struct cumu_event *e)
     cumu_write(w, "%10.6f %ld.%u %*s", at, e->process, e->thread, (int)(2 * e->depth), "");
     text_event(w, e);
     if (e->timed)
-        cumu_write(w, " <%.1f us%s>", (double)e->duration / 1e3,
-                   on_device(e) ? " on the device" : "");
+        cumu_write(w, " <%.1f us%s>", (double)e->duration / 1e3, on_device(e) ? " on the device" : "");
     if (e->kind == CUMU_EVENT_CALL && e->bytes)
         cumu_write(w, " %llu bytes", (unsigned long long)e->bytes);
     if (e->bytes && e->timed)
@@ -145,8 +137,8 @@ static void write_text(struct cumu_writer *w, const struct cumu_event *e)
 
 static void json_times(struct cumu_writer *w, const struct cumu_event *e)
 {
-    cumu_write(w, ", \"process\": %ld, \"thread\": %u, \"depth\": %u, \"start\": %llu, \"duration\": ",
-               e->process, e->thread, e->depth, (unsigned long long)e->start);
+    cumu_write(w, ", \"process\": %ld, \"thread\": %u, \"depth\": %u, \"start\": %llu, \"duration\": ", e->process,
+               e->thread, e->depth, (unsigned long long)e->start);
     if (e->timed)
         cumu_write(w, "%llu", (unsigned long long)e->duration);
     else
@@ -155,8 +147,8 @@ static void json_times(struct cumu_writer *w, const struct cumu_event *e)
 
 static void json_launch(struct cumu_writer *w, const struct cumu_event *e)
 {
-    cumu_write(w, "\"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %zu, \"code\": \"%s\"",
-               e->grid[0], e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared, e->note);
+    cumu_write(w, "\"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %zu, \"code\": \"%s\"", e->grid[0],
+               e->grid[1], e->grid[2], e->block[0], e->block[1], e->block[2], e->shared, e->note);
     put_stream(w, e);
 }
 
@@ -182,9 +174,7 @@ static void write_jsonl(struct cumu_writer *w, const struct cumu_event *e)
         json_launch(w, e);
         break;
     case CUMU_EVENT_COPY:
-    case CUMU_EVENT_GRAPH:
-        put_stream(w, e);
-        break;
+    case CUMU_EVENT_GRAPH: put_stream(w, e); break;
     case CUMU_EVENT_COMPILE:
         cumu_write(w, ", \"how\": ");
         cumu_write_quoted(w, e->note, strnlen(e->note, NAME));
@@ -212,8 +202,10 @@ static unsigned track(const struct cumu_event *e)
     if (!atomic_exchange(&named[i], true)) {
         char line[256];
         struct cumu_writer w = {line, line + sizeof line, true};
-        cumu_write(&w, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %ld, \"tid\": %u, \"args\": "
-                   "{\"name\": \"stream %p\"}},\n", e->process, STREAM_TRACK + i, e->stream);
+        cumu_write(&w,
+                   "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %ld, \"tid\": %u, \"args\": "
+                   "{\"name\": \"stream %p\"}},\n",
+                   e->process, STREAM_TRACK + i, e->stream);
         cumu_append(file(), line, (size_t)(w.at - line));
     }
     return STREAM_TRACK + i;
@@ -226,9 +218,11 @@ static void write_chrome(struct cumu_writer *w, const struct cumu_event *e)
     text_event(&plain, e);
     cumu_write(w, "{\"name\": ");
     cumu_write_quoted(w, e->name, strnlen(e->name, NAME));
-    cumu_write(w, ", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": %ld, \"tid\": %u, "
-               "\"args\": {\"%s\": ", e->library, (double)e->start / 1e3, (double)e->duration / 1e3,
-               e->process, on_device(e) ? track(e) : e->thread, kinds[e->kind]);
+    cumu_write(w,
+               ", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": %ld, \"tid\": %u, "
+               "\"args\": {\"%s\": ",
+               e->library, (double)e->start / 1e3, (double)e->duration / 1e3, e->process,
+               on_device(e) ? track(e) : e->thread, kinds[e->kind]);
     cumu_write_quoted(w, text, (size_t)(plain.at - text) - (plain.at == plain.end));
     if (e->bytes)
         cumu_write(w, ", \"bytes\": %llu, \"GB/s\": %.3f", (unsigned long long)e->bytes, rate(e));

@@ -104,10 +104,7 @@ static int64_t extended(uint64_t v, unsigned size)
     return size == 1 ? (int8_t)v : size == 2 ? (int16_t)v : size == 4 ? (int32_t)v : (int64_t)v;
 }
 
-static uint64_t cut(uint64_t v, unsigned size)
-{
-    return size < 8 ? v & ((1ull << (8 * size)) - 1) : v;
-}
+static uint64_t cut(uint64_t v, unsigned size) { return size < 8 ? v & ((1ull << (8 * size)) - 1) : v; }
 
 /* Floats and doubles: one, or a struct of them. */
 static void write_reals(struct cumu_writer *w, const struct cumu_argument *a, const void *raw)
@@ -144,54 +141,35 @@ static void write_value(struct cumu_writer *w, const struct cumu_argument *a, co
     const uint32_t *words = (const void *)raw;
     double d;
     switch ((enum cumu_kind)a->kind) {
-    case CUMU_ARG_VOID:
-        break;
+    case CUMU_ARG_VOID: break;
     case CUMU_ARG_POINTER:
     case CUMU_ARG_HANDLE:
     case CUMU_ARG_STREAM:
     case CUMU_ARG_ADDRESS:
     case CUMU_ARG_ARRAY:
-    case CUMU_ARG_SYMBOL:
-        cumu_write_pointer(w, raw[0]);
-        break;
-    case CUMU_ARG_STRING:
-        write_string(w, (const char *)(uintptr_t)raw[0]);
-        break;
-    case CUMU_ARG_CHAR: /* BLAS of CUDA 3 says 'N' and 'T' */
-        cumu_write_quoted(w, (const char *)raw, 1);
-        break;
-    case CUMU_ARG_SIGNED:
-        cumu_write(w, "%lld", (long long)extended(raw[0], a->size));
-        break;
+    case CUMU_ARG_SYMBOL: cumu_write_pointer(w, raw[0]); break;
+    case CUMU_ARG_STRING: write_string(w, (const char *)(uintptr_t)raw[0]); break;
+    case CUMU_ARG_CHAR: /* BLAS of CUDA 3 says 'N' and 'T' */ cumu_write_quoted(w, (const char *)raw, 1); break;
+    case CUMU_ARG_SIGNED: cumu_write(w, "%lld", (long long)extended(raw[0], a->size)); break;
     case CUMU_ARG_UNSIGNED:
     case CUMU_ARG_LENGTH:
     case CUMU_ARG_LENGTH2:
-    case CUMU_ARG_LENGTH4:
-        cumu_write(w, "%llu", (unsigned long long)cut(raw[0], a->size));
-        break;
+    case CUMU_ARG_LENGTH4: cumu_write(w, "%llu", (unsigned long long)cut(raw[0], a->size)); break;
     case CUMU_ARG_FLOAT:
-    case CUMU_ARG_DOUBLE:
-        write_reals(w, a, raw);
-        break;
+    case CUMU_ARG_DOUBLE: write_reals(w, a, raw); break;
     case CUMU_ARG_MIXED:
         memcpy(&d, &raw[1], sizeof d);
         cumu_write(w, w->json ? "[%lld, " : "{%lld, ", (long long)raw[0]);
         write_real(w, d);
         cumu_write(w, w->json ? "]" : "}");
         break;
-    case CUMU_ARG_ENUM:
-        write_enum(w, a, (int)raw[0]);
-        break;
-    case CUMU_ARG_DIM3:
-        cumu_write(w, w->json ? "[%u, %u, %u]" : "{%u %u %u}", words[0], words[1], words[2]);
-        break;
+    case CUMU_ARG_ENUM: write_enum(w, a, (int)raw[0]); break;
+    case CUMU_ARG_DIM3: cumu_write(w, w->json ? "[%u, %u, %u]" : "{%u %u %u}", words[0], words[1], words[2]); break;
     case CUMU_ARG_COPY3D: /* behind pointers only */
     case CUMU_ARG_PEER3D:
     case CUMU_ARG_CU_COPY2D:
     case CUMU_ARG_CU_COPY3D:
-    case CUMU_ARG_BYTES:
-        write_bytes(w, (const void *)raw, a->size);
-        break;
+    case CUMU_ARG_BYTES: write_bytes(w, (const void *)raw, a->size); break;
     }
 }
 
@@ -212,8 +190,7 @@ static void fetch(const struct cumu_frame *f, const struct cumu_argument *a, uin
 }
 
 /* &VALUE for what the call wrote, when it has succeeded. */
-static void write_output(struct cumu_writer *w, const struct cumu_argument *a, const struct cumu_frame *f,
-                         uint64_t at)
+static void write_output(struct cumu_writer *w, const struct cumu_argument *a, const struct cumu_frame *f, uint64_t at)
 {
     uint64_t raw[PARTS] = {0};
     /* Most are variables of the caller: above every frame there are pages of the stack or of its thread. */
@@ -287,8 +264,11 @@ uint64_t cumu_call_part(const struct cumu_prototype *c, const struct cumu_frame 
 
 unsigned cumu_length_unit(const struct cumu_argument *a)
 {
-    return a->stars ? 0 : a->kind == CUMU_ARG_LENGTH ? 1 : a->kind == CUMU_ARG_LENGTH2 ? 2
-                    : a->kind == CUMU_ARG_LENGTH4 ? 4 : 0;
+    return a->stars                      ? 0
+           : a->kind == CUMU_ARG_LENGTH  ? 1
+           : a->kind == CUMU_ARG_LENGTH2 ? 2
+           : a->kind == CUMU_ARG_LENGTH4 ? 4
+                                         : 0;
 }
 
 uint64_t cumu_call_bytes(const struct cumu_prototype *c, const struct cumu_frame *f)

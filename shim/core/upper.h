@@ -33,7 +33,7 @@ struct cumu_upper {
     void (*work_poll)(void);
 };
 
-#define CUMU_UPPER(layer)                                                                          \
+#define CUMU_UPPER(layer) \
     static const struct cumu_upper *const layer##_entry __attribute__((section("cumu_upper"), used)) = &(layer)
 
 extern const struct cumu_upper *const cumu_upper_first[] __asm__("__start_cumu_upper")
@@ -42,12 +42,12 @@ extern const struct cumu_upper *const cumu_upper_end[] __asm__("__stop_cumu_uppe
     __attribute__((weak, visibility("hidden")));
 
 /* The answer of the layer that has this member, else `none`. */
-#define CUMU_ASK(member, none, ...)                                                                \
-    __extension__({                                                                                \
-        const struct cumu_upper *const *u_ = cumu_upper_first;                                     \
-        while (u_ != cumu_upper_end && !(*u_)->member)                                             \
-            u_++;                                                                                  \
-        u_ == cumu_upper_end ? (none) : (*u_)->member(__VA_ARGS__);                                \
+#define CUMU_ASK(member, none, ...) \
+    __extension__({ \
+        const struct cumu_upper *const *u_ = cumu_upper_first; \
+        while (u_ != cumu_upper_end && !(*u_)->member) \
+            u_++; \
+        u_ == cumu_upper_end ? (none) : (*u_)->member(__VA_ARGS__); \
     })
 
 #endif

@@ -27,19 +27,30 @@ static const char *const error_text[FATBIN_NERRORS] = {
 
 const char *fatbin_error_text(int error)
 {
-    return error >= 0 && error < FATBIN_NERRORS && error_text[error] ? error_text[error]
-                                                                      : "unknown error";
+    return error >= 0 && error < FATBIN_NERRORS && error_text[error] ? error_text[error] : "unknown error";
 }
 
 /* Payloads are aligned in files, but nothing here relies on it. */
-static uint16_t rd16(const uint8_t *p) { uint16_t v; memcpy(&v, p, sizeof v); return v; }
-static uint32_t rd32(const uint8_t *p) { uint32_t v; memcpy(&v, p, sizeof v); return v; }
-static uint64_t rd64(const uint8_t *p) { uint64_t v; memcpy(&v, p, sizeof v); return v; }
-
-bool fatbin_is_wrapper(const void *p)
+static uint16_t rd16(const uint8_t *p)
 {
-    return p && rd32(p) == FATBIN_MAGIC_WRAPPER;
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
 }
+static uint32_t rd32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static uint64_t rd64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+bool fatbin_is_wrapper(const void *p) { return p && rd32(p) == FATBIN_MAGIC_WRAPPER; }
 
 const void *fatbin_wrapper_container(const void *wrapper, unsigned i)
 {
@@ -110,8 +121,7 @@ bool fatbin_walk_container(struct fatbin_walk *w)
 /* A string of the entry's header that lies inside it, or nothing. */
 static const char *header_string(const uint8_t *entry, size_t header, uint64_t off, uint64_t len)
 {
-    return len && off >= ENTRY_HEADER && off <= header && len <= header - off
-               ? (const char *)entry + off : NULL;
+    return len && off >= ENTRY_HEADER && off <= header && len <= header - off ? (const char *)entry + off : NULL;
 }
 
 int fatbin_walk_next(struct fatbin_walk *w, struct fatbin_entry *e, bool *more)

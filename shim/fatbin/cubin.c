@@ -7,8 +7,8 @@
 bool fatbin_is_elf(const void *p, size_t size)
 {
     const unsigned char *id = p;
-    return p && size >= sizeof(Elf64_Ehdr) && !memcmp(id, ELFMAG, SELFMAG) &&
-           id[EI_CLASS] == ELFCLASS64 && id[EI_DATA] == ELFDATA2LSB;
+    return p && size >= sizeof(Elf64_Ehdr) && !memcmp(id, ELFMAG, SELFMAG) && id[EI_CLASS] == ELFCLASS64 &&
+           id[EI_DATA] == ELFDATA2LSB;
 }
 
 size_t fatbin_elf_size(const void *elf)
@@ -29,8 +29,8 @@ size_t fatbin_elf_size(const void *elf)
     for (unsigned i = 0; i < eh.e_shnum && eh.e_shentsize >= sizeof(Elf64_Shdr); i++) {
         Elf64_Shdr sh;
         memcpy(&sh, (const char *)elf + eh.e_shoff + (size_t)i * eh.e_shentsize, sizeof sh);
-        if (sh.sh_type != SHT_NOBITS && sh.sh_offset <= FATBIN_MAX_IMAGE &&
-            sh.sh_size <= FATBIN_MAX_IMAGE && sh.sh_offset + sh.sh_size > size)
+        if (sh.sh_type != SHT_NOBITS && sh.sh_offset <= FATBIN_MAX_IMAGE && sh.sh_size <= FATBIN_MAX_IMAGE &&
+            sh.sh_offset + sh.sh_size > size)
             size = sh.sh_offset + sh.sh_size;
     }
     return size;

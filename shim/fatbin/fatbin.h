@@ -27,29 +27,29 @@ const char *fatbin_error_text(int error); /* never NULL */
 enum fatbin_kind { FATBIN_PTX = 1, FATBIN_CUBIN = 2, FATBIN_LTOIR = 8 };
 
 #define FATBIN_MAGIC_WRAPPER 0x466243B1u
-#define FATBIN_MAGIC         0xBA55ED50u
-#define FATBIN_MAX_IMAGE     ((size_t)1 << 30)
+#define FATBIN_MAGIC 0xBA55ED50u
+#define FATBIN_MAX_IMAGE ((size_t)1 << 30)
 /* For containers whose extent only their own header tells (registered from the program's memory);
  * the header is then believed up to FATBIN_MAX_CONTAINER. */
-#define FATBIN_UNBOUNDED     SIZE_MAX
+#define FATBIN_UNBOUNDED SIZE_MAX
 #define FATBIN_MAX_CONTAINER ((size_t)4 << 30)
 
 #define FATBIN_F_DEBUG 0x2u
-#define FATBIN_F_LZ4   0x2000u
-#define FATBIN_F_ZSTD  0x8000u
+#define FATBIN_F_LZ4 0x2000u
+#define FATBIN_F_ZSTD 0x8000u
 #define FATBIN_F_ARCH_A 0x100000u
 #define FATBIN_F_ARCH_F 0x200000u
 
 /* One image inside a container. Pointers point into the container; strings are not NUL-terminated. */
 struct fatbin_entry {
-    unsigned kind;              /* enum fatbin_kind, or what else the file says */
-    unsigned arch;              /* 75 = compute_75 or sm_75 */
-    char suffix;                /* 'a', 'f' or 0 */
-    unsigned major, minor;      /* PTX ISA or ELF version */
+    unsigned kind;         /* enum fatbin_kind, or what else the file says */
+    unsigned arch;         /* 75 = compute_75 or sm_75 */
+    char suffix;           /* 'a', 'f' or 0 */
+    unsigned major, minor; /* PTX ISA or ELF version */
     uint64_t flags;
     const uint8_t *payload;
-    size_t stored;              /* bytes at payload: compressed size, or padded size when raw */
-    size_t unpacked;            /* recorded size after decompression, 0 = not recorded */
+    size_t stored;   /* bytes at payload: compressed size, or padded size when raw */
+    size_t unpacked; /* recorded size after decompression, 0 = not recorded */
     bool compressed;
     const char *name, *options; /* source file and ptxas options, NULL when absent */
     size_t name_len, options_len;

@@ -7,10 +7,7 @@
 #include <zstd.h>
 
 /* Growth of a buffer whose final size is not known: doubled, never past the limit. */
-static size_t grown(size_t cap)
-{
-    return cap >= FATBIN_MAX_IMAGE / 2 ? FATBIN_MAX_IMAGE : cap * 2;
-}
+static size_t grown(size_t cap) { return cap >= FATBIN_MAX_IMAGE / 2 ? FATBIN_MAX_IMAGE : cap * 2; }
 
 /* A first guess the payload can justify: a header that claims 1 GiB for 20 bytes gets less. */
 static size_t first_guess(size_t recorded, size_t stored, size_t ratio)

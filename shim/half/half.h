@@ -37,10 +37,7 @@ static inline uint32_t f32_to_f16(float x)
     return rest > 0x7f800000u ? 0x7fff : sign | h;
 }
 
-static inline float bf16_to_f32(uint32_t h)
-{
-    return f32_from(h << 16);
-}
+static inline float bf16_to_f32(uint32_t h) { return f32_from(h << 16); }
 static inline uint32_t f32_to_bf16(float x)
 {
     uint32_t u = f32_bits(x);

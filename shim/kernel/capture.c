@@ -14,7 +14,7 @@ struct capture {
     pthread_t thread; /* that began it: tells per-thread default streams apart */
     uint64_t id;
     MUgraph graph;
-    bool ours;        /* the graph goes if the capture fails */
+    bool ours; /* the graph goes if the capture fails */
 };
 
 atomic_uint cumu_captures;
@@ -23,8 +23,7 @@ static struct capture *captures;
 
 static bool is_of(const struct capture *c, CUstream stream)
 {
-    return c->stream == stream &&
-           (stream != CUMU_STREAM_PER_THREAD || pthread_equal(c->thread, pthread_self()));
+    return c->stream == stream && (stream != CUMU_STREAM_PER_THREAD || pthread_equal(c->thread, pthread_self()));
 }
 
 /* SDKs up to 4 answer no question about captures. */
@@ -35,7 +34,8 @@ static bool can_ask(void)
     if (!k) {
         k = cumu_below_has("musa", "muStreamGetCaptureInfo_v2") ||
                     cumu_below_has("musart", "musaStreamGetCaptureInfo_v2")
-                ? 1 : 2;
+                ? 1
+                : 2;
         atomic_store_explicit(&known, k, memory_order_relaxed);
     }
     return k == 1;
@@ -81,10 +81,8 @@ MUgraph cumu_capture_graph(CUstream stream, MUgraphNode *last)
     MUgraph graph = NULL;
     uint64_t id;
     size_t n = 0;
-    if (mu.muStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) !=
-            MUSA_SUCCESS &&
-        mu.musaStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) !=
-            musaSuccess)
+    if (mu.muStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) != MUSA_SUCCESS &&
+        mu.musaStreamGetCaptureInfo_v2((MUstream)stream, &status, &id, &graph, &deps, &n) != musaSuccess)
         return NULL;
     if (status != musaStreamCaptureStatusActive)
         return NULL;
@@ -118,8 +116,7 @@ static bool goes_on(CUstream stream, int result)
     musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
     if (result == MUSA_SUCCESS || !can_ask())
         return result == MUSA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    return mu.musaStreamIsCapturing((MUstream)stream, &status) == musaSuccess &&
-           status != musaStreamCaptureStatusNone;
+    return mu.musaStreamIsCapturing((MUstream)stream, &status) == musaSuccess && status != musaStreamCaptureStatusNone;
 }
 
 bool cumu_capture_ended(CUstream stream, int result, MUgraph made)
@@ -163,8 +160,7 @@ void cumu_capture_restore(int mode)
         (void)mu.muThreadExchangeStreamCaptureMode(&mode);
 }
 
-int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch *l, void **args,
-                        void **extra)
+int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra)
 {
     struct cumu_call *c;
     int err = cumu_call_new(f, l, args, extra, &c);

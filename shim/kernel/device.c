@@ -86,8 +86,8 @@ static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t 
     cumu_unit_enter(f->unit);
     int err = cumu_unit_lower(f->unit, f);
     if (!err && mu_emit(f->unit->ptx, f->name, f->image, MU_MUSA, text, size, &c->info, &diag)) {
-        cumu_func_report(f, CUMU_GAP, "has no code for mp_%u: PTX line %u: %s%s%s", c->arch,
-                           diag.line, diag.what, diag.what[0] ? ": " : "", diag.msg);
+        cumu_func_report(f, CUMU_GAP, "has no code for mp_%u: PTX line %u: %s%s%s", c->arch, diag.line, diag.what,
+                         diag.what[0] ? ": " : "", diag.msg);
         err = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
     unsigned front = !err && c->info.dynamic ? c->info.shared : 0;
@@ -131,8 +131,7 @@ static int compile(struct cumu_func *f, struct device_code *c)
         if (*o.why)
             cumu_warn("jit", f->name, "mp_%u: %s", c->arch, o.why);
         break;
-    case CUMU_MADE_CACHED:
-        break;
+    case CUMU_MADE_CACHED: break;
     }
     free(text);
     if (err)
@@ -456,14 +455,12 @@ int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, st
         return c ? c->error : CUDA_ERROR_INVALID_CONTEXT; /* another device than it was compiled for */
     err = load(&inst->module, c);
     if (err) {
-        cumu_func_report(f, CUMU_ERROR, "the MUSA driver refused its mubin for mp_%u (%d)",
-                           arch, err);
+        cumu_func_report(f, CUMU_ERROR, "the MUSA driver refused its mubin for mp_%u (%d)", arch, err);
         return err;
     }
     err = mu.muModuleGetFunction(&inst->function, inst->module, c->info.symbol);
     if (err)
-        cumu_func_report(f, CUMU_ERROR, "its mubin for mp_%u lacks %s (%d)", arch,
-                           c->info.symbol, err);
+        cumu_func_report(f, CUMU_ERROR, "its mubin for mp_%u lacks %s (%d)", arch, c->info.symbol, err);
     int most = 0;
     if (!err && !mu.muFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, inst->function) && most > 0)
         inst->most_threads = (unsigned)most;

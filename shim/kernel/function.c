@@ -93,30 +93,15 @@ int cumu_func_inst(struct cumu_func *f, struct func_inst **out)
     return err ? cumu_func_missing(f, err) : CUDA_SUCCESS;
 }
 
-const char *cumu_func_name(const struct cumu_func *f)
-{
-    return f->name;
-}
+const char *cumu_func_name(const struct cumu_func *f) { return f->name; }
 
-unsigned cumu_func_more_shared(const struct cumu_func *f)
-{
-    return f->front;
-}
+unsigned cumu_func_more_shared(const struct cumu_func *f) { return f->front; }
 
-struct cumu_module *cumu_func_module(const struct cumu_func *f)
-{
-    return f->module;
-}
+struct cumu_module *cumu_func_module(const struct cumu_func *f) { return f->module; }
 
-const void *cumu_func_host(const struct cumu_func *f)
-{
-    return f->host;
-}
+const void *cumu_func_host(const struct cumu_func *f) { return f->host; }
 
-struct cumu_old_launch **cumu_func_old_launch(struct cumu_func *f)
-{
-    return &f->old_launch;
-}
+struct cumu_old_launch **cumu_func_old_launch(struct cumu_func *f) { return &f->old_launch; }
 
 int cumu_func_param(struct cumu_func *f, size_t i, size_t *offset, size_t *size)
 {
@@ -158,18 +143,10 @@ int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
     if (err)
         return err;
     switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-        *value = (int)f->unit->arch;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = (int)cumu_claimed_cc();
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-        *value = const_size(f->unit->ptx);
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-        *value = 0;
-        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)f->unit->arch; return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = (int)cumu_claimed_cc(); return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = const_size(f->unit->ptx); return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; return CUDA_SUCCESS;
     }
     if (of_clusters(attribute) && cumu_device_code()) {
         *value = 0;

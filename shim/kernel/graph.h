@@ -23,8 +23,7 @@ struct cumu_call {
 
 /* Translates the kernel for the current context and copies its arguments, given as to cuLaunchKernel.
  * One reference is the caller's. CUresult numbers. */
-int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra,
-                  struct cumu_call **out);
+int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra, struct cumu_call **out);
 struct ptx_func;
 /* Where the kernel's arguments lie in the packed buffer that `extra` names. */
 int cumu_args_unpack(const struct ptx_func *ptx, void **extra, void **args);
@@ -89,8 +88,7 @@ bool cumu_capture_of(CUstream stream, uint64_t *id);
  * there are several); NULL when the stream does not capture. */
 MUgraph cumu_capture_graph(CUstream stream, MUgraphNode *last);
 /* Launches into a capture. */
-int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch *l, void **args,
-                        void **extra);
+int cumu_capture_launch(MUgraph g, struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra);
 
 /* Work of ours that CUDA programs never see (translation, loading) is legal during captures: between
  * these, the thread's calls below are. Nothing is asked while there is no capture. */

@@ -52,8 +52,7 @@ static int copy_args(struct cumu_call *c, const struct ptx_func *ptx, char *to, 
     return err;
 }
 
-int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra,
-                  struct cumu_call **out)
+int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra, struct cumu_call **out)
 {
     struct func_inst *inst;
     int err = cumu_func_inst(f, &inst);
@@ -76,11 +75,16 @@ int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args,
     c->nparam = ptx->nparam;
     c->data = (char *)c + head;
     c->bytes = data;
-    c->launch = (MUSA_KERNEL_NODE_PARAMS){
-        .func = l->cooperative ? inst->function : cumu_jit_function(f, inst, l->grid, l->block),
-        .gridDimX = l->grid.x, .gridDimY = l->grid.y, .gridDimZ = l->grid.z,
-        .blockDimX = l->block.x, .blockDimY = l->block.y, .blockDimZ = l->block.z,
-        .sharedMemBytes = (unsigned)l->shared + f->front, .kernelParams = (void **)(c + 1)};
+    c->launch = (MUSA_KERNEL_NODE_PARAMS){.func = l->cooperative ? inst->function
+                                                                 : cumu_jit_function(f, inst, l->grid, l->block),
+                                          .gridDimX = l->grid.x,
+                                          .gridDimY = l->grid.y,
+                                          .gridDimZ = l->grid.z,
+                                          .blockDimX = l->block.x,
+                                          .blockDimY = l->block.y,
+                                          .blockDimZ = l->block.z,
+                                          .sharedMemBytes = (unsigned)l->shared + f->front,
+                                          .kernelParams = (void **)(c + 1)};
     err = copy_args(c, ptx, c->data, args, extra);
     if (err) {
         free(c);
@@ -131,7 +135,8 @@ struct cumu_func *cumu_func_behind(MUfunction mf, MUcontext *ctx)
     struct cumu_func *f, *tmp, *found = NULL;
     pthread_mutex_lock(&cumu_kernel_lock);
     for (struct cumu_module *m = cumu_modules; m && !found; m = m->next)
-        HASH_ITER(hh, m->funcs, f, tmp) {
+        HASH_ITER(hh, m->funcs, f, tmp)
+        {
             struct func_inst *i = inst_behind(f, mf);
             if (!i)
                 continue;

@@ -19,9 +19,9 @@ struct held {
     struct key key; /* no node: not in the table, lives as long as its owner */
     struct held *next, **at;
     struct owner *owner;
-    struct cumu_call *call; /* NULL: a node that has graphs inside */
+    struct cumu_call *call;   /* NULL: a node that has graphs inside */
     struct cumu_given *given; /* of a graph's node whose arguments were asked for */
-    bool cold;              /* of an executable graph: its compiled code is still to come */
+    bool cold;                /* of an executable graph: its compiled code is still to come */
     UT_hash_handle hh;
 };
 
@@ -200,10 +200,7 @@ struct cumu_call *cumu_node_call(MUgraphNode node, void ***args)
     return c;
 }
 
-void cumu_graph_parent(MUgraph g, MUgraphNode node)
-{
-    cumu_graph_hold(g, node, NULL);
-}
+void cumu_graph_parent(MUgraph g, MUgraphNode node) { cumu_graph_hold(g, node, NULL); }
 
 void cumu_graph_inside(MUgraphNode node, MUgraph inner)
 {
@@ -318,15 +315,9 @@ static void from_graph(MUgraphExec x, MUgraph from, bool fresh)
     hmap_unlock(&owners);
 }
 
-void cumu_exec_made(MUgraphExec x, MUgraph from)
-{
-    from_graph(x, from, false);
-}
+void cumu_exec_made(MUgraphExec x, MUgraph from) { from_graph(x, from, false); }
 
-void cumu_exec_updated(MUgraphExec x, MUgraph from)
-{
-    from_graph(x, from, true);
-}
+void cumu_exec_updated(MUgraphExec x, MUgraph from) { from_graph(x, from, true); }
 
 void cumu_exec_share(MUgraphExec x, MUgraph from)
 {

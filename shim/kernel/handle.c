@@ -13,8 +13,8 @@ enum { SLOT = 256, ARENA = 256 << 20 }; /* a million handles; untouched pages co
 static struct {
     pthread_mutex_t lock;
     _Atomic(char *) base;
-    size_t used;        /* slots ever handed out */
-    void *free_list;    /* first word of a free slot links to the next one */
+    size_t used;     /* slots ever handed out */
+    void *free_list; /* first word of a free slot links to the next one */
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct free_slot {
@@ -31,8 +31,7 @@ void *cumu_handle_new(enum cumu_handle_kind kind)
     pthread_mutex_lock(&arena.lock);
     char *base = atomic_load_explicit(&arena.base, memory_order_relaxed);
     if (!base) {
-        base = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        base = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED)
             goto out;
         atomic_store_explicit(&arena.base, base, memory_order_release);
@@ -78,27 +77,12 @@ void *cumu_handle_as(const void *p, enum cumu_handle_kind kind)
     return slot && *slot == kind ? (void *)(uintptr_t)slot : NULL;
 }
 
-struct cumu_module *cumu_as_module(const void *p)
-{
-    return cumu_handle_as(p, CUMU_H_MODULE);
-}
+struct cumu_module *cumu_as_module(const void *p) { return cumu_handle_as(p, CUMU_H_MODULE); }
 
-struct cumu_func *cumu_as_func(const void *p)
-{
-    return cumu_handle_as(p, CUMU_H_FUNC);
-}
+struct cumu_func *cumu_as_func(const void *p) { return cumu_handle_as(p, CUMU_H_FUNC); }
 
-struct cumu_link *cumu_as_link(const void *p)
-{
-    return cumu_handle_as(p, CUMU_H_LINK);
-}
+struct cumu_link *cumu_as_link(const void *p) { return cumu_handle_as(p, CUMU_H_LINK); }
 
-struct cumu_jitlink *cumu_as_jitlink(const void *p)
-{
-    return cumu_handle_as(p, CUMU_H_JITLINK);
-}
+struct cumu_jitlink *cumu_as_jitlink(const void *p) { return cumu_handle_as(p, CUMU_H_JITLINK); }
 
-struct cumu_reference *cumu_as_reference(const void *p)
-{
-    return cumu_handle_as(p, CUMU_H_REFERENCE);
-}
+struct cumu_reference *cumu_as_reference(const void *p) { return cumu_handle_as(p, CUMU_H_REFERENCE); }

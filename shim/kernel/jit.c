@@ -54,7 +54,7 @@ struct job {
     struct cumu_key key;
     char *text;
     size_t text_size;
-    char name[];  /* of the kernel; those of templates take hundreds of bytes */
+    char name[]; /* of the kernel; those of templates take hundreds of bytes */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,7 +65,7 @@ static struct list {
 static struct job *working[MAX_THREADS];
 static unsigned threads, sleeping;
 static unsigned waiting, finished; /* jobs in the queue; that threads have done */
-static pid_t owner; /* the process that has the threads: not a child that it forks */
+static pid_t owner;                /* the process that has the threads: not a child that it forks */
 static bool leaving; /* the process exits: what is compiled now goes to the cache, nothing else is begun */
 static atomic_uint compiled, cached, refused, total_ms;
 
@@ -118,10 +118,14 @@ static void settle(struct job *j, enum cumu_jit_state state)
 void cumu_jit_note(const char *kernel, const char *how, unsigned ms)
 {
     if (cumu_tracing())
-        cumu_trace_event(&(struct cumu_event){.kind = CUMU_EVENT_COMPILE, .library = "compile", .name = kernel,
+        cumu_trace_event(&(struct cumu_event){.kind = CUMU_EVENT_COMPILE,
+                                              .library = "compile",
+                                              .name = kernel,
                                               .start = cumu_trace_now() - ms * 1000000ull,
-                                              .duration = ms * 1000000ull, .timed = ms != 0,
-                                              .process = (long)getpid(), .note = how});
+                                              .duration = ms * 1000000ull,
+                                              .timed = ms != 0,
+                                              .process = (long)getpid(),
+                                              .note = how});
 }
 
 static void refuse(struct job *j, const char *why)
@@ -234,8 +238,7 @@ static void load(struct job *j, const struct cumu_compiled *o, const char *how)
         (void)mu.muModuleUnload(module);
     if (!err) {
         cumu_info("jit", j->name, "tier 1 ready: %s (%u compiled in %u ms, %u cached, %u refused)", how,
-                  atomic_load(&compiled), atomic_load(&total_ms), atomic_load(&cached),
-                  atomic_load(&refused));
+                  atomic_load(&compiled), atomic_load(&total_ms), atomic_load(&cached), atomic_load(&refused));
         publish(j, module, function);
     } else {
         refuse(j, "the MUSA library does not take its object");
@@ -284,11 +287,8 @@ static void work(struct job *j)
                                 !is_waited_for(j));
     }
     switch (made) {
-    case CUMU_MADE_ABSENT:
-        return;
-    case CUMU_MADE_FAILED:
-        refuse(j, o.why);
-        return;
+    case CUMU_MADE_ABSENT: return;
+    case CUMU_MADE_FAILED: refuse(j, o.why); return;
     case CUMU_MADE_CACHED:
         atomic_fetch_add(&cached, 1);
         (void)snprintf(how, sizeof how, "from the cache");
@@ -440,8 +440,7 @@ static void at_exit(void)
     unsigned never = waiting;
     pthread_mutex_unlock(&lock);
     cumu_info("jit", "all", "%u kernels compiled in %.1f s, %u from the cache, %u stay on tier 0, %u not begun",
-              atomic_load(&compiled), atomic_load(&total_ms) / 1e3, atomic_load(&cached),
-              atomic_load(&refused), never);
+              atomic_load(&compiled), atomic_load(&total_ms) / 1e3, atomic_load(&cached), atomic_load(&refused), never);
 }
 
 static void start_once(void)
@@ -470,10 +469,7 @@ static bool start_thread(void)
     return ok;
 }
 
-static unsigned thread_limit(void)
-{
-    return sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? MAX_THREADS : 1;
-}
+static unsigned thread_limit(void) { return sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? MAX_THREADS : 1; }
 
 static bool enqueue(struct job *j)
 {
@@ -526,8 +522,7 @@ static struct job *new_job(struct cumu_func *f, struct func_inst *i, enum t1_sha
     return j;
 }
 
-MUfunction cumu_jit_consider(struct cumu_func *f, struct func_inst *i, enum t1_shape shape,
-                             uint64_t count)
+MUfunction cumu_jit_consider(struct cumu_func *f, struct func_inst *i, enum t1_shape shape, uint64_t count)
 {
     enum mode m = mode();
     unsigned char state = atomic_load(&i->jit[shape]);

@@ -15,14 +15,22 @@
 
 /* ---- handles (handle.c) --------------------------------------------------------------------- */
 
-enum cumu_handle_kind { CUMU_H_FREE, CUMU_H_MODULE, CUMU_H_FUNC, CUMU_H_LINK, CUMU_H_JITLINK,
-                        CUMU_H_REFERENCE, CUMU_H_GREEN, CUMU_H_RESOURCES };
+enum cumu_handle_kind {
+    CUMU_H_FREE,
+    CUMU_H_MODULE,
+    CUMU_H_FUNC,
+    CUMU_H_LINK,
+    CUMU_H_JITLINK,
+    CUMU_H_REFERENCE,
+    CUMU_H_GREEN,
+    CUMU_H_RESOURCES
+};
 /* Zeroed memory for a handle, or NULL. All handles lie in one reserved range, so that telling them from
  * any other pointer takes two compares and one load. */
 void *cumu_handle_new(enum cumu_handle_kind kind);
 void cumu_handle_free(void *handle);
 void *cumu_handle_as(const void *p, enum cumu_handle_kind kind); /* NULL when p is none of this kind */
-struct cumu_module *cumu_as_module(const void *p); /* NULL when p is none */
+struct cumu_module *cumu_as_module(const void *p);               /* NULL when p is none */
 struct cumu_func *cumu_as_func(const void *p);
 struct cumu_link *cumu_as_link(const void *p);
 struct cumu_jitlink *cumu_as_jitlink(const void *p); /* of api/nvjitlink */
@@ -39,10 +47,8 @@ struct cumu_jit_log {
 struct cumu_module *cumu_module_register(const void *wrapper);
 /* PTX text, fat binary, wrapper or cubin in memory; `data` is not referenced after the call. `size` may
  * be FATBIN_UNBOUNDED (PTX is then NUL-terminated). The text is scanned at once, so that errors show. */
-int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *log,
-                     struct cumu_module **out);
-int cumu_module_load_file(const char *path, const struct cumu_jit_log *log,
-                          struct cumu_module **out);
+int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *log, struct cumu_module **out);
+int cumu_module_load_file(const char *path, const struct cumu_jit_log *log, struct cumu_module **out);
 /* A whole file, NUL-terminated, malloc'ed. */
 int cumu_read_file(const char *path, char **data, size_t *size);
 void cumu_module_unload(struct cumu_module *m);
@@ -55,8 +61,7 @@ int cumu_module_find(struct cumu_module *m, const char *name, struct cumu_func *
 int cumu_module_func_at(struct cumu_module *m, unsigned i, struct cumu_func **out);
 int cumu_module_func_count(struct cumu_module *m, unsigned *count);
 /* Variable in the current context (managed ones: the one copy all contexts share). */
-int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *address, size_t *size,
-                       bool *managed);
+int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *address, size_t *size, bool *managed);
 /* Everything of this context, or of this device's contexts when ctx is NULL, is gone below. */
 void cumu_context_gone(MUcontext ctx, int device);
 
@@ -94,8 +99,7 @@ unsigned cumu_func_more_shared(const struct cumu_func *f);
 /* host is the stub's address; name stays valid while the module is registered. */
 void cumu_register_func(struct cumu_module *m, const void *host, const char *name);
 /* pointer_at: managed variables: where the host keeps the address, else NULL. */
-void cumu_register_var(struct cumu_module *m, const void *host, void **pointer_at, const char *name,
-                       size_t size);
+void cumu_register_var(struct cumu_module *m, const void *host, void **pointer_at, const char *name, size_t size);
 void cumu_unregister(struct cumu_module *m);
 /* References are registered as variables of these sizes, which no variable has. */
 enum { CUMU_TEXTURE = -1, CUMU_TEXTURE_AS_FLOAT = -2, CUMU_SURFACE = -3 };

@@ -9,10 +9,15 @@
 
 static struct cumu_event launch_event(const struct cumu_func *f, const struct cumu_launch *l, const char *note)
 {
-    struct cumu_event e = {.kind = CUMU_EVENT_KERNEL, .library = "kernel", .name = f->name,
-                           .start = cumu_trace_now(), .stream = l->stream, .note = note,
+    struct cumu_event e = {.kind = CUMU_EVENT_KERNEL,
+                           .library = "kernel",
+                           .name = f->name,
+                           .start = cumu_trace_now(),
+                           .stream = l->stream,
+                           .note = note,
                            .grid = {l->grid.x, l->grid.y, l->grid.z},
-                           .block = {l->block.x, l->block.y, l->block.z}, .shared = l->shared};
+                           .block = {l->block.x, l->block.y, l->block.z},
+                           .shared = l->shared};
     cumu_trace_stamp(&e);
     return e;
 }
@@ -30,15 +35,15 @@ int cumu_launch_below(MUfunction mf, unsigned shared, const struct cumu_launch *
         MUlaunchAttribute attrs[] = {{.id = MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                       .value.clusterDim = {l->cluster[0], l->cluster[1], l->cluster[2]}},
                                      {.id = MU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
-        MUlaunchConfig c = {l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
-                            shared, stream, attrs, l->cooperative ? 2 : 1};
+        MUlaunchConfig c = {l->grid.x,  l->grid.y, l->grid.z, l->block.x, l->block.y,
+                            l->block.z, shared,    stream,    attrs,      l->cooperative ? 2 : 1};
         return mu.muLaunchKernelEx(&c, mf, args, extra);
     }
     if (l->cooperative)
-        return mu.muLaunchCooperativeKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y,
-                                            l->block.z, shared, stream, args);
-    return mu.muLaunchKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
-                             shared, stream, args, extra);
+        return mu.muLaunchCooperativeKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
+                                            shared, stream, args);
+    return mu.muLaunchKernel(mf, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z, shared, stream,
+                             args, extra);
 }
 
 /* Public code passes arguments to MUSA one by one only. */
@@ -101,10 +106,7 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
                                      : cumu_launch_below(mf, shared, l, args, extra);
 }
 
-bool cumu_clusters(void)
-{
-    return cumu_claimed_cc() >= 90 && !cumu_device_code();
-}
+bool cumu_clusters(void) { return cumu_claimed_cc() >= 90 && !cumu_device_code(); }
 
 int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *attrs, unsigned n)
 {
@@ -113,23 +115,20 @@ int cumu_launch_attributes(struct cumu_launch *l, const cudaLaunchAttribute *att
     for (unsigned i = 0; i < n; i++) {
         const cudaLaunchAttribute *a = &attrs[i];
         switch (a->id) {
-        case cudaLaunchAttributeCooperative:
-            l->cooperative = a->val.cooperative != 0;
-            break;
+        case cudaLaunchAttributeCooperative: l->cooperative = a->val.cooperative != 0; break;
         case cudaLaunchAttributeClusterDimension:
             if (cumu_clusters()) {
                 memcpy(l->cluster, &a->val.clusterDim, sizeof l->cluster);
                 if (!a->val.clusterDim.x || !a->val.clusterDim.y || !a->val.clusterDim.z)
                     return CUDA_ERROR_INVALID_CLUSTER_SIZE;
             } else if (a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1) {
-                cumu_gap("kernel", "cluster", cumu_claimed_cc() < 90
-                                                  ? "thread block clusters need CUMU_COMPUTE_CAPABILITY=9.0"
-                                                  : "MUSA devices know no thread block clusters");
+                cumu_gap("kernel", "cluster",
+                         cumu_claimed_cc() < 90 ? "thread block clusters need CUMU_COMPUTE_CAPABILITY=9.0"
+                                                : "MUSA devices know no thread block clusters");
                 return CUDA_ERROR_NOT_SUPPORTED;
             }
             break;
-        default: /* priorities, caching and overlap: hints that change no result */
-            break;
+        default: /* priorities, caching and overlap: hints that change no result */ break;
         }
     }
     return CUDA_SUCCESS;

@@ -46,10 +46,7 @@ static int end(const char *name, const char *why, int err)
     return err;
 }
 
-int cumu_kernel_missing(const char *name, int err)
-{
-    return end(name, reason_of(err), err);
-}
+int cumu_kernel_missing(const char *name, int err) { return end(name, reason_of(err), err); }
 
 int cumu_func_missing(struct cumu_func *f, int err)
 {

@@ -16,10 +16,7 @@ struct cumu_module *cumu_modules;
 
 enum { EAGER_TEXT = 256 << 10 }; /* bytes of PTX whose kernels are lowered when it is loaded */
 
-unsigned cumu_claimed_cc(void)
-{
-    return (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
-}
+unsigned cumu_claimed_cc(void) { return (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY); }
 
 bool cumu_loading_eager(void)
 {
@@ -188,8 +185,7 @@ static int load(const void *data, size_t size, const char *path, const struct cu
     return CUDA_SUCCESS;
 }
 
-int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *log,
-                     struct cumu_module **out)
+int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *log, struct cumu_module **out)
 {
     return load(data, size, NULL, log, out);
 }
@@ -227,8 +223,7 @@ out:
     return err;
 }
 
-int cumu_module_load_file(const char *path, const struct cumu_jit_log *log,
-                          struct cumu_module **out)
+int cumu_module_load_file(const char *path, const struct cumu_jit_log *log, struct cumu_module **out)
 {
     char *data;
     size_t size;
@@ -308,8 +303,7 @@ int cumu_module_open(struct cumu_module *m)
         for (struct cumu_unit *u = first; u && !good; u = u->next)
             if (u->sass[0])
                 cumu_kernel_report(m, CUMU_GAP, u->sass,
-                                   "its module holds machine code for sm_%u only, no PTX to translate",
-                                   u->arch);
+                                   "its module holds machine code for sm_%u only, no PTX to translate", u->arch);
         if (nptx > 1) {
             int e = link_units(m);
             m->error = e ? e : m->error;
@@ -378,8 +372,7 @@ int cumu_module_func_count(struct cumu_module *m, unsigned *count)
     return err;
 }
 
-int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *address, size_t *size,
-                       bool *managed)
+int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *address, size_t *size, bool *managed)
 {
     MUcontext ctx;
     int err = cumu_module_open(m);
@@ -448,7 +441,8 @@ void cumu_module_unload(struct cumu_module *m)
     if (m->next)
         m->next->prev = m->prev;
     pthread_mutex_unlock(&cumu_kernel_lock);
-    HASH_ITER(hh, m->funcs, f, tmp) {
+    HASH_ITER(hh, m->funcs, f, tmp)
+    {
         HASH_DEL(m->funcs, f);
         cumu_func_unload(f);
         free(f->image);
@@ -488,9 +482,9 @@ void cumu_context_gone(MUcontext ctx, int device)
     pthread_mutex_lock(&cumu_kernel_lock);
     for (struct cumu_module *m = cumu_modules; m; m = m->next) {
         HASH_ITER(hh, m->funcs, f, tmp)
-            for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
-                if (is_gone(atomic_load(&i->ctx), i->device, ctx, device))
-                    atomic_store(&i->ctx, NULL);
+        for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
+            if (is_gone(atomic_load(&i->ctx), i->device, ctx, device))
+                atomic_store(&i->ctx, NULL);
         for (struct cumu_unit *u = m->units; u; u = u->next)
             for (struct data_inst *d = u->data; d; d = d->next)
                 if (is_gone(atomic_load(&d->ctx), d->device, ctx, device)) {

@@ -25,9 +25,9 @@ struct data_inst {
     struct data_inst *next;
     _Atomic(MUcontext) ctx;
     int device;
-    MUmodule module;   /* of images; NULL when the unit has no variables */
-    MUdeviceptr memory;  /* of devices: all variables in one piece, 0 likewise */
-    uint64_t *address; /* of each, by their number in the unit's data image */
+    MUmodule module;    /* of images; NULL when the unit has no variables */
+    MUdeviceptr memory; /* of devices: all variables in one piece, 0 likewise */
+    uint64_t *address;  /* of each, by their number in the unit's data image */
 };
 
 /* One PTX module. Whoever works on it (scans, lowers, loads) has the unit's turn: `busy` is a turn, not
@@ -37,17 +37,17 @@ struct cumu_unit {
     struct cumu_module *module;
     const void *container; /* fat binary, or */
     size_t container_size;
-    void *owned;           /* copy of a loaded container, NULL when it is the program's */
-    char *text;            /* PTX text of its own, freed once scanned */
+    void *owned; /* copy of a loaded container, NULL when it is the program's */
+    char *text;  /* PTX text of its own, freed once scanned */
     size_t text_len;
     bool busy, opened, replaced; /* replaced: its contents live on in the linked unit */
-    int error;             /* why it cannot be used */
-    bool no_image;         /* nothing but an empty container: not an error in itself */
+    int error;                   /* why it cannot be used */
+    bool no_image;               /* nothing but an empty container: not an error in itself */
     struct ptx_module *ptx;
     bool digested;
     uint8_t digest[CUMU_HASH_BYTES]; /* cumu_module_digest of ptx, once digested */
-    unsigned arch;         /* 75: the PTX taken was made for compute_75 */
-    char sass[128];        /* a kernel of a unit that holds machine code only */
+    unsigned arch;                   /* 75: the PTX taken was made for compute_75 */
+    char sass[128];                  /* a kernel of a unit that holds machine code only */
     struct managed *managed;
     struct data_inst *data;
     void *variables; /* of devices: the data image, which names them */
@@ -62,7 +62,7 @@ struct cumu_module {
     struct cumu_func *funcs; /* by name */
     struct host_var *vars;
     struct cumu_reference *references;
-    const struct cumu_jit_log *log; /* during the load only */
+    const struct cumu_jit_log *log;  /* during the load only */
     struct cumu_module *prev, *next; /* all modules */
 };
 
@@ -99,7 +99,7 @@ struct cumu_func {
     void *image; /* lowered, externs unbound */
     size_t image_size;
     struct device_code *code; /* of devices: compiled, by architecture (device.c) */
-    unsigned front; /* bytes of dynamic shared memory that its static part takes up; launches add them */
+    unsigned front;           /* bytes of dynamic shared memory that its static part takes up; launches add them */
     struct cumu_old_launch *old_launch;
     struct func_attr *attrs; /* set by the program, for contexts to come */
     UT_hash_handle hh;       /* module->funcs */
@@ -123,8 +123,7 @@ int cumu_unit_open(struct cumu_unit *u);
 int cumu_unit_managed(struct cumu_unit *u); /* gives managed variables their memory */
 int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out);
 /* Address of a variable in ctx; CUDA_ERROR_NOT_FOUND. */
-int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address,
-                  size_t *size, bool *managed);
+int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address, size_t *size, bool *managed);
 int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx);
 /* Lowers f to f->image; what is wrong with it is the result. */
 int cumu_unit_lower(struct cumu_unit *u, struct cumu_func *f);
@@ -138,8 +137,8 @@ int cumu_module_add(struct cumu_module *m, const void *data, size_t size);
 int cumu_module_open(struct cumu_module *m);
 
 /* The reason of a failure: to the log, and to the error log of a JIT load in progress. */
-void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,
-                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The same of one kernel, which keeps the text. */
 void cumu_func_report(struct cumu_func *f, enum cumu_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -37,8 +37,7 @@ static struct cumu_reference *find(struct cumu_module *m, const char *name)
     return r;
 }
 
-int cumu_reference_get(struct cumu_module *m, const char *name, bool surface,
-                       struct cumu_reference **out)
+int cumu_reference_get(struct cumu_module *m, const char *name, bool surface, struct cumu_reference **out)
 {
     const struct ptx_var *v = NULL;
     int err = cumu_module_open(m);
@@ -75,8 +74,8 @@ int cumu_reference_get(struct cumu_module *m, const char *name, bool surface,
 
 /* Makes the texture or surface object of a reference from what is bound to it: the driver below knows objects only.
  * */
-static int make_object(const struct cumu_reference *r, const struct cumu_binding *b,
-                       const struct cumu_sampling *how, unsigned long long *handle)
+static int make_object(const struct cumu_reference *r, const struct cumu_binding *b, const struct cumu_sampling *how,
+                       unsigned long long *handle)
 {
     MUSA_RESOURCE_DESC res = {.resType = (MUresourcetype)b->type};
     MUSA_TEXTURE_DESC desc;
@@ -99,8 +98,7 @@ static int make_object(const struct cumu_reference *r, const struct cumu_binding
         res.res.pitch2D.height = b->height;
         res.res.pitch2D.pitchInBytes = b->pitch;
     }
-    return r->surface ? mu.muSurfObjectCreate(handle, &res)
-                      : mu.muTexObjectCreate(handle, &res, &desc, NULL);
+    return r->surface ? mu.muSurfObjectCreate(handle, &res) : mu.muTexObjectCreate(handle, &res, &desc, NULL);
 }
 
 static void drop_object(const struct cumu_reference *r, unsigned long long handle)

@@ -41,8 +41,7 @@ struct cumu_reference {
 
 struct cumu_reference *cumu_as_reference(const void *p); /* NULL when p is none */
 /* The module's texture or surface reference of this name; CUDA_ERROR_NOT_FOUND. */
-int cumu_reference_get(struct cumu_module *m, const char *name, bool surface,
-                       struct cumu_reference **out);
+int cumu_reference_get(struct cumu_module *m, const char *name, bool surface, struct cumu_reference **out);
 /* The same by the address of the program's variable; *as_float: a texture that was declared to read integers
  * as floats. */
 int cumu_host_reference(const void *host, bool surface, struct cumu_reference **out, bool *as_float);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-
 /* ---- kernels: read without a lock on every launch by stub address --------------------------- */
 
 struct slot {
@@ -22,10 +21,7 @@ struct table {
 static _Atomic(struct table *) table;
 static size_t used;
 
-static size_t hash(const void *p)
-{
-    return (size_t)(((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15u >> 20);
-}
+static size_t hash(const void *p) { return (size_t)(((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15u >> 20); }
 
 static struct slot *probe(struct table *t, const void *host)
 {
@@ -99,8 +95,7 @@ struct host_var {
 };
 static struct host_var *vars; /* by host, under cumu_kernel_lock */
 
-void cumu_register_var(struct cumu_module *m, const void *host, void **pointer_at, const char *name,
-                       size_t size)
+void cumu_register_var(struct cumu_module *m, const void *host, void **pointer_at, const char *name, size_t size)
 {
     struct host_var *v = calloc(1, sizeof *v), *old;
     char *copy = name ? strdup(name) : NULL;
@@ -138,17 +133,13 @@ static bool find_var(const void *host, struct cumu_module **m, const char **name
     return v != NULL;
 }
 
-static bool is_reference(size_t size)
-{
-    return size >= (size_t)CUMU_SURFACE;
-}
+static bool is_reference(size_t size) { return size >= (size_t)CUMU_SURFACE; }
 
 int cumu_host_var_size(const void *host, size_t *size)
 {
     struct cumu_module *m;
     const char *name;
-    return find_var(host, &m, &name, size) && !is_reference(*size) ? CUDA_SUCCESS
-                                                                   : CUDA_ERROR_NOT_FOUND;
+    return find_var(host, &m, &name, size) && !is_reference(*size) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 int cumu_host_var(const void *host, uint64_t *address, size_t *size)
@@ -167,9 +158,9 @@ int cumu_host_reference(const void *host, bool surface, struct cumu_reference **
     struct cumu_module *m;
     const char *name;
     size_t size;
-    if (!find_var(host, &m, &name, &size) || (surface ? size != (size_t)CUMU_SURFACE
-                                                      : size != (size_t)CUMU_TEXTURE &&
-                                                            size != (size_t)CUMU_TEXTURE_AS_FLOAT))
+    if (!find_var(host, &m, &name, &size) ||
+        (surface ? size != (size_t)CUMU_SURFACE
+                 : size != (size_t)CUMU_TEXTURE && size != (size_t)CUMU_TEXTURE_AS_FLOAT))
         return CUDA_ERROR_NOT_FOUND;
     *as_float = size == (size_t)CUMU_TEXTURE_AS_FLOAT;
     return cumu_reference_get(m, name, surface, out);

@@ -133,15 +133,9 @@ static void poll(bool at_end)
     atomic_flag_clear(&polling);
 }
 
-static void work_poll(void)
-{
-    poll(false);
-}
+static void work_poll(void) { poll(false); }
 
-static void at_exit(void)
-{
-    poll(true);
-}
+static void at_exit(void) { poll(true); }
 
 static void work_init(void)
 {
@@ -160,8 +154,8 @@ void *cumu_work_begin(const void *stream)
         return NULL;
     int mode = cumu_capture_relax();
     s = calloc(1, sizeof *s);
-    if (s && (mu.muCtxGetCurrent(&s->ctx) != MUSA_SUCCESS || !s->ctx ||
-              mu.muEventCreate(&s->before, 0) != MUSA_SUCCESS)) {
+    if (s &&
+        (mu.muCtxGetCurrent(&s->ctx) != MUSA_SUCCESS || !s->ctx || mu.muEventCreate(&s->before, 0) != MUSA_SUCCESS)) {
         free(s);
         s = NULL;
     }
@@ -225,6 +219,6 @@ void cumu_work_end(void *work, const struct cumu_event *e, bool failed)
     atomic_fetch_add(&count, 1);
 }
 
-static const struct cumu_upper timing = {.work_init = work_init, .work_begin = cumu_work_begin,
-                                         .work_end = cumu_work_end, .work_poll = work_poll};
+static const struct cumu_upper timing = {
+    .work_init = work_init, .work_begin = cumu_work_begin, .work_end = cumu_work_end, .work_poll = work_poll};
 CUMU_UPPER(timing);

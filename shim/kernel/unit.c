@@ -59,8 +59,7 @@ static void report(struct cumu_module *m, enum cumu_level level, const char *sym
     }
 }
 
-void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol,
-                        const char *format, ...)
+void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol, const char *format, ...)
 {
     char text[640];
     va_list args;
@@ -149,8 +148,7 @@ static int open_container(struct cumu_unit *u)
         int bad = fatbin_unpack(&l.entry[i], &text, &len);
         if (bad) {
             if (i == 0)
-                snprintf(first.msg, sizeof first.msg, "compute_%u: %s", l.entry[i].arch,
-                         fatbin_error_text(bad));
+                snprintf(first.msg, sizeof first.msg, "compute_%u: %s", l.entry[i].arch, fatbin_error_text(bad));
             res = bad == FATBIN_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
             continue;
         }
@@ -243,8 +241,7 @@ int cumu_unit_managed(struct cumu_unit *u)
         if (m->var->init)
             memcpy((void *)(uintptr_t)p, m->var->init, m->var->init_size);
         if (m->var->nreloc)
-            cumu_kernel_report(u->module, CUMU_GAP, m->var->name,
-                               "managed variable initialised with an address");
+            cumu_kernel_report(u->module, CUMU_GAP, m->var->name, "managed variable initialised with an address");
         m->address = (void *)(uintptr_t)p;
         m->made_in = ctx;
         cumu_managed_publish(u->module, m->var->name, m->address);
@@ -339,8 +336,7 @@ fail:
     return err;
 }
 
-int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address,
-                  size_t *size, bool *managed)
+int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address, size_t *size, bool *managed)
 {
     const struct ptx_var *v = ptx_module_var(u->ptx, name);
     if (!v || v->is_extern || (v->space != PTX_SP_GLOBAL && v->space != PTX_SP_CONST))

@@ -80,8 +80,7 @@ void ptx_arena_free(struct ptx_arena *a)
     free(a);
 }
 
-void ptx_fail(struct ptx_ctx *c, unsigned line, const char *what, size_t what_len, const char *fmt,
-              ...)
+void ptx_fail(struct ptx_ctx *c, unsigned line, const char *what, size_t what_len, const char *fmt, ...)
 {
     struct ptx_diag *d = c->diag;
     d->line = line;

@@ -23,8 +23,8 @@ struct ptx_ctx {
  * parsing and the phases before is dropped: -1, and *diag (may be NULL) says why: memory, or a limit of ours. */
 int ptx_phase(struct ptx_func *f, struct ptx_diag *diag, void (*phase)(struct ptx_ctx *c, struct ptx_func *f));
 
-_Noreturn void ptx_fail(struct ptx_ctx *c, unsigned line, const char *what, size_t what_len,
-                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+_Noreturn void ptx_fail(struct ptx_ctx *c, unsigned line, const char *what, size_t what_len, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* Zeroed memory from the context's arena; does not return when there is none. */
 void *ptx_alloc(struct ptx_ctx *c, size_t count, size_t size);
@@ -34,8 +34,7 @@ char *ptx_strdup(struct ptx_ctx *c, const char *s, size_t len);
 void *ptx_grow(struct ptx_ctx *c, void *array, uint32_t count, uint32_t *cap, size_t size);
 
 #define PTX_NEW(c, type, count) ((type *)ptx_alloc((c), (count), sizeof(type)))
-#define PTX_PUSH(c, array, count, cap)                                                            \
-    ((count) < (cap) ? (void)0                                                                    \
-                     : (void)((array) = ptx_grow((c), (array), (count), &(cap), sizeof *(array))))
+#define PTX_PUSH(c, array, count, cap) \
+    ((count) < (cap) ? (void)0 : (void)((array) = ptx_grow((c), (array), (count), &(cap), sizeof *(array))))
 
 #endif

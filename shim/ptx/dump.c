@@ -4,16 +4,14 @@
 
 #include <string.h>
 
-static const char *const space_names[] = {"generic", "reg", "param", "global", "shared", "const",
-                                          "local"};
+static const char *const space_names[] = {"generic", "reg", "param", "global", "shared", "const", "local"};
 
 static void dump_var(const struct ptx_var *v, FILE *out)
 {
     fprintf(out, ".%s .%s", space_names[v->space], ptx_type_name(v->type));
     if (v->vec > 1)
         fprintf(out, ".v%u", v->vec);
-    fprintf(out, " %s align %u size %llu", v->name, (unsigned)v->align,
-            (unsigned long long)v->size);
+    fprintf(out, " %s align %u size %llu", v->name, (unsigned)v->align, (unsigned long long)v->size);
     if (v->space == PTX_SP_PARAM || v->space == PTX_SP_LOCAL)
         fprintf(out, " at %llu", (unsigned long long)v->offset);
     fprintf(out, "%s%s%s%s\n", v->is_extern ? " extern" : "", v->visible ? " visible" : "",
@@ -26,18 +24,16 @@ static void dump_var(const struct ptx_var *v, FILE *out)
     }
     for (uint32_t i = 0; i < v->nreloc; i++) {
         const struct ptx_reloc *r = &v->reloc[i];
-        fprintf(out, "    at %llu: %s%s%s%+lld size %u", (unsigned long long)r->offset,
-                r->generic ? "generic(" : "", r->sym, r->generic ? ")" : "", (long long)r->addend,
-                r->size);
+        fprintf(out, "    at %llu: %s%s%s%+lld size %u", (unsigned long long)r->offset, r->generic ? "generic(" : "",
+                r->sym, r->generic ? ")" : "", (long long)r->addend, r->size);
         fprintf(out, r->byte ? " byte %u\n" : "\n", r->byte - 1u);
     }
 }
 
 static void dump_header(const struct ptx_func *f, FILE *out)
 {
-    fprintf(out, "%s %s%s%s%s\n", f->is_entry ? "entry" : "func", f->name,
-            f->is_decl ? " extern" : "", f->visible ? " visible" : "",
-            f->noreturn ? " noreturn" : "");
+    fprintf(out, "%s %s%s%s%s\n", f->is_entry ? "entry" : "func", f->name, f->is_decl ? " extern" : "",
+            f->visible ? " visible" : "", f->noreturn ? " noreturn" : "");
     for (uint32_t i = 0; i < f->nret; i++) {
         fprintf(out, "  result ");
         dump_var(&f->ret[i], out);
@@ -55,8 +51,8 @@ static void dump_header(const struct ptx_func *f, FILE *out)
 void ptx_dump_module(const struct ptx_module *m, FILE *out)
 {
     char suffix[2] = {m->target_suffix, 0};
-    fprintf(out, "version %u.%u target sm_%u%s address %u\n", m->version_major, m->version_minor,
-            m->target, suffix, m->address_size);
+    fprintf(out, "version %u.%u target sm_%u%s address %u\n", m->version_major, m->version_minor, m->target, suffix,
+            m->address_size);
     for (uint32_t i = 0; i < m->nvar; i++)
         dump_var(&m->var[i], out);
     for (uint32_t i = 0; i < m->nfunc; i++)
@@ -84,8 +80,7 @@ static void put_value(const struct ptx_func *f, int32_t v, FILE *out)
         fprintf(out, "[%lld,%lld]", (long long)a->lo, (long long)a->hi);
 }
 
-static void dump_instr(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct ptx_slots *s,
-                       FILE *out)
+static void dump_instr(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct ptx_slots *s, FILE *out)
 {
     char text[512];
     fprintf(out, "    %s", ptx_instr_text(f, &f->instr[i], text, sizeof text));
@@ -107,8 +102,7 @@ static void dump_instr(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct
     fprintf(out, "\n");
 }
 
-static void dump_block(struct ptx_ctx *c, struct ptx_func *f, uint32_t k, struct ptx_slots *s,
-                       FILE *out)
+static void dump_block(struct ptx_ctx *c, struct ptx_func *f, uint32_t k, struct ptx_slots *s, FILE *out)
 {
     const struct ptx_block *b = &f->block[k];
     fprintf(out, "  B%u:", k);
@@ -147,8 +141,7 @@ void ptx_dump_func(const struct ptx_func *f, FILE *out)
         fprintf(out, "  ");
         dump_var(&f->local[i], out);
     }
-    struct ptx_func *fn =
-        (struct ptx_func *)(uintptr_t)f; /* slots point into it; nothing is written */
+    struct ptx_func *fn = (struct ptx_func *)(uintptr_t)f; /* slots point into it; nothing is written */
     struct ptx_slots slots = {0};
     for (uint32_t k = 0; k < f->nblock; k++)
         dump_block(&c, fn, k, &slots, out);

@@ -109,14 +109,13 @@ enum ptx_opnd_kind {
 };
 
 /* Digits behind .b or .h: three bits each, the last one written lowest. */
-enum { PTX_SEL_DIGITS = 0xfff, PTX_SEL_COUNT_SHIFT = 12, PTX_SEL_BYTES = 1 << 16,
-       PTX_SEL_HALVES = 1 << 17 };
+enum { PTX_SEL_DIGITS = 0xfff, PTX_SEL_COUNT_SHIFT = 12, PTX_SEL_BYTES = 1 << 16, PTX_SEL_HALVES = 1 << 17 };
 #define PTX_SEL_COUNT(sel) ((sel) >> PTX_SEL_COUNT_SHIFT & 7)
 
 struct ptx_opnd {
     uint8_t kind, n, neg;
-    int32_t reg;    /* register, special register, block */
-    int32_t sym;    /* symbol id: see ptx_symbol(); -1 = none */
+    int32_t reg; /* register, special register, block */
+    int32_t sym; /* symbol id: see ptx_symbol(); -1 = none */
     union {
         uint32_t first; /* PTX_O_VEC */
         uint32_t sel;   /* PTX_O_REG of a video instruction: PTX_SEL_* of .h1 or .b7654; 0 = none */
@@ -146,14 +145,14 @@ enum ptx_sreg {
 // clang-format on
 
 struct ptx_instr {
-    uint16_t op;      /* enum ptx_op */
-    uint8_t type[4];  /* enum ptx_type, in the order written (cvt.rn.f32.s32 -> F32, S32) */
+    uint16_t op;     /* enum ptx_op */
+    uint8_t type[4]; /* enum ptx_type, in the order written (cvt.rn.f32.s32 -> F32, S32) */
     uint8_t rnd, cmp, sub, space, sem, scope;
-    uint8_t vec;      /* 1, 2, 4, 8 */
-    uint8_t lut_dims; /* texture geometry, mma shape id: issue-specific */
-    uint32_t flags;   /* enum ptx_flag */
+    uint8_t vec;        /* 1, 2, 4, 8 */
+    uint8_t lut_dims;   /* texture geometry, mma shape id: issue-specific */
+    uint32_t flags;     /* enum ptx_flag */
     const char *opcode; /* as written, with all modifiers: "ld.global.v4.f32" */
-    int32_t guard;    /* predicate register or -1 */
+    int32_t guard;      /* predicate register or -1 */
     bool guard_neg;
     uint8_t ndst, nsrc;
     uint32_t line;
@@ -181,36 +180,35 @@ struct ptx_phi {
 };
 
 struct ptx_block {
-    uint32_t first, count;     /* instructions func->instrs[first .. first+count) */
+    uint32_t first, count; /* instructions func->instrs[first .. first+count) */
     /* block indices, each once; succ[0] = taken target, succ[nsucc-1] = fall-through */
     int32_t *pred, *succ;
     uint32_t npred, nsucc;
-    int32_t idom, ipdom;       /* -1 = entry / virtual exit */
-    int32_t loop_header;       /* innermost natural loop containing the block, -1 = none */
-    int32_t loop_parent;       /* of a loop header: header of the loop around its loop, -1 = none */
+    int32_t idom, ipdom; /* -1 = entry / virtual exit */
+    int32_t loop_header; /* innermost natural loop containing the block, -1 = none */
+    int32_t loop_parent; /* of a loop header: header of the loop around its loop, -1 = none */
     uint32_t loop_depth;
-    uint32_t rpo;              /* position in reverse post-order, loops contiguous */
+    uint32_t rpo; /* position in reverse post-order, loops contiguous */
     struct ptx_phi *phi;
     uint32_t nphi;
-    bool divergent;            /* may run with a partial mask (analysis) */
-    bool join;                 /* lanes parted by a divergent branch meet here: phis may vary */
-    bool left_divergently;     /* of a loop header: lanes may leave its loop in different rounds,
+    bool divergent;        /* may run with a partial mask (analysis) */
+    bool join;             /* lanes parted by a divergent branch meet here: phis may vary */
+    bool left_divergently; /* of a loop header: lanes may leave its loop in different rounds,
                                 * so that the loop's values count as VARYING outside it */
     bool reachable;
-    bool loose;                /* set by the caller before ptx_analyse: lanes may run it at any time, some again
+    bool loose; /* set by the caller before ptx_analyse: lanes may run it at any time, some again
                                 * before others have come, so that its values count as VARYING outside it */
 };
 
 /* The lattice of mapping/facts/ptx.md V1. */
-enum ptx_class_kind { PTX_C_UNKNOWN, PTX_C_UNIFORM, PTX_C_UNIFORM_G, PTX_C_AFFINE, PTX_C_AFFINE_G,
-                      PTX_C_VARYING };
+enum ptx_class_kind { PTX_C_UNKNOWN, PTX_C_UNIFORM, PTX_C_UNIFORM_G, PTX_C_AFFINE, PTX_C_AFFINE_G, PTX_C_VARYING };
 struct ptx_value {
-    int32_t reg;       /* the PTX register this is a version of */
-    int32_t block;     /* defining block; -1 = undefined at entry */
-    int32_t instr;     /* defining instruction index, -1 = phi or undefined */
-    uint8_t kind;      /* enum ptx_class_kind */
-    int64_t stride;    /* lanes' stride for AFFINE */
-    uint8_t align_log2;/* of lane 0's value */
+    int32_t reg;        /* the PTX register this is a version of */
+    int32_t block;      /* defining block; -1 = undefined at entry */
+    int32_t instr;      /* defining instruction index, -1 = phi or undefined */
+    uint8_t kind;       /* enum ptx_class_kind */
+    int64_t stride;     /* lanes' stride for AFFINE */
+    uint8_t align_log2; /* of lane 0's value */
     bool has_range;
     int64_t lo, hi;
 };
@@ -218,39 +216,45 @@ struct ptx_value {
 struct ptx_var { /* a variable or a parameter */
     const char *name;
     uint8_t space, type;
-    uint8_t vec;          /* .v2/.v4 element */
+    uint8_t vec;                            /* .v2/.v4 element */
     bool is_extern, is_managed, is_pointer; /* .extern .shared arr[]; .attribute(.managed); .ptr */
-    bool visible;         /* .visible / .weak / .common */
+    bool visible;                           /* .visible / .weak / .common */
     uint32_t align;
-    uint64_t size;        /* bytes; 0 for unsized extern arrays */
-    uint64_t offset;      /* params: in the parameter buffer; shared/local: in the frame (layout) */
-    const uint8_t *init;  /* NULL = zero; else init_size bytes */
+    uint64_t size;       /* bytes; 0 for unsized extern arrays */
+    uint64_t offset;     /* params: in the parameter buffer; shared/local: in the frame (layout) */
+    const uint8_t *init; /* NULL = zero; else init_size bytes */
     uint64_t init_size;
-    struct ptx_reloc { uint64_t offset; const char *sym; int64_t addend; uint8_t size; bool generic;
-                       uint8_t byte; } *reloc; /* byte: 0 = whole address, n = mask(n-1) byte */
+    struct ptx_reloc {
+        uint64_t offset;
+        const char *sym;
+        int64_t addend;
+        uint8_t size;
+        bool generic;
+        uint8_t byte;
+    } * reloc; /* byte: 0 = whole address, n = mask(n-1) byte */
     uint32_t nreloc;
     uint32_t line;
-    uint8_t parts;        /* .reg vector parameter: its elements, told by the first of them */
-    int32_t reg;          /* .reg parameter: its register after ptx_func_parse; -1 = none */
-    bool unsized;         /* first dimension [] and no initialiser */
-    uint64_t row[8];      /* bytes of one element of the outermost dimension, the next one, ... */
+    uint8_t parts;   /* .reg vector parameter: its elements, told by the first of them */
+    int32_t reg;     /* .reg parameter: its register after ptx_func_parse; -1 = none */
+    bool unsized;    /* first dimension [] and no initialiser */
+    uint64_t row[8]; /* bytes of one element of the outermost dimension, the next one, ... */
 };
 
 struct ptx_func {
     const char *name;
     bool is_entry, is_decl, visible, noreturn;
     struct ptx_module *module;
-    uint32_t number;         /* its place in module->func */
+    uint32_t number; /* its place in module->func */
     uint32_t line;
-    const char *body;        /* text span of the body; parsed on demand by ptx_func_parse */
+    const char *body; /* text span of the body; parsed on demand by ptx_func_parse */
     size_t body_len;
-    uint32_t body_line;      /* line of its '{' */
-    struct ptx_var *param;   /* entry: offsets in the launch buffer; .func: arguments in order */
+    uint32_t body_line;    /* line of its '{' */
+    struct ptx_var *param; /* entry: offsets in the launch buffer; .func: arguments in order */
     uint32_t nparam;
-    struct ptx_var *ret;     /* .func results; more than one only in registers */
+    struct ptx_var *ret; /* .func results; more than one only in registers */
     uint32_t nret;
-    bool params_in_regs;     /* .func with .reg arguments */
-    uint32_t param_size;     /* bytes of the launch buffer */
+    bool params_in_regs;                                    /* .func with .reg arguments */
+    uint32_t param_size;                                    /* bytes of the launch buffer */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg; /* 0 = not given */
     bool cluster_dim_explicit, blocks_are_clusters;
     uint32_t reqnctapercluster[3], maxclusterrank; /* 0 = not given */
@@ -263,30 +267,44 @@ struct ptx_func {
     /* after ptx_func_parse */
     bool parsed;
     struct ptx_arena *arena;
-    struct ptx_reg *reg;     uint32_t nreg;
-    struct ptx_instr *instr; uint32_t ninstr;
-    struct ptx_opnd *opnd;   uint32_t nopnd;
-    struct ptx_var *local;   uint32_t nlocal;  /* variables of the body: shared, local, param */
-    uint64_t local_size;     /* bytes of .local per thread */
+    struct ptx_reg *reg;
+    uint32_t nreg;
+    struct ptx_instr *instr;
+    uint32_t ninstr;
+    struct ptx_opnd *opnd;
+    uint32_t nopnd;
+    struct ptx_var *local;
+    uint32_t nlocal;     /* variables of the body: shared, local, param */
+    uint64_t local_size; /* bytes of .local per thread */
     uint32_t nlabel;
-    int32_t *label_instr;    /* label id -> index of the next instruction */
+    int32_t *label_instr; /* label id -> index of the next instruction */
     const char **label_name;
     /* block[k]: where entry k leads, after ptx_cfg_build */
-    struct ptx_branch_table { const char *name; int32_t *label; uint32_t n; int32_t *block; } *btab;
+    struct ptx_branch_table {
+        const char *name;
+        int32_t *label;
+        uint32_t n;
+        int32_t *block;
+    } * btab;
     uint32_t nbtab;
-    struct ptx_proto { const char *name; struct ptx_var *ret, *param; uint32_t nret, nparam; }
-        *proto;
+    struct ptx_proto {
+        const char *name;
+        struct ptx_var *ret, *param;
+        uint32_t nret, nparam;
+    } * proto;
     uint32_t nproto;
 
     /* after ptx_cfg_build */
     /* Blocks stand in reverse post-order with loops contiguous (index == rpo), unreachable ones are
      * gone; block 0 is the entry and has no predecessors (it may be empty). A block ends with a
      * branch, ret, exit or trap, guarded or not, or where a branch leads. */
-    struct ptx_block *block; uint32_t nblock;
-    bool irreducible;        /* some cycle has more than one entry: it is no natural loop */
+    struct ptx_block *block;
+    uint32_t nblock;
+    bool irreducible; /* some cycle has more than one entry: it is no natural loop */
     /* after ptx_ssa_build: value of every operand, parallel to instr / opnd (see ssa.c). A ret of a
      * function with .reg results has their values in instr_src[i][0..nret). */
-    struct ptx_value *value; uint32_t nvalue;
+    struct ptx_value *value;
+    uint32_t nvalue;
     int32_t (*instr_dst)[2]; /* SSA value of dst[i], -1 none */
     int32_t (*instr_src)[6]; /* SSA value of src[i].reg; [5] = guard */
     int32_t (*instr_old)[2]; /* guarded instructions: value dst[i] keeps where the guard is false */
@@ -296,13 +314,16 @@ struct ptx_func {
 
 struct ptx_module {
     struct ptx_arena *arena;
-    const char *text; size_t text_len; /* owned copy, NUL-terminated */
+    const char *text;
+    size_t text_len; /* owned copy, NUL-terminated */
     unsigned version_major, version_minor;
-    unsigned target;          /* 75 for sm_75; suffix a/f in target_suffix */
+    unsigned target; /* 75 for sm_75; suffix a/f in target_suffix */
     char target_suffix;
     unsigned address_size;
-    struct ptx_var *var;   uint32_t nvar;   /* module scope: global, const, shared (extern) */
-    struct ptx_func *func; uint32_t nfunc;  /* entries and functions, declarations included */
+    struct ptx_var *var;
+    uint32_t nvar; /* module scope: global, const, shared (extern) */
+    struct ptx_func *func;
+    uint32_t nfunc;           /* entries and functions, declarations included */
     struct ptx_symtab *names; /* of variables and functions; read-only once open */
 };
 
@@ -315,12 +336,12 @@ enum {
     PTX_BAND_PARAM = 0x60000000, /* func->param[i]; results follow params */
     PTX_BAND_PROTO = 0x70000000, /* func->proto[i] or btab */
 };
-#define PTX_SYM_FUNC(i)  ((int32_t)(PTX_BAND_FUNC + (i)))
+#define PTX_SYM_FUNC(i) ((int32_t)(PTX_BAND_FUNC + (i)))
 #define PTX_SYM_LOCAL(i) ((int32_t)(PTX_BAND_LOCAL + (i)))
 #define PTX_SYM_PARAM(i) ((int32_t)(PTX_BAND_PARAM + (i)))
 #define PTX_SYM_PROTO(i) ((int32_t)(PTX_BAND_PROTO + (i)))
-#define PTX_SYM_BAND(s)  ((s) & 0x70000000)
-#define PTX_SYM_INDEX(s) ((s) & 0x0fffffff)
+#define PTX_SYM_BAND(s) ((s)&0x70000000)
+#define PTX_SYM_INDEX(s) ((s)&0x0fffffff)
 
 /* The finding in one line, as it is told: "PTX line 7: ld.foo: unknown modifier". */
 void ptx_diag_text(const struct ptx_diag *d, char *to, size_t room);
@@ -342,7 +363,10 @@ bool ptx_meets(const struct ptx_instr *in);
 /* Pruned SSA; values keep their register, so that mapping every value back to its register
  * is always valid. */
 int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag);
-struct ptx_shape { uint32_t block[3]; bool exact; }; /* launch shape the analysis may assume */
+struct ptx_shape {
+    uint32_t block[3];
+    bool exact;
+}; /* launch shape the analysis may assume */
 /* Classes, ranges, divergence. */
 int ptx_analyse(struct ptx_func *f, const struct ptx_shape *shape, struct ptx_diag *diag);
 /* Class of a value where a block uses it: VARYING outside a divergently left loop that has it. */

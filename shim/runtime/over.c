@@ -14,10 +14,7 @@ extern void *forward_slots[];
 static struct cumu_over runtime;
 static _Atomic(MUcontext) primary[DEVICES]; /* retained for the process */
 
-static int missing(void)
-{
-    return MUSA_ERROR_NOT_SUPPORTED;
-}
+static int missing(void) { return MUSA_ERROR_NOT_SUPPORTED; }
 
 __attribute__((visibility("default"))) void cumu_over_start(const struct cumu_over *over)
 {
@@ -28,15 +25,9 @@ __attribute__((visibility("default"))) void cumu_over_start(const struct cumu_ov
     }
 }
 
-MUresult rt_enter(void)
-{
-    return (MUresult)runtime.enter();
-}
+MUresult rt_enter(void) { return (MUresult)runtime.enter(); }
 
-MUresult rt_init(void)
-{
-    return muInit(0);
-}
+MUresult rt_init(void) { return muInit(0); }
 
 bool rt_valid(int device)
 {
@@ -56,10 +47,7 @@ MUresult rt_primary(int device, MUcontext *ctx)
     return r;
 }
 
-MUresult rt_of_function(MUresult r)
-{
-    return r == MUSA_ERROR_INVALID_HANDLE ? musaErrorInvalidDeviceFunction : r;
-}
+MUresult rt_of_function(MUresult r) { return r == MUSA_ERROR_INVALID_HANDLE ? musaErrorInvalidDeviceFunction : r; }
 
 musaError_t rt_end(MUresult r)
 {

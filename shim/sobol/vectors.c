@@ -6,8 +6,8 @@
 extern const unsigned char sobol_numbers[], sobol_numbers_end[];
 
 /* Primitive polynomials of each degree over two elements: dimensions take them all, in order. */
-static const unsigned short polynomials[] = {0,   1,   1,   2,   2,   6,    6,    18,   16,  48,
-                                             60,  176, 144, 630, 756, 1800, 2048, 7710, 7776};
+static const unsigned short polynomials[] = {0,  1,   1,   2,   2,   6,    6,    18,   16,  48,
+                                             60, 176, 144, 630, 756, 1800, 2048, 7710, 7776};
 enum { DEGREES = sizeof polynomials / sizeof *polynomials };
 
 struct reader {

@@ -47,8 +47,10 @@ static void open_bridge(void)
         return;
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
-        cumu_error("torch", NULL, "CUDA extensions are not taken over: cumu was built without the headers of "
-                                  "PyTorch %s (make TORCH=folder of the package): %s", r->version, dlerror());
+        cumu_error("torch", NULL,
+                   "CUDA extensions are not taken over: cumu was built without the headers of "
+                   "PyTorch %s (make TORCH=folder of the package): %s",
+                   r->version, dlerror());
         return;
     }
     bool all = true;
@@ -75,10 +77,7 @@ static bool opened(void)
     return bridge.open;
 }
 
-void *cumu_torch_bridge(const char *name)
-{
-    return opened() ? dlsym(bridge.handle, name) : NULL;
-}
+void *cumu_torch_bridge(const char *name) { return opened() ? dlsym(bridge.handle, name) : NULL; }
 
 /* The variable that extensions read points to an object with virtual functions, which the bridge has. Without a bridge
  * each of them fails by name. */
@@ -102,10 +101,7 @@ void cumu_torch_loaded(const struct cumu_torch_facade *f)
 }
 
 /* A constructor with nothing to do, which may not throw. */
-CUMU_TORCH_API void cumu_torch_nothing(void *object)
-{
-    (void)object;
-}
+CUMU_TORCH_API void cumu_torch_nothing(void *object) { (void)object; }
 
 /* Nothing is registered under a key that cannot be translated. */
 static void refused(const char *what)

@@ -55,12 +55,17 @@ static void find_python(void)
     static const struct {
         void *to;
         const char *name;
-    } functions[] = {
-        {&py.new_method, "PyCMethod_New"}, {&py.new_function, "PyCFunction_NewEx"}, {&py.tuple_size, "PyTuple_Size"},
-        {&py.tuple_item, "PyTuple_GetItem"}, {&py.new_tuple, "PyTuple_New"}, {&py.set_item, "PyTuple_SetItem"},
-        {&py.copy_dict, "PyDict_Copy"}, {&py.next, "PyDict_Next"}, {&py.put, "PyDict_SetItem"},
-        {&py.take, "Py_IncRef"}, {&py.drop, "Py_DecRef"}
-    };
+    } functions[] = {{&py.new_method, "PyCMethod_New"},
+                     {&py.new_function, "PyCFunction_NewEx"},
+                     {&py.tuple_size, "PyTuple_Size"},
+                     {&py.tuple_item, "PyTuple_GetItem"},
+                     {&py.new_tuple, "PyTuple_New"},
+                     {&py.set_item, "PyTuple_SetItem"},
+                     {&py.copy_dict, "PyDict_Copy"},
+                     {&py.next, "PyDict_Next"},
+                     {&py.put, "PyDict_SetItem"},
+                     {&py.take, "Py_IncRef"},
+                     {&py.drop, "Py_DecRef"}};
     bool all = true;
     for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *address = dlsym(RTLD_DEFAULT, functions[i].name);
@@ -78,8 +83,9 @@ static void find_python(void)
         memcpy(&size, base + BASICSIZE_AT, sizeof size);
     py.ready = all && py.new_device && py.device_type && cuda >= 0 && size == (intptr_t)sizeof(struct object);
     if (!py.ready)
-        cumu_log(NULL, CUMU_GAP, "torch", NULL, "devices that an extension exchanges with this Python stay as they "
-                                                "are");
+        cumu_log(NULL, CUMU_GAP, "torch", NULL,
+                 "devices that an extension exchanges with this Python stay as they "
+                 "are");
 }
 
 static bool ready(void)
@@ -163,11 +169,11 @@ static void *call(void *(*original)(void *, void *, void *), void *self, void *a
 /* Each extension has one function that calls all of its own, and Python hands over nothing that would tell them apart:
  * so each is called by a function of its own here. */
 static void *(*originals[CALLS])(void *, void *, void *);
-#define CALL(n)                                                                                                    \
+#define CALL(n) \
     static void *call##n(void *s, void *a, void *k) { return call(originals[n], s, a, k); }
-#define ALL(x)                                                                                                     \
-    x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15) x(16) x(17) x(18) x(19)  \
-    x(20) x(21) x(22) x(23) x(24) x(25) x(26) x(27) x(28) x(29) x(30) x(31)
+#define ALL(x) \
+    x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15) x(16) x(17) x(18) x(19) \
+        x(20) x(21) x(22) x(23) x(24) x(25) x(26) x(27) x(28) x(29) x(30) x(31)
 ALL(CALL)
 #define ENTRY(n) call##n,
 static void *(*const calls[CALLS])(void *, void *, void *) = {ALL(ENTRY)};

@@ -55,13 +55,16 @@ static bool agrees(const struct cumu_torch_release *r, const char *version)
         if (strcmp(from, n->cuda) != 0 || strcmp(to, n->musa) != 0) {
             cumu_log(NULL, CUMU_ERROR, "torch", NULL,
                      "PyTorch %s calls dispatch keys %u and %u %s and %s, not %s and %s as in release %s: CUDA "
-                     "extensions are not taken over", version, n->from, n->to, from, to, n->cuda, n->musa, r->version);
+                     "extensions are not taken over",
+                     version, n->from, n->to, from, to, n->cuda, n->musa, r->version);
             return false;
         }
     }
     if (!name)
-        cumu_log(NULL, CUMU_ERROR, "torch", NULL, "PyTorch %s does not name its dispatch keys: CUDA extensions are "
-                                                  "not taken over", version);
+        cumu_log(NULL, CUMU_ERROR, "torch", NULL,
+                 "PyTorch %s does not name its dispatch keys: CUDA extensions are "
+                 "not taken over",
+                 version);
     return name != NULL;
 }
 
@@ -77,8 +80,10 @@ static const struct cumu_torch_release *find_release(void)
     for (const struct cumu_torch_release *r = cumu_torch_releases; r->version; r++)
         if (belongs(version, r->version))
             return agrees(r, version) ? r : NULL;
-    cumu_log(NULL, CUMU_ERROR, "torch", NULL, "PyTorch %s is not known (mapping/torch has no %s.numbers): CUDA "
-                                              "extensions are not taken over", version, version);
+    cumu_log(NULL, CUMU_ERROR, "torch", NULL,
+             "PyTorch %s is not known (mapping/torch has no %s.numbers): CUDA "
+             "extensions are not taken over",
+             version, version);
     return NULL;
 }
 

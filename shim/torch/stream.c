@@ -74,8 +74,8 @@ static inline struct stream to_musa(struct stream s)
 }
 
 /* CALLEE(name) gives the MUSA function of that name the type of the variable that is declared with it. */
-#define CALLEE(variable, symbol)                                                                                   \
-    static struct callee callee_ = {symbol, NULL};                                                                 \
+#define CALLEE(variable, symbol) \
+    static struct callee callee_ = {symbol, NULL}; \
     *(void **)&(variable) = address_of(&callee_)
 
 CUMU_TORCH_API struct stream cumu_torch_current_stream(int8_t index)
@@ -185,15 +185,9 @@ static void *properties(int index, void *caller)
     return p;
 }
 
-CUMU_TORCH_API void *cumu_torch_current_properties(void)
-{
-    return properties(-1, __builtin_return_address(0));
-}
+CUMU_TORCH_API void *cumu_torch_current_properties(void) { return properties(-1, __builtin_return_address(0)); }
 
-CUMU_TORCH_API void *cumu_torch_properties(int8_t index)
-{
-    return properties(index, __builtin_return_address(0));
-}
+CUMU_TORCH_API void *cumu_torch_properties(int8_t index) { return properties(index, __builtin_return_address(0)); }
 
 CUMU_TORCH_API void *cumu_torch_properties_long(int64_t index)
 {

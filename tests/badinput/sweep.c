@@ -65,8 +65,8 @@ static void read_map(const char *path, int toolkit)
 /* ---- values ------------------------------------------------------------------------------------- */
 
 static void *driver, *library;
-static const char *const kinds[] = {"st", "ev", "ctx", "mod", "fn", "lib", "ker", "lnk", "arr", "pool",
-                                    "gr", "gn", "gx"};
+static const char *const kinds[] = {"st",  "ev",  "ctx",  "mod", "fn", "lib", "ker",
+                                    "lnk", "arr", "pool", "gr",  "gn", "gx"};
 enum { ST, EV, CTX, MOD, FN, LIB, KER, LNK, ARR, POOL, GR, GN, GX, KINDS };
 static void *live[KINDS], *dead[KINDS];
 static char *buffer[ARGUMENTS]; /* zeros behind a `ret`: they serve as callbacks, too */
@@ -78,8 +78,15 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.globa
 
 static void make(void *h[KINDS])
 {
-    struct { size_t width, height; int format; unsigned channels; } desc = {4, 4, 32, 1};
-    struct { int alloc, handle, type, id; char rest[100]; } props = {1, 0, 1, 0, {0}};
+    struct {
+        size_t width, height;
+        int format;
+        unsigned channels;
+    } desc = {4, 4, 32, 1};
+    struct {
+        int alloc, handle, type, id;
+        char rest[100];
+    } props = {1, 0, 1, 0, {0}};
     CALL("cuStreamCreate", &h[ST], 1);
     CALL("cuEventCreate", &h[EV], 0);
     CALL("cuModuleLoadData", &h[MOD], ptx);
@@ -192,10 +199,12 @@ static void push(struct frame *f, const uint64_t *word, int words)
 
 static bool by_value(const char *letter, int *words)
 {
-    static const struct { const char *letter; int bytes; } structs[] = {
-        {"dim3", 12}, {"loc", 8},  {"ext", 24}, {"pitched", 32}, {"chan", 20}, {"ipcm", 64}, {"ipce", 64},
-        {"S8", 8},    {"S12", 12}, {"S16", 16}, {"S20", 20},     {"S24", 24},  {"S32", 32},  {"S64", 64},
-        {"S128", 128}};
+    static const struct {
+        const char *letter;
+        int bytes;
+    } structs[] = {{"dim3", 12}, {"loc", 8},   {"ext", 24}, {"pitched", 32}, {"chan", 20},
+                   {"ipcm", 64}, {"ipce", 64}, {"S8", 8},   {"S12", 12},     {"S16", 16},
+                   {"S20", 20},  {"S24", 24},  {"S32", 32}, {"S64", 64},     {"S128", 128}};
     for (unsigned i = 0; i < sizeof structs / sizeof *structs; i++)
         if (!strcmp(letter, structs[i].letter)) {
             *words = (structs[i].bytes + 7) / 8;
@@ -235,22 +244,22 @@ static long call(const struct function *fn, void *address, int way)
             continue; /* in registers of their own, which hold 0 */
         push(&f, word, words);
     }
-    typedef long generic(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double, uint64_t,
+    typedef long generic(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double, uint64_t, uint64_t,
                          uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
     const uint64_t *s = f.stack;
-    return ((generic *)(uintptr_t)address)(f.reg[0], f.reg[1], f.reg[2], f.reg[3], f.reg[4], f.reg[5], 0, 0, s[0],
-                                           s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12],
-                                           s[13], s[14], s[15], s[16], s[17]);
+    return ((generic *)(uintptr_t)address)(f.reg[0], f.reg[1], f.reg[2], f.reg[3], f.reg[4], f.reg[5], 0, 0, s[0], s[1],
+                                           s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13],
+                                           s[14], s[15], s[16], s[17]);
 }
 
 /* ---- the sweep ---------------------------------------------------------------------------------- */
 
 static struct shared {
-    int way;                    /* in progress */
+    int way; /* in progress */
     long result[NULLS + ARGUMENTS];
     bool done[NULLS + ARGUMENTS], wrote[NULLS + ARGUMENTS];
-} *shared;
+} * shared;
 
 static void child(const struct function *f, const char *soname, int from)
 {
@@ -278,7 +287,7 @@ static void child(const struct function *f, const char *soname, int from)
 
 static const char *way_name(const struct function *f, int way, char text[64])
 {
-    static const char *const names[] = {"all null", "null handles", "garbage handles", "foreign handles",
+    static const char *const names[] = {"all null",          "null handles", "garbage handles", "foreign handles",
                                         "destroyed handles", "huge numbers", "unknown enums"};
     if (way < NULLS)
         return names[way];

@@ -70,8 +70,8 @@ static void products(char type, int n)
         }
     }
     double x = best(a, ROUNDS) / calls, y = best(b, ROUNDS) / calls;
-    printf("# %cgemm %4d: OpenBLAS %.1f us (%.1f GFLOPS), cuBLAS %.1f us\n", type, n, x * 1e6,
-           2e-9 * n * n * n / x, y * 1e6);
+    printf("# %cgemm %4d: OpenBLAS %.1f us (%.1f GFLOPS), cuBLAS %.1f us\n", type, n, x * 1e6, 2e-9 * n * n * n / x,
+           y * 1e6);
     printf("bench mublas.%cgemm_%d_vs_openblas %.3f ratio\n", type == 'S' ? 's' : 'd', n, y / x);
     for (int i = 0; i < 3; i++)
         release(m[i]);

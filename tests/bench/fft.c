@@ -70,11 +70,9 @@ int main(void)
     static const struct {
         int precise, rank, n, batch;
         const char *name;
-    } cases[] = {
-        {0, 1, 1024, 64, "c2c_1024x64"}, {0, 1, 65536, 1, "c2c_65536"},   {1, 1, 4096, 16, "z2z_4096x16"},
-        {0, 2, 256, 1, "c2c_2d_256"},    {0, 2, 512, 1, "c2c_2d_512"},    {0, 2, 1024, 1, "c2c_2d_1024"},
-        {1, 2, 500, 1, "z2z_2d_500"},    {1, 3, 64, 1, "z2z_3d_64"},      {0, 3, 128, 1, "c2c_3d_128"}
-    };
+    } cases[] = {{0, 1, 1024, 64, "c2c_1024x64"}, {0, 1, 65536, 1, "c2c_65536"}, {1, 1, 4096, 16, "z2z_4096x16"},
+                 {0, 2, 256, 1, "c2c_2d_256"},    {0, 2, 512, 1, "c2c_2d_512"},  {0, 2, 1024, 1, "c2c_2d_1024"},
+                 {1, 2, 500, 1, "z2z_2d_500"},    {1, 3, 64, 1, "z2z_3d_64"},    {0, 3, 128, 1, "c2c_3d_128"}};
     double t[2];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         compare(cases[i].precise, cases[i].rank, cases[i].n, cases[i].batch, 1e8, t);

@@ -58,15 +58,14 @@ static void launches(void)
     int (*retain)(void **, int) = (int (*)(void **, int))need(cuda, "cuDevicePrimaryCtxRetain");
     int (*current)(void *) = (int (*)(void *))need(cuda, "cuCtxSetCurrent");
     int (*load)(void **, const void *) = (int (*)(void **, const void *))need(cuda, "cuModuleLoadData");
-    int (*get)(void **, void *, const char *) =
-        (int (*)(void **, void *, const char *))need(cuda, "cuModuleGetFunction");
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
-                  void **, void **) =
-        (int (*)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
-                 void **, void **))need(cuda, "cuLaunchKernel");
+    int (*get)(void **, void *, const char *) = (int (*)(void **, void *, const char *))need(cuda,
+                                                                                             "cuModuleGetFunction");
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                  void **) = (int (*)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                      void *, void **, void **))need(cuda, "cuLaunchKernel");
     int (*sync)(void *) = (int (*)(void *))need(cuda, "cuStreamSynchronize");
-    if (init(0) || retain(&context, 0) || current(context) || load(&module, ptx) ||
-        get(&kernel, module, "k") || launch(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) || sync(NULL)) {
+    if (init(0) || retain(&context, 0) || current(context) || load(&module, ptx) || get(&kernel, module, "k") ||
+        launch(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) || sync(NULL)) {
         fprintf(stderr, "bench: the empty kernel does not run\n");
         exit(1);
     }

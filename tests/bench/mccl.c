@@ -31,10 +31,7 @@ static void mpi_reduce_scatter(size_t n)
 }
 static void mccl_all_reduce(size_t n) { mcclAllReduce(a, b, n / 4, mcclFloat32, mcclSum, comm, stream); }
 static void mccl_broadcast(size_t n) { mcclBroadcast(a, a, n / 4, mcclFloat32, 0, comm, stream); }
-static void mccl_all_gather(size_t n)
-{
-    mcclAllGather(a, b, n / 4 / (size_t)nranks, mcclFloat32, comm, stream);
-}
+static void mccl_all_gather(size_t n) { mcclAllGather(a, b, n / 4 / (size_t)nranks, mcclFloat32, comm, stream); }
 static void mccl_reduce_scatter(size_t n)
 {
     mcclReduceScatter(a, b, n / 4 / (size_t)nranks, mcclFloat32, mcclSum, comm, stream);
@@ -43,10 +40,10 @@ static void mccl_reduce_scatter(size_t n)
 static const struct {
     const char *name;
     void (*mpi)(size_t), (*mccl)(size_t);
-} kinds[] = { { "allreduce", mpi_all_reduce, mccl_all_reduce },
-              { "allgather", mpi_all_gather, mccl_all_gather },
-              { "reducescatter", mpi_reduce_scatter, mccl_reduce_scatter },
-              { "broadcast", mpi_broadcast, mccl_broadcast } };
+} kinds[] = {{"allreduce", mpi_all_reduce, mccl_all_reduce},
+             {"allgather", mpi_all_gather, mccl_all_gather},
+             {"reducescatter", mpi_reduce_scatter, mccl_reduce_scatter},
+             {"broadcast", mpi_broadcast, mccl_broadcast}};
 
 static int by_value(const void *x, const void *y)
 {
@@ -87,11 +84,15 @@ static void compare(unsigned kind, size_t bytes)
     if (rank)
         return;
     char size[32];
-    snprintf(size, sizeof size, bytes >= 1 << 20 ? "%zuMiB" : bytes >= 1024 ? "%zuKiB" : "%zuB",
-             bytes >= 1 << 20 ? bytes >> 20 : bytes >= 1024 ? bytes >> 10 : bytes);
-    printf("bench mccl.%s_%s_vs_openmpi%s %.2f ratio  # %d ranks: %.2f us, Open MPI %.2f us%s\n",
-           kinds[kind].name, size, nranks == 2 ? "" : "_4ranks", ratio[ROUNDS / 2], nranks,
-           mccl[ROUNDS / 2] * 1e6, mpi[ROUNDS / 2] * 1e6,
+    snprintf(size, sizeof size,
+             bytes >= 1 << 20 ? "%zuMiB"
+             : bytes >= 1024  ? "%zuKiB"
+                              : "%zuB",
+             bytes >= 1 << 20 ? bytes >> 20
+             : bytes >= 1024  ? bytes >> 10
+                              : bytes);
+    printf("bench mccl.%s_%s_vs_openmpi%s %.2f ratio  # %d ranks: %.2f us, Open MPI %.2f us%s\n", kinds[kind].name,
+           size, nranks == 2 ? "" : "_4ranks", ratio[ROUNDS / 2], nranks, mccl[ROUNDS / 2] * 1e6, mpi[ROUNDS / 2] * 1e6,
            bytes >= 64 << 10 ? "; of bandwidths" : "; of latencies, less is faster");
     fflush(stdout);
 }
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
     }
     memset(a, 0, LARGEST);
     memset(b, 0, LARGEST);
-    static const size_t sizes[] = { 16, 1 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20 };
+    static const size_t sizes[] = {16, 1 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
     for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
             compare(k, s || k != 0 ? sizes[s] : 4);

@@ -7,7 +7,9 @@
 
 enum { ROUNDS = 101, CALLS = 20000, INT32 = 2, SUM = 0 };
 
-typedef struct { char internal[128]; } unique_id;
+typedef struct {
+    char internal[128];
+} unique_id;
 struct api {
     const char *prefix;
     void *lib, *comm;

@@ -112,11 +112,9 @@ int main(void)
         const char *name;
         int type, normal;
         void (*plain)(void *);
-    } cases[] = {
-        {"philox_uniform", PHILOX, 0, plain_philox},     {"philox_normal", PHILOX, 1, plain_normal},
-        {"xorwow_uniform", XORWOW, 0, plain_xorwow},     {"mrg32k3a_uniform", MRG32K3A, 0, plain_mrg32k3a},
-        {"mtgp32_vs_mt19937", MTGP32, 0, plain_mt19937}, {"sobol32_uniform", SOBOL32, 0, plain_sobol}
-    };
+    } cases[] = {{"philox_uniform", PHILOX, 0, plain_philox},     {"philox_normal", PHILOX, 1, plain_normal},
+                 {"xorwow_uniform", XORWOW, 0, plain_xorwow},     {"mrg32k3a_uniform", MRG32K3A, 0, plain_mrg32k3a},
+                 {"mtgp32_vs_mt19937", MTGP32, 0, plain_mt19937}, {"sobol32_uniform", SOBOL32, 0, plain_sobol}};
     int (*create)(void **, int) = in("libcurand.so.10", "curandCreateGenerator");
     int (*destroy)(void *) = in("libcurand.so.10", "curandDestroyGenerator");
     fill_f *uniform = in("libcurand.so.10", "curandGenerateUniform");
@@ -143,8 +141,8 @@ int main(void)
         destroy(g);
         printf("# %s: plain C %.2f ns a number, cuRAND %.2f ns, %.1f GB/s\n", cases[c].name, best[0] / N * 1e9,
                best[1] / N * 1e9, N * sizeof(float) / best[1] * 1e-9);
-        printf("bench murand.%s%s %.3f ratio\n", cases[c].name,
-               cases[c].type == MTGP32 ? "" : "_vs_plain", best[1] / best[0]);
+        printf("bench murand.%s%s %.3f ratio\n", cases[c].name, cases[c].type == MTGP32 ? "" : "_vs_plain",
+               best[1] / best[0]);
     }
     return 0;
 }

@@ -27,17 +27,17 @@ static void compare(const char *name, int rows, int far)
     int (*synchronize)(void *) = in("libcudart.so.12", "cudaStreamSynchronize");
     int (*create)(void **) = in("libcusparse.so.12", "cusparseCreate");
     int (*destroy)(void *) = in("libcusparse.so.12", "cusparseDestroy");
-    int (*matrix)(void **, int64_t, int64_t, int64_t, void *, void *, void *, int, int, int, int) =
-        in("libcusparse.so.12", "cusparseCreateCsr");
+    int (*matrix)(void **, int64_t, int64_t, int64_t, void *, void *, void *, int, int, int,
+                  int) = in("libcusparse.so.12", "cusparseCreateCsr");
     int (*vector)(void **, int64_t, void *, int) = in("libcusparse.so.12", "cusparseCreateDnVec");
-    int (*size)(void *, int, const void *, void *, void *, const void *, void *, int, int, size_t *) =
-        in("libcusparse.so.12", "cusparseSpMV_bufferSize");
-    int (*multiply)(void *, int, const void *, void *, void *, const void *, void *, int, int, void *) =
-        in("libcusparse.so.12", "cusparseSpMV");
+    int (*size)(void *, int, const void *, void *, void *, const void *, void *, int, int,
+                size_t *) = in("libcusparse.so.12", "cusparseSpMV_bufferSize");
+    int (*multiply)(void *, int, const void *, void *, void *, const void *, void *, int, int,
+                    void *) = in("libcusparse.so.12", "cusparseSpMV");
     const size_t most = (size_t)rows * 23;
     void *p[6], *handle, *a, *x, *y, *buffer = NULL;
-    const size_t bytes[6] = {((size_t)rows + 1) * 4, most * 4, most * 4, (size_t)rows * 4, (size_t)rows * 4,
-                             (size_t)rows * 4};
+    const size_t bytes[6] = {((size_t)rows + 1) * 4, most * 4,         most * 4,
+                             (size_t)rows * 4,       (size_t)rows * 4, (size_t)rows * 4};
     const float one = 1, zero = 0;
     size_t need = 0;
     for (int i = 0; i < 6; i++)

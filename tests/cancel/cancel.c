@@ -11,11 +11,30 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct { int type, id; } location;
-typedef struct { int type, handles; location where; void *metadata; unsigned char flags[8]; } memory_prop;
-typedef struct { location where; int flags; } memory_access;
-typedef struct { void *func; unsigned grid[3], block[3], shared; void **args, **extra; } kernel_node; /* CUDA 11's */
-typedef struct { uint64_t dst; size_t pitch; unsigned value, size; size_t width, height; } memset_node;
+typedef struct {
+    int type, id;
+} location;
+typedef struct {
+    int type, handles;
+    location where;
+    void *metadata;
+    unsigned char flags[8];
+} memory_prop;
+typedef struct {
+    location where;
+    int flags;
+} memory_access;
+typedef struct {
+    void *func;
+    unsigned grid[3], block[3], shared;
+    void **args, **extra;
+} kernel_node; /* CUDA 11's */
+typedef struct {
+    uint64_t dst;
+    size_t pitch;
+    unsigned value, size;
+    size_t width, height;
+} memset_node;
 typedef uint64_t ptr;
 
 int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuCtxSetCurrent(void *), cuCtxSynchronize(void);
@@ -64,15 +83,15 @@ static const char source[] =
 
 static void *context[2];
 static bool compile_new;
-static _Atomic unsigned kernels;         /* texts so far: each adds another value */
+static _Atomic unsigned kernels;                    /* texts so far: each adds another value */
 static _Atomic(const char *) at = "the first call"; /* what the main thread does, for the watchdog */
 static _Atomic unsigned long checked;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        int e_ = (call);                                                                                               \
-        if (e_)                                                                                                        \
-            return printf("%s: %d\n", #call, e_), false;                                                               \
+#define TRY(call) \
+    do { \
+        int e_ = (call); \
+        if (e_) \
+            return printf("%s: %d\n", #call, e_), false; \
     } while (0)
 
 static bool all(ptr p, unsigned want)
@@ -250,7 +269,7 @@ static bool products(void)
 static const struct {
     const char *name;
     bool (*run)(void);
-} mix[] = {{"memory", memory}, {"copies", copies}, {"mappings", mappings},       {"streams", streams},
+} mix[] = {{"memory", memory},     {"copies", copies}, {"mappings", mappings},       {"streams", streams},
            {"launches", launches}, {"graphs", graphs}, {"collectives", collectives}, {"products", products}};
 enum { KINDS = sizeof mix / sizeof *mix };
 

@@ -79,8 +79,10 @@ static void pack(int type, const num *from, void *to, size_t n)
 static void unpack(int type, const void *from, num *to, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        to[i] = type == 0 ? ((const float *)from)[i] : type == 1 ? ((const double *)from)[i]
-                : type == 2 ? ((const float complex *)from)[i] : ((const num *)from)[i];
+        to[i] = type == 0   ? ((const float *)from)[i]
+                : type == 1 ? ((const double *)from)[i]
+                : type == 2 ? ((const float complex *)from)[i]
+                            : ((const num *)from)[i];
 }
 
 struct buffer {
@@ -127,9 +129,8 @@ static inline void compare(struct buffer b, double terms, const char *what, int 
     unpack(b.type, raw, got, b.n);
     for (size_t i = 0; i < b.n; i++)
         if (!near(got[i], b.ref[i], b.type, terms)) {
-            printf("not ok %s %c (line %d): element %zu of %zu is %g%+gi, expected %g%+gi\n", what,
-                   letter_of[b.type], line, i, b.n, creal(got[i]), cimag(got[i]), creal(b.ref[i]),
-                   cimag(b.ref[i]));
+            printf("not ok %s %c (line %d): element %zu of %zu is %g%+gi, expected %g%+gi\n", what, letter_of[b.type],
+                   line, i, b.n, creal(got[i]), cimag(got[i]), creal(b.ref[i]), cimag(b.ref[i]));
             failures++;
             break;
         }

@@ -8,8 +8,8 @@ enum { F32, F64, F16, I8, C32, C64, I32 = 10, BF16 = 14 }; /* cudaDataType */
 
 static size_t bytes(int t)
 {
-    static const size_t sizes[] = {[F32] = 4, [F64] = 8, [F16] = 2, [I8] = 1, [C32] = 8, [C64] = 16, [I32] = 4,
-                                   [BF16] = 2};
+    static const size_t sizes[] = {
+        [F32] = 4, [F64] = 8, [F16] = 2, [I8] = 1, [C32] = 8, [C64] = 16, [I32] = 4, [BF16] = 2};
     return sizes[t];
 }
 
@@ -85,14 +85,19 @@ static void *device(const void *from, size_t size)
 }
 
 /* in, out, compute, type of the scalars, digits of the result's type */
-static const struct { int in, out, compute, scalar, digits; const char *name; } kinds[] = {
-    {F16, F16, 64, F16, 11, "f16"}, {F16, F16, 68, F32, 11, "f16, sums f32"}, {F16, F32, 68, F32, 24, "f16 to f32"},
-    {BF16, BF16, 68, F32, 8, "bf16"}, {BF16, F32, 69, F32, 24, "bf16 to f32, pedantic"}, {I8, I32, 72, I32, 31,
-            "bytes"},
-    {I8, F32, 68, F32, 24, "bytes to f32"}, {F32, F32, 77, F32, 24, "f32 by tf32"}, {F32, F32, 74, F32, 24,
-            "f32 by f16"},
-    {F64, F64, 70, F64, 53, "f64"}
-};
+static const struct {
+    int in, out, compute, scalar, digits;
+    const char *name;
+} kinds[] = {{F16, F16, 64, F16, 11, "f16"},
+             {F16, F16, 68, F32, 11, "f16, sums f32"},
+             {F16, F32, 68, F32, 24, "f16 to f32"},
+             {BF16, BF16, 68, F32, 8, "bf16"},
+             {BF16, F32, 69, F32, 24, "bf16 to f32, pedantic"},
+             {I8, I32, 72, I32, 31, "bytes"},
+             {I8, F32, 68, F32, 24, "bytes to f32"},
+             {F32, F32, 77, F32, 24, "f32 by tf32"},
+             {F32, F32, 74, F32, 24, "f32 by f16"},
+             {F64, F64, 70, F64, 53, "f64"}};
 typedef int ex_f(void *, int, int, int, int, int, V, V, int, int, V, int, int, V, void *, int, int, int, int);
 typedef int strided_f(void *, int, int, int, int, int, V, V, int, int, long long, V, int, int, long long, V, void *,
                       int, int, long long, int, int, int);
@@ -120,9 +125,8 @@ static void ex(int kind, int form)
     void *sa_at = on_device ? device(pa, 8) : pa, *sb_at = on_device ? device(pb, 8) : pb;
     int compute = kinds[kind].compute, algo = (int[]){-1, 99, 3, 107}[upto(4)];
     if (form == 0)
-        CALL(0, ((ex_f *)symbol("cublasGemmEx"))(handle, ta, tb, m, n, k, sa_at, da, in, lda, db, in, ldb,
-                sb_at, dc, out,
-                                                 ldc, compute, algo));
+        CALL(0, ((ex_f *)symbol("cublasGemmEx"))(handle, ta, tb, m, n, k, sa_at, da, in, lda, db, in, ldb, sb_at, dc,
+                                                 out, ldc, compute, algo));
     if (form == 1)
         CALL(0, ((strided_f *)symbol("cublasGemmStridedBatchedEx"))(handle, ta, tb, m, n, k, sa_at, da, in, lda, sa, db,
                                                                     in, ldb, sb, sb_at, dc, out, ldc, sc, batch,
@@ -135,9 +139,9 @@ static void ex(int kind, int form)
             list[6 + q] = dc + wc * (size_t)(sc * q);
         }
         char *lists = device(list, sizeof list);
-        CALL(0, ((batched_f *)symbol("cublasGemmBatchedEx"))(handle, ta, tb, m, n, k, sa_at, lists, in, lda,
-                lists + 24, in,
-                                                             ldb, sb_at, lists + 48, out, ldc, batch, compute, algo));
+        CALL(0,
+             ((batched_f *)symbol("cublasGemmBatchedEx"))(handle, ta, tb, m, n, k, sa_at, lists, in, lda, lists + 24,
+                                                          in, ldb, sb_at, lists + 48, out, ldc, batch, compute, algo));
         cudaMemcpy(c, dc, 1, 2); /* the lists are used until then */
         cudaFree(lists);
     }
@@ -151,8 +155,8 @@ static void ex(int kind, int form)
                     s += get(a, in, (size_t)(q * sa + (ta ? x + i * lda : i + x * lda))) *
                          get(b, in, (size_t)(q * sb + (tb ? j + x * ldb : x + j * ldb)));
                 double want = i >= m ? old : alpha * s + (beta == 0 ? 0 : beta * old);
-                double slack = i >= m ? 0 : ldexp(fabs(want),
-                        -kinds[kind].digits) + (out == I32 || out == F64 ? 1e-12 : 4e-6 * k);
+                double slack =
+                    i >= m ? 0 : ldexp(fabs(want), -kinds[kind].digits) + (out == I32 || out == F64 ? 1e-12 : 4e-6 * k);
                 if (out == F16)
                     want = i >= m ? want : f16(want), slack *= 2;
                 if (fabs(got - want) > slack && !(isinf(got) && got == want)) {
@@ -201,11 +205,11 @@ static void systems(int type, bool pivots)
     typedef int getri(void *, int, V, int, int *, V, int, int *, int);
     for (int way = 0; way < 2; way++) {
         if (way == 0)
-            CALL(0, ((matinv *)symbol("cublas%cmatinvBatched", c))(handle, n, lists, lda, lists + 2 * BATCH,
-                    lda, info, BATCH));
+            CALL(0, ((matinv *)symbol("cublas%cmatinvBatched", c))(handle, n, lists, lda, lists + 2 * BATCH, lda, info,
+                                                                   BATCH));
         else {
-            CALL(0, ((getrf *)symbol("cublas%cgetrfBatched", c))(handle, n, lists, lda, pivots ? piv : NULL,
-                    info, BATCH));
+            CALL(0,
+                 ((getrf *)symbol("cublas%cgetrfBatched", c))(handle, n, lists, lda, pivots ? piv : NULL, info, BATCH));
             CALL(0, ((getri *)symbol("cublas%cgetriBatched", c))(handle, n, lists, lda, pivots ? piv : NULL,
                                                                  lists + 2 * BATCH, lda, info, BATCH));
         }
@@ -239,8 +243,8 @@ static void systems(int type, bool pivots)
         COMPARE(b[q], 20 * n, "getrs");
         drop(a[q]), drop(b[q]), drop(inverse[q]), free(x[q]), free(was[q]);
     }
-    CALL(7, ((getrs *)symbol("cublas%cgetrsBatched", c))(handle, op, -1, nrhs, lists, lda, piv, lists, ldb,
-            &host_info, 1));
+    CALL(7, ((getrs *)symbol("cublas%cgetrsBatched", c))(handle, op, -1, nrhs, lists, lda, piv, lists, ldb, &host_info,
+                                                         1));
     CALL(-2, host_info);
     cudaFree(lists), cudaFree(piv);
 }

@@ -23,8 +23,7 @@ static num triangular(struct buffer a, int uplo, int diag, int ld, int i, int j)
 }
 static num op_triangular(struct buffer a, int uplo, int op, int diag, int ld, int i, int j)
 {
-    return op == 0 ? triangular(a, uplo, diag, ld, i, j)
-                   : conj_if(op == 2, triangular(a, uplo, diag, ld, j, i));
+    return op == 0 ? triangular(a, uplo, diag, ld, i, j) : conj_if(op == 2, triangular(a, uplo, diag, ld, j, i));
 }
 /* NaN in what must not be read: the other triangle, and a diagonal that counts as ones. */
 static void hide(struct buffer a, int uplo, int diag, int n, int ld)
@@ -59,14 +58,14 @@ static void gemm(int type, int form)
     V pa = scalar(type, alpha), pb = scalar(type, beta);
     char x = letter_of[type];
     if (form == 0)
-        CALL(0, ((gemm_f *)symbol("cublas%cgemm_v2", x))(handle, ta, tb, m, n, k, pa, a.at, lda, b.at, ldb, pb,
-                c.at, ldc));
+        CALL(0, ((gemm_f *)symbol("cublas%cgemm_v2", x))(handle, ta, tb, m, n, k, pa, a.at, lda, b.at, ldb, pb, c.at,
+                                                         ldc));
     if (form == 1)
         CALL(0, ((gemm_64 *)symbol("cublas%cgemm_v2_64", x))(handle, ta, tb, m, n, k, pa, a.at, lda, b.at, ldb, pb,
                                                              c.at, ldc));
     if (form == 2)
-        CALL(0, ((strided_f *)symbol("cublas%cgemmStridedBatched", x))(handle, ta, tb, m, n, k, pa, a.at, lda, sa,
-                                                                       b.at, ldb, sb, pb, c.at, ldc, sc, batch));
+        CALL(0, ((strided_f *)symbol("cublas%cgemmStridedBatched", x))(handle, ta, tb, m, n, k, pa, a.at, lda, sa, b.at,
+                                                                       ldb, sb, pb, c.at, ldc, sc, batch));
     if (form == 3) {
         char *list[12], *lists;
         for (int q = 0; q < batch; q++) {
@@ -178,9 +177,8 @@ static void triangles(int type)
         a.ref[i + i * lda] += 2;
     hide(a, uplo, diag, order, lda);
     upload(a), upload(b), upload(c);
-    CALL(0, ((trmm_f *)symbol("cublas%ctrmm_v2", letter_of[type]))(handle, side, uplo, op, diag, m, n,
-                                                                   scalar(type, alpha), a.at, lda, b.at, ldb,
-                                                                           c.at, ldc));
+    CALL(0, ((trmm_f *)symbol("cublas%ctrmm_v2", letter_of[type]))(
+                handle, side, uplo, op, diag, m, n, scalar(type, alpha), a.at, lda, b.at, ldb, c.at, ldc));
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
             num s = 0;

@@ -42,8 +42,8 @@ static void rotations(int type)
     for (int i = 0; i < 4; i++)
         pack(type, &in[i], raw[i], 1);
     ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 0);
-    CALL(0, ((int (*)(void *, V, V, V, V, V))symbol("cublas%crotmg_v2", letter_of[type]))(
-                handle, raw[0], raw[1], raw[2], raw[3], param));
+    CALL(0, ((int (*)(void *, V, V, V, V, V))symbol("cublas%crotmg_v2", letter_of[type]))(handle, raw[0], raw[1],
+                                                                                          raw[2], raw[3], param));
     unpack(type, param, h, 5);
     double flag = creal(h[0]), h11 = flag == 0 ? 1 : creal(h[1]), h21 = flag == 1 ? -1 : creal(h[2]);
     double h12 = flag == 1 ? 1 : creal(h[3]), h22 = flag == 0 ? 1 : creal(h[4]);
@@ -57,7 +57,7 @@ static void rotations(int type)
     struct buffer x = buffer(type, (size_t)(n * 2)), y = buffer(type, (size_t)(n * 2));
     upload(x), upload(y);
     CALL(0, ((int (*)(void *, int, V, int, V, int, V))symbol("cublas%crotm_v2", letter_of[type]))(handle, n, x.at, incx,
-                                                                                                y.at, incy, param));
+                                                                                                  y.at, incy, param));
     for (int i = 0; i < n; i++) {
         num *p = &x.ref[i * incx], *q = &y.ref[incy > 0 ? i : (n - 1 - i) * 2], u = *p, v = *q;
         *p = h11 * u + h12 * v, *q = h21 * u + h22 * v;
@@ -97,9 +97,8 @@ static void vectors(int type)
         void *la = list_of(&a, sa), *lx = list_of(&x, sx), *ly = list_of(&y, sy);
         if (form)
             CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int, int))symbol(
-                        "cublas%cgemvBatched", letter_of[type]))(
-                        handle, op, m, n, scalar(type, alpha), la, lda, lx, incx,
-                        scalar(type, beta), ly, incy, BATCH));
+                        "cublas%cgemvBatched", letter_of[type]))(handle, op, m, n, scalar(type, alpha), la, lda, lx,
+                                                                 incx, scalar(type, beta), ly, incy, BATCH));
         else
             CALL(0, ((int (*)(void *, int, int, int, V, V, int, long long, V, int, long long, V, V, int, long long,
                               int))symbol("cublas%cgemvStridedBatched", letter_of[type]))(
@@ -140,8 +139,8 @@ static void triangles(int type)
                     int r = side ? k : i, c = side ? j : k, row = op ? c : r, col = op ? r : c;
                     bool inside = uplo == 0 ? row >= col : row <= col;
                     num v = row == col && diag ? 1
-                            : inside ? conj_if(op == 2, a.ref[q * sa + row + (long)col * lda])
-                                     : 0;
+                            : inside           ? conj_if(op == 2, a.ref[q * sa + row + (long)col * lda])
+                                               : 0;
                     s += v * (side ? x[q * sb + i + (long)k * ldb] : x[q * sb + k + (long)j * ldb]);
                 }
                 b.ref[q * sb + i + (long)j * ldb] = s;
@@ -149,8 +148,8 @@ static void triangles(int type)
     upload(a), upload(b);
     void *la = list_of(&a, sa), *lb = list_of(&b, sb);
     CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, int, V, int, int))symbol(
-                "cublas%ctrsmBatched", letter_of[type]))(
-                handle, side, uplo, op, diag, m, n, scalar(type, alpha), la, lda, lb, ldb, BATCH));
+                "cublas%ctrsmBatched", letter_of[type]))(handle, side, uplo, op, diag, m, n, scalar(type, alpha), la,
+                                                         lda, lb, ldb, BATCH));
     for (int q = 0; q < BATCH; q++)
         for (int j = 0; j < n; j++)
             for (int i = 0; i < m; i++)
@@ -166,8 +165,8 @@ static void packed(int type)
     int n = upto(12) + 1, lda = n + upto(3), uplo = upto(2), k = 0;
     struct buffer a = buffer(type, (size_t)(lda * n)), p = buffer(type, (size_t)(n * (n + 1) / 2));
     upload(a), upload(p);
-    CALL(0, ((int (*)(void *, int, int, V, V, int))symbol("cublas%ctpttr", letter_of[type]))(
-                handle, uplo, n, p.at, a.at, lda));
+    CALL(0, ((int (*)(void *, int, int, V, V, int))symbol("cublas%ctpttr", letter_of[type]))(handle, uplo, n, p.at,
+                                                                                             a.at, lda));
     for (int j = 0; j < n; j++)
         for (int i = uplo ? 0 : j; i < (uplo ? j + 1 : n); i++)
             a.ref[i + j * lda] = p.ref[k++];
@@ -176,7 +175,7 @@ static void packed(int type)
         p.ref[i] = NAN;
     upload(p);
     CALL(0, ((int (*)(void *, int, int, V, int, V))symbol("cublas%ctrttp", letter_of[type]))(handle, uplo, n, a.at, lda,
-                                                                                           p.at));
+                                                                                             p.at));
     k = 0;
     for (int j = 0; j < n; j++)
         for (int i = uplo ? 0 : j; i < (uplo ? j + 1 : n); i++)
@@ -305,17 +304,15 @@ static void halves(int form) /* plain, batched, strided; whole numbers, so that 
             list[2 * BATCH + i] = dc + sizeof *c * i;
         cudaMalloc(&at, sizeof list), cudaMemcpy(at, list, sizeof list, 1);
         void **l = at;
-        CALL(0,
-             ((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int, int))symbol(
-                 "cublasHgemmBatched"))(handle, ta, tb, M, N, K, &alpha, l, lda, l + BATCH, ldb,
-                                        &beta, l + 2 * BATCH, M, BATCH));
+        CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int, int))symbol(
+                    "cublasHgemmBatched"))(handle, ta, tb, M, N, K, &alpha, l, lda, l + BATCH, ldb, &beta,
+                                           l + 2 * BATCH, M, BATCH));
         cudaMemcpy(c, dc, sizeof c, 2);
         cudaFree(at);
     } else {
-        CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, long long, V, int, long long,
-                          V, V, int, long long, int))symbol("cublasHgemmStridedBatched"))(
-                    handle, ta, tb, M, N, K, &alpha, da, lda, K * M, db, ldb, K * N, &beta, dc, M,
-                    M * N, BATCH));
+        CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, long long, V, int, long long, V, V, int,
+                          long long, int))symbol("cublasHgemmStridedBatched"))(
+                    handle, ta, tb, M, N, K, &alpha, da, lda, K * M, db, ldb, K * N, &beta, dc, M, M * N, BATCH));
     }
     cudaMemcpy(c, dc, sizeof c, 2);
     for (int q = 0; q < (form ? BATCH : 1); q++)
@@ -341,9 +338,9 @@ static void half_vectors(void)
     char *da, *dx, *dy;
     cudaMalloc((void **)&da, sizeof a), cudaMalloc((void **)&dx, sizeof x), cudaMalloc((void **)&dy, sizeof y);
     cudaMemcpy(da, a, sizeof a, 1), cudaMemcpy(dx, x, sizeof x, 1), cudaMemcpy(dy, y, sizeof y, 1);
-    CALL(0, ((int (*)(void *, int, int, int, V, V, int, long long, V, int, long long, V, V, int,
-                      long long, int))symbol("cublasHSHgemvStridedBatched"))(
-                handle, op, M, N, &alpha, da, M, M * N, dx, incx, 15, &beta, dy, incy, 15, BATCH));
+    CALL(0, ((int (*)(void *, int, int, int, V, V, int, long long, V, int, long long, V, V, int, long long, int))symbol(
+                "cublasHSHgemvStridedBatched"))(handle, op, M, N, &alpha, da, M, M * N, dx, incx, 15, &beta, dy, incy,
+                                                15, BATCH));
     cudaMemcpy(y, dy, sizeof y, 2);
     for (int q = 0; q < BATCH; q++)
         for (int p = 0; p < 15; p++) {
@@ -404,7 +401,7 @@ static void complex_plain(void)
     char *at;
     cudaMalloc((void **)&at, 64);
     cudaMemcpy(at, x, sizeof x, 1), cudaMemcpy(at + 16, y, sizeof y, 1);
-    struct pair dot = ((struct pair (*)(int, V, int, V, int))symbol("cublasCdotc"))(2, at, 1, at + 16, 1);
+    struct pair dot = ((struct pair(*)(int, V, int, V, int))symbol("cublasCdotc"))(2, at, 1, at + 16, 1);
     float complex want = conjf(x[0]) * y[0] + conjf(x[1]) * y[1];
     CALL((int)crealf(want), (int)dot.re);
     CALL((int)cimagf(want), (int)dot.im);

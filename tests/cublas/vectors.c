@@ -5,10 +5,7 @@
 typedef const void *V;
 static size_t span(int n, int inc) { return n ? (size_t)((n - 1) * abs(inc) + 1) : 1; }
 /* Element i of a vector with an increment. */
-static num *el(struct buffer x, int n, int inc, int i)
-{
-    return &x.ref[inc > 0 ? i * inc : (i - n + 1) * inc];
-}
+static num *el(struct buffer x, int n, int inc, int i) { return &x.ref[inc > 0 ? i * inc : (i - n + 1) * inc]; }
 static int increment(void) { return (int[]){1, 2, 3, -1, -2}[upto(5)]; }
 
 static void level1(int type)
@@ -18,8 +15,8 @@ static void level1(int type)
     char c = letter_of[type];
     num alpha = special(type);
     upload(x), upload(y);
-    CALL(0, ((int (*)(void *, int, V, V, int, void *, int))symbol("cublas%caxpy_v2", c))(
-                handle, n, scalar(type, alpha), x.at, incx, y.at, incy));
+    CALL(0, ((int (*)(void *, int, V, V, int, void *, int))symbol("cublas%caxpy_v2", c))(handle, n, scalar(type, alpha),
+                                                                                         x.at, incx, y.at, incy));
     for (int i = 0; i < n; i++)
         *el(y, n, incy, i) += alpha * *el(x, n, incx, i);
     COMPARE(y, 1, "axpy");
@@ -88,8 +85,10 @@ static void reductions(int type)
         for (int i = 0; i < n; i++)
             s += conj_if(conjugate, *el(x, n, incx, i)) * *el(y, n, incy, i);
         const char *name = type < 2 ? "dot" : conjugate ? "dotc" : "dotu";
-        result(type, ((int (*)(void *, int, V, int, V, int, void *))symbol("cublas%c%s_v2", c, name))(
-                         handle, n, x.at, incx, y.at, incy, out), out, s, n, name);
+        result(type,
+               ((int (*)(void *, int, V, int, V, int, void *))symbol("cublas%c%s_v2", c, name))(handle, n, x.at, incx,
+                                                                                                y.at, incy, out),
+               out, s, n, name);
     }
     int inc = abs(incx), most = 0, least = 0;
     double squares = 0, sum = 0;
@@ -180,7 +179,7 @@ static void multiply(int type, const char *name, enum form f, int mirror)
 {
     bool general = !mirror;
     int uplo = general ? -1 : upto(2), n = upto(14) + 1, m = general ? upto(14) + 1 : n, k = upto(3),
-            op = general ? upto(3) : 0;
+        op = general ? upto(3) : 0;
     struct matrix a = matrix(type, f, uplo, m, n, k, mirror, 0);
     int nx = op ? m : n, ny = op ? n : m, incx = increment(), incy = increment();
     struct buffer x = buffer(type, span(nx, incx)), y = buffer(type, span(ny, incy));
@@ -192,19 +191,19 @@ static void multiply(int type, const char *name, enum form f, int mirror)
     void *fn = symbol("cublas%c%s_v2", letter_of[type], name);
     if (general && f == FULL)
         CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int))fn)(handle, op, m, n, pa, a.b.at, a.lda,
-                                                                                 x.at, incx, pb, y.at, incy));
+                                                                                   x.at, incx, pb, y.at, incy));
     else if (general)
         CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int))fn)(
                     handle, op, m, n, a.kl, a.ku, pa, a.b.at, a.lda, x.at, incx, pb, y.at, incy));
     else if (f == FULL)
         CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V, V, int))fn)(handle, uplo, n, pa, a.b.at, a.lda, x.at,
-                                                                            incx, pb, y.at, incy));
+                                                                              incx, pb, y.at, incy));
     else if (f == BAND)
         CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int))fn)(handle, uplo, n, k, pa, a.b.at,
-                                                                                 a.lda, x.at, incx, pb, y.at, incy));
+                                                                                   a.lda, x.at, incx, pb, y.at, incy));
     else
         CALL(0, ((int (*)(void *, int, int, V, V, V, int, V, V, int))fn)(handle, uplo, n, pa, a.b.at, x.at, incx, pb,
-                                                                       y.at, incy));
+                                                                         y.at, incy));
     for (int i = 0; i < ny; i++) {
         num s = 0;
         for (int j = 0; j < nx; j++)
@@ -230,10 +229,10 @@ static void triangle(int type, enum form f)
         void *fn = symbol("cublas%c%s_v2", letter_of[type], solve ? solves[f] : products[f]);
         if (f == FULL)
             CALL(0, ((int (*)(void *, int, int, int, int, V, int, V, int))fn)(handle, uplo, op, diag, n, a.b.at, a.lda,
-                                                                            x.at, inc));
+                                                                              x.at, inc));
         else if (f == BAND)
             CALL(0, ((int (*)(void *, int, int, int, int, int, V, int, V, int))fn)(handle, uplo, op, diag, n, k, a.b.at,
-                                                                                 a.lda, x.at, inc));
+                                                                                   a.lda, x.at, inc));
         else
             CALL(0, ((int (*)(void *, int, int, int, int, V, V, int))fn)(handle, uplo, op, diag, n, a.b.at, x.at, inc));
         if (!solve) {
@@ -273,13 +272,13 @@ static void update(int type, const char *name, enum form f, int mirror, bool two
     void *fn = symbol("cublas%c%s_v2", letter_of[type], name);
     if (!mirror)
         CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V, int))fn)(handle, m, n, pa, x.at, incx, y.at, incy,
-                                                                         a.b.at, a.lda));
+                                                                           a.b.at, a.lda));
     else if (two && f == FULL)
         CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V, int))fn)(handle, uplo, n, pa, x.at, incx, y.at, incy,
-                                                                         a.b.at, a.lda));
+                                                                           a.b.at, a.lda));
     else if (two)
         CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V))fn)(handle, uplo, n, pa, x.at, incx, y.at, incy,
-                                                                    a.b.at));
+                                                                      a.b.at));
     else if (f == FULL)
         CALL(0, ((int (*)(void *, int, int, V, V, int, V, int))fn)(handle, uplo, n, pa, x.at, incx, a.b.at, a.lda));
     else

@@ -41,7 +41,7 @@ extern int cublasLtMatmulAlgoConfigGetAttribute(V, int, void *, size_t, size_t *
 extern int cublasLtMatmulAlgoCapGetAttribute(V, int, void *, size_t, size_t *);
 
 enum { F32, F64, F16, I8, C32, C64, C8I = 7, I32 = 10, BF16 = 14, E4M3 = 28, E5M2 = 29 }; /* cudaDataType */
-enum { COL, ROW, COL32, COL4, COL2R };                                                     /* orders */
+enum { COL, ROW, COL32, COL4, COL2R };                                                    /* orders */
 
 static int failures, calls;
 #define CALL(want, ...) \
@@ -66,8 +66,11 @@ static int upto(int n) /* 0..n-1 */
 static bool is_complex(int t) { return t == C32 || t == C64 || t == C8I; }
 static size_t bytes(int t)
 {
-    return t == I8 || t == E4M3 || t == E5M2 ? 1 : t == F16 || t == BF16 || t == C8I ? 2 : t == F32 || t == I32 ? 4
-           : t == C64 ? 16 : 8;
+    return t == I8 || t == E4M3 || t == E5M2   ? 1
+           : t == F16 || t == BF16 || t == C8I ? 2
+           : t == F32 || t == I32              ? 4
+           : t == C64                          ? 16
+                                               : 8;
 }
 /* digits with the leading one, bias, and whether the highest exponent is infinite */
 static void format(int t, int *digits, int *bias, bool *infinite)
@@ -120,8 +123,7 @@ static void put(void *p, int t, size_t i, num v)
     case C64: ((num *)p)[i] = v; break;
     case I8: ((signed char *)p)[i] = (signed char)creal(v); break;
     case C8I:
-        ((signed char *)p)[2 * i] = (signed char)creal(v),
-                               ((signed char *)p)[2 * i + 1] = (signed char)cimag(v);
+        ((signed char *)p)[2 * i] = (signed char)creal(v), ((signed char *)p)[2 * i + 1] = (signed char)cimag(v);
         break;
     case I32: ((int *)p)[i] = (int)creal(v); break;
     case E4M3:
@@ -192,9 +194,9 @@ static bool close_to(num got, num want, int t, double least)
 struct matrix {
     int type, order, rows, cols, batch;
     int64_t ld, stride;
-    size_t n;    /* elements with all gaps */
-    char *host;  /* what was written to the device */
-    void *at;    /* there */
+    size_t n;   /* elements with all gaps */
+    char *host; /* what was written to the device */
+    void *at;   /* there */
     void *layout;
     uint64_t own[8]; /* the layout, where it lies in the program's memory */
     bool created, pointers;
@@ -209,11 +211,10 @@ static size_t place(const struct matrix *m, int row, int col)
     case ROW: return (size_t)(col + m->ld * row);
     case COL32: return (size_t)(group + 32 * row + c);
     case COL4:
-        return (size_t)(group + row / 8 * 256 + (row & 1) * 128 + (c / 8) * 32 +
-                        (c % 8 >= 4 ? 16 : 0) + row % 8 / 2 * 4 + (c & 3));
+        return (size_t)(group + row / 8 * 256 + (row & 1) * 128 + (c / 8) * 32 + (c % 8 >= 4 ? 16 : 0) +
+                        row % 8 / 2 * 4 + (c & 3));
     default:
-        return (size_t)(group + row / 32 * 1024 +
-                        (((row % 32) % 8 / 2 * 4 + (row % 32) / 8) * 2 + row % 2) * 32 + c);
+        return (size_t)(group + row / 32 * 1024 + (((row % 32) % 8 / 2 * 4 + (row % 32) / 8) * 2 + row % 2) * 32 + c);
     }
 }
 static num at(const struct matrix *m, V from, int member, int row, int col)

@@ -6,24 +6,15 @@ static const struct kind {
     bool epilogues;
     const char *name;
 } kinds[] = {
-    {F32, F32, F32, F32, 68, F32, true, "f32"},
-    {F32, F32, F32, F32, 77, F32, true, "f32 by tf32"},
-    {F64, F64, F64, F64, 70, F64, true, "f64"},
-    {F16, F16, F16, F16, 64, F16, false, "f16"},
-    {F16, F16, F16, F16, 68, F32, true, "f16, sums f32"},
-    {F16, F16, F32, F32, 69, F32, true, "f16 to f32"},
-    {BF16, BF16, BF16, BF16, 68, F32, true, "bf16"},
-    {BF16, BF16, F32, F32, 68, F32, true, "bf16 to f32"},
-    {I8, I8, I32, I32, 72, I32, false, "bytes"},
-    {I8, I8, I8, I8, 72, F32, false, "bytes to bytes"},
-    {I8, I8, F32, F32, 68, F32, false, "bytes to f32"},
-    {C32, C32, C32, C32, 68, C32, false, "complex f32"},
-    {C64, C64, C64, C64, 70, C64, false, "complex f64"},
-    {C8I, C8I, C32, C32, 68, C32, false, "complex bytes"},
-    {E4M3, E4M3, BF16, E4M3, 68, F32, true, "e4m3"},
-    {E4M3, E5M2, F16, E5M2, 68, F32, true, "e4m3 and e5m2"},
-    {E5M2, E4M3, F32, F32, 68, F32, true, "e5m2 to f32"},
-    {E4M3, E4M3, BF16, BF16, 68, F32, true, "e4m3 to bf16"},
+    {F32, F32, F32, F32, 68, F32, true, "f32"},           {F32, F32, F32, F32, 77, F32, true, "f32 by tf32"},
+    {F64, F64, F64, F64, 70, F64, true, "f64"},           {F16, F16, F16, F16, 64, F16, false, "f16"},
+    {F16, F16, F16, F16, 68, F32, true, "f16, sums f32"}, {F16, F16, F32, F32, 69, F32, true, "f16 to f32"},
+    {BF16, BF16, BF16, BF16, 68, F32, true, "bf16"},      {BF16, BF16, F32, F32, 68, F32, true, "bf16 to f32"},
+    {I8, I8, I32, I32, 72, I32, false, "bytes"},          {I8, I8, I8, I8, 72, F32, false, "bytes to bytes"},
+    {I8, I8, F32, F32, 68, F32, false, "bytes to f32"},   {C32, C32, C32, C32, 68, C32, false, "complex f32"},
+    {C64, C64, C64, C64, 70, C64, false, "complex f64"},  {C8I, C8I, C32, C32, 68, C32, false, "complex bytes"},
+    {E4M3, E4M3, BF16, E4M3, 68, F32, true, "e4m3"},      {E4M3, E5M2, F16, E5M2, 68, F32, true, "e4m3 and e5m2"},
+    {E5M2, E4M3, F32, F32, 68, F32, true, "e5m2 to f32"}, {E4M3, E4M3, BF16, BF16, 68, F32, true, "e4m3 to bf16"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 enum { RELU = 2, BIAS = 4, DRELU = 8, BGRAD = 16, GELU = 32, DGELU = 64, AUX = 128, BGRADA = 256, BGRADB = 512 };
@@ -66,8 +57,8 @@ static void fail(const struct call *t, const char *what, int i, int j, num got, 
 {
     printf("not ok %s: epilogue %u, ops %d %d, orders %d %d %d %d, mode %d, %dx%dx%d: %s (%d, %d) "
            "is %g%+gi, not %g%+gi\n",
-           t->kind->name, t->epilogue, t->ta, t->tb, t->a.order, t->b.order, t->c.order, t->d.order,
-           t->mode, t->m, t->n, t->k, what, i, j, creal(got), cimag(got), creal(want), cimag(want));
+           t->kind->name, t->epilogue, t->ta, t->tb, t->a.order, t->b.order, t->c.order, t->d.order, t->mode, t->m,
+           t->n, t->k, what, i, j, creal(got), cimag(got), creal(want), cimag(want));
     failures++;
 }
 
@@ -95,8 +86,7 @@ static bool member_wrong(const struct call *t, int member, const char *d, const 
             if (e & AUX && e & RELU && bit(aux, p) != (creal(x) > 0))
                 return fail(t, "mask", i, j, bit(aux, p), creal(x) > 0), true;
             if (e & AUX && e & GELU &&
-                !close_to(get(aux, t->aux_type, (size_t)p), held(x, t->aux_type), t->aux_type,
-                          least))
+                !close_to(get(aux, t->aux_type, (size_t)p), held(x, t->aux_type), t->aux_type, least))
                 return fail(t, "aux", i, j, get(aux, t->aux_type, (size_t)p), x), true;
             if (e & RELU)
                 x = creal(x) > 0 ? x : 0;
@@ -115,8 +105,8 @@ static bool member_wrong(const struct call *t, int member, const char *d, const 
     for (int i = 0; t->epilogue & (BGRAD | BGRADA | BGRADB) && i < count; i++) {
         num want = sums[i], got = get(bias, t->bias_type, (size_t)(t->bias_stride * member + i));
         for (int k = 0; !(t->epilogue & BGRAD) && k < t->k; k++)
-            want = (k ? want : 0) + (t->epilogue & BGRADA ? operand(&t->a, t->ta, member, i, k)
-                                                           : operand(&t->b, t->tb, member, k, i));
+            want = (k ? want : 0) +
+                   (t->epilogue & BGRADA ? operand(&t->a, t->ta, member, i, k) : operand(&t->b, t->tb, member, k, i));
         if (!close_to(got, want, t->bias_type, 1e-3))
             return fail(t, "bias gradient", i, 0, got, want), true;
     }
@@ -235,8 +225,8 @@ static void try(int kind)
     char results[96 * 2];
     int found = 0;
     CALL(0, cublasLtMatmulPreferenceCreate(&pref));
-    CALL(0, cublasLtMatmulAlgoGetHeuristic(handle, desc, t.a.layout, t.b.layout, t.c.layout,
-                                           t.d.layout, pref, 2, results, &found));
+    CALL(0, cublasLtMatmulAlgoGetHeuristic(handle, desc, t.a.layout, t.b.layout, t.c.layout, t.d.layout, pref, 2,
+                                           results, &found));
     CALL(0, cublasLtMatmulPreferenceDestroy(pref));
     CALL(0, cublasLtMatmul(upto(2) ? handle : as_cublas, desc, alpha_at, data(&t.a), t.a.layout, data(&t.b), t.b.layout,
                            beta_at, data(&t.c), t.c.layout, data(&t.d), t.d.layout, found && upto(2) ? results : NULL,

@@ -69,11 +69,11 @@ static void attributes(void)
 {
     static const struct {
         int id, size, first;
-    } table[] = {{0, 4, 68}, {1, 4, 0}, {2, 4, 0}, {3, 4, 0}, {4, 4, 0}, {5, 4, 0}, {6, 4, 2}, {7, 4, 1}, {8, 8, 0},
-                 {10, 8, 0}, {11, 8, 0}, {12, 8, 0}, {13, 8, 0}, {14, 8, 0}, {15, 4, 0}, {17, 8, 0}, {18, 8, 0},
-                 {19, 8, 0}, {20, 8, 0}, {21, 8, 0}, {22, 4, -1}, {23, 8, 0}, {24, 8, 0}, {25, 1, 0}, {26, 4, -1},
-                 {27, 4, 0}, {28, 4, 0}, {29, 8, 0}, {30, 8, 0}, {31, 4, 0}, {32, 4, 0}, {33, 4, 0}, {34, 4, 0},
-                 {35, 4, 0}, {36, 8, 0}, {37, 4, 0}, {38, 8, 0}};
+    } table[] = {{0, 4, 68},  {1, 4, 0},  {2, 4, 0},  {3, 4, 0},  {4, 4, 0},   {5, 4, 0},  {6, 4, 2},  {7, 4, 1},
+                 {8, 8, 0},   {10, 8, 0}, {11, 8, 0}, {12, 8, 0}, {13, 8, 0},  {14, 8, 0}, {15, 4, 0}, {17, 8, 0},
+                 {18, 8, 0},  {19, 8, 0}, {20, 8, 0}, {21, 8, 0}, {22, 4, -1}, {23, 8, 0}, {24, 8, 0}, {25, 1, 0},
+                 {26, 4, -1}, {27, 4, 0}, {28, 4, 0}, {29, 8, 0}, {30, 8, 0},  {31, 4, 0}, {32, 4, 0}, {33, 4, 0},
+                 {34, 4, 0},  {35, 4, 0}, {36, 8, 0}, {37, 4, 0}, {38, 8, 0}};
     uint64_t own[32], guard = 0x1234567890abcdef;
     for (int size = 88; size <= 256; size += size == 88 ? 96 : 72) { /* 88, 184, 256: releases 11.4, 11.8, 12.2 */
         memset(own, 0xee, sizeof own);
@@ -90,8 +90,9 @@ static void attributes(void)
                 continue;
             CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size, &written));
             EXPECT(written == (size_t)table[i].size && buf.after == guard);
-            EXPECT((table[i].size == 8 ? buf.value : table[i].size == 4 ? (int)buf.value : (signed char)buf.value) ==
-                   table[i].first);
+            EXPECT((table[i].size == 8   ? buf.value
+                    : table[i].size == 4 ? (int)buf.value
+                                         : (signed char)buf.value) == table[i].first);
             CALL(INVALID, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size + 1, &written));
             CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, NULL, 0, &written));
             CALL(INVALID, cublasLtMatmulDescSetAttribute(own, table[i].id, &buf, (size_t)table[i].size - 1));
@@ -116,7 +117,7 @@ static void attributes(void)
     CALL(INVALID, cublasLtMatmulDescSetAttribute(NULL, 2, &two, 4));
     CALL(0, cublasLtMatmulDescDestroy(NULL));
     CALL(0, cublasLtMatmulDescInit_internal(own, 256, 68, F32));
-    CALL(INVALID, cublasLtMatmulDescDestroy((void *)own)); /* it is not the library's */
+    CALL(INVALID, cublasLtMatmulDescDestroy((void *)own));                   /* it is not the library's */
     CALL(INVALID, cublasLtMatrixLayoutGetAttribute(own, 1, &mode, 4, NULL)); /* of another kind */
     memset(own, 0, sizeof own);
     CALL(INVALID, cublasLtMatmulDescSetAttribute(own, 2, &two, 4)); /* never initialised */
@@ -237,7 +238,7 @@ static void refusals(void)
     int order = ROW;
     static const struct {
         int id, value, want;
-    } wrong[] = {{2, 9, INVALID}, {3, 5, INVALID}, {5, 1, REFUSED}, {6, 0, REFUSED}, {7, 3, INVALID},
+    } wrong[] = {{2, 9, INVALID},   {3, 5, INVALID}, {5, 1, REFUSED},  {6, 0, REFUSED},  {7, 3, INVALID},
                  {7, 130, INVALID}, {7, 4, INVALID}, {31, 2, REFUSED}, {0, 64, REFUSED}, {0, 9, INVALID}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) { /* epilogues without their pointers among them */
         int was, status;

@@ -16,10 +16,7 @@ int mufftXtMalloc(void *h, void **d, int format)
     *d = h == &one && format == 3 ? &one : 0;
     return 41;
 }
-int mufftXtMemcpy(void *h, char *to, char *from, int kind)
-{
-    return h == &one && to == from + 1 && kind == 2 ? 42 : 1;
-}
+int mufftXtMemcpy(void *h, char *to, char *from, int kind) { return h == &one && to == from + 1 && kind == 2 ? 42 : 1; }
 int mufftXtQueryPlan(void *h, int *answer, int kind)
 {
     *answer = 5;

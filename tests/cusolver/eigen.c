@@ -64,19 +64,24 @@ static void standard(int type, int n, int uplo, double *w)
     size_t on_device = 0, on_host = 9;
     put(d, a);
     IS(F("cusolverDnXsyevd_bufferSize")(handle, NULL, 1, uplo, (long)n, t, d.at, (long)d.ld, r, values, t, &on_device,
-                                        &on_host), 0);
+                                        &on_host),
+       0);
     work = memory(on_device);
     IS(F("cusolverDnXsyevd")(handle, NULL, 1, uplo, (long)n, t, d.at, (long)d.ld, r, values, t, work, on_device, NULL,
-                             on_host, info), 0);
+                             on_host, info),
+       0);
     IS(number(info), 0);
     reals(type, values, other, n);
     solves(type, 1, a, NULL, fetch(d), other, n, "Xsyevd");
     IS(F("cusolverDnXsyevd")(handle, NULL, 1, uplo, (long)n, t, d.at, (long)d.ld, 2L, values, t, work, on_device, NULL,
-                             on_host, info), INVALID);
+                             on_host, info),
+       INVALID);
     IS(F("cusolverDnXsyevd")(handle, NULL, 1, uplo, (long)n, 2L, d.at, (long)d.ld, 2L, values, t, work, on_device, NULL,
-                             on_host, info), INVALID);
+                             on_host, info),
+       INVALID);
     IS(F("cusolverDnXsyevd")(handle, NULL, 1, uplo, (long)n, t, d.at, (long)d.ld, r, values, t, work, (size_t)0, NULL,
-                             on_host, info), INVALID);
+                             on_host, info),
+       INVALID);
     cudaFree(work);
     /* by rotations */
     void *params = NULL;
@@ -107,21 +112,23 @@ static void standard(int type, int n, int uplo, double *w)
 static int evdx(int type, int range, int uplo, int n, struct dev d, double vl, double vu, int il, int iu, int *meig,
                 void *values, void *work)
 {
-    void *f = symbol("cusolverDn%c%sevdx", LETTER, sy(type)), *s = symbol("cusolverDn%c%sevdx_bufferSize", LETTER,
-                                                                          sy(type));
+    void *f = symbol("cusolverDn%c%sevdx", LETTER, sy(type)),
+         *s = symbol("cusolverDn%c%sevdx_bufferSize", LETTER, sy(type));
     int need = 0, r;
     if (type == 0 || type == 2) {
         r = ((int (*)(void *, int, int, int, int, void *, int, float, float, int, int, int *, void *, int *))s)(
             handle, 1, range, uplo, n, d.at, d.ld, (float)vl, (float)vu, il, iu, meig, values, &need);
-        return r ? r : ((int (*)(void *, int, int, int, int, void *, int, float, float, int, int, int *, void *, void *,
-                                 int, void *))f)(handle, 1, range, uplo, n, d.at, d.ld, (float)vl, (float)vu, il, iu,
-                                                 meig, values, work, need, info);
+        return r ? r
+                 : ((int (*)(void *, int, int, int, int, void *, int, float, float, int, int, int *, void *, void *,
+                             int, void *))f)(handle, 1, range, uplo, n, d.at, d.ld, (float)vl, (float)vu, il, iu, meig,
+                                             values, work, need, info);
     }
     r = ((int (*)(void *, int, int, int, int, void *, int, double, double, int, int, int *, void *, int *))s)(
         handle, 1, range, uplo, n, d.at, d.ld, vl, vu, il, iu, meig, values, &need);
-    return r ? r : ((int (*)(void *, int, int, int, int, void *, int, double, double, int, int, int *, void *, void *,
-                             int, void *))f)(handle, 1, range, uplo, n, d.at, d.ld, vl, vu, il, iu, meig, values, work,
-                                             need, info);
+    return r ? r
+             : ((int (*)(void *, int, int, int, int, void *, int, double, double, int, int, int *, void *, void *, int,
+                         void *))f)(handle, 1, range, uplo, n, d.at, d.ld, vl, vu, il, iu, meig, values, work, need,
+                                    info);
 }
 
 static void part(int type, int n, int uplo)
@@ -160,11 +167,13 @@ static void part(int type, int n, int uplo)
     put(d, a);
     IS(F("cusolverDnXsyevdx_bufferSize")(handle, NULL, 1, BY_VALUE, uplo, (long)n, t, d.at, (long)d.ld,
                                          narrow ? (void *)&vlf : &vl, narrow ? (void *)&vuf : &vu, 0L, 0L, &found, r,
-                                         values, t, &on_device, &on_host), 0);
+                                         values, t, &on_device, &on_host),
+       0);
     void *more = memory(on_device);
     IS(F("cusolverDnXsyevdx")(handle, NULL, 1, BY_VALUE, uplo, (long)n, t, d.at, (long)d.ld,
                               narrow ? (void *)&vlf : &vl, narrow ? (void *)&vuf : &vu, 0L, 0L, &found, r, values, t,
-                              more, on_device, NULL, on_host, info), 0);
+                              more, on_device, NULL, on_host, info),
+       0);
     IS((int)found, n > 1 ? n - 1 : 1);
     reals(type, values, some, (int)found);
     for (int i = 0; i < found; i++)
@@ -181,10 +190,12 @@ static void general(int type, int n, int uplo, int form)
     double w[64];
     void *values = memory((size_t)n * 8), *params = NULL;
     IS(F("cusolverDn%c%sgvd_bufferSize", LETTER, sy(type))(handle, form, 1, uplo, n, d.at, d.ld, e.at, e.ld, values,
-                                                           &lwork), 0);
+                                                           &lwork),
+       0);
     void *work = room(type);
     IS(F("cusolverDn%c%sgvd", LETTER, sy(type))(handle, form, 1, uplo, n, d.at, d.ld, e.at, e.ld, values, work, lwork,
-                                                info), 0);
+                                                info),
+       0);
     IS(number(info), 0);
     reals(type, values, w, n);
     ascending(type, w, n);
@@ -194,10 +205,12 @@ static void general(int type, int n, int uplo, int form)
     cudaFree(work);
     IS(F("cusolverDnCreateSyevjInfo")(&params), 0);
     IS(F("cusolverDn%c%sgvj_bufferSize", LETTER, sy(type))(handle, form, 1, uplo, n, d.at, d.ld, e.at, e.ld, values,
-                                                           &lwork, params), 0);
+                                                           &lwork, params),
+       0);
     work = room(type);
     IS(F("cusolverDn%c%sgvj", LETTER, sy(type))(handle, form, 1, uplo, n, d.at, d.ld, e.at, e.ld, values, work, lwork,
-                                                info, params), 0);
+                                                info, params),
+       0);
     reals(type, values, w, n);
     solves(type, form, a, &b, fetch(d), w, n, "sygvj");
     IS(F("cusolverDnDestroySyevjInfo")(params), 0);
@@ -206,10 +219,12 @@ static void general(int type, int n, int uplo, int form)
     put(d, a);
     put(e, b);
     IS(F("cusolverDn%c%sgvd", LETTER, sy(type))(handle, form, 1, uplo, n, d.at, d.ld, e.at, e.ld, values, work, lwork,
-                                                info), 0);
+                                                info),
+       0);
     IS(number(info), n + n / 2 + 1);
     IS(F("cusolverDn%c%sgvd", LETTER, sy(type))(handle, 4, 1, uplo, n, d.at, d.ld, e.at, e.ld, values, work, lwork,
-                                                info), INVALID);
+                                                info),
+       INVALID);
     cudaFree(work);
     cudaFree(d.at);
     cudaFree(e.at);
@@ -232,21 +247,26 @@ static void batch(int type, int n, int uplo)
         if (form == 0) {
             IS(F("cusolverDnCreateSyevjInfo")(&params), 0);
             IS(F("cusolverDn%c%sevjBatched_bufferSize", LETTER, sy(type))(handle, 1, uplo, n, d.at, d.ld, values,
-                                                                          &lwork, params, BATCH), 0);
+                                                                          &lwork, params, BATCH),
+               0);
             work = room(type);
             IS(F("cusolverDn%c%sevjBatched", LETTER, sy(type))(handle, 1, uplo, n, d.at, d.ld, values, work, lwork,
-                                                               infos, params, BATCH), 0);
+                                                               infos, params, BATCH),
+               0);
             IS(F("cusolverDnXsyevjGetResidual")(handle, params, w), 9);
             IS(F("cusolverDn%c%sevjBatched", LETTER, sy(type))(handle, 1, uplo, n, d.at, d.ld, values, work, lwork,
-                                                               infos, params, -1), INVALID);
+                                                               infos, params, -1),
+               INVALID);
         } else {
             long t = cuda_type(type), r = type == 0 || type == 2 ? 0 : 1;
             size_t on_device = 0, on_host = 0;
             IS(F("cusolverDnXsyevBatched_bufferSize")(handle, NULL, 1, uplo, (long)n, t, d.at, (long)d.ld, r, values, t,
-                                                      &on_device, &on_host, (long)BATCH), 0);
+                                                      &on_device, &on_host, (long)BATCH),
+               0);
             work = memory(on_device);
             IS(F("cusolverDnXsyevBatched")(handle, NULL, 1, uplo, (long)n, t, d.at, (long)d.ld, r, values, t, work,
-                                           on_device, NULL, on_host, infos, (long)BATCH), 0);
+                                           on_device, NULL, on_host, infos, (long)BATCH),
+               0);
         }
         struct mat all = fetch(d);
         reals(type, values, w, n * BATCH);

@@ -89,7 +89,8 @@ static void cholesky_batch(int type, int uplo)
     for (int i = 0; i < BATCH; i++)
         IS(number((int *)infos + i), i == 3 ? 2 : 0);
     IS(F("cusolverDn%cpotrsBatched", LETTER)(handle, uplo, N, 1, lists, d[0].ld, (void **)lists + BATCH, e[0].ld, info,
-                                             BATCH), 0);
+                                             BATCH),
+       0);
     IS(number(info), 0);
     for (int i = 0; i < BATCH; i++)
         if (i != 3)
@@ -184,10 +185,12 @@ static void indefinite(int type, int n, int uplo, bool pivots)
     size_t on_device = 0, on_host = 1;
     int t = cuda_type(type);
     IS(F("cusolverDnXsytrs_bufferSize")(handle, uplo, (long)n, 2L, t, d.at, (long)d.ld, wide, t, e.at, (long)e.ld,
-                                        &on_device, &on_host), 0);
+                                        &on_device, &on_host),
+       0);
     void *room = memory(on_device);
     IS(F("cusolverDnXsytrs")(handle, uplo, (long)n, 2L, t, d.at, (long)d.ld, wide, t, e.at, (long)e.ld, room, on_device,
-                             NULL, on_host, info), 0);
+                             NULL, on_host, info),
+       0);
     IS(number(info), 0);
     SMALL(distance(product(OP_N, a, OP_N, fetched(e)), b) / n, "Xsytrs");
     IS(F("cusolverDn%csytri_bufferSize", LETTER)(handle, uplo, n, d.at, d.ld, pivots ? ipiv : NULL, &lwork), 0);

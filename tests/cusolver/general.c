@@ -26,10 +26,12 @@ static void eigen(int type, int n, bool paired, bool left)
     void *values = memory((size_t)n * 16), *raw = calloc((size_t)n, 32);
     size_t device_bytes = 9, host_bytes = 9;
     IS(F("cusolverDnXgeev_bufferSize")(handle, NULL, left, 1, (long)n, t, d.at, (long)d.ld, wt, values, t, vl.at,
-                                       (long)vl.ld, t, vr.at, (long)vr.ld, t, &device_bytes, &host_bytes), 0);
+                                       (long)vl.ld, t, vr.at, (long)vr.ld, t, &device_bytes, &host_bytes),
+       0);
     void *work = memory(device_bytes), *host = malloc(host_bytes + 1);
     IS(F("cusolverDnXgeev")(handle, NULL, left, 1, (long)n, t, d.at, (long)d.ld, wt, values, t, vl.at, (long)vl.ld, t,
-                            vr.at, (long)vr.ld, t, work, device_bytes, host, host_bytes, info), 0);
+                            vr.at, (long)vr.ld, t, work, device_bytes, host, host_bytes, info),
+       0);
     IS(number(info), 0);
     num *w = calloc((size_t)n, sizeof *w), *parts = calloc((size_t)n * 2, sizeof *parts);
     cudaMemcpy(raw, values, (size_t)n * 2 * size_of(type < 2 ? type : type - 2), 2);
@@ -72,10 +74,12 @@ static void triangles(int type, int n, int k)
     void *work = memory((size_t)lwork * size_of(type));
     IS(F("cusolverDn%cgeqrf", LETTER)(handle, n, k, d.at, d.ld, tau, work, lwork, info), 0);
     IS(F("cusolverDnXlarft_bufferSize")(handle, NULL, 0, 0, (long)n, (long)k, e, d.at, (long)d.ld, e, tau, e, t.at,
-                                        (long)t.ld, e, &device_bytes, &host_bytes), 0);
+                                        (long)t.ld, e, &device_bytes, &host_bytes),
+       0);
     void *more = memory(device_bytes), *host = malloc(host_bytes + 1);
     IS(F("cusolverDnXlarft")(handle, NULL, 0, 0, (long)n, (long)k, e, d.at, (long)d.ld, e, tau, e, t.at, (long)t.ld, e,
-                             more, device_bytes, host, host_bytes), 0);
+                             more, device_bytes, host, host_bytes),
+       0);
     struct mat v = triangle(fetched(d), false, true, n, k);
     for (int i = 0; i < k; i++)
         E(v, i, i) = 1;

@@ -37,20 +37,22 @@ static void kept(int type, int n, bool device)
 
     /* A - mu I for QR; mu by value, so by type. */
     IS(F("cusolverSpXcsrqrAnalysis%s", host)(handle, n, n, s.nnz, s.descr, device ? s.d_row : s.row,
-                                             device ? s.d_col : s.col, qr), 0);
+                                             device ? s.d_col : s.col, qr),
+       0);
     IS(F("cusolverSp%ccsrqrBufferInfo%s", LETTER, host)(handle, n, n, s.nnz, s.descr, OF(s), qr, &internal, &size), 0);
     work = device ? memory(size) : malloc(size);
     void *f = symbol("cusolverSp%ccsrqrSetup%s", LETTER, host);
     void *v = device ? s.d_val : s.val, *r = device ? s.d_row : s.row, *c = device ? s.d_col : s.col;
     double shift = upto(2) ? 0 : 0.25;
-    IS(type == 0   ? ((int (*)(void *, int, int, int, void *, void *, void *, void *, float, void *))f)(
-                         handle, n, n, s.nnz, s.descr, v, r, c, (float)shift, qr)
+    IS(type == 0 ? ((int (*)(void *, int, int, int, void *, void *, void *, void *, float, void *))f)(
+                       handle, n, n, s.nnz, s.descr, v, r, c, (float)shift, qr)
        : type == 1 ? ((int (*)(void *, int, int, int, void *, void *, void *, void *, double, void *))f)(
                          handle, n, n, s.nnz, s.descr, v, r, c, shift, qr)
        : type == 2 ? ((int (*)(void *, int, int, int, void *, void *, void *, void *, float complex, void *))f)(
                          handle, n, n, s.nnz, s.descr, v, r, c, (float)shift, qr)
                    : ((int (*)(void *, int, int, int, void *, void *, void *, void *, num, void *))f)(
-                         handle, n, n, s.nnz, s.descr, v, r, c, shift, qr), 0);
+                         handle, n, n, s.nnz, s.descr, v, r, c, shift, qr),
+       0);
     struct mat moved = copied(q);
     for (int i = 0; i < n; i++)
         E(moved, i, i) -= shift;
@@ -66,7 +68,8 @@ static void kept(int type, int n, bool device)
     IS(F("cusolverSp%ccsrqrSolve%s", LETTER, host)(handle, n + 1, n, right, x, qr, work), INVALID);
 
     IS(F("cusolverSpXcsrcholAnalysis%s", host)(handle, n, t.nnz, t.descr, device ? t.d_row : t.row,
-                                               device ? t.d_col : t.col, chol), 0);
+                                               device ? t.d_col : t.col, chol),
+       0);
     IS(F("cusolverSp%ccsrcholBufferInfo%s", LETTER, host)(handle, n, t.nnz, t.descr, OF(t), chol, &internal, &size), 0);
     IS(F("cusolverSp%ccsrcholFactor%s", LETTER, host)(handle, n, t.nnz, t.descr, OF(t), chol, work), 0);
     IS(zero_pivot(type, "chol", chol, 1e-6), -1);
@@ -115,15 +118,16 @@ static void lu(int type, int n, double threshold)
     IS(F("cusolverSpCreateCsrluInfoHost")(&info), 0);
     IS(F("cusolverSpXcsrluAnalysisHost")(handle, n, s.nnz, s.descr, s.row, s.col, info), 0);
     IS(F("cusolverSp%ccsrluBufferInfoHost", LETTER)(handle, n, s.nnz, s.descr, s.val, s.row, s.col, info, &internal,
-                                                    &size), 0);
+                                                    &size),
+       0);
     work = malloc(size);
     void *f = symbol("cusolverSp%ccsrluFactorHost", LETTER);
     IS(F("cusolverSpXcsrluNnzHost")(handle, &nl, &nu, info), INVALID);
-    IS(type == 0 || type == 2
-           ? ((int (*)(void *, int, int, void *, void *, void *, void *, void *, float, void *))f)(
-                 handle, n, s.nnz, s.descr, s.val, s.row, s.col, info, (float)threshold, work)
-           : ((int (*)(void *, int, int, void *, void *, void *, void *, void *, double, void *))f)(
-                 handle, n, s.nnz, s.descr, s.val, s.row, s.col, info, threshold, work), 0);
+    IS(type == 0 || type == 2 ? ((int (*)(void *, int, int, void *, void *, void *, void *, void *, float, void *))f)(
+                                    handle, n, s.nnz, s.descr, s.val, s.row, s.col, info, (float)threshold, work)
+                              : ((int (*)(void *, int, int, void *, void *, void *, void *, void *, double, void *))f)(
+                                    handle, n, s.nnz, s.descr, s.val, s.row, s.col, info, threshold, work),
+       0);
     IS(zero_pivot(type, "lu", info, 1e-9), -1);
     IS(F("cusolverSp%ccsrluSolveHost", LETTER)(handle, n, right, x, info, work), 0);
     solved(a, type, false, x, b, "csrlu");
@@ -132,7 +136,8 @@ static void lu(int type, int n, double threshold)
     int *rl = calloc((size_t)n + 1, 4), *ru = calloc((size_t)n + 1, 4), *cl = calloc((size_t)nl + 1, 4);
     int *cu = calloc((size_t)nu + 1, 4);
     IS(F("cusolverSp%ccsrluExtractHost", LETTER)(handle, p, q, s.descr, vl, rl, cl, other.descr, vu, ru, cu, info,
-                                                 work), 0);
+                                                 work),
+       0);
     TRUE(is_permutation(p, n) && is_permutation(q, n), "csrlu: no permutations");
     IS(rl[n] - s.base, nl);
     IS(ru[n] - 1, nu);
@@ -172,10 +177,12 @@ static void batches(int type)
     d_right = on_the_device(right, BATCH * (size_t)m * each);
     IS(F("cusolverSpXcsrqrAnalysisBatched")(handle, m, n, s.nnz, s.descr, s.d_row, s.d_col, info), 0);
     IS(F("cusolverSp%ccsrqrBufferInfoBatched", LETTER)(handle, m, n, s.nnz, s.descr, d_val, s.d_row, s.d_col, BATCH,
-                                                       info, &internal, &size), 0);
+                                                       info, &internal, &size),
+       0);
     void *work = memory(size);
     IS(F("cusolverSp%ccsrqrsvBatched", LETTER)(handle, m, n, s.nnz, s.descr, d_val, s.d_row, s.d_col, d_right, x, BATCH,
-                                               info, work), 0);
+                                               info, work),
+       0);
     for (int k = 0; k < BATCH; k++) { /* least squares: what is left is orthogonal to the columns */
         struct mat left = product(OP_N, a[k], OP_N, brought(type, (char *)x + (size_t)k * (size_t)n * each, n));
         for (int i = 0; i < m; i++)
@@ -185,7 +192,8 @@ static void batches(int type)
             SMALL(cabs(E(none, j, 0)) / 20, "csrqrsvBatched");
     }
     IS(F("cusolverSp%ccsrqrsvBatched", LETTER)(handle, m, n, s.nnz, s.descr, d_val, s.d_row, s.d_col, d_right, x, 0,
-                                               info, work), INVALID);
+                                               info, work),
+       INVALID);
     IS(F("cusolverSpDestroyCsrqrInfo")(info), 0);
     sparse_free(s);
 }
@@ -239,7 +247,7 @@ static void refactored(int n, bool by_columns, int unit_where, bool from_device)
     int type = 1, *p = malloc(sizeof(int) * (size_t)n), *q = malloc(sizeof(int) * (size_t)n), got[2] = {-1, -1};
     struct mat a = scattered(type, n, n, 2, true), second = copied(a);
     for (int i = 0; i < n; i++) { /* a symmetric order and one turn: the diagonal's blocks stay strong enough */
-        p[i] = (i * 7 + 3) % n; /* n is no multiple of 7 */
+        p[i] = (i * 7 + 3) % n;   /* n is no multiple of 7 */
         q[i] = p[i];
     }
     for (int i = 0; i < n * n; i++)
@@ -283,7 +291,8 @@ static void refactored(int n, bool by_columns, int unit_where, bool from_device)
                 for (int k = next.row[i]; k < next.row[i + 1]; k++)
                     next.val[k] = creal(by_columns ? E(second, next.col[k], i) : E(second, i, next.col[k]));
             IS(F("cusolverRfResetValues")(n, in.nnz, d_row, d_col, on_the_device(next.val, 8 * (size_t)in.nnz), dp, dq,
-                                          h), 0);
+                                          h),
+               0);
             IS(F("cusolverRfResetValues")(n, in.nnz + 1, d_row, d_col, next.val, dp, dq, h), INVALID);
             IS(F("cusolverRfSolve")(h, dp, dq, 2, temp, n, x.at, x.ld), INVALID);
             IS(F("cusolverRfRefactor")(h), 0);
@@ -296,7 +305,8 @@ static void refactored(int n, bool by_columns, int unit_where, bool from_device)
     /* What is shown of the factors multiplies to the matrix in its order. */
     struct input sl, su, m;
     IS(F("cusolverRfExtractSplitFactorsHost")(h, &sl.nnz, &sl.row, &sl.col, &sl.val, &su.nnz, &su.row, &su.col,
-                                              &su.val), 0);
+                                              &su.val),
+       0);
     struct mat fl = extracted(sl.val, sl.row, sl.col, type, n, 0, unit_where == 2);
     struct mat fu = extracted(su.val, su.row, su.col, type, n, 0, unit_where == 3), want = mat(n, n);
     for (int i = 0; i < n; i++)
@@ -386,7 +396,8 @@ static void batch_refactored(bool arrays_on_device)
     void *solutions = arrays_on_device ? on_the_device(x, sizeof x) : (void *)x;
     IS(F("cusolverRfCreate")(&h), 0);
     IS(F("cusolverRfBatchSetupHost")(BATCH, n, in.nnz, in.row, in.col, host, l.nnz, l.row, l.col, l.val, u.nnz, u.row,
-                                     u.col, u.val, order, order, h), 0);
+                                     u.col, u.val, order, order, h),
+       0);
     IS(F("cusolverRfAnalyze")(h), INVALID);
     IS(F("cusolverRfBatchAnalyze")(h), 0);
     IS(F("cusolverRfBatchResetValues")(BATCH, n, in.nnz, d_row, d_col, array, d, d, h), 0);

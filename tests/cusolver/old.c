@@ -60,18 +60,20 @@ static void orthogonal(int type, int m, int n, int sdk)
     r = triangle(fetch(d), true, false, n, n);
     if (sdk == 4) { /* Q^H A = R */
         int op = type < 2 ? OP_T : OP_C;
-        IS(F("cusolverDn%c%smqr_bufferSize", LETTER, or(type))(handle, 0, op, m, n, n, d.at, d.ld, tau, c.at, c.ld,
-                                                               &lwork), 0);
+        IS(F("cusolverDn%c%smqr_bufferSize", LETTER, or (type))(handle, 0, op, m, n, n, d.at, d.ld, tau, c.at, c.ld,
+                                                                &lwork),
+           0);
         void *more = memory((size_t)lwork * size_of(type));
-        IS(F("cusolverDn%c%smqr", LETTER, or(type))(handle, 0, op, m, n, n, d.at, d.ld, tau, c.at, c.ld, more, lwork,
-                                                    info), 0);
+        IS(F("cusolverDn%c%smqr", LETTER, or (type))(handle, 0, op, m, n, n, d.at, d.ld, tau, c.at, c.ld, more, lwork,
+                                                     info),
+           0);
         IS(number(info), 0);
         SAME(fetch(c), triangle(r, true, false, m, n), "ormqr");
         cudaFree(more);
     }
-    IS(F("cusolverDn%c%sgqr_bufferSize", LETTER, or(type))(handle, m, n, n, d.at, d.ld, tau, &lwork), 0);
+    IS(F("cusolverDn%c%sgqr_bufferSize", LETTER, or (type))(handle, m, n, n, d.at, d.ld, tau, &lwork), 0);
     void *last = memory((size_t)lwork * size_of(type));
-    IS(F("cusolverDn%c%sgqr", LETTER, or(type))(handle, m, n, n, d.at, d.ld, tau, last, lwork, info), 0);
+    IS(F("cusolverDn%c%sgqr", LETTER, or (type))(handle, m, n, n, d.at, d.ld, tau, last, lwork, info), 0);
     IS(number(info), 0);
     q = fetched(d);
     SMALL(not_orthogonal(q), "orgqr");
@@ -88,7 +90,8 @@ static void values(int type, int m, int n, int sdk)
     IS(F("cusolverDn%cgesvd_bufferSize", LETTER)(handle, m, n, &lwork), 0);
     void *work = memory((size_t)lwork * size_of(type));
     IS(F("cusolverDn%cgesvd", LETTER)(handle, 'A', 'A', m, n, d.at, d.ld, s, u.at, u.ld, v.at, v.ld, work, lwork, rest,
-                                      info), 0);
+                                      info),
+       0);
     IS(number(info), 0);
     reals(type, s, found, n);
     struct mat sigma = mat(m, n);
@@ -96,7 +99,8 @@ static void values(int type, int m, int n, int sdk)
         E(sigma, i, i) = found[i];
     SAME(product(OP_N, product(OP_N, fetch(u), OP_N, sigma), OP_N, fetch(v)), a, "gesvd");
     IS(F("cusolverDn%cgesvd", LETTER)(handle, 'A', 'A', m, n, d.at, d.ld, s, u.at, u.ld, v.at, v.ld, work, 1, rest,
-                                      info), INVALID);
+                                      info),
+       INVALID);
     cudaFree(work), cudaFree(d.at);
 
     struct dev e = device(type, h);

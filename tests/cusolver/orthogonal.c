@@ -23,9 +23,9 @@ static void qr(int type, int m, int n)
         for (int i = 0; i < m; i++)
             E(whole, i, j) = E(reflectors, i, j);
     struct dev full = device(type, whole);
-    IS(F("cusolverDn%c%sgqr_bufferSize", LETTER, or(type))(handle, m, m, least, full.at, full.ld, tau, &lwork), 0);
+    IS(F("cusolverDn%c%sgqr_bufferSize", LETTER, or (type))(handle, m, m, least, full.at, full.ld, tau, &lwork), 0);
     work = room(type);
-    IS(F("cusolverDn%c%sgqr", LETTER, or(type))(handle, m, m, least, full.at, full.ld, tau, work, lwork, info), 0);
+    IS(F("cusolverDn%c%sgqr", LETTER, or (type))(handle, m, m, least, full.at, full.ld, tau, work, lwork, info), 0);
     IS(number(info), 0);
     cudaFree(work);
     struct mat q = fetched(full), first = mat(m, least);
@@ -38,11 +38,13 @@ static void qr(int type, int m, int n)
             struct mat c = random_mat(type, rows, columns);
             struct dev e = device(type, c);
             bool bad = type >= 2 && op == OP_T; /* an H is meant */
-            IS(F("cusolverDn%c%smqr_bufferSize", LETTER, or(type))(handle, side, op, rows, columns, least, d.at, d.ld,
-                                                                   tau, e.at, e.ld, &lwork), bad ? INVALID : 0);
+            IS(F("cusolverDn%c%smqr_bufferSize", LETTER, or (type))(handle, side, op, rows, columns, least, d.at, d.ld,
+                                                                    tau, e.at, e.ld, &lwork),
+               bad ? INVALID : 0);
             work = room(type);
-            IS(F("cusolverDn%c%smqr", LETTER, or(type))(handle, side, op, rows, columns, least, d.at, d.ld, tau, e.at,
-                                                        e.ld, work, lwork, info), bad ? INVALID : 0);
+            IS(F("cusolverDn%c%smqr", LETTER, or (type))(handle, side, op, rows, columns, least, d.at, d.ld, tau, e.at,
+                                                         e.ld, work, lwork, info),
+               bad ? INVALID : 0);
             cudaFree(work);
             if (!bad) {
                 IS(number(info), 0);
@@ -60,12 +62,13 @@ static void bidiagonal(int type, int m, int n)
 {
     struct mat a = random_mat(type, m, n);
     struct dev d = device(type, a);
-    void *diagonals[2] = {memory((size_t)n * 8), memory((size_t)n * 8)}, *taus[2] = {memory((size_t)n * 16),
-                                                                                 memory((size_t)n * 16)};
+    void *diagonals[2] = {memory((size_t)n * 8), memory((size_t)n * 8)},
+         *taus[2] = {memory((size_t)n * 16), memory((size_t)n * 16)};
     IS(F("cusolverDn%cgebrd_bufferSize", LETTER)(handle, m, n, &lwork), 0);
     void *work = room(type);
     IS(F("cusolverDn%cgebrd", LETTER)(handle, m, n, d.at, d.ld, diagonals[0], diagonals[1], taus[0], taus[1], work,
-                                      lwork, info), 0);
+                                      lwork, info),
+       0);
     IS(number(info), 0);
     cudaFree(work);
     double diagonal[64], beside[64];
@@ -80,13 +83,13 @@ static void bidiagonal(int type, int m, int n)
             E(rows, i, j) = E(raw, i, j);
     }
     struct dev q = device(type, raw), p = device(type, rows);
-    IS(F("cusolverDn%c%sgbr_bufferSize", LETTER, or(type))(handle, 0, m, n, n, q.at, q.ld, taus[0], &lwork), 0);
+    IS(F("cusolverDn%c%sgbr_bufferSize", LETTER, or (type))(handle, 0, m, n, n, q.at, q.ld, taus[0], &lwork), 0);
     work = room(type);
-    IS(F("cusolverDn%c%sgbr", LETTER, or(type))(handle, 0, m, n, n, q.at, q.ld, taus[0], work, lwork, info), 0);
+    IS(F("cusolverDn%c%sgbr", LETTER, or (type))(handle, 0, m, n, n, q.at, q.ld, taus[0], work, lwork, info), 0);
     cudaFree(work);
-    IS(F("cusolverDn%c%sgbr_bufferSize", LETTER, or(type))(handle, 1, n, n, m, p.at, p.ld, taus[1], &lwork), 0);
+    IS(F("cusolverDn%c%sgbr_bufferSize", LETTER, or (type))(handle, 1, n, n, m, p.at, p.ld, taus[1], &lwork), 0);
     work = room(type);
-    IS(F("cusolverDn%c%sgbr", LETTER, or(type))(handle, 1, n, n, m, p.at, p.ld, taus[1], work, lwork, info), 0);
+    IS(F("cusolverDn%c%sgbr", LETTER, or (type))(handle, 1, n, n, m, p.at, p.ld, taus[1], work, lwork, info), 0);
     IS(number(info), 0);
     struct mat qm = fetched(q), pm = fetched(p);
     SMALL(not_orthogonal(qm), "orgbr Q");
@@ -115,9 +118,9 @@ static void tridiagonal(int type, int n, int uplo)
             E(t, i, i + 1) = E(t, i + 1, i) = beside[i];
     }
     struct dev q = device(type, fetch(d));
-    IS(F("cusolverDn%c%sgtr_bufferSize", LETTER, or(type))(handle, uplo, n, q.at, q.ld, tau, &lwork), 0);
+    IS(F("cusolverDn%c%sgtr_bufferSize", LETTER, or (type))(handle, uplo, n, q.at, q.ld, tau, &lwork), 0);
     work = room(type);
-    IS(F("cusolverDn%c%sgtr", LETTER, or(type))(handle, uplo, n, q.at, q.ld, tau, work, lwork, info), 0);
+    IS(F("cusolverDn%c%sgtr", LETTER, or (type))(handle, uplo, n, q.at, q.ld, tau, work, lwork, info), 0);
     IS(number(info), 0);
     cudaFree(work);
     struct mat qm = fetched(q);
@@ -126,11 +129,13 @@ static void tridiagonal(int type, int n, int uplo)
     for (int side = 0; side < 2; side++)
         for (int op = 0; op < 3; op += type < 2 ? 1 : 2) {
             struct dev m = device(type, side ? c2 : c);
-            IS(F("cusolverDn%c%smtr_bufferSize", LETTER, or(type))(handle, side, uplo, op, m.m, m.n, d.at, d.ld, tau,
-                                                                   m.at, m.ld, &lwork), 0);
+            IS(F("cusolverDn%c%smtr_bufferSize", LETTER, or (type))(handle, side, uplo, op, m.m, m.n, d.at, d.ld, tau,
+                                                                    m.at, m.ld, &lwork),
+               0);
             work = room(type);
-            IS(F("cusolverDn%c%smtr", LETTER, or(type))(handle, side, uplo, op, m.m, m.n, d.at, d.ld, tau, m.at, m.ld,
-                                                        work, lwork, info), 0);
+            IS(F("cusolverDn%c%smtr", LETTER, or (type))(handle, side, uplo, op, m.m, m.n, d.at, d.ld, tau, m.at, m.ld,
+                                                         work, lwork, info),
+               0);
             cudaFree(work);
             struct mat turned = op ? product(OP_C, qm, OP_N, identity(n, n)) : qm;
             SAME(fetched(m), side ? product(OP_N, c2, OP_N, turned) : product(OP_N, turned, OP_N, c), "ormtr");
@@ -140,7 +145,7 @@ static void tridiagonal(int type, int n, int uplo)
 static void errors(int type)
 {
     void *a = memory(4096);
-    const char *o = or(type), *s = sy(type);
+    const char *o = or (type), *s = sy(type);
     IS(F("cusolverDn%cgeqrf", LETTER)(handle, 2, 2, a, 2, a, a, 0, info), INVALID);
     IS(F("cusolverDn%cgeqrf", LETTER)(handle, 2, 2, a, 1, a, a, 256, info), INVALID);
     IS(F("cusolverDn%cgeqrf_bufferSize", LETTER)(handle, -2, 2, a, 2, &lwork), INVALID);

@@ -39,8 +39,7 @@ int musolverDnGetStream(struct handle *h, void **stream) { return h ? (*stream =
 
 #define LAPACK(x, OR, SY) \
     extern void x##getrf_(int *, int *, void *, int *, int *, int *); \
-    extern void x##getrs_(const char *, int *, int *, const void *, int *, const int *, void *, int *, int *, \
-                          size_t); \
+    extern void x##getrs_(const char *, int *, int *, const void *, int *, const int *, void *, int *, int *, size_t); \
     extern void x##potrs_(const char *, int *, int *, const void *, int *, void *, int *, int *, size_t); \
     extern void x##geqrf_(int *, int *, void *, int *, void *, void *, int *, int *); \
     extern void x##OR##gqr_(int *, int *, int *, void *, int *, const void *, void *, int *, int *); \
@@ -99,7 +98,7 @@ QR(Z, z, 16, un)
         musaDeviceSynchronize(); \
         if (!h || !job(left) || !job(right) || !e || mode != OUTOFPLACE || !buffer) \
             return INVALID; \
-        memset(e, 0, size * (size_t)n); \
+        memset(e, 0, size *(size_t)n); \
         if (is_complex) \
             x##gesvd_(job(left), job(right), &m, &n, a, &lda, s, u, &ldu, v, &ldv, buffer, &lwork, reals, &told, \
                       (size_t)1, (size_t)1); \

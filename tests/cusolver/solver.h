@@ -15,7 +15,7 @@ enum { INVALID = 3, NOT_INITIALIZED = 1 };
 #define F(...) ((int (*)())symbol(__VA_ARGS__))
 #define LETTER letter_of[type]
 static inline const char *sy(int type) { return type < 2 ? "sy" : "he"; }
-static inline const char *or(int type) { return type < 2 ? "or" : "un"; }
+static inline const char * or (int type) { return type < 2 ? "or" : "un"; }
 static inline int cuda_type(int type) { return (int[]){0, 1, 4, 5}[type]; }
 
 /* A matrix on the host, packed by columns; and one on the device, whose columns lie `ld` apart. */

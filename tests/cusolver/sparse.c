@@ -20,8 +20,11 @@ static void solutions(int type, int n)
     static const struct {
         const char *name;
         bool device, positive;
-    } of[] = {{"lsvluHost", false, false}, {"lsvqrHost", false, false}, {"lsvqr", true, false},
-              {"lsvcholHost", false, true}, {"lsvchol", true, true}};
+    } of[] = {{"lsvluHost", false, false},
+              {"lsvqrHost", false, false},
+              {"lsvqr", true, false},
+              {"lsvcholHost", false, true},
+              {"lsvchol", true, true}};
     for (int k = 0; k < 5; k++)
         for (int reorder = 0; reorder < 4; reorder++) {
             struct mat a = of[k].positive ? scattered_positive(type, n, 2) : scattered(type, n, n, 2, upto(2));
@@ -31,7 +34,8 @@ static void solutions(int type, int n)
             void *d_right = on_the_device(right, (size_t)n * size_of(type)), *d_left = memory((size_t)n * 16);
             int where = 5;
             IS(lsv(of[k].name, s, of[k].device, of[k].device ? d_right : right, 1e-6, reorder,
-                   of[k].device ? d_left : left, &where), 0);
+                   of[k].device ? d_left : left, &where),
+               0);
             IS(where, -1);
             struct mat got = of[k].device ? brought(type, d_left, n) : unpacked(type, left, n);
             SMALL(distance(product(OP_N, a, OP_N, got), b), of[k].name);
@@ -64,9 +68,10 @@ static void large(int type, int side)
     double norm = 0;
     free(right);
     right = packed(type, c.at, m);
-    IS(((int (*)(void *, int, int, int, void *, void *, int *, int *, void *, double, int *, void *, int *, double *))
-            symbol("cusolverSp%ccsrlsqvqrHost", LETTER))(handle, m, n, t.nnz, t.descr, t.val, t.row, t.col, right, 1e-9,
-                                                         &rank, left, p, &norm), 0);
+    IS(((int (*)(void *, int, int, int, void *, void *, int *, int *, void *, double, int *, void *, int *,
+                 double *))symbol("cusolverSp%ccsrlsqvqrHost", LETTER))(handle, m, n, t.nnz, t.descr, t.val, t.row,
+                                                                        t.col, right, 1e-9, &rank, left, p, &norm),
+       0);
     IS(rank, n - 1);
     TRUE(is_permutation(p, n), "lsqvqr: no permutation");
     struct mat rest = product(OP_N, tall, OP_N, unpacked(type, left, n));

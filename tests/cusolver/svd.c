@@ -41,7 +41,8 @@ static void classic(int type, int m, int n)
     IS(F("cusolverDn%cgesvd_bufferSize", LETTER)(handle, m, n, &lwork), 0);
     work = room(type);
     IS(F("cusolverDn%cgesvd", LETTER)(handle, 'A', 'A', m, n, d.at, d.ld, values, u.at, u.ld, vt.at, vt.ld, work, lwork,
-                                      rwork, info), 0);
+                                      rwork, info),
+       0);
     IS(number(info), 0);
     reals(type, values, s, n);
     descending(type, s, n);
@@ -54,7 +55,8 @@ static void classic(int type, int m, int n)
     for (int i = 0; i < 14; i++) {
         put(d, a);
         IS(F("cusolverDn%cgesvd", LETTER)(handle, jobs[i][0], jobs[i][1], m, n, d.at, d.ld, values, u.at, u.ld, vt.at,
-                                          vt.ld, work, lwork, NULL, info), 0);
+                                          vt.ld, work, lwork, NULL, info),
+           0);
         IS(number(info), 0);
         reals(type, values, other, n);
         for (int k = 0; k < n; k++)
@@ -68,13 +70,17 @@ static void classic(int type, int m, int n)
             SAME(composed(left, other, turned(square), n), a, "gesvd in part");
     }
     IS(F("cusolverDn%cgesvd", LETTER)(handle, 'Q', 'A', m, n, d.at, d.ld, values, u.at, u.ld, vt.at, vt.ld, work, lwork,
-                                      NULL, info), INVALID);
+                                      NULL, info),
+       INVALID);
     IS(F("cusolverDn%cgesvd", LETTER)(handle, 'O', 'O', m, n, d.at, d.ld, values, u.at, u.ld, vt.at, vt.ld, work, lwork,
-                                      NULL, info), INVALID);
+                                      NULL, info),
+       INVALID);
     IS(F("cusolverDn%cgesvd", LETTER)(handle, 'A', 'A', m, n, d.at, d.ld, values, u.at, m - 1, vt.at, vt.ld, work,
-                                      lwork, NULL, info), INVALID);
+                                      lwork, NULL, info),
+       INVALID);
     IS(F("cusolverDn%cgesvd", LETTER)(handle, 'A', 'A', m, n, d.at, d.ld, values, u.at, u.ld, vt.at, vt.ld, work, 0,
-                                      NULL, info), INVALID);
+                                      NULL, info),
+       INVALID);
     IS(F("cusolverDn%cgesvd_bufferSize", LETTER)(handle, n, m + 1, &lwork), INVALID);
     IS(F("cusolverDn%cgesvd_bufferSize", LETTER)(NULL, m, n, &lwork), NOT_INITIALIZED);
     /* 64 bits */
@@ -82,10 +88,12 @@ static void classic(int type, int m, int n)
     size_t on_device = 0, on_host = 0;
     put(d, a);
     IS(F("cusolverDnXgesvd_bufferSize")(handle, NULL, 'A', 'A', (long)m, (long)n, t, d.at, (long)d.ld, r, values, t,
-                                        u.at, (long)u.ld, t, vt.at, (long)vt.ld, t, &on_device, &on_host), 0);
+                                        u.at, (long)u.ld, t, vt.at, (long)vt.ld, t, &on_device, &on_host),
+       0);
     void *more = memory(on_device);
     IS(F("cusolverDnXgesvd")(handle, NULL, 'A', 'A', (long)m, (long)n, t, d.at, (long)d.ld, r, values, t, u.at,
-                             (long)u.ld, t, vt.at, (long)vt.ld, t, more, on_device, NULL, on_host, info), 0);
+                             (long)u.ld, t, vt.at, (long)vt.ld, t, more, on_device, NULL, on_host, info),
+       0);
     IS(number(info), 0);
     reals(type, values, other, n);
     SAME(composed(fetch(u), other, turned(fetch(vt)), n), a, "Xgesvd");
@@ -97,8 +105,8 @@ static void rotated(int type, int m, int n, int econ)
 {
     int least = m < n ? m : n;
     struct mat a = random_mat(type, m, n);
-    struct dev d = device(type, a), u = device(type, mat(m, econ ? least : m)), v = device(type, mat(n,
-                                                                                                     econ ? least : n));
+    struct dev d = device(type, a), u = device(type, mat(m, econ ? least : m)),
+               v = device(type, mat(n, econ ? least : n));
     void *values = memory((size_t)least * 8), *params = NULL, *work;
     double s[64], other[64], residual = -1, error = -1;
     int sweeps = -1;
@@ -107,10 +115,12 @@ static void rotated(int type, int m, int n, int econ)
     IS(F("cusolverDnXgesvdjSetMaxSweeps")(params, 15), 0);
     IS(F("cusolverDnXgesvdjSetSortEig")(params, 1), 0);
     IS(F("cusolverDn%cgesvdj_bufferSize", LETTER)(handle, 1, econ, m, n, d.at, d.ld, values, u.at, u.ld, v.at, v.ld,
-                                                  &lwork, params), 0);
+                                                  &lwork, params),
+       0);
     work = room(type);
     IS(F("cusolverDn%cgesvdj", LETTER)(handle, 1, econ, m, n, d.at, d.ld, values, u.at, u.ld, v.at, v.ld, work, lwork,
-                                       info, params), 0);
+                                       info, params),
+       0);
     IS(number(info), 0);
     reals(type, values, s, least);
     descending(type, s, least);
@@ -124,24 +134,29 @@ static void rotated(int type, int m, int n, int econ)
     SMALL(residual / (10 * least), "gesvdj's residual");
     put(d, a);
     IS(F("cusolverDn%cgesvdj", LETTER)(handle, 0, econ, m, n, d.at, d.ld, values, NULL, 1, NULL, 1, work, lwork, info,
-                                       params), 0);
+                                       params),
+       0);
     reals(type, values, other, least);
     for (int i = 0; i < least; i++)
         SMALL(fabs(other[i] - s[i]) / 10, "gesvdj without vectors");
     IS(F("cusolverDn%cgesvdj", LETTER)(handle, 1, econ, m, n, d.at, d.ld, values, u.at, u.ld, v.at, n - 1, work, lwork,
-                                       info, params), INVALID);
+                                       info, params),
+       INVALID);
     IS(F("cusolverDnDestroyGesvdjInfo")(params), 0);
     IS(F("cusolverDn%cgesvdj", LETTER)(handle, 1, econ, m, n, d.at, d.ld, values, u.at, u.ld, v.at, v.ld, work, lwork,
-                                       info, params), INVALID);
+                                       info, params),
+       INVALID);
     cudaFree(work);
     long t = cuda_type(type), r = type == 0 || type == 2 ? 0 : 1;
     size_t on_device = 0, on_host = 0;
     put(d, a);
     IS(F("cusolverDnXgesvdp_bufferSize")(handle, NULL, 1, econ, (long)m, (long)n, t, d.at, (long)d.ld, r, values, t,
-                                         u.at, (long)u.ld, t, v.at, (long)v.ld, t, &on_device, &on_host), 0);
+                                         u.at, (long)u.ld, t, v.at, (long)v.ld, t, &on_device, &on_host),
+       0);
     work = memory(on_device);
     IS(F("cusolverDnXgesvdp")(handle, NULL, 1, econ, (long)m, (long)n, t, d.at, (long)d.ld, r, values, t, u.at,
-                              (long)u.ld, t, v.at, (long)v.ld, t, work, on_device, NULL, on_host, info, &error), 0);
+                              (long)u.ld, t, v.at, (long)v.ld, t, work, on_device, NULL, on_host, info, &error),
+       0);
     IS(number(info), 0);
     IS(error == 0, 1);
     reals(type, values, other, least);
@@ -153,11 +168,12 @@ static void rotated(int type, int m, int n, int econ)
     put(d, a);
     IS(F("cusolverDnXgesvdr_bufferSize")(handle, NULL, 'S', 'S', (long)m, (long)n, (long)k, 0L, 2L, t, d.at, (long)d.ld,
                                          r, values, t, uk.at, (long)uk.ld, t, vk.at, (long)vk.ld, t, &on_device,
-                                         &on_host), 0);
+                                         &on_host),
+       0);
     work = memory(on_device);
     IS(F("cusolverDnXgesvdr")(handle, NULL, 'S', 'S', (long)m, (long)n, (long)k, 0L, 2L, t, d.at, (long)d.ld, r, values,
-                              t, uk.at, (long)uk.ld, t, vk.at, (long)vk.ld, t, work, on_device, NULL, on_host,
-                                  info), 0);
+                              t, uk.at, (long)uk.ld, t, vk.at, (long)vk.ld, t, work, on_device, NULL, on_host, info),
+       0);
     IS(number(info), 0);
     reals(type, values, other, k);
     SAME(composed(fetch(uk), other, fetch(vk), k), composed(head(um, k), s, head(vm, k), k), "Xgesvdr");
@@ -175,10 +191,12 @@ static void batch(int type, int m, int n)
     double s[64];
     IS(F("cusolverDnCreateGesvdjInfo")(&params), 0);
     IS(F("cusolverDn%cgesvdjBatched_bufferSize", LETTER)(handle, 1, m, n, d.at, d.ld, values, u.at, u.ld, v.at, v.ld,
-                                                         &lwork, params, BATCH), 0);
+                                                         &lwork, params, BATCH),
+       0);
     void *work = room(type);
     IS(F("cusolverDn%cgesvdjBatched", LETTER)(handle, 1, m, n, d.at, d.ld, values, u.at, u.ld, v.at, v.ld, work, lwork,
-                                              infos, params, BATCH), 0);
+                                              infos, params, BATCH),
+       0);
     reals(type, values, s, least * BATCH);
     struct mat um = fetch(u), vm = fetch(v);
     for (int i = 0; i < BATCH; i++) {
@@ -188,7 +206,8 @@ static void batch(int type, int m, int n)
         SAME(composed(ui, s + i * least, vi, least), ai, "gesvdjBatched");
     }
     IS(F("cusolverDn%cgesvdjBatched", LETTER)(handle, 1, m, n, d.at, d.ld, values, u.at, u.ld, v.at, v.ld, work, lwork,
-                                              infos, params, 0), 0);
+                                              infos, params, 0),
+       0);
     IS(F("cusolverDnDestroyGesvdjInfo")(params), 0);
     cudaFree(work);
     /* the k greatest, with gaps between the matrices */
@@ -197,10 +216,12 @@ static void batch(int type, int m, int n)
     double norms[BATCH];
     long long sa = (long long)d.ld * n, ss = least, su = (long long)u.ld * m, sv = (long long)v.ld * n;
     IS(F("cusolverDn%cgesvdaStridedBatched_bufferSize", LETTER)(handle, 1, k, m, n, d.at, d.ld, sa, values, ss, u.at,
-                                                                u.ld, su, v.at, v.ld, sv, &lwork, BATCH), 0);
+                                                                u.ld, su, v.at, v.ld, sv, &lwork, BATCH),
+       0);
     work = room(type);
     IS(F("cusolverDn%cgesvdaStridedBatched", LETTER)(handle, 1, k, m, n, d.at, d.ld, sa, values, ss, u.at, u.ld, su,
-                                                     v.at, v.ld, sv, work, lwork, infos, norms, BATCH), 0);
+                                                     v.at, v.ld, sv, work, lwork, infos, norms, BATCH),
+       0);
     reals(type, values, s, least * BATCH);
     um = fetch(u);
     vm = fetch(v);
@@ -215,7 +236,8 @@ static void batch(int type, int m, int n)
         SMALL(fabs(sqrt(sum) - norms[i]) / 10, "gesvda's norm");
     }
     IS(F("cusolverDn%cgesvdaStridedBatched", LETTER)(handle, 1, least + 1, m, n, d.at, d.ld, sa, values, ss, u.at, u.ld,
-                                                     su, v.at, v.ld, sv, work, lwork, infos, norms, BATCH), INVALID);
+                                                     su, v.at, v.ld, sv, work, lwork, infos, norms, BATCH),
+       INVALID);
     cudaFree(work);
 }
 

@@ -23,13 +23,16 @@ static void factors(int type, int n)
             put(d, a);
             put(e, b);
             IS(F("cusolverDnXgetrf_bufferSize")(handle, NULL, (long)n, (long)n, t, d.at, (long)d.ld, t, &bytes,
-                                                &on_host), 0);
+                                                &on_host),
+               0);
             work = memory(bytes);
             IS(F("cusolverDnXgetrf")(handle, NULL, (long)n, (long)n, t, d.at, (long)d.ld, pivots ? ipiv : NULL, t, work,
-                                     bytes, NULL, on_host, info), 0);
+                                     bytes, NULL, on_host, info),
+               0);
             IS(number(info), 0);
             IS(F("cusolverDnXgetrs")(handle, NULL, op, (long)n, 2L, t, d.at, (long)d.ld, pivots ? ipiv : NULL, t, e.at,
-                                     (long)e.ld, info), 0);
+                                     (long)e.ld, info),
+               0);
             IS(number(info), 0);
             struct mat x = fetch(e);
             double size = 1;
@@ -65,7 +68,8 @@ static void factors(int type, int n)
             IS(F("cusolverDnXtrtri_bufferSize")(handle, uplo, unit, (long)n, t, d.at, (long)d.ld, &bytes, &on_host), 0);
             work = memory(bytes);
             IS(F("cusolverDnXtrtri")(handle, uplo, unit, (long)n, t, d.at, (long)d.ld, work, bytes, NULL, on_host,
-                                     info), 0);
+                                     info),
+               0);
             IS(number(info), 0);
             SMALL(distance(product(OP_N, r, OP_N, triangle(fetch(d), uplo == UPPER, unit, n, n)), identity(n, n)),
                   "Xtrtri");
@@ -75,20 +79,24 @@ static void factors(int type, int n)
     void *tau = memory((size_t)n * 16);
     put(d, a);
     IS(F("cusolverDnXgeqrf_bufferSize")(handle, NULL, (long)n, (long)n, t, d.at, (long)d.ld, t, tau, t, &bytes,
-                                        &on_host), 0);
+                                        &on_host),
+       0);
     work = memory(bytes);
     IS(F("cusolverDnXgeqrf")(handle, NULL, (long)n, (long)n, t, d.at, (long)d.ld, t, tau, t, work, bytes, NULL, on_host,
-                             info), 0);
+                             info),
+       0);
     IS(number(info), 0);
     struct mat r = triangle(fetch(d), true, false, n, n);
     SAME(product(OP_C, r, OP_N, r), product(OP_C, a, OP_N, a), "Xgeqrf");
     IS(F("cusolverDnXgeqrf")(handle, NULL, (long)n, (long)n, t, d.at, (long)d.ld, 2L, tau, t, work, bytes, NULL,
-                             on_host, info), INVALID);
+                             on_host, info),
+       INVALID);
     IS(F("cusolverDnXgetrf")(handle, NULL, (long)n, (long)n, t, d.at, (long)d.ld, ipiv, t, work, (size_t)0, NULL,
-                             on_host,
-                             info), INVALID);
+                             on_host, info),
+       INVALID);
     IS(F("cusolverDnXgetrf")(handle, NULL, (long)n, (long)n, 2L, d.at, (long)d.ld, ipiv, t, work, bytes, NULL, on_host,
-                             info), INVALID);
+                             info),
+       INVALID);
     IS(F("cusolverDnXgetrf_bufferSize")(handle, NULL, (long)n, (long)n, t, d.at, (long)n - 1, t, &bytes, &on_host),
        INVALID);
     IS(F("cusolverDnXpotrf_bufferSize")(NULL, NULL, 0, (long)n, t, d.at, (long)n, t, &bytes, &on_host),
@@ -116,23 +124,27 @@ static void refined(int type, const char *letters, int m, int n)
        0);
     void *work = memory(bytes);
     IS(F("cusolverDn%sgesv", letters)(handle, n, 2, d.at, d.ld, ipiv, e.at, e.ld, x.at, x.ld, work, bytes, &iterations,
-                                      info), 0);
+                                      info),
+       0);
     IS(number(info), 0);
     IS(iterations, 0);
     SAME(fetch(d), a, "gesv leaves A");
     SAME(fetch(e), b, "gesv leaves B");
     SMALL(distance(product(OP_N, a, OP_N, fetch(x)), b), "gesv");
     IS(F("cusolverDn%sgesv", letters)(handle, n, 2, d.at, d.ld, ipiv, e.at, e.ld, x.at, x.ld, work, (size_t)none,
-                                      &iterations, info), 31);
-    IS(F("cusolverDn%sgesv", letters)(handle, n, 2, d.at, n - 1, ipiv, e.at, e.ld, x.at, x.ld, work, bytes,
-                                      &iterations, info), INVALID);
+                                      &iterations, info),
+       31);
+    IS(F("cusolverDn%sgesv", letters)(handle, n, 2, d.at, n - 1, ipiv, e.at, e.ld, x.at, x.ld, work, bytes, &iterations,
+                                      info),
+       INVALID);
     cudaFree(work);
     struct dev td = device(type, tall), ts = device(type, sides);
     IS(F("cusolverDn%sgels_bufferSize", letters)(handle, m, n, 2, td.at, td.ld, ts.at, ts.ld, x.at, x.ld, NULL, &bytes),
        0);
     work = memory(bytes);
     IS(F("cusolverDn%sgels", letters)(handle, m, n, 2, td.at, td.ld, ts.at, ts.ld, x.at, x.ld, work, bytes, &iterations,
-                                      info), 0);
+                                      info),
+       0);
     IS(number(info), 0);
     /* what is left is orthogonal to the columns */
     struct mat rest = product(OP_N, tall, OP_N, fetch(x));
@@ -160,15 +172,17 @@ static void refined(int type, const char *letters, int m, int n)
     IS(F("cusolverDnIRSXgesv_bufferSize")(handle, params, n, 2, &bytes), 0);
     work = memory(bytes);
     IS(F("cusolverDnIRSXgesv")(handle, params, infos, n, 2, d.at, d.ld, e.at, e.ld, x.at, x.ld, work, bytes,
-                               &iterations,
-                               info), 0);
+                               &iterations, info),
+       0);
     SMALL(distance(product(OP_N, a, OP_N, fetch(x)), b), "IRSXgesv");
     IS(F("cusolverDnIRSInfosGetNiters")(infos, &limit), 0);
     IS(limit, iterations);
     IS(F("cusolverDnIRSXgesv")(handle, NULL, infos, n, 2, d.at, d.ld, e.at, e.ld, x.at, x.ld, work, bytes, &iterations,
-                               info), 12);
+                               info),
+       12);
     IS(F("cusolverDnIRSXgesv")(handle, params, NULL, n, 2, d.at, d.ld, e.at, e.ld, x.at, x.ld, work, bytes, &iterations,
-                               info), 25);
+                               info),
+       25);
     IS(F("cusolverDnIRSInfosDestroy")(infos), 0);
     IS(F("cusolverDnIRSParamsDestroy")(params), 0);
 }
@@ -246,9 +260,10 @@ static void ordered(void)
 
 int main(void)
 {
-    static const char *const letters[4][6] = {
-        {"SS", "SH", "SB", "SX"}, {"DD", "DS", "DH", "DB", "DX"}, {"CC", "CK", "CE", "CY"}, {"ZZ", "ZC", "ZK", "ZE",
-                                                                                             "ZY"}};
+    static const char *const letters[4][6] = {{"SS", "SH", "SB", "SX"},
+                                              {"DD", "DS", "DH", "DB", "DX"},
+                                              {"CC", "CK", "CE", "CY"},
+                                              {"ZZ", "ZC", "ZK", "ZE", "ZY"}};
     IS(start(), 0);
     info = memory(64);
     for (int type = 0; type < 4; type++) {

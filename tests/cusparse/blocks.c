@@ -219,16 +219,29 @@ static void conversions(int type)
          *total = device(NULL, 4), *buf = device(NULL, 64);
     CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, int, int, V, V, V, V))symbol("cusparse%cgebsr2csr", c))(
                 handle, a.dir, mb, nb, descr, a.val, a.ptr, a.ind, high, wide, descr, v, p, j));
-    struct bsr rows = {.type = type, .mb = m, .nb = n, .high = 1, .wide = 1, .base = base, .nnzb = (int)elements,
-                       .ptr = p, .ind = j, .val = v};
+    struct bsr rows = {.type = type,
+                       .mb = m,
+                       .nb = n,
+                       .high = 1,
+                       .wide = 1,
+                       .base = base,
+                       .nnzb = (int)elements,
+                       .ptr = p,
+                       .ind = j,
+                       .val = v};
     num *d = bsr_dense(&rows);
     for (int i = 0; i < m * n; i++)
         SAME(d[i], a.dense[i], type, 0, "gebsr2csr");
     free(d);
     for (int from_blocks = 0; from_blocks < 2; from_blocks++) {
         int high2 = 1 + upto(4), wide2 = 1 + upto(4);
-        struct bsr t = {.type = type, .mb = (m + high2 - 1) / high2, .nb = (n + wide2 - 1) / wide2, .high = high2,
-                        .wide = wide2, .dir = a.dir, .base = base};
+        struct bsr t = {.type = type,
+                        .mb = (m + high2 - 1) / high2,
+                        .nb = (n + wide2 - 1) / wide2,
+                        .high = high2,
+                        .wide = wide2,
+                        .dir = a.dir,
+                        .base = base};
         t.ptr = device(NULL, (size_t)(t.mb + 1) * 4);
         if (from_blocks) {
             CALL(0, ((int (*)(void *, int, int, int, int, V, V, V, V, int, int, int, int, int *))symbol(
@@ -236,16 +249,17 @@ static void conversions(int type)
                                                                 a.ind, high, wide, high2, wide2, &size));
             t.nnzb = count(((int (*)(void *, int, int, int, int, V, V, V, int, int, V, V, int, int, V, V))symbol(
                                "cusparseXgebsr2gebsrNnz"))(handle, a.dir, mb, nb, a.nnzb, descr, a.ptr, a.ind, high,
-                                                           wide, descr, t.ptr, high2, wide2,
-                                                           on_device ? total : &host, buf),
+                                                           wide, descr, t.ptr, high2, wide2, on_device ? total : &host,
+                                                           buf),
                            total, &host);
         } else {
-            CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, int, int, int *))symbol(
-                        "cusparse%ccsr2gebsr_bufferSize", c))(handle, a.dir, m, n, descr, v, p, j, high2, wide2, &size));
-            t.nnzb = count(((int (*)(void *, int, int, int, V, V, V, V, V, int, int, V, V))symbol(
-                               "cusparseXcsr2gebsrNnz"))(handle, a.dir, m, n, descr, p, j, descr, t.ptr, high2, wide2,
-                                                         on_device ? total : &host, buf),
-                           total, &host);
+            CALL(0,
+                 ((int (*)(void *, int, int, int, V, V, V, V, int, int, int *))symbol(
+                     "cusparse%ccsr2gebsr_bufferSize", c))(handle, a.dir, m, n, descr, v, p, j, high2, wide2, &size));
+            t.nnzb = count(
+                ((int (*)(void *, int, int, int, V, V, V, V, V, int, int, V, V))symbol("cusparseXcsr2gebsrNnz"))(
+                    handle, a.dir, m, n, descr, p, j, descr, t.ptr, high2, wide2, on_device ? total : &host, buf),
+                total, &host);
         }
         int want = 0;
         for (int r = 0; r < t.mb; r++)
@@ -275,14 +289,22 @@ static void conversions(int type)
         free(d), cudaFree(t.ptr), cudaFree(t.ind), cudaFree(t.val);
     }
     /* blocks by columns: the transpose of the places, blocks as they were */
-    struct bsr t = {.type = type, .mb = nb, .nb = mb, .high = high, .wide = wide, .dir = a.dir, .base = base,
-                    .nnzb = a.nnzb, .ptr = device(NULL, (size_t)(nb + 1) * 4), .ind = device(NULL, (size_t)a.nnzb * 4),
+    struct bsr t = {.type = type,
+                    .mb = nb,
+                    .nb = mb,
+                    .high = high,
+                    .wide = wide,
+                    .dir = a.dir,
+                    .base = base,
+                    .nnzb = a.nnzb,
+                    .ptr = device(NULL, (size_t)(nb + 1) * 4),
+                    .ind = device(NULL, (size_t)a.nnzb * 4),
                     .val = device(NULL, elements * 16)};
     CALL(0, ((int (*)(void *, int, int, int, V, V, V, int, int, int *))symbol("cusparse%cgebsr2gebsc_bufferSize", c))(
                 handle, mb, nb, a.nnzb, a.val, a.ptr, a.ind, high, wide, &size));
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, int, int, V, V, V, int, int, V))symbol(
-                "cusparse%cgebsr2gebsc", c))(handle, mb, nb, a.nnzb, a.val, a.ptr, a.ind, high, wide, t.val, t.ind,
-                                             t.ptr, 1, base, buf));
+    CALL(0,
+         ((int (*)(void *, int, int, int, V, V, V, int, int, V, V, V, int, int, V))symbol("cusparse%cgebsr2gebsc", c))(
+             handle, mb, nb, a.nnzb, a.val, a.ptr, a.ind, high, wide, t.val, t.ind, t.ptr, 1, base, buf));
     d = bsr_dense(&t);
     for (int r = 0; r < mb * nb; r++)
         for (int i = 0; i < high * wide; i++)

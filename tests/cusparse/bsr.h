@@ -31,8 +31,7 @@ static inline struct bsr bsr(int type, int mb, int nb, int high, int wide, int d
     s.there = calloc((size_t)(mb * nb) + 1, 1);
     for (int r = 0; r < mb; r++)
         for (int c = 0; c < nb; c++)
-            s.there[r * nb + c] = hermitian && c < r ? s.there[c * nb + r]
-                                                     : upto(100) < density || (square && r == c);
+            s.there[r * nb + c] = hermitian && c < r ? s.there[c * nb + r] : upto(100) < density || (square && r == c);
     for (int i = 0; i < mb * high; i++)
         for (int j = 0; j < cols; j++) {
             num v = value(type);

@@ -16,8 +16,7 @@ static void vectors(int type)
     num alpha = special(type);
     upload(x), upload(y);
     CALL(0, ((int (*)(void *, int, V, V, V, V, int))symbol("cusparse%caxpyi", c))(handle, nnz, scalar(type, alpha),
-            x.at,
-                                                                                 di, y.at, base));
+                                                                                  x.at, di, y.at, base));
     for (int k = 0; k < nnz; k++)
         y.ref[ind[k] - base] += alpha * x.ref[k];
     COMPARE(y, 1, "axpyi");
@@ -56,9 +55,9 @@ static void dense_forms(int type, int columns)
     int host;
     CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, V))symbol("cusparse%cnnz", c))(
                 handle, columns, m, n, descr, a.at, ld, counts, on_device ? total : &host));
-    CALL(0, ((int (*)(void *, int, int, V, V, int, V, V, V, V))symbol("cusparse%cdense2%s", c,
-            columns ? "csc" : "csr"))(
-                handle, m, n, descr, a.at, ld, counts, val, columns ? ind : ptr, columns ? ptr : ind));
+    CALL(0,
+         ((int (*)(void *, int, int, V, V, int, V, V, V, V))symbol("cusparse%cdense2%s", c, columns ? "csc" : "csr"))(
+             handle, m, n, descr, a.at, ld, counts, val, columns ? ind : ptr, columns ? ptr : ind));
     CALL(nnz, host_ints(ptr, lines + 1)[lines]);
     struct buffer back = b;
     for (int j = 0; j < n; j++)
@@ -107,13 +106,11 @@ static void solves(int type, int many)
         CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, void *, int *))symbol("cusparse%ccsrsv2_bufferSize", c))(
                     handle, op, m, a.nnz, descr, a.val, a.ptr, a.ind, info, &size));
         buf = device(NULL, (size_t)size);
-        CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%ccsrsv2_analysis",
-                c))(
-                    handle, op, m, a.nnz, descr, a.val, a.ptr, a.ind, info, 1, buf));
+        CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, void *, int, void *))symbol(
+                    "cusparse%ccsrsv2_analysis", c))(handle, op, m, a.nnz, descr, a.val, a.ptr, a.ind, info, 1, buf));
         CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, V, void *, V, V, int, void *))symbol(
                     "cusparse%ccsrsv2_solve", c))(handle, op, m, a.nnz, pa, descr, a.val, a.ptr, a.ind, info, f.at,
-                            x.at,
-                                                  1, buf));
+                                                  x.at, 1, buf));
         CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseXcsrsv2_zeroPivot"))(handle, info, &position));
         CALL(0, ((int (*)(void *))symbol("cusparseDestroyCsrsv2Info"))(info));
     }
@@ -126,8 +123,7 @@ static void solves(int type, int many)
             num sum = 0;
             for (int k = 0; k < m; k++) {
                 int r = op ? k : i, q = op ? i : k;
-                num v = r == q ? (unit ? 1 : a.dense[r * m + q])
-                        : (upper ? q > r : q < r) ? a.dense[r * m + q] : 0;
+                num v = r == q ? (unit ? 1 : a.dense[r * m + q]) : (upper ? q > r : q < r) ? a.dense[r * m + q] : 0;
                 sum += conj_if(op == 2, v) * conj_if(opb == 2, x.ref[opb ? k * ld + j : j * ld + k]);
             }
             num want = alpha * conj_if(opb == 2, f.ref[opb ? i * ld + j : j * ld + i]);
@@ -182,8 +178,8 @@ static void gemm2(int type)
                       V))symbol("cusparse%ccsrgemm2", c))(
                 handle, m, n, k, pa, descr, a.nnz, a.val, a.ptr, a.ind, descr, b.nnz, b.val, b.ptr, b.ind, pb,
                 add ? descr : NULL, d.nnz, d.val, add ? d.ptr : NULL, d.ind, descr, val, ptr, ind, info, total));
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int))symbol("cusparse%ccsr2dense", c))(
-                handle, m, n, descr, val, ptr, ind, full.at, m));
+    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int))symbol("cusparse%ccsr2dense", c))(handle, m, n, descr, val,
+                                                                                              ptr, ind, full.at, m));
     if (want)
         COMPARE(full, k, "csrgemm2");
     CALL(0, ((int (*)(void *))symbol("cusparseDestroyCsrgemm2Info"))(info));
@@ -207,8 +203,8 @@ static void products(int type)
             for (int i = 0; i < m; i++)
                 r.ref[j * ldc + i] = NAN;
     upload(r);
-    CALL(0, f(handle, m, n, k, b.nnz, scalar(type, alpha), a.at, lda, b.val, b.ptr, b.ind, scalar(type, beta), r.at,
-              ldc));
+    CALL(0,
+         f(handle, m, n, k, b.nnz, scalar(type, alpha), a.at, lda, b.val, b.ptr, b.ind, scalar(type, beta), r.at, ldc));
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             num sum = 0, *to = &r.ref[j * ldc + i];
@@ -230,7 +226,7 @@ static void products(int type)
     CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
     typedef int ex(void *, int, int, int, int, int, V, int, V, V, int, V, V, V, int, V, int, V, int, int, V);
     CALL(0, ((ex *)symbol("cusparseCsrmvEx_bufferSize"))(handle, 0, 0, m, n, b.nnz, pa, t, descr, b.val, t, b.ptr,
-            b.ind, a.at, t, pb, t, r.at, t, t, &size));
+                                                         b.ind, a.at, t, pb, t, r.at, t, t, &size));
     ex *csrmv = (ex *)symbol("cusparseCsrmvEx");
     CALL(0, csrmv(handle, 0, 0, m, n, b.nnz, pa, t, descr, b.val, t, b.ptr, b.ind, a.at, t, pb, t, r.at, t, t, NULL));
     for (int i = 0; i < m; i++) {

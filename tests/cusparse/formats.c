@@ -35,7 +35,7 @@ static void blocks(int type)
     struct bsr a = bsr(type, mb, nb, high, wide, upto(2), upto(2), 50, 0, 0);
     struct generic g = of_blocks(&a, upto(2));
     int m = mb * high, n = nb * wide, out = op ? n : m, in = op ? m : n;
-#define A(i, k) (op ? conj_if(op == 2, a.dense[(k) * n + (i)]) : a.dense[(i) * n + (k)])
+#define A(i, k) (op ? conj_if(op == 2, a.dense[(k)*n + (i)]) : a.dense[(i)*n + (k)])
     num alpha = special(type), beta = special(type);
     V pa = scalar(type, alpha), pb = scalar(type, beta);
     struct buffer x = buffer(type, (size_t)in), y = buffer(type, (size_t)out);
@@ -149,10 +149,10 @@ static struct sell sell(int type, int rows, int cols, int density, int square)
     s.at[0] = index_array(offsets, slices + 1, wide);
     s.at[1] = index_array(ind, s.size, wide);
     s.at[2] = device(raw, (size_t)s.size * size_of(type));
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
-                upto(2) ? "cusparseCreateSlicedEll" : "cusparseCreateConstSlicedEll"))(
-                &s.descr, rows, cols, nnz, s.size, s.slice, s.at[0], s.at[1], s.at[2], it, it, s.base,
-                cuda_type[type]));
+    CALL(0,
+         ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
+             upto(2) ? "cusparseCreateSlicedEll" : "cusparseCreateConstSlicedEll"))(
+             &s.descr, rows, cols, nnz, s.size, s.slice, s.at[0], s.at[1], s.at[2], it, it, s.base, cuda_type[type]));
     free(offsets), free(ind), free(raw);
     return s;
 }
@@ -230,8 +230,8 @@ static void sliced_solve(int type, int by_rows)
             for (int i = 0; i < n * n; i++)
                 dense[i] *= 2;
             upload(twice);
-            CALL(0, ((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, twice.at,
-                    0));
+            CALL(0,
+                 ((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, twice.at, 0));
             drop(twice);
         } else if (round == 2) {
             for (int i = 0; i < n; i++)
@@ -293,10 +293,10 @@ static void ell(int type)
          *buf = device(NULL, 64);
     CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, V, V, int, int, int))symbol(
                 "cusparseCreateBlockedEll"))(&a, m, n, block, width * block, di, val, I32, base, t));
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_analysis"))(handle, full.descr, a, 0,
-            buf));
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_convert"))(handle, full.descr, a, 0,
-            buf));
+    CALL(0,
+         ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_analysis"))(handle, full.descr, a, 0, buf));
+    CALL(0,
+         ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_convert"))(handle, full.descr, a, 0, buf));
     struct matrix got = matrix(type, m, n);
     for (size_t i = 0; i < got.b.n; i++)
         got.b.ref[i] = 1;
@@ -323,8 +323,8 @@ static void ell(int type)
     void *got_ind, *got_val;
     int got_type, got_base, got_data;
     CALL(0, ((int (*)(V, int64_t *, int64_t *, int64_t *, int64_t *, void **, void **, int *, int *, int *))symbol(
-                "cusparseBlockedEllGet"))(a, &got_rows, &got_cols, &got_block, &got_width, &got_ind, &got_val, &got_type,
-                                          &got_base, &got_data));
+                "cusparseBlockedEllGet"))(a, &got_rows, &got_cols, &got_block, &got_width, &got_ind, &got_val,
+                                          &got_type, &got_base, &got_data));
     CALL(1, got_rows == m && got_cols == n && got_block == block && got_width == width * block && got_ind == di &&
                 got_val == val && got_type == I32 && got_base == base && got_data == t);
     destroy(a), free(ind), cudaFree(di), cudaFree(val), cudaFree(buf);
@@ -442,10 +442,11 @@ static void batched_blocks(int type)
     struct buffer b = buffer(type, (size_t)(k * n)), c = buffer(type, (size_t)(N * m * n));
     upload(b), upload(c);
     void *d = NULL, *db = NULL, *dc = NULL;
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
-                "cusparseCreateBsr"))(&d, mb, nb, blocks, block, block, ptr, ind, val, I32, I32, 0, t, dir ? COL : ROW));
+    CALL(0,
+         ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
+             "cusparseCreateBsr"))(&d, mb, nb, blocks, block, block, ptr, ind, val, I32, I32, 0, t, dir ? COL : ROW));
     CALL(0, ((int (*)(void *, int, int64_t, int64_t, int64_t))symbol("cusparseBsrSetStridedBatch"))(d, N, mb + 1,
-            blocks, each));
+                                                                                                    blocks, each));
     typedef int create(void **, int64_t, int64_t, int64_t, void *, int, int);
     CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&db, k, n, k, b.at, t, COL));
     CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&dc, m, n, m, c.at, t, COL));
@@ -547,9 +548,8 @@ static void nothing(int type)
     for (; some < 2; some++) {
         V pa = scalar(type, 1), pb = scalar(type, beta);
         if (some)
-            CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int,
-                              int))symbol("cusparseCreateBsr"))(&m, rows, 1, 0, 1, 4, ptr, NULL, NULL, I32, I32, 0, t,
-                                                                ROW));
+            CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))
+                         symbol("cusparseCreateBsr"))(&m, rows, 1, 0, 1, 4, ptr, NULL, NULL, I32, I32, 0, t, ROW));
         else
             CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
                         "cusparseCreateSlicedEll"))(&m, rows, 4, 0, 0, 2, ptr, NULL, NULL, I32, I32, 0, t));
@@ -564,9 +564,9 @@ static void nothing(int type)
 
 int main(void)
 {
-    static const int types[][4] = {{0, 0, 0, 0},  {1, 1, 1, 1},  {4, 4, 4, 4},   {5, 5, 5, 5},   {3, 3, 10, 10},
-                                   {3, 3, 0, 0},  {2, 2, 0, 0},  {14, 14, 0, 0}, {2, 2, 2, 0},   {14, 14, 14, 0},
-                                   {0, 4, 4, 4},  {1, 5, 5, 5},  {0, 1, 1, 1}};
+    static const int types[][4] = {{0, 0, 0, 0}, {1, 1, 1, 1}, {4, 4, 4, 4},   {5, 5, 5, 5}, {3, 3, 10, 10},
+                                   {3, 3, 0, 0}, {2, 2, 0, 0}, {14, 14, 0, 0}, {2, 2, 2, 0}, {14, 14, 14, 0},
+                                   {0, 4, 4, 4}, {1, 5, 5, 5}, {0, 1, 1, 1}};
     CALL(0, begin());
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         together(types[i][0], types[i][1], types[i][2], types[i][3]);

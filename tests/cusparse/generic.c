@@ -102,8 +102,8 @@ static void solve(int type, bool many)
             for (int k = 0; k < a.nnz; k++)
                 twice.ref[k] = a.dense[a.place[2 * k] * m + a.place[2 * k + 1]] *= 2;
             upload(twice);
-            CALL(0, ((int (*)(void *, void *, void *, int))symbol("cusparseSpSM_updateMatrix"))(handle, s, twice.at,
-                    0));
+            CALL(0,
+                 ((int (*)(void *, void *, void *, int))symbol("cusparseSpSM_updateMatrix"))(handle, s, twice.at, 0));
             drop(twice);
         }
         CALL(0, ((int (*)(void *, int, int, V, V, V, V, int, int, void *))symbol("cusparseSpSM_solve"))(
@@ -130,8 +130,7 @@ static void solve(int type, bool many)
             num sum = 0;
             for (int k = 0; k < m; k++) {
                 int r = op ? k : i, q = op ? i : k;
-                num v = r == q ? (unit ? 1 : a.dense[r * m + q])
-                        : (upper ? q > r : q < r) ? a.dense[r * m + q] : 0;
+                num v = r == q ? (unit ? 1 : a.dense[r * m + q]) : (upper ? q > r : q < r) ? a.dense[r * m + q] : 0;
                 sum += conj_if(op == 2, v) * *at(c, k, j);
             }
             num right = alpha * at_op(want, opb, i, j);
@@ -188,8 +187,8 @@ static void there_and_back(int type)
                     &s, m, n, 0, ptr, ind, val, it, 1, cuda_type[type]));
     else
         CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
-                    format == CSR ? "cusparseCreateCsr" : "cusparseCreateCsc"))(
-                    &s, m, n, 0, ptr, ind, val, it, it, 1, cuda_type[type]));
+                    format == CSR ? "cusparseCreateCsr" : "cusparseCreateCsc"))(&s, m, n, 0, ptr, ind, val, it, it, 1,
+                                                                                cuda_type[type]));
     CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_analysis"))(handle, a.descr, s, 0, ptr));
     CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_convert"))(handle, a.descr, s, 0, ptr));
     CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, s, b.descr, 0, ptr));
@@ -213,8 +212,8 @@ static void vectors(int type)
                 &dx, n, nnz, dind, x.at, wide ? I64 : I32, base, cuda_type[type]));
     num alpha = special(type), beta = special(type), sum = 0;
     upload(x), upload(y);
-    CALL(0, ((int (*)(void *, V, V, V, V))symbol("cusparseAxpby"))(
-                handle, scalar(type, alpha), dx, scalar(type, beta), dy));
+    CALL(0, ((int (*)(void *, V, V, V, V))symbol("cusparseAxpby"))(handle, scalar(type, alpha), dx, scalar(type, beta),
+                                                                   dy));
     for (int i = 0; i < n; i++)
         y.ref[i] *= beta;
     for (int k = 0; k < nnz; k++)
@@ -222,8 +221,8 @@ static void vectors(int type)
     if (n)
         COMPARE(y, 1, "Axpby");
     num sine = type < 2 ? 0.8 : 0.48 + 0.64 * I;
-    CALL(0, ((int (*)(void *, V, V, V, V))symbol("cusparseRot"))(
-                handle, scalar(type, 0.6), scalar(type, sine), dx, dy));
+    CALL(0,
+         ((int (*)(void *, V, V, V, V))symbol("cusparseRot"))(handle, scalar(type, 0.6), scalar(type, sine), dx, dy));
     for (int k = 0; k < nnz; k++) {
         num *yk = &y.ref[ind[k] - base], a = x.ref[k], b = *yk;
         x.ref[k] = 0.6 * a + sine * b;
@@ -280,8 +279,8 @@ static void narrow(void)
                     &m, 1, 11, 11, p, j, v, I32, I32, 0, type));
         CALL(0, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dx, 11, x, type));
         CALL(0, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dy, 1, y, 0));
-        CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
-                    handle, 0, &one, m, dx, &zero, dy, 0, 0, NULL));
+        CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(handle, 0, &one, m, dx,
+                                                                                                &zero, dy, 0, 0, NULL));
         cudaMemcpy(&got, y, 4, 2);
         if (got != 1 + 10 * 0x1p-11f) {
             printf("not ok SpMV of type %d: %.9g\n", type, got);
@@ -307,10 +306,10 @@ static void bad_input(void)
     CALL(3, csr(&m, 1, 1, 0, NULL, NULL, NULL, 9, I32, 0, 0));
     CALL(3, csr(&m, 1, 1, 0, NULL, NULL, NULL, I32, I32, 2, 0));
     CALL(3, csr(&m, 1, 1, 0, NULL, NULL, NULL, I32, I32, 0, 99));
-    CALL(3, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
-                &v, 4, 4, 3, &m, 0, COL));
-    CALL(3, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
-                &v, 4, 4, 4, &m, 0, 3));
+    CALL(3, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(&v, 4, 4, 3,
+                                                                                                           &m, 0, COL));
+    CALL(3, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(&v, 4, 4, 4,
+                                                                                                           &m, 0, 3));
     CALL(3, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&v, -1, &m, 0));
     CALL(3, ((int (*)(V))symbol("cusparseDestroyDnVec"))(NULL));
     CALL(1, ((int (*)(void *, int))symbol("cusparseSetPointerMode"))(NULL, 0));

@@ -63,9 +63,9 @@ static void indices(int type)
     CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, V, V, int, int, int, int, size_t *))symbol(
                 "cusparseCsr2cscEx2_bufferSize"))(handle, m, n, a.nnz, a.val, a.ptr, a.ind, cval, cptr, cind,
                                                   cuda_type[type], 1, base, 1, &size));
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, V, V, int, int, int, int, void *))symbol(
-                "cusparseCsr2cscEx2"))(handle, m, n, a.nnz, a.val, a.ptr, a.ind, cval, cptr, cind, cuda_type[type], 1,
-                                       base, 1, ptr));
+    CALL(0,
+         ((int (*)(void *, int, int, int, V, V, V, V, V, V, int, int, int, int, void *))symbol("cusparseCsr2cscEx2"))(
+             handle, m, n, a.nnz, a.val, a.ptr, a.ind, cval, cptr, cind, cuda_type[type], 1, base, 1, ptr));
     num *t = to_dense(cptr, cind, cval, type, n, m, base);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
@@ -76,14 +76,13 @@ static void indices(int type)
         x[k] = upto(5);
         y[k] = upto(5);
     }
-    void *dx = device(x, (size_t)a.nnz * 4), *dy = device(y, (size_t)a.nnz * 4), *perm = device(NULL,
-            (size_t)a.nnz * 4);
+    void *dx = device(x, (size_t)a.nnz * 4), *dy = device(y, (size_t)a.nnz * 4),
+         *perm = device(NULL, (size_t)a.nnz * 4);
     CALL(0, ((int (*)(void *, int, V))symbol("cusparseCreateIdentityPermutation"))(handle, a.nnz, perm));
     CALL(0, ((int (*)(void *, int, int, int, V, V, size_t *))symbol("cusparseXcoosort_bufferSizeExt"))(
                 handle, 5, 5, a.nnz, dx, dy, &size));
     CALL(0, ((int (*)(void *, int, int, int, V, V, V, V))symbol("cusparseXcoosortByColumn"))(handle, 5, 5, a.nnz, dx,
-            dy,
-                                                                                             perm, ptr));
+                                                                                             dy, perm, ptr));
     int *sx = host_ints(dx, a.nnz), *sy = host_ints(dy, a.nnz), *sp = host_ints(perm, a.nnz);
     for (int k = 0; k < a.nnz; k++) {
         CALL(x[sp[k]], sx[k]);
@@ -191,7 +190,7 @@ static void factor(int type, bool cholesky)
 static void bands(int type, int form)
 {
     int m = 3 + upto(12), n = 1 + upto(4), algo = form == 3 ? upto(3) : 0, stride = m + upto(3),
-            size32 = m * n * 2 + 16;
+        size32 = m * n * 2 + 16;
     bool rows = form == 3 || form == 4;
     struct buffer b[6];
     char c = letter_of[type];
@@ -241,7 +240,7 @@ static void bands(int type, int form)
         for (int i = 0; i < m; i++)
             grown = fmax(grown, cabs(x[rows ? i * n + s : s * stride + i]));
         for (int i = 0; i < m; i++) {
-#define X(i) x[rows ? (i) * n + s : s * stride + (i)]
+#define X(i) x[rows ? (i)*n + s : s * stride + (i)]
             size_t at = (size_t)(rows ? i * n + s : form == 2 ? s * stride + i : i);
             num sum = b[2].ref[at] * X(i);
             sum += i > 0 ? b[1].ref[at] * X(i - 1) : 0;
@@ -288,8 +287,7 @@ static void blocks(int type)
     upload(x), upload(y);
     CALL(0, ((int (*)(void *, int, int, int, int, int, int, int, V, V, V, V, V, int, V, int, V, V, int))symbol(
                 "cusparse%cbsrmm", c))(handle, dir, 0, op, mb, cols, nb, nnzb, scalar(type, alpha), descr, val, ptr,
-                        ind,
-                                       block, x.at, op ? cols : wide, scalar(type, beta), y.at, big));
+                                       ind, block, x.at, op ? cols : wide, scalar(type, beta), y.at, big));
     for (int i = 0; i < big; i++)
         for (int k = 0; k < cols; k++) {
             num sum = 0;
@@ -302,9 +300,8 @@ static void blocks(int type)
     if (nnzb) {
         void *m2 = NULL, *dx = dnvec(x, wide), *dy = dnvec(y, big);
         CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int,
-                int))symbol(
-                    "cusparseCreateBsr"))(&m2, mb, nb, nnzb, block, block, ptr, ind, val, I32, I32, 0, cuda_type[type],
-                                          dir ? COL : ROW));
+                          int))symbol("cusparseCreateBsr"))(&m2, mb, nb, nnzb, block, block, ptr, ind, val, I32, I32, 0,
+                                                            cuda_type[type], dir ? COL : ROW));
         upload(y);
         CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
                     handle, 0, scalar(type, 1), m2, dx, scalar(type, 0), dy, cuda_type[type], 0, NULL));

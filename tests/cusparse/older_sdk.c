@@ -52,8 +52,8 @@ int musparseDestroyDnVec(const void *x)
 int musparseSpMV(void *h, int op, const void *alpha, const void *a, const void *x, const void *beta, void *y,
                  int compute, int alg, size_t *size, void *buffer)
 {
-    older_seen = (struct seen){older_seen.calls + 1, h == &object[0], op, alpha, a == &object[1], x, beta, y,
-                               compute, alg, size, buffer};
+    older_seen = (struct seen){
+        older_seen.calls + 1, h == &object[0], op, alpha, a == &object[1], x, beta, y, compute, alg, size, buffer};
     if (!buffer)
         *size = 1234;
     return leave();

@@ -72,33 +72,33 @@ static void prune(int type, int sparse_in, int percent)
     CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(out, base_out));
 #define F(type, name) ((type)symbol("cusparse%cprune%s", letter, name))
     if (!sparse_in && !percent) {
-        CALL(0, F(int (*)(void *, int, int, V, int, V, V, V, V, V, size_t *), "Dense2csr_bufferSizeExt")(
-                    handle, m, n, dd, ld, where, out, ov, op, oi, &size));
+        CALL(0, F(int (*)(void *, int, int, V, int, V, V, V, V, V, size_t *),
+                  "Dense2csr_bufferSizeExt")(handle, m, n, dd, ld, where, out, ov, op, oi, &size));
         CALL(0, F(int (*)(void *, int, int, V, int, V, V, V, V, V), "Dense2csrNnz")(handle, m, n, dd, ld, where, out,
-                op, count, total));
+                                                                                    op, count, total));
         CALL(0, F(int (*)(void *, int, int, V, int, V, V, V, V, V, V), "Dense2csr")(handle, m, n, dd, ld, where, out,
-                ov, op, oi, total));
-        CALL(3, F(int (*)(void *, int, int, V, int, V, V, V, V, V), "Dense2csrNnz")(handle, m, n, dd, m - 1, where,
-                out, op, count, total));
+                                                                                    ov, op, oi, total));
+        CALL(3, F(int (*)(void *, int, int, V, int, V, V, V, V, V), "Dense2csrNnz")(handle, m, n, dd, m - 1, where, out,
+                                                                                    op, count, total));
     } else if (!sparse_in) {
-        CALL(0, F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, size_t *),
-                  "Dense2csrByPercentage_bufferSizeExt")(handle, m, n, dd, ld, percentage, out, ov, op, oi, info,
-                                                         &size));
-        CALL(0, F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V), "Dense2csrNnzByPercentage")(
-                    handle, m, n, dd, ld, percentage, out, op, count, info, total));
-        CALL(0, F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, V), "Dense2csrByPercentage")(
-                    handle, m, n, dd, ld, percentage, out, ov, op, oi, info, total));
-        CALL(3, F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V), "Dense2csrNnzByPercentage")(
-                    handle, m, n, dd, ld, 101, out, op, count, info, total));
+        CALL(0,
+             F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, size_t *),
+               "Dense2csrByPercentage_bufferSizeExt")(handle, m, n, dd, ld, percentage, out, ov, op, oi, info, &size));
+        CALL(0, F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V),
+                  "Dense2csrNnzByPercentage")(handle, m, n, dd, ld, percentage, out, op, count, info, total));
+        CALL(0, F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, V),
+                  "Dense2csrByPercentage")(handle, m, n, dd, ld, percentage, out, ov, op, oi, info, total));
+        CALL(3, F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V),
+                  "Dense2csrNnzByPercentage")(handle, m, n, dd, ld, 101, out, op, count, info, total));
     } else if (!percent) {
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, size_t *), "Csr2csr_bufferSizeExt")(
-                    handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, &size));
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V), "Csr2csrNnz")(
-                    handle, m, n, nnz, descr, dv, dp, di, where, out, op, count, total));
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, V), "Csr2csr")(
-                    handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, total));
-        CALL(3, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V), "Csr2csrNnz")(
-                    handle, m, n, -1, descr, dv, dp, di, where, out, op, count, total));
+        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, size_t *),
+                  "Csr2csr_bufferSizeExt")(handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, &size));
+        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V),
+                  "Csr2csrNnz")(handle, m, n, nnz, descr, dv, dp, di, where, out, op, count, total));
+        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, V),
+                  "Csr2csr")(handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, total));
+        CALL(3, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V),
+                  "Csr2csrNnz")(handle, m, n, -1, descr, dv, dp, di, where, out, op, count, total));
     } else {
         CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, float, V, V, V, V, void *, size_t *),
                   "Csr2csrByPercentage_bufferSizeExt")(handle, m, n, nnz, descr, dv, dp, di, percentage, out, ov, op,
@@ -135,15 +135,15 @@ static void color(int type)
     int m = 1 + upto(20), base = upto(2), host = -1, whole = upto(2);
     struct sparse a = sparse(type, m, m, CSR, 0, base, 15, upto(2));
     num fraction = whole ? 1 : 0.5;
-    void *info = NULL, *count = device(NULL, 4), *colors = device(NULL, (size_t)m * 4), *order = device(NULL,
-            (size_t)m * 4);
+    void *info = NULL, *count = device(NULL, 4), *colors = device(NULL, (size_t)m * 4),
+         *order = device(NULL, (size_t)m * 4);
     typedef int fn(void *, int, int, V, V, V, V, V, V, V, V, void *);
     fn *csrcolor = (fn *)symbol("cusparse%ccsrcolor", letter_of[type]);
     V part = scalar(type % 2, fraction); /* real, also of complex matrices */
     CALL(0, ((int (*)(void **))symbol("cusparseCreateColorInfo"))(&info));
     CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
-    CALL(0, csrcolor(handle, m, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order,
-                     info));
+    CALL(0,
+         csrcolor(handle, m, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order, info));
     if (on_device)
         cudaMemcpy(&host, count, 4, 2);
     int *c = host_ints(colors, m), *o = host_ints(order, m), *seen = calloc((size_t)m + 1, sizeof *seen), used = 0;
@@ -161,8 +161,8 @@ static void color(int type)
         CALL(0, seen[o[i]]++);
     if (!whole) /* the rest got colours of their own */
         CALL(1, host >= m / 2);
-    CALL(3, csrcolor(handle, -1, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order,
-                     info));
+    CALL(3,
+         csrcolor(handle, -1, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order, info));
     CALL(0, ((int (*)(void *))symbol("cusparseDestroyColorInfo"))(info));
     free(c), free(o), free(seen), cudaFree(count), cudaFree(colors), cudaFree(order), drop_sparse(a);
 }

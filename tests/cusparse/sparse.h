@@ -126,10 +126,7 @@ static inline struct matrix matrix(int type, int rows, int cols)
                 &m.descr, rows, cols, m.ld, m.b.at, cuda_type[type], m.order));
     return m;
 }
-static inline num *at(struct matrix m, int i, int j)
-{
-    return &m.b.ref[m.order == COL ? j * m.ld + i : i * m.ld + j];
-}
+static inline num *at(struct matrix m, int i, int j) { return &m.b.ref[m.order == COL ? j * m.ld + i : i * m.ld + j]; }
 static inline num at_op(struct matrix m, int op, int i, int j)
 {
     return op == 0 ? *at(m, i, j) : conj_if(op == 2, *at(m, j, i));

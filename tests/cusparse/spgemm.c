@@ -18,14 +18,14 @@ static struct result empty(int type, int m, int n, int wide, int base)
 static void give_arrays(struct result *c, int want)
 {
     int64_t rows, cols, nnz = -1;
-    CALL(0, ((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c->descr, &rows, &cols,
-            &nnz));
+    CALL(0,
+         ((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c->descr, &rows, &cols, &nnz));
     CALL(want, (int)nnz);
     c->nnz = (int)nnz;
     c->ind = device(NULL, (size_t)(nnz + 1) * 8);
     c->val = device(NULL, (size_t)(nnz + 1) * 16);
-    CALL(0, ((int (*)(void *, void *, void *, void *))symbol("cusparseCsrSetPointers"))(c->descr, c->ptr, c->ind,
-            c->val));
+    CALL(0,
+         ((int (*)(void *, void *, void *, void *))symbol("cusparseCsrSetPointers"))(c->descr, c->ptr, c->ind, c->val));
 }
 static void check(struct result c, struct buffer full, int terms, const char *what)
 {
@@ -150,9 +150,9 @@ static void again(int type)
         }
         upload(v);
         cudaMemcpy(a.val, v.at, (size_t)a.nnz * size_of(type), 3);
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int, int, void *))symbol(
-                    "cusparseSpGEMMreuse_compute"))(
-                    handle, 0, 0, scalar(type, alpha), a.descr, b.descr, scalar(type, beta), c.descr, t, 0, p));
+        CALL(0,
+             ((int (*)(void *, int, int, V, V, V, V, void *, int, int, void *))symbol("cusparseSpGEMMreuse_compute"))(
+                 handle, 0, 0, scalar(type, alpha), a.descr, b.descr, scalar(type, beta), c.descr, t, 0, p));
         reference(a, b, alpha, full, &products);
         for (int i = 0; i < m * n; i++) {
             full.ref[i] += round ? beta * was.ref[i] : 0;

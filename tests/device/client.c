@@ -10,8 +10,8 @@
 
 typedef unsigned long long ptr;
 extern int cuInit(unsigned), cuDeviceGet(int *, int), cuDeviceGetAttribute(int *, int, int),
-    cuCtxCreate_v2(void **, unsigned, int), cuCtxSetCurrent(void *), cuCtxSynchronize(void),
-    cuModuleUnload(void *), cuModuleGetFunction(void **, void *, const char *),
+    cuCtxCreate_v2(void **, unsigned, int), cuCtxSetCurrent(void *), cuCtxSynchronize(void), cuModuleUnload(void *),
+    cuModuleGetFunction(void **, void *, const char *),
     cuModuleLoadDataEx(void **, const void *, unsigned, int *, void **), cuModuleGetLoadingMode(int *),
     cuModuleGetGlobal_v2(ptr *, size_t *, void *, const char *), cuMemAlloc_v2(ptr *, size_t),
     cuMemcpyDtoH_v2(void *, ptr, size_t), cuMemcpyHtoD_v2(ptr, const void *, size_t),
@@ -102,14 +102,17 @@ static void attributes(void)
 /* Arguments in one buffer; then one that is too small for them. */
 static void packed(void)
 {
-    struct { ptr out; unsigned char small; unsigned add; } a = {out, 2, 500};
+    struct {
+        ptr out;
+        unsigned char small;
+        unsigned add;
+    } a = {out, 2, 500};
     size_t size = sizeof a, little = 8;
     void *extra[] = {(void *)1, &a, (void *)2, &size, NULL};
     int r = cuLaunchKernel(both, 1, 1, 1, 32, 1, 1, 16, NULL, NULL, extra);
     unsigned value = last(out);
     extra[3] = &little;
-    printf("packed %d value %u small %d\n", r, value,
-           cuLaunchKernel(both, 1, 1, 1, 32, 1, 1, 16, NULL, NULL, extra));
+    printf("packed %d value %u small %d\n", r, value, cuLaunchKernel(both, 1, 1, 1, 32, 1, 1, 16, NULL, NULL, extra));
 }
 
 /* The first launch inside a capture; arguments that are gone when the graph runs. */

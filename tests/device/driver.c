@@ -26,8 +26,7 @@ struct t0_kernel *dev_module_kernel(struct t0_module *m, const char *name);
 void dev_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out);
 int dev_module_global(struct t0_module *m, const char *name, void **address, size_t *size);
 struct t1_object;
-enum t0_fault_kind dev_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns,
-                                struct t0_fault *fault);
+enum t0_fault_kind dev_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns, struct t0_fault *fault);
 
 struct t0_kernel {
     struct t0_module *module;
@@ -101,7 +100,8 @@ MUresult cpu_muFuncSetAttribute(MUfunction f, MUfunction_attribute attribute, in
 MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attribute, int value)
 {
     return attribute == MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
-               ? MUSA_ERROR_NOT_SUPPORTED : cpu_muFuncSetAttribute(f, attribute, value);
+               ? MUSA_ERROR_NOT_SUPPORTED
+               : cpu_muFuncSetAttribute(f, attribute, value);
 }
 
 MUresult cpu_muLaunchKernel(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -112,7 +112,7 @@ MUresult muLaunchKernel(MUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
     int most = 0;
     if (!cpu_muFuncGetAttribute(&most, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) &&
         (uint64_t)bx * by * bz > (uint64_t)most)
-        (void)raise(SIGSEGV); /* as SDK 3.1.0's does */
+        (void)raise(SIGSEGV);               /* as SDK 3.1.0's does */
     return extra ? MUSA_ERROR_NOT_SUPPORTED /* no public use of it is known */
                  : cpu_muLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);
 }
@@ -129,10 +129,7 @@ MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int
 MUresult cpu_muModuleLoadData(MUmodule *module, const void *image);
 
 /* A shared object ends with its table of sections. */
-static size_t elf_size(const Elf64_Ehdr *e)
-{
-    return e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
-}
+static size_t elf_size(const Elf64_Ehdr *e) { return e->e_shoff + (size_t)e->e_shnum * e->e_shentsize; }
 
 /* DEVICE_BUNDLES: a driver that takes clang's offload bundles and no mubin alone. The last member is the code. */
 static const void *in_bundle(const char *image)
@@ -212,7 +209,7 @@ struct t0_module *dev_module_load(const void *image, size_t size, const struct t
         return NULL;
     m->env = *env;
     m->handle = open_object((const char *)image + sizeof(struct lir_image), size - sizeof(struct lir_image));
-    unsigned (*params)(unsigned (*)[2]) = NULL;
+    unsigned (*params)(unsigned(*)[2]) = NULL;
     const unsigned *arch = NULL, *value;
     if (m->handle) {
         *(void **)&params = dlsym(m->handle, "cm_params");
@@ -220,8 +217,7 @@ struct t0_module *dev_module_load(const void *image, size_t size, const struct t
         m->machine = dlsym(m->handle, "cm_machine");
         arch = dlsym(m->handle, "cm_arch");
     }
-    if (!params || !m->entry || !m->machine || !arch || *arch != (unsigned)capability() ||
-        !shadow_table(m)) {
+    if (!params || !m->entry || !m->machine || !arch || *arch != (unsigned)capability() || !shadow_table(m)) {
         if (m->handle)
             dlclose(m->handle);
         free(m);
@@ -264,9 +260,14 @@ struct t0_kernel *dev_module_kernel(struct t0_module *m, const char *name)
 void dev_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
 {
     const struct t0_module *m = k->module;
-    *out = (struct t0_kernel_info){.name = k->name, .nparam = m->nparam, .param_size = m->param_size,
-                                   .param = m->param, .shared_size = m->shared, .num_regs = 40,
-                                   .max_threads = m->max_threads, .may_wait = true};
+    *out = (struct t0_kernel_info){.name = k->name,
+                                   .nparam = m->nparam,
+                                   .param_size = m->param_size,
+                                   .param = m->param,
+                                   .shared_size = m->shared,
+                                   .num_regs = 40,
+                                   .max_threads = m->max_threads,
+                                   .may_wait = true};
 }
 
 int dev_module_global(struct t0_module *m, const char *name, void **address, size_t *size)
@@ -281,8 +282,7 @@ int dev_module_global(struct t0_module *m, const char *name, void **address, siz
 /* ---- launches -------------------------------------------------------------------------------- */
 
 /* The machine is one; a grid that waits for others must not keep it. */
-enum t0_fault_kind dev_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns,
-                                struct t0_fault *fault)
+enum t0_fault_kind dev_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns, struct t0_fault *fault)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     const struct t0_kernel *k = g->kernel;

@@ -6,7 +6,8 @@
 #undef CM_SHARED
 #define CM_SHARED(n) CM_SHOWN const unsigned cm_static_shared = n;
 
-namespace device {
+namespace device
+{
 struct cursor {
     const unsigned char *p;
     unsigned at;
@@ -48,16 +49,17 @@ template <class... A> unsigned params(void (*)(A...), unsigned (*table)[2])
 } // namespace device
 
 /* The last line of every source, put there by the stand-in. */
-#define CM_OBJECT(symbol, threads, arch)                                                           \
-    CM_SHOWN const unsigned cm_arch = arch, cm_max_threads = threads;                              \
-    CM_SHOWN unsigned cm_params(unsigned (*table)[2]) { return device::params(&cm::symbol, table); } \
+#define CM_OBJECT(symbol, threads, arch) \
+    CM_SHOWN const unsigned cm_arch = arch, cm_max_threads = threads; \
+    CM_SHOWN unsigned cm_params(unsigned(*table)[2]) { return device::params(&cm::symbol, table); } \
     CM_SHOWN void cm_entry(const unsigned char *p) { device::call(&cm::symbol, p); }
 
 /* What `cumu doctor` tries of a toolkit's own, beside what emitted kernels use. */
 #define __shared__ static
 #define warpSize 32
 #define __syncthreads() bar_all(0)
-namespace cm {
+namespace cm
+{
 inline unsigned __ballot_sync(unsigned mask, int p) { return ballot(mask, p != 0); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 } // namespace cm

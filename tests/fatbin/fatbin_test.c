@@ -9,13 +9,13 @@
 #include <zstd.h>
 
 static int ntests, nfailed;
-#define OK(cond, ...)                                                                              \
-    do {                                                                                           \
-        int ok_ = (cond);                                                                          \
-        nfailed += !ok_;                                                                           \
-        printf("%s %d - ", ok_ ? "ok" : "not ok", ++ntests);                                       \
-        printf(__VA_ARGS__);                                                                       \
-        printf("\n");                                                                              \
+#define OK(cond, ...) \
+    do { \
+        int ok_ = (cond); \
+        nfailed += !ok_; \
+        printf("%s %d - ", ok_ ? "ok" : "not ok", ++ntests); \
+        printf(__VA_ARGS__); \
+        printf("\n"); \
     } while (0)
 
 struct blob {
@@ -23,10 +23,7 @@ struct blob {
     size_t n;
 };
 
-static void put(uint8_t *p, uint64_t v, int bytes)
-{
-    memcpy(p, &v, (size_t)bytes);
-}
+static void put(uint8_t *p, uint64_t v, int bytes) { memcpy(p, &v, (size_t)bytes); }
 
 static void container_begin(struct blob *b)
 {
@@ -38,8 +35,8 @@ static void container_begin(struct blob *b)
 }
 
 /* Appends an entry to the container that starts at `start`; returns the entry's offset. */
-static size_t entry_add(struct blob *b, size_t start, unsigned kind, unsigned arch, uint64_t flags,
-                        const void *payload, size_t stored, size_t packed, size_t unpacked)
+static size_t entry_add(struct blob *b, size_t start, unsigned kind, unsigned arch, uint64_t flags, const void *payload,
+                        size_t stored, size_t packed, size_t unpacked)
 {
     size_t at = b->n, padded = (stored + 7) & ~(size_t)7, header = 64 + 16;
     uint8_t *p = b->data + at;
@@ -228,8 +225,7 @@ static void wrappers(void)
     OK(fatbin_wrapper_container(&w, 0) == units[0] && fatbin_wrapper_container(&w, 1) == units[1] &&
            fatbin_wrapper_container(&w, 2) == b.data && !fatbin_wrapper_container(&w, 3),
        "linked: units, then the linked image");
-    OK(fatbin_segment_version(&w, sizeof w, 0) == 2 && !fatbin_segment_version(&w, sizeof w, 1),
-       "segment");
+    OK(fatbin_segment_version(&w, sizeof w, 0) == 2 && !fatbin_segment_version(&w, sizeof w, 1), "segment");
     w.magic = 0;
     OK(!fatbin_wrapper_container(&w, 0), "not a wrapper");
 }

@@ -5,13 +5,11 @@
 #include "flow/flow.h"
 #include "ptx/tier1/exec/object.h"
 
-const char *const way_name[NWAYS] = {"tier 0", "tier 1, plain", "tier 1, AVX2", "tier 1, AVX-512",
-                                     "MUSA C++"};
+const char *const way_name[NWAYS] = {"tier 0", "tier 1, plain", "tier 1, AVX2", "tier 1, AVX-512", "MUSA C++"};
 
 bool way_possible(enum way w)
 {
-    return w == TIER0 ||
-           (w == MUSA ? !mut_no_compiler() : (int)t1_isa_here() >= (int)w - TIER1_PLAIN);
+    return w == TIER0 || (w == MUSA ? !mut_no_compiler() : (int)t1_isa_here() >= (int)w - TIER1_PLAIN);
 }
 
 static struct memory got;
@@ -19,8 +17,7 @@ static struct memory got;
 static struct args arguments(void)
 {
     memory_init(&got);
-    return (struct args){(uintptr_t)got.out, (uintptr_t)input, (uintptr_t)got.own,
-                         (uintptr_t)got.acc, ARGUMENT};
+    return (struct args){(uintptr_t)got.out, (uintptr_t)input, (uintptr_t)got.own, (uintptr_t)got.acc, ARGUMENT};
 }
 
 static bool same(struct job *j, enum way w)
@@ -33,23 +30,21 @@ static bool same(struct job *j, enum way w)
             for (int v = 0; v < V_STORED; v++)
                 if (j->want->out[v][k] != got.out[v][k]) {
                     const struct class_info *c = &classes[class_of(v)];
-                    snprintf(why, size, "block %u thread %u: %%%s%d is %llx, should be %llx", b, t,
-                             c->name, v - c->first, (unsigned long long)got.out[v][k],
-                             (unsigned long long)j->want->out[v][k]);
+                    snprintf(why, size, "block %u thread %u: %%%s%d is %llx, should be %llx", b, t, c->name,
+                             v - c->first, (unsigned long long)got.out[v][k], (unsigned long long)j->want->out[v][k]);
                     return false;
                 }
             for (int s = 0; s < SLOTS; s++)
                 if (j->want->own[k][s] != got.own[k][s]) {
-                    snprintf(why, size, "block %u thread %u: its word %d is %x, should be %x", b, t,
-                             s, got.own[k][s], j->want->own[k][s]);
+                    snprintf(why, size, "block %u thread %u: its word %d is %x, should be %x", b, t, s, got.own[k][s],
+                             j->want->own[k][s]);
                     return false;
                 }
         }
     for (int k = 0; k < ACC_KINDS * ACC_WORDS; k++)
         if (j->want->acc[k / ACC_WORDS][k % ACC_WORDS] != got.acc[k / ACC_WORDS][k % ACC_WORDS]) {
-            snprintf(why, size, "sum %d of kind %d is %x, should be %x", k % ACC_WORDS,
-                     k / ACC_WORDS, got.acc[k / ACC_WORDS][k % ACC_WORDS],
-                     j->want->acc[k / ACC_WORDS][k % ACC_WORDS]);
+            snprintf(why, size, "sum %d of kind %d is %x, should be %x", k % ACC_WORDS, k / ACC_WORDS,
+                     got.acc[k / ACC_WORDS][k % ACC_WORDS], j->want->acc[k / ACC_WORDS][k % ACC_WORDS]);
             return false;
         }
     return true;
@@ -69,12 +64,8 @@ static void run_blocks(struct job *j, struct t0t *t, enum way w, const struct t1
     static uint64_t id;
     static const uint32_t none[3] = {0, 1, 1};
     const struct args a = arguments();
-    struct t0_grid g = {.kernel = t->kernel,
-                        .grid = {j->grid, 1, 1},
-                        .params = &a,
-                        .env = &t0t_env,
-                        .grid_id = ++id,
-                        .nsm = 1};
+    struct t0_grid g = {
+        .kernel = t->kernel, .grid = {j->grid, 1, 1}, .params = &a, .env = &t0t_env, .grid_id = ++id, .nsm = 1};
     struct t0_fault f = {0};
     enum t0_fault_kind kind = T0_OK;
     memcpy(g.block, j->block, sizeof g.block);
@@ -101,20 +92,17 @@ static struct { /* kernels whose text begins alike share a file */
 static int nunit, unit_of[MOST_JOBS], number_of[MOST_JOBS];
 static char folder[64];
 
-static const char *const own_names[] = {"t1_kernel",    "t1_args",     "t1_args_of",   "t1_first",
-                                        "t1_run_block", "cumu_t1_run", "cumu_t1_info", "f_0",
-                                        "f_1",          "f_2"};
+static const char *const own_names[] = {"t1_kernel",   "t1_args",      "t1_args_of", "t1_first", "t1_run_block",
+                                        "cumu_t1_run", "cumu_t1_info", "f_0",        "f_1",      "f_2"};
 
 /* Adds the kernel's own text to a file that has the same prelude, which it ends with. */
 static void add_to_unit(int job, const char *text, size_t size)
 {
     size_t prelude_size;
-    const char *prelude = t1_prelude(&prelude_size),
-               *at = memmem(text, size, prelude, prelude_size);
+    const char *prelude = t1_prelude(&prelude_size), *at = memmem(text, size, prelude, prelude_size);
     size_t head = (size_t)(at - text) + prelude_size;
     int u = 0;
-    while (u < nunit &&
-           (units[u].n == UNIT || units[u].head_size != head || memcmp(units[u].head, text, head)))
+    while (u < nunit && (units[u].n == UNIT || units[u].head_size != head || memcmp(units[u].head, text, head)))
         u++;
     if (u == nunit) {
         nunit++;
@@ -159,10 +147,8 @@ static void compile_units(enum t1_isa isa)
         free(units[u].text);
         free(units[u].head);
     }
-    snprintf(command, sizeof command,
-             "ls %s/*.c | xargs -P %s -I{} %s %s %s -o {}.so {} 2>%s/err", folder,
-             jobs && *jobs ? jobs : "2", cc && *cc ? cc : "cc", t1_isa_flags(isa),
-             light() ? LIGHT_FLAGS : "", folder);
+    snprintf(command, sizeof command, "ls %s/*.c | xargs -P %s -I{} %s %s %s -o {}.so {} 2>%s/err", folder,
+             jobs && *jobs ? jobs : "2", cc && *cc ? cc : "cc", t1_isa_flags(isa), light() ? LIGHT_FLAGS : "", folder);
     if (system(command))
         printf("# a compiler failed: %s\n", command);
 }
@@ -223,8 +209,7 @@ static void run_tier1(struct job *job, int n, enum way w, volatile int *now)
             continue;
         /* by seed as programs run it, checked, and with loops that share a header as one */
         const uint64_t seed = job[k].seed;
-        if (t1_emit_as(t[k].ptx, "k", t1_shape(job[k].block), isa, (seed ^ seed / 8) & 3, &text,
-                       &size, &diag)) {
+        if (t1_emit_as(t[k].ptx, "k", t1_shape(job[k].block), isa, (seed ^ seed / 8) & 3, &text, &size, &diag)) {
             snprintf(job[k].why[w], sizeof job[k].why[w], "%s: %s", diag.what, diag.msg);
             job[k].result[w] = -1;
             continue;

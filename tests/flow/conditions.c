@@ -13,14 +13,8 @@ uint32_t rnd(uint32_t n)
 
 /* ---- variables ---- */
 
-int new_count(void)
-{
-    return V_COUNT + (prog->ncount < NCOUNT - 1 ? prog->ncount++ : prog->ncount);
-}
-int new_flag(void)
-{
-    return V_FLAG + (prog->nflag < NFLAG - 1 ? prog->nflag++ : prog->nflag);
-}
+int new_count(void) { return V_COUNT + (prog->ncount < NCOUNT - 1 ? prog->ncount++ : prog->ncount); }
+int new_flag(void) { return V_FLAG + (prog->nflag < NFLAG - 1 ? prog->nflag++ : prog->nflag); }
 /* A loop's counter: of 32 bits, or of another width now and then. */
 int new_counter(void)
 {
@@ -31,27 +25,14 @@ int new_counter(void)
         return V_COUNT16 + prog->ncount16++;
     return new_count();
 }
-int any_int(void)
-{
-    return V_INT + (int)rnd(nint);
-}
-int any_pred(void)
-{
-    return V_PRED + (int)rnd(NPRED);
-}
-int any_uniform(void)
-{
-    return V_UNI + (int)rnd(NUNI);
-}
-int any_source(void)
-{
-    return rnd(4) ? any_int() : any_uniform();
-}
+int any_int(void) { return V_INT + (int)rnd(nint); }
+int any_pred(void) { return V_PRED + (int)rnd(NPRED); }
+int any_uniform(void) { return V_UNI + (int)rnd(NUNI); }
+int any_source(void) { return rnd(4) ? any_int() : any_uniform(); }
 
 struct op make(enum opcode op, int d, int a, int b, uint32_t imm)
 {
-    return (struct op){
-        .op = (uint8_t)op, .d = d, .a = a, .b = b, .c = NONE, .guard = NONE, .imm = imm};
+    return (struct op){.op = (uint8_t)op, .d = d, .a = a, .b = b, .c = NONE, .guard = NONE, .imm = imm};
 }
 
 /* ---- conditions ---- */
@@ -75,15 +56,9 @@ static void memory_cond(struct cond *c, struct place w)
     uint8_t space = w.kernel ? (uint8_t)rnd(3) : SP_GLOBAL;
     struct op op;
     switch (rnd(3)) {
-    case 0:
-        op = make(OP_INPUT, v, any_source(), NONE, rnd(INPUTS));
-        break;
-    case 1:
-        op = make(OP_LOAD, v, rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS));
-        break;
-    default:
-        op = make(OP_ATOM, v, rnd(2) ? any_int() : NONE, any_int(), rnd(SLOTS * NATOMS));
-        break;
+    case 0: op = make(OP_INPUT, v, any_source(), NONE, rnd(INPUTS)); break;
+    case 1: op = make(OP_LOAD, v, rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS)); break;
+    default: op = make(OP_ATOM, v, rnd(2) ? any_int() : NONE, any_int(), rnd(SLOTS * NATOMS)); break;
     }
     op.sub = op.op == OP_ATOM && space == SP_LOCAL ? SP_GLOBAL : space;
     op.vol = rnd(2);
@@ -98,23 +73,12 @@ struct cond own_cond(struct place w)
     struct cond c = {.flag = new_flag(), .not = rnd(2)};
     int t = new_count();
     switch (rnd(9)) {
-    case 0:
-        c.flag = any_pred();
-        break;
-    case 1:
-        add_setp(&c, (enum compare)rnd(6), any_int(), any_source(), 0);
-        break;
-    case 2:
-        add_setp(&c, (enum compare)(2 + rnd(4)), V_WIDE + (int)rnd(NWIDE), V_WIDE + (int)rnd(NWIDE),
-                 0);
-        break;
-    case 3:
-        add_setp(&c, (enum compare)rnd(6), V_FLOAT + (int)rnd(NFLOAT), NONE, rnd(200));
-        break;
+    case 0: c.flag = any_pred(); break;
+    case 1: add_setp(&c, (enum compare)rnd(6), any_int(), any_source(), 0); break;
+    case 2: add_setp(&c, (enum compare)(2 + rnd(4)), V_WIDE + (int)rnd(NWIDE), V_WIDE + (int)rnd(NWIDE), 0); break;
+    case 3: add_setp(&c, (enum compare)rnd(6), V_FLOAT + (int)rnd(NFLOAT), NONE, rnd(200)); break;
     case 4:
-    case 5:
-        memory_cond(&c, w);
-        break;
+    case 5: memory_cond(&c, w); break;
     case 6: {
         int other = new_flag();
         add_setp(&c, (enum compare)rnd(6), any_int(), any_source(), 0);
@@ -176,8 +140,7 @@ struct cond counting(int i, bool uniform)
         c.nop = 1;
     }
     add(&c, make(OP_AND, limit, uniform ? any_uniform() : any_int(), NONE, 3));
-    add(&c, make(OP_MIN, limit, limit, NONE,
-                 3)); /* against a change of the variable: at most so many */
+    add(&c, make(OP_MIN, limit, limit, NONE, 3)); /* against a change of the variable: at most so many */
     add_setp(&c, CMP_LE, i, limit, 0);
     return c;
 }

@@ -113,8 +113,7 @@ struct node *make_loop(struct place w)
         n->kid[0] = statements(in);
         return n;
     }
-    n->cond[0] = !uniform && rnd(4) == 0 && n->form != LOOP_FOREVER ? lcg_cond(any_int())
-                                                                    : counting(i, uniform);
+    n->cond[0] = !uniform && rnd(4) == 0 && n->form != LOOP_FOREVER ? lcg_cond(any_int()) : counting(i, uniform);
     n->cond[1] = uniform ? uniform_cond() : own_cond(w);
     counted[n->loop] = n->form != LOOP_FOREVER;
     struct place in = inside(w, n->loop, uniform, true);
@@ -148,9 +147,7 @@ struct node *make_share(struct place w)
     struct place in = inside(w, n->loop, false, true);
     for (int k = 0; k < n->nkid; k++) {
         bool last = k + 1 == n->nkid;
-        n->cond[k] = last     ? counting(i, w.uniform && rnd(2))
-                     : rnd(3) ? lcg_cond(any_int())
-                              : own_cond(w);
+        n->cond[k] = last ? counting(i, w.uniform && rnd(2)) : rnd(3) ? lcg_cond(any_int()) : own_cond(w);
         n->cond[k].uniform = false;
         if (!last && n->cond[k].op[0].op != OP_MUL) { /* what may stay true needs an end */
             fuel = fuel == NONE ? new_count() : fuel;

@@ -18,9 +18,9 @@ enum class {
     C_SHORT, /* b16 */
     C_FLOAT, /* f32, never a NaN */
     C_PRED,
-    C_COUNT, /* b32: counters of loops and values on the way to a condition */
-    C_FLAG,  /* predicates of conditions */
-    C_MASK,  /* b32: which lanes are here */
+    C_COUNT,   /* b32: counters of loops and values on the way to a condition */
+    C_FLAG,    /* predicates of conditions */
+    C_MASK,    /* b32: which lanes are here */
     C_COUNT64, /* counters of loops in registers of other widths */
     C_COUNT16,
     NCLASSES
@@ -169,9 +169,8 @@ struct block {
 struct graph {
     struct block block[MAX_BLOCKS];
     struct op op[MAX_OPS];
-    int order[MAX_BLOCKS], nblock, norder,
-        nop;   /* order: as in the text; the first one is the entry */
-    bool full; /* too large: not to be used */
+    int order[MAX_BLOCKS], nblock, norder, nop; /* order: as in the text; the first one is the entry */
+    bool full;                                  /* too large: not to be used */
 };
 struct graphs {
     struct graph of[NFUNCS + 1];
@@ -194,16 +193,12 @@ void memory_init(struct memory *m);
 
 /* ---- the parts ---- */
 
-void generate(struct program *p, uint64_t seed);         /* generate.c */
-bool lay_out(const struct program *p, struct graphs *g); /* layout.c; false: too large, or no program */
+void generate(struct program *p, uint64_t seed);                     /* generate.c */
+bool lay_out(const struct program *p, struct graphs *g);             /* layout.c; false: too large, or no program */
 char *program_text(const struct program *p, const struct graphs *g); /* text.c; malloc'ed */
 /* reference.c: false with *why where a thread runs too long, or lanes wait for what never comes. */
-bool reference_run(const struct program *p, const struct graphs *g, struct memory *m, char *why,
-                   size_t size);
-static inline uint32_t threads_of(const uint32_t block[3])
-{
-    return block[0] * block[1] * block[2];
-}
+bool reference_run(const struct program *p, const struct graphs *g, struct memory *m, char *why, size_t size);
+static inline uint32_t threads_of(const uint32_t block[3]) { return block[0] * block[1] * block[2]; }
 
 /* backends.c */
 enum way { TIER0, TIER1_PLAIN, TIER1_AVX2, TIER1_AVX512, MUSA, NWAYS };

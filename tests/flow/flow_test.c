@@ -21,7 +21,7 @@
 enum { ROUND = 120, ROUND0 = 1000, MOST_FAILURES = 200, STUCK_SECONDS = 20, MOST_SHRUNK = 4 };
 static struct shared { /* with the child */
     volatile int now, way;
-    volatile bool made; /* a trial's program is one, and its back end has begun */
+    volatile bool made;     /* a trial's program is one, and its back end has begun */
     volatile uint64_t seed; /* of `now` */
     uint64_t programs, rejected, runs[NWAYS], refused[NWAYS];
     struct failure {
@@ -165,8 +165,7 @@ static void round_of(uint64_t seed, int n, const bool *chosen)
             return;
         uint64_t bad = shared->now == NONE ? shared->seed : 0;
         int way = shared->way;
-        if (shared->now !=
-            NONE) { /* which seed the job has: those before it are the accepted ones */
+        if (shared->now != NONE) { /* which seed the job has: those before it are the accepted ones */
             static struct program p;
             struct job j;
             int left = shared->now;
@@ -247,15 +246,14 @@ static void reduce(const struct failure *x)
     if (!lay_out(&p, &g))
         return;
     char *text = program_text(&p, &g);
-    printf("# reduced to %u blocks of %u x %u x %u threads: %s\n", p.grid, p.block[0], p.block[1],
-           p.block[2], shared->refusal);
+    printf("# reduced to %u blocks of %u x %u x %u threads: %s\n", p.grid, p.block[0], p.block[1], p.block[2],
+           shared->refusal);
     print_commented(text, stdout);
-    snprintf(path, sizeof path, "%s/%llu-%d.ptx", keep ? keep : ".", (unsigned long long)x->seed,
-             x->way);
+    snprintf(path, sizeof path, "%s/%llu-%d.ptx", keep ? keep : ".", (unsigned long long)x->seed, x->way);
     FILE *f = keep ? fopen(path, "w") : NULL;
     if (f) {
-        fprintf(f, "// %s, grid %u, block %u x %u x %u: %s\n%s", way_name[x->way], p.grid,
-                p.block[0], p.block[1], p.block[2], shared->refusal, text);
+        fprintf(f, "// %s, grid %u, block %u x %u x %u: %s\n%s", way_name[x->way], p.grid, p.block[0], p.block[1],
+                p.block[2], shared->refusal, text);
         fclose(f);
     }
     free(text);
@@ -267,8 +265,7 @@ static int report(bool sound)
 {
     for (int k = 0, shrunk = 0; k < shared->nfailed; k++) {
         struct failure x = shared->failed[k];
-        printf("not ok kernel %llu on %s: %s\n", (unsigned long long)x.seed, way_name[x.way],
-               x.why);
+        printf("not ok kernel %llu on %s: %s\n", (unsigned long long)x.seed, way_name[x.way], x.why);
         if (shrunk++ < (int)option("FLOW_SHRUNK", MOST_SHRUNK))
             reduce(&x);
         fflush(stdout);
@@ -276,12 +273,11 @@ static int report(bool sound)
     for (int w = 0; w < NWAYS; w++)
         if (ways[w])
             printf("# %s%s: %llu kernels alike, %llu refused%s%s\n", way_name[w],
-                   light() && w != TIER0 && w != MUSA ? ", light" : "",
-                   (unsigned long long)shared->runs[w], (unsigned long long)shared->refused[w],
-                   shared->refused[w] ? ", as " : "", shared->refused[w] ? shared->refusal : "");
-    printf("%s %llu kernels of control flow, %llu more end too late\n",
-           shared->nfailed ? "not ok" : "ok", (unsigned long long)shared->programs,
-           (unsigned long long)shared->rejected);
+                   light() && w != TIER0 && w != MUSA ? ", light" : "", (unsigned long long)shared->runs[w],
+                   (unsigned long long)shared->refused[w], shared->refused[w] ? ", as " : "",
+                   shared->refused[w] ? shared->refusal : "");
+    printf("%s %llu kernels of control flow, %llu more end too late\n", shared->nfailed ? "not ok" : "ok",
+           (unsigned long long)shared->programs, (unsigned long long)shared->rejected);
     return shared->nfailed != 0 || !sound;
 }
 
@@ -292,16 +288,14 @@ static int print_one(uint64_t seed)
     generate(&p, seed);
     if (!make_job(&j, &p))
         return 1;
-    printf("// grid %u, block %u x %u x %u\n%s", p.grid, p.block[0], p.block[1], p.block[2],
-           j.text);
+    printf("// grid %u, block %u x %u x %u\n%s", p.grid, p.block[0], p.block[1], p.block[2], j.text);
     return 0;
 }
 
 int main(void)
 {
     static const bool tier0[NWAYS] = {[TIER0] = true};
-    uint64_t seed = option("FLOW_SEED", 1), seconds = option("FLOW_SECONDS", 0),
-             count = option("FLOW_COUNT", 240);
+    uint64_t seed = option("FLOW_SEED", 1), seconds = option("FLOW_SECONDS", 0), count = option("FLOW_COUNT", 240);
     const char *chosen = getenv("FLOW_WAYS");
     time_t end = time(NULL) + (time_t)seconds;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -63,16 +63,13 @@ struct node *statements_of(struct place w, int most)
     return first ? first : instruction(arithmetic(w));
 }
 
-struct node *statements(struct place w)
-{
-    return statements_of(w, 5);
-}
+struct node *statements(struct place w) { return statements_of(w, 5); }
 
 void generate(struct program *p, uint64_t seed)
 {
-    static const uint32_t shapes[][3] = {
-        {32, 1, 1}, {64, 1, 1}, {96, 1, 1},  {128, 1, 1}, {32, 2, 1}, {16, 4, 1}, {48, 2, 1},
-        {17, 1, 1}, {40, 1, 1}, {100, 1, 1}, {1, 1, 1},   {8, 4, 1},  {10, 5, 1}, {7, 2, 3}};
+    static const uint32_t shapes[][3] = {{32, 1, 1}, {64, 1, 1}, {96, 1, 1}, {128, 1, 1}, {32, 2, 1},
+                                         {16, 4, 1}, {48, 2, 1}, {17, 1, 1}, {40, 1, 1},  {100, 1, 1},
+                                         {1, 1, 1},  {8, 4, 1},  {10, 5, 1}, {7, 2, 3}};
     memset(p, 0, sizeof *p);
     prog = p;
     p->seed = seed;
@@ -80,8 +77,7 @@ void generate(struct program *p, uint64_t seed)
     for (int k = 0; k < 5; k++)
         rnd(2);
     p->nmask = 1;
-    memcpy(p->block, shapes[rnd(2) ? rnd(4) : rnd(sizeof shapes / sizeof shapes[0])],
-           sizeof p->block);
+    memcpy(p->block, shapes[rnd(2) ? rnd(4) : rnd(sizeof shapes / sizeof shapes[0])], sizeof p->block);
     p->grid = 1 + rnd(MAX_GRID);
     p->shuffled = rnd(3) == 0;
     bool small = rnd(8) > 0;
@@ -92,16 +88,13 @@ void generate(struct program *p, uint64_t seed)
     int nfunc = rnd(3) ? 0 : 1 + (int)rnd(NFUNCS);
     for (int k = 0; k < nfunc; k++) {
         budget = small ? 6 : 14;
-        p->body[k] =
-            statements_of((struct place){.depth = 2, .mask = NONE, .may_leave = rnd(2)}, 6);
+        p->body[k] = statements_of((struct place){.depth = 2, .mask = NONE, .may_leave = rnd(2)}, 6);
         p->nfunc = k + 1; /* those that come later may call it */
     }
     p->nfunc = nfunc;
     budget = small ? 4 + (int)rnd(14) : 10 + (int)rnd(50);
-    p->body[NFUNCS] = statements_of((struct place){.depth = 3,
-                                                   .kernel = true,
-                                                   .uniform = true,
-                                                   .mask = together ? V_MASK : NONE,
-                                                   .may_leave = !together},
-                                    8);
+    p->body[NFUNCS] = statements_of(
+        (struct place){
+            .depth = 3, .kernel = true, .uniform = true, .mask = together ? V_MASK : NONE, .may_leave = !together},
+        8);
 }

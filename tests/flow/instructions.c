@@ -13,24 +13,19 @@ struct op arithmetic(struct place w)
     switch (what) {
     case 3:
         v = V_WIDE;
-        return make(op, v + (int)rnd(NWIDE), v + (int)rnd(NWIDE),
-                    shift || rnd(2) ? NONE : v + (int)rnd(NWIDE), rnd(30));
+        return make(op, v + (int)rnd(NWIDE), v + (int)rnd(NWIDE), shift || rnd(2) ? NONE : v + (int)rnd(NWIDE),
+                    rnd(30));
     case 4:
         v = V_SHORT;
-        return make(op, v + (int)rnd(NSHORT), v + (int)rnd(NSHORT),
-                    shift || rnd(2) ? NONE : v + (int)rnd(NSHORT), rnd(15));
+        return make(op, v + (int)rnd(NSHORT), v + (int)rnd(NSHORT), shift || rnd(2) ? NONE : v + (int)rnd(NSHORT),
+                    rnd(15));
     case 5:
     case 6:
         v = V_FLOAT;
-        return make(op, v + (int)rnd(NFLOAT), v + (int)rnd(NFLOAT),
-                    rnd(2) ? NONE : v + (int)rnd(NFLOAT), rnd(30));
-    case 7:
-        return make(OP_MOVE, V_WIDE + (int)rnd(NWIDE), any_int(), NONE, 0);
-    case 8:
-        return make(OP_MOVE, any_int(), (int)(rnd(2) ? V_WIDE + rnd(NWIDE) : V_SHORT + rnd(NSHORT)),
-                    NONE, 0);
-    case 9:
-        return make(OP_MOVE, V_SHORT + (int)rnd(NSHORT), any_int(), NONE, 0);
+        return make(op, v + (int)rnd(NFLOAT), v + (int)rnd(NFLOAT), rnd(2) ? NONE : v + (int)rnd(NFLOAT), rnd(30));
+    case 7: return make(OP_MOVE, V_WIDE + (int)rnd(NWIDE), any_int(), NONE, 0);
+    case 8: return make(OP_MOVE, any_int(), (int)(rnd(2) ? V_WIDE + rnd(NWIDE) : V_SHORT + rnd(NSHORT)), NONE, 0);
+    case 9: return make(OP_MOVE, V_SHORT + (int)rnd(NSHORT), any_int(), NONE, 0);
     case 10:
         return make(OP_MOVE, rnd(2) ? V_FLOAT + (int)rnd(NFLOAT) : any_int(),
                     rnd(2) ? any_int() : V_FLOAT + (int)rnd(NFLOAT), NONE, 0);
@@ -39,21 +34,15 @@ struct op arithmetic(struct place w)
         s.sub = (uint8_t)rnd(6);
         return s;
     }
-    case 12:
-        return make(rnd(2)   ? OP_XOR
-                    : rnd(2) ? OP_AND
-                             : OP_OR,
-                    any_pred(), any_pred(), any_pred(), 0);
+    case 12: return make(rnd(2) ? OP_XOR : rnd(2) ? OP_AND : OP_OR, any_pred(), any_pred(), any_pred(), 0);
     case 13: {
         struct op s = make(OP_SELECT, any_int(), any_int(), any_source(), 0);
         s.c = any_pred();
         return s;
     }
-    case 14:
-        return make(OP_MOVE, any_int(), rnd(2) ? any_uniform() : NONE, NONE, rnd(1000));
+    case 14: return make(OP_MOVE, any_int(), rnd(2) ? any_uniform() : NONE, NONE, rnd(1000));
     default:
-        return make(op, any_int(), any_int(), shift || rnd(3) == 0 ? NONE : any_source(),
-                    shift ? rnd(32) : rnd(1000));
+        return make(op, any_int(), any_int(), shift || rnd(3) == 0 ? NONE : any_source(), shift ? rnd(32) : rnd(1000));
     }
 }
 
@@ -62,21 +51,12 @@ struct op memory(struct place w)
     uint8_t space = w.kernel ? (uint8_t)rnd(3) : SP_GLOBAL;
     struct op op;
     switch (rnd(6)) {
-    case 0:
-        op = make(OP_INPUT, any_int(), any_source(), NONE, rnd(INPUTS));
-        break;
+    case 0: op = make(OP_INPUT, any_int(), any_source(), NONE, rnd(INPUTS)); break;
     case 1:
-    case 2:
-        op = make(OP_LOAD, any_int(), rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS));
-        break;
-    case 3:
-        op = make(OP_STORE, NONE, rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS));
-        break;
-    case 4:
-        op = make(OP_ATOM, any_int(), rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS * NATOMS));
-        break;
-    default:
-        return make(OP_RED, NONE, any_source(), any_source(), rnd(ACC_KINDS));
+    case 2: op = make(OP_LOAD, any_int(), rnd(2) ? any_int() : NONE, NONE, rnd(SLOTS)); break;
+    case 3: op = make(OP_STORE, NONE, rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS)); break;
+    case 4: op = make(OP_ATOM, any_int(), rnd(2) ? any_int() : NONE, any_source(), rnd(SLOTS * NATOMS)); break;
+    default: return make(OP_RED, NONE, any_source(), any_source(), rnd(ACC_KINDS));
     }
     op.sub = op.op == OP_ATOM && space == SP_LOCAL ? SP_SHARED : space;
     op.vol = rnd(3) == 0;
@@ -98,20 +78,11 @@ struct op collective(struct place w)
         return op;
     }
     switch (rnd(5)) {
-    case 0:
-        op = make(OP_SYNC, NONE, NONE, NONE, 0);
-        break;
-    case 1:
-        op = make(OP_BALLOT, any_int(), any_pred(), NONE, 0);
-        break;
-    case 2:
-        op = make(OP_VOTE, any_pred(), any_pred(), NONE, 0);
-        break;
-    case 3:
-        op = make(OP_REDUX, any_int(), any_int(), NONE, 0);
-        break;
-    default:
-        op = make(OP_SHUFFLE, any_int(), any_int(), any_int(), 0);
+    case 0: op = make(OP_SYNC, NONE, NONE, NONE, 0); break;
+    case 1: op = make(OP_BALLOT, any_int(), any_pred(), NONE, 0); break;
+    case 2: op = make(OP_VOTE, any_pred(), any_pred(), NONE, 0); break;
+    case 3: op = make(OP_REDUX, any_int(), any_int(), NONE, 0); break;
+    default: op = make(OP_SHUFFLE, any_int(), any_int(), any_int(), 0);
     }
     op.sub = (uint8_t)rnd(3);
     op.c = w.mask;

@@ -5,7 +5,7 @@
 
 static struct graph *g;
 static const struct node *loops[MAX_LOOPS]; /* those that have been laid out */
-static int at; /* block being filled */
+static int at;                              /* block being filled */
 static int head_of[MAX_LOOPS], leave_to[MAX_LOOPS], next_round[MAX_LOOPS];
 
 static int new_block(void)
@@ -213,8 +213,7 @@ static void put_switch(const struct node *n)
             put_goto(b[0]);
     }
     for (int k = 0; k < n->nkid; k++)
-        put_part(n->kid[k], b[k],
-                 n->through && n->target[k][0] && k + 1 < n->nkid ? b[k + 1] : out);
+        put_part(n->kid[k], b[k], n->through && n->target[k][0] && k + 1 < n->nkid ? b[k + 1] : out);
     start(out);
 }
 
@@ -260,9 +259,7 @@ static void put_list(const struct node *n)
 {
     for (; n && !g->full; n = n->next)
         switch (n->kind) {
-        case N_OP:
-            put(n->op);
-            break;
+        case N_OP: put(n->op); break;
         case N_IF: {
             int yes = new_block(), out = new_block(), no = n->kid[1] ? new_block() : out;
             put_if(&n->cond[0], yes, no);
@@ -272,27 +269,13 @@ static void put_list(const struct node *n)
             start(out);
             break;
         }
-        case N_LOOP:
-            put_loop(n);
-            break;
-        case N_SHARE:
-            put_share(n);
-            break;
-        case N_TANGLE:
-            put_tangle(n);
-            break;
-        case N_GRAPH:
-            put_graph(n);
-            break;
-        case N_SWITCH:
-            put_switch(n);
-            break;
-        case N_JUMP:
-            put_jump(n);
-            break;
-        case N_LEAVE:
-            put_leave(n);
-            break;
+        case N_LOOP: put_loop(n); break;
+        case N_SHARE: put_share(n); break;
+        case N_TANGLE: put_tangle(n); break;
+        case N_GRAPH: put_graph(n); break;
+        case N_SWITCH: put_switch(n); break;
+        case N_JUMP: put_jump(n); break;
+        case N_LEAVE: put_leave(n); break;
         }
 }
 

@@ -57,16 +57,12 @@ static uint64_t cut(int d, uint64_t v)
 {
     switch (class_of(d)) {
     case C_WIDE:
-    case C_COUNT64:
-        return v;
+    case C_COUNT64: return v;
     case C_SHORT:
-    case C_COUNT16:
-        return v & 0xffff;
+    case C_COUNT16: return v & 0xffff;
     case C_PRED:
-    case C_FLAG:
-        return v & 1;
-    default:
-        return v & 0xffffffff;
+    case C_FLAG: return v & 1;
+    default: return v & 0xffffffff;
     }
 }
 
@@ -75,22 +71,13 @@ static float arithmetic_float(enum opcode op, float a, float b)
     float r;
     switch (op) {
     case OP_ADD:
-    case OP_XOR:
-        r = a + b;
-        break;
-    case OP_MUL:
-        r = a * b;
-        break;
+    case OP_XOR: r = a + b; break;
+    case OP_MUL: r = a * b; break;
     case OP_AND:
-    case OP_MIN:
-        r = a < b || (a == b && signbit(a)) ? a : b;
-        break;
+    case OP_MIN: r = a < b || (a == b && signbit(a)) ? a : b; break;
     case OP_OR:
-    case OP_MAX:
-        r = a > b || (a == b && !signbit(a)) ? a : b;
-        break;
-    default:
-        r = a - b;
+    case OP_MAX: r = a > b || (a == b && !signbit(a)) ? a : b; break;
+    default: r = a - b;
     }
     return r > 8388608 ? 8388608 : r < -8388608 ? -8388608 : r;
 }
@@ -101,31 +88,20 @@ static uint64_t arithmetic(const struct op *o, const struct thread *t)
     uint64_t a = t->v[o->a], b = o->b == NONE ? o->imm : t->v[o->b];
     unsigned width = bits_of(c);
     if (c == C_FLOAT)
-        return float_bits(
-            arithmetic_float(o->op, as_float(a), o->b == NONE ? (float)(int)o->imm : as_float(b)));
+        return float_bits(arithmetic_float(o->op, as_float(a), o->b == NONE ? (float)(int)o->imm : as_float(b)));
     if (width == 16 && o->b == NONE)
         b &= 0x7fff;
     switch (o->op) {
-    case OP_ADD:
-        return a + b;
-    case OP_SUB:
-        return a - b;
-    case OP_MUL:
-        return a * b;
-    case OP_AND:
-        return a & b;
-    case OP_OR:
-        return a | b;
-    case OP_XOR:
-        return a ^ b;
-    case OP_SHR:
-        return b >= width ? 0 : a >> b;
-    case OP_SHL:
-        return b >= width ? 0 : a << b;
-    case OP_MIN:
-        return a < b ? a : b;
-    default:
-        return a > b ? a : b;
+    case OP_ADD: return a + b;
+    case OP_SUB: return a - b;
+    case OP_MUL: return a * b;
+    case OP_AND: return a & b;
+    case OP_OR: return a | b;
+    case OP_XOR: return a ^ b;
+    case OP_SHR: return b >= width ? 0 : a >> b;
+    case OP_SHL: return b >= width ? 0 : a << b;
+    case OP_MIN: return a < b ? a : b;
+    default: return a > b ? a : b;
     }
 }
 
@@ -140,10 +116,7 @@ static uint64_t move(const struct op *o, const struct thread *t)
         return float_bits((float)(a < 8388608 ? a : 8388608));
     if (s == C_FLOAT && d != C_FLOAT) {
         float x = as_float(a);
-        return d == C_SHORT ? (uint64_t)(x > 32767    ? 32767
-                                         : x < -32768 ? -32768
-                                                      : (int)x)
-                            : (uint64_t)(int64_t)x;
+        return d == C_SHORT ? (uint64_t)(x > 32767 ? 32767 : x < -32768 ? -32768 : (int)x) : (uint64_t)(int64_t)x;
     }
     return a;
 }
@@ -160,71 +133,42 @@ static bool compare(const struct op *o, const struct thread *t)
         order = a < b ? -1 : a > b;
     }
     switch (o->sub) {
-    case CMP_EQ:
-        return order == 0;
-    case CMP_NE:
-        return order != 0;
-    case CMP_LT:
-        return order < 0;
-    case CMP_LE:
-        return order <= 0;
-    case CMP_GT:
-        return order > 0;
-    default:
-        return order >= 0;
+    case CMP_EQ: return order == 0;
+    case CMP_NE: return order != 0;
+    case CMP_LT: return order < 0;
+    case CMP_LE: return order <= 0;
+    case CMP_GT: return order > 0;
+    default: return order >= 0;
     }
 }
 
-static uint32_t number(const struct thread *t)
-{
-    return ctaid * MAX_THREADS + (uint32_t)(t - threads);
-}
+static uint32_t number(const struct thread *t) { return ctaid * MAX_THREADS + (uint32_t)(t - threads); }
 
 static uint32_t *slot(const struct op *o, struct thread *t)
 {
     uint32_t k = (o->a == NONE ? o->imm : (uint32_t)t->v[o->a]) % SLOTS;
-    return o->sub == SP_GLOBAL   ? &mem->own[number(t)][k]
-           : o->sub == SP_SHARED ? &t->shared[k]
-                                 : &t->local[k];
+    return o->sub == SP_GLOBAL ? &mem->own[number(t)][k] : o->sub == SP_SHARED ? &t->shared[k] : &t->local[k];
 }
 
 static void atom(const struct op *o, uint32_t *p, uint32_t v)
 {
     switch (o->imm / SLOTS % NATOMS) {
-    case ATOM_ADD:
-        *p += v;
-        break;
-    case ATOM_EXCH:
-        *p = v;
-        break;
-    case ATOM_MAX:
-        *p = *p > v ? *p : v;
-        break;
-    default:
-        *p = *p == o->imm % SLOTS ? v : *p;
+    case ATOM_ADD: *p += v; break;
+    case ATOM_EXCH: *p = v; break;
+    case ATOM_MAX: *p = *p > v ? *p : v; break;
+    default: *p = *p == o->imm % SLOTS ? v : *p;
     }
 }
 
 static void reduce(uint32_t kind, uint32_t *p, uint32_t v)
 {
     switch (kind) {
-    case 0:
-        *p += v;
-        break;
-    case 1:
-        *p = *p > v ? *p : v;
-        break;
-    case 2:
-        *p = *p < v ? *p : v;
-        break;
-    case 3:
-        *p ^= v;
-        break;
-    case 4:
-        *p |= v;
-        break;
-    default:
-        *p &= v;
+    case 0: *p += v; break;
+    case 1: *p = *p > v ? *p : v; break;
+    case 2: *p = *p < v ? *p : v; break;
+    case 3: *p ^= v; break;
+    case 4: *p |= v; break;
+    default: *p &= v;
     }
 }
 
@@ -271,31 +215,17 @@ static void step(const struct op *o, struct thread *t)
         r = arithmetic(o, t);
     } else {
         switch (o->op) {
-        case OP_MOVE:
-            r = move(o, t);
-            break;
-        case OP_SETP:
-            r = compare(o, t);
-            break;
-        case OP_SELECT:
-            r = t->v[o->c] ? t->v[o->a] : t->v[o->b];
-            break;
-        case OP_INPUT:
-            r = input[(t->v[o->a] + o->imm) % INPUTS];
-            break;
-        case OP_LOAD:
-            r = *slot(o, t);
-            break;
-        case OP_STORE:
-            *slot(o, t) = (uint32_t)t->v[o->b];
-            return;
+        case OP_MOVE: r = move(o, t); break;
+        case OP_SETP: r = compare(o, t); break;
+        case OP_SELECT: r = t->v[o->c] ? t->v[o->a] : t->v[o->b]; break;
+        case OP_INPUT: r = input[(t->v[o->a] + o->imm) % INPUTS]; break;
+        case OP_LOAD: r = *slot(o, t); break;
+        case OP_STORE: *slot(o, t) = (uint32_t)t->v[o->b]; return;
         case OP_ATOM:
             r = *slot(o, t);
             atom(o, slot(o, t), (uint32_t)t->v[o->b]);
             break;
-        default:
-            reduce(o->imm, &mem->acc[o->imm][t->v[o->a] % ACC_WORDS], (uint32_t)t->v[o->b]);
-            return;
+        default: reduce(o->imm, &mem->acc[o->imm][t->v[o->a] % ACC_WORDS], (uint32_t)t->v[o->b]); return;
         }
     }
     t->v[o->d] = cut(o->d, r);
@@ -304,16 +234,13 @@ static void step(const struct op *o, struct thread *t)
 static int end_of(const struct block *b, const uint64_t *v)
 {
     switch (b->end) {
-    case END_GO:
-        return b->to[0];
-    case END_IF:
-        return b->to[v[b->flag] == b->not ];
+    case END_GO: return b->to[0];
+    case END_IF: return b->to[v[b->flag] == b->not ];
     case END_TABLE:
         if (v[b->index] >= (unsigned)b->nto)
             wrong = "a branch beyond its table";
         return b->to[v[b->index] % (unsigned)b->nto];
-    default:
-        return NONE;
+    default: return NONE;
     }
 }
 
@@ -363,8 +290,7 @@ static const struct op *here(const struct thread *t)
     return &g->op[g->block[t->block].first + t->op];
 }
 
-static uint64_t together(const struct op *o, const struct thread *warp, const struct thread *t,
-                         uint32_t mask)
+static uint64_t together(const struct op *o, const struct thread *warp, const struct thread *t, uint32_t mask)
 {
     uint32_t ballot = 0, sum = 0, all = 0, most = 0;
     for (unsigned l = 0; l < 32; l++)
@@ -376,18 +302,14 @@ static uint64_t together(const struct op *o, const struct thread *warp, const st
             most = a > most ? a : most;
         }
     switch (o->op) {
-    case OP_BALLOT:
-        return ballot;
-    case OP_VOTE:
-        return o->sub == 0 ? ballot != 0 : o->sub == 1 ? ballot == mask : ballot == mask || !ballot;
-    case OP_REDUX:
-        return o->sub == 0 ? sum : o->sub == 1 ? all : most;
+    case OP_BALLOT: return ballot;
+    case OP_VOTE: return o->sub == 0 ? ballot != 0 : o->sub == 1 ? ballot == mask : ballot == mask || !ballot;
+    case OP_REDUX: return o->sub == 0 ? sum : o->sub == 1 ? all : most;
     case OP_SHUFFLE: {
         unsigned from = t->v[o->b] & 31;
         return mask >> from & 1 ? warp[from].v[o->a] : t->v[o->a];
     }
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -497,8 +419,7 @@ static void run_block(void)
             wrong = "threads that wait for ever";
 }
 
-bool reference_run(const struct program *p, const struct graphs *g, struct memory *m, char *why,
-                   size_t size)
+bool reference_run(const struct program *p, const struct graphs *g, struct memory *m, char *why, size_t size)
 {
     prog = p;
     graphs = g;

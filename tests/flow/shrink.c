@@ -9,10 +9,7 @@ static bool (*still_fails)(const struct program *p, void *arg);
 static void *argument;
 static time_t end;
 
-static bool good(void)
-{
-    return time(NULL) < end && still_fails(prog, argument);
-}
+static bool good(void) { return time(NULL) < end && still_fails(prog, argument); }
 
 static bool shrink_list(struct node **link);
 
@@ -99,8 +96,7 @@ static void shrink_launch(void)
         }
 }
 
-void shrink(struct program *p, bool (*fails)(const struct program *p, void *arg), void *arg,
-            int seconds)
+void shrink(struct program *p, bool (*fails)(const struct program *p, void *arg), void *arg, int seconds)
 {
     prog = p;
     still_fails = fails;

@@ -5,8 +5,7 @@
 #include "flow/flow.h"
 
 /* As long as `fails` says that what is left of the program still does, and for some seconds. */
-void shrink(struct program *p, bool (*fails)(const struct program *p, void *arg), void *arg,
-            int seconds);
+void shrink(struct program *p, bool (*fails)(const struct program *p, void *arg), void *arg, int seconds);
 
 bool shrink_is_sound(void); /* shrink_check.c; says so */
 

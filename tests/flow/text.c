@@ -4,23 +4,21 @@
 
 #include "flow/flow.h"
 
-const struct class_info classes[NCLASSES] = {
-    [C_INT] = {"r", "b32", V_INT, NINT},       [C_UNI] = {"u", "b32", V_UNI, NUNI},
-    [C_WIDE] = {"d", "b64", V_WIDE, NWIDE},    [C_SHORT] = {"h", "b16", V_SHORT, NSHORT},
-    [C_FLOAT] = {"f", "f32", V_FLOAT, NFLOAT}, [C_PRED] = {"p", "pred", V_PRED, NPRED},
-    [C_COUNT] = {"c", "b32", V_COUNT, NCOUNT}, [C_FLAG] = {"q", "pred", V_FLAG, NFLAG},
-    [C_MASK] = {"m", "b32", V_MASK, NMASK},
-    [C_COUNT64] = {"w", "b64", V_COUNT64, NCOUNT64},
-    [C_COUNT16] = {"x", "b16", V_COUNT16, NCOUNT16}};
+const struct class_info classes[NCLASSES] = {[C_INT] = {"r", "b32", V_INT, NINT},
+                                             [C_UNI] = {"u", "b32", V_UNI, NUNI},
+                                             [C_WIDE] = {"d", "b64", V_WIDE, NWIDE},
+                                             [C_SHORT] = {"h", "b16", V_SHORT, NSHORT},
+                                             [C_FLOAT] = {"f", "f32", V_FLOAT, NFLOAT},
+                                             [C_PRED] = {"p", "pred", V_PRED, NPRED},
+                                             [C_COUNT] = {"c", "b32", V_COUNT, NCOUNT},
+                                             [C_FLAG] = {"q", "pred", V_FLAG, NFLAG},
+                                             [C_MASK] = {"m", "b32", V_MASK, NMASK},
+                                             [C_COUNT64] = {"w", "b64", V_COUNT64, NCOUNT64},
+                                             [C_COUNT16] = {"x", "b16", V_COUNT16, NCOUNT16}};
 
-enum class class_of(int v) {
-    enum class c = C_INT; while (v >= classes[c].first + classes[c].n) c++; return c;
-}
+enum class class_of(int v) { enum class c = C_INT; while (v >= classes[c].first + classes[c].n) c++; return c; }
 
-unsigned bits_of(enum class c)
-{
-    return c == C_WIDE || c == C_COUNT64 ? 64 : c == C_SHORT || c == C_COUNT16 ? 16 : 32;
-}
+unsigned bits_of(enum class c) { return c == C_WIDE || c == C_COUNT64 ? 64 : c == C_SHORT || c == C_COUNT16 ? 16 : 32; }
 
 static FILE *f;
 static const struct program *prog;
@@ -50,7 +48,7 @@ static const char *source(int a, uint32_t imm, enum class c)
     uint32_t bits;
     memcpy(&bits, &x, 4);
     snprintf(text[k], sizeof text[k], c == C_FLOAT ? "0f%08X" : "%u",
-             c == C_FLOAT   ? bits
+             c == C_FLOAT       ? bits
              : bits_of(c) == 16 ? imm & 0x7fff
                                 : imm);
     return text[k];
@@ -65,18 +63,14 @@ static const char *guard(const struct op *o)
     return text;
 }
 
-static const char *bits(enum class c)
-{
-    return bits_of(c) == 64 ? "64" : bits_of(c) == 16 ? "16" : "32";
-}
+static const char *bits(enum class c) { return bits_of(c) == 64 ? "64" : bits_of(c) == 16 ? "16" : "32"; }
 
 static void put_arithmetic(const struct op *o)
 {
     static const char *const name[] = {"add.s", "sub.s", "mul.lo.s", "and.b", "or.b",
                                        "xor.b", "shr.u", "shl.b",    "min.u", "max.u"};
-    static const char *const real[] = {"add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32",
-                                       "max.f32",    "add.rn.f32", "sub.rn.f32", "sub.rn.f32",
-                                       "min.f32",    "max.f32"};
+    static const char *const real[] = {"add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32", "max.f32",
+                                       "add.rn.f32", "sub.rn.f32", "sub.rn.f32", "min.f32", "max.f32"};
     enum class c = class_of(o->d);
     if (c == C_PRED || c == C_FLAG)
         fprintf(f, "%s%s.pred %s, %s, %s;\n", guard(o),
@@ -85,10 +79,9 @@ static void put_arithmetic(const struct op *o)
                                  : "xor",
                 reg(o->d), reg(o->a), reg(o->b));
     else if (c == C_FLOAT) /* the result stays small */
-        fprintf(f,
-                "%s%s %s, %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n%smax.f32 %s, %s, 0fCB000000;\n",
-                guard(o), real[o->op], reg(o->d), reg(o->a), source(o->b, o->imm, c), guard(o),
-                reg(o->d), reg(o->d), guard(o), reg(o->d), reg(o->d));
+        fprintf(f, "%s%s %s, %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n%smax.f32 %s, %s, 0fCB000000;\n", guard(o),
+                real[o->op], reg(o->d), reg(o->a), source(o->b, o->imm, c), guard(o), reg(o->d), reg(o->d), guard(o),
+                reg(o->d), reg(o->d));
     else
         fprintf(f, "%s%s%s %s, %s, %s;\n", guard(o), name[o->op], bits(c), reg(o->d), reg(o->a),
                 source(o->b, o->imm, c));
@@ -100,12 +93,10 @@ static void put_move(const struct op *o)
     enum class d = class_of(o->d), s = o->a == NONE ? d : class_of(o->a);
     const char *to = reg(o->d), *from = source(o->a, o->imm, d);
     fputs(guard(o), f);
-    if (d == s || (d != C_FLOAT && d != C_WIDE && d != C_SHORT && s != C_FLOAT && s != C_WIDE &&
-                   s != C_SHORT))
+    if (d == s || (d != C_FLOAT && d != C_WIDE && d != C_SHORT && s != C_FLOAT && s != C_WIDE && s != C_SHORT))
         fprintf(f, "mov.%s %s, %s;\n", classes[d].type, to, from);
     else if (d == C_FLOAT)
-        fprintf(f, "cvt.rn.f32.u%s %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n", bits(s), to, from,
-                guard(o), to, to);
+        fprintf(f, "cvt.rn.f32.u%s %s, %s;\n%smin.f32 %s, %s, 0f4B000000;\n", bits(s), to, from, guard(o), to, to);
     else if (s == C_FLOAT)
         fprintf(f, "cvt.rzi.s%s.f32 %s, %s;\n", bits(d), to, from);
     else
@@ -116,8 +107,8 @@ static void put_setp(const struct op *o)
 {
     static const char *const cmp[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     enum class c = class_of(o->a);
-    fprintf(f, "%ssetp.%s.%s%s %s, %s, %s;\n", guard(o), cmp[o->sub], c == C_FLOAT ? "f" : "u",
-            bits(c), reg(o->d), reg(o->a), source(o->b, o->imm, c));
+    fprintf(f, "%ssetp.%s.%s%s %s, %s, %s;\n", guard(o), cmp[o->sub], c == C_FLOAT ? "f" : "u", bits(c), reg(o->d),
+            reg(o->a), source(o->b, o->imm, c));
 }
 
 /* %ta (or %sa, which is shared): the address of the slot. */
@@ -140,10 +131,9 @@ static const char *put_slot(const struct op *o)
 
 static void put_memory(const struct op *o)
 {
-    static const char *const space[] = {".global", ".shared", ".local"}, *const kind[] = {
-                                                                             "add.u32", "max.u32",
-                                                                             "min.u32", "xor.b32",
-                                                                             "or.b32",  "and.b32"};
+    static const char *const space[] = {".global", ".shared", ".local"}, *const kind[] = {"add.u32", "max.u32",
+                                                                                          "min.u32", "xor.b32",
+                                                                                          "or.b32",  "and.b32"};
     static const char *const atom[] = {"add.u32", "exch.b32", "max.u32"};
     if (o->op == OP_INPUT) {
         fprintf(f,
@@ -155,8 +145,7 @@ static void put_memory(const struct op *o)
         fprintf(f,
                 "and.b32 %%t, %s, %d;\nmul.wide.u32 %%ta, %%t, 4;\nadd.s64 %%ta, %%ta, "
                 "%%bacc;\n%sred.global.%s [%%ta+%u], %s;\n",
-                reg(o->a), ACC_WORDS - 1, guard(o), kind[o->imm], o->imm * ACC_WORDS * 4,
-                reg(o->b));
+                reg(o->a), ACC_WORDS - 1, guard(o), kind[o->imm], o->imm * ACC_WORDS * 4, reg(o->b));
     } else {
         const char *where = put_slot(o), *v = o->vol && o->sub != SP_LOCAL ? ".volatile" : "";
         if (o->op == OP_LOAD)
@@ -164,11 +153,11 @@ static void put_memory(const struct op *o)
         else if (o->op == OP_STORE)
             fprintf(f, "%sst%s%s.u32 [%s], %s;\n", guard(o), v, space[o->sub], where, reg(o->b));
         else if (o->imm / SLOTS % NATOMS == ATOM_CAS)
-            fprintf(f, "%satom%s.cas.b32 %s, [%s], %u, %s;\n", guard(o), space[o->sub], reg(o->d),
-                    where, o->imm % SLOTS, reg(o->b));
+            fprintf(f, "%satom%s.cas.b32 %s, [%s], %u, %s;\n", guard(o), space[o->sub], reg(o->d), where,
+                    o->imm % SLOTS, reg(o->b));
         else
-            fprintf(f, "%satom%s.%s %s, [%s], %s;\n", guard(o), space[o->sub],
-                    atom[o->imm / SLOTS % NATOMS], reg(o->d), where, reg(o->b));
+            fprintf(f, "%satom%s.%s %s, [%s], %s;\n", guard(o), space[o->sub], atom[o->imm / SLOTS % NATOMS], reg(o->d),
+                    where, reg(o->b));
     }
 }
 
@@ -181,22 +170,17 @@ static void put_call(const struct op *o)
             "%%bin;\nst.param.b64 [cown], %%bown;\n"
             "st.param.b64 [cacc], %%bacc;\n%scall (v), f%llu_%u, (a, b, cin, cown, "
             "cacc);\nld.param.b32 %%t, [v];\n}\n%smov.b32 %s, %%t;\n",
-            reg(o->a), reg(o->b), guard(o), (unsigned long long)prog->seed, o->imm, guard(o),
-            reg(o->d));
+            reg(o->a), reg(o->b), guard(o), (unsigned long long)prog->seed, o->imm, guard(o), reg(o->d));
 }
 
 static void put_together(const struct op *o)
 {
-    static const char *const vote[] = {"any", "all", "uni"},
-                             *const redux[] = {"add.u32", "or.b32", "max.u32"},
+    static const char *const vote[] = {"any", "all", "uni"}, *const redux[] = {"add.u32", "or.b32", "max.u32"},
                              *const block[] = {"and", "or", "popc"};
     switch (o->op) {
-    case OP_BAR:
-        fprintf(f, "bar.sync 0;\n");
-        break;
+    case OP_BAR: fprintf(f, "bar.sync 0;\n"); break;
     case OP_BAR_RED:
-        fprintf(f, "bar.red.%s.%s %s, 0, %s;\n", block[o->sub], o->sub == 2 ? "u32" : "pred",
-                reg(o->d), reg(o->a));
+        fprintf(f, "bar.red.%s.%s %s, 0, %s;\n", block[o->sub], o->sub == 2 ? "u32" : "pred", reg(o->d), reg(o->a));
         break;
     case OP_PEER:
         fprintf(f,
@@ -205,19 +189,10 @@ static void put_together(const struct op *o)
                 "ld.shared.u32 %s, [%%t+%u];\nbar.sync 0;\n",
                 4 * o->imm, reg(o->b), reg(o->a), SLOTS * 4, reg(o->d), 4 * o->imm);
         break;
-    case OP_SYNC:
-        fprintf(f, "bar.warp.sync %s;\n", reg(o->c));
-        break;
-    case OP_BALLOT:
-        fprintf(f, "vote.sync.ballot.b32 %s, %s, %s;\n", reg(o->d), reg(o->a), reg(o->c));
-        break;
-    case OP_VOTE:
-        fprintf(f, "vote.sync.%s.pred %s, %s, %s;\n", vote[o->sub], reg(o->d), reg(o->a),
-                reg(o->c));
-        break;
-    case OP_REDUX:
-        fprintf(f, "redux.sync.%s %s, %s, %s;\n", redux[o->sub], reg(o->d), reg(o->a), reg(o->c));
-        break;
+    case OP_SYNC: fprintf(f, "bar.warp.sync %s;\n", reg(o->c)); break;
+    case OP_BALLOT: fprintf(f, "vote.sync.ballot.b32 %s, %s, %s;\n", reg(o->d), reg(o->a), reg(o->c)); break;
+    case OP_VOTE: fprintf(f, "vote.sync.%s.pred %s, %s, %s;\n", vote[o->sub], reg(o->d), reg(o->a), reg(o->c)); break;
+    case OP_REDUX: fprintf(f, "redux.sync.%s %s, %s, %s;\n", redux[o->sub], reg(o->d), reg(o->a), reg(o->c)); break;
     default:
         fprintf(f,
                 "and.b32 %%t, %s, 31;\nshr.u32 %%s, %s, %%t;\nand.b32 %%s, %%s, 1;\nsetp.ne.u32 "
@@ -282,8 +257,7 @@ static void put_end(const struct block *b, int number, int next)
             fprintf(f, "%sL%d", k ? ", " : "", b->to[k]);
         fprintf(f, ";\nbrx.idx %s, T%d;\n", reg(b->index), number);
         break;
-    default:
-        put_return("");
+    default: put_return("");
     }
 }
 
@@ -325,15 +299,13 @@ static void put_registers(void)
 {
     for (int c = 0; c < NCLASSES; c++)
         fprintf(f, ".reg .%s %%%s<%d>;\n", classes[c].type, classes[c].name, classes[c].n);
-    fprintf(
-        f,
-        ".reg .b32 %%t, %%s, %%lin, %%nt, %%lane, %%gid, %%bsh, %%bsh0, %%sa;\n.reg .pred %%qs;\n"
-        ".reg .b64 %%ta, %%bin, %%bown, %%bacc, %%bloc, %%bout;\n");
+    fprintf(f, ".reg .b32 %%t, %%s, %%lin, %%nt, %%lane, %%gid, %%bsh, %%bsh0, %%sa;\n.reg .pred %%qs;\n"
+               ".reg .b64 %%ta, %%bin, %%bown, %%bacc, %%bloc, %%bout;\n");
     find_used();
     for (int v = V_COUNT; v < NVARS; v++)
         if (used[v])
-            fprintf(f, class_of(v) == C_FLAG ? "setp.ne.u32 %s, 0, 0;\n" : "mov.b%2$s %1$s, 0;\n",
-                    reg(v), bits(class_of(v)));
+            fprintf(f, class_of(v) == C_FLAG ? "setp.ne.u32 %s, 0, 0;\n" : "mov.b%2$s %1$s, 0;\n", reg(v),
+                    bits(class_of(v)));
 }
 
 /* Variables begin as mixtures of the first two. The reference does the same. */

@@ -12,17 +12,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum {
-    KEY_AT = 160,
-    SEAL_AT = KEY_AT + CUMU_HASH_BYTES,
-    HEADER = SEAL_AT + CUMU_HASH_BYTES
-}; /* of cache.c */
+enum { KEY_AT = 160, SEAL_AT = KEY_AT + CUMU_HASH_BYTES, HEADER = SEAL_AT + CUMU_HASH_BYTES }; /* of cache.c */
 static char dir[] = "/tmp/fuzz-cache.XXXXXX";
 
-static void drop_folder(void)
-{
-    (void)rmdir(dir);
-}
+static void drop_folder(void) { (void)rmdir(dir); }
 
 static bool each(void *ctx, const char *name, const struct cumu_entry *e)
 {
@@ -58,8 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[200];
     if (!ready) {
         ready = true;
-        if (!mkdtemp(dir) || setenv("CUMU_CACHE_DIR", dir, 1) || setenv("CUMU_LOG", "off", 1) ||
-            atexit(drop_folder))
+        if (!mkdtemp(dir) || setenv("CUMU_CACHE_DIR", dir, 1) || setenv("CUMU_LOG", "off", 1) || atexit(drop_folder))
             abort();
     }
     if (!size)

@@ -16,8 +16,7 @@ static void emit(const struct ptx_module *m, const char *kernel, unsigned which)
     char *text;
     void *image;
     size_t size;
-    if (!t1_emit(m, kernel, which % T1_NSHAPES, which / T1_NSHAPES % T1_NISA, &text, &size,
-                 &diag)) {
+    if (!t1_emit(m, kernel, which % T1_NSHAPES, which / T1_NSHAPES % T1_NISA, &text, &size, &diag)) {
         if (strlen(text) != size)
             abort();
         free(text);

@@ -8,18 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_SHARED = 1 << 16, MOST_LOCAL = 1 << 14, MOST_PARAMS = 4096 };
 
-static void *heap(void *ctx, size_t size)
-{
-    return alloc(ctx, size, 16);
-}
-static void print(void *ctx, const char *text, size_t len)
-{
-    (void)ctx, (void)text, (void)len;
-}
-static void assertion(void *ctx, const struct t0_fault *fault)
-{
-    (void)ctx, (void)fault;
-}
+static void *heap(void *ctx, size_t size) { return alloc(ctx, size, 16); }
+static void print(void *ctx, const char *text, size_t len) { (void)ctx, (void)text, (void)len; }
+static void assertion(void *ctx, const struct t0_fault *fault) { (void)ctx, (void)fault; }
 static const struct t0_env env = {NULL, alloc, release, heap, release, print, assertion};
 
 /* Shared memory is checked by tier 0; any other address would be the program's own fault. */
@@ -30,14 +21,12 @@ static bool is_tame(const struct ptx_func *f)
         switch (in->op) {
         case PTX_OP_CALL:
         case PTX_OP_BRX:
-        case PTX_OP_NANOSLEEP:
-            return false;
+        case PTX_OP_NANOSLEEP: return false;
         case PTX_OP_BRA:
             if (f->label_instr[in->src[0].reg] <= (int32_t)k)
                 return false;
             break;
-        default:
-            break;
+        default: break;
         }
         for (unsigned i = 0; i < in->nsrc; i++)
             if (in->src[i].kind == PTX_O_ADDR &&
@@ -61,8 +50,7 @@ static void run(const struct ptx_module *m, struct ptx_func *f, unsigned which)
     void *image;
     size_t size;
     const char *why = NULL;
-    if (ptx_func_parse(f, &diag) || !is_tame(f) ||
-        lir_lower_kernel(m, f->name, &image, &size, &diag))
+    if (ptx_func_parse(f, &diag) || !is_tame(f) || lir_lower_kernel(m, f->name, &image, &size, &diag))
         return;
     for (unsigned k = 0; lir_image_extern(image, k); k++)
         lir_image_bind(image, k, 4096);
@@ -71,14 +59,8 @@ static void run(const struct ptx_module *m, struct ptx_func *f, unsigned which)
     struct t0_kernel *kernel = t ? t0_module_kernel(t, f->name) : NULL;
     if (kernel)
         t0_kernel_info(kernel, &info);
-    if (kernel && info.param_size <= MOST_PARAMS && info.shared_size <= MOST_SHARED &&
-        info.local_size <= MOST_LOCAL) {
-        struct t0_grid g = {.kernel = kernel,
-                            .grid = {1, 1, 1},
-                            .params = params,
-                            .env = &env,
-                            .grid_id = 1,
-                            .nsm = 1};
+    if (kernel && info.param_size <= MOST_PARAMS && info.shared_size <= MOST_SHARED && info.local_size <= MOST_LOCAL) {
+        struct t0_grid g = {.kernel = kernel, .grid = {1, 1, 1}, .params = params, .env = &env, .grid_id = 1, .nsm = 1};
         memcpy(g.block, blocks[which % 4], sizeof g.block);
         if (!worker)
             worker = t0_worker_new(0);

@@ -35,8 +35,7 @@ static void load_copy(const void *from, size_t size)
 }
 
 /* The text's image, some of whose words are others, and wrapped as tier 1's. */
-static void load_lowered(const struct ptx_module *m, const char *kernel, const uint8_t *seed,
-                         size_t nseed)
+static void load_lowered(const struct ptx_module *m, const char *kernel, const uint8_t *seed, size_t nseed)
 {
     struct ptx_diag diag;
     void *image, *both;

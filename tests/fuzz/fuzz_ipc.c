@@ -36,8 +36,7 @@ static bool start_child(void)
         MUdeviceptr p;
         MUevent e;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        bool good = start_context(&ctx) && !muMemAlloc(&p, BYTES) &&
-                    !muIpcGetMemHandle(&real.memory, p) &&
+        bool good = start_context(&ctx) && !muMemAlloc(&p, BYTES) && !muIpcGetMemHandle(&real.memory, p) &&
                     memfd_create("empty", MFD_CLOEXEC) >= 0 && /* a neighbour of the event's */
                     !muEventCreate(&e, MU_EVENT_INTERPROCESS | MU_EVENT_DISABLE_TIMING) &&
                     !muIpcGetEventHandle(&real.event, e);

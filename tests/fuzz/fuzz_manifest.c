@@ -20,8 +20,8 @@ static bool same(const struct manifest *a, const struct manifest *b)
             memcmp(x->devices, y->devices, (size_t)x->ndevices * sizeof *x->devices))
             return false;
         for (int k = 0; k < x->nslots; k++)
-            if (strcmp(x->slots[k].name, y->slots[k].name) ||
-                x->slots[k].type != y->slots[k].type || x->slots[k].size != y->slots[k].size)
+            if (strcmp(x->slots[k].name, y->slots[k].name) || x->slots[k].type != y->slots[k].type ||
+                x->slots[k].size != y->slots[k].size)
                 return false;
     }
     return true;

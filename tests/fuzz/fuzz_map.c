@@ -12,9 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char types[] = "enum cudaError = musaError equal\ncudaSuccess 0\n"
                                 "enum CUresult = MUresult equal\nCUDA_SUCCESS 0\n";
-    static const char sonames[] =
-        "facade toy libtoy.so.12 libtoy.so.12 12\n"
-        "facade toy libtoy.so.13 - 13\nbelow mutoy mu 801 35 libmutoy.so.1\n";
+    static const char sonames[] = "facade toy libtoy.so.12 libtoy.so.12 12\n"
+                                  "facade toy libtoy.so.13 - 13\nbelow mutoy mu 801 35 libmutoy.so.1\n";
     struct arena a = {0};
     struct errors e = {0};
     struct map m = {0};

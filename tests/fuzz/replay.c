@@ -57,8 +57,7 @@ static void replay(const char *path)
     struct dirent *e;
     while ((e = readdir(dir))) {
         char child[4096];
-        if (e->d_name[0] != '.' &&
-            snprintf(child, sizeof child, "%s/%s", path, e->d_name) < (int)sizeof child)
+        if (e->d_name[0] != '.' && snprintf(child, sizeof child, "%s/%s", path, e->d_name) < (int)sizeof child)
             replay(child);
     }
     closedir(dir);

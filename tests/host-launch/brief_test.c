@@ -9,10 +9,7 @@
 #include "host-launch/kernels.h"
 #include "unit/unit.h"
 
-static MUresult one(MUfunction f, void **params)
-{
-    return muLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL);
-}
+static MUresult one(MUfunction f, void **params) { return muLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL); }
 
 /* Quick as often as the host has written first; then the host writes after the launch. */
 static void test_waiting(void)
@@ -21,7 +18,7 @@ static void test_waiting(void)
     volatile uint32_t *word = NULL;
     uint32_t n = 2;
     bool good = f && !muMemAllocHost((void **)&word, 64);
-    void *params[] = { &word, &n };
+    void *params[] = {&word, &n};
     for (int i = 0; good && i < 20; i++) {
         *word = 1;
         good = !one(f, params) && !muCtxSynchronize();
@@ -53,9 +50,8 @@ static void test_threads(void)
     MUfunction f = kernel_function("meet"), g = kernel_function("fill");
     MUdeviceptr counter = 0, out = 0;
     uint32_t n = 1, got = 0, many = 32, seven = 7;
-    bool good = f && g && !muMemAlloc(&counter, 4) && !muMemAlloc(&out, 128) &&
-                !muMemsetD32(counter, 0, 1);
-    void *count[] = { f, &counter, &n }, *fill[] = { g, &out, &many, &seven };
+    bool good = f && g && !muMemAlloc(&counter, 4) && !muMemAlloc(&out, 128) && !muMemsetD32(counter, 0, 1);
+    void *count[] = {f, &counter, &n}, *fill[] = {g, &out, &many, &seven};
     pthread_t t[THREADS];
     for (int i = 0; i < THREADS; i++)
         pthread_create(&t[i], NULL, launch_some, i % 2 ? count : fill);
@@ -73,7 +69,7 @@ static MUresult fault_after_good(void)
 {
     MUfunction f = kernel_function("wild");
     MUdeviceptr p = 0;
-    void *params[] = { &p };
+    void *params[] = {&p};
     MUresult r = muMemAlloc(&p, 64);
     for (int i = 0; !r && i < 20; i++)
         if (!(r = one(f, params)))
@@ -142,8 +138,7 @@ static void test_faults(void)
     pthread_create(&t, NULL, with_signals_blocked, NULL);
     pthread_join(t, NULL);
     fresh_context();
-    check(one(kernel_function("empty"), NULL) == MUSA_SUCCESS && !muCtxSynchronize(),
-          "a healthy kernel after that");
+    check(one(kernel_function("empty"), NULL) == MUSA_SUCCESS && !muCtxSynchronize(), "a healthy kernel after that");
 }
 
 int main(void)

@@ -52,8 +52,7 @@ static int count(const char *text, const char *word)
 static void flood_child(void)
 {
     dup2(2, 1);
-    if (!kernels_start() || muCtxSetLimit(MU_LIMIT_PRINTF_FIFO_SIZE, 4096) ||
-        run("say", 2000, 1, NULL))
+    if (!kernels_start() || muCtxSetLimit(MU_LIMIT_PRINTF_FIFO_SIZE, 4096) || run("say", 2000, 1, NULL))
         _exit(1);
     fflush(stdout);
 }
@@ -66,12 +65,11 @@ static void test_malloc(void)
     uint64_t size = 1000;
     uint32_t again = 0;
     size_t heap = 0;
-    void *params[] = { &out, &size, &again };
-    check(!muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 4 << 20) &&
-              !muCtxGetLimit(&heap, MU_LIMIT_MALLOC_HEAP_SIZE) && !muMemAlloc(&out, sizeof got),
+    void *params[] = {&out, &size, &again};
+    check(!muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 4 << 20) && !muCtxGetLimit(&heap, MU_LIMIT_MALLOC_HEAP_SIZE) &&
+              !muMemAlloc(&out, sizeof got),
           "a heap of 4 MiB");
-    check(!run("take", BLOCKS, THREADS, params) && !muMemcpyDtoH(got, out, sizeof got),
-          "1024 blocks");
+    check(!run("take", BLOCKS, THREADS, params) && !muMemcpyDtoH(got, out, sizeof got), "1024 blocks");
     bool apart = true;
     for (int i = 0; i < N; i++) {
         apart = apart && got[i] && got[i] % 16 == 0;
@@ -88,8 +86,7 @@ static void test_malloc(void)
     muMemcpyDtoH(got, out, 8);
     check(!r && got[0] && got[0] != whole, "what is left serves a small one");
     size = heap;
-    check(!run("take", 1, 1, params) && !muMemcpyDtoH(got, out, 8) && !got[0],
-          "a full heap gives NULL");
+    check(!run("take", 1, 1, params) && !muMemcpyDtoH(got, out, 8) && !got[0], "a full heap gives NULL");
     uint64_t odd = whole + 8;
     muMemcpyHtoD(out, &odd, 8);
     check(!run("give", 1, 1, params), "freeing what is no block does nothing");
@@ -114,7 +111,7 @@ static void test_damage(void)
     MUdeviceptr out;
     uint64_t size = 1000, n = 1 << 20, middle;
     uint32_t at_once = 0;
-    void *params[] = { &out, &size, &at_once }, *smash[] = { &middle, &n };
+    void *params[] = {&out, &size, &at_once}, *smash[] = {&middle, &n};
     check(!muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 4 << 20) && !muMemAlloc(&out, sizeof got) &&
               !run("take", 1, THREADS, params) && !muMemcpyDtoH(got, out, sizeof got),
           "64 blocks");
@@ -135,8 +132,7 @@ int main(void)
 {
     check_text(stderr_of(print_child), "before\nblock 0!\nafter 0\n", "printf keeps its place");
     const char *said = stderr_of(assert_child);
-    check(!strncmp(said,
-                   "a.cu:17: f(): block: [1,0,0], thread: [3,0,0] Assertion `x < 1` failed.\n", 71),
+    check(!strncmp(said, "a.cu:17: f(): block: [1,0,0], thread: [3,0,0] Assertion `x < 1` failed.\n", 71),
           "an assertion prints CUDA's line");
     check(count(said, "a.cu:17: f(): block: [1,0,0], thread: [") == 4 && strstr(said, "thread: [27,0,0] A"),
           "for each thread");

@@ -12,8 +12,7 @@ static void *other_thread(void *unused)
     (void)unused;
     musaError_t before = musaPeekAtLastError();
     musaFree((void *)64);
-    return (void *)(uintptr_t)(before == musaSuccess &&
-                               musaGetLastError() == musaErrorInvalidValue);
+    return (void *)(uintptr_t)(before == musaSuccess && musaGetLastError() == musaErrorInvalidValue);
 }
 
 static void test_last_error(void)
@@ -37,15 +36,14 @@ static void test_last_error(void)
 
 static void test_codes(void)
 {
-    dim3 one = { 1, 1, 1 }, none = { 0, 1, 1 }, large = { 2048, 1, 1 };
+    dim3 one = {1, 1, 1}, none = {0, 1, 1}, large = {2048, 1, 1};
     musaEvent_t e;
     char c[4];
     check(musaSetDevice(1000) == musaErrorInvalidDevice, "a device that is not there");
     check(musaMemcpy(c, c, 4, 17) == musaErrorInvalidMemcpyDirection, "a copy to nowhere");
     check(musaMemcpy2D(c, 1, c, 1, 2, 2, musaMemcpyHostToHost) == musaErrorInvalidPitchValue,
           "rows longer than the pitch");
-    check(musaStreamSynchronize((musaStream_t)(void *)c) == musaErrorInvalidResourceHandle,
-          "what is no stream");
+    check(musaStreamSynchronize((musaStream_t)(void *)c) == musaErrorInvalidResourceHandle, "what is no stream");
     check(musaEventCreate(NULL) == musaErrorInvalidValue, "no place for the event");
     check(musaEventCreate(&e) == musaSuccess && musaEventDestroy(e) == musaSuccess &&
               musaEventDestroy(e) != musaSuccess,
@@ -55,8 +53,7 @@ static void test_codes(void)
           "shapes that no kernel can have");
     check(musaGetLastError() == musaErrorInvalidConfiguration, "the last one is kept");
     check(!strcmp(musaGetErrorName(musaErrorInvalidValue), "musaErrorInvalidValue") &&
-              !strcmp(musaGetErrorString(musaErrorIllegalAddress),
-                      "an illegal memory access was encountered") &&
+              !strcmp(musaGetErrorString(musaErrorIllegalAddress), "an illegal memory access was encountered") &&
               !strcmp(musaGetErrorString(12345), "unrecognized error code"),
           "names and texts");
 }
@@ -64,13 +61,12 @@ static void test_codes(void)
 static void test_sticky(void)
 {
     MUfunction f = kernel_function("wild");
-    dim3 one = { 1, 1, 1 };
+    dim3 one = {1, 1, 1};
     uint64_t address = 16;
-    void *args[] = { &address }, *p = NULL;
+    void *args[] = {&address}, *p = NULL;
     check(musaLaunchKernel(f, one, one, args, 0, NULL) == musaSuccess, "a launch that will fault");
     check(musaDeviceSynchronize() == musaErrorIllegalAddress, "waiting gives the fault");
-    check(musaGetLastError() == musaErrorIllegalAddress &&
-              musaGetLastError() == musaErrorIllegalAddress,
+    check(musaGetLastError() == musaErrorIllegalAddress && musaGetLastError() == musaErrorIllegalAddress,
           "asking does not clear it");
     check(musaMalloc(&p, 64) == musaErrorIllegalAddress, "nothing works any more");
     check(musaDeviceReset() == musaSuccess, "but a reset");

@@ -38,7 +38,7 @@ static MUresult run(const char *name, void **params)
 static void wild_child(void)
 {
     uint64_t p = 0x1234567890;
-    if (!kernels_start() || run("wild", (void *[]){ &p }) != MUSA_ERROR_ILLEGAL_ADDRESS)
+    if (!kernels_start() || run("wild", (void *[]){&p}) != MUSA_ERROR_ILLEGAL_ADDRESS)
         _exit(1);
 }
 
@@ -51,9 +51,8 @@ static void trap_child(void)
 static void test_messages(void)
 {
     const char *said = stderr_of(wild_child);
-    check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") &&
-              strstr(said, "block [0,0,0]") && strstr(said, "thread [0,0,0]") &&
-              strstr(said, "st.global"),
+    check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") && strstr(said, "block [0,0,0]") &&
+              strstr(said, "thread [0,0,0]") && strstr(said, "st.global"),
           "a fault names kernel, address, block, thread and instruction");
     check(strstr(said, "\n") == said + strlen(said) - 1, "in one line");
     if (unit_failed)
@@ -66,15 +65,14 @@ static void test_poisoned(void)
     MUdeviceptr p = 0;
     MUcontext ctx;
     uint64_t null = 0;
-    check(run("wild", (void *[]){ &null }) == MUSA_ERROR_ILLEGAL_ADDRESS, "a null pointer");
+    check(run("wild", (void *[]){&null}) == MUSA_ERROR_ILLEGAL_ADDRESS, "a null pointer");
     check(muCtxSynchronize() == MUSA_ERROR_ILLEGAL_ADDRESS, "the error sticks");
     check(muMemAlloc(&p, 64) == MUSA_ERROR_ILLEGAL_ADDRESS, "to every call");
     check(own_fault_is_ours() && own_fault_is_ours(), "a handler from before still works");
 
     check(!muDevicePrimaryCtxReset(0), "the device is reset");
     muDevicePrimaryCtxRelease(0);
-    check(!muDevicePrimaryCtxRetain(&ctx, 0) && !muCtxSetCurrent(ctx) && !muMemAlloc(&p, 64),
-          "and works again");
+    check(!muDevicePrimaryCtxRetain(&ctx, 0) && !muCtxSetCurrent(ctx) && !muMemAlloc(&p, 64), "and works again");
 }
 
 static void fresh_context(void)
@@ -91,9 +89,8 @@ static void test_orphans(void)
     MUdeviceptr word = 0;
     muMemAlloc(&word, 4);
     muMemsetD32(word, 0, 1);
-    void *params[] = { &word };
-    check(run("orphans", params) == MUSA_ERROR_ILLEGAL_ADDRESS,
-          "blocks that wait for a failed one end");
+    void *params[] = {&word};
+    check(run("orphans", params) == MUSA_ERROR_ILLEGAL_ADDRESS, "blocks that wait for a failed one end");
     fresh_context();
     muMemAlloc(&word, 4);
     muMemsetD32(word, 0, 1);
@@ -107,41 +104,36 @@ static void test_orphans(void)
 static void test_mapping(void)
 {
     enum { SIZE = 2 << 20 };
-    static const unsigned rights[] = { MU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-                                       MU_MEM_ACCESS_FLAGS_PROT_READ,
-                                       MU_MEM_ACCESS_FLAGS_PROT_NONE };
-    static const char *const what[] = { "a kernel writes mapped memory", "not where it may only read",
-                                        "nor where it has no rights" };
-    MUmemAllocationProp prop = { .type = MU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .location = { MU_MEM_LOCATION_TYPE_DEVICE, 0 } };
-    MUmemAccessDesc access = { .location = prop.location };
+    static const unsigned rights[] = {MU_MEM_ACCESS_FLAGS_PROT_READWRITE, MU_MEM_ACCESS_FLAGS_PROT_READ,
+                                      MU_MEM_ACCESS_FLAGS_PROT_NONE};
+    static const char *const what[] = {"a kernel writes mapped memory", "not where it may only read",
+                                       "nor where it has no rights"};
+    MUmemAllocationProp prop = {.type = MU_MEM_ALLOCATION_TYPE_PINNED, .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    MUmemAccessDesc access = {.location = prop.location};
     MUmemGenericAllocationHandle h = 0;
     MUdeviceptr p = 0;
-    check(!muMemAddressReserve(&p, SIZE, 0, 0, 0) && !muMemCreate(&h, SIZE, &prop, 0) &&
-              !muMemMap(p, SIZE, 0, h, 0),
+    check(!muMemAddressReserve(&p, SIZE, 0, 0, 0) && !muMemCreate(&h, SIZE, &prop, 0) && !muMemMap(p, SIZE, 0, h, 0),
           "memory is mapped");
     for (int i = 0; i < 3; i++) {
         access.flags = (MUmemAccess_flags)rights[i];
         muMemSetAccess(p, SIZE, &access, 1);
-        check(run("wild", (void *[]){ &p }) == (i ? MUSA_ERROR_ILLEGAL_ADDRESS : MUSA_SUCCESS),
-              what[i]);
+        check(run("wild", (void *[]){&p}) == (i ? MUSA_ERROR_ILLEGAL_ADDRESS : MUSA_SUCCESS), what[i]);
         if (i)
             fresh_context();
     }
     muMemUnmap(p, SIZE);
-    check(run("wild", (void *[]){ &p }) == MUSA_ERROR_ILLEGAL_ADDRESS, "nor when it is unmapped");
+    check(run("wild", (void *[]){&p}) == MUSA_ERROR_ILLEGAL_ADDRESS, "nor when it is unmapped");
     fresh_context();
     check(!muMemRelease(h) && !muMemAddressFree(p, SIZE), "it outlives contexts");
 }
 
 static void test_later_handler(void)
 {
-    struct sigaction sa = { .sa_handler = on_fault };
+    struct sigaction sa = {.sa_handler = on_fault};
     uint64_t wild = 64;
     sigaction(SIGSEGV, &sa, NULL);
     check(own_fault_is_ours(), "a handler installed after the first launch");
-    check(run("wild", (void *[]){ &wild }) == MUSA_ERROR_ILLEGAL_ADDRESS,
-          "kernels are still contained");
+    check(run("wild", (void *[]){&wild}) == MUSA_ERROR_ILLEGAL_ADDRESS, "kernels are still contained");
     check(own_fault_is_ours() && own_fault_is_ours() && own_fault_is_ours(),
           "and the handler still serves the application");
     fresh_context();
@@ -150,7 +142,7 @@ static void test_later_handler(void)
 
 int main(void)
 {
-    struct sigaction sa = { .sa_handler = on_fault };
+    struct sigaction sa = {.sa_handler = on_fault};
     test_messages(); /* first: children must not come from a process whose driver runs */
     sigaction(SIGSEGV, &sa, NULL);
     if (!kernels_start())

@@ -14,7 +14,7 @@ static uint32_t *word(size_t i) { return (uint32_t *)(uintptr_t)memory + i; }
 
 static MUSA_KERNEL_NODE_PARAMS single(MUfunction f, void **params)
 {
-    return (MUSA_KERNEL_NODE_PARAMS){ f, 1, 1, 1, 32, 1, 1, 0, params, NULL };
+    return (MUSA_KERNEL_NODE_PARAMS){f, 1, 1, 1, 32, 1, 1, 0, params, NULL};
 }
 
 static MUresult launch(MUgraphExec e)
@@ -39,13 +39,12 @@ static void test_arguments(void)
     MUfunction f = kernel_function("fill");
     MUdeviceptr out = memory;
     uint32_t n = 32, v = 5, v2 = 100;
-    void *params[] = { &out, &n, &v }, *others[] = { &out, &n, &v2 };
+    void *params[] = {&out, &n, &v}, *others[] = {&out, &n, &v2};
     MUgraph g;
     MUgraphNode node = NULL;
     MUSA_KERNEL_NODE_PARAMS p = single(f, params), back;
     check(!muGraphCreate(&g, 0) && !muGraphAddKernelNode(&node, g, NULL, 0, &p), "a kernel node");
-    check(!muGraphKernelNodeGetParams(node, &back) && back.func == f && back.kernelParams == params,
-          "its parameters");
+    check(!muGraphKernelNodeGetParams(node, &back) && back.func == f && back.kernelParams == params, "its parameters");
     MUgraphExec e = exec_of(g);
     check(!launch(e) && *word(0) == 5 && *word(31) == 36, "it runs");
     v = 6;
@@ -53,24 +52,21 @@ static void test_arguments(void)
     p.kernelParams = others;
     check(!muGraphExecKernelNodeSetParams(e, node, &p) && !launch(e) && *word(0) == 100,
           "others for the executable graph");
-    check(!muGraphNodeSetEnabled(e, node, 0) && (*word(0) = 1, !launch(e)) && *word(0) == 1,
-          "switched off");
+    check(!muGraphNodeSetEnabled(e, node, 0) && (*word(0) = 1, !launch(e)) && *word(0) == 1, "switched off");
 
     struct {
         MUdeviceptr out;
         uint32_t n, v;
-    } buffer = { memory, 32, 9 };
+    } buffer = {memory, 32, 9};
     size_t size = sizeof buffer;
-    void *extra[] = { MU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, MU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                      MU_LAUNCH_PARAM_END };
+    void *extra[] = {MU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, MU_LAUNCH_PARAM_BUFFER_SIZE, &size, MU_LAUNCH_PARAM_END};
     p.kernelParams = NULL;
     p.extra = extra;
     check(!muGraphKernelNodeSetParams(node, &p), "arguments as one buffer");
     MUgraphExecUpdateResultInfo info;
-    check(!muGraphNodeSetEnabled(e, node, 1) && !muGraphExecUpdate(e, g, &info) && !launch(e) &&
-              *word(0) == 9,
+    check(!muGraphNodeSetEnabled(e, node, 1) && !muGraphExecUpdate(e, g, &info) && !launch(e) && *word(0) == 9,
           "and an update with them");
-    MUkernelNodeAttrValue value = { .priority = -1 };
+    MUkernelNodeAttrValue value = {.priority = -1};
     check(!muGraphKernelNodeSetAttribute(node, MU_LAUNCH_ATTRIBUTE_PRIORITY, &value) &&
               muGraphExecUpdate(e, g, &info) == MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
               info.result == MU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED,
@@ -94,7 +90,7 @@ static void test_capture(void)
     MUfunction f = kernel_function("fill");
     MUdeviceptr out = memory;
     uint32_t n = 32, v = 50;
-    void *params[] = { &out, &n, &v };
+    void *params[] = {&out, &n, &v};
     MUgraph g = NULL;
     check(!muStreamBeginCapture(streams[0], MU_STREAM_CAPTURE_MODE_GLOBAL) &&
               !muLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, streams[0], params, NULL) &&
@@ -106,8 +102,8 @@ static void test_capture(void)
     MUkernelNodeAttrValue a, b;
     check(!muGraphGetNodes(g, nodes, &count) && count == 2 &&
               !muGraphKernelNodeGetAttribute(nodes[0], MU_LAUNCH_ATTRIBUTE_COOPERATIVE, &a) &&
-              !muGraphKernelNodeGetAttribute(nodes[1], MU_LAUNCH_ATTRIBUTE_COOPERATIVE, &b) &&
-              !a.cooperative && b.cooperative,
+              !muGraphKernelNodeGetAttribute(nodes[1], MU_LAUNCH_ATTRIBUTE_COOPERATIVE, &b) && !a.cooperative &&
+              b.cooperative,
           "a cooperative one is known as such");
     MUgraphExec e = exec_of(g);
     check(!launch(e) && *word(0) == 50, "and run");
@@ -124,7 +120,7 @@ static void test_branches(void)
     MUfunction f = kernel_function("meet");
     MUdeviceptr counter = memory;
     uint32_t n = BRANCHES;
-    void *params[] = { &counter, &n };
+    void *params[] = {&counter, &n};
     MUSA_KERNEL_NODE_PARAMS p = single(f, params);
     MUgraph g;
     MUgraphNode node, root;
@@ -147,8 +143,7 @@ static void test_branches(void)
 
 static MUSA_MEMSET_NODE_PARAMS store(MUdeviceptr p, unsigned v)
 {
-    return (MUSA_MEMSET_NODE_PARAMS){ .dst = p, .value = v, .elementSize = 4, .width = 1,
-                                      .height = 1 };
+    return (MUSA_MEMSET_NODE_PARAMS){.dst = p, .value = v, .elementSize = 4, .width = 1, .height = 1};
 }
 
 static void test_conditional(void)
@@ -158,22 +153,19 @@ static void test_conditional(void)
     MUgraphNode first, node;
     MUcontext ctx;
     muCtxGetCurrent(&ctx);
-    check(!muGraphCreate(&g, 0) &&
-              !muGraphConditionalHandleCreate(&loop, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT) &&
+    check(!muGraphCreate(&g, 0) && !muGraphConditionalHandleCreate(&loop, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT) &&
               !muGraphConditionalHandleCreate(&choice, g, NULL, 1, MU_GRAPH_COND_ASSIGN_DEFAULT),
           "values");
-    MUgraphNodeParams p = { .type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
-                            .conditional = { .handle = loop, .type = MU_GRAPH_COND_TYPE_WHILE,
-                                             .size = 1 } };
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
+                           .conditional = {.handle = loop, .type = MU_GRAPH_COND_TYPE_WHILE, .size = 1}};
     check(!muGraphAddNode(&first, g, NULL, 0, &p), "a loop");
     MUgraph body = p.conditional.phGraph_out[0];
     MUSA_MEMSET_NODE_PARAMS m = store(memory, 7);
     check(!muGraphAddMemsetNode(&node, body, NULL, 0, &m, ctx), "its body");
     m = store(loop, 0);
     check(!muGraphAddMemsetNode(&node, body, &node, 1, &m, ctx), "which ends it");
-    p = (MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
-                             .conditional = { .handle = choice, .type = MU_GRAPH_COND_TYPE_SWITCH,
-                                              .size = 3 } };
+    p = (MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_CONDITIONAL,
+                            .conditional = {.handle = choice, .type = MU_GRAPH_COND_TYPE_SWITCH, .size = 3}};
     check(!muGraphAddNode(&node, g, &first, 1, &p), "a switch");
     for (unsigned i = 0; i < 3; i++) {
         m = store(memory + 4, i + 10);
@@ -252,7 +244,7 @@ static void test_order(void)
             MUSA_KERNEL_NODE_PARAMS p = single(f, params[i]);
             ok &= !muGraphAddKernelNode(&node[i], g, deps, count, &p);
         } else {
-            MUSA_HOST_NODE_PARAMS h = { take_step, &step[i] };
+            MUSA_HOST_NODE_PARAMS h = {take_step, &step[i]};
             ok &= !muGraphAddHostNode(&node[i], g, deps, count, &h);
         }
     }
@@ -281,10 +273,9 @@ static void test_failure(void)
     MUevent event;
     muEventCreate(&event, 0);
     MUSA_KERNEL_NODE_PARAMS p = single(f, NULL);
-    MUSA_HOST_NODE_PARAMS h = { never, &called };
+    MUSA_HOST_NODE_PARAMS h = {never, &called};
     check(!muGraphCreate(&g, 0) && !muGraphAddKernelNode(&node, g, NULL, 0, &p) &&
-              !muGraphAddHostNode(&node, g, &node, 1, &h) &&
-              !muGraphAddEventRecordNode(&record, g, &node, 1, event),
+              !muGraphAddHostNode(&node, g, &node, 1, &h) && !muGraphAddEventRecordNode(&record, g, &node, 1, event),
           "a kernel that fails");
     MUgraphExec e = exec_of(g);
     check(launch(e) != MUSA_SUCCESS && !called, "what depends on it does not run");

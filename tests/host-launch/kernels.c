@@ -122,7 +122,7 @@ static const char text[] =
 
 void *kernel_image(const char *name)
 {
-    struct ptx_diag diag = { 0 };
+    struct ptx_diag diag = {0};
     struct ptx_module *m = ptx_module_open(text, sizeof text - 1, &diag);
     void *image = NULL;
     size_t size;
@@ -138,15 +138,14 @@ void *kernel_image(const char *name)
 /* The variables of the text, in the current context, become known to the image. */
 static MUresult bind_variables(void *image)
 {
-    struct ptx_diag diag = { 0 };
+    struct ptx_diag diag = {0};
     struct ptx_module *m = ptx_module_open(text, sizeof text - 1, &diag);
     void *data = NULL;
     size_t size;
     MUmodule module = NULL;
     MUdeviceptr address;
     const char *name;
-    MUresult r =
-        m && !lir_lower_data(m, &data, &size, &diag) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_PTX;
+    MUresult r = m && !lir_lower_data(m, &data, &size, &diag) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_PTX;
     if (!r)
         r = muModuleLoadData(&module, data);
     for (unsigned i = 0; !r && (name = lir_image_extern(image, i)); i++)

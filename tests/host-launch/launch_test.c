@@ -23,7 +23,7 @@ static void test_blocks(void)
     MUdeviceptr out;
     uint32_t n = N, v = 7;
     check(f && !muMemAlloc(&out, sizeof got), "memory for the results");
-    void *params[] = { &out, &n, &v };
+    void *params[] = {&out, &n, &v};
     MUresult r = muLaunchKernel(f, (N + 255) / 256, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
     v = 1000; /* the arguments were copied at the call */
     check(!r && !muMemcpyDtoH(got, out, sizeof got) && filled(got, 7), "every block runs, once");
@@ -31,10 +31,9 @@ static void test_blocks(void)
     struct {
         MUdeviceptr out;
         uint32_t n, v;
-    } buffer = { out, N, 9 };
+    } buffer = {out, N, 9};
     size_t size = sizeof buffer;
-    void *extra[] = { MU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, MU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                      MU_LAUNCH_PARAM_END };
+    void *extra[] = {MU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, MU_LAUNCH_PARAM_BUFFER_SIZE, &size, MU_LAUNCH_PARAM_END};
     r = muLaunchKernel(f, (N + 31) / 32, 1, 1, 32, 1, 1, 0, NULL, NULL, extra);
     buffer.v = 2000;
     check(!r && !muMemcpyDtoH(got, out, sizeof got) && filled(got, 9), "arguments as one buffer");
@@ -46,11 +45,10 @@ static void test_blocks(void)
     check(muLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == MUSA_ERROR_INVALID_VALUE,
           "no arguments for a kernel that has some");
 
-    MUlaunchConfig config = { (N + 63) / 64, 1, 1, 64, 1, 1, 0, MU_STREAM_PER_THREAD, NULL, 0 };
+    MUlaunchConfig config = {(N + 63) / 64, 1, 1, 64, 1, 1, 0, MU_STREAM_PER_THREAD, NULL, 0};
     v = 11;
     r = muLaunchKernelEx(&config, f, params, NULL);
-    check(!r && !muStreamSynchronize(MU_STREAM_PER_THREAD) && !muMemcpyDtoH(got, out, sizeof got) &&
-              filled(got, 11),
+    check(!r && !muStreamSynchronize(MU_STREAM_PER_THREAD) && !muMemcpyDtoH(got, out, sizeof got) && filled(got, 11),
           "muLaunchKernelEx");
     muMemFree(out);
 }
@@ -59,25 +57,24 @@ static void test_params(void)
 {
     MUfunction f = kernel_function("params");
     MUdeviceptr out;
-    uint64_t got[7] = { 0 };
+    uint64_t got[7] = {0};
     muMemAlloc(&out, sizeof got);
     muMemsetD8(out, 0, sizeof got);
     unsigned char a = 0xa5;
     uint64_t b = 0x1122334455667788;
     unsigned short c = 0xbeef;
     float d = 1.5f;
-    uint64_t e[3] = { 1, ~0ull, 0x0102030405060708 };
-    void *params[] = { &a, &b, &c, &d, e, &out };
+    uint64_t e[3] = {1, ~0ull, 0x0102030405060708};
+    void *params[] = {&a, &b, &c, &d, e, &out};
     MUresult r = muLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
     muMemcpyDtoH(got, out, sizeof got);
     float d_got;
     memcpy(&d_got, &got[3], sizeof d_got);
-    check(!r && got[0] == a && got[1] == b && got[2] == c && d_got == d && got[4] == e[0] &&
-              got[5] == e[1] && got[6] == e[2],
+    check(!r && got[0] == a && got[1] == b && got[2] == c && d_got == d && got[4] == e[0] && got[5] == e[1] &&
+              got[6] == e[2],
           "bytes, words, floats and structs arrive");
     size_t offset = 0, size = 0;
-    check(!muFuncGetParamInfo(f, 4, &offset, &size) && offset == 24 && size == 24,
-          "parameter info");
+    check(!muFuncGetParamInfo(f, 4, &offset, &size) && offset == 24 && size == 24, "parameter info");
     check(muFuncGetParamInfo(f, 6, &offset, &size) == MUSA_ERROR_INVALID_VALUE,
           "info of a parameter that is not there");
     muMemFree(out);
@@ -94,45 +91,29 @@ static void test_errors(void)
         MUresult want;
         const char *what;
     } cases[] = {
-        { empty, { 1, 1, 1 }, { 1024, 1, 1 }, 0, MUSA_SUCCESS, "1024 threads" },
-        { empty, { 0, 1, 1 }, { 1, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "no block" },
-        { empty, { 1, 0, 1 }, { 1, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "no row of blocks" },
-        { empty, { 1, 1, 1 }, { 0, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "no thread" },
-        { empty, { 1, 1, 1 }, { 1025, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "1025 threads" },
-        { empty, { 1, 1, 1 }, { 64, 32, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "64 x 32 threads" },
-        { empty, { 1, 1, 1 }, { 1, 1, 65 }, 0, MUSA_ERROR_INVALID_VALUE, "65 layers of threads" },
-        { empty,
-          { 1, 65536, 1 },
-          { 1, 1, 1 },
-          0,
-          MUSA_ERROR_INVALID_VALUE,
-          "65536 rows of blocks" },
-        { empty, { 1, 1, 65536 }, { 1, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, "65536 layers" },
-        { empty, { 1, 1, 1 }, { 1, 1, 1 }, 49152, MUSA_SUCCESS, "48 KiB of dynamic shared memory" },
-        { empty, { 1, 1, 1 }, { 1, 1, 1 }, 49153, MUSA_ERROR_INVALID_VALUE, "one byte more" },
-        { shared, { 1, 1, 1 }, { 1, 1, 1 }, 32768, MUSA_SUCCESS, "16 KiB static + 32 KiB" },
-        { shared, { 1, 1, 1 }, { 1, 1, 1 }, 32769, MUSA_ERROR_INVALID_VALUE, "and a byte" },
-        { bounded, { 1, 1, 1 }, { 64, 1, 1 }, 0, MUSA_SUCCESS, ".maxntid kept" },
-        { bounded,
-          { 1, 1, 1 },
-          { 65, 1, 1 },
-          0,
-          MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-          ".maxntid exceeded" },
-        { required, { 1, 1, 1 }, { 32, 1, 1 }, 0, MUSA_SUCCESS, ".reqntid met" },
-        { required, { 1, 1, 1 }, { 16, 1, 1 }, 0, MUSA_ERROR_INVALID_VALUE, ".reqntid not met" },
-        { NULL, { 1, 1, 1 }, { 1, 1, 1 }, 0, MUSA_ERROR_INVALID_HANDLE, "no function" },
-        { (MUfunction)(void *)&not_a_function,
-          { 1, 1, 1 },
-          { 1, 1, 1 },
-          0,
-          MUSA_ERROR_INVALID_HANDLE,
-          "not a function" },
+        {empty, {1, 1, 1}, {1024, 1, 1}, 0, MUSA_SUCCESS, "1024 threads"},
+        {empty, {0, 1, 1}, {1, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, "no block"},
+        {empty, {1, 0, 1}, {1, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, "no row of blocks"},
+        {empty, {1, 1, 1}, {0, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, "no thread"},
+        {empty, {1, 1, 1}, {1025, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, "1025 threads"},
+        {empty, {1, 1, 1}, {64, 32, 1}, 0, MUSA_ERROR_INVALID_VALUE, "64 x 32 threads"},
+        {empty, {1, 1, 1}, {1, 1, 65}, 0, MUSA_ERROR_INVALID_VALUE, "65 layers of threads"},
+        {empty, {1, 65536, 1}, {1, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, "65536 rows of blocks"},
+        {empty, {1, 1, 65536}, {1, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, "65536 layers"},
+        {empty, {1, 1, 1}, {1, 1, 1}, 49152, MUSA_SUCCESS, "48 KiB of dynamic shared memory"},
+        {empty, {1, 1, 1}, {1, 1, 1}, 49153, MUSA_ERROR_INVALID_VALUE, "one byte more"},
+        {shared, {1, 1, 1}, {1, 1, 1}, 32768, MUSA_SUCCESS, "16 KiB static + 32 KiB"},
+        {shared, {1, 1, 1}, {1, 1, 1}, 32769, MUSA_ERROR_INVALID_VALUE, "and a byte"},
+        {bounded, {1, 1, 1}, {64, 1, 1}, 0, MUSA_SUCCESS, ".maxntid kept"},
+        {bounded, {1, 1, 1}, {65, 1, 1}, 0, MUSA_ERROR_LAUNCH_OUT_OF_RESOURCES, ".maxntid exceeded"},
+        {required, {1, 1, 1}, {32, 1, 1}, 0, MUSA_SUCCESS, ".reqntid met"},
+        {required, {1, 1, 1}, {16, 1, 1}, 0, MUSA_ERROR_INVALID_VALUE, ".reqntid not met"},
+        {NULL, {1, 1, 1}, {1, 1, 1}, 0, MUSA_ERROR_INVALID_HANDLE, "no function"},
+        {(MUfunction)(void *)&not_a_function, {1, 1, 1}, {1, 1, 1}, 0, MUSA_ERROR_INVALID_HANDLE, "not a function"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        MUresult r =
-            muLaunchKernel(cases[i].f, cases[i].g[0], cases[i].g[1], cases[i].g[2], cases[i].b[0],
-                           cases[i].b[1], cases[i].b[2], cases[i].shared, NULL, NULL, NULL);
+        MUresult r = muLaunchKernel(cases[i].f, cases[i].g[0], cases[i].g[1], cases[i].g[2], cases[i].b[0],
+                                    cases[i].b[1], cases[i].b[2], cases[i].shared, NULL, NULL, NULL);
         check(r == cases[i].want, cases[i].what);
         if (r != cases[i].want)
             printf("    got %d, want %d\n", r, cases[i].want);
@@ -140,11 +121,9 @@ static void test_errors(void)
     check(muCtxSynchronize() == MUSA_SUCCESS, "a refused launch leaves the context healthy");
 
     int value = 0;
-    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, bounded) &&
-              value == 64,
+    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, bounded) && value == 64,
           "max threads of a bounded kernel");
-    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, shared) &&
-              value == 16384,
+    check(!muFuncGetAttribute(&value, MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, shared) && value == 16384,
           "static shared size");
     check(!muFuncSetAttribute(shared, MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536) &&
               !muLaunchKernel(shared, 1, 1, 1, 1, 1, 1, 65536, NULL, NULL, NULL),
@@ -168,7 +147,7 @@ static void test_cooperative(void)
     muMemAlloc(&counter, 4);
     muDeviceGetAttribute(&cores, MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
     muOccupancyMaxActiveBlocksPerMultiprocessor(&per, f, 64, 0);
-    void *params[] = { &counter, &n };
+    void *params[] = {&counter, &n};
     for (unsigned i = 0; i < 20; i++) {
         n = i % 2 ? 3 : (unsigned)(per * cores);
         muMemsetD32(counter, 0, 1);
@@ -178,8 +157,7 @@ static void test_cooperative(void)
     }
     check(got == n, "all blocks of a cooperative launch meet");
     n = (unsigned)(per * cores) + 1;
-    check(muLaunchCooperativeKernel(f, n, 1, 1, 64, 1, 1, 0, NULL, params) ==
-              MUSA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+    check(muLaunchCooperativeKernel(f, n, 1, 1, 64, 1, 1, 0, NULL, params) == MUSA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
           "a cooperative launch that is too large");
     muMemFree(counter);
 }
@@ -195,12 +173,11 @@ static void test_streams(void)
     bool good = true;
     uint32_t n = N;
     for (uint32_t i = 0; i < STREAMS; i++)
-        good = good && !muStreamCreate(&s[i], MU_STREAM_NON_BLOCKING) &&
-               !muMemAlloc(&out[i], sizeof got);
+        good = good && !muStreamCreate(&s[i], MU_STREAM_NON_BLOCKING) && !muMemAlloc(&out[i], sizeof got);
     for (uint32_t round = 0; round < ROUNDS; round++)
         for (uint32_t i = 0; i < STREAMS; i++) {
             uint32_t v = i * 100 + round;
-            void *params[] = { &out[i], &n, &v };
+            void *params[] = {&out[i], &n, &v};
             good = good && !muLaunchKernel(f, (N + 63) / 64, 1, 1, 64, 1, 1, 0, s[i], params, NULL);
         }
     good = good && !muCtxSynchronize();

@@ -17,15 +17,13 @@ static void test_refused(void)
     size_t size;
     check(muModuleLoadData(&m, "") == MUSA_ERROR_INVALID_IMAGE, "an empty image");
     check(muModuleLoadData(&m, "\177ELF and no more") == MUSA_ERROR_INVALID_IMAGE, "an ELF file");
-    check(muModuleLoadData(&m, ".version 7.0\n.target sm_70\n") == MUSA_ERROR_INVALID_IMAGE,
-          "PTX text");
+    check(muModuleLoadData(&m, ".version 7.0\n.target sm_70\n") == MUSA_ERROR_INVALID_IMAGE, "PTX text");
     check(muModuleLoadData(NULL, "") == MUSA_ERROR_INVALID_VALUE, "no place for the module");
     check(muModuleLoadData(&m, NULL) == MUSA_ERROR_INVALID_VALUE, "no image");
     check(muModuleLoadFatBinary(&m, "x") == MUSA_ERROR_NO_BINARY_FOR_GPU, "a fat binary");
     check(muModuleLoad(&m, "/nonexistent/x.mubin") == MUSA_ERROR_FILE_NOT_FOUND, "no such file");
     check(muModuleLoad(&m, "/") == MUSA_ERROR_INVALID_IMAGE, "a folder");
-    check(muModuleGetFunction(&f, NULL, "x") == MUSA_ERROR_INVALID_HANDLE,
-          "a function of no module");
+    check(muModuleGetFunction(&f, NULL, "x") == MUSA_ERROR_INVALID_HANDLE, "a function of no module");
     check(muModuleGetGlobal(&p, &size, (MUmodule)(void *)&m, "x") == MUSA_ERROR_INVALID_HANDLE,
           "a variable of what is no module");
     check(muModuleUnload(NULL) == MUSA_ERROR_INVALID_HANDLE, "unloading nothing");
@@ -40,11 +38,9 @@ static void test_loaded(void)
     if (!image)
         return;
     check(!muModuleLoadDataEx(&m, image, 0, NULL, NULL), "an image loads");
-    check(!muModuleGetFunction(&f, m, "fill") && !muModuleGetFunction(&again, m, "fill") &&
-              f == again,
+    check(!muModuleGetFunction(&f, m, "fill") && !muModuleGetFunction(&again, m, "fill") && f == again,
           "a name is one function");
-    check(muModuleGetFunction(&again, m, "filler") == MUSA_ERROR_NOT_FOUND,
-          "a name that is not there");
+    check(muModuleGetFunction(&again, m, "filler") == MUSA_ERROR_NOT_FOUND, "a name that is not there");
     check(!muFuncGetName(&name, f) && name && !strcmp(name, "fill"), "the function's name");
     check(!muFuncGetModule(&of, f) && of == m, "the function's module");
     check(!muModuleUnload(m), "unloading");
@@ -84,8 +80,7 @@ static void test_broken(void)
         image[i] = keep;
     }
     printf("    %u broken images refused, %u taken\n", refused, taken);
-    check(refused > 0 && refused + taken == 2 * (size - 8),
-          "broken images are refused or harmless");
+    check(refused > 0 && refused + taken == 2 * (size - 8), "broken images are refused or harmless");
     free(image);
 }
 

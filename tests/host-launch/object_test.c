@@ -12,37 +12,36 @@
 #include "unit/unit.h"
 
 /* Each adds 1000 to what the PTX would compute, so that one sees who ran. */
-static const char source[] =
-    "#include \"ptx/tier1/tier1.h\"\n"
-    "struct t1_info cumu_t1_info = {T1_VERSION, T1_PLAIN, T1_SHAPE_FLAT, 1, 65536};\n"
-    "static void run(struct t1_block *b)\n"
-    "{\n"
-    "#if KERNEL == 0\n"
-    "    int *out = *(int **)b->params;\n"
-    "    unsigned n = *(unsigned *)(b->params + 8), v = *(unsigned *)(b->params + 12);\n"
-    "    for (unsigned t = 0; t < b->nthreads; t++) {\n"
-    "        unsigned i = b->ctaid[0] * b->ntid[0] + t;\n"
-    "        b->shared[0] = b->stacks[b->stack_size * b->nwarps - 1] = 1;\n"
-    "        if (i < n)\n"
-    "            out[i] = (int)(i + v + 1000);\n"
-    "    }\n"
-    "#elif KERNEL == 1\n"
-    "    **(int **)b->params = 7;\n"
-    "#elif KERNEL == 2\n"
-    "    b->services->fault(b, T0_FAULT_TRAP, 0, 3, \"by hand\");\n"
-    "#elif KERNEL == 3\n"
-    "    b->shared[0xfffffff0u] = 1;\n"
-    "#elif KERNEL == 4\n"
-    "    b->stacks[0] = 1;\n"
-    "#endif\n"
-    "}\n"
-    "t1_entry cumu_t1_run;\n"
-    "void cumu_t1_run(struct t1_block *b, uint64_t count)\n"
-    "{\n"
-    "    for (run(b); --count; run(b))\n"
-    "        if (++b->ctaid[0] == b->nctaid[0])\n"
-    "            b->ctaid[0] = 0, b->ctaid[1]++;\n"
-    "}\n";
+static const char source[] = "#include \"ptx/tier1/tier1.h\"\n"
+                             "struct t1_info cumu_t1_info = {T1_VERSION, T1_PLAIN, T1_SHAPE_FLAT, 1, 65536};\n"
+                             "static void run(struct t1_block *b)\n"
+                             "{\n"
+                             "#if KERNEL == 0\n"
+                             "    int *out = *(int **)b->params;\n"
+                             "    unsigned n = *(unsigned *)(b->params + 8), v = *(unsigned *)(b->params + 12);\n"
+                             "    for (unsigned t = 0; t < b->nthreads; t++) {\n"
+                             "        unsigned i = b->ctaid[0] * b->ntid[0] + t;\n"
+                             "        b->shared[0] = b->stacks[b->stack_size * b->nwarps - 1] = 1;\n"
+                             "        if (i < n)\n"
+                             "            out[i] = (int)(i + v + 1000);\n"
+                             "    }\n"
+                             "#elif KERNEL == 1\n"
+                             "    **(int **)b->params = 7;\n"
+                             "#elif KERNEL == 2\n"
+                             "    b->services->fault(b, T0_FAULT_TRAP, 0, 3, \"by hand\");\n"
+                             "#elif KERNEL == 3\n"
+                             "    b->shared[0xfffffff0u] = 1;\n"
+                             "#elif KERNEL == 4\n"
+                             "    b->stacks[0] = 1;\n"
+                             "#endif\n"
+                             "}\n"
+                             "t1_entry cumu_t1_run;\n"
+                             "void cumu_t1_run(struct t1_block *b, uint64_t count)\n"
+                             "{\n"
+                             "    for (run(b); --count; run(b))\n"
+                             "        if (++b->ctaid[0] == b->nctaid[0])\n"
+                             "            b->ctaid[0] = 0, b->ctaid[1]++;\n"
+                             "}\n";
 
 static void *built(int kernel, size_t *size)
 {
@@ -53,8 +52,7 @@ static void *built(int kernel, size_t *size)
     FILE *f = fopen(path, "w");
     fputs(source, f);
     fclose(f);
-    snprintf(command, sizeof command, "cc -w -Ishim -DKERNEL=%d -O1 -shared -fPIC -o %s/k.so %s/k.c",
-             kernel, dir, dir);
+    snprintf(command, sizeof command, "cc -w -Ishim -DKERNEL=%d -O1 -shared -fPIC -o %s/k.so %s/k.c", kernel, dir, dir);
     void *data = NULL;
     if (!system(command)) {
         snprintf(path, sizeof path, "%s/k.so", dir);
@@ -73,8 +71,7 @@ static void *packed(const char *name, int kernel, size_t *size)
     size_t object_size = 0;
     void *image = NULL, *t0 = kernel_image(name), *object = built(kernel, &object_size);
     if (t0 && object)
-        t1_image_pack(t0, ((struct lir_image *)t0)->size, object, object_size, T1_SHAPE_FLAT, &image,
-                      size);
+        t1_image_pack(t0, ((struct lir_image *)t0)->size, object, object_size, T1_SHAPE_FLAT, &image, size);
     free(t0);
     free(object);
     return image;
@@ -97,8 +94,8 @@ static void fill(MUfunction f, int *out, unsigned blocks, unsigned x, unsigned y
     uint64_t p = (uintptr_t)out;
     uint32_t n = 1000, v = 5;
     memset(out, 0, 1000 * sizeof *out);
-    check(!muLaunchKernel(f, blocks, 1, 1, x, y, 1, 0, NULL, (void *[]){&p, &n, &v}, NULL) &&
-              !muCtxSynchronize(), "a launch");
+    check(!muLaunchKernel(f, blocks, 1, 1, x, y, 1, 0, NULL, (void *[]){&p, &n, &v}, NULL) && !muCtxSynchronize(),
+          "a launch");
 }
 
 static void test_tiers(void)
@@ -140,7 +137,8 @@ static void test_take_over(void)
     check(out[999] == 1004 && !cumu_host_under_way(slow), "on tier 0, and over");
     check(cumu_host_take_over(other, fast) == MUSA_ERROR_INVALID_VALUE &&
               cumu_host_take_over(fast, slow) == MUSA_ERROR_INVALID_VALUE &&
-              cumu_host_take_over(NULL, fast) == MUSA_ERROR_INVALID_HANDLE, "another kernel, no object, no function");
+              cumu_host_take_over(NULL, fast) == MUSA_ERROR_INVALID_HANDLE,
+          "another kernel, no object, no function");
     check(cumu_host_take_over(slow, fast) == MUSA_SUCCESS, "an object takes over");
     check(cumu_host_take_over(slow, fast) == MUSA_ERROR_INVALID_VALUE, "once");
     fill(slow, out, 1, 1000, 1);
@@ -176,8 +174,8 @@ static void stack_child(void) { _exit(fault("empty", 4) != MUSA_ERROR_HARDWARE_S
 static void test_faults(void)
 {
     const char *said = stderr_of(wild_child);
-    check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") &&
-              strstr(said, "thread [0,0,0]") && strstr(said, "st.global"),
+    check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") && strstr(said, "thread [0,0,0]") &&
+              strstr(said, "st.global"),
           "tier 0 names a fault's thread and instruction");
     if (unit_failed)
         printf("    said: %s\n", said);

@@ -10,20 +10,18 @@ enum { THREADS = 6, ROUNDS = 25, N = 3000 };
 
 static void *fill_image, *meet_image;
 
-static bool one_round(uint32_t seed, MUstream s, MUdeviceptr out, MUdeviceptr counter,
-                      uint32_t *got)
+static bool one_round(uint32_t seed, MUstream s, MUdeviceptr out, MUdeviceptr counter, uint32_t *got)
 {
     MUmodule a, b;
     MUfunction fill, meet;
     uint32_t n = N, v = seed, blocks = seed % 5 + 1, met = 0;
-    void *fill_params[] = { &out, &n, &v }, *meet_params[] = { &counter, &blocks };
-    if (muModuleLoadData(&a, fill_image) || muModuleLoadData(&b, meet_image) ||
-        muModuleGetFunction(&fill, a, "fill") || muModuleGetFunction(&meet, b, "meet") ||
-        muMemsetD32Async(counter, 0, 1, s) ||
+    void *fill_params[] = {&out, &n, &v}, *meet_params[] = {&counter, &blocks};
+    if (muModuleLoadData(&a, fill_image) || muModuleLoadData(&b, meet_image) || muModuleGetFunction(&fill, a, "fill") ||
+        muModuleGetFunction(&meet, b, "meet") || muMemsetD32Async(counter, 0, 1, s) ||
         muLaunchCooperativeKernel(meet, blocks, 1, 1, 32, 1, 1, 0, s, meet_params) ||
         muLaunchKernel(fill, (N + 31) / 32, 1, 1, 32, 1, 1, 0, s, fill_params, NULL) ||
-        muMemcpyDtoHAsync(got, out, N * 4, s) || muMemcpyDtoHAsync(&met, counter, 4, s) ||
-        muModuleUnload(a) || muModuleUnload(b)) /* unloading waits for the kernels */
+        muMemcpyDtoHAsync(got, out, N * 4, s) || muMemcpyDtoHAsync(&met, counter, 4, s) || muModuleUnload(a) ||
+        muModuleUnload(b)) /* unloading waits for the kernels */
         return false;
     bool good = met == blocks;
     for (uint32_t i = 0; i < N; i++)
@@ -39,12 +37,10 @@ static void *thread(void *argument)
     MUstream s;
     MUdeviceptr out, counter;
     bool good = got && !muDevicePrimaryCtxRetain(&ctx, 0) && !muCtxSetCurrent(ctx) &&
-                !muStreamCreate(&s, MU_STREAM_NON_BLOCKING) && !muMemAlloc(&out, N * 4) &&
-                !muMemAlloc(&counter, 4);
+                !muStreamCreate(&s, MU_STREAM_NON_BLOCKING) && !muMemAlloc(&out, N * 4) && !muMemAlloc(&counter, 4);
     for (uint32_t i = 0; i < ROUNDS && good; i++)
         good = one_round(id * 1000 + i, s, out, counter, got);
-    good = good && !muStreamDestroy(s) && !muMemFree(out) && !muMemFree(counter) &&
-           !muDevicePrimaryCtxRelease(0);
+    good = good && !muStreamDestroy(s) && !muMemFree(out) && !muMemFree(counter) && !muDevicePrimaryCtxRelease(0);
     free(got);
     return (void *)(uintptr_t)good;
 }

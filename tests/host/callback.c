@@ -47,14 +47,14 @@ int main(void)
         MUST(form ? muStreamAddCallback(a, fail_with_status, NULL, 0) : muLaunchHostFunc(a, fail, NULL));
         MUST(muEventRecord(late, a));
         MUST(muStreamWaitEvent(b, late, 0));
-        IS(why, muCtxSynchronize());        /* once for the context, */
+        IS(why, muCtxSynchronize()); /* once for the context, */
         IS(MUSA_SUCCESS, muCtxSynchronize());
-        IS(why, muStreamSynchronize(a));    /* and although somebody has been told: the stream itself, */
+        IS(why, muStreamSynchronize(a)); /* and although somebody has been told: the stream itself, */
         IS(MUSA_SUCCESS, muStreamSynchronize(a));
-        IS(why, muStreamSynchronize(b));    /* the one that waited for it, */
+        IS(why, muStreamSynchronize(b)); /* the one that waited for it, */
         IS(MUSA_SUCCESS, muStreamQuery(b));
         IS(MUSA_SUCCESS, muEventSynchronize(early));
-        IS(why, muEventQuery(late));        /* and the point behind it */
+        IS(why, muEventQuery(late)); /* and the point behind it */
         IS(MUSA_SUCCESS, muEventSynchronize(late));
         IS(MUSA_SUCCESS, muStreamSynchronize(c));
     }
@@ -70,7 +70,7 @@ int main(void)
         MUST(muLaunchHostFunc(a, fail, NULL));
         MUST(muEventRecord(late, a));
         MUST(muStreamWaitEvent(b, late, 0));
-        while (muStreamIsCapturing(b, &(MUstreamCaptureStatus){ 0 }) || muEventElapsedTime(&(float){ 0 }, late, late))
+        while (muStreamIsCapturing(b, &(MUstreamCaptureStatus){0}) || muEventElapsedTime(&(float){0}, late, late))
             sleep_ms(1); /* which do not tell */
         if (!i)
             cumu_host_pardon(failure);
@@ -85,7 +85,7 @@ int main(void)
     MUgraphExec exec;
     MUgraphNode node;
     MUST(muGraphCreate(&graph, 0));
-    MUST(muGraphAddHostNode(&node, graph, NULL, 0, &(MUSA_HOST_NODE_PARAMS){ .fn = fail }));
+    MUST(muGraphAddHostNode(&node, graph, NULL, 0, &(MUSA_HOST_NODE_PARAMS){.fn = fail}));
     MUST(muGraphInstantiateWithFlags(&exec, graph, 0));
     MUST(muGraphLaunch(exec, a));
     IS(why, muStreamSynchronize(a));

@@ -3,8 +3,11 @@
 #include <pthread.h>
 #include "host/check.h"
 
-enum { GLOBAL = MU_STREAM_CAPTURE_MODE_GLOBAL, RELAXED = MU_STREAM_CAPTURE_MODE_RELAXED,
-       THREAD_LOCAL = MU_STREAM_CAPTURE_MODE_THREAD_LOCAL };
+enum {
+    GLOBAL = MU_STREAM_CAPTURE_MODE_GLOBAL,
+    RELAXED = MU_STREAM_CAPTURE_MODE_RELAXED,
+    THREAD_LOCAL = MU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+};
 
 static MUstream a, b, blocking;
 static MUevent e1, e2;
@@ -51,8 +54,7 @@ static void test_simple(void)
     MUgraph g = NULL;
     calls = 0;
     IS(MUSA_SUCCESS, muStreamBeginCapture(a, GLOBAL));
-    CHECK("active", status(a) == MU_STREAM_CAPTURE_STATUS_ACTIVE &&
-                        status(b) == MU_STREAM_CAPTURE_STATUS_NONE);
+    CHECK("active", status(a) == MU_STREAM_CAPTURE_STATUS_ACTIVE && status(b) == MU_STREAM_CAPTURE_STATUS_NONE);
     IS(MUSA_ERROR_ILLEGAL_STATE, muStreamBeginCapture(a, GLOBAL));
     in[7] = 1;
     IS(MUSA_SUCCESS, muMemcpyHtoDAsync(d, in, sizeof in, a));
@@ -114,8 +116,7 @@ static void test_info(void)
     IS(MUSA_SUCCESS, muStreamUpdateCaptureDependencies(a, &own, 1, MU_STREAM_ADD_CAPTURE_DEPENDENCIES));
     IS(MUSA_SUCCESS, muStreamGetCaptureInfo_v2(a, &st, NULL, NULL, &deps, &n));
     CHECK("two", n == 2 && deps[1] == own);
-    IS(MUSA_SUCCESS, muStreamUpdateCaptureDependencies_v2(a, &own, NULL, 1,
-                                                          MU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    IS(MUSA_SUCCESS, muStreamUpdateCaptureDependencies_v2(a, &own, NULL, 1, MU_STREAM_SET_CAPTURE_DEPENDENCIES));
     MUST(muMemsetD32Async(d, 2, 5, a));
     IS(MUSA_ERROR_INVALID_VALUE, muStreamUpdateCaptureDependencies(a, &own, 1, 9));
     IS(MUSA_SUCCESS, muStreamEndCapture(a, &end));
@@ -267,18 +268,21 @@ static void test_fork(void)
 /* ---- what is forbidden ----------------------------------------------------------------------- */
 
 /* A call with this result during a capture in `mode` of stream s; and what the capture's end says. */
-#define DURING(mode, s, expected, call, at_the_end)                                                \
-    do {                                                                                           \
-        MUgraph g_ = NULL;                                                                         \
-        MUST(muStreamBeginCapture(s, mode));                                                       \
-        IS(expected, call);                                                                        \
-        IS(at_the_end, muStreamEndCapture(s, &g_));                                                \
-        if (g_)                                                                                    \
-            MUST(muGraphDestroy(g_));                                                              \
+#define DURING(mode, s, expected, call, at_the_end) \
+    do { \
+        MUgraph g_ = NULL; \
+        MUST(muStreamBeginCapture(s, mode)); \
+        IS(expected, call); \
+        IS(at_the_end, muStreamEndCapture(s, &g_)); \
+        if (g_) \
+            MUST(muGraphDestroy(g_)); \
     } while (0)
 
-enum { NO = MUSA_ERROR_STREAM_CAPTURE_UNSUPPORTED, DEAD = MUSA_ERROR_STREAM_CAPTURE_INVALIDATED,
-       IMPLICIT = MUSA_ERROR_STREAM_CAPTURE_IMPLICIT };
+enum {
+    NO = MUSA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+    DEAD = MUSA_ERROR_STREAM_CAPTURE_INVALIDATED,
+    IMPLICIT = MUSA_ERROR_STREAM_CAPTURE_IMPLICIT
+};
 
 static void called(MUstream s, MUresult r, void *p)
 {
@@ -381,8 +385,7 @@ static void test_threads(void)
     MUgraph g;
     DURING(GLOBAL, a, NO, elsewhere(alloc_elsewhere, NULL), DEAD);
     DURING(THREAD_LOCAL, a, MUSA_SUCCESS, elsewhere(alloc_elsewhere, NULL), MUSA_SUCCESS);
-    DURING(THREAD_LOCAL, a, MUSA_ERROR_STREAM_CAPTURE_WRONG_THREAD, elsewhere(end_elsewhere, &g),
-           MUSA_SUCCESS);
+    DURING(THREAD_LOCAL, a, MUSA_ERROR_STREAM_CAPTURE_WRONG_THREAD, elsewhere(end_elsewhere, &g), MUSA_SUCCESS);
     MUST(muStreamBeginCapture(a, RELAXED));
     IS(MUSA_SUCCESS, elsewhere(end_elsewhere, &g));
     MUST(muGraphDestroy(g));
@@ -420,7 +423,7 @@ static void test_many(void)
 {
     enum { THREADS = 8 };
     pthread_t t[THREADS];
-    unsigned sum[THREADS] = { 0 };
+    unsigned sum[THREADS] = {0};
     for (int i = 0; i < THREADS; i++)
         pthread_create(&t[i], NULL, capture_many, &sum[i]);
     bool ok = true;

@@ -13,7 +13,7 @@ struct seen {
 static struct seen ask(const char *devices, const char *memory, const char *visible)
 {
     int out[2], err[2];
-    struct seen s = { .init = -1, .count = -1, .mib = -1 };
+    struct seen s = {.init = -1, .count = -1, .mib = -1};
     if (pipe(out) || pipe(err))
         return s;
     pid_t child = fork();
@@ -26,7 +26,7 @@ static struct seen ask(const char *devices, const char *memory, const char *visi
         if (visible)
             setenv("MUSA_VISIBLE_DEVICES", visible, 1);
         size_t bytes;
-        int got[3] = { muInit(0), -1, -1 };
+        int got[3] = {muInit(0), -1, -1};
         muDeviceGetCount(&got[1]);
         if (!muDeviceTotalMem(&bytes, 0))
             got[2] = (int)(bytes >> 20);
@@ -77,17 +77,16 @@ int main(void)
     CHECK("none visible: no device", s.init == MUSA_ERROR_NO_DEVICE && !s.said[0]);
     s = ask("0", NULL, NULL);
     CHECK("none at all", s.init == MUSA_ERROR_NO_DEVICE);
-    static const char *const bad[][2] = { { "abc", NULL }, { "-1", NULL },       { "65", NULL },
-                                          { "2x", NULL },  { NULL, "lots" },     { NULL, "5X" },
-                                          { NULL, "12" },  { NULL, "99999999G" } };
+    static const char *const bad[][2] = {{"abc", NULL},  {"-1", NULL}, {"65", NULL}, {"2x", NULL},
+                                         {NULL, "lots"}, {NULL, "5X"}, {NULL, "12"}, {NULL, "99999999G"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         s = ask(bad[i][0], bad[i][1], NULL);
         char what[64];
-        snprintf(what, sizeof what, "%s%s is refused in one line that names it",
-                 bad[i][0] ? bad[i][0] : "memory ", bad[i][1] ? bad[i][1] : "");
+        snprintf(what, sizeof what, "%s%s is refused in one line that names it", bad[i][0] ? bad[i][0] : "memory ",
+                 bad[i][1] ? bad[i][1] : "");
         const char *value = bad[i][0] ? bad[i][0] : bad[i][1], *end = strchr(s.said, '\n');
-        CHECK(what, s.init == MUSA_ERROR_NO_DEVICE && strstr(s.said, "CUMU_HOST_") &&
-                        strstr(s.said, value) && end && !end[1]);
+        CHECK(what, s.init == MUSA_ERROR_NO_DEVICE && strstr(s.said, "CUMU_HOST_") && strstr(s.said, value) && end &&
+                        !end[1]);
     }
     return result();
 }

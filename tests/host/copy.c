@@ -120,13 +120,13 @@ static void whole(MUSA_MEMCPY3D *m, struct box *b, bool source)
 
 static void load(struct box *b)
 {
-    MUSA_MEMCPY3D m = { .srcMemoryType = MU_MEMORYTYPE_HOST,
-                        .srcHost = b->mirror,
-                        .srcPitch = PITCH,
-                        .srcHeight = HT,
-                        .WidthInBytes = W,
-                        .Height = HT,
-                        .Depth = DP };
+    MUSA_MEMCPY3D m = {.srcMemoryType = MU_MEMORYTYPE_HOST,
+                       .srcHost = b->mirror,
+                       .srcPitch = PITCH,
+                       .srcHeight = HT,
+                       .WidthInBytes = W,
+                       .Height = HT,
+                       .Depth = DP};
     scribble(b->mirror, sizeof b->mirror);
     whole(&m, b, false);
     MUST(muMemcpy3D(&m));
@@ -135,13 +135,13 @@ static void load(struct box *b)
 static bool same(struct box *b)
 {
     static unsigned char now[DP * HT * PITCH];
-    MUSA_MEMCPY3D m = { .dstMemoryType = MU_MEMORYTYPE_HOST,
-                        .dstHost = now,
-                        .dstPitch = PITCH,
-                        .dstHeight = HT,
-                        .WidthInBytes = W,
-                        .Height = HT,
-                        .Depth = DP };
+    MUSA_MEMCPY3D m = {.dstMemoryType = MU_MEMORYTYPE_HOST,
+                       .dstHost = now,
+                       .dstPitch = PITCH,
+                       .dstHeight = HT,
+                       .WidthInBytes = W,
+                       .Height = HT,
+                       .Depth = DP};
     whole(&m, b, true);
     MUST(muMemcpy3D(&m));
     for (size_t z = 0; z < DP; z++)
@@ -154,12 +154,12 @@ static bool same(struct box *b)
 static void boxes(void)
 {
     static struct box box[2 * KINDS];
-    static const char *const names[] = { "host", "device", "pinned", "array" };
+    static const char *const names[] = {"host", "device", "pinned", "array"};
     MUstream s;
     MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
     for (int i = 0; i < 2 * KINDS; i++) {
         struct box *b = &box[i];
-        MUSA_ARRAY3D_DESCRIPTOR d = { W / 4, HT, DP, MU_AD_FORMAT_UNSIGNED_INT8, 4, 0 };
+        MUSA_ARRAY3D_DESCRIPTOR d = {W / 4, HT, DP, MU_AD_FORMAT_UNSIGNED_INT8, 4, 0};
         b->kind = (enum kind)(i % KINDS);
         if (b->kind == HOST_BOX)
             b->host = malloc(sizeof b->mirror);
@@ -177,7 +177,7 @@ static void boxes(void)
             bool good = true;
             for (int round = 0; round < 30; round++) {
                 size_t w = 4 * (1 + rnd(W / 4)), h = 1 + rnd(HT), d = 1 + rnd(DP);
-                MUSA_MEMCPY3D m = { .WidthInBytes = w, .Height = h, .Depth = d };
+                MUSA_MEMCPY3D m = {.WidthInBytes = w, .Height = h, .Depth = d};
                 m.srcXInBytes = 4 * rnd((unsigned)(W - w) / 4 + 1);
                 m.dstXInBytes = 4 * rnd((unsigned)(W - w) / 4 + 1);
                 m.srcY = rnd((unsigned)(HT - h) + 1);
@@ -203,7 +203,7 @@ static void boxes(void)
             CHECK(what, good);
         }
 
-    MUSA_MEMCPY3D m = { .WidthInBytes = W, .Height = HT, .Depth = DP }, bad;
+    MUSA_MEMCPY3D m = {.WidthInBytes = W, .Height = HT, .Depth = DP}, bad;
     whole(&m, &box[DEVICE_BOX], true);
     whole(&m, &box[KINDS + ARRAY_BOX], false);
     IS(MUSA_SUCCESS, muMemcpy3D(&m));
@@ -243,7 +243,7 @@ static void boxes(void)
 static void flat_arrays(void)
 {
     MUarray a, b;
-    MUSA_ARRAY_DESCRIPTOR d = { 50, 3, MU_AD_FORMAT_FLOAT, 2 }, got;
+    MUSA_ARRAY_DESCRIPTOR d = {50, 3, MU_AD_FORMAT_FLOAT, 2}, got;
     unsigned char host[1200], back[1200];
     MUdeviceptr p;
     MUST(muArrayCreate(&a, &d));
@@ -282,10 +282,10 @@ static void fills(void)
     memset(want, 0x11, N);
     MUST(muMemsetD16(p + 2, 0x2345, 100));
     for (int i = 0; i < 100; i++)
-        memcpy(want + 2 + 2 * i, &(uint16_t){ 0x2345 }, 2);
+        memcpy(want + 2 + 2 * i, &(uint16_t){0x2345}, 2);
     MUST(muMemsetD32(p + 400, 0xdeadbeef, 5000));
     for (int i = 0; i < 5000; i++)
-        memcpy(want + 400 + 4 * i, &(uint32_t){ 0xdeadbeef }, 4);
+        memcpy(want + 400 + 4 * i, &(uint32_t){0xdeadbeef}, 4);
     MUST(muMemsetD2D8(p + 30001, 100, 7, 33, 10));
     for (int y = 0; y < 10; y++)
         memset(want + 30001 + 100 * y, 7, 33);
@@ -294,10 +294,10 @@ static void fills(void)
     MUST(muMemsetD2D32Async(p + 34000, 400, 0x01020304, 10, 8, s));
     for (int y = 0; y < 5; y++)
         for (int x = 0; x < 20; x++)
-            memcpy(want + 32000 + 128 * y + 2 * x, &(uint16_t){ 0xabcd }, 2);
+            memcpy(want + 32000 + 128 * y + 2 * x, &(uint16_t){0xabcd}, 2);
     for (int y = 0; y < 8; y++)
         for (int x = 0; x < 10; x++)
-            memcpy(want + 34000 + 400 * y + 4 * x, &(uint32_t){ 0x01020304 }, 4);
+            memcpy(want + 34000 + 400 * y + 4 * x, &(uint32_t){0x01020304}, 4);
     MUST(muStreamSynchronize(s));
     MUST(muMemcpyDtoH(got, p, N));
     CHECK("fills of every width and shape", !memcmp(want, got, N));

@@ -31,12 +31,12 @@ static void identity(void)
     IS(MUSA_SUCCESS, muDeviceGetByPCIBusId(&d, bus1));
     CHECK("the bus id leads back", d == 1 && strcmp(bus0, bus1) != 0);
     IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0000:7f:00.0"));
-    static const char *const forms[] = { "0000:02:00.0", "00000000:02:00.0", "0:2:0", "02:00.0", "0000:02:00" };
+    static const char *const forms[] = {"0000:02:00.0", "00000000:02:00.0", "0:2:0", "02:00.0", "0000:02:00"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         d = -1;
         CHECK(forms[i], muDeviceGetByPCIBusId(&d, forms[i]) == MUSA_SUCCESS && d == 1);
     }
-    static const char *const wrong[] = { "x", "", "02", "02:00.0 ", "0000:02:00.0g", "0000:02:00.", "GPU-63" };
+    static const char *const wrong[] = {"x", "", "02", "02:00.0 ", "0000:02:00.0g", "0000:02:00.", "GPU-63"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         IS(MUSA_ERROR_INVALID_VALUE, muDeviceGetByPCIBusId(&d, wrong[i]));
     IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0001:02:00.0"));
@@ -133,12 +133,11 @@ static void peers(MUcontext a, MUcontext b)
 {
     int can, v;
     MUdeviceptr p, q;
-    int in[1000], out[1000] = { 0 };
+    int in[1000], out[1000] = {0};
     IS(MUSA_SUCCESS, muDeviceCanAccessPeer(&can, 0, 1));
     CHECK("peers reach each other", can == 1);
     IS(MUSA_SUCCESS, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
-    IS(MUSA_ERROR_INVALID_DEVICE,
-       muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
     MUST(muCtxSetCurrent(b));
     MUST(muMemAlloc(&q, sizeof in));
     MUST(muCtxSetCurrent(a));
@@ -246,8 +245,7 @@ static int ipc_child(const char *hex, const char *event_hex, int ready)
     text[0] += 1;
     MUST(muMemcpyHtoD(p, text, 4));
     MUST(muIpcCloseMemHandle(p));
-    if (muIpcCloseMemHandle(p) != MUSA_ERROR_INVALID_VALUE ||
-        muMemcpyDtoH(text, p, 4) != MUSA_ERROR_INVALID_VALUE)
+    if (muIpcCloseMemHandle(p) != MUSA_ERROR_INVALID_VALUE || muMemcpyDtoH(text, p, 4) != MUSA_ERROR_INVALID_VALUE)
         return 6;
     MUcontext other; /* of another device: a mapping of its own, which goes with the context */
     MUST(muCtxCreate(&other, 0, 1));
@@ -265,7 +263,7 @@ static void processes(const char *self)
 {
     MUdeviceptr pad, p;
     MUipcMemHandle h;
-    int in[4] = { 10, 20, 30, 40 }, status;
+    int in[4] = {10, 20, 30, 40}, status;
     char hex[2 * sizeof h + 1], event_hex[2 * sizeof h + 1];
     MUipcEventHandle eh;
     MUevent e, plain;
@@ -327,8 +325,7 @@ static void processes(const char *self)
         _exit(a == MUSA_ERROR_NOT_INITIALIZED && b == a && c == a ? 0 : 1);
     }
     waitpid(child, &status, 0);
-    CHECK("a forked child is refused, as by a real driver",
-          WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK("a forked child is refused, as by a real driver", WIFEXITED(status) && WEXITSTATUS(status) == 0);
     MUST(muMemFree(p));
     MUST(muMemFree(pad));
 }

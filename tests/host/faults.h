@@ -18,7 +18,7 @@ static void on_fault(int sig)
 /* Reads the byte, and writes it as it was. */
 static bool faults(MUdeviceptr p)
 {
-    struct sigaction act = { .sa_handler = on_fault }, segv, bus;
+    struct sigaction act = {.sa_handler = on_fault}, segv, bus;
     sigaction(SIGSEGV, &act, &segv);
     sigaction(SIGBUS, &act, &bus);
     bool hit = sigsetjmp(back, 1) != 0;

@@ -5,19 +5,24 @@
 static MUcontext ctx;
 static MUstream stream;
 
-static MUSA_MEMCPY3D linear(MUmemorytype to, const void *dst, MUmemorytype from, const void *src,
-                            size_t n)
+static MUSA_MEMCPY3D linear(MUmemorytype to, const void *dst, MUmemorytype from, const void *src, size_t n)
 {
-    return (MUSA_MEMCPY3D){ .srcMemoryType = from, .srcHost = src, .srcDevice = dev(src),
-                            .srcPitch = n, .dstMemoryType = to, .dstHost = (void *)(uintptr_t)dst,
-                            .dstDevice = dev(dst), .dstPitch = n, .WidthInBytes = n, .Height = 1,
-                            .Depth = 1 };
+    return (MUSA_MEMCPY3D){.srcMemoryType = from,
+                           .srcHost = src,
+                           .srcDevice = dev(src),
+                           .srcPitch = n,
+                           .dstMemoryType = to,
+                           .dstHost = (void *)(uintptr_t)dst,
+                           .dstDevice = dev(dst),
+                           .dstPitch = n,
+                           .WidthInBytes = n,
+                           .Height = 1,
+                           .Depth = 1};
 }
 
 static MUSA_MEMSET_NODE_PARAMS fill(MUdeviceptr p, unsigned value, size_t n)
 {
-    return (MUSA_MEMSET_NODE_PARAMS){ .dst = p, .value = value, .elementSize = 4, .width = n,
-                                      .height = 1 };
+    return (MUSA_MEMSET_NODE_PARAMS){.dst = p, .value = value, .elementSize = 4, .width = n, .height = 1};
 }
 
 static void launch(MUgraphExec e)
@@ -38,9 +43,9 @@ static void test_structure(void)
     MUST(muGraphCreate(&g, 0));
     MUST(muGraphAddEmptyNode(&a, g, NULL, 0));
     MUST(muGraphAddEmptyNode(&b, g, &a, 1));
-    MUST(muGraphAddEmptyNode(&c, g, (MUgraphNode[]){ a, b }, 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(list, g, (MUgraphNode[]){ a, a }, 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(list, g, (MUgraphNode[]){ NULL }, 1));
+    MUST(muGraphAddEmptyNode(&c, g, (MUgraphNode[]){a, b}, 2));
+    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(list, g, (MUgraphNode[]){a, a}, 2));
+    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(list, g, (MUgraphNode[]){NULL}, 1));
     IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(NULL, g, NULL, 0));
 
     n = 0;
@@ -65,8 +70,7 @@ static void test_structure(void)
 
     IS(MUSA_ERROR_INVALID_VALUE, muGraphAddDependencies(g, &a, &b, 1)); /* exists */
     IS(MUSA_ERROR_INVALID_VALUE, muGraphAddDependencies(g, &a, &a, 1));
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muGraphRemoveDependencies(g, (MUgraphNode[]){ a, c }, (MUgraphNode[]){ b, a }, 2));
+    IS(MUSA_ERROR_INVALID_VALUE, muGraphRemoveDependencies(g, (MUgraphNode[]){a, c}, (MUgraphNode[]){b, a}, 2));
     n = 8;
     MUST(muGraphGetEdges(g, list, to, &n));
     CHECK("a failed change changes nothing", n == 3);
@@ -76,7 +80,7 @@ static void test_structure(void)
     MUST(muGraphAddDependencies(g, &c, &b, 1)); /* b -> c -> b */
     IS(MUSA_ERROR_INVALID_VALUE, muGraphInstantiate(&e, g, &bad, NULL, 0));
     CHECK("a cycle is refused, and located", !e && (bad == b || bad == c));
-    MUSA_GRAPH_INSTANTIATE_PARAMS p = { 0 };
+    MUSA_GRAPH_INSTANTIATE_PARAMS p = {0};
     IS(MUSA_ERROR_INVALID_VALUE, muGraphInstantiateWithParams(&e, g, &p));
     CHECK("why", p.result_out == MUSA_GRAPH_INSTANTIATE_INVALID_STRUCTURE && p.hErrNode_out == bad);
     MUST(muGraphRemoveDependencies(g, &c, &b, 1));
@@ -115,14 +119,14 @@ static void test_edge_data(void)
 {
     MUgraph g;
     MUgraphNode a, b, c, list[4];
-    MUgraphEdgeData data[4] = { 0 };
+    MUgraphEdgeData data[4] = {0};
     size_t n = 4;
     MUST(muGraphCreate(&g, 0));
     MUST(muGraphAddEmptyNode(&a, g, NULL, 0));
     MUST(muGraphAddEmptyNode(&b, g, NULL, 0));
-    MUgraphEdgeData odd = { .from_port = 1, .type = MU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC };
+    MUgraphEdgeData odd = {.from_port = 1, .type = MU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     IS(MUSA_ERROR_INVALID_VALUE, muGraphAddDependencies_v2(g, &a, &b, &odd, 1)); /* no kernels */
-    MUgraphNodeParams p = { .type = MU_GRAPH_NODE_TYPE_EMPTY };
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_EMPTY};
     IS(MUSA_ERROR_INVALID_VALUE, muGraphAddNode_v2(&c, g, &a, &odd, 1, &p));
     IS(MUSA_SUCCESS, muGraphAddNode_v2(&c, g, &a, data, 1, &p));
     IS(MUSA_SUCCESS, muGraphAddDependencies_v2(g, &b, &c, data, 1));
@@ -159,7 +163,7 @@ static void test_run(void)
     IS(MUSA_SUCCESS, muGraphAddMemsetNode(&set, g, &across, 1, &f, ctx));
     m = linear(MU_MEMORYTYPE_HOST, got, MU_MEMORYTYPE_DEVICE, at(d2), sizeof in);
     IS(MUSA_SUCCESS, muGraphAddMemcpyNode(&down, g, &set, 1, &m, ctx));
-    MUSA_HOST_NODE_PARAMS h = { count, &calls };
+    MUSA_HOST_NODE_PARAMS h = {count, &calls};
     IS(MUSA_SUCCESS, muGraphAddHostNode(&host, g, &down, 1, &h));
     m.dstHost = NULL;
     IS(MUSA_ERROR_INVALID_VALUE, muGraphAddMemcpyNode(&up, g, NULL, 0, &m, ctx));
@@ -210,8 +214,8 @@ static void test_run(void)
     char path[] = "/tmp/cumu-graph-XXXXXX", text[4096] = "";
     int fd = mkstemp(path);
     IS(MUSA_SUCCESS, muGraphDebugDotPrint(g, path, 1));
-    CHECK("as text", read(fd, text, sizeof text - 1) > 0 && strstr(text, "digraph") &&
-                         strstr(text, "MEMSET") && strstr(text, "->"));
+    CHECK("as text", read(fd, text, sizeof text - 1) > 0 && strstr(text, "digraph") && strstr(text, "MEMSET") &&
+                         strstr(text, "->"));
     close(fd);
     unlink(path);
     IS(MUSA_ERROR_FILE_NOT_FOUND, muGraphDebugDotPrint(g, "/no/such/folder/x", 0));
@@ -225,7 +229,7 @@ static void test_child(void)
     static int calls;
     MUgraph outer, inner, got = NULL;
     MUgraphNode node, child, last;
-    MUSA_HOST_NODE_PARAMS h = { count, &calls };
+    MUSA_HOST_NODE_PARAMS h = {count, &calls};
     MUST(muGraphCreate(&outer, 0));
     MUST(muGraphCreate(&inner, 0));
     for (int i = 0; i < 5; i++)
@@ -262,7 +266,7 @@ static void test_update(void)
     MUgraph g[2];
     MUgraphNode host[2], set[2], more;
     for (int i = 0; i < 2; i++) {
-        MUSA_HOST_NODE_PARAMS h = { count, i ? &two : &one };
+        MUSA_HOST_NODE_PARAMS h = {count, i ? &two : &one};
         MUSA_MEMSET_NODE_PARAMS f = fill(d, (unsigned)i + 5, 16);
         MUST(muGraphCreate(&g[i], 0));
         MUST(muGraphAddHostNode(&host[i], g[i], NULL, 0, &h));
@@ -280,25 +284,21 @@ static void test_update(void)
 
     MUST(muGraphRemoveDependencies(g[1], &host[1], &set[1], 1));
     IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("an edge less", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED &&
-                              info.errorNode == set[1]);
+    CHECK("an edge less", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && info.errorNode == set[1]);
     MUST(muGraphAddDependencies(g[1], &host[1], &set[1], 1));
     MUST(muGraphAddEmptyNode(&more, g[1], NULL, 0));
     IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("a node more", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED &&
-                             !info.errorNode);
+    CHECK("a node more", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode);
     MUST(muGraphDestroyNode(more));
     MUST(muGraphDestroyNode(set[1]));
     MUST(muGraphAddEmptyNode(&set[1], g[1], &host[1], 1));
     IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("another type", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED &&
-                              info.errorNode == set[1]);
+    CHECK("another type", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED && info.errorNode == set[1]);
     MUST(muGraphDestroyNode(set[1]));
-    MUSA_MEMSET_NODE_PARAMS f = { d, 64, 1, 4, 4, 4 };
+    MUSA_MEMSET_NODE_PARAMS f = {d, 64, 1, 4, 4, 4};
     MUST(muGraphAddMemsetNode(&set[1], g[1], &host[1], 1, &f, ctx));
     IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("another shape", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED &&
-                               info.errorNode == set[1]);
+    CHECK("another shape", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED && info.errorNode == set[1]);
     launch(e);
     MUST(muMemcpyDtoH(&got, d, 4));
     CHECK("a failed update changes nothing", two == 2 && got == 6);
@@ -320,7 +320,7 @@ static void test_events(void)
     MUST(muStreamCreate(&other, MU_STREAM_NON_BLOCKING));
     MUgraph g;
     MUgraphNode wait, host, record;
-    MUSA_HOST_NODE_PARAMS h = { count, &calls };
+    MUSA_HOST_NODE_PARAMS h = {count, &calls};
     MUST(muGraphCreate(&g, 0));
     IS(MUSA_SUCCESS, muGraphAddEventWaitNode(&wait, g, NULL, 0, e1));
     MUST(muGraphAddHostNode(&host, g, &wait, 1, &h));
@@ -375,9 +375,9 @@ static void test_memory(void)
     MUgraph g, freeing, copy;
     MUgraphNode alloc, set, node;
     MUgraphExec e, f, second;
-    MUSA_MEM_ALLOC_NODE_PARAMS p = { .poolProps = { .allocType = MU_MEM_ALLOCATION_TYPE_PINNED,
-                                                    .location = { MU_MEM_LOCATION_TYPE_DEVICE, 0 } },
-                                     .bytesize = SIZE };
+    MUSA_MEM_ALLOC_NODE_PARAMS p = {
+        .poolProps = {.allocType = MU_MEM_ALLOCATION_TYPE_PINNED, .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}},
+        .bytesize = SIZE};
     MUST(muGraphCreate(&g, 0));
     IS(MUSA_SUCCESS, muGraphAddMemAllocNode(&alloc, g, NULL, 0, &p));
     CHECK("the address is known at once", p.dptr != 0);
@@ -414,14 +414,11 @@ static void test_memory(void)
     CHECK("until it is trimmed", figure(MU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
     IS(MUSA_SUCCESS, muDeviceSetGraphMemAttribute(0, MU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &zero));
     CHECK("the mark is reset", figure(MU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 0);
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muDeviceSetGraphMemAttribute(0, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero));
-    IS(MUSA_ERROR_INVALID_DEVICE,
-       muDeviceGetGraphMemAttribute(9, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero));
+    IS(MUSA_ERROR_INVALID_VALUE, muDeviceSetGraphMemAttribute(0, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero));
+    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetGraphMemAttribute(9, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero));
     MUST(muGraphExecDestroy(e));
 
-    IS(MUSA_SUCCESS, muGraphInstantiateWithFlags(&e, g,
-                                                 MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    IS(MUSA_SUCCESS, muGraphInstantiateWithFlags(&e, g, MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
     launch(e);
     launch(e); /* frees what the first one left */
     CHECK("freed by the launch", figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == SIZE);
@@ -463,7 +460,7 @@ static void test_objects(void)
     IS(MUSA_SUCCESS, muUserObjectCreate(&o, &one, destructor, 1, MU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     IS(MUSA_SUCCESS, muUserObjectRetain(o, 2));
     MUST(muGraphCreate(&g, 0));
-    MUSA_HOST_NODE_PARAMS h = { slow, NULL };
+    MUSA_HOST_NODE_PARAMS h = {slow, NULL};
     MUST(muGraphAddHostNode(&node, g, NULL, 0, &h));
     IS(MUSA_SUCCESS, muGraphRetainUserObject(g, o, 1, MU_GRAPH_USER_OBJECT_MOVE));
     IS(MUSA_SUCCESS, muUserObjectRelease(o, 2)); /* the graph's is left */
@@ -493,19 +490,19 @@ static void test_garbage(void)
     MUST(muGraphInstantiateWithFlags(&e, g, 0));
     MUST(muGraphExecDestroy(e));
     MUST(muGraphDestroy(g));
-    const uintptr_t odd[] = { 0, 1, 8, 4097, (uintptr_t)&odd, (uintptr_t)stream, ~(uintptr_t)0,
-                              (uintptr_t)n + 4, (uintptr_t)n };
+    const uintptr_t odd[] = {
+        0, 1, 8, 4097, (uintptr_t)&odd, (uintptr_t)stream, ~(uintptr_t)0, (uintptr_t)n + 4, (uintptr_t)n};
     bool ok = true;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         MUgraph bg = i + 1 == sizeof odd / sizeof *odd ? g : (MUgraph)odd[i];
         MUgraphExec be = i + 1 == sizeof odd / sizeof *odd ? e : (MUgraphExec)odd[i];
         MUgraphNode bn = (MUgraphNode)odd[i];
-        MUSA_KERNEL_NODE_PARAMS k = { 0 };
-        MUSA_MEMCPY3D m = { 0 };
-        MUSA_MEMSET_NODE_PARAMS f = { 0 };
-        MUSA_HOST_NODE_PARAMS h = { 0 };
-        MUSA_MEM_ALLOC_NODE_PARAMS a = { 0 };
-        MUgraphExecUpdateResultInfo info = { 0 };
+        MUSA_KERNEL_NODE_PARAMS k = {0};
+        MUSA_MEMCPY3D m = {0};
+        MUSA_MEMSET_NODE_PARAMS f = {0};
+        MUSA_HOST_NODE_PARAMS h = {0};
+        MUSA_MEM_ALLOC_NODE_PARAMS a = {0};
+        MUgraphExecUpdateResultInfo info = {0};
         MUdeviceptr p = 0;
         MUgraph child = NULL;
         MUevent event = NULL;
@@ -516,18 +513,16 @@ static void test_garbage(void)
         ok &= muGraphDestroy(bg) && muGraphClone(&child, bg) && muGraphGetNodes(bg, NULL, &count) &&
               muGraphGetEdges(bg, NULL, NULL, &count) && muGraphAddEmptyNode(&bn, bg, NULL, 0) &&
               muGraphInstantiateWithFlags(&be, bg, 0) && muGraphDebugDotPrint(bg, "/dev/null", 0);
-        ok &= muGraphDestroyNode(bn) && muGraphNodeGetType(bn, &type) &&
-              muGraphNodeGetDependencies(bn, NULL, &count) && muGraphKernelNodeGetParams(bn, &k) &&
-              muGraphMemcpyNodeGetParams(bn, &m) && muGraphMemsetNodeGetParams(bn, &f) &&
-              muGraphHostNodeGetParams(bn, &h) && muGraphMemAllocNodeGetParams(bn, &a) &&
-              muGraphMemFreeNodeGetParams(bn, &p) && muGraphChildGraphNodeGetGraph(bn, &child) &&
-              muGraphEventWaitNodeGetEvent(bn, &event) && muGraphHostNodeSetParams(bn, &h) &&
-              muGraphKernelNodeCopyAttributes(bn, bn);
+        ok &= muGraphDestroyNode(bn) && muGraphNodeGetType(bn, &type) && muGraphNodeGetDependencies(bn, NULL, &count) &&
+              muGraphKernelNodeGetParams(bn, &k) && muGraphMemcpyNodeGetParams(bn, &m) &&
+              muGraphMemsetNodeGetParams(bn, &f) && muGraphHostNodeGetParams(bn, &h) &&
+              muGraphMemAllocNodeGetParams(bn, &a) && muGraphMemFreeNodeGetParams(bn, &p) &&
+              muGraphChildGraphNodeGetGraph(bn, &child) && muGraphEventWaitNodeGetEvent(bn, &event) &&
+              muGraphHostNodeSetParams(bn, &h) && muGraphKernelNodeCopyAttributes(bn, bn);
         ok &= muGraphLaunch(be, stream) && muGraphUpload(be, stream) && muGraphExecDestroy(be) &&
               muGraphExecUpdate(be, bg, &info) && muGraphExecGetFlags(be, &flags) &&
               muGraphNodeGetEnabled(be, bn, &enabled) && muGraphNodeSetEnabled(be, bn, 0) &&
-              muUserObjectRetain((MUuserObject)odd[i], 1) &&
-              muGraphRetainUserObject(bg, (MUuserObject)odd[i], 1, 0);
+              muUserObjectRetain((MUuserObject)odd[i], 1) && muGraphRetainUserObject(bg, (MUuserObject)odd[i], 1, 0);
         ok &= !child && !event && type == -1 && count == 77 && enabled == 77 && flags == 77 &&
               bn == (MUgraphNode)odd[i];
     }

@@ -18,7 +18,7 @@ static bool gets_past(uint64_t now, uint64_t value, unsigned flags, bool wide, d
     while (!passed && seconds() < end)
         passed = muStreamQuery(s) == MUSA_SUCCESS;
     /* Lets one that waits go on: one of these satisfies any comparison. */
-    static const uint64_t keys[] = { 0, ~0ull, 1 };
+    static const uint64_t keys[] = {0, ~0ull, 1};
     for (int i = 0; muStreamQuery(s) != MUSA_SUCCESS; i++) {
         __atomic_store_n((uint64_t *)at(word), i % 4 == 3 ? value : keys[i % 4], __ATOMIC_SEQ_CST);
         sleep_ms(1);
@@ -43,11 +43,9 @@ static void comparisons(void)
     enum { GEQ, EQ, AND, NOR };
     CHECK("geq", passes(5, 5, GEQ, false) && passes(6, 5, GEQ, false) && stays(4, 5, GEQ, false));
     CHECK("geq is cyclic", passes(3, 0xfffffff0, GEQ, false) && stays(0xfffffff0, 3, GEQ, false));
-    CHECK("geq of 64 bits", stays(0xfffffff0, 0x1000000000, GEQ, true) &&
-                                passes(0x1000000000, 0xfffffff0, GEQ, true));
+    CHECK("geq of 64 bits", stays(0xfffffff0, 0x1000000000, GEQ, true) && passes(0x1000000000, 0xfffffff0, GEQ, true));
     CHECK("eq", passes(7, 7, EQ, false) && stays(8, 7, EQ, false));
-    CHECK("eq of 32 bits looks at no more", passes(0x100000007, 7, EQ, false) &&
-                                                stays(0x100000007, 7, EQ, true));
+    CHECK("eq of 32 bits looks at no more", passes(0x100000007, 7, EQ, false) && stays(0x100000007, 7, EQ, true));
     CHECK("and", passes(6, 2, AND, false) && stays(4, 2, AND, false));
     CHECK("nor", passes(1, 2, NOR, false) && stays(0xffff0000, 0xffff, NOR, false));
     CHECK("nor of 64 bits", passes(0xffff0000, 0xffff, NOR, true) && stays(~1ull, 1, NOR, true));

@@ -7,8 +7,7 @@ static void device_memory(void)
     MUdeviceptr p, q, base;
     size_t free0, free1, total, size;
     MUST(muMemGetInfo(&free0, &total));
-    CHECK("the device has the memory that was asked for",
-          total == (size_t)64 << 20 && free0 == total);
+    CHECK("the device has the memory that was asked for", total == (size_t)64 << 20 && free0 == total);
     MUST(muMemAlloc(&p, 1000));
     MUST(muMemAlloc(&q, 5 << 20));
     CHECK("allocations are aligned", p % 512 == 0 && q % (2 << 20) == 0);
@@ -80,8 +79,7 @@ static void churn(void)
         unsigned k = (seed >> 8) % N;
         if (slot[k].p) {
             unsigned char *m = at(slot[k].p);
-            bad += m[0] != slot[k].c || m[slot[k].size - 1] != slot[k].c ||
-                   m[slot[k].size / 2] != slot[k].c;
+            bad += m[0] != slot[k].c || m[slot[k].size - 1] != slot[k].c || m[slot[k].size / 2] != slot[k].c;
             MUST(muMemFree(slot[k].p));
             held -= (slot[k].size + 511) & ~(size_t)511;
             slot[k].p = 0;
@@ -112,8 +110,7 @@ static void host_memory(void)
     void *p, *mine = malloc(10000);
     MUdeviceptr d;
     unsigned flags;
-    IS(MUSA_SUCCESS,
-       muMemHostAlloc(&p, 5000, MU_MEMHOSTALLOC_PORTABLE | MU_MEMHOSTALLOC_WRITECOMBINED));
+    IS(MUSA_SUCCESS, muMemHostAlloc(&p, 5000, MU_MEMHOSTALLOC_PORTABLE | MU_MEMHOSTALLOC_WRITECOMBINED));
     memset(p, 3, 5000);
     IS(MUSA_SUCCESS, muMemHostGetDevicePointer(&d, p, 0));
     IS(MUSA_SUCCESS, muMemHostGetFlags(&flags, p));
@@ -160,22 +157,18 @@ static void attributes(MUcontext ctx)
     IS(MUSA_SUCCESS, muPointerGetAttribute(&id1, MU_POINTER_ATTRIBUTE_BUFFER_ID, p));
     IS(MUSA_SUCCESS, muPointerGetAttribute(&id2, MU_POINTER_ATTRIBUTE_BUFFER_ID, m));
     CHECK("buffer ids differ", id1 != id2);
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, dev(&type)));
-    MUpointer_attribute list[] = { MU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                   MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL };
-    void *out[] = { &type, &ordinal };
+    IS(MUSA_ERROR_INVALID_VALUE, muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, dev(&type)));
+    MUpointer_attribute list[] = {MU_POINTER_ATTRIBUTE_MEMORY_TYPE, MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *out[] = {&type, &ordinal};
     IS(MUSA_SUCCESS, muPointerGetAttributes(2, list, out, p));
     CHECK("several at once", type == MU_MEMORYTYPE_DEVICE && ordinal == 0);
     IS(MUSA_SUCCESS, muPointerGetAttributes(2, list, out, dev(&type)));
     CHECK("an unknown pointer has none", type == 0);
     IS(MUSA_SUCCESS, muMemAdvise(m, 4096, MU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0));
-    IS(MUSA_SUCCESS,
-       muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, m, 4096));
+    IS(MUSA_SUCCESS, muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, m, 4096));
     CHECK("advice reads back", where == 0);
     IS(MUSA_SUCCESS, muMemPrefetchAsync(m, 4096, MU_DEVICE_CPU, NULL));
-    IS(MUSA_SUCCESS,
-       muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, m, 4096));
+    IS(MUSA_SUCCESS, muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, m, 4096));
     CHECK("so does the last prefetch", where == MU_DEVICE_CPU);
     IS(MUSA_ERROR_INVALID_VALUE, muMemPrefetchAsync(p, 4096, 0, NULL));
     IS(MUSA_ERROR_INVALID_DEVICE, muMemPrefetchAsync(m, 4096, 9, NULL));
@@ -209,9 +202,8 @@ static void pools(void)
     CHECK("and counts down", used == 0);
     IS(MUSA_SUCCESS, muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));
     CHECK("keeps the highest", used >= 40 << 20);
-    MUmemPoolProps props = { .allocType = MU_MEM_ALLOCATION_TYPE_PINNED,
-                             .location = { MU_MEM_LOCATION_TYPE_DEVICE, 0 },
-                             .maxSize = 1 << 20 };
+    MUmemPoolProps props = {
+        .allocType = MU_MEM_ALLOCATION_TYPE_PINNED, .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}, .maxSize = 1 << 20};
     IS(MUSA_SUCCESS, muMemPoolCreate(&own, &props));
     IS(MUSA_SUCCESS, muMemAllocFromPoolAsync(&p, 1 << 20, own, s));
     IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAllocFromPoolAsync(&q, 1, own, s));

@@ -120,8 +120,7 @@ static void legacy_default(void)
     MUST(muLaunchHostFunc(blocking, note, id(3)));     /* after 2 */
     MUST(muLaunchHostFunc(free_running, note, id(4))); /* at once */
     MUST(muStreamSynchronize(blocking));
-    CHECK("the legacy stream waits for blocking streams and they for it, not for others",
-          saw("4123"));
+    CHECK("the legacy stream waits for blocking streams and they for it, not for others", saw("4123"));
 
     reset();
     MUST(muLaunchHostFunc(free_running, wait_gate, NULL));
@@ -307,10 +306,7 @@ static void calls_back(void *p)
     inside = muCtxSynchronize();
 }
 
-static void with_status(MUstream s, MUresult status, void *p)
-{
-    *(MUstream *)p = status ? NULL : s;
-}
+static void with_status(MUstream s, MUresult status, void *p) { *(MUstream *)p = status ? NULL : s; }
 
 static void callbacks(void)
 {

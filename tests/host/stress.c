@@ -11,10 +11,7 @@ static MUcontext ctx;
 static _Atomic int errors;
 static MUevent shared[THREADS]; /* one a thread records, others wait for */
 
-static void bump(void *p)
-{
-    ++*(int *)p; /* ordered by the streams alone: a race here is a race of theirs */
-}
+static void bump(void *p) { ++*(int *)p; /* ordered by the streams alone: a race here is a race of theirs */ }
 
 static void *work(void *arg)
 {
@@ -49,12 +46,8 @@ static void *work(void *arg)
         MUST(muEventRecord(shared[me], s[last]));
         MUST(muStreamWaitEvent(s[last], shared[(me + 1) % THREADS], 0));
         switch (r % 5) {
-        case 0:
-            MUST(muStreamSynchronize(s[last]));
-            break;
-        case 1:
-            MUST(muEventSynchronize(shared[me]));
-            break;
+        case 0: MUST(muStreamSynchronize(s[last])); break;
+        case 1: MUST(muEventSynchronize(shared[me])); break;
         case 2:
             MUST(muMemsetD8(d[0], 1, N)); /* legacy stream: joins everybody's blocking streams */
             MUST(muCtxSynchronize());

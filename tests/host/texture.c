@@ -2,8 +2,7 @@
  * back, and that a dead handle is told from a live one. */
 #include "check.h"
 
-static MUarray array(MUarray_format f, unsigned channels, size_t w, size_t h, size_t d,
-                     unsigned flags)
+static MUarray array(MUarray_format f, unsigned channels, size_t w, size_t h, size_t d, unsigned flags)
 {
     MUSA_ARRAY3D_DESCRIPTOR a = {w, h, d, f, channels, flags};
     MUarray out;
@@ -147,8 +146,8 @@ static void mipmaps(void)
     for (unsigned k = 0; k < 5; k++) {
         MUST(muMipmappedArrayGetLevel(&level, m, k));
         MUST(muArray3DGetDescriptor(&got, level));
-        CHECK("size of a level", got.Width == want[k][0] && got.Height == want[k][1] &&
-                                     got.Depth == want[k][2] && got.NumChannels == 4);
+        CHECK("size of a level",
+              got.Width == want[k][0] && got.Height == want[k][1] && got.Depth == want[k][2] && got.NumChannels == 4);
     }
     IS(MUSA_ERROR_INVALID_VALUE, muMipmappedArrayGetLevel(&level, m, 5));
     IS(MUSA_ERROR_INVALID_HANDLE, muArrayDestroy(level)); /* it is the chain's */

@@ -10,13 +10,12 @@
 
 static MUmemAllocationProp on_device(int device, int types)
 {
-    return (MUmemAllocationProp){ .type = MU_MEM_ALLOCATION_TYPE_PINNED,
-                                  .requestedHandleTypes = types,
-                                  .location = { MU_MEM_LOCATION_TYPE_DEVICE, device } };
+    return (MUmemAllocationProp){.type = MU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .requestedHandleTypes = types,
+                                 .location = {MU_MEM_LOCATION_TYPE_DEVICE, device}};
 }
 
-static const MUmemAccessDesc both = { { MU_MEM_LOCATION_TYPE_DEVICE, 0 },
-                                      MU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+static const MUmemAccessDesc both = {{MU_MEM_LOCATION_TYPE_DEVICE, 0}, MU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
 static size_t free_bytes(void)
 {
@@ -171,10 +170,9 @@ static void mapping(void)
 
 static void send_fd(int socket, int fd)
 {
-    char byte = 0, room[CMSG_SPACE(sizeof fd)] = { 0 };
-    struct iovec v = { &byte, 1 };
-    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = room,
-                        .msg_controllen = sizeof room };
+    char byte = 0, room[CMSG_SPACE(sizeof fd)] = {0};
+    struct iovec v = {&byte, 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
@@ -188,9 +186,8 @@ static int receive_fd(int socket)
 {
     int fd = -1;
     char byte, room[CMSG_SPACE(sizeof fd)];
-    struct iovec v = { &byte, 1 };
-    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = room,
-                        .msg_controllen = sizeof room };
+    struct iovec v = {&byte, 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
     if (recvmsg(socket, &m, 0) == 1 && CMSG_FIRSTHDR(&m))
         memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);
     return fd;
@@ -224,12 +221,10 @@ static int importer(int socket)
     MUmemGenericAllocationHandle h;
     int fd = receive_fd(socket), v = 0;
     IS(MUSA_ERROR_INVALID_VALUE,
-       muMemImportFromShareableHandle(&h, (void *)(intptr_t)socket,
-                                      MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_WIN32));
-    IS(MUSA_SUCCESS, muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd,
-                                                    MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+       muMemImportFromShareableHandle(&h, (void *)(intptr_t)socket, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    IS(MUSA_ERROR_INVALID_VALUE, muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_WIN32));
+    IS(MUSA_SUCCESS,
+       muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(fd);
     MUdeviceptr p = map_all(h, 2 * G);
     MUST(muMemcpyDtoH(&v, p + G, 4));
@@ -242,11 +237,9 @@ static int importer(int socket)
     MUdeviceptr q, r;
     fd = receive_fd(socket);
     IS(MUSA_ERROR_INVALID_VALUE,
-       muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd,
-                                      MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+       muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     IS(MUSA_SUCCESS,
-       muMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd,
-                                          MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+       muMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     close(fd);
     get(socket, &data, sizeof data);
     IS(MUSA_SUCCESS, muMemPoolImportPointer(&q, pool, &data));
@@ -278,23 +271,20 @@ static void exporter(int socket)
     MUST(muMemCreate(&h, 2 * G, &prop, 0));
     prop.requestedHandleTypes = 0;
     MUST(muMemCreate(&plain, G, &prop, 0));
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muMemExportToShareableHandle(&fd, plain, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    IS(MUSA_ERROR_INVALID_VALUE, muMemExportToShareableHandle(&fd, plain, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     MUST(muMemRelease(plain));
     MUdeviceptr p = map_all(h, 2 * G), q;
     unsigned long long types = 0;
     MUST(muPointerGetAttribute(&types, MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, p));
-    CHECK("the address tells how it may be exported",
-          types == MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CHECK("the address tells how it may be exported", types == MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     MUST(muMemcpyHtoD(p + G, &v, 4));
-    IS(MUSA_SUCCESS,
-       muMemExportToShareableHandle(&fd, h, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    IS(MUSA_SUCCESS, muMemExportToShareableHandle(&fd, h, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     send_fd(socket, fd);
     close(fd);
 
-    MUmemPoolProps props = { .allocType = MU_MEM_ALLOCATION_TYPE_PINNED,
-                             .handleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                             .location = { MU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    MUmemPoolProps props = {.allocType = MU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}};
     MUmemoryPool pool, own;
     MUmemPoolPtrExportData data;
     size_t before = free_bytes();
@@ -307,8 +297,7 @@ static void exporter(int socket)
     MUST(muDeviceGetDefaultMemPool(&own, 0));
     IS(MUSA_ERROR_INVALID_VALUE,
        muMemPoolExportToShareableHandle(&fd, own, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    IS(MUSA_SUCCESS,
-       muMemPoolExportToShareableHandle(&fd, pool, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    IS(MUSA_SUCCESS, muMemPoolExportToShareableHandle(&fd, pool, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     send_fd(socket, fd);
     close(fd);
     IS(MUSA_ERROR_INVALID_VALUE, muMemPoolExportPointer(&data, p));

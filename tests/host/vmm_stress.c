@@ -15,10 +15,10 @@ static _Atomic int errors;
 static void *work(void *arg)
 {
     unsigned me = (unsigned)(intptr_t)arg, seed = me + 1;
-    MUmemAllocationProp prop = { .type = MU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                 .location = { MU_MEM_LOCATION_TYPE_DEVICE, 0 } };
-    MUmemAccessDesc access = { prop.location, MU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    MUmemAllocationProp prop = {.type = MU_MEM_ALLOCATION_TYPE_PINNED,
+                                .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    MUmemAccessDesc access = {prop.location, MU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     MUstream s;
     unsigned char *pinned;
     MUST(muCtxSetCurrent(ctx));
@@ -39,8 +39,7 @@ static void *work(void *arg)
         MUST(muMemsetD8Async(va, value, (size_t)n * G, s));
         /* The last piece once more, as another process would have it. */
         MUST(muMemExportToShareableHandle(&fd, h[n - 1], MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-        MUST(muMemImportFromShareableHandle(&twin, (void *)(intptr_t)fd,
-                                            MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+        MUST(muMemImportFromShareableHandle(&twin, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
         close(fd);
         MUST(muMemAddressReserve(&other, G, 0, 0, 0));
         MUST(muMemMap(other, G, 0, twin, 0));

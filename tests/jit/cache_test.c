@@ -21,7 +21,10 @@ static char dir[64];
 
 static void test_hash(void)
 {
-    static const struct { const char *text; uint8_t first[4]; } known[] = {
+    static const struct {
+        const char *text;
+        uint8_t first[4];
+    } known[] = {
         {"", {0xe3, 0xb0, 0xc4, 0x42}},
         {"abc", {0xba, 0x78, 0x16, 0xbf}},
         {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", {0x24, 0x8d, 0x6a, 0x61}},
@@ -76,7 +79,11 @@ static struct cumu_key object_key(const char *text, const char *kernel, enum t1_
 static void test_key(void)
 {
     const enum t1_shape usual = T1_SHAPE_LINEAR;
-    const struct { const char *what, *text, *kernel; bool same; enum t1_shape shape; } others[] = {
+    const struct {
+        const char *what, *text, *kernel;
+        bool same;
+        enum t1_shape shape;
+    } others[] = {
         {"the same", HEAD FUNC("ret;") ENTRY("a", "ret;") ENTRY("b", "ret;"), "a", true, usual},
         {"another kernel's body", HEAD FUNC("ret;") ENTRY("a", "ret;") ENTRY("b", "exit;"), "a", true, usual},
         {"its body", HEAD FUNC("ret;") ENTRY("a", "exit;") ENTRY("b", "ret;"), "a", false, usual},
@@ -347,8 +354,7 @@ static void test_child(void)
     time_t start = time(NULL);
     check(cumu_child_run("/bin/sh", slow, env, out, 1, true) == 128 + SIGKILL && time(NULL) - start < 10,
           "a child beyond its time is ended");
-    check(!signalled && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD,
-          "the program has seen no child");
+    check(!signalled && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "the program has seen no child");
     signal(SIGCHLD, SIG_IGN);
     check(cumu_child_run("/bin/sh", hello, env, out, 10, true) == 3, "nor need it care for SIGCHLD");
     unlink(out);

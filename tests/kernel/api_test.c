@@ -21,8 +21,7 @@ static void launches(void)
            mock_last.grid[1] == 2 && mock_last.block[0] == 64 && mock_last.shared == 128 &&
            mock_last.stream == (MUstream)0x77,
        "arguments arrive");
-    OK(wrap_cudaLaunchKernel_ptsz(f, g, b, args, 0, NULL) == 0 &&
-           mock_last.stream == (MUstream)CUMU_STREAM_PER_THREAD,
+    OK(wrap_cudaLaunchKernel_ptsz(f, g, b, args, 0, NULL) == 0 && mock_last.stream == (MUstream)CUMU_STREAM_PER_THREAD,
        "stream 0 of the per-thread form");
     OK(wrap_cudaLaunchCooperativeKernel(f, g, b, args, 0, NULL) == 0 && mock_last.cooperative, "cooperative");
     cudaLaunchAttribute attr = {.id = cudaLaunchAttributeCooperative};
@@ -43,8 +42,7 @@ static void launches(void)
     wrap_cudaGetLastError();
     mock_launch_error = 0;
     OK(wrap_cudaLaunchKernel(&n, g, b, args, 0, NULL) == cudaErrorInvalidDeviceFunction, "not a kernel");
-    OK(wrap_cuLaunchKernel((CUfunction)(void *)&n, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL) ==
-           CUDA_ERROR_INVALID_HANDLE,
+    OK(wrap_cuLaunchKernel((CUfunction)(void *)&n, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL) == CUDA_ERROR_INVALID_HANDLE,
        "not a function");
     wrap_cuModuleUnload(m);
     OK(wrap_cuModuleUnload(m) == CUDA_ERROR_INVALID_HANDLE, "unloaded twice");
@@ -58,13 +56,11 @@ static void call_configuration(void)
     OK(wrap___cudaPushCallConfiguration(a, b, 10, NULL) == 0 &&
            wrap___cudaPushCallConfiguration(c, a, 20, (cudaStream_t)0x5) == 0,
        "nested configurations");
-    OK(wrap___cudaPopCallConfiguration(&g, &k, &shared, (void *)&s) == 0 && g.x == 7 && k.z == 3 &&
-           shared == 20 && s == (cudaStream_t)0x5,
+    OK(wrap___cudaPopCallConfiguration(&g, &k, &shared, (void *)&s) == 0 && g.x == 7 && k.z == 3 && shared == 20 &&
+           s == (cudaStream_t)0x5,
        "inner first");
-    OK(wrap___cudaPopCallConfiguration(&g, &k, &shared, (void *)&s) == 0 && g.y == 2 && k.y == 5 && !s,
-       "then outer");
-    OK(wrap___cudaPopCallConfiguration(&g, &k, &shared, (void *)&s) == cudaErrorMissingConfiguration,
-       "none left");
+    OK(wrap___cudaPopCallConfiguration(&g, &k, &shared, (void *)&s) == 0 && g.y == 2 && k.y == 5 && !s, "then outer");
+    OK(wrap___cudaPopCallConfiguration(&g, &k, &shared, (void *)&s) == cudaErrorMissingConfiguration, "none left");
     wrap_cudaGetLastError();
 }
 
@@ -91,8 +87,8 @@ static void properties(void)
     struct cumu_cudaDeviceProp_v13 p;
     wrap_cudaGetDeviceProperties(&p, 0);
     OK(p.totalGlobalMem == (size_t)5 << 30 && p.warpSize == 32 &&
-           p.multiProcessorCount == cudaDevAttrMultiProcessorCount &&
-           p.maxThreadsDim[1] == cudaDevAttrMaxBlockDimY && p.clusterLaunch == 0,
+           p.multiProcessorCount == cudaDevAttrMultiProcessorCount && p.maxThreadsDim[1] == cudaDevAttrMaxBlockDimY &&
+           p.clusterLaunch == 0,
        "fields come from their attributes");
     OK(wrap_cudaGetDeviceProperties(&p, 1) == cudaErrorInvalidDevice, "no such device");
     OK(wrap_cudaGetDeviceProperties(NULL, 0) == cudaErrorInvalidValue, "nowhere to write");

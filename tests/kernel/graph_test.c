@@ -18,8 +18,12 @@ struct MUgraphNode_st {
     MUSA_KERNEL_NODE_PARAMS kernel;
     MUgraph child;
 };
-struct MUgraph_st { struct MUgraphNode_st *nodes; };
-struct MUgraphExec_st { MUgraph graph; };
+struct MUgraph_st {
+    struct MUgraphNode_st *nodes;
+};
+struct MUgraphExec_st {
+    MUgraph graph;
+};
 
 static MUgraph capturing;     /* what stream 0x77 captures into */
 static MUgraphNode last_node; /* of that capture */
@@ -172,8 +176,8 @@ static MUresult begin(MUstream s, MUstreamCaptureMode mode)
     invalidated = false;
     return graph_create(&capturing, 0);
 }
-static MUresult info(MUstream s, MUstreamCaptureStatus *status, uint64_t *id, MUgraph *g,
-                     const MUgraphNode **deps, size_t *n)
+static MUresult info(MUstream s, MUstreamCaptureStatus *status, uint64_t *id, MUgraph *g, const MUgraphNode **deps,
+                     size_t *n)
 {
     *status = s && capturing ? invalidated ? 2 : 1 : 0;
     *id = 1;
@@ -196,12 +200,11 @@ static MUresult end(MUstream s, MUgraph *g)
     capturing = NULL;
     return invalidated ? MUSA_ERROR_STREAM_CAPTURE_INVALIDATED : 0;
 }
-static MUresult launch(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                       unsigned bz, unsigned shared, MUstream stream, void **args, void **extra)
+static MUresult launch(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                       unsigned shared, MUstream stream, void **args, void **extra)
 {
     (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)extra;
-    return add_kernel(&last_node, capturing, NULL, 0,
-                      &(MUSA_KERNEL_NODE_PARAMS){.func = f, .kernelParams = args});
+    return add_kernel(&last_node, capturing, NULL, 0, &(MUSA_KERNEL_NODE_PARAMS){.func = f, .kernelParams = args});
 }
 
 static MUresult exchange_mode(MUstreamCaptureMode *mode)

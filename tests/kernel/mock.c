@@ -69,16 +69,16 @@ static MUresult mem_free(MUdeviceptr p)
     free((void *)(uintptr_t)p);
     return 0;
 }
-static MUresult launch(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                       unsigned bz, unsigned shared, MUstream stream, void **args, void **extra)
+static MUresult launch(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                       unsigned shared, MUstream stream, void **args, void **extra)
 {
     (void)args, (void)extra;
     mock_last = (struct mock_launch){f, {gx, gy, gz}, {bx, by, bz}, shared, stream, 0};
     atomic_fetch_add(&mock_launches, 1);
     return mock_launch_error;
 }
-static MUresult launch_coop(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                            unsigned by, unsigned bz, unsigned shared, MUstream stream, void **args)
+static MUresult launch_coop(MUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                            unsigned shared, MUstream stream, void **args)
 {
     MUresult err = launch(f, gx, gy, gz, bx, by, bz, shared, stream, args, NULL);
     mock_last.cooperative = 1;
@@ -128,15 +128,12 @@ static MUresult uuid(MUuuid *out, MUdevice dev)
     memset(out, 7, sizeof *out);
     return 0;
 }
-static musaError_t no_error(void)
-{
-    return 0;
-}
+static musaError_t no_error(void) { return 0; }
 
 void mock_install(void)
 {
     atomic_store(&cumu_device_known, 0); /* it takes images, as the CPU driver does */
-    setvbuf(stdout, NULL, _IOLBF, 0); /* nothing is lost when a test dies */
+    setvbuf(stdout, NULL, _IOLBF, 0);    /* nothing is lost when a test dies */
     mu.muCtxGetCurrent = get_current;
     mu.muCtxSetCurrent = set_current;
     mu.muCtxGetDevice = get_device;

@@ -20,13 +20,13 @@ extern struct mock_launch {
 void mock_install(void);
 
 extern int test_failed;
-#define OK(cond, ...)                                                                              \
-    do {                                                                                           \
-        int ok_ = !!(cond);                                                                        \
-        test_failed += !ok_;                                                                       \
-        printf("%s ", ok_ ? "ok" : "not ok");                                                      \
-        printf(__VA_ARGS__);                                                                       \
-        printf(ok_ ? "\n" : " (%s:%d: %s)\n", __FILE__, __LINE__, #cond);                          \
+#define OK(cond, ...) \
+    do { \
+        int ok_ = !!(cond); \
+        test_failed += !ok_; \
+        printf("%s ", ok_ ? "ok" : "not ok"); \
+        printf(__VA_ARGS__); \
+        printf(ok_ ? "\n" : " (%s:%d: %s)\n", __FILE__, __LINE__, #cond); \
     } while (0)
 
 /* A container with one raw PTX entry, and a wrapper around containers; static storage is the caller's. */

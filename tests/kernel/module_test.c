@@ -77,12 +77,10 @@ static void loading(void)
     OK(cumu_func_param(f, 2, &off, &size) == CUDA_ERROR_INVALID_VALUE, "parameter past the end");
     uint64_t at = 0;
     bool managed = true;
-    OK(cumu_module_global(m, "g", &at, &size, &managed) == CUDA_SUCCESS && size == 4 && !managed,
-       "variable");
+    OK(cumu_module_global(m, "g", &at, &size, &managed) == CUDA_SUCCESS && size == 4 && !managed, "variable");
     OK(cumu_module_global(m, "h", &at, &size, &managed) == CUDA_ERROR_NOT_FOUND, "no such variable");
     int value = 0;
-    OK(cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &value) == CUDA_SUCCESS && value == 70,
-       "PTX version");
+    OK(cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &value) == CUDA_SUCCESS && value == 70, "PTX version");
     cumu_module_unload(m);
 }
 
@@ -109,8 +107,8 @@ static void bad_images(void)
     OK(cumu_module_load(syntax, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX, "syntax error");
     OK(strstr(text, "line 8"), "its line is in the error log: %s", strtok(text, "\n"));
     OK(cumu_module_load("hello", FATBIN_UNBOUNDED, NULL, &m) == CUDA_ERROR_INVALID_PTX, "not PTX at all");
-    OK(cumu_module_load(body, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX &&
-           strstr(text, "frob") && strstr(text, "k: "),
+    OK(cumu_module_load(body, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX && strstr(text, "frob") &&
+           strstr(text, "k: "),
        "unknown instruction in a loaded text: %s", strtok(text, "\n"));
     static unsigned char container[4096];
     struct mock_wrapper w = {FATBIN_MAGIC_WRAPPER, 1, container, NULL};
@@ -160,15 +158,15 @@ static void one_of_two(void)
         MUfunction mf;
         unsigned n = 0;
         int value;
-        snprintf(text, sizeof text, "%s.visible .entry bad()\n{\n  %s\n  ret;\n}\n%s", kernels[k].head,
-                 kernels[k].body, good);
+        snprintf(text, sizeof text, "%s.visible .entry bad()\n{\n  %s\n  ret;\n}\n%s", kernels[k].head, kernels[k].body,
+                 good);
         int err = cumu_module_load(text, FATBIN_UNBOUNDED, &log, &m);
         OK(err == kernels[k].load && strstr(error, "bad: "), "%s: load %d, %s", kernels[k].what, err,
            strtok(error, "\n"));
         if (err)
             continue;
-        OK(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2 &&
-               cumu_module_func(m, "good", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == CUDA_SUCCESS,
+        OK(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2 && cumu_module_func(m, "good", &f) == CUDA_SUCCESS &&
+               cumu_func_musa(f, &mf) == CUDA_SUCCESS,
            "the other kernel can be used");
         OK(cumu_module_func(m, "bad", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == kernels[k].use &&
                cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &value) == kernels[k].use,

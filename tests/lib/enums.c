@@ -57,7 +57,12 @@ static void check(const char *type, const struct row *r, int count, int (*down)(
 #define ANSWER(m, k, n) {#m, NONE, NONE, m, k, n},
 #define PASSED_0(type) NULL, NULL
 #define PASSED_1(type) cumu_##type##_to_musa, cumu_##type##_from_musa
-#define ENUM(type, translated) {NULL}}; \
+#define ENUM(type, translated) \
+    { \
+        NULL \
+    } \
+    } \
+    ; \
     static const struct row type##_rows[] = {
 /* Rows stand between the heads of two enums, so the tables are made first and named after. */
 static const struct row none[] = {

@@ -22,12 +22,9 @@ static void *bad(enum place p)
         must(cudaMalloc(&at, 1 << 20));
         must(cudaFree(room)); /* what is allocated next lies in front of it, and not behind */
         return at;
-    case LOW:
-        return (void *)64;
-    case BEYOND:
-        return (void *)(uintptr_t)0xdeadbeefdeadbe00;
-    case UNMAPPED: /* far from what the system, and a sanitizer, gives out */
-        return (void *)((uintptr_t)1 << 45);
+    case LOW: return (void *)64;
+    case BEYOND: return (void *)(uintptr_t)0xdeadbeefdeadbe00;
+    case UNMAPPED: /* far from what the system, and a sanitizer, gives out */ return (void *)((uintptr_t)1 << 45);
     default: /* as the guard of a stack is */
         at = mmap(NULL, LONG, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return at;
@@ -52,24 +49,24 @@ static void expect(const char *what, const char *place, const char *name)
 {
     int error = cudaDeviceSynchronize(), lines = said(name), after = cublasSscal_v2(blas, 1, &one, NULL, 1);
     if (error != 700 || lines != 1 || !after || cudaStreamSynchronize(NULL) != 700) {
-        printf("not ok %s, %s: error %d, %d lines with %s, then %d; said: %s\n", what, place, error, lines, name,
-               after, text);
+        printf("not ok %s, %s: error %d, %d lines with %s, then %d; said: %s\n", what, place, error, lines, name, after,
+               text);
         failures++;
     }
     checks++;
     end_context();
     begin_context();
 }
-#define EACH_PLACE(name, ...)                                                                                        \
-    for (enum place p = 0; p < PLACES; p++) {                                                                        \
-        void *x = bad(p);                                                                                            \
-        (void)(__VA_ARGS__);                                                                                         \
-        expect(#__VA_ARGS__, place_name[p], name);                                                                   \
+#define EACH_PLACE(name, ...) \
+    for (enum place p = 0; p < PLACES; p++) { \
+        void *x = bad(p); \
+        (void)(__VA_ARGS__); \
+        expect(#__VA_ARGS__, place_name[p], name); \
     }
-#define ONCE(name, ...)                                                                                              \
-    do {                                                                                                             \
-        (void)(__VA_ARGS__);                                                                                         \
-        expect(#__VA_ARGS__, "", name);                                                                              \
+#define ONCE(name, ...) \
+    do { \
+        (void)(__VA_ARGS__); \
+        expect(#__VA_ARGS__, "", name); \
     } while (0)
 
 static void dense(void)
@@ -86,8 +83,8 @@ static void dense(void)
                                              SIDE * 80, &one, good(64 * 64 * 4), 64));
     EACH_PLACE("mublasStrsm",
                cublasStrsm_v2(blas, 0, 0, 0, 0, SIDE * 2, 3, &one, x, SIDE * 2, good(SIDE * 3 * 8), SIDE * 2));
-    EACH_PLACE("mublasGemmEx", cublasGemmEx(blas, 0, 0, SIDE, SIDE, 8, &one, good(SIDE * 64), 2, SIDE,
-                                            good(SIDE * 64), 2, 8, &one, x, 2, SIDE * 4, 68, -1));
+    EACH_PLACE("mublasGemmEx", cublasGemmEx(blas, 0, 0, SIDE, SIDE, 8, &one, good(SIDE * 64), 2, SIDE, good(SIDE * 64),
+                                            2, 8, &one, x, 2, SIDE * 4, 68, -1));
     /* small ones run inside the call; a result's place is the host's */
     enum place some[] = {FREED, LOW, BEYOND, UNMAPPED};
     for (int i = 0; i < 4; i++) {
@@ -108,8 +105,8 @@ static void dense(void)
          cublasSgeqrfBatched(blas, 4, 4, with(too, sizeof too), 4, with(too, sizeof too), &(int){0}, MANY));
     /* a NULL that is not looked at is none */
     void *none[] = {NULL, NULL, NULL}, *to[] = {good(64), good(64), good(64)};
-    int r = cublasSgemmBatched(blas, 0, 0, 4, 4, 0, &one, with(none, sizeof none), 4, with(none, sizeof none), 4,
-                               &zero, with(to, sizeof to), 4, MANY);
+    int r = cublasSgemmBatched(blas, 0, 0, 4, 4, 0, &one, with(none, sizeof none), 4, with(none, sizeof none), 4, &zero,
+                               with(to, sizeof to), 4, MANY);
     check("NULL that nobody reads", !r && !cudaDeviceSynchronize() && !said("mublasSgemmBatched"));
 }
 
@@ -156,8 +153,7 @@ static void solvers(void)
     int wild[] = {1 << 30, -(1 << 30), 3, 4};
     void *h;
     must(cusolverDnCreate(&h));
-    ONCE("musolverDnSgetrs",
-         cusolverDnSgetrs(h, 0, 4, 1, good(64), 4, with(wild, sizeof wild), good(64), 4, good(4)));
+    ONCE("musolverDnSgetrs", cusolverDnSgetrs(h, 0, 4, 1, good(64), 4, with(wild, sizeof wild), good(64), 4, good(4)));
     must(cusolverDnCreate(&h));
     void *members[] = {good(64), NULL};
     ONCE("musolverDnSpotrfBatched", cusolverDnSpotrfBatched(h, 0, 4, with(members, sizeof members), 4, good(64), 2));
@@ -171,8 +167,8 @@ static void lt(void)
         must(cublasLtMatmulDescCreate(&d, 68, 0));
         must(cublasLtMatrixLayoutCreate(&la, 0, 64, 64, 64));
         must(cublasLtMatrixLayoutCreate(&lc, 0, 64, 64, 50000));
-        ONCE("mublasLtMatmul", cublasLtMatmul(h, d, &one, good(64 * 64 * 4), la, good(64 * 64 * 4), la, &zero, x, lc,
-                                              x, lc, NULL, NULL, 0, NULL));
+        ONCE("mublasLtMatmul", cublasLtMatmul(h, d, &one, good(64 * 64 * 4), la, good(64 * 64 * 4), la, &zero, x, lc, x,
+                                              lc, NULL, NULL, 0, NULL));
     }
 }
 

@@ -51,13 +51,13 @@ static P blas __attribute__((unused));
 static int failures, checks;
 static const float one = 1, zero = 0, two __attribute__((unused)) = 2;
 
-#define must(...)                                                                                                    \
-    do {                                                                                                             \
-        int r_ = (__VA_ARGS__);                                                                                      \
-        if (r_) {                                                                                                    \
-            printf("not ok %s:%d: %s: %d\n", __FILE__, __LINE__, #__VA_ARGS__, r_);                                  \
-            exit(1);                                                                                                 \
-        }                                                                                                            \
+#define must(...) \
+    do { \
+        int r_ = (__VA_ARGS__); \
+        if (r_) { \
+            printf("not ok %s:%d: %s: %d\n", __FILE__, __LINE__, #__VA_ARGS__, r_); \
+            exit(1); \
+        } \
     } while (0)
 static inline void check(const char *what, bool right)
 {

@@ -45,22 +45,10 @@ static bool fails(const void *caller)
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
 #define CALLER __builtin_return_address(0)
-void *malloc(size_t size)
-{
-    return fails(CALLER) ? NULL : __libc_malloc(size);
-}
-void *calloc(size_t n, size_t size)
-{
-    return fails(CALLER) ? NULL : __libc_calloc(n, size);
-}
-void *realloc(void *p, size_t size)
-{
-    return fails(CALLER) ? NULL : __libc_realloc(p, size);
-}
-void *aligned_alloc(size_t align, size_t size)
-{
-    return fails(CALLER) ? NULL : __libc_memalign(align, size);
-}
+void *malloc(size_t size) { return fails(CALLER) ? NULL : __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return fails(CALLER) ? NULL : __libc_calloc(n, size); }
+void *realloc(void *p, size_t size) { return fails(CALLER) ? NULL : __libc_realloc(p, size); }
+void *aligned_alloc(size_t align, size_t size) { return fails(CALLER) ? NULL : __libc_memalign(align, size); }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
 {
@@ -246,8 +234,8 @@ static int sparse_products(void)
     TRY(cusparseCreate(&h));
     TRY(cusparseCreateCoo(&a, N, N, NNZ, fresh(rows, sizeof rows), fresh(columns, sizeof columns), floats(NNZ), 2, 0,
                           0));
-    TRY(cusparseCreateCsr(&b, N, N, NNZ, fresh(row_ptr, sizeof row_ptr), fresh(columns, sizeof columns), halves(NNZ),
-                          2, 2, 0, 2));
+    TRY(cusparseCreateCsr(&b, N, N, NNZ, fresh(row_ptr, sizeof row_ptr), fresh(columns, sizeof columns), halves(NNZ), 2,
+                          2, 0, 2));
     TRY(cusparseCreateDnVec(&x, N, floats(N), 0));
     TRY(cusparseCreateDnVec(&y, N, out, 0));
     TRY(cusparseSpMV(h, 1, &one, a, x, &zero, y, 0, 0, NULL));
@@ -273,8 +261,7 @@ static int sparse_products(void)
 }
 static int sparse_matrices(void)
 {
-    void *h, *a, *c, *info, *descr, *color, *ptr = fresh(NULL, 64), *ind = fresh(NULL, 1024),
-                                            *val = fresh(NULL, 1024);
+    void *h, *a, *c, *info, *descr, *color, *ptr = fresh(NULL, 64), *ind = fresh(NULL, 1024), *val = fresh(NULL, 1024);
     void *rp = fresh(row_ptr, sizeof row_ptr), *ci = fresh(columns, sizeof columns), *v = floats(NNZ);
     size_t size = 0;
     TRY(cusparseCreate(&h));
@@ -318,8 +305,7 @@ static int sparse_matrices(void)
 
 static int dense_solvers(void)
 {
-    void *h, *info, *a = floats(N * N), *w = floats(N), *u = floats(N * N), *v = floats(N * N),
-                    *flag = fresh(NULL, 64);
+    void *h, *info, *a = floats(N * N), *w = floats(N), *u = floats(N * N), *v = floats(N * N), *flag = fresh(NULL, 64);
     int lwork, iterations;
     size_t bytes;
     TRY(cusolverDnCreate(&h));

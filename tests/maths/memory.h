@@ -7,10 +7,10 @@
 enum { N = 8, ROOM = 1 << 16 };
 extern char *results; /* what a sequence has computed */
 extern int last_status;
-#define TRY(...)                                                                                                     \
-    do {                                                                                                             \
-        if ((last_status = (__VA_ARGS__)))                                                                           \
-            return last_status;                                                                                      \
+#define TRY(...) \
+    do { \
+        if ((last_status = (__VA_ARGS__))) \
+            return last_status; \
     } while (0)
 #define GIVE(from, bytes) TRY(cudaMemcpy(results, from, bytes, 2))
 

@@ -60,8 +60,7 @@ int distributed_solvers(void)
     TRY(cusolverMgCreateDeviceGrid(&grid, 1, 1, (int[]){0}, 1));
     TRY(cusolverMgCreateMatrixDesc(&da, N, N, N, 3, F32, grid));
     TRY(cusolverMgCreateMatrixDesc(&db, N, 2, N, 3, F32, grid));
-    void *a[] = {fresh(matrix, sizeof matrix)}, *b[] = {floats(2 * N)}, *pivots[] = {fresh(NULL, 64)},
-         *work[] = {NULL};
+    void *a[] = {fresh(matrix, sizeof matrix)}, *b[] = {floats(2 * N)}, *pivots[] = {fresh(NULL, 64)}, *work[] = {NULL};
     TRY(cusolverMgPotrf(h, LOWER, N, a, 1, 1, da, F32, work, 1, &info));
     TRY(cusolverMgPotrs(h, LOWER, N, 2, a, 1, 1, da, b, 1, 1, db, F32, work, 1, &info));
     GIVE(b[0], N * 2 * 4);

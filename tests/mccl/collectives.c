@@ -6,9 +6,8 @@
 #include <string.h>
 
 enum kind { ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, KINDS };
-static const char *const kind_name[] = { "all-reduce", "reduce", "broadcast", "all-gather",
-                                         "reduce-scatter" };
-static const size_t sizes[mcclNumTypes] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 };
+static const char *const kind_name[] = {"all-reduce", "reduce", "broadcast", "all-gather", "reduce-scatter"};
+static const size_t sizes[mcclNumTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
 
 static float half_value(mcclDataType_t t, uint16_t h)
 {
@@ -32,15 +31,29 @@ static void put(mcclDataType_t t, void *at, size_t i, double v)
     uint32_t b;
     memcpy(&b, &f, 4);
     switch (t) {
-    case mcclInt8: case mcclUint8: *p = (char)(int)v; break;
-    case mcclInt32: case mcclUint32: { int x = (int)v; memcpy(p, &x, 4); break; }
-    case mcclInt64: case mcclUint64: { long long x = (long long)v; memcpy(p, &x, 8); break; }
+    case mcclInt8:
+    case mcclUint8: *p = (char)(int)v; break;
+    case mcclInt32:
+    case mcclUint32: {
+        int x = (int)v;
+        memcpy(p, &x, 4);
+        break;
+    }
+    case mcclInt64:
+    case mcclUint64: {
+        long long x = (long long)v;
+        memcpy(p, &x, 8);
+        break;
+    }
     case mcclFloat32: memcpy(p, &f, 4); break;
     case mcclFloat64: memcpy(p, &v, 8); break;
-    case mcclBfloat16: { uint16_t h = (uint16_t)(b >> 16); memcpy(p, &h, 2); break; }
+    case mcclBfloat16: {
+        uint16_t h = (uint16_t)(b >> 16);
+        memcpy(p, &h, 2);
+        break;
+    }
     default: { /* half: normal numbers only */
-        uint16_t h = v == 0 ? 0 : (uint16_t)((b >> 16 & 0x8000) |
-                                             (((b >> 23 & 255) - 112) << 10) | (b >> 13 & 1023));
+        uint16_t h = v == 0 ? 0 : (uint16_t)((b >> 16 & 0x8000) | (((b >> 23 & 255) - 112) << 10) | (b >> 13 & 1023));
         memcpy(p, &h, 2);
     }
     }
@@ -52,13 +65,41 @@ static double get(mcclDataType_t t, const void *at, size_t i)
     switch (t) {
     case mcclInt8: return *(const signed char *)p;
     case mcclUint8: return *(const unsigned char *)p;
-    case mcclInt32: { int x; memcpy(&x, p, 4); return x; }
-    case mcclUint32: { unsigned x; memcpy(&x, p, 4); return x; }
-    case mcclInt64: { long long x; memcpy(&x, p, 8); return (double)x; }
-    case mcclUint64: { unsigned long long x; memcpy(&x, p, 8); return (double)x; }
-    case mcclFloat32: { float x; memcpy(&x, p, 4); return x; }
-    case mcclFloat64: { double x; memcpy(&x, p, 8); return x; }
-    default: { uint16_t h; memcpy(&h, p, 2); return half_value(t, h); }
+    case mcclInt32: {
+        int x;
+        memcpy(&x, p, 4);
+        return x;
+    }
+    case mcclUint32: {
+        unsigned x;
+        memcpy(&x, p, 4);
+        return x;
+    }
+    case mcclInt64: {
+        long long x;
+        memcpy(&x, p, 8);
+        return (double)x;
+    }
+    case mcclUint64: {
+        unsigned long long x;
+        memcpy(&x, p, 8);
+        return (double)x;
+    }
+    case mcclFloat32: {
+        float x;
+        memcpy(&x, p, 4);
+        return x;
+    }
+    case mcclFloat64: {
+        double x;
+        memcpy(&x, p, 8);
+        return x;
+    }
+    default: {
+        uint16_t h;
+        memcpy(&h, p, 2);
+        return half_value(t, h);
+    }
     }
 }
 
@@ -127,14 +168,13 @@ static void check_one(struct rank *r, const struct one *o)
     for (size_t i = 0; i < recv_n && r->wrong < 5; i++) {
         if (o->kind == REDUCE && r->rank != root)
             break;
-        double want = o->kind == BROADCAST ? value(root, i)
-                      : o->kind == ALL_GATHER ? value((int)(i / n), i % n)
-                      : o->kind == REDUCE_SCATTER
-                          ? expected(o->op, o->type, r->nranks, (size_t)r->rank * n + i)
-                          : expected(o->op, o->type, r->nranks, i);
+        double want = o->kind == BROADCAST        ? value(root, i)
+                      : o->kind == ALL_GATHER     ? value((int)(i / n), i % n)
+                      : o->kind == REDUCE_SCATTER ? expected(o->op, o->type, r->nranks, (size_t)r->rank * n + i)
+                                                  : expected(o->op, o->type, r->nranks, i);
         if (!right(o, get(o->type, out, i), want)) {
-            printf("# %s type %d op %d count %zu%s: [%zu] is %g, not %g\n", kind_name[o->kind], o->type,
-                   o->op, n, o->in_place ? " in place" : "", i, get(o->type, out, i), want);
+            printf("# %s type %d op %d count %zu%s: [%zu] is %g, not %g\n", kind_name[o->kind], o->type, o->op, n,
+                   o->in_place ? " in place" : "", i, get(o->type, out, i), want);
             r->wrong++;
         }
     }
@@ -152,7 +192,7 @@ static void check_one(struct rank *r, const struct one *o)
 /* One kind: every type and operation at a few counts, both ways. */
 static void body(struct rank *r)
 {
-    static const size_t counts[] = { 1, 3, 250, 5000, 70001 };
+    static const size_t counts[] = {1, 3, 250, 5000, 70001};
     enum kind kind = *(enum kind *)r->arg;
     bool reduces = kind == ALL_REDUCE || kind == REDUCE || kind == REDUCE_SCATTER;
     for (int t = 0; t < mcclNumTypes; t++)
@@ -161,13 +201,13 @@ static void body(struct rank *r)
                 bool wide = t == mcclFloat16 || t == mcclFloat32 || t == mcclInt8;
                 if ((c == 3 && op > 0 && !wide) || (c == 4 && (op > 0 || !wide)))
                     continue; /* the large ones not in every combination */
-                struct one o = { kind, (mcclDataType_t)t, (mcclRedOp_t)op, counts[c], c % 2, false };
+                struct one o = {kind, (mcclDataType_t)t, (mcclRedOp_t)op, counts[c], c % 2, false};
                 check_one(r, &o);
                 o.in_place = !o.in_place;
                 check_one(r, &o);
             }
-    check_one(r, &(struct one){ kind, mcclFloat32, mcclSum, 50000, false, true });
-    check_one(r, &(struct one){ kind, mcclInt64, mcclSum, 3, true, true });
+    check_one(r, &(struct one){kind, mcclFloat32, mcclSum, 50000, false, true});
+    check_one(r, &(struct one){kind, mcclInt64, mcclSum, 3, true, true});
 }
 
 /* Sums of factors: of the host at once, of the device when the stream comes to it; a destroyed operation
@@ -220,7 +260,7 @@ static void stream_of_calls(struct rank *r)
         EXPECT(r, musaEventRecord(event, s) == 0);
     }
     EXPECT(r, musaDeviceSynchronize() == 0);
-    long long want[2] = { 1, 1 };
+    long long want[2] = {1, 1};
     for (int k = 0; k < 12; k++)
         for (int i = 0; i < 2; i++)
             if (k % 4 == 0 && (k % 3 || i == 0))

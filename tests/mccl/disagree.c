@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 enum kind { ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, SEND, RECV };
-static const char *const names[] = { "ncclAllReduce", "ncclReduce", "ncclBroadcast", "ncclAllGather",
-                                     "ncclReduceScatter", "ncclSend", "ncclRecv" };
+static const char *const names[] = {"ncclAllReduce",     "ncclReduce", "ncclBroadcast", "ncclAllGather",
+                                    "ncclReduceScatter", "ncclSend",   "ncclRecv"};
 
 struct call {
     enum kind kind;
@@ -22,8 +22,8 @@ struct call {
 
 struct pair {
     struct call usual, other;
-    int odd; /* the rank that calls `other` */
-    bool late; /* after some calls that agree */
+    int odd;          /* the rank that calls `other` */
+    bool late;        /* after some calls that agree */
     const char *word; /* what the line must hold */
 };
 
@@ -32,20 +32,13 @@ enum { LARGEST = 70000 };
 static mcclResult_t make(struct rank *r, const struct call *c, char *x, char *y)
 {
     switch (c->kind) {
-    case ALL_REDUCE:
-        return mcclAllReduce(x, y, c->count, c->type, c->op, r->comm, r->stream);
-    case REDUCE:
-        return mcclReduce(x, y, c->count, c->type, c->op, c->root, r->comm, r->stream);
-    case BROADCAST:
-        return mcclBroadcast(x, y, c->count, c->type, c->root, r->comm, r->stream);
-    case ALL_GATHER:
-        return mcclAllGather(x, y, c->count, c->type, r->comm, r->stream);
-    case REDUCE_SCATTER:
-        return mcclReduceScatter(x, y, c->count, c->type, c->op, r->comm, r->stream);
-    case SEND:
-        return mcclSend(x, c->count, c->type, c->root, r->comm, r->stream);
-    default:
-        return mcclRecv(y, c->count, c->type, c->root, r->comm, r->stream);
+    case ALL_REDUCE: return mcclAllReduce(x, y, c->count, c->type, c->op, r->comm, r->stream);
+    case REDUCE: return mcclReduce(x, y, c->count, c->type, c->op, c->root, r->comm, r->stream);
+    case BROADCAST: return mcclBroadcast(x, y, c->count, c->type, c->root, r->comm, r->stream);
+    case ALL_GATHER: return mcclAllGather(x, y, c->count, c->type, r->comm, r->stream);
+    case REDUCE_SCATTER: return mcclReduceScatter(x, y, c->count, c->type, c->op, r->comm, r->stream);
+    case SEND: return mcclSend(x, c->count, c->type, c->root, r->comm, r->stream);
+    default: return mcclRecv(y, c->count, c->type, c->root, r->comm, r->stream);
     }
 }
 
@@ -116,17 +109,17 @@ static bool rooted(enum kind k) { return k == REDUCE || k == BROADCAST; }
 static void vary(enum team team, int nranks, struct call usual, int step)
 {
     static int turn;
-    struct pair p = { .usual = usual };
-#define TRY(wanted, ...)                                                                           \
-    do {                                                                                           \
-        if (turn++ % step == 0) {                                                                  \
-            p.odd = turn / step % nranks;                                                          \
-            p.late = turn / step % 3 == 0;                                                         \
-            p.other = usual;                                                                       \
-            p.word = wanted;                                                                       \
-            __VA_ARGS__;                                                                           \
-            check(team, nranks, p);                                                                \
-        }                                                                                          \
+    struct pair p = {.usual = usual};
+#define TRY(wanted, ...) \
+    do { \
+        if (turn++ % step == 0) { \
+            p.odd = turn / step % nranks; \
+            p.late = turn / step % 3 == 0; \
+            p.other = usual; \
+            p.word = wanted; \
+            __VA_ARGS__; \
+            check(team, nranks, p); \
+        } \
     } while (0)
     for (enum kind k = ALL_REDUCE; k <= REDUCE_SCATTER; k++)
         if (k != usual.kind)
@@ -147,21 +140,21 @@ static void vary(enum team team, int nranks, struct call usual, int step)
 /* Collectives against messages, and messages of different lengths. */
 static void vary_messages(enum team team, mcclDataType_t type)
 {
-    struct pair mixed = { .odd = 1 }, large = { .odd = 1, .word = "receives 70000 of nccl" };
-    large.usual = (struct call){ RECV, LARGEST, type, 0, 1 }; /* more than a letter holds */
-    large.other = (struct call){ SEND, LARGEST - 1, type, 0, 0 };
-    mixed.usual = (struct call){ ALL_REDUCE, 10, type, mcclSum, 0 };
-    mixed.other = (struct call){ RECV, 10, type, 0, 0 };
+    struct pair mixed = {.odd = 1}, large = {.odd = 1, .word = "receives 70000 of nccl"};
+    large.usual = (struct call){RECV, LARGEST, type, 0, 1}; /* more than a letter holds */
+    large.other = (struct call){SEND, LARGEST - 1, type, 0, 0};
+    mixed.usual = (struct call){ALL_REDUCE, 10, type, mcclSum, 0};
+    mixed.other = (struct call){RECV, 10, type, 0, 0};
     mixed.word = "wait for each other";
     /* The sender of a short message is done when it has sent, so that its stream has no error: not tried here. */
     check(team, 2, large);
     check(team, 2, mixed);
     mixed.usual.count = LARGEST;
     check(team, 4, mixed);
-    mixed.other = (struct call){ SEND, LARGEST, type, 0, 0 };
+    mixed.other = (struct call){SEND, LARGEST, type, 0, 0};
     check(team, 3, mixed);
-    mixed.usual = (struct call){ RECV, 10, type, 0, 1 }; /* each from the next one, and nobody sends */
-    mixed.other = (struct call){ RECV, 10, type, 0, 0 };
+    mixed.usual = (struct call){RECV, 10, type, 0, 1}; /* each from the next one, and nobody sends */
+    mixed.other = (struct call){RECV, 10, type, 0, 0};
     check(team, 2, mixed);
 }
 
@@ -176,7 +169,7 @@ int main(void)
                 /* line, staged, direct */
                 for (size_t count = 7; count <= 60007; count += count < 1000 ? 2000 : 58000, turn++)
                     vary((enum team)team, nranks,
-                         (struct call){ k, count, turn % mcclNumTypes, turn % mcclNumOps, turn % nranks },
+                         (struct call){k, count, turn % mcclNumTypes, turn % mcclNumOps, turn % nranks},
                          team == PROCESSES ? 29 : 2);
         for (mcclDataType_t t = 0; t < mcclNumTypes; t += team == PROCESSES ? 6 : 3)
             vary_messages((enum team)team, t);

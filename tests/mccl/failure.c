@@ -16,9 +16,8 @@ static void disagree(struct rank *r)
     size_t count = what == 0 && r->rank ? 100 : what == 3 ? 100000 : 101;
     mcclDataType_t type = what == 1 && r->rank ? mcclFloat32 : mcclInt32;
     mcclRedOp_t op = what == 2 && r->rank ? mcclMax : mcclSum;
-    mcclResult_t e = what == 3 && r->rank
-                         ? mcclBroadcast(x, x, count, type, 0, r->comm, r->stream)
-                         : mcclAllReduce(x, x, count, type, op, r->comm, r->stream);
+    mcclResult_t e = what == 3 && r->rank ? mcclBroadcast(x, x, count, type, 0, r->comm, r->stream)
+                                          : mcclAllReduce(x, x, count, type, op, r->comm, r->stream);
     EXPECT(r, e == mcclSuccess || e == mcclInvalidUsage); /* another may have noticed already */
     EXPECT(r, settled(r));
     EXPECT(r, async_error(r, true) == mcclInvalidUsage);
@@ -35,9 +34,8 @@ static void killed(struct rank *r)
         fflush(stdout);
         _exit(0); /* as kill -9 does, this runs nothing of ours */
     }
-    mcclResult_t e = *(int *)r->arg
-                         ? mcclRecv(x, 10, mcclInt32, r->nranks - 1, r->comm, r->stream)
-                         : mcclAllReduce(x, x, 200000, mcclInt32, mcclSum, r->comm, r->stream);
+    mcclResult_t e = *(int *)r->arg ? mcclRecv(x, 10, mcclInt32, r->nranks - 1, r->comm, r->stream)
+                                    : mcclAllReduce(x, x, 200000, mcclInt32, mcclSum, r->comm, r->stream);
     EXPECT(r, e == mcclSuccess || e == mcclRemoteError); /* another may have noticed already */
     EXPECT(r, e || musaStreamSynchronize(r->stream) == musaErrorIllegalState);
     EXPECT(r, async_error(r, false) == mcclRemoteError);
@@ -47,7 +45,7 @@ static void *end_process(void *unused)
 {
     unsigned us = (unsigned)getpid() * 7919u % 20000;
     (void)unused;
-    nanosleep(&(struct timespec){ 0, us * 1000 }, NULL);
+    nanosleep(&(struct timespec){0, us * 1000}, NULL);
     _exit(0); /* as kill -9 does, this runs nothing of ours */
 }
 
@@ -154,7 +152,7 @@ static void miscounted(struct rank *r)
 static void orphaned(struct rank *r)
 {
     if (r->rank == r->nranks - 1) {
-        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
         EXPECT(r, kill(r->maker, SIGKILL) == 0);
     }
     mcclResult_t e = mcclCommInitRank(&r->comm, r->nranks, r->id, r->rank);
@@ -184,8 +182,8 @@ static void arguments(struct rank *r)
     EXPECT(r, mcclCommInitRank(&none, 2, r->id, -1) == mcclInvalidArgument);
     EXPECT(r, mcclCommInitRank(&none, 1, empty, 0) == mcclInvalidArgument);
     EXPECT(r, mcclCommInitAll(NULL, 1, NULL) == mcclInvalidArgument);
-    EXPECT(r, mcclCommInitAll(&none, 1, &(int){ 99 }) == mcclInvalidArgument);
-    EXPECT(r, mcclCommInitAll(&none, 2, (int[]){ 0, 0 }) == mcclInvalidUsage);
+    EXPECT(r, mcclCommInitAll(&none, 1, &(int){99}) == mcclInvalidArgument);
+    EXPECT(r, mcclCommInitAll(&none, 2, (int[]){0, 0}) == mcclInvalidUsage);
     EXPECT(r, mcclGetUniqueId(NULL) == mcclInvalidArgument);
     EXPECT(r, mcclGetVersion(NULL) == mcclInvalidArgument);
     EXPECT(r, mcclGetVersion(&n) == mcclSuccess && n == 21104);
@@ -232,9 +230,9 @@ static void lengths(struct rank *r)
 int main(void)
 {
     setenv("CUMU_HOST_DEVICES", "4", 1);
-    static const char *const what[] = { "counts", "types", "operations", "collectives" };
+    static const char *const what[] = {"counts", "types", "operations", "collectives"};
     for (int i = 0; i < 5; i++)
-        report(team_run(PROCESSES, 3, true, at_work, &(int){ i == 4 }), "a rank %s at work, processes",
+        report(team_run(PROCESSES, 3, true, at_work, &(int){i == 4}), "a rank %s at work, processes",
                i == 4 ? "aborts" : "dies");
     for (int i = 0; i < 2; i++)
         report(team_run(PROCESSES, 3, true, killed, &i), "a rank dies: %s", i ? "receive" : "all-reduce");
@@ -252,7 +250,7 @@ int main(void)
         if (team == THREADS) {
             mcclUniqueId id;
             report(!mcclGetUniqueId(&id) && team_run(THREADS, 3, true, two_communicators, &id), "two communicators");
-            report(team_run(THREADS, 4, true, at_work, &(int){ 1 }), "a rank aborts at work, threads");
+            report(team_run(THREADS, 4, true, at_work, &(int){1}), "a rank aborts at work, threads");
         }
         report(team_run((enum team)team, 2, true, lengths, NULL), "lengths of a message, %s", as);
     }

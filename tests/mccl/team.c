@@ -76,7 +76,7 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void nap(void) { nanosleep(&(struct timespec){ 0, 1000000 }, NULL); }
+static void nap(void) { nanosleep(&(struct timespec){0, 1000000}, NULL); }
 
 /* Makes the id in a process of its own, which stays until it is killed. This one must not get threads: a child
  * forked while another thread is inside ASan's allocator finds that locked for ever (gcc 12). A child of the
@@ -172,7 +172,7 @@ bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *)
 {
     struct member *m = calloc((size_t)nranks, sizeof *m);
     for (int i = 0; i < nranks; i++)
-        m[i] = (struct member){ { .rank = i, .nranks = nranks, .arg = arg }, body, join };
+        m[i] = (struct member){{.rank = i, .nranks = nranks, .arg = arg}, body, join};
     int wrong = kind == THREADS ? run_threads(nranks, m) : run_processes(nranks, m);
     if (!hung)
         free(m);

@@ -12,7 +12,7 @@
 struct rank {
     int rank, nranks;
     mcclUniqueId id;
-    pid_t maker; /* the process that made it, and waits; 0 in a team of THREADS: this one */
+    pid_t maker;     /* the process that made it, and waits; 0 in a team of THREADS: this one */
     mcclComm_t comm; /* joined already, unless team_run was told not to */
     musaStream_t stream;
     void *arg;
@@ -27,11 +27,10 @@ enum team { THREADS, PROCESSES };
 bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *), void *arg);
 
 /* In a body: counts and tells what should not be. */
-#define EXPECT(r, condition)                                                                       \
-    do {                                                                                           \
-        if (!(condition) && (r)->wrong++ < 5)                                                      \
-            printf("# rank %d of %d: %s:%d: %s\n", (r)->rank, (r)->nranks, __FILE__, __LINE__,     \
-                   #condition);                                                                    \
+#define EXPECT(r, condition) \
+    do { \
+        if (!(condition) && (r)->wrong++ < 5) \
+            printf("# rank %d of %d: %s:%d: %s\n", (r)->rank, (r)->nranks, __FILE__, __LINE__, #condition); \
     } while (0)
 
 /* The test's line. */

@@ -19,7 +19,7 @@ static bool counts_from(const int *p, size_t n, int first)
     return true;
 }
 
-static const size_t lengths[] = { 1, 2048, 2049, 9000, 300000 };
+static const size_t lengths[] = {1, 2048, 2049, 9000, 300000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 /* To the next, from the one before; a group, and so never a deadlock however long the message. */
@@ -124,7 +124,7 @@ static void fresh_buffers(struct rank *r)
 /* One thread drives all ranks: a communicator for each device, collectives and transfers in groups. */
 static void one_thread(int n)
 {
-    struct rank r = { .nranks = n };
+    struct rank r = {.nranks = n};
     mcclComm_t comms[4];
     musaStream_t streams[4];
     int *x[4], *y[4];
@@ -165,17 +165,17 @@ int main(void)
     static const struct {
         const char *name;
         void (*body)(struct rank *);
-    } bodies[] = { { "ring", ring },
-                   { "messages in line", line },
-                   { "all to all", all_to_all },
-                   { "host and device memory", mixed_memory },
-                   { "buffers that come and go", fresh_buffers } };
+    } bodies[] = {{"ring", ring},
+                  {"messages in line", line},
+                  {"all to all", all_to_all},
+                  {"host and device memory", mixed_memory},
+                  {"buffers that come and go", fresh_buffers}};
     setenv("CUMU_HOST_DEVICES", "4", 1);
     for (int team = PROCESSES; team >= THREADS; team--)
         for (unsigned b = 0; b < sizeof bodies / sizeof *bodies; b++)
             for (int n = 2; n <= 4; n++)
-                report(team_run((enum team)team, n, true, bodies[b].body, NULL), "%s, %d %s",
-                       bodies[b].name, n, team ? "processes" : "threads");
+                report(team_run((enum team)team, n, true, bodies[b].body, NULL), "%s, %d %s", bodies[b].name, n,
+                       team ? "processes" : "threads");
     one_thread(1);
     one_thread(4);
     return finish();

@@ -22,12 +22,12 @@ static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 /* A container with one image: PTX (1), or machine code (2). */
 static unsigned char container[4096];
-static struct { unsigned magic, version; const void *data, *more; } wrapper = {0x466243b1, 1, container, NULL};
+static struct {
+    unsigned magic, version;
+    const void *data, *more;
+} wrapper = {0x466243b1, 1, container, NULL};
 
-static void put(unsigned at, unsigned long long value, unsigned bytes)
-{
-    memcpy(container + at, &value, bytes);
-}
+static void put(unsigned at, unsigned long long value, unsigned bytes) { memcpy(container + at, &value, bytes); }
 
 static void make_container(unsigned kind, const void *image, unsigned size)
 {
@@ -76,11 +76,10 @@ int main(int argc, char **argv)
         printf("get %d\n", cuModuleGetFunction(&f, module, "good"));
         printf("good %d\n", cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
         printf("get %d\n", cuModuleGetFunction(&f, module, "bad"));
-        r = !strcmp(call, "attribute") ? cuFuncGetAttribute(&value, 0, f)
-            : !strcmp(call, "load")    ? cuFuncLoad(f)
-            : !strcmp(call, "occupancy")
-                ? cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, f, 32, 0)
-                : cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+        r = !strcmp(call, "attribute")   ? cuFuncGetAttribute(&value, 0, f)
+            : !strcmp(call, "load")      ? cuFuncLoad(f)
+            : !strcmp(call, "occupancy") ? cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, f, 32, 0)
+                                         : cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
     } else if (!strcmp(how, "machine")) {
         unsigned char elf[64] = "\177ELF\2\1\1";
         cuInit(0);

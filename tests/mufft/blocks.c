@@ -164,8 +164,8 @@ static void one(struct job j)
     size_t size;
     OK(mufftCreate(&plan));
     OK(mufftXtMakePlanMany(plan, j.rank, n, embedded ? inembed : NULL, in.stride, (long long)in.dist,
-                           j.kind == R2C ? real : pair, embedded ? onembed : NULL, out.stride,
-                           (long long)out.dist, j.kind == C2R ? real : pair, j.batch, &size, pair));
+                           j.kind == R2C ? real : pair, embedded ? onembed : NULL, out.stride, (long long)out.dist,
+                           j.kind == C2R ? real : pair, j.batch, &size, pair));
     char *result = data[j.in_place ? 0 : 1];
     OK(mufftXtExec(plan, data[0], result, j.direction));
     OK(musaDeviceSynchronize());
@@ -207,8 +207,7 @@ static void refused(void)
     OK(mufftCreate(&plan));
     IS(mufftXtMakePlanMany(plan, 1, three, NULL, 1, 1, MUSA_C_16F, NULL, 1, 1, MUSA_C_16F, 1, &size, MUSA_C_16F),
        MUFFT_NOT_SUPPORTED);
-    IS(mufftXtMakePlanMany(plan, 1, eight, eight, 2, 16, MUSA_R_16BF, eight, 1, 8, MUSA_C_16BF, 1, &size,
-                           MUSA_C_16BF),
+    IS(mufftXtMakePlanMany(plan, 1, eight, eight, 2, 16, MUSA_R_16BF, eight, 1, 8, MUSA_C_16BF, 1, &size, MUSA_C_16BF),
        MUFFT_NOT_SUPPORTED);
     IS(mufftXtMakePlanMany(plan, 1, eight, NULL, 1, 1, MUSA_R_16F, NULL, 1, 1, MUSA_C_16BF, 1, &size, MUSA_C_16BF),
        MUFFT_INVALID_VALUE);
@@ -227,8 +226,12 @@ int main(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int k = 0; k < 6; k++) {
             const int *s = sizes[i];
-            struct job j = {.width = k % 2 ? F64 : F32, .kind = (enum kind)(k / 2), .rank = s[0],
-                            .n = {s[1], s[2], s[3]}, .batch = 1 + (k + (int)i) % 2, .direction = k % 2 ? 1 : -1};
+            struct job j = {.width = k % 2 ? F64 : F32,
+                            .kind = (enum kind)(k / 2),
+                            .rank = s[0],
+                            .n = {s[1], s[2], s[3]},
+                            .batch = 1 + (k + (int)i) % 2,
+                            .direction = k % 2 ? 1 : -1};
             one(j);
             j.in_place = true;
             j.batch = 1;
@@ -239,9 +242,15 @@ int main(void)
             one(j);
         }
     for (int k = 0; k < 96; k++) {
-        struct job j = {.width = k % 2 ? BF16 : F16, .kind = (enum kind)(k / 2 % 3), .rank = 1 + k / 6 % 3,
-                        .n = {1, 1, 16 << k % 3}, .batch = 1 + k % 3, .direction = k / 3 % 2 ? 1 : -1,
-                        .in_place = k / 18 % 2, .stride = k / 36 % 2 * 2, .pad = k / 36 % 2};
+        struct job j = {.width = k % 2 ? BF16 : F16,
+                        .kind = (enum kind)(k / 2 % 3),
+                        .rank = 1 + k / 6 % 3,
+                        .n = {1, 1, 16 << k % 3},
+                        .batch = 1 + k % 3,
+                        .direction = k / 3 % 2 ? 1 : -1,
+                        .in_place = k / 18 % 2,
+                        .stride = k / 36 % 2 * 2,
+                        .pad = k / 36 % 2};
         for (int d = 3 - j.rank; d < 2; d++)
             j.n[d] = 1 << (k + d) % 4;
         one(j);

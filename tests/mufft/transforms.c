@@ -39,10 +39,7 @@ struct job {
 };
 static bool is_double(const struct job *j) { return j->type & 0x40; }
 static bool complex_to_complex(const struct job *j) { return (j->type & ~0x40) == MUFFT_C2C; }
-static bool real_side(const struct job *j, int side)
-{
-    return (j->type & ~0x40) == (side ? MUFFT_C2R : MUFFT_R2C);
-}
+static bool real_side(const struct job *j, int side) { return (j->type & ~0x40) == (side ? MUFFT_C2R : MUFFT_R2C); }
 /* Elements along dimension d of a side: of a half spectrum, those that are stored. */
 static int extent(const struct job *j, int side, int d)
 {
@@ -186,20 +183,13 @@ static int plan_of(mufftHandle *plan, struct job *j)
 static int execute(mufftHandle plan, const struct job *j, void *in, void *out)
 {
     switch (upto(2) ? j->type : 0) {
-    case MUFFT_C2C:
-        return mufftExecC2C(plan, in, out, j->direction);
-    case MUFFT_Z2Z:
-        return mufftExecZ2Z(plan, in, out, j->direction);
-    case MUFFT_R2C:
-        return mufftExecR2C(plan, in, out);
-    case MUFFT_D2Z:
-        return mufftExecD2Z(plan, in, out);
-    case MUFFT_C2R:
-        return mufftExecC2R(plan, in, out);
-    case MUFFT_Z2D:
-        return mufftExecZ2D(plan, in, out);
-    default:
-        return mufftXtExec(plan, in, out, j->direction);
+    case MUFFT_C2C: return mufftExecC2C(plan, in, out, j->direction);
+    case MUFFT_Z2Z: return mufftExecZ2Z(plan, in, out, j->direction);
+    case MUFFT_R2C: return mufftExecR2C(plan, in, out);
+    case MUFFT_D2Z: return mufftExecD2Z(plan, in, out);
+    case MUFFT_C2R: return mufftExecC2R(plan, in, out);
+    case MUFFT_Z2D: return mufftExecZ2D(plan, in, out);
+    default: return mufftXtExec(plan, in, out, j->direction);
     }
 }
 

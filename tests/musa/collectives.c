@@ -8,7 +8,4 @@
 #include "tier0/collectives.c"
 #undef main
 
-int main(void)
-{
-    return mut_main(tier0_main);
-}
+int main(void) { return mut_main(tier0_main); }

@@ -30,7 +30,10 @@ static void put_head(void)
 /* ---- shapes ---- */
 
 /* A: a step of its own. ?L: a jump on a condition that changes. */
-static const struct { const char *name, *code; unsigned gotos; } shapes[] = {
+static const struct {
+    const char *name, *code;
+    unsigned gotos;
+} shapes[] = {
     {"if", "?1 A L1:", 0},
     {"if else", "?1 A !2 L1: A L2:", 0},
     {"if inside if", "?1 A ?2 A L2: A L1: A", 0},
@@ -65,7 +68,8 @@ static void put_shape(const char *code)
         case '!': put("bra L%c;\n", c[1]); break;
         default:
             put("sub.u32 %%r1, %%r1, 1;\nshr.u32 %%r2, %%r0, 16;\nand.b32 %%r2, %%r2, %%r1;\n"
-                "setp.eq.u32 %%p, %%r2, 0;\n@%%p bra L%c;\n", c[1]);
+                "setp.eq.u32 %%p, %%r2, 0;\n@%%p bra L%c;\n",
+                c[1]);
         }
     }
     put("ret;\n}\n");
@@ -83,7 +87,8 @@ static void test_shapes(void)
         put_shape(shapes[k].code);
         bool open = t0t_open(&t, text, "k");
         check(open && !mu_emit(t.ptx, "k", t.image, MU_ANY, &source, &size, &info, &diag) &&
-                  info.gotos == shapes[k].gotos, "%s: %u gotos", shapes[k].name, shapes[k].gotos);
+                  info.gotos == shapes[k].gotos,
+              "%s: %u gotos", shapes[k].name, shapes[k].gotos);
         const char *loop = source ? strstr(source, "CM_KERNEL CM_BOUNDS") : NULL;
         if (loop && !strcmp(shapes[k].name, "do while"))
             check(strstr(loop, "do {") && strstr(loop, "} while (") && !strstr(loop, "for (;;)"), "it is one");
@@ -96,20 +101,19 @@ static void test_shapes(void)
 
 /* ---- graphs ---- */
 
-static void put_target(unsigned blocks)
-{
-    put("bra L%u;\n", (unsigned)(test_random() % blocks));
-}
+static void put_target(unsigned blocks) { put("bra L%u;\n", (unsigned)(test_random() % blocks)); }
 
 /* A function whose blocks end in jumps to any others; fuel ends what goes round. */
 static void put_graph(unsigned g, unsigned blocks)
 {
     put(".func (.param .b32 result) graph%u(.param .b32 seed)\n{\n.reg .pred %%p<3>;\n.reg .b32 %%r<5>;\n"
-        "ld.param.u32 %%r0, [seed];\nmov.u32 %%r1, 200;\n", g);
+        "ld.param.u32 %%r0, [seed];\nmov.u32 %%r1, 200;\n",
+        g);
     for (unsigned b = 0; b < blocks; b++) {
         unsigned kind = (unsigned)(test_random() % 16);
         put("L%u:\nmad.lo.u32 %%r0, %%r0, 1664525, %u;\nsub.u32 %%r1, %%r1, 1;\nsetp.eq.u32 %%p0, %%r1, 0;\n"
-            "@%%p0 bra END;\nshr.u32 %%r2, %%r0, 13;\n", b, 2 * b + 1);
+            "@%%p0 bra END;\nshr.u32 %%r2, %%r0, 13;\n",
+            b, 2 * b + 1);
         if (kind == 0) {
             put("and.b32 %%r2, %%r2, 3;\nT%u: .branchtargets L%u, L%u, L%u, L%u;\nbrx.idx %%r2, T%u;\n", b,
                 (unsigned)(test_random() % blocks), (unsigned)(test_random() % blocks),
@@ -165,8 +169,8 @@ static void test_graphs(unsigned blocks)
         "mov.u32 %%r0, %%tid.x;\nmul.wide.u32 %%d1, %%r0, 4;\nadd.u64 %%d0, %%d0, %%d1;\n");
     for (unsigned k = 0; k < GRAPHS; k++)
         put("{\n.param .b32 seed;\n.param .b32 result;\nst.param.b32 [seed], %%r0;\n"
-            "call.uni (result), graph%u, (seed);\nld.param.b32 %%r1, [result];\nst.global.u32 [%%d0+%u], %%r1;\n}\n", k,
-            k * THREADS * 4);
+            "call.uni (result), graph%u, (seed);\nld.param.b32 %%r1, [result];\nst.global.u32 [%%d0+%u], %%r1;\n}\n",
+            k, k * THREADS * 4);
     put("ret;\n}\n");
     snprintf(what, sizeof what, "%u graphs of up to %u blocks", GRAPHS, blocks + 1);
     compare(what, 1);
@@ -180,7 +184,8 @@ static void test_deep(unsigned n, bool nested)
         "ld.param.u64 %%d0, [out];\nmov.u32 %%r0, %%tid.x;\nmul.wide.u32 %%d1, %%r0, 4;\nadd.u64 %%d0, %%d0, %%d1;\n");
     for (unsigned k = 0; k < n; k++)
         put("mad.lo.u32 %%r0, %%r0, 1664525, %u;\nshr.u32 %%r2, %%r0, 20;\nsetp.eq.u32 %%p, %%r2, %u;\n@%%p bra L%u;\n"
-            "st.global.u32 [%%d0], %%r0;\n%s", k, k, nested ? k : 0, nested && k % 2 ? "add.u32 %r0, %r0, 7;\n" : "");
+            "st.global.u32 [%%d0], %%r0;\n%s",
+            k, k, nested ? k : 0, nested && k % 2 ? "add.u32 %r0, %r0, 7;\n" : "");
     for (unsigned k = nested ? n : 1; k-- > 0;)
         put("L%u:\nst.global.u32 [%%d0+128], %%r0;\nadd.u32 %%r0, %%r0, %u;\n", k, k);
     put("st.global.u32 [%%d0+256], %%r0;\nret;\n}\n");

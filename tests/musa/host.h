@@ -13,7 +13,10 @@
 #define CM_SHARED_EXTERN
 #define CM_SHARED_WORDS(name, n) static cm::u64 name[n]; /* one block runs at a time */
 #define CM_STATIC static
-#define CM_EXTERNS(n) extern "C" { CM_GLOBAL cm::u64 cumu_externs[n]; }
+#define CM_EXTERNS(n) \
+    extern "C" { \
+    CM_GLOBAL cm::u64 cumu_externs[n]; \
+    }
 #define CM_WORKSPACE
 #define CM_STACK 4096
 #define CM_WARP 32
@@ -29,34 +32,35 @@
 extern "C" __attribute__((visibility("default"))) struct machine *cm_machine;
 struct machine *cm_machine;
 
-namespace cm {
+namespace cm
+{
 typedef unsigned long long ull;
 CM_FN unsigned tid(int k) { return cm_machine->tid[k]; }
 CM_FN unsigned ntid(int k) { return cm_machine->ntid[k]; }
 CM_FN unsigned ctaid(int k) { return cm_machine->ctaid[k]; }
 CM_FN unsigned nctaid(int k) { return cm_machine->nctaid[k]; }
 
-#define CM_ROUNDINGS(name, T, params, expr)                                                        \
-    CM_FN T name##_rn params { return expr; }                                                      \
-    CM_IN_MODE(name##_rz, T, params, 3, expr)                                                      \
-    CM_IN_MODE(name##_rd, T, params, 1, expr)                                                      \
+#define CM_ROUNDINGS(name, T, params, expr) \
+    CM_FN T name##_rn params { return expr; } \
+    CM_IN_MODE(name##_rz, T, params, 3, expr) \
+    CM_IN_MODE(name##_rd, T, params, 1, expr) \
     CM_IN_MODE(name##_ru, T, params, 2, expr)
 /* Operands are read and the result is written between the changes of the mode. */
-#define CM_IN_MODE(name, T, params, mode, expr)                                                    \
-    CM_FN T name params                                                                            \
-    {                                                                                              \
-        const unsigned before = cm_machine->round(mode);                                           \
-        volatile T r = expr;                                                                       \
-        cm_machine->round(before);                                                                 \
-        return r;                                                                                  \
+#define CM_IN_MODE(name, T, params, mode, expr) \
+    CM_FN T name params \
+    { \
+        const unsigned before = cm_machine->round(mode); \
+        volatile T r = expr; \
+        cm_machine->round(before); \
+        return r; \
     }
 #define CM_VOL(T, x) (*(volatile T *)&(x))
-#define CM_FP(p, T, s)                                                                             \
-    CM_ROUNDINGS(__##p##add, T, (T a, T b), CM_VOL(T, a) + CM_VOL(T, b))                           \
-    CM_ROUNDINGS(__##p##sub, T, (T a, T b), CM_VOL(T, a) - CM_VOL(T, b))                           \
-    CM_ROUNDINGS(__##p##mul, T, (T a, T b), CM_VOL(T, a) * CM_VOL(T, b))                           \
-    CM_ROUNDINGS(__##p##div, T, (T a, T b), CM_VOL(T, a) / CM_VOL(T, b))                           \
-    CM_ROUNDINGS(__##p##rcp, T, (T a), (T)1 / CM_VOL(T, a))                                        \
+#define CM_FP(p, T, s) \
+    CM_ROUNDINGS(__##p##add, T, (T a, T b), CM_VOL(T, a) + CM_VOL(T, b)) \
+    CM_ROUNDINGS(__##p##sub, T, (T a, T b), CM_VOL(T, a) - CM_VOL(T, b)) \
+    CM_ROUNDINGS(__##p##mul, T, (T a, T b), CM_VOL(T, a) * CM_VOL(T, b)) \
+    CM_ROUNDINGS(__##p##div, T, (T a, T b), CM_VOL(T, a) / CM_VOL(T, b)) \
+    CM_ROUNDINGS(__##p##rcp, T, (T a), (T)1 / CM_VOL(T, a)) \
     CM_ROUNDINGS(__##p##sqrt, T, (T a), __builtin_sqrt##s(CM_VOL(T, a)))
 CM_FP(f, float, f)
 CM_FP(d, double, )
@@ -118,8 +122,16 @@ CM_FN void pause() { cm_machine->wait(); }
 CM_FN void spin() { cm_machine->wait(); }
 CM_FN void trap() { cm_machine->end(0, 0, 0, 0); }
 CM_FN void fence(int) { __sync_synchronize(); }
-CM_FN unsigned cas(unsigned *p, unsigned old, unsigned v) { spin(); return __sync_val_compare_and_swap(p, old, v); }
-CM_FN ull cas(ull *p, ull old, ull v) { spin(); return __sync_val_compare_and_swap(p, old, v); }
+CM_FN unsigned cas(unsigned *p, unsigned old, unsigned v)
+{
+    spin();
+    return __sync_val_compare_and_swap(p, old, v);
+}
+CM_FN ull cas(ull *p, ull old, ull v)
+{
+    spin();
+    return __sync_val_compare_and_swap(p, old, v);
+}
 CM_FN unsigned add(unsigned *p, unsigned v) { return __sync_fetch_and_add(p, v); }
 CM_FN ull add(ull *p, ull v) { return __sync_fetch_and_add(p, v); }
 CM_FN unsigned swap(unsigned *p, unsigned v) { return __sync_lock_test_and_set(p, v); }
@@ -135,28 +147,79 @@ CM_FN void heap_free(ull p) { cm_machine->release((void *)p); }
 #include "musa/native.h"
 
 /* ---- textures and surfaces: by tier 0's functions ---- */
-struct float2 { float x, y; };
-struct float4 { float x, y, z, w; };
-struct int4 { int x, y, z, w; };
-struct uint4 { unsigned x, y, z, w; };
-struct uint2 { unsigned x, y; };
-struct ushort2 { unsigned short x, y; };
-struct ushort4 { unsigned short x, y, z, w; };
-struct uchar2 { unsigned char x, y; };
-struct uchar4 { unsigned char x, y, z, w; };
-struct ulonglong2 { ull x, y; };
-CM_FN float2 make_float2(float x, float y) { float2 v = {x, y}; return v; }
-CM_FN float4 make_float4(float x, float y, float z, float w) { float4 v = {x, y, z, w}; return v; }
+struct float2 {
+    float x, y;
+};
+struct float4 {
+    float x, y, z, w;
+};
+struct int4 {
+    int x, y, z, w;
+};
+struct uint4 {
+    unsigned x, y, z, w;
+};
+struct uint2 {
+    unsigned x, y;
+};
+struct ushort2 {
+    unsigned short x, y;
+};
+struct ushort4 {
+    unsigned short x, y, z, w;
+};
+struct uchar2 {
+    unsigned char x, y;
+};
+struct uchar4 {
+    unsigned char x, y, z, w;
+};
+struct ulonglong2 {
+    ull x, y;
+};
+CM_FN float2 make_float2(float x, float y)
+{
+    float2 v = {x, y};
+    return v;
+}
+CM_FN float4 make_float4(float x, float y, float z, float w)
+{
+    float4 v = {x, y, z, w};
+    return v;
+}
 
 /* Geometries and modes by tier 0's numbers; at: x y z, layer, level, dx, dy. */
 struct cm_place {
-    union { float f; int i; } at[11];
+    union {
+        float f;
+        int i;
+    } at[11];
     unsigned form;
     cm_place(unsigned geometry, unsigned mode, int layer) : at(), form(geometry | mode << 4) { at[3].i = layer; }
-    cm_place &xyz(float x, float y = 0, float z = 0) { at[0].f = x; at[1].f = y; at[2].f = z; return *this; }
-    cm_place &lod(float v) { at[4].f = v; return *this; }
-    cm_place &grad(float a, float b) { at[5].f = a; at[8].f = b; return *this; }
-    cm_place &grad(float2 a, float2 b) { at[6].f = a.y; at[9].f = b.y; return grad(a.x, b.x); }
+    cm_place &xyz(float x, float y = 0, float z = 0)
+    {
+        at[0].f = x;
+        at[1].f = y;
+        at[2].f = z;
+        return *this;
+    }
+    cm_place &lod(float v)
+    {
+        at[4].f = v;
+        return *this;
+    }
+    cm_place &grad(float a, float b)
+    {
+        at[5].f = a;
+        at[8].f = b;
+        return *this;
+    }
+    cm_place &grad(float2 a, float2 b)
+    {
+        at[6].f = a.y;
+        at[9].f = b.y;
+        return grad(a.x, b.x);
+    }
     cm_place &grad(float4 a, float4 b)
     {
         at[6].f = a.y;
@@ -182,15 +245,15 @@ template <class T> T tex2Dgather(ull h, float x, float y, int channel)
 {
     return cm_place(1 | (unsigned)channel << 8, 3, 0).xyz(x, y).fetch<T>(h);
 }
-#define CM_TEX(name, geometry, layer, coordinates, G, ...)                                         \
+#define CM_TEX(name, geometry, layer, coordinates, G, ...) \
     template <class T> T name(ull h, __VA_ARGS__) { return cm_place(geometry, 0, layer).xyz coordinates.fetch<T>(h); } \
-    template <class T> T name##Lod(ull h, __VA_ARGS__, float lod)                                  \
-    {                                                                                              \
-        return cm_place(geometry, 1, layer).xyz coordinates.lod(lod).fetch<T>(h);                  \
-    }                                                                                              \
-    template <class T> T name##Grad(ull h, __VA_ARGS__, G dx, G dy)                                \
-    {                                                                                              \
-        return cm_place(geometry, 2, layer).xyz coordinates.grad(dx, dy).fetch<T>(h);              \
+    template <class T> T name##Lod(ull h, __VA_ARGS__, float lod) \
+    { \
+        return cm_place(geometry, 1, layer).xyz coordinates.lod(lod).fetch<T>(h); \
+    } \
+    template <class T> T name##Grad(ull h, __VA_ARGS__, G dx, G dy) \
+    { \
+        return cm_place(geometry, 2, layer).xyz coordinates.grad(dx, dy).fetch<T>(h); \
     }
 CM_TEX(tex1D, 0, 0, (x), float, float x)
 CM_TEX(tex2D, 1, 0, (x, y), float2, float x, float y)
@@ -216,7 +279,7 @@ template <class T> void cm_store(T v, ull h, unsigned geometry, int x, int y, in
     if (p)
         __builtin_memcpy(p, &v, sizeof v);
 }
-#define CM_SURF(name, geometry, x, y, z, ...)                                                      \
+#define CM_SURF(name, geometry, x, y, z, ...) \
     template <class T> T name##read(ull h, __VA_ARGS__, int edge) { return cm_load<T>(h, geometry, x, y, z, edge); } \
     template <class T> void name##write(T v, ull h, __VA_ARGS__, int edge) { cm_store(v, h, geometry, x, y, z, edge); }
 CM_SURF(surf1D, 0, x, 0, 0, int x)

@@ -10,7 +10,9 @@
 
 enum { BATCH = 96, ROUNDS = 12, TEXT = 256 };
 static struct run batch[BATCH];
-static struct { char text[TEXT], dst[5], src[5]; } batch_text[BATCH];
+static struct {
+    char text[TEXT], dst[5], src[5];
+} batch_text[BATCH];
 /* What goes in and what must come out, at once: references look at variables of their test. */
 static uint8_t in[ROUNDS][THREADS][BATCH][RECORD];
 static struct lane want[ROUNDS][THREADS][BATCH];
@@ -31,13 +33,14 @@ static void record_fill(const struct run *r, struct lane *x, uint8_t *at, unsign
 /* One instruction on record n of each thread, in a scope of its own. */
 static size_t one_text(char *out, size_t size, const struct run *r, unsigned n)
 {
-    size_t at = (size_t)snprintf(out, size, "{\nadd.u64 %%rd30, %%rd20, %u;\nadd.u64 %%rd31, %%rd21, %u;\n",
-                                 n * RECORD, n * RECORD);
+    size_t at = (size_t)snprintf(out, size, "{\nadd.u64 %%rd30, %%rd20, %u;\nadd.u64 %%rd31, %%rd21, %u;\n", n * RECORD,
+                                 n * RECORD);
     for (unsigned k = 0; r->src[k]; k++)
         at += load_text(out + at, size - at, r->src[k], k);
     at += (size_t)snprintf(out + at, size - at,
                            "ld.global.u32 %%r31, [%%rd30+%u];\nadd.cc.u32 %%r31, %%r31, 0xffffffff;\n%s;\n"
-                           "addc.u32 %%r31, 0, 0;\nst.global.u32 [%%rd31+%u], %%r31;\n", AT_CARRY, r->text, AT_CARRY);
+                           "addc.u32 %%r31, 0, 0;\nst.global.u32 [%%rd31+%u], %%r31;\n",
+                           AT_CARRY, r->text, AT_CARRY);
     for (unsigned k = 0; r->dst[k]; k++)
         at += store_text(out + at, size - at, r->dst[k], k);
     return at + (size_t)snprintf(out + at, size - at, "}\n");
@@ -58,7 +61,8 @@ static void flush(void)
         ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
         ".reg .pred %%p<40>;\n.reg .b16 %%rs<40>;\n.reg .b32 %%r<40>;\n.reg .b64 %%rd<40>;\n"
         "mov.u32 %%r30, %%tid.x;\nmul.wide.u32 %%rd32, %%r30, %u;\nld.param.u64 %%rd20, [in];\nld.param.u64 %%rd21, [out];\n"
-        "add.u64 %%rd20, %%rd20, %%rd32;\nadd.u64 %%rd21, %%rd21, %%rd32;\n", RECORD * BATCH);
+        "add.u64 %%rd20, %%rd20, %%rd32;\nadd.u64 %%rd21, %%rd21, %%rd32;\n",
+        RECORD * BATCH);
     for (unsigned k = 0; k < nbatch; k++)
         n += one_text(text + n, sizeof text - n, &batch[k], k);
     snprintf(text + n, sizeof text - n, "ret;\n}\n");
@@ -66,7 +70,9 @@ static void flush(void)
     check(open, "%u instructions become a kernel (%s)", nbatch, kernel.why);
     memset(good, open, sizeof good);
     for (unsigned turn = 0; open && turn < ROUNDS; turn++) {
-        const struct { void *in, *out; } params = {in[turn], out};
+        const struct {
+            void *in, *out;
+        } params = {in[turn], out};
         memset(out, 0, sizeof out);
         open = t0t_run(&kernel, grid, block, 0, &params, &fault) == T0_OK && kernel.object;
         for (unsigned t = 0; open && t < THREADS; t++)
@@ -78,9 +84,8 @@ static void flush(void)
                     same_all &= same(batch[k].dst[d], x->d[d], record_get(at + 8 * d));
                 if (!same_all && good[k])
                     printf("# %s: %#llx, not %#llx; sources %#llx %#llx %#llx\n", batch[k].text,
-                           (unsigned long long)record_get(at), (unsigned long long)x->d[0],
-                           (unsigned long long)x->s[0], (unsigned long long)x->s[1],
-                           (unsigned long long)x->s[2]);
+                           (unsigned long long)record_get(at), (unsigned long long)x->d[0], (unsigned long long)x->s[0],
+                           (unsigned long long)x->s[1], (unsigned long long)x->s[2]);
                 good[k] &= same_all;
             }
     }
@@ -103,8 +108,12 @@ void insn_check(const char *sig, insn_ref *ref, long p, long q, const char *text
     memcpy(batch_text[nbatch].dst, sig, (size_t)(colon - sig));
     strcpy(batch_text[nbatch].src, colon + 1);
     compose(batch_text[nbatch].text, TEXT, opcode, batch_text[nbatch].dst, batch_text[nbatch].src);
-    *r = (struct run){.text = batch_text[nbatch].text, .dst = batch_text[nbatch].dst, .src = batch_text[nbatch].src,
-                      .ref = ref, .p = p, .q = q};
+    *r = (struct run){.text = batch_text[nbatch].text,
+                      .dst = batch_text[nbatch].dst,
+                      .src = batch_text[nbatch].src,
+                      .ref = ref,
+                      .p = p,
+                      .q = q};
     for (unsigned turn = 0; turn < ROUNDS; turn++)
         for (unsigned t = 0; t < THREADS; t++)
             record_fill(r, &want[turn][t][nbatch], in[turn][t][nbatch], turn);
@@ -119,7 +128,4 @@ int insn_done(void)
 }
 
 int insn_main(int (*test)(void)); /* instead of a test's own main */
-int insn_main(int (*test)(void))
-{
-    return mut_main(test);
-}
+int insn_main(int (*test)(void)) { return mut_main(test); }

@@ -5,7 +5,4 @@ int insn_main(int (*test)(void));
 #include "ptx/float_test.c"
 #undef main
 
-int main(void)
-{
-    return insn_main(ptx_main);
-}
+int main(void) { return insn_main(ptx_main); }

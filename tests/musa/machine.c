@@ -29,12 +29,15 @@ enum state { READY, AT_WARP, AT_BARRIER, GONE };
 static struct thread {
     ucontext_t context;
     enum state state;
-    int kind;              /* of what it waits for */
+    int kind; /* of what it waits for */
     unsigned mask, v, lane, id, result;
     const void *site;
     bool started;
 } threads[THREADS];
-static struct barrier { bool used; unsigned n, popc, all, any, arrived[THREADS / 32]; } barriers[BARRIERS];
+static struct barrier {
+    bool used;
+    unsigned n, popc, all, any, arrived[THREADS / 32];
+} barriers[BARRIERS];
 
 static struct machine machine;
 static ucontext_t scheduler;
@@ -48,10 +51,7 @@ static uint8_t *stacks, *shared_memory, signal_stack[64 << 10];
 static sigjmp_buf on_fault;
 static volatile bool in_fiber;
 
-static void leave(void)
-{
-    swapcontext(&threads[current].context, &scheduler);
-}
+static void leave(void) { swapcontext(&threads[current].context, &scheduler); }
 
 static void start(void)
 {
@@ -62,10 +62,7 @@ static void start(void)
 
 /* ---- what threads ask for ---- */
 
-static void spin_once(void)
-{
-    leave();
-}
+static void spin_once(void) { leave(); }
 
 static void end_block(const char *message, const char *file, unsigned line, const char *function)
 {
@@ -161,7 +158,10 @@ static unsigned approximate(int which, unsigned bits)
 {
     static const uint16_t op[] = {LIR_RSQRT_F32, LIR_EX2_F32, LIR_LG2_F32, LIR_SIN_F32, LIR_COS_F32, LIR_TANH_F32};
     static _Alignas(64) uint8_t regs[3 * LIR_ROW_MAX];
-    static struct { struct t0_lanes lanes; uint8_t rest[4096]; } warp = {.lanes = {.regs = regs, .mask = 1}};
+    static struct {
+        struct t0_lanes lanes;
+        uint8_t rest[4096];
+    } warp = {.lanes = {.regs = regs, .mask = 1}};
     static t0_handler *table[LIR_NOPS];
     if (!table[LIR_EX2_F32])
         t0_alu_handlers(table);
@@ -194,8 +194,8 @@ static void fetch(unsigned long long handle, unsigned form, const unsigned *at, 
 {
     const struct t0_texture *t = object(handle, false);
     const unsigned mode = form >> LIR_TEX_MODE_SHIFT & 3;
-    struct t0_texture_query q = {.geometry = form & LIR_TEX_GEOMETRY, .integer = form & LIR_TEX_INTEGER,
-                                 .layer = (int32_t)at[LIR_TEX_LAYER]};
+    struct t0_texture_query q = {
+        .geometry = form & LIR_TEX_GEOMETRY, .integer = form & LIR_TEX_INTEGER, .layer = (int32_t)at[LIR_TEX_LAYER]};
     float dx[3], dy[3];
     memcpy(q.f, at, sizeof q.f);
     memcpy(q.i, at, sizeof q.i);
@@ -237,10 +237,7 @@ static void *surface(unsigned long long handle, unsigned geometry, int at_x, int
     return inside ? s->data + (uint64_t)z * s->slice + (uint64_t)y * s->pitch + (uint64_t)x * bytes : NULL;
 }
 
-static int print(const char *format, const unsigned char *args)
-{
-    return t0_printf(grid->env, format, args);
-}
+static int print(const char *format, const unsigned char *args) { return t0_printf(grid->env, format, args); }
 static void *heap_alloc(size_t n) { return grid->env->dev_malloc(grid->env->ctx, n); }
 static void heap_free(void *p)
 {
@@ -361,10 +358,7 @@ static void run_block(void)
             fault_kind = T0_FAULT_DEADLOCK;
 }
 
-unsigned long machine_shuffles(void)
-{
-    return machine.shuffles;
-}
+unsigned long machine_shuffles(void) { return machine.shuffles; }
 
 int machine_run(struct machine **where, void (*entry)(const void *), const struct t0_grid *g, uint64_t block,
                 uint32_t shared, struct t0_fault *fault)

@@ -16,7 +16,7 @@ struct machine {
     unsigned (*barrier)(unsigned id, unsigned n, int kind, int pred);
     /* kind: 0 v of lane, 1 bits of those whose v is set, 2 who runs now */
     unsigned (*warp)(int kind, unsigned mask, unsigned v, unsigned lane);
-    void (*wait)(void);               /* lets others run */
+    void (*wait)(void);                                                                      /* lets others run */
     void (*end)(const char *message, const char *file, unsigned line, const char *function); /* of the block */
     unsigned (*round)(unsigned mode); /* of the FPU, as in MXCSR; the one before */
     unsigned (*approx)(int which, unsigned bits);

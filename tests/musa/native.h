@@ -26,22 +26,22 @@ CM_FN unsigned __shfl_xor_sync(unsigned mask, unsigned v, int by, int width)
     const unsigned l = cm_lane(), from = l ^ (unsigned)by;
     return cm_from(mask, v, from, from / (unsigned)width == l / (unsigned)width);
 }
-#define CM_REDUCE(name, T, expr)                                                                   \
-    CM_FN T name(unsigned mask, T v)                                                               \
-    {                                                                                              \
-        T all[32], r;                                                                              \
-        bool first = true;                                                                         \
-        for (unsigned l = 0; l < 32; l++) {                                                        \
-            if (!(mask >> l & 1))                                                                  \
-                continue;                                                                          \
-            all[l] = (T)cm_machine->warp(0, mask, (unsigned)v, l);                                 \
-            r = first ? all[l] : (T)(expr);                                                        \
-            first = false;                                                                         \
-        }                                                                                          \
-        return r;                                                                                  \
+#define CM_REDUCE(name, T, expr) \
+    CM_FN T name(unsigned mask, T v) \
+    { \
+        T all[32], r; \
+        bool first = true; \
+        for (unsigned l = 0; l < 32; l++) { \
+            if (!(mask >> l & 1)) \
+                continue; \
+            all[l] = (T)cm_machine->warp(0, mask, (unsigned)v, l); \
+            r = first ? all[l] : (T)(expr); \
+            first = false; \
+        } \
+        return r; \
     }
 CM_REDUCE(__reduce_add_sync, unsigned, r + all[l])
-CM_REDUCE(__reduce_and_sync, unsigned, r & all[l])
+CM_REDUCE(__reduce_and_sync, unsigned, r &all[l])
 CM_REDUCE(__reduce_or_sync, unsigned, r | all[l])
 CM_REDUCE(__reduce_xor_sync, unsigned, r ^ all[l])
 CM_REDUCE(__reduce_min_sync, unsigned, all[l] < r ? all[l] : r)
@@ -50,8 +50,12 @@ CM_REDUCE(__reduce_min_sync, int, all[l] < r ? all[l] : r)
 CM_REDUCE(__reduce_max_sync, int, all[l] > r ? all[l] : r)
 
 /* ---- halves ---- */
-struct __half { unsigned short x; };
-struct __half2 { __half x, y; };
+struct __half {
+    unsigned short x;
+};
+struct __half2 {
+    __half x, y;
+};
 CM_FN double cm_small(unsigned u, int fraction, int bias) /* finite, without its sign */
 {
     const unsigned m = u & ((1u << fraction) - 1), e = u >> fraction;
@@ -85,7 +89,7 @@ CM_FN __half atomicAdd(__half *p, __half v)
     *p = cm_to_half(cm_half(old.x) + cm_half(v.x));
     return old;
 }
-#define CM_TWO(name, params, expr)                                                                 \
+#define CM_TWO(name, params, expr) \
     CM_FN __half name##_one params { return cm_to_half(expr); }
 CM_TWO(cm_add, (__half a, __half b), cm_half(a.x) + cm_half(b.x))
 CM_TWO(cm_sub, (__half a, __half b), cm_half(a.x) - cm_half(b.x))
@@ -94,14 +98,29 @@ CM_TWO(cm_mul, (__half a, __half b), cm_half(a.x) * cm_half(b.x))
 CM_FN __half cm_fma_one(__half a, __half b, __half c)
 {
     const double p = cm_half(a.x) * cm_half(b.x), z = cm_half(c.x), s = p + z, t = s - p, e = (p - (s - t)) + (z - t);
-    union { double d; long long i; } u = {s};
+    union {
+        double d;
+        long long i;
+    } u = {s};
     if (e != 0 && e == e && !(u.i & 1))
         u.i += (e > 0) == (s > 0) ? 1 : -1;
     return cm_to_half(u.d);
 }
-CM_FN __half2 __hadd2(__half2 a, __half2 b) { __half2 r = {cm_add_one(a.x, b.x), cm_add_one(a.y, b.y)}; return r; }
-CM_FN __half2 __hsub2(__half2 a, __half2 b) { __half2 r = {cm_sub_one(a.x, b.x), cm_sub_one(a.y, b.y)}; return r; }
-CM_FN __half2 __hmul2(__half2 a, __half2 b) { __half2 r = {cm_mul_one(a.x, b.x), cm_mul_one(a.y, b.y)}; return r; }
+CM_FN __half2 __hadd2(__half2 a, __half2 b)
+{
+    __half2 r = {cm_add_one(a.x, b.x), cm_add_one(a.y, b.y)};
+    return r;
+}
+CM_FN __half2 __hsub2(__half2 a, __half2 b)
+{
+    __half2 r = {cm_sub_one(a.x, b.x), cm_sub_one(a.y, b.y)};
+    return r;
+}
+CM_FN __half2 __hmul2(__half2 a, __half2 b)
+{
+    __half2 r = {cm_mul_one(a.x, b.x), cm_mul_one(a.y, b.y)};
+    return r;
+}
 CM_FN __half2 __hfma2(__half2 a, __half2 b, __half2 c)
 {
     __half2 r = {cm_fma_one(a.x, b.x, c.x), cm_fma_one(a.y, b.y, c.y)};
@@ -118,7 +137,10 @@ CM_FN unsigned cm_factor_at(unsigned rows, unsigned k, unsigned per, unsigned l,
 }
 CM_FN double cm_element(int type, bool is_b, unsigned word, unsigned v)
 {
-    union { unsigned u; float f; } w = {word};
+    union {
+        unsigned u;
+        float f;
+    } w = {word};
     const unsigned byte = word >> 8 * v & 0xff, half = word >> 16 * v & 0xffff;
     const bool e5m2 = type == 6 || (type == 11 && is_b) || (type == 12 && !is_b);
     switch (type) {
@@ -153,7 +175,10 @@ CM_FN void cm_unit(unsigned k, int *d, const int *a, const int *b, const int *c,
     }
     for (unsigned v = 0; v < 4; v++) {
         const unsigned row = l0 / 8 + 4 * v, col = l0 % 8;
-        union { int i; float f; } s = {c[v]};
+        union {
+            int i;
+            float f;
+        } s = {c[v]};
         for (unsigned e = 0; e < k; e++)
             if (type < 2)
                 s.i = (int)((unsigned)s.i + (unsigned)(int)(ma[row + 16 * e] * mb[col + 8 * e]));
@@ -166,11 +191,11 @@ CM_FN void cm_unit(unsigned k, int *d, const int *a, const int *b, const int *c,
     }
     __builtin_memcpy(d, sums, sizeof sums);
 }
-#define CM_UNIT_OF(K)                                                                              \
+#define CM_UNIT_OF(K) \
     CM_FN void __musa_wmma_m16n8k##K##_mma(int *d, const int *a, const int *b, const int *c, int, int, int, bool, \
-                                           int format, int shape, int type)                        \
-    {                                                                                              \
-        cm_unit(K, d, a, b, c, format, shape, type);                                               \
+                                           int format, int shape, int type) \
+    { \
+        cm_unit(K, d, a, b, c, format, shape, type); \
     }
 CM_UNIT_OF(4)
 CM_UNIT_OF(8)

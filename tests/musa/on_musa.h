@@ -63,26 +63,27 @@ static FILE *mut_file;
 
 /* ---- tools ---- */
 
-#define MUT_CLANG(arch)                                                                            \
+#define MUT_CLANG(arch) \
     "${CLANGXX:-clang++} -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_80 -Wno-unknown-cuda-version " \
     "-Xclang -target-feature -Xclang +ptx72 -D__MUSA_ARCH__=" arch " -isystem tests/musa/toolkit -Wall -Wno-unused " \
     "-std=c++14 -O1 -ffp-contract=off -S -o %s.out %s"
-static const struct mut_tool { const char *name, *probe, *head, *unit; bool wide; } mut_tools[] = {
+static const struct mut_tool {
+    const char *name, *probe, *head, *unit;
+    bool wide;
+} mut_tools[] = {
     {"host", "command -v ${CXX:-g++}",
      "${CXX:-g++} -std=c++14 -O1 -w -fPIC -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
      " $MUT_FLAGS -Itests -DCM_PLATFORM='\"musa/host.h\"' -x c++-header -o %s/prelude.h.gch %s/prelude.h",
      "${CXX:-g++} -std=c++14 -O1 -w -fPIC -shared -fvisibility=hidden -ffp-contract=off " MUT_FLAGS
-     " $MUT_FLAGS -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s", false},
+     " $MUT_FLAGS -Itests -DCM_PLATFORM='\"musa/host.h\"' -o %s.out %s",
+     false},
     {"nvcc", "command -v nvcc", NULL, "nvcc -ptx -w -arch=sm_80 --fmad=false -std=c++14 -x cu -o %s.out %s", false},
     {"clang", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("310"), false},
     {"clang22", "${CLANGXX:-clang++} --print-targets | grep -q nvptx64", NULL, MUT_CLANG("220"), true},
 };
 static const struct mut_tool *mut_tool = &mut_tools[0];
 
-static bool mut_on_host(void)
-{
-    return mut_tool == &mut_tools[0];
-}
+static bool mut_on_host(void) { return mut_tool == &mut_tools[0]; }
 
 static bool mut_no_compiler(void)
 {
@@ -111,8 +112,10 @@ static uint64_t mut_hash(const char *p, size_t n)
 /* Calls the kernel with its parameters out of the launch buffer. */
 static void mut_thunk(FILE *f, const struct ptx_func *k, const char *symbol, unsigned n)
 {
-    fprintf(f, "extern \"C\" __attribute__((visibility(\"default\"))) void cm_entry_%u(const unsigned char *p)\n{\n"
-               "(void)p;\ncm_%u::%s_%u(", n, n, symbol, n);
+    fprintf(f,
+            "extern \"C\" __attribute__((visibility(\"default\"))) void cm_entry_%u(const unsigned char *p)\n{\n"
+            "(void)p;\ncm_%u::%s_%u(",
+            n, n, symbol, n);
     for (uint32_t a = 0; a < k->nparam; a++) {
         const struct ptx_var *v = &k->param[a];
         bool scalar = v->size <= 8 && !(v->size & (v->size - 1)) && v->align <= v->size;
@@ -137,8 +140,10 @@ static void mut_append(const struct t0t *t, const struct mu_info *info, const ch
             fclose(mut_file);
         snprintf(path, sizeof path, "%s/%u.cc", mut_dir, n / MUT_UNIT);
         mut_file = fopen(path, "w");
-        fprintf(mut_file, "#include \"%s/prelude.h\"\ntemplate <class T> CM_FN T cm_get(const unsigned char *p)\n"
-                          "{\nT v;\n__builtin_memcpy(&v, p, sizeof v);\nreturn v;\n}\n", mut_dir);
+        fprintf(mut_file,
+                "#include \"%s/prelude.h\"\ntemplate <class T> CM_FN T cm_get(const unsigned char *p)\n"
+                "{\nT v;\n__builtin_memcpy(&v, p, sizeof v);\nreturn v;\n}\n",
+                mut_dir);
     }
     fprintf(mut_file, "namespace cm_%u { using namespace cm; }\n", n);
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
@@ -181,8 +186,10 @@ static void mut_compile(void)
 {
     char command[1400], one[1000];
     snprintf(one, sizeof one, mut_tool->unit, "$1", "$1");
-    snprintf(command, sizeof command, "cat >%s/compile <<'END'\n%s || echo $? >$1.failed\nEND\n"
-             "printf '%%s\\n' %s/*.cc | xargs -P 2 -n 1 sh %s/compile", mut_dir, one, mut_dir, mut_dir);
+    snprintf(command, sizeof command,
+             "cat >%s/compile <<'END'\n%s || echo $? >$1.failed\nEND\n"
+             "printf '%%s\\n' %s/*.cc | xargs -P 2 -n 1 sh %s/compile",
+             mut_dir, one, mut_dir, mut_dir);
     if (!check(!system(command), "compilers run"))
         return;
     snprintf(command, sizeof command, "ls %s/*.failed 2>/dev/null", mut_dir);

@@ -23,7 +23,8 @@ int main(void)
     const bool written = f && fwrite(text, 1, size, f) == size;
     (void)snprintf(command, sizeof command,
                    "${CXX:-g++} -std=c++14 -O1 -w -frounding-math -ffp-contract=off -Itests -I%s "
-                   "-DCM_PLATFORM='\"musa/host.h\"' -o %s/a tests/musa/rounding.cc -lm && timeout 100 %s/a %u", dir, dir, dir, ROUNDS);
+                   "-DCM_PLATFORM='\"musa/host.h\"' -o %s/a tests/musa/rounding.cc -lm && timeout 100 %s/a %u",
+                   dir, dir, dir, ROUNDS);
     check(f && !fclose(f) && written && system(command) == 0, "sums, products, quotients and roots in every mode");
     free(text);
     (void)snprintf(command, sizeof command, "rm -r %s", dir);

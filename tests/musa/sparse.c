@@ -6,7 +6,4 @@
 #include "tier0/sparse.c"
 #undef main
 
-int main(void)
-{
-    return mut_main(tier0_main);
-}
+int main(void) { return mut_main(tier0_main); }

@@ -5,7 +5,4 @@
 #include "tier0/texture.c"
 #undef main
 
-int main(void)
-{
-    return mut_main(tier0_main);
-}
+int main(void) { return mut_main(tier0_main); }

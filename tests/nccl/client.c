@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct { char internal[128]; } ncclUniqueId;
+typedef struct {
+    char internal[128];
+} ncclUniqueId;
 typedef void *ncclComm_t;
 enum { ncclSuccess, ncclInvalidArgument = 4, ncclInvalidUsage, ncclRemoteError, ncclInProgress };
 enum { ncclInt32 = 2, ncclFloat32 = 7, ncclSum = 0, NOCOLOR = -1, ABORT = 1, SYMMETRIC = 1 };
@@ -57,7 +59,7 @@ enum { MAX = 16, COUNT = 1000 };
 static struct shared {
     ncclUniqueId id[4];
     volatile int ready;
-} *shared;
+} * shared;
 
 struct rank {
     int rank, n, wrong;
@@ -65,11 +67,10 @@ struct rank {
     void *stream;
     int *device, *host; /* MAX * COUNT elements each, and as many behind */
 };
-#define EXPECT(r, cond)                                                                            \
-    ((cond) ? (void)0                                                                              \
-            : (void)((r)->wrong++,                                                                 \
-                     printf("# rank %d: line %d: %s (%s)\n", (r)->rank, __LINE__, #cond,           \
-                            ncclGetLastError(NULL))))
+#define EXPECT(r, cond) \
+    ((cond) ? (void)0 \
+            : (void)((r)->wrong++, \
+                     printf("# rank %d: line %d: %s (%s)\n", (r)->rank, __LINE__, #cond, ncclGetLastError(NULL))))
 
 static void put(struct rank *r, int count, int (*value)(int rank, int i))
 {
@@ -348,8 +349,8 @@ static void *run_group(void *arg)
         put(&r[k], COUNT, tagged);
     EXPECT(r, ncclGroupStart() == 0);
     for (int k = 0; k < n; k++)
-        EXPECT(r, ncclAllReduce(r[k].device, r[k].device + MAX * COUNT, COUNT, ncclInt32, ncclSum,
-                                child[k], r[k].stream) == 0);
+        EXPECT(r, ncclAllReduce(r[k].device, r[k].device + MAX * COUNT, COUNT, ncclInt32, ncclSum, child[k],
+                                r[k].stream) == 0);
     EXPECT(r, ncclGroupEnd() == 0);
     for (int k = 0; k < n; k++) {
         int first = k / 2 * 2;

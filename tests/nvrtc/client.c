@@ -15,7 +15,7 @@ static void *named(const char *name)
     }
     return f;
 }
-#define CALL(result, name, ...) ((result (*)(__VA_ARGS__))named(name))
+#define CALL(result, name, ...) ((result(*)(__VA_ARGS__))named(name))
 
 int main(int argc, char **argv)
 {

@@ -29,13 +29,13 @@ enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, RELEASE_THRESHOLD = 4, USED = 7, US
 #define MIB ((size_t)1 << 20)
 
 static int failures;
-#define IS(call, want)                                                                             \
-    do {                                                                                           \
-        long got_ = (long)(call);                                                                  \
-        if (got_ != (long)(want)) {                                                                \
-            printf("FAIL %d %s: %ld\n", __LINE__, #call, got_);                                    \
-            failures++;                                                                            \
-        }                                                                                          \
+#define IS(call, want) \
+    do { \
+        long got_ = (long)(call); \
+        if (got_ != (long)(want)) { \
+            printf("FAIL %d %s: %ld\n", __LINE__, #call, got_); \
+            failures++; \
+        } \
     } while (0)
 #define OK(call) IS(call, 0)
 

@@ -41,11 +41,11 @@ static const char ptx[] =
     " st.global.u32 [%rd1], %r6; ret; }\n";
 
 static atomic_int wrong;
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        int e_ = (call);                                                                           \
-        if (e_ && atomic_fetch_add(&wrong, 1) < 5)                                                 \
-            printf("line %d: %s: %s\n", __LINE__, #call, cudaGetErrorName(e_));                    \
+#define OK(call) \
+    do { \
+        int e_ = (call); \
+        if (e_ && atomic_fetch_add(&wrong, 1) < 5) \
+            printf("line %d: %s: %s\n", __LINE__, #call, cudaGetErrorName(e_)); \
     } while (0)
 
 static void *module, *kernel;
@@ -120,10 +120,7 @@ static void *first_call(void *arg)
     OK(cudaFree(p));
     return arg;
 }
-static void first(void)
-{
-    spread(first_call, THREADS);
-}
+static void first(void) { spread(first_call, THREADS); }
 
 /* A child's end: how it left, within the time limit of the whole test. */
 static void child(pid_t pid, const char *what)
@@ -301,10 +298,18 @@ static void unload(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(void); } modes[] = {
-        {"threads", threads}, {"first", first}, {"forks", forks}, {"children", children}, {"exits", exits},
-        {"running", running}, {"running_thread", running_thread}, {"thread_exit", thread_exit}, {"unload", unload}
-    };
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } modes[] = {{"threads", threads},
+                 {"first", first},
+                 {"forks", forks},
+                 {"children", children},
+                 {"exits", exits},
+                 {"running", running},
+                 {"running_thread", running_thread},
+                 {"thread_exit", thread_exit},
+                 {"unload", unload}};
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
         return 2;
     for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)

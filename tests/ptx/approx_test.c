@@ -32,11 +32,10 @@ static struct lir_insn chosen(const char *text)
     char module[512];
     struct ptx_diag diag = {0};
     struct lir_insn insn = {0};
-    snprintf(
-        module, sizeof module,
-        ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .b16 %%h<4>;\n"
-        ".reg .b32 %%r<4>;\n.reg .b64 %%d<4>;\n%s;\nret;\n}\n",
-        text);
+    snprintf(module, sizeof module,
+             ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .b16 %%h<4>;\n"
+             ".reg .b32 %%r<4>;\n.reg .b64 %%d<4>;\n%s;\nret;\n}\n",
+             text);
     struct ptx_module *m = ptx_module_open(module, strlen(module), &diag);
     if (!m || ptx_func_parse(&m->func[0], &diag) || !lir_select_alu(&m->func[0].instr[0], &insn)) {
         printf("not ok %s: not selected (%s)\n", text, diag.msg);
@@ -63,17 +62,25 @@ static bool run(const struct lir_insn *insn, unsigned bytes)
 }
 
 /* An f32 function: its reference, the measure of its error and the documented bound. */
-static float from_bits(uint32_t u) { float x; memcpy(&x, &u, 4); return x; }
-static uint32_t to_bits(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }
+static float from_bits(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+static uint32_t to_bits(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    return u;
+}
 static long double ulp_of(long double exact) /* of f32 */
 {
     int e;
     frexpl(exact, &e);
     return ldexpl(1, e - 24 < -149 ? -149 : e - 24);
 }
-static long double in_ulp(long double got, long double exact) {
-    return fabsl(got - exact) / ulp_of(exact);
-}
+static long double in_ulp(long double got, long double exact) { return fabsl(got - exact) / ulp_of(exact); }
 static long double relative(long double got, long double exact)
 {
     return exact == 0 ? fabsl(got) : fabsl((got - exact) / exact);
@@ -95,12 +102,9 @@ static const struct function {
     {"rcp.approx.f32 %r0, %r1", f_rcp, 0x1p-126f, 0x1p126f, true, in_ulp, 1, false},
     {"rcp.approx.ftz.f32 %r0, %r1", f_rcp, 0x1p-126f, 0x1p126f, true, in_ulp, 1, true},
     {"sqrt.approx.f32 %r0, %r1", sqrtl, 0, 0x1.fffffep127f, false, relative, 0x1p-23, false},
-    {"sqrt.approx.ftz.f32 %r0, %r1", sqrtl, 0x1p-126f, 0x1.fffffep127f, false, relative, 0x1p-23,
-     true},
-    {"rsqrt.approx.f32 %r0, %r1", f_rsqrt, 0x1p-149f, 0x1.fffffep127f, false, relative, 0x1.12p-23,
-     false},
-    {"rsqrt.approx.ftz.f32 %r0, %r1", f_rsqrt, 0x1p-126f, 0x1.fffffep127f, false, relative,
-     0x1.12p-23, true},
+    {"sqrt.approx.ftz.f32 %r0, %r1", sqrtl, 0x1p-126f, 0x1.fffffep127f, false, relative, 0x1p-23, true},
+    {"rsqrt.approx.f32 %r0, %r1", f_rsqrt, 0x1p-149f, 0x1.fffffep127f, false, relative, 0x1.12p-23, false},
+    {"rsqrt.approx.ftz.f32 %r0, %r1", f_rsqrt, 0x1p-126f, 0x1.fffffep127f, false, relative, 0x1.12p-23, true},
     {"ex2.approx.f32 %r0, %r1", exp2l, 0, 126, true, in_ulp, 2, false},
     {"ex2.approx.ftz.f32 %r0, %r1", exp2l, 0, 126, true, in_ulp, 2, true},
     {"ex2.approx.f32 %r0, %r1", exp2l, 0, 126, true, relative, 0x1.6ap-23, false}, /* 2^-22.5 */
@@ -146,9 +150,8 @@ static void measure(const struct function *f)
             }
         }
     report(worst <= (long double)f->bound, f->text,
-           f->error == in_ulp ? "largest error %.4f ulp, bound %g"
-                              : "largest error %.4g, bound %.4g",
-           (double)worst, f->bound);
+           f->error == in_ulp ? "largest error %.4f ulp, bound %g" : "largest error %.4g, bound %.4g", (double)worst,
+           f->bound);
 }
 
 static void div_approx(const char *text, bool full)
@@ -161,10 +164,8 @@ static void div_approx(const char *text, bool full)
     for (unsigned k = 0; k < 20000; k++) {
         for (unsigned l = 0; l < LIR_LANES; l++) {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-            a[l] = from_bits((uint32_t)(state & 0x807fffff) | (uint32_t)(64 + (state >> 32) % 128)
-                                                                  << 23);
-            b[l] = from_bits((uint32_t)(state >> 24 & 0x807fffff) |
-                             (uint32_t)(90 + (state >> 50) % 70) << 23);
+            a[l] = from_bits((uint32_t)(state & 0x807fffff) | (uint32_t)(64 + (state >> 32) % 128) << 23);
+            b[l] = from_bits((uint32_t)(state >> 24 & 0x807fffff) | (uint32_t)(90 + (state >> 50) % 70) << 23);
         }
         if (!run(&insn, LIR_LANES * 4)) {
             report(false, text, "CPU levels differ", 0, 0);
@@ -175,8 +176,7 @@ static void div_approx(const char *text, bool full)
             worst = e <= worst ? worst : e;
         }
     }
-    report(worst <= 2, text,
-           full ? "largest error %.4f ulp, bound %g" : "largest error %.4f ulp, bound %g",
+    report(worst <= 2, text, full ? "largest error %.4f ulp, bound %g" : "largest error %.4f ulp, bound %g",
            (double)worst, 2);
 }
 
@@ -192,8 +192,7 @@ static void coarse_f64(const char *text, bool root)
     for (unsigned k = 0; k < 5000; k++) {
         for (unsigned l = 0; l < LIR_LANES; l++) {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-            uint64_t u = (state & 0xfffffffffffffull) | (uint64_t)(100 + (state >> 52) % 1800)
-                                                            << 52;
+            uint64_t u = (state & 0xfffffffffffffull) | (uint64_t)(100 + (state >> 52) % 1800) << 52;
             memcpy(&a[l], &u, 8);
         }
         if (!run(&insn, LIR_LANES * 8)) {
@@ -212,12 +211,14 @@ static void coarse_f64(const char *text, bool root)
             worst = e <= worst ? worst : e;
         }
     }
-    report(worst <= (ftz ? 0x1p-20 : 0x1p-51) && (low_zero || !ftz), text,
-           "largest error %.4g, bound %.4g", worst, ftz ? 0x1p-20 : 0x1p-51);
+    report(worst <= (ftz ? 0x1p-20 : 0x1p-51) && (low_zero || !ftz), text, "largest error %.4g, bound %.4g", worst,
+           ftz ? 0x1p-20 : 0x1p-51);
 }
 
 /* Exact special cases: instruction, input bits, result bits. */
-static const struct { const char *text; uint32_t in, out;
+static const struct {
+    const char *text;
+    uint32_t in, out;
 } specials[] = {
     {"rcp.approx.f32 %r0, %r1", 0x80000000, 0xff800000},
     {"rcp.approx.f32 %r0, %r1", 0x7f800000, 0},
@@ -268,9 +269,7 @@ static float half_value(uint32_t h, bool bf16)
         return from_bits(h << 16);
     int e = (int)(h >> 10 & 31);
     float m = (float)(h & 0x3ff);
-    float v = e == 31  ? (m != 0 ? NAN : INFINITY)
-              : e == 0 ? m * 0x1p-24f
-                       : ldexpf(1024 + m, e - 25);
+    float v = e == 31 ? (m != 0 ? NAN : INFINITY) : e == 0 ? m * 0x1p-24f : ldexpf(1024 + m, e - 25);
     return h & 0x8000 ? -v : v;
 }
 static void half(const char *text, long double (*fn)(long double), bool bf16,
@@ -301,14 +300,14 @@ static void half(const char *text, long double (*fn)(long double), bool bf16,
                 nans &= isinf(got) != 0;
             } else {
                 long double slack = flush ? least : step; /* subnormals have fewer digits */
-                long double e = fabsl((long double)got - exact) <= slack && fabsl(exact) < least ? 0
+                long double e = fabsl((long double)got - exact) <= slack && fabsl(exact) < least
+                                    ? 0
                                     : error((long double)got, exact);
                 worst = e <= worst ? worst : e;
             }
         }
     }
-    report(worst <= (long double)bound && nans, text, "largest error %.4g, bound %.4g",
-           (double)worst, bound);
+    report(worst <= (long double)bound && nans, text, "largest error %.4g, bound %.4g", (double)worst, bound);
 }
 
 int main(void)
@@ -334,8 +333,8 @@ int main(void)
         for (unsigned l = 0; l < LIR_LANES; l++)
             a[l] = specials[n].in;
         bool ok = run(&insn, LIR_LANES * 4) && d[0] == specials[n].out && d[31] == specials[n].out;
-        printf("%s %s of %#x is %#x%s\n", ok ? "ok" : "not ok", specials[n].text, specials[n].in,
-               d[0], ok ? "" : " (wrong)");
+        printf("%s %s of %#x is %#x%s\n", ok ? "ok" : "not ok", specials[n].text, specials[n].in, d[0],
+               ok ? "" : " (wrong)");
         failed += !ok;
     }
     half("ex2.approx.f16 %h0, %h1", exp2l, false, relative, 0x1.13p-10);

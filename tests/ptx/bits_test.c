@@ -86,7 +86,7 @@ static void r_fns(struct lane *x)
             x->d[0] = (u64)base;
         return;
     }
-    for (s64 n = base; n >= 0 && n < 32; n += offset > 0 ? 1 : -1)
+    for (s64 n = base; n >= 0 && n<32; n += offset> 0 ? 1 : -1)
         if (bit(x->s[0], (int)n) && --count == 0) {
             x->d[0] = (u64)n;
             return;
@@ -127,11 +127,9 @@ static void r_szext(struct lane *x) /* p: signed, q: wrap */
 /* prmt: the ISA's selector tables, most significant byte first */
 static void r_prmt(struct lane *x)
 {
-    static const char *const mode[][4] = {
-        {"3210", "4321", "5432", "6543"}, {"5670", "6701", "7012", "0123"},
-        {"0000", "1111", "2222", "3333"}, {"3210", "3211", "3222", "3333"},
-        {"0000", "1110", "2210", "3210"}, {"1010", "3232", "1010", "3232"}
-    };
+    static const char *const mode[][4] = {{"3210", "4321", "5432", "6543"}, {"5670", "6701", "7012", "0123"},
+                                          {"0000", "1111", "2222", "3333"}, {"3210", "3211", "3222", "3333"},
+                                          {"0000", "1110", "2210", "3210"}, {"1010", "3232", "1010", "3232"}};
     x->d[0] = 0;
     for (int n = 0; n < 4; n++) {
         u64 sel = x->q ? (u64)(mode[x->q - 1][x->s[2] & 3][3 - n] - '0') : x->s[2] >> (4 * n) & 15;
@@ -165,9 +163,8 @@ static void r_slct_f32(struct lane *x) /* q: ftz */
 static void r_testp(struct lane *x) /* p: width, q: class */
 {
     u64 abs = x->s[0] & (x->p == 64 ? ~0ull >> 1 : 0x7fffffffull);
-    u64 inf = x->p == 64 ? 0x7ffull << 52 : 0x7f800000ull,
-        least = x->p == 64 ? 1ull << 52 : 0x800000;
-    const bool is[] = {abs < inf, abs == inf, abs <= inf, abs > inf, abs < inf && (abs >= least || abs == 0),
+    u64 inf = x->p == 64 ? 0x7ffull << 52 : 0x7f800000ull, least = x->p == 64 ? 1ull << 52 : 0x800000;
+    const bool is[] = {abs<inf, abs == inf, abs <= inf, abs> inf, abs < inf && (abs >= least || abs == 0),
                        abs > 0 && abs < least};
     x->d[0] = is[x->q];
 }
@@ -175,8 +172,11 @@ static void r_testp(struct lane *x) /* p: width, q: class */
 static void logic(void)
 {
     static const char *const name[] = {"and", "or", "xor", "not", "cnot"};
-    static const struct { long bits; char r; const char *sfx; } w[] = {
-        {16, 'h', "b16"}, {32, 'r', "b32"}, {64, 'd', "b64"}, {1, 'p', "pred"}};
+    static const struct {
+        long bits;
+        char r;
+        const char *sfx;
+    } w[] = {{16, 'h', "b16"}, {32, 'r', "b32"}, {64, 'd', "b64"}, {1, 'p', "pred"}};
     for (long op = 0; op < 5; op++)
         for (unsigned k = 0; k < (op == 4 ? 3 : 4); k++) {
             char sig[8];
@@ -192,7 +192,9 @@ static void shifts(void)
     insn_check("r:rs", r_shl, 32, 0, "shl.b32");
     insn_check("d:ds", r_shl, 64, 0, "shl.b64");
     insn_check("r:rr", r_shl, 32, 0, "shl.b32");
-    static const struct { const char *t, *sig; long bits, is_signed;
+    static const struct {
+        const char *t, *sig;
+        long bits, is_signed;
     } s[] = {{"u16", "h:hs", 16, 0}, {"s16", "h:hs", 16, 1}, {"b16", "h:hs", 16, 0},
              {"u32", "r:rs", 32, 0}, {"s32", "r:rs", 32, 1}, {"b32", "r:rs", 32, 0},
              {"u64", "d:ds", 64, 0}, {"s64", "d:ds", 64, 1}, {"b64", "d:ds", 64, 0}};
@@ -200,8 +202,7 @@ static void shifts(void)
         insn_check(s[n].sig, r_shr, s[n].bits, s[n].is_signed, "shr.%s", s[n].t);
     for (long left = 0; left < 2; left++)
         for (long wrap = 0; wrap < 2; wrap++)
-            insn_check("r:rrs", r_shf, left, wrap, "shf.%c.%s.b32", left ? 'l' : 'r',
-                       wrap ? "wrap" : "clamp");
+            insn_check("r:rrs", r_shf, left, wrap, "shf.%c.%s.b32", left ? 'l' : 'r', wrap ? "wrap" : "clamp");
 }
 static void fields(void)
 {
@@ -213,10 +214,8 @@ static void fields(void)
     insn_check("d:d", r_brev, 64, 0, "brev.b64");
     for (long s = 0; s < 2; s++)
         for (long amt = 0; amt < 2; amt++) {
-            insn_check("r:r", r_bfind, 32, s | amt << 1, "bfind%s.%c32", amt ? ".shiftamt" : "",
-                       s ? 's' : 'u');
-            insn_check("r:d", r_bfind, 64, s | amt << 1, "bfind%s.%c64", amt ? ".shiftamt" : "",
-                       s ? 's' : 'u');
+            insn_check("r:r", r_bfind, 32, s | amt << 1, "bfind%s.%c32", amt ? ".shiftamt" : "", s ? 's' : 'u');
+            insn_check("r:d", r_bfind, 64, s | amt << 1, "bfind%s.%c64", amt ? ".shiftamt" : "", s ? 's' : 'u');
         }
     for (long s = 0; s < 2; s++) {
         insn_check("r:rss", r_bfe, 32, s, "bfe.%c32", s ? 's' : 'u');
@@ -224,8 +223,7 @@ static void fields(void)
         insn_check("r:rrr", r_bfe, 32, s, "bfe.%c32", s ? 's' : 'u');
         insn_check("d:drr", r_bfe, 64, s, "bfe.%c64", s ? 's' : 'u');
         for (long wrap = 0; wrap < 2; wrap++)
-            insn_check("r:rk", r_szext, s, wrap, "szext.%s.%c32", wrap ? "wrap" : "clamp",
-                       s ? 's' : 'u');
+            insn_check("r:rk", r_szext, s, wrap, "szext.%s.%c32", wrap ? "wrap" : "clamp", s ? 's' : 'u');
     }
     insn_check("r:rrss", r_bfi, 32, 0, "bfi.b32");
     insn_check("d:ddss", r_bfi, 64, 0, "bfi.b64");
@@ -241,8 +239,7 @@ static void fields(void)
 }
 static void moves(void)
 {
-    static const char *const t32[] = {"b32", "u32", "s32", "f32"}, *const t64[] = {"b64", "u64",
-                                                                                   "s64", "f64"};
+    static const char *const t32[] = {"b32", "u32", "s32", "f32"}, *const t64[] = {"b64", "u64", "s64", "f64"};
     for (unsigned n = 0; n < 4; n++) {
         insn_check("r:r", r_mov, 0, 0, "mov.%s", t32[n]);
         insn_check("d:d", r_mov, 0, 0, "mov.%s", t64[n]);
@@ -272,8 +269,7 @@ static void moves(void)
 }
 static void classes(void)
 {
-    static const char *const name[] = {"finite",     "infinite", "number",
-                                       "notanumber", "normal",   "subnormal"};
+    static const char *const name[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
     for (long c = 0; c < 6; c++) {
         insn_check("p:f", r_testp, 32, c, "testp.%s.f32", name[c]);
         insn_check("p:F", r_testp, 64, c, "testp.%s.f64", name[c]);

@@ -5,22 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const relations[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
-                                        "equ", "neu", "ltu", "leu", "gtu", "geu",
-                                        "num", "nan", "lo",  "ls",  "hi",  "hs"};
-static const struct type { const char *name; char reg, kind; unsigned bits; } types[] = {
-    {"u16", 'h', 'u', 16}, {"s16", 'h', 's', 16}, {"b16", 'h', 'b', 16}, {"u32", 'r', 'u', 32},
-    {"s32", 'r', 's', 32}, {"b32", 'r', 'b', 32}, {"u64", 'd', 'u', 64}, {"s64", 'd', 's', 64},
-    {"b64", 'd', 'b', 64}, {"f16", 'e', 'f', 16}, {"bf16", 'g', 'f', 16}, {"f32", 'f', 'f', 32},
-    {"f64", 'F', 'f', 64}, {"f16x2", 'E', 'x', 16}, {"bf16x2", 'G', 'x', 16}
-};
+static const char *const relations[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge", "equ", "neu", "ltu",
+                                        "leu", "gtu", "geu", "num", "nan", "lo", "ls",  "hi",  "hs"};
+static const struct type {
+    const char *name;
+    char reg, kind;
+    unsigned bits;
+} types[] = {{"u16", 'h', 'u', 16}, {"s16", 'h', 's', 16},   {"b16", 'h', 'b', 16},   {"u32", 'r', 'u', 32},
+             {"s32", 'r', 's', 32}, {"b32", 'r', 'b', 32},   {"u64", 'd', 'u', 64},   {"s64", 'd', 's', 64},
+             {"b64", 'd', 'b', 64}, {"f16", 'e', 'f', 16},   {"bf16", 'g', 'f', 16},  {"f32", 'f', 'f', 32},
+             {"f64", 'F', 'f', 64}, {"f16x2", 'E', 'x', 16}, {"bf16x2", 'G', 'x', 16}};
 
 static double f16_value(u64 h)
 {
     double m = (double)(h & 0x3ff), e = (double)(h >> 10 & 31);
-    double v = e == 31  ? (m != 0 ? NAN : INFINITY)
-               : e == 0 ? m * 0x1p-24
-                        : ldexp(1024 + m, (int)e - 25);
+    double v = e == 31 ? (m != 0 ? NAN : INFINITY) : e == 0 ? m * 0x1p-24 : ldexp(1024 + m, (int)e - 25);
     return h & 0x8000 ? -v : v;
 }
 static double number(const struct type *t, u64 u, bool ftz)
@@ -57,8 +56,7 @@ static bool holds(const struct type *t, const char *rel, u64 a, u64 b, bool ftz)
         return nan;
     if (nan) /* the ordered relations are false, the unordered ones true */
         return strlen(rel) == 3;
-    bool e = rel[0] == 'e', n = rel[0] == 'n', l = rel[0] == 'l',
-         or_equal = rel[1] == 'e' || rel[1] == 's';
+    bool e = rel[0] == 'e', n = rel[0] == 'n', l = rel[0] == 'l', or_equal = rel[1] == 'e' || rel[1] == 's';
     return e ? eq : n ? !eq : l ? lt || (or_equal && eq) : (!lt && !eq) || (or_equal && eq);
 }
 static bool combine(char logic, bool v, bool c)
@@ -80,8 +78,9 @@ static void r_setp(struct lane *x)
     bool c = x->s[2] != (u64)now.negated;
     if (now.t->kind == 'x') {
         for (unsigned n = 0; n < 2; n++)
-            x->d[n] = combine(now.logic, holds(now.t, now.rel, x->s[0] >> (16 * n) & 0xffff,
-                                               x->s[1] >> (16 * n) & 0xffff, now.ftz), c);
+            x->d[n] = combine(
+                now.logic, holds(now.t, now.rel, x->s[0] >> (16 * n) & 0xffff, x->s[1] >> (16 * n) & 0xffff, now.ftz),
+                c);
         return;
     }
     bool v = holds(now.t, now.rel, x->s[0], x->s[1], now.ftz);
@@ -121,22 +120,20 @@ static void setp_forms(const struct type *t, const char *rel, const char *ftz)
         }
         if (k && t->kind != 'x') {
             now.negated = true;
-            insn_check(sig, r_setp, 0, 0, "setp.%s%s%s.%s $d|$e, $a, $b, !$c", rel, logic[k], ftz,
-                       t->name);
+            insn_check(sig, r_setp, 0, 0, "setp.%s%s%s.%s $d|$e, $a, $b, !$c", rel, logic[k], ftz, t->name);
         }
     }
 }
 static void set_forms(const struct type *t, const char *rel, const char *ftz)
 {
-    static const struct { const char *name, *types; char reg; u64 yes;
-    } out[] = {
-        {"u32", "usbf", 'r', 0xffffffff}, {"s32", "usbf", 'r', 0xffffffff},
-        {"f32", "usbf", 'r', 0x3f800000}, {"f16", "usbf", 'h', 0x3c00},
-        {"bf16", "usbf", 'h', 0x3f80},    {"u16", "f", 'h', 0xffff},
-        {"s16", "f", 'h', 0xffff},        {"f16x2", "x", 'r', 0x3c00},
-        {"bf16x2", "x", 'r', 0x3f80},     {"u32", "x", 'r', 0xffff},
-        {"s32", "x", 'r', 0xffff}
-    };
+    static const struct {
+        const char *name, *types;
+        char reg;
+        u64 yes;
+    } out[] = {{"u32", "usbf", 'r', 0xffffffff}, {"s32", "usbf", 'r', 0xffffffff}, {"f32", "usbf", 'r', 0x3f800000},
+               {"f16", "usbf", 'h', 0x3c00},     {"bf16", "usbf", 'h', 0x3f80},    {"u16", "f", 'h', 0xffff},
+               {"s16", "f", 'h', 0xffff},        {"f16x2", "x", 'r', 0x3c00},      {"bf16x2", "x", 'r', 0x3f80},
+               {"u32", "x", 'r', 0xffff},        {"s32", "x", 'r', 0xffff}};
     static unsigned turn;
     for (unsigned k = 0; k < sizeof out / sizeof out[0]; k++) {
         char sig[8];
@@ -154,7 +151,8 @@ static void set_forms(const struct type *t, const char *rel, const char *ftz)
         insn_check(sig, r_set, 0, 0, "set.%s.%s%s.%s.%s", rel,
                    now.logic == 'a'   ? "and"
                    : now.logic == 'o' ? "or"
-                                      : "xor", ftz, out[k].name, t->name);
+                                      : "xor",
+                   ftz, out[k].name, t->name);
     }
 }
 
@@ -166,8 +164,7 @@ int main(void)
             now.rel = relations[rel];
             if (!has(now.t, rel))
                 continue;
-            const bool may_flush = (now.t->kind == 'f' && now.t->bits < 64 && now.t->reg != 'g') ||
-                                   now.t->reg == 'E';
+            const bool may_flush = (now.t->kind == 'f' && now.t->bits < 64 && now.t->reg != 'g') || now.t->reg == 'E';
             for (int ftz = 0; ftz <= may_flush; ftz++) {
                 now.ftz = ftz;
                 setp_forms(now.t, now.rel, ftz ? ".ftz" : "");

@@ -12,16 +12,17 @@ static const struct type {
     char kind;
     unsigned bits;
     const struct format *f;
-} types[] = {
-    {"u8", 'u', 8, 0},        {"s8", 's', 8, 0},      {"u16", 'u', 16, 0},
-    {"s16", 's', 16, 0},      {"u32", 'u', 32, 0},    {"s32", 's', 32, 0},
-    {"u64", 'u', 64, 0},      {"s64", 's', 64, 0},    {"f16", 'f', 16, &F16},
-    {"bf16", 'f', 16, &BF16}, {"f32", 'f', 32, &F32}, {"f64", 'f', 64, &F64}
-};
+} types[] = {{"u8", 'u', 8, 0},      {"s8", 's', 8, 0},        {"u16", 'u', 16, 0},    {"s16", 's', 16, 0},
+             {"u32", 'u', 32, 0},    {"s32", 's', 32, 0},      {"u64", 'u', 64, 0},    {"s64", 's', 64, 0},
+             {"f16", 'f', 16, &F16}, {"bf16", 'f', 16, &BF16}, {"f32", 'f', 32, &F32}, {"f64", 'f', 64, &F64}};
 enum { NTYPES = sizeof types / sizeof types[0] };
 
 /* What the running check is about. */
-static struct { const struct type *to, *from; int mode; bool ftz, sat, relu, satfinite; } now;
+static struct {
+    const struct type *to, *from;
+    int mode;
+    bool ftz, sat, relu, satfinite;
+} now;
 enum { RNI = 10, RZI, RMI, RPI, NONE }; /* integral modes, beside exact.h's */
 
 static s128 int_value(const struct type *t, u64 u)
@@ -47,14 +48,10 @@ static void r_int_float(struct lane *x)
     struct value big = value_of_int((u64)(v < 0 ? -v : v), v < 0);
     x->d[0] = round_to(now.to->f, &big, now.mode == NONE ? RN : (enum mode)now.mode);
 }
-static double to_double(const struct format *f, u64 bits)
-{
-    return bits_f64(exact_cvt(&F64, f, bits, RN));
-}
+static double to_double(const struct format *f, u64 bits) { return bits_f64(exact_cvt(&F64, f, bits, RN)); }
 static double integral(double v, int mode)
 {
-    return mode == RNI ? nearbyint(v) : mode == RZI ? trunc(v) : mode == RMI ? floor(v)
-           : mode == RPI ? ceil(v) : v;
+    return mode == RNI ? nearbyint(v) : mode == RZI ? trunc(v) : mode == RMI ? floor(v) : mode == RPI ? ceil(v) : v;
 }
 static void r_float_int(struct lane *x)
 {
@@ -104,8 +101,7 @@ static u64 float_to(const struct format *to, const struct format *from, u64 a)
         if ((exact_cvt(&wide, &F64, a, m) & 0x1ffffffff) < exact_cvt(&wide, &F32, 0x00800000, RN))
             r &= 0x80000000;
     }
-    if (to->no_inf && now.satfinite &&
-        (r & 0x7f) == 0x7f) /* e4m3 has no infinity to saturate from */
+    if (to->no_inf && now.satfinite && (r & 0x7f) == 0x7f) /* e4m3 has no infinity to saturate from */
         return r - 1;
     return finish(to, r);
 }
@@ -125,9 +121,16 @@ static char result_reg(const struct type *t, bool wide)
 }
 static const char *mode_name(int mode)
 {
-    return mode == NONE ? "" : mode == RN ? ".rn" : mode == RZ ? ".rz" : mode == RM ? ".rm"
-           : mode == RP ? ".rp" : mode == RNA ? ".rna" : mode == RNI ? ".rni" : mode == RZI ? ".rzi"
-           : mode == RMI ? ".rmi" : ".rpi";
+    return mode == NONE  ? ""
+           : mode == RN  ? ".rn"
+           : mode == RZ  ? ".rz"
+           : mode == RM  ? ".rm"
+           : mode == RP  ? ".rp"
+           : mode == RNA ? ".rna"
+           : mode == RNI ? ".rni"
+           : mode == RZI ? ".rzi"
+           : mode == RMI ? ".rmi"
+                         : ".rpi";
 }
 static void check(insn_ref *ref, int mode, bool ftz, bool sat)
 {
@@ -140,11 +143,9 @@ static void check(insn_ref *ref, int mode, bool ftz, bool sat)
             (wide_from && (now.from->kind == 'f' || now.from->bits > 16)))
             continue;
         char sig[8];
-        snprintf(sig, sizeof sig, "%c:%c", result_reg(now.to, wide_to),
-                 source_reg(now.from, wide_from));
-        insn_check(sig, ref, 0, 0, "cvt%s%s%s%s%s.%s.%s", mode_name(mode), ftz ? ".ftz" : "",
-                   sat ? ".sat" : "", now.relu ? ".relu" : "", now.satfinite ? ".satfinite" : "",
-                   now.to->name, now.from->name);
+        snprintf(sig, sizeof sig, "%c:%c", result_reg(now.to, wide_to), source_reg(now.from, wide_from));
+        insn_check(sig, ref, 0, 0, "cvt%s%s%s%s%s.%s.%s", mode_name(mode), ftz ? ".ftz" : "", sat ? ".sat" : "",
+                   now.relu ? ".relu" : "", now.satfinite ? ".satfinite" : "", now.to->name, now.from->name);
     }
 }
 
@@ -198,13 +199,11 @@ static void r_pack(struct lane *x) /* a is the upper half */
 }
 static void r_pack_f16(struct lane *x)
 {
-    x->d[0] = float_to(pack_to, &F16, x->s[0] & 0xffff) | float_to(pack_to, &F16, x->s[0] >> 16)
-                                                              << 8;
+    x->d[0] = float_to(pack_to, &F16, x->s[0] & 0xffff) | float_to(pack_to, &F16, x->s[0] >> 16) << 8;
 }
 static void r_unpack(struct lane *x)
 {
-    x->d[0] = float_to(&F16, pack_to, x->s[0] & 0xff) | float_to(&F16, pack_to, x->s[0] >> 8 & 0xff)
-                                                            << 16;
+    x->d[0] = float_to(&F16, pack_to, x->s[0] & 0xff) | float_to(&F16, pack_to, x->s[0] >> 8 & 0xff) << 16;
 }
 static void r_tf32(struct lane *x) { x->d[0] = float_to(&TF32, &F32, x->s[0]) << 13; }
 
@@ -228,12 +227,12 @@ static void packs(void)
             }
             now.satfinite = true;
             for (unsigned n = 0; n < 2; n++)
-                insn_check("r:ff", (pack_to = x2[n].f, r_pack), 0, 0, "cvt%s%s.satfinite.%s.f32",
-                           mode_name(m), r, x2[n].name);
+                insn_check("r:ff", (pack_to = x2[n].f, r_pack), 0, 0, "cvt%s%s.satfinite.%s.f32", mode_name(m), r,
+                           x2[n].name);
             /* one value: f16 and bf16 with .relu and .satfinite, tf32 */
             for (now.satfinite = false;; now.satfinite = true) {
-                insn_check("r:f", r_tf32, 0, 0, "cvt%s%s%s.tf32.f32", mode_name(m),
-                           now.satfinite ? ".satfinite" : "", r);
+                insn_check("r:f", r_tf32, 0, 0, "cvt%s%s%s.tf32.f32", mode_name(m), now.satfinite ? ".satfinite" : "",
+                           r);
                 for (unsigned n = 8; n < 10; n++) {
                     now.to = &types[n];
                     now.from = &f32;
@@ -286,11 +285,9 @@ static void cvt_packs(void)
     for (unsigned n = 0; n < 8; n++)
         for (long s = 0; s < 2; s++) {
             if (n >= 6)
-                insn_check("r:rr", r_cvt_pack, t[n].p, s, "cvt.pack.sat.%s.%c32", t[n].name,
-                           s ? 's' : 'u');
+                insn_check("r:rr", r_cvt_pack, t[n].p, s, "cvt.pack.sat.%s.%c32", t[n].name, s ? 's' : 'u');
             else
-                insn_check("r:rrr", r_cvt_pack, t[n].p, s | 2, "cvt.pack.sat.%s.%c32.b32",
-                           t[n].name, s ? 's' : 'u');
+                insn_check("r:rrr", r_cvt_pack, t[n].p, s | 2, "cvt.pack.sat.%s.%c32.b32", t[n].name, s ? 's' : 'u');
         }
 }
 

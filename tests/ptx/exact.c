@@ -3,17 +3,13 @@
 
 #include <string.h>
 
-const struct format F16 = {10, 5, 0x7fff, false}, BF16 = {7, 8, 0x7fff, false},
-                    F32 = {23, 8, 0x7fffffff, false}, F64 = {52, 11, 0x7fffffffffffffff, false},
-                    TF32 = {10, 8, 0x3ffff, false}, E4M3 = {3, 4, 0x7f, true},
-                    E5M2 = {2, 5, 0x7f, false};
+const struct format F16 = {10, 5, 0x7fff, false}, BF16 = {7, 8, 0x7fff, false}, F32 = {23, 8, 0x7fffffff, false},
+                    F64 = {52, 11, 0x7fffffffffffffff, false}, TF32 = {10, 8, 0x3ffff, false},
+                    E4M3 = {3, 4, 0x7f, true}, E5M2 = {2, 5, 0x7f, false};
 
 static u64 sign_bit(const struct format *f) { return 1ull << (f->mant + f->expo); }
 static int bias(const struct format *f) { return (1 << (f->expo - 1)) - 1; }
-static u64 inf_code(const struct format *f)
-{
-    return f->no_inf ? f->nan : ((1ull << f->expo) - 1) << f->mant;
-}
+static u64 inf_code(const struct format *f) { return f->no_inf ? f->nan : ((1ull << f->expo) - 1) << f->mant; }
 u64 infinity(const struct format *f, bool neg) { return inf_code(f) | (neg ? sign_bit(f) : 0); }
 u64 negated(const struct format *f, u64 bits) { return bits ^ sign_bit(f); }
 bool is_nan(const struct format *f, u64 bits)
@@ -29,8 +25,7 @@ u64 flush(const struct format *f, u64 bits)
 
 /* ---- long integers ---- */
 
-static void big_put(struct big *b, u64 v,
-                    int exponent) /* adds v * 2^exponent; places are distinct */
+static void big_put(struct big *b, u64 v, int exponent) /* adds v * 2^exponent; places are distinct */
 {
     unsigned at = (unsigned)(exponent + BIG_FRACTION), word = at / 64, shift = at % 64;
     b->w[word] |= v << shift;
@@ -96,10 +91,7 @@ struct value value_of(const struct format *f, u64 bits)
     struct value v = {.neg = bits & sign_bit(f)};
     u64 mag = bits & (sign_bit(f) - 1), mant;
     int exponent;
-    v.kind = is_nan(f, bits)      ? NOT_A_NUMBER
-             : mag == inf_code(f) ? INFINITE
-             : mag == 0           ? ZERO
-                                  : FINITE;
+    v.kind = is_nan(f, bits) ? NOT_A_NUMBER : mag == inf_code(f) ? INFINITE : mag == 0 ? ZERO : FINITE;
     if (v.kind == FINITE) {
         parts(f, bits, &mant, &exponent);
         v.big.neg = v.neg;
@@ -178,8 +170,7 @@ static u64 sum_of(const struct format *f, const struct value *a, const struct va
     y.neg = b->neg;
     big_add_signed(&s.big, &x, &y);
     s.neg = s.big.neg;
-    if (big_top(&s.big) <
-        0) /* an exact zero is +0, or -0 when rounding down, unless the signs agree */
+    if (big_top(&s.big) < 0) /* an exact zero is +0, or -0 when rounding down, unless the signs agree */
         s.neg = a->neg == b->neg ? a->neg : m == RM;
     return round_to(f, &s, m);
 }
@@ -190,10 +181,9 @@ u64 exact_add(const struct format *f, u64 a, u64 b, enum mode m)
 }
 static struct value product_of(const struct format *f, u64 a, u64 b)
 {
-    struct value x = value_of(f, a), y = value_of(f, b),
-                 p = {.kind = FINITE, .neg = x.neg != y.neg};
-    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER ||
-        (x.kind == INFINITE && y.kind == ZERO) || (x.kind == ZERO && y.kind == INFINITE)) {
+    struct value x = value_of(f, a), y = value_of(f, b), p = {.kind = FINITE, .neg = x.neg != y.neg};
+    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER || (x.kind == INFINITE && y.kind == ZERO) ||
+        (x.kind == ZERO && y.kind == INFINITE)) {
         p.kind = NOT_A_NUMBER;
     } else if (x.kind == INFINITE || y.kind == INFINITE) {
         p.kind = INFINITE;
@@ -223,10 +213,9 @@ u64 exact_fma(const struct format *f, u64 a, u64 b, u64 c, enum mode m)
 }
 u64 exact_div(const struct format *f, u64 a, u64 b, enum mode m)
 {
-    struct value x = value_of(f, a), y = value_of(f, b),
-                 q = {.kind = FINITE, .neg = x.neg != y.neg};
-    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER ||
-        (x.kind == INFINITE && y.kind == INFINITE) || (x.kind == ZERO && y.kind == ZERO))
+    struct value x = value_of(f, a), y = value_of(f, b), q = {.kind = FINITE, .neg = x.neg != y.neg};
+    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER || (x.kind == INFINITE && y.kind == INFINITE) ||
+        (x.kind == ZERO && y.kind == ZERO))
         return f->nan;
     if (x.kind == INFINITE || y.kind == ZERO)
         return infinity(f, q.neg);

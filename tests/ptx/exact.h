@@ -7,15 +7,26 @@
 
 enum mode { RN, RZ, RM, RP, RNA }; /* nearest even, to zero, down, up, nearest with ties away */
 
-struct format { unsigned mant, expo; u64 nan; bool no_inf; }; /* widths; the canonical NaN */
+struct format {
+    unsigned mant, expo;
+    u64 nan;
+    bool no_inf;
+}; /* widths; the canonical NaN */
 extern const struct format F16, BF16, F32, F64, TF32, E4M3, E5M2;
 
 /* A finite number: (-1)^neg * words * 2^-BIG_FRACTION. tiny: plus an amount below the last bit. */
 enum { BIG_WORDS = 76, BIG_FRACTION = 2400 };
-struct big { bool neg, tiny; u64 w[BIG_WORDS]; };
+struct big {
+    bool neg, tiny;
+    u64 w[BIG_WORDS];
+};
 
 enum kind { ZERO, FINITE, INFINITE, NOT_A_NUMBER };
-struct value { enum kind kind; bool neg; struct big big; };
+struct value {
+    enum kind kind;
+    bool neg;
+    struct big big;
+};
 
 struct value value_of(const struct format *f, u64 bits);
 struct value value_of_int(u64 magnitude, bool neg);

@@ -7,10 +7,7 @@
 
 /* p: rounding mode; q: bit 0 ftz, 1 sat, 2 f64 */
 static const struct format *format(const struct lane *x) { return x->q & 4 ? &F64 : &F32; }
-static u64 in(const struct lane *x, unsigned n)
-{
-    return x->q & 1 ? flush(format(x), x->s[n]) : x->s[n];
-}
+static u64 in(const struct lane *x, unsigned n) { return x->q & 1 ? flush(format(x), x->s[n]) : x->s[n]; }
 /* f32 with more exponents than it has: .ftz flushes what is below 2^-126 there, even where f32 itself would round it
  * up to that. ptxas folds constants so. */
 static const struct format WIDE = {23, 10, 0x1ffffffff, false};
@@ -31,8 +28,7 @@ static void r_add(struct lane *x) { out(x, exact_add(format(x), in(x, 0), in(x, 
 static void r_sub(struct lane *x)
 {
     u64 b = in(x, 1);
-    out(x,
-        exact_add(format(x), in(x, 0), is_nan(format(x), b) ? b : negated(format(x), b), MODE(x)));
+    out(x, exact_add(format(x), in(x, 0), is_nan(format(x), b) ? b : negated(format(x), b), MODE(x)));
 }
 static void r_mul(struct lane *x)
 {
@@ -54,8 +50,7 @@ static void r_div_approx(struct lane *x) /* beyond 2^126 the reciprocal is 0 */
 static void r_fma(struct lane *x)
 {
     const u64 a = in(x, 0), b = in(x, 1), c = in(x, 2);
-    out(x, flush_tiny(x, exact_fma(format(x), a, b, c, MODE(x)),
-                      exact_fma(&WIDE, wide(a), wide(b), wide(c), MODE(x))));
+    out(x, flush_tiny(x, exact_fma(format(x), a, b, c, MODE(x)), exact_fma(&WIDE, wide(a), wide(b), wide(c), MODE(x))));
 }
 static void r_sqrt(struct lane *x) { out(x, exact_sqrt(format(x), in(x, 0), MODE(x))); }
 static void r_rcp(struct lane *x) /* with .ftz what is too small is flushed before it is rounded */
@@ -84,10 +79,7 @@ static u64 top_bit(const struct lane *x) { return x->q & 4 ? 1ull << 63 : 1ull <
 static void sign_out(struct lane *x, u64 r) { x->d[0] = x->q & 1 ? flush(format(x), r) : r; }
 static void r_neg(struct lane *x) { sign_out(x, x->s[0] ^ top_bit(x)); }
 static void r_abs(struct lane *x) { sign_out(x, x->s[0] & ~top_bit(x)); }
-static void r_copysign(struct lane *x)
-{
-    x->d[0] = (x->s[0] & top_bit(x)) | (x->s[1] & ~top_bit(x));
-}
+static void r_copysign(struct lane *x) { x->d[0] = (x->s[0] & top_bit(x)) | (x->s[1] & ~top_bit(x)); }
 
 /* min and max; p: bit 0 max, 1 NaN, 2 xorsign.abs; q as above. Numbers order as sign-magnitude. */
 static s64 order(const struct lane *x, u64 v)
@@ -114,18 +106,20 @@ static void r_minmax(struct lane *x)
 
 int main(void)
 {
-    static const struct { const char *name, *sig32, *sig64; insn_ref *ref; bool sat; } ops[] = {
-        {"add", "f:ff", "F:FF", r_add, true}, {"sub", "f:ff", "F:FF", r_sub, true},
-        {"mul", "f:ff", "F:FF", r_mul, true}, {"div", "f:ff", "F:FF", r_div, false},
-        {"fma", "f:fff", "F:FFF", r_fma, true}, {"mad", "f:fff", "F:FFF", r_fma, true},
-        {"rcp", "f:f", "F:F", r_rcp, false}, {"sqrt", "f:f", "F:F", r_sqrt, false}
-    };
+    static const struct {
+        const char *name, *sig32, *sig64;
+        insn_ref *ref;
+        bool sat;
+    } ops[] = {{"add", "f:ff", "F:FF", r_add, true},   {"sub", "f:ff", "F:FF", r_sub, true},
+               {"mul", "f:ff", "F:FF", r_mul, true},   {"div", "f:ff", "F:FF", r_div, false},
+               {"fma", "f:fff", "F:FFF", r_fma, true}, {"mad", "f:fff", "F:FFF", r_fma, true},
+               {"rcp", "f:f", "F:F", r_rcp, false},    {"sqrt", "f:f", "F:F", r_sqrt, false}};
     static const char *const mode[] = {".rn", ".rz", ".rm", ".rp"};
     for (unsigned n = 0; n < sizeof ops / sizeof ops[0]; n++) {
         for (long m = 0; m < 4; m++) {
             for (long q = 0; q < (ops[n].sat ? 4 : 2); q++)
-                insn_check(ops[n].sig32, ops[n].ref, m, q, "%s%s%s%s.f32", ops[n].name, mode[m],
-                           q & 1 ? ".ftz" : "", q & 2 ? ".sat" : "");
+                insn_check(ops[n].sig32, ops[n].ref, m, q, "%s%s%s%s.f32", ops[n].name, mode[m], q & 1 ? ".ftz" : "",
+                           q & 2 ? ".sat" : "");
             insn_check(ops[n].sig64, ops[n].ref, m, 4, "%s%s.f64", ops[n].name, mode[m]);
         }
     }
@@ -148,8 +142,8 @@ int main(void)
     static const char *const minmax[] = {"min", "max"};
     for (long p = 0; p < 8; p++)
         for (long q = 0; q < 2; q++)
-            insn_check("f:ff", r_minmax, p, q, "%s%s%s%s.f32", minmax[p & 1], q ? ".ftz" : "",
-                       p & 2 ? ".NaN" : "", p & 4 ? ".xorsign.abs" : "");
+            insn_check("f:ff", r_minmax, p, q, "%s%s%s%s.f32", minmax[p & 1], q ? ".ftz" : "", p & 2 ? ".NaN" : "",
+                       p & 4 ? ".xorsign.abs" : "");
     for (long p = 0; p < 2; p++)
         insn_check("F:FF", r_minmax, p, 4, "%s.f64", minmax[p]);
     for (long q = 0; q < 2; q++) {

@@ -66,15 +66,16 @@ static void check(const char *name, enum op op, unsigned nsrc, long q, const cha
     /* signs keep payloads: integers there */
     char d = op == NEG || op == ABS ? (q & PAIR ? 'r' : 'h') : r;
     snprintf(sig, sizeof sig, "%c:%c%c%c", d, r, nsrc > 1 ? r : 0, nsrc > 2 ? r : 0);
-    insn_check(sig, r_half, op, q, "%s%s%s%s%s%s.%s", name, q & FTZ ? ".ftz" : "",
-               q & SAT ? ".sat" : "", q & RELU ? ".relu" : "", q & NANS ? ".NaN" : "",
-               q & XORSIGN ? ".xorsign.abs" : "", type);
+    insn_check(sig, r_half, op, q, "%s%s%s%s%s%s.%s", name, q & FTZ ? ".ftz" : "", q & SAT ? ".sat" : "",
+               q & RELU ? ".relu" : "", q & NANS ? ".NaN" : "", q & XORSIGN ? ".xorsign.abs" : "", type);
 }
 
 int main(void)
 {
-    static const struct { const char *name; long q; } types[] = {
-        {"f16", 0}, {"f16x2", PAIR}, {"bf16", IS_BF16}, {"bf16x2", IS_BF16 | PAIR}};
+    static const struct {
+        const char *name;
+        long q;
+    } types[] = {{"f16", 0}, {"f16x2", PAIR}, {"bf16", IS_BF16}, {"bf16x2", IS_BF16 | PAIR}};
     for (unsigned n = 0; n < 4; n++) {
         const char *t = types[n].name;
         const long base = types[n].q;

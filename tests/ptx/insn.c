@@ -9,7 +9,10 @@ enum { ROW_BYTES = 512, NSLOT = 9, MAXSRC = 4 };
 enum { SLOT_D = 1, SLOT_A, SLOT_B, SLOT_C, SLOT_E, SLOT_D1, SLOT_D2, SLOT_D3 };
 
 static _Alignas(64) uint8_t regs[NSLOT * ROW_BYTES], before[NSLOT * ROW_BYTES];
-static struct { struct t0_lanes lanes; uint8_t rest[4096]; } warp = {.lanes = {.regs = regs}};
+static struct {
+    struct t0_lanes lanes;
+    uint8_t rest[4096];
+} warp = {.lanes = {.regs = regs}};
 static t0_handler *tables[3][LIR_NOPS];
 static int levels[3], nlevel;
 static unsigned passed, failed;
@@ -22,10 +25,31 @@ u64 test_random(void)
     state ^= state << 17;
     return state * 0x2545f4914f6cdd1dull;
 }
-float bits_f32(u64 u) { u32 v = (u32)u; float x; memcpy(&x, &v, 4); return x; }
-double bits_f64(u64 u) { double x; memcpy(&x, &u, 8); return x; }
-u32 f32_u(float x) { u32 u; memcpy(&u, &x, 4); return u; }
-u64 f64_u(double x) { u64 u; memcpy(&u, &x, 8); return u; }
+float bits_f32(u64 u)
+{
+    u32 v = (u32)u;
+    float x;
+    memcpy(&x, &v, 4);
+    return x;
+}
+double bits_f64(u64 u)
+{
+    double x;
+    memcpy(&x, &u, 8);
+    return x;
+}
+u32 f32_u(float x)
+{
+    u32 u;
+    memcpy(&u, &x, 4);
+    return u;
+}
+u64 f64_u(double x)
+{
+    u64 u;
+    memcpy(&u, &x, 8);
+    return u;
+}
 
 /* ---- inputs ---- */
 
@@ -37,36 +61,62 @@ static const u64 edge_int[] = {
 };
 // clang-format on
 static const u32 edge_f32[] = {
-    0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
-    0x00800001, 0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x3f000000, 0xbf000000, 0x3fc00000,
-    0x40200000, 0xc0200000, 0x40600000, 0x4b000000, 0x4b000001, 0x4b7fffff, 0x4f000000, 0xcf000000,
-    0xcf000001, 0x4f7fffff, 0x4f800000, 0x5f000000, 0xdf000000, 0x5f7fffff, 0x5f800000, 0x477fe000,
-    0x7e800000, 0x7e800001, 0xfe800001, 0x3f7ffffe, 0x3f7ff4ae, 0x008005a9, 0x1a000000, 0x9a000000, 0x99b504f4,
-    0x477ff000, 0x477fefff, 0x33000000, 0x33000001, 0x38800000, 0x387fffff, 0x43e00000, 0x43e80000,
-    0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x7fffffff
-};
-static const u64 edge_f64[] = {
-    0, 1ull << 63, 1, 0x800fffffffffffffull, 0x0010000000000000ull, 0x8010000000000001ull,
-    0x3ff0000000000000ull, 0xbff0000000000000ull, 0x3fefffffffffffffull, 0x3fe0000000000000ull,
-    0xbfe0000000000000ull, 0x3ff8000000000000ull, 0x4004000000000000ull, 0xc004000000000000ull,
-    0x41dfffffffc00000ull, 0x41e0000000000000ull, 0xc1e0000000000000ull, 0xc1e0000000200000ull,
-    0x41efffffffe00000ull, 0x41f0000000000000ull, 0x43dfffffffffffffull, 0x43e0000000000000ull,
-    0xc3e0000000000000ull, 0x43efffffffffffffull, 0x43f0000000000000ull, 0x380fffffc0000000ull,
-    0x3690000000000000ull, 0x36a0000000000000ull, 0x47efffffe0000000ull, 0x47effffff0000000ull,
-    0x40effc0000000000ull, 0x40effe0000000000ull, 0x7fefffffffffffffull, 0xffefffffffffffffull,
-    0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000000ull, 0xfff0000000000001ull,
-    0x380fffffe0000000ull, 0xb80fffffe0000001ull, 0x380fffffefffffffull, 0x380ffffff0000000ull, 0x380fffffffffffffull
-};
-static const u32 edge_f16[] = {
-    0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x8400, 0x0401, 0x3c00,
-    0xbc00, 0x3bff, 0x3c01, 0x3800, 0x3e00, 0x4100, 0x6400, 0x7bff, 0xfbff,
-    0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x7c01, 0x7fff, 0x5bff, 0x2400, 0xd800
-};
-static const u32 edge_bf16[] = {
-    0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x8080, 0x3f80, 0xbf80,
-    0x3f7f, 0x3f81, 0x3f00, 0x3fc0, 0x4020, 0x4300, 0x4f00, 0xcf00, 0x5f00,
-    0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x7f81, 0x7fff
-};
+    0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x00800001,
+    0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000, 0xc0200000,
+    0x40600000, 0x4b000000, 0x4b000001, 0x4b7fffff, 0x4f000000, 0xcf000000, 0xcf000001, 0x4f7fffff, 0x4f800000,
+    0x5f000000, 0xdf000000, 0x5f7fffff, 0x5f800000, 0x477fe000, 0x7e800000, 0x7e800001, 0xfe800001, 0x3f7ffffe,
+    0x3f7ff4ae, 0x008005a9, 0x1a000000, 0x9a000000, 0x99b504f4, 0x477ff000, 0x477fefff, 0x33000000, 0x33000001,
+    0x38800000, 0x387fffff, 0x43e00000, 0x43e80000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
+    0xffc00001, 0x7f800001, 0x7fffffff};
+static const u64 edge_f64[] = {0,
+                               1ull << 63,
+                               1,
+                               0x800fffffffffffffull,
+                               0x0010000000000000ull,
+                               0x8010000000000001ull,
+                               0x3ff0000000000000ull,
+                               0xbff0000000000000ull,
+                               0x3fefffffffffffffull,
+                               0x3fe0000000000000ull,
+                               0xbfe0000000000000ull,
+                               0x3ff8000000000000ull,
+                               0x4004000000000000ull,
+                               0xc004000000000000ull,
+                               0x41dfffffffc00000ull,
+                               0x41e0000000000000ull,
+                               0xc1e0000000000000ull,
+                               0xc1e0000000200000ull,
+                               0x41efffffffe00000ull,
+                               0x41f0000000000000ull,
+                               0x43dfffffffffffffull,
+                               0x43e0000000000000ull,
+                               0xc3e0000000000000ull,
+                               0x43efffffffffffffull,
+                               0x43f0000000000000ull,
+                               0x380fffffc0000000ull,
+                               0x3690000000000000ull,
+                               0x36a0000000000000ull,
+                               0x47efffffe0000000ull,
+                               0x47effffff0000000ull,
+                               0x40effc0000000000ull,
+                               0x40effe0000000000ull,
+                               0x7fefffffffffffffull,
+                               0xffefffffffffffffull,
+                               0x7ff0000000000000ull,
+                               0xfff0000000000000ull,
+                               0x7ff8000000000000ull,
+                               0xfff0000000000001ull,
+                               0x380fffffe0000000ull,
+                               0xb80fffffe0000001ull,
+                               0x380fffffefffffffull,
+                               0x380ffffff0000000ull,
+                               0x380fffffffffffffull};
+static const u32 edge_f16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x8400, 0x0401, 0x3c00,
+                               0xbc00, 0x3bff, 0x3c01, 0x3800, 0x3e00, 0x4100, 0x6400, 0x7bff, 0xfbff,
+                               0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x7c01, 0x7fff, 0x5bff, 0x2400, 0xd800};
+static const u32 edge_bf16[] = {0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x8080, 0x3f80, 0xbf80,
+                                0x3f7f, 0x3f81, 0x3f00, 0x3fc0, 0x4020, 0x4300, 0x4f00, 0xcf00, 0x5f00,
+                                0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x7f81, 0x7fff};
 #define COUNT(t) (sizeof(t) / sizeof(t)[0])
 
 /* Number of edge cases of an operand class; `n` below it gives one, above it a random value. */
@@ -75,8 +125,10 @@ static unsigned edges(char c)
     switch (c) {
     case 'f': return COUNT(edge_f32);
     case 'F': return COUNT(edge_f64);
-    case 'e': case 'E': return COUNT(edge_f16);
-    case 'g': case 'G': return COUNT(edge_bf16);
+    case 'e':
+    case 'E': return COUNT(edge_f16);
+    case 'g':
+    case 'G': return COUNT(edge_bf16);
     case 'p': return 2;
     case 's': return 72;
     case 'k': return 40;
@@ -101,8 +153,10 @@ static u64 random_value(char c)
         return (u & 0x801fffffffffffffull) + ((u >> 33) % 80 + 983) * (1ull << 52);
     case 's': return u % 80;
     case 'k': return kind ? u % 40 : u;
-    case 'e': case 'g': case 'E': case 'G':
-        return u;
+    case 'e':
+    case 'g':
+    case 'E':
+    case 'G': return u;
     default: /* integers of every magnitude */
         return kind == 0 ? u : kind == 1 ? u >> (u & 63) : (u64)((s64)u >> (u & 63));
     }
@@ -118,7 +172,9 @@ static u64 value(char c, unsigned n)
     case 'g': return edge_bf16[n];
     case 'E': return edge_f16[n] | (u32)edge_f16[test_random() % COUNT(edge_f16)] << 16;
     case 'G': return edge_bf16[n] | (u32)edge_bf16[test_random() % COUNT(edge_bf16)] << 16;
-    case 'p': case 's': case 'k': return n;
+    case 'p':
+    case 's':
+    case 'k': return n;
     default: return edge_int[n];
     }
 }
@@ -126,8 +182,11 @@ static u64 width_mask(char c)
 {
     switch (c) {
     case 'p': return 1;
-    case 'h': case 'e': case 'g': return 0xffff;
-    case 'd': case 'F': return ~0ull;
+    case 'h':
+    case 'e':
+    case 'g': return 0xffff;
+    case 'd':
+    case 'F': return ~0ull;
     default: return 0xffffffff;
     }
 }
@@ -136,10 +195,7 @@ static bool is_narrow(char c) { return width_mask(c) == 0xffff; }
 
 /* ---- text to instruction ---- */
 
-static const char *reg_class(char c)
-{
-    return c == 'p' ? "p" : is_wide(c) ? "rd" : is_narrow(c) ? "rs" : "r";
-}
+static const char *reg_class(char c) { return c == 'p' ? "p" : is_wide(c) ? "rd" : is_narrow(c) ? "rs" : "r"; }
 
 /* The instruction's PTX text: `text` with $x replaced, or an opcode with its operands appended. */
 static void compose(char *out, size_t size, const char *text, const char *dst, const char *src)
@@ -149,8 +205,7 @@ static void compose(char *out, size_t size, const char *text, const char *dst, c
     if (!strchr(text, '$')) {
         n = (size_t)snprintf(out, size, "%s ", text);
         for (unsigned k = 0; dst[k]; k++)
-            n += (size_t)snprintf(out + n, size - n, "%s%%%s%u", k ? "|" : "", reg_class(dst[k]),
-                                  k);
+            n += (size_t)snprintf(out + n, size - n, "%s%%%s%u", k ? "|" : "", reg_class(dst[k]), k);
         for (unsigned k = 0; src[k]; k++)
             n += (size_t)snprintf(out + n, size - n, ", %%%s%u", reg_class(src[k]), 10 + k);
         return;
@@ -159,11 +214,9 @@ static void compose(char *out, size_t size, const char *text, const char *dst, c
         const char *d = text[0] == '$' ? strchr(dname, text[1]) : NULL;
         const char *s = text[0] == '$' ? strchr(sname, text[1]) : NULL;
         if (d)
-            n += (size_t)snprintf(out + n, size - n, "%%%s%u", reg_class(dst[d - dname]),
-                                  (unsigned)(d - dname));
+            n += (size_t)snprintf(out + n, size - n, "%%%s%u", reg_class(dst[d - dname]), (unsigned)(d - dname));
         else if (s)
-            n += (size_t)snprintf(out + n, size - n, "%%%s%u", reg_class(src[s - sname]),
-                                  10 + (unsigned)(s - sname));
+            n += (size_t)snprintf(out + n, size - n, "%%%s%u", reg_class(src[s - sname]), 10 + (unsigned)(s - sname));
         else
             out[n++] = *text;
         text += d || s;
@@ -179,7 +232,8 @@ static bool select_text(const char *text, struct lir_insn *insn, char *why, size
     snprintf(module, sizeof module,
              ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
              ".reg .pred %%p<20>;\n.reg .b16 %%rs<20>;\n.reg .b32 %%r<20>;\n.reg .b64 %%rd<20>;\n"
-             "%s;\nret;\n}\n", text);
+             "%s;\nret;\n}\n",
+             text);
     struct ptx_module *m = ptx_module_open(module, strlen(module), &diag);
     bool ok = m && ptx_func_parse(&m->func[0], &diag) == 0;
     if (!ok) {
@@ -299,16 +353,14 @@ static bool run_once(struct run *r, u32 mask, int alias)
                     continue;
                 printf("not ok %s: level %d lane %u%s: result %u = %#llx, not %#llx; "
                        "sources %#llx %#llx %#llx %#llx\n",
-                       r->text, levels[v], l, active ? "" : " (inactive)", k,
-                       (unsigned long long)got, (unsigned long long)w,
-                       (unsigned long long)want[l].s[0], (unsigned long long)want[l].s[1],
+                       r->text, levels[v], l, active ? "" : " (inactive)", k, (unsigned long long)got,
+                       (unsigned long long)w, (unsigned long long)want[l].s[0], (unsigned long long)want[l].s[1],
                        (unsigned long long)want[l].s[2], (unsigned long long)want[l].s[3]);
                 return false;
             }
         }
         if (warp.lanes.carry != carry_want) {
-            printf("not ok %s: level %d: carry %#x, not %#x\n", r->text, levels[v],
-                   warp.lanes.carry, carry_want);
+            printf("not ok %s: level %d: carry %#x, not %#x\n", r->text, levels[v], warp.lanes.carry, carry_want);
             return false;
         }
     }
@@ -323,31 +375,40 @@ static size_t load_text(char *out, size_t size, char c, unsigned k)
 {
     const char *r = reg_class(c);
     if (c == 'p')
-        return (size_t)snprintf(out, size, "ld.global.u32 %%r25, [%%rd30+%u];\n"
-                                           "setp.ne.u32 %%p%u, %%r25, 0;\n", 8 * k, 10 + k);
+        return (size_t)snprintf(out, size,
+                                "ld.global.u32 %%r25, [%%rd30+%u];\n"
+                                "setp.ne.u32 %%p%u, %%r25, 0;\n",
+                                8 * k, 10 + k);
     return (size_t)snprintf(out, size, "ld.global.b%u %%%s%u, [%%rd30+%u];\n",
-                            is_wide(c) ? 64 : is_narrow(c) ? 16 : 32, r, 10 + k, 8 * k);
+                            is_wide(c)     ? 64
+                            : is_narrow(c) ? 16
+                                           : 32,
+                            r, 10 + k, 8 * k);
 }
 static size_t store_text(char *out, size_t size, char c, unsigned k)
 {
     if (c == 'p')
-        return (size_t)snprintf(out, size, "selp.u32 %%r25, 1, 0, %%p%u;\n"
-                                           "st.global.u32 [%%rd31+%u], %%r25;\n", k, 8 * k);
+        return (size_t)snprintf(out, size,
+                                "selp.u32 %%r25, 1, 0, %%p%u;\n"
+                                "st.global.u32 [%%rd31+%u], %%r25;\n",
+                                k, 8 * k);
     return (size_t)snprintf(out, size, "st.global.b%u [%%rd31+%u], %%%s%u;\n",
-                            is_wide(c) ? 64 : is_narrow(c) ? 16 : 32, 8 * k, reg_class(c), k);
+                            is_wide(c)     ? 64
+                            : is_narrow(c) ? 16
+                                           : 32,
+                            8 * k, reg_class(c), k);
 }
 static void kernel_text(char *out, size_t size, const struct run *r, bool guard)
 {
-    size_t n = (size_t)snprintf(
-        out, size,
-        ".version 8.5\n.target sm_90\n.address_size 64\n"
-        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
-        ".reg .pred %%p<40>;\n.reg .b16 %%rs<40>;\n.reg .b32 %%r<40>;\n.reg .b64 %%rd<40>;\n"
-        "mov.u32 %%r30, %%tid.x;\nmul.wide.u32 %%rd32, %%r30, %u;\n"
-        "ld.param.u64 %%rd30, [in];\nld.param.u64 %%rd31, [out];\n"
-        "add.u64 %%rd30, %%rd30, %%rd32;\nadd.u64 %%rd31, %%rd31, %%rd32;\n"
-        "ld.global.u32 %%r31, [%%rd30+%u];\nsetp.ne.u32 %%p30, %%r31, 0;\n",
-        RECORD, AT_GUARD);
+    size_t n = (size_t)snprintf(out, size,
+                                ".version 8.5\n.target sm_90\n.address_size 64\n"
+                                ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+                                ".reg .pred %%p<40>;\n.reg .b16 %%rs<40>;\n.reg .b32 %%r<40>;\n.reg .b64 %%rd<40>;\n"
+                                "mov.u32 %%r30, %%tid.x;\nmul.wide.u32 %%rd32, %%r30, %u;\n"
+                                "ld.param.u64 %%rd30, [in];\nld.param.u64 %%rd31, [out];\n"
+                                "add.u64 %%rd30, %%rd30, %%rd32;\nadd.u64 %%rd31, %%rd31, %%rd32;\n"
+                                "ld.global.u32 %%r31, [%%rd30+%u];\nsetp.ne.u32 %%p30, %%r31, 0;\n",
+                                RECORD, AT_GUARD);
     for (unsigned k = 0; r->src[k]; k++)
         n += load_text(out + n, size - n, r->src[k], k);
     for (unsigned k = 0; r->dst[k]; k++) /* what lanes without the guard keep */
@@ -369,7 +430,12 @@ static void kernel_text(char *out, size_t size, const struct run *r, bool guard)
     snprintf(out + n, size - n, "ret;\n}\n");
 }
 static void record_put(uint8_t *at, u64 v) { memcpy(at, &v, 8); }
-static u64 record_get(const uint8_t *at) { u64 v; memcpy(&v, at, 8); return v; }
+static u64 record_get(const uint8_t *at)
+{
+    u64 v;
+    memcpy(&v, at, 8);
+    return v;
+}
 
 static bool run_kernel(struct run *r)
 {
@@ -378,7 +444,9 @@ static bool run_kernel(struct run *r)
     char text[4096];
     const bool guard = turn++ & 1;
     struct lane want[THREADS];
-    const struct { uint8_t *in, *out; } params = {in, out};
+    const struct {
+        uint8_t *in, *out;
+    } params = {in, out};
     memset(out, 0, sizeof out);
     for (unsigned t = 0; t < THREADS; t++) {
         struct lane *x = &want[t];
@@ -416,8 +484,8 @@ static bool run_kernel(struct run *r)
             if (same(r->dst[k], want[t].d[k], got))
                 continue;
             printf("not ok %s%s: thread %u of a kernel: result %u = %#llx, not %#llx; "
-                   "sources %#llx %#llx\n", guard ? "@%p30 " : "", r->text, t, k,
-                   (unsigned long long)got, (unsigned long long)want[t].d[k],
+                   "sources %#llx %#llx\n",
+                   guard ? "@%p30 " : "", r->text, t, k, (unsigned long long)got, (unsigned long long)want[t].d[k],
                    (unsigned long long)want[t].s[0], (unsigned long long)want[t].s[1]);
             return false;
         }
@@ -480,7 +548,6 @@ void insn_check(const char *sig, insn_ref *ref, long p, long q, const char *text
 
 int insn_done(void)
 {
-    printf("# %u instruction forms right, %u wrong, CPU level %d\n", passed, failed,
-           t0_alu_level());
+    printf("# %u instruction forms right, %u wrong, CPU level %d\n", passed, failed, t0_alu_level());
     return failed || !passed ? 1 : 0;
 }

@@ -17,10 +17,10 @@ typedef uint64_t u64;
 typedef int64_t s64;
 
 struct lane {
-    u64 s[4];     /* sources, as bits, truncated to their width */
-    u64 d[4];     /* results that the reference fills in */
-    bool carry;   /* .cc: in and out */
-    long p, q;    /* what the caller of insn_check passed */
+    u64 s[4];   /* sources, as bits, truncated to their width */
+    u64 d[4];   /* results that the reference fills in */
+    bool carry; /* .cc: in and out */
+    long p, q;  /* what the caller of insn_check passed */
 };
 typedef void insn_ref(struct lane *x);
 

@@ -31,16 +31,19 @@ static void r_addsat(struct lane *x) { x->d[0] = (u64)clamp32(num(x, 0) + num(x,
 static void r_subsat(struct lane *x) { x->d[0] = (u64)clamp32(num(x, 0) - num(x, 1)); }
 static void r_neg(struct lane *x) { x->d[0] = (u64)-num(x, 0); }
 static void r_abs(struct lane *x) { x->d[0] = (u64)magnitude(num(x, 0)); }
-static void r_min(struct lane *x) {
-    x->d[0] = (u64)(num(x, 0) < num(x, 1) ? num(x, 0) : num(x, 1));
+static void r_min(struct lane *x) { x->d[0] = (u64)(num(x, 0) < num(x, 1) ? num(x, 0) : num(x, 1)); }
+static void r_max(struct lane *x) { x->d[0] = (u64)(num(x, 0) > num(x, 1) ? num(x, 0) : num(x, 1)); }
+static void r_min_relu(struct lane *x)
+{
+    r_min(x);
+    x->d[0] = (s32)x->d[0] < 0 ? 0 : x->d[0];
 }
-static void r_max(struct lane *x) {
-    x->d[0] = (u64)(num(x, 0) > num(x, 1) ? num(x, 0) : num(x, 1));
+static void r_max_relu(struct lane *x)
+{
+    r_max(x);
+    x->d[0] = (s32)x->d[0] < 0 ? 0 : x->d[0];
 }
-static void r_min_relu(struct lane *x) { r_min(x); x->d[0] = (s32)x->d[0] < 0 ? 0 : x->d[0]; }
-static void r_max_relu(struct lane *x) { r_max(x); x->d[0] = (s32)x->d[0] < 0 ? 0 : x->d[0]; }
-static s128
-product(const struct lane *x) /* of two 64-bit unsigned numbers it wraps into the sign */
+static s128 product(const struct lane *x) /* of two 64-bit unsigned numbers it wraps into the sign */
 {
     return (s128)((u128)num(x, 0) * (u128)num(x, 1));
 }
@@ -63,8 +66,16 @@ static s128 num24(const struct lane *x, unsigned n)
 }
 static void r_mul24_lo(struct lane *x) { x->d[0] = (u64)(num24(x, 0) * num24(x, 1)); }
 static void r_mul24_hi(struct lane *x) { x->d[0] = (u64)((num24(x, 0) * num24(x, 1)) >> 16); }
-static void r_mad24_lo(struct lane *x) { r_mul24_lo(x); x->d[0] += x->s[2]; }
-static void r_mad24_hi(struct lane *x) { r_mul24_hi(x); x->d[0] += x->s[2]; }
+static void r_mad24_lo(struct lane *x)
+{
+    r_mul24_lo(x);
+    x->d[0] += x->s[2];
+}
+static void r_mad24_hi(struct lane *x)
+{
+    r_mul24_hi(x);
+    x->d[0] += x->s[2];
+}
 static void r_mad24_hi_sat(struct lane *x)
 {
     r_mul24_hi(x);
@@ -72,13 +83,8 @@ static void r_mad24_hi_sat(struct lane *x)
 }
 static void r_sad(struct lane *x) { x->d[0] = (u64)(num(x, 2) + magnitude(num(x, 0) - num(x, 1))); }
 /* unspecified for 0 in PTX; what we promise is all ones and no trap */
-static void r_div(struct lane *x) {
-    x->d[0] = num(x, 1) == 0 ? ~0ull : (u64)(num(x, 0) / num(x, 1));
-}
-static void r_rem(struct lane *x)
-{
-    x->d[0] = num(x, 1) == 0 ? x->s[0] : (u64)(num(x, 0) % num(x, 1));
-}
+static void r_div(struct lane *x) { x->d[0] = num(x, 1) == 0 ? ~0ull : (u64)(num(x, 0) / num(x, 1)); }
+static void r_rem(struct lane *x) { x->d[0] = num(x, 1) == 0 ? x->s[0] : (u64)(num(x, 0) % num(x, 1)); }
 
 /* q: bit 0 = reads the carry, bit 1 = writes it */
 static void with_carry(struct lane *x, u128 sum)
@@ -87,10 +93,7 @@ static void with_carry(struct lane *x, u128 sum)
     if (x->q & 2)
         x->carry = (sum >> bits_of(x)) & 1;
 }
-static u128 raw(const struct lane *x, unsigned n)
-{
-    return bits_of(x) == 64 ? x->s[n] : (u32)x->s[n];
-}
+static u128 raw(const struct lane *x, unsigned n) { return bits_of(x) == 64 ? x->s[n] : (u32)x->s[n]; }
 static unsigned carry_in(const struct lane *x) { return x->q & 1 ? x->carry : 0; }
 static u64 trim(const struct lane *x, u64 v) { return bits_of(x) == 64 ? v : (u32)v; }
 static void r_addx(struct lane *x) { with_carry(x, raw(x, 0) + raw(x, 1) + carry_in(x)); }
@@ -98,12 +101,8 @@ static void r_subx(struct lane *x) /* a + ~b + 1: the carry is set where nothing
 {
     with_carry(x, raw(x, 0) + trim(x, ~x->s[1]) + (x->q & 1 ? x->carry : 1));
 }
-static void r_madx_lo(struct lane *x) {
-    with_carry(x, (u128)trim(x, (u64)product(x)) + raw(x, 2) + carry_in(x));
-}
-static void r_madx_hi(struct lane *x) {
-    with_carry(x, (u128)trim(x, high(x)) + raw(x, 2) + carry_in(x));
-}
+static void r_madx_lo(struct lane *x) { with_carry(x, (u128)trim(x, (u64)product(x)) + raw(x, 2) + carry_in(x)); }
+static void r_madx_hi(struct lane *x) { with_carry(x, (u128)trim(x, high(x)) + raw(x, 2) + carry_in(x)); }
 
 static s64 lane_part(u64 v, unsigned n, unsigned bits, bool is_signed)
 {
@@ -122,8 +121,7 @@ static void r_dp2a(struct lane *x)
 {
     s64 sum = (s64)x->s[2];
     for (unsigned n = 0; n < 2; n++)
-        sum += lane_part(x->s[0], n, 16, x->p & 1) *
-               lane_part(x->s[1], n + (x->p & 4 ? 2 : 0), 8, x->p & 2);
+        sum += lane_part(x->s[0], n, 16, x->p & 1) * lane_part(x->s[1], n + (x->p & 4 ? 2 : 0), 8, x->p & 2);
     x->d[0] = (u64)sum;
 }
 
@@ -161,8 +159,7 @@ static void r_video(struct lane *x)
     const long second = x->q >> 4 & 3;
     u32 sum = (u32)x->s[2], merged = 0;
     for (unsigned n = 0; n < parts; n++) {
-        s64 t = video_op(x->p, lane_part(x->s[0], n, bits, x->q & 2),
-                         lane_part(x->s[1], n, bits, x->q & 4));
+        s64 t = video_op(x->p, lane_part(x->s[0], n, bits, x->q & 2), lane_part(x->s[1], n, bits, x->q & 4));
         if (sat)
             t = (s64)clamp(t, dsigned ? -(1ll << (bits - 1)) : 0,
                            dsigned ? (1ll << (bits - 1)) - 1 : (1ll << bits) - 1);
@@ -179,10 +176,12 @@ static void r_video(struct lane *x)
     }
 }
 
-static const struct { const char *name; long p; char reg; } types[] = {
-    {"u16", 16, 'h'}, {"s16", -16, 'h'}, {"u32", 32, 'r'}, {"s32", -32, 'r'}, {"u64", 64, 'd'},
-    {"s64", -64, 'd'}
-};
+static const struct {
+    const char *name;
+    long p;
+    char reg;
+} types[] = {{"u16", 16, 'h'},  {"s16", -16, 'h'}, {"u32", 32, 'r'},
+             {"s32", -32, 'r'}, {"u64", 64, 'd'},  {"s64", -64, 'd'}};
 
 static const char *regs(char d, char s, unsigned n, char c)
 {
@@ -273,16 +272,15 @@ static void dots_and_video(void)
     }
     for (long op = 0; op < 6; op++)
         for (long q = 0; q < 16; q++) {
-            const char *d = q & 1 ? "s32" : "u32", *a = q & 2 ? "s32" : "u32",
-                       *b = q & 4 ? "s32" : "u32";
+            const char *d = q & 1 ? "s32" : "u32", *a = q & 2 ? "s32" : "u32", *b = q & 4 ? "s32" : "u32";
             const char *sat = q & 8 ? ".sat" : "";
             for (long s = 0; op != 2 && s < 4; s++)
-                insn_check(s ? "r:rrr" : "r:rr", r_video, op, q | s << 4 | 1 << 8,
-                           "%s.%s.%s.%s%s%s", name[op], d, a, b, sat, second[s]);
+                insn_check(s ? "r:rrr" : "r:rr", r_video, op, q | s << 4 | 1 << 8, "%s.%s.%s.%s%s%s", name[op], d, a, b,
+                           sat, second[s]);
             for (int parts = 2; parts <= 4; parts += 2)
                 for (long s = 0; s < 2; s++)
-                    insn_check("r:rrr", r_video, op, q | s << 4 | (long)parts << 8,
-                               "%s%d.%s.%s.%s%s%s", name[op], parts, d, a, b, sat, second[s]);
+                    insn_check("r:rrr", r_video, op, q | s << 4 | (long)parts << 8, "%s%d.%s.%s.%s%s%s", name[op],
+                               parts, d, a, b, sat, second[s]);
         }
     for (long s = 0; s < 4; s++) {
         const char *const sig = s ? "r:rsr" : "r:rs";

@@ -13,18 +13,16 @@ enum { THREADS = 64 };
     "add.u64 %rd2, %rd2, %rd0; ld.global.v2.u64 {%rd3, %rd4}, [%rd1];\ncvt.u32.u64 %r1, %rd3;\n"
 #define TAIL "st.global.v2.u64 [%rd2], {%rd5, %rd6};\nret;\n}\n"
 
-struct pair { uint64_t lo, hi; };
+struct pair {
+    uint64_t lo, hi;
+};
 
 static struct pair swapped(struct pair x) { return (struct pair){x.hi, x.lo}; }
-static struct pair odd_swapped(struct pair x)
-{
-    return x.lo & 1 ? swapped(x) : (struct pair){7, 9};
-}
+static struct pair odd_swapped(struct pair x) { return x.lo & 1 ? swapped(x) : (struct pair){7, 9}; }
 static struct pair bytes(struct pair x)
 {
     uint32_t v = (uint32_t)x.lo;
-    return (struct pair){(v & 0xff) << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24,
-                         v & 0xffff};
+    return (struct pair){(v & 0xff) << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24, v & 0xffff};
 }
 static struct pair extended(struct pair x)
 {
@@ -56,7 +54,9 @@ static const struct { const char *name, *text; struct pair (*want)(struct pair);
 static void run_case(unsigned n)
 {
     struct pair in[THREADS], out[THREADS] = {{0, 0}};
-    const struct { void *in, *out; } params = {in, out};
+    const struct {
+        void *in, *out;
+    } params = {in, out};
     for (unsigned t = 0; t < THREADS; t++)
         in[t] = (struct pair){0x9e3779b97f4a7c15ull * (t + 1), 0xc2b2ae3d27d4eb4full * (t + 3)};
     bool good = t0t_once(cases[n].text, "k", 1, THREADS, &params, NULL);
@@ -75,7 +75,9 @@ static void fpu_mode(void)
                                     "mov.f32 %r2, 0f3F800000; mov.f32 %r3, 0f33800000;\n"
                                     "add.f32 %r4, %r2, %r3; cvt.u64.u32 %rd6, %r4;\n" TAIL;
     struct pair in[THREADS] = {{0, 0}}, out[THREADS] = {{0, 0}};
-    const struct { void *in, *out; } params = {in, out};
+    const struct {
+        void *in, *out;
+    } params = {in, out};
     int mode = fegetround();
     fesetround(FE_UPWARD);
 #if defined(__x86_64__)
@@ -87,8 +89,7 @@ static void fpu_mode(void)
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~0x8040u);
 #endif
     fesetround(mode);
-    check(good && out[0].lo == 0x00400000 && out[0].hi == 0x3f800000,
-          "kernels do not see the application's FPU mode");
+    check(good && out[0].lo == 0x00400000 && out[0].hi == 0x3f800000, "kernels do not see the application's FPU mode");
     check(kept, "and the application gets its mode back");
 }
 

@@ -9,10 +9,10 @@ typedef __int128 wide;
 
 /* What the case at hand says; the reference of a lane looks here. */
 static struct {
-    const char *op;          /* vadd ... or the comparison */
-    char a[8], b[8], d[8];   /* selectors without the dot, or "" */
+    const char *op;        /* vadd ... or the comparison */
+    char a[8], b[8], d[8]; /* selectors without the dot, or "" */
     bool as, bs, ds, sat;
-    int second;              /* 0, '+', '<', '>' */
+    int second; /* 0, '+', '<', '>' */
     unsigned parts;
     bool minus_a, minus_b, minus_c, po;
     unsigned shift;
@@ -30,7 +30,7 @@ static wide limited(wide v, wide lo, wide hi) { return v < lo ? lo : v > hi ? hi
 static wide combined(wide a, wide b)
 {
     static const char *const compare[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-    const bool is[] = {a == b, a != b, a < b, a <= b, a > b, a >= b};
+    const bool is[] = {a == b, a != b, a<b, a <= b, a> b, a >= b};
     for (unsigned k = 0; k < 6; k++)
         if (!strcmp(now.op, compare[k]))
             return is[k];
@@ -54,8 +54,7 @@ static void r_scalar(struct lane *x)
                       piece(x->s[1], place_of(now.b), width_of(now.b), now.bs));
     wide c = piece(x->s[2], 0, 32, now.ds);
     if (now.sat)
-        t = limited(t, now.ds ? -((wide)1 << (bits - 1)) : 0,
-                    ((wide)1 << (now.ds ? bits - 1 : bits)) - 1);
+        t = limited(t, now.ds ? -((wide)1 << (bits - 1)) : 0, ((wide)1 << (now.ds ? bits - 1 : bits)) - 1);
     u64 ones = ((1ull << bits) - 1) << at, low = (u64)t;
     if (*now.d)
         x->d[0] = (low << at & ones) | (x->s[2] & ~ones);
@@ -87,8 +86,7 @@ static void r_simd(struct lane *x)
         }
         wide t = combined(element(x, now.a, k, 0, now.as), element(x, now.b, k, n, now.bs));
         if (now.sat)
-            t = limited(t, now.ds ? -((wide)1 << (bits - 1)) : 0,
-                        ((wide)1 << (now.ds ? bits - 1 : bits)) - 1);
+            t = limited(t, now.ds ? -((wide)1 << (bits - 1)) : 0, ((wide)1 << (now.ds ? bits - 1 : bits)) - 1);
         sum += (u64)t;
         merged |= (u64)t << k * bits & ones;
     }
@@ -134,11 +132,13 @@ static void scalars(void)
         now.sat = op < 5 && (q >> 19 & 1);
         now.second = *now.d ? 0 : "\0+<>"[q >> 20 & 3];
         now.op = op < 5 ? ops[op] : compare[turn / 6 % 6];
-        snprintf(name, sizeof name, "%s%s%s%s%s%s%s", ops[op], op < 5 ? type(now.ds) : "",
-                 type(now.as), type(now.bs), now.sat ? ".sat" : "", op < 5 ? "" : ".",
-                 op < 5 ? "" : now.op);
+        snprintf(name, sizeof name, "%s%s%s%s%s%s%s", ops[op], op < 5 ? type(now.ds) : "", type(now.as), type(now.bs),
+                 now.sat ? ".sat" : "", op < 5 ? "" : ".", op < 5 ? "" : now.op);
         insn_check("r:rrr", r_scalar, 0, 0, "%s%s $d%s, $a%s, $b%s, $c", name,
-                   now.second == '+' ? ".add" : now.second == '<' ? ".min" : now.second ? ".max" : "",
+                   now.second == '+'   ? ".add"
+                   : now.second == '<' ? ".min"
+                   : now.second        ? ".max"
+                                       : "",
                    dot(d, now.d), dot(a, now.a), dot(b, now.b));
     }
 }
@@ -176,11 +176,10 @@ static void simd(void)
         now.second = q >> 19 & 1;
         now.sat = op < 6 && !now.second && (q >> 20 & 1);
         now.op = op < 6 ? ops[op] : compare[turn / 7 % 6];
-        snprintf(name, sizeof name, "%s%u%s%s%s%s%s%s%s", ops[op], n, op < 6 ? type(now.ds) : "",
-                 type(now.as), type(now.bs), now.sat ? ".sat" : "", op < 6 ? "" : ".",
-                 op < 6 ? "" : now.op, now.second ? ".add" : "");
-        insn_check("r:rrr", r_simd, 0, 0, "%s $d%s, $a%s, $b%s, $c", name, dot(d, now.d),
-                   dot(a, now.a), dot(b, now.b));
+        snprintf(name, sizeof name, "%s%u%s%s%s%s%s%s%s", ops[op], n, op < 6 ? type(now.ds) : "", type(now.as),
+                 type(now.bs), now.sat ? ".sat" : "", op < 6 ? "" : ".", op < 6 ? "" : now.op,
+                 now.second ? ".add" : "");
+        insn_check("r:rrr", r_simd, 0, 0, "%s $d%s, $a%s, $b%s, $c", name, dot(d, now.d), dot(a, now.a), dot(b, now.b));
     }
 }
 
@@ -209,10 +208,9 @@ static void vmad(void)
         case 4: now.minus_a = now.minus_b = true; break;
         default: break;
         }
-        insn_check("r:rrr", r_vmad, 0, 0, "vmad%s%s%s%s%s%s $d, %s$a%s, %s$b%s, %s$c",
-                   type(q >> 24 & 1), type(now.as), type(now.bs), now.po ? ".po" : "",
-                   now.sat ? ".sat" : "", scale[s], now.minus_a ? "-" : "", dot(a, now.a),
-                   now.minus_b ? "-" : "", dot(b, now.b), now.minus_c ? "-" : "");
+        insn_check("r:rrr", r_vmad, 0, 0, "vmad%s%s%s%s%s%s $d, %s$a%s, %s$b%s, %s$c", type(q >> 24 & 1), type(now.as),
+                   type(now.bs), now.po ? ".po" : "", now.sat ? ".sat" : "", scale[s], now.minus_a ? "-" : "",
+                   dot(a, now.a), now.minus_b ? "-" : "", dot(b, now.b), now.minus_c ? "-" : "");
     }
 }
 

@@ -37,40 +37,36 @@ static uint32_t reg(void) { return rnd(REGS); }
 
 static void arithmetic(void)
 {
-    static const char *const plain[] = {"add.s32", "sub.s32", "and.b32", "or.b32", "xor.b32",
+    static const char *const plain[] = {"add.s32",    "sub.s32", "and.b32", "or.b32",  "xor.b32",
                                         "mul.lo.s32", "min.s32", "max.u32", "add.u32", "min.u32"};
     static const uint32_t masks[] = {31, 15, 0xffffffe0, 0xfffffff0, 1, 63, 127, 0x3e0, 7, 48};
     uint32_t d = reg(), a = reg(), b = reg();
     if (rnd(8) == 0)
         say("@%s%%p%u ", rnd(2) ? "!" : "", rnd(PREDS));
     switch (rnd(18)) {
-    case 0: case 1: case 2: say("%s %%r%u, %%r%u, %%r%u;\n", plain[rnd(10)], d, a, b); break;
+    case 0:
+    case 1:
+    case 2: say("%s %%r%u, %%r%u, %%r%u;\n", plain[rnd(10)], d, a, b); break;
     case 3: say("add.s32 %%r%u, %%r%u, %d;\n", d, a, (int)rnd(100) - 50); break;
     case 4: say("mul.lo.s32 %%r%u, %%r%u, %d;\n", d, a, (int)rnd(20) - 8); break;
     case 5: say("shl.b32 %%r%u, %%r%u, %u;\n", d, a, rnd(8)); break;
     case 6: say("shr.%c32 %%r%u, %%r%u, %u;\n", "us"[rnd(2)], d, a, rnd(34)); break;
     case 7:
-    case 8:
-        say("%s.b32 %%r%u, %%r%u, %u;\n", rnd(3) ? "and" : "xor", d, a, masks[rnd(10)]);
-        break;
+    case 8: say("%s.b32 %%r%u, %%r%u, %u;\n", rnd(3) ? "and" : "xor", d, a, masks[rnd(10)]); break;
     case 9: say("mad.lo.s32 %%r%u, %%r%u, %u, %%r%u;\n", d, a, 1 + rnd(40), b); break;
-    case 10:
-        say("mul.wide.%c32 %%d%u, %%r%u, %u;\n", "us"[rnd(2)], rnd(WIDE), a, 1 + rnd(16));
-        break;
+    case 10: say("mul.wide.%c32 %%d%u, %%r%u, %u;\n", "us"[rnd(2)], rnd(WIDE), a, 1 + rnd(16)); break;
     case 11: say("cvt.%s %%d%u, %%r%u;\n", rnd(2) ? "u64.u32" : "s64.s32", rnd(WIDE), a); break;
     case 12: say("add.s64 %%d%u, %%d%u, %%d%u;\n", rnd(WIDE), rnd(WIDE), rnd(WIDE)); break;
     case 13: say("cvt.u32.u64 %%r%u, %%d%u;\n", d, rnd(WIDE)); break;
     case 14: say("selp.b32 %%r%u, %%r%u, %%r%u, %%p%u;\n", d, a, b, rnd(PREDS)); break;
-    case 15:
-        say("%s.%c32 %%r%u, %%r%u, %u;\n", rnd(2) ? "rem" : "div", "us"[rnd(2)], d, a, 1 + rnd(40));
-        break;
+    case 15: say("%s.%c32 %%r%u, %%r%u, %u;\n", rnd(2) ? "rem" : "div", "us"[rnd(2)], d, a, 1 + rnd(40)); break;
     case 16:
         say(rnd(2) ? "cvt.%s %%r%u, %%r%u;\n" : "cvt.%s %%r%u, %%r%u;\n",
             (const char *[]){"u16.u32", "s8.s32", "u8.u32", "s16.s32"}[rnd(4)], d, a);
         break;
     default:
-        say("ld.global.%s %%r%u, [%%d%u+%u];\n", (const char *[]){"u32", "u8", "s16"}[rnd(3)], d,
-            rnd(WIDE), 4 * rnd(5));
+        say("ld.global.%s %%r%u, [%%d%u+%u];\n", (const char *[]){"u32", "u8", "s16"}[rnd(3)], d, rnd(WIDE),
+            4 * rnd(5));
     }
 }
 
@@ -78,8 +74,7 @@ static void predicate(void)
 {
     static const char *const cmp[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     if (rnd(2))
-        say("setp.%s.%c32 %%p%u, %%r%u, %u;\n", cmp[rnd(6)], "us"[rnd(2)], rnd(PREDS), reg(),
-            rnd(70));
+        say("setp.%s.%c32 %%p%u, %%r%u, %u;\n", cmp[rnd(6)], "us"[rnd(2)], rnd(PREDS), reg(), rnd(70));
     else
         say("setp.%s.s32 %%p%u, %%r%u, %%r%u;\n", cmp[rnd(6)], rnd(PREDS), reg(), reg());
 }
@@ -183,15 +178,14 @@ static void collect(void *ctx, const struct thread *t, int32_t value, bool def)
         r->s = realloc(r->s, r->cap * sizeof *r->s);
     }
     uint32_t linear = t->tid[0] + t->ntid[0] * (t->tid[1] + t->ntid[1] * t->tid[2]);
-    r->s[r->n++] =
-        (struct sample){value, t->block, linear, rounds, cut(r->f, reg_no, t->reg[reg_no])};
+    r->s[r->n++] = (struct sample){value, t->block, linear, rounds, cut(r->f, reg_no, t->reg[reg_no])};
 }
 
 static int order(const void *pa, const void *pb)
 {
     const struct sample *a = pa, *b = pb;
-#define BY(field)                                                                                  \
-    if (a->field != b->field)                                                                      \
+#define BY(field) \
+    if (a->field != b->field) \
         return a->field < b->field ? -1 : 1;
     BY(value)
     BY(block)
@@ -201,8 +195,7 @@ static int order(const void *pa, const void *pb)
     return 0;
 }
 
-static const char *claim_broken(const struct ptx_func *f, const struct sample *a,
-                                const struct sample *first)
+static const char *claim_broken(const struct ptx_func *f, const struct sample *a, const struct sample *first)
 {
     const struct ptx_value *v = &f->value[a->value];
     unsigned kind = ptx_class_at(f, a->value, (uint32_t)a->block);
@@ -243,8 +236,8 @@ static bool check_claims(struct run *r, char *why, size_t size)
             bad = claim_broken(r->f, a, group);
         counted[ptx_class_at(r->f, a->value, (uint32_t)a->block)]++;
         if (bad) {
-            snprintf(why, size, "%s of v%d in B%d, thread %u: %llx", bad, (int)a->value,
-                     (int)a->block, a->thread, (unsigned long long)a->bits);
+            snprintf(why, size, "%s of v%d in B%d, thread %u: %llx", bad, (int)a->value, (int)a->block, a->thread,
+                     (unsigned long long)a->bits);
             return false;
         }
     }
@@ -266,11 +259,7 @@ static bool run_program(const struct ptx_shape *shape, char *why, size_t size)
     uint32_t *round = malloc(r.f->nblock * sizeof *round);
     bool ok = true;
     for (uint32_t i = 0; i < shape->block[0] * shape->block[1] * shape->block[2] && ok; i++) {
-        struct thread t = {.ctaid = 5,
-                           .n = (uint32_t)(seed >> 40) % 50,
-                           .lane = i % 32,
-                           .reg = regs,
-                           .round = round};
+        struct thread t = {.ctaid = 5, .n = (uint32_t)(seed >> 40) % 50, .lane = i % 32, .reg = regs, .round = round};
         memset(regs, 0, r.f->nreg * sizeof *regs);
         memset(round, 0, r.f->nblock * sizeof *round);
         memcpy(t.ntid, shape->block, sizeof t.ntid);
@@ -293,9 +282,9 @@ static bool run_program(const struct ptx_shape *shape, char *why, size_t size)
 
 int main(int argc, char **argv)
 {
-    static const struct ptx_shape shapes[] = {
-        {{THREADS, 1, 1}, true}, {{16, 8, 1}, true}, {{32, 4, 1}, true}, {{10, 10, 1}, true},
-        {{48, 2, 1}, true}, {{8, 4, 4}, true}, {{64, 1, 2}, true}, {{100, 1, 1}, true}};
+    static const struct ptx_shape shapes[] = {{{THREADS, 1, 1}, true}, {{16, 8, 1}, true}, {{32, 4, 1}, true},
+                                              {{10, 10, 1}, true},     {{48, 2, 1}, true}, {{8, 4, 4}, true},
+                                              {{64, 1, 2}, true},      {{100, 1, 1}, true}};
     enum { SHAPES = sizeof shapes / sizeof shapes[0] };
     unsigned from = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 0;
     unsigned count = argc > 1 ? 1 : PROGRAMS, failed = 0;
@@ -309,16 +298,16 @@ int main(int argc, char **argv)
             if (!ok)
                 printf("# program %u\n", i);
         }
-        printf("%s claims hold in blocks of %u x %u x %u%s%s\n", ok ? "ok" : "not ok",
-               shapes[s].block[0], shapes[s].block[1], shapes[s].block[2], ok ? "" : ": ", why);
+        printf("%s claims hold in blocks of %u x %u x %u%s%s\n", ok ? "ok" : "not ok", shapes[s].block[0],
+               shapes[s].block[1], shapes[s].block[2], ok ? "" : ": ", why);
         failed += !ok;
     }
     /* a test of claims is worth nothing when none are made */
     bool enough = argc > 1 || (counted[PTX_C_AFFINE] > 100000 && counted[PTX_C_UNIFORM] > 100000 &&
                                counted[PTX_C_AFFINE_G] > 10000 && counted[PTX_C_UNIFORM_G] > 10000);
-    printf("%s enough claims were made (U %llu Ug %llu A %llu Ag %llu V %llu)\n",
-           enough ? "ok" : "not ok", (unsigned long long)counted[PTX_C_UNIFORM],
-           (unsigned long long)counted[PTX_C_UNIFORM_G], (unsigned long long)counted[PTX_C_AFFINE],
-           (unsigned long long)counted[PTX_C_AFFINE_G], (unsigned long long)counted[PTX_C_VARYING]);
+    printf("%s enough claims were made (U %llu Ug %llu A %llu Ag %llu V %llu)\n", enough ? "ok" : "not ok",
+           (unsigned long long)counted[PTX_C_UNIFORM], (unsigned long long)counted[PTX_C_UNIFORM_G],
+           (unsigned long long)counted[PTX_C_AFFINE], (unsigned long long)counted[PTX_C_AFFINE_G],
+           (unsigned long long)counted[PTX_C_VARYING]);
     return failed || !enough;
 }

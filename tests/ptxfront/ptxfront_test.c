@@ -39,8 +39,7 @@ static char *slurp(const char *path, size_t *len)
 }
 
 /* All steps on every function; dump goes to out when given. 0, or -1 with why. */
-static int run_module(const char *text, size_t len, const struct ptx_shape *shape, FILE *out,
-                      char *why, size_t size)
+static int run_module(const char *text, size_t len, const struct ptx_shape *shape, FILE *out, char *why, size_t size)
 {
     struct ptx_diag d;
     char bad[256];

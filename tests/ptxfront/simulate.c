@@ -29,10 +29,7 @@ static uint64_t source(const struct thread *t, const struct ptx_opnd *o)
     return o->kind == PTX_O_REG ? t->reg[o->reg] ^ o->neg : o->imm;
 }
 
-static int64_t as_signed(uint64_t v, unsigned size)
-{
-    return size >= 8 ? (int64_t)v : (int32_t)v;
-}
+static int64_t as_signed(uint64_t v, unsigned size) { return size >= 8 ? (int64_t)v : (int32_t)v; }
 
 static bool compare(unsigned cmp, unsigned type, uint64_t a, uint64_t b)
 {
@@ -56,8 +53,7 @@ static uint64_t load(uint64_t address, unsigned type)
     return type == PTX_U8 ? v & 255 : type == PTX_S16 ? (uint32_t)(int16_t)v : v;
 }
 
-static bool calculate(const struct ptx_func *f, const struct thread *t, const struct ptx_instr *in,
-                      uint64_t *out)
+static bool calculate(const struct ptx_func *f, const struct thread *t, const struct ptx_instr *in, uint64_t *out)
 {
     uint64_t a = in->nsrc > 0 ? source(t, &in->src[0]) : 0;
     uint64_t b = in->nsrc > 1 ? source(t, &in->src[1]) : 0;
@@ -117,15 +113,13 @@ static bool calculate(const struct ptx_func *f, const struct thread *t, const st
         }
         return true;
     case PTX_OP_LD:
-        *out = in->space == PTX_SP_PARAM ? t->n
-                                         : load(t->reg[in->src[0].reg] + in->src[0].imm, type);
+        *out = in->space == PTX_SP_PARAM ? t->n : load(t->reg[in->src[0].reg] + in->src[0].imm, type);
         return true;
     default: return false;
     }
 }
 
-static bool step(const struct ptx_func *f, struct thread *t, uint32_t i, observe *fn, void *ctx,
-                 bool *taken)
+static bool step(const struct ptx_func *f, struct thread *t, uint32_t i, observe *fn, void *ctx, bool *taken)
 {
     const struct ptx_instr *in = &f->instr[i];
     uint64_t v = 0;

@@ -130,8 +130,7 @@ static int check_graph(struct check *c)
         for (uint32_t p = 0; p < k->npred; p++) {
             if (!has_edge(f, k->pred[p], (int32_t)b))
                 return wrong(c, "B%u: predecessor B%d has no edge here", b, (int)k->pred[p]);
-            if (k->pred[p] >= (int32_t)b && !c->dom[b * n + (uint32_t)k->pred[p]] &&
-                !f->irreducible)
+            if (k->pred[p] >= (int32_t)b && !c->dom[b * n + (uint32_t)k->pred[p]] && !f->irreducible)
                 return wrong(c, "B%u: edge from later B%d is no back edge", b, (int)k->pred[p]);
         }
         edges -= k->npred;
@@ -160,11 +159,10 @@ static int check_graph(struct check *c)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-typedef int visit(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t block,
-                  int32_t *now);
+typedef int visit(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t block, int32_t *now);
 
-static int each_opnd(struct check *c, const struct ptx_opnd *o, int32_t value,
-                     const int32_t *values, uint32_t b, int32_t *now, visit *fn)
+static int each_opnd(struct check *c, const struct ptx_opnd *o, int32_t value, const int32_t *values, uint32_t b,
+                     int32_t *now, visit *fn)
 {
     if ((o->kind == PTX_O_REG || o->kind == PTX_O_ADDR) && o->reg >= 0)
         return fn(c, o, value, b, now);
@@ -176,24 +174,22 @@ static int each_opnd(struct check *c, const struct ptx_opnd *o, int32_t value,
     return 0;
 }
 
-static int use_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
-                   int32_t *now)
+static int use_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
 {
     const struct ptx_func *f = c->f;
     uint32_t n = f->nblock;
     if (value < 0 || value >= (int32_t)f->nvalue || f->value[value].reg != o->reg)
         return wrong(c, "B%u: use of %s has no value of it", b, f->reg[o->reg].name);
     if (now[o->reg] != value)
-        return wrong(c, "B%u: use of %s reads v%d, but v%d reaches it", b, f->reg[o->reg].name,
-                     (int)value, (int)now[o->reg]);
+        return wrong(c, "B%u: use of %s reads v%d, but v%d reaches it", b, f->reg[o->reg].name, (int)value,
+                     (int)now[o->reg]);
     int32_t d = f->value[value].block;
     if (d >= 0 && !c->dom[(uint32_t)d * n + b])
         return wrong(c, "B%u: v%d is used where B%d does not dominate", b, (int)value, (int)d);
     return 0;
 }
 
-static int def_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
-                   int32_t *now)
+static int def_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
 {
     const struct ptx_func *f = c->f;
     if (value < 0 || value >= (int32_t)f->nvalue || f->value[value].reg != o->reg ||
@@ -203,8 +199,7 @@ static int def_reg(struct check *c, const struct ptx_opnd *o, int32_t value, uin
     return 0;
 }
 
-static int mark_live(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
-                     int32_t *now)
+static int mark_live(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
 {
     (void)value;
     if (now[o->reg] != (int32_t)b)
@@ -212,8 +207,7 @@ static int mark_live(struct check *c, const struct ptx_opnd *o, int32_t value, u
     return 0;
 }
 
-static int mark_dead(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b,
-                     int32_t *now)
+static int mark_dead(struct check *c, const struct ptx_opnd *o, int32_t value, uint32_t b, int32_t *now)
 {
     (void)c;
     (void)value;
@@ -320,8 +314,8 @@ static int check_edges(struct check *c, uint32_t b)
             int32_t have = c->out[(size_t)k->pred[e] * f->nreg + r];
             int32_t want = p ? p->src[e] : c->out[(size_t)k->idom * f->nreg + r];
             if (have != want)
-                return wrong(c, "B%u: %s is v%d from B%d; expected v%d", b, f->reg[r].name,
-                             (int)have, (int)k->pred[e], (int)want);
+                return wrong(c, "B%u: %s is v%d from B%d; expected v%d", b, f->reg[r].name, (int)have, (int)k->pred[e],
+                             (int)want);
         }
     }
     return 0;

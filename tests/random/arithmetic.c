@@ -5,13 +5,10 @@
 #include "random/generate.h"
 
 const struct pool pools[NPOOLS] = {
-    [POOL_INT] = {"r", "b32", 10},  [POOL_UNIFORM] = {"u", "b32", 4},
-    [POOL_WIDE] = {"d", "b64", 5},  [POOL_SHORT] = {"h", "b16", 4},
-    [POOL_F32] = {"f", "f32", 6},   [POOL_F64] = {"e", "f64", 4},
-    [POOL_F16] = {"s", "b16", 4},   [POOL_BF16] = {"b", "b16", 4},
-    [POOL_F16X2] = {"x", "b32", 4}, [POOL_BF16X2] = {"y", "b32", 4},
-    [POOL_PRED] = {"p", "pred", 5}
-};
+    [POOL_INT] = {"r", "b32", 10},   [POOL_UNIFORM] = {"u", "b32", 4}, [POOL_WIDE] = {"d", "b64", 5},
+    [POOL_SHORT] = {"h", "b16", 4},  [POOL_F32] = {"f", "f32", 6},     [POOL_F64] = {"e", "f64", 4},
+    [POOL_F16] = {"s", "b16", 4},    [POOL_BF16] = {"b", "b16", 4},    [POOL_F16X2] = {"x", "b32", 4},
+    [POOL_BF16X2] = {"y", "b32", 4}, [POOL_PRED] = {"p", "pred", 5}};
 /* ---- operands ---- */
 
 static unsigned pool_of(unsigned type)
@@ -49,9 +46,8 @@ const char *reg(unsigned pool)
 }
 static uint64_t number(unsigned bits)
 {
-    static const uint64_t edge[] = {0,          1,          2,          31,         32,     63,
-                                    64,         255,        256,        0x7fff,     0x8000, 0xffff,
-                                    0x7fffffff, 0x80000000, 0xffffffff, 1ull << 63, ~0ull};
+    static const uint64_t edge[] = {0,      1,      2,      31,         32,         63,         64,         255,  256,
+                                    0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 63, ~0ull};
     uint64_t v = rnd(2) ? edge[rnd(17)] : rnd(3) ? rnd(40) : (uint64_t)rnd(~0u) << 32 | rnd(~0u);
     return bits == 64 ? v : v & ((1ull << bits) - 1);
 }
@@ -66,9 +62,7 @@ static void source(unsigned pool)
     else if (pool == POOL_F64)
         say("0d%08x00000000", rnd(4) ? 0x3ff00000u + (rnd(64) << 15) : (uint32_t)number(32));
     else
-        say("0x%llx", (unsigned long long)number(pool == POOL_WIDE    ? 64
-                                                 : pool == POOL_SHORT ? 16
-                                                                      : 32));
+        say("0x%llx", (unsigned long long)number(pool == POOL_WIDE ? 64 : pool == POOL_SHORT ? 16 : 32));
 }
 
 static unsigned letter_pool(const struct ptx_instr *in, char c)
@@ -92,9 +86,8 @@ static bool takes_optional(const struct ptx_instr *in, char c)
 {
     if (in->op == PTX_OP_CVT)
         return (c == 'c') && (in->type[2] || in->sub == PTX_SUB_PACK ||
-                              (in->type[1] == PTX_F32 &&
-                               (in->type[0] == PTX_F16X2 || in->type[0] == PTX_BF16X2 ||
-                                in->type[0] == PTX_E4M3X2 || in->type[0] == PTX_E5M2X2)));
+                              (in->type[1] == PTX_F32 && (in->type[0] == PTX_F16X2 || in->type[0] == PTX_BF16X2 ||
+                                                          in->type[0] == PTX_E4M3X2 || in->type[0] == PTX_E5M2X2)));
     if (in->op == PTX_OP_MIN || in->op == PTX_OP_MAX)
         return false;
     return in->sub != PTX_SUB_NONE;
@@ -139,8 +132,7 @@ static void instruction(const struct opcode *op)
             continue;
         }
         /* one optional source, a second one only where cvt.pack has a third type */
-        if (optional &&
-            (!takes_optional(in, *s) || (nopt++ && !(in->op == PTX_OP_CVT && in->type[2]))))
+        if (optional && (!takes_optional(in, *s) || (nopt++ && !(in->op == PTX_OP_CVT && in->type[2]))))
             continue;
         unsigned pool = letter_pool(in, *s);
         if (s != op->sig)
@@ -173,19 +165,15 @@ static void instruction(const struct opcode *op)
 
 static bool carries(const struct ptx_instr *in)
 {
-    return in->flags & PTX_F_CC || in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC ||
-           in->op == PTX_OP_MADC;
+    return in->flags & PTX_F_CC || in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC || in->op == PTX_OP_MADC;
 }
 /* The sign of a NaN would show in the result: these sources must not be NaNs. */
-static bool shows_nan(const struct ptx_instr *in)
-{
-    return in->op == PTX_OP_COPYSIGN || in->flags & PTX_F_XORSIGN;
-}
+static bool shows_nan(const struct ptx_instr *in) { return in->op == PTX_OP_COPYSIGN || in->flags & PTX_F_XORSIGN; }
 static void scrub(unsigned pool, const char *type)
 {
     for (unsigned i = 0; i < pools[pool].n; i++)
-        say("setp.nan.%s %%q0, %%%s%u, %%%s%u;\n@%%q0 mov.b%u %%%s%u, 0;\n", type, pools[pool].name,
-            i, pools[pool].name, i,
+        say("setp.nan.%s %%q0, %%%s%u, %%%s%u;\n@%%q0 mov.b%u %%%s%u, 0;\n", type, pools[pool].name, i,
+            pools[pool].name, i,
             pool == POOL_F64   ? 64u
             : pool == POOL_F32 ? 32u
                                : 16u,
@@ -200,8 +188,8 @@ static const struct opcode *pick(void)
         /* first an instruction at random, so that cvt and vset with their many forms stay in bounds
          */
         op = &ops[rnd(nops)];
-        if (rnd(6) && (op->in.op == PTX_OP_CVT || op->in.op == PTX_OP_SET ||
-                       op->in.op == PTX_OP_SETP || strchr("v", op->text[0])))
+        if (rnd(6) && (op->in.op == PTX_OP_CVT || op->in.op == PTX_OP_SET || op->in.op == PTX_OP_SETP ||
+                       strchr("v", op->text[0])))
             op = NULL;
     } while (!op || (may(GEN_KNOWN) && !op->known));
     return op;
@@ -211,8 +199,7 @@ static void carry_chain(const struct opcode *op)
 {
     bool sub = op->in.op == PTX_OP_SUBC, wide = ptx_type_size(op->in.type[0]) == 8;
     static const char *const last[2][2] = {{"addc.u32", "addc.u64"}, {"subc.u32", "subc.u64"}};
-    static const char *const first[2][2] = {{"add.cc.u32", "add.cc.u64"},
-                                            {"sub.cc.u32", "sub.cc.u64"}};
+    static const char *const first[2][2] = {{"add.cc.u32", "add.cc.u64"}, {"sub.cc.u32", "sub.cc.u64"}};
     unsigned pool = wide ? POOL_WIDE : POOL_INT;
     say("%s %s, %s, %s;\n", first[sub][wide], reg(pool), reg(pool), reg(pool));
     instruction(op);
@@ -227,8 +214,7 @@ void arithmetic(void)
         carry_chain(op);
     } else {
         if (shows_nan(&op->in))
-            scrub(pool_of(op->in.type[0]),
-                  ptx_type_name(op->in.type[0]) + (ptx_type_name(op->in.type[0])[0] == '.'));
+            scrub(pool_of(op->in.type[0]), ptx_type_name(op->in.type[0]) + (ptx_type_name(op->in.type[0])[0] == '.'));
         if (rnd(6) == 0)
             say("@%s%s ", rnd(2) ? "!" : "", reg(POOL_PRED));
         instruction(op);
@@ -239,10 +225,9 @@ void arithmetic(void)
 /* Moves between classes, packs and what is written with special operands. */
 void move(void)
 {
-    static const char *const special[] = {
-        "%tid.x",       "%tid.y",       "%tid.z",       "%laneid",     "%ctaid.x",
-        "%ntid.x",      "%ntid.y",      "%nctaid.x",    "%warpid",     "%lanemask_lt",
-        "%lanemask_ge", "%lanemask_eq", "%lanemask_le", "%lanemask_gt"};
+    static const char *const special[] = {"%tid.x",       "%tid.y",       "%tid.z",       "%laneid",     "%ctaid.x",
+                                          "%ntid.x",      "%ntid.y",      "%nctaid.x",    "%warpid",     "%lanemask_lt",
+                                          "%lanemask_ge", "%lanemask_eq", "%lanemask_le", "%lanemask_gt"};
     switch (rnd(18)) {
     case 0: say("mov.b64 %s, {%s, %s};\n", reg(POOL_WIDE), reg(POOL_INT), reg(POOL_INT)); break;
     case 1: {
@@ -280,8 +265,7 @@ void move(void)
         break;
     case 16: say("add.s32 %s, %%lin, %d;\n", reg(POOL_INT), (int)rnd(65) - 32); break;
     default:
-        say("setp.%s.u32 %s, %s, %u;\n", rnd(2) ? "lt" : "ge", reg(POOL_PRED),
-            rnd(2) ? "%lane" : "%lin", rnd(100));
+        say("setp.%s.u32 %s, %s, %u;\n", rnd(2) ? "lt" : "ge", reg(POOL_PRED), rnd(2) ? "%lane" : "%lin", rnd(100));
     }
     done();
 }

@@ -134,8 +134,7 @@ static const char *const templates[] = {
     "cvt.pack.sat.{u8,s8,u4,s4,u2,s2}." US ".b32",
     "{vadd,vsub,vabsdiff,vmin,vmax}." US "." US "." US "{,.sat}" PLUS,
     "{vshl,vshr}." US "." US ".u32{,.sat}{.clamp,.wrap}" PLUS,
-    "{vadd2,vsub2,vabsdiff2,vmin2,vmax2,vadd4,vsub4,vabsdiff4,vmin4,vmax4}." US "." US "." US
-    "{,.sat,.add}",
+    "{vadd2,vsub2,vabsdiff2,vmin2,vmax2,vadd4,vsub4,vabsdiff4,vmin4,vmax4}." US "." US "." US "{,.sat,.add}",
     "{vavrg2,vavrg4}." US "." US "." US "{,.add}",
     "vset." US "." US "." ORDERED PLUS,
     "{vset2,vset4}." US "." US "." ORDERED "{,.add}",
@@ -180,16 +179,14 @@ static void take(const char *text)
     }
     if (probe.op == PTX_OP_LOP3)
         probe.src[3].kind = PTX_O_IMM;
-    if ((probe.op == PTX_OP_CVT && probe.type[2]) ||
-        ((probe.op == PTX_OP_SETP || probe.op == PTX_OP_SET) && probe.sub))
+    if ((probe.op == PTX_OP_CVT && probe.type[2]) || ((probe.op == PTX_OP_SETP || probe.op == PTX_OP_SET) && probe.sub))
         probe.nsrc = 3;
     if (!lir_select_alu(&probe, &insn)) {
         bad++;
         return;
     }
     oc.in.opcode = NULL;
-    list[count++] =
-        (struct opcode){memcpy(names + used, text, n), oc.sig, oc.in, reference_knows(&oc.in)};
+    list[count++] = (struct opcode){memcpy(names + used, text, n), oc.sig, oc.in, reference_knows(&oc.in)};
     used += n;
 }
 
@@ -204,8 +201,7 @@ static void expand(const char *prefix, const char *rest)
     }
     for (const char *p = open + 1; p <= close; p++) {
         const char *end = p + strcspn(p, ",}");
-        snprintf(text, sizeof text, "%s%.*s%.*s", prefix, (int)(open - rest), rest, (int)(end - p),
-                 p);
+        snprintf(text, sizeof text, "%s%.*s%.*s", prefix, (int)(open - rest), rest, (int)(end - p), p);
         expand(text, close + 1);
         p = end;
     }

@@ -13,8 +13,7 @@ void program_free(struct program *p)
 
 static void head(FILE *f, const struct program *p)
 {
-    fprintf(f, ".version 8.3\n.target sm_90\n.address_size 64\n%s",
-            p->flags & GEN_CALLS ? p->functions : "");
+    fprintf(f, ".version 8.3\n.target sm_90\n.address_size 64\n%s", p->flags & GEN_CALLS ? p->functions : "");
     fprintf(f, ".const .align 16 .b32 tab[64] = {");
     for (unsigned i = 0; i < 64; i++)
         fprintf(f, "%s%u", i ? ", " : "", (i * 2654435761u) >> (i % 29));
@@ -30,23 +29,22 @@ static void head(FILE *f, const struct program *p)
             "%%q<3>;\n"
             ".reg .b64 %%w<2>, %%bout2, %%bout4, %%bout8, %%bin, %%bacc, %%bown, %%bloc, %%btab;\n",
             p->nmask + 1, p->ncount + 1);
-    fprintf(
-        f,
-        "mov.u32 %%t0, %%tid.x; mov.u32 %%t1, %%tid.y; mov.u32 %%t2, %%ntid.x; mov.u32 %%t3, "
-        "%%ntid.y;\n"
-        "mov.u32 %%lin, %%tid.z; mad.lo.u32 %%lin, %%lin, %%t3, %%t1; mad.lo.u32 %%lin, %%lin, "
-        "%%t2, %%t0;\n"
-        "mul.lo.u32 %%nlin, %%t2, %%t3; mov.u32 %%t3, %%ntid.z; mul.lo.u32 %%nlin, %%nlin, %%t3;\n"
-        "mov.u32 %%lane, %%laneid; mov.u32 %%r5, %%ctaid.x; mad.lo.u32 %%gid, %%r5, %u, %%lin;\n"
-        "ld.param.u64 %%w0, [pout]; mul.wide.s32 %%w1, %%gid, 2; add.s64 %%bout2, %%w0, %%w1;\n"
-        "mul.wide.s32 %%w1, %%gid, 4; add.s64 %%bout4, %%w0, %%w1; mul.wide.s32 %%w1, %%gid, 8;\n"
-        "add.s64 %%bout8, %%w0, %%w1; ld.param.u64 %%bin, [pin]; ld.param.u64 %%bacc, [pacc];\n"
-        "ld.param.u64 %%bown, [pown];\n"
-        "mul.wide.s32 %%w0, %%gid, %u; add.s64 %%bown, %%bown, %%w0; mov.u64 %%bloc, loc;\n"
-        "mov.u64 %%btab, tab; mov.u32 %%bsh, sh; mad.lo.u32 %%bsh, %%lin, %u, %%bsh;\n"
-        "mov.u32 %%m0, -1; setp.ne.u32 %%q0, %%lin, %%lin; mov.pred %%q2, %%q0; mov.pred %%q1, "
-        "%%q0;\n",
-        MAX_THREADS, SLOT, SLOT);
+    fprintf(f,
+            "mov.u32 %%t0, %%tid.x; mov.u32 %%t1, %%tid.y; mov.u32 %%t2, %%ntid.x; mov.u32 %%t3, "
+            "%%ntid.y;\n"
+            "mov.u32 %%lin, %%tid.z; mad.lo.u32 %%lin, %%lin, %%t3, %%t1; mad.lo.u32 %%lin, %%lin, "
+            "%%t2, %%t0;\n"
+            "mul.lo.u32 %%nlin, %%t2, %%t3; mov.u32 %%t3, %%ntid.z; mul.lo.u32 %%nlin, %%nlin, %%t3;\n"
+            "mov.u32 %%lane, %%laneid; mov.u32 %%r5, %%ctaid.x; mad.lo.u32 %%gid, %%r5, %u, %%lin;\n"
+            "ld.param.u64 %%w0, [pout]; mul.wide.s32 %%w1, %%gid, 2; add.s64 %%bout2, %%w0, %%w1;\n"
+            "mul.wide.s32 %%w1, %%gid, 4; add.s64 %%bout4, %%w0, %%w1; mul.wide.s32 %%w1, %%gid, 8;\n"
+            "add.s64 %%bout8, %%w0, %%w1; ld.param.u64 %%bin, [pin]; ld.param.u64 %%bacc, [pacc];\n"
+            "ld.param.u64 %%bown, [pown];\n"
+            "mul.wide.s32 %%w0, %%gid, %u; add.s64 %%bown, %%bown, %%w0; mov.u64 %%bloc, loc;\n"
+            "mov.u64 %%btab, tab; mov.u32 %%bsh, sh; mad.lo.u32 %%bsh, %%lin, %u, %%bsh;\n"
+            "mov.u32 %%m0, -1; setp.ne.u32 %%q0, %%lin, %%lin; mov.pred %%q2, %%q0; mov.pred %%q1, "
+            "%%q0;\n",
+            MAX_THREADS, SLOT, SLOT);
     for (unsigned i = 1; i < p->nmask; i++)
         fprintf(f, "mov.u32 %%m%u, -1;\n", i);
     for (unsigned i = 0; i < p->ncount; i++)
@@ -75,8 +73,7 @@ static void head(FILE *f, const struct program *p)
     for (unsigned i = 0; i < pools[POOL_F32].n; i++)
         fprintf(f, i < 3 ? "cvt.rn.f32.s32 %%f%u, %%r%u;\n" : "mov.b32 %%f%u, %%r%u;\n", i, i + 3);
     for (unsigned i = 0; i < pools[POOL_PRED].n; i++)
-        fprintf(f, "and.b32 %%t0, %%r%u, %u;\nsetp.ne.u32 %%p%u, %%t0, 0;\n", i ? i + 4 : 2,
-                i ? 1u : 8u, i);
+        fprintf(f, "and.b32 %%t0, %%r%u, %u;\nsetp.ne.u32 %%p%u, %%t0, 0;\n", i ? i + 4 : 2, i ? 1u : 8u, i);
 }
 
 /* Values of one register stand side by side; after them what the thread's own places hold. */
@@ -88,11 +85,9 @@ static void tail(FILE *f)
         unsigned size = bits ? (unsigned)strtoul(bits, NULL, 10) / 8 : 0;
         for (unsigned i = 0; i < pools[k].n; i++, place += COLUMN)
             if (k == POOL_PRED)
-                fprintf(f, "selp.u32 %%t0, 1, 0, %%p%u;\nst.global.u32 [%%bout4+%u], %%t0;\n", i,
-                        place);
+                fprintf(f, "selp.u32 %%t0, 1, 0, %%p%u;\nst.global.u32 [%%bout4+%u], %%t0;\n", i, place);
             else
-                fprintf(f, "st.global.%s [%%bout%u+%u], %%%s%u;\n", type, size, place,
-                        pools[k].name, i);
+                fprintf(f, "st.global.%s [%%bout%u+%u], %%%s%u;\n", type, size, place, pools[k].name, i);
     }
     for (unsigned k = 0; k < SLOT; k += 8)
         fprintf(f,

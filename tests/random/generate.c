@@ -66,8 +66,8 @@ static void branch(struct place w)
     struct place then = w, otherwise = w;
     then.depth = otherwise.depth = w.depth - 1;
     if (w.uniform && rnd(2)) { /* the block goes one way */
-        say("and.b32 %%t0, %%u%u, %u;\nsetp.eq.u32 %%q0, %%t0, 0;\n@%%q0 bra%s L%u;\n",
-            any(POOL_UNIFORM), 1u << rnd(4), rnd(2) ? ".uni" : "", other);
+        say("and.b32 %%t0, %%u%u, %u;\nsetp.eq.u32 %%q0, %%t0, 0;\n@%%q0 bra%s L%u;\n", any(POOL_UNIFORM), 1u << rnd(4),
+            rnd(2) ? ".uni" : "", other);
     } else {
         then.uniform = otherwise.uniform = false;
         if (w.mask >= 0) {
@@ -75,8 +75,7 @@ static void branch(struct place w)
             otherwise.mask = (int)prog->nmask++;
             say("vote.sync.ballot.b32 %%m%d, %%p%u, %%m%d;\nnot.b32 %%m%d, %%m%d;\nand.b32 %%m%d, "
                 "%%m%d, %%m%d;\n",
-                then.mask, p, w.mask, otherwise.mask, then.mask, otherwise.mask, otherwise.mask,
-                w.mask);
+                then.mask, p, w.mask, otherwise.mask, then.mask, otherwise.mask, otherwise.mask, w.mask);
         }
         say("@!%%p%u bra L%u;\n", p, other);
     }
@@ -163,8 +162,7 @@ static void table(struct place w)
     say("T%u: .branchtargets ", first);
     for (unsigned k = 0; k < n; k++)
         say("%sL%u", k ? ", " : "", first + k);
-    say(";\nrem.u32 %%t0, %s, %u;\nbrx.idx %%t0, T%u;\n", reg(rnd(4) ? POOL_INT : POOL_UNIFORM), n,
-        first);
+    say(";\nrem.u32 %%t0, %s, %u;\nbrx.idx %%t0, T%u;\n", reg(rnd(4) ? POOL_INT : POOL_UNIFORM), n, first);
     part();
     for (unsigned k = 0; k < n; k++) {
         label(first + k);
@@ -210,8 +208,8 @@ static void statements(struct place w)
         else if (what == 9 && may(GEN_ATOMICS))
             atomic();
         else if (what == 10 && w.uniform) {
-            say("mad.lo.u32 %%u%u, %%u%u, %u, %%u%u;\n", any(POOL_UNIFORM), any(POOL_UNIFORM),
-                rnd(99), any(POOL_UNIFORM));
+            say("mad.lo.u32 %%u%u, %%u%u, %u, %%u%u;\n", any(POOL_UNIFORM), any(POOL_UNIFORM), rnd(99),
+                any(POOL_UNIFORM));
             done();
         } else if (what <= 13)
             memory(w.uniform);
@@ -238,9 +236,5 @@ void generate(struct program *p, uint64_t seed, unsigned flags)
     memcpy(p->functions, text, at + 1);
     at = 0;
     for (int i = 0; i < (may(GEN_SMALL) ? 3 : 5); i++)
-        statements((struct place){.depth = may(GEN_SMALL) ? 2 : 3,
-                                  .mask = 0,
-                                  .uniform = true,
-                                  .out = -1,
-                                  .again = -1});
+        statements((struct place){.depth = may(GEN_SMALL) ? 2 : 3, .mask = 0, .uniform = true, .out = -1, .again = -1});
 }

@@ -10,13 +10,11 @@ static const struct {
     const char *type;
     unsigned size, pool;
     bool vector;
-} elements[] = {
-    {"u8", 1, POOL_SHORT, 0},  {"s8", 1, POOL_INT, 0},    {"u8", 1, POOL_INT, 0},
-    {"u16", 2, POOL_SHORT, 1}, {"s16", 2, POOL_INT, 0},   {"u16", 2, POOL_WIDE, 0},
-    {"s32", 4, POOL_WIDE, 0},  {"u32", 4, POOL_INT, 1},   {"b32", 4, POOL_INT, 1},
-    {"b64", 8, POOL_WIDE, 1},  {"f32", 4, POOL_F32, 1},   {"f64", 8, POOL_F64, 1},
-    {"u32", 4, POOL_INT, 1},   {"b16", 2, POOL_SHORT, 1}, {"u32", 4, POOL_UNIFORM, 0}
-};
+} elements[] = {{"u8", 1, POOL_SHORT, 0},  {"s8", 1, POOL_INT, 0},    {"u8", 1, POOL_INT, 0},
+                {"u16", 2, POOL_SHORT, 1}, {"s16", 2, POOL_INT, 0},   {"u16", 2, POOL_WIDE, 0},
+                {"s32", 4, POOL_WIDE, 0},  {"u32", 4, POOL_INT, 1},   {"b32", 4, POOL_INT, 1},
+                {"b64", 8, POOL_WIDE, 1},  {"f32", 4, POOL_F32, 1},   {"f64", 8, POOL_F64, 1},
+                {"u32", 4, POOL_INT, 1},   {"b16", 2, POOL_SHORT, 1}, {"u32", 4, POOL_UNIFORM, 0}};
 enum { NELEMENTS = 14 }; /* the last one is for uniform places */
 
 static void data(unsigned pool, unsigned count)
@@ -36,17 +34,10 @@ static void offset(unsigned room, unsigned bytes)
 {
     uint32_t mask = (room - 1) & ~(bytes - 1);
     switch (rnd(4)) {
-    case 0:
-        say("and.b32 %%t0, %s, %u;\n", reg(POOL_INT), mask);
-        break;
-    case 1:
-        say("and.b32 %%t0, %%u%u, %u;\n", any(POOL_UNIFORM), mask);
-        break;
-    case 2:
-        say("mul.lo.u32 %%t0, %%lin, %u;\nand.b32 %%t0, %%t0, %u;\n", bytes << rnd(3), mask);
-        break;
-    default:
-        say("mov.u32 %%t0, %u;\n", rnd(room) & mask);
+    case 0: say("and.b32 %%t0, %s, %u;\n", reg(POOL_INT), mask); break;
+    case 1: say("and.b32 %%t0, %%u%u, %u;\n", any(POOL_UNIFORM), mask); break;
+    case 2: say("mul.lo.u32 %%t0, %%lin, %u;\nand.b32 %%t0, %%t0, %u;\n", bytes << rnd(3), mask); break;
+    default: say("mov.u32 %%t0, %u;\n", rnd(room) & mask);
     }
 }
 
@@ -58,8 +49,7 @@ static void guard(void)
 
 void memory(bool uniform)
 {
-    static const char *const loads[] = {"ld.global", "ld.global.nc", "ld.const", "ld",
-                                        "ld.volatile.global"};
+    static const char *const loads[] = {"ld.global", "ld.global.nc", "ld.const", "ld", "ld.volatile.global"};
     unsigned e = rnd(uniform ? NELEMENTS + 1 : NELEMENTS), pool = elements[e].pool;
     unsigned count = elements[e].vector ? 1u << rnd(elements[e].size == 8 ? 2 : 3) : 1;
     unsigned bytes = elements[e].size * count, what = rnd(8);
@@ -89,8 +79,7 @@ void memory(bool uniform)
         if (space == 2 && rnd(2)) {
             snprintf(where, sizeof where, "[%%bsh+%u]", k);
         } else if (space == 2) {
-            say("and.b32 %%t0, %s, %u;\nadd.u32 %%t0, %%t0, %%bsh;\n", reg(POOL_INT),
-                (SLOT - 1) & ~(bytes - 1));
+            say("and.b32 %%t0, %s, %u;\nadd.u32 %%t0, %%t0, %%bsh;\n", reg(POOL_INT), (SLOT - 1) & ~(bytes - 1));
             snprintf(where, sizeof where, "[%%t0]");
         } else if (rnd(2)) {
             snprintf(where, sizeof where, "[%s+%u]", base[space], k);
@@ -125,19 +114,16 @@ void memory(bool uniform)
 /* Sums into words of their own per operation: the order of threads does not show. */
 void atomic(void)
 {
-    static const char *const op[] = {"add.u32", "min.s32", "max.s32", "min.u32",
-                                     "max.u32", "and.b32", "or.b32",  "xor.b32",
-                                     "add.u64", "max.u64", "min.s64", "xor.b64"};
-    static const char *const own[] = {"add.u32", "exch.b32", "inc.u32", "dec.u32",
-                                      "min.s32", "xor.b32",  "cas.b32"};
+    static const char *const op[] = {"add.u32", "min.s32", "max.s32", "min.u32", "max.u32", "and.b32",
+                                     "or.b32",  "xor.b32", "add.u64", "max.u64", "min.s64", "xor.b64"};
+    static const char *const own[] = {"add.u32", "exch.b32", "inc.u32", "dec.u32", "min.s32", "xor.b32", "cas.b32"};
     unsigned k = rnd(12);
     if (rnd(3)) {
         say("and.b32 %%t0, %s, %u;\n", reg(rnd(3) ? POOL_INT : POOL_UNIFORM), k >= 8 ? 120u : 124u);
         say("cvt.u64.u32 %%w0, %%t0;\nadd.s64 %%w0, %%w0, %%bacc;\n");
         guard();
         if (rnd(3))
-            say("red.global.%s [%%w0+%u], %s;\n", op[k], k * 128,
-                reg(k >= 8 ? POOL_WIDE : POOL_INT));
+            say("red.global.%s [%%w0+%u], %s;\n", op[k], k * 128, reg(k >= 8 ? POOL_WIDE : POOL_INT));
         else
             say("atom.global.%s %s, [%%w0+%u], %s;\n", op[k], k >= 8 ? "%w1" : "%t1", k * 128,
                 reg(k >= 8 ? POOL_WIDE : POOL_INT));
@@ -145,9 +131,9 @@ void atomic(void)
         k = rnd(7);
         bool shared = rnd(2);
         guard();
-        say("atom.%s.%s %s, [%s+%u], %s%s%s;\n", shared ? "shared" : "global", own[k],
-            reg(POOL_INT), shared ? "%bsh" : "%bown", 4 * rnd(SLOT / 4), reg(POOL_INT),
-            k == 6 ? ", " : "", k == 6 ? reg(POOL_INT) : "");
+        say("atom.%s.%s %s, [%s+%u], %s%s%s;\n", shared ? "shared" : "global", own[k], reg(POOL_INT),
+            shared ? "%bsh" : "%bown", 4 * rnd(SLOT / 4), reg(POOL_INT), k == 6 ? ", " : "",
+            k == 6 ? reg(POOL_INT) : "");
     }
     done();
 }
@@ -167,11 +153,9 @@ static void shuffle(int mask)
         say("and.b32 %%t1, %s, 31;\n", b);
     else
         say("mov.u32 %%t1, %u;\n", rnd(32));
-    say("shfl.sync.%s.b32 %%r%u|%%q0, %%t3, %%t1, %u, %%m%d;\n", mode[m], d,
-        seg << 8 | (m == 1 ? 0u : 31u), mask);
+    say("shfl.sync.%s.b32 %%r%u|%%q0, %%t3, %%t1, %u, %%m%d;\n", mode[m], d, seg << 8 | (m == 1 ? 0u : 31u), mask);
     if (m == 0)
-        say("and.b32 %%t2, %%lane, %u;\nand.b32 %%t1, %%t1, %u;\nor.b32 %%t1, %%t1, %%t2;\n", seg,
-            ~seg & 31);
+        say("and.b32 %%t2, %%lane, %u;\nand.b32 %%t1, %%t1, %u;\nor.b32 %%t1, %%t1, %%t2;\n", seg, ~seg & 31);
     else
         say("%s %%t1, %%lane, %%t1;\nselp.b32 %%t1, %%t1, %%lane, %%q0;\n", m == 1   ? "sub.s32"
                                                                             : m == 2 ? "add.s32"
@@ -192,30 +176,15 @@ void collective(int mask, bool uniform)
     unsigned r = any(POOL_INT), p = any(POOL_PRED);
     switch (rnd(uniform ? 11 : 8)) {
     case 0:
-    case 1:
-        shuffle(mask);
-        return;
-    case 2:
-        say("vote.sync.ballot.b32 %%r%u, %s%s, %%m%d;\n", r, rnd(3) ? "" : "!", reg(POOL_PRED),
-            mask);
-        break;
+    case 1: shuffle(mask); return;
+    case 2: say("vote.sync.ballot.b32 %%r%u, %s%s, %%m%d;\n", r, rnd(3) ? "" : "!", reg(POOL_PRED), mask); break;
     case 3:
-        say("vote.sync.%s.pred %%p%u, %s%s, %%m%d;\n", vote[rnd(3)], p, rnd(3) ? "" : "!",
-            reg(POOL_PRED), mask);
+        say("vote.sync.%s.pred %%p%u, %s%s, %%m%d;\n", vote[rnd(3)], p, rnd(3) ? "" : "!", reg(POOL_PRED), mask);
         break;
-    case 4:
-        say("redux.sync.%s %%r%u, %s, %%m%d;\n", redux[rnd(9)], r, reg(POOL_INT), mask);
-        break;
-    case 5:
-        say("and.b32 %%t0, %s, 3;\nmatch.any.sync.b32 %%r%u, %%t0, %%m%d;\n", reg(POOL_INT), r,
-            mask);
-        break;
-    case 6:
-        say("match.all.sync.b32 %%r%u|%%p%u, %s, %%m%d;\n", r, p, reg(POOL_INT), mask);
-        break;
-    case 7:
-        say(rnd(2) ? "bar.warp.sync %%m%d;\n" : "match.any.sync.b64 %%t0, %%d0, %%m%d;\n", mask);
-        break;
+    case 4: say("redux.sync.%s %%r%u, %s, %%m%d;\n", redux[rnd(9)], r, reg(POOL_INT), mask); break;
+    case 5: say("and.b32 %%t0, %s, 3;\nmatch.any.sync.b32 %%r%u, %%t0, %%m%d;\n", reg(POOL_INT), r, mask); break;
+    case 6: say("match.all.sync.b32 %%r%u|%%p%u, %s, %%m%d;\n", r, p, reg(POOL_INT), mask); break;
+    case 7: say(rnd(2) ? "bar.warp.sync %%m%d;\n" : "match.any.sync.b64 %%t0, %%d0, %%m%d;\n", mask); break;
     case 8: { /* the block's threads exchange a word through shared memory */
         unsigned k = 4 * rnd(SLOT / 4);
         say("bar.sync 0;\nst.shared.u32 [%%bsh+%u], %s;\nbar.sync 0;\nrem.u32 %%t0, %s, %%nlin;\n"
@@ -224,11 +193,8 @@ void collective(int mask, bool uniform)
             k, reg(POOL_INT), reg(POOL_INT), SLOT, k, r);
         break;
     }
-    case 9:
-        say("bar.red.%s.pred %%p%u, 0, %s;\n", rnd(2) ? "and" : "or", p, reg(POOL_PRED));
-        break;
-    default:
-        say("bar.red.popc.u32 %s, 0, %s;\n", rnd(2) ? "%u0" : "%t0", reg(POOL_PRED));
+    case 9: say("bar.red.%s.pred %%p%u, 0, %s;\n", rnd(2) ? "and" : "or", p, reg(POOL_PRED)); break;
+    default: say("bar.red.popc.u32 %s, 0, %s;\n", rnd(2) ? "%u0" : "%t0", reg(POOL_PRED));
     }
     done();
 }
@@ -250,8 +216,7 @@ void call(void)
             "st.param.b64 [s+8], %s; call.uni (v), fold, (s); ld.param.b64 %s, [v]; }\n",
             reg(POOL_INT), reg(POOL_INT), reg(POOL_WIDE), reg(POOL_WIDE));
         break;
-    default:
-        say("call (%s), pure%u, (%s, %s);\n", r, rnd(2), reg(POOL_INT), reg(POOL_INT));
+    default: say("call (%s), pure%u, (%s, %s);\n", r, rnd(2), reg(POOL_INT), reg(POOL_INT));
     }
     done();
 }

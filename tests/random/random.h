@@ -42,7 +42,8 @@ enum {
     MAX_ITEMS = 4000,
     MAX_THREADS = 256,
     GRID = 2,
-    COLUMNS = 60, COLUMN = GRID * MAX_THREADS * 8, /* of results: a register of all threads */
+    COLUMNS = 60,
+    COLUMN = GRID * MAX_THREADS * 8, /* of results: a register of all threads */
     SLOT = 32 /* bytes of global, shared and local memory that are a thread's own */,
     ACC_BYTES = 4096,
     IN_WORDS = 4096
@@ -55,7 +56,7 @@ enum {
     GEN_JUMPS = 4, /* breaks, early exits */
     GEN_CALLS = 8,
     GEN_ATOMICS = 16,
-    GEN_ODD = 32, /* what tier 1 refuses: irreducible loops, branch tables, recursion,
+    GEN_ODD = 32,  /* what tier 1 refuses: irreducible loops, branch tables, recursion,
                    * parameters in registers, narrow volatile vectors */
     GEN_SMALL = 64 /* quickly compiled */
 };
@@ -93,17 +94,14 @@ struct memory {
 bool reference_knows(const struct ptx_instr *in);
 /* Runs the whole grid; false with *why filled when it meets something it lacks, or endless loops.
  */
-bool reference_run(const char *text, const uint32_t block[3], const struct args *a, char *why,
-                   size_t size);
+bool reference_run(const char *text, const uint32_t block[3], const struct args *a, char *why, size_t size);
 
 /* ---- tiers.c ---- */
 
 /* Runs the grid on tier 0 with the handlers of a level (0: this machine's, -1: portable all
  * through). */
-bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, int level,
-               char *why, size_t size);
+bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, int level, char *why, size_t size);
 /* The same on tier 1: 1 ran, 0 failed, -1 refused by t1_emit with its reason in *why. */
-int tier1_run(const char *text, const uint32_t block[3], const struct args *a, int isa, char *why,
-              size_t size);
+int tier1_run(const char *text, const uint32_t block[3], const struct args *a, int isa, char *why, size_t size);
 
 #endif

@@ -23,8 +23,7 @@ static void fill_input(void)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        switch (i %
-                5) { /* small numbers, any bits, floats near 1, small negatives, pairs of halves */
+        switch (i % 5) { /* small numbers, any bits, floats near 1, small negatives, pairs of halves */
         case 0: input[i] = (uint32_t)x & 63; break;
         case 1: input[i] = (uint32_t)(x >> 20); break;
         case 2: input[i] = 0x3f800000u + ((uint32_t)(x >> 9) & 0x80ffffffu); break;
@@ -39,8 +38,7 @@ static void memory_init(struct memory *m, struct args *a)
     memset(m, 0, sizeof *m);
     for (size_t i = 0; i < sizeof m->own; i++)
         m->own[i] = (uint8_t)(i * 37 >> 3);
-    *a = (struct args){(uintptr_t)m->out, (uintptr_t)input, (uintptr_t)m->acc, (uintptr_t)m->own,
-                       1234567};
+    *a = (struct args){(uintptr_t)m->out, (uintptr_t)input, (uintptr_t)m->acc, (uintptr_t)m->own, 1234567};
 }
 
 static bool is_nan(unsigned pool, uint64_t v)
@@ -68,8 +66,7 @@ static unsigned size_of(unsigned pool)
     return bits ? (unsigned)strtoul(bits, NULL, 10) / 8 : 4;
 }
 
-static bool threads_differ(const struct memory *a, const struct memory *b, unsigned n, char *why,
-                           size_t size)
+static bool threads_differ(const struct memory *a, const struct memory *b, unsigned n, char *why, size_t size)
 {
     unsigned place = 0;
     for (unsigned k = 0; k <= NPOOLS; k++) /* the last: what was read back from local and shared */
@@ -80,29 +77,26 @@ static bool threads_differ(const struct memory *a, const struct memory *b, unsig
                 memcpy(&y, b->out + place + i * size_of(k), size_of(k));
                 if (i % MAX_THREADS >= n || same(k, x, y))
                     continue;
-                snprintf(why, size, "block %u thread %u: %%%s%u is %llx and %llx", i / MAX_THREADS,
-                         i % MAX_THREADS, k < NPOOLS ? pools[k].name : "(own memory)", r,
-                         (unsigned long long)x, (unsigned long long)y);
+                snprintf(why, size, "block %u thread %u: %%%s%u is %llx and %llx", i / MAX_THREADS, i % MAX_THREADS,
+                         k < NPOOLS ? pools[k].name : "(own memory)", r, (unsigned long long)x, (unsigned long long)y);
                 return true;
             }
     return false;
 }
 
-static bool memory_differ(const struct memory *a, const struct memory *b, unsigned n, char *why,
-                          size_t size)
+static bool memory_differ(const struct memory *a, const struct memory *b, unsigned n, char *why, size_t size)
 {
     if (threads_differ(a, b, n, why, size))
         return true;
     for (unsigned i = 0; i < sizeof a->own; i++)
         if (a->own[i] != b->own[i]) {
-            snprintf(why, size, "own memory of thread %u, byte %u: %x and %x", i / SLOT, i % SLOT,
-                     a->own[i], b->own[i]);
+            snprintf(why, size, "own memory of thread %u, byte %u: %x and %x", i / SLOT, i % SLOT, a->own[i],
+                     b->own[i]);
             return true;
         }
     for (unsigned i = 0; i < sizeof a->acc; i++)
         if (a->acc[i] != b->acc[i]) {
-            snprintf(why, size, "sum %u, byte %u: %x and %x", i / 128, i % 128, a->acc[i],
-                     b->acc[i]);
+            snprintf(why, size, "sum %u, byte %u: %x and %x", i / 128, i % 128, a->acc[i], b->acc[i]);
             return true;
         }
     return false;
@@ -113,21 +107,11 @@ static bool memory_differ(const struct memory *a, const struct memory *b, unsign
 static const uint32_t shapes[][3] = {
     {64, 1, 1},  {32, 4, 1}, {100, 1, 1}, {64, 2, 1}, {1, 1, 1}, /* linear */
     {16, 8, 1},  {48, 2, 1}, {16, 5, 1},                         /* halves */
-    {10, 10, 1}, {8, 4, 4},  {7, 1, 9},   {33, 2, 1}            /* any */
+    {10, 10, 1}, {8, 4, 4},  {7, 1, 9},   {33, 2, 1}             /* any */
 };
 static const unsigned class_from[] = {0, 5, 8, 12};
 
-enum way {
-    REFERENCE,
-    TIER0,
-    TIER0_V1,
-    TIER0_V3,
-    TIER0_V4,
-    TIER0_PORTABLE,
-    TIER1,
-    TIER1_AVX2,
-    TIER1_PLAIN
-};
+enum way { REFERENCE, TIER0, TIER0_V1, TIER0_V3, TIER0_V4, TIER0_PORTABLE, TIER1, TIER1_AVX2, TIER1_PLAIN };
 static const char *const way_name[] = {
     "the reference",    "tier 0", "tier 0, x86-64-v1", "tier 0, x86-64-v3", "tier 0, x86-64-v4",
     "tier 0, portable", "tier 1", "tier 1, AVX2",      "tier 1, plain"};
@@ -143,11 +127,9 @@ static bool possible(enum way w)
 }
 
 /* 1 ran, 0 failed, -1 tier 1 refuses. */
-static int run(enum way w, const char *text, const uint32_t block[3], struct memory *m, char *why,
-               size_t size)
+static int run(enum way w, const char *text, const uint32_t block[3], struct memory *m, char *why, size_t size)
 {
-    static const int level[] = {
-        [TIER0_V1] = 1, [TIER0_V3] = 3, [TIER0_V4] = 4, [TIER0_PORTABLE] = -1};
+    static const int level[] = {[TIER0_V1] = 1, [TIER0_V3] = 3, [TIER0_V4] = 4, [TIER0_PORTABLE] = -1};
     struct args a;
     memory_init(m, &a);
     if (w == REFERENCE)
@@ -161,8 +143,7 @@ static int run(enum way w, const char *text, const uint32_t block[3], struct mem
 static struct memory memory_a, memory_b;
 
 /* 1 the same, 0 different or failed (*why), -1 refused. */
-static int compare(enum way x, enum way y, const char *text, const uint32_t block[3], char *why,
-                   size_t size)
+static int compare(enum way x, enum way y, const char *text, const uint32_t block[3], char *why, size_t size)
 {
     int r = run(x, text, block, &memory_a, why, size);
     if (r > 0)
@@ -183,8 +164,7 @@ static unsigned kind(const char *why)
                                                                   : 6;
 }
 
-static void minimise(struct program *p, enum way x, enum way y, const uint32_t block[3], char *why,
-                     size_t size)
+static void minimise(struct program *p, enum way x, enum way y, const uint32_t block[3], char *why, size_t size)
 {
     static bool drop[MAX_ITEMS];
     unsigned was = kind(why), tried = 0, most = y >= TIER1 ? 60 : 3000;
@@ -224,8 +204,8 @@ static void minimise(struct program *p, enum way x, enum way y, const uint32_t b
         snprintf(path, sizeof path, "%s/%llu.ptx", keep, (unsigned long long)p->seed);
         FILE *f = fopen(path, "w");
         if (f) {
-            fprintf(f, "// %s against %s, block %u x %u x %u: %s\n%s", way_name[x], way_name[y],
-                    block[0], block[1], block[2], why, text);
+            fprintf(f, "// %s against %s, block %u x %u x %u: %s\n%s", way_name[x], way_name[y], block[0], block[1],
+                    block[2], why, text);
             fclose(f);
         }
     }
@@ -267,9 +247,8 @@ static bool check_pair(struct program *p, enum way x, enum way y, const uint32_t
     if (r)
         return true;
     total.failed++;
-    printf("not ok program %llu (flags %u) in blocks of %u x %u x %u: %s and %s: %s\n",
-           (unsigned long long)p->seed, p->flags, block[0], block[1], block[2], way_name[x],
-           way_name[y], why);
+    printf("not ok program %llu (flags %u) in blocks of %u x %u x %u: %s and %s: %s\n", (unsigned long long)p->seed,
+           p->flags, block[0], block[1], block[2], way_name[x], way_name[y], why);
     minimise(p, x, y, block, why, sizeof why);
     fflush(stdout);
     return false;
@@ -325,14 +304,13 @@ int main(void)
     unsigned nops, refused, known = 0;
     const struct opcode *ops = catalogue(&nops, &refused);
     uint64_t seed = option("RANDOM_SEED", 1), seconds = option("RANDOM_SECONDS", 0);
-    uint64_t count = option("RANDOM_COUNT", seconds ? ~0ull : PROGRAMS),
-             tier1 = option("RANDOM_TIER1", 1);
+    uint64_t count = option("RANDOM_COUNT", seconds ? ~0ull : PROGRAMS), tier1 = option("RANDOM_TIER1", 1);
     time_t end = time(NULL) + (time_t)seconds;
     for (unsigned i = 0; i < nops; i++)
         known += ops[i].known;
     bool enough = nops > 2000 && known > 900;
-    printf("%s %u instruction forms, %u in the reference, %u spellings are none\n",
-           enough ? "ok" : "not ok", nops, known, refused);
+    printf("%s %u instruction forms, %u in the reference, %u spellings are none\n", enough ? "ok" : "not ok", nops,
+           known, refused);
     setvbuf(stdout, NULL, _IOLBF, 0);
     fill_input();
     for (uint64_t i = 0; i < count && total.failed < 20 && (!seconds || time(NULL) < end); i++)

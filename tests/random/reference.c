@@ -34,14 +34,15 @@ struct block {
     size_t size;
 };
 
-enum { VAR = SLOT, /* bytes; parameters have up to 16 */
-        SHARED_BYTES = MAX_THREADS * SLOT };
+enum {
+    VAR = SLOT, /* bytes; parameters have up to 16 */
+    SHARED_BYTES = MAX_THREADS * SLOT
+};
 
 static bool fail(struct block *b, const struct ptx_func *f, const struct ptx_instr *in)
 {
     char text[160];
-    snprintf(b->why, b->size, "reference: line %u: %s", in->line,
-             ptx_instr_text(f, in, text, sizeof text));
+    snprintf(b->why, b->size, "reference: line %u: %s", in->line, ptx_instr_text(f, in, text, sizeof text));
     return false;
 }
 
@@ -117,8 +118,7 @@ static uint64_t source(const struct block *b, const struct thread *t, const stru
     case PTX_O_IMM: return o->imm ^ o->neg;
     case PTX_O_SREG: return special(b, t, o->reg);
     case PTX_O_SYM: return symbol(b, k, o->sym) + o->imm;
-    case PTX_O_ADDR:
-        return (o->reg >= 0 ? k->reg[o->reg] : o->sym != -1 ? symbol(b, k, o->sym) : 0) + o->imm;
+    case PTX_O_ADDR: return (o->reg >= 0 ? k->reg[o->reg] : o->sym != -1 ? symbol(b, k, o->sym) : 0) + o->imm;
     default: return 0;
     }
 }
@@ -246,8 +246,7 @@ static void leave(struct block *b, struct thread *t)
         if (f->params_in_regs)
             set(k, o, n->reg[f->ret[i].reg]);
         else
-            memcpy((void *)(uintptr_t)symbol(b, k, o->sym),
-                   n->mem + (f->nlocal + f->nparam + i) * VAR, VAR);
+            memcpy((void *)(uintptr_t)symbol(b, k, o->sym), n->mem + (f->nlocal + f->nparam + i) * VAR, VAR);
     }
     t->top = pop(n);
     t->depth--;
@@ -261,9 +260,8 @@ static bool arithmetic(struct block *b, struct thread *t, const struct ptx_instr
         s[i] = source(b, t, &in->src[i]);
     if (!scalar(in, s, d, &t->cc))
         return fail(b, k->f, in);
-    unsigned size = in->op == PTX_OP_CVT && in->dst[0].kind == PTX_O_REG
-                        ? ptx_type_size(k->f->reg[in->dst[0].reg].type)
-                        : 0;
+    unsigned size = in->op == PTX_OP_CVT && in->dst[0].kind == PTX_O_REG ? ptx_type_size(k->f->reg[in->dst[0].reg].type)
+                                                                         : 0;
     set(k, &in->dst[0], size ? extend(d[0], in->type[0], size) : d[0]);
     if (in->ndst > 1)
         set(k, &in->dst[1], d[1]);
@@ -326,10 +324,7 @@ static bool step(struct block *b, struct thread *t)
 
 /* ---- threads together ---- */
 
-static const struct ptx_instr *here(const struct thread *t)
-{
-    return &t->top->f->instr[t->top->pc];
-}
+static const struct ptx_instr *here(const struct thread *t) { return &t->top->f->instr[t->top->pc]; }
 
 static uint32_t members(struct block *b, struct thread *t)
 {
@@ -342,8 +337,7 @@ static uint64_t shuffled(struct block *b, struct thread *lane0, struct thread *t
 {
     const struct ptx_instr *in = here(t);
     int lane = (int)(t->linear % 32);
-    uint32_t shift = (uint32_t)source(b, t, &in->src[1]) & 31,
-             c = (uint32_t)source(b, t, &in->src[2]);
+    uint32_t shift = (uint32_t)source(b, t, &in->src[1]) & 31, c = (uint32_t)source(b, t, &in->src[2]);
     int seg = c >> 8 & 31, clamp = c & 31, j, most = (lane & seg) | (clamp & ~seg);
     switch (in->sub) {
     case PTX_SUB_UP:
@@ -367,8 +361,7 @@ static uint64_t shuffled(struct block *b, struct thread *lane0, struct thread *t
 }
 
 /* The instruction's result for one lane of those in `group` (bits from lane0 on). */
-static uint64_t collective(struct block *b, struct thread *lane0, struct thread *t, uint32_t group,
-                           bool *p)
+static uint64_t collective(struct block *b, struct thread *lane0, struct thread *t, uint32_t group, bool *p)
 {
     const struct ptx_instr *in = here(t);
     uint32_t ballot = 0, equal = 0;
@@ -448,10 +441,7 @@ static void pass_block(struct block *b)
             continue;
         const struct ptx_instr *in = here(t);
         if (in->ndst)
-            set(t->top, &in->dst[0],
-                in->sub == PTX_SUB_POPC  ? yes
-                : in->sub == PTX_SUB_AND ? yes == all
-                                         : yes > 0);
+            set(t->top, &in->dst[0], in->sub == PTX_SUB_POPC ? yes : in->sub == PTX_SUB_AND ? yes == all : yes > 0);
         t->state = RUNS;
         t->top->pc++;
     }
@@ -497,8 +487,7 @@ bool reference_knows(const struct ptx_instr *in)
     return scalar(in, s, d, &cc);
 }
 
-bool reference_run(const char *text, const uint32_t block[3], const struct args *a, char *why,
-                   size_t size)
+bool reference_run(const char *text, const uint32_t block[3], const struct args *a, char *why, size_t size)
 {
     struct ptx_diag diag = {0};
     struct ptx_module *m = ptx_module_open(text, strlen(text), &diag);
@@ -522,10 +511,9 @@ bool reference_run(const char *text, const uint32_t block[3], const struct args 
     for (b.ctaid = 0; b.ctaid < GRID && good; b.ctaid++) {
         memset(b.shared, 0, SHARED_BYTES);
         for (uint32_t i = 0; i < b.n; i++)
-            b.t[i] = (struct thread){
-                .tid = {i % block[0], i / block[0] % block[1], i / block[0] / block[1]},
-                .linear = i,
-                .top = push(NULL, f)};
+            b.t[i] = (struct thread){.tid = {i % block[0], i / block[0] % block[1], i / block[0] / block[1]},
+                                     .linear = i,
+                                     .top = push(NULL, f)};
         good = run_block(&b);
         for (uint32_t i = 0; i < b.n; i++)
             while (b.t[i].top)

@@ -10,14 +10,8 @@
 #pragma STDC FENV_ACCESS ON
 #endif
 
-static bool is_signed(unsigned t)
-{
-    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64;
-}
-static bool is_int(unsigned t)
-{
-    return (t >= PTX_U8 && t <= PTX_S64) || (t >= PTX_B8 && t <= PTX_B64);
-}
+static bool is_signed(unsigned t) { return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64; }
+static bool is_int(unsigned t) { return (t >= PTX_U8 && t <= PTX_S64) || (t >= PTX_B8 && t <= PTX_B64); }
 static unsigned width(unsigned t) { return t == PTX_PRED ? 1 : 8 * ptx_type_size(t); }
 static uint64_t low(uint64_t v, unsigned bits) { return bits >= 64 ? v : v & ((1ull << bits) - 1); }
 static int64_t sext(uint64_t v, unsigned bits)
@@ -330,8 +324,7 @@ static uint64_t product(const struct ptx_instr *in, unsigned bits, uint64_t a, u
     return (uint64_t)(in->flags & PTX_F_HI ? p >> bits : p);
 }
 
-static uint64_t divide(unsigned type, uint64_t a,
-                       uint64_t b) /* by zero: all ones, as the GPU gives */
+static uint64_t divide(unsigned type, uint64_t a, uint64_t b) /* by zero: all ones, as the GPU gives */
 {
     unsigned bits = width(type);
     int64_t x = sext(a, bits), y = sext(b, bits);
@@ -375,8 +368,7 @@ static uint64_t field(unsigned type, uint64_t a, uint64_t b, uint64_t c)
 {
     unsigned bits = width(type);
     uint64_t pos = field_part(bits, b), len = field_part(bits, c);
-    uint64_t sign =
-        !is_signed(type) || !len ? 0 : a >> (pos + len - 1 < bits ? pos + len - 1 : bits - 1) & 1;
+    uint64_t sign = !is_signed(type) || !len ? 0 : a >> (pos + len - 1 < bits ? pos + len - 1 : bits - 1) & 1;
     uint64_t r = 0;
     for (unsigned k = 0; k < bits; k++)
         r |= (k < len && pos + k < bits ? a >> (pos + k) & 1 : sign) << k;
@@ -411,8 +403,7 @@ static uint64_t lut(const uint64_t s[4])
     return r;
 }
 
-static bool carry_op(const struct ptx_instr *in, unsigned bits, const uint64_t s[4], uint64_t *d,
-                     bool *cc)
+static bool carry_op(const struct ptx_instr *in, unsigned bits, const uint64_t s[4], uint64_t *d, bool *cc)
 {
     bool reads = in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC || in->op == PTX_OP_MADC;
     bool sub = in->op == PTX_OP_SUB || in->op == PTX_OP_SUBC;
@@ -434,8 +425,7 @@ static bool int_op(const struct ptx_instr *in, const uint64_t s[4], uint64_t *d,
     bool sg = is_signed(type);
     uint64_t a = low(s[0], bits), b = low(s[1], bits), c = low(s[2], bits);
     int64_t x = sext(a, bits), y = sext(b, bits);
-    if (in->flags & PTX_F_CC || in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC ||
-        in->op == PTX_OP_MADC)
+    if (in->flags & PTX_F_CC || in->op == PTX_OP_ADDC || in->op == PTX_OP_SUBC || in->op == PTX_OP_MADC)
         return carry_op(in, bits, s, d, cc);
     if (in->flags & (PTX_F_SAT | PTX_F_RELU))
         return false;
@@ -447,9 +437,7 @@ static bool int_op(const struct ptx_instr *in, const uint64_t s[4], uint64_t *d,
     case PTX_OP_MIN: *d = (sg ? x < y : a < b) ? a : b; return true;
     case PTX_OP_MAX: *d = (sg ? x > y : a > b) ? a : b; return true;
     case PTX_OP_MUL: *d = product(in, bits, a, b); return true;
-    case PTX_OP_MAD:
-        *d = product(in, bits, a, b) + (in->flags & PTX_F_WIDE ? s[2] : c);
-        return true;
+    case PTX_OP_MAD: *d = product(in, bits, a, b) + (in->flags & PTX_F_WIDE ? s[2] : c); return true;
     case PTX_OP_MUL24:
     case PTX_OP_MAD24: {
         uint64_t p = sg ? (uint64_t)(sext(a, 24) * sext(b, 24)) : low(a, 24) * low(b, 24);
@@ -501,9 +489,7 @@ bool scalar(const struct ptx_instr *in, const uint64_t s[4], uint64_t d[2], bool
         return convert(in, s[0], d);
     if (in->op == PTX_OP_SELP || in->op == PTX_OP_SLCT) {
         struct ptx_instr as_bits = *in;
-        as_bits.type[0] = ptx_type_size(type) == 8   ? PTX_B64
-                          : ptx_type_size(type) == 4 ? PTX_B32
-                                                     : PTX_B16;
+        as_bits.type[0] = ptx_type_size(type) == 8 ? PTX_B64 : ptx_type_size(type) == 4 ? PTX_B32 : PTX_B16;
         return int_op(&as_bits, s, d, cc);
     }
     if (is_int(type) || type == PTX_PRED)

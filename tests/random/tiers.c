@@ -25,8 +25,7 @@ static void choose_handlers(int level)
     }
 }
 
-bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, int level,
-               char *why, size_t size)
+bool tier0_run(const char *text, const uint32_t block[3], const struct args *a, int level, char *why, size_t size)
 {
     static const uint32_t grid[3] = {GRID, 1, 1};
     struct t0_fault f = {0};
@@ -79,14 +78,13 @@ static bool compile(const char *text, size_t size, int isa, char *why, size_t ro
         return false;
     }
     for (unsigned k = 0; k < 3; k++)
-        snprintf(path[k], sizeof path[k], "%s/%s", folder,
-                 (const char *[]){"k.c", "k.so", "err"}[k]);
+        snprintf(path[k], sizeof path[k], "%s/%s", folder, (const char *[]){"k.c", "k.so", "err"}[k]);
     FILE *f = fopen(path[0], "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     if (f)
         fclose(f);
-    snprintf(command, sizeof command, "%s %s -o %s %s 2>%s", cc && *cc ? cc : "cc",
-             t1_isa_flags((enum t1_isa)isa), path[1], path[0], path[2]);
+    snprintf(command, sizeof command, "%s %s -o %s %s 2>%s", cc && *cc ? cc : "cc", t1_isa_flags((enum t1_isa)isa),
+             path[1], path[0], path[2]);
     struct rusage before, after;
     getrusage(RUSAGE_CHILDREN, &before);
     good = good && system(command) == 0;
@@ -98,8 +96,7 @@ static bool compile(const char *text, size_t size, int isa, char *why, size_t ro
     if (!made.object) {
         size_t n = 0;
         char *message = read_file(path[2], &n);
-        snprintf(why, room, "tier 1: does not compile: %.*s", (int)(n > 600 ? 600 : n),
-                 message ? message : "");
+        snprintf(why, room, "tier 1: does not compile: %.*s", (int)(n > 600 ? 600 : n), message ? message : "");
         free(message);
     }
     for (unsigned k = 0; k < 3; k++)
@@ -108,8 +105,7 @@ static bool compile(const char *text, size_t size, int isa, char *why, size_t ro
     return made.object != NULL;
 }
 
-static int make(const struct t0t *t, const char *ptx, enum t1_shape shape, int isa, char *why,
-                size_t room)
+static int make(const struct t0t *t, const char *ptx, enum t1_shape shape, int isa, char *why, size_t room)
 {
     struct ptx_diag diag = {0};
     char *text = NULL;
@@ -134,16 +130,11 @@ static int make(const struct t0t *t, const char *ptx, enum t1_shape shape, int i
     return 1;
 }
 
-static bool run_object(struct t0t *t, const uint32_t block[3], const struct args *a, char *why,
-                       size_t size)
+static bool run_object(struct t0t *t, const uint32_t block[3], const struct args *a, char *why, size_t size)
 {
     static uint64_t id;
-    struct t0_grid g = {.kernel = t->kernel,
-                        .grid = {GRID, 1, 1},
-                        .params = a,
-                        .env = &t0t_env,
-                        .grid_id = ++id,
-                        .nsm = 1};
+    struct t0_grid g = {
+        .kernel = t->kernel, .grid = {GRID, 1, 1}, .params = a, .env = &t0t_env, .grid_id = ++id, .nsm = 1};
     struct t0_fault f = {0};
     const char *reason = "no memory";
     struct t1_object *o = t1_object_load(made.object, made.size, &reason);
@@ -160,8 +151,7 @@ static bool run_object(struct t0t *t, const uint32_t block[3], const struct args
     return good;
 }
 
-int tier1_run(const char *text, const uint32_t block[3], const struct args *a, int isa, char *why,
-              size_t size)
+int tier1_run(const char *text, const uint32_t block[3], const struct args *a, int isa, char *why, size_t size)
 {
     struct t0t t;
     int r = 0;

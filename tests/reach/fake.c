@@ -8,7 +8,9 @@
 
 #ifndef DRIVER
 
-struct dim3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+};
 
 int cudaRuntimeGetVersion(int *version)
 {
@@ -26,18 +28,14 @@ int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, 
                      void *stream)
 {
     return function == (void *)1 && grid.x == 2 && grid.y == 3 && grid.z == 4 && block.x == 5 && block.y == 6 &&
-           block.z == 7 && args == (void *)8 && shared == 9 && stream == (void *)10 ? FAKE_VERSION : 1;
+                   block.z == 7 && args == (void *)8 && shared == 9 && stream == (void *)10
+               ? FAKE_VERSION
+               : 1;
 }
 
-const char *cudaGetErrorString(int error)
-{
-    return error == 11 ? "fake string" : "?";
-}
+const char *cudaGetErrorString(int error) { return error == 11 ? "fake string" : "?"; }
 
-void **__cudaRegisterFatBinary(void *wrapper)
-{
-    return (void **)wrapper;
-}
+void **__cudaRegisterFatBinary(void *wrapper) { return (void **)wrapper; }
 
 #else
 
@@ -51,7 +49,9 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
                    unsigned shared, void *stream, void **params, void **extra)
 {
     return f == (void *)1 && gx == 2 && gy == 3 && gz == 4 && bx == 5 && by == 6 && bz == 7 && shared == 8 &&
-           stream == (void *)9 && params == (void **)10 && extra == (void **)11 ? FAKE_VERSION : 1;
+                   stream == (void *)9 && params == (void **)10 && extra == (void **)11
+               ? FAKE_VERSION
+               : 1;
 }
 
 #endif

@@ -11,7 +11,9 @@
 #define cuLaunchKernel(...) 0
 #endif
 
-struct dim3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+};
 int cudaRuntimeGetVersion(int *version);
 int cudaMalloc(void **p, size_t size);
 int cudaLaunchKernel(const void *, struct dim3, struct dim3, void **, size_t, void *);

@@ -26,8 +26,7 @@ static size_t layers_of(const struct place *m) { return m->d ? m->d : 1; }
 
 static bool make(struct place *m, enum kind kind, size_t element)
 {
-    static const int bits[17][2] = { [1] = { 8, 1 },  [2] = { 16, 1 },  [4] = { 32, 1 },
-                                     [8] = { 32, 2 }, [16] = { 32, 4 } };
+    static const int bits[17][2] = {[1] = {8, 1}, [2] = {16, 1}, [4] = {32, 1}, [8] = {32, 2}, [16] = {32, 4}};
     memset(m, 0, sizeof *m);
     m->kind = kind;
     m->element = element;
@@ -38,36 +37,23 @@ static bool make(struct place *m, enum kind kind, size_t element)
     m->rows = rows_of(m) + below(3);
     size_t size = m->pitch * m->rows * layers_of(m);
     int b = bits[element][0], n = bits[element][1];
-    musaChannelFormatDesc desc = { b, n > 1 ? b : 0, n > 2 ? b : 0, n > 3 ? b : 0,
-                                   musaChannelFormatKindUnsigned };
+    musaChannelFormatDesc desc = {b, n > 1 ? b : 0, n > 2 ? b : 0, n > 3 ? b : 0, musaChannelFormatKindUnsigned};
     switch (kind) {
-    case DEVICE:
-        return !musaMalloc((void **)&m->p, size);
-    case PINNED:
-        return !musaMallocHost((void **)&m->p, size);
-    case MANAGED:
-        return !musaMallocManaged((void **)&m->p, size, musaMemAttachGlobal);
-    case ARRAY:
-        return !musaMalloc3DArray(&m->array, &desc, (musaExtent){ m->w, m->h, m->d }, 0);
-    default:
-        return (m->p = malloc(size)) != NULL;
+    case DEVICE: return !musaMalloc((void **)&m->p, size);
+    case PINNED: return !musaMallocHost((void **)&m->p, size);
+    case MANAGED: return !musaMallocManaged((void **)&m->p, size, musaMemAttachGlobal);
+    case ARRAY: return !musaMalloc3DArray(&m->array, &desc, (musaExtent){m->w, m->h, m->d}, 0);
+    default: return (m->p = malloc(size)) != NULL;
     }
 }
 
 static void unmake(struct place *m)
 {
     switch (m->kind) {
-    case PINNED:
-        musaFreeHost(m->p);
-        break;
-    case ARRAY:
-        musaFreeArray(m->array);
-        break;
-    case PAGEABLE:
-        free(m->p);
-        break;
-    default:
-        musaFree(m->p);
+    case PINNED: musaFreeHost(m->p); break;
+    case ARRAY: musaFreeArray(m->array); break;
+    case PAGEABLE: free(m->p); break;
+    default: musaFree(m->p);
     }
 }
 
@@ -81,7 +67,7 @@ static bool move(struct place *m, unsigned char *packed, bool in)
             unsigned char *at = m->p + (z * m->rows + y) * m->pitch;
             unsigned char *to = packed + (z * rows_of(m) + y) * row;
             if (m->kind == ARRAY) {
-                MUSA_MEMCPY3D c = { .WidthInBytes = row, .Height = 1, .Depth = 1 };
+                MUSA_MEMCPY3D c = {.WidthInBytes = row, .Height = 1, .Depth = 1};
                 *(in ? &c.dstMemoryType : &c.srcMemoryType) = MU_MEMORYTYPE_ARRAY;
                 *(in ? &c.srcMemoryType : &c.dstMemoryType) = MU_MEMORYTYPE_HOST;
                 *(in ? &c.dstArray : &c.srcArray) = (MUarray)(uintptr_t)m->array;
@@ -108,8 +94,7 @@ static bool refill(struct place *m)
 static bool same(struct place *m)
 {
     static unsigned char got[MAX];
-    return move(m, got, false) &&
-           !memcmp(got, m->shadow, m->w * m->element * rows_of(m) * layers_of(m));
+    return move(m, got, false) && !memcmp(got, m->shadow, m->w * m->element * rows_of(m) * layers_of(m));
 }
 
 struct box {
@@ -125,10 +110,8 @@ static void model(struct place *dst, const struct place *src, const struct box *
 {
     for (size_t z = 0; z < b->d; z++)
         for (size_t y = 0; y < b->h; y++)
-            memcpy(dst->shadow +
-                       (((b->dz + z) * rows_of(dst) + b->dy + y) * dst->w + b->dx) * dst->element,
-                   src->shadow +
-                       (((b->sz + z) * rows_of(src) + b->sy + y) * src->w + b->sx) * src->element,
+            memcpy(dst->shadow + (((b->dz + z) * rows_of(dst) + b->dy + y) * dst->w + b->dx) * dst->element,
+                   src->shadow + (((b->sz + z) * rows_of(src) + b->sy + y) * src->w + b->sx) * src->element,
                    b->w * src->element);
 }
 
@@ -138,41 +121,35 @@ static musaMemcpyKind direction(const struct place *dst, const struct place *src
 {
     if (below(2) || dst->kind == MANAGED || src->kind == MANAGED)
         return musaMemcpyDefault;
-    return on_host(src) ? on_host(dst) ? musaMemcpyHostToHost : musaMemcpyHostToDevice
+    return on_host(src)   ? on_host(dst) ? musaMemcpyHostToHost : musaMemcpyHostToDevice
            : on_host(dst) ? musaMemcpyDeviceToHost
                           : musaMemcpyDeviceToDevice;
 }
 
-static musaError_t copy_3d(struct place *dst, struct place *src, const struct box *b,
-                           musaStream_t stream)
+static musaError_t copy_3d(struct place *dst, struct place *src, const struct box *b, musaStream_t stream)
 {
-    musaMemcpy3DParms p = { .extent = { b->w, b->h, b->d }, .kind = direction(dst, src) };
+    musaMemcpy3DParms p = {.extent = {b->w, b->h, b->d}, .kind = direction(dst, src)};
     size_t sunit = src->array ? 1 : src->element, dunit = dst->array ? 1 : dst->element;
     p.srcArray = src->array;
     p.dstArray = dst->array;
     if (!src->array)
-        p.srcPtr = (musaPitchedPtr){ src->p, src->pitch, src->w, src->rows };
+        p.srcPtr = (musaPitchedPtr){src->p, src->pitch, src->w, src->rows};
     if (!dst->array)
-        p.dstPtr = (musaPitchedPtr){ dst->p, dst->pitch, dst->w, dst->rows };
-    p.srcPos = (musaPos){ b->sx * sunit, b->sy, b->sz };
-    p.dstPos = (musaPos){ b->dx * dunit, b->dy, b->dz };
+        p.dstPtr = (musaPitchedPtr){dst->p, dst->pitch, dst->w, dst->rows};
+    p.srcPos = (musaPos){b->sx * sunit, b->sy, b->sz};
+    p.dstPos = (musaPos){b->dx * dunit, b->dy, b->dz};
     if (!src->array && !dst->array)
         p.extent.width *= src->element;
     switch (below(4)) {
-    case 0:
-        return musaMemcpy3D(&p);
-    case 1:
-        return musaMemcpy3D_ptds(&p);
-    case 2:
-        return musaMemcpy3DAsync(&p, stream);
-    default:
-        return musaMemcpy3DAsync_ptsz(&p, NULL);
+    case 0: return musaMemcpy3D(&p);
+    case 1: return musaMemcpy3D_ptds(&p);
+    case 2: return musaMemcpy3DAsync(&p, stream);
+    default: return musaMemcpy3DAsync_ptsz(&p, NULL);
     }
 }
 
 /* One layer: the 2D calls, which take offsets only on the side of an array. */
-static musaError_t copy_2d(struct place *dst, struct place *src, const struct box *b,
-                           musaStream_t stream)
+static musaError_t copy_2d(struct place *dst, struct place *src, const struct box *b, musaStream_t stream)
 {
     musaMemcpyKind k = direction(dst, src);
     size_t n = b->w * src->element;
@@ -183,12 +160,10 @@ static musaError_t copy_2d(struct place *dst, struct place *src, const struct bo
         return musaMemcpy2DArrayToArray(dst->array, dx, b->dy, src->array, sx, b->sy, n, b->h, k);
     if (dst->array)
         return below(2) ? musaMemcpy2DToArray(dst->array, dx, b->dy, from, src->pitch, n, b->h, k)
-                        : musaMemcpy2DToArrayAsync(dst->array, dx, b->dy, from, src->pitch, n,
-                                                   b->h, k, stream);
+                        : musaMemcpy2DToArrayAsync(dst->array, dx, b->dy, from, src->pitch, n, b->h, k, stream);
     if (src->array)
         return below(2) ? musaMemcpy2DFromArray(to, dst->pitch, src->array, sx, b->sy, n, b->h, k)
-                        : musaMemcpy2DFromArrayAsync_ptsz(to, dst->pitch, src->array, sx, b->sy, n,
-                                                          b->h, k, stream);
+                        : musaMemcpy2DFromArrayAsync_ptsz(to, dst->pitch, src->array, sx, b->sy, n, b->h, k, stream);
     return below(2) ? musaMemcpy2D(to, dst->pitch, from, src->pitch, n, b->h, k)
                     : musaMemcpy2DAsync(to, dst->pitch, from, src->pitch, n, b->h, k, stream);
 }
@@ -201,20 +176,19 @@ static void test_boxes(void)
     int copies = 0, refusals = 0;
     musaStreamCreate(&s);
     for (int round = 0; round < ROUNDS; round++) {
-        static const size_t elements[] = { 1, 2, 4, 8, 16 };
+        static const size_t elements[] = {1, 2, 4, 8, 16};
         size_t element = elements[below(5)];
-        made = made && make(&a, (enum kind)below(KINDS), element) &&
-               make(&b, (enum kind)below(KINDS), element) && refill(&a) && refill(&b);
+        made = made && make(&a, (enum kind)below(KINDS), element) && make(&b, (enum kind)below(KINDS), element) &&
+               refill(&a) && refill(&b);
         if (!made)
             break;
-        struct box x = { below(a.w), below(rows_of(&a)), below(layers_of(&a)),
-                         below(b.w), below(rows_of(&b)), below(layers_of(&b)),
-                         1 + below(a.w), 1 + below(rows_of(&a)), 1 + below(layers_of(&a)) };
+        struct box x = {below(a.w),     below(rows_of(&a)),     below(layers_of(&a)),
+                        below(b.w),     below(rows_of(&b)),     below(layers_of(&b)),
+                        1 + below(a.w), 1 + below(rows_of(&a)), 1 + below(layers_of(&a))};
         bool flat = x.d == 1 && (!a.array || !x.sz) && (!b.array || !x.dz) && below(2);
         bool good = fits(&a, x.sx, x.sy, x.sz, &x) && fits(&b, x.dx, x.dy, x.dz, &x);
         /* Memory has no ends that the runtime knows of; only an array's are checked. */
-        if (!good && ((a.array && !fits(&a, x.sx, x.sy, x.sz, &x)) ||
-                      (b.array && !fits(&b, x.dx, x.dy, x.dz, &x)))) {
+        if (!good && ((a.array && !fits(&a, x.sx, x.sy, x.sz, &x)) || (b.array && !fits(&b, x.dx, x.dy, x.dz, &x)))) {
             musaError_t e = (flat ? copy_2d : copy_3d)(&b, &a, &x, s);
             refused = refused && (e == musaErrorInvalidValue || e == musaErrorInvalidPitchValue);
             musaGetLastError();
@@ -239,21 +213,22 @@ static void test_boxes(void)
 /* Sizes whose product or sum overflows must not wrap around to something small. */
 static void test_absurd(void)
 {
-    unsigned char *p = NULL, host[64] = { 0 };
+    unsigned char *p = NULL, host[64] = {0};
     musaArray_t array = NULL;
-    musaChannelFormatDesc four = { 32, 32, 32, 32, musaChannelFormatKindUnsigned };
+    musaChannelFormatDesc four = {32, 32, 32, 32, musaChannelFormatKindUnsigned};
     musaMalloc((void **)&p, 4096);
     musaMemset(p, 0, 4096);
     musaMallocArray(&array, &four, 8, 8, 0);
-    const size_t huge[] = { SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 16 + 1, (size_t)1 << 48 };
+    const size_t huge[] = {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 16 + 1, (size_t)1 << 48};
     bool refused = true;
     for (int i = 0; i < 4; i++)
         for (int field = 0; field < 9; field++) {
-            musaMemcpy3DParms c = { .srcPtr = { p, 8, 8, 2 }, .dstPtr = { p + 2048, 8, 8, 2 },
-                                    .extent = { 4, 2, 2 }, .kind = musaMemcpyDeviceToDevice };
-            size_t *fields[] = { &c.srcPos.x, &c.srcPos.y, &c.srcPos.z,
-                                 &c.dstPos.x, &c.dstPos.y, &c.dstPos.z,
-                                 &c.extent.width, &c.extent.height, &c.extent.depth };
+            musaMemcpy3DParms c = {.srcPtr = {p, 8, 8, 2},
+                                   .dstPtr = {p + 2048, 8, 8, 2},
+                                   .extent = {4, 2, 2},
+                                   .kind = musaMemcpyDeviceToDevice};
+            size_t *fields[] = {&c.srcPos.x, &c.srcPos.y,     &c.srcPos.z,      &c.dstPos.x,    &c.dstPos.y,
+                                &c.dstPos.z, &c.extent.width, &c.extent.height, &c.extent.depth};
             *fields[field] = huge[i];
             refused = refused && musaMemcpy3D(&c) == musaErrorInvalidValue;
             c.dstPtr.ptr = NULL;
@@ -265,11 +240,11 @@ static void test_absurd(void)
     for (int i = 0; i < 4; i++) {
         size_t n = huge[i];
         refused = refused && musaMemcpy(p, host, n, musaMemcpyHostToDevice) &&
-                  musaMemcpy(host, p, n, musaMemcpyDefault) && musaMemset(p, 1, n) &&
-                  musaMemset2D(p, 16, 1, 16, n) && musaMemset2D(p, n, 1, 16, 2) &&
-                  musaMemset3D((musaPitchedPtr){ p, 16, 16, 4 }, 1, (musaExtent){ 16, 4, n }) &&
-                  musaMemset3D((musaPitchedPtr){ p, 16, 16, n }, 1, (musaExtent){ 16, 4, 2 }) &&
-                  musaMemset3D((musaPitchedPtr){ p, 16, 16, 4 }, 1, (musaExtent){ 16, 3, 4096 }) &&
+                  musaMemcpy(host, p, n, musaMemcpyDefault) && musaMemset(p, 1, n) && musaMemset2D(p, 16, 1, 16, n) &&
+                  musaMemset2D(p, n, 1, 16, 2) &&
+                  musaMemset3D((musaPitchedPtr){p, 16, 16, 4}, 1, (musaExtent){16, 4, n}) &&
+                  musaMemset3D((musaPitchedPtr){p, 16, 16, n}, 1, (musaExtent){16, 4, 2}) &&
+                  musaMemset3D((musaPitchedPtr){p, 16, 16, 4}, 1, (musaExtent){16, 3, 4096}) &&
                   musaMemcpy2D(p, n, host, n, 16, 2, musaMemcpyHostToDevice) &&
                   musaMemcpy2D(p, 16, host, 16, 16, n, musaMemcpyHostToDevice) &&
                   musaMemcpy2DToArray(array, n, 0, host, 16, 16, 2, musaMemcpyHostToDevice) &&
@@ -277,7 +252,7 @@ static void test_absurd(void)
                   musaMemcpyArrayToArray(array, 0, 0, array, 0, 0, n, musaMemcpyDefault);
     }
     check(refused, "absurd sizes and pitches too");
-    unsigned char got[4096], zero[4096] = { 0 };
+    unsigned char got[4096], zero[4096] = {0};
     check(!musaMemcpy(got, p, sizeof got, musaMemcpyDefault) && !memcmp(got, zero, sizeof got),
           "and nothing is written");
     for (int k = -1; k < 8; k++) {
@@ -301,20 +276,17 @@ static void test_absurd(void)
 static void test_runs(void)
 {
     musaArray_t a = NULL, b = NULL;
-    musaChannelFormatDesc byte = { 8, 0, 0, 0, musaChannelFormatKindUnsigned };
+    musaChannelFormatDesc byte = {8, 0, 0, 0, musaChannelFormatKindUnsigned};
     unsigned char in[7 * 9], got[5 * 13], want[5 * 13];
     for (size_t i = 0; i < sizeof in; i++)
         in[i] = (unsigned char)(i + 1);
     memset(want, 0, sizeof want);
     memcpy(want + 5 + 2, in + 7 + 3, 40);
     check(!musaMallocArray(&a, &byte, 7, 9, 0) && !musaMallocArray(&b, &byte, 5, 13, 0) &&
-              !musaMemcpyToArray(a, 0, 0, in, sizeof in, musaMemcpyHostToDevice) &&
-              !musaMemset(got, 0, 0) &&
-              !musaMemcpyToArray(b, 0, 0, memset(got, 0, sizeof got), sizeof got,
-                                 musaMemcpyHostToDevice) &&
+              !musaMemcpyToArray(a, 0, 0, in, sizeof in, musaMemcpyHostToDevice) && !musaMemset(got, 0, 0) &&
+              !musaMemcpyToArray(b, 0, 0, memset(got, 0, sizeof got), sizeof got, musaMemcpyHostToDevice) &&
               !musaMemcpyArrayToArray(b, 2, 1, a, 3, 1, 40, musaMemcpyDeviceToDevice) &&
-              !musaMemcpyFromArray(got, b, 0, 0, sizeof got, musaMemcpyDeviceToHost) &&
-              !memcmp(got, want, sizeof got),
+              !musaMemcpyFromArray(got, b, 0, 0, sizeof got, musaMemcpyDeviceToHost) && !memcmp(got, want, sizeof got),
           "a run of bytes from array to array");
     check(musaMemcpyArrayToArray(b, 2, 1, a, 3, 1, 60, musaMemcpyDefault) == musaErrorInvalidValue,
           "which must end in them");

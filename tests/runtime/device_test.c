@@ -27,23 +27,19 @@ static void test_choice(void)
     pthread_create(&t, NULL, other_thread, NULL);
     pthread_join(t, &good);
     check(good && !musaGetDevice(&d) && d == 1, "every thread has its own");
-    check(musaSetDevice(3) == musaErrorInvalidDevice && !musaGetDevice(&d) && d == 1,
-          "not the fourth");
+    check(musaSetDevice(3) == musaErrorInvalidDevice && !musaGetDevice(&d) && d == 1, "not the fourth");
 
     void *p;
     musaPointerAttributes a;
-    check(!musaMalloc(&p, 64) && !musaPointerGetAttributes(&a, p) && a.device == 1,
-          "memory lies there");
+    check(!musaMalloc(&p, 64) && !musaPointerGetAttributes(&a, p) && a.device == 1, "memory lies there");
     MUcontext ctx = NULL;
     MUdevice driver = -1;
-    check(!muCtxGetCurrent(&ctx) && ctx && !muCtxGetDevice(&driver) && driver == 1,
-          "the driver sees the same context");
-    check(!muDevicePrimaryCtxRetain(&ctx, 2) && !muCtxSetCurrent(ctx) && !musaGetDevice(&d) &&
-              d == 2,
+    check(!muCtxGetCurrent(&ctx) && ctx && !muCtxGetDevice(&driver) && driver == 1, "the driver sees the same context");
+    check(!muDevicePrimaryCtxRetain(&ctx, 2) && !muCtxSetCurrent(ctx) && !musaGetDevice(&d) && d == 2,
           "and the runtime the driver's");
     check(!musaSetDevice(1) && !musaFree(p), "freeing");
-    check(!musaDeviceReset() && !musaMalloc(&p, 64) && !musaPointerGetAttributes(&a, p) &&
-              a.device == 1 && !musaFree(p),
+    check(!musaDeviceReset() && !musaMalloc(&p, 64) && !musaPointerGetAttributes(&a, p) && a.device == 1 &&
+              !musaFree(p),
           "after a reset the device is the same");
     musaGetLastError();
 }
@@ -55,10 +51,8 @@ static void test_peers(void)
     char text[64] = "between devices", got[64] = "";
     check(!musaDeviceCanAccessPeer(&can, 0, 1) && can, "peers reach each other");
     musaSetDevice(0);
-    check(!musaDeviceEnablePeerAccess(1, 0) &&
-              musaDeviceEnablePeerAccess(1, 0) == musaErrorPeerAccessAlreadyEnabled &&
-              !musaDeviceDisablePeerAccess(1) &&
-              musaDeviceDisablePeerAccess(1) == musaErrorPeerAccessNotEnabled,
+    check(!musaDeviceEnablePeerAccess(1, 0) && musaDeviceEnablePeerAccess(1, 0) == musaErrorPeerAccessAlreadyEnabled &&
+              !musaDeviceDisablePeerAccess(1) && musaDeviceDisablePeerAccess(1) == musaErrorPeerAccessNotEnabled,
           "access is switched on and off");
     check(musaDeviceEnablePeerAccess(0, 0) == musaErrorInvalidDevice &&
               musaDeviceDisablePeerAccess(0) == musaErrorInvalidDevice &&
@@ -81,14 +75,11 @@ static void test_properties(void)
     static musaDeviceProp p;
     int value = 0, d = -1;
     size_t heap = 0, f = 0, total = 0;
-    check(!musaGetDeviceProperties(&p, 0) && p.name[0] && p.warpSize == 32 &&
-              p.maxThreadsPerBlock == 1024 && p.maxGridSize[0] == 0x7fffffff &&
-              p.sharedMemPerBlock == 49152 && p.multiProcessorCount > 0,
+    check(!musaGetDeviceProperties(&p, 0) && p.name[0] && p.warpSize == 32 && p.maxThreadsPerBlock == 1024 &&
+              p.maxGridSize[0] == 0x7fffffff && p.sharedMemPerBlock == 49152 && p.multiProcessorCount > 0,
           "properties");
-    check(!musaDeviceGetAttribute(&value, musaDevAttrComputeCapabilityMajor, 0) &&
-              value == p.major &&
-              !musaDeviceGetAttribute(&value, musaDevAttrMultiProcessorCount, 0) &&
-              value == p.multiProcessorCount,
+    check(!musaDeviceGetAttribute(&value, musaDevAttrComputeCapabilityMajor, 0) && value == p.major &&
+              !musaDeviceGetAttribute(&value, musaDevAttrMultiProcessorCount, 0) && value == p.multiProcessorCount,
           "attributes say the same");
     check(musaGetDeviceProperties(&p, 7) == musaErrorInvalidDevice, "properties of no device");
     check(!musaMemGetInfo(&f, &total) && total == p.totalGlobalMem && f <= total, "memory info");

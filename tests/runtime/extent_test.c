@@ -9,9 +9,23 @@
 
 typedef unsigned __int128 wide;
 
-static const size_t extents[] = { 1, 2, 3, 500, 4096, 1u << 20, 1ull << 31, 1ull << 32, (1ull << 32) + 1, 1ull << 33,
-                                  1ull << 55, 1ull << 62, 1ull << 63, (1ull << 63) + 1, SIZE_MAX / 2, SIZE_MAX - 1,
-                                  SIZE_MAX };
+static const size_t extents[] = {1,
+                                 2,
+                                 3,
+                                 500,
+                                 4096,
+                                 1u << 20,
+                                 1ull << 31,
+                                 1ull << 32,
+                                 (1ull << 32) + 1,
+                                 1ull << 33,
+                                 1ull << 55,
+                                 1ull << 62,
+                                 1ull << 63,
+                                 (1ull << 63) + 1,
+                                 SIZE_MAX / 2,
+                                 SIZE_MAX - 1,
+                                 SIZE_MAX};
 enum { N = sizeof extents / sizeof *extents, SIZE = 1 << 16 };
 
 static int wrong;
@@ -39,12 +53,12 @@ static void allocate(size_t w, size_t h, size_t d)
     size_t pitch = 0;
     musaPitchedPtr q;
     musaArray_t a;
-    musaError_t e = musaMalloc3D(&q, (musaExtent){ w, h, d });
+    musaError_t e = musaMalloc3D(&q, (musaExtent){w, h, d});
     expect(e ? is_refusal(e) : holds(q.ptr, (wide)q.pitch * h * d), "musaMalloc3D", w, h, d);
-    static const musaChannelFormatDesc texels[] = { { 8, 0, 0, 0, musaChannelFormatKindUnsigned },
-                                                    { 32, 32, 32, 32, musaChannelFormatKindFloat } };
+    static const musaChannelFormatDesc texels[] = {{8, 0, 0, 0, musaChannelFormatKindUnsigned},
+                                                   {32, 32, 32, 32, musaChannelFormatKindFloat}};
     for (int i = 0; i < 2; i++) {
-        e = musaMalloc3DArray(&a, &texels[i], (musaExtent){ w, h, d }, 0);
+        e = musaMalloc3DArray(&a, &texels[i], (musaExtent){w, h, d}, 0);
         expect(e ? is_refusal(e) : (wide)w * h * d * (i ? 16 : 1) < 1ull << 44, "musaMalloc3DArray", w, h, d);
         if (!e)
             musaFreeArray(a);
@@ -68,10 +82,10 @@ static void move(char *p, char *q, size_t w, size_t h, size_t d)
         size_t pitch = extents[i];
         wide rows = ((wide)(d - 1) * h + h - 1) * pitch + w;
         bool fits = rows <= SIZE;
-        musaPitchedPtr at = { p, pitch, w, h };
-        musaMemcpy3DParms c = { .srcPtr = at, .dstPtr = { q, pitch, w, h }, .extent = { w, h, d },
-                                .kind = musaMemcpyDefault };
-        expect(fits || musaMemset3D(at, 1, (musaExtent){ w, h, d }), "musaMemset3D", w, h, d);
+        musaPitchedPtr at = {p, pitch, w, h};
+        musaMemcpy3DParms c = {
+            .srcPtr = at, .dstPtr = {q, pitch, w, h}, .extent = {w, h, d}, .kind = musaMemcpyDefault};
+        expect(fits || musaMemset3D(at, 1, (musaExtent){w, h, d}), "musaMemset3D", w, h, d);
         expect(fits || musaMemcpy3D(&c), "musaMemcpy3D", w, h, d);
         if (d == 1) {
             expect(fits || musaMemset2D(p, pitch, 1, w, h), "musaMemset2D", w, h, pitch);
@@ -79,8 +93,8 @@ static void move(char *p, char *q, size_t w, size_t h, size_t d)
         }
         if (d == 1) {
             MUtexObject t;
-            MUSA_RESOURCE_DESC r = { .resType = MU_RESOURCE_TYPE_PITCH2D };
-            MUSA_TEXTURE_DESC desc = { 0 };
+            MUSA_RESOURCE_DESC r = {.resType = MU_RESOURCE_TYPE_PITCH2D};
+            MUSA_TEXTURE_DESC desc = {0};
             r.res.pitch2D.devPtr = (MUdeviceptr)(uintptr_t)p;
             r.res.pitch2D.format = MU_AD_FORMAT_UNSIGNED_INT8;
             r.res.pitch2D.numChannels = 1;

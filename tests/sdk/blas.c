@@ -39,9 +39,9 @@ static int norm_is(const double *x, int n, int incx, double want)
     int mode = 7, bad;
     put(x, 64 * sizeof *x);
     bad = cublasDnrm2_v2(h, n, device, incx, &got) || cublasDnrm2_v2_64(h, n, device, incx, &wide) ||
-          cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_DEVICE) ||
-          cublasDnrm2_v2(h, n, device, incx, device + 2048) || cublasGetPointerMode_v2(h, &mode) ||
-          cudaMemcpy(&there, device + 2048, sizeof there, FROM) || cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_HOST);
+          cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_DEVICE) || cublasDnrm2_v2(h, n, device, incx, device + 2048) ||
+          cublasGetPointerMode_v2(h, &mode) || cudaMemcpy(&there, device + 2048, sizeof there, FROM) ||
+          cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_HOST);
     return !bad && mode == CUBLAS_POINTER_MODE_DEVICE && near(got, want) && near(wide, want) && near(there, want);
 }
 
@@ -130,10 +130,12 @@ static void diagonals(void)
           cudaMemcpy(c, device + 8192, sizeof c, FROM) || c[0] != -190 || c[1] != 120 || c[2] != -370 || c[3] != 340;
     expect(!bad && !cublasGetMathMode(h, &mode) && mode == CUBLAS_TF32_TENSOR_OP_MATH &&
                !cublasGetPointerMode_v2(h, &mode) && mode == CUBLAS_POINTER_MODE_DEVICE &&
-               !cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_HOST), "and of floats; the handle's modes stay");
+               !cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_HOST),
+           "and of floats; the handle's modes stay");
     expect(cublasDdgmm(h, 7, 1, 1, device, 1, device, 1, device, 1) == CUBLAS_STATUS_INVALID_VALUE &&
                cublasDdgmm(h, CUBLAS_SIDE_LEFT, 2, 1, device, 1, device, 1, device, 2) == CUBLAS_STATUS_INVALID_VALUE &&
-               !cublasDdgmm(h, CUBLAS_SIDE_LEFT, 0, 1, NULL, 1, NULL, 1, NULL, 1), "arguments are looked at");
+               !cublasDdgmm(h, CUBLAS_SIDE_LEFT, 0, 1, NULL, 1, NULL, 1, NULL, 1),
+           "arguments are looked at");
 }
 
 static void streams(void)

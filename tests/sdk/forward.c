@@ -11,10 +11,7 @@
 extern const char *const forward_names[]; /* of the assembly beside this: slot i is of name i; ends with NULL */
 extern void *forward_slots[];
 
-static int missing(void)
-{
-    return MUSA_ERROR_NOT_SUPPORTED;
-}
+static int missing(void) { return MUSA_ERROR_NOT_SUPPORTED; }
 
 __attribute__((constructor)) static void fill(void)
 {
@@ -32,10 +29,7 @@ __attribute__((constructor)) static void fill(void)
 #ifndef FORWARD_ONLY
 /* ---- graph updates: SDK_UPDATE=801 is what the device answers to them ------------------------- */
 
-static void *below(const char *name)
-{
-    return dlsym(dlopen(FORWARD_TO, RTLD_NOW | RTLD_LOCAL), name);
-}
+static void *below(const char *name) { return dlsym(dlopen(FORWARD_TO, RTLD_NOW | RTLD_LOCAL), name); }
 
 static int refused(void)
 {
@@ -45,8 +39,8 @@ static int refused(void)
 
 #if defined UPDATE_OF_4 && defined FORWARD_DRIVER
 /* Four arguments (mapping/facts/musa.md B3). */
-int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *result)
-    __asm__("muGraphExecUpdate") __attribute__((visibility("default")));
+int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *result) __asm__("muGraphExecUpdate")
+    __attribute__((visibility("default")));
 int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *result)
 {
     __typeof__(muGraphExecUpdate) *update = (__typeof__(update))(uintptr_t)below("muGraphExecUpdate");
@@ -65,8 +59,8 @@ int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphNode *node, int *r
 #else
 #define UPDATE "musaGraphExecUpdate"
 #endif
-int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphExecUpdateResultInfo *info)
-    __asm__(UPDATE) __attribute__((visibility("default")));
+int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphExecUpdateResultInfo *info) __asm__(UPDATE)
+    __attribute__((visibility("default")));
 int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphExecUpdateResultInfo *info)
 {
     __typeof__(muGraphExecUpdate) *update = (__typeof__(update))(uintptr_t)below(UPDATE);
@@ -78,8 +72,8 @@ int graph_exec_update(MUgraphExec exec, MUgraph graph, MUgraphExecUpdateResultIn
 /* ---- device attributes 121 to 124, of which SDK_ATTRIBUTES has one digit each ------------------ */
 
 #ifdef FORWARD_DRIVER
-int device_get_attribute(int *value, int attribute, int device)
-    __asm__("muDeviceGetAttribute") __attribute__((visibility("default")));
+int device_get_attribute(int *value, int attribute, int device) __asm__("muDeviceGetAttribute")
+    __attribute__((visibility("default")));
 int device_get_attribute(int *value, int attribute, int device)
 {
     enum { FIRST = 121, LAST = 124 };
@@ -107,8 +101,8 @@ static int instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flag
 }
 
 #ifdef INSTANTIATE_OF_5
-int graph_instantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *node, char *log, size_t size)
-    __asm__(INSTANTIATE) __attribute__((visibility("default")));
+int graph_instantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *node, char *log, size_t size) __asm__(INSTANTIATE)
+    __attribute__((visibility("default")));
 int graph_instantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *node, char *log, size_t size)
 {
     if (node)
@@ -118,8 +112,8 @@ int graph_instantiate(MUgraphExec *exec, MUgraph graph, MUgraphNode *node, char 
     return instantiate(exec, graph, 0);
 }
 #else
-int graph_instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flags)
-    __asm__(INSTANTIATE) __attribute__((visibility("default")));
+int graph_instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flags) __asm__(INSTANTIATE)
+    __attribute__((visibility("default")));
 int graph_instantiate(MUgraphExec *exec, MUgraph graph, unsigned long long flags)
 {
     return instantiate(exec, graph, flags);

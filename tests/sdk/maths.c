@@ -69,7 +69,8 @@ static void random_numbers(void)
     for (int i = 0; i < N; i++)
         bad |= b[i] > 3;
     expect(!bad && curandGeneratePoisson(host, b, N, 0) == CURAND_STATUS_OUT_OF_RANGE &&
-               curandGeneratePoisson(host, b, N, 400001) == CURAND_STATUS_OUT_OF_RANGE, "and their range");
+               curandGeneratePoisson(host, b, N, 400001) == CURAND_STATUS_OUT_OF_RANGE,
+           "and their range");
     expect(!curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_BEST) &&
                !curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_LEGACY) &&
                curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_SEEDED) == CURAND_STATUS_ARCH_MISMATCH,
@@ -84,10 +85,12 @@ static void descriptors(void)
 {
     void *d = NULL;
     expect(!cusparseCreateMatDescr(&d) && d && cusparseGetMatType(d) == 0 && cusparseGetMatFillMode(d) == 0 &&
-               cusparseGetMatDiagType(d) == 0 && cusparseGetMatIndexBase(d) == 0, "a matrix descriptor's defaults");
+               cusparseGetMatDiagType(d) == 0 && cusparseGetMatIndexBase(d) == 0,
+           "a matrix descriptor's defaults");
     expect(!cusparseSetMatIndexBase(d, CUSPARSE_INDEX_BASE_ONE) && !cusparseSetMatFillMode(d, 1) &&
                !cusparseSetMatType(d, 3) && cusparseGetMatIndexBase(d) == 1 && cusparseGetMatFillMode(d) == 1 &&
-               cusparseGetMatType(d) == 3, "and what was set");
+               cusparseGetMatType(d) == 3,
+           "and what was set");
     expect(!cusparseDestroyMatDescr(d) && cusparseDestroyMatDescr(d) != 0, "destroyed once");
 }
 

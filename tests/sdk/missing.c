@@ -42,9 +42,9 @@ void make(bool of_enum, void *value, size_t size)
 static bool takes_own(const char *name)
 {
     static const char *const words[] = {
-        "Create", "Init", "Version", "Logger", "cublasXt", "Desc", "Layout", "Preference", "Params",
-        "IRS", "cusolverRf", "cusolverSp", "cusolverMg", "SpMat", "SetPointers", "SetStridedBatch",
-        "Constants", "Capacity", "AdvOptions", "NumProducts", "nvrtc", "Info", "destroy_plan"};
+        "Create",    "Init",     "Version",    "Logger",      "cublasXt",   "Desc",  "Layout",      "Preference",
+        "Params",    "IRS",      "cusolverRf", "cusolverSp",  "cusolverMg", "SpMat", "SetPointers", "SetStridedBatch",
+        "Constants", "Capacity", "AdvOptions", "NumProducts", "nvrtc",      "Info",  "destroy_plan"};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (strstr(name, words[i]))
             return true;
@@ -58,8 +58,8 @@ static bool is_handle(const char *letter, size_t length)
     for (unsigned i = 0; i < sizeof handles / sizeof *handles; i++)
         if (strlen(handles[i]) == length && !strncmp(handles[i], letter, length))
             return true;
-    bool maths = strncmp(calling, "cu", 2) == 0 && strncmp(calling, "cuda", 4) != 0 &&
-                 calling[2] >= 'a' && calling[2] <= 'z';
+    bool maths = strncmp(calling, "cu", 2) == 0 && strncmp(calling, "cuda", 4) != 0 && calling[2] >= 'a' &&
+                 calling[2] <= 'z';
     return maths && length == 1 && *letter == 'p' && argument == 0 && !takes_own(calling);
 }
 
@@ -89,10 +89,7 @@ void passed(enum cumu_kind kind, unsigned stars, unsigned kind_size, const void 
     argument++;
 }
 
-void arrived(const void *value, size_t size)
-{
-    (void)value, (void)size;
-}
+void arrived(const void *value, size_t size) { (void)value, (void)size; }
 
 void give(enum cumu_kind kind, unsigned stars, unsigned kind_size, void *result, size_t size)
 {

@@ -26,10 +26,10 @@ static void copies(unsigned char *src, unsigned char *dst, cudaStream_t s)
     }
     void **dv = (void **)d, **fv = (void **)f;
     const void **dc = (const void **)d, **fc = (const void **)f;
-#define COPIED(call)                                                                               \
-    refill(src, dst);                                                                              \
-    OK(call);                                                                                      \
-    OK(M(cudaDeviceSynchronize, musaDeviceSynchronize)());                                         \
+#define COPIED(call) \
+    refill(src, dst); \
+    OK(call); \
+    OK(M(cudaDeviceSynchronize, musaDeviceSynchronize)()); \
     EXPECT(memcmp(src, dst, N *BYTES) == 0)
     COPIED(C(cuMemcpyBatchAsync)(d, f, sizes, N, attrs, first, 2, &fail, s));
     COPIED(C(cuMemcpyBatchAsync_ptsz)(d, f, sizes, N, attrs, first, 1, NULL, NULL));
@@ -38,8 +38,8 @@ static void copies(unsigned char *src, unsigned char *dst, cudaStream_t s)
     COPIED(C(cudaMemcpyBatchAsync)(dc, fc, sizes, N, attrs, first, 2, s));
     COPIED(C(cudaMemcpyBatchAsync_ptsz)(dc, fc, sizes, N, attrs, first, 2, NULL));
     COPIED(V(12, cudaMemcpyBatchAsync)(dv, fv, sizes, N, attrs, first, 2, &fail, s));
-    COPIED(((__typeof__(wrap_cudaMemcpyBatchAsync_v12_ptsz) *)snippet_versioned(
-        12, "cudaMemcpyBatchAsync_ptsz"))(dv, fv, sizes, N, attrs, first, 2, &fail, NULL));
+    COPIED(((__typeof__(wrap_cudaMemcpyBatchAsync_v12_ptsz) *)snippet_versioned(12, "cudaMemcpyBatchAsync_ptsz"))(
+        dv, fv, sizes, N, attrs, first, 2, &fail, NULL));
 
     COPIED(C(cudaMemcpyWithAttributesAsync)(dst, src, N * BYTES, attrs, s));
     COPIED(C(cudaMemcpyWithAttributesAsync_ptsz)(dst, src, N * BYTES, attrs, NULL));
@@ -75,11 +75,11 @@ static void boxes(unsigned char *src, unsigned char *dst, cudaStream_t s)
         op[i].width = 4;
         op[i].height = op[i].depth = 2;
     }
-#define BOXED(call)                                                                                \
-    refill(src, dst);                                                                              \
-    OK(call);                                                                                      \
-    OK(M(cudaDeviceSynchronize, musaDeviceSynchronize)());                                         \
-    EXPECT(dst[0] == 1 && dst[3] == 4 && dst[4] == 9 && dst[8] == 25 && dst[15] == 36 && dst[16] == 0);     \
+#define BOXED(call) \
+    refill(src, dst); \
+    OK(call); \
+    OK(M(cudaDeviceSynchronize, musaDeviceSynchronize)()); \
+    EXPECT(dst[0] == 1 && dst[3] == 4 && dst[4] == 9 && dst[8] == 25 && dst[15] == 36 && dst[16] == 0); \
     EXPECT(dst[64] == 65 && dst[64 + 15] == 100)
     BOXED(C(cuMemcpy3DBatchAsync)(2, op, &fail, 0, s));
     BOXED(C(cuMemcpy3DBatchAsync_ptsz)(2, op, NULL, 0, NULL));
@@ -91,8 +91,8 @@ static void boxes(unsigned char *src, unsigned char *dst, cudaStream_t s)
     BOXED((C(cudaMemcpy3DWithAttributesAsync_ptsz)(op, 0, NULL),
            C(cudaMemcpy3DWithAttributesAsync_ptsz)(op + 1, 0, NULL)));
     BOXED(V(12, cudaMemcpy3DBatchAsync)(2, op, &fail, 0, s));
-    BOXED(((__typeof__(wrap_cudaMemcpy3DBatchAsync_v12_ptsz) *)snippet_versioned(
-        12, "cudaMemcpy3DBatchAsync_ptsz"))(2, op, &fail, 0, NULL));
+    BOXED(((__typeof__(wrap_cudaMemcpy3DBatchAsync_v12_ptsz) *)snippet_versioned(12, "cudaMemcpy3DBatchAsync_ptsz"))(
+        2, op, &fail, 0, NULL));
 
     /* Through an array of two-channel shorts and back: extents are its elements. */
     MUarray array = NULL;
@@ -138,8 +138,8 @@ static void ranges(cudaStream_t s)
     void **v = (void **)p;
     int last = 5;
     OK(C(cuMemPrefetchBatchAsync)(p, sizes, 2, where, first, 2, 0, s));
-    OK(M(cuMemRangeGetAttribute, muMemRangeGetAttribute)(&last, 4, MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
-                                                         p[1], 16));
+    OK(M(cuMemRangeGetAttribute, muMemRangeGetAttribute)(&last, 4, MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, p[1],
+                                                         16));
     IS(last, 0);
     OK(C(cuMemPrefetchBatchAsync_ptsz)(p, sizes, 2, where, first, 2, 0, NULL));
     OK(C(cuMemDiscardBatchAsync)(p, sizes, 2, 0, s));

@@ -84,10 +84,10 @@ static void indices(void *handle, void *device)
     struct {
         int (*max)(void *, long, const void *, long, void *), (*min)(void *, long, const void *, long, void *);
         size_t size;
-    } kinds[] = {
-        {C(cublasIsamax_v2_64), C(cublasIsamin_v2_64), 4}, {C(cublasIdamax_v2_64), C(cublasIdamin_v2_64), 8},
-        {C(cublasIcamax_v2_64), C(cublasIcamin_v2_64), 4}, {C(cublasIzamax_v2_64), C(cublasIzamin_v2_64), 8}
-    };
+    } kinds[] = {{C(cublasIsamax_v2_64), C(cublasIsamin_v2_64), 4},
+                 {C(cublasIdamax_v2_64), C(cublasIdamin_v2_64), 8},
+                 {C(cublasIcamax_v2_64), C(cublasIcamin_v2_64), 4},
+                 {C(cublasIzamax_v2_64), C(cublasIzamin_v2_64), 8}};
     for (int k = 0; k < 4; k++) {
         int parts = k < 2 ? 1 : 2;
         for (int i = 0; i < N * parts; i++) {

@@ -241,8 +241,8 @@ static void groups(void *handle, char *device)
         put(list, (char *[]){device, device + size, device + 2 * size, out, out + size, out + 2 * size}, 48);
         switch (form) {
         case 0:
-            OK(C(cublasDgemmGroupedBatched)(handle, op, op, ones, ones, ones, alpha, list, ones,
-                                            list, ones, beta, list + 3, ones, 2, count));
+            OK(C(cublasDgemmGroupedBatched)(handle, op, op, ones, ones, ones, alpha, list, ones, list, ones, beta,
+                                            list + 3, ones, 2, count));
             break;
         case 1:
             OK(C(cublasDgemmGroupedBatched_64)(handle, op, op, ones_64, ones_64, ones_64, alpha, list, ones_64, list,
@@ -269,9 +269,11 @@ static void groups(void *handle, char *device)
         EXPECT(d ? back[0] == 4 && back[1] == 9 && back[2] == 160 : f[0] == 4 && f[1] == 9 && f[2] == 160);
     }
     IS(C(cublasSgemmGroupedBatched)(handle, op, op, ones, ones, ones, alpha_f, list, ones, list, ones, beta_f, list + 3,
-                                    ones, -1, count), CUBLAS_STATUS_INVALID_VALUE);
+                                    ones, -1, count),
+       CUBLAS_STATUS_INVALID_VALUE);
     IS(C(cublasSgemmGroupedBatched)(NULL, op, op, ones, ones, ones, alpha_f, list, ones, list, ones, beta_f, list + 3,
-                                    ones, 1, count), CUBLAS_STATUS_NOT_INITIALIZED);
+                                    ones, 1, count),
+       CUBLAS_STATUS_NOT_INITIALIZED);
 }
 
 /* ---- cublasXt ---------------------------------------------------------------------------------- */
@@ -313,16 +315,34 @@ static void xt(void)
         trmm *trmm;
         trsm *trsm;
     } all[] = {
-        {C(cublasXtSgemm), {C(cublasXtSsyrk), NULL}, {C(cublasXtSsyr2k), C(cublasXtSsyrkx), NULL, NULL},
-         {C(cublasXtSsymm), NULL}, C(cublasXtSspmm), C(cublasXtStrmm), C(cublasXtStrsm)},
-        {C(cublasXtDgemm), {C(cublasXtDsyrk), NULL}, {C(cublasXtDsyr2k), C(cublasXtDsyrkx), NULL, NULL},
-         {C(cublasXtDsymm), NULL}, C(cublasXtDspmm), C(cublasXtDtrmm), C(cublasXtDtrsm)},
-        {C(cublasXtCgemm), {C(cublasXtCsyrk), C(cublasXtCherk)},
+        {C(cublasXtSgemm),
+         {C(cublasXtSsyrk), NULL},
+         {C(cublasXtSsyr2k), C(cublasXtSsyrkx), NULL, NULL},
+         {C(cublasXtSsymm), NULL},
+         C(cublasXtSspmm),
+         C(cublasXtStrmm),
+         C(cublasXtStrsm)},
+        {C(cublasXtDgemm),
+         {C(cublasXtDsyrk), NULL},
+         {C(cublasXtDsyr2k), C(cublasXtDsyrkx), NULL, NULL},
+         {C(cublasXtDsymm), NULL},
+         C(cublasXtDspmm),
+         C(cublasXtDtrmm),
+         C(cublasXtDtrsm)},
+        {C(cublasXtCgemm),
+         {C(cublasXtCsyrk), C(cublasXtCherk)},
          {C(cublasXtCsyr2k), C(cublasXtCsyrkx), C(cublasXtCher2k), C(cublasXtCherkx)},
-         {C(cublasXtCsymm), C(cublasXtChemm)}, C(cublasXtCspmm), C(cublasXtCtrmm), C(cublasXtCtrsm)},
-        {C(cublasXtZgemm), {C(cublasXtZsyrk), C(cublasXtZherk)},
+         {C(cublasXtCsymm), C(cublasXtChemm)},
+         C(cublasXtCspmm),
+         C(cublasXtCtrmm),
+         C(cublasXtCtrsm)},
+        {C(cublasXtZgemm),
+         {C(cublasXtZsyrk), C(cublasXtZherk)},
          {C(cublasXtZsyr2k), C(cublasXtZsyrkx), C(cublasXtZher2k), C(cublasXtZherkx)},
-         {C(cublasXtZsymm), C(cublasXtZhemm)}, C(cublasXtZspmm), C(cublasXtZtrmm), C(cublasXtZtrsm)},
+         {C(cublasXtZsymm), C(cublasXtZhemm)},
+         C(cublasXtZspmm),
+         C(cublasXtZtrmm),
+         C(cublasXtZtrsm)},
     };
     for (int t = 0; t < 4; t++) {
         double d[5][2] = {{2}, {3}, {5}, {4}, {1}};

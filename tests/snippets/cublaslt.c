@@ -68,8 +68,8 @@ static void product(void *handle, float *device, bool own)
     OK(C(cublasLtMatrixLayoutSetAttribute)(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, &(int){CUBLASLT_ORDER_COL}, 4));
     OK(C(cublasLtMatrixLayoutGetAttribute)(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, 4, NULL));
     EXPECT(order == CUBLASLT_ORDER_COL);
-    OK(C(cublasLtMatmulPreferenceSetAttribute)(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &(uint64_t){64}, 8));
+    OK(C(cublasLtMatmulPreferenceSetAttribute)(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &(uint64_t){64},
+                                               8));
     uint64_t space = 0;
     OK(C(cublasLtMatmulPreferenceGetAttribute)(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &space, 8, NULL));
     EXPECT(space == 64);

@@ -150,10 +150,7 @@ static void versions(void)
     IS(C(cufftGetProperty)(3, &v), CUFFT_INVALID_VALUE);
 }
 
-static int type_of_pair(int real, int inverse)
-{
-    return !real ? CUFFT_C2C : inverse ? CUFFT_C2R : CUFFT_R2C;
-}
+static int type_of_pair(int real, int inverse) { return !real ? CUFFT_C2C : inverse ? CUFFT_C2R : CUFFT_R2C; }
 
 /* A ramp there and back is N times itself; its sum is where the frequency is 0. */
 static void transforms(void)

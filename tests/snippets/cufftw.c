@@ -50,9 +50,9 @@ static double complex sum(const double complex *x, const int *n, int k0, int k1,
     for (int a = 0; a < n[0]; a++)
         for (int b = 0; b < n[1]; b++)
             for (int c = 0; c < n[2]; c++)
-                s += x[(a * n[1] + b) * n[2] + c] * cexp(sign * 2 * M_PI * I * ((double)a * k0 / n[0] +
-                                                                               (double)b * k1 / n[1] +
-                                                                               (double)c * k2 / n[2]));
+                s += x[(a * n[1] + b) * n[2] + c] *
+                     cexp(sign * 2 * M_PI * I *
+                          ((double)a * k0 / n[0] + (double)b * k1 / n[1] + (double)c * k2 / n[2]));
     return s;
 }
 
@@ -130,18 +130,18 @@ static void ways(const struct fftw *f, void *from, void *to)
         int half = d[2] / 2 + 1;
         struct side whole = {d[2], 1, 0}, part = {half, 1, 0};
         for (int any = 0; any < 2; any++) { /* the form for this rank, the form for all */
-            void *c = any    ? f->plan_dft(r + 1, own, from, to, BACKWARD, ESTIMATE)
-                      : !r   ? f->plan_dft_1d(d[2], from, to, BACKWARD, ESTIMATE)
+            void *c = any     ? f->plan_dft(r + 1, own, from, to, BACKWARD, ESTIMATE)
+                      : !r    ? f->plan_dft_1d(d[2], from, to, BACKWARD, ESTIMATE)
                       : r < 2 ? f->plan_dft_2d(d[1], d[2], from, to, BACKWARD, ESTIMATE)
                               : f->plan_dft_3d(d[0], d[1], d[2], from, to, BACKWARD, ESTIMATE);
             run(f, c, 0, d, 1, &whole, &whole, from, to, 1);
-            void *there = any    ? f->plan_dft_r2c(r + 1, own, from, to, ESTIMATE)
-                          : !r   ? f->plan_dft_r2c_1d(d[2], from, to, ESTIMATE)
+            void *there = any     ? f->plan_dft_r2c(r + 1, own, from, to, ESTIMATE)
+                          : !r    ? f->plan_dft_r2c_1d(d[2], from, to, ESTIMATE)
                           : r < 2 ? f->plan_dft_r2c_2d(d[1], d[2], from, to, ESTIMATE)
                                   : f->plan_dft_r2c_3d(d[0], d[1], d[2], from, to, ESTIMATE);
             run(f, there, 1, d, 1, &whole, &part, from, to, -1);
-            void *back = any    ? f->plan_dft_c2r(r + 1, own, from, to, ESTIMATE)
-                         : !r   ? f->plan_dft_c2r_1d(d[2], from, to, ESTIMATE)
+            void *back = any     ? f->plan_dft_c2r(r + 1, own, from, to, ESTIMATE)
+                         : !r    ? f->plan_dft_c2r_1d(d[2], from, to, ESTIMATE)
                          : r < 2 ? f->plan_dft_c2r_2d(d[1], d[2], from, to, ESTIMATE)
                                  : f->plan_dft_c2r_3d(d[0], d[1], d[2], from, to, ESTIMATE);
             run(f, back, 2, d, 1, &part, &whole, from, to, 1);
@@ -306,23 +306,76 @@ static void support(const struct fftw *f)
 void snippet_cufftw(void)
 {
     const struct fftw both[] = {
-        {C(fftw_plan_dft_1d), C(fftw_plan_dft_2d), C(fftw_plan_dft_3d), C(fftw_plan_dft), C(fftw_plan_many_dft),
-         C(fftw_plan_guru_dft), C(fftw_plan_guru64_dft), C(fftw_plan_dft_r2c_1d), C(fftw_plan_dft_r2c_2d),
-         C(fftw_plan_dft_r2c_3d), C(fftw_plan_dft_r2c), C(fftw_plan_many_dft_r2c), C(fftw_plan_guru_dft_r2c),
-         C(fftw_plan_guru64_dft_r2c), C(fftw_plan_dft_c2r_1d), C(fftw_plan_dft_c2r_2d), C(fftw_plan_dft_c2r_3d),
-         C(fftw_plan_dft_c2r), C(fftw_plan_many_dft_c2r), C(fftw_plan_guru_dft_c2r), C(fftw_plan_guru64_dft_c2r),
-         C(fftw_execute), C(fftw_execute_dft), C(fftw_execute_dft_r2c), C(fftw_execute_dft_c2r),
-         C(fftw_destroy_plan), C(fftw_malloc), C(fftw_free), C(fftw_export_wisdom_to_file),
-         C(fftw_import_wisdom_from_file), C(fftw_set_timelimit), C(fftw_cost), C(fftw_flops), C(fftw_cleanup), 1},
-        {C(fftwf_plan_dft_1d), C(fftwf_plan_dft_2d), C(fftwf_plan_dft_3d), C(fftwf_plan_dft),
-         C(fftwf_plan_many_dft), C(fftwf_plan_guru_dft), C(fftwf_plan_guru64_dft), C(fftwf_plan_dft_r2c_1d),
-         C(fftwf_plan_dft_r2c_2d), C(fftwf_plan_dft_r2c_3d), C(fftwf_plan_dft_r2c), C(fftwf_plan_many_dft_r2c),
-         C(fftwf_plan_guru_dft_r2c), C(fftwf_plan_guru64_dft_r2c), C(fftwf_plan_dft_c2r_1d),
-         C(fftwf_plan_dft_c2r_2d), C(fftwf_plan_dft_c2r_3d), C(fftwf_plan_dft_c2r), C(fftwf_plan_many_dft_c2r),
-         C(fftwf_plan_guru_dft_c2r), C(fftwf_plan_guru64_dft_c2r), C(fftwf_execute), C(fftwf_execute_dft),
-         C(fftwf_execute_dft_r2c), C(fftwf_execute_dft_c2r), C(fftwf_destroy_plan), C(fftwf_malloc),
-         C(fftwf_free), C(fftwf_export_wisdom_to_file), C(fftwf_import_wisdom_from_file), C(fftwf_set_timelimit),
-         C(fftwf_cost), C(fftwf_flops), C(fftwf_cleanup), 0},
+        {C(fftw_plan_dft_1d),
+         C(fftw_plan_dft_2d),
+         C(fftw_plan_dft_3d),
+         C(fftw_plan_dft),
+         C(fftw_plan_many_dft),
+         C(fftw_plan_guru_dft),
+         C(fftw_plan_guru64_dft),
+         C(fftw_plan_dft_r2c_1d),
+         C(fftw_plan_dft_r2c_2d),
+         C(fftw_plan_dft_r2c_3d),
+         C(fftw_plan_dft_r2c),
+         C(fftw_plan_many_dft_r2c),
+         C(fftw_plan_guru_dft_r2c),
+         C(fftw_plan_guru64_dft_r2c),
+         C(fftw_plan_dft_c2r_1d),
+         C(fftw_plan_dft_c2r_2d),
+         C(fftw_plan_dft_c2r_3d),
+         C(fftw_plan_dft_c2r),
+         C(fftw_plan_many_dft_c2r),
+         C(fftw_plan_guru_dft_c2r),
+         C(fftw_plan_guru64_dft_c2r),
+         C(fftw_execute),
+         C(fftw_execute_dft),
+         C(fftw_execute_dft_r2c),
+         C(fftw_execute_dft_c2r),
+         C(fftw_destroy_plan),
+         C(fftw_malloc),
+         C(fftw_free),
+         C(fftw_export_wisdom_to_file),
+         C(fftw_import_wisdom_from_file),
+         C(fftw_set_timelimit),
+         C(fftw_cost),
+         C(fftw_flops),
+         C(fftw_cleanup),
+         1},
+        {C(fftwf_plan_dft_1d),
+         C(fftwf_plan_dft_2d),
+         C(fftwf_plan_dft_3d),
+         C(fftwf_plan_dft),
+         C(fftwf_plan_many_dft),
+         C(fftwf_plan_guru_dft),
+         C(fftwf_plan_guru64_dft),
+         C(fftwf_plan_dft_r2c_1d),
+         C(fftwf_plan_dft_r2c_2d),
+         C(fftwf_plan_dft_r2c_3d),
+         C(fftwf_plan_dft_r2c),
+         C(fftwf_plan_many_dft_r2c),
+         C(fftwf_plan_guru_dft_r2c),
+         C(fftwf_plan_guru64_dft_r2c),
+         C(fftwf_plan_dft_c2r_1d),
+         C(fftwf_plan_dft_c2r_2d),
+         C(fftwf_plan_dft_c2r_3d),
+         C(fftwf_plan_dft_c2r),
+         C(fftwf_plan_many_dft_c2r),
+         C(fftwf_plan_guru_dft_c2r),
+         C(fftwf_plan_guru64_dft_c2r),
+         C(fftwf_execute),
+         C(fftwf_execute_dft),
+         C(fftwf_execute_dft_r2c),
+         C(fftwf_execute_dft_c2r),
+         C(fftwf_destroy_plan),
+         C(fftwf_malloc),
+         C(fftwf_free),
+         C(fftwf_export_wisdom_to_file),
+         C(fftwf_import_wisdom_from_file),
+         C(fftwf_set_timelimit),
+         C(fftwf_cost),
+         C(fftwf_flops),
+         C(fftwf_cleanup),
+         0},
     };
     for (int k = 0; k < 2; k++) {
         const struct fftw *f = &both[k];

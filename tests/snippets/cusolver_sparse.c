@@ -216,86 +216,78 @@ void snippet_cusolver_sparse(void)
     OK(C(cusolverSpGetStream)(h, &stream));
     OK(C(cusolverSpCreateCsrqrInfo)(&info));
 #define SHIFT (float)0
-#define BOX (struct cumu_f8){{3.5f, -1}}, (struct cumu_f8){{20, 1}}
-    TYPED(true, 1, SHIFT, BOX,
-          C(cusolverSpScsrlsvluHost),
-          C(cusolverSpScsrlsvqrHost),
-          C(cusolverSpScsrlsvqr),
-          C(cusolverSpScsrlsvcholHost),
-          C(cusolverSpScsrlsvchol),
-          C(cusolverSpScsrlsqvqrHost),
-          C(cusolverSpScsreigvsiHost),
-          C(cusolverSpScsreigvsi),
-          C(cusolverSpScsreigsHost),
-          C(cusolverSpScsrcholFactorHost),
-          C(cusolverSpScsrcholFactor),
-          C(cusolverSpScsrluFactorHost),
-          C(cusolverSpScsrqrSetupHost),
-          C(cusolverSpScsrqrSetup),
-          C(cusolverSpScsrqrsvBatched),
+#define BOX \
+    (struct cumu_f8){{3.5f, -1}}, (struct cumu_f8) \
+    { \
+        { \
+            20, 1 \
+        } \
+    }
+    TYPED(true, 1, SHIFT, BOX, C(cusolverSpScsrlsvluHost), C(cusolverSpScsrlsvqrHost), C(cusolverSpScsrlsvqr),
+          C(cusolverSpScsrlsvcholHost), C(cusolverSpScsrlsvchol), C(cusolverSpScsrlsqvqrHost),
+          C(cusolverSpScsreigvsiHost), C(cusolverSpScsreigvsi), C(cusolverSpScsreigsHost),
+          C(cusolverSpScsrcholFactorHost), C(cusolverSpScsrcholFactor), C(cusolverSpScsrluFactorHost),
+          C(cusolverSpScsrqrSetupHost), C(cusolverSpScsrqrSetup), C(cusolverSpScsrqrsvBatched),
           C(cusolverSpScsrzfdHost));
 #undef SHIFT
 #undef BOX
 #define SHIFT 0.
-#define BOX (struct cumu_f16){{3.5, -1}}, (struct cumu_f16){{20, 1}}
-    TYPED(false, 1, SHIFT, BOX,
-          C(cusolverSpDcsrlsvluHost),
-          C(cusolverSpDcsrlsvqrHost),
-          C(cusolverSpDcsrlsvqr),
-          C(cusolverSpDcsrlsvcholHost),
-          C(cusolverSpDcsrlsvchol),
-          C(cusolverSpDcsrlsqvqrHost),
-          C(cusolverSpDcsreigvsiHost),
-          C(cusolverSpDcsreigvsi),
-          C(cusolverSpDcsreigsHost),
-          C(cusolverSpDcsrcholFactorHost),
-          C(cusolverSpDcsrcholFactor),
-          C(cusolverSpDcsrluFactorHost),
-          C(cusolverSpDcsrqrSetupHost),
-          C(cusolverSpDcsrqrSetup),
-          C(cusolverSpDcsrqrsvBatched),
+#define BOX \
+    (struct cumu_f16){{3.5, -1}}, (struct cumu_f16) \
+    { \
+        { \
+            20, 1 \
+        } \
+    }
+    TYPED(false, 1, SHIFT, BOX, C(cusolverSpDcsrlsvluHost), C(cusolverSpDcsrlsvqrHost), C(cusolverSpDcsrlsvqr),
+          C(cusolverSpDcsrlsvcholHost), C(cusolverSpDcsrlsvchol), C(cusolverSpDcsrlsqvqrHost),
+          C(cusolverSpDcsreigvsiHost), C(cusolverSpDcsreigvsi), C(cusolverSpDcsreigsHost),
+          C(cusolverSpDcsrcholFactorHost), C(cusolverSpDcsrcholFactor), C(cusolverSpDcsrluFactorHost),
+          C(cusolverSpDcsrqrSetupHost), C(cusolverSpDcsrqrSetup), C(cusolverSpDcsrqrsvBatched),
           C(cusolverSpDcsrzfdHost));
 #undef SHIFT
 #undef BOX
-#define SHIFT (struct cumu_f8){{0}}
-#define BOX (struct cumu_f8){{3.5f, -1}}, (struct cumu_f8){{20, 1}}
-    TYPED(true, 2, SHIFT, BOX,
-          C(cusolverSpCcsrlsvluHost),
-          C(cusolverSpCcsrlsvqrHost),
-          C(cusolverSpCcsrlsvqr),
-          C(cusolverSpCcsrlsvcholHost),
-          C(cusolverSpCcsrlsvchol),
-          C(cusolverSpCcsrlsqvqrHost),
-          C(cusolverSpCcsreigvsiHost),
-          C(cusolverSpCcsreigvsi),
-          C(cusolverSpCcsreigsHost),
-          C(cusolverSpCcsrcholFactorHost),
-          C(cusolverSpCcsrcholFactor),
-          C(cusolverSpCcsrluFactorHost),
-          C(cusolverSpCcsrqrSetupHost),
-          C(cusolverSpCcsrqrSetup),
-          C(cusolverSpCcsrqrsvBatched),
+#define SHIFT \
+    (struct cumu_f8) \
+    { \
+        { \
+            0 \
+        } \
+    }
+#define BOX \
+    (struct cumu_f8){{3.5f, -1}}, (struct cumu_f8) \
+    { \
+        { \
+            20, 1 \
+        } \
+    }
+    TYPED(true, 2, SHIFT, BOX, C(cusolverSpCcsrlsvluHost), C(cusolverSpCcsrlsvqrHost), C(cusolverSpCcsrlsvqr),
+          C(cusolverSpCcsrlsvcholHost), C(cusolverSpCcsrlsvchol), C(cusolverSpCcsrlsqvqrHost),
+          C(cusolverSpCcsreigvsiHost), C(cusolverSpCcsreigvsi), C(cusolverSpCcsreigsHost),
+          C(cusolverSpCcsrcholFactorHost), C(cusolverSpCcsrcholFactor), C(cusolverSpCcsrluFactorHost),
+          C(cusolverSpCcsrqrSetupHost), C(cusolverSpCcsrqrSetup), C(cusolverSpCcsrqrsvBatched),
           C(cusolverSpCcsrzfdHost));
 #undef SHIFT
 #undef BOX
-#define SHIFT (struct cumu_f16){{0}}
-#define BOX (struct cumu_f16){{3.5, -1}}, (struct cumu_f16){{20, 1}}
-    TYPED(false, 2, SHIFT, BOX,
-          C(cusolverSpZcsrlsvluHost),
-          C(cusolverSpZcsrlsvqrHost),
-          C(cusolverSpZcsrlsvqr),
-          C(cusolverSpZcsrlsvcholHost),
-          C(cusolverSpZcsrlsvchol),
-          C(cusolverSpZcsrlsqvqrHost),
-          C(cusolverSpZcsreigvsiHost),
-          C(cusolverSpZcsreigvsi),
-          C(cusolverSpZcsreigsHost),
-          C(cusolverSpZcsrcholFactorHost),
-          C(cusolverSpZcsrcholFactor),
-          C(cusolverSpZcsrluFactorHost),
-          C(cusolverSpZcsrqrSetupHost),
-          C(cusolverSpZcsrqrSetup),
-          C(cusolverSpZcsrqrsvBatched),
+#define SHIFT \
+    (struct cumu_f16) \
+    { \
+        { \
+            0 \
+        } \
+    }
+#define BOX \
+    (struct cumu_f16){{3.5, -1}}, (struct cumu_f16) \
+    { \
+        { \
+            20, 1 \
+        } \
+    }
+    TYPED(false, 2, SHIFT, BOX, C(cusolverSpZcsrlsvluHost), C(cusolverSpZcsrlsvqrHost), C(cusolverSpZcsrlsvqr),
+          C(cusolverSpZcsrlsvcholHost), C(cusolverSpZcsrlsvchol), C(cusolverSpZcsrlsqvqrHost),
+          C(cusolverSpZcsreigvsiHost), C(cusolverSpZcsreigvsi), C(cusolverSpZcsreigsHost),
+          C(cusolverSpZcsrcholFactorHost), C(cusolverSpZcsrcholFactor), C(cusolverSpZcsrluFactorHost),
+          C(cusolverSpZcsrqrSetupHost), C(cusolverSpZcsrqrSetup), C(cusolverSpZcsrqrsvBatched),
           C(cusolverSpZcsrzfdHost));
 #undef SHIFT
 #undef BOX

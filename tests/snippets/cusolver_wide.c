@@ -84,7 +84,8 @@ static void general(void)
     holds(c, 1, 9);
     holds(v, 8, 1);
     IS(C(cusolverDnXgeev_bufferSize)(h, NULL, 5, VECTORS, N, F64, a, N, F64, c, F64, u, N, F64, v, N, F64, &bytes,
-                                     &on_host), CUSOLVER_STATUS_INVALID_VALUE);
+                                     &on_host),
+       CUSOLVER_STATUS_INVALID_VALUE);
     begin(NULL);
     OK(C(cusolverDnXlarft_bufferSize)(h, NULL, 0, 0, N, N, F64, a, N, F64, b, F64, v, N, F64, &bytes, &on_host));
     sized();
@@ -106,21 +107,18 @@ static void eigenvalues(void)
     OK(ONLY(12, cusolverDnSyevd)(h, NULL, VECTORS, LOWER, N, F64, a, N, F64, c, F64, work, bytes, info));
     holds(c, 2, 16);
     begin(NULL);
-    OK(C(cusolverDnXsyevdx_bufferSize)(h, NULL, VECTORS, BY_INDEX, LOWER, N, F64, a, N, NULL, NULL, 2, 3, &found,
-                                       F64, c,
-                                       F64, &bytes, &on_host));
+    OK(C(cusolverDnXsyevdx_bufferSize)(h, NULL, VECTORS, BY_INDEX, LOWER, N, F64, a, N, NULL, NULL, 2, 3, &found, F64,
+                                       c, F64, &bytes, &on_host));
     sized();
     OK(C(cusolverDnXsyevdx)(h, NULL, VECTORS, BY_INDEX, LOWER, N, F64, a, N, NULL, NULL, 2, 3, &found, F64, c, F64,
-                            work,
-                            bytes, NULL, 0, info));
+                            work, bytes, NULL, 0, info));
     IS(found, 2);
     holds(c, 0, 9);
     begin(NULL);
     OK(ONLY(12, cusolverDnSyevdx_bufferSize)(h, NULL, VECTORS, BY_INDEX, LOWER, N, F64, a, N, NULL, NULL, 3, 3, &found,
                                              F64, c, F64, &bytes));
     OK(ONLY(12, cusolverDnSyevdx)(h, NULL, VECTORS, BY_INDEX, LOWER, N, F64, a, N, NULL, NULL, 3, 3, &found, F64, c,
-                                  F64,
-                                  work, bytes, info));
+                                  F64, work, bytes, info));
     holds(c, 0, 16);
     begin(NULL);
     OK(C(cusolverDnXsyevBatched_bufferSize)(h, NULL, VECTORS, LOWER, N, F64, a, N, F64, c, F64, &bytes, &on_host, 1));
@@ -150,9 +148,8 @@ static void singular_values(void)
     OK(C(cusolverDnXgesvdp_bufferSize)(h, NULL, VECTORS, 1, N, N, F64, a, N, F64, c, F64, u, N, F64, v, N, F64, &bytes,
                                        &on_host));
     sized();
-    OK(C(cusolverDnXgesvdp)(h, NULL, VECTORS, 1, N, N, F64, a, N, F64, c, F64, u, N, F64, v, N, F64, work, bytes,
-                            NULL, 0,
-                            info, &error));
+    OK(C(cusolverDnXgesvdp)(h, NULL, VECTORS, 1, N, N, F64, a, N, F64, c, F64, u, N, F64, v, N, F64, work, bytes, NULL,
+                            0, info, &error));
     holds(c, 2, 4);
     EXPECT(error == 0);
     begin(NULL);
@@ -179,14 +176,30 @@ static void refined(void)
         float number[4];
         size_t width;
     } types[] = {
-        {C(cusolverDnSSgesv), C(cusolverDnSSgesv_bufferSize), C(cusolverDnSSgels), C(cusolverDnSSgels_bufferSize),
-         {4}, 4},
-        {C(cusolverDnCCgesv), C(cusolverDnCCgesv_bufferSize), C(cusolverDnCCgels), C(cusolverDnCCgels_bufferSize),
-         {4}, 8},
-        {C(cusolverDnDDgesv), C(cusolverDnDDgesv_bufferSize), C(cusolverDnDDgels), C(cusolverDnDDgels_bufferSize),
-         {0, 2.25f}, 8},
-        {C(cusolverDnZZgesv), C(cusolverDnZZgesv_bufferSize), C(cusolverDnZZgels), C(cusolverDnZZgels_bufferSize),
-         {0, 2.25f}, 16},
+        {C(cusolverDnSSgesv),
+         C(cusolverDnSSgesv_bufferSize),
+         C(cusolverDnSSgels),
+         C(cusolverDnSSgels_bufferSize),
+         {4},
+         4},
+        {C(cusolverDnCCgesv),
+         C(cusolverDnCCgesv_bufferSize),
+         C(cusolverDnCCgels),
+         C(cusolverDnCCgels_bufferSize),
+         {4},
+         8},
+        {C(cusolverDnDDgesv),
+         C(cusolverDnDDgesv_bufferSize),
+         C(cusolverDnDDgels),
+         C(cusolverDnDDgels_bufferSize),
+         {0, 2.25f},
+         8},
+        {C(cusolverDnZZgesv),
+         C(cusolverDnZZgesv_bufferSize),
+         C(cusolverDnZZgels),
+         C(cusolverDnZZgels_bufferSize),
+         {0, 2.25f},
+         16},
     };
     for (int i = 0; i < 4; i++) {
         int iterations = 0;

@@ -16,8 +16,8 @@ struct device {
     char buffer[4096], buffer2[1024], buffer3[1024];
 };
 static const struct device start = {
-    {0, 1, 3, 4}, {0, 0, 1, 2}, {0, 1, 1, 2}, {0}, {0}, {2, 1, 3, 4}, {1, 2, 3, 1, 0, 0, 0, 1, 0}, {0}, {0}, {0}, {0},
-    {0}};
+    {0, 1, 3, 4}, {0, 0, 1, 2}, {0, 1, 1, 2}, {0}, {0}, {2, 1, 3, 4}, {1, 2, 3, 1, 0, 0, 0, 1, 0},
+    {0},          {0},          {0},          {0}, {0}};
 static const float one = 1, zero = 0;
 
 static void tells(void *handle)

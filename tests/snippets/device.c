@@ -20,15 +20,27 @@ void snippet_device(void)
     EXPECT(v >= 13000);
 
     /* A guard behind each struct: nobody writes past the caller's version of it. */
-    struct { union { struct cumu_cudaDeviceProp_v13 p; char raw[1008]; } u; char guard[64]; } p13;
-    struct { char raw[1032]; char guard[64]; } p12;
-    struct { char raw[728]; char guard[64]; } p11;
+    struct {
+        union {
+            struct cumu_cudaDeviceProp_v13 p;
+            char raw[1008];
+        } u;
+        char guard[64];
+    } p13;
+    struct {
+        char raw[1032];
+        char guard[64];
+    } p12;
+    struct {
+        char raw[728];
+        char guard[64];
+    } p11;
     memset(&p13, 0x5a, sizeof p13);
     memset(&p12, 0x5a, sizeof p12);
     memset(&p11, 0x5a, sizeof p11);
     OK(C(cudaGetDeviceProperties)((void *)&p13, 0));
-    OK(((__typeof__(wrap_cudaGetDeviceProperties_v2) *)snippet_versioned(
-        12, "cudaGetDeviceProperties_v2"))((void *)&p12, 0));
+    OK(((__typeof__(wrap_cudaGetDeviceProperties_v2) *)snippet_versioned(12, "cudaGetDeviceProperties_v2"))(
+        (void *)&p12, 0));
     OK(V(11, cudaGetDeviceProperties)((void *)&p11, 0));
     for (int i = 0; i < 64; i++)
         EXPECT(p13.guard[i] == 0x5a && p12.guard[i] == 0x5a && p11.guard[i] == 0x5a);

@@ -37,10 +37,10 @@ void snippet_entry(void)
     EXPECT(p && status == 0);
     OK(V(11, cudaGetDriverEntryPoint)("cuInit", &p, 0));
     EXPECT(p != NULL);
-    OK(((__typeof__(wrap_cudaGetDriverEntryPoint_v12_ptsz) *)snippet_versioned(
-        12, "cudaGetDriverEntryPoint_ptsz"))("cuInit", &p, 0, &status));
-    OK(((__typeof__(wrap_cudaGetDriverEntryPoint_v11_ptsz) *)snippet_versioned(
-        11, "cudaGetDriverEntryPoint_ptsz"))("cuInit", &p, 0));
+    OK(((__typeof__(wrap_cudaGetDriverEntryPoint_v12_ptsz) *)snippet_versioned(12, "cudaGetDriverEntryPoint_ptsz"))(
+        "cuInit", &p, 0, &status));
+    OK(((__typeof__(wrap_cudaGetDriverEntryPoint_v11_ptsz) *)snippet_versioned(11, "cudaGetDriverEntryPoint_ptsz"))(
+        "cuInit", &p, 0));
     (void)C(cudaGetDriverEntryPoint)("cuNoSuchCall", &p, 0, &status);
     EXPECT(p == NULL && status == 1);
     (void)C(cudaGetLastError)();

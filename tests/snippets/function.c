@@ -1,16 +1,19 @@
 /* Kernels of the runtime: attributes per layout, names, parameters, occupancy, extended launches. */
 #include "snippet.h"
 
-static void count(void *counter)
-{
-    ++*(int *)counter;
-}
+static void count(void *counter) { ++*(int *)counter; }
 
 void snippet_function(void)
 {
     snippet_registered();
-    struct { cudaFuncAttributes a; char guard[32]; } full;
-    struct { char raw[56]; char guard[96]; } v11;
+    struct {
+        cudaFuncAttributes a;
+        char guard[32];
+    } full;
+    struct {
+        char raw[56];
+        char guard[96];
+    } v11;
     memset(&full, 0x5a, sizeof full);
     memset(&v11, 0x5a, sizeof v11);
     OK(C(cudaFuncGetAttributes)(&full.a, &snippet_stub));

@@ -22,8 +22,7 @@ static void expect(CUstream stream, cudaGraphExec_t exec, unsigned add)
 static void captured_launch(CUstream stream, unsigned add)
 {
     void *args[] = {&out, &add};
-    OK(C(cudaLaunchKernel)(&snippet_stub, (dim3){1, 1, 1}, (dim3){SNIPPET_THREADS, 1, 1}, args, 0,
-        stream));
+    OK(C(cudaLaunchKernel)(&snippet_stub, (dim3){1, 1, 1}, (dim3){SNIPPET_THREADS, 1, 1}, args, 0, stream));
     add = 999;
     args[1] = NULL;
 }
@@ -47,7 +46,11 @@ static void capture(CUstream stream)
     OK(V(11, cudaGraphInstantiate)(&v11, graph, &error, log, sizeof log));
     EXPECT(error == NULL && log[0] == '\0');
     OK(C(cudaGraphInstantiateWithFlags)(&flags, graph, 0));
-    struct { unsigned long long flags; void *stream, *error; int result; } p = {0, NULL, NULL, -1};
+    struct {
+        unsigned long long flags;
+        void *stream, *error;
+        int result;
+    } p = {0, NULL, NULL, -1};
     OK(C(cudaGraphInstantiateWithParams)(&params, graph, &p));
     EXPECT(p.result == 0);
     OK(C(cudaGraphExecDestroy)(params));
@@ -182,28 +185,22 @@ static void symbols(CUstream stream)
     cudaGraphExec_t exec = NULL;
     unsigned in[2] = {1, 2}, got[2] = {0, 0}; /* other topics look at the table, too */
     OK(M(cudaGraphCreate, musaGraphCreate)((MUgraph *)&graph, 0));
-    OK(C(cudaGraphAddMemcpyNodeToSymbol)(&to, graph, NULL, 0, &snippet_table, in, 4, 0,
-        cudaMemcpyHostToDevice));
-    OK(C(cudaGraphAddMemcpyNodeFromSymbol)(&from, graph, &to, 1, got, &snippet_table, 4, 0,
-        cudaMemcpyDeviceToHost));
-    OK(C(cudaGraphMemcpyNodeSetParamsToSymbol)(to, &snippet_table, in, 8, 0,
-        cudaMemcpyHostToDevice));
-    OK(C(cudaGraphMemcpyNodeSetParamsFromSymbol)(from, got, &snippet_table, 8, 0,
-        cudaMemcpyDeviceToHost));
+    OK(C(cudaGraphAddMemcpyNodeToSymbol)(&to, graph, NULL, 0, &snippet_table, in, 4, 0, cudaMemcpyHostToDevice));
+    OK(C(cudaGraphAddMemcpyNodeFromSymbol)(&from, graph, &to, 1, got, &snippet_table, 4, 0, cudaMemcpyDeviceToHost));
+    OK(C(cudaGraphMemcpyNodeSetParamsToSymbol)(to, &snippet_table, in, 8, 0, cudaMemcpyHostToDevice));
+    OK(C(cudaGraphMemcpyNodeSetParamsFromSymbol)(from, got, &snippet_table, 8, 0, cudaMemcpyDeviceToHost));
     OK(C(cudaGraphInstantiate)(&exec, graph, 0));
-    OK(C(cudaGraphExecMemcpyNodeSetParamsToSymbol)(exec, to, &snippet_table, in, 8, 0,
-        cudaMemcpyHostToDevice));
-    OK(C(cudaGraphExecMemcpyNodeSetParamsFromSymbol)(exec, from, got, &snippet_table, 8, 4,
-        cudaMemcpyDeviceToHost));
+    OK(C(cudaGraphExecMemcpyNodeSetParamsToSymbol)(exec, to, &snippet_table, in, 8, 0, cudaMemcpyHostToDevice));
+    OK(C(cudaGraphExecMemcpyNodeSetParamsFromSymbol)(exec, from, got, &snippet_table, 8, 4, cudaMemcpyDeviceToHost));
     OK(C(cudaGraphLaunch)(exec, stream));
     OK(M(cudaStreamSynchronize, musaStreamSynchronize)((MUstream)stream));
     EXPECT(got[0] == 2);
-    IS(C(cudaGraphAddMemcpyNodeToSymbol)(&to, graph, NULL, 0, &snippet_table, in, 17, 0,
-        cudaMemcpyHostToDevice), cudaErrorInvalidValue);
-    IS(C(cudaGraphAddMemcpyNodeToSymbol)(&to, graph, NULL, 0, in, in, 4, 0,
-        cudaMemcpyHostToDevice), cudaErrorInvalidSymbol);
-    IS(C(cudaGraphAddMemcpyNodeFromSymbol)(&to, graph, NULL, 0, in, &snippet_table, 4, 0,
-        cudaMemcpyHostToDevice), cudaErrorInvalidMemcpyDirection);
+    IS(C(cudaGraphAddMemcpyNodeToSymbol)(&to, graph, NULL, 0, &snippet_table, in, 17, 0, cudaMemcpyHostToDevice),
+       cudaErrorInvalidValue);
+    IS(C(cudaGraphAddMemcpyNodeToSymbol)(&to, graph, NULL, 0, in, in, 4, 0, cudaMemcpyHostToDevice),
+       cudaErrorInvalidSymbol);
+    IS(C(cudaGraphAddMemcpyNodeFromSymbol)(&to, graph, NULL, 0, in, &snippet_table, 4, 0, cudaMemcpyHostToDevice),
+       cudaErrorInvalidMemcpyDirection);
     OK(C(cudaGraphExecDestroy)(exec));
     OK(C(cudaGraphDestroy)(graph));
     (void)C(cudaGetLastError)();

@@ -41,8 +41,7 @@ static void kernel_nodes(CUstream stream, CUfunction f)
     OK(C(cuGraphInstantiate_v2)(&v1, graph, &error, log, sizeof log));
     EXPECT(error == NULL);
     OK(C(cuGraphExecDestroy)(v1));
-    OK(((__typeof__(wrap_cuGraphInstantiate_v2) *)snippet_symbol("cuGraphInstantiate"))(&v1,
-        graph, NULL, NULL, 0));
+    OK(((__typeof__(wrap_cuGraphInstantiate_v2) *)snippet_symbol("cuGraphInstantiate"))(&v1, graph, NULL, NULL, 0));
     expect(stream, exec, 2);
     add = 3;
     OK(C(cuGraphKernelNodeSetParams)(b, &k));
@@ -82,7 +81,11 @@ static void kernel_nodes(CUstream stream, CUfunction f)
     OK(C(cuGraphAddKernelNode)(&a, child, NULL, 0, &k));
     OK(C(cuGraphAddChildGraphNode)(&nest, graph, &c, 1, child));
     OK(C(cuGraphChildGraphNodeGetGraph)(nest, &inside));
-    struct { unsigned long long flags; void *stream, *error; int result; } ip = {0, NULL, NULL, -1};
+    struct {
+        unsigned long long flags;
+        void *stream, *error;
+        int result;
+    } ip = {0, NULL, NULL, -1};
     OK(C(cuGraphInstantiateWithParams)(&params, graph, &ip));
     expect(stream, params, 7);
     add = 8;
@@ -107,16 +110,17 @@ static void captures(CUstream stream, CUfunction f)
 {
     cudaGraph_t graph = NULL, same = NULL;
     cudaGraphExec_t exec = NULL;
-    struct { unsigned long long out; unsigned add; } packed = {out, 9};
+    struct {
+        unsigned long long out;
+        unsigned add;
+    } packed = {out, 9};
     size_t size = 12;
-    void *extra[] = {CUMU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CUMU_LAUNCH_PARAM_BUFFER_SIZE,
-        &size,
+    void *extra[] = {CUMU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CUMU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CUMU_LAUNCH_PARAM_END};
     OK(C(cuStreamBeginCapture_v2)(stream, LOCAL));
     OK(C(cuLaunchKernel)(f, 1, 1, 1, SNIPPET_THREADS, 1, 1, 0, stream, NULL, extra));
     size = 8; /* too little for both */
-    IS(C(cuLaunchKernel)(f, 1, 1, 1, SNIPPET_THREADS, 1, 1, 0, stream, NULL, extra),
-        CUDA_ERROR_INVALID_VALUE);
+    IS(C(cuLaunchKernel)(f, 1, 1, 1, SNIPPET_THREADS, 1, 1, 0, stream, NULL, extra), CUDA_ERROR_INVALID_VALUE);
     OK(C(cuStreamEndCapture)(stream, &graph));
     packed.add = 1000;
     OK(C(cuGraphInstantiateWithFlags)(&exec, graph, 0));

@@ -113,16 +113,10 @@ void *snippet_symbol(const char *name)
     return named(soname, name);
 }
 
-void *snippet_versioned(int version, const char *name)
-{
-    return named(home_of(name)->soname[version - 11], name);
-}
+void *snippet_versioned(int version, const char *name) { return named(home_of(name)->soname[version - 11], name); }
 
 /* The core makes its names visible to all. */
-bool snippet_below(const char *name)
-{
-    return dlsym(RTLD_DEFAULT, name) != NULL;
-}
+bool snippet_below(const char *name) { return dlsym(RTLD_DEFAULT, name) != NULL; }
 
 static void *run(void *arg)
 {

@@ -47,7 +47,10 @@ static void member(int version, const char *name, size_t at, int attribute)
 
 static void pointers(void)
 {
-    static const struct { int version; size_t size; } of[] = {{11, 24}, {12, 24}, {13, 88}};
+    static const struct {
+        int version;
+        size_t size;
+    } of[] = {{11, 24}, {12, 24}, {13, 88}};
     void *p = NULL;
     OK(M(cudaMalloc, musaMalloc)(&p, 64));
     for (int i = 0; i < 3; i++)
@@ -72,24 +75,27 @@ static void *at_edge(const void *from, size_t size)
  * it may be read (section 5.2). */
 static void inputs(const void *resource, const void *texture, const void *view)
 {
-    static const struct { int version; const char *name; size_t resource, texture, view; } of[] = {
-        {11, "cudaCreateTextureObject", 64, 68, 48}, {11, "cudaCreateTextureObject_v2", 64, 72, 48},
-        {12, "cudaCreateTextureObject", 64, 72, 48}, {13, "cudaCreateTextureObject", 144, 72, 112}};
+    static const struct {
+        int version;
+        const char *name;
+        size_t resource, texture, view;
+    } of[] = {{11, "cudaCreateTextureObject", 64, 68, 48},
+              {11, "cudaCreateTextureObject_v2", 64, 72, 48},
+              {12, "cudaCreateTextureObject", 64, 72, 48},
+              {13, "cudaCreateTextureObject", 144, 72, 112}};
     for (int i = 0; i < 4; i++) {
         int (*create)(unsigned long long *, const void *, const void *, const void *) =
             (int (*)(unsigned long long *, const void *, const void *, const void *))(
-                of[i].version == 13 ? snippet_symbol(of[i].name)
-                                    : snippet_versioned(of[i].version, of[i].name));
+                of[i].version == 13 ? snippet_symbol(of[i].name) : snippet_versioned(of[i].version, of[i].name));
         unsigned long long *tex = at_edge(&(unsigned long long){0}, sizeof *tex);
-        IS(create(tex, at_edge(resource, of[i].resource), at_edge(texture, of[i].texture),
-                  at_edge(view, of[i].view)), 0);
+        IS(create(tex, at_edge(resource, of[i].resource), at_edge(texture, of[i].texture), at_edge(view, of[i].view)),
+           0);
         OK(M(cudaDestroyTextureObject, musaDestroyTextureObject)(*tex));
     }
     for (int version = 11; version <= 13; version++) {
-        int (*create)(unsigned long long *, const void *) =
-            (int (*)(unsigned long long *, const void *))(version == 13
-                ? snippet_symbol("cudaCreateSurfaceObject")
-                : snippet_versioned(version, "cudaCreateSurfaceObject"));
+        int (*create)(unsigned long long *, const void *) = (int (*)(unsigned long long *, const void *))(
+            version == 13 ? snippet_symbol("cudaCreateSurfaceObject")
+                          : snippet_versioned(version, "cudaCreateSurfaceObject"));
         unsigned long long surf = 0;
         IS(create(&surf, at_edge(resource, version == 13 ? 144 : 64)), 0);
         OK(M(cudaDestroySurfaceObject, musaDestroySurfaceObject)(surf));
@@ -98,14 +104,19 @@ static void inputs(const void *resource, const void *texture, const void *view)
 
 static void textures(void)
 {
-    static const struct { int version; size_t resource, view, texture; } of[] = {
-        {11, 64, 48, 68}, {12, 64, 48, 72}, {13, 144, 112, 72}};
+    static const struct {
+        int version;
+        size_t resource, view, texture;
+    } of[] = {{11, 64, 48, 68}, {12, 64, 48, 72}, {13, 144, 112, 72}};
     musaChannelFormatDesc channel = {32, 0, 0, 0, musaChannelFormatKindFloat};
     musaArray_t array = NULL;
     unsigned long long tex = 0, surf = 0;
     unsigned char in[144] = {0}, desc[72] = {0};
-    struct { int format; size_t size[3]; unsigned level[2], layer[2], reserved[16]; } view =
-        {22, {8, 8, 0}, {0, 0}, {0, 0}, {0}}; /* one float */
+    struct {
+        int format;
+        size_t size[3];
+        unsigned level[2], layer[2], reserved[16];
+    } view = {22, {8, 8, 0}, {0, 0}, {0, 0}, {0}}; /* one float */
     _Static_assert(sizeof view == 112, "of CUDA 13");
     OK(M(cudaMallocArray, musaMallocArray)(&array, &channel, 8, 8, 2));
     memcpy(in + 8, &array, sizeof array);
@@ -126,7 +137,11 @@ static void textures(void)
 
 void snippet_layout(void)
 {
-    static const struct { int version; const char *name; size_t size, shared_optin, sm; } props[] = {
+    static const struct {
+        int version;
+        const char *name;
+        size_t size, shared_optin, sm;
+    } props[] = {
         {11, "cudaGetDeviceProperties", 728, 696, 388},
         {12, "cudaGetDeviceProperties", 728, 696, 388},
         {12, "cudaGetDeviceProperties_v2", 1032, 696, 388},

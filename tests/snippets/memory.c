@@ -96,8 +96,14 @@ void snippet_memory(void)
     IS(C(cudaMemcpyToSymbol)(v, four, 4, 0, 1), cudaErrorInvalidSymbol);
     (void)C(cudaGetLastError)();
 
-    struct { cudaPointerAttributes a; char guard[32]; } full;
-    struct { char raw[24]; char guard[96]; } v12;
+    struct {
+        cudaPointerAttributes a;
+        char guard[32];
+    } full;
+    struct {
+        char raw[24];
+        char guard[96];
+    } v12;
     memset(&full, 0x5a, sizeof full);
     memset(&v12, 0x5a, sizeof v12);
     OK(C(cudaPointerGetAttributes)(&full.a, address));

@@ -9,7 +9,10 @@ static void launches(CUfunction k)
     unsigned host[SNIPPET_THREADS], add = 2;
     OK(M(cuMemAlloc_v2, muMemAlloc_v2)(&out, sizeof host));
     void *args[] = {&out, &add};
-    struct { unsigned long long out; unsigned add; } packed = {out, 2};
+    struct {
+        unsigned long long out;
+        unsigned add;
+    } packed = {out, 2};
     size_t size = 12;
     void *extra[] = {CUMU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CUMU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CUMU_LAUNCH_PARAM_END};
@@ -85,13 +88,12 @@ static void linker(void)
     void *image = NULL;
     size_t size = 0;
     CUmodule m = NULL;
-    static const char caller[] =
-        ".version 7.0\n.target sm_70\n.address_size 64\n"
-        ".extern .func (.param .b32 r) twice (.param .b32 a);\n"
-        ".visible .entry use(.param .u64 p)\n{\n .reg .b32 %r<3>; .reg .b64 %rd;\n"
-        " ld.param.u64 %rd, [p];\n mov.u32 %r0, 21;\n {\n .param .b32 a; .param .b32 r;\n"
-        " st.param.b32 [a], %r0;\n call.uni (r), twice, (a);\n ld.param.b32 %r1, [r];\n }\n"
-        " st.global.u32 [%rd], %r1;\n ret;\n}\n";
+    static const char caller[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                                 ".extern .func (.param .b32 r) twice (.param .b32 a);\n"
+                                 ".visible .entry use(.param .u64 p)\n{\n .reg .b32 %r<3>; .reg .b64 %rd;\n"
+                                 " ld.param.u64 %rd, [p];\n mov.u32 %r0, 21;\n {\n .param .b32 a; .param .b32 r;\n"
+                                 " st.param.b32 [a], %r0;\n call.uni (r), twice, (a);\n ld.param.b32 %r1, [r];\n }\n"
+                                 " st.global.u32 [%rd], %r1;\n ret;\n}\n";
     static const char callee[] =
         ".version 7.0\n.target sm_70\n.address_size 64\n"
         ".visible .func (.param .b32 r) twice (.param .b32 a)\n{\n .reg .b32 %r<2>;\n"

@@ -17,9 +17,9 @@ struct config { /* ncclConfig_t, 2.28.9 */
     const char *name;
     int collnet, policy, shrink, nvls, channels, sched;
 };
-static const struct config defaults = {
-    sizeof defaults, 0xcafebeef, 22809, INT_MIN, INT_MIN, INT_MIN, INT_MIN, NULL, INT_MIN, INT_MIN, NULL,
-    INT_MIN, INT_MIN, INT_MIN, INT_MIN, INT_MIN, INT_MIN};
+static const struct config defaults = {sizeof defaults, 0xcafebeef, 22809,   INT_MIN, INT_MIN, INT_MIN,
+                                       INT_MIN,         NULL,       INT_MIN, INT_MIN, NULL,    INT_MIN,
+                                       INT_MIN,         INT_MIN,    INT_MIN, INT_MIN, INT_MIN};
 
 static void *alone(void)
 {
@@ -97,7 +97,11 @@ static void moves(void *comm, float *a, float *b, cudaStream_t s)
 
 static void refuses(void *comm, float *a, cudaStream_t s)
 {
-    struct { size_t size; unsigned magic, version; float time; } info = {sizeof info, 0x74685283, 22809, 0};
+    struct {
+        size_t size;
+        unsigned magic, version;
+        float time;
+    } info = {sizeof info, 0x74685283, 22809, 0};
     IS(C(ncclAllReduce)(a, a, N, ncclFloat8e5m2, ncclSum, comm, s), ncclInvalidArgument);
     IS(C(ncclAllReduce)(a, a, N, ncclNumTypes, ncclSum, comm, s), ncclInvalidArgument);
     IS(C(ncclAllReduce)(a, a, N, ncclFloat32, ncclSum, NULL, s), ncclInvalidArgument);
@@ -152,7 +156,10 @@ static void configured(void)
     struct cumu_s128 id;
     void *comm = NULL, *child = NULL;
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct { struct config c; char more[16]; } longer = {.c = defaults};
+        struct {
+            struct config c;
+            char more[16];
+        } longer = {.c = defaults};
         longer.c.size = sizes[i];
         OK(C(ncclGetUniqueId)(&id));
         OK(C(ncclCommInitRankConfig)(&comm, 1, id, 0, &longer));

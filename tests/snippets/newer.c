@@ -61,7 +61,12 @@ static void error_log(void)
 
 /* ---- green contexts ---------------------------------------------------------------------------- */
 
-struct resource { int type; char pad[92]; unsigned count, least, align, flags; char rest[32]; };
+struct resource {
+    int type;
+    char pad[92];
+    unsigned count, least, align, flags;
+    char rest[32];
+};
 _Static_assert(sizeof(struct resource) == 144, "CUdevResource");
 
 static void streams_of(void *green, void *ctx)
@@ -118,7 +123,9 @@ static void green_contexts(void)
     IS(C(cuDevSmResourceSplitByCount)(one, &n, &all, NULL, 0, all.count + 1),
        CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
     IS(C(cuDevSmResourceSplitByCount)(one, NULL, &all, NULL, 0, 1), CUDA_ERROR_INVALID_VALUE);
-    struct { unsigned count, more[15]; } group = {0, {0}};
+    struct {
+        unsigned count, more[15];
+    } group = {0, {0}};
     OK(C(cudaDevSmResourceSplit)(&again, 1, &all, &rest, 0, &group));
     EXPECT(group.count == all.count && again.count == all.count && rest.type == 0);
     OK(C(cuDevResourceGenerateDesc)(&desc, one, 1));
@@ -198,7 +205,10 @@ static void settings(void)
     size_t size = 0;
     unsigned flags = 0;
     int state = -1, value = -1;
-    struct { int type; unsigned count; } affinity = {-1, 0};
+    struct {
+        int type;
+        unsigned count;
+    } affinity = {-1, 0};
     OK(C(cuCoredumpGetAttributeGlobal)(1, NULL, &size));
     IS(size, 1);
     OK(C(cuCoredumpGetAttribute)(1, &on, &size));

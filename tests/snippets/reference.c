@@ -4,21 +4,20 @@
 #include "snippet.h"
 
 /* out[i] = line[i] (+) plane(1, i) (+) what surface `sheet` holds, which then becomes i. */
-static const char ptx[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".global .texref line;\n.global .texref plane;\n.global .surfref sheet;\n"
-    ".visible .entry look(.param .u64 look_0)\n{\n"
-    "  .reg .b32 %r<12>; .reg .f32 %f<12>; .reg .b64 %rd<4>; .reg .b32 %s<4>;\n"
-    "  ld.param.u64 %rd0, [look_0];\n  mov.u32 %r0, %tid.x;\n  mul.wide.u32 %rd1, %r0, 4;\n"
-    "  add.u64 %rd2, %rd0, %rd1;\n"
-    "  tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [line, {%r0}];\n"
-    "  cvt.rn.f32.u32 %f8, %r0;\n  add.f32 %f8, %f8, 0f3F000000;\n  mov.f32 %f9, 0f3FC00000;\n"
-    "  tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [plane, {%f8, %f9}];\n"
-    "  add.f32 %f0, %f0, %f4;\n  shl.b32 %r1, %r0, 2;\n  mov.u32 %r2, 0;\n"
-    "  suld.b.2d.b32.trap {%s0}, [sheet, {%r1, %r2}];\n  mov.b32 %f10, %s0;\n"
-    "  add.f32 %f0, %f0, %f10;\n  st.global.f32 [%rd2], %f0;\n"
-    "  cvt.rn.f32.u32 %f11, %r0;\n  mov.b32 %s1, %f11;\n"
-    "  sust.b.2d.b32.trap [sheet, {%r1, %r2}], {%s1};\n  ret;\n}\n";
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                          ".global .texref line;\n.global .texref plane;\n.global .surfref sheet;\n"
+                          ".visible .entry look(.param .u64 look_0)\n{\n"
+                          "  .reg .b32 %r<12>; .reg .f32 %f<12>; .reg .b64 %rd<4>; .reg .b32 %s<4>;\n"
+                          "  ld.param.u64 %rd0, [look_0];\n  mov.u32 %r0, %tid.x;\n  mul.wide.u32 %rd1, %r0, 4;\n"
+                          "  add.u64 %rd2, %rd0, %rd1;\n"
+                          "  tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [line, {%r0}];\n"
+                          "  cvt.rn.f32.u32 %f8, %r0;\n  add.f32 %f8, %f8, 0f3F000000;\n  mov.f32 %f9, 0f3FC00000;\n"
+                          "  tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [plane, {%f8, %f9}];\n"
+                          "  add.f32 %f0, %f0, %f4;\n  shl.b32 %r1, %r0, 2;\n  mov.u32 %r2, 0;\n"
+                          "  suld.b.2d.b32.trap {%s0}, [sheet, {%r1, %r2}];\n  mov.b32 %f10, %s0;\n"
+                          "  add.f32 %f0, %f0, %f10;\n  st.global.f32 [%rd2], %f0;\n"
+                          "  cvt.rn.f32.u32 %f11, %r0;\n  mov.b32 %s1, %f11;\n"
+                          "  sust.b.2d.b32.trap [sheet, {%r1, %r2}], {%s1};\n  ret;\n}\n";
 
 enum { N = 8, SURFACE = 2 };
 typedef unsigned long long address;
@@ -34,7 +33,7 @@ static musaArray_t make_array(float base)
     }
     OK(M(cudaMallocArray, musaMallocArray)(&a, &channel, N, 2, SURFACE));
     OK(M(cudaMemcpy2DToArray, musaMemcpy2DToArray)(a, 0, 0, rows, sizeof *rows, sizeof *rows, 2,
-                                                  musaMemcpyHostToDevice));
+                                                   musaMemcpyHostToDevice));
     return a;
 }
 
@@ -102,8 +101,8 @@ static void settings(void *t)
 
 static void mipmapped(void *t)
 {
-    MUSA_ARRAY3D_DESCRIPTOR d = {.Width = N, .Height = 2, .Format = (MUarray_format)CU_AD_FORMAT_FLOAT,
-                                 .NumChannels = 1};
+    MUSA_ARRAY3D_DESCRIPTOR d = {
+        .Width = N, .Height = 2, .Format = (MUarray_format)CU_AD_FORMAT_FLOAT, .NumChannels = 1};
     void *mip = NULL, *back = NULL, *array = NULL;
     OK(M(cuMipmappedArrayCreate, muMipmappedArrayCreate)((void *)&mip, &d, 1));
     OK(C(cuTexRefSetMipmappedArray)(t, mip, 1));
@@ -152,8 +151,16 @@ static void driver(void)
     OK(C(cuLaunchKernel)(look, 1, 1, 1, N, 1, 1, 0, NULL, args, NULL));
     expect(out, 110, 0); /* the surface was written */
 
-    struct { size_t width, height; int format; unsigned channels; } d = {N, 2, CU_AD_FORMAT_FLOAT, 1};
-    struct { unsigned width, height; int format; unsigned channels; } old = {N, 2, CU_AD_FORMAT_FLOAT, 1};
+    struct {
+        size_t width, height;
+        int format;
+        unsigned channels;
+    } d = {N, 2, CU_AD_FORMAT_FLOAT, 1};
+    struct {
+        unsigned width, height;
+        int format;
+        unsigned channels;
+    } old = {N, 2, CU_AD_FORMAT_FLOAT, 1};
     OK(M(cuMemAllocPitch_v2, muMemAllocPitch_v2)(&pitched, &pitch, N * sizeof(float), 2, 4));
     OK(M(cuMemsetD32_v2, muMemsetD32_v2)(pitched, 0x40e00000, pitch / 4 * 2)); /* 7.0f */
     OK(C(cuTexRefSetAddress2D_v2)(plane, &d, pitched, pitch));
@@ -191,7 +198,10 @@ static pthread_mutex_t program = PTHREAD_MUTEX_INITIALIZER; /* whose references 
 
 static void registered(void)
 {
-    static struct { unsigned magic, version; void *data, *more; } wrapper = {0x466243b1, 1, NULL, NULL};
+    static struct {
+        unsigned magic, version;
+        void *data, *more;
+    } wrapper = {0x466243b1, 1, NULL, NULL};
     wrapper.data = snippet_container(ptx, sizeof ptx);
     void **handle = C(__cudaRegisterFatBinary)(&wrapper);
     C(__cudaRegisterFunction)(handle, &stub, (char *)"look", "look", -1, NULL, NULL, NULL, NULL, NULL);

@@ -4,24 +4,26 @@
 #include <stdlib.h>
 #include "snippet.h"
 
-const char snippet_ptx[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".visible .const .align 4 .u32 factor[1] = {3};\n"
-    ".visible .global .align 4 .u32 table[4] = {1, 2, 3, 4};\n"
-    ".visible .global .attribute(.managed) .align 4 .u32 shared_value = 7;\n"
-    ".visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n{\n"
-    "  .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
-    "  ld.param.u64 %rd0, [k_param_0];\n  ld.param.u32 %r0, [k_param_1];\n"
-    "  mov.u32 %r1, %tid.x;\n  ld.const.u32 %r2, [factor];\n"
-    "  mad.lo.s32 %r3, %r1, %r2, %r0;\n  mul.wide.u32 %rd1, %r1, 4;\n"
-    "  add.u64 %rd2, %rd0, %rd1;\n  st.global.u32 [%rd2], %r3;\n  ret;\n}\n";
+const char snippet_ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                           ".visible .const .align 4 .u32 factor[1] = {3};\n"
+                           ".visible .global .align 4 .u32 table[4] = {1, 2, 3, 4};\n"
+                           ".visible .global .attribute(.managed) .align 4 .u32 shared_value = 7;\n"
+                           ".visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n{\n"
+                           "  .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+                           "  ld.param.u64 %rd0, [k_param_0];\n  ld.param.u32 %r0, [k_param_1];\n"
+                           "  mov.u32 %r1, %tid.x;\n  ld.const.u32 %r2, [factor];\n"
+                           "  mad.lo.s32 %r3, %r1, %r2, %r0;\n  mul.wide.u32 %rd1, %r1, 4;\n"
+                           "  add.u64 %rd2, %rd0, %rd1;\n  st.global.u32 [%rd2], %r3;\n  ret;\n}\n";
 
 char snippet_stub, snippet_factor, snippet_table;
 static char stub2, managed_unused;
 static unsigned *managed; /* what nvcc's code reads as the managed variable */
 
 /* Wrapper -> container -> one raw PTX entry (mapping/facts/cuda.md F1). */
-static struct { unsigned magic, version; void *data, *prelinked; } wrapper = {0x466243b1, 1, NULL, NULL};
+static struct {
+    unsigned magic, version;
+    void *data, *prelinked;
+} wrapper = {0x466243b1, 1, NULL, NULL};
 static void **handle;
 
 void *snippet_container(const char *ptx, size_t text)
@@ -33,13 +35,13 @@ void *snippet_container(const char *ptx, size_t text)
     memcpy(c + 4, &(unsigned short){1}, 2);
     memcpy(c + 6, &(unsigned short){16}, 2);
     memcpy(c + 8, &(size_t){64 + padded}, 8);
-    memcpy(e, &(unsigned short){1}, 2);         /* PTX */
+    memcpy(e, &(unsigned short){1}, 2); /* PTX */
     memcpy(e + 2, &(unsigned short){0x101}, 2);
-    memcpy(e + 4, &(unsigned){64}, 4);          /* header size */
+    memcpy(e + 4, &(unsigned){64}, 4); /* header size */
     memcpy(e + 8, &padded, 8);
-    memcpy(e + 0x1a, &(unsigned short){7}, 2);  /* ISA 7.0 */
+    memcpy(e + 0x1a, &(unsigned short){7}, 2); /* ISA 7.0 */
     memcpy(e + 0x1c, &(unsigned){70}, 4);
-    memcpy(e + 0x28, &(size_t){0x11}, 8);       /* 64-bit, Linux */
+    memcpy(e + 0x28, &(size_t){0x11}, 8); /* 64-bit, Linux */
     memcpy(e + 64, ptx, text);
     return c;
 }
@@ -113,10 +115,10 @@ void snippet_registration(void)
     void **h = C(__cudaRegisterFatBinary)(&wrapper);
     C(__cudaRegisterHostVar)(h, "host", &managed_unused, 1);
     (void)C(__cudaRegisterUnifiedTable)(h, NULL);
-    ((__typeof__(wrap___cudaRegisterTexture) *)snippet_versioned(
-        11, "__cudaRegisterTexture"))(h, NULL, NULL, "t", 1, 0, 0);
-    ((__typeof__(wrap___cudaRegisterSurface) *)snippet_versioned(
-        11, "__cudaRegisterSurface"))(h, NULL, NULL, "s", 1, 0);
+    ((__typeof__(wrap___cudaRegisterTexture) *)snippet_versioned(11, "__cudaRegisterTexture"))(h, NULL, NULL, "t", 1, 0,
+                                                                                               0);
+    ((__typeof__(wrap___cudaRegisterSurface) *)snippet_versioned(11, "__cudaRegisterSurface"))(h, NULL, NULL, "s", 1,
+                                                                                               0);
     C(__cudaRegisterFatBinaryEnd)(h);
     C(__cudaUnregisterFatBinary)(h);
 }

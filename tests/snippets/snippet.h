@@ -14,9 +14,13 @@
 #ifdef VIA_LOOKUP
 #define REACH(type, name) ((type *)snippet_symbol(#name))
 #else
-#define REACH(type, name) ({ extern type name; &name; })
+#define REACH(type, name) \
+    ({ \
+        extern type name; \
+        &name; \
+    })
 #endif
-#define C(name) REACH(__typeof__(wrap_##name), name)            /* a wrapped symbol */
+#define C(name) REACH(__typeof__(wrap_##name), name)                        /* a wrapped symbol */
 #define M(name, musa) REACH(__typeof__(*((struct cumu_mu *)0)->musa), name) /* a jump: typed as its target */
 /* The same symbol in another runtime's facade, whose wrapper is wrap_<name>_v<N>. */
 #define V(version, name) ((__typeof__(wrap_##name##_v##version) *)snippet_versioned(version, #name))
@@ -28,20 +32,20 @@ void *snippet_symbol(const char *name);
 void *snippet_versioned(int version, const char *name);
 
 extern int snippet_failures;
-#define EXPECT(cond)                                                                               \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            printf("not ok %s:%d %s\n", __FILE__, __LINE__, #cond);                                \
-            snippet_failures++;                                                                    \
-        }                                                                                          \
+#define EXPECT(cond) \
+    do { \
+        if (!(cond)) { \
+            printf("not ok %s:%d %s\n", __FILE__, __LINE__, #cond); \
+            snippet_failures++; \
+        } \
     } while (0)
-#define IS(call, want)                                                                             \
-    do {                                                                                           \
-        long got_ = (long)(call);                                                                  \
-        if (got_ != (long)(want)) {                                                                \
+#define IS(call, want) \
+    do { \
+        long got_ = (long)(call); \
+        if (got_ != (long)(want)) { \
             printf("not ok %s:%d %s: got %ld, want %s\n", __FILE__, __LINE__, #call, got_, #want); \
-            snippet_failures++;                                                                    \
-        }                                                                                          \
+            snippet_failures++; \
+        } \
     } while (0)
 #define OK(call) IS(call, 0)
 

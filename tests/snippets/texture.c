@@ -26,8 +26,14 @@ void snippet_texture(void)
     musaExtent cube = {8, 8, 6};
     unsigned long long tex = 0, surf = 0;
     struct texture_desc want = {.address = {1, 1, 1}, .filter = 1, .normalized = 1, .seamless = 1};
-    struct { unsigned char at[72]; unsigned char guard[32]; } desc;
-    struct { unsigned char at[144]; unsigned char guard[32]; } res;
+    struct {
+        unsigned char at[72];
+        unsigned char guard[32];
+    } desc;
+    struct {
+        unsigned char at[144];
+        unsigned char guard[32];
+    } res;
     unsigned char in[144] = {0};
 
     OK(M(cudaMalloc3DArray, musaMalloc3DArray)(&array, &channel, cube, CUBEMAP | SURFACE));
@@ -47,8 +53,11 @@ void snippet_texture(void)
     IS(C(cudaGetTextureObjectResourceViewDesc)(res.at, tex), cudaErrorInvalidValue);
     OK(M(cudaDestroyTextureObject, musaDestroyTextureObject)(tex));
 
-    struct { int format; size_t size[3]; unsigned level[2], layer[2], reserved[16]; } view =
-        {22, {8, 8, 6}, {0, 0}, {0, 5}, {0}}; /* one float */
+    struct {
+        int format;
+        size_t size[3];
+        unsigned level[2], layer[2], reserved[16];
+    } view = {22, {8, 8, 6}, {0, 0}, {0, 5}, {0}}; /* one float */
     OK(C(cudaCreateTextureObject)(&tex, in, &want, &view));
     memset(&res, GUARD, sizeof res);
     OK(C(cudaGetTextureObjectResourceViewDesc)(res.at, tex));

@@ -13,24 +13,52 @@ int cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_
 int cudaMemcpyAsync(void *, const void *, size_t, int, cudaStream_t);
 int cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, cudaStream_t);
 int cudaMemsetAsync(void *, int, size_t, cudaStream_t);
-struct pitched { void *p; size_t pitch, width, height; };
-struct extent { size_t width, height, depth; };
+struct pitched {
+    void *p;
+    size_t pitch, width, height;
+};
+struct extent {
+    size_t width, height, depth;
+};
 struct copy3d { /* cudaMemcpy3DParms */
-    void *from_array; struct extent from_at; struct pitched from;
-    void *to_array; struct extent to_at; struct pitched to;
-    struct extent extent; int kind;
+    void *from_array;
+    struct extent from_at;
+    struct pitched from;
+    void *to_array;
+    struct extent to_at;
+    struct pitched to;
+    struct extent extent;
+    int kind;
 };
 struct cu_copy2d { /* CUDA_MEMCPY2D */
-    size_t from_x, from_y; int from_kind; const void *from_host; unsigned long long from; void *from_array;
-    size_t from_pitch, to_x, to_y; int to_kind; void *to_host; unsigned long long to; void *to_array;
+    size_t from_x, from_y;
+    int from_kind;
+    const void *from_host;
+    unsigned long long from;
+    void *from_array;
+    size_t from_pitch, to_x, to_y;
+    int to_kind;
+    void *to_host;
+    unsigned long long to;
+    void *to_array;
     size_t to_pitch, width, height;
 };
 struct cu_copy3d { /* CUDA_MEMCPY3D */
-    size_t from_x, from_y, from_z, from_lod; int from_kind; const void *from_host; unsigned long long from;
-    void *from_array, *none; size_t from_pitch, from_height, to_x, to_y, to_z, to_lod; int to_kind; void *to_host;
-    unsigned long long to; void *to_array, *none_either; size_t to_pitch, to_height, width, height, depth;
+    size_t from_x, from_y, from_z, from_lod;
+    int from_kind;
+    const void *from_host;
+    unsigned long long from;
+    void *from_array, *none;
+    size_t from_pitch, from_height, to_x, to_y, to_z, to_lod;
+    int to_kind;
+    void *to_host;
+    unsigned long long to;
+    void *to_array, *none_either;
+    size_t to_pitch, to_height, width, height, depth;
 };
-struct format { int x, y, z, w, kind; };
+struct format {
+    int x, y, z, w, kind;
+};
 enum { HOST = 1, DEVICE = 2 };
 int cudaMemcpy3DAsync(const struct copy3d *, cudaStream_t);
 int cudaMemset3DAsync(struct pitched, int, struct extent, cudaStream_t);
@@ -53,8 +81,8 @@ int cudaStreamQuery(cudaStream_t), cudaStreamWaitEvent(cudaStream_t, cudaEvent_t
 int cudaEventCreateWithFlags(cudaEvent_t *, unsigned), cudaEventRecord(cudaEvent_t, cudaStream_t);
 int cudaEventSynchronize(cudaEvent_t);
 int cuModuleLoadData(CUmodule *, const void *), cuModuleGetFunction(CUfunction *, CUmodule, const char *);
-int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                   cudaStream_t, void **, void **);
+int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
+                   void **, void **);
 typedef void *comm_t;
 int ncclCommInitAll(comm_t *, int, const int *);
 int ncclCommDestroy(comm_t);
@@ -75,27 +103,36 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                           " mul.wide.u32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;\n"
                           " @!%p st.global.u32 [%a3], %r2; ret; }\n";
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        int result_ = (call);                                                                      \
-        if (result_) {                                                                             \
-            printf("%s: %d\n", #call, result_);                                                    \
-            exit(1);                                                                               \
-        }                                                                                          \
+#define CHECK(call) \
+    do { \
+        int result_ = (call); \
+        if (result_) { \
+            printf("%s: %d\n", #call, result_); \
+            exit(1); \
+        } \
     } while (0)
 
 /* A variable of the program as nvcc's host code registers it (mapping/facts/cuda.md F1): wrapper, container, one entry
  * of PTX text. */
 static const char variable_ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                                    ".visible .global .align 4 .u32 variable[4096];\n";
-static struct { unsigned magic, version; void *data, *prelinked; } wrapper = {0x466243b1, 1, NULL, NULL};
 static struct {
-    unsigned magic; unsigned short version, header; size_t size;
-    unsigned short kind, flags; unsigned entry_header; size_t entry_size;
-    unsigned short none[5], minor; unsigned arch; size_t nothing, what[3];
+    unsigned magic, version;
+    void *data, *prelinked;
+} wrapper = {0x466243b1, 1, NULL, NULL};
+static struct {
+    unsigned magic;
+    unsigned short version, header;
+    size_t size;
+    unsigned short kind, flags;
+    unsigned entry_header;
+    size_t entry_size;
+    unsigned short none[5], minor;
+    unsigned arch;
+    size_t nothing, what[3];
     char text[sizeof variable_ptx + 7];
-} container = {0xba55ed50, 1,   16, sizeof container - 16, 1,      0x101, 64, sizeof container - 80,
-               {0},        7,   70, 0,                     {0x11}, ""};
+} container = {0xba55ed50, 1,      16, sizeof container - 16, 1, 0x101, 64, sizeof container - 80, {0}, 7, 70,
+               0,          {0x11}, ""};
 static char shadow;
 
 static char *registered(void)
@@ -136,8 +173,8 @@ static void use(const char *how, cudaStream_t s)
     else if (!strcmp(how, "memset2d")) /* the last of its lines */
         CHECK(cudaMemset2DAsync(x - 64, 64, 0, 4, 2, s));
     else if (!strcmp(how, "copy3d")) { /* the second of its slices */
-        struct copy3d c = {.from = {host, 16, 16, 2}, .to = {x - 64, 16, 16, 4}, .extent = {16, 2, 2},
-                           .kind = cudaMemcpyHostToDevice};
+        struct copy3d c = {
+            .from = {host, 16, 16, 2}, .to = {x - 64, 16, 16, 4}, .extent = {16, 2, 2}, .kind = cudaMemcpyHostToDevice};
         CHECK(cudaMemcpy3DAsync(&c, s));
     } else if (!strcmp(how, "memset3d"))
         CHECK(cudaMemset3DAsync((struct pitched){x - 64, 16, 16, 4}, 0, (struct extent){16, 2, 2}, s));
@@ -146,13 +183,28 @@ static void use(const char *how, cudaStream_t s)
         CHECK(cudaMallocArray(&array, &(struct format){32, 0, 0, 0, 2}, 16, 16, 0));
         CHECK(cudaMemcpy2DFromArrayAsync(x - 64, 128, array, 0, 0, 16, 2, 3, s));
     } else if (!strcmp(how, "cucopy2d")) {
-        struct cu_copy2d c = {.from_kind = HOST, .from_host = host, .from_pitch = 16, .to_kind = DEVICE,
-                              .to = (size_t)x - 64, .to_y = 1, .to_pitch = 64, .width = 16, .height = 1};
+        struct cu_copy2d c = {.from_kind = HOST,
+                              .from_host = host,
+                              .from_pitch = 16,
+                              .to_kind = DEVICE,
+                              .to = (size_t)x - 64,
+                              .to_y = 1,
+                              .to_pitch = 64,
+                              .width = 16,
+                              .height = 1};
         CHECK(cuMemcpy2DAsync_v2(&c, s));
     } else if (!strcmp(how, "cucopy3d")) {
-        struct cu_copy3d c = {.from_kind = HOST, .from_host = host, .from_pitch = 16, .from_height = 2,
-                              .to_kind = DEVICE, .to = (size_t)x - 64, .to_pitch = 16, .to_height = 4, .width = 16,
-                              .height = 2, .depth = 2};
+        struct cu_copy3d c = {.from_kind = HOST,
+                              .from_host = host,
+                              .from_pitch = 16,
+                              .from_height = 2,
+                              .to_kind = DEVICE,
+                              .to = (size_t)x - 64,
+                              .to_pitch = 16,
+                              .to_height = 4,
+                              .width = 16,
+                              .height = 2,
+                              .depth = 2};
         CHECK(cuMemcpy3DAsync_v2(&c, s));
     } else if (!strcmp(how, "words")) /* four bytes each: the last one */
         CHECK(cuMemsetD32Async((size_t)x - 60, 0, 16, s));
@@ -163,8 +215,8 @@ static void use(const char *how, cudaStream_t s)
         CHECK(cuCtxGetCurrent(&context));
         CHECK(cuMemcpyPeerAsync((size_t)x, context, (size_t)y + 4 * COUNT, context, 4, s));
     } else if (!strcmp(how, "beside3d")) { /* slices that do not reach it */
-        struct copy3d c = {.from = {host, 16, 16, 2}, .to = {x - 64, 16, 16, 2}, .extent = {16, 2, 2},
-                           .kind = cudaMemcpyHostToDevice};
+        struct copy3d c = {
+            .from = {host, 16, 16, 2}, .to = {x - 64, 16, 16, 2}, .extent = {16, 2, 2}, .kind = cudaMemcpyHostToDevice};
         CHECK(cudaMemcpy3DAsync(&c, s));
     } else if (!strcmp(how, "read"))
         CHECK(cudaMemcpyAsync(host, x, 4, cudaMemcpyDeviceToHost, s));
@@ -188,10 +240,7 @@ static void use(const char *how, cudaStream_t s)
         exit(2);
 }
 
-static void reduce(cudaStream_t s)
-{
-    CHECK(ncclAllReduce(x, y, COUNT, FLOAT, SUM, comm, s));
-}
+static void reduce(cudaStream_t s) { CHECK(ncclAllReduce(x, y, COUNT, FLOAT, SUM, comm, s)); }
 
 static void order(const char *how, cudaStream_t *a, cudaStream_t *b)
 {

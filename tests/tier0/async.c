@@ -28,19 +28,13 @@ static const char phases[] = KERNEL(
     "V: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 1; @!%p3 bra V;\n"
     "st.shared.u32 [%r4], %r6; bar.sync 0; ld.shared.u32 %r7, [%r5]; mad.lo.u32 %r6, %r6, 1000, %r7;\n"
     "mbarrier.pending_count.b64 %r8, %rd5; setp.eq.u32 %p4, %r8, 0; @%p4 add.u32 %r6, %r6, 5000000;\n" STORE("%r6"));
-static uint32_t phases_want(uint32_t i)
-{
-    return (127 - i) * 1000 + i;
-}
+static uint32_t phases_want(uint32_t i) { return (127 - i) * 1000 + i; }
 
 static const char cluster[] = KERNEL(
     "barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, %cluster_nctaid.x;\n"
     "mov.u32 %r4, %nclusterid.x; mov.u32 %r5, %clusterid.x; mad.lo.u32 %r2, %r2, 10, %r3;\n"
     "mad.lo.u32 %r2, %r2, 10, %r4; mad.lo.u32 %r2, %r2, 10, %r5; " STORE("%r2"));
-static uint32_t cluster_want(uint32_t i)
-{
-    return 130 + i / 64;
-}
+static uint32_t cluster_want(uint32_t i) { return 130 + i / 64; }
 
 int main(void)
 {

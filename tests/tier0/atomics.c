@@ -17,8 +17,7 @@ static void one(const char *op, const char *type, unsigned bits, uint64_t start,
     snprintf(text, sizeof text,
              "%smad.lo.u32 %%r2, %%r1, 3, 1; cvt.u64.u32 %%rd2, %%r2;\n"
              "atom.global.%s.%s %s5, [%%rd31], %s2; %s %s%s",
-             HEAD ENTRY("k"), op, type, r, r, bits == 64 ? "cvt.u32.u64 %r5, %rd5;" : "",
-             STORE("%r5"), END);
+             HEAD ENTRY("k"), op, type, r, r, bits == 64 ? "cvt.u32.u64 %r5, %rd5;" : "", STORE("%r5"), END);
     memcpy(in, &start, 8);
     if (!run(text, 1, 32, NULL))
         return;
@@ -34,10 +33,13 @@ static void one(const char *op, const char *type, unsigned bits, uint64_t start,
 }
 
 static uint64_t add(uint64_t o, uint64_t v) { return o + v; }
-static uint64_t and(uint64_t o, uint64_t v) { return o & v; }
-static uint64_t or(uint64_t o, uint64_t v) { return o | v; }
-static uint64_t xor(uint64_t o, uint64_t v) { return o ^ v; }
-static uint64_t exch(uint64_t o, uint64_t v) { (void)o; return v; }
+static uint64_t and (uint64_t o, uint64_t v) { return o & v; }
+static uint64_t or (uint64_t o, uint64_t v) { return o | v; }
+static uint64_t xor (uint64_t o, uint64_t v) { return o ^ v; } static uint64_t exch(uint64_t o, uint64_t v)
+{
+    (void)o;
+    return v;
+}
 static uint64_t minu(uint64_t o, uint64_t v) { return o < v ? o : v; }
 static uint64_t maxu(uint64_t o, uint64_t v) { return o > v ? o : v; }
 static uint64_t mins(uint64_t o, uint64_t v) { return (int32_t)o < (int32_t)v ? o : v; }
@@ -122,8 +124,7 @@ static void half_vectors(void)
     if (!run(text, 1, 32, NULL))
         return;
     check(in[0] == 0x50005000 && in[1] == 0xdfc05fc0, "red.add.v2.f16x2: 0x%x 0x%x", in[0], in[1]);
-    check(in[2] == 0x800041f8 && in[3] == 0x800041f8, "atom.max.v4.bf16: 0x%x 0x%x",
-          in[2], in[3]);
+    check(in[2] == 0x800041f8 && in[3] == 0x800041f8, "atom.max.v4.bf16: 0x%x 0x%x", in[2], in[3]);
     bool least = true;
     for (uint32_t k = 4; k < 8; k++)
         least &= in[k] == 0xcfc00000;
@@ -164,67 +165,72 @@ static const struct {
     uint8_t sign, offset;
     enum { ONE, VALUE, NUMBER, ODD, OLD, SWAP } adds; /* the last two: what was there is added to the last word */
 } histograms[] = {
-    {"u8", BINS(1, "ld.global.u8 %h1, [%rd6]; mul.wide.u16 %r4, %h1, 4; " AND_ADD),
-     1, 0, 8, 0, 0, ONE},
-    {"u8, shl", BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; " AND_ADD),
-     1, 0, 8, 0, 0, ONE},
-    {"u8, offset", BINS(1, "ld.global.nc.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r2, %r4;\n"
-     "atom.shared.add.u32 %r5, [%r4+16], 1;"),
+    {"u8", BINS(1, "ld.global.u8 %h1, [%rd6]; mul.wide.u16 %r4, %h1, 4; " AND_ADD), 1, 0, 8, 0, 0, ONE},
+    {"u8, shl", BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; " AND_ADD), 1, 0, 8, 0, 0, ONE},
+    {"u8, offset",
+     BINS(1, "ld.global.nc.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r2, %r4;\n"
+             "atom.shared.add.u32 %r5, [%r4+16], 1;"),
      1, 0, 8, 0, 4, ONE},
-    {"s8", BINS(1, "ld.global.s8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.s32 %r4, %r4, %r2;\n"
-     "red.shared.add.u32 [%r4+512], 1;"),
+    {"s8",
+     BINS(1, "ld.global.s8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.s32 %r4, %r4, %r2;\n"
+             "red.shared.add.u32 [%r4+512], 1;"),
      1, 0, 8, 8, 128, ONE},
-    {"s8 as s16", BINS(1, "ld.global.s8 %h1, [%rd6]; mul.wide.s16 %r4, %h1, 4; add.s32 %r4, %r4, %r2;\n"
-     "red.shared.add.u32 [%r4+512], 1;"),
+    {"s8 as s16",
+     BINS(1, "ld.global.s8 %h1, [%rd6]; mul.wide.s16 %r4, %h1, 4; add.s32 %r4, %r4, %r2;\n"
+             "red.shared.add.u32 [%r4+512], 1;"),
      1, 0, 8, 8, 128, ONE},
-    {"s8 as u16", BINS(1, "ld.global.s8 %h1, [%rd6]; shr.u16 %h1, %h1, 15; mul.wide.u16 %r4, %h1, 4; " AND_ADD),
-     1, 7, 1, 0, 0, ONE},
-    {"u16", BINS(2, "ld.global.u16 %r4, [%rd6]; and.b32 %r4, %r4, 511; shl.b32 %r4, %r4, 2; " AND_ADD),
-     2, 0, 9, 0, 0, ONE},
-    {"u16 that wraps", BINS(2, "ld.global.u16 %h1, [%rd6]; mul.lo.s16 %h2, %h1, 1024; shr.u16 %h2, %h2, 10;\n"
-     "mul.wide.u16 %r4, %h2, 4; red.shared.add.u32 [%r4], 1;"),
+    {"s8 as u16", BINS(1, "ld.global.s8 %h1, [%rd6]; shr.u16 %h1, %h1, 15; mul.wide.u16 %r4, %h1, 4; " AND_ADD), 1, 7,
+     1, 0, 0, ONE},
+    {"u16", BINS(2, "ld.global.u16 %r4, [%rd6]; and.b32 %r4, %r4, 511; shl.b32 %r4, %r4, 2; " AND_ADD), 2, 0, 9, 0, 0,
+     ONE},
+    {"u16 that wraps",
+     BINS(2, "ld.global.u16 %h1, [%rd6]; mul.lo.s16 %h2, %h1, 1024; shr.u16 %h2, %h2, 10;\n"
+             "mul.wide.u16 %r4, %h2, 4; red.shared.add.u32 [%r4], 1;"),
      2, 0, 6, 0, 0, ONE},
-    {"s16, offset below", BINS(2, "ld.global.s16 %r4, [%rd6]; and.b32 %r4, %r4, 255; shl.b32 %r4, %r4, 2;\n"
-     "add.s32 %r4, %r4, 64; red.shared.add.u32 [%r4+-64], 1;"),
+    {"s16, offset below",
+     BINS(2, "ld.global.s16 %r4, [%rd6]; and.b32 %r4, %r4, 255; shl.b32 %r4, %r4, 2;\n"
+             "add.s32 %r4, %r4, 64; red.shared.add.u32 [%r4+-64], 1;"),
      2, 0, 8, 0, 0, ONE},
-    {"u32 that wraps", BINS(4,
-     "ld.global.u32 %r4, [%rd6]; shl.b32 %r4, %r4, 27; shr.u32 %r4, %r4, 27; shl.b32 %r4, %r4, 2;\n"
-     "red.shared.add.u32 [%r4], 1;"),
+    {"u32 that wraps",
+     BINS(4, "ld.global.u32 %r4, [%rd6]; shl.b32 %r4, %r4, 27; shr.u32 %r4, %r4, 27; shl.b32 %r4, %r4, 2;\n"
+             "red.shared.add.u32 [%r4], 1;"),
      4, 0, 5, 0, 0, ONE},
-    {"u32 times what wraps", BINS(4,
-     "ld.global.u32 %r4, [%rd6]; mul.lo.s32 %r4, %r4, 0x10000000; shr.u32 %r4, %r4, 28;\n"
-     "mul.lo.s32 %r4, %r4, 4; red.shared.add.u32 [%r4], 1;"),
+    {"u32 times what wraps",
+     BINS(4, "ld.global.u32 %r4, [%rd6]; mul.lo.s32 %r4, %r4, 0x10000000; shr.u32 %r4, %r4, 28;\n"
+             "mul.lo.s32 %r4, %r4, 4; red.shared.add.u32 [%r4], 1;"),
      4, 0, 4, 0, 0, ONE},
-    {"the high bits of s32", BINS(4,
-     "ld.global.s32 %r4, [%rd6]; shr.s32 %r4, %r4, 28; shl.b32 %r4, %r4, 2; add.s32 %r4, %r4, %r2;\n"
-     "red.shared.add.u32 [%r4+32], 1;"),
+    {"the high bits of s32",
+     BINS(4, "ld.global.s32 %r4, [%rd6]; shr.s32 %r4, %r4, 28; shl.b32 %r4, %r4, 2; add.s32 %r4, %r4, %r2;\n"
+             "red.shared.add.u32 [%r4+32], 1;"),
      4, 28, 4, 4, 8, ONE},
-    {"an address that is tested", BINS(4, "ld.global.u32 %r4, [%rd6]; shl.b32 %r4, %r4, 27; shr.u32 %r4, %r4, 25;\n"
-     AND_ADD),
-     4, 0, 5, 0, 0, ONE},
-    {"the value twice", BINS(1, "ld.global.u8 %r5, [%rd6]; shl.b32 %r4, %r5, 2; add.u32 %r4, %r4, %r2;\n"
-     "red.shared.add.u32 [%r4], %r5;"),
+    {"an address that is tested",
+     BINS(4, "ld.global.u32 %r4, [%rd6]; shl.b32 %r4, %r4, 27; shr.u32 %r4, %r4, 25;\n" AND_ADD), 4, 0, 5, 0, 0, ONE},
+    {"the value twice",
+     BINS(1, "ld.global.u8 %r5, [%rd6]; shl.b32 %r4, %r5, 2; add.u32 %r4, %r4, %r2;\n"
+             "red.shared.add.u32 [%r4], %r5;"),
      1, 0, 8, 0, 0, VALUE},
-    {"varying addend", BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2;\n"
-     "red.shared.add.u32 [%r4], %r8;"),
+    {"varying addend",
+     BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2;\n"
+             "red.shared.add.u32 [%r4], %r8;"),
      1, 0, 8, 0, 0, NUMBER},
-    {"odd lanes", BINS(1, "ld.global.u8 %r4, [%rd6]; and.b32 %r9, %r1, 1; setp.ne.u32 %p1, %r9, 0;\n"
-     "shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2; @%p1 red.shared.add.u32 [%r4], 1;"),
+    {"odd lanes",
+     BINS(1, "ld.global.u8 %r4, [%rd6]; and.b32 %r9, %r1, 1; setp.ne.u32 %p1, %r9, 0;\n"
+             "shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2; @%p1 red.shared.add.u32 [%r4], 1;"),
      1, 0, 8, 0, 0, ODD},
-    {"what was there", BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2;\n"
-     "atom.shared.add.u32 %r5, [%r4], 1; red.shared.add.u32 [%r2+2396], %r5;"),
+    {"what was there",
+     BINS(1, "ld.global.u8 %r4, [%rd6]; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r2;\n"
+             "atom.shared.add.u32 %r5, [%r4], 1; red.shared.add.u32 [%r2+2396], %r5;"),
      1, 0, 8, 0, 0, OLD},
-    {"what was swapped", BINS(1, "ld.global.u8 %r4, [%rd6]; mad.lo.s32 %r4, %r4, 4, 64; and.b32 %r4, %r4, -4;\n"
-     "mov.u32 %r9, 7; atom.shared.cas.b32 %r5, [%r4+-64], 0, %r9; red.shared.add.u32 [%r2+2396], %r5;"),
+    {"what was swapped",
+     BINS(1, "ld.global.u8 %r4, [%rd6]; mad.lo.s32 %r4, %r4, 4, 64; and.b32 %r4, %r4, -4;\n"
+             "mov.u32 %r9, 7; atom.shared.cas.b32 %r5, [%r4+-64], 0, %r9; red.shared.add.u32 [%r2+2396], %r5;"),
      1, 0, 8, 0, 0, SWAP},
-    {"a store between", BINS(1,
-     "ld.global.u8 %r4, [%rd6]; mov.u32 %r9, 0; st.global.u8 [%rd6], %r9; shl.b32 %r4, %r4, 2;\n"
-     AND_ADD),
-     1, 0, 8, 0, 0, ONE},
-    {"a meeting between", BINS(1,
-     "ld.global.u8 %r4, [%rd6]; activemask.b32 %r9; bar.warp.sync %r9; shl.b32 %r4, %r4, 2;\n"
-     AND_ADD),
-     1, 0, 8, 0, 0, ONE},
+    {"a store between",
+     BINS(1, "ld.global.u8 %r4, [%rd6]; mov.u32 %r9, 0; st.global.u8 [%rd6], %r9; shl.b32 %r4, %r4, 2;\n" AND_ADD), 1,
+     0, 8, 0, 0, ONE},
+    {"a meeting between",
+     BINS(1, "ld.global.u8 %r4, [%rd6]; activemask.b32 %r9; bar.warp.sync %r9; shl.b32 %r4, %r4, 2;\n" AND_ADD), 1, 0,
+     8, 0, 0, ONE},
 };
 
 static void bins_of_memory(void)
@@ -291,8 +297,8 @@ static void contention(void)
     for (unsigned k = 0; k < 2; k++)
         pthread_join(t[k], NULL);
     memcpy(&sum, in + 2, 8);
-    check(in[0] == 128000 && in[1] == 128000 && sum == 384000, "two host threads: %u %u %llu",
-          in[0], in[1], (unsigned long long)sum);
+    check(in[0] == 128000 && in[1] == 128000 && sum == 384000, "two host threads: %u %u %llu", in[0], in[1],
+          (unsigned long long)sum);
     t0t_close(&shared);
 }
 

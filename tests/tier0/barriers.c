@@ -5,44 +5,32 @@
 
 /* every thread writes, all read the mirror thread's value, several rounds */
 static const char mirror[] = KERNEL(
-    SHARED("4096")
-    "mov.u32 %r2, sm; shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2;\n"
-    "mov.u32 %r10, %ntid.x; sub.u32 %r11, %r10, 1; sub.u32 %r11, %r11, %r1; shl.b32 %r12, %r11, 2;\n"
-    "add.u32 %r12, %r12, %r2; mov.u32 %r4, %r1; mov.u32 %r5, 0;\n"
-    "L: st.shared.u32 [%r3], %r4; bar.sync 0; ld.shared.u32 %r6, [%r12]; bar.sync 0;\n"
-    "add.u32 %r4, %r6, 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 5; @%p1 bra L;\n" STORE("%r4"));
-static uint32_t mirror_want(uint32_t i)
-{
-    return 200 - 1 - i % 200 + 5;
-}
+    SHARED("4096") "mov.u32 %r2, sm; shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2;\n"
+                   "mov.u32 %r10, %ntid.x; sub.u32 %r11, %r10, 1; sub.u32 %r11, %r11, %r1; shl.b32 %r12, %r11, 2;\n"
+                   "add.u32 %r12, %r12, %r2; mov.u32 %r4, %r1; mov.u32 %r5, 0;\n"
+                   "L: st.shared.u32 [%r3], %r4; bar.sync 0; ld.shared.u32 %r6, [%r12]; bar.sync 0;\n"
+                   "add.u32 %r4, %r6, 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 5; @%p1 bra L;\n" STORE("%r4"));
+static uint32_t mirror_want(uint32_t i) { return 200 - 1 - i % 200 + 5; }
 
 /* half of each warp arrives at one bar.sync, the other half at another one */
-static const char split[] = KERNEL(
-    SHARED("1024")
-    "shl.b32 %r3, %r1, 2; mov.u32 %r2, sm; add.u32 %r3, %r3, %r2; and.b32 %r4, %r1, 1;\n"
-    "setp.eq.u32 %p1, %r4, 0; @%p1 bra E;\n"
-    "st.shared.u32 [%r3], 100; bar.sync 0; bra J;\n"
-    "E: st.shared.u32 [%r3], 200; bar.sync 0;\n"
-    "J: xor.b32 %r5, %r1, 33; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r2; ld.shared.u32 %r6, [%r5];\n"
-    STORE("%r6"));
-static uint32_t split_want(uint32_t i)
-{
-    return (i ^ 33) & 1 ? 100 : 200;
-}
+static const char split[] = KERNEL(SHARED(
+    "1024") "shl.b32 %r3, %r1, 2; mov.u32 %r2, sm; add.u32 %r3, %r3, %r2; and.b32 %r4, %r1, 1;\n"
+            "setp.eq.u32 %p1, %r4, 0; @%p1 bra E;\n"
+            "st.shared.u32 [%r3], 100; bar.sync 0; bra J;\n"
+            "E: st.shared.u32 [%r3], 200; bar.sync 0;\n"
+            "J: xor.b32 %r5, %r1, 33; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r2; ld.shared.u32 %r6, [%r5];\n" STORE(
+                "%r6"));
+static uint32_t split_want(uint32_t i) { return (i ^ 33) & 1 ? 100 : 200; }
 
 /* warps 0, 1 produce for warps 2, 3: bar.arrive and bar.sync with a count */
 static const char named[] = KERNEL(
-    SHARED("1024")
-    "mov.u32 %r2, sm; setp.ge.u32 %p1, %r1, 64; @%p1 bra C;\n"
-    "shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2; add.u32 %r4, %r1, 500; st.shared.u32 [%r3], %r4;\n"
-    "membar.cta; bar.arrive 3, 128; mov.u32 %r6, 1; bra S;\n"
-    "C: bar.sync 3, 128; sub.u32 %r5, %r1, 64; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r2;\n"
-    "ld.shared.u32 %r6, [%r5];\n"
-    "S: " STORE("%r6"));
-static uint32_t named_want(uint32_t i)
-{
-    return i < 64 ? 1 : i - 64 + 500;
-}
+    SHARED("1024") "mov.u32 %r2, sm; setp.ge.u32 %p1, %r1, 64; @%p1 bra C;\n"
+                   "shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2; add.u32 %r4, %r1, 500; st.shared.u32 [%r3], %r4;\n"
+                   "membar.cta; bar.arrive 3, 128; mov.u32 %r6, 1; bra S;\n"
+                   "C: bar.sync 3, 128; sub.u32 %r5, %r1, 64; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r2;\n"
+                   "ld.shared.u32 %r6, [%r5];\n"
+                   "S: " STORE("%r6"));
+static uint32_t named_want(uint32_t i) { return i < 64 ? 1 : i - 64 + 500; }
 
 static const char reduce[] = KERNEL(
     "setp.lt.u32 %p1, %r1, 37; setp.lt.u32 %p2, %r1, 1000;\n"
@@ -59,14 +47,13 @@ static uint32_t reduce_want(uint32_t i)
 
 /* warp 0 spins on a flag in shared memory that warp 1 sets after a long loop */
 static const char spin[] = KERNEL(
-    SHARED("16")
-    "mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2; bar.sync 0;\n"
-    "setp.ge.u32 %p2, %r1, 32; @%p2 bra W;\n"
-    "S: ld.volatile.shared.u32 %r3, [sm]; setp.eq.u32 %p3, %r3, 0; @%p3 bra S; bra D;\n"
-    "W: mov.u32 %r4, 0;\n"
-    "X: add.u32 %r4, %r4, 1; setp.lt.u32 %p4, %r4, 3000; @%p4 bra X;\n"
-    "mov.u32 %r3, 42; setp.eq.u32 %p5, %r1, 63; @%p5 st.volatile.shared.u32 [sm], %r3;\n"
-    "D: " STORE("%r3"));
+    SHARED("16") "mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2; bar.sync 0;\n"
+                 "setp.ge.u32 %p2, %r1, 32; @%p2 bra W;\n"
+                 "S: ld.volatile.shared.u32 %r3, [sm]; setp.eq.u32 %p3, %r3, 0; @%p3 bra S; bra D;\n"
+                 "W: mov.u32 %r4, 0;\n"
+                 "X: add.u32 %r4, %r4, 1; setp.lt.u32 %p4, %r4, 3000; @%p4 bra X;\n"
+                 "mov.u32 %r3, 42; setp.eq.u32 %p5, %r1, 63; @%p5 st.volatile.shared.u32 [sm], %r3;\n"
+                 "D: " STORE("%r3"));
 static uint32_t spin_want(uint32_t i)
 {
     (void)i;
@@ -75,13 +62,12 @@ static uint32_t spin_want(uint32_t i)
 
 /* a lock that lanes of one warp take in turn: in lock-step it would hang */
 static const char lock[] = KERNEL(
-    SHARED("16")
-    "mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2;\n"
-    "@%p1 st.shared.u32 [sm+4], %r2; bar.sync 0;\n"
-    "T: atom.shared.cas.b32 %r3, [sm], 0, 1; setp.ne.u32 %p2, %r3, 0; @%p2 bra T;\n"
-    "ld.volatile.shared.u32 %r4, [sm+4]; add.u32 %r5, %r4, 1; st.volatile.shared.u32 [sm+4], %r5;\n"
-    "membar.cta; atom.shared.exch.b32 %r6, [sm], 0;\n"
-    "bar.sync 0; ld.shared.u32 %r7, [sm+4]; " STORE("%r7"));
+    SHARED("16") "mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2;\n"
+                 "@%p1 st.shared.u32 [sm+4], %r2; bar.sync 0;\n"
+                 "T: atom.shared.cas.b32 %r3, [sm], 0, 1; setp.ne.u32 %p2, %r3, 0; @%p2 bra T;\n"
+                 "ld.volatile.shared.u32 %r4, [sm+4]; add.u32 %r5, %r4, 1; st.volatile.shared.u32 [sm+4], %r5;\n"
+                 "membar.cta; atom.shared.exch.b32 %r6, [sm], 0;\n"
+                 "bar.sync 0; ld.shared.u32 %r7, [sm+4]; " STORE("%r7"));
 static uint32_t lock_want(uint32_t i)
 {
     (void)i;
@@ -90,22 +76,21 @@ static uint32_t lock_want(uint32_t i)
 
 /* the same lock, written with the release inside the loop, as the CUDA guide has it */
 static const char lock_inside[] = KERNEL(
-    SHARED("16")
-    "mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2;\n"
-    "@%p1 st.shared.u32 [sm+4], %r2; bar.sync 0; mov.u32 %r9, 0;\n"
-    "T: atom.shared.cas.b32 %r3, [sm], 0, 1; setp.ne.u32 %p2, %r3, 0; @%p2 bra N;\n"
-    "ld.volatile.shared.u32 %r4, [sm+4]; add.u32 %r5, %r4, 1; st.volatile.shared.u32 [sm+4], %r5;\n"
-    "mov.u32 %r9, 1; membar.cta; atom.shared.exch.b32 %r6, [sm], 0;\n"
-    "N: nanosleep.u32 100; setp.eq.u32 %p3, %r9, 0; @%p3 bra T;\n"
-    "bar.sync 0; ld.shared.u32 %r7, [sm+4]; " STORE("%r7"));
+    SHARED("16") "mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2;\n"
+                 "@%p1 st.shared.u32 [sm+4], %r2; bar.sync 0; mov.u32 %r9, 0;\n"
+                 "T: atom.shared.cas.b32 %r3, [sm], 0, 1; setp.ne.u32 %p2, %r3, 0; @%p2 bra N;\n"
+                 "ld.volatile.shared.u32 %r4, [sm+4]; add.u32 %r5, %r4, 1; st.volatile.shared.u32 [sm+4], %r5;\n"
+                 "mov.u32 %r9, 1; membar.cta; atom.shared.exch.b32 %r6, [sm], 0;\n"
+                 "N: nanosleep.u32 100; setp.eq.u32 %p3, %r9, 0; @%p3 bra T;\n"
+                 "bar.sync 0; ld.shared.u32 %r7, [sm+4]; " STORE("%r7"));
 
 /* one more at [sm+4], under a spin lock */
-#define LOCKED                                                                                               \
-    "W: atom.shared.cas.b32 %r5, [sm], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra W;\n"                         \
-    "ld.volatile.shared.u32 %r6, [sm+4]; add.u32 %r6, %r6, 1; st.volatile.shared.u32 [sm+4], %r6;\n"         \
+#define LOCKED \
+    "W: atom.shared.cas.b32 %r5, [sm], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra W;\n" \
+    "ld.volatile.shared.u32 %r6, [sm+4]; add.u32 %r6, %r6, 1; st.volatile.shared.u32 [sm+4], %r6;\n" \
     "membar.cta; st.volatile.shared.u32 [sm], 0;\n"
-#define CLEARED                                                                                              \
-    "mov.u32 %r2, 0; mov.u32 %r3, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2;\n"               \
+#define CLEARED \
+    "mov.u32 %r2, 0; mov.u32 %r3, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2;\n" \
     "@%p1 st.shared.u32 [sm+4], %r2;\n"
 
 /* rounds that begin with a barrier and take a lock: whoever is done first waits for the others */
@@ -122,10 +107,10 @@ static uint32_t lock_rounds_want(uint32_t i)
 /* behind a lock, rounds that end with a barrier: the first begins at different times, the others do not */
 static const char rounds_behind_lock[] = KERNEL(
     SHARED("16") CLEARED "and.b32 %r8, %r1, 3; setp.eq.u32 %p4, %r8, 0; bar.sync 0;\n" LOCKED
-    "R: redux.sync.add.u32 %r7, %r8, -1; add.u32 %r3, %r3, %r7;\n"
-    "bar.red.popc.u32 %r6, 0, %p4; add.u32 %r3, %r3, %r6;\n"
-    "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra R;\n"
-    "bar.sync 0; ld.shared.u32 %r6, [sm+4]; add.u32 %r3, %r3, %r6;\n" STORE("%r3"));
+                         "R: redux.sync.add.u32 %r7, %r8, -1; add.u32 %r3, %r3, %r7;\n"
+                         "bar.red.popc.u32 %r6, 0, %p4; add.u32 %r3, %r3, %r6;\n"
+                         "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra R;\n"
+                         "bar.sync 0; ld.shared.u32 %r6, [sm+4]; add.u32 %r3, %r3, %r6;\n" STORE("%r3"));
 static uint32_t rounds_behind_lock_want(uint32_t i)
 {
     (void)i;
@@ -137,13 +122,12 @@ static const char stuck[] = KERNEL(
     "setp.ge.u32 %p1, %r1, 32; @%p1 bra B; bar.sync 1; bra E; B: bar.sync 2; E: " STORE("%r1"));
 
 /* all blocks of a cooperative launch meet twice at a counter in global memory */
-static const char grid[] = KERNEL(
-    "setp.eq.u32 %p1, %r1, 0; mov.u32 %r9, %nctaid.x; mov.u32 %r8, 0;\n"
-    "A: add.u32 %r8, %r8, %r9; bar.sync 0; @!%p1 bra B;\n"
-    "atom.global.add.u32 %r3, [%rd31], 1;\n"
-    "W: ld.acquire.gpu.global.u32 %r4, [%rd31]; setp.lt.u32 %p2, %r4, %r8; @%p2 bra W;\n"
-    "B: bar.sync 0; setp.lt.u32 %p3, %r8, 20; @%p3 bra A;\n"
-    "ld.global.u32 %r5, [%rd31]; " STORE("%r5"));
+static const char grid[] = KERNEL("setp.eq.u32 %p1, %r1, 0; mov.u32 %r9, %nctaid.x; mov.u32 %r8, 0;\n"
+                                  "A: add.u32 %r8, %r8, %r9; bar.sync 0; @!%p1 bra B;\n"
+                                  "atom.global.add.u32 %r3, [%rd31], 1;\n"
+                                  "W: ld.acquire.gpu.global.u32 %r4, [%rd31]; setp.lt.u32 %p2, %r4, %r8; @%p2 bra W;\n"
+                                  "B: bar.sync 0; setp.lt.u32 %p3, %r8, 20; @%p3 bra A;\n"
+                                  "ld.global.u32 %r5, [%rd31]; " STORE("%r5"));
 
 static void cooperative(void)
 {
@@ -156,8 +140,13 @@ static void cooperative(void)
         check(false, "grid barrier: %s", t.why);
         return;
     }
-    struct t0_grid g = {.kernel = t.kernel, .grid = {10, 1, 1}, .block = {40, 1, 1}, .params = &a,
-                        .env = &t0t_env, .grid_id = 1, .nsm = 1};
+    struct t0_grid g = {.kernel = t.kernel,
+                        .grid = {10, 1, 1},
+                        .block = {40, 1, 1},
+                        .params = &a,
+                        .env = &t0t_env,
+                        .grid_id = 1,
+                        .nsm = 1};
     struct t0_worker *w = t0_worker_new(0);
     good = t0_blocks_run_resident(w, &g, 0, 10, &f) == T0_OK;
     for (unsigned i = 0; i < 400; i++)

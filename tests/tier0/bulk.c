@@ -5,37 +5,36 @@
 enum { THREADS = 128 };
 #define SHARED ".shared .align 16 .b8 s[4096]; .shared .align 8 .b64 bar;\n"
 /* thread 0 makes a barrier that waits for itself; %r2 = s, %r3 = bar */
-#define START SHARED "mov.u32 %r2, s; mov.u32 %r3, bar; setp.eq.u32 %p1, %r1, 0;\n"             \
-    "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n fence.mbarrier_init.release.cluster; bar.sync 0;\n"
+#define START \
+    SHARED "mov.u32 %r2, s; mov.u32 %r3, bar; setp.eq.u32 %p1, %r1, 0;\n" \
+           "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n fence.mbarrier_init.release.cluster; bar.sync 0;\n"
 #define WAIT "W: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;\n"
 #define MINE "shl.b32 %r4, %r1, 2; add.u32 %r4, %r4, %r2;\n"
 
 /* global to shared and back: out[i] = in[i ^ 1] */
 static const char there_and_back[] = KERNEL(
     START "@!%p1 bra A;\n mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;\n"
-    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd31], 256, [%r3];\n"
-    "mov.b16 %h1, 1; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-    "[%r2+256], [%rd31+256], 256, [%r3], %h1;\nA: " WAIT MINE
-    "xor.b32 %r5, %r1, 1; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r2; ld.shared.u32 %r6, [%r5];\n"
-    "st.shared.u32 [%r4+1024], %r6; fence.proxy.async.shared::cta; bar.sync 0;\n"
-    "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd30], [%r2+1024], 512;\n"
-    "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n");
-static uint32_t there_and_back_want(uint32_t i)
-{
-    return in[i ^ 1];
-}
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd31], 256, [%r3];\n"
+          "mov.b16 %h1, 1; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+          "[%r2+256], [%rd31+256], 256, [%r3], %h1;\nA: " WAIT MINE
+          "xor.b32 %r5, %r1, 1; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r2; ld.shared.u32 %r6, [%r5];\n"
+          "st.shared.u32 [%r4+1024], %r6; fence.proxy.async.shared::cta; bar.sync 0;\n"
+          "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd30], [%r2+1024], 512;\n"
+          "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n");
+static uint32_t there_and_back_want(uint32_t i) { return in[i ^ 1]; }
 
 /* every thread stores two words to its neighbour's place, 1024 bytes in all */
 static const char stores[] = KERNEL(
-    START "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1536;\n"
+    START
+    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1536;\n"
     "add.u32 %r5, %r1, 1; rem.u32 %r5, %r5, 128; shl.b32 %r5, %r5, 3; add.u32 %r5, %r5, %r2;\n"
     "mapa.shared::cluster.u32 %r6, %r5, 0; mapa.shared::cluster.u32 %r7, %r3, 0; mul.lo.u32 %r8, %r1, 7;\n"
     "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r6], {%r1, %r8}, [%r7];\n"
     "shl.b32 %r9, %r1, 2; add.u32 %r9, %r9, %r2;\n"
-    "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9+1024], %r0, [%r7];\n"
-    WAIT "shl.b32 %r10, %r1, 3; add.u32 %r10, %r10, %r2; ld.shared.v2.u32 {%r11, %r12}, [%r10];\n"
-    "ld.shared.u32 %r13, [%r9+1024]; mad.lo.u32 %r11, %r11, 1000, %r12; mad.lo.u32 %r11, %r13, 100000, %r11;\n"
-    STORE("%r11"));
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r9+1024], %r0, [%r7];\n" WAIT
+    "shl.b32 %r10, %r1, 3; add.u32 %r10, %r10, %r2; ld.shared.v2.u32 {%r11, %r12}, [%r10];\n"
+    "ld.shared.u32 %r13, [%r9+1024]; mad.lo.u32 %r11, %r11, 1000, %r12; mad.lo.u32 %r11, %r13, 100000, %r11;\n" STORE(
+        "%r11"));
 static uint32_t stores_want(uint32_t i)
 {
     uint32_t from = (i + THREADS - 1) % THREADS;
@@ -45,14 +44,13 @@ static uint32_t stores_want(uint32_t i)
 /* all threads reduce into six words and a long one */
 static const char reductions[] = KERNEL(
     START "@%p1 st.shared.v4.u32 [%r2], {5, 5, 77, 1000}; @%p1 st.shared.v4.u32 [%r2+16], {0, 0, 0, 0};\n"
-    "bar.sync 0; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 3584;\n"
+          "bar.sync 0; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 3584;\n"
 #define RED "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
-    "add.u32 %r5, %r1, 3; and.b32 %r6, %r1, 15; shl.b32 %r7, 1, %r6; cvt.u64.u32 %rd5, %r1;\n"
-    RED ".add.u32 [%r2], %r1, [%r3];\n" RED ".max.s32 [%r2+4], %r1, [%r3];\n"
-    RED ".min.u32 [%r2+8], %r5, [%r3];\n" RED ".inc.u32 [%r2+12], 100, [%r3];\n"
-    RED ".or.b32 [%r2+16], %r7, [%r3];\n" RED ".add.u64 [%r2+24], %rd5, [%r3];\n"
-    WAIT "rem.u32 %r8, %r1, 8; shl.b32 %r8, %r8, 2; add.u32 %r8, %r8, %r2; ld.shared.u32 %r9, [%r8];\n"
-    STORE("%r9"));
+          "add.u32 %r5, %r1, 3; and.b32 %r6, %r1, 15; shl.b32 %r7, 1, %r6; cvt.u64.u32 %rd5, %r1;\n" RED
+          ".add.u32 [%r2], %r1, [%r3];\n" RED ".max.s32 [%r2+4], %r1, [%r3];\n" RED
+          ".min.u32 [%r2+8], %r5, [%r3];\n" RED ".inc.u32 [%r2+12], 100, [%r3];\n" RED
+          ".or.b32 [%r2+16], %r7, [%r3];\n" RED ".add.u64 [%r2+24], %rd5, [%r3];\n" WAIT
+          "rem.u32 %r8, %r1, 8; shl.b32 %r8, %r8, 2; add.u32 %r8, %r8, %r2; ld.shared.u32 %r9, [%r8];\n" STORE("%r9"));
 static uint32_t reductions_want(uint32_t i)
 {
     uint32_t sum = THREADS * (THREADS - 1) / 2, wound = 1000;
@@ -76,13 +74,11 @@ static const char *reduce(const char *inner, const char *outer)
              "B: mbarrier.try_wait.parity.shared::cta.b64 %%p2, [bar], 1; @!%%p2 bra B; bar.sync 0;\n"
              "@%%p1 cp.async.bulk.global.shared::cta.bulk_group [%%rd30], [%%r2], 512;\n"
              "@%%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.%s [%%rd30], [%%r2], 512;\n"
-             "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\nret;\n}\n", head, inner, outer);
+             "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\nret;\n}\n",
+             head, inner, outer);
     return reduce_text;
 }
-static uint32_t sum_want(uint32_t i)
-{
-    return 2 * (in[i] + in[i + THREADS]);
-}
+static uint32_t sum_want(uint32_t i) { return 2 * (in[i] + in[i + THREADS]); }
 static uint32_t bits_want(uint32_t i)
 {
     uint32_t v = in[i] & in[i + THREADS];
@@ -145,10 +141,10 @@ int main(void)
     }
     expect("cp.reduce.async.bulk.add.f32", reduce("add.f32", "add.f32"), 1, THREADS, float_want);
     expect_fault("bulk copy outside shared memory",
-                 KERNEL(SHARED "cp.async.bulk.global.shared::cta.bulk_group [%rd30], [%r0+1048576], 16;\n"),
-                 1, 1, T0_FAULT_SHARED, 0, 0, 1048576);
+                 KERNEL(SHARED "cp.async.bulk.global.shared::cta.bulk_group [%rd30], [%r0+1048576], 16;\n"), 1, 1,
+                 T0_FAULT_SHARED, 0, 0, 1048576);
     expect_fault("bulk copy of 8 bytes",
-                 KERNEL(SHARED "mov.u32 %r2, s; cp.async.bulk.global.shared::cta.bulk_group [%rd30], [%r2], 8;\n"),
-                 1, 1, T0_FAULT_MISALIGNED, 0, 0, 0);
+                 KERNEL(SHARED "mov.u32 %r2, s; cp.async.bulk.global.shared::cta.bulk_group [%rd30], [%r2], 8;\n"), 1,
+                 1, T0_FAULT_MISALIGNED, 0, 0, 0);
     return t0t_done();
 }

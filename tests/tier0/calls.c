@@ -22,27 +22,24 @@ static const char plain[] = CALLER(
     "mov.u16 %h1, 1; st.param.b8 [c], %h1;\n"
     "call (v), mix, (a, b, c); ld.param.u64 %rd6, [v]; }\n"
     "E: cvt.u32.u64 %r4, %rd6; " STORE("%r4"));
-static uint32_t plain_want(uint32_t i)
-{
-    return i & 1 ? i * 7 + 11 - 2 : i * 9 + 13 + 1;
-}
+static uint32_t plain_want(uint32_t i) { return i & 1 ? i * 7 + 11 - 2 : i * 9 + 13 + 1; }
 
-#define FIB                                                                                       \
-    ".func (.param .b32 r) fib(.param .b32 n)\n{\n"                                               \
-    ".reg .pred %p<2>; .reg .b32 %r<9>; .local .align 4 .b8 pad[8]; .reg .b64 %rd<3>;\n"          \
-    "ld.param.u32 %r1, [n]; mov.u64 %rd1, pad; st.local.u32 [%rd1+4], %r1;\n"                     \
-    "setp.lt.u32 %p1, %r1, 2; @%p1 bra S;\n"                                                      \
-    "sub.u32 %r2, %r1, 1; { .param .b32 a; .param .b32 v; st.param.b32 [a], %r2;\n"               \
-    "call (v), fib, (a); ld.param.b32 %r3, [v]; }\n"                                              \
-    "ld.local.u32 %r1, [%rd1+4]; sub.u32 %r4, %r1, 2;\n"                                          \
-    "{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r4; call (v), fib, (a);\n"                \
-    "ld.param.b32 %r5, [v]; } add.u32 %r1, %r3, %r5;\n"                                           \
+#define FIB \
+    ".func (.param .b32 r) fib(.param .b32 n)\n{\n" \
+    ".reg .pred %p<2>; .reg .b32 %r<9>; .local .align 4 .b8 pad[8]; .reg .b64 %rd<3>;\n" \
+    "ld.param.u32 %r1, [n]; mov.u64 %rd1, pad; st.local.u32 [%rd1+4], %r1;\n" \
+    "setp.lt.u32 %p1, %r1, 2; @%p1 bra S;\n" \
+    "sub.u32 %r2, %r1, 1; { .param .b32 a; .param .b32 v; st.param.b32 [a], %r2;\n" \
+    "call (v), fib, (a); ld.param.b32 %r3, [v]; }\n" \
+    "ld.local.u32 %r1, [%rd1+4]; sub.u32 %r4, %r1, 2;\n" \
+    "{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r4; call (v), fib, (a);\n" \
+    "ld.param.b32 %r5, [v]; } add.u32 %r1, %r3, %r5;\n" \
     "S: st.param.b32 [r], %r1; ret;\n}\n"
 
 /* every lane its own depth */
 static const char recursion[] = CALLER(FIB,
-    "and.b32 %r2, %r1, 15; { .param .b32 a; .param .b32 v; st.param.b32 [a], %r2;\n"
-    "call (v), fib, (a); ld.param.b32 %r3, [v]; }\n" STORE("%r3"));
+                                       "and.b32 %r2, %r1, 15; { .param .b32 a; .param .b32 v; st.param.b32 [a], %r2;\n"
+                                       "call (v), fib, (a); ld.param.b32 %r3, [v]; }\n" STORE("%r3"));
 static uint32_t recursion_want(uint32_t i)
 {
     uint32_t a = 0, b = 1;
@@ -63,10 +60,7 @@ static const char rounds[] = CALLER(
     "setp.eq.u32 %p2, %r2, 6; @%p2 bra X;\n"
     "add.s32 %r3, %r3, 1; and.b32 %r5, %r1, 3; setp.le.u32 %p1, %r3, %r5; @%p1 bra L;\n"
     "X: " STORE("%r4"));
-static uint32_t rounds_want(uint32_t i)
-{
-    return in[i];
-}
+static uint32_t rounds_want(uint32_t i) { return in[i]; }
 
 /* a table of functions in global memory; .reg parameters; lanes call different ones */
 static const char indirect[] = CALLER(
@@ -90,26 +84,20 @@ static const char pointer[] = CALLER(
     "mov.u64 %rd5, inc; setp.gt.u32 %p1, %r1, 9; mov.u32 %r3, 5; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
     "{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r1; st.param.b32 [v], 5; @%p1 call (v), %rd5, (a), P;\n"
     "ld.param.b32 %r3, [v]; }\n" STORE("%r3"));
-static uint32_t pointer_want(uint32_t i)
-{
-    return i > 9 ? i + 1 : 5;
-}
+static uint32_t pointer_want(uint32_t i) { return i > 9 ? i + 1 : 5; }
 
 /* exit inside a function, and threads that go on */
 static const char leaves[] = CALLER(
     ".func maybe(.param .b32 x) { .reg .pred %p<2>; .reg .b32 %r<3>; ld.param.u32 %r1, [x];\n"
     "setp.lt.u32 %p1, %r1, 20; @%p1 exit; ret; }\n",
     STORE("%r1") "{ .param .b32 a; st.param.b32 [a], %r1; call maybe, (a); }\n"
-    "bar.sync 0; mov.u32 %r2, 777; " STORE("%r2"));
-static uint32_t leaves_want(uint32_t i)
-{
-    return i < 20 ? i : 777;
-}
+                 "bar.sync 0; mov.u32 %r2, 777; " STORE("%r2"));
+static uint32_t leaves_want(uint32_t i) { return i < 20 ? i : 777; }
 
 #define VPRINTF ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
 static const char print[] = CALLER(
     VPRINTF ".global .align 1 .b8 fmt[64] = \"%d|%5u|%-6x|%c|%s|%8.3f|%lld|%g|%p|%%|%+d|%*d\";\n"
-    ".global .align 1 .b8 str[6] = \"hello\";\n",
+            ".global .align 1 .b8 str[6] = \"hello\";\n",
     "setp.ne.u32 %p1, %r1, 3; @%p1 ret; .local .align 8 .b8 buf[96]; mov.u64 %rd5, buf;\n"
     "cvta.local.u64 %rd6, %rd5; mov.u32 %r2, -7; st.local.u32 [%rd5], %r2; mov.u32 %r2, 42;\n"
     "st.local.u32 [%rd5+4], %r2; mov.u32 %r2, 48879; st.local.u32 [%rd5+8], %r2; mov.u32 %r2, 65;\n"
@@ -129,37 +117,32 @@ static const char leaves_early[] = CALLER(
     "and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 1; @%p1 exit; ret; }\n",
     "mul.lo.u32 %r5, %r1, 37; and.b32 %r5, %r5, 63; mov.u32 %r6, cell; mad.lo.u32 %r5, %r5, 4, %r6;\n"
     "st.shared.u32 [%r5], %r1;\n"
-    "setp.ge.u32 %p1, %r1, 20; @%p1 bra E; " STORE("%r1") "{ .param .b32 a; st.param.b32 [a], %r1;\n"
-    "call odd_leave, (a); } atom.shared.add.u32 %r2, [%r5], 100; add.u32 %r2, %r2, 100; " STORE("%r2") "E:\n");
-static uint32_t leaves_early_want(uint32_t i)
-{
-    return i % 64 >= 20 ? 0xeeeeeeee : i & 1 ? i : i + 100;
-}
+    "setp.ge.u32 %p1, %r1, 20; @%p1 bra E; " STORE(
+        "%r1") "{ .param .b32 a; st.param.b32 [a], %r1;\n"
+               "call odd_leave, (a); } atom.shared.add.u32 %r2, [%r5], 100; add.u32 %r2, %r2, 100; " STORE(
+                   "%r2") "E:\n");
+static uint32_t leaves_early_want(uint32_t i) { return i % 64 >= 20 ? 0xeeeeeeee : i & 1 ? i : i + 100; }
 
 static void printing(void)
 {
     char want[200];
-    snprintf(want, sizeof want, "%d|%5u|%-6x|%c|%s|%8.3f|%lld|%g|%p|%%|%+d|%*d", -7, 42u, 48879u,
-             65, "hello", 3.141592653589793, -1234567890123ll, 1e-6, (void *)4096, 9, 6, 9);
+    snprintf(want, sizeof want, "%d|%5u|%-6x|%c|%s|%8.3f|%lld|%g|%p|%%|%+d|%*d", -7, 42u, 48879u, 65, "hello",
+             3.141592653589793, -1234567890123ll, 1e-6, (void *)4096, 9, 6, 9);
     if (!run(print, 1, 32, NULL))
         return;
     check(!strcmp(t0t_printed, want) && out[3] == 11, "printf: %s", t0t_printed);
 }
 
-#define ALLOC                                                                                      \
-    ".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p);\n"
-static const char heap[] = CALLER(ALLOC,
-    "cvt.u64.u32 %rd5, %r1; add.u64 %rd5, %rd5, 8;\n"
-    "{ .param .b64 a; .param .b64 v; st.param.b64 [a], %rd5; call (v), malloc, (a); ld.param.b64 %rd6, [v]; }\n"
-    "st.u32 [%rd6+4], %r1; setp.eq.s64 %p1, %rd6, 0; ld.u32 %r2, [%rd6+4];\n"
-    "{ .param .b64 a; st.param.b64 [a], %rd6; call free, (a); }\n"
-    "mov.u64 %rd5, 0x100000000000; { .param .b64 a; .param .b64 v; st.param.b64 [a], %rd5;\n"
-    "call (v), malloc, (a); ld.param.b64 %rd7, [v]; }\n"
-    "setp.eq.s64 %p2, %rd7, 0; @%p2 add.u32 %r2, %r2, 5; " STORE("%r2"));
-static uint32_t heap_want(uint32_t i)
-{
-    return i + 5;
-}
+#define ALLOC ".extern .func (.param .b64 r) malloc(.param .b64 n); .extern .func free(.param .b64 p);\n"
+static const char heap[] = CALLER(
+    ALLOC, "cvt.u64.u32 %rd5, %r1; add.u64 %rd5, %rd5, 8;\n"
+           "{ .param .b64 a; .param .b64 v; st.param.b64 [a], %rd5; call (v), malloc, (a); ld.param.b64 %rd6, [v]; }\n"
+           "st.u32 [%rd6+4], %r1; setp.eq.s64 %p1, %rd6, 0; ld.u32 %r2, [%rd6+4];\n"
+           "{ .param .b64 a; st.param.b64 [a], %rd6; call free, (a); }\n"
+           "mov.u64 %rd5, 0x100000000000; { .param .b64 a; .param .b64 v; st.param.b64 [a], %rd5;\n"
+           "call (v), malloc, (a); ld.param.b64 %rd7, [v]; }\n"
+           "setp.eq.s64 %p2, %rd7, 0; @%p2 add.u32 %r2, %r2, 5; " STORE("%r2"));
+static uint32_t heap_want(uint32_t i) { return i + 5; }
 
 static const char assertion[] = CALLER(
     ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);\n"
@@ -188,8 +171,8 @@ static const char claims[] = CALLER(
     "rem.u32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 1; @%p1 bra S;\n"
     "{ .param .b32 a; st.param.b32 [a], %r2; call claim, (a); }\n"
     "S: bar.sync 0;\n" STORE("%r0") "setp.ne.u32 %p1, %r0, 49; @%p1 bra E; mov.u64 %rd5, flag;\n"
-    "W: ld.volatile.u32 %r4, [%rd5]; setp.eq.u32 %p2, %r4, 0; @%p2 bra W;\n"
-    "E: ");
+                                    "W: ld.volatile.u32 %r4, [%rd5]; setp.eq.u32 %p2, %r4, 0; @%p2 bra W;\n"
+                                    "E: ");
 
 /* All threads of block 1, in the kernel itself. */
 static const char whole_block[] = CALLER(
@@ -237,9 +220,8 @@ static const char endless[] = CALLER(
     "{ .param .b32 a; st.param.b32 [a], %r1; call down, (a); } ret; }\n",
     "setp.ne.u32 %p1, %r1, 6; @%p1 ret; { .param .b32 a; st.param.b32 [a], 0; call down, (a); }\n");
 
-static const char wild[] = CALLER(
-    "", "mov.u64 %rd5, 4660; setp.lt.u32 %p1, %r1, 8; @%p1 ret; P: .callprototype _ ();\n"
-    "call %rd5, P;\n");
+static const char wild[] = CALLER("", "mov.u64 %rd5, 4660; setp.lt.u32 %p1, %r1, 8; @%p1 ret; P: .callprototype _ ();\n"
+                                      "call %rd5, P;\n");
 
 static void undefined(void)
 {
@@ -265,12 +247,11 @@ int main(void)
     printing();
     expect("malloc and free", heap, 1, 64, heap_want);
     run(assertion, 2, 64, &f);
-    check(f.kind == T0_FAULT_ASSERT && f.thread[0] == 21 && strstr(f.text, "x > 0") &&
-              strstr(f.text, "a.cu:17"), "assert: %s", f.text);
+    check(f.kind == T0_FAULT_ASSERT && f.thread[0] == 21 && strstr(f.text, "x > 0") && strstr(f.text, "a.cu:17"),
+          "assert: %s", f.text);
     collecting();
     expect_fault("endless recursion", endless, 1, 32, T0_FAULT_STACK, 0, 6, 0);
-    expect_fault("call of something that is no function", wild, 1, 32, T0_FAULT_INVALID_PC, 0, 8,
-                 4660);
+    expect_fault("call of something that is no function", wild, 1, 32, T0_FAULT_INVALID_PC, 0, 8, 4660);
     undefined();
     return t0t_done();
 }

@@ -60,8 +60,7 @@ static const struct {
 
 static char operands[2048];
 static size_t at;
-#define EMIT(...)                                                                                 \
-    (at += (size_t)snprintf(operands + at, sizeof operands - at, __VA_ARGS__))
+#define EMIT(...) (at += (size_t)snprintf(operands + at, sizeof operands - at, __VA_ARGS__))
 
 static void comma(void)
 {
@@ -101,9 +100,13 @@ static void matrices(const char *opcode)
 {
     unsigned m = dimension(opcode, 'm'), n = dimension(opcode, 'n'), k = dimension(opcode, 'k');
     bool wmma = !strncmp(opcode, "wmma", 4), f64 = has(opcode, "f64");
-    unsigned bits = f64 ? 64 : has(opcode, "bf16") ? 16 : has(opcode, "tf32") ? 32
+    unsigned bits = f64                                                             ? 64
+                    : has(opcode, "bf16")                                           ? 16
+                    : has(opcode, "tf32")                                           ? 32
                     : has(opcode, "s8") || has(opcode, "u8") || has(opcode, "e4m3") ? 8
-                    : has(opcode, "s4") || has(opcode, "u4") ? 4 : has(opcode, "b1") ? 1 : 16;
+                    : has(opcode, "s4") || has(opcode, "u4")                        ? 4
+                    : has(opcode, "b1")                                             ? 1
+                                                                                    : 16;
     unsigned unit = f64 ? 64 : 32, a = m * k * bits / unit / 32, b = n * k * bits / unit / 32;
     unsigned c = m * n / 32 / (has(opcode, "f32") || has(opcode, "s32") || f64 ? 1 : 2);
     char letter = f64 ? 'd' : 'r';
@@ -159,11 +162,22 @@ static void by_pattern(const struct ptx_opcode *oc)
             return;
         comma();
         switch (*s) {
-        case 'P': case 'S': case 'p': letter = 'p'; break;
-        case 'I': case 'J': case 'K': case 'i': case 'k': case 'n': case 'o': letter = 'r'; break;
-        case 'l': case 'x': letter = 'd'; break;
-        case 'W': case 'w': letter = ptx_type_size(type) == 2 ? 'r' : 'd'; break;
-        case '1': case 'c': letter = letter_of(i->type[1]); break;
+        case 'P':
+        case 'S':
+        case 'p': letter = 'p'; break;
+        case 'I':
+        case 'J':
+        case 'K':
+        case 'i':
+        case 'k':
+        case 'n':
+        case 'o': letter = 'r'; break;
+        case 'l':
+        case 'x': letter = 'd'; break;
+        case 'W':
+        case 'w': letter = ptx_type_size(type) == 2 ? 'r' : 'd'; break;
+        case '1':
+        case 'c': letter = letter_of(i->type[1]); break;
         default: letter = letter_of(type);
         }
         if (*s == 'a')

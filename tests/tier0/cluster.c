@@ -14,22 +14,23 @@ static uint32_t neighbour(uint32_t i, uint32_t step)
 }
 
 /* %r2 = s, %r3 = &s[tid], %r10 = rank, %r11 = blocks, %r12 = rank of the next one */
-#define START                                                                                                      \
-    ".shared .align 16 .b32 s[128]; .shared .align 8 .b64 bar; mov.u32 %r2, s; shl.b32 %r3, %r1, 2;\n"             \
-    "add.u32 %r3, %r3, %r2; mov.u32 %r10, %cluster_ctarank; mov.u32 %r11, %cluster_nctarank;\n"                    \
+#define START \
+    ".shared .align 16 .b32 s[128]; .shared .align 8 .b64 bar; mov.u32 %r2, s; shl.b32 %r3, %r1, 2;\n" \
+    "add.u32 %r3, %r3, %r2; mov.u32 %r10, %cluster_ctarank; mov.u32 %r11, %cluster_nctarank;\n" \
     "add.u32 %r12, %r10, 1; rem.u32 %r12, %r12, %r11; setp.eq.u32 %p1, %r1, 0;\n"
 #define SYNC "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
 #define SYNC_APART "barrier.cluster.arrive; barrier.cluster.wait;\n" /* as nvcc writes it: lanes may come one by one */
 
 /* What the next block wrote, by a generic address and by one of shared::cluster; and back into its memory. */
 static const char ring[] = KERNEL(
-    START "st.shared.u32 [%r3], %r0;\n" SYNC_APART
+    START
+    "st.shared.u32 [%r3], %r0;\n" SYNC_APART
     "cvt.u64.u32 %rd5, %r3; cvta.shared.u64 %rd5, %rd5; mapa.u64 %rd6, %rd5, %r12; ld.u32 %r20, [%rd6];\n"
     "mapa.shared::cluster.u32 %r21, %r3, %r12; ld.shared::cluster.u32 %r22, [%r21];\n"
     "mapa.shared::cluster.u32 %r23, s, %r12; shl.b32 %r24, %r1, 2; xor.b32 %r24, %r24, 4; add.u32 %r23, %r23, %r24;\n"
     "ld.shared::cluster.u32 %r25, [%r23];\n" SYNC_APART
-    "mad.lo.u32 %r20, %r22, 3, %r20; mad.lo.u32 %r20, %r25, 5, %r20; st.shared::cluster.u32 [%r21+256], %r20;\n"
-    SYNC_APART "ld.shared::cluster.u32 %r26, [%r3+256];\n" STORE("%r26"));
+    "mad.lo.u32 %r20, %r22, 3, %r20; mad.lo.u32 %r20, %r25, 5, %r20; st.shared::cluster.u32 [%r21+256], %r20;\n" SYNC_APART
+    "ld.shared::cluster.u32 %r26, [%r3+256];\n" STORE("%r26"));
 static uint32_t ring_want(uint32_t i)
 {
     uint32_t from = neighbour(i, size - 1), at = neighbour(from, 1);
@@ -38,12 +39,13 @@ static uint32_t ring_want(uint32_t i)
 
 /* Everybody counts in rank 0's memory, by red, atom and a generic atom; rank 0's plain load sees it. */
 static const char histogram[] = KERNEL(
-    START "st.shared.u32 [%r3], 0; st.shared.u32 [%r3+256], 0;\n" SYNC
+    START
+    "st.shared.u32 [%r3], 0; st.shared.u32 [%r3+256], 0;\n" SYNC
     "mapa.shared::cluster.u32 %r20, %r2, 0; and.b32 %r21, %r1, 7; shl.b32 %r21, %r21, 2; add.u32 %r22, %r20, %r21;\n"
     "red.shared::cluster.add.u32 [%r22], 1; atom.shared::cluster.max.u32 %r23, [%r20+128], %r0;\n"
     "cvt.u64.u32 %rd5, %r2; cvta.shared.u64 %rd5, %rd5; mapa.u64 %rd6, %rd5, 0; cvt.u64.u32 %rd7, %r21;\n"
-    "add.u64 %rd6, %rd6, %rd7; atom.add.u32 %r24, [%rd6+256], 2; red.relaxed.cluster.shared::cluster.add.u32 [%r22], 0;\n"
-    SYNC "setp.eq.u32 %p2, %r10, 0; mov.u32 %r25, 0;\n"
+    "add.u64 %rd6, %rd6, %rd7; atom.add.u32 %r24, [%rd6+256], 2; red.relaxed.cluster.shared::cluster.add.u32 [%r22], 0;\n" SYNC
+    "setp.eq.u32 %p2, %r10, 0; mov.u32 %r25, 0;\n"
     "and.b32 %r26, %r1, 7; shl.b32 %r26, %r26, 2; add.u32 %r26, %r26, %r2;\n"
     "@%p2 ld.shared.u32 %r25, [%r26]; mov.u32 %r27, 0; @%p2 ld.shared.u32 %r27, [%r26+256];\n"
     "mov.u32 %r28, 0; @%p2 ld.shared.u32 %r28, [%r2+128]; mad.lo.u32 %r25, %r27, 1000, %r25;\n"
@@ -58,36 +60,32 @@ static uint32_t histogram_want(uint32_t i)
  * too. Ten rounds. */
 static const char exchange[] = KERNEL(
     START "@%p1 mbarrier.init.shared::cta.b64 [bar], 2; fence.mbarrier_init.release.cluster;\n" SYNC
-    "mov.u32 %r30, 0; mov.u32 %r31, %r0; mov.u32 %r32, bar; mapa.shared::cluster.u32 %r33, %r32, %r12;\n"
-    "mapa.shared::cluster.u32 %r34, %r3, %r12;\n"
-    "L: @%p1 mbarrier.arrive.expect_tx.release.cluster.shared::cta.b64 _, [bar], 256;\n" SYNC
-    "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r34], %r31, [%r33];\n"
-    "@%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r33]; and.b32 %r35, %r30, 1;\n"
-    "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], %r35; @!%p2 bra W;\n"
-    "ld.shared.u32 %r31, [%r3]; add.u32 %r31, %r31, 1;\n" SYNC
-    "add.u32 %r30, %r30, 1; setp.lt.u32 %p3, %r30, 10; @%p3 bra L;\n" STORE("%r31"));
-static uint32_t exchange_want(uint32_t i)
-{
-    return neighbour(i, 10 * size - 10) + 10;
-}
+          "mov.u32 %r30, 0; mov.u32 %r31, %r0; mov.u32 %r32, bar; mapa.shared::cluster.u32 %r33, %r32, %r12;\n"
+          "mapa.shared::cluster.u32 %r34, %r3, %r12;\n"
+          "L: @%p1 mbarrier.arrive.expect_tx.release.cluster.shared::cta.b64 _, [bar], 256;\n" SYNC
+          "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r34], %r31, [%r33];\n"
+          "@%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r33]; and.b32 %r35, %r30, 1;\n"
+          "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], %r35; @!%p2 bra W;\n"
+          "ld.shared.u32 %r31, [%r3]; add.u32 %r31, %r31, 1;\n" SYNC
+          "add.u32 %r30, %r30, 1; setp.lt.u32 %p3, %r30, 10; @%p3 bra L;\n" STORE("%r31"));
+static uint32_t exchange_want(uint32_t i) { return neighbour(i, 10 * size - 10) + 10; }
 
 /* Rank 0 copies 256 bytes into all blocks of a mask at once, each of which waits at its own mbarrier. */
 static const char multicast[] = KERNEL(
-    START "@%p1 mbarrier.init.shared::cta.b64 [bar], 1; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;\n"
-    SYNC "setp.eq.u32 %p2, %r10, 0; and.pred %p2, %p2, %p1; shl.b32 %r20, 1, %r11; sub.u32 %r20, %r20, 1;\n"
+    START
+    "@%p1 mbarrier.init.shared::cta.b64 [bar], 1; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;\n" SYNC
+    "setp.eq.u32 %p2, %r10, 0; and.pred %p2, %p2, %p1; shl.b32 %r20, 1, %r11; sub.u32 %r20, %r20, 1;\n"
     "cvt.u16.u32 %h1, %r20; mul.wide.u32 %rd5, %r50, 256; add.u64 %rd6, %rd31, %rd5; mov.u32 %r21, bar;\n"
     "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], [%rd6], 256, "
     "[%r21], %h1;\n"
     "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra W;\n"
     "ld.shared.u32 %r22, [%r3];\n" SYNC STORE("%r22"));
-static uint32_t multicast_want(uint32_t i)
-{
-    return in[neighbour(i, size - rank(i))];
-}
+static uint32_t multicast_want(uint32_t i) { return in[neighbour(i, size - rank(i))]; }
 
 /* Each block copies its shared memory into the next one's, and takes over the sum of a reduction from the same. */
 static const char copies[] = KERNEL(
-    START "@%p1 mbarrier.init.shared::cta.b64 [bar], 1; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;\n"
+    START
+    "@%p1 mbarrier.init.shared::cta.b64 [bar], 1; @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;\n"
     "st.shared.u32 [%r3], %r0; st.shared.u32 [%r3+256], 1; fence.proxy.async;\n" SYNC
     "mov.u32 %r20, bar; mapa.shared::cluster.u32 %r21, %r20, %r12; mapa.shared::cluster.u32 %r22, %r2, %r12;\n"
     "@%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r22+256], [%r2], 256, [%r21];\n"
@@ -95,36 +93,30 @@ static const char copies[] = KERNEL(
     "[%r21];\n"
     "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra W;\n"
     "ld.shared.u32 %r23, [%r3+256];\n" SYNC STORE("%r23"));
-static uint32_t copies_want(uint32_t i)
-{
-    return 2 * neighbour(i, size - 1);
-}
+static uint32_t copies_want(uint32_t i) { return 2 * neighbour(i, size - 1); }
 
 /* An address that mapa gave means the same in every block: rank 0 hands one to all others. */
 static const char passed[] = KERNEL(
     START "st.shared.u32 [%r3], %r0; mapa.shared::cluster.u32 %r20, %r2, %r10;\n" SYNC
-    "mapa.shared::cluster.u32 %r21, %r2, %r12; @%p1 st.shared::cluster.u32 [%r21+256], %r20;\n" SYNC
-    "ld.shared.u32 %r22, [%r2+256]; shl.b32 %r23, %r1, 2; add.u32 %r22, %r22, %r23;\n"
-    "ld.shared::cluster.u32 %r24, [%r22];\n" SYNC STORE("%r24"));
-static uint32_t passed_want(uint32_t i)
-{
-    return neighbour(i, size - 1);
-}
+          "mapa.shared::cluster.u32 %r21, %r2, %r12; @%p1 st.shared::cluster.u32 [%r21+256], %r20;\n" SYNC
+          "ld.shared.u32 %r22, [%r2+256]; shl.b32 %r23, %r1, 2; add.u32 %r22, %r22, %r23;\n"
+          "ld.shared::cluster.u32 %r24, [%r22];\n" SYNC STORE("%r24"));
+static uint32_t passed_want(uint32_t i) { return neighbour(i, size - 1); }
 
 /* Reductions into the next block's memory, whose mbarrier counts their bytes. */
 #define RED "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
 static const char reduced[] = KERNEL(
     START "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n"
-    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1280;\n"
-    "st.shared.u32 [%r3], 5; st.shared.u32 [%r3+256], 0;\n" SYNC
-    "mov.u32 %r20, bar; mapa.shared::cluster.u32 %r21, %r20, %r12; mapa.shared::cluster.u32 %r22, %r2, %r12;\n"
-    "mapa.shared::cluster.u32 %r23, %r3, %r12; cvt.u64.u32 %rd5, %r0;\n"
-    RED ".add.u32 [%r23], %r0, [%r21];\n" RED ".max.u32 [%r22+256], %r0, [%r21];\n"
-    RED ".add.u64 [%r22+264], %rd5, [%r21];\n" RED ".inc.u32 [%r22+260], 1000, [%r21];\n"
-    "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;\n"
-    "ld.shared.u32 %r24, [%r3]; ld.shared.u32 %r25, [%r2+256]; ld.shared.u32 %r26, [%r2+264];\n"
-    "ld.shared.u32 %r27, [%r2+260]; mad.lo.u32 %r24, %r25, 3, %r24; mad.lo.u32 %r24, %r26, 5, %r24;\n"
-    "mad.lo.u32 %r24, %r27, 7, %r24;\n" SYNC STORE("%r24"));
+          "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1280;\n"
+          "st.shared.u32 [%r3], 5; st.shared.u32 [%r3+256], 0;\n" SYNC
+          "mov.u32 %r20, bar; mapa.shared::cluster.u32 %r21, %r20, %r12; mapa.shared::cluster.u32 %r22, %r2, %r12;\n"
+          "mapa.shared::cluster.u32 %r23, %r3, %r12; cvt.u64.u32 %rd5, %r0;\n" RED ".add.u32 [%r23], %r0, [%r21];\n" RED
+          ".max.u32 [%r22+256], %r0, [%r21];\n" RED ".add.u64 [%r22+264], %rd5, [%r21];\n" RED
+          ".inc.u32 [%r22+260], 1000, [%r21];\n"
+          "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;\n"
+          "ld.shared.u32 %r24, [%r3]; ld.shared.u32 %r25, [%r2+256]; ld.shared.u32 %r26, [%r2+264];\n"
+          "ld.shared.u32 %r27, [%r2+260]; mad.lo.u32 %r24, %r25, 3, %r24; mad.lo.u32 %r24, %r26, 5, %r24;\n"
+          "mad.lo.u32 %r24, %r27, 7, %r24;\n" SYNC STORE("%r24"));
 static uint32_t reduced_want(uint32_t i)
 {
     uint32_t from = neighbour(i, size - 1), first = block(from) * THREADS;
@@ -133,7 +125,8 @@ static uint32_t reduced_want(uint32_t i)
 
 /* What the address questions say, of a neighbour's memory, of the own, of global memory. */
 static const char spaces[] = KERNEL(
-    START "cvt.u64.u32 %rd5, %r3; cvta.shared.u64 %rd5, %rd5; mapa.u64 %rd6, %rd5, %r12; mov.u32 %r20, 0;\n"
+    START
+    "cvt.u64.u32 %rd5, %r3; cvta.shared.u64 %rd5, %rd5; mapa.u64 %rd6, %rd5, %r12; mov.u32 %r20, 0;\n"
     "isspacep.shared::cluster %p2, %rd6; @%p2 add.u32 %r20, %r20, 1;\n"
     "isspacep.shared::cta %p2, %rd6; @%p2 add.u32 %r20, %r20, 2;\n"
     "isspacep.shared %p2, %rd5; @%p2 add.u32 %r20, %r20, 4; isspacep.shared::cluster %p2, %rd5; @%p2 add.u32 %r20, %r20, 8;\n"
@@ -147,8 +140,8 @@ static const char spaces[] = KERNEL(
     "cvta.to.shared::cluster.u64 %rd9, %rd6; cvta.shared::cluster.u64 %rd9, %rd9; setp.eq.u64 %p3, %rd9, %rd6;\n"
     "@%p3 add.u32 %r20, %r20, 0x2000000; mapa.u64 %rd10, %rd6, %r10; setp.eq.u64 %p3, %rd10, %rd5;\n"
     "@%p3 add.u32 %r20, %r20, 0x4000000; mapa.shared::cluster.u32 %r26, %r23, %r10;\n"
-    "mapa.shared::cluster.u32 %r27, %r3, %r10; setp.eq.u32 %p3, %r26, %r27; @%p3 add.u32 %r20, %r20, 0x8000000;\n"
-    STORE("%r20"));
+    "mapa.shared::cluster.u32 %r27, %r3, %r10; setp.eq.u32 %p3, %r26, %r27; @%p3 add.u32 %r20, %r20, 0x8000000;\n" STORE(
+        "%r20"));
 static uint32_t spaces_want(uint32_t i)
 {
     uint32_t next = (rank(i) + 1) % size, own = rank(i);
@@ -158,7 +151,8 @@ static uint32_t spaces_want(uint32_t i)
 /* A hundred rounds in which each block sees the round of all others; every second thread of odd warps is gone, and all
  * of the last rank but one warp. */
 static const char rounds[] = KERNEL(
-    START "sub.u32 %r20, %r11, 1; setp.eq.u32 %p2, %r10, %r20; setp.ge.u32 %p3, %r1, 32; and.pred %p2, %p2, %p3;\n"
+    START
+    "sub.u32 %r20, %r11, 1; setp.eq.u32 %p2, %r10, %r20; setp.ge.u32 %p3, %r1, 32; and.pred %p2, %p2, %p3;\n"
     "st.global.u32 [%rd0], 7; @%p2 exit; and.b32 %r21, %r1, 33; setp.eq.u32 %p3, %r21, 33; @%p3 exit;\n"
     "@%p1 st.shared.u32 [%r2], 0; mov.u32 %r22, 0; mov.u32 %r23, 0;\n" SYNC
     "L: mapa.shared::cluster.u32 %r24, %r2, %r12; ld.shared::cluster.u32 %r25, [%r24]; setp.ne.u32 %p4, %r25, %r22;\n"
@@ -173,27 +167,26 @@ static uint32_t rounds_want(uint32_t i)
 
 /* Who has arrived may end before the others come, and does not count twice. */
 static const char leaving[] = KERNEL(
-    START "setp.lt.u32 %p2, %r1, 32; @%p1 st.shared.u32 [%r2], 0; bar.sync 0; mov.u32 %r20, %r10; @!%p2 bra A;\n"
+    START
+    "setp.lt.u32 %p2, %r1, 32; @%p1 st.shared.u32 [%r2], 0; bar.sync 0; mov.u32 %r20, %r10; @!%p2 bra A;\n"
     "barrier.cluster.arrive.aligned; st.global.u32 [%rd0], 9; exit;\n"
     "A: bar.warp.sync 0xffffffff; mov.u32 %r21, 50; B: sub.u32 %r21, %r21, 1; setp.ne.u32 %p3, %r21, 0; @%p3 bra B;\n"
     "atom.shared.add.u32 %r24, [%r2], 1; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
     "mapa.shared::cluster.u32 %r22, %r2, %r12; ld.shared::cluster.u32 %r23, [%r22];\n"
     "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n" STORE("%r23"));
-static uint32_t leaving_want(uint32_t i)
-{
-    return i % THREADS < 32 ? 9 : 32;
-}
+static uint32_t leaving_want(uint32_t i) { return i % THREADS < 32 ? 9 : 32; }
 
 /* Lanes of one warp arrive at different places. */
 static const char parted[] = KERNEL(
     START "st.shared.u32 [%r3], %r0; and.b32 %r20, %r1, 1; setp.eq.u32 %p2, %r20, 0; @%p2 bra A;\n"
-    "barrier.cluster.arrive; bra B;\nA: barrier.cluster.arrive;\nB: barrier.cluster.wait;\n"
-    "mapa.shared::cluster.u32 %r21, %r3, %r12; ld.shared::cluster.u32 %r22, [%r21];\n" SYNC STORE("%r22"));
+          "barrier.cluster.arrive; bra B;\nA: barrier.cluster.arrive;\nB: barrier.cluster.wait;\n"
+          "mapa.shared::cluster.u32 %r21, %r3, %r12; ld.shared::cluster.u32 %r22, [%r21];\n" SYNC STORE("%r22"));
 static uint32_t next_want(uint32_t i) { return neighbour(i, 1); }
 
 /* Vectors, narrow and wide elements, strong accesses, each lane of another rank. */
 static const char forms[] = KERNEL(
-    START "st.shared.u32 [%r3], %r0;\n" SYNC "rem.u32 %r20, %r1, %r11; and.b32 %r21, %r1, 60; shl.b32 %r21, %r21, 2;\n"
+    START
+    "st.shared.u32 [%r3], %r0;\n" SYNC "rem.u32 %r20, %r1, %r11; and.b32 %r21, %r1, 60; shl.b32 %r21, %r21, 2;\n"
     "add.u32 %r21, %r21, %r2; mapa.shared::cluster.u32 %r22, %r21, %r20;\n"
     "ld.shared::cluster.v4.u32 {%r23, %r24, %r25, %r26}, [%r22]; ld.shared::cluster.v2.u64 {%rd5, %rd6}, [%r22];\n"
     "ld.acquire.cluster.shared::cluster.u32 %r27, [%r22+4]; ld.shared::cluster.u16 %h1, [%r22+8]; cvt.u32.u16 %r28, %h1;\n"
@@ -237,24 +230,24 @@ static void expect_all(const char *name, const char *text, uint32_t (*want)(uint
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-static const char registers[] = HEAD ENTRY("k")
-    "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ctaid.y; mov.u32 %r4, %ctaid.z; mov.u32 %r5, %nctaid.x; mov.u32 %r6, %nctaid.y;\n"
-    "mad.lo.u32 %r7, %r4, %r6, %r3; mad.lo.u32 %r7, %r7, %r5, %r2; mul.wide.u32 %rd5, %r7, 64; add.u64 %rd5, %rd30, %rd5;\n"
-    "mov.u32 %r8, %cluster_ctaid.x; mov.u32 %r9, %cluster_ctaid.y; mov.u32 %r10, %cluster_ctaid.z;\n"
-    "st.global.u32 [%rd5], %r8; st.global.u32 [%rd5+4], %r9; st.global.u32 [%rd5+8], %r10;\n"
-    "mov.u32 %r8, %cluster_nctaid.x; mov.u32 %r9, %cluster_nctaid.y; mov.u32 %r10, %cluster_nctaid.z;\n"
-    "st.global.u32 [%rd5+12], %r8; st.global.u32 [%rd5+16], %r9; st.global.u32 [%rd5+20], %r10;\n"
-    "mov.u32 %r8, %clusterid.x; mov.u32 %r9, %clusterid.y; mov.u32 %r10, %clusterid.z;\n"
-    "st.global.u32 [%rd5+24], %r8; st.global.u32 [%rd5+28], %r9; st.global.u32 [%rd5+32], %r10;\n"
-    "mov.u32 %r8, %nclusterid.x; mov.u32 %r9, %nclusterid.y; mov.u32 %r10, %nclusterid.z;\n"
-    "st.global.u32 [%rd5+36], %r8; st.global.u32 [%rd5+40], %r9; st.global.u32 [%rd5+44], %r10;\n"
-    "mov.u32 %r8, %cluster_ctarank; mov.u32 %r9, %cluster_nctarank; mov.u32 %r10, 0;\n"
-    "mov.pred %p1, %is_explicit_cluster; @%p1 mov.u32 %r10, 1;\n"
-    "st.global.u32 [%rd5+48], %r8; st.global.u32 [%rd5+52], %r9; st.global.u32 [%rd5+56], %r10;\n"
-    /* the block that rank 0 has written down is in this cluster: its memory is seen */
-    ".shared .align 4 .b32 s; setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.u32 [s], %r7; barrier.cluster.arrive;\n"
-    "barrier.cluster.wait; mov.u32 %r11, s; mapa.shared::cluster.u32 %r11, %r11, 0; ld.shared::cluster.u32 %r12, [%r11];\n"
-    "st.global.u32 [%rd5+60], %r12; barrier.cluster.arrive; barrier.cluster.wait;\n" END;
+static const char registers[] = HEAD ENTRY(
+    "k") "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ctaid.y; mov.u32 %r4, %ctaid.z; mov.u32 %r5, %nctaid.x; mov.u32 %r6, %nctaid.y;\n"
+         "mad.lo.u32 %r7, %r4, %r6, %r3; mad.lo.u32 %r7, %r7, %r5, %r2; mul.wide.u32 %rd5, %r7, 64; add.u64 %rd5, %rd30, %rd5;\n"
+         "mov.u32 %r8, %cluster_ctaid.x; mov.u32 %r9, %cluster_ctaid.y; mov.u32 %r10, %cluster_ctaid.z;\n"
+         "st.global.u32 [%rd5], %r8; st.global.u32 [%rd5+4], %r9; st.global.u32 [%rd5+8], %r10;\n"
+         "mov.u32 %r8, %cluster_nctaid.x; mov.u32 %r9, %cluster_nctaid.y; mov.u32 %r10, %cluster_nctaid.z;\n"
+         "st.global.u32 [%rd5+12], %r8; st.global.u32 [%rd5+16], %r9; st.global.u32 [%rd5+20], %r10;\n"
+         "mov.u32 %r8, %clusterid.x; mov.u32 %r9, %clusterid.y; mov.u32 %r10, %clusterid.z;\n"
+         "st.global.u32 [%rd5+24], %r8; st.global.u32 [%rd5+28], %r9; st.global.u32 [%rd5+32], %r10;\n"
+         "mov.u32 %r8, %nclusterid.x; mov.u32 %r9, %nclusterid.y; mov.u32 %r10, %nclusterid.z;\n"
+         "st.global.u32 [%rd5+36], %r8; st.global.u32 [%rd5+40], %r9; st.global.u32 [%rd5+44], %r10;\n"
+         "mov.u32 %r8, %cluster_ctarank; mov.u32 %r9, %cluster_nctarank; mov.u32 %r10, 0;\n"
+         "mov.pred %p1, %is_explicit_cluster; @%p1 mov.u32 %r10, 1;\n"
+         "st.global.u32 [%rd5+48], %r8; st.global.u32 [%rd5+52], %r9; st.global.u32 [%rd5+56], %r10;\n"
+         /* the block that rank 0 has written down is in this cluster: its memory is seen */
+         ".shared .align 4 .b32 s; setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.u32 [s], %r7; barrier.cluster.arrive;\n"
+         "barrier.cluster.wait; mov.u32 %r11, s; mapa.shared::cluster.u32 %r11, %r11, 0; ld.shared::cluster.u32 %r12, [%r11];\n"
+         "st.global.u32 [%rd5+60], %r12; barrier.cluster.arrive; barrier.cluster.wait;\n" END;
 
 static void test_registers(struct t0t *t, const uint32_t n[3], bool explicit)
 {
@@ -280,20 +273,22 @@ static void test_registers(struct t0t *t, const uint32_t n[3], bool explicit)
         bad += got[14] != explicit;
         bad += got[15] != first[0] + grid[0] * (first[1] + grid[1] * first[2]);
     }
-    check(good && !bad, "registers in clusters of %u x %u x %u (%u wrong; %s fault %d)", n[0], n[1], n[2], bad,
-          t->why, f.kind);
+    check(good && !bad, "registers in clusters of %u x %u x %u (%u wrong; %s fault %d)", n[0], n[1], n[2], bad, t->why,
+          f.kind);
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 /* Thread 3 of the second of each two blocks does it. */
-#define ONE_THREAD(body)                                                                                           \
-    KERNEL(START "setp.eq.u32 %p2, %r10, 1; setp.eq.u32 %p3, %r1, 3; and.pred %p2, %p2, %p3; @!%p2 bra A;\n" body  \
+#define ONE_THREAD(body) \
+    KERNEL(START "setp.eq.u32 %p2, %r10, 1; setp.eq.u32 %p3, %r1, 3; and.pred %p2, %p2, %p3; @!%p2 bra A;\n" body \
                  "st.global.u32 [%rd0], %r21;\nA: " SYNC)
 
 static void faults(void)
 {
-    static const struct { const char *name, *text; } cases[] = {
+    static const struct {
+        const char *name, *text;
+    } cases[] = {
         {"a rank that is not there",
          ONE_THREAD("mapa.shared::cluster.u32 %r20, %r2, 2; ld.shared::cluster.u32 %r21, [%r20];\n")},
         {"behind another block's memory",
@@ -319,12 +314,14 @@ static void faults(void)
  * other block waits for them at the cluster's. A fault, not a hang. */
 static void deadlocks(void)
 {
-    static const struct { const char *name, *text; } cases[] = {
+    static const struct {
+        const char *name, *text;
+    } cases[] = {
         {"of the block and of the cluster", KERNEL(START "setp.lt.u32 %p2, %r1, 32; @%p2 bra A;\n" SYNC "bra B;\n"
-                                                   "A: bar.sync 0;\nB: st.global.u32 [%rd0], %r1;\n")},
+                                                         "A: bar.sync 0;\nB: st.global.u32 [%rd0], %r1;\n")},
         {"of one block, that the other waits for",
          KERNEL(START "setp.ne.u32 %p3, %r10, 0; @%p3 bra C; setp.lt.u32 %p2, %r1, 32; @%p2 bra A;\nC: " SYNC
-                "bar.sync 0; bra B;\nA: bar.sync 0;\n" SYNC "B: st.global.u32 [%rd0], %r1;\n")},
+                      "bar.sync 0; bra B;\nA: bar.sync 0;\n" SYNC "B: st.global.u32 [%rd0], %r1;\n")},
     };
     for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct t0_fault f = {0};
@@ -338,14 +335,21 @@ static void deadlocks(void)
 
 int main(void)
 {
-    static const struct { const char *name, *text; uint32_t (*want)(uint32_t); } all[] = {
-        {"ring of loads and stores", ring, ring_want}, {"histogram in rank 0", histogram, histogram_want},
-        {"ring of st.async and remote arrivals", exchange, exchange_want}, {"ring of red.async", reduced, reduced_want},
-        {"multicast", multicast, multicast_want},
-        {"copies to the next block", copies, copies_want}, {"an address handed on", passed, passed_want},
-        {"address spaces", spaces, spaces_want}, {"a hundred barriers", rounds, rounds_want},
-        {"warps that end having arrived", leaving, leaving_want}, {"lanes that arrive apart", parted, next_want},
-        {"forms of access", forms, forms_want}};
+    static const struct {
+        const char *name, *text;
+        uint32_t (*want)(uint32_t);
+    } all[] = {{"ring of loads and stores", ring, ring_want},
+               {"histogram in rank 0", histogram, histogram_want},
+               {"ring of st.async and remote arrivals", exchange, exchange_want},
+               {"ring of red.async", reduced, reduced_want},
+               {"multicast", multicast, multicast_want},
+               {"copies to the next block", copies, copies_want},
+               {"an address handed on", passed, passed_want},
+               {"address spaces", spaces, spaces_want},
+               {"a hundred barriers", rounds, rounds_want},
+               {"warps that end having arrived", leaving, leaving_want},
+               {"lanes that arrive apart", parted, next_want},
+               {"forms of access", forms, forms_want}};
     static const uint32_t shapes[][3] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {1, 3, 2}, {4, 1, 2}, {2, 6, 1}};
     for (uint32_t i = 0; i < MOST; i++)
         in[i] = i * 2654435761u;

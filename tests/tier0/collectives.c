@@ -10,9 +10,18 @@ static uint32_t shfl_ref(uint32_t i)
     int j = 0;
     bool hit;
     switch (ref_mode) {
-    case 0: j = (int)l - (int)b; hit = j >= (int)most; break;
-    case 1: j = (int)(l + b); hit = j <= (int)most; break;
-    case 2: j = (int)(l ^ b); hit = j <= (int)most; break;
+    case 0:
+        j = (int)l - (int)b;
+        hit = j >= (int)most;
+        break;
+    case 1:
+        j = (int)(l + b);
+        hit = j <= (int)most;
+        break;
+    case 2:
+        j = (int)(l ^ b);
+        hit = j <= (int)most;
+        break;
     default: j = (int)(least | (b & ~seg)); hit = j <= (int)most;
     }
     uint32_t from = hit ? (uint32_t)j : l;
@@ -82,14 +91,10 @@ static uint32_t few_want(uint32_t i)
 }
 
 /* lanes reach the same shfl through different paths and at different times */
-static const char gather[] = KERNEL(
-    "mov.u32 %r3, 0; and.b32 %r4, %r1, 31;\n"
-    "L: setp.ge.u32 %p1, %r3, %r4; @%p1 bra D; add.u32 %r3, %r3, 1; bra L;\n"
-    "D: shfl.sync.idx.b32 %r5, %r1, 31, 31, 0xffffffff; " STORE("%r5"));
-static uint32_t gather_want(uint32_t i)
-{
-    return i | 31;
-}
+static const char gather[] = KERNEL("mov.u32 %r3, 0; and.b32 %r4, %r1, 31;\n"
+                                    "L: setp.ge.u32 %p1, %r3, %r4; @%p1 bra D; add.u32 %r3, %r3, 1; bra L;\n"
+                                    "D: shfl.sync.idx.b32 %r5, %r1, 31, 31, 0xffffffff; " STORE("%r5"));
+static uint32_t gather_want(uint32_t i) { return i | 31; }
 
 /* tiles of four lanes, each of which names itself: one instruction, eight groups */
 #define TILE(what) \
@@ -106,21 +111,14 @@ static uint32_t tile_vote_want(uint32_t i)
     return 10 + 100 * any;
 }
 static const char tile_match[] = TILE("match.any.sync.b32 %r5, %r4, %r3; shr.u32 %r5, %r5, %r2;\n" STORE("%r5"));
-static uint32_t tile_match_want(uint32_t i)
-{
-    return i & 2 ? 12 : 3;
-}
+static uint32_t tile_match_want(uint32_t i) { return i & 2 ? 12 : 3; }
 static const char tile_redux[] = TILE("redux.sync.add.u32 %r5, %r1, %r3;\n" STORE("%r5"));
-static uint32_t tile_redux_want(uint32_t i)
-{
-    return 4 * (i & ~3u) + 6;
-}
+static uint32_t tile_redux_want(uint32_t i) { return 4 * (i & ~3u) + 6; }
 
 #ifndef NAMES_ITSELF
 /* each lane's mask names those below it, and not itself: PTX leaves it open, devices and with them it */
-static const char ballot_below[] = KERNEL(
-    "mov.u32 %r3, %lanemask_lt; rem.u32 %r4, %r1, 3; setp.eq.u32 %p1, %r4, 0;\n"
-    "vote.sync.ballot.b32 %r5, %p1, %r3;\n" STORE("%r5"));
+static const char ballot_below[] = KERNEL("mov.u32 %r3, %lanemask_lt; rem.u32 %r4, %r1, 3; setp.eq.u32 %p1, %r4, 0;\n"
+                                          "vote.sync.ballot.b32 %r5, %p1, %r3;\n" STORE("%r5"));
 static uint32_t ballot_below_want(uint32_t i)
 {
     uint32_t below = 0;
@@ -131,34 +129,23 @@ static uint32_t ballot_below_want(uint32_t i)
 #endif
 
 /* some lanes have left: the full mask counts those that live */
-static const char after_exit[] = KERNEL(
-    STORE("%r1") "and.b32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 0; @%p1 exit;\n"
-    "vote.sync.ballot.b32 %r3, 1, 0xffffffff; " STORE("%r3"));
-static uint32_t after_exit_want(uint32_t i)
-{
-    return i & 3 ? 0xeeeeeeee : i;
-}
+static const char after_exit[] = KERNEL(STORE("%r1") "and.b32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 0; @%p1 exit;\n"
+                                                     "vote.sync.ballot.b32 %r3, 1, 0xffffffff; " STORE("%r3"));
+static uint32_t after_exit_want(uint32_t i) { return i & 3 ? 0xeeeeeeee : i; }
 
 /* the two halves wait for each other at different places: nobody may hang */
-static const char mismatch[] = KERNEL(
-    "and.b32 %r2, %r1, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra X;\n"
-    "shfl.sync.idx.b32 %r3, %r1, 2, 31, 0xffffffff; bra E;\n"
-    "X: shfl.sync.idx.b32 %r3, %r1, 20, 31, 0xffffffff;\n"
-    "E: " STORE("%r3"));
-static uint32_t mismatch_want(uint32_t i)
-{
-    return (i & ~31u) + (i & 16 ? 20 : 2);
-}
+static const char mismatch[] = KERNEL("and.b32 %r2, %r1, 16; setp.ne.u32 %p1, %r2, 0; @%p1 bra X;\n"
+                                      "shfl.sync.idx.b32 %r3, %r1, 2, 31, 0xffffffff; bra E;\n"
+                                      "X: shfl.sync.idx.b32 %r3, %r1, 20, 31, 0xffffffff;\n"
+                                      "E: " STORE("%r3"));
+static uint32_t mismatch_want(uint32_t i) { return (i & ~31u) + (i & 16 ? 20 : 2); }
 
 static const char votes[] = KERNEL(
     "setp.lt.u32 %p1, %r1, 40; vote.sync.all.pred %p2, %p1, -1; vote.sync.any.pred %p3, %p1, -1;\n"
     "vote.sync.uni.pred %p4, %p1, -1; vote.sync.ballot.b32 %r2, !%p1, -1; selp.u32 %r3, 1, 0, %p2;\n"
     "selp.u32 %r4, 2, 0, %p3; selp.u32 %r5, 4, 0, %p4; or.b32 %r3, %r3, %r4; or.b32 %r3, %r3, %r5;\n"
     "and.b32 %r2, %r2, 0xffffff0; or.b32 %r2, %r2, %r3; " STORE("%r2"));
-static uint32_t votes_want(uint32_t i)
-{
-    return i < 32 ? 7 : i < 64 ? (0xffffff00u & 0xffffff0u) | 2 : 0xffffff0u | 4;
-}
+static uint32_t votes_want(uint32_t i) { return i < 32 ? 7 : i < 64 ? (0xffffff00u & 0xffffff0u) | 2 : 0xffffff0u | 4; }
 
 static const char matches[] = KERNEL(
     "rem.u32 %r2, %r1, 5; match.any.sync.b32 %r3, %r2, -1; cvt.u64.u32 %rd5, %r2; shl.b64 %rd5, %rd5, 40;\n"
@@ -199,17 +186,13 @@ static const char leaders[] = KERNEL(
     "setp.lt.u32 %p1, %r1, 9; mov.u32 %r4, 500; @%p1 bra E;\n"
     "activemask.b32 %r2; elect.sync %r3|%p2, %r2; selp.u32 %r4, 100, 0, %p2; add.u32 %r4, %r4, %r3;\n"
     "E: " STORE("%r4"));
-static uint32_t leaders_want(uint32_t i)
-{
-    return i < 9 ? 500 : i < 32 ? 9 + (i == 9 ? 100 : 0) : i & 31 ? 0 : 100;
-}
+static uint32_t leaders_want(uint32_t i) { return i < 9 ? 500 : i < 32 ? 9 + (i == 9 ? 100 : 0) : i & 31 ? 0 : 100; }
 
 /* lane 0 and the rest meet at two different bar.warp.sync */
-static const char warpsync[] = KERNEL(
-    ".shared .b32 v[4];\n"
-    "setp.eq.u32 %p1, %r1, 0; @%p1 bra A; bar.warp.sync -1; bra B;\n"
-    "A: mov.u32 %r2, 99; st.volatile.shared.u32 [v], %r2; bar.warp.sync -1;\n"
-    "B: ld.volatile.shared.u32 %r3, [v]; " STORE("%r3"));
+static const char warpsync[] = KERNEL(".shared .b32 v[4];\n"
+                                      "setp.eq.u32 %p1, %r1, 0; @%p1 bra A; bar.warp.sync -1; bra B;\n"
+                                      "A: mov.u32 %r2, 99; st.volatile.shared.u32 [v], %r2; bar.warp.sync -1;\n"
+                                      "B: ld.volatile.shared.u32 %r3, [v]; " STORE("%r3"));
 static uint32_t warpsync_want(uint32_t i)
 {
     (void)i;
@@ -221,10 +204,7 @@ static const char masks[] = KERNEL(
     "mov.u32 %r4, %lanemask_eq; mov.u32 %r5, %laneid; shl.b32 %r6, 1, %r5; xor.b32 %r4, %r4, %r6;\n"
     "add.u32 %r2, %r2, %r4; mov.u32 %r7, %lanemask_le; mov.u32 %r8, %lanemask_gt; and.b32 %r7, %r7, %r8;\n"
     "add.u32 %r2, %r2, %r7; mov.u32 %r9, %warpid; add.u32 %r2, %r2, %r9; " STORE("%r2"));
-static uint32_t masks_want(uint32_t i)
-{
-    return i / 32 - 1;
-}
+static uint32_t masks_want(uint32_t i) { return i / 32 - 1; }
 
 static void all(void)
 {

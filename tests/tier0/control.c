@@ -2,11 +2,10 @@
 #include "tier0/kernels.h"
 
 /* sum of 1..tid, each lane its own trip count */
-static const char loop[] = KERNEL(
-    "mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
-    "L: setp.ge.u32 %p1, %r3, %r1; @%p1 bra D;\n"
-    "add.u32 %r3, %r3, 1; add.u32 %r2, %r2, %r3; bra L;\n"
-    "D: " STORE("%r2"));
+static const char loop[] = KERNEL("mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
+                                  "L: setp.ge.u32 %p1, %r3, %r1; @%p1 bra D;\n"
+                                  "add.u32 %r3, %r3, 1; add.u32 %r2, %r2, %r3; bra L;\n"
+                                  "D: " STORE("%r2"));
 static uint32_t loop_want(uint32_t i)
 {
     uint32_t t = i % 96;
@@ -14,17 +13,16 @@ static uint32_t loop_want(uint32_t i)
 }
 
 /* for a in 0..tid%7: for b in 0..: continue when b odd, break when b*a > tid, count */
-static const char nested[] = KERNEL(
-    "rem.u32 %r9, %r1, 7; mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
-    "OUTER: setp.ge.u32 %p1, %r3, %r9; @%p1 bra DONE;\n"
-    "mov.u32 %r4, 0;\n"
-    "INNER: setp.ge.u32 %p2, %r4, 20; @%p2 bra NEXT;\n"
-    "and.b32 %r5, %r4, 1; setp.ne.u32 %p3, %r5, 0; @%p3 bra CONT;\n"
-    "mul.lo.u32 %r6, %r4, %r3; setp.gt.u32 %p4, %r6, %r1; @%p4 bra NEXT;\n"
-    "mad.lo.u32 %r2, %r2, 3, %r6; add.u32 %r2, %r2, 1;\n"
-    "CONT: add.u32 %r4, %r4, 1; bra.uni INNER;\n"
-    "NEXT: add.u32 %r3, %r3, 1; bra.uni OUTER;\n"
-    "DONE: " STORE("%r2"));
+static const char nested[] = KERNEL("rem.u32 %r9, %r1, 7; mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
+                                    "OUTER: setp.ge.u32 %p1, %r3, %r9; @%p1 bra DONE;\n"
+                                    "mov.u32 %r4, 0;\n"
+                                    "INNER: setp.ge.u32 %p2, %r4, 20; @%p2 bra NEXT;\n"
+                                    "and.b32 %r5, %r4, 1; setp.ne.u32 %p3, %r5, 0; @%p3 bra CONT;\n"
+                                    "mul.lo.u32 %r6, %r4, %r3; setp.gt.u32 %p4, %r6, %r1; @%p4 bra NEXT;\n"
+                                    "mad.lo.u32 %r2, %r2, 3, %r6; add.u32 %r2, %r2, 1;\n"
+                                    "CONT: add.u32 %r4, %r4, 1; bra.uni INNER;\n"
+                                    "NEXT: add.u32 %r3, %r3, 1; bra.uni OUTER;\n"
+                                    "DONE: " STORE("%r2"));
 static uint32_t nested_want(uint32_t i)
 {
     uint32_t t = i % 64, r = 0;
@@ -42,8 +40,8 @@ static uint32_t nested_want(uint32_t i)
 /* threads leave at different places; the rest goes on through a barrier */
 static const char early[] = KERNEL(
     "mov.u32 %r2, 7; " STORE("%r2") "setp.lt.u32 %p1, %r1, 5; @%p1 ret;\n"
-    "mov.u32 %r2, 8; " STORE("%r2") "setp.gt.u32 %p2, %r1, 70; @%p2 exit;\n"
-    "bar.sync 0; mov.u32 %r2, 9; " STORE("%r2"));
+                                    "mov.u32 %r2, 8; " STORE("%r2") "setp.gt.u32 %p2, %r1, 70; @%p2 exit;\n"
+                                                                    "bar.sync 0; mov.u32 %r2, 9; " STORE("%r2"));
 static uint32_t early_want(uint32_t i)
 {
     uint32_t t = i % 100;
@@ -71,15 +69,14 @@ b:
     return r;
 }
 
-static const char table[] = KERNEL(
-    "rem.u32 %r3, %r1, 5;\n"
-    "T: .branchtargets S0, S1, S2, S1, S4;\n"
-    "brx.idx %r3, T;\n"
-    "S0: mov.u32 %r2, 10; bra E;\n"
-    "S1: mov.u32 %r2, 11; bra E;\n"
-    "S2: mov.u32 %r2, 12; // falls through\n"
-    "S4: add.u32 %r2, %r3, 100;\n"
-    "E: " STORE("%r2"));
+static const char table[] = KERNEL("rem.u32 %r3, %r1, 5;\n"
+                                   "T: .branchtargets S0, S1, S2, S1, S4;\n"
+                                   "brx.idx %r3, T;\n"
+                                   "S0: mov.u32 %r2, 10; bra E;\n"
+                                   "S1: mov.u32 %r2, 11; bra E;\n"
+                                   "S2: mov.u32 %r2, 12; // falls through\n"
+                                   "S4: add.u32 %r2, %r3, 100;\n"
+                                   "E: " STORE("%r2"));
 static uint32_t table_want(uint32_t i)
 {
     static const uint32_t v[] = {10, 11, 102, 11, 104};
@@ -124,11 +121,10 @@ static uint32_t live_want(uint32_t i)
 }
 
 /* the value of a loop is used after lanes have left it at different times */
-static const char leave[] = KERNEL(
-    "mov.u32 %r2, %r1; mov.u32 %r3, 0;\n"
-    "L: and.b32 %r4, %r2, 1; setp.eq.u32 %p1, %r4, 0; @%p1 shr.u32 %r2, %r2, 1;\n"
-    "@!%p1 mad.lo.u32 %r2, %r2, 3, 1; add.u32 %r3, %r3, 1; setp.gt.u32 %p2, %r2, 1;\n"
-    "setp.lt.u32 %p3, %r3, 500; and.pred %p2, %p2, %p3; @%p2 bra L;\n" STORE("%r3"));
+static const char leave[] = KERNEL("mov.u32 %r2, %r1; mov.u32 %r3, 0;\n"
+                                   "L: and.b32 %r4, %r2, 1; setp.eq.u32 %p1, %r4, 0; @%p1 shr.u32 %r2, %r2, 1;\n"
+                                   "@!%p1 mad.lo.u32 %r2, %r2, 3, 1; add.u32 %r3, %r3, 1; setp.gt.u32 %p2, %r2, 1;\n"
+                                   "setp.lt.u32 %p3, %r3, 500; and.pred %p2, %p2, %p3; @%p2 bra L;\n" STORE("%r3"));
 static uint32_t leave_want(uint32_t i)
 {
     uint32_t v = i % 64, n = 0;

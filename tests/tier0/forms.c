@@ -13,8 +13,8 @@ static uint32_t mix(const uint32_t *v, unsigned n)
 
 #define MIX2(a, b) "mad.lo.u32 %r40, " b ", 33, " a ";\n" STORE("%r40")
 #define MIX4(a, b, c, d) \
-    "mad.lo.u32 %r40, " d ", 33, " c "; mad.lo.u32 %r40, %r40, 33, " b "; mad.lo.u32 %r40, %r40, 33, " a ";\n" \
-    STORE("%r40")
+    "mad.lo.u32 %r40, " d ", 33, " c "; mad.lo.u32 %r40, %r40, 33, " b "; mad.lo.u32 %r40, %r40, 33, " a \
+    ";\n" STORE("%r40")
 #define FOUR "ld.global.u32 %r2, [%rd1]; add.u32 %r3, %r2, 5; xor.b32 %r4, %r2, 0x99; not.b32 %r5, %r2;\n"
 static void four(uint32_t i, uint32_t v[4])
 {
@@ -32,8 +32,8 @@ static uint32_t swap2_want(uint32_t i)
     return mix((uint32_t[]){v[1], v[0]}, 2);
 }
 
-static const char rotate4[] =
-    KERNEL(FOUR "mov.v4.b32 {%r2, %r3, %r4, %r5}, {%r3, %r4, %r5, %r2};\n" MIX4("%r2", "%r3", "%r4", "%r5"));
+static const char rotate4[] = KERNEL(
+    FOUR "mov.v4.b32 {%r2, %r3, %r4, %r5}, {%r3, %r4, %r5, %r2};\n" MIX4("%r2", "%r3", "%r4", "%r5"));
 static uint32_t rotate4_want(uint32_t i)
 {
     uint32_t v[4];
@@ -42,9 +42,9 @@ static uint32_t rotate4_want(uint32_t i)
 }
 
 /* a chain, a cycle of two, and a source that is read twice */
-static const char chain4[] =
-    KERNEL(FOUR "setp.lt.u32 %p1, %r1, 40; @%p1 mov.v4.u32 {%r2, %r3, %r4, %r5}, {%r3, %r2, %r2, %r4};\n"
-                MIX4("%r2", "%r3", "%r4", "%r5"));
+static const char chain4[] = KERNEL(
+    FOUR "setp.lt.u32 %p1, %r1, 40; @%p1 mov.v4.u32 {%r2, %r3, %r4, %r5}, {%r3, %r2, %r2, %r4};\n" MIX4("%r2", "%r3",
+                                                                                                        "%r4", "%r5"));
 static uint32_t chain4_want(uint32_t i)
 {
     uint32_t v[4];
@@ -68,10 +68,7 @@ static const char wide[] = KERNEL(
     "ld.global.u32 %r2, [%rd1]; cvt.u64.u32 %rd5, %r2; mov.u64 %rd6, 7; mov.v2.b64 {%rd5, %rd6}, {%rd6, %rd5};\n"
     "cvt.u32.u64 %r2, %rd5; cvt.u32.u64 %r3, %rd6; and.b64 %rd7, %rd1, -16; ld.global.v2.u64 {%rd7, %rd8}, [%rd7];\n"
     "cvt.u32.u64 %r4, %rd7; cvt.u32.u64 %r5, %rd8;\n" MIX4("%r2", "%r3", "%r4", "%r5"));
-static uint32_t wide_want(uint32_t i)
-{
-    return mix((uint32_t[]){7, in[i], in[i & ~3u], in[(i & ~3u) + 2]}, 4);
-}
+static uint32_t wide_want(uint32_t i) { return mix((uint32_t[]){7, in[i], in[i & ~3u], in[(i & ~3u) + 2]}, 4); }
 
 /* The first element's old value lands where the second's operand is. */
 static const char atom2[] = KERNEL(
@@ -131,50 +128,40 @@ static const char widths[] = KERNEL(
     "cvt.rzi.u32.f32 %r5, %f2; or.b64 %rd5, %rd5, 0x700000000; st.global.f32 [%rd0], %rd5; ld.global.u32 %r6, [%rd0];\n"
     "mov.u32 %r7, %ntid.w; .reg .v4 .u32 %v; mov.v4.u32 %v, %ctaid; add.u32 %r7, %r7, %v.w; shr.u32 %r4, %r4, 16;\n"
     "add.u32 %r3, %r3, %r4; add.u32 %r5, %r5, %r7; sub.u32 %r6, %r6, %r2;\n" MIX4("%r2", "%r3", "%r5", "%r6"));
-static uint32_t widths_want(uint32_t i)
-{
-    return mix((uint32_t[]){in[i], 0, i, 0}, 4);
-}
+static uint32_t widths_want(uint32_t i) { return mix((uint32_t[]){in[i], 0, i, 0}, 4); }
 
 /* ---- declarations ---- */
 
 static const char vectors_counted[] = KERNEL(
     ".reg .v2 .b32 x<4>; .reg .v4 .b16 %y<11>; .reg .b32 none<0>; ld.global.u32 %r2, [%rd1]; mov.b32 x3.y, %r2;\n"
-    "mov.b32 x1.y, 4; mov.b32 x3.x, x1.y; mov.b64 %rd5, x3; mov.b64 %y10, %rd5; mov.b64 %rd5, %y10; mov.b64 {%r3, %r4}, %rd5;\n" MIX2("%r3", "%r4"));
-static uint32_t vectors_counted_want(uint32_t i)
-{
-    return mix((uint32_t[]){4, in[i]}, 2);
-}
+    "mov.b32 x1.y, 4; mov.b32 x3.x, x1.y; mov.b64 %rd5, x3; mov.b64 %y10, %rd5; mov.b64 %rd5, %y10; mov.b64 {%r3, %r4}, %rd5;\n" MIX2(
+        "%r3", "%r4"));
+static uint32_t vectors_counted_want(uint32_t i) { return mix((uint32_t[]){4, in[i]}, 2); }
 
 static const char counted[] = HEAD
     ".global .u32 g<3>; .const .align 8 .u32 c<2>;\n"
     ".func (.param .b32 o) difference(.param .b32 a, .param .b32 b) { .reg .b32 x, y; ld.param.b32 x, [a];\n"
-    "ld.param.b32 y, [b]; sub.u32 x, x, y; st.param.b32 [o], x; ret; }\n"
-    ENTRY("k") ".shared .u32 s<4>; .local .u32 l<3>; .param .b32 P<2>; .param .b32 R; ld.global.u32 %r2, [%rd1];\n"
-    "st.local.u32 [l2], %r2; st.local.u32 [l1], 9; st.shared.u32 [s3], 5; st.shared.u32 [s0], 6; st.global.u32 [g1], 70;\n"
-    "ld.local.u32 %r3, [l2]; ld.shared.u32 %r4, [s3]; ld.global.u32 %r5, [g1]; ld.const.u32 %r6, [c1];\n"
-    "add.u32 %r4, %r4, %r5; add.u32 %r4, %r4, %r6; st.param.b32 [P0], %r3; st.param.b32 [P1], %r4;\n"
-    "call (R), difference, (P0, P1); ld.param.b32 %r7, [R];\n" STORE("%r7") END;
-static uint32_t counted_want(uint32_t i)
-{
-    return in[i] - 75;
-}
+    "ld.param.b32 y, [b]; sub.u32 x, x, y; st.param.b32 [o], x; ret; }\n" ENTRY(
+        "k") ".shared .u32 s<4>; .local .u32 l<3>; .param .b32 P<2>; .param .b32 R; ld.global.u32 %r2, [%rd1];\n"
+             "st.local.u32 [l2], %r2; st.local.u32 [l1], 9; st.shared.u32 [s3], 5; st.shared.u32 [s0], 6; st.global.u32 [g1], 70;\n"
+             "ld.local.u32 %r3, [l2]; ld.shared.u32 %r4, [s3]; ld.global.u32 %r5, [g1]; ld.const.u32 %r6, [c1];\n"
+             "add.u32 %r4, %r4, %r5; add.u32 %r4, %r4, %r6; st.param.b32 [P0], %r3; st.param.b32 [P1], %r4;\n"
+             "call (R), difference, (P0, P1); ld.param.b32 %r7, [R];\n" STORE("%r7") END;
+static uint32_t counted_want(uint32_t i) { return in[i] - 75; }
 
 /* Variables of a body live as long as the module; a name may stand for another one in another scope. */
 static const char inside[] = HEAD
     ".global .u32 twice[2] = {100, 200};\n"
     ".func (.param .b32 o) count(.param .b32 a) { .global .u32 calls = 1000; .reg .b32 x; ld.param.b32 x, [a];\n"
-    "atom.global.add.u32 x, [calls], x; st.param.b32 [o], x; ret; }\n"
-    ENTRY("k") "/* .global */ .global .b32 from[4] = {1, 2, 3, 4}; .const .align 8 .b16 odd[3] = {7, 8, 9};\n"
-    "ld.global.u32 %r2, [from+8]; ld.const.u16 %r3, [odd+2]; ld.global.u32 %r4, [twice+4]; mov.u32 %r6, 0;\n"
-    "{ .global .u32 twice = 5; mov.u64 %rd5, twice; ld.global.u32 %r5, [%rd5]; } .param .b32 a; .param .b32 o;\n"
-    "{ .global .align 16 .u32 twice[1] = {60}, more; ld.global.u32 %r7, [twice]; add.u32 %r5, %r5, %r7; }\n"
-    "setp.eq.u32 %p1, %r0, 0; selp.b32 %r8, 1, 0, %p1; st.param.b32 [a], %r8; call (o), count, (a);\n"
-    "@%p1 ld.param.b32 %r6, [o]; shl.b32 %r6, %r6, 4; add.u32 %r2, %r2, %r6; " MIX4("%r2", "%r3", "%r4", "%r5") END;
-static uint32_t inside_want(uint32_t i)
-{
-    return mix((uint32_t[]){3 + (i ? 0 : 16000), 8, 200, 65}, 4);
-}
+    "atom.global.add.u32 x, [calls], x; st.param.b32 [o], x; ret; }\n" ENTRY(
+        "k") "/* .global */ .global .b32 from[4] = {1, 2, 3, 4}; .const .align 8 .b16 odd[3] = {7, 8, 9};\n"
+             "ld.global.u32 %r2, [from+8]; ld.const.u16 %r3, [odd+2]; ld.global.u32 %r4, [twice+4]; mov.u32 %r6, 0;\n"
+             "{ .global .u32 twice = 5; mov.u64 %rd5, twice; ld.global.u32 %r5, [%rd5]; } .param .b32 a; .param .b32 o;\n"
+             "{ .global .align 16 .u32 twice[1] = {60}, more; ld.global.u32 %r7, [twice]; add.u32 %r5, %r5, %r7; }\n"
+             "setp.eq.u32 %p1, %r0, 0; selp.b32 %r8, 1, 0, %p1; st.param.b32 [a], %r8; call (o), count, (a);\n"
+             "@%p1 ld.param.b32 %r6, [o]; shl.b32 %r6, %r6, 4; add.u32 %r2, %r2, %r6; " MIX4("%r2", "%r3", "%r4", "%r5")
+                 END;
+static uint32_t inside_want(uint32_t i) { return mix((uint32_t[]){3 + (i ? 0 : 16000), 8, 200, 65}, 4); }
 
 /* ---- calls ---- */
 
@@ -182,11 +169,11 @@ static const char calls[] = HEAD
     ".func (.reg .v2 .u32 o) turn(.reg .u32 add, .reg .v2 .u32 i) { mov.u32 o.x, i.y; add.u32 o.y, i.x, add; ret; }\n"
     ".func (.reg .u32 o, .reg .pred even, .reg .u64 far) parts(.reg .u32 x, .reg .pred odd) {\n"
     ".reg .u32 t; add.u32 o, x, 1; and.b32 t, x, 1; setp.eq.u32 even, t, 0; @odd add.u32 o, o, 100; mul.wide.u32 far, x, 3;\n"
-    "ret; }\n"
-    ENTRY("k") ".reg .v2 .u32 %v; ld.global.u32 %r2, [%rd1]; mov.u32 %v.x, %r2; mov.u32 %v.y, %r1;\n"
-    "call (%v), turn, (11, %v); and.b32 %r3, %r1, 1; setp.eq.u32 %p2, %r3, 1; call (%r4, %p1, %rd5), parts, (%r1, %p2);\n"
-    "selp.u32 %r4, %r4, 77, %p1; call (_, %p3, _), parts, (%r0, %p2); @%p3 add.u32 %r4, %r4, 1000; cvt.u32.u64 %r5, %rd5;\n"
-    MIX4("%v.x", "%v.y", "%r4", "%r5") END;
+    "ret; }\n" ENTRY(
+        "k") ".reg .v2 .u32 %v; ld.global.u32 %r2, [%rd1]; mov.u32 %v.x, %r2; mov.u32 %v.y, %r1;\n"
+             "call (%v), turn, (11, %v); and.b32 %r3, %r1, 1; setp.eq.u32 %p2, %r3, 1; call (%r4, %p1, %rd5), parts, (%r1, %p2);\n"
+             "selp.u32 %r4, %r4, 77, %p1; call (_, %p3, _), parts, (%r0, %p2); @%p3 add.u32 %r4, %r4, 1000; cvt.u32.u64 %r5, %rd5;\n" MIX4(
+                 "%v.x", "%v.y", "%r4", "%r5") END;
 static uint32_t calls_want(uint32_t i)
 {
     uint32_t t = i % 64;
@@ -198,17 +185,17 @@ static uint32_t calls_want(uint32_t i)
 static const char shorts[] = HEAD
     ".const .u32 table[4] = {3, 5, 7, 9}; .const .u32 other[2] = {21, 22};\n"
     ".func (.param .b32 o) through(.param .b32 a) { .reg .b32 x; .reg .b64 y, z; ld.param.b32 x, [a]; cvt.u64.u32 y, x;\n"
-    "cvta.local.u64 z, y; st.u32 [z+4], 321; ld.local.u32 x, [x]; st.param.b32 [o], x; ret; }\n"
-    ENTRY("k") ".local .align 16 .b8 depot[64]; .reg .b32 %SP, %SPL; .param .b32 a; .param .b32 o;\n"
-    "ld.global.u32 %r2, [%rd1]; mov.b32 %SPL, depot; cvt.u64.u32 %rd5, %SPL; cvta.local.u64 %rd6, %rd5;\n"
-    "st.u32 [%rd6+8], %r2; and.b32 %r3, %r1, 3; shl.b32 %r4, %r3, 2; add.u32 %r5, %SPL, %r4; st.local.u32 [%r5+16], %r1;\n"
-    "ld.local.v2.u32 {%r6, %r7}, [%SPL+8]; ld.local.u32 %r8, [depot+8]; add.u32 %r9, %SPL, 8; ld.local.u32 %r10, [%r5+16];\n"
-    "cvta.to.local.u64 %rd7, %rd6; cvt.u32.u64 %r11, %rd7; sub.u32 %r11, %r11, %SPL; st.param.b32 [a], %r9;\n"
-    "call (o), through, (a); ld.param.b32 %r12, [o]; ld.local.u32 %r13, [%SPL+12]; sub.u32 %r13, %r13, 321;\n"
-    "mov.u32 %r14, table; add.u32 %r14, %r14, %r4; ld.const.u32 %r15, [%r14]; mov.u32 %r16, other+4;\n"
-    "ld.const.u32 %r17, [%r16]; add.u32 %r15, %r15, %r17; cvt.u64.u32 %rd8, %r14; cvta.const.u64 %rd9, %rd8;\n"
-    "ld.u32 %r18, [%rd9]; add.u32 %r15, %r15, %r18; add.u32 %r10, %r10, %r11; add.u32 %r10, %r10, %r13;\n"
-    "sub.u32 %r8, %r8, %r6; add.u32 %r12, %r12, %r8;\n" MIX4("%r6", "%r10", "%r12", "%r15") END;
+    "cvta.local.u64 z, y; st.u32 [z+4], 321; ld.local.u32 x, [x]; st.param.b32 [o], x; ret; }\n" ENTRY(
+        "k") ".local .align 16 .b8 depot[64]; .reg .b32 %SP, %SPL; .param .b32 a; .param .b32 o;\n"
+             "ld.global.u32 %r2, [%rd1]; mov.b32 %SPL, depot; cvt.u64.u32 %rd5, %SPL; cvta.local.u64 %rd6, %rd5;\n"
+             "st.u32 [%rd6+8], %r2; and.b32 %r3, %r1, 3; shl.b32 %r4, %r3, 2; add.u32 %r5, %SPL, %r4; st.local.u32 [%r5+16], %r1;\n"
+             "ld.local.v2.u32 {%r6, %r7}, [%SPL+8]; ld.local.u32 %r8, [depot+8]; add.u32 %r9, %SPL, 8; ld.local.u32 %r10, [%r5+16];\n"
+             "cvta.to.local.u64 %rd7, %rd6; cvt.u32.u64 %r11, %rd7; sub.u32 %r11, %r11, %SPL; st.param.b32 [a], %r9;\n"
+             "call (o), through, (a); ld.param.b32 %r12, [o]; ld.local.u32 %r13, [%SPL+12]; sub.u32 %r13, %r13, 321;\n"
+             "mov.u32 %r14, table; add.u32 %r14, %r14, %r4; ld.const.u32 %r15, [%r14]; mov.u32 %r16, other+4;\n"
+             "ld.const.u32 %r17, [%r16]; add.u32 %r15, %r15, %r17; cvt.u64.u32 %rd8, %r14; cvta.const.u64 %rd9, %rd8;\n"
+             "ld.u32 %r18, [%rd9]; add.u32 %r15, %r15, %r18; add.u32 %r10, %r10, %r11; add.u32 %r10, %r10, %r13;\n"
+             "sub.u32 %r8, %r8, %r6; add.u32 %r12, %r12, %r8;\n" MIX4("%r6", "%r10", "%r12", "%r15") END;
 static uint32_t shorts_want(uint32_t i)
 {
     static const uint32_t table[] = {3, 5, 7, 9};
@@ -217,13 +204,12 @@ static uint32_t shorts_want(uint32_t i)
 
 /* ---- elements of arrays without brackets; a kernel's parameters by addresses of 32 bits ---- */
 
-static const char elements[] = HEAD
-    ".global .u32 table[4] = {3, 5, 7, 9}; .const .u32 other[2] = {21, 22};\n" ENTRY("k")
-    ".shared .u32 cell[8]; setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 cell[3], 77; bar.sync 0;\n"
-    "ld.global.u32 %r2, table[2]; ld.global.v2.u32 {%r3, %r4}, table[2]; ld.const.u32 %r5, other[1];\n"
-    "ld.shared.u32 %r6, cell[3]; add.u32 %r3, %r3, %r4; mov.u32 %r7, pn; ld.param.u32 %r8, [%r7];\n"
-    "mov.u32 %r7, pin; ld.param.u64 %rd5, [%r7]; ld.param.u64 %rd6, [pin]; sub.s64 %rd5, %rd5, %rd6;\n"
-    "cvt.u32.u64 %r9, %rd5; add.u32 %r8, %r8, %r9; add.u32 %r5, %r5, %r6;\n" MIX4("%r2", "%r3", "%r5", "%r8") END;
+static const char elements[] = HEAD ".global .u32 table[4] = {3, 5, 7, 9}; .const .u32 other[2] = {21, 22};\n" ENTRY(
+    "k") ".shared .u32 cell[8]; setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 cell[3], 77; bar.sync 0;\n"
+         "ld.global.u32 %r2, table[2]; ld.global.v2.u32 {%r3, %r4}, table[2]; ld.const.u32 %r5, other[1];\n"
+         "ld.shared.u32 %r6, cell[3]; add.u32 %r3, %r3, %r4; mov.u32 %r7, pn; ld.param.u32 %r8, [%r7];\n"
+         "mov.u32 %r7, pin; ld.param.u64 %rd5, [%r7]; ld.param.u64 %rd6, [pin]; sub.s64 %rd5, %rd5, %rd6;\n"
+         "cvt.u32.u64 %r9, %rd5; add.u32 %r8, %r8, %r9; add.u32 %r5, %r5, %r6;\n" MIX4("%r2", "%r3", "%r5", "%r8") END;
 static uint32_t elements_want(uint32_t i)
 {
     (void)i;

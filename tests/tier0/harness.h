@@ -77,8 +77,7 @@ static void t0t_assertion(void *ctx, const struct t0_fault *f)
     t0t_nclaims++;
 }
 
-static const struct t0_env t0t_env = {NULL,       t0t_alloc,   t0t_release,
-                                      t0t_malloc, t0t_release, t0t_print, t0t_assertion};
+static const struct t0_env t0t_env = {NULL, t0t_alloc, t0t_release, t0t_malloc, t0t_release, t0t_print, t0t_assertion};
 
 static struct t0_worker *t0t_worker;
 
@@ -127,8 +126,7 @@ static bool t0t_load(struct t0t *t, const char *kernel)
     void *image;
     size_t size;
     const char *why = "?", *name;
-    if (lir_lower_data(t->ptx, &image, &size, &diag) ||
-        lir_lower_kernel(t->ptx, kernel, &t->image, &t->size, &diag)) {
+    if (lir_lower_data(t->ptx, &image, &size, &diag) || lir_lower_kernel(t->ptx, kernel, &t->image, &t->size, &diag)) {
         snprintf(t->why, sizeof t->why, "line %u: %s: %s", diag.line, diag.what, diag.msg);
         return false;
     }
@@ -175,14 +173,19 @@ static __attribute__((unused)) bool t0t_open(struct t0t *t, const char *text, co
 static uint32_t t0t_cluster[3]; /* of the launches to come; 0 = without clusters */
 
 /* Runs every block in order on one worker, or cluster after cluster; the arguments are `param_size` bytes at params. */
-static __attribute__((unused)) enum t0_fault_kind
-t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared,
-        const void *params, struct t0_fault *fault)
+static __attribute__((unused)) enum t0_fault_kind t0t_run(struct t0t *t, const uint32_t grid[3],
+                                                          const uint32_t block[3], uint32_t dynamic_shared,
+                                                          const void *params, struct t0_fault *fault)
 {
     static uint64_t id;
     struct t0_fault ignored;
-    struct t0_grid g = {.kernel = t->kernel, .dynamic_shared = dynamic_shared, .params = params,
-                        .asserted = t0t_collect, .env = &t0t_env, .grid_id = ++id, .nsm = 1};
+    struct t0_grid g = {.kernel = t->kernel,
+                        .dynamic_shared = dynamic_shared,
+                        .params = params,
+                        .asserted = t0t_collect,
+                        .env = &t0t_env,
+                        .grid_id = ++id,
+                        .nsm = 1};
     memcpy(g.grid, grid, sizeof g.grid);
     memcpy(g.block, block, sizeof g.block);
     memcpy(g.cluster, t0t_cluster, sizeof g.cluster);
@@ -195,9 +198,8 @@ t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t
     }
     const uint32_t size = t0_cluster_size(&g);
     for (uint64_t b = 0, n = (uint64_t)grid[0] * grid[1] * grid[2]; b < n; b += size) {
-        enum t0_fault_kind kind =
-            size > 1 ? T0T_CLUSTER_RUN(t, t0t_worker, &g, b, size, fault ? fault : &ignored)
-                     : T0T_BLOCK_RUN(t, t0t_worker, &g, b, fault ? fault : &ignored);
+        enum t0_fault_kind kind = size > 1 ? T0T_CLUSTER_RUN(t, t0t_worker, &g, b, size, fault ? fault : &ignored)
+                                           : T0T_BLOCK_RUN(t, t0t_worker, &g, b, fault ? fault : &ignored);
         if (kind != T0_OK)
             return kind;
     }
@@ -205,9 +207,8 @@ t0t_run(struct t0t *t, const uint32_t grid[3], const uint32_t block[3], uint32_t
 }
 
 /* Open, run, close; reports a failure to open as a failed check. */
-static __attribute__((unused)) bool t0t_once(const char *text, const char *kernel, uint32_t blocks,
-                                             uint32_t threads, const void *params,
-                                             struct t0_fault *fault)
+static __attribute__((unused)) bool t0t_once(const char *text, const char *kernel, uint32_t blocks, uint32_t threads,
+                                             const void *params, struct t0_fault *fault)
 {
     struct t0t t;
     struct t0_fault f = {0};

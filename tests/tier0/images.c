@@ -2,20 +2,20 @@
  * are loaded only: what passes validation may still compute nonsense, as a program may. */
 #include "tier0/kernels.h"
 
-static const char text[] =
-    HEAD ".global .align 8 .u64 tab[2] = {f, v}; .global .align 4 .u32 v[3] = {1, 2, 3};\n"
-         ".func (.param .b32 r) f(.param .b32 x) { .reg .b32 %r<3>; .local .align 4 .b8 d[8]; .reg .b64 %rd<3>;\n"
-         "mov.u64 %rd1, d; ld.param.u32 %r1, [x]; st.local.u32 [%rd1], %r1; st.param.b32 [r], %r1; ret; }\n" ENTRY("k")
-             ".shared .align 4 .b8 s[64]; rem.u32 %r2, %r1, 2; T: .branchtargets A, B; brx.idx %r2, T;\n"
+static const char text[] = HEAD
+    ".global .align 8 .u64 tab[2] = {f, v}; .global .align 4 .u32 v[3] = {1, 2, 3};\n"
+    ".func (.param .b32 r) f(.param .b32 x) { .reg .b32 %r<3>; .local .align 4 .b8 d[8]; .reg .b64 %rd<3>;\n"
+    "mov.u64 %rd1, d; ld.param.u32 %r1, [x]; st.local.u32 [%rd1], %r1; st.param.b32 [r], %r1; ret; }\n" ENTRY(
+        "k") ".shared .align 4 .b8 s[64]; rem.u32 %r2, %r1, 2; T: .branchtargets A, B; brx.idx %r2, T;\n"
              "A: ld.global.u64 %rd5, [tab]; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
              "{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r1; call (v), %rd5, (a), P; ld.param.b32 %r3, [v]; }\n"
              "B: mov.u32 %r4, s; st.shared.u32 [%r4], %r1; bar.sync 0; shfl.sync.idx.b32 %r5|%p1, %r1, 3, 31, -1;\n"
-             "@%p1 atom.global.add.u32 %r6, [v], 1; " "tex.grad.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd31, {%f5, %f6}], {%f5, %f6}, {%f6, %f5};\n"
+             "@%p1 atom.global.add.u32 %r6, [v], 1; "
+             "tex.grad.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd31, {%f5, %f6}], {%f5, %f6}, {%f6, %f5};\n"
              "suld.b.1d.b32.zero {%r7}, [%rd31, {%r1}];\n"
              "wmma.load.a.sync.aligned.row.m16n16k8.tf32 {%r1, %r2, %r3, %r4}, [%rd31], %r1;\n"
              "mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32 {%r1, %r2, %r3, %r4}, {%r1, %r2}, "
-             "{%r3}, {%r1, %r2, %r3, %r4};\n"
-             STORE("%r5") END;
+             "{%r3}, {%r1, %r2, %r3, %r4};\n" STORE("%r5") END;
 
 static unsigned loaded, refused;
 
@@ -67,8 +67,7 @@ static void corrupt(const char *what, const void *image, size_t size)
         }
         try(copy, size);
     }
-    check(loaded + refused == n && refused > n / 20, "%s: %u changed, %u refused", what, n,
-          refused);
+    check(loaded + refused == n && refused > n / 20, "%s: %u changed, %u refused", what, n, refused);
     free(copy);
 }
 
@@ -89,8 +88,7 @@ int main(void)
     else
         corrupt("data", image, size);
     free(image);
-    check(lir_lower_kernel(m, "nothing", &image, &size, &diag) == -1 && !image, "no such kernel: %s",
-          diag.msg);
+    check(lir_lower_kernel(m, "nothing", &image, &size, &diag) == -1 && !image, "no such kernel: %s", diag.msg);
     ptx_module_close(m);
     return t0t_done();
 }

@@ -5,8 +5,8 @@
 typedef unsigned __int128 u128;
 typedef __int128 s128;
 enum { RESULTS = 12, THREADS = 64, BLOCKS = 48 };
-static const char *const names[RESULTS] = {"a + b", "a - b", "a * b", "a / b", "a % b", "signed a / b", "signed a % b",
-                                           "a << n", "a >> n", "signed a >> n", "a < b", "-a"};
+static const char *const names[RESULTS] = {"a + b",        "a - b",  "a * b",  "a / b",         "a % b", "signed a / b",
+                                           "signed a % b", "a << n", "a >> n", "signed a >> n", "a < b", "-a"};
 
 static uint64_t random_bits(void)
 {
@@ -29,9 +29,18 @@ static void host_ops(u128 a, u128 b, u128 *to)
 {
     const unsigned n = (unsigned)b & 127;
     const bool wraps = b == (u128)-1; /* the most negative value by -1 has no quotient in C */
-    const u128 want[RESULTS] = {a + b, a - b, a * b, a / b, a % b, wraps ? -a : (u128)((s128)a / (s128)b),
-                                wraps ? 0 : (u128)((s128)a % (s128)b), a << n, a >> n, (u128)((s128)a >> n),
-                                (u128)(a < b) | (u128)((s128)a < (s128)b) << 1, -a};
+    const u128 want[RESULTS] = {a + b,
+                                a - b,
+                                a * b,
+                                a / b,
+                                a % b,
+                                wraps ? -a : (u128)((s128)a / (s128)b),
+                                wraps ? 0 : (u128)((s128)a % (s128)b),
+                                a << n,
+                                a >> n,
+                                (u128)((s128)a >> n),
+                                (u128)(a < b) | (u128)((s128)a < (s128)b) << 1,
+                                -a};
     memcpy(to, want, sizeof want);
 }
 

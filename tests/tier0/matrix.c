@@ -61,8 +61,7 @@ static void fill(struct matrices *x, unsigned style)
         for (unsigned j = 0; j < x->n; j++) {
             x->vc[i][j] = random_bits(x->c, style) & (~0ull >> (64 - info[x->c].bits));
             if (x->c == S32 && style == 2) /* sums that pass the ends of the range */
-                x->vc[i][j] = (uint32_t)(rnd() & 1 ? INT32_MAX - (int)(rnd() & 63)
-                                                   : INT32_MIN + (int)(rnd() & 63));
+                x->vc[i][j] = (uint32_t)(rnd() & 1 ? INT32_MAX - (int)(rnd() & 63) : INT32_MIN + (int)(rnd() & 63));
         }
     for (unsigned i = 0; i < x->m; i++)
         for (unsigned j = 0; j < x->n; j++)
@@ -75,17 +74,13 @@ static struct args {
 static uint64_t in[32 * 64], out[32 * 64];
 static char text[1 << 15], list[4][1024];
 
-static unsigned per_reg(enum format f)
-{
-    return info[f].bits >= 32 ? 1 : 32 / info[f].bits;
-}
+static unsigned per_reg(enum format f) { return info[f].bits >= 32 ? 1 : 32 / info[f].bits; }
 /* Names of the n registers of operand which: {%a0, %a1} */
 static const char *names(char which, unsigned n, unsigned slot)
 {
     size_t at = (size_t)snprintf(list[slot], sizeof list[slot], "{");
     for (unsigned r = 0; r < n; r++)
-        at += (size_t)snprintf(list[slot] + at, sizeof list[slot] - at, "%s%%%c%u", r ? ", " : "",
-                               which, r);
+        at += (size_t)snprintf(list[slot] + at, sizeof list[slot] - at, "%s%%%c%u", r ? ", " : "", which, r);
     snprintf(list[slot] + at, sizeof list[slot] - at, "}");
     return list[slot];
 }
@@ -163,8 +158,7 @@ static void mma(const char *opcode, struct matrices *x, bool acol, bool bcol)
         EMIT("ld.global.%s %%b%u, [%%rd1+%u];\n", unit, r, 8 * (16 + r));
     for (unsigned r = 0; r < rc; r++)
         EMIT("ld.global.%s %%c%u, [%%rd1+%u];\n", unit, r, 8 * (32 + r));
-    EMIT("%s %s, %s, %s, %s;\n", opcode, names('d', rd, 0), names('a', ra, 1), names('b', rb, 2),
-         names('c', rc, 3));
+    EMIT("%s %s, %s, %s, %s;\n", opcode, names('d', rd, 0), names('a', ra, 1), names('b', rb, 2), names('c', rc, 3));
     for (unsigned r = 0; r < rd; r++)
         EMIT("st.global.%s [%%rd0+%u], %%d%u;\n", unit, 8 * r, r);
     EMIT("ret;\n}\n");
@@ -199,19 +193,17 @@ static void mma(const char *opcode, struct matrices *x, bool acol, bool bcol)
             for (unsigned e = 0; e < nc; e++) {
                 const struct matrices *y = &four[quads ? lane / 4 % 4 : 0];
                 struct place p = in_c(y, y->d, lane, e);
-                uint64_t got = out[lane * 64 + e / per_reg(y->d)] >>
-                               e % per_reg(y->d) * info[y->d].bits;
+                uint64_t got = out[lane * 64 + e / per_reg(y->d)] >> e % per_reg(y->d) * info[y->d].bits;
                 got &= ~0ull >> (64 - info[y->d].bits);
                 if (!same(got, y->vd[p.i][p.j], y->d) && !bad++)
-                    printf("# style %u lane %u element %u: %llx, want %llx\n", style, lane, e,
-                           (unsigned long long)got, (unsigned long long)y->vd[p.i][p.j]);
+                    printf("# style %u lane %u element %u: %llx, want %llx\n", style, lane, e, (unsigned long long)got,
+                           (unsigned long long)y->vd[p.i][p.j]);
             }
     }
     check(!bad, "%s (%u wrong)", opcode, bad);
 }
 
-static void mma_form(unsigned m, unsigned n, unsigned k, enum format a, enum format b,
-                     enum format c, enum format d)
+static void mma_form(unsigned m, unsigned n, unsigned k, enum format a, enum format b, enum format c, enum format d)
 {
     static struct matrices x;
     char opcode[120];
@@ -221,10 +213,12 @@ static void mma_form(unsigned m, unsigned n, unsigned k, enum format a, enum for
         for (unsigned way = 0; way < (info[a].is_int ? 2 : 1); way++) {
             x.satfinite = a != B1 && way;
             x.both = a == B1 && way;
-            snprintf(opcode, sizeof opcode, "mma.sync.aligned.m%un%uk%u.%s.%s.%s.%s.%s.%s%s", m, n,
-                     k, layout & 2 ? "col" : "row", layout & 1 ? "col" : "row", info[d].name,
-                     info[a].name, info[b].name, info[c].name,
-                     a == B1 ? way ? ".and.popc" : ".xor.popc" : way ? ".satfinite" : "");
+            snprintf(opcode, sizeof opcode, "mma.sync.aligned.m%un%uk%u.%s.%s.%s.%s.%s.%s%s", m, n, k,
+                     layout & 2 ? "col" : "row", layout & 1 ? "col" : "row", info[d].name, info[a].name, info[b].name,
+                     info[c].name,
+                     a == B1 ? way ? ".and.popc" : ".xor.popc"
+                     : way   ? ".satfinite"
+                             : "");
             mma(opcode, &x, layout & 2, layout & 1);
         }
 }
@@ -272,14 +266,14 @@ static void wmma(struct matrices *x, unsigned layouts, unsigned space, const cha
     const unsigned regs[3] = {ra, rb, rc};
     const bool cols[3] = {acol, bcol, ccol};
     for (unsigned q = 0; q < 3; q++) {
-        EMIT("mov.u32 %%r1, %u;\nwmma.load.%c.sync.aligned.%s.%s%s.%s %s, [%%rd%u]", stride[q],
-             'a' + (int)q, cols[q] ? "col" : "row", shape, spaces[space], info[row_of[q]].name,
+        EMIT("mov.u32 %%r1, %u;\nwmma.load.%c.sync.aligned.%s.%s%s.%s %s, [%%rd%u]", stride[q], 'a' + (int)q,
+             cols[q] ? "col" : "row", shape, spaces[space], info[row_of[q]].name,
              names((char)('a' + (int)q), regs[q], q), 2 + q);
         EMIT(tight ? ";\n" : ", %%r1;\n");
     }
     EMIT("%s %s, %s, %s, %s;\n", product, names('d', rd, 3), list[0], list[1], list[2]);
-    EMIT("wmma.store.d.sync.aligned.%s.%s%s.%s [%%rd5], %s", ccol ? "col" : "row", shape,
-         spaces[space], info[x->d].name, list[3]);
+    EMIT("wmma.store.d.sync.aligned.%s.%s%s.%s [%%rd5], %s", ccol ? "col" : "row", shape, spaces[space],
+         info[x->d].name, list[3]);
     EMIT(tight ? ";\nret;\n}\n" : ", %%r1;\nret;\n}\n");
     for (unsigned style = 0; style < 3; style++) {
         fill(x, style);
@@ -303,15 +297,14 @@ static void wmma(struct matrices *x, unsigned layouts, unsigned space, const cha
                 uint64_t got = 0;
                 memcpy(&got, memory[3] + bit_at(i, j, ccol, sc, x->d) / 8, info[x->d].bits / 8);
                 if (!same(got, x->vd[i][j], x->d) && !bad++)
-                    printf("# style %u [%u][%u]: %llx, want %llx\n", style, i, j,
-                           (unsigned long long)got, (unsigned long long)x->vd[i][j]);
+                    printf("# style %u [%u][%u]: %llx, want %llx\n", style, i, j, (unsigned long long)got,
+                           (unsigned long long)x->vd[i][j]);
             }
     }
     check(!bad, "%s layouts %u%s (%u wrong)", product, layouts, tight ? " no stride" : "", bad);
 }
 
-static void wmma_form(unsigned m, unsigned n, unsigned k, enum format f, enum format c,
-                      enum format d)
+static void wmma_form(unsigned m, unsigned n, unsigned k, enum format f, enum format c, enum format d)
 {
     static struct matrices x;
     char product[120];
@@ -324,22 +317,24 @@ static void wmma_form(unsigned m, unsigned n, unsigned k, enum format f, enum fo
         x.satfinite = info[f].is_int && f != B1 && layouts >= 4;
         x.both = f == B1 && layouts >= 4;
         if (f == F16)
-            snprintf(product, sizeof product, "wmma.mma.sync.aligned.%s.%s.m%un%uk%u.%s.%s", a, b,
-                     m, n, k, info[d].name, info[c].name);
+            snprintf(product, sizeof product, "wmma.mma.sync.aligned.%s.%s.m%un%uk%u.%s.%s", a, b, m, n, k,
+                     info[d].name, info[c].name);
         else
-            snprintf(product, sizeof product,
-                     "wmma.mma%s.sync.aligned.%s.%s.m%un%uk%u.%s.%s.%s.%s%s",
-                     f != B1 ? "" : x.both ? ".and.popc" : ".xor.popc", a, b, m, n, k, info[d].name,
-                     info[f].name, info[f].name, info[c].name,
-                     x.satfinite ? ".satfinite" : f == F64 ? ".rn" : "");
+            snprintf(product, sizeof product, "wmma.mma%s.sync.aligned.%s.%s.m%un%uk%u.%s.%s.%s.%s%s",
+                     f != B1  ? ""
+                     : x.both ? ".and.popc"
+                              : ".xor.popc",
+                     a, b, m, n, k, info[d].name, info[f].name, info[f].name, info[c].name,
+                     x.satfinite ? ".satfinite"
+                     : f == F64  ? ".rn"
+                                 : "");
         wmma(&x, layouts, layouts % 2, product);
     }
 }
 
 static void all(void)
 {
-    static const enum format acc16[] = {F16, F32}, f8[] = {E4M3, E5M2}, i8[] = {S8, U8},
-                             i4[] = {S4, U4};
+    static const enum format acc16[] = {F16, F32}, f8[] = {E4M3, E5M2}, i8[] = {S8, U8}, i4[] = {S4, U4};
     for (unsigned u = 0; u < 2; u++)
         for (unsigned v = 0; v < 2; v++) {
             mma_form(8, 8, 4, F16, F16, acc16[u], acc16[v]);

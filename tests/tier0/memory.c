@@ -27,13 +27,10 @@ static uint32_t widths_want(uint32_t i)
 }
 
 /* narrow stores: only the low bits, nothing beside them */
-static const char narrow[] = KERNEL(
-    "mov.u32 %r2, 0x11223344; " STORE("%r2") "ld.global.u32 %r3, [%rd1]; st.global.u8 [%rd0+1], %r3;\n"
-    "cvt.u16.u32 %h1, %r3; st.global.u16 [%rd0+2], %h1; cvt.u64.u32 %rd5, %r3; st.global.u8 [%rd0], %rd5;\n");
-static uint32_t narrow_want(uint32_t i)
-{
-    return (in[i] & 0xff) | (in[i] & 0xff) << 8 | (in[i] & 0xffff) << 16;
-}
+static const char narrow[] = KERNEL("mov.u32 %r2, 0x11223344; " STORE(
+    "%r2") "ld.global.u32 %r3, [%rd1]; st.global.u8 [%rd0+1], %r3;\n"
+           "cvt.u16.u32 %h1, %r3; st.global.u16 [%rd0+2], %h1; cvt.u64.u32 %rd5, %r3; st.global.u8 [%rd0], %rd5;\n");
+static uint32_t narrow_want(uint32_t i) { return (in[i] & 0xff) | (in[i] & 0xff) << 8 | (in[i] & 0xffff) << 16; }
 
 /* vectors: v4.u32 in, v2.u16, v4.u8, v2.u64 and v4.f32 out; b128 copied whole */
 static const char vectors[] = KERNEL(
@@ -67,16 +64,20 @@ static void vector_shapes(void)
             for (unsigned part = 0; part < 3; part++, n++) {
                 char text[4000];
                 const char *regs = v == 4 ? "{%r10, %r11, %r12, %r13}" : "{%r10, %r11}";
-                snprintf(text, sizeof text,
-                         "%s.shared .align 16 .b8 s[4096];\n"
-                         "mad.lo.u32 %%r2, %%r1, %u, %u; mul.wide.u32 %%rd5, %%r2, %u; add.s64 %%rd6, %%rd31, %%rd5;\n"
-                         "mul.wide.u32 %%rd7, %%r1, %u; add.s64 %%rd8, %%rd30, %%rd7; mov.u32 %%r3, s;\n"
-                         "mad.lo.u32 %%r4, %%r2, %u, %%r3; rem.u32 %%r5, %%r1, 7; setp.%s.u32 %%p1, %%r5, 3; @%%p1 bra E;\n"
-                         "ld.global.v%u.u32 %s, [%%rd6]; st.shared.v%u.u32 [%%r4], %s;\n"
-                         "mov.u32 %%r10, 0; mov.u32 %%r11, 0; mov.u32 %%r12, 0; mov.u32 %%r13, 0;\n"
-                         "ld.shared.v%u.u32 %s, [%%r4]; st.global.v%u.u32 [%%rd8], %s;\nE: %s",
-                         HEAD ENTRY("k"), mul[s], add[s], 4 * v, 4 * v, 4 * v,
-                         part == 0 ? "gt" : part == 1 ? "eq" : "ge", v, regs, v, regs, v, regs, v, regs, END);
+                snprintf(
+                    text, sizeof text,
+                    "%s.shared .align 16 .b8 s[4096];\n"
+                    "mad.lo.u32 %%r2, %%r1, %u, %u; mul.wide.u32 %%rd5, %%r2, %u; add.s64 %%rd6, %%rd31, %%rd5;\n"
+                    "mul.wide.u32 %%rd7, %%r1, %u; add.s64 %%rd8, %%rd30, %%rd7; mov.u32 %%r3, s;\n"
+                    "mad.lo.u32 %%r4, %%r2, %u, %%r3; rem.u32 %%r5, %%r1, 7; setp.%s.u32 %%p1, %%r5, 3; @%%p1 bra E;\n"
+                    "ld.global.v%u.u32 %s, [%%rd6]; st.shared.v%u.u32 [%%r4], %s;\n"
+                    "mov.u32 %%r10, 0; mov.u32 %%r11, 0; mov.u32 %%r12, 0; mov.u32 %%r13, 0;\n"
+                    "ld.shared.v%u.u32 %s, [%%r4]; st.global.v%u.u32 [%%rd8], %s;\nE: %s",
+                    HEAD ENTRY("k"), mul[s], add[s], 4 * v, 4 * v, 4 * v,
+                    part == 0   ? "gt"
+                    : part == 1 ? "eq"
+                                : "ge",
+                    v, regs, v, regs, v, regs, v, regs, END);
                 if (part == 0) /* everybody: % 7 is never above 6 */
                     memcpy(strstr(text, "%r5, 3;"), "%r5, 9;", 7);
                 memset(out, 0xee, sizeof out);
@@ -104,10 +105,7 @@ static const char generic[] = KERNEL(
     "add.u32 %r8, %r3, %r6; add.u32 %r8, %r8, %r7; add.u32 %r8, %r8, %r9; @!%p1 add.u32 %r8, %r8, 1000;\n"
     "@!%p2 add.u32 %r8, %r8, 2000; @!%p3 add.u32 %r8, %r8, 4000; @%p4 add.u32 %r8, %r8, 8000;\n"
     "@%p5 add.u32 %r8, %r8, 16000; cvta.to.global.u64 %rd12, %rd0; st.u32 [%rd12], %r8;\n");
-static uint32_t generic_want(uint32_t i)
-{
-    return i * 4 + 200;
-}
+static uint32_t generic_want(uint32_t i) { return i * 4 + 200; }
 
 /* a local array that every lane walks at its own pace */
 static const char local[] = KERNEL(
@@ -146,19 +144,19 @@ static uint32_t variables_want(uint32_t i)
 /* kernel parameters: a structure by value, a vector load, an address of one */
 static void params(void)
 {
-    static const char text[] =
-        HEAD ".visible .entry k(.param .u64 o, .param .align 8 .b8 s[24], .param .u8 c, .param "
-             ".f32 f)\n{\n" REGS "mov.u32 %r1, %tid.x; ld.param.u64 %rd5, [o]; mul.wide.u32 %rd6, "
-                                 "%r1, 4; add.s64 %rd5, %rd5, %rd6;\n"
-             "ld.param.u16 %h1, [s]; ld.param.s8 %r2, [s+2]; ld.param.u64 %rd7, [s+8]; "
-             "ld.param.v2.u32 {%r3, %r4}, [s+16];\n"
-             "mov.b64 %rd8, s; ld.param.u32 %r5, [%rd8+16]; ld.param.u8 %r6, [c]; ld.param.f32 "
-             "%f1, [f];\n"
-             "cvt.u32.u16 %r7, %h1; add.u32 %r7, %r7, %r2; cvt.u32.u64 %r8, %rd7; add.u32 %r7, "
-             "%r7, %r8;\n"
-             "add.u32 %r7, %r7, %r3; mad.lo.u32 %r7, %r4, 3, %r7; mad.lo.u32 %r7, %r5, 5, %r7;\n"
-             "mad.lo.u32 %r7, %r6, 7, %r7; cvt.rzi.u32.f32 %r9, %f1; add.u32 %r7, %r7, %r9;\n"
-             "st.global.u32 [%rd5], %r7; ret;\n}\n";
+    static const char text[] = HEAD ".visible .entry k(.param .u64 o, .param .align 8 .b8 s[24], .param .u8 c, .param "
+                                    ".f32 f)\n{\n" REGS
+                                    "mov.u32 %r1, %tid.x; ld.param.u64 %rd5, [o]; mul.wide.u32 %rd6, "
+                                    "%r1, 4; add.s64 %rd5, %rd5, %rd6;\n"
+                                    "ld.param.u16 %h1, [s]; ld.param.s8 %r2, [s+2]; ld.param.u64 %rd7, [s+8]; "
+                                    "ld.param.v2.u32 {%r3, %r4}, [s+16];\n"
+                                    "mov.b64 %rd8, s; ld.param.u32 %r5, [%rd8+16]; ld.param.u8 %r6, [c]; ld.param.f32 "
+                                    "%f1, [f];\n"
+                                    "cvt.u32.u16 %r7, %h1; add.u32 %r7, %r7, %r2; cvt.u32.u64 %r8, %rd7; add.u32 %r7, "
+                                    "%r7, %r8;\n"
+                                    "add.u32 %r7, %r7, %r3; mad.lo.u32 %r7, %r4, 3, %r7; mad.lo.u32 %r7, %r5, 5, %r7;\n"
+                                    "mad.lo.u32 %r7, %r6, 7, %r7; cvt.rzi.u32.f32 %r9, %f1; add.u32 %r7, %r7, %r9;\n"
+                                    "st.global.u32 [%rd5], %r7; ret;\n}\n";
     struct {
         void *o;
         struct {
@@ -172,18 +170,17 @@ static void params(void)
     } p = {out, {1000, -3, 1ull << 40 | 50, 11, 13}, 200, 99.5f};
     uint32_t want = 1000 - 3 + 50 + 11 + 13 * 3 + 11 * 5 + 200 * 7 + 99;
     bool good = t0t_once(text, "k", 1, 32, &p, NULL);
-    check(good && out[0] == want && out[31] == want, "kernel parameters: %u, want %u", out[31],
-          want);
+    check(good && out[0] == want && out[31] == want, "kernel parameters: %u, want %u", out[31], want);
 }
 
 /* static variables of two functions and dynamic memory behind them */
 static void dynamic_shared(void)
 {
-    static const char text[] =
-        HEAD ".extern .shared .align 16 .b8 dyn[];\n"
-             ".func other(.param .b32 x) { .shared .align 8 .b8 mine[40]; .reg .b32 %r<4>; ld.param.u32 %r1, [x];\n"
-             "st.shared.u32 [mine+36], %r1; ret; }\n" ENTRY("k")
-                 ".shared .align 4 .b8 st[12];\n"
+    static const char text[] = HEAD
+        ".extern .shared .align 16 .b8 dyn[];\n"
+        ".func other(.param .b32 x) { .shared .align 8 .b8 mine[40]; .reg .b32 %r<4>; ld.param.u32 %r1, [x];\n"
+        "st.shared.u32 [mine+36], %r1; ret; }\n" ENTRY(
+            "k") ".shared .align 4 .b8 st[12];\n"
                  "setp.ne.u32 %p1, %r1, 0; mov.u32 %r9, 55; @%p1 bra E; st.shared.u32 [st+8], %r9;\n"
                  "{ .param .b32 a; st.param.b32 [a], 66; call other, (a); }\n"
                  "E: bar.sync 0; shl.b32 %r2, %r1, 2; mov.u32 %r3, dyn; add.u32 %r2, %r2, %r3;\n"
@@ -196,14 +193,14 @@ static void dynamic_shared(void)
     bool good = t0t_open(&t, text, "k") && t0t_run(&t, one, block, 256, &a, NULL) == T0_OK;
     for (uint32_t i = 0; i < 64; i++)
         good &= out[i] == 63 - i + 55 + 256;
-    check(good && t.info.shared_size >= 52 && t.info.shared_size <= 64, "dynamic shared memory %s",
-          t.why);
+    check(good && t.info.shared_size >= 52 && t.info.shared_size <= 64, "dynamic shared memory %s", t.why);
     t0t_close(&t);
 }
 
 static void indices(void)
 {
-    static const char text[] = HEAD ".visible .entry k(.param .u64 o)\n{\n" REGS
+    static const char text[] = HEAD
+        ".visible .entry k(.param .u64 o)\n{\n" REGS
         "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z; mov.u32 %r4, %ntid.x; mov.u32 %r5, %ntid.y;\n"
         "mad.lo.u32 %r6, %r3, %r5, %r2; mad.lo.u32 %r6, %r6, %r4, %r1; mov.u32 %r7, %ctaid.x; mov.u32 %r8, %ctaid.y;\n"
         "mov.u32 %r9, %ctaid.z; mov.u32 %r10, %nctaid.x; mov.u32 %r11, %nctaid.y; mov.u32 %r12, %ntid.z;\n"
@@ -227,12 +224,10 @@ static void faults(void)
 {
     static char text[4000];
     uint64_t odd = (uint64_t)(uintptr_t)in + 2;
-    expect_fault(
-        "null pointer",
-        KERNEL(
-            "setp.ne.u32 %p1, %r1, 45; @%p1 bra E; mov.u64 %rd5, 16; st.global.u32 [%rd5+4], %r1;\n"
-            "E: " STORE("%r1")),
-        3, 64, T0_FAULT_ADDRESS, 0, 45, 20);
+    expect_fault("null pointer",
+                 KERNEL("setp.ne.u32 %p1, %r1, 45; @%p1 bra E; mov.u64 %rd5, 16; st.global.u32 [%rd5+4], %r1;\n"
+                        "E: " STORE("%r1")),
+                 3, 64, T0_FAULT_ADDRESS, 0, 45, 20);
     expect_fault("a whole warp reads where nothing is",
                  KERNEL("setp.ne.u32 %p1, %r50, 1; @%p1 ret; mul.wide.u32 %rd5, %r1, 4; add.s64 "
                         "%rd5, %rd5, 4096;\n"
@@ -245,24 +240,21 @@ static void faults(void)
     expect_fault("misaligned load", text, 1, 32, T0_FAULT_MISALIGNED, 0, 7, odd);
     expect_fault("misaligned vector in shared memory",
                  KERNEL(".shared .align 16 .b8 s[64]; mov.u32 %r2, s; add.u32 %r2, %r2, 8;\n"
-                        "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];\n"), 1, 32, T0_FAULT_MISALIGNED, 0, 0, 0);
+                        "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];\n"),
+                 1, 32, T0_FAULT_MISALIGNED, 0, 0, 0);
     expect_fault("outside shared memory",
                  KERNEL(".shared .align 4 .b8 s[128]; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 "
                         "%r2, %r2, %r3;\n"
                         "st.shared.u32 [%r2], %r1; bar.sync 0;\n"),
                  1, 64, T0_FAULT_SHARED, 0, 32, 128);
-    expect_fault("trap", KERNEL("setp.ne.u32 %p1, %r1, 33; @%p1 bra E; trap; E: " STORE("%r1")), 1,
-                 64, T0_FAULT_TRAP, 0, 33, 0);
-    expect_fault("atomic on a null pointer",
-                 KERNEL("mov.u64 %rd5, 8; atom.global.add.u32 %r2, [%rd5], 1;\n"), 1, 32,
+    expect_fault("trap", KERNEL("setp.ne.u32 %p1, %r1, 33; @%p1 bra E; trap; E: " STORE("%r1")), 1, 64, T0_FAULT_TRAP,
+                 0, 33, 0);
+    expect_fault("atomic on a null pointer", KERNEL("mov.u64 %rd5, 8; atom.global.add.u32 %r2, [%rd5], 1;\n"), 1, 32,
                  T0_FAULT_ADDRESS, 0, 0, 8);
 }
 
 static const char recovered[] = KERNEL(STORE("%r1"));
-static uint32_t same(uint32_t i)
-{
-    return i;
-}
+static uint32_t same(uint32_t i) { return i; }
 
 static void all(void)
 {

@@ -37,8 +37,7 @@ static double small_float(uint32_t v, int e, int m)
     if (top)
         r = e != 4 && mantissa == 0 ? INFINITY : NAN;
     else
-        r = exponent ? ldexp(1 + ldexp(mantissa, -m), exponent - bias)
-                     : ldexp(mantissa, 1 - bias - m);
+        r = exponent ? ldexp(1 + ldexp(mantissa, -m), exponent - bias) : ldexp(mantissa, 1 - bias - m);
     return v >> (e + m) & 1 ? -r : r;
 }
 
@@ -84,8 +83,7 @@ static uint16_t to_f16(float x)
 static uint64_t random_bits(enum format f, unsigned style)
 {
     uint64_t v = rnd() >> 8;
-    static const uint16_t odd16[] = {0, 0x8000, 0x7c00, 0xfc00, 0x7e00, 1, 0x3ff, 0x400, 0x7bff,
-                                     0xfbff, 0x3c00};
+    static const uint16_t odd16[] = {0, 0x8000, 0x7c00, 0xfc00, 0x7e00, 1, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x3c00};
     switch (style) {
     case 0: /* moderate numbers */
         if (f == F16)
@@ -97,16 +95,15 @@ static uint64_t random_bits(enum format f, unsigned style)
         if (f == F64)
             return (rnd() & 0x800fffffffffffff) | (0x3fe + (v & 15)) << 52;
         return v;
-    case 1: /* anything */
-        return f == F64 ? rnd() : v;
+    case 1: /* anything */ return f == F64 ? rnd() : v;
     default: /* edges among small numbers */
         if (v >> 32 & 7)
             return random_bits(f, 0);
         if (f == F16)
             return odd16[v % 11];
         if (f == BF16 || f == F32 || f == TF32) {
-            static const uint32_t odd[] = {0, 1u << 31, 0x7f800000, 0xff800000, 0x7fc00000,
-                                           0x00400000, 0x7f7f0000, 0x3f800000};
+            static const uint32_t odd[] = {0,          1u << 31,   0x7f800000, 0xff800000,
+                                           0x7fc00000, 0x00400000, 0x7f7f0000, 0x3f800000};
             return f == BF16 ? odd[v % 8] >> 16 : odd[v % 8];
         }
         return v & 1 ? ~(uint64_t)0 : (uint64_t)1 << (info[f].bits - 1);

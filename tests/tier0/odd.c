@@ -18,10 +18,7 @@ static const char hints[] = KERNEL(
     "ld.mmio.relaxed.sys.global.u32 %r3, [%rd1]; ld.global.nc.L1::no_allocate.L2::256B.u32 %r4, [%rd1];\n"
     "ld.global.L1::evict_last.L2::cache_hint.u32 %r2, [%rd1], %rd5; sub.u32 %r3, %r3, %r4; add.u32 %r2, %r2, %r3;\n"
     "st.global.L2::cache_hint.u32 [%rd0], %r2, %rd5;\n");
-static uint32_t same(uint32_t i)
-{
-    return in[i];
-}
+static uint32_t same(uint32_t i) { return in[i]; }
 
 /* one block is the whole cluster: rank 0 of 1, and its shared memory is the cluster's */
 static const char cluster[] = KERNEL(
@@ -34,10 +31,7 @@ static const char cluster[] = KERNEL(
     "atom.shared::cluster.add.u32 %r9, [%r4], 1; sub.u32 %r9, %r9, %r5; add.u32 %r6, %r6, %r9;\n"
     "mov.pred %p1, %is_explicit_cluster; @%p1 add.u32 %r6, %r6, 100;\n"
     "mad.lo.u32 %r5, %r5, 10, %r6; " STORE("%r5"));
-static uint32_t cluster_want(uint32_t i)
-{
-    return i * 10 + 1;
-}
+static uint32_t cluster_want(uint32_t i) { return i * 10 + 1; }
 
 /* lop3 with a predicate: p = (d != 0) or/and/xor q */
 static const char lop3[] = KERNEL(
@@ -49,8 +43,7 @@ static const char lop3[] = KERNEL(
 static uint32_t lop3_want(uint32_t i)
 {
     uint32_t x = in[i], y = x & 12, d = x & y & 255, q = i % 32 < 16, e = y ^ 8;
-    return d | (d || q ? 0x100 : 0) | ((y & 4) && q ? 0x200 : 0) | ((e != 0) != !q ? 0x400 : 0) |
-           e << 16;
+    return d | (d || q ? 0x100 : 0) | ((y & 4) && q ? 0x200 : 0) | ((e != 0) != !q ? 0x400 : 0) | e << 16;
 }
 
 /* cp.async with ignore-src and with a cache policy */
@@ -61,10 +54,7 @@ static const char copies[] = KERNEL(
     "cp.async.ca.shared.global.L2::cache_hint [%r4+256], [%rd1], 4, %rd5;\n"
     "cp.async.wait_all; ld.shared.u32 %r6, [%r4]; ld.shared.u32 %r7, [%r4+256];\n"
     "mad.lo.u32 %r6, %r6, 3, %r7; " STORE("%r6"));
-static uint32_t copies_want(uint32_t i)
-{
-    return (i & 1 ? 3 * in[i] : 0) + in[i];
-}
+static uint32_t copies_want(uint32_t i) { return (i & 1 ? 3 * in[i] : 0) + in[i]; }
 
 /* 1 KiB of shared memory beside the kernel's own */
 static const char reserved[] = KERNEL(
@@ -73,21 +63,14 @@ static const char reserved[] = KERNEL(
     "st.shared.u32 [%r2], 7; mov.u32 %r5, %reserved_smem_offset_begin;\n"
     "mov.u32 %r6, %reserved_smem_offset_end; sub.u32 %r6, %r6, %r5; bar.sync 0;\n"
     "ld.shared.u32 %r7, [%r4]; mad.lo.u32 %r7, %r7, 10000, %r6; " STORE("%r7"));
-static uint32_t reserved_want(uint32_t i)
-{
-    return i % 64 * 10000 + 1024;
-}
+static uint32_t reserved_want(uint32_t i) { return i % 64 * 10000 + 1024; }
 
 /* alloca, and a stack that goes back */
-static const char stack[] = KERNEL(
-    "stacksave.u64 %rd5; alloca.u64 %rd6, 64, 16; st.local.u32 [%rd6], %r0;\n"
-    "ld.local.u32 %r2, [%rd6]; stackrestore.u64 %rd5; alloca.u64 %rd7, 64, 16;\n"
-    "sub.u64 %rd7, %rd7, %rd6; cvt.u32.u64 %r3, %rd7;\n"
-    "mad.lo.u32 %r2, %r3, 1000, %r2; " STORE("%r2"));
-static uint32_t own(uint32_t i)
-{
-    return i;
-}
+static const char stack[] = KERNEL("stacksave.u64 %rd5; alloca.u64 %rd6, 64, 16; st.local.u32 [%rd6], %r0;\n"
+                                   "ld.local.u32 %r2, [%rd6]; stackrestore.u64 %rd5; alloca.u64 %rd7, 64, 16;\n"
+                                   "sub.u64 %rd7, %rd7, %rd6; cvt.u32.u64 %r3, %rd7;\n"
+                                   "mad.lo.u32 %r2, %r3, 1000, %r2; " STORE("%r2"));
+static uint32_t own(uint32_t i) { return i; }
 
 /* bulk copies: one thread fetches 256 bytes, all wait for arrivals and bytes, one stores them back.
  * The first wait, before the bytes came, must not pass. */
@@ -108,10 +91,7 @@ static const char bulk[] = KERNEL(
     "fence.proxy.async.shared::cta; bar.sync 0;\n"
     "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd7], [%r2], 256;\n"
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n");
-static uint32_t next(uint32_t i)
-{
-    return in[i] + 1;
-}
+static uint32_t next(uint32_t i) { return in[i] + 1; }
 
 static void refused(const char *what, const char *body, const char *part)
 {
@@ -133,9 +113,9 @@ int main(void)
     expect("stacksave and stackrestore", stack, 1, 64, own);
     expect("bulk copies", bulk, 3, 64, next);
     refused("launch from a kernel",
-            HEAD ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f);\n"
-            ENTRY("k") "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %rd0;\n"
-                       "call.uni (b), cudaGetParameterBufferV2, (a); }\n" END,
+            HEAD ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f);\n" ENTRY(
+                "k") "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %rd0;\n"
+                     "call.uni (b), cudaGetParameterBufferV2, (a); }\n" END,
             "call of `cudaGetParameterBufferV2`: kernels that launch kernels");
     refused("tensor copy",
             KERNEL("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes "

@@ -26,16 +26,19 @@ static const struct progress {
     uint32_t n, sum;
     bool debug; /* in progress_debug.ptx as well */
 } kernels[] = {
-    {"guide", 0, THREADS, true},      {"computed", 0, THREADS, false},        {"ticket", 0, THREADS, true},
-    {"pairs", 0, THREADS, true},      {"fenced", 0, THREADS, false},          {"done_flag", 0, THREADS, true},
+    {"guide", 0, THREADS, true},           {"computed", 0, THREADS, false},    {"ticket", 0, THREADS, true},
+    {"pairs", 0, THREADS, true},           {"fenced", 0, THREADS, false},      {"done_flag", 0, THREADS, true},
     {"hand_over_hand", 0, THREADS, false}, {"backoff", 0, 2 * THREADS, false}, {"called", 0, THREADS, false},
-    {"retry", 0, 3 * THREADS / 2, false}, {"queue", THREADS, THREADS, false}};
+    {"retry", 0, 3 * THREADS / 2, false},  {"queue", THREADS, THREADS, false}};
 
 static void run_one(const char *text, const struct progress *p, const char *how)
 {
     uint32_t out[THREADS] = {0}, wrong = 0;
     struct state s = {0};
-    struct { void *out, *state; uint32_t n; } args = {out, &s, p->n};
+    struct {
+        void *out, *state;
+        uint32_t n;
+    } args = {out, &s, p->n};
     running = p->name;
     alarm(SECONDS);
     bool good = t0t_once(text, p->name, 1, THREADS, &args, NULL);

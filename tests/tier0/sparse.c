@@ -11,15 +11,9 @@ static struct {
     uint64_t va[M][MOST_K], vb[MOST_K][N], vc[M][N];
 } x;
 
-static unsigned per_reg(enum format f)
-{
-    return info[f].bits >= 32 ? 1 : 32 / info[f].bits;
-}
+static unsigned per_reg(enum format f) { return info[f].bits >= 32 ? 1 : 32 / info[f].bits; }
 
-static uint64_t cut(uint64_t v, enum format f)
-{
-    return v & (~0ull >> (64 - info[f].bits));
-}
+static uint64_t cut(uint64_t v, enum format f) { return v & (~0ull >> (64 - info[f].bits)); }
 
 /* Which columns of a chunk are there: one of 2, two of 4, two pairs of 8. */
 static void choose(unsigned row, unsigned at)
@@ -134,8 +128,8 @@ static void fragments(void)
 static char text[1 << 13];
 #define EMIT(...) (at += (size_t)snprintf(text + at, sizeof text - at, __VA_ARGS__))
 
-static void sparse(unsigned k, enum format a, enum format b, enum format c, enum format d,
-                   unsigned selector, bool satfinite)
+static void sparse(unsigned k, enum format a, enum format b, enum format c, enum format d, unsigned selector,
+                   bool satfinite)
 {
     char opcode[160];
     size_t at = 0;
@@ -146,15 +140,16 @@ static void sparse(unsigned k, enum format a, enum format b, enum format c, enum
     x.satfinite = satfinite;
     x.chunk = info[a].bits == 32 ? 2 : info[a].bits == 4 ? 8 : 4;
     snprintf(opcode, sizeof opcode, "mma.sp%s.sync.aligned.m16n8k%u.row.col.%s.%s.%s.%s%s",
-             rnd() & 1 ? "::ordered_metadata" : "", k, info[d].name, info[a].name, info[b].name,
-             info[c].name, satfinite ? ".satfinite" : "");
+             rnd() & 1 ? "::ordered_metadata" : "", k, info[d].name, info[a].name, info[b].name, info[c].name,
+             satfinite ? ".satfinite" : "");
     EMIT(".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 pout, "
          ".param .u64 pin)\n{\n.reg .b32 %%r, %%a<8>, %%b<8>, %%c<8>, %%d<8>, %%e; .reg .b64 "
          "%%p, %%q, %%o;\nld.param.u64 %%p, [pout]; ld.param.u64 %%q, [pin]; mov.u32 %%r, "
          "%%tid.x;\nmul.wide.u32 %%o, %%r, 128; add.s64 %%p, %%p, %%o; add.s64 %%q, %%q, %%o;\n");
     for (unsigned r = 0; r < 4; r++)
         EMIT("ld.global.b32 %%a%u, [%%q+%u]; ld.global.b32 %%b%u, [%%q+%u]; ld.global.b32 %%c%u, "
-             "[%%q+%u];\n", r, 4 * r, r, 4 * (AT_B + r), r, 4 * (AT_C + r));
+             "[%%q+%u];\n",
+             r, 4 * r, r, 4 * (AT_B + r), r, 4 * (AT_C + r));
     EMIT("ld.global.b32 %%e, [%%q+%u];\n%s ", 4 * AT_META, opcode);
     const char *names = "dabc";
     const unsigned count[] = {rd, ra, rb, rc};
@@ -168,7 +163,9 @@ static void sparse(unsigned k, enum format a, enum format b, enum format c, enum
         EMIT("st.global.b32 [%%p+%u], %%d%u;\n", 4 * r, r);
     EMIT("ret;\n}\n");
     for (unsigned style = 0; style < 3; style++) {
-        struct { void *out, *in; } args = {out, in};
+        struct {
+            void *out, *in;
+        } args = {out, in};
         fill(style);
         fragments();
         memset(out, 0, sizeof out);

@@ -50,10 +50,7 @@ static void emit_load(enum type t, unsigned c)
         EMIT("ld.global.%s %%s%u, [%%c+%u];\n", types[t].reg, c + k, 4 * k);
 }
 
-static void emit_end(void)
-{
-    EMIT("ret;\n}\n");
-}
+static void emit_end(void) { EMIT("ret;\n}\n"); }
 
 static void emit_store(enum type t, unsigned where, unsigned d)
 {
@@ -70,12 +67,14 @@ static void emit_zero(enum type t, unsigned d)
 static void emit_head(enum type t)
 {
     at = 0;
-    EMIT(".version 8.0\n.target sm_80\n.address_size 64\n"
-         ".visible .entry k(.param .u64 pf, .param .u64 pc, .param .u64 po, .param .u32 pn)\n{\n"
-         ".reg .b32 %%a<32>, %%t, %%n, %%i, %%j;\n.reg .%s %%s<32>;\n.reg .b64 %%f, %%c, %%o, %%w;\n.reg .pred %%p, %%q;\n"
-         "ld.param.u64 %%f, [pf];\nld.param.u64 %%c, [pc];\nld.param.u64 %%o, [po];\nld.param.u32 %%n, [pn];\n"
-         "mov.u32 %%t, %%tid.x;\nmul.wide.u32 %%w, %%t, 32;\nadd.u64 %%f, %%f, %%w;\nmul.wide.u32 %%w, %%t, 16;\n"
-         "add.u64 %%c, %%c, %%w;\nadd.u64 %%o, %%o, %%w;\n", types[t].reg);
+    EMIT(
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 pf, .param .u64 pc, .param .u64 po, .param .u32 pn)\n{\n"
+        ".reg .b32 %%a<32>, %%t, %%n, %%i, %%j;\n.reg .%s %%s<32>;\n.reg .b64 %%f, %%c, %%o, %%w;\n.reg .pred %%p, %%q;\n"
+        "ld.param.u64 %%f, [pf];\nld.param.u64 %%c, [pc];\nld.param.u64 %%o, [po];\nld.param.u32 %%n, [pn];\n"
+        "mov.u32 %%t, %%tid.x;\nmul.wide.u32 %%w, %%t, 32;\nadd.u64 %%f, %%f, %%w;\nmul.wide.u32 %%w, %%t, 16;\n"
+        "add.u64 %%c, %%c, %%w;\nadd.u64 %%o, %%o, %%w;\n",
+        types[t].reg);
     for (unsigned s = 0; s < STEPS; s++)
         for (unsigned k = 0; k < 8; k++)
             EMIT("ld.global.b32 %%a%u, [%%f+%u];\n", 8 * s + k, s * 32 * LANES + 4 * k);

@@ -55,8 +55,8 @@ static void same(const char *name, const uint32_t *want, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (out[i] != want[i]) {
-            check(false, "%s: out[%u] = 0x%x (%g), want 0x%x (%g)", name, i, out[i],
-                  (double)value(out[i]), want[i], (double)value(want[i]));
+            check(false, "%s: out[%u] = 0x%x (%g), want 0x%x (%g)", name, i, out[i], (double)value(out[i]), want[i],
+                  (double)value(want[i]));
             return;
         }
     check(true, "%s", name);
@@ -67,9 +67,7 @@ static void same(const char *name, const uint32_t *want, uint32_t n)
 static float half_value(uint16_t h)
 {
     int e = h >> 10 & 31, m = h & 1023;
-    float f = e == 31  ? (m ? NAN : INFINITY)
-              : e == 0 ? ldexpf((float)m, -24)
-                       : ldexpf((float)(m + 1024), e - 25);
+    float f = e == 31 ? (m ? NAN : INFINITY) : e == 0 ? ldexpf((float)m, -24) : ldexpf((float)(m + 1024), e - 25);
     return h & 0x8000 ? -f : f;
 }
 
@@ -83,8 +81,7 @@ static uint32_t decoded(unsigned format, bool scaled, const uint8_t *p)
     memcpy(&w, p, 4);
     switch (format) {
     case T0_TEXEL_U8: return scaled ? bits((float)*p / 255) : *p;
-    case T0_TEXEL_S8:
-        return scaled ? bits(fmaxf((float)(int8_t)*p / 127, -1)) : (uint32_t)(int8_t)*p;
+    case T0_TEXEL_S8: return scaled ? bits(fmaxf((float)(int8_t)*p / 127, -1)) : (uint32_t)(int8_t)*p;
     case T0_TEXEL_U16: return scaled ? bits((float)u / 65535) : u;
     case T0_TEXEL_S16: return scaled ? bits(fmaxf((float)s / 32767, -1)) : (uint32_t)s;
     case T0_TEXEL_F16: return bits(half_value(u));
@@ -109,18 +106,16 @@ static void formats(void)
                 tex.as_float |= scaled;
                 for (unsigned i = 0; i < 64; i++)
                     for (unsigned k = 0; k < 4; k++)
-                        want[4 * i + k] =
-                            k < c ? decoded(f, scaled,
-                                            bytes + (i * c + k) * t0_texel_bytes(f))
-                            : k < 3 ? 0
-                                    : tex.as_float ? bits(1) : 1;
+                        want[4 * i + k] = k < c          ? decoded(f, scaled, bytes + (i * c + k) * t0_texel_bytes(f))
+                                          : k < 3        ? 0
+                                          : tex.as_float ? bits(1)
+                                                         : 1;
                 if (!go("mul.wide.u32 %rd3, %r1, 12; add.s64 %rd0, %rd0, %rd3;\n"
                         "tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%rd31, {%r1}];\n"
                         "st.global.v4.u32 [%rd0], {%r2, %r3, %r4, %r5};\n",
                         64, NULL))
                     return;
-                snprintf(name, sizeof name, "format %s, %u channels%s", names[f], c,
-                         scaled ? ", scaled" : "");
+                snprintf(name, sizeof name, "format %s, %u channels%s", names[f], c, scaled ? ", scaled" : "");
                 same(name, want, 256);
             }
 }
@@ -142,13 +137,14 @@ static void results(void)
         want[i + 4] = h[2] | (uint32_t)h[3] << 16;
     }
     go("tex.1d.v4.f16.s32 {%h1, %h2, %h3, %h4}, [%rd31, {%r1}]; mov.b32 %r2, {%h1, %h2};\n"
-       "mov.b32 %r3, {%h3, %h4};" STORE("%r2") "st.global.u32 [%rd0+16], %r3;", 4, NULL);
-    same("results in f16", want, 8);
-    go("tex.1d.v2.f16x2.s32 {%r2, %r3}, [%rd31, {%r1}];" STORE("%r2") "st.global.u32 [%rd0+16], %r3;",
+       "mov.b32 %r3, {%h3, %h4};" STORE("%r2") "st.global.u32 [%rd0+16], %r3;",
        4, NULL);
+    same("results in f16", want, 8);
+    go("tex.1d.v2.f16x2.s32 {%r2, %r3}, [%rd31, {%r1}];" STORE("%r2") "st.global.u32 [%rd0+16], %r3;", 4, NULL);
     same("results in f16x2", want, 8);
     go("mov.u32 %r2, 5; tex.1d.v4.f32.s32 {_, _, %f1, _}|%p1, [%rd31, {%r1}];\n"
-       "selp.u32 %r2, 7, 9, %p1; " STORE("%r2"), 4, NULL);
+       "selp.u32 %r2, 7, 9, %p1; " STORE("%r2"),
+       4, NULL);
     same("everything is resident", (const uint32_t[]){7, 7, 7, 7}, 4);
 }
 
@@ -179,7 +175,8 @@ static void coordinates(void)
     char text[1024];
     snprintf(text, sizeof text,
              "%stex.2d.v4.f32.f32 {%%f4, %%f5, %%f6, %%f7}, [%%rd31, {%%f2, %%f3}], {1, -1};\n"
-             "st.global.f32 [%%rd0], %%f4;", split);
+             "st.global.f32 [%%rd0], %%f4;",
+             split);
     go(text, 40, NULL);
     same("offsets and border", want, 40);
 
@@ -189,7 +186,8 @@ static void coordinates(void)
              "%sand.b32 %%r3, %%r3, 3; cvt.rn.f32.u32 %%f3, %%r3; add.f32 %%f3, %%f3, 0f3F000000;\n"
              "setp.lt.u32 %%p1, %%r1, 32; selp.s32 %%r4, 9, -1, %%p1;\n"
              "tex.a2d.v4.f32.f32 {%%f4, %%f5, %%f6, %%f7}, [%%rd31, {%%r4, %%f2, %%f3, %%f3}];\n"
-             "st.global.f32 [%%rd0], %%f4;", split);
+             "st.global.f32 [%%rd0], %%f4;",
+             split);
     go(text, 64, NULL);
     same("layers are clamped", want, 64);
 
@@ -197,7 +195,8 @@ static void coordinates(void)
         want[i] = bits((float)((i / 8) * 32 + i % 8)); /* one row a layer: the first */
     snprintf(text, sizeof text,
              "%stex.a1d.v4.f32.f32 {%%f4, %%f5, %%f6, %%f7}, [%%rd31, {%%r3, %%f2}];\n"
-             "st.global.f32 [%%rd0], %%f4;", split);
+             "st.global.f32 [%%rd0], %%f4;",
+             split);
     go(text, 32, NULL);
     same("one-dimensional layers", want, 32);
 
@@ -209,7 +208,8 @@ static void coordinates(void)
         snprintf(text, sizeof text,
                  "mov.f32 %%f2, 0f3F800000; mov.f32 %%f3, 0f40000000;\n"
                  "tld4.%s.2d.v4.f32.f32 {%%f4, %%f5, %%f6, %%f7}, [%%rd31, {%%f2, %%f3}];\n"
-                 "st.global.v4.f32 [%%rd30], {%%f4, %%f5, %%f6, %%f7};", channel[c]);
+                 "st.global.v4.f32 [%%rd30], {%%f4, %%f5, %%f6, %%f7};",
+                 channel[c]);
         go(text, 1, NULL);
         same("gather", want, 4);
     }
@@ -238,8 +238,8 @@ static void filters(void)
     shape(T0_TEXEL_U8, 4, 2, 1, 1);
     memcpy(bytes, (const uint8_t[]){0, 10, 128, 128, 255, 10, 128, 128}, 8);
     tex.as_float = tex.srgb = true;
-    go("tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%rd31, {0}]; st.global.v4.f32 [%rd30], {%f4, %f5, %f6, %f7};",
-       1, NULL);
+    go("tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%rd31, {0}]; st.global.v4.f32 [%rd30], {%f4, %f5, %f6, %f7};", 1,
+       NULL);
     check(out[0] == 0 && fabsf(value(out[1]) - 10 / 255.0f / 12.92f) < 1e-7f &&
               fabsf(value(out[2]) - 0.2158605f) < 1e-6f && value(out[3]) == 128 / 255.0f,
           "sRGB: %g %g %g %g", (double)value(out[0]), (double)value(out[1]), (double)value(out[2]),
@@ -261,8 +261,7 @@ static void filters(void)
             float lod = (float)i / 4 - 1 + 0.25f;
             lod = lod > 1.75f ? 1.75f : lod < 0 ? 0 : lod;
             unsigned k = (unsigned)lod, near = (unsigned)(lod + 0.5f);
-            want[i] = bits(!mip ? level[near]
-                                : level[k] + (lod - (float)k) * (level[k + 1] - level[k]));
+            want[i] = bits(!mip ? level[near] : level[k] + (lod - (float)k) * (level[k + 1] - level[k]));
         }
         go("cvt.rn.f32.u32 %f2, %r1; fma.rn.f32 %f2, %f2, 0f3E800000, 0fBF800000;\n"
            "tex.level.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd31, {%f2}], %f2; st.global.f32 [%rd0], %f4;",
@@ -298,10 +297,9 @@ static void short_way(void)
                      "setp.ne.u32 %%p2, %%r6, 5;\n"
                      "@%%p2 tex.%s {%%r3, %%r4, %%r5, %%r6}, [%%rd2, {%s}];\n"
                      "st.global.u32 [%%rd0], %%r3;",
-                     (unsigned long long)(uintptr_t)&other, both ? 99 : 7,
-                     bits(tex.normalized ? 0.003f : 0.0371f),
-                     bits(tex.normalized ? 0.0021f : 0.0293f),
-                     kind == 5 ? "1d.v4.f32.s32" : "2d.v4.f32.f32", kind == 5 ? "%r2" : "%f2, %f3");
+                     (unsigned long long)(uintptr_t)&other, both ? 99 : 7, bits(tex.normalized ? 0.003f : 0.0371f),
+                     bits(tex.normalized ? 0.0021f : 0.0293f), kind == 5 ? "1d.v4.f32.s32" : "2d.v4.f32.f32",
+                     kind == 5 ? "%r2" : "%f2, %f3");
             go(text, 1024, NULL);
             if (!both)
                 memcpy(lanes, out, sizeof lanes);
@@ -333,11 +331,21 @@ static void cubes(void)
 
 static void queries(void)
 {
-    static const struct { const char *what; uint32_t want; } q[] = {
-        {"txq.width", 7}, {"txq.height", 5}, {"txq.depth", 3}, {"txq.num_mipmap_levels", 1},
-        {"txq.array_size", 3}, {"txq.normalized_coords", 1}, {"txq.channel_data_type", 0x10d8},
-        {"txq.channel_order", 0x10b2}, {"txq.addr_mode_0", T0_ADDR_MIRROR}, {"txq.filter_mode", 0},
-        {"suq.width", 7}, {"suq.height", 5}};
+    static const struct {
+        const char *what;
+        uint32_t want;
+    } q[] = {{"txq.width", 7},
+             {"txq.height", 5},
+             {"txq.depth", 3},
+             {"txq.num_mipmap_levels", 1},
+             {"txq.array_size", 3},
+             {"txq.normalized_coords", 1},
+             {"txq.channel_data_type", 0x10d8},
+             {"txq.channel_order", 0x10b2},
+             {"txq.addr_mode_0", T0_ADDR_MIRROR},
+             {"txq.filter_mode", 0},
+             {"suq.width", 7},
+             {"suq.height", 5}};
     shape(T0_TEXEL_S16, 2, 7, 5, 3);
     tex.normalized = true;
     tex.address[0] = T0_ADDR_MIRROR;
@@ -369,14 +377,20 @@ static void surfaces(void)
             random_bytes();
             surface(T0_TEXEL_U32, 4, 64, 2, 1);
             for (unsigned k = 0; k < n; k++)
-                snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s%u", k ? ", " : "",
-                         regs[log2], k + 2);
+                snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s%u", k ? ", " : "", regs[log2], k + 2);
             snprintf(text, sizeof text,
                      "mul.lo.u32 %%r10, %%r1, %u; mov.u32 %%r11, 0; mov.u32 %%r12, 1;\n"
                      "suld.b.2d.%s%s.trap {%s}, [%%rd31, {%%r10, %%r11}];\n"
                      "sust.b.2d.%s%s.trap [%%rd31, {%%r10, %%r12}], {%s};\n",
-                     size, n == 1 ? "" : n == 2 ? "v2." : "v4.", types[log2], list,
-                     n == 1 ? "" : n == 2 ? "v2." : "v4.", types[log2], list);
+                     size,
+                     n == 1   ? ""
+                     : n == 2 ? "v2."
+                              : "v4.",
+                     types[log2], list,
+                     n == 1   ? ""
+                     : n == 2 ? "v2."
+                              : "v4.",
+                     types[log2], list);
             go(text, 1024 / size, NULL);
             snprintf(name, sizeof name, "copy by %u of %s", n, types[log2]);
             check(!memcmp(bytes, bytes + 1024, 1024), "%s", name);
@@ -390,21 +404,21 @@ static void surfaces(void)
         want[16 + i] = x < 0 || x > 7 ? 0 : bits((float)x);
     }
     go("shl.b32 %r2, %r1, 2; sub.u32 %r2, %r2, 16; suld.b.1d.b32.clamp {%r3}, [%rd31, {%r2}];\n"
-       "suld.b.1d.b32.zero {%r4}, [%rd31, {%r2}];" STORE("%r3") "st.global.u32 [%rd0+64], %r4;", 16,
-       NULL);
+       "suld.b.1d.b32.zero {%r4}, [%rd31, {%r2}];" STORE("%r3") "st.global.u32 [%rd0+64], %r4;",
+       16, NULL);
     same("loads at the edge: clamp, zero", want, 32);
     go("shl.b32 %r2, %r1, 2; sub.u32 %r2, %r2, 16; mov.u32 %r3, 9;\n"
-       "sust.b.1d.b32.zero [%rd31, {%r2}], {%r3};", 4, NULL);
+       "sust.b.1d.b32.zero [%rd31, {%r2}], {%r3};",
+       4, NULL);
     check(value(*(uint32_t *)(void *)bytes) == 0, "stores outside do nothing");
 
     surface(T0_TEXEL_U8, 4, 8, 1, 1); /* formatted stores saturate */
     go("mov.u32 %r2, 300; mov.u32 %r3, 7; mov.u32 %r4, -1;\n"
-       "sust.p.1d.v4.b32.trap [%rd31, {%r1}], {%r2, %r3, %r4, %r1};", 8, NULL);
-    check(bytes[20] == 255 && bytes[21] == 7 && bytes[22] == 255 && bytes[23] == 5,
-          "formatted stores of u8");
+       "sust.p.1d.v4.b32.trap [%rd31, {%r1}], {%r2, %r3, %r4, %r1};",
+       8, NULL);
+    check(bytes[20] == 255 && bytes[21] == 7 && bytes[22] == 255 && bytes[23] == 5, "formatted stores of u8");
     surface(T0_TEXEL_S16, 2, 8, 1, 1);
-    go("mov.u32 %r2, 70000; mov.u32 %r3, -70000; sust.p.1d.v2.b32.trap [%rd31, {%r1}], {%r2, %r3};", 8,
-       NULL);
+    go("mov.u32 %r2, 70000; mov.u32 %r3, -70000; sust.p.1d.v2.b32.trap [%rd31, {%r1}], {%r2, %r3};", 8, NULL);
     check(!memcmp(bytes + 28, (const int16_t[]){32767, -32768}, 4), "formatted stores of s16");
     surface(T0_TEXEL_F16, 1, 8, 1, 1);
     go("mov.f32 %f2, 0fC0500000; sust.p.1d.b32.trap [%rd31, {%r1}], {%f2};", 8, NULL);
@@ -413,10 +427,14 @@ static void surfaces(void)
 
 static void reductions(void)
 {
-    static const struct { const char *op, *type; int64_t start, want; } r[] = {
-        {"add", "u32", 5, 5 + 496}, {"min", "s32", 3, -1}, {"min", "u32", 3, 0}, {"max", "s32", -9, 30},
-        {"max", "u32", 1, 0xffffffff}, {"and", "b32", -1, 0}, {"or", "b32", 64, 64 | 31},
-        {"add", "u64", 1ll << 40, (1ll << 40) + 496}, {"max", "s64", -4, 30}};
+    static const struct {
+        const char *op, *type;
+        int64_t start, want;
+    } r[] = {{"add", "u32", 5, 5 + 496},    {"min", "s32", 3, -1},
+             {"min", "u32", 3, 0},          {"max", "s32", -9, 30},
+             {"max", "u32", 1, 0xffffffff}, {"and", "b32", -1, 0},
+             {"or", "b32", 64, 64 | 31},    {"add", "u64", 1ll << 40, (1ll << 40) + 496},
+             {"max", "s64", -4, 30}};
     for (unsigned k = 0; k < sizeof r / sizeof *r; k++) {
         char text[512], name[64];
         bool wide = strstr(r[k].type, "64"), flip = r[k].op[0] == 'm';
@@ -428,13 +446,11 @@ static void reductions(void)
         snprintf(text, sizeof text,
                  "sub.s32 %%r2, %%r1, %d; cvt.s64.s32 %%rd2, %%r2; mov.u32 %%r3, 8;\n"
                  "sured.b.%s.1d.%s.trap [%%rd31, {%%r3}], %s;\n",
-                 flip && !(r[k].op[1] == 'i' && r[k].type[0] == 'u'), r[k].op, r[k].type,
-                 wide ? "%rd2" : "%r2");
+                 flip && !(r[k].op[1] == 'i' && r[k].type[0] == 'u'), r[k].op, r[k].type, wide ? "%rd2" : "%r2");
         go(text, 32, NULL);
         memcpy(&got, bytes + 8, wide ? 8 : 4);
         snprintf(name, sizeof name, "sured.%s.%s", r[k].op, r[k].type);
-        check(got == (wide ? r[k].want : (int64_t)(uint32_t)r[k].want), "%s: %lld", name,
-              (long long)got);
+        check(got == (wide ? r[k].want : (int64_t)(uint32_t)r[k].want), "%s: %lld", name, (long long)got);
     }
     surface(T0_TEXEL_S32, 1, 4, 1, 1);
     memset(bytes, 0, 16);
@@ -448,8 +464,8 @@ static void fault(const char *name, const char *body, enum t0_fault_kind kind, u
 {
     struct t0_fault f = {0};
     go(body, 32, &f);
-    check(f.kind == kind && f.thread[0] == thread && f.line, "%s (kind %d thread %u: %s)", name,
-          f.kind, f.thread[0], f.text);
+    check(f.kind == kind && f.thread[0] == thread && f.line, "%s (kind %d thread %u: %s)", name, f.kind, f.thread[0],
+          f.text);
 }
 
 static void refused(const char *name, const char *body)
@@ -475,18 +491,15 @@ static void faults(void)
     fault("a handle of something else", text, T0_FAULT_ADDRESS, 9);
     fault("a texture as surface", "suld.b.1d.b32.trap {%r2}, [%rd31, {0}];", T0_FAULT_ADDRESS, 0);
     tex.surface = true;
-    fault("a surface as texture", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, {%r1}];",
-          T0_FAULT_ADDRESS, 0);
-    fault("outside with trap", "shl.b32 %r2, %r1, 3; suld.b.1d.b32.trap {%r3}, [%rd31, {%r2}];",
-          T0_FAULT_ADDRESS, 16);
-    fault("before the start", "sub.s32 %r2, 12, %r1; and.b32 %r2, %r2, -4;\n"
-          "sust.b.1d.b32.trap [%rd31, {%r2}], {%r1};", T0_FAULT_ADDRESS, 13);
-    fault("misaligned", "add.u32 %r2, %r1, 4; suld.b.1d.b32.trap {%r3}, [%rd31, {%r2}];",
-          T0_FAULT_MISALIGNED, 1);
-    refused("separate sampler",
-            "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, %rd30, {%r1}];");
-    refused("multisampled",
-            "tex.2dms.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, {%r1, %r1, %r1, %r1}];");
+    fault("a surface as texture", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, {%r1}];", T0_FAULT_ADDRESS, 0);
+    fault("outside with trap", "shl.b32 %r2, %r1, 3; suld.b.1d.b32.trap {%r3}, [%rd31, {%r2}];", T0_FAULT_ADDRESS, 16);
+    fault("before the start",
+          "sub.s32 %r2, 12, %r1; and.b32 %r2, %r2, -4;\n"
+          "sust.b.1d.b32.trap [%rd31, {%r2}], {%r1};",
+          T0_FAULT_ADDRESS, 13);
+    fault("misaligned", "add.u32 %r2, %r1, 4; suld.b.1d.b32.trap {%r3}, [%rd31, {%r2}];", T0_FAULT_MISALIGNED, 1);
+    refused("separate sampler", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, %rd30, {%r1}];");
+    refused("multisampled", "tex.2dms.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd31, {%r1, %r1, %r1, %r1}];");
 }
 
 int main(void)

@@ -27,7 +27,8 @@ static void put(void *array, unsigned at, enum kind k, int v)
     case BF16: memcpy(p, &brain, 2); break;
     case F32: memcpy(p, &f, 4); break;
     case F64: memcpy(p, &d, 8); break;
-    case S8: case U8: *p = (uint8_t)v; break;
+    case S8:
+    case U8: *p = (uint8_t)v; break;
     default: memcpy(p, &v, 4);
     }
 }
@@ -36,10 +37,7 @@ static char *text;
 static uint8_t a[8192], b[8192], c[8192], d[8192], want[8192];
 static int va[1024], vb[1024];
 
-static bool launch(const char *kernel, const void *params)
-{
-    return t0t_once(text, kernel, 1, 32, params, NULL);
-}
+static bool launch(const char *kernel, const void *params) { return t0t_once(text, kernel, 1, 32, params, NULL); }
 
 static void product(const char *kernel, enum kind factor, enum kind sum, bool acol, bool bcol)
 {

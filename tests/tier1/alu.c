@@ -80,8 +80,8 @@ static void choose(void)
 
 /* ---- their C text ---- */
 
-static void write_source(FILE *f, const char *pattern, const struct t1_op *op,
-                         const char *const arg[4], const char *name)
+static void write_source(FILE *f, const char *pattern, const struct t1_op *op, const char *const arg[4],
+                         const char *name)
 {
     char text[8 * T1_EXPR];
     t1_alu_expand(text, sizeof text, pattern, arg);
@@ -105,18 +105,15 @@ static void write_vector(FILE *f, const struct test *t, unsigned n, unsigned d)
         else if (op->src[s] == T1_K_64)
             fprintf(f, "pu64 x%u = t1_get_u64(r, T1_SRC_ROW(%u), k);\n", s, s);
         else if (op->wide)
-            fprintf(f, "ph32 x%u = t1_half_u32(t1_get_u32(r, T1_SRC_ROW(%u), k / 2), k & 1);\n", s,
-                    s);
+            fprintf(f, "ph32 x%u = t1_half_u32(t1_get_u32(r, T1_SRC_ROW(%u), k / 2), k & 1);\n", s, s);
         else
             fprintf(f, "pu32 x%u = t1_get_u32(r, T1_SRC_ROW(%u), k);\n", s, s);
     }
     if (op->dst[d].kind == T1_K_PRED) {
         write_source(f, op->dst[d].vector, op, arg, "m |= (uint32_t)");
-        fprintf(f, " << (k * %s);\n}\nt1_put_pred(r, T1_DST_ROW(%u), m);\n}\n",
-                op->wide ? "T1_H" : "T1_N", d);
+        fprintf(f, " << (k * %s);\n}\nt1_put_pred(r, T1_DST_ROW(%u), m);\n}\n", op->wide ? "T1_H" : "T1_N", d);
     } else if (op->wide && op->dst[d].kind == T1_K_32) {
-        write_source(f, op->dst[d].vector, op, arg,
-                     "*(ph32_m *)((uint32_t *)r->row[0] + k * T1_H) = ");
+        write_source(f, op->dst[d].vector, op, arg, "*(ph32_m *)((uint32_t *)r->row[0] + k * T1_H) = ");
         fprintf(f, ";\n}\n}\n");
     } else {
         fprintf(f, "%s x =", type);
@@ -129,22 +126,24 @@ static void write_scalar(FILE *f, const struct test *t, unsigned n, unsigned d)
 {
     const struct t1_op *op = &t->op;
     const char *const arg[4] = {"x0", "x1", "x2", "x3"};
-    fprintf(f, "void s%u_%u(struct t1_block *b, struct t1_rows *r)\n{\n(void)b;\n"
-               "uint32_t m = 0;\nfor (int l = 0; l < 32; l++) {\n", n, d);
+    fprintf(f,
+            "void s%u_%u(struct t1_block *b, struct t1_rows *r)\n{\n(void)b;\n"
+            "uint32_t m = 0;\nfor (int l = 0; l < 32; l++) {\n",
+            n, d);
     for (unsigned s = 0; s < op->nsrc; s++)
         if (op->src[s] == T1_K_PRED)
             fprintf(f, "uint32_t x%u = t1_get_pred(r, T1_SRC_ROW(%u)) >> l & 1;\n", s, s);
         else
-            fprintf(f, "uint%s_t x%u = ((t1_u%s *)r->row[T1_SRC_ROW(%u)])[l];\n",
-                    op->src[s] == T1_K_64 ? "64" : "32", s, op->src[s] == T1_K_64 ? "64" : "32", s);
+            fprintf(f, "uint%s_t x%u = ((t1_u%s *)r->row[T1_SRC_ROW(%u)])[l];\n", op->src[s] == T1_K_64 ? "64" : "32",
+                    s, op->src[s] == T1_K_64 ? "64" : "32", s);
     if (op->dst[d].kind == T1_K_PRED)
         write_source(f, op->dst[d].scalar, op, arg, "m |= (uint32_t)");
     else
         write_source(f, op->dst[d].scalar, op, arg,
-                     op->dst[d].kind == T1_K_64 ? "((t1_u64 *)r->row[0])[l] = "
-                                                : "((t1_u32 *)r->row[0])[l] = ");
-    fprintf(f, op->dst[d].kind == T1_K_PRED ? " << l;\n}\nt1_put_pred(r, T1_DST_ROW(%u), m);\n}\n"
-                                            : ";\n}\n(void)m;\n}\n", d);
+                     op->dst[d].kind == T1_K_64 ? "((t1_u64 *)r->row[0])[l] = " : "((t1_u32 *)r->row[0])[l] = ");
+    fprintf(f,
+            op->dst[d].kind == T1_K_PRED ? " << l;\n}\nt1_put_pred(r, T1_DST_ROW(%u), m);\n}\n" : ";\n}\n(void)m;\n}\n",
+            d);
 }
 
 static bool write_all(const char *path)
@@ -176,13 +175,11 @@ static uint64_t random64(void)
 }
 
 static const uint32_t edge32[] = {
-    0,          1,          2,          3,          31,         32,         33,         0x7f,
-    0x80,       0xff,       0x7fff,     0x8000,     0xffff,     0x10000,    0x7fffffff, 0x80000000,
-    0x80000001, 0xffffffff, 0xfffffffe, 0x00800000, 0x007fffff, 0x80000001, 0x3f800000, 0xbf800000,
-    0x3f000000, 0x40200000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x4f000000, 0xcf000000,
-    0x4effffff, 0x4f800000, 0x3effffff, 0x4b000001, 0x00000400, 0x3c003c00, 0x7c00fc00, 0x7e000001,
-    0x33800000, 0x38800000, 0x477ff000
-};
+    0,          1,          2,          3,          31,         32,         33,         0x7f,       0x80,
+    0xff,       0x7fff,     0x8000,     0xffff,     0x10000,    0x7fffffff, 0x80000000, 0x80000001, 0xffffffff,
+    0xfffffffe, 0x00800000, 0x007fffff, 0x80000001, 0x3f800000, 0xbf800000, 0x3f000000, 0x40200000, 0x7f800000,
+    0xff800000, 0x7fc00000, 0x7f800001, 0x4f000000, 0xcf000000, 0x4effffff, 0x4f800000, 0x3effffff, 0x4b000001,
+    0x00000400, 0x3c003c00, 0x7c00fc00, 0x7e000001, 0x33800000, 0x38800000, 0x477ff000};
 static const uint64_t edge64[] = {
     0,
     1,
@@ -229,16 +226,16 @@ static uint64_t value(uint8_t kind)
     if (kind == T1_K_64) {
         if (how < 3)
             return edge64[r % (sizeof edge64 / sizeof *edge64)];
-        return how == 3 ? r & 0xff : how == 4 ? (uint64_t)(int64_t)(int32_t)r
-               : how == 5 ? (r & 0x800fffffffffffffull) | (1023 - 40 + (r >> 52 & 127)) << 52 : r;
+        return how == 3   ? r & 0xff
+               : how == 4 ? (uint64_t)(int64_t)(int32_t)r
+               : how == 5 ? (r & 0x800fffffffffffffull) | (1023 - 40 + (r >> 52 & 127)) << 52
+                          : r;
     }
     if (how == 7)
         return tiny32[r % (sizeof tiny32 / sizeof *tiny32)];
     if (how < 3)
         return edge32[r % (sizeof edge32 / sizeof *edge32)];
-    return (uint32_t)(how == 3   ? r & 0x3f
-                      : how == 4 ? (r & 0x807fffff) | (127 - 20 + (r >> 32 & 63)) << 23
-                                 : r);
+    return (uint32_t)(how == 3 ? r & 0x3f : how == 4 ? (r & 0x807fffff) | (127 - 20 + (r >> 32 & 63)) << 23 : r);
 }
 
 static bool nan_of(unsigned type, uint64_t x)
@@ -268,9 +265,8 @@ static uint64_t lane(const struct t1_rows *r, unsigned row, uint8_t kind, unsign
 
 typedef void expression(struct t1_block *b, struct t1_rows *r);
 
-static bool compare(const struct test *t, const char *isa, const char *what, unsigned d,
-                    expression *run, struct t1_block *b, const struct t1_rows *in,
-                    const struct t1_rows *want)
+static bool compare(const struct test *t, const char *isa, const char *what, unsigned d, expression *run,
+                    struct t1_block *b, const struct t1_rows *in, const struct t1_rows *want)
 {
     struct t1_rows got = *in;
     run(b, &got);
@@ -279,8 +275,8 @@ static bool compare(const struct test *t, const char *isa, const char *what, uns
         uint64_t g = lane(&got, d ? 4 : 0, kind, l), w = lane(want, d ? 4 : 0, kind, l);
         if (same(t->type[0], g, w))
             continue;
-        printf("not ok %s: %s, %s: lane %u, result %u = %#llx, not %#llx; sources", t->name, isa,
-               what, l, d, (unsigned long long)g, (unsigned long long)w);
+        printf("not ok %s: %s, %s: lane %u, result %u = %#llx, not %#llx; sources", t->name, isa, what, l, d,
+               (unsigned long long)g, (unsigned long long)w);
         for (unsigned s = 0; s < t->op.nsrc; s++)
             printf(" %#llx", (unsigned long long)lane(in, s + 1, t->op.src[s], l));
         printf("\n");

@@ -7,8 +7,8 @@
 #include "ptx/tier1/tier1.h"
 
 struct t0t;
-static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g,
-                                    uint64_t block, struct t0_fault *fault);
+static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g, uint64_t block,
+                                    struct t0_fault *fault);
 static enum t0_fault_kind t1t_clusters(struct t0t *t, struct t0_worker *w, const struct t0_grid *g, uint64_t first,
                                        uint64_t count, struct t0_fault *fault);
 static void t1t_close(struct t0t *t);
@@ -21,8 +21,7 @@ static void t1t_close(struct t0t *t);
 #define T0T_KNOWN(name) t1t_known(name)
 static bool t1t_known(const char *name)
 {
-    return !__builtin_strncmp(name, "misaligned ", 11) ||
-           !__builtin_strncmp(name, "outside shared memory", 21) ||
+    return !__builtin_strncmp(name, "misaligned ", 11) || !__builtin_strncmp(name, "outside shared memory", 21) ||
            !__builtin_strncmp(name, "cp.async outside shared memory", 30) ||
            !__builtin_strncmp(name, "barriers that never complete", 28);
 }
@@ -36,7 +35,7 @@ static bool t1t_known(const char *name)
 #define T1T_EVERY 1
 #endif
 static unsigned t1t_compiled, t1t_refused, t1t_seen;
-static enum t1_isa t1t_isa; /* TIER1_ISA=0, 1, 2 chooses one */
+static enum t1_isa t1t_isa;  /* TIER1_ISA=0, 1, 2 chooses one */
 static unsigned t1t_options; /* T1_EMIT_* */
 
 /* The object for this shape; NULL: tier 0 has to run it. A refusal is reported, a failure fails. */
@@ -54,8 +53,7 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     }
     snprintf(source, sizeof source, "/tmp/cumu-tier1-%d.c", (int)getpid());
     snprintf(object, sizeof object, "/tmp/cumu-tier1-%d.so", (int)getpid());
-    snprintf(command, sizeof command, "%s %s -o %s %s", cc && *cc ? cc : "cc",
-             t1_isa_flags(t1t_isa), object, source);
+    snprintf(command, sizeof command, "%s %s -o %s %s", cc && *cc ? cc : "cc", t1_isa_flags(t1t_isa), object, source);
     FILE *f = fopen(source, "w");
     bool good = f && fwrite(text, 1, size, f) == size;
     free(text);
@@ -98,16 +96,15 @@ static enum t0_fault_kind t1t_clusters(struct t0t *t, struct t0_worker *w, const
                      : t0_blocks_run_resident(w, g, first, count, fault);
 }
 
-static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g,
-                                    uint64_t block, struct t0_fault *fault)
+static enum t0_fault_kind t1t_block(struct t0t *t, struct t0_worker *w, const struct t0_grid *g, uint64_t block,
+                                    struct t0_fault *fault)
 {
     t1t_open(t, g);
     if (!t->object)
         return t0_block_run(w, g, block, fault);
     enum { BATCH = 7 }; /* the first of a batch runs them all */
     const uint64_t left = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2] - block;
-    return block % BATCH ? T0_OK
-                         : t1_blocks_run(w, t->object, g, block, left < BATCH ? left : BATCH, fault);
+    return block % BATCH ? T0_OK : t1_blocks_run(w, t->object, g, block, left < BATCH ? left : BATCH, fault);
 }
 
 static void t1t_close(struct t0t *t)

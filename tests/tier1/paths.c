@@ -28,10 +28,10 @@ static void chosen(const char *text, enum t1_shape shape, const char *mark)
 /* ---- comparisons ---- */
 
 /* in[] holds a pair for each block: where lanes start, what they are compared with */
-#define PAIR                                                                                       \
-    "mul.wide.u32 %rd2, %r50, 8; add.s64 %rd2, %rd31, %rd2; ld.global.u32 %r2, [%rd2];\n"          \
+#define PAIR \
+    "mul.wide.u32 %rd2, %r50, 8; add.s64 %rd2, %rd31, %rd2; ld.global.u32 %r2, [%rd2];\n" \
     "ld.global.u32 %r3, [%rd2+4]; mov.u32 %r9, 0;\n"
-#define BIT(cmp, type, a, b, n)                                                                    \
+#define BIT(cmp, type, a, b, n) \
     "setp." cmp "." type " %p1, " a ", " b "; selp.b32 %r10, " n ", 0, %p1; or.b32 %r9, %r9, %r10;\n"
 // clang-format off
 #define EIGHT(type, a, b, x)                                                                       \
@@ -39,20 +39,20 @@ static void chosen(const char *text, enum t1_shape shape, const char *mark)
     BIT("ge", type, a, b, x "8") BIT("lt", type, b, a, x "10") BIT("le", type, b, a, x "20")       \
     BIT("gt", type, b, a, x "40") BIT("ge", type, b, a, x "80")
 // clang-format on
-static const char narrow[] = KERNEL(PAIR "mad.lo.u32 %r4, %r1, 3, %r2;\n" EIGHT("s32", "%r4", "%r3", "0x")
-                                    "shl.b32 %r9, %r9, 8;\n" EIGHT("u32", "%r4", "%r3", "0x") STORE("%r9"));
+static const char narrow[] = KERNEL(PAIR "mad.lo.u32 %r4, %r1, 3, %r2;\n" EIGHT(
+    "s32", "%r4", "%r3", "0x") "shl.b32 %r9, %r9, 8;\n" EIGHT("u32", "%r4", "%r3", "0x") STORE("%r9"));
 /* the 64-bit ones stand at the same distance from their ends */
 static const char wide[] = KERNEL(
     PAIR "shl.b32 %r5, %r2, 16; cvt.s64.s32 %rd3, %r2; shl.b64 %rd3, %rd3, 32; cvt.u64.u32 %rd4, %r1;\n"
-    "mul.lo.s64 %rd4, %rd4, 3; add.s64 %rd4, %rd4, %rd3; cvt.s64.s32 %rd5, %r3; shl.b64 %rd5, %rd5, 32;\n"
-    "add.s64 %rd4, %rd4, -40; add.s64 %rd5, %rd5, 7;\n" EIGHT("s64", "%rd4", "%rd5", "0x")
-    "shl.b32 %r9, %r9, 8;\n" EIGHT("u64", "%rd4", "%rd5", "0x") STORE("%r9"));
+         "mul.lo.s64 %rd4, %rd4, 3; add.s64 %rd4, %rd4, %rd3; cvt.s64.s32 %rd5, %r3; shl.b64 %rd5, %rd5, 32;\n"
+         "add.s64 %rd4, %rd4, -40; add.s64 %rd5, %rd5, 7;\n" EIGHT(
+             "s64", "%rd4", "%rd5", "0x") "shl.b32 %r9, %r9, 8;\n" EIGHT("u64", "%rd4", "%rd5", "0x") STORE("%r9"));
 
 static uint32_t eight(bool lt, bool eq)
 {
     bool gt = !lt && !eq;
-    return (uint32_t)lt | (uint32_t)(lt | eq) << 1 | (uint32_t)gt << 2 | (uint32_t)(gt | eq) << 3 |
-           (uint32_t)gt << 4 | (uint32_t)(gt | eq) << 5 | (uint32_t)lt << 6 | (uint32_t)(lt | eq) << 7;
+    return (uint32_t)lt | (uint32_t)(lt | eq) << 1 | (uint32_t)gt << 2 | (uint32_t)(gt | eq) << 3 | (uint32_t)gt << 4 |
+           (uint32_t)(gt | eq) << 5 | (uint32_t)lt << 6 | (uint32_t)(lt | eq) << 7;
 }
 
 enum { THREADS = 64 };
@@ -270,7 +270,7 @@ static uint32_t picks_want(uint32_t i)
 {
     const uint32_t a = in[i], b = in[i + 1];
     const uint64_t x = (uint64_t)a * 0x10001, y = (uint64_t)b * 0xffff;
-    const bool less = (int32_t)a < (int32_t)b, more = x > y;
+    const bool less = (int32_t)a<(int32_t)b, more = x> y;
     float f, g;
     memcpy(&f, &a, sizeof f);
     memcpy(&g, &b, sizeof g);
@@ -309,10 +309,7 @@ static const char tiles[] = KERNEL(
     "L: ld.global.u32 %r6, [%rd2]; bar.sync 0; add.u32 %r3, %r3, %r6; add.s64 %rd2, %rd2, 512;\n"
     "add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 4; @%p1 bra L;\n" STORE("%r3"));
 
-static uint32_t tiles_want(uint32_t i)
-{
-    return in[i] + in[i + 128] + in[i + 256] + in[i + 384];
-}
+static uint32_t tiles_want(uint32_t i) { return in[i] + in[i + 128] + in[i + 256] + in[i + 384]; }
 
 static void shared_memory(void)
 {
@@ -354,7 +351,4 @@ static int all(void)
     return t0t_done();
 }
 
-int main(void)
-{
-    return t1t_run_all(all, true);
-}
+int main(void) { return t1t_run_all(all, true); }

@@ -61,8 +61,10 @@ static void add_functions(struct text *t, unsigned n, bool calls)
     if (calls)
         add(t, "call (%%r2), f%u, (%%p);\n", n - 1);
     add(t, "mov.b32 %%out, %%r2;\nret;\n}\n");
-    add(t, ".func g%u(.param .b64 q)\n{\n.reg .pred %%c;\n.reg .b32 %%r<3>;\n.reg .b64 %%p;\n"
-           "ld.param.b64 %%p, [q];\n", n);
+    add(t,
+        ".func g%u(.param .b64 q)\n{\n.reg .pred %%c;\n.reg .b32 %%r<3>;\n.reg .b64 %%p;\n"
+        "ld.param.b64 %%p, [q];\n",
+        n);
     add(t, body, n);
     if (calls)
         add(t, ".param .b64 a;\nst.param.b64 [a], %%p;\ncall g%u, (a);\n", n - 1);

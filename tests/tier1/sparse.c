@@ -5,7 +5,4 @@
 #include "tier0/sparse.c"
 #undef main
 
-int main(void)
-{
-    return t1t_run_all(tier0_main, false);
-}
+int main(void) { return t1t_run_all(tier0_main, false); }

@@ -4,7 +4,4 @@
 #include "tier0/texture.c"
 #undef main
 
-int main(void)
-{
-    return t1t_run_all(tier0_main, false);
-}
+int main(void) { return t1t_run_all(tier0_main, false); }

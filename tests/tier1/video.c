@@ -6,7 +6,4 @@
 #include "ptx/video_test.c"
 #undef main
 
-int main(void)
-{
-    return t1t_run_all(ptx_main, false);
-}
+int main(void) { return t1t_run_all(ptx_main, false); }

@@ -28,18 +28,16 @@ int mublasCreate(void **);
 int mublasSetStream(void *, void *);
 }
 
-#define SINCE(major, minor)                                                                                        \
+#define SINCE(major, minor) \
     (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 
 #define EXPORT __attribute__((visibility("default")))
 constexpr c10::DeviceType kMUSA = c10::DeviceType::PrivateUse1;
 
-namespace {
-
-void check(int error, const char *what)
+namespace
 {
-    TORCH_CHECK(error == 0, what, ": MUSA error ", error);
-}
+
+void check(int error, const char *what) { TORCH_CHECK(error == 0, what, ": MUSA error ", error); }
 
 int current_device()
 {
@@ -58,16 +56,19 @@ int device_count()
 
 struct MUstream_st;
 
-namespace c10::musa {
+namespace c10::musa
+{
 
-class MUSAStream {
-public:
+class MUSAStream
+{
+  public:
     explicit MUSAStream(Stream s) : stream_(s) {}
     EXPORT MUstream_st *stream() const;
     c10::Stream stream_;
 };
 
-namespace MUSACachingAllocator {
+namespace MUSACachingAllocator
+{
 
 struct DeviceStats { // begins as PyTorch's does; the test looks at two numbers
     int64_t blocks = 0, emptied = 0, rest[2] = {};
@@ -95,7 +96,8 @@ extern EXPORT std::atomic<MUSAAllocator *> allocator;
 } // namespace MUSACachingAllocator
 } // namespace c10::musa
 
-namespace {
+namespace
+{
 
 std::atomic<int64_t> allocated{0}, emptied{0}, recorded{0};
 
@@ -207,10 +209,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
         current[s.device_index()] = s.id();
         return before;
     }
-    c10::DeviceIndex deviceCount() const noexcept override
-    {
-        return static_cast<c10::DeviceIndex>(device_count());
-    }
+    c10::DeviceIndex deviceCount() const noexcept override { return static_cast<c10::DeviceIndex>(device_count()); }
     void synchronizeStream(const c10::Stream &s) const override
     {
         (void)stream_of(s.device(), 0);
@@ -245,8 +244,8 @@ at::Tensor empty(c10::IntArrayRef size, c10::optional<at::ScalarType> dtype, c10
     for (int64_t s : size)
         n *= s;
     auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), n, &memory, true);
-    at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(
-        c10::Storage(std::move(storage)), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), type);
+    at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(std::move(storage)),
+                                                            c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), type);
     t.unsafeGetTensorImpl()->set_sizes_contiguous(size);
     return t;
 }
@@ -340,10 +339,7 @@ TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m)
     m.fallback(torch::CppFunction::makeFallthrough()); // PyTorch has none for this key, torch_musa brings it
 }
 
-TORCH_LIBRARY_IMPL(_, PrivateUse1, m)
-{
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
-}
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
 } // namespace
 
@@ -353,65 +349,39 @@ void Memory::recordStream(const c10::DataPtr &, c10::musa::MUSAStream s)
     recorded++;
 }
 
-namespace c10::musa {
+namespace c10::musa
+{
 
 EXPORT MUstream_st *MUSAStream::stream() const
 {
     TORCH_CHECK(stream_.device_type() == kMUSA, "a stream of ", stream_.device());
     return reinterpret_cast<MUstream_st *>(stream_.id());
 }
-EXPORT DeviceIndex device_count() noexcept
-{
-    return static_cast<DeviceIndex>(::device_count());
-}
-EXPORT DeviceIndex current_device()
-{
-    return static_cast<DeviceIndex>(::current_device());
-}
-EXPORT void set_device(DeviceIndex index)
-{
-    check(musaSetDevice(index), "musaSetDevice");
-}
+EXPORT DeviceIndex device_count() noexcept { return static_cast<DeviceIndex>(::device_count()); }
+EXPORT DeviceIndex current_device() { return static_cast<DeviceIndex>(::current_device()); }
+EXPORT void set_device(DeviceIndex index) { check(musaSetDevice(index), "musaSetDevice"); }
 EXPORT int GetDevice(DeviceIndex *index)
 {
     *index = static_cast<DeviceIndex>(::current_device());
     return 0;
 }
-EXPORT int SetDevice(DeviceIndex index)
-{
-    return musaSetDevice(index);
-}
-EXPORT int MaybeSetDevice(DeviceIndex index)
-{
-    return musaSetDevice(index);
-}
+EXPORT int SetDevice(DeviceIndex index) { return musaSetDevice(index); }
+EXPORT int MaybeSetDevice(DeviceIndex index) { return musaSetDevice(index); }
 EXPORT DeviceIndex ExchangeDevice(DeviceIndex index)
 {
     const DeviceIndex before = current_device();
     set_device(index);
     return before;
 }
-EXPORT DeviceIndex MaybeExchangeDevice(DeviceIndex index)
-{
-    return ExchangeDevice(index);
-}
-EXPORT void device_synchronize()
-{
-    check(musaDeviceSynchronize(), "musaDeviceSynchronize");
-}
+EXPORT DeviceIndex MaybeExchangeDevice(DeviceIndex index) { return ExchangeDevice(index); }
+EXPORT void device_synchronize() { check(musaDeviceSynchronize(), "musaDeviceSynchronize"); }
 EXPORT MUSAStream getCurrentMUSAStream(DeviceIndex index)
 {
     const c10::Device d = device_at(index);
     return MUSAStream(stream_of(d, current[d.index()]));
 }
-EXPORT MUSAStream getDefaultMUSAStream(DeviceIndex index)
-{
-    return MUSAStream(stream_of(device_at(index), 0));
-}
-EXPORT MUSAStream getStreamFromPool(bool, DeviceIndex index)
-{
-    return MUSAStream(pooled(index));
-}
+EXPORT MUSAStream getDefaultMUSAStream(DeviceIndex index) { return MUSAStream(stream_of(device_at(index), 0)); }
+EXPORT MUSAStream getStreamFromPool(bool, DeviceIndex index) { return MUSAStream(pooled(index)); }
 EXPORT MUSAStream getStreamFromExternal(MUstream_st *handle, DeviceIndex index)
 {
     return MUSAStream(stream_of(device_at(index), reinterpret_cast<int64_t>(handle)));
@@ -420,16 +390,15 @@ EXPORT void setCurrentMUSAStream(MUSAStream s)
 {
     current[stream_of(s.stream_.device(), 0).device_index()] = s.stream_.id();
 }
-EXPORT const char *get_musa_check_suffix() noexcept
+EXPORT const char *get_musa_check_suffix() noexcept { return ""; }
+namespace MUSACachingAllocator
 {
-    return "";
-}
-namespace MUSACachingAllocator {
 std::atomic<MUSAAllocator *> allocator{&memory};
 } // namespace MUSACachingAllocator
 } // namespace c10::musa
 
-namespace at {
+namespace at
+{
 
 struct PhiloxMusaState { // laid out as CUDA's
     uint64_t seed, offset;
@@ -458,7 +427,7 @@ struct EXPORT MUSAGeneratorImpl : c10::GeneratorImpl {
 
     uint64_t seed_ = 0, offset_ = 0;
 
-private:
+  private:
     MUSAGeneratorImpl(const MUSAGeneratorImpl &g)
         : c10::GeneratorImpl(g.device_, g.key_set_), seed_(g.seed_), offset_(g.offset_)
     {
@@ -481,12 +450,10 @@ std::pair<uint64_t, uint64_t> MUSAGeneratorImpl::philox_engine_inputs(uint64_t i
     const PhiloxMusaState s = philox_musa_state(increment);
     return {s.seed, s.offset};
 }
-c10::DeviceType MUSAGeneratorImpl::device_type()
-{
-    return kMUSA;
-}
+c10::DeviceType MUSAGeneratorImpl::device_type() { return kMUSA; }
 
-namespace musa::detail {
+namespace musa::detail
+{
 
 EXPORT Generator createMUSAGenerator(c10::DeviceIndex index)
 {
@@ -501,7 +468,8 @@ EXPORT const Generator &getDefaultMUSAGenerator(c10::DeviceIndex)
 } // namespace musa::detail
 } // namespace at
 
-namespace at::musa {
+namespace at::musa
+{
 
 EXPORT void *getCurrentMUSABlasHandle()
 {
@@ -511,19 +479,10 @@ EXPORT void *getCurrentMUSABlasHandle()
     check(mublasSetStream(handle, c10::musa::getCurrentMUSAStream(-1).stream()), "mublasSetStream");
     return handle;
 }
-EXPORT int warp_size()
-{
-    return 32;
-}
+EXPORT int warp_size() { return 32; }
 
 } // namespace at::musa
 
 // For the test: how many blocks of memory are there?
-extern "C" EXPORT int64_t backend_allocated()
-{
-    return allocated;
-}
-extern "C" EXPORT int64_t backend_recorded()
-{
-    return recorded;
-}
+extern "C" EXPORT int64_t backend_allocated() { return allocated; }
+extern "C" EXPORT int64_t backend_recorded() { return recorded; }

@@ -16,7 +16,8 @@
 #define EXPECT(what, condition) expect(what, (condition))
 using Expect = void (*)(const char *what, bool good);
 
-namespace {
+namespace
+{
 
 constexpr bool OLD = TORCH_VERSION_MAJOR < 2;
 namespace allocator = c10::cuda::CUDACachingAllocator;
@@ -59,14 +60,15 @@ void blas(Expect expect)
     const auto own = c10::cuda::getStreamFromPool();
     const c10::cuda::CUDAStreamGuard guard(own);
     cublasHandle_t h = at::cuda::getCurrentCUDABlasHandle();
-    TORCH_CUDABLAS_CHECK(cublasSgemm_v2(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a.at(), 2, b.at(), 2, &zero, c.at(), 2));
+    TORCH_CUDABLAS_CHECK(
+        cublasSgemm_v2(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a.at(), 2, b.at(), 2, &zero, c.at(), 2));
     EXPECT("cublas-handle-multiplies", c.holds({23, 34, 31, 46}));
     cudaStream_t s = nullptr;
     TORCH_CUDABLAS_CHECK(cublasGetStream_v2(h, &s));
     EXPECT("cublas-handle-has-the-current-stream", s == own.stream() && h == at::cuda::getCurrentCUDABlasHandle());
     EXPECT("cublas-error-has-a-name", throws("CUBLAS_STATUS_INVALID_VALUE", [&] {
-               TORCH_CUDABLAS_CHECK(cublasSgemm_v2(h, CUBLAS_OP_N, CUBLAS_OP_N, -1, 2, 2, &one, a.at(), 2, b.at(), 2, &zero,
-                                                   c.at(), 2));
+               TORCH_CUDABLAS_CHECK(
+                   cublasSgemm_v2(h, CUBLAS_OP_N, CUBLAS_OP_N, -1, 2, 2, &one, a.at(), 2, b.at(), 2, &zero, c.at(), 2));
            }));
 #if TORCH_VERSION_MAJOR >= 2
     cublasLtHandle_t lt = at::cuda::getCurrentCUDABlasLtHandle();
@@ -74,8 +76,8 @@ void blas(Expect expect)
     cublasLtMatrixLayout_t l = nullptr;
     TORCH_CUDABLAS_CHECK(cublasLtMatmulDescCreate(&d, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     TORCH_CUDABLAS_CHECK(cublasLtMatrixLayoutCreate(&l, CUDA_R_32F, 2, 2, 2));
-    TORCH_CUDABLAS_CHECK(cublasLtMatmul(lt, d, &one, b.at(), l, a.at(), l, &zero, c.at(), l, c.at(), l, nullptr, nullptr,
-                                        0, own.stream()));
+    TORCH_CUDABLAS_CHECK(cublasLtMatmul(lt, d, &one, b.at(), l, a.at(), l, &zero, c.at(), l, c.at(), l, nullptr,
+                                        nullptr, 0, own.stream()));
     EXPECT("cublaslt-handle-multiplies", c.holds({19, 22, 43, 50}) && lt == at::cuda::getCurrentCUDABlasLtHandle());
     TORCH_CUDABLAS_CHECK(cublasLtMatrixLayoutDestroy(l));
     TORCH_CUDABLAS_CHECK(cublasLtMatmulDescDestroy(d));
@@ -92,7 +94,8 @@ void solver_and_sparse(Expect expect)
            cusolverDnGetStream(h, &s) == CUSOLVER_STATUS_SUCCESS && s == own.stream());
     const Buffer a({4, 2, 2, 5}), info({-1});
     int lwork = 0;
-    TORCH_CHECK(cusolverDnSpotrf_bufferSize(h, CUBLAS_FILL_MODE_LOWER, 2, a.at(), 2, &lwork) == CUSOLVER_STATUS_SUCCESS);
+    TORCH_CHECK(cusolverDnSpotrf_bufferSize(h, CUBLAS_FILL_MODE_LOWER, 2, a.at(), 2, &lwork) ==
+                CUSOLVER_STATUS_SUCCESS);
     void *work = allocator::raw_alloc(static_cast<size_t>(lwork) * sizeof(float));
     TORCH_CHECK(cusolverDnSpotrf(h, CUBLAS_FILL_MODE_LOWER, 2, a.at(), 2, static_cast<float *>(work), lwork,
                                  static_cast<int *>(info.p)) == CUSOLVER_STATUS_SUCCESS);
@@ -116,7 +119,8 @@ void devices(Expect expect)
 {
     const cudaDeviceProp *p = at::cuda::getCurrentDeviceProperties();
     EXPECT("device-properties", p->warpSize == 32 && p->name[0] && p->major == 8 && p->totalGlobalMem > 0);
-    EXPECT("device-properties-by-index", p == at::cuda::getDeviceProperties(0) && p != at::cuda::getDeviceProperties(1));
+    EXPECT("device-properties-by-index",
+           p == at::cuda::getDeviceProperties(0) && p != at::cuda::getDeviceProperties(1));
     EXPECT("warp-size", at::cuda::warp_size() == 32);
     EXPECT("device-count", at::cuda::getNumGPUs() == 2 && at::cuda::is_available());
     bool thrown = false;
@@ -126,7 +130,8 @@ void devices(Expect expect)
         thrown = true;
     }
     EXPECT("no-such-device", thrown);
-    EXPECT("cuda-error-has-its-text", throws("CUDA error: invalid device ordinal", [] { C10_CUDA_CHECK(cudaSetDevice(99)); }));
+    EXPECT("cuda-error-has-its-text",
+           throws("CUDA error: invalid device ordinal", [] { C10_CUDA_CHECK(cudaSetDevice(99)); }));
     EXPECT("cuda-error-is-cleared", cudaGetLastError() == cudaSuccess);
 }
 
@@ -152,10 +157,12 @@ void guards(Expect expect)
         optional.reset();
         EXPECT("OptionalCUDAGuard-reset", current() == 0);
     }
-    const CUDAStream before = getCurrentCUDAStream(1), on0 = getStreamFromPool(true, 0), on1 = getStreamFromPool(false, 1);
+    const CUDAStream before = getCurrentCUDAStream(1), on0 = getStreamFromPool(true, 0),
+                     on1 = getStreamFromPool(false, 1);
     {
         const CUDAStreamGuard guard(on1);
-        EXPECT("CUDAStreamGuard", current() == 1 && getCurrentCUDAStream() == on1 && guard.original_device().index() == 0);
+        EXPECT("CUDAStreamGuard",
+               current() == 1 && getCurrentCUDAStream() == on1 && guard.original_device().index() == 0);
     }
     EXPECT("CUDAStreamGuard-ends", current() == 0 && getCurrentCUDAStream(1) == before);
     {
@@ -165,10 +172,11 @@ void guards(Expect expect)
     }
     {
         const CUDAMultiStreamGuard guard({on0, on1});
-        EXPECT("CUDAMultiStreamGuard", current() == 0 && getCurrentCUDAStream(0) == on0 && getCurrentCUDAStream(1) == on1);
+        EXPECT("CUDAMultiStreamGuard",
+               current() == 0 && getCurrentCUDAStream(0) == on0 && getCurrentCUDAStream(1) == on1);
     }
-    EXPECT("CUDAMultiStreamGuard-ends", getCurrentCUDAStream(0) == getDefaultCUDAStream(0) &&
-                                            getCurrentCUDAStream(1) == before);
+    EXPECT("CUDAMultiStreamGuard-ends",
+           getCurrentCUDAStream(0) == getDefaultCUDAStream(0) && getCurrentCUDAStream(1) == before);
     cudaStream_t theirs = nullptr;
     C10_CUDA_CHECK(cudaStreamCreate(&theirs));
     {
@@ -180,7 +188,8 @@ void guards(Expect expect)
     }
     C10_CUDA_CHECK(cudaStreamDestroy(theirs));
 #if TORCH_VERSION_MAJOR >= 2
-    const CUDAStream copy = CUDAStream::unpack3(on1.pack3().stream_id, on1.pack3().device_index, on1.pack3().device_type);
+    const CUDAStream copy = CUDAStream::unpack3(on1.pack3().stream_id, on1.pack3().device_index,
+                                                on1.pack3().device_type);
     EXPECT("stream-packs", copy == on1 && copy.stream() == on1.stream() && copy.device_type() == c10::DeviceType::CUDA);
 #endif
 }
@@ -195,7 +204,8 @@ void events(Expect expect)
     last.block(other);
     other.synchronize();
     last.synchronize();
-    EXPECT("event", last.query() && first.elapsed_time(last) >= 0 && last.device()->is_cuda() && last.device_index() == 1);
+    EXPECT("event",
+           last.query() && first.elapsed_time(last) >= 0 && last.device()->is_cuda() && last.device_index() == 1);
     at::cuda::CUDAEvent moved(std::move(first));
     EXPECT("event-moves", moved.isCreated() && current() == 0);
 }
@@ -224,7 +234,8 @@ void memory(Expect expect, int64_t (*blocks)(), int64_t (*recorded)())
     allocator::setMemoryFraction(0.5, 0);
     {
         const c10::DataPtr data = at::cuda::getCUDADeviceAllocator()->allocate(64);
-        EXPECT("getCUDADeviceAllocator", data.get() && data.device() == c10::Device("cuda:0") && blocks() == before + 1);
+        EXPECT("getCUDADeviceAllocator",
+               data.get() && data.device() == c10::Device("cuda:0") && blocks() == before + 1);
         allocator::recordStream(data, stream);
         EXPECT("recordStream", recorded() == 1);
         size_t n = 0;
@@ -253,13 +264,10 @@ void generator(Expect expect)
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) void extension_allocator()
-{
-    allocator::emptyCache();
-}
+extern "C" __attribute__((visibility("default"))) void extension_allocator() { allocator::emptyCache(); }
 
 extern "C" __attribute__((visibility("default"))) void extension_context(Expect expect, int64_t (*blocks)(),
-                                                                          int64_t (*recorded)())
+                                                                         int64_t (*recorded)())
 {
     devices(expect);
     guards(expect);

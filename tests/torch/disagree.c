@@ -16,8 +16,5 @@ EXPORT void *config(void *out)
 }
 #else
 EXPORT const char *name_of(uint16_t key) __asm__("_ZN3c108toStringENS_11DispatchKeyE");
-EXPORT const char *name_of(uint16_t key)
-{
-    return key % 2 ? "Odd" : "Even";
-}
+EXPORT const char *name_of(uint16_t key) { return key % 2 ? "Odd" : "Even"; }
 #endif

@@ -13,7 +13,8 @@
 
 #include <sstream>
 
-namespace {
+namespace
+{
 
 const char *const text = R"(.version 7.0
 .target sm_70
@@ -33,10 +34,7 @@ const char *const text = R"(.version 7.0
 }
 )";
 
-void check(int error, const char *what)
-{
-    TORCH_CHECK(error == 0, what, ": CUDA error ", error);
-}
+void check(int error, const char *what) { TORCH_CHECK(error == 0, what, ": CUDA error ", error); }
 
 // out = in * by, on the device of `in` and its current stream.
 void launch(const at::Tensor &out, const at::Tensor &in, float by)
@@ -122,8 +120,10 @@ at::Tensor staged(const at::Tensor &x)
     TORCH_CHECK(c10::cuda::getCurrentCUDAStream(device).stream() == own.stream());
     at::Tensor out = at::empty_like(x);
     void *scratch = c10::cuda::CUDACachingAllocator::raw_alloc(x.nbytes());
-    check(cudaMemcpyAsync(scratch, x.data_ptr(), x.nbytes(), cudaMemcpyDeviceToDevice, own.stream()), "cudaMemcpyAsync");
-    check(cudaMemcpyAsync(out.data_ptr(), scratch, x.nbytes(), cudaMemcpyDeviceToDevice, own.stream()), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(scratch, x.data_ptr(), x.nbytes(), cudaMemcpyDeviceToDevice, own.stream()),
+          "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(out.data_ptr(), scratch, x.nbytes(), cudaMemcpyDeviceToDevice, own.stream()),
+          "cudaMemcpyAsync");
     launch(out, out, 10);
     c10::cuda::CUDACachingAllocator::recordStream(x.storage().data_ptr(), own);
     check(cudaStreamSynchronize(own.stream()), "cudaStreamSynchronize");
@@ -173,15 +173,9 @@ struct Square : torch::autograd::Function<Square> {
     }
 };
 
-at::Tensor square(const at::Tensor &x)
-{
-    return Square::apply(x);
-}
+at::Tensor square(const at::Tensor &x) { return Square::apply(x); }
 
-at::Tensor square_without(const at::Tensor &x)
-{
-    return x * x;
-}
+at::Tensor square_without(const at::Tensor &x) { return x * x; }
 
 TORCH_LIBRARY(toy, m)
 {
@@ -210,10 +204,7 @@ TORCH_LIBRARY_IMPL(toy, CPU, m)
     m.impl("scale", [](const at::Tensor &x, double by) { return x * by; });
 }
 
-TORCH_LIBRARY_IMPL(toy, AutogradCUDA, m)
-{
-    m.impl("square", square);
-}
+TORCH_LIBRARY_IMPL(toy, AutogradCUDA, m) { m.impl("square", square); }
 
 const auto older = c10::RegisterOperators().op(
     "toy::older(Tensor x) -> Tensor",
@@ -222,10 +213,7 @@ const auto older = c10::RegisterOperators().op(
 } // namespace
 
 // Called directly, as from pybind11; torch_musa lacks what it needs.
-extern "C" __attribute__((visibility("default"))) void extension_lacking()
-{
-    c10::cuda::warn_or_error_on_sync();
-}
+extern "C" __attribute__((visibility("default"))) void extension_lacking() { c10::cuda::warn_or_error_on_sync(); }
 
 // Compiled for another release, where this is the number of a key.
 extern "C" __attribute__((visibility("default"))) void extension_bad_key(int key)

@@ -12,11 +12,11 @@
 #include <thread>
 
 static int failed;
-#define EXPECT(what, condition)                                                                                    \
-    do {                                                                                                           \
-        const bool good_ = (condition);                                                                            \
-        std::printf("%s torch/%s\n", good_ ? "ok" : "not ok", what);                                               \
-        failed |= !good_;                                                                                          \
+#define EXPECT(what, condition) \
+    do { \
+        const bool good_ = (condition); \
+        std::printf("%s torch/%s\n", good_ ? "ok" : "not ok", what); \
+        failed |= !good_; \
     } while (0)
 
 static void *load(const char *path)
@@ -69,7 +69,7 @@ static void operators()
         std::printf("# %s\n", text.c_str());
 
     EXPECT("factory-functions", same(op<at::Tensor(int64_t, at::Device)>("toy::ramp").call(4, at::Device(kMUSA, 1)),
-                                      at::arange(4, at::kFloat) + 1));
+                                     at::arange(4, at::kFloat) + 1));
     const std::vector<at::Tensor> out =
         op<std::vector<at::Tensor>(at::TensorList, const c10::optional<at::Tensor> &)>("toy::each").call({m, m}, m);
     EXPECT("lists-and-optionals", out.size() == 2 && same(out[0], x * 3) && same(out[1], x * 3));

@@ -34,7 +34,8 @@ enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal = 0, cudaStreamCaptureM
 typedef struct cudaIpcEventHandle_st {
     char reserved[64];
 } cudaIpcEventHandle_t;
-struct cudaDeviceProp : cumu_cudaDeviceProp_v12 {};
+struct cudaDeviceProp : cumu_cudaDeviceProp_v12 {
+};
 #define cudaEventDefault 0
 #define cudaEventDisableTiming 2
 

@@ -38,10 +38,7 @@ void *cumu_work_begin(const void *stream)
     (void)stream;
     return NULL;
 }
-void cumu_work_end(void *work, const struct cumu_event *e, bool failed)
-{
-    (void)work, (void)e, (void)failed;
-}
+void cumu_work_end(void *work, const struct cumu_event *e, bool failed) { (void)work, (void)e, (void)failed; }
 
 static struct cumu_symbol *symbols;
 static struct cumu_table table = {"libtest.so", "test", NULL, 0, 801, 35, NULL};
@@ -99,9 +96,7 @@ static void show(char *to, enum cumu_kind kind, unsigned stars, unsigned size, c
     int at = 0;
     memcpy(&u, value, stars ? 8 : size < 8 ? size : 8);
     switch (stars ? CUMU_ARG_POINTER : kind) {
-    case CUMU_ARG_VOID:
-        *to = 0;
-        break;
+    case CUMU_ARG_VOID: *to = 0; break;
     case CUMU_ARG_STRING:
         sprintf(to, "\"text \\\"%c\\\"\"", ((const char *)(uintptr_t)u)[6]);
         if (((const char *)(uintptr_t)u)[7] != '"')
@@ -112,36 +107,28 @@ static void show(char *to, enum cumu_kind kind, unsigned stars, unsigned size, c
     case CUMU_ARG_STREAM:
     case CUMU_ARG_ADDRESS:
     case CUMU_ARG_ARRAY:
-    case CUMU_ARG_SYMBOL:
-        sprintf(to, u ? "0x%llx" : "NULL", u);
-        break;
+    case CUMU_ARG_SYMBOL: sprintf(to, u ? "0x%llx" : "NULL", u); break;
     case CUMU_ARG_CHAR:
-        sprintf(to, *b == '"' || *b == '\\' ? "\"\\%c\"" : *b == '\n' ? "\"\\n\"" : *b < ' ' || *b > '~'
-                ? "\"\\x%02x\"" : "\"%c\"", *b);
+        sprintf(to,
+                *b == '"' || *b == '\\' ? "\"\\%c\""
+                : *b == '\n'            ? "\"\\n\""
+                : *b < ' ' || *b > '~'  ? "\"\\x%02x\""
+                                        : "\"%c\"",
+                *b);
         break;
-    case CUMU_ARG_SIGNED:
-        sprintf(to, "%lld", size == 4 ? (long long)(int)u : (long long)u);
-        break;
+    case CUMU_ARG_SIGNED: sprintf(to, "%lld", size == 4 ? (long long)(int)u : (long long)u); break;
     case CUMU_ARG_UNSIGNED:
     case CUMU_ARG_LENGTH:
     case CUMU_ARG_LENGTH2:
-    case CUMU_ARG_LENGTH4:
-        sprintf(to, "%llu", u);
-        break;
-    case CUMU_ARG_FLOAT:
-        reals(to, b, size / 4, 4);
-        break;
-    case CUMU_ARG_DOUBLE:
-        reals(to, b, size / 8, 8);
-        break;
+    case CUMU_ARG_LENGTH4: sprintf(to, "%llu", u); break;
+    case CUMU_ARG_FLOAT: reals(to, b, size / 4, 4); break;
+    case CUMU_ARG_DOUBLE: reals(to, b, size / 8, 8); break;
     case CUMU_ARG_MIXED:
         at = sprintf(to, "{%lld, ", (long long)u);
         reals(to + at, b + 8, 1, 8);
         strcat(to, "}");
         break;
-    case CUMU_ARG_ENUM:
-        sprintf(to, "%d", (int)u);
-        break;
+    case CUMU_ARG_ENUM: sprintf(to, "%d", (int)u); break;
     case CUMU_ARG_DIM3:
         sprintf(to, "{%u %u %u}", ((const unsigned *)value)[0], ((const unsigned *)value)[1],
                 ((const unsigned *)value)[2]);
@@ -191,10 +178,7 @@ void give(enum cumu_kind kind, unsigned stars, unsigned kind_size, void *value, 
 }
 
 static bool result_same;
-void got(const void *value, size_t size)
-{
-    result_same = size == result_size && memcmp(value, result, size) == 0;
-}
+void got(const void *value, size_t size) { result_same = size == result_size && memcmp(value, result, size) == 0; }
 
 /* ---- checks --------------------------------------------------------------------------------------- */
 
@@ -226,10 +210,7 @@ static void one(unsigned i)
 }
 
 /* A function that makes a traced call itself. */
-static int inner(int n)
-{
-    return n + 1;
-}
+static int inner(int n) { return n + 1; }
 static int outer(int n)
 {
     test_index = nested_at + 1;

@@ -14,8 +14,8 @@ static bool compile(const char *source, const char *output, const char *flags)
 {
     char command[2048];
     (void)snprintf(command, sizeof command,
-                   "cd %s && printf '%s' | cc -x c - -x none -o %s -Wl,--no-as-needed %s 2>/dev/null",
-                   root, source, output, flags);
+                   "cd %s && printf '%s' | cc -x c - -x none -o %s -Wl,--no-as-needed %s 2>/dev/null", root, source,
+                   output, flags);
     return system(command) == 0;
 }
 
@@ -28,10 +28,7 @@ static const char *path_in(const char *name)
     return path;
 }
 
-static bool is_facade(const char *soname)
-{
-    return strcmp(soname, "libfacade.so.1") == 0;
-}
+static bool is_facade(const char *soname) { return strcmp(soname, "libfacade.so.1") == 0; }
 
 static void closure(void)
 {
@@ -39,7 +36,8 @@ static void closure(void)
                  mkdir(path_in("ld"), 0700) == 0 &&
                  compile("int deep;", "rp/libdeep.so", "-shared -Wl,-soname,libdeep.so") &&
                  compile("int facade;", "libfacade.so.1", "-shared -Wl,-soname,libfacade.so.1") &&
-                 compile("int a;", "run/liba.so", "-shared rp/libdeep.so -Wl,-soname,liba.so "
+                 compile("int a;", "run/liba.so",
+                         "-shared rp/libdeep.so -Wl,-soname,liba.so "
                          "-Wl,--allow-shlib-undefined") &&
                  compile("int b;", "ld/libb.so", "-shared -Wl,-soname,libb.so") &&
                  compile("int main(void){return 0;}", "runpath",
@@ -54,8 +52,7 @@ static void closure(void)
     struct cumu_closure c;
     check(cumu_closure_read(&c, path_in("runpath"), NULL, is_facade), "closure is read");
     const struct cumu_object *a = cumu_closure_find(&c, "liba.so"), *b = cumu_closure_find(&c, "libb.so"),
-                             *f = cumu_closure_find(&c, "libfacade.so.1"),
-                             *deep = cumu_closure_find(&c, "libdeep.so"),
+                             *f = cumu_closure_find(&c, "libfacade.so.1"), *deep = cumu_closure_find(&c, "libdeep.so"),
                              *libc = cumu_closure_find(&c, "libc.so.6");
     check(a && a->path && strstr(a->path, "/run/liba.so"), "DT_RUNPATH with $ORIGIN");
     check(b && !b->path, "what is nowhere has no path");
@@ -93,11 +90,14 @@ static void preloads(void)
 }
 
 /* The first bytes of an ELF file, as the refusals read them. */
-static const char *refusal(unsigned char class, uint16_t machine, uint16_t type, uint32_t segment,
-                           size_t size, bool library)
+static const char *refusal(unsigned char class, uint16_t machine, uint16_t type, uint32_t segment, size_t size,
+                           bool library)
 {
     Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', class, ELFDATA2LSB, EV_CURRENT},
-                    .e_type = type, .e_machine = machine, .e_phoff = sizeof h, .e_phnum = 1,
+                    .e_type = type,
+                    .e_machine = machine,
+                    .e_phoff = sizeof h,
+                    .e_phnum = 1,
                     .e_phentsize = sizeof(Elf64_Phdr)};
     Elf64_Phdr p = {.p_type = segment};
     char bytes[sizeof h + sizeof p];

@@ -76,8 +76,8 @@ static void copies(void)
 
 int main(void)
 {
-    static const char *const ours[] = {"CUMU", "CUMU_BACKEND", "CUMU_LOG", "CUMU_LOG_FILE",
-                                       "CUMU_LOG_REPEAT", "CUMU_COMPUTE_CAPABILITY"};
+    static const char *const ours[] = {"CUMU",          "CUMU_BACKEND",    "CUMU_LOG",
+                                       "CUMU_LOG_FILE", "CUMU_LOG_REPEAT", "CUMU_COMPUTE_CAPABILITY"};
     for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
         (void)unsetenv(ours[i]);
 
@@ -91,8 +91,7 @@ int main(void)
                "cumu: error: config: CUMU_LOG: \"+\" is no level (error gap warn info debug off), +channel or "
                "-channel\n",
                "a word that is no level is named");
-    check_text(stderr_of(unknown),
-               "cumu: error: config: unknown option CUMU_BAKEND (see cumu help options)\n",
+    check_text(stderr_of(unknown), "cumu: error: config: unknown option CUMU_BAKEND (see cumu help options)\n",
                "an unknown option is named once; CUMU_TEST_ is reserved");
     check_text(stderr_of(unknown_inert), "", "a process that is not opted in hears nothing");
     check_text(stderr_of(overwritten), "/dev/null", "values survive an overwritten environment");

@@ -16,10 +16,26 @@ static void all_levels(void)
 }
 
 static void at_default(void) { all_levels(); }
-static void at_info(void) { (void)setenv("CUMU_LOG", "info", 1); all_levels(); }
-static void at_off(void) { (void)setenv("CUMU_LOG", "off", 1); all_levels(); }
-static void channels(void) { (void)setenv("CUMU_LOG", "warn,+b,-a", 1); all_levels(); }
-static void last_level_wins(void) { (void)setenv("CUMU_LOG", "debug,error", 1); all_levels(); }
+static void at_info(void)
+{
+    (void)setenv("CUMU_LOG", "info", 1);
+    all_levels();
+}
+static void at_off(void)
+{
+    (void)setenv("CUMU_LOG", "off", 1);
+    all_levels();
+}
+static void channels(void)
+{
+    (void)setenv("CUMU_LOG", "warn,+b,-a", 1);
+    all_levels();
+}
+static void last_level_wins(void)
+{
+    (void)setenv("CUMU_LOG", "debug,error", 1);
+    all_levels();
+}
 
 static void caps(void)
 {
@@ -114,14 +130,12 @@ int main(void)
     (void)snprintf(file, sizeof file, "/tmp/cumu-log-test.%ld", (long)getpid());
 
     check_text(stderr_of(at_default), "cumu: error: a: f: e1\ncumu: gap: a: f: g\n", "the default is gap");
-    check_text(stderr_of(at_info),
-               "cumu: error: a: f: e1\ncumu: gap: a: f: g\ncumu: warn: a: w\ncumu: info: b: f: i\n",
+    check_text(stderr_of(at_info), "cumu: error: a: f: e1\ncumu: gap: a: f: g\ncumu: warn: a: w\ncumu: info: b: f: i\n",
                "levels are cumulative");
     check_text(stderr_of(at_off), "", "off");
     check_text(stderr_of(channels), "cumu: info: b: f: i\ncumu: debug: b: f: d\n", "channels");
     check_text(stderr_of(last_level_wins), "cumu: error: a: f: e1\n", "the last level counts");
-    check_text(stderr_of(caps),
-               "cumu: warn: a: 0\ncumu: gap: a: f: 0\ncumu: warn: a: 1 (said 2 times, no more)\n",
+    check_text(stderr_of(caps), "cumu: warn: a: 0\ncumu: gap: a: f: 0\ncumu: warn: a: 1 (said 2 times, no more)\n",
                "a site is capped; a gap is said once");
     check(count(stderr_of(uncapped), "\n") == 100, "a cap of 0 is no cap");
     const char *cut = stderr_of(long_line);
@@ -129,8 +143,7 @@ int main(void)
     check_text(stderr_of(keeps_errno), "cumu: error: a: f: x\n", "errno is kept");
     check_text(stderr_of(to_file), "cumu: error: a: f: parent\n", "a file of the process");
     check_text(stderr_of(bad_file), "cumu: error: a: f: x\n", "an impossible file: stderr");
-    check(count(stderr_of(threads),
-                "cumu: error: a: f: 0123456789012345678901234567890123456789\n") == 200,
+    check(count(stderr_of(threads), "cumu: error: a: f: 0123456789012345678901234567890123456789\n") == 200,
           "lines of threads do not mix");
     return unit_failed;
 }

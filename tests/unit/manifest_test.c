@@ -6,10 +6,10 @@
 
 #include "api/nccl/manifest.h"
 
-#define SLOT(type, size, bits, load)                                                               \
-    "{\"name\": \"s\", \"dtype\": " type ", \"size\": " size ", \"bits_per_element\": " bits       \
+#define SLOT(type, size, bits, load) \
+    "{\"name\": \"s\", \"dtype\": " type ", \"size\": " size ", \"bits_per_element\": " bits \
     ", \"load_from_host\": " load ", \"store_to_host\": false}"
-#define GROUP(devices, slots)                                                                      \
+#define GROUP(devices, slots) \
     "{\"version\": 2, \"groups\": [{\"name\": \"g\", \"devices\": [" devices "], \"slots\": [" slots "]}]}"
 
 static const struct {
@@ -37,7 +37,8 @@ static const struct {
     {"{\"version\": 2, \"groups\": [{\"name\": \"\\ud800\", \"devices\": [], \"slots\": []}]}", "escape"},
     {"{\"version\": 2, \"groups\": [{\"name\": \"\\u0000\", \"devices\": [], \"slots\": []}]}", "escape"},
     {"{\"version\": 2, \"groups\": [{\"name\": \"a\", \"devices\": [], \"slots\": []},"
-     " {\"name\": \"a\", \"devices\": [], \"slots\": []}]}", "group \"a\", name: is another"},
+     " {\"name\": \"a\", \"devices\": [], \"slots\": []}]}",
+     "group \"a\", name: is another"},
     {GROUP("true", ""), "group \"g\", devices: holds"},
     {GROUP("-1", ""), "group \"g\", devices: holds"},
     {GROUP("0", SLOT("\"float17\"", "64", "16", "true")), "group \"g\", slot \"s\", dtype: is no data type"},

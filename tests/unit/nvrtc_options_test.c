@@ -18,8 +18,7 @@ static const struct {
     {"-DNAME=sm_86|-I/sm_86|sm_86", "-DNAME=sm_86|-I/sm_86|sm_86", "-DNAME=sm_86|-I/sm_86|sm_86", false},
     {"-archer=sm_86", "-archer=sm_86", "-archer=sm_86", false},
     {"-arch", "-arch", "", false}, /* nothing follows: the compiler says so itself */
-    {"-arch=sm_86_with_a_name_that_no_architecture_has", "-arch=sm_86_with_a_name_that_no_architecture_has", "",
-     false},
+    {"-arch=sm_86_with_a_name_that_no_architecture_has", "-arch=sm_86_with_a_name_that_no_architecture_has", "", false},
     {"", "", "", false},
 };
 

@@ -6,10 +6,7 @@
 
 #include <stdlib.h>
 
-static int wrapped(void)
-{
-    return 42;
-}
+static int wrapped(void) { return 42; }
 
 enum { STUB, WRAP, JUMP, STUB_TEXT, LAST_ERROR, UNWRITTEN, COUNT };
 
@@ -20,8 +17,7 @@ static struct cumu_symbol symbols[COUNT] = {
     [WRAP] = {"bWrap", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, 0},
     [JUMP] = {"cJump", "musaNone", NULL, NULL, CUMU_JUMP, CUMU_RETURNS_STATUS, 0, 0},
     [STUB_TEXT] = {"cStubText", NULL, "no text", NULL, CUMU_STUB, CUMU_RETURNS_ZERO, 0, 0},
-    [LAST_ERROR] = {"cudaGetLastError", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0,
-                    0},
+    [LAST_ERROR] = {"cudaGetLastError", NULL, NULL, wrapped_entry, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, 0},
     [UNWRITTEN] = {"dUnwritten", NULL, NULL, NULL, CUMU_WRAP, CUMU_RETURNS_STATUS, 0, 0},
 };
 static const struct cumu_table table = {"libcumu-none.so.1", "cudart", symbols, COUNT, 801, 35, NULL};
@@ -29,7 +25,8 @@ static void *slots[COUNT];
 static uint32_t calls[COUNT];
 static const struct cumu_facade facade;
 
-#define STUB_OF(n) static intptr_t stub_##n(void) { return cumu_stub_called(&facade, n); }
+#define STUB_OF(n) \
+    static intptr_t stub_##n(void) { return cumu_stub_called(&facade, n); }
 // clang-format off
 STUB_OF(0) STUB_OF(1) STUB_OF(2) STUB_OF(3) STUB_OF(4) STUB_OF(5)
 static void (*const stubs[COUNT])(void) = {
@@ -63,8 +60,7 @@ static void active(void)
 {
     (void)setenv("CUMU", "1", 1);
     long wrap = call(WRAP), stub = call(STUB), again = call(STUB), text = call(STUB_TEXT);
-    fprintf(stderr, "%ld %ld %ld %ld error %d calls %u", wrap, stub, again, text, cumu_take_error(),
-            calls[STUB]);
+    fprintf(stderr, "%ld %ld %ld %ld error %d calls %u", wrap, stub, again, text, cumu_take_error(), calls[STUB]);
 }
 
 static void unwritten(void)

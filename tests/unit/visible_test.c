@@ -6,15 +6,11 @@
 
 static const struct {
     const char *cuda, *nvidia, *want;
-} cases[] = {
-    {NULL, NULL, NULL},          {"", NULL, ""},           {"1,0", NULL, "1,0"},
-    {"GPU-63", NULL, "GPU-63"},  {NULL, "all", NULL},      {NULL, "void", NULL},
-    {NULL, "", NULL},            {NULL, "none", ""},       {"0", "none", ""},
-    {NULL, "2,3", "2,3"},        {"1", "2,3", "3"},        {"1,0", "2, 3", "3,2"},
-    {"1,5,0", "2,3", "3"},       {"-1", "2,3", ""},        {"", "2,3", ""},
-    {"1", "GPU-a,GPU-b", "GPU-b"}, {"GPU-b,0", "2", "GPU-b,2"}, {"0,", "4,5", "4"},
-    {"00", "7", "7"}
-};
+} cases[] = {{NULL, NULL, NULL},          {"", NULL, ""},       {"1,0", NULL, "1,0"}, {"GPU-63", NULL, "GPU-63"},
+             {NULL, "all", NULL},         {NULL, "void", NULL}, {NULL, "", NULL},     {NULL, "none", ""},
+             {"0", "none", ""},           {NULL, "2,3", "2,3"}, {"1", "2,3", "3"},    {"1,0", "2, 3", "3,2"},
+             {"1,5,0", "2,3", "3"},       {"-1", "2,3", ""},    {"", "2,3", ""},      {"1", "GPU-a,GPU-b", "GPU-b"},
+             {"GPU-b,0", "2", "GPU-b,2"}, {"0,", "4,5", "4"},   {"00", "7", "7"}};
 
 int main(void)
 {
@@ -25,8 +21,7 @@ int main(void)
         bool good = got && cases[i].want ? strcmp(got, cases[i].want) == 0 : got == cases[i].want;
         if (!good)
             printf("not ok CUDA %s, container %s: %s, want %s\n", cases[i].cuda ? cases[i].cuda : "-",
-                   cases[i].nvidia ? cases[i].nvidia : "-", got ? got : "-",
-                   cases[i].want ? cases[i].want : "-");
+                   cases[i].nvidia ? cases[i].nvidia : "-", got ? got : "-", cases[i].want ? cases[i].want : "-");
         failures += !good;
     }
     char small[4];

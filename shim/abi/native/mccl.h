@@ -8,11 +8,11 @@
 #include "musa_runtime.h"
 
 enum { /* the other names of types, as NCCL has them */
-    mcclChar = mcclInt8,
-    mcclInt = mcclInt32,
-    mcclHalf = mcclFloat16,
-    mcclFloat = mcclFloat32,
-    mcclDouble = mcclFloat64,
+       mcclChar = mcclInt8,
+       mcclInt = mcclInt32,
+       mcclHalf = mcclFloat16,
+       mcclFloat = mcclFloat32,
+       mcclDouble = mcclFloat64,
 };
 
 #endif

@@ -126,7 +126,8 @@ int cublas_half_norm(void *handle, int n, const void *x, int type, int incx, voi
     if (!r && c.on_device) {
         alpha = &c.device->cell;
         r = mu.musaMemcpyAsync(&c.device->cell, &norm, sizeof norm, musaMemcpyHostToDevice, c.stream)
-                ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
+                ? CUBLAS_STATUS_EXECUTION_FAILED
+                : CUBLAS_STATUS_SUCCESS;
     } else if (!r) {
         to = &c.device->cell;
     }

@@ -12,7 +12,7 @@ static int handle_status(void *handle)
 {
     int mode;
     return mu.mublasGetPointerMode(handle, &mode) == MUBLAS_STATUS_SUCCESS ? CUBLAS_STATUS_SUCCESS
-                                                                          : CUBLAS_STATUS_NOT_INITIALIZED;
+                                                                           : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 static int version(void *handle, void *out, int release)
@@ -33,7 +33,7 @@ int wrap_cublasGetVersion_v2(void *handle, void *out) { return version(handle, o
 static int property(int which, void *out, int release)
 {
     return cumu_release_property(cumu_cublas_releases[release].library, which, out) ? CUBLAS_STATUS_SUCCESS
-                                                                       : CUBLAS_STATUS_INVALID_VALUE;
+                                                                                    : CUBLAS_STATUS_INVALID_VALUE;
 }
 
 int wrap_cublasGetProperty_v11(int which, void *out) { return property(which, out, V11); }

@@ -92,16 +92,15 @@ int wrap_cublasGetVersion_v12(void *out) { return tell(out, V12); }
 int wrap_cublasGetVersion(void *out) { return tell(out, V13); }
 
 /* In place, where the newer function has a third matrix. */
-#define TRMM(X, T)                                                                                 \
-    void wrap_cublas##X##trmm(char side, char uplo, char op, char diag, int m, int n, T alpha,     \
-                              const void *a, int lda, void *b, int ldb)                            \
-    {                                                                                              \
-        cumu_cublas_done("cublas" #X "trmm",                                                       \
-                         conv_cublas##X##trmm_v2(handle, cumu_cublasSideMode_t_of(side),           \
-                                                 cumu_cublasFillMode_t_of(uplo),                   \
-                                                 cumu_cublasOperation_t_of(op),                    \
-                                                 cumu_cublasDiagType_t_of(diag), m, n, &alpha, a,  \
-                                                 lda, b, ldb, b, ldb));                            \
+#define TRMM(X, T) \
+    void wrap_cublas##X##trmm(char side, char uplo, char op, char diag, int m, int n, T alpha, const void *a, int lda, \
+                              void *b, int ldb) \
+    { \
+        cumu_cublas_done("cublas" #X "trmm", \
+                         conv_cublas##X##trmm_v2(handle, cumu_cublasSideMode_t_of(side), \
+                                                 cumu_cublasFillMode_t_of(uplo), cumu_cublasOperation_t_of(op), \
+                                                 cumu_cublasDiagType_t_of(diag), m, n, &alpha, a, lda, b, ldb, b, \
+                                                 ldb)); \
     }
 TRMM(S, float)
 TRMM(D, double)

@@ -51,34 +51,32 @@ static int gemv(void *h, int op, const struct gemv *g, const void *alpha, const 
     return cumu_cublasStatus_t_from_musa(r);
 }
 
-#define GEMV(X, from, to, suffix, size)                                                            \
-    int wrap_cublas##X##gemvBatched##suffix(                                                       \
-        void *h, int op, size m, size n, const void *alpha, const void *a, size lda,               \
-        const void *x, size incx, const void *beta, const void *y, size incy, size batch)          \
-    {                                                                                              \
-        struct gemv g = {                                                                          \
-            "cublas" #X "gemvBatched", m, n, lda, incx, incy, batch, 0, 0, 0, from, to, true};     \
-        return gemv(h, op, &g, alpha, a, x, beta, (void *)(size_t)y);                              \
-    }                                                                                              \
-    int wrap_cublas##X##gemvStridedBatched##suffix(                                                \
-        void *h, int op, size m, size n, const void *alpha, const void *a, size lda,               \
-        long long stridea, const void *x, size incx, long long stridex, const void *beta, void *y, \
-        size incy, long long stridey, size batch)                                                  \
-    {                                                                                              \
-        struct gemv g = {"cublas" #X "gemvStridedBatched",                                         \
-                         m,                                                                        \
-                         n,                                                                        \
-                         lda,                                                                      \
-                         incx,                                                                     \
-                         incy,                                                                     \
-                         batch,                                                                    \
-                         stridea,                                                                  \
-                         stridex,                                                                  \
-                         stridey,                                                                  \
-                         from,                                                                     \
-                         to,                                                                       \
-                         false};                                                                   \
-        return gemv(h, op, &g, alpha, a, x, beta, y);                                              \
+#define GEMV(X, from, to, suffix, size) \
+    int wrap_cublas##X##gemvBatched##suffix(void *h, int op, size m, size n, const void *alpha, const void *a, \
+                                            size lda, const void *x, size incx, const void *beta, const void *y, \
+                                            size incy, size batch) \
+    { \
+        struct gemv g = {"cublas" #X "gemvBatched", m, n, lda, incx, incy, batch, 0, 0, 0, from, to, true}; \
+        return gemv(h, op, &g, alpha, a, x, beta, (void *)(size_t)y); \
+    } \
+    int wrap_cublas##X##gemvStridedBatched##suffix( \
+        void *h, int op, size m, size n, const void *alpha, const void *a, size lda, long long stridea, const void *x, \
+        size incx, long long stridex, const void *beta, void *y, size incy, long long stridey, size batch) \
+    { \
+        struct gemv g = {"cublas" #X "gemvStridedBatched", \
+                         m, \
+                         n, \
+                         lda, \
+                         incx, \
+                         incy, \
+                         batch, \
+                         stridea, \
+                         stridex, \
+                         stridey, \
+                         from, \
+                         to, \
+                         false}; \
+        return gemv(h, op, &g, alpha, a, x, beta, y); \
     }
 #define GEMVS(X, from, to) GEMV(X, from, to, , int) GEMV(X, from, to, _64, long)
 GEMVS(HSH, MUSA_R_16F, MUSA_R_16F)
@@ -155,21 +153,40 @@ static size_t scalar_of(int compute)
         const void *a, int atype, const void *lda, const void *b, int btype, const void *ldb, const void *beta, \
         const void *c, int ctype, const void *ldc, size groups, const void *count, int compute) \
     { \
-        struct groups g = {ta, tb, m, n, k, lda, ldb, ldc, count, is_wide, alpha, beta, scalar_of(compute), \
-                           a,  b,  (void *const *)c, atype, btype, ctype, compute}; \
+        struct groups g = {ta, \
+                           tb, \
+                           m, \
+                           n, \
+                           k, \
+                           lda, \
+                           ldb, \
+                           ldc, \
+                           count, \
+                           is_wide, \
+                           alpha, \
+                           beta, \
+                           scalar_of(compute), \
+                           a, \
+                           b, \
+                           (void *const *)c, \
+                           atype, \
+                           btype, \
+                           ctype, \
+                           compute}; \
         return grouped(h, &g, groups); \
     }
 GROUPED(int, , false)
 GROUPED(long, _64, true)
 
 #define GROUPED_OF(X, type, scalar_size, compute_type, size, suffix, is_wide) \
-    int wrap_cublas##X##gemmGroupedBatched##suffix( \
-        void *h, const void *ta, const void *tb, const void *m, const void *n, const void *k, const void *alpha, \
-        const void *a, const void *lda, const void *b, const void *ldb, const void *beta, const void *c, \
-        const void *ldc, size groups, const void *count) \
+    int wrap_cublas##X##gemmGroupedBatched##suffix(void *h, const void *ta, const void *tb, const void *m, \
+                                                   const void *n, const void *k, const void *alpha, const void *a, \
+                                                   const void *lda, const void *b, const void *ldb, const void *beta, \
+                                                   const void *c, const void *ldc, size groups, const void *count) \
     { \
-        struct groups g = {ta, tb, m, n, k, lda, ldb, ldc, count, is_wide, alpha, beta, scalar_size, \
-                           a,  b,  (void *const *)c, type, type, type, compute_type}; \
+        struct groups g = {ta,    tb,      m,     n,           k,           lda, ldb, ldc, \
+                           count, is_wide, alpha, beta,        scalar_size, a,   b,   (void *const *)c, \
+                           type,  type,    type,  compute_type}; \
         return grouped(h, &g, groups); \
     }
 GROUPED_OF(S, CUDA_R_32F, 4, CUBLAS_COMPUTE_32F, int, , false)

@@ -39,8 +39,8 @@ static int vector(long n, long element, const void *x, long incx, void *y, long 
     return copy((struct block){1, n, element, x, incx, y, incy}, kind, async, stream);
 }
 
-static int matrix(long rows, long cols, long element, const void *a, long lda, void *b, long ldb, int kind,
-                  bool async, cudaStream_t stream)
+static int matrix(long rows, long cols, long element, const void *a, long lda, void *b, long ldb, int kind, bool async,
+                  cudaStream_t stream)
 {
     return copy((struct block){rows, cols, element, a, lda, b, ldb}, kind, async, stream);
 }
@@ -60,8 +60,8 @@ static int matrix(long rows, long cols, long element, const void *a, long lda, v
     { \
         return matrix(rows, cols, element, a, lda, b, ldb, kind, false, NULL); \
     } \
-    int wrap_cublas##way##MatrixAsync##suffix(size rows, size cols, size element, const void *a, size lda, \
-                                              void *b, size ldb, cudaStream_t stream) \
+    int wrap_cublas##way##MatrixAsync##suffix(size rows, size cols, size element, const void *a, size lda, void *b, \
+                                              size ldb, cudaStream_t stream) \
     { \
         return matrix(rows, cols, element, a, lda, b, ldb, kind, true, stream); \
     }

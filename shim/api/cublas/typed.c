@@ -20,10 +20,7 @@ static char letter(int type)
 }
 
 /* Vectors of f16 or bf16 whose sums are f32. */
-static bool half(int type, int compute)
-{
-    return (type == CUDA_R_16F || type == CUDA_R_16BF) && compute == CUDA_R_32F;
-}
+static bool half(int type, int compute) { return (type == CUDA_R_16F || type == CUDA_R_16BF) && compute == CUDA_R_32F; }
 
 static int real_of(int type) { return type == CUDA_C_32F ? CUDA_R_32F : type == CUDA_C_64F ? CUDA_R_64F : type; }
 
@@ -34,10 +31,7 @@ static int refused(const char *name, long n, long incx, long incy)
     return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-static bool fits(long n, long incx, long incy)
-{
-    return n == (int)n && incx == (int)incx && incy == (int)incy;
-}
+static bool fits(long n, long incx, long incy) { return n == (int)n && incx == (int)incx && incy == (int)incy; }
 
 #define STATUS(call) cumu_cublasStatus_t_from_musa(call)
 
@@ -82,10 +76,8 @@ static int dot(void *h, long n, const void *x, int xtype, long incx, const void 
     switch (one ? letter(xtype) : 0) {
     case 'S': return STATUS(mu.mublasSdot(h, m, x, ix, y, iy, result));
     case 'D': return STATUS(mu.mublasDdot(h, m, x, ix, y, iy, result));
-    case 'C':
-        return STATUS((conjugate ? mu.mublasCdotc : mu.mublasCdotu)(h, m, x, ix, y, iy, result));
-    case 'Z':
-        return STATUS((conjugate ? mu.mublasZdotc : mu.mublasZdotu)(h, m, x, ix, y, iy, result));
+    case 'C': return STATUS((conjugate ? mu.mublasCdotc : mu.mublasCdotu)(h, m, x, ix, y, iy, result));
+    case 'Z': return STATUS((conjugate ? mu.mublasZdotc : mu.mublasZdotu)(h, m, x, ix, y, iy, result));
     default: return refused(conjugate ? "cublasDotcEx" : "cublasDotEx", n, incx, incy);
     }
 }
@@ -134,8 +126,8 @@ RANK(CherkEx_64, true, long)
 RANK(Cherk3mEx_64, true, long)
 
 #define FORMS(suffix, size) \
-    int wrap_cublasAxpyEx##suffix(void *h, size n, const void *alpha, int atype, const void *x, int xtype, \
-                                  size incx, void *y, int ytype, size incy, int compute) \
+    int wrap_cublasAxpyEx##suffix(void *h, size n, const void *alpha, int atype, const void *x, int xtype, size incx, \
+                                  void *y, int ytype, size incy, int compute) \
     { \
         return axpy(h, n, alpha, atype, x, xtype, incx, y, ytype, incy, compute); \
     } \

@@ -209,7 +209,7 @@ static int start(struct job *j, void *handle)
     for (int i = 0; i < j->n && !r; i++) {
         struct operand *o = &j->o[i];
         r = mu.musaMalloc(&o->there, j->size * o->rows * o->cols + 1) ? CUBLAS_STATUS_ALLOC_FAILED
-            : transfer(j, o, false)                                  ? CUBLAS_STATUS_MAPPING_ERROR
+            : transfer(j, o, false)                                   ? CUBLAS_STATUS_MAPPING_ERROR
                                                                       : 0;
     }
     if (!r)
@@ -253,31 +253,27 @@ static int start(struct job *j, void *handle)
             {a, order, order, lda, NULL, 0}, {b, m, n, ldb, NULL, 0}, {c, m, n, ldc, NULL, 0}); \
     }
 /* A packed triangle becomes a matrix first. */
-#define PACKED(X, T)                                                                               \
-    static int packed_##X(struct job *j, int side, int uplo, size_t m, size_t n,                   \
-                          const void *alpha, const void *beta)                                     \
-    {                                                                                              \
-        int order = (int)(LEFT(side) ? m : n), lead = order > 1 ? order : 1;                       \
-        void *full;                                                                                \
-        if (mu.musaMalloc(&full, j->size * (size_t)order * (size_t)order + 1))                     \
-            return CUBLAS_STATUS_ALLOC_FAILED;                                                     \
-        int r = conv_cublas##X##tpttr(j->xt->below, uplo, order, j->o[0].there, full, lead);       \
-        if (!r)                                                                                    \
-            r = conv_cublas##X##symm_v2(j->xt->below, side, uplo, (int)m, (int)n, alpha, full,     \
-                                        lead, j->o[1].there, j->o[1].lead, beta, j->o[2].there,    \
-                                        j->o[2].lead);                                             \
-        mu.musaStreamSynchronize(NULL);                                                            \
-        mu.musaFree(full);                                                                         \
-        return r;                                                                                  \
-    }                                                                                              \
-    int wrap_cublasXt##X##spmm(void *handle, int side, int uplo, size_t m, size_t n,               \
-                               const void *alpha, const void *ap, const void *b, size_t ldb,       \
-                               const void *beta, void *c, size_t ldc)                              \
-    {                                                                                              \
-        size_t order = LEFT(side) ? m : n, length = order * (order + 1) / 2;                       \
-        RUN(T, packed_##X(&j, side, uplo, m, n, alpha, beta),                                      \
-            {ap, length, 1, length ? length : 1, NULL, 0}, {b, m, n, ldb, NULL, 0},                \
-            {c, m, n, ldc, NULL, 0});                                                              \
+#define PACKED(X, T) \
+    static int packed_##X(struct job *j, int side, int uplo, size_t m, size_t n, const void *alpha, const void *beta) \
+    { \
+        int order = (int)(LEFT(side) ? m : n), lead = order > 1 ? order : 1; \
+        void *full; \
+        if (mu.musaMalloc(&full, j->size * (size_t)order * (size_t)order + 1)) \
+            return CUBLAS_STATUS_ALLOC_FAILED; \
+        int r = conv_cublas##X##tpttr(j->xt->below, uplo, order, j->o[0].there, full, lead); \
+        if (!r) \
+            r = conv_cublas##X##symm_v2(j->xt->below, side, uplo, (int)m, (int)n, alpha, full, lead, j->o[1].there, \
+                                        j->o[1].lead, beta, j->o[2].there, j->o[2].lead); \
+        mu.musaStreamSynchronize(NULL); \
+        mu.musaFree(full); \
+        return r; \
+    } \
+    int wrap_cublasXt##X##spmm(void *handle, int side, int uplo, size_t m, size_t n, const void *alpha, \
+                               const void *ap, const void *b, size_t ldb, const void *beta, void *c, size_t ldc) \
+    { \
+        size_t order = LEFT(side) ? m : n, length = order * (order + 1) / 2; \
+        RUN(T, packed_##X(&j, side, uplo, m, n, alpha, beta), {ap, length, 1, length ? length : 1, NULL, 0}, \
+            {b, m, n, ldb, NULL, 0}, {c, m, n, ldc, NULL, 0}); \
     }
 #define ALL(X, T) \
     int wrap_cublasXt##X##gemm(void *handle, int ta, int tb, size_t m, size_t n, size_t k, const void *alpha, \

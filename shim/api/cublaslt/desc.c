@@ -75,98 +75,91 @@ struct attribute {
     unsigned char offset, size, way;
     int (*to_musa)(int);
 };
-#define ROW(id, T, field, ...) {id, offsetof(struct T, field), sizeof ((struct T *)NULL)->field, __VA_ARGS__}
+#define ROW(id, T, field, ...) \
+    { \
+        id, offsetof(struct T, field), sizeof((struct T *)NULL)->field, __VA_ARGS__ \
+    }
 #define DESC(name, field, ...) ROW(CUBLASLT_MATMUL_DESC_##name, desc, field, __VA_ARGS__)
-static const struct attribute desc_rows[] = {
-    DESC(COMPUTE_TYPE, compute, BELOW, cumu_cublasComputeType_t_to_musa),
-    DESC(SCALE_TYPE, scale, BELOW, NULL),
-    DESC(POINTER_MODE, pointers, BELOW, NULL),
-    DESC(TRANSA, op[0], BELOW, cumu_cublasOperation_t_to_musa),
-    DESC(TRANSB, op[1], BELOW, cumu_cublasOperation_t_to_musa),
-    DESC(TRANSC, op[2], BELOW, cumu_cublasOperation_t_to_musa),
-    DESC(FILL_MODE, fill, BELOW, cumu_cublasFillMode_t_to_musa),
-    DESC(EPILOGUE, epilogue, BELOW, NULL),
-    DESC(BIAS_POINTER, bias, BELOW, NULL),
-    DESC(BIAS_BATCH_STRIDE, bias_stride, BELOW, NULL),
-    DESC(EPILOGUE_AUX_POINTER, aux, BELOW, NULL),
-    DESC(EPILOGUE_AUX_LD, aux_ld, BELOW, NULL),
-    DESC(EPILOGUE_AUX_BATCH_STRIDE, aux_stride, BELOW, NULL),
-    DESC(ALPHA_VECTOR_BATCH_STRIDE, alpha_stride, BELOW, NULL),
-    DESC(SM_COUNT_TARGET, processors, OWN, NULL),
-    DESC(A_SCALE_POINTER, a_scale, BELOW, NULL),
-    DESC(B_SCALE_POINTER, b_scale, BELOW, NULL),
-    DESC(C_SCALE_POINTER, c_scale, BELOW, NULL),
-    DESC(D_SCALE_POINTER, d_scale, BELOW, NULL),
-    DESC(AMAX_D_POINTER, d_amax, BELOW, NULL),
-    DESC(EPILOGUE_AUX_DATA_TYPE, aux_type, BELOW, NULL),
-    DESC(EPILOGUE_AUX_SCALE_POINTER, aux_scale, BELOW, NULL),
-    DESC(EPILOGUE_AUX_AMAX_POINTER, aux_amax, BELOW, NULL),
-    DESC(FAST_ACCUM, fast, OWN, NULL),
-    DESC(BIAS_DATA_TYPE, bias_type, BELOW, NULL),
-    DESC(ATOMIC_SYNC_NUM_CHUNKS_D_ROWS, chunks[0], REFUSED, NULL),
-    DESC(ATOMIC_SYNC_NUM_CHUNKS_D_COLS, chunks[1], REFUSED, NULL),
-    DESC(ATOMIC_SYNC_IN_COUNTERS_POINTER, counters[0], REFUSED, NULL),
-    DESC(ATOMIC_SYNC_OUT_COUNTERS_POINTER, counters[1], REFUSED, NULL),
-    DESC(A_SCALE_MODE, a_mode, BELOW, NULL),
-    DESC(B_SCALE_MODE, b_mode, BELOW, NULL),
-    DESC(C_SCALE_MODE, c_mode, BELOW, NULL),
-    DESC(D_SCALE_MODE, d_mode, BELOW, NULL),
-    DESC(EPILOGUE_AUX_SCALE_MODE, aux_mode, BELOW, NULL),
-    DESC(D_OUT_SCALE_POINTER, out_scale, BELOW, NULL),
-    DESC(D_OUT_SCALE_MODE, out_mode, BELOW, NULL),
-    DESC(EMULATION_DESCRIPTOR, emulation, OWN, NULL),
-    {0}
-};
+static const struct attribute desc_rows[] = {DESC(COMPUTE_TYPE, compute, BELOW, cumu_cublasComputeType_t_to_musa),
+                                             DESC(SCALE_TYPE, scale, BELOW, NULL),
+                                             DESC(POINTER_MODE, pointers, BELOW, NULL),
+                                             DESC(TRANSA, op[0], BELOW, cumu_cublasOperation_t_to_musa),
+                                             DESC(TRANSB, op[1], BELOW, cumu_cublasOperation_t_to_musa),
+                                             DESC(TRANSC, op[2], BELOW, cumu_cublasOperation_t_to_musa),
+                                             DESC(FILL_MODE, fill, BELOW, cumu_cublasFillMode_t_to_musa),
+                                             DESC(EPILOGUE, epilogue, BELOW, NULL),
+                                             DESC(BIAS_POINTER, bias, BELOW, NULL),
+                                             DESC(BIAS_BATCH_STRIDE, bias_stride, BELOW, NULL),
+                                             DESC(EPILOGUE_AUX_POINTER, aux, BELOW, NULL),
+                                             DESC(EPILOGUE_AUX_LD, aux_ld, BELOW, NULL),
+                                             DESC(EPILOGUE_AUX_BATCH_STRIDE, aux_stride, BELOW, NULL),
+                                             DESC(ALPHA_VECTOR_BATCH_STRIDE, alpha_stride, BELOW, NULL),
+                                             DESC(SM_COUNT_TARGET, processors, OWN, NULL),
+                                             DESC(A_SCALE_POINTER, a_scale, BELOW, NULL),
+                                             DESC(B_SCALE_POINTER, b_scale, BELOW, NULL),
+                                             DESC(C_SCALE_POINTER, c_scale, BELOW, NULL),
+                                             DESC(D_SCALE_POINTER, d_scale, BELOW, NULL),
+                                             DESC(AMAX_D_POINTER, d_amax, BELOW, NULL),
+                                             DESC(EPILOGUE_AUX_DATA_TYPE, aux_type, BELOW, NULL),
+                                             DESC(EPILOGUE_AUX_SCALE_POINTER, aux_scale, BELOW, NULL),
+                                             DESC(EPILOGUE_AUX_AMAX_POINTER, aux_amax, BELOW, NULL),
+                                             DESC(FAST_ACCUM, fast, OWN, NULL),
+                                             DESC(BIAS_DATA_TYPE, bias_type, BELOW, NULL),
+                                             DESC(ATOMIC_SYNC_NUM_CHUNKS_D_ROWS, chunks[0], REFUSED, NULL),
+                                             DESC(ATOMIC_SYNC_NUM_CHUNKS_D_COLS, chunks[1], REFUSED, NULL),
+                                             DESC(ATOMIC_SYNC_IN_COUNTERS_POINTER, counters[0], REFUSED, NULL),
+                                             DESC(ATOMIC_SYNC_OUT_COUNTERS_POINTER, counters[1], REFUSED, NULL),
+                                             DESC(A_SCALE_MODE, a_mode, BELOW, NULL),
+                                             DESC(B_SCALE_MODE, b_mode, BELOW, NULL),
+                                             DESC(C_SCALE_MODE, c_mode, BELOW, NULL),
+                                             DESC(D_SCALE_MODE, d_mode, BELOW, NULL),
+                                             DESC(EPILOGUE_AUX_SCALE_MODE, aux_mode, BELOW, NULL),
+                                             DESC(D_OUT_SCALE_POINTER, out_scale, BELOW, NULL),
+                                             DESC(D_OUT_SCALE_MODE, out_mode, BELOW, NULL),
+                                             DESC(EMULATION_DESCRIPTOR, emulation, OWN, NULL),
+                                             {0}};
 #define LAYOUT(name, field) ROW(CUBLASLT_MATRIX_LAYOUT_##name, layout, field, BELOW, NULL)
-static const struct attribute layout_rows[] = {
-    LAYOUT(TYPE, type),
-    LAYOUT(ORDER, order),
-    LAYOUT(ROWS, rows),
-    LAYOUT(COLS, cols),
-    LAYOUT(LD, ld),
-    LAYOUT(BATCH_COUNT, batch),
-    LAYOUT(STRIDED_BATCH_OFFSET, stride),
-    LAYOUT(PLANE_OFFSET, plane),
-    LAYOUT(BATCH_MODE, mode),
-    {0}
-};
+static const struct attribute layout_rows[] = {LAYOUT(TYPE, type),
+                                               LAYOUT(ORDER, order),
+                                               LAYOUT(ROWS, rows),
+                                               LAYOUT(COLS, cols),
+                                               LAYOUT(LD, ld),
+                                               LAYOUT(BATCH_COUNT, batch),
+                                               LAYOUT(STRIDED_BATCH_OFFSET, stride),
+                                               LAYOUT(PLANE_OFFSET, plane),
+                                               LAYOUT(BATCH_MODE, mode),
+                                               {0}};
 #define WISH(name, field, way) ROW(CUBLASLT_MATMUL_PREF_##name, preference, field, way, NULL)
-static const struct attribute preference_rows[] = {
-    WISH(SEARCH_MODE, search, OWN),
-    WISH(MAX_WORKSPACE_BYTES, workspace, BELOW),
-    WISH(MATH_MODE_MASK, math, OWN),
-    WISH(REDUCTION_SCHEME_MASK, reduction, OWN),
-    WISH(GAUSSIAN_MODE_MASK, gaussian, OWN),
-    WISH(MIN_ALIGNMENT_A_BYTES, align[0], BELOW),
-    WISH(MIN_ALIGNMENT_B_BYTES, align[1], BELOW),
-    WISH(MIN_ALIGNMENT_C_BYTES, align[2], BELOW),
-    WISH(MIN_ALIGNMENT_D_BYTES, align[3], BELOW),
-    WISH(MAX_WAVES_COUNT, waves, OWN),
-    WISH(POINTER_MODE_MASK, pointers, OWN),
-    WISH(EPILOGUE_MASK, epilogues, OWN),
-    WISH(IMPL_MASK, implementations, OWN),
-    WISH(SM_COUNT_TARGET, processors, OWN),
-    {0}
-};
+static const struct attribute preference_rows[] = {WISH(SEARCH_MODE, search, OWN),
+                                                   WISH(MAX_WORKSPACE_BYTES, workspace, BELOW),
+                                                   WISH(MATH_MODE_MASK, math, OWN),
+                                                   WISH(REDUCTION_SCHEME_MASK, reduction, OWN),
+                                                   WISH(GAUSSIAN_MODE_MASK, gaussian, OWN),
+                                                   WISH(MIN_ALIGNMENT_A_BYTES, align[0], BELOW),
+                                                   WISH(MIN_ALIGNMENT_B_BYTES, align[1], BELOW),
+                                                   WISH(MIN_ALIGNMENT_C_BYTES, align[2], BELOW),
+                                                   WISH(MIN_ALIGNMENT_D_BYTES, align[3], BELOW),
+                                                   WISH(MAX_WAVES_COUNT, waves, OWN),
+                                                   WISH(POINTER_MODE_MASK, pointers, OWN),
+                                                   WISH(EPILOGUE_MASK, epilogues, OWN),
+                                                   WISH(IMPL_MASK, implementations, OWN),
+                                                   WISH(SM_COUNT_TARGET, processors, OWN),
+                                                   {0}};
 #define CHANGE(name, field, to) ROW(CUBLASLT_MATRIX_TRANSFORM_DESC_##name, transform, field, BELOW, to)
-static const struct attribute transform_rows[] = {
-    CHANGE(SCALE_TYPE, scale, NULL),
-    CHANGE(POINTER_MODE, pointers, NULL),
-    CHANGE(TRANSA, op[0], cumu_cublasOperation_t_to_musa),
-    CHANGE(TRANSB, op[1], cumu_cublasOperation_t_to_musa),
-    {0}
-};
+static const struct attribute transform_rows[] = {CHANGE(SCALE_TYPE, scale, NULL),
+                                                  CHANGE(POINTER_MODE, pointers, NULL),
+                                                  CHANGE(TRANSA, op[0], cumu_cublasOperation_t_to_musa),
+                                                  CHANGE(TRANSB, op[1], cumu_cublasOperation_t_to_musa),
+                                                  {0}};
 /* Another way to the same product: the CPU's, and muBLASLt's own, is as exact. */
 #define EMULATE(name, field) ROW(CUBLASLT_EMULATION_DESC_##name, emulation, field, OWN, NULL)
-static const struct attribute emulation_rows[] = {
-    EMULATE(STRATEGY, strategy),
-    EMULATE(SPECIAL_VALUES_SUPPORT, special),
-    EMULATE(FIXEDPOINT_MANTISSA_CONTROL, control),
-    EMULATE(FIXEDPOINT_MAX_MANTISSA_BIT_COUNT, bits),
-    EMULATE(FIXEDPOINT_MANTISSA_BIT_OFFSET, offset),
-    EMULATE(FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER, count),
-    {0}
-};
+static const struct attribute emulation_rows[] = {EMULATE(STRATEGY, strategy),
+                                                  EMULATE(SPECIAL_VALUES_SUPPORT, special),
+                                                  EMULATE(FIXEDPOINT_MANTISSA_CONTROL, control),
+                                                  EMULATE(FIXEDPOINT_MAX_MANTISSA_BIT_COUNT, bits),
+                                                  EMULATE(FIXEDPOINT_MANTISSA_BIT_OFFSET, offset),
+                                                  EMULATE(FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER, count),
+                                                  {0}};
 
 /* ---- muBLASLt's objects ------------------------------------------------------------------------ */
 
@@ -202,11 +195,11 @@ OBJECT(layout, MatrixLayout)
 OBJECT(preference, MatmulPreference)
 OBJECT(transform, MatrixTransformDesc)
 
-static const struct desc new_desc = {.fill = CUBLAS_FILL_MODE_FULL, .epilogue = CUBLASLT_EPILOGUE_DEFAULT,
-                                     .aux_type = -1, .bias_type = -1};
+static const struct desc new_desc = {
+    .fill = CUBLAS_FILL_MODE_FULL, .epilogue = CUBLASLT_EPILOGUE_DEFAULT, .aux_type = -1, .bias_type = -1};
 static const struct layout new_layout = {.batch = 1};
-static const struct preference new_preference = {.reduction = 7, .align = {256, 256, 256, 256},
-                                                 .implementations = ~(uint64_t)0};
+static const struct preference new_preference = {
+    .reduction = 7, .align = {256, 256, 256, 256}, .implementations = ~(uint64_t)0};
 static const struct transform new_transform;
 static const struct emulation new_emulation;
 
@@ -231,10 +224,7 @@ static struct head *head_of(enum cumu_lt_kind kind, void *object)
     struct head *h = object;
     return h && (h->magic & ~ALLOCATED) == (MAGIC | (int)kind) ? h : NULL;
 }
-static void *below_of(struct head *h)
-{
-    return h->magic & ALLOCATED ? ((struct object *)(void *)h)->below : NULL;
-}
+static void *below_of(struct head *h) { return h->magic & ALLOCATED ? ((struct object *)(void *)h)->below : NULL; }
 
 /* The value that muBLASLt gets. */
 static int send(const struct kind *k, const struct attribute *a, const void *record, void *below)

@@ -33,8 +33,14 @@ static int give_back(struct borrowed *b, int n, mublasStatus_t status, const cha
     return CUMU_LT_STATUS(status);
 }
 
-#define LAYOUT(object) {CUMU_LT_LAYOUT, object, NULL, false}
-#define DESC(object) {CUMU_LT_DESC, object, NULL, false}
+#define LAYOUT(object) \
+    { \
+        CUMU_LT_LAYOUT, object, NULL, false \
+    }
+#define DESC(object) \
+    { \
+        CUMU_LT_DESC, object, NULL, false \
+    }
 
 int wrap_cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b,
                         void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,
@@ -55,23 +61,23 @@ int wrap_cublasLtMatrixTransform(void *handle, void *desc, const void *alpha, co
                                  const void *beta, const void *b, void *b_layout, void *c, void *c_layout,
                                  cudaStream_t stream)
 {
-    struct borrowed o[] = {{CUMU_LT_TRANSFORM, desc, NULL, false}, LAYOUT(a_layout), LAYOUT(b_layout),
-                           LAYOUT(c_layout)};
+    struct borrowed o[] = {
+        {CUMU_LT_TRANSFORM, desc, NULL, false}, LAYOUT(a_layout), LAYOUT(b_layout), LAYOUT(c_layout)};
     mublasLtHandle_t h = cumu_lt_handle(handle);
     int r = h ? borrow(o, 4, ".??.") : CUBLAS_STATUS_NOT_INITIALIZED;
     if (r)
         return r;
     return give_back(o, 4,
-                     mu.mublasLtMatrixTransform(h, o[0].below, alpha, a, o[1].below, beta, b, o[2].below, c,
-                                                o[3].below, (musaStream_t)stream),
+                     mu.mublasLtMatrixTransform(h, o[0].below, alpha, a, o[1].below, beta, b, o[2].below, c, o[3].below,
+                                                (musaStream_t)stream),
                      "cublasLtMatrixTransform");
 }
 
-int wrap_cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d,
-                                        void *preference, int requested, void *results, int *returned)
+int wrap_cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
+                                        int requested, void *results, int *returned)
 {
-    struct borrowed o[] = {DESC(desc), LAYOUT(a), LAYOUT(b), LAYOUT(c), LAYOUT(d),
-                           {CUMU_LT_PREFERENCE, preference, NULL, false}};
+    struct borrowed o[] = {DESC(desc), LAYOUT(a), LAYOUT(b),
+                           LAYOUT(c),  LAYOUT(d), {CUMU_LT_PREFERENCE, preference, NULL, false}};
     mublasLtMatmulHeuristicResult_t *result = results;
     mublasLtHandle_t h = cumu_lt_handle(handle);
     int none, *count = returned ? returned : &none;
@@ -79,8 +85,9 @@ int wrap_cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void 
     if (r)
         return r;
     *count = 0;
-    r = give_back(o, 6, mu.mublasLtMatmulAlgoGetHeuristic(h, o[0].below, o[1].below, o[2].below, o[3].below,
-                                                          o[4].below, o[5].below, requested, result, count),
+    r = give_back(o, 6,
+                  mu.mublasLtMatmulAlgoGetHeuristic(h, o[0].below, o[1].below, o[2].below, o[3].below, o[4].below,
+                                                    o[5].below, requested, result, count),
                   "cublasLtMatmulAlgoGetHeuristic");
     for (int i = 0; !r && i < *count; i++)
         result[i].state = CUMU_LT_STATUS(result[i].state);
@@ -98,9 +105,9 @@ int wrap_cublasLtMatmulAlgoCheck(void *handle, void *desc, void *a, void *b, voi
         return r;
     if (result)
         result->state = MUBLAS_STATUS_INVALID_VALUE;
-    r = give_back(o, 5, mu.mublasLtMatmulAlgoCheck(h, o[0].below, o[1].below, o[2].below, o[3].below, o[4].below,
-                                                   algo, result),
-                  "cublasLtMatmulAlgoCheck");
+    r = give_back(
+        o, 5, mu.mublasLtMatmulAlgoCheck(h, o[0].below, o[1].below, o[2].below, o[3].below, o[4].below, algo, result),
+        "cublasLtMatmulAlgoCheck");
     if (result)
         result->state = CUMU_LT_STATUS(result->state);
     return r;

@@ -8,15 +8,15 @@ static int start(void)
     return mu.musaGetDeviceCount(&devices);
 }
 
-cudaError_t wrap_cudaDeviceGetHostAtomicCapabilities(unsigned *capabilities, const void *operations,
-                                                     unsigned count, int device)
+cudaError_t wrap_cudaDeviceGetHostAtomicCapabilities(unsigned *capabilities, const void *operations, unsigned count,
+                                                     int device)
 {
     int err = start();
     return CUMU_RT(err ? err : cumu_host_atomics(capabilities, operations, count, device));
 }
 
-cudaError_t wrap_cudaDeviceGetP2PAtomicCapabilities(unsigned *capabilities, const void *operations,
-                                                    unsigned count, int device, int peer)
+cudaError_t wrap_cudaDeviceGetP2PAtomicCapabilities(unsigned *capabilities, const void *operations, unsigned count,
+                                                    int device, int peer)
 {
     int err = start();
     return CUMU_RT(err ? err : cumu_peer_atomics(capabilities, operations, count, device, peer));

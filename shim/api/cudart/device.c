@@ -65,8 +65,7 @@ static cudaError_t properties(void *out, size_t size, unsigned version, int ordi
         if (err)
             return CUMU_RT(err);
         size_t wide = (size_t)(unsigned)value;
-        memcpy(buf + p->offset[version], p->width == sizeof wide ? (void *)&wide : (void *)&value,
-               p->width);
+        memcpy(buf + p->offset[version], p->width == sizeof wide ? (void *)&wide : (void *)&value, p->width);
     }
     memcpy(out, buf, size);
     return cudaSuccess;
@@ -142,38 +141,20 @@ static cudaError_t version(int *out, int value)
     return cudaSuccess;
 }
 
-cudaError_t wrap_cudaRuntimeGetVersion(int *out)
-{
-    return version(out, 13000);
-}
+cudaError_t wrap_cudaRuntimeGetVersion(int *out) { return version(out, 13000); }
 
-cudaError_t wrap_cudaRuntimeGetVersion_v12(int *out)
-{
-    return version(out, 12090);
-}
+cudaError_t wrap_cudaRuntimeGetVersion_v12(int *out) { return version(out, 12090); }
 
-cudaError_t wrap_cudaRuntimeGetVersion_v11(int *out)
-{
-    return version(out, 11080);
-}
+cudaError_t wrap_cudaRuntimeGetVersion_v11(int *out) { return version(out, 11080); }
 
-cudaError_t wrap_cudaDriverGetVersion(int *out)
-{
-    return version(out, 13000);
-}
+cudaError_t wrap_cudaDriverGetVersion(int *out) { return version(out, 13000); }
 
 /* ---- what is left of CUDA's first years ------------------------------------------------------ */
 
 /* Devices have doubles since compute capability 1.3: nothing is to be converted. */
-cudaError_t wrap_cudaSetDoubleForDevice(double *d)
-{
-    return d ? cudaSuccess : CUMU_BAD_ARG;
-}
+cudaError_t wrap_cudaSetDoubleForDevice(double *d) { return d ? cudaSuccess : CUMU_BAD_ARG; }
 
-cudaError_t wrap_cudaSetDoubleForHost(double *d)
-{
-    return d ? cudaSuccess : CUMU_BAD_ARG;
-}
+cudaError_t wrap_cudaSetDoubleForHost(double *d) { return d ? cudaSuccess : CUMU_BAD_ARG; }
 
 /* Set-up of the profiler that CUDA 11 still had; there is none to set up. */
 cudaError_t wrap_cudaProfilerInitialize(const char *config, const char *output, int mode)

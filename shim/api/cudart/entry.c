@@ -4,8 +4,7 @@
 
 enum { LEGACY_STREAM = 1, PER_THREAD_STREAM = 2 };
 
-static cudaError_t find(const char *name, void **out, unsigned version, uint64_t flags, bool per_thread,
-                        int *status)
+static cudaError_t find(const char *name, void **out, unsigned version, uint64_t flags, bool per_thread, int *status)
 {
     if (!name || !out || flags > PER_THREAD_STREAM)
         return CUMU_BAD_ARG;
@@ -32,8 +31,7 @@ cudaError_t wrap_cudaGetDriverEntryPoint_v12(const char *name, void **out, unsig
     return find(name, out, 12090, flags, false, status);
 }
 
-cudaError_t wrap_cudaGetDriverEntryPoint_v12_ptsz(const char *name, void **out, unsigned long long flags,
-                                                  int *status)
+cudaError_t wrap_cudaGetDriverEntryPoint_v12_ptsz(const char *name, void **out, unsigned long long flags, int *status)
 {
     return find(name, out, 12090, flags, true, status);
 }

@@ -7,10 +7,7 @@
 /* A query's "not ready" is no failure and is not kept as one. In CUDA each runtime linked into a process
  * has a last error of its own; here they share one, and a library that looks after its launches (CUB) must
  * not find what another one's event query left. */
-static cudaError_t kept(int error)
-{
-    return error == cudaErrorNotReady ? cudaSuccess : error;
-}
+static cudaError_t kept(int error) { return error == cudaErrorNotReady ? cudaSuccess : error; }
 
 /* Both sides are emptied: one call reports one error, as in CUDA. */
 cudaError_t wrap_cudaGetLastError(void)

@@ -5,9 +5,9 @@
 #include "wraps.h"
 
 /* The runtime's word for a handle that is no kernel. */
-#define KERNEL(f, p)                                                                               \
-    struct cumu_func *f = cumu_kernel_of(p);                                                       \
-    if (!f)                                                                                        \
+#define KERNEL(f, p) \
+    struct cumu_func *f = cumu_kernel_of(p); \
+    if (!f) \
     return CUMU_RT(cudaErrorInvalidDeviceFunction)
 
 /* Fills cudaFuncAttributes from single attributes of the driver, as many bytes as the caller's version has. */
@@ -26,10 +26,10 @@ static cudaError_t attributes(cudaFuncAttributes *out, const void *kernel, size_
         {CU_FUNC_ATTRIBUTE_PTX_VERSION, offsetof(cudaFuncAttributes, ptxVersion), false},
         {CU_FUNC_ATTRIBUTE_BINARY_VERSION, offsetof(cudaFuncAttributes, binaryVersion), false},
         {CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, offsetof(cudaFuncAttributes, cacheModeCA), false},
-        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-         offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes), false},
-        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-         offsetof(cudaFuncAttributes, preferredShmemCarveout), false},
+        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, offsetof(cudaFuncAttributes, maxDynamicSharedSizeBytes),
+         false},
+        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, offsetof(cudaFuncAttributes, preferredShmemCarveout),
+         false},
         {CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, offsetof(cudaFuncAttributes, clusterDimMustBeSet), false},
         {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, offsetof(cudaFuncAttributes, requiredClusterWidth), false},
         {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, offsetof(cudaFuncAttributes, requiredClusterHeight), false},
@@ -118,8 +118,7 @@ cudaError_t wrap_cudaFuncGetParamCount(const void *kernel, size_t *count)
     return 0;
 }
 
-cudaError_t wrap_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute, int value,
-                                                 int device)
+cudaError_t wrap_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute, int value, int device)
 {
     int now = 0;
     KERNEL(f, kernel);
@@ -136,8 +135,8 @@ cudaError_t wrap_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attrib
 
 /* ---- occupancy ------------------------------------------------------------------------------ */
 
-cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel,
-                                                               int block_size, size_t shared)
+cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int block_size,
+                                                               size_t shared)
 {
     if (!blocks)
         return CUMU_BAD_ARG;
@@ -145,17 +144,15 @@ cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, cons
     return CUMU_RT(cumu_func_occupancy(f, block_size, shared, blocks));
 }
 
-cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel,
-                                                                        int block_size, size_t shared,
-                                                                        unsigned flags)
+cudaError_t wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int block_size,
+                                                                        size_t shared, unsigned flags)
 {
     if (flags > 1) /* cudaOccupancyDisableCachingOverride changes nothing here */
         return CUMU_BAD_ARG;
     return wrap_cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, shared);
 }
 
-cudaError_t wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const void *kernel, int blocks,
-                                                           int block_size)
+cudaError_t wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const void *kernel, int blocks, int block_size)
 {
     if (!size)
         return CUMU_BAD_ARG;
@@ -165,12 +162,19 @@ cudaError_t wrap_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const v
 
 static CUlaunchConfig driver_config(const cudaLaunchConfig_t *c)
 {
-    return (CUlaunchConfig){c->gridDim.x, c->gridDim.y, c->gridDim.z, c->blockDim.x, c->blockDim.y,
-                            c->blockDim.z, (unsigned)c->dynamicSmemBytes, c->stream, c->attrs, c->numAttrs};
+    return (CUlaunchConfig){c->gridDim.x,
+                            c->gridDim.y,
+                            c->gridDim.z,
+                            c->blockDim.x,
+                            c->blockDim.y,
+                            c->blockDim.z,
+                            (unsigned)c->dynamicSmemBytes,
+                            c->stream,
+                            c->attrs,
+                            c->numAttrs};
 }
 
-cudaError_t wrap_cudaOccupancyMaxActiveClusters(int *clusters, const void *kernel,
-                                                const cudaLaunchConfig_t *config)
+cudaError_t wrap_cudaOccupancyMaxActiveClusters(int *clusters, const void *kernel, const cudaLaunchConfig_t *config)
 {
     if (!clusters || !config)
         return CUMU_BAD_ARG;
@@ -179,8 +183,7 @@ cudaError_t wrap_cudaOccupancyMaxActiveClusters(int *clusters, const void *kerne
     return CUMU_RT(wrap_cuOccupancyMaxActiveClusters(clusters, f, &c));
 }
 
-cudaError_t wrap_cudaOccupancyMaxPotentialClusterSize(int *size, const void *kernel,
-                                                      const cudaLaunchConfig_t *config)
+cudaError_t wrap_cudaOccupancyMaxPotentialClusterSize(int *size, const void *kernel, const cudaLaunchConfig_t *config)
 {
     if (!size || !config)
         return CUMU_BAD_ARG;

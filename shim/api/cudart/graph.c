@@ -6,13 +6,10 @@ cudaError_t wrap_cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph)
     return CUMU_RT(cumu_graph_clone(true, clone, graph));
 }
 
-cudaError_t wrap_cudaGraphDestroy(cudaGraph_t graph)
-{
-    return CUMU_RT(cumu_graph_destroy(true, graph));
-}
+cudaError_t wrap_cudaGraphDestroy(cudaGraph_t graph) { return CUMU_RT(cumu_graph_destroy(true, graph)); }
 
-cudaError_t wrap_cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps,
-                                       size_t n, cudaGraph_t child)
+cudaError_t wrap_cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n,
+                                            cudaGraph_t child)
 {
     return CUMU_RT(cumu_graph_add_child(true, node, graph, deps, n, child));
 }
@@ -22,16 +19,15 @@ cudaError_t wrap_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph
     return CUMU_RT(cumu_graph_child(true, node, child));
 }
 
-cudaError_t wrap_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                                 cudaGraph_t child)
+cudaError_t wrap_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child)
 {
     return CUMU_RT(cumu_graph_exec_set_child(true, exec, node, child));
 }
 
 /* ---- executable graphs ----------------------------------------------------------------------- */
 
-cudaError_t wrap_cudaGraphInstantiate_v11(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error,
-                                    char *log, size_t size)
+cudaError_t wrap_cudaGraphInstantiate_v11(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error, char *log,
+                                          size_t size)
 {
     return CUMU_RT(cumu_graph_instantiate_log(true, exec, graph, error, log, size));
 }
@@ -41,8 +37,7 @@ cudaError_t wrap_cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, 
     return CUMU_RT(cumu_graph_instantiate(true, exec, graph, flags));
 }
 
-cudaError_t wrap_cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                          unsigned long long flags)
+cudaError_t wrap_cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
     return CUMU_RT(cumu_graph_instantiate(true, exec, graph, flags));
 }
@@ -57,8 +52,7 @@ cudaError_t wrap_cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *exec, cuda
     return CUMU_RT(cumu_graph_instantiate_params(true, true, exec, graph, params));
 }
 
-cudaError_t wrap_cudaGraphExecUpdate_v11(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error,
-                                         int *result)
+cudaError_t wrap_cudaGraphExecUpdate_v11(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error, int *result)
 {
     return CUMU_RT(cumu_graph_update_v11(true, exec, graph, error, result));
 }
@@ -78,10 +72,7 @@ cudaError_t wrap_cudaGraphLaunch_ptsz(cudaGraphExec_t exec, CUstream stream)
     return CUMU_RT(cumu_graph_launch(true, exec, cumu_ptsz(stream)));
 }
 
-cudaError_t wrap_cudaGraphExecDestroy(cudaGraphExec_t exec)
-{
-    return CUMU_RT(cumu_graph_exec_destroy(true, exec));
-}
+cudaError_t wrap_cudaGraphExecDestroy(cudaGraphExec_t exec) { return CUMU_RT(cumu_graph_exec_destroy(true, exec)); }
 
 /* ---- capture --------------------------------------------------------------------------------- */
 
@@ -95,14 +86,14 @@ cudaError_t wrap_cudaStreamBeginCapture_ptsz(CUstream stream, int mode)
     return CUMU_RT(cumu_capture_begin(true, cumu_ptsz(stream), mode));
 }
 
-cudaError_t wrap_cudaStreamBeginCaptureToGraph(CUstream stream, cudaGraph_t graph, const void *deps,
-                                          const void *edges, size_t n, int mode)
+cudaError_t wrap_cudaStreamBeginCaptureToGraph(CUstream stream, cudaGraph_t graph, const void *deps, const void *edges,
+                                               size_t n, int mode)
 {
     return CUMU_RT(cumu_capture_begin_to(true, stream, graph, deps, edges, n, mode));
 }
 
 cudaError_t wrap_cudaStreamBeginCaptureToGraph_ptsz(CUstream stream, cudaGraph_t graph, const void *deps,
-                                               const void *edges, size_t n, int mode)
+                                                    const void *edges, size_t n, int mode)
 {
     return CUMU_RT(cumu_capture_begin_to(true, cumu_ptsz(stream), graph, deps, edges, n, mode));
 }

@@ -27,7 +27,8 @@ cudaError_t wrap_cudaGraphExecGetId(void *exec, unsigned *id)
     unsigned long long flags;
     /* An SDK without flags: the handle is taken at its word. */
     int err = exec && !cumu_mu_has("musaGraphExecGetFlags") && cumu_mu_has("musaGraphExecDestroy")
-                  ? musaSuccess : mu.musaGraphExecGetFlags(exec, &flags);
+                  ? musaSuccess
+                  : mu.musaGraphExecGetFlags(exec, &flags);
     return number(err, exec, id);
 }
 
@@ -49,8 +50,8 @@ cudaError_t wrap_cudaGraphNodeGetToolsId(void *node, unsigned long long *id)
     return err;
 }
 
-cudaError_t wrap_cudaGraphConditionalHandleCreate_v2(unsigned long long *handle, void *graph, void *ctx,
-                                                     unsigned value, unsigned flags)
+cudaError_t wrap_cudaGraphConditionalHandleCreate_v2(unsigned long long *handle, void *graph, void *ctx, unsigned value,
+                                                     unsigned flags)
 {
     if (ctx && !cumu_as_green(ctx))
         return CUMU_RT(cudaErrorInvalidResourceHandle);

@@ -1,9 +1,9 @@
 /* Execution contexts of CUDA 13: green contexts and the devices' own. */
 #include "api/green.h"
 
-#define GREEN(g, p)                                                                                \
-    struct cumu_green *g = cumu_as_green(p);                                                       \
-    if (!g)                                                                                        \
+#define GREEN(g, p) \
+    struct cumu_green *g = cumu_as_green(p); \
+    if (!g) \
     return CUMU_RT(cudaErrorInvalidResourceHandle)
 
 cudaError_t wrap_cudaDeviceGetDevResource(int device, void *resource, int type)
@@ -17,8 +17,8 @@ cudaError_t wrap_cudaDevSmResourceSplitByCount(void *result, unsigned *groups, c
     return CUMU_RT(cumu_resource_split_by_count(result, groups, in, rest, flags, least));
 }
 
-cudaError_t wrap_cudaDevSmResourceSplit(void *result, unsigned n, const void *in, void *rest,
-                                        unsigned flags, void *groups)
+cudaError_t wrap_cudaDevSmResourceSplit(void *result, unsigned n, const void *in, void *rest, unsigned flags,
+                                        void *groups)
 {
     return CUMU_RT(cumu_resource_split(result, n, in, rest, flags, groups));
 }
@@ -88,10 +88,7 @@ static int synchronize(MUcontext ctx, MUevent event)
     return cumu_context_synchronize(ctx);
 }
 
-cudaError_t wrap_cudaExecutionCtxSynchronize(void *ctx)
-{
-    return with_context(ctx, NULL, synchronize);
-}
+cudaError_t wrap_cudaExecutionCtxSynchronize(void *ctx) { return with_context(ctx, NULL, synchronize); }
 
 cudaError_t wrap_cudaExecutionCtxRecordEvent(void *ctx, CUevent event)
 {

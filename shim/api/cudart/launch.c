@@ -5,23 +5,22 @@
  * never run from the rest. Asked only after a failure. */
 static cudaError_t refine(const struct cumu_launch *l)
 {
-    static const int limits[6] = {cudaDevAttrMaxBlockDimX, cudaDevAttrMaxBlockDimY,
-                                  cudaDevAttrMaxBlockDimZ, cudaDevAttrMaxGridDimX,
-                                  cudaDevAttrMaxGridDimY, cudaDevAttrMaxGridDimZ};
+    static const int limits[6] = {cudaDevAttrMaxBlockDimX, cudaDevAttrMaxBlockDimY, cudaDevAttrMaxBlockDimZ,
+                                  cudaDevAttrMaxGridDimX,  cudaDevAttrMaxGridDimY,  cudaDevAttrMaxGridDimZ};
     const unsigned dims[6] = {l->block.x, l->block.y, l->block.z, l->grid.x, l->grid.y, l->grid.z};
     int device = 0, limit;
     if (mu.musaGetDevice(&device) != musaSuccess)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < 6; i++) {
         limit = 0;
-        if (dims[i] == 0 || (mu.musaDeviceGetAttribute(&limit, limits[i], device) == musaSuccess &&
-                             limit > 0 && dims[i] > (unsigned)limit))
+        if (dims[i] == 0 || (mu.musaDeviceGetAttribute(&limit, limits[i], device) == musaSuccess && limit > 0 &&
+                             dims[i] > (unsigned)limit))
             return cudaErrorInvalidConfiguration;
     }
     limit = 0;
     uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
-    if (mu.musaDeviceGetAttribute(&limit, cudaDevAttrMaxThreadsPerBlock, device) == musaSuccess &&
-        limit > 0 && threads > (uint64_t)limit)
+    if (mu.musaDeviceGetAttribute(&limit, cudaDevAttrMaxThreadsPerBlock, device) == musaSuccess && limit > 0 &&
+        threads > (uint64_t)limit)
         return cudaErrorInvalidConfiguration;
     return cudaErrorInvalidValue;
 }
@@ -39,46 +38,45 @@ cudaError_t cumu_rt_launch(const void *kernel, const struct cumu_launch *l, void
     return CUMU_RT(err);
 }
 
-cudaError_t wrap_cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args,
-                                  size_t shared, cudaStream_t stream)
+cudaError_t wrap_cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                  cudaStream_t stream)
 {
     struct cumu_launch l = {.grid = grid, .block = block, .shared = shared, .stream = stream};
     return cumu_rt_launch(kernel, &l, args);
 }
 
-cudaError_t wrap_cudaLaunchKernel_ptsz(const void *kernel, dim3 grid, dim3 block, void **args,
-                                       size_t shared, cudaStream_t stream)
+cudaError_t wrap_cudaLaunchKernel_ptsz(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                       cudaStream_t stream)
 {
     return wrap_cudaLaunchKernel(kernel, grid, block, args, shared, cumu_ptsz(stream));
 }
 
-cudaError_t wrap___cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args,
-                                    size_t shared, cudaStream_t stream)
+cudaError_t wrap___cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                    cudaStream_t stream)
 {
     return wrap_cudaLaunchKernel(kernel, grid, block, args, shared, stream);
 }
 
-cudaError_t wrap___cudaLaunchKernel_ptsz(const void *kernel, dim3 grid, dim3 block, void **args,
-                                         size_t shared, cudaStream_t stream)
+cudaError_t wrap___cudaLaunchKernel_ptsz(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                         cudaStream_t stream)
 {
     return wrap_cudaLaunchKernel(kernel, grid, block, args, shared, cumu_ptsz(stream));
 }
 
-cudaError_t wrap_cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **args,
-                                             size_t shared, cudaStream_t stream)
+cudaError_t wrap_cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                             cudaStream_t stream)
 {
     struct cumu_launch l = {.grid = grid, .block = block, .shared = shared, .stream = stream, .cooperative = true};
     return cumu_rt_launch(kernel, &l, args);
 }
 
-cudaError_t wrap_cudaLaunchCooperativeKernel_ptsz(const void *kernel, dim3 grid, dim3 block,
-                                                  void **args, size_t shared, cudaStream_t stream)
+cudaError_t wrap_cudaLaunchCooperativeKernel_ptsz(const void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                                  cudaStream_t stream)
 {
     return wrap_cudaLaunchCooperativeKernel(kernel, grid, block, args, shared, cumu_ptsz(stream));
 }
 
-static cudaError_t launch_config(const cudaLaunchConfig_t *c, const void *kernel, void **args,
-                                 cudaStream_t stream)
+static cudaError_t launch_config(const cudaLaunchConfig_t *c, const void *kernel, void **args, cudaStream_t stream)
 {
     struct cumu_launch l = {.grid = c->gridDim, .block = c->blockDim, .shared = c->dynamicSmemBytes, .stream = stream};
     int err = cumu_launch_attributes(&l, c->attrs, c->numAttrs);
@@ -90,8 +88,7 @@ cudaError_t wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const voi
     return config ? launch_config(config, kernel, args, config->stream) : CUMU_BAD_ARG;
 }
 
-cudaError_t wrap_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *kernel,
-                                          void **args)
+cudaError_t wrap_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *kernel, void **args)
 {
     return config ? launch_config(config, kernel, args, cumu_ptsz(config->stream)) : CUMU_BAD_ARG;
 }

@@ -7,10 +7,7 @@ cudaError_t wrap_cudaLogsRegisterCallback(void *callback, void *data, void *out)
     return CUMU_RT(wrap_cuLogsRegisterCallback(callback, data, out));
 }
 
-cudaError_t wrap_cudaLogsUnregisterCallback(void *handle)
-{
-    return CUMU_RT(wrap_cuLogsUnregisterCallback(handle));
-}
+cudaError_t wrap_cudaLogsUnregisterCallback(void *handle) { return CUMU_RT(wrap_cuLogsUnregisterCallback(handle)); }
 
 cudaError_t wrap_cudaLogsCurrent(unsigned *iterator, unsigned flags)
 {

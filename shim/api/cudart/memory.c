@@ -69,8 +69,8 @@ cudaError_t wrap_cudaMemAdvise(const void *p, size_t count, int advice, cudaMemL
     return mu.musaMemAdvise(p, count, advice, device);
 }
 
-cudaError_t wrap_cudaMemPrefetchAsync(const void *p, size_t count, cudaMemLocation where,
-                                      unsigned flags, cudaStream_t stream)
+cudaError_t wrap_cudaMemPrefetchAsync(const void *p, size_t count, cudaMemLocation where, unsigned flags,
+                                      cudaStream_t stream)
 {
     int device;
     if (flags != 0 || !location_device(where, &device))
@@ -78,8 +78,8 @@ cudaError_t wrap_cudaMemPrefetchAsync(const void *p, size_t count, cudaMemLocati
     return mu.musaMemPrefetchAsync(p, count, device, (musaStream_t)stream);
 }
 
-cudaError_t wrap_cudaMemPrefetchAsync_ptsz(const void *p, size_t count, cudaMemLocation where,
-                                           unsigned flags, cudaStream_t stream)
+cudaError_t wrap_cudaMemPrefetchAsync_ptsz(const void *p, size_t count, cudaMemLocation where, unsigned flags,
+                                           cudaStream_t stream)
 {
     return wrap_cudaMemPrefetchAsync(p, count, where, flags, cumu_ptsz(stream));
 }

@@ -17,8 +17,8 @@ struct texture_reference {
 };
 _Static_assert(sizeof(struct texture_reference) == 124, "textureReference");
 
-void wrap___cudaRegisterTexture(void **handle, const void *host, const void **device,
-                                const char *name, int dim, int norm, int ext)
+void wrap___cudaRegisterTexture(void **handle, const void *host, const void **device, const char *name, int dim,
+                                int norm, int ext)
 {
     struct cumu_module *m = cumu_as_module(handle);
     (void)device, (void)dim, (void)ext;
@@ -26,8 +26,8 @@ void wrap___cudaRegisterTexture(void **handle, const void *host, const void **de
         cumu_register_var(m, host, NULL, name, norm ? CUMU_TEXTURE_AS_FLOAT : CUMU_TEXTURE);
 }
 
-void wrap___cudaRegisterSurface(void **handle, const void *host, const void **device,
-                                const char *name, int dim, int ext)
+void wrap___cudaRegisterSurface(void **handle, const void *host, const void **device, const char *name, int dim,
+                                int ext)
 {
     struct cumu_module *m = cumu_as_module(handle);
     (void)device, (void)dim, (void)ext;
@@ -61,7 +61,9 @@ static cudaError_t texture(const struct texture_reference *host, struct cumu_ref
 /* Format and channels of a cudaChannelFormatDesc. */
 static bool element(struct cumu_binding *to, const int *channel)
 {
-    static const struct { int bits, kind, format; } formats[] = {
+    static const struct {
+        int bits, kind, format;
+    } formats[] = {
         {8, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT8},
         {16, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT16},
         {32, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT32},
@@ -95,8 +97,7 @@ static cudaError_t bind(const void *host, struct cumu_binding *to)
 }
 
 /* The size may be "all there is" (UINT_MAX, SIZE_MAX): to the end of the allocation. */
-cudaError_t wrap_cudaBindTexture(size_t *offset, const void *ref, const void *p, const void *desc,
-                                 size_t size)
+cudaError_t wrap_cudaBindTexture(size_t *offset, const void *ref, const void *p, const void *desc, size_t size)
 {
     struct cumu_binding to = {.type = MU_RESOURCE_TYPE_LINEAR, .address = (uintptr_t)p, .size = size};
     MUdeviceptr base;
@@ -105,8 +106,7 @@ cudaError_t wrap_cudaBindTexture(size_t *offset, const void *ref, const void *p,
         return CUMU_BAD_ARG;
     if (!element(&to, desc))
         return CUMU_RT(cudaErrorInvalidChannelDescriptor);
-    if (mu.muMemGetAddressRange_v2(&base, &bytes, to.address) == MUSA_SUCCESS &&
-        bytes - (to.address - base) < size)
+    if (mu.muMemGetAddressRange_v2(&base, &bytes, to.address) == MUSA_SUCCESS && bytes - (to.address - base) < size)
         to.size = bytes - (to.address - base);
     cudaError_t err = bind(ref, &to);
     if (!err && offset)
@@ -114,11 +114,11 @@ cudaError_t wrap_cudaBindTexture(size_t *offset, const void *ref, const void *p,
     return err;
 }
 
-cudaError_t wrap_cudaBindTexture2D(size_t *offset, const void *ref, const void *p, const void *desc,
-                                   size_t width, size_t height, size_t pitch)
+cudaError_t wrap_cudaBindTexture2D(size_t *offset, const void *ref, const void *p, const void *desc, size_t width,
+                                   size_t height, size_t pitch)
 {
-    struct cumu_binding to = {.type = MU_RESOURCE_TYPE_PITCH2D, .address = (uintptr_t)p,
-                              .width = width, .height = height, .pitch = pitch};
+    struct cumu_binding to = {
+        .type = MU_RESOURCE_TYPE_PITCH2D, .address = (uintptr_t)p, .width = width, .height = height, .pitch = pitch};
     if (!ref || !p || !desc)
         return CUMU_BAD_ARG;
     if (!element(&to, desc))

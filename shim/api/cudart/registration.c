@@ -3,15 +3,9 @@
 #include "api/api.h"
 
 /* A program cannot go on without a handle, so registration never fails visibly; kernels then do. */
-void **wrap___cudaRegisterFatBinary(void *wrapper)
-{
-    return (void **)cumu_module_register(wrapper);
-}
+void **wrap___cudaRegisterFatBinary(void *wrapper) { return (void **)cumu_module_register(wrapper); }
 
-void wrap___cudaRegisterFatBinaryEnd(void **handle)
-{
-    (void)handle;
-}
+void wrap___cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
 
 void wrap___cudaUnregisterFatBinary(void **handle)
 {
@@ -20,9 +14,8 @@ void wrap___cudaUnregisterFatBinary(void **handle)
         cumu_unregister(m);
 }
 
-void wrap___cudaRegisterFunction(void **handle, const void *host, char *device, const char *name,
-                                 int thread_limit, void *tid, void *bid, void *block, void *grid,
-                                 int *warp_size)
+void wrap___cudaRegisterFunction(void **handle, const void *host, char *device, const char *name, int thread_limit,
+                                 void *tid, void *bid, void *block, void *grid, int *warp_size)
 {
     struct cumu_module *m = cumu_as_module(handle);
     (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
@@ -30,8 +23,8 @@ void wrap___cudaRegisterFunction(void **handle, const void *host, char *device, 
         cumu_register_func(m, host, name);
 }
 
-void wrap___cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext,
-                            size_t size, int constant, int global)
+void wrap___cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext, size_t size,
+                            int constant, int global)
 {
     struct cumu_module *m = cumu_as_module(handle);
     (void)device, (void)ext, (void)constant, (void)global;
@@ -39,8 +32,8 @@ void wrap___cudaRegisterVar(void **handle, char *host, char *device, const char 
         cumu_register_var(m, host, NULL, name, size);
 }
 
-void wrap___cudaRegisterManagedVar(void **handle, void **pointer_at, char *device, const char *name,
-                                   int ext, size_t size, int constant, int global)
+void wrap___cudaRegisterManagedVar(void **handle, void **pointer_at, char *device, const char *name, int ext,
+                                   size_t size, int constant, int global)
 {
     struct cumu_module *m = cumu_as_module(handle);
     (void)device, (void)ext, (void)constant, (void)global;
@@ -52,8 +45,7 @@ void wrap___cudaRegisterManagedVar(void **handle, void **pointer_at, char *devic
 void wrap___cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size)
 {
     (void)handle, (void)host, (void)size;
-    cumu_gap("cudart", "__cudaRegisterHostVar", "host variable %s is not visible to kernels",
-             name ? name : "?");
+    cumu_gap("cudart", "__cudaRegisterHostVar", "host variable %s is not visible to kernels", name ? name : "?");
 }
 
 cudaError_t wrap___cudaRegisterUnifiedTable(void **handle, void *table)

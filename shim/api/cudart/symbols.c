@@ -18,14 +18,12 @@ static int span(const void *symbol, size_t count, size_t offset, uint64_t *addre
 
 static bool to_kind(int kind)
 {
-    return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
-           kind == cudaMemcpyDefault;
+    return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
 }
 
 static bool from_kind(int kind)
 {
-    return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
-           kind == cudaMemcpyDefault;
+    return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
 }
 
 int cumu_symbol_to(const void *symbol, size_t count, size_t offset, int kind, void **at)
@@ -50,8 +48,7 @@ int cumu_symbol_from(const void *symbol, size_t count, size_t offset, int kind, 
     return err;
 }
 
-cudaError_t wrap_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
-                                    int kind)
+cudaError_t wrap_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset, int kind)
 {
     uint64_t at;
     if (!to_kind(kind))
@@ -60,8 +57,7 @@ cudaError_t wrap_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t 
     return err ? CUMU_RT(err) : mu.musaMemcpy((void *)(uintptr_t)at, src, count, kind);
 }
 
-cudaError_t wrap_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
-                                         size_t offset, int kind)
+cudaError_t wrap_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count, size_t offset, int kind)
 {
     uint64_t at;
     if (!to_kind(kind))
@@ -70,8 +66,7 @@ cudaError_t wrap_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, si
     return err ? CUMU_RT(err) : mu.musaMemcpy_ptds((void *)(uintptr_t)at, src, count, kind);
 }
 
-cudaError_t wrap_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
-                                      int kind)
+cudaError_t wrap_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset, int kind)
 {
     uint64_t at;
     if (!from_kind(kind))
@@ -80,8 +75,7 @@ cudaError_t wrap_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t coun
     return err ? CUMU_RT(err) : mu.musaMemcpy(dst, (void *)(uintptr_t)at, count, kind);
 }
 
-cudaError_t wrap_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count, size_t offset,
-                                           int kind)
+cudaError_t wrap_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count, size_t offset, int kind)
 {
     uint64_t at;
     if (!from_kind(kind))
@@ -90,36 +84,34 @@ cudaError_t wrap_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t
     return err ? CUMU_RT(err) : mu.musaMemcpy_ptds(dst, (void *)(uintptr_t)at, count, kind);
 }
 
-cudaError_t wrap_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
-                                         size_t offset, int kind, cudaStream_t stream)
+cudaError_t wrap_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count, size_t offset, int kind,
+                                         cudaStream_t stream)
 {
     uint64_t at;
     if (!to_kind(kind))
         return CUMU_RT(cudaErrorInvalidMemcpyDirection);
     int err = span(symbol, count, offset, &at);
-    return err ? CUMU_RT(err)
-               : mu.musaMemcpyAsync((void *)(uintptr_t)at, src, count, kind, (musaStream_t)stream);
+    return err ? CUMU_RT(err) : mu.musaMemcpyAsync((void *)(uintptr_t)at, src, count, kind, (musaStream_t)stream);
 }
 
-cudaError_t wrap_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count,
-                                              size_t offset, int kind, cudaStream_t stream)
+cudaError_t wrap_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count, size_t offset,
+                                              int kind, cudaStream_t stream)
 {
     return wrap_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, cumu_ptsz(stream));
 }
 
-cudaError_t wrap_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
-                                           int kind, cudaStream_t stream)
+cudaError_t wrap_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset, int kind,
+                                           cudaStream_t stream)
 {
     uint64_t at;
     if (!from_kind(kind))
         return CUMU_RT(cudaErrorInvalidMemcpyDirection);
     int err = span(symbol, count, offset, &at);
-    return err ? CUMU_RT(err)
-               : mu.musaMemcpyAsync(dst, (void *)(uintptr_t)at, count, kind, (musaStream_t)stream);
+    return err ? CUMU_RT(err) : mu.musaMemcpyAsync(dst, (void *)(uintptr_t)at, count, kind, (musaStream_t)stream);
 }
 
-cudaError_t wrap_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count,
-                                                size_t offset, int kind, cudaStream_t stream)
+cudaError_t wrap_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count, size_t offset, int kind,
+                                                cudaStream_t stream)
 {
     return wrap_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, cumu_ptsz(stream));
 }

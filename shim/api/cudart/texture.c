@@ -5,8 +5,7 @@
 
 /* CUDA 12's texture descriptor is MUSA's second one. The first call below is in every MUSA; the
  * second is asked for only by whom it makes a difference. */
-cudaError_t wrap_cudaCreateTextureObject(unsigned long long *tex, const void *res, const void *desc,
-                                         const void *view)
+cudaError_t wrap_cudaCreateTextureObject(unsigned long long *tex, const void *res, const void *desc, const void *view)
 {
     const musaTextureDesc_v2 *d = desc;
     if (d && d->seamlessCubemap)

@@ -31,8 +31,8 @@ int wrap_cufftMakePlanMany(int plan, int rank, int *n, int *inembed, int istride
                            int odist, int type, int batch, size_t *size)
 {
     CUFFT_BELOW(plan, h);
-    return made(place_, mu.mufftMakePlanMany(h, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch,
-                                             size));
+    return made(place_,
+                mu.mufftMakePlanMany(h, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, size));
 }
 int wrap_cufftXtMakePlanMany(int plan, int rank, long long *n, long long *inembed, long long istride, long long idist,
                              int itype, long long *onembed, long long ostride, long long odist, int otype,
@@ -76,11 +76,9 @@ int wrap_cufftXtGetSizeMany(int plan, int rank, long long *n, long long *inembed
 /* muFFT's 64-bit form takes element types, as cuFFT's Xt form does. */
 static const struct element_types {
     int type, in, out, execution;
-} element_types[] = {
-    {CUFFT_C2C, MUSA_C_32F, MUSA_C_32F, MUSA_C_32F}, {CUFFT_Z2Z, MUSA_C_64F, MUSA_C_64F, MUSA_C_64F},
-    {CUFFT_R2C, MUSA_R_32F, MUSA_C_32F, MUSA_C_32F}, {CUFFT_D2Z, MUSA_R_64F, MUSA_C_64F, MUSA_C_64F},
-    {CUFFT_C2R, MUSA_C_32F, MUSA_R_32F, MUSA_C_32F}, {CUFFT_Z2D, MUSA_C_64F, MUSA_R_64F, MUSA_C_64F}
-};
+} element_types[] = {{CUFFT_C2C, MUSA_C_32F, MUSA_C_32F, MUSA_C_32F}, {CUFFT_Z2Z, MUSA_C_64F, MUSA_C_64F, MUSA_C_64F},
+                     {CUFFT_R2C, MUSA_R_32F, MUSA_C_32F, MUSA_C_32F}, {CUFFT_D2Z, MUSA_R_64F, MUSA_C_64F, MUSA_C_64F},
+                     {CUFFT_C2R, MUSA_C_32F, MUSA_R_32F, MUSA_C_32F}, {CUFFT_Z2D, MUSA_C_64F, MUSA_R_64F, MUSA_C_64F}};
 
 static const struct element_types *elements(int type)
 {

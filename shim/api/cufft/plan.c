@@ -7,10 +7,7 @@ enum { PLANS = 65536, UNSET = -1 };
 static struct cufft_plan plans[PLANS]; /* 0 stays free: programs take it for "none" */
 static atomic_uint next;
 
-struct cufft_plan *cumu_cufft_plan(int plan)
-{
-    return plan > 0 && plan < PLANS ? &plans[plan] : NULL;
-}
+struct cufft_plan *cumu_cufft_plan(int plan) { return plan > 0 && plan < PLANS ? &plans[plan] : NULL; }
 
 /* The number of a new plan; 0 when all are taken. */
 static int number(mufftHandle below, bool made)
@@ -101,7 +98,7 @@ int wrap_cufftDestroy(int plan)
 /* Hints on how to plan, which muFFT has no use for: kept and told. */
 static long long *property(struct cufft_plan *p, int which)
 {
-    return which == NVFFT_PLAN_PROPERTY_INT64_PATIENT_JIT             ? &p->patient
+    return which == NVFFT_PLAN_PROPERTY_INT64_PATIENT_JIT            ? &p->patient
            : which == NVFFT_PLAN_PROPERTY_INT64_MAX_NUM_HOST_THREADS ? &p->threads
                                                                      : NULL;
 }

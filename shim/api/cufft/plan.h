@@ -22,6 +22,6 @@ struct cufft_plan *cumu_cufft_plan(int plan);
     struct cufft_plan *place_ = cumu_cufft_plan(plan); \
     mufftHandle h = place_ ? place_->below : NULL; \
     if (!h) \
-        return CUFFT_INVALID_PLAN
+    return CUFFT_INVALID_PLAN
 
 #endif

@@ -36,8 +36,8 @@ static bool transform(const struct cufftw_plan *p, void *in, void *out)
 {
     static const char *const names[] = {"execute_dft", "execute_dft_r2c", "execute_dft_c2r"};
     int (*alignment)(void *) = (int (*)(void *))cufftw_function(p->precise, "alignment_of");
-    void (*execute)(void *, void *, void *) =
-        (void (*)(void *, void *, void *))cufftw_function(p->precise, names[p->kind]);
+    void (*execute)(void *, void *, void *) = (void (*)(void *, void *, void *))cufftw_function(p->precise,
+                                                                                                names[p->kind]);
     if (!alignment || !execute)
         return false;
     bool alike = alignment(in) == alignment(p->in) && alignment(out) == alignment(p->out);

@@ -128,8 +128,8 @@ void cufftw_drop(struct cufftw_plan *p)
 static void *basic(bool precise, enum cufftw_kind kind, int rank, const int *n, void *in, void *out, int sign,
                    unsigned flags)
 {
-    return plan(&(struct request){precise, kind, MANY, rank, sign, 1, flags, n, NULL, {in, NULL, 1, 0},
-                                  {out, NULL, 1, 0}});
+    return plan(
+        &(struct request){precise, kind, MANY, rank, sign, 1, flags, n, NULL, {in, NULL, 1, 0}, {out, NULL, 1, 0}});
 }
 
 /* One kind's functions. SIGN and sign: what only the complex kind has. */
@@ -154,20 +154,29 @@ static void *basic(bool precise, enum cufftw_kind kind, int rank, const int *n, 
                                       int idist, void *out, const int *onembed, int ostride, int odist SIGN, \
                                       unsigned flags) \
     { \
-        return plan(&(struct request){precise, KIND, MANY, rank, sign, batch, flags, n, NULL, \
-                                      {in, inembed, istride, idist}, {out, onembed, ostride, odist}}); \
+        return plan(&(struct request){precise, \
+                                      KIND, \
+                                      MANY, \
+                                      rank, \
+                                      sign, \
+                                      batch, \
+                                      flags, \
+                                      n, \
+                                      NULL, \
+                                      {in, inembed, istride, idist}, \
+                                      {out, onembed, ostride, odist}}); \
     } \
     void *wrap_##X##_plan_guru_##what(int rank, const void *dims, int batches, const void *batch, void *in, \
                                       void *out SIGN, unsigned flags) \
     { \
-        return plan(&(struct request){precise, KIND, GURU, rank, sign, batches, flags, dims, batch, {.data = in}, \
-                                      {.data = out}}); \
+        return plan(&(struct request){ \
+            precise, KIND, GURU, rank, sign, batches, flags, dims, batch, {.data = in}, {.data = out}}); \
     } \
     void *wrap_##X##_plan_guru64_##what(int rank, const void *dims, int batches, const void *batch, void *in, \
                                         void *out SIGN, unsigned flags) \
     { \
-        return plan(&(struct request){precise, KIND, GURU64, rank, sign, batches, flags, dims, batch, {.data = in}, \
-                                      {.data = out}}); \
+        return plan(&(struct request){ \
+            precise, KIND, GURU64, rank, sign, batches, flags, dims, batch, {.data = in}, {.data = out}}); \
     }
 #define A_SIGN , int sign
 #define NO_SIGN

@@ -29,6 +29,6 @@
         if (fma) \
             *fma = 1; \
     } \
-    void wrap_##X##_cleanup(void) { }
+    void wrap_##X##_cleanup(void) {}
 SUPPORT(fftw)
 SUPPORT(fftwf)

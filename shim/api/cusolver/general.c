@@ -141,9 +141,19 @@ int wrap_cusolverDnXgeev(void *h, void *params, int jobvl, int jobvr, long n, in
     (void)params, (void)compute, (void)work, (void)size, (void)host, (void)host_size;
     if (!r)
         r = cumu_solver_stream(h, &stream);
-    struct geev g = {w.type, (int)n, (int)lda, ldvl > 1 ? (int)ldvl : 1, ldvr > 1 ? (int)ldvr : 1,
-                     jobvl == CUSOLVER_EIG_MODE_VECTOR, jobvr == CUSOLVER_EIG_MODE_VECTOR, wtype != element,
-                     a, values, vl, vr, info};
+    struct geev g = {w.type,
+                     (int)n,
+                     (int)lda,
+                     ldvl > 1 ? (int)ldvl : 1,
+                     ldvr > 1 ? (int)ldvr : 1,
+                     jobvl == CUSOLVER_EIG_MODE_VECTOR,
+                     jobvr == CUSOLVER_EIG_MODE_VECTOR,
+                     wtype != element,
+                     a,
+                     values,
+                     vl,
+                     vr,
+                     info};
     if (!r && (!info || (n && (!a || !values || (g.left && !vl) || (g.right && !vr)))))
         r = CUSOLVER_STATUS_INVALID_VALUE;
     void *f = r ? NULL : lapack("cusolverDnXgeev", name[w.type]);

@@ -21,8 +21,8 @@ static int graph_of(const struct cumu_csr *a, struct graph *g)
 {
     int n = a->n, to = 0, first = 0;
     int *seen = calloc((size_t)n + 1, sizeof(int));
-    *g = (struct graph){.n = n, .from = calloc((size_t)n + 2, sizeof(int)),
-                        .at = malloc((2 * (size_t)a->row[n] + 1) * sizeof(int))};
+    *g = (struct graph){
+        .n = n, .from = calloc((size_t)n + 2, sizeof(int)), .at = malloc((2 * (size_t)a->row[n] + 1) * sizeof(int))};
     if (!g->from || !g->at || !seen) {
         free(seen);
         release(g);
@@ -145,7 +145,7 @@ enum { LIVE, ELEMENT, GONE };
 struct quotient {
     struct graph *g;
     int *variables, *elements, *state, *degree, *size, *left; /* size, left: an element's variables */
-    int *head, *next, *before;                                 /* variables by degree */
+    int *head, *next, *before;                                /* variables by degree */
     int **members;
     int least;
 };
@@ -283,8 +283,8 @@ static int minimum_degree(struct graph *g, int *order)
     int *work = calloc(11 * each, sizeof(int));
     struct quotient q = {.g = g, .members = calloc(each, sizeof(int *)), .least = 0};
     if (work && q.members) {
-        int **fields[] = {&q.variables, &q.elements, &q.state, &q.degree, &q.size, &q.left, &q.head, &q.next,
-                          &q.before};
+        int **fields[] = {&q.variables, &q.elements, &q.state, &q.degree, &q.size,
+                          &q.left,      &q.head,     &q.next,  &q.before};
         for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
             *fields[k] = work + k * each;
         memset(q.head, -1, each * sizeof(int));
@@ -373,8 +373,7 @@ static int dissect(struct dissection *d, int *part, int n)
     if (n <= SMALL)
         return dissect_small(d, part, n);
     int count, a = 0, b = 0, c = 0, cut = 1;
-    int depth = far_levels(d->g, part[0], d->mark, d->mark[part[0]], d->visited, &d->stamp, d->queue, d->begin,
-                           &count);
+    int depth = far_levels(d->g, part[0], d->mark, d->mark[part[0]], d->visited, &d->stamp, d->queue, d->begin, &count);
     if (count < n)
         return dissect_pieces(d, part, n);
     if (depth < 3)
@@ -424,8 +423,9 @@ int cumu_sparse_order(int how, const struct cumu_csr *a, int *order)
     int r = graph_of(a, &g);
     if (r)
         return r;
-    r = how == CUMU_ORDER_RCM ? cuthill_mckee(&g, order)
-        : how == CUMU_ORDER_AMD ? minimum_degree(&g, order) : nested_dissection(&g, order);
+    r = how == CUMU_ORDER_RCM   ? cuthill_mckee(&g, order)
+        : how == CUMU_ORDER_AMD ? minimum_degree(&g, order)
+                                : nested_dissection(&g, order);
     release(&g);
     return r;
 }

@@ -19,7 +19,8 @@ static int copy(int type, musaStream_t stream, void *to, int ldto, const void *f
     size_t size = cumu_solver_size(type);
     return mu.musaMemcpy2DAsync(to, size * (size_t)ldto, from, size * (size_t)ldfrom, size * (size_t)rows,
                                 (size_t)columns, musaMemcpyDeviceToDevice, stream)
-               ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS;
+               ? CUSOLVER_STATUS_EXECUTION_FAILED
+               : CUSOLVER_STATUS_SUCCESS;
 }
 
 /* ---- square systems ---------------------------------------------------------------------------- */
@@ -218,8 +219,8 @@ int wrap_cusolverDnIRSParamsCreate(void *out)
 {
     int r = new_object(out, sizeof(struct irs_params));
     if (!r)
-        **(struct irs_params **)out = (struct irs_params){.solver = CUSOLVER_IRS_REFINE_NOT_SET, .iterations = 50,
-                                                          .inner = 50, .fallback = true};
+        **(struct irs_params **)out = (struct irs_params){
+            .solver = CUSOLVER_IRS_REFINE_NOT_SET, .iterations = 50, .inner = 50, .fallback = true};
     return r;
 }
 int wrap_cusolverDnIRSParamsDestroy(void *params)

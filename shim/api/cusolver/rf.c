@@ -15,9 +15,9 @@ struct rf {
     double zero, boost;
     bool batched, analysed, factored, boosted;
     int n, nnz, batch;
-    int *row, *col, *p, *q; /* of each of A's elements; orders: P[new] = old */
-    double *a;              /* batch times nnz */
-    int nnz_l, nnz_u, *l_at, *u_at; /* rows, then columns, of the factors' elements */
+    int *row, *col, *p, *q;            /* of each of A's elements; orders: P[new] = old */
+    double *a;                         /* batch times nnz */
+    int nnz_l, nnz_u, *l_at, *u_at;    /* rows, then columns, of the factors' elements */
     int *from, *at, *diagonal, *place; /* M = L + U by rows; where each element of A goes in it */
     double *m;                         /* batch times from[n] */
     int *position;                     /* batch: where a pivot was zero */
@@ -28,15 +28,21 @@ static struct rf *alive(void *h) { return h && ((struct rf *)h)->alive == ALIVE 
 
 static void empty(struct rf *h)
 {
-    void *all[] = {h->row, h->col, h->p, h->q, h->a, h->l_at, h->u_at, h->from, h->at, h->diagonal, h->place, h->m,
-                   h->position};
+    void *all[] = {h->row,  h->col, h->p,        h->q,     h->a, h->l_at,    h->u_at,
+                   h->from, h->at,  h->diagonal, h->place, h->m, h->position};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     for (int i = 0; i < 3; i++)
         if (h->device[i])
             mu.musaFree(h->device[i]);
-    *h = (struct rf){.alive = ALIVE, .format = h->format, .unit = h->unit, .factor = h->factor, .solve = h->solve,
-                     .fast = h->fast, .zero = h->zero, .boost = h->boost};
+    *h = (struct rf){.alive = ALIVE,
+                     .format = h->format,
+                     .unit = h->unit,
+                     .factor = h->factor,
+                     .solve = h->solve,
+                     .fast = h->fast,
+                     .zero = h->zero,
+                     .boost = h->boost};
 }
 
 int wrap_cusolverRfCreate(void *out)
@@ -220,7 +226,8 @@ static int set_up(void *handle, bool device, int batch, int n, struct input a, c
     h->u_at = malloc(2 * (size_t)u.nnz * sizeof(int) + 1);
     h->position = malloc((size_t)batch * sizeof(int));
     int r = h->row && h->col && h->a && h->p && h->q && h->l_at && h->u_at && h->position
-                ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
+                ? CUSOLVER_STATUS_SUCCESS
+                : CUSOLVER_STATUS_ALLOC_FAILED;
     if (!r)
         r = coordinates(h, device, a.row, a.col, a.nnz, h->row, h->col);
     if (!r)
@@ -250,17 +257,16 @@ int wrap_cusolverRfSetupHost(int n, int nnz, void *row, void *col, void *val, in
                   (struct input){row_u, col_u, nnz_u}, p, q);
 }
 int wrap_cusolverRfSetupDevice(int n, int nnz, void *row, void *col, void *val, int nnz_l, void *row_l, void *col_l,
-                               void *val_l, int nnz_u, void *row_u, void *col_u, void *val_u, void *p, void *q,
-                               void *h)
+                               void *val_l, int nnz_u, void *row_u, void *col_u, void *val_u, void *p, void *q, void *h)
 {
     const double *values[] = {val};
     (void)val_l, (void)val_u;
     return set_up(h, true, 1, n, (struct input){row, col, nnz}, values, (struct input){row_l, col_l, nnz_l},
                   (struct input){row_u, col_u, nnz_u}, p, q);
 }
-int wrap_cusolverRfBatchSetupHost(int batch, int n, int nnz, void *row, void *col, void *values, int nnz_l,
-                                  void *row_l, void *col_l, void *val_l, int nnz_u, void *row_u, void *col_u,
-                                  void *val_u, void *p, void *q, void *handle)
+int wrap_cusolverRfBatchSetupHost(int batch, int n, int nnz, void *row, void *col, void *values, int nnz_l, void *row_l,
+                                  void *col_l, void *val_l, int nnz_u, void *row_u, void *col_u, void *val_u, void *p,
+                                  void *q, void *handle)
 {
     (void)val_l, (void)val_u;
     if (!values)
@@ -399,8 +405,7 @@ int wrap_cusolverRfBatchResetValues(int batch, int n, int nnz, void *row, void *
     if (!rf)
         return CUSOLVER_STATUS_NOT_INITIALIZED;
     double **values = row && col && batch == rf->batch ? pointers(array, batch) : NULL; /* no more than there are */
-    int r = values ? reset(h, true, batch, n, nnz, (const double *const *)values, p, q)
-                   : CUSOLVER_STATUS_INVALID_VALUE;
+    int r = values ? reset(h, true, batch, n, nnz, (const double *const *)values, p, q) : CUSOLVER_STATUS_INVALID_VALUE;
     free(values);
     return r;
 }
@@ -542,8 +547,9 @@ static double shown(const struct rf *h, int row, int k)
 }
 static int ready(const struct rf *h)
 {
-    return !h ? CUSOLVER_STATUS_NOT_INITIALIZED
-           : !h->factored || h->batched ? CUSOLVER_STATUS_INVALID_VALUE : CUSOLVER_STATUS_SUCCESS;
+    return !h                           ? CUSOLVER_STATUS_NOT_INITIALIZED
+           : !h->factored || h->batched ? CUSOLVER_STATUS_INVALID_VALUE
+                                        : CUSOLVER_STATUS_SUCCESS;
 }
 
 /* By rows or by columns as the program has its matrices; which: below the diagonal, on it, above. Memory is malloc's

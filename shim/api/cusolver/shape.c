@@ -14,8 +14,9 @@ static int shape(void)
     static int known;
     int s = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!s) {
-        s = cumu_mu_has("musolverDnSormqr_bufferSize") ? SDK5
-            : cumu_mu_has("musolverDnSgetrf") || !cumu_mu_has("musolverSgetrf") ? SDK4 : SDK3;
+        s = cumu_mu_has("musolverDnSormqr_bufferSize")                          ? SDK5
+            : cumu_mu_has("musolverDnSgetrf") || !cumu_mu_has("musolverSgetrf") ? SDK4
+                                                                                : SDK3;
         __atomic_store_n(&known, s, __ATOMIC_RELAXED);
     }
     return s;
@@ -27,12 +28,16 @@ static int shape(void)
 /* The same of SDK 3.1, whose statuses are muBLAS's. */
 #define EACH3(type, name, ...) EACH3_2(type, name, name, __VA_ARGS__)
 #define EACH3_2(type, real, complex, ...) \
-    old_status((type) == S ? mu.musolverS##real(__VA_ARGS__) : (type) == D ? mu.musolverD##real(__VA_ARGS__) \
-               : (type) == C ? mu.musolverC##complex(__VA_ARGS__) : mu.musolverZ##complex(__VA_ARGS__))
+    old_status((type) == S   ? mu.musolverS##real(__VA_ARGS__) \
+               : (type) == D ? mu.musolverD##real(__VA_ARGS__) \
+               : (type) == C ? mu.musolverC##complex(__VA_ARGS__) \
+                             : mu.musolverZ##complex(__VA_ARGS__))
 /* A function of SDK 5.1's name with the parameters of 4.3. */
 #define AS4(F, type, real, complex) \
-    ((F *)((type) == S ? (void (*)(void))mu.musolverDnS##real : (type) == D ? (void (*)(void))mu.musolverDnD##real \
-           : (type) == C ? (void (*)(void))mu.musolverDnC##complex : (void (*)(void))mu.musolverDnZ##complex))
+    ((F *)((type) == S   ? (void (*)(void))mu.musolverDnS##real \
+           : (type) == D ? (void (*)(void))mu.musolverDnD##real \
+           : (type) == C ? (void (*)(void))mu.musolverDnC##complex \
+                         : (void (*)(void))mu.musolverDnZ##complex))
 
 static int old_status(int r)
 {
@@ -150,8 +155,8 @@ static int zero_on_diagonal(int type, void *h, int n, const void *a, int lda, in
     int found = 0, r = cumu_solver_stream(h, &stream);
     if (!r && !diagonal)
         r = CUSOLVER_STATUS_ALLOC_FAILED;
-    if (!r && count && mu.musaMemcpy2DAsync(diagonal, size, a, ((size_t)lda + 1) * size, size, count,
-                                            musaMemcpyDeviceToHost, stream))
+    if (!r && count &&
+        mu.musaMemcpy2DAsync(diagonal, size, a, ((size_t)lda + 1) * size, size, count, musaMemcpyDeviceToHost, stream))
         r = CUSOLVER_STATUS_EXECUTION_FAILED;
     if (!r && mu.musaStreamSynchronize(stream))
         r = CUSOLVER_STATUS_EXECUTION_FAILED;
@@ -159,8 +164,9 @@ static int zero_on_diagonal(int type, void *h, int n, const void *a, int lda, in
         if (!memcmp(diagonal + (size_t)i * size, zero, size))
             found = i + 1;
     free(diagonal);
-    if (!r && info && (mu.musaMemcpyAsync(info, &found, sizeof found, musaMemcpyHostToDevice, stream) ||
-                       mu.musaStreamSynchronize(stream)))
+    if (!r && info &&
+        (mu.musaMemcpyAsync(info, &found, sizeof found, musaMemcpyHostToDevice, stream) ||
+         mu.musaStreamSynchronize(stream)))
         r = CUSOLVER_STATUS_EXECUTION_FAILED;
     return r;
 }
@@ -236,9 +242,8 @@ int cumu_solver_orgqr_size(int type, void *h, int m, int n, int k, const void *a
     size_t bytes = 0;
     if (shape() == SDK5)
         return STATUS(EACH2(type, orgqr_bufferSize, ungqr_bufferSize, h, m, n, k, a, lda, tau, lwork));
-    int r = shape() == SDK3
-                ? EACH3_2(type, orgqr_bufferSize, ungqr_bufferSize, m, n, k, (int *)&bytes)
-                : STATUS(AS4(orgqr_size_4, type, orgqr_bufferSize, ungqr_bufferSize)(m, n, k, &bytes));
+    int r = shape() == SDK3 ? EACH3_2(type, orgqr_bufferSize, ungqr_bufferSize, m, n, k, (int *)&bytes)
+                            : STATUS(AS4(orgqr_size_4, type, orgqr_bufferSize, ungqr_bufferSize)(m, n, k, &bytes));
     return in_elements(type, r, bytes, lwork);
 }
 int cumu_solver_orgqr(int type, void *h, int m, int n, int k, void *a, int lda, const void *tau, void *work, int lwork,
@@ -268,16 +273,15 @@ int cumu_solver_ormqr_size(int type, void *h, int side, int op, int m, int n, in
         r = CUSOLVER_STATUS_INVALID_VALUE;
     return in_elements(type, r, 0, lwork);
 }
-int cumu_solver_ormqr(int type, void *h, int side, int op, int m, int n, int k, const void *a, int lda,
-                      const void *tau, void *c, int ldc, void *work, int lwork, int *info)
+int cumu_solver_ormqr(int type, void *h, int side, int op, int m, int n, int k, const void *a, int lda, const void *tau,
+                      void *c, int ldc, void *work, int lwork, int *info)
 {
     int s = cumu_cublasSideMode_t_to_musa(side), t = cumu_cublasOperation_t_to_musa(op);
     if (shape() == SDK5 && type == S)
         return STATUS(mu.musolverDnSormqr(h, s, t, m, n, k, a, lda, tau, c, ldc, work, lwork, info));
     if (shape() == SDK5 && type == D)
         return STATUS(mu.musolverDnDormqr(h, s, t, m, n, k, a, lda, tau, c, ldc, work, lwork, info));
-    return clear_info(h, info,
-                      STATUS(AS4(ormqr_4, type, ormqr, unmqr)(h, s, t, m, n, k, a, lda, tau, c, ldc)));
+    return clear_info(h, info, STATUS(AS4(ormqr_4, type, ormqr, unmqr)(h, s, t, m, n, k, a, lda, tau, c, ldc)));
 }
 
 /* ---- singular values and eigenvalues ----------------------------------------------------------- */
@@ -338,8 +342,8 @@ int cumu_solver_gesvd(int type, void *h, int jobu, int jobvt, int m, int n, void
         r = EACH3(type, gesvd, h, left, right, m, n, a, lda, s, u, ldu, vt, ldvt, work, MUBLAS_OUTOFPLACE, info,
                   buffer);
     else
-        r = STATUS(EACH(type, gesvd, h, left, right, m, n, a, lda, s, u, ldu, vt, ldvt, work, MUBLAS_OUTOFPLACE,
-                        info, buffer));
+        r = STATUS(EACH(type, gesvd, h, left, right, m, n, a, lda, s, u, ldu, vt, ldvt, work, MUBLAS_OUTOFPLACE, info,
+                        buffer));
     size_t rest = n > 1 ? cumu_solver_real(type) * (size_t)(n - 1) : 0;
     if (!r && rwork && rest && mu.musaMemcpyAsync(rwork, work, rest, musaMemcpyDeviceToDevice, stream))
         r = CUSOLVER_STATUS_EXECUTION_FAILED;
@@ -352,7 +356,8 @@ static int syevd_bytes(int type, int job, int uplo, int n, size_t *bytes)
     if (shape() != SDK3)
         return STATUS(EACH2(type, syevd_bufferSize, heevd_bufferSize, job, uplo, n, bytes));
     return type == S   ? old_status(mu.musolverSsyevd_bufferSize(job, uplo, n, bytes))
-           : type == D ? old_status(mu.musolverDsyevd_bufferSize(job, uplo, n, bytes)) : CUSOLVER_STATUS_NOT_SUPPORTED;
+           : type == D ? old_status(mu.musolverDsyevd_bufferSize(job, uplo, n, bytes))
+                       : CUSOLVER_STATUS_NOT_SUPPORTED;
 }
 int cumu_solver_syevd_size(int type, void *h, int jobz, int uplo, int n, const void *a, int lda, int *lwork)
 {

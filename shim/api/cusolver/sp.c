@@ -21,10 +21,7 @@ int wrap_cusolverSpCreate(void *out)
     *(struct handle **)out = h;
     return h ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }
-static struct handle *alive(void *h)
-{
-    return h && ((struct handle *)h)->alive == ALIVE ? h : NULL;
-}
+static struct handle *alive(void *h) { return h && ((struct handle *)h)->alive == ALIVE ? h : NULL; }
 int wrap_cusolverSpDestroy(void *handle)
 {
     struct handle *h = alive(handle);
@@ -84,7 +81,7 @@ void *cumu_sp_fetch(void *h, bool device, const void *from, size_t n, size_t siz
 int cumu_sp_store(void *h, bool device, void *to, const void *from, size_t n, size_t size)
 {
     return copy(h, device, to, from, n * size, musaMemcpyHostToDevice) ? CUSOLVER_STATUS_SUCCESS
-                                                                        : CUSOLVER_STATUS_EXECUTION_FAILED;
+                                                                       : CUSOLVER_STATUS_EXECUTION_FAILED;
 }
 int cumu_sp_numbers(void *h, int type, bool device, const void *from, size_t n, void **out)
 {

@@ -224,8 +224,7 @@ int wrap_cusolverSpDcsrluExtractHost(void *h, void *p, void *q, void *descr_l, v
     struct info *i = info;
     struct cumu_csr l, u;
     int r = ready(h, i, i ? i->m : 0, i ? i->n : 0, true);
-    if (!r && (!p || !q || !descr_l || !val_l || !row_l || !col_l || !descr_u || !val_u || !row_u || !col_u ||
-               !buffer))
+    if (!r && (!p || !q || !descr_l || !val_l || !row_l || !col_l || !descr_u || !val_u || !row_u || !col_u || !buffer))
         r = CUSOLVER_STATUS_INVALID_VALUE;
     if (!r)
         r = cumu_sp_of(i->type)->extract(i->f, p, &l, &u);

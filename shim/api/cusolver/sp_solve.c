@@ -79,8 +79,7 @@ static int lsv(int how, const struct cumu_sp *from, const void *b, double tol, i
 
 #define LSV(X, t, R, name, how, on_device) \
     int wrap_cusolverSp##X##csr##name(void *h, int m, int nnz, void *descr, const void *val, const void *row, \
-                                      const void *col, const void *b, R tol, int reorder, void *x, \
-                                      void *singularity) \
+                                      const void *col, const void *b, R tol, int reorder, void *x, void *singularity) \
     { \
         struct cumu_sp from = {h, t, m, m, nnz, on_device, descr, val, row, col}; \
         return lsv(how, &from, b, (double)tol, reorder, x, singularity); \
@@ -330,8 +329,8 @@ static int along(const struct cumu_csr *a, const double p[2], double at_p, const
  * than one round together within each; nearer ones show as a step that is halved again. */
 static int round_box(const struct cumu_csr *a, const double low[2], const double high[2], int *count)
 {
-    const double corner[5][2] = {{low[0], low[1]}, {high[0], low[1]}, {high[0], high[1]}, {low[0], high[1]},
-                                 {low[0], low[1]}};
+    const double corner[5][2] = {
+        {low[0], low[1]}, {high[0], low[1]}, {high[0], high[1]}, {low[0], high[1]}, {low[0], low[1]}};
     int parts = a->n < 16 ? 16 : a->n, r = CUSOLVER_STATUS_SUCCESS;
     double sum = 0, at_p, at_q, p[2], q[2] = {low[0], low[1]};
     r = angle(a, q, &at_q);

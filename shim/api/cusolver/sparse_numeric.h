@@ -45,8 +45,8 @@ struct reflection {
 };
 struct cumu_factor {
     enum { BY_QR, BY_LU, BY_CHOL } kind;
-    int m, n, stopped;   /* stopped: at what column no pivot was found, or -1 */
-    struct list *r, *l;  /* QR: rows of R; LU: columns of U, the diagonal at last, and of L below it; Cholesky: L's, the
+    int m, n, stopped;  /* stopped: at what column no pivot was found, or -1 */
+    struct list *r, *l; /* QR: rows of R; LU: columns of U, the diagonal at last, and of L below it; Cholesky: L's, the
                             diagonal first */
     struct reflection *q; /* QR: of each column */
     int *order;           /* LU: row of A at i; QR: column */
@@ -229,7 +229,7 @@ static bool reflect(num *r, num *y, double *norms, int *pick, int n, int k, doub
     return true;
 }
 static int do_least(const struct cumu_factor *f, double tol, const void *b, void *out, int *pick, int *rank,
-                     double *residual)
+                    double *residual)
 {
     size_t n = (size_t)f->n;
     num *r = calloc(n * n + 1, sizeof *r), *y = calloc(n + 1, sizeof *y), *x = out;
@@ -374,7 +374,6 @@ static void do_out(void *raw, const void *numbers, size_t n, bool single)
             ((num *)raw)[i] = from[i];
 }
 
-const struct cumu_sparse NUMBERS = {
-    sizeof(num), do_in, do_out, do_qr, do_lu, do_chol, do_release, do_pivot, do_solve, do_least,
-    do_diagonal, do_sizes, do_extract, do_shifted, do_multiply, do_argument
-};
+const struct cumu_sparse NUMBERS = {sizeof(num), do_in,      do_out,      do_qr,      do_lu,       do_chol,
+                                    do_release,  do_pivot,   do_solve,    do_least,   do_diagonal, do_sizes,
+                                    do_extract,  do_shifted, do_multiply, do_argument};

@@ -11,7 +11,11 @@ static struct front *new_front(int rows, int cols)
     struct front *f = malloc(sizeof *f);
     if (!f)
         return NULL;
-    *f = (struct front){NULL, rows, cols, malloc((size_t)rows * sizeof(int)), malloc((size_t)cols * sizeof(int)),
+    *f = (struct front){NULL,
+                        rows,
+                        cols,
+                        malloc((size_t)rows * sizeof(int)),
+                        malloc((size_t)cols * sizeof(int)),
                         calloc((size_t)rows * (size_t)cols, sizeof(num))};
     if (f->row && f->col && f->val)
         return f;

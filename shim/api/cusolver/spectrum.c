@@ -32,8 +32,9 @@ int wrap_cusolverDnSyevd(void *h, void *params, int jobz, int uplo, long n, int 
     (void)params, (void)compute;
     if (!w.status && wtype != real_of(element))
         w.status = CUSOLVER_STATUS_INVALID_VALUE;
-    return w.status ? w.status : cumu_solver_syevd(w.type, h, jobz, uplo, (int)n, a, (int)lda, values, work,
-                                                   elements(w, size), info);
+    return w.status
+               ? w.status
+               : cumu_solver_syevd(w.type, h, jobz, uplo, (int)n, a, (int)lda, values, work, elements(w, size), info);
 }
 int wrap_cusolverDnXsyevd(void *h, void *params, int jobz, int uplo, long n, int element, void *a, long lda, int wtype,
                           void *values, int compute, void *work, size_t size, void *host, size_t host_size, void *info)
@@ -68,14 +69,21 @@ static int syevdx_size(struct wide w, int element, int wtype, void *h, int jobz,
     if (r)
         return r;
     switch (w.type) {
-    case S: r = mu.musolverDnSsyevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, il, iu,
-                                                &meig, values, &lwork); break;
-    case D: r = mu.musolverDnDsyevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, il, iu, &meig, values,
-                                                &lwork); break;
-    case C: r = mu.musolverDnCheevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, il, iu,
-                                                &meig, values, &lwork); break;
-    default: r = mu.musolverDnZheevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, il, iu, &meig, values,
-                                                 &lwork);
+    case S:
+        r = mu.musolverDnSsyevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, il, iu, &meig,
+                                            values, &lwork);
+        break;
+    case D:
+        r = mu.musolverDnDsyevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, il, iu, &meig, values,
+                                            &lwork);
+        break;
+    case C:
+        r = mu.musolverDnCheevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, il, iu, &meig,
+                                            values, &lwork);
+        break;
+    default:
+        r = mu.musolverDnZheevdx_bufferSize(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, il, iu, &meig, values,
+                                            &lwork);
     }
     return sizes(w, CUMU_SOLVER_STATUS(r), lwork, 0, device, host);
 }
@@ -112,14 +120,21 @@ int wrap_cusolverDnSyevdx(void *h, void *params, int jobz, int range, int uplo, 
     if (r)
         return r;
     switch (w.type) {
-    case S: r = mu.musolverDnSsyevdx(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, from, to, &meig,
-                                     values, work, lwork, info); break;
-    case D: r = mu.musolverDnDsyevdx(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, from, to, &meig, values, work,
-                                     lwork, info); break;
-    case C: r = mu.musolverDnCheevdx(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, from, to, &meig,
-                                     values, work, lwork, info); break;
-    default: r = mu.musolverDnZheevdx(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, from, to, &meig, values, work,
-                                      lwork, info);
+    case S:
+        r = mu.musolverDnSsyevdx(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, from, to, &meig, values,
+                                 work, lwork, info);
+        break;
+    case D:
+        r = mu.musolverDnDsyevdx(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, from, to, &meig, values, work, lwork,
+                                 info);
+        break;
+    case C:
+        r = mu.musolverDnCheevdx(h, job, g.range, u, (int)n, a, ld, (float)g.vl, (float)g.vu, from, to, &meig, values,
+                                 work, lwork, info);
+        break;
+    default:
+        r = mu.musolverDnZheevdx(h, job, g.range, u, (int)n, a, ld, g.vl, g.vu, from, to, &meig, values, work, lwork,
+                                 info);
     }
     if (!r && meig64)
         *(long *)meig64 = meig;
@@ -186,10 +201,10 @@ int wrap_cusolverDnXsyevBatched(void *h, void *params, int jobz, int uplo, long 
     if (!r)
         r = default_options(false, &options);
     return r ? r
-             : CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH2(
-                   w.type, syevjBatched, heevjBatched, h, cumu_cusolverEigMode_t_to_musa(jobz),
-                   cumu_cublasFillMode_t_to_musa(uplo), (int)n, a, (int)lda, values, work, elements(w, size), info,
-                   options, (int)batch));
+             : CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH2(w.type, syevjBatched, heevjBatched, h,
+                                                    cumu_cusolverEigMode_t_to_musa(jobz),
+                                                    cumu_cublasFillMode_t_to_musa(uplo), (int)n, a, (int)lda, values,
+                                                    work, elements(w, size), info, options, (int)batch));
 }
 
 /* ---- singular values --------------------------------------------------------------------------- */
@@ -259,8 +274,8 @@ int wrap_cusolverDnXgesvdp_bufferSize(void *h, void *params, int jobz, int econ,
         r = default_options(true, &options);
     if (!r)
         r = CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH(w.type, gesvdj_bufferSize, h, cumu_cusolverEigMode_t_to_musa(jobz),
-                                                econ, (int)m, (int)n, a, (int)lda, s, u, (int)ldu, v, (int)ldv,
-                                                &lwork, options));
+                                                econ, (int)m, (int)n, a, (int)lda, s, u, (int)ldu, v, (int)ldv, &lwork,
+                                                options));
     return sizes(w, r, lwork, 0, device, host);
 }
 int wrap_cusolverDnXgesvdp(void *h, void *params, int jobz, int econ, long m, long n, int element, void *a, long lda,
@@ -305,10 +320,9 @@ static int plan_gesvdr(struct wide w, void *h, char jobu, char jobv, long m, lon
     l->u = rounded(cumu_solver_real(w.type) * (size_t)least);
     l->v = l->u + rounded(size * (size_t)m * (size_t)least);
     l->work = l->v + rounded(size * (size_t)n * (size_t)least);
-    return CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH(w.type, gesvdj_bufferSize, h,
-                                               cumu_cusolverEigMode_t_to_musa(CUSOLVER_EIG_MODE_VECTOR), 1, (int)m,
-                                               (int)n, a, (int)lda, NULL, NULL, (int)(m > 1 ? m : 1), NULL,
-                                               (int)(n > 1 ? n : 1), &l->lwork, *options));
+    return CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH(
+        w.type, gesvdj_bufferSize, h, cumu_cusolverEigMode_t_to_musa(CUSOLVER_EIG_MODE_VECTOR), 1, (int)m, (int)n, a,
+        (int)lda, NULL, NULL, (int)(m > 1 ? m : 1), NULL, (int)(n > 1 ? n : 1), &l->lwork, *options));
 }
 int wrap_cusolverDnXgesvdr_bufferSize(void *h, void *params, char jobu, char jobv, long m, long n, long k, long p,
                                       long niters, int element, const void *a, long lda, int stype, const void *s,
@@ -347,9 +361,8 @@ int wrap_cusolverDnXgesvdr(void *h, void *params, char jobu, char jobv, long m, 
     if (r)
         return r;
     char *at = work;
-    r = CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH(w.type, gesvdj, h,
-                                            cumu_cusolverEigMode_t_to_musa(CUSOLVER_EIG_MODE_VECTOR), 1, (int)m,
-                                            (int)n, a, (int)lda, (void *)(at + l.s), (void *)(at + l.u),
+    r = CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH(w.type, gesvdj, h, cumu_cusolverEigMode_t_to_musa(CUSOLVER_EIG_MODE_VECTOR),
+                                            1, (int)m, (int)n, a, (int)lda, (void *)(at + l.s), (void *)(at + l.u),
                                             (int)(m > 1 ? m : 1), (void *)(at + l.v), (int)(n > 1 ? n : 1),
                                             (void *)(at + l.work), l.lwork, info, options));
     if (r || !k)

@@ -15,8 +15,8 @@
     { \
         return cumu_solver_getrf(t, h, m, n, a, lda, work, ipiv, info); \
     } \
-    FN(X##getrs)(void *h, int op, int n, int nrhs, const void *a, int lda, const void *ipiv, void *b, int ldb, \
-                 void *info) \
+    FN(X##getrs) \
+    (void *h, int op, int n, int nrhs, const void *a, int lda, const void *ipiv, void *b, int ldb, void *info) \
     { \
         return cumu_solver_getrs(t, h, op, n, nrhs, a, lda, ipiv, b, ldb, info); \
     } \
@@ -29,8 +29,9 @@
         return cumu_solver_geqrf(t, h, m, n, a, lda, tau, work, lwork, info); \
     } \
     FN(X##gesvd_bufferSize)(void *h, int m, int n, void *lwork) { return cumu_solver_gesvd_size(t, h, m, n, lwork); } \
-    FN(X##gesvd)(void *h, char jobu, char jobvt, int m, int n, void *a, int lda, void *s, void *u, int ldu, void *vt, \
-                 int ldvt, void *work, int lwork, void *rwork, void *info) \
+    FN(X##gesvd) \
+    (void *h, char jobu, char jobvt, int m, int n, void *a, int lda, void *s, void *u, int ldu, void *vt, int ldvt, \
+     void *work, int lwork, void *rwork, void *info) \
     { \
         return cumu_solver_gesvd(t, h, jobu, jobvt, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, rwork, info); \
     }
@@ -57,13 +58,15 @@ TYPED(Z, Z)
     { \
         return cumu_solver_orgqr(t, h, m, n, k, a, lda, tau, work, lwork, info); \
     } \
-    FN(X##OR##mqr_bufferSize)(void *h, int side, int op, int m, int n, int k, const void *a, int lda, const void *tau, \
-                              const void *c, int ldc, void *lwork) \
+    FN(X##OR##mqr_bufferSize) \
+    (void *h, int side, int op, int m, int n, int k, const void *a, int lda, const void *tau, const void *c, int ldc, \
+     void *lwork) \
     { \
         return cumu_solver_ormqr_size(t, h, side, op, m, n, k, a, lda, tau, c, ldc, lwork); \
     } \
-    FN(X##OR##mqr)(void *h, int side, int op, int m, int n, int k, const void *a, int lda, const void *tau, void *c, \
-                   int ldc, void *work, int lwork, void *info) \
+    FN(X##OR##mqr) \
+    (void *h, int side, int op, int m, int n, int k, const void *a, int lda, const void *tau, void *c, int ldc, \
+     void *work, int lwork, void *info) \
     { \
         return cumu_solver_ormqr(t, h, side, op, m, n, k, a, lda, tau, c, ldc, work, lwork, info); \
     }

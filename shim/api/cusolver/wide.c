@@ -27,8 +27,7 @@ int wrap_cusolverDnPotrf(void *h, void *params, int uplo, long n, int element, v
 {
     struct wide w = WIDE(element, n, lda);
     (void)params, (void)compute;
-    return w.status ? w.status
-                    : cumu_solver_potrf(w.type, h, uplo, (int)n, a, (int)lda, work, elements(w, size), info);
+    return w.status ? w.status : cumu_solver_potrf(w.type, h, uplo, (int)n, a, (int)lda, work, elements(w, size), info);
 }
 int wrap_cusolverDnXpotrf(void *h, void *params, int uplo, long n, int element, void *a, long lda, int compute,
                           void *work, size_t size, void *host, size_t host_size, void *info)
@@ -43,8 +42,7 @@ int wrap_cusolverDnXpotrs(void *h, void *params, int uplo, long n, long nrhs, in
     (void)params;
     if (!w.status && btype != element)
         w.status = CUSOLVER_STATUS_INVALID_VALUE;
-    return w.status ? w.status
-                    : cumu_solver_potrs(w.type, h, uplo, (int)n, (int)nrhs, a, (int)lda, b, (int)ldb, info);
+    return w.status ? w.status : cumu_solver_potrs(w.type, h, uplo, (int)n, (int)nrhs, a, (int)lda, b, (int)ldb, info);
 }
 int wrap_cusolverDnPotrs(void *h, void *params, int uplo, long n, long nrhs, int element, const void *a, long lda,
                          int btype, void *b, long ldb, void *info)
@@ -167,8 +165,8 @@ int wrap_cusolverDnGeqrf(void *h, void *params, long m, long n, int element, voi
     (void)params, (void)compute;
     if (!w.status && tau_type != element)
         w.status = CUSOLVER_STATUS_INVALID_VALUE;
-    return w.status ? w.status : cumu_solver_geqrf(w.type, h, (int)m, (int)n, a, (int)lda, tau, work,
-                                                   elements(w, size), info);
+    return w.status ? w.status
+                    : cumu_solver_geqrf(w.type, h, (int)m, (int)n, a, (int)lda, tau, work, elements(w, size), info);
 }
 int wrap_cusolverDnXgeqrf(void *h, void *params, long m, long n, int element, void *a, long lda, int tau_type,
                           void *tau, int compute, void *work, size_t size, void *host, size_t host_size, void *info)
@@ -191,8 +189,8 @@ int wrap_cusolverDnXtrtri(void *h, int uplo, int diag, long n, int element, void
 {
     struct wide w = WIDE(element, n, lda);
     (void)work, (void)size, (void)host, (void)host_size;
-    return w.status ? w.status
-                    : CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH(w.type, trtri, h, cumu_cublasFillMode_t_to_musa(uplo),
-                                                          cumu_cublasDiagType_t_to_musa(diag), (int)n, a, (int)lda,
-                                                          info));
+    return w.status
+               ? w.status
+               : CUMU_SOLVER_STATUS(CUMU_SOLVER_EACH(w.type, trtri, h, cumu_cublasFillMode_t_to_musa(uplo),
+                                                     cumu_cublasDiagType_t_to_musa(diag), (int)n, a, (int)lda, info));
 }

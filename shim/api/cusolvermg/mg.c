@@ -90,8 +90,8 @@ int wrap_cusolverMgCreateDeviceGrid(void *out, int rows, int cols, const void *i
     return CUSOLVER_STATUS_SUCCESS;
 }
 /* Rows are not cut: one block of them is all. A description keeps the grid's devices, not the grid. */
-int wrap_cusolverMgCreateMatrixDesc(void *out, long long rows, long long cols, long long row_block,
-                                    long long col_block, int element, void *grid)
+int wrap_cusolverMgCreateMatrixDesc(void *out, long long rows, long long cols, long long row_block, long long col_block,
+                                    int element, void *grid)
 {
     const struct grid *g = alive(grid);
     if (!out || !g || rows <= 0 || cols <= 0 || row_block < rows || col_block <= 0)
@@ -176,8 +176,7 @@ static int move_pivots(const struct part *a, int **blocks, int *at, bool back)
         if (!there)
             return CUSOLVER_STATUS_INVALID_VALUE;
         there += block / a->desc->grid.devices * a->desc->block + within;
-        if (mu.musaMemcpy(back ? there : at + j, back ? at + j : there, (size_t)count * sizeof(int),
-                          musaMemcpyDefault))
+        if (mu.musaMemcpy(back ? there : at + j, back ? at + j : there, (size_t)count * sizeof(int), musaMemcpyDefault))
             return CUSOLVER_STATUS_EXECUTION_FAILED;
     }
     return CUSOLVER_STATUS_SUCCESS;

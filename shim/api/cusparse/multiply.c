@@ -101,7 +101,9 @@ static int spmv(void *h, int op, const void *alpha, const struct cumu_spmat *a, 
     size_t unread = 0;
     if (!two_calls()) /* there a buffer that is NULL asks for the size */
         r = one_call()(h, mop, alpha, v.mu, x, beta, y, compute, malg, size ? size : &unread,
-                       size ? NULL : buffer ? buffer : &unread);
+                       size     ? NULL
+                       : buffer ? buffer
+                                : &unread);
     else if (size)
         r = mu.musparseSpMV_bufferSize(h, mop, alpha, v.mu, x, beta, y, compute, malg, size);
     else
@@ -161,8 +163,8 @@ int wrap_cusparseSpMM_preprocess(void *h, int opa, int opb, const void *alpha, c
     return spmm(h, opa, opb, alpha, a, b, beta, c, compute, alg, MUSPARSE_SPMM_STAGE_PREPROCESS, &size, buffer);
 }
 
-int wrap_cusparseSpMM(void *h, int opa, int opb, const void *alpha, const void *descr, const void *b,
-                      const void *beta, void *c, int compute, int alg, void *buffer)
+int wrap_cusparseSpMM(void *h, int opa, int opb, const void *alpha, const void *descr, const void *b, const void *beta,
+                      void *c, int compute, int alg, void *buffer)
 {
     const struct cumu_spmat *a = descr;
     struct columns bc, cc;

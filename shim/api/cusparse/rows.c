@@ -51,8 +51,8 @@ static bool send(musaStream_t stream, void **to, const void *from, size_t n)
 {
     if (!*to && mu.musaMalloc(to, n ? n : 1))
         return false;
-    return !n || (!mu.musaMemcpyAsync(*to, from, n, musaMemcpyHostToDevice, stream) &&
-                  !mu.musaStreamSynchronize(stream));
+    return !n ||
+           (!mu.musaMemcpyAsync(*to, from, n, musaMemcpyHostToDevice, stream) && !mu.musaStreamSynchronize(stream));
 }
 
 /* Lines of the structure: rows of blocks, or slices. */
@@ -86,9 +86,9 @@ static size_t elements(const struct source *s, size_t member, int64_t *ptr, int6
             for (int64_t j = 0; j < (bsr ? m->block_cols : 1); j++, n++) {
                 if (!ptr)
                     continue;
-                int64_t each = bsr ? k * m->block_rows * m->block_cols +
-                                         (m->order == CUSPARSE_ORDER_ROW ? in * m->block_cols + j
-                                                                         : j * m->block_rows + in)
+                int64_t each = bsr ? k * m->block_rows * m->block_cols + (m->order == CUSPARSE_ORDER_ROW
+                                                                              ? in * m->block_cols + j
+                                                                              : j * m->block_rows + in)
                                    : k;
                 ind[n] = bsr ? c * m->block_cols + j : c;
                 place[n] = each + (int64_t)member * m->batch_stride;
@@ -196,9 +196,15 @@ int cumu_cusparse_rows(void *h, const struct cumu_spmat *m, const char *function
     bool bsr = m->format == CUSPARSE_FORMAT_BSR;
     size_t last = (size_t)m->batch - 1, n = m->rows ? lines(m) + 1 + last * (size_t)m->batch_offsets : 0;
     size_t blocks = bsr ? (size_t)(m->nnz / (m->block_rows * m->block_cols)) : (size_t)m->width;
-    r->csr = (struct cumu_spmat){.format = CUSPARSE_FORMAT_CSR, .rows = m->rows, .cols = m->cols,
-                                 .offsets_type = CUSPARSE_INDEX_64I, .index_type = CUSPARSE_INDEX_64I,
-                                 .type = m->type, .fill = m->fill, .diag = m->diag, .batch = m->batch};
+    r->csr = (struct cumu_spmat){.format = CUSPARSE_FORMAT_CSR,
+                                 .rows = m->rows,
+                                 .cols = m->cols,
+                                 .offsets_type = CUSPARSE_INDEX_64I,
+                                 .index_type = CUSPARSE_INDEX_64I,
+                                 .type = m->type,
+                                 .fill = m->fill,
+                                 .diag = m->diag,
+                                 .batch = m->batch};
     s.columns = blocks;
     r->values = (size_t)(bsr ? m->nnz : m->width) + last * (size_t)m->batch_stride;
     s.offsets = cumu_fetch(s.stream, m->offsets, n * width_of(m->offsets_type));
@@ -215,8 +221,7 @@ int cumu_cusparse_rows(void *h, const struct cumu_spmat *m, const char *function
 }
 
 /* ---- for one call */
-int cumu_cusparse_view(void *h, const struct cumu_spmat *m, const char *function, unsigned formats,
-                       struct cumu_view *v)
+int cumu_cusparse_view(void *h, const struct cumu_spmat *m, const char *function, unsigned formats, struct cumu_view *v)
 {
     CUSPARSE_CHECK(m);
     *v = (struct cumu_view){m->mu, NULL};

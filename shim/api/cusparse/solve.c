@@ -5,10 +5,10 @@
 
 /* cusparseSpSVDescr_t and cusparseSpSMDescr_t. */
 struct solver {
-    void *buffer;                 /* of the analysis: the program's, kept until it destroys this */
-    const struct cumu_spmat *a;   /* the analysed matrix */
-    void *values;                 /* of updateMatrix: our copy on the device, or NULL */
-    struct cumu_rows *rows;       /* of a format that muSPARSE lacks: what was analysed instead */
+    void *buffer;               /* of the analysis: the program's, kept until it destroys this */
+    const struct cumu_spmat *a; /* the analysed matrix */
+    void *values;               /* of updateMatrix: our copy on the device, or NULL */
+    struct cumu_rows *rows;     /* of a format that muSPARSE lacks: what was analysed instead */
 };
 
 static int make(void *out)
@@ -162,8 +162,8 @@ static int spsv(void *h, int op, const void *alpha, const struct cumu_spmat *a, 
                 mu.musparseSpSV(h, cumu_cusparse_op(op), alpha, a->mu, x, y, compute, alg, stage, size, s->buffer));
 }
 
-int wrap_cusparseSpSV_bufferSize(void *h, int op, const void *alpha, const void *a, const void *x, void *y,
-                                 int compute, int alg, void *descr, void *size)
+int wrap_cusparseSpSV_bufferSize(void *h, int op, const void *alpha, const void *a, const void *x, void *y, int compute,
+                                 int alg, void *descr, void *size)
 {
     return spsv(h, op, alpha, a, x, y, compute, alg, descr, MUSPARSE_SPSV_STAGE_BUFFER_SIZE, size);
 }
@@ -191,8 +191,9 @@ static int spsm(void *h, int opa, int opb, const void *alpha, const struct cumu_
     int r = solved(h, s, &a, stage, "cusparseSpSM", 0);
     if (r)
         return r;
-    WITH_VALUES(a, s, mu.musparseSpSM(h, cumu_cusparse_op(opa), cumu_cusparse_op(opb), alpha, a->mu, b, c, compute, alg,
-                                      stage, size, s->buffer));
+    WITH_VALUES(a, s,
+                mu.musparseSpSM(h, cumu_cusparse_op(opa), cumu_cusparse_op(opb), alpha, a->mu, b, c, compute, alg,
+                                stage, size, s->buffer));
 }
 
 int wrap_cusparseSpSM_bufferSize(void *h, int opa, int opb, const void *alpha, const void *a, const void *b, void *c,

@@ -108,7 +108,7 @@ static int fill(const struct operands *o, struct product *p)
     struct product *p = descr; \
     int r = check(&name, p); \
     if (r) \
-        return r
+    return r
 
 int wrap_cusparseSpGEMM_workEstimation(void *h, int opa, int opb, const void *alpha, const void *a, const void *b,
                                        const void *beta, void *c, int compute, int alg, void *descr, void *size,
@@ -210,9 +210,8 @@ int wrap_cusparseSpGEMMreuse_workEstimation(void *h, int opa, int opb, const voi
     return CUSPARSE_STATUS_SUCCESS;
 }
 
-int wrap_cusparseSpGEMMreuse_nnz(void *h, int opa, int opb, const void *a, const void *b, void *c, int alg,
-                                 void *descr, void *size2, void *buffer2, void *size3, void *buffer3, void *size4,
-                                 void *buffer4)
+int wrap_cusparseSpGEMMreuse_nnz(void *h, int opa, int opb, const void *a, const void *b, void *c, int alg, void *descr,
+                                 void *size2, void *buffer2, void *size3, void *buffer3, void *size4, void *buffer4)
 {
     STRUCTURE(o);
     CUSPARSE_CHECK(size2 && size3 && size4);
@@ -253,8 +252,7 @@ int wrap_cusparseSpGEMMreuse_compute(void *h, int opa, int opb, const void *alph
     if (mode == MUSPARSE_POINTER_MODE_HOST)
         memcpy(value, beta, cumu_cusparse_size(compute));
     bool add = mode != MUSPARSE_POINTER_MODE_HOST ||
-               (compute == CUDA_R_32F || compute == CUDA_C_32F
-                    ? (((float *)value)[0] != 0 || ((float *)value)[1] != 0)
-                    : (value[0] != 0 || value[1] != 0));
+               (compute == CUDA_R_32F || compute == CUDA_C_32F ? (((float *)value)[0] != 0 || ((float *)value)[1] != 0)
+                                                               : (value[0] != 0 || value[1] != 0));
     return stage_with(&o, add ? o.c->mu : NULL, MUSPARSE_SPGEMM_STAGE_COMPUTE, &size, p->buffer);
 }

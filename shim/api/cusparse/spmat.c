@@ -51,9 +51,17 @@ static int compressed(int format, void *out, int64_t rows, int64_t cols, int64_t
                       void *values, int otype, int itype, int base, int type)
 {
     CUSPARSE_CHECK(out);
-    struct cumu_spmat *m = make((struct cumu_spmat){
-        .format = format, .rows = rows, .cols = cols, .nnz = nnz, .offsets = offsets, .indices = indices,
-        .values = values, .offsets_type = otype, .index_type = itype, .base = base, .type = type});
+    struct cumu_spmat *m = make((struct cumu_spmat){.format = format,
+                                                    .rows = rows,
+                                                    .cols = cols,
+                                                    .nnz = nnz,
+                                                    .offsets = offsets,
+                                                    .indices = indices,
+                                                    .values = values,
+                                                    .offsets_type = otype,
+                                                    .index_type = itype,
+                                                    .base = base,
+                                                    .type = type});
     if (!m)
         return CUSPARSE_STATUS_ALLOC_FAILED;
     musparseSpMatDescr_t *mu_out = (musparseSpMatDescr_t *)&m->mu;
@@ -87,14 +95,23 @@ int wrap_cusparseCreateBlockedEll(void *out, long long rows, long long cols, lon
                                   void *columns, void *values, int itype, int base, int type)
 {
     CUSPARSE_CHECK(out);
-    struct cumu_spmat *m = make((struct cumu_spmat){
-        .format = CUSPARSE_FORMAT_BLOCKED_ELL, .rows = rows, .cols = cols, .nnz = rows * width, .block_rows = block,
-        .width = width, .indices = columns, .values = values, .offsets_type = itype, .index_type = itype,
-        .base = base, .type = type});
+    struct cumu_spmat *m = make((struct cumu_spmat){.format = CUSPARSE_FORMAT_BLOCKED_ELL,
+                                                    .rows = rows,
+                                                    .cols = cols,
+                                                    .nnz = rows * width,
+                                                    .block_rows = block,
+                                                    .width = width,
+                                                    .indices = columns,
+                                                    .values = values,
+                                                    .offsets_type = itype,
+                                                    .index_type = itype,
+                                                    .base = base,
+                                                    .type = type});
     if (!m)
         return CUSPARSE_STATUS_ALLOC_FAILED;
-    return keep(out, m, mu.musparseCreateBlockedEll((musparseSpMatDescr_t *)&m->mu, rows, cols, block, width, columns,
-                                                    values, itype, base, type));
+    return keep(out, m,
+                mu.musparseCreateBlockedEll((musparseSpMatDescr_t *)&m->mu, rows, cols, block, width, columns, values,
+                                            itype, base, type));
 }
 
 static bool index_type(int type) { return type == CUSPARSE_INDEX_32I || type == CUSPARSE_INDEX_64I; }
@@ -106,11 +123,20 @@ int wrap_cusparseCreateBsr(void *out, long long brows, long long bcols, long lon
     CUSPARSE_CHECK(out && brows >= 0 && bcols >= 0 && bnnz >= 0 && block_rows > 0 && block_cols > 0);
     CUSPARSE_CHECK(index_type(otype) && index_type(itype) && (base == 0 || base == 1) && cumu_cusparse_size(type));
     CUSPARSE_CHECK(order == CUSPARSE_ORDER_COL || order == CUSPARSE_ORDER_ROW);
-    struct cumu_spmat *m = make((struct cumu_spmat){
-        .format = CUSPARSE_FORMAT_BSR, .rows = brows * block_rows, .cols = bcols * block_cols,
-        .nnz = bnnz * block_rows * block_cols, .block_rows = block_rows, .block_cols = block_cols, .offsets = offsets,
-        .indices = columns, .values = values, .offsets_type = otype, .index_type = itype, .base = base, .type = type,
-        .order = order});
+    struct cumu_spmat *m = make((struct cumu_spmat){.format = CUSPARSE_FORMAT_BSR,
+                                                    .rows = brows * block_rows,
+                                                    .cols = bcols * block_cols,
+                                                    .nnz = bnnz * block_rows * block_cols,
+                                                    .block_rows = block_rows,
+                                                    .block_cols = block_cols,
+                                                    .offsets = offsets,
+                                                    .indices = columns,
+                                                    .values = values,
+                                                    .offsets_type = otype,
+                                                    .index_type = itype,
+                                                    .base = base,
+                                                    .type = type,
+                                                    .order = order});
     return m ? keep(out, m, 0) : CUSPARSE_STATUS_ALLOC_FAILED;
 }
 
@@ -120,10 +146,19 @@ int wrap_cusparseCreateSlicedEll(void *out, long long rows, long long cols, long
 {
     CUSPARSE_CHECK(out && rows >= 0 && cols >= 0 && nnz >= 0 && size >= nnz && slice > 0);
     CUSPARSE_CHECK(index_type(otype) && index_type(itype) && (base == 0 || base == 1) && cumu_cusparse_size(type));
-    struct cumu_spmat *m = make((struct cumu_spmat){
-        .format = CUSPARSE_FORMAT_SLICED_ELLPACK, .rows = rows, .cols = cols, .nnz = nnz, .block_rows = slice,
-        .width = size, .offsets = offsets, .indices = columns, .values = values, .offsets_type = otype,
-        .index_type = itype, .base = base, .type = type});
+    struct cumu_spmat *m = make((struct cumu_spmat){.format = CUSPARSE_FORMAT_SLICED_ELLPACK,
+                                                    .rows = rows,
+                                                    .cols = cols,
+                                                    .nnz = nnz,
+                                                    .block_rows = slice,
+                                                    .width = size,
+                                                    .offsets = offsets,
+                                                    .indices = columns,
+                                                    .values = values,
+                                                    .offsets_type = otype,
+                                                    .index_type = itype,
+                                                    .base = base,
+                                                    .type = type});
     return m ? keep(out, m, 0) : CUSPARSE_STATUS_ALLOC_FAILED;
 }
 
@@ -262,7 +297,7 @@ int wrap_cusparseSpMatSetValues(void *descr, void *values)
     int wrap_cusparse##name##SetPointers(void *descr, void *offsets, void *indices, void *values) \
     { \
         struct cumu_spmat *m = descr; \
-        CUSPARSE_CHECK(m &&m->format == kind); \
+        CUSPARSE_CHECK(m && m->format == kind); \
         int r = CUSPARSE(mu.musparse##name##SetPointers(m->mu, offsets, indices, values)); \
         if (!r) { \
             m->offsets = offsets; \

@@ -11,16 +11,16 @@
 /* What getters answer is kept here, since no SDK is known to have them. The descriptor lives from cusparseCreate*
  * to cusparseDestroySpMat; the arrays are the program's. */
 struct cumu_spmat {
-    void *mu; /* musparseSpMatDescr_t; NULL of the formats that muSPARSE lacks */
+    void *mu;   /* musparseSpMatDescr_t; NULL of the formats that muSPARSE lacks */
     int format; /* cusparseFormat_t */
     int64_t rows, cols, nnz;
     int64_t block_rows, block_cols; /* BSR; of blocked ELL block_rows, and the slice of sliced ELL */
-    int64_t width; /* columns of ELL, values of sliced ELL */
+    int64_t width;                  /* columns of ELL, values of sliced ELL */
     void *offsets, *indices, *values;
     int offsets_type, index_type, base, type, order;
     int fill, diag;
     int batch;
-    int64_t batch_stride; /* of values */
+    int64_t batch_stride;                 /* of values */
     int64_t batch_offsets, batch_columns; /* BSR */
 };
 

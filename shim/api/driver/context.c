@@ -58,7 +58,10 @@ CUresult wrap_cuDeviceGetExecAffinitySupport(int *supported, int type, CUdevice 
 
 CUresult wrap_cuCtxGetExecAffinity(void *param, int type)
 {
-    struct { int type; unsigned count; } *p = param;
+    struct {
+        int type;
+        unsigned count;
+    } *p = param;
     MUdevice device = 0;
     int count = 0;
     if (!param || type < 0 || type >= AFFINITIES)

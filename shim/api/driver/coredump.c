@@ -19,10 +19,7 @@ static struct {
     char name[2][NAME]; /* empty: the default */
 } set = {.lock = PTHREAD_MUTEX_INITIALIZER, .flag = {[TRIGGER_HOST] = true}};
 
-static size_t size_of(int setting)
-{
-    return setting < FILE_NAME ? sizeof(bool) : setting < FLAGS ? NAME : sizeof(int);
-}
+static size_t size_of(int setting) { return setting < FILE_NAME ? sizeof(bool) : setting < FLAGS ? NAME : sizeof(int); }
 
 static void name_of(int setting, char out[NAME])
 {
@@ -110,10 +107,7 @@ CUresult wrap_cuCoredumpGetAttribute(int setting, void *value, size_t *size)
     return err ? err : get(setting, value, size);
 }
 
-CUresult wrap_cuCoredumpGetAttributeGlobal(int setting, void *value, size_t *size)
-{
-    return get(setting, value, size);
-}
+CUresult wrap_cuCoredumpGetAttributeGlobal(int setting, void *value, size_t *size) { return get(setting, value, size); }
 
 CUresult wrap_cuCoredumpSetAttribute(int setting, void *value, size_t *size)
 {

@@ -17,8 +17,7 @@ CUresult wrap_cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 CUresult wrap_cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
 {
     int err = cumu_device_attribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    return err ? err
-               : cumu_device_attribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    return err ? err : cumu_device_attribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
 }
 
 /* CUdevprop: ten integers, the oldest form of device properties. */
@@ -41,8 +40,7 @@ CUresult wrap_cuDeviceGetProperties(void *out, CUdevice device)
     if (!err)
         err = cumu_device_attribute(&p->mem_pitch, CU_DEVICE_ATTRIBUTE_MAX_PITCH, device);
     if (!err)
-        err = cumu_device_attribute(&p->regs_per_block, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
-                                    device);
+        err = cumu_device_attribute(&p->regs_per_block, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, device);
     if (!err)
         err = cumu_device_attribute(&p->clock_rate, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device);
     if (!err)

@@ -33,7 +33,8 @@ CUresult wrap_cuGetExportTable(const void **table, const void *id)
     *table = NULL;
     const char *audit = cumu_env("LD_AUDIT");
     if (memcmp(id, of_runtime, sizeof of_runtime) == 0 && !(audit && strstr(audit, "libcumu-audit.so")))
-        cumu_gap("cuda", "cuGetExportTable", "a CUDA runtime that is linked in starts, and its calls will fail; "
+        cumu_gap("cuda", "cuGetExportTable",
+                 "a CUDA runtime that is linked in starts, and its calls will fail; "
                  "with the whole environment of `cumu env` (LD_AUDIT) cumu would serve it");
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -1,9 +1,9 @@
 /* cuFunc*, cuKernel* and occupancy: a kernel and a function are one object in the shim. */
 #include "api/api.h"
 
-#define KERNEL(f, p)                                                                               \
-    struct cumu_func *f = cumu_as_func(p);                                                         \
-    if (!f)                                                                                        \
+#define KERNEL(f, p) \
+    struct cumu_func *f = cumu_as_func(p); \
+    if (!f) \
     return CUDA_ERROR_INVALID_HANDLE
 
 CUresult wrap_cuFuncGetAttribute(int *value, int attribute, CUfunction function)
@@ -89,10 +89,7 @@ CUresult wrap_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     return CUDA_SUCCESS;
 }
 
-CUresult wrap_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
-{
-    return wrap_cuFuncGetModule(library, kernel);
-}
+CUresult wrap_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel) { return wrap_cuFuncGetModule(library, kernel); }
 
 CUresult wrap_cuKernelGetAttribute(int *value, int attribute, CUkernel kernel, CUdevice device)
 {
@@ -112,10 +109,7 @@ CUresult wrap_cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice devic
     return wrap_cuFuncSetCacheConfig(kernel, config);
 }
 
-CUresult wrap_cuKernelGetName(const char **name, CUkernel kernel)
-{
-    return wrap_cuFuncGetName(name, kernel);
-}
+CUresult wrap_cuKernelGetName(const char **name, CUkernel kernel) { return wrap_cuFuncGetName(name, kernel); }
 
 CUresult wrap_cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, size_t *size)
 {
@@ -124,8 +118,8 @@ CUresult wrap_cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, si
 
 /* ---- occupancy ------------------------------------------------------------------------------ */
 
-CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
-                                                          int block_size, size_t shared)
+CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int block_size,
+                                                          size_t shared)
 {
     if (!blocks)
         return CUDA_ERROR_INVALID_VALUE;
@@ -133,17 +127,15 @@ CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunctio
     return cumu_func_occupancy(f, block_size, shared, blocks);
 }
 
-CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function,
-                                                                   int block_size, size_t shared,
-                                                                   unsigned flags)
+CUresult wrap_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function, int block_size,
+                                                                   size_t shared, unsigned flags)
 {
     if (flags > 1)
         return CUDA_ERROR_INVALID_VALUE;
     return wrap_cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size, shared);
 }
 
-CUresult wrap_cuOccupancyAvailableDynamicSMemPerBlock(size_t *size, CUfunction function, int blocks,
-                                                      int block_size)
+CUresult wrap_cuOccupancyAvailableDynamicSMemPerBlock(size_t *size, CUfunction function, int blocks, int block_size)
 {
     if (!size)
         return CUDA_ERROR_INVALID_VALUE;
@@ -152,8 +144,8 @@ CUresult wrap_cuOccupancyAvailableDynamicSMemPerBlock(size_t *size, CUfunction f
 }
 
 /* The block size with the most resident threads; ties go to the larger block, as in CUDA. */
-CUresult wrap_cuOccupancyMaxPotentialBlockSize(int *min_grid, int *best, CUfunction function,
-                                               size_t (*shared_of)(int), size_t shared, int limit)
+CUresult wrap_cuOccupancyMaxPotentialBlockSize(int *min_grid, int *best, CUfunction function, size_t (*shared_of)(int),
+                                               size_t shared, int limit)
 {
     if (!min_grid || !best)
         return CUDA_ERROR_INVALID_VALUE;
@@ -185,8 +177,8 @@ CUresult wrap_cuOccupancyMaxPotentialBlockSize(int *min_grid, int *best, CUfunct
 }
 
 CUresult wrap_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *best, CUfunction function,
-                                                        size_t (*shared_of)(int), size_t shared,
-                                                        int limit, unsigned flags)
+                                                        size_t (*shared_of)(int), size_t shared, int limit,
+                                                        unsigned flags)
 {
     if (flags > 1)
         return CUDA_ERROR_INVALID_VALUE;
@@ -255,8 +247,7 @@ CUresult wrap_cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, c
     return err;
 }
 
-CUresult wrap_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
-                                                 const CUlaunchConfig *config)
+CUresult wrap_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function, const CUlaunchConfig *config)
 {
     if (!size || !config)
         return CUDA_ERROR_INVALID_VALUE;

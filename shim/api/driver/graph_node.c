@@ -5,10 +5,7 @@
 #include <string.h>
 
 /* The kernel of CUDA 11's form, CUDA_KERNEL_NODE_PARAMS_v1. */
-static struct cumu_func *kernel_v1(const cudaKernelNodeParams *p)
-{
-    return p ? cumu_as_func(p->func) : NULL;
-}
+static struct cumu_func *kernel_v1(const cudaKernelNodeParams *p) { return p ? cumu_as_func(p->func) : NULL; }
 
 /* The later form as the first one, with func set and the context of kern current until `leave`. */
 static int enter(const CUDA_KERNEL_NODE_PARAMS *p, cudaKernelNodeParams *v1, CUcontext *before)
@@ -23,10 +20,7 @@ static int enter(const CUDA_KERNEL_NODE_PARAMS *p, cudaKernelNodeParams *v1, CUc
 }
 
 /* What is no kernel of the program's is an invalid handle to the driver. */
-static CUresult checked(int err)
-{
-    return err == cudaErrorInvalidDeviceFunction ? CUDA_ERROR_INVALID_HANDLE : err;
-}
+static CUresult checked(int err) { return err == cudaErrorInvalidDeviceFunction ? CUDA_ERROR_INVALID_HANDLE : err; }
 
 CUresult wrap_cuGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n,
                                    const void *params)
@@ -34,8 +28,8 @@ CUresult wrap_cuGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, con
     return checked(cumu_graph_add_kernel(node, graph, deps, n, kernel_v1(params), params));
 }
 
-CUresult wrap_cuGraphAddKernelNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps,
-                                      size_t n, const void *params)
+CUresult wrap_cuGraphAddKernelNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n,
+                                      const void *params)
 {
     cudaKernelNodeParams v1;
     CUcontext before;
@@ -81,14 +75,12 @@ CUresult wrap_cuGraphKernelNodeSetParams_v2(cudaGraphNode_t node, const void *pa
     return checked(err);
 }
 
-CUresult wrap_cuGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                             const void *params)
+CUresult wrap_cuGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const void *params)
 {
     return checked(cumu_graph_exec_set_kernel(exec, node, kernel_v1(params), params));
 }
 
-CUresult wrap_cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                                const void *params)
+CUresult wrap_cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t exec, cudaGraphNode_t node, const void *params)
 {
     cudaKernelNodeParams v1;
     CUcontext before;
@@ -102,14 +94,13 @@ CUresult wrap_cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t exec, cudaGraphN
 
 /* ---- nodes of any kind ----------------------------------------------------------------------- */
 
-CUresult wrap_cuGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n,
-                             void *params)
+CUresult wrap_cuGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n, void *params)
 {
     return checked(cumu_graph_add_node(false, node, graph, deps, NULL, n, params));
 }
 
-CUresult wrap_cuGraphAddNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps,
-                                const void *edges, size_t n, void *params)
+CUresult wrap_cuGraphAddNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, const void *edges, size_t n,
+                                void *params)
 {
     return checked(cumu_graph_add_node(false, node, graph, deps, edges, n, params));
 }
@@ -124,7 +115,4 @@ CUresult wrap_cuGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t nod
     return checked(cumu_graph_exec_set_node(false, exec, node, params));
 }
 
-CUresult wrap_cuGraphDestroyNode(cudaGraphNode_t node)
-{
-    return cumu_graph_destroy_node(false, node);
-}
+CUresult wrap_cuGraphDestroyNode(cudaGraphNode_t node) { return cumu_graph_destroy_node(false, node); }

@@ -1,9 +1,9 @@
 /* cuGreenCtx*, cuDevResource* and what tells of them. */
 #include "api/green.h"
 
-#define GREEN(g, p)                                                                                \
-    struct cumu_green *g = cumu_as_green(p);                                                       \
-    if (!g)                                                                                        \
+#define GREEN(g, p) \
+    struct cumu_green *g = cumu_as_green(p); \
+    if (!g) \
     return CUDA_ERROR_INVALID_CONTEXT
 
 CUresult wrap_cuDeviceGetDevResource(CUdevice device, void *resource, int type)
@@ -57,8 +57,8 @@ CUresult wrap_cuCtxWaitEvent(CUcontext ctx, CUevent event)
     return err ? err : cumu_context_wait(in, (MUevent)event);
 }
 
-CUresult wrap_cuDevSmResourceSplitByCount(void *result, unsigned *groups, const void *in, void *rest,
-                                          unsigned flags, unsigned least)
+CUresult wrap_cuDevSmResourceSplitByCount(void *result, unsigned *groups, const void *in, void *rest, unsigned flags,
+                                          unsigned least)
 {
     return cumu_resource_split_by_count(result, groups, in, rest, flags, least);
 }

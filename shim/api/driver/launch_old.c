@@ -89,7 +89,8 @@ CUresult wrap_cuLaunchGridAsync(CUfunction function, int width, int height, CUst
         return err;
     struct cumu_launch l = {.grid = {(unsigned)width, (unsigned)height, 1},
                             .block = {s->block[0], s->block[1], s->block[2]},
-                            .shared = s->shared, .stream = stream};
+                            .shared = s->shared,
+                            .stream = stream};
     size_t size = s->size;
     void *extra[] = {CUMU_LAUNCH_PARAM_BUFFER_POINTER, s->param, CUMU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CUMU_LAUNCH_PARAM_END};
@@ -101,7 +102,4 @@ CUresult wrap_cuLaunchGrid(CUfunction function, int width, int height)
     return wrap_cuLaunchGridAsync(function, width, height, NULL);
 }
 
-CUresult wrap_cuLaunch(CUfunction function)
-{
-    return wrap_cuLaunchGridAsync(function, 1, 1, NULL);
-}
+CUresult wrap_cuLaunch(CUfunction function) { return wrap_cuLaunchGridAsync(function, 1, 1, NULL); }

@@ -17,8 +17,8 @@ static CUresult input_type(int type)
     return type < 0 || type > CU_JIT_INPUT_NVVM ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-CUresult wrap_cuLinkAddData_v2(CUlinkState state, int type, const void *data, size_t size,
-                               const char *name, unsigned n, const int *options, void **values)
+CUresult wrap_cuLinkAddData_v2(CUlinkState state, int type, const void *data, size_t size, const char *name, unsigned n,
+                               const int *options, void **values)
 {
     (void)name, (void)n, (void)options, (void)values;
     struct cumu_link *l = cumu_as_link(state);
@@ -30,8 +30,8 @@ CUresult wrap_cuLinkAddData_v2(CUlinkState state, int type, const void *data, si
     return err ? err : cumu_link_add(l, data, size);
 }
 
-CUresult wrap_cuLinkAddFile_v2(CUlinkState state, int type, const char *path, unsigned n,
-                               const int *options, void **values)
+CUresult wrap_cuLinkAddFile_v2(CUlinkState state, int type, const char *path, unsigned n, const int *options,
+                               void **values)
 {
     (void)n, (void)options, (void)values;
     struct cumu_link *l = cumu_as_link(state);
@@ -76,14 +76,14 @@ CUresult wrap_cuLinkCreate(unsigned n, const int *options, void **values, CUlink
     return wrap_cuLinkCreate_v2(n, options, values, out);
 }
 
-CUresult wrap_cuLinkAddData(CUlinkState state, int type, const void *data, size_t size,
-                            const char *name, unsigned n, const int *options, void **values)
+CUresult wrap_cuLinkAddData(CUlinkState state, int type, const void *data, size_t size, const char *name, unsigned n,
+                            const int *options, void **values)
 {
     return wrap_cuLinkAddData_v2(state, type, data, size, name, n, options, values);
 }
 
-CUresult wrap_cuLinkAddFile(CUlinkState state, int type, const char *path, unsigned n,
-                            const int *options, void **values)
+CUresult wrap_cuLinkAddFile(CUlinkState state, int type, const char *path, unsigned n, const int *options,
+                            void **values)
 {
     return wrap_cuLinkAddFile_v2(state, type, path, n, options, values);
 }

@@ -17,14 +17,12 @@ CUresult wrap_cuMemAdvise_v2(CUdeviceptr p, size_t count, int advice, CUmemLocat
 {
     MUdevice device = 0;
     if (!location_device(where, &device) && advice != CU_MEM_ADVISE_SET_READ_MOSTLY &&
-        advice != CU_MEM_ADVISE_UNSET_READ_MOSTLY &&
-        advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
+        advice != CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
         return CUDA_ERROR_INVALID_VALUE;
     return mu.muMemAdvise(p, count, advice, device);
 }
 
-CUresult wrap_cuMemPrefetchAsync_v2(CUdeviceptr p, size_t count, CUmemLocation where, unsigned flags,
-                                    CUstream stream)
+CUresult wrap_cuMemPrefetchAsync_v2(CUdeviceptr p, size_t count, CUmemLocation where, unsigned flags, CUstream stream)
 {
     MUdevice device;
     if (flags != 0 || !location_device(where, &device))
@@ -32,8 +30,8 @@ CUresult wrap_cuMemPrefetchAsync_v2(CUdeviceptr p, size_t count, CUmemLocation w
     return mu.muMemPrefetchAsync(p, count, device, (MUstream)stream);
 }
 
-CUresult wrap_cuMemPrefetchAsync_v2_ptsz(CUdeviceptr p, size_t count, CUmemLocation where,
-                                         unsigned flags, CUstream stream)
+CUresult wrap_cuMemPrefetchAsync_v2_ptsz(CUdeviceptr p, size_t count, CUmemLocation where, unsigned flags,
+                                         CUstream stream)
 {
     return wrap_cuMemPrefetchAsync_v2(p, count, where, flags, cumu_ptsz(stream));
 }

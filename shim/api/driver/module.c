@@ -11,8 +11,7 @@ static CUresult need_context(void)
     return err ? err : ctx ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult wrap_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, const int *options,
-                                 void **values)
+CUresult wrap_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, const int *options, void **values)
 {
     CUresult err = need_context();
     return err ? err : cumu_library_load(module, image, n, options, values);
@@ -34,28 +33,21 @@ CUresult wrap_cuModuleLoad(CUmodule *module, const char *path)
     return err ? err : cumu_library_load_file(module, path, 0, NULL, NULL);
 }
 
-CUresult wrap_cuModuleUnload(CUmodule module)
-{
-    return cumu_library_unload(module);
-}
+CUresult wrap_cuModuleUnload(CUmodule module) { return cumu_library_unload(module); }
 
 CUresult wrap_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
     return cumu_library_func(function, module, name);
 }
 
-CUresult wrap_cuModuleGetFunctionCount(unsigned *count, CUmodule module)
-{
-    return cumu_library_count(count, module);
-}
+CUresult wrap_cuModuleGetFunctionCount(unsigned *count, CUmodule module) { return cumu_library_count(count, module); }
 
 CUresult wrap_cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
 {
     return cumu_library_list(functions, n, module);
 }
 
-CUresult wrap_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module,
-                                   const char *name)
+CUresult wrap_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module, const char *name)
 {
     uint64_t at = 0;
     int err = cumu_library_global(address ? &at : NULL, size, module, name, false);
@@ -91,26 +83,21 @@ CUresult wrap_cuModuleGetLoadingMode(int *mode)
 
 /* ---- libraries ------------------------------------------------------------------------------ */
 
-CUresult wrap_cuLibraryLoadData(CUlibrary *library, const void *code, const int *jit_options,
-                                void **jit_values, unsigned jit_count, const int *options,
-                                void **values, unsigned count)
+CUresult wrap_cuLibraryLoadData(CUlibrary *library, const void *code, const int *jit_options, void **jit_values,
+                                unsigned jit_count, const int *options, void **values, unsigned count)
 {
     (void)options, (void)values, (void)count;
     return cumu_library_load(library, code, jit_count, jit_options, jit_values);
 }
 
-CUresult wrap_cuLibraryLoadFromFile(CUlibrary *library, const char *path, const int *jit_options,
-                                    void **jit_values, unsigned jit_count, const int *options,
-                                    void **values, unsigned count)
+CUresult wrap_cuLibraryLoadFromFile(CUlibrary *library, const char *path, const int *jit_options, void **jit_values,
+                                    unsigned jit_count, const int *options, void **values, unsigned count)
 {
     (void)options, (void)values, (void)count;
     return cumu_library_load_file(library, path, jit_count, jit_options, jit_values);
 }
 
-CUresult wrap_cuLibraryUnload(CUlibrary library)
-{
-    return cumu_library_unload(library);
-}
+CUresult wrap_cuLibraryUnload(CUlibrary library) { return cumu_library_unload(library); }
 
 CUresult wrap_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
@@ -128,24 +115,19 @@ CUresult wrap_cuLibraryGetModule(CUmodule *module, CUlibrary library)
     return CUDA_SUCCESS;
 }
 
-CUresult wrap_cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
-{
-    return cumu_library_count(count, library);
-}
+CUresult wrap_cuLibraryGetKernelCount(unsigned *count, CUlibrary library) { return cumu_library_count(count, library); }
 
 CUresult wrap_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library)
 {
     return cumu_library_list(kernels, n, library);
 }
 
-CUresult wrap_cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library,
-                                 const char *name)
+CUresult wrap_cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library, const char *name)
 {
     return wrap_cuModuleGetGlobal_v2(address, size, library, name);
 }
 
-CUresult wrap_cuLibraryGetManaged(CUdeviceptr *address, size_t *size, CUlibrary library,
-                                  const char *name)
+CUresult wrap_cuLibraryGetManaged(CUdeviceptr *address, size_t *size, CUlibrary library, const char *name)
 {
     uint64_t at = 0;
     int err = cumu_library_global(address ? &at : NULL, size, library, name, true);

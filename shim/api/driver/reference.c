@@ -5,13 +5,13 @@
 
 #include "api/api.h"
 
-#define REFERENCE(r, p)                                                                            \
-    struct cumu_reference *r = cumu_as_reference(p);                                               \
-    if (!r)                                                                                        \
+#define REFERENCE(r, p) \
+    struct cumu_reference *r = cumu_as_reference(p); \
+    if (!r) \
     return CUDA_ERROR_INVALID_HANDLE
 
-#define OUT(p)                                                                                     \
-    if (!(p))                                                                                      \
+#define OUT(p) \
+    if (!(p)) \
     return CUDA_ERROR_INVALID_VALUE
 
 static CUresult get(void **out, CUmodule module, const char *name, bool surface)
@@ -28,15 +28,9 @@ static CUresult get(void **out, CUmodule module, const char *name, bool surface)
     return err;
 }
 
-CUresult wrap_cuModuleGetTexRef(void **ref, CUmodule module, const char *name)
-{
-    return get(ref, module, name, false);
-}
+CUresult wrap_cuModuleGetTexRef(void **ref, CUmodule module, const char *name) { return get(ref, module, name, false); }
 
-CUresult wrap_cuModuleGetSurfRef(void **ref, CUmodule module, const char *name)
-{
-    return get(ref, module, name, true);
-}
+CUresult wrap_cuModuleGetSurfRef(void **ref, CUmodule module, const char *name) { return get(ref, module, name, true); }
 
 CUresult wrap_cuTexRefCreate(void **ref)
 {
@@ -126,8 +120,8 @@ CUresult wrap_cuTexRefSetAddress(unsigned *offset, void *ref, unsigned address, 
     return err;
 }
 
-static CUresult set_2d(void *ref, size_t width, size_t height, int format, unsigned channels,
-                       CUdeviceptr address, size_t pitch)
+static CUresult set_2d(void *ref, size_t width, size_t height, int format, unsigned channels, CUdeviceptr address,
+                       size_t pitch)
 {
     REFERENCE(r, ref);
     struct cumu_binding to = {.type = MU_RESOURCE_TYPE_PITCH2D,
@@ -154,7 +148,11 @@ CUresult wrap_cuTexRefSetAddress2D_v3(void *ref, const void *desc, CUdeviceptr a
 
 CUresult wrap_cuTexRefSetAddress2D(void *ref, const void *desc, unsigned address, unsigned pitch)
 {
-    const struct { unsigned width, height; int format; unsigned channels; } *d = desc; /* CUDA 2 */
+    const struct {
+        unsigned width, height;
+        int format;
+        unsigned channels;
+    } *d = desc; /* CUDA 2 */
     OUT(desc);
     return set_2d(ref, d->width, d->height, d->format, d->channels, address, pitch);
 }
@@ -275,10 +273,7 @@ CUresult wrap_cuTexRefGetArray(void **array, void *ref)
     return CUDA_SUCCESS;
 }
 
-CUresult wrap_cuSurfRefGetArray(void **array, void *ref)
-{
-    return wrap_cuTexRefGetArray(array, ref);
-}
+CUresult wrap_cuSurfRefGetArray(void **array, void *ref) { return wrap_cuTexRefGetArray(array, ref); }
 
 CUresult wrap_cuTexRefGetMipmappedArray(void **mipmap, void *ref)
 {
@@ -328,13 +323,13 @@ CUresult wrap_cuTexRefGetBorderColor(float *color, void *ref)
     return CUDA_SUCCESS;
 }
 
-#define GETTER(name, type, member)                                                                 \
-    CUresult wrap_##name(type *value, void *ref)                                                   \
-    {                                                                                              \
-        OUT(value);                                                                                \
-        REFERENCE(r, ref);                                                                         \
-        *value = (type)r->how.member;                                                              \
-        return CUDA_SUCCESS;                                                                       \
+#define GETTER(name, type, member) \
+    CUresult wrap_##name(type *value, void *ref) \
+    { \
+        OUT(value); \
+        REFERENCE(r, ref); \
+        *value = (type)r->how.member; \
+        return CUDA_SUCCESS; \
     }
 GETTER(cuTexRefGetFilterMode, int, filter)
 GETTER(cuTexRefGetFlags, unsigned, flags)

@@ -77,7 +77,8 @@ void cumu_nccl_forget(struct nccl_comm *c)
     struct record *r, *next;
     cumu_manifest_forget(c);
     hmap_lock(&records);
-    HASH_ITER(hh, records.head, r, next) {
+    HASH_ITER(hh, records.head, r, next)
+    {
         if (r->comm == c) {
             HASH_DEL(records.head, r);
             free(r);
@@ -151,8 +152,8 @@ static int compare(struct nccl_task *t)
             r = cumu_nccl_failed(t->call, all[i].verdict, "rank %d: its window does not fit the manifest", i);
         else if (all[i].flags != w->flags || (w->flags && all[i].size != w->size))
             r = cumu_nccl_failed(t->call, ncclInvalidArgument,
-                                 "rank %d brings %zu bytes with flags %#x, this one %zu with %#x", i,
-                                 all[i].size, (unsigned)all[i].flags, w->size, (unsigned)w->flags);
+                                 "rank %d brings %zu bytes with flags %#x, this one %zu with %#x", i, all[i].size,
+                                 (unsigned)all[i].flags, w->size, (unsigned)w->flags);
     free(all);
     if (r)
         (void)take(w, c, true, NULL);
@@ -172,20 +173,14 @@ int wrap_ncclCommWindowRegister(void *comm, void *buffer, size_t size, void **wi
     if (!w)
         return cumu_nccl_failed(call, ncclSystemError, "out of memory");
     *window = w;
-    return cumu_nccl_begin(&(struct nccl_task){.call = call,
-                                               .run = compare,
-                                               .comm = c,
-                                               .aside = true,
-                                               .out = window,
-                                               .device = c->device,
-                                               .record = w});
+    return cumu_nccl_begin(&(struct nccl_task){
+        .call = call, .run = compare, .comm = c, .aside = true, .out = window, .device = c->device, .record = w});
 }
 
 int wrap_ncclCommWindowDeregister(void *comm, void *window)
 {
     struct nccl_comm *c = cumu_nccl_comm(comm);
     if (!c || !take(window, c, true, NULL))
-        return cumu_nccl_failed("ncclCommWindowDeregister", ncclInvalidArgument, "%p is no window of %p",
-                                window, comm);
+        return cumu_nccl_failed("ncclCommWindowDeregister", ncclInvalidArgument, "%p is no window of %p", window, comm);
     return ncclSuccess;
 }

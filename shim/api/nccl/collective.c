@@ -34,10 +34,7 @@ static inline int moves(const char *call, void *comm, unsigned shape, size_t cou
 }
 
 /* Where nothing is added up, an 8-bit float is a byte, which every MCCL knows. */
-static inline int moved(int type)
-{
-    return type == ncclFloat8e4m3 || type == ncclFloat8e5m2 ? ncclUint8 : type;
-}
+static inline int moved(int type) { return type == ncclFloat8e4m3 || type == ncclFloat8e5m2 ? ncclUint8 : type; }
 
 size_t cumu_nccl_type_size(int type)
 {
@@ -45,57 +42,55 @@ size_t cumu_nccl_type_size(int type)
     return (unsigned)type < ncclNumTypes ? sizes[type] : 0;
 }
 
-int wrap_ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
-                       cudaStream_t stream)
+int wrap_ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm, cudaStream_t stream)
 {
     return moves("ncclAllReduce", comm, NCCL_TWICE | NCCL_ADDS, count, type,
-                mu.mcclAllReduce(send, recv, count, type, op, cumu_nccl_below(comm), (musaStream_t)stream));
+                 mu.mcclAllReduce(send, recv, count, type, op, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, void *comm,
                     cudaStream_t stream)
 {
     return moves("ncclReduce", comm, NCCL_ONCE | NCCL_ADDS, count, type,
-                mu.mcclReduce(send, recv, count, type, op, root, cumu_nccl_below(comm), (musaStream_t)stream));
+                 mu.mcclReduce(send, recv, count, type, op, root, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
                            cudaStream_t stream)
 {
     return moves("ncclReduceScatter", comm, NCCL_EACH | NCCL_ADDS, count, type,
-                mu.mcclReduceScatter(send, recv, count, type, op, cumu_nccl_below(comm), (musaStream_t)stream));
+                 mu.mcclReduceScatter(send, recv, count, type, op, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, cudaStream_t stream)
 {
     return moves("ncclAllGather", comm, NCCL_EACH, count, type,
-                mu.mcclAllGather(send, recv, count, moved(type), cumu_nccl_below(comm), (musaStream_t)stream));
+                 mu.mcclAllGather(send, recv, count, moved(type), cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
-int wrap_ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
-                       cudaStream_t stream)
+int wrap_ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm, cudaStream_t stream)
 {
     return moves("ncclBroadcast", comm, NCCL_ONCE, count, type,
-                mu.mcclBroadcast(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
+                 mu.mcclBroadcast(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclBcast(void *buffer, size_t count, int type, int root, void *comm, cudaStream_t stream)
 {
-    return moves("ncclBcast", comm, NCCL_ONCE, count, type,
-                mu.mcclBroadcast(buffer, buffer, count, moved(type), root, cumu_nccl_below(comm),
-                                 (musaStream_t)stream));
+    return moves(
+        "ncclBcast", comm, NCCL_ONCE, count, type,
+        mu.mcclBroadcast(buffer, buffer, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclSend(const void *send, size_t count, int type, int peer, void *comm, cudaStream_t stream)
 {
     return moves("ncclSend", comm, NCCL_OUT, count, type,
-                mu.mcclSend(send, count, moved(type), peer, cumu_nccl_below(comm), (musaStream_t)stream));
+                 mu.mcclSend(send, count, moved(type), peer, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 int wrap_ncclRecv(void *recv, size_t count, int type, int peer, void *comm, cudaStream_t stream)
 {
     return moves("ncclRecv", comm, NCCL_IN, count, type,
-                mu.mcclRecv(recv, count, moved(type), peer, cumu_nccl_below(comm), (musaStream_t)stream));
+                 mu.mcclRecv(recv, count, moved(type), peer, cumu_nccl_below(comm), (musaStream_t)stream));
 }
 
 /* ---- made of sends and receives ------------------------------------------------------------------ */
@@ -157,35 +152,30 @@ int wrap_ncclAlltoAll(const void *send, void *recv, size_t count, int type, void
     const char *call = "ncclAlltoAll";
     if (below_has(&known, "mcclAlltoAll"))
         return moves(call, comm, NCCL_EACH, count, type,
-                    mu.mcclAlltoAll(send, recv, count, moved(type), cumu_nccl_below(comm), (musaStream_t)stream));
+                     mu.mcclAlltoAll(send, recv, count, moved(type), cumu_nccl_below(comm), (musaStream_t)stream));
     return transfer(&(struct exchange){call, send, recv, count, type, ALL, ALL, comm, (musaStream_t)stream});
 }
 
-static bool is_root(void *comm, int root)
-{
-    return cumu_nccl_below(comm) && cumu_nccl_comm(comm)->rank == root;
-}
+static bool is_root(void *comm, int root) { return cumu_nccl_below(comm) && cumu_nccl_comm(comm)->rank == root; }
 
-int wrap_ncclGather(const void *send, void *recv, size_t count, int type, int root, void *comm,
-                    cudaStream_t stream)
+int wrap_ncclGather(const void *send, void *recv, size_t count, int type, int root, void *comm, cudaStream_t stream)
 {
     static atomic_int known;
     const char *call = "ncclGather";
     if (below_has(&known, "mcclGather"))
         return moves(call, comm, NCCL_EACH, count, type,
-                    mu.mcclGather(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
+                     mu.mcclGather(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
     return transfer(&(struct exchange){call, send, recv, count, type, root < 0 ? INT_MAX : root,
                                        is_root(comm, root) ? ALL : NONE, comm, (musaStream_t)stream});
 }
 
-int wrap_ncclScatter(const void *send, void *recv, size_t count, int type, int root, void *comm,
-                     cudaStream_t stream)
+int wrap_ncclScatter(const void *send, void *recv, size_t count, int type, int root, void *comm, cudaStream_t stream)
 {
     static atomic_int known;
     const char *call = "ncclScatter";
     if (below_has(&known, "mcclScatter"))
         return moves(call, comm, NCCL_EACH, count, type,
-                    mu.mcclScatter(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
+                     mu.mcclScatter(send, recv, count, moved(type), root, cumu_nccl_below(comm), (musaStream_t)stream));
     return transfer(&(struct exchange){call, send, recv, count, type, is_root(comm, root) ? ALL : NONE,
                                        root < 0 ? INT_MAX : root, comm, (musaStream_t)stream});
 }

@@ -48,16 +48,12 @@ int cumu_nccl_ready(const char *call, void *handle)
 {
     struct nccl_comm *c = cumu_nccl_comm(handle);
     switch (c ? c->state : NCCL_NONE) {
-    case NCCL_READY:
-        return ncclSuccess;
+    case NCCL_READY: return ncclSuccess;
     case NCCL_NONE:
-    case NCCL_ABANDONED:
-        return cumu_nccl_failed(call, ncclInvalidArgument, "%p is no communicator", handle);
+    case NCCL_ABANDONED: return cumu_nccl_failed(call, ncclInvalidArgument, "%p is no communicator", handle);
     case NCCL_JOINING:
-        return cumu_nccl_failed(call, ncclInvalidArgument,
-                                "the communicator's last operation is still in progress");
-    case NCCL_FAILED:
-        return cumu_nccl_failed(call, c->error, "the communicator failed: %s", c->text);
+        return cumu_nccl_failed(call, ncclInvalidArgument, "the communicator's last operation is still in progress");
+    case NCCL_FAILED: return cumu_nccl_failed(call, c->error, "the communicator failed: %s", c->text);
     }
     return cumu_nccl_failed(call, ncclInvalidUsage, "the communicator was %s",
                             c->state == NCCL_REVOKED ? "revoked" : "finalized");
@@ -73,8 +69,7 @@ int cumu_nccl_join(struct nccl_task *t)
     _Static_assert(sizeof id == sizeof t->id, "ids");
     memcpy(&id, &t->id, sizeof id);
     bool same;
-    int verdict = cumu_manifest_check(t->call, c->name, cumu_nccl_key(&t->id), t->nranks, t->rank, t->device,
-                                      &same);
+    int verdict = cumu_manifest_check(t->call, c->name, cumu_nccl_key(&t->id), t->nranks, t->rank, t->device, &same);
     if (verdict && same)
         return verdict;
     int r = mu.mcclCommInitRank(&below, t->nranks, id, t->rank);
@@ -95,8 +90,7 @@ int cumu_nccl_join(struct nccl_task *t)
 
 /* Begins a communicator: the handle exists at once, and the joining of the ranks becomes a task, run now, at the end
  * of the group, or by a thread if the communicator does not block. */
-static int make(const char *call, void **out, int nranks, const struct cumu_s128 *id, int rank,
-                const void *config)
+static int make(const char *call, void **out, int nranks, const struct cumu_s128 *id, int rank, const void *config)
 {
     struct nccl_config g = {.blocking = true};
     int device, r = cumu_nccl_config(call, config, &g);
@@ -249,14 +243,11 @@ static int begin_end(const char *call, void *comm, bool revoke)
         return r;
     if (!atomic_compare_exchange_strong(&c->state, &ready, NCCL_JOINING))
         return cumu_nccl_failed(call, ncclInvalidUsage, "another thread is at the communicator");
-    return cumu_nccl_begin(&(struct nccl_task){
-        .call = call, .run = let_go, .comm = c, .device = c->device, .flags = revoke});
+    return cumu_nccl_begin(
+        &(struct nccl_task){.call = call, .run = let_go, .comm = c, .device = c->device, .flags = revoke});
 }
 
-int wrap_ncclCommFinalize(void *comm)
-{
-    return begin_end("ncclCommFinalize", comm, false);
-}
+int wrap_ncclCommFinalize(void *comm) { return begin_end("ncclCommFinalize", comm, false); }
 
 int wrap_ncclCommRevoke(void *comm, int flags)
 {

@@ -49,8 +49,7 @@ int cumu_nccl_config(const char *call, const void *config, struct nccl_config *o
         return cumu_nccl_failed(call, ncclInvalidArgument, "config: size %zu is none of NCCL's", size);
     memcpy(&c, config, size < sizeof c ? size : sizeof c);
     if (c.magic != CONFIG_MAGIC)
-        return cumu_nccl_failed(call, ncclInvalidArgument,
-                                "config was not set to NCCL_CONFIG_INITIALIZER");
+        return cumu_nccl_failed(call, ncclInvalidArgument, "config was not set to NCCL_CONFIG_INITIALIZER");
     for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++) {
         const struct field *f = &fields[i];
         int value = UNDEFINED;
@@ -59,10 +58,9 @@ int cumu_nccl_config(const char *call, const void *config, struct nccl_config *o
         if (value != UNDEFINED && (value < f->least || value > f->most))
             return cumu_nccl_failed(call, ncclInvalidArgument, "config: %s is %d", f->name, value);
     }
-    if (size >= 40 && c.min_ctas > c.max_ctas &&
-        c.max_ctas != UNDEFINED)
-        return cumu_nccl_failed(call, ncclInvalidArgument, "config: minCTAs %d is more than maxCTAs %d",
-                                c.min_ctas, c.max_ctas);
+    if (size >= 40 && c.min_ctas > c.max_ctas && c.max_ctas != UNDEFINED)
+        return cumu_nccl_failed(call, ncclInvalidArgument, "config: minCTAs %d is more than maxCTAs %d", c.min_ctas,
+                                c.max_ctas);
     if (size >= 72 && c.comm_name)
         (void)snprintf(out->name, sizeof out->name, "%s", c.comm_name);
     if (c.blocking != UNDEFINED)

@@ -17,15 +17,9 @@ int cumu_nccl_failed(const char *call, int result, const char *format, ...)
     return result;
 }
 
-const char *cumu_nccl_text(void)
-{
-    return last;
-}
+const char *cumu_nccl_text(void) { return last; }
 
-void cumu_nccl_retell(const char *text)
-{
-    (void)snprintf(last, sizeof last, "%s", text);
-}
+void cumu_nccl_retell(const char *text) { (void)snprintf(last, sizeof last, "%s", text); }
 
 const char *wrap_ncclGetLastError(void *comm)
 {

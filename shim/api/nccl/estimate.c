@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#define LATENCY 10.0     /* us */
-#define BANDWIDTH 20e3   /* bytes per us: PCIe 4.0 x16, nearly */
+#define LATENCY 10.0   /* us */
+#define BANDWIDTH 20e3 /* bytes per us: PCIe 4.0 x16, nearly */
 
 struct weight {
     const struct nccl_comm *comm;

@@ -25,8 +25,7 @@ int cumu_nccl_exchange(struct nccl_comm *c, const void *mine, size_t size, void 
     int lost = ncclSuccess, r = mu.musaStreamCreateWithFlags(&stream, musaStreamNonBlocking);
     r = r ? r : mu.musaMalloc((void **)&device, size * (n + 1));
     r = r ? r : mu.musaMemcpyAsync(device, mine, size, musaMemcpyHostToDevice, stream);
-    int below = r ? ncclUnhandledCudaError
-                  : mu.mcclAllGather(device, device + size, size, ncclUint8, c->below, stream);
+    int below = r ? ncclUnhandledCudaError : mu.mcclAllGather(device, device + size, size, ncclUint8, c->below, stream);
     if (!below) {
         r = mu.musaMemcpyAsync(all, device + size, size * n, musaMemcpyDeviceToHost, stream);
         r = r ? r : mu.musaStreamSynchronize(stream);
@@ -51,8 +50,7 @@ struct hello {
 static socklen_t name_of(struct sockaddr_un *a, uint64_t key)
 {
     *a = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "cumu-nccl-%016llx",
-                     (unsigned long long)key);
+    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "cumu-nccl-%016llx", (unsigned long long)key);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 

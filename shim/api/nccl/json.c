@@ -150,8 +150,11 @@ static bool number(struct reader *r, struct json *j)
 
 static bool word(struct reader *r, struct json *j)
 {
-    static const struct { const char *text; enum json_type type; bool truth; } words[] = {
-        {"true", JSON_BOOL, true}, {"false", JSON_BOOL, false}, {"null", JSON_NULL, false}};
+    static const struct {
+        const char *text;
+        enum json_type type;
+        bool truth;
+    } words[] = {{"true", JSON_BOOL, true}, {"false", JSON_BOOL, false}, {"null", JSON_NULL, false}};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i].text);
         if ((size_t)(r->end - r->at) >= n && memcmp(r->at, words[i].text, n) == 0) {

@@ -9,7 +9,7 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_INTEGER, JSON_REAL, JSON_STRING, JSO
 
 struct json {
     enum json_type type;
-    char *name;               /* of an object's member; else NULL */
+    char *name; /* of an object's member; else NULL */
     int line;
     bool truth;
     long long integer;

@@ -20,7 +20,7 @@ static struct prepared { /* memory of a slot that nobody asked for yet */
     int device;
     uint64_t key;
     struct prepared *next;
-} *prepared;
+} * prepared;
 
 static void load(void)
 {
@@ -68,8 +68,7 @@ static struct manifest_group *choose(const char *name, int nranks, int rank, int
     return next;
 }
 
-int cumu_manifest_check(const char *call, const char *name, uint64_t key, int nranks, int rank, int device,
-                        bool *same)
+int cumu_manifest_check(const char *call, const char *name, uint64_t key, int nranks, int rank, int device, bool *same)
 {
     *same = true;
     if (off() || !checking)
@@ -177,7 +176,9 @@ int cumu_manifest_joined(const char *call, struct nccl_comm *c, int verdict)
 {
     if (off())
         return ncclSuccess;
-    struct said { int verdict, device; } mine = {verdict, c->device};
+    struct said {
+        int verdict, device;
+    } mine = {verdict, c->device};
     size_t n = (size_t)c->nranks;
     struct said *all = calloc(n, sizeof *all);
     int *devices = calloc(n, sizeof *devices);

@@ -41,8 +41,7 @@ void cumu_manifest_free(struct manifest *m);
 
 /* Called with MCCL's communicator not yet made: 0, or an ncclResult. `same` tells whether every rank comes to
  * this result by itself; if not, the ranks have to hear of it. */
-int cumu_manifest_check(const char *call, const char *name, uint64_t key, int nranks, int rank, int device,
-                        bool *same);
+int cumu_manifest_check(const char *call, const char *name, uint64_t key, int nranks, int rank, int device, bool *same);
 /* After it was made, by every rank; `verdict` is what this one's check said. */
 int cumu_manifest_joined(const char *call, struct nccl_comm *c, int verdict);
 /* A buffer is registered with it. */

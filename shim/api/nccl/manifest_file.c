@@ -14,8 +14,8 @@ enum { VERSION = 2, LARGEST = 16 << 20, MOST = 65536 };
 static const struct {
     const char *name;
     int bits;
-} types[ncclNumTypes] = {{"int8", 8},     {"uint8", 8},    {"int32", 32},   {"uint32", 32},
-                         {"int64", 64},   {"uint64", 64},  {"float16", 16}, {"float32", 32},
+} types[ncclNumTypes] = {{"int8", 8},     {"uint8", 8},     {"int32", 32},     {"uint32", 32},
+                         {"int64", 64},   {"uint64", 64},   {"float16", 16},   {"float32", 32},
                          {"float64", 64}, {"bfloat16", 16}, {"float8e4m3", 8}, {"float8e5m2", 8}};
 
 struct check { /* where in the file we are, for messages */
@@ -27,16 +27,16 @@ struct check { /* where in the file we are, for messages */
 static bool bad(struct check *c, const char *field, const char *what)
 {
     (void)snprintf(c->why, c->room, "%s%s%s%s%s%s%s: %s", c->group ? "group \"" : "", c->group ? c->group : "",
-                   c->group ? "\", " : "", c->slot ? "slot \"" : "", c->slot ? c->slot : "",
-                   c->slot ? "\", " : "", field, what);
+                   c->group ? "\", " : "", c->slot ? "slot \"" : "", c->slot ? c->slot : "", c->slot ? "\", " : "",
+                   field, what);
     return false;
 }
 
 /* The member of that type; a missing one is as wrong as another type. */
 static const struct json *need(struct check *c, const struct json *j, const char *name, enum json_type type)
 {
-    static const char *const want[] = {"null", "true or false", "a whole number", "a number", "a string",
-                                       "a list", "an object"};
+    static const char *const want[] = {"null",     "true or false", "a whole number", "a number",
+                                       "a string", "a list",        "an object"};
     char text[64];
     const struct json *m = cumu_json_member(j, name);
     if (m && m->type == type)
@@ -71,14 +71,13 @@ static bool name_of(struct check *c, const struct json *j, char **out, const cha
 
 static bool slot(struct check *c, const struct json *j, struct manifest_slot *s)
 {
-    static const char *const fields[] = {"name", "dtype", "size", "bits_per_element", "load_from_host",
-                                         "store_to_host", NULL};
+    static const char *const fields[] = {"name",           "dtype",         "size", "bits_per_element",
+                                         "load_from_host", "store_to_host", NULL};
     const struct json *type, *size, *bits, *load, *store;
     if (j->type != JSON_OBJECT)
         return bad(c, "slots", "holds something that is no object");
-    if (!name_of(c, j, &s->name, &c->slot) || !only(c, j, fields) ||
-        !(type = need(c, j, "dtype", JSON_STRING)) || !(size = need(c, j, "size", JSON_INTEGER)) ||
-        !(bits = need(c, j, "bits_per_element", JSON_INTEGER)) ||
+    if (!name_of(c, j, &s->name, &c->slot) || !only(c, j, fields) || !(type = need(c, j, "dtype", JSON_STRING)) ||
+        !(size = need(c, j, "size", JSON_INTEGER)) || !(bits = need(c, j, "bits_per_element", JSON_INTEGER)) ||
         !(load = need(c, j, "load_from_host", JSON_BOOL)) || !(store = need(c, j, "store_to_host", JSON_BOOL)))
         return false;
     for (s->type = 0; s->type < ncclNumTypes && strcmp(types[s->type].name, type->text) != 0;)
@@ -112,8 +111,8 @@ static bool group(struct check *c, const struct json *j, struct manifest_group *
     c->group = c->slot = NULL;
     if (j->type != JSON_OBJECT)
         return bad(c, "groups", "holds something that is no object");
-    if (!name_of(c, j, &g->name, &c->group) || !only(c, j, fields) ||
-        !(devices = need(c, j, "devices", JSON_LIST)) || !(slots = need(c, j, "slots", JSON_LIST)))
+    if (!name_of(c, j, &g->name, &c->group) || !only(c, j, fields) || !(devices = need(c, j, "devices", JSON_LIST)) ||
+        !(slots = need(c, j, "slots", JSON_LIST)))
         return false;
     if (count(devices) > MOST || count(slots) > MOST)
         return bad(c, "slots", "is too long");

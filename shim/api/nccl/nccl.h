@@ -34,12 +34,12 @@ struct nccl_comm {
     _Atomic int state;         /* enum nccl_state */
     _Atomic int error;         /* of a FAILED one, or of the last step that failed in the background */
     int rank, nranks, device;
-    int registered;            /* buffers so far, for the manifest */
+    int registered; /* buffers so far, for the manifest */
     bool blocking;
-    atomic_bool told;          /* the asynchronous error is logged */
-    uint64_t key;              /* made of the unique id: the same on all ranks, and on no other communicator */
-    char name[NCCL_NAME];      /* commName of its configuration, or "" */
-    char text[NCCL_TEXT];      /* what went wrong in the background */
+    atomic_bool told;     /* the asynchronous error is logged */
+    uint64_t key;         /* made of the unique id: the same on all ranks, and on no other communicator */
+    char name[NCCL_NAME]; /* commName of its configuration, or "" */
+    char text[NCCL_TEXT]; /* what went wrong in the background */
 } __attribute__((aligned(512)));
 
 extern struct nccl_comm cumu_nccl_comms[NCCL_MAX_COMMS];
@@ -66,8 +66,7 @@ uint64_t cumu_nccl_key(const struct cumu_s128 *id);
 
 /* errors.c. Remembers the text for ncclGetLastError and hands the code back. The group that the thread is in, if
  * any, ends with this error. */
-int cumu_nccl_failed(const char *call, int result, const char *format, ...)
-    __attribute__((format(printf, 3, 4), cold));
+int cumu_nccl_failed(const char *call, int result, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
 /* The thread's last text. */
 const char *cumu_nccl_text(void);
 void cumu_nccl_retell(const char *text); /* another thread's becomes this one's */
@@ -92,17 +91,17 @@ struct nccl_task {
     int device;
     struct cumu_s128 id;
     int nranks, rank, color, key, flags;
-    uint64_t set;                    /* of a shrink: key of the parent and of who stays */
-    void *record;                    /* of a window */
+    uint64_t set; /* of a shrink: key of the parent and of who stays */
+    void *record; /* of a window */
     int result;
     char text[NCCL_TEXT];
     bool done;
     pthread_t thread;
-    struct nccl_task *then;          /* to be done after it: ranks must do what one communicator does in one order */
+    struct nccl_task *then; /* to be done after it: ranks must do what one communicator does in one order */
     struct nccl_task *next;
 };
 int cumu_nccl_begin(const struct nccl_task *t); /* copies it */
-void cumu_nccl_group_fail(int result); /* the group that the thread is in, if any, ends with this error */
+void cumu_nccl_group_fail(int result);          /* the group that the thread is in, if any, ends with this error */
 
 /* estimate.c. What a call of the thread's group moves, and how long all of them would take in us; that forgets
  * them. */

@@ -79,7 +79,7 @@ static int child(const char *call, void *comm, void **out, const void *config, s
     *made = cumu_nccl_new(g.blocking);
     if (!*made)
         return cumu_nccl_failed(call, ncclSystemError, "more than %d communicators", NCCL_MAX_COMMS);
-    memcpy((*made)->name, g.name, sizeof (*made)->name);
+    memcpy((*made)->name, g.name, sizeof(*made)->name);
     return ncclSuccess;
 }
 
@@ -92,8 +92,14 @@ int wrap_ncclCommSplit(void *comm, int color, int key, void **out, const void *c
     int r = child(call, comm, out, config, &c);
     if (r)
         return r;
-    struct nccl_task t = {.call = call, .run = run_split, .comm = c, .parent = p, .out = out,
-                          .device = p->device, .color = color, .key = key};
+    struct nccl_task t = {.call = call,
+                          .run = run_split,
+                          .comm = c,
+                          .parent = p,
+                          .out = out,
+                          .device = p->device,
+                          .color = color,
+                          .key = key};
     if (color >= 0)
         *out = c;
     else { /* takes part and gets none: a step that nobody can ask about must be waited for */
@@ -112,8 +118,7 @@ static int run_shrink(struct nccl_task *t)
     struct cumu_s128 id = {{0}}, *ids = calloc((size_t)t->nranks, sizeof *ids);
     int made = t->rank == 0 ? wrap_ncclGetUniqueId(&id) : ncclSuccess;
     /* Not through MCCL: those that go away take no part, and a collective wants all. */
-    int r = ids ? cumu_nccl_meet(t->set, t->rank, t->nranks, &id, sizeof id, ids)
-                : ncclSystemError;
+    int r = ids ? cumu_nccl_meet(t->set, t->rank, t->nranks, &id, sizeof id, ids) : ncclSystemError;
     if (!r)
         t->id = ids[0];
     free(ids);
@@ -129,14 +134,19 @@ int wrap_ncclCommShrink(void *comm, const int *excluded, int n, void **out, cons
     const char *call = "ncclCommShrink";
     struct nccl_comm *c = NULL, *p = cumu_nccl_comm(comm);
     if (n < 1 || !excluded || (flags & ~NCCL_SHRINK_ABORT) || (p && n >= p->nranks && p->nranks))
-        return cumu_nccl_failed(call, ncclInvalidArgument, "%d ranks to leave out, flags %#x", n,
-                                (unsigned)flags);
+        return cumu_nccl_failed(call, ncclInvalidArgument, "%d ranks to leave out, flags %#x", n, (unsigned)flags);
     int r = child(call, comm, out, config, &c);
     if (r)
         return r;
     bool *gone = calloc((size_t)p->nranks, sizeof *gone);
-    struct nccl_task t = {.call = call, .run = run_shrink, .comm = c, .parent = p, .out = out,
-                          .device = p->device, .rank = -1, .set = p->key};
+    struct nccl_task t = {.call = call,
+                          .run = run_shrink,
+                          .comm = c,
+                          .parent = p,
+                          .out = out,
+                          .device = p->device,
+                          .rank = -1,
+                          .set = p->key};
     for (int i = 0; gone && i < n && !r; i++) {
         if (excluded[i] < 0 || excluded[i] >= p->nranks || excluded[i] == p->rank || gone[excluded[i]])
             r = cumu_nccl_failed(call, ncclInvalidArgument, "rank %d to be left out", excluded[i]);

@@ -88,15 +88,9 @@ static void *in_background(void *task)
     return NULL;
 }
 
-static void *works_on(const struct nccl_task *t)
-{
-    return t->parent ? t->parent : t->comm;
-}
+static void *works_on(const struct nccl_task *t) { return t->parent ? t->parent : t->comm; }
 
-static bool is_waited_for(const struct nccl_task *t)
-{
-    return t->aside || t->comm->blocking;
-}
+static bool is_waited_for(const struct nccl_task *t) { return t->aside || t->comm->blocking; }
 
 /* Hangs each task behind the earlier one of its communicator. */
 static void chain(struct nccl_task *tasks)
@@ -196,10 +190,7 @@ int cumu_nccl_begin(const struct nccl_task *task)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-bool cumu_nccl_grouped(void)
-{
-    return group.depth > 0;
-}
+bool cumu_nccl_grouped(void) { return group.depth > 0; }
 
 void cumu_nccl_group_fail(int result)
 {
@@ -227,10 +218,7 @@ static void cancel(struct nccl_task *tasks, int why)
 }
 
 /* MCCL has no call that leaves a group undone, but it does so after an error: that of no communicator. */
-static void spoil_below(void)
-{
-    (void)mu.mcclAllReduce(NULL, NULL, 1, ncclFloat32, ncclSum, NULL, NULL);
-}
+static void spoil_below(void) { (void)mu.mcclAllReduce(NULL, NULL, 1, ncclFloat32, ncclSum, NULL, NULL); }
 
 static int leave(bool undone, float *estimate)
 {

@@ -26,16 +26,11 @@ struct cumu_jitlink {
 static nvJitLinkResult result_of(int err)
 {
     switch (err) {
-    case CUDA_SUCCESS:
-        return NVJITLINK_SUCCESS;
-    case CUDA_ERROR_INVALID_PTX:
-        return NVJITLINK_ERROR_PTX_COMPILE;
-    case CUDA_ERROR_OUT_OF_MEMORY:
-        return NVJITLINK_ERROR_INTERNAL;
-    case CUDA_ERROR_FILE_NOT_FOUND:
-        return NVJITLINK_ERROR_INVALID_INPUT;
-    default:
-        return NVJITLINK_ERROR_UNRECOGNIZED_INPUT;
+    case CUDA_SUCCESS: return NVJITLINK_SUCCESS;
+    case CUDA_ERROR_INVALID_PTX: return NVJITLINK_ERROR_PTX_COMPILE;
+    case CUDA_ERROR_OUT_OF_MEMORY: return NVJITLINK_ERROR_INTERNAL;
+    case CUDA_ERROR_FILE_NOT_FOUND: return NVJITLINK_ERROR_INVALID_INPUT;
+    default: return NVJITLINK_ERROR_UNRECOGNIZED_INPUT;
     }
 }
 
@@ -250,25 +245,13 @@ static nvJitLinkResult linked(void *handle, void *image)
     return NVJITLINK_SUCCESS;
 }
 
-nvJitLinkResult wrap_nvJitLinkGetLinkedCubinSize(void *handle, size_t *size)
-{
-    return linked_size(handle, size);
-}
+nvJitLinkResult wrap_nvJitLinkGetLinkedCubinSize(void *handle, size_t *size) { return linked_size(handle, size); }
 
-nvJitLinkResult wrap_nvJitLinkGetLinkedCubin(void *handle, void *image)
-{
-    return linked(handle, image);
-}
+nvJitLinkResult wrap_nvJitLinkGetLinkedCubin(void *handle, void *image) { return linked(handle, image); }
 
-nvJitLinkResult wrap_nvJitLinkGetLinkedPtxSize(void *handle, size_t *size)
-{
-    return linked_size(handle, size);
-}
+nvJitLinkResult wrap_nvJitLinkGetLinkedPtxSize(void *handle, size_t *size) { return linked_size(handle, size); }
 
-nvJitLinkResult wrap_nvJitLinkGetLinkedPtx(void *handle, char *text)
-{
-    return linked(handle, text);
-}
+nvJitLinkResult wrap_nvJitLinkGetLinkedPtx(void *handle, char *text) { return linked(handle, text); }
 
 nvJitLinkResult wrap_nvJitLinkGetLinkedLTOIRSize(void *handle, size_t *size)
 {
@@ -340,12 +323,6 @@ static nvJitLinkResult version(unsigned toolkit, unsigned own_minor, unsigned *m
     return NVJITLINK_SUCCESS;
 }
 
-nvJitLinkResult wrap_nvJitLinkVersion_v12(unsigned *major, unsigned *minor)
-{
-    return version(12, 9, major, minor);
-}
+nvJitLinkResult wrap_nvJitLinkVersion_v12(unsigned *major, unsigned *minor) { return version(12, 9, major, minor); }
 
-nvJitLinkResult wrap_nvJitLinkVersion(unsigned *major, unsigned *minor)
-{
-    return version(13, 0, major, minor);
-}
+nvJitLinkResult wrap_nvJitLinkVersion(unsigned *major, unsigned *minor) { return version(13, 0, major, minor); }

@@ -12,12 +12,9 @@ static const struct {
     const char *name;
     size_t offset;
 } members[] = {
-    {"nvrtcCreateProgram", offsetof(struct nvrtc, create)},
-    {"nvrtcCompileProgram", offsetof(struct nvrtc, compile)},
-    {"nvrtcDestroyProgram", offsetof(struct nvrtc, destroy)},
-    {"nvrtcGetPTX", offsetof(struct nvrtc, ptx)},
-    {"nvrtcGetPTXSize", offsetof(struct nvrtc, ptx_size)},
-    {"nvrtcGetCUBIN", offsetof(struct nvrtc, cubin)},
+    {"nvrtcCreateProgram", offsetof(struct nvrtc, create)},    {"nvrtcCompileProgram", offsetof(struct nvrtc, compile)},
+    {"nvrtcDestroyProgram", offsetof(struct nvrtc, destroy)},  {"nvrtcGetPTX", offsetof(struct nvrtc, ptx)},
+    {"nvrtcGetPTXSize", offsetof(struct nvrtc, ptx_size)},     {"nvrtcGetCUBIN", offsetof(struct nvrtc, cubin)},
     {"nvrtcGetCUBINSize", offsetof(struct nvrtc, cubin_size)},
 };
 
@@ -44,9 +41,8 @@ static const struct nvrtc *mtrtc(void)
     static struct nvrtc calls;
     static atomic_bool ready;
     if (!atomic_load(&ready)) { /* all threads write the same */
-        calls = (struct nvrtc){mu.mtrtcCreateProgram, mu.mtrtcCompileProgram, mu.mtrtcDestroyProgram,
-                               mu.mtrtcGetFatBin, mu.mtrtcGetFatBinSize, mu.mtrtcGetFatBin,
-                               mu.mtrtcGetFatBinSize, true};
+        calls = (struct nvrtc){mu.mtrtcCreateProgram, mu.mtrtcCompileProgram, mu.mtrtcDestroyProgram, mu.mtrtcGetFatBin,
+                               mu.mtrtcGetFatBinSize, mu.mtrtcGetFatBin,      mu.mtrtcGetFatBinSize,  true};
         atomic_store(&ready, true);
     }
     return &calls;

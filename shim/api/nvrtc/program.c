@@ -53,20 +53,20 @@ static nvrtcResult create(const char *soname, void **out, const char *text, cons
     return err ? err : NVRTC_ERROR_OUT_OF_MEMORY;
 }
 
-nvrtcResult wrap_nvrtcCreateProgram_v11(void **out, const char *text, const char *name, int n,
-                                        const void *contents, const void *names)
+nvrtcResult wrap_nvrtcCreateProgram_v11(void **out, const char *text, const char *name, int n, const void *contents,
+                                        const void *names)
 {
     return create("libnvrtc.so.11.2", out, text, name, n, contents, names);
 }
 
-nvrtcResult wrap_nvrtcCreateProgram_v12(void **out, const char *text, const char *name, int n,
-                                        const void *contents, const void *names)
+nvrtcResult wrap_nvrtcCreateProgram_v12(void **out, const char *text, const char *name, int n, const void *contents,
+                                        const void *names)
 {
     return create("libnvrtc.so.12", out, text, name, n, contents, names);
 }
 
-nvrtcResult wrap_nvrtcCreateProgram(void **out, const char *text, const char *name, int n,
-                                    const void *contents, const void *names)
+nvrtcResult wrap_nvrtcCreateProgram(void **out, const char *text, const char *name, int n, const void *contents,
+                                    const void *names)
 {
     return create("libnvrtc.so.13", out, text, name, n, contents, names);
 }

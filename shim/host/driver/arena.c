@@ -29,7 +29,7 @@ static int cmp_node(const void *a, const void *b)
 
 static struct node *find(uintptr_t p, size_t size)
 {
-    struct node key = { .r = { .base = p, .size = size ? size : 1 } };
+    struct node key = {.r = {.base = p, .size = size ? size : 1}};
     void *found = tfind(&key, &live, cmp_node);
     return found ? *(struct node **)found : NULL;
 }
@@ -137,8 +137,8 @@ bool host_range_add(const struct host_range *r)
     return ok;
 }
 
-MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext ctx, size_t size,
-                          size_t align, enum host_mem_kind kind, MUmemoryPool pool, void **p)
+MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext ctx, size_t size, size_t align,
+                          enum host_mem_kind kind, MUmemoryPool pool, void **p)
 {
     struct host_arena *own = d->arena;
     a = a ? a : own;
@@ -152,8 +152,7 @@ MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext
         piece = host_space_take(a, size, align, kind == HOST_MEM_INTERNAL);
     if (piece) {
         struct host_range range = {
-            .base = piece->base, .size = size, .kind = kind, .device = d, .ctx = ctx, .pool = pool
-        };
+            .base = piece->base, .size = size, .kind = kind, .device = d, .ctx = ctx, .pool = pool};
         if (!host_space_show(a, piece, size) || !insert(&range, a, piece)) {
             host_space_give(a, piece, false);
         } else {
@@ -281,23 +280,12 @@ void host_range_advise(const void *p, int advice, MUdevice dev)
         struct host_range *r = &n->r;
         switch (advice) {
         case MU_MEM_ADVISE_SET_READ_MOSTLY:
-        case MU_MEM_ADVISE_UNSET_READ_MOSTLY:
-            r->read_mostly = advice == MU_MEM_ADVISE_SET_READ_MOSTLY;
-            break;
-        case MU_MEM_ADVISE_SET_PREFERRED_LOCATION:
-            r->preferred = dev;
-            break;
-        case MU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-            r->preferred = MU_DEVICE_INVALID;
-            break;
-        case MU_MEM_ADVISE_SET_ACCESSED_BY:
-            r->accessed_by |= 1ull << ((unsigned)(dev + 1) & 63);
-            break;
-        case MU_MEM_ADVISE_UNSET_ACCESSED_BY:
-            r->accessed_by &= ~(1ull << ((unsigned)(dev + 1) & 63));
-            break;
-        default: /* 0: a prefetch */
-            r->prefetched = dev;
+        case MU_MEM_ADVISE_UNSET_READ_MOSTLY: r->read_mostly = advice == MU_MEM_ADVISE_SET_READ_MOSTLY; break;
+        case MU_MEM_ADVISE_SET_PREFERRED_LOCATION: r->preferred = dev; break;
+        case MU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: r->preferred = MU_DEVICE_INVALID; break;
+        case MU_MEM_ADVISE_SET_ACCESSED_BY: r->accessed_by |= 1ull << ((unsigned)(dev + 1) & 63); break;
+        case MU_MEM_ADVISE_UNSET_ACCESSED_BY: r->accessed_by &= ~(1ull << ((unsigned)(dev + 1) & 63)); break;
+        default: /* 0: a prefetch */ r->prefetched = dev;
         }
     }
     pthread_mutex_unlock(&lock);
@@ -312,8 +300,7 @@ static void see(const void *at, VISIT visit, int depth)
 {
     (void)depth;
     const struct node *n = *(struct node *const *)at;
-    if ((visit == postorder || visit == leaf) && n->r.ctx == walked_ctx &&
-        n->r.kind != HOST_MEM_INTERNAL)
+    if ((visit == postorder || visit == leaf) && n->r.ctx == walked_ctx && n->r.kind != HOST_MEM_INTERNAL)
         walked = n->r.base;
 }
 

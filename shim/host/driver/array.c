@@ -8,35 +8,28 @@ size_t host_format_bytes(MUarray_format f)
 {
     switch (f) {
     case MU_AD_FORMAT_UNSIGNED_INT8:
-    case MU_AD_FORMAT_SIGNED_INT8:
-        return 1;
+    case MU_AD_FORMAT_SIGNED_INT8: return 1;
     case MU_AD_FORMAT_UNSIGNED_INT16:
     case MU_AD_FORMAT_SIGNED_INT16:
-    case MU_AD_FORMAT_HALF:
-        return 2;
+    case MU_AD_FORMAT_HALF: return 2;
     case MU_AD_FORMAT_UNSIGNED_INT32:
     case MU_AD_FORMAT_SIGNED_INT32:
-    case MU_AD_FORMAT_FLOAT:
-        return 4;
-    default:
-        return 0;
+    case MU_AD_FORMAT_FLOAT: return 4;
+    default: return 0;
     }
 }
 
 bool host_array_live(MUarray a) { return host_slab_live(&host_arrays, a); }
 
-#define KNOWN_FLAGS                                                                                \
-    ((unsigned)(MUSA_ARRAY3D_LAYERED | MUSA_ARRAY3D_SURFACE_LDST | MUSA_ARRAY3D_CUBEMAP |          \
-                MUSA_ARRAY3D_TEXTURE_GATHER))
+#define KNOWN_FLAGS \
+    ((unsigned)(MUSA_ARRAY3D_LAYERED | MUSA_ARRAY3D_SURFACE_LDST | MUSA_ARRAY3D_CUBEMAP | MUSA_ARRAY3D_TEXTURE_GATHER))
 
 static bool valid(const MUSA_ARRAY3D_DESCRIPTOR *d)
 {
     bool layered = d->Flags & MUSA_ARRAY3D_LAYERED, cube = d->Flags & MUSA_ARRAY3D_CUBEMAP;
-    if (!host_format_bytes(d->Format) ||
-        (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
+    if (!host_format_bytes(d->Format) || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
         return false;
-    if (!d->Width || d->Flags & ~KNOWN_FLAGS || d->Width > 1u << 20 || d->Height > 1u << 20 ||
-        d->Depth > 1u << 20)
+    if (!d->Width || d->Flags & ~KNOWN_FLAGS || d->Width > 1u << 20 || d->Height > 1u << 20 || d->Depth > 1u << 20)
         return false;
     if (cube) /* six faces, or a multiple of six with layers */
         return d->Width == d->Height && d->Depth && (layered ? d->Depth % 6 == 0 : d->Depth == 6);
@@ -88,8 +81,7 @@ MUresult muArrayCreate(MUarray *array, const MUSA_ARRAY_DESCRIPTOR *d)
     if (!d)
         return MUSA_ERROR_INVALID_VALUE;
     MUSA_ARRAY3D_DESCRIPTOR full = {
-        .Width = d->Width, .Height = d->Height, .Format = d->Format, .NumChannels = d->NumChannels
-    };
+        .Width = d->Width, .Height = d->Height, .Format = d->Format, .NumChannels = d->NumChannels};
     return muArray3DCreate(array, &full);
 }
 HOST_ALIAS(muArrayCreate_v2, muArrayCreate);
@@ -128,8 +120,7 @@ MUresult muArray3DGetDescriptor(MUSA_ARRAY3D_DESCRIPTOR *d, MUarray a)
         return MUSA_ERROR_INVALID_HANDLE;
     if (!d)
         return MUSA_ERROR_INVALID_VALUE;
-    *d = (MUSA_ARRAY3D_DESCRIPTOR){ a->width,    a->height, a->depth, (MUarray_format)a->format,
-                                    a->channels, a->flags };
+    *d = (MUSA_ARRAY3D_DESCRIPTOR){a->width, a->height, a->depth, (MUarray_format)a->format, a->channels, a->flags};
     return MUSA_SUCCESS;
 }
 HOST_ALIAS(muArray3DGetDescriptor_v2, muArray3DGetDescriptor);
@@ -142,7 +133,7 @@ MUresult muArrayGetDescriptor(MUSA_ARRAY_DESCRIPTOR *d, MUarray a)
         return r;
     if (!d || full.Depth)
         return MUSA_ERROR_INVALID_VALUE;
-    *d = (MUSA_ARRAY_DESCRIPTOR){ full.Width, full.Height, full.Format, full.NumChannels };
+    *d = (MUSA_ARRAY_DESCRIPTOR){full.Width, full.Height, full.Format, full.NumChannels};
     return MUSA_SUCCESS;
 }
 HOST_ALIAS(muArrayGetDescriptor_v2, muArrayGetDescriptor);

@@ -16,8 +16,8 @@ struct host_capture {
     MUstreamCaptureMode mode;
     pthread_t thread;
     MUstream origin;
-    struct graph_links left;   /* where streams stood that were destroyed meanwhile */
-    MUgraphNode *reported;     /* what GetCaptureInfo handed out: valid until the next call */
+    struct graph_links left; /* where streams stood that were destroyed meanwhile */
+    MUgraphNode *reported;   /* what GetCaptureInfo handed out: valid until the next call */
     MUgraphEdgeData *reported_data;
 };
 
@@ -53,8 +53,8 @@ static bool copy_links(struct graph_links *to, const struct graph_links *from)
 }
 
 /* Every stream that takes part in c, or (NULL) in any capture. */
-#define FOR_STREAMS_OF(s, c)                                                                       \
-    for (MUstream s = NULL; (s = host_slab_next(&host_streams, s));)                               \
+#define FOR_STREAMS_OF(s, c) \
+    for (MUstream s = NULL; (s = host_slab_next(&host_streams, s));) \
         if (s->capture && (!(c) || s->capture == (c)))
 
 static void end(struct host_capture *c)
@@ -85,8 +85,7 @@ MUresult host_capture_unsafe(void)
     for (struct host_capture *c = captures; c; c = c->next) {
         bool mine = pthread_equal(c->thread, pthread_self());
         bool forbids = mine ? c->mode != MU_STREAM_CAPTURE_MODE_RELAXED
-                            : c->mode == MU_STREAM_CAPTURE_MODE_GLOBAL &&
-                                  thread_mode == MU_STREAM_CAPTURE_MODE_GLOBAL;
+                            : c->mode == MU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == MU_STREAM_CAPTURE_MODE_GLOBAL;
         if (forbids) {
             c->invalid = true;
             r = MUSA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -298,8 +297,8 @@ MUresult host_capture_wait(MUstream s, MUevent e, bool *handled)
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
 /* Begins a capture into a new graph, or into the program's behind the given nodes. */
-static MUresult begin(MUstream s, MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data,
-                      size_t n, MUstreamCaptureMode mode)
+static MUresult begin(MUstream s, MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
+                      MUstreamCaptureMode mode)
 {
     static uint64_t ids;
     if (mode < MU_STREAM_CAPTURE_MODE_GLOBAL || mode > MU_STREAM_CAPTURE_MODE_RELAXED)
@@ -337,8 +336,8 @@ static MUresult begin(MUstream s, MUgraph g, const MUgraphNode *deps, const MUgr
     return MUSA_SUCCESS;
 }
 
-static MUresult begin_into(MUstream s, MUgraph g, const MUgraphNode *deps,
-                           const MUgraphEdgeData *data, size_t n, MUstreamCaptureMode mode)
+static MUresult begin_into(MUstream s, MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
+                           MUstreamCaptureMode mode)
 {
     if (!graph_live(g) || (n && !deps))
         return MUSA_ERROR_INVALID_VALUE;
@@ -349,13 +348,13 @@ static MUresult begin_into(MUstream s, MUgraph g, const MUgraphNode *deps,
 }
 
 /* Looks up the stream, then does the call under the lock. */
-#define STREAM_ENTRY(stream, call)                                                                 \
-    do {                                                                                           \
-        MUstream s;                                                                                \
-        MUresult found_ = host_stream_of(stream, &s);                                              \
-        if (found_)                                                                                \
-            return found_;                                                                         \
-        GRAPH_ENTRY(call);                                                                         \
+#define STREAM_ENTRY(stream, call) \
+    do { \
+        MUstream s; \
+        MUresult found_ = host_stream_of(stream, &s); \
+        if (found_) \
+            return found_; \
+        GRAPH_ENTRY(call); \
     } while (0)
 
 MUresult muStreamBeginCapture(MUstream stream, MUstreamCaptureMode mode)
@@ -364,9 +363,8 @@ MUresult muStreamBeginCapture(MUstream stream, MUstreamCaptureMode mode)
 }
 HOST_ALIAS(muStreamBeginCapture_v2, muStreamBeginCapture);
 
-MUresult muStreamBeginCaptureToGraph(MUstream stream, MUgraph g, const MUgraphNode *deps,
-                                     const MUgraphEdgeData *data, size_t n,
-                                     MUstreamCaptureMode mode)
+MUresult muStreamBeginCaptureToGraph(MUstream stream, MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data,
+                                     size_t n, MUstreamCaptureMode mode)
 {
     STREAM_ENTRY(stream, begin_into(s, g, deps, data, n, mode));
 }
@@ -391,8 +389,8 @@ static bool joined(struct host_capture *c)
     }
     bool all = true;
     FOR_STREAMS_OF(s, c)
-        for (uint32_t i = 0; i < s->capture_deps.n; i++)
-            all &= s->capture_deps.at[i].node->mark != 0;
+    for (uint32_t i = 0; i < s->capture_deps.n; i++)
+        all &= s->capture_deps.at[i].node->mark != 0;
     for (uint32_t i = 0; i < c->left.n; i++)
         all &= c->left.at[i].node->mark != 0;
     return all;
@@ -423,10 +421,7 @@ static MUresult end_capture(MUstream s, MUgraph *graph)
     return r;
 }
 
-MUresult muStreamEndCapture(MUstream stream, MUgraph *graph)
-{
-    STREAM_ENTRY(stream, end_capture(s, graph));
-}
+MUresult muStreamEndCapture(MUstream stream, MUgraph *graph) { STREAM_ENTRY(stream, end_capture(s, graph)); }
 
 void host_capture_stream_gone(MUstream s)
 {
@@ -522,16 +517,15 @@ MUresult muStreamGetCaptureInfo(MUstream stream, MUstreamCaptureStatus *status, 
     STREAM_ENTRY(stream, get_info(s, &i));
 }
 
-MUresult muStreamGetCaptureInfo_v2(MUstream stream, MUstreamCaptureStatus *status, uint64_t *id,
-                                   MUgraph *graph, const MUgraphNode **deps, size_t *n)
+MUresult muStreamGetCaptureInfo_v2(MUstream stream, MUstreamCaptureStatus *status, uint64_t *id, MUgraph *graph,
+                                   const MUgraphNode **deps, size_t *n)
 {
     const struct info i = {status, id, graph, deps, NULL, n};
     STREAM_ENTRY(stream, get_info(s, &i));
 }
 
-MUresult muStreamGetCaptureInfo_v3(MUstream stream, MUstreamCaptureStatus *status, uint64_t *id,
-                                   MUgraph *graph, const MUgraphNode **deps,
-                                   const MUgraphEdgeData **data, size_t *n)
+MUresult muStreamGetCaptureInfo_v3(MUstream stream, MUstreamCaptureStatus *status, uint64_t *id, MUgraph *graph,
+                                   const MUgraphNode **deps, const MUgraphEdgeData **data, size_t *n)
 {
     const struct info i = {status, id, graph, deps, data, n};
     STREAM_ENTRY(stream, get_info(s, &i));
@@ -539,8 +533,7 @@ MUresult muStreamGetCaptureInfo_v3(MUstream stream, MUstreamCaptureStatus *statu
 
 /* Replaces or extends what the stream's next node will depend on. The new list is made apart, so that an error
  * changes nothing. */
-static MUresult update(MUstream s, MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
-                       unsigned flags)
+static MUresult update(MUstream s, MUgraphNode *deps, const MUgraphEdgeData *data, size_t n, unsigned flags)
 {
     struct host_capture *c = s->capture;
     if (!c)
@@ -555,8 +548,7 @@ static MUresult update(MUstream s, MUgraphNode *deps, const MUgraphEdgeData *dat
     struct graph_links made = {0};
     bool ok = flags == MU_STREAM_SET_CAPTURE_DEPENDENCIES || copy_links(&made, &s->capture_deps);
     for (size_t i = 0; i < n && ok; i++)
-        ok = links_find(&made, deps[i]) ||
-             links_add(&made, deps[i], data ? data[i] : (MUgraphEdgeData){0});
+        ok = links_find(&made, deps[i]) || links_add(&made, deps[i], data ? data[i] : (MUgraphEdgeData){0});
     if (!ok) {
         links_free(&made);
         return MUSA_ERROR_OUT_OF_MEMORY;
@@ -566,14 +558,12 @@ static MUresult update(MUstream s, MUgraphNode *deps, const MUgraphEdgeData *dat
     return MUSA_SUCCESS;
 }
 
-MUresult muStreamUpdateCaptureDependencies(MUstream stream, MUgraphNode *deps, size_t n,
-                                           unsigned int flags)
+MUresult muStreamUpdateCaptureDependencies(MUstream stream, MUgraphNode *deps, size_t n, unsigned int flags)
 {
     STREAM_ENTRY(stream, update(s, deps, NULL, n, flags));
 }
 
-MUresult muStreamUpdateCaptureDependencies_v2(MUstream stream, MUgraphNode *deps,
-                                              const MUgraphEdgeData *data, size_t n,
+MUresult muStreamUpdateCaptureDependencies_v2(MUstream stream, MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
                                               unsigned int flags)
 {
     STREAM_ENTRY(stream, update(s, deps, data, n, flags));
@@ -582,11 +572,8 @@ MUresult muStreamUpdateCaptureDependencies_v2(MUstream stream, MUgraphNode *deps
 /* The forms of this file and of graph_exec.c whose stream 0 is the thread's own default stream. */
 #define OWN(stream) host_ptsz(stream)
 #define FN(name, params, args)
-#define PTSZ(name, params, args, own)                                                              \
-    MUresult mu##name##_ptsz params                                                                \
-    {                                                                                              \
-        return mu##name own;                                                                       \
-    }
+#define PTSZ(name, params, args, own) \
+    MUresult mu##name##_ptsz params { return mu##name own; }
 #include "abi/musa_graph.def"
 
 MUresult muStreamBeginCapture_v2_ptsz(MUstream stream, MUstreamCaptureMode mode)

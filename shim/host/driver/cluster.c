@@ -5,10 +5,7 @@
 
 enum { PORTABLE = 8 }; /* blocks of a cluster that every device takes */
 
-static bool same(const uint32_t a[3], const uint32_t b[3])
-{
-    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
-}
+static bool same(const uint32_t a[3], const uint32_t b[3]) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2]; }
 
 /* What the kernel itself asks for, at compile time or by its attributes; zeros: nothing. */
 static void required(MUfunction f, uint32_t cluster[3])

@@ -88,7 +88,7 @@ static size_t memory(int devices)
     static const struct {
         char suffix;
         int shift;
-    } units[] = { { 'k', 10 }, { 'K', 10 }, { 'm', 20 }, { 'M', 20 }, { 'g', 30 }, { 'G', 30 } };
+    } units[] = {{'k', 10}, {'K', 10}, {'m', 20}, {'M', 20}, {'g', 30}, {'G', 30}};
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
@@ -99,8 +99,7 @@ static size_t memory(int devices)
             end++;
             break;
         }
-    if (errno || *end || text[0] < '0' || text[0] > '9' || value > (1ull << 46) >> shift ||
-        value << shift < 1 << 20) {
+    if (errno || *end || text[0] < '0' || text[0] > '9' || value > (1ull << 46) >> shift || value << shift < 1 << 20) {
         mark_wrong("CUMU_HOST_MEMORY", text, "bytes, or a number with K, M or G, 1M at least");
         return default_memory(devices);
     }
@@ -146,7 +145,7 @@ static void visible(void)
         config.nvisible = config.devices;
         return;
     }
-    bool seen[HOST_MAX_DEVICES] = { false };
+    bool seen[HOST_MAX_DEVICES] = {false};
     while (config.nvisible < config.devices) {
         char *end;
         long value = strtol(text, &end, 10);
@@ -178,9 +177,8 @@ static int usable_cpus(void)
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         n = CPU_COUNT(&set);
     char text[64];
-    if (read_text("/sys/fs/cgroup/cpu.max", text, sizeof text) &&
-        sscanf(text, "%ld %ld", &quota, &period) == 2 && quota > 0 && period > 0 &&
-        (quota + period - 1) / period < n)
+    if (read_text("/sys/fs/cgroup/cpu.max", text, sizeof text) && sscanf(text, "%ld %ld", &quota, &period) == 2 &&
+        quota > 0 && period > 0 && (quota + period - 1) / period < n)
         n = (quota + period - 1) / period;
     return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }

@@ -36,14 +36,12 @@ MUresult host_enter(MUcontext *ctx)
 
 bool host_error_sticky(MUresult r)
 {
-    static const short sticky[] = {
-        MUSA_ERROR_ECC_UNCORRECTABLE,    MUSA_ERROR_ILLEGAL_ADDRESS,
-        MUSA_ERROR_LAUNCH_TIMEOUT,       MUSA_ERROR_ASSERT,
-        MUSA_ERROR_HARDWARE_STACK_ERROR, MUSA_ERROR_ILLEGAL_INSTRUCTION,
-        MUSA_ERROR_MISALIGNED_ADDRESS,   MUSA_ERROR_INVALID_ADDRESS_SPACE,
-        MUSA_ERROR_INVALID_PC,           MUSA_ERROR_LAUNCH_FAILED,
-        MUSA_ERROR_EXTERNAL_DEVICE,      MUSA_ERROR_UNKNOWN
-    };
+    static const short sticky[] = {MUSA_ERROR_ECC_UNCORRECTABLE,    MUSA_ERROR_ILLEGAL_ADDRESS,
+                                   MUSA_ERROR_LAUNCH_TIMEOUT,       MUSA_ERROR_ASSERT,
+                                   MUSA_ERROR_HARDWARE_STACK_ERROR, MUSA_ERROR_ILLEGAL_INSTRUCTION,
+                                   MUSA_ERROR_MISALIGNED_ADDRESS,   MUSA_ERROR_INVALID_ADDRESS_SPACE,
+                                   MUSA_ERROR_INVALID_PC,           MUSA_ERROR_LAUNCH_FAILED,
+                                   MUSA_ERROR_EXTERNAL_DEVICE,      MUSA_ERROR_UNKNOWN};
     for (size_t i = 0; i < sizeof sticky / sizeof *sticky; i++)
         if (sticky[i] == r)
             return true;
@@ -255,8 +253,7 @@ MUresult muCtxDestroy(MUcontext ctx)
     tear_down(ctx);
     if (host_current() == ctx)
         current.depth--;
-    host_slab_put(&host_contexts,
-                  ctx); /* still current elsewhere: those threads see a dead handle */
+    host_slab_put(&host_contexts, ctx); /* still current elsewhere: those threads see a dead handle */
     return MUSA_SUCCESS;
 }
 HOST_ALIAS(muCtxDestroy_v2, muCtxDestroy);
@@ -327,8 +324,7 @@ MUresult muCtxSetCurrent(MUcontext ctx)
     if (r)
         return r;
     if (ctx && !host_ctx_live(ctx))
-        return host_slab_live(&host_contexts, ctx) ? MUSA_ERROR_CONTEXT_IS_DESTROYED
-                                                   : MUSA_ERROR_INVALID_CONTEXT;
+        return host_slab_live(&host_contexts, ctx) ? MUSA_ERROR_CONTEXT_IS_DESTROYED : MUSA_ERROR_INVALID_CONTEXT;
     if (!ctx)
         current.depth -= current.depth > 0;
     else if (current.depth)
@@ -409,8 +405,7 @@ MUresult muCtxSetLimit(MUlimit limit, size_t value)
     if (limit < MU_LIMIT_STACK_SIZE || limit > MU_LIMIT_PERSISTING_L2_CACHE_SIZE)
         return MUSA_ERROR_UNSUPPORTED_LIMIT;
     if ((limit == MU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128) ||
-        (limit == MU_LIMIT_STACK_SIZE && value > (512 << 10)) ||
-        (limit == MU_LIMIT_PERSISTING_L2_CACHE_SIZE && value))
+        (limit == MU_LIMIT_STACK_SIZE && value > (512 << 10)) || (limit == MU_LIMIT_PERSISTING_L2_CACHE_SIZE && value))
         return MUSA_ERROR_INVALID_VALUE;
     c->limit[limit] = value;
     return MUSA_SUCCESS;
@@ -455,10 +450,7 @@ static MUresult set_int(int value, int most, size_t offset)
     return MUSA_SUCCESS;
 }
 
-MUresult muCtxGetCacheConfig(MUfunc_cache *config)
-{
-    return get_int(config, offsetof(struct MUctx_st, cache_config));
-}
+MUresult muCtxGetCacheConfig(MUfunc_cache *config) { return get_int(config, offsetof(struct MUctx_st, cache_config)); }
 
 MUresult muCtxSetCacheConfig(MUfunc_cache config)
 {
@@ -472,8 +464,7 @@ MUresult muCtxGetSharedMemConfig(MUsharedconfig *config)
 
 MUresult muCtxSetSharedMemConfig(MUsharedconfig config)
 {
-    return set_int(config, MU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE,
-                   offsetof(struct MUctx_st, shared_config));
+    return set_int(config, MU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE, offsetof(struct MUctx_st, shared_config));
 }
 
 MUresult muCtxGetStreamPriorityRange(int *least, int *greatest)

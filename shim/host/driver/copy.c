@@ -4,9 +4,8 @@
 
 #include "host/driver/copy.h"
 
-#define SMALL ((size_t)16 << 10) /* cheaper to do on an idle stream than to hand over */
-#define STAGED                                                                                     \
-    ((size_t)64 << 10) /* pageable memory is staged up to this size, as by real drivers */
+#define SMALL ((size_t)16 << 10)  /* cheaper to do on an idle stream than to hand over */
+#define STAGED ((size_t)64 << 10) /* pageable memory is staged up to this size, as by real drivers */
 
 /* Mappings that lie side by side are as good as one. */
 static bool mapped(const unsigned char *p, size_t size, unsigned access)
@@ -22,8 +21,7 @@ static bool mapped(const unsigned char *p, size_t size, unsigned access)
     return false;
 }
 
-MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned access,
-                         enum copy_place *place)
+MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned access, enum copy_place *place)
 {
     struct host_range r;
     if (!p || (uintptr_t)p + size < (uintptr_t)p)
@@ -35,11 +33,9 @@ MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned
         return MUSA_SUCCESS;
     }
     static const unsigned char places[] = {
-        [HOST_MEM_DEVICE] = COPY_DEVICE,     [HOST_MEM_INTERNAL] = COPY_DEVICE,
-        [HOST_MEM_MAPPED] = COPY_DEVICE,     [HOST_MEM_IPC] = COPY_DEVICE,
-        [HOST_MEM_PINNED] = COPY_PINNED,     [HOST_MEM_REGISTERED] = COPY_PINNED,
-        [HOST_MEM_MANAGED] = COPY_MANAGED
-    };
+        [HOST_MEM_DEVICE] = COPY_DEVICE,  [HOST_MEM_INTERNAL] = COPY_DEVICE, [HOST_MEM_MAPPED] = COPY_DEVICE,
+        [HOST_MEM_IPC] = COPY_DEVICE,     [HOST_MEM_PINNED] = COPY_PINNED,   [HOST_MEM_REGISTERED] = COPY_PINNED,
+        [HOST_MEM_MANAGED] = COPY_MANAGED};
     *place = (enum copy_place)places[r.kind];
     if (r.kind == HOST_MEM_MAPPED)
         return mapped(p, size, access) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
@@ -60,8 +56,8 @@ void host_copy_run(const struct copy *c)
     }
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
-            memmove(c->dst + z * c->dst_slice + y * c->dst_pitch,
-                    c->src + z * c->src_slice + y * c->src_pitch, c->width);
+            memmove(c->dst + z * c->dst_slice + y * c->dst_pitch, c->src + z * c->src_slice + y * c->src_pitch,
+                    c->width);
 }
 
 static MUresult run_copy(void *arg)
@@ -103,7 +99,7 @@ MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
         return r;
     if (wait) {
         struct copy here = *c;
-        struct host_op op = { run_copy, NULL, &here, "copy", 0 };
+        struct host_op op = {run_copy, NULL, &here, "copy", 0};
         r = host_submit(s, &op, NULL, 0, HOST_WAIT | HOST_INLINE, NULL);
         host_kernels_synced(s->ctx);
         return r ? r : host_stream_verdict(s);
@@ -116,6 +112,6 @@ MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
         stage(later);
     /* A device copies within itself before the host can ask for anything else. The plain forms do so on the calling
      * thread if nothing is before them: programs count on it, with streams that do not wait for the default one. */
-    struct host_op op = { run_copy, free, later, "copy", 0 };
+    struct host_op op = {run_copy, free, later, "copy", 0};
     return host_submit(s, &op, NULL, 0, synchronous || total <= SMALL ? HOST_INLINE : 0, NULL);
 }

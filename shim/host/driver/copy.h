@@ -11,7 +11,7 @@ enum copy_place { COPY_DEVICE, COPY_MANAGED, COPY_PINNED, COPY_PAGEABLE };
 struct copy {
     const unsigned char *src;
     unsigned char *dst;
-    size_t width, height, depth;            /* bytes, rows, layers */
+    size_t width, height, depth; /* bytes, rows, layers */
     size_t src_pitch, src_slice, dst_pitch, dst_slice;
     enum copy_place src_place, dst_place;
 };
@@ -19,8 +19,7 @@ struct copy {
 /* Checks that the `size` bytes at p may be touched as the memory type says (MU_MEMORYTYPE_HOST,
  * _DEVICE or _UNIFIED) and tells what they are. INVALID_VALUE: memory that is not (wholly)
  * allocated, or mapped without the access (MU_MEM_ACCESS_FLAGS_*). */
-MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned access,
-                         enum copy_place *place);
+MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned access, enum copy_place *place);
 enum { COPY_READS = MU_MEM_ACCESS_FLAGS_PROT_READ, COPY_WRITES = MU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
 /* Runs or enqueues a checked copy. synchronous: the plain entry points, which return when the copy
@@ -39,8 +38,7 @@ struct fill {
     uint32_t value;
     unsigned element; /* bytes: 1, 2, 4 */
 };
-MUresult host_fill_resolve(const MUSA_MEMSET_NODE_PARAMS *m, struct fill *f, size_t *bytes,
-                           enum copy_place *place);
+MUresult host_fill_resolve(const MUSA_MEMSET_NODE_PARAMS *m, struct fill *f, size_t *bytes, enum copy_place *place);
 void host_fill_run(const struct fill *f);
 
 #endif

@@ -147,7 +147,13 @@ static const int attributes[120] = {
     [MU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED] = 1,
     [MU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
     /* Numbers that CUDA has and the runtime's header of the SDK does not (mapping/facts/musa.md N2). */
-    [44] = -1, [102] = -1, [103] = -1, [104] = -1, [105] = -1, [107] = -1, [110] = -1,
+    [44] = -1,
+    [102] = -1,
+    [103] = -1,
+    [104] = -1,
+    [105] = -1,
+    [107] = -1,
+    [110] = -1,
 };
 
 int host_device_attribute(const struct host_device *d, int attribute)
@@ -155,12 +161,9 @@ int host_device_attribute(const struct host_device *d, int attribute)
     if (attribute < 1 || attribute > 119)
         return -1;
     switch (attribute) { /* what depends on the machine */
-    case MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        return d->cores;
-    case MU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        return d->number + 1;
-    default:
-        return attributes[attribute];
+    case MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return d->cores;
+    case MU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return d->number + 1;
+    default: return attributes[attribute];
     }
 }
 
@@ -274,12 +277,10 @@ MUresult muDeviceGetProperties(MUdevprop *prop, MUdevice dev)
     const int *a = attributes;
     *prop = (MUdevprop){
         .maxThreadsPerBlock = a[MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK],
-        .maxThreadsDim = { a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X],
-                           a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y],
-                           a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z] },
-        .maxGridSize = { a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X],
-                         a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y],
-                         a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] },
+        .maxThreadsDim = {a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X], a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y],
+                          a[MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z]},
+        .maxGridSize = {a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X], a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y],
+                        a[MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z]},
         .sharedMemPerBlock = a[MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK],
         .totalConstantMemory = a[MU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY],
         .SIMDWidth = a[MU_DEVICE_ATTRIBUTE_WARP_SIZE],
@@ -325,8 +326,7 @@ MUresult muDeviceGetByPCIBusId(MUdevice *dev, const char *id)
     return MUSA_ERROR_INVALID_DEVICE;
 }
 
-MUresult muDeviceGetTexture1DLinearMaxWidth(size_t *width, MUarray_format format,
-                                            unsigned int channels, MUdevice dev)
+MUresult muDeviceGetTexture1DLinearMaxWidth(size_t *width, MUarray_format format, unsigned int channels, MUdevice dev)
 {
     MUresult r;
     if (!get(dev, &r))
@@ -351,8 +351,7 @@ MUresult muDeviceCanAccessPeer(int *can, MUdevice dev, MUdevice peer)
     return MUSA_SUCCESS;
 }
 
-MUresult muDeviceGetP2PAttribute(int *value, MUdevice_P2PAttribute attribute, MUdevice a,
-                                 MUdevice b)
+MUresult muDeviceGetP2PAttribute(int *value, MUdevice_P2PAttribute attribute, MUdevice a, MUdevice b)
 {
     MUresult r;
     if (!get(a, &r) || !get(b, &r))
@@ -362,15 +361,10 @@ MUresult muDeviceGetP2PAttribute(int *value, MUdevice_P2PAttribute attribute, MU
     if (a == b)
         return MUSA_ERROR_INVALID_DEVICE;
     switch (attribute) {
-    case MU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
-        *value = 0;
-        return MUSA_SUCCESS;
+    case MU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: *value = 0; return MUSA_SUCCESS;
     case MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case MU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-    case MU_DEVICE_P2P_ATTRIBUTE_MUSA_ARRAY_ACCESS_SUPPORTED:
-        *value = 1;
-        return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_DEVICE_P2P_ATTRIBUTE_MUSA_ARRAY_ACCESS_SUPPORTED: *value = 1; return MUSA_SUCCESS;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }

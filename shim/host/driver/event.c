@@ -3,8 +3,7 @@
 
 struct host_slab host_events = HOST_SLAB(struct MUevent_st, "event");
 
-#define EVENT_FLAGS                                                                                \
-    ((unsigned)(MU_EVENT_BLOCKING_SYNC | MU_EVENT_DISABLE_TIMING | MU_EVENT_INTERPROCESS))
+#define EVENT_FLAGS ((unsigned)(MU_EVENT_BLOCKING_SYNC | MU_EVENT_DISABLE_TIMING | MU_EVENT_INTERPROCESS))
 
 MUresult host_event_of(MUevent e)
 {
@@ -54,8 +53,7 @@ MUresult muEventCreate(MUevent *event, unsigned int flags)
     MUresult r = host_enter(&ctx);
     if (r)
         return r;
-    if (!event || flags & ~EVENT_FLAGS ||
-        (flags & MU_EVENT_INTERPROCESS && !(flags & MU_EVENT_DISABLE_TIMING)))
+    if (!event || flags & ~EVENT_FLAGS || (flags & MU_EVENT_INTERPROCESS && !(flags & MU_EVENT_DISABLE_TIMING)))
         return MUSA_ERROR_INVALID_VALUE;
     MUevent e = host_slab_get(&host_events);
     if (!e)
@@ -97,11 +95,9 @@ MUresult muEventRecordWithFlags(MUevent event, MUstream stream, unsigned int fla
     if (s->ctx != event->ctx)
         return MUSA_ERROR_INVALID_HANDLE;
     if (host_capturing(s))
-        return flags ? host_capture_add(s,
-                                        &(MUgraphNodeParams){
-                                            .type = MU_GRAPH_NODE_TYPE_EVENT_RECORD,
-                                            .eventRecord.event = event },
-                                        NULL)
+        return flags ? host_capture_add(
+                           s, &(MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord.event = event},
+                           NULL)
                      : host_capture_record(s, event);
     if (flags) /* means something inside a capture only */
         return MUSA_ERROR_ILLEGAL_STATE;
@@ -133,10 +129,8 @@ MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
     if (flags & ~(unsigned)MU_EVENT_WAIT_EXTERNAL)
         return MUSA_ERROR_INVALID_VALUE;
     if (host_capturing(s) && flags)
-        return host_capture_add(s,
-                                &(MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_WAIT_EVENT,
-                                                      .eventWait.event = event },
-                                NULL);
+        return host_capture_add(
+            s, &(MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait.event = event}, NULL);
     if (host_captures || event->capture) {
         bool handled;
         r = host_capture_wait(s, event, &handled);

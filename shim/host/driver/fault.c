@@ -21,7 +21,7 @@ TLS struct {
     const char *frame;
 } chained;
 
-static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE };
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
 #define NSIGNALS (sizeof signals / sizeof *signals)
 
 /* first: what the process had before us. latest: what was installed over us since, which may itself
@@ -37,9 +37,9 @@ static void chain(const struct sigaction *to, int sig, siginfo_t *info, void *co
         to->sa_handler(sig);
     } else if (info->si_code <= 0 && to->sa_handler == SIG_IGN) {
         return; /* sent by kill() and ignored */
-    } else { /* the kernel's own action: the instruction faults again, or the signal is sent again
+    } else {    /* the kernel's own action: the instruction faults again, or the signal is sent again
               */
-        struct sigaction fall = { .sa_handler = SIG_DFL };
+        struct sigaction fall = {.sa_handler = SIG_DFL};
         sigaction(sig, &fall, NULL);
         if (info->si_code <= 0)
             raise(sig);
@@ -51,8 +51,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     struct t0_worker *w = served;
     if (w && info->si_code > 0) {
         bool misaligned = sig == SIGBUS && info->si_code == BUS_ADRALN;
-        t0_worker_memory_fault(w, info->si_addr,
-                               misaligned); /* comes back if not a kernel's access */
+        t0_worker_memory_fault(w, info->si_addr, misaligned); /* comes back if not a kernel's access */
     }
     if (info->si_code > 0 && host_call_fault(sig, info, context))
         return;
@@ -86,8 +85,7 @@ void host_fault_arm(void)
         if (armed(signals[i]))
             continue;
         /* NODEFER: a caught fault leaves by a jump, and the signal must not stay blocked. */
-        struct sigaction ours = { .sa_sigaction = on_fault,
-                                  .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+        struct sigaction ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
         sigemptyset(&ours.sa_mask);
         pthread_mutex_lock(&lock);
         struct sigaction before;
@@ -129,7 +127,7 @@ bool host_thread_fit(void)
 
 void host_fault_stack(void)
 {
-    stack_t now, ours = { .ss_size = 65536 };
+    stack_t now, ours = {.ss_size = 65536};
     if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
         return;
     ours.ss_sp = malloc(ours.ss_size); /* our threads live as long as the process */
@@ -146,16 +144,16 @@ static const struct {
     bool address;
     const char *what;
 } kinds[] = {
-    [T0_OK] = { MUSA_SUCCESS, false, "" },
-    [T0_FAULT_TRAP] = { MUSA_ERROR_LAUNCH_FAILED, false, "trap" },
-    [T0_FAULT_ASSERT] = { MUSA_ERROR_ASSERT, false, "assertion" },
-    [T0_FAULT_ADDRESS] = { MUSA_ERROR_ILLEGAL_ADDRESS, true, "illegal address" },
-    [T0_FAULT_MISALIGNED] = { MUSA_ERROR_MISALIGNED_ADDRESS, true, "misaligned address" },
-    [T0_FAULT_STACK] = { MUSA_ERROR_HARDWARE_STACK_ERROR, false, "stack overflow" },
-    [T0_FAULT_INVALID_PC] = { MUSA_ERROR_INVALID_PC, true, "call of no function" },
-    [T0_FAULT_SHARED] = { MUSA_ERROR_ILLEGAL_ADDRESS, true, "shared address out of range" },
-    [T0_FAULT_DEADLOCK] = { MUSA_ERROR_LAUNCH_TIMEOUT, false, "threads wait for each other" },
-    [T0_FAULT_NOMEM] = { MUSA_ERROR_OUT_OF_MEMORY, false, "out of memory" },
+    [T0_OK] = {MUSA_SUCCESS, false, ""},
+    [T0_FAULT_TRAP] = {MUSA_ERROR_LAUNCH_FAILED, false, "trap"},
+    [T0_FAULT_ASSERT] = {MUSA_ERROR_ASSERT, false, "assertion"},
+    [T0_FAULT_ADDRESS] = {MUSA_ERROR_ILLEGAL_ADDRESS, true, "illegal address"},
+    [T0_FAULT_MISALIGNED] = {MUSA_ERROR_MISALIGNED_ADDRESS, true, "misaligned address"},
+    [T0_FAULT_STACK] = {MUSA_ERROR_HARDWARE_STACK_ERROR, false, "stack overflow"},
+    [T0_FAULT_INVALID_PC] = {MUSA_ERROR_INVALID_PC, true, "call of no function"},
+    [T0_FAULT_SHARED] = {MUSA_ERROR_ILLEGAL_ADDRESS, true, "shared address out of range"},
+    [T0_FAULT_DEADLOCK] = {MUSA_ERROR_LAUNCH_TIMEOUT, false, "threads wait for each other"},
+    [T0_FAULT_NOMEM] = {MUSA_ERROR_OUT_OF_MEMORY, false, "out of memory"},
 };
 
 /* The text holds it without block and thread. */

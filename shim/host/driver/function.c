@@ -17,8 +17,7 @@ static MUresult enter(MUfunction f)
 int host_function_max_dynamic(MUfunction f)
 {
     int set = f->max_dynamic;
-    int usual = device_attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
-                (int)f->info.shared_size;
+    int usual = device_attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - (int)f->info.shared_size;
     return set >= 0 ? set : usual > 0 ? usual : 0;
 }
 
@@ -32,32 +31,16 @@ MUresult muFuncGetAttribute(int *value, MUfunction_attribute attr, MUfunction f)
     if (!value)
         return MUSA_ERROR_INVALID_VALUE;
     switch (attr) {
-    case MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = (int)f->info.max_threads;
-        break;
-    case MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-        *value = (int)f->info.shared_size;
-        break;
-    case MU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = (int)f->info.local_size;
-        break;
-    case MU_FUNC_ATTRIBUTE_NUM_REGS:
-        *value = (int)f->info.num_regs;
-        break;
+    case MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)f->info.max_threads; break;
+    case MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)f->info.shared_size; break;
+    case MU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)f->info.local_size; break;
+    case MU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)f->info.num_regs; break;
     case MU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case MU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = ARCH;
-        break;
-    case MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = host_function_max_dynamic(f);
-        break;
-    case MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        *value = f->carveout;
-        break;
+    case MU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = ARCH; break;
+    case MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = host_function_max_dynamic(f); break;
+    case MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = f->carveout; break;
     case MU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: /* constant variables have modules of their own */
-    case MU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-        *value = 0;
-        break;
+    case MU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
     default:
         if (!host_cluster_attribute(f, attr, value))
             return MUSA_ERROR_INVALID_VALUE;
@@ -82,8 +65,7 @@ MUresult muFuncSetAttribute(MUfunction f, MUfunction_attribute attr, int value)
             return MUSA_ERROR_INVALID_VALUE;
         f->carveout = value;
         return MUSA_SUCCESS;
-    default:
-        return host_cluster_set_attribute(f, attr, value);
+    default: return host_cluster_set_attribute(f, attr, value);
     }
 }
 
@@ -103,8 +85,7 @@ MUresult muFuncSetSharedMemConfig(MUfunction f, MUsharedconfig config)
     MUresult r = enter(f);
     if (r)
         return r;
-    if (config < MU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE ||
-        config > MU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+    if (config < MU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE || config > MU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
         return MUSA_ERROR_INVALID_VALUE;
     f->shared_config = config;
     return MUSA_SUCCESS;

@@ -72,13 +72,11 @@ bool edge_good(MUgraphEdgeData d, MUgraphNode from, MUgraphNode to)
         return false;
     if (d.type == MU_GRAPH_DEPENDENCY_TYPE_DEFAULT)
         return d.from_port == MU_GRAPH_KERNEL_NODE_PORT_DEFAULT;
-    return d.type == MU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
-           d.from_port <= MU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER && d.from_port &&
-           from->p.type == MU_GRAPH_NODE_TYPE_KERNEL && to->p.type == MU_GRAPH_NODE_TYPE_KERNEL;
+    return d.type == MU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && d.from_port <= MU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER &&
+           d.from_port && from->p.type == MU_GRAPH_NODE_TYPE_KERNEL && to->p.type == MU_GRAPH_NODE_TYPE_KERNEL;
 }
 
-MUresult graph_node_new(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
-                        MUgraphNode *node)
+MUresult graph_node_new(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n, MUgraphNode *node)
 {
     static uint64_t serials;
     if (n && !deps)
@@ -261,10 +259,7 @@ static MUresult create(MUgraph *graph, unsigned flags)
     return g ? MUSA_SUCCESS : MUSA_ERROR_OUT_OF_MEMORY;
 }
 
-MUresult muGraphCreate(MUgraph *graph, unsigned int flags)
-{
-    GRAPH_ENTRY(create(graph, flags));
-}
+MUresult muGraphCreate(MUgraph *graph, unsigned int flags) { GRAPH_ENTRY(create(graph, flags)); }
 
 static MUresult destroy(MUgraph g)
 {
@@ -277,10 +272,7 @@ static MUresult destroy(MUgraph g)
     return MUSA_SUCCESS;
 }
 
-MUresult muGraphDestroy(MUgraph graph)
-{
-    GRAPH_ENTRY(destroy(graph));
-}
+MUresult muGraphDestroy(MUgraph graph) { GRAPH_ENTRY(destroy(graph)); }
 
 static MUresult make_clone(MUgraph *to, MUgraph g)
 {
@@ -294,10 +286,7 @@ static MUresult make_clone(MUgraph *to, MUgraph g)
     return c ? MUSA_SUCCESS : MUSA_ERROR_OUT_OF_MEMORY;
 }
 
-MUresult muGraphClone(MUgraph *to, MUgraph graph)
-{
-    GRAPH_ENTRY(make_clone(to, graph));
-}
+MUresult muGraphClone(MUgraph *to, MUgraph graph) { GRAPH_ENTRY(make_clone(to, graph)); }
 
 static MUresult find_in_clone(MUgraphNode *node, MUgraphNode original, MUgraph g)
 {
@@ -364,18 +353,11 @@ static MUresult get_nodes(MUgraph g, MUgraphNode *nodes, size_t *n, bool roots)
     return list_end(&l, n);
 }
 
-MUresult muGraphGetNodes(MUgraph g, MUgraphNode *nodes, size_t *n)
-{
-    GRAPH_ENTRY(get_nodes(g, nodes, n, false));
-}
+MUresult muGraphGetNodes(MUgraph g, MUgraphNode *nodes, size_t *n) { GRAPH_ENTRY(get_nodes(g, nodes, n, false)); }
 
-MUresult muGraphGetRootNodes(MUgraph g, MUgraphNode *nodes, size_t *n)
-{
-    GRAPH_ENTRY(get_nodes(g, nodes, n, true));
-}
+MUresult muGraphGetRootNodes(MUgraph g, MUgraphNode *nodes, size_t *n) { GRAPH_ENTRY(get_nodes(g, nodes, n, true)); }
 
-static MUresult get_edges(MUgraph g, MUgraphNode *from, MUgraphNode *to, MUgraphEdgeData *data,
-                          size_t *n)
+static MUresult get_edges(MUgraph g, MUgraphNode *from, MUgraphNode *to, MUgraphEdgeData *data, size_t *n)
 {
     if (!graph_live(g) || !n || !from != !to || (data && !from))
         return MUSA_ERROR_INVALID_VALUE;
@@ -391,14 +373,12 @@ MUresult muGraphGetEdges(MUgraph g, MUgraphNode *from, MUgraphNode *to, size_t *
     GRAPH_ENTRY(get_edges(g, from, to, NULL, n));
 }
 
-MUresult muGraphGetEdges_v2(MUgraph g, MUgraphNode *from, MUgraphNode *to, MUgraphEdgeData *data,
-                            size_t *n)
+MUresult muGraphGetEdges_v2(MUgraph g, MUgraphNode *from, MUgraphNode *to, MUgraphEdgeData *data, size_t *n)
 {
     GRAPH_ENTRY(get_edges(g, from, to, data, n));
 }
 
-static MUresult get_links(MUgraphNode node, MUgraphNode *nodes, MUgraphEdgeData *data, size_t *n,
-                          bool out)
+static MUresult get_links(MUgraphNode node, MUgraphNode *nodes, MUgraphEdgeData *data, size_t *n, bool out)
 {
     if (!node_live(node) || !n || (data && !nodes))
         return MUSA_ERROR_INVALID_VALUE;
@@ -414,8 +394,7 @@ MUresult muGraphNodeGetDependencies(MUgraphNode node, MUgraphNode *nodes, size_t
     GRAPH_ENTRY(get_links(node, nodes, NULL, n, false));
 }
 
-MUresult muGraphNodeGetDependencies_v2(MUgraphNode node, MUgraphNode *nodes, MUgraphEdgeData *data,
-                                       size_t *n)
+MUresult muGraphNodeGetDependencies_v2(MUgraphNode node, MUgraphNode *nodes, MUgraphEdgeData *data, size_t *n)
 {
     GRAPH_ENTRY(get_links(node, nodes, data, n, false));
 }
@@ -425,8 +404,7 @@ MUresult muGraphNodeGetDependentNodes(MUgraphNode node, MUgraphNode *nodes, size
     GRAPH_ENTRY(get_links(node, nodes, NULL, n, true));
 }
 
-MUresult muGraphNodeGetDependentNodes_v2(MUgraphNode node, MUgraphNode *nodes,
-                                         MUgraphEdgeData *data, size_t *n)
+MUresult muGraphNodeGetDependentNodes_v2(MUgraphNode node, MUgraphNode *nodes, MUgraphEdgeData *data, size_t *n)
 {
     GRAPH_ENTRY(get_links(node, nodes, data, n, true));
 }
@@ -439,17 +417,14 @@ static MUresult get_type(MUgraphNode node, MUgraphNodeType *type)
     return MUSA_SUCCESS;
 }
 
-MUresult muGraphNodeGetType(MUgraphNode node, MUgraphNodeType *type)
-{
-    GRAPH_ENTRY(get_type(node, type));
-}
+MUresult muGraphNodeGetType(MUgraphNode node, MUgraphNodeType *type) { GRAPH_ENTRY(get_type(node, type)); }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
 /* Adds or removes edges, all or none: what was done before the one that failed is undone. Nodes of other graphs,
  * loops to oneself and edges that are there already (or are not) are errors. */
-static MUresult change_edges(MUgraph g, const MUgraphNode *from, const MUgraphNode *to,
-                             const MUgraphEdgeData *data, size_t n, bool add)
+static MUresult change_edges(MUgraph g, const MUgraphNode *from, const MUgraphNode *to, const MUgraphEdgeData *data,
+                             size_t n, bool add)
 {
     if (!graph_live(g) || (n && (!from || !to)))
         return MUSA_ERROR_INVALID_VALUE;
@@ -491,8 +466,7 @@ MUresult muGraphAddDependencies_v2(MUgraph g, const MUgraphNode *from, const MUg
     GRAPH_ENTRY(change_edges(g, from, to, data, n, true));
 }
 
-MUresult muGraphRemoveDependencies(MUgraph g, const MUgraphNode *from, const MUgraphNode *to,
-                                   size_t n)
+MUresult muGraphRemoveDependencies(MUgraph g, const MUgraphNode *from, const MUgraphNode *to, size_t n)
 {
     GRAPH_ENTRY(change_edges(g, from, to, NULL, n, false));
 }
@@ -513,7 +487,4 @@ static MUresult destroy_node(MUgraphNode node)
     return MUSA_SUCCESS;
 }
 
-MUresult muGraphDestroyNode(MUgraphNode node)
-{
-    GRAPH_ENTRY(destroy_node(node));
-}
+MUresult muGraphDestroyNode(MUgraphNode node) { GRAPH_ENTRY(destroy_node(node)); }

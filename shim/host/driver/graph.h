@@ -24,8 +24,8 @@ struct MUgraphNode_st {
     MUgraph graph;
     MUgraphNode prev, next;    /* in its graph, oldest first */
     uint64_t serial, original; /* unique, growing; serial of the node this is a copy of, or 0 */
-    MUgraphNodeParams p; /* kernelParams and extra: the caller's own pointers, as in the SDK */
-    MUcontext ctx;       /* it runs in; NULL: the launch's */
+    MUgraphNodeParams p;       /* kernelParams and extra: the caller's own pointers, as in the SDK */
+    MUcontext ctx;             /* it runs in; NULL: the launch's */
     struct graph_attributes attributes;
     struct graph_links in, out;
     MUgraph *body; /* child graph, or bodies of a conditional; `bodies` of them */
@@ -63,33 +63,24 @@ extern pthread_mutex_t host_graphs; /* all of the above, and captures */
 extern struct host_slab host_graph_slab, host_node_slab, host_exec_slab;
 
 /* Body of an entry point that works on graphs: initialised, and under the lock. */
-#define GRAPH_ENTRY(call)                                                                          \
-    do {                                                                                           \
-        MUresult entry_ = host_ready();                                                            \
-        if (entry_)                                                                                \
-            return entry_;                                                                         \
-        pthread_mutex_lock(&host_graphs);                                                          \
-        entry_ = (call);                                                                           \
-        pthread_mutex_unlock(&host_graphs);                                                        \
-        return entry_;                                                                             \
+#define GRAPH_ENTRY(call) \
+    do { \
+        MUresult entry_ = host_ready(); \
+        if (entry_) \
+            return entry_; \
+        pthread_mutex_lock(&host_graphs); \
+        entry_ = (call); \
+        pthread_mutex_unlock(&host_graphs); \
+        return entry_; \
     } while (0)
 
 /* Everything from here on is called with host_graphs held unless it says otherwise. */
 
 /* ---- graph.c --------------------------------------------------------------------------------- */
 
-static inline bool graph_live(MUgraph g)
-{
-    return host_slab_live(&host_graph_slab, g);
-}
-static inline bool node_live(MUgraphNode n)
-{
-    return host_slab_live(&host_node_slab, n);
-}
-static inline bool exec_live(MUgraphExec e)
-{
-    return host_slab_live(&host_exec_slab, e);
-}
+static inline bool graph_live(MUgraph g) { return host_slab_live(&host_graph_slab, g); }
+static inline bool node_live(MUgraphNode n) { return host_slab_live(&host_node_slab, n); }
+static inline bool exec_live(MUgraphExec e) { return host_slab_live(&host_exec_slab, e); }
 
 MUgraph graph_new(bool private);
 void graph_free(MUgraph g); /* with its nodes and bodies */
@@ -101,13 +92,11 @@ bool graph_single(MUgraph g);
 /* The node of copy g (or of a body in it) that was made from the node with this serial, or NULL. */
 MUgraphNode graph_find_copy(MUgraph g, uint64_t serial);
 /* Adds a node without parameters' checks. data may be NULL. */
-MUresult graph_node_new(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
-                        MUgraphNode *node);
+MUresult graph_node_new(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n, MUgraphNode *node);
 void graph_node_free(MUgraphNode node); /* with its edges */
 /* What CUDA 12 defines: full dependencies, and programmatic ones between kernels. */
 bool edge_good(MUgraphEdgeData data, MUgraphNode from, MUgraphNode to);
-bool links_add(struct graph_links *l, MUgraphNode node,
-               MUgraphEdgeData data); /* false: no memory */
+bool links_add(struct graph_links *l, MUgraphNode node, MUgraphEdgeData data); /* false: no memory */
 struct graph_link *links_find(const struct graph_links *l, MUgraphNode node);
 void links_free(struct graph_links *l);
 
@@ -118,8 +107,8 @@ MUresult node_set(MUgraphNode node, const MUgraphNodeParams *p);
 /* May parameters p replace the node's in an executable graph? An MU_GRAPH_EXEC_UPDATE_*. */
 MUgraphExecUpdateResult node_change(MUgraphNode node, const MUgraphNodeParams *p);
 /* A node of any type, checked; p's out-fields are filled. */
-MUresult graph_add(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
-                   MUgraphNodeParams *p, MUgraphNode *node);
+MUresult graph_add(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n, MUgraphNodeParams *p,
+                   MUgraphNode *node);
 /* Makes the node's own copy of p's memory operations; false: out of memory. */
 bool node_own_ops(MUgraphNode node, MUgraphNodeParams *p);
 /* A kernel node as a launch. */

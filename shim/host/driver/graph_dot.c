@@ -30,8 +30,8 @@ static void details(FILE *f, const struct MUgraphNode_st *n, bool verbose)
     case MU_GRAPH_NODE_TYPE_KERNEL:
         fprintf(f, "\\n%s", host_function_live(k->func) ? k->func->info.name : "(unloaded)");
         if (verbose)
-            fprintf(f, "\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>", k->gridDimX, k->gridDimY, k->gridDimZ,
-                    k->blockDimX, k->blockDimY, k->blockDimZ, k->sharedMemBytes);
+            fprintf(f, "\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>", k->gridDimX, k->gridDimY, k->gridDimZ, k->blockDimX,
+                    k->blockDimY, k->blockDimZ, k->sharedMemBytes);
         break;
     case MU_GRAPH_NODE_TYPE_MEMCPY:
         if (verbose)
@@ -39,15 +39,13 @@ static void details(FILE *f, const struct MUgraphNode_st *n, bool verbose)
         break;
     case MU_GRAPH_NODE_TYPE_MEMSET:
         if (verbose)
-            fprintf(f, "\\n%zu x %zu, element %u, value %u", s->width, s->height, s->elementSize,
-                    s->value);
+            fprintf(f, "\\n%zu x %zu, element %u, value %u", s->width, s->height, s->elementSize, s->value);
         break;
     case MU_GRAPH_NODE_TYPE_MEM_ALLOC:
         if (verbose)
             fprintf(f, "\\n%zu bytes", p->alloc.bytesize);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 

@@ -6,10 +6,9 @@
 
 struct host_slab host_exec_slab = HOST_SLAB(struct MUgraphExec_st, "executable graph");
 
-#define EXEC_FLAGS                                                                                 \
-    ((uint64_t)(MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |                                  \
-                MUSA_GRAPH_INSTANTIATE_FLAG_UPLOAD | MUSA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |   \
-                MUSA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY))
+#define EXEC_FLAGS \
+    ((uint64_t)(MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | MUSA_GRAPH_INSTANTIATE_FLAG_UPLOAD | \
+                MUSA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | MUSA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY))
 
 /* ---- instantiation --------------------------------------------------------------------------- */
 
@@ -68,8 +67,7 @@ fail:
     return r;
 }
 
-static MUresult instantiate_logged(MUgraphExec *exec, MUgraph g, MUgraphNode *error_node, char *log,
-                                   size_t size)
+static MUresult instantiate_logged(MUgraphExec *exec, MUgraph g, MUgraphNode *error_node, char *log, size_t size)
 {
     MUgraphNode bad;
     MUgraphInstantiateResult why;
@@ -77,13 +75,11 @@ static MUresult instantiate_logged(MUgraphExec *exec, MUgraph g, MUgraphNode *er
     if (error_node)
         *error_node = bad;
     if (log && size)
-        snprintf(log, size, "%s",
-                 r ? bad ? "a node has an error or is in a cycle" : "bad graph" : "");
+        snprintf(log, size, "%s", r ? bad ? "a node has an error or is in a cycle" : "bad graph" : "");
     return r;
 }
 
-MUresult muGraphInstantiate(MUgraphExec *exec, MUgraph g, MUgraphNode *error_node, char *log,
-                            size_t size)
+MUresult muGraphInstantiate(MUgraphExec *exec, MUgraph g, MUgraphNode *error_node, char *log, size_t size)
 {
     GRAPH_ENTRY(instantiate_logged(exec, g, error_node, log, size));
 }
@@ -101,8 +97,7 @@ MUresult muGraphInstantiateWithFlags(MUgraphExec *exec, MUgraph g, unsigned long
     GRAPH_ENTRY(instantiate_flags(exec, g, flags));
 }
 
-MUresult muGraphInstantiateWithParams(MUgraphExec *exec, MUgraph g,
-                                      MUSA_GRAPH_INSTANTIATE_PARAMS *p)
+MUresult muGraphInstantiateWithParams(MUgraphExec *exec, MUgraph g, MUSA_GRAPH_INSTANTIATE_PARAMS *p)
 {
     if (!p)
         return MUSA_ERROR_INVALID_VALUE;
@@ -119,10 +114,7 @@ static MUresult get_flags(MUgraphExec e, uint64_t *flags)
     return MUSA_SUCCESS;
 }
 
-MUresult muGraphExecGetFlags(MUgraphExec e, uint64_t *flags)
-{
-    GRAPH_ENTRY(get_flags(e, flags));
-}
+MUresult muGraphExecGetFlags(MUgraphExec e, uint64_t *flags) { GRAPH_ENTRY(get_flags(e, flags)); }
 
 /* A launch under way holds on to its plan. */
 static MUresult destroy(MUgraphExec e)
@@ -138,10 +130,7 @@ static MUresult destroy(MUgraphExec e)
     return MUSA_SUCCESS;
 }
 
-MUresult muGraphExecDestroy(MUgraphExec e)
-{
-    GRAPH_ENTRY(destroy(e));
-}
+MUresult muGraphExecDestroy(MUgraphExec e) { GRAPH_ENTRY(destroy(e)); }
 
 /* ---- launch ---------------------------------------------------------------------------------- */
 
@@ -212,8 +201,7 @@ struct update {
     bool apply; /* the second pass: everything has been found good */
 };
 
-static bool differ(struct update *u, MUgraphExecUpdateResult why, MUgraphNode node,
-                   MUgraphNode from)
+static bool differ(struct update *u, MUgraphExecUpdateResult why, MUgraphNode node, MUgraphNode from)
 {
     u->result = why;
     u->node = node;
@@ -235,8 +223,7 @@ static bool update_node(struct update *u, MUgraphNode old, MUgraphNode new)
         return differ(u, why, new, NULL);
     if (!same_attributes(&old->attributes, &new->attributes))
         return differ(u, MU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, new, NULL);
-    bool memory =
-        old->p.type == MU_GRAPH_NODE_TYPE_MEM_ALLOC || old->p.type == MU_GRAPH_NODE_TYPE_MEM_FREE;
+    bool memory = old->p.type == MU_GRAPH_NODE_TYPE_MEM_ALLOC || old->p.type == MU_GRAPH_NODE_TYPE_MEM_FREE;
     if (u->apply && !memory && node_set(old, &new->p))
         return differ(u, MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, new, NULL);
     return true;
@@ -310,8 +297,7 @@ MUresult muGraphExecNodeSetParams(MUgraphExec e, MUgraphNode node, MUgraphNodePa
     GRAPH_ENTRY(set_node(e, node, p));
 }
 
-MUresult muGraphExecKernelNodeSetParams(MUgraphExec e, MUgraphNode node,
-                                        const MUSA_KERNEL_NODE_PARAMS *k)
+MUresult muGraphExecKernelNodeSetParams(MUgraphExec e, MUgraphNode node, const MUSA_KERNEL_NODE_PARAMS *k)
 {
     if (!k)
         return MUSA_ERROR_INVALID_VALUE;
@@ -319,18 +305,16 @@ MUresult muGraphExecKernelNodeSetParams(MUgraphExec e, MUgraphNode node,
     GRAPH_ENTRY(set_node(e, node, &p));
 }
 
-MUresult muGraphExecMemcpyNodeSetParams(MUgraphExec e, MUgraphNode node, const MUSA_MEMCPY3D *m,
-                                        MUcontext ctx)
+MUresult muGraphExecMemcpyNodeSetParams(MUgraphExec e, MUgraphNode node, const MUSA_MEMCPY3D *m, MUcontext ctx)
 {
     if (!m)
         return MUSA_ERROR_INVALID_VALUE;
-    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_MEMCPY,
-                           .memcpy = {.copyCtx = ctx, .copyParams = *m}};
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = {.copyCtx = ctx, .copyParams = *m}};
     GRAPH_ENTRY(set_node(e, node, &p));
 }
 
-MUresult muGraphExecMemsetNodeSetParams(MUgraphExec e, MUgraphNode node,
-                                        const MUSA_MEMSET_NODE_PARAMS *m, MUcontext ctx)
+MUresult muGraphExecMemsetNodeSetParams(MUgraphExec e, MUgraphNode node, const MUSA_MEMSET_NODE_PARAMS *m,
+                                        MUcontext ctx)
 {
     if (!m)
         return MUSA_ERROR_INVALID_VALUE;
@@ -338,8 +322,7 @@ MUresult muGraphExecMemsetNodeSetParams(MUgraphExec e, MUgraphNode node,
     GRAPH_ENTRY(set_node(e, node, &p));
 }
 
-MUresult muGraphExecHostNodeSetParams(MUgraphExec e, MUgraphNode node,
-                                      const MUSA_HOST_NODE_PARAMS *h)
+MUresult muGraphExecHostNodeSetParams(MUgraphExec e, MUgraphNode node, const MUSA_HOST_NODE_PARAMS *h)
 {
     if (!h)
         return MUSA_ERROR_INVALID_VALUE;
@@ -347,8 +330,7 @@ MUresult muGraphExecHostNodeSetParams(MUgraphExec e, MUgraphNode node,
     GRAPH_ENTRY(set_node(e, node, &p));
 }
 
-MUresult muGraphExecBatchMemOpNodeSetParams(MUgraphExec e, MUgraphNode node,
-                                            const MUSA_BATCH_MEM_OP_NODE_PARAMS *m)
+MUresult muGraphExecBatchMemOpNodeSetParams(MUgraphExec e, MUgraphNode node, const MUSA_BATCH_MEM_OP_NODE_PARAMS *m)
 {
     if (!m)
         return MUSA_ERROR_INVALID_VALUE;

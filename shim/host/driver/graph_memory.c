@@ -29,8 +29,8 @@ static bool props_good(const MUSA_MEM_ALLOC_NODE_PARAMS *p)
 {
     return p->bytesize && p->poolProps.allocType == MU_MEM_ALLOCATION_TYPE_PINNED &&
            p->poolProps.location.type == MU_MEM_LOCATION_TYPE_DEVICE &&
-           p->poolProps.handleTypes == MU_MEM_HANDLE_TYPE_NONE &&
-           (!p->accessDescCount || p->accessDescs) && p->accessDescCount <= HOST_MAX_DEVICES;
+           p->poolProps.handleTypes == MU_MEM_HANDLE_TYPE_NONE && (!p->accessDescCount || p->accessDescs) &&
+           p->accessDescCount <= HOST_MAX_DEVICES;
 }
 
 /* Memory of an allocation node. It is taken when the node is made, since CUDA tells its address then; launches and
@@ -48,8 +48,7 @@ MUresult graph_memory_new(MUSA_MEM_ALLOC_NODE_PARAMS *p, struct graph_memory **m
     if (access)
         memcpy(made->access, p->accessDescs, access);
     void *base;
-    MUcontext ctx =
-        host_current() && host_ctx_device(host_current()) == d ? host_current() : d->primary;
+    MUcontext ctx = host_current() && host_ctx_device(host_current()) == d ? host_current() : d->primary;
     if ((r = host_range_alloc(d, NULL, ctx, p->bytesize, 0, HOST_MEM_DEVICE, NULL, &base)))
         goto fail;
     made->device = d;
@@ -195,8 +194,7 @@ MUresult muDeviceGraphMemTrim(MUdevice device)
     pthread_mutex_lock(&lock);
     for (struct graph_memory *m = all; m; m = m->next)
         if (m->device == d && m->reserved && !m->live) {
-            uintptr_t lo = (m->base + 4095) & ~(uintptr_t)4095,
-                      hi = (m->base + m->size) & ~(uintptr_t)4095;
+            uintptr_t lo = (m->base + 4095) & ~(uintptr_t)4095, hi = (m->base + m->size) & ~(uintptr_t)4095;
             if (lo < hi)
                 madvise((void *)lo, hi - lo, MADV_REMOVE);
             m->reserved = false;
@@ -206,19 +204,17 @@ MUresult muDeviceGraphMemTrim(MUdevice device)
     return MUSA_SUCCESS;
 }
 
-static MUresult figure_of(MUdevice device, MUgraphMem_attribute attr, void *value,
-                          uint64_t **figure)
+static MUresult figure_of(MUdevice device, MUgraphMem_attribute attr, void *value, uint64_t **figure)
 {
     MUresult r = host_ready();
     if (r)
         return r;
     if (!host_device(device))
         return MUSA_ERROR_INVALID_DEVICE;
-    if (!value || attr < MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT ||
-        attr > MU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+    if (!value || attr < MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT || attr > MU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
         return MUSA_ERROR_INVALID_VALUE;
-    uint64_t *const by_attribute[] = {&figures[device].used, &figures[device].used_high,
-                                      &figures[device].reserved, &figures[device].reserved_high};
+    uint64_t *const by_attribute[] = {&figures[device].used, &figures[device].used_high, &figures[device].reserved,
+                                      &figures[device].reserved_high};
     *figure = by_attribute[attr];
     return MUSA_SUCCESS;
 }
@@ -242,8 +238,7 @@ MUresult muDeviceSetGraphMemAttribute(MUdevice device, MUgraphMem_attribute attr
     MUresult r = figure_of(device, attr, value, &figure);
     if (r)
         return r;
-    if (*(uint64_t *)value ||
-        (attr != MU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != MU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+    if (*(uint64_t *)value || (attr != MU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != MU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
         return MUSA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     *figure = figure[-1];

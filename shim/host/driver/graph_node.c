@@ -3,8 +3,8 @@
 
 #include "host/driver/graph.h"
 
-static MUresult add(MUgraphNode *node, MUgraph g, const MUgraphNode *deps,
-                    const MUgraphEdgeData *data, size_t n, MUgraphNodeParams *p)
+static MUresult add(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
+                    MUgraphNodeParams *p)
 {
     if (!node || !graph_live(g))
         return MUSA_ERROR_INVALID_VALUE;
@@ -19,8 +19,7 @@ static MUresult get(MUgraphNode node, MUgraphNodeType type, void *to, size_t off
     return MUSA_SUCCESS;
 }
 
-#define GET(node, type, part, to)                                                                  \
-    GRAPH_ENTRY(get(node, type, to, offsetof(MUgraphNodeParams, part), sizeof *(to)))
+#define GET(node, type, part, to) GRAPH_ENTRY(get(node, type, to, offsetof(MUgraphNodeParams, part), sizeof *(to)))
 
 static MUresult set(MUgraphNode node, const MUgraphNodeParams *p)
 {
@@ -34,16 +33,15 @@ static bool clean(const MUgraphNodeParams *p)
     return p && !p->reserved0[0] && !p->reserved0[1] && !p->reserved0[2] && !p->reserved2;
 }
 
-MUresult muGraphAddNode_v2(MUgraphNode *node, MUgraph g, const MUgraphNode *deps,
-                           const MUgraphEdgeData *data, size_t n, MUgraphNodeParams *p)
+MUresult muGraphAddNode_v2(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
+                           MUgraphNodeParams *p)
 {
     if (!clean(p))
         return MUSA_ERROR_INVALID_VALUE;
     GRAPH_ENTRY(add(node, g, deps, data, n, p));
 }
 
-MUresult muGraphAddNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n,
-                        MUgraphNodeParams *p)
+MUresult muGraphAddNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n, MUgraphNodeParams *p)
 {
     return muGraphAddNode_v2(node, g, deps, NULL, n, p);
 }
@@ -84,39 +82,27 @@ MUresult muGraphKernelNodeSetParams(MUgraphNode node, const MUSA_KERNEL_NODE_PAR
     GRAPH_ENTRY(set(node, &p));
 }
 
-static bool kernel_live(MUgraphNode node)
-{
-    return node_live(node) && node->p.type == MU_GRAPH_NODE_TYPE_KERNEL;
-}
+static bool kernel_live(MUgraphNode node) { return node_live(node) && node->p.type == MU_GRAPH_NODE_TYPE_KERNEL; }
 
 /* Sets an attribute of a kernel node; hints of scheduling are taken and mean nothing here. */
-static MUresult set_attribute(MUgraphNode node, MUkernelNodeAttrID id,
-                              const MUkernelNodeAttrValue *v)
+static MUresult set_attribute(MUgraphNode node, MUkernelNodeAttrID id, const MUkernelNodeAttrValue *v)
 {
     if (!kernel_live(node) || !v)
         return MUSA_ERROR_INVALID_VALUE;
     struct graph_attributes *a = &node->attributes;
     const unsigned *cluster = &v->clusterDim.x;
     switch (id) {
-    case MU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        a->cooperative = v->cooperative != 0;
-        return MUSA_SUCCESS;
-    case MU_LAUNCH_ATTRIBUTE_PRIORITY:
-        a->priority = v->priority;
-        return MUSA_SUCCESS;
-    case MU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-        a->window = *v;
-        return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_COOPERATIVE: a->cooperative = v->cooperative != 0; return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_PRIORITY: a->priority = v->priority; return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: a->window = *v; return MUSA_SUCCESS;
     case MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         if (!cluster[0] || !cluster[1] || !cluster[2])
             return MUSA_ERROR_INVALID_CLUSTER_SIZE;
         a->cluster = *v; /* the rest is checked with the grid, when the graph is instantiated */
         return MUSA_SUCCESS;
     case MU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: /* hints */
-    case MU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-        return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: return MUSA_SUCCESS;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -129,17 +115,10 @@ static MUresult get_attribute(MUgraphNode node, MUkernelNodeAttrID id, MUkernelN
     case MU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         *v = (MUkernelNodeAttrValue){.cooperative = a->cooperative};
         return MUSA_SUCCESS;
-    case MU_LAUNCH_ATTRIBUTE_PRIORITY:
-        *v = (MUkernelNodeAttrValue){.priority = a->priority};
-        return MUSA_SUCCESS;
-    case MU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-        *v = a->window;
-        return MUSA_SUCCESS;
-    case MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        *v = a->cluster;
-        return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_LAUNCH_ATTRIBUTE_PRIORITY: *v = (MUkernelNodeAttrValue){.priority = a->priority}; return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: *v = a->window; return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: *v = a->cluster; return MUSA_SUCCESS;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -151,32 +130,26 @@ static MUresult copy_attributes(MUgraphNode dst, MUgraphNode src)
     return MUSA_SUCCESS;
 }
 
-MUresult muGraphKernelNodeSetAttribute(MUgraphNode node, MUkernelNodeAttrID id,
-                                       const MUkernelNodeAttrValue *v)
+MUresult muGraphKernelNodeSetAttribute(MUgraphNode node, MUkernelNodeAttrID id, const MUkernelNodeAttrValue *v)
 {
     GRAPH_ENTRY(set_attribute(node, id, v));
 }
 
-MUresult muGraphKernelNodeGetAttribute(MUgraphNode node, MUkernelNodeAttrID id,
-                                       MUkernelNodeAttrValue *v)
+MUresult muGraphKernelNodeGetAttribute(MUgraphNode node, MUkernelNodeAttrID id, MUkernelNodeAttrValue *v)
 {
     GRAPH_ENTRY(get_attribute(node, id, v));
 }
 
-MUresult muGraphKernelNodeCopyAttributes(MUgraphNode dst, MUgraphNode src)
-{
-    GRAPH_ENTRY(copy_attributes(dst, src));
-}
+MUresult muGraphKernelNodeCopyAttributes(MUgraphNode dst, MUgraphNode src) { GRAPH_ENTRY(copy_attributes(dst, src)); }
 
 /* ---- copies and fills ------------------------------------------------------------------------ */
 
-MUresult muGraphAddMemcpyNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n,
-                              const MUSA_MEMCPY3D *m, MUcontext ctx)
+MUresult muGraphAddMemcpyNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n, const MUSA_MEMCPY3D *m,
+                              MUcontext ctx)
 {
     if (!m)
         return MUSA_ERROR_INVALID_VALUE;
-    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_MEMCPY,
-                           .memcpy = {.copyCtx = ctx, .copyParams = *m}};
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = {.copyCtx = ctx, .copyParams = *m}};
     GRAPH_ENTRY(add(node, g, deps, NULL, n, &p));
 }
 
@@ -245,8 +218,7 @@ MUresult muGraphAddEmptyNode(MUgraphNode *node, MUgraph g, const MUgraphNode *de
     GRAPH_ENTRY(add(node, g, deps, NULL, n, &p));
 }
 
-MUresult muGraphAddChildGraphNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n,
-                                  MUgraph child)
+MUresult muGraphAddChildGraphNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n, MUgraph child)
 {
     MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_GRAPH, .graph.graph = child};
     GRAPH_ENTRY(add(node, g, deps, NULL, n, &p));
@@ -259,21 +231,17 @@ MUresult muGraphChildGraphNodeGetGraph(MUgraphNode node, MUgraph *g)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-#define EVENT_NODE(Kind, TYPE)                                                                     \
-    MUresult muGraphAddEvent##Kind##Node(MUgraphNode *node, MUgraph g, const MUgraphNode *deps,    \
-                                         size_t n, MUevent e)                                      \
-    {                                                                                              \
-        MUgraphNodeParams p = {.type = TYPE, .eventRecord.event = e};                              \
-        GRAPH_ENTRY(add(node, g, deps, NULL, n, &p));                                              \
-    }                                                                                              \
-    MUresult muGraphEvent##Kind##NodeGetEvent(MUgraphNode node, MUevent *e)                        \
-    {                                                                                              \
-        GET(node, TYPE, eventRecord.event, e);                                                     \
-    }                                                                                              \
-    MUresult muGraphEvent##Kind##NodeSetEvent(MUgraphNode node, MUevent e)                         \
-    {                                                                                              \
-        MUgraphNodeParams p = {.type = TYPE, .eventRecord.event = e};                              \
-        GRAPH_ENTRY(set(node, &p));                                                                \
+#define EVENT_NODE(Kind, TYPE) \
+    MUresult muGraphAddEvent##Kind##Node(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n, MUevent e) \
+    { \
+        MUgraphNodeParams p = {.type = TYPE, .eventRecord.event = e}; \
+        GRAPH_ENTRY(add(node, g, deps, NULL, n, &p)); \
+    } \
+    MUresult muGraphEvent##Kind##NodeGetEvent(MUgraphNode node, MUevent *e) { GET(node, TYPE, eventRecord.event, e); } \
+    MUresult muGraphEvent##Kind##NodeSetEvent(MUgraphNode node, MUevent e) \
+    { \
+        MUgraphNodeParams p = {.type = TYPE, .eventRecord.event = e}; \
+        GRAPH_ENTRY(set(node, &p)); \
     }
 
 EVENT_NODE(Record, MU_GRAPH_NODE_TYPE_EVENT_RECORD)
@@ -327,8 +295,7 @@ MUresult muGraphMemAllocNodeGetParams(MUgraphNode node, MUSA_MEM_ALLOC_NODE_PARA
     GET(node, MU_GRAPH_NODE_TYPE_MEM_ALLOC, alloc, m);
 }
 
-MUresult muGraphAddMemFreeNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n,
-                               MUdeviceptr p)
+MUresult muGraphAddMemFreeNode(MUgraphNode *node, MUgraph g, const MUgraphNode *deps, size_t n, MUdeviceptr p)
 {
     MUgraphNodeParams f = {.type = MU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = p};
     GRAPH_ENTRY(add(node, g, deps, NULL, n, &f));

@@ -54,15 +54,14 @@ static void release(MUuserObject o, int64_t count)
     host_slab_put(&objects, o);
 }
 
-MUresult muUserObjectCreate(MUuserObject *object, void *p, MUhostFn destroy,
-                            unsigned int references, unsigned int flags)
+MUresult muUserObjectCreate(MUuserObject *object, void *p, MUhostFn destroy, unsigned int references,
+                            unsigned int flags)
 {
     MUresult r = host_ready();
     if (r)
         return r;
     if (!object || !destroy || !references || references > INT32_MAX ||
-        flags !=
-            MU_USER_OBJECT_NO_DESTRUCTOR_SYNC) /* the one behaviour there is: it must be named */
+        flags != MU_USER_OBJECT_NO_DESTRUCTOR_SYNC) /* the one behaviour there is: it must be named */
         return MUSA_ERROR_INVALID_VALUE;
     MUuserObject o = host_slab_get(&objects);
     if (!o)
@@ -79,8 +78,7 @@ static MUresult count_good(MUuserObject o, unsigned count)
     MUresult r = host_ready();
     if (r)
         return r;
-    return count && count <= INT32_MAX && host_slab_live(&objects, o) ? MUSA_SUCCESS
-                                                                      : MUSA_ERROR_INVALID_VALUE;
+    return count && count <= INT32_MAX && host_slab_live(&objects, o) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
 }
 
 MUresult muUserObjectRetain(MUuserObject o, unsigned int count)
@@ -139,8 +137,7 @@ struct graph_objects *graph_objects_copy(struct graph_objects *o)
  * end; with MOVE the caller's references become the graph's. */
 static MUresult retain(MUgraph g, MUuserObject o, unsigned count, unsigned flags)
 {
-    if (!graph_live(g) || flags & ~(unsigned)MU_GRAPH_USER_OBJECT_MOVE ||
-        (flags && o->refs < (int64_t)count))
+    if (!graph_live(g) || flags & ~(unsigned)MU_GRAPH_USER_OBJECT_MOVE || (flags && o->refs < (int64_t)count))
         return MUSA_ERROR_INVALID_VALUE;
     if (!g->objects) {
         if (!(g->objects = calloc(1, sizeof *g->objects)))

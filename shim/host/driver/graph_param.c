@@ -175,8 +175,8 @@ static MUresult check_conditional(MUgraphNode node, MUgraphNodeParams *p)
     bool sizes[] = {[MU_GRAPH_COND_TYPE_IF] = c->size == 1 || c->size == 2,
                     [MU_GRAPH_COND_TYPE_WHILE] = c->size == 1,
                     [MU_GRAPH_COND_TYPE_SWITCH] = c->size >= 1 && c->size <= 4096};
-    if (node->bodies || c->type < MU_GRAPH_COND_TYPE_IF || c->type > MU_GRAPH_COND_TYPE_SWITCH ||
-        !sizes[c->type] || !graph_handle_of(node->graph, c->handle))
+    if (node->bodies || c->type < MU_GRAPH_COND_TYPE_IF || c->type > MU_GRAPH_COND_TYPE_SWITCH || !sizes[c->type] ||
+        !graph_handle_of(node->graph, c->handle))
         return MUSA_ERROR_INVALID_VALUE;
     MUresult r = use_ctx(node, c->ctx);
     for (unsigned i = 0; i < c->size && !r; i++)
@@ -197,17 +197,15 @@ static MUgraphExecUpdateResult change_any(MUgraphNode node, const MUgraphNodePar
 static MUgraphExecUpdateResult change_kernel(MUgraphNode node, const MUgraphNodeParams *p)
 {
     MUfunction f = p->kernel.v1.func;
-    return host_function_live(f) && f->module->ctx != node->ctx
-               ? MU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED
-               : MU_GRAPH_EXEC_UPDATE_SUCCESS;
+    return host_function_live(f) && f->module->ctx != node->ctx ? MU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED
+                                                                : MU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
 /* Where the two ends lie decides which engine copies: it may not change. */
 static MUgraphExecUpdateResult change_memcpy(MUgraphNode node, const MUgraphNodeParams *p)
 {
     struct copy a, b;
-    if (host_copy_resolve(&node->p.memcpy.copyParams, false, &a) ||
-        host_copy_resolve(&p->memcpy.copyParams, false, &b))
+    if (host_copy_resolve(&node->p.memcpy.copyParams, false, &a) || host_copy_resolve(&p->memcpy.copyParams, false, &b))
         return MU_GRAPH_EXEC_UPDATE_SUCCESS; /* node_set says what is wrong */
     bool same = (a.src_place >= COPY_PINNED) == (b.src_place >= COPY_PINNED) &&
                 (a.dst_place >= COPY_PINNED) == (b.dst_place >= COPY_PINNED);
@@ -216,9 +214,8 @@ static MUgraphExecUpdateResult change_memcpy(MUgraphNode node, const MUgraphNode
 
 static MUgraphExecUpdateResult change_memset(MUgraphNode node, const MUgraphNodeParams *p)
 {
-    return (node->p.memset.v1.height > 1) == (p->memset.v1.height > 1)
-               ? MU_GRAPH_EXEC_UPDATE_SUCCESS
-               : MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    return (node->p.memset.v1.height > 1) == (p->memset.v1.height > 1) ? MU_GRAPH_EXEC_UPDATE_SUCCESS
+                                                                       : MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
 }
 
 static MUgraphExecUpdateResult change_memory(MUgraphNode node, const MUgraphNodeParams *p)
@@ -283,8 +280,8 @@ MUgraphExecUpdateResult node_change(MUgraphNode node, const MUgraphNodeParams *p
     return type_of(p->type)->change(node, p);
 }
 
-MUresult graph_add(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n,
-                   MUgraphNodeParams *p, MUgraphNode *node)
+MUresult graph_add(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n, MUgraphNodeParams *p,
+                   MUgraphNode *node)
 {
     MUgraphNode made;
     MUresult r = graph_node_new(g, deps, data, n, &made);
@@ -304,6 +301,5 @@ MUresult graph_add(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *da
 bool same_attributes(const struct graph_attributes *a, const struct graph_attributes *b)
 {
     return a->cooperative == b->cooperative && a->priority == b->priority &&
-           !memcmp(&a->window, &b->window, sizeof a->window) &&
-           !memcmp(&a->cluster, &b->cluster, sizeof a->cluster);
+           !memcmp(&a->window, &b->window, sizeof a->window) && !memcmp(&a->cluster, &b->cluster, sizeof a->cluster);
 }

@@ -87,35 +87,25 @@ static MUresult fill_entry(struct builder *b, struct plan_node *to, MUgraphNode 
         if (!r)
             b->args += host_kernel_params_size(k->func);
         return r;
-    case MU_GRAPH_NODE_TYPE_MEMCPY:
-        return host_copy_resolve(&p->memcpy.copyParams, false, &to->copy);
-    case MU_GRAPH_NODE_TYPE_MEMSET:
-        return host_fill_resolve(&p->memset.v1, &to->fill, &bytes, &place);
-    case MU_GRAPH_NODE_TYPE_HOST:
-        to->host = p->host;
-        return MUSA_SUCCESS;
+    case MU_GRAPH_NODE_TYPE_MEMCPY: return host_copy_resolve(&p->memcpy.copyParams, false, &to->copy);
+    case MU_GRAPH_NODE_TYPE_MEMSET: return host_fill_resolve(&p->memset.v1, &to->fill, &bytes, &place);
+    case MU_GRAPH_NODE_TYPE_HOST: to->host = p->host; return MUSA_SUCCESS;
     case MU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-        return host_memops_new(node->ctx, p->memOp.count, p->memOp.paramArray, p->memOp.flags,
-                               &to->memops);
+        return host_memops_new(node->ctx, p->memOp.count, p->memOp.paramArray, p->memOp.flags, &to->memops);
     case MU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case MU_GRAPH_NODE_TYPE_EVENT_RECORD:
         to->event.event = p->eventRecord.event;
         to->event.point = b->points++;
         return host_event_of(p->eventRecord.event);
     case MU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case MU_GRAPH_NODE_TYPE_MEM_FREE:
-        to->memory.memory = graph_memory_ref(node->memory);
-        return MUSA_SUCCESS;
-    case MU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return fill_conditional(to, node);
-    default:
-        return MUSA_SUCCESS;
+    case MU_GRAPH_NODE_TYPE_MEM_FREE: to->memory.memory = graph_memory_ref(node->memory); return MUSA_SUCCESS;
+    case MU_GRAPH_NODE_TYPE_CONDITIONAL: return fill_conditional(to, node);
+    default: return MUSA_SUCCESS;
     }
 }
 
 /* Adds g's nodes between the entries begin and end, which are NULL at the top. */
-static MUgraphNode add_graph(struct builder *b, MUgraph g, const uint32_t *begin,
-                             const uint32_t *end)
+static MUgraphNode add_graph(struct builder *b, MUgraph g, const uint32_t *begin, const uint32_t *end)
 {
     /* A node's mark is its (last) entry; edges go to its first one. */
     uint32_t *first = malloc((g->n + 1) * sizeof *first), i = 0;
@@ -172,16 +162,15 @@ static bool blocks(const struct plan_node *n)
     return n->type == MU_GRAPH_NODE_TYPE_KERNEL
                ? n->kernel.launch.f->info.may_wait
                : n->type == MU_GRAPH_NODE_TYPE_HOST || n->type == MU_GRAPH_NODE_TYPE_WAIT_EVENT ||
-                     n->type == MU_GRAPH_NODE_TYPE_BATCH_MEM_OP ||
-                     n->type == MU_GRAPH_NODE_TYPE_CONDITIONAL;
+                     n->type == MU_GRAPH_NODE_TYPE_BATCH_MEM_OP || n->type == MU_GRAPH_NODE_TYPE_CONDITIONAL;
 }
 
 /* The entries in topological order, roots first, as the plan. NULL with *cyclic set to an entry on
  * a cycle (or behind one); else for want of memory. */
 static struct graph_plan *sort(struct builder *b, uint32_t *cyclic)
 {
-    uint32_t n = b->n, *start = calloc(n + 2, sizeof *start), *out = NULL, *order = NULL,
-             *rank = NULL, *left = NULL, head = 0, tail = 0;
+    uint32_t n = b->n, *start = calloc(n + 2, sizeof *start), *out = NULL, *order = NULL, *rank = NULL, *left = NULL,
+             head = 0, tail = 0;
     struct graph_plan *plan = calloc(1, sizeof *plan);
     *cyclic = UINT32_MAX;
     order = malloc((n + 1) * sizeof *order);
@@ -229,8 +218,7 @@ static struct graph_plan *sort(struct builder *b, uint32_t *cyclic)
         for (uint32_t e = start[order[i]]; e < start[order[i] + 1]; e++)
             plan->out[put++] = rank[out[e]];
         to->nout = put - to->first_out;
-        plan->memory |=
-            to->type == MU_GRAPH_NODE_TYPE_MEM_ALLOC || to->type == MU_GRAPH_NODE_TYPE_MEM_FREE;
+        plan->memory |= to->type == MU_GRAPH_NODE_TYPE_MEM_ALLOC || to->type == MU_GRAPH_NODE_TYPE_MEM_FREE;
         plan->blocking |= blocks(to);
     }
     plan->n = n;

@@ -67,15 +67,12 @@ static MUresult run_conditional(struct graph_run *run, const struct plan_node *n
 static MUresult run_node(struct graph_run *run, const struct plan_node *n)
 {
     switch (n->type) {
-    case MU_GRAPH_NODE_TYPE_KERNEL:
-        return host_kernel_run(&n->kernel.launch, run->args + n->kernel.args);
+    case MU_GRAPH_NODE_TYPE_KERNEL: return host_kernel_run(&n->kernel.launch, run->args + n->kernel.args);
     case MU_GRAPH_NODE_TYPE_MEMCPY:
         if (n->copy.width)
             host_copy_run(&n->copy);
         return MUSA_SUCCESS;
-    case MU_GRAPH_NODE_TYPE_MEMSET:
-        host_fill_run(&n->fill);
-        return MUSA_SUCCESS;
+    case MU_GRAPH_NODE_TYPE_MEMSET: host_fill_run(&n->fill); return MUSA_SUCCESS;
     case MU_GRAPH_NODE_TYPE_HOST:
         host_callback_begin();
         n->host.fn(n->host.userData);
@@ -84,13 +81,9 @@ static MUresult run_node(struct graph_run *run, const struct plan_node *n)
         if (run->points[n->event.point])
             host_work_wait(run->points[n->event.point]);
         return MUSA_SUCCESS;
-    case MU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-        host_memops_run(n->memops);
-        return MUSA_SUCCESS;
-    case MU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return run_conditional(run, n);
-    default: /* allocations and frees were booked at the launch */
-        return MUSA_SUCCESS;
+    case MU_GRAPH_NODE_TYPE_BATCH_MEM_OP: host_memops_run(n->memops); return MUSA_SUCCESS;
+    case MU_GRAPH_NODE_TYPE_CONDITIONAL: return run_conditional(run, n);
+    default: /* allocations and frees were booked at the launch */ return MUSA_SUCCESS;
     }
 }
 
@@ -270,8 +263,7 @@ static MUresult pack(struct graph_run *run)
     for (uint32_t i = 0; i < plan->n && !r; i++) {
         const struct plan_node *n = &plan->node[i];
         if (n->type == MU_GRAPH_NODE_TYPE_KERNEL)
-            r = host_kernel_pack(n->kernel.launch.f, n->kernel.params, n->kernel.extra,
-                                 run->args + n->kernel.args);
+            r = host_kernel_pack(n->kernel.launch.f, n->kernel.params, n->kernel.extra, run->args + n->kernel.args);
     }
     return r;
 }
@@ -298,10 +290,9 @@ static MUresult run_new(struct graph_plan *plan, MUcontext ctx, struct graph_run
     run->most = plan->blocking ? MAX_HELPERS : host_config()->threads - 1;
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->changed, NULL);
-    MUresult r =
-        !run->pending || !run->ready || (plan->args && !run->args) || (plan->points && !run->points)
-            ? MUSA_ERROR_OUT_OF_MEMORY
-            : pack(run);
+    MUresult r = !run->pending || !run->ready || (plan->args && !run->args) || (plan->points && !run->points)
+                     ? MUSA_ERROR_OUT_OF_MEMORY
+                     : pack(run);
     if (r) {
         run_unref(run);
         return r;
@@ -344,17 +335,13 @@ static MUresult run_op(void *arg)
     return run_plan(run);
 }
 
-static void drop_op(void *arg)
-{
-    run_unref(arg);
-}
+static void drop_op(void *arg) { run_unref(arg); }
 
 MUresult graph_launch(MUgraphExec exec, MUstream s)
 {
     struct graph_plan *plan = exec->plan;
     for (uint32_t i = 0; i < plan->n; i++) /* a module may be unloaded by now */
-        if (plan->node[i].type == MU_GRAPH_NODE_TYPE_KERNEL &&
-            !host_function_live(plan->node[i].kernel.launch.f))
+        if (plan->node[i].type == MU_GRAPH_NODE_TYPE_KERNEL && !host_function_live(plan->node[i].kernel.launch.f))
             return MUSA_ERROR_INVALID_HANDLE;
     bool auto_free = exec->flags & MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     struct graph_run *run;

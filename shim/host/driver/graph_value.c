@@ -51,8 +51,7 @@ bool graph_handle_of(MUgraph g, MUgraphConditionalHandle h)
     return false;
 }
 
-static MUresult create(MUgraphConditionalHandle *handle, MUgraph g, MUcontext ctx, uint32_t initial,
-                       unsigned flags)
+static MUresult create(MUgraphConditionalHandle *handle, MUgraph g, MUcontext ctx, uint32_t initial, unsigned flags)
 {
     if (!ctx)
         ctx = host_current();
@@ -68,8 +67,7 @@ static MUresult create(MUgraphConditionalHandle *handle, MUgraph g, MUcontext ct
         free(v);
         return MUSA_ERROR_OUT_OF_MEMORY;
     }
-    *v = (struct value){g->values->first, ctx->device, v->at, initial,
-                        flags & MU_GRAPH_COND_ASSIGN_DEFAULT};
+    *v = (struct value){g->values->first, ctx->device, v->at, initial, flags & MU_GRAPH_COND_ASSIGN_DEFAULT};
     *v->at = initial;
     g->values->first = v;
     *handle = (uintptr_t)v->at;

@@ -12,7 +12,7 @@
 #define UNIT 16 /* bytes; blocks are whole units, and named by their first one */
 #define NONE UINT32_MAX
 
-struct tag { /* of a unit; what only some units have is not set for the others */
+struct tag {             /* of a unit; what only some units have is not set for the others */
     uint32_t size;       /* in units, of the block that begins here; 0: none does */
     uint32_t first;      /* of the block that ends here */
     uint32_t next, prev; /* of the free block that begins here; next == LIVE: it is not free */

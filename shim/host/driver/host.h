@@ -32,7 +32,7 @@ struct host_config {
     bool launch_blocking; /* MUSA_LAUNCH_BLOCKING */
     int visible[64];      /* ordinal -> machine's device, from MUSA_VISIBLE_DEVICES */
     int nvisible;
-    const char *wrong;    /* an unusable variable: muInit fails and names it; NULL if none */
+    const char *wrong; /* an unusable variable: muInit fails and names it; NULL if none */
 };
 const struct host_config *host_config(void); /* read once, at the first call */
 
@@ -48,12 +48,15 @@ void host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * handle can be checked in O(1) without a lock and without touching memory that is not ours. */
 struct host_slab {
     const char *name;
-    size_t size;              /* of one object; its first 8 bytes belong to the slab */
-    unsigned char *base;      /* set by the first get */
+    size_t size;                                      /* of one object; its first 8 bytes belong to the slab */
+    unsigned char *base;                              /* set by the first get */
     uint64_t used, first_free, last_free, free_count; /* slab.c's */
 };
-#define HOST_SLAB(type, label) { .name = label, .size = sizeof(type) }
-void *host_slab_get(struct host_slab *s);             /* zeroed, or NULL */
+#define HOST_SLAB(type, label) \
+    { \
+        .name = label, .size = sizeof(type) \
+    }
+void *host_slab_get(struct host_slab *s);              /* zeroed, or NULL */
 void host_slab_put(struct host_slab *s, void *object); /* dead from here on; reused last */
 bool host_slab_live(struct host_slab *s, const void *object);
 void *host_slab_next(struct host_slab *s, void *after); /* walks live objects; NULL starts, ends */
@@ -63,10 +66,10 @@ void *host_slab_next(struct host_slab *s, void *after); /* walks live objects; N
 #define HOST_MAX_DEVICES 64
 
 struct host_device {
-    int ordinal;        /* what the application calls it */
-    int number;         /* the machine's device, before MUSA_VISIBLE_DEVICES */
-    int cores;          /* multiprocessors reported = CPUs used */
-    MUcontext primary;  /* its struct lives for ever; alive while retained */
+    int ordinal;       /* what the application calls it */
+    int number;        /* the machine's device, before MUSA_VISIBLE_DEVICES */
+    int cores;         /* multiprocessors reported = CPUs used */
+    MUcontext primary; /* its struct lives for ever; alive while retained */
     struct host_arena *arena;
 };
 struct host_device *host_device(MUdevice ordinal); /* NULL: no such device, or not initialised */
@@ -82,21 +85,21 @@ int host_device_attribute(const struct host_device *d, int attribute);
 struct MUctx_st {
     uint64_t slab_;
     struct host_device *device;
-    _Atomic bool alive;    /* a destroyed context answers MUSA_ERROR_CONTEXT_IS_DESTROYED */
+    _Atomic bool alive; /* a destroyed context answers MUSA_ERROR_CONTEXT_IS_DESTROYED */
     bool primary;
     unsigned flags;
-    int retained;          /* primary: Retain calls outstanding */
-    uint64_t id;           /* unique over the process, changes when a primary context is reset */
-    _Atomic int error;     /* sticky MUresult of this context, 0 if healthy */
-    _Atomic int async_error; /* of work that failed without poisoning: told once, by a wait */
+    int retained;              /* primary: Retain calls outstanding */
+    uint64_t id;               /* unique over the process, changes when a primary context is reset */
+    _Atomic int error;         /* sticky MUresult of this context, 0 if healthy */
+    _Atomic int async_error;   /* of work that failed without poisoning: told once, by a wait */
     size_t limit[HOST_LIMITS]; /* by MUlimit */
     int cache_config, shared_config;
     unsigned char peer[HOST_MAX_DEVICES]; /* by ordinal: access enabled */
-    MUstream legacy;       /* the legacy default stream */
-    MUstream streams;      /* all streams, legacy and per-thread ones included (host_sched) */
-    struct host_work *fence; /* what non-blocking streams wait for, or NULL (host_sched) */
-    void *modules;         /* module.c's list of this context's modules (module.c's lock) */
-    void *kernel_state;    /* launch.c's: device heap, printf buffer ... */
+    MUstream legacy;                      /* the legacy default stream */
+    MUstream streams;                     /* all streams, legacy and per-thread ones included (host_sched) */
+    struct host_work *fence;              /* what non-blocking streams wait for, or NULL (host_sched) */
+    void *modules;                        /* module.c's list of this context's modules (module.c's lock) */
+    void *kernel_state;                   /* launch.c's: device heap, printf buffer ... */
 };
 
 /* First line of nearly every entry point: initialised, not a forked child, a live current context
@@ -106,7 +109,7 @@ MUresult host_enter(MUcontext *ctx);
 MUresult host_ready(void);
 MUcontext host_current(void); /* this thread's, or NULL; it may be dead or poisoned */
 static inline struct host_device *host_ctx_device(MUcontext c) { return c->device; }
-bool host_ctx_live(MUcontext c);       /* any value may be passed */
+bool host_ctx_live(MUcontext c); /* any value may be passed */
 /* Errors that poison a context: illegal address, assert, launch failure ... */
 bool host_error_sticky(MUresult r);
 /* Poisons ctx with r if it is sticky and the context was healthy. */
@@ -124,7 +127,7 @@ struct host_op {
     MUresult (*run)(void *arg); /* in stream order; skipped in a poisoned context */
     void (*drop)(void *arg);    /* once, after run or instead of it, or if enqueue fails */
     void *arg;
-    const char *what;           /* for the log */
+    const char *what; /* for the log */
     unsigned flags;
 };
 
@@ -152,25 +155,25 @@ enum host_mem_kind {
     HOST_MEM_PINNED,     /* muMemHostAlloc */
     HOST_MEM_REGISTERED, /* muMemHostRegister: the application's memory */
     HOST_MEM_MANAGED,
-    HOST_MEM_IPC,        /* another process's device memory */
-    HOST_MEM_MAPPED      /* muMemMap: an allocation in reserved addresses (vmm.c) */
+    HOST_MEM_IPC,   /* another process's device memory */
+    HOST_MEM_MAPPED /* muMemMap: an allocation in reserved addresses (vmm.c) */
 };
 struct host_range { /* one live allocation */
     uintptr_t base;
     size_t size;
     enum host_mem_kind kind;
-    unsigned flags;              /* as given at allocation */
+    unsigned flags; /* as given at allocation */
     struct host_device *device;
     MUcontext ctx;
-    uint64_t id;                 /* MU_POINTER_ATTRIBUTE_BUFFER_ID */
-    MUmemoryPool pool;           /* it came from, or NULL */
+    uint64_t id;                  /* MU_POINTER_ATTRIBUTE_BUFFER_ID */
+    MUmemoryPool pool;            /* it came from, or NULL */
     struct host_mapping *mapping; /* HOST_MEM_MAPPED: vmm.c's, valid under its lock */
-    unsigned access;             /* HOST_MEM_MAPPED: MU_MEM_ACCESS_FLAGS_*, of any device */
-    struct graph_memory *graph;  /* it belongs to, or NULL (graph_memory.c) */
-    bool freeing;                /* a stream-ordered free is under way */
-    bool read_mostly;            /* managed memory: the advice given, for muMemRangeGetAttribute */
+    unsigned access;              /* HOST_MEM_MAPPED: MU_MEM_ACCESS_FLAGS_*, of any device */
+    struct graph_memory *graph;   /* it belongs to, or NULL (graph_memory.c) */
+    bool freeing;                 /* a stream-ordered free is under way */
+    bool read_mostly;             /* managed memory: the advice given, for muMemRangeGetAttribute */
     MUdevice preferred, prefetched;
-    uint64_t accessed_by;        /* bit 0 the CPU, bit n+1 device n */
+    uint64_t accessed_by; /* bit 0 the CPU, bit n+1 device n */
 };
 
 /* Device memory for the driver's own use (kind HOST_MEM_INTERNAL): zeroed, align a power of two,
@@ -194,10 +197,10 @@ struct MUarray_st {
     MUcontext ctx;
     size_t width, height, depth; /* in elements; 0 as in the descriptor */
     unsigned format, channels, flags;
-    size_t element;              /* bytes of one element */
-    size_t pitch, slice;         /* bytes of a row and of a layer */
-    bool level;                  /* of a mipmapped array, which owns it */
-    unsigned char *data;         /* device memory, row major */
+    size_t element;      /* bytes of one element */
+    size_t pitch, slice; /* bytes of a row and of a layer */
+    bool level;          /* of a mipmapped array, which owns it */
+    unsigned char *data; /* device memory, row major */
 };
 bool host_array_live(MUarray a);
 

@@ -71,8 +71,7 @@ static MUresult run_callback(void *arg)
     MUresult status = c->ctx->error;
     host_callback_begin();
     if (c->stream_fn)
-        c->stream_fn(c->stream, status,
-                     c->user); /* is told of errors; a host function is skipped */
+        c->stream_fn(c->stream, status, c->user); /* is told of errors; a host function is skipped */
     else if (!status)
         c->host_fn(c->user);
     return host_callback_end();
@@ -85,38 +84,31 @@ static MUresult enqueue_callback(MUstream handle, const struct callback *made)
     if (r)
         return r;
     if (host_capturing(s) && made->host_fn)
-        return host_capture_add(s,
-                                &(MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_HOST,
-                                                      .host = { made->host_fn, made->user } },
-                                NULL);
+        return host_capture_add(
+            s, &(MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_HOST, .host = {made->host_fn, made->user}}, NULL);
     struct callback *c = malloc(sizeof *c);
     if (!c)
         return MUSA_ERROR_OUT_OF_MEMORY;
     *c = *made;
     c->stream = handle;
     c->ctx = s->ctx;
-    struct host_op op = { run_callback, free, c, "host function", HOST_OP_ALWAYS };
+    struct host_op op = {run_callback, free, c, "host function", HOST_OP_ALWAYS};
     return host_submit(s, &op, NULL, 0, 0, NULL);
 }
 
 MUresult muLaunchHostFunc(MUstream stream, MUhostFn fn, void *user)
 {
-    return fn ? enqueue_callback(stream, &(struct callback){ .host_fn = fn, .user = user })
-              : MUSA_ERROR_INVALID_VALUE;
+    return fn ? enqueue_callback(stream, &(struct callback){.host_fn = fn, .user = user}) : MUSA_ERROR_INVALID_VALUE;
 }
 
 MUresult muStreamAddCallback(MUstream stream, MUstreamCallback fn, void *user, unsigned int flags)
 {
-    return fn && !flags
-               ? enqueue_callback(stream, &(struct callback){ .stream_fn = fn, .user = user })
-               : MUSA_ERROR_INVALID_VALUE;
+    return fn && !flags ? enqueue_callback(stream, &(struct callback){.stream_fn = fn, .user = user})
+                        : MUSA_ERROR_INVALID_VALUE;
 }
 
 /* The forms whose stream 0 is the thread's own default stream. */
-MUresult muLaunchHostFunc_ptsz(MUstream s, MUhostFn fn, void *user)
-{
-    return muLaunchHostFunc(host_ptsz(s), fn, user);
-}
+MUresult muLaunchHostFunc_ptsz(MUstream s, MUhostFn fn, void *user) { return muLaunchHostFunc(host_ptsz(s), fn, user); }
 MUresult muStreamAddCallback_ptsz(MUstream s, MUstreamCallback fn, void *user, unsigned int flags)
 {
     return muStreamAddCallback(host_ptsz(s), fn, user, flags);

@@ -117,7 +117,7 @@ bool host_thread(const char *name, void *(*body)(void *), void *arg)
     /* Inherited by the new thread: the application's handlers run on the application's threads. */
     sigset_t all, old;
     sigfillset(&all);
-    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&all, faults[i]);
     pthread_attr_t attr;

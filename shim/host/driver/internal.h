@@ -52,17 +52,17 @@ void host_capture_stream_gone(MUstream s);
 /* One piece of a stream's work. Counted: the queue, the stream's tail, events and waiters hold it.
  * Everything but `done` is guarded by host_sched. */
 struct host_work {
-    struct host_work *next;   /* in its stream */
+    struct host_work *next; /* in its stream */
     MUstream stream;
-    struct host_op op;        /* run == NULL: a mere point in the stream (event, wait) */
+    struct host_op op; /* run == NULL: a mere point in the stream (event, wait) */
     int refs;
-    unsigned waiting;         /* unfinished works of other streams that must come first */
-    struct host_edge *edges;  /* who waits for this one */
-    struct host_edge *own;    /* this one's edges, inside the lists of those it waits for */
-    uint64_t time;            /* nanoseconds, when it was done */
+    unsigned waiting;        /* unfinished works of other streams that must come first */
+    struct host_edge *edges; /* who waits for this one */
+    struct host_edge *own;   /* this one's edges, inside the lists of those it waits for */
+    uint64_t time;           /* nanoseconds, when it was done */
     MUresult result;
-    _Atomic int tainted;      /* what had failed in its stream and was not told when it was done */
-    _Atomic uint32_t done;    /* futex: 0 pending, 1 done, 2 pending with sleepers */
+    _Atomic int tainted;   /* what had failed in its stream and was not told when it was done */
+    _Atomic uint32_t done; /* futex: 0 pending, 1 done, 2 pending with sleepers */
 };
 
 #define HOST_STREAM_ATTRIBUTES 4
@@ -79,12 +79,12 @@ struct MUstream_st {
     struct host_work *head, *last; /* queue; head is running if `running` */
     struct host_work *tail;        /* last work ever enqueued, may be done; NULL if none */
     bool running, ready;
-    _Atomic int async_error;       /* of its work that failed without poisoning: told once, by a wait for it */
-    _Atomic bool doomed;           /* destroyed: freed when the queue is empty */
+    _Atomic int async_error; /* of its work that failed without poisoning: told once, by a wait for it */
+    _Atomic bool doomed;     /* destroyed: freed when the queue is empty */
     /* host_graphs: */
-    _Atomic(struct host_capture *) capture; /* under way, or NULL; see capture.c */
-    struct graph_links capture_deps;        /* what the next captured node depends on */
-    MUstream next_ready, next;     /* ready list; ctx->streams */
+    _Atomic(struct host_capture *) capture;              /* under way, or NULL; see capture.c */
+    struct graph_links capture_deps;                     /* what the next captured node depends on */
+    MUstream next_ready, next;                           /* ready list; ctx->streams */
     MUstreamAttrValue attribute[HOST_STREAM_ATTRIBUTES]; /* hints, by MUstreamAttrID */
 };
 
@@ -109,16 +109,16 @@ uint64_t host_now(void);
 
 /* Flags of host_submit. */
 enum {
-    HOST_WAIT = 1,    /* return when it has run */
-    HOST_INLINE = 2,  /* run on the calling thread if the stream is idle */
-    HOST_CHECKED = 4  /* the caller has asked host_capture_refuse, and holds host_graphs now */
+    HOST_WAIT = 1,   /* return when it has run */
+    HOST_INLINE = 2, /* run on the calling thread if the stream is idle */
+    HOST_CHECKED = 4 /* the caller has asked host_capture_refuse, and holds host_graphs now */
 };
 /* host_enqueue of a stream that host_stream_of has told. */
 MUresult host_enqueue_in(MUstream s, const struct host_op *op);
 /* The general form of host_enqueue. after (NULL or list of n, references stay the caller's): works
  * that must be done first. *out (may be NULL) gets a reference to the work. op may be NULL. */
-MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n,
-                     unsigned flags, struct host_work **out);
+MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n, unsigned flags,
+                     struct host_work **out);
 /* Non-blocking streams' later work waits for what the legacy stream has now. */
 void host_fence(MUcontext ctx);
 void host_work_ref(struct host_work *w);   /* host_sched held */
@@ -141,13 +141,13 @@ void host_task_post(struct host_task *t);
 /* ---- memop.c --------------------------------------------------------------------------------- */
 
 struct host_memops; /* checked memory operations; malloc'ed, the caller's to free */
-MUresult host_memops_new(MUcontext ctx, unsigned count, const MUstreamBatchMemOpParams *ops,
-                         unsigned flags, struct host_memops **made);
+MUresult host_memops_new(MUcontext ctx, unsigned count, const MUstreamBatchMemOpParams *ops, unsigned flags,
+                         struct host_memops **made);
 void host_memops_run(const struct host_memops *b);
 
 /* ---- event.c --------------------------------------------------------------------------------- */
 
-MUresult host_event_of(MUevent e); /* of a live, healthy context? */
+MUresult host_event_of(MUevent e);                        /* of a live, healthy context? */
 struct host_work *host_event_work(MUevent e);             /* a reference to its last record, or NULL */
 void host_event_set_work(MUevent e, struct host_work *w); /* takes the reference over */
 
@@ -156,7 +156,7 @@ void host_event_set_work(MUevent e, struct host_work *w); /* takes the reference
 /* Application's handle -> stream of a live, healthy context. */
 MUresult host_stream_of(MUstream handle, MUstream *s);
 MUstream host_stream_new(MUcontext ctx, unsigned flags, int priority); /* NULL: out of memory */
-void host_stream_free(MUstream s); /* pending work finishes first; host_sched not held */
+void host_stream_free(MUstream s);  /* pending work finishes first; host_sched not held */
 void host_ctx_drain(MUcontext ctx); /* host_ctx_wait without its verdict */
 /* After a wait for work of the context: its sticky error, or a failure nobody has been told of yet. */
 MUresult host_ctx_verdict(MUcontext ctx);
@@ -171,7 +171,7 @@ struct graph_memory; /* graph_memory.c */
  * range lock. The name is the memfd's. */
 struct host_arena *host_arena_new(const char *name, size_t capacity);
 void host_arena_retire(struct host_arena *a); /* goes with its last allocation */
-bool host_mem_fresh(size_t size); /* does an allocation of that size have blocks of its own? */
+bool host_mem_fresh(size_t size);             /* does an allocation of that size have blocks of its own? */
 int host_arena_fd(const struct host_arena *a);
 bool host_in_arena(const void *p, size_t size); /* touches any arena's address range */
 /* Memory of the device that lives elsewhere (vmm.c): false if so much is not free. */
@@ -188,8 +188,8 @@ struct host_device *host_device_numbered(int number); /* by the machine's number
 
 /* Device memory of ctx (NULL: the driver's): reserved in the arena (NULL: the device's own), made
  * accessible, recorded. */
-MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext ctx, size_t size,
-                          size_t align, enum host_mem_kind kind, MUmemoryPool pool, void **p);
+MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext ctx, size_t size, size_t align,
+                          enum host_mem_kind kind, MUmemoryPool pool, void **p);
 /* Records memory that lives elsewhere (pinned, registered, managed, IPC); false if it overlaps a
  * live range or memory is short. */
 bool host_range_add(const struct host_range *r);
@@ -239,7 +239,7 @@ struct MUmemPoolHandle_st {
     int fd;                   /* of the arena; imported: ours to close */
     int pid;                  /* who made it, and its number there: what pointers are checked by */
     unsigned long long id;
-    size_t max_size;          /* 0 = no limit */
+    size_t max_size; /* 0 = no limit */
     uint64_t release_threshold;
     int reuse[3]; /* by attribute - 1: hints */
     _Atomic uint64_t used, used_high, reserved_high;
@@ -272,8 +272,8 @@ bool host_mipmap_live(MUmipmappedArray m);
 
 /* ipc.c, ipc_event.c: the part of an event that processes share; counted. */
 struct host_shared_event;
-uint64_t host_process_start(int pid); /* in clock ticks, 0 if it is gone */
-struct host_shared_event *host_shared_event_new(void); /* NULL: out of memory */
+uint64_t host_process_start(int pid);                      /* in clock ticks, 0 if it is gone */
+struct host_shared_event *host_shared_event_new(void);     /* NULL: out of memory */
 void host_shared_event_unref(struct host_shared_event *e); /* NULL is fine */
 MUresult host_shared_event_export(struct host_shared_event *e, MUipcEventHandle *handle);
 MUresult host_shared_event_open(const MUipcEventHandle *handle, struct host_shared_event **e);

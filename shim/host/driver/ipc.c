@@ -35,10 +35,8 @@ uint64_t host_process_start(int pid)
     text[n] = 0;
     char *p = strrchr(text, ')'); /* the command may hold anything; the rest are numbers */
     unsigned long long started = 0;
-    if (!p ||
-        sscanf(p + 1,
-               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &started) != 1)
+    if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                     &started) != 1)
         return 0;
     return started;
 }
@@ -50,9 +48,9 @@ MUresult muIpcGetMemHandle(MUipcMemHandle *handle, MUdeviceptr p)
         return r;
     struct host_range range;
     size_t offset;
-    struct ipc_handle h = { .pid = getpid() };
-    if (!handle || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE ||
-        range.pool || !host_arena_offset((void *)range.base, &h.fd, &offset))
+    struct ipc_handle h = {.pid = getpid()};
+    if (!handle || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE || range.pool ||
+        !host_arena_offset((void *)range.base, &h.fd, &offset))
         return MUSA_ERROR_INVALID_VALUE;
     memcpy(h.magic, magic, sizeof magic);
     h.started = host_process_start(h.pid);
@@ -119,23 +117,22 @@ static MUresult map(const struct ipc_handle *h, MUcontext ctx, struct opened *o)
     }
     /* Mappings begin at pages, allocations need not. */
     size_t skew = h->offset & 4095, length = (h->size + skew + 4095) & ~(size_t)4095;
-    void *base =
-        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(h->offset - skew));
+    void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(h->offset - skew));
     close(fd);
     if (base == MAP_FAILED)
         return MUSA_ERROR_OUT_OF_MEMORY;
     madvise(base, length, MADV_DONTFORK);
     struct host_device *home = host_device_numbered(h->number);
-    struct host_range range = { .base = (uintptr_t)base + skew,
-                                .size = h->size,
-                                .kind = HOST_MEM_IPC,
-                                .device = home ? home : ctx->device,
-                                .ctx = ctx };
+    struct host_range range = {.base = (uintptr_t)base + skew,
+                               .size = h->size,
+                               .kind = HOST_MEM_IPC,
+                               .device = home ? home : ctx->device,
+                               .ctx = ctx};
     if (!host_range_add(&range) || !host_mem_find((void *)range.base, &range)) {
         munmap(base, length);
         return MUSA_ERROR_OUT_OF_MEMORY;
     }
-    *o = (struct opened){ *h, ctx, range.base, range.id, 1, NULL };
+    *o = (struct opened){*h, ctx, range.base, range.id, 1, NULL};
     return MUSA_SUCCESS;
 }
 
@@ -149,8 +146,7 @@ MUresult muIpcOpenMemHandle(MUdeviceptr *p, MUipcMemHandle handle, unsigned int 
         return r;
     struct ipc_handle h;
     memcpy(&h, &handle, sizeof h);
-    if (!p || flags != MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || memcmp(h.magic, magic, sizeof magic) ||
-        !h.size)
+    if (!p || flags != MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || memcmp(h.magic, magic, sizeof magic) || !h.size)
         return MUSA_ERROR_INVALID_VALUE;
     if (h.pid == getpid())
         return MUSA_ERROR_INVALID_CONTEXT; /* as CUDA: not in the process that exported it */

@@ -73,7 +73,7 @@ void host_shared_event_unref(struct host_shared_event *e)
 
 MUresult host_shared_event_export(struct host_shared_event *e, MUipcEventHandle *handle)
 {
-    struct ipc_handle h = { .pid = getpid(), .fd = e->fd };
+    struct ipc_handle h = {.pid = getpid(), .fd = e->fd};
     memcpy(h.magic, magic, sizeof magic);
     h.started = host_process_start(h.pid);
     memset(handle, 0, sizeof *handle);
@@ -105,15 +105,9 @@ struct mark { /* argument of an op: record number `number` */
     uint32_t number;
 };
 
-static bool reached(const struct page *p, uint32_t number)
-{
-    return (int32_t)(p->done - number) >= 0;
-}
+static bool reached(const struct page *p, uint32_t number) { return (int32_t)(p->done - number) >= 0; }
 
-bool host_shared_event_done(struct host_shared_event *e)
-{
-    return reached(e->page, e->page->recorded);
-}
+bool host_shared_event_done(struct host_shared_event *e) { return reached(e->page, e->page->recorded); }
 
 /* Until the record is reached; in a stream also until its context is beyond hope. */
 static void await(struct page *p, uint32_t number, const MUcontext ctx)
@@ -123,22 +117,18 @@ static void await(struct page *p, uint32_t number, const MUcontext ctx)
         if ((int32_t)(seen - number) >= 0)
             break;
         /* Other processes wake us; the time-out is for one that died before it could. */
-        syscall(SYS_futex, &p->done, FUTEX_WAIT, seen, &(struct timespec){ 0, 50000000 }, NULL, 0);
+        syscall(SYS_futex, &p->done, FUTEX_WAIT, seen, &(struct timespec){0, 50000000}, NULL, 0);
     }
 }
 
-void host_shared_event_wait(struct host_shared_event *e)
-{
-    await(e->page, e->page->recorded, NULL);
-}
+void host_shared_event_wait(struct host_shared_event *e) { await(e->page, e->page->recorded, NULL); }
 
 static MUresult run_mark(void *arg)
 {
     const struct mark *m = arg;
     struct page *p = m->event->page;
     uint32_t seen = p->done;
-    while ((int32_t)(seen - m->number) < 0 &&
-           !atomic_compare_exchange_weak(&p->done, &seen, m->number))
+    while ((int32_t)(seen - m->number) < 0 && !atomic_compare_exchange_weak(&p->done, &seen, m->number))
         ;
     syscall(SYS_futex, &p->done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
     return MUSA_SUCCESS;
@@ -158,15 +148,15 @@ static void drop(void *arg)
     free(m);
 }
 
-static MUresult submit(struct host_shared_event *e, MUstream s, uint32_t number,
-                       MUresult (*run)(void *), const char *what)
+static MUresult submit(struct host_shared_event *e, MUstream s, uint32_t number, MUresult (*run)(void *),
+                       const char *what)
 {
     struct mark *m = malloc(sizeof *m);
     if (!m)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    *m = (struct mark){ e, s->ctx, number };
+    *m = (struct mark){e, s->ctx, number};
     e->refs++;
-    struct host_op op = { run, drop, m, what, HOST_OP_ALWAYS };
+    struct host_op op = {run, drop, m, what, HOST_OP_ALWAYS};
     return host_submit(s, &op, NULL, 0, 0, NULL);
 }
 
@@ -178,6 +168,5 @@ MUresult host_shared_event_record(struct host_shared_event *e, MUstream s)
 MUresult host_shared_event_wait_in(struct host_shared_event *e, MUstream s)
 {
     uint32_t number = e->page->recorded;
-    return reached(e->page, number) ? MUSA_SUCCESS
-                                    : submit(e, s, number, run_await, "wait for a shared event");
+    return reached(e->page, number) ? MUSA_SUCCESS : submit(e, s, number, run_await, "wait for a shared event");
 }

@@ -17,12 +17,12 @@
 struct MUmod_st {
     uint64_t slab_;
     MUcontext ctx;
-    MUmodule next, prev;       /* the context's list (module lock) */
-    MUfunction functions;      /* made by the first muModuleGetFunction of a name (module lock) */
+    MUmodule next, prev;  /* the context's list (module lock) */
+    MUfunction functions; /* made by the first muModuleGetFunction of a name (module lock) */
     struct t0_module *t0;
-    struct t1_object *object;  /* compiled code for blocks of `shape`, or NULL */
+    struct t1_object *object; /* compiled code for blocks of `shape`, or NULL */
     enum t1_shape shape;
-    MUfunction serves;         /* whose blocks run the object as well (module lock) */
+    MUfunction serves; /* whose blocks run the object as well (module lock) */
 };
 
 struct MUfunc_st {
@@ -31,11 +31,11 @@ struct MUfunc_st {
     MUfunction next;
     const struct t0_kernel *kernel;
     struct t0_kernel_info info;
-    _Atomic int max_dynamic;   /* dynamic shared memory opted into, -1 = the default */
+    _Atomic int max_dynamic; /* dynamic shared memory opted into, -1 = the default */
     _Atomic int carveout, cache_config, shared_config;
     _Atomic int cluster_dims[3], large_clusters, cluster_policy; /* attributes: cluster.c */
-    _Atomic uint32_t block_ns; /* what a block of the last launch took, 0 = unknown */
-    _Atomic bool running;      /* of launches side by side the first that ends takes it back */
+    _Atomic uint32_t block_ns;                                   /* what a block of the last launch took, 0 = unknown */
+    _Atomic bool running;                 /* of launches side by side the first that ends takes it back */
     _Atomic(MUmodule) faster[T1_NSHAPES]; /* whose objects have taken over (written with the module lock) */
 };
 

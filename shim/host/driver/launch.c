@@ -26,8 +26,8 @@ static bool brief(const struct launch *l)
 {
     const struct t0_grid *g = &l->grid;
     uint64_t each = l->f->block_ns, blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    return each && blocks < HERE_NS && each * blocks < HERE_NS && !g->cooperative &&
-           !g->cluster[0] && !l->f->info.may_wait && host_thread_fit();
+    return each && blocks < HERE_NS && each * blocks < HERE_NS && !g->cooperative && !g->cluster[0] &&
+           !l->f->info.may_wait && host_thread_fit();
 }
 
 /* ---- running it ------------------------------------------------------------------------------ */
@@ -81,15 +81,15 @@ static MUresult run(void *arg)
 
 static struct t0_grid grid_of(const struct host_kernel_launch *k, MUcontext ctx, void *params)
 {
-    struct t0_grid g = { .kernel = k->f->kernel,
-                         .grid = { k->grid[0], k->grid[1], k->grid[2] },
-                         .block = { k->block[0], k->block[1], k->block[2] },
-                         .dynamic_shared = k->shared,
-                         .params = params,
-                         .env = host_kernel_env(ctx),
-                         .grid_id = ++grid_ids,
-                         .nsm = (uint32_t)ctx->device->cores,
-                         .cooperative = k->cooperative };
+    struct t0_grid g = {.kernel = k->f->kernel,
+                        .grid = {k->grid[0], k->grid[1], k->grid[2]},
+                        .block = {k->block[0], k->block[1], k->block[2]},
+                        .dynamic_shared = k->shared,
+                        .params = params,
+                        .env = host_kernel_env(ctx),
+                        .grid_id = ++grid_ids,
+                        .nsm = (uint32_t)ctx->device->cores,
+                        .cooperative = k->cooperative};
     (void)host_cluster_of(k, g.grid, g.cluster); /* checked before */
     return g;
 }
@@ -105,15 +105,13 @@ MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 /* Checks grid, block and shared memory against the device and the kernel, with CUDA's error for each. */
-static MUresult check_shape(MUfunction f, const struct host_device *d, const uint32_t grid[3],
-                            const uint32_t block[3], unsigned shared)
+static MUresult check_shape(MUfunction f, const struct host_device *d, const uint32_t grid[3], const uint32_t block[3],
+                            unsigned shared)
 {
-    static const int grid_limit[3] = { MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-                                       MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-                                       MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
-    static const int block_limit[3] = { MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-                                        MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-                                        MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
+    static const int grid_limit[3] = {MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                                      MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z};
+    static const int block_limit[3] = {MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                                       MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z};
     for (int i = 0; i < 3; i++)
         if (!grid[i] || grid[i] > (uint32_t)host_device_attribute(d, grid_limit[i]) || !block[i] ||
             block[i] > (uint32_t)host_device_attribute(d, block_limit[i]))
@@ -127,8 +125,7 @@ static MUresult check_shape(MUfunction f, const struct host_device *d, const uin
     if (wanted[0] && (block[0] != wanted[0] || block[1] != wanted[1] || block[2] != wanted[2]))
         return MUSA_ERROR_INVALID_VALUE;
     int most = host_device_attribute(d, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-    if (shared > (unsigned)host_function_max_dynamic(f) ||
-        (uint64_t)shared + f->info.shared_size > (uint64_t)most)
+    if (shared > (unsigned)host_function_max_dynamic(f) || (uint64_t)shared + f->info.shared_size > (uint64_t)most)
         return MUSA_ERROR_INVALID_VALUE;
     return MUSA_SUCCESS;
 }
@@ -136,11 +133,8 @@ static MUresult check_shape(MUfunction f, const struct host_device *d, const uin
 static MUresult check_cooperative(MUfunction f, const struct host_device *d, const uint32_t grid[3],
                                   const uint32_t block[3], unsigned shared)
 {
-    uint64_t resident =
-        (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) * (uint64_t)d->cores;
-    return (uint64_t)grid[0] * grid[1] * grid[2] > resident
-               ? MUSA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
-               : MUSA_SUCCESS;
+    uint64_t resident = (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) * (uint64_t)d->cores;
+    return (uint64_t)grid[0] * grid[1] * grid[2] > resident ? MUSA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : MUSA_SUCCESS;
 }
 
 /* ---- arguments: copied at the call, as the caller's storage is his again when it returns ----- */
@@ -157,9 +151,7 @@ static MUresult pack_buffer(const struct t0_kernel_info *info, void **extra, uns
         else
             return MUSA_ERROR_INVALID_VALUE;
     }
-    size_t need = info->nparam
-                      ? info->param[info->nparam - 1].offset + info->param[info->nparam - 1].size
-                      : 0;
+    size_t need = info->nparam ? info->param[info->nparam - 1].offset + info->param[info->nparam - 1].size : 0;
     if (size < need || (need && !buffer))
         return MUSA_ERROR_INVALID_VALUE;
     if (need)
@@ -167,8 +159,7 @@ static MUresult pack_buffer(const struct t0_kernel_info *info, void **extra, uns
     return MUSA_SUCCESS;
 }
 
-static MUresult pack(const struct t0_kernel_info *info, void **params, void **extra,
-                     unsigned char *to)
+static MUresult pack(const struct t0_kernel_info *info, void **params, void **extra, unsigned char *to)
 {
     if (extra)
         return params ? MUSA_ERROR_INVALID_VALUE : pack_buffer(info, extra, to);
@@ -189,7 +180,7 @@ MUresult host_kernel_check(const struct host_kernel_launch *k)
     if (!host_function_live(k->f))
         return MUSA_ERROR_INVALID_HANDLE;
     struct host_device *d = k->f->module->ctx->device;
-    uint32_t grid[3] = { k->grid[0], k->grid[1], k->grid[2] }, cluster[3];
+    uint32_t grid[3] = {k->grid[0], k->grid[1], k->grid[2]}, cluster[3];
     MUresult r = host_cluster_of(k, grid, cluster), shape = check_shape(k->f, d, grid, k->block, k->shared);
     if (shape || r)
         return shape ? shape : r;
@@ -199,8 +190,7 @@ MUresult host_kernel_check(const struct host_kernel_launch *k)
 /* A multiple of the alignment; 16 bytes of slack for vector loads at the end of the buffer. */
 size_t host_kernel_params_size(MUfunction f)
 {
-    return ((size_t)f->info.param_size + 16 + HOST_PARAMS_ALIGN - 1) / HOST_PARAMS_ALIGN *
-           HOST_PARAMS_ALIGN;
+    return ((size_t)f->info.param_size + 16 + HOST_PARAMS_ALIGN - 1) / HOST_PARAMS_ALIGN * HOST_PARAMS_ALIGN;
 }
 
 MUresult host_kernel_pack(MUfunction f, void **params, void **extra, void *to)
@@ -214,36 +204,32 @@ static MUresult capture(MUstream s, const struct host_kernel_launch *k, void **p
 {
     if (k->f->info.nparam && !params == !extra)
         return MUSA_ERROR_INVALID_VALUE;
-    MUgraphNodeParams p = { .type = MU_GRAPH_NODE_TYPE_KERNEL,
-                            .kernel.v1 = { k->f, k->grid[0], k->grid[1], k->grid[2], k->block[0],
-                                           k->block[1], k->block[2], k->shared, params, extra } };
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_KERNEL,
+                           .kernel.v1 = {k->f, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
+                                         k->block[2], k->shared, params, extra}};
     MUgraphNode node;
     MUresult r = host_capture_add(s, &p, &node);
     if (!r && k->cooperative)
         r = muGraphKernelNodeSetAttribute(node, MU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-                                          &(MUlaunchAttributeValue){ .cooperative = 1 });
+                                          &(MUlaunchAttributeValue){.cooperative = 1});
     if (!r && k->cluster[0])
         r = muGraphKernelNodeSetAttribute(
             node, MU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-            &(MUlaunchAttributeValue){ .clusterDim = { k->cluster[0], k->cluster[1], k->cluster[2] } });
+            &(MUlaunchAttributeValue){.clusterDim = {k->cluster[0], k->cluster[1], k->cluster[2]}});
     return r;
 }
 
 /* Checks a launch, copies its arguments and queues it, or makes it a node of the graph that the stream captures.
  * Arguments are copied here, as the program may reuse their memory at once. */
-static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t block[3],
-                       unsigned shared, MUstream stream, bool cooperative, const uint32_t cluster[3],
-                       void **params, void **extra)
+static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t block[3], unsigned shared, MUstream stream,
+                       bool cooperative, const uint32_t cluster[3], void **params, void **extra)
 {
     MUresult r = host_enter(NULL);
     if (r)
         return r;
-    struct host_kernel_launch k = { f,
-                                    { grid[0], grid[1], grid[2] },
-                                    { block[0], block[1], block[2] },
-                                    shared,
-                                    cooperative,
-                                    { cluster[0], cluster[1], cluster[2] } };
+    struct host_kernel_launch k = {
+        f,           {grid[0], grid[1], grid[2]},         {block[0], block[1], block[2]}, shared,
+        cooperative, {cluster[0], cluster[1], cluster[2]}};
     MUstream s;
     if (!host_function_live(f))
         return MUSA_ERROR_INVALID_HANDLE;
@@ -261,7 +247,7 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
     struct launch *l = malloc(sizeof *l + size + HOST_PARAMS_ALIGN - 1);
     if (!l)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    *l = (struct launch){ .f = f, .ctx = s->ctx };
+    *l = (struct launch){.f = f, .ctx = s->ctx};
     unsigned char *buffer = l->params + (-(uintptr_t)l->params & (HOST_PARAMS_ALIGN - 1));
     memset(buffer, 0, size);
     if ((r = pack(&f->info, params, extra, buffer))) {
@@ -270,31 +256,28 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
     }
     l->grid = grid_of(&k, s->ctx, buffer);
     host_fault_arm();
-    struct host_op op = { .run = run, .drop = free, .arg = l, .what = f->info.name,
-                          .flags = brief(l) ? HOST_OP_BRIEF : 0 };
+    struct host_op op = {
+        .run = run, .drop = free, .arg = l, .what = f->info.name, .flags = brief(l) ? HOST_OP_BRIEF : 0};
     return host_enqueue_in(s, &op);
 }
 
 static const uint32_t none[3]; /* clusters */
 
-MUresult muLaunchKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
-                        unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                        MUstream stream, void **params, void **extra)
+MUresult muLaunchKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                        unsigned int by, unsigned int bz, unsigned int shared, MUstream stream, void **params,
+                        void **extra)
 {
-    return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, false,
-                  none, params, extra);
+    return launch(f, (uint32_t[]){gx, gy, gz}, (uint32_t[]){bx, by, bz}, shared, stream, false, none, params, extra);
 }
 
-MUresult muLaunchCooperativeKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
-                                   unsigned int bx, unsigned int by, unsigned int bz,
-                                   unsigned int shared, MUstream stream, void **params)
+MUresult muLaunchCooperativeKernel(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                                   unsigned int by, unsigned int bz, unsigned int shared, MUstream stream,
+                                   void **params)
 {
-    return launch(f, (uint32_t[]){ gx, gy, gz }, (uint32_t[]){ bx, by, bz }, shared, stream, true,
-                  none, params, NULL);
+    return launch(f, (uint32_t[]){gx, gy, gz}, (uint32_t[]){bx, by, bz}, shared, stream, true, none, params, NULL);
 }
 
-static MUresult launch_ex(const MUlaunchConfig *c, MUstream stream, MUfunction f, void **params,
-                          void **extra)
+static MUresult launch_ex(const MUlaunchConfig *c, MUstream stream, MUfunction f, void **params, void **extra)
 {
     bool cooperative = false;
     const uint32_t *cluster = none;
@@ -306,9 +289,9 @@ static MUresult launch_ex(const MUlaunchConfig *c, MUstream stream, MUfunction f
             cluster = &a->value.clusterDim.x;
         /* the others are hints: priorities, cache windows, overlap with the previous kernel */
     }
-    return launch(f, (uint32_t[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
-                  (uint32_t[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes,
-                  stream, cooperative, cluster, params, extra);
+    return launch(f, (uint32_t[]){c->gridDimX, c->gridDimY, c->gridDimZ},
+                  (uint32_t[]){c->blockDimX, c->blockDimY, c->blockDimZ}, c->sharedMemBytes, stream, cooperative,
+                  cluster, params, extra);
 }
 
 MUresult muLaunchKernelEx(const MUlaunchConfig *config, MUfunction f, void **params, void **extra)
@@ -318,34 +301,28 @@ MUresult muLaunchKernelEx(const MUlaunchConfig *config, MUfunction f, void **par
 
 /* ---- stream 0 is the thread's own ------------------------------------------------------------ */
 
-MUresult muLaunchKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
-                             unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                             MUstream stream, void **params, void **extra)
+MUresult muLaunchKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                             unsigned int by, unsigned int bz, unsigned int shared, MUstream stream, void **params,
+                             void **extra)
 {
     return muLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, host_ptsz(stream), params, extra);
 }
 
-MUresult muLaunchCooperativeKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy,
-                                        unsigned int gz, unsigned int bx, unsigned int by,
-                                        unsigned int bz, unsigned int shared, MUstream stream,
-                                        void **params)
+MUresult muLaunchCooperativeKernel_ptsz(MUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+                                        unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                                        MUstream stream, void **params)
 {
     return muLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, host_ptsz(stream), params);
 }
 
-MUresult muLaunchKernelEx_ptsz(const MUlaunchConfig *config, MUfunction f, void **params,
-                               void **extra)
+MUresult muLaunchKernelEx_ptsz(const MUlaunchConfig *config, MUfunction f, void **params, void **extra)
 {
-    return config ? launch_ex(config, host_ptsz(config->hStream), f, params, extra)
-                  : MUSA_ERROR_INVALID_VALUE;
+    return config ? launch_ex(config, host_ptsz(config->hStream), f, params, extra) : MUSA_ERROR_INVALID_VALUE;
 }
 
 /* ---- start-up -------------------------------------------------------------------------------- */
 
-MUresult host_kernels_init(void)
-{
-    return MUSA_SUCCESS; /* the handler waits for the first launch */
-}
+MUresult host_kernels_init(void) { return MUSA_SUCCESS; /* the handler waits for the first launch */ }
 
 void host_kernels_thread(void)
 {

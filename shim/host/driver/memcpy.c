@@ -6,35 +6,35 @@ enum { H = MU_MEMORYTYPE_HOST, D = MU_MEMORYTYPE_DEVICE, U = MU_MEMORYTYPE_UNIFI
 static const MUstream none = NULL;
 #define PER_THREAD MU_STREAM_PER_THREAD
 
-static MUresult capture(MUstream s, MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type,
-                        MUdeviceptr src, size_t n)
+static MUresult capture(MUstream s, MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type, MUdeviceptr src,
+                        size_t n)
 {
-    MUgraphNodeParams p = { .type = MU_GRAPH_NODE_TYPE_MEMCPY,
-                            .memcpy.copyParams = { .srcMemoryType = src_type,
-                                                   .srcHost = (const void *)(uintptr_t)src,
-                                                   .srcDevice = src,
-                                                   .srcPitch = n,
-                                                   .dstMemoryType = dst_type,
-                                                   .dstHost = (void *)(uintptr_t)dst,
-                                                   .dstDevice = dst,
-                                                   .dstPitch = n,
-                                                   .WidthInBytes = n,
-                                                   .Height = 1,
-                                                   .Depth = 1 } };
+    MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_MEMCPY,
+                           .memcpy.copyParams = {.srcMemoryType = src_type,
+                                                 .srcHost = (const void *)(uintptr_t)src,
+                                                 .srcDevice = src,
+                                                 .srcPitch = n,
+                                                 .dstMemoryType = dst_type,
+                                                 .dstHost = (void *)(uintptr_t)dst,
+                                                 .dstDevice = dst,
+                                                 .dstPitch = n,
+                                                 .WidthInBytes = n,
+                                                 .Height = 1,
+                                                 .Depth = 1}};
     return host_capture_add(s, &p, NULL);
 }
 
 /* Every plain copy: n bytes from src to dst. */
-static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type, MUdeviceptr src,
-                     size_t n, MUstream stream, bool synchronous)
+static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_type, MUdeviceptr src, size_t n,
+                     MUstream stream, bool synchronous)
 {
-    struct copy c = { .src = (const void *)(uintptr_t)src,
-                      .dst = (void *)(uintptr_t)dst,
-                      .width = n,
-                      .height = 1,
-                      .depth = 1,
-                      .src_pitch = n,
-                      .dst_pitch = n };
+    struct copy c = {.src = (const void *)(uintptr_t)src,
+                     .dst = (void *)(uintptr_t)dst,
+                     .width = n,
+                     .height = 1,
+                     .depth = 1,
+                     .src_pitch = n,
+                     .dst_pitch = n};
     MUstream s;
     MUresult r = host_stream_of(stream, &s);
     if (r || !n)
@@ -49,50 +49,26 @@ static MUresult copy(MUmemorytype dst_type, MUdeviceptr dst, MUmemorytype src_ty
 
 static MUdeviceptr of(const void *p) { return (MUdeviceptr)(uintptr_t)p; }
 
-MUresult muMemcpy(MUdeviceptr d, MUdeviceptr s, size_t n)
-{
-    return copy(U, d, U, s, n, none, true);
-}
-MUresult muMemcpy_ptds(MUdeviceptr d, MUdeviceptr s, size_t n)
-{
-    return copy(U, d, U, s, n, PER_THREAD, true);
-}
-MUresult muMemcpyAsync(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q)
-{
-    return copy(U, d, U, s, n, q, false);
-}
+MUresult muMemcpy(MUdeviceptr d, MUdeviceptr s, size_t n) { return copy(U, d, U, s, n, none, true); }
+MUresult muMemcpy_ptds(MUdeviceptr d, MUdeviceptr s, size_t n) { return copy(U, d, U, s, n, PER_THREAD, true); }
+MUresult muMemcpyAsync(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q) { return copy(U, d, U, s, n, q, false); }
 MUresult muMemcpyAsync_ptsz(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q)
 {
     return copy(U, d, U, s, n, host_ptsz(q), false);
 }
 
-MUresult muMemcpyHtoD(MUdeviceptr d, const void *s, size_t n)
-{
-    return copy(D, d, H, of(s), n, none, true);
-}
+MUresult muMemcpyHtoD(MUdeviceptr d, const void *s, size_t n) { return copy(D, d, H, of(s), n, none, true); }
 HOST_ALIAS(muMemcpyHtoD_v2, muMemcpyHtoD);
 MUresult muMemcpyHtoD_v2_ptds(MUdeviceptr d, const void *s, size_t n)
 {
     return copy(D, d, H, of(s), n, PER_THREAD, true);
 }
-MUresult muMemcpyDtoH(void *d, MUdeviceptr s, size_t n)
-{
-    return copy(H, of(d), D, s, n, none, true);
-}
+MUresult muMemcpyDtoH(void *d, MUdeviceptr s, size_t n) { return copy(H, of(d), D, s, n, none, true); }
 HOST_ALIAS(muMemcpyDtoH_v2, muMemcpyDtoH);
-MUresult muMemcpyDtoH_v2_ptds(void *d, MUdeviceptr s, size_t n)
-{
-    return copy(H, of(d), D, s, n, PER_THREAD, true);
-}
-MUresult muMemcpyDtoD(MUdeviceptr d, MUdeviceptr s, size_t n)
-{
-    return copy(D, d, D, s, n, none, true);
-}
+MUresult muMemcpyDtoH_v2_ptds(void *d, MUdeviceptr s, size_t n) { return copy(H, of(d), D, s, n, PER_THREAD, true); }
+MUresult muMemcpyDtoD(MUdeviceptr d, MUdeviceptr s, size_t n) { return copy(D, d, D, s, n, none, true); }
 HOST_ALIAS(muMemcpyDtoD_v2, muMemcpyDtoD);
-MUresult muMemcpyDtoD_v2_ptds(MUdeviceptr d, MUdeviceptr s, size_t n)
-{
-    return copy(D, d, D, s, n, PER_THREAD, true);
-}
+MUresult muMemcpyDtoD_v2_ptds(MUdeviceptr d, MUdeviceptr s, size_t n) { return copy(D, d, D, s, n, PER_THREAD, true); }
 
 MUresult muMemcpyHtoDAsync(MUdeviceptr d, const void *s, size_t n, MUstream q)
 {
@@ -103,19 +79,13 @@ MUresult muMemcpyHtoDAsync_v2_ptsz(MUdeviceptr d, const void *s, size_t n, MUstr
 {
     return copy(D, d, H, of(s), n, host_ptsz(q), false);
 }
-MUresult muMemcpyDtoHAsync(void *d, MUdeviceptr s, size_t n, MUstream q)
-{
-    return copy(H, of(d), D, s, n, q, false);
-}
+MUresult muMemcpyDtoHAsync(void *d, MUdeviceptr s, size_t n, MUstream q) { return copy(H, of(d), D, s, n, q, false); }
 HOST_ALIAS(muMemcpyDtoHAsync_v2, muMemcpyDtoHAsync);
 MUresult muMemcpyDtoHAsync_v2_ptsz(void *d, MUdeviceptr s, size_t n, MUstream q)
 {
     return copy(H, of(d), D, s, n, host_ptsz(q), false);
 }
-MUresult muMemcpyDtoDAsync(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q)
-{
-    return copy(D, d, D, s, n, q, false);
-}
+MUresult muMemcpyDtoDAsync(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q) { return copy(D, d, D, s, n, q, false); }
 HOST_ALIAS(muMemcpyDtoDAsync_v2, muMemcpyDtoDAsync);
 MUresult muMemcpyDtoDAsync_v2_ptsz(MUdeviceptr d, MUdeviceptr s, size_t n, MUstream q)
 {
@@ -124,8 +94,8 @@ MUresult muMemcpyDtoDAsync_v2_ptsz(MUdeviceptr d, MUdeviceptr s, size_t n, MUstr
 
 /* ---- between devices ------------------------------------------------------------------------- */
 
-static MUresult peer(MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx,
-                     size_t n, MUstream stream, bool synchronous)
+static MUresult peer(MUdeviceptr dst, MUcontext dst_ctx, MUdeviceptr src, MUcontext src_ctx, size_t n, MUstream stream,
+                     bool synchronous)
 {
     MUresult r = host_enter(NULL);
     if (r)
@@ -147,13 +117,11 @@ MUresult muMemcpyPeer_ptds(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext
 {
     return peer(d, dc, s, sc, n, PER_THREAD, true);
 }
-MUresult muMemcpyPeerAsync(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n,
-                           MUstream q)
+MUresult muMemcpyPeerAsync(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n, MUstream q)
 {
     return peer(d, dc, s, sc, n, q, false);
 }
-MUresult muMemcpyPeerAsync_ptsz(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n,
-                                MUstream q)
+MUresult muMemcpyPeerAsync_ptsz(MUdeviceptr d, MUcontext dc, MUdeviceptr s, MUcontext sc, size_t n, MUstream q)
 {
     return peer(d, dc, s, sc, n, host_ptsz(q), false);
 }
@@ -168,11 +136,10 @@ struct side { /* an array with an offset, or memory */
 };
 
 /* Copies row by row where a side is an array: rows there are padded. */
-static MUresult array_copy(struct side dst, struct side src, size_t n, MUstream stream,
-                           bool synchronous)
+static MUresult array_copy(struct side dst, struct side src, size_t n, MUstream stream, bool synchronous)
 {
     MUresult r = host_stream_ctx(stream, NULL);
-    struct side *sides[] = { &dst, &src };
+    struct side *sides[] = {&dst, &src};
     for (int i = 0; i < 2 && !r; i++)
         if (sides[i]->array) {
             MUarray a = sides[i]->array;
@@ -199,8 +166,7 @@ static MUresult array_copy(struct side dst, struct side src, size_t n, MUstream 
                 piece = row - x;
         }
         r = copy(sides[0]->array ? (MUmemorytype)D : sides[0]->type, at[0],
-                 sides[1]->array ? (MUmemorytype)D : sides[1]->type, at[1], piece, stream,
-                 synchronous);
+                 sides[1]->array ? (MUmemorytype)D : sides[1]->type, at[1], piece, stream, synchronous);
         for (int i = 0; i < 2; i++) {
             sides[i]->offset += piece;
             sides[i]->p += piece;
@@ -212,13 +178,10 @@ static MUresult array_copy(struct side dst, struct side src, size_t n, MUstream 
 
 static struct side in_array(MUarray a, size_t offset)
 {
-    return (struct side){ .array = a ? a : (MUarray)-1, .offset = offset }; /* -1: no live handle */
+    return (struct side){.array = a ? a : (MUarray)-1, .offset = offset}; /* -1: no live handle */
 }
 
-static struct side in_memory(MUmemorytype type, MUdeviceptr p)
-{
-    return (struct side){ .type = type, .p = p };
-}
+static struct side in_memory(MUmemorytype type, MUdeviceptr p) { return (struct side){.type = type, .p = p}; }
 
 MUresult muMemcpyHtoA(MUarray d, size_t off, const void *s, size_t n)
 {

@@ -31,12 +31,9 @@ static bool go_on(const struct memop *o)
     switch (o->compare) {
     case MU_STREAM_WAIT_VALUE_GEQ: /* cyclic: the difference's sign */
         return o->wide ? (int64_t)(now - o->value) >= 0 : (int32_t)(uint32_t)(now - o->value) >= 0;
-    case MU_STREAM_WAIT_VALUE_EQ:
-        return now == o->value;
-    case MU_STREAM_WAIT_VALUE_AND:
-        return (now & o->value) != 0;
-    default: /* NOR */
-        return o->wide ? ~(now | o->value) != 0 : (uint32_t) ~(now | o->value) != 0;
+    case MU_STREAM_WAIT_VALUE_EQ: return now == o->value;
+    case MU_STREAM_WAIT_VALUE_AND: return (now & o->value) != 0;
+    default: /* NOR */ return o->wide ? ~(now | o->value) != 0 : (uint32_t) ~(now | o->value) != 0;
     }
 }
 
@@ -69,25 +66,22 @@ static MUresult run(void *arg)
     return MUSA_SUCCESS;
 }
 
-static MUresult memop(struct memop *o, bool wait, bool wide, MUdeviceptr p, uint64_t value,
-                      unsigned flags)
+static MUresult memop(struct memop *o, bool wait, bool wide, MUdeviceptr p, uint64_t value, unsigned flags)
 {
     unsigned compare = flags & ~(unsigned)MU_STREAM_WAIT_VALUE_FLUSH;
     bool known = wait ? compare <= MU_STREAM_WAIT_VALUE_NOR
-                      : flags == MU_STREAM_WRITE_VALUE_DEFAULT ||
-                            flags == MU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
+                      : flags == MU_STREAM_WRITE_VALUE_DEFAULT || flags == MU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
     void *at = (void *)(uintptr_t)p;
     size_t size = wide ? 8 : 4;
     if (!known || p % size || !host_mem_on_device(at, size))
         return MUSA_ERROR_INVALID_VALUE;
-    *o = (struct memop){wait ? WAIT : WRITE, wide, wait ? compare : 0, at,
-                        wide ? value : (uint32_t)value};
+    *o = (struct memop){wait ? WAIT : WRITE, wide, wait ? compare : 0, at, wide ? value : (uint32_t)value};
     return MUSA_SUCCESS;
 }
 
 /* All or nothing: an operation that cannot be is found before any is enqueued. */
-MUresult host_memops_new(MUcontext ctx, unsigned count, const MUstreamBatchMemOpParams *ops,
-                         unsigned flags, struct host_memops **made)
+MUresult host_memops_new(MUcontext ctx, unsigned count, const MUstreamBatchMemOpParams *ops, unsigned flags,
+                         struct host_memops **made)
 {
     if (!count || count > MAX_OPERATIONS || !ops || flags)
         return MUSA_ERROR_INVALID_VALUE;
@@ -115,8 +109,7 @@ MUresult host_memops_new(MUcontext ctx, unsigned count, const MUstreamBatchMemOp
         case MU_STREAM_MEM_OP_BARRIER:
             b->op[i].what = NOTHING; /* one memory: work in a stream is ordered anyway */
             break;
-        default:
-            r = MUSA_ERROR_INVALID_VALUE;
+        default: r = MUSA_ERROR_INVALID_VALUE;
         }
     }
     if (r)
@@ -126,8 +119,7 @@ MUresult host_memops_new(MUcontext ctx, unsigned count, const MUstreamBatchMemOp
     return r;
 }
 
-static MUresult enqueue(MUstream stream, unsigned count, MUstreamBatchMemOpParams *ops,
-                        unsigned flags)
+static MUresult enqueue(MUstream stream, unsigned count, MUstreamBatchMemOpParams *ops, unsigned flags)
 {
     MUstream s;
     struct host_memops *b;
@@ -136,25 +128,22 @@ static MUresult enqueue(MUstream stream, unsigned count, MUstreamBatchMemOpParam
         return r;
     if (host_capturing(s)) {
         free(b);
-        return host_capture_add(s,
-                                &(MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-                                                     .memOp = {s->ctx, count, ops, flags}},
-                                NULL);
+        return host_capture_add(
+            s, &(MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_BATCH_MEM_OP, .memOp = {s->ctx, count, ops, flags}},
+            NULL);
     }
     struct host_op op = {run, free, b, "memory operations", 0};
     return host_enqueue(stream, &op);
 }
 
-static MUresult single(MUstream stream, bool wait, bool wide, MUdeviceptr p, uint64_t value,
-                       unsigned flags)
+static MUresult single(MUstream stream, bool wait, bool wide, MUdeviceptr p, uint64_t value, unsigned flags)
 {
     static const int operations[2][2] = {
         {MU_STREAM_MEM_OP_WRITE_VALUE_32, MU_STREAM_MEM_OP_WRITE_VALUE_64},
         {MU_STREAM_MEM_OP_WAIT_VALUE_32, MU_STREAM_MEM_OP_WAIT_VALUE_64},
     };
     MUstreamBatchMemOpParams op = {
-        .value = {
-            .operation = operations[wait][wide], .address = p, .value64 = value, .flags = flags}};
+        .value = {.operation = operations[wait][wide], .address = p, .value64 = value, .flags = flags}};
     return enqueue(stream, 1, &op, 0);
 }
 
@@ -191,13 +180,11 @@ MUresult muStreamWriteValue64_ptsz(MUstream s, MUdeviceptr p, uint64_t value, un
     return single(host_ptsz(s), false, true, p, value, flags);
 }
 
-MUresult muStreamBatchMemOp(MUstream stream, unsigned int count, MUstreamBatchMemOpParams *ops,
-                            unsigned int flags)
+MUresult muStreamBatchMemOp(MUstream stream, unsigned int count, MUstreamBatchMemOpParams *ops, unsigned int flags)
 {
     return enqueue(stream, count, ops, flags);
 }
-MUresult muStreamBatchMemOp_ptsz(MUstream stream, unsigned int count, MUstreamBatchMemOpParams *ops,
-                                 unsigned int flags)
+MUresult muStreamBatchMemOp_ptsz(MUstream stream, unsigned int count, MUstreamBatchMemOpParams *ops, unsigned int flags)
 {
     return muStreamBatchMemOp(host_ptsz(stream), count, ops, flags);
 }

@@ -29,16 +29,15 @@ void host_mem_free(struct host_device *d, void *p)
 
 void *host_managed_alloc(MUcontext ctx, size_t size, unsigned flags)
 {
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    struct host_range r = { .base = (uintptr_t)p,
-                            .size = size,
-                            .kind = HOST_MEM_MANAGED,
-                            .flags = flags,
-                            .device = ctx->device,
-                            .ctx = ctx };
+    struct host_range r = {.base = (uintptr_t)p,
+                           .size = size,
+                           .kind = HOST_MEM_MANAGED,
+                           .flags = flags,
+                           .device = ctx->device,
+                           .ctx = ctx};
     if (!host_range_add(&r)) {
         munmap(p, size);
         return NULL;
@@ -111,8 +110,7 @@ MUresult muMemAlloc(MUdeviceptr *p, size_t size)
 }
 HOST_ALIAS(muMemAlloc_v2, muMemAlloc);
 
-MUresult muMemAllocPitch(MUdeviceptr *p, size_t *pitch, size_t width, size_t height,
-                         unsigned int element)
+MUresult muMemAllocPitch(MUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned int element)
 {
     if (!pitch || !width || !height || (element != 4 && element != 8 && element != 16))
         return MUSA_ERROR_INVALID_VALUE;
@@ -141,8 +139,7 @@ MUresult muMemFree(MUdeviceptr p)
         graph_memory_unref(memory);
         return r;
     }
-    if (!host_range_claim((void *)(uintptr_t)p,
-                          host_pool_kinds(p) | HOST_KIND(HOST_MEM_MANAGED), &range))
+    if (!host_range_claim((void *)(uintptr_t)p, host_pool_kinds(p) | HOST_KIND(HOST_MEM_MANAGED), &range))
         return MUSA_ERROR_INVALID_VALUE;
     r = host_ctx_wait(range.ctx); /* work that uses the memory may be under way */
     host_range_release(&range);
@@ -179,12 +176,11 @@ HOST_ALIAS(muMemGetAddressRange_v2, muMemGetAddressRange);
 
 /* ---- host ------------------------------------------------------------------------------------ */
 
-#define HOST_ALLOC_FLAGS                                                                           \
-    ((unsigned)(MU_MEMHOSTALLOC_PORTABLE | MU_MEMHOSTALLOC_DEVICEMAP |                             \
-                MU_MEMHOSTALLOC_WRITECOMBINED))
-#define HOST_REGISTER_FLAGS                                                                        \
-    ((unsigned)(MU_MEMHOSTREGISTER_PORTABLE | MU_MEMHOSTREGISTER_DEVICEMAP |                       \
-                MU_MEMHOSTREGISTER_IOMEMORY | MU_MEMHOSTREGISTER_READ_ONLY))
+#define HOST_ALLOC_FLAGS \
+    ((unsigned)(MU_MEMHOSTALLOC_PORTABLE | MU_MEMHOSTALLOC_DEVICEMAP | MU_MEMHOSTALLOC_WRITECOMBINED))
+#define HOST_REGISTER_FLAGS \
+    ((unsigned)(MU_MEMHOSTREGISTER_PORTABLE | MU_MEMHOSTREGISTER_DEVICEMAP | MU_MEMHOSTREGISTER_IOMEMORY | \
+                MU_MEMHOSTREGISTER_READ_ONLY))
 
 MUresult muMemHostAlloc(void **p, size_t size, unsigned int flags)
 {
@@ -197,12 +193,12 @@ MUresult muMemHostAlloc(void **p, size_t size, unsigned int flags)
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return MUSA_ERROR_OUT_OF_MEMORY;
-    struct host_range range = { .base = (uintptr_t)base,
-                                .size = size,
-                                .kind = HOST_MEM_PINNED,
-                                .flags = flags | MU_MEMHOSTALLOC_DEVICEMAP,
-                                .device = ctx->device,
-                                .ctx = ctx };
+    struct host_range range = {.base = (uintptr_t)base,
+                               .size = size,
+                               .kind = HOST_MEM_PINNED,
+                               .flags = flags | MU_MEMHOSTALLOC_DEVICEMAP,
+                               .device = ctx->device,
+                               .ctx = ctx};
     if (!host_range_add(&range)) {
         munmap(base, size);
         return MUSA_ERROR_OUT_OF_MEMORY;
@@ -233,15 +229,15 @@ MUresult muMemHostRegister(void *p, size_t size, unsigned int flags)
     MUresult r = enter_unsafe(&ctx);
     if (r)
         return r;
-    if (!p || !size || (uintptr_t)p + size < (uintptr_t)p || flags & ~HOST_REGISTER_FLAGS ||
-        host_in_arena(p, size) || host_vmm_reserved(p, size))
+    if (!p || !size || (uintptr_t)p + size < (uintptr_t)p || flags & ~HOST_REGISTER_FLAGS || host_in_arena(p, size) ||
+        host_vmm_reserved(p, size))
         return MUSA_ERROR_INVALID_VALUE;
-    struct host_range range = { .base = (uintptr_t)p,
-                                .size = size,
-                                .kind = HOST_MEM_REGISTERED,
-                                .flags = flags | MU_MEMHOSTREGISTER_DEVICEMAP,
-                                .device = ctx->device,
-                                .ctx = ctx };
+    struct host_range range = {.base = (uintptr_t)p,
+                               .size = size,
+                               .kind = HOST_MEM_REGISTERED,
+                               .flags = flags | MU_MEMHOSTREGISTER_DEVICEMAP,
+                               .device = ctx->device,
+                               .ctx = ctx};
     return host_range_add(&range) ? MUSA_SUCCESS : MUSA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 HOST_ALIAS(muMemHostRegister_v2, muMemHostRegister);
@@ -254,8 +250,7 @@ MUresult muMemHostUnregister(void *p)
     if (!p)
         return MUSA_ERROR_INVALID_VALUE;
     struct host_range range;
-    if (!host_mem_find(p, &range) || range.base != (uintptr_t)p ||
-        range.kind != HOST_MEM_REGISTERED)
+    if (!host_mem_find(p, &range) || range.base != (uintptr_t)p || range.kind != HOST_MEM_REGISTERED)
         return MUSA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     r = host_ctx_wait(range.ctx);
     host_range_release(&range);

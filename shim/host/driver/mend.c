@@ -21,7 +21,7 @@ struct piece {
     uintptr_t at;
     size_t size;
     enum kind kind;
-    int fd;       /* of an arena, and the place of the piece in it */
+    int fd; /* of an arena, and the place of the piece in it */
     off_t offset;
 };
 

@@ -12,14 +12,10 @@ static void destroy(MUmipmappedArray m)
     host_slab_put(&mipmaps, m);
 }
 
-static size_t half(size_t n)
-{
-    return n > 1 ? n / 2 : n; /* 0: the dimension is not there */
-}
+static size_t half(size_t n) { return n > 1 ? n / 2 : n; /* 0: the dimension is not there */ }
 
 /* Makes an array for each level, each half as large as the one before; layers are not halved. */
-MUresult muMipmappedArrayCreate(MUmipmappedArray *mipmap, const MUSA_ARRAY3D_DESCRIPTOR *desc,
-                                unsigned int levels)
+MUresult muMipmappedArrayCreate(MUmipmappedArray *mipmap, const MUSA_ARRAY3D_DESCRIPTOR *desc, unsigned int levels)
 {
     MUcontext ctx;
     MUresult r = host_enter(&ctx);

@@ -34,10 +34,7 @@ const struct t1_object *host_function_object(MUfunction f, const uint32_t block[
     return m ? m->object : NULL;
 }
 
-bool cumu_host_under_way(MUfunction f)
-{
-    return host_function_live(f) && (!f->block_ns || f->running);
-}
+bool cumu_host_under_way(MUfunction f) { return host_function_live(f) && (!f->block_ns || f->running); }
 
 int cumu_host_take_over(MUfunction f, MUfunction compiled)
 {
@@ -155,26 +152,21 @@ static MUresult load(MUmodule *module, const void *image, size_t size)
 static size_t image_size(const void *image)
 {
     const struct lir_image *header = image;
-    if (!image || (strncmp(image, LIR_IMAGE_MAGIC, sizeof header->magic) &&
-                   strncmp(image, T1_IMAGE_MAGIC, sizeof header->magic)))
+    if (!image ||
+        (strncmp(image, LIR_IMAGE_MAGIC, sizeof header->magic) && strncmp(image, T1_IMAGE_MAGIC, sizeof header->magic)))
         return 0;
     uint64_t size;
     memcpy(&size, (const char *)image + offsetof(struct lir_image, size), sizeof size);
     return size;
 }
 
-MUresult muModuleLoadData(MUmodule *module, const void *image)
-{
-    return load(module, image, image_size(image));
-}
+MUresult muModuleLoadData(MUmodule *module, const void *image) { return load(module, image, image_size(image)); }
 
-MUresult muModuleLoadDataEx(MUmodule *module, const void *image, unsigned int n,
-                            MUjit_option *options, void **values)
+MUresult muModuleLoadDataEx(MUmodule *module, const void *image, unsigned int n, MUjit_option *options, void **values)
 {
     if (n && (!options || !values))
         return MUSA_ERROR_INVALID_VALUE;
-    return muModuleLoadData(module,
-                            image); /* an image is final: no option changes its translation */
+    return muModuleLoadData(module, image); /* an image is final: no option changes its translation */
 }
 
 MUresult muModuleLoadFatBinary(MUmodule *module, const void *image)

@@ -29,16 +29,12 @@ static unsigned fit_without_registers(MUfunction f, unsigned warps, size_t dynam
 int host_occupancy(MUfunction f, unsigned threads, size_t dynamic_shared)
 {
     unsigned warps = (threads + WARP - 1) / WARP;
-    if (!warps || threads > f->info.max_threads ||
-        dynamic_shared > (size_t)host_function_max_dynamic(f))
+    if (!warps || threads > f->info.max_threads || dynamic_shared > (size_t)host_function_max_dynamic(f))
         return 0;
     unsigned fit = fit_without_registers(f, warps, dynamic_shared);
     unsigned regs = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-    if (regs &&
-        f->info.num_regs) /* a kernel that has a block size at all can be compiled to fit it once */
-        fit = lesser(fit, regs / (f->info.num_regs * warps * WARP)
-                              ? regs / (f->info.num_regs * warps * WARP)
-                              : 1);
+    if (regs && f->info.num_regs) /* a kernel that has a block size at all can be compiled to fit it once */
+        fit = lesser(fit, regs / (f->info.num_regs * warps * WARP) ? regs / (f->info.num_regs * warps * WARP) : 1);
     return (int)fit;
 }
 
@@ -55,9 +51,8 @@ static MUresult enter(MUfunction f)
     return r ? r : host_function_live(f) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_HANDLE;
 }
 
-MUresult muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, MUfunction f,
-                                                              int block_size, size_t dynamic_shared,
-                                                              unsigned int flags)
+MUresult muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, MUfunction f, int block_size,
+                                                              size_t dynamic_shared, unsigned int flags)
 {
     MUresult r = enter(f);
     if (r)
@@ -68,26 +63,22 @@ MUresult muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, MUfun
     return MUSA_SUCCESS;
 }
 
-MUresult muOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, MUfunction f, int block_size,
-                                                     size_t dynamic_shared)
+MUresult muOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, MUfunction f, int block_size, size_t dynamic_shared)
 {
-    return muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, block_size,
-                                                                dynamic_shared, 0);
+    return muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, f, block_size, dynamic_shared, 0);
 }
 
 /* The block size with the most resident threads; the largest one among equals. */
 MUresult muOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_size, MUfunction f,
-                                                   MUoccupancyB2DSize dynamic_shared_of,
-                                                   size_t dynamic_shared, int block_limit,
-                                                   unsigned int flags)
+                                                   MUoccupancyB2DSize dynamic_shared_of, size_t dynamic_shared,
+                                                   int block_limit, unsigned int flags)
 {
     MUresult r = enter(f);
     if (r)
         return r;
     if (!min_grid || !block_size || flags > MU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return MUSA_ERROR_INVALID_VALUE;
-    unsigned limit =
-        lesser(f->info.max_threads, attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+    unsigned limit = lesser(f->info.max_threads, attribute(f, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
     if (block_limit > 0)
         limit = lesser(limit, (unsigned)block_limit);
     unsigned best = 0, best_size = 0, best_blocks = 0;
@@ -106,15 +97,13 @@ MUresult muOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_siz
 }
 
 MUresult muOccupancyMaxPotentialBlockSize(int *min_grid, int *block_size, MUfunction f,
-                                          MUoccupancyB2DSize dynamic_shared_of,
-                                          size_t dynamic_shared, int block_limit)
+                                          MUoccupancyB2DSize dynamic_shared_of, size_t dynamic_shared, int block_limit)
 {
-    return muOccupancyMaxPotentialBlockSizeWithFlags(min_grid, block_size, f, dynamic_shared_of,
-                                                     dynamic_shared, block_limit, 0);
+    return muOccupancyMaxPotentialBlockSizeWithFlags(min_grid, block_size, f, dynamic_shared_of, dynamic_shared,
+                                                     block_limit, 0);
 }
 
-MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int blocks,
-                                                 int block_size)
+MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int blocks, int block_size)
 {
     MUresult r = enter(f);
     if (r)
@@ -125,8 +114,7 @@ MUresult muOccupancyAvailableDynamicSMemPerBlock(size_t *size, MUfunction f, int
         *size = 0;
         return MUSA_SUCCESS;
     }
-    size_t share =
-        attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / (unsigned)blocks;
+    size_t share = attribute(f, MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / (unsigned)blocks;
     size_t most = (size_t)host_function_max_dynamic(f);
     share = share > f->info.shared_size ? share - f->info.shared_size : 0;
     *size = share < most ? share : most;

@@ -7,8 +7,7 @@
 static bool on_host(const struct host_range *r) { return HOST_KIND(r->kind) & HOST_HOST_KINDS; }
 
 /* One attribute of a known range. */
-static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUdeviceptr p,
-                          void *out)
+static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUdeviceptr p, void *out)
 {
     switch (a) {
     case MU_POINTER_ATTRIBUTE_CONTEXT:
@@ -20,58 +19,35 @@ static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUd
     case MU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)out = on_host(r) ? MU_MEMORYTYPE_HOST : MU_MEMORYTYPE_DEVICE;
         return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *(MUdeviceptr *)out = p;
-        return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(MUdeviceptr *)out = p; return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_HOST_POINTER:
         *(void **)out = on_host(r) || r->kind == HOST_MEM_MANAGED ? (void *)(uintptr_t)p : NULL;
         return on_host(r) || r->kind == HOST_MEM_MANAGED ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
-    case MU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-        *(unsigned *)out = 0;
-        return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_BUFFER_ID:
-        *(unsigned long long *)out = r->id;
-        return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *(unsigned char *)out = r->kind == HOST_MEM_MANAGED;
-        return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *(int *)out = r->device->ordinal;
-        return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)out = 0; return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)out = r->id; return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned char *)out = r->kind == HOST_MEM_MANAGED; return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)out = r->device->ordinal; return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_IS_LEGACY_MUSA_IPC_CAPABLE:
         *(unsigned char *)out = r->kind == HOST_MEM_DEVICE && !r->pool;
         return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case MU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-        *(void **)out = (void *)r->base;
-        return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: *(void **)out = (void *)r->base; return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case MU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-        *(size_t *)out = r->size;
-        return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_MAPPED:
-        *(unsigned char *)out = 1;
-        return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_MAPPING_SIZE: *(size_t *)out = r->size; return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_MAPPED: *(unsigned char *)out = 1; return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         *(unsigned long long *)out = host_vmm_handle_types(r) | host_pool_handle_types(r->pool);
         return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-        *(unsigned char *)out = 0;
-        return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned char *)out = 0; return MUSA_SUCCESS;
     case MU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)out = r->kind != HOST_MEM_MAPPED  ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
-                           : r->access == COPY_READS   ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
-                           : r->access == COPY_WRITES  ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
-                                                       : MU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+        *(unsigned *)out = r->kind != HOST_MEM_MAPPED ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                           : r->access == COPY_READS  ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                           : r->access == COPY_WRITES ? MU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                                      : MU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        *(MUmemoryPool *)out = r->pool;
-        return MUSA_SUCCESS;
-    case MU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-        *(unsigned long long *)out = r->id;
-        return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(MUmemoryPool *)out = r->pool; return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: *(unsigned long long *)out = r->id; return MUSA_SUCCESS;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -88,28 +64,27 @@ MUresult muPointerGetAttribute(void *data, MUpointer_attribute attr, MUdeviceptr
 
 /* As CUDA: unlike the singular form, an unknown pointer is no error, its attributes read as
  * nothing. */
-MUresult muPointerGetAttributes(unsigned int n, MUpointer_attribute *attrs, void **data,
-                                MUdeviceptr p)
+MUresult muPointerGetAttributes(unsigned int n, MUpointer_attribute *attrs, void **data, MUdeviceptr p)
 {
-    static const unsigned char widths[] = { [MU_POINTER_ATTRIBUTE_CONTEXT] = 8,
-                                            [MU_POINTER_ATTRIBUTE_MEMORY_TYPE] = 4,
-                                            [MU_POINTER_ATTRIBUTE_DEVICE_POINTER] = 8,
-                                            [MU_POINTER_ATTRIBUTE_HOST_POINTER] = 8,
-                                            [MU_POINTER_ATTRIBUTE_SYNC_MEMOPS] = 4,
-                                            [MU_POINTER_ATTRIBUTE_BUFFER_ID] = 8,
-                                            [MU_POINTER_ATTRIBUTE_IS_MANAGED] = 1,
-                                            [MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL] = 4,
-                                            [MU_POINTER_ATTRIBUTE_IS_LEGACY_MUSA_IPC_CAPABLE] = 1,
-                                            [MU_POINTER_ATTRIBUTE_RANGE_START_ADDR] = 8,
-                                            [MU_POINTER_ATTRIBUTE_RANGE_SIZE] = 8,
-                                            [MU_POINTER_ATTRIBUTE_MAPPED] = 1,
-                                            [MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES] = 8,
-                                            [MU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE] = 1,
-                                            [MU_POINTER_ATTRIBUTE_ACCESS_FLAGS] = 4,
-                                            [MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE] = 8,
-                                            [MU_POINTER_ATTRIBUTE_MAPPING_SIZE] = 8,
-                                            [MU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR] = 8,
-                                            [MU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID] = 8 };
+    static const unsigned char widths[] = {[MU_POINTER_ATTRIBUTE_CONTEXT] = 8,
+                                           [MU_POINTER_ATTRIBUTE_MEMORY_TYPE] = 4,
+                                           [MU_POINTER_ATTRIBUTE_DEVICE_POINTER] = 8,
+                                           [MU_POINTER_ATTRIBUTE_HOST_POINTER] = 8,
+                                           [MU_POINTER_ATTRIBUTE_SYNC_MEMOPS] = 4,
+                                           [MU_POINTER_ATTRIBUTE_BUFFER_ID] = 8,
+                                           [MU_POINTER_ATTRIBUTE_IS_MANAGED] = 1,
+                                           [MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL] = 4,
+                                           [MU_POINTER_ATTRIBUTE_IS_LEGACY_MUSA_IPC_CAPABLE] = 1,
+                                           [MU_POINTER_ATTRIBUTE_RANGE_START_ADDR] = 8,
+                                           [MU_POINTER_ATTRIBUTE_RANGE_SIZE] = 8,
+                                           [MU_POINTER_ATTRIBUTE_MAPPED] = 1,
+                                           [MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES] = 8,
+                                           [MU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE] = 1,
+                                           [MU_POINTER_ATTRIBUTE_ACCESS_FLAGS] = 4,
+                                           [MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE] = 8,
+                                           [MU_POINTER_ATTRIBUTE_MAPPING_SIZE] = 8,
+                                           [MU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR] = 8,
+                                           [MU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID] = 8};
     MUresult r = host_ready();
     if (r)
         return r;
@@ -135,8 +110,8 @@ MUresult muPointerSetAttribute(const void *value, MUpointer_attribute attr, MUde
     if (r)
         return r;
     struct host_range range;
-    if (!value || attr != MU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
-        !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE)
+    if (!value || attr != MU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !host_mem_find((void *)(uintptr_t)p, &range) ||
+        range.kind != HOST_MEM_DEVICE)
         return MUSA_ERROR_INVALID_VALUE;
     return MUSA_SUCCESS; /* synchronous copies are synchronous here anyway */
 }
@@ -165,8 +140,8 @@ MUresult muMemAdvise(MUdeviceptr p, size_t n, MUmem_advise advice, MUdevice dev)
         return r;
     if (advice < MU_MEM_ADVISE_SET_READ_MOSTLY || advice > MU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return MUSA_ERROR_INVALID_VALUE;
-    if (advice >= MU_MEM_ADVISE_SET_PREFERRED_LOCATION &&
-        advice != MU_MEM_ADVISE_UNSET_PREFERRED_LOCATION && !location_valid(dev))
+    if (advice >= MU_MEM_ADVISE_SET_PREFERRED_LOCATION && advice != MU_MEM_ADVISE_UNSET_PREFERRED_LOCATION &&
+        !location_valid(dev))
         return MUSA_ERROR_INVALID_DEVICE;
     host_range_advise((void *)(uintptr_t)p, advice, dev);
     return MUSA_SUCCESS;
@@ -192,8 +167,7 @@ MUresult muMemPrefetchAsync_ptsz(MUdeviceptr p, size_t n, MUdevice dev, MUstream
 
 /* What the program has advised about managed memory. Nothing migrates here, so the last prefetch is what was asked
  * for, not where pages are. */
-MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute attr, MUdeviceptr p,
-                                size_t n)
+MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute attr, MUdeviceptr p, size_t n)
 {
     MUresult r = managed(p, n);
     if (r)
@@ -207,12 +181,8 @@ MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute a
                          ? range.preferred
                          : range.prefetched;
     switch (attr) {
-    case MU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
-        *out = range.read_mostly;
-        break;
-    case MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
-        *out = range.preferred;
-        break;
+    case MU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: *out = range.read_mostly; break;
+    case MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: *out = range.preferred; break;
     case MU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: { /* a list, closed by invalid devices */
         size_t k = 0;
         for (int dev = MU_DEVICE_CPU; dev < host_device_count() && k < size / 4; dev++)
@@ -222,9 +192,7 @@ MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute a
             out[k++] = MU_DEVICE_INVALID;
         break;
     }
-    case MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
-        *out = range.prefetched;
-        break;
+    case MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: *out = range.prefetched; break;
     case MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
     case MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
         *out = where >= 0               ? MU_MEM_LOCATION_TYPE_DEVICE
@@ -232,17 +200,14 @@ MUresult muMemRangeGetAttribute(void *data, size_t size, MUmem_range_attribute a
                                         : MU_MEM_LOCATION_TYPE_INVALID;
         break;
     case MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
-    case MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
-        *out = where;
-        break;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID: *out = where; break;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
     return MUSA_SUCCESS;
 }
 
-MUresult muMemRangeGetAttributes(void **data, size_t *sizes, MUmem_range_attribute *attrs,
-                                 size_t count, MUdeviceptr p, size_t n)
+MUresult muMemRangeGetAttributes(void **data, size_t *sizes, MUmem_range_attribute *attrs, size_t count, MUdeviceptr p,
+                                 size_t n)
 {
     if (!data || !sizes || !attrs || !count)
         return MUSA_ERROR_INVALID_VALUE;
@@ -260,10 +225,9 @@ MUresult muStreamAttachMemAsync(MUstream stream, MUdeviceptr p, size_t n, unsign
     if (r)
         return r;
     struct host_range range;
-    if ((flags != MU_MEM_ATTACH_GLOBAL && flags != MU_MEM_ATTACH_HOST &&
-         flags != MU_MEM_ATTACH_SINGLE) ||
-        !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_MANAGED ||
-        range.base != p || (n && n != range.size))
+    if ((flags != MU_MEM_ATTACH_GLOBAL && flags != MU_MEM_ATTACH_HOST && flags != MU_MEM_ATTACH_SINGLE) ||
+        !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_MANAGED || range.base != p ||
+        (n && n != range.size))
         return MUSA_ERROR_INVALID_VALUE;
     return MUSA_SUCCESS;
 }

@@ -67,11 +67,10 @@ static void raise_high(_Atomic uint64_t *high, uint64_t value)
 
 static MUresult capture_alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s)
 {
-    MUgraphNodeParams n = { .type = MU_GRAPH_NODE_TYPE_MEM_ALLOC,
-                            .alloc = { .poolProps = { .allocType = MU_MEM_ALLOCATION_TYPE_PINNED,
-                                                      .location = { MU_MEM_LOCATION_TYPE_DEVICE,
-                                                                    pool->device->ordinal } },
-                                       .bytesize = size } };
+    MUgraphNodeParams n = {.type = MU_GRAPH_NODE_TYPE_MEM_ALLOC,
+                           .alloc = {.poolProps = {.allocType = MU_MEM_ALLOCATION_TYPE_PINNED,
+                                                   .location = {MU_MEM_LOCATION_TYPE_DEVICE, pool->device->ordinal}},
+                                     .bytesize = size}};
     MUresult r = host_capture_add(s, &n, NULL);
     if (!r)
         *p = n.alloc.dptr;
@@ -134,10 +133,7 @@ static MUresult alloc(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s
     return MUSA_SUCCESS;
 }
 
-MUresult muMemAllocAsync(MUdeviceptr *p, size_t size, MUstream stream)
-{
-    return alloc(p, size, NULL, stream);
-}
+MUresult muMemAllocAsync(MUdeviceptr *p, size_t size, MUstream stream) { return alloc(p, size, NULL, stream); }
 
 MUresult muMemAllocFromPoolAsync(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream stream)
 {
@@ -188,8 +184,7 @@ MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
     if (r || !p)
         return r;
     if (host_capturing(s))
-        return host_capture_add(
-            s, &(MUgraphNodeParams){ .type = MU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = p }, NULL);
+        return host_capture_add(s, &(MUgraphNodeParams){.type = MU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = p}, NULL);
     if ((r = host_capture_refuse(s)))
         return r;
     struct graph_memory *memory = graph_memory_at(p);
@@ -213,14 +208,11 @@ MUresult muMemFreeAsync(MUdeviceptr p, MUstream stream)
         pending = f;
         pthread_mutex_unlock(&lock);
     }
-    struct host_op op = { run_free, drop_free, f, "free", HOST_OP_ALWAYS };
+    struct host_op op = {run_free, drop_free, f, "free", HOST_OP_ALWAYS};
     return host_enqueue(stream, &op);
 }
 
-MUresult muMemAllocAsync_ptsz(MUdeviceptr *p, size_t size, MUstream s)
-{
-    return alloc(p, size, NULL, host_ptsz(s));
-}
+MUresult muMemAllocAsync_ptsz(MUdeviceptr *p, size_t size, MUstream s) { return alloc(p, size, NULL, host_ptsz(s)); }
 MUresult muMemAllocFromPoolAsync_ptsz(MUdeviceptr *p, size_t size, MUmemoryPool pool, MUstream s)
 {
     return muMemAllocFromPoolAsync(p, size, pool, host_ptsz(s));
@@ -243,15 +235,9 @@ static MUresult get_pool(MUmemoryPool *pool, MUdevice dev, MUmemoryPool table[])
     return *pool ? MUSA_SUCCESS : MUSA_ERROR_OUT_OF_MEMORY;
 }
 
-MUresult muDeviceGetDefaultMemPool(MUmemoryPool *pool, MUdevice dev)
-{
-    return get_pool(pool, dev, default_pool);
-}
+MUresult muDeviceGetDefaultMemPool(MUmemoryPool *pool, MUdevice dev) { return get_pool(pool, dev, default_pool); }
 
-MUresult muDeviceGetMemPool(MUmemoryPool *pool, MUdevice dev)
-{
-    return get_pool(pool, dev, current_pool);
-}
+MUresult muDeviceGetMemPool(MUmemoryPool *pool, MUdevice dev) { return get_pool(pool, dev, current_pool); }
 
 MUresult muDeviceSetMemPool(MUdevice dev, MUmemoryPool pool)
 {
@@ -344,21 +330,15 @@ MUresult muMemPoolSetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void
     switch (attr) {
     case MU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case MU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-    case MU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-        pool->reuse[attr - 1] = *(int *)value;
-        return MUSA_SUCCESS;
-    case MU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-        pool->release_threshold = *(uint64_t *)value;
-        return MUSA_SUCCESS;
+    case MU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: pool->reuse[attr - 1] = *(int *)value; return MUSA_SUCCESS;
+    case MU_MEMPOOL_ATTR_RELEASE_THRESHOLD: pool->release_threshold = *(uint64_t *)value; return MUSA_SUCCESS;
     case MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case MU_MEMPOOL_ATTR_USED_MEM_HIGH: /* may only be reset, to what is current */
         if (*(uint64_t *)value)
             return MUSA_ERROR_INVALID_VALUE;
-        *(attr == MU_MEMPOOL_ATTR_USED_MEM_HIGH ? &pool->used_high : &pool->reserved_high) =
-            pool->used;
+        *(attr == MU_MEMPOOL_ATTR_USED_MEM_HIGH ? &pool->used_high : &pool->reserved_high) = pool->used;
         return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -373,24 +353,13 @@ MUresult muMemPoolGetAttribute(MUmemoryPool pool, MUmemPool_attribute attr, void
     switch (attr) {
     case MU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case MU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-    case MU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-        *(int *)value = pool->reuse[attr - 1];
-        return MUSA_SUCCESS;
-    case MU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-        *(uint64_t *)value = pool->release_threshold;
-        return MUSA_SUCCESS;
+    case MU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *(int *)value = pool->reuse[attr - 1]; return MUSA_SUCCESS;
+    case MU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *(uint64_t *)value = pool->release_threshold; return MUSA_SUCCESS;
     case MU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-    case MU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-        *(uint64_t *)value = pool->used;
-        return MUSA_SUCCESS;
-    case MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-        *(uint64_t *)value = pool->reserved_high;
-        return MUSA_SUCCESS;
-    case MU_MEMPOOL_ATTR_USED_MEM_HIGH:
-        *(uint64_t *)value = pool->used_high;
-        return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = pool->used; return MUSA_SUCCESS;
+    case MU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(uint64_t *)value = pool->reserved_high; return MUSA_SUCCESS;
+    case MU_MEMPOOL_ATTR_USED_MEM_HIGH: *(uint64_t *)value = pool->used_high; return MUSA_SUCCESS;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -420,8 +389,7 @@ MUresult muMemPoolGetAccess(MUmemAccess_flags *flags, MUmemoryPool pool, MUmemLo
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!flags || !location || !host_slab_live(&host_pools, pool) ||
-        location->type != MU_MEM_LOCATION_TYPE_DEVICE)
+    if (!flags || !location || !host_slab_live(&host_pools, pool) || location->type != MU_MEM_LOCATION_TYPE_DEVICE)
         return MUSA_ERROR_INVALID_VALUE;
     struct host_device *d = host_device(location->id);
     if (!d)

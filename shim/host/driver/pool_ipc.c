@@ -19,13 +19,12 @@ static const char magic[8] = "cumupoo";
 
 unsigned host_pool_handle_types(MUmemoryPool pool)
 {
-    return pool && host_slab_live(&host_pools, pool) && pool->fd >= 0
-               ? MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-               : MU_MEM_HANDLE_TYPE_NONE;
+    return pool && host_slab_live(&host_pools, pool) && pool->fd >= 0 ? MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                                                                      : MU_MEM_HANDLE_TYPE_NONE;
 }
 
-MUresult muMemPoolExportToShareableHandle(void *out, MUmemoryPool pool,
-                                          MUmemAllocationHandleType type, unsigned long long flags)
+MUresult muMemPoolExportToShareableHandle(void *out, MUmemoryPool pool, MUmemAllocationHandleType type,
+                                          unsigned long long flags)
 {
     MUresult r = host_ready();
     if (r)
@@ -54,8 +53,7 @@ static bool origin(int fd, int *pid, unsigned long long *id)
 
 /* Imports a pool: nothing is mapped yet, pointers are imported one by one. The file's name tells whose and which
  * device's it is. */
-MUresult muMemPoolImportFromShareableHandle(MUmemoryPool *pool, void *handle,
-                                            MUmemAllocationHandleType type,
+MUresult muMemPoolImportFromShareableHandle(MUmemoryPool *pool, void *handle, MUmemAllocationHandleType type,
                                             unsigned long long flags)
 {
     MUresult r = host_ready();
@@ -65,8 +63,7 @@ MUresult muMemPoolImportFromShareableHandle(MUmemoryPool *pool, void *handle,
     int pid, fd = (int)(intptr_t)handle;
     unsigned long long id;
     int number = host_shared_fd_device(fd, HOST_POOL_NAME, &size);
-    if (!pool || flags || type != MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || number < 0 ||
-        !origin(fd, &pid, &id))
+    if (!pool || flags || type != MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || number < 0 || !origin(fd, &pid, &id))
         return MUSA_ERROR_INVALID_VALUE;
     struct host_device *d = host_device_numbered(number);
     if (!d)
@@ -93,8 +90,8 @@ MUresult muMemPoolExportPointer(MUmemPoolPtrExportData *out, MUdeviceptr p)
     struct pointer_data data;
     int fd;
     size_t offset;
-    if (!out || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE ||
-        range.freeing || !host_slab_live(&host_pools, range.pool) || !range.pool->arena ||
+    if (!out || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE || range.freeing ||
+        !host_slab_live(&host_pools, range.pool) || !range.pool->arena ||
         !host_arena_offset((void *)range.base, &fd, &offset))
         return MUSA_ERROR_INVALID_VALUE;
     memset(&data, 0, sizeof data);
@@ -121,22 +118,21 @@ MUresult muMemPoolImportPointer(MUdeviceptr *p, MUmemoryPool pool, MUmemPoolPtrE
         return MUSA_ERROR_INVALID_VALUE;
     memcpy(&data, in, sizeof data);
     if (memcmp(data.magic, magic, sizeof magic) || data.pid != pool->pid || data.id != pool->id ||
-        host_shared_fd_device(pool->fd, HOST_POOL_NAME, &total) < 0 || !data.size ||
-        data.offset > total || data.size > total - data.offset)
+        host_shared_fd_device(pool->fd, HOST_POOL_NAME, &total) < 0 || !data.size || data.offset > total ||
+        data.size > total - data.offset)
         return MUSA_ERROR_INVALID_VALUE;
     /* Mappings begin at pages, allocations need not. */
     size_t skew = data.offset & 4095, length = (data.size + skew + 4095) & ~(size_t)4095;
-    void *base =
-        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, (off_t)(data.offset - skew));
+    void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd, (off_t)(data.offset - skew));
     if (base == MAP_FAILED)
         return MUSA_ERROR_OUT_OF_MEMORY;
     madvise(base, length, MADV_DONTFORK);
-    struct host_range range = { .base = (uintptr_t)base + skew,
-                                .size = data.size,
-                                .kind = HOST_MEM_IPC,
-                                .device = pool->device,
-                                .ctx = ctx,
-                                .pool = pool };
+    struct host_range range = {.base = (uintptr_t)base + skew,
+                               .size = data.size,
+                               .kind = HOST_MEM_IPC,
+                               .device = pool->device,
+                               .ctx = ctx,
+                               .pool = pool};
     if (!host_range_add(&range)) {
         munmap(base, length);
         return MUSA_ERROR_OUT_OF_MEMORY;

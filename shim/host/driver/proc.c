@@ -22,7 +22,7 @@ MUresult muGetProcAddress(const char *symbol, void **fn, int version, uint64_t f
 {
     /* From the form asked for to the plainest that exists; _v2 is the 64-bit one of CUDA 3.2 and
      * later. */
-    static const char *const suffixes[] = { "_v2_ptsz", "_v2_ptds", "_ptsz", "_ptds", "_v2", "" };
+    static const char *const suffixes[] = {"_v2_ptsz", "_v2_ptds", "_ptsz", "_ptds", "_v2", ""};
     if (!symbol || !fn || flags & ~(uint64_t)3 || strlen(symbol) > 96)
         return MUSA_ERROR_INVALID_VALUE;
     *fn = NULL;
@@ -30,8 +30,7 @@ MUresult muGetProcAddress(const char *symbol, void **fn, int version, uint64_t f
     size_t first = flags & MU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? 0 : 4;
     if (first && version && version < 3020)
         first = 5;
-    for (size_t i = first;
-         self && !strncmp(symbol, "mu", 2) && i < sizeof suffixes / sizeof *suffixes; i++) {
+    for (size_t i = first; self && !strncmp(symbol, "mu", 2) && i < sizeof suffixes / sizeof *suffixes; i++) {
         char name[112];
         snprintf(name, sizeof name, "%s%s", symbol, suffixes[i]);
         if ((*fn = dlsym(self, name)))

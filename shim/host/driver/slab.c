@@ -7,7 +7,7 @@
 #include "host/driver/host.h"
 
 #define SLAB_BYTES ((size_t)256 << 20) /* address space only; pages appear as objects do */
-#define ALIGN ((size_t)64) /* own cache lines: handles are used by different threads */
+#define ALIGN ((size_t)64)             /* own cache lines: handles are used by different threads */
 
 /* First word of an object: the slab's address while it lives, else the index of the next free
  * object plus one. An index is far below any address, so the two never meet. */
@@ -30,23 +30,16 @@ static void tell_leak_checker(unsigned char *base, size_t from, size_t end)
         __lsan_register_root_region(base + at, TOLD);
 }
 
-static size_t stride(const struct host_slab *s)
-{
-    return (s->size + ALIGN - 1) / ALIGN * ALIGN;
-}
+static size_t stride(const struct host_slab *s) { return (s->size + ALIGN - 1) / ALIGN * ALIGN; }
 
-static unsigned char *base_of(struct host_slab *s)
-{
-    return __atomic_load_n(&s->base, __ATOMIC_ACQUIRE);
-}
+static unsigned char *base_of(struct host_slab *s) { return __atomic_load_n(&s->base, __ATOMIC_ACQUIRE); }
 
 void *host_slab_get(struct host_slab *s)
 {
     pthread_mutex_lock(&lock);
     unsigned char *base = s->base, *object = NULL;
     if (!base) {
-        void *p = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *p = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         base = p == MAP_FAILED ? NULL : p;
         __atomic_store_n(&s->base, base, __ATOMIC_RELEASE);
     }

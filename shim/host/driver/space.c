@@ -16,12 +16,12 @@
 #include "host/driver/space.h"
 
 #define PAGE ((size_t)4096)
-#define UNIT ((size_t)512)              /* alignment and granularity of allocations */
-#define MAX_GUARDS 16000 /* each splits a mapping in two, and Linux allows a process 65530 (vm.max_map_count) */
+#define UNIT ((size_t)512) /* alignment and granularity of allocations */
+#define MAX_GUARDS 16000   /* each splits a mapping in two, and Linux allows a process 65530 (vm.max_map_count) */
 #define SPARE_BYTES ((size_t)256 << 20) /* of all spares, at most a quarter of the device */
 
-struct host_layout host_layout = { (size_t)2 << 20, (size_t)1 << 20, (size_t)1 << 20, 0 };
-static const struct host_layout strict = { PAGE, PAGE, (size_t)64 << 10, PAGE };
+struct host_layout host_layout = {(size_t)2 << 20, (size_t)1 << 20, (size_t)1 << 20, 0};
+static const struct host_layout strict = {PAGE, PAGE, (size_t)64 << 10, PAGE};
 static unsigned guards; /* of live allocations */
 
 static uintptr_t up(uintptr_t x, size_t to) { return (x + to - 1) & ~(uintptr_t)(to - 1); }
@@ -81,7 +81,7 @@ static struct host_piece *add(struct host_arena *a, uintptr_t base, uintptr_t en
     struct host_piece *p = malloc(sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct host_piece){ .base = base, .size = end - base };
+    *p = (struct host_piece){.base = base, .size = end - base};
     if (insert(a, p))
         return p;
     free(p);
@@ -99,10 +99,10 @@ static void insert_or_say(struct host_arena *a, struct host_piece *p)
 /* Cuts [base, base+extent) with the alignment out of the best fitting free piece; NULL if there is none. */
 static struct host_piece *carve(struct host_arena *a, size_t extent, size_t align)
 {
-    struct fit f = { .size = extent }, *key = &f;
+    struct fit f = {.size = extent}, *key = &f;
     tfind(&key, &a->by_size, cmp_fit);
     if (f.best && up(f.best->base, align) + extent > f.best->base + f.best->size) {
-        f = (struct fit){ .size = extent + align }; /* one that has room wherever it begins */
+        f = (struct fit){.size = extent + align}; /* one that has room wherever it begins */
         tfind(&key, &a->by_size, cmp_fit);
     }
     struct host_piece *p = f.best, *front = NULL;
@@ -117,13 +117,13 @@ static struct host_piece *carve(struct host_arena *a, size_t extent, size_t alig
         insert_or_say(a, p);
         return NULL;
     }
-    *p = (struct host_piece){ .base = base, .size = extent };
+    *p = (struct host_piece){.base = base, .size = extent};
     return p;
 }
 
 static struct host_piece *free_at(struct host_arena *a, uintptr_t address)
 {
-    struct host_piece key = { .base = address, .size = 1 };
+    struct host_piece key = {.base = address, .size = 1};
     void *found = tfind(&key, &a->by_address, cmp_address);
     return found ? *(struct host_piece **)found : NULL;
 }
@@ -131,7 +131,7 @@ static struct host_piece *free_at(struct host_arena *a, uintptr_t address)
 /* Returns address space, merged with free neighbours into one piece, which is the answer. */
 static struct host_piece uncarve(struct host_arena *a, struct host_piece *p)
 {
-    struct host_piece *neighbours[] = { free_at(a, p->base - 1), free_at(a, p->base + p->size) };
+    struct host_piece *neighbours[] = {free_at(a, p->base - 1), free_at(a, p->base + p->size)};
     for (int i = 0; i < 2; i++)
         if (neighbours[i]) {
             extract(a, neighbours[i]);

@@ -23,16 +23,16 @@ enum { HOST_SPARES = 32 }; /* freed allocations that keep their pages */
 
 struct host_arena {
     int fd;
-    bool retired;               /* nobody allocates here any more */
+    bool retired; /* nobody allocates here any more */
     uintptr_t base;
-    size_t span;                /* of address space */
-    size_t capacity, used;      /* bytes of memory */
-    void *by_address, *by_size; /* tsearch trees of free pieces */
+    size_t span;                           /* of address space */
+    size_t capacity, used;                 /* bytes of memory */
+    void *by_address, *by_size;            /* tsearch trees of free pieces */
     struct host_piece *spare[HOST_SPARES]; /* freed, with their pages: what is asked for next is often as large;
                                             * oldest first, neither live nor free */
     unsigned spares;
     size_t spare_bytes;
-    uintptr_t kept;             /* a free block that has its pages still, or 0 */
+    uintptr_t kept; /* a free block that has its pages still, or 0 */
     struct host_arena *next;
 };
 

@@ -104,7 +104,7 @@ static struct text take_text(struct state *s, struct text *from)
 {
     pthread_mutex_lock(&s->print_lock);
     struct text t = *from;
-    *from = (struct text){ .used = 0 };
+    *from = (struct text){.used = 0};
     pthread_mutex_unlock(&s->print_lock);
     return t;
 }
@@ -170,15 +170,15 @@ const struct t0_env *host_kernel_env(MUcontext ctx)
     pthread_mutex_lock(&create);
     struct state *s = ctx->kernel_state;
     if (!s && (s = calloc(1, sizeof *s))) {
-        *s = (struct state){ .env = { .ctx = s,
-                                      .global_alloc = global_alloc,
-                                      .global_free = global_free,
-                                      .dev_malloc = dev_malloc,
-                                      .dev_free = dev_free,
-                                      .print = print,
-                                      .assertion = assertion },
-                             .device = ctx->device,
-                             .ctx = ctx };
+        *s = (struct state){.env = {.ctx = s,
+                                    .global_alloc = global_alloc,
+                                    .global_free = global_free,
+                                    .dev_malloc = dev_malloc,
+                                    .dev_free = dev_free,
+                                    .print = print,
+                                    .assertion = assertion},
+                            .device = ctx->device,
+                            .ctx = ctx};
         pthread_mutex_init(&s->heap_lock, NULL);
         pthread_mutex_init(&s->print_lock, NULL);
         __atomic_store_n(&ctx->kernel_state, s, __ATOMIC_RELEASE);

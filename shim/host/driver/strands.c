@@ -32,10 +32,10 @@ struct host_strand {
     struct host_strand *next, *prev; /* the ring of a thread; next: the list of those that nobody uses */
     struct host_strands *of;
     struct t0_worker *worker;
-    void *sp;                        /* where it was left */
-    void *stack;                     /* NULL: the thread's own */
+    void *sp;    /* where it was left */
+    void *stack; /* NULL: the thread's own */
     size_t size;
-    void *fake, *tsan;               /* what sanitizers know it by */
+    void *fake, *tsan; /* what sanitizers know it by */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,8 +82,7 @@ static void go_to(struct host_strands *s, struct host_strand *to, bool done)
     s->now = to;
     host_fault_serve(to->worker);
     (void)done;
-    ON_ASAN(__sanitizer_start_switch_fiber(done ? NULL : &from->fake,
-                                           to->stack ? to->stack : s->low,
+    ON_ASAN(__sanitizer_start_switch_fiber(done ? NULL : &from->fake, to->stack ? to->stack : s->low,
                                            to->stack ? to->size : s->size));
     ON_TSAN(__tsan_switch_to_fiber(to->tsan, 0));
     t0_stack_switch(&from->sp, to->sp);
@@ -139,7 +138,7 @@ struct t0_worker *host_strands_worker(const struct host_strands *s) { return s->
 
 void host_strands_run(struct host_strands *s, struct t0_worker *w, void (*body)(struct host_strands *))
 {
-    struct host_strand own = { .next = &own, .prev = &own, .of = s, .worker = w };
+    struct host_strand own = {.next = &own, .prev = &own, .of = s, .worker = w};
     s->now = &own;
     s->body = body;
     s->count = 1;

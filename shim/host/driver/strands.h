@@ -5,13 +5,13 @@
 #include "host/driver/kernel.h"
 
 struct host_strand;
-struct host_strands { /* of one thread, while it works on a grid */
+struct host_strands {         /* of one thread, while it works on a grid */
     struct host_strand *now;  /* the one that runs */
     struct host_strand *done; /* those that have ended */
     unsigned count;           /* those that have not */
     bool backward;            /* turns go from the later ones to the earlier */
     void (*body)(struct host_strands *s);
-    void *low;                /* the thread's own stack, for sanitizers */
+    void *low; /* the thread's own stack, for sanitizers */
     size_t size;
 };
 

@@ -24,8 +24,8 @@ static void free_own(void *p)
         next = o->next;
         /* In a forked child the scheduler's lock may be held for ever by a thread that is not
          * there. */
-        if (host_ready() != MUSA_ERROR_NOT_INITIALIZED &&
-            host_slab_live(&host_streams, o->stream) && o->stream->ctx->id == o->ctx_id)
+        if (host_ready() != MUSA_ERROR_NOT_INITIALIZED && host_slab_live(&host_streams, o->stream) &&
+            o->stream->ctx->id == o->ctx_id)
             host_stream_free(o->stream);
         free(o);
     }
@@ -105,8 +105,7 @@ MUresult host_stream_ctx(MUstream handle, MUcontext *ctx)
 
 MUresult host_enqueue_in(MUstream s, const struct host_op *op)
 {
-    unsigned how = (host_config()->launch_blocking ? HOST_WAIT : 0) |
-                   (op->flags & HOST_OP_BRIEF ? HOST_INLINE : 0);
+    unsigned how = (host_config()->launch_blocking ? HOST_WAIT : 0) | (op->flags & HOST_OP_BRIEF ? HOST_INLINE : 0);
     return host_submit(s, op, NULL, 0, how, NULL);
 }
 
@@ -197,25 +196,19 @@ MUresult muStreamCreateWithPriority(MUstream *stream, unsigned int flags, int pr
         return r;
     if (!stream || flags & ~(unsigned)MU_STREAM_NON_BLOCKING)
         return MUSA_ERROR_INVALID_VALUE;
-    int clamped = priority > 0                        ? 0
-                  : priority < HOST_GREATEST_PRIORITY ? HOST_GREATEST_PRIORITY
-                                                      : priority;
+    int clamped = priority > 0 ? 0 : priority < HOST_GREATEST_PRIORITY ? HOST_GREATEST_PRIORITY : priority;
     *stream = host_stream_new(ctx, flags, clamped);
     return *stream ? MUSA_SUCCESS : MUSA_ERROR_OUT_OF_MEMORY;
 }
 
-MUresult muStreamCreate(MUstream *stream, unsigned int flags)
-{
-    return muStreamCreateWithPriority(stream, flags, 0);
-}
+MUresult muStreamCreate(MUstream *stream, unsigned int flags) { return muStreamCreateWithPriority(stream, flags, 0); }
 
 MUresult muStreamDestroy(MUstream stream)
 {
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!host_slab_live(&host_streams, stream) || stream->legacy || stream->per_thread ||
-        stream->doomed)
+    if (!host_slab_live(&host_streams, stream) || stream->legacy || stream->per_thread || stream->doomed)
         return MUSA_ERROR_INVALID_HANDLE;
     host_stream_free(stream);
     return MUSA_SUCCESS;
@@ -314,14 +307,9 @@ MUresult muStreamSetAttribute(MUstream stream, MUstreamAttrID attr, const MUstre
         return MUSA_ERROR_INVALID_VALUE;
     switch (attr) {
     case MU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: /* a hint to a cache that is not ours to steer */
-    case MU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        s->attribute[attr] = *value;
-        return MUSA_SUCCESS;
-    case MU_LAUNCH_ATTRIBUTE_PRIORITY:
-        s->priority = value->priority;
-        return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: s->attribute[attr] = *value; return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_PRIORITY: s->priority = value->priority; return MUSA_SUCCESS;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -335,14 +323,9 @@ MUresult muStreamGetAttribute(MUstream stream, MUstreamAttrID attr, MUstreamAttr
         return MUSA_ERROR_INVALID_VALUE;
     switch (attr) {
     case MU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case MU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        *value = s->attribute[attr];
-        return MUSA_SUCCESS;
-    case MU_LAUNCH_ATTRIBUTE_PRIORITY:
-        *value = (MUstreamAttrValue){ .priority = s->priority };
-        return MUSA_SUCCESS;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    case MU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: *value = s->attribute[attr]; return MUSA_SUCCESS;
+    case MU_LAUNCH_ATTRIBUTE_PRIORITY: *value = (MUstreamAttrValue){.priority = s->priority}; return MUSA_SUCCESS;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -362,23 +345,11 @@ MUresult muStreamCopyAttributes(MUstream dst, MUstream src)
 /* The forms whose stream 0 is the thread's own default stream. */
 MUresult muStreamSynchronize_ptsz(MUstream s) { return muStreamSynchronize(host_ptsz(s)); }
 MUresult muStreamQuery_ptsz(MUstream s) { return muStreamQuery(host_ptsz(s)); }
-MUresult muStreamGetPriority_ptsz(MUstream s, int *p)
-{
-    return muStreamGetPriority(host_ptsz(s), p);
-}
-MUresult muStreamGetFlags_ptsz(MUstream s, unsigned *f)
-{
-    return muStreamGetFlags(host_ptsz(s), f);
-}
+MUresult muStreamGetPriority_ptsz(MUstream s, int *p) { return muStreamGetPriority(host_ptsz(s), p); }
+MUresult muStreamGetFlags_ptsz(MUstream s, unsigned *f) { return muStreamGetFlags(host_ptsz(s), f); }
 MUresult muStreamGetCtx_ptsz(MUstream s, MUcontext *c) { return muStreamGetCtx(host_ptsz(s), c); }
-MUresult muStreamGetId_ptsz(MUstream s, unsigned long long *i)
-{
-    return muStreamGetId(host_ptsz(s), i);
-}
-MUresult muStreamIsCapturing_ptsz(MUstream s, MUstreamCaptureStatus *c)
-{
-    return muStreamIsCapturing(host_ptsz(s), c);
-}
+MUresult muStreamGetId_ptsz(MUstream s, unsigned long long *i) { return muStreamGetId(host_ptsz(s), i); }
+MUresult muStreamIsCapturing_ptsz(MUstream s, MUstreamCaptureStatus *c) { return muStreamIsCapturing(host_ptsz(s), c); }
 MUresult muStreamSetAttribute_ptsz(MUstream s, MUstreamAttrID a, const MUstreamAttrValue *v)
 {
     return muStreamSetAttribute(host_ptsz(s), a, v);

@@ -17,19 +17,15 @@ struct object {
 };
 static struct host_slab objects = HOST_SLAB(struct object, "texture");
 
-_Static_assert(sizeof(((struct MUmipmappedArray_st *)0)->level) / sizeof(MUarray) ==
-                   T0_TEXTURE_LEVELS,
-               "levels");
+_Static_assert(sizeof(((struct MUmipmappedArray_st *)0)->level) / sizeof(MUarray) == T0_TEXTURE_LEVELS, "levels");
 
 static const struct {
     MUarray_format driver;
     enum t0_texel_format device;
-} formats[] = {
-    { MU_AD_FORMAT_UNSIGNED_INT8, T0_TEXEL_U8 },   { MU_AD_FORMAT_UNSIGNED_INT16, T0_TEXEL_U16 },
-    { MU_AD_FORMAT_UNSIGNED_INT32, T0_TEXEL_U32 }, { MU_AD_FORMAT_SIGNED_INT8, T0_TEXEL_S8 },
-    { MU_AD_FORMAT_SIGNED_INT16, T0_TEXEL_S16 },   { MU_AD_FORMAT_SIGNED_INT32, T0_TEXEL_S32 },
-    { MU_AD_FORMAT_HALF, T0_TEXEL_F16 },           { MU_AD_FORMAT_FLOAT, T0_TEXEL_F32 }
-};
+} formats[] = {{MU_AD_FORMAT_UNSIGNED_INT8, T0_TEXEL_U8},   {MU_AD_FORMAT_UNSIGNED_INT16, T0_TEXEL_U16},
+               {MU_AD_FORMAT_UNSIGNED_INT32, T0_TEXEL_U32}, {MU_AD_FORMAT_SIGNED_INT8, T0_TEXEL_S8},
+               {MU_AD_FORMAT_SIGNED_INT16, T0_TEXEL_S16},   {MU_AD_FORMAT_SIGNED_INT32, T0_TEXEL_S32},
+               {MU_AD_FORMAT_HALF, T0_TEXEL_F16},           {MU_AD_FORMAT_FLOAT, T0_TEXEL_F32}};
 
 static bool set_format(struct t0_texture *t, MUarray_format format, unsigned channels)
 {
@@ -42,16 +38,12 @@ static bool set_format(struct t0_texture *t, MUarray_format format, unsigned cha
     return false;
 }
 
-static uint32_t at_least_1(size_t n)
-{
-    return n ? (uint32_t)n : 1;
-}
+static uint32_t at_least_1(size_t n) { return n ? (uint32_t)n : 1; }
 
 static void add_level(struct t0_texture *t, const struct MUarray_st *a)
 {
     t->level[t->levels++] = (struct t0_texture_level){
-        a->data, (uint32_t)a->width, at_least_1(a->height), at_least_1(a->depth), a->pitch, a->slice
-    };
+        a->data, (uint32_t)a->width, at_least_1(a->height), at_least_1(a->depth), a->pitch, a->slice};
 }
 
 #define WIDEST ((size_t)1 << 28) /* of texels in linear memory, at compute capability 8 */
@@ -73,8 +65,7 @@ static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
         add_level(t, a);
         return MUSA_SUCCESS;
     case MU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-        if (!host_mipmap_live(m) ||
-            !set_format(t, (MUarray_format)m->level[0]->format, m->level[0]->channels))
+        if (!host_mipmap_live(m) || !set_format(t, (MUarray_format)m->level[0]->format, m->level[0]->channels))
             return MUSA_ERROR_INVALID_HANDLE;
         for (unsigned k = 0; k < m->levels; k++)
             add_level(t, m->level[k]);
@@ -102,16 +93,15 @@ static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
         if (!height || width > pitch / element || height > 1u << 20)
             return MUSA_ERROR_INVALID_VALUE;
         break;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
     size_t end;
     if (!width || width > WIDEST || (uintptr_t)p % element || __builtin_mul_overflow(pitch, height - 1, &end) ||
         __builtin_add_overflow(end, width * element, &end) || !host_mem_on_device(p, end))
         return MUSA_ERROR_INVALID_VALUE;
     t->levels = 1;
-    t->level[0] = (struct t0_texture_level){ (void *)(uintptr_t)p, (uint32_t)width,
-                                             (uint32_t)height, 1, pitch, pitch * height };
+    t->level[0] = (struct t0_texture_level){(void *)(uintptr_t)p, (uint32_t)width, (uint32_t)height, 1, pitch,
+                                            pitch * height};
     return MUSA_SUCCESS;
 }
 
@@ -119,8 +109,8 @@ static MUresult set_resource(struct t0_texture *t, const MUSA_RESOURCE_DESC *d)
  * turn, then half and float. */
 static bool set_view(struct t0_texture *t, const MUSA_RESOURCE_VIEW_DESC *v)
 {
-    static const uint8_t kinds[] = { T0_TEXEL_U8,  T0_TEXEL_S8,  T0_TEXEL_U16, T0_TEXEL_S16,
-                                     T0_TEXEL_U32, T0_TEXEL_S32, T0_TEXEL_F16, T0_TEXEL_F32 };
+    static const uint8_t kinds[] = {T0_TEXEL_U8,  T0_TEXEL_S8,  T0_TEXEL_U16, T0_TEXEL_S16,
+                                    T0_TEXEL_U32, T0_TEXEL_S32, T0_TEXEL_F16, T0_TEXEL_F32};
     unsigned before = t0_texel_bytes(t->format) * t->channels;
     if (v->format < MU_RES_VIEW_FORMAT_NONE || v->format > MU_RES_VIEW_FORMAT_FLOAT_4X32)
         return false; /* block compression */
@@ -130,8 +120,8 @@ static bool set_view(struct t0_texture *t, const MUSA_RESOURCE_VIEW_DESC *v)
         t->channels = (uint8_t)(1u << k % 3);
     }
     if (t0_texel_bytes(t->format) * t->channels != before || v->firstMipmapLevel >= t->levels ||
-        v->lastMipmapLevel < v->firstMipmapLevel || v->lastMipmapLevel >= t->levels ||
-        v->lastLayer < v->firstLayer || v->lastLayer >= t->level[0].depth)
+        v->lastMipmapLevel < v->firstMipmapLevel || v->lastMipmapLevel >= t->levels || v->lastLayer < v->firstLayer ||
+        v->lastLayer >= t->level[0].depth)
         return false;
     t->levels = v->lastMipmapLevel - v->firstMipmapLevel + 1;
     for (unsigned k = 0; k < t->levels; k++) {
@@ -151,13 +141,11 @@ static bool set_sampling(struct t0_texture *t, const MUSA_TEXTURE_DESC *d)
     bool is_float = t->format >= T0_TEXEL_F16;
     bool narrow = t0_texel_bytes(t->format) < 4;
     for (unsigned k = 0; k < 3; k++) {
-        if (d->addressMode[k] < MU_TR_ADDRESS_MODE_WRAP ||
-            d->addressMode[k] > MU_TR_ADDRESS_MODE_BORDER)
+        if (d->addressMode[k] < MU_TR_ADDRESS_MODE_WRAP || d->addressMode[k] > MU_TR_ADDRESS_MODE_BORDER)
             return false;
         t->address[k] = (uint8_t)d->addressMode[k];
     }
-    if ((unsigned)d->filterMode > MU_TR_FILTER_MODE_LINEAR ||
-        (unsigned)d->mipmapFilterMode > MU_TR_FILTER_MODE_LINEAR)
+    if ((unsigned)d->filterMode > MU_TR_FILTER_MODE_LINEAR || (unsigned)d->mipmapFilterMode > MU_TR_FILTER_MODE_LINEAR)
         return false;
     t->as_float = is_float || (narrow && !(d->flags & MU_TRSF_READ_AS_INTEGER));
     t->linear = d->filterMode == MU_TR_FILTER_MODE_LINEAR;
@@ -182,11 +170,11 @@ static struct object *find(unsigned long long handle, bool surface)
 
 /* Makes a texture object, or a surface if there is no description of sampling. The handle is the address of what
  * kernels read, with a magic number in it, since a kernel may be given any number as a handle. */
-static MUresult create(unsigned long long *handle, const MUSA_RESOURCE_DESC *res,
-                       const MUSA_TEXTURE_DESC *desc, const MUSA_RESOURCE_VIEW_DESC *view)
+static MUresult create(unsigned long long *handle, const MUSA_RESOURCE_DESC *res, const MUSA_TEXTURE_DESC *desc,
+                       const MUSA_RESOURCE_VIEW_DESC *view)
 {
     MUcontext ctx;
-    struct t0_texture t = { .surface = !desc };
+    struct t0_texture t = {.surface = !desc};
     MUresult r = host_enter(&ctx);
     if (!r && (!handle || !res))
         r = MUSA_ERROR_INVALID_VALUE;
@@ -224,8 +212,8 @@ static MUresult destroy(unsigned long long handle, bool surface)
     return r;
 }
 
-MUresult muTexObjectCreate(MUtexObject *tex, const MUSA_RESOURCE_DESC *res,
-                           const MUSA_TEXTURE_DESC *desc, const MUSA_RESOURCE_VIEW_DESC *view)
+MUresult muTexObjectCreate(MUtexObject *tex, const MUSA_RESOURCE_DESC *res, const MUSA_TEXTURE_DESC *desc,
+                           const MUSA_RESOURCE_VIEW_DESC *view)
 {
     return desc ? create(tex, res, desc, view) : MUSA_ERROR_INVALID_VALUE;
 }
@@ -243,20 +231,19 @@ MUresult muSurfObjectCreate(MUsurfObject *surf, const MUSA_RESOURCE_DESC *res)
 MUresult muSurfObjectDestroy(MUsurfObject surf) { return destroy(surf, true); }
 
 /* The part of an object at p, if there is such an object. */
-#define GETTER(name, type, member, handle_type, surface, missing)                                  \
-    MUresult name(type *out, handle_type handle)                                                   \
-    {                                                                                              \
-        MUresult r = host_ready();                                                                 \
-        const struct object *o = r ? NULL : find(handle, surface);                                 \
-        if (!o || !out || (missing))                                                               \
-            return r ? r : MUSA_ERROR_INVALID_VALUE;                                               \
-        *out = o->member;                                                                          \
-        return MUSA_SUCCESS;                                                                       \
+#define GETTER(name, type, member, handle_type, surface, missing) \
+    MUresult name(type *out, handle_type handle) \
+    { \
+        MUresult r = host_ready(); \
+        const struct object *o = r ? NULL : find(handle, surface); \
+        if (!o || !out || (missing)) \
+            return r ? r : MUSA_ERROR_INVALID_VALUE; \
+        *out = o->member; \
+        return MUSA_SUCCESS; \
     }
 GETTER(muTexObjectGetResourceDesc, MUSA_RESOURCE_DESC, res, MUtexObject, false, false)
 GETTER(muTexObjectGetTextureDesc, MUSA_TEXTURE_DESC, desc, MUtexObject, false, false)
-GETTER(muTexObjectGetResourceViewDesc, MUSA_RESOURCE_VIEW_DESC, view, MUtexObject, false,
-       !o->has_view)
+GETTER(muTexObjectGetResourceViewDesc, MUSA_RESOURCE_VIEW_DESC, view, MUtexObject, false, !o->has_view)
 GETTER(muSurfObjectGetResourceDesc, MUSA_RESOURCE_DESC, res, MUsurfObject, true, false)
 #undef GETTER
 

@@ -50,7 +50,7 @@ static int cmp_reservation(const void *a, const void *b)
 
 static struct reservation *reserved(uintptr_t p, size_t size)
 {
-    struct reservation key = { p, size ? size : 1 };
+    struct reservation key = {p, size ? size : 1};
     void *found = tfind(&key, &reservations, cmp_reservation);
     return found ? *(struct reservation **)found : NULL;
 }
@@ -104,7 +104,7 @@ MUresult muMemAddressReserve(MUdeviceptr *ptr, size_t size, size_t alignment, MU
         free(v);
         return MUSA_ERROR_OUT_OF_MEMORY;
     }
-    *v = (struct reservation){ (uintptr_t)p, size };
+    *v = (struct reservation){(uintptr_t)p, size};
     pthread_mutex_lock(&lock);
     bool ok = tsearch(v, &reservations, cmp_reservation) != NULL;
     pthread_mutex_unlock(&lock);
@@ -149,10 +149,7 @@ MUresult muMemAddressFree(MUdeviceptr ptr, size_t size)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static MUmemGenericAllocationHandle handle_of(struct phys *a)
-{
-    return (MUmemGenericAllocationHandle)(uintptr_t)a;
-}
+static MUmemGenericAllocationHandle handle_of(struct phys *a) { return (MUmemGenericAllocationHandle)(uintptr_t)a; }
 
 /* The allocation of a handle that the application holds, or NULL. The lock is held. */
 static struct phys *held(MUmemGenericAllocationHandle handle)
@@ -176,8 +173,7 @@ static MUresult check_prop(const MUmemAllocationProp *prop, struct host_device *
     if (!prop || prop->location.type == MU_MEM_LOCATION_TYPE_INVALID ||
         (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED && prop->type != MU_MEM_ALLOCATION_TYPE_MANAGED))
         return MUSA_ERROR_INVALID_VALUE;
-    if (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED ||
-        prop->location.type != MU_MEM_LOCATION_TYPE_DEVICE ||
+    if (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED || prop->location.type != MU_MEM_LOCATION_TYPE_DEVICE ||
         prop->requestedHandleTypes & ~(unsigned)MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return MUSA_ERROR_NOT_SUPPORTED; /* the device's attributes say so */
     *d = host_device(prop->location.id);
@@ -190,8 +186,7 @@ static int new_memfd(const struct host_device *d, size_t size)
     char name[32];
     snprintf(name, sizeof name, "musa-allocation-%d", d->number);
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && (ftruncate(fd, (off_t)size) ||
-                    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
+    if (fd >= 0 && (ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
         close(fd);
         fd = -1;
     }
@@ -199,8 +194,8 @@ static int new_memfd(const struct host_device *d, size_t size)
 }
 
 /* Makes memory without an address: a memory file, charged to the device. Other processes map the same file. */
-MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size,
-                     const MUmemAllocationProp *prop, unsigned long long flags)
+MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size, const MUmemAllocationProp *prop,
+                     unsigned long long flags)
 {
     MUresult r = host_ready();
     if (r)
@@ -271,15 +266,13 @@ MUresult muMemGetAllocationGranularity(size_t *granularity, const MUmemAllocatio
         r = check_prop(prop, &d);
     if (r)
         return r;
-    if (!granularity || (option != MU_MEM_ALLOC_GRANULARITY_MINIMUM &&
-                         option != MU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+    if (!granularity || (option != MU_MEM_ALLOC_GRANULARITY_MINIMUM && option != MU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
         return MUSA_ERROR_INVALID_VALUE;
     *granularity = GRANULARITY;
     return MUSA_SUCCESS;
 }
 
-MUresult muMemGetAllocationPropertiesFromHandle(MUmemAllocationProp *prop,
-                                                MUmemGenericAllocationHandle handle)
+MUresult muMemGetAllocationPropertiesFromHandle(MUmemAllocationProp *prop, MUmemGenericAllocationHandle handle)
 {
     MUresult r = host_ready();
     if (r)
@@ -296,8 +289,8 @@ MUresult muMemGetAllocationPropertiesFromHandle(MUmemAllocationProp *prop,
 
 /* ---- between processes ----------------------------------------------------------------------- */
 
-MUresult muMemExportToShareableHandle(void *out, MUmemGenericAllocationHandle handle,
-                                      MUmemAllocationHandleType type, unsigned long long flags)
+MUresult muMemExportToShareableHandle(void *out, MUmemGenericAllocationHandle handle, MUmemAllocationHandleType type,
+                                      unsigned long long flags)
 {
     MUresult r = host_ready();
     if (r)
@@ -339,8 +332,7 @@ int host_shared_fd_device(int fd, const char *what, size_t *size)
         return -1;
     name[n] = 0;
     snprintf(want, sizeof want, "/memfd:%s-%%d%%n", what);
-    if (sscanf(name, want, &number, &end) != 1 || number < 0 ||
-        (name[end] && name[end] != ' ' && name[end] != '-'))
+    if (sscanf(name, want, &number, &end) != 1 || number < 0 || (name[end] && name[end] != ' ' && name[end] != '-'))
         return -1;
     *size = (size_t)st.st_size;
     return number;
@@ -383,11 +375,9 @@ MUresult muMemImportFromShareableHandle(MUmemGenericAllocationHandle *handle, vo
     a->size = size;
     a->imported = true; /* the exporter's device has paid for it */
     a->device = d;
-    a->prop = (MUmemAllocationProp){
-        .type = MU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        .location = { MU_MEM_LOCATION_TYPE_DEVICE, d->ordinal }
-    };
+    a->prop = (MUmemAllocationProp){.type = MU_MEM_ALLOCATION_TYPE_PINNED,
+                                    .requestedHandleTypes = MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                    .location = {MU_MEM_LOCATION_TYPE_DEVICE, d->ordinal}};
     a->handles = 1;
     *handle = handle_of(a);
     return MUSA_SUCCESS;
@@ -403,8 +393,7 @@ MUresult muMemMap(MUdeviceptr ptr, size_t size, size_t offset, MUmemGenericAlloc
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!ptr || ptr % GRANULARITY || !size || size % GRANULARITY || offset || flags ||
-        ptr + size < ptr)
+    if (!ptr || ptr % GRANULARITY || !size || size % GRANULARITY || offset || flags || ptr + size < ptr)
         return MUSA_ERROR_INVALID_VALUE;
     struct host_mapping *m = calloc(1, sizeof *m);
     if (!m)
@@ -416,11 +405,7 @@ MUresult muMemMap(MUdeviceptr ptr, size_t size, size_t offset, MUmemGenericAlloc
         r = MUSA_ERROR_INVALID_VALUE;
         goto out;
     }
-    struct host_range range = { .base = ptr,
-                                .size = size,
-                                .kind = HOST_MEM_MAPPED,
-                                .device = a->device,
-                                .mapping = m };
+    struct host_range range = {.base = ptr, .size = size, .kind = HOST_MEM_MAPPED, .device = a->device, .mapping = m};
     if (!host_range_add(&range)) { /* mapped already */
         r = MUSA_ERROR_INVALID_VALUE;
         goto out;
@@ -486,8 +471,8 @@ MUresult muMemUnmap(MUdeviceptr ptr, size_t size)
     if (ptr + size < ptr || !lock_whole(ptr, size))
         return MUSA_ERROR_INVALID_VALUE;
     /* The addresses stay reserved. First, so that a failure leaves the books as they are. */
-    if (mmap((void *)(uintptr_t)ptr, size, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+    if (mmap((void *)(uintptr_t)ptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
         r = MUSA_ERROR_OUT_OF_MEMORY;
     struct host_range range;
     for (uintptr_t at = ptr; !r && at < ptr + size; at += range.size) {
@@ -504,10 +489,9 @@ MUresult muMemUnmap(MUdeviceptr ptr, size_t size)
  * with it. */
 MUresult muMemSetAccess(MUdeviceptr ptr, size_t size, const MUmemAccessDesc *desc, size_t count)
 {
-    static const int protections[] = { [MU_MEM_ACCESS_FLAGS_PROT_NONE] = PROT_NONE,
-                                       [MU_MEM_ACCESS_FLAGS_PROT_READ] = PROT_READ,
-                                       [MU_MEM_ACCESS_FLAGS_PROT_READWRITE] =
-                                           PROT_READ | PROT_WRITE };
+    static const int protections[] = {[MU_MEM_ACCESS_FLAGS_PROT_NONE] = PROT_NONE,
+                                      [MU_MEM_ACCESS_FLAGS_PROT_READ] = PROT_READ,
+                                      [MU_MEM_ACCESS_FLAGS_PROT_READWRITE] = PROT_READ | PROT_WRITE};
     MUresult r = host_ready();
     if (r)
         return r;

@@ -11,10 +11,11 @@
 
 #include "host/driver/internal.h"
 
-#define MAX_SERVERS 256  /* a callback or a spinning kernel holds its thread: others must get on */
+#define MAX_SERVERS 256 /* a callback or a spinning kernel holds its thread: others must get on */
 #define PATIENCE_NS 500 /* the first part of that without yielding: both may be on one CPU */
-#define SPIN_NS 30000    /* an idle server looks that long before it sleeps: a wake-up costs as much */
-#define WAIT_NS 100000   /* a waiter longer: CUDA's spin for as long as it takes, and the short calls of libraries
+#define SPIN_NS 30000   /* an idle server looks that long before it sleeps: a wake-up costs as much */
+#define WAIT_NS \
+    100000 /* a waiter longer: CUDA's spin for as long as it takes, and the short calls of libraries
                           * (an FFT of 64 x 1024) are done by then */
 
 struct host_edge { /* `waiter` waits for the work in whose list this edge is */
@@ -352,14 +353,14 @@ static void link_edges(struct host_work *w, struct host_work *const *list, size_
         }
 }
 
-MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n,
-                     unsigned flags, struct host_work **out)
+MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n, unsigned flags,
+                     struct host_work **out)
 {
     struct host_work *w = malloc(sizeof *w), *small[8], **list = small; /* calloc is slower */
     MUresult r = MUSA_ERROR_OUT_OF_MEMORY;
     if (!w)
         goto fail;
-    *w = (struct host_work){ .stream = s };
+    *w = (struct host_work){.stream = s};
     if (op)
         w->op = *op;
     MUresult refused = host_captures && !(flags & HOST_CHECKED) ? host_capture_refuse(s) : 0;

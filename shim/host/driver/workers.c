@@ -19,18 +19,18 @@ struct job {
     const struct t0_grid *grid;
     MUfunction f;
     const struct t1_object *object; /* NULL: none when it began; blocks begun later may find one */
-    uint64_t batch;        /* blocks handed out at a time; in a row, so that the lowest unfinished one
+    uint64_t batch;                 /* blocks handed out at a time; in a row, so that the lowest unfinished one
                               always runs and those that wait for lower ones come to an end */
-    uint64_t count;        /* of all blocks */
-    _Atomic uint64_t next; /* the next to hand out, so blocks start in ascending order */
-    uint64_t threads;      /* that were to work on it when it began */
-    _Atomic uint64_t beside; /* blocks under way beside the first of each thread */
-    _Atomic bool failed;   /* read by t0 as grid->stop: blocks that wait for a failed one give up */
-    struct t0_fault fault; /* of the lowest block that failed (pool lock) */
-    struct job *link;      /* list of jobs that still want help */
-    unsigned helpers;      /* workers called or inside (pool lock) */
-    struct idler *called;  /* those that have not woken up yet (pool lock) */
-    pthread_cond_t left;   /* no helper any more */
+    uint64_t count;                 /* of all blocks */
+    _Atomic uint64_t next;          /* the next to hand out, so blocks start in ascending order */
+    uint64_t threads;               /* that were to work on it when it began */
+    _Atomic uint64_t beside;        /* blocks under way beside the first of each thread */
+    _Atomic bool failed;            /* read by t0 as grid->stop: blocks that wait for a failed one give up */
+    struct t0_fault fault;          /* of the lowest block that failed (pool lock) */
+    struct job *link;               /* list of jobs that still want help */
+    unsigned helpers;               /* workers called or inside (pool lock) */
+    struct idler *called;           /* those that have not woken up yet (pool lock) */
+    pthread_cond_t left;            /* no helper any more */
 };
 
 struct idler { /* a worker thread; waiting in the idle list, then in its job's list of called ones */
@@ -210,7 +210,7 @@ static bool next_blocks(struct crew *c, struct t0_rest *out)
 {
     struct job *j = c->job;
     if (c->rest.count) {
-        *out = (struct t0_rest){ c->rest.first++, 1 };
+        *out = (struct t0_rest){c->rest.first++, 1};
         c->rest.count--;
         return true;
     }
@@ -221,15 +221,13 @@ static bool next_blocks(struct crew *c, struct t0_rest *out)
     return true;
 }
 
-static enum t0_fault_kind run_batch(struct t0_worker *w, struct job *j, const struct t0_rest *b,
-                                    struct t0_fault *fault)
+static enum t0_fault_kind run_batch(struct t0_worker *w, struct job *j, const struct t0_rest *b, struct t0_fault *fault)
 {
     const struct t1_object *o = j->object ? j->object : host_function_object(j->f, j->grid->block);
     if (t0_cluster_size(j->grid) > 1) /* its blocks are under way together */
         return o ? t1_blocks_run_resident(w, o, j->grid, b->first, b->count, fault)
                  : t0_blocks_run_resident(w, j->grid, b->first, b->count, fault);
-    return o ? t1_blocks_run(w, o, j->grid, b->first, b->count, fault)
-             : t0_block_run(w, j->grid, b->first, fault);
+    return o ? t1_blocks_run(w, o, j->grid, b->first, b->count, fault) : t0_block_run(w, j->grid, b->first, fault);
 }
 
 /* What each strand of a thread does: until the job has no block left; a helper also leaves when another job has
@@ -258,9 +256,9 @@ static void run_blocks(struct host_strands *s)
 static void work(struct job *j, bool helper)
 {
     struct t0_worker *w = take_worker();
-    struct crew c = { .job = j, .helper = helper, .seen = arrivals };
+    struct crew c = {.job = j, .helper = helper, .seen = arrivals};
     if (!w) {
-        job_fail(j, &(struct t0_fault){ .kind = T0_FAULT_NOMEM, .kernel = "" });
+        job_fail(j, &(struct t0_fault){.kind = T0_FAULT_NOMEM, .kernel = ""});
         return;
     }
     crew = &c;
@@ -273,8 +271,7 @@ static void work(struct job *j, bool helper)
 
 static bool wants_help(const struct job *j)
 {
-    return !j->failed &&
-           atomic_load_explicit(&j->next, memory_order_relaxed) < j->count;
+    return !j->failed && atomic_load_explicit(&j->next, memory_order_relaxed) < j->count;
 }
 
 static struct job *neediest(void)
@@ -291,7 +288,7 @@ static struct job *neediest(void)
 static void *worker_thread(void *unused)
 {
     (void)unused;
-    struct idler self = { .link = NULL };
+    struct idler self = {.link = NULL};
     host_kernels_thread();
     if (!host_worker_keep())
         return NULL;
@@ -380,11 +377,10 @@ static uint64_t batch_of(uint64_t blocks, uint32_t block_ns, bool alone)
     return by_time < 1 ? 1 : by_time < share ? by_time : share;
 }
 
-enum t0_fault_kind host_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns,
-                                 struct t0_fault *fault)
+enum t0_fault_kind host_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns, struct t0_fault *fault)
 {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    struct job j = { .grid = g, .f = f, .object = host_function_object(f, g->block), .count = blocks, .threads = 1 };
+    struct job j = {.grid = g, .f = f, .object = host_function_object(f, g->block), .count = blocks, .threads = 1};
     uint32_t cluster = t0_cluster_size(g);
     j.batch = cluster > 1 ? cluster : j.object && !g->cooperative ? batch_of(blocks, block_ns, alone) : 1;
     bool share = blocks > 1 && !alone;

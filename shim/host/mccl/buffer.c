@@ -17,16 +17,15 @@ static struct {
 
 bool mccl_describe(mcclComm_t c, const void *p, struct mccl_piece *out)
 {
-    *out = (struct mccl_piece){ .address = (uint64_t)(uintptr_t)p };
+    *out = (struct mccl_piece){.address = (uint64_t)(uintptr_t)p};
     if (!p || c->one_process)
         return p != NULL;
     MUdeviceptr base = 0;
     unsigned long long id = 0;
     int type = 0;
-    MUpointer_attribute names[] = { MU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-                                    MU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                    MU_POINTER_ATTRIBUTE_MEMORY_TYPE };
-    void *values[] = { &base, &id, &type };
+    MUpointer_attribute names[] = {MU_POINTER_ATTRIBUTE_RANGE_START_ADDR, MU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                   MU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+    void *values[] = {&base, &id, &type};
     if (muPointerGetAttributes(3, names, values, (MUdeviceptr)(uintptr_t)p) || !id || !base)
         return false;
     pthread_mutex_lock(&lock);
@@ -54,7 +53,7 @@ static struct mapping {
     uint64_t base; /* in its own process */
     char *at;
     struct mapping *next;
-} *mappings[64];           /* by id */
+} * mappings[64];                                           /* by id */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER; /* one at a time; before `lock` */
 
 /* A callback may not call MUSA: what it needs opened, a thread of ours opens, and what is not needed any
@@ -116,14 +115,14 @@ static void retire(int device, uint64_t process, uint64_t base)
                 link = &m->next;
     struct errand *e = stale ? malloc(sizeof *e) : NULL;
     if (e)
-        *e = (struct errand){ .device = device, .close = stale };
+        *e = (struct errand){.device = device, .close = stale};
     if (e && !mccl_thread(run_close, e))
         free(e); /* the address space stays mapped */
 }
 
 static struct mapping *open_mapping(int device, uint64_t process, const struct mccl_piece *p)
 {
-    struct errand e = { .handle = p->handle, .device = device };
+    struct errand e = {.handle = p->handle, .device = device};
     struct mapping *m = malloc(sizeof *m);
     if (!m || !mccl_thread(run_open, &e)) {
         free(m);
@@ -134,7 +133,7 @@ static struct mapping *open_mapping(int device, uint64_t process, const struct m
         pthread_cond_wait(&answer, &lock);
     if (e.result) {
         retire(device, process, p->base);
-        *m = (struct mapping){ process, p->id, p->base, e.result, mappings[p->id % 64] };
+        *m = (struct mapping){process, p->id, p->base, e.result, mappings[p->id % 64]};
         mappings[p->id % 64] = m;
     } else {
         free(m);

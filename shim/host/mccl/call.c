@@ -11,9 +11,8 @@ static bool known(const void *p, size_t bytes)
         return true;
     MUdeviceptr base = 0;
     size_t size = 0;
-    MUpointer_attribute names[] = { MU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-                                    MU_POINTER_ATTRIBUTE_RANGE_SIZE };
-    void *values[] = { &base, &size };
+    MUpointer_attribute names[] = {MU_POINTER_ATTRIBUTE_RANGE_START_ADDR, MU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *values[] = {&base, &size};
     MUdeviceptr at = (MUdeviceptr)(uintptr_t)p;
     if (!p)
         return false;
@@ -27,8 +26,7 @@ static bool known(const void *p, size_t bytes)
 static mcclResult_t check(mcclComm_t c, mcclDataType_t type, size_t count, int root, enum mccl_kind kind,
                           const struct mccl_transfer *single)
 {
-    if (!mccl_live(c) || !mccl_type_size(type) || root < 0 || root >= c->nranks ||
-        count >= (size_t)1 << 44)
+    if (!mccl_live(c) || !mccl_type_size(type) || root < 0 || root >= c->nranks || count >= (size_t)1 << 44)
         return mcclInvalidArgument;
     mcclResult_t r = mccl_state(c);
     if (r)
@@ -53,7 +51,7 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
     mcclResult_t r = check(c, a->type, a->count, a->root, a->kind, NULL);
     if (r)
         return mccl_group_fail(r);
-    struct mccl_user_op user = { 0 };
+    struct mccl_user_op user = {0};
     mcclRedOp_t op = a->op;
     if (op >= mcclNumOps) {
         if ((int)op >= mcclNumOps + MCCL_USER_OPS || !c->ops[op - mcclNumOps].live ||
@@ -73,16 +71,16 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
         return mccl_group_fail(mcclInvalidArgument);
     if (!a->count)
         return mcclSuccess; /* on every rank, so none waits */
-    struct mccl_job job = { .comm = c,
-                            .kind = a->kind,
-                            .type = a->type,
-                            .op = op,
-                            .scale = user,
-                            .root = a->root,
-                            .count = a->count,
-                            .send = a->send,
-                            .recv = a->recv,
-                            .stream = stream };
+    struct mccl_job job = {.comm = c,
+                           .kind = a->kind,
+                           .type = a->type,
+                           .op = op,
+                           .scale = user,
+                           .root = a->root,
+                           .count = a->count,
+                           .send = a->send,
+                           .recv = a->recv,
+                           .stream = stream};
     if (mccl_done_here(&job))
         return mcclSuccess;
     if (c->direct && all > MCCL_STAGED_BYTES)
@@ -98,49 +96,45 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
     return mccl_submit(j);
 }
 
-mcclResult_t mcclAllReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
-                           mcclRedOp_t op, mcclComm_t comm, musaStream_t stream)
+mcclResult_t mcclAllReduce(const void *send, void *recv, size_t count, mcclDataType_t type, mcclRedOp_t op,
+                           mcclComm_t comm, musaStream_t stream)
 {
-    return start(comm, &(struct call){ MCCL_ALL_REDUCE, send, recv, count, type, op, 0 }, stream);
+    return start(comm, &(struct call){MCCL_ALL_REDUCE, send, recv, count, type, op, 0}, stream);
 }
 
-mcclResult_t mcclReduce(const void *send, void *recv, size_t count, mcclDataType_t type,
-                        mcclRedOp_t op, int root, mcclComm_t comm, musaStream_t stream)
+mcclResult_t mcclReduce(const void *send, void *recv, size_t count, mcclDataType_t type, mcclRedOp_t op, int root,
+                        mcclComm_t comm, musaStream_t stream)
 {
-    return start(comm, &(struct call){ MCCL_REDUCE, send, recv, count, type, op, root }, stream);
+    return start(comm, &(struct call){MCCL_REDUCE, send, recv, count, type, op, root}, stream);
 }
 
-mcclResult_t mcclBroadcast(const void *send, void *recv, size_t count, mcclDataType_t type,
-                           int root, mcclComm_t comm, musaStream_t stream)
+mcclResult_t mcclBroadcast(const void *send, void *recv, size_t count, mcclDataType_t type, int root, mcclComm_t comm,
+                           musaStream_t stream)
 {
-    return start(comm, &(struct call){ MCCL_BROADCAST, send, recv, count, type, mcclSum, root },
-                 stream);
+    return start(comm, &(struct call){MCCL_BROADCAST, send, recv, count, type, mcclSum, root}, stream);
 }
 
-mcclResult_t mcclBcast(void *buffer, size_t count, mcclDataType_t type, int root, mcclComm_t comm,
-                       musaStream_t stream)
+mcclResult_t mcclBcast(void *buffer, size_t count, mcclDataType_t type, int root, mcclComm_t comm, musaStream_t stream)
 {
     return mcclBroadcast(buffer, buffer, count, type, root, comm, stream);
 }
 
-mcclResult_t mcclAllGather(const void *send, void *recv, size_t sendcount, mcclDataType_t type,
-                           mcclComm_t comm, musaStream_t stream)
+mcclResult_t mcclAllGather(const void *send, void *recv, size_t sendcount, mcclDataType_t type, mcclComm_t comm,
+                           musaStream_t stream)
 {
-    return start(comm, &(struct call){ MCCL_ALL_GATHER, send, recv, sendcount, type, mcclSum, 0 },
-                 stream);
+    return start(comm, &(struct call){MCCL_ALL_GATHER, send, recv, sendcount, type, mcclSum, 0}, stream);
 }
 
-mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, mcclDataType_t type,
-                               mcclRedOp_t op, mcclComm_t comm, musaStream_t stream)
+mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, mcclDataType_t type, mcclRedOp_t op,
+                               mcclComm_t comm, musaStream_t stream)
 {
-    return start(comm, &(struct call){ MCCL_REDUCE_SCATTER, send, recv, recvcount, type, op, 0 },
-                 stream);
+    return start(comm, &(struct call){MCCL_REDUCE_SCATTER, send, recv, recvcount, type, op, 0}, stream);
 }
 
-static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mcclDataType_t type,
-                             int peer, musaStream_t stream)
+static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mcclDataType_t type, int peer,
+                             musaStream_t stream)
 {
-    struct mccl_transfer t = { .send = send, .peer = peer, .at = at, .type = type };
+    struct mccl_transfer t = {.send = send, .peer = peer, .at = at, .type = type};
     mcclResult_t r = check(c, type, count, peer, MCCL_P2P, &t);
     size_t bytes = r ? 0 : count * mccl_type_size(type);
     if (!r && !known(at, bytes))
@@ -155,14 +149,13 @@ static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mc
     return mccl_submit_transfer(c, &t, stream);
 }
 
-mcclResult_t mcclSend(const void *send, size_t count, mcclDataType_t type, int peer,
-                      mcclComm_t comm, musaStream_t stream)
+mcclResult_t mcclSend(const void *send, size_t count, mcclDataType_t type, int peer, mcclComm_t comm,
+                      musaStream_t stream)
 {
     return transfer(comm, true, (void *)(uintptr_t)send, count, type, peer, stream);
 }
 
-mcclResult_t mcclRecv(void *recv, size_t count, mcclDataType_t type, int peer, mcclComm_t comm,
-                      musaStream_t stream)
+mcclResult_t mcclRecv(void *recv, size_t count, mcclDataType_t type, int peer, mcclComm_t comm, musaStream_t stream)
 {
     return transfer(comm, false, recv, count, type, peer, stream);
 }

@@ -14,7 +14,7 @@
 struct view { /* of one collective or chunk */
     mcclComm_t c;
     const struct mccl_job *job;
-    size_t size;         /* of an element */
+    size_t size; /* of an element */
     uint64_t number, slot;
     struct mccl_post *post[MCCL_MAX_RANKS]; /* of this number */
 };
@@ -24,10 +24,7 @@ static bool reduces(enum mccl_kind kind)
     return kind == MCCL_ALL_REDUCE || kind == MCCL_REDUCE || kind == MCCL_REDUCE_SCATTER;
 }
 
-static bool gives(const struct mccl_job *j, int rank)
-{
-    return j->kind != MCCL_BROADCAST || rank == j->root;
-}
+static bool gives(const struct mccl_job *j, int rank) { return j->kind != MCCL_BROADCAST || rank == j->root; }
 
 static bool gets(const struct mccl_job *j, int rank)
 {
@@ -36,17 +33,18 @@ static bool gets(const struct mccl_job *j, int rank)
 
 static struct mccl_what what_of(const struct mccl_job *j)
 {
-    return (struct mccl_what){
-        .kind = (uint8_t)j->kind, .type = (uint8_t)j->type, .op = (uint8_t)j->op, .root = (uint8_t)j->root,
-        .count = j->count
-    };
+    return (struct mccl_what){.kind = (uint8_t)j->kind,
+                              .type = (uint8_t)j->type,
+                              .op = (uint8_t)j->op,
+                              .root = (uint8_t)j->root,
+                              .count = j->count};
 }
 
 /* What must agree between ranks, in their order. */
 static uint64_t mix(uint64_t history, const struct mccl_job *j)
 {
-    uint64_t what = (uint64_t)j->kind | (uint64_t)j->type << 3 | (uint64_t)(j->op & 15) << 7 |
-                    (uint64_t)j->root << 11 | (uint64_t)j->count << 20;
+    uint64_t what = (uint64_t)j->kind | (uint64_t)j->type << 3 | (uint64_t)(j->op & 15) << 7 | (uint64_t)j->root << 11 |
+                    (uint64_t)j->count << 20;
     return (history ^ what) * 0x9e3779b97f4a7c15u ^ history >> 29;
 }
 
@@ -59,10 +57,7 @@ static void find_posts(struct view *v, uint64_t number)
 }
 
 /* How far a rank may be ahead with a contribution of that size. */
-static uint64_t window(size_t bytes)
-{
-    return bytes <= MCCL_STAGED_BYTES ? MCCL_AHEAD : MCCL_STAGES;
-}
+static uint64_t window(size_t bytes) { return bytes <= MCCL_STAGED_BYTES ? MCCL_AHEAD : MCCL_STAGES; }
 
 /* Every rank must be done with what a new post takes the place of. Only looks, if it may not wait. */
 static mcclResult_t make_room(mcclComm_t c, uint64_t ahead, bool may_wait)
@@ -169,8 +164,7 @@ static void take(const struct view *v, const void **from, size_t at, size_t n)
         memcpy(recv, from[j->root], n * v->size);
     } else {
         const void *src[MCCL_MAX_RANKS], *scale[MCCL_MAX_RANKS];
-        size_t skip =
-            j->kind == MCCL_REDUCE_SCATTER ? (size_t)v->c->rank * n * v->size : 0;
+        size_t skip = j->kind == MCCL_REDUCE_SCATTER ? (size_t)v->c->rank * n * v->size : 0;
         for (int i = 0; i < nranks; i++)
             src[i] = (const char *)from[i] + skip;
         scales(v, scale);
@@ -364,19 +358,16 @@ static mcclResult_t direct(struct view *v)
 
 static struct view view_of(struct mccl_job *job)
 {
-    return (struct view){ .c = job->comm, .job = job, .size = mccl_type_size(job->type) };
+    return (struct view){.c = job->comm, .job = job, .size = mccl_type_size(job->type)};
 }
 
-static bool is_short(const struct view *v)
-{
-    return contribution_room(v, v->job->count) <= MCCL_STAGED_BYTES;
-}
+static bool is_short(const struct view *v) { return contribution_room(v, v->job->count) <= MCCL_STAGED_BYTES; }
 
 bool mccl_begin_short(struct mccl_job *job)
 {
     struct view v = view_of(job);
-    if (job->kind == MCCL_P2P || v.c->nranks == 1 || !is_short(&v) ||
-        (job->op == mcclNumOps && job->scale.device) || make_room(v.c, MCCL_AHEAD, false))
+    if (job->kind == MCCL_P2P || v.c->nranks == 1 || !is_short(&v) || (job->op == mcclNumOps && job->scale.device) ||
+        make_room(v.c, MCCL_AHEAD, false))
         return false;
     give(&v, 0, job->count);
     job->given = v.number;
@@ -430,8 +421,8 @@ static mcclResult_t all_agree(struct view *v, bool *yes)
 
 mcclResult_t mccl_settle(mcclComm_t c, const void *probe)
 {
-    struct mccl_job job = { .comm = c };
-    struct view v = { .c = c, .job = &job };
+    struct mccl_job job = {.comm = c};
+    struct view v = {.c = c, .job = &job};
     bool yes = mccl_describe(c, probe, &c->shared->member[c->rank].offer[1].send); /* of number 1 */
     mcclResult_t r = all_agree(&v, &yes);
     for (int i = 0; i < c->nranks && !r && yes; i++)

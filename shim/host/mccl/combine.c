@@ -8,7 +8,7 @@
 
 size_t mccl_type_size(mcclDataType_t type)
 {
-    static const unsigned char sizes[mcclNumTypes] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 };
+    static const unsigned char sizes[mcclNumTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
     return (unsigned)type < mcclNumTypes ? sizes[type] : 0;
 }
 
@@ -22,8 +22,7 @@ static const struct mccl_arithmetic *arithmetic(void)
         chosen = __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
                          __builtin_cpu_supports("avx512dq")
                      ? &mccl_arithmetic_4
-                 : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-                         __builtin_cpu_supports("fma")
+                 : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma")
                      ? &mccl_arithmetic_3
                      : &mccl_arithmetic_1;
         known = chosen;
@@ -41,8 +40,7 @@ float mccl_half(mcclDataType_t type, const void *half)
     return wide;
 }
 
-static void copy_out(const struct mccl_combine *w, size_t at, const void *from, size_t bytes,
-                     int first)
+static void copy_out(const struct mccl_combine *w, size_t at, const void *from, size_t bytes, int first)
 {
     for (int i = first; i < w->ndst; i++)
         if ((char *)w->dst[i] + at != (const char *)from)
@@ -50,11 +48,9 @@ static void copy_out(const struct mccl_combine *w, size_t at, const void *from, 
 }
 
 /* Block [at, at + n elements) of a type that is computed as it is. */
-static void native(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at,
-                   size_t n, size_t size)
+static void native(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at, size_t n, size_t size)
 {
-    unsigned char sum[BLOCK] __attribute__((aligned(64))), scaled[BLOCK]
-        __attribute__((aligned(64)));
+    unsigned char sum[BLOCK] __attribute__((aligned(64))), scaled[BLOCK] __attribute__((aligned(64)));
     bool scale = w->op == mcclNumOps;
     const void *x = (const char *)w->src[0] + at;
     if (scale) {
@@ -80,8 +76,7 @@ static void native(const struct mccl_arithmetic *f, const struct mccl_combine *w
 }
 
 /* The same for halves, summed in float. */
-static void halves(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at,
-                   size_t n)
+static void halves(const struct mccl_arithmetic *f, const struct mccl_combine *w, size_t at, size_t n)
 {
     float sum[BLOCK / 4] __attribute__((aligned(64))), next[BLOCK / 4] __attribute__((aligned(64)));
     for (int i = 0; i < w->nsrc; i++) {

@@ -38,8 +38,7 @@ mcclComm_t mccl_comm_new(void)
         mcclComm_t c = &t[cursor++ % MAX_COMMS];
         bool taken = false;
         if (atomic_compare_exchange_strong(&c->taken, &taken, true)) {
-            memset((char *)c + offsetof(struct mcclComm, rank), 0,
-                   sizeof *c - offsetof(struct mcclComm, rank));
+            memset((char *)c + offsetof(struct mcclComm, rank), 0, sizeof *c - offsetof(struct mcclComm, rank));
             return c;
         }
     }
@@ -113,20 +112,14 @@ static mcclResult_t tell(mcclComm_t comm, int *out, size_t member)
     return mcclSuccess;
 }
 
-mcclResult_t mcclCommCount(mcclComm_t comm, int *count)
-{
-    return tell(comm, count, offsetof(struct mcclComm, nranks));
-}
+mcclResult_t mcclCommCount(mcclComm_t comm, int *count) { return tell(comm, count, offsetof(struct mcclComm, nranks)); }
 
 mcclResult_t mcclCommMuDevice(mcclComm_t comm, int *device)
 {
     return tell(comm, device, offsetof(struct mcclComm, device));
 }
 
-mcclResult_t mcclCommUserRank(mcclComm_t comm, int *rank)
-{
-    return tell(comm, rank, offsetof(struct mcclComm, rank));
-}
+mcclResult_t mcclCommUserRank(mcclComm_t comm, int *rank) { return tell(comm, rank, offsetof(struct mcclComm, rank)); }
 
 mcclResult_t mcclGetVersion(int *version)
 {
@@ -164,14 +157,13 @@ void mccl_widen_scale(struct mccl_user_op *op)
 mcclResult_t mcclRedOpCreatePreMulSum(mcclRedOp_t *op, void *scalar, mcclDataType_t type,
                                       mcclScalarResidence_t residence, mcclComm_t comm)
 {
-    if (!mccl_live(comm) || !op || !scalar || !mccl_type_size(type) ||
-        (unsigned)residence > mcclScalarHostImmediate)
+    if (!mccl_live(comm) || !op || !scalar || !mccl_type_size(type) || (unsigned)residence > mcclScalarHostImmediate)
         return mcclInvalidArgument;
     for (int i = 0; i < MCCL_USER_OPS; i++) {
         struct mccl_user_op *u = &comm->ops[i];
         if (u->live)
             continue;
-        *u = (struct mccl_user_op){ .live = true, .type = type };
+        *u = (struct mccl_user_op){.live = true, .type = type};
         if (residence == mcclScalarDevice)
             u->device = scalar; /* read when the stream comes to the reduction */
         else {

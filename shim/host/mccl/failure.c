@@ -14,25 +14,24 @@
 const char *mccl_kind_name(enum mccl_kind kind)
 {
     static const char *const names[] = {
-        [MCCL_ALL_REDUCE] = "ncclAllReduce",   [MCCL_REDUCE] = "ncclReduce",
-        [MCCL_BROADCAST] = "ncclBroadcast",    [MCCL_ALL_GATHER] = "ncclAllGather",
-        [MCCL_REDUCE_SCATTER] = "ncclReduceScatter", [MCCL_P2P] = "ncclSend and ncclRecv"
-    };
+        [MCCL_ALL_REDUCE] = "ncclAllReduce",         [MCCL_REDUCE] = "ncclReduce",
+        [MCCL_BROADCAST] = "ncclBroadcast",          [MCCL_ALL_GATHER] = "ncclAllGather",
+        [MCCL_REDUCE_SCATTER] = "ncclReduceScatter", [MCCL_P2P] = "ncclSend and ncclRecv"};
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "?";
 }
 
 const char *mccl_type_name(unsigned type)
 {
-    static const char *const names[mcclNumTypes] = { "ncclInt8",    "ncclUint8",   "ncclInt32",   "ncclUint32",
-                                                     "ncclInt64",   "ncclUint64",  "ncclFloat16", "ncclFloat32",
-                                                     "ncclFloat64", "ncclBfloat16" };
+    static const char *const names[mcclNumTypes] = {"ncclInt8",    "ncclUint8",   "ncclInt32",   "ncclUint32",
+                                                    "ncclInt64",   "ncclUint64",  "ncclFloat16", "ncclFloat32",
+                                                    "ncclFloat64", "ncclBfloat16"};
     return type < mcclNumTypes ? names[type] : "?";
 }
 
 static const char *op_name(unsigned op)
 {
-    static const char *const names[] = { "ncclSum", "ncclProd", "ncclMax",
-                                         "ncclMin", "ncclAvg",  "a ncclRedOpCreatePreMulSum" };
+    static const char *const names[] = {"ncclSum", "ncclProd", "ncclMax",
+                                        "ncclMin", "ncclAvg",  "a ncclRedOpCreatePreMulSum"};
     return op < sizeof names / sizeof *names ? names[op] : "?";
 }
 
@@ -54,8 +53,8 @@ void mccl_fail(mcclComm_t c, mcclResult_t why, const char *format, ...)
 }
 
 /* Adds what one of two numbers is to the text, if they differ. */
-#define DIFFER(format, a, b)                                                                       \
-    if ((a) != (b) && n < sizeof text)                                                             \
+#define DIFFER(format, a, b) \
+    if ((a) != (b) && n < sizeof text) \
     n += (size_t)snprintf(text + n, sizeof text - n, format, n ? ", " : "", a, b)
 
 mcclResult_t mccl_disagree(mcclComm_t c, const struct mccl_what *mine, int rank, const struct mccl_what *theirs)
@@ -101,7 +100,7 @@ void mccl_tell(mcclComm_t c, enum mccl_kind kind, const struct mccl_transfer *si
         return;
     /* Another rank may be about to write the reason, or have been killed at that. */
     for (int i = 0; s->reasoned == 1 && i < PATIENCE_MS; i++)
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
     char line[MCCL_REASON + 128], call[64];
     snprintf(call, sizeof call, "%s", mccl_kind_name(kind));
     if (single)

@@ -127,8 +127,8 @@ static bool idle(musaStream_t s)
 bool mccl_done_here(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;
-    if (group.depth || c->issued != c->finished || c->error || handle_of_thread(j->stream) ||
-        !idle(j->stream) || !mccl_begin_short(j))
+    if (group.depth || c->issued != c->finished || c->error || handle_of_thread(j->stream) || !idle(j->stream) ||
+        !mccl_begin_short(j))
         return false;
     for (int i = 0; i < (c->crowded ? TURNS : PATIENCE); i++) {
         if (mccl_all_given(j)) {
@@ -200,8 +200,7 @@ mcclResult_t mccl_submit(struct mccl_job *job)
     return mcclSuccess;
 }
 
-mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t,
-                                  musaStream_t stream)
+mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream)
 {
     struct mccl_job *j = calloc(1, sizeof *j);
     struct mccl_transfer *copy = malloc(sizeof *copy);
@@ -211,11 +210,7 @@ mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t
         return mccl_group_fail(mcclSystemError);
     }
     *copy = *t;
-    *j = (struct mccl_job){ .comm = comm,
-                            .kind = MCCL_P2P,
-                            .transfers = copy,
-                            .ntransfers = 1,
-                            .stream = stream };
+    *j = (struct mccl_job){.comm = comm, .kind = MCCL_P2P, .transfers = copy, .ntransfers = 1, .stream = stream};
     return mccl_submit(j);
 }
 
@@ -229,15 +224,12 @@ static void *run_join(void *arg)
     return NULL;
 }
 
-mcclResult_t mccl_submit_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank,
-                              int device)
+mcclResult_t mccl_submit_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
 {
     struct join *j = calloc(1, sizeof *j);
     if (!j)
         return mccl_group_fail(mcclSystemError);
-    *j = (struct join){
-        .comm = comm, .nranks = nranks, .rank = rank, .device = device, .id = *id
-    };
+    *j = (struct join){.comm = comm, .nranks = nranks, .rank = rank, .device = device, .id = *id};
     if (!group.joins)
         group.last_join = &group.joins;
     *group.last_join = j;

@@ -17,15 +17,15 @@
 #include "abi/mccl.h"
 
 #define MCCL_MAX_RANKS 256
-#define MCCL_INLINE 40        /* bytes of data that travel in the cache line of the counter */
-#define MCCL_STAGE (64 << 10) /* bytes of each of a rank's staging areas */
-#define MCCL_STAGES 8         /* so many of them, which a CPU's cache still holds */
+#define MCCL_INLINE 40         /* bytes of data that travel in the cache line of the counter */
+#define MCCL_STAGE (64 << 10)  /* bytes of each of a rank's staging areas */
+#define MCCL_STAGES 8          /* so many of them, which a CPU's cache still holds */
 #define MCCL_STAGED_BYTES 8192 /* up to here the copy is cheaper than a second barrier */
-#define MCCL_LETTER (8 << 10) /* bytes of data that one letter holds */
-#define MCCL_DEPTH 4          /* letters in a mailbox */
+#define MCCL_LETTER (8 << 10)  /* bytes of data that one letter holds */
+#define MCCL_DEPTH 4           /* letters in a mailbox */
 #define MCCL_AHEAD 32          /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
-#define MCCL_REASON 256       /* bytes of the text that tells why a communicator failed */
+#define MCCL_REASON 256 /* bytes of the text that tells why a communicator failed */
 #define MCCL_LINE __attribute__((aligned(64)))
 
 /* ---- what lies in shared memory -------------------------------------------------------------- */
@@ -39,9 +39,9 @@ enum mccl_kind {
     MCCL_P2P /* sends and receives of one group */
 };
 
-struct mccl_piece {          /* memory of one rank, as others may reach it */
-    uint64_t address;        /* in its own process */
-    uint64_t base, id;       /* of the allocation; id 0: others cannot map it */
+struct mccl_piece {    /* memory of one rank, as others may reach it */
+    uint64_t address;  /* in its own process */
+    uint64_t base, id; /* of the allocation; id 0: others cannot map it */
     musaIpcMemHandle_t handle;
 };
 
@@ -69,13 +69,13 @@ struct mccl_member {
     _Atomic uint32_t attached, left;
     int32_t device;
     pid_t pid;
-    ino_t pids;       /* the namespace of the pid */
-    uint64_t process; /* the same for ranks of one process, and for no others */
-    cpu_set_t cpus;   /* that it may use */
-    MCCL_LINE _Atomic uint64_t done; /* the last collective that reads nothing of the others' any more */
+    ino_t pids;                        /* the namespace of the pid */
+    uint64_t process;                  /* the same for ranks of one process, and for no others */
+    cpu_set_t cpus;                    /* that it may use */
+    MCCL_LINE _Atomic uint64_t done;   /* the last collective that reads nothing of the others' any more */
     struct mccl_post post[MCCL_AHEAD]; /* these by number % MCCL_AHEAD */
     struct mccl_offer offer[MCCL_AHEAD];
-    double scalar[MCCL_AHEAD];         /* the factor of a PreMulSum, in the type of the collective */
+    double scalar[MCCL_AHEAD]; /* the factor of a PreMulSum, in the type of the collective */
     struct mccl_what what[MCCL_AHEAD];
     /* While the rank sleeps: who it waits for and in which call, so that others can see that they wait in a circle. */
     MCCL_LINE _Atomic uint32_t awaited; /* rank + 1, 0: it does not wait */
@@ -114,8 +114,7 @@ struct mccl_shared {
 static inline size_t mccl_shared_size(int nranks)
 {
     size_t n = (size_t)nranks;
-    return sizeof(struct mccl_shared) + n * sizeof(struct mccl_member) +
-           n * n * sizeof(struct mccl_mailbox);
+    return sizeof(struct mccl_shared) + n * sizeof(struct mccl_member) + n * n * sizeof(struct mccl_mailbox);
 }
 
 static inline struct mccl_mailbox *mccl_mailbox(struct mccl_shared *s, int from, int to)
@@ -140,20 +139,20 @@ struct mcclComm {
     bool direct;      /* ranks can map each other's memory */
     bool crowded;     /* more ranks than CPUs for them: a waiting rank gives its CPU away at once */
     struct mccl_shared *shared;
-    int *pidfd;                 /* by rank, -1 where there is none */
-    _Atomic uint32_t issued;    /* tickets drawn */
-    _Atomic uint32_t finished;  /* tickets done: a futex */
-    _Atomic uint32_t queue;     /* threads that wait for it to advance */
-    uint64_t number;            /* of the last collective begun */
-    uint64_t history;           /* hash of what they were */
-    uint64_t passed;            /* every rank is known to be done with this one */
-    _Atomic int error;          /* mcclResult_t: what mcclCommGetAsyncError tells */
+    int *pidfd;                /* by rank, -1 where there is none */
+    _Atomic uint32_t issued;   /* tickets drawn */
+    _Atomic uint32_t finished; /* tickets done: a futex */
+    _Atomic uint32_t queue;    /* threads that wait for it to advance */
+    uint64_t number;           /* of the last collective begun */
+    uint64_t history;          /* hash of what they were */
+    uint64_t passed;           /* every rank is known to be done with this one */
+    _Atomic int error;         /* mcclResult_t: what mcclCommGetAsyncError tells */
     _Atomic bool aborting;
-    unsigned nfailures;         /* of streams' work because of it, the last of which are: */
+    unsigned nfailures; /* of streams' work because of it, the last of which are: */
     int failures[MCCL_AHEAD];
-    enum mccl_kind doing;       /* the call whose turn it is */
+    enum mccl_kind doing; /* the call whose turn it is */
     struct mccl_user_op ops[MCCL_USER_OPS];
-    struct mccl_job *captured;  /* jobs that graphs may run again; freed with the communicator */
+    struct mccl_job *captured; /* jobs that graphs may run again; freed with the communicator */
 };
 
 struct mccl_transfer { /* one send or receive of a group */
@@ -203,14 +202,12 @@ mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int
 
 /* group.c: a job now, or at the end of the group. Takes it over. */
 mcclResult_t mccl_submit(struct mccl_job *job);
-mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t,
-                                  musaStream_t stream);
+mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream);
 /* Tries to do a collective at once, on the calling thread. False: submit a copy of it. */
 bool mccl_done_here(struct mccl_job *job);
 /* A join in a group runs at its end, beside its siblings. */
 bool mccl_grouped(void);
-mcclResult_t mccl_submit_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank,
-                              int device);
+mcclResult_t mccl_submit_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device);
 mcclResult_t mccl_group_fail(mcclResult_t r); /* the group ends with this error; returns it */
 
 /* collective.c, p2p.c: run by a stream's thread, in ticket order. */
@@ -228,8 +225,7 @@ mcclResult_t mccl_settle(mcclComm_t c, const void *probe);
  * can never happen: the communicator failed, was aborted, or the rank is gone. */
 mcclResult_t mccl_wait(mcclComm_t c, const _Atomic uint64_t *word, uint64_t number, int rank);
 /* Waits for any change by one of the ranks that `ready` looks for. */
-mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg,
-                           bool (*waits_for)(void *, int rank));
+mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank));
 /* Is a rank that this one needs gone: has it left, or is its process dead, now or within so long? Then the
  * communicator has failed. */
 bool mccl_fail_if_gone(mcclComm_t c, int rank, int patience_ms);
@@ -242,8 +238,7 @@ void mccl_turn_done(mcclComm_t c);
 void mccl_pause(void); /* between two looks at a word */
 
 /* failure.c. Ends the communicator for every rank, with a text that says why. The first to call it is believed. */
-void mccl_fail(mcclComm_t c, mcclResult_t why, const char *format, ...)
-    __attribute__((format(printf, 3, 4), cold));
+void mccl_fail(mcclComm_t c, mcclResult_t why, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
 /* The same when memory of that rank cannot be mapped. The result. */
 mcclResult_t mccl_fail_to_reach(mcclComm_t c, int rank) __attribute__((cold));
 /* What the communicator's asynchronous error is: this rank's own, or what ended it for all. */

@@ -7,8 +7,7 @@
 
 static struct mccl_mailbox *mailbox(mcclComm_t c, const struct mccl_transfer *t)
 {
-    return t->send ? mccl_mailbox(c->shared, c->rank, t->peer)
-                   : mccl_mailbox(c->shared, t->peer, c->rank);
+    return t->send ? mccl_mailbox(c->shared, c->rank, t->peer) : mccl_mailbox(c->shared, t->peer, c->rank);
 }
 
 /* Transfers with one peer in one direction keep their order: is an earlier one not complete? */
@@ -23,10 +22,7 @@ static bool blocked(const struct mccl_job *j, int i)
     return false;
 }
 
-static uint64_t load(const _Atomic uint64_t *word)
-{
-    return atomic_load_explicit(word, memory_order_acquire);
-}
+static uint64_t load(const _Atomic uint64_t *word) { return atomic_load_explicit(word, memory_order_acquire); }
 
 /* Posts what fits. */
 static bool step_send(mcclComm_t c, struct mccl_transfer *t)
@@ -100,7 +96,7 @@ static bool can_step(void *arg)
         if (t->complete || blocked(j, i))
             continue;
         const struct mccl_mailbox *box = mailbox(j->comm, t);
-        if (!t->send ? load(&box->sent) > load(&box->taken)
+        if (!t->send    ? load(&box->sent) > load(&box->taken)
             : t->posted ? load(&box->taken) >= t->letter
                         : load(&box->sent) - load(&box->taken) < MCCL_DEPTH)
             return true;

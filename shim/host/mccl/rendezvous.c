@@ -63,7 +63,7 @@ static uint64_t process_number(void)
 
 static socklen_t name_of(struct sockaddr_un *a, const struct id *id)
 {
-    *a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    *a = (struct sockaddr_un){.sun_family = AF_UNIX};
     int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "cumu-mccl-%016llx%016llx",
                      (unsigned long long)id->key[0], (unsigned long long)id->key[1]);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
@@ -94,7 +94,7 @@ static struct mapping {
     size_t size;
     int users;
     struct mapping *next;
-} *mapped;
+} * mapped;
 
 static struct mccl_shared *map(int fd, int nranks, int users)
 {
@@ -106,7 +106,7 @@ static struct mccl_shared *map(int fd, int nranks, int users)
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    *m = (struct mapping){ at, size, users, mapped };
+    *m = (struct mapping){at, size, users, mapped};
     mapped = m;
     pthread_mutex_unlock(&lock);
     return at;
@@ -131,9 +131,9 @@ void mccl_unmap(struct mccl_shared *at)
 
 static bool send_reply(int to, struct reply reply, int fd)
 {
-    struct iovec v = { &reply, sizeof reply };
-    char control[CMSG_SPACE(sizeof fd)] = { 0 };
-    struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+    struct iovec v = {&reply, sizeof reply};
+    char control[CMSG_SPACE(sizeof fd)] = {0};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
     if (fd >= 0) {
         m.msg_control = control;
         m.msg_controllen = sizeof control;
@@ -150,8 +150,8 @@ static bool send_reply(int to, struct reply reply, int fd)
  * process dies. */
 static bool reply_comes(int from, pid_t pid)
 {
-    struct pollfd p[2] = { { .fd = from, .events = POLLIN },
-                           { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN } };
+    struct pollfd p[2] = {{.fd = from, .events = POLLIN},
+                          {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}};
     bool dead = p[1].fd < 0 && errno == ESRCH; /* any other error: it is in another pid namespace */
     while (!dead && poll(p, 2, -1) < 0 && errno == EINTR)
         ;
@@ -162,11 +162,9 @@ static bool reply_comes(int from, pid_t pid)
 
 static mcclResult_t receive_reply(int from, struct reply *reply, int *fd)
 {
-    struct iovec v = { reply, sizeof *reply };
+    struct iovec v = {reply, sizeof *reply};
     char control[CMSG_SPACE(sizeof *fd)];
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control
-    };
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     ssize_t n;
     do
         n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
@@ -198,13 +196,13 @@ struct desk { /* where the ranks of one id come to */
 /* Hears who has called; false if it is a stranger, which is turned away. */
 static bool greet(const struct desk *d, struct guest *g)
 {
-    struct timeval patience = { HELLO_S, 0 };
+    struct timeval patience = {HELLO_S, 0};
     pid_t pid;
     setsockopt(g->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     struct hello *h = &g->hello;
     if (same_user(g->fd, &pid) && recv(g->fd, h, sizeof *h, 0) == sizeof *h &&
-        memcmp(&h->id, &d->id, sizeof d->id) == 0 && h->nranks >= 1 && h->nranks <= MCCL_MAX_RANKS &&
-        h->rank >= 0 && h->rank < h->nranks)
+        memcmp(&h->id, &d->id, sizeof d->id) == 0 && h->nranks >= 1 && h->nranks <= MCCL_MAX_RANKS && h->rank >= 0 &&
+        h->rank < h->nranks)
         return true;
     close(g->fd);
     return false;
@@ -212,18 +210,18 @@ static bool greet(const struct desk *d, struct guest *g)
 
 static void turn_away(const struct guest *g, mcclResult_t why)
 {
-    send_reply(g->fd, (struct reply){ why, NULL }, -1);
+    send_reply(g->fd, (struct reply){why, NULL}, -1);
     close(g->fd);
 }
 
 /* Takes in one rank. */
 static void admit(struct desk *d)
 {
-    struct guest g = { .fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC) };
+    struct guest g = {.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)};
     const struct hello *h = &g.hello;
     if (g.fd < 0) {
         if (errno != EINTR && errno != ECONNABORTED) /* no descriptors left: not in a busy loop */
-            nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
+            nanosleep(&(struct timespec){0, 10000000}, NULL);
         return;
     }
     if (!greet(d, &g))
@@ -249,8 +247,8 @@ static void receive_all(struct desk *d)
     struct pollfd p[MCCL_MAX_RANKS + 1];
     while (!d->result && (!d->guests || d->here < d->nranks)) {
         for (int i = 0; i < d->nranks; i++) /* negative ones are skipped */
-            p[i] = (struct pollfd){ .fd = d->guests[i].fd, .events = POLLIN };
-        p[d->nranks] = (struct pollfd){ .fd = d->door, .events = POLLIN };
+            p[i] = (struct pollfd){.fd = d->guests[i].fd, .events = POLLIN};
+        p[d->nranks] = (struct pollfd){.fd = d->door, .events = POLLIN};
         if (poll(p, (nfds_t)d->nranks + 1, -1) < 0)
             continue;
         for (int i = 0; i < d->nranks; i++)
@@ -315,7 +313,7 @@ static void *serve(void *arg)
         if (g->fd < 0)
             continue;
         bool here = g->hello.process == process;
-        send_reply(g->fd, (struct reply){ d->result, here ? shared : NULL }, memory);
+        send_reply(g->fd, (struct reply){d->result, here ? shared : NULL}, memory);
         close(g->fd);
         g->fd = -1;
     }
@@ -348,8 +346,7 @@ mcclResult_t mcclGetUniqueId(mcclUniqueId *out)
     struct sockaddr_un name;
     d->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (d->door < 0 || getrandom(d->id.key, sizeof d->id.key, 0) != sizeof d->id.key ||
-        bind(d->door, (struct sockaddr *)&name, name_of(&name, &d->id)) ||
-        listen(d->door, MCCL_MAX_RANKS)) {
+        bind(d->door, (struct sockaddr *)&name, name_of(&name, &d->id)) || listen(d->door, MCCL_MAX_RANKS)) {
         if (d->door >= 0)
             close(d->door);
         free(d);
@@ -416,10 +413,12 @@ mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int
     mcclComm_t c = mccl_comm_new();
     if (!c)
         return mcclSystemError;
-    struct hello me = {
-        .nranks = nranks, .rank = rank, .device = device,
-        .pid = getpid(), .pids = pid_namespace(), .process = process_number()
-    };
+    struct hello me = {.nranks = nranks,
+                       .rank = rank,
+                       .device = device,
+                       .pid = getpid(),
+                       .pids = pid_namespace(),
+                       .process = process_number()};
     memcpy(&me.id, id, sizeof me.id);
     c->rank = rank;
     c->nranks = nranks;

@@ -32,14 +32,11 @@ bool mccl_thread(void *(*body)(void *), void *arg)
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value)
 {
-    struct timespec patience = { 0, CHECK_NS };
+    struct timespec patience = {0, CHECK_NS};
     syscall(SYS_futex, word, FUTEX_WAIT, value, &patience, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
+static void futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0); }
 
 void mccl_pause(void)
 {
@@ -70,7 +67,7 @@ void mccl_wake_self(mcclComm_t c)
 bool mccl_fail_if_gone(mcclComm_t c, int rank, int patience_ms)
 {
     const struct mccl_member *m = &c->shared->member[rank];
-    struct pollfd p = { .fd = c->pidfd[rank], .events = POLLIN };
+    struct pollfd p = {.fd = c->pidfd[rank], .events = POLLIN};
     if (m->left)
         mccl_fail(c, mcclRemoteError, "rank %d has left the communicator", rank);
     else if (p.fd >= 0 && poll(&p, 1, patience_ms) == 1 && p.revents & (POLLIN | POLLHUP | POLLERR))
@@ -105,7 +102,7 @@ mcclResult_t mccl_wait(mcclComm_t c, const _Atomic uint64_t *word, uint64_t numb
 {
     if (atomic_load_explicit(word, memory_order_acquire) >= number)
         return mcclSuccess;
-    return mccl_wait_for(c, reached, &(struct word){ word, number, rank }, writer);
+    return mccl_wait_for(c, reached, &(struct word){word, number, rank}, writer);
 }
 
 /* ---- ranks that wait in a circle -------------------------------------------------------------- */
@@ -161,7 +158,7 @@ static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, 
 {
     struct mccl_shared *s = c->shared;
     struct mccl_member *me = &s->member[c->rank];
-    struct circle seen = { 0 };
+    struct circle seen = {0};
     mcclResult_t r = mcclSuccess;
     me->waits_in = c->doing;
     me->waits++;
@@ -194,8 +191,7 @@ static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, 
     return r;
 }
 
-mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg,
-                           bool (*waits_for)(void *, int rank))
+mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank))
 {
     for (int i = c->crowded ? LOOKS - 50 : 0; i < LOOKS; i++) {
         if (ready(arg))

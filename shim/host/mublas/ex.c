@@ -13,14 +13,12 @@ MUBLAS_FORTRAN(gemm, const char *, const char *, I, I, I, V, V, I, V, I, V, void
 /* What is summed in which type: of a and b, of c, the type of the sum, the type of BLAS that serves. */
 static const struct kind {
     unsigned char in, out, compute, work;
-} kinds[] = {
-    {MUSA_R_16F, MUSA_R_16F, MUBLAS_COMPUTE_16F, S},   {MUSA_R_8I, MUSA_R_32I, MUBLAS_COMPUTE_32I, D},
-    {MUSA_R_16F, MUSA_R_16F, MUBLAS_COMPUTE_32F, S},   {MUSA_R_16F, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},
-    {MUSA_R_16BF, MUSA_R_16BF, MUBLAS_COMPUTE_32F, S}, {MUSA_R_16BF, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},
-    {MUSA_R_8I, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},    {MUSA_R_32F, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},
-    {MUSA_C_8I, MUSA_C_32F, MUBLAS_COMPUTE_32F, C},    {MUSA_C_32F, MUSA_C_32F, MUBLAS_COMPUTE_32F, C},
-    {MUSA_R_64F, MUSA_R_64F, MUBLAS_COMPUTE_64F, D},   {MUSA_C_64F, MUSA_C_64F, MUBLAS_COMPUTE_64F, Z}
-};
+} kinds[] = {{MUSA_R_16F, MUSA_R_16F, MUBLAS_COMPUTE_16F, S},   {MUSA_R_8I, MUSA_R_32I, MUBLAS_COMPUTE_32I, D},
+             {MUSA_R_16F, MUSA_R_16F, MUBLAS_COMPUTE_32F, S},   {MUSA_R_16F, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},
+             {MUSA_R_16BF, MUSA_R_16BF, MUBLAS_COMPUTE_32F, S}, {MUSA_R_16BF, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},
+             {MUSA_R_8I, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},    {MUSA_R_32F, MUSA_R_32F, MUBLAS_COMPUTE_32F, S},
+             {MUSA_C_8I, MUSA_C_32F, MUBLAS_COMPUTE_32F, C},    {MUSA_C_32F, MUSA_C_32F, MUBLAS_COMPUTE_32F, C},
+             {MUSA_R_64F, MUSA_R_64F, MUBLAS_COMPUTE_64F, D},   {MUSA_C_64F, MUSA_C_64F, MUBLAS_COMPUTE_64F, Z}};
 
 static const struct kind *kind_of(int in, int out, int compute)
 {
@@ -68,8 +66,8 @@ static void widen(void *to, V from, int type, int work, size_t n)
 }
 
 /* A matrix as BLAS takes it: itself, or a widened copy without gaps (*made). */
-static bool matrix(const struct mublas_operand *o, int type, int work, int rows, int cols,
-                   struct mublas_operand *as, void **made)
+static bool matrix(const struct mublas_operand *o, int type, int work, int rows, int cols, struct mublas_operand *as,
+                   void **made)
 {
     static const int native[] = {MUSA_R_32F, MUSA_R_64F, MUSA_C_32F, MUSA_C_64F};
     *as = *o;
@@ -138,11 +136,11 @@ static void one_ex(const struct mublas_call *c)
         !matrix(&c->b, c->b.type, work, b_plain ? c->k : c->n, b_plain ? c->n : c->k, &b, &made_b))
         goto out;
     if (!narrow) {
-        gemm[work](&c->t[0], &c->t[1], &c->m, &c->n, &c->k, mublas_alpha(c), a.at, &a.ld, b.at, &b.ld,
-                   mublas_beta(c), mublas_out(&c->c), &c->c.ld);
+        gemm[work](&c->t[0], &c->t[1], &c->m, &c->n, &c->k, mublas_alpha(c), a.at, &a.ld, b.at, &b.ld, mublas_beta(c),
+                   mublas_out(&c->c), &c->c.ld);
     } else if ((sum = maths_alloc(mublas_size(work) * (size_t)c->m * (size_t)c->n))) {
-        gemm[work](&c->t[0], &c->t[1], &c->m, &c->n, &c->k, work == S ? (V)&one_f : (V)one, a.at, &a.ld, b.at,
-                   &b.ld, work == S ? (V)&zero_f : (V)zero, sum, &c->m);
+        gemm[work](&c->t[0], &c->t[1], &c->m, &c->n, &c->k, work == S ? (V)&one_f : (V)one, a.at, &a.ld, b.at, &b.ld,
+                   work == S ? (V)&zero_f : (V)zero, sum, &c->m);
         finish(c, sum);
     }
 out:
@@ -185,26 +183,34 @@ static mublasStatus_t do_ex(mublasHandle_t h, struct mublas_call c, int ta, int 
 #define FN(name, ...) mublasStatus_t name(mublasHandle_t h, int ta, int tb, int m, int n, int k, __VA_ARGS__)
 #define CALL(...) \
     (struct mublas_call) { .m = m, .n = n, .k = k, __VA_ARGS__ }
-#define AT(p, l, s, t) {.at = (p), .ld = (l), .stride = (s), .type = (t)}
+#define AT(p, l, s, t) \
+    { \
+        .at = (p), .ld = (l), .stride = (s), .type = (t) \
+    }
 
 FN(MUBLAS_GEMM_EX, V alpha, V a, int atype, int lda, V b, int btype, int ldb, V beta, void *c, int ctype, int ldc,
    mublasComputeType_t compute, mublasGemmAlgo_t algo)
 {
-    return do_ex(h, CALL(.a = AT(a, lda, 0, atype), .b = AT(b, ldb, 0, btype), .c = AT(c, ldc, 0, ctype),
-                         .batch = 1, .compute = compute), ta, tb, alpha, beta, algo);
+    return do_ex(h,
+                 CALL(.a = AT(a, lda, 0, atype), .b = AT(b, ldb, 0, btype), .c = AT(c, ldc, 0, ctype), .batch = 1,
+                      .compute = compute),
+                 ta, tb, alpha, beta, algo);
 }
 FN(MUBLAS_GEMM_BATCHED_EX, V alpha, V const *a, int atype, int lda, V const *b, int btype, int ldb, V beta,
    void *const *c, int ctype, int ldc, int batch, mublasComputeType_t compute, mublasGemmAlgo_t algo)
 {
-    return do_ex(h, CALL(.a = AT(a, lda, 0, atype), .b = AT(b, ldb, 0, btype), .c = AT(c, ldc, 0, ctype),
-                         .batch = batch, .pointers = true, .compute = compute), ta, tb, alpha, beta, algo);
+    return do_ex(h,
+                 CALL(.a = AT(a, lda, 0, atype), .b = AT(b, ldb, 0, btype), .c = AT(c, ldc, 0, ctype), .batch = batch,
+                      .pointers = true, .compute = compute),
+                 ta, tb, alpha, beta, algo);
 }
 FN(MUBLAS_GEMM_STRIDED_BATCHED_EX, V alpha, V a, int atype, int lda, long long stridea, V b, int btype, int ldb,
-   long long strideb, V beta, void *c, int ctype, int ldc, long long stridec, int batch,
-   mublasComputeType_t compute, mublasGemmAlgo_t algo)
+   long long strideb, V beta, void *c, int ctype, int ldc, long long stridec, int batch, mublasComputeType_t compute,
+   mublasGemmAlgo_t algo)
 {
-    return do_ex(h, CALL(.a = AT(a, lda, stridea, atype), .b = AT(b, ldb, strideb, btype),
-                         .c = AT(c, ldc, stridec, ctype), .batch = batch, .compute = compute),
+    return do_ex(h,
+                 CALL(.a = AT(a, lda, stridea, atype), .b = AT(b, ldb, strideb, btype), .c = AT(c, ldc, stridec, ctype),
+                      .batch = batch, .compute = compute),
                  ta, tb, alpha, beta, algo);
 }
 FN(mublasSgemmEx, const float *alpha, V a, int atype, int lda, V b, int btype, int ldb, const float *beta, void *c,
@@ -221,9 +227,11 @@ FN(mublasCgemmEx, const muComplex *alpha, V a, int atype, int lda, V b, int btyp
 }
 
 #define HALF(batched, compute_batch) \
-    do_ex(h, CALL(.a = AT(a, lda, stridea, MUSA_R_16F), .b = AT(b, ldb, strideb, MUSA_R_16F), \
-                  .c = AT(c, ldc, stridec, MUSA_R_16F), .batch = compute_batch, .pointers = batched, \
-                  .compute = MUBLAS_COMPUTE_16F), ta, tb, alpha, beta, MUBLAS_GEMM_DEFAULT)
+    do_ex(h, \
+          CALL(.a = AT(a, lda, stridea, MUSA_R_16F), .b = AT(b, ldb, strideb, MUSA_R_16F), \
+               .c = AT(c, ldc, stridec, MUSA_R_16F), .batch = compute_batch, .pointers = batched, \
+               .compute = MUBLAS_COMPUTE_16F), \
+          ta, tb, alpha, beta, MUBLAS_GEMM_DEFAULT)
 FN(mublasHgemm, const mublas_half *alpha, const mublas_half *a, int lda, const mublas_half *b, int ldb,
    const mublas_half *beta, mublas_half *c, int ldc)
 {

@@ -106,8 +106,8 @@ static mublasStatus_t do_geam(mublasHandle_t h, struct mublas_call c, int ta, in
     c.t[1] = mublas_op(tb);
     if (!c.t[0] || !c.t[1])
         return MUBLAS_STATUS_INVALID_VALUE;
-    if (c.m < 0 || c.n < 0 || small(c.a.ld, c.t[0] == 'N' ? c.m : c.n) ||
-        small(c.b.ld, c.t[1] == 'N' ? c.m : c.n) || small(c.c.ld, c.m))
+    if (c.m < 0 || c.n < 0 || small(c.a.ld, c.t[0] == 'N' ? c.m : c.n) || small(c.b.ld, c.t[1] == 'N' ? c.m : c.n) ||
+        small(c.c.ld, c.m))
         return MUBLAS_STATUS_INVALID_SIZE;
     /* In place only where no element is read after it was written. */
     if (c.c.at && ((c.c.at == c.a.at && (c.t[0] != 'N' || c.a.ld != c.c.ld)) ||
@@ -153,10 +153,13 @@ static mublasStatus_t do_pack(mublasHandle_t h, struct mublas_call c, int uplo, 
 }
 
 #define FN(name, ...) mublasStatus_t mublas##name(mublasHandle_t h, __VA_ARGS__)
-#define AT(p, l) {.at = (p), .ld = (l)}
+#define AT(p, l) \
+    { \
+        .at = (p), .ld = (l) \
+    }
 #define ALL(W, T) \
-    FN(W##geam, int ta, int tb, int m, int n, const T *alpha, const T *a, int lda, const T *beta, const T *b, \
-       int ldb, T *c, int ldc) \
+    FN(W##geam, int ta, int tb, int m, int n, const T *alpha, const T *a, int lda, const T *beta, const T *b, int ldb, \
+       T *c, int ldc) \
     { \
         struct mublas_call call = {.type = W, .m = m, .n = n, .a = AT(a, lda), .b = AT(b, ldb), .c = AT(c, ldc)}; \
         return do_geam(h, call, ta, tb, alpha, beta); \

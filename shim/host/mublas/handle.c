@@ -49,7 +49,6 @@ mublasStatus_t mublasCreate(mublasHandle_t *handle)
     return MUBLAS_STATUS_MEMORY_ERROR;
 }
 
-
 mublasStatus_t mublasDestroy(mublasHandle_t h)
 {
     MUBLAS_LIVE(h);

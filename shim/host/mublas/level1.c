@@ -42,8 +42,7 @@ static void run_rot(const struct mublas_call *c)
 }
 static void run_rotm(const struct mublas_call *c)
 {
-    (c->type == S ? srotm_ : drotm_)(&c->n, mublas_out(&c->a), &c->a.ld, mublas_out(&c->b), &c->b.ld,
-                                     mublas_alpha(c));
+    (c->type == S ? srotm_ : drotm_)(&c->n, mublas_out(&c->a), &c->a.ld, mublas_out(&c->b), &c->b.ld, mublas_alpha(c));
 }
 
 static mublasStatus_t vectors(mublasHandle_t h, struct mublas_call c, const void *alpha, size_t size, int n,
@@ -61,9 +60,8 @@ static mublasStatus_t vectors(mublasHandle_t h, struct mublas_call c, const void
     return mublas_submit(h, &c, 8.0 * n);
 }
 
-static mublasStatus_t rotation(mublasHandle_t h, struct mublas_call c, int n, const void *x, int incx,
-                               const void *y, int incy, const void *cosine, size_t csize, const void *sine,
-                               size_t ssize)
+static mublasStatus_t rotation(mublasHandle_t h, struct mublas_call c, int n, const void *x, int incx, const void *y,
+                               int incy, const void *cosine, size_t csize, const void *sine, size_t ssize)
 {
     MUBLAS_LIVE(h);
     mublasStatus_t r = mublas_scalars(h, &c, cosine, csize, sine, ssize);
@@ -85,8 +83,7 @@ static void run_rotg(const struct mublas_call *c)
 }
 static void run_rotmg(const struct mublas_call *c)
 {
-    (c->type == S ? srotmg_ : drotmg_)(mublas_out(&c->a), mublas_out(&c->b), mublas_out(&c->c), c->alpha_at,
-                                       c->result);
+    (c->type == S ? srotmg_ : drotmg_)(mublas_out(&c->a), mublas_out(&c->b), mublas_out(&c->c), c->alpha_at, c->result);
 }
 static mublasStatus_t find(mublasHandle_t h, struct mublas_call c, const void *a, const void *b, const void *cc,
                            void *result)
@@ -102,11 +99,10 @@ static mublasStatus_t find(mublasHandle_t h, struct mublas_call c, const void *a
 }
 
 #define ALL(X, T, R) \
-    mublasStatus_t mublas##X##axpy(mublasHandle_t h, int n, const T *alpha, const T *x, int incx, T *y, \
-                                   int incy) \
+    mublasStatus_t mublas##X##axpy(mublasHandle_t h, int n, const T *alpha, const T *x, int incx, T *y, int incy) \
     { \
-        return vectors(h, (struct mublas_call){.run = run_axpy, .type = X}, alpha, sizeof(T), n, x, incx, y, \
-                       incy, true); \
+        return vectors(h, (struct mublas_call){.run = run_axpy, .type = X}, alpha, sizeof(T), n, x, incx, y, incy, \
+                       true); \
     } \
     mublasStatus_t mublas##X##copy(mublasHandle_t h, int n, const T *x, int incx, T *y, int incy) \
     { \
@@ -118,18 +114,16 @@ static mublasStatus_t find(mublasHandle_t h, struct mublas_call c, const void *a
     } \
     mublasStatus_t mublas##X##scal(mublasHandle_t h, int n, const T *alpha, T *x, int incx) \
     { \
-        return vectors(h, (struct mublas_call){.run = run_scal, .blas = &scal[X]}, alpha, sizeof(T), n, x, incx, \
-                       NULL, 0, false); \
+        return vectors(h, (struct mublas_call){.run = run_scal, .blas = &scal[X]}, alpha, sizeof(T), n, x, incx, NULL, \
+                       0, false); \
     } \
     mublasStatus_t mublas##X##rotg(mublasHandle_t h, T *a, T *b, R *c, T *s) \
     { \
         return find(h, (struct mublas_call){.run = run_rotg, .type = X}, a, b, c, s); \
     } \
-    mublasStatus_t mublas##X##rot(mublasHandle_t h, int n, T *x, int incx, T *y, int incy, const R *c, \
-                                  const T *s) \
+    mublasStatus_t mublas##X##rot(mublasHandle_t h, int n, T *x, int incx, T *y, int incy, const R *c, const T *s) \
     { \
-        return rotation(h, (struct mublas_call){.blas = &rot[X]}, n, x, incx, y, incy, c, sizeof(R), s, \
-                        sizeof(T)); \
+        return rotation(h, (struct mublas_call){.blas = &rot[X]}, n, x, incx, y, incy, c, sizeof(R), s, sizeof(T)); \
     }
 ALL(S, float, float)
 ALL(D, double, double)
@@ -139,8 +133,8 @@ ALL(Z, muDoubleComplex, double)
 #define REAL(X, T) \
     mublasStatus_t mublas##X##rotm(mublasHandle_t h, int n, T *x, int incx, T *y, int incy, const T *param) \
     { \
-        return vectors(h, (struct mublas_call){.run = run_rotm, .type = X}, param, 5 * sizeof(T), n, x, incx, y, \
-                       incy, true); \
+        return vectors(h, (struct mublas_call){.run = run_rotm, .type = X}, param, 5 * sizeof(T), n, x, incx, y, incy, \
+                       true); \
     } \
     mublasStatus_t mublas##X##rotmg(mublasHandle_t h, T *d1, T *d2, T *x1, const T *y1, T *param) \
     { \
@@ -152,17 +146,17 @@ REAL(D, double)
 mublasStatus_t mublasCsscal(mublasHandle_t h, int n, const float *alpha, muComplex *x, int incx)
 {
     static void (*const f)(Int, const void *, void *, Int) = csscal_;
-    return vectors(h, (struct mublas_call){.run = run_scal, .blas = &f}, alpha, sizeof *alpha, n, x, incx, NULL,
-                   0, false);
+    return vectors(h, (struct mublas_call){.run = run_scal, .blas = &f}, alpha, sizeof *alpha, n, x, incx, NULL, 0,
+                   false);
 }
 mublasStatus_t mublasZdscal(mublasHandle_t h, int n, const double *alpha, muDoubleComplex *x, int incx)
 {
     static void (*const f)(Int, const void *, void *, Int) = zdscal_;
-    return vectors(h, (struct mublas_call){.run = run_scal, .blas = &f}, alpha, sizeof *alpha, n, x, incx, NULL,
-                   0, false);
+    return vectors(h, (struct mublas_call){.run = run_scal, .blas = &f}, alpha, sizeof *alpha, n, x, incx, NULL, 0,
+                   false);
 }
-mublasStatus_t mublasCsrot(mublasHandle_t h, int n, muComplex *x, int incx, muComplex *y, int incy,
-                           const float *c, const float *s)
+mublasStatus_t mublasCsrot(mublasHandle_t h, int n, muComplex *x, int incx, muComplex *y, int incy, const float *c,
+                           const float *s)
 {
     static void (*const f)(Int, void *, Int, void *, Int, const void *, const void *) = csrot_;
     return rotation(h, (struct mublas_call){.blas = &f}, n, x, incx, y, incy, c, sizeof *c, s, sizeof *s);
@@ -205,8 +199,8 @@ static void run_zero(const struct mublas_call *c)
         result[i] = 0;
 }
 
-static mublasStatus_t reduce(mublasHandle_t h, void (*run)(const struct mublas_call *), int n, const void *x,
-                             int incx, const void *y, int incy, bool two, void *result, size_t size)
+static mublasStatus_t reduce(mublasHandle_t h, void (*run)(const struct mublas_call *), int n, const void *x, int incx,
+                             const void *y, int incy, bool two, void *result, size_t size)
 {
     MUBLAS_LIVE(h);
     if (!result)
@@ -250,14 +244,14 @@ static float scasum(int n, const muComplex *x, int incx)
 
 DOT(Sdot, float, *result = cblas_sdot(n, x, incx, y, incy))
 DOT(Ddot, double, *result = cblas_ddot(n, x, incx, y, incy))
-DOT(Cdotu, muComplex, if (incx == 1 && incy == 1) cblas_cdotu_sub(n, x, 1, y, 1, result); else
-    *result = cdot(n, x, incx, y, incy, 1))
-DOT(Cdotc, muComplex, if (incx == 1 && incy == 1) cblas_cdotc_sub(n, x, 1, y, 1, result); else
-    *result = cdot(n, x, incx, y, incy, -1))
-DOT(Zdotu, muDoubleComplex, if (incx == 1 && incy == 1) cblas_zdotu_sub(n, x, 1, y, 1, result); else
-    *result = zdot(n, x, incx, y, incy, 1))
-DOT(Zdotc, muDoubleComplex, if (incx == 1 && incy == 1) cblas_zdotc_sub(n, x, 1, y, 1, result); else
-    *result = zdot(n, x, incx, y, incy, -1))
+DOT(Cdotu, muComplex, if (incx == 1 && incy == 1) cblas_cdotu_sub(n, x, 1, y, 1, result);
+    else *result = cdot(n, x, incx, y, incy, 1))
+DOT(Cdotc, muComplex, if (incx == 1 && incy == 1) cblas_cdotc_sub(n, x, 1, y, 1, result);
+    else *result = cdot(n, x, incx, y, incy, -1))
+DOT(Zdotu, muDoubleComplex, if (incx == 1 && incy == 1) cblas_zdotu_sub(n, x, 1, y, 1, result);
+    else *result = zdot(n, x, incx, y, incy, 1))
+DOT(Zdotc, muDoubleComplex, if (incx == 1 && incy == 1) cblas_zdotc_sub(n, x, 1, y, 1, result);
+    else *result = zdot(n, x, incx, y, incy, -1))
 NORM(Snrm2, float, float, *result = cblas_snrm2(n, x, incx))
 NORM(Dnrm2, double, double, *result = cblas_dnrm2(n, x, incx))
 NORM(Scnrm2, muComplex, float, *result = cblas_scnrm2(n, x, incx))

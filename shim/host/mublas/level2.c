@@ -49,10 +49,7 @@ static void *out_x(call_t c) { return mublas_out(&c->b); }
 #define A c->a.at, &c->a.ld
 #define OUT_A out_a(c), &c->a.ld
 
-static void one_gemv(call_t c)
-{
-    gemv[c->type](&c->t[0], &c->m, &c->n, mublas_alpha(c), A, X, mublas_beta(c), Y);
-}
+static void one_gemv(call_t c) { gemv[c->type](&c->t[0], &c->m, &c->n, mublas_alpha(c), A, X, mublas_beta(c), Y); }
 static void run_gemv(call_t c)
 {
     size_t size = mublas_size(c->type);
@@ -118,8 +115,8 @@ static void run_syr2(call_t c)
     static const double one_z[] = {1, 0};
     void *x = packed(c, &c->b), *v = packed(c, &c->c);
     if (x && v)
-        syr2k[c->type](&c->uplo, "N", &c->n, &(int){1}, ALPHA, x, &c->n, v, &c->n,
-                       c->type == C ? (V)one : (V)one_z, OUT_A);
+        syr2k[c->type](&c->uplo, "N", &c->n, &(int){1}, ALPHA, x, &c->n, v, &c->n, c->type == C ? (V)one : (V)one_z,
+                       OUT_A);
     free(x);
     free(v);
 }
@@ -131,8 +128,8 @@ struct shape {
     int m, n, k, rows, lda;
     bool two; /* c is used */
 };
-static mublasStatus_t submit(mublasHandle_t h, struct mublas_call *c, struct shape s, V alpha, size_t asize,
-                             V beta, size_t bsize)
+static mublasStatus_t submit(mublasHandle_t h, struct mublas_call *c, struct shape s, V alpha, size_t asize, V beta,
+                             size_t bsize)
 {
     MUBLAS_LIVE(h);
     if (!s.letters)
@@ -157,20 +154,25 @@ static mublasStatus_t do_gemv(mublasHandle_t h, struct mublas_call c, int op, V 
     return submit(h, &c, s, alpha, size, beta, size);
 }
 
-#define OPERAND(p, l, st) {.at = (p), .ld = (l), .stride = (st)}
-#define SIMPLE(p, l) {.at = (p), .ld = (l)}
-#define CALL(...) (struct mublas_call){.batch = 1, __VA_ARGS__}
+#define OPERAND(p, l, st) \
+    { \
+        .at = (p), .ld = (l), .stride = (st) \
+    }
+#define SIMPLE(p, l) \
+    { \
+        .at = (p), .ld = (l) \
+    }
+#define CALL(...) \
+    (struct mublas_call) { .batch = 1, __VA_ARGS__ }
 #define VECTORS .b = SIMPLE(x, incx), .c = SIMPLE(yy, incy)
 
 /* a symmetric, x, y: `packed` has no leading dimension; k: diagonals of a band. */
-static mublasStatus_t do_symmetric(mublasHandle_t h, struct mublas_call c, int uplo, int band, V alpha,
-                                   V beta)
+static mublasStatus_t do_symmetric(mublasHandle_t h, struct mublas_call c, int uplo, int band, V alpha, V beta)
 {
     size_t size = mublas_size(c.type);
     c.uplo = mublas_fill(uplo);
     c.k = band;
-    int rows = c.run == run_spmv || c.run == run_hpmv ? -1
-               : c.run == run_sbmv || c.run == run_hbmv ? band + 1 : c.n;
+    int rows = c.run == run_spmv || c.run == run_hpmv ? -1 : c.run == run_sbmv || c.run == run_hbmv ? band + 1 : c.n;
     return submit(h, &c, (struct shape){c.uplo, c.n, c.n, band, rows, c.a.ld, true}, alpha, size, beta, size);
 }
 /* Updates of a by x and y. */
@@ -178,13 +180,12 @@ static mublasStatus_t do_update(mublasHandle_t h, struct mublas_call c, int uplo
 {
     c.uplo = mublas_fill(uplo);
     bool without_ld = c.run == run_spr || c.run == run_hpr || c.run == run_spr2 || c.run == run_hpr2;
-    return submit(h, &c, (struct shape){c.uplo, c.n, c.n, 0, without_ld ? -1 : c.n, c.a.ld, c.c.ld != 0 || c.kl},
-                  alpha, size, NULL, 0);
+    return submit(h, &c, (struct shape){c.uplo, c.n, c.n, 0, without_ld ? -1 : c.n, c.a.ld, c.c.ld != 0 || c.kl}, alpha,
+                  size, NULL, 0);
 }
 static mublasStatus_t do_general(mublasHandle_t h, struct mublas_call c, V alpha)
 {
-    return submit(h, &c, (struct shape){true, c.m, c.n, 0, c.m, c.a.ld, true}, alpha, mublas_size(c.type), NULL,
-                  0);
+    return submit(h, &c, (struct shape){true, c.m, c.n, 0, c.m, c.a.ld, true}, alpha, mublas_size(c.type), NULL, 0);
 }
 static mublasStatus_t do_triangle(mublasHandle_t h, struct mublas_call c, int uplo, int op, int diag, int band)
 {
@@ -192,8 +193,7 @@ static mublasStatus_t do_triangle(mublasHandle_t h, struct mublas_call c, int up
     c.t[0] = mublas_op(op);
     c.diag = mublas_diag(diag);
     c.k = band;
-    int rows = c.run == run_tpmv || c.run == run_tpsv ? -1
-               : c.run == run_tbmv || c.run == run_tbsv ? band + 1 : c.n;
+    int rows = c.run == run_tpmv || c.run == run_tpsv ? -1 : c.run == run_tbmv || c.run == run_tbsv ? band + 1 : c.n;
     struct shape s = {c.uplo && c.t[0] && c.diag, c.n, c.n, band, rows, c.a.ld, false};
     return submit(h, &c, s, "", 0, NULL, 0);
 }
@@ -225,8 +225,8 @@ static mublasStatus_t do_triangle(mublasHandle_t h, struct mublas_call c, int up
                             alpha, beta); \
     }
 #define SYMMETRIC_BAND(W, T, name) \
-    FN(W##name, int uplo, int n, int k, const T *alpha, const T *a, int lda, const T *x, int incx, \
-       const T *beta, T *yy, int incy) \
+    FN(W##name, int uplo, int n, int k, const T *alpha, const T *a, int lda, const T *x, int incx, const T *beta, \
+       T *yy, int incy) \
     { \
         return do_symmetric(h, CALL(.run = run_##name, .type = W, .n = n, .a = SIMPLE(a, lda), VECTORS), uplo, k, \
                             alpha, beta); \
@@ -234,8 +234,8 @@ static mublasStatus_t do_triangle(mublasHandle_t h, struct mublas_call c, int up
 #define SYMMETRIC_PACKED(W, T, name) \
     FN(W##name, int uplo, int n, const T *alpha, const T *a, const T *x, int incx, const T *beta, T *yy, int incy) \
     { \
-        return do_symmetric(h, CALL(.run = run_##name, .type = W, .n = n, .a = SIMPLE(a, 0), VECTORS), uplo, 0, \
-                            alpha, beta); \
+        return do_symmetric(h, CALL(.run = run_##name, .type = W, .n = n, .a = SIMPLE(a, 0), VECTORS), uplo, 0, alpha, \
+                            beta); \
     }
 #define UPDATE(W, T, R, name) \
     FN(W##name, int uplo, int n, const R *alpha, const T *x, int incx, T *a, int lda) \
@@ -246,43 +246,42 @@ static mublasStatus_t do_triangle(mublasHandle_t h, struct mublas_call c, int up
 #define UPDATE_PACKED(W, T, R, name) \
     FN(W##name, int uplo, int n, const R *alpha, const T *x, int incx, T *a) \
     { \
-        return do_update(h, CALL(.run = run_##name, .type = W, .n = n, .a = SIMPLE(a, 0), .b = SIMPLE(x, incx)), \
-                         uplo, alpha, sizeof(R)); \
+        return do_update(h, CALL(.run = run_##name, .type = W, .n = n, .a = SIMPLE(a, 0), .b = SIMPLE(x, incx)), uplo, \
+                         alpha, sizeof(R)); \
     }
 #define UPDATE2(W, T, name) \
     FN(W##name, int uplo, int n, const T *alpha, const T *x, int incx, const T *yy, int incy, T *a, int lda) \
     { \
-        return do_update(h, CALL(.run = run_##name, .type = W, .n = n, .kl = 1, .a = SIMPLE(a, lda), VECTORS), \
-                         uplo, alpha, sizeof(T)); \
+        return do_update(h, CALL(.run = run_##name, .type = W, .n = n, .kl = 1, .a = SIMPLE(a, lda), VECTORS), uplo, \
+                         alpha, sizeof(T)); \
     }
 #define UPDATE2_PACKED(W, T, name) \
     FN(W##name, int uplo, int n, const T *alpha, const T *x, int incx, const T *yy, int incy, T *a) \
     { \
-        return do_update(h, CALL(.run = run_##name, .type = W, .n = n, .kl = 1, .a = SIMPLE(a, 0), VECTORS), \
-                         uplo, alpha, sizeof(T)); \
+        return do_update(h, CALL(.run = run_##name, .type = W, .n = n, .kl = 1, .a = SIMPLE(a, 0), VECTORS), uplo, \
+                         alpha, sizeof(T)); \
     }
 #define GENERAL(W, T, name) \
     FN(W##name, int m, int n, const T *alpha, const T *x, int incx, const T *yy, int incy, T *a, int lda) \
     { \
-        return do_general(h, CALL(.run = run_##name, .type = W, .m = m, .n = n, .a = SIMPLE(a, lda), VECTORS), \
-                          alpha); \
+        return do_general(h, CALL(.run = run_##name, .type = W, .m = m, .n = n, .a = SIMPLE(a, lda), VECTORS), alpha); \
     }
 
 #define ALL(W, T) \
-    FN(W##gemv, int t, int m, int n, const T *alpha, const T *a, int lda, const T *x, int incx, const T *beta, \
-       T *yy, int incy) \
+    FN(W##gemv, int t, int m, int n, const T *alpha, const T *a, int lda, const T *x, int incx, const T *beta, T *yy, \
+       int incy) \
     { \
         return do_gemv(h, CALL(.type = W, .m = m, .n = n, .a = SIMPLE(a, lda), VECTORS), t, alpha, beta); \
     } \
-    FN(W##gemvBatched, int t, int m, int n, const T *alpha, const T *const *a, int lda, const T *const *x, \
-       int incx, const T *beta, T *const *yy, int incy, int count) \
+    FN(W##gemvBatched, int t, int m, int n, const T *alpha, const T *const *a, int lda, const T *const *x, int incx, \
+       const T *beta, T *const *yy, int incy, int count) \
     { \
         struct mublas_call c = {.type = W, .m = m, .n = n, .a = SIMPLE(a, lda), VECTORS, .batch = count}; \
         c.pointers = true; \
         return do_gemv(h, c, t, alpha, beta); \
     } \
-    FN(W##gemvStridedBatched, int t, int m, int n, const T *alpha, const T *a, int lda, long long stridea, \
-       const T *x, int incx, long long stridex, const T *beta, T *yy, int incy, long long stridey, int count) \
+    FN(W##gemvStridedBatched, int t, int m, int n, const T *alpha, const T *a, int lda, long long stridea, const T *x, \
+       int incx, long long stridex, const T *beta, T *yy, int incy, long long stridey, int count) \
     { \
         struct mublas_call c = {.type = W, .m = m, .n = n, .a = OPERAND(a, lda, stridea), .batch = count}; \
         c.b = (struct mublas_operand)OPERAND(x, incx, stridex); \

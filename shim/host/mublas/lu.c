@@ -162,19 +162,28 @@ static mublasStatus_t submit(mublasHandle_t h, struct mublas_call *c, bool needs
 }
 
 #define FN(name, ...) mublasStatus_t mublas##name(mublasHandle_t h, __VA_ARGS__)
-#define AT(p, l) {.at = (p), .ld = (l)}
+#define AT(p, l) \
+    { \
+        .at = (p), .ld = (l) \
+    }
 #define ALL(W, T) \
     FN(W##getrfBatched, int n, T *const *a, int lda, int *pivots, int *info, int count) \
     { \
-        struct mublas_call c = {.run = run_getrf, .type = W, .n = n, .a = AT(a, lda), .ints = pivots, \
-                                .info = info, .batch = count}; \
+        struct mublas_call c = { \
+            .run = run_getrf, .type = W, .n = n, .a = AT(a, lda), .ints = pivots, .info = info, .batch = count}; \
         return submit(h, &c, false, true); \
     } \
-    FN(W##getrsBatched, int t, int n, int nrhs, const T *const *a, int lda, const int *pivots, T *const *b, \
-       int ldb, int *info, int count) \
+    FN(W##getrsBatched, int t, int n, int nrhs, const T *const *a, int lda, const int *pivots, T *const *b, int ldb, \
+       int *info, int count) \
     { \
-        struct mublas_call c = {.run = run_getrs, .type = W, .n = n, .k = nrhs, .a = AT(a, lda), \
-                                .b = AT(b, ldb), .ints = (int *)(size_t)pivots, .batch = count}; \
+        struct mublas_call c = {.run = run_getrs, \
+                                .type = W, \
+                                .n = n, \
+                                .k = nrhs, \
+                                .a = AT(a, lda), \
+                                .b = AT(b, ldb), \
+                                .ints = (int *)(size_t)pivots, \
+                                .batch = count}; \
         MUBLAS_LIVE(h); \
         if (!info) \
             return MUBLAS_STATUS_INVALID_POINTER; \
@@ -188,14 +197,27 @@ static mublasStatus_t submit(mublasHandle_t h, struct mublas_call *c, bool needs
     FN(W##getriBatched, int n, const T *const *a, int lda, const int *pivots, T *const *to, int ldc, int *info, \
        int count) \
     { \
-        struct mublas_call c = {.run = run_getri, .type = W, .n = n, .a = AT(a, lda), .b = AT(to, ldc), \
-                                .ints = (int *)(size_t)pivots, .info = info, .batch = count, .t = "N"}; \
+        struct mublas_call c = {.run = run_getri, \
+                                .type = W, \
+                                .n = n, \
+                                .a = AT(a, lda), \
+                                .b = AT(to, ldc), \
+                                .ints = (int *)(size_t)pivots, \
+                                .info = info, \
+                                .batch = count, \
+                                .t = "N"}; \
         return submit(h, &c, true, true); \
     } \
     FN(W##matinvBatched, int n, const T *const *a, int lda, T *const *to, int ldainv, int *info, int count) \
     { \
-        struct mublas_call c = {.run = run_matinv, .type = W, .n = n, .a = AT(a, lda), .b = AT(to, ldainv), \
-                                .info = info, .batch = count, .t = "N"}; \
+        struct mublas_call c = {.run = run_matinv, \
+                                .type = W, \
+                                .n = n, \
+                                .a = AT(a, lda), \
+                                .b = AT(to, ldainv), \
+                                .info = info, \
+                                .batch = count, \
+                                .t = "N"}; \
         return n > 32 ? MUBLAS_STATUS_INVALID_SIZE : submit(h, &c, true, true); \
     }
 ALL(S, float)

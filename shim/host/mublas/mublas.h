@@ -32,8 +32,8 @@ struct mublas_operand {
 
 struct mublas_call {
     void (*run)(const struct mublas_call *);
-    const void *blas;          /* the Fortran function, for run */
-    int type;                  /* S, D, C or Z */
+    const void *blas;            /* the Fortran function, for run */
+    int type;                    /* S, D, C or Z */
     char t[2], side, uplo, diag; /* letters of BLAS */
     int m, n, k, kl, ku;
     struct mublas_operand a, b, c;
@@ -47,14 +47,8 @@ struct mublas_call {
     size_t alpha_size, beta_size;
 };
 
-static inline const void *mublas_alpha(const struct mublas_call *c)
-{
-    return c->alpha_at ? c->alpha_at : &c->alpha;
-}
-static inline const void *mublas_beta(const struct mublas_call *c)
-{
-    return c->beta_at ? c->beta_at : &c->beta;
-}
+static inline const void *mublas_alpha(const struct mublas_call *c) { return c->alpha_at ? c->alpha_at : &c->alpha; }
+static inline const void *mublas_beta(const struct mublas_call *c) { return c->beta_at ? c->beta_at : &c->beta; }
 static inline size_t mublas_size(int type)
 {
     static const unsigned char size[] = {4, 8, 8, 16};

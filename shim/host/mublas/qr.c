@@ -63,51 +63,49 @@ static int least(int n) { return n > 1 ? n : 1; }
 
 /* info: which argument is wrong, negative, told at once. */
 #define FN(name, ...) mublasStatus_t mublas##name(mublasHandle_t h, __VA_ARGS__)
-#define AT(p, l) {.at = (p), .ld = (l)}
-#define ALL(W, T)                                                                                  \
-    FN(W##geqrfBatched, int m, int n, T *const *a, int lda, T *const *tau, int *info, int count)   \
-    {                                                                                              \
-        struct mublas_call c = {.run = run_geqrf,                                                  \
-                                .type = W,                                                         \
-                                .m = m,                                                            \
-                                .n = n,                                                            \
-                                .a = AT(a, lda),                                                   \
-                                .b = AT(tau, 1),                                                   \
-                                .batch = count};                                                   \
-        MUBLAS_LIVE(h);                                                                            \
-        if (!info)                                                                                 \
-            return MUBLAS_STATUS_INVALID_POINTER;                                                  \
-        *info = m < 0 ? -1 : n < 0 ? -2 : lda < least(m) ? -4 : count < 0 ? -7 : 0;                \
-        return *info ? MUBLAS_STATUS_INVALID_VALUE : submit(h, &c);                                \
-    }                                                                                              \
-    FN(W##gelsBatched, int t, int m, int n, int nrhs, T *const *a, int lda, T *const *b, int ldb,  \
-       int *info, int *infos, int count)                                                           \
-    {                                                                                              \
-        struct mublas_call c = {.run = run_gels,                                                   \
-                                .type = W,                                                         \
-                                .m = m,                                                            \
-                                .n = n,                                                            \
-                                .k = nrhs,                                                         \
-                                .a = AT(a, lda),                                                   \
-                                .b = AT(b, ldb),                                                   \
-                                .info = infos,                                                     \
-                                .batch = count};                                                   \
-        MUBLAS_LIVE(h);                                                                            \
-        if (!info)                                                                                 \
-            return MUBLAS_STATUS_INVALID_POINTER;                                                  \
-        *info = !mublas_op(t)    ? -1                                                              \
-                : m < 0          ? -2                                                              \
-                : n < 0          ? -3                                                              \
-                : nrhs < 0       ? -4                                                              \
-                : lda < least(m) ? -6                                                              \
-                : ldb < least(m) ? -8                                                              \
-                : count < 0      ? -11                                                             \
-                                 : 0;                                                                   \
-        if (*info)                                                                                 \
-            return MUBLAS_STATUS_INVALID_VALUE;                                                    \
-        if (mublas_op(t) != 'N' || m < n) /* more unknowns than equations */                       \
-            return MUBLAS_STATUS_NOT_IMPLEMENTED;                                                  \
-        return nrhs ? submit(h, &c) : MUBLAS_STATUS_SUCCESS;                                       \
+#define AT(p, l) \
+    { \
+        .at = (p), .ld = (l) \
+    }
+#define ALL(W, T) \
+    FN(W##geqrfBatched, int m, int n, T *const *a, int lda, T *const *tau, int *info, int count) \
+    { \
+        struct mublas_call c = { \
+            .run = run_geqrf, .type = W, .m = m, .n = n, .a = AT(a, lda), .b = AT(tau, 1), .batch = count}; \
+        MUBLAS_LIVE(h); \
+        if (!info) \
+            return MUBLAS_STATUS_INVALID_POINTER; \
+        *info = m < 0 ? -1 : n < 0 ? -2 : lda < least(m) ? -4 : count < 0 ? -7 : 0; \
+        return *info ? MUBLAS_STATUS_INVALID_VALUE : submit(h, &c); \
+    } \
+    FN(W##gelsBatched, int t, int m, int n, int nrhs, T *const *a, int lda, T *const *b, int ldb, int *info, \
+       int *infos, int count) \
+    { \
+        struct mublas_call c = {.run = run_gels, \
+                                .type = W, \
+                                .m = m, \
+                                .n = n, \
+                                .k = nrhs, \
+                                .a = AT(a, lda), \
+                                .b = AT(b, ldb), \
+                                .info = infos, \
+                                .batch = count}; \
+        MUBLAS_LIVE(h); \
+        if (!info) \
+            return MUBLAS_STATUS_INVALID_POINTER; \
+        *info = !mublas_op(t)    ? -1 \
+                : m < 0          ? -2 \
+                : n < 0          ? -3 \
+                : nrhs < 0       ? -4 \
+                : lda < least(m) ? -6 \
+                : ldb < least(m) ? -8 \
+                : count < 0      ? -11 \
+                                 : 0; \
+        if (*info) \
+            return MUBLAS_STATUS_INVALID_VALUE; \
+        if (mublas_op(t) != 'N' || m < n) /* more unknowns than equations */ \
+            return MUBLAS_STATUS_NOT_IMPLEMENTED; \
+        return nrhs ? submit(h, &c) : MUBLAS_STATUS_SUCCESS; \
     }
 ALL(S, float)
 ALL(D, double)

@@ -52,12 +52,9 @@ mublasStatus_t mublas_submit(mublasHandle_t h, const struct mublas_call *given, 
     struct mublas_call copy;
     const struct mublas_call *c = with_places(given, &copy);
     switch (maths_submit(mublas_stream(h), (struct maths_work){MATHS_LIBRARY, run, NULL}, c, sizeof *c, work)) {
-    case musaSuccess:
-        return MUBLAS_STATUS_SUCCESS;
-    case musaErrorMemoryAllocation:
-        return MUBLAS_STATUS_MEMORY_ERROR;
-    default:
-        return MUBLAS_STATUS_INTERNAL_ERROR;
+    case musaSuccess: return MUBLAS_STATUS_SUCCESS;
+    case musaErrorMemoryAllocation: return MUBLAS_STATUS_MEMORY_ERROR;
+    default: return MUBLAS_STATUS_INTERNAL_ERROR;
     }
 }
 

@@ -61,13 +61,12 @@ int lt_aux_type(const struct mublasLtMatmulDesc *desc, int d_type)
 /* ---- which products ---------------------------------------------------------------------------- */
 
 static const unsigned epilogues[] = {
-    MUBLASLT_EPILOGUE_DEFAULT,   MUBLASLT_EPILOGUE_RELU,          MUBLASLT_EPILOGUE_BIAS,
-    MUBLASLT_EPILOGUE_RELU_BIAS, MUBLASLT_EPILOGUE_GELU,          MUBLASLT_EPILOGUE_GELU_BIAS,
-    MUBLASLT_EPILOGUE_RELU_AUX,  MUBLASLT_EPILOGUE_RELU_AUX_BIAS, MUBLASLT_EPILOGUE_DRELU,
-    MUBLASLT_EPILOGUE_DRELU_BGRAD, MUBLASLT_EPILOGUE_GELU_AUX,    MUBLASLT_EPILOGUE_GELU_AUX_BIAS,
-    MUBLASLT_EPILOGUE_DGELU,     MUBLASLT_EPILOGUE_DGELU_BGRAD,   MUBLASLT_EPILOGUE_BGRADA,
-    MUBLASLT_EPILOGUE_BGRADB
-};
+    MUBLASLT_EPILOGUE_DEFAULT,     MUBLASLT_EPILOGUE_RELU,          MUBLASLT_EPILOGUE_BIAS,
+    MUBLASLT_EPILOGUE_RELU_BIAS,   MUBLASLT_EPILOGUE_GELU,          MUBLASLT_EPILOGUE_GELU_BIAS,
+    MUBLASLT_EPILOGUE_RELU_AUX,    MUBLASLT_EPILOGUE_RELU_AUX_BIAS, MUBLASLT_EPILOGUE_DRELU,
+    MUBLASLT_EPILOGUE_DRELU_BGRAD, MUBLASLT_EPILOGUE_GELU_AUX,      MUBLASLT_EPILOGUE_GELU_AUX_BIAS,
+    MUBLASLT_EPILOGUE_DGELU,       MUBLASLT_EPILOGUE_DGELU_BGRAD,   MUBLASLT_EPILOGUE_BGRADA,
+    MUBLASLT_EPILOGUE_BGRADB};
 
 static bool known_epilogue(unsigned e)
 {
@@ -151,19 +150,19 @@ struct algo {
 _Static_assert(sizeof(struct algo) <= sizeof(mublasLtMatmulAlgo_t), "an algorithm fits");
 
 #define CONFIG(name, field) \
-    {MUBLASLT_ALGO_CONFIG_##name, offsetof(struct algo, field), sizeof((struct algo *)NULL)->field}
-static const struct lt_attribute config_table[] = {
-    CONFIG(ID, id),
-    CONFIG(TILE_ID, tile),
-    CONFIG(SPLITK_NUM, splits),
-    CONFIG(REDUCTION_SCHEME, reduction),
-    CONFIG(CTA_SWIZZLING, swizzle),
-    CONFIG(CUSTOM_OPTION, custom),
-    CONFIG(STAGES_ID, stages),
-    CONFIG(INNER_SHAPE_ID, inner),
-    CONFIG(CLUSTER_SHAPE_ID, cluster),
-    {0, 0, 0}
-};
+    { \
+        MUBLASLT_ALGO_CONFIG_##name, offsetof(struct algo, field), sizeof((struct algo *)NULL)->field \
+    }
+static const struct lt_attribute config_table[] = {CONFIG(ID, id),
+                                                   CONFIG(TILE_ID, tile),
+                                                   CONFIG(SPLITK_NUM, splits),
+                                                   CONFIG(REDUCTION_SCHEME, reduction),
+                                                   CONFIG(CTA_SWIZZLING, swizzle),
+                                                   CONFIG(CUSTOM_OPTION, custom),
+                                                   CONFIG(STAGES_ID, stages),
+                                                   CONFIG(INNER_SHAPE_ID, inner),
+                                                   CONFIG(CLUSTER_SHAPE_ID, cluster),
+                                                   {0, 0, 0}};
 
 bool lt_algo_made(const mublasLtMatmulAlgo_t *algo)
 {
@@ -227,9 +226,8 @@ mublasStatus_t mublasLtMatmulAlgoGetIds(mublasLtHandle_t handle, mublasComputeTy
     return can ? MUBLAS_STATUS_SUCCESS : MUBLAS_STATUS_NOT_IMPLEMENTED;
 }
 
-mublasStatus_t mublasLtMatmulAlgoInit(mublasLtHandle_t handle, mublasComputeType_t compute, int scale_type,
-                                      int a_type, int b_type, int c_type, int d_type, int id,
-                                      mublasLtMatmulAlgo_t *algo)
+mublasStatus_t mublasLtMatmulAlgoInit(mublasLtHandle_t handle, mublasComputeType_t compute, int scale_type, int a_type,
+                                      int b_type, int c_type, int d_type, int id, mublasLtMatmulAlgo_t *algo)
 {
     if (!lt_live(handle))
         return MUBLAS_STATUS_INVALID_HANDLE;

@@ -74,64 +74,64 @@ mublasStatus_t lt_get(const struct lt_attribute *table, const void *object, int 
     return MUBLAS_STATUS_SUCCESS;
 }
 
-#define ROW(id, T, field) {id, offsetof(struct T, field), sizeof ((struct T *)NULL)->field}
+#define ROW(id, T, field) \
+    { \
+        id, offsetof(struct T, field), sizeof((struct T *)NULL)->field \
+    }
 
 #define OP(name, field) ROW(MUBLASLT_MATMUL_DESC_##name, mublasLtMatmulDesc, field)
-static const struct lt_attribute desc_table[] = {
-    OP(COMPUTE_TYPE, compute),
-    OP(SCALE_TYPE, scale),
-    OP(POINTER_MODE, pointers),
-    OP(TRANSA, op[0]),
-    OP(TRANSB, op[1]),
-    OP(TRANSC, op[2]),
-    OP(FILL_MODE, fill),
-    OP(EPILOGUE, epilogue),
-    OP(BIAS_POINTER, bias),
-    OP(BIAS_BATCH_STRIDE, bias_stride),
-    OP(EPILOGUE_AUX_POINTER, aux),
-    OP(EPILOGUE_AUX_LD, aux_ld),
-    OP(EPILOGUE_AUX_BATCH_STRIDE, aux_stride),
-    OP(ALPHA_VECTOR_BATCH_STRIDE, alpha_stride),
-    OP(A_SCALE_POINTER, a_scale),
-    OP(B_SCALE_POINTER, b_scale),
-    OP(C_SCALE_POINTER, c_scale),
-    OP(D_SCALE_POINTER, d_scale),
-    OP(AMAX_D_POINTER, d_amax),
-    OP(EPILOGUE_AUX_DATA_TYPE, aux_type),
-    OP(EPILOGUE_AUX_SCALE_POINTER, aux_scale),
-    OP(EPILOGUE_AUX_AMAX_POINTER, aux_amax),
-    OP(BIAS_DATA_TYPE, bias_type),
-    OP(A_SCALE_MODE, a_mode),
-    OP(B_SCALE_MODE, b_mode),
-    OP(C_SCALE_MODE, c_mode),
-    OP(D_SCALE_MODE, d_mode),
-    OP(EPILOGUE_AUX_SCALE_MODE, aux_mode),
-    OP(D_OUT_SCALE_POINTER, out_scale),
-    OP(D_OUT_SCALE_MODE, out_mode),
-    {0, 0, 0}
-};
+static const struct lt_attribute desc_table[] = {OP(COMPUTE_TYPE, compute),
+                                                 OP(SCALE_TYPE, scale),
+                                                 OP(POINTER_MODE, pointers),
+                                                 OP(TRANSA, op[0]),
+                                                 OP(TRANSB, op[1]),
+                                                 OP(TRANSC, op[2]),
+                                                 OP(FILL_MODE, fill),
+                                                 OP(EPILOGUE, epilogue),
+                                                 OP(BIAS_POINTER, bias),
+                                                 OP(BIAS_BATCH_STRIDE, bias_stride),
+                                                 OP(EPILOGUE_AUX_POINTER, aux),
+                                                 OP(EPILOGUE_AUX_LD, aux_ld),
+                                                 OP(EPILOGUE_AUX_BATCH_STRIDE, aux_stride),
+                                                 OP(ALPHA_VECTOR_BATCH_STRIDE, alpha_stride),
+                                                 OP(A_SCALE_POINTER, a_scale),
+                                                 OP(B_SCALE_POINTER, b_scale),
+                                                 OP(C_SCALE_POINTER, c_scale),
+                                                 OP(D_SCALE_POINTER, d_scale),
+                                                 OP(AMAX_D_POINTER, d_amax),
+                                                 OP(EPILOGUE_AUX_DATA_TYPE, aux_type),
+                                                 OP(EPILOGUE_AUX_SCALE_POINTER, aux_scale),
+                                                 OP(EPILOGUE_AUX_AMAX_POINTER, aux_amax),
+                                                 OP(BIAS_DATA_TYPE, bias_type),
+                                                 OP(A_SCALE_MODE, a_mode),
+                                                 OP(B_SCALE_MODE, b_mode),
+                                                 OP(C_SCALE_MODE, c_mode),
+                                                 OP(D_SCALE_MODE, d_mode),
+                                                 OP(EPILOGUE_AUX_SCALE_MODE, aux_mode),
+                                                 OP(D_OUT_SCALE_POINTER, out_scale),
+                                                 OP(D_OUT_SCALE_MODE, out_mode),
+                                                 {0, 0, 0}};
 
 #define MATRIX(name, field) ROW(MUBLASLT_MATRIX_LAYOUT_##name, mublasLtMatrixLayout, field)
-static const struct lt_attribute layout_table[] = {
-    MATRIX(TYPE, type),         MATRIX(ORDER, order),
-    MATRIX(ROWS, rows),         MATRIX(COLS, cols),
-    MATRIX(LD, ld),             MATRIX(BATCH_COUNT, batch),
-    MATRIX(BATCH_MODE, mode),   MATRIX(STRIDED_BATCH_OFFSET, stride),
-    MATRIX(PLANE_OFFSET, plane), {0, 0, 0}
-};
+static const struct lt_attribute layout_table[] = {MATRIX(TYPE, type),
+                                                   MATRIX(ORDER, order),
+                                                   MATRIX(ROWS, rows),
+                                                   MATRIX(COLS, cols),
+                                                   MATRIX(LD, ld),
+                                                   MATRIX(BATCH_COUNT, batch),
+                                                   MATRIX(BATCH_MODE, mode),
+                                                   MATRIX(STRIDED_BATCH_OFFSET, stride),
+                                                   MATRIX(PLANE_OFFSET, plane),
+                                                   {0, 0, 0}};
 
 #define WISH(name, field) ROW(MUBLASLT_MATMUL_PREF_##name, mublasLtMatmulPreference, field)
 static const struct lt_attribute preference_table[] = {
-    WISH(MAX_WORKSPACE_BYTES, workspace), WISH(MIN_ALIGNMENT_A_BYTES, align[0]),
-    WISH(MIN_ALIGNMENT_B_BYTES, align[1]), WISH(MIN_ALIGNMENT_C_BYTES, align[2]),
-    WISH(MIN_ALIGNMENT_D_BYTES, align[3]), {0, 0, 0}
-};
+    WISH(MAX_WORKSPACE_BYTES, workspace),  WISH(MIN_ALIGNMENT_A_BYTES, align[0]), WISH(MIN_ALIGNMENT_B_BYTES, align[1]),
+    WISH(MIN_ALIGNMENT_C_BYTES, align[2]), WISH(MIN_ALIGNMENT_D_BYTES, align[3]), {0, 0, 0}};
 
 #define CHANGE(name, field) ROW(MUBLASLT_MATRIX_TRANSFORM_DESC_##name, mublasLtMatrixTransformDesc, field)
 static const struct lt_attribute transform_table[] = {
-    CHANGE(SCALE_TYPE, scale), CHANGE(POINTER_MODE, pointers), CHANGE(TRANSA, op[0]), CHANGE(TRANSB, op[1]),
-    {0, 0, 0}
-};
+    CHANGE(SCALE_TYPE, scale), CHANGE(POINTER_MODE, pointers), CHANGE(TRANSA, op[0]), CHANGE(TRANSB, op[1]), {0, 0, 0}};
 
 /* ---- descriptions ------------------------------------------------------------------------------ */
 

@@ -20,10 +20,10 @@ static double gelu_slope(double x)
 struct state {
     const struct lt_call *call;
     unsigned epilogue;
-    bool down, integer; /* lines are columns; sums modulo 2^32 */
-    size_t rows, cols, n; /* n: length of a line */
+    bool down, integer;                /* lines are columns; sums modulo 2^32 */
+    size_t rows, cols, n;              /* n: length of a line */
     double *alpha, *beta, *bias, *sum; /* by row */
-    double *x, *other; /* lines */
+    double *x, *other;                 /* lines */
     bool any_beta;
     char *aux;
     struct mublasLtMatrixLayout aux_layout;
@@ -165,8 +165,12 @@ void lt_epilogue(const struct lt_call *call, int member, const void *acc, const 
     const struct mublasLtMatmulDesc *desc = &call->desc;
     const struct mublasLtMatrixLayout *l = &call->ld;
     void *d = (void *)(uintptr_t)lt_member(call->d, l, member);
-    struct state s = {.call = call, .epilogue = desc->epilogue, .down = sums->order == MUBLASLT_ORDER_COL,
-                      .integer = desc->scale == MUSA_R_32I, .rows = l->rows, .cols = l->cols};
+    struct state s = {.call = call,
+                      .epilogue = desc->epilogue,
+                      .down = sums->order == MUBLASLT_ORDER_COL,
+                      .integer = desc->scale == MUSA_R_32I,
+                      .rows = l->rows,
+                      .cols = l->cols};
     size_t lines = s.down ? s.cols : s.rows, longest = s.rows > s.cols ? s.rows : s.cols;
     int bias_type = lt_bias_type(desc, call->lc.type, l->type);
     char *bias = (char *)desc->bias + (int64_t)lt_size(bias_type) * desc->bias_stride * member;
@@ -176,11 +180,11 @@ void lt_epilogue(const struct lt_call *call, int member, const void *acc, const 
     s.n = s.down ? s.rows : s.cols;
     s.alpha = all, s.beta = all + longest, s.bias = all + 2 * longest;
     s.sum = all + 3 * longest, s.x = all + 4 * longest, s.other = all + 5 * longest;
-    s.aux_layout = (struct mublasLtMatrixLayout){.type = lt_aux_type(desc, l->type), .order = sums->order,
-                                                 .ld = desc->aux_ld};
+    s.aux_layout = (struct mublasLtMatrixLayout){
+        .type = lt_aux_type(desc, l->type), .order = sums->order, .ld = desc->aux_ld};
     bool bits = s.epilogue & (RELU | DRELU);
-    s.aux = (char *)desc->aux + (bits ? desc->aux_stride / 8 * member
-                                      : (int64_t)lt_size(s.aux_layout.type) * desc->aux_stride * member);
+    s.aux = (char *)desc->aux +
+            (bits ? desc->aux_stride / 8 * member : (int64_t)lt_size(s.aux_layout.type) * desc->aux_stride * member);
     bool done = acc == d;
     if (!done)
         factors(&s, member);

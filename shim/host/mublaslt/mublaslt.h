@@ -107,8 +107,8 @@ struct lt_call {
     enum lt_work work;
 };
 bool lt_algo_made(const mublasLtMatmulAlgo_t *algo);
-mublasStatus_t lt_submit(musaStream_t stream, void (*run)(const void *call), const void *call,
-                         size_t size, double work);
+mublasStatus_t lt_submit(musaStream_t stream, void (*run)(const void *call), const void *call, size_t size,
+                         double work);
 
 /* d = alpha acc + beta c and the epilogue of member i. acc: the sums as `sums` says, in d's order unless that is a
  * composite one. It may be d itself: then alpha and beta are done. */

@@ -82,9 +82,9 @@ static bool take(struct operand *o, const struct transform *t, const struct mubl
 }
 
 mublasStatus_t mublasLtMatrixTransform(mublasLtHandle_t handle, mublasLtMatrixTransformDesc_t desc, const void *alpha,
-                                       const void *a, mublasLtMatrixLayout_t a_layout, const void *beta,
-                                       const void *b, mublasLtMatrixLayout_t b_layout, void *c,
-                                       mublasLtMatrixLayout_t c_layout, musaStream_t stream)
+                                       const void *a, mublasLtMatrixLayout_t a_layout, const void *beta, const void *b,
+                                       mublasLtMatrixLayout_t b_layout, void *c, mublasLtMatrixLayout_t c_layout,
+                                       musaStream_t stream)
 {
     mublasStatus_t r;
     if (!lt_live(handle))

@@ -54,10 +54,7 @@ BOTH_WAYS(C2C, mufftComplex)
 BOTH_WAYS(Z2Z, mufftDoubleComplex)
 
 #define ONE_WAY(name, I, O) \
-    mufftResult mufftExec##name(mufftHandle plan, I *in, O *out) \
-    { \
-        return execute(plan, MUFFT_##name, in, out, 0); \
-    }
+    mufftResult mufftExec##name(mufftHandle plan, I *in, O *out) { return execute(plan, MUFFT_##name, in, out, 0); }
 ONE_WAY(R2C, mufftReal, mufftComplex)
 ONE_WAY(C2R, mufftComplex, mufftReal)
 ONE_WAY(D2Z, mufftDoubleReal, mufftDoubleComplex)

@@ -15,7 +15,10 @@ static const struct {
     const char *name;
     size_t offset;
 } table[] = {
-#define F(name) {#name, offsetof(struct mufft_fftw, name)}
+#define F(name) \
+    { \
+#name, offsetof(struct mufft_fftw, name) \
+    }
     F(plan_guru64_dft), F(plan_guru64_dft_r2c), F(plan_guru64_dft_c2r), F(execute_dft),
     F(execute_dft_r2c), F(execute_dft_c2r),     F(destroy_plan),        F(alignment_of),
 #undef F

@@ -37,7 +37,7 @@ typedef void convert_row(unsigned short *narrow, float *wide, long long n, long 
 #define EACH(what) \
     for (long long i = 0; i < n; i++) \
         for (int c = 0; c < parts; c++) \
-            what
+    what
 static void from_f16(unsigned short *narrow, float *wide, long long n, long long step, int parts)
 {
     EACH(wide[i * parts + c] = f16_to_f32(narrow[i * step + c]);)

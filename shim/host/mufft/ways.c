@@ -17,7 +17,7 @@ struct axis {
     long long n, stride, count, step;
     struct {
         long long n, stride;
-    } outer[2];        /* the other dimension, the batch */
+    } outer[2];         /* the other dimension, the batch */
     void *block, *rest; /* FFTW's: of a whole block of columns, of what is left */
 };
 struct mufft_way {
@@ -48,10 +48,7 @@ static bool by_blocks(const struct mufft_shape *s)
     return longest_column(s) >= LONG && bytes >= LARGE;
 }
 
-size_t mufft_way_scratch(const struct mufft_shape *s)
-{
-    return by_blocks(s) ? (size_t)longest_column(s) * BLOCK : 0;
-}
+size_t mufft_way_scratch(const struct mufft_shape *s) { return by_blocks(s) ? (size_t)longest_column(s) * BLOCK : 0; }
 
 /* A planner that estimates never touches the data; of its address it takes in the alignment, and whether both sides
  * are one. */
@@ -62,10 +59,8 @@ static void *plan(const struct mufft_fftw *f, mufftType kind, int rank, const ff
     void *in = data[0], *out = data[!(use & MUFFT_IN_PLACE)];
     unsigned flags = FFTW_ESTIMATE | (use & MUFFT_UNALIGNED ? FFTW_UNALIGNED : 0);
     switch (kind) {
-    case MUFFT_R2C:
-        return f->plan_guru64_dft_r2c(rank, dims, batches, batch, in, out, flags);
-    case MUFFT_C2R:
-        return f->plan_guru64_dft_c2r(rank, dims, batches, batch, in, out, flags);
+    case MUFFT_R2C: return f->plan_guru64_dft_r2c(rank, dims, batches, batch, in, out, flags);
+    case MUFFT_C2R: return f->plan_guru64_dft_c2r(rank, dims, batches, batch, in, out, flags);
     default:
         return f->plan_guru64_dft(rank, dims, batches, batch, in, out,
                                   use & MUFFT_INVERSE_USE ? FFTW_BACKWARD : FFTW_FORWARD, flags);
@@ -177,14 +172,9 @@ void mufft_way_run(const struct mufft_way *w, void *in, void *out, void *scratch
     if (w->axes_first)
         run_axes(w, in, scratch);
     switch (w->kind) {
-    case MUFFT_R2C:
-        w->fftw->execute_dft_r2c(w->lines, in, out);
-        break;
-    case MUFFT_C2R:
-        w->fftw->execute_dft_c2r(w->lines, in, out);
-        break;
-    default:
-        w->fftw->execute_dft(w->lines, in, out);
+    case MUFFT_R2C: w->fftw->execute_dft_r2c(w->lines, in, out); break;
+    case MUFFT_C2R: w->fftw->execute_dft_c2r(w->lines, in, out); break;
+    default: w->fftw->execute_dft(w->lines, in, out);
     }
     if (!w->axes_first)
         run_axes(w, out, scratch);

@@ -94,16 +94,13 @@ static inline double below(double p)
     static const double middle[2][8] = {
         {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
          1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4},
-        {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
-         1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
-         1.05075007164441684324e-9}};
+        {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
+         1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9}};
     static const double far[2][8] = {
         {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1,
-         2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5,
-         2.01033439929228813265e-7},
-        {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
-         7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
-         2.04426310338993978564e-15}};
+         2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7},
+        {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
+         1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15}};
     double q = 0.5 - p, r = sqrt(-ln(p));
     double n = q * ratio(near[0], near[1], 0.180625 - q * q);
     double m = ratio(middle[0], middle[1], r - 1.6), f = ratio(far[0], far[1], r - 5);
@@ -127,8 +124,7 @@ MURAND_VECTOR void murand_uniform(const struct murand_scale *scale, const uint32
         out[i] = (double)draws[i] * step + first;
 }
 
-MURAND_VECTOR void murand_uniform_float(const struct murand_scale *scale, const uint32_t *draws, unsigned n,
-                                        float *out)
+MURAND_VECTOR void murand_uniform_float(const struct murand_scale *scale, const uint32_t *draws, unsigned n, float *out)
 {
     if (scale->full)
         for (unsigned i = 0; i < n; i++)
@@ -250,15 +246,9 @@ void murand_singles(const struct murand_engine *e, const struct murand_request *
 {
     double z[MURAND_CHUNK];
     switch (r->kind) {
-    case MURAND_BITS:
-        memcpy((uint32_t *)r->out + at, draws, n * sizeof *draws);
-        break;
-    case MURAND_UNIFORM:
-        murand_uniform_float(e->scale, draws, n, (float *)r->out + at);
-        break;
-    case MURAND_UNIFORM_DOUBLE:
-        murand_uniform(e->scale, draws, n, (double *)r->out + at);
-        break;
+    case MURAND_BITS: memcpy((uint32_t *)r->out + at, draws, n * sizeof *draws); break;
+    case MURAND_UNIFORM: murand_uniform_float(e->scale, draws, n, (float *)r->out + at); break;
+    case MURAND_UNIFORM_DOUBLE: murand_uniform(e->scale, draws, n, (double *)r->out + at); break;
     case MURAND_POISSON:
         if (p->sum)
             murand_uniform(&murand_full, draws, n, z);
@@ -274,17 +264,15 @@ void murand_singles(const struct murand_engine *e, const struct murand_request *
     }
 }
 
-void murand_wide_singles(const struct murand_engine *e, const struct murand_request *r,
-                         const struct poisson_sums *p, const uint64_t *draws, unsigned n, size_t at)
+void murand_wide_singles(const struct murand_engine *e, const struct murand_request *r, const struct poisson_sums *p,
+                         const uint64_t *draws, unsigned n, size_t at)
 {
     double z[MURAND_CHUNK];
     uint32_t upper[MURAND_CHUNK];
     for (unsigned i = 0; i < n; i++)
         upper[i] = (uint32_t)(draws[i] >> 32);
     switch (r->kind) {
-    case MURAND_LONG_LONG:
-        memcpy((uint64_t *)r->out + at, draws, n * sizeof *draws);
-        break;
+    case MURAND_LONG_LONG: memcpy((uint64_t *)r->out + at, draws, n * sizeof *draws); break;
     case MURAND_UNIFORM_DOUBLE:
     case MURAND_POISSON:
         if (r->kind == MURAND_POISSON && !p->sum)
@@ -302,7 +290,6 @@ void murand_wide_singles(const struct murand_engine *e, const struct murand_requ
         inverse_wide(draws, n, z);
         place(r, z, n, at);
         break;
-    default: /* floats have the upper bits */
-        murand_singles(e, r, p, upper, n, at);
+    default: /* floats have the upper bits */ murand_singles(e, r, p, upper, n, at);
     }
 }

@@ -10,14 +10,15 @@ enum { MANY = 1 << 16 }; /* lanes that are worth a second thread */
 /* What a lane draws for a request, and gives. */
 struct shape {
     unsigned outputs, draws;
-    bool pairs;     /* normal numbers by Box and Muller */
+    bool pairs;      /* normal numbers by Box and Muller */
     bool neighbours; /* ... each of lanes 2 k and 2 k + 1 */
 };
-static struct shape shape(const struct murand_engine *e, const struct murand_request *r,
-                          const struct poisson_sums *p)
+static struct shape shape(const struct murand_engine *e, const struct murand_request *r, const struct poisson_sums *p)
 {
     unsigned precise = r->kind == MURAND_UNIFORM_DOUBLE || r->kind == MURAND_NORMAL_DOUBLE ||
-                       r->kind == MURAND_LOG_NORMAL_DOUBLE ? e->precise : 1;
+                               r->kind == MURAND_LOG_NORMAL_DOUBLE
+                           ? e->precise
+                           : 1;
     bool normal = (r->kind >= MURAND_NORMAL && r->kind <= MURAND_LOG_NORMAL_DOUBLE) ||
                   (r->kind == MURAND_POISSON && !p->sum);
     if (e->single)

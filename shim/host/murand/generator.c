@@ -172,20 +172,11 @@ murandStatus_t murandSetGeneratorOrdering(murandGenerator_t g, murandOrdering_t 
     bool known = false;
     switch (ordering) {
     case MURAND_ORDERING_PSEUDO_DEFAULT:
-    case MURAND_ORDERING_PSEUDO_LEGACY:
-        known = !quasi(e);
-        break;
-    case MURAND_ORDERING_PSEUDO_BEST:
-        known = !quasi(e) && e != &murand_mt19937;
-        break;
-    case MURAND_ORDERING_PSEUDO_SEEDED:
-        known = e == &murand_xorwow;
-        break;
-    case MURAND_ORDERING_PSEUDO_DYNAMIC:
-        known = !quasi(e) && e != &murand_mt19937 && !g->host;
-        break;
-    case MURAND_ORDERING_QUASI_DEFAULT:
-        known = quasi(e);
+    case MURAND_ORDERING_PSEUDO_LEGACY: known = !quasi(e); break;
+    case MURAND_ORDERING_PSEUDO_BEST: known = !quasi(e) && e != &murand_mt19937; break;
+    case MURAND_ORDERING_PSEUDO_SEEDED: known = e == &murand_xorwow; break;
+    case MURAND_ORDERING_PSEUDO_DYNAMIC: known = !quasi(e) && e != &murand_mt19937 && !g->host; break;
+    case MURAND_ORDERING_QUASI_DEFAULT: known = quasi(e);
     }
     if (!known)
         return MURAND_STATUS_OUT_OF_RANGE;

@@ -37,8 +37,8 @@ static void powers(void)
             for (int i = 0; i < ORDER; i++)
                 for (int j = 0; j < ORDER; j++)
                     for (int k = 0; k < ORDER; k++)
-                        power[r][n].at[i][j] = (power[r][n].at[i][j] + power[r][n - 1].at[i][k] *
-                                                                           power[r][n - 1].at[k][j]) % modulus[r];
+                        power[r][n].at[i][j] =
+                            (power[r][n].at[i][j] + power[r][n - 1].at[i][k] * power[r][n - 1].at[k][j]) % modulus[r];
     }
 }
 
@@ -127,11 +127,12 @@ MURAND_VECTOR static void draw(struct murand_sequence *s, unsigned long long row
         lanes_draw(at, at + LANES, at + 2 * LANES, at + 3 * LANES, at + 4 * LANES, at + 5 * LANES, count, out[k]);
 }
 
-static const struct murand_scale scale = {
-    .bits = 1.000000048662, .step = 2.3283065498378288e-10
-};
-const struct murand_engine murand_mrg32k3a = {
-    .places = true, .precise = 1, .scale = &scale, .normal_from = 2000, .lanes = lanes, .begin = begin,
-    .prepare = prepare,
-    .draw = draw
-};
+static const struct murand_scale scale = {.bits = 1.000000048662, .step = 2.3283065498378288e-10};
+const struct murand_engine murand_mrg32k3a = {.places = true,
+                                              .precise = 1,
+                                              .scale = &scale,
+                                              .normal_from = 2000,
+                                              .lanes = lanes,
+                                              .begin = begin,
+                                              .prepare = prepare,
+                                              .draw = draw};

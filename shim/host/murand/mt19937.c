@@ -69,7 +69,7 @@ static bool begin(struct murand_sequence *s)
 }
 
 struct readying {
-    struct generator *first; /* the first of each that get ready together has its state */
+    struct generator *first;          /* the first of each that get ready together has its state */
     bool left[GENERATORS / TOGETHER]; /* for want of memory */
 };
 
@@ -148,7 +148,10 @@ static void draw(struct murand_sequence *s, unsigned long long row, unsigned lan
     }
 }
 
-const struct murand_engine murand_mt19937 = {
-    .single = true, .scale = &murand_full, .normal_from = 2000, .lanes = lanes, .begin = begin, .prepare = prepare,
-    .draw = draw
-};
+const struct murand_engine murand_mt19937 = {.single = true,
+                                             .scale = &murand_full,
+                                             .normal_from = 2000,
+                                             .lanes = lanes,
+                                             .begin = begin,
+                                             .prepare = prepare,
+                                             .draw = draw};

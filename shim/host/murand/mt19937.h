@@ -8,7 +8,7 @@ enum {
     MT_WORDS = 624,
     MT_MIDDLE = 397,
     MT_DEGREE = 19937,
-    MT_TERMS = MT_DEGREE / 64 + 1,      /* 64-bit words of a polynomial below that degree */
+    MT_TERMS = MT_DEGREE / 64 + 1,       /* 64-bit words of a polynomial below that degree */
     MT_STREAM = MT_DEGREE + MT_WORDS + 8 /* words that a leap is made of, and a few more */
 };
 

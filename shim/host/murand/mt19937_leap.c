@@ -93,15 +93,15 @@ typedef uint32_t some __attribute__((vector_size(64)));
 enum { BLOCK = 13, PER = sizeof(some) / sizeof(uint32_t), BLOCKS = MT_WORDS / (BLOCK * PER) };
 
 /* Four coefficients at a time, from an odd one on: of the stream and its sums with itself, shifted by up to three. */
-MURAND_VECTOR void mt_leap(const uint64_t polynomial[MT_TERMS], const uint32_t state[MT_WORDS],
-                           uint32_t out[MT_WORDS], struct mt_buffer *buffer)
+MURAND_VECTOR void mt_leap(const uint64_t polynomial[MT_TERMS], const uint32_t state[MT_WORDS], uint32_t out[MT_WORDS],
+                           struct mt_buffer *buffer)
 {
     uint32_t(*stream)[MT_STREAM] = buffer->stream;
     unsigned picked = 0;
     memcpy(stream[0], state, MT_WORDS * sizeof *state);
     for (unsigned i = MT_WORDS; i < MT_STREAM; i++)
-        stream[0][i] =
-            mt_next(stream[0][i - MT_WORDS], stream[0][i - MT_WORDS + 1], stream[0][i - MT_WORDS + MT_MIDDLE]);
+        stream[0][i] = mt_next(stream[0][i - MT_WORDS], stream[0][i - MT_WORDS + 1],
+                               stream[0][i - MT_WORDS + MT_MIDDLE]);
     for (unsigned s = 1; s < 8; s++) {
         unsigned by = s >= 4 ? 3 : s >= 2 ? 2 : 1; /* the highest shift; the rest of the sum is there */
         const uint32_t *lower = stream[s >= 4 ? s - 4 : s >= 2 ? s - 2 : 0];

@@ -50,8 +50,8 @@ static bool begin(struct murand_sequence *s)
 
 static inline uint32_t entry(const uint32_t basis[BASIS], uint32_t which)
 {
-    return (basis[0] & (0 - (which & 1))) ^ (basis[1] & (0 - (which >> 1 & 1))) ^
-           (basis[2] & (0 - (which >> 2 & 1))) ^ (basis[3] & (0 - (which >> 3 & 1)));
+    return (basis[0] & (0 - (which & 1))) ^ (basis[1] & (0 - (which >> 1 & 1))) ^ (basis[2] & (0 - (which >> 2 & 1))) ^
+           (basis[3] & (0 - (which >> 3 & 1)));
 }
 
 /* 256 steps from the words `w`: none that they need is younger than these, as none is picked up from beyond word 94. */
@@ -94,7 +94,10 @@ static void draw(struct murand_sequence *s, unsigned long long row, unsigned lan
     }
 }
 
-const struct murand_engine murand_mtgp32 = {
-    .single = true, .coarse = true, .scale = &murand_above, .normal_from = HUGE_VAL, .lanes = lanes, .begin = begin,
-    .draw = draw
-};
+const struct murand_engine murand_mtgp32 = {.single = true,
+                                            .coarse = true,
+                                            .scale = &murand_above,
+                                            .normal_from = HUGE_VAL,
+                                            .lanes = lanes,
+                                            .begin = begin,
+                                            .draw = draw};

@@ -34,20 +34,20 @@ struct murand_request;
 
 /* How 32-bit draws become numbers in (0, 1]. */
 struct murand_scale {
-    bool full;           /* all 32 bits of a draw are random: d * 2^-32 + 2^-33, and the rest is unused */
-    double first;        /* of a full one, the double of draw 0 */
-    double bits;         /* d times this has 32 random bits */
-    double step;         /* d times this is a double and, rounded, a float */
+    bool full;    /* all 32 bits of a draw are random: d * 2^-32 + 2^-33, and the rest is unused */
+    double first; /* of a full one, the double of draw 0 */
+    double bits;  /* d times this has 32 random bits */
+    double step;  /* d times this is a double and, rounded, a float */
 };
 
 struct murand_engine {
-    bool neighbours;      /* pairs are of two lanes, not of two draws of one */
-    bool single;          /* each number takes one draw: doubles have 32 random bits, normal ones are the inverse of
+    bool neighbours;    /* pairs are of two lanes, not of two draws of one */
+    bool single;        /* each number takes one draw: doubles have 32 random bits, normal ones are the inverse of
                              their distribution's integral */
-    bool places;          /* a sequence may begin at an offset */
-    bool coarse;          /* its normal doubles are floats */
-    double normal_from;   /* lambda above which Poisson numbers are normal ones, rounded */
-    unsigned precise;     /* draws that a double takes */
+    bool places;        /* a sequence may begin at an offset */
+    bool coarse;        /* its normal doubles are floats */
+    double normal_from; /* lambda above which Poisson numbers are normal ones, rounded */
+    unsigned precise;   /* draws that a double takes */
     const struct murand_scale *scale;
     unsigned (*lanes)(int ordering);
     /* Makes what is common to the lanes, which is at the sequence's offset; false without memory. */
@@ -118,13 +118,13 @@ void murand_pairs(const struct murand_request *r, const double *far, const doubl
 void murand_singles(const struct murand_engine *e, const struct murand_request *r, const struct poisson_sums *p,
                     const uint32_t *draws, unsigned n, size_t at);
 /* 64-bit draws, each for one number. */
-void murand_wide_singles(const struct murand_engine *e, const struct murand_request *r,
-                         const struct poisson_sums *p, const uint64_t *draws, unsigned n, size_t at);
+void murand_wide_singles(const struct murand_engine *e, const struct murand_request *r, const struct poisson_sums *p,
+                         const uint64_t *draws, unsigned n, size_t at);
 /* A pair of draws as 53 bits in (0, 1]: XORWOW's and Philox's. */
 void murand_precise(const uint32_t *low, const uint32_t *high, unsigned n, double *out);
 void murand_uniform(const struct murand_scale *scale, const uint32_t *draws, unsigned n, double *out);
 void murand_uniform_float(const struct murand_scale *scale, const uint32_t *draws, unsigned n, float *out);
-extern const struct murand_scale murand_full; /* of draws that have 32 random bits */
+extern const struct murand_scale murand_full;  /* of draws that have 32 random bits */
 extern const struct murand_scale murand_above; /* of those, too: its doubles are d * 2^-32 + 2^-32 */
 
 #endif

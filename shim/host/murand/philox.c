@@ -75,8 +75,12 @@ static void passed(struct murand_sequence *s, unsigned lane, unsigned count, uns
         beyond[g]++; /* its last lane has drawn */
 }
 
-const struct murand_engine murand_philox = {
-    .neighbours = true, .places = true, .precise = 2, .scale = &murand_full, .normal_from = 2000,
-    .lanes = lanes, .begin = begin,
-    .draw = draw, .passed = passed
-};
+const struct murand_engine murand_philox = {.neighbours = true,
+                                            .places = true,
+                                            .precise = 2,
+                                            .scale = &murand_full,
+                                            .normal_from = 2000,
+                                            .lanes = lanes,
+                                            .begin = begin,
+                                            .draw = draw,
+                                            .passed = passed};

@@ -106,16 +106,15 @@ static murandStatus_t fill(struct murand_sequence *s, const struct murand_reques
 }
 
 const struct murand_engine murand_sobol32 = {
-    .places = true, .single = true, .scale = &murand_above, .normal_from = HUGE_VAL, .fill = fill
-};
+    .places = true, .single = true, .scale = &murand_above, .normal_from = HUGE_VAL, .fill = fill};
 const struct murand_engine murand_scrambled_sobol32 = {
-    .places = true, .single = true, .scale = &murand_above, .normal_from = HUGE_VAL, .fill = fill,
-    .scrambled = true
-};
+    .places = true, .single = true, .scale = &murand_above, .normal_from = HUGE_VAL, .fill = fill, .scrambled = true};
 const struct murand_engine murand_sobol64 = {
-    .places = true, .single = true, .scale = &murand_above, .normal_from = 2000, .fill = fill, .wide = true
-};
-const struct murand_engine murand_scrambled_sobol64 = {
-    .places = true, .single = true, .scale = &murand_above, .normal_from = 2000, .fill = fill, .wide = true,
-    .scrambled = true
-};
+    .places = true, .single = true, .scale = &murand_above, .normal_from = 2000, .fill = fill, .wide = true};
+const struct murand_engine murand_scrambled_sobol64 = {.places = true,
+                                                       .single = true,
+                                                       .scale = &murand_above,
+                                                       .normal_from = 2000,
+                                                       .fill = fill,
+                                                       .wide = true,
+                                                       .scrambled = true};

@@ -132,8 +132,11 @@ MURAND_VECTOR static void draw(struct murand_sequence *s, unsigned long long row
         lanes_draw(s->state, lane, count, 4, out);
 }
 
-const struct murand_engine murand_xorwow = {
-    .places = true, .precise = 2, .scale = &murand_full, .normal_from = 2000, .lanes = lanes, .begin = begin,
-    .prepare = prepare,
-    .draw = draw
-};
+const struct murand_engine murand_xorwow = {.places = true,
+                                            .precise = 2,
+                                            .scale = &murand_full,
+                                            .normal_from = 2000,
+                                            .lanes = lanes,
+                                            .begin = begin,
+                                            .prepare = prepare,
+                                            .draw = draw};

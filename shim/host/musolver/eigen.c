@@ -33,11 +33,11 @@ static void solve(call_t c, room_t r)
 static void solve_general(call_t c, room_t r)
 {
     if (musolver_complex(c->type))
-        hegvd[c->type](&c->form, c->job, c->uplo, &c->n, c->a.at, &c->a.ld, c->b.at, &c->b.ld, c->w, r->work,
-                       &r->lwork, r->rwork, &r->lrwork, r->iwork, &r->liwork, &r->info, 1, 1);
+        hegvd[c->type](&c->form, c->job, c->uplo, &c->n, c->a.at, &c->a.ld, c->b.at, &c->b.ld, c->w, r->work, &r->lwork,
+                       r->rwork, &r->lrwork, r->iwork, &r->liwork, &r->info, 1, 1);
     else
-        sygvd[c->type](&c->form, c->job, c->uplo, &c->n, c->a.at, &c->a.ld, c->b.at, &c->b.ld, c->w, r->work,
-                       &r->lwork, r->iwork, &r->liwork, &r->info, 1, 1);
+        sygvd[c->type](&c->form, c->job, c->uplo, &c->n, c->a.at, &c->a.ld, c->b.at, &c->b.ld, c->w, r->work, &r->lwork,
+                       r->iwork, &r->liwork, &r->info, 1, 1);
     if (!musolver_complex(c->type))
         r->lrwork = 0;
 }
@@ -99,8 +99,8 @@ static void op_evj(call_t c, room_t r)
             float s[2];
             double d[2];
         } one[] = {{.s = {1}}, {.d = {1}}, {.s = {1}}, {.d = {1}}}, zero;
-        hemm[c->type]("L", c->uplo, &c->n, &c->n, &one[c->type], copy, &c->n, c->a.at, &c->a.ld, &zero,
-                      product, &c->n, 1, 1);
+        hemm[c->type]("L", c->uplo, &c->n, &c->n, &one[c->type], copy, &c->n, c->a.at, &c->a.ld, &zero, product, &c->n,
+                      1, 1);
         for (size_t j = 0; j < n; j++)
             for (size_t i = 0; i < n; i++) {
                 musolver_number d = musolver_get(product, c->type, i + n * j) -
@@ -123,8 +123,8 @@ static void *plain(const void *p)
 static struct musolver_call call(void (*op)(call_t, room_t), int type, mublasEvect_t job, mublasFillMode_t u, int n,
                                  const void *a, int lda, const void *w, int *info)
 {
-    struct musolver_call c = {.op = op, .type = type, .m = n, .n = n, .a = {.at = plain(a), .ld = lda},
-                              .w = plain(w), .info = info};
+    struct musolver_call c = {
+        .op = op, .type = type, .m = n, .n = n, .a = {.at = plain(a), .ld = lda}, .w = plain(w), .info = info};
     MUSOLVER_SET(c.job, musolver_evect(job));
     MUSOLVER_SET(c.uplo, musolver_fill(u));
     return c;
@@ -159,14 +159,8 @@ static void limit(struct musolver_call *c, mublasErange_t range, double vl, doub
     c->meig = meig;
 }
 
-static bool bad(call_t c)
-{
-    return !c->job[0] || !c->uplo[0] || c->n < 0 || c->a.ld < musolver_least(c->n);
-}
-static bool bad_general(call_t c)
-{
-    return bad(c) || c->form < 1 || c->form > 3 || c->b.ld < musolver_least(c->n);
-}
+static bool bad(call_t c) { return !c->job[0] || !c->uplo[0] || c->n < 0 || c->a.ld < musolver_least(c->n); }
+static bool bad_general(call_t c) { return bad(c) || c->form < 1 || c->form > 3 || c->b.ld < musolver_least(c->n); }
 static bool bad_range(call_t c)
 {
     switch (c->range) {

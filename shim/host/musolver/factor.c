@@ -96,8 +96,8 @@ static int without_pivots(call_t c)
         if (below)
             scal[c->type](&below, scale, at(c, c->a.at, k + 1, k), &one);
         if (below && right)
-            geru[c->type](&below, &right, minus, at(c, c->a.at, k + 1, k), &one, at(c, c->a.at, k, k + 1),
-                          &c->a.ld, at(c, c->a.at, k + 1, k + 1), &c->a.ld);
+            geru[c->type](&below, &right, minus, at(c, c->a.at, k + 1, k), &one, at(c, c->a.at, k, k + 1), &c->a.ld,
+                          at(c, c->a.at, k + 1, k + 1), &c->a.ld);
     }
     return info;
 }
@@ -269,8 +269,8 @@ static musolverStatus_t potrs_any(musolverDnHandle_t h, int type, mublasFillMode
 }
 static struct musolver_call lu(int type, int m, int n, void *a, int lda, int *ipiv, int *info)
 {
-    return (struct musolver_call){.op = op_getrf, .type = type, .m = m, .n = n, .a = {.at = a, .ld = lda},
-                                  .ints = ipiv, .info = info};
+    return (struct musolver_call){
+        .op = op_getrf, .type = type, .m = m, .n = n, .a = {.at = a, .ld = lda}, .ints = ipiv, .info = info};
 }
 static bool bad_lu(call_t c) { return c->m < 0 || c->n < 0 || c->a.ld < musolver_least(c->m); }
 static struct musolver_call ldl(int type, void (*op)(call_t, room_t), mublasFillMode_t u, int n, void *a, int lda,
@@ -284,8 +284,14 @@ static struct musolver_call ldl(int type, void (*op)(call_t, room_t), mublasFill
 static musolverStatus_t swap_rows(musolverDnHandle_t h, int type, int n, void *a, int lda, int k1, int k2,
                                   const int *ipiv, int incx)
 {
-    struct musolver_call c = {.op = op_laswp, .type = type, .n = n, .k = incx, .a = {.at = a, .ld = lda},
-                              .from_ints = ipiv, .il = k1, .iu = k2};
+    struct musolver_call c = {.op = op_laswp,
+                              .type = type,
+                              .n = n,
+                              .k = incx,
+                              .a = {.at = a, .ld = lda},
+                              .from_ints = ipiv,
+                              .il = k1,
+                              .iu = k2};
     bool bad = n < 0 || k1 < 1 || k2 < k1 || lda < k2 || !incx || (n && (!a || !ipiv));
     return musolver_submit(h, &c, bad, !n, NULL, -1, (double)n * (k2 - k1 + 1));
 }

@@ -35,7 +35,7 @@ struct musolver_room {
 
 struct musolver_call {
     void (*op)(const struct musolver_call *, struct musolver_room *);
-    int type; /* S, D, C or Z */
+    int type;                                                  /* S, D, C or Z */
     char uplo[2], trans[2], side[2], diag[2], job[2], job2[2]; /* letters of LAPACK */
     int m, n, k, form;
     struct musolver_operand a, b, u, v;
@@ -45,11 +45,11 @@ struct musolver_call {
     int *ints, *info;
     double vl, vu, *residuals;
     int range, il, iu, *meig; /* of eigenvalues: all when range is 0 */
-    long long stridew; /* of w in a batch */
+    long long stridew;        /* of w in a batch */
     int batch;
-    bool pointers;  /* a and b are arrays of addresses */
-    size_t extra;   /* bytes beside LAPACK's workspace */
-    void *work;     /* NULL: allocated by the run */
+    bool pointers; /* a and b are arrays of addresses */
+    size_t extra;  /* bytes beside LAPACK's workspace */
+    void *work;    /* NULL: allocated by the run */
     musolverJacobi_t params;
 };
 

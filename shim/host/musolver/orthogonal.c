@@ -57,8 +57,8 @@ static void op_orgtr(call_t c, room_t r)
 }
 static void op_ormtr(call_t c, room_t r)
 {
-    ormtr[c->type](c->side, c->uplo, c->trans, &c->m, &c->n, c->a.at, &c->a.ld, c->from_tau, c->b.at, &c->b.ld,
-                   r->work, &r->lwork, &r->info, 1, 1, 1);
+    ormtr[c->type](c->side, c->uplo, c->trans, &c->m, &c->n, c->a.at, &c->a.ld, c->from_tau, c->b.at, &c->b.ld, r->work,
+                   &r->lwork, &r->info, 1, 1, 1);
     one_workspace(r);
 }
 
@@ -73,16 +73,20 @@ static void *plain(const void *p)
 static struct musolver_call call(void (*op)(call_t, room_t), int type, int m, int n, int k, const void *a, int lda,
                                  const void *tau, int *info)
 {
-    return (struct musolver_call){.op = op, .type = type, .m = m, .n = n, .k = k, .a = {.at = plain(a), .ld = lda},
-                                  .from_tau = tau, .tau = plain(tau), .info = info};
+    return (struct musolver_call){.op = op,
+                                  .type = type,
+                                  .m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .a = {.at = plain(a), .ld = lda},
+                                  .from_tau = tau,
+                                  .tau = plain(tau),
+                                  .info = info};
 }
 static double operations(call_t c) { return (double)c->m * c->n * (c->k ? c->k : musolver_min(c->m, c->n)); }
 
 static bool bad_shape(call_t c) { return c->m < 0 || c->n < 0 || c->a.ld < musolver_least(c->m); }
-static bool bad_generate(call_t c) /* m >= n >= k */
-{
-    return bad_shape(c) || c->n > c->m || c->k < 0 || c->k > c->n;
-}
+static bool bad_generate(call_t c) /* m >= n >= k */ { return bad_shape(c) || c->n > c->m || c->k < 0 || c->k > c->n; }
 static bool bad_side(call_t c) /* of Q that has as many rows as one side of B, m x n */
 {
     int order = c->side[0] == 'L' ? c->m : c->n;
@@ -218,8 +222,7 @@ static struct musolver_call tridiagonal_multiply(int type, mublasSideMode_t s, m
         struct musolver_call c = tridiagonal_multiply(type, s, u, t, m, n, a, lda, tau, b, ldb, info); \
         bool empty = !m || !n; \
         return musolver_submit(h, &c, bad_side(&c) || !c.uplo[0] || (!empty && (!a || !tau || !b)), empty, work, \
-                               lwork, \
-                               operations(&c)); \
+                               lwork, operations(&c)); \
     }
 ALL(S, S, float, float, sy, or)
 ALL(D, D, double, double, sy, or)
@@ -240,16 +243,14 @@ static musolverStatus_t multiplied(musolverDnHandle_t h, struct musolver_call *c
         return musolver_lwork(h, &c, bad_side(&c), lwork); \
     } \
     FN(X##ormqr, mublasSideMode_t s, mublasOperation_t t, int m, int n, int k, const T *a, int lda, const T *tau, \
-       T *b, \
-       int ldb, T *work, int lwork, int *info) \
+       T *b, int ldb, T *work, int lwork, int *info) \
     { \
         struct musolver_call c = multiply(type, s, t, m, n, k, a, lda, tau, b, ldb, info); \
         return multiplied(h, &c, work, lwork < 0 ? 0 : lwork); \
     }
 #define UNMQR(X, type, T) \
     FN(X##unmqr, mublasSideMode_t s, mublasOperation_t t, int m, int n, int k, const T *a, int lda, const T *tau, \
-       T *b, \
-       int ldb) \
+       T *b, int ldb) \
     { \
         struct musolver_call c = multiply(type, s, t, m, n, k, a, lda, tau, b, ldb, NULL); \
         return multiplied(h, &c, NULL, -1); \

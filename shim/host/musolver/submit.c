@@ -42,8 +42,8 @@ static void query(const struct musolver_call *c, struct musolver_room *r)
 {
     musolver_number work = 0, rwork = 0;
     int iwork = 0;
-    *r = (struct musolver_room){.query = true, .lwork = -1, .lrwork = -1, .liwork = -1, .work = &work,
-                                .rwork = &rwork, .iwork = &iwork};
+    *r = (struct musolver_room){
+        .query = true, .lwork = -1, .lrwork = -1, .liwork = -1, .work = &work, .rwork = &rwork, .iwork = &iwork};
     c->op(c, r);
     if (r->lwork < 0)
         r->lwork = answered(&work, c->type);

@@ -77,8 +77,7 @@ static void divide(call_t c, room_t r, void *a, int lda, void *s, void *u, int l
         cgesdd[c->type](c->job, &c->m, &c->n, a, &lda, s, u, &ldu, vt, &ldvt, r->work, &r->lwork, r->rwork, r->iwork,
                         &r->info, 1);
     else
-        gesdd[c->type](c->job, &c->m, &c->n, a, &lda, s, u, &ldu, vt, &ldvt, r->work, &r->lwork, r->iwork, &r->info,
-                       1);
+        gesdd[c->type](c->job, &c->m, &c->n, a, &lda, s, u, &ldu, vt, &ldvt, r->work, &r->lwork, r->iwork, &r->info, 1);
     if (!r->query)
         return;
     r->liwork = 8 * least;
@@ -161,9 +160,15 @@ struct matrices {
 };
 static struct musolver_call call(void (*op)(call_t, room_t), int type, int m, int n, struct matrices x, int *info)
 {
-    return (struct musolver_call){.op = op, .type = type, .m = m, .n = n, .a = {.at = plain(x.a), .ld = x.lda},
-                                  .w = plain(x.s), .u = {.at = plain(x.u), .ld = x.ldu},
-                                  .v = {.at = plain(x.v), .ld = x.ldv}, .info = info};
+    return (struct musolver_call){.op = op,
+                                  .type = type,
+                                  .m = m,
+                                  .n = n,
+                                  .a = {.at = plain(x.a), .ld = x.lda},
+                                  .w = plain(x.s),
+                                  .u = {.at = plain(x.u), .ld = x.ldu},
+                                  .v = {.at = plain(x.v), .ld = x.ldv},
+                                  .info = info};
 }
 static size_t matrix_bytes(call_t c) { return musolver_size(c->type) * (size_t)c->m * (size_t)c->n; }
 
@@ -232,8 +237,7 @@ static bool bad_classic(call_t c)
     int least = musolver_min(c->m, c->n);
     bool u = c->job[0] == 'A' || c->job[0] == 'S', v = c->job2[0] == 'A' || c->job2[0] == 'S';
     return bad_shape(c) || !c->job2[0] || (c->job[0] == 'O' && c->job2[0] == 'O') || c->u.ld < 1 || c->v.ld < 1 ||
-           (u && c->u.ld < musolver_least(c->m)) ||
-           (v && c->v.ld < musolver_least(c->job2[0] == 'A' ? c->n : least));
+           (u && c->u.ld < musolver_least(c->m)) || (v && c->v.ld < musolver_least(c->job2[0] == 'A' ? c->n : least));
 }
 
 static musolverStatus_t submit(musolverDnHandle_t h, struct musolver_call *c, bool bad, void *work, int lwork)
@@ -271,8 +275,9 @@ static musolverStatus_t submit_batch(musolverDnHandle_t h, struct musolver_call 
     { \
         struct musolver_call c = classic(type, left, right, m, n, X_OF(a, s, u, v), e, info); \
         bool known = mode == MUBLAS_OUTOFPLACE || mode == MUBLAS_INPLACE; \
-        bool missing = m && n && (!e || !buffer || (!u && (c.job[0] == 'A' || c.job[0] == 'S')) || \
-                                  (!v && (c.job2[0] == 'A' || c.job2[0] == 'S'))); \
+        bool missing = m && n && \
+                       (!e || !buffer || (!u && (c.job[0] == 'A' || c.job[0] == 'S')) || \
+                        (!v && (c.job2[0] == 'A' || c.job2[0] == 'S'))); \
         return submit(h, &c, bad_classic(&c) || !known || missing, buffer, -1); \
     } \
     FN(X##gesvdj_bufferSize, EV job, int econ, int m, int n, const T *a, int lda, const R *s, const T *u, int ldu, \
@@ -293,8 +298,8 @@ static musolverStatus_t submit_batch(musolverDnHandle_t h, struct musolver_call 
         struct musolver_call c = jacobi(type, job, 0, m, n, X_OF(a, s, u, v), NULL, params, batch); \
         return musolver_lwork(h, &c, bad_jacobi(&c), lwork); \
     } \
-    FN(X##gesvdjBatched, EV job, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, \
-       int lwork, int *info, musolverJacobi_t params, int batch) \
+    FN(X##gesvdjBatched, EV job, int m, int n, T *a, int lda, R *s, T *u, int ldu, T *v, int ldv, T *work, int lwork, \
+       int *info, musolverJacobi_t params, int batch) \
     { \
         struct musolver_call c = jacobi(type, job, 0, m, n, X_OF(a, s, u, v), info, params, batch); \
         return submit_batch(h, &c, bad_jacobi(&c), work, lwork); \

@@ -112,11 +112,16 @@ static musparseStatus_t solve(musparseHandle_t h, const struct blocks *b, muspar
         return r;
     VALUES(op_valid(op) && policy == MUSPARSE_SOLVE_POLICY_AUTO);
     POINTERS(alpha && (!b->mb || !y->cols || (x->at && y->at)));
-    struct block_factor f = {.a = *b, .info = info, .upper = d->fill == MUSPARSE_FILL_MODE_UPPER,
-                             .unit = d->diag == MUSPARSE_DIAG_TYPE_UNIT, .trans = is_trans(op), .conj = is_conj(op),
-                             .alpha = musparse_scalar(h, alpha, work_type(b->work)), .x = *x, .y = *y};
-    return musparse_submit(h, run_solve, &f, sizeof f,
-                           (double)b->nnzb * b->high * b->wide * 8 * (double)(y->cols + 1));
+    struct block_factor f = {.a = *b,
+                             .info = info,
+                             .upper = d->fill == MUSPARSE_FILL_MODE_UPPER,
+                             .unit = d->diag == MUSPARSE_DIAG_TYPE_UNIT,
+                             .trans = is_trans(op),
+                             .conj = is_conj(op),
+                             .alpha = musparse_scalar(h, alpha, work_type(b->work)),
+                             .x = *x,
+                             .y = *y};
+    return musparse_submit(h, run_solve, &f, sizeof f, (double)b->nnzb * b->high * b->wide * 8 * (double)(y->cols + 1));
 }
 
 /* The matrix, from the arguments that all calls name so. */
@@ -151,8 +156,8 @@ static musparseStatus_t solve(musparseHandle_t h, const struct blocks *b, muspar
 #define SOLVES(X, T, W) \
     FACTOR(X, T, W, bsrilu02, , false) \
     FACTOR(X, T, W, bsric02, const, true) \
-    musparseStatus_t musparse##X##bsrsv2_bufferSize(musparseHandle_t h, musparseDirection_t dir, OP ta, \
-                                                    MATRIX(, T), int *size) \
+    musparseStatus_t musparse##X##bsrsv2_bufferSize(musparseHandle_t h, musparseDirection_t dir, OP ta, MATRIX(, T), \
+                                                    int *size) \
     { \
         SQUARE(W); \
         VALUES(op_valid(ta)); \
@@ -186,10 +191,10 @@ static musparseStatus_t solve(musparseHandle_t h, const struct blocks *b, muspar
         SIZES(n >= 0); \
         return size_of(h, &b, d, info, size); \
     } \
-    musparseStatus_t musparse##X##bsrsm2_analysis( \
-        musparseHandle_t h, musparseDirection_t dir, OP ta, OP txy, int mb, int n, int nnzb, \
-        musparseConstMatDescr_t d, const T *val, const int *ptr, const int *ind, int block, musparseInfo_t info, \
-        musparseSolvePolicy_t policy, void *buffer) \
+    musparseStatus_t musparse##X##bsrsm2_analysis(musparseHandle_t h, musparseDirection_t dir, OP ta, OP txy, int mb, \
+                                                  int n, int nnzb, musparseConstMatDescr_t d, const T *val, \
+                                                  const int *ptr, const int *ind, int block, musparseInfo_t info, \
+                                                  musparseSolvePolicy_t policy, void *buffer) \
     { \
         (void)buffer; \
         SQUARE(W); \

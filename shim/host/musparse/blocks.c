@@ -91,8 +91,8 @@ static musparseStatus_t to_rows(musparseHandle_t h, const struct expansion *e, m
 
 /* ---- rows of elements, or other blocks, to blocks */
 struct gathering {
-    struct csr from; /* 32-bit indices */
-    bool blocks;     /* or these */
+    struct csr from;         /* 32-bit indices */
+    bool blocks;             /* or these */
     struct blocks other, to; /* to.nb block columns; its arrays are the outputs below */
     int *ptr, *ind, *total;
     void *val;
@@ -209,8 +209,11 @@ musparseStatus_t musparseXgebsr2gebsrNnz(musparseHandle_t h, musparseDirection_t
     LIVE(h);
     SIZES(nnzb >= 0);
     POINTERS(da);
-    struct gathering g = {.blocks = true, .other = BLOCKS_OF(mb, nb, nnzb, dir, higha, widea, S, da, NULL, ptra, inda),
-                          TO(dir, highc, widec, S), .ptr = ptrc, .total = total};
+    struct gathering g = {.blocks = true,
+                          .other = BLOCKS_OF(mb, nb, nnzb, dir, higha, widea, S, da, NULL, ptra, inda),
+                          TO(dir, highc, widec, S),
+                          .ptr = ptrc,
+                          .total = total};
     return to_blocks(h, &g, mb, nb, da, dc, true);
 }
 
@@ -227,9 +230,9 @@ static musparseStatus_t size_of(musparseHandle_t h, int dir, bool sizes, muspars
 }
 
 #define CONVERSIONS(X, T, W) \
-    musparseStatus_t musparse##X##csr2gebsr_bufferSize( \
-        musparseHandle_t h, musparseDirection_t dir, int m, int n, musparseConstMatDescr_t da, const T *vala, \
-        const int *ptra, const int *inda, int high, int wide, int *size) \
+    musparseStatus_t musparse##X##csr2gebsr_bufferSize(musparseHandle_t h, musparseDirection_t dir, int m, int n, \
+                                                       musparseConstMatDescr_t da, const T *vala, const int *ptra, \
+                                                       const int *inda, int high, int wide, int *size) \
     { \
         (void)vala, (void)ptra, (void)inda; \
         POINTERS(da); \
@@ -245,9 +248,8 @@ static musparseStatus_t size_of(musparseHandle_t h, int dir, bool sizes, muspars
         return to_blocks(h, &g, m, n, da, dc, false); \
     } \
     musparseStatus_t musparse##X##csr2bsr(musparseHandle_t h, musparseDirection_t dir, int m, int n, \
-                                          musparseConstMatDescr_t da, const T *vala, const int *ptra, \
-                                          const int *inda, int block, musparseConstMatDescr_t dc, T *valc, int *ptrc, \
-                                          int *indc) \
+                                          musparseConstMatDescr_t da, const T *vala, const int *ptra, const int *inda, \
+                                          int block, musparseConstMatDescr_t dc, T *valc, int *ptrc, int *indc) \
     { \
         return musparse##X##csr2gebsr(h, dir, m, n, da, vala, ptra, inda, dc, valc, ptrc, indc, block, block, NULL); \
     } \
@@ -271,7 +273,10 @@ static musparseStatus_t size_of(musparseHandle_t h, int dir, bool sizes, muspars
         POINTERS(da); \
         struct gathering g = {.blocks = true, \
                               .other = BLOCKS_OF(mb, nb, nnzb, dir, higha, widea, W, da, vala, ptra, inda), \
-                              TO(dir, highc, widec, W), .ptr = ptrc, .ind = indc, .val = valc}; \
+                              TO(dir, highc, widec, W), \
+                              .ptr = ptrc, \
+                              .ind = indc, \
+                              .val = valc}; \
         return to_blocks(h, &g, mb, nb, da, dc, false); \
     } \
     musparseStatus_t musparse##X##gebsr2csr(musparseHandle_t h, musparseDirection_t dir, int mb, int nb, \
@@ -279,21 +284,29 @@ static musparseStatus_t size_of(musparseHandle_t h, int dir, bool sizes, muspars
                                             const int *inda, int high, int wide, musparseConstMatDescr_t dc, T *valc, \
                                             int *ptrc, int *indc) \
     { \
-        struct expansion e = {.from = {.mb = mb, .nb = nb, .dir = dir, .high = high, .wide = wide, .work = W, \
-                                       .val = vala, .ptr = ptra, .ind = inda}, \
-                              .ptr = ptrc, .ind = indc, .val = valc}; \
+        struct expansion e = {.from = {.mb = mb, \
+                                       .nb = nb, \
+                                       .dir = dir, \
+                                       .high = high, \
+                                       .wide = wide, \
+                                       .work = W, \
+                                       .val = vala, \
+                                       .ptr = ptra, \
+                                       .ind = inda}, \
+                              .ptr = ptrc, \
+                              .ind = indc, \
+                              .val = valc}; \
         return to_rows(h, &e, da, dc); \
     } \
     musparseStatus_t musparse##X##bsr2csr(musparseHandle_t h, musparseDirection_t dir, int mb, int nb, \
-                                          musparseConstMatDescr_t da, const T *vala, const int *ptra, \
-                                          const int *inda, int block, musparseConstMatDescr_t dc, T *valc, int *ptrc, \
-                                          int *indc) \
+                                          musparseConstMatDescr_t da, const T *vala, const int *ptra, const int *inda, \
+                                          int block, musparseConstMatDescr_t dc, T *valc, int *ptrc, int *indc) \
     { \
         return musparse##X##gebsr2csr(h, dir, mb, nb, da, vala, ptra, inda, block, block, dc, valc, ptrc, indc); \
     } \
-    musparseStatus_t musparse##X##gebsr2gebsc_bufferSize(musparseHandle_t h, int mb, int nb, int nnzb, \
-                                                         const T *val, const int *ptr, const int *ind, int high, \
-                                                         int wide, int *size) \
+    musparseStatus_t musparse##X##gebsr2gebsc_bufferSize(musparseHandle_t h, int mb, int nb, int nnzb, const T *val, \
+                                                         const int *ptr, const int *ind, int high, int wide, \
+                                                         int *size) \
     { \
         (void)val, (void)ptr, (void)ind; \
         return size_of(h, 0, mb >= 0 && nb >= 0 && nnzb >= 0 && high > 0 && wide > 0, NULL, size); \
@@ -372,25 +385,25 @@ static musparseStatus_t product(musparseHandle_t h, int ta, int tb, int n, const
 
 #define PRODUCTS(X, T, W) \
     musparseStatus_t musparse##X##bsrmm(musparseHandle_t h, musparseDirection_t dir, OP ta, OP tb, int mb, int n, \
-                                        int kb, int nnzb, const T *alpha, musparseConstMatDescr_t da, \
-                                        const T *vala, const int *ptra, const int *inda, int block, const T *b, \
-                                        int ldb, const T *beta, T *c, int ldc) \
+                                        int kb, int nnzb, const T *alpha, musparseConstMatDescr_t da, const T *vala, \
+                                        const int *ptra, const int *inda, int block, const T *b, int ldb, \
+                                        const T *beta, T *c, int ldc) \
     { \
         POINTERS(da); \
         struct blocks a = BLOCKS_OF(mb, kb, nnzb, dir, block, block, W, da, vala, ptra, inda); \
         return product(h, ta, tb, n, alpha, &a, da, b, ldb, beta, c, ldc, &(struct block_product){.mask = NULL}); \
     } \
-    musparseStatus_t musparse##X##bsrmv(musparseHandle_t h, musparseDirection_t dir, OP ta, int mb, int nb, \
-                                        int nnzb, const T *alpha, musparseConstMatDescr_t da, const T *vala, \
-                                        const int *ptra, const int *inda, int block, const T *x, const T *beta, T *y) \
+    musparseStatus_t musparse##X##bsrmv(musparseHandle_t h, musparseDirection_t dir, OP ta, int mb, int nb, int nnzb, \
+                                        const T *alpha, musparseConstMatDescr_t da, const T *vala, const int *ptra, \
+                                        const int *inda, int block, const T *x, const T *beta, T *y) \
     { \
         return musparse##X##bsrmm(h, dir, ta, MUSPARSE_OPERATION_NON_TRANSPOSE, mb, 1, nb, nnzb, alpha, da, vala, \
                                   ptra, inda, block, x, nb * block, beta, y, mb * block); \
     } \
     musparseStatus_t musparse##X##bsrxmv(musparseHandle_t h, musparseDirection_t dir, OP ta, int masked, int mb, \
-                                         int nb, int nnzb, const T *alpha, musparseConstMatDescr_t da, \
-                                         const T *vala, const int *mask, const int *ptra, const int *enda, \
-                                         const int *inda, int block, const T *x, const T *beta, T *y) \
+                                         int nb, int nnzb, const T *alpha, musparseConstMatDescr_t da, const T *vala, \
+                                         const int *mask, const int *ptra, const int *enda, const int *inda, \
+                                         int block, const T *x, const T *beta, T *y) \
     { \
         POINTERS(da && (mask || !masked) && enda); \
         SIZES(masked >= 0 && masked <= mb); \

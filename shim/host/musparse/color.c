@@ -80,8 +80,14 @@ static musparseStatus_t color(musparseHandle_t h, int m, int nnz, musparseConstM
     SIZES(m >= 0 && nnz >= 0);
     DESCRIBED(d);
     POINTERS(info && fraction && count && (!m || (ptr && colors)) && (!nnz || ind));
-    struct coloring c = {.m = m, .base = d->base, .ptr = ptr, .ind = ind, .count = count, .colors = colors,
-                         .order = order, .fraction = musparse_scalar(h, fraction, type)};
+    struct coloring c = {.m = m,
+                         .base = d->base,
+                         .ptr = ptr,
+                         .ind = ind,
+                         .count = count,
+                         .colors = colors,
+                         .order = order,
+                         .fraction = musparse_scalar(h, fraction, type)};
     VALUES(c.fraction.at || (creal(c.fraction.value) >= 0 && creal(c.fraction.value) <= 1));
     return musparse_submit_result(h, run, &c, sizeof c, 1e9);
 }

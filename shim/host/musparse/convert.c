@@ -165,8 +165,8 @@ musparseStatus_t musparseDenseToSparse_bufferSize(musparseHandle_t h, musparseCo
     return size_of(h, b, a, alg, size);
 }
 
-musparseStatus_t musparseDenseToSparse_analysis(musparseHandle_t h, musparseConstDnMatDescr_t a,
-                                                musparseSpMatDescr_t b, musparseDenseToSparseAlg_t alg, void *buffer)
+musparseStatus_t musparseDenseToSparse_analysis(musparseHandle_t h, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b,
+                                                musparseDenseToSparseAlg_t alg, void *buffer)
 {
     musparseStatus_t r = check(h, b, a, alg);
     (void)buffer;
@@ -177,8 +177,8 @@ musparseStatus_t musparseDenseToSparse_analysis(musparseHandle_t h, musparseCons
     return musparse_submit_wait(h, run_analysis, &v, sizeof v);
 }
 
-musparseStatus_t musparseDenseToSparse_convert(musparseHandle_t h, musparseConstDnMatDescr_t a,
-                                               musparseSpMatDescr_t b, musparseDenseToSparseAlg_t alg, void *buffer)
+musparseStatus_t musparseDenseToSparse_convert(musparseHandle_t h, musparseConstDnMatDescr_t a, musparseSpMatDescr_t b,
+                                               musparseDenseToSparseAlg_t alg, void *buffer)
 {
     musparseStatus_t r = check(h, b, a, alg);
     (void)buffer;

@@ -27,7 +27,7 @@ void dense_out(struct dense *d, const struct musparse_dnmat *m, int i, int work)
     size_t size = musparse_size(m->type);
     char *at = (char *)m->values + (int64_t)size * m->stride * i;
     for (int64_t k = 0; d->made && k < lines; k++) /* what lies between the lines is not ours */
-        musparse_narrow(at + (int64_t)size * m->ld * k, m->type,
-                        (char *)d->made + (int64_t)work_size(work) * m->ld * k, work, (size_t)length);
+        musparse_narrow(at + (int64_t)size * m->ld * k, m->type, (char *)d->made + (int64_t)work_size(work) * m->ld * k,
+                        work, (size_t)length);
     free(d->made);
 }

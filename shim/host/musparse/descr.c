@@ -73,14 +73,14 @@ musparseStatus_t musparseSpVecGet(musparseConstSpVecDescr_t v, int64_t *size, in
 #define GET(name, type, out, field) \
     musparseStatus_t musparse##name(type descr, out *to) \
     { \
-        POINTERS(descr && to); \
+        POINTERS(descr &&to); \
         *to = descr->field; \
         return MUSPARSE_STATUS_SUCCESS; \
     }
 #define SET(name, type) \
     musparseStatus_t musparse##name(type descr, void *values) \
     { \
-        POINTERS(descr && values); \
+        POINTERS(descr &&values); \
         descr->values = values; \
         return MUSPARSE_STATUS_SUCCESS; \
     }
@@ -111,8 +111,8 @@ musparseStatus_t musparseDnVecGet(musparseConstDnVecDescr_t v, int64_t *size, vo
     return MUSPARSE_STATUS_SUCCESS;
 }
 
-musparseStatus_t musparseCreateDnMat(musparseDnMatDescr_t *descr, int64_t rows, int64_t cols, int64_t ld,
-                                     void *values, musaDataType_t type, musparseOrder_t order)
+musparseStatus_t musparseCreateDnMat(musparseDnMatDescr_t *descr, int64_t rows, int64_t cols, int64_t ld, void *values,
+                                     musaDataType_t type, musparseOrder_t order)
 {
     POINTERS(descr && (values || !rows || !cols));
     VALUES(musparse_size(type) && (order == MUSPARSE_ORDER_COLUMN || order == MUSPARSE_ORDER_ROW));
@@ -121,8 +121,8 @@ musparseStatus_t musparseCreateDnMat(musparseDnMatDescr_t *descr, int64_t rows, 
 }
 DESTROY(DnMat, musparseConstDnMatDescr_t)
 
-musparseStatus_t musparseDnMatGet(musparseConstDnMatDescr_t m, int64_t *rows, int64_t *cols, int64_t *ld,
-                                  void **values, musaDataType_t *type, musparseOrder_t *order)
+musparseStatus_t musparseDnMatGet(musparseConstDnMatDescr_t m, int64_t *rows, int64_t *cols, int64_t *ld, void **values,
+                                  musaDataType_t *type, musparseOrder_t *order)
 {
     POINTERS(m && rows && cols && ld && values && type && order);
     *rows = m->rows;
@@ -153,36 +153,45 @@ musparseStatus_t musparseDnMatGetStridedBatch(musparseConstDnMatDescr_t m, int *
 
 /* Arrays may be missing until a call that reads them: results get theirs later. */
 static musparseStatus_t compressed(musparseSpMatDescr_t *descr, enum format format, int64_t rows, int64_t cols,
-                                   int64_t nnz, void *offsets, void *indices, void *values,
-                                   musparseIndexType_t otype, musparseIndexType_t itype, musparseIndexBase_t base,
-                                   musaDataType_t type)
+                                   int64_t nnz, void *offsets, void *indices, void *values, musparseIndexType_t otype,
+                                   musparseIndexType_t itype, musparseIndexBase_t base, musaDataType_t type)
 {
     POINTERS(descr);
     SIZES(rows >= 0 && cols >= 0 && nnz >= 0);
     SIZES(nnz == 0 || nnz / (rows ? rows : 1) <= cols);
     VALUES(musparse_index_size(otype) && musparse_index_size(itype) && base_valid(base) && musparse_size(type));
     VALUES(otype != MUSPARSE_INDEX_16U && itype <= otype);
-    MAKE(descr, {.format = format, .rows = rows, .cols = cols, .nnz = nnz, .offsets = offsets, .indices = indices,
-                 .values = values, .otype = otype, .itype = itype, .base = base, .type = type, .batch = 1});
+    MAKE(descr, {.format = format,
+                 .rows = rows,
+                 .cols = cols,
+                 .nnz = nnz,
+                 .offsets = offsets,
+                 .indices = indices,
+                 .values = values,
+                 .otype = otype,
+                 .itype = itype,
+                 .base = base,
+                 .type = type,
+                 .batch = 1});
 }
 
-musparseStatus_t musparseCreateCsr(musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz,
-                                   void *offsets, void *columns, void *values, musparseIndexType_t otype,
-                                   musparseIndexType_t itype, musparseIndexBase_t base, musaDataType_t type)
+musparseStatus_t musparseCreateCsr(musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz, void *offsets,
+                                   void *columns, void *values, musparseIndexType_t otype, musparseIndexType_t itype,
+                                   musparseIndexBase_t base, musaDataType_t type)
 {
     return compressed(descr, CSR, rows, cols, nnz, offsets, columns, values, otype, itype, base, type);
 }
 
-musparseStatus_t musparseCreateCsc(musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz,
-                                   void *offsets, void *rowind, void *values, musparseIndexType_t otype,
-                                   musparseIndexType_t itype, musparseIndexBase_t base, musaDataType_t type)
+musparseStatus_t musparseCreateCsc(musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz, void *offsets,
+                                   void *rowind, void *values, musparseIndexType_t otype, musparseIndexType_t itype,
+                                   musparseIndexBase_t base, musaDataType_t type)
 {
     return compressed(descr, CSC, rows, cols, nnz, offsets, rowind, values, otype, itype, base, type);
 }
 
-musparseStatus_t musparseCreateCoo(musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz,
-                                   void *rowind, void *columns, void *values, musparseIndexType_t itype,
-                                   musparseIndexBase_t base, musaDataType_t type)
+musparseStatus_t musparseCreateCoo(musparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz, void *rowind,
+                                   void *columns, void *values, musparseIndexType_t itype, musparseIndexBase_t base,
+                                   musaDataType_t type)
 {
     return compressed(descr, COO, rows, cols, nnz, rowind, columns, values, itype, itype, base, type);
 }
@@ -195,9 +204,19 @@ musparseStatus_t musparseCreateBlockedEll(musparseSpMatDescr_t *descr, int64_t r
     SIZES(rows >= 0 && cols >= 0 && block > 0 && ellcols >= 0 && ellcols <= cols);
     SIZES(rows % block == 0 && cols % block == 0 && ellcols % block == 0);
     VALUES(musparse_index_size(itype) && base_valid(base) && musparse_size(type));
-    MAKE(descr, {.format = BELL, .rows = rows, .cols = cols, .nnz = rows * ellcols, .indices = columns,
-                 .values = values, .otype = itype, .itype = itype, .base = base, .type = type, .block = block,
-                 .ellcols = ellcols, .batch = 1});
+    MAKE(descr, {.format = BELL,
+                 .rows = rows,
+                 .cols = cols,
+                 .nnz = rows * ellcols,
+                 .indices = columns,
+                 .values = values,
+                 .otype = itype,
+                 .itype = itype,
+                 .base = base,
+                 .type = type,
+                 .block = block,
+                 .ellcols = ellcols,
+                 .batch = 1});
 }
 DESTROY(SpMat, musparseConstSpMatDescr_t)
 
@@ -228,7 +247,7 @@ musparseStatus_t musparseSpMatSetAttribute(musparseSpMatDescr_t m, musparseSpMat
 #define POINTERS_OF(name, kind) \
     musparseStatus_t musparse##name##SetPointers(musparseSpMatDescr_t m, void *offsets, void *indices, void *values) \
     { \
-        POINTERS(m && offsets); \
+        POINTERS(m &&offsets); \
         CHECK(m->format == kind, INVALID_VALUE); \
         m->offsets = offsets; \
         m->indices = indices; \

@@ -110,7 +110,7 @@ static musparseStatus_t check(musparseHandle_t h, int m, int n, musparseConstMat
 #define START(m_, n_, ld_) \
     musparseStatus_t r = check(h, m_, n_, d, ld_); \
     if (r) \
-        return r
+    return r
 
 #define ELEMENTS(X, T, W) \
     musparseStatus_t musparse##X##nnz(musparseHandle_t h, musparseDirection_t dir, int m, int n, \
@@ -118,45 +118,68 @@ static musparseStatus_t check(musparseHandle_t h, int m, int n, musparseConstMat
     { \
         START(m, n, lda); \
         VALUES(dir == MUSPARSE_DIRECTION_ROW || dir == MUSPARSE_DIRECTION_COLUMN); \
-        POINTERS(counts && total && (a || !m || !n)); \
-        struct elements e = {.m = m, .n = n, .ld = lda, .dir = dir, .work = W, .a = a, .counts = counts, \
-                             .total = total}; \
+        POINTERS(counts &&total && (a || !m || !n)); \
+        struct elements e = { \
+            .m = m, .n = n, .ld = lda, .dir = dir, .work = W, .a = a, .counts = counts, .total = total}; \
         return musparse_submit_result(h, run_nnz, &e, sizeof e, 1e9); \
     } \
     musparseStatus_t musparse##X##dense2csr(musparseHandle_t h, int m, int n, musparseConstMatDescr_t d, const T *a, \
                                             int lda, const int *counts, T *val, int *ptr, int *ind) \
     { \
         START(m, n, lda); \
-        POINTERS(counts && val && ptr && ind && (a || !m || !n)); \
-        struct elements e = {.m = m, .n = n, .ld = lda, .work = W, .base = d->base, .a = a, .ptr_out = ptr, \
-                             .ind_out = ind, .val_out = val}; \
+        POINTERS(counts &&val &&ptr &&ind && (a || !m || !n)); \
+        struct elements e = {.m = m, \
+                             .n = n, \
+                             .ld = lda, \
+                             .work = W, \
+                             .base = d->base, \
+                             .a = a, \
+                             .ptr_out = ptr, \
+                             .ind_out = ind, \
+                             .val_out = val}; \
         return musparse_submit(h, run_to_sparse, &e, sizeof e, (double)m * n * 8); \
     } \
     musparseStatus_t musparse##X##dense2csc(musparseHandle_t h, int m, int n, musparseConstMatDescr_t d, const T *a, \
                                             int lda, const int *counts, T *val, int *ind, int *ptr) \
     { \
         START(m, n, lda); \
-        POINTERS(counts && val && ptr && ind && (a || !m || !n)); \
-        struct elements e = {.m = m, .n = n, .ld = lda, .work = W, .base = d->base, .a = a, .ptr_out = ptr, \
-                             .ind_out = ind, .val_out = val, .columns = true}; \
+        POINTERS(counts &&val &&ptr &&ind && (a || !m || !n)); \
+        struct elements e = {.m = m, \
+                             .n = n, \
+                             .ld = lda, \
+                             .work = W, \
+                             .base = d->base, \
+                             .a = a, \
+                             .ptr_out = ptr, \
+                             .ind_out = ind, \
+                             .val_out = val, \
+                             .columns = true}; \
         return musparse_submit(h, run_to_sparse, &e, sizeof e, (double)m * n * 8); \
     } \
-    musparseStatus_t musparse##X##csr2dense(musparseHandle_t h, int m, int n, musparseConstMatDescr_t d, \
-                                            const T *val, const int *ptr, const int *ind, T *a, int lda) \
+    musparseStatus_t musparse##X##csr2dense(musparseHandle_t h, int m, int n, musparseConstMatDescr_t d, const T *val, \
+                                            const int *ptr, const int *ind, T *a, int lda) \
     { \
         START(m, n, lda); \
-        POINTERS(val && ptr && ind && (a || !m || !n)); \
-        struct elements e = {.m = m, .n = n, .ld = lda, .work = W, .base = d->base, .a = val, .ptr = ptr, \
-                             .ind = ind, .val_out = a}; \
+        POINTERS(val &&ptr &&ind && (a || !m || !n)); \
+        struct elements e = { \
+            .m = m, .n = n, .ld = lda, .work = W, .base = d->base, .a = val, .ptr = ptr, .ind = ind, .val_out = a}; \
         return musparse_submit(h, run_to_dense, &e, sizeof e, (double)m * n * 8); \
     } \
-    musparseStatus_t musparse##X##csc2dense(musparseHandle_t h, int m, int n, musparseConstMatDescr_t d, \
-                                            const T *val, const int *ind, const int *ptr, T *a, int lda) \
+    musparseStatus_t musparse##X##csc2dense(musparseHandle_t h, int m, int n, musparseConstMatDescr_t d, const T *val, \
+                                            const int *ind, const int *ptr, T *a, int lda) \
     { \
         START(m, n, lda); \
-        POINTERS(val && ptr && ind && (a || !m || !n)); \
-        struct elements e = {.m = m, .n = n, .ld = lda, .work = W, .base = d->base, .a = val, .ptr = ptr, \
-                             .ind = ind, .val_out = a, .columns = true}; \
+        POINTERS(val &&ptr &&ind && (a || !m || !n)); \
+        struct elements e = {.m = m, \
+                             .n = n, \
+                             .ld = lda, \
+                             .work = W, \
+                             .base = d->base, \
+                             .a = val, \
+                             .ptr = ptr, \
+                             .ind = ind, \
+                             .val_out = a, \
+                             .columns = true}; \
         return musparse_submit(h, run_to_dense, &e, sizeof e, (double)m * n * 8); \
     }
 FOUR(ELEMENTS)
@@ -173,9 +196,15 @@ static double real_part(const void *value, int work)
                                                const int *ptr, int *counts, int *total, P tol) \
     { \
         START(m, 0, m); \
-        POINTERS(ptr && counts && total); \
-        struct elements e = {.m = m, .work = W, .base = d->base, .a = val, .ptr = ptr, .counts = counts, \
-                             .total = total, .tolerance = real_part(&tol, W)}; \
+        POINTERS(ptr &&counts &&total); \
+        struct elements e = {.m = m, \
+                             .work = W, \
+                             .base = d->base, \
+                             .a = val, \
+                             .ptr = ptr, \
+                             .counts = counts, \
+                             .total = total, \
+                             .tolerance = real_part(&tol, W)}; \
         VALUES(e.tolerance >= 0); \
         return musparse_submit_result(h, run_nnz_compress, &e, sizeof e, 1e9); \
     } \
@@ -185,9 +214,17 @@ static double real_part(const void *value, int work)
     { \
         START(m, n, m); \
         SIZES(nnz >= 0); \
-        POINTERS(ptr && counts && ptrc && (!nnz || (val && ind && valc && indc))); \
-        struct elements e = {.m = m, .work = W, .base = d->base, .a = val, .ptr = ptr, .ind = ind, .ptr_out = ptrc, \
-                             .ind_out = indc, .val_out = valc, .tolerance = real_part(&tol, W)}; \
+        POINTERS(ptr &&counts &&ptrc && (!nnz || (val && ind && valc && indc))); \
+        struct elements e = {.m = m, \
+                             .work = W, \
+                             .base = d->base, \
+                             .a = val, \
+                             .ptr = ptr, \
+                             .ind = ind, \
+                             .ptr_out = ptrc, \
+                             .ind_out = indc, \
+                             .val_out = valc, \
+                             .tolerance = real_part(&tol, W)}; \
         VALUES(e.tolerance >= 0); \
         return musparse_submit(h, run_compress, &e, sizeof e, (double)nnz * 8); \
     }

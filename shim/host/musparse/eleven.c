@@ -12,8 +12,8 @@
     SIZES(nnz >= 0); \
     POINTERS(!nnz || (xval && xind && y)); \
     VALUES(base == 0 || base == 1); \
-    struct musparse_spvec sv = {nnz, nnz, (void *)(uintptr_t)xind, (void *)(uintptr_t)xval, MUSPARSE_INDEX_32I, \
-                                base, work_type(W)}; \
+    struct musparse_spvec sv = { \
+        nnz, nnz, (void *)(uintptr_t)xind, (void *)(uintptr_t)xval, MUSPARSE_INDEX_32I, base, work_type(W)}; \
     struct musparse_dnvec dv = {nnz, (void *)(uintptr_t)y, work_type(W)}
 
 struct clearing {
@@ -117,8 +117,12 @@ musparseStatus_t musparseXcsrgemm2Nnz(musparseHandle_t h, int m, int n, int k, m
         return r;
     DESCRIBED(dc);
     POINTERS(ptrc && total && info);
-    struct gemm2 g = {.a = csr_of(m, k, nnza, da, NULL, ptra, inda), .b = csr_of(k, n, nnzb, db, NULL, ptrb, indb),
-                      .sum = dd && ptrd, .base = dc->base, .ptr = ptrc, .total = total};
+    struct gemm2 g = {.a = csr_of(m, k, nnza, da, NULL, ptra, inda),
+                      .b = csr_of(k, n, nnzb, db, NULL, ptrb, indb),
+                      .sum = dd && ptrd,
+                      .base = dc->base,
+                      .ptr = ptrc,
+                      .total = total};
     if (g.sum)
         g.d = csr_of(m, n, nnzd, dd, NULL, ptrd, indd);
     return musparse_submit_result(h, run_count2, &g, sizeof g, 1e9);
@@ -136,16 +140,16 @@ musparseStatus_t musparseXcsrgemm2Nnz(musparseHandle_t h, int m, int n, int k, m
         if (r) \
             return r; \
         CHECK(alpha, NOT_IMPLEMENTED); \
-        POINTERS(info && size); \
+        POINTERS(info &&size); \
         *size = 16; \
         return r; \
     } \
     musparseStatus_t musparse##X##csrgemm2( \
-        musparseHandle_t h, int m, int n, int k, const T *alpha, musparseConstMatDescr_t da, int nnza, \
-        const T *vala, const int *ptra, const int *inda, musparseConstMatDescr_t db, int nnzb, const T *valb, \
-        const int *ptrb, const int *indb, const T *beta, musparseConstMatDescr_t dd, int nnzd, const T *vald, \
-        const int *ptrd, const int *indd, musparseConstMatDescr_t dc, T *valc, const int *ptrc, int *indc, \
-        musparseConstInfo_t info, void *buffer) \
+        musparseHandle_t h, int m, int n, int k, const T *alpha, musparseConstMatDescr_t da, int nnza, const T *vala, \
+        const int *ptra, const int *inda, musparseConstMatDescr_t db, int nnzb, const T *valb, const int *ptrb, \
+        const int *indb, const T *beta, musparseConstMatDescr_t dd, int nnzd, const T *vald, const int *ptrd, \
+        const int *indd, musparseConstMatDescr_t dc, T *valc, const int *ptrc, int *indc, musparseConstInfo_t info, \
+        void *buffer) \
     { \
         (void)buffer; \
         musparseStatus_t r = check_gemm2(h, m, n, k, da, nnza, ptra, inda, db, nnzb, ptrb, indb); \
@@ -153,11 +157,16 @@ musparseStatus_t musparseXcsrgemm2Nnz(musparseHandle_t h, int m, int n, int k, m
             return r; \
         CHECK(alpha, NOT_IMPLEMENTED); \
         DESCRIBED(dc); \
-        POINTERS(info && ptrc && (!nnza || vala) && (!nnzb || valb) && (!beta || !nnzd || vald)); \
+        POINTERS(info &&ptrc && (!nnza || vala) && (!nnzb || valb) && (!beta || !nnzd || vald)); \
         struct gemm2 g = {.a = csr_of(m, k, nnza, da, vala, ptra, inda), \
-                          .b = csr_of(k, n, nnzb, db, valb, ptrb, indb), .sum = beta && dd && ptrd, \
-                          .base = dc->base, .work = W, .alpha = musparse_scalar(h, alpha, work_type(W)), \
-                          .ptr = (int *)(uintptr_t)ptrc, .ind = indc, .val = valc}; \
+                          .b = csr_of(k, n, nnzb, db, valb, ptrb, indb), \
+                          .sum = beta && dd && ptrd, \
+                          .base = dc->base, \
+                          .work = W, \
+                          .alpha = musparse_scalar(h, alpha, work_type(W)), \
+                          .ptr = (int *)(uintptr_t)ptrc, \
+                          .ind = indc, \
+                          .val = valc}; \
         if (g.sum) { \
             g.d = csr_of(m, n, nnzd, dd, vald, ptrd, indd); \
             g.beta = musparse_scalar(h, beta, work_type(W)); \
@@ -180,10 +189,18 @@ static musparseStatus_t csrmv(musparseHandle_t h, CSRMV, size_t *size, void *buf
     DESCRIBED(d);
     POINTERS(ptr && (!nnz || (val && ind)));
     CHECK(op == MUSPARSE_OPERATION_NON_TRANSPOSE && alphatype == compute && betatype == compute, NOT_IMPLEMENTED);
-    struct musparse_spmat a = {.format = CSR, .rows = m, .cols = n, .nnz = nnz, .offsets = (void *)(uintptr_t)ptr,
-                               .indices = (void *)(uintptr_t)ind, .values = (void *)(uintptr_t)val,
-                               .otype = MUSPARSE_INDEX_32I, .itype = MUSPARSE_INDEX_32I, .base = d->base,
-                               .type = valtype, .batch = 1};
+    struct musparse_spmat a = {.format = CSR,
+                               .rows = m,
+                               .cols = n,
+                               .nnz = nnz,
+                               .offsets = (void *)(uintptr_t)ptr,
+                               .indices = (void *)(uintptr_t)ind,
+                               .values = (void *)(uintptr_t)val,
+                               .otype = MUSPARSE_INDEX_32I,
+                               .itype = MUSPARSE_INDEX_32I,
+                               .base = d->base,
+                               .type = valtype,
+                               .batch = 1};
     struct musparse_dnvec xv = {n, (void *)(uintptr_t)x, xtype}, yv = {m, y, ytype};
     return size ? musparseSpMV_bufferSize(h, op, alpha, &a, &xv, beta, &yv, compute, 0, size)
                 : musparseSpMV(h, op, alpha, &a, &xv, beta, &yv, compute, 0, buffer);

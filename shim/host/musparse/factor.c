@@ -106,8 +106,8 @@ static musparseStatus_t size_of(musparseHandle_t h, int m, int nnz, musparseCons
         return size_of(h, m, nnz, d, info, size); \
     } \
     musparseStatus_t musparse##X##name##_analysis(musparseHandle_t h, int m, int nnz, musparseConstMatDescr_t d, \
-                                                  const T *val, const int *ptr, const int *ind, \
-                                                  musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+                                                  const T *val, const int *ptr, const int *ind, musparseInfo_t info, \
+                                                  musparseSolvePolicy_t policy, void *buffer) \
     { \
         (void)buffer; \
         return analyse(h, W, m, nnz, d, val, ptr, ind, info, policy, true); \
@@ -157,8 +157,13 @@ static musparseStatus_t solve(musparseHandle_t h, int work, int op, int m, int n
     VALUES(op_valid(op));
     POINTERS(d && alpha && info && ptr && (!nnz || (val && ind)) && (!m || (x->at && y->at)));
     VALUES(d->type == MUSPARSE_MATRIX_TYPE_GENERAL || d->type == MUSPARSE_MATRIX_TYPE_TRIANGULAR);
-    f = (struct factor){.a = csr_of(m, m, nnz, d, val, ptr, ind), .work = work, .info = info, .x = *x, .y = *y,
-                        .upper = d->fill == MUSPARSE_FILL_MODE_UPPER, .unit = d->diag == MUSPARSE_DIAG_TYPE_UNIT};
+    f = (struct factor){.a = csr_of(m, m, nnz, d, val, ptr, ind),
+                        .work = work,
+                        .info = info,
+                        .x = *x,
+                        .y = *y,
+                        .upper = d->fill == MUSPARSE_FILL_MODE_UPPER,
+                        .unit = d->diag == MUSPARSE_DIAG_TYPE_UNIT};
     f.a.trans = is_trans(op);
     f.a.conj = is_conj(op);
     f.alpha = musparse_scalar(h, alpha, work_type(work));
@@ -167,17 +172,16 @@ static musparseStatus_t solve(musparseHandle_t h, int work, int op, int m, int n
 
 #define SOLVES(X, T, W) \
     musparseStatus_t musparse##X##csrsv2_bufferSize(musparseHandle_t h, OP ta, int m, int nnz, \
-                                                    musparseConstMatDescr_t d, T *val, const int *ptr, \
-                                                    const int *ind, musparseInfo_t info, int *size) \
+                                                    musparseConstMatDescr_t d, T *val, const int *ptr, const int *ind, \
+                                                    musparseInfo_t info, int *size) \
     { \
         (void)val, (void)ptr, (void)ind; \
         VALUES(op_valid(ta)); \
         return size_of(h, m, nnz, d, info, size); \
     } \
-    musparseStatus_t musparse##X##csrsv2_analysis(musparseHandle_t h, OP ta, int m, int nnz, \
-                                                  musparseConstMatDescr_t d, const T *val, const int *ptr, \
-                                                  const int *ind, musparseInfo_t info, \
-                                                  musparseSolvePolicy_t policy, void *buffer) \
+    musparseStatus_t musparse##X##csrsv2_analysis( \
+        musparseHandle_t h, OP ta, int m, int nnz, musparseConstMatDescr_t d, const T *val, const int *ptr, \
+        const int *ind, musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     { \
         (void)buffer; \
         VALUES(op_valid(ta)); \
@@ -210,10 +214,10 @@ static musparseStatus_t solve(musparseHandle_t h, int work, int op, int m, int n
             *size = (size_t)narrow; \
         return r; \
     } \
-    musparseStatus_t musparse##X##csrsm2_analysis( \
-        musparseHandle_t h, int algo, OP ta, OP tb, int m, int nrhs, int nnz, const T *alpha, \
-        musparseConstMatDescr_t d, const T *val, const int *ptr, const int *ind, const T *b, int ldb, \
-        musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    musparseStatus_t musparse##X##csrsm2_analysis(musparseHandle_t h, int algo, OP ta, OP tb, int m, int nrhs, \
+                                                  int nnz, const T *alpha, musparseConstMatDescr_t d, const T *val, \
+                                                  const int *ptr, const int *ind, const T *b, int ldb, \
+                                                  musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
     { \
         (void)alpha, (void)b, (void)buffer; \
         VALUES(op_valid(ta) && op_valid(tb) && (algo == 0 || algo == 1)); \
@@ -221,10 +225,10 @@ static musparseStatus_t solve(musparseHandle_t h, int work, int op, int m, int n
         POINTERS(d); \
         return analyse(h, W, m, nnz, d, val, ptr, ind, info, policy, d->diag == MUSPARSE_DIAG_TYPE_NON_UNIT); \
     } \
-    musparseStatus_t musparse##X##csrsm2_solve( \
-        musparseHandle_t h, int algo, OP ta, OP tb, int m, int nrhs, int nnz, const T *alpha, \
-        musparseConstMatDescr_t d, const T *val, const int *ptr, const int *ind, T *b, int ldb, \
-        musparseInfo_t info, musparseSolvePolicy_t policy, void *buffer) \
+    musparseStatus_t musparse##X##csrsm2_solve(musparseHandle_t h, int algo, OP ta, OP tb, int m, int nrhs, int nnz, \
+                                               const T *alpha, musparseConstMatDescr_t d, const T *val, \
+                                               const int *ptr, const int *ind, T *b, int ldb, musparseInfo_t info, \
+                                               musparseSolvePolicy_t policy, void *buffer) \
     { \
         (void)buffer; \
         VALUES(op_valid(ta) && op_valid(tb) && (algo == 0 || algo == 1) && policy == MUSPARSE_SOLVE_POLICY_AUTO); \
@@ -246,7 +250,7 @@ struct bands {
 static void run_bands(const void *call)
 {
     typedef void tri(int, int, const void *, const void *, const void *, int64_t, void *, int64_t, int64_t, bool,
-            void *);
+                     void *);
     typedef void penta(int, const void *const[5], int64_t, void *, void *);
     static tri *const gtsv[4][2] = TABLE(gtsv);
     static penta *const gpsv[4][2] = TABLE(gpsv);
@@ -296,64 +300,103 @@ static musparseStatus_t bands_size(musparseHandle_t h, bool right, size_t *size)
     { \
         (void)buffer; \
         SIZES(m >= 3 && n >= 0 && ldb >= m); \
-        struct bands c = {.m = m, .n = n, .batch = 1, .work = W, .ldb = ldb, .dl = dl, .d = d, .du = du, .b = b, \
-                          .step = 1, .pivot = with_pivot}; \
+        struct bands c = {.m = m, \
+                          .n = n, \
+                          .batch = 1, \
+                          .work = W, \
+                          .ldb = ldb, \
+                          .dl = dl, \
+                          .d = d, \
+                          .du = du, \
+                          .b = b, \
+                          .step = 1, \
+                          .pivot = with_pivot}; \
         return submit_bands(h, &c); \
     }
 #define BANDS(X, T, W) \
     GTSV2(X, T, W, gtsv2, true) \
     GTSV2(X, T, W, gtsv2_nopivot, false) \
-    musparseStatus_t musparse##X##gtsv2StridedBatch_bufferSizeExt(musparseHandle_t h, int m, const T *dl, \
-                                                                  const T *d, const T *du, const T *x, int batch, \
-                                                                  int stride, size_t *size) \
+    musparseStatus_t musparse##X##gtsv2StridedBatch_bufferSizeExt(musparseHandle_t h, int m, const T *dl, const T *d, \
+                                                                  const T *du, const T *x, int batch, int stride, \
+                                                                  size_t *size) \
     { \
         (void)dl, (void)d, (void)du, (void)x; \
         return bands_size(h, m >= 3 && batch >= 0 && stride >= m, size); \
     } \
-    musparseStatus_t musparse##X##gtsv2StridedBatch(musparseHandle_t h, int m, const T *dl, const T *d, \
-                                                    const T *du, T *x, int batch, int stride, void *buffer) \
+    musparseStatus_t musparse##X##gtsv2StridedBatch(musparseHandle_t h, int m, const T *dl, const T *d, const T *du, \
+                                                    T *x, int batch, int stride, void *buffer) \
     { \
         (void)buffer; \
         SIZES(m >= 3 && batch >= 0 && stride >= m); \
-        struct bands c = {.m = m, .n = 1, .batch = batch, .work = W, .ldb = m, .dl = dl, .d = d, .du = du, .b = x, \
-                          .step = 1, .batch_step = stride, .pivot = false}; \
+        struct bands c = {.m = m, \
+                          .n = 1, \
+                          .batch = batch, \
+                          .work = W, \
+                          .ldb = m, \
+                          .dl = dl, \
+                          .d = d, \
+                          .du = du, \
+                          .b = x, \
+                          .step = 1, \
+                          .batch_step = stride, \
+                          .pivot = false}; \
         return submit_bands(h, &c); \
     } \
-    musparseStatus_t musparse##X##gtsvInterleavedBatch_bufferSizeExt(musparseHandle_t h, int algo, int m, \
-                                                                     const T *dl, const T *d, const T *du, \
-                                                                     const T *x, int batch, size_t *size) \
+    musparseStatus_t musparse##X##gtsvInterleavedBatch_bufferSizeExt(musparseHandle_t h, int algo, int m, const T *dl, \
+                                                                     const T *d, const T *du, const T *x, int batch, \
+                                                                     size_t *size) \
     { \
         (void)dl, (void)d, (void)du, (void)x; \
         VALUES(algo >= 0 && algo <= 2); \
         return bands_size(h, m >= 3 && batch >= 0, size); \
     } \
-    musparseStatus_t musparse##X##gtsvInterleavedBatch(musparseHandle_t h, int algo, int m, T *dl, T *d, T *du, \
-                                                       T *x, int batch, void *buffer) \
+    musparseStatus_t musparse##X##gtsvInterleavedBatch(musparseHandle_t h, int algo, int m, T *dl, T *d, T *du, T *x, \
+                                                       int batch, void *buffer) \
     { \
         (void)buffer; \
         VALUES(algo >= 0 && algo <= 2); \
         SIZES(m >= 3 && batch >= 0); \
-        struct bands c = {.m = m, .n = 1, .batch = batch, .work = W, .ldb = m, .dl = dl, .d = d, .du = du, .b = x, \
-                          .step = batch, .batch_step = 1, .pivot = algo != 0}; \
+        struct bands c = {.m = m, \
+                          .n = 1, \
+                          .batch = batch, \
+                          .work = W, \
+                          .ldb = m, \
+                          .dl = dl, \
+                          .d = d, \
+                          .du = du, \
+                          .b = x, \
+                          .step = batch, \
+                          .batch_step = 1, \
+                          .pivot = algo != 0}; \
         return submit_bands(h, &c); \
     } \
-    musparseStatus_t musparse##X##gpsvInterleavedBatch_bufferSizeExt( \
-        musparseHandle_t h, int algo, int m, const T *ds, const T *dl, const T *d, const T *du, const T *dw, \
-        const T *x, int batch, size_t *size) \
+    musparseStatus_t musparse##X##gpsvInterleavedBatch_bufferSizeExt(musparseHandle_t h, int algo, int m, const T *ds, \
+                                                                     const T *dl, const T *d, const T *du, \
+                                                                     const T *dw, const T *x, int batch, size_t *size) \
     { \
         (void)ds, (void)dl, (void)d, (void)du, (void)dw, (void)x; \
         VALUES(algo == 0); \
         return bands_size(h, m >= 3 && batch >= 0, size); \
     } \
-    musparseStatus_t musparse##X##gpsvInterleavedBatch(musparseHandle_t h, int algo, int m, T *ds, T *dl, T *d, \
-                                                       T *du, T *dw, T *x, int batch, void *buffer) \
+    musparseStatus_t musparse##X##gpsvInterleavedBatch(musparseHandle_t h, int algo, int m, T *ds, T *dl, T *d, T *du, \
+                                                       T *dw, T *x, int batch, void *buffer) \
     { \
         (void)buffer; \
         VALUES(algo == 0); \
         SIZES(m >= 3 && batch >= 0); \
         POINTERS(!batch || (ds && dw)); \
-        struct bands c = {.m = m, .n = 1, .batch = batch, .work = W, .ds = ds, .dl = dl, .d = d, .du = du, \
-                          .dw = dw, .b = x, .step = batch, .batch_step = 1}; \
+        struct bands c = {.m = m, \
+                          .n = 1, \
+                          .batch = batch, \
+                          .work = W, \
+                          .ds = ds, \
+                          .dl = dl, \
+                          .d = d, \
+                          .du = du, \
+                          .dw = dw, \
+                          .b = x, \
+                          .step = batch, \
+                          .batch_step = 1}; \
         return submit_bands(h, &c); \
     }
 FOUR(BANDS)

@@ -158,15 +158,15 @@ static musparseStatus_t csrsort(musparseHandle_t h, int m, int n, int nnz, muspa
     return musparse_submit(h, run_csrsort, &c, sizeof c, (double)nnz * 100);
 }
 
-musparseStatus_t musparseXcsrsort(musparseHandle_t h, int m, int n, int nnz, musparseConstMatDescr_t d,
-                                  const int *ptr, int *ind, int *p, void *buffer)
+musparseStatus_t musparseXcsrsort(musparseHandle_t h, int m, int n, int nnz, musparseConstMatDescr_t d, const int *ptr,
+                                  int *ind, int *p, void *buffer)
 {
     (void)buffer;
     return csrsort(h, m, n, nnz, d, ptr, ind, p);
 }
 
-musparseStatus_t musparseXcscsort(musparseHandle_t h, int m, int n, int nnz, musparseConstMatDescr_t d,
-                                  const int *ptr, int *ind, int *p, void *buffer)
+musparseStatus_t musparseXcscsort(musparseHandle_t h, int m, int n, int nnz, musparseConstMatDescr_t d, const int *ptr,
+                                  int *ind, int *p, void *buffer)
 {
     (void)buffer;
     return csrsort(h, n, m, nnz, d, ptr, ind, p);
@@ -218,8 +218,16 @@ musparseStatus_t musparse_transpose(musparseHandle_t h, int m, int n, int nnz, c
     VALUES((action == MUSPARSE_ACTION_SYMBOLIC || action == MUSPARSE_ACTION_NUMERIC) && (base == 0 || base == 1));
     POINTERS((ptr || !m) && cscptr && (!nnz || (ind && cscind)));
     POINTERS(action == MUSPARSE_ACTION_SYMBOLIC || !nnz || (val && cscval));
-    struct indices c = {.m = m, .n = n, .nnz = nnz, .base = base, .in = ptr, .in2 = ind, .out = cscptr,
-                        .out2 = cscind, .values = val, .size = size,
+    struct indices c = {.m = m,
+                        .n = n,
+                        .nnz = nnz,
+                        .base = base,
+                        .in = ptr,
+                        .in2 = ind,
+                        .out = cscptr,
+                        .out2 = cscind,
+                        .values = val,
+                        .size = size,
                         .values_out = action == MUSPARSE_ACTION_NUMERIC ? cscval : NULL};
     return musparse_submit(h, run_csr2csc, &c, sizeof c, ((double)nnz + n) * 16);
 }
@@ -304,8 +312,14 @@ static musparseStatus_t unsorted(musparseHandle_t h, int work, int m, int n, int
     } else {
         VALUES(info->kept && info->count == nnz);
     }
-    struct indices c = {.m = m, .nnz = nnz, .base = d->base, .in = ptr, .out = ind, .values_out = val,
-                        .size = work_size(work), .info = info};
+    struct indices c = {.m = m,
+                        .nnz = nnz,
+                        .base = d->base,
+                        .in = ptr,
+                        .out = ind,
+                        .values_out = val,
+                        .size = work_size(work),
+                        .info = info};
     return musparse_submit_wait(h, sort ? run_csru2csr : run_csr2csru, &c, sizeof c);
 }
 
@@ -315,7 +329,7 @@ static musparseStatus_t unsorted(musparseHandle_t h, int work, int m, int n, int
     { \
         LIVE(h); \
         SIZES(m >= 0 && n >= 0 && nnz >= 0); \
-        POINTERS(info && size && ptr && (!nnz || (val && ind))); \
+        POINTERS(info &&size &&ptr && (!nnz || (val && ind))); \
         *size = 16; \
         return MUSPARSE_STATUS_SUCCESS; \
     } \

@@ -27,8 +27,12 @@ static inline struct csr csr_of(int rows, int cols, int nnz, musparseConstMatDes
 /* Column-major, or transposed. */
 static inline struct dense dense_of(const void *at, int rows, int cols, int ld, musparseOperation_t op)
 {
-    return (struct dense){.rows = rows, .cols = cols, .rs = is_trans(op) ? ld : 1, .cs = is_trans(op) ? 1 : ld,
-                          .at = (void *)(uintptr_t)at, .conj = is_conj(op)};
+    return (struct dense){.rows = rows,
+                          .cols = cols,
+                          .rs = is_trans(op) ? ld : 1,
+                          .cs = is_trans(op) ? 1 : ld,
+                          .at = (void *)(uintptr_t)at,
+                          .conj = is_conj(op)};
 }
 #define DESCRIBED(d) \
     do { \

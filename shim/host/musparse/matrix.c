@@ -141,9 +141,13 @@ bool musparse_csr(struct csr *c, const struct musparse_spmat *m, int i, musparse
 {
     size_t size = musparse_size(m->type);
     bool flip = m->format == CSC;
-    *c = (struct csr){.rows = flip ? m->cols : m->rows, .cols = flip ? m->rows : m->cols, .nnz = m->nnz,
-                      .wide = m->otype == MUSPARSE_INDEX_64I || m->nnz > INT32_MAX, .base = m->base,
-                      .trans = is_trans(op) != flip, .conj = is_conj(op)};
+    *c = (struct csr){.rows = flip ? m->cols : m->rows,
+                      .cols = flip ? m->rows : m->cols,
+                      .nnz = m->nnz,
+                      .wide = m->otype == MUSPARSE_INDEX_64I || m->nnz > INT32_MAX,
+                      .base = m->base,
+                      .trans = is_trans(op) != flip,
+                      .conj = is_conj(op)};
     c->val = skip(m->values, size, m->values_stride * i);
     const void *offsets = skip(m->offsets, musparse_index_size(m->otype), m->offsets_stride * i);
     const void *ind = skip(m->indices, musparse_index_size(m->itype), m->values_stride * i);

@@ -114,7 +114,7 @@ struct musparse_dnmat {
 enum format { CSR, CSC, COO, BELL };
 struct musparse_spmat {
     enum format format;
-    int64_t rows, cols, nnz; /* nnz of BELL: its places */
+    int64_t rows, cols, nnz;          /* nnz of BELL: its places */
     void *offsets, *indices, *values; /* COO: offsets are the rows */
     musparseIndexType_t otype, itype;
     musparseIndexBase_t base;
@@ -158,7 +158,7 @@ struct dense {
 
 #define TABLE(name) \
     { \
-        {name##_s32, name##_s64}, {name##_d32, name##_d64}, {name##_c32, name##_c64}, {name##_z32, name##_z64} \
+        {name##_s32, name##_s64}, {name##_d32, name##_d64}, {name##_c32, name##_c64}, { name##_z32, name##_z64 } \
     }
 
 #endif

@@ -9,8 +9,8 @@
 struct pruning {
     int m, n, ld, nnz, base, base_out;
     musaDataType_t type;
-    const void *a;         /* dense, or the values */
-    const int *ptr, *ind;  /* of the sparse one */
+    const void *a;        /* dense, or the values */
+    const int *ptr, *ind; /* of the sparse one */
     struct scalar threshold;
     double percentage; /* or negative */
     int *ptr_out, *ind_out, *total;
@@ -120,8 +120,8 @@ static struct pruning dense(int m, int n, const void *a, int lda, musaDataType_t
 static struct pruning sparse(int m, int n, int nnz, const void *val, const int *ptr, const int *ind,
                              musaDataType_t type, double percentage)
 {
-    return (struct pruning){.m = m, .n = n, .nnz = nnz, .type = type, .a = val, .ptr = ptr, .ind = ind,
-                            .percentage = percentage};
+    return (struct pruning){
+        .m = m, .n = n, .nnz = nnz, .type = type, .a = val, .ptr = ptr, .ind = ind, .percentage = percentage};
 }
 /* The three steps of it. */
 static musparseStatus_t size_of(musparseHandle_t h, struct pruning p, musparseConstMatDescr_t da, const void *threshold,
@@ -187,8 +187,8 @@ static musparseStatus_t fill(musparseHandle_t h, struct pruning p, musparseConst
         POINTERS(da); \
         return fill(h, sparse(m, n, nnza, vala, ptra, inda, type, -1), da, threshold, dc, valc, ptrc, indc); \
     } \
-    FN(X##pruneDense2csrByPercentage_bufferSizeExt, FROM_DENSE(T), float percentage, SIZE_OF(T), \
-       musparseInfo_t info, size_t *size) \
+    FN(X##pruneDense2csrByPercentage_bufferSizeExt, FROM_DENSE(T), float percentage, SIZE_OF(T), musparseInfo_t info, \
+       size_t *size) \
     { \
         (void)valc, (void)ptrc, (void)indc; \
         POINTERS(info); \
@@ -213,21 +213,21 @@ static musparseStatus_t fill(musparseHandle_t h, struct pruning p, musparseConst
        size_t *size) \
     { \
         (void)valc, (void)ptrc, (void)indc; \
-        POINTERS(da && info); \
+        POINTERS(da &&info); \
         VALUES(percentage >= 0); \
         return size_of(h, sparse(m, n, nnza, vala, ptra, inda, type, (double)percentage), da, NULL, dc, size); \
     } \
     FN(X##pruneCsr2csrNnzByPercentage, FROM_SPARSE(T), float percentage, COUNT, musparseInfo_t info, void *buffer) \
     { \
         (void)buffer; \
-        POINTERS(da && info); \
+        POINTERS(da &&info); \
         VALUES(percentage >= 0); \
         return count(h, sparse(m, n, nnza, vala, ptra, inda, type, (double)percentage), da, NULL, dc, ptrc, total); \
     } \
     FN(X##pruneCsr2csrByPercentage, FROM_SPARSE(T), float percentage, FILL(T), musparseInfo_t info, void *buffer) \
     { \
         (void)buffer; \
-        POINTERS(da && info); \
+        POINTERS(da &&info); \
         VALUES(percentage >= 0); \
         return fill(h, sparse(m, n, nnza, vala, ptra, inda, type, (double)percentage), da, NULL, dc, valc, ptrc, \
                     indc); \

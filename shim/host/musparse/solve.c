@@ -80,8 +80,7 @@ static musparseStatus_t staged(musparseHandle_t h, struct solution *s, const voi
 
 musparseStatus_t musparseSpSV(musparseHandle_t h, musparseOperation_t op, const void *alpha,
                               musparseConstSpMatDescr_t a, musparseConstDnVecDescr_t x, musparseDnVecDescr_t y,
-                              int compute, musparseSpSVAlg_t alg, musparseSpSVStage_t stage, size_t *size,
-                              void *buffer)
+                              int compute, musparseSpSVAlg_t alg, musparseSpSVStage_t stage, size_t *size, void *buffer)
 {
     LIVE(h);
     (void)buffer;
@@ -96,10 +95,9 @@ musparseStatus_t musparseSpSV(musparseHandle_t h, musparseOperation_t op, const 
     return staged(h, &s, alpha, compute, alg, stage, size);
 }
 
-musparseStatus_t musparseSpSM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb,
-                              const void *alpha, musparseConstSpMatDescr_t a, musparseConstDnMatDescr_t b,
-                              musparseDnMatDescr_t c, int compute, musparseSpSMAlg_t alg, musparseSpSMStage_t stage,
-                              size_t *size, void *buffer)
+musparseStatus_t musparseSpSM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb, const void *alpha,
+                              musparseConstSpMatDescr_t a, musparseConstDnMatDescr_t b, musparseDnMatDescr_t c,
+                              int compute, musparseSpSMAlg_t alg, musparseSpSMStage_t stage, size_t *size, void *buffer)
 {
     LIVE(h);
     (void)buffer;

@@ -13,8 +13,7 @@ static bool sound(const struct csr *a, const struct csr *b, const struct csr *d)
     return musparse_sound(a) && musparse_sound(b) && (!d || musparse_sound(d));
 }
 
-int64_t musparse_count(const struct csr *a, const struct csr *b, const struct csr *d, void *ptr, int base,
-                       int work)
+int64_t musparse_count(const struct csr *a, const struct csr *b, const struct csr *d, void *ptr, int base, int work)
 {
     typedef int64_t kernel(const struct csr *, const struct csr *, const struct csr *, void *, int, unsigned char *,
                            int64_t *);
@@ -53,7 +52,7 @@ struct sparse_product {
     musparseOperation_t opa, opb;
     struct scalar alpha, beta;
     int work;
-    int64_t *count;             /* its outcome, read after the wait; -1: no memory */
+    int64_t *count; /* its outcome, read after the wait; -1: no memory */
 };
 
 static bool operand(struct csr *c, const struct musparse_spmat *m, musparseOperation_t op, int work)
@@ -74,8 +73,10 @@ static void run(const void *call)
         size_t n = (size_t)p->c.nnz;
         bool own = musparse_size(p->c.type) != work_size(p->work);
         void *val = own ? maths_alloc(n * work_size(p->work) + 1) : p->c.values;
-        if (val && musparse_multiply(&a, &b, sum, p->c.offsets, p->c.indices, val, p->c.base, p->work,
-                                     musparse_read(&p->alpha), musparse_read(&p->beta)) && own)
+        if (val &&
+            musparse_multiply(&a, &b, sum, p->c.offsets, p->c.indices, val, p->c.base, p->work,
+                              musparse_read(&p->alpha), musparse_read(&p->beta)) &&
+            own)
             musparse_narrow(p->c.values, p->c.type, val, p->work, n);
         if (own)
             free(val);
@@ -91,9 +92,9 @@ static int64_t rows_of(musparseOperation_t op, int64_t rows, int64_t cols) { ret
 
 /* A product of sparse matrices in three stages: the size of the workspace (none is needed, but programs allocate
  * what they are told), the number of elements, the product. */
-musparseStatus_t musparseSpGEMM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb,
-                                const void *alpha, musparseConstSpMatDescr_t a, musparseConstSpMatDescr_t b,
-                                const void *beta, musparseConstSpMatDescr_t d, musparseSpMatDescr_t c, int compute,
+musparseStatus_t musparseSpGEMM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb, const void *alpha,
+                                musparseConstSpMatDescr_t a, musparseConstSpMatDescr_t b, const void *beta,
+                                musparseConstSpMatDescr_t d, musparseSpMatDescr_t c, int compute,
                                 musparseSpGEMMAlg_t alg, musparseSpGEMMStage_t stage, size_t *size, void *buffer)
 {
     LIVE(h);

@@ -190,9 +190,9 @@ static musparseStatus_t check_sddmm(struct product *p, musparseHandle_t h, muspa
 }
 
 musparseStatus_t musparseSDDMM_bufferSize(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb,
-                                          const void *alpha, musparseConstDnMatDescr_t a,
-                                          musparseConstDnMatDescr_t b, const void *beta, musparseSpMatDescr_t c,
-                                          musaDataType_t compute, musparseSDDMMAlg_t alg, size_t *size)
+                                          const void *alpha, musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b,
+                                          const void *beta, musparseSpMatDescr_t c, musaDataType_t compute,
+                                          musparseSDDMMAlg_t alg, size_t *size)
 {
     struct product p;
     musparseStatus_t r = check_sddmm(&p, h, opa, opb, alpha, a, b, beta, c, compute, alg);
@@ -204,19 +204,18 @@ musparseStatus_t musparseSDDMM_bufferSize(musparseHandle_t h, musparseOperation_
 }
 
 musparseStatus_t musparseSDDMM_preprocess(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb,
-                                          const void *alpha, musparseConstDnMatDescr_t a,
-                                          musparseConstDnMatDescr_t b, const void *beta, musparseSpMatDescr_t c,
-                                          musaDataType_t compute, musparseSDDMMAlg_t alg, void *buffer)
+                                          const void *alpha, musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b,
+                                          const void *beta, musparseSpMatDescr_t c, musaDataType_t compute,
+                                          musparseSDDMMAlg_t alg, void *buffer)
 {
     struct product p;
     (void)buffer;
     return check_sddmm(&p, h, opa, opb, alpha, a, b, beta, c, compute, alg);
 }
 
-musparseStatus_t musparseSDDMM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb,
-                               const void *alpha, musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b,
-                               const void *beta, musparseSpMatDescr_t c, musaDataType_t compute,
-                               musparseSDDMMAlg_t alg, void *buffer)
+musparseStatus_t musparseSDDMM(musparseHandle_t h, musparseOperation_t opa, musparseOperation_t opb, const void *alpha,
+                               musparseConstDnMatDescr_t a, musparseConstDnMatDescr_t b, const void *beta,
+                               musparseSpMatDescr_t c, musaDataType_t compute, musparseSDDMMAlg_t alg, void *buffer)
 {
     struct product p;
     musparseStatus_t r = check_sddmm(&p, h, opa, opb, alpha, a, b, beta, c, compute, alg);

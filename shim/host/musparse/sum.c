@@ -79,8 +79,11 @@ musparseStatus_t musparseXcsrgeam2Nnz(musparseHandle_t h, int m, int n, musparse
     (void)workspace;
     if (r)
         return r;
-    struct sum s = {.a = csr_of(m, n, nnza, da, NULL, ptra, inda), .b = csr_of(m, n, nnzb, db, NULL, ptrb, indb),
-                    .base = dc->base, .ptr = ptrc, .total = total};
+    struct sum s = {.a = csr_of(m, n, nnza, da, NULL, ptra, inda),
+                    .b = csr_of(m, n, nnzb, db, NULL, ptrb, indb),
+                    .base = dc->base,
+                    .ptr = ptrc,
+                    .total = total};
     return musparse_submit_result(h, run_sum_count, &s, sizeof s, 1e9);
 }
 
@@ -88,14 +91,14 @@ musparseStatus_t musparseXcsrgeam2Nnz(musparseHandle_t h, int m, int n, musparse
     musparseStatus_t musparse##X##csrgeam2_bufferSizeExt( \
         musparseHandle_t h, int m, int n, const T *alpha, musparseConstMatDescr_t da, int nnza, const T *vala, \
         const int *ptra, const int *inda, const T *beta, musparseConstMatDescr_t db, int nnzb, const T *valb, \
-        const int *ptrb, const int *indb, musparseConstMatDescr_t dc, const T *valc, const int *ptrc, \
-        const int *indc, size_t *size) \
+        const int *ptrb, const int *indb, musparseConstMatDescr_t dc, const T *valc, const int *ptrc, const int *indc, \
+        size_t *size) \
     { \
         (void)alpha, (void)vala, (void)ptra, (void)inda, (void)beta, (void)valb, (void)ptrb, (void)indb; \
         (void)valc, (void)ptrc, (void)indc; \
         LIVE(h); \
         SIZES(m >= 0 && n >= 0 && nnza >= 0 && nnzb >= 0); \
-        POINTERS(da && db && dc && size); \
+        POINTERS(da &&db &&dc &&size); \
         *size = 16; \
         return MUSPARSE_STATUS_SUCCESS; \
     } \
@@ -108,11 +111,16 @@ musparseStatus_t musparseXcsrgeam2Nnz(musparseHandle_t h, int m, int n, musparse
         (void)buffer; \
         if (r) \
             return r; \
-        POINTERS(alpha && beta && (!nnza || vala) && (!nnzb || valb) && (!(nnza + nnzb) || (valc && indc))); \
+        POINTERS(alpha &&beta && (!nnza || vala) && (!nnzb || valb) && (!(nnza + nnzb) || (valc && indc))); \
         struct sum s = {.a = csr_of(m, n, nnza, da, vala, ptra, inda), \
-                        .b = csr_of(m, n, nnzb, db, valb, ptrb, indb), .base = dc->base, .work = W, \
+                        .b = csr_of(m, n, nnzb, db, valb, ptrb, indb), \
+                        .base = dc->base, \
+                        .work = W, \
                         .alpha = musparse_scalar(h, alpha, work_type(W)), \
-                        .beta = musparse_scalar(h, beta, work_type(W)), .ptr = ptrc, .ind = indc, .val = valc}; \
+                        .beta = musparse_scalar(h, beta, work_type(W)), \
+                        .ptr = ptrc, \
+                        .ind = indc, \
+                        .val = valc}; \
         return musparse_submit(h, run_sum, &s, sizeof s, ((double)nnza + nnzb) * 64); \
     }
 FOUR(GEAM)
@@ -133,8 +141,8 @@ static void run_gemvi(const void *call)
     /* the vector as a matrix of one row, whose product with the transpose is the row y */
     int ptr[2] = {g->base, g->nnz + g->base};
     struct csr x = {.rows = 1, .cols = g->cols, .nnz = g->nnz, .base = g->base, .ptr = ptr, .ind = g->ind, .val = g->x};
-    struct dense at = {.rows = g->cols, .cols = g->rows, .rs = g->a.cs, .cs = g->a.rs, .at = g->a.at,
-                       .conj = g->a.conj};
+    struct dense at = {
+        .rows = g->cols, .cols = g->rows, .rs = g->a.cs, .cs = g->a.rs, .at = g->a.at, .conj = g->a.conj};
     struct dense y = {.rows = 1, .cols = g->rows, .rs = g->rows, .cs = 1, .at = g->y};
     musparse_spmm(&x, g->work, &at, &y, musparse_read(&g->alpha), musparse_read(&g->beta));
 }
@@ -157,10 +165,17 @@ static void run_gemvi(const void *call)
         LIVE(h); \
         VALUES(op_valid(ta) && (base == 0 || base == 1)); \
         SIZES(m >= 0 && n >= 0 && nnz >= 0 && lda >= m); \
-        POINTERS(alpha && beta && (!m || !n || (a && y)) && (!nnz || (x && ind))); \
+        POINTERS(alpha &&beta && (!m || !n || (a && y)) && (!nnz || (x && ind))); \
         int rows = is_trans(ta) ? n : m, cols = is_trans(ta) ? m : n; \
-        struct gemvi g = {.work = W, .rows = rows, .cols = cols, .nnz = nnz, .base = base, \
-                          .a = dense_of(a, rows, cols, lda, ta), .x = x, .ind = ind, .y = y, \
+        struct gemvi g = {.work = W, \
+                          .rows = rows, \
+                          .cols = cols, \
+                          .nnz = nnz, \
+                          .base = base, \
+                          .a = dense_of(a, rows, cols, lda, ta), \
+                          .x = x, \
+                          .ind = ind, \
+                          .y = y, \
                           .alpha = musparse_scalar(h, alpha, work_type(W)), \
                           .beta = musparse_scalar(h, beta, work_type(W))}; \
         return musparse_submit(h, run_gemvi, &g, sizeof g, ((double)nnz * rows + rows) * 8); \
@@ -182,13 +197,14 @@ static void run_gemmi(const void *call)
 
 #define GEMMI(X, T, W) \
     musparseStatus_t musparse##X##gemmi(musparseHandle_t h, int m, int n, int k, int nnz, const T *alpha, const T *a, \
-                                        int lda, const T *valb, const int *ptrb, const int *indb, const T *beta, \
-                                        T *c, int ldc) \
+                                        int lda, const T *valb, const int *ptrb, const int *indb, const T *beta, T *c, \
+                                        int ldc) \
     { \
         LIVE(h); \
         SIZES(m >= 0 && n >= 0 && k >= 0 && nnz >= 0 && lda >= m && ldc >= m); \
-        POINTERS(alpha && beta && ptrb && (!nnz || (valb && indb && a)) && (!m || !n || c)); \
-        struct gemmi g = {.work = W, .b = {.rows = n, .cols = k, .nnz = nnz, .ptr = ptrb, .ind = indb, .val = valb}, \
+        POINTERS(alpha &&beta &&ptrb && (!nnz || (valb && indb && a)) && (!m || !n || c)); \
+        struct gemmi g = {.work = W, \
+                          .b = {.rows = n, .cols = k, .nnz = nnz, .ptr = ptrb, .ind = indb, .val = valb}, \
                           .a = dense_of(a, k, m, lda, MUSPARSE_OPERATION_TRANSPOSE), \
                           .c = dense_of(c, n, m, ldc, MUSPARSE_OPERATION_TRANSPOSE), \
                           .alpha = musparse_scalar(h, alpha, work_type(W)), \

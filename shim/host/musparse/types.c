@@ -10,12 +10,10 @@
 enum part { NONE, F32, F64, F16, BF16, I8, U8, I32 };
 static const struct kind {
     unsigned char part, parts, size, work;
-} kinds[] = {
-    [MUSA_R_32F] = {F32, 1, 4, S},   [MUSA_R_64F] = {F64, 1, 8, D},   [MUSA_C_32F] = {F32, 2, 8, C},
-    [MUSA_C_64F] = {F64, 2, 16, Z},  [MUSA_R_16F] = {F16, 1, 2, S},   [MUSA_C_16F] = {F16, 2, 4, C},
-    [MUSA_R_16BF] = {BF16, 1, 2, S}, [MUSA_C_16BF] = {BF16, 2, 4, C}, [MUSA_R_8I] = {I8, 1, 1, S},
-    [MUSA_R_8U] = {U8, 1, 1, S},     [MUSA_R_32I] = {I32, 1, 4, D}
-};
+} kinds[] = {[MUSA_R_32F] = {F32, 1, 4, S},   [MUSA_R_64F] = {F64, 1, 8, D},   [MUSA_C_32F] = {F32, 2, 8, C},
+             [MUSA_C_64F] = {F64, 2, 16, Z},  [MUSA_R_16F] = {F16, 1, 2, S},   [MUSA_C_16F] = {F16, 2, 4, C},
+             [MUSA_R_16BF] = {BF16, 1, 2, S}, [MUSA_C_16BF] = {BF16, 2, 4, C}, [MUSA_R_8I] = {I8, 1, 1, S},
+             [MUSA_R_8U] = {U8, 1, 1, S},     [MUSA_R_32I] = {I32, 1, 4, D}};
 
 static const struct kind *kind_of(musaDataType_t type)
 {
@@ -129,8 +127,7 @@ static const struct {
     {MUSA_R_8I, MUSA_R_8I, MUSA_R_32I, MUSA_R_32I, D},      {MUSA_R_8I, MUSA_R_8I, MUSA_R_32F, MUSA_R_32F, S},
     {MUSA_R_32F, MUSA_R_64F, MUSA_R_64F, MUSA_R_64F, D},    {MUSA_C_16F, MUSA_C_16F, MUSA_C_16F, MUSA_C_32F, C},
     {MUSA_C_16BF, MUSA_C_16BF, MUSA_C_16BF, MUSA_C_32F, C}, {MUSA_R_32F, MUSA_C_32F, MUSA_C_32F, MUSA_C_32F, C},
-    {MUSA_R_64F, MUSA_C_64F, MUSA_C_64F, MUSA_C_64F, Z},    {MUSA_R_16F, MUSA_R_16F, MUSA_R_16F, MUSA_R_16F, S}
-};
+    {MUSA_R_64F, MUSA_C_64F, MUSA_C_64F, MUSA_C_64F, Z},    {MUSA_R_16F, MUSA_R_16F, MUSA_R_16F, MUSA_R_16F, S}};
 
 int musparse_types(musaDataType_t a, musaDataType_t x, musaDataType_t y, musaDataType_t compute)
 {

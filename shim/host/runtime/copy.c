@@ -2,10 +2,7 @@
  * involve arrays are in array.c and use the 3D form here. */
 #include "host/runtime/copy.h"
 
-bool rt_kind_valid(musaMemcpyKind kind)
-{
-    return kind >= musaMemcpyHostToHost && kind <= musaMemcpyDefault;
-}
+bool rt_kind_valid(musaMemcpyKind kind) { return kind >= musaMemcpyHostToHost && kind <= musaMemcpyDefault; }
 
 MUmemorytype rt_source_type(musaMemcpyKind kind)
 {
@@ -31,19 +28,14 @@ musaError_t musaMemcpy(void *dst, const void *src, size_t n, musaMemcpyKind kind
     if (!n)
         return musaSuccess;
     switch (kind) {
-    case musaMemcpyHostToDevice:
-        return rt_end(muMemcpyHtoD(rt_dev(dst), src, n));
-    case musaMemcpyDeviceToHost:
-        return rt_end(muMemcpyDtoH(dst, rt_dev(src), n));
-    case musaMemcpyDeviceToDevice:
-        return rt_end(muMemcpyDtoD(rt_dev(dst), rt_dev(src), n));
-    default:
-        return rt_end(muMemcpy(rt_dev(dst), rt_dev(src), n));
+    case musaMemcpyHostToDevice: return rt_end(muMemcpyHtoD(rt_dev(dst), src, n));
+    case musaMemcpyDeviceToHost: return rt_end(muMemcpyDtoH(dst, rt_dev(src), n));
+    case musaMemcpyDeviceToDevice: return rt_end(muMemcpyDtoD(rt_dev(dst), rt_dev(src), n));
+    default: return rt_end(muMemcpy(rt_dev(dst), rt_dev(src), n));
     }
 }
 
-musaError_t musaMemcpyAsync(void *dst, const void *src, size_t n, musaMemcpyKind kind,
-                            musaStream_t stream)
+musaError_t musaMemcpyAsync(void *dst, const void *src, size_t n, musaMemcpyKind kind, musaStream_t stream)
 {
     MUresult r = rt_enter();
     if (r || !rt_kind_valid(kind))
@@ -51,19 +43,15 @@ musaError_t musaMemcpyAsync(void *dst, const void *src, size_t n, musaMemcpyKind
     if (!n)
         return musaSuccess;
     switch (kind) {
-    case musaMemcpyHostToDevice:
-        return rt_end(muMemcpyHtoDAsync(rt_dev(dst), src, n, stream));
-    case musaMemcpyDeviceToHost:
-        return rt_end(muMemcpyDtoHAsync(dst, rt_dev(src), n, stream));
-    case musaMemcpyDeviceToDevice:
-        return rt_end(muMemcpyDtoDAsync(rt_dev(dst), rt_dev(src), n, stream));
-    default:
-        return rt_end(muMemcpyAsync(rt_dev(dst), rt_dev(src), n, stream));
+    case musaMemcpyHostToDevice: return rt_end(muMemcpyHtoDAsync(rt_dev(dst), src, n, stream));
+    case musaMemcpyDeviceToHost: return rt_end(muMemcpyDtoHAsync(dst, rt_dev(src), n, stream));
+    case musaMemcpyDeviceToDevice: return rt_end(muMemcpyDtoDAsync(rt_dev(dst), rt_dev(src), n, stream));
+    default: return rt_end(muMemcpyAsync(rt_dev(dst), rt_dev(src), n, stream));
     }
 }
 
-musaError_t musaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
-                                size_t n, musaStream_t stream)
+musaError_t musaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device, size_t n,
+                                musaStream_t stream)
 {
     MUcontext to, from;
     MUresult r = rt_enter();
@@ -83,28 +71,28 @@ musaError_t musaMemcpyPeer(void *dst, int dst_device, const void *src, int src_d
 
 /* ---- two dimensions -------------------------------------------------------------------------- */
 
-static MUresult plan_2d(MUSA_MEMCPY2D *c, void *dst, size_t dpitch, const void *src, size_t spitch,
-                        size_t width, size_t height, musaMemcpyKind kind)
+static MUresult plan_2d(MUSA_MEMCPY2D *c, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                        size_t height, musaMemcpyKind kind)
 {
     if (!rt_kind_valid(kind))
         return musaErrorInvalidMemcpyDirection;
     if (height > 1 && (width > dpitch || width > spitch))
         return musaErrorInvalidPitchValue;
-    *c = (MUSA_MEMCPY2D){ .srcMemoryType = rt_source_type(kind),
-                          .srcHost = src,
-                          .srcDevice = rt_dev(src),
-                          .srcPitch = spitch < width ? width : spitch,
-                          .dstMemoryType = rt_target_type(kind),
-                          .dstHost = dst,
-                          .dstDevice = rt_dev(dst),
-                          .dstPitch = dpitch < width ? width : dpitch,
-                          .WidthInBytes = width,
-                          .Height = height };
+    *c = (MUSA_MEMCPY2D){.srcMemoryType = rt_source_type(kind),
+                         .srcHost = src,
+                         .srcDevice = rt_dev(src),
+                         .srcPitch = spitch < width ? width : spitch,
+                         .dstMemoryType = rt_target_type(kind),
+                         .dstHost = dst,
+                         .dstDevice = rt_dev(dst),
+                         .dstPitch = dpitch < width ? width : dpitch,
+                         .WidthInBytes = width,
+                         .Height = height};
     return MUSA_SUCCESS;
 }
 
-musaError_t musaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-                         size_t height, musaMemcpyKind kind)
+musaError_t musaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                         musaMemcpyKind kind)
 {
     MUSA_MEMCPY2D c;
     MUresult r = rt_enter();
@@ -113,8 +101,8 @@ musaError_t musaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitc
     return rt_end(r || !width || !height ? r : muMemcpy2DUnaligned(&c));
 }
 
-musaError_t musaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
-                              size_t width, size_t height, musaMemcpyKind kind, musaStream_t stream)
+musaError_t musaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                              musaMemcpyKind kind, musaStream_t stream)
 {
     MUSA_MEMCPY2D c;
     MUresult r = rt_enter();
@@ -193,28 +181,22 @@ static MUresult peer_3d(const musaMemcpy3DPeerParms *p, bool async, musaStream_t
 {
     if (!p)
         return MUSA_ERROR_INVALID_VALUE;
-    musaMemcpy3DParms q = { p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
-                            p->dstPos,   p->dstPtr, p->extent, musaMemcpyDeviceToDevice };
+    musaMemcpy3DParms q = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
+                           p->dstPos,   p->dstPtr, p->extent, musaMemcpyDeviceToDevice};
     MUcontext from, to;
     MUSA_MEMCPY3D c;
     MUresult r = rt_plan_3d(&c, &q);
-    if (r || (r = rt_primary(p->srcDevice, &from)) || (r = rt_primary(p->dstDevice, &to)) ||
-        empty(p->extent))
+    if (r || (r = rt_primary(p->srcDevice, &from)) || (r = rt_primary(p->dstDevice, &to)) || empty(p->extent))
         return r;
-    MUSA_MEMCPY3D_PEER peer = {
-        c.srcXInBytes,   c.srcY,        c.srcZ,         0,          c.srcMemoryType,
-        c.srcHost,       c.srcDevice,   c.srcArray,     from,       c.srcPitch,
-        c.srcHeight,     c.dstXInBytes, c.dstY,         c.dstZ,     0,
-        c.dstMemoryType, c.dstHost,     c.dstDevice,    c.dstArray, to,
-        c.dstPitch,      c.dstHeight,   c.WidthInBytes, c.Height,   c.Depth
-    };
+    MUSA_MEMCPY3D_PEER peer = {c.srcXInBytes,   c.srcY,        c.srcZ,         0,          c.srcMemoryType,
+                               c.srcHost,       c.srcDevice,   c.srcArray,     from,       c.srcPitch,
+                               c.srcHeight,     c.dstXInBytes, c.dstY,         c.dstZ,     0,
+                               c.dstMemoryType, c.dstHost,     c.dstDevice,    c.dstArray, to,
+                               c.dstPitch,      c.dstHeight,   c.WidthInBytes, c.Height,   c.Depth};
     return async ? muMemcpy3DPeerAsync(&peer, stream) : muMemcpy3DPeer(&peer);
 }
 
-musaError_t musaMemcpy3DPeer(const musaMemcpy3DPeerParms *p)
-{
-    RETURN_END(peer_3d(p, false, NULL));
-}
+musaError_t musaMemcpy3DPeer(const musaMemcpy3DPeerParms *p) { RETURN_END(peer_3d(p, false, NULL)); }
 
 musaError_t musaMemcpy3DPeerAsync(const musaMemcpy3DPeerParms *p, musaStream_t stream)
 {

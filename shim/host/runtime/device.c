@@ -44,8 +44,7 @@ MUresult rt_primary(int device, MUcontext *ctx)
     if (!rt_valid(device))
         return MUSA_ERROR_INVALID_DEVICE;
     pthread_mutex_lock(&lock);
-    MUresult r =
-        primary[device] ? MUSA_SUCCESS : muDevicePrimaryCtxRetain(&primary[device], device);
+    MUresult r = primary[device] ? MUSA_SUCCESS : muDevicePrimaryCtxRetain(&primary[device], device);
     *ctx = primary[device];
     pthread_mutex_unlock(&lock);
     return r;

@@ -13,15 +13,12 @@ musaError_t musaMemsetAsync(void *p, int value, size_t n, musaStream_t stream)
 
 musaError_t musaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height)
 {
-    RETURN_END(width && height ? muMemsetD2D8(rt_dev(p), pitch, (unsigned char)value, width, height)
-                               : MUSA_SUCCESS);
+    RETURN_END(width && height ? muMemsetD2D8(rt_dev(p), pitch, (unsigned char)value, width, height) : MUSA_SUCCESS);
 }
 
-musaError_t musaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height,
-                              musaStream_t stream)
+musaError_t musaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height, musaStream_t stream)
 {
-    RETURN_END(width && height ? muMemsetD2D8Async(rt_dev(p), pitch, (unsigned char)value, width,
-                                                   height, stream)
+    RETURN_END(width && height ? muMemsetD2D8Async(rt_dev(p), pitch, (unsigned char)value, width, height, stream)
                                : MUSA_SUCCESS);
 }
 
@@ -34,8 +31,7 @@ static MUresult fill_3d(musaPitchedPtr p, int value, musaExtent e, bool async, m
         return MUSA_ERROR_INVALID_VALUE;
     bool whole = e.height == p.ysize || e.depth == 1;
     size_t rows = e.height, layers = whole ? 1 : e.depth, slice, end;
-    if (__builtin_mul_overflow(p.pitch, p.ysize, &slice) ||
-        __builtin_mul_overflow(slice, e.depth, &end) ||
+    if (__builtin_mul_overflow(p.pitch, p.ysize, &slice) || __builtin_mul_overflow(slice, e.depth, &end) ||
         (whole && __builtin_mul_overflow(e.height, e.depth, &rows)))
         return MUSA_ERROR_INVALID_VALUE;
     MUresult r = MUSA_SUCCESS;

@@ -5,17 +5,11 @@
 #include "host/runtime/copy.h"
 
 #define OWN(stream) ((stream) ? (stream) : MU_STREAM_PER_THREAD)
-#define FN(name, params, args)                                                                     \
-    musaError_t musa##name params                                                                  \
-    {                                                                                              \
-        RETURN_END(mu##name args);                                                                 \
-    }
-#define PTSZ(name, params, args, own)                                                              \
-    FN(name, params, args)                                                                         \
-    musaError_t musa##name##_ptsz params                                                           \
-    {                                                                                              \
-        RETURN_END(mu##name own);                                                                  \
-    }
+#define FN(name, params, args) \
+    musaError_t musa##name params { RETURN_END(mu##name args); }
+#define PTSZ(name, params, args, own) \
+    FN(name, params, args) \
+    musaError_t musa##name##_ptsz params { RETURN_END(mu##name own); }
 #include "abi/musa_graph.def"
 #undef FN
 #undef PTSZ
@@ -36,8 +30,8 @@ musaError_t musaGraphExecGetFlags(musaGraphExec_t exec, unsigned long long *flag
     return rt_end(r);
 }
 
-musaError_t musaGraphConditionalHandleCreate(musaGraphConditionalHandle *handle, musaGraph_t g,
-                                             unsigned int value, unsigned int flags)
+musaError_t musaGraphConditionalHandleCreate(musaGraphConditionalHandle *handle, musaGraph_t g, unsigned int value,
+                                             unsigned int flags)
 {
     RETURN_END(muGraphConditionalHandleCreate(handle, g, NULL, value, flags));
 }
@@ -65,16 +59,13 @@ static MUresult plan_1d(MUSA_MEMCPY3D *m, void *dst, const void *src, size_t n, 
 /* Back from the driver's descriptor. */
 static MUresult parms_of(const MUSA_MEMCPY3D *m, musaMemcpy3DParms *p)
 {
-    bool from_array = m->srcMemoryType == MU_MEMORYTYPE_ARRAY,
-         to_array = m->dstMemoryType == MU_MEMORYTYPE_ARRAY;
+    bool from_array = m->srcMemoryType == MU_MEMORYTYPE_ARRAY, to_array = m->dstMemoryType == MU_MEMORYTYPE_ARRAY;
     size_t src = from_array ? rt_element_size((musaArray_const_t)m->srcArray) : 1,
            dst = to_array ? rt_element_size((musaArray_const_t)m->dstArray) : 1;
     if (!src || !dst)
         return MUSA_ERROR_INVALID_HANDLE;
-    bool host_src = m->srcMemoryType == MU_MEMORYTYPE_HOST,
-         host_dst = m->dstMemoryType == MU_MEMORYTYPE_HOST;
-    bool any =
-        m->srcMemoryType == MU_MEMORYTYPE_UNIFIED || m->dstMemoryType == MU_MEMORYTYPE_UNIFIED;
+    bool host_src = m->srcMemoryType == MU_MEMORYTYPE_HOST, host_dst = m->dstMemoryType == MU_MEMORYTYPE_HOST;
+    bool any = m->srcMemoryType == MU_MEMORYTYPE_UNIFIED || m->dstMemoryType == MU_MEMORYTYPE_UNIFIED;
     *p = (musaMemcpy3DParms){
         .srcPos = {m->srcXInBytes / src, m->srcY, m->srcZ},
         .dstPos = {m->dstXInBytes / dst, m->dstY, m->dstZ},
@@ -87,30 +78,27 @@ static MUresult parms_of(const MUSA_MEMCPY3D *m, musaMemcpy3DParms *p)
     if (from_array)
         p->srcArray = (musaArray_t)m->srcArray;
     else
-        p->srcPtr = (musaPitchedPtr){
-            host_src ? (void *)(uintptr_t)m->srcHost : (void *)(uintptr_t)m->srcDevice, m->srcPitch,
-            m->WidthInBytes, m->srcHeight ? m->srcHeight : m->Height};
+        p->srcPtr = (musaPitchedPtr){host_src ? (void *)(uintptr_t)m->srcHost : (void *)(uintptr_t)m->srcDevice,
+                                     m->srcPitch, m->WidthInBytes, m->srcHeight ? m->srcHeight : m->Height};
     if (to_array)
         p->dstArray = (musaArray_t)m->dstArray;
     else
-        p->dstPtr =
-            (musaPitchedPtr){host_dst ? m->dstHost : (void *)(uintptr_t)m->dstDevice, m->dstPitch,
-                             m->WidthInBytes, m->dstHeight ? m->dstHeight : m->Height};
+        p->dstPtr = (musaPitchedPtr){host_dst ? m->dstHost : (void *)(uintptr_t)m->dstDevice, m->dstPitch,
+                                     m->WidthInBytes, m->dstHeight ? m->dstHeight : m->Height};
     return MUSA_SUCCESS;
 }
 
 /* Enters, makes the descriptor, and does the call with it. */
-#define WITH_DESCRIPTOR(plan, call)                                                                \
-    do {                                                                                           \
-        MUSA_MEMCPY3D m;                                                                           \
-        MUresult r_ = rt_enter();                                                                  \
-        if (!r_)                                                                                   \
-            r_ = plan;                                                                             \
-        return rt_end(r_ ? r_ : (call));                                                           \
+#define WITH_DESCRIPTOR(plan, call) \
+    do { \
+        MUSA_MEMCPY3D m; \
+        MUresult r_ = rt_enter(); \
+        if (!r_) \
+            r_ = plan; \
+        return rt_end(r_ ? r_ : (call)); \
     } while (0)
 
-musaError_t musaGraphAddMemcpyNode(musaGraphNode_t *node, musaGraph_t g,
-                                   const musaGraphNode_t *deps, size_t n,
+musaError_t musaGraphAddMemcpyNode(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, size_t n,
                                    const musaMemcpy3DParms *p)
 {
     WITH_DESCRIPTOR(rt_plan_3d(&m, p), muGraphAddMemcpyNode(node, g, deps, n, &m, NULL));
@@ -121,63 +109,47 @@ musaError_t musaGraphMemcpyNodeSetParams(musaGraphNode_t node, const musaMemcpy3
     WITH_DESCRIPTOR(rt_plan_3d(&m, p), muGraphMemcpyNodeSetParams(node, &m));
 }
 
-musaError_t musaGraphExecMemcpyNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
-                                             const musaMemcpy3DParms *p)
+musaError_t musaGraphExecMemcpyNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node, const musaMemcpy3DParms *p)
 {
     WITH_DESCRIPTOR(rt_plan_3d(&m, p), muGraphExecMemcpyNodeSetParams(exec, node, &m, NULL));
 }
 
 musaError_t musaGraphMemcpyNodeGetParams(musaGraphNode_t node, musaMemcpy3DParms *p)
 {
-    WITH_DESCRIPTOR(p ? muGraphMemcpyNodeGetParams(node, &m) : MUSA_ERROR_INVALID_VALUE,
-                    parms_of(&m, p));
+    WITH_DESCRIPTOR(p ? muGraphMemcpyNodeGetParams(node, &m) : MUSA_ERROR_INVALID_VALUE, parms_of(&m, p));
 }
 
-musaError_t musaGraphAddMemcpyNode1D(musaGraphNode_t *node, musaGraph_t g,
-                                     const musaGraphNode_t *deps, size_t n, void *dst,
-                                     const void *src, size_t count, musaMemcpyKind kind)
+musaError_t musaGraphAddMemcpyNode1D(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, size_t n,
+                                     void *dst, const void *src, size_t count, musaMemcpyKind kind)
 {
-    WITH_DESCRIPTOR(plan_1d(&m, dst, src, count, kind),
-                    muGraphAddMemcpyNode(node, g, deps, n, &m, NULL));
+    WITH_DESCRIPTOR(plan_1d(&m, dst, src, count, kind), muGraphAddMemcpyNode(node, g, deps, n, &m, NULL));
 }
 
-musaError_t musaGraphMemcpyNodeSetParams1D(musaGraphNode_t node, void *dst, const void *src,
-                                           size_t count, musaMemcpyKind kind)
+musaError_t musaGraphMemcpyNodeSetParams1D(musaGraphNode_t node, void *dst, const void *src, size_t count,
+                                           musaMemcpyKind kind)
 {
     WITH_DESCRIPTOR(plan_1d(&m, dst, src, count, kind), muGraphMemcpyNodeSetParams(node, &m));
 }
 
-musaError_t musaGraphExecMemcpyNodeSetParams1D(musaGraphExec_t exec, musaGraphNode_t node,
-                                               void *dst, const void *src, size_t count,
-                                               musaMemcpyKind kind)
+musaError_t musaGraphExecMemcpyNodeSetParams1D(musaGraphExec_t exec, musaGraphNode_t node, void *dst, const void *src,
+                                               size_t count, musaMemcpyKind kind)
 {
-    WITH_DESCRIPTOR(plan_1d(&m, dst, src, count, kind),
-                    muGraphExecMemcpyNodeSetParams(exec, node, &m, NULL));
+    WITH_DESCRIPTOR(plan_1d(&m, dst, src, count, kind), muGraphExecMemcpyNodeSetParams(exec, node, &m, NULL));
 }
 
 /* ---- structs that are the driver's by another name ------------------------------------------- */
 
-_Static_assert(offsetof(musaKernelNodeParams, sharedMemBytes) ==
-                       offsetof(MUSA_KERNEL_NODE_PARAMS, sharedMemBytes) &&
-                   offsetof(musaKernelNodeParams, extra) ==
-                       offsetof(MUSA_KERNEL_NODE_PARAMS, extra),
+_Static_assert(offsetof(musaKernelNodeParams, sharedMemBytes) == offsetof(MUSA_KERNEL_NODE_PARAMS, sharedMemBytes) &&
+                   offsetof(musaKernelNodeParams, extra) == offsetof(MUSA_KERNEL_NODE_PARAMS, extra),
                "kernel nodes");
-_Static_assert(offsetof(musaMemsetParams, height) == offsetof(MUSA_MEMSET_NODE_PARAMS, height),
-               "memset nodes");
+_Static_assert(offsetof(musaMemsetParams, height) == offsetof(MUSA_MEMSET_NODE_PARAMS, height), "memset nodes");
 _Static_assert(offsetof(musaMemAllocNodeParams, dptr) == offsetof(MUSA_MEM_ALLOC_NODE_PARAMS, dptr),
                "allocation nodes");
 
-static const MUSA_KERNEL_NODE_PARAMS *kernel(const musaKernelNodeParams *p)
-{
-    return (const void *)p;
-}
-static const MUSA_MEMSET_NODE_PARAMS *fill(const musaMemsetParams *p)
-{
-    return (const void *)p;
-}
+static const MUSA_KERNEL_NODE_PARAMS *kernel(const musaKernelNodeParams *p) { return (const void *)p; }
+static const MUSA_MEMSET_NODE_PARAMS *fill(const musaMemsetParams *p) { return (const void *)p; }
 
-musaError_t musaGraphAddKernelNode(musaGraphNode_t *node, musaGraph_t g,
-                                   const musaGraphNode_t *deps, size_t n,
+musaError_t musaGraphAddKernelNode(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, size_t n,
                                    const musaKernelNodeParams *p)
 {
     RETURN_END(rt_of_function(muGraphAddKernelNode(node, g, deps, n, kernel(p))));
@@ -193,14 +165,13 @@ musaError_t musaGraphKernelNodeSetParams(musaGraphNode_t node, const musaKernelN
     RETURN_END(rt_of_function(muGraphKernelNodeSetParams(node, kernel(p))));
 }
 
-musaError_t musaGraphExecKernelNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
-                                             const musaKernelNodeParams *p)
+musaError_t musaGraphExecKernelNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node, const musaKernelNodeParams *p)
 {
     RETURN_END(rt_of_function(muGraphExecKernelNodeSetParams(exec, node, kernel(p))));
 }
 
-musaError_t musaGraphAddMemsetNode(musaGraphNode_t *node, musaGraph_t g,
-                                   const musaGraphNode_t *deps, size_t n, const musaMemsetParams *p)
+musaError_t musaGraphAddMemsetNode(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, size_t n,
+                                   const musaMemsetParams *p)
 {
     RETURN_END(muGraphAddMemsetNode(node, g, deps, n, fill(p), NULL));
 }
@@ -215,14 +186,12 @@ musaError_t musaGraphMemsetNodeSetParams(musaGraphNode_t node, const musaMemsetP
     RETURN_END(muGraphMemsetNodeSetParams(node, fill(p)));
 }
 
-musaError_t musaGraphExecMemsetNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
-                                             const musaMemsetParams *p)
+musaError_t musaGraphExecMemsetNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node, const musaMemsetParams *p)
 {
     RETURN_END(muGraphExecMemsetNodeSetParams(exec, node, fill(p), NULL));
 }
 
-musaError_t musaGraphAddMemAllocNode(musaGraphNode_t *node, musaGraph_t g,
-                                     const musaGraphNode_t *deps, size_t n,
+musaError_t musaGraphAddMemAllocNode(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, size_t n,
                                      musaMemAllocNodeParams *p)
 {
     RETURN_END(muGraphAddMemAllocNode(node, g, deps, n, (void *)p));
@@ -233,8 +202,8 @@ musaError_t musaGraphMemAllocNodeGetParams(musaGraphNode_t node, musaMemAllocNod
     RETURN_END(muGraphMemAllocNodeGetParams(node, (void *)p));
 }
 
-musaError_t musaGraphAddMemFreeNode(musaGraphNode_t *node, musaGraph_t g,
-                                    const musaGraphNode_t *deps, size_t n, void *p)
+musaError_t musaGraphAddMemFreeNode(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, size_t n,
+                                    void *p)
 {
     RETURN_END(muGraphAddMemFreeNode(node, g, deps, n, rt_dev(p)));
 }
@@ -263,8 +232,8 @@ static MUresult params_of(const musaGraphNodeParams *p, MUgraphNodeParams *d)
     return MUSA_SUCCESS;
 }
 
-static MUresult add(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps,
-                    const musaGraphEdgeData *data, size_t n, musaGraphNodeParams *p)
+static MUresult add(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, const musaGraphEdgeData *data,
+                    size_t n, musaGraphNodeParams *p)
 {
     MUgraphNodeParams d;
     MUresult r = params_of(p, &d);
@@ -283,21 +252,19 @@ musaError_t musaGraphAddNode_v2(musaGraphNode_t *node, musaGraph_t g, const musa
     RETURN_END(add(node, g, deps, data, n, p));
 }
 
-musaError_t musaGraphAddNode(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps,
-                             size_t n, musaGraphNodeParams *p)
+musaError_t musaGraphAddNode(musaGraphNode_t *node, musaGraph_t g, const musaGraphNode_t *deps, size_t n,
+                             musaGraphNodeParams *p)
 {
     RETURN_END(add(node, g, deps, NULL, n, p));
 }
 
-static MUresult set(musaGraphExec_t exec, musaGraphNode_t node, const musaGraphNodeParams *p,
-                    bool in_exec)
+static MUresult set(musaGraphExec_t exec, musaGraphNode_t node, const musaGraphNodeParams *p, bool in_exec)
 {
     MUgraphNodeParams d;
     MUresult r = params_of(p, &d);
     if (r)
         return r;
-    return rt_of_function(in_exec ? muGraphExecNodeSetParams(exec, node, &d)
-                                  : muGraphNodeSetParams(node, &d));
+    return rt_of_function(in_exec ? muGraphExecNodeSetParams(exec, node, &d) : muGraphNodeSetParams(node, &d));
 }
 
 musaError_t musaGraphNodeSetParams(musaGraphNode_t node, musaGraphNodeParams *p)
@@ -305,8 +272,7 @@ musaError_t musaGraphNodeSetParams(musaGraphNode_t node, musaGraphNodeParams *p)
     RETURN_END(set(NULL, node, p, false));
 }
 
-musaError_t musaGraphExecNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node,
-                                       musaGraphNodeParams *p)
+musaError_t musaGraphExecNodeSetParams(musaGraphExec_t exec, musaGraphNode_t node, musaGraphNodeParams *p)
 {
     RETURN_END(set(exec, node, p, true));
 }

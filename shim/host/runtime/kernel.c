@@ -4,10 +4,7 @@
 
 static MUfunction function(const void *fn) { return (MUfunction)(uintptr_t)fn; }
 
-MUresult rt_of_function(MUresult r)
-{
-    return r == MUSA_ERROR_INVALID_HANDLE ? musaErrorInvalidDeviceFunction : r;
-}
+MUresult rt_of_function(MUresult r) { return r == MUSA_ERROR_INVALID_HANDLE ? musaErrorInvalidDeviceFunction : r; }
 
 /* The runtime has a code of its own for shapes that no kernel can have. */
 static MUresult check_shape(dim3 grid, dim3 block)
@@ -16,66 +13,62 @@ static MUresult check_shape(dim3 grid, dim3 block)
     MUresult r = muCtxGetDevice(&device);
     if (r)
         return r;
-    const unsigned sizes[] = { grid.x, grid.y, grid.z, block.x, block.y, block.z };
+    const unsigned sizes[] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};
     for (int i = 0; i < 6; i++) {
-        r = muDeviceGetAttribute(&limit,
-                                 i < 3 ? MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i
-                                       : MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i - 3,
-                                 device);
+        r = muDeviceGetAttribute(
+            &limit, i < 3 ? MU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i : MU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i - 3,
+            device);
         if (r || !sizes[i] || sizes[i] > (unsigned)limit)
             return r ? r : musaErrorInvalidConfiguration;
     }
     r = muDeviceGetAttribute(&limit, MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device);
     if (r)
         return r;
-    return (uint64_t)block.x * block.y * block.z > (uint64_t)limit ? musaErrorInvalidConfiguration
-                                                                   : MUSA_SUCCESS;
+    return (uint64_t)block.x * block.y * block.z > (uint64_t)limit ? musaErrorInvalidConfiguration : MUSA_SUCCESS;
 }
 
-static MUresult launch(const void *fn, dim3 grid, dim3 block, void **args, size_t shared,
-                       musaStream_t stream, bool cooperative)
+static MUresult launch(const void *fn, dim3 grid, dim3 block, void **args, size_t shared, musaStream_t stream,
+                       bool cooperative)
 {
     MUresult r = check_shape(grid, block);
     if (r)
         return r;
     if (shared > UINT32_MAX)
         return MUSA_ERROR_INVALID_VALUE;
-    return cooperative ? muLaunchCooperativeKernel(function(fn), grid.x, grid.y, grid.z, block.x,
-                                                   block.y, block.z, (unsigned)shared, stream, args)
-                       : muLaunchKernel(function(fn), grid.x, grid.y, grid.z, block.x, block.y,
-                                        block.z, (unsigned)shared, stream, args, NULL);
+    return cooperative ? muLaunchCooperativeKernel(function(fn), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                                   (unsigned)shared, stream, args)
+                       : muLaunchKernel(function(fn), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                        (unsigned)shared, stream, args, NULL);
 }
 
-musaError_t musaLaunchKernel(const void *fn, dim3 grid, dim3 block, void **args, size_t shared,
-                             musaStream_t stream)
+musaError_t musaLaunchKernel(const void *fn, dim3 grid, dim3 block, void **args, size_t shared, musaStream_t stream)
 {
     RETURN_END(launch(fn, grid, block, args, shared, stream, false));
 }
 
-musaError_t musaLaunchCooperativeKernel(const void *fn, dim3 grid, dim3 block, void **args,
-                                        size_t shared, musaStream_t stream)
+musaError_t musaLaunchCooperativeKernel(const void *fn, dim3 grid, dim3 block, void **args, size_t shared,
+                                        musaStream_t stream)
 {
     RETURN_END(launch(fn, grid, block, args, shared, stream, true));
 }
 
-static MUresult launch_ex(const musaLaunchConfig_t *c, const void *fn, void **args,
-                          musaStream_t stream)
+static MUresult launch_ex(const musaLaunchConfig_t *c, const void *fn, void **args, musaStream_t stream)
 {
     MUresult r = check_shape(c->gridDim, c->blockDim);
     if (r)
         return r;
     if (c->dynamicSmemBytes > UINT32_MAX)
         return MUSA_ERROR_INVALID_VALUE;
-    MUlaunchConfig d = { c->gridDim.x,
-                         c->gridDim.y,
-                         c->gridDim.z,
-                         c->blockDim.x,
-                         c->blockDim.y,
-                         c->blockDim.z,
-                         (unsigned)c->dynamicSmemBytes,
-                         stream,
-                         c->attrs,
-                         c->numAttrs };
+    MUlaunchConfig d = {c->gridDim.x,
+                        c->gridDim.y,
+                        c->gridDim.z,
+                        c->blockDim.x,
+                        c->blockDim.y,
+                        c->blockDim.z,
+                        (unsigned)c->dynamicSmemBytes,
+                        stream,
+                        c->attrs,
+                        c->numAttrs};
     return muLaunchKernelEx(&d, function(fn), args, NULL);
 }
 
@@ -86,9 +79,8 @@ musaError_t musaLaunchKernelExC(const musaLaunchConfig_t *config, const void *fn
 
 musaError_t musaLaunchKernelExC_ptsz(const musaLaunchConfig_t *config, const void *fn, void **args)
 {
-    RETURN_END(
-        config ? launch_ex(config, fn, args, config->stream ? config->stream : musaStreamPerThread)
-               : MUSA_ERROR_INVALID_VALUE);
+    RETURN_END(config ? launch_ex(config, fn, args, config->stream ? config->stream : musaStreamPerThread)
+                      : MUSA_ERROR_INVALID_VALUE);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -101,18 +93,18 @@ static MUresult attributes_of(musaFuncAttributes *a, MUfunction f)
         size_t *wide;
         int *narrow;
     } list[] = {
-        { MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &a->sharedSizeBytes, NULL },
-        { MU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &a->constSizeBytes, NULL },
-        { MU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &a->localSizeBytes, NULL },
-        { MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, NULL, &a->maxThreadsPerBlock },
-        { MU_FUNC_ATTRIBUTE_NUM_REGS, NULL, &a->numRegs },
-        { MU_FUNC_ATTRIBUTE_PTX_VERSION, NULL, &a->ptxVersion },
-        { MU_FUNC_ATTRIBUTE_BINARY_VERSION, NULL, &a->binaryVersion },
-        { MU_FUNC_ATTRIBUTE_CACHE_MODE_CA, NULL, &a->cacheModeCA },
-        { MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, NULL, &a->maxDynamicSharedSizeBytes },
-        { MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, NULL, &a->preferredShmemCarveout },
+        {MU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &a->sharedSizeBytes, NULL},
+        {MU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &a->constSizeBytes, NULL},
+        {MU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &a->localSizeBytes, NULL},
+        {MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, NULL, &a->maxThreadsPerBlock},
+        {MU_FUNC_ATTRIBUTE_NUM_REGS, NULL, &a->numRegs},
+        {MU_FUNC_ATTRIBUTE_PTX_VERSION, NULL, &a->ptxVersion},
+        {MU_FUNC_ATTRIBUTE_BINARY_VERSION, NULL, &a->binaryVersion},
+        {MU_FUNC_ATTRIBUTE_CACHE_MODE_CA, NULL, &a->cacheModeCA},
+        {MU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, NULL, &a->maxDynamicSharedSizeBytes},
+        {MU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, NULL, &a->preferredShmemCarveout},
     };
-    *a = (musaFuncAttributes){ 0 };
+    *a = (musaFuncAttributes){0};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         int value;
         MUresult r = muFuncGetAttribute(&value, list[i].id, f);
@@ -128,8 +120,7 @@ static MUresult attributes_of(musaFuncAttributes *a, MUfunction f)
 
 musaError_t musaFuncGetAttributes(musaFuncAttributes *attributes, const void *fn)
 {
-    RETURN_END(attributes ? rt_of_function(attributes_of(attributes, function(fn)))
-                          : MUSA_ERROR_INVALID_VALUE);
+    RETURN_END(attributes ? rt_of_function(attributes_of(attributes, function(fn))) : MUSA_ERROR_INVALID_VALUE);
 }
 
 musaError_t musaFuncSetAttribute(const void *fn, musaFuncAttribute attr, int value)
@@ -159,25 +150,20 @@ musaError_t musaFuncGetParamInfo(const void *fn, size_t index, size_t *offset, s
 
 /* ---- occupancy ------------------------------------------------------------------------------- */
 
-musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *fn,
-                                                                   int block_size,
-                                                                   size_t dynamic_shared,
-                                                                   unsigned int flags)
-{
-    RETURN_END(rt_of_function(muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        blocks, function(fn), block_size, dynamic_shared, flags)));
-}
-
-musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *fn,
-                                                          int block_size, size_t dynamic_shared)
-{
-    return musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fn, block_size,
-                                                                  dynamic_shared, 0);
-}
-
-musaError_t musaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const void *fn, int blocks,
-                                                      int block_size)
+musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *fn, int block_size,
+                                                                   size_t dynamic_shared, unsigned int flags)
 {
     RETURN_END(rt_of_function(
-        muOccupancyAvailableDynamicSMemPerBlock(size, function(fn), blocks, block_size)));
+        muOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function(fn), block_size, dynamic_shared, flags)));
+}
+
+musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *fn, int block_size,
+                                                          size_t dynamic_shared)
+{
+    return musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fn, block_size, dynamic_shared, 0);
+}
+
+musaError_t musaOccupancyAvailableDynamicSMemPerBlock(size_t *size, const void *fn, int blocks, int block_size)
+{
+    RETURN_END(rt_of_function(muOccupancyAvailableDynamicSMemPerBlock(size, function(fn), blocks, block_size)));
 }

@@ -38,7 +38,7 @@ musaError_t musaMalloc3D(musaPitchedPtr *p, musaExtent extent)
         return rt_end(MUSA_ERROR_OUT_OF_MEMORY);
     musaError_t e = musaMallocPitch(&memory, &pitch, extent.width, rows);
     if (!e)
-        *p = (musaPitchedPtr){ memory, pitch, extent.width, extent.height };
+        *p = (musaPitchedPtr){memory, pitch, extent.width, extent.height};
     return e;
 }
 
@@ -124,8 +124,7 @@ musaError_t musaPointerGetAttributes(musaPointerAttributes *a, const void *p)
     unsigned managed = 0; /* the driver writes one byte or a word */
     void *host = NULL;
     if (muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, at)) {
-        *a = (musaPointerAttributes){ musaMemoryTypeUnregistered, musaInvalidDeviceId, NULL,
-                                      (void *)(uintptr_t)p };
+        *a = (musaPointerAttributes){musaMemoryTypeUnregistered, musaInvalidDeviceId, NULL, (void *)(uintptr_t)p};
         return musaSuccess; /* memory that the driver does not know is an answer, not an error */
     }
     muPointerGetAttribute(&ordinal, MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
@@ -134,9 +133,7 @@ musaError_t musaPointerGetAttributes(musaPointerAttributes *a, const void *p)
         device = 0;
     if (muPointerGetAttribute(&host, MU_POINTER_ATTRIBUTE_HOST_POINTER, at))
         host = NULL;
-    a->type = managed                      ? musaMemoryTypeManaged
-              : type == MU_MEMORYTYPE_HOST ? musaMemoryTypeHost
-                                           : musaMemoryTypeDevice;
+    a->type = managed ? musaMemoryTypeManaged : type == MU_MEMORYTYPE_HOST ? musaMemoryTypeHost : musaMemoryTypeDevice;
     a->device = ordinal;
     a->devicePointer = (void *)(uintptr_t)device;
     a->hostPointer = host;
@@ -153,14 +150,13 @@ musaError_t musaMemPrefetchAsync(const void *p, size_t n, int device, musaStream
     RETURN_END(muMemPrefetchAsync(rt_dev(p), n, device, stream));
 }
 
-musaError_t musaMemRangeGetAttribute(void *data, size_t size, musaMemRangeAttribute attr,
-                                     const void *p, size_t n)
+musaError_t musaMemRangeGetAttribute(void *data, size_t size, musaMemRangeAttribute attr, const void *p, size_t n)
 {
     RETURN_END(muMemRangeGetAttribute(data, size, attr, rt_dev(p), n));
 }
 
-musaError_t musaMemRangeGetAttributes(void **data, size_t *sizes, musaMemRangeAttribute *attrs,
-                                      size_t count, const void *p, size_t n)
+musaError_t musaMemRangeGetAttributes(void **data, size_t *sizes, musaMemRangeAttribute *attrs, size_t count,
+                                      const void *p, size_t n)
 {
     RETURN_END(muMemRangeGetAttributes(data, sizes, attrs, count, rt_dev(p), n));
 }

@@ -40,10 +40,7 @@ musaError_t musaDeviceGetMemPool(musaMemPool_t *pool, int device)
     RETURN_END(pool ? muDeviceGetMemPool(pool, device) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaDeviceSetMemPool(int device, musaMemPool_t pool)
-{
-    RETURN_END(muDeviceSetMemPool(device, pool));
-}
+musaError_t musaDeviceSetMemPool(int device, musaMemPool_t pool) { RETURN_END(muDeviceSetMemPool(device, pool)); }
 
 musaError_t musaMemPoolCreate(musaMemPool_t *pool, const musaMemPoolProps *props)
 {
@@ -52,10 +49,7 @@ musaError_t musaMemPoolCreate(musaMemPool_t *pool, const musaMemPoolProps *props
 
 musaError_t musaMemPoolDestroy(musaMemPool_t pool) { RETURN_END(muMemPoolDestroy(pool)); }
 
-musaError_t musaMemPoolTrimTo(musaMemPool_t pool, size_t keep)
-{
-    RETURN_END(muMemPoolTrimTo(pool, keep));
-}
+musaError_t musaMemPoolTrimTo(musaMemPool_t pool, size_t keep) { RETURN_END(muMemPoolTrimTo(pool, keep)); }
 
 musaError_t musaMemPoolSetAttribute(musaMemPool_t pool, musaMemPoolAttr attr, void *value)
 {
@@ -72,21 +66,19 @@ musaError_t musaMemPoolSetAccess(musaMemPool_t pool, const musaMemAccessDesc *de
     RETURN_END(muMemPoolSetAccess(pool, desc, count));
 }
 
-musaError_t musaMemPoolGetAccess(musaMemAccessFlags *flags, musaMemPool_t pool,
-                                 musaMemLocation *location)
+musaError_t musaMemPoolGetAccess(musaMemAccessFlags *flags, musaMemPool_t pool, musaMemLocation *location)
 {
-    RETURN_END(flags && location ? muMemPoolGetAccess(flags, pool, location)
-                                 : MUSA_ERROR_INVALID_VALUE);
+    RETURN_END(flags && location ? muMemPoolGetAccess(flags, pool, location) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaMemPoolExportToShareableHandle(void *handle, musaMemPool_t pool,
-                                               MUmemAllocationHandleType type, unsigned int flags)
+musaError_t musaMemPoolExportToShareableHandle(void *handle, musaMemPool_t pool, MUmemAllocationHandleType type,
+                                               unsigned int flags)
 {
     RETURN_END(muMemPoolExportToShareableHandle(handle, pool, type, flags));
 }
 
-musaError_t musaMemPoolImportFromShareableHandle(musaMemPool_t *pool, void *handle,
-                                                 MUmemAllocationHandleType type, unsigned int flags)
+musaError_t musaMemPoolImportFromShareableHandle(musaMemPool_t *pool, void *handle, MUmemAllocationHandleType type,
+                                                 unsigned int flags)
 {
     RETURN_END(muMemPoolImportFromShareableHandle(pool, handle, type, flags));
 }

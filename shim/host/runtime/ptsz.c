@@ -4,10 +4,7 @@
 
 static musaStream_t own(musaStream_t stream) { return stream ? stream : musaStreamPerThread; }
 
-static musaError_t wait_for(musaError_t e)
-{
-    return e ? e : musaStreamSynchronize(musaStreamPerThread);
-}
+static musaError_t wait_for(musaError_t e) { return e ? e : musaStreamSynchronize(musaStreamPerThread); }
 
 musaError_t musaMemPrefetchAsync_ptsz(const void *p, size_t n, int device, musaStream_t stream)
 {
@@ -19,26 +16,20 @@ musaError_t musaMallocAsync_ptsz(void **p, size_t size, musaStream_t stream)
     return musaMallocAsync(p, size, own(stream));
 }
 
-musaError_t musaMallocFromPoolAsync_ptsz(void **p, size_t size, musaMemPool_t pool,
-                                         musaStream_t stream)
+musaError_t musaMallocFromPoolAsync_ptsz(void **p, size_t size, musaMemPool_t pool, musaStream_t stream)
 {
     return musaMallocFromPoolAsync(p, size, pool, own(stream));
 }
 
-musaError_t musaFreeAsync_ptsz(void *p, musaStream_t stream)
-{
-    return musaFreeAsync(p, own(stream));
-}
+musaError_t musaFreeAsync_ptsz(void *p, musaStream_t stream) { return musaFreeAsync(p, own(stream)); }
 
-musaError_t musaMemcpyAsync_ptsz(void *dst, const void *src, size_t n, musaMemcpyKind kind,
-                                 musaStream_t stream)
+musaError_t musaMemcpyAsync_ptsz(void *dst, const void *src, size_t n, musaMemcpyKind kind, musaStream_t stream)
 {
     return musaMemcpyAsync(dst, src, n, kind, own(stream));
 }
 
-musaError_t musaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t spitch,
-                                   size_t width, size_t height, musaMemcpyKind kind,
-                                   musaStream_t stream)
+musaError_t musaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                                   size_t height, musaMemcpyKind kind, musaStream_t stream)
 {
     return musaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, own(stream));
 }
@@ -53,28 +44,26 @@ musaError_t musaMemcpy3DPeerAsync_ptsz(const musaMemcpy3DPeerParms *p, musaStrea
     return musaMemcpy3DPeerAsync(p, own(stream));
 }
 
-musaError_t musaMemcpyToArrayAsync_ptsz(musaArray_t dst, size_t x, size_t y, const void *src,
-                                        size_t n, musaMemcpyKind kind, musaStream_t stream)
+musaError_t musaMemcpyToArrayAsync_ptsz(musaArray_t dst, size_t x, size_t y, const void *src, size_t n,
+                                        musaMemcpyKind kind, musaStream_t stream)
 {
     return musaMemcpyToArrayAsync(dst, x, y, src, n, kind, own(stream));
 }
 
-musaError_t musaMemcpyFromArrayAsync_ptsz(void *dst, musaArray_const_t src, size_t x, size_t y,
-                                          size_t n, musaMemcpyKind kind, musaStream_t stream)
+musaError_t musaMemcpyFromArrayAsync_ptsz(void *dst, musaArray_const_t src, size_t x, size_t y, size_t n,
+                                          musaMemcpyKind kind, musaStream_t stream)
 {
     return musaMemcpyFromArrayAsync(dst, src, x, y, n, kind, own(stream));
 }
 
-musaError_t musaMemcpy2DToArrayAsync_ptsz(musaArray_t dst, size_t x, size_t y, const void *src,
-                                          size_t spitch, size_t width, size_t height,
-                                          musaMemcpyKind kind, musaStream_t stream)
+musaError_t musaMemcpy2DToArrayAsync_ptsz(musaArray_t dst, size_t x, size_t y, const void *src, size_t spitch,
+                                          size_t width, size_t height, musaMemcpyKind kind, musaStream_t stream)
 {
     return musaMemcpy2DToArrayAsync(dst, x, y, src, spitch, width, height, kind, own(stream));
 }
 
-musaError_t musaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpitch, musaArray_const_t src,
-                                            size_t x, size_t y, size_t width, size_t height,
-                                            musaMemcpyKind kind, musaStream_t stream)
+musaError_t musaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpitch, musaArray_const_t src, size_t x, size_t y,
+                                            size_t width, size_t height, musaMemcpyKind kind, musaStream_t stream)
 {
     return musaMemcpy2DFromArrayAsync(dst, dpitch, src, x, y, width, height, kind, own(stream));
 }
@@ -84,32 +73,26 @@ musaError_t musaMemsetAsync_ptsz(void *p, int value, size_t n, musaStream_t stre
     return musaMemsetAsync(p, value, n, own(stream));
 }
 
-musaError_t musaMemset2DAsync_ptsz(void *p, size_t pitch, int value, size_t width, size_t height,
-                                   musaStream_t stream)
+musaError_t musaMemset2DAsync_ptsz(void *p, size_t pitch, int value, size_t width, size_t height, musaStream_t stream)
 {
     return musaMemset2DAsync(p, pitch, value, width, height, own(stream));
 }
 
-musaError_t musaMemset3DAsync_ptsz(musaPitchedPtr p, int value, musaExtent extent,
-                                   musaStream_t stream)
+musaError_t musaMemset3DAsync_ptsz(musaPitchedPtr p, int value, musaExtent extent, musaStream_t stream)
 {
     return musaMemset3DAsync(p, value, extent, own(stream));
 }
 
 musaError_t musaStreamQuery_ptsz(musaStream_t stream) { return musaStreamQuery(own(stream)); }
 
-musaError_t musaStreamSynchronize_ptsz(musaStream_t stream)
-{
-    return musaStreamSynchronize(own(stream));
-}
+musaError_t musaStreamSynchronize_ptsz(musaStream_t stream) { return musaStreamSynchronize(own(stream)); }
 
 musaError_t musaStreamWaitEvent_ptsz(musaStream_t stream, musaEvent_t event, unsigned int flags)
 {
     return musaStreamWaitEvent(own(stream), event, flags);
 }
 
-musaError_t musaStreamAddCallback_ptsz(musaStream_t stream, musaStreamCallback_t fn, void *user,
-                                       unsigned int flags)
+musaError_t musaStreamAddCallback_ptsz(musaStream_t stream, musaStreamCallback_t fn, void *user, unsigned int flags)
 {
     return musaStreamAddCallback(own(stream), fn, user, flags);
 }
@@ -119,8 +102,7 @@ musaError_t musaLaunchHostFunc_ptsz(musaStream_t stream, musaHostFn_t fn, void *
     return musaLaunchHostFunc(own(stream), fn, user);
 }
 
-musaError_t musaStreamAttachMemAsync_ptsz(musaStream_t stream, void *p, size_t n,
-                                          unsigned int flags)
+musaError_t musaStreamAttachMemAsync_ptsz(musaStream_t stream, void *p, size_t n, unsigned int flags)
 {
     return musaStreamAttachMemAsync(own(stream), p, n, flags);
 }
@@ -155,25 +137,19 @@ musaError_t musaStreamCopyAttributes_ptsz(musaStream_t dst, musaStream_t src)
     return musaStreamCopyAttributes(own(dst), own(src));
 }
 
-musaError_t musaStreamGetAttribute_ptsz(musaStream_t stream, musaStreamAttrID attr,
-                                        musaStreamAttrValue *value)
+musaError_t musaStreamGetAttribute_ptsz(musaStream_t stream, musaStreamAttrID attr, musaStreamAttrValue *value)
 {
     return musaStreamGetAttribute(own(stream), attr, value);
 }
 
-musaError_t musaStreamSetAttribute_ptsz(musaStream_t stream, musaStreamAttrID attr,
-                                        const musaStreamAttrValue *value)
+musaError_t musaStreamSetAttribute_ptsz(musaStream_t stream, musaStreamAttrID attr, const musaStreamAttrValue *value)
 {
     return musaStreamSetAttribute(own(stream), attr, value);
 }
 
-musaError_t musaEventRecord_ptsz(musaEvent_t event, musaStream_t stream)
-{
-    return musaEventRecord(event, own(stream));
-}
+musaError_t musaEventRecord_ptsz(musaEvent_t event, musaStream_t stream) { return musaEventRecord(event, own(stream)); }
 
-musaError_t musaEventRecordWithFlags_ptsz(musaEvent_t event, musaStream_t stream,
-                                          unsigned int flags)
+musaError_t musaEventRecordWithFlags_ptsz(musaEvent_t event, musaStream_t stream, unsigned int flags)
 {
     return musaEventRecordWithFlags(event, own(stream), flags);
 }
@@ -184,8 +160,8 @@ musaError_t musaLaunchKernel_ptsz(const void *fn, dim3 grid, dim3 block, void **
     return musaLaunchKernel(fn, grid, block, args, shared, own(stream));
 }
 
-musaError_t musaLaunchCooperativeKernel_ptsz(const void *fn, dim3 grid, dim3 block, void **args,
-                                             size_t shared, musaStream_t stream)
+musaError_t musaLaunchCooperativeKernel_ptsz(const void *fn, dim3 grid, dim3 block, void **args, size_t shared,
+                                             musaStream_t stream)
 {
     return musaLaunchCooperativeKernel(fn, grid, block, args, shared, own(stream));
 }
@@ -195,11 +171,10 @@ musaError_t musaMemcpy_ptds(void *dst, const void *src, size_t n, musaMemcpyKind
     return wait_for(musaMemcpyAsync(dst, src, n, kind, musaStreamPerThread));
 }
 
-musaError_t musaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src, size_t spitch,
-                              size_t width, size_t height, musaMemcpyKind kind)
+musaError_t musaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                              musaMemcpyKind kind)
 {
-    return wait_for(
-        musaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, musaStreamPerThread));
+    return wait_for(musaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, musaStreamPerThread));
 }
 
 musaError_t musaMemcpy3D_ptds(const musaMemcpy3DParms *p)
@@ -212,8 +187,7 @@ musaError_t musaMemcpy3DPeer_ptds(const musaMemcpy3DPeerParms *p)
     return wait_for(musaMemcpy3DPeerAsync(p, musaStreamPerThread));
 }
 
-musaError_t musaMemcpyToArray_ptds(musaArray_t dst, size_t x, size_t y, const void *src, size_t n,
-                                   musaMemcpyKind kind)
+musaError_t musaMemcpyToArray_ptds(musaArray_t dst, size_t x, size_t y, const void *src, size_t n, musaMemcpyKind kind)
 {
     return wait_for(musaMemcpyToArrayAsync(dst, x, y, src, n, kind, musaStreamPerThread));
 }
@@ -224,33 +198,28 @@ musaError_t musaMemcpyFromArray_ptds(void *dst, musaArray_const_t src, size_t x,
     return wait_for(musaMemcpyFromArrayAsync(dst, src, x, y, n, kind, musaStreamPerThread));
 }
 
-musaError_t musaMemcpyArrayToArray_ptds(musaArray_t dst, size_t dx, size_t dy,
-                                        musaArray_const_t src, size_t sx, size_t sy, size_t n,
-                                        musaMemcpyKind kind)
+musaError_t musaMemcpyArrayToArray_ptds(musaArray_t dst, size_t dx, size_t dy, musaArray_const_t src, size_t sx,
+                                        size_t sy, size_t n, musaMemcpyKind kind)
 {
     /* no asynchronous form: what the thread enqueued before is waited for first */
     musaError_t e = musaStreamSynchronize(musaStreamPerThread);
     return e ? e : musaMemcpyArrayToArray(dst, dx, dy, src, sx, sy, n, kind);
 }
 
-musaError_t musaMemcpy2DToArray_ptds(musaArray_t dst, size_t x, size_t y, const void *src,
-                                     size_t spitch, size_t width, size_t height,
-                                     musaMemcpyKind kind)
+musaError_t musaMemcpy2DToArray_ptds(musaArray_t dst, size_t x, size_t y, const void *src, size_t spitch, size_t width,
+                                     size_t height, musaMemcpyKind kind)
 {
-    return wait_for(
-        musaMemcpy2DToArrayAsync(dst, x, y, src, spitch, width, height, kind, musaStreamPerThread));
+    return wait_for(musaMemcpy2DToArrayAsync(dst, x, y, src, spitch, width, height, kind, musaStreamPerThread));
 }
 
-musaError_t musaMemcpy2DFromArray_ptds(void *dst, size_t dpitch, musaArray_const_t src, size_t x,
-                                       size_t y, size_t width, size_t height, musaMemcpyKind kind)
+musaError_t musaMemcpy2DFromArray_ptds(void *dst, size_t dpitch, musaArray_const_t src, size_t x, size_t y,
+                                       size_t width, size_t height, musaMemcpyKind kind)
 {
-    return wait_for(musaMemcpy2DFromArrayAsync(dst, dpitch, src, x, y, width, height, kind,
-                                               musaStreamPerThread));
+    return wait_for(musaMemcpy2DFromArrayAsync(dst, dpitch, src, x, y, width, height, kind, musaStreamPerThread));
 }
 
-musaError_t musaMemcpy2DArrayToArray_ptds(musaArray_t dst, size_t dx, size_t dy,
-                                          musaArray_const_t src, size_t sx, size_t sy, size_t width,
-                                          size_t height, musaMemcpyKind kind)
+musaError_t musaMemcpy2DArrayToArray_ptds(musaArray_t dst, size_t dx, size_t dy, musaArray_const_t src, size_t sx,
+                                          size_t sy, size_t width, size_t height, musaMemcpyKind kind)
 {
     /* no asynchronous form: what the thread enqueued before is waited for first */
     musaError_t e = musaStreamSynchronize(musaStreamPerThread);

@@ -22,10 +22,10 @@ MUresult rt_of_function(MUresult r);
 /* Records a failure as the thread's last error and gives it back. */
 musaError_t rt_end(MUresult r);
 
-#define RETURN_END(call)                                                                           \
-    do {                                                                                           \
-        MUresult entered_ = rt_enter();                                                            \
-        return rt_end(entered_ ? entered_ : (MUresult)(call));                                     \
+#define RETURN_END(call) \
+    do { \
+        MUresult entered_ = rt_enter(); \
+        return rt_end(entered_ ? entered_ : (MUresult)(call)); \
     } while (0)
 
 static inline MUdeviceptr rt_dev(const void *p) { return (MUdeviceptr)(uintptr_t)p; }

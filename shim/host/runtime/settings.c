@@ -3,51 +3,30 @@
 
 /* ---- settings of the current device ---------------------------------------------------------- */
 
-musaError_t musaDeviceSetLimit(musaLimit limit, size_t value)
-{
-    RETURN_END(muCtxSetLimit(limit, value));
-}
-musaError_t musaThreadSetLimit(musaLimit limit, size_t value)
-{
-    return musaDeviceSetLimit(limit, value);
-}
+musaError_t musaDeviceSetLimit(musaLimit limit, size_t value) { RETURN_END(muCtxSetLimit(limit, value)); }
+musaError_t musaThreadSetLimit(musaLimit limit, size_t value) { return musaDeviceSetLimit(limit, value); }
 
 musaError_t musaDeviceGetLimit(size_t *value, musaLimit limit)
 {
     RETURN_END(value ? muCtxGetLimit(value, limit) : MUSA_ERROR_INVALID_VALUE);
 }
-musaError_t musaThreadGetLimit(size_t *value, musaLimit limit)
-{
-    return musaDeviceGetLimit(value, limit);
-}
+musaError_t musaThreadGetLimit(size_t *value, musaLimit limit) { return musaDeviceGetLimit(value, limit); }
 
 musaError_t musaDeviceGetCacheConfig(musaFuncCache *config)
 {
     RETURN_END(config ? muCtxGetCacheConfig(config) : MUSA_ERROR_INVALID_VALUE);
 }
-musaError_t musaThreadGetCacheConfig(musaFuncCache *config)
-{
-    return musaDeviceGetCacheConfig(config);
-}
+musaError_t musaThreadGetCacheConfig(musaFuncCache *config) { return musaDeviceGetCacheConfig(config); }
 
-musaError_t musaDeviceSetCacheConfig(musaFuncCache config)
-{
-    RETURN_END(muCtxSetCacheConfig(config));
-}
-musaError_t musaThreadSetCacheConfig(musaFuncCache config)
-{
-    return musaDeviceSetCacheConfig(config);
-}
+musaError_t musaDeviceSetCacheConfig(musaFuncCache config) { RETURN_END(muCtxSetCacheConfig(config)); }
+musaError_t musaThreadSetCacheConfig(musaFuncCache config) { return musaDeviceSetCacheConfig(config); }
 
 musaError_t musaDeviceGetSharedMemConfig(musaSharedMemConfig *config)
 {
     RETURN_END(config ? muCtxGetSharedMemConfig(config) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaDeviceSetSharedMemConfig(musaSharedMemConfig config)
-{
-    RETURN_END(muCtxSetSharedMemConfig(config));
-}
+musaError_t musaDeviceSetSharedMemConfig(musaSharedMemConfig config) { RETURN_END(muCtxSetSharedMemConfig(config)); }
 
 musaError_t musaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
@@ -74,9 +53,7 @@ musaError_t musaDeviceCanAccessPeer(int *can, int device, int peer)
     MUresult r = rt_init();
     if (!r && (!rt_valid(device) || !rt_valid(peer)))
         r = MUSA_ERROR_INVALID_DEVICE;
-    return rt_end(r     ? r
-                  : can ? muDeviceCanAccessPeer(can, device, peer)
-                        : MUSA_ERROR_INVALID_VALUE);
+    return rt_end(r ? r : can ? muDeviceCanAccessPeer(can, device, peer) : MUSA_ERROR_INVALID_VALUE);
 }
 
 /* The context of a peer, which is another device. */

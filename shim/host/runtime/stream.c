@@ -12,8 +12,7 @@ musaError_t musaStreamCreateWithFlags(musaStream_t *stream, unsigned int flags)
 
 musaError_t musaStreamCreateWithPriority(musaStream_t *stream, unsigned int flags, int priority)
 {
-    RETURN_END(stream ? muStreamCreateWithPriority(stream, flags, priority)
-                      : MUSA_ERROR_INVALID_VALUE);
+    RETURN_END(stream ? muStreamCreateWithPriority(stream, flags, priority) : MUSA_ERROR_INVALID_VALUE);
 }
 
 musaError_t musaStreamDestroy(musaStream_t stream) { RETURN_END(muStreamDestroy(stream)); }
@@ -26,8 +25,7 @@ musaError_t musaStreamWaitEvent(musaStream_t stream, musaEvent_t event, unsigned
 }
 
 /* Both callback types take handle, int and pointer. */
-musaError_t musaStreamAddCallback(musaStream_t stream, musaStreamCallback_t fn, void *user,
-                                  unsigned int flags)
+musaError_t musaStreamAddCallback(musaStream_t stream, musaStreamCallback_t fn, void *user, unsigned int flags)
 {
     RETURN_END(fn ? muStreamAddCallback(stream, fn, user, flags) : MUSA_ERROR_INVALID_VALUE);
 }
@@ -83,14 +81,12 @@ musaError_t musaStreamCopyAttributes(musaStream_t dst, musaStream_t src)
     RETURN_END(muStreamCopyAttributes(dst, src));
 }
 
-musaError_t musaStreamGetAttribute(musaStream_t stream, musaStreamAttrID attr,
-                                   musaStreamAttrValue *value)
+musaError_t musaStreamGetAttribute(musaStream_t stream, musaStreamAttrID attr, musaStreamAttrValue *value)
 {
     RETURN_END(value ? muStreamGetAttribute(stream, attr, value) : MUSA_ERROR_INVALID_VALUE);
 }
 
-musaError_t musaStreamSetAttribute(musaStream_t stream, musaStreamAttrID attr,
-                                   const musaStreamAttrValue *value)
+musaError_t musaStreamSetAttribute(musaStream_t stream, musaStreamAttrID attr, const musaStreamAttrValue *value)
 {
     RETURN_END(value ? muStreamSetAttribute(stream, attr, value) : MUSA_ERROR_INVALID_VALUE);
 }
@@ -106,10 +102,7 @@ musaError_t musaEventCreateWithFlags(musaEvent_t *event, unsigned int flags)
 
 musaError_t musaEventDestroy(musaEvent_t event) { RETURN_END(muEventDestroy(event)); }
 
-musaError_t musaEventRecord(musaEvent_t event, musaStream_t stream)
-{
-    RETURN_END(muEventRecord(event, stream));
-}
+musaError_t musaEventRecord(musaEvent_t event, musaStream_t stream) { RETURN_END(muEventRecord(event, stream)); }
 
 musaError_t musaEventRecordWithFlags(musaEvent_t event, musaStream_t stream, unsigned int flags)
 {

@@ -3,20 +3,14 @@
 
 #include <string.h>
 
-static MUmipmappedArray mipmap_of(musaMipmappedArray_const_t m)
-{
-    return (MUmipmappedArray)(uintptr_t)m;
-}
+static MUmipmappedArray mipmap_of(musaMipmappedArray_const_t m) { return (MUmipmappedArray)(uintptr_t)m; }
 
 /* ---- mipmapped arrays ------------------------------------------------------------------------ */
 
-musaError_t musaMallocMipmappedArray(musaMipmappedArray_t *mipmap,
-                                     const musaChannelFormatDesc *desc, musaExtent extent,
+musaError_t musaMallocMipmappedArray(musaMipmappedArray_t *mipmap, const musaChannelFormatDesc *desc, musaExtent extent,
                                      unsigned int levels, unsigned int flags)
 {
-    MUSA_ARRAY3D_DESCRIPTOR d = {
-        .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags
-    };
+    MUSA_ARRAY3D_DESCRIPTOR d = {.Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags};
     MUmipmappedArray m = NULL;
     MUresult r = rt_enter();
     if (r || !mipmap || !desc)
@@ -29,14 +23,12 @@ musaError_t musaMallocMipmappedArray(musaMipmappedArray_t *mipmap,
     return rt_end(r);
 }
 
-musaError_t musaGetMipmappedArrayLevel(musaArray_t *array, musaMipmappedArray_const_t mipmap,
-                                       unsigned int level)
+musaError_t musaGetMipmappedArrayLevel(musaArray_t *array, musaMipmappedArray_const_t mipmap, unsigned int level)
 {
     MUarray a = NULL;
     MUresult r = rt_enter();
     if (!r)
-        r = array ? muMipmappedArrayGetLevel(&a, mipmap_of(mipmap), level)
-                  : MUSA_ERROR_INVALID_VALUE;
+        r = array ? muMipmappedArrayGetLevel(&a, mipmap_of(mipmap), level) : MUSA_ERROR_INVALID_VALUE;
     if (!r)
         *array = (musaArray_t)(uintptr_t)a;
     return rt_end(r);
@@ -52,19 +44,16 @@ musaError_t musaFreeMipmappedArray(musaMipmappedArray_t mipmap)
 /* The driver's description of a resource from the runtime's. */
 static MUresult resource(const musaResourceDesc *from, MUSA_RESOURCE_DESC *to)
 {
-    *to = (MUSA_RESOURCE_DESC){ .resType = from->resType };
+    *to = (MUSA_RESOURCE_DESC){.resType = from->resType};
     switch (from->resType) {
-    case musaResourceTypeArray:
-        to->res.array.hArray = rt_array(from->res.array.array);
-        return MUSA_SUCCESS;
+    case musaResourceTypeArray: to->res.array.hArray = rt_array(from->res.array.array); return MUSA_SUCCESS;
     case musaResourceTypeMipmappedArray:
         to->res.mipmap.hMipmappedArray = mipmap_of(from->res.mipmap.mipmap);
         return MUSA_SUCCESS;
     case musaResourceTypeLinear:
         to->res.linear.devPtr = rt_dev(from->res.linear.devPtr);
         to->res.linear.sizeInBytes = from->res.linear.sizeInBytes;
-        return rt_format_of(&from->res.linear.desc, &to->res.linear.format,
-                            &to->res.linear.numChannels)
+        return rt_format_of(&from->res.linear.desc, &to->res.linear.format, &to->res.linear.numChannels)
                    ? MUSA_SUCCESS
                    : (MUresult)musaErrorInvalidChannelDescriptor;
     case musaResourceTypePitch2D:
@@ -72,12 +61,10 @@ static MUresult resource(const musaResourceDesc *from, MUSA_RESOURCE_DESC *to)
         to->res.pitch2D.width = from->res.pitch2D.width;
         to->res.pitch2D.height = from->res.pitch2D.height;
         to->res.pitch2D.pitchInBytes = from->res.pitch2D.pitchInBytes;
-        return rt_format_of(&from->res.pitch2D.desc, &to->res.pitch2D.format,
-                            &to->res.pitch2D.numChannels)
+        return rt_format_of(&from->res.pitch2D.desc, &to->res.pitch2D.format, &to->res.pitch2D.numChannels)
                    ? MUSA_SUCCESS
                    : (MUresult)musaErrorInvalidChannelDescriptor;
-    default:
-        return MUSA_ERROR_INVALID_VALUE;
+    default: return MUSA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -86,9 +73,7 @@ static void resource_back(const MUSA_RESOURCE_DESC *from, musaResourceDesc *to)
     memset(to, 0, sizeof *to);
     to->resType = from->resType;
     switch (from->resType) {
-    case MU_RESOURCE_TYPE_ARRAY:
-        to->res.array.array = (musaArray_t)(uintptr_t)from->res.array.hArray;
-        break;
+    case MU_RESOURCE_TYPE_ARRAY: to->res.array.array = (musaArray_t)(uintptr_t)from->res.array.hArray; break;
     case MU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
         to->res.mipmap.mipmap = (musaMipmappedArray_t)(uintptr_t)from->res.mipmap.hMipmappedArray;
         break;
@@ -108,17 +93,16 @@ static void resource_back(const MUSA_RESOURCE_DESC *from, musaResourceDesc *to)
 
 static MUSA_TEXTURE_DESC sampling(const musaTextureDesc *from, bool seamless)
 {
-    MUSA_TEXTURE_DESC to = { .filterMode = from->filterMode,
-                             .maxAnisotropy = from->maxAnisotropy,
-                             .mipmapFilterMode = from->mipmapFilterMode,
-                             .mipmapLevelBias = from->mipmapLevelBias,
-                             .minMipmapLevelClamp = from->minMipmapLevelClamp,
-                             .maxMipmapLevelClamp = from->maxMipmapLevelClamp };
+    MUSA_TEXTURE_DESC to = {.filterMode = from->filterMode,
+                            .maxAnisotropy = from->maxAnisotropy,
+                            .mipmapFilterMode = from->mipmapFilterMode,
+                            .mipmapLevelBias = from->mipmapLevelBias,
+                            .minMipmapLevelClamp = from->minMipmapLevelClamp,
+                            .maxMipmapLevelClamp = from->maxMipmapLevelClamp};
     memcpy(to.addressMode, from->addressMode, sizeof to.addressMode);
     memcpy(to.borderColor, from->borderColor, sizeof to.borderColor);
     to.flags = (from->readMode == musaReadModeElementType ? MU_TRSF_READ_AS_INTEGER : 0u) |
-               (from->normalizedCoords ? MU_TRSF_NORMALIZED_COORDINATES : 0u) |
-               (from->sRGB ? MU_TRSF_SRGB : 0u) |
+               (from->normalizedCoords ? MU_TRSF_NORMALIZED_COORDINATES : 0u) | (from->sRGB ? MU_TRSF_SRGB : 0u) |
                (from->disableTrilinearOptimization ? MU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION : 0u) |
                (seamless ? MU_TRSF_SEAMLESS_CUBEMAP : 0u);
     return to;
@@ -128,8 +112,7 @@ static void sampling_back(const MUSA_TEXTURE_DESC *from, musaTextureDesc *to)
 {
     *to = (musaTextureDesc){
         .filterMode = from->filterMode,
-        .readMode = from->flags & MU_TRSF_READ_AS_INTEGER ? musaReadModeElementType
-                                                          : musaReadModeNormalizedFloat,
+        .readMode = from->flags & MU_TRSF_READ_AS_INTEGER ? musaReadModeElementType : musaReadModeNormalizedFloat,
         .sRGB = !!(from->flags & MU_TRSF_SRGB),
         .normalizedCoords = !!(from->flags & MU_TRSF_NORMALIZED_COORDINATES),
         .maxAnisotropy = from->maxAnisotropy,
@@ -148,7 +131,7 @@ static void sampling_back(const MUSA_TEXTURE_DESC *from, musaTextureDesc *to)
 /* Filtering needs numbers with a fraction: floats, or integers read as such. */
 static MUresult check_modes(const MUSA_RESOURCE_DESC *res, const musaTextureDesc *d)
 {
-    MUSA_ARRAY3D_DESCRIPTOR a = { .Format = res->res.linear.format };
+    MUSA_ARRAY3D_DESCRIPTOR a = {.Format = res->res.linear.format};
     MUarray array = res->res.array.hArray;
     MUresult r = MUSA_SUCCESS;
     if (res->resType == MU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
@@ -166,36 +149,33 @@ static MUresult check_modes(const MUSA_RESOURCE_DESC *res, const musaTextureDesc
     return MUSA_SUCCESS;
 }
 
-static musaError_t create(musaTextureObject_t *tex, const musaResourceDesc *res,
-                          const musaTextureDesc *desc, bool seamless,
-                          const musaResourceViewDesc *view)
+static musaError_t create(musaTextureObject_t *tex, const musaResourceDesc *res, const musaTextureDesc *desc,
+                          bool seamless, const musaResourceViewDesc *view)
 {
     MUSA_RESOURCE_DESC mu_res;
-    MUSA_RESOURCE_VIEW_DESC mu_view = { 0 };
+    MUSA_RESOURCE_VIEW_DESC mu_view = {0};
     MUresult r = rt_enter();
     if (r || !tex || !res || !desc)
         return rt_end(r ? r : MUSA_ERROR_INVALID_VALUE);
     MUSA_TEXTURE_DESC mu_desc = sampling(desc, seamless);
     if (view)
         mu_view = (MUSA_RESOURCE_VIEW_DESC){
-            view->format, view->width, view->height, view->depth, view->firstMipmapLevel,
-            view->lastMipmapLevel, view->firstLayer, view->lastLayer, { 0 }
-        };
+            view->format,          view->width,      view->height,    view->depth, view->firstMipmapLevel,
+            view->lastMipmapLevel, view->firstLayer, view->lastLayer, {0}};
     r = resource(res, &mu_res);
     if (!r)
         r = check_modes(&mu_res, desc);
     return rt_end(r ? r : muTexObjectCreate(tex, &mu_res, &mu_desc, view ? &mu_view : NULL));
 }
 
-musaError_t musaCreateTextureObject(musaTextureObject_t *tex, const musaResourceDesc *res,
-                                    const musaTextureDesc *desc, const musaResourceViewDesc *view)
+musaError_t musaCreateTextureObject(musaTextureObject_t *tex, const musaResourceDesc *res, const musaTextureDesc *desc,
+                                    const musaResourceViewDesc *view)
 {
     return create(tex, res, desc, false, view);
 }
 
 musaError_t musaCreateTextureObject_v2(musaTextureObject_t *tex, const musaResourceDesc *res,
-                                       const musaTextureDesc_v2 *desc,
-                                       const musaResourceViewDesc *view)
+                                       const musaTextureDesc_v2 *desc, const musaResourceViewDesc *view)
 {
     return create(tex, res, desc ? &desc->v1 : NULL, desc && desc->seamlessCubemap, view);
 }
@@ -240,17 +220,15 @@ musaError_t musaGetTextureObjectTextureDesc_v2(musaTextureDesc_v2 *desc, musaTex
     return rt_end(r);
 }
 
-musaError_t musaGetTextureObjectResourceViewDesc(musaResourceViewDesc *view,
-                                                 musaTextureObject_t tex)
+musaError_t musaGetTextureObjectResourceViewDesc(musaResourceViewDesc *view, musaTextureObject_t tex)
 {
     MUSA_RESOURCE_VIEW_DESC d;
     MUresult r = rt_enter();
     if (!r)
         r = view ? muTexObjectGetResourceViewDesc(&d, tex) : MUSA_ERROR_INVALID_VALUE;
     if (!r)
-        *view = (musaResourceViewDesc){ d.format,           d.width,           d.height,
-                                        d.depth,            d.firstMipmapLevel, d.lastMipmapLevel,
-                                        d.firstLayer,       d.lastLayer };
+        *view = (musaResourceViewDesc){d.format,           d.width,           d.height,     d.depth,
+                                       d.firstMipmapLevel, d.lastMipmapLevel, d.firstLayer, d.lastLayer};
     return rt_end(r);
 }
 

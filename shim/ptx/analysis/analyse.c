@@ -15,8 +15,7 @@ static const uint64_t work_limit = 50 * 1000 * 1000; /* beyond it: everything va
 static struct ptx_fact fact_at(const struct ptx_run *r, int32_t value, uint32_t block)
 {
     struct ptx_fact f = r->fact[value];
-    if (f.state == PTX_FACT_LANES &&
-        ptx_outside(r->f, r->f->value[value].block, (int32_t)block)) {
+    if (f.state == PTX_FACT_LANES && ptx_outside(r->f, r->f->value[value].block, (int32_t)block)) {
         f.state = PTX_FACT_VARYING;
         f.stride = 0;
         f.grouped = false;
@@ -45,8 +44,8 @@ static struct ptx_fact imm_fact(const struct ptx_instr *in, const struct ptx_opn
     return ptx_fact_const(wide ? v : size == 4 ? (int32_t)v : size == 2 ? (int16_t)v : v);
 }
 
-static struct ptx_fact opnd_fact(const struct ptx_run *r, const struct ptx_instr *in,
-                                 const struct ptx_opnd *o, int32_t value, uint32_t block)
+static struct ptx_fact opnd_fact(const struct ptx_run *r, const struct ptx_instr *in, const struct ptx_opnd *o,
+                                 int32_t value, uint32_t block)
 {
     switch (o->kind) {
     case PTX_O_REG: return fact_at(r, value, block);
@@ -62,28 +61,25 @@ static struct ptx_fact opnd_fact(const struct ptx_run *r, const struct ptx_instr
 }
 
 /* A load: one value for the warp when all lanes read one address that is not their own memory. */
-static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr *in, uint32_t i,
-                                 uint32_t block)
+static struct ptx_fact load_fact(const struct ptx_run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
 {
     const struct ptx_opnd *a = &in->src[0];
     const struct ptx_var *v = a->sym >= 0 ? ptx_symbol(r->f, a->sym) : NULL;
     unsigned space = in->space ? in->space : v ? v->space : PTX_SP_NONE;
-    struct ptx_fact base =
-        a->reg >= 0 ? fact_at(r, r->f->instr_src[i][0], block) : ptx_fact_uniform();
+    struct ptx_fact base = a->reg >= 0 ? fact_at(r, r->f->instr_src[i][0], block) : ptx_fact_uniform();
     struct ptx_fact f = ptx_fact_varying();
-    bool own_param =
-        space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != PTX_BAND_PARAM));
+    bool own_param = space == PTX_SP_PARAM && (!r->f->is_entry || (v && PTX_SYM_BAND(a->sym) != PTX_BAND_PARAM));
     if (base.state == PTX_FACT_NONE)
         return base;
-    if (base.state == PTX_FACT_LANES && !base.stride && space != PTX_SP_LOCAL && !own_param &&
-        in->sem == PTX_WEAK) {
+    if (base.state == PTX_FACT_LANES && !base.stride && space != PTX_SP_LOCAL && !own_param && in->sem == PTX_WEAK) {
         f = ptx_fact_uniform();
         f.grouped = base.grouped;
     }
     if (in->vec > 1 || in->ndst != 1)
         return f;
     switch (in->type[0]) { /* narrow loads are extended to the register */
-    case PTX_U8: case PTX_B8: return ptx_fact_range(f, 0, 255);
+    case PTX_U8:
+    case PTX_B8: return ptx_fact_range(f, 0, 255);
     case PTX_S8: return ptx_fact_range(f, -128, 127);
     case PTX_U16: return ptx_fact_range(f, 0, 65535);
     case PTX_S16: return ptx_fact_range(f, -32768, 32767);
@@ -109,8 +105,7 @@ static struct ptx_fact cvta_fact(const struct ptx_instr *in, struct ptx_fact a)
  * facts of its sources: the transfer function of the fixpoint. What reads other lanes or memory that lanes share is
  * varying unless the ISA makes it the same for all; a result is left undefined until all its sources have been
  * visited. */
-static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, uint32_t i,
-                               uint32_t block)
+static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, uint32_t i, uint32_t block)
 {
     struct ptx_fact src[5], any = {0};
     if (in->op == PTX_OP_LD || in->op == PTX_OP_LDU)
@@ -149,20 +144,31 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
         if (in->nsrc < 2)
             return ptx_fact_uniform();
         return ptx_fact_is_uniform(&src[1]) ? ptx_fact_uniform() : ptx_fact_varying();
-    case PTX_OP_REDUX:
-        return ptx_fact_is_uniform(&src[1]) ? ptx_fact_uniform() : ptx_fact_varying();
-    case PTX_OP_BAR: case PTX_OP_BARRIER: return ptx_fact_uniform();
-    case PTX_OP_ATOM: case PTX_OP_SHFL: case PTX_OP_MATCH: case PTX_OP_CALL: case PTX_OP_ELECT:
-    case PTX_OP_ALLOCA: case PTX_OP_STACKSAVE: case PTX_OP_TEX: case PTX_OP_TLD4: case PTX_OP_SULD:
+    case PTX_OP_REDUX: return ptx_fact_is_uniform(&src[1]) ? ptx_fact_uniform() : ptx_fact_varying();
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER: return ptx_fact_uniform();
+    case PTX_OP_ATOM:
+    case PTX_OP_SHFL:
+    case PTX_OP_MATCH:
+    case PTX_OP_CALL:
+    case PTX_OP_ELECT:
+    case PTX_OP_ALLOCA:
+    case PTX_OP_STACKSAVE:
+    case PTX_OP_TEX:
+    case PTX_OP_TLD4:
+    case PTX_OP_SULD:
     case PTX_OP_MMA:
     case PTX_OP_WMMA:
     case PTX_OP_LDMATRIX:
     case PTX_OP_MOVMATRIX:
     case PTX_OP_WGMMA:
-    case PTX_OP_MBARRIER: case PTX_OP_CP: case PTX_OP_MULTIMEM: case PTX_OP_TCGEN05:
-        return ptx_fact_varying();
-    case PTX_OP_ADDC: case PTX_OP_SUBC: case PTX_OP_MADC: /* read a flag that has no value number */
-        return ptx_fact_varying();
+    case PTX_OP_MBARRIER:
+    case PTX_OP_CP:
+    case PTX_OP_MULTIMEM:
+    case PTX_OP_TCGEN05: return ptx_fact_varying();
+    case PTX_OP_ADDC:
+    case PTX_OP_SUBC:
+    case PTX_OP_MADC: /* read a flag that has no value number */ return ptx_fact_varying();
     default: break;
     }
     bool parts = in->dst[0].kind == PTX_O_VEC;
@@ -178,8 +184,8 @@ static struct ptx_fact compute(struct ptx_run *r, const struct ptx_instr *in, ui
 
 static bool same(const struct ptx_fact *a, const struct ptx_fact *b)
 {
-    return a->state == b->state && a->grouped == b->grouped && a->stride == b->stride &&
-           a->align == b->align && a->has_range == b->has_range && a->lo == b->lo && a->hi == b->hi;
+    return a->state == b->state && a->grouped == b->grouped && a->stride == b->stride && a->align == b->align &&
+           a->has_range == b->has_range && a->lo == b->lo && a->hi == b->hi;
 }
 
 /* Facts only ever get weaker, so that the passes end. */

@@ -48,12 +48,12 @@ bool ptx_calls_add(struct ptx_calls *c, uint32_t caller, uint32_t callee)
 /* ---- strongly connected components, by Tarjan 1972 --------------------------------------------- */
 
 struct walk {
-    uint32_t *first, *to;        /* callees of v: to[first[v] .. first[v + 1]) */
-    uint32_t *at;                /* next callee to look at */
-    uint32_t *number, *low;      /* of depth-first order, from 1; lowest one on the stack that v leads to */
-    uint32_t *path, *stack;      /* chain of calls being followed; nodes of components not complete */
+    uint32_t *first, *to;   /* callees of v: to[first[v] .. first[v + 1]) */
+    uint32_t *at;           /* next callee to look at */
+    uint32_t *number, *low; /* of depth-first order, from 1; lowest one on the stack that v leads to */
+    uint32_t *path, *stack; /* chain of calls being followed; nodes of components not complete */
     uint32_t npath, nstack, count;
-    uint64_t *deep;              /* bytes of v and the deepest chain below it */
+    uint64_t *deep; /* bytes of v and the deepest chain below it */
     bool *on, *again;
 };
 
@@ -132,9 +132,16 @@ bool ptx_calls_follow(const struct ptx_calls *c, const uint64_t *bytes, bool *ag
     bool *flags = calloc(2 * nodes, sizeof *flags);
     bool good = deep && words && flags;
     if (good) {
-        struct walk w = {.deep = deep, .on = flags, .again = flags + nodes, .at = words, .number = words + nodes,
-                         .low = words + 2 * nodes, .path = words + 3 * nodes, .stack = words + 4 * nodes,
-                         .first = words + 5 * nodes, .to = words + 6 * nodes + 1};
+        struct walk w = {.deep = deep,
+                         .on = flags,
+                         .again = flags + nodes,
+                         .at = words,
+                         .number = words + nodes,
+                         .low = words + 2 * nodes,
+                         .path = words + 3 * nodes,
+                         .stack = words + 4 * nodes,
+                         .first = words + 5 * nodes,
+                         .to = words + 6 * nodes + 1};
         for (size_t v = 0; bytes && v < n; v++)
             deep[v] = bytes[v];
         sort_edges(&w, c);

@@ -10,8 +10,8 @@
 struct ptx_calls {
     struct ptx_func **func; /* copies (ptx_func_copy): the kernel, then the others as they were found */
     uint32_t nfunc, func_cap;
-    uint32_t *number;       /* by place in module->func: index in func + 1 */
-    uint32_t (*edge)[2];    /* caller and callee, as indices in func */
+    uint32_t *number;    /* by place in module->func: index in func + 1 */
+    uint32_t (*edge)[2]; /* caller and callee, as indices in func */
     uint32_t nedge, edge_cap;
 };
 

@@ -8,18 +8,18 @@
 struct build {
     struct ptx_ctx *c;
     struct ptx_func *f;
-    uint32_t n;       /* blocks as the text has them, unreachable ones included */
-    uint32_t *start;  /* [n + 1] first instruction */
-    int32_t *of;      /* instruction -> block that starts there, -1 = none */
-    uint32_t *first;  /* edges as in struct ptx_graph */
+    uint32_t n;      /* blocks as the text has them, unreachable ones included */
+    uint32_t *start; /* [n + 1] first instruction */
+    int32_t *of;     /* instruction -> block that starts there, -1 = none */
+    uint32_t *first; /* edges as in struct ptx_graph */
     int32_t *succ;
     uint32_t nsucc, succ_cap;
 };
 
 static bool ends_block(const struct ptx_instr *in)
 {
-    return in->op == PTX_OP_BRA || in->op == PTX_OP_BRX || in->op == PTX_OP_RET ||
-           in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP;
+    return in->op == PTX_OP_BRA || in->op == PTX_OP_BRX || in->op == PTX_OP_RET || in->op == PTX_OP_EXIT ||
+           in->op == PTX_OP_TRAP;
 }
 
 static bool leaves(const struct ptx_instr *in)
@@ -30,10 +30,19 @@ static bool leaves(const struct ptx_instr *in)
 bool ptx_meets(const struct ptx_instr *in)
 {
     switch (in->op) {
-    case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_CALL: case PTX_OP_MMA: case PTX_OP_WMMA:
-    case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: case PTX_OP_MOVMATRIX: return true;
-    case PTX_OP_SHFL: case PTX_OP_VOTE: case PTX_OP_MATCH: case PTX_OP_REDUX: case PTX_OP_ELECT:
-        return in->flags & PTX_F_SYNC;
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER:
+    case PTX_OP_CALL:
+    case PTX_OP_MMA:
+    case PTX_OP_WMMA:
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX:
+    case PTX_OP_MOVMATRIX: return true;
+    case PTX_OP_SHFL:
+    case PTX_OP_VOTE:
+    case PTX_OP_MATCH:
+    case PTX_OP_REDUX:
+    case PTX_OP_ELECT: return in->flags & PTX_F_SYNC;
     default: return false;
     }
 }
@@ -82,8 +91,7 @@ static void add_edge(struct build *b, uint32_t from, int32_t to)
 }
 
 /* Branch tables may be long and repeat themselves: `mark` remembers what this block already has. */
-static void add_table(struct build *b, uint32_t from, const struct ptx_branch_table *t,
-                      uint32_t *mark)
+static void add_table(struct build *b, uint32_t from, const struct ptx_branch_table *t, uint32_t *mark)
 {
     for (uint32_t k = 0; k < t->n; k++) {
         int32_t to = b->of[b->f->label_instr[t->label[k]]];
@@ -110,8 +118,7 @@ static void connect(struct build *b)
         b->first[v] = b->nsucc;
         if (b->nsucc > max_edges)
             ptx_fail(b->c, f->line, f->name, strlen(f->name), "control flow has too many edges");
-        const struct ptx_instr *in =
-            b->start[v] == b->start[v + 1] ? NULL : &f->instr[b->start[v + 1] - 1];
+        const struct ptx_instr *in = b->start[v] == b->start[v + 1] ? NULL : &f->instr[b->start[v + 1] - 1];
         if (in && in->op == PTX_OP_BRA)
             add_edge(b, v, b->of[f->label_instr[in->src[0].reg]]);
         else if (in && in->op == PTX_OP_BRX)
@@ -133,8 +140,8 @@ static void connect(struct build *b)
 }
 
 /* f->block in final order; number[] maps text order to it. */
-static void emit(struct build *b, const int32_t *order, uint32_t count,
-                 const struct ptx_loops *loops, const int32_t *idom)
+static void emit(struct build *b, const int32_t *order, uint32_t count, const struct ptx_loops *loops,
+                 const int32_t *idom)
 {
     struct ptx_func *f = b->f;
     int32_t *number = PTX_NEW(b->c, int32_t, b->n + 1);

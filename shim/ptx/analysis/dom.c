@@ -23,8 +23,7 @@ static void find_preds(struct ptx_ctx *c, const struct ptx_graph *g, struct lt *
 }
 
 /* Numbers nodes in depth-first order; returns how many were reached. */
-static uint32_t depth_first(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root,
-                            struct lt *t)
+static uint32_t depth_first(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root, struct lt *t)
 {
     uint32_t *at = PTX_NEW(c, uint32_t, g->n), n = 0, depth = 0;
     t->path[depth++] = (int32_t)root;
@@ -68,8 +67,7 @@ static int32_t eval(struct lt *t, int32_t v)
 void ptx_dominators(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root, int32_t *idom)
 {
     struct lt t = {0};
-    int32_t **arrays[] = {&t.semi, &t.parent, &t.ancestor, &t.label, &t.vertex, &t.bucket, &t.next,
-                          &t.path};
+    int32_t **arrays[] = {&t.semi, &t.parent, &t.ancestor, &t.label, &t.vertex, &t.bucket, &t.next, &t.path};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         *arrays[i] = PTX_NEW(c, int32_t, g->n);
     for (uint32_t v = 0; v < g->n; v++) {

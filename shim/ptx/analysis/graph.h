@@ -14,20 +14,18 @@ struct ptx_graph { /* successors of node v: succ[first[v] .. first[v + 1]) */
  */
 void ptx_dominators(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root, int32_t *idom);
 
-struct ptx_loops {     /* by node */
-    int32_t *header;   /* innermost loop's header, -1 = none */
-    int32_t *parent;   /* of a header: enclosing loop's header */
+struct ptx_loops {   /* by node */
+    int32_t *header; /* innermost loop's header, -1 = none */
+    int32_t *parent; /* of a header: enclosing loop's header */
     bool irreducible;
 };
 /* Natural loops of what the root (node 0) reaches. */
-void ptx_find_loops(struct ptx_ctx *c, const struct ptx_graph *g, const int32_t *idom,
-                    struct ptx_loops *out);
+void ptx_find_loops(struct ptx_ctx *c, const struct ptx_graph *g, const int32_t *idom, struct ptx_loops *out);
 /* Reverse post-order in which each loop's nodes stand together; returns how many are reachable. */
-uint32_t ptx_layout(struct ptx_ctx *c, const struct ptx_graph *g, const struct ptx_loops *loops,
-                    int32_t *order);
+uint32_t ptx_layout(struct ptx_ctx *c, const struct ptx_graph *g, const struct ptx_loops *loops, int32_t *order);
 /* latch.c: how many empty nodes give every loop of a reducible graph one back edge, and nested loops that share a
  * header one each. *succ: the edges anew, behind them one of each added node. start: the nodes' first instructions. */
-uint32_t ptx_separate_loops(struct ptx_ctx *c, struct ptx_func *f, const uint32_t *start,
-                            const struct ptx_graph *g, const struct ptx_loops *loops, int32_t **succ);
+uint32_t ptx_separate_loops(struct ptx_ctx *c, struct ptx_func *f, const uint32_t *start, const struct ptx_graph *g,
+                            const struct ptx_loops *loops, int32_t **succ);
 
 #endif

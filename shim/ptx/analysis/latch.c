@@ -8,7 +8,7 @@
 enum { MAX_LATCHES = 64, MAX_WORK = 4 * 1000 * 1000 };
 
 struct edge {
-    uint32_t at;   /* in the graph's successors */
+    uint32_t at;    /* in the graph's successors */
     uint64_t latch; /* its bit, if it is a back edge */
 };
 
@@ -22,12 +22,12 @@ struct latches {
     uint32_t edges, nodes; /* those of the graph, and how many were added */
     uint32_t *pred_first;  /* edges by what they lead to */
     struct edge *pred;
-    uint32_t *source;      /* by edge */
-    struct edge *in;       /* of the header in work */
+    uint32_t *source; /* by edge */
+    struct edge *in;  /* of the header in work */
     uint32_t nin;
-    uint64_t *paths;       /* by node: latches that it leads to without passing the header */
-    uint64_t *defined;     /* by register: latches before which it is written in a round */
-    int32_t *reg, *stack;  /* registers written in the loop */
+    uint64_t *paths;      /* by node: latches that it leads to without passing the header */
+    uint64_t *defined;    /* by register: latches before which it is written in a round */
+    int32_t *reg, *stack; /* registers written in the loop */
     uint32_t nreg, *seen, stamp, work;
     struct ptx_slots slots;
 };
@@ -181,8 +181,8 @@ static void find_preds(struct latches *l)
         }
 }
 
-uint32_t ptx_separate_loops(struct ptx_ctx *c, struct ptx_func *f, const uint32_t *start,
-                            const struct ptx_graph *g, const struct ptx_loops *loops, int32_t **succ)
+uint32_t ptx_separate_loops(struct ptx_ctx *c, struct ptx_func *f, const uint32_t *start, const struct ptx_graph *g,
+                            const struct ptx_loops *loops, int32_t **succ)
 {
     struct latches l = {.c = c, .f = f, .start = start, .g = g, .loops = loops, .edges = g->first[g->n]};
     bool any = false;

@@ -58,8 +58,7 @@ static bool dominates(const struct domtree *d, int32_t a, int32_t b)
 }
 
 /* Post-order of the whole graph from node 0; number[v] = position, -1 = not reached. */
-static uint32_t post_order(struct ptx_ctx *c, const struct ptx_graph *g, int32_t *order,
-                           int32_t *number)
+static uint32_t post_order(struct ptx_ctx *c, const struct ptx_graph *g, int32_t *order, int32_t *number)
 {
     uint32_t *at = PTX_NEW(c, uint32_t, g->n), depth = 0, n = 0;
     int32_t *stack = PTX_NEW(c, int32_t, g->n + 1);
@@ -96,8 +95,7 @@ static int32_t outermost(int32_t *top, int32_t h)
     return h;
 }
 
-void ptx_find_loops(struct ptx_ctx *c, const struct ptx_graph *g, const int32_t *idom,
-                    struct ptx_loops *out)
+void ptx_find_loops(struct ptx_ctx *c, const struct ptx_graph *g, const int32_t *idom, struct ptx_loops *out)
 {
     uint32_t n = g->n, edges = g->first[n];
     int32_t *order = PTX_NEW(c, int32_t, n), *number = PTX_NEW(c, int32_t, n);
@@ -224,8 +222,7 @@ static void lay_out(struct walk *w, int32_t l, int32_t start, uint32_t depth)
     }
 }
 
-uint32_t ptx_layout(struct ptx_ctx *c, const struct ptx_graph *g, const struct ptx_loops *loops,
-                    int32_t *order)
+uint32_t ptx_layout(struct ptx_ctx *c, const struct ptx_graph *g, const struct ptx_loops *loops, int32_t *order)
 {
     struct walk w = {.c = c, .g = g, .loops = loops, .order = order};
     uint32_t n = g->n;

@@ -3,20 +3,11 @@
 
 #include "ptx/front/front.h"
 
-static unsigned trailing_zeros(int64_t v)
-{
-    return v ? (unsigned)__builtin_ctzll((unsigned long long)v) : 63;
-}
+static unsigned trailing_zeros(int64_t v) { return v ? (unsigned)__builtin_ctzll((unsigned long long)v) : 63; }
 
-struct ptx_fact ptx_fact_varying(void)
-{
-    return (struct ptx_fact){.state = PTX_FACT_VARYING};
-}
+struct ptx_fact ptx_fact_varying(void) { return (struct ptx_fact){.state = PTX_FACT_VARYING}; }
 
-struct ptx_fact ptx_fact_uniform(void)
-{
-    return (struct ptx_fact){.state = PTX_FACT_LANES};
-}
+struct ptx_fact ptx_fact_uniform(void) { return (struct ptx_fact){.state = PTX_FACT_LANES}; }
 
 struct ptx_fact ptx_fact_range(struct ptx_fact f, int64_t lo, int64_t hi)
 {
@@ -45,10 +36,7 @@ bool ptx_fact_is_const(const struct ptx_fact *f, int64_t *v)
     return f->has_range && f->lo == f->hi;
 }
 
-bool ptx_fact_is_uniform(const struct ptx_fact *f)
-{
-    return f->state != PTX_FACT_VARYING && !f->stride && !f->grouped;
-}
+bool ptx_fact_is_uniform(const struct ptx_fact *f) { return f->state != PTX_FACT_VARYING && !f->stride && !f->grouped; }
 
 struct ptx_fact ptx_fact_join(struct ptx_fact a, struct ptx_fact b)
 {
@@ -56,8 +44,10 @@ struct ptx_fact ptx_fact_join(struct ptx_fact a, struct ptx_fact b)
         return b;
     if (b.state == PTX_FACT_NONE)
         return a;
-    struct ptx_fact r = {.state = PTX_FACT_LANES, .grouped = a.grouped || b.grouped,
-                         .stride = a.stride, .align = a.align < b.align ? a.align : b.align};
+    struct ptx_fact r = {.state = PTX_FACT_LANES,
+                         .grouped = a.grouped || b.grouped,
+                         .stride = a.stride,
+                         .align = a.align < b.align ? a.align : b.align};
     if (a.state == PTX_FACT_VARYING || b.state == PTX_FACT_VARYING || a.stride != b.stride ||
         (a.grouped != b.grouped && a.stride))
         r = ptx_fact_varying();
@@ -73,8 +63,7 @@ struct ptx_fact ptx_fact_join(struct ptx_fact a, struct ptx_fact b)
 
 static struct ptx_fact lanes(int64_t stride, bool grouped, unsigned align)
 {
-    return (struct ptx_fact){.state = PTX_FACT_LANES, .stride = stride, .grouped = grouped,
-                             .align = (uint8_t)align};
+    return (struct ptx_fact){.state = PTX_FACT_LANES, .stride = stride, .grouped = grouped, .align = (uint8_t)align};
 }
 
 /* tid along one axis: `below` threads stand in one row of the axes before it. */
@@ -100,20 +89,33 @@ static struct ptx_fact tid(const struct ptx_shape *s, unsigned axis)
 struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *s)
 {
     switch (sreg) {
-    case PTX_SR_TID_X: case PTX_SR_TID_Y: case PTX_SR_TID_Z: return tid(s, sreg - PTX_SR_TID_X);
-    case PTX_SR_NTID_X: case PTX_SR_NTID_Y: case PTX_SR_NTID_Z:
+    case PTX_SR_TID_X:
+    case PTX_SR_TID_Y:
+    case PTX_SR_TID_Z: return tid(s, sreg - PTX_SR_TID_X);
+    case PTX_SR_NTID_X:
+    case PTX_SR_NTID_Y:
+    case PTX_SR_NTID_Z:
         if (s->exact)
             return ptx_fact_const(s->block[sreg - PTX_SR_NTID_X]);
         return ptx_fact_range(ptx_fact_uniform(), 1, 1024);
-    case PTX_SR_CTAID_Y: case PTX_SR_CTAID_Z: case PTX_SR_NCTAID_Y: case PTX_SR_NCTAID_Z:
-        return ptx_fact_range(ptx_fact_uniform(), 0, 65535);
+    case PTX_SR_CTAID_Y:
+    case PTX_SR_CTAID_Z:
+    case PTX_SR_NCTAID_Y:
+    case PTX_SR_NCTAID_Z: return ptx_fact_range(ptx_fact_uniform(), 0, 65535);
     case PTX_SR_LANEID: return ptx_fact_range(lanes(1, false, 31), 0, 31);
-    case PTX_SR_WARPID: case PTX_SR_NWARPID: return ptx_fact_range(ptx_fact_uniform(), 0, 32);
-    case PTX_SR_LANEMASK_EQ: case PTX_SR_LANEMASK_LE: case PTX_SR_LANEMASK_LT:
-    case PTX_SR_LANEMASK_GE: case PTX_SR_LANEMASK_GT:
-    case PTX_SR_CLOCK: case PTX_SR_CLOCK_HI: case PTX_SR_CLOCK64: case PTX_SR_GLOBALTIMER:
-    case PTX_SR_GLOBALTIMER_LO: case PTX_SR_GLOBALTIMER_HI: /* lanes may read them one by one */
-        return ptx_fact_varying();
+    case PTX_SR_WARPID:
+    case PTX_SR_NWARPID: return ptx_fact_range(ptx_fact_uniform(), 0, 32);
+    case PTX_SR_LANEMASK_EQ:
+    case PTX_SR_LANEMASK_LE:
+    case PTX_SR_LANEMASK_LT:
+    case PTX_SR_LANEMASK_GE:
+    case PTX_SR_LANEMASK_GT:
+    case PTX_SR_CLOCK:
+    case PTX_SR_CLOCK_HI:
+    case PTX_SR_CLOCK64:
+    case PTX_SR_GLOBALTIMER:
+    case PTX_SR_GLOBALTIMER_LO:
+    case PTX_SR_GLOBALTIMER_HI: /* lanes may read them one by one */ return ptx_fact_varying();
     default: return ptx_fact_uniform();
     }
 }
@@ -121,8 +123,7 @@ struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *s)
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* The range of r from the corners of an operation on two ranges. */
-static struct ptx_fact corners(struct ptx_fact r, const struct ptx_fact *a,
-                               const struct ptx_fact *b, char op)
+static struct ptx_fact corners(struct ptx_fact r, const struct ptx_fact *a, const struct ptx_fact *b, char op)
 {
     r.has_range = false;
     r.lo = r.hi = 0;
@@ -145,11 +146,9 @@ static struct ptx_fact sum(const struct ptx_fact *a, const struct ptx_fact *b, b
     if (a->state == PTX_FACT_VARYING || b->state == PTX_FACT_VARYING)
         r = ptx_fact_varying();
     else /* a stride over 32 lanes is one over 16 with the upper half's base moved */
-        r.stride = (int64_t)((uint64_t)a->stride + (minus ? 0 - (uint64_t)b->stride
-                                                           : (uint64_t)b->stride));
+        r.stride = (int64_t)((uint64_t)a->stride + (minus ? 0 - (uint64_t)b->stride : (uint64_t)b->stride));
     unsigned align = a->align < b->align ? a->align : b->align;
-    if (r.grouped &&
-        (!a->grouped || !b->grouped)) { /* the moved base has only the stride's zeros */
+    if (r.grouped && (!a->grouped || !b->grouped)) { /* the moved base has only the stride's zeros */
         const struct ptx_fact *whole = a->grouped ? b : a;
         unsigned moved = whole->stride ? trailing_zeros(whole->stride) + 4 : 63;
         align = align < moved ? align : moved;
@@ -225,9 +224,8 @@ static struct ptx_fact bitwise(const struct ptx_instr *in, const struct ptx_fact
 {
     struct ptx_fact r = ptx_fact_varying();
     unsigned j, width;
-    unsigned zeros = in->op == PTX_OP_AND
-                         ? (a->align > trailing_zeros(c) ? a->align : trailing_zeros(c))
-                         : (a->align < trailing_zeros(c) ? a->align : trailing_zeros(c));
+    unsigned zeros = in->op == PTX_OP_AND ? (a->align > trailing_zeros(c) ? a->align : trailing_zeros(c))
+                                          : (a->align < trailing_zeros(c) ? a->align : trailing_zeros(c));
     if (a->state == PTX_FACT_LANES && !a->stride) {
         r = lanes(0, a->grouped, zeros);
     } else if (lane_field(a, &j, &width)) {
@@ -250,12 +248,10 @@ static struct ptx_fact bitwise(const struct ptx_instr *in, const struct ptx_fact
 /* or of an aligned base and something that fits below it is their sum: nvcc writes it so. */
 static bool disjoint(const struct ptx_fact *a, const struct ptx_fact *b)
 {
-    return ptx_fact_is_uniform(a) && b->has_range && b->lo >= 0 && a->align < 62 &&
-           b->hi < (int64_t)1 << a->align;
+    return ptx_fact_is_uniform(a) && b->has_range && b->lo >= 0 && a->align < 62 && b->hi < (int64_t)1 << a->align;
 }
 
-static struct ptx_fact bits_of(const struct ptx_instr *in, const struct ptx_fact *a,
-                               const struct ptx_fact *b)
+static struct ptx_fact bits_of(const struct ptx_instr *in, const struct ptx_fact *a, const struct ptx_fact *b)
 {
     int64_t c;
     if (ptx_fact_is_const(b, &c))
@@ -309,8 +305,8 @@ static struct ptx_fact convert(const struct ptx_fact *a, unsigned to, unsigned f
 
 static bool is_int(const struct ptx_instr *in)
 {
-    return !ptx_type_is_float(in->type[0]) && ptx_type_size(in->type[0]) >= 4 &&
-           in->type[0] != PTX_U16X2 && in->type[0] != PTX_S16X2;
+    return !ptx_type_is_float(in->type[0]) && ptx_type_size(in->type[0]) >= 4 && in->type[0] != PTX_U16X2 &&
+           in->type[0] != PTX_S16X2;
 }
 
 /* An instruction of which nothing is known but that it computes each lane by itself. */
@@ -327,11 +323,9 @@ static struct ptx_fact lanewise(const struct ptx_fact *src, unsigned n, bool is_
     return is_pred && r.grouped ? ptx_fact_varying() : r;
 }
 
-static struct ptx_fact min_max(const struct ptx_instr *in, const struct ptx_fact *s,
-                               struct ptx_fact r)
+static struct ptx_fact min_max(const struct ptx_instr *in, const struct ptx_fact *s, struct ptx_fact r)
 {
-    bool ok = s[0].has_range && s[1].has_range &&
-              (ptx_type_is_signed(in->type[0]) || (s[0].lo >= 0 && s[1].lo >= 0));
+    bool ok = s[0].has_range && s[1].has_range && (ptx_type_is_signed(in->type[0]) || (s[0].lo >= 0 && s[1].lo >= 0));
     if (!ok)
         return r;
     bool max = in->op == PTX_OP_MAX;
@@ -342,8 +336,8 @@ static struct ptx_fact min_max(const struct ptx_instr *in, const struct ptx_fact
 
 struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact *s, unsigned n)
 {
-    struct ptx_fact r = lanewise(s, n, in->type[0] == PTX_PRED || in->op == PTX_OP_SETP ||
-                                           in->op == PTX_OP_TESTP || in->op == PTX_OP_ISSPACEP);
+    struct ptx_fact r = lanewise(
+        s, n, in->type[0] == PTX_PRED || in->op == PTX_OP_SETP || in->op == PTX_OP_TESTP || in->op == PTX_OP_ISSPACEP);
     int64_t k;
     for (unsigned i = 0; i < n; i++)
         if (s[i].state == PTX_FACT_NONE)
@@ -373,11 +367,13 @@ struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact
         if (ptx_fact_is_const(&s[1], &k) && k >= 0 && k < 8 * (int64_t)ptx_type_size(in->type[0]))
             return scale(&s[0], (int64_t)((uint64_t)1 << k));
         return r;
-    case PTX_OP_SHR:
-        return ptx_fact_is_const(&s[1], &k) ? shift_right(in, &s[0], k) : r;
-    case PTX_OP_AND: case PTX_OP_OR: case PTX_OP_XOR: return bits_of(in, &s[0], &s[1]);
+    case PTX_OP_SHR: return ptx_fact_is_const(&s[1], &k) ? shift_right(in, &s[0], k) : r;
+    case PTX_OP_AND:
+    case PTX_OP_OR:
+    case PTX_OP_XOR: return bits_of(in, &s[0], &s[1]);
     case PTX_OP_SELP: return ptx_fact_is_uniform(&s[2]) ? ptx_fact_join(s[0], s[1]) : r;
-    case PTX_OP_MIN: case PTX_OP_MAX: return min_max(in, s, r);
+    case PTX_OP_MIN:
+    case PTX_OP_MAX: return min_max(in, s, r);
     case PTX_OP_REM:
         if (ptx_fact_is_const(&s[1], &k) && k > 0 && s[0].has_range && s[0].lo >= 0)
             return ptx_fact_range(r, 0, s[0].hi < k ? s[0].hi : k - 1);
@@ -387,11 +383,11 @@ struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact
             return ptx_fact_range(r, s[0].lo / k, s[0].hi / k);
         return r;
     case PTX_OP_BFE:
-        if (n == 3 && !ptx_type_is_signed(in->type[0]) && ptx_fact_is_const(&s[2], &k) && k >= 0 &&
-            k < 30)
+        if (n == 3 && !ptx_type_is_signed(in->type[0]) && ptx_fact_is_const(&s[2], &k) && k >= 0 && k < 30)
             return ptx_fact_range(r, 0, ((int64_t)1 << k) - 1);
         return r;
-    case PTX_OP_POPC: case PTX_OP_CLZ: return ptx_fact_range(r, 0, 64);
+    case PTX_OP_POPC:
+    case PTX_OP_CLZ: return ptx_fact_range(r, 0, 64);
     default: return r;
     }
 }

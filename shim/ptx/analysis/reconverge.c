@@ -29,8 +29,8 @@ bool ptx_outside(const struct ptx_func *f, int32_t def_block, int32_t use_block)
 void ptx_parting_init(struct ptx_parting *p, const struct ptx_func *f, int32_t *words)
 {
     const size_t n = f->nblock;
-    *p = (struct ptx_parting){.f = f, .block = words, .loop_end = words + n, .label = words + 2 * n,
-                              .mark = (uint8_t *)(words + 3 * n)};
+    *p = (struct ptx_parting){
+        .f = f, .block = words, .loop_end = words + n, .label = words + 2 * n, .mark = (uint8_t *)(words + 3 * n)};
     memset(p->mark, 0, n);
     for (uint32_t k = 0; k < n; k++) {
         p->label[k] = NOWHERE;
@@ -120,8 +120,8 @@ static int32_t run_round(struct ptx_parting *p, struct round *r, int32_t from)
 static void mark_all(struct ptx_parting *p)
 {
     for (uint32_t k = 0; k < p->f->nblock; k++)
-        mark(p, (int32_t)k, PTX_PART_DIVERGENT | PTX_PART_JOIN |
-                                (p->f->block[k].loop_header == (int32_t)k ? PTX_PART_LEFT : 0));
+        mark(p, (int32_t)k,
+             PTX_PART_DIVERGENT | PTX_PART_JOIN | (p->f->block[k].loop_header == (int32_t)k ? PTX_PART_LEFT : 0));
 }
 
 /* Round by round outwards: lanes that are parted when the round ends, some to go on in the loop and some outside,

@@ -34,7 +34,7 @@ enum {
 
 struct ptx_parting {
     const struct ptx_func *f;
-    int32_t *block;    /* what the last question has marked: n of them */
+    int32_t *block; /* what the last question has marked: n of them */
     uint32_t n;
     uint8_t *mark;     /* by block: PTX_PART_* */
     int32_t *loop_end; /* by header: last block of its loop */

@@ -9,16 +9,21 @@ struct build {
     struct ptx_ctx *c;
     struct ptx_func *f;
     struct ptx_slots slots;
-    struct cell { int32_t block; uint32_t next; } *cell; /* lists of blocks; index 0 ends a list */
+    struct cell {
+        int32_t block;
+        uint32_t next;
+    } * cell; /* lists of blocks; index 0 ends a list */
     uint32_t ncell, cell_cap;
     uint32_t *defs, *uses; /* by register: blocks that define it; that read it before defining it */
-    uint32_t *df_first;        /* dominance frontiers */
+    uint32_t *df_first;    /* dominance frontiers */
     int32_t *df;
     uint32_t *dom_in, *dom_out;
-    int32_t *child, *sibling;  /* dominator tree */
-    uint32_t *edge_first,
-        *edge_pos; /* k-th successor of b: where b stands among its predecessors */
-    struct phi_cell { int32_t reg; uint32_t next; } *phi_cell;
+    int32_t *child, *sibling;        /* dominator tree */
+    uint32_t *edge_first, *edge_pos; /* k-th successor of b: where b stands among its predecessors */
+    struct phi_cell {
+        int32_t reg;
+        uint32_t next;
+    } * phi_cell;
     uint32_t nphi_cell, phi_cell_cap, *phis;
     uint64_t phi_sources;
     uint32_t value_cap;
@@ -30,23 +35,21 @@ static const uint64_t max_phi_sources = 32 * 1000 * 1000;
 
 /* ---- registers of an instruction ------------------------------------------------------------- */
 
-static void add_slot(struct ptx_ctx *c, struct ptx_slots *s, int32_t reg, int32_t *value,
-                     uint8_t role)
+static void add_slot(struct ptx_ctx *c, struct ptx_slots *s, int32_t reg, int32_t *value, uint8_t role)
 {
     PTX_PUSH(c, s->slot, s->n, s->cap);
     s->slot[s->n++] = (struct ptx_slot){reg, value, role};
 }
 
-static void opnd_slots(struct ptx_ctx *c, struct ptx_func *f, const struct ptx_opnd *o,
-                       int32_t *value, int32_t *values, uint8_t role, struct ptx_slots *s)
+static void opnd_slots(struct ptx_ctx *c, struct ptx_func *f, const struct ptx_opnd *o, int32_t *value, int32_t *values,
+                       uint8_t role, struct ptx_slots *s)
 {
     if ((o->kind == PTX_O_REG || o->kind == PTX_O_ADDR) && o->reg >= 0)
         add_slot(c, s, o->reg, value, role);
     if (o->kind != PTX_O_VEC)
         return;
     for (unsigned i = 0; i < o->n; i++)
-        opnd_slots(c, f, &f->opnd[o->first + i], values ? &values[o->first + i] : NULL, values,
-                   role, s);
+        opnd_slots(c, f, &f->opnd[o->first + i], values ? &values[o->first + i] : NULL, values, role, s);
 }
 
 void ptx_slots_of(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct ptx_slots *s)
@@ -54,8 +57,7 @@ void ptx_slots_of(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct ptx_
     const struct ptx_instr *in = &f->instr[i];
     s->n = 0;
     for (unsigned k = 0; k < in->nsrc; k++)
-        opnd_slots(c, f, &in->src[k], f->instr_src ? &f->instr_src[i][k] : NULL, f->opnd_value,
-                   PTX_USE, s);
+        opnd_slots(c, f, &in->src[k], f->instr_src ? &f->instr_src[i][k] : NULL, f->opnd_value, PTX_USE, s);
     if (in->op == PTX_OP_RET && f->params_in_regs) /* .reg results are read by the caller */
         for (uint32_t k = 0; k < f->nret && k < 5; k++)
             if (f->ret[k].reg >= 0)
@@ -64,11 +66,9 @@ void ptx_slots_of(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct ptx_
         add_slot(c, s, in->guard, f->instr_src ? &f->instr_src[i][5] : NULL, PTX_USE);
     if (in->guard >= 0 || in->op == PTX_OP_WGMMA) /* wgmma accumulates into its destination */
         for (unsigned k = 0; k < in->ndst; k++)
-            opnd_slots(c, f, &in->dst[k], f->instr_old ? &f->instr_old[i][k] : NULL, f->opnd_old,
-                       PTX_OLD, s);
+            opnd_slots(c, f, &in->dst[k], f->instr_old ? &f->instr_old[i][k] : NULL, f->opnd_old, PTX_OLD, s);
     for (unsigned k = 0; k < in->ndst; k++)
-        opnd_slots(c, f, &in->dst[k], f->instr_dst ? &f->instr_dst[i][k] : NULL, f->opnd_value,
-                   PTX_DEF, s);
+        opnd_slots(c, f, &in->dst[k], f->instr_dst ? &f->instr_dst[i][k] : NULL, f->opnd_value, PTX_DEF, s);
 }
 
 /* ---- what the placement of phis needs -------------------------------------------------------- */
@@ -166,8 +166,7 @@ static void frontiers(struct build *b)
                     if (!pass) {
                         b->df_first[v + 2]++;
                         if (++total > max_phi_sources)
-                            ptx_fail(b->c, f->line, f->name, strlen(f->name),
-                                     "control flow too large for SSA form");
+                            ptx_fail(b->c, f->line, f->name, strlen(f->name), "control flow too large for SSA form");
                     } else {
                         b->df[b->df_first[v + 1]++] = (int32_t)k;
                     }
@@ -217,8 +216,7 @@ static bool needs_phis(const struct build *b, int32_t r)
 
 /* Where the register is live on entry, walking back from its uses; then the iterated dominance
  * frontier of its definitions, within that. */
-static void place(struct build *b, int32_t r, uint32_t *live, uint32_t *def, uint32_t *has,
-                  int32_t *work)
+static void place(struct build *b, int32_t r, uint32_t *live, uint32_t *def, uint32_t *has, int32_t *work)
 {
     struct ptx_func *f = b->f;
     uint32_t mark = (uint32_t)r + 1, n = 0;
@@ -248,8 +246,7 @@ static void place(struct build *b, int32_t r, uint32_t *live, uint32_t *def, uin
             has[k] = mark;
             b->phi_sources += f->block[k].npred;
             if (b->phi_sources > max_phi_sources)
-                ptx_fail(b->c, f->line, f->name, strlen(f->name),
-                         "function too large for SSA form");
+                ptx_fail(b->c, f->line, f->name, strlen(f->name), "function too large for SSA form");
             PTX_PUSH(b->c, b->phi_cell, b->nphi_cell, b->phi_cell_cap);
             b->phi_cell[b->nphi_cell] = (struct phi_cell){r, b->phis[k]};
             b->phis[k] = b->nphi_cell++;
@@ -289,8 +286,7 @@ static void place_phis(struct build *b)
         struct ptx_block *blk = &f->block[k];
         uint32_t i = blk->nphi;
         blk->phi = PTX_NEW(b->c, struct ptx_phi, blk->nphi);
-        for (uint32_t p = b->phis[k]; p;
-             p = b->phi_cell[p].next) { /* lists hold the newest first */
+        for (uint32_t p = b->phis[k]; p; p = b->phi_cell[p].next) { /* lists hold the newest first */
             struct ptx_phi *phi = &blk->phi[--i];
             phi->reg = b->phi_cell[p].reg;
             phi->src = PTX_NEW(b->c, int32_t, blk->npred);

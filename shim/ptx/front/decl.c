@@ -46,9 +46,8 @@ static void read_ptr(struct ptx_lex *l, struct ptx_decl *d)
     for (;;) {
         if (ptx_accept_word(l, ".align"))
             read_align(l);
-        else if (!ptx_accept_word(l, ".global") && !ptx_accept_word(l, ".shared") &&
-                 !ptx_accept_word(l, ".const") && !ptx_accept_word(l, ".local") &&
-                 !ptx_accept_word(l, ".generic"))
+        else if (!ptx_accept_word(l, ".global") && !ptx_accept_word(l, ".shared") && !ptx_accept_word(l, ".const") &&
+                 !ptx_accept_word(l, ".local") && !ptx_accept_word(l, ".generic"))
             return;
     }
 }
@@ -76,8 +75,7 @@ void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
             is_tex = true;
         else if (len == 2 && s[0] == 'v' && strchr("248", s[1]))
             d->vec = (uint8_t)(s[1] - '0');
-        else if (ptx_is_word(l, ".align") || ptx_is_word(l, ".attribute") ||
-                 ptx_is_word(l, ".ptr")) {
+        else if (ptx_is_word(l, ".align") || ptx_is_word(l, ".attribute") || ptx_is_word(l, ".ptr")) {
             char which = s[1];
             ptx_next(l);
             if (which == 'l')
@@ -121,10 +119,16 @@ void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v
 {
     struct ptx_tok name = ptx_ident(l, "a variable name");
     uint64_t elem = (uint64_t)(d->type == PTX_PRED ? 4 : ptx_type_size(d->type)) * d->vec, count = 1;
-    *v = (struct ptx_var){.name = ptx_strdup(l->ctx, name.s, name.len), .space = d->space,
-                          .type = d->type, .vec = d->vec, .is_extern = d->is_extern,
-                          .is_managed = d->is_managed, .is_pointer = d->is_pointer,
-                          .visible = d->visible, .line = name.line, .reg = -1};
+    *v = (struct ptx_var){.name = ptx_strdup(l->ctx, name.s, name.len),
+                          .space = d->space,
+                          .type = d->type,
+                          .vec = d->vec,
+                          .is_extern = d->is_extern,
+                          .is_managed = d->is_managed,
+                          .is_pointer = d->is_pointer,
+                          .visible = d->visible,
+                          .line = name.line,
+                          .reg = -1};
     v->align = d->align ? d->align : elem ? (uint32_t)elem : 1;
     uint64_t dim[8];
     unsigned ndim = 0;

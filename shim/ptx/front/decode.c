@@ -79,8 +79,7 @@ static const struct op_info {
     uint64_t mods, need, types;
     uint8_t least, most;
 } infos[PTX_NOPS] = {
-#define OPI(op, mods, need, types, least, most, sig)                                              \
-    [PTX_OP_##op] = {sig, mods, need, types, least, most},
+#define OPI(op, mods, need, types, least, most, sig) [PTX_OP_##op] = {sig, mods, need, types, least, most},
 #include "ptx/front/opinfo.def"
 #undef OPI
 };
@@ -91,10 +90,7 @@ static const char *const op_names[PTX_NOPS] = {
 #undef PTX_OP
 };
 
-const char *ptx_op_name(unsigned op)
-{
-    return op && op < PTX_NOPS ? op_names[op] : "?";
-}
+const char *ptx_op_name(unsigned op) { return op && op < PTX_NOPS ? op_names[op] : "?"; }
 
 static unsigned op_find(const char *s, size_t len)
 {
@@ -126,8 +122,7 @@ static void apply(struct ptx_instr *in, const struct mod *m)
 }
 
 /* One modifier, without its dot. 0 = unknown to every opcode, 1 = not for this one, 2 = done. */
-static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, const char *s,
-                    size_t len)
+static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, const char *s, size_t len)
 {
     int known = 0;
     if (len > 4 && s[0] == 'L' && (s[1] == '1' || s[1] == '2') && s[2] == ':')
@@ -300,12 +295,11 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
         bool taken = type && ntype < info->most && (ntype || info->types & BIT(type));
         c->diag->gap = !taken && (r || type); /* PTX has it, if not here as far as the tables know */
         if (!type)
-            ptx_fail(c, line, s, len, r ? "%s does not take the modifier .%.*s"
-                                        : "%s: unknown modifier .%.*s",
+            ptx_fail(c, line, s, len, r ? "%s does not take the modifier .%.*s" : "%s: unknown modifier .%.*s",
                      op_names[in->op], (int)(n < 40 ? n : 40), m);
         if (!taken)
-            ptx_fail(c, line, s, len, "%s does not take the type .%.*s%s", op_names[in->op], (int)n,
-                     m, ntype ? " here" : "");
+            ptx_fail(c, line, s, len, "%s does not take the type .%.*s%s", op_names[in->op], (int)n, m,
+                     ntype ? " here" : "");
         in->type[ntype++] = (uint8_t)type;
     }
     out->sig = "~";
@@ -315,8 +309,7 @@ void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, str
         ptx_fail(c, line, s, len, "%s needs %u type modifier%s", op_names[in->op], info->least,
                  info->least > 1 ? "s" : "");
     if (info->need && !(seen & info->need))
-        ptx_fail(c, line, s, len, "%s lacks the modifier that says which form is meant",
-                 op_names[in->op]);
+        ptx_fail(c, line, s, len, "%s lacks the modifier that says which form is meant", op_names[in->op]);
     const char *why = inconsistent(in);
     if (why)
         ptx_fail(c, line, s, len, "%s %s", op_names[in->op], why);

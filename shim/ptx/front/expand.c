@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct ptx_opnd reg_opnd(int32_t reg)
-{
-    return (struct ptx_opnd){.kind = PTX_O_REG, .reg = reg, .sym = -1};
-}
+static struct ptx_opnd reg_opnd(int32_t reg) { return (struct ptx_opnd){.kind = PTX_O_REG, .reg = reg, .sym = -1}; }
 
 static struct ptx_opnd imm_opnd(uint64_t imm)
 {
@@ -23,8 +20,13 @@ static struct ptx_instr *push(struct ptx_parser *p, const struct ptx_instr *in, 
     int len = snprintf(text, sizeof text, "%s.%s%s%s", ptx_op_name(op), ptx_type_name(type), from ? "." : "",
                        from ? ptx_type_name(from) : "");
     struct ptx_instr *i = ptx_push_instr(p);
-    *i = (struct ptx_instr){.op = (uint16_t)op, .type = {(uint8_t)type, (uint8_t)from}, .vec = 1, .guard = -1,
-                            .line = in->line, .ndst = 1, .nsrc = 1};
+    *i = (struct ptx_instr){.op = (uint16_t)op,
+                            .type = {(uint8_t)type, (uint8_t)from},
+                            .vec = 1,
+                            .guard = -1,
+                            .line = in->line,
+                            .ndst = 1,
+                            .nsrc = 1};
     i->opcode = ptx_strdup(p->ctx, text, (size_t)len);
     i->dst[0] = reg_opnd(dst);
     i->src[0] = src;
@@ -64,8 +66,8 @@ static int32_t binary(struct ptx_parser *p, const struct ptx_instr *in, unsigned
  * Elsewhere a not.pred in front makes it plain. */
 static void expand_negations(struct ptx_parser *p, struct ptx_instr *in)
 {
-    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_VOTE ||
-        in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER || in->op == PTX_OP_VMAD)
+    if (in->op == PTX_OP_SETP || in->op == PTX_OP_SET || in->op == PTX_OP_VOTE || in->op == PTX_OP_BAR ||
+        in->op == PTX_OP_BARRIER || in->op == PTX_OP_VMAD)
         return;
     for (unsigned k = 0; k < in->nsrc; k++) {
         struct ptx_opnd *o = &in->src[k];
@@ -96,7 +98,7 @@ static void expand_offsets(struct ptx_parser *p, struct ptx_instr *in)
  * [name, {x, y}] becomes a load of the handle and [register, {x, y}]. */
 static void expand_reference(struct ptx_parser *p, struct ptx_instr *in)
 {
-    static const uint16_t users[] = {PTX_OP_TEX,  PTX_OP_TLD4, PTX_OP_TXQ,  PTX_OP_SULD,
+    static const uint16_t users[] = {PTX_OP_TEX,  PTX_OP_TLD4,  PTX_OP_TXQ, PTX_OP_SULD,
                                      PTX_OP_SUST, PTX_OP_SURED, PTX_OP_SUQ};
     struct ptx_opnd *o = &in->src[0];
     bool uses = false;
@@ -142,8 +144,8 @@ static int32_t window_symbol(struct ptx_parser *p, unsigned space)
     if (space != PTX_SP_LOCAL)
         return -1;
     PTX_PUSH(p->ctx, f->local, f->nlocal, p->local_cap);
-    f->local[f->nlocal] = (struct ptx_var){.name = "", .space = PTX_SP_LOCAL, .type = PTX_B64, .vec = 1, .align = 8,
-                                           .size = 8, .reg = -1};
+    f->local[f->nlocal] = (struct ptx_var){
+        .name = "", .space = PTX_SP_LOCAL, .type = PTX_B64, .vec = 1, .align = 8, .size = 8, .reg = -1};
     f->local_size = 8;
     return PTX_SYM_LOCAL((int32_t)f->nlocal++);
 }
@@ -172,7 +174,8 @@ static void expand_short_addresses(struct ptx_parser *p, struct ptx_instr *in)
 {
     struct ptx_opnd *o = &in->src[0];
     const unsigned size = o->kind == PTX_O_REG || (o->kind == PTX_O_ADDR && o->reg >= 0)
-                              ? ptx_type_size(p->f->reg[o->reg].type) : 0;
+                              ? ptx_type_size(p->f->reg[o->reg].type)
+                              : 0;
     switch (in->op) {
     case PTX_OP_MOV: {
         const struct ptx_var *v = o->kind == PTX_O_SYM ? ptx_symbol(p->f, o->sym) : NULL;
@@ -189,7 +192,9 @@ static void expand_short_addresses(struct ptx_parser *p, struct ptx_instr *in)
         if (size == 8 && is_short_space(in->space) && !(in->flags & PTX_F_TO) && p->f->reg[o->reg].widened)
             *o = reg_opnd(widen(p, in, in->space, convert(p, in, PTX_U32, PTX_U64, o->reg)));
         return;
-    case PTX_OP_LD: case PTX_OP_ST: case PTX_OP_LDU:
+    case PTX_OP_LD:
+    case PTX_OP_ST:
+    case PTX_OP_LDU:
         if (size == 4 && is_short_space(in->space))
             o->reg = widen(p, in, in->space, o->reg);
         return;

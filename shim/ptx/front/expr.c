@@ -30,9 +30,8 @@ static struct ptx_num from_double(double d)
 
 bool ptx_starts_expr(const struct ptx_lex *l)
 {
-    return l->tok.kind == PTX_T_INT || l->tok.kind == PTX_T_FLOAT || ptx_is(l, '-') ||
-           ptx_is(l, '+') || ptx_is(l, '!') || ptx_is(l, '~') || ptx_is(l, '(') ||
-           ptx_is_word(l, "WARP_SZ");
+    return l->tok.kind == PTX_T_INT || l->tok.kind == PTX_T_FLOAT || ptx_is(l, '-') || ptx_is(l, '+') ||
+           ptx_is(l, '!') || ptx_is(l, '~') || ptx_is(l, '(') || ptx_is_word(l, "WARP_SZ");
 }
 
 /* (.s64) or (.u64) in front of an expression */
@@ -94,10 +93,8 @@ static struct ptx_num unary(struct ptx_lex *l, int nesting)
 static const struct {
     char text[3];
     uint8_t level;
-} operators[] = {
-    {"||", 1}, {"&&", 2}, {"|", 3}, {"^", 4}, {"&", 5}, {"==", 6}, {"!=", 6}, {"<", 7}, {"<=", 7},
-    {">", 7}, {">=", 7}, {"<<", 8}, {">>", 8}, {"+", 9}, {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10}
-};
+} operators[] = {{"||", 1}, {"&&", 2}, {"|", 3},  {"^", 4},  {"&", 5}, {"==", 6}, {"!=", 6}, {"<", 7},  {"<=", 7},
+                 {">", 7},  {">=", 7}, {"<<", 8}, {">>", 8}, {"+", 9}, {"-", 9},  {"*", 10}, {"/", 10}, {"%", 10}};
 
 static int level_of(const struct ptx_tok *t)
 {
@@ -110,10 +107,9 @@ static int level_of(const struct ptx_tok *t)
 }
 
 /* Operator as one number: '+' or '<' * 256 + '<'. */
-#define OP2(a, b) ((a) * 256 + (b))
+#define OP2(a, b) ((a)*256 + (b))
 
-static struct ptx_num apply_float(struct ptx_lex *l, const struct ptx_tok *t, int op, double a,
-                                  double b)
+static struct ptx_num apply_float(struct ptx_lex *l, const struct ptx_tok *t, int op, double a, double b)
 {
     switch (op) {
     case '+': return from_double(a + b);
@@ -193,10 +189,7 @@ static struct ptx_num expr(struct ptx_lex *l, int min_level, int nesting)
     return left;
 }
 
-struct ptx_num ptx_const_expr(struct ptx_lex *l)
-{
-    return expr(l, 0, 0);
-}
+struct ptx_num ptx_const_expr(struct ptx_lex *l) { return expr(l, 0, 0); }
 
 static uint64_t bounded(struct ptx_lex *l, const char *what, uint64_t min, uint64_t max, int level)
 {

@@ -52,8 +52,7 @@ struct ptx_opcode {      /* one spelling, decoded once per function */
     bool loose;          /* modifiers and operands are kept, not checked */
 };
 /* Decodes "ld.global.v4.f32"; fails naming the bad part. */
-void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line,
-                struct ptx_opcode *out);
+void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *out);
 /* The same without operands or error exit: 0, or -1 with *diag filled. For the census check. */
 int ptx_decode_check(const char *opcode, struct ptx_diag *diag);
 
@@ -63,14 +62,14 @@ const char *ptx_sreg_name(unsigned sreg);
 
 /* ---- operand.c, signature.c, parse.c --------------------------------------------------------- */
 
-enum { /* kinds in the symbol table of a function */
-    PTX_K_REG,    /* id = register */
-    PTX_K_RANGE,  /* %r<count>: id = type, map */
-    PTX_K_VECREG, /* .reg .v4: id = first register, count = elements */
-    PTX_K_VAR,    /* id = symbol id */
-    PTX_K_PROTO,  /* id = func->proto index */
-    PTX_K_BTAB,   /* id = func->btab index */
-    PTX_K_TARGETS /* .calltargets: id = symbol id of its first function */
+enum {               /* kinds in the symbol table of a function */
+       PTX_K_REG,    /* id = register */
+       PTX_K_RANGE,  /* %r<count>: id = type, map */
+       PTX_K_VECREG, /* .reg .v4: id = first register, count = elements */
+       PTX_K_VAR,    /* id = symbol id */
+       PTX_K_PROTO,  /* id = func->proto index */
+       PTX_K_BTAB,   /* id = func->btab index */
+       PTX_K_TARGETS /* .calltargets: id = symbol id of its first function */
 };
 
 struct ptx_label { /* one name in one scope, referred to or defined there */
@@ -86,7 +85,7 @@ struct ptx_parser {
     struct ptx_ctx *ctx;
     struct ptx_func *f;
     struct ptx_symtab names;
-    bool digit_names; /* some single register's name ends in a digit: look for exact names first */
+    bool digit_names;    /* some single register's name ends in a digit: look for exact names first */
     uint64_t reg_budget; /* registers that may still be declared */
     uint32_t instr_cap, opnd_cap, reg_cap, local_cap, btab_cap, proto_cap, label_cap, scope_cap;
     struct ptx_symtab opcode_names;
@@ -104,17 +103,15 @@ int32_t ptx_new_reg(struct ptx_parser *p, const char *s, size_t len, unsigned ty
 int32_t ptx_find_reg(struct ptx_parser *p, const char *s, size_t len);
 /* Appends operands to the function's list (vectors, arguments); index of the first. */
 uint32_t ptx_add_opnds(struct ptx_parser *p, const struct ptx_opnd *o, uint32_t n);
-_Noreturn void ptx_bad_operand(struct ptx_parser *p, const struct ptx_tok *t,
-                               const struct ptx_instr *in, const char *why);
+_Noreturn void ptx_bad_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
+                               const char *why);
 /* One operand of any kind; literals are converted to `type`, or to their own when it is PTX_NONE.
  */
-void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
-                  struct ptx_opnd *o);
+void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested, struct ptx_opnd *o);
 /* Operands up to the closing bracket, which is consumed; the opening one is behind. */
-void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
-                   char close, struct ptx_opnd *o);
-void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items,
-                  uint32_t n);
+void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested, char close,
+                   struct ptx_opnd *o);
+void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items, uint32_t n);
 /* Operands of *in by the opcode's pattern; current token is the first one. */
 void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in);
 void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in);

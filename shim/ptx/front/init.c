@@ -20,8 +20,7 @@ static uint8_t *room(struct init *i, uint64_t end)
 {
     struct ptx_lex *l = i->l;
     if (!i->v->unsized && end > i->v->size)
-        ptx_fail(l->ctx, l->tok.line, i->v->name, strlen(i->v->name),
-                 "initialiser is longer than the variable");
+        ptx_fail(l->ctx, l->tok.line, i->v->name, strlen(i->v->name), "initialiser is longer than the variable");
     if (end > MAX_SPARSE && end / 64 > (uint64_t)(l->end - l->p) + (uint64_t)(l->p - i->start))
         ptx_fail(l->ctx, l->tok.line, i->v->name, strlen(i->v->name),
                  "initialiser leaves too much of a large variable out");
@@ -72,9 +71,12 @@ static void read_symbol(struct init *i, unsigned byte)
         ptx_fail(l->ctx, name.line, name.s, name.len,
                  "address in a variable narrower than 32 bits; expected mask(symbol)");
     PTX_PUSH(l->ctx, v->reloc, v->nreloc, i->reloc_cap);
-    v->reloc[v->nreloc++] = (struct ptx_reloc){
-        .offset = i->at, .sym = ptx_strdup(l->ctx, name.s, name.len), .addend = addend,
-        .size = (uint8_t)i->elem, .generic = generic, .byte = (uint8_t)byte};
+    v->reloc[v->nreloc++] = (struct ptx_reloc){.offset = i->at,
+                                               .sym = ptx_strdup(l->ctx, name.s, name.len),
+                                               .addend = addend,
+                                               .size = (uint8_t)i->elem,
+                                               .generic = generic,
+                                               .byte = (uint8_t)byte};
     put(i, 0);
 }
 
@@ -107,13 +109,11 @@ static void read_scalar(struct init *i)
         return;
     }
     uint64_t bits;
-    if (i->v->type == PTX_F16 || i->v->type == PTX_BF16 || !ptx_type_is_float(i->v->type) ||
-        n.is_float) {
+    if (i->v->type == PTX_F16 || i->v->type == PTX_BF16 || !ptx_type_is_float(i->v->type) || n.is_float) {
         if (!ptx_imm_bits(&n, i->v->type, &bits)) {
             unsigned size = ptx_type_size(i->v->type);
             if (n.is_float && size != (n.is_f32 ? 4 : 8) && !ptx_type_is_float(i->v->type))
-                ptx_fail(l->ctx, t.line, t.s, t.len, "float constant for a .%s variable",
-                         ptx_type_name(i->v->type));
+                ptx_fail(l->ctx, t.line, t.s, t.len, "float constant for a .%s variable", ptx_type_name(i->v->type));
             bits = n.is_f32 ? n.f32 : n.bits;
         }
     } else { /* 1 for a float variable means 1.0 */

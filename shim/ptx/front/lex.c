@@ -19,10 +19,7 @@ static const uint8_t class_of[256] = {
 };
 // clang-format on
 
-static bool is(char c, int cls)
-{
-    return class_of[(unsigned char)c] & cls;
-}
+static bool is(char c, int cls) { return class_of[(unsigned char)c] & cls; }
 
 /* Behind a comment that starts at p ("/" followed by "/" or "*"), counting lines. */
 static const char *skip_comment(struct ptx_lex *l, const char *p)
@@ -160,15 +157,12 @@ size_t ptx_opcode_span(struct ptx_lex *l)
     return (size_t)(p - s);
 }
 
-bool ptx_is(const struct ptx_lex *l, char c)
-{
-    return l->tok.kind == PTX_T_PUNCT && l->tok.c == c && l->tok.len == 1;
-}
+bool ptx_is(const struct ptx_lex *l, char c) { return l->tok.kind == PTX_T_PUNCT && l->tok.c == c && l->tok.len == 1; }
 
 bool ptx_is_word(const struct ptx_lex *l, const char *word)
 {
-    return (l->tok.kind == PTX_T_IDENT || l->tok.kind == PTX_T_DOT) &&
-           l->tok.len == strlen(word) && !memcmp(l->tok.s, word, l->tok.len);
+    return (l->tok.kind == PTX_T_IDENT || l->tok.kind == PTX_T_DOT) && l->tok.len == strlen(word) &&
+           !memcmp(l->tok.s, word, l->tok.len);
 }
 
 bool ptx_accept(struct ptx_lex *l, char c)
@@ -229,9 +223,18 @@ const char *ptx_skip_braces(struct ptx_lex *l, size_t *len)
         while (!(class_of[(unsigned char)*p] & BODY))
             p++;
         switch (*p) {
-        case '\n': l->line++; p++; break;
-        case '{': depth++; p++; break;
-        case '}': depth--; p++; break;
+        case '\n':
+            l->line++;
+            p++;
+            break;
+        case '{':
+            depth++;
+            p++;
+            break;
+        case '}':
+            depth--;
+            p++;
+            break;
         case '/': p = p[1] == '/' || p[1] == '*' ? skip_comment(l, p) : p + 1; break;
         case '"':
             for (p++; p < end && *p != '"' && *p != '\n'; p++)
@@ -260,8 +263,7 @@ static unsigned digit_value(char c)
 }
 
 /* Digits in a base; fails when one does not belong or the value passes 64 bits. */
-static uint64_t digits(struct ptx_lex *l, const struct ptx_tok *t, const char *s, const char *end,
-                       unsigned base)
+static uint64_t digits(struct ptx_lex *l, const struct ptx_tok *t, const char *s, const char *end, unsigned base)
 {
     uint64_t v = 0;
     if (s == end)
@@ -269,8 +271,7 @@ static uint64_t digits(struct ptx_lex *l, const struct ptx_tok *t, const char *s
     for (; s < end; s++) {
         unsigned d = digit_value(*s);
         if (d >= base)
-            ptx_fail(l->ctx, t->line, t->s, t->len, "bad number: '%c' is not a digit of base %u",
-                     *s, base);
+            ptx_fail(l->ctx, t->line, t->s, t->len, "bad number: '%c' is not a digit of base %u", *s, base);
         if (v > (UINT64_MAX - d) / base)
             ptx_fail(l->ctx, t->line, t->s, t->len, "number does not fit in 64 bits");
         v = v * base + d;

@@ -61,12 +61,12 @@ struct ptx_num ptx_number(struct ptx_lex *l, const struct ptx_tok *t);
 struct ptx_sym {
     const char *s;
     uint32_t len, hash;
-    uint32_t scope;       /* depth at which it was declared */
-    uint8_t kind;         /* caller's */
-    int32_t id;           /* caller's */
-    uint32_t count;       /* caller's: size of a register range */
-    int32_t *map;         /* caller's: number in range -> register + 1 */
-    struct ptx_sym *next; /* same bucket, newest first */
+    uint32_t scope;        /* depth at which it was declared */
+    uint8_t kind;          /* caller's */
+    int32_t id;            /* caller's */
+    uint32_t count;        /* caller's: size of a register range */
+    int32_t *map;          /* caller's: number in range -> register + 1 */
+    struct ptx_sym *next;  /* same bucket, newest first */
     struct ptx_sym *older; /* declaration order, to leave a scope */
 };
 struct ptx_symtab {
@@ -81,6 +81,6 @@ void ptx_symtab_start(struct ptx_symtab *t, struct ptx_ctx *c);
 struct ptx_sym *ptx_sym_add(struct ptx_symtab *t, const char *s, size_t len, bool *fresh);
 struct ptx_sym *ptx_sym_find(const struct ptx_symtab *t, const char *s, size_t len);
 struct ptx_sym *ptx_sym_hidden(const struct ptx_sym *e); /* what it shadows, or NULL */
-void ptx_scope_leave(struct ptx_symtab *t); /* depth must be > 0; ++t->depth enters one */
+void ptx_scope_leave(struct ptx_symtab *t);              /* depth must be > 0; ++t->depth enters one */
 
 #endif

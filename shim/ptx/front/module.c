@@ -10,7 +10,9 @@ struct scan {
     struct ptx_lex lex;
     struct ptx_module *m;
     uint32_t var_cap, func_cap, alias_cap, nalias;
-    struct { struct ptx_tok name, target; } *alias;
+    struct {
+        struct ptx_tok name, target;
+    } * alias;
 };
 
 enum { SYM_VAR, SYM_FUNC };
@@ -119,10 +121,9 @@ static void read_vars(struct scan *s)
     struct ptx_lex *l = &s->lex;
     struct ptx_decl d;
     ptx_read_decl(l, &d);
-    if (d.space == PTX_SP_NONE || d.space == PTX_SP_REG || d.space == PTX_SP_LOCAL ||
-        d.space == PTX_SP_PARAM || d.type == PTX_PRED)
-        ptx_fail(l->ctx, d.line, l->tok.s, l->tok.len,
-                 "bad module variable; expected .global, .const or .shared");
+    if (d.space == PTX_SP_NONE || d.space == PTX_SP_REG || d.space == PTX_SP_LOCAL || d.space == PTX_SP_PARAM ||
+        d.type == PTX_PRED)
+        ptx_fail(l->ctx, d.line, l->tok.s, l->tok.len, "bad module variable; expected .global, .const or .shared");
     read_declared(s, &d, false);
     ptx_expect(l, ';', "after a variable");
 }
@@ -203,8 +204,7 @@ static void add_func(struct scan *s, struct ptx_func *f)
 static void read_func(struct scan *s, bool visible, bool is_extern)
 {
     struct ptx_lex *l = &s->lex;
-    struct ptx_func f = {.module = s->m, .visible = visible, .line = l->tok.line,
-                         .is_entry = ptx_is_word(l, ".entry")};
+    struct ptx_func f = {.module = s->m, .visible = visible, .line = l->tok.line, .is_entry = ptx_is_word(l, ".entry")};
     ptx_next(l);
     while (l->tok.kind == PTX_T_DOT) {
         if (ptx_accept_word(l, ".attribute")) {
@@ -221,8 +221,7 @@ static void read_func(struct scan *s, bool visible, bool is_extern)
     struct ptx_tok name = ptx_ident(l, "a function name");
     f.name = ptx_strdup(l->ctx, name.s, name.len);
     if (ptx_is(l, '('))
-        f.nparam =
-            ptx_read_params(l, &f.param, &f.param_size, f.is_entry ? NULL : &f.params_in_regs);
+        f.nparam = ptx_read_params(l, &f.param, &f.param_size, f.is_entry ? NULL : &f.params_in_regs);
     while (read_directive(l, &f)) {
     }
     if (ptx_is(l, '{')) {
@@ -273,8 +272,7 @@ static void read_target(struct scan *s)
             for (; i < t.len && t.s[i] >= '0' && t.s[i] <= '9' && v < 10000; i++)
                 v = v * 10 + (unsigned)(t.s[i] - '0');
             if (i + 1 < t.len || (i < t.len && t.s[i] != 'a' && t.s[i] != 'f') || i == 3)
-                ptx_fail(l->ctx, t.line, t.s, t.len,
-                         "bad target; expected one like sm_75 or sm_90a");
+                ptx_fail(l->ctx, t.line, t.s, t.len, "bad target; expected one like sm_75 or sm_90a");
             s->m->target = v;
             s->m->target_suffix = i < t.len ? t.s[i] : 0;
         }
@@ -394,17 +392,18 @@ static void scan_module(struct scan *s)
 
 /* Functions of the device runtime library that programs declare and never define. The handle of a graph's
  * conditional node is the address of its value. */
-static const struct { const char *name, *text; } device_runtime[] = {
-    {"cudaGraphSetConditional",
-     ".func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
-     "{\n"
-     "    .reg .b32 %r<1>;\n"
-     "    .reg .b64 %rd<1>;\n"
-     "    ld.param.b64 %rd0, [handle];\n"
-     "    ld.param.b32 %r0, [value];\n"
-     "    st.b32 [%rd0], %r0;\n"
-     "    ret;\n"
-     "}\n"},
+static const struct {
+    const char *name, *text;
+} device_runtime[] = {
+    {"cudaGraphSetConditional", ".func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
+                                "{\n"
+                                "    .reg .b32 %r<1>;\n"
+                                "    .reg .b64 %rd<1>;\n"
+                                "    ld.param.b64 %rd0, [handle];\n"
+                                "    ld.param.b32 %r0, [value];\n"
+                                "    st.b32 [%rd0], %r0;\n"
+                                "    ret;\n"
+                                "}\n"},
 };
 
 static void add_device_runtime(struct scan *s)

@@ -5,8 +5,7 @@
 
 enum { MAX_VEC = 255, MAX_NESTED = 4 };
 
-void ptx_bad_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                     const char *why)
+void ptx_bad_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in, const char *why)
 {
     if (t->kind == PTX_T_EOF)
         ptx_fail(p->ctx, t->line, in->opcode, strlen(in->opcode), "%s: %s", in->opcode, why);
@@ -80,28 +79,20 @@ uint32_t ptx_add_opnds(struct ptx_parser *p, const struct ptx_opnd *o, uint32_t 
     return first;
 }
 
-void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items,
-                  uint32_t n)
+void ptx_make_vec(struct ptx_parser *p, struct ptx_opnd *o, const struct ptx_opnd *items, uint32_t n)
 {
     uint32_t first = ptx_add_opnds(p, items, n);
-    *o =
-        (struct ptx_opnd){.kind = PTX_O_VEC, .n = (uint8_t)n, .reg = -1, .sym = -1, .first = first};
+    *o = (struct ptx_opnd){.kind = PTX_O_VEC, .n = (uint8_t)n, .reg = -1, .sym = -1, .first = first};
 }
 
-static void read_imm(struct ptx_parser *p, const struct ptx_instr *in, unsigned type,
-                     struct ptx_opnd *o)
+static void read_imm(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, struct ptx_opnd *o)
 {
     struct ptx_tok t = p->lex.tok;
     struct ptx_num n = ptx_const_expr(&p->lex);
     o->kind = PTX_O_IMM;
-    if (!ptx_imm_bits(&n,
-                      type         ? type
-                      : n.is_f32   ? PTX_F32
-                      : n.is_float ? PTX_F64
-                                   : PTX_B64,
-                      &o->imm))
-        ptx_fail(p->ctx, t.line, t.s, t.len, "%s: literal does not fit an operand of type .%s",
-                 in->opcode, ptx_type_name(type));
+    if (!ptx_imm_bits(&n, type ? type : n.is_f32 ? PTX_F32 : n.is_float ? PTX_F64 : PTX_B64, &o->imm))
+        ptx_fail(p->ctx, t.line, t.s, t.len, "%s: literal does not fit an operand of type .%s", in->opcode,
+                 ptx_type_name(type));
 }
 
 /* .x .y .z .w or .r .g .b .a; -1 = none of them */
@@ -144,8 +135,7 @@ static bool read_sreg(struct ptx_parser *p, const struct ptx_tok *t, struct ptx_
         r = ptx_sreg_find(name, t->len + 2);
         if (r < 0)
             return false;
-        items[i] = (struct ptx_opnd){.kind = i < 3 ? PTX_O_SREG : PTX_O_IMM, .reg = i < 3 ? r : -1,
-                                     .sym = -1};
+        items[i] = (struct ptx_opnd){.kind = i < 3 ? PTX_O_SREG : PTX_O_IMM, .reg = i < 3 ? r : -1, .sym = -1};
     }
     ptx_make_vec(p, o, items, 4);
     return true;
@@ -169,9 +159,7 @@ static bool read_symbol(struct ptx_parser *p, const struct ptx_tok *t, struct pt
         }
         return true;
     }
-    o->sym = e && e->kind == PTX_K_VAR ? e->id
-             : e                       ? -1
-                                       : ptx_module_symbol(p->f->module, t->s, t->len);
+    o->sym = e && e->kind == PTX_K_VAR ? e->id : e ? -1 : ptx_module_symbol(p->f->module, t->s, t->len);
     o->kind = PTX_O_SYM;
     if (o->sym < 0)
         return false;
@@ -196,8 +184,7 @@ static uint32_t selection(const char *s, size_t len)
             return 0;
         digits = digits << 3 | (uint32_t)(s[k] - '0');
     }
-    return digits | (uint32_t)(len - 2) << PTX_SEL_COUNT_SHIFT |
-           (s[1] == 'b' ? PTX_SEL_BYTES : PTX_SEL_HALVES);
+    return digits | (uint32_t)(len - 2) << PTX_SEL_COUNT_SHIFT | (s[1] == 'b' ? PTX_SEL_BYTES : PTX_SEL_HALVES);
 }
 
 /* A register has been read; in video instructions a part of it may be named. */
@@ -224,8 +211,8 @@ static void read_offset(struct ptx_parser *p, const struct ptx_instr *in, struct
     o->imm += t.c == '-' ? 0 - n.bits : n.bits;
 }
 
-void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
-                      char close, struct ptx_opnd *o)
+void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested, char close,
+                   struct ptx_opnd *o)
 {
     struct ptx_opnd items[MAX_VEC];
     uint32_t n = 0;
@@ -244,8 +231,7 @@ void ptx_read_list(struct ptx_parser *p, const struct ptx_instr *in, unsigned ty
 
 /* Reads what stands in brackets: a base with an offset, or several items as texture operands have ([tex, {x, y}]).
  * Only the first item may be an address; the others are coordinates and may be floats. */
-static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int nested,
-                         struct ptx_opnd *o)
+static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int nested, struct ptx_opnd *o)
 {
     struct ptx_lex *l = &p->lex;
     struct ptx_opnd items[8];
@@ -260,10 +246,8 @@ static void read_address(struct ptx_parser *p, const struct ptx_instr *in, int n
         ptx_read_any(p, in, n ? PTX_NONE : PTX_B64, nested + 1, &items[n]);
         if (n == 0) {
             read_offset(p, in, &items[0]);
-            if (items[0].kind != PTX_O_REG && items[0].kind != PTX_O_SYM &&
-                items[0].kind != PTX_O_IMM)
-                ptx_bad_operand(p, &t, in,
-                                "bad address; expected [register+offset] or [variable+offset]");
+            if (items[0].kind != PTX_O_REG && items[0].kind != PTX_O_SYM && items[0].kind != PTX_O_IMM)
+                ptx_bad_operand(p, &t, in, "bad address; expected [register+offset] or [variable+offset]");
             items[0].kind = PTX_O_ADDR;
         }
         n++;
@@ -295,8 +279,7 @@ static bool negated_reg(struct ptx_parser *p, const struct ptx_instr *in, struct
     return true;
 }
 
-void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested,
-                     struct ptx_opnd *o)
+void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested, struct ptx_opnd *o)
 {
     struct ptx_lex *l = &p->lex;
     struct ptx_tok t = l->tok;

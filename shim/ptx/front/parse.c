@@ -9,8 +9,7 @@ enum { MAX_SCOPES = 256, FREE_REGS = 65536 };
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-static struct ptx_label *label_in(struct ptx_parser *p, const char *s, uint32_t len, uint32_t hash,
-                                  uint32_t scope)
+static struct ptx_label *label_in(struct ptx_parser *p, const char *s, uint32_t len, uint32_t hash, uint32_t scope)
 {
     struct ptx_label *e = p->label_bucket[(hash + scope * 31) & (p->nbucket - 1)];
     while (e && !(e->hash == hash && e->scope == scope && e->len == len && !memcmp(e->s, s, len)))
@@ -26,18 +25,21 @@ static struct ptx_label *label_get(struct ptx_parser *p, const struct ptx_tok *t
         return e;
     struct ptx_label **bucket = &p->label_bucket[(hash + p->scope * 31) & (p->nbucket - 1)];
     e = PTX_NEW(p->ctx, struct ptx_label, 1);
-    *e = (struct ptx_label){.s = t->s, .len = t->len, .hash = hash, .scope = p->scope, .instr = -1,
-                            .line = t->line, .id = (int32_t)p->nlabel, .next = *bucket};
+    *e = (struct ptx_label){.s = t->s,
+                            .len = t->len,
+                            .hash = hash,
+                            .scope = p->scope,
+                            .instr = -1,
+                            .line = t->line,
+                            .id = (int32_t)p->nlabel,
+                            .next = *bucket};
     *bucket = e;
     PTX_PUSH(p->ctx, p->label, p->nlabel, p->label_cap);
     p->label[p->nlabel++] = e;
     return e;
 }
 
-int32_t ptx_label_ref(struct ptx_parser *p, const struct ptx_tok *name)
-{
-    return label_get(p, name)->id;
-}
+int32_t ptx_label_ref(struct ptx_parser *p, const struct ptx_tok *name) { return label_get(p, name)->id; }
 
 /* A reference may mean a label of an enclosing scope: known only now that all are read. */
 static const struct ptx_label *label_target(struct ptx_parser *p, int32_t ref)
@@ -78,16 +80,14 @@ static void resolve_labels(struct ptx_parser *p)
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-static void declare_range(struct ptx_parser *p, const struct ptx_decl *d,
-                          const struct ptx_tok *name)
+static void declare_range(struct ptx_parser *p, const struct ptx_decl *d, const struct ptx_tok *name)
 {
     struct ptx_lex *l = &p->lex;
     bool fresh;
     struct ptx_tok t = l->tok;
     uint64_t n = ptx_const_count(l, "register count", 0, UINT32_MAX);
     if (n > p->reg_budget)
-        ptx_fail(p->ctx, t.line, name->s, name->len,
-                 "more registers declared than the function's text can use");
+        ptx_fail(p->ctx, t.line, name->s, name->len, "more registers declared than the function's text can use");
     p->reg_budget -= n;
     struct ptx_sym *e = ptx_sym_add(&p->names, name->s, name->len, &fresh);
     if (!fresh)
@@ -110,8 +110,7 @@ static struct ptx_sym *declare(struct ptx_parser *p, const struct ptx_tok *name,
     return e;
 }
 
-static int32_t declare_reg(struct ptx_parser *p, const char *s, uint32_t len, uint32_t line,
-                           const struct ptx_decl *d)
+static int32_t declare_reg(struct ptx_parser *p, const char *s, uint32_t len, uint32_t line, const struct ptx_decl *d)
 {
     struct ptx_tok t = {.s = s, .len = len, .line = line};
     if (!p->reg_budget--)
@@ -286,8 +285,7 @@ static void read_directive(struct ptx_parser *p)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const struct ptx_opcode *opcode(struct ptx_parser *p, const char *s, size_t len,
-                                       uint32_t line)
+static const struct ptx_opcode *opcode(struct ptx_parser *p, const char *s, size_t len, uint32_t line)
 {
     bool fresh;
     struct ptx_sym *e = ptx_sym_add(&p->opcode_names, s, len, &fresh);
@@ -323,8 +321,8 @@ static void read_instr(struct ptx_parser *p)
         struct ptx_tok t = ptx_ident(l, "a predicate");
         guard = ptx_find_reg(p, t.s, t.len);
         if (guard < 0 || p->f->reg[guard].type != PTX_PRED)
-            ptx_fail(p->ctx, t.line, t.s, t.len, guard < 0 ? "undeclared register as a guard"
-                                                           : "guard is not a predicate");
+            ptx_fail(p->ctx, t.line, t.s, t.len,
+                     guard < 0 ? "undeclared register as a guard" : "guard is not a predicate");
         if (l->tok.kind != PTX_T_IDENT)
             ptx_unexpected(l, "an instruction after its guard");
     }
@@ -390,15 +388,15 @@ static void close_body(struct ptx_parser *p)
     bool open = !f->ninstr;
     if (!open) {
         const struct ptx_instr *in = &f->instr[f->ninstr - 1];
-        open = in->guard >= 0 || (in->op != PTX_OP_RET && in->op != PTX_OP_EXIT &&
-                                  in->op != PTX_OP_TRAP && in->op != PTX_OP_BRA);
+        open = in->guard >= 0 ||
+               (in->op != PTX_OP_RET && in->op != PTX_OP_EXIT && in->op != PTX_OP_TRAP && in->op != PTX_OP_BRA);
     }
     for (uint32_t i = 0; i < p->nlabel; i++)
         open |= p->label[i]->instr == (int32_t)f->ninstr;
     if (!open)
         return;
-    *ptx_push_instr(p) = (struct ptx_instr){.op = PTX_OP_RET, .opcode = "ret", .vec = 1, .guard = -1,
-                                        .line = p->lex.line};
+    *ptx_push_instr(p) = (struct ptx_instr){
+        .op = PTX_OP_RET, .opcode = "ret", .vec = 1, .guard = -1, .line = p->lex.line};
 }
 
 /* Parses a function's body: parameters are declared, then statements read to the end, then branches bound to labels.
@@ -424,8 +422,7 @@ static void parse_body(struct ptx_parser *p)
             v->reg = declare_reg(p, name.s, name.len, name.line, &d);
             for (uint8_t k = 1; k < v->parts; k++, i++)
                 v[k].reg = v->reg + k;
-        }
-        else if (strcmp(v->name, "_"))
+        } else if (strcmp(v->name, "_"))
             declare(p, &name, PTX_K_VAR)->id = PTX_SYM_PARAM((int32_t)i);
     }
     p->names.depth++; /* locals may shadow parameters */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 enum { EXACT, WIDER };
 
 static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
@@ -23,8 +22,7 @@ static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struc
     if (ok && ptx_type_is_float(have) && !is_float && (type < PTX_B8 || type > PTX_B128))
         ok = false; /* an integer operation on a float register */
     if (!ok) {
-        snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have),
-                 ptx_type_name(type));
+        snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have), ptx_type_name(type));
         ptx_bad_operand(p, t, in, why);
     }
     if (o->neg && type != PTX_PRED && in->op != PTX_OP_VMAD)
@@ -60,26 +58,32 @@ static void check_vec(struct ptx_parser *p, const struct ptx_tok *t, const struc
         const struct ptx_opnd *e = &p->f->opnd[o->first + i];
         if (e->kind == PTX_O_REG)
             check_reg(p, t, in, e, type, how);
-        else if (e->kind == PTX_O_SINK ? !is_dst
-                                       : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG))
+        else if (e->kind == PTX_O_SINK ? !is_dst : is_dst || (e->kind != PTX_O_IMM && e->kind != PTX_O_SREG))
             ptx_bad_operand(p, t, in, "a vector holds registers");
     }
 }
 
-static bool is_dst_letter(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
+static bool is_dst_letter(char c) { return c >= 'A' && c <= 'Z'; }
 
 /* Type that a letter gives its operand; PTX_NONE = no type of its own. */
 static unsigned letter_type(const struct ptx_instr *in, char c)
 {
     switch (c) {
-    case 'P': case 'S': case 'p': return PTX_PRED;
-    case 'I': case 'J': case 'K': case 'i': case 'k': case 'n': case 'o': return PTX_B32;
+    case 'P':
+    case 'S':
+    case 'p': return PTX_PRED;
+    case 'I':
+    case 'J':
+    case 'K':
+    case 'i':
+    case 'k':
+    case 'n':
+    case 'o': return PTX_B32;
     case 'l': return PTX_B64;
-    case 'W': case 'w': return wide_type(in->type[0]);
-    case '1': case 'c': return in->type[1];
+    case 'W':
+    case 'w': return wide_type(in->type[0]);
+    case '1':
+    case 'c': return in->type[1];
     case 'x': return PTX_NONE;
     default: return in->type[0];
     }
@@ -95,9 +99,7 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
     case PTX_O_REG:
         if (o->imm && is_dst_letter(c))
             ptx_bad_operand(p, t, in, "destination is not a register");
-        if (c == 'x'               ? ptx_type_size(p->f->reg[o->reg].type) < 4
-            : c == 'V' || c == 'v' ? false
-                                   : !type)
+        if (c == 'x' ? ptx_type_size(p->f->reg[o->reg].type) < 4 : c == 'V' || c == 'v' ? false : !type)
             ptx_bad_operand(p, t, in, "register of the wrong type");
         if (c != 'x')
             check_reg(p, t, in, o, type, wider ? WIDER : EXACT);
@@ -124,8 +126,8 @@ static void check_scalar(struct ptx_parser *p, const struct ptx_tok *t, const st
 }
 
 /* Vectors stand only in ld, st, atom (n = .vN) and mov (n parts of the type). */
-static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in,
-                          struct ptx_opnd *o, char c)
+static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in, struct ptx_opnd *o,
+                          char c)
 {
     unsigned type = letter_type(in, c);
     bool memory = strchr("MmEe", c), move = c == 'V' || c == 'v';
@@ -136,8 +138,7 @@ static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const s
             if (o->n != in->vec)
                 ptx_bad_operand(p, t, in, "vector of another length than the instruction says");
         } else {
-            type = o->n == 4 && p->f->opnd[o->first].kind == PTX_O_SREG ? type
-                                                                        : part_type(type, o->n);
+            type = o->n == 4 && p->f->opnd[o->first].kind == PTX_O_SREG ? type : part_type(type, o->n);
             if (!type || o->n < 2)
                 ptx_bad_operand(p, t, in, "vector does not divide the instruction's type");
         }
@@ -188,8 +189,7 @@ static void read_operand(struct ptx_parser *p, struct ptx_instr *in, char c, str
         return;
     }
     unsigned type = letter_type(in, c);
-    if (c == 'v' && in->vec == 1 &&
-        ptx_is(&p->lex, '{')) /* immediates inside have the part's type */
+    if (c == 'v' && in->vec == 1 && ptx_is(&p->lex, '{')) /* immediates inside have the part's type */
         type = in->type[0] == PTX_B64 ? PTX_B32 : in->type[0] == PTX_B32 ? PTX_B16 : PTX_B64;
     const bool element = c == 'a' && is_element(p, in);
     ptx_read_any(p, in, type, 0, o);
@@ -255,8 +255,7 @@ void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct
         if (optional && ptx_is(l, ';'))
             break;
         if (!first && !ptx_accept(l, ','))
-            ptx_bad_operand(p, &l->tok, in,
-                            ptx_is(l, ';') ? "an operand is missing" : "expected ','");
+            ptx_bad_operand(p, &l->tok, in, ptx_is(l, ';') ? "an operand is missing" : "expected ','");
         first = false;
         if (is_dst_letter(*sig)) {
             read_operand(p, in, *sig, &in->dst[in->ndst++]);
@@ -347,8 +346,7 @@ void ptx_read_call(struct ptx_parser *p, struct ptx_instr *in)
     if (direct) {
         const struct ptx_func *callee = &p->f->module->func[PTX_SYM_INDEX(in->src[0].sym)];
         if (in->src[1].n != callee->nparam || in->dst[0].n != callee->nret)
-            ptx_bad_operand(p, &t, in,
-                            "number of arguments or results differs from the function's");
+            ptx_bad_operand(p, &t, in, "number of arguments or results differs from the function's");
     }
     if (!ptx_is(l, ';'))
         ptx_bad_operand(p, &l->tok, in, "expected ';'");

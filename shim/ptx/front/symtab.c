@@ -72,8 +72,12 @@ struct ptx_sym *ptx_sym_add(struct ptx_symtab *t, const char *s, size_t len, boo
     if (t->count >= t->nbucket)
         rehash(t);
     e = PTX_NEW(t->ctx, struct ptx_sym, 1);
-    *e = (struct ptx_sym){.s = s, .len = (uint32_t)len, .hash = hash, .scope = t->depth,
-                          .next = t->bucket[hash & (t->nbucket - 1)], .older = t->newest};
+    *e = (struct ptx_sym){.s = s,
+                          .len = (uint32_t)len,
+                          .hash = hash,
+                          .scope = t->depth,
+                          .next = t->bucket[hash & (t->nbucket - 1)],
+                          .older = t->newest};
     t->bucket[hash & (t->nbucket - 1)] = e;
     t->newest = e;
     t->count++;

@@ -55,26 +55,22 @@ static void __attribute__((format(printf, 2, 3))) put(struct out *o, const char 
         o->at += (size_t)n < left ? (size_t)n : left - 1;
 }
 
-static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
-                     const struct ptx_opnd *v, const char *brackets);
+static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in, const struct ptx_opnd *v,
+                     const char *brackets);
 
 /* Writes an operand as PTX again. Constants of float operations are written as bits, so that what is read back is
  * the same value. */
-static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
-                     const struct ptx_opnd *v)
+static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_instr *in, const struct ptx_opnd *v)
 {
     switch (v->kind) {
     case PTX_O_REG:
-        put(o, "%s%s", !v->neg ? "" : f->reg[v->reg].type == PTX_PRED ? "!" : "-",
-            f->reg[v->reg].name);
+        put(o, "%s%s", !v->neg ? "" : f->reg[v->reg].type == PTX_PRED ? "!" : "-", f->reg[v->reg].name);
         if (v->sel)
-            put(o, ".%c%0*o", v->sel & PTX_SEL_BYTES ? 'b' : 'h', (int)PTX_SEL_COUNT(v->sel),
-                v->sel & PTX_SEL_DIGITS);
+            put(o, ".%c%0*o", v->sel & PTX_SEL_BYTES ? 'b' : 'h', (int)PTX_SEL_COUNT(v->sel), v->sel & PTX_SEL_DIGITS);
         break;
     case PTX_O_IMM:
         if (ptx_type_is_float(in->type[0]) && v->imm > 255)
-            put(o, ptx_type_size(in->type[0]) == 8 ? "0d%016llX" : "0f%08llX",
-                (unsigned long long)v->imm);
+            put(o, ptx_type_size(in->type[0]) == 8 ? "0d%016llX" : "0f%08llX", (unsigned long long)v->imm);
         else if ((int64_t)v->imm < 0)
             put(o, "%lld", (long long)v->imm);
         else
@@ -111,8 +107,8 @@ static void put_opnd(struct out *o, const struct ptx_func *f, const struct ptx_i
     }
 }
 
-static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in,
-                     const struct ptx_opnd *v, const char *brackets)
+static void put_list(struct out *o, const struct ptx_func *f, const struct ptx_instr *in, const struct ptx_opnd *v,
+                     const char *brackets)
 {
     put(o, "%c", brackets[0]);
     for (unsigned i = 0; i < v->n; i++) {

@@ -9,45 +9,26 @@ struct type_info {
 };
 
 static const struct type_info types[PTX_NTYPES] = {
-    [PTX_NONE] = {"none", 0, 0, 0},
-    [PTX_U8] = {"u8", 1, 0, 0}, [PTX_U16] = {"u16", 2, 0, 0},
-    [PTX_U32] = {"u32", 4, 0, 0}, [PTX_U64] = {"u64", 8, 0, 0},
-    [PTX_S8] = {"s8", 1, 0, 1}, [PTX_S16] = {"s16", 2, 0, 1},
-    [PTX_S32] = {"s32", 4, 0, 1}, [PTX_S64] = {"s64", 8, 0, 1},
-    [PTX_B8] = {"b8", 1, 0, 0}, [PTX_B16] = {"b16", 2, 0, 0},
-    [PTX_B32] = {"b32", 4, 0, 0}, [PTX_B64] = {"b64", 8, 0, 0},
-    [PTX_B128] = {"b128", 16, 0, 0},
-    [PTX_F16] = {"f16", 2, 1, 1}, [PTX_F16X2] = {"f16x2", 4, 1, 1},
-    [PTX_BF16] = {"bf16", 2, 1, 1}, [PTX_BF16X2] = {"bf16x2", 4, 1, 1},
-    [PTX_TF32] = {"tf32", 4, 1, 1}, [PTX_F32] = {"f32", 4, 1, 1}, [PTX_F64] = {"f64", 8, 1, 1},
-    [PTX_U16X2] = {"u16x2", 4, 0, 0}, [PTX_S16X2] = {"s16x2", 4, 0, 1},
-    [PTX_E4M3X2] = {"e4m3x2", 2, 0, 0}, [PTX_E5M2X2] = {"e5m2x2", 2, 0, 0},
-    [PTX_U4] = {"u4", 1, 0, 0}, [PTX_S4] = {"s4", 1, 0, 1}, [PTX_B1] = {"b1", 1, 0, 0},
-    [PTX_U2] = {"u2", 1, 0, 0}, [PTX_S2] = {"s2", 1, 0, 1},
-    [PTX_PRED] = {"pred", 0, 0, 0},
-    [PTX_TEXREF] = {"texref", 8, 0, 0}, [PTX_SAMPLERREF] = {"samplerref", 8, 0, 0},
-    [PTX_SURFREF] = {"surfref", 8, 0, 0}
-};
+    [PTX_NONE] = {"none", 0, 0, 0},      [PTX_U8] = {"u8", 1, 0, 0},         [PTX_U16] = {"u16", 2, 0, 0},
+    [PTX_U32] = {"u32", 4, 0, 0},        [PTX_U64] = {"u64", 8, 0, 0},       [PTX_S8] = {"s8", 1, 0, 1},
+    [PTX_S16] = {"s16", 2, 0, 1},        [PTX_S32] = {"s32", 4, 0, 1},       [PTX_S64] = {"s64", 8, 0, 1},
+    [PTX_B8] = {"b8", 1, 0, 0},          [PTX_B16] = {"b16", 2, 0, 0},       [PTX_B32] = {"b32", 4, 0, 0},
+    [PTX_B64] = {"b64", 8, 0, 0},        [PTX_B128] = {"b128", 16, 0, 0},    [PTX_F16] = {"f16", 2, 1, 1},
+    [PTX_F16X2] = {"f16x2", 4, 1, 1},    [PTX_BF16] = {"bf16", 2, 1, 1},     [PTX_BF16X2] = {"bf16x2", 4, 1, 1},
+    [PTX_TF32] = {"tf32", 4, 1, 1},      [PTX_F32] = {"f32", 4, 1, 1},       [PTX_F64] = {"f64", 8, 1, 1},
+    [PTX_U16X2] = {"u16x2", 4, 0, 0},    [PTX_S16X2] = {"s16x2", 4, 0, 1},   [PTX_E4M3X2] = {"e4m3x2", 2, 0, 0},
+    [PTX_E5M2X2] = {"e5m2x2", 2, 0, 0},  [PTX_U4] = {"u4", 1, 0, 0},         [PTX_S4] = {"s4", 1, 0, 1},
+    [PTX_B1] = {"b1", 1, 0, 0},          [PTX_U2] = {"u2", 1, 0, 0},         [PTX_S2] = {"s2", 1, 0, 1},
+    [PTX_PRED] = {"pred", 0, 0, 0},      [PTX_TEXREF] = {"texref", 8, 0, 0}, [PTX_SAMPLERREF] = {"samplerref", 8, 0, 0},
+    [PTX_SURFREF] = {"surfref", 8, 0, 0}};
 
-const char *ptx_type_name(unsigned type)
-{
-    return type < PTX_NTYPES ? types[type].name : "?";
-}
+const char *ptx_type_name(unsigned type) { return type < PTX_NTYPES ? types[type].name : "?"; }
 
-unsigned ptx_type_size(unsigned type)
-{
-    return type < PTX_NTYPES ? types[type].size : 0;
-}
+unsigned ptx_type_size(unsigned type) { return type < PTX_NTYPES ? types[type].size : 0; }
 
-bool ptx_type_is_float(unsigned type)
-{
-    return type < PTX_NTYPES && types[type].is_float;
-}
+bool ptx_type_is_float(unsigned type) { return type < PTX_NTYPES && types[type].is_float; }
 
-bool ptx_type_is_signed(unsigned type)
-{
-    return type < PTX_NTYPES && types[type].is_signed;
-}
+bool ptx_type_is_signed(unsigned type) { return type < PTX_NTYPES && types[type].is_signed; }
 
 unsigned ptx_type_find(const char *s, size_t len)
 {
@@ -85,10 +66,7 @@ static const char *const sregs[PTX_NSREGS] = {
 };
 // clang-format on
 
-const char *ptx_sreg_name(unsigned sreg)
-{
-    return sreg < PTX_NSREGS ? sregs[sreg] : "?";
-}
+const char *ptx_sreg_name(unsigned sreg) { return sreg < PTX_NSREGS ? sregs[sreg] : "?"; }
 
 int ptx_sreg_find(const char *s, size_t len)
 {

@@ -4,10 +4,13 @@
 #define CUMU_PTX_TIER0_ALU_AUX_H
 
 enum {
-    LIR_RELU = 16,                     /* ops that only round to nearest: max with 0, NaN stays */
-    LIR_CMP_Q = 2, LIR_CMP_NOTC = 4,    /* setp, set */
-    LIR_CVT_RELU = 1 << 8, LIR_CVT_SATFINITE = 1 << 9,         /* cvt to a float */
-    LIR_CVT_DST_SHIFT = 8, LIR_CVT_DST_SIGNED = 4              /* cvt to an integer */
+    LIR_RELU = 16, /* ops that only round to nearest: max with 0, NaN stays */
+    LIR_CMP_Q = 2,
+    LIR_CMP_NOTC = 4, /* setp, set */
+    LIR_CVT_RELU = 1 << 8,
+    LIR_CVT_SATFINITE = 1 << 9, /* cvt to a float */
+    LIR_CVT_DST_SHIFT = 8,
+    LIR_CVT_DST_SIGNED = 4 /* cvt to an integer */
 };
 
 /* video */
@@ -25,11 +28,14 @@ enum {
 /* imm: parts of a, of b, and of d. One part: these numbers. Two or four: sources are three bits an
  * element, the number of the part of a and b together; d is a mask. */
 enum {
-    LIR_VIDEO_WORD = 0, LIR_VIDEO_BYTE = 1, LIR_VIDEO_HALF = 5,
-    LIR_VIDEO_B_SHIFT = 12, LIR_VIDEO_D_SHIFT = 24, LIR_VIDEO_PARTS = 0xfff
+    LIR_VIDEO_WORD = 0,
+    LIR_VIDEO_BYTE = 1,
+    LIR_VIDEO_HALF = 5,
+    LIR_VIDEO_B_SHIFT = 12,
+    LIR_VIDEO_D_SHIFT = 24,
+    LIR_VIDEO_PARTS = 0xfff
 };
 /* aux of VMAD, with LIR_VIDEO_AS, BS and SAT */
-enum { LIR_VMAD_PO = 1, LIR_VMAD_MINUS_AB = 2, LIR_VMAD_MINUS_C = 4, LIR_VMAD_SHR7 = 8,
-       LIR_VMAD_SHR15 = 16 };
+enum { LIR_VMAD_PO = 1, LIR_VMAD_MINUS_AB = 2, LIR_VMAD_MINUS_C = 4, LIR_VMAD_SHR7 = 8, LIR_VMAD_SHR15 = 16 };
 
 #endif

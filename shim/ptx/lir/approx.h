@@ -14,7 +14,7 @@
 #ifndef CUMU_PTX_LIR_APPROX_H
 #define CUMU_PTX_LIR_APPROX_H
 
-#define APPROX_ROUND 0x1.8p52 /* adding it leaves the nearest integer in the low bits of the mantissa */
+#define APPROX_ROUND 0x1.8p52     /* adding it leaves the nearest integer in the low bits of the mantissa */
 #define APPROX_ONE (1023ul << 52) /* the bits of 1.0, the exponent's bias */
 
 /* 2^x for |x| <= 1000; NaN stays. The coefficients are ln(2)^k / k!, Taylor's series, on [-0.5, 0.5]: to f^8 the
@@ -45,8 +45,8 @@ APPROX_FN APPROX_F32 approx_exp2_fraction(APPROX_F32 f)
     p = APPROX_FMA32(p, f, APPROX_K32(0.6931472067f));
     return APPROX_FMA32(p, f, APPROX_K32(1.0f));
 }
-#define APPROX_EX2_LIMIT 200.0f   /* 2^x is 0 or infinite in f32 from there on */
-#define APPROX_ROUND32 0x1.8p23f  /* APPROX_ROUND for f32; the sum's bits are the integer above those below */
+#define APPROX_EX2_LIMIT 200.0f  /* 2^x is 0 or infinite in f32 from there on */
+#define APPROX_ROUND32 0x1.8p23f /* APPROX_ROUND for f32; the sum's bits are the integer above those below */
 #define APPROX_ROUND32_BITS 0x4b400000u
 
 /* tanh x = (t - 1) / (t + 1) with t = e^2x = 2^(x 2/ln 2); near 0, where that cancels, x - x^3/3 + 2x^5/15 */

@@ -10,13 +10,13 @@
 
 #define LIR_NONE 0xffffffffu
 #define LIR_ROW_ALIGN 64u
-#define LIR_ROW_MAX 512u  /* the largest row (b128): every operand offset leaves this much room */
-#define LIR_SINK 0u       /* rows at offset 0: results nobody wants, operands that are absent */
+#define LIR_ROW_MAX 512u /* the largest row (b128): every operand offset leaves this much room */
+#define LIR_SINK 0u      /* rows at offset 0: results nobody wants, operands that are absent */
 #define LIR_REGS_LIMIT (16u << 20)
 #define LIR_RESULT_MAX 512u /* bytes that a recursive function may return */
 #define LIR_LOCAL_LIMIT (16u << 20)
 #define LIR_SHARED_STATIC (48u << 10) /* what ptxas allows on every architecture; more is dynamic */
-#define LIR_SHARED_RESERVED 1024u /* of the system software: cooperative groups keep state there */
+#define LIR_SHARED_RESERVED 1024u     /* of the system software: cooperative groups keep state there */
 /* Addresses of a cluster's shared memory, of 32 bits: those of its own a block sees from 0; what mapa gives has the
  * highest bit, then 7 bits of rank, then the offset in that block's, and means the same in each of the blocks. */
 #define LIR_CLUSTER_MAX 16u /* blocks of a cluster: 8 on every device, more where a kernel allows it */
@@ -24,31 +24,30 @@
 #define LIR_CLUSTER_FAR 0x80000000u
 #define LIR_CLUSTER_RANK 0x7fu
 #define LIR_CLUSTER_STRIDE ((uint64_t)1 << LIR_CLUSTER_SHIFT) /* from one block's shared memory to the next one's */
-#define LIR_FUNC_TAG                                                                                \
-    0xCF00000000000000u /* value of a function's address: tag | index in the module */
+#define LIR_FUNC_TAG 0xCF00000000000000u /* value of a function's address: tag | index in the module */
 
 struct lir_section {
     uint32_t offset, count; /* bytes from the start of the image, elements */
 };
 
 /* LIR_SECTION(field, element type) */
-#define LIR_SECTIONS                                                                               \
-    LIR_SECTION(strings, char)                                                                     \
-    LIR_SECTION(externs, struct lir_extern)                                                         \
-    LIR_SECTION(rows, struct lir_row)                                                               \
-    LIR_SECTION(code, struct lir_insn)                                                              \
-    LIR_SECTION(lines, struct lir_line)                                                             \
-    LIR_SECTION(funcs, struct lir_fn)                                                               \
-    LIR_SECTION(calls, struct lir_call)                                                             \
-    LIR_SECTION(args, struct lir_arg)                                                               \
-    LIR_SECTION(tables, struct lir_table)                                                           \
-    LIR_SECTION(targets, uint32_t)                                                                 \
-    LIR_SECTION(matrices, struct lir_matrix)                                                        \
-    LIR_SECTION(operands, uint32_t)                                                                \
-    LIR_SECTION(kernels, struct lir_kernel_rec)                                                     \
-    LIR_SECTION(params, struct lir_param)                                                           \
-    LIR_SECTION(vars, struct lir_var)                                                               \
-    LIR_SECTION(relocs, struct lir_reloc)                                                           \
+#define LIR_SECTIONS \
+    LIR_SECTION(strings, char) \
+    LIR_SECTION(externs, struct lir_extern) \
+    LIR_SECTION(rows, struct lir_row) \
+    LIR_SECTION(code, struct lir_insn) \
+    LIR_SECTION(lines, struct lir_line) \
+    LIR_SECTION(funcs, struct lir_fn) \
+    LIR_SECTION(calls, struct lir_call) \
+    LIR_SECTION(args, struct lir_arg) \
+    LIR_SECTION(tables, struct lir_table) \
+    LIR_SECTION(targets, uint32_t) \
+    LIR_SECTION(matrices, struct lir_matrix) \
+    LIR_SECTION(operands, uint32_t) \
+    LIR_SECTION(kernels, struct lir_kernel_rec) \
+    LIR_SECTION(params, struct lir_param) \
+    LIR_SECTION(vars, struct lir_var) \
+    LIR_SECTION(relocs, struct lir_reloc) \
     LIR_SECTION(data, uint8_t)
 
 struct lir_image {
@@ -60,8 +59,7 @@ struct lir_image {
 #undef LIR_SECTION
 };
 
-#define LIR_AT(image, field, type)                                                                 \
-    ((const type *)(const void *)((const char *)(image) + (image)->field.offset))
+#define LIR_AT(image, field, type) ((const type *)(const void *)((const char *)(image) + (image)->field.offset))
 
 struct lir_extern {
     uint32_t name, bound;
@@ -74,7 +72,7 @@ struct lir_row {
     uint16_t kind, wide; /* wide: 64-bit lanes; 2: b128 (value is the low half, high half 0) */
     uint32_t index;      /* special register, extern */
     uint32_t pad;
-    uint64_t value;      /* immediate, addend */
+    uint64_t value; /* immediate, addend */
 };
 
 struct lir_line {
@@ -96,7 +94,7 @@ enum lir_syscall { LIR_SYS_NONE, LIR_SYS_VPRINTF, LIR_SYS_ASSERT, LIR_SYS_MALLOC
 
 struct lir_call {
     uint32_t caller;
-    uint32_t fn;      /* callee, LIR_NONE = by the ordinal in row `target` */
+    uint32_t fn; /* callee, LIR_NONE = by the ordinal in row `target` */
     uint32_t target;
     uint32_t syscall; /* enum lir_syscall: no callee */
     uint32_t save;    /* the callee may call the caller: keep the caller's rows */
@@ -144,29 +142,42 @@ struct lir_reloc {
 
 /* aux of loads and stores */
 enum {
-    LIR_MEM_LOG2_SIZE = 0x7,      /* bytes of one element */
+    LIR_MEM_LOG2_SIZE = 0x7, /* bytes of one element */
     LIR_MEM_SIGNED = 0x8,
-    LIR_MEM_VEC_SHIFT = 4,        /* 2 bits: log2 of the elements */
-    LIR_MEM_DST_SHIFT = 6,        /* 2 bits: data rows of 0 = 16, 1 = 32, 2 = 64, 3 = 128 bits */
-    LIR_MEM_SHARED = 0x100,       /* else flat */
-    LIR_MEM_ADDR32 = 0x200,       /* address row of 32 bits */
-    LIR_MEM_ACQUIRE = 0x400, LIR_MEM_RELEASE = 0x800, LIR_MEM_SC = 0x1000,
+    LIR_MEM_VEC_SHIFT = 4,  /* 2 bits: log2 of the elements */
+    LIR_MEM_DST_SHIFT = 6,  /* 2 bits: data rows of 0 = 16, 1 = 32, 2 = 64, 3 = 128 bits */
+    LIR_MEM_SHARED = 0x100, /* else flat */
+    LIR_MEM_ADDR32 = 0x200, /* address row of 32 bits */
+    LIR_MEM_ACQUIRE = 0x400,
+    LIR_MEM_RELEASE = 0x800,
+    LIR_MEM_SC = 0x1000,
     LIR_MEM_STRONG = 0x2000, /* other threads may watch: a vector is one access */
     LIR_MEM_GLOBAL = 0x4000  /* of flat ones: PTX says that it is global memory */
 };
 /* aux of ATOM: operation (enum ptx_sub) | type << LIR_ATOM_TYPE_SHIFT (enum ptx_type) | flags */
 enum {
-    LIR_ATOM_OP = 0x1f, LIR_ATOM_TYPE_SHIFT = 5, LIR_ATOM_SHARED = 0x400, LIR_ATOM_ADDR32 = 0x800,
-    LIR_ATOM_NORET = 0x1000, LIR_ATOM_FTZ = 0x2000,
-    LIR_ATOM_ACQUIRE = 0x4000, LIR_ATOM_RELEASE = 0x8000 /* every atomic of the CPU back end is both */
+    LIR_ATOM_OP = 0x1f,
+    LIR_ATOM_TYPE_SHIFT = 5,
+    LIR_ATOM_SHARED = 0x400,
+    LIR_ATOM_ADDR32 = 0x800,
+    LIR_ATOM_NORET = 0x1000,
+    LIR_ATOM_FTZ = 0x2000,
+    LIR_ATOM_ACQUIRE = 0x4000,
+    LIR_ATOM_RELEASE = 0x8000 /* every atomic of the CPU back end is both */
 };
 enum { LIR_FENCE_SYS = 2 }; /* aux of FENCE: up to the whole system; the CPU back end knows no less */
 /* aux of LDMATRIX and STMATRIX, with LIR_MEM_SHARED and LIR_MEM_ADDR32 */
 enum { LIR_LDM_LOG2 = 3 /* of the number of matrices */, LIR_LDM_TRANS = 4 };
 /* aux of BULK; imm: 0 = copies, else the update of an element, as operation and type of ATOM */
-enum { LIR_BULK_TO_SHARED = 1, LIR_BULK_TO32 = 2, LIR_BULK_FROM_SHARED = 4, LIR_BULK_FROM32 = 8,
-       LIR_BULK_BARRIER = 16, LIR_BULK_BARRIER32 = 32,
-       LIR_BULK_MULTICAST = 64 /* to the blocks of the cluster in mask d */ };
+enum {
+    LIR_BULK_TO_SHARED = 1,
+    LIR_BULK_TO32 = 2,
+    LIR_BULK_FROM_SHARED = 4,
+    LIR_BULK_FROM32 = 8,
+    LIR_BULK_BARRIER = 16,
+    LIR_BULK_BARRIER32 = 32,
+    LIR_BULK_MULTICAST = 64 /* to the blocks of the cluster in mask d */
+};
 enum { LIR_CP_LOG2 = 7, LIR_CP_ADDR32 = 8, LIR_CP_PARTIAL = 16 };
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes
  * still expected (signed), 61-63 phase. */
@@ -180,18 +191,26 @@ enum {
     LIR_MB_EXPECT,        /* operand: bytes */
     LIR_MB_ARRIVE_EXPECT, /* the same, and one arrival */
     LIR_MB_DROP_EXPECT,
-    LIR_MB_COMPLETE,      /* operand: bytes that have come */
+    LIR_MB_COMPLETE, /* operand: bytes that have come */
     LIR_MB_KIND = 15
 };
 /* What the coordinates of an instruction mean. */
-enum lir_geometry { LIR_GEO_1D, LIR_GEO_2D, LIR_GEO_3D, LIR_GEO_A1D, LIR_GEO_A2D, LIR_GEO_CUBE,
-                   LIR_GEO_ACUBE, LIR_GEOMETRIES };
+enum lir_geometry {
+    LIR_GEO_1D,
+    LIR_GEO_2D,
+    LIR_GEO_3D,
+    LIR_GEO_A1D,
+    LIR_GEO_A2D,
+    LIR_GEO_CUBE,
+    LIR_GEO_ACUBE,
+    LIR_GEOMETRIES
+};
 /* imm of TEX: geometry (enum lir_geometry), kind of coordinates, mode, result, channel of tld4 */
 enum {
     LIR_TEX_GEOMETRY = 7,
     LIR_TEX_INTEGER = 8,
-    LIR_TEX_MODE_SHIFT = 4,   /* 2 bits */
-    LIR_TEX_RESULT_SHIFT = 6, /* 2 bits */
+    LIR_TEX_MODE_SHIFT = 4,    /* 2 bits */
+    LIR_TEX_RESULT_SHIFT = 6,  /* 2 bits */
     LIR_TEX_CHANNEL_SHIFT = 8, /* 2 bits */
     LIR_TEX_OFFSET = 0x400
 };
@@ -199,31 +218,46 @@ enum { LIR_TEX_BASE, LIR_TEX_LEVEL, LIR_TEX_GRAD, LIR_TEX_GATHER };
 enum { LIR_TEX_32, LIR_TEX_F16, LIR_TEX_F16X2 };
 enum { LIR_TEX_FLOAT, LIR_TEX_UNSIGNED, LIR_TEX_SIGNED }; /* aux: what it is read as, if somebody has to say so */
 /* Operands of the TEX_ARGS in their order (d a b c e of the first, of the second ...). */
-enum { LIR_TEX_X, LIR_TEX_LAYER = 3, LIR_TEX_LOD, LIR_TEX_DX, LIR_TEX_DY = 8, LIR_TEX_OFFSETS = 11,
-       LIR_TEX_ARGS_MAX = 15 };
+enum {
+    LIR_TEX_X,
+    LIR_TEX_LAYER = 3,
+    LIR_TEX_LOD,
+    LIR_TEX_DX,
+    LIR_TEX_DY = 8,
+    LIR_TEX_OFFSETS = 11,
+    LIR_TEX_ARGS_MAX = 15
+};
 /* imm of SULD, SUST, SURED: geometry (LIR_TEX_GEOMETRY) and the rest; SURED: operation in aux */
 enum {
-    LIR_SURF_LOG2_SHIFT = 4,  /* 2 bits: bytes of one element */
-    LIR_SURF_VEC_SHIFT = 6,   /* 2 bits: log2 of the elements */
-    LIR_SURF_EDGE_SHIFT = 8,  /* 2 bits */
-    LIR_SURF_TYPED = 0x400,   /* .p: by elements and in the surface's format */
+    LIR_SURF_LOG2_SHIFT = 4, /* 2 bits: bytes of one element */
+    LIR_SURF_VEC_SHIFT = 6,  /* 2 bits: log2 of the elements */
+    LIR_SURF_EDGE_SHIFT = 8, /* 2 bits */
+    LIR_SURF_TYPED = 0x400,  /* .p: by elements and in the surface's format */
     LIR_SURF_SIGNED = 0x800
 };
 enum { LIR_SURF_TRAP, LIR_SURF_CLAMP, LIR_SURF_ZERO };
-enum lir_tex_query { LIR_TXQ_WIDTH, LIR_TXQ_HEIGHT, LIR_TXQ_DEPTH, LIR_TXQ_ARRAY_SIZE, LIR_TXQ_LEVELS,
-                    LIR_TXQ_SAMPLES, LIR_TXQ_DATA_TYPE, LIR_TXQ_ORDER, LIR_TXQ_NORMALIZED,
-                    LIR_TXQ_UNNORMALIZED, LIR_TXQ_FILTER, LIR_TXQ_ADDRESS, LIR_TXQ_LAYOUT = 14 };
+enum lir_tex_query {
+    LIR_TXQ_WIDTH,
+    LIR_TXQ_HEIGHT,
+    LIR_TXQ_DEPTH,
+    LIR_TXQ_ARRAY_SIZE,
+    LIR_TXQ_LEVELS,
+    LIR_TXQ_SAMPLES,
+    LIR_TXQ_DATA_TYPE,
+    LIR_TXQ_ORDER,
+    LIR_TXQ_NORMALIZED,
+    LIR_TXQ_UNNORMALIZED,
+    LIR_TXQ_FILTER,
+    LIR_TXQ_ADDRESS,
+    LIR_TXQ_LAYOUT = 14
+};
 /* Special registers by when they change: while a warp runs, from block to block, else never. */
-static inline bool lir_sreg_dynamic(unsigned sreg)
-{
-    return sreg >= PTX_SR_CLOCK && sreg <= PTX_SR_GLOBALTIMER_HI;
-}
+static inline bool lir_sreg_dynamic(unsigned sreg) { return sreg >= PTX_SR_CLOCK && sreg <= PTX_SR_GLOBALTIMER_HI; }
 static inline bool lir_sreg_per_block(unsigned sreg)
 {
     return (sreg >= PTX_SR_CTAID_X && sreg <= PTX_SR_CTAID_Z) ||
            (sreg >= PTX_SR_CLUSTERID_X && sreg <= PTX_SR_CLUSTERID_Z) ||
-           (sreg >= PTX_SR_CLUSTER_CTAID_X && sreg <= PTX_SR_CLUSTER_CTAID_Z) ||
-           sreg == PTX_SR_CLUSTER_CTARANK;
+           (sreg >= PTX_SR_CLUSTER_CTAID_X && sreg <= PTX_SR_CLUSTER_CTAID_Z) || sreg == PTX_SR_CLUSTER_CTARANK;
 }
 
 /* TEX_ARGS behind the first that this form of TEX needs. */
@@ -238,18 +272,22 @@ static inline uint32_t lir_fn_slots(const struct lir_fn *f)
 }
 static inline uint64_t lir_fn_size(const struct lir_fn *f)
 {
-    return (uint64_t)LIR_ROW_ALIGN * f->npred + 128ull * f->n32 + 256ull * f->n64 +
-           (uint64_t)LIR_LANES * f->slot;
+    return (uint64_t)LIR_ROW_ALIGN * f->npred + 128ull * f->n32 + 256ull * f->n64 + (uint64_t)LIR_LANES * f->slot;
 }
 
-enum {
-    LIR_BR_NEG = 1,
-    LIR_BR_SPIN = 2
-}; /* SPIN: back edge of a loop that may wait for other threads */
-enum { LIR_SHFL_WAIT = 0x100 };          /* beside enum ptx_sub */
+enum { LIR_BR_NEG = 1, LIR_BR_SPIN = 2 }; /* SPIN: back edge of a loop that may wait for other threads */
+enum { LIR_SHFL_WAIT = 0x100 };           /* beside enum ptx_sub */
 enum { LIR_SUB_MASK = 0x1f, LIR_NEGATE = 0x20, LIR_SIGNED_OP = 0x40, LIR_WIDE_OP = 0x80 };
-enum { LIR_BAR_SYNC, LIR_BAR_ARRIVE, LIR_BAR_RED_POPC, LIR_BAR_RED_AND, LIR_BAR_RED_OR, LIR_BAR_KIND = 7,
-       LIR_BAR_NEG = 8, LIR_BAR_COUNT = 16,
-       LIR_BARRIER_CLUSTER = 16 /* id beside the 16 of PTX */ };
+enum {
+    LIR_BAR_SYNC,
+    LIR_BAR_ARRIVE,
+    LIR_BAR_RED_POPC,
+    LIR_BAR_RED_AND,
+    LIR_BAR_RED_OR,
+    LIR_BAR_KIND = 7,
+    LIR_BAR_NEG = 8,
+    LIR_BAR_COUNT = 16,
+    LIR_BARRIER_CLUSTER = 16 /* id beside the 16 of PTX */
+};
 
 #endif

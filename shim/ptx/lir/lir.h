@@ -15,15 +15,22 @@
 #define LIR_LANES 32
 
 struct lir_insn {
-    uint16_t op;              /* enum lir_op */
-    uint16_t aux;             /* modifiers of this op: see LIR_AUX_* and each op's comment */
-    uint32_t d, a, b, c, e;   /* row offsets; memory and control ops give them their own meaning */
+    uint16_t op;            /* enum lir_op */
+    uint16_t aux;           /* modifiers of this op: see LIR_AUX_* and each op's comment */
+    uint32_t d, a, b, c, e; /* row offsets; memory and control ops give them their own meaning */
     int32_t imm;
 };
 
 /* aux bits that arithmetic ops share */
-enum { LIR_FTZ = 1, LIR_SAT = 2, LIR_NANPROP = 4, LIR_XORSIGN = 8, LIR_RND_SHIFT = 4 /* 4 bits: enum ptx_rnd */,
-       LIR_CMP_SHIFT = 8 /* 5 bits */, LIR_BOOL_SHIFT = 13 /* 2 bits: and or xor */ };
+enum {
+    LIR_FTZ = 1,
+    LIR_SAT = 2,
+    LIR_NANPROP = 4,
+    LIR_XORSIGN = 8,
+    LIR_RND_SHIFT = 4 /* 4 bits: enum ptx_rnd */,
+    LIR_CMP_SHIFT = 8 /* 5 bits */,
+    LIR_BOOL_SHIFT = 13 /* 2 bits: and or xor */
+};
 
 enum lir_op {
     LIR_OP_INVALID,
@@ -37,11 +44,13 @@ enum lir_op {
 /* Operands of an arithmetic op, as alu_ops.def has them; NULL of others (ops.c, in the shim). */
 extern const char *const lir_operands[LIR_NOPS];
 
-struct lir_param { uint32_t offset, size; };
-struct lir_cluster_info { /* what the kernel says about its clusters */
-    uint32_t dims[3];    /* .reqnctapercluster; 0 = the launch says */
-    uint32_t max;        /* .maxclusterrank; 0 = not given */
-    uint32_t must_be_set; /* .explicitcluster: never launched without */
+struct lir_param {
+    uint32_t offset, size;
+};
+struct lir_cluster_info {      /* what the kernel says about its clusters */
+    uint32_t dims[3];          /* .reqnctapercluster; 0 = the launch says */
+    uint32_t max;              /* .maxclusterrank; 0 = not given */
+    uint32_t must_be_set;      /* .explicitcluster: never launched without */
     uint32_t grid_of_clusters; /* .blocksareclusters: the launch's grid counts clusters */
 };
 
@@ -58,8 +67,7 @@ bool lir_select_alu(const struct ptx_instr *i, struct lir_insn *out);
 /* Image of one kernel with every function it can reach; *image is malloc'ed, caller frees.
  * Module-scope variables are externs of the image, bound by lir_image_bind before it is loaded.
  * 0, or -1 with *diag naming the instruction that has no lowering. */
-int lir_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size,
-                    struct ptx_diag *diag);
+int lir_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size, struct ptx_diag *diag);
 /* Image that defines the module's .global and .const variables (no code). *image = NULL, 0 if none. */
 int lir_lower_data(const struct ptx_module *m, void **image, size_t *size, struct ptx_diag *diag);
 

@@ -34,18 +34,19 @@ static const struct lir_mx_format lir_mx[LIR_NMX] __attribute__((unused)) = {
 
 enum lir_matrix_kind { LIR_MATRIX_MMA, LIR_MATRIX_A, LIR_MATRIX_B, LIR_MATRIX_C };
 enum lir_matrix_flag { /* COL: of the matrix that is loaded or stored, of A in a product */
-    LIR_MX_WMMA = 1, LIR_MX_COL = 2, LIR_MX_COL_B = 4, LIR_MX_SATFINITE = 8, LIR_MX_AND = 16,
-    LIR_MX_QUADS = 32, /* mma.m8n8k4.f16: four products, each in eight lanes */
-    LIR_MX_SPARSE = 64, /* half of A is there; metadata say which, see lir_mx_sparse */
-    LIR_MX_SELECTOR_SHIFT = 7 /* 2 bits: the lanes of four that hold the metadata */
+                       LIR_MX_WMMA = 1,
+                       LIR_MX_COL = 2,
+                       LIR_MX_COL_B = 4,
+                       LIR_MX_SATFINITE = 8,
+                       LIR_MX_AND = 16,
+                       LIR_MX_QUADS = 32,        /* mma.m8n8k4.f16: four products, each in eight lanes */
+                       LIR_MX_SPARSE = 64,       /* half of A is there; metadata say which, see lir_mx_sparse */
+                       LIR_MX_SELECTOR_SHIFT = 7 /* 2 bits: the lanes of four that hold the metadata */
 };
 enum { LIR_MX_ELEMENTS = 2048, LIR_MX_BYTES = 2048, LIR_MX_SUMS = 256 }; /* most in one A or B; C */
 
 /* Elements in one register, of 64 bits for f64 and else of 32. */
-static inline unsigned lir_mx_per(unsigned format)
-{
-    return lir_mx[format].bits > 32 ? 1 : 32 / lir_mx[format].bits;
-}
+static inline unsigned lir_mx_per(unsigned format) { return lir_mx[format].bits > 32 ? 1 : 32 / lir_mx[format].bits; }
 
 /* Registers that hold rows x k elements of A or k x rows of B; repeated ones not counted. */
 static inline unsigned lir_mx_tiles(unsigned rows, unsigned k, unsigned format)
@@ -60,8 +61,7 @@ static inline unsigned lir_mx_regs_ab(const struct lir_matrix *x, unsigned rows,
 }
 static inline unsigned lir_mx_regs_a(const struct lir_matrix *x)
 {
-    return x->flags & LIR_MX_SPARSE ? lir_mx_tiles(x->m, x->k / 2u, x->a)
-                                   : lir_mx_regs_ab(x, x->m, x->a);
+    return x->flags & LIR_MX_SPARSE ? lir_mx_tiles(x->m, x->k / 2u, x->a) : lir_mx_regs_ab(x, x->m, x->a);
 }
 static inline unsigned lir_mx_regs_c(const struct lir_matrix *x, unsigned format)
 {
@@ -76,8 +76,8 @@ static inline unsigned lir_mx_regs(const struct lir_matrix *x)
     case LIR_MATRIX_B: return lir_mx_regs_ab(x, x->n, x->b);
     case LIR_MATRIX_C: return lir_mx_regs_c(x, x->c);
     default:
-        return lir_mx_regs_c(x, x->d) + lir_mx_regs_a(x) + lir_mx_regs_ab(x, x->n, x->b) +
-               lir_mx_regs_c(x, x->c) + !!(x->flags & LIR_MX_SPARSE);
+        return lir_mx_regs_c(x, x->d) + lir_mx_regs_a(x) + lir_mx_regs_ab(x, x->n, x->b) + lir_mx_regs_c(x, x->c) +
+               !!(x->flags & LIR_MX_SPARSE);
     }
 }
 
@@ -123,26 +123,24 @@ static inline bool lir_matrix_fits(const struct lir_matrix *x)
 {
     const struct lir_mx_format *a = &lir_mx[x->a % LIR_NMX], *b = &lir_mx[x->b % LIR_NMX];
     unsigned sum = a->product == LIR_BY_F64 ? LIR_MX_F64 : LIR_MX_S32;
-    if (x->kind > LIR_MATRIX_C || x->a >= LIR_NMX || x->b >= LIR_NMX || x->c >= LIR_NMX ||
-        x->d >= LIR_NMX || !x->m || x->m > 32 || x->m % 8 || (x->m % 16 && x->m != 8) || !x->n ||
-        x->n > 32 || x->n % 8 || x->m * x->n > LIR_MX_SUMS || !x->k || a->bits != b->bits ||
-        a->product != b->product)
+    if (x->kind > LIR_MATRIX_C || x->a >= LIR_NMX || x->b >= LIR_NMX || x->c >= LIR_NMX || x->d >= LIR_NMX || !x->m ||
+        x->m > 32 || x->m % 8 || (x->m % 16 && x->m != 8) || !x->n || x->n > 32 || x->n % 8 ||
+        x->m * x->n > LIR_MX_SUMS || !x->k || a->bits != b->bits || a->product != b->product)
         return false;
-    if (a->product == LIR_BY_F32 ? (x->c != LIR_MX_F16 && x->c != LIR_MX_F32) ||
-                                      (x->d != LIR_MX_F16 && x->d != LIR_MX_F32)
-                                : x->c != sum || x->d != sum)
+    if (a->product == LIR_BY_F32
+            ? (x->c != LIR_MX_F16 && x->c != LIR_MX_F32) || (x->d != LIR_MX_F16 && x->d != LIR_MX_F32)
+            : x->c != sum || x->d != sum)
         return false;
     if (x->flags & LIR_MX_QUADS)
-        return x->m == 8 && x->n == 8 && x->k == 4 && x->a == LIR_MX_F16 &&
-               x->kind == LIR_MATRIX_MMA && !(x->flags & LIR_MX_WMMA);
+        return x->m == 8 && x->n == 8 && x->k == 4 && x->a == LIR_MX_F16 && x->kind == LIR_MATRIX_MMA &&
+               !(x->flags & LIR_MX_WMMA);
     unsigned most = x->m > x->n ? x->m : x->n, step = 4 * lir_mx_per(x->a);
     if (x->flags & LIR_MX_SPARSE &&
-        (x->m != 16 || x->n != 8 || x->kind != LIR_MATRIX_MMA || x->flags & LIR_MX_WMMA ||
-         a->product == LIR_BY_F64 || a->product == LIR_BY_BIT || x->k % (2 * step) ||
-         lir_mx_sparse(x).words > 4 || (x->flags >> LIR_MX_SELECTOR_SHIFT & 3) * lir_mx_sparse(x).words > 3))
+        (x->m != 16 || x->n != 8 || x->kind != LIR_MATRIX_MMA || x->flags & LIR_MX_WMMA || a->product == LIR_BY_F64 ||
+         a->product == LIR_BY_BIT || x->k % (2 * step) || lir_mx_sparse(x).words > 4 ||
+         (x->flags >> LIR_MX_SELECTOR_SHIFT & 3) * lir_mx_sparse(x).words > 3))
         return false;
-    return x->k % step == 0 && x->k <= 256 &&
-           (a->product == LIR_BY_BIT || most * x->k <= LIR_MX_ELEMENTS) &&
+    return x->k % step == 0 && x->k <= 256 && (a->product == LIR_BY_BIT || most * x->k <= LIR_MX_ELEMENTS) &&
            most * x->k * a->bits / 8 <= LIR_MX_BYTES &&
            (x->a != LIR_MX_F16 || !(x->flags & LIR_MX_WMMA) ||
             (8 % lir_mx_tiles(x->m, x->k, x->a) == 0 && 8 % lir_mx_tiles(x->n, x->k, x->a) == 0));

@@ -14,21 +14,21 @@
 enum mu_target { MU_MUSA, MU_ANY, MU_MUSA_FLAT, MU_ANY_FLAT };
 
 struct mu_info {      /* what a launch of the compiled kernel must know */
-    char symbol[160];      /* of the kernel */
-    uint32_t shared;       /* bytes in front of dynamic shared memory */
-    bool dynamic;          /* launches give `shared` bytes more than the program asks for */
-    uint32_t prelude;      /* bytes of the text in front of what is this kernel's own */
-    uint32_t gotos;        /* jumps that have no structure */
-    bool barriers;         /* of some of a block's threads: not for architectures with warps of 128 */
-    bool products;         /* it has matrix products, for which a device may have units */
-    uint32_t nextern;      /* 64-bit addresses that MU_EXTERNS holds, in the image's order */
+    char symbol[160]; /* of the kernel */
+    uint32_t shared;  /* bytes in front of dynamic shared memory */
+    bool dynamic;     /* launches give `shared` bytes more than the program asks for */
+    uint32_t prelude; /* bytes of the text in front of what is this kernel's own */
+    uint32_t gotos;   /* jumps that have no structure */
+    bool barriers;    /* of some of a block's threads: not for architectures with warps of 128 */
+    bool products;    /* it has matrix products, for which a device may have units */
+    uint32_t nextern; /* 64-bit addresses that MU_EXTERNS holds, in the image's order */
 };
 #define MU_EXTERNS "cumu_externs" /* variable of the module: addresses of the module's variables */
 
 /* *text is malloc'ed and ends with a NUL. It depends on the arguments alone. image: what lir_lower_kernel gave
  * for this kernel of m. 0, or -1 with *diag naming instruction and line. */
-int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target,
-            char **text, size_t *size, struct mu_info *info, struct ptx_diag *diag);
+int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target, char **text,
+            size_t *size, struct mu_info *info, struct ptx_diag *diag);
 
 /* native.def: what a toolkit may do itself; the macro in front of a text chooses it. The last one has no name. */
 struct mu_native {

@@ -39,8 +39,7 @@ int t0_alu_level(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
         return 1;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -64,10 +63,7 @@ void t0_alu_handlers_level(t0_handler *table[LIR_NOPS], int level)
         table[op] = from[op];
 }
 
-void t0_alu_handlers(t0_handler *table[LIR_NOPS])
-{
-    t0_alu_handlers_level(table, t0_alu_level());
-}
+void t0_alu_handlers(t0_handler *table[LIR_NOPS]) { t0_alu_handlers_level(table, t0_alu_level()); }
 
 #if defined(__x86_64__)
 unsigned t0_fp_enter(void)

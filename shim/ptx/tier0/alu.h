@@ -23,26 +23,24 @@
 #include "ptx/lir/alu_ops.def"
 #undef LIR_OP
 
-#define HANDLER(id) void T0_NAME(id)(struct t0_warp *w, const struct lir_insn *i)
+#define HANDLER(id) void T0_NAME(id)(struct t0_warp * w, const struct lir_insn *i)
 
 /* Lanes are independent even when d is one of the sources, so the vectoriser needs no alias check.
  */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* some levels have no vector form: that is fine */
-#define EACH_LANE(l) \
-    _Pragma("clang loop vectorize(assume_safety)") for (unsigned l = 0; l < LIR_LANES; l++)
+#define EACH_LANE(l) _Pragma("clang loop vectorize(assume_safety)") for (unsigned l = 0; l < LIR_LANES; l++)
 #else
 #define EACH_LANE(l) _Pragma("GCC ivdep") for (unsigned l = 0; l < LIR_LANES; l++)
 #endif
 /* For bodies that cannot be vectorised (calls, table lookups): the active lanes only. */
 #define EACH_ACTIVE(l, mask) \
-    for (uint32_t left_ = (mask), l; left_ && (l = (uint32_t)__builtin_ctz(left_), true); \
-         left_ &= left_ - 1)
+    for (uint32_t left_ = (mask), l; left_ && (l = (uint32_t)__builtin_ctz(left_), true); left_ &= left_ - 1)
 
 /* Bit of a lane as a table: variable shifts of a constant need AVX2, a load does not. */
 #define T0_BITS4(n) 1u << (n), 2u << (n), 4u << (n), 8u << (n)
-#define T0_BITS32 T0_BITS4(0), T0_BITS4(4), T0_BITS4(8), T0_BITS4(12), T0_BITS4(16), T0_BITS4(20), \
-        T0_BITS4(24), T0_BITS4(28)
+#define T0_BITS32 \
+    T0_BITS4(0), T0_BITS4(4), T0_BITS4(8), T0_BITS4(12), T0_BITS4(16), T0_BITS4(20), T0_BITS4(24), T0_BITS4(28)
 static const uint32_t t0_bit32[LIR_LANES] __attribute__((aligned(64), unused)) = {T0_BITS32};
 static const uint64_t t0_bit64[LIR_LANES] __attribute__((aligned(64), unused)) = {T0_BITS32};
 
@@ -53,8 +51,7 @@ typedef uint64_t u64;
 typedef int64_t s64;
 typedef float f32;
 typedef double f64;
-#define ROW(T, off)                                                                                \
-    ((T *)(void *)__builtin_assume_aligned(((struct t0_lanes *)(void *)w)->regs + (off), 64))
+#define ROW(T, off) ((T *)(void *)__builtin_assume_aligned(((struct t0_lanes *)(void *)w)->regs + (off), 64))
 #define CROW(T, off) ((const T *)ROW(T, off))
 #define MASK (((struct t0_lanes *)(void *)w)->mask)
 #define CARRY (((struct t0_lanes *)(void *)w)->carry)
@@ -68,7 +65,8 @@ typedef double f64;
         if (mask_ == ~0u) { \
             EACH_LANE(l) d[l] = (T)(expr); \
         } else { \
-            EACH_LANE(l) { \
+            EACH_LANE(l) \
+            { \
                 T new_ = (T)(expr), old_ = d[l]; \
                 d[l] = (mask_ & BIT_OF(T, l)) ? new_ : old_; \
             } \
@@ -79,24 +77,27 @@ typedef double f64;
         const u32 mask_ = MASK; \
         EACH_ACTIVE(l, mask_) d[l] = (T)(expr); \
     } while (0)
-#define WRITE_PRED(off, value) (T0_PRED(w, off) = (T0_PRED(w, off) & ~MASK) | ((value) & MASK))
+#define WRITE_PRED(off, value) (T0_PRED(w, off) = (T0_PRED(w, off) & ~MASK) | ((value)&MASK))
 
 /* The common handler shapes; the expression sees a, b, c and the lane l. */
 #define OP1(id, D, A, expr) \
-    HANDLER(id) { \
+    HANDLER(id) \
+    { \
         const A *a = CROW(A, i->a); \
         D *d = ROW(D, i->d); \
         WRITE(D, d, expr); \
     }
 #define OP2(id, D, A, B, expr) \
-    HANDLER(id) { \
+    HANDLER(id) \
+    { \
         const A *a = CROW(A, i->a); \
         const B *b = CROW(B, i->b); \
         D *d = ROW(D, i->d); \
         WRITE(D, d, expr); \
     }
 #define OP3(id, D, A, B, C, expr) \
-    HANDLER(id) { \
+    HANDLER(id) \
+    { \
         const A *a = CROW(A, i->a); \
         const B *b = CROW(B, i->b); \
         const C *c = CROW(C, i->c); \
@@ -106,8 +107,18 @@ typedef double f64;
 
 #define AUX_RND(aux) (((aux) >> LIR_RND_SHIFT) & 15u)
 
-static inline u64 f64_bits(f64 x) { u64 u; memcpy(&u, &x, 8); return u; }
-static inline f64 f64_from(u64 u) { f64 x; memcpy(&x, &u, 8); return x; }
+static inline u64 f64_bits(f64 x)
+{
+    u64 u;
+    memcpy(&u, &x, 8);
+    return u;
+}
+static inline f64 f64_from(u64 u)
+{
+    f64 x;
+    memcpy(&x, &u, 8);
+    return x;
+}
 
 /* Subnormals become zero of the same sign. */
 static inline f32 f32_flush(f32 x)
@@ -168,8 +179,7 @@ static inline void t0_round_restore(unsigned old, const void *in, const void *ou
 static inline unsigned t0_round_set(unsigned rnd, const void *in, const void *out)
 {
     unsigned old = (unsigned)fegetround();
-    fesetround(rnd == PTX_RM ? FE_DOWNWARD : rnd == PTX_RP ? FE_UPWARD
-               : rnd == PTX_RZ ? FE_TOWARDZERO : FE_TONEAREST);
+    fesetround(rnd == PTX_RM ? FE_DOWNWARD : rnd == PTX_RP ? FE_UPWARD : rnd == PTX_RZ ? FE_TOWARDZERO : FE_TONEAREST);
     __asm__ volatile("" : : "r"(in), "r"(out) : "memory");
     return old;
 }

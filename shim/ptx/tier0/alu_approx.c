@@ -28,7 +28,7 @@ APPROX_OP(TANH_F32, approx_tanh)
         EACH_LANE(l) x[l] = f32_in(a[l], ftz); \
         EACH_LANE(l) r[l] = approx_sin(x[l], quadrant); \
         EACH_LANE(l) large |= fabsf(x[l]) > APPROX_SIN_LIMIT ? t0_bit32[l] : 0; \
-        EACH_ACTIVE(l, large & MASK) r[l] = (f32)LIBM((f64)x[l]); \
+        EACH_ACTIVE(l, large &MASK) r[l] = (f32)LIBM((f64)x[l]); \
         EACH_LANE(l) r[l] = f32_canon(f32_in(r[l], ftz)); \
         WRITE(f32, d, r[l]); \
     }

@@ -15,7 +15,7 @@
 #define APPROX_GT >
 #define APPROX_GE >=
 #define APPROX_EQ ==
-#define APPROX_IF(rel, a, b, yes, no) ((a) APPROX_##rel (b) ? (yes) : (no))
+#define APPROX_IF(rel, a, b, yes, no) ((a)APPROX_##rel(b) ? (yes) : (no))
 #define APPROX_F32 f32
 #define APPROX_K32(c) (c)
 #define APPROX_FMA32(a, b, c) __builtin_fmaf(a, b, c)

@@ -87,7 +87,8 @@ static inline u64 insert(u64 from, u64 into, u32 pos, u32 len, u32 width)
     return (into & ~mask) | (pos < width ? from << (pos & 63) & mask : 0);
 }
 #define BFI_OP(id, T, width) \
-    HANDLER(id) { \
+    HANDLER(id) \
+    { \
         const T *a = CROW(T, i->a), *b = CROW(T, i->b); \
         const u32 *c = CROW(u32, i->c), *e = CROW(u32, i->e); \
         T *d = ROW(T, i->d); \

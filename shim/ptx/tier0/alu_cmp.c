@@ -13,10 +13,8 @@ static inline bool relation(unsigned cmp, bool lt, bool eq, bool nan)
 {
     static const uint8_t want[] = {
         /* bit 0: less, 1: equal, 2: greater, 3: unordered */
-        [PTX_EQ] = 2,   [PTX_NE] = 5,   [PTX_LT] = 1,   [PTX_LE] = 3,  [PTX_GT] = 4,
-        [PTX_GE] = 6,   [PTX_EQU] = 10, [PTX_NEU] = 13, [PTX_LTU] = 9, [PTX_LEU] = 11,
-        [PTX_GTU] = 12, [PTX_GEU] = 14, [PTX_NUM] = 7,  [PTX_NAN] = 8
-    };
+        [PTX_EQ] = 2,   [PTX_NE] = 5,  [PTX_LT] = 1,   [PTX_LE] = 3,   [PTX_GT] = 4,   [PTX_GE] = 6,  [PTX_EQU] = 10,
+        [PTX_NEU] = 13, [PTX_LTU] = 9, [PTX_LEU] = 11, [PTX_GTU] = 12, [PTX_GEU] = 14, [PTX_NUM] = 7, [PTX_NAN] = 8};
     return want[cmp] >> (nan ? 3 : lt ? 0 : eq ? 1 : 2) & 1;
 }
 
@@ -54,7 +52,7 @@ static inline bool relation(unsigned cmp, bool lt, bool eq, bool nan)
         } \
     }
 #define SAME(x) (x)
-#define ZX16(x) ((x) & 0xffff)
+#define ZX16(x) ((x)&0xffff)
 #define SX16(x) ((s32)(int16_t)(x))
 INT_COMPARE(u16, u32, u32, ZX16)
 INT_COMPARE(s16, u32, u32, SX16)
@@ -181,7 +179,7 @@ COMPARE_X2_OPS(BF16X2, true)
         const T *a = CROW(T, i->a), *b = CROW(T, i->b); \
         T *d = ROW(T, i->d); \
         const u32 p = T0_PRED(w, i->c); \
-        WRITE(T, d, p & BIT_OF(T, l) ? a[l] : b[l]); \
+        WRITE(T, d, p &BIT_OF(T, l) ? a[l] : b[l]); \
     }
 SELP_OP(SELP_B32, u32)
 SELP_OP(SELP_B64, u64)
@@ -189,8 +187,8 @@ SELP_OP(SELP_B64, u64)
 /* slct: a if c >= 0. -0 counts as 0, a NaN selects b. */
 OP3(SLCT_B32_S32, u32, u32, u32, s32, c[l] >= 0 ? a[l] : b[l])
 OP3(SLCT_B64_S32, u64, u64, u64, s32, c[l] >= 0 ? a[l] : b[l])
-OP3(SLCT_B32_F32, u32, u32, u32, f32, f32_in(c[l], i->aux & LIR_FTZ) >= 0 ? a[l] : b[l])
-OP3(SLCT_B64_F32, u64, u64, u64, f32, f32_in(c[l], i->aux & LIR_FTZ) >= 0 ? a[l] : b[l])
+OP3(SLCT_B32_F32, u32, u32, u32, f32, f32_in(c[l], i->aux &LIR_FTZ) >= 0 ? a[l] : b[l])
+OP3(SLCT_B64_F32, u64, u64, u64, f32, f32_in(c[l], i->aux &LIR_FTZ) >= 0 ? a[l] : b[l])
 
 /* testp: classes by exponent and mantissa; `least` is the smallest normal, `inf` the infinity. Zeros count as
  * normal. */

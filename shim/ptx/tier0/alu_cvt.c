@@ -15,8 +15,9 @@ enum { DST_U32 = 2, DST_S32 = 6, DST_U64 = 3, DST_S64 = 7 };
 #define READ_U64(x) ((u64)(x))
 #define READ_S64(x) ((u64)(x))
 #define INT_SOURCES(X) \
-    X(U8, u32, false) X(S8, u32, true) X(U16, u32, false) X(S16, u32, true) X(U32, u32, false) \
-    X(S32, u32, true) X(U64, u64, false) X(S64, u64, true)
+    X(U8, u32, false) \
+    X(S8, u32, true) \
+    X(U16, u32, false) X(S16, u32, true) X(U32, u32, false) X(S32, u32, true) X(U64, u64, false) X(S64, u64, true)
 
 /* ---- integer to integer ---- */
 
@@ -129,16 +130,13 @@ static __attribute__((noinline)) void round_row(f64 *x, unsigned rnd)
     }
 }
 /* NaN: 0, but 1 << (width - 1) when the source is f64 or the result has 64 bits. */
-static __attribute__((noinline)) void to_int32(struct t0_warp *w, const struct lir_insn *i, f64 *x,
-                                               bool from_f64)
+static __attribute__((noinline)) void to_int32(struct t0_warp *w, const struct lir_insn *i, f64 *x, bool from_f64)
 {
     u32 *d = ROW(u32, i->d);
     const unsigned dst = DST_OF(i->aux), bits = 8u << (dst & 3);
     const bool is_signed = dst & LIR_CVT_DST_SIGNED;
     const f64 hi = is_signed ? (f64)(u32)(~0u >> (33 - bits)) : (f64)(u32)(~0u >> (32 - bits));
-    const f64 lo = is_signed ? -hi - 1 : 0, nan = !from_f64   ? 0
-                                                  : is_signed ? lo
-                                                              : (f64)(1u << (bits - 1));
+    const f64 lo = is_signed ? -hi - 1 : 0, nan = !from_f64 ? 0 : is_signed ? lo : (f64)(1u << (bits - 1));
     round_row(x, AUX_RND(i->aux));
     EACH_LANE(l) x[l] = x[l] > hi ? hi : x[l] < lo ? lo : x[l] == x[l] ? x[l] : nan;
     if (dst == DST_U32)
@@ -151,11 +149,9 @@ static __attribute__((noinline)) void to_int64(struct t0_warp *w, const struct l
     u64 *d = ROW(u64, i->d);
     round_row(x, AUX_RND(i->aux));
     if (DST_OF(i->aux) == DST_S64)
-        WRITE(u64, d, x[l] >= 0x1p63 ? (u64)INT64_MAX
-                      : x[l] >= -0x1p63 ? (u64)(s64)x[l] : 1ull << 63);
+        WRITE(u64, d, x[l] >= 0x1p63 ? (u64)INT64_MAX : x[l] >= -0x1p63 ? (u64)(s64)x[l] : 1ull << 63);
     else
-        WRITE(u64, d, x[l] >= 0x1p64 ? ~0ull
-                      : x[l] > 0 ? (u64)x[l] : x[l] == x[l] ? 0 : 1ull << 63);
+        WRITE(u64, d, x[l] >= 0x1p64 ? ~0ull : x[l] > 0 ? (u64)x[l] : x[l] == x[l] ? 0 : 1ull << 63);
 }
 #define FLOAT_TO_INT(S, T, expr, is_f64) \
     HANDLER(CVT_I32_##S) \
@@ -174,7 +170,7 @@ static __attribute__((noinline)) void to_int64(struct t0_warp *w, const struct l
     }
 FLOAT_TO_INT(F16, u32, f16_to_f32(a[l] & 0xffff), false)
 FLOAT_TO_INT(BF16, u32, bf16_to_f32(a[l] & 0xffff), false)
-FLOAT_TO_INT(F32, f32, f32_in(a[l], i->aux & LIR_FTZ), false)
+FLOAT_TO_INT(F32, f32, f32_in(a[l], i->aux &LIR_FTZ), false)
 FLOAT_TO_INT(F64, f64, a[l], true)
 
 /* ---- cvt.pack: d = {c's low bits, a, b}, a and b saturated to `bits` bits ---- */
@@ -183,8 +179,7 @@ static inline u32 pack_saturated(u64 v, bool from_signed, unsigned aux)
 {
     const unsigned bits = aux & 31u;
     const bool to_signed = aux & 32u;
-    const s64 hi = to_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1,
-              lo = to_signed ? -hi - 1 : 0;
+    const s64 hi = to_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1, lo = to_signed ? -hi - 1 : 0;
     s64 x = from_signed ? (s64)(s32)v : (s64)(u32)v;
     return (u32)(x > hi ? hi : x < lo ? lo : x) & ((1u << bits) - 1);
 }
@@ -195,9 +190,9 @@ static inline u32 pack_saturated(u64 v, bool from_signed, unsigned aux)
         u32 *d = ROW(u32, i->d); \
         const unsigned bits = i->aux & 31u; \
         const bool with_c = i->aux & 64u; \
-        WRITE(u32, d, pack_saturated(b[l], is_signed, i->aux) | \
-                          pack_saturated(a[l], is_signed, i->aux) << bits | \
-                          (with_c ? (u32)((u64)c[l] << (2 * bits)) : 0)); \
+        WRITE(u32, d, \
+              pack_saturated(b[l], is_signed, i->aux) | pack_saturated(a[l], is_signed, i->aux) << bits | \
+                  (with_c ? (u32)((u64)c[l] << (2 * bits)) : 0)); \
     }
 PACK_OP(CVT_PACK_S32, true)
 PACK_OP(CVT_PACK_U32, false)

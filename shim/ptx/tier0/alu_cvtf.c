@@ -41,9 +41,9 @@ static u64 convert_f64(f64 x, unsigned aux)
 #define TO_BF16(x, aux) convert(x, &t0_fmt_bf16, aux)
 #define TO_F32(x, aux) convert_f32(x, aux)
 #define TO_F64(x, aux) convert_f64(x, aux)
-#define FROM_F16(u) f16_to_f32((u) & 0xffff)
-#define FROM_BF16(u) bf16_to_f32((u) & 0xffff)
-#define FROM_F32(u) f32_in(f32_from(u), i->aux & LIR_FTZ)
+#define FROM_F16(u) f16_to_f32((u)&0xffff)
+#define FROM_BF16(u) bf16_to_f32((u)&0xffff)
+#define FROM_F32(u) f32_in(f32_from(u), i->aux &LIR_FTZ)
 #define FROM_F64(u) f64_from(u)
 
 /* FAST is a vector expression for the plain form (aux == 0). */
@@ -94,7 +94,7 @@ HANDLER(CVT_F32_F32)
     const f32 *a = CROW(f32, i->a);
     f32 *d = ROW(f32, i->d);
     const unsigned aux = i->aux;
-#define IN(x) f32_in(x, aux & LIR_FTZ)
+#define IN(x) f32_in(x, aux &LIR_FTZ)
 #define OUT(x) f32_out(x, aux)
     INTEGRAL(f32, f, IN, OUT)
 #undef IN
@@ -129,8 +129,7 @@ HANDLER(CVT_TF32_F32)
         if (i->aux == 0 && bits == 16) \
             WRITE(u32, d, FAST(b[l]) | FAST(a[l]) << 16); \
         else \
-            WRITE_ACTIVE(u32, d, convert((f64)b[l], &fmt, i->aux) | \
-                                     convert((f64)a[l], &fmt, i->aux) << bits); \
+            WRITE_ACTIVE(u32, d, convert((f64)b[l], &fmt, i->aux) | convert((f64)a[l], &fmt, i->aux) << bits); \
     }
 CVT_X2_OP(CVT_F16X2_F32, t0_fmt_f16, 16, f32_to_f16)
 CVT_X2_OP(CVT_BF16X2_F32, t0_fmt_bf16, 16, f32_to_bf16)
@@ -142,8 +141,9 @@ CVT_X2_OP(CVT_E5M2X2_F32, t0_fmt_e5m2, 8, NEVER)
     { \
         const u32 *a = CROW(u32, i->a); \
         u32 *d = ROW(u32, i->d); \
-        WRITE_ACTIVE(u32, d, convert((f64)FROM_F16(a[l]), &fmt, i->aux) | \
-                                 convert((f64)FROM_F16(a[l] >> 16), &fmt, i->aux) << 8); \
+        WRITE_ACTIVE(u32, d, \
+                     convert((f64)FROM_F16(a[l]), &fmt, i->aux) | convert((f64)FROM_F16(a[l] >> 16), &fmt, i->aux) \
+                                                                      << 8); \
     }
 CVT_F8X2_OP(CVT_E4M3X2_F16X2, t0_fmt_e4m3)
 CVT_F8X2_OP(CVT_E5M2X2_F16X2, t0_fmt_e5m2)
@@ -162,12 +162,8 @@ static inline u32 e4m3_to_f16(u32 v)
     f32 x = m >= 8 ? f32_from((m << 20) + ((127 - 7) << 23)) : (f32)(s32)m * 0x1p-9f;
     return sign | f32_to_f16(x);
 }
-static inline u32 relu_f16(u32 h, unsigned relu)
-{
-    return relu && (h & 0x8000) && (h & 0x7fff) <= 0x7c00 ? 0 : h;
-}
+static inline u32 relu_f16(u32 h, unsigned relu) { return relu && (h & 0x8000) && (h & 0x7fff) <= 0x7c00 ? 0 : h; }
 #define CVT_FROM_F8X2(id, FN) \
-    OP1(id, u32, u32, relu_f16(FN(a[l]), i->aux & LIR_CVT_RELU) | \
-                          relu_f16(FN(a[l] >> 8), i->aux & LIR_CVT_RELU) << 16)
+    OP1(id, u32, u32, relu_f16(FN(a[l]), i->aux &LIR_CVT_RELU) | relu_f16(FN(a[l] >> 8), i->aux & LIR_CVT_RELU) << 16)
 CVT_FROM_F8X2(CVT_F16X2_E4M3X2, e4m3_to_f16)
 CVT_FROM_F8X2(CVT_F16X2_E5M2X2, e5m2_to_f16)

@@ -2,7 +2,9 @@
  * .sat go through buffers, with the FPU's mode switched around the one loop that rounds. */
 #include "ptx/tier0/alu.h"
 
-struct scratch { f32 x[LIR_LANES], y[LIR_LANES], z[LIR_LANES], r[LIR_LANES]; };
+struct scratch {
+    f32 x[LIR_LANES], y[LIR_LANES], z[LIR_LANES], r[LIR_LANES];
+};
 
 static __attribute__((noinline)) void load(f32 *x, const f32 *row, unsigned aux)
 {
@@ -30,14 +32,12 @@ static bool any_at_edge(const f32 *r)
 #define F32_OP(id, n, EXPR, TINY) \
     HANDLER(id) \
     { \
-        const f32 *a = CROW(f32, i->a), *b = CROW(f32, n > 1 ? i->b : i->a), \
-                  *c = CROW(f32, n > 2 ? i->c : i->a); \
+        const f32 *a = CROW(f32, i->a), *b = CROW(f32, n > 1 ? i->b : i->a), *c = CROW(f32, n > 2 ? i->c : i->a); \
         f32 *d = ROW(f32, i->d); \
         if (i->aux == 0) { \
             WRITE(f32, d, f32_canon(EXPR(a[l], b[l], c[l]))); \
         } else if (i->aux == LIR_FTZ && !(TINY)) { \
-            WRITE(f32, d, \
-                  f32_canon(f32_flush(EXPR(f32_flush(a[l]), f32_flush(b[l]), f32_flush(c[l]))))); \
+            WRITE(f32, d, f32_canon(f32_flush(EXPR(f32_flush(a[l]), f32_flush(b[l]), f32_flush(c[l]))))); \
         } else { \
             struct scratch s; \
             load(s.x, a, i->aux); \
@@ -47,7 +47,7 @@ static bool any_at_edge(const f32 *r)
             EACH_LANE(l) s.r[l] = EXPR(s.x[l], s.y[l], s.z[l]); \
             if ((TINY) && i->aux & LIR_FTZ && any_at_edge(s.r)) \
                 EACH_LANE(l) \
-                    s.r[l] = f32_edge(s.r[l], EXPR(0x1p24f * s.x[l], s.y[l], 0x1p24f * s.z[l])); \
+            s.r[l] = f32_edge(s.r[l], EXPR(0x1p24f * s.x[l], s.y[l], 0x1p24f * s.z[l])); \
             t0_round_restore(old, &s, &s); \
             store(w, i, s.r); \
         } \
@@ -78,8 +78,8 @@ F32_OP(RCP_F32, 1, RCP, false)
 F32_OP(SQRT_F32, 1, SQRT, false)
 
 /* Sign operations keep NaN payloads. */
-OP1(ABS_F32, u32, u32, f32_bits(f32_in(f32_from(a[l] & 0x7fffffffu), i->aux & LIR_FTZ)))
-OP1(NEG_F32, u32, u32, f32_bits(f32_in(f32_from(a[l] ^ 0x80000000u), i->aux & LIR_FTZ)))
+OP1(ABS_F32, u32, u32, f32_bits(f32_in(f32_from(a[l] & 0x7fffffffu), i->aux &LIR_FTZ)))
+OP1(NEG_F32, u32, u32, f32_bits(f32_in(f32_from(a[l] ^ 0x80000000u), i->aux &LIR_FTZ)))
 /* copysign d, a, b: the sign of a on the magnitude of b */
 OP2(COPYSIGN_F32, u32, u32, u32, (a[l] & 0x80000000u) | (b[l] & 0x7fffffffu))
 
@@ -115,8 +115,7 @@ static inline f32 most(f32 x, f32 y, unsigned aux)
             EACH_LANE(l) \
             { \
                 u32 sign = (f32_bits(x[l]) ^ f32_bits(y[l])) & ~keep; \
-                f32 v = f32_canon(FN(f32_from(f32_bits(x[l]) & keep), \
-                                     f32_from(f32_bits(y[l]) & keep), aux)); \
+                f32 v = f32_canon(FN(f32_from(f32_bits(x[l]) & keep), f32_from(f32_bits(y[l]) & keep), aux)); \
                 r[l] = v == v ? f32_from(f32_bits(v) | sign) : v; \
             } \
             WRITE(f32, d, r[l]); \

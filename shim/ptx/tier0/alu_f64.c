@@ -1,13 +1,14 @@
 /* f64 arithmetic: as alu_f32.c, but f64 never flushes and keeps NaN payloads as the FPU does. */
 #include "ptx/tier0/alu.h"
 
-struct scratch { f64 x[LIR_LANES], y[LIR_LANES], z[LIR_LANES], r[LIR_LANES]; };
+struct scratch {
+    f64 x[LIR_LANES], y[LIR_LANES], z[LIR_LANES], r[LIR_LANES];
+};
 
 #define F64_OP(id, n, EXPR) \
     HANDLER(id) \
     { \
-        const f64 *a = CROW(f64, i->a), *b = CROW(f64, n > 1 ? i->b : i->a), \
-                  *c = CROW(f64, n > 2 ? i->c : i->a); \
+        const f64 *a = CROW(f64, i->a), *b = CROW(f64, n > 1 ? i->b : i->a), *c = CROW(f64, n > 2 ? i->c : i->a); \
         f64 *d = ROW(f64, i->d); \
         if (i->aux == 0) { \
             WRITE(f64, d, EXPR(a[l], b[l], c[l])); \

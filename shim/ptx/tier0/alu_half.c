@@ -8,9 +8,7 @@ static inline f32 f16_in(u32 h, unsigned aux)
     h &= 0xffff;
     return f16_to_f32((aux & LIR_FTZ) && (h & 0x7c00) == 0 ? h & 0x8000 : h);
 }
-static inline f32 bf16_in(u32 h, unsigned aux) {
-    return f32_in(bf16_to_f32(h & 0xffff), aux & LIR_FTZ);
-}
+static inline f32 bf16_in(u32 h, unsigned aux) { return f32_in(bf16_to_f32(h & 0xffff), aux & LIR_FTZ); }
 
 static inline f32 limit(f32 x, unsigned aux)
 {
@@ -22,10 +20,7 @@ static inline u32 f16_out(f32 x, unsigned aux)
     u32 h = f32_to_f16(limit(x, aux));
     return (aux & LIR_FTZ) && (h & 0x7c00) == 0 ? h & 0x8000 : h;
 }
-static inline u32 bf16_out(f32 x, unsigned aux)
-{
-    return f32_to_bf16(f32_in(limit(x, aux), aux & LIR_FTZ));
-}
+static inline u32 bf16_out(f32 x, unsigned aux) { return f32_to_bf16(f32_in(limit(x, aux), aux & LIR_FTZ)); }
 
 /* EXPR sees x, y, z: lanes of a, b, c. The plain form is its own loop: the compiler then drops
  * every modifier from it and can vectorise. */
@@ -35,8 +30,7 @@ static inline u32 bf16_out(f32 x, unsigned aux)
         EACH_LANE(l) r[l] = OUT(EXPR(IN(a[l], aux), IN(b[l], aux), IN(c[l], aux)), aux); \
         if (X2) \
             EACH_LANE(l) \
-                r[l] |= OUT(EXPR(IN(a[l] >> 16, aux), IN(b[l] >> 16, aux), IN(c[l] >> 16, aux)), \
-                            aux) << 16; \
+        r[l] |= OUT(EXPR(IN(a[l] >> 16, aux), IN(b[l] >> 16, aux), IN(c[l] >> 16, aux)), aux) << 16; \
     } while (0)
 #define HALF_BODY(EXPR, IN, OUT, X2) \
     { \
@@ -51,19 +45,15 @@ static inline u32 bf16_out(f32 x, unsigned aux)
         WRITE(u32, d, r[l]); \
     }
 #define F16_OPS(id, EXPR) \
-    HANDLER(id##_F16) HALF_BODY(EXPR, f16_in, f16_out, false) \
-    HANDLER(id##_F16X2) HALF_BODY(EXPR, f16_in, f16_out, true)
+    HANDLER(id##_F16) HALF_BODY(EXPR, f16_in, f16_out, false) HANDLER(id##_F16X2) HALF_BODY(EXPR, f16_in, f16_out, true)
 #define BF16_OPS(id, EXPR) \
-    HANDLER(id##_BF16) HALF_BODY(EXPR, bf16_in, bf16_out, false) \
-    HANDLER(id##_BF16X2) HALF_BODY(EXPR, bf16_in, bf16_out, true)
+    HANDLER(id##_BF16) \
+    HALF_BODY(EXPR, bf16_in, bf16_out, false) HANDLER(id##_BF16X2) HALF_BODY(EXPR, bf16_in, bf16_out, true)
 #define HALF_OPS(id, EXPR) F16_OPS(id, EXPR) BF16_OPS(id, EXPR)
 
 /* x * y is exact in f64. An f16 sum that f64 cannot hold is never near a tie of f16: one operand is
  * then far below the other's last bit. */
-static inline f32 fma_f16(f32 x, f32 y, f32 z)
-{
-    return f64_to_f32_odd((f64)x * (f64)y + (f64)z);
-}
+static inline f32 fma_f16(f32 x, f32 y, f32 z) { return f64_to_f32_odd((f64)x * (f64)y + (f64)z); }
 /* bf16 has the exponents of f32, so there the sum's rounding error decides the odd bit. */
 static inline f32 fma_bf16(f32 x, f32 y, f32 z)
 {
@@ -94,14 +84,11 @@ static inline f32 pick(f32 x, f32 y, bool first, f32 equal, unsigned aux)
 }
 /* .xorsign.abs: magnitudes are compared, and the signs' product is put on the result */
 #define MINMAX(x, y, REL, JOIN) \
-    minmax_sign(x, y, pick(magnitude(x, aux), magnitude(y, aux), \
-                           magnitude(x, aux) REL magnitude(y, aux), \
-                           f32_from(f32_bits(magnitude(x, aux)) JOIN f32_bits(magnitude(y, aux))), \
-                           aux), aux)
-static inline f32 magnitude(f32 x, unsigned aux)
-{
-    return aux & LIR_XORSIGN ? f32_from(f32_bits(x) & 0x7fffffffu) : x;
-}
+    minmax_sign(x, y, \
+                pick(magnitude(x, aux), magnitude(y, aux), magnitude(x, aux) REL magnitude(y, aux), \
+                     f32_from(f32_bits(magnitude(x, aux)) JOIN f32_bits(magnitude(y, aux))), aux), \
+                aux)
+static inline f32 magnitude(f32 x, unsigned aux) { return aux & LIR_XORSIGN ? f32_from(f32_bits(x) & 0x7fffffffu) : x; }
 static inline f32 minmax_sign(f32 x, f32 y, f32 r, unsigned aux)
 {
     u32 sign = aux & LIR_XORSIGN ? (f32_bits(x) ^ f32_bits(y)) & 0x80000000u : 0;
@@ -112,7 +99,7 @@ static inline f32 minmax_sign(f32 x, f32 y, f32 r, unsigned aux)
 HALF_OPS(MIN, MIN)
 HALF_OPS(MAX, MAX)
 
-#define FLUSH16(h) ((h) & 0x7c00u ? (h) : (h) & 0x8000u)
+#define FLUSH16(h) ((h)&0x7c00u ? (h) : (h)&0x8000u)
 static inline u32 flush_x2(u32 h, unsigned aux)
 {
     return aux & LIR_FTZ ? FLUSH16(h & 0xffff) | FLUSH16(h >> 16) << 16 : h;

@@ -19,10 +19,7 @@ OP1(ABS_S32, u32, u32, (s32)a[l] < 0 ? 0 - a[l] : a[l])
 OP1(ABS_S64, u64, u64, (s64)a[l] < 0 ? 0 - a[l] : a[l])
 
 /* .sat clamps to the s32 range */
-static inline u32 clamp_s32(s64 x)
-{
-    return (u32)(s32)(x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : x);
-}
+static inline u32 clamp_s32(s64 x) { return (u32)(s32)(x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : x); }
 OP2(ADDSAT_S32, u32, s32, s32, clamp_s32((s64)a[l] + b[l]))
 OP2(SUBSAT_S32, u32, s32, s32, clamp_s32((s64)a[l] - b[l]))
 
@@ -39,8 +36,8 @@ OP2(MAX_U32, u32, u32, u32, MORE(a[l], b[l]))
 OP2(MAX_U64, u64, u64, u64, MORE(a[l], b[l]))
 OP2(MAX_S64, s64, s64, s64, MORE(a[l], b[l]))
 static inline s32 relu_s32(s32 x, unsigned relu) { return relu && x < 0 ? 0 : x; }
-OP2(MIN_S32, s32, s32, s32, relu_s32(LESS(a[l], b[l]), i->aux & LIR_RELU))
-OP2(MAX_S32, s32, s32, s32, relu_s32(MORE(a[l], b[l]), i->aux & LIR_RELU))
+OP2(MIN_S32, s32, s32, s32, relu_s32(LESS(a[l], b[l]), i->aux &LIR_RELU))
+OP2(MAX_S32, s32, s32, s32, relu_s32(MORE(a[l], b[l]), i->aux &LIR_RELU))
 
 #define PAIR(lo, hi) (ZX16(lo) | (u32)(hi) << 16)
 #define HI(x) ((x) >> 16)
@@ -48,11 +45,11 @@ OP2(ADD_I16X2, u32, u32, u32, PAIR(a[l] + b[l], HI(a[l]) + HI(b[l])))
 OP2(MIN_U16X2, u32, u32, u32, PAIR(LESS(ZX16(a[l]), ZX16(b[l])), LESS(HI(a[l]), HI(b[l]))))
 OP2(MAX_U16X2, u32, u32, u32, PAIR(MORE(ZX16(a[l]), ZX16(b[l])), MORE(HI(a[l]), HI(b[l]))))
 OP2(MIN_S16X2, u32, u32, u32,
-    PAIR(relu_s32(LESS(SX16(a[l]), SX16(b[l])), i->aux & LIR_RELU),
-         relu_s32(LESS(SX16(HI(a[l])), SX16(HI(b[l]))), i->aux & LIR_RELU)))
+    PAIR(relu_s32(LESS(SX16(a[l]), SX16(b[l])), i->aux &LIR_RELU),
+         relu_s32(LESS(SX16(HI(a[l])), SX16(HI(b[l]))), i->aux &LIR_RELU)))
 OP2(MAX_S16X2, u32, u32, u32,
-    PAIR(relu_s32(MORE(SX16(a[l]), SX16(b[l])), i->aux & LIR_RELU),
-         relu_s32(MORE(SX16(HI(a[l])), SX16(HI(b[l]))), i->aux & LIR_RELU)))
+    PAIR(relu_s32(MORE(SX16(a[l]), SX16(b[l])), i->aux &LIR_RELU),
+         relu_s32(MORE(SX16(HI(a[l])), SX16(HI(b[l]))), i->aux &LIR_RELU)))
 
 /* The upper half of a 64 x 64 product from 32-bit parts, as there is no vector instruction for it.
  */
@@ -62,10 +59,7 @@ static inline u64 mulhi_u64(u64 x, u64 y)
     u64 low = xl * yl, m1 = xh * yl + (low >> 32), m2 = xl * yh + (u32)m1;
     return xh * yh + (m1 >> 32) + (m2 >> 32);
 }
-static inline u64 mulhi_s64(u64 x, u64 y)
-{
-    return mulhi_u64(x, y) - ((s64)x < 0 ? y : 0) - ((s64)y < 0 ? x : 0);
-}
+static inline u64 mulhi_s64(u64 x, u64 y) { return mulhi_u64(x, y) - ((s64)x < 0 ? y : 0) - ((s64)y < 0 ? x : 0); }
 #define MULHI_U16(x, y) ((ZX16(x) * ZX16(y)) >> 16)
 #define MULHI_S16(x, y) ((u32)(SX16(x) * SX16(y)) >> 16)
 #define WIDE_U32(x, y) ((u64)(u32)(x) * (u32)(y))
@@ -87,7 +81,7 @@ OP3(MAD_HI_U16, u32, u32, u32, u32, ZX16(MULHI_U16(a[l], b[l]) + c[l]))
 OP3(MAD_HI_S16, u32, u32, u32, u32, ZX16(MULHI_S16(a[l], b[l]) + c[l]))
 OP3(MAD_HI_U32, u32, u32, u32, u32, (u32)(WIDE_U32(a[l], b[l]) >> 32) + c[l])
 OP3(MAD_HI_S32, u32, u32, u32, s32,
-    i->aux & LIR_SAT ? clamp_s32((s64)(s32)(WIDE_S32(a[l], b[l]) >> 32) + c[l])
+    i->aux &LIR_SAT ? clamp_s32((s64)(s32)(WIDE_S32(a[l], b[l]) >> 32) + c[l])
                     : (u32)(WIDE_S32(a[l], b[l]) >> 32) + (u32)c[l])
 OP3(MAD_HI_U64, u64, u64, u64, u64, mulhi_u64(a[l], b[l]) + c[l])
 OP3(MAD_HI_S64, u64, u64, u64, u64, mulhi_s64(a[l], b[l]) + c[l])
@@ -101,7 +95,7 @@ OP3(MAD_WIDE_U32, u64, u32, u32, u64, WIDE_U32(a[l], b[l]) + c[l])
 OP3(MAD_WIDE_S32, u64, u32, u32, u64, WIDE_S32(a[l], b[l]) + c[l])
 
 /* 24-bit factors give a 48-bit product, of which .lo is bits 0-31 and .hi bits 16-47. */
-#define P24_U(x, y) ((u64)((x) & 0xffffffu) * ((y) & 0xffffffu))
+#define P24_U(x, y) ((u64)((x)&0xffffffu) * ((y)&0xffffffu))
 #define SX24(x) ((s64)((s32)((x) << 8) >> 8))
 #define P24_S(x, y) ((u64)(SX24(x) * SX24(y)))
 OP2(MUL24_LO_U32, u32, u32, u32, P24_U(a[l], b[l]))
@@ -112,7 +106,7 @@ OP3(MAD24_LO_U32, u32, u32, u32, u32, P24_U(a[l], b[l]) + c[l])
 OP3(MAD24_LO_S32, u32, u32, u32, u32, P24_S(a[l], b[l]) + c[l])
 OP3(MAD24_HI_U32, u32, u32, u32, u32, (P24_U(a[l], b[l]) >> 16) + c[l])
 OP3(MAD24_HI_S32, u32, u32, u32, s32,
-    i->aux & LIR_SAT ? clamp_s32((s64)(s32)(P24_S(a[l], b[l]) >> 16) + c[l])
+    i->aux &LIR_SAT ? clamp_s32((s64)(s32)(P24_S(a[l], b[l]) >> 16) + c[l])
                     : (u32)(P24_S(a[l], b[l]) >> 16) + (u32)c[l])
 
 #define DISTANCE(x, y) ((x) < (y) ? (u64)(y) - (u64)(x) : (u64)(x) - (u64)(y))
@@ -141,10 +135,7 @@ static inline u32 div_s32(s32 x, s32 y)
     return y == 0 ? ~0u : y == -1 ? 0 - (u32)x : (u32)q;
 }
 static inline u64 div_u64(u64 x, u64 y) { return y ? x / y : ~0ull; }
-static inline u64 div_s64(s64 x, s64 y)
-{
-    return y == 0 ? ~0ull : y == -1 ? 0 - (u64)x : (u64)(x / y);
-}
+static inline u64 div_s64(s64 x, s64 y) { return y == 0 ? ~0ull : y == -1 ? 0 - (u64)x : (u64)(x / y); }
 /* With y = 0 the product is 0, so the remainder is x. */
 #define REMAINDER(T, x, y, DIV) ((T)(x) - (T)(y) * (T)DIV(x, y))
 OP2(DIV_U16, u32, u32, u32, ZX16(div_u32(ZX16(a[l]), ZX16(b[l]))))
@@ -171,14 +162,16 @@ DIV64_OP(REM_S64, s64, REMAINDER(u64, a[l], b[l], div_s64))
  * does not read it. A subtraction is x + ~y + 1 and the flag its carry, so 1 says that nothing was
  * borrowed: the hardware has one flag for both, and nvcc reads that of sub.cc by addc and madc. */
 #define CARRY_OP(id, T, X, Y, first) \
-    HANDLER(id) { \
+    HANDLER(id) \
+    { \
         const T *a = CROW(T, i->a), *b = CROW(T, i->b), *c = CROW(T, i->c); \
         T *d = ROW(T, i->d); \
         const u32 mask = MASK, in = i->aux & 1 ? CARRY : (first); \
         u32 out = 0; \
         (void)b; \
         (void)c; \
-        EACH_ACTIVE(l, mask) { \
+        EACH_ACTIVE(l, mask) \
+        { \
             const T x = (X), y = (Y); \
             T sum; \
             bool over = __builtin_add_overflow(x, y, &sum); \

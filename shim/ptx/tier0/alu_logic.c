@@ -29,16 +29,14 @@ HANDLER(LOP3_B32)
     for (unsigned n = 0; n < 8; n++)
         t[n] = 0 - ((u32)i->imm >> n & 1);
     WRITE(u32, d,
-          (~a[l] & ((~b[l] & ((~c[l] & t[0]) | (c[l] & t[1]))) |
-                    (b[l] & ((~c[l] & t[2]) | (c[l] & t[3]))))) |
-              (a[l] & ((~b[l] & ((~c[l] & t[4]) | (c[l] & t[5]))) |
-                       (b[l] & ((~c[l] & t[6]) | (c[l] & t[7]))))));
+          (~a[l] & ((~b[l] & ((~c[l] & t[0]) | (c[l] & t[1]))) | (b[l] & ((~c[l] & t[2]) | (c[l] & t[3]))))) |
+              (a[l] & ((~b[l] & ((~c[l] & t[4]) | (c[l] & t[5]))) | (b[l] & ((~c[l] & t[6]) | (c[l] & t[7]))))));
 }
 
 /* Amounts beyond the width give 0, or the sign: hence the test before the C shift. */
-#define SHIFT_LEFT(x, n, width) ((n) < (width) ? (x) << ((n) & ((width) - 1)) : 0)
-#define SHIFT_RIGHT(x, n, width) ((n) < (width) ? (x) >> ((n) & ((width) - 1)) : 0)
-#define SHIFT_SIGNED(x, n, width) ((x) >> ((n) < (width) ? (n) : (width) - 1))
+#define SHIFT_LEFT(x, n, width) ((n) < (width) ? (x) << ((n) & ((width)-1)) : 0)
+#define SHIFT_RIGHT(x, n, width) ((n) < (width) ? (x) >> ((n) & ((width)-1)) : 0)
+#define SHIFT_SIGNED(x, n, width) ((x) >> ((n) < (width) ? (n) : (width)-1))
 OP2(SHL_B16, u32, u32, u32, SHIFT_LEFT(a[l], b[l], 16u) & 0xffff)
 OP2(SHL_B32, u32, u32, u32, SHIFT_LEFT(a[l], b[l], 32u))
 OP2(SHL_B64, u64, u64, u32, SHIFT_LEFT(a[l], b[l], 64u))
@@ -83,22 +81,21 @@ HANDLER(PACK2_B128)
 }
 HANDLER(PACK4_B32)
 {
-    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c),
-              *e = CROW(u32, i->e);
+    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c), *e = CROW(u32, i->e);
     u32 *d = ROW(u32, i->d);
     WRITE(u32, d, (a[l] & 0xff) | (b[l] & 0xff) << 8 | (c[l] & 0xff) << 16 | e[l] << 24);
 }
 HANDLER(PACK4_B64)
 {
-    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c),
-              *e = CROW(u32, i->e);
+    const u32 *a = CROW(u32, i->a), *b = CROW(u32, i->b), *c = CROW(u32, i->c), *e = CROW(u32, i->e);
     u64 *d = ROW(u64, i->d);
     WRITE(u64, d, (u64)((a[l] & 0xffff) | b[l] << 16) | (u64)((c[l] & 0xffff) | e[l] << 16) << 32);
 }
 
 /* The source may be one of the destinations, so it is read whole before the first is written. */
 #define UNPACK_OP(id, A, D, n, bits, mask_of) \
-    HANDLER(id) { \
+    HANDLER(id) \
+    { \
         A a[LIR_LANES]; \
         const u32 to[4] = {i->d, i->e, i->b, i->c}; \
         memcpy(a, CROW(A, i->a), sizeof a); \

@@ -15,8 +15,8 @@ struct product { /* one mma: records and the rows of its fragments */
 
 /* Row-major bytes of the tiles of A, or of B with its columns as rows: a tile's row is what four
  * lanes hold, 16 or 32 bytes in lane order. */
-static void collect(struct t0_warp *w, uint8_t *out, const uint32_t *rows, unsigned height,
-                    unsigned k, unsigned format, bool is_a)
+static void collect(struct t0_warp *w, uint8_t *out, const uint32_t *rows, unsigned height, unsigned k, unsigned format,
+                    bool is_a)
 {
     unsigned bytes = format == LIR_MX_F64 ? 32 : 16, line = k * lir_mx[format].bits / 8;
     unsigned n = lir_mx_tiles(height, k, format), ktiles = line / bytes;
@@ -92,30 +92,30 @@ static void widen_s32(s32 *out, const uint8_t *raw, unsigned n, unsigned format)
 }
 
 /* b[k][n] from rows of k elements */
-#define TRANSPOSE(out, in, n, k)                                                                  \
-    for (unsigned j_ = 0; j_ < (n); j_++)                                                         \
-        for (unsigned k_ = 0; k_ < (k); k_++)                                                     \
+#define TRANSPOSE(out, in, n, k) \
+    for (unsigned j_ = 0; j_ < (n); j_++) \
+        for (unsigned k_ = 0; k_ < (k); k_++) \
     (out)[k_ * (n) + j_] = (in)[j_ * (k) + k_]
 
 /* sum[m][n] += a[m][k] * b[k][n]: blocks of 8 x 8, eight independent chains of additions. */
-#define MULTIPLY(NAME, T, V)                                                                      \
-    static void NAME(T *sum, const T *a, const T *b, unsigned m, unsigned n, unsigned k)          \
-    {                                                                                             \
-        for (unsigned i = 0; i < m; i += 8)                                                       \
-            for (unsigned j = 0; j < n; j += 8) {                                                 \
-                V s[8], line;                                                                     \
-                for (unsigned r = 0; r < 8; r++)                                                  \
-                    memcpy(&s[r], sum + (i + r) * n + j, sizeof line);                            \
-                for (unsigned kk = 0; kk < k; kk++) {                                             \
-                    memcpy(&line, b + kk * n + j, sizeof line);                                   \
-                    for (unsigned r = 0; r < 8; r++) {                                            \
-                        T v = a[(i + r) * k + kk];                                                \
-                        s[r] += (V){v, v, v, v, v, v, v, v} * line;                               \
-                    }                                                                             \
-                }                                                                                 \
-                for (unsigned r = 0; r < 8; r++)                                                  \
-                    memcpy(sum + (i + r) * n + j, &s[r], sizeof line);                            \
-            }                                                                                     \
+#define MULTIPLY(NAME, T, V) \
+    static void NAME(T *sum, const T *a, const T *b, unsigned m, unsigned n, unsigned k) \
+    { \
+        for (unsigned i = 0; i < m; i += 8) \
+            for (unsigned j = 0; j < n; j += 8) { \
+                V s[8], line; \
+                for (unsigned r = 0; r < 8; r++) \
+                    memcpy(&s[r], sum + (i + r) * n + j, sizeof line); \
+                for (unsigned kk = 0; kk < k; kk++) { \
+                    memcpy(&line, b + kk * n + j, sizeof line); \
+                    for (unsigned r = 0; r < 8; r++) { \
+                        T v = a[(i + r) * k + kk]; \
+                        s[r] += (V){v, v, v, v, v, v, v, v} * line; \
+                    } \
+                } \
+                for (unsigned r = 0; r < 8; r++) \
+                    memcpy(sum + (i + r) * n + j, &s[r], sizeof line); \
+            } \
     }
 MULTIPLY(multiply_f32, f32, f32x8)
 MULTIPLY(multiply_s32, s32, s32x8)
@@ -144,28 +144,23 @@ static void find_columns(struct t0_warp *w, const struct product *p, uint8_t *co
             const unsigned lane = row % 8 * 4 + ((first * s.words + word) & 3);
             const u32 code = meta[lane] >> shift, low = code & 3, high = code >> 2 & 3;
             switch (bits) {
-            case 32: /* halves of an element are counted */
-                *column++ = (uint8_t)(2 * c + low / 2);
-                break;
+            case 32: /* halves of an element are counted */ *column++ = (uint8_t)(2 * c + low / 2); break;
             case 4: /* pairs of elements are */
                 for (unsigned e = 0; e < 4; e++)
                     *column++ = (uint8_t)(8 * c + 2 * (e < 2 ? low : high) + e % 2);
                 break;
-            default:
-                *column++ = (uint8_t)(4 * c + low);
-                *column++ = (uint8_t)(4 * c + high);
+            default: *column++ = (uint8_t)(4 * c + low); *column++ = (uint8_t)(4 * c + high);
             }
         }
 }
 /* sum[m][n] += a[m][.] * b[column][n]; what A lacks is not multiplied. */
-#define MULTIPLY_SPARSE(NAME, T)                                                                  \
-    static void NAME(T *sum, const T *a, const uint8_t *column, const T *b, unsigned m,           \
-                     unsigned n, unsigned k)                                                      \
-    {                                                                                             \
-        for (unsigned i = 0; i < m; i++)                                                          \
-            for (unsigned e = 0; e < k; e++)                                                      \
-                for (unsigned j = 0; j < n; j++)                                                  \
-                    sum[i * n + j] += a[i * k + e] * b[column[i * k + e] * n + j];                \
+#define MULTIPLY_SPARSE(NAME, T) \
+    static void NAME(T *sum, const T *a, const uint8_t *column, const T *b, unsigned m, unsigned n, unsigned k) \
+    { \
+        for (unsigned i = 0; i < m; i++) \
+            for (unsigned e = 0; e < k; e++) \
+                for (unsigned j = 0; j < n; j++) \
+                    sum[i * n + j] += a[i * k + e] * b[column[i * k + e] * n + j]; \
     }
 MULTIPLY_SPARSE(sparse_f32, f32)
 MULTIPLY_SPARSE(sparse_s32, s32)
@@ -322,10 +317,7 @@ static void by_bit(struct t0_warp *w, const struct product *p)
 
 /* Four products at once; lanes 4q..4q+3 and 16+4q..16+4q+3 hold the matrices of the q-th. Slot s of
  * 8 is lane s of the first four or of the others. */
-static unsigned quad_lane(unsigned q, unsigned s)
-{
-    return 4 * q + (s & 3) + (s & 4 ? 16 : 0);
-}
+static unsigned quad_lane(unsigned q, unsigned s) { return 4 * q + (s & 3) + (s & 4 ? 16 : 0); }
 static f32 half_of(struct t0_warp *w, const uint32_t *rows, unsigned lane, unsigned i)
 {
     return f16_to_f32(CROW(u32, rows[i / 2])[lane] >> 16 * (i % 2) & 0xffff);
@@ -352,9 +344,8 @@ static void quads(struct t0_warp *w, const struct product *p)
                 b[p->x->flags & LIR_MX_COL_B ? i * 8 + s : (s & 3) * 8 + half + i] = v;
             }
             for (unsigned i = 0; i < 8; i++)
-                sum[q][quad_at(p->x->c, s, i)] = p->x->c == LIR_MX_F16
-                                                     ? half_of(w, p->c, lane, i)
-                                                     : CROW(f32, p->c[i])[lane];
+                sum[q][quad_at(p->x->c, s, i)] = p->x->c == LIR_MX_F16 ? half_of(w, p->c, lane, i)
+                                                                       : CROW(f32, p->c[i])[lane];
         }
         multiply_f32(sum[q], a, b, 8, 8, 4);
     }
@@ -377,8 +368,7 @@ static void quads(struct t0_warp *w, const struct product *p)
 
 HANDLER(MMA)
 {
-    static void (*const by[])(struct t0_warp *, const struct product *) = {by_f32, by_f64, by_int,
-                                                                           by_bit};
+    static void (*const by[])(struct t0_warp *, const struct product *) = {by_f32, by_f64, by_int, by_bit};
     const struct lir_image *m = w->block->image;
     const struct lir_matrix *x = LIR_AT(m, matrices, struct lir_matrix) + i->imm;
     struct product p = {.x = x, .d = LIR_AT(m, operands, uint32_t) + x->first};

@@ -13,13 +13,11 @@ struct t0_fmt {
 };
 static const struct t0_fmt t0_fmt_f16 __attribute__((unused)) = {10, -14, 0x7c00, 0x7fff, 0x8000};
 static const struct t0_fmt t0_fmt_bf16 __attribute__((unused)) = {7, -126, 0x7f80, 0x7fff, 0x8000};
-static const struct t0_fmt t0_fmt_f32 __attribute__((unused)) = {23, -126, 0x7f800000, 0x7fffffff,
-                                                                 0x80000000};
-static const struct t0_fmt t0_fmt_f64 __attribute__((unused)) = {
-    52, -1022, 0x7ff0000000000000, 0x7fffffffffffffff, 0x8000000000000000};
+static const struct t0_fmt t0_fmt_f32 __attribute__((unused)) = {23, -126, 0x7f800000, 0x7fffffff, 0x80000000};
+static const struct t0_fmt t0_fmt_f64
+    __attribute__((unused)) = {52, -1022, 0x7ff0000000000000, 0x7fffffffffffffff, 0x8000000000000000};
 /* tf32 as 19 bits; e4m3 has no infinity, its last code is the NaN */
-static const struct t0_fmt t0_fmt_tf32
-    __attribute__((unused)) = {10, -126, 0x3fc00, 0x3ffff, 0x40000};
+static const struct t0_fmt t0_fmt_tf32 __attribute__((unused)) = {10, -126, 0x3fc00, 0x3ffff, 0x40000};
 static const struct t0_fmt t0_fmt_e4m3 __attribute__((unused)) = {3, -6, 0x7f, 0x7f, 0x80};
 static const struct t0_fmt t0_fmt_e5m2 __attribute__((unused)) = {2, -14, 0x7c, 0x7f, 0x80};
 
@@ -29,18 +27,17 @@ static inline u64 t0_pack(const struct t0_fmt *f, bool neg, u64 mant, int exp, u
     const u64 sign = neg ? f->sign : 0;
     if (mant == 0)
         return sign;
-    const int zeros = __builtin_clzll(mant),
-              top = exp + 63 - zeros; /* exponent of the leading bit */
+    const int zeros = __builtin_clzll(mant), top = exp + 63 - zeros; /* exponent of the leading bit */
     mant <<= zeros;
     const int keep = (int)f->mant + 1 - (top < f->emin ? f->emin - top : 0), drop = 64 - keep;
     u64 q = drop >= 64 ? 0 : mant >> drop;
     bool half = drop > 64 ? false : mant >> (drop - 1) & 1;
     bool rest = drop > 64 ? true : (mant & ((1ull << (drop - 1)) - 1)) != 0;
     bool away = rnd == PTX_RZ ? false : rnd == PTX_RM ? neg : rnd == PTX_RP ? !neg : false;
-    bool up = rnd == PTX_RZ ? false
+    bool up = rnd == PTX_RZ                    ? false
               : rnd == PTX_RM || rnd == PTX_RP ? away && (half || rest)
-              : rnd == PTX_RNA ? half
-                               : half && (rest || (q & 1));
+              : rnd == PTX_RNA                 ? half
+                                               : half && (rest || (q & 1));
     q += up;
     u64 r = top < f->emin ? q : ((u64)(top - f->emin) << f->mant) + q;
     if (r >= f->inf)

@@ -8,14 +8,12 @@ static inline s64 part(u32 x, unsigned n, unsigned bits, bool is_signed)
     return is_signed ? (s64)((s32)up >> (32 - bits)) : (s64)(up >> (32 - bits));
 }
 /* Bits of a part by its number, LIR_VIDEO_WORD and so on, and how far up it is. */
-static unsigned part_bits(unsigned which)
-{
-    return which == LIR_VIDEO_WORD ? 32 : which < LIR_VIDEO_HALF ? 8 : 16;
-}
+static unsigned part_bits(unsigned which) { return which == LIR_VIDEO_WORD ? 32 : which < LIR_VIDEO_HALF ? 8 : 16; }
 static unsigned part_index(unsigned which)
 {
-    return which == LIR_VIDEO_WORD ? 0 : which < LIR_VIDEO_HALF ? (which - LIR_VIDEO_BYTE) & 3
-                                                              : (which - LIR_VIDEO_HALF) & 1;
+    return which == LIR_VIDEO_WORD  ? 0
+           : which < LIR_VIDEO_HALF ? (which - LIR_VIDEO_BYTE) & 3
+                                    : (which - LIR_VIDEO_HALF) & 1;
 }
 static s64 named_part(u32 x, unsigned which, bool is_signed)
 {
@@ -51,8 +49,7 @@ static u32 scalar(u32 x, u32 y, u32 c, unsigned aux, u32 imm)
 {
     const unsigned d = imm >> LIR_VIDEO_D_SHIFT, bits = part_bits(d), up = bits * part_index(d);
     s64 full = combine(named_part(x, imm & LIR_VIDEO_PARTS, aux & LIR_VIDEO_AS),
-                       named_part(y, imm >> LIR_VIDEO_B_SHIFT & LIR_VIDEO_PARTS, aux & LIR_VIDEO_BS),
-                       aux);
+                       named_part(y, imm >> LIR_VIDEO_B_SHIFT & LIR_VIDEO_PARTS, aux & LIR_VIDEO_BS), aux);
     u32 t = (u32)saturate(full, bits, aux);
     const bool less = aux & LIR_VIDEO_DS ? (s32)t < (s32)c : t < c;
     if (bits < 32) {
@@ -83,8 +80,8 @@ static u32 parts(u32 x, u32 y, u32 c, unsigned aux, u32 imm, unsigned n)
             continue;
         }
         s64 t = saturate(combine(picked(x, y, imm, k, n, aux & LIR_VIDEO_AS),
-                                 picked(x, y, imm >> LIR_VIDEO_B_SHIFT, k, n, aux & LIR_VIDEO_BS),
-                                 aux), bits, aux);
+                                 picked(x, y, imm >> LIR_VIDEO_B_SHIFT, k, n, aux & LIR_VIDEO_BS), aux),
+                         bits, aux);
         sum += (u32)t;
         merged |= (u32)t << bits * k & ones;
     }

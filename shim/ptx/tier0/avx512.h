@@ -7,8 +7,7 @@
 #include "ptx/tier0/warp.h"
 
 #define WIDE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
-#define HELPER                                                                                     \
-    static inline __attribute__((always_inline, target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define HELPER static inline __attribute__((always_inline, target("avx512f,avx512dq,avx512bw,avx512vl")))
 
 /* Loops over the vectors of a row: unrolled, so that arrays of vectors stay in registers. */
 #if defined(__clang__)
@@ -19,7 +18,7 @@
 
 /* The addresses of a warp, offset added, and what is known about the active ones. */
 struct flat {
-    __m512i a[4];   /* 8 lanes each */
+    __m512i a[4]; /* 8 lanes each */
     __mmask8 m[4];
     bool aligned, consecutive, same;
     uint64_t first; /* lane 0's address if consecutive, the first active lane's if the same */
@@ -37,7 +36,8 @@ HELPER struct flat flat_addresses(const struct t0_warp *w, const struct lir_insn
     __mmask8 odd = 0, scattered = 0, differ = 0;
     ramp = _mm512_mullo_epi64(ramp, _mm512_set1_epi64(size));
     base = _mm512_add_epi64(base, ramp);
-    EACH(k, 4, 1) {
+    EACH(k, 4, 1)
+    {
         f.m[k] = (__mmask8)(mask >> 8 * k);
         f.a[k] = _mm512_add_epi64(_mm512_load_si512((const void *)(p + 8 * k)), imm);
         odd |= _mm512_mask_test_epi64_mask(f.m[k], f.a[k], low);
@@ -60,20 +60,19 @@ struct shared {
     uint32_t first;
 };
 
-HELPER struct shared shared_addresses(const struct t0_warp *w, const struct lir_insn *i,
-                                      unsigned size)
+HELPER struct shared shared_addresses(const struct t0_warp *w, const struct lir_insn *i, unsigned size)
 {
     const uint32_t *p = (const void *)(w->l.regs + i->a);
     uint32_t mask = w->l.mask, lane = (uint32_t)__builtin_ctz(mask);
     __m512i ramp = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     struct shared s = {.first = p[lane] + (uint32_t)i->imm};
     __m512i imm = _mm512_set1_epi32(i->imm), low = _mm512_set1_epi32((int)size - 1);
-    __m512i base = _mm512_set1_epi32((int)(s.first - lane * size)),
-            one = _mm512_set1_epi32((int)s.first);
+    __m512i base = _mm512_set1_epi32((int)(s.first - lane * size)), one = _mm512_set1_epi32((int)s.first);
     __m512i last = _mm512_set1_epi32((int)(w->shared_size - size));
     __mmask16 bad = 0, scattered = 0, differ = 0;
     base = _mm512_add_epi32(base, _mm512_mullo_epi32(ramp, _mm512_set1_epi32((int)size)));
-    EACH(k, 2, 1) {
+    EACH(k, 2, 1)
+    {
         s.m[k] = (__mmask16)(mask >> 16 * k);
         s.a[k] = _mm512_add_epi32(_mm512_load_si512((const void *)(p + 16 * k)), imm);
         bad |= _mm512_mask_test_epi32_mask(s.m[k], s.a[k], low);

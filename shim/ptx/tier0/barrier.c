@@ -19,13 +19,12 @@ static bool complete(const struct t0_block *b, const struct t0_barrier *bar)
     return threads >= bar->count;
 }
 
-static void give_result(struct t0_warp *w, const struct t0_barrier *bar, const struct lir_insn *i,
-                        uint32_t mask)
+static void give_result(struct t0_warp *w, const struct t0_barrier *bar, const struct lir_insn *i, uint32_t mask)
 {
     unsigned kind = i->aux & LIR_BAR_KIND;
     if (kind == LIR_BAR_RED_POPC) {
         T0_FOR_LANES(l, mask)
-            T0_U32(w, i->d)[l] = bar->popc;
+        T0_U32(w, i->d)[l] = bar->popc;
     } else if (kind == LIR_BAR_RED_AND || kind == LIR_BAR_RED_OR) {
         bool v = kind == LIR_BAR_RED_AND ? bar->all : bar->any;
         T0_PRED(w, i->d) = v ? T0_PRED(w, i->d) | mask : T0_PRED(w, i->d) & ~mask;

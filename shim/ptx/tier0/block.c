@@ -26,8 +26,7 @@ void t0_worker_crowd(struct t0_worker *w) { w->crowded = true; }
 /* Memory that costs nothing until touched; NULL when there is none. */
 static void *map(size_t size)
 {
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -142,8 +141,7 @@ static bool prepare(struct t0_block *b, const struct t0_grid *g)
     if (!room(&b->shared, &b->shared_room, (size_t)t0_shared_size(rec->dynamic_offset + g->dynamic_shared) + 64))
         return false;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
-    return !b->local_stride ||
-           room(&b->local, &b->local_room, b->local_stride * b->nwarp * LIR_LANES);
+    return !b->local_stride || room(&b->local, &b->local_room, b->local_stride * b->nwarp * LIR_LANES);
 }
 
 /* Makes the resident block k one of its cluster; alone it is one of its own. */
@@ -203,7 +201,7 @@ static bool warp_can_run(const struct t0_warp *w)
     return w->running;
 }
 
-struct turn { /* of all blocks of a worker */
+struct turn {        /* of all blocks of a worker */
     bool spun, busy; /* some warp has spun; has done more than that */
 };
 
@@ -293,11 +291,10 @@ static void run_all(struct t0_worker *worker, uint32_t count)
 static bool same_launch(const struct t0_worker *w, const struct t0_grid *g)
 {
     const struct t0_grid *l = &w->last;
-    return w->last_serial == g->kernel->serial && l->params == g->params &&
-           !memcmp(l->grid, g->grid, sizeof g->grid) &&
-           !memcmp(l->block, g->block, sizeof g->block) &&
-           !memcmp(l->cluster, g->cluster, sizeof g->cluster) && l->dynamic_shared == g->dynamic_shared &&
-           l->grid_id == g->grid_id && l->envreg12 == g->envreg12 && l->nsm == g->nsm;
+    return w->last_serial == g->kernel->serial && l->params == g->params && !memcmp(l->grid, g->grid, sizeof g->grid) &&
+           !memcmp(l->block, g->block, sizeof g->block) && !memcmp(l->cluster, g->cluster, sizeof g->cluster) &&
+           l->dynamic_shared == g->dynamic_shared && l->grid_id == g->grid_id && l->envreg12 == g->envreg12 &&
+           l->nsm == g->nsm;
 }
 
 /* Makes room for `count` blocks that run together (cooperative grids, clusters). Memory is kept from launch to
@@ -332,8 +329,8 @@ static bool blocks_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_
     return true;
 }
 
-enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_grid *g,
-                                          uint64_t first, uint64_t count, struct t0_fault *fault)
+enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_grid *g, uint64_t first, uint64_t count,
+                                          struct t0_fault *fault)
 {
     int how;
     if (!count)
@@ -374,8 +371,7 @@ enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_g
     return fault->kind;
 }
 
-enum t0_fault_kind t0_block_run(struct t0_worker *w, const struct t0_grid *g, uint64_t block,
-                                struct t0_fault *fault)
+enum t0_fault_kind t0_block_run(struct t0_worker *w, const struct t0_grid *g, uint64_t block, struct t0_fault *fault)
 {
     return t0_blocks_run_resident(w, g, block, 1, fault);
 }

@@ -105,10 +105,7 @@ bool t0_arenas_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_t co
     return true;
 }
 
-uint8_t *t0_arena_base(const struct t0_worker *w, uint64_t cluster)
-{
-    return w->arena[cluster].base;
-}
+uint8_t *t0_arena_base(const struct t0_worker *w, uint64_t cluster) { return w->arena[cluster].base; }
 
 bool t0_arena_holds(const struct t0_worker *w, const void *p)
 {
@@ -161,15 +158,13 @@ static uint32_t own_rank(const struct t0_warp *w)
     return (uint32_t)((uint64_t)(w->shared - w->block->cluster->base) >> LIR_CLUSTER_SHIFT);
 }
 
-static bool is_far(uint64_t a)
-{
-    return a >> 31 == 1;
-}
+static bool is_far(uint64_t a) { return a >> 31 == 1; }
 
 static void mapa(struct t0_warp *w, const struct lir_insn *i)
 {
     const uint64_t base = (uint64_t)(uintptr_t)w->block->cluster->base, low = LIR_CLUSTER_STRIDE - 1;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const uint64_t rank = T0_U32(w, i->b)[l] & LIR_CLUSTER_RANK;
         if (i->aux & LIR_MEM_ADDR32)
             T0_U32(w, i->d)[l] = (uint32_t)(LIR_CLUSTER_FAR | rank << LIR_CLUSTER_SHIFT | (T0_U32(w, i->a)[l] & low));
@@ -183,7 +178,8 @@ static void mapa(struct t0_warp *w, const struct lir_insn *i)
 static void ctarank(struct t0_warp *w, const struct lir_insn *i)
 {
     const uint64_t base = (uint64_t)(uintptr_t)w->block->cluster->base;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const uint64_t a = i->aux & LIR_MEM_ADDR32 ? T0_U32(w, i->a)[l] : T0_U64(w, i->a)[l];
         uint64_t rank = a - base;
         if (i->aux & LIR_MEM_SHARED)
@@ -196,7 +192,8 @@ static void ctarank(struct t0_warp *w, const struct lir_insn *i)
 static void cvta_shared(struct t0_warp *w, const struct lir_insn *i)
 {
     const uint64_t own = (uint64_t)(uintptr_t)w->shared, base = (uint64_t)(uintptr_t)w->block->cluster->base;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const uint64_t a = i->aux & 1 ? T0_U32(w, i->a)[l] : T0_U64(w, i->a)[l];
         T0_U64(w, i->d)[l] = is_far(a) ? base + (a & ~(uint64_t)LIR_CLUSTER_FAR) : own + a;
     }
@@ -204,7 +201,8 @@ static void cvta_shared(struct t0_warp *w, const struct lir_insn *i)
 
 static void cvta_to_shared(struct t0_warp *w, const struct lir_insn *i)
 {
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         uint64_t a = T0_U64(w, i->a)[l], offset, v = a - (uint64_t)(uintptr_t)w->shared;
         uint32_t rank;
         if (v >> LIR_CLUSTER_SHIFT && find_owner(w, a, &rank, &offset))
@@ -220,7 +218,8 @@ static void isspacep(struct t0_warp *w, const struct lir_insn *i)
 {
     const struct t0_block *b = w->block;
     uint32_t result = 0;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const uint8_t *p = (const uint8_t *)(uintptr_t)T0_U64(w, i->a)[l];
         uint64_t offset;
         uint32_t rank;

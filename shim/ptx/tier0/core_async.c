@@ -21,9 +21,10 @@ static void cp_async(struct t0_warp *w, const struct lir_insn *i)
     w->at = i;
     if (size > 16)
         return;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         uint64_t to = i->aux & LIR_CP_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
-                                            : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+                                             : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
         uint64_t from = T0_U64(w, i->b)[l];
         unsigned n = i->aux & LIR_CP_PARTIAL ? T0_U32(w, i->c)[l] : size;
         uint8_t *p = shared_at(w, i, l, to, size, size), bytes[16] = {0};
@@ -92,7 +93,8 @@ static void multicast(struct t0_warp *w, const struct lir_insn *i, unsigned lane
                       const uint8_t *q, uint32_t size)
 {
     const uint64_t low = LIR_CLUSTER_STRIDE - 1;
-    T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff) {
+    T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff)
+    {
         const uint64_t block = LIR_CLUSTER_FAR | (uint64_t)rank << LIR_CLUSTER_SHIFT;
         copy_bulk(w, i, lane, block | (to & low), block | (barrier & low), q, size);
     }
@@ -103,7 +105,8 @@ static void bulk(struct t0_warp *w, const struct lir_insn *i)
 {
     unsigned aux = i->aux;
     w->at = i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         uint32_t size = T0_U32(w, i->c)[l];
         uint64_t to = shared_offset(w, i->a, l, aux & LIR_BULK_TO32);
         uint64_t from = shared_offset(w, i->b, l, aux & LIR_BULK_FROM32);
@@ -125,13 +128,14 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
     unsigned kind = i->aux & LIR_MB_KIND;
     uint32_t done = 0;
     w->at = i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         if (kind == LIR_MB_PENDING) {
             T0_U32(w, i->d)[l] = T0_U64(w, i->b)[l] & COUNT;
             continue;
         }
         uint64_t a = i->aux & LIR_MEM_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
-                                            : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+                                             : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
         uint64_t *p, word;
         if (i->aux & LIR_MEM_SHARED)
             p = (uint64_t *)(void *)shared_at(w, i, l, a, 8, 8);
@@ -161,9 +165,7 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
             T0_U64(w, i->d)[l] = word;
             break;
         case LIR_MB_COMPLETE: *p = arrive(word, 0, false, 0u - T0_U32(w, i->b)[l]); break;
-        case LIR_MB_TEST:
-            done |= (uint32_t)(word >> PHASE != T0_U64(w, i->b)[l] >> PHASE) << l;
-            break;
+        case LIR_MB_TEST: done |= (uint32_t)(word >> PHASE != T0_U64(w, i->b)[l] >> PHASE) << l; break;
         default: done |= (uint32_t)((word >> PHASE & 1) != (T0_U32(w, i->b)[l] & 1)) << l;
         }
     }

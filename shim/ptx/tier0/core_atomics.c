@@ -10,23 +10,23 @@
 /* New value for `old`, operands in their raw bits. */
 typedef uint64_t update(unsigned op, uint64_t old, uint64_t b, uint64_t c);
 
-#define INTEGER(NAME, U, S)                                                                       \
-    static uint64_t NAME(unsigned op, uint64_t old, uint64_t b, uint64_t c)                       \
-    {                                                                                             \
-        U o = (U)old, v = (U)b;                                                                   \
-        switch (op) {                                                                             \
-        case PTX_SUB_ADD: return (U)(o + v);                                                      \
-        case PTX_SUB_AND: return o & v;                                                           \
-        case PTX_SUB_OR: return o | v;                                                            \
-        case PTX_SUB_XOR: return o ^ v;                                                           \
-        case PTX_SUB_EXCH: return v;                                                              \
-        case PTX_SUB_CAS: return o == v ? (U)c : o;                                               \
-        case PTX_SUB_INC: return o >= v ? 0 : (U)(o + 1);                                         \
-        case PTX_SUB_DEC: return o == 0 || o > v ? v : (U)(o - 1);                                \
-        case PTX_SUB_MIN: return (S)o < (S)v ? o : v;                                             \
-        case PTX_SUB_MAX: return (S)o > (S)v ? o : v;                                             \
-        default: return o;                                                                        \
-        }                                                                                         \
+#define INTEGER(NAME, U, S) \
+    static uint64_t NAME(unsigned op, uint64_t old, uint64_t b, uint64_t c) \
+    { \
+        U o = (U)old, v = (U)b; \
+        switch (op) { \
+        case PTX_SUB_ADD: return (U)(o + v); \
+        case PTX_SUB_AND: return o & v; \
+        case PTX_SUB_OR: return o | v; \
+        case PTX_SUB_XOR: return o ^ v; \
+        case PTX_SUB_EXCH: return v; \
+        case PTX_SUB_CAS: return o == v ? (U)c : o; \
+        case PTX_SUB_INC: return o >= v ? 0 : (U)(o + 1); \
+        case PTX_SUB_DEC: return o == 0 || o > v ? v : (U)(o - 1); \
+        case PTX_SUB_MIN: return (S)o < (S)v ? o : v; \
+        case PTX_SUB_MAX: return (S)o > (S)v ? o : v; \
+        default: return o; \
+        } \
     }
 INTEGER(update_u16, uint16_t, uint16_t)
 INTEGER(update_u32, uint32_t, uint32_t)
@@ -41,8 +41,7 @@ static uint64_t update_f32(unsigned op, uint64_t old, uint64_t b, uint64_t c)
     (void)c;
     memcpy(&o, &bits, 4);
     memcpy(&v, &add, 4);
-    r = op == PTX_SUB_ADD ? o + v : op == PTX_SUB_MIN ? fminf(o, v)
-        : op == PTX_SUB_MAX ? fmaxf(o, v) : v;
+    r = op == PTX_SUB_ADD ? o + v : op == PTX_SUB_MIN ? fminf(o, v) : op == PTX_SUB_MAX ? fmaxf(o, v) : v;
     memcpy(&bits, &r, 4);
     return bits;
 }
@@ -59,17 +58,13 @@ static uint64_t update_f64(unsigned op, uint64_t old, uint64_t b, uint64_t c)
 }
 
 /* The lesser of two numbers; -0 is less than +0, and a NaN yields to a number. */
-static float lesser(float x, float y)
-{
-    return x < y || y != y || (x == y && signbit(x)) ? x : y;
-}
+static float lesser(float x, float y) { return x < y || y != y || (x == y && signbit(x)) ? x : y; }
 
 static uint16_t half_op(unsigned op, uint16_t old, uint16_t b, bool bf16)
 {
     float o = bf16 ? bf16_to_f32(old) : f16_to_f32(old);
     float v = bf16 ? bf16_to_f32(b) : f16_to_f32(b);
-    float r = op == PTX_SUB_ADD ? o + v : op == PTX_SUB_MIN ? lesser(o, v)
-              : op == PTX_SUB_MAX ? -lesser(-o, -v) : v;
+    float r = op == PTX_SUB_ADD ? o + v : op == PTX_SUB_MIN ? lesser(o, v) : op == PTX_SUB_MAX ? -lesser(-o, -v) : v;
     return bf16 ? f32_to_bf16(r) : f32_to_f16(r);
 }
 
@@ -96,24 +91,21 @@ static const struct {
     uint8_t size;
     update *next;
 } types[PTX_NTYPES] = {
-    [PTX_B16] = {2, update_u16}, [PTX_U16] = {2, update_u16},
-    [PTX_B32] = {4, update_u32}, [PTX_U32] = {4, update_u32}, [PTX_S32] = {4, update_s32},
-    [PTX_B64] = {8, update_u64}, [PTX_U64] = {8, update_u64}, [PTX_S64] = {8, update_s64},
-    [PTX_F32] = {4, update_f32}, [PTX_F64] = {8, update_f64},
-    [PTX_F16] = {2, update_f16}, [PTX_BF16] = {2, update_bf16},
-    [PTX_F16X2] = {4, update_f16x2}, [PTX_BF16X2] = {4, update_bf16x2},
-    [PTX_B128] = {16, NULL}
-};
+    [PTX_B16] = {2, update_u16},     [PTX_U16] = {2, update_u16},       [PTX_B32] = {4, update_u32},
+    [PTX_U32] = {4, update_u32},     [PTX_S32] = {4, update_s32},       [PTX_B64] = {8, update_u64},
+    [PTX_U64] = {8, update_u64},     [PTX_S64] = {8, update_s64},       [PTX_F32] = {4, update_f32},
+    [PTX_F64] = {8, update_f64},     [PTX_F16] = {2, update_f16},       [PTX_BF16] = {2, update_bf16},
+    [PTX_F16X2] = {4, update_f16x2}, [PTX_BF16X2] = {4, update_bf16x2}, [PTX_B128] = {16, NULL}};
 
 /* The loop that turns an update into an atomic read-modify-write; returns the old value. */
-#define RMW(NAME, U)                                                                              \
-    static uint64_t NAME(uint8_t *p, update *next, unsigned op, uint64_t b, uint64_t c)           \
-    {                                                                                             \
-        U *at = (U *)(void *)p, old = __atomic_load_n(at, __ATOMIC_RELAXED);                      \
-        while (!__atomic_compare_exchange_n(at, &old, (U)next(op, old, b, c), true,               \
-                                            __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))                  \
-            ;                                                                                     \
-        return old;                                                                               \
+#define RMW(NAME, U) \
+    static uint64_t NAME(uint8_t *p, update *next, unsigned op, uint64_t b, uint64_t c) \
+    { \
+        U *at = (U *)(void *)p, old = __atomic_load_n(at, __ATOMIC_RELAXED); \
+        while ( \
+            !__atomic_compare_exchange_n(at, &old, (U)next(op, old, b, c), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) \
+            ; \
+        return old; \
     }
 RMW(rmw_16, uint16_t)
 RMW(rmw_32, uint32_t)
@@ -184,10 +176,7 @@ uint64_t t0_atomic_one(void *p, unsigned type, unsigned op, uint64_t b, uint64_t
     }
 }
 
-unsigned t0_atomic_size(unsigned type)
-{
-    return type < PTX_NTYPES ? types[type].size : 0;
-}
+unsigned t0_atomic_size(unsigned type) { return type < PTX_NTYPES ? types[type].size : 0; }
 
 /* The frequent case: integer addition in shared memory, which only this thread touches. */
 static bool shared_add(struct t0_warp *w, const struct lir_insn *i)
@@ -200,15 +189,16 @@ static bool shared_add(struct t0_warp *w, const struct lir_insn *i)
         bad[l] = (at[l] & 3) | (at[l] >= limit);
     }
     T0_FOR_LANES(l, mask)
-        any |= bad[l];
+    any |= bad[l];
     if (any)
         return false; /* the plain loop names the lane */
     if (i->aux & LIR_ATOM_NORET) {
         T0_FOR_LANES(l, mask)
-            *(uint32_t *)(void *)(w->shared + at[l]) += b[l];
+        *(uint32_t *)(void *)(w->shared + at[l]) += b[l];
         return true;
     }
-    T0_FOR_LANES(l, mask) {
+    T0_FOR_LANES(l, mask)
+    {
         uint32_t *p = (uint32_t *)(void *)(w->shared + at[l]), old = *p;
         *p = old + b[l];
         d[l] = old;
@@ -228,10 +218,10 @@ static void atom(struct t0_warp *w, const struct lir_insn *i)
     if (op == PTX_SUB_ADD && (type == PTX_U32 || type == PTX_S32) && i->aux & LIR_ATOM_SHARED &&
         i->aux & LIR_ATOM_ADDR32 && shared_add(w, i))
         return;
-    T0_FOR_LANES(l, w->l.mask) {
-        uint64_t a = i->aux & LIR_ATOM_ADDR32
-                         ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
-                         : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
+    T0_FOR_LANES(l, w->l.mask)
+    {
+        uint64_t a = i->aux & LIR_ATOM_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[l] + (uint32_t)i->imm)
+                                              : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
         uint64_t b, c, old;
         uint8_t *p = (uint8_t *)(uintptr_t)a;
         if (a & (size - 1))
@@ -257,7 +247,4 @@ static void atom(struct t0_warp *w, const struct lir_insn *i)
     }
 }
 
-void t0_atomic_handlers(t0_handler *table[LIR_NOPS])
-{
-    table[LIR_ATOM] = atom;
-}
+void t0_atomic_handlers(t0_handler *table[LIR_NOPS]) { table[LIR_ATOM] = atom; }

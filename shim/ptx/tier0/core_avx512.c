@@ -14,7 +14,8 @@ static t0_handler *plain[LIR_NOPS]; /* the portable handlers */
  * would be. */
 HELPER void load_row32(uint32_t *d, const uint8_t *p, uint32_t mask)
 {
-    EACH(k, 2, 1) {
+    EACH(k, 2, 1)
+    {
         __mmask16 m = (__mmask16)(mask >> 16 * k);
         __m512i old = _mm512_load_si512(d + 16 * k);
         _mm512_store_si512(d + 16 * k, _mm512_mask_loadu_epi32(old, m, p + 64 * k));
@@ -22,7 +23,8 @@ HELPER void load_row32(uint32_t *d, const uint8_t *p, uint32_t mask)
 }
 HELPER void load_row64(uint64_t *d, const uint8_t *p, uint32_t mask)
 {
-    EACH(k, 4, 1) {
+    EACH(k, 4, 1)
+    {
         __mmask8 m = (__mmask8)(mask >> 8 * k);
         __m512i old = _mm512_load_si512(d + 8 * k);
         _mm512_store_si512(d + 8 * k, _mm512_mask_loadu_epi64(old, m, p + 64 * k));
@@ -31,14 +33,14 @@ HELPER void load_row64(uint64_t *d, const uint8_t *p, uint32_t mask)
 HELPER void fill_row32(uint32_t *d, uint32_t v, uint32_t mask)
 {
     EACH(k, 2, 1)
-        _mm512_store_si512(d + 16 * k, _mm512_mask_set1_epi32(_mm512_load_si512(d + 16 * k),
-                                                              (__mmask16)(mask >> 16 * k), (int)v));
+    _mm512_store_si512(d + 16 * k,
+                       _mm512_mask_set1_epi32(_mm512_load_si512(d + 16 * k), (__mmask16)(mask >> 16 * k), (int)v));
 }
 HELPER void fill_row64(uint64_t *d, uint64_t v, uint32_t mask)
 {
     EACH(k, 4, 1)
-        _mm512_store_si512(d + 8 * k, _mm512_mask_set1_epi64(_mm512_load_si512(d + 8 * k),
-                                                             (__mmask8)(mask >> 8 * k), (long long)v));
+    _mm512_store_si512(d + 8 * k,
+                       _mm512_mask_set1_epi64(_mm512_load_si512(d + 8 * k), (__mmask8)(mask >> 8 * k), (long long)v));
 }
 
 /* What the next warps are likely to read: a warp runs alone from barrier to barrier, so that its own
@@ -46,7 +48,7 @@ HELPER void fill_row64(uint64_t *d, uint64_t v, uint32_t mask)
 HELPER void expect(uint64_t p, unsigned lines)
 {
     EACH(k, lines, 1)
-        _mm_prefetch((const char *)(uintptr_t)p + 64 * k, _MM_HINT_T0);
+    _mm_prefetch((const char *)(uintptr_t)p + 64 * k, _MM_HINT_T0);
 }
 
 /* Loads 32 bits a lane. Addresses that are consecutive or all equal, in the warp or in one half of it, are one load:
@@ -66,22 +68,22 @@ WIDE static void ldg_32(struct t0_warp *w, const struct lir_insn *i)
         fill_row32(d, *(volatile uint32_t *)(uintptr_t)f.first, w->l.mask);
     } else {
         __m512i ramp = _mm512_set_epi64(28, 24, 20, 16, 12, 8, 4, 0), more = _mm512_set1_epi64(32);
-        EACH(k, 4, 2) { /* by halves, as in lds_32 */
+        EACH(k, 4, 2)
+        { /* by halves, as in lds_32 */
             uint32_t m = w->l.mask >> 8 * k & 0xffff, lane = m ? (uint32_t)__builtin_ctz(m) : 0;
             uint64_t first = T0_U64(w, i->a)[8 * k + lane] + (uint64_t)(int64_t)i->imm - 4 * lane;
             __m512i base = _mm512_add_epi64(_mm512_set1_epi64((long long)first), ramp);
             if (!m)
                 continue;
             if (!(_mm512_mask_cmpneq_epi64_mask(f.m[k], f.a[k], base) |
-                  _mm512_mask_cmpneq_epi64_mask(f.m[k + 1], f.a[k + 1],
-                                                _mm512_add_epi64(base, more)))) {
+                  _mm512_mask_cmpneq_epi64_mask(f.m[k + 1], f.a[k + 1], _mm512_add_epi64(base, more)))) {
                 __m512i old = _mm512_load_si512(d + 8 * k);
-                _mm512_store_si512(
-                    d + 8 * k,
-                    _mm512_mask_loadu_epi32(old, (__mmask16)m, (const void *)(uintptr_t)first));
+                _mm512_store_si512(d + 8 * k,
+                                   _mm512_mask_loadu_epi32(old, (__mmask16)m, (const void *)(uintptr_t)first));
                 continue;
             }
-            EACH(n, 2, 1) {
+            EACH(n, 2, 1)
+            {
                 unsigned j = k + n;
                 __m256i old = _mm256_load_si256((const void *)(d + 8 * j));
                 old = _mm512_mask_i64gather_epi32(old, f.m[j], f.a[j], NULL, 1);
@@ -105,8 +107,8 @@ WIDE static void ldg_64(struct t0_warp *w, const struct lir_insn *i)
         fill_row64(d, *(volatile uint64_t *)(uintptr_t)f.first, w->l.mask);
     } else {
         EACH(k, 4, 1)
-            _mm512_store_si512(d + 8 * k, _mm512_mask_i64gather_epi64(_mm512_load_si512(d + 8 * k),
-                                                                      f.m[k], f.a[k], NULL, 1));
+        _mm512_store_si512(d + 8 * k,
+                           _mm512_mask_i64gather_epi64(_mm512_load_si512(d + 8 * k), f.m[k], f.a[k], NULL, 1));
     }
 }
 
@@ -119,12 +121,11 @@ WIDE static void stg_32(struct t0_warp *w, const struct lir_insn *i)
         plain[LIR_STG_32](w, i);
     } else if (f.consecutive) {
         EACH(k, 2, 1)
-            _mm512_mask_storeu_epi32((uint8_t *)(uintptr_t)f.first + 64 * k,
-                                     (__mmask16)(w->l.mask >> 16 * k), _mm512_load_si512(d + 16 * k));
+        _mm512_mask_storeu_epi32((uint8_t *)(uintptr_t)f.first + 64 * k, (__mmask16)(w->l.mask >> 16 * k),
+                                 _mm512_load_si512(d + 16 * k));
     } else {
         EACH(k, 4, 1)
-            _mm512_mask_i64scatter_epi32(NULL, f.m[k], f.a[k],
-                                         _mm256_load_si256((const void *)(d + 8 * k)), 1);
+        _mm512_mask_i64scatter_epi32(NULL, f.m[k], f.a[k], _mm256_load_si256((const void *)(d + 8 * k)), 1);
     }
 }
 
@@ -137,7 +138,8 @@ WIDE static void stg_64(struct t0_warp *w, const struct lir_insn *i)
         plain[LIR_STG_64](w, i);
         return;
     }
-    EACH(k, 4, 1) {
+    EACH(k, 4, 1)
+    {
         __m512i v = _mm512_load_si512(d + 8 * k);
         if (f.consecutive)
             _mm512_mask_storeu_epi64((uint8_t *)(uintptr_t)f.first + 64 * k, f.m[k], v);
@@ -166,16 +168,15 @@ WIDE static void lds_32(struct t0_warp *w, const struct lir_insn *i)
     }
     const uint32_t *p = T0_U32(w, i->a);
     __m512i ramp = _mm512_set_epi32(60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16, 12, 8, 4, 0);
-    EACH(k, 2, 1) {
+    EACH(k, 2, 1)
+    {
         if (!s.m[k])
             continue;
-        uint32_t lane = (uint32_t)__builtin_ctz(s.m[k]),
-                 first = p[16 * k + lane] + (uint32_t)i->imm;
+        uint32_t lane = (uint32_t)__builtin_ctz(s.m[k]), first = p[16 * k + lane] + (uint32_t)i->imm;
         __m512i one = _mm512_set1_epi32((int)first), v = _mm512_load_si512(d + 16 * k);
         __m512i base = _mm512_add_epi32(_mm512_set1_epi32((int)(first - 4 * lane)), ramp);
         if (!_mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], base))
-            v = _mm512_mask_loadu_epi32(v, s.m[k],
-                                        w->shared + (int64_t)(int32_t)(first - 4 * lane));
+            v = _mm512_mask_loadu_epi32(v, s.m[k], w->shared + (int64_t)(int32_t)(first - 4 * lane));
         else if (!_mm512_mask_cmpneq_epi32_mask(s.m[k], s.a[k], one))
             v = _mm512_mask_set1_epi32(v, s.m[k], *(volatile int *)(void *)(w->shared + first));
         else
@@ -192,7 +193,8 @@ WIDE static void sts_32(struct t0_warp *w, const struct lir_insn *i)
         plain[LIR_STS_32](w, i);
         return;
     }
-    EACH(k, 2, 1) {
+    EACH(k, 2, 1)
+    {
         __m512i v = _mm512_load_si512(d + 16 * k);
         if (s.consecutive)
             _mm512_mask_storeu_epi32(w->shared + (int64_t)(int32_t)s.first + 64 * k, s.m[k], v);
@@ -235,10 +237,9 @@ WIDE static void lds_64(struct t0_warp *w, const struct lir_insn *i)
         fill_row64(d, *(volatile uint64_t *)(void *)(w->shared + s.first), w->l.mask);
     } else {
         EACH(k, 4, 1)
-            _mm512_store_si512(d + 8 * k,
-                               _mm512_mask_i32gather_epi64(_mm512_load_si512(d + 8 * k),
-                                                           (__mmask8)(w->l.mask >> 8 * k),
-                                                           half_of(s.a[k / 2], k & 1), w->shared, 1));
+        _mm512_store_si512(d + 8 * k,
+                           _mm512_mask_i32gather_epi64(_mm512_load_si512(d + 8 * k), (__mmask8)(w->l.mask >> 8 * k),
+                                                       half_of(s.a[k / 2], k & 1), w->shared, 1));
     }
 }
 
@@ -250,7 +251,8 @@ WIDE static void sts_64(struct t0_warp *w, const struct lir_insn *i)
         plain[LIR_STS_64](w, i);
         return;
     }
-    EACH(k, 4, 1) {
+    EACH(k, 4, 1)
+    {
         __mmask8 m = (__mmask8)(w->l.mask >> 8 * k);
         __m512i v = _mm512_load_si512(d + 8 * k);
         if (s.consecutive)
@@ -266,16 +268,15 @@ WIDE static void shfl(struct t0_warp *w, const struct lir_insn *i)
     const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), *c = T0_U32(w, i->c);
     uint32_t *d = T0_U32(w, i->d), mask = w->l.mask, in = 0;
     __m512i low = _mm512_maskz_load_epi32((__mmask16)mask, a),
-            high = _mm512_maskz_load_epi32((__mmask16)(mask >> 16), a + 16),
-            m31 = _mm512_set1_epi32(31);
+            high = _mm512_maskz_load_epi32((__mmask16)(mask >> 16), a + 16), m31 = _mm512_set1_epi32(31);
     __m512i self = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    EACH(k, 2, 1) {
+    EACH(k, 2, 1)
+    {
         __m512i lane = _mm512_and_si512(_mm512_load_si512(b + 16 * k), m31);
         __m512i control = _mm512_load_si512(c + 16 * k);
         __m512i segment = _mm512_and_si512(_mm512_srli_epi32(control, 8), m31);
         __m512i least = _mm512_and_si512(self, segment);
-        __m512i most =
-            _mm512_or_si512(least, _mm512_andnot_si512(segment, _mm512_and_si512(control, m31)));
+        __m512i most = _mm512_or_si512(least, _mm512_andnot_si512(segment, _mm512_and_si512(control, m31)));
         __m512i from;
         __mmask16 ok;
         switch (i->aux & LIR_SUB_MASK) {
@@ -285,11 +286,11 @@ WIDE static void shfl(struct t0_warp *w, const struct lir_insn *i)
         default: from = _mm512_or_si512(least, _mm512_andnot_si512(segment, lane));
         }
         ok = (i->aux & LIR_SUB_MASK) == PTX_SUB_UP ? _mm512_cmpge_epi32_mask(from, most)
-                                                  : _mm512_cmple_epi32_mask(from, most);
+                                                   : _mm512_cmple_epi32_mask(from, most);
         from = _mm512_mask_mov_epi32(self, ok, from);
         from = _mm512_permutex2var_epi32(low, from, high);
-        _mm512_store_si512(d + 16 * k, _mm512_mask_mov_epi32(_mm512_load_si512(d + 16 * k),
-                                                             (__mmask16)(mask >> 16 * k), from));
+        _mm512_store_si512(d + 16 * k,
+                           _mm512_mask_mov_epi32(_mm512_load_si512(d + 16 * k), (__mmask16)(mask >> 16 * k), from));
         in |= (uint32_t)ok << 16 * k;
         self = _mm512_add_epi32(self, _mm512_set1_epi32(16));
     }
@@ -301,11 +302,9 @@ void t0_core_avx512(t0_handler *table[LIR_NOPS])
     static const struct {
         uint16_t op;
         t0_handler *handler;
-    } all[] = {
-        {LIR_LDG_32, ldg_32}, {LIR_LDG_64, ldg_64}, {LIR_STG_32, stg_32}, {LIR_STG_64, stg_64},
-        {LIR_LDS_32, lds_32}, {LIR_LDS_64, lds_64}, {LIR_STS_32, sts_32}, {LIR_STS_64, sts_64},
-        {LIR_SHFL, shfl},     {LIR_LD_KPARAM, ld_kparam}
-    };
+    } all[] = {{LIR_LDG_32, ldg_32}, {LIR_LDG_64, ldg_64},      {LIR_STG_32, stg_32}, {LIR_STG_64, stg_64},
+               {LIR_LDS_32, lds_32}, {LIR_LDS_64, lds_64},      {LIR_STS_32, sts_32}, {LIR_STS_64, sts_64},
+               {LIR_SHFL, shfl},     {LIR_LD_KPARAM, ld_kparam}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         plain[all[k].op] = table[all[k].op];
         table[all[k].op] = all[k].handler;
@@ -313,8 +312,5 @@ void t0_core_avx512(t0_handler *table[LIR_NOPS])
     t0_vector_avx512(table);
 }
 #else
-void t0_core_avx512(t0_handler *table[LIR_NOPS])
-{
-    (void)table;
-}
+void t0_core_avx512(t0_handler *table[LIR_NOPS]) { (void)table; }
 #endif

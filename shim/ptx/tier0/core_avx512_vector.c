@@ -8,10 +8,12 @@
 
 static t0_handler *plain_load, *plain_store;
 
-enum { FORM = LIR_MEM_LOG2_SIZE | 3 << LIR_MEM_VEC_SHIFT | 3 << LIR_MEM_DST_SHIFT | LIR_MEM_ACQUIRE |
-              LIR_MEM_RELEASE | LIR_MEM_SC | LIR_MEM_STRONG,
-       V2 = 2 | 1 << LIR_MEM_VEC_SHIFT | 1 << LIR_MEM_DST_SHIFT,
-       V4 = 2 | 2 << LIR_MEM_VEC_SHIFT | 1 << LIR_MEM_DST_SHIFT };
+enum {
+    FORM = LIR_MEM_LOG2_SIZE | 3 << LIR_MEM_VEC_SHIFT | 3 << LIR_MEM_DST_SHIFT | LIR_MEM_ACQUIRE | LIR_MEM_RELEASE |
+           LIR_MEM_SC | LIR_MEM_STRONG,
+    V2 = 2 | 1 << LIR_MEM_VEC_SHIFT | 1 << LIR_MEM_DST_SHIFT,
+    V4 = 2 | 2 << LIR_MEM_VEC_SHIFT | 1 << LIR_MEM_DST_SHIFT
+};
 
 /* One access as the rest of this file needs it. */
 struct access {
@@ -32,8 +34,11 @@ HELPER struct access look(struct t0_warp *w, const struct lir_insn *i, unsigned 
                             {s.a[0], s.a[1], s.a[0], s.a[0]}};
     } else {
         struct flat f = flat_addresses(w, i, size);
-        a = (struct access){f.aligned && !(i->aux & LIR_MEM_ADDR32), f.consecutive, f.same,
-                            (uint8_t *)(uintptr_t)f.first, {f.a[0], f.a[1], f.a[2], f.a[3]}};
+        a = (struct access){f.aligned && !(i->aux & LIR_MEM_ADDR32),
+                            f.consecutive,
+                            f.same,
+                            (uint8_t *)(uintptr_t)f.first,
+                            {f.a[0], f.a[1], f.a[2], f.a[3]}};
     }
     return a;
 }
@@ -56,24 +61,20 @@ HELPER __mmask16 spread2(uint32_t lanes)
 HELPER void put(uint32_t *row, unsigned half, __m512i v, uint32_t mask)
 {
     __m512i old = _mm512_load_si512(row + 16 * half);
-    _mm512_store_si512(row + 16 * half,
-                       _mm512_mask_mov_epi32(old, (__mmask16)(mask >> 16 * half), v));
+    _mm512_store_si512(row + 16 * half, _mm512_mask_mov_epi32(old, (__mmask16)(mask >> 16 * half), v));
 }
 
 HELPER void load4(uint32_t *const row[4], const uint8_t *p, unsigned half, uint32_t mask)
 {
-    const __m512i first =
-        _mm512_set_epi32(29, 25, 21, 17, 13, 9, 5, 1, 28, 24, 20, 16, 12, 8, 4, 0);
+    const __m512i first = _mm512_set_epi32(29, 25, 21, 17, 13, 9, 5, 1, 28, 24, 20, 16, 12, 8, 4, 0);
     const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(2));
     uint32_t m = mask >> 16 * half;
     __m512i z0 = _mm512_maskz_loadu_epi32(spread4(m), p);
     __m512i z1 = _mm512_maskz_loadu_epi32(spread4(m >> 4), p + 64);
     __m512i z2 = _mm512_maskz_loadu_epi32(spread4(m >> 8), p + 128);
     __m512i z3 = _mm512_maskz_loadu_epi32(spread4(m >> 12), p + 192);
-    __m512i a = _mm512_permutex2var_epi32(z0, first, z1),
-            b = _mm512_permutex2var_epi32(z2, first, z3);
-    __m512i c = _mm512_permutex2var_epi32(z0, second, z1),
-            d = _mm512_permutex2var_epi32(z2, second, z3);
+    __m512i a = _mm512_permutex2var_epi32(z0, first, z1), b = _mm512_permutex2var_epi32(z2, first, z3);
+    __m512i c = _mm512_permutex2var_epi32(z0, second, z1), d = _mm512_permutex2var_epi32(z2, second, z3);
     put(row[0], half, _mm512_shuffle_i64x2(a, b, 0x44), mask);
     put(row[1], half, _mm512_shuffle_i64x2(a, b, 0xee), mask);
     put(row[2], half, _mm512_shuffle_i64x2(c, d, 0x44), mask);
@@ -82,14 +83,12 @@ HELPER void load4(uint32_t *const row[4], const uint8_t *p, unsigned half, uint3
 
 HELPER void load2(uint32_t *const row[4], const uint8_t *p, unsigned half, uint32_t mask)
 {
-    const __m512i even =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     uint32_t m = mask >> 16 * half;
     __m512i z0 = _mm512_maskz_loadu_epi32(spread2(m), p);
     __m512i z1 = _mm512_maskz_loadu_epi32(spread2(m >> 8), p + 64);
     put(row[0], half, _mm512_permutex2var_epi32(z0, even, z1), mask);
-    put(row[1], half,
-        _mm512_permutex2var_epi32(z0, _mm512_add_epi32(even, _mm512_set1_epi32(1)), z1), mask);
+    put(row[1], half, _mm512_permutex2var_epi32(z0, _mm512_add_epi32(even, _mm512_set1_epi32(1)), z1), mask);
 }
 
 HELPER void store4(uint32_t *const row[4], uint8_t *p, unsigned half, uint32_t mask)
@@ -118,23 +117,23 @@ HELPER void store2(uint32_t *const row[4], uint8_t *p, unsigned half, uint32_t m
 }
 
 /* Every lane from its own address; the addresses are in registers, so rows may overlap them. */
-HELPER void gather_rows(struct t0_warp *w, const struct lir_insn *i, const struct access *a,
-                        uint32_t *const row[4], unsigned n)
+HELPER void gather_rows(struct t0_warp *w, const struct lir_insn *i, const struct access *a, uint32_t *const row[4],
+                        unsigned n)
 {
     uint32_t mask = w->l.mask;
     for (unsigned e = 0; e < n; e++) {
-        EACH(k, 2, 1) {
+        EACH(k, 2, 1)
+        {
             __m512i v, old = _mm512_load_si512(row[e] + 16 * k);
             __mmask16 m = (__mmask16)(mask >> 16 * k);
             if (i->aux & LIR_MEM_SHARED) {
                 v = _mm512_mask_i32gather_epi32(old, m, a->low[k], w->shared + 4 * e, 1);
             } else {
                 const void *base = (const void *)(uintptr_t)(4 * e);
-                __m256i lo = _mm512_mask_i64gather_epi32(_mm512_castsi512_si256(old), (__mmask8)m,
-                                                         a->low[2 * k], base, 1);
-                __m256i hi =
-                    _mm512_mask_i64gather_epi32(_mm512_extracti64x4_epi64(old, 1),
-                                                (__mmask8)(m >> 8), a->low[2 * k + 1], base, 1);
+                __m256i lo = _mm512_mask_i64gather_epi32(_mm512_castsi512_si256(old), (__mmask8)m, a->low[2 * k], base,
+                                                         1);
+                __m256i hi = _mm512_mask_i64gather_epi32(_mm512_extracti64x4_epi64(old, 1), (__mmask8)(m >> 8),
+                                                         a->low[2 * k + 1], base, 1);
                 v = _mm512_inserti64x4(_mm512_castsi256_si512(lo), hi, 1);
             }
             _mm512_store_si512(row[e] + 16 * k, v);
@@ -158,7 +157,8 @@ WIDE static void load(struct t0_warp *w, const struct lir_insn *i)
     if (!a.good) {
         plain_load(w, i);
     } else if (a.consecutive) {
-        EACH(k, 2, 1) {
+        EACH(k, 2, 1)
+        {
             if (n == 4)
                 load4(row, a.first + 256 * k, k, w->l.mask);
             else
@@ -170,7 +170,7 @@ WIDE static void load(struct t0_warp *w, const struct lir_insn *i)
             v[e] = ((volatile uint32_t *)(void *)a.first)[e];
         for (unsigned e = 0; e < n; e++)
             EACH(k, 2, 1)
-                put(row[e], k, _mm512_set1_epi32((int)v[e]), w->l.mask);
+        put(row[e], k, _mm512_set1_epi32((int)v[e]), w->l.mask);
     } else {
         gather_rows(w, i, &a, row, n);
     }
@@ -191,7 +191,8 @@ WIDE static void store(struct t0_warp *w, const struct lir_insn *i)
         plain_store(w, i);
         return;
     }
-    EACH(k, 2, 1) {
+    EACH(k, 2, 1)
+    {
         if (form == V4)
             store4(row, a.first + 256 * k, k, w->l.mask);
         else
@@ -207,8 +208,5 @@ void t0_vector_avx512(t0_handler *table[LIR_NOPS])
     table[LIR_ST_ANY] = store;
 }
 #else
-void t0_vector_avx512(t0_handler *table[LIR_NOPS])
-{
-    (void)table;
-}
+void t0_vector_avx512(t0_handler *table[LIR_NOPS]) { (void)table; }
 #endif

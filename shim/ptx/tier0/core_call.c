@@ -28,7 +28,8 @@ static void result(struct t0_warp *w, const struct lir_call *c, unsigned lane, u
 static void sys_vprintf(struct t0_warp *w, const struct lir_insn *i, const struct lir_call *c)
 {
     (void)i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const char *format = (const char *)(uintptr_t)argument(w, c, l, 0);
         const uint8_t *args = (const uint8_t *)(uintptr_t)argument(w, c, l, 1);
         result(w, c, l, (uint32_t)t0_printf(w->block->grid->env, format, args));
@@ -39,7 +40,8 @@ static void sys_vprintf(struct t0_warp *w, const struct lir_insn *i, const struc
 static void sys_assert(struct t0_warp *w, const struct lir_insn *i, const struct lir_call *c)
 {
     const struct t0_block *b = w->block;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         uint32_t thread[3];
         char text[T0_FAULT_TEXT];
         t0_thread_index(b, w->index * LIR_LANES + l, thread);
@@ -56,14 +58,15 @@ static void sys_malloc(struct t0_warp *w, const struct lir_insn *i, const struct
     const struct t0_env *env = w->block->grid->env;
     (void)i;
     T0_FOR_LANES(l, w->l.mask)
-        result(w, c, l, (uint64_t)(uintptr_t)env->dev_malloc(env->ctx, argument(w, c, l, 0)));
+    result(w, c, l, (uint64_t)(uintptr_t)env->dev_malloc(env->ctx, argument(w, c, l, 0)));
 }
 
 static void sys_free(struct t0_warp *w, const struct lir_insn *i, const struct lir_call *c)
 {
     const struct t0_env *env = w->block->grid->env;
     (void)i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         void *p = (void *)(uintptr_t)argument(w, c, l, 0);
         if (p)
             env->dev_free(env->ctx, p);
@@ -73,16 +76,13 @@ static void sys_free(struct t0_warp *w, const struct lir_insn *i, const struct l
 static void syscall_op(struct t0_warp *w, const struct lir_insn *i)
 {
     static void (*const all[LIR_NSYS])(struct t0_warp *, const struct lir_insn *,
-                                      const struct lir_call *) = {
-        [LIR_SYS_VPRINTF] = sys_vprintf, [LIR_SYS_ASSERT] = sys_assert,
-        [LIR_SYS_MALLOC] = sys_malloc, [LIR_SYS_FREE] = sys_free
-    };
+                                       const struct lir_call *) = {[LIR_SYS_VPRINTF] = sys_vprintf,
+                                                                   [LIR_SYS_ASSERT] = sys_assert,
+                                                                   [LIR_SYS_MALLOC] = sys_malloc,
+                                                                   [LIR_SYS_FREE] = sys_free};
     const struct lir_call *c = LIR_AT(w->block->image, calls, struct lir_call) + i->imm;
     w->at = i;
     all[c->syscall](w, i, c);
 }
 
-void t0_call_handlers(t0_handler *table[LIR_NOPS])
-{
-    table[LIR_SYSCALL] = syscall_op;
-}
+void t0_call_handlers(t0_handler *table[LIR_NOPS]) { table[LIR_SYSCALL] = syscall_op; }

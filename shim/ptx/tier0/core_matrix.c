@@ -9,8 +9,7 @@ static uint64_t address_of(struct t0_warp *w, const struct lir_insn *i, unsigned
     return i->aux & LIR_MEM_ADDR32 ? T0_U32(w, i->a)[lane] : T0_U64(w, i->a)[lane];
 }
 
-static uint8_t *reach(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a,
-                      unsigned size)
+static uint8_t *reach(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, unsigned size)
 {
     if (!(i->aux & LIR_MEM_SHARED))
         return (uint8_t *)(uintptr_t)a;
@@ -29,10 +28,10 @@ union tile {
 static void put_tile(struct t0_warp *w, uint32_t row, const union tile *t, bool wide)
 {
     T0_FOR_LANES(l, w->l.mask)
-        if (wide)
-            T0_U64(w, row)[l] = t->wide[l];
-        else
-            T0_U32(w, row)[l] = t->word[l];
+    if (wide)
+        T0_U64(w, row)[l] = t->wide[l];
+    else
+        T0_U32(w, row)[l] = t->word[l];
 }
 
 /* What every lane says alike: where the matrix begins and how far apart its rows are. */
@@ -42,8 +41,8 @@ struct where {
 };
 
 /* A or B: rows of a tile lie along k in memory, or k elements of all its rows do. */
-static void load_factor(struct t0_warp *w, const struct lir_insn *i, const struct lir_matrix *x,
-                        const uint32_t *rows, struct where at)
+static void load_factor(struct t0_warp *w, const struct lir_insn *i, const struct lir_matrix *x, const uint32_t *rows,
+                        struct where at)
 {
     bool is_a = x->kind == LIR_MATRIX_A, along_k = !!(x->flags & LIR_MX_COL) != is_a;
     unsigned format = is_a ? x->a : x->b, bits = lir_mx[format].bits, per = lir_mx_per(format);
@@ -70,8 +69,8 @@ static void load_factor(struct t0_warp *w, const struct lir_insn *i, const struc
 }
 
 /* C or D, by pairs of registers (f16: by one): rows of eight elements, two in a lane. */
-static void move_sum(struct t0_warp *w, const struct lir_insn *i, const struct lir_matrix *x,
-                     const uint32_t *rows, struct where at, bool store)
+static void move_sum(struct t0_warp *w, const struct lir_insn *i, const struct lir_matrix *x, const uint32_t *rows,
+                     struct where at, bool store)
 {
     unsigned size = lir_mx[x->c].bits / 8, pairs = x->m / 8 * (x->n / 8);
     bool col = x->flags & LIR_MX_COL;
@@ -112,15 +111,9 @@ static void transfer(struct t0_warp *w, const struct lir_insn *i, bool store)
         load_factor(w, i, x, rows, at);
 }
 
-static void wmma_ld(struct t0_warp *w, const struct lir_insn *i)
-{
-    transfer(w, i, false);
-}
+static void wmma_ld(struct t0_warp *w, const struct lir_insn *i) { transfer(w, i, false); }
 
-static void wmma_st(struct t0_warp *w, const struct lir_insn *i)
-{
-    transfer(w, i, true);
-}
+static void wmma_st(struct t0_warp *w, const struct lir_insn *i) { transfer(w, i, true); }
 
 /* Lanes l hold elements 2 * (l % 4) and the next of row l / 4; transposed, of that column. */
 static void transpose(uint32_t out[LIR_LANES], const uint32_t in[LIR_LANES])
@@ -176,26 +169,20 @@ static void matrix_rows(struct t0_warp *w, const struct lir_insn *i, bool store)
             from = turned;
         }
         T0_FOR_LANES(l, w->l.mask)
-            d[l] = from[l];
+        d[l] = from[l];
     }
 }
 
-static void ldmatrix(struct t0_warp *w, const struct lir_insn *i)
-{
-    matrix_rows(w, i, false);
-}
+static void ldmatrix(struct t0_warp *w, const struct lir_insn *i) { matrix_rows(w, i, false); }
 
-static void stmatrix(struct t0_warp *w, const struct lir_insn *i)
-{
-    matrix_rows(w, i, true);
-}
+static void stmatrix(struct t0_warp *w, const struct lir_insn *i) { matrix_rows(w, i, true); }
 
 static void movmatrix(struct t0_warp *w, const struct lir_insn *i)
 {
     uint32_t out[LIR_LANES];
     transpose(out, T0_U32(w, i->a));
     T0_FOR_LANES(l, w->l.mask)
-        T0_U32(w, i->d)[l] = out[l];
+    T0_U32(w, i->d)[l] = out[l];
 }
 
 void t0_matrix_handlers(t0_handler *table[LIR_NOPS])

@@ -4,10 +4,7 @@
 
 #include <time.h>
 
-static uint32_t cluster_dim(const struct t0_grid *g, unsigned axis)
-{
-    return g->cluster[0] ? g->cluster[axis] : 1;
-}
+static uint32_t cluster_dim(const struct t0_grid *g, unsigned axis) { return g->cluster[0] ? g->cluster[axis] : 1; }
 
 uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg)
 {
@@ -18,24 +15,32 @@ uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, u
         return n == 1 ? g->envreg12 >> 32 : n == 2 ? (uint32_t)g->envreg12 : 0;
     }
     switch (sreg) {
-    case PTX_SR_TID_X: case PTX_SR_TID_Y: case PTX_SR_TID_Z:
-        t0_thread_index(b, linear, tid);
-        return tid[sreg - PTX_SR_TID_X];
-    case PTX_SR_NTID_X: case PTX_SR_NTID_Y: case PTX_SR_NTID_Z:
-        return g->block[sreg - PTX_SR_NTID_X];
-    case PTX_SR_CTAID_X: case PTX_SR_CTAID_Y: case PTX_SR_CTAID_Z:
-        return b->index[sreg - PTX_SR_CTAID_X];
-    case PTX_SR_CLUSTERID_X: case PTX_SR_CLUSTERID_Y: case PTX_SR_CLUSTERID_Z:
-        return b->index[sreg - PTX_SR_CLUSTERID_X] / cluster_dim(g, sreg - PTX_SR_CLUSTERID_X);
-    case PTX_SR_CLUSTER_CTAID_X: case PTX_SR_CLUSTER_CTAID_Y: case PTX_SR_CLUSTER_CTAID_Z:
+    case PTX_SR_TID_X:
+    case PTX_SR_TID_Y:
+    case PTX_SR_TID_Z: t0_thread_index(b, linear, tid); return tid[sreg - PTX_SR_TID_X];
+    case PTX_SR_NTID_X:
+    case PTX_SR_NTID_Y:
+    case PTX_SR_NTID_Z: return g->block[sreg - PTX_SR_NTID_X];
+    case PTX_SR_CTAID_X:
+    case PTX_SR_CTAID_Y:
+    case PTX_SR_CTAID_Z: return b->index[sreg - PTX_SR_CTAID_X];
+    case PTX_SR_CLUSTERID_X:
+    case PTX_SR_CLUSTERID_Y:
+    case PTX_SR_CLUSTERID_Z: return b->index[sreg - PTX_SR_CLUSTERID_X] / cluster_dim(g, sreg - PTX_SR_CLUSTERID_X);
+    case PTX_SR_CLUSTER_CTAID_X:
+    case PTX_SR_CLUSTER_CTAID_Y:
+    case PTX_SR_CLUSTER_CTAID_Z:
         return b->index[sreg - PTX_SR_CLUSTER_CTAID_X] % cluster_dim(g, sreg - PTX_SR_CLUSTER_CTAID_X);
     case PTX_SR_CLUSTER_CTARANK: return t0_cluster_rank(g, b->index);
-    case PTX_SR_NCTAID_X: case PTX_SR_NCTAID_Y: case PTX_SR_NCTAID_Z:
-        return g->grid[sreg - PTX_SR_NCTAID_X];
-    case PTX_SR_NCLUSTERID_X: case PTX_SR_NCLUSTERID_Y: case PTX_SR_NCLUSTERID_Z:
-        return g->grid[sreg - PTX_SR_NCLUSTERID_X] / cluster_dim(g, sreg - PTX_SR_NCLUSTERID_X);
-    case PTX_SR_CLUSTER_NCTAID_X: case PTX_SR_CLUSTER_NCTAID_Y: case PTX_SR_CLUSTER_NCTAID_Z:
-        return cluster_dim(g, sreg - PTX_SR_CLUSTER_NCTAID_X);
+    case PTX_SR_NCTAID_X:
+    case PTX_SR_NCTAID_Y:
+    case PTX_SR_NCTAID_Z: return g->grid[sreg - PTX_SR_NCTAID_X];
+    case PTX_SR_NCLUSTERID_X:
+    case PTX_SR_NCLUSTERID_Y:
+    case PTX_SR_NCLUSTERID_Z: return g->grid[sreg - PTX_SR_NCLUSTERID_X] / cluster_dim(g, sreg - PTX_SR_NCLUSTERID_X);
+    case PTX_SR_CLUSTER_NCTAID_X:
+    case PTX_SR_CLUSTER_NCTAID_Y:
+    case PTX_SR_CLUSTER_NCTAID_Z: return cluster_dim(g, sreg - PTX_SR_CLUSTER_NCTAID_X);
     case PTX_SR_CLUSTER_NCTARANK: return t0_cluster_size(g);
     case PTX_SR_IS_EXPLICIT_CLUSTER: return g->cluster[0] ? ~0u : 0; /* a predicate: all lanes */
     case PTX_SR_LANEID: return lane;
@@ -47,8 +52,8 @@ uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, u
     case PTX_SR_LANEMASK_EQ: return 1u << lane;
     case PTX_SR_LANEMASK_LT: return (1u << lane) - 1;
     case PTX_SR_LANEMASK_LE: return ((1u << lane) - 1) | 1u << lane;
-    case PTX_SR_LANEMASK_GT: return (uint32_t)~(((1u << lane) - 1) | 1u << lane);
-    case PTX_SR_LANEMASK_GE: return (uint32_t)~((1u << lane) - 1);
+    case PTX_SR_LANEMASK_GT: return (uint32_t) ~(((1u << lane) - 1) | 1u << lane);
+    case PTX_SR_LANEMASK_GE: return (uint32_t) ~((1u << lane) - 1);
     case PTX_SR_DYNAMIC_SMEM_SIZE: return g->dynamic_shared;
     case PTX_SR_AGGR_SMEM_SIZE:
     case PTX_SR_TOTAL_SMEM_SIZE: return b->rec->shared_size + g->dynamic_shared;
@@ -74,10 +79,8 @@ static void sreg(struct t0_warp *w, const struct lir_insn *i)
         v >>= 32;
     if (i->aux & 1) /* the destination has 64-bit lanes */
         T0_FOR_LANES(l, w->l.mask)
-            T0_U64(w, i->d)[l] = wide ? v : (uint32_t)v;
-    else
-        T0_FOR_LANES(l, w->l.mask)
-            T0_U32(w, i->d)[l] = (uint32_t)v;
+    T0_U64(w, i->d)[l] = wide ? v : (uint32_t)v;
+    else T0_FOR_LANES(l, w->l.mask) T0_U32(w, i->d)[l] = (uint32_t)v;
 }
 
 static void fence(struct t0_warp *w, const struct lir_insn *i)

@@ -15,8 +15,7 @@ static uint32_t arg(const struct lir_insn *i, unsigned k)
 }
 
 /* The object a lane names; a fault if it is none. Reading what is not mapped faults by itself. */
-static const struct t0_texture *object(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
-                                       bool surface)
+static const struct t0_texture *object(struct t0_warp *w, const struct lir_insn *i, unsigned lane, bool surface)
 {
     uint64_t h = T0_U64(w, i->a)[lane];
     const struct t0_texture *t = (const struct t0_texture *)(uintptr_t)h;
@@ -25,8 +24,7 @@ static const struct t0_texture *object(struct t0_warp *w, const struct lir_insn 
     return t;
 }
 
-static void store_result(struct t0_warp *w, const struct lir_insn *i, unsigned lane, bool as_float,
-                         const uint32_t v[4])
+static void store_result(struct t0_warp *w, const struct lir_insn *i, unsigned lane, bool as_float, const uint32_t v[4])
 {
     const uint32_t rows[4] = {i->d, i->b, i->c, i->e};
     unsigned kind = (unsigned)i->imm >> LIR_TEX_RESULT_SHIFT & 3;
@@ -47,24 +45,25 @@ static bool tex_lanes(struct t0_warp *w, const struct lir_insn *i)
 {
     const uint64_t *handle = T0_U64(w, i->a);
     unsigned first = (unsigned)__builtin_ctz(w->l.mask);
-    const uint32_t form = LIR_TEX_GEOMETRY | LIR_TEX_INTEGER | 3u << LIR_TEX_MODE_SHIFT |
-                          3u << LIR_TEX_RESULT_SHIFT | LIR_TEX_OFFSET;
+    const uint32_t form = LIR_TEX_GEOMETRY | LIR_TEX_INTEGER | 3u << LIR_TEX_MODE_SHIFT | 3u << LIR_TEX_RESULT_SHIFT |
+                          LIR_TEX_OFFSET;
     bool flat = ((uint32_t)i->imm & form) == (LIR_GEO_1D | LIR_TEX_INTEGER), done;
     if (!flat && ((uint32_t)i->imm & form) != LIR_GEO_2D)
         return false;
     T0_FOR_LANES(l, w->l.mask)
-        if (handle[l] != handle[first])
-            return false;
+    if (handle[l] != handle[first])
+        return false;
     const struct t0_texture *t = object(w, i, first, false);
     uint32_t row[LIR_LANES];
     if (flat)
         done = t0_texture_fetch_linear(t, w->l.mask, T0_U32(w, arg(i, LIR_TEX_X)), row);
     else
-        done = t0_texture_fetch_lanes(t, w->l.mask, T0_F32(w, arg(i, LIR_TEX_X)),
-                                      T0_F32(w, arg(i, LIR_TEX_X + 1)), row);
+        done = t0_texture_fetch_lanes(t, w->l.mask, T0_F32(w, arg(i, LIR_TEX_X)), T0_F32(w, arg(i, LIR_TEX_X + 1)),
+                                      row);
     if (!done)
         return false;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         T0_U32(w, i->b)[l] = T0_U32(w, i->c)[l] = 0;
         T0_U32(w, i->e)[l] = t->as_float ? f32_bits(1.0f) : 1;
         T0_U32(w, i->d)[l] = row[l];
@@ -81,14 +80,14 @@ static void tex(struct t0_warp *w, const struct lir_insn *i)
     const uint32_t *row[LIR_TEX_ARGS_MAX];
     const struct t0_texture *t = NULL;
     uint64_t handle = 0;
-    struct t0_texture_query q = {.geometry = (unsigned)i->imm & LIR_TEX_GEOMETRY,
-                                 .integer = integer};
+    struct t0_texture_query q = {.geometry = (unsigned)i->imm & LIR_TEX_GEOMETRY, .integer = integer};
     w->at = i;
     if (q.geometry >= LIR_GEOMETRIES || tex_lanes(w, i))
         return;
     for (unsigned k = 0; k < (more ? LIR_TEX_ARGS_MAX : 5); k++)
         row[k] = T0_U32(w, arg(i, k));
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         float dx[3], dy[3];
         uint32_t v[4];
         if (T0_U64(w, i->a)[l] != handle || !t) {
@@ -121,12 +120,9 @@ static void tex(struct t0_warp *w, const struct lir_insn *i)
 static uint32_t query(const struct t0_texture *t, unsigned what, uint32_t level)
 {
     /* The numbers of OpenCL's channel types, which PTX uses: by format, scaled ones first. */
-    static const uint16_t types[T0_TEXEL_FORMATS] = {0x10da, 0x10db, 0x10dc, 0x10d7,
-                                                     0x10d8, 0x10d9, 0x10dd, 0x10de};
-    static const uint16_t scaled[T0_TEXEL_FORMATS] = {0x10d2, 0x10d3, 0x10dc, 0x10d0,
-                                                      0x10d1, 0x10d9, 0x10dd, 0x10de};
-    const struct t0_texture_level *l =
-        &t->level[level < t->levels ? level : t->levels ? t->levels - 1 : 0];
+    static const uint16_t types[T0_TEXEL_FORMATS] = {0x10da, 0x10db, 0x10dc, 0x10d7, 0x10d8, 0x10d9, 0x10dd, 0x10de};
+    static const uint16_t scaled[T0_TEXEL_FORMATS] = {0x10d2, 0x10d3, 0x10dc, 0x10d0, 0x10d1, 0x10d9, 0x10dd, 0x10de};
+    const struct t0_texture_level *l = &t->level[level < t->levels ? level : t->levels ? t->levels - 1 : 0];
     switch (what) {
     case LIR_TXQ_WIDTH: return l->width;
     case LIR_TXQ_HEIGHT: return l->height;
@@ -148,7 +144,8 @@ static uint32_t query(const struct t0_texture *t, unsigned what, uint32_t level)
 static void tex_query(struct t0_warp *w, const struct lir_insn *i)
 {
     w->at = i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         uint64_t h = T0_U64(w, i->a)[l];
         const struct t0_texture *t = (const struct t0_texture *)(uintptr_t)h;
         if (!h || h & 7 || t->magic != T0_TEXTURE_MAGIC)
@@ -168,8 +165,8 @@ static bool fit(int64_t *x, int64_t n, unsigned edge)
 }
 
 /* Address of what a lane accesses; NULL: outside, and nothing happens. */
-static uint8_t *spot(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
-                     const struct t0_texture *t, unsigned bytes)
+static uint8_t *spot(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_texture *t,
+                     unsigned bytes)
 {
     unsigned edge = (unsigned)i->imm >> LIR_SURF_EDGE_SHIFT & 3, g = i->imm & LIR_TEX_GEOMETRY;
     const struct t0_texture_level *s = &t->level[0];
@@ -194,9 +191,7 @@ static uint8_t *spot(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
     inside &= fit(&z, s->depth, edge);
     if (!inside && edge == LIR_SURF_TRAP)
         t0_raise(w, i, T0_FAULT_ADDRESS, lane, (uint64_t)(uintptr_t)s->data);
-    return inside && x >= 0
-               ? s->data + (uint64_t)z * s->slice + (uint64_t)y * s->pitch + (uint64_t)(x * unit)
-               : NULL;
+    return inside && x >= 0 ? s->data + (uint64_t)z * s->slice + (uint64_t)y * s->pitch + (uint64_t)(x * unit) : NULL;
 }
 
 static void suld(struct t0_warp *w, const struct lir_insn *i)
@@ -205,7 +200,8 @@ static void suld(struct t0_warp *w, const struct lir_insn *i)
     unsigned n = 1u << ((unsigned)i->imm >> LIR_SURF_VEC_SHIFT & 3), size = 1u << log2;
     const uint32_t rows[4] = {i->d, i->b, i->c, i->e};
     w->at = i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const uint8_t *p = spot(w, i, l, object(w, i, l, true), n * size);
         for (unsigned k = 0; k < n && k < 4; k++) {
             uint64_t v = 0;
@@ -225,7 +221,8 @@ static void sust(struct t0_warp *w, const struct lir_insn *i)
     unsigned n = 1u << ((unsigned)i->imm >> LIR_SURF_VEC_SHIFT & 3), size = 1u << log2;
     const uint32_t rows[4] = {i->d, i->b, i->c, i->e};
     w->at = i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const struct t0_texture *t = object(w, i, l, true);
         uint8_t *p = spot(w, i, l, t, n * size);
         uint32_t in[4] = {0};
@@ -241,18 +238,17 @@ static void sust(struct t0_warp *w, const struct lir_insn *i)
 }
 
 /* Reductions; the surface's rows are aligned to more than 8 bytes. */
-#define REDUCE(name, type)                                                                        \
-    static void name(type *p, type v, unsigned op)                                                \
-    {                                                                                              \
-        type old = __atomic_load_n(p, __ATOMIC_RELAXED), new;                                      \
-        do                                                                                         \
-            new = op == PTX_SUB_ADD   ? old + v                                                    \
-                  : op == PTX_SUB_MIN ? (v < old ? v : old)                                        \
-                  : op == PTX_SUB_MAX ? (v > old ? v : old)                                        \
-                  : op == PTX_SUB_AND ? (old & v)                                                  \
-                                      : (old | v);                                                 \
-        while (!__atomic_compare_exchange_n(p, &old, new, true, __ATOMIC_RELAXED,                  \
-                                            __ATOMIC_RELAXED));                                    \
+#define REDUCE(name, type) \
+    static void name(type *p, type v, unsigned op) \
+    { \
+        type old = __atomic_load_n(p, __ATOMIC_RELAXED), new; \
+        do \
+            new = op == PTX_SUB_ADD   ? old + v \
+                  : op == PTX_SUB_MIN ? (v < old ? v : old) \
+                  : op == PTX_SUB_MAX ? (v > old ? v : old) \
+                  : op == PTX_SUB_AND ? (old & v) \
+                                      : (old | v); \
+        while (!__atomic_compare_exchange_n(p, &old, new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)); \
     }
 REDUCE(reduce_u32, uint32_t)
 REDUCE(reduce_s32, int32_t)
@@ -267,7 +263,8 @@ static void sured(struct t0_warp *w, const struct lir_insn *i)
     bool wide = ((unsigned)i->imm >> LIR_SURF_LOG2_SHIFT & 3) == 3, sign = i->imm & LIR_SURF_SIGNED;
     unsigned op = i->aux;
     w->at = i;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         const struct t0_texture *t = object(w, i, l, true);
         unsigned unit = t0_texel_bytes(t->format) * t->channels;
         uint8_t *p = spot(w, i, l, t, wide ? 8 : 4);

@@ -16,7 +16,8 @@ static void shfl(struct t0_warp *w, const struct lir_insn *i)
     const uint32_t *a = T0_U32(w, i->a), *b = T0_U32(w, i->b), *c = T0_U32(w, i->c);
     for (unsigned l = 0; l < LIR_LANES; l++)
         old[l] = w->l.mask >> l & 1 ? a[l] : 0;
-    T0_FOR_LANES(l, w->l.mask) {
+    T0_FOR_LANES(l, w->l.mask)
+    {
         uint32_t lane = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
         uint32_t most = (l & segment) | (clamp & ~segment), least = l & segment, j;
         bool ok;
@@ -33,9 +34,7 @@ static void shfl(struct t0_warp *w, const struct lir_insn *i)
             j = l ^ lane;
             ok = j <= most;
             break;
-        default:
-            j = least | (lane & ~segment);
-            ok = j <= most;
+        default: j = least | (lane & ~segment); ok = j <= most;
         }
         d[l] = old[ok ? j & 31 : l];
         in |= (uint32_t)ok << l;
@@ -61,10 +60,11 @@ static void vote(struct t0_warp *w, const struct lir_insn *i)
     unsigned kind = i->aux & LIR_SUB_MASK;
     if (kind == PTX_SUB_BALLOT) {
         T0_FOR_LANES(l, w->l.mask)
-            d[l] = i->e ? all & T0_U32(w, i->e)[l] : all;
+        d[l] = i->e ? all & T0_U32(w, i->e)[l] : all;
         return;
     }
-    GROUPS(who, w, i) {
+    GROUPS(who, w, i)
+    {
         uint32_t p = all & who;
         bool yes = kind == PTX_SUB_ALL ? p == who : kind == PTX_SUB_ANY ? p != 0 : !p || p == who;
         preds |= yes ? who : 0;
@@ -80,8 +80,10 @@ static uint64_t value(struct t0_warp *w, const struct lir_insn *i, unsigned lane
 static void match(struct t0_warp *w, const struct lir_insn *i)
 {
     uint32_t *d = T0_U32(w, i->d), result[LIR_LANES] = {0}, all = 0;
-    GROUPS(who, w, i) {
-        T0_FOR_LANES(l, who) {
+    GROUPS(who, w, i)
+    {
+        T0_FOR_LANES(l, who)
+        {
             uint32_t same = 0;
             for (unsigned k = 0; k < LIR_LANES; k++)
                 if (who >> k & 1 && value(w, i, k) == value(w, i, l))
@@ -94,7 +96,7 @@ static void match(struct t0_warp *w, const struct lir_insn *i)
         }
     }
     T0_FOR_LANES(l, w->l.mask)
-        d[l] = result[l];
+    d[l] = result[l];
     if (i->aux & 1)
         set_pred(w, i->b, all);
 }
@@ -105,9 +107,11 @@ static void redux(struct t0_warp *w, const struct lir_insn *i)
     const uint32_t *a = T0_U32(w, i->a);
     unsigned op = i->aux & LIR_SUB_MASK;
     bool sign = i->aux & LIR_SIGNED_OP;
-    GROUPS(who, w, i) {
+    GROUPS(who, w, i)
+    {
         uint32_t r = a[__builtin_ctz(who)];
-        T0_FOR_LANES(l, who & (who - 1)) {
+        T0_FOR_LANES(l, who & (who - 1))
+        {
             uint32_t v = a[l];
             bool more = sign ? (int32_t)v > (int32_t)r : v > r;
             r = op == PTX_SUB_ADD   ? r + v
@@ -118,19 +122,20 @@ static void redux(struct t0_warp *w, const struct lir_insn *i)
                                     : (more ? v : r);
         }
         T0_FOR_LANES(l, who)
-            result[l] = r;
+        result[l] = r;
     }
     T0_FOR_LANES(l, w->l.mask)
-        d[l] = result[l];
+    d[l] = result[l];
 }
 
 static void elect(struct t0_warp *w, const struct lir_insn *i)
 {
     uint32_t leaders = 0;
-    GROUPS(who, w, i) {
+    GROUPS(who, w, i)
+    {
         leaders |= who & (0u - who);
         T0_FOR_LANES(l, who)
-            T0_U32(w, i->d)[l] = (uint32_t)__builtin_ctz(who);
+        T0_U32(w, i->d)[l] = (uint32_t)__builtin_ctz(who);
     }
     set_pred(w, i->b, leaders);
 }
@@ -138,7 +143,7 @@ static void elect(struct t0_warp *w, const struct lir_insn *i)
 static void activemask(struct t0_warp *w, const struct lir_insn *i)
 {
     T0_FOR_LANES(l, w->l.mask)
-        T0_U32(w, i->d)[l] = w->l.mask;
+    T0_U32(w, i->d)[l] = w->l.mask;
 }
 
 static void warpsync(struct t0_warp *w, const struct lir_insn *i)

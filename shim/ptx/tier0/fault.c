@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-_Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind,
-                        unsigned lane, uint64_t address)
+_Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
+                        uint64_t address)
 {
     struct t0_worker *worker = w->block->worker;
     worker->warp = w;
@@ -19,8 +19,8 @@ _Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fau
     siglongjmp(worker->out, 1);
 }
 
-_Noreturn void t0_raise_text(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind,
-                             unsigned lane, const char *text)
+_Noreturn void t0_raise_text(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
+                             const char *text)
 {
     struct t0_worker *worker = w->block->worker;
     char copy[sizeof worker->fault_text];
@@ -41,8 +41,7 @@ void t0_assertion_text(char text[T0_FAULT_TEXT], const char *message, const char
              function ? function : "", message ? message : "");
 }
 
-bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3],
-                  const char *text)
+bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3], const char *text)
 {
     if (!g->asserted || !g->env->assertion)
         return false;
@@ -86,9 +85,9 @@ uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t *address)
     if (i && !(i->aux & LIR_MEM_SHARED) && i->op < LIR_SHFL && i->op >= LIR_LDG_8) {
         uint64_t closest = 0;
         bool handle = i->op >= LIR_TEX && i->op <= LIR_SURED; /* a names a texture, no offset */
-        T0_FOR_LANES(l, mask) {
-            uint64_t a = T0_U64((void *)(uintptr_t)w, i->a)[l] +
-                         (uint64_t)(int64_t)(handle ? 0 : i->imm);
+        T0_FOR_LANES(l, mask)
+        {
+            uint64_t a = T0_U64((void *)(uintptr_t)w, i->a)[l] + (uint64_t)(int64_t)(handle ? 0 : i->imm);
             uint64_t off = *address - a;
             if (!*address && a >> 47 && (a >> 47) + 1 != 1u << 17) {
                 *address = a;

@@ -96,8 +96,7 @@ void t0_frame_enter(struct t0_warp *w, const struct lir_call *call, uint32_t fn,
         if (arg[k].dst + (uint64_t)arg[k].size > callee->param_size)
             continue; /* an indirect call with a prototype that does not match */
         T0_FOR_LANES(l, w->l.mask)
-            memmove(slot_of(w, callee, l) + callee->param + arg[k].dst,
-                    slot_of(w, from, l) + arg[k].src, arg[k].size);
+        memmove(slot_of(w, callee, l) + callee->param + arg[k].dst, slot_of(w, from, l) + arg[k].src, arg[k].size);
     }
     f->parent = caller; /* takes over the split's reference */
     w->frame = f;
@@ -120,7 +119,7 @@ static void restore(struct t0_warp *w, const struct lir_fn *keep, const uint8_t 
     for (unsigned c = 0; c < 3; c++) {
         for (uint32_t k = 0; k < rows[c]; k++) {
             T0_FOR_LANES(l, mask)
-                memcpy(now + (size_t)l * width[c], saved + (size_t)l * width[c], width[c]);
+            memcpy(now + (size_t)l * width[c], saved + (size_t)l * width[c], width[c]);
             now += LIR_LANES * width[c];
             saved += LIR_LANES * width[c];
         }
@@ -143,13 +142,13 @@ void t0_frame_leave(struct t0_warp *w)
         uint8_t results[LIR_LANES][LIR_RESULT_MAX];
         uint32_t n = size < sizeof results[0] ? size : (uint32_t)sizeof results[0];
         T0_FOR_LANES(l, w->l.mask)
-            memcpy(results[l], slot_of(w, from, l) + from->ret, n);
+        memcpy(results[l], slot_of(w, from, l) + from->ret, n);
         restore(w, to, f->saved);
         T0_FOR_LANES(l, w->l.mask)
-            memcpy(slot_of(w, to, l) + call->ret, results[l], n);
+        memcpy(slot_of(w, to, l) + call->ret, results[l], n);
     } else {
         T0_FOR_LANES(l, w->l.mask)
-            memcpy(slot_of(w, to, l) + call->ret, slot_of(w, from, l) + from->ret, size);
+        memcpy(slot_of(w, to, l) + call->ret, slot_of(w, from, l) + from->ret, size);
     }
     caller->refs++;
     t0_frame_drop(w, f);

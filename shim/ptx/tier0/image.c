@@ -14,26 +14,19 @@ struct check {
 
 static bool sections_ok(const struct lir_image *m)
 {
-#define LIR_SECTION(field, type)                                                                   \
-    if (m->field.offset % 8 || m->field.offset > m->size ||                                       \
-        m->field.count > (m->size - m->field.offset) / sizeof(type))                              \
+#define LIR_SECTION(field, type) \
+    if (m->field.offset % 8 || m->field.offset > m->size || \
+        m->field.count > (m->size - m->field.offset) / sizeof(type)) \
         return false;
     LIR_SECTIONS
 #undef LIR_SECTION
-    return m->strings.count && !LIR_AT(m, strings, char)[m->strings.count - 1] &&
-           m->lines.count == m->code.count && m->kernels.count <= 1 &&
-           (m->code.count != 0) == (m->kernels.count == 1);
+    return m->strings.count && !LIR_AT(m, strings, char)[m->strings.count - 1] && m->lines.count == m->code.count &&
+           m->kernels.count <= 1 && (m->code.count != 0) == (m->kernels.count == 1);
 }
 
-static bool range_ok(uint64_t first, uint64_t count, uint64_t all)
-{
-    return first <= all && count <= all - first;
-}
+static bool range_ok(uint64_t first, uint64_t count, uint64_t all) { return first <= all && count <= all - first; }
 
-static bool string_ok(const struct check *c, uint32_t s)
-{
-    return s < c->image->strings.count;
-}
+static bool string_ok(const struct check *c, uint32_t s) { return s < c->image->strings.count; }
 
 static bool row_ok(const struct check *c, uint32_t offset)
 {
@@ -44,8 +37,7 @@ static bool lane_op_ok(const struct check *c, const struct lir_insn *i)
 {
     return row_ok(c, i->d) && i->a % LIR_ROW_ALIGN == 0 && i->imm >= 0 &&
            range_ok(i->a, (uint64_t)LIR_LANES * i->c, c->regs_size) &&
-           range_ok((uint64_t)i->imm, i->op == LIR_LANE_ADDR ? 0 : 1u << (i->aux & LIR_MEM_LOG2_SIZE),
-                    i->c);
+           range_ok((uint64_t)i->imm, i->op == LIR_LANE_ADDR ? 0 : 1u << (i->aux & LIR_MEM_LOG2_SIZE), i->c);
 }
 
 static bool matrix_ok(const struct check *c, uint32_t index, bool product)
@@ -53,8 +45,7 @@ static bool matrix_ok(const struct check *c, uint32_t index, bool product)
     const struct lir_image *m = c->image;
     const struct lir_matrix *x = LIR_AT(m, matrices, struct lir_matrix) + index;
     const uint32_t *row = LIR_AT(m, operands, uint32_t);
-    if (index >= m->matrices.count || !lir_matrix_fits(x) ||
-        product != (x->kind == LIR_MATRIX_MMA) ||
+    if (index >= m->matrices.count || !lir_matrix_fits(x) || product != (x->kind == LIR_MATRIX_MMA) ||
         !range_ok(x->first, lir_mx_regs(x), m->operands.count))
         return false;
     for (unsigned k = 0; k < lir_mx_regs(x); k++)
@@ -75,39 +66,27 @@ static bool insn_ok(const struct check *c, const struct lir_insn *i, bool last)
         return false;
     if (i->op == LIR_LANE_LD || i->op == LIR_LANE_ST || i->op == LIR_LANE_ADDR)
         return lane_op_ok(c, i);
-    if (!row_ok(c, i->d) || !row_ok(c, i->a) || !row_ok(c, i->b) || !row_ok(c, i->c) ||
-        !row_ok(c, i->e))
+    if (!row_ok(c, i->d) || !row_ok(c, i->a) || !row_ok(c, i->b) || !row_ok(c, i->c) || !row_ok(c, i->e))
         return false;
     switch (i->op) {
-    case LIR_LD_KPARAM:
-        return i->imm >= 0 && range_ok(imm, 1u << (i->aux & LIR_MEM_LOG2_SIZE), c->param_size);
-    case LIR_SHFL:
-        return row_ok(c, imm);
+    case LIR_LD_KPARAM: return i->imm >= 0 && range_ok(imm, 1u << (i->aux & LIR_MEM_LOG2_SIZE), c->param_size);
+    case LIR_SHFL: return row_ok(c, imm);
     case LIR_MMA:
     case LIR_WMMA_LD:
-    case LIR_WMMA_ST:
-        return !last && matrix_ok(c, imm, i->op == LIR_MMA);
-    case LIR_TEX:
-        return !last && i[1].op == LIR_TEX_ARGS && i[1].aux == lir_tex_more(imm);
+    case LIR_WMMA_ST: return !last && matrix_ok(c, imm, i->op == LIR_MMA);
+    case LIR_TEX: return !last && i[1].op == LIR_TEX_ARGS && i[1].aux == lir_tex_more(imm);
     case LIR_SULD:
     case LIR_SUST:
-    case LIR_SURED:
-        return !last && i[1].op == LIR_TEX_ARGS;
-    case LIR_TEX_ARGS:
-        return !last && (!i->aux || (i[1].op == LIR_TEX_ARGS && i[1].aux == i->aux - 1));
-    case LIR_GUARD:
-        return !last && i[1].op < LIR_SHFL;
+    case LIR_SURED: return !last && i[1].op == LIR_TEX_ARGS;
+    case LIR_TEX_ARGS: return !last && (!i->aux || (i[1].op == LIR_TEX_ARGS && i[1].aux == i->aux - 1));
+    case LIR_GUARD: return !last && i[1].op < LIR_SHFL;
     case LIR_BRA:
-    case LIR_BRP:
-        return imm < m->code.count && (i->op == LIR_BRA || !last);
-    case LIR_BRX:
-        return imm < m->tables.count;
+    case LIR_BRP: return imm < m->code.count && (i->op == LIR_BRA || !last);
+    case LIR_BRX: return imm < m->tables.count;
     case LIR_CALL:
     case LIR_SYSCALL:
-        return !last && imm < m->calls.count &&
-               (calls[imm].syscall != LIR_SYS_NONE) == (i->op == LIR_SYSCALL);
-    default:
-        return !last || i->op == LIR_RET || i->op == LIR_EXIT || i->op == LIR_TRAP;
+        return !last && imm < m->calls.count && (calls[imm].syscall != LIR_SYS_NONE) == (i->op == LIR_SYSCALL);
+    default: return !last || i->op == LIR_RET || i->op == LIR_EXIT || i->op == LIR_TRAP;
     }
 }
 
@@ -141,8 +120,8 @@ static bool funcs_ok(const struct check *c)
     for (uint32_t k = 0; k < m->funcs.count; k++, f++)
         if (!string_ok(c, f->name) || f->entry >= m->code.count || f->regs % LIR_ROW_ALIGN ||
             !range_ok(f->regs, lir_fn_size(f), c->regs_size) || f->slot % 8 ||
-            !range_ok(f->param, f->param_size, f->slot) ||
-            !range_ok(f->ret, f->ret_size, f->slot) || f->local_size > LIR_LOCAL_LIMIT)
+            !range_ok(f->param, f->param_size, f->slot) || !range_ok(f->ret, f->ret_size, f->slot) ||
+            f->local_size > LIR_LOCAL_LIMIT)
             return false;
     f = LIR_AT(m, funcs, struct lir_fn);
     for (uint32_t k = 0; k < m->calls.count; k++, call++) {
@@ -152,8 +131,7 @@ static bool funcs_ok(const struct check *c)
             !range_ok(call->ret, call->ret_size, f[call->caller].slot))
             return false;
         for (uint32_t n = 0; n < call->narg; n++)
-            if (!range_ok(arg[call->first + n].src, arg[call->first + n].size,
-                          f[call->caller].slot))
+            if (!range_ok(arg[call->first + n].src, arg[call->first + n].size, f[call->caller].slot))
                 return false;
     }
     return true;
@@ -183,9 +161,8 @@ static bool kernel_ok(struct check *c)
         return !m->rows.count && !m->funcs.count && !m->calls.count;
     if (!string_ok(c, k->name) || k->fn >= m->funcs.count || k->regs_size > LIR_REGS_LIMIT ||
         k->regs_size < LIR_ROW_MAX || k->regs_size % LIR_ROW_ALIGN || k->shared_size > 1u << 20 ||
-        k->dynamic_offset > 1u << 20 || k->dynamic_offset < k->shared_size ||
-        k->local_size > LIR_LOCAL_LIMIT || k->local_size % 16 || k->param_size > 1u << 16 ||
-        !range_ok(k->first_param, k->nparam, m->params.count))
+        k->dynamic_offset > 1u << 20 || k->dynamic_offset < k->shared_size || k->local_size > LIR_LOCAL_LIMIT ||
+        k->local_size % 16 || k->param_size > 1u << 16 || !range_ok(k->first_param, k->nparam, m->params.count))
         return false;
     for (uint32_t n = 0; n < k->nparam; n++)
         if (!range_ok(p[k->first_param + n].offset, p[k->first_param + n].size, k->param_size))
@@ -202,14 +179,13 @@ static bool vars_ok(const struct check *c)
     const struct lir_reloc *r = LIR_AT(m, relocs, struct lir_reloc);
     for (uint32_t k = 0; k < m->vars.count; k++, v++) {
         if (!string_ok(c, v->name) || v->size > 1ull << 40 || v->init_size > v->size || !v->align ||
-            v->align & (v->align - 1) || v->align > 1u << 20 ||
-            !range_ok(v->init, v->init_size, m->data.count) ||
+            v->align & (v->align - 1) || v->align > 1u << 20 || !range_ok(v->init, v->init_size, m->data.count) ||
             !range_ok(v->first_reloc, v->nreloc, m->relocs.count))
             return false;
         for (uint32_t n = 0; n < v->nreloc; n++) {
             const struct lir_reloc *x = r + v->first_reloc + n;
-            if (x->size > 8 || x->byte > 8 || !range_ok(x->offset, x->size, v->size) ||
-                x->kind > LIR_RELOC_FUNC || (x->kind == LIR_RELOC_VAR && x->index >= m->vars.count))
+            if (x->size > 8 || x->byte > 8 || !range_ok(x->offset, x->size, v->size) || x->kind > LIR_RELOC_FUNC ||
+                (x->kind == LIR_RELOC_VAR && x->index >= m->vars.count))
                 return false;
         }
     }
@@ -247,7 +223,7 @@ static bool define_vars(struct t0_module *m)
         const struct lir_reloc *r = LIR_AT(image, relocs, struct lir_reloc) + v[k].first_reloc;
         for (uint32_t n = 0; n < v[k].nreloc; n++, r++) {
             uint64_t value = r->kind == LIR_RELOC_FUNC ? LIR_FUNC_TAG | r->index
-                                                      : (uint64_t)(uintptr_t)m->var[r->index];
+                                                       : (uint64_t)(uintptr_t)m->var[r->index];
             value += (uint64_t)r->addend;
             if (r->byte)
                 value = value >> 8 * (r->byte - 1) & 0xff;
@@ -257,8 +233,7 @@ static bool define_vars(struct t0_module *m)
     return true;
 }
 
-struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env,
-                                 const char **why)
+struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env, const char **why)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static atomic_uint_fast64_t serial = 1;
@@ -341,18 +316,16 @@ void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
 {
     const struct lir_image *m = k->module->image;
     const struct lir_kernel_rec *r = k->rec;
-    *out = (struct t0_kernel_info){
-        .name = LIR_AT(m, strings, char) + r->name,
-        .nparam = r->nparam,
-        .param_size = r->param_size,
-        .param = LIR_AT(m, params, struct lir_param) + r->first_param,
-        .shared_size = r->shared_size,
-        .local_size = r->own_local,
-        .num_regs = r->num_regs,
-        .max_threads = r->max_threads,
-        .reqntid = {r->reqntid[0], r->reqntid[1], r->reqntid[2]},
-        .cluster = r->cluster,
-        .uses_grid_sync = r->uses_grid_sync != 0,
-        .may_wait = r->may_wait != 0
-    };
+    *out = (struct t0_kernel_info){.name = LIR_AT(m, strings, char) + r->name,
+                                   .nparam = r->nparam,
+                                   .param_size = r->param_size,
+                                   .param = LIR_AT(m, params, struct lir_param) + r->first_param,
+                                   .shared_size = r->shared_size,
+                                   .local_size = r->own_local,
+                                   .num_regs = r->num_regs,
+                                   .max_threads = r->max_threads,
+                                   .reqntid = {r->reqntid[0], r->reqntid[1], r->reqntid[2]},
+                                   .cluster = r->cluster,
+                                   .uses_grid_sync = r->uses_grid_sync != 0,
+                                   .may_wait = r->may_wait != 0};
 }

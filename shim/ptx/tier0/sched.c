@@ -15,14 +15,11 @@ static bool before(const struct t0_frame *fa, uint32_t pca, const struct t0_fram
     return fa->depth != fb->depth ? fa->depth > fb->depth : pca < pcb;
 }
 
-static void remove_split(struct t0_warp *w, uint32_t k)
-{
-    w->split[k] = w->split[--w->nsplit];
-}
+static void remove_split(struct t0_warp *w, uint32_t k) { w->split[k] = w->split[--w->nsplit]; }
 
 /* Adds lanes to the waiting splits; ready ones at the same place become one. */
-static void park(struct t0_warp *w, struct t0_frame *frame, uint32_t pc, uint32_t mask,
-                 enum t0_split_state state, uint32_t want)
+static void park(struct t0_warp *w, struct t0_frame *frame, uint32_t pc, uint32_t mask, enum t0_split_state state,
+                 uint32_t want)
 {
     if (state == T0_READY) {
         for (uint32_t k = 0; k < w->nsplit; k++) {
@@ -45,9 +42,8 @@ static bool pick(struct t0_warp *w, bool oldest)
         const struct t0_split *s = &w->split[k];
         if (s->state != T0_READY)
             continue;
-        if (best == LIR_NONE ||
-            (oldest ? s->stamp < w->split[best].stamp
-                    : before(s->frame, s->pc, w->split[best].frame, w->split[best].pc)))
+        if (best == LIR_NONE || (oldest ? s->stamp < w->split[best].stamp
+                                        : before(s->frame, s->pc, w->split[best].frame, w->split[best].pc)))
             best = k;
     }
     w->running = best != LIR_NONE;
@@ -139,8 +135,7 @@ static bool gather(struct t0_warp *w, uint32_t want, const struct lir_insn *code
         k++;
     }
     if (!(want & ~there)) {
-        for (uint32_t k = 0; is_sync && k < w->nsplit;
-             k++) { /* meeting at different instructions */
+        for (uint32_t k = 0; is_sync && k < w->nsplit; k++) { /* meeting at different instructions */
             struct t0_split *s = &w->split[k];
             if (s->state == T0_WAIT_LANES && code[s->pc].op == LIR_WARPSYNC && (s->mask & want)) {
                 s->state = T0_READY;
@@ -199,7 +194,7 @@ static void branch_table(struct t0_warp *w, const struct lir_image *image, const
     while (todo) {
         uint32_t lane = (uint32_t)__builtin_ctz(todo), same = 0;
         T0_FOR_LANES(l, todo)
-            same |= (uint32_t)(row[l] == row[lane]) << l;
+        same |= (uint32_t)(row[l] == row[lane]) << l;
         if (row[lane] >= t->count)
             t0_raise(w, i, T0_FAULT_INVALID_PC, lane, row[lane]);
         w->frame->refs++;
@@ -225,7 +220,7 @@ static void call(struct t0_warp *w, const struct lir_image *image, const struct 
     while (todo) {
         uint32_t lane = (uint32_t)__builtin_ctz(todo), same = 0, f = LIR_NONE;
         T0_FOR_LANES(l, todo)
-            same |= (uint32_t)(row[l] == row[lane]) << l;
+        same |= (uint32_t)(row[l] == row[lane]) << l;
         for (uint32_t k = 0; k < image->funcs.count; k++)
             if ((LIR_FUNC_TAG | fn[k].ordinal) == row[lane])
                 f = k;
@@ -252,7 +247,7 @@ static uint32_t wanted(struct t0_warp *w, const struct lir_insn *i)
     uint32_t want = i->e ? T0_U32(w, i->e)[__builtin_ctz(w->l.mask)] : w->l.mask;
     if (i->e && want != ~0u)
         T0_FOR_LANES(l, w->l.mask)
-            want |= T0_U32(w, i->e)[l];
+    want |= T0_U32(w, i->e)[l];
     return want;
 }
 
@@ -323,9 +318,7 @@ resume:
             }
             meet(w);
             goto resume;
-        case LIR_BRA:
-            w->pc = (uint32_t)i->imm;
-            break;
+        case LIR_BRA: w->pc = (uint32_t)i->imm; break;
         case LIR_BRP: {
             uint32_t p = T0_PRED(w, i->a), taken = w->l.mask & (i->aux & LIR_BR_NEG ? ~p : p);
             if (!taken) {
@@ -368,8 +361,7 @@ resume:
             }
             goto resume;
         case LIR_TRAP:
-            t0_raise(w, i, i->imm ? T0_FAULT_INVALID_PC : T0_FAULT_TRAP,
-                     (unsigned)__builtin_ctz(w->l.mask), 0);
+            t0_raise(w, i, i->imm ? T0_FAULT_INVALID_PC : T0_FAULT_TRAP, (unsigned)__builtin_ctz(w->l.mask), 0);
         case LIR_BAR:
             w->at = i;
             if (t0_bar_arrive(w, i)) {

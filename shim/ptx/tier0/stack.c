@@ -17,10 +17,7 @@ void __asan_unpoison_memory_region(const volatile void *p, size_t size);
 
 enum { PAGE = 4096 };
 
-void t0_stack_clean(void *stack, size_t size)
-{
-    __asan_unpoison_memory_region(stack, size);
-}
+void t0_stack_clean(void *stack, size_t size) { __asan_unpoison_memory_region(stack, size); }
 
 void *t0_stack_map(size_t *size)
 {
@@ -62,7 +59,7 @@ void *t0_stack_start(void *stack, size_t size, void (*main)(void *), void *arg)
         void (*r13)(void *);
         void *r12, *rbx, *rbp;
         void (*to)(void);
-    } *f;
+    } * f;
     t0_stack_clean(stack, size);
     f = (struct frame *)(void *)((uint8_t *)stack + size - 64) - 1;
     memset(f, 0, sizeof *f);

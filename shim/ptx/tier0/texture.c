@@ -13,10 +13,7 @@ unsigned t0_texel_bytes(unsigned format)
     return format < T0_TEXEL_FORMATS ? bytes[format] : 4;
 }
 
-static float from_srgb(float c)
-{
-    return c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f);
-}
+static float from_srgb(float c) { return c <= 0.04045f ? c / 12.92f : powf((c + 0.055f) / 1.055f, 2.4f); }
 
 /* The channels of an element as reads give them; a format at a time, since this is where most of a
  * fetch's time goes. */
@@ -34,8 +31,7 @@ static void read_element(const struct t0_texture *t, const uint8_t *p, uint32_t 
         break;
     case T0_TEXEL_S8:
         for (unsigned k = 0; k < n; k++)
-            out[k] = scaled ? f32_bits(fmaxf((float)(int8_t)p[k] / 127.0f, -1.0f))
-                            : (uint32_t)(int8_t)p[k];
+            out[k] = scaled ? f32_bits(fmaxf((float)(int8_t)p[k] / 127.0f, -1.0f)) : (uint32_t)(int8_t)p[k];
         break;
     case T0_TEXEL_U16:
     case T0_TEXEL_S16:
@@ -44,11 +40,10 @@ static void read_element(const struct t0_texture *t, const uint8_t *p, uint32_t 
         for (unsigned k = 1; k < n; k++)
             memcpy(&h[k], p + 2 * (size_t)k, 2);
         for (unsigned k = 0; k < n; k++)
-            out[k] = t->format == T0_TEXEL_F16 ? f32_bits(f16_to_f32(h[k]))
-                     : t->format == T0_TEXEL_U16
-                         ? (scaled ? f32_bits((float)h[k] / 65535.0f) : h[k])
-                     : scaled ? f32_bits(fmaxf((float)(int16_t)h[k] / 32767.0f, -1.0f))
-                              : (uint32_t)(int16_t)h[k];
+            out[k] = t->format == T0_TEXEL_F16   ? f32_bits(f16_to_f32(h[k]))
+                     : t->format == T0_TEXEL_U16 ? (scaled ? f32_bits((float)h[k] / 65535.0f) : h[k])
+                     : scaled                    ? f32_bits(fmaxf((float)(int16_t)h[k] / 32767.0f, -1.0f))
+                                                 : (uint32_t)(int16_t)h[k];
         break;
     default:
         for (unsigned k = 0; k < n; k++)
@@ -107,8 +102,9 @@ static int64_t place(int64_t i, int64_t n, unsigned mode)
 /* Face that a direction points to and the place on it, both from 0 to 1. */
 static unsigned cube_face(const float d[3], float st[2])
 {
-    static const struct { int8_t s, t, s_sign, t_sign; } way[6] = {
-        {2, 1, -1, -1}, {2, 1, 1, -1}, {0, 2, 1, 1}, {0, 2, 1, -1}, {0, 1, 1, -1}, {0, 1, -1, -1}};
+    static const struct {
+        int8_t s, t, s_sign, t_sign;
+    } way[6] = {{2, 1, -1, -1}, {2, 1, 1, -1}, {0, 2, 1, 1}, {0, 2, 1, -1}, {0, 1, 1, -1}, {0, 1, -1, -1}};
     float x = fabsf(d[0]), y = fabsf(d[1]), z = fabsf(d[2]);
     unsigned axis = x >= y && x >= z ? 0 : y >= z ? 1 : 2, face = 2 * axis + (d[axis] < 0);
     float m = fabsf(d[axis]);
@@ -121,8 +117,7 @@ static unsigned cube_face(const float d[3], float st[2])
 static unsigned over_edge(unsigned face, int64_t i[2], int64_t n)
 {
     float s = (2 * (float)i[0] + 1) / (float)n - 1, t = (2 * (float)i[1] + 1) / (float)n - 1, st[2];
-    const float at[6][3] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t}, {s, -1, -t}, {s, -t, 1},
-                            {-s, -t, -1}};
+    const float at[6][3] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t}, {s, -1, -t}, {s, -t, 1}, {-s, -t, -1}};
     face = cube_face(at[face], st);
     for (unsigned k = 0; k < 2; k++)
         i[k] = place((int64_t)(st[k] * (float)n), n, T0_ADDR_CLAMP);
@@ -136,13 +131,13 @@ static inline int64_t floor_of(double x)
     return i - (x < (double)i);
 }
 
-struct axis { /* where a fetch looks on one axis */
+struct axis {      /* where a fetch looks on one axis */
     int64_t at[2]; /* the texel and the next one, -1 = the border */
     float weight;  /* of the next one, 8 bits of fraction */
 };
 
-static inline struct axis look(const struct t0_texture *t, unsigned k, float f, int32_t offset,
-                               uint32_t n, bool between)
+static inline struct axis look(const struct t0_texture *t, unsigned k, float f, int32_t offset, uint32_t n,
+                               bool between)
 {
     unsigned mode = t->address[k];
     double x = f;
@@ -165,8 +160,8 @@ static inline struct axis look(const struct t0_texture *t, unsigned k, float f, 
     return a;
 }
 
-static inline const uint8_t *element(const struct t0_texture *t, const struct t0_texture_level *l,
-                                     int64_t x, int64_t y, int64_t z)
+static inline const uint8_t *element(const struct t0_texture *t, const struct t0_texture_level *l, int64_t x, int64_t y,
+                                     int64_t z)
 {
     if ((x | y | z) < 0)
         return (const uint8_t *)0;
@@ -183,8 +178,8 @@ static inline void read_at(const struct t0_texture *t, const uint8_t *p, uint32_
 }
 
 /* Weighted sum of up to eight texels. */
-static inline void blend(const struct t0_texture *t, const uint8_t *const p[], const float weight[],
-                         unsigned n, uint32_t out[4])
+static inline void blend(const struct t0_texture *t, const uint8_t *const p[], const float weight[], unsigned n,
+                         uint32_t out[4])
 {
     float sum[4] = {0};
     uint32_t v[4];
@@ -205,9 +200,10 @@ static uint32_t layer_of(const struct t0_texture_query *q, uint32_t n)
 }
 
 /* Everything but cubes; dims and between are constants where this is called. */
-static inline __attribute__((always_inline)) void
-fetch_box(const struct t0_texture *t, const struct t0_texture_query *q,
-          const struct t0_texture_level *l, unsigned dims, bool between, uint32_t out[4])
+static inline __attribute__((always_inline)) void fetch_box(const struct t0_texture *t,
+                                                            const struct t0_texture_query *q,
+                                                            const struct t0_texture_level *l, unsigned dims,
+                                                            bool between, uint32_t out[4])
 {
     const uint32_t size[3] = {l->width, l->height, l->depth};
     struct axis a[3] = {{.at = {0, 0}}};
@@ -224,8 +220,12 @@ fetch_box(const struct t0_texture *t, const struct t0_texture_query *q,
     for (unsigned c = 0; c < 1u << dims; c++) {
         unsigned x = c & 1, y = c >> 1 & 1, z = c >> 2;
         weight[c] = (x ? a[0].weight : 1 - a[0].weight) *
-                    (dims < 2 ? 1 : y ? a[1].weight : 1 - a[1].weight) *
-                    (dims < 3 ? 1 : z ? a[2].weight : 1 - a[2].weight);
+                    (dims < 2 ? 1
+                     : y      ? a[1].weight
+                              : 1 - a[1].weight) *
+                    (dims < 3 ? 1
+                     : z      ? a[2].weight
+                              : 1 - a[2].weight);
         p[c] = element(t, l, a[0].at[x], a[1].at[y], a[2].at[z]);
     }
     blend(t, p, weight, 1u << dims, out);
@@ -242,8 +242,7 @@ static void fetch_integer(const struct t0_texture *t, const struct t0_texture_qu
         return;
     }
     for (unsigned k = 0; k < dims; k++) {
-        unsigned mode = t->normalized || t->address[k] == T0_ADDR_BORDER ? t->address[k]
-                                                                         : T0_ADDR_CLAMP;
+        unsigned mode = t->normalized || t->address[k] == T0_ADDR_BORDER ? t->address[k] : T0_ADDR_CLAMP;
         at[k] = (int64_t)q->i[k] + q->offset[k];
         if (at[k] < 0 || at[k] >= size[k])
             at[k] = place(at[k], size[k], mode);
@@ -259,8 +258,7 @@ struct face { /* where a fetch looks on a cube */
     uint32_t layer, number;
 };
 
-static struct face look_at_cube(const struct t0_texture_level *l, const struct t0_texture_query *q,
-                                bool between)
+static struct face look_at_cube(const struct t0_texture_level *l, const struct t0_texture_query *q, bool between)
 {
     float st[2];
     struct face f = {.number = cube_face(q->f, st)};
@@ -275,8 +273,8 @@ static struct face look_at_cube(const struct t0_texture_level *l, const struct t
     return f;
 }
 
-static const uint8_t *cube_element(const struct t0_texture *t, const struct t0_texture_level *l,
-                                   const struct face *f, unsigned dx, unsigned dy)
+static const uint8_t *cube_element(const struct t0_texture *t, const struct t0_texture_level *l, const struct face *f,
+                                   unsigned dx, unsigned dy)
 {
     int64_t at[2] = {f->i[0] + dx, f->i[1] + dy}, n = l->width;
     unsigned face = f->number;
@@ -287,8 +285,8 @@ static const uint8_t *cube_element(const struct t0_texture *t, const struct t0_t
                    z < l->depth ? z : l->depth - 1);
 }
 
-static void fetch_cube(const struct t0_texture *t, const struct t0_texture_query *q,
-                       const struct t0_texture_level *l, bool between, uint32_t out[4])
+static void fetch_cube(const struct t0_texture *t, const struct t0_texture_query *q, const struct t0_texture_level *l,
+                       bool between, uint32_t out[4])
 {
     struct face f = look_at_cube(l, q, between);
     const uint8_t *p[4];
@@ -298,15 +296,13 @@ static void fetch_cube(const struct t0_texture *t, const struct t0_texture_query
         return;
     }
     for (unsigned c = 0; c < 4; c++) {
-        weight[c] = (c & 1 ? f.weight[0] : 1 - f.weight[0]) *
-                    (c & 2 ? f.weight[1] : 1 - f.weight[1]);
+        weight[c] = (c & 1 ? f.weight[0] : 1 - f.weight[0]) * (c & 2 ? f.weight[1] : 1 - f.weight[1]);
         p[c] = cube_element(t, l, &f, c & 1, c >> 1);
     }
     blend(t, p, weight, 4, out);
 }
 
-static void fetch_level(const struct t0_texture *t, const struct t0_texture_query *q,
-                        unsigned level, uint32_t out[4])
+static void fetch_level(const struct t0_texture *t, const struct t0_texture_query *q, unsigned level, uint32_t out[4])
 {
     static const uint8_t dims[LIR_GEOMETRIES] = {1, 2, 3, 1, 2, 0, 0};
     const struct t0_texture_level *l = &t->level[level];
@@ -335,8 +331,7 @@ static float level_of(const struct t0_texture *t, float lod)
     return lod > top ? top : lod > 0 ? lod : 0;
 }
 
-void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q,
-                      uint32_t out[4])
+void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query *q, uint32_t out[4])
 {
     if (t->levels < 2) {
         fetch_level(t, q, 0, out);
@@ -358,8 +353,7 @@ void t0_texture_fetch(const struct t0_texture *t, const struct t0_texture_query 
         out[k] = f32_bits((1 - weight) * f32_from(out[k]) + weight * f32_from(next[k]));
 }
 
-void t0_texture_gather(const struct t0_texture *t, const struct t0_texture_query *q,
-                       unsigned which, uint32_t out[4])
+void t0_texture_gather(const struct t0_texture *t, const struct t0_texture_query *q, unsigned which, uint32_t out[4])
 {
     static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
     const struct t0_texture_level *l = &t->level[0];
@@ -375,21 +369,18 @@ void t0_texture_gather(const struct t0_texture *t, const struct t0_texture_query
         y = look(t, 1, q->f[1], q->offset[1], l->height, true);
     }
     for (unsigned k = 0; k < 4; k++) {
-        read_at(t, cube ? cube_element(t, l, &f, dx[k], dy[k])
-                        : element(t, l, x.at[dx[k]], y.at[dy[k]], z), v);
+        read_at(t, cube ? cube_element(t, l, &f, dx[k], dy[k]) : element(t, l, x.at[dx[k]], y.at[dy[k]], z), v);
         fill_channels(t, v);
         out[k] = v[which & 3];
     }
 }
 
-float t0_texture_lod(const struct t0_texture *t, unsigned geometry, const float dx[3],
-                     const float dy[3])
+float t0_texture_lod(const struct t0_texture *t, unsigned geometry, const float dx[3], const float dy[3])
 {
-    const float size[3] = {(float)t->level[0].width, (float)t->level[0].height,
-                           (float)t->level[0].depth};
+    const float size[3] = {(float)t->level[0].width, (float)t->level[0].height, (float)t->level[0].depth};
     unsigned n = geometry == LIR_GEO_1D || geometry == LIR_GEO_A1D   ? 1
                  : geometry == LIR_GEO_2D || geometry == LIR_GEO_A2D ? 2
-                                                                   : 3;
+                                                                     : 3;
     float x = 0, y = 0;
     for (unsigned k = 0; k < n; k++) {
         float scale = geometry >= LIR_GEO_CUBE ? size[0] / 2 : t->normalized ? size[k] : 1;

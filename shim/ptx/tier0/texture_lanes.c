@@ -33,8 +33,7 @@ static void look_wrapped(const float *f, uint32_t n, int32_t at[LIR_LANES])
     }
 }
 
-static void look_between(const float *f, float scale, uint32_t n, int32_t at[2][LIR_LANES],
-                         float weight[LIR_LANES])
+static void look_between(const float *f, float scale, uint32_t n, int32_t at[2][LIR_LANES], float weight[LIR_LANES])
 {
     float end = 256 * (float)n;
     int32_t last = (int32_t)n - 1;
@@ -50,8 +49,7 @@ static void look_between(const float *f, float scale, uint32_t n, int32_t at[2][
     }
 }
 
-bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const float *x,
-                            const float *y, uint32_t *out)
+bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const float *x, const float *y, uint32_t *out)
 {
     const struct t0_texture_level *l = &t->level[0];
     int32_t ax[2][LIR_LANES], ay[2][LIR_LANES];
@@ -61,8 +59,7 @@ bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const flo
     for (unsigned k = 0; k < 2; k++) {
         unsigned mode = t->address[k];
         wrap[k] = t->normalized && mode == T0_ADDR_WRAP;
-        if (mode == T0_ADDR_BORDER || (t->normalized && mode == T0_ADDR_MIRROR) ||
-            (wrap[k] && between))
+        if (mode == T0_ADDR_BORDER || (t->normalized && mode == T0_ADDR_MIRROR) || (wrap[k] && between))
             return false;
     }
     /* Beyond that size a float has too few bits for fractions of 1/256. */
@@ -87,8 +84,7 @@ bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const flo
         const uint8_t *row = l->data + (uint64_t)ay[0][k] * l->pitch;
         const uint8_t *below = l->data + (uint64_t)ay[1][k] * l->pitch;
         float v[4], sum = 0;
-        const float w[4] = {(1 - wx[k]) * (1 - wy[k]), wx[k] * (1 - wy[k]), (1 - wx[k]) * wy[k],
-                            wx[k] * wy[k]};
+        const float w[4] = {(1 - wx[k]) * (1 - wy[k]), wx[k] * (1 - wy[k]), (1 - wx[k]) * wy[k], wx[k] * wy[k]};
         for (unsigned c = 0; c < 4; c++) {
             memcpy(&v[c], (c < 2 ? row : below) + 4 * (size_t)ax[c & 1][k], 4);
             sum += w[c] == 0 ? 0 : w[c] * v[c];
@@ -98,8 +94,7 @@ bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const flo
     return true;
 }
 
-bool t0_texture_fetch_linear(const struct t0_texture *t, uint32_t mask, const uint32_t *x,
-                             uint32_t *out)
+bool t0_texture_fetch_linear(const struct t0_texture *t, uint32_t mask, const uint32_t *x, uint32_t *out)
 {
     const struct t0_texture_level *l = &t->level[0];
     if (!t->linear_memory || t->channels != 1 || t0_texel_bytes(t->format) != 4)

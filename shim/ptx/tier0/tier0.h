@@ -18,9 +18,16 @@ struct t0_env { /* what the machine below gives to kernels; ctx is passed back *
 };
 
 enum t0_fault_kind {
-    T0_OK, T0_FAULT_TRAP, T0_FAULT_ASSERT, T0_FAULT_ADDRESS, T0_FAULT_MISALIGNED, T0_FAULT_STACK,
-    T0_FAULT_INVALID_PC, T0_FAULT_SHARED, /* shared access outside the block's shared memory */
-    T0_FAULT_DEADLOCK, T0_FAULT_NOMEM,
+    T0_OK,
+    T0_FAULT_TRAP,
+    T0_FAULT_ASSERT,
+    T0_FAULT_ADDRESS,
+    T0_FAULT_MISALIGNED,
+    T0_FAULT_STACK,
+    T0_FAULT_INVALID_PC,
+    T0_FAULT_SHARED, /* shared access outside the block's shared memory */
+    T0_FAULT_DEADLOCK,
+    T0_FAULT_NOMEM,
     T0_STOPPED /* not a fault of this block: it only waited, and grid->stop said to give up */
 };
 #define T0_FAULT_TEXT 512
@@ -29,8 +36,8 @@ struct t0_fault {
     const char *kernel;
     uint32_t block[3], thread[3]; /* first lane at fault */
     uint64_t address;
-    uint32_t line;                /* PTX line */
-    char text[T0_FAULT_TEXT];     /* instruction as PTX text, or the assertion */
+    uint32_t line;            /* PTX line */
+    char text[T0_FAULT_TEXT]; /* instruction as PTX text, or the assertion */
 };
 
 struct t0_module;
@@ -38,8 +45,7 @@ struct t0_kernel; /* owned by its module */
 
 /* Validates everything it later relies on (offsets, counts, opcodes): a corrupt image is refused with
  * *why set, never run. Defines the image's variables through env->global_alloc. */
-struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env,
-                                 const char **why);
+struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env, const char **why);
 void t0_module_unload(struct t0_module *m);
 struct t0_kernel *t0_module_kernel(struct t0_module *m, const char *name);
 /* Variable by name: its address and size; 0, or -1. */
@@ -49,23 +55,20 @@ struct t0_kernel_info {
     const char *name;
     uint32_t nparam, param_size;
     const struct lir_param *param;
-    uint32_t shared_size;   /* static shared memory, bytes */
-    uint32_t local_size;    /* per thread */
-    uint32_t num_regs;      /* what attributes report: PTX registers in 32-bit units, as launch bounds allow */
-    uint32_t max_threads;   /* from .maxntid/.reqntid, else 1024 */
-    uint32_t reqntid[3];    /* 0 = none */
+    uint32_t shared_size; /* static shared memory, bytes */
+    uint32_t local_size;  /* per thread */
+    uint32_t num_regs;    /* what attributes report: PTX registers in 32-bit units, as launch bounds allow */
+    uint32_t max_threads; /* from .maxntid/.reqntid, else 1024 */
+    uint32_t reqntid[3];  /* 0 = none */
     struct lir_cluster_info cluster;
-    bool uses_grid_sync;    /* reads %envreg1/2 */
-    bool may_wait;          /* a loop may watch memory that others write, or calls hide one */
+    bool uses_grid_sync; /* reads %envreg1/2 */
+    bool may_wait;       /* a loop may watch memory that others write, or calls hide one */
 };
 void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out);
 
 /* Shared memory of a block that holds `used` bytes: devices give it out in units of 128, and programs read
  * a vector past their own end of it (seen in Numba). */
-static inline uint32_t t0_shared_size(uint32_t used)
-{
-    return used + (-used & 127);
-}
+static inline uint32_t t0_shared_size(uint32_t used) { return used + (-used & 127); }
 
 struct t0_rest { /* blocks in a row that were given to a call, which has not begun them */
     uint64_t first, count;
@@ -75,15 +78,15 @@ struct t0_grid { /* one launch; constant while it runs */
     const struct t0_kernel *kernel;
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared;
-    const void *params;          /* launch buffer of param_size bytes */
+    const void *params; /* launch buffer of param_size bytes */
     const struct t0_env *env;
     uint64_t grid_id;
-    uint64_t envreg12;           /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
-    uint32_t nsm;                /* %nsmid */
-    uint32_t cluster[3];         /* blocks of a cluster, which divide the grid; 0 = launched without */
-    bool cooperative;            /* blocks wait for each other: one that does yields soon */
-    const _Atomic bool *stop;    /* set by anyone: blocks that only spin give up; NULL = never */
-    _Atomic bool *asserted;      /* set by the first assertion that fails, for blocks that spin the same; or NULL */
+    uint64_t envreg12;        /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
+    uint32_t nsm;             /* %nsmid */
+    uint32_t cluster[3];      /* blocks of a cluster, which divide the grid; 0 = launched without */
+    bool cooperative;         /* blocks wait for each other: one that does yields soon */
+    const _Atomic bool *stop; /* set by anyone: blocks that only spin give up; NULL = never */
+    _Atomic bool *asserted;   /* set by the first assertion that fails, for blocks that spin the same; or NULL */
     /* Called by blocks that have waited for long: may run other blocks, with other workers, before it returns.
      * It may take the rest, whose count is then 0. True: others are under way on this thread, so that the block
      * had better wait for less long the next time. NULL: nobody to give way to. */
@@ -98,8 +101,7 @@ static inline bool t0_grid_stopped(const struct t0_grid *g)
 void t0_assertion_text(char text[T0_FAULT_TEXT], const char *message, const char *file, uint32_t line,
                        const char *function);
 /* An assertion of this thread has failed. False: the launch has nobody to tell, it is a fault. */
-bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3],
-                  const char *text);
+bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3], const char *text);
 
 /* A worker holds the memory one OS thread needs to run blocks: registers, shared arena, local memory.
  * Reused from block to block, grows on demand. */
@@ -116,12 +118,11 @@ void t0_block_index(const struct t0_grid *g, uint64_t number, uint32_t index[3])
 uint64_t t0_block_number(const struct t0_grid *g, const uint32_t index[3]);
 
 /* Runs the block of this number to completion, of a launch without clusters. T0_OK or the fault. */
-enum t0_fault_kind t0_block_run(struct t0_worker *w, const struct t0_grid *g, uint64_t block,
-                                struct t0_fault *fault);
+enum t0_fault_kind t0_block_run(struct t0_worker *w, const struct t0_grid *g, uint64_t block, struct t0_fault *fault);
 /* Cooperative launches and clusters: all `count` blocks, whole clusters of them, are resident on this worker and
  * take turns whenever one spins or waits; returns when all are done. */
-enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_grid *g,
-                                          uint64_t first, uint64_t count, struct t0_fault *fault);
+enum t0_fault_kind t0_blocks_run_resident(struct t0_worker *w, const struct t0_grid *g, uint64_t first, uint64_t count,
+                                          struct t0_fault *fault);
 /* Called by the SIGSEGV/SIGBUS handler on a worker's own thread: true if the worker was executing a
  * kernel's memory access, in which case it does not return (jumps back into t0_block_run). */
 bool t0_worker_memory_fault(struct t0_worker *w, const void *address, bool misaligned);

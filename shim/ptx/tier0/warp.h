@@ -50,7 +50,7 @@ struct t0_split {
 
 struct t0_block;
 struct t0_warp {
-    struct t0_lanes l; /* first: what arithmetic handlers see */
+    struct t0_lanes l;         /* first: what arithmetic handlers see */
     const struct lir_insn *at; /* instruction that may fault */
     struct t0_block *block;
     uint8_t *shared;
@@ -63,8 +63,8 @@ struct t0_warp {
     uint32_t spin, hold, clock;
     uint32_t passed, patience; /* back edges while other splits stood; how many until one of them runs */
     uint32_t turn;             /* how long that may, as `hold` counts */
-    bool force;             /* the next collective goes on with whoever is there */
-    bool running;           /* l.mask, frame and pc hold a split */
+    bool force;                /* the next collective goes on with whoever is there */
+    bool running;              /* l.mask, frame and pc hold a split */
     struct t0_frame *spare, *all;
     struct t0_split split[LIR_LANES];
 };
@@ -77,7 +77,7 @@ struct t0_barrier {
 };
 
 struct t0_cluster { /* blocks that see each other's shared memory; a block without others is one */
-    uint8_t *base; /* shared memory of rank 0, that of rank n LIR_CLUSTER_STRIDE * n further */
+    uint8_t *base;  /* shared memory of rank 0, that of rank n LIR_CLUSTER_STRIDE * n further */
     uint32_t size;
     uint32_t arrivals; /* at its barrier, instructions of this phase */
     struct t0_block *block[LIR_CLUSTER_MAX];
@@ -104,7 +104,7 @@ struct t0_block {
 
 struct t0_worker {
     uint32_t smid;
-    bool crowded; /* t0_worker_crowd */
+    bool crowded;            /* t0_worker_crowd */
     struct t0_block **block; /* resident blocks; [0] serves ordinary launches */
     uint32_t nblock;
     struct t0_arena *arena; /* cluster.c: shared memory of resident clusters */
@@ -112,8 +112,8 @@ struct t0_worker {
     struct t0_grid last; /* what the rows of filled blocks were made for */
     uint64_t last_serial;
     volatile bool running;
-    volatile bool in_object;         /* tier 1 runs, whose faults leave the same way */
-    struct t1_worker *tier1;         /* what tier 1 keeps here, with how to free it */
+    volatile bool in_object; /* tier 1 runs, whose faults leave the same way */
+    struct t1_worker *tier1; /* what tier 1 keeps here, with how to free it */
     void (*tier1_free)(struct t1_worker *);
     struct t0_warp *volatile warp; /* the warp that runs now */
     sigjmp_buf out;
@@ -136,8 +136,7 @@ bool t0_warp_force(struct t0_warp *w);
 void t0_frame_enter(struct t0_warp *w, const struct lir_call *call, uint32_t fn, uint32_t ret_pc);
 void t0_frame_leave(struct t0_warp *w); /* the running split returns: sets w->pc and w->frame */
 void t0_frame_drop(struct t0_warp *w, struct t0_frame *f);
-void t0_frames_reset(struct t0_warp *w,
-                     bool release); /* no split is left; release: to the system */
+void t0_frames_reset(struct t0_warp *w, bool release);     /* no split is left; release: to the system */
 uint8_t *t0_local(const struct t0_warp *w, unsigned lane); /* the lane's local memory */
 
 /* barrier.c: the running split arrives; true = goes on at once */
@@ -150,7 +149,7 @@ uint32_t t0_cluster_rank(const struct t0_grid *g, const uint32_t index[3]);
 /* Shared memory for `count` resident blocks of a launch with clusters; false without memory. */
 bool t0_arenas_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_t count);
 uint8_t *t0_arena_base(const struct t0_worker *w, uint64_t cluster); /* rank 0 of the n-th resident cluster */
-bool t0_arena_holds(const struct t0_worker *w, const void *p); /* reserved for an arena, accessible or not */
+bool t0_arena_holds(const struct t0_worker *w, const void *p);       /* reserved for an arena, accessible or not */
 void t0_arenas_free(struct t0_worker *w);
 /* Host address of `size` bytes at a shared::cluster address that is not the block's own, or at a generic address of
  * any block's shared memory; NULL: there are none. */
@@ -162,12 +161,12 @@ void t0_cluster_exited(struct t0_cluster *c); /* lanes died */
 void t0_cluster_handlers(t0_handler *table[LIR_NOPS]);
 
 /* fault.c */
-_Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind,
-                        unsigned lane, uint64_t address);
+_Noreturn void t0_raise(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
+                        uint64_t address);
 /* Leaves the blocks of a worker that only waits, as T0_STOPPED. */
 _Noreturn void t0_give_up(struct t0_worker *worker);
-_Noreturn void t0_raise_text(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind,
-                             unsigned lane, const char *text);
+_Noreturn void t0_raise_text(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
+                             const char *text);
 void t0_fault_fill(struct t0_worker *w, struct t0_fault *fault);
 uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t *address);
 
@@ -186,9 +185,9 @@ int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args)
 
 extern t0_handler *lir_table[LIR_NOPS];
 void t0_memory_handlers(t0_handler *table[LIR_NOPS]);
-void t0_core_avx512(t0_handler *table[LIR_NOPS]); /* after the others, if t0_alu_level() is 4 */
+void t0_core_avx512(t0_handler *table[LIR_NOPS]);   /* after the others, if t0_alu_level() is 4 */
 void t0_vector_avx512(t0_handler *table[LIR_NOPS]); /* by t0_core_avx512 */
-int t0_alu_level(void);                            /* alu.c: level of this CPU, 1, 3 or 4 */
+int t0_alu_level(void);                             /* alu.c: level of this CPU, 1, 3 or 4 */
 void t0_atomic_handlers(t0_handler *table[LIR_NOPS]);
 void t0_warp_handlers(t0_handler *table[LIR_NOPS]);
 void t0_misc_handlers(t0_handler *table[LIR_NOPS]);
@@ -197,8 +196,8 @@ void t0_async_handlers(t0_handler *table[LIR_NOPS]);
 void t0_matrix_handlers(t0_handler *table[LIR_NOPS]);
 void t0_call_handlers(t0_handler *table[LIR_NOPS]);
 
-#define T0_FOR_LANES(lane, mask)                                                                  \
-    for (uint32_t lanes_ = (mask), lane = 0;                                                      \
-         lanes_ && ((lane = (uint32_t)__builtin_ctz(lanes_)), true); lanes_ &= lanes_ - 1)
+#define T0_FOR_LANES(lane, mask) \
+    for (uint32_t lanes_ = (mask), lane = 0; lanes_ && ((lane = (uint32_t)__builtin_ctz(lanes_)), true); \
+         lanes_ &= lanes_ - 1)
 
 #endif

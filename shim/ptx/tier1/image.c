@@ -14,20 +14,21 @@ struct header {
 _Static_assert(sizeof(struct header) == 64 && offsetof(struct header, size) == 16, "as in tier 0's");
 
 /* The parts lie at multiples of 64 bytes, as in memory from malloc at least. */
-static size_t round_up(size_t n)
-{
-    return (n + 63) & ~(size_t)63;
-}
+static size_t round_up(size_t n) { return (n + 63) & ~(size_t)63; }
 
-int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, size_t object_size,
-                  enum t1_shape shape, void **image, size_t *size)
+int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, size_t object_size, enum t1_shape shape,
+                  void **image, size_t *size)
 {
     size_t all = sizeof(struct header) + round_up(lir_size) + round_up(object_size);
     char *p = calloc(1, all);
     if (!p)
         return -1;
-    struct header h = {.magic = T1_IMAGE_MAGIC, .version = T1_VERSION, .shape = shape, .size = all,
-                       .lir_size = lir_size, .object_size = object_size};
+    struct header h = {.magic = T1_IMAGE_MAGIC,
+                       .version = T1_VERSION,
+                       .shape = shape,
+                       .size = all,
+                       .lir_size = lir_size,
+                       .object_size = object_size};
     memcpy(p, &h, sizeof h);
     memcpy(p + sizeof h, lir_image, lir_size);
     memcpy(p + sizeof h + round_up(lir_size), object, object_size);
@@ -36,8 +37,8 @@ int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, si
     return 0;
 }
 
-bool t1_image_split(const void *image, size_t size, const void **lir_image, size_t *lir_size,
-                    const void **object, size_t *object_size, enum t1_shape *shape)
+bool t1_image_split(const void *image, size_t size, const void **lir_image, size_t *lir_size, const void **object,
+                    size_t *object_size, enum t1_shape *shape)
 {
     struct header h;
     if (size < sizeof h)

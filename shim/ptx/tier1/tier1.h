@@ -32,26 +32,26 @@ const char *t1_prelude(size_t *size); /* text in front of every kernel; not NUL-
  * text depends on its arguments alone. Module variables are reached through struct t1_block's externs, in
  * the order of lir_image_extern of the image that lir_lower_kernel gives for the same kernel.
  * 0, or -1 with *diag naming what keeps the kernel on tier 0. */
-int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
-            char **text, size_t *size, struct ptx_diag *diag);
+int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, char **text,
+            size_t *size, struct ptx_diag *diag);
 /* The same for tests. */
 enum {
     T1_EMIT_CHECKED = 1,       /* faults where a lane would read what another one made (emit/check.c) */
     T1_EMIT_SHARED_HEADERS = 2 /* loops that share a header stay one loop (latch.c) */
 };
-int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
-               unsigned options, char **text, size_t *size, struct ptx_diag *diag);
+int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, unsigned options,
+               char **text, size_t *size, struct ptx_diag *diag);
 
 /* ---- image: a tier 0 image with an object beside it ------------------------------------------- */
 
 #define T1_IMAGE_MAGIC "cumu-t1\n"
 /* muModuleLoadData takes it like a tier 0 image: launches of fitting shape run the object, others tier 0.
  * *image is malloc'ed. */
-int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, size_t object_size,
-                  enum t1_shape shape, void **image, size_t *size);
+int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, size_t object_size, enum t1_shape shape,
+                  void **image, size_t *size);
 /* Parts of an image; false if it is no tier 1 image or damaged. */
-bool t1_image_split(const void *image, size_t size, const void **lir_image, size_t *lir_size,
-                    const void **object, size_t *object_size, enum t1_shape *shape);
+bool t1_image_split(const void *image, size_t size, const void **lir_image, size_t *lir_size, const void **object,
+                    size_t *object_size, enum t1_shape *shape);
 
 /* A driver that takes images exports these for who compiles behind a program's back. */
 struct MUfunc_st;
@@ -68,32 +68,32 @@ typedef bool t1_under_way(struct MUfunc_st *f);
 /* What emitted code sees of a block; the prelude declares the same struct (kept equal by a test). The
  * worker fills it; `services` never return to the kernel where marked. */
 struct t1_fibre;
-struct t1_cluster { /* the barrier of a cluster's blocks */
+struct t1_cluster {                     /* the barrier of a cluster's blocks */
     uint32_t live, arrived, generation; /* warps: that have not ended, that have arrived in this generation */
     uint32_t waiting, waiting_here;     /* at any barrier, which nobody has completed; at this one */
 };
 struct t1_block {
-    uint8_t *shared;             /* static, then dynamic shared memory */
+    uint8_t *shared; /* static, then dynamic shared memory */
     const uint8_t *params;
-    const uint64_t *externs;     /* addresses, in the image's order */
-    uint8_t *local;              /* local_stride bytes a thread, thread-linear; NULL when unused */
+    const uint64_t *externs; /* addresses, in the image's order */
+    uint8_t *local;          /* local_stride bytes a thread, thread-linear; NULL when unused */
     uint64_t local_stride;
     uint32_t ctaid[3], nctaid[3], ntid[3];
     uint32_t nthreads, nwarps;
     uint32_t dynamic_shared, shared_size; /* shared_size: all of it */
     uint32_t smid, nsm;
     uint64_t grid_id, envreg12;
-    uint8_t *stacks;             /* nwarps stacks of stack_size bytes, for kernels with barriers */
+    uint8_t *stacks; /* nwarps stacks of stack_size bytes, for kernels with barriers */
     uint64_t stack_size;
-    struct t1_fibre *current;    /* the warp that runs now; owned by the object */
+    struct t1_fibre *current; /* the warp that runs now; owned by the object */
     const struct t1_services *services;
-    void *worker;                /* passed back to services */
-    uint8_t *cluster_shared;     /* of the cluster's rank 0; `shared` without a cluster */
+    void *worker;                       /* passed back to services */
+    uint8_t *cluster_shared;            /* of the cluster's rank 0; `shared` without a cluster */
     struct t1_cluster *cluster_barrier; /* set without a cluster by the object itself */
-    uint32_t cluster[3], cluster_size; /* blocks; 1 without a cluster */
+    uint32_t cluster[3], cluster_size;  /* blocks; 1 without a cluster */
     uint32_t rank, explicit_cluster;
-    uint32_t patience;           /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
-    uint64_t left;               /* blocks that the call has not begun: `stopped` may take them */
+    uint32_t patience; /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
+    uint64_t left;     /* blocks that the call has not begun: `stopped` may take them */
 };
 /* Operands of arithmetic that emitted code has no expression for: rows as tier 0's, first destination 0,
  * sources 1 to 3, a fourth source or a second destination 4. */
@@ -106,8 +106,8 @@ struct t1_services {
     int32_t (*print)(struct t1_block *b, const char *format, const uint8_t *args);
     void *(*dev_malloc)(struct t1_block *b, uint64_t size);
     void (*dev_free)(struct t1_block *b, void *p);
-    void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line,
-                        const char *function, uint32_t warp, uint32_t lane);
+    void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line, const char *function,
+                        uint32_t warp, uint32_t lane);
     /* True: another block failed, a waiting one should give up. Other blocks of the thread may run before it
      * returns. */
     bool (*stopped)(struct t1_block *b);
@@ -118,12 +118,11 @@ struct t1_services {
     /* Runs the code of an image made by lir_lower_single on its register file for the lanes in mask. */
     void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
 };
-void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
-                    uint32_t mask);
+void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask);
 /* The object's exports. */
 /* "cumu_t1_run": runs `count` >= 1 blocks to completion, in linear order from ctaid on; ctaid is moved along. */
 typedef void t1_entry(struct t1_block *b, uint64_t count);
-struct t1_info {                           /* "cumu_t1_info" */
+struct t1_info { /* "cumu_t1_info" */
     uint32_t version, isa, shape;
     uint32_t barriers; /* 1: needs stacks */
     uint64_t stack_size;
@@ -139,15 +138,13 @@ void t1_object_unload(struct t1_object *o);
 bool t1_object_bind(struct t1_object *o, const struct t0_kernel *k);
 /* Like t0_block_run. On a memory fault the lane is unknown to the object: it is found by running the block
  * again on tier 0, whose fault is reported. */
-enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
-                                uint64_t block, struct t0_fault *fault);
+enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g, uint64_t block,
+                                struct t0_fault *fault);
 /* `count` blocks one after the other, in ascending order: for blocks so small that the entry costs. */
-enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
-                                 const struct t0_grid *g, uint64_t first, uint64_t count,
-                                 struct t0_fault *fault);
+enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
+                                 uint64_t first, uint64_t count, struct t0_fault *fault);
 /* Cooperative launches and clusters, as t0_blocks_run_resident: `count` blocks that take turns. */
-enum t0_fault_kind t1_blocks_run_resident(struct t0_worker *w, const struct t1_object *o,
-                                          const struct t0_grid *g, uint64_t first, uint64_t count,
-                                          struct t0_fault *fault);
+enum t0_fault_kind t1_blocks_run_resident(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
+                                          uint64_t first, uint64_t count, struct t0_fault *fault);
 
 #endif

@@ -10,7 +10,8 @@
 
 #include <atomic>
 
-namespace cumu {
+namespace cumu
+{
 
 #if !SINCE(2, 9)
 /* More than two registers hold, so the caller says where it goes; what is written there is torch_musa's affair. */
@@ -38,14 +39,12 @@ struct Below : c10::Allocator {
 };
 #endif
 
-namespace {
+namespace
+{
 
 constexpr c10::DeviceType MUSA = c10::DeviceType::PrivateUse1;
 
-c10::Allocator *memory()
-{
-    return c10::GetAllocator(MUSA);
-}
+c10::Allocator *memory() { return c10::GetAllocator(MUSA); }
 
 /* Memory that belongs to a stream that PyTorch may not know: it is current while the memory is asked for. */
 void *allocate_on(size_t n, void *handle)
@@ -74,18 +73,16 @@ void record_stream(const c10::DataPtr &p, c10::Stream s)
 #if SINCE(2, 9)
 using Base = c10::DeviceAllocator; /* PyTorch's own interface has what follows */
 using Stats = c10::CachingDeviceAllocator::DeviceStats;
-Base *below(const char *)
-{
-    return c10::getDeviceAllocator(MUSA);
-}
+Base *below(const char *) { return c10::getDeviceAllocator(MUSA); }
 #else
 using Base = c10::Allocator;
 
 Below *below(const char *what)
 {
     auto *p = static_cast<std::atomic<Below *> *>(find("_ZN3c104musa20MUSACachingAllocator9allocatorE"));
-    TORCH_CHECK(p && p->load(), "cumu: torch: CUDACachingAllocator::", what, ": torch_musa, as loaded here, lacks "
-                                "c10::musa::MUSACachingAllocator::allocator");
+    TORCH_CHECK(p && p->load(), "cumu: torch: CUDACachingAllocator::", what,
+                ": torch_musa, as loaded here, lacks "
+                "c10::musa::MUSACachingAllocator::allocator");
     return p->load();
 }
 #endif
@@ -105,7 +102,7 @@ struct CudaStream {
 #else
 #define CONST const
 #endif
-#define ONE(n)                                                                                                     \
+#define ONE(n) \
     virtual void unserved##n() { unserved("snapshots, pools of graphs, history and IPC handles are"); }
 #define EIGHT(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7)
 
@@ -175,15 +172,9 @@ Allocator &the_allocator()
 
 } // namespace
 
-void register_allocator()
-{
-    c10::SetAllocator(c10::DeviceType::CUDA, &the_allocator());
-}
+void register_allocator() { c10::SetAllocator(c10::DeviceType::CUDA, &the_allocator()); }
 
-EXPORT void *cumu_bridge_allocator()
-{
-    return static_cast<c10::Allocator *>(&the_allocator());
-}
+EXPORT void *cumu_bridge_allocator() { return static_cast<c10::Allocator *>(&the_allocator()); }
 
 /* A CUDAStream is a c10::Stream. */
 EXPORT bool cumu_bridge_stream_query(const c10::Stream *s)
@@ -197,7 +188,10 @@ EXPORT void cumu_bridge_stream_synchronize(const c10::Stream *s)
 
 /* Functions of their own in 1.13. */
 EXPORT void *cumu_bridge_raw_alloc(size_t n) { return the_allocator().raw_alloc(n); }
-EXPORT void *cumu_bridge_raw_alloc_with_stream(size_t n, void *s) { return the_allocator().raw_alloc_with_stream(n, s); }
+EXPORT void *cumu_bridge_raw_alloc_with_stream(size_t n, void *s)
+{
+    return the_allocator().raw_alloc_with_stream(n, s);
+}
 EXPORT void cumu_bridge_raw_delete(void *p) { the_allocator().raw_delete(p); }
 EXPORT void cumu_bridge_record_stream(const c10::DataPtr &p, c10::Stream s) { record_stream(p, s); }
 #if !SINCE(2, 0)

@@ -10,9 +10,11 @@
 #include <dlfcn.h>
 #include <memory>
 
-namespace cumu {
+namespace cumu
+{
 
-namespace {
+namespace
+{
 
 /* A kernel of the extension as the rest of the process calls it. Called with nothing of PrivateUse1, it is called
  * as it is. */
@@ -52,8 +54,8 @@ Kind kind_of(c10::optional<c10::DispatchKey> key)
 {
     if (!key)
         return Kind::ANYWHERE;
-    TORCH_CHECK(*key <= c10::DispatchKey::EndOfAliasKeys, "cumu: torch: dispatch key ",
-                static_cast<unsigned>(*key), " is none of PyTorch ", TORCH_VERSION);
+    TORCH_CHECK(*key <= c10::DispatchKey::EndOfAliasKeys, "cumu: torch: dispatch key ", static_cast<unsigned>(*key),
+                " is none of PyTorch ", TORCH_VERSION);
     if (c10::isAliasDispatchKey(*key))
         return Kind::ANYWHERE;
     return turn(*key, Side::MUSA) != *key ? Kind::CUDA : Kind::ELSEWHERE;
@@ -88,10 +90,7 @@ c10::optional<c10::DispatchKey> key_of(const torch::Library &library, const torc
 
 static void *(*finder)(const char *);
 
-void *find(const char *name)
-{
-    return finder(name);
-}
+void *find(const char *name) { return finder(name); }
 
 void *find_beside(const void *caller, const char *name)
 {
@@ -147,10 +146,7 @@ static c10::OperatorName name_of(const NameOrSchema &n)
 using NameOrSchema = c10::either<c10::OperatorName, c10::FunctionSchema>;
 #define TAGS
 #define TAGS_PASS
-static c10::OperatorName name_of(const NameOrSchema &n)
-{
-    return n.is_left() ? n.left() : n.right().operator_name();
-}
+static c10::OperatorName name_of(const NameOrSchema &n) { return n.is_left() ? n.left() : n.right().operator_name(); }
 #endif
 
 EXPORT torch::Library &cumu_bridge_def(torch::Library &library, NameOrSchema &what, torch::CppFunction &f TAGS)

@@ -5,11 +5,12 @@
 #include <torch/version.h>
 
 /* Is this release major.minor or newer? */
-#define SINCE(major, minor)                                                                                        \
+#define SINCE(major, minor) \
     (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace cumu {
+namespace cumu
+{
 
 /* Address of a C++ name in torch_musa or PyTorch as loaded in this process; NULL if it is not there. */
 void *find(const char *name);

@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <string>
 
-namespace cumu {
+namespace cumu
+{
 
-namespace {
+namespace
+{
 
 [[noreturn]] void fail(const void *caller, int error, const char *file, const char *function, int line)
 {

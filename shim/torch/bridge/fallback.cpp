@@ -5,9 +5,11 @@
 
 #include <torch/library.h>
 
-namespace cumu {
+namespace cumu
+{
 
-namespace {
+namespace
+{
 
 void forward(const c10::OperatorHandle &op, c10::DispatchKeySet ks, torch::jit::Stack *stack)
 {

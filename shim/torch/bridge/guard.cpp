@@ -5,9 +5,11 @@
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
-namespace cumu {
+namespace cumu
+{
 
-namespace {
+namespace
+{
 
 struct Guard final : c10::impl::DeviceGuardImplInterface {
     static const c10::impl::DeviceGuardImplInterface *below()

@@ -9,9 +9,11 @@
 #include <mutex>
 #include <vector>
 
-namespace cumu {
+namespace cumu
+{
 
-namespace {
+namespace
+{
 
 using Create = int (*)(void **);
 using Key = std::pair<Create, c10::DeviceIndex>;
@@ -33,7 +35,7 @@ struct Functions {
     int (*set_stream)(void *, void *);
 };
 
-struct Window { /* of one thread */
+struct Window {                                                           /* of one thread */
     std::map<std::pair<const void *, const char *>, Functions> functions; /* by who asks, and what for */
     std::map<Key, void *> mine;
     ~Window()
@@ -81,8 +83,8 @@ void *current_stream(c10::DeviceIndex device)
     static std::atomic<void *> get_address, raw_address;
     const auto get = reinterpret_cast<c10::Stream (*)(c10::DeviceIndex)>(
         found(get_address, "_ZN3c104musa20getCurrentMUSAStreamEa"));
-    const auto raw =
-        reinterpret_cast<void *(*)(const c10::Stream *)>(found(raw_address, "_ZNK3c104musa10MUSAStream6streamEv"));
+    const auto raw = reinterpret_cast<void *(*)(const c10::Stream *)>(
+        found(raw_address, "_ZNK3c104musa10MUSAStream6streamEv"));
     TORCH_CHECK(get && raw, "cumu: torch: torch_musa, as loaded here, lacks c10::musa::getCurrentMUSAStream");
     const c10::Stream s = get(device);
     return raw(&s);
@@ -96,8 +98,9 @@ void *own(const void *caller, const char *create, const char *set_stream)
         if (set_stream)
             f.set_stream = reinterpret_cast<int (*)(void *, void *)>(find_beside(caller, set_stream));
     }
-    TORCH_CHECK(f.create && (f.set_stream || !set_stream), "cumu: torch: a handle is asked for that ", create, " makes, and the extension links no library "
-                      "that has it");
+    TORCH_CHECK(f.create && (f.set_stream || !set_stream), "cumu: torch: a handle is asked for that ", create,
+                " makes, and the extension links no library "
+                "that has it");
     const c10::DeviceIndex device = c10::impl::VirtualGuardImpl(c10::DeviceType::PrivateUse1).getDevice().index();
     void *h = handle_of({f.create, device}, create);
     if (set_stream) {
@@ -133,10 +136,7 @@ EXPORT void *cumu_bridge_sparse_handle()
 }
 
 /* cuBLASLt takes no stream. Its handle is cumu's own, so torch_musa's would not do. */
-EXPORT void *cumu_bridge_blaslt_handle()
-{
-    return own(__builtin_return_address(0), "cublasLtCreate", nullptr);
-}
+EXPORT void *cumu_bridge_blaslt_handle() { return own(__builtin_return_address(0), "cublasLtCreate", nullptr); }
 
 EXPORT void *cumu_bridge_solver_handle()
 {

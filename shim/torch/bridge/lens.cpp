@@ -8,7 +8,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-namespace cumu {
+namespace cumu
+{
 
 c10::DispatchKeySet turn(c10::DispatchKeySet ks, Side to)
 {
@@ -35,7 +36,8 @@ c10::DispatchKey turn(c10::DispatchKey key, Side to)
     return c10::toRuntimePerBackendFunctionalityKey(c10::toFunctionalityKey(key), backend(to));
 }
 
-namespace {
+namespace
+{
 
 /* The same memory, sizes and version counter, on the other side, with no history. */
 at::Tensor alias(const at::Tensor &t, Side to)

@@ -9,7 +9,8 @@
 
 #include <vector>
 
-namespace cumu {
+namespace cumu
+{
 
 enum class Side { CUDA, MUSA };
 
@@ -21,10 +22,7 @@ constexpr c10::BackendComponent backend(Side s)
 {
     return s == Side::CUDA ? c10::BackendComponent::CUDABit : c10::BackendComponent::PrivateUse1Bit;
 }
-constexpr Side other(Side s)
-{
-    return s == Side::CUDA ? Side::MUSA : Side::CUDA;
-}
+constexpr Side other(Side s) { return s == Side::CUDA ? Side::MUSA : Side::CUDA; }
 
 inline c10::Device turn(c10::Device d, Side to)
 {
@@ -40,8 +38,9 @@ c10::DispatchKey turn(c10::DispatchKey key, Side to);
 
 /* Turns tensors, lists of them, devices and streams on a dispatcher's stack, and remembers which tensor was
  * given for which, so that what comes back is the tensor that went in. */
-class Turner {
-public:
+class Turner
+{
+  public:
     explicit Turner(Side to) : to_(to) {}
     /* Entries [begin, begin + n) of the stack; true if one changed. */
     bool arguments(std::vector<c10::IValue> &stack, size_t n);
@@ -51,7 +50,7 @@ public:
     /* One tensor; itself if it is not of the other side. */
     at::Tensor tensor(const at::Tensor &t);
 
-private:
+  private:
     struct Pair {
         at::Tensor given, turned;
     };

@@ -33,17 +33,17 @@ static double median(double *v)
 }
 
 /* Each loop is its own function, so that the compiler sees all six alike. */
-#define LOOP(name, ...)                                                                            \
-    static double time_##name(void)                                                                \
-    {                                                                                              \
-        int device, out = 0;                                                                       \
-        void *p = &out;                                                                            \
-        (void)device, (void)p;                                                                     \
-        double start = now_ns();                                                                   \
-        for (int i = 0; i < CALLS; i++)                                                            \
-            if (name(__VA_ARGS__))                                                                 \
-                exit(1);                                                                           \
-        return (now_ns() - start) / CALLS;                                                         \
+#define LOOP(name, ...) \
+    static double time_##name(void) \
+    { \
+        int device, out = 0; \
+        void *p = &out; \
+        (void)device, (void)p; \
+        double start = now_ns(); \
+        for (int i = 0; i < CALLS; i++) \
+            if (name(__VA_ARGS__)) \
+                exit(1); \
+        return (now_ns() - start) / CALLS; \
     }
 LOOP(muGetDevice, &device)
 LOOP(toyGetDevice, &device)

@@ -30,25 +30,16 @@ CUMU_EXPORT void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
     return f->slots[index] = target;
 }
 
-void *cumu_mu_fill(unsigned index)
-{
-    return cumu_mu_slots[index] = below(cumu_mu_symbols[index].name);
-}
+void *cumu_mu_fill(unsigned index) { return cumu_mu_slots[index] = below(cumu_mu_symbols[index].name); }
 
 CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned index)
 {
     return f->table->unsupported + (intptr_t)(index & 0);
 }
 
-intptr_t cumu_mu_stub_called(unsigned index)
-{
-    return 801 + (intptr_t)(index & 0);
-}
+intptr_t cumu_mu_stub_called(unsigned index) { return 801 + (intptr_t)(index & 0); }
 
-bool cumu_log_on(enum cumu_level level, const char *channel)
-{
-    return level == CUMU_ERROR && channel;
-}
+bool cumu_log_on(enum cumu_level level, const char *channel) { return level == CUMU_ERROR && channel; }
 
 void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel, const char *symbol,
               const char *format, ...)

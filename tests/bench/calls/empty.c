@@ -1,5 +1,2 @@
 /* The program whose start-up is measured. */
-int main(void)
-{
-    return 0;
-}
+int main(void) { return 0; }

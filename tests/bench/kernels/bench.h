@@ -14,7 +14,7 @@ struct work {
     size_t n;
     struct buffer {
         enum role role;
-        char type; /* f float, d double, i 32-bit integer, s floats whose sum counts */
+        char type;          /* f float, d double, i 32-bit integer, s floats whose sum counts */
         size_t size, shift; /* shift: bytes from an aligned address to where the kernel begins */
         void *data;         /* as made; the native run reads and writes native */
         void *native;
@@ -28,10 +28,10 @@ struct work {
 
 struct bench_case {
     const char *name, *file;
-    size_t full, tiny;  /* n for the figures; n for a first launch */
-    unsigned repeats;   /* launches and native calls a timing */
-    double tolerance;   /* greatest difference over greatest value, or share of wrong integers */
-    bool compute;       /* bound by arithmetic: must scale over cores */
+    size_t full, tiny; /* n for the figures; n for a first launch */
+    unsigned repeats;  /* launches and native calls a timing */
+    double tolerance;  /* greatest difference over greatest value, or share of wrong integers */
+    bool compute;      /* bound by arithmetic: must scale over cores */
     void (*make)(struct work *w);
     void (*native)(struct work *w);
 };
@@ -41,11 +41,11 @@ extern const struct bench_case bench_cases[]; /* ends with name NULL */
 /* kernels.c: what the questions share. All end the program with a message when CUDA fails. */
 enum { CASES = 32 }; /* room for results by case */
 double now_ms(clockid_t clock);
-double median(double *v, unsigned n); /* sorts */
-void set_one_cpu(void);               /* this process and its later threads stay on the CPU it is on */
+double median(double *v, unsigned n);                  /* sorts */
+void set_one_cpu(void);                                /* this process and its later threads stay on the CPU it is on */
 bool chosen(const struct bench_case *c, char **names); /* no names: all */
-char *read_ptx(const char *name);     /* malloc'ed */
-void upload(struct work *w);          /* device buffers; those INOUT as they were made */
+char *read_ptx(const char *name);                      /* malloc'ed */
+void upload(struct work *w);                           /* device buffers; those INOUT as they were made */
 void launch(struct work *w, void *kernel, unsigned repeats); /* and waits */
 void drop(struct work *w);
 
@@ -63,8 +63,7 @@ void native_collatz(int *out, int n);
 void native_histogram(unsigned *bins, const unsigned char *x, int n);
 void native_nbody(float *restrict acc, const float *restrict body, int n);
 void native_softmax(float *restrict out, const float *restrict in, int rows, int cols);
-void native_spmv(float *restrict y, const int *start, const int *col, const float *val,
-                 const float *x, int rows);
+void native_spmv(float *restrict y, const int *start, const int *col, const float *val, const float *x, int rows);
 void native_jacobi(double *restrict out, const double *restrict in, int n);
 void native_transpose(float *restrict out, const float *restrict in, int n);
 void native_sort_runs(int *data, int n);

@@ -29,10 +29,7 @@ static float *add_floats(struct work *w, enum role role, size_t count)
     return p;
 }
 
-static void scalar(struct work *w, int v)
-{
-    w->scalars[w->nscalars++] = v;
-}
+static void scalar(struct work *w, int v) { w->scalars[w->nscalars++] = v; }
 
 static void shape(struct work *w, size_t gx, size_t gy, unsigned bx, unsigned by)
 {
@@ -40,10 +37,7 @@ static void shape(struct work *w, size_t gx, size_t gy, unsigned bx, unsigned by
     w->block[0] = bx, w->block[1] = by;
 }
 
-static void *of(const struct work *w, unsigned i)
-{
-    return (char *)w->buf[i].native + w->buf[i].shift;
-}
+static void *of(const struct work *w, unsigned i) { return (char *)w->buf[i].native + w->buf[i].shift; }
 
 static const float scale = 1.5f;
 
@@ -57,10 +51,7 @@ static void make_saxpy(struct work *w)
     scalar(w, (int)w->n);
     shape(w, (w->n + 255) / 256, 1, 256, 1);
 }
-static void run_saxpy(struct work *w)
-{
-    native_saxpy(of(w, 0), of(w, 1), scale, (int)w->n);
-}
+static void run_saxpy(struct work *w) { native_saxpy(of(w, 0), of(w, 1), scale, (int)w->n); }
 
 static void make_sgemm(struct work *w, unsigned tile, unsigned bx, unsigned by)
 {
@@ -85,10 +76,7 @@ static void make_reduce(struct work *w)
     scalar(w, (int)w->n);
     shape(w, 256, 1, 256, 1);
 }
-static void run_reduce(struct work *w)
-{
-    *(float *)of(w, 0) = native_sum(of(w, 1), (int)w->n);
-}
+static void run_reduce(struct work *w) { *(float *)of(w, 0) = native_sum(of(w, 1), (int)w->n); }
 
 enum { MANDEL_LIMIT = 256 };
 static void make_mandelbrot(struct work *w)
@@ -138,10 +126,7 @@ static void make_softmax(struct work *w)
     scalar(w, SOFTMAX_COLS);
     shape(w, w->n, 1, 256, 1);
 }
-static void run_softmax(struct work *w)
-{
-    native_softmax(of(w, 0), of(w, 1), (int)w->n, SOFTMAX_COLS);
-}
+static void run_softmax(struct work *w) { native_softmax(of(w, 0), of(w, 1), (int)w->n, SOFTMAX_COLS); }
 
 static void make_spmv(struct work *w)
 {
@@ -158,10 +143,7 @@ static void make_spmv(struct work *w)
     scalar(w, (int)w->n);
     shape(w, w->n / 256, 1, 256, 1);
 }
-static void run_spmv(struct work *w)
-{
-    native_spmv(of(w, 0), of(w, 1), of(w, 2), of(w, 3), of(w, 4), (int)w->n);
-}
+static void run_spmv(struct work *w) { native_spmv(of(w, 0), of(w, 1), of(w, 2), of(w, 3), of(w, 4), (int)w->n); }
 
 static void make_jacobi(struct work *w)
 {

@@ -15,8 +15,8 @@
     F(cuMemFree_v2, (uint64_t)) \
     F(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t)) \
     F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t)) \
-    F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                       unsigned, void *, void **, void **)) \
+    F(cuLaunchKernel, \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
     F(cuStreamSynchronize, (void *))
 
 struct cuda {

@@ -84,8 +84,9 @@ void launch(struct work *w, void *kernel, unsigned repeats)
     for (unsigned i = 0; i < w->nscalars; i++)
         args[w->bufs + i] = &w->scalars[i];
     for (unsigned i = 0; i < repeats; i++)
-        cuda_check(cu.cuLaunchKernel(kernel, w->grid[0], w->grid[1], 1, w->block[0], w->block[1], 1,
-                                     0, NULL, args, NULL), "cuLaunchKernel");
+        cuda_check(
+            cu.cuLaunchKernel(kernel, w->grid[0], w->grid[1], 1, w->block[0], w->block[1], 1, 0, NULL, args, NULL),
+            "cuLaunchKernel");
     cuda_check(cu.cuStreamSynchronize(NULL), "cuStreamSynchronize");
 }
 
@@ -160,7 +161,6 @@ bool chosen(const struct bench_case *c, char **names)
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
-
 void set_one_cpu(void)
 {
     cpu_set_t one;
@@ -228,9 +228,8 @@ static int ask_ratios(char **names)
         double error = difference(&w, NULL), twin_error = twin ? difference(&w, twin) : 0;
         bool right = error <= c->tolerance && twin_error <= c->tolerance;
         double r = median(t.vs_native, t.rounds);
-        printf("bench kernels.%s %.3f ratio (%.2f ms, native %.2f ms, %u rounds, difference %.1e%s)\n",
-               c->name, r, median(t.kernel_ms, t.rounds), median(t.native_ms, t.rounds), t.rounds,
-               error, right ? "" : ", WRONG");
+        printf("bench kernels.%s %.3f ratio (%.2f ms, native %.2f ms, %u rounds, difference %.1e%s)\n", c->name, r,
+               median(t.kernel_ms, t.rounds), median(t.native_ms, t.rounds), t.rounds, error, right ? "" : ", WRONG");
         if (twin) {
             double p = median(t.vs_opencl, t.rounds);
             printf("bench kernels.%s_vs_pocl %.3f ratio (POCL %.2f ms, difference %.1e)\n", c->name, p,
@@ -285,10 +284,8 @@ static int ask_compute(char **names)
 static const struct question {
     const char *name;
     int (*ask)(char **names);
-} questions[] = {
-    {"ratios", ask_ratios}, {"compute", ask_compute}, {"first", ask_first},
-    {"instruction", ask_instruction}, {"launch", ask_launch}, {0}
-};
+} questions[] = {{"ratios", ask_ratios},           {"compute", ask_compute}, {"first", ask_first},
+                 {"instruction", ask_instruction}, {"launch", ask_launch},   {0}};
 
 static FILE *start(const char *question, const char *threads)
 {
@@ -367,8 +364,7 @@ static void two_cores(void)
 }
 
 /* A child's only number as a figure, asked in the mode `jit`. */
-static void one_number(const char *figure, const char *unit, const char *question, const char *jit,
-                       const char *threads)
+static void one_number(const char *figure, const char *unit, const char *question, const char *jit, const char *threads)
 {
     double v;
     setenv("CUMU_JIT", jit, 1);
@@ -382,7 +378,8 @@ static int usage(void)
 {
     fputs("usage: cumu run --backend host -- kernels [question [kernel...]]\n"
           "questions: ratios compute first instruction launch; without one, all of them as `make bench` asks\n"
-          "CUMU_JIT=0 asks tier 0, CUMU_JIT=wait (the default here) tier 1\n", stderr);
+          "CUMU_JIT=0 asks tier 0, CUMU_JIT=wait (the default here) tier 1\n",
+          stderr);
     return 2;
 }
 
@@ -403,8 +400,9 @@ int main(int argc, char **argv)
     snprintf(jit, sizeof jit, "%s", set ? set : "wait");
     setenv("CUMU_JIT", jit, 1);
     printf("kernels: CUMU_JIT=%s: %s\n", jit,
-           !strcmp(jit, "0") ? "tier 0, the interpreter" :
-           !strcmp(jit, "wait") ? "tier 1, compiled before the launch" : "tier 0 until tier 1 is ready");
+           !strcmp(jit, "0")      ? "tier 0, the interpreter"
+           : !strcmp(jit, "wait") ? "tier 1, compiled before the launch"
+                                  : "tier 0 until tier 1 is ready");
     bool good = pass_on(start("ratios", "1"));
     two_cores();
     one_number("kernels.warp_instruction_tier0", "ns", "instruction", "0", "1");

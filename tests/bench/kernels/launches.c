@@ -9,8 +9,7 @@
 #include "bench.h"
 #include "cuda.h"
 
-static const char empty_ptx[] =
-    ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n";
+static const char empty_ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() { ret; }\n";
 
 /* From PTX text to the end of its first launch, a small one; median over the kernels. */
 int ask_first(char **names)
@@ -39,15 +38,13 @@ int ask_first(char **names)
     return 0;
 }
 
-static const char loop_ptx[] =
-    ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u32 n) {\n"
-    ".reg .u32 %n, %a, %b, %i; .reg .pred %p;\n"
-    "ld.param.u32 %n, [n]; mov.u32 %a, %tid.x; mov.u32 %b, %laneid; mov.u32 %i, 0;\n"
-    "LOOP:\n"
+static const char loop_ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u32 n) {\n"
+                               ".reg .u32 %n, %a, %b, %i; .reg .pred %p;\n"
+                               "ld.param.u32 %n, [n]; mov.u32 %a, %tid.x; mov.u32 %b, %laneid; mov.u32 %i, 0;\n"
+                               "LOOP:\n"
 #define STEP "xor.b32 %a, %a, %b; mad.lo.u32 %b, %b, %a, 7; sub.u32 %a, %a, %b; or.b32 %b, %b, 1;\n"
-    STEP STEP STEP STEP STEP STEP STEP
-    "add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra LOOP;\n"
-    "setp.ne.u32 %p, %a, 0x12345; @%p bra DONE; st.global.u32 [0], %a;\nDONE: ret; }\n";
+    STEP STEP STEP STEP STEP STEP STEP "add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra LOOP;\n"
+                               "setp.ne.u32 %p, %a, 0x12345; @%p bra DONE; st.global.u32 [0], %a;\nDONE: ret; }\n";
 
 /* What one warp instruction costs in a loop of integer arithmetic. */
 int ask_instruction(char **names)

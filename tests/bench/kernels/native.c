@@ -101,8 +101,7 @@ void native_softmax(float *restrict out, const float *restrict in, int rows, int
     }
 }
 
-void native_spmv(float *restrict y, const int *start, const int *col, const float *val,
-                 const float *x, int rows)
+void native_spmv(float *restrict y, const int *start, const int *col, const float *val, const float *x, int rows)
 {
     for (int r = 0; r < rows; r++) {
         float sum = 0;
@@ -116,8 +115,7 @@ void native_jacobi(double *restrict out, const double *restrict in, int n)
 {
     for (int y = 1; y < n - 1; y++)
         for (int x = 1; x < n - 1; x++)
-            out[y * n + x] = 0.25 * (in[y * n + x - 1] + in[y * n + x + 1] + in[(y - 1) * n + x] +
-                                     in[(y + 1) * n + x]);
+            out[y * n + x] = 0.25 * (in[y * n + x - 1] + in[y * n + x + 1] + in[(y - 1) * n + x] + in[(y + 1) * n + x]);
 }
 
 void native_transpose(float *restrict out, const float *restrict in, int n)

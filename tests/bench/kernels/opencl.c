@@ -9,7 +9,10 @@
 #include "opencl.h"
 
 enum { /* values of the OpenCL specification's CL/cl.h */
-    DEVICE_TYPE_CPU = 1 << 1, DEVICE_NAME = 0x102b, MEM_READ_WRITE = 1 << 0, PROGRAM_BUILD_LOG = 0x1183
+       DEVICE_TYPE_CPU = 1 << 1,
+       DEVICE_NAME = 0x102b,
+       MEM_READ_WRITE = 1 << 0,
+       PROGRAM_BUILD_LOG = 0x1183
 };
 
 #define OPENCL_FUNCTIONS(F) \
@@ -28,8 +31,8 @@ enum { /* values of the OpenCL specification's CL/cl.h */
     F(int, clSetKernelArgSVMPointer, (void *, unsigned, const void *)) \
     F(void *, clSVMAlloc, (void *, uint64_t, size_t, unsigned)) \
     F(void, clSVMFree, (void *, void *)) \
-    F(int, clEnqueueNDRangeKernel, (void *, void *, unsigned, const size_t *, const size_t *, \
-                                    const size_t *, unsigned, void *const *, void **)) \
+    F(int, clEnqueueNDRangeKernel, \
+      (void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, void *const *, void **)) \
     F(int, clFinish, (void *))
 
 static struct {
@@ -125,8 +128,7 @@ struct opencl_kernel *opencl_kernel(const char *folder, const char *file, const 
               "clSetKernelArgSVMPointer");
     }
     for (unsigned i = 0; i < w->nscalars; i++)
-        check(cl.clSetKernelArg(k->kernel, w->bufs + i, sizeof w->scalars[i], &w->scalars[i]),
-              "clSetKernelArg");
+        check(cl.clSetKernelArg(k->kernel, w->bufs + i, sizeof w->scalars[i], &w->scalars[i]), "clSetKernelArg");
     return k;
 }
 
@@ -147,10 +149,7 @@ void opencl_launch(struct opencl_kernel *k, const struct work *w, unsigned repea
     check(cl.clFinish(queue), "clFinish");
 }
 
-const void *opencl_data(const struct opencl_kernel *k, unsigned i)
-{
-    return k->buf[i];
-}
+const void *opencl_data(const struct opencl_kernel *k, unsigned i) { return k->buf[i]; }
 
 void opencl_drop(struct opencl_kernel *k)
 {

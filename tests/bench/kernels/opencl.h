@@ -10,9 +10,9 @@ struct opencl_kernel; /* one kernel with its buffers */
 const char *opencl_open(void);
 /* Builds file.cl of `folder` and makes the buffers of w, filled; ends the program on failure. */
 struct opencl_kernel *opencl_kernel(const char *folder, const char *file, const struct work *w);
-void opencl_reset(struct opencl_kernel *k, const struct work *w);  /* INOUT buffers as they were made */
+void opencl_reset(struct opencl_kernel *k, const struct work *w); /* INOUT buffers as they were made */
 void opencl_launch(struct opencl_kernel *k, const struct work *w, unsigned repeats); /* and waits */
-const void *opencl_data(const struct opencl_kernel *k, unsigned i); /* of buffer i */
+const void *opencl_data(const struct opencl_kernel *k, unsigned i);                  /* of buffer i */
 void opencl_drop(struct opencl_kernel *k);
 
 #endif

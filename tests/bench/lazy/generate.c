@@ -9,20 +9,19 @@
 
 enum { LINE = 40, HEADER = 64, TEXT = (KERNELS / MODULES + 1) * (LINES + 16) * LINE };
 
-static void put(uint8_t *p, uint64_t v, unsigned bytes)
-{
-    memcpy(p, &v, bytes);
-}
+static void put(uint8_t *p, uint64_t v, unsigned bytes) { memcpy(p, &v, bytes); }
 
 static size_t module_text(char *to, unsigned module)
 {
     char *p = to;
     p += sprintf(p, ".version 8.0\n.target sm_75\n.address_size 64\n");
     for (unsigned k = module; k < KERNELS; k += MODULES) {
-        p += sprintf(p, ".visible .entry kernel_%u(.param .u64 out)\n{\n.reg .b32 %%r<9>;\n"
-                        ".reg .b64 %%rd<4>;\nld.param.u64 %%rd1, [out];\ncvta.to.global.u64 %%rd2, %%rd1;\n"
-                        "mov.u32 %%r1, %%tid.x;\nmul.wide.u32 %%rd3, %%r1, 4;\n"
-                        "add.s64 %%rd2, %%rd2, %%rd3;\n", k);
+        p += sprintf(p,
+                     ".visible .entry kernel_%u(.param .u64 out)\n{\n.reg .b32 %%r<9>;\n"
+                     ".reg .b64 %%rd<4>;\nld.param.u64 %%rd1, [out];\ncvta.to.global.u64 %%rd2, %%rd1;\n"
+                     "mov.u32 %%r1, %%tid.x;\nmul.wide.u32 %%rd3, %%r1, 4;\n"
+                     "add.s64 %%rd2, %%rd2, %%rd3;\n",
+                     k);
         for (unsigned l = 0; l < LINES; l++)
             p += sprintf(p, "add.s32 \t%%r1, %%r1, %u;\n", constant(k, l));
         p += sprintf(p, "st.global.u32 [%%rd2], %%r1;\nret;\n}\n");
@@ -44,13 +43,13 @@ static size_t container(uint8_t *to, const char *text, size_t size)
     put(to + 6, 16, 2);
     put(to + 8, HEADER + padded, 8);
     uint8_t *e = to + 16;
-    put(e, 1, 2);           /* PTX */
+    put(e, 1, 2); /* PTX */
     put(e + 2, 0x0101, 2);
     put(e + 4, HEADER, 4);
     put(e + 8, padded, 8);
     put(e + 0x10, packed, 4);
     put(e + 0x18, 0, 2);
-    put(e + 0x1A, 8, 2);    /* PTX ISA 8.0 */
+    put(e + 0x1A, 8, 2); /* PTX ISA 8.0 */
     put(e + 0x1C, 75, 4);
     put(e + 0x28, 0x8011, 8); /* zstd, 64 bits, Linux */
     put(e + 0x38, size, 8);
@@ -86,7 +85,7 @@ int main(int argc, char **argv)
     for (unsigned k = 0; k < KERNELS; k++)
         fprintf(s, "name_%u: .asciz \"kernel_%u\"\n", k, k);
     fprintf(s, ".section .note.GNU-stack,\"\",@progbits\n");
-    printf("lazy: %u modules, %u kernels, %.0f MB of PTX, %.0f MB packed\n", (unsigned)MODULES,
-           (unsigned)KERNELS, (double)total / 1e6, (double)at / 1e6);
+    printf("lazy: %u modules, %u kernels, %.0f MB of PTX, %.0f MB packed\n", (unsigned)MODULES, (unsigned)KERNELS,
+           (double)total / 1e6, (double)at / 1e6);
     return fclose(s) || fclose(bin) ? 1 : 0;
 }

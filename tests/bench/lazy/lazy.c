@@ -9,7 +9,9 @@
 
 #include "lazy.h"
 
-struct dim3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+};
 static int (*launch)(const void *, struct dim3, struct dim3, void **, size_t, void *);
 static int (*allocate)(void **, size_t), (*copy)(void *, const void *, size_t, int), (*start)(int);
 
@@ -57,8 +59,7 @@ int main(int argc, char **argv)
     int bad = 0;
     snprintf(path, sizeof path, "%s/liblazy.so", argc > 1 ? argv[1] : ".");
     if (!cuda || !(*(void **)&launch = dlsym(cuda, "cudaLaunchKernel")) ||
-        !(*(void **)&allocate = dlsym(cuda, "cudaMalloc")) ||
-        !(*(void **)&start = dlsym(cuda, "cudaSetDevice")) ||
+        !(*(void **)&allocate = dlsym(cuda, "cudaMalloc")) || !(*(void **)&start = dlsym(cuda, "cudaSetDevice")) ||
         !(*(void **)&copy = dlsym(cuda, "cudaMemcpy")) || start(0) || allocate(&device, 128)) {
         printf("lazy: no runtime: run me under `cumu run`\n");
         return 1;
@@ -82,8 +83,8 @@ int main(int argc, char **argv)
     printf("bench kernels.lazy_load_rss_mb %.1f MB\n", after.all - before.all);
     after = memory();
     printf("bench kernels.lazy_rss_mb %.1f MB (%.1f without the file's pages; %d kernels of as many modules, "
-           "first launches %.1f ms each)\n", after.all - before.all, after.anonymous - before.anonymous, SOME,
-           (launched - loaded) * 1e3 / SOME);
+           "first launches %.1f ms each)\n",
+           after.all - before.all, after.anonymous - before.anonymous, SOME, (launched - loaded) * 1e3 / SOME);
     if (bad)
         printf("lazy: %d WRONG\n", bad);
     return bad != 0;

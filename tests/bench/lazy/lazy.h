@@ -7,10 +7,7 @@
 
 enum { MODULES = 143, KERNELS = 6731, LINES = 1276 };
 
-static inline unsigned module_of(unsigned kernel)
-{
-    return kernel % MODULES;
-}
+static inline unsigned module_of(unsigned kernel) { return kernel % MODULES; }
 
 static inline uint32_t constant(unsigned kernel, unsigned line)
 {

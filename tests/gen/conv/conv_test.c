@@ -10,13 +10,10 @@ static int said, failed, op_seen, status = 0;
 static musaExtent extent_seen;
 static void *pointer_seen, *stream_seen, *library_seen;
 
-bool cumu_log_on(enum cumu_level level, const char *channel)
-{
-    return level == CUMU_GAP && !strcmp(channel, "conv");
-}
+bool cumu_log_on(enum cumu_level level, const char *channel) { return level == CUMU_GAP && !strcmp(channel, "conv"); }
 
-void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel,
-              const char *symbol, const char *format, ...)
+void cumu_log(struct cumu_log_site *site, enum cumu_level level, const char *channel, const char *symbol,
+              const char *format, ...)
 {
     (void)site, (void)level, (void)channel, (void)symbol, (void)format;
     said++;
@@ -32,10 +29,7 @@ static int gemm(void *library, int op, double d, musaExtent extent, int *ops, st
     return status;
 }
 
-static void nothing(int op)
-{
-    op_seen = op;
-}
+static void nothing(int op) { op_seen = op; }
 
 /* What the older form leans on. */
 static int kept;
@@ -67,13 +61,11 @@ int main(void)
     CUlibrary library = (CUlibrary)&said;
     struct CUstream_st *stream = (struct CUstream_st *)&status;
     check(conv_toyGemm(library, 1, 2.5, extent, ops, stream) == 0 && op_seen == 112, "value in");
-    check(extent_seen.width == 11 && extent_seen.height == 22 && extent_seen.depth == 33,
-          "struct by value");
+    check(extent_seen.width == 11 && extent_seen.height == 22 && extent_seen.depth == 33, "struct by value");
     check(pointer_seen == ops && ops[0] == 1, "pointer to values stays the caller's");
     check(library_seen == library && stream_seen == (void *)stream, "handles");
     status = 5;
-    check(conv_toyGemm(library, 0, 2.5, extent, ops, stream) == 3 && op_seen == 111 && !said,
-          "status out");
+    check(conv_toyGemm(library, 0, 2.5, extent, ops, stream) == 3 && op_seen == 111 && !said, "status out");
     conv_toyVoid(9);
     check(op_seen == 111 && said == 1, "a value without a peer becomes the default and is said");
     status = 77;

@@ -71,18 +71,14 @@ static void signature(FILE *f, const struct function *n)
     fprintf(f, ")\n");
 }
 
-static const char *result(const struct function *n)
-{
-    return n->result < 0 ? "void" : letters[n->result].type;
-}
+static const char *result(const struct function *n) { return n->result < 0 ? "void" : letters[n->result].type; }
 
 /* One call through `callee`, with fresh argument bytes; `expect` compares what was recorded. */
 static void call(FILE *f, const struct function *n, const char *callee, int index, int time)
 {
     fprintf(f, "    start(%d, %d);\n    {\n", index, time);
     for (int i = 0; i < n->count; i++)
-        fprintf(f, "        %s a%d;\n        make_value(&a%d, sizeof a%d);\n",
-                letters[n->argument[i]].type, i, i, i);
+        fprintf(f, "        %s a%d;\n        make_value(&a%d, sizeof a%d);\n", letters[n->argument[i]].type, i, i, i);
     if (n->result >= 0)
         fprintf(f, "        %s r = ", result(n));
     else
@@ -90,9 +86,8 @@ static void call(FILE *f, const struct function *n, const char *callee, int inde
     fprintf(f, "%s(", callee);
     for (int i = 0; i < n->count; i++) /* dim3 has a name of its own on the MUSA side */
         fprintf(f,
-                strncmp(callee, "mu.", 3) || strcmp(letters[n->argument[i]].letter, "dim3")
-                    ? "%sa%d"
-                    : "%s*(dim3 *)&a%d",
+                strncmp(callee, "mu.", 3) || strcmp(letters[n->argument[i]].letter, "dim3") ? "%sa%d"
+                                                                                            : "%s*(dim3 *)&a%d",
                 i ? ", " : "", i);
     fprintf(f, ");\n");
     if (n->result >= 0)
@@ -139,8 +134,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < n->count; k++)
             fprintf(callees, "    record(&a%d, sizeof a%d);\n", k, k);
         if (n->result >= 0)
-            fprintf(callees, "    %s r;\n    make_result(&r, sizeof r);\n    return r;\n",
-                    result(n));
+            fprintf(callees, "    %s r;\n    make_result(&r, sizeof r);\n    return r;\n", result(n));
         fprintf(callees, "}\n");
     }
     fprintf(callees, "\nvoid *const callees[] = {\n");

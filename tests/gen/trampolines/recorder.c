@@ -50,10 +50,7 @@ void record(const void *at, size_t size)
     got_size += size;
 }
 
-void make_result(void *at, size_t size)
-{
-    pattern(at, size, call_seed ^ 0x5555u);
-}
+void make_result(void *at, size_t size) { pattern(at, size, call_seed ^ 0x5555u); }
 
 void returned(const void *at, size_t size)
 {
@@ -95,14 +92,13 @@ static void check_stack(void)
 static void destroy_registers(void)
 {
 #ifdef __x86_64__
-    __asm__ volatile(
-        "xorl %%eax, %%eax\n\tmovl $-1, %%ecx\n\tmovl $-1, %%edx\n\tmovl $-1, %%esi\n\t"
-        "movl $-1, %%edi\n\tmovl $-1, %%r8d\n\tmovl $-1, %%r9d\n\tmovl $-1, %%r10d\n\t"
-        "movl $-1, %%r11d\n\tpcmpeqd %%xmm0, %%xmm0\n\tpcmpeqd %%xmm1, %%xmm1\n\t"
-        "pcmpeqd %%xmm2, %%xmm2\n\tpcmpeqd %%xmm3, %%xmm3\n\tpcmpeqd %%xmm4, %%xmm4\n\t"
-        "pcmpeqd %%xmm5, %%xmm5\n\tpcmpeqd %%xmm6, %%xmm6\n\tpcmpeqd %%xmm7, %%xmm7" ::
-            : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2",
-              "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "cc");
+    __asm__ volatile("xorl %%eax, %%eax\n\tmovl $-1, %%ecx\n\tmovl $-1, %%edx\n\tmovl $-1, %%esi\n\t"
+                     "movl $-1, %%edi\n\tmovl $-1, %%r8d\n\tmovl $-1, %%r9d\n\tmovl $-1, %%r10d\n\t"
+                     "movl $-1, %%r11d\n\tpcmpeqd %%xmm0, %%xmm0\n\tpcmpeqd %%xmm1, %%xmm1\n\t"
+                     "pcmpeqd %%xmm2, %%xmm2\n\tpcmpeqd %%xmm3, %%xmm3\n\tpcmpeqd %%xmm4, %%xmm4\n\t"
+                     "pcmpeqd %%xmm5, %%xmm5\n\tpcmpeqd %%xmm6, %%xmm6\n\tpcmpeqd %%xmm7, %%xmm7" ::
+                         : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3",
+                           "xmm4", "xmm5", "xmm6", "xmm7", "cc");
 #endif
 }
 
@@ -129,10 +125,7 @@ void *cumu_slot_fill(const struct cumu_facade *f, unsigned index)
     return fill(&f->slots[index], s->target);
 }
 
-void *cumu_mu_fill(unsigned index)
-{
-    return fill(&cumu_mu_slots[index], cumu_mu_symbols[index].name);
-}
+void *cumu_mu_fill(unsigned index) { return fill(&cumu_mu_slots[index], cumu_mu_symbols[index].name); }
 
 intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned index)
 {
@@ -140,10 +133,7 @@ intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned index)
     return strcmp(f->table->symbols[index].name, "toyStub") ? -1 : f->table->unsupported;
 }
 
-intptr_t cumu_mu_stub_called(unsigned index)
-{
-    return (intptr_t)index;
-}
+intptr_t cumu_mu_stub_called(unsigned index) { return (intptr_t)index; }
 
 int verdict(void)
 {

@@ -13,8 +13,8 @@ static int (*init)(unsigned), (*retain)(handle *, int), (*set_current)(handle);
 static int (*load)(handle *, const char *), (*get)(handle *, handle, const char *), (*unload)(handle);
 static int (*alloc)(unsigned long long *, size_t), (*from)(void *, unsigned long long, size_t);
 static int (*attribute)(handle, int, int);
-static int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
-                     void **, void **);
+static int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **,
+                     void **);
 static handle ctx;
 static int rounds;
 
@@ -30,7 +30,8 @@ static void *churn(void *arg)
                  ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
                  ".reg .b32 %%r<4>;\n.reg .b64 %%rd<4>;\nld.param.u64 %%rd1, [p];\nmov.u32 %%r1, %%tid.x;\n"
                  "mul.wide.u32 %%rd2, %%r1, 4;\nadd.s64 %%rd3, %%rd1, %%rd2;\nadd.s32 %%r2, %%r1, %d;\n"
-                 "st.global.u32 [%%rd3], %%r2;\nret;\n}\n", plus);
+                 "st.global.u32 [%%rd3], %%r2;\nret;\n}\n",
+                 plus);
         handle m, f;
         bad |= load(&m, text) || get(&f, m, "k");
         int launches = 1 + (r * 7 + n) % 40; /* unloads hit every stage of a compilation */
@@ -51,11 +52,19 @@ static void *churn(void *arg)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void *to; } names[] = {
-        {"cuInit", &init}, {"cuDevicePrimaryCtxRetain", &retain}, {"cuCtxSetCurrent", &set_current},
-        {"cuModuleLoadData", &load}, {"cuModuleGetFunction", &get}, {"cuModuleUnload", &unload},
-        {"cuMemAlloc_v2", &alloc}, {"cuMemcpyDtoH_v2", &from}, {"cuLaunchKernel", &launch},
-        {"cuFuncSetAttribute", &attribute}};
+    static const struct {
+        const char *name;
+        void *to;
+    } names[] = {{"cuInit", &init},
+                 {"cuDevicePrimaryCtxRetain", &retain},
+                 {"cuCtxSetCurrent", &set_current},
+                 {"cuModuleLoadData", &load},
+                 {"cuModuleGetFunction", &get},
+                 {"cuModuleUnload", &unload},
+                 {"cuMemAlloc_v2", &alloc},
+                 {"cuMemcpyDtoH_v2", &from},
+                 {"cuLaunchKernel", &launch},
+                 {"cuFuncSetAttribute", &attribute}};
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
     rounds = argc > 1 ? atoi(argv[1]) : 10;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)

@@ -12,8 +12,8 @@ typedef void *handle;
 static int (*init)(unsigned), (*retain)(handle *, int), (*set_current)(handle), (*synchronize)(void);
 static int (*load)(handle *, const char *), (*get)(handle *, handle, const char *), (*unload)(handle);
 static int (*alloc)(unsigned long long *, size_t), (*from)(void *, unsigned long long, size_t);
-static int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
-                     void **, void **);
+static int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **,
+                     void **);
 
 /* Every thread's value after so many steps of a generator, and what its block took. */
 static const char text[] =
@@ -66,11 +66,19 @@ static int run(unsigned plus, long unload_us)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void *to; } names[] = {
-        {"cuInit", &init}, {"cuDevicePrimaryCtxRetain", &retain}, {"cuCtxSetCurrent", &set_current},
-        {"cuModuleLoadData", &load}, {"cuModuleGetFunction", &get}, {"cuModuleUnload", &unload},
-        {"cuMemAlloc_v2", &alloc}, {"cuMemcpyDtoH_v2", &from}, {"cuLaunchKernel", &launch},
-        {"cuCtxSynchronize", &synchronize}};
+    static const struct {
+        const char *name;
+        void *to;
+    } names[] = {{"cuInit", &init},
+                 {"cuDevicePrimaryCtxRetain", &retain},
+                 {"cuCtxSetCurrent", &set_current},
+                 {"cuModuleLoadData", &load},
+                 {"cuModuleGetFunction", &get},
+                 {"cuModuleUnload", &unload},
+                 {"cuMemAlloc_v2", &alloc},
+                 {"cuMemcpyDtoH_v2", &from},
+                 {"cuLaunchKernel", &launch},
+                 {"cuCtxSynchronize", &synchronize}};
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
     handle ctx;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)

@@ -37,8 +37,10 @@ int main(void)
     *(void **)&launch = dlsym(cuda, "cuLaunchKernel");
     char *p = text + sprintf(text, ".version 7.0\n.target sm_70\n.address_size 64\n");
     for (int k = 0; k < KERNELS; k++)
-        p += sprintf(p, ".visible .entry k%d() { .reg .b32 %%r<3>; .reg .pred %%p; mov.u32 %%r1, %%tid.x;\n"
-                        "setp.eq.u32 %%p, %%r1, %d; @%%p trap; ret; }\n", k, 4096 + k);
+        p += sprintf(p,
+                     ".visible .entry k%d() { .reg .b32 %%r<3>; .reg .pred %%p; mov.u32 %%r1, %%tid.x;\n"
+                     "setp.eq.u32 %%p, %%r1, %d; @%%p trap; ret; }\n",
+                     k, 4096 + k);
     int bad = init(0) || retain(&ctx, 0) || set(ctx) || load(&m, text);
     for (int k = 0; k < 2 * KERNELS && !bad; k++) {
         char name[16];

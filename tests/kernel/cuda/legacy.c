@@ -11,8 +11,8 @@ typedef struct {
 extern void **__cudaRegisterFatBinary(void *);
 extern void __cudaRegisterFatBinaryEnd(void **);
 extern void __cudaUnregisterFatBinary(void **);
-extern void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *,
-                                   void *, int *);
+extern void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *,
+                                   int *);
 extern unsigned __cudaPushCallConfiguration(dim3, dim3, size_t, void *);
 extern int __cudaPopCallConfiguration(dim3 *, dim3 *, size_t *, void *);
 extern int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
@@ -45,15 +45,12 @@ static void some_kernel(int *p) /* the stub */
 __attribute__((constructor)) static void start(void)
 {
     handle = __cudaRegisterFatBinary(&wrapper);
-    __cudaRegisterFunction(handle, (const char *)some_kernel, (char *)"some_kernel", "some_kernel", -1, NULL,
-                           NULL, NULL, NULL, NULL);
+    __cudaRegisterFunction(handle, (const char *)some_kernel, (char *)"some_kernel", "some_kernel", -1, NULL, NULL,
+                           NULL, NULL, NULL);
     __cudaRegisterFatBinaryEnd(handle);
 }
 
-__attribute__((destructor)) static void stop(void)
-{
-    __cudaUnregisterFatBinary(handle);
-}
+__attribute__((destructor)) static void stop(void) { __cudaUnregisterFatBinary(handle); }
 
 static int beyond(const unsigned char *buf, size_t size, size_t end)
 {

@@ -22,8 +22,7 @@ static void lower_copy(struct lir_lower *l, const struct ptx_instr *i)
     uint64_t size = i->nsrc > 2 && i->src[2].kind == PTX_O_IMM ? i->src[2].imm : 0;
     uint32_t bytes = LIR_SINK;
     bool partial = false;
-    if ((size != 4 && size != 8 && size != 16) || i->src[0].kind != PTX_O_ADDR ||
-        i->src[1].kind != PTX_O_ADDR)
+    if ((size != 4 && size != 8 && size != 16) || i->src[0].kind != PTX_O_ADDR || i->src[1].kind != PTX_O_ADDR)
         lir_fail(l, "copy of a form that is not supported");
     struct lir_place to = lir_resolve(l, &i->src[0], PTX_SP_SHARED);
     struct lir_place from = lir_resolve(l, &i->src[1], PTX_SP_GLOBAL);
@@ -64,8 +63,7 @@ static void lower_copy(struct lir_lower *l, const struct ptx_instr *i)
 }
 
 /* An address with its offset in it, as a row. */
-static uint32_t address_row(struct lir_lower *l, const struct ptx_opnd *o, unsigned space,
-                            bool *addr32)
+static uint32_t address_row(struct lir_lower *l, const struct ptx_opnd *o, unsigned space, bool *addr32)
 {
     struct lir_place p = lir_resolve(l, o, space);
     *addr32 = p.addr32;
@@ -83,8 +81,7 @@ static uint32_t address_row(struct lir_lower *l, const struct ptx_opnd *o, unsig
 /* Of cp.reduce.async.bulk: what becomes of an element, as imm of LIR_BULK. */
 static int32_t update_of(struct lir_lower *l, const struct ptx_instr *i)
 {
-    if (!i->sub || i->sub > PTX_SUB_DEC || !lir_atom_known(i->sub, i->type[0]) ||
-        ptx_type_size(i->type[0]) > 8)
+    if (!i->sub || i->sub > PTX_SUB_DEC || !lir_atom_known(i->sub, i->type[0]) || ptx_type_size(i->type[0]) > 8)
         lir_fail(l, "reduction of a form that is not supported");
     return (int32_t)(i->sub | (unsigned)i->type[0] << LIR_ATOM_TYPE_SHIFT);
 }
@@ -97,9 +94,8 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
     bool load = has(i, "global") && barrier, store = has(i, "global") && !barrier;
     if (has(i, "commit_group") || has(i, "wait_group") || has(i, "prefetch"))
         return true;
-    if (has(i, "tensor") || has(i, "cp_mask") || i->nsrc < 3 + barrier ||
-        i->src[0].kind != PTX_O_ADDR || i->src[1].kind != PTX_O_ADDR ||
-        (barrier && i->src[3].kind != PTX_O_ADDR))
+    if (has(i, "tensor") || has(i, "cp_mask") || i->nsrc < 3 + barrier || i->src[0].kind != PTX_O_ADDR ||
+        i->src[1].kind != PTX_O_ADDR || (barrier && i->src[3].kind != PTX_O_ADDR))
         return false;
     uint32_t to = address_row(l, &i->src[0], store ? PTX_SP_GLOBAL : PTX_SP_SHARED, &to32);
     uint32_t from = address_row(l, &i->src[1], load ? PTX_SP_GLOBAL : PTX_SP_SHARED, &from32);
@@ -126,9 +122,8 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
     return true;
 }
 
-static void mbarrier(struct lir_lower *l, const struct ptx_instr *i, unsigned kind,
-                     const struct ptx_opnd *address, const struct ptx_opnd *operand,
-                     enum lir_class c)
+static void mbarrier(struct lir_lower *l, const struct ptx_instr *i, unsigned kind, const struct ptx_opnd *address,
+                     const struct ptx_opnd *operand, enum lir_class c)
 {
     static const struct ptx_opnd one = {.kind = PTX_O_IMM, .reg = -1, .sym = -1, .imm = 1};
     struct lir_place p = {0};
@@ -190,9 +185,8 @@ static void lower_store_async(struct lir_lower *l, const struct ptx_instr *i)
     }
     if (i->space == PTX_SP_GLOBAL)
         lir_fail(l, "needs sm_100; sm_90 is the last architecture supported");
-    if (i->nsrc != 3 || i->src[0].kind != PTX_O_ADDR || i->src[2].kind != PTX_O_ADDR || n != i->vec ||
-        size < 4 || size > 8 || (n > 1 && i->op != PTX_OP_ST_ASYNC) ||
-        (i->space != PTX_SP_SHARED && i->space != PTX_SP_NONE))
+    if (i->nsrc != 3 || i->src[0].kind != PTX_O_ADDR || i->src[2].kind != PTX_O_ADDR || n != i->vec || size < 4 ||
+        size > 8 || (n > 1 && i->op != PTX_OP_ST_ASYNC) || (i->space != PTX_SP_SHARED && i->space != PTX_SP_NONE))
         lir_fail(l, "asynchronous store of a form that is not supported");
     for (unsigned k = 0; k < n; k++)
         if (part[k].kind == PTX_O_REG && ptx_type_size(l->f->reg[part[k].reg].type) != size)

@@ -85,11 +85,27 @@ static void attach_text(struct lir_lower *l, const struct ptx_instr *i, uint32_t
 {
     char text[160];
     switch (i->op) {
-    case PTX_OP_LD: case PTX_OP_LDU: case PTX_OP_ST: case PTX_OP_ATOM: case PTX_OP_RED:
-    case PTX_OP_CALL: case PTX_OP_TRAP: case PTX_OP_BAR: case PTX_OP_BARRIER: case PTX_OP_BRX:
-    case PTX_OP_ALLOCA: case PTX_OP_CP: case PTX_OP_MBARRIER: case PTX_OP_TEX:
-    case PTX_OP_TLD4: case PTX_OP_SULD: case PTX_OP_SUST: case PTX_OP_SURED:
-    case PTX_OP_WMMA: case PTX_OP_LDMATRIX: case PTX_OP_STMATRIX: break;
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+    case PTX_OP_ST:
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+    case PTX_OP_CALL:
+    case PTX_OP_TRAP:
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER:
+    case PTX_OP_BRX:
+    case PTX_OP_ALLOCA:
+    case PTX_OP_CP:
+    case PTX_OP_MBARRIER:
+    case PTX_OP_TEX:
+    case PTX_OP_TLD4:
+    case PTX_OP_SULD:
+    case PTX_OP_SUST:
+    case PTX_OP_SURED:
+    case PTX_OP_WMMA:
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX: break;
     default: return;
     }
     if (i->op == PTX_OP_LD && i->space == PTX_SP_PARAM)
@@ -116,8 +132,8 @@ static void lower_op(struct lir_lower *l, const struct ptx_instr *i)
     case PTX_OP_GRIDDEPCONTROL: return;
     default: break;
     }
-    if (!lir_lower_memory(l, i) && !lir_lower_warp(l, i) && !lir_lower_async(l, i) &&
-        !lir_lower_texture(l, i) && !lir_lower_matrix(l, i) && !lir_lower_other(l, i))
+    if (!lir_lower_memory(l, i) && !lir_lower_warp(l, i) && !lir_lower_async(l, i) && !lir_lower_texture(l, i) &&
+        !lir_lower_matrix(l, i) && !lir_lower_other(l, i))
         lir_lower_alu(l, i);
 }
 
@@ -174,8 +190,8 @@ static void lower_instr(struct lir_lower *l, const struct ptx_instr *i, uint32_t
 
 static bool ends_block(const struct ptx_instr *i)
 {
-    return i->guard < 0 && (i->op == PTX_OP_BRA || i->op == PTX_OP_BRX || i->op == PTX_OP_RET ||
-                            i->op == PTX_OP_EXIT || i->op == PTX_OP_TRAP);
+    return i->guard < 0 && (i->op == PTX_OP_BRA || i->op == PTX_OP_BRX || i->op == PTX_OP_RET || i->op == PTX_OP_EXIT ||
+                            i->op == PTX_OP_TRAP);
 }
 
 static void lower_block(struct lir_lower *l, uint32_t place)

@@ -12,9 +12,7 @@ static const struct {
     const char *name;
     enum lir_syscall call;
 } syscalls[] = {
-    {"vprintf", LIR_SYS_VPRINTF}, {"__assertfail", LIR_SYS_ASSERT}, {"malloc", LIR_SYS_MALLOC},
-    {"free", LIR_SYS_FREE}
-};
+    {"vprintf", LIR_SYS_VPRINTF}, {"__assertfail", LIR_SYS_ASSERT}, {"malloc", LIR_SYS_MALLOC}, {"free", LIR_SYS_FREE}};
 
 static uint32_t var_size(const struct ptx_var *v)
 {
@@ -64,8 +62,7 @@ void lir_plan_slots(struct lir_lower *l)
         top += var_size(&f->local[k]);
     }
     top = (top + 15) & ~15u;
-    for (uint32_t k = 0; k < f->ninstr;
-         k++) { /* room for arguments that are not .param variables */
+    for (uint32_t k = 0; k < f->ninstr; k++) { /* room for arguments that are not .param variables */
         const struct ptx_instr *i = &f->instr[k];
         uint32_t need = i->op == PTX_OP_CALL ? 16u * (i->src[1].n + i->dst[0].n) : 0;
         most = need > most ? need : most;
@@ -137,8 +134,7 @@ void lir_reach_targets(struct lir_lower *l)
             reach_moved(l, m->func[k].body, m->func[k].body_len);
 }
 
-static struct lir_insn *lane_access(struct lir_lower *l, unsigned op, uint32_t row, uint32_t at,
-                                 unsigned type)
+static struct lir_insn *lane_access(struct lir_lower *l, unsigned op, uint32_t row, uint32_t at, unsigned type)
 {
     struct lir_insn *i = lir_emit(l, op);
     unsigned size = ptx_type_size(type), log2 = size ? (unsigned)__builtin_ctz(size) : 2;
@@ -146,11 +142,7 @@ static struct lir_insn *lane_access(struct lir_lower *l, unsigned op, uint32_t r
     i->a = lir_fn_slots(&l->fn);
     i->c = l->fn.slot;
     i->imm = (int32_t)at;
-    i->aux = (uint16_t)(log2 | (size <= 2   ? 0u
-                                : size == 4 ? 1u
-                                : size == 8 ? 2u
-                                            : 3u)
-                                   << LIR_MEM_DST_SHIFT);
+    i->aux = (uint16_t)(log2 | (size <= 2 ? 0u : size == 4 ? 1u : size == 8 ? 2u : 3u) << LIR_MEM_DST_SHIFT);
     return i;
 }
 
@@ -182,8 +174,8 @@ void lir_reg_params(struct lir_lower *l, bool at_entry)
     uint32_t n = at_entry ? f->nparam : f->nret;
     for (uint32_t k = 0; !f->is_entry && k < n; k++)
         if (v[k].reg >= 0)
-            lane_move(l, at_entry ? LIR_LANE_LD : LIR_LANE_ST, l->reg[v[k].reg],
-                      l->slot[at_entry ? k : f->nparam + k], f->reg[v[k].reg].type);
+            lane_move(l, at_entry ? LIR_LANE_LD : LIR_LANE_ST, l->reg[v[k].reg], l->slot[at_entry ? k : f->nparam + k],
+                      f->reg[v[k].reg].type);
 }
 
 /* Place in the slot of one argument or result of a call. */
@@ -225,8 +217,7 @@ static struct shape shape_of(struct lir_lower *l, const struct ptx_instr *i, enu
                 *sys = syscalls[k].call;
         /* cudaLaunchDeviceV2 and the like; what libcudadevrt's own PTX calls when it is linked in */
         if (!def && !*sys && (!strncmp(f->name, "cuda", 4) || !strncmp(f->name, "__cuda_syscall", 14)))
-            lir_fail(l, "call of `%s`: kernels that launch kernels (dynamic parallelism) are not supported",
-                    f->name);
+            lir_fail(l, "call of `%s`: kernels that launch kernels (dynamic parallelism) are not supported", f->name);
         if (!def && !*sys)
             lir_refuse(l, "call of `%s`, which is not defined in this module", f->name);
     } else if (proto->kind == PTX_O_SYM && PTX_SYM_BAND(proto->sym) == PTX_BAND_FUNC) {
@@ -248,8 +239,7 @@ void lir_lower_call(struct lir_lower *l, const struct ptx_instr *i)
     uint32_t scratch = l->arg_top;
     if (i->src[1].n != s.nparam || i->dst[0].n != s.nret)
         lir_refuse(l, "number of arguments or results differs from the prototype's");
-    const struct ptx_func *callee =
-        i->src[0].kind == PTX_O_SYM && !sys ? lir_callee(l, i->src[0].sym) : NULL;
+    const struct ptx_func *callee = i->src[0].kind == PTX_O_SYM && !sys ? lir_callee(l, i->src[0].sym) : NULL;
     if (callee) {
         call.fn = lir_reach(l, callee);
         add_edge(l, call.fn);

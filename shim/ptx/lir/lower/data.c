@@ -27,15 +27,16 @@ static void add_reloc(struct lir_lower *l, const struct ptx_var *v, const struct
     uint32_t var = index_of(l->module, r->sym);
     const struct ptx_func *f = var == LIR_NONE ? ptx_module_func(l->module, r->sym) : NULL;
     if (var == LIR_NONE && !f)
-        lir_refuse(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name,
-                r->sym);
+        lir_refuse(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name, r->sym);
     struct lir_reloc *out = lir_push(l, &l->relocs, sizeof *out);
     *out = (struct lir_reloc){
         .offset = r->offset,
         .addend = r->addend,
         .kind = f ? LIR_RELOC_FUNC : LIR_RELOC_VAR,
         .index = f ? f->number : var,
-        .size = r->byte ? 1 : r->size ? r->size : 8,
+        .size = r->byte   ? 1
+                : r->size ? r->size
+                          : 8,
         .byte = r->byte,
     };
 }

@@ -102,8 +102,8 @@ void lir_write_image(struct lir_lower *l, void **image, size_t *size)
     uint64_t at = (sizeof head + 7) & ~(uint64_t)7;
     if (!l->strings.n)
         lir_string(l, "");
-#define LIR_SECTION(field, type)                                                                   \
-    head.field = (struct lir_section){(uint32_t)at, l->field.n};                                   \
+#define LIR_SECTION(field, type) \
+    head.field = (struct lir_section){(uint32_t)at, l->field.n}; \
     at = (at + (uint64_t)l->field.n * sizeof(type) + 7) & ~(uint64_t)7;
     LIR_SECTIONS
 #undef LIR_SECTION
@@ -114,8 +114,8 @@ void lir_write_image(struct lir_lower *l, void **image, size_t *size)
     if (!out)
         lir_out_of_memory(l);
     memcpy(out, &head, sizeof head);
-#define LIR_SECTION(field, type)                                                                   \
-    if (l->field.n)                                                                               \
+#define LIR_SECTION(field, type) \
+    if (l->field.n) \
         memcpy(out + head.field.offset, l->field.p, l->field.n * sizeof(type));
     LIR_SECTIONS
 #undef LIR_SECTION

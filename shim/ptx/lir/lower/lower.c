@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    RECURSION_LOCAL = 256 << 10
-}; /* local memory of a lane when no bound is known; paged in on use */
+enum { RECURSION_LOCAL = 256 << 10 }; /* local memory of a lane when no bound is known; paged in on use */
 
 static void lower_function(struct lir_lower *l, uint32_t index)
 {
@@ -91,10 +89,7 @@ static uint32_t most_registers(const struct ptx_func *f)
     return most < LEAST ? LEAST : most;
 }
 
-static uint32_t between(uint32_t least, uint32_t v, uint32_t most)
-{
-    return v < least ? least : v > most ? most : v;
-}
+static uint32_t between(uint32_t least, uint32_t v, uint32_t most) { return v < least ? least : v > most ? most : v; }
 
 /* Closes a kernel: calls get their frames, dynamic shared memory its place behind the static part, and the record
  * what a launch needs to know. Rows that change from block to block are sorted to the front, as starting a block
@@ -139,8 +134,7 @@ static void finish_kernel(struct lir_lower *l, const struct ptx_func *f)
     };
 }
 
-int lir_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size,
-                    struct ptx_diag *diag)
+int lir_lower_kernel(const struct ptx_module *m, const char *kernel, void **image, size_t *size, struct ptx_diag *diag)
 {
     struct ptx_diag unused;
     struct lir_lower *l = malloc(sizeof *l);
@@ -170,8 +164,8 @@ int lir_lower_kernel(const struct ptx_module *m, const char *kernel, void **imag
         }
         l->at = NULL;
         if (l->shared_top > LIR_SHARED_STATIC + (l->reserved ? LIR_SHARED_RESERVED : 0))
-            lir_refuse(l, "%llu bytes of static shared memory; at most %u",
-                    (unsigned long long)l->shared_top, LIR_SHARED_STATIC);
+            lir_refuse(l, "%llu bytes of static shared memory; at most %u", (unsigned long long)l->shared_top,
+                       LIR_SHARED_STATIC);
         finish_kernel(l, f);
         lir_write_image(l, image, size);
         result = 0;

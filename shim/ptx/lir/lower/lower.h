@@ -27,12 +27,12 @@ struct lir_lower {
 #define LIR_SECTION(field, type) struct lir_list field;
     LIR_SECTIONS
 #undef LIR_SECTION
-    uint32_t regs_top;       /* bytes of the register file given out */
-    uint32_t *row_bucket;    /* hash of rows: index + 1 */
+    uint32_t regs_top;    /* bytes of the register file given out */
+    uint32_t *row_bucket; /* hash of rows: index + 1 */
     uint32_t nbucket;
-    struct lir_list areas;    /* struct lir_area */
+    struct lir_list areas; /* struct lir_area */
     uint32_t shared_top, dynamic_align;
-    uint32_t reserved;       /* offset + 1 of the shared memory that the system software owns */
+    uint32_t reserved; /* offset + 1 of the shared memory that the system software owns */
     struct ptx_calls reached;
     bool has_indirect, has_alloca, uses_dynamic;
     uint32_t num_regs;
@@ -40,17 +40,17 @@ struct lir_lower {
 
     /* the function being lowered */
     struct ptx_func *f;
-    struct lir_fn fn;         /* its record so far */
-    uint32_t index;          /* its index */
-    uint32_t *reg;           /* row of every PTX register */
-    uint32_t *slot;          /* byte in the lane slot: params, then results, then .param locals */
-    uint32_t arg_top;        /* bytes of the slot given out */
+    struct lir_fn fn; /* its record so far */
+    uint32_t index;   /* its index */
+    uint32_t *reg;    /* row of every PTX register */
+    uint32_t *slot;   /* byte in the lane slot: params, then results, then .param locals */
+    uint32_t arg_top; /* bytes of the slot given out */
     uint32_t temp[LIR_CLASSES][3], used[LIR_CLASSES];
-    uint32_t *block_pc;      /* first instruction of each block */
-    uint32_t *layout, *place; /* blocks in order; position of each block */
-    uint32_t *waits; /* prefix sum over the layout: blocks that may wait for other threads */
-    uint32_t *loop_def;      /* waits.c */
-    struct lir_list fixups;   /* struct lir_fixup */
+    uint32_t *block_pc;         /* first instruction of each block */
+    uint32_t *layout, *place;   /* blocks in order; position of each block */
+    uint32_t *waits;            /* prefix sum over the layout: blocks that may wait for other threads */
+    uint32_t *loop_def;         /* waits.c */
+    struct lir_list fixups;     /* struct lir_fixup */
     const struct ptx_instr *at; /* for messages and line records */
 };
 
@@ -63,10 +63,8 @@ struct lir_fixup {
 void *lir_push(struct lir_lower *l, struct lir_list *list, size_t element); /* zeroed */
 uint32_t lir_string(struct lir_lower *l, const char *s);
 /* What is right as far as we know, but more than we can do; what ptxas refuses, too; neither. */
-_Noreturn void lir_fail(struct lir_lower *l, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-_Noreturn void lir_refuse(struct lir_lower *l, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+_Noreturn void lir_fail(struct lir_lower *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void lir_refuse(struct lir_lower *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void lir_out_of_memory(struct lir_lower *l);
 void lir_lower_start(struct lir_lower *l, const struct ptx_module *m, struct ptx_diag *diag);
 void lir_lower_free(struct lir_lower *l);
@@ -74,8 +72,7 @@ void lir_write_image(struct lir_lower *l, void **image, size_t *size);
 
 /* rows.c */
 void lir_allocate_rows(struct lir_lower *l); /* l->reg, temps, fn.regs and row counts */
-uint32_t lir_const_row(struct lir_lower *l, enum lir_row_kind kind, unsigned wide, uint32_t index,
-                      uint64_t value);
+uint32_t lir_const_row(struct lir_lower *l, enum lir_row_kind kind, unsigned wide, uint32_t index, uint64_t value);
 uint32_t lir_take(struct lir_lower *l, uint32_t bytes); /* bytes of the register file */
 enum lir_class lir_class_of(unsigned type);
 #define LIR_DYNAMIC 1u /* index of an immediate that is relative to the dynamic shared memory */
@@ -95,8 +92,8 @@ void lir_emit_move(struct lir_lower *l, enum lir_class c, uint32_t d, uint32_t a
 /* mov, add and the like: whatever lir_select_alu knows. */
 void lir_lower_alu(struct lir_lower *l, const struct ptx_instr *i);
 
-struct lir_place {        /* where an access goes */
-    uint32_t row;        /* address row */
+struct lir_place { /* where an access goes */
+    uint32_t row;  /* address row */
     int32_t imm;
     bool addr32, shared;
 };
@@ -120,10 +117,10 @@ void lir_lower_call(struct lir_lower *l, const struct ptx_instr *i);
 void lir_plan_slots(struct lir_lower *l); /* places of parameters, results and .param locals */
 void lir_reg_params(struct lir_lower *l, bool at_entry);
 uint32_t lir_reach(struct lir_lower *l, const struct ptx_func *f); /* index of a function, enlisting it */
-void lir_reach_targets(struct lir_lower *l); /* every function an indirect call may name */
+void lir_reach_targets(struct lir_lower *l);                       /* every function an indirect call may name */
 const struct ptx_func *lir_callee(struct lir_lower *l, int32_t sym);
 /* waits.c */
-bool lir_may_wait(const struct ptx_instr *i); /* a loop with it may */
+bool lir_may_wait(const struct ptx_instr *i);                            /* a loop with it may */
 bool lir_loop_waits(struct lir_lower *l, uint32_t first, uint32_t last); /* positions in the layout */
 /* body.c */
 void lir_lower_body(struct lir_lower *l);

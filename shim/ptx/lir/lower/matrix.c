@@ -14,17 +14,13 @@ struct words { /* what the modifiers said */
     unsigned count; /* x1, x2, x4 */
 };
 
-static bool is(const char *s, size_t len, const char *word)
-{
-    return strlen(word) == len && !memcmp(s, word, len);
-}
+static bool is(const char *s, size_t len, const char *word) { return strlen(word) == len && !memcmp(s, word, len); }
 
 static bool read_shape(struct words *w, const char *s)
 {
     char *end;
     unsigned long m, n, k = 0;
-    if (*s != 'm' || (m = strtoul(s + 1, &end, 10)) > 255 || *end != 'n' ||
-        (n = strtoul(end + 1, &end, 10)) > 255)
+    if (*s != 'm' || (m = strtoul(s + 1, &end, 10)) > 255 || *end != 'n' || (n = strtoul(end + 1, &end, 10)) > 255)
         return false;
     if (*end == 'k')
         k = strtoul(end + 1, &end, 10);
@@ -50,12 +46,10 @@ static bool read_type(struct words *w, const char *s, size_t len)
  * differently. False for a word that is not known, which refuses the instruction by name. */
 static bool read_word(struct words *w, const char *s, size_t len)
 {
-    static const char *const skipped[] = {"sync", "aligned", "global", "shared", "shared::cta",
-                                          "shared::cluster", "popc", "b16"};
-    static const char *const rounding[] = {[PTX_RN] = "rn", [PTX_RZ] = "rz", [PTX_RM] = "rm",
-                                           [PTX_RP] = "rp"};
-    static const char *const kinds[] = {[LIR_MATRIX_A] = "a", [LIR_MATRIX_B] = "b",
-                                        [LIR_MATRIX_C] = "c", "d"};
+    static const char *const skipped[] = {"sync",        "aligned",         "global", "shared",
+                                          "shared::cta", "shared::cluster", "popc",   "b16"};
+    static const char *const rounding[] = {[PTX_RN] = "rn", [PTX_RZ] = "rz", [PTX_RM] = "rm", [PTX_RP] = "rp"};
+    static const char *const kinds[] = {[LIR_MATRIX_A] = "a", [LIR_MATRIX_B] = "b", [LIR_MATRIX_C] = "c", "d"};
     for (unsigned k = 0; k < sizeof skipped / sizeof *skipped; k++)
         if (is(s, len, skipped[k]))
             return true;
@@ -93,8 +87,7 @@ static struct words read_words(struct lir_lower *l, const struct ptx_instr *i)
         if (i->op == PTX_OP_MMA && (is(s, len, "sp") || is(s, len, "sp::ordered_metadata")))
             w.x.flags |= LIR_MX_SPARSE;
         else if (!read_word(&w, s, len))
-            lir_fail(l, "matrix instruction with .%.*s is not supported", (int)(len < 40 ? len : 40),
-                    s);
+            lir_fail(l, "matrix instruction with .%.*s is not supported", (int)(len < 40 ? len : 40), s);
         s = s[len] ? s + len : NULL;
     }
     return w;
@@ -106,7 +99,7 @@ static struct words read_words(struct lir_lower *l, const struct ptx_instr *i)
 static const struct form {
     uint8_t m, n;
     uint16_t k;
-    uint16_t kind; /* LIR_MX_WMMA, LIR_MX_SPARSE or 0 */
+    uint16_t kind;        /* LIR_MX_WMMA, LIR_MX_SPARSE or 0 */
     uint32_t factor, sum; /* formats of a and b; of c and d */
 } forms[] = {
     {8, 8, 4, 0, F(F16), F(F16) | F(F32)},
@@ -133,8 +126,13 @@ static const struct form {
     {16, 8, 256, 0, F(B1), F(S32)},
 #define WMMA(m, n) \
     {m, n, 16, LIR_MX_WMMA, F(F16), F(F16) | F(F32)}, {m, n, 16, LIR_MX_WMMA, F(BF16), F(F32)}, \
-        {m, n, 16, LIR_MX_WMMA, F(S8) | F(U8), F(S32)}
-#define SPARSE(k, factor, sum) {16, 8, k, LIR_MX_SPARSE, factor, sum}
+    { \
+        m, n, 16, LIR_MX_WMMA, F(S8) | F(U8), F(S32) \
+    }
+#define SPARSE(k, factor, sum) \
+    { \
+        16, 8, k, LIR_MX_SPARSE, factor, sum \
+    }
     SPARSE(16, F(F16), F(F16) | F(F32)),
     SPARSE(32, F(F16), F(F16) | F(F32)),
     SPARSE(16, F(BF16), F(F32)),
@@ -160,16 +158,14 @@ static const struct form *find_form(const struct lir_matrix *x, uint32_t factor,
 {
     for (unsigned k = 0; k < sizeof forms / sizeof *forms; k++) {
         const struct form *f = &forms[k];
-        if (f->m == x->m && f->n == x->n && f->k == x->k &&
-            f->kind == (x->flags & (LIR_MX_WMMA | LIR_MX_SPARSE)) && !(factor & ~f->factor) &&
-            !(sum & ~f->sum))
+        if (f->m == x->m && f->n == x->n && f->k == x->k && f->kind == (x->flags & (LIR_MX_WMMA | LIR_MX_SPARSE)) &&
+            !(factor & ~f->factor) && !(sum & ~f->sum))
             return f;
     }
     return NULL;
 }
 
-static const struct form *need_form(struct lir_lower *l, const struct lir_matrix *x, uint32_t factor,
-                                    uint32_t sum)
+static const struct form *need_form(struct lir_lower *l, const struct lir_matrix *x, uint32_t factor, uint32_t sum)
 {
     const struct form *f = find_form(x, factor, sum);
     if (!f)
@@ -179,8 +175,7 @@ static const struct form *need_form(struct lir_lower *l, const struct lir_matrix
 
 /* ---- operands ---- */
 
-static void add_regs(struct lir_lower *l, const struct ptx_opnd *o, unsigned n, unsigned format,
-                     bool dst)
+static void add_regs(struct lir_lower *l, const struct ptx_opnd *o, unsigned n, unsigned format, bool dst)
 {
     const struct ptx_opnd *part = o;
     unsigned have = 1;
@@ -192,8 +187,8 @@ static void add_regs(struct lir_lower *l, const struct ptx_opnd *o, unsigned n, 
     if (have != n)
         lir_fail(l, "fragment of %u registers; this one has %u", have, n);
     for (unsigned k = 0; k < n; k++) {
-        if (part[k].kind == PTX_O_REG && (lir_reg_class(l, part[k].reg) != c ||
-                                          ptx_type_size(l->f->reg[part[k].reg].type) < 4))
+        if (part[k].kind == PTX_O_REG &&
+            (lir_reg_class(l, part[k].reg) != c || ptx_type_size(l->f->reg[part[k].reg].type) < 4))
             lir_fail(l, "fragment register of the wrong width");
         uint32_t row = dst ? lir_dest(l, &part[k]) : lir_source(l, &part[k], c);
         *(uint32_t *)lir_push(l, &l->operands, sizeof(uint32_t)) = row;
@@ -238,13 +233,11 @@ static void lower_product(struct lir_lower *l, const struct ptx_instr *i, struct
         lir_fail(l, "expected .xor or .and");
     if (x->a == LIR_MX_F16 && !(x->flags & LIR_MX_WMMA) && x->k == 4)
         x->flags |= LIR_MX_QUADS;
-    if (!(x->flags & (LIR_MX_WMMA | LIR_MX_QUADS)) &&
-        (x->flags & (LIR_MX_COL | LIR_MX_COL_B)) != LIR_MX_COL_B)
+    if (!(x->flags & (LIR_MX_WMMA | LIR_MX_QUADS)) && (x->flags & (LIR_MX_COL | LIR_MX_COL_B)) != LIR_MX_COL_B)
         lir_fail(l, "expected .row.col");
     const bool sparse = x->flags & LIR_MX_SPARSE;
     if (i->ndst != 1 || i->nsrc != (sparse ? 5 : 3))
-        lir_fail(l, sparse ? "expected four fragments, metadata and selector"
-                          : "expected four fragments");
+        lir_fail(l, sparse ? "expected four fragments, metadata and selector" : "expected four fragments");
     if (sparse) {
         const uint64_t selector = i->src[4].imm;
         if (i->src[4].kind != PTX_O_IMM || selector >= 4 / lir_mx_sparse(x).words)
@@ -286,9 +279,8 @@ static void lower_transfer(struct lir_lower *l, const struct ptx_instr *i, struc
 {
     struct lir_matrix *x = &w->x;
     unsigned first = w->store ? 1 : 0; /* source before the stride is the fragment */
-    if (w->ntype != 1 || x->kind == LIR_MATRIX_MMA || i->nsrc < 1 + first ||
-        i->src[0].kind != PTX_O_ADDR || (w->store ? i->ndst != 0 : i->ndst != 1) ||
-        w->store > (x->kind == LIR_MATRIX_C))
+    if (w->ntype != 1 || x->kind == LIR_MATRIX_MMA || i->nsrc < 1 + first || i->src[0].kind != PTX_O_ADDR ||
+        (w->store ? i->ndst != 0 : i->ndst != 1) || w->store > (x->kind == LIR_MATRIX_C))
         lir_fail(l, "matrix access of a form that is not supported");
     bool sum = x->kind == LIR_MATRIX_C;
     uint32_t type = 1u << w->type[0];
@@ -299,9 +291,9 @@ static void lower_transfer(struct lir_lower *l, const struct ptx_instr *i, struc
     bool col = x->flags & LIR_MX_COL, packed = lir_mx[w->type[0]].bits < 8;
     if (packed && col != (x->kind == LIR_MATRIX_B))
         lir_fail(l, "elements of less than a byte lie along k");
-    unsigned across = x->kind == LIR_MATRIX_A ? (col ? x->m : x->k)
+    unsigned across = x->kind == LIR_MATRIX_A   ? (col ? x->m : x->k)
                       : x->kind == LIR_MATRIX_B ? (col ? x->k : x->n)
-                                               : (col ? x->m : x->n);
+                                                : (col ? x->m : x->n);
     struct lir_place p = lir_resolve(l, &i->src[0], i->space);
     uint32_t stride = i->nsrc > 1 + first ? lir_source(l, &i->src[1 + first], LIR_CLASS_32)
                                           : lir_imm(l, LIR_CLASS_32, across);
@@ -322,8 +314,8 @@ static void lower_rows(struct lir_lower *l, const struct ptx_instr *i, const str
     bool store = i->op == PTX_OP_STMATRIX;
     const struct ptx_opnd *data = store ? &i->src[1] : &i->dst[0];
     uint32_t row[4] = {0}, first = l->operands.n;
-    if (w->x.m != 8 || w->x.n != 8 || w->x.k || !w->count || w->ntype || i->nsrc != 1u + store ||
-        i->ndst != !store || i->src[0].kind != PTX_O_ADDR)
+    if (w->x.m != 8 || w->x.n != 8 || w->x.k || !w->count || w->ntype || i->nsrc != 1u + store || i->ndst != !store ||
+        i->src[0].kind != PTX_O_ADDR)
         lir_fail(l, "matrix access of a form that is not supported");
     struct lir_place p = lir_resolve(l, &i->src[0], i->space);
     add_regs(l, data, w->count, LIR_MX_F16, !store);
@@ -337,8 +329,7 @@ static void lower_rows(struct lir_lower *l, const struct ptx_instr *i, const str
     o->b = row[1];
     o->c = row[2];
     o->e = row[3];
-    o->aux = (uint16_t)(place_bits(&p) | (unsigned)__builtin_ctz(w->count) |
-                        (w->trans ? LIR_LDM_TRANS : 0));
+    o->aux = (uint16_t)(place_bits(&p) | (unsigned)__builtin_ctz(w->count) | (w->trans ? LIR_LDM_TRANS : 0));
 }
 
 bool lir_lower_matrix(struct lir_lower *l, const struct ptx_instr *i)

@@ -20,10 +20,8 @@ bool lir_atom_known(unsigned op, unsigned type)
     case PTX_F16:
     case PTX_BF16:
     case PTX_F16X2:
-    case PTX_BF16X2:
-        return true;
-    default:
-        return type == PTX_B128 && (op == PTX_SUB_CAS || op == PTX_SUB_EXCH);
+    case PTX_BF16X2: return true;
+    default: return type == PTX_B128 && (op == PTX_SUB_CAS || op == PTX_SUB_EXCH);
     }
 }
 
@@ -66,10 +64,7 @@ struct lir_place lir_resolve(struct lir_lower *l, const struct ptx_opnd *o, unsi
     return p;
 }
 
-static bool is_signed(unsigned type)
-{
-    return type >= PTX_S8 && type <= PTX_S64;
-}
+static bool is_signed(unsigned type) { return type >= PTX_S8 && type <= PTX_S64; }
 
 static unsigned log2_size(unsigned type)
 {
@@ -80,8 +75,7 @@ static unsigned log2_size(unsigned type)
 /* Bits of the data register: what aux says about rows. */
 static unsigned data_width(struct lir_lower *l, const struct ptx_opnd *o, unsigned type)
 {
-    unsigned size =
-        o->kind == PTX_O_REG ? ptx_type_size(l->f->reg[o->reg].type) : ptx_type_size(type);
+    unsigned size = o->kind == PTX_O_REG ? ptx_type_size(l->f->reg[o->reg].type) : ptx_type_size(type);
     return size <= 2 ? 0 : size == 4 ? 1 : size == 8 ? 2 : 3;
 }
 
@@ -91,16 +85,14 @@ static bool slot_place(struct lir_lower *l, const struct ptx_opnd *o, uint32_t *
     const struct ptx_var *v = o->sym >= 0 ? ptx_symbol(l->f, o->sym) : NULL;
     if (!v || v->space != PTX_SP_PARAM || o->reg >= 0 || (band == PTX_BAND_PARAM && l->f->is_entry))
         return false;
-    *at = l->slot[(uint32_t)PTX_SYM_INDEX(o->sym) +
-                  (band == PTX_BAND_LOCAL ? l->f->nparam + l->f->nret : 0)];
+    *at = l->slot[(uint32_t)PTX_SYM_INDEX(o->sym) + (band == PTX_BAND_LOCAL ? l->f->nparam + l->f->nret : 0)];
     *at += (uint32_t)o->imm;
     return true;
 }
 
 /* ld.param and st.param of variables with a known place: the launch buffer or the lane slot. */
-static bool lower_param(struct lir_lower *l, const struct ptx_instr *i,
-                        const struct ptx_opnd *address, const struct ptx_opnd *data, unsigned n,
-                        bool store)
+static bool lower_param(struct lir_lower *l, const struct ptx_instr *i, const struct ptx_opnd *address,
+                        const struct ptx_opnd *data, unsigned n, bool store)
 {
     unsigned size = ptx_type_size(i->type[0]);
     const struct ptx_var *v = address->sym >= 0 ? ptx_symbol(l->f, address->sym) : NULL;
@@ -119,13 +111,11 @@ static bool lower_param(struct lir_lower *l, const struct ptx_instr *i,
         lir_fail(l, "access outside a parameter");
     }
     for (unsigned k = 0; k < n; k++) {
-        uint32_t row =
-            store ? lir_source(l, &data[k], lir_class_of(i->type[0])) : lir_dest(l, &data[k]);
+        uint32_t row = store ? lir_source(l, &data[k], lir_class_of(i->type[0])) : lir_dest(l, &data[k]);
         struct lir_insn *o = lir_emit(l, kernel ? LIR_LD_KPARAM : store ? LIR_LANE_ST : LIR_LANE_LD);
         o->d = row;
         o->imm = (int32_t)(at + k * size);
-        o->aux = (uint16_t)(log2_size(i->type[0]) | data_width(l, &data[k], i->type[0])
-                                                        << LIR_MEM_DST_SHIFT);
+        o->aux = (uint16_t)(log2_size(i->type[0]) | data_width(l, &data[k], i->type[0]) << LIR_MEM_DST_SHIFT);
         if (is_signed(i->type[0]))
             o->aux |= LIR_MEM_SIGNED;
         if (slot) {
@@ -137,8 +127,8 @@ static bool lower_param(struct lir_lower *l, const struct ptx_instr *i,
 }
 
 /* The handler made for this very form, or the general one. */
-static unsigned pick_op(unsigned log2, unsigned width, unsigned n, const struct lir_place *p,
-                        uint16_t order, bool store)
+static unsigned pick_op(unsigned log2, unsigned width, unsigned n, const struct lir_place *p, uint16_t order,
+                        bool store)
 {
     static const uint16_t fast[2][2][4] = {
         {{LIR_LDG_8, LIR_LDG_16, LIR_LDG_32, LIR_LDG_64}, {LIR_LDS_8, LIR_LDS_16, LIR_LDS_32, LIR_LDS_64}},
@@ -193,8 +183,8 @@ static void lower_access(struct lir_lower *l, const struct ptx_instr *i, bool st
         o->b = row[1];
         o->c = row[2];
         o->e = row[3];
-        o->aux = (uint16_t)(log2 | (unsigned)__builtin_ctz(step) << LIR_MEM_VEC_SHIFT |
-                            width << LIR_MEM_DST_SHIFT | ordering(i));
+        o->aux = (uint16_t)(log2 | (unsigned)__builtin_ctz(step) << LIR_MEM_VEC_SHIFT | width << LIR_MEM_DST_SHIFT |
+                            ordering(i));
         if (is_signed(i->type[0]))
             o->aux |= LIR_MEM_SIGNED;
         if (i->sem != PTX_WEAK)
@@ -235,7 +225,7 @@ static void lower_atom(struct lir_lower *l, const struct ptx_instr *i)
     for (unsigned k = 0; k < n; k++)
         source[k] = v->kind == PTX_O_VEC ? vector_source(l, d, v, k, c) : lir_source(l, v, c);
     for (unsigned k = 0; k < n; k++) {
-        uint32_t row = !returns                ? LIR_SINK
+        uint32_t row = !returns               ? LIR_SINK
                        : d->kind == PTX_O_VEC ? lir_dest(l, &l->f->opnd[d->first + k])
                                               : lir_dest(l, d);
         uint32_t third = i->sub == PTX_SUB_CAS ? lir_source(l, &i->src[2], c) : LIR_SINK;
@@ -245,11 +235,10 @@ static void lower_atom(struct lir_lower *l, const struct ptx_instr *i)
         o->imm = p.imm + (int32_t)(k * ptx_type_size(i->type[0]));
         o->b = source[k];
         o->c = third;
-        o->aux =
-            (uint16_t)(i->sub | i->type[0] << LIR_ATOM_TYPE_SHIFT | (p.shared ? LIR_ATOM_SHARED : 0) |
-                       (p.addr32 ? LIR_ATOM_ADDR32 : 0) | (row ? 0 : LIR_ATOM_NORET) |
-                       (i->sem == PTX_ACQUIRE || i->sem == PTX_ACQ_REL ? LIR_ATOM_ACQUIRE : 0) |
-                       (i->sem == PTX_RELEASE || i->sem == PTX_ACQ_REL ? LIR_ATOM_RELEASE : 0));
+        o->aux = (uint16_t)(i->sub | i->type[0] << LIR_ATOM_TYPE_SHIFT | (p.shared ? LIR_ATOM_SHARED : 0) |
+                            (p.addr32 ? LIR_ATOM_ADDR32 : 0) | (row ? 0 : LIR_ATOM_NORET) |
+                            (i->sem == PTX_ACQUIRE || i->sem == PTX_ACQ_REL ? LIR_ATOM_ACQUIRE : 0) |
+                            (i->sem == PTX_RELEASE || i->sem == PTX_ACQ_REL ? LIR_ATOM_RELEASE : 0));
     }
 }
 

@@ -29,10 +29,7 @@ uint32_t lir_imm(struct lir_lower *l, enum lir_class c, uint64_t value)
     }
 }
 
-enum lir_class lir_reg_class(struct lir_lower *l, int32_t reg)
-{
-    return lir_class_of(l->f->reg[reg].type);
-}
+enum lir_class lir_reg_class(struct lir_lower *l, int32_t reg) { return lir_class_of(l->f->reg[reg].type); }
 
 void lir_emit_move(struct lir_lower *l, enum lir_class c, uint32_t d, uint32_t a)
 {
@@ -96,7 +93,7 @@ uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_
         bool dynamic;
         uint32_t at = lir_shared_area(l, v, &dynamic);
         return lir_const_row(l, LIR_ROW_IMM, wide, dynamic ? LIR_DYNAMIC : 0,
-                            wide ? at + offset : (uint32_t)(at + offset));
+                             wide ? at + offset : (uint32_t)(at + offset));
     }
     case PTX_SP_LOCAL: {
         struct lir_insn *i = lir_emit(l, LIR_LOCAL_ADDR);
@@ -131,8 +128,7 @@ uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_
  * keep their barriers at offset_1. */
 static uint32_t reserved_shared(struct lir_lower *l, unsigned sreg)
 {
-    static const uint32_t at[] = {0, LIR_SHARED_RESERVED, LIR_SHARED_RESERVED, 0,
-                                  LIR_SHARED_RESERVED / 2};
+    static const uint32_t at[] = {0, LIR_SHARED_RESERVED, LIR_SHARED_RESERVED, 0, LIR_SHARED_RESERVED / 2};
     if (!l->reserved) {
         l->shared_top = (l->shared_top + 127) & ~127u;
         l->reserved = l->shared_top + 1;
@@ -186,8 +182,11 @@ static enum lir_class source_class(const struct ptx_instr *i, unsigned s)
 {
     enum lir_class first = lir_class_of(i->type[0]), second = lir_class_of(i->type[1]);
     switch (i->op) {
-    case PTX_OP_SHL: case PTX_OP_SHR: case PTX_OP_BMSK: case PTX_OP_SZEXT: case PTX_OP_BFE:
-        return s ? LIR_CLASS_32 : first;
+    case PTX_OP_SHL:
+    case PTX_OP_SHR:
+    case PTX_OP_BMSK:
+    case PTX_OP_SZEXT:
+    case PTX_OP_BFE: return s ? LIR_CLASS_32 : first;
     case PTX_OP_BFI: return s < 2 ? first : LIR_CLASS_32;
     case PTX_OP_CVT: return second;
     case PTX_OP_SET: return s < 2 ? second : LIR_CLASS_PRED;
@@ -195,8 +194,9 @@ static enum lir_class source_class(const struct ptx_instr *i, unsigned s)
     case PTX_OP_SELP: return s < 2 ? first : LIR_CLASS_PRED;
     case PTX_OP_SLCT: return s < 2 ? first : second;
     case PTX_OP_LOP3: return s < 4 ? LIR_CLASS_32 : LIR_CLASS_PRED;
-    case PTX_OP_MAD: return s == 2 && i->flags & PTX_F_WIDE && first == LIR_CLASS_32 &&
-                                    ptx_type_size(i->type[0]) == 4 ? LIR_CLASS_64 : first;
+    case PTX_OP_MAD:
+        return s == 2 && i->flags & PTX_F_WIDE && first == LIR_CLASS_32 && ptx_type_size(i->type[0]) == 4 ? LIR_CLASS_64
+                                                                                                          : first;
     default: return i->type[0] ? first : LIR_CLASS_32;
     }
 }
@@ -216,8 +216,7 @@ static bool lower_cvt(struct lir_lower *l, const struct ptx_instr *i, struct lir
         ((struct lir_insn *)l->code.p)[l->code.n - 1].d = arow;
     }
     uint32_t drow = lir_dest(l, d), wide = drow;
-    bool extend =
-        d->kind == PTX_O_REG && lir_reg_class(l, d->reg) == LIR_CLASS_64 && to == LIR_CLASS_32;
+    bool extend = d->kind == PTX_O_REG && lir_reg_class(l, d->reg) == LIR_CLASS_64 && to == LIR_CLASS_32;
     if (extend)
         drow = lir_temp(l, LIR_CLASS_32);
     out->d = drow;
@@ -228,9 +227,9 @@ static bool lower_cvt(struct lir_lower *l, const struct ptx_instr *i, struct lir
     if (extend) {
         bool sign = i->type[0] == PTX_S8 || i->type[0] == PTX_S16 || i->type[0] == PTX_S32;
         struct lir_insn *n = lir_emit(l, i->type[0] == PTX_S8    ? LIR_CVT_I64_S8
-                                       : i->type[0] == PTX_S16 ? LIR_CVT_I64_S16
-                                       : sign                  ? LIR_CVT_I64_S32
-                                                               : LIR_CVT_I64_U32);
+                                         : i->type[0] == PTX_S16 ? LIR_CVT_I64_S16
+                                         : sign                  ? LIR_CVT_I64_S32
+                                                                 : LIR_CVT_I64_U32);
         n->d = wide;
         n->a = drow;
     }
@@ -311,8 +310,7 @@ static bool lower_mov_vector(struct lir_lower *l, const struct ptx_instr *i, str
 void lir_lower_alu(struct lir_lower *l, const struct ptx_instr *i)
 {
     struct lir_insn out = {0};
-    bool vector =
-        i->op == PTX_OP_MOV && (i->dst[0].kind == PTX_O_VEC || i->src[0].kind == PTX_O_VEC);
+    bool vector = i->op == PTX_OP_MOV && (i->dst[0].kind == PTX_O_VEC || i->src[0].kind == PTX_O_VEC);
     if (vector && i->vec > 1 && lower_mov_vector(l, i, &out))
         return;
     if (!lir_select_alu(i, &out))

@@ -29,12 +29,10 @@ static bool lower_lop3(struct lir_lower *l, const struct ptx_instr *i)
     uint32_t zero = lir_imm(l, LIR_CLASS_32, 0), p = lir_dest(l, &i->dst[1]);
     uint32_t d = i->dst[0].kind == PTX_O_REG ? lir_dest(l, &i->dst[0]) : lir_temp(l, LIR_CLASS_32);
     struct lir_insn *o = lir_emit(l, LIR_LOP3_B32);
-    *o = (struct lir_insn){.op = LIR_LOP3_B32, .d = d, .a = a, .b = b, .c = c,
-                          .imm = (int32_t)(i->src[3].imm & 0xff)};
+    *o = (struct lir_insn){.op = LIR_LOP3_B32, .d = d, .a = a, .b = b, .c = c, .imm = (int32_t)(i->src[3].imm & 0xff)};
     o = lir_emit(l, LIR_SETP_U32);
     *o = (struct lir_insn){.op = LIR_SETP_U32, .d = p, .a = d, .b = zero, .c = q};
-    o->aux = (uint16_t)(PTX_NE << LIR_CMP_SHIFT | logic << LIR_BOOL_SHIFT |
-                        (i->src[4].neg ? LIR_CMP_NOTC : 0));
+    o->aux = (uint16_t)(PTX_NE << LIR_CMP_SHIFT | logic << LIR_BOOL_SHIFT | (i->src[4].neg ? LIR_CMP_NOTC : 0));
     return true;
 }
 
@@ -48,15 +46,12 @@ bool lir_lower_other(struct lir_lower *l, const struct ptx_instr *i)
         return false;
     case PTX_OP_CREATEPOLICY: { /* a cache policy is a hint: any value will do */
         uint32_t zero = lir_imm(l, LIR_CLASS_64, 0);
-        if (i->ndst != 1 || i->dst[0].kind != PTX_O_REG ||
-            lir_reg_class(l, i->dst[0].reg) != LIR_CLASS_64)
+        if (i->ndst != 1 || i->dst[0].kind != PTX_O_REG || lir_reg_class(l, i->dst[0].reg) != LIR_CLASS_64)
             lir_fail(l, "expected a 64-bit register");
         lir_emit_move(l, LIR_CLASS_64, lir_dest(l, &i->dst[0]), zero);
         return true;
     }
-    case PTX_OP_MEMBAR_PROXY: /* one proxy reaches all memory here */
-        lir_emit(l, LIR_FENCE)->aux = 1;
-        return true;
+    case PTX_OP_MEMBAR_PROXY: /* one proxy reaches all memory here */ lir_emit(l, LIR_FENCE)->aux = 1; return true;
     default: break;
     }
     for (unsigned k = 0; k < sizeof refused / sizeof *refused; k++)

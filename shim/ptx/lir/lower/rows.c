@@ -47,8 +47,7 @@ static void grow_buckets(struct lir_lower *l)
     if (!b)
         lir_out_of_memory(l);
     for (uint32_t k = 0; k < l->rows.n; k++) {
-        uint32_t h =
-            hash(r[k].value, (uint64_t)r[k].kind << 40 | (uint64_t)r[k].wide << 36 | r[k].index);
+        uint32_t h = hash(r[k].value, (uint64_t)r[k].kind << 40 | (uint64_t)r[k].wide << 36 | r[k].index);
         while (b[h & (n - 1)])
             h++;
         b[h & (n - 1)] = k + 1;
@@ -58,21 +57,19 @@ static void grow_buckets(struct lir_lower *l)
     l->nbucket = n;
 }
 
-uint32_t lir_const_row(struct lir_lower *l, enum lir_row_kind kind, unsigned wide, uint32_t index,
-                      uint64_t value)
+uint32_t lir_const_row(struct lir_lower *l, enum lir_row_kind kind, unsigned wide, uint32_t index, uint64_t value)
 {
     if (l->rows.n * 2 >= l->nbucket)
         grow_buckets(l);
     uint32_t h = hash(value, (uint64_t)kind << 40 | (uint64_t)wide << 36 | index), k;
     const struct lir_row *r = l->rows.p;
     for (; (k = l->row_bucket[h & (l->nbucket - 1)]); h++)
-        if (r[k - 1].value == value && r[k - 1].kind == kind && r[k - 1].wide == wide &&
-            r[k - 1].index == index)
+        if (r[k - 1].value == value && r[k - 1].kind == kind && r[k - 1].wide == wide && r[k - 1].index == index)
             return r[k - 1].offset;
     uint32_t offset = lir_take(l, row_bytes[wide + 1]);
     struct lir_row *row = lir_push(l, &l->rows, sizeof *row);
-    *row = (struct lir_row){.offset = offset, .kind = (uint16_t)kind, .wide = (uint16_t)wide,
-                           .index = index, .value = value};
+    *row = (struct lir_row){
+        .offset = offset, .kind = (uint16_t)kind, .wide = (uint16_t)wide, .index = index, .value = value};
     l->row_bucket[h & (l->nbucket - 1)] = l->rows.n;
     return offset;
 }
@@ -89,15 +86,14 @@ struct live {
     uint32_t *wide;        /* registers that live across blocks: number + 1 */
     uint32_t nwide, words;
     uint64_t *gen, *kill, *in; /* by block */
-    uint32_t *defined;     /* block (+1) that last defined the register, while scanning */
-    uint32_t *pos;         /* position of each block's first instruction in the layout */
+    uint32_t *defined;         /* block (+1) that last defined the register, while scanning */
+    uint32_t *pos;             /* position of each block's first instruction in the layout */
 };
 
-typedef void visit(struct live *v, uint32_t block, uint32_t pos, int32_t reg, bool def,
-                   bool certain);
+typedef void visit(struct live *v, uint32_t block, uint32_t pos, int32_t reg, bool def, bool certain);
 
-static void visit_opnd(struct live *v, uint32_t b, uint32_t pos, const struct ptx_opnd *o, bool def,
-                       bool certain, visit *fn)
+static void visit_opnd(struct live *v, uint32_t b, uint32_t pos, const struct ptx_opnd *o, bool def, bool certain,
+                       visit *fn)
 {
     const struct ptx_func *f = v->l->f;
     if (o->kind == PTX_O_VEC) {
@@ -143,8 +139,7 @@ static void find_wide(struct live *v, uint32_t b, uint32_t pos, int32_t reg, boo
         v->wide[reg] = ++v->nwide;
 }
 
-static void find_gen_kill(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def,
-                          bool certain)
+static void find_gen_kill(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def, bool certain)
 {
     uint32_t n = v->wide[reg];
     (void)pos;
@@ -166,8 +161,7 @@ static void widen(struct live *v, uint32_t reg, uint32_t from, uint32_t to)
         v->end[reg] = to;
 }
 
-static void find_extent(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def,
-                        bool certain)
+static void find_extent(struct live *v, uint32_t b, uint32_t pos, int32_t reg, bool def, bool certain)
 {
     (void)b;
     (void)def;
@@ -226,8 +220,7 @@ static void cover(struct live *v)
 static int by_start(const void *a, const void *b)
 {
     const struct interval *x = a, *y = b;
-    return x->start != y->start ? (x->start < y->start ? -1 : 1)
-                                : (x->reg > y->reg) - (x->reg < y->reg);
+    return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->reg > y->reg) - (x->reg < y->reg);
 }
 
 static int by_end(const void *a, const void *b)
@@ -237,8 +230,7 @@ static int by_end(const void *a, const void *b)
 }
 
 /* Row numbers within each class; count[] = rows needed. */
-static void scan(struct lir_lower *l, struct interval *by_s, struct interval *by_e, uint32_t n,
-                 uint32_t *count)
+static void scan(struct lir_lower *l, struct interval *by_s, struct interval *by_e, uint32_t n, uint32_t *count)
 {
     const struct ptx_func *f = l->f;
     struct lir_list free_rows[LIR_CLASSES] = {{0}};
@@ -269,8 +261,7 @@ static void find_intervals(struct live *v)
         visit_all(v, find_gen_kill);
         solve(v);
         visit_all(v, find_extent);
-        for (uint32_t k = 0; k < l->f->nparam;
-             k++) /* .reg parameters arrive before the first block */
+        for (uint32_t k = 0; k < l->f->nparam; k++) /* .reg parameters arrive before the first block */
             if (l->f->param[k].reg >= 0)
                 widen(v, (uint32_t)l->f->param[k].reg, 0, 0);
         cover(v);

@@ -140,8 +140,7 @@ static bool select_form(const struct ptx_instr *i, struct lir_insn *out)
         return false;
     for (unsigned n = 0; n < NFORMS; n++) {
         const struct form *f = &forms[n];
-        if (f->op != i->op || !(f->types & type) || (has & f->need) != f->need ||
-            (has & ~(f->need | f->may)))
+        if (f->op != i->op || !(f->types & type) || (has & f->need) != f->need || (has & ~(f->need | f->may)))
             continue;
         out->op = f->t0;
         bool carry = f->t0 >= LIR_ADDX_I32 && f->t0 <= LIR_MADX_HI_S64;
@@ -179,17 +178,15 @@ static bool select_prmt(const struct ptx_instr *i, struct lir_insn *out)
 }
 static bool select_bfind(const struct ptx_instr *i, struct lir_insn *out)
 {
-    static const uint16_t op[PTX_NTYPES] = {[PTX_U32] = LIR_BFIND_U32, [PTX_S32] = LIR_BFIND_S32,
-                                            [PTX_U64] = LIR_BFIND_U64, [PTX_S64] = LIR_BFIND_S64};
+    static const uint16_t op[PTX_NTYPES] = {
+        [PTX_U32] = LIR_BFIND_U32, [PTX_S32] = LIR_BFIND_S32, [PTX_U64] = LIR_BFIND_U64, [PTX_S64] = LIR_BFIND_S64};
     out->op = op[i->type[0]];
     out->aux = i->flags & PTX_F_SHIFTAMT ? 1 : 0;
     return out->op != 0;
 }
 static bool select_mask(const struct ptx_instr *i, struct lir_insn *out)
 {
-    out->op = i->op == PTX_OP_BMSK     ? LIR_BMSK_B32
-              : i->type[0] == PTX_S32 ? LIR_SZEXT_S32
-                                      : LIR_SZEXT_U32;
+    out->op = i->op == PTX_OP_BMSK ? LIR_BMSK_B32 : i->type[0] == PTX_S32 ? LIR_SZEXT_S32 : LIR_SZEXT_U32;
     out->aux = i->flags & PTX_F_WRAP ? 1 : 0;
     return true;
 }
@@ -208,8 +205,7 @@ static bool select_testp(const struct ptx_instr *i, struct lir_insn *out)
 }
 static bool select_slct(const struct ptx_instr *i, struct lir_insn *out)
 {
-    static const uint16_t op[2][2] = {{LIR_SLCT_B32_S32, LIR_SLCT_B32_F32},
-                                      {LIR_SLCT_B64_S32, LIR_SLCT_B64_F32}};
+    static const uint16_t op[2][2] = {{LIR_SLCT_B32_S32, LIR_SLCT_B32_F32}, {LIR_SLCT_B64_S32, LIR_SLCT_B64_F32}};
     bool f32 = i->type[1] == PTX_F32;
     out->op = op[ptx_type_size(i->type[0]) == 8][f32];
     out->aux = i->flags & FTZ ? LIR_FTZ : 0;
@@ -219,7 +215,9 @@ static bool select_slct(const struct ptx_instr *i, struct lir_insn *out)
 /* mov by size; vectors as packs and unpacks (mov.v2 has no op: it is two movs). */
 static bool select_mov(const struct ptx_instr *i, struct lir_insn *out)
 {
-    static const struct { uint16_t mov, pack2, pack4, unpack2, unpack4; } by_size[] = {
+    static const struct {
+        uint16_t mov, pack2, pack4, unpack2, unpack4;
+    } by_size[] = {
         [1] = {LIR_MOV_B16, LIR_PACK2_B16, 0, LIR_UNPACK2_B16, 0},
         [2] = {LIR_MOV_B32, LIR_PACK2_B32, LIR_PACK4_B32, LIR_UNPACK2_B32, LIR_UNPACK4_B32},
         [3] = {LIR_MOV_B64, LIR_PACK2_B64, LIR_PACK4_B64, LIR_UNPACK2_B64, LIR_UNPACK4_B64},
@@ -238,13 +236,9 @@ static bool select_mov(const struct ptx_instr *i, struct lir_insn *out)
         return false;
     bool pack = i->src[0].kind == PTX_O_VEC, unpack = i->dst[0].kind == PTX_O_VEC;
     if (pack)
-        out->op = i->src[0].n == 2   ? by_size[log2].pack2
-                  : i->src[0].n == 4 ? by_size[log2].pack4
-                                     : 0;
+        out->op = i->src[0].n == 2 ? by_size[log2].pack2 : i->src[0].n == 4 ? by_size[log2].pack4 : 0;
     else if (unpack)
-        out->op = i->dst[0].n == 2   ? by_size[log2].unpack2
-                  : i->dst[0].n == 4 ? by_size[log2].unpack4
-                                     : 0;
+        out->op = i->dst[0].n == 2 ? by_size[log2].unpack2 : i->dst[0].n == 4 ? by_size[log2].unpack4 : 0;
     else
         out->op = by_size[log2].mov;
     return out->op != 0 && !(pack && unpack);
@@ -253,23 +247,18 @@ static bool select_mov(const struct ptx_instr *i, struct lir_insn *out)
 /* Comparisons: the op by source type. */
 static const uint8_t compare_slot[PTX_NTYPES] = {
     /* position in LIR_US3, LIR_BY_FLOAT and the pairs, plus 1 */
-    [PTX_U16] = 1, [PTX_B16] = 1, [PTX_U32] = 2, [PTX_B32] = 2, [PTX_U64] = 3, [PTX_B64] = 3,
-    [PTX_S16] = 4, [PTX_S32] = 5, [PTX_S64] = 6, [PTX_F16] = 7, [PTX_BF16] = 8, [PTX_F32] = 9,
-    [PTX_F64] = 10, [PTX_F16X2] = 11, [PTX_BF16X2] = 12
-};
+    [PTX_U16] = 1,  [PTX_B16] = 1, [PTX_U32] = 2,  [PTX_B32] = 2,    [PTX_U64] = 3,
+    [PTX_B64] = 3,  [PTX_S16] = 4, [PTX_S32] = 5,  [PTX_S64] = 6,    [PTX_F16] = 7,
+    [PTX_BF16] = 8, [PTX_F32] = 9, [PTX_F64] = 10, [PTX_F16X2] = 11, [PTX_BF16X2] = 12};
 _Static_assert(LIR_SETP_BF16X2 == LIR_SETP_U16 + 11 && LIR_SET_BF16X2 == LIR_SET_U16 + 11, "op order");
 
 static bool compare_aux(const struct ptx_instr *i, struct lir_insn *out)
 {
-    unsigned logic = i->sub == PTX_SUB_AND   ? 1
-                     : i->sub == PTX_SUB_OR  ? 2
-                     : i->sub == PTX_SUB_XOR ? 3
-                                             : 0;
+    unsigned logic = i->sub == PTX_SUB_AND ? 1 : i->sub == PTX_SUB_OR ? 2 : i->sub == PTX_SUB_XOR ? 3 : 0;
     if (i->cmp == PTX_CMP_NONE || (logic != 0) != (i->nsrc == 3))
         return false;
     out->aux = (uint16_t)(((unsigned)i->cmp << LIR_CMP_SHIFT) | logic << LIR_BOOL_SHIFT |
-                          (i->flags & FTZ ? LIR_FTZ : 0) |
-                          (logic && i->src[2].neg ? LIR_CMP_NOTC : 0));
+                          (i->flags & FTZ ? LIR_FTZ : 0) | (logic && i->src[2].neg ? LIR_CMP_NOTC : 0));
     return true;
 }
 static bool select_setp(const struct ptx_instr *i, struct lir_insn *out)
@@ -286,9 +275,8 @@ static bool select_set(const struct ptx_instr *i, struct lir_insn *out)
 {
     static const uint8_t result[PTX_NTYPES] = {
         /* what true is, plus 1 */
-        [PTX_U32] = 1, [PTX_S32] = 1, [PTX_F32] = 2, [PTX_U16] = 3, [PTX_S16] = 3, [PTX_F16] = 4,
-        [PTX_F16X2] = 4, [PTX_BF16] = 5, [PTX_BF16X2] = 5
-    };
+        [PTX_U32] = 1, [PTX_S32] = 1,   [PTX_F32] = 2,  [PTX_U16] = 3,   [PTX_S16] = 3,
+        [PTX_F16] = 4, [PTX_F16X2] = 4, [PTX_BF16] = 5, [PTX_BF16X2] = 5};
     unsigned slot = compare_slot[i->type[1]], yes = result[i->type[0]];
     if (!slot || !yes || !compare_aux(i, out))
         return false;
@@ -300,14 +288,12 @@ static bool select_set(const struct ptx_instr *i, struct lir_insn *out)
 static const struct {
     uint16_t op;
     bool (*select)(const struct ptx_instr *, struct lir_insn *);
-} special[] = {
-    {PTX_OP_MOV, select_mov}, {PTX_OP_SETP, select_setp}, {PTX_OP_SET, select_set},
-    {PTX_OP_CVT, lir_select_cvt}, {PTX_OP_LOP3, select_lop3}, {PTX_OP_SHF, select_shf},
-    {PTX_OP_PRMT, select_prmt}, {PTX_OP_BFIND, select_bfind}, {PTX_OP_BMSK, select_mask},
-    {PTX_OP_SZEXT, select_mask}, {PTX_OP_DP4A, select_dot}, {PTX_OP_DP2A, select_dot},
-    {PTX_OP_TESTP, select_testp}, {PTX_OP_SLCT, select_slct}, {PTX_OP_MIN, select_minmax},
-    {PTX_OP_MAX, select_minmax}
-};
+} special[] = {{PTX_OP_MOV, select_mov},     {PTX_OP_SETP, select_setp},   {PTX_OP_SET, select_set},
+               {PTX_OP_CVT, lir_select_cvt}, {PTX_OP_LOP3, select_lop3},   {PTX_OP_SHF, select_shf},
+               {PTX_OP_PRMT, select_prmt},   {PTX_OP_BFIND, select_bfind}, {PTX_OP_BMSK, select_mask},
+               {PTX_OP_SZEXT, select_mask},  {PTX_OP_DP4A, select_dot},    {PTX_OP_DP2A, select_dot},
+               {PTX_OP_TESTP, select_testp}, {PTX_OP_SLCT, select_slct},   {PTX_OP_MIN, select_minmax},
+               {PTX_OP_MAX, select_minmax}};
 
 bool lir_select_alu(const struct ptx_instr *i, struct lir_insn *out)
 {

@@ -10,9 +10,16 @@
 static bool stands_alone(unsigned op)
 {
     switch (op) {
-    case LIR_LD_KPARAM: case LIR_LANE_LD: case LIR_LANE_ST: case LIR_LANE_ADDR: case LIR_LOCAL_ADDR:
-    case LIR_ALLOCA: case LIR_STACKSAVE: case LIR_STACKRESTORE: case LIR_SREG: case LIR_SYSCALL:
-        return false;
+    case LIR_LD_KPARAM:
+    case LIR_LANE_LD:
+    case LIR_LANE_ST:
+    case LIR_LANE_ADDR:
+    case LIR_LOCAL_ADDR:
+    case LIR_ALLOCA:
+    case LIR_STACKSAVE:
+    case LIR_STACKRESTORE:
+    case LIR_SREG:
+    case LIR_SYSCALL: return false;
     case LIR_WARPSYNC: return true; /* left out by who runs it: the lanes have come */
     default: return op < LIR_SHFL;
     }
@@ -29,8 +36,8 @@ static void lower(struct lir_lower *l, const struct ptx_instr *i, const uint32_t
         for (unsigned k = 0; k < 3; k++)
             l->temp[c][k] = lir_take(l, bytes[c]);
     l->at = i;
-    if (!lir_lower_memory(l, i) && !lir_lower_async(l, i) && !lir_lower_texture(l, i) &&
-        !lir_lower_matrix(l, i) && !lir_lower_other(l, i))
+    if (!lir_lower_memory(l, i) && !lir_lower_async(l, i) && !lir_lower_texture(l, i) && !lir_lower_matrix(l, i) &&
+        !lir_lower_other(l, i))
         lir_lower_alu(l, i);
     const struct lir_insn *code = l->code.p;
     for (uint32_t k = 0; k < l->code.n; k++)
@@ -42,9 +49,8 @@ static void lower(struct lir_lower *l, const struct ptx_instr *i, const uint32_t
             lir_fail(l, "needs more than numbers");
 }
 
-int lir_lower_single(const struct ptx_module *m, struct ptx_func *f, const struct ptx_instr *i,
-                    const uint32_t *row, uint32_t top, void **image, size_t *size,
-                    uint32_t *regs_size, struct ptx_diag *diag)
+int lir_lower_single(const struct ptx_module *m, struct ptx_func *f, const struct ptx_instr *i, const uint32_t *row,
+                     uint32_t top, void **image, size_t *size, uint32_t *regs_size, struct ptx_diag *diag)
 {
     struct lir_lower *l = malloc(sizeof *l);
     volatile int result = -1; /* survives the longjmp of an error */

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-
 static bool has(const struct ptx_instr *i, const char *modifier)
 {
     size_t n = strlen(modifier);
@@ -25,8 +24,7 @@ static int which(const struct ptx_instr *i, const char *const *list, unsigned n)
 
 static unsigned geometry(struct lir_lower *l, const struct ptx_instr *i)
 {
-    static const char *const names[LIR_GEOMETRIES] = {"1d", "2d", "3d", "a1d", "a2d", "cube",
-                                                     "acube"};
+    static const char *const names[LIR_GEOMETRIES] = {"1d", "2d", "3d", "a1d", "a2d", "cube", "acube"};
     int g = which(i, names, LIR_GEOMETRIES);
     if (g < 0)
         lir_fail(l, "texture geometry is not supported");
@@ -41,8 +39,7 @@ static const struct ptx_opnd *elements(struct lir_lower *l, const struct ptx_opn
 }
 
 /* "[handle, coordinates]" or "[handle]": the handle's row and the coordinates. */
-static uint32_t handle(struct lir_lower *l, const struct ptx_opnd *o,
-                       const struct ptx_opnd **coordinates)
+static uint32_t handle(struct lir_lower *l, const struct ptx_opnd *o, const struct ptx_opnd **coordinates)
 {
     const struct ptx_opnd *h = o->kind == PTX_O_VEC ? &l->f->opnd[o->first] : o;
     if ((o->kind == PTX_O_VEC) != (coordinates != NULL) || (o->kind == PTX_O_VEC && o->n > 2))
@@ -100,8 +97,7 @@ static void emit_args(struct lir_lower *l, const uint32_t *args, unsigned more)
 }
 
 /* Rows of up to four data elements. */
-static unsigned data_rows(struct lir_lower *l, const struct ptx_opnd *o, bool store, enum lir_class c,
-                          uint32_t row[4])
+static unsigned data_rows(struct lir_lower *l, const struct ptx_opnd *o, bool store, enum lir_class c, uint32_t row[4])
 {
     unsigned n;
     const struct ptx_opnd *e = elements(l, o, &n);
@@ -144,9 +140,7 @@ static void lower_fetch(struct lir_lower *l, const struct ptx_instr *i)
     }
     if (next < i->nsrc)
         lir_fail(l, "depth comparison is not supported");
-    unsigned result = i->type[0] == PTX_F16     ? LIR_TEX_F16
-                      : i->type[0] == PTX_F16X2 ? LIR_TEX_F16X2
-                                                : LIR_TEX_32;
+    unsigned result = i->type[0] == PTX_F16 ? LIR_TEX_F16 : i->type[0] == PTX_F16X2 ? LIR_TEX_F16X2 : LIR_TEX_32;
     if (i->type[1] == PTX_S32)
         imm |= LIR_TEX_INTEGER;
     imm |= mode << LIR_TEX_MODE_SHIFT | result << LIR_TEX_RESULT_SHIFT;
@@ -156,9 +150,7 @@ static void lower_fetch(struct lir_lower *l, const struct ptx_instr *i)
         lir_emit_move(l, LIR_CLASS_PRED, lir_dest(l, &i->dst[1]), yes);
     }
     struct lir_insn *o = lir_emit(l, LIR_TEX);
-    o->aux = i->type[0] == PTX_U32   ? LIR_TEX_UNSIGNED
-             : i->type[0] == PTX_S32 ? LIR_TEX_SIGNED
-                                     : LIR_TEX_FLOAT;
+    o->aux = i->type[0] == PTX_U32 ? LIR_TEX_UNSIGNED : i->type[0] == PTX_S32 ? LIR_TEX_SIGNED : LIR_TEX_FLOAT;
     o->a = at;
     o->d = row[0];
     o->b = row[1];
@@ -170,10 +162,21 @@ static void lower_fetch(struct lir_lower *l, const struct ptx_instr *i)
 
 static void lower_query(struct lir_lower *l, const struct ptx_instr *i)
 {
-    static const char *const names[] = {
-        "width", "height", "depth", "array_size", "num_mipmap_levels", "num_samples",
-        "channel_data_type", "channel_order", "normalized_coords", "force_unnormalized_coords",
-        "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2", "memory_layout"};
+    static const char *const names[] = {"width",
+                                        "height",
+                                        "depth",
+                                        "array_size",
+                                        "num_mipmap_levels",
+                                        "num_samples",
+                                        "channel_data_type",
+                                        "channel_order",
+                                        "normalized_coords",
+                                        "force_unnormalized_coords",
+                                        "filter_mode",
+                                        "addr_mode_0",
+                                        "addr_mode_1",
+                                        "addr_mode_2",
+                                        "memory_layout"};
     int q = which(i, names, sizeof names / sizeof names[0]);
     if (q < 0)
         lir_fail(l, "query is not supported");
@@ -200,11 +203,8 @@ static void lower_surface(struct lir_lower *l, const struct ptx_instr *i)
     if (edge < 0 || !size || size > 8 || (load && typed))
         lir_fail(l, "form of a surface access that is not supported");
     place(l, g, c, args);
-    unsigned n = data_rows(l, load ? &i->dst[0] : &i->src[1], !load,
-                           size == 8 ? LIR_CLASS_64 : LIR_CLASS_32, row);
-    struct lir_insn *o = lir_emit(l, load                       ? LIR_SULD
-                                   : i->op == PTX_OP_SURED ? LIR_SURED
-                                                              : LIR_SUST);
+    unsigned n = data_rows(l, load ? &i->dst[0] : &i->src[1], !load, size == 8 ? LIR_CLASS_64 : LIR_CLASS_32, row);
+    struct lir_insn *o = lir_emit(l, load ? LIR_SULD : i->op == PTX_OP_SURED ? LIR_SURED : LIR_SUST);
     o->a = at;
     o->d = row[0];
     o->b = row[1];
@@ -212,8 +212,8 @@ static void lower_surface(struct lir_lower *l, const struct ptx_instr *i)
     o->e = row[3];
     o->aux = i->sub;
     o->imm = (int32_t)(g | (unsigned)__builtin_ctz(size) << LIR_SURF_LOG2_SHIFT |
-                       (unsigned)__builtin_ctz(n) << LIR_SURF_VEC_SHIFT |
-                       (unsigned)edge << LIR_SURF_EDGE_SHIFT | (typed ? LIR_SURF_TYPED : 0u) |
+                       (unsigned)__builtin_ctz(n) << LIR_SURF_VEC_SHIFT | (unsigned)edge << LIR_SURF_EDGE_SHIFT |
+                       (typed ? LIR_SURF_TYPED : 0u) |
                        (i->type[0] == PTX_S32 || i->type[0] == PTX_S64 ? LIR_SURF_SIGNED : 0u));
     emit_args(l, args, 0);
 }

@@ -14,18 +14,24 @@ enum { STEPS = 8, /* of arithmetic that gives an address */ MANY = 0xfffffffe /*
 struct loop {
     struct lir_lower *l;
     const struct ptx_func *f;
-    uint32_t first, last;  /* positions of its blocks in the layout */
-    uint32_t *def;         /* by register: the instruction of the loop that writes it, MANY or LIR_NONE */
-    uint32_t *follows;     /* by register: it depends on what is polled */
-    bool stored, changed;  /* some of that is in memory now */
+    uint32_t first, last; /* positions of its blocks in the layout */
+    uint32_t *def;        /* by register: the instruction of the loop that writes it, MANY or LIR_NONE */
+    uint32_t *follows;    /* by register: it depends on what is polled */
+    bool stored, changed; /* some of that is in memory now */
 };
 
 bool lir_may_wait(const struct ptx_instr *i)
 {
     switch (i->op) {
     case PTX_OP_LD: return i->sem != PTX_WEAK;
-    case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_NANOSLEEP: case PTX_OP_CALL:
-    case PTX_OP_MBARRIER: case PTX_OP_MEMBAR: case PTX_OP_FENCE: case PTX_OP_MULTIMEM: return true;
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+    case PTX_OP_NANOSLEEP:
+    case PTX_OP_CALL:
+    case PTX_OP_MBARRIER:
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE:
+    case PTX_OP_MULTIMEM: return true;
     default: return false;
     }
 }
@@ -76,8 +82,16 @@ static bool is_invariant(const struct loop *p, int32_t reg, unsigned steps)
     if (!in || in->guard >= 0 || in->dst[0].kind != PTX_O_REG)
         return false;
     switch (in->op) {
-    case PTX_OP_MOV: case PTX_OP_ADD: case PTX_OP_SUB: case PTX_OP_MUL: case PTX_OP_MAD: case PTX_OP_SHL:
-    case PTX_OP_CVT: case PTX_OP_CVTA: case PTX_OP_AND: case PTX_OP_OR: break;
+    case PTX_OP_MOV:
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_MUL:
+    case PTX_OP_MAD:
+    case PTX_OP_SHL:
+    case PTX_OP_CVT:
+    case PTX_OP_CVTA:
+    case PTX_OP_AND:
+    case PTX_OP_OR: break;
     default: return in->op == PTX_OP_LD && in->space == PTX_SP_PARAM;
     }
     for (unsigned s = 0; s < in->nsrc; s++)

@@ -109,8 +109,7 @@ bool lir_lower_warp(struct lir_lower *l, const struct ptx_instr *i)
     case PTX_OP_SHFL: lower_shfl(l, i); return true;
     case PTX_OP_VOTE: lower_vote(l, i); return true;
     case PTX_OP_MATCH:
-        lower_other(l, i, LIR_MATCH, (i->sub == PTX_SUB_ALL ? 1u : 0) |
-                                        (ptx_type_size(i->type[0]) == 8 ? 2u : 0));
+        lower_other(l, i, LIR_MATCH, (i->sub == PTX_SUB_ALL ? 1u : 0) | (ptx_type_size(i->type[0]) == 8 ? 2u : 0));
         return true;
     case PTX_OP_REDUX:
         if (i->type[0] == PTX_F32)

@@ -6,8 +6,15 @@
 
 #include "ptx/lir/alu_aux.h"
 
-enum { X = 1, I = 2, CC = 4, V = 8, SH = 16 /* plain where the amount is a constant below the width */,
-       R = 32 /* has a function of its own for roundings that are not to the nearest */, H = 64 /* by hand */ };
+enum {
+    X = 1,
+    I = 2,
+    CC = 4,
+    V = 8,
+    SH = 16 /* plain where the amount is a constant below the width */,
+    R = 32 /* has a function of its own for roundings that are not to the nearest */,
+    H = 64 /* by hand */
+};
 
 static const struct row {
     const char *name, *expr;
@@ -41,8 +48,8 @@ enum { NCOMPARED = sizeof compared / sizeof compared[0], FIRST_FLOAT = 6 };
 /* The comparison itself, of elements `up` bits above the lowest. */
 static void comparison(struct mu_emit *e, unsigned slot, unsigned up, char *text, size_t size)
 {
-    static const char *const plain[] = {[PTX_EQ] = "==", [PTX_LT] = "<", [PTX_LE] = "<=", [PTX_GT] = ">",
-                                        [PTX_GE] = ">=", [PTX_NEU] = "!="};
+    static const char *const plain[] = {
+        [PTX_EQ] = "==", [PTX_LT] = "<", [PTX_LE] = "<=", [PTX_GT] = ">", [PTX_GE] = ">=", [PTX_NEU] = "!="};
     const struct lir_insn *i = e->at;
     const unsigned cmp = i->aux >> LIR_CMP_SHIFT & 31u;
     struct mu_str a = mu_get(e, i->a, compared[slot].kind), b = mu_get(e, i->b, compared[slot].kind);
@@ -134,7 +141,8 @@ static bool move(struct mu_emit *e)
                mu_get(e, i->a, 'l').s);
         mu_put(e, "%s = h;\n}\n", mu_set(e, i->d + 256, 'l').s);
         return true;
-    case LIR_PACK2_B128: case LIR_UNPACK2_B128: {
+    case LIR_PACK2_B128:
+    case LIR_UNPACK2_B128: {
         const bool pack = i->op == LIR_PACK2_B128;
         mu_put(e, "{\nconst u64 h = %s;\n%s = %s;\n", mu_get(e, pack ? i->b : i->a + 256, 'l').s,
                mu_set(e, i->d, 'l').s, mu_get(e, i->a, 'l').s);

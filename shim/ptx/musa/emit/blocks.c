@@ -1,10 +1,7 @@
 /* The MUSA emitter: a function's basic blocks and their edges. */
 #include "ptx/musa/emit/blocks.h"
 
-const struct lir_insn *mu_code(const struct mu_emit *e)
-{
-    return LIR_AT(e->image, code, struct lir_insn);
-}
+const struct lir_insn *mu_code(const struct mu_emit *e) { return LIR_AT(e->image, code, struct lir_insn); }
 
 bool mu_ends(unsigned op)
 {
@@ -68,10 +65,7 @@ bool mu_in_loop(const struct mu_blocks *b, int32_t header, int32_t v)
     return h >= 0;
 }
 
-bool mu_is_header(const struct mu_blocks *b, int32_t v)
-{
-    return b->loops.header[v] == v;
-}
+bool mu_is_header(const struct mu_blocks *b, int32_t v) { return b->loops.header[v] == v; }
 
 void mu_find_blocks(struct mu_emit *e, struct ptx_ctx *c, struct mu_blocks *b)
 {

@@ -7,11 +7,11 @@
 
 struct mu_blocks {
     uint32_t n;
-    uint32_t *first;      /* instruction, n + 1 of them */
+    uint32_t *first; /* instruction, n + 1 of them */
     struct ptx_graph g;
     int32_t *idom;
     struct ptx_loops loops;
-    int32_t *order;       /* of the text, `count` that are reached */
+    int32_t *order; /* of the text, `count` that are reached */
     uint32_t count;
 };
 

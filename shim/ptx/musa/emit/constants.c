@@ -38,8 +38,8 @@ static const struct { const char *name; uint32_t value; } constants[] = {
 };
 // clang-format on
 
-#define PUT(e, list)                                                                               \
-    for (size_t k = 0; k < sizeof(list) / sizeof(list)[0]; k++)                                    \
+#define PUT(e, list) \
+    for (size_t k = 0; k < sizeof(list) / sizeof(list)[0]; k++) \
     mu_put(e, "#define CM_%s %uu\n", (list)[k].name, (list)[k].value)
 
 void mu_constants(struct mu_emit *e)

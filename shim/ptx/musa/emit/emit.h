@@ -27,27 +27,27 @@ struct mu_emit {
     const struct ptx_module *module;
     const struct ptx_func *entry;
     const struct lir_image *image;
-    bool any, flat;           /* of its target */
+    bool any, flat; /* of its target */
     struct mu_info *info;
     struct ptx_diag *diag;
     jmp_buf out;
-    struct ptx_ctx graph;     /* its memory goes when the kernel is done */
+    struct ptx_ctx graph; /* its memory goes when the kernel is done */
     struct ptx_text text;
     struct ptx_text above, below; /* what stands around it, while it is put together */
-    unsigned parts;           /* MU_ASYNC ... that are needed */
-    uint32_t *row;            /* by offset / LIR_ROW_ALIGN: constant row + 1 */
-    uint8_t *label;           /* by instruction: a block begins; once a function is written: somebody goes there */
-    uint32_t *block;          /* by instruction that begins a block: its number in the function */
-    uint8_t *used;            /* by offset / LIR_ROW_ALIGN: the function's register is named */
-    bool uses_cc, uses_stack, arrives;    /* arrives: some thread passes a barrier without waiting */
+    unsigned parts;               /* MU_ASYNC ... that are needed */
+    uint32_t *row;                /* by offset / LIR_ROW_ALIGN: constant row + 1 */
+    uint8_t *label;               /* by instruction: a block begins; once a function is written: somebody goes there */
+    uint32_t *block;              /* by instruction that begins a block: its number in the function */
+    uint8_t *used;                /* by offset / LIR_ROW_ALIGN: the function's register is named */
+    bool uses_cc, uses_stack, arrives; /* arrives: some thread passes a barrier without waiting */
 
     /* the function being written */
-    uint32_t function, end;   /* its index; the instruction behind it */
+    uint32_t function, end; /* its index; the instruction behind it */
     const struct lir_fn *fn;
     const struct lir_insn *at;
-    struct mu_sums *sums;     /* by instruction; NULL: no product */
-    uint32_t nsums, nflag;    /* arrays and flags */
-    uint32_t *exit;           /* by block: the first product whose sums get to registers there, + 1 */
+    struct mu_sums *sums;  /* by instruction; NULL: no product */
+    uint32_t nsums, nflag; /* arrays and flags */
+    uint32_t *exit;        /* by block: the first product whose sums get to registers there, + 1 */
 };
 
 /* kernel.c, flow.c, flat.c */
@@ -63,7 +63,9 @@ void mu_write(struct mu_emit *e, const char *s, size_t n);
 void mu_write_indented(struct mu_emit *e, const char *s, size_t n);
 
 /* value.c: rows as expressions. A kind is w (32 bits and less), l (64) or p (predicate). */
-struct mu_str { char s[80]; };
+struct mu_str {
+    char s[80];
+};
 struct mu_str mu_get(struct mu_emit *e, uint32_t row, char kind);
 /* Name of a register to assign to; an unwanted result goes to a variable of that kind. */
 struct mu_str mu_set(struct mu_emit *e, uint32_t row, char kind);

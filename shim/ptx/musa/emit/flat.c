@@ -15,10 +15,7 @@ struct flat {
     unsigned nested;
 };
 
-static uint32_t place_of(const struct flat *f, uint32_t insn)
-{
-    return f->place[f->e->block[insn]];
-}
+static uint32_t place_of(const struct flat *f, uint32_t insn) { return f->place[f->e->block[insn]]; }
 
 static void choice(struct flat *f, const struct lir_insn *i)
 {
@@ -58,7 +55,9 @@ static void body(struct flat *f, int32_t v)
     }
     const struct lir_insn *i = e->at = &code[last];
     switch (i->op) {
-    case LIR_RET: case LIR_EXIT: case LIR_TRAP: leave(f, i); break;
+    case LIR_RET:
+    case LIR_EXIT:
+    case LIR_TRAP: leave(f, i); break;
     case LIR_BRX: choice(f, i); break;
     case LIR_BRP:
         mu_put(e, "block = %s%s ? %u : %u;\n", i->aux & LIR_BR_NEG ? "!" : "", mu_get(e, i->a, 'p').s,

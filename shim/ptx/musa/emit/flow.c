@@ -7,7 +7,7 @@
 
 enum {
     NOWHERE = -1,
-    NESTED = 60,   /* braces: clang gives up at 256 */
+    NESTED = 60, /* braces: clang gives up at 256 */
     FRAMES = 2 * NESTED,
     RECURSION = 150
 };
@@ -17,22 +17,22 @@ enum {
 struct frame {
     int32_t header, follow;
     bool block, broken, continued;
-    size_t tail, end; /* `if (...) break;` as the body's last statement */
+    size_t tail, end;    /* `if (...) break;` as the body's last statement */
     struct mu_str again; /* the condition to go round */
 };
 
 struct flow {
     struct mu_emit *e;
     struct mu_blocks b;
-    uint32_t *depth, *size; /* in the dominator tree; instructions of the subtree */
-    uint32_t *escape;     /* least depth that a jump out of the subtree leads to */
-    int32_t *pred;        /* the only predecessor that is not a latch, NOWHERE: several */
-    uint8_t *inlined;     /* written where its predecessor jumps */
+    uint32_t *depth, *size;      /* in the dominator tree; instructions of the subtree */
+    uint32_t *escape;            /* least depth that a jump out of the subtree leads to */
+    int32_t *pred;               /* the only predecessor that is not a latch, NOWHERE: several */
+    uint8_t *inlined;            /* written where its predecessor jumps */
     int32_t *kid, *after, *next; /* lists: what follows inside a loop, and what follows the loop of this header */
-    int32_t *wrap;        /* of these lists the member that a block before it lets break to */
-    uint32_t *pre, *nodes; /* of the dominators' subtrees: they are pre to pre + nodes */
-    uint8_t *label;       /* somebody goes there */
-    int32_t *later;       /* too deep where they belong: at the function's end */
+    int32_t *wrap;               /* of these lists the member that a block before it lets break to */
+    uint32_t *pre, *nodes;       /* of the dominators' subtrees: they are pre to pre + nodes */
+    uint8_t *label;              /* somebody goes there */
+    int32_t *later;              /* too deep where they belong: at the function's end */
     uint32_t nlater, nested, recursion, nframe;
     struct frame frame[FRAMES];
 };
@@ -118,10 +118,7 @@ static void place_all(struct flow *f, struct ptx_ctx *c)
     }
 }
 
-static bool dominates(const struct flow *f, int32_t a, int32_t b)
-{
-    return f->pre[b] - f->pre[a] < f->nodes[a];
-}
+static bool dominates(const struct flow *f, int32_t a, int32_t b) { return f->pre[b] - f->pre[a] < f->nodes[a]; }
 
 static void number_subtrees(struct flow *f, struct ptx_ctx *c)
 {
@@ -243,7 +240,8 @@ static void jump(struct flow *f, int32_t to, enum how how)
 {
     struct mu_emit *e = f->e;
     switch (how) {
-    case FALLS: case INLINE: return;
+    case FALLS:
+    case INLINE: return;
     case BREAKS:
         f->frame[f->nframe - 1].broken = true;
         mu_put(e, "break;\n");
@@ -253,8 +251,9 @@ static void jump(struct flow *f, int32_t to, enum how how)
         mu_put(e, "continue;\n");
         return;
     case RETURNS:
-        mu_put(e, !e->function ? "return;\n" : mu_code(f->e)[f->b.first[to + 1] - 1].op == LIR_EXIT ? "return 1;\n"
-                                                                                            : "return 0;\n");
+        mu_put(e, !e->function                                           ? "return;\n"
+                  : mu_code(f->e)[f->b.first[to + 1] - 1].op == LIR_EXIT ? "return 1;\n"
+                                                                         : "return 0;\n");
         return;
     case LATER:
         f->later[f->nlater++] = to;

@@ -22,7 +22,8 @@ static bool control(struct mu_emit *e)
     const struct lir_insn *i = e->at;
     const char *ended = e->function ? " 1" : "";
     switch (i->op) {
-    case LIR_JOIN: case LIR_TEX_ARGS: return true;
+    case LIR_JOIN:
+    case LIR_TEX_ARGS: return true;
     case LIR_CALL: mu_call(e); return true;
     case LIR_SYSCALL: mu_syscall(e); return true;
     case LIR_RET:
@@ -134,11 +135,12 @@ static void symbol_of(struct mu_info *info, const char *kernel)
 
 static void prelude(struct mu_emit *e)
 {
-    const struct { unsigned part; const char *from, *to; } parts[] = {
-        {MU_ASYNC, mu_prelude_async, mu_prelude_async_end},
-        {MU_VIDEO, mu_prelude_video, mu_prelude_video_end},
-        {MU_MATRIX, mu_prelude_matrix, mu_prelude_matrix_end},
-        {MU_BARRIER, mu_prelude_barrier, mu_prelude_barrier_end},
+    const struct {
+        unsigned part;
+        const char *from, *to;
+    } parts[] = {
+        {MU_ASYNC, mu_prelude_async, mu_prelude_async_end},    {MU_VIDEO, mu_prelude_video, mu_prelude_video_end},
+        {MU_MATRIX, mu_prelude_matrix, mu_prelude_matrix_end}, {MU_BARRIER, mu_prelude_barrier, mu_prelude_barrier_end},
         {MU_WIDE, mu_prelude_wide, mu_prelude_wide_end},
     };
     mu_put(e, "/* cumu %u: %s */\n", MU_VERSION, e->info->symbol);
@@ -263,8 +265,13 @@ int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, e
     strcpy(diag->msg, "out of memory");
     if (!e)
         return -1;
-    *e = (struct mu_emit){.module = m, .entry = ptx_module_func(m, kernel), .image = image, .diag = diag, .info = info,
-                          .any = target == MU_ANY || target == MU_ANY_FLAT, .flat = target >= MU_MUSA_FLAT};
+    *e = (struct mu_emit){.module = m,
+                          .entry = ptx_module_func(m, kernel),
+                          .image = image,
+                          .diag = diag,
+                          .info = info,
+                          .any = target == MU_ANY || target == MU_ANY_FLAT,
+                          .flat = target >= MU_MUSA_FLAT};
     memset(info, 0, sizeof *info);
     symbol_of(info, kernel);
     const size_t cells = record(e)->regs_size / LIR_ROW_ALIGN + 1;

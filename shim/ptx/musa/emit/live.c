@@ -24,7 +24,8 @@ static enum role role_of(const struct mu_emit *e, const struct lir_insn *i, uint
     if (i->op == LIR_MMA || i->op == LIR_WMMA_LD || i->op == LIR_WMMA_ST)
         return role_in_matrix(e, i, row);
     const bool load = (i->op >= LIR_LDG_8 && i->op <= LIR_LDG_64) || (i->op >= LIR_LDS_8 && i->op <= LIR_LDS_64) ||
-                      i->op == LIR_LD_ANY, named = i->b == row || i->c == row || i->e == row;
+                      i->op == LIR_LD_ANY,
+               named = i->b == row || i->c == row || i->e == row;
     if (i->a == row || (named && !load) || (i->op == LIR_SHFL && (uint32_t)i->imm == row))
         return READ;
     if (i->d != row && !named)

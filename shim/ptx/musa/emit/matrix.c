@@ -159,8 +159,10 @@ bool mu_matrix(struct mu_emit *e)
     e->parts |= MU_MATRIX;
     switch (op) {
     case LIR_MMA: product(e); break;
-    case LIR_WMMA_LD: case LIR_WMMA_ST: transfer(e, op == LIR_WMMA_ST); break;
-    case LIR_LDMATRIX: case LIR_STMATRIX: rows_of(e, op == LIR_STMATRIX); break;
+    case LIR_WMMA_LD:
+    case LIR_WMMA_ST: transfer(e, op == LIR_WMMA_ST); break;
+    case LIR_LDMATRIX:
+    case LIR_STMATRIX: rows_of(e, op == LIR_STMATRIX); break;
     default: mu_put(e, "%s = MOVMATRIX(%s);\n", mu_set(e, e->at->d, 'w').s, mu_get(e, e->at->a, 'w').s);
     }
     return true;

@@ -63,7 +63,7 @@ static void access(struct mu_emit *e, bool store)
     if (store && i->aux & (LIR_MEM_RELEASE | LIR_MEM_SC))
         mu_put(e, "fence(1);\n");
     const bool whole = e->parts & MU_WIDE && *strong; /* one with the atomics of that size */
-    if (bytes == 16) { /* b128, and vectors of it */
+    if (bytes == 16) {                                /* b128, and vectors of it */
         for (unsigned k = 0; k < n; k++)
             if (whole && store)
                 mu_put(e, "store_wide(%s + %u, wide_words(%s, %s));\n", p.s, 16 * k, mu_get(e, row[k], 'l').s,
@@ -214,8 +214,8 @@ static void bulk(struct mu_emit *e)
     struct mu_str n = mu_get(e, i->c, 'w');
     e->parts |= MU_ASYNC;
     if (i->imm)
-        mu_put(e, "reduce_bulk<%u, %u, %u>(%s, %s, %s);\n", (unsigned)i->imm & LIR_ATOM_OP, type,
-               ptx_type_size(type), to.s, from.s, n.s);
+        mu_put(e, "reduce_bulk<%u, %u, %u>(%s, %s, %s);\n", (unsigned)i->imm & LIR_ATOM_OP, type, ptx_type_size(type),
+               to.s, from.s, n.s);
     else
         mu_put(e, "copy_bulk(%s, %s, %s);\n", to.s, from.s, n.s);
     if (i->aux & LIR_BULK_BARRIER)
@@ -239,13 +239,11 @@ static void mbarrier(struct mu_emit *e)
     struct mu_str b = mu_get(e, i->b, kind == LIR_MB_TEST ? 'l' : 'w');
     switch (kind) {
     case LIR_MB_INIT: mu_put(e, "store_strong<8>(%s, (u64)(%s & 0xfffff) * 0x100001);\n", p.s, b.s); break;
-    case LIR_MB_ARRIVE: case LIR_MB_DROP:
-        mu_put(e, "%s = arrive(%s, %s, %d, 0);\n", mu_set(e, i->d, 'l').s, p.s, b.s, drop);
-        break;
+    case LIR_MB_ARRIVE:
+    case LIR_MB_DROP: mu_put(e, "%s = arrive(%s, %s, %d, 0);\n", mu_set(e, i->d, 'l').s, p.s, b.s, drop); break;
     case LIR_MB_EXPECT: mu_put(e, "arrive(%s, 0, false, %s);\n", p.s, b.s); break;
-    case LIR_MB_ARRIVE_EXPECT: case LIR_MB_DROP_EXPECT:
-        mu_put(e, "%s = arrive(%s, 1, %d, %s);\n", mu_set(e, i->d, 'l').s, p.s, drop, b.s);
-        break;
+    case LIR_MB_ARRIVE_EXPECT:
+    case LIR_MB_DROP_EXPECT: mu_put(e, "%s = arrive(%s, 1, %d, %s);\n", mu_set(e, i->d, 'l').s, p.s, drop, b.s); break;
     case LIR_MB_COMPLETE: mu_put(e, "arrive(%s, 0, false, 0u - %s);\n", p.s, b.s); break;
     case LIR_MB_TEST: mu_put(e, "%s = (barrier_word(%s) ^ %s) >> 61 != 0;\n", mu_set(e, i->d, 'p').s, p.s, b.s); break;
     default: mu_put(e, "%s = (barrier_word(%s) >> 61 & 1) != (%s & 1);\n", mu_set(e, i->d, 'p').s, p.s, b.s);
@@ -258,10 +256,9 @@ static void space_test(struct mu_emit *e)
     struct mu_str a = mu_get(e, i->a, 'l'), d = mu_set(e, i->d, 'p');
     switch (i->imm) {
     case PTX_SP_SHARED: mu_put(e, "%s = in_shared(%s);\n", d.s, a.s); return;
-    case PTX_SP_CONST: case PTX_SP_PARAM: mu_put(e, "%s = false;\n", d.s); return;
-    case PTX_SP_LOCAL:
-        mu_put(e, "%s = ", d.s);
-        break;
+    case PTX_SP_CONST:
+    case PTX_SP_PARAM: mu_put(e, "%s = false;\n", d.s); return;
+    case PTX_SP_LOCAL: mu_put(e, "%s = ", d.s); break;
     default: mu_put(e, "%s = !in_shared(%s) && !", d.s, a.s);
     }
     mu_put(e, "(false");
@@ -295,7 +292,9 @@ bool mu_memory(struct mu_emit *e)
     case LIR_LANE_ST: slot(e, true); return true;
     case LIR_LANE_ADDR: mu_put(e, "%s = (u64)(slot + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
     case LIR_LOCAL_ADDR: mu_put(e, "%s = (u64)(local + %d);\n", mu_set(e, i->d, 'l').s, i->imm); return true;
-    case LIR_ALLOCA: case LIR_STACKSAVE: case LIR_STACKRESTORE: stack(e); return true;
+    case LIR_ALLOCA:
+    case LIR_STACKSAVE:
+    case LIR_STACKRESTORE: stack(e); return true;
     case LIR_ATOM: atom(e); return true;
     case LIR_FENCE: mu_put(e, "fence(%d);\n", i->aux & LIR_FENCE_SYS ? 2 : 1); return true;
     case LIR_CVTA_SHARED: shared_address(e, false); return true;

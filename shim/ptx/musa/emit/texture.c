@@ -7,12 +7,17 @@
 
 /* By enum lir_geometry: the function's name between tex or surf and what it does, coordinates, and whether a
  * layer follows them. */
-static const struct { const char *name; uint8_t axes; bool layer; } shapes[LIR_GEOMETRIES] = {
-    [LIR_GEO_1D] = {"1D", 1, false},          [LIR_GEO_2D] = {"2D", 2, false},
-    [LIR_GEO_3D] = {"3D", 3, false},          [LIR_GEO_A1D] = {"1DLayered", 1, true},
-    [LIR_GEO_A2D] = {"2DLayered", 2, true},   [LIR_GEO_CUBE] = {"Cubemap", 3, false},
-    [LIR_GEO_ACUBE] = {"CubemapLayered", 3, true}
-};
+static const struct {
+    const char *name;
+    uint8_t axes;
+    bool layer;
+} shapes[LIR_GEOMETRIES] = {[LIR_GEO_1D] = {"1D", 1, false},
+                            [LIR_GEO_2D] = {"2D", 2, false},
+                            [LIR_GEO_3D] = {"3D", 3, false},
+                            [LIR_GEO_A1D] = {"1DLayered", 1, true},
+                            [LIR_GEO_A2D] = {"2DLayered", 2, true},
+                            [LIR_GEO_CUBE] = {"Cubemap", 3, false},
+                            [LIR_GEO_ACUBE] = {"CubemapLayered", 3, true}};
 
 /* Operand k of the TEX_ARGS that follow. */
 static struct mu_str operand(struct mu_emit *e, unsigned k)
@@ -46,8 +51,8 @@ static void fetch(struct mu_emit *e)
 {
     static const char *const types[] = {
         [LIR_TEX_FLOAT] = "float4", [LIR_TEX_UNSIGNED] = "uint4", [LIR_TEX_SIGNED] = "int4"};
-    static const char *const ways[] = {[LIR_TEX_BASE] = "", [LIR_TEX_LEVEL] = "Lod", [LIR_TEX_GRAD] = "Grad",
-                                       [LIR_TEX_GATHER] = "gather"};
+    static const char *const ways[] = {
+        [LIR_TEX_BASE] = "", [LIR_TEX_LEVEL] = "Lod", [LIR_TEX_GRAD] = "Grad", [LIR_TEX_GATHER] = "gather"};
     static const char part[] = "xyzw";
     const struct lir_insn *i = e->at;
     const uint32_t rows[4] = {i->d, i->b, i->c, i->e};
@@ -90,8 +95,8 @@ static void access(struct mu_emit *e, bool store)
 {
     static const char *const one[] = {"unsigned char", "unsigned short", "unsigned", "unsigned long long"};
     static const char *const several[] = {"uchar", "ushort", "uint", "ulonglong"};
-    static const char *const edges[] = {[LIR_SURF_TRAP] = "CM_EDGE_TRAP", [LIR_SURF_CLAMP] = "CM_EDGE_CLAMP",
-                                        [LIR_SURF_ZERO] = "CM_EDGE_ZERO"};
+    static const char *const edges[] = {
+        [LIR_SURF_TRAP] = "CM_EDGE_TRAP", [LIR_SURF_CLAMP] = "CM_EDGE_CLAMP", [LIR_SURF_ZERO] = "CM_EDGE_ZERO"};
     static const char part[] = "xyzw";
     const struct lir_insn *i = e->at;
     const uint32_t rows[4] = {i->d, i->b, i->c, i->e};

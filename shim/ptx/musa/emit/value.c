@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 /* Where registers of a function begin, by class. */
-struct bases { uint32_t pred, word, wide, end; };
+struct bases {
+    uint32_t pred, word, wide, end;
+};
 
 static struct bases bases(const struct lir_fn *f)
 {
@@ -26,7 +28,10 @@ static struct mu_str name_of(struct mu_emit *e, uint32_t row, char kind)
     if (have != kind)
         mu_fail(e, "a register of another width (%c, not %c)", have, kind);
     e->used[row / LIR_ROW_ALIGN] = 1;
-    snprintf(r.s, sizeof r.s, "%c%u", have == 'p' ? 'p' : have == 'w' ? 'r' : 'd',
+    snprintf(r.s, sizeof r.s, "%c%u",
+             have == 'p'   ? 'p'
+             : have == 'w' ? 'r'
+                           : 'd',
              have == 'p'   ? (row - b.pred) / LIR_ROW_ALIGN
              : have == 'w' ? (row - b.word) / 128
                            : (row - b.wide) / 256);
@@ -69,8 +74,7 @@ static const struct { uint16_t sreg; const char *text; } sregs[] = {
 static struct mu_str special(struct mu_emit *e, unsigned sreg, char kind)
 {
     struct mu_str r = number(0, kind);
-    bool launch = sreg == PTX_SR_DYNAMIC_SMEM_SIZE || sreg == PTX_SR_TOTAL_SMEM_SIZE ||
-                  sreg == PTX_SR_AGGR_SMEM_SIZE;
+    bool launch = sreg == PTX_SR_DYNAMIC_SMEM_SIZE || sreg == PTX_SR_TOTAL_SMEM_SIZE || sreg == PTX_SR_AGGR_SMEM_SIZE;
     if (!e->any && launch)
         mu_fail(e, "%s has no counterpart in MUSA", ptx_sreg_name(sreg));
     for (size_t k = 0; k < sizeof sregs / sizeof sregs[0]; k++)

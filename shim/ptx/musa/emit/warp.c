@@ -36,7 +36,10 @@ static void barrier(struct mu_emit *e)
         return;
     default:
         mu_put(e, "%s = %s_%s(%s", mu_set(e, i->d, kind == LIR_BAR_RED_POPC ? 'w' : 'p').s, way,
-               kind == LIR_BAR_RED_POPC ? "popc" : kind == LIR_BAR_RED_AND ? "and" : "or", at.s);
+               kind == LIR_BAR_RED_POPC  ? "popc"
+               : kind == LIR_BAR_RED_AND ? "and"
+                                         : "or",
+               at.s);
         if (counted)
             mu_put(e, ", %s", n.s);
         mu_put(e, ", %s%s);\n", neg, mu_get(e, i->c, 'p').s);
@@ -66,9 +69,7 @@ bool mu_warp(struct mu_emit *e)
     switch (i->op) {
     case LIR_BAR: barrier(e); return true;
     case LIR_SHFL: shuffle(e); return true;
-    case LIR_WARPSYNC:
-        mu_put(e, "warp_sync(%s);\n", i->e ? mu_get(e, i->e, 'w').s : "~0u");
-        return true;
+    case LIR_WARPSYNC: mu_put(e, "warp_sync(%s);\n", i->e ? mu_get(e, i->e, 'w').s : "~0u"); return true;
     case LIR_VOTE:
         m = members(e);
         mu_put(e, sub == PTX_SUB_BALLOT ? "%s = vote(%u, %s, %s, %s);\n" : "%s = vote(%u, %s, %s, %s) != 0;\n",
@@ -78,8 +79,7 @@ bool mu_warp(struct mu_emit *e)
     case LIR_MATCH:
         m = members(e);
         mu_put(e, "{\nbool all;\nconst u32 v = match(%s, %s, %s, %s, all);\n", m.s,
-               mu_get(e, i->a, i->aux & 2 ? 'l' : 'w').s, i->aux & 2 ? "true" : "false",
-               i->aux & 1 ? "true" : "false");
+               mu_get(e, i->a, i->aux & 2 ? 'l' : 'w').s, i->aux & 2 ? "true" : "false", i->aux & 1 ? "true" : "false");
         mu_put(e, "%s = v;\n", mu_set(e, i->d, 'w').s);
         if (i->aux & 1)
             mu_put(e, "%s = all;\n", mu_set(e, i->b, 'p').s);

@@ -1,7 +1,8 @@
 /* The prelude: asynchronous copies, done when issued, and mbarrier objects: 64 bits that arrivals change by
  * compare-and-swap. Bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes still expected,
  * 61-63 phase. */
-namespace cm {
+namespace cm
+{
 CM_FN void copy_async(u8 *to, const u8 *from, u32 size, u32 n)
 {
     if (size == 16 && n >= 16) { /* as one access: both sides are aligned to it */

@@ -5,9 +5,10 @@
 #if defined(CM_NAMED_BARRIERS)
 #define CM_BARRIERS
 #define CM_BARRIERS_BEGIN
-namespace cm {
+namespace cm
+{
 CM_FN void bar_some(unsigned id, unsigned n) { bar_count(id, n); }
-}
+} // namespace cm
 #else
 #if CM_WARP > 32
 #define CM_BARRIERS static_assert(CM_WARP == 32, "barriers of some of a block's threads need warps of 32");
@@ -21,7 +22,8 @@ CM_FN void bar_some(unsigned id, unsigned n) { bar_count(id, n); }
 #define bar_count_popc(id, n, p) bar_meet(named_barriers, id, n, p)
 #define bar_count_and(id, n, p) (bar_meet(named_barriers, id, n, !(p)) == 0)
 #define bar_count_or(id, n, p) (bar_meet(named_barriers, id, n, p) != 0)
-namespace cm {
+namespace cm
+{
 CM_FN void barriers_begin(u64 *word)
 {
     if (thread_id() == 0)

@@ -1,12 +1,14 @@
 /* The prelude: conversions. What a device converts by itself is written plainly; other formats and roundings
  * are packed in integer arithmetic. */
-namespace cm {
+namespace cm
+{
 /* ---- halves ---- */
 CM_FN f32 from_f16(u32 h)
 {
     u32 m = h & 0x7fff, sign = (h & 0x8000) << 16;
-    u32 u = m < 0x0400 ? bits((f32)(s32)m * 5.9604644775390625e-8f) /* 2^-24 */
-            : m < 0x7c00 ? (m << 13) + ((127 - 15) << 23) : (m << 13) | 0x7f800000u;
+    u32 u = m < 0x0400   ? bits((f32)(s32)m * 5.9604644775390625e-8f) /* 2^-24 */
+            : m < 0x7c00 ? (m << 13) + ((127 - 15) << 23)
+                         : (m << 13) | 0x7f800000u;
     return as_f32(sign | u);
 }
 CM_FN f32 from_bf16(u32 h) { return as_f32(h << 16); }
@@ -71,12 +73,12 @@ CM_FN u64 int_to_f64(u64 v, bool sign, bool wide, u32 x)
         return int_to_float(CM_F64, v, sign, x);
     return bits(sign ? wide ? (f64)(s64)v : (f64)(s32)v : wide ? (f64)v : (f64)(u32)v);
 }
-#define CM_FROM_INT(S, T, sign)                                                                    \
-    CM_FN u32 CVT_I32_##S(T a, u32 x) { return int_to_i32(read_##S(a), sign, x); }                 \
-    CM_FN u64 CVT_I64_##S(T a, u32 x) { return int_to_i64(read_##S(a), sign, x); }                 \
-    CM_FN u32 CVT_F16_##S(T a, u32 x) { return (u32)int_to_float(CM_F16, read_##S(a), sign, x); }  \
+#define CM_FROM_INT(S, T, sign) \
+    CM_FN u32 CVT_I32_##S(T a, u32 x) { return int_to_i32(read_##S(a), sign, x); } \
+    CM_FN u64 CVT_I64_##S(T a, u32 x) { return int_to_i64(read_##S(a), sign, x); } \
+    CM_FN u32 CVT_F16_##S(T a, u32 x) { return (u32)int_to_float(CM_F16, read_##S(a), sign, x); } \
     CM_FN u32 CVT_BF16_##S(T a, u32 x) { return (u32)int_to_float(CM_BF16, read_##S(a), sign, x); } \
-    CM_FN u32 CVT_F32_##S(T a, u32 x) { return int_to_f32(read_##S(a), sign, sizeof a == 8, x); }  \
+    CM_FN u32 CVT_F32_##S(T a, u32 x) { return int_to_f32(read_##S(a), sign, sizeof a == 8, x); } \
     CM_FN u64 CVT_F64_##S(T a, u32 x) { return int_to_f64(read_##S(a), sign, sizeof a == 8, x); }
 CM_FROM_INT(U8, u32, false)
 CM_FROM_INT(S8, u32, true)
@@ -107,7 +109,7 @@ template <class T> CM_FN u64 to_int(T v, u32 to, bool from64)
         return v >= top ? half - 1 : v < -top ? 0 - half : (u64)(n == 64 ? (s64)v : (s64)(s32)v);
     return v >= top ? ones : v <= 0 ? 0 : n == 64 ? (u64)v : (u64)(u32)v;
 }
-#define CM_TO_INT(S, T, value, f64s)                                                               \
+#define CM_TO_INT(S, T, value, f64s) \
     CM_FN u32 CVT_I32_##S(T a, u32 x) { return (u32)to_int(integral(value, CM_RND(x)), CM_TO(x), f64s); } \
     CM_FN u64 CVT_I64_##S(T a, u32 x) { return to_int(integral(value, CM_RND(x)), CM_TO(x), f64s); }
 CM_TO_INT(F16, u32, from_f16(a & 0xffff), false)
@@ -138,9 +140,9 @@ CM_FN u32 convert_f32(f64 v, u32 x)
     return x & CM_FTZ ? flush(u) : u;
 }
 CM_FN u64 convert_f64(f64 v, u32 x) { return v == v || x & CM_SAT ? convert(CM_F64, v, x) : bits(v); }
-#define CM_VALUE_F16 (f64)from_f16(a & 0xffff)
-#define CM_VALUE_BF16 (f64)from_bf16(a & 0xffff)
-#define CM_VALUE_F32 (f64)in32(a, x)
+#define CM_VALUE_F16 (f64) from_f16(a & 0xffff)
+#define CM_VALUE_BF16 (f64) from_bf16(a & 0xffff)
+#define CM_VALUE_F32 (f64) in32(a, x)
 #define CM_VALUE_F64 as_f64(a)
 /* plain: without modifiers */
 #define CM_CVT(TO, FROM, to, D, A, plain) \
@@ -169,11 +171,15 @@ CM_FN u64 CVT_F64_F64(u64 a, u32 x) { return out64(integral(as_f64(a), CM_RND(x)
 CM_FN u32 CVT_TF32_F32(u32 a, u32 x) { return (u32)convert(CM_TF32, (f64)as_f32(a), x) << 13; }
 CM_FN u32 CVT_F16X2_F32(u32 a, u32 b, u32 x) { return CVT_F16_F32(b, x) | CVT_F16_F32(a, x) << 16; }
 CM_FN u32 CVT_BF16X2_F32(u32 a, u32 b, u32 x) { return CVT_BF16_F32(b, x) | CVT_BF16_F32(a, x) << 16; }
-#define CM_CVT_8(id, f)                                                                            \
-    CM_FN u32 id##_F32(u32 a, u32 b, u32 x)                                                        \
-    { return (u32)(convert(f, (f64)as_f32(b), x) | convert(f, (f64)as_f32(a), x) << 8); }          \
-    CM_FN u32 id##_F16X2(u32 a, u32 x)                                                             \
-    { return (u32)(convert(f, (f64)from_f16(a & 0xffff), x) | convert(f, (f64)from_f16(a >> 16), x) << 8); }
+#define CM_CVT_8(id, f) \
+    CM_FN u32 id##_F32(u32 a, u32 b, u32 x) \
+    { \
+        return (u32)(convert(f, (f64)as_f32(b), x) | convert(f, (f64)as_f32(a), x) << 8); \
+    } \
+    CM_FN u32 id##_F16X2(u32 a, u32 x) \
+    { \
+        return (u32)(convert(f, (f64)from_f16(a & 0xffff), x) | convert(f, (f64)from_f16(a >> 16), x) << 8); \
+    }
 CM_CVT_8(CVT_E4M3X2, CM_E4M3)
 CM_CVT_8(CVT_E5M2X2, CM_E5M2)
 CM_FN u32 f16_of_e5m2(u32 v)
@@ -253,9 +259,19 @@ CM_FN f32 half_min_max(f32 a, f32 b, u32 x, bool max)
 }
 /* Two f16 at once, where the toolkit's operators do it (plain ones: they know no modifiers). */
 #ifdef CM_USE_HALF2
-union pair_f16 { u32 u; __half2 h; };
+union pair_f16 {
+    u32 u;
+    __half2 h;
+};
 #define CM_PAIR(name, op) \
-    CM_FN u32 name(u32 a, u32 b) { pair_f16 p, q; p.u = a; q.u = b; p.h = op(p.h, q.h); return p.u; }
+    CM_FN u32 name(u32 a, u32 b) \
+    { \
+        pair_f16 p, q; \
+        p.u = a; \
+        q.u = b; \
+        p.h = op(p.h, q.h); \
+        return p.u; \
+    }
 CM_PAIR(pair_ADD, __hadd2)
 CM_PAIR(pair_SUB, __hsub2)
 CM_PAIR(pair_MUL, __hmul2)
@@ -274,33 +290,44 @@ CM_FN u32 pair_FMA(u32 a, u32 b, u32 c)
 #endif
 #define CM_PAIR_BF16(id, x, args, slow) (slow)
 #define CM_HALF2(id, H, sfx, op) \
-    CM_FN u32 id##_##H(u32 a, u32 b, u32 x) { f32 p = in_##sfx(a, x), q = in_##sfx(b, x); return out_##sfx(op, x); } \
+    CM_FN u32 id##_##H(u32 a, u32 b, u32 x) \
+    { \
+        f32 p = in_##sfx(a, x), q = in_##sfx(b, x); \
+        return out_##sfx(op, x); \
+    } \
     CM_FN u32 id##_##H##X2(u32 a, u32 b, u32 x) { return id##_##H(a, b, x) | id##_##H(a >> 16, b >> 16, x) << 16; }
 #define CM_SUM2(id, H, sfx, op) \
-    CM_FN u32 id##_##H(u32 a, u32 b, u32 x) { f32 p = in_##sfx(a, x), q = in_##sfx(b, x); return out_##sfx(op, x); } \
-    CM_FN u32 id##_##H##X2(u32 a, u32 b, u32 x)                                                    \
-    {                                                                                              \
+    CM_FN u32 id##_##H(u32 a, u32 b, u32 x) \
+    { \
+        f32 p = in_##sfx(a, x), q = in_##sfx(b, x); \
+        return out_##sfx(op, x); \
+    } \
+    CM_FN u32 id##_##H##X2(u32 a, u32 b, u32 x) \
+    { \
         return CM_PAIR_##H(id, x, (a, b), id##_##H(a, b, x) | id##_##H(a >> 16, b >> 16, x) << 16); \
     }
 #define CM_HALF1(id, H, sfx, op) \
-    CM_FN u32 id##_##H(u32 a, u32 x) { f32 p = in_##sfx(a, x); return out_##sfx(op, x); } \
+    CM_FN u32 id##_##H(u32 a, u32 x) \
+    { \
+        f32 p = in_##sfx(a, x); \
+        return out_##sfx(op, x); \
+    } \
     CM_FN u32 id##_##H##X2(u32 a, u32 x) { return id##_##H(a, x) | id##_##H(a >> 16, x) << 16; }
-#define CM_HALVES(H, sfx)                                                                          \
-    CM_SUM2(ADD, H, sfx, p + q)                                                                    \
-    CM_SUM2(SUB, H, sfx, p - q)                                                                    \
-    CM_SUM2(MUL, H, sfx, p * q)                                                                    \
-    CM_HALF2(MIN, H, sfx, half_min_max(p, q, x, false))                                            \
-    CM_HALF2(MAX, H, sfx, half_min_max(p, q, x, true))                                             \
-    CM_HALF1(EX2, H, sfx, approx_ex2(p))                                                           \
-    CM_HALF1(TANH, H, sfx, approx_tanh(p))                                                         \
-    CM_FN u32 FMA_##H(u32 a, u32 b, u32 c, u32 x)                                                  \
-    {                                                                                              \
-        return out_##sfx(fma_##sfx(in_##sfx(a, x), in_##sfx(b, x), in_##sfx(c, x)), x);            \
-    }                                                                                              \
-    CM_FN u32 FMA_##H##X2(u32 a, u32 b, u32 c, u32 x)                                              \
-    {                                                                                              \
-        return CM_PAIR_##H(FMA, x, (a, b, c),                                                      \
-                           FMA_##H(a, b, c, x) | FMA_##H(a >> 16, b >> 16, c >> 16, x) << 16);     \
+#define CM_HALVES(H, sfx) \
+    CM_SUM2(ADD, H, sfx, p + q) \
+    CM_SUM2(SUB, H, sfx, p - q) \
+    CM_SUM2(MUL, H, sfx, p *q) \
+    CM_HALF2(MIN, H, sfx, half_min_max(p, q, x, false)) \
+    CM_HALF2(MAX, H, sfx, half_min_max(p, q, x, true)) \
+    CM_HALF1(EX2, H, sfx, approx_ex2(p)) \
+    CM_HALF1(TANH, H, sfx, approx_tanh(p)) \
+    CM_FN u32 FMA_##H(u32 a, u32 b, u32 c, u32 x) \
+    { \
+        return out_##sfx(fma_##sfx(in_##sfx(a, x), in_##sfx(b, x), in_##sfx(c, x)), x); \
+    } \
+    CM_FN u32 FMA_##H##X2(u32 a, u32 b, u32 c, u32 x) \
+    { \
+        return CM_PAIR_##H(FMA, x, (a, b, c), FMA_##H(a, b, c, x) | FMA_##H(a >> 16, b >> 16, c >> 16, x) << 16); \
     }
 CM_HALVES(F16, f16)
 CM_HALVES(BF16, bf16)

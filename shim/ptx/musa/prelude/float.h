@@ -1,5 +1,6 @@
 /* The prelude: f32 and f64 arithmetic, comparisons and selection. .ftz is written out. Values travel as their bits. */
-namespace cm {
+namespace cm
+{
 CM_FN u32 flush(u32 u) { return (u & 0x7fffffffu) < 0x00800000u ? u & 0x80000000u : u; }
 CM_FN f32 in32(u32 u, u32 x) { return as_f32(x & CM_FTZ ? flush(u) : u); }
 /* What .ftz flushes is told by the result as it is with 24 bits and exponents without an end: 2^-126 is flushed where
@@ -7,7 +8,7 @@ CM_FN f32 in32(u32 u, u32 x) { return as_f32(x & CM_FTZ ? flush(u) : u); }
 CM_FN bool at_edge(u32 u) { return u << 1 == 0x01000000u; }
 CM_FN u32 edge(u32 u, u32 scaled) { return at_edge(u) && (scaled & 0x7fffffffu) < 0x0c800000u ? u & 0x80000000u : u; }
 #define CM_SCALE 16777216.0f
-#define CM_TINY(v, scaled, x) ((x) & CM_FTZ && at_edge(bits(v)) ? as_f32(edge(bits(v), bits(scaled))) : (v))
+#define CM_TINY(v, scaled, x) ((x)&CM_FTZ && at_edge(bits(v)) ? as_f32(edge(bits(v), bits(scaled))) : (v))
 CM_FN f32 saturate(f32 v) { return v > 0 ? v < 1 ? v : 1.0f : 0.0f; }
 CM_FN f64 saturate(f64 v) { return v > 0 ? v < 1 ? v : 1.0 : 0.0; }
 CM_FN u32 out32(f32 v, u32 x)
@@ -27,24 +28,24 @@ CM_FN u64 out64(f64 v, u32 x) { return bits(x & CM_SAT ? saturate(v) : v); }
 #define CM_DIRECTED(fn, r, args, soft) (soft)
 #endif
 /* TINY: tiny results are rounded; those of sums are exact. */
-#define CM_SUM(id, fn32, fn64, op, tiny, soft)                                                     \
-    CM_FN u32 id##_F32(u32 u, u32 v, u32 x)                                                        \
-    {                                                                                              \
-        const f32 a = in32(u, x), b = in32(v, x), r = a op b;                                      \
-        return out32(tiny ? CM_TINY(r, (CM_SCALE * a) op b, x) : r, x);                            \
-    }                                                                                              \
+#define CM_SUM(id, fn32, fn64, op, tiny, soft) \
+    CM_FN u32 id##_F32(u32 u, u32 v, u32 x) \
+    { \
+        const f32 a = in32(u, x), b = in32(v, x), r = a op b; \
+        return out32(tiny ? CM_TINY(r, (CM_SCALE * a) op b, x) : r, x); \
+    } \
     CM_FN f32 id##_f32_directed(f32 a, f32 b, u32 r) { return CM_DIRECTED(fn32, r, (a, b), soft); } \
-    CM_FN u64 id##_F64(u64 a, u64 b, u32 x) { return out64(as_f64(a) op as_f64(b), x); }           \
-    CM_FN u32 id##_F32_DIRECTED(u32 u, u32 v, u32 x)                                               \
-    {                                                                                              \
-        const f32 a = in32(u, x), b = in32(v, x), d = id##_f32_directed(a, b, CM_RND(x));          \
-        return out32(tiny ? CM_TINY(d, id##_f32_directed(CM_SCALE * a, b, CM_RND(x)), x) : d, x);  \
-    }                                                                                              \
-    CM_FN u64 id##_F64_DIRECTED(u64 u, u64 v, u32 x)                                               \
-    {                                                                                              \
-        const f64 a = as_f64(u), b = as_f64(v);                                                    \
-        const u32 r = CM_RND(x);                                                                   \
-        return out64(CM_DIRECTED(fn64, r, (a, b), soft), x);                                       \
+    CM_FN u64 id##_F64(u64 a, u64 b, u32 x) { return out64(as_f64(a) op as_f64(b), x); } \
+    CM_FN u32 id##_F32_DIRECTED(u32 u, u32 v, u32 x) \
+    { \
+        const f32 a = in32(u, x), b = in32(v, x), d = id##_f32_directed(a, b, CM_RND(x)); \
+        return out32(tiny ? CM_TINY(d, id##_f32_directed(CM_SCALE * a, b, CM_RND(x)), x) : d, x); \
+    } \
+    CM_FN u64 id##_F64_DIRECTED(u64 u, u64 v, u32 x) \
+    { \
+        const f64 a = as_f64(u), b = as_f64(v); \
+        const u32 r = CM_RND(x); \
+        return out64(CM_DIRECTED(fn64, r, (a, b), soft), x); \
     }
 CM_SUM(ADD, __fadd, __dadd, +, false, directed_sum(a, b, r))
 CM_SUM(SUB, __fsub, __dsub, -, false, directed_sum(a, -b, r))
@@ -135,8 +136,16 @@ CM_FN u64 RCP_F64(u64 a, u32 x) { return out64(quotient(1.0, as_f64(a), CM_RND(x
 CM_FN u32 SQRT_F32(u32 a, u32 x) { return out32(root(in32(a, x), CM_RND(x)), x); }
 CM_FN u64 SQRT_F64(u64 a, u32 x) { return out64(root(as_f64(a), CM_RND(x)), x); }
 
-CM_FN u32 ABS_F32(u32 a, u32 x) { a &= 0x7fffffffu; return x & CM_FTZ ? flush(a) : a; }
-CM_FN u32 NEG_F32(u32 a, u32 x) { a ^= 0x80000000u; return x & CM_FTZ ? flush(a) : a; }
+CM_FN u32 ABS_F32(u32 a, u32 x)
+{
+    a &= 0x7fffffffu;
+    return x & CM_FTZ ? flush(a) : a;
+}
+CM_FN u32 NEG_F32(u32 a, u32 x)
+{
+    a ^= 0x80000000u;
+    return x & CM_FTZ ? flush(a) : a;
+}
 
 /* The operand that is no NaN wins, and -0 is below +0. */
 CM_FN f32 least(f32 a, f32 b) { return a < b ? a : a == b ? as_f32(bits(a) | bits(b)) : a != a ? b : b != b ? a : b; }
@@ -167,7 +176,8 @@ CM_FN u64 MAX_F64(u64 u, u64 v)
     return a > b ? u : a == b ? u & v : a != a ? v : b != b ? u : v;
 }
 
-#define CM_APPROX(id, fn) CM_FN u32 id(u32 a, u32 x) { return out32(fn(in32(a, x)), x & CM_FTZ); }
+#define CM_APPROX(id, fn) \
+    CM_FN u32 id(u32 a, u32 x) { return out32(fn(in32(a, x)), x & CM_FTZ); }
 CM_APPROX(RSQRT_F32, approx_rsqrt)
 CM_APPROX(LG2_F32, approx_lg2)
 CM_APPROX(EX2_F32, approx_ex2)
@@ -179,8 +189,9 @@ CM_FN f64 upper(u64 u) { return as_f64(u & ((u >> 52 & 0x7ff) == 0 ? 1ull << 63 
 CM_FN u64 upper_result(f64 v)
 {
     u64 u = bits(v);
-    return v != v ? 0x7fffffff00000000ull
-           : (u >> 52 & 0x7ff) == 0 ? u & 1ull << 63 : (u + 0x80000000u) & 0xffffffff00000000ull;
+    return v != v                   ? 0x7fffffff00000000ull
+           : (u >> 52 & 0x7ff) == 0 ? u & 1ull << 63
+                                    : (u + 0x80000000u) & 0xffffffff00000000ull;
 }
 CM_FN u64 RCP_APPROX_F64(u64 a) { return upper_result(1.0 / upper(a)); }
 CM_FN u64 RSQRT_F64(u64 a, u32 x)

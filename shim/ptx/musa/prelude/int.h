@@ -1,6 +1,7 @@
 /* The prelude: types, integer arithmetic and bits. A function is named by the LIR's operation and does to one
  * thread's value what that does to a lane. Narrow values arrive with anything above them. */
-namespace cm {
+namespace cm
+{
 typedef unsigned char u8;
 typedef signed char s8;
 typedef unsigned short u16;
@@ -17,13 +18,19 @@ CM_FN u32 thread_id() { return tid(0) + ntid(0) * (tid(1) + ntid(1) * tid(2)); }
 CM_FN u32 lane_id() { return thread_id() & 31; }
 CM_FN u32 warp_id() { return thread_id() >> 5; }
 
-#define CM_OP1(id, D, A, expr) CM_FN D id(A a) { return (D)(expr); }
-#define CM_OP2(id, D, A, B, expr) CM_FN D id(A a, B b) { return (D)(expr); }
-#define CM_OP3(id, D, A, B, C, expr) CM_FN D id(A a, B b, C c) { return (D)(expr); }
+#define CM_OP1(id, D, A, expr) \
+    CM_FN D id(A a) { return (D)(expr); }
+#define CM_OP2(id, D, A, B, expr) \
+    CM_FN D id(A a, B b) { return (D)(expr); }
+#define CM_OP3(id, D, A, B, C, expr) \
+    CM_FN D id(A a, B b, C c) { return (D)(expr); }
 /* x: the operation's modifiers */
-#define CM_OP1X(id, D, A, expr) CM_FN D id(A a, u32 x) { return (D)(expr); }
-#define CM_OP2X(id, D, A, B, expr) CM_FN D id(A a, B b, u32 x) { return (D)(expr); }
-#define CM_OP3X(id, D, A, B, C, expr) CM_FN D id(A a, B b, C c, u32 x) { return (D)(expr); }
+#define CM_OP1X(id, D, A, expr) \
+    CM_FN D id(A a, u32 x) { return (D)(expr); }
+#define CM_OP2X(id, D, A, B, expr) \
+    CM_FN D id(A a, B b, u32 x) { return (D)(expr); }
+#define CM_OP3X(id, D, A, B, C, expr) \
+    CM_FN D id(A a, B b, C c, u32 x) { return (D)(expr); }
 
 CM_FN s32 sx16(u32 x) { return (s32)(s16)x; }
 CM_FN u32 zx16(u32 x) { return x & 0xffff; }
@@ -53,10 +60,10 @@ CM_OP2(MAX_S64, u64, s64, s64, greater(a, b))
 CM_OP2(ADD_I16X2, u32, u32, u32, pair16(a + b, (a >> 16) + (b >> 16)))
 CM_OP2(MIN_U16X2, u32, u32, u32, pair16(lesser(zx16(a), zx16(b)), lesser(a >> 16, b >> 16)))
 CM_OP2(MAX_U16X2, u32, u32, u32, pair16(greater(zx16(a), zx16(b)), greater(a >> 16, b >> 16)))
-CM_OP2X(MIN_S16X2, u32, u32, u32, pair16((u32)relu_s32(lesser(sx16(a), sx16(b)), x),
-                                         (u32)relu_s32(lesser(sx16(a >> 16), sx16(b >> 16)), x)))
-CM_OP2X(MAX_S16X2, u32, u32, u32, pair16((u32)relu_s32(greater(sx16(a), sx16(b)), x),
-                                         (u32)relu_s32(greater(sx16(a >> 16), sx16(b >> 16)), x)))
+CM_OP2X(MIN_S16X2, u32, u32, u32,
+        pair16((u32)relu_s32(lesser(sx16(a), sx16(b)), x), (u32)relu_s32(lesser(sx16(a >> 16), sx16(b >> 16)), x)))
+CM_OP2X(MAX_S16X2, u32, u32, u32,
+        pair16((u32)relu_s32(greater(sx16(a), sx16(b)), x), (u32)relu_s32(greater(sx16(a >> 16), sx16(b >> 16)), x)))
 
 /* From 32-bit parts: no builtin is needed. */
 CM_FN u64 MUL_HI_U64(u64 a, u64 b)
@@ -66,8 +73,8 @@ CM_FN u64 MUL_HI_U64(u64 a, u64 b)
     return ah * bh + (m1 >> 32) + (m2 >> 32);
 }
 CM_OP2(MUL_HI_S64, u64, u64, u64, MUL_HI_U64(a, b) - ((s64)a < 0 ? b : 0) - ((s64)b < 0 ? a : 0))
-CM_OP2(wide_u32, u64, u32, u32, (u64)a * b)
-CM_OP2(wide_s32, u64, u32, u32, (s64)(s32)a * (s32)b)
+CM_OP2(wide_u32, u64, u32, u32, (u64)a *b)
+CM_OP2(wide_s32, u64, u32, u32, (s64)(s32)a *(s32)b)
 CM_OP2(MUL_HI_U16, u32, u32, u32, (zx16(a) * zx16(b)) >> 16)
 CM_OP2(MUL_HI_S16, u32, u32, u32, (u32)(sx16(a) * sx16(b)) >> 16)
 CM_OP2(MUL_HI_U32, u32, u32, u32, wide_u32(a, b) >> 32)
@@ -76,7 +83,7 @@ CM_OP3(MAD_HI_U16, u32, u32, u32, u32, zx16(MUL_HI_U16(a, b) + c))
 CM_OP3(MAD_HI_S16, u32, u32, u32, u32, zx16(MUL_HI_S16(a, b) + c))
 CM_OP3(MAD_HI_U32, u32, u32, u32, u32, MUL_HI_U32(a, b) + c)
 CM_OP3X(MAD_HI_S32, u32, u32, u32, u32,
-        x & CM_SAT ? clamp_s32((s64)(s32)MUL_HI_S32(a, b) + (s32)c) : MUL_HI_S32(a, b) + c)
+        x &CM_SAT ? clamp_s32((s64)(s32)MUL_HI_S32(a, b) + (s32)c) : MUL_HI_S32(a, b) + c)
 CM_OP3(MAD_HI_U64, u64, u64, u64, u64, MUL_HI_U64(a, b) + c)
 CM_OP3(MAD_HI_S64, u64, u64, u64, u64, MUL_HI_S64(a, b) + c)
 CM_OP2(MUL_WIDE_U16, u32, u32, u32, zx16(a) * zx16(b))
@@ -95,7 +102,7 @@ CM_OP3(MAD24_LO_U32, u32, u32, u32, u32, (u32)p24_u(a, b) + c)
 CM_OP3(MAD24_LO_S32, u32, u32, u32, u32, (u32)p24_s(a, b) + c)
 CM_OP3(MAD24_HI_U32, u32, u32, u32, u32, (u32)(p24_u(a, b) >> 16) + c)
 CM_OP3X(MAD24_HI_S32, u32, u32, u32, u32,
-        x & CM_SAT ? clamp_s32((s64)(s32)(p24_s(a, b) >> 16) + (s32)c) : (u32)(p24_s(a, b) >> 16) + c)
+        x &CM_SAT ? clamp_s32((s64)(s32)(p24_s(a, b) >> 16) + (s32)c) : (u32)(p24_s(a, b) >> 16) + c)
 
 template <class T> CM_FN u64 distance(T a, T b) { return a < b ? (u64)b - (u64)a : (u64)a - (u64)b; }
 CM_OP3(SAD_U16, u32, u32, u32, u32, zx16(c + (u32)distance(zx16(a), zx16(b))))
@@ -134,8 +141,8 @@ CM_FN u32 SUBX_I32(u32 a, u32 b, bool &cc, u32 x) { return add_carry<u32>(a, ~b,
 CM_FN u64 SUBX_I64(u64 a, u64 b, bool &cc, u32 x) { return add_carry<u64>(a, ~b, cc, x, true); }
 #define CM_MADX(id, T, product) \
     CM_FN T id(T a, T b, T c, bool &cc, u32 x) { return add_carry<T>(product, c, cc, x, false); }
-CM_MADX(MADX_LO_I32, u32, a * b)
-CM_MADX(MADX_LO_I64, u64, a * b)
+CM_MADX(MADX_LO_I32, u32, a *b)
+CM_MADX(MADX_LO_I64, u64, a *b)
 CM_MADX(MADX_HI_U32, u32, MUL_HI_U32(a, b))
 CM_MADX(MADX_HI_S32, u32, MUL_HI_S32(a, b))
 CM_MADX(MADX_HI_U64, u64, MUL_HI_U64(a, b))

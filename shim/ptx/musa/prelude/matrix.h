@@ -1,11 +1,16 @@
 /* The prelude: matrix products and fragments, exact on any machine: every thread of 32 gathers what the
  * others hold by shuffles and works out its own sums, in the order tier 0 has (of k). Tiles of a fragment
  * as ptx/lir/matrix.h says. A mubin for a part with matrix units would use them instead. */
-namespace cm {
+namespace cm
+{
 CM_FN u32 mx_bits(u32 f)
 {
-    return f == CM_MX_F64 ? 64 : f == CM_MX_TF32 || f == CM_MX_F32 || f == CM_MX_S32 ? 32
-           : f == CM_MX_F16 || f == CM_MX_BF16 ? 16 : f == CM_MX_S4 || f == CM_MX_U4 ? 4 : f == CM_MX_B1 ? 1 : 8;
+    return f == CM_MX_F64                                        ? 64
+           : f == CM_MX_TF32 || f == CM_MX_F32 || f == CM_MX_S32 ? 32
+           : f == CM_MX_F16 || f == CM_MX_BF16                   ? 16
+           : f == CM_MX_S4 || f == CM_MX_U4                      ? 4
+           : f == CM_MX_B1                                       ? 1
+                                                                 : 8;
 }
 /* Tiles go two by two along 16 rows: register r's rows 8 * row, and along the other dimension col. */
 CM_FN u32 tile_row(u32 m, u32 across, u32 r) { return m == 8 ? 0 : r / (2 * across) * 2 + r % 2; }
@@ -48,7 +53,9 @@ CM_FN void gather_row(u32 *out, const u32 *reg, u32 height, u32 ktiles, u32 row,
             out[4 * t + q] = v;
         }
 }
-struct product { u32 m, n, k, fa, fb, fc, fd, flags, rnd; };
+struct product {
+    u32 m, n, k, fa, fb, fc, fd, flags, rnd;
+};
 /* Columns that a sparse A has, of one row: the e-th element's. */
 CM_FN u32 sparse_column(u32 fa, u32 e, u32 row, u32 k, u32 flags, u32 meta)
 {
@@ -128,8 +135,7 @@ CM_CALLED void MMA64(product p, u64 *d, const u64 *a, const u64 *b, const u64 *c
                     u64 v = shfl_idx64(~0u, b[part * kt + k / 4], col % 8 * 4 + k % 4);
                     y = part == col / 8 ? v : y;
                 }
-                s = CM_IS_DIRECTED(p.rnd) ? fma_directed(as_f64(x), as_f64(y), s, p.rnd)
-                                          : fma(as_f64(x), as_f64(y), s);
+                s = CM_IS_DIRECTED(p.rnd) ? fma_directed(as_f64(x), as_f64(y), s, p.rnd) : fma(as_f64(x), as_f64(y), s);
             }
             d[2 * r + h] = bits(s);
         }

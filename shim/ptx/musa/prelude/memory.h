@@ -1,18 +1,28 @@
 /* The prelude: loads, stores, atomics. Addresses are 64-bit numbers; shared memory is one array, in which a
  * 32-bit shared address is an offset. */
-namespace cm {
+namespace cm
+{
 typedef u8 m8 __attribute__((may_alias));
 typedef u16 m16 __attribute__((may_alias));
 typedef u32 m32 __attribute__((may_alias));
 typedef u64 m64 __attribute__((may_alias));
 template <u32 bytes> struct word;
-template <> struct word<1> { typedef m8 T; };
-template <> struct word<2> { typedef m16 T; };
-template <> struct word<4> { typedef m32 T; };
-template <> struct word<8> { typedef m64 T; };
+template <> struct word<1> {
+    typedef m8 T;
+};
+template <> struct word<2> {
+    typedef m16 T;
+};
+template <> struct word<4> {
+    typedef m32 T;
+};
+template <> struct word<8> {
+    typedef m64 T;
+};
 /* n words that move as one access where the machine has one that wide */
-template <u32 bytes, u32 n> struct alignas(bytes * n > 16 ? 16 : bytes * n) some { typename word<bytes>::T v[n]; }
-    __attribute__((may_alias));
+template <u32 bytes, u32 n> struct alignas(bytes *n > 16 ? 16 : bytes * n) some {
+    typename word<bytes>::T v[n];
+} __attribute__((may_alias));
 
 /* Pointers rather than numbers, so that the compiler sees what is shared. */
 CM_FN u8 *flat(u64 a) { return (u8 *)a; }
@@ -24,7 +34,11 @@ CM_FN u8 *in_global(u64 a) { return (u8 *)a; }
 #endif
 #define CM_S(a) (shared_memory + (u32)(a))
 template <u32 bytes> CM_FN u64 load(const u8 *a) { return *(const typename word<bytes>::T *)a; }
-template <u32 bytes> CM_FN u64 load_strong(const u8 *a) { spin(); return *(const volatile typename word<bytes>::T *)a; }
+template <u32 bytes> CM_FN u64 load_strong(const u8 *a)
+{
+    spin();
+    return *(const volatile typename word<bytes>::T *)a;
+}
 template <u32 bytes> CM_FN void store(u8 *a, u64 v) { *(typename word<bytes>::T *)a = (typename word<bytes>::T)v; }
 template <u32 bytes> CM_FN void store_strong(u8 *a, u64 v)
 {
@@ -35,7 +49,10 @@ template <u32 bytes, u32 n> CM_FN some<bytes, n> load_some_strong(const u8 *a)
 {
     some<bytes, n> r;
     if (bytes * n == 8) { /* one access: a word and its flag travel together */
-        union { u64 all; some<bytes, n> r; } v;
+        union {
+            u64 all;
+            some<bytes, n> r;
+        } v;
         v.all = *(const volatile m64 *)a;
         return v.r;
     }
@@ -47,7 +64,10 @@ template <u32 bytes, u32 n> CM_FN void store_some(u8 *a, some<bytes, n> v) { *(s
 template <u32 bytes, u32 n> CM_FN void store_some_strong(u8 *a, some<bytes, n> v)
 {
     if (bytes * n == 8) {
-        union { u64 all; some<bytes, n> r; } w;
+        union {
+            u64 all;
+            some<bytes, n> r;
+        } w;
         w.r = v;
         *(volatile m64 *)a = w.all;
         return;
@@ -58,7 +78,9 @@ template <u32 bytes, u32 n> CM_FN void store_some_strong(u8 *a, some<bytes, n> v
 /* What a row holds of a loaded word: extended by its sign, cut to 16 bits in a row of 16. */
 template <u32 bytes> CM_FN u64 sign_extend(u64 v) { return (u64)((s64)(v << (64 - 8 * bytes)) >> (64 - 8 * bytes)); }
 /* Arguments and results by value, of any alignment. */
-template <u32 n, u32 align> struct alignas(align) blob { m8 v[n]; };
+template <u32 n, u32 align> struct alignas(align) blob {
+    m8 v[n];
+};
 CM_FN void copy(u8 *to, const u8 *from, u32 n)
 {
     for (u32 k = 0; k < n; k++)
@@ -77,9 +99,10 @@ CM_FN u64 updated(u32 op, u32 type, u64 old, u64 b, u64 c)
     if (op == CM_A_CAS)
         return o == v ? c : old;
     if (type == CM_TF32_)
-        return out32(op == CM_A_ADD ? as_f32((u32)o) + as_f32((u32)v)
+        return out32(op == CM_A_ADD   ? as_f32((u32)o) + as_f32((u32)v)
                      : op == CM_A_MIN ? least(as_f32((u32)o), as_f32((u32)v))
-                                      : most(as_f32((u32)o), as_f32((u32)v)), 0);
+                                      : most(as_f32((u32)o), as_f32((u32)v)),
+                     0);
     if (type == CM_TF64_)
         return bits(as_f64(old) + as_f64(b));
     if (type == CM_TF16 || type == CM_TF16X2 || type == CM_TBF16 || type == CM_TBF16X2) {
@@ -87,9 +110,11 @@ CM_FN u64 updated(u32 op, u32 type, u64 old, u64 b, u64 c)
         u64 r = 0;
         for (u32 k = 0; k < (type == CM_TF16 || type == CM_TBF16 ? 1u : 2u); k++) {
             u32 p = (u32)o >> 16 * k, q = (u32)v >> 16 * k;
-            r |= (u64)(op == CM_A_ADD ? bf ? ADD_BF16(p, q, 0) : ADD_F16(p, q, 0)
-                       : op == CM_A_MIN ? bf ? MIN_BF16(p, q, 0) : MIN_F16(p, q, 0)
-                                        : bf ? MAX_BF16(p, q, 0) : MAX_F16(p, q, 0)) << 16 * k;
+            r |= (u64)(op == CM_A_ADD   ? bf ? ADD_BF16(p, q, 0) : ADD_F16(p, q, 0)
+                         : op == CM_A_MIN ? bf ? MIN_BF16(p, q, 0) : MIN_F16(p, q, 0)
+                         : bf ? MAX_BF16(p, q, 0)
+                                        : MAX_F16(p, q, 0))
+                 << 16 * k;
         }
         return r;
     }
@@ -148,7 +173,10 @@ template <u32 op, u32 type> CM_FN u32 atom16(u8 *a, u32 b, u32 c)
 {
 #ifdef CM_USE_ATOMIC16
     if (op == CM_A_ADD && type == CM_TF16) {
-        union { u16 u; __half h; } v;
+        union {
+            u16 u;
+            __half h;
+        } v;
         v.u = (u16)b;
         v.h = atomicAdd((__half *)a, v.h);
         return v.u;

@@ -22,13 +22,17 @@
 #define CM_SHARED_EXTERN extern __shared__ __align__(128) unsigned char shared_memory[];
 #define CM_SHARED_WORDS(name, n) static __shared__ cm::u64 name[n];
 #define CM_STATIC static __device__
-#define CM_EXTERNS(n) extern "C" { CM_GLOBAL cm::u64 cumu_externs[n]; }
+#define CM_EXTERNS(n) \
+    extern "C" { \
+    CM_GLOBAL cm::u64 cumu_externs[n]; \
+    }
 #define CM_BOUNDS(n) __launch_bounds__(n)
 #define CM_STACK 4096 /* bytes that a function may allocate when it runs, in each thread */
 /* Every NaN that arithmetic makes is one NaN on NVIDIA's devices. Programs do not look. */
 #define CM_NAN32(x) (x)
 
-namespace cm {
+namespace cm
+{
 CM_FN unsigned tid(int k) { return k == 0 ? threadIdx.x : k == 1 ? threadIdx.y : threadIdx.z; }
 CM_FN unsigned ntid(int k) { return k == 0 ? blockDim.x : k == 1 ? blockDim.y : blockDim.z; }
 CM_FN unsigned ctaid(int k) { return k == 0 ? blockIdx.x : k == 1 ? blockIdx.y : blockIdx.z; }
@@ -43,12 +47,12 @@ CM_FN unsigned nctaid(int k) { return k == 0 ? gridDim.x : k == 1 ? gridDim.y : 
 #define CM_EDGE_TRAP cudaBoundaryModeTrap
 #define CM_EDGE_CLAMP cudaBoundaryModeClamp
 #define CM_EDGE_ZERO cudaBoundaryModeZero
-#define CM_ASM1(name, T, c, text)                                                                  \
-    CM_FN T name(T x)                                                                              \
-    {                                                                                              \
-        T r;                                                                                       \
-        asm(text " %0, %1;" : "=" c(r) : c(x));                                                    \
-        return r;                                                                                  \
+#define CM_ASM1(name, T, c, text) \
+    CM_FN T name(T x) \
+    { \
+        T r; \
+        asm(text " %0, %1;" : "=" c(r) : c(x)); \
+        return r; \
     }
 CM_ASM1(approx_rsqrt, float, "f", "rsqrt.approx.f32")
 CM_ASM1(approx_ex2, float, "f", "ex2.approx.f32")
@@ -57,14 +61,49 @@ CM_ASM1(approx_sin, float, "f", "sin.approx.f32")
 CM_ASM1(approx_cos, float, "f", "cos.approx.f32")
 CM_ASM1(approx_tanh, float, "f", "tanh.approx.f32")
 CM_ASM1(approx_rsqrt64, double, "d", "rsqrt.approx.f64")
-CM_FN unsigned sm_id() { unsigned r; asm volatile("mov.u32 %0, %%smid;" : "=r"(r)); return r; }
-CM_FN unsigned sm_count() { unsigned r; asm volatile("mov.u32 %0, %%nsmid;" : "=r"(r)); return r; }
-CM_FN unsigned long long grid_id() { unsigned long long r; asm volatile("mov.u64 %0, %%gridid;" : "=l"(r)); return r; }
-CM_FN unsigned launched_shared() { unsigned r; asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(r)); return r; }
+CM_FN unsigned sm_id()
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(r));
+    return r;
+}
+CM_FN unsigned sm_count()
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %%nsmid;" : "=r"(r));
+    return r;
+}
+CM_FN unsigned long long grid_id()
+{
+    unsigned long long r;
+    asm volatile("mov.u64 %0, %%gridid;" : "=l"(r));
+    return r;
+}
+CM_FN unsigned launched_shared()
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %%dynamic_smem_size;" : "=r"(r));
+    return r;
+}
 #define dynamic_shared() (launched_shared() - CM_IN_FRONT) /* less what launches add for the static part */
-CM_FN unsigned total_shared() { unsigned r; asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(r)); return r; }
-CM_FN unsigned envreg1() { unsigned r; asm volatile("mov.u32 %0, %%envreg1;" : "=r"(r)); return r; }
-CM_FN unsigned envreg2() { unsigned r; asm volatile("mov.u32 %0, %%envreg2;" : "=r"(r)); return r; }
+CM_FN unsigned total_shared()
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(r));
+    return r;
+}
+CM_FN unsigned envreg1()
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %%envreg1;" : "=r"(r));
+    return r;
+}
+CM_FN unsigned envreg2()
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %%envreg2;" : "=r"(r));
+    return r;
+}
 CM_FN unsigned long long timer()
 {
     unsigned long long r;
@@ -81,17 +120,21 @@ CM_FN unsigned bar_count_popc(unsigned id, unsigned n, bool p)
 {
     unsigned r;
     asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; barrier.red.popc.u32 %0, %1, %2, q; }"
-                 : "=r"(r) : "r"(id), "r"(n), "r"((unsigned)p) : "memory");
+                 : "=r"(r)
+                 : "r"(id), "r"(n), "r"((unsigned)p)
+                 : "memory");
     return r;
 }
-#define CM_ASM_BAR(name, op)                                                                       \
-    CM_FN bool name(unsigned id, unsigned n, bool p)                                               \
-    {                                                                                              \
-        unsigned r;                                                                                \
-        asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; barrier.red." op ".pred q, %1, %2, q; "             \
-                     "selp.u32 %0, 1, 0, q; }"                                                     \
-                     : "=r"(r) : "r"(id), "r"(n), "r"((unsigned)p) : "memory");                    \
-        return r != 0;                                                                             \
+#define CM_ASM_BAR(name, op) \
+    CM_FN bool name(unsigned id, unsigned n, bool p) \
+    { \
+        unsigned r; \
+        asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; barrier.red." op ".pred q, %1, %2, q; " \
+                     "selp.u32 %0, 1, 0, q; }" \
+                     : "=r"(r) \
+                     : "r"(id), "r"(n), "r"((unsigned)p) \
+                     : "memory"); \
+        return r != 0; \
     }
 CM_ASM_BAR(bar_count_and, "and")
 CM_ASM_BAR(bar_count_or, "or")
@@ -110,11 +153,12 @@ CM_FN void trap() { __trap(); }
 #define CM_EDGE_CLAMP musaBoundaryModeClamp
 #define CM_EDGE_ZERO musaBoundaryModeZero
 /* What grid-wide barriers count in: one for a kernel's module, so one cooperative launch of it at a time. */
-#define CM_WORKSPACE                                                                               \
-    namespace cm {                                                                                 \
-    static __device__ __align__(512) u64 grid_workspace[64];                                       \
-    CM_FN u32 envreg1() { return (u32)((u64)grid_workspace >> 32); }                               \
-    CM_FN u32 envreg2() { return (u32)(u64)grid_workspace; }                                       \
+#define CM_WORKSPACE \
+    namespace cm \
+    { \
+    static __device__ __align__(512) u64 grid_workspace[64]; \
+    CM_FN u32 envreg1() { return (u32)((u64)grid_workspace >> 32); } \
+    CM_FN u32 envreg2() { return (u32)(u64)grid_workspace; } \
     }
 /* cvt.h takes rint, floor, ceil, trunc and their f forms by the C library's names, [I] as fmaf and fma. */
 CM_FN float approx_rsqrt(float x) { return rsqrtf(x); } /* [I] CUDA's names; libdevice has __mt_*_f32 [E] */
@@ -128,7 +172,7 @@ CM_FN unsigned sm_id() { return 0; } /* no counterpart is known; 0 of 1 is a val
 CM_FN unsigned sm_count() { return 1; }
 CM_FN unsigned long long grid_id() { return 0; }
 CM_FN unsigned long long timer() { return (unsigned long long)clock64(); } /* [E] clock64; its unit is not ns */
-CM_FN void bar_all(unsigned) { __syncthreads(); } /* [E] one barrier a block */
+CM_FN void bar_all(unsigned) { __syncthreads(); }                          /* [E] one barrier a block */
 /* Warps have 128 lanes on mp_21 and mp_22, 32 on mp_31 [E]; PTX knows 32. Width 32 keeps a shuffle inside the
  * thread's own 32 lanes on both [E]; everything else of a warp is made of shuffles where they are 128. */
 CM_FN unsigned shfl_idx(unsigned mask, unsigned v, unsigned lane) { return __shfl_sync(mask, v, (int)lane, 32); }
@@ -152,9 +196,9 @@ CM_FN unsigned active_mask() { return quarter(__activemask()); }
 #else
 #define CM_WARP 32
 CM_FN unsigned ballot(unsigned mask, bool p) { return __ballot_sync(mask, p); } /* [I] as CUDA's */
-CM_FN unsigned active_mask() { return __activemask(); } /* [E] missing in some toolkits */
+CM_FN unsigned active_mask() { return __activemask(); }                         /* [E] missing in some toolkits */
 #endif
-CM_FN void warp_sync(unsigned) { __syncwarp(); } /* [I] */
+CM_FN void warp_sync(unsigned) { __syncwarp(); }                                               /* [I] */
 CM_FN bool in_shared(unsigned long long a) { return __musa_isspacep_shared((const void *)a); } /* [E] */
 CM_FN void pause() {}
 /* A kernel that merely holds __trap goes wrong with 4.3.x [E]: a store to nowhere ends it as well. */
@@ -192,8 +236,11 @@ CM_FN int print(unsigned long long format, unsigned long long args)
 }
 CM_FN void assert_fail(unsigned long long message, unsigned long long file, unsigned line, unsigned long long function)
 {
-    struct { const char *file; unsigned line; const char *function, *message; } a =
-        {(const char *)file, line, (const char *)function, (const char *)message};
+    struct {
+        const char *file;
+        unsigned line;
+        const char *function, *message;
+    } a = {(const char *)file, line, (const char *)function, (const char *)message};
     vprintf("%s:%u: %s: Assertion `%s` failed.\n", (const char *)&a);
     trap();
 }

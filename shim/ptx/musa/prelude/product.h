@@ -3,12 +3,17 @@
  * lanes: A has its registers along k first and then by halves of 16 rows, B has PTX's, and C and D have of lane l and
  * register v the element of row l / 8 + 4 v and column l mod 8. In what order it sums is said nowhere: a type goes this
  * way where a probe on the device found it right (CM_USE_MMA_F16 and its like), any other product is MMA's. */
-namespace cm {
+namespace cm
+{
 /* What the instruction calls the types of A and B. */
 enum { CM_NO_UNIT = 99 };
-template <u32 fa, u32 fb> struct unit { enum { type = CM_NO_UNIT, format = 0 }; };
+template <u32 fa, u32 fb> struct unit {
+    enum { type = CM_NO_UNIT, format = 0 };
+};
 #define CM_UNIT(fa, fb, number, signed8) \
-    template <> struct unit<fa, fb> { enum { type = number, format = signed8 }; };
+    template <> struct unit<fa, fb> { \
+        enum { type = number, format = signed8 }; \
+    };
 #ifdef CM_USE_MMA_F16
 CM_UNIT(CM_MX_F16, CM_MX_F16, 2, 0)
 #endif
@@ -33,12 +38,12 @@ CM_UNIT(CM_MX_E5M2, CM_MX_E4M3, 12, 0)
     defined(CM_USE_MMA_FP8)
 #define CM_ROW_COL 1 /* the instruction's name for A and B as mma has them */
 template <u32 k, int format, int type> struct step;
-#define CM_STEP(K)                                                                                 \
-    template <int format, int type> struct step<K, format, type> {                                 \
-        static CM_METHOD void run(int *d, const int *a, const int *b)                              \
-        {                                                                                          \
-            __musa_wmma_m16n8k##K##_mma(d, a, b, d, 0, 0, 0, 0, format, CM_ROW_COL, type);         \
-        }                                                                                          \
+#define CM_STEP(K) \
+    template <int format, int type> struct step<K, format, type> { \
+        static CM_METHOD void run(int *d, const int *a, const int *b) \
+        { \
+            __musa_wmma_m16n8k##K##_mma(d, a, b, d, 0, 0, 0, 0, format, CM_ROW_COL, type); \
+        } \
     };
 #ifdef CM_USE_MMA_TF32
 CM_STEP(4)
@@ -77,8 +82,8 @@ template <u32 fc> CM_FN void get_sums(const u32 *c, u32 r, u32 *to)
 }
 template <u32 fd> CM_FN void put_sums(u32 *d, u32 r, const u32 *from)
 {
-    d[fd == CM_MX_F16 ? r : 2 * r] =
-        fd == CM_MX_F16 ? to_f16(as_f32(from[0])) | to_f16(as_f32(from[1])) << 16 : from[0];
+    d[fd == CM_MX_F16 ? r : 2 * r] = fd == CM_MX_F16 ? to_f16(as_f32(from[0])) | to_f16(as_f32(from[1])) << 16
+                                                     : from[0];
     if (fd != CM_MX_F16)
         d[2 * r + 1] = from[1];
 }
@@ -148,5 +153,6 @@ template <u32 m, u32 n, u32 fa, u32 fb> struct sums<true, m, n, fa, fb> {
     }
 };
 #endif
-template <u32 m, u32 n, u32 fa, u32 fb> struct products : sums<unit<fa, fb>::type != CM_NO_UNIT, m, n, fa, fb> {};
+template <u32 m, u32 n, u32 fa, u32 fb> struct products : sums<unit<fa, fb>::type != CM_NO_UNIT, m, n, fa, fb> {
+};
 } // namespace cm

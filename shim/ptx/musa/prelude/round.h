@@ -1,22 +1,66 @@
 /* The prelude: values as bits, and IEEE 754's roundings made of what every toolkit has: operators and fma to the
  * nearest, and integers. Nothing public says how mcc rounds `/` and sqrt, or that it has the builtins of directed
  * roundings; CM_USE_DIV32 and its like say that a probe on the device found them right. */
-namespace cm {
-CM_FN f32 as_f32(u32 u) { union { u32 u; f32 f; } v; v.u = u; return v.f; }
-CM_FN u32 bits(f32 f) { union { u32 u; f32 f; } v; v.f = f; return v.u; }
-CM_FN f64 as_f64(u64 u) { union { u64 u; f64 f; } v; v.u = u; return v.f; }
-CM_FN u64 bits(f64 f) { union { u64 u; f64 f; } v; v.f = f; return v.u; }
+namespace cm
+{
+CM_FN f32 as_f32(u32 u)
+{
+    union {
+        u32 u;
+        f32 f;
+    } v;
+    v.u = u;
+    return v.f;
+}
+CM_FN u32 bits(f32 f)
+{
+    union {
+        u32 u;
+        f32 f;
+    } v;
+    v.f = f;
+    return v.u;
+}
+CM_FN f64 as_f64(u64 u)
+{
+    union {
+        u64 u;
+        f64 f;
+    } v;
+    v.u = u;
+    return v.f;
+}
+CM_FN u64 bits(f64 f)
+{
+    union {
+        u64 u;
+        f64 f;
+    } v;
+    v.f = f;
+    return v.u;
+}
 #define CM_RND(x) ((x) >> CM_RND_SHIFT & 15)
 #define CM_IS_DIRECTED(r) ((r) == CM_RZ || (r) == CM_RM || (r) == CM_RP)
 
-struct format { u32 mantissa; s32 least; u64 inf, nan, sign; };
-#define CM_F16 format{10, -14, 0x7c00, 0x7fff, 0x8000}
-#define CM_BF16 format{7, -126, 0x7f80, 0x7fff, 0x8000}
-#define CM_F32 format{23, -126, 0x7f800000, 0x7fffffff, 0x80000000}
-#define CM_F64 format{52, -1022, 0x7ff0000000000000ull, 0x7fffffffffffffffull, 0x8000000000000000ull}
-#define CM_TF32 format{10, -126, 0x3fc00, 0x3ffff, 0x40000}
-#define CM_E4M3 format{3, -6, 0x7f, 0x7f, 0x80} /* no infinity */
-#define CM_E5M2 format{2, -14, 0x7c, 0x7f, 0x80}
+struct format {
+    u32 mantissa;
+    s32 least;
+    u64 inf, nan, sign;
+};
+#define CM_F16 \
+    format { 10, -14, 0x7c00, 0x7fff, 0x8000 }
+#define CM_BF16 \
+    format { 7, -126, 0x7f80, 0x7fff, 0x8000 }
+#define CM_F32 \
+    format { 23, -126, 0x7f800000, 0x7fffffff, 0x80000000 }
+#define CM_F64 \
+    format { 52, -1022, 0x7ff0000000000000ull, 0x7fffffffffffffffull, 0x8000000000000000ull }
+#define CM_TF32 \
+    format { 10, -126, 0x3fc00, 0x3ffff, 0x40000 }
+#define CM_E4M3 \
+    format { 3, -6, 0x7f, 0x7f, 0x80 } /* no infinity */
+#define CM_E5M2 \
+    format { 2, -14, 0x7c, 0x7f, 0x80 }
 
 /* (-1)^neg * m * 2^exp */
 CM_FN u64 pack(format f, bool neg, u64 m, s32 exp, u32 rnd)
@@ -31,9 +75,10 @@ CM_FN u64 pack(format f, bool neg, u64 m, s32 exp, u32 rnd)
     bool half = drop > 64 ? false : m >> (drop - 1) & 1;
     bool rest = drop > 64 ? true : (m & ((1ull << (drop - 1)) - 1)) != 0;
     bool away = rnd == CM_RM ? neg : rnd == CM_RP ? !neg : false;
-    q += rnd == CM_RZ ? false
+    q += rnd == CM_RZ                   ? false
          : rnd == CM_RM || rnd == CM_RP ? away && (half || rest)
-         : rnd == CM_RNA ? half : half && (rest || (q & 1));
+         : rnd == CM_RNA                ? half
+                                        : half && (rest || (q & 1));
     u64 r = top < f.least ? q : ((u64)(top - f.least) << f.mantissa) + q;
     if (r >= f.inf)
         r = rnd == CM_RZ || ((rnd == CM_RM || rnd == CM_RP) && !away) ? f.inf - 1 : f.inf;

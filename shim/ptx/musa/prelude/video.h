@@ -1,5 +1,6 @@
 /* The prelude: video instructions, which only kernels that use them carry. x and imm as the LIR has them. */
-namespace cm {
+namespace cm
+{
 CM_FN s64 part(u32 v, u32 n, u32 bits, bool sign)
 {
     u32 up = v << (32 - bits * (n + 1));
@@ -36,8 +37,8 @@ CM_FN s64 video_limit(s64 v, u32 n, u32 x)
 CM_FN u32 VIDEO(u32 a, u32 b, u32 c, u32 x, u32 imm)
 {
     u32 d = imm >> 24, n = part_bits(d), up = n * part_index(d);
-    u32 t = (u32)video_limit(combine(named_part(a, imm & 0xfff, x & CM_V_AS),
-                                     named_part(b, imm >> 12 & 0xfff, x & CM_V_BS), x), n, x);
+    u32 t = (u32)video_limit(
+        combine(named_part(a, imm & 0xfff, x & CM_V_AS), named_part(b, imm >> 12 & 0xfff, x & CM_V_BS), x), n, x);
     bool less = x & CM_V_DS ? (s32)t < (s32)c : t < c;
     if (n < 32) {
         u32 ones = ((1u << n) - 1) << up;
@@ -60,7 +61,8 @@ CM_FN u32 video_parts(u32 a, u32 b, u32 c, u32 x, u32 imm, u32 n)
             continue;
         }
         s64 t = video_limit(combine(part(p < n ? a : b, p & (n - 1), bits, x & CM_V_AS),
-                                    part(q < n ? a : b, q & (n - 1), bits, x & CM_V_BS), x), bits, x);
+                                    part(q < n ? a : b, q & (n - 1), bits, x & CM_V_BS), x),
+                            bits, x);
         sum += (u32)t;
         merged |= (u32)t << bits * k & ones;
     }

@@ -1,6 +1,7 @@
 /* The prelude: what 32 threads do together, all of it made of one shuffle and one ballot. `mask` names those
  * who take part, as bits of their 32; they hold the same one. */
-namespace cm {
+namespace cm
+{
 /* Lane that mode CM_SHFL_* reads from, and whether it is in range; c: clamp in bits 0-4, segment in 8-12. */
 CM_FN u32 shuffle(u32 mode, u32 mask, u32 a, u32 b, u32 c, bool &in)
 {
@@ -19,9 +20,7 @@ CM_FN u32 shuffle(u32 mode, u32 mask, u32 a, u32 b, u32 c, bool &in)
         j = l ^ n;
         in = j <= most;
         break;
-    default:
-        j = least | (n & ~segment);
-        in = j <= most;
+    default: j = least | (n & ~segment); in = j <= most;
     }
     return shfl_idx(mask, a, in ? j & 31 : l);
 }
@@ -45,8 +44,10 @@ template <u32 mode, u32 c> CM_FN u32 shuffle_within(u32 mask, u32 a, u32 b, bool
 CM_FN u32 vote(u32 kind, u32 mask, bool p, bool negated)
 {
     u32 yes = ballot(mask, p != negated) & mask;
-    return kind == CM_VOTE_BALLOT ? yes : kind == CM_VOTE_ALL ? yes == mask
-           : kind == CM_VOTE_ANY ? yes != 0 : !yes || yes == mask;
+    return kind == CM_VOTE_BALLOT ? yes
+           : kind == CM_VOTE_ALL  ? yes == mask
+           : kind == CM_VOTE_ANY  ? yes != 0
+                                  : !yes || yes == mask;
 }
 CM_FN u64 shfl_idx64(u32 mask, u64 v, u32 lane)
 {
@@ -80,8 +81,14 @@ CM_FN u32 redux(u32 op, bool sign, u32 mask, u32 v)
             continue;
         u32 w = shfl_idx(mask, v, l);
         bool less = sign ? (s32)w < (s32)r : w < r;
-        r = first ? w : op == CM_A_ADD ? r + w : op == CM_A_AND ? r & w : op == CM_A_OR ? r | w
-            : op == CM_A_XOR ? r ^ w : op == CM_A_MIN ? less ? w : r : less ? r : w;
+        r = first            ? w
+            : op == CM_A_ADD ? r + w
+            : op == CM_A_AND ? r & w
+            : op == CM_A_OR  ? r | w
+            : op == CM_A_XOR ? r ^ w
+            : op == CM_A_MIN ? less ? w : r
+            : less           ? r
+                             : w;
         first = false;
     }
     return r;

@@ -1,7 +1,8 @@
 /* The prelude: atomics of 16 bytes, which no machine of MUSA is known to have: under a lock, one of some by the
  * address. They are atomic among the threads of one kernel's launches, and with its strong loads and stores. */
 CM_STATIC cm::u32 wide_locks[64];
-namespace cm {
+namespace cm
+{
 typedef some<8, 2> wide;
 /* One step of a loop, so that threads that run in step cannot keep the lock from one another. */
 CM_FN bool locked(u64 a) { return cas(&wide_locks[a >> 4 & 63], 0u, 1u) == 0; }

@@ -58,8 +58,7 @@ const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned 
     if (kind != T1_K_64)
         t1_fail(e, "`%s`: addresses outside shared memory have 64 bits", v->name);
     switch (v->space) {
-    case PTX_SP_LOCAL:
-        return t1_str(e, "(frame + 0x%llxull)", (unsigned long long)(v->offset + offset));
+    case PTX_SP_LOCAL: return t1_str(e, "(frame + 0x%llxull)", (unsigned long long)(v->offset + offset));
     case PTX_SP_PARAM:
         if (PTX_SYM_BAND(sym) != PTX_BAND_PARAM || !e->f->is_entry)
             t1_fail(e, "address of a function's parameter is not supported");
@@ -100,7 +99,7 @@ static bool small_index(const struct ptx_func *f, int32_t v, unsigned type)
 static bool index_form(const struct ptx_func *f, int32_t v, uint32_t block, struct t1_gather *g)
 {
     const struct ptx_instr *in = def_of(f, v, block);
-    int32_t (*src)[6] = in ? &f->instr_src[f->value[v].instr] : NULL;
+    int32_t(*src)[6] = in ? &f->instr_src[f->value[v].instr] : NULL;
     if (!in || f->value[v].kind != PTX_C_VARYING)
         return false;
     if (in->op == PTX_OP_MUL && in->flags & PTX_F_WIDE && in->src[0].kind == PTX_O_REG &&
@@ -112,8 +111,7 @@ static bool index_form(const struct ptx_func *f, int32_t v, uint32_t block, stru
         g->scale = (uint32_t)s;
         return !ptx_outside(f, f->value[g->index].block, (int32_t)block);
     }
-    if (in->op == PTX_OP_SHL && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM &&
-        in->src[1].imm <= 3) {
+    if (in->op == PTX_OP_SHL && in->src[0].kind == PTX_O_REG && in->src[1].kind == PTX_O_IMM && in->src[1].imm <= 3) {
         if (!index_form(f, (*src)[0], block, g) || g->scale != 1)
             return false;
         g->scale = 1u << in->src[1].imm;
@@ -133,7 +131,7 @@ bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, s
     const struct ptx_instr *in = def_of(f, address, block);
     if (!in || f->value[address].kind != PTX_C_VARYING || ptx_type_size(f->reg[f->value[address].reg].type) != 8)
         return false;
-    int32_t (*src)[6] = &f->instr_src[f->value[address].instr];
+    int32_t(*src)[6] = &f->instr_src[f->value[address].instr];
     *g = (struct t1_gather){.base = -1, .index = -1};
     if (in->op == PTX_OP_CVTA && in->space != PTX_SP_SHARED && in->space != PTX_SP_LOCAL &&
         in->src[0].kind == PTX_O_REG)
@@ -141,8 +139,8 @@ bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, s
     if (in->op != PTX_OP_ADD || ptx_type_size(in->type[0]) != 8)
         return false;
     for (unsigned k = 0; k < 2; k++) {
-        if (in->src[k].kind != PTX_O_REG || in->src[1 - k].kind != PTX_O_REG ||
-            !uniform_at(f, (*src)[k], block) || !index_form(f, (*src)[1 - k], block, g))
+        if (in->src[k].kind != PTX_O_REG || in->src[1 - k].kind != PTX_O_REG || !uniform_at(f, (*src)[k], block) ||
+            !index_form(f, (*src)[1 - k], block, g))
             continue;
         g->base = (*src)[k];
         return true;
@@ -150,8 +148,7 @@ bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, s
     return false;
 }
 
-struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared,
-                         uint64_t *imm)
+struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared, uint64_t *imm)
 {
     struct t1_arg a = {0};
     *imm = 0;
@@ -183,8 +180,10 @@ struct t1_arg t1_local_base(struct t1_emit *e)
 {
     struct t1_arg a = {.kind = T1_K_64, .rep = T1_V, .v = t1_str(e, "t%u", e->temps++)};
     for (unsigned q = 0; q < 2 * e->np; q++)
-        t1_put(e, "pu64 %s_%u = t1_ramp_u64((uint64_t)b->local + (uint64_t)warp * 32u * b->local_stride, "
-                  "b->local_stride, %u);\n", a.v, q, q);
+        t1_put(e,
+               "pu64 %s_%u = t1_ramp_u64((uint64_t)b->local + (uint64_t)warp * 32u * b->local_stride, "
+               "b->local_stride, %u);\n",
+               a.v, q, q);
     return a;
 }
 

@@ -13,8 +13,8 @@ static void test_scalars(struct t1_emit *e, const struct t1_arg *a, uint64_t imm
 {
     for (unsigned h = 0; h < (a->rep == T1_G ? 2 : 1); h++) {
         const char *on = a->rep != T1_G ? e->mask : t1_str(e, "(%s & 0x%xu)", e->mask, 0xffffu << 16 * h);
-        t1_put(e, "if (T1_UNLIKELY(((uint32_t)(%s) + 0x%xu) & %uu) && %s) T1_MISALIGNED(b, warp, %s);\n",
-               a->s[h], (unsigned)(uint32_t)imm & low, low, on, on);
+        t1_put(e, "if (T1_UNLIKELY(((uint32_t)(%s) + 0x%xu) & %uu) && %s) T1_MISALIGNED(b, warp, %s);\n", a->s[h],
+               (unsigned)(uint32_t)imm & low, low, on, on);
     }
 }
 
@@ -22,15 +22,13 @@ static void test_scalars(struct t1_emit *e, const struct t1_arg *a, uint64_t imm
 static void test_lanes(struct t1_emit *e, const struct t1_arg *a, uint64_t imm, unsigned low)
 {
     const char *base = a->rep == T1_G ? t1_str(e, "(l < 16 ? %s : %s)", a->s[0], a->s[1]) : a->s[0];
-    t1_put(e, "{\nuint32_t bad = 0;\nT1_FOR_LANES(l, %s)\nif (((uint32_t)%s + 0x%xu + 0x%xu * (l & %uu)) & %uu)"
-              " bad |= 1u << l;\nif (bad) T1_MISALIGNED(b, warp, bad);\n}\n",
+    t1_put(e,
+           "{\nuint32_t bad = 0;\nT1_FOR_LANES(l, %s)\nif (((uint32_t)%s + 0x%xu + 0x%xu * (l & %uu)) & %uu)"
+           " bad |= 1u << l;\nif (bad) T1_MISALIGNED(b, warp, bad);\n}\n",
            e->mask, base, (unsigned)(uint32_t)imm, (unsigned)(uint32_t)a->stride, a->rep == T1_G ? 15u : 31u, low);
 }
 
-static bool integer(const struct ptx_instr *in)
-{
-    return in->type[0] >= PTX_U8 && in->type[0] <= PTX_S64;
-}
+static bool integer(const struct ptx_instr *in) { return in->type[0] >= PTX_U8 && in->type[0] <= PTX_S64; }
 
 /* A multiple of `bytes` in every lane. */
 static bool multiple(const struct ptx_func *f, int32_t value, unsigned bytes)
@@ -59,10 +57,10 @@ static bool sum_of_multiples(const struct ptx_func *f, int32_t value, unsigned b
     if (!in || in->guard >= 0 || in->op != PTX_OP_ADD || !integer(in) || !depth)
         return false;
     for (unsigned k = 0; k < 2; k++)
-        if (in->src[k].kind == PTX_O_IMM ? in->src[k].imm % bytes != 0
-                                         : in->src[k].kind != PTX_O_REG ||
-                                               !sum_of_multiples(f, f->instr_src[f->value[value].instr][k], bytes,
-                                                                 depth - 1))
+        if (in->src[k].kind == PTX_O_IMM
+                ? in->src[k].imm % bytes != 0
+                : in->src[k].kind != PTX_O_REG ||
+                      !sum_of_multiples(f, f->instr_src[f->value[value].instr][k], bytes, depth - 1))
             return false;
     return true;
 }
@@ -81,8 +79,7 @@ static int32_t what_counts(const struct t1_emit *e, int32_t value, unsigned byte
         int32_t a = f->instr_src[v->instr][k], b = f->instr_src[v->instr][1 - k];
         const struct ptx_value *other = &f->value[b];
         if (multiple(f, a, bytes) && other->block >= 0 && !ptx_outside(f, other->block, (int32_t)e->block) &&
-            e->value[b].rep == T1_U &&
-            e->value[b].used && other->stride % bytes == 0 && e->value[b].kind == T1_K_64 &&
+            e->value[b].rep == T1_U && e->value[b].used && other->stride % bytes == 0 && e->value[b].kind == T1_K_64 &&
             (e->value[b].global || other->block == (int32_t)e->block))
             return what_counts(e, b, bytes);
     }
@@ -103,8 +100,8 @@ static bool tested(struct t1_emit *e, int32_t value, uint64_t imm, unsigned low)
     return false;
 }
 
-void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value,
-                uint64_t imm, unsigned bytes)
+void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value, uint64_t imm,
+                unsigned bytes)
 {
     unsigned low = bytes - 1;
     if (bytes <= 1 || value < 0) /* variables are aligned as declared */
@@ -134,9 +131,11 @@ void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gathe
     const char *width = a->kind == T1_K_64 ? "64" : "32";
     const char *add = imm % bytes ? t1_str(e, " + t1_splat_u%s(%lluu)", width, (unsigned long long)(imm & low)) : "";
     const char *each = t1_str(e, "(%%s%s)", add);
-    t1_put(e, "if (T1_UNLIKELY(t1_low_u%s(%s, %u))) {\nuint32_t bad = (%s) & %s;\n", width,
-           pieces(e, a, each, " | "), low,
-           pieces(e, a, t1_str(e, "t1_low_u%s((%%s%s), %u) << (%%u * T1_%s)", width, add, low,
-                               a->kind == T1_K_64 ? "H" : "N"), " | "), e->mask);
+    t1_put(
+        e, "if (T1_UNLIKELY(t1_low_u%s(%s, %u))) {\nuint32_t bad = (%s) & %s;\n", width, pieces(e, a, each, " | "), low,
+        pieces(e, a,
+               t1_str(e, "t1_low_u%s((%%s%s), %u) << (%%u * T1_%s)", width, add, low, a->kind == T1_K_64 ? "H" : "N"),
+               " | "),
+        e->mask);
     t1_put(e, "if (bad) T1_MISALIGNED(b, warp, bad);\n}\n");
 }

@@ -18,7 +18,7 @@ enum {
     SC = 32,
     FTZ_RESULT = 64, /* FTZ32, where a denormal source gives what 0 gives */
     BY_HAND = 128,
-    TINY = 256       /* FTZ32, where what is below the least normal number is rounded */
+    TINY = 256 /* FTZ32, where what is below the least normal number is rounded */
 };
 
 static const struct row {
@@ -54,9 +54,7 @@ static const char *splat_of(const struct t1_op *op, unsigned k)
 {
     if (op->src[k] == T1_K_PRED)
         return "(0u - $%u)";
-    return op->src[k] == T1_K_64 ? "t1_splat_u64($%u)"
-           : op->wide            ? "t1_splat_h32($%u)"
-                                 : "t1_splat_u32($%u)";
+    return op->src[k] == T1_K_64 ? "t1_splat_u64($%u)" : op->wide ? "t1_splat_h32($%u)" : "t1_splat_u32($%u)";
 }
 
 /* The scalar form of an expression over pieces: splat, compute, take lane 0. */
@@ -77,10 +75,7 @@ static void derive(struct t1_op *op, unsigned d)
         snprintf(out + n, T1_EXPR - n, pred ? ") & 1u" : "))");
 }
 
-static uint8_t width_of(char c)
-{
-    return c == 'w' ? T1_K_32 : c == 'l' ? T1_K_64 : T1_K_PRED;
-}
+static uint8_t width_of(char c) { return c == 'w' ? T1_K_32 : c == 'l' ? T1_K_64 : T1_K_PRED; }
 
 static void shape(struct t1_op *op, const char *sig)
 {
@@ -103,8 +98,8 @@ static void primitive(const struct t1_op *op, const struct row *r, char letter, 
     const char *flush = letter == 's' ? "t1_s_ftz" : "t1_v_ftz";
     const bool sources = ftz && !(r->mods & FTZ_RESULT);
     for (unsigned k = 0; k < op->nsrc; k++)
-        n += (size_t)snprintf(args + n, sizeof args - n, "%s%s%s$%u%s",
-                              k ? ", " : "", sources ? flush : "", sources ? "(" : "", k, sources ? ")" : "");
+        n += (size_t)snprintf(args + n, sizeof args - n, "%s%s%s$%u%s", k ? ", " : "", sources ? flush : "",
+                              sources ? "(" : "", k, sources ? ")" : "");
     if (rnd)
         snprintf(mode, sizeof mode, ", %u", rnd);
     if (ftz && r->mods & TINY)
@@ -113,11 +108,7 @@ static void primitive(const struct t1_op *op, const struct row *r, char letter, 
     else
         snprintf(call, sizeof call, "t1_%c_%s%s(%s%s)", letter, name, rnd ? "_r" : "", args, mode);
     if (ftz || sat)
-        snprintf(around, sizeof around, "t1_%c_%s%s", letter,
-                 ftz && sat ? "satftz"
-                 : sat      ? "sat"
-                            : "ftz",
-                 width);
+        snprintf(around, sizeof around, "t1_%c_%s%s", letter, ftz && sat ? "satftz" : sat ? "sat" : "ftz", width);
     snprintf(out, T1_EXPR, "%s(%s)", around, call);
 }
 
@@ -126,8 +117,7 @@ static void primitive(const struct t1_op *op, const struct row *r, char letter, 
 static const char *const relation[] = {
     [PTX_EQ] = "EQ",   [PTX_NE] = "NE",   [PTX_LT] = "LT",   [PTX_LE] = "LE",   [PTX_GT] = "GT",
     [PTX_GE] = "GE",   [PTX_EQU] = "EQU", [PTX_NEU] = "NEU", [PTX_LTU] = "LTU", [PTX_LEU] = "LEU",
-    [PTX_GTU] = "GTU", [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN"
-};
+    [PTX_GTU] = "GTU", [PTX_GEU] = "GEU", [PTX_NUM] = "NUM", [PTX_NAN] = "NAN"};
 /* By position in LIR_SETP_*: the type compared and how an operand is read. */
 // clang-format off
 static const struct { const char *sig, *type, *read, *read_ftz; } compared[] = {
@@ -156,8 +146,7 @@ static void comparison(const struct t1_op *op, unsigned slot, bool negated, char
     if (logic && op->aux & LIR_CMP_NOTC)
         snprintf(tail + strlen(tail), sizeof tail - strlen(tail), "%s)", all);
     snprintf(pattern, sizeof pattern, "%st1_@_cmp_%s(%s, %s, %s)%s%s", negated ? "(" : "", compared[slot].type,
-             !is_float && cmp == PTX_NE ? "NEU" : relation[cmp], a, b, negated ? " ^ " : "",
-             negated ? all : "");
+             !is_float && cmp == PTX_NE ? "NEU" : relation[cmp], a, b, negated ? " ^ " : "", negated ? all : "");
     if (negated)
         strncat(pattern, ")", sizeof pattern - strlen(pattern) - 1);
     strncat(pattern, tail, sizeof pattern - strlen(pattern) - 1);
@@ -181,15 +170,13 @@ static void set(struct t1_op *op, unsigned slot)
     static const char *const yes[] = {"~0u", "0x3f800000u", "0xffffu", "0x3c00u", "0x3f80u"};
     const unsigned which = op->aux >> LIR_RND_SHIFT & 15;
     char sig[8], c[PART], w;
-    snprintf(sig, sizeof sig, "w:%s%s", compared[slot].sig,
-             op->aux >> LIR_BOOL_SHIFT & 3 ? "p" : "");
+    snprintf(sig, sizeof sig, "w:%s%s", compared[slot].sig, op->aux >> LIR_BOOL_SHIFT & 3 ? "p" : "");
     shape(op, sig);
     w = op->wide ? 'h' : 'u';
     if (!compared[slot].type || which >= sizeof yes / sizeof yes[0])
         return;
     comparison(op, slot, false, 'v', c);
-    snprintf(op->dst[0].vector, T1_EXPR, "t1_blend_%c32(%s, (p%c32){0}, t1_splat_%c32(%s))", w, c,
-             w, w, yes[which]);
+    snprintf(op->dst[0].vector, T1_EXPR, "t1_blend_%c32(%s, (p%c32){0}, t1_splat_%c32(%s))", w, c, w, w, yes[which]);
     comparison(op, slot, false, 's', c);
     snprintf(op->dst[0].scalar, T1_EXPR, "(%s) ? %s : 0u", c, yes[which]);
 }
@@ -197,7 +184,10 @@ static void set(struct t1_op *op, unsigned slot)
 /* ---- conversions ---- */
 
 /* By position in LIR_BY_INT: the source's width, how it reads as 32 (or 64) bits, its signedness. */
-static const struct { char width; const char *read; bool is_signed;
+static const struct {
+    char width;
+    const char *read;
+    bool is_signed;
 } ints[] = {
     {'w', "(%s & 0xffu)", false},
     {'w', "t1_@_sx8(%s)", true},
@@ -225,9 +215,11 @@ static void cvt_int_to_int(struct t1_op *op, unsigned from, bool wide)
         return;
     snprintf(read, sizeof read, ints[from].read, "$0");
     for (unsigned s = 0; s < 2; s++) {
-        const char *extend = ints[from].width == 'l' ? "%s"
-                             : s && ints[from].is_signed ? "t1_s_sext(%s)" : s ? "(uint64_t)(%s)"
-                             : ints[from].is_signed ? "t1_sext_u32(%s)" : "t1_zext_u32(%s)";
+        const char *extend = ints[from].width == 'l'     ? "%s"
+                             : s && ints[from].is_signed ? "t1_s_sext(%s)"
+                             : s                         ? "(uint64_t)(%s)"
+                             : ints[from].is_signed      ? "t1_sext_u32(%s)"
+                                                         : "t1_zext_u32(%s)";
         const char *cut = ints[from].width != 'l' ? "%s" : s ? "(uint32_t)%s" : "t1_trunc_u64(%s)";
         if (wide) {
             snprintf(pattern, sizeof pattern, extend, read);
@@ -250,8 +242,8 @@ static void cvt_int_to_float(struct t1_op *op, unsigned from, bool f64)
     snprintf(read, sizeof read, ints[from].read, "$0");
     /* what fits a signed 32-bit integer converts as one */
     const bool as_signed = ints[from].is_signed || from == 0 || from == 2;
-    snprintf(pattern, sizeof pattern, "t1_%%c_f%s_%c%s(%s)", f64 ? "64" : "32",
-             as_signed ? 's' : 'u', l ? "64" : "32", read);
+    snprintf(pattern, sizeof pattern, "t1_%%c_f%s_%c%s(%s)", f64 ? "64" : "32", as_signed ? 's' : 'u', l ? "64" : "32",
+             read);
     for (unsigned s = 0; s < 2; s++) {
         char named[PART];
         snprintf(named, sizeof named, pattern, s ? 's' : 'v');
@@ -269,7 +261,10 @@ static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
     const char *name = f64 ? (wide ? "64_f64" : "32_f64") : wide ? "64_f32" : "32_f32";
     const bool ftz = op->aux & LIR_FTZ && !f64;
     snprintf(op->dst[0].vector, T1_EXPR, "t1_v_%c%s(%s, %u)", is_signed ? 's' : 'u', name,
-             !ftz ? "$0" : wide ? "t1_h_ftz($0)" : "t1_v_ftz($0)", rnd - PTX_RNI);
+             !ftz   ? "$0"
+             : wide ? "t1_h_ftz($0)"
+                    : "t1_v_ftz($0)",
+             rnd - PTX_RNI);
     derive(op, 0);
 }
 
@@ -277,8 +272,7 @@ static void cvt_float_to_int(struct t1_op *op, unsigned from, bool wide)
  * saturation add. What is left without a text goes to tier 0's handler. */
 static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
 {
-    const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15,
-                   other = op->aux & ~(unsigned)(LIR_FTZ | LIR_SAT | 0xf0);
+    const unsigned rnd = op->aux >> LIR_RND_SHIFT & 15, other = op->aux & ~(unsigned)(LIR_FTZ | LIR_SAT | 0xf0);
     const bool ftz = op->aux & LIR_FTZ, sat = op->aux & LIR_SAT;
     char *v = op->dst[0].vector, x[PART], y[PART];
     shape(op, lir_operands[op->op]);
@@ -290,12 +284,7 @@ static void cvt_float_to_float(struct t1_op *op, unsigned to, unsigned from)
             snprintf(y, sizeof y, "t1_v_int_f32(%.100s, %u)", x, rnd - PTX_RNI);
         else
             snprintf(y, sizeof y, "%s", x);
-        snprintf(v, T1_EXPR,
-                 ftz && sat ? "t1_v_satftz(%s)"
-                 : sat      ? "t1_v_sat(%s)"
-                 : ftz      ? "t1_v_ftz(%s)"
-                            : "%s",
-                 y);
+        snprintf(v, T1_EXPR, ftz && sat ? "t1_v_satftz(%s)" : sat ? "t1_v_sat(%s)" : ftz ? "t1_v_ftz(%s)" : "%s", y);
     } else if (to == 3 && from == 3 && (!rnd || rnd >= PTX_RNI)) {
         snprintf(x, sizeof x, rnd ? "t1_v_int_f64($0, %u)" : "$0", rnd - PTX_RNI);
         snprintf(v, T1_EXPR, sat ? "t1_v_sat64(%s)" : "%s", x);
@@ -327,10 +316,10 @@ static void special(struct t1_op *op)
         snprintf(v, T1_EXPR, "t1_v_lop3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
         snprintf(op->dst[0].scalar, T1_EXPR, "T1_LOP3($0, $1, $2, 0x%x)", (unsigned)op->imm & 0xff);
         return;
-    case LIR_SHF_L_B32: case LIR_SHF_R_B32:
+    case LIR_SHF_L_B32:
+    case LIR_SHF_R_B32:
         shape(op, lir_operands[op->op]);
-        snprintf(v, T1_EXPR,
-                 aux ? "t1_v_shf%c_($0, $1, $2 & 31)" : "t1_v_shf%c_($0, $1, t1_v_upto32($2))",
+        snprintf(v, T1_EXPR, aux ? "t1_v_shf%c_($0, $1, $2 & 31)" : "t1_v_shf%c_($0, $1, t1_v_upto32($2))",
                  op->op == LIR_SHF_L_B32 ? 'l' : 'r');
         derive(op, 0);
         return;
@@ -344,9 +333,10 @@ static void special(struct t1_op *op)
         snprintf(v, T1_EXPR, "t1_v_dp4a($0, $1, $2, %u, %u)", aux & 1, aux >> 1 & 1);
         derive(op, 0);
         return;
-    case LIR_SIN_F32: case LIR_COS_F32:
-        snprintf(v, T1_EXPR, aux & LIR_FTZ ? "t1_v_ftz(t1_v_sin_f32(b, t1_v_ftz($0), %u, %u))"
-                                          : "t1_v_sin_f32(b, $0, %u, %u)",
+    case LIR_SIN_F32:
+    case LIR_COS_F32:
+        snprintf(v, T1_EXPR,
+                 aux & LIR_FTZ ? "t1_v_ftz(t1_v_sin_f32(b, t1_v_ftz($0), %u, %u))" : "t1_v_sin_f32(b, $0, %u, %u)",
                  op->op == LIR_COS_F32, (unsigned)op->op);
         derive(op, 0);
         return;
@@ -357,8 +347,7 @@ static void special(struct t1_op *op)
 static void plain(struct t1_op *op, const struct row *r)
 {
     const unsigned allowed = (r->mods & (FTZ32 | ANY_FTZ) ? (unsigned)LIR_FTZ : 0) |
-                             (r->mods & SAT32 ? (unsigned)LIR_SAT : 0) |
-                             (r->mods & ROUND ? 15u << LIR_RND_SHIFT : 0);
+                             (r->mods & SAT32 ? (unsigned)LIR_SAT : 0) | (r->mods & ROUND ? 15u << LIR_RND_SHIFT : 0);
     const bool rounds = op->aux >> LIR_RND_SHIFT & 15;
     shape(op, lir_operands[op->op]);
     if (!r->vec || op->aux & ~allowed || (op->op == LIR_RCP_F32 && rounds && op->aux & LIR_FTZ))

@@ -2,8 +2,7 @@
 #include "ptx/tier1/emit/single.h"
 
 /* An address of bytecode: an operand, or the sum of one and a number. */
-static struct t1_arg operand(struct t1_emit *e, const struct t1_single *x, uint32_t row, uint64_t *imm,
-                             int32_t *value)
+static struct t1_arg operand(struct t1_emit *e, const struct t1_single *x, uint32_t row, uint64_t *imm, int32_t *value)
 {
     const struct lir_insn *code = LIR_AT(x->image, code, struct lir_insn);
     const struct lir_row *n = LIR_AT(x->image, rows, struct lir_row);

@@ -4,24 +4,24 @@
 static const char *op_name(unsigned op)
 {
     static const char *const names[] = {
-        [PTX_SUB_AND] = "and", [PTX_SUB_OR] = "or",   [PTX_SUB_XOR] = "xor", [PTX_SUB_ADD] = "add",
-        [PTX_SUB_MIN] = "min", [PTX_SUB_MAX] = "max", [PTX_SUB_INC] = "inc", [PTX_SUB_DEC] = "dec",
+        [PTX_SUB_AND] = "and", [PTX_SUB_OR] = "or",    [PTX_SUB_XOR] = "xor", [PTX_SUB_ADD] = "add",
+        [PTX_SUB_MIN] = "min", [PTX_SUB_MAX] = "max",  [PTX_SUB_INC] = "inc", [PTX_SUB_DEC] = "dec",
         [PTX_SUB_CAS] = "cas", [PTX_SUB_EXCH] = "exch"};
     return op < sizeof names / sizeof *names ? names[op] : NULL;
 }
 
-static bool op_is_signed(unsigned op)
-{
-    return op == PTX_SUB_MIN || op == PTX_SUB_MAX;
-}
+static bool op_is_signed(unsigned op) { return op == PTX_SUB_MIN || op == PTX_SUB_MAX; }
 
 static const char *type_name(unsigned op, unsigned type)
 {
     switch (type) {
-    case PTX_B16: case PTX_U16: return "u16";
-    case PTX_B32: case PTX_U32: return "u32";
+    case PTX_B16:
+    case PTX_U16: return "u16";
+    case PTX_B32:
+    case PTX_U32: return "u32";
     case PTX_S32: return op_is_signed(op) ? "s32" : "u32";
-    case PTX_B64: case PTX_U64: return "u64";
+    case PTX_B64:
+    case PTX_U64: return "u64";
     case PTX_S64: return op_is_signed(op) ? "s64" : "u64";
     case PTX_F32: return "f32";
     case PTX_F64: return "f64";
@@ -37,11 +37,20 @@ static const char *type_name(unsigned op, unsigned type)
 static bool known(unsigned op, unsigned type)
 {
     switch (type) {
-    case PTX_B32: case PTX_U32: case PTX_S32: return true;
-    case PTX_B64: case PTX_U64: case PTX_S64: return op != PTX_SUB_INC && op != PTX_SUB_DEC;
-    case PTX_F32: case PTX_F64: case PTX_F16: case PTX_BF16: case PTX_F16X2: case PTX_BF16X2:
-        return op == PTX_SUB_ADD;
-    case PTX_B16: case PTX_U16: return op == PTX_SUB_CAS;
+    case PTX_B32:
+    case PTX_U32:
+    case PTX_S32: return true;
+    case PTX_B64:
+    case PTX_U64:
+    case PTX_S64: return op != PTX_SUB_INC && op != PTX_SUB_DEC;
+    case PTX_F32:
+    case PTX_F64:
+    case PTX_F16:
+    case PTX_BF16:
+    case PTX_F16X2:
+    case PTX_BF16X2: return op == PTX_SUB_ADD;
+    case PTX_B16:
+    case PTX_U16: return op == PTX_SUB_CAS;
     default: return false;
     }
 }
@@ -80,8 +89,7 @@ bool t1_atomic(struct t1_emit *e)
     struct t1_arg a = t1_address(e, &in->src[0], e->f->instr_src[e->at][0], &shared, &imm);
     struct t1_arg value = t1_src(e, 1, kind);
     const size_t before = e->text.n;
-    t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm,
-               ptx_type_size(in->type[0]));
+    t1_aligned(e, &a, NULL, in->src[0].reg >= 0 ? e->f->instr_src[e->at][0] : -1, imm, ptx_type_size(in->type[0]));
     const bool tested = e->text.n != before; /* its pieces are read */
     const bool quick = a.rep == T1_V && a.kind == T1_K_32;
     const char *x, *second = "";
@@ -101,8 +109,8 @@ bool t1_atomic(struct t1_emit *e)
         t1_put(e, "if (%s) T1_%s_ONE(%s, %s, T1_EACH(l, %s, %st1_satom_%s_%s(&r_, %s%s)));\n", e->mask,
                shared ? "SATOM" : "ATOM", container, p, e->mask, keep, op, type, x, second);
     } else {
-        const char *body = t1_str(e, "%st1_%s_%s_%s(%s, %s%s)", keep, shared ? "satom" : "atom", op,
-                                  type, p, x, second);
+        const char *body = t1_str(e, "%st1_%s_%s_%s(%s, %s%s)", keep, shared ? "satom" : "atom", op, type, p, x,
+                                  second);
         if (quick)
             all_or_some(e, &a, tested, body);
         else

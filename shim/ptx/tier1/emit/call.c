@@ -99,8 +99,8 @@ static void put(struct t1_emit *e, const char *array, uint32_t byte, unsigned si
         } else {
             uint32_t shift = 8 * (byte & 3), mask = (size == 1 ? 0xffu : 0xffffu) << shift;
             put_word(e, array, byte, k,
-                     t1_str(e, "((%s & 0x%xu) | (%s << %u & 0x%xu))", word(e, array, byte, k), ~mask,
-                            t1_piece(e, a, k), shift, mask));
+                     t1_str(e, "((%s & 0x%xu) | (%s << %u & 0x%xu))", word(e, array, byte, k), ~mask, t1_piece(e, a, k),
+                            shift, mask));
         }
     }
 }
@@ -116,8 +116,8 @@ static void get(struct t1_emit *e, const char *array, uint32_t byte, unsigned ty
         if (size == 8) {
             for (unsigned h = 0; h < 2; h++)
                 t1_def_piece(e, value, 2 * k + h,
-                             t1_str(e, "(t1_zext_u32(t1_half_u32(%s, %u)) | t1_zext_u32(t1_half_u32(%s, %u)) << 32)",
-                                    x, h, word(e, array, byte + 4, k), h));
+                             t1_str(e, "(t1_zext_u32(t1_half_u32(%s, %u)) | t1_zext_u32(t1_half_u32(%s, %u)) << 32)", x,
+                                    h, word(e, array, byte + 4, k), h));
             continue;
         }
         if (size < 4) {
@@ -128,8 +128,7 @@ static void get(struct t1_emit *e, const char *array, uint32_t byte, unsigned ty
                 x = t1_str(e, "(%s & 0xffffu)", x);
         }
         for (unsigned h = 0; reg == 8 && h < 2; h++)
-            t1_def_piece(e, value, 2 * k + h,
-                         t1_str(e, "t1_%sext_u32(t1_half_u32(%s, %u))", sign ? "s" : "z", x, h));
+            t1_def_piece(e, value, 2 * k + h, t1_str(e, "t1_%sext_u32(t1_half_u32(%s, %u))", sign ? "s" : "z", x, h));
         if (reg != 8)
             t1_def_piece(e, value, k, x);
     }
@@ -223,13 +222,13 @@ static void get_result(struct t1_emit *e, const struct ptx_func *callee)
 static const struct {
     const char *name, *text; /* for lane l */
 } runtime[] = {
-    {"vprintf", RESULT(0) " = (uint32_t)b->services->print(b, (const char *)" LANE64(0)
-                          ", (const uint8_t *)" LANE64(2) ");"},
-    {"malloc", "uint64_t p = (uint64_t)b->services->dev_malloc(b, " LANE64(0) ");\n" RESULT(0) " = (uint32_t)p;\n"
-               RESULT(1) " = (uint32_t)(p >> 32);"},
+    {"vprintf",
+     RESULT(0) " = (uint32_t)b->services->print(b, (const char *)" LANE64(0) ", (const uint8_t *)" LANE64(2) ");"},
+    {"malloc", "uint64_t p = (uint64_t)b->services->dev_malloc(b, " LANE64(0) ");\n" RESULT(
+                   0) " = (uint32_t)p;\n" RESULT(1) " = (uint32_t)(p >> 32);"},
     {"free", "if (" LANE64(0) ") b->services->dev_free(b, (void *)" LANE64(0) ");"},
-    {"__assertfail", "b->services->assert_fail(b, (const char *)" LANE64(0) ", (const char *)" LANE64(2) ", " LANE32(4)
-                     ", (const char *)" LANE64(6) ", warp, l);"},
+    {"__assertfail", "b->services->assert_fail(b, (const char *)" LANE64(0) ", (const char *)" LANE64(2) ", " LANE32(
+                         4) ", (const char *)" LANE64(6) ", warp, l);"},
 };
 
 static const char *runtime_text(const char *name)

@@ -59,8 +59,9 @@ void t1_check_read(struct t1_emit *e, uint32_t k)
         struct t1_arg a = t1_value_arg(e, (int32_t)v, k);
         t1_put(e, "{\n");
         const char *x = t1_lane(e, &a);
-        t1_put(e, "T1_FOR_LANES(l, %s) if (s%u[l] != %s)\n"
-                  "b->services->fault(b, T1_TRAPPED, warp, l, \"B%u reads another lane's v%u\");\n}\n",
+        t1_put(e,
+               "T1_FOR_LANES(l, %s) if (s%u[l] != %s)\n"
+               "b->services->fault(b, T1_TRAPPED, warp, l, \"B%u reads another lane's v%u\");\n}\n",
                e->info[k].div ? "m" : "live", v, x, k, v);
     }
 }

@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-bool t1_of_cluster(const struct ptx_instr *in)
-{
-    return in->opcode && strstr(in->opcode, "shared::cluster") != NULL;
-}
+bool t1_of_cluster(const struct ptx_instr *in) { return in->opcode && strstr(in->opcode, "shared::cluster") != NULL; }
 
 /* A shared::cluster address in a register as a flat one from which `imm` leads on, with the alignment of the register's
  * value: tests of it stay true. */
@@ -21,9 +18,8 @@ struct t1_arg t1_far_address(struct t1_emit *e, const struct t1_arg *a, uint64_t
         return flat;
     flat.v = t1_str(e, "t%u", e->temps++);
     for (unsigned q = 0; q < 2 * e->np; q++) {
-        const char *p = a->kind == T1_K_64
-                            ? t1_str(e, "(%s + 0x%llxull)", t1_piece(e, a, q), off)
-                            : t1_str(e, "t1_zext_u32(%s + 0x%llxu)", t1_half(e, a, q), off);
+        const char *p = a->kind == T1_K_64 ? t1_str(e, "(%s + 0x%llxull)", t1_piece(e, a, q), off)
+                                           : t1_str(e, "t1_zext_u32(%s + 0x%llxu)", t1_half(e, a, q), off);
         t1_put(e, "const pu64 %s_%u = T1_FAR(b, %s) - 0x%llxull;\n", flat.v, q, p, (unsigned long long)imm);
     }
     return flat;
@@ -69,8 +65,8 @@ static void rank_of(struct t1_emit *e)
             t1_def_scalar(e, v, h, t1_str(e, "(uint32_t)%s(b, %s)", macro, t1_scalar(e, &a, h)));
     else
         for (unsigned k = 0; k < e->np; k++)
-            t1_def_piece(e, v, k, wide ? narrow_piece(e, &a, k, macro)
-                                       : t1_str(e, "%s(b, %s)", macro, t1_piece(e, &a, k)));
+            t1_def_piece(e, v, k,
+                         wide ? narrow_piece(e, &a, k, macro) : t1_str(e, "%s(b, %s)", macro, t1_piece(e, &a, k)));
     t1_def_done(e, v);
 }
 
@@ -84,13 +80,14 @@ static void map_address(struct t1_emit *e)
     const struct t1_arg a = address_source(e, wide ? T1_K_64 : T1_K_32), rank = t1_src(e, 1, T1_K_32);
     if (e->value[v].rep != T1_V) {
         for (unsigned h = 0; h < (e->value[v].rep == T1_G ? 2 : 1); h++)
-            t1_def_scalar(e, v, h, t1_str(e, wide ? "%s(b, %s, (uint64_t)%s)" : "%s(b, %s, %s)", macro,
-                                          t1_scalar(e, &a, h), t1_scalar(e, &rank, h)));
+            t1_def_scalar(e, v, h,
+                          t1_str(e, wide ? "%s(b, %s, (uint64_t)%s)" : "%s(b, %s, %s)", macro, t1_scalar(e, &a, h),
+                                 t1_scalar(e, &rank, h)));
     } else {
         for (unsigned k = 0; k < (wide ? 2 : 1) * e->np; k++)
-            t1_def_piece(e, v, k, wide ? t1_str(e, "%s(b, %s, t1_zext_u32(%s))", macro, t1_piece(e, &a, k),
-                                                t1_half(e, &rank, k))
-                                       : t1_str(e, "%s(b, %s, %s)", macro, t1_piece(e, &a, k), t1_piece(e, &rank, k)));
+            t1_def_piece(e, v, k,
+                         wide ? t1_str(e, "%s(b, %s, t1_zext_u32(%s))", macro, t1_piece(e, &a, k), t1_half(e, &rank, k))
+                              : t1_str(e, "%s(b, %s, %s)", macro, t1_piece(e, &a, k), t1_piece(e, &rank, k)));
     }
     t1_def_done(e, v);
 }

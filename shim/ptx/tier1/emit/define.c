@@ -16,10 +16,7 @@ static struct t1_arg old_arg(struct t1_emit *e, int32_t value)
     t1_fail(e, "guarded result without an old value");
 }
 
-static const char *block_mask(const struct t1_emit *e)
-{
-    return e->info[e->block].div ? "m" : "live";
-}
+static const char *block_mask(const struct t1_emit *e) { return e->info[e->block].div ? "m" : "live"; }
 
 int32_t t1_dst(struct t1_emit *e, unsigned d)
 {

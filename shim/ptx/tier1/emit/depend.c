@@ -5,16 +5,16 @@
 
 #include <string.h>
 
-enum { STEPS = 16 }; /* of a chain of copies, or of arithmetic that gives an address */
+enum { STEPS = 16 };                                 /* of a chain of copies, or of arithmetic that gives an address */
 enum { READS = 1, MEETS = 2, WAITS = 4, KNOWN = 8 }; /* of a function and all that it calls */
 
 struct depend { /* of one loop */
     struct t1_emit *e;
     const struct ptx_func *f;
     int32_t h;
-    uint8_t *value;            /* depends on others */
+    uint8_t *value;             /* depends on others */
     uint8_t *phis, *run, *done; /* by block: its phis do; whether it runs does; its branch has been followed */
-    bool own_memory;           /* what threads keep for themselves does */
+    bool own_memory;            /* what threads keep for themselves does */
     bool changed;
     struct ptx_parting p;
 };
@@ -45,7 +45,7 @@ static unsigned effects_of(struct t1_emit *e, const struct ptx_func *f)
         e->effects = t1_alloc(e, e->module->nfunc + 1, 1);
     if (e->effects[f->number])
         return e->effects[f->number];
-    e->effects[f->number] = KNOWN; /* should it call itself */
+    e->effects[f->number] = KNOWN;         /* should it call itself */
     const uint32_t index = t1_reach(e, f); /* which may move the list */
     struct ptx_func *g = e->reached.func[index];
     unsigned what = KNOWN;
@@ -63,15 +63,9 @@ static unsigned effects_of(struct t1_emit *e, const struct ptx_func *f)
     return e->effects[f->number] = (uint8_t)what;
 }
 
-bool t1_call_meets(struct t1_emit *e, const struct ptx_instr *in)
-{
-    return call_effects(e, in) & MEETS;
-}
+bool t1_call_meets(struct t1_emit *e, const struct ptx_instr *in) { return call_effects(e, in) & MEETS; }
 
-bool t1_call_waits(struct t1_emit *e, const struct ptx_instr *in)
-{
-    return call_effects(e, in) & WAITS;
-}
+bool t1_call_waits(struct t1_emit *e, const struct ptx_instr *in) { return call_effects(e, in) & WAITS; }
 
 /* ---- values ---- */
 
@@ -86,8 +80,7 @@ static int32_t original(const struct ptx_func *f, int32_t v)
     for (unsigned step = 0; step < STEPS && v >= 0; step++) {
         const struct ptx_instr *in = maker(f, v);
         int32_t from = -1;
-        if (in && in->op == PTX_OP_MOV && in->guard < 0 && in->src[0].kind == PTX_O_REG &&
-            in->dst[0].kind == PTX_O_REG)
+        if (in && in->op == PTX_OP_MOV && in->guard < 0 && in->src[0].kind == PTX_O_REG && in->dst[0].kind == PTX_O_REG)
             from = f->instr_src[f->value[v].instr][0];
         const struct ptx_block *b = !in && f->value[v].block >= 0 ? &f->block[f->value[v].block] : NULL;
         for (uint32_t p = 0; b && p < b->nphi; p++)
@@ -112,8 +105,16 @@ static bool is_invariant(const struct ptx_func *f, int32_t v, int32_t h, unsigne
     if (!in || !steps || in->guard >= 0 || in->dst[0].kind != PTX_O_REG)
         return false;
     switch (in->op) {
-    case PTX_OP_MOV: case PTX_OP_ADD: case PTX_OP_SUB: case PTX_OP_MUL: case PTX_OP_MAD: case PTX_OP_SHL:
-    case PTX_OP_CVT: case PTX_OP_CVTA: case PTX_OP_AND: case PTX_OP_OR: break;
+    case PTX_OP_MOV:
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_MUL:
+    case PTX_OP_MAD:
+    case PTX_OP_SHL:
+    case PTX_OP_CVT:
+    case PTX_OP_CVTA:
+    case PTX_OP_AND:
+    case PTX_OP_OR: break;
     default: return false;
     }
     for (unsigned s = 0; s < in->nsrc; s++)
@@ -369,8 +370,12 @@ void t1_find_waits(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
     uint8_t *flags = t1_alloc(e, 3 * (size_t)f->nblock + 1, 1);
-    struct depend d = {.e = e, .f = f, .value = t1_alloc(e, f->nvalue + 1, 1), .phis = flags,
-                       .run = flags + f->nblock, .done = flags + 2 * (size_t)f->nblock};
+    struct depend d = {.e = e,
+                       .f = f,
+                       .value = t1_alloc(e, f->nvalue + 1, 1),
+                       .phis = flags,
+                       .run = flags + f->nblock,
+                       .done = flags + 2 * (size_t)f->nblock};
     ptx_parting_init(&d.p, f, t1_alloc(e, PTX_PARTING_WORDS(f), sizeof(int32_t)));
     e->waits = t1_alloc(e, f->nblock + 1, 1);
     for (uint32_t h = 0; h < f->nblock; h++) {

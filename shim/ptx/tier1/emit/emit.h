@@ -67,27 +67,27 @@ struct t1_arg {
     bool narrowed;     /* V: held in 64 bits, read as 32 */
     int64_t stride;
     const char *s[2];
-    const char *v;     /* V: pieces are v_0, v_1 ...; predicates: v is the mask's name */
-    const char *c;     /* V predicates: the comparison by pieces, c_0, c_1 ..., or NULL; */
-    bool c_wide;       /* of 64 bits */
+    const char *v; /* V: pieces are v_0, v_1 ...; predicates: v is the mask's name */
+    const char *c; /* V predicates: the comparison by pieces, c_0, c_1 ..., or NULL; */
+    bool c_wide;   /* of 64 bits */
 };
 
 struct t1_value {
     uint8_t kind, rep;
-    bool used, again;   /* again: more than once */
-    bool escapes;       /* read outside a loop that lanes leave in different rounds */
-    bool global;        /* declared at the top of the function */
-    uint8_t pieces;     /* V predicates: 32 or 64 when its block has the comparison by pieces of that width */
+    bool used, again; /* again: more than once */
+    bool escapes;     /* read outside a loop that lanes leave in different rounds */
+    bool global;      /* declared at the top of the function */
+    uint8_t pieces;   /* V predicates: 32 or 64 when its block has the comparison by pieces of that width */
 };
 
 struct t1_block_info {
-    bool div;      /* runs under a mask of its own */
-    bool pend;     /* somebody deposits lanes for it */
-    bool target;   /* label is needed */
-    uint8_t turn;  /* rounds of its loop between two rests of a warp; 0: it reads no rows */
+    bool div;        /* runs under a mask of its own */
+    bool pend;       /* somebody deposits lanes for it */
+    bool target;     /* label is needed */
+    uint8_t turn;    /* rounds of its loop between two rests of a warp; 0: it reads no rows */
     uint32_t masked; /* loads and stores under its mask, of rows; an atomic counts twice */
     bool loses;      /* lanes leave the kernel in the middle of it */
-    uint32_t run;  /* last block of the run of divergent blocks that holds it */
+    uint32_t run;    /* last block of the run of divergent blocks that holds it */
 };
 
 enum { T1_WAITS = 1, T1_WAITS_WITHIN = 2 }; /* of a loop */
@@ -112,14 +112,17 @@ struct t1_emit {
     struct t1_var_place *shared;
     uint32_t nshared, shared_cap, shared_top, dynamic_align;
     bool fibres, spins, clusters; /* clusters: it has barriers of them */
-    struct t1_param { uint32_t offset; const char *t; } *param; /* loads of kernel parameters */
+    struct t1_param {
+        uint32_t offset;
+        const char *t;
+    } * param; /* loads of kernel parameters */
     uint32_t nparam, param_cap;
-    bool checked, separate;     /* T1_EMIT_CHECKED; not T1_EMIT_SHARED_HEADERS */
-    bool deep;                  /* calls handlers, which need more of a stack */
-    bool matrices;              /* uses prelude/matrix.h */
-    struct t1_fragment *fragment; /* unpacked factors that the block in work has at hand: matrix.c */
+    bool checked, separate;                    /* T1_EMIT_CHECKED; not T1_EMIT_SHARED_HEADERS */
+    bool deep;                                 /* calls handlers, which need more of a stack */
+    bool matrices;                             /* uses prelude/matrix.h */
+    struct t1_fragment *fragment;              /* unpacked factors that the block in work has at hand: matrix.c */
     uint32_t fragment_clock, fragment_size[2]; /* words of the largest A, B */
-    uint32_t temps; /* numbers of temporary names given out */
+    uint32_t temps;                            /* numbers of temporary names given out */
 
     /* the function in work */
     struct ptx_func *f;
@@ -140,7 +143,10 @@ struct t1_emit {
     uint64_t sregs;             /* special registers that the prologue must provide */
     bool uses_cc, rests;
     uint32_t rows; /* places where the last round's address is kept */
-    struct { int32_t value; uint32_t imm, low; } tested[8]; /* addresses known to be aligned, in this block */
+    struct {
+        int32_t value;
+        uint32_t imm, low;
+    } tested[8]; /* addresses known to be aligned, in this block */
     uint32_t ntested;
 };
 
@@ -153,7 +159,7 @@ void t1_write(struct t1_emit *e, struct ptx_text *t, const char *s, size_t n);
 
 /* loose.c: blocks that lanes run at different times */
 void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit); /* a loop, and what its leavers do */
-bool t1_held(struct t1_emit *e, uint32_t k);  /* lanes in block k wait for others */
+bool t1_held(struct t1_emit *e, uint32_t k);                       /* lanes in block k wait for others */
 void t1_loose_after(struct t1_emit *e, uint32_t k); /* behind block k: rounds of loops, and all that waits */
 
 /* plan.c: what blocks and values are, before anything is written */
@@ -190,7 +196,7 @@ const char *t1_scalar(struct t1_emit *e, const struct t1_arg *a, unsigned h);
 const char *t1_piece(struct t1_emit *e, const struct t1_arg *a, unsigned k); /* k: of the container's pieces */
 const char *t1_half(struct t1_emit *e, const struct t1_arg *a, unsigned q);  /* 32 bits: ph32 number q */
 const char *t1_mask(struct t1_emit *e, const struct t1_arg *a);              /* predicate as lanes */
-bool t1_same_for_all(const struct t1_arg *a); /* one scalar, no stride */
+bool t1_same_for_all(const struct t1_arg *a);                                /* one scalar, no stride */
 /* Writes an array uint32_t/uint64_t NAME[32] with the lanes' values; returns an expression for lane `l`. */
 const char *t1_lane(struct t1_emit *e, const struct t1_arg *a);
 unsigned t1_group(const struct t1_emit *e, unsigned pieces, unsigned k); /* half of the warp of piece k */
@@ -201,8 +207,8 @@ void t1_def_piece(struct t1_emit *e, int32_t value, unsigned k, const char *expr
 void t1_def_mask(struct t1_emit *e, int32_t value, const char *expr);
 void t1_def_arg(struct t1_emit *e, int32_t value, const struct t1_arg *a);
 void t1_def_lanes(struct t1_emit *e, int32_t value, const char *array); /* uint_t[32], or a mask's name */
-void t1_def_done(struct t1_emit *e, int32_t value); /* after all scalars or pieces */
-int32_t t1_dst(struct t1_emit *e, unsigned d);      /* value of destination d of e->in, -1 = nobody reads it */
+void t1_def_done(struct t1_emit *e, int32_t value);                     /* after all scalars or pieces */
+int32_t t1_dst(struct t1_emit *e, unsigned d); /* value of destination d of e->in, -1 = nobody reads it */
 const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind);
 struct t1_arg t1_local_base(struct t1_emit *e); /* where each lane's local memory starts, 64 bits */
 
@@ -211,22 +217,21 @@ void t1_instr(struct t1_emit *e, uint32_t i);
 
 /* memory.c */
 bool t1_memory(struct t1_emit *e);
-struct t1_gather { /* base + sext(index) * scale: operands of earlier instructions */
+struct t1_gather {       /* base + sext(index) * scale: operands of earlier instructions */
     int32_t base, index; /* values */
     struct ptx_opnd base_opnd;
     uint32_t scale;
 };
 bool t1_gather_form(const struct ptx_func *f, int32_t address, uint32_t block, struct t1_gather *g);
-struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared,
-                         uint64_t *imm);
+struct t1_arg t1_address(struct t1_emit *e, const struct ptx_opnd *o, int32_t value, bool *shared, uint64_t *imm);
 /* Pointer into shared memory: a 32-bit address and an offset. */
 const char *t1_in_shared(struct t1_emit *e, const char *s, uint64_t imm);
 /* Pointer expression of one lane (named l) of an address. */
 const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shared, uint64_t imm);
 /* Tests that the lanes' addresses are multiples of `bytes`. value: the address's, -1 for a variable's; g: its
  * form if known, or NULL. */
-void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value,
-                uint64_t imm, unsigned bytes);
+void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value, uint64_t imm,
+                unsigned bytes);
 
 /* cluster.c */
 bool t1_of_cluster(const struct ptx_instr *in); /* it says shared::cluster */
@@ -239,7 +244,7 @@ bool t1_atomic(struct t1_emit *e);
 bool t1_warp_op(struct t1_emit *e);
 void t1_call(struct t1_emit *e);
 const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t); /* t: suffix of loads */
-bool t1_param_access(struct t1_emit *e, bool store); /* .param of functions: ld and st */
+bool t1_param_access(struct t1_emit *e, bool store);                            /* .param of functions: ld and st */
 void t1_param_plan(struct t1_emit *e);
 void t1_param_declare(struct t1_emit *e);
 uint32_t t1_reach(struct t1_emit *e, const struct ptx_func *f); /* index of a function, enlisting it */
@@ -261,7 +266,7 @@ void t1_matrix_declare(struct t1_emit *e); /* room for what the function unpacks
 
 /* flow.c */
 void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to); /* for every lane that runs */
-bool t1_may_rest(const struct t1_emit *e, int32_t header); /* no barrier nor call in that loop, or -1 */
+bool t1_may_rest(const struct t1_emit *e, int32_t header);         /* no barrier nor call in that loop, or -1 */
 /* Behind block k: to the next round of the loops that end with it and whose headers stand before block `before`. */
 void t1_next_rounds(struct t1_emit *e, uint32_t k, uint32_t before);
 void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index);

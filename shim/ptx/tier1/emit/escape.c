@@ -114,10 +114,7 @@ int32_t t1_single_value(const struct t1_single *x, uint32_t row, bool dst)
     return -1;
 }
 
-static const char *row_at(struct t1_emit *e, uint32_t offset)
-{
-    return t1_str(e, "(r + %u)", offset);
-}
+static const char *row_at(struct t1_emit *e, uint32_t offset) { return t1_str(e, "(r + %u)", offset); }
 
 static void put_source(struct t1_emit *e, const struct t1_single *x, uint32_t k)
 {
@@ -163,8 +160,9 @@ static void put_image(struct t1_emit *e, const struct lir_image *image)
     t1_put(e, "};\n");
     for (uint32_t k = 0; k < image->rows.count; k++)
         for (unsigned p = 0; p < (row[k].wide ? 2 : 1) * e->np; p++)
-            t1_put(e, row[k].wide ? "t1_spill_u64((void *)(r + %u), %u, t1_splat_u64(0x%llxu));\n"
-                                  : "t1_spill_u32((void *)(r + %u), %u, t1_splat_u32(0x%llxu));\n",
+            t1_put(e,
+                   row[k].wide ? "t1_spill_u64((void *)(r + %u), %u, t1_splat_u64(0x%llxu));\n"
+                               : "t1_spill_u32((void *)(r + %u), %u, t1_splat_u32(0x%llxu));\n",
                    row[k].offset, p, (unsigned long long)row[k].value);
 }
 
@@ -176,8 +174,12 @@ void t1_escape(struct t1_emit *e)
     void *image;
     size_t size;
     uint32_t room;
-    x->f = (struct ptx_func){.name = e->f->name, .line = e->f->line, .module = e->f->module,
-                             .is_entry = true, .reg = x->reg, .opnd = x->list};
+    x->f = (struct ptx_func){.name = e->f->name,
+                             .line = e->f->line,
+                             .module = e->f->module,
+                             .is_entry = true,
+                             .reg = x->reg,
+                             .opnd = x->list};
     x->top = LIR_ROW_MAX;
     in.guard = -1;
     t1_put(e, "{\n");

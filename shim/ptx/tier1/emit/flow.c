@@ -11,8 +11,8 @@ static const struct ptx_instr *last_of(const struct ptx_func *f, uint32_t b)
 
 static bool ends_block(const struct ptx_instr *in)
 {
-    return in && (in->op == PTX_OP_BRA || in->op == PTX_OP_BRX || in->op == PTX_OP_RET ||
-                  in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP);
+    return in && (in->op == PTX_OP_BRA || in->op == PTX_OP_BRX || in->op == PTX_OP_RET || in->op == PTX_OP_EXIT ||
+                  in->op == PTX_OP_TRAP);
 }
 
 /* ---- phis ---- */
@@ -117,10 +117,7 @@ static void edge(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask
         t1_put(e, "}\n");
 }
 
-void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to)
-{
-    edge(e, from, to, NULL);
-}
+void t1_phi_copies(struct t1_emit *e, uint32_t from, uint32_t to) { edge(e, from, to, NULL); }
 
 /* ---- ends of blocks ---- */
 
@@ -305,8 +302,10 @@ static void table(struct t1_emit *e, uint32_t k)
     }
     t1_put(e, "};\nuint32_t t[%u] = {0};\n", b->nsucc);
     const char *x = t1_lane(e, &a);
-    t1_put(e, "T1_FOR_LANES(l, %s & %s) {\nuint32_t i = %s;\nif (i >= %uu) T1_NO_TARGET(b, warp, 1u << l);\n"
-              "t[to[i]] |= 1u << l;\n}\n", mask, cond, x, t->n);
+    t1_put(e,
+           "T1_FOR_LANES(l, %s & %s) {\nuint32_t i = %s;\nif (i >= %uu) T1_NO_TARGET(b, warp, 1u << l);\n"
+           "t[to[i]] |= 1u << l;\n}\n",
+           mask, cond, x, t->n);
     if (guarded)
         t1_put(e, "t[%u] |= %s & ~%s;\n", b->nsucc - 1, mask, cond);
     for (uint32_t s = 0; s < b->nsucc; s++) {
@@ -531,10 +530,12 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
         t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, "
                   "uint32_t warp, uint32_t live)\n{\n");
     else
-        t1_put(e, "static __attribute__((noinline)) uint32_t "
-                  "f_%u(struct t1_block *b, uint32_t warp, uint32_t live, pu32 *args, "
-                  "pu32 *rets, uint64_t frame)\n{\nuint32_t gone = 0;\n"
-                  "const struct t1_block *const g = b;\n", index);
+        t1_put(e,
+               "static __attribute__((noinline)) uint32_t "
+               "f_%u(struct t1_block *b, uint32_t warp, uint32_t live, pu32 *args, "
+               "pu32 *rets, uint64_t frame)\n{\nuint32_t gone = 0;\n"
+               "const struct t1_block *const g = b;\n",
+               index);
     t1_put(e, "uint8_t *const smem = g->shared;\nconst uint8_t *const params = b->params;\n"
               "(void)smem; (void)params;\n");
     if (f->is_entry)

@@ -5,10 +5,7 @@
 
 /* ---- arithmetic ---- */
 
-static bool carries(const struct t1_op *op)
-{
-    return op->reads_cc || op->writes_cc;
-}
+static bool carries(const struct t1_op *op) { return op->reads_cc || op->writes_cc; }
 
 static const char *expand(struct t1_emit *e, const char *pattern, const char *const arg[5])
 {
@@ -20,8 +17,7 @@ static const char *expand(struct t1_emit *e, const char *pattern, const char *co
 }
 
 /* The expression for one piece; for operations on 64 bits k counts pieces of 64-bit values. */
-static const char *piece_of(struct t1_emit *e, const struct t1_op *op, unsigned d, const struct t1_arg *a,
-                            unsigned k)
+static const char *piece_of(struct t1_emit *e, const struct t1_op *op, unsigned d, const struct t1_arg *a, unsigned k)
 {
     const char *arg[5] = {"", "", "", "", ""};
     for (unsigned s = 0; s < op->nsrc + (op->reads_cc ? 1u : 0u); s++) {
@@ -64,8 +60,7 @@ static bool extends(const struct t1_emit *e, const struct t1_op *op, unsigned d,
     return op->dst[d].kind == T1_K_32 && e->value[value].kind == T1_K_64;
 }
 
-static void define_32(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, unsigned k,
-                      const char *x)
+static void define_32(struct t1_emit *e, const struct t1_op *op, unsigned d, int32_t value, unsigned k, const char *x)
 {
     if (!extends(e, op, d, value)) {
         t1_def_piece(e, value, k, x);
@@ -83,16 +78,15 @@ static const char *all_or(struct t1_emit *e, unsigned d, const struct t1_arg *a,
     bool swap = t1_same_for_all(&a[0]);
     const struct t1_arg *i = &a[swap], *n = &a[!swap];
     bool integer = type == PTX_S32 || type == PTX_U32 || type == PTX_S64 || type == PTX_U64;
-    if (in->op != PTX_OP_SETP || in->sub || d || cmp < PTX_LT || cmp > PTX_GE || !integer ||
-        i->rep != T1_U || i->stride <= 0 || i->stride > 1 << 20 || !t1_same_for_all(n) ||
-        i->kind != (size == 8 ? T1_K_64 : T1_K_32))
+    if (in->op != PTX_OP_SETP || in->sub || d || cmp < PTX_LT || cmp > PTX_GE || !integer || i->rep != T1_U ||
+        i->stride <= 0 || i->stride > 1 << 20 || !t1_same_for_all(n) || i->kind != (size == 8 ? T1_K_64 : T1_K_32))
         return pieces;
     if (swap)
         cmp = cmp == PTX_LT ? PTX_GT : cmp == PTX_LE ? PTX_GE : cmp == PTX_GT ? PTX_LT : PTX_LE;
     bool below = cmp == PTX_LT || cmp == PTX_LE; /* all lanes, or else none, when the last is below n */
     return t1_str(e, "T1_BELOW(%s%u, %s, 0x%llxu, %s, %s, %s, %s)", type == PTX_S32 || type == PTX_S64 ? "s" : "u",
-                  8 * size, i->s[0], (unsigned long long)(31 * i->stride), cmp == PTX_LT || cmp == PTX_GE ? "<" : "<=",
-                  n->s[0], below ? "~0u" : "0u", pieces);
+                  8 * size, i->s[0], (unsigned long long)(31 * i->stride),
+                  cmp == PTX_LT || cmp == PTX_GE ? "<" : "<=", n->s[0], below ? "~0u" : "0u", pieces);
 }
 
 /* A comparison alone is kept by pieces too, for what selects by it: bits of a mask and back take longer than both. */
@@ -100,8 +94,8 @@ static bool keep_pieces(struct t1_emit *e, const struct t1_op *op, unsigned d, c
 {
     static const char prefix[] = "t1_v_cmp_";
     const int32_t value = d ? -1 : t1_dst(e, 0);
-    if (e->in->op != PTX_OP_SETP || value < 0 || e->in->sub || e->guarded ||
-        e->value[value].escapes || strncmp(op->dst[0].vector, prefix, strlen(prefix)) != 0)
+    if (e->in->op != PTX_OP_SETP || value < 0 || e->in->sub || e->guarded || e->value[value].escapes ||
+        strncmp(op->dst[0].vector, prefix, strlen(prefix)) != 0)
         return false;
     for (unsigned k = 0; k < (op->wide ? 2 : 1) * e->np; k++)
         t1_put(e, "const t1_c%u v%dc_%u = (t1_c%s;\n", op->wide ? 64 : 32, value, k,
@@ -362,8 +356,7 @@ static void pack(struct t1_emit *e)
         for (unsigned h = 0; h < (e->value[v].rep == T1_G ? 2 : 1); h++)
             t1_def_scalar(e, v, h,
                           size < 8 ? glue(e, a, s->n, bits, (int)h, 0)
-                                   : t1_str(e, "((uint64_t)%s | (uint64_t)%s << 32)",
-                                            glue(e, a, half, bits, (int)h, 0),
+                                   : t1_str(e, "((uint64_t)%s | (uint64_t)%s << 32)", glue(e, a, half, bits, (int)h, 0),
                                             glue(e, a + half, half, bits, (int)h, 0)));
     } else if (size < 8) {
         for (unsigned p = 0; p < e->np; p++)
@@ -372,8 +365,8 @@ static void pack(struct t1_emit *e)
         for (unsigned q = 0; q < 2 * e->np; q++)
             t1_def_piece(e, v, q,
                          t1_str(e, "(t1_zext_u32(t1_half_u32(%s, %u)) | t1_zext_u32(t1_half_u32(%s, %u)) << 32)",
-                                glue(e, a, half, bits, -1, q / 2), q & 1,
-                                glue(e, a + half, half, bits, -1, q / 2), q & 1));
+                                glue(e, a, half, bits, -1, q / 2), q & 1, glue(e, a + half, half, bits, -1, q / 2),
+                                q & 1));
     }
     t1_def_done(e, v);
 }

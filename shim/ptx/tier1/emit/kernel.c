@@ -31,9 +31,10 @@ static void check_recursion(struct t1_emit *e)
 /* What the analysis may assume of a block of this class: no axis of one thread, nothing exact. */
 static struct ptx_shape shape_of(enum t1_shape s)
 {
-    static const uint32_t block[T1_NSHAPES][3] = {
-        [T1_SHAPE_LINEAR] = {32, 2, 2}, [T1_SHAPE_HALF] = {16, 3, 3}, [T1_SHAPE_FLAT] = {32, 2, 2},
-        [T1_SHAPE_ANY] = {7, 3, 3}};
+    static const uint32_t block[T1_NSHAPES][3] = {[T1_SHAPE_LINEAR] = {32, 2, 2},
+                                                  [T1_SHAPE_HALF] = {16, 3, 3},
+                                                  [T1_SHAPE_FLAT] = {32, 2, 2},
+                                                  [T1_SHAPE_ANY] = {7, 3, 3}};
     struct ptx_shape shape = {.exact = false};
     memcpy(shape.block, block[s], sizeof shape.block);
     return shape;
@@ -45,8 +46,7 @@ static void scan(struct t1_emit *e, const struct ptx_func *f)
     if (f->ninstr > MAX_INSTRUCTIONS)
         t1_fail(e, "function of more than %u instructions", MAX_INSTRUCTIONS);
     for (uint32_t i = 0; i < f->ninstr; i++)
-        if ((f->instr[i].op == PTX_OP_BAR || f->instr[i].op == PTX_OP_BARRIER) &&
-            f->instr[i].sub != PTX_SUB_WARP_SYNC)
+        if ((f->instr[i].op == PTX_OP_BAR || f->instr[i].op == PTX_OP_BARRIER) && f->instr[i].sub != PTX_SUB_WARP_SYNC)
             e->fibres = true, e->clusters |= f->instr[i].scope == PTX_SCOPE_CLUSTER;
 }
 
@@ -146,8 +146,10 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     struct ptx_text all = e->text;
     e->text = (struct ptx_text){0};
     bool fibres = e->fibres || e->spins;
-    t1_put(e, "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_CLUSTERS %d\n"
-              "#define T1_DYNAMIC %uu\n", T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic);
+    t1_put(e,
+           "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_CLUSTERS %d\n"
+           "#define T1_DYNAMIC %uu\n",
+           T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic);
     if (e->checked)
         t1_put(e, "#define T1_STACK 4194304\n");
     else if (e->reached.nfunc > 1 || e->deep)
@@ -178,14 +180,14 @@ static void find_externs(struct t1_emit *e, const void *image)
     e->nextern = n;
 }
 
-int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
-            char **text, size_t *size, struct ptx_diag *diag)
+int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, char **text,
+            size_t *size, struct ptx_diag *diag)
 {
     return t1_emit_as(m, kernel, shape, isa, 0, text, size, diag);
 }
 
-int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa,
-               unsigned options, char **text, size_t *size, struct ptx_diag *diag)
+int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, unsigned options,
+               char **text, size_t *size, struct ptx_diag *diag)
 {
     struct ptx_diag unused;
     const struct ptx_func *f = ptx_module_func(m, kernel);

@@ -68,10 +68,10 @@ static const char *exact_form(const struct ptx_instr *in, const uint64_t *high, 
     const uint64_t limit = type == PTX_S16 ? INT16_MAX : size == 2 ? UINT16_MAX : INT32_MAX;
     if (type > PTX_B64 || size != (wide ? 2 : 4) || high[0] > limit || high[1] > limit)
         return NULL;
-    const uint64_t t = in->op == PTX_OP_ADD                                 ? high[0] + high[1]
+    const uint64_t t = in->op == PTX_OP_ADD                              ? high[0] + high[1]
                        : in->op == PTX_OP_MUL && !(in->flags & PTX_F_HI) ? high[0] * high[1]
-                       : in->op == PTX_OP_SHL && high[1] < 31              ? high[0] << high[1]
-                                                                           : UINT64_MAX;
+                       : in->op == PTX_OP_SHL && high[1] < 31            ? high[0] << high[1]
+                                                                         : UINT64_MAX;
     if (t > INT32_MAX)
         return NULL;
     *top = t;
@@ -125,7 +125,7 @@ static const char *find(struct anew *w, int32_t value, uint64_t *top)
         return NULL; /* a value read elsewhere too is loaded there, and must be the same here */
     const struct ptx_instr *in = &e->f->instr[v->instr];
     const uint32_t i = (uint32_t)v->instr;
-    const char *x = in->guard >= 0                                    ? NULL
+    const char *x = in->guard >= 0                                ? NULL
                     : in->op == PTX_OP_LD || in->op == PTX_OP_LDU ? load(w, in, i)
                                                                   : step(w, in, i, top);
     if (!x)

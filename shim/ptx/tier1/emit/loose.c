@@ -51,7 +51,9 @@ static int member_mask(const struct ptx_func *f, uint32_t i)
     int at;
     switch (in->op) {
     case PTX_OP_SHFL: at = 3; break;
-    case PTX_OP_VOTE: case PTX_OP_MATCH: case PTX_OP_REDUX: at = 1; break;
+    case PTX_OP_VOTE:
+    case PTX_OP_MATCH:
+    case PTX_OP_REDUX: at = 1; break;
     case PTX_OP_ELECT: at = 0; break;
     case PTX_OP_BAR: at = in->sub == PTX_SUB_WARP_SYNC ? 0 : -1; break;
     default: at = -1;
@@ -76,10 +78,7 @@ bool t1_held(struct t1_emit *e, uint32_t k)
 }
 
 /* Before every jump back, as any of them may be the only one of a loop that waits. */
-static const char *yields(const struct t1_emit *e)
-{
-    return e->spins ? "t1_yield(b); " : "";
-}
+static const char *yields(const struct t1_emit *e) { return e->spins ? "t1_yield(b); " : ""; }
 
 /* A held block for lanes that name whom they meet: runs those, once all of them have come or, at the end of a
  * round in which nobody else could run, anyway. */

@@ -19,10 +19,11 @@ struct t1_fragment { /* what a slot holds */
 static const struct {
     const char *name, *product;
     uint8_t planes; /* T1_E_name */
-} formats[LIR_NMX] = {
-    [LIR_MX_F16] = {"f16", "f16", 2}, [LIR_MX_BF16] = {"bf16", "bf16", 2}, [LIR_MX_TF32] = {"tf32", "tf32", 1},
-    [LIR_MX_S8] = {"s8", "s8", 2},    [LIR_MX_U8] = {"u8", "s8", 2}
-};
+} formats[LIR_NMX] = {[LIR_MX_F16] = {"f16", "f16", 2},
+                      [LIR_MX_BF16] = {"bf16", "bf16", 2},
+                      [LIR_MX_TF32] = {"tf32", "tf32", 1},
+                      [LIR_MX_S8] = {"s8", "s8", 2},
+                      [LIR_MX_U8] = {"u8", "s8", 2}};
 
 void t1_matrix_block(struct t1_emit *e)
 {
@@ -257,8 +258,8 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
 
 /* Emits wmma's load or store of an accumulator, tile by tile of 8 by 8: lanes hold two neighbours of a row each,
  * which the prelude's functions bring into and out of memory order; col turns the tile. */
-static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct lir_matrix *m,
-                     const uint32_t *rows, bool store)
+static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct lir_matrix *m, const uint32_t *rows,
+                     bool store)
 {
     unsigned size = lir_mx[m->c].bits / 8;
     bool col = m->flags & LIR_MX_COL;
@@ -286,8 +287,8 @@ static void move_sum(struct t1_emit *e, const struct t1_single *x, const struct 
     }
 }
 
-static void load_factor(struct t1_emit *e, const struct t1_single *x, const struct lir_matrix *m,
-                        const uint32_t *rows, bool along_k)
+static void load_factor(struct t1_emit *e, const struct t1_single *x, const struct lir_matrix *m, const uint32_t *rows,
+                        bool along_k)
 {
     bool is_a = m->kind == LIR_MATRIX_A;
     unsigned format = is_a ? m->a : m->b, bits = lir_mx[format].bits, per = lir_mx_per(format);
@@ -295,8 +296,9 @@ static void load_factor(struct t1_emit *e, const struct t1_single *x, const stru
     for (unsigned r = 0; r < tiles; r++) {
         struct lir_mx_tile t = is_a ? lir_mx_tile_a(m->m, ktiles, r) : lir_mx_tile_b(ktiles, r);
         unsigned row = t.row * 8, k = t.col * 4 * per;
-        t1_put(e, "{\nuint32_t w[32] __attribute__((aligned(64)));\n"
-                  "t1_mx_load(w, p + (%u * s + %u) * %u / 8, s * %u / 8);\n",
+        t1_put(e,
+               "{\nuint32_t w[32] __attribute__((aligned(64)));\n"
+               "t1_mx_load(w, p + (%u * s + %u) * %u / 8, s * %u / 8);\n",
                along_k ? row : k, along_k ? k : row, bits, bits);
         if (!along_k)
             t1_put(e, "t1_mx_turn(w);\n");

@@ -4,8 +4,8 @@
 struct access {
     struct t1_arg address;
     bool shared, has_gather;
-    bool local; /* the same offset in every lane's local memory */
-    bool param; /* of the kernel, at imm: */
+    bool local;   /* the same offset in every lane's local memory */
+    bool param;   /* of the kernel, at imm: */
     uint64_t imm; /* of this element */
     struct t1_gather gather;
     unsigned size; /* bytes of an element */
@@ -63,9 +63,10 @@ static const char *place(struct t1_emit *e, const struct access *x, unsigned k, 
     if (x->local) {
         *fn = "";
         const char *ramp = t1_str(e, "t1_ramp_u32(0u, (uint32_t)b->local_stride, %u)", x->wide ? k / 2 : k);
-        return t1_str(e, x->wide ? "(b->local + ((uint64_t)warp * 32u * b->local_stride + %s + 0x%llxull)), "
-                                   "t1_half_u32(%s, %u), 1"
-                                 : "(b->local + ((uint64_t)warp * 32u * b->local_stride + %s + 0x%llxull)), %s, 1",
+        return t1_str(e,
+                      x->wide ? "(b->local + ((uint64_t)warp * 32u * b->local_stride + %s + 0x%llxull)), "
+                                "t1_half_u32(%s, %u), 1"
+                              : "(b->local + ((uint64_t)warp * 32u * b->local_stride + %s + 0x%llxull)), %s, 1",
                       a->s[0], (unsigned long long)x->imm, ramp, k & 1);
     }
     if (a->rep != T1_V) {
@@ -188,8 +189,7 @@ static void load(struct t1_emit *e, const struct access *x, const struct ptx_opn
         unsigned t = e->temps++;
         t1_put(e, "pu32 t%u = %s;\n", t, s);
         for (unsigned h = 0; h < 2; h++)
-            t1_def_piece(e, value, 2 * k + h,
-                         t1_str(e, "t1_%sext_u32(t1_half_u32(t%u, %u))", sign ? "s" : "z", t, h));
+            t1_def_piece(e, value, 2 * k + h, t1_str(e, "t1_%sext_u32(t1_half_u32(t%u, %u))", sign ? "s" : "z", t, h));
     }
     t1_def_done(e, value);
 }
@@ -322,8 +322,8 @@ static void access(struct t1_emit *e, bool is_store)
             x.address = in_local(e, &x.address, '+');
     }
     if (!x.local)
-        t1_aligned(e, &x.address, x.has_gather ? &x.gather : NULL,
-                   o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm, x.size * n);
+        t1_aligned(e, &x.address, x.has_gather ? &x.gather : NULL, o->reg >= 0 ? e->f->instr_src[e->at][0] : -1, x.imm,
+                   x.size * n);
     if (parameter && !ordered && o->imm + (uint64_t)x.size * n <= parameter->size) {
         x.param = true;
         x.imm = parameter->offset + o->imm;
@@ -386,8 +386,8 @@ static void which_space(struct t1_emit *e)
         return;
     struct t1_arg a = t1_src(e, 0, T1_K_64);
     if (e->value[v].rep != T1_V) {
-        t1_def_scalar(e, v, 0, t1_str(e, "t1_isspacep(b, %u, %d, %s)", e->in->space, t1_of_cluster(e->in),
-                                      t1_scalar(e, &a, 0)));
+        t1_def_scalar(e, v, 0,
+                      t1_str(e, "t1_isspacep(b, %u, %d, %s)", e->in->space, t1_of_cluster(e->in), t1_scalar(e, &a, 0)));
         t1_def_done(e, v);
         return;
     }

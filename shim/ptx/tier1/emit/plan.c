@@ -15,8 +15,7 @@ bool t1_parts_lanes(const struct ptx_func *f, uint32_t b)
     uint32_t i = f->block[b].first + f->block[b].count - 1;
     if (in->op == PTX_OP_BRX)
         return in->src[0].kind == PTX_O_REG && ptx_class_at(f, f->instr_src[i][0], b) != PTX_C_UNIFORM;
-    bool ends = in->op == PTX_OP_BRA || in->op == PTX_OP_RET || in->op == PTX_OP_EXIT ||
-                in->op == PTX_OP_TRAP;
+    bool ends = in->op == PTX_OP_BRA || in->op == PTX_OP_RET || in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP;
     return ends && in->guard >= 0 && ptx_class_at(f, f->instr_src[i][5], b) != PTX_C_UNIFORM;
 }
 

@@ -151,12 +151,12 @@ bool t1_serial(struct t1_emit *e, uint32_t k)
 
 /* ---- one lane's values ---- */
 
-struct kept { struct ptx_value value; struct t1_value x; };
+struct kept {
+    struct ptx_value value;
+    struct t1_value x;
+};
 
-static const char *type_of(const struct t1_value *x)
-{
-    return x->kind == T1_K_64 ? "uint64_t" : "uint32_t";
-}
+static const char *type_of(const struct t1_value *x) { return x->kind == T1_K_64 ? "uint64_t" : "uint32_t"; }
 
 /* Makes a scalar `v12` of lane l out of what value 12 is outside. In front of the loop over lanes: where it comes
  * from; inside: its declaration. */
@@ -236,8 +236,8 @@ static uint32_t find_values(struct t1_emit *e, uint32_t k, uint32_t next, int32_
         const struct ptx_instr *in = &f->instr[i];
         for (unsigned s = 0; s < 6; s++)
             if (s == 5 ? in->guard >= 0
-                       : s < in->nsrc && (in->src[s].kind == PTX_O_REG ||
-                                          (in->src[s].kind == PTX_O_ADDR && in->src[s].reg >= 0)))
+                       : s < in->nsrc &&
+                             (in->src[s].kind == PTX_O_REG || (in->src[s].kind == PTX_O_ADDR && in->src[s].reg >= 0)))
                 SEE(f->instr_src[i][s]);
         for (unsigned d = 0; d < in->ndst; d++) {
             if (in->dst[d].kind == PTX_O_REG) {
@@ -275,22 +275,21 @@ static void take_back(struct t1_emit *e, int32_t name, const struct t1_value *x)
     }
     bool wide = x->kind == T1_K_64;
     for (unsigned q = 0; q < (wide ? 2 : 1) * e->np; q++)
-        t1_put(e, wide ? "%c%d_%u = t1_blend_u64(T1_MASK64(m, %u), %c%d_%u, t1_fill_u64(o%d, %u));\n"
-                       : "%c%d_%u = t1_blend_u32(T1_MASK32(m, %u), %c%d_%u, t1_fill_u32(o%d, %u));\n",
+        t1_put(e,
+               wide ? "%c%d_%u = t1_blend_u64(T1_MASK64(m, %u), %c%d_%u, t1_fill_u64(o%d, %u));\n"
+                    : "%c%d_%u = t1_blend_u32(T1_MASK32(m, %u), %c%d_%u, t1_fill_u32(o%d, %u));\n",
                c, name, q, q, c, name, q, name, q);
 }
 
 /* What has to be done for each of them. */
 enum stage { DECLARE, PUT_OUT, TAKE_BACK };
 
-static void result(struct t1_emit *e, enum stage stage, int32_t name, const struct t1_value *x,
-                   int32_t source, uint32_t k)
+static void result(struct t1_emit *e, enum stage stage, int32_t name, const struct t1_value *x, int32_t source,
+                   uint32_t k)
 {
     struct t1_arg a;
     switch (stage) {
-    case DECLARE:
-        t1_put(e, "%s o%d%s;\n", type_of(x), name, x->kind == T1_K_PRED ? " = 0" : "[32]");
-        break;
+    case DECLARE: t1_put(e, "%s o%d%s;\n", type_of(x), name, x->kind == T1_K_PRED ? " = 0" : "[32]"); break;
     case PUT_OUT:
         a = t1_value_arg(e, source, k);
         put_out(e, name, x, &a);

@@ -109,8 +109,7 @@ static struct t1_arg tid(struct t1_emit *e, unsigned sreg)
 
 static struct t1_arg lane_mask(struct t1_emit *e, unsigned sreg)
 {
-    static const char *const form[] = {"%s", "(%s | (%s - 1u))", "(%s - 1u)", "~(%s - 1u)",
-                                       "~(%s | (%s - 1u))"};
+    static const char *const form[] = {"%s", "(%s | (%s - 1u))", "(%s - 1u)", "~(%s - 1u)", "~(%s | (%s - 1u))"};
     struct t1_arg a = {.kind = T1_K_32, .rep = T1_V, .v = t1_str(e, "t%u", e->temps++)};
     for (unsigned k = 0; k < e->np; k++) {
         const char *bit = t1_str(e, "(t1_splat_u32(1u) << t1_ramp_u32(0u, 1u, %u))", k);
@@ -146,28 +145,33 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
         return a;
     }
     switch (r) {
-    case PTX_SR_NTID_X: case PTX_SR_NTID_Y: case PTX_SR_NTID_Z:
-        a.s[0] = t1_str(e, "g->ntid[%u]", r - PTX_SR_NTID_X);
-        break;
-    case PTX_SR_CTAID_X: case PTX_SR_CTAID_Y: case PTX_SR_CTAID_Z:
-        a.s[0] = t1_str(e, "g->ctaid[%u]", r - PTX_SR_CTAID_X);
-        break;
-    case PTX_SR_CLUSTERID_X: case PTX_SR_CLUSTERID_Y: case PTX_SR_CLUSTERID_Z:
+    case PTX_SR_NTID_X:
+    case PTX_SR_NTID_Y:
+    case PTX_SR_NTID_Z: a.s[0] = t1_str(e, "g->ntid[%u]", r - PTX_SR_NTID_X); break;
+    case PTX_SR_CTAID_X:
+    case PTX_SR_CTAID_Y:
+    case PTX_SR_CTAID_Z: a.s[0] = t1_str(e, "g->ctaid[%u]", r - PTX_SR_CTAID_X); break;
+    case PTX_SR_CLUSTERID_X:
+    case PTX_SR_CLUSTERID_Y:
+    case PTX_SR_CLUSTERID_Z:
         a.s[0] = t1_str(e, "(g->ctaid[%u] / g->cluster[%u])", r - PTX_SR_CLUSTERID_X, r - PTX_SR_CLUSTERID_X);
         break;
-    case PTX_SR_NCTAID_X: case PTX_SR_NCTAID_Y: case PTX_SR_NCTAID_Z:
-        a.s[0] = t1_str(e, "g->nctaid[%u]", r - PTX_SR_NCTAID_X);
-        break;
-    case PTX_SR_NCLUSTERID_X: case PTX_SR_NCLUSTERID_Y: case PTX_SR_NCLUSTERID_Z:
+    case PTX_SR_NCTAID_X:
+    case PTX_SR_NCTAID_Y:
+    case PTX_SR_NCTAID_Z: a.s[0] = t1_str(e, "g->nctaid[%u]", r - PTX_SR_NCTAID_X); break;
+    case PTX_SR_NCLUSTERID_X:
+    case PTX_SR_NCLUSTERID_Y:
+    case PTX_SR_NCLUSTERID_Z:
         a.s[0] = t1_str(e, "(g->nctaid[%u] / g->cluster[%u])", r - PTX_SR_NCLUSTERID_X, r - PTX_SR_NCLUSTERID_X);
         break;
-    case PTX_SR_CLUSTER_CTAID_X: case PTX_SR_CLUSTER_CTAID_Y: case PTX_SR_CLUSTER_CTAID_Z:
-        a.s[0] = t1_str(e, "(g->ctaid[%u] %% g->cluster[%u])", r - PTX_SR_CLUSTER_CTAID_X,
-                        r - PTX_SR_CLUSTER_CTAID_X);
+    case PTX_SR_CLUSTER_CTAID_X:
+    case PTX_SR_CLUSTER_CTAID_Y:
+    case PTX_SR_CLUSTER_CTAID_Z:
+        a.s[0] = t1_str(e, "(g->ctaid[%u] %% g->cluster[%u])", r - PTX_SR_CLUSTER_CTAID_X, r - PTX_SR_CLUSTER_CTAID_X);
         break;
-    case PTX_SR_CLUSTER_NCTAID_X: case PTX_SR_CLUSTER_NCTAID_Y: case PTX_SR_CLUSTER_NCTAID_Z:
-        a.s[0] = t1_str(e, "g->cluster[%u]", r - PTX_SR_CLUSTER_NCTAID_X);
-        break;
+    case PTX_SR_CLUSTER_NCTAID_X:
+    case PTX_SR_CLUSTER_NCTAID_Y:
+    case PTX_SR_CLUSTER_NCTAID_Z: a.s[0] = t1_str(e, "g->cluster[%u]", r - PTX_SR_CLUSTER_NCTAID_X); break;
     case PTX_SR_CLUSTER_CTARANK: a.s[0] = "g->rank"; break;
     case PTX_SR_CLUSTER_NCTARANK: a.s[0] = "g->cluster_size"; break;
     case PTX_SR_LANEID:
@@ -201,9 +205,11 @@ static struct t1_arg sreg(struct t1_emit *e, unsigned r)
         a.s[0] = "g->explicit_cluster";
         break;
     case PTX_SR_CURRENT_GRAPH_EXEC: return t1_const(e, T1_K_64, 0);
-    case PTX_SR_RESERVED_SMEM_BEGIN: case PTX_SR_RESERVED_SMEM_END: case PTX_SR_RESERVED_SMEM_CAP:
-    case PTX_SR_RESERVED_SMEM_0: case PTX_SR_RESERVED_SMEM_1:
-        t1_fail(e, "the shared memory of the system software");
+    case PTX_SR_RESERVED_SMEM_BEGIN:
+    case PTX_SR_RESERVED_SMEM_END:
+    case PTX_SR_RESERVED_SMEM_CAP:
+    case PTX_SR_RESERVED_SMEM_0:
+    case PTX_SR_RESERVED_SMEM_1: t1_fail(e, "the shared memory of the system software");
     default: return t1_const(e, T1_K_32, 0); /* %pm and their like */
     }
     return a;
@@ -237,10 +243,7 @@ struct t1_arg t1_src(struct t1_emit *e, unsigned k, unsigned kind)
     return t1_source(e, &e->in->src[k], e->f->instr_src[e->at][k], kind);
 }
 
-bool t1_same_for_all(const struct t1_arg *a)
-{
-    return a->rep == T1_U && !a->stride;
-}
+bool t1_same_for_all(const struct t1_arg *a) { return a->rep == T1_U && !a->stride; }
 
 unsigned t1_group(const struct t1_emit *e, unsigned pieces, unsigned k)
 {
@@ -276,8 +279,7 @@ const char *t1_piece(struct t1_emit *e, const struct t1_arg *a, unsigned k)
     unsigned n = wide ? 2 * e->np : e->np, h = t1_group(e, n, k);
     if (a->rep == T1_V) {
         if (a->narrowed)
-            return t1_str(e, "t1_join_u32(t1_trunc_u64(%s_%u), t1_trunc_u64(%s_%u))", a->v, 2 * k, a->v,
-                          2 * k + 1);
+            return t1_str(e, "t1_join_u32(t1_trunc_u64(%s_%u), t1_trunc_u64(%s_%u))", a->v, 2 * k, a->v, 2 * k + 1);
         return t1_str(e, "%s_%u", a->v, k);
     }
     const char *s = a->rep == T1_G ? a->s[h] : a->s[0];

@@ -8,8 +8,7 @@
 /* All threads of the block, or of the warp, meet here. */
 static bool meets_all(const struct ptx_instr *in)
 {
-    if ((in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->guard >= 0 ||
-        in->sub == PTX_SUB_ARRIVE)
+    if ((in->op != PTX_OP_BAR && in->op != PTX_OP_BARRIER) || in->guard >= 0 || in->sub == PTX_SUB_ARRIVE)
         return false;
     if (in->sub == PTX_SUB_WARP_SYNC)
         return in->src[0].kind == PTX_O_IMM && (uint32_t)in->src[0].imm == ~0u;
@@ -21,14 +20,28 @@ static bool private(const struct ptx_instr *in)
 {
     switch (in->op) {
     case PTX_OP_ST: return in->space == PTX_SP_LOCAL || in->space == PTX_SP_PARAM;
-    case PTX_OP_ATOM: case PTX_OP_RED: case PTX_OP_CALL: case PTX_OP_BAR: case PTX_OP_BARRIER:
-    case PTX_OP_CP: case PTX_OP_MULTIMEM: case PTX_OP_TCGEN05: case PTX_OP_MBARRIER:
-    case PTX_OP_ST_ASYNC: case PTX_OP_ST_BULK:
-    case PTX_OP_RED_ASYNC: case PTX_OP_STMATRIX: case PTX_OP_SUST: case PTX_OP_SURED: case PTX_OP_SHFL:
-    case PTX_OP_VOTE: case PTX_OP_MATCH: case PTX_OP_REDUX: case PTX_OP_WMMA: case PTX_OP_BRX:
-        return false;
-    default:
-        return true;
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+    case PTX_OP_CALL:
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER:
+    case PTX_OP_CP:
+    case PTX_OP_MULTIMEM:
+    case PTX_OP_TCGEN05:
+    case PTX_OP_MBARRIER:
+    case PTX_OP_ST_ASYNC:
+    case PTX_OP_ST_BULK:
+    case PTX_OP_RED_ASYNC:
+    case PTX_OP_STMATRIX:
+    case PTX_OP_SUST:
+    case PTX_OP_SURED:
+    case PTX_OP_SHFL:
+    case PTX_OP_VOTE:
+    case PTX_OP_MATCH:
+    case PTX_OP_REDUX:
+    case PTX_OP_WMMA:
+    case PTX_OP_BRX: return false;
+    default: return true;
     }
 }
 
@@ -68,9 +81,8 @@ static bool uniform(const struct ptx_func *f, const struct ptx_opnd *o, int32_t 
 
 static bool lanes_differ(const struct ptx_func *f, const struct ptx_opnd *o, int32_t value, uint32_t block)
 {
-    return o->kind == PTX_O_REG && value >= 0 && f->value[value].stride != 0 &&
-           f->value[value].stride < 1 << 20 && f->value[value].stride > -(1 << 20) &&
-           ptx_class_at(f, value, block) == PTX_C_AFFINE;
+    return o->kind == PTX_O_REG && value >= 0 && f->value[value].stride != 0 && f->value[value].stride < 1 << 20 &&
+           f->value[value].stride > -(1 << 20) && ptx_class_at(f, value, block) == PTX_C_AFFINE;
 }
 
 /* Only a lane whose number fits takes the branch from `from` to `to`: `if (threadIdx.x == 0)`. */

@@ -15,15 +15,14 @@ static void open_groups(struct t1_emit *e, unsigned k)
         return;
     }
     const char *x = t1_lane(e, &a);
-    t1_put(e, "for (uint32_t left = %s, who; left; left &= ~who) {\nconst unsigned l = (unsigned)__builtin_ctz(left);\n"
-              "who = (left & %s) | 1u << l;\n", e->mask, x);
+    t1_put(e,
+           "for (uint32_t left = %s, who; left; left &= ~who) {\nconst unsigned l = (unsigned)__builtin_ctz(left);\n"
+           "who = (left & %s) | 1u << l;\n",
+           e->mask, x);
 }
 
 /* The value is computed group by group in `one`, or lane by lane in all[]. */
-static bool is_one(const struct t1_emit *e, int32_t v)
-{
-    return v >= 0 && e->value[v].rep != T1_V;
-}
+static bool is_one(const struct t1_emit *e, int32_t v) { return v >= 0 && e->value[v].rep != T1_V; }
 
 static void define_all(struct t1_emit *e, int32_t v, const char *expr)
 {
@@ -100,9 +99,18 @@ static bool known_lanes(const struct t1_emit *e, uint8_t lane[32], uint32_t *ins
         uint32_t most = (l & segment) | (clamp & ~segment), j;
         bool ok;
         switch (in->sub) {
-        case PTX_SUB_UP: j = l - d; ok = (int32_t)j >= (int32_t)most; break;
-        case PTX_SUB_DOWN: j = l + d; ok = j <= most; break;
-        case PTX_SUB_BFLY: j = l ^ d; ok = j <= most; break;
+        case PTX_SUB_UP:
+            j = l - d;
+            ok = (int32_t)j >= (int32_t)most;
+            break;
+        case PTX_SUB_DOWN:
+            j = l + d;
+            ok = j <= most;
+            break;
+        case PTX_SUB_BFLY:
+            j = l ^ d;
+            ok = j <= most;
+            break;
         default: j = (l & segment) | (d & ~segment); ok = j <= most;
         }
         lane[l] = (uint8_t)(ok ? j & 31 : l);
@@ -168,8 +176,10 @@ static void shuffle(struct t1_emit *e)
         struct t1_arg b = t1_src(e, 1, T1_K_32), c = t1_src(e, 2, T1_K_32);
         unsigned mode = in->sub == PTX_SUB_UP ? 0 : in->sub == PTX_SUB_DOWN ? 1 : in->sub == PTX_SUB_BFLY ? 2 : 3;
         const char *bl = t1_lane(e, &b), *cl = t1_lane(e, &c);
-        t1_put(e, "uint32_t bl[32], cl[32], il[32];\n"
-                  "for (unsigned l = 0; l < 32; l++) bl[l] = %s, cl[l] = %s;\n", bl, cl);
+        t1_put(e,
+               "uint32_t bl[32], cl[32], il[32];\n"
+               "for (unsigned l = 0; l < 32; l++) bl[l] = %s, cl[l] = %s;\n",
+               bl, cl);
         t1_put(e, "uint32_t in = t1_shfl_index(%u, bl, cl, il);\n(void)in;\n", mode);
         for (unsigned k = 0; k < e->np; k++)
             t1_put(e, "pu32 %s_%u = t1_fill_u32(il, %u);\n", index, k, k);
@@ -252,8 +262,10 @@ static void match(struct t1_emit *e)
     struct t1_arg a = t1_src(e, 0, wide ? T1_K_64 : T1_K_32);
     t1_put(e, "{\n");
     const char *x = t1_lane(e, &a);
-    t1_put(e, "uint%s_t al[32];\nuint32_t d[32] = {0}, in = 0;\n(void)in;\n"
-              "for (unsigned l = 0; l < 32; l++) al[l] = %s;\n", wide ? "64" : "32", x);
+    t1_put(e,
+           "uint%s_t al[32];\nuint32_t d[32] = {0}, in = 0;\n(void)in;\n"
+           "for (unsigned l = 0; l < 32; l++) al[l] = %s;\n",
+           wide ? "64" : "32", x);
     open_groups(e, 1);
     t1_put(e, all ? "in |= t1_match_all_%s(who, al, d);\n}\n" : "t1_match_any_%s(who, al, d);\n}\n", type);
     if (v >= 0)
@@ -265,9 +277,8 @@ static void match(struct t1_emit *e)
 
 static void reduce(struct t1_emit *e)
 {
-    static const char *const names[] = {
-        [PTX_SUB_AND] = "and", [PTX_SUB_OR] = "or",   [PTX_SUB_XOR] = "xor",
-        [PTX_SUB_ADD] = "add", [PTX_SUB_MIN] = "min", [PTX_SUB_MAX] = "max"};
+    static const char *const names[] = {[PTX_SUB_AND] = "and", [PTX_SUB_OR] = "or",   [PTX_SUB_XOR] = "xor",
+                                        [PTX_SUB_ADD] = "add", [PTX_SUB_MIN] = "min", [PTX_SUB_MAX] = "max"};
     int32_t v = t1_dst(e, 0);
     if (e->in->type[0] == PTX_F32 || e->in->sub >= sizeof names / sizeof *names || !names[e->in->sub])
         t1_fail(e, "reduction is not supported");

@@ -21,31 +21,31 @@ struct t1_object {
 
 struct t1_room { /* where a block runs */
     struct t1_block block;
-    uint8_t *shared;               /* its own; blocks of a cluster have theirs in an arena of the worker's */
-    size_t shared_room;            /* accessible, out of all that 32 bits reach */
+    uint8_t *shared;    /* its own; blocks of a cluster have theirs in an arena of the worker's */
+    size_t shared_room; /* accessible, out of all that 32 bits reach */
     size_t local_room, stack_room;
-    uint32_t guarded;              /* stacks whose lowest page is closed: for what launches have needed, as each
+    uint32_t guarded; /* stacks whose lowest page is closed: for what launches have needed, as each
                                       takes a system call */
-    bool few_stacks;               /* room for as many as the launch needs, not as many as one may */
+    bool few_stacks;  /* room for as many as the launch needs, not as many as one may */
 };
 
-struct t1_worker { /* owned by a struct t0_worker */
-    struct t1_room room;           /* of ordinary launches */
+struct t1_worker {       /* owned by a struct t0_worker */
+    struct t1_room room; /* of ordinary launches */
     struct t0_worker *owner;
-    const struct t0_grid *grid;    /* runs now */
-    struct t0_grid last;           /* what `room` was filled for */
+    const struct t0_grid *grid; /* runs now */
+    struct t0_grid last;        /* what `room` was filled for */
     uint64_t last_serial;
-    struct t1_room *volatile now;  /* of the block that runs */
-    struct t0_fault fault;         /* what a service reported, before the second run */
-    struct t1_resident *resident;  /* resident.c: blocks of cooperative launches */
+    struct t1_room *volatile now; /* of the block that runs */
+    struct t0_fault fault;        /* what a service reported, before the second run */
+    struct t1_resident *resident; /* resident.c: blocks of cooperative launches */
     uint64_t nresident;
-    struct t0_block *stand_in;     /* what handlers see: escape.c */
+    struct t0_block *stand_in; /* what handlers see: escape.c */
 };
 
 /* room.c: fills the block for a launch; false without memory, and later launches may try again. arena: shared memory
  * of rank 0 of the block's cluster; NULL without. */
-bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g,
-                     uint32_t smid, uint8_t *arena);
+bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct t0_grid *g, uint32_t smid,
+                     uint8_t *arena);
 void t1_room_start(struct t1_room *r, const struct t0_grid *g, uint64_t block); /* its index */
 void t1_room_free(struct t1_room *r);
 
@@ -56,8 +56,7 @@ bool t1_stopped(const struct t1_worker *t);
 /* Calls body, whose blocks may fault; false after a fault, of the block in t->now. */
 bool t1_guarded(struct t1_worker *t, void (*body)(void *), void *arg);
 /* What the fault was, with tier 0's help. */
-enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g,
-                                 struct t0_fault *fault);
+enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g, struct t0_fault *fault);
 /* resident.c */
 void t1_resident_free(struct t1_worker *t);
 bool t1_resident_stopped(struct t1_block *b);

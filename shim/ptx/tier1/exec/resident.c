@@ -17,8 +17,8 @@ enum {
 
 struct t1_resident {
     struct t1_room room;
-    void *sp;                 /* where it was left */
-    uint8_t *stack;           /* its lowest page is closed */
+    void *sp;       /* where it was left */
+    uint8_t *stack; /* its lowest page is closed */
     size_t stack_size;
     uint64_t index;           /* of the block */
     struct t1_resident *next; /* of those that are not done: a ring */
@@ -117,8 +117,7 @@ static bool prepare(struct launch *l, const struct t0_grid *g)
     for (uint64_t k = 0; k < l->count; k++) {
         struct t1_resident *r = &t->resident[k];
         r->room.few_stacks = true;
-        if (!t1_room_prepare(&r->room, l->o, g, t->owner->smid,
-                             size > 1 ? t0_arena_base(t->owner, k / size) : NULL) ||
+        if (!t1_room_prepare(&r->room, l->o, g, t->owner->smid, size > 1 ? t0_arena_base(t->owner, k / size) : NULL) ||
             !stack_of(r, (size_t)l->o->info->stack_size))
             return false;
         t1_room_start(&r->room, g, l->first + k);
@@ -136,9 +135,8 @@ static bool prepare(struct launch *l, const struct t0_grid *g)
     return true;
 }
 
-enum t0_fault_kind t1_blocks_run_resident(struct t0_worker *w, const struct t1_object *o,
-                                          const struct t0_grid *g, uint64_t first, uint64_t count,
-                                          struct t0_fault *fault)
+enum t0_fault_kind t1_blocks_run_resident(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
+                                          uint64_t first, uint64_t count, struct t0_fault *fault)
 {
     struct t1_worker *t = t1_worker_of(w);
     struct launch l = {t, o, first, count, 0, NULL};

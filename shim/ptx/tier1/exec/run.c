@@ -10,16 +10,13 @@
 #include "ptx/tier1/exec/object.h"
 
 enum { /* turns of spin loops, less one, until a block yields */
-    PATIENCE = 1023,
-    LITTLE = 3 /* where other blocks of the thread are under way: they are most likely what it waits for */
+       PATIENCE = 1023,
+       LITTLE = 3 /* where other blocks of the thread are under way: they are most likely what it waits for */
 };
 
 /* ---- services -------------------------------------------------------------------------------- */
 
-static struct t1_worker *worker_of(struct t1_block *b)
-{
-    return b->worker;
-}
+static struct t1_worker *worker_of(struct t1_block *b) { return b->worker; }
 
 static void thread_at(const struct t1_block *b, uint32_t linear, uint32_t out[3])
 {
@@ -29,8 +26,7 @@ static void thread_at(const struct t1_block *b, uint32_t linear, uint32_t out[3]
     out[2] = linear / n[0] / n[1];
 }
 
-static _Noreturn void raise_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane,
-                                  const char *text)
+static _Noreturn void raise_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text)
 {
     struct t1_worker *t = worker_of(b);
     t->fault.kind = (enum t0_fault_kind)kind;
@@ -39,14 +35,13 @@ static _Noreturn void raise_fault(struct t1_block *b, uint32_t kind, uint32_t wa
     siglongjmp(t->owner->out, 1);
 }
 
-static void serve_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane,
-                        const char *text)
+static void serve_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text)
 {
     raise_fault(b, kind, warp, lane, text);
 }
 
-static void serve_assert(struct t1_block *b, const char *message, const char *file, uint32_t line,
-                         const char *function, uint32_t warp, uint32_t lane)
+static void serve_assert(struct t1_block *b, const char *message, const char *file, uint32_t line, const char *function,
+                         uint32_t warp, uint32_t lane)
 {
     char text[T0_FAULT_TEXT];
     uint32_t thread[3];
@@ -74,10 +69,7 @@ static void serve_free(struct t1_block *b, void *p)
         env->dev_free(env->ctx, p);
 }
 
-bool t1_stopped(const struct t1_worker *t)
-{
-    return t0_grid_stopped(t->grid);
-}
+bool t1_stopped(const struct t1_worker *t) { return t0_grid_stopped(t->grid); }
 
 static bool serve_stopped(struct t1_block *b)
 {
@@ -98,20 +90,16 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t serve_clock(void)
-{
-    return nanoseconds(CLOCK_MONOTONIC);
-}
+static uint64_t serve_clock(void) { return nanoseconds(CLOCK_MONOTONIC); }
 
-static uint64_t serve_timer(void)
-{
-    return nanoseconds(CLOCK_REALTIME);
-}
+static uint64_t serve_timer(void) { return nanoseconds(CLOCK_REALTIME); }
 
-#define SERVICES(ask) { \
-    .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free, \
-    .assert_fail = serve_assert, .stopped = ask, .clock = serve_clock, .globaltimer = serve_timer, \
-    .alu = t1_service_alu, .exec = t1_service_exec }
+#define SERVICES(ask) \
+    { \
+        .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free, \
+        .assert_fail = serve_assert, .stopped = ask, .clock = serve_clock, .globaltimer = serve_timer, \
+        .alu = t1_service_alu, .exec = t1_service_exec \
+    }
 static const struct t1_services usual_services = SERVICES(serve_stopped);
 const struct t1_services t1_resident_services = SERVICES(t1_resident_stopped);
 
@@ -150,16 +138,12 @@ static bool prepared(struct t1_worker *t, const struct t1_object *o, const struc
     return true;
 }
 
-static void no_print(void *ctx, const char *text, size_t len)
-{
-    (void)ctx, (void)text, (void)len;
-}
+static void no_print(void *ctx, const char *text, size_t len) { (void)ctx, (void)text, (void)len; }
 
 /* Tier 0 names the thread and the instruction. Where it runs on instead of failing (the first run has
  * changed what the block reads), what tier 1 knows is reported. Blocks that only spin give up at once:
  * the second run ends where the first did. */
-static void find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t block,
-                       struct t0_fault *fault)
+static void find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t block, struct t0_fault *fault)
 {
     static const _Atomic bool stop = true;
     struct t0_env quiet = *g->env;
@@ -247,9 +231,8 @@ static void run_blocks(void *arg)
     b->o->run(&b->t->room.block, b->count);
 }
 
-enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
-                                 const struct t0_grid *g, uint64_t first, uint64_t count,
-                                 struct t0_fault *fault)
+enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
+                                 uint64_t first, uint64_t count, struct t0_fault *fault)
 {
     struct t1_worker *t = t1_worker_of(w);
     if (!t || !prepared(t, o, g)) { /* no memory: tier 0 needs less */
@@ -266,8 +249,8 @@ enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o,
     return t1_guarded(t, run_blocks, &blocks) ? T0_OK : t1_fault_tell(t, g, fault);
 }
 
-enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o,
-                                const struct t0_grid *g, uint64_t block, struct t0_fault *fault)
+enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g, uint64_t block,
+                                struct t0_fault *fault)
 {
     return t1_blocks_run(w, o, g, block, 1, fault);
 }

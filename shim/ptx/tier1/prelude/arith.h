@@ -90,8 +90,16 @@ T1_INLINE uint32_t t1_s_sx16(uint32_t x) { return (uint32_t)(int32_t)(int16_t)x;
 T1_INLINE uint32_t t1_s_sx8(uint32_t x) { return (uint32_t)(int32_t)(int8_t)x; }
 T1_INLINE uint64_t t1_s_sext(uint32_t x) { return (uint64_t)(int64_t)(int32_t)x; }
 
-T1_INLINE pu32 t1_v_abs_s32(pu32 x) { pu32 s = (pu32)((ps32)x >> 31); return (x ^ s) - s; }
-T1_INLINE pu64 t1_v_abs_s64(pu64 x) { pu64 s = (pu64)((ps64)x >> 63); return (x ^ s) - s; }
+T1_INLINE pu32 t1_v_abs_s32(pu32 x)
+{
+    pu32 s = (pu32)((ps32)x >> 31);
+    return (x ^ s) - s;
+}
+T1_INLINE pu64 t1_v_abs_s64(pu64 x)
+{
+    pu64 s = (pu64)((ps64)x >> 63);
+    return (x ^ s) - s;
+}
 T1_INLINE uint32_t t1_s_abs_s32(uint32_t x) { return (int32_t)x < 0 ? 0 - x : x; }
 T1_INLINE uint64_t t1_s_abs_s64(uint64_t x) { return (int64_t)x < 0 ? 0 - x : x; }
 
@@ -107,64 +115,37 @@ T1_MINMAX(s64, 64, pu64, uint64_t, S64)
 
 /* Shifts stop at the width, as the variable shifts of AVX do and C's do not. */
 #if T1_ISA == 2 && defined(__clang__)
-#define T1_SHIFT(OP, w, t, n, a, b) (pu##w)__builtin_ia32_##OP((t)(a), (t)(b))
+#define T1_SHIFT(OP, w, t, n, a, b) (pu##w) __builtin_ia32_##OP((t)(a), (t)(b))
 #elif T1_ISA == 2
-#define T1_SHIFT(OP, w, t, n, a, b) (pu##w)__builtin_ia32_##OP##_mask((t)(a), (t)(b), (t){0}, (n)-1)
+#define T1_SHIFT(OP, w, t, n, a, b) (pu##w) __builtin_ia32_##OP##_mask((t)(a), (t)(b), (t){0}, (n)-1)
 #endif
 #if T1_ISA == 2
-T1_INLINE pu32 t1_v_shl32(pu32 a, pu32 b)
-{
-    return T1_SHIFT(psllv16si, 32, t1_i16, uint16_t, a, b);
-}
-T1_INLINE pu32 t1_v_shr32(pu32 a, pu32 b)
-{
-    return T1_SHIFT(psrlv16si, 32, t1_i16, uint16_t, a, b);
-}
-T1_INLINE pu32 t1_v_sar32(pu32 a, pu32 b)
-{
-    return T1_SHIFT(psrav16si, 32, t1_i16, uint16_t, a, b);
-}
+T1_INLINE pu32 t1_v_shl32(pu32 a, pu32 b) { return T1_SHIFT(psllv16si, 32, t1_i16, uint16_t, a, b); }
+T1_INLINE pu32 t1_v_shr32(pu32 a, pu32 b) { return T1_SHIFT(psrlv16si, 32, t1_i16, uint16_t, a, b); }
+T1_INLINE pu32 t1_v_sar32(pu32 a, pu32 b) { return T1_SHIFT(psrav16si, 32, t1_i16, uint16_t, a, b); }
 T1_INLINE pu64 t1_v_shl64_(pu64 a, pu64 b) { return T1_SHIFT(psllv8di, 64, t1_q8, uint8_t, a, b); }
 T1_INLINE pu64 t1_v_shr64_(pu64 a, pu64 b) { return T1_SHIFT(psrlv8di, 64, t1_q8, uint8_t, a, b); }
 T1_INLINE pu64 t1_v_sar64_(pu64 a, pu64 b) { return T1_SHIFT(psrav8di, 64, t1_q8, uint8_t, a, b); }
 #else
 T1_INLINE pu32 t1_v_shl32(pu32 a, pu32 b) { return (a << (b & 31)) & (pu32)(b < 32); }
 T1_INLINE pu32 t1_v_shr32(pu32 a, pu32 b) { return (a >> (b & 31)) & (pu32)(b < 32); }
-T1_INLINE pu32 t1_v_sar32(pu32 a, pu32 b)
-{
-    return (pu32)((ps32)a >> (ps32)t1_v_min_u32(b, t1_splat_u32(31)));
-}
+T1_INLINE pu32 t1_v_sar32(pu32 a, pu32 b) { return (pu32)((ps32)a >> (ps32)t1_v_min_u32(b, t1_splat_u32(31))); }
 T1_INLINE pu64 t1_v_shl64_(pu64 a, pu64 b) { return (a << (b & 63)) & (pu64)(b < 64); }
 T1_INLINE pu64 t1_v_shr64_(pu64 a, pu64 b) { return (a >> (b & 63)) & (pu64)(b < 64); }
-T1_INLINE pu64 t1_v_sar64_(pu64 a, pu64 b)
-{
-    return (pu64)((ps64)a >> (ps64)t1_v_min_u64(b, t1_splat_u64(63)));
-}
+T1_INLINE pu64 t1_v_sar64_(pu64 a, pu64 b) { return (pu64)((ps64)a >> (ps64)t1_v_min_u64(b, t1_splat_u64(63))); }
 #endif
 T1_INLINE pu64 t1_v_shl64(pu64 a, ph32 b) { return t1_v_shl64_(a, t1_zext_u32(b)); }
 T1_INLINE pu64 t1_v_shr64(pu64 a, ph32 b) { return t1_v_shr64_(a, t1_zext_u32(b)); }
 T1_INLINE pu64 t1_v_sar64(pu64 a, ph32 b) { return t1_v_sar64_(a, t1_zext_u32(b)); }
 T1_INLINE uint32_t t1_s_shl32(uint32_t a, uint32_t b) { return b < 32 ? a << b : 0; }
 T1_INLINE uint32_t t1_s_shr32(uint32_t a, uint32_t b) { return b < 32 ? a >> b : 0; }
-T1_INLINE uint32_t t1_s_sar32(uint32_t a, uint32_t b)
-{
-    return (uint32_t)((int32_t)a >> (b < 32 ? b : 31));
-}
+T1_INLINE uint32_t t1_s_sar32(uint32_t a, uint32_t b) { return (uint32_t)((int32_t)a >> (b < 32 ? b : 31)); }
 T1_INLINE uint64_t t1_s_shl64(uint64_t a, uint32_t b) { return b < 64 ? a << b : 0; }
 T1_INLINE uint64_t t1_s_shr64(uint64_t a, uint32_t b) { return b < 64 ? a >> b : 0; }
-T1_INLINE uint64_t t1_s_sar64(uint64_t a, uint32_t b)
-{
-    return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
-}
+T1_INLINE uint64_t t1_s_sar64(uint64_t a, uint32_t b) { return (uint64_t)((int64_t)a >> (b < 64 ? b : 63)); }
 /* amount n <= 32 */
-T1_INLINE pu32 t1_v_shfl_(pu32 lo, pu32 hi, pu32 n)
-{
-    return t1_v_shl32(hi, n) | t1_v_shr32(lo, 32 - n);
-}
-T1_INLINE pu32 t1_v_shfr_(pu32 lo, pu32 hi, pu32 n)
-{
-    return t1_v_shr32(lo, n) | t1_v_shl32(hi, 32 - n);
-}
+T1_INLINE pu32 t1_v_shfl_(pu32 lo, pu32 hi, pu32 n) { return t1_v_shl32(hi, n) | t1_v_shr32(lo, 32 - n); }
+T1_INLINE pu32 t1_v_shfr_(pu32 lo, pu32 hi, pu32 n) { return t1_v_shr32(lo, n) | t1_v_shl32(hi, 32 - n); }
 T1_INLINE pu32 t1_v_upto32(pu32 n) { return t1_v_min_u32(n, t1_splat_u32(32)); }
 
 /* Products: of the low halves of 64-bit lanes, and what is built from it. */
@@ -178,20 +159,11 @@ T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b)
     return (pu64)__builtin_ia32_pmuldq512_mask((t1_i16)a, (t1_i16)b, (t1_q8){0}, (uint8_t)-1);
 }
 #elif T1_ISA == 1 && !defined(__clang__)
-T1_INLINE pu64 t1_mul_lo_u(pu64 a, pu64 b)
-{
-    return (pu64)__builtin_ia32_pmuludq256((t1_i8)a, (t1_i8)b);
-}
-T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b)
-{
-    return (pu64)__builtin_ia32_pmuldq256((t1_i8)a, (t1_i8)b);
-}
+T1_INLINE pu64 t1_mul_lo_u(pu64 a, pu64 b) { return (pu64)__builtin_ia32_pmuludq256((t1_i8)a, (t1_i8)b); }
+T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b) { return (pu64)__builtin_ia32_pmuldq256((t1_i8)a, (t1_i8)b); }
 #else
 T1_INLINE pu64 t1_mul_lo_u(pu64 a, pu64 b) { return (a & 0xffffffffu) * (b & 0xffffffffu); }
-T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b)
-{
-    return (pu64)(((ps64)(a << 32) >> 32) * ((ps64)(b << 32) >> 32));
-}
+T1_INLINE pu64 t1_mul_lo_s(pu64 a, pu64 b) { return (pu64)(((ps64)(a << 32) >> 32) * ((ps64)(b << 32) >> 32)); }
 #endif
 T1_INLINE pu64 t1_v_mulw_u32(ph32 a, ph32 b) { return t1_mul_lo_u(t1_zext_u32(a), t1_zext_u32(b)); }
 T1_INLINE pu64 t1_v_mulw_s32(ph32 a, ph32 b) { return t1_mul_lo_s(t1_sext_u32(a), t1_sext_u32(b)); }
@@ -217,26 +189,14 @@ T1_INLINE pu64 t1_v_mulhi_s64(pu64 a, pu64 b)
 {
     return t1_v_mulhi_u64(a, b) - (b & (pu64)((ps64)a >> 63)) - (a & (pu64)((ps64)b >> 63));
 }
-T1_INLINE uint32_t t1_s_mulhi_u32(uint32_t a, uint32_t b)
-{
-    return (uint32_t)((uint64_t)a * b >> 32);
-}
-T1_INLINE uint32_t t1_s_mulhi_s32(uint32_t a, uint32_t b)
-{
-    return (uint32_t)((int64_t)(int32_t)a * (int32_t)b >> 32);
-}
-T1_INLINE uint64_t t1_s_mulhi_u64(uint64_t a, uint64_t b)
-{
-    return (uint64_t)((unsigned __int128)a * b >> 64);
-}
+T1_INLINE uint32_t t1_s_mulhi_u32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+T1_INLINE uint32_t t1_s_mulhi_s32(uint32_t a, uint32_t b) { return (uint32_t)((int64_t)(int32_t)a * (int32_t)b >> 32); }
+T1_INLINE uint64_t t1_s_mulhi_u64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); }
 T1_INLINE uint64_t t1_s_mulhi_s64(uint64_t a, uint64_t b)
 {
     return (uint64_t)((__int128)(int64_t)a * (int64_t)b >> 64);
 }
-T1_INLINE uint64_t t1_s_mulw_s32(uint32_t a, uint32_t b)
-{
-    return (uint64_t)((int64_t)(int32_t)a * (int32_t)b);
-}
+T1_INLINE uint64_t t1_s_mulw_s32(uint32_t a, uint32_t b) { return (uint64_t)((int64_t)(int32_t)a * (int32_t)b); }
 
 /* Division by zero gives all ones, and INT_MIN / -1 wraps. 32 bits go through f64: the quotient of
  * two 32-bit integers is never so close below an integer that it would round up to it. */
@@ -253,33 +213,33 @@ T1_INLINE uint64_t t1_s_div_s64(uint64_t a, uint64_t b)
 #define T1_U32_F64(x) (__builtin_convertvector((phs32)((x) ^ 0x80000000u), pf64) + 0x1p31)
 T1_INLINE ph32 t1_div_half_u(ph32 a, ph32 b) /* the quotient is below 2^31, as b > 1 */
 {
-    return (ph32)__builtin_convertvector(T1_U32_F64(a) / T1_U32_F64(b), phs32);
+    return (ph32) __builtin_convertvector(T1_U32_F64(a) / T1_U32_F64(b), phs32);
 }
 T1_INLINE ph32 t1_div_half_s(ph32 a, ph32 b)
 {
-    return (ph32)__builtin_convertvector(
+    return (ph32) __builtin_convertvector(
         __builtin_convertvector((phs32)a, pf64) / __builtin_convertvector((phs32)b, pf64), phs32);
 }
 static __attribute__((noinline, unused)) pu32 t1_v_div_u32(pu32 a, pu32 b)
 {
     pu32 y = t1_v_max_u32(b, t1_splat_u32(2));
-    pu32 q = t1_join_u32(t1_div_half_u(t1_half0(a), t1_half0(y)),
-                         t1_div_half_u(t1_half1(a), t1_half1(y)));
-    return t1_pick32(T1_C_U32(EQ, b, (pu32){0}), ~(pu32){0},
-                     t1_pick32(T1_C_U32(EQ, b, t1_splat_u32(1)), a, q));
+    pu32 q = t1_join_u32(t1_div_half_u(t1_half0(a), t1_half0(y)), t1_div_half_u(t1_half1(a), t1_half1(y)));
+    return t1_pick32(T1_C_U32(EQ, b, (pu32){0}), ~(pu32){0}, t1_pick32(T1_C_U32(EQ, b, t1_splat_u32(1)), a, q));
 }
 static __attribute__((noinline, unused)) pu32 t1_v_div_s32(pu32 a, pu32 b)
 {
     const pu32 zero = {0};
     pu32 y = t1_pick32(T1_C_U32(EQ, b, zero) | T1_C_U32(EQ, b, ~zero), t1_splat_u32(1), b);
-    pu32 q = t1_join_u32(t1_div_half_s(t1_half0(a), t1_half0(y)),
-                         t1_div_half_s(t1_half1(a), t1_half1(y)));
+    pu32 q = t1_join_u32(t1_div_half_s(t1_half0(a), t1_half0(y)), t1_div_half_s(t1_half1(a), t1_half1(y)));
     return t1_pick32(T1_C_U32(EQ, b, zero), ~zero, t1_pick32(T1_C_U32(EQ, b, ~zero), -a, q));
 }
 #define T1_DIV64(T) \
     static __attribute__((noinline, unused)) pu64 t1_v_div_##T(pu64 a, pu64 b) \
     { \
-        union { pu64 v; uint64_t e[T1_H]; } x = {a}, y = {b}, r; \
+        union { \
+            pu64 v; \
+            uint64_t e[T1_H]; \
+        } x = {a}, y = {b}, r; \
         for (int l = 0; l < T1_H; l++) \
             r.e[l] = t1_s_div_##T(x.e[l], y.e[l]); \
         return r.v; \
@@ -296,11 +256,9 @@ T1_REM(s64, pu64, uint64_t)
 
 /* Bits */
 #define T1_LOP3(a, b, c, t) \
-    ((~(a) & ((~(b) & ((~(c) & T1_T(t, 0)) | ((c) & T1_T(t, 1)))) | \
-              ((b) & ((~(c) & T1_T(t, 2)) | ((c) & T1_T(t, 3)))))) | \
-     ((a) & ((~(b) & ((~(c) & T1_T(t, 4)) | ((c) & T1_T(t, 5)))) | \
-             ((b) & ((~(c) & T1_T(t, 6)) | ((c) & T1_T(t, 7)))))))
-#define T1_T(t, n) (0u - ((t) >> (n) & 1u))
+    ((~(a) & ((~(b) & ((~(c)&T1_T(t, 0)) | ((c)&T1_T(t, 1)))) | ((b) & ((~(c)&T1_T(t, 2)) | ((c)&T1_T(t, 3)))))) | \
+     ((a) & ((~(b) & ((~(c)&T1_T(t, 4)) | ((c)&T1_T(t, 5)))) | ((b) & ((~(c)&T1_T(t, 6)) | ((c)&T1_T(t, 7)))))))
+#define T1_T(t, n) (0u - ((t) >> (n)&1u))
 #if T1_ISA == 2
 #define t1_v_lop3(a, b, c, t) \
     ((pu32)__builtin_ia32_pternlogd512_mask((t1_i16)(a), (t1_i16)(b), (t1_i16)(c), t, (uint16_t)-1))
@@ -317,10 +275,7 @@ T1_REM(s64, pu64, uint64_t)
 T1_POPC(pu32, t1_v_popc32)
 T1_POPC(ph32, t1_h_popc32)
 T1_POPC(uint32_t, t1_s_popc32)
-T1_INLINE uint32_t t1_s_popc64(uint64_t x)
-{
-    return t1_s_popc32((uint32_t)x) + t1_s_popc32((uint32_t)(x >> 32));
-}
+T1_INLINE uint32_t t1_s_popc64(uint64_t x) { return t1_s_popc32((uint32_t)x) + t1_s_popc32((uint32_t)(x >> 32)); }
 #define T1_BREV(U, name) \
     T1_INLINE U name(U x) \
     { \
@@ -344,10 +299,7 @@ T1_BREV(uint32_t, t1_s_brev32)
     }
 T1_CLZ(pu32, t1_v_clz32, t1_v_popc32)
 T1_CLZ(ph32, t1_h_clz32, t1_h_popc32)
-T1_INLINE ph32 t1_v_popc64(pu64 x)
-{
-    return t1_h_popc32(t1_trunc_u64(x)) + t1_h_popc32(t1_high_u64(x));
-}
+T1_INLINE ph32 t1_v_popc64(pu64 x) { return t1_h_popc32(t1_trunc_u64(x)) + t1_h_popc32(t1_high_u64(x)); }
 T1_INLINE ph32 t1_v_clz64(pu64 x)
 {
     ph32 h = t1_h_clz32(t1_high_u64(x));
@@ -357,10 +309,7 @@ T1_INLINE uint32_t t1_s_clz32(uint32_t x) { return x ? (uint32_t)__builtin_clz(x
 T1_INLINE uint32_t t1_s_clz64(uint64_t x) { return x ? (uint32_t)__builtin_clzl(x) : 64; }
 /* bfe, bfi: positions and lengths are bytes; a field may reach past the top */
 T1_INLINE pu32 t1_v_ones(pu32 n) { return ~t1_v_shl32(~(pu32){0}, n); }
-T1_INLINE pu32 t1_v_bfe_u32(pu32 x, pu32 pos, pu32 len)
-{
-    return t1_v_shr32(x, pos & 255) & t1_v_ones(len & 255);
-}
+T1_INLINE pu32 t1_v_bfe_u32(pu32 x, pu32 pos, pu32 len) { return t1_v_shr32(x, pos & 255) & t1_v_ones(len & 255); }
 T1_INLINE pu32 t1_v_bfe_s32(pu32 x, pu32 pos, pu32 len)
 {
     pos &= 255;
@@ -379,19 +328,15 @@ T1_INLINE pu32 t1_v_bfi_b32(pu32 from, pu32 into, pu32 pos, pu32 len)
 }
 T1_INLINE pu32 t1_prmt_byte(pu32 a, pu32 b, pu32 s)
 {
-    pu32 word = t1_pick32(T1_C_U32(NEU, s & 4, (pu32){0}), b, a),
-         byte = t1_v_shr32(word, (s & 3) * 8) & 255;
+    pu32 word = t1_pick32(T1_C_U32(NEU, s & 4, (pu32){0}), b, a), byte = t1_v_shr32(word, (s & 3) * 8) & 255;
     return t1_pick32(T1_C_U32(NEU, s & 8, (pu32){0}), -(byte >> 7) & 255, byte);
 }
 T1_INLINE pu32 t1_v_prmt(pu32 a, pu32 b, pu32 c)
 {
-    return t1_prmt_byte(a, b, c) | t1_prmt_byte(a, b, c >> 4) << 8 |
-           t1_prmt_byte(a, b, c >> 8) << 16 | t1_prmt_byte(a, b, c >> 12) << 24;
+    return t1_prmt_byte(a, b, c) | t1_prmt_byte(a, b, c >> 4) << 8 | t1_prmt_byte(a, b, c >> 8) << 16 |
+           t1_prmt_byte(a, b, c >> 12) << 24;
 }
-#define T1_DOT_BYTE(x, n, s)                                                                       \
-    ((s) ? (pu32)((ps32)((x) << (24 - 8 * (n))) >> 24) : ((x) >> 8 * (n)&255))
-#define t1_v_dp4a(a, b, c, as, bs)                                                                 \
-    ((c) + T1_DOT_BYTE(a, 0, as) * T1_DOT_BYTE(b, 0, bs) +                                         \
-     T1_DOT_BYTE(a, 1, as) * T1_DOT_BYTE(b, 1, bs) +                                               \
-     T1_DOT_BYTE(a, 2, as) * T1_DOT_BYTE(b, 2, bs) +                                               \
-     T1_DOT_BYTE(a, 3, as) * T1_DOT_BYTE(b, 3, bs))
+#define T1_DOT_BYTE(x, n, s) ((s) ? (pu32)((ps32)((x) << (24 - 8 * (n))) >> 24) : ((x) >> 8 * (n)&255))
+#define t1_v_dp4a(a, b, c, as, bs) \
+    ((c) + T1_DOT_BYTE(a, 0, as) * T1_DOT_BYTE(b, 0, bs) + T1_DOT_BYTE(a, 1, as) * T1_DOT_BYTE(b, 1, bs) + \
+     T1_DOT_BYTE(a, 2, as) * T1_DOT_BYTE(b, 2, bs) + T1_DOT_BYTE(a, 3, as) * T1_DOT_BYTE(b, 3, bs))

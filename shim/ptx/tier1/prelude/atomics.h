@@ -1,15 +1,14 @@
 /* Tier 1's prelude: atomic operations of one lane. Values are raw bits; each returns the old one.
  * t1_atom_* is for memory other threads see, t1_satom_* for the block's own shared memory, which
  * one thread runs. */
-#define T1_RMW(NAME, U, EXPR)                                                                      \
-    T1_INLINE U t1_atom_##NAME(void *p, U b)                                                       \
-    {                                                                                              \
-        U a = __atomic_load_n((U *)p, __ATOMIC_RELAXED);                                           \
-        while (!__atomic_compare_exchange_n((U *)p, &a, (U)(EXPR), 1, __ATOMIC_SEQ_CST,            \
-                                            __ATOMIC_RELAXED))                                     \
-            ;                                                                                      \
-        return a;                                                                                  \
-    }                                                                                              \
+#define T1_RMW(NAME, U, EXPR) \
+    T1_INLINE U t1_atom_##NAME(void *p, U b) \
+    { \
+        U a = __atomic_load_n((U *)p, __ATOMIC_RELAXED); \
+        while (!__atomic_compare_exchange_n((U *)p, &a, (U)(EXPR), 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) \
+            ; \
+        return a; \
+    } \
     T1_PLAIN_RMW(NAME, U, EXPR)
 #define T1_PLAIN_RMW(NAME, U, EXPR) \
     T1_INLINE U t1_satom_##NAME(void *p, U b) \
@@ -37,7 +36,7 @@
     }
 #define T1_ATOMICS(T, U) \
     T1_FETCH(add_##T, U, __atomic_fetch_add, a + b) \
-    T1_FETCH(and_##T, U, __atomic_fetch_and, a & b) \
+    T1_FETCH(and_##T, U, __atomic_fetch_and, a &b) \
     T1_FETCH(or_##T, U, __atomic_fetch_or, a | b) \
     T1_FETCH(xor_##T, U, __atomic_fetch_xor, a ^ b) \
     T1_FETCH(exch_##T, U, __atomic_exchange_n, b) \
@@ -67,15 +66,13 @@ T1_RMW(add_bf16x2, uint32_t, T1_HALF_SUM(bf16x2))
 
 /* All lanes at one address: each does its operation on r_, in order, and one atomic step brings the
  * result home, as if nobody had come between. */
-#define T1_ATOM_ONE(T, p, lanes)                                                                   \
-    do {                                                                                           \
-        T1_CAT(T1_CAT(uint, T1_BITS_##T), _t) *at_ = (void *)(p),                                  \
-                                              a_ = __atomic_load_n(at_, __ATOMIC_RELAXED), r_;     \
-        do {                                                                                       \
-            r_ = a_;                                                                               \
-            lanes;                                                                                 \
-        } while (                                                                                  \
-            !__atomic_compare_exchange_n(at_, &a_, r_, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));    \
+#define T1_ATOM_ONE(T, p, lanes) \
+    do { \
+        T1_CAT(T1_CAT(uint, T1_BITS_##T), _t) *at_ = (void *)(p), a_ = __atomic_load_n(at_, __ATOMIC_RELAXED), r_; \
+        do { \
+            r_ = a_; \
+            lanes; \
+        } while (!__atomic_compare_exchange_n(at_, &a_, r_, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)); \
     } while (0)
 #define T1_SATOM_ONE(T, p, lanes) \
     do { \

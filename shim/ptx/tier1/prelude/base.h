@@ -69,9 +69,8 @@ typedef int8_t t1_s8 __attribute__((may_alias, aligned(1)));
 typedef int16_t t1_s16 __attribute__((may_alias, aligned(1)));
 
 #if T1_N == 16
-#define T1_LIST32(F)                                                                               \
-    F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), F(9), F(10), F(11), F(12), F(13), F(14), \
-        F(15)
+#define T1_LIST32(F) \
+    F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), F(9), F(10), F(11), F(12), F(13), F(14), F(15)
 #define T1_LIST64(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7)
 #elif T1_N == 8
 #define T1_LIST32(F) F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7)
@@ -86,33 +85,61 @@ typedef int16_t t1_s16 __attribute__((may_alias, aligned(1)));
 #define T1_LANE32 ((pu32){T1_LIST32(T1_ID)})
 #define T1_LANE64 ((pu64){T1_LIST64(T1_ID)})
 
-T1_INLINE uint32_t t1_bits32(float x) { union { float f; uint32_t u; } v = {x}; return v.u; }
-T1_INLINE float t1_f32(uint32_t x) { union { uint32_t u; float f; } v = {x}; return v.f; }
-T1_INLINE uint64_t t1_bits64(double x) { union { double f; uint64_t u; } v = {x}; return v.u; }
-T1_INLINE double t1_f64(uint64_t x) { union { uint64_t u; double f; } v = {x}; return v.f; }
+T1_INLINE uint32_t t1_bits32(float x)
+{
+    union {
+        float f;
+        uint32_t u;
+    } v = {x};
+    return v.u;
+}
+T1_INLINE float t1_f32(uint32_t x)
+{
+    union {
+        uint32_t u;
+        float f;
+    } v = {x};
+    return v.f;
+}
+T1_INLINE uint64_t t1_bits64(double x)
+{
+    union {
+        double f;
+        uint64_t u;
+    } v = {x};
+    return v.u;
+}
+T1_INLINE double t1_f64(uint64_t x)
+{
+    union {
+        uint64_t u;
+        double f;
+    } v = {x};
+    return v.f;
+}
 
 /* ---- pieces ---- */
-#define T1_MASK32(m, k) ((uint32_t)(m) >> ((k) * T1_N) & T1_ALL32)
-#define T1_MASK64(m, q) ((uint32_t)(m) >> ((q) * T1_H) & T1_ALL64)
+#define T1_MASK32(m, k) ((uint32_t)(m) >> ((k)*T1_N) & T1_ALL32)
+#define T1_MASK64(m, q) ((uint32_t)(m) >> ((q)*T1_H) & T1_ALL64)
 
 T1_INLINE pu32 t1_splat_u32(uint32_t x) { return x - (pu32){0}; }
 T1_INLINE ph32 t1_splat_h32(uint32_t x) { return x - (ph32){0}; }
 T1_INLINE pu64 t1_splat_u64(uint64_t x) { return x - (pu64){0}; }
 /* lane i of piece k: base + (k * N + i) * stride */
 #define t1_ramp_u32(base, stride, k) \
-    (t1_splat_u32((base) + (uint32_t)(stride) * ((k) * T1_N)) + T1_LANE32 * (uint32_t)(stride))
+    (t1_splat_u32((base) + (uint32_t)(stride) * ((k)*T1_N)) + T1_LANE32 * (uint32_t)(stride))
 #define t1_ramp_u64(base, stride, q) \
-    (t1_splat_u64((base) + (uint64_t)(stride) * ((q) * T1_H)) + T1_LANE64 * (uint64_t)(stride))
+    (t1_splat_u64((base) + (uint64_t)(stride) * ((q)*T1_H)) + T1_LANE64 * (uint64_t)(stride))
 
 #if defined(__clang__) || __GNUC__ >= 12
 T1_INLINE ph32 t1_half0(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_ID)); }
 T1_INLINE ph32 t1_half1(pu32 x) { return __builtin_shufflevector(x, x, T1_LIST64(T1_UPPER)); }
-T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi)
-{
-    return __builtin_shufflevector(lo, hi, T1_LIST32(T1_ID));
-}
+T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi) { return __builtin_shufflevector(lo, hi, T1_LIST32(T1_ID)); }
 #else
-union t1_halves { pu32 v; ph32 h[2]; };
+union t1_halves {
+    pu32 v;
+    ph32 h[2];
+};
 T1_INLINE ph32 t1_half0(pu32 x) { return (union t1_halves){x}.h[0]; }
 T1_INLINE ph32 t1_half1(pu32 x) { return (union t1_halves){x}.h[1]; }
 T1_INLINE pu32 t1_join_u32(ph32 lo, ph32 hi)
@@ -179,36 +206,21 @@ T1_INLINE ph32 t1_blend_h32(uint32_t m, ph32 off, ph32 on)
 }
 #endif
 /* comparisons: immediate 0 eq, 1 lt, 2 le, 4 ne, 5 ge, 6 gt */
-#define T1_CMP_U32(a, b, c) \
-    (uint32_t)(uint16_t)__builtin_ia32_ucmpd512_mask((t1_i16)(a), (t1_i16)(b), c, (uint16_t)-1)
-#define T1_CMP_S32(a, b, c) \
-    (uint32_t)(uint16_t)__builtin_ia32_cmpd512_mask((t1_i16)(a), (t1_i16)(b), c, (uint16_t)-1)
-#define T1_CMP_U64(a, b, c) \
-    (uint32_t)(uint8_t)__builtin_ia32_ucmpq512_mask((t1_q8)(a), (t1_q8)(b), c, (uint8_t)-1)
-#define T1_CMP_S64(a, b, c) \
-    (uint32_t)(uint8_t)__builtin_ia32_cmpq512_mask((t1_q8)(a), (t1_q8)(b), c, (uint8_t)-1)
-#define T1_CMP_F32(a, b, c) \
-    (uint32_t)(uint16_t)__builtin_ia32_cmpps512_mask((pf32)(a), (pf32)(b), c, (uint16_t)-1, 4)
-#define T1_CMP_F64(a, b, c) \
-    (uint32_t)(uint8_t)__builtin_ia32_cmppd512_mask((pf64)(a), (pf64)(b), c, (uint8_t)-1, 4)
+#define T1_CMP_U32(a, b, c) (uint32_t)(uint16_t) __builtin_ia32_ucmpd512_mask((t1_i16)(a), (t1_i16)(b), c, (uint16_t)-1)
+#define T1_CMP_S32(a, b, c) (uint32_t)(uint16_t) __builtin_ia32_cmpd512_mask((t1_i16)(a), (t1_i16)(b), c, (uint16_t)-1)
+#define T1_CMP_U64(a, b, c) (uint32_t)(uint8_t) __builtin_ia32_ucmpq512_mask((t1_q8)(a), (t1_q8)(b), c, (uint8_t)-1)
+#define T1_CMP_S64(a, b, c) (uint32_t)(uint8_t) __builtin_ia32_cmpq512_mask((t1_q8)(a), (t1_q8)(b), c, (uint8_t)-1)
+#define T1_CMP_F32(a, b, c) (uint32_t)(uint16_t) __builtin_ia32_cmpps512_mask((pf32)(a), (pf32)(b), c, (uint16_t)-1, 4)
+#define T1_CMP_F64(a, b, c) (uint32_t)(uint8_t) __builtin_ia32_cmppd512_mask((pf64)(a), (pf64)(b), c, (uint8_t)-1, 4)
 /* sign bits of the lanes */
 T1_INLINE uint32_t t1_bits_of32(pu32 x) { return T1_CMP_S32(x, (pu32){0}, 1); }
 T1_INLINE uint32_t t1_bits_of64(pu64 x) { return T1_CMP_S64(x, (pu64){0}, 1); }
 T1_INLINE pu32 t1_lanes32(uint32_t m) { return t1_blend_u32(m, (pu32){0}, ~(pu32){0}); }
 T1_INLINE pu64 t1_lanes64(uint32_t m) { return t1_blend_u64(m, (pu64){0}, ~(pu64){0}); }
 #else
-T1_INLINE pu32 t1_lanes32(uint32_t m)
-{
-    return (pu32)((t1_splat_u32(m) & (pu32){T1_LIST32(T1_BIT)}) != 0);
-}
-T1_INLINE pu64 t1_lanes64(uint32_t m)
-{
-    return (pu64)((t1_splat_u64(m) & (pu64){T1_LIST64(T1_BIT)}) != 0);
-}
-T1_INLINE ph32 t1_lanesh(uint32_t m)
-{
-    return (ph32)((t1_splat_h32(m) & (ph32){T1_LIST64(T1_BIT)}) != 0);
-}
+T1_INLINE pu32 t1_lanes32(uint32_t m) { return (pu32)((t1_splat_u32(m) & (pu32){T1_LIST32(T1_BIT)}) != 0); }
+T1_INLINE pu64 t1_lanes64(uint32_t m) { return (pu64)((t1_splat_u64(m) & (pu64){T1_LIST64(T1_BIT)}) != 0); }
+T1_INLINE ph32 t1_lanesh(uint32_t m) { return (ph32)((t1_splat_h32(m) & (ph32){T1_LIST64(T1_BIT)}) != 0); }
 T1_INLINE pu32 t1_blend_u32(uint32_t m, pu32 off, pu32 on)
 {
     pu32 l = t1_lanes32(m);
@@ -231,20 +243,16 @@ T1_INLINE uint32_t t1_bits_of64(pu64 x) { return (uint32_t)__builtin_ia32_movmsk
 T1_INLINE uint32_t t1_bits_of32(pu32 x) { return (uint32_t)__builtin_ia32_movmskps((pf32)x); }
 T1_INLINE uint32_t t1_bits_of64(pu64 x) { return (uint32_t)__builtin_ia32_movmskpd((pf64)x); }
 #else
-T1_INLINE uint32_t t1_bits_of32(pu32 x)
-{
-    return x[0] >> 31 | x[1] >> 31 << 1 | x[2] >> 31 << 2 | x[3] >> 31 << 3;
-}
+T1_INLINE uint32_t t1_bits_of32(pu32 x) { return x[0] >> 31 | x[1] >> 31 << 1 | x[2] >> 31 << 2 | x[3] >> 31 << 3; }
 T1_INLINE uint32_t t1_bits_of64(pu64 x) { return (uint32_t)(x[0] >> 63 | x[1] >> 63 << 1); }
 #endif
 #endif
 
 /* `all` if lanes that count up from first to first + span are all OP n, else the mask `lanes`. */
-#define T1_BELOW(T, first, span, OP, n, all, lanes)                                                \
-    ({                                                                                             \
-        T1_CAT(t1_n, T) i_ = (T1_CAT(t1_n, T))(first),                                             \
-                        l_ = (T1_CAT(t1_n, T))((T1_CAT(t1_w, T))i_ + (span));                      \
-        T1_LIKELY(i_ <= l_ && l_ OP (T1_CAT(t1_n, T))(n)) ? (all) : (lanes);                       \
+#define T1_BELOW(T, first, span, OP, n, all, lanes) \
+    ({ \
+        T1_CAT(t1_n, T) i_ = (T1_CAT(t1_n, T))(first), l_ = (T1_CAT(t1_n, T))((T1_CAT(t1_w, T))i_ + (span)); \
+        T1_LIKELY(i_ <= l_ && l_ OP(T1_CAT(t1_n, T))(n)) ? (all) : (lanes); \
     })
 typedef int32_t t1_ns32;
 typedef int64_t t1_ns64;
@@ -253,8 +261,7 @@ typedef uint64_t t1_nu64, t1_ws64, t1_wu64;
 
 /* Loop over the set bits of a mask, lowest first. */
 #define T1_FOR_LANES(l, m) \
-    for (uint32_t left_##l = (m), l; \
-         left_##l && (l = (uint32_t)__builtin_ctz(left_##l), 1); left_##l &= left_##l - 1)
+    for (uint32_t left_##l = (m), l; left_##l && (l = (uint32_t)__builtin_ctz(left_##l), 1); left_##l &= left_##l - 1)
 /* The lanes of one piece, whose element is `at`, two a move out of the vector. */
 #define T1_TWO_OF(at, l, first, pair, body) \
     { \
@@ -268,13 +275,13 @@ typedef uint64_t t1_nu64, t1_ws64, t1_wu64;
             body; \
         } \
     }
-#define T1_PAIRS_4(at, l, first, body) \
-    T1_TWO_OF(at, l, first, 0, body) T1_TWO_OF(at, l, first, 1, body)
+#define T1_PAIRS_4(at, l, first, body) T1_TWO_OF(at, l, first, 0, body) T1_TWO_OF(at, l, first, 1, body)
 #define T1_PAIRS_8(at, l, first, body) \
     T1_PAIRS_4(at, l, first, body) T1_TWO_OF(at, l, first, 2, body) T1_TWO_OF(at, l, first, 3, body)
 #define T1_PAIRS_16(at, l, first, body) \
-    T1_PAIRS_8(at, l, first, body) T1_TWO_OF(at, l, first, 4, body) T1_TWO_OF(at, l, first, 5, body) \
-    T1_TWO_OF(at, l, first, 6, body) T1_TWO_OF(at, l, first, 7, body)
+    T1_PAIRS_8(at, l, first, body) \
+    T1_TWO_OF(at, l, first, 4, body) \
+    T1_TWO_OF(at, l, first, 5, body) T1_TWO_OF(at, l, first, 6, body) T1_TWO_OF(at, l, first, 7, body)
 #define T1_EACH_OF(at, l, first, piece, body) \
     do { \
         const pu64 pairs_ = (pu64)(piece); \

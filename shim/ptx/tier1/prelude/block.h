@@ -34,21 +34,22 @@ struct t1_rows {
     uint32_t carry;
 };
 struct t1_services {
-    void (*fault)(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane,
-                  const char *text);
+    void (*fault)(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text);
     int32_t (*print)(struct t1_block *b, const char *format, const uint8_t *args);
     void *(*dev_malloc)(struct t1_block *b, uint64_t size);
     void (*dev_free)(struct t1_block *b, void *p);
-    void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line,
-                        const char *function, uint32_t warp, uint32_t lane);
+    void (*assert_fail)(struct t1_block *b, const char *message, const char *file, uint32_t line, const char *function,
+                        uint32_t warp, uint32_t lane);
     _Bool (*stopped)(struct t1_block *b);
     uint64_t (*clock)(void);
     uint64_t (*globaltimer)(void);
-    void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm,
-                uint32_t mask);
+    void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask);
     void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
 };
-struct t1_info { uint32_t version, isa, shape, barriers; uint64_t stack_size; };
+struct t1_info {
+    uint32_t version, isa, shape, barriers;
+    uint64_t stack_size;
+};
 
 enum {
     T1_TRAPPED = 1,
@@ -63,20 +64,19 @@ enum {
         __builtin_unreachable(); \
     } while (0)
 
-#define T1_NO_TARGET(b, warp, m)                                                                   \
-    do {                                                                                           \
-        (b)->services->fault(b, T1_INVALID_PC, warp, (uint32_t)__builtin_ctz(m), "no target");     \
-        __builtin_unreachable();                                                                   \
+#define T1_NO_TARGET(b, warp, m) \
+    do { \
+        (b)->services->fault(b, T1_INVALID_PC, warp, (uint32_t)__builtin_ctz(m), "no target"); \
+        __builtin_unreachable(); \
     } while (0)
-#define T1_MISALIGNED(b, warp, m)                                                                  \
-    do {                                                                                           \
-        (b)->services->fault(b, T1_MISALIGNED_ADDRESS, warp, (uint32_t)__builtin_ctz(m),           \
-                             "misaligned");                                                        \
-        __builtin_unreachable();                                                                   \
+#define T1_MISALIGNED(b, warp, m) \
+    do { \
+        (b)->services->fault(b, T1_MISALIGNED_ADDRESS, warp, (uint32_t)__builtin_ctz(m), "misaligned"); \
+        __builtin_unreachable(); \
     } while (0)
 /* lanes of a piece that have one of the low bits set */
-#define t1_low_u32(p, low) ((uint32_t)t1_v_cmp_u32(NEU, (p) & t1_splat_u32(low), (pu32){0}))
-#define t1_low_u64(p, low) ((uint32_t)t1_v_cmp_u64(NEU, (p) & t1_splat_u64(low), (pu64){0}))
+#define t1_low_u32(p, low) ((uint32_t)t1_v_cmp_u32(NEU, (p)&t1_splat_u32(low), (pu32){0}))
+#define t1_low_u64(p, low) ((uint32_t)t1_v_cmp_u64(NEU, (p)&t1_splat_u64(low), (pu64){0}))
 
 /* Arithmetic that has no expression: operands go to rows, tier 0's handler runs, results come from
  * rows. Sources 0 to 2 in rows 1 to 3, a fourth source or a second destination in row 4, the first
@@ -88,10 +88,7 @@ T1_INLINE void t1_put_u32(struct t1_rows *r, int n, int k, pu32 v)
 {
     *(pu32_m *)((uint32_t *)r->row[n] + k * T1_N) = v;
 }
-T1_INLINE void t1_put_u64(struct t1_rows *r, int n, int q, pu64 v)
-{
-    *(pu64_m *)(r->row[n] + q * T1_H) = v;
-}
+T1_INLINE void t1_put_u64(struct t1_rows *r, int n, int q, pu64 v) { *(pu64_m *)(r->row[n] + q * T1_H) = v; }
 T1_INLINE void t1_put_pred(struct t1_rows *r, int n, uint32_t m) { *(t1_u32 *)r->row[n] = m; }
 T1_INLINE void t1_put_all_u32(struct t1_rows *r, int n, uint32_t v)
 {
@@ -103,17 +100,10 @@ T1_INLINE void t1_put_all_u64(struct t1_rows *r, int n, uint64_t v)
     for (int q = 0; q < 2 * T1_P; q++)
         t1_put_u64(r, n, q, t1_splat_u64(v));
 }
-T1_INLINE pu32 t1_get_u32(struct t1_rows *r, int n, int k)
-{
-    return *(pu32_m *)((uint32_t *)r->row[n] + k * T1_N);
-}
-T1_INLINE pu64 t1_get_u64(struct t1_rows *r, int n, int q)
-{
-    return *(pu64_m *)(r->row[n] + q * T1_H);
-}
+T1_INLINE pu32 t1_get_u32(struct t1_rows *r, int n, int k) { return *(pu32_m *)((uint32_t *)r->row[n] + k * T1_N); }
+T1_INLINE pu64 t1_get_u64(struct t1_rows *r, int n, int q) { return *(pu64_m *)(r->row[n] + q * T1_H); }
 T1_INLINE uint32_t t1_get_pred(struct t1_rows *r, int n) { return *(t1_u32 *)r->row[n]; }
-T1_INLINE void t1_alu(struct t1_block *b, struct t1_rows *r, uint32_t op, uint32_t aux, int32_t imm,
-                      uint32_t mask)
+T1_INLINE void t1_alu(struct t1_block *b, struct t1_rows *r, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask)
 {
     b->services->alu(b, r, op, aux, imm, mask);
 }

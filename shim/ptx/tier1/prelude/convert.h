@@ -8,26 +8,20 @@ T1_INLINE ph32 t1_pickh(t1_c64 c, ph32 yes, ph32 no)
     return (yes & m) | (no & ~m);
 }
 #endif
-T1_INLINE pu32 t1_v_f32_s32(pu32 x) { return (pu32)__builtin_convertvector((ps32)x, pf32); }
-T1_INLINE pu32 t1_v_f32_u32(pu32 x) { return (pu32)__builtin_convertvector(x, pf32); }
-T1_INLINE ph32 t1_v_f32_s64(pu64 x) { return (ph32)__builtin_convertvector((ps64)x, phf32); }
-T1_INLINE ph32 t1_v_f32_u64(pu64 x) { return (ph32)__builtin_convertvector(x, phf32); }
-T1_INLINE pu64 t1_v_f64_s32(ph32 x) { return (pu64)__builtin_convertvector((phs32)x, pf64); }
-T1_INLINE pu64 t1_v_f64_u32(ph32 x) { return (pu64)__builtin_convertvector(x, pf64); }
-T1_INLINE pu64 t1_v_f64_s64(pu64 x) { return (pu64)__builtin_convertvector((ps64)x, pf64); }
-T1_INLINE pu64 t1_v_f64_u64(pu64 x) { return (pu64)__builtin_convertvector(x, pf64); }
+T1_INLINE pu32 t1_v_f32_s32(pu32 x) { return (pu32) __builtin_convertvector((ps32)x, pf32); }
+T1_INLINE pu32 t1_v_f32_u32(pu32 x) { return (pu32) __builtin_convertvector(x, pf32); }
+T1_INLINE ph32 t1_v_f32_s64(pu64 x) { return (ph32) __builtin_convertvector((ps64)x, phf32); }
+T1_INLINE ph32 t1_v_f32_u64(pu64 x) { return (ph32) __builtin_convertvector(x, phf32); }
+T1_INLINE pu64 t1_v_f64_s32(ph32 x) { return (pu64) __builtin_convertvector((phs32)x, pf64); }
+T1_INLINE pu64 t1_v_f64_u32(ph32 x) { return (pu64) __builtin_convertvector(x, pf64); }
+T1_INLINE pu64 t1_v_f64_s64(pu64 x) { return (pu64) __builtin_convertvector((ps64)x, pf64); }
+T1_INLINE pu64 t1_v_f64_u64(pu64 x) { return (pu64) __builtin_convertvector(x, pf64); }
 #if T1_ISA == 2 && !defined(__clang__) /* as T1_CONVERT */
-T1_INLINE pu64 t1_v_f64_f32(ph32 x)
-{
-    return (pu64)__builtin_ia32_cvtps2pd512_mask((phf32)x, (pf64){0}, -1, 4);
-}
-T1_INLINE ph32 t1_v_f32_f64(pu64 x)
-{
-    return (ph32)__builtin_ia32_cvtpd2ps512_mask(T1_D(x), (phf32){0}, -1, 4);
-}
+T1_INLINE pu64 t1_v_f64_f32(ph32 x) { return (pu64)__builtin_ia32_cvtps2pd512_mask((phf32)x, (pf64){0}, -1, 4); }
+T1_INLINE ph32 t1_v_f32_f64(pu64 x) { return (ph32)__builtin_ia32_cvtpd2ps512_mask(T1_D(x), (phf32){0}, -1, 4); }
 #else
-T1_INLINE pu64 t1_v_f64_f32(ph32 x) { return (pu64)__builtin_convertvector((phf32)x, pf64); }
-T1_INLINE ph32 t1_v_f32_f64(pu64 x) { return (ph32)__builtin_convertvector(T1_D(x), phf32); }
+T1_INLINE pu64 t1_v_f64_f32(ph32 x) { return (pu64) __builtin_convertvector((phf32)x, pf64); }
+T1_INLINE ph32 t1_v_f32_f64(pu64 x) { return (ph32) __builtin_convertvector(T1_D(x), phf32); }
 #endif
 T1_INLINE uint32_t t1_s_f32_s32(uint32_t x) { return t1_bits32((float)(int32_t)x); }
 T1_INLINE uint32_t t1_s_f32_u32(uint32_t x) { return t1_bits32((float)x); }
@@ -65,8 +59,7 @@ T1_INLINE pu32 t1_cvt_u32_f32(pu32 x)
 T1_INLINE ph32 t1_cvt_s32_f64(pu64 x)
 {
     ph32 r = (ph32)__builtin_ia32_cvttpd2dq512_mask(T1_D(x), (t1_i8){0}, -1, 4);
-    return t1_pickh(T1_C_F64(GE, x, t1_splat_u64(0x41e0000000000000ul)), t1_splat_h32(0x7fffffffu),
-                    r);
+    return t1_pickh(T1_C_F64(GE, x, t1_splat_u64(0x41e0000000000000ul)), t1_splat_h32(0x7fffffffu), r);
 }
 T1_INLINE ph32 t1_cvt_u32_f64(pu64 x)
 {
@@ -86,20 +79,21 @@ T1_INLINE pu64 t1_cvt_u64_f64(pu64 x)
     return t1_pick64(T1_C_F64(NAN, x, x), t1_splat_u64(1ul << 63), r);
 }
 #else
-T1_INLINE uint64_t t1_to_int(double x, double lo, double hi, uint64_t least, uint64_t most,
-                             uint64_t nan)
+T1_INLINE uint64_t t1_to_int(double x, double lo, double hi, uint64_t least, uint64_t most, uint64_t nan)
 {
-    return x != x    ? nan
-           : x >= hi ? most
-           : x <= lo ? least
-           : x < 0   ? (uint64_t)(int64_t)x
-                     : (uint64_t)x;
+    return x != x ? nan : x >= hi ? most : x <= lo ? least : x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 #define T1_TO_INT(name, V, A, E, n, lo, hi, least, most, nan) \
     T1_INLINE V t1_cvt_##name(A x) \
     { \
-        union { A v; E e[sizeof(A) / sizeof(E)]; } from = {x}; \
-        union { V v; T1_CAT(uint, n) e[sizeof(V) / sizeof(T1_CAT(uint, n))]; } to; \
+        union { \
+            A v; \
+            E e[sizeof(A) / sizeof(E)]; \
+        } from = {x}; \
+        union { \
+            V v; \
+            T1_CAT(uint, n) e[sizeof(V) / sizeof(T1_CAT(uint, n))]; \
+        } to; \
         for (unsigned l = 0; l < sizeof(A) / sizeof(E); l++) \
             to.e[l] = (T1_CAT(uint, n))t1_to_int((double)from.e[l], lo, hi, least, most, nan); \
         return to.v; \

@@ -32,10 +32,9 @@ struct t1_fibre {
 #error "tier 1 has no warp switch for this machine"
 #endif
 #if T1_ISA == 2
-#define T1_CLOBBERS                                                                                \
-    "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",      \
-        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5",  \
-        "k6", "k7",
+#define T1_CLOBBERS \
+    "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", \
+        "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7",
 #else
 #define T1_CLOBBERS
 #endif
@@ -48,10 +47,9 @@ T1_INLINE void t1_switch(struct t1_fibre *from, struct t1_fibre *to)
                      "1:\n\tpop %%rbx\n\tpop %%rbp"
                      : "+D"(from), "+S"(to)
                      :
-                     : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
-                       T1_CLOBBERS "cc", "memory");
+                     : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
+                       "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+                       "xmm13", "xmm14", "xmm15", T1_CLOBBERS "cc", "memory");
 }
 T1_INLINE void t1_next(struct t1_block *b)
 {
@@ -163,7 +161,7 @@ static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
 }
 #define T1_REST(b, rounds, turn) \
     do { \
-        if (T1_UNLIKELY((++rounds & ((turn) - 1)) == 0)) \
+        if (T1_UNLIKELY((++rounds & ((turn)-1)) == 0)) \
             t1_rest(b); \
     } while (0)
 /* last: the address of the round before */
@@ -214,68 +212,67 @@ T1_INLINE void t1_upper_clean(void)
 #if T1_FIBRES
 /* A fibre's first frame: entered by the switch with its two arguments. The last to finish goes back
  * to where the block was started from. */
-#define T1_MAIN(kernel)                                                                            \
-    static __attribute__((noreturn, used)) void t1_first(struct t1_fibre *from,                    \
-                                                         struct t1_fibre *self)                    \
-    {                                                                                              \
-        struct t1_block *b = self->block;                                                          \
-        (void)from;                                                                                \
-        const struct t1_args args = t1_args_of(b->params);                                         \
-        kernel(b, b, &args, self->warp, t1_lanes_of(b, self->warp));                               \
-        struct t1_ring *r = self->ring;                                                            \
-        if (T1_CLUSTERS)                                                                           \
-            t1_cluster_leave(b, self);                                                             \
-        self->next->prev = self->prev;                                                             \
-        self->prev->next = self->next;                                                             \
-        struct t1_fibre *to = --r->live ? self->next : r->home;                                    \
-        if (r->live && r->arrived == r->live) {                                                    \
-            if (T1_CLUSTERS)                                                                       \
-                b->cluster_barrier->waiting -= r->live;                                            \
-            r->arrived = 0;                                                                        \
-            r->generation++;                                                                       \
-            r->sum[r->generation & 1] = 0;                                                         \
-        }                                                                                          \
-        b->current = to;                                                                           \
-        t1_switch(self, to);                                                                       \
-        __builtin_unreachable();                                                                   \
-    }                                                                                              \
-    static __attribute__((noinline)) void t1_run_block(struct t1_block *b)                         \
-    {                                                                                              \
-        struct t1_fibre home, fibre[32];                                                           \
-        struct t1_ring ring = {.live = b->nwarps, .home = &home};                                  \
-        const uint32_t n = b->nwarps;                                                              \
-        struct t1_cluster alone = {.live = n};                                                     \
-        if (T1_CLUSTERS && b->cluster_size == 1)                                                   \
-            b->cluster_barrier = &alone;                                                           \
-        b->current = &fibre[0];                                                                    \
-        if (n == 1) { /* on the caller's stack */                                                  \
-            fibre[0] = (struct t1_fibre){(void *)0, fibre, fibre, &ring, b, 0, 0};                   \
-            const struct t1_args args = t1_args_of(b->params);                                     \
-            kernel(b, b, &args, 0, t1_lanes_of(b, 0));                                             \
-            if (T1_CLUSTERS)                                                                       \
-                t1_cluster_leave(b, &fibre[0]);                                                    \
-            return;                                                                                \
-        }                                                                                          \
-        for (uint32_t w = 0; w < n; w++) {                                                         \
-            /* staggered, so that the frames of all warps do not share cache sets */               \
-            uint64_t top = (uint64_t)(b->stacks + (w + 1) * b->stack_size) - 64 - 640 * (w % 16);  \
-            void **sp = (void **)((top & ~63ul) - 16);                                             \
-            sp[0] = (void *)t1_first;                                                              \
-            sp[1] = (void *)0;                                                                     \
-            fibre[w] = (struct t1_fibre){                                                          \
-                sp, &fibre[w + 1 < n ? w + 1 : 0], &fibre[w ? w - 1 : n - 1], &ring, b, w, 0};       \
-        }                                                                                          \
-        t1_switch(&home, &fibre[0]);                                                               \
-    }                                                                                              \
-    T1_EXPORT void cumu_t1_run(struct t1_block *b, uint64_t count)                                 \
-    {                                                                                              \
-        b->left = count - 1; /* a block that waits may have to leave those behind it to others */  \
-        for (t1_run_block(b); b->left; t1_run_block(b)) {                                          \
-            b->left--;                                                                             \
-            t1_next_block(b);                                                                      \
-        }                                                                                          \
-        t1_upper_clean();                                                                          \
-    }                                                                                              \
+#define T1_MAIN(kernel) \
+    static __attribute__((noreturn, used)) void t1_first(struct t1_fibre *from, struct t1_fibre *self) \
+    { \
+        struct t1_block *b = self->block; \
+        (void)from; \
+        const struct t1_args args = t1_args_of(b->params); \
+        kernel(b, b, &args, self->warp, t1_lanes_of(b, self->warp)); \
+        struct t1_ring *r = self->ring; \
+        if (T1_CLUSTERS) \
+            t1_cluster_leave(b, self); \
+        self->next->prev = self->prev; \
+        self->prev->next = self->next; \
+        struct t1_fibre *to = --r->live ? self->next : r->home; \
+        if (r->live && r->arrived == r->live) { \
+            if (T1_CLUSTERS) \
+                b->cluster_barrier->waiting -= r->live; \
+            r->arrived = 0; \
+            r->generation++; \
+            r->sum[r->generation & 1] = 0; \
+        } \
+        b->current = to; \
+        t1_switch(self, to); \
+        __builtin_unreachable(); \
+    } \
+    static __attribute__((noinline)) void t1_run_block(struct t1_block *b) \
+    { \
+        struct t1_fibre home, fibre[32]; \
+        struct t1_ring ring = {.live = b->nwarps, .home = &home}; \
+        const uint32_t n = b->nwarps; \
+        struct t1_cluster alone = {.live = n}; \
+        if (T1_CLUSTERS && b->cluster_size == 1) \
+            b->cluster_barrier = &alone; \
+        b->current = &fibre[0]; \
+        if (n == 1) { /* on the caller's stack */ \
+            fibre[0] = (struct t1_fibre){(void *)0, fibre, fibre, &ring, b, 0, 0}; \
+            const struct t1_args args = t1_args_of(b->params); \
+            kernel(b, b, &args, 0, t1_lanes_of(b, 0)); \
+            if (T1_CLUSTERS) \
+                t1_cluster_leave(b, &fibre[0]); \
+            return; \
+        } \
+        for (uint32_t w = 0; w < n; w++) { \
+            /* staggered, so that the frames of all warps do not share cache sets */ \
+            uint64_t top = (uint64_t)(b->stacks + (w + 1) * b->stack_size) - 64 - 640 * (w % 16); \
+            void **sp = (void **)((top & ~63ul) - 16); \
+            sp[0] = (void *)t1_first; \
+            sp[1] = (void *)0; \
+            fibre[w] = (struct t1_fibre){ \
+                sp, &fibre[w + 1 < n ? w + 1 : 0], &fibre[w ? w - 1 : n - 1], &ring, b, w, 0}; \
+        } \
+        t1_switch(&home, &fibre[0]); \
+    } \
+    T1_EXPORT void cumu_t1_run(struct t1_block *b, uint64_t count) \
+    { \
+        b->left = count - 1; /* a block that waits may have to leave those behind it to others */ \
+        for (t1_run_block(b); b->left; t1_run_block(b)) { \
+            b->left--; \
+            t1_next_block(b); \
+        } \
+        t1_upper_clean(); \
+    } \
     T1_EXPORT const struct t1_info cumu_t1_info = {T1_VERSION, T1_ISA, T1_SHAPE, 1, T1_STACK};
 #else
 /* The copies of the block and of its parameters are out of reach of the kernel's pointers, so that the compiler

@@ -31,10 +31,7 @@ T1_INLINE ph32 t1_h_ftz(ph32 x)
 T1_INLINE pu32 T1_LESSER(pu32 a, pu32 b) { return t1_pick32(T1_C_F32(LT, a, b), a, b); }
 T1_INLINE pu32 T1_GREATER(pu32 a, pu32 b) { return t1_pick32(T1_C_F32(GT, a, b), a, b); }
 #endif
-T1_INLINE pu32 t1_v_sat(pu32 x) /* NaN and -0 give +0 */
-{
-    return T1_LESSER(T1_GREATER(x, (pu32){0}), T1_ONE32);
-}
+T1_INLINE pu32 t1_v_sat(pu32 x) /* NaN and -0 give +0 */ { return T1_LESSER(T1_GREATER(x, (pu32){0}), T1_ONE32); }
 T1_INLINE pu64 t1_v_sat64(pu64 x)
 {
     const pu64 one = t1_splat_u64(0x3ff0000000000000ul);
@@ -49,23 +46,11 @@ T1_INLINE uint32_t t1_s_sat(uint32_t x)
 T1_INLINE pu32 t1_v_satftz(pu32 x) { return t1_v_sat(t1_v_ftz(x)); }
 T1_INLINE uint32_t t1_s_satftz(uint32_t x) { return t1_s_sat(t1_s_ftz(x)); }
 
-#define T1_BASIC(name, op)                                                                         \
-    T1_INLINE pu32 t1_v_##name##_f32(pu32 a, pu32 b)                                               \
-    {                                                                                              \
-        return (pu32)(T1_F(a) op T1_F(b));                                                         \
-    }                                                                                              \
-    T1_INLINE pu64 t1_v_##name##_f64(pu64 a, pu64 b)                                               \
-    {                                                                                              \
-        return (pu64)(T1_D(a) op T1_D(b));                                                         \
-    }                                                                                              \
-    T1_INLINE uint32_t t1_s_##name##_f32(uint32_t a, uint32_t b)                                   \
-    {                                                                                              \
-        return t1_bits32(t1_f32(a) op t1_f32(b));                                                  \
-    }                                                                                              \
-    T1_INLINE uint64_t t1_s_##name##_f64(uint64_t a, uint64_t b)                                   \
-    {                                                                                              \
-        return t1_bits64(t1_f64(a) op t1_f64(b));                                                  \
-    }
+#define T1_BASIC(name, op) \
+    T1_INLINE pu32 t1_v_##name##_f32(pu32 a, pu32 b) { return (pu32)(T1_F(a) op T1_F(b)); } \
+    T1_INLINE pu64 t1_v_##name##_f64(pu64 a, pu64 b) { return (pu64)(T1_D(a) op T1_D(b)); } \
+    T1_INLINE uint32_t t1_s_##name##_f32(uint32_t a, uint32_t b) { return t1_bits32(t1_f32(a) op t1_f32(b)); } \
+    T1_INLINE uint64_t t1_s_##name##_f64(uint64_t a, uint64_t b) { return t1_bits64(t1_f64(a) op t1_f64(b)); }
 T1_BASIC(add, +)
 T1_BASIC(sub, -)
 T1_BASIC(mul, *)
@@ -105,21 +90,21 @@ T1_INLINE uint32_t t1_s_edge(uint32_t r, uint32_t scaled)
     return (scaled & 0x7fffffffu) < 0x0c800000u ? r & 0x80000000u : r;
 }
 T1_INLINE uint32_t t1_s_scale(uint32_t x) { return t1_bits32(t1_f32(x) * 0x1p24f); }
-#define T1_TINY(W, T, call, again)                                                                 \
-    T t1_r = call;                                                                                 \
-    if (T1_UNLIKELY(t1_##W##_at_edge(t1_r)))                                                       \
-        t1_r = t1_##W##_edge(t1_r, again);                                                         \
+#define T1_TINY(W, T, call, again) \
+    T t1_r = call; \
+    if (T1_UNLIKELY(t1_##W##_at_edge(t1_r))) \
+        t1_r = t1_##W##_edge(t1_r, again); \
     t1_r;
-#define T1_TINY2(W, T, fn, a, b, ...)                                                              \
-    ({                                                                                             \
-        const T t1_x = a, t1_y = b;                                                                \
+#define T1_TINY2(W, T, fn, a, b, ...) \
+    ({ \
+        const T t1_x = a, t1_y = b; \
         T1_TINY(W, T, fn(t1_x, t1_y, ##__VA_ARGS__), fn(t1_##W##_scale(t1_x), t1_y, ##__VA_ARGS__)) \
     })
-#define T1_TINY3(W, T, fn, a, b, c, ...)                                                           \
-    ({                                                                                             \
-        const T t1_x = a, t1_y = b, t1_z = c;                                                      \
-        T1_TINY(W, T, fn(t1_x, t1_y, t1_z, ##__VA_ARGS__),                                         \
-                fn(t1_##W##_scale(t1_x), t1_y, t1_##W##_scale(t1_z), ##__VA_ARGS__))               \
+#define T1_TINY3(W, T, fn, a, b, c, ...) \
+    ({ \
+        const T t1_x = a, t1_y = b, t1_z = c; \
+        T1_TINY(W, T, fn(t1_x, t1_y, t1_z, ##__VA_ARGS__), \
+                fn(t1_##W##_scale(t1_x), t1_y, t1_##W##_scale(t1_z), ##__VA_ARGS__)) \
     })
 /* The same for an f64 that becomes an f32. */
 T1_INLINE pu64 t1_v_tiny64(pu64 x)
@@ -138,16 +123,12 @@ T1_INLINE pu64 t1_v_tiny64(pu64 x)
 #define T1_ARITH2(op, t, a, b, m) __builtin_ia32_##op##512_mask(a, b, (t){0}, -1, m)
 #define T1_ARITH1(op, t, a, m) __builtin_ia32_##op##512_mask(a, (t){0}, -1, m)
 #endif
-#define t1_v_fma_f32(a, b, c)                                                                      \
-    ((pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, 4))
-#define t1_v_fma_f64(a, b, c)                                                                      \
-    ((pu64)__builtin_ia32_vfmaddpd512_mask(T1_D(a), T1_D(b), T1_D(c), -1, 4))
+#define t1_v_fma_f32(a, b, c) ((pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, 4))
+#define t1_v_fma_f64(a, b, c) ((pu64)__builtin_ia32_vfmaddpd512_mask(T1_D(a), T1_D(b), T1_D(c), -1, 4))
 #define t1_v_sqrt_f32(a) ((pu32)T1_ARITH1(sqrtps, pf32, T1_F(a), 4))
 #define t1_v_sqrt_f64(a) ((pu64)T1_ARITH1(sqrtpd, pf64, T1_D(a), 4))
-#define t1_v_fma_f32_r(a, b, c, m) \
-    ((pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, T1_MXR(m)))
-#define t1_v_fma_f64_r(a, b, c, m) \
-    ((pu64)__builtin_ia32_vfmaddpd512_mask(T1_D(a), T1_D(b), T1_D(c), -1, T1_MXR(m)))
+#define t1_v_fma_f32_r(a, b, c, m) ((pu32)__builtin_ia32_vfmaddps512_mask(T1_F(a), T1_F(b), T1_F(c), -1, T1_MXR(m)))
+#define t1_v_fma_f64_r(a, b, c, m) ((pu64)__builtin_ia32_vfmaddpd512_mask(T1_D(a), T1_D(b), T1_D(c), -1, T1_MXR(m)))
 #define t1_v_add_f32_r(a, b, m) ((pu32)T1_ARITH2(addps, pf32, T1_F(a), T1_F(b), T1_MXR(m)))
 #define t1_v_sub_f32_r(a, b, m) ((pu32)T1_ARITH2(subps, pf32, T1_F(a), T1_F(b), T1_MXR(m)))
 #define t1_v_mul_f32_r(a, b, m) ((pu32)T1_ARITH2(mulps, pf32, T1_F(a), T1_F(b), T1_MXR(m)))
@@ -159,10 +140,8 @@ T1_INLINE pu64 t1_v_tiny64(pu64 x)
 #define t1_v_div_f64_r(a, b, m) ((pu64)T1_ARITH2(divpd, pf64, T1_D(a), T1_D(b), T1_MXR(m)))
 #define t1_v_sqrt_f64_r(a, m) ((pu64)T1_ARITH1(sqrtpd, pf64, T1_D(a), T1_MXR(m)))
 #define T1_ROUND_IMM(m) ((m) == 0 ? 8 : (m) == 1 ? 11 : (m) == 2 ? 9 : 10)
-#define t1_v_int_f32(a, m) \
-    ((pu32)__builtin_ia32_rndscaleps_mask(T1_F(a), T1_ROUND_IMM(m), (pf32){0}, -1, 4))
-#define t1_v_int_f64(a, m) \
-    ((pu64)__builtin_ia32_rndscalepd_mask(T1_D(a), T1_ROUND_IMM(m), (pf64){0}, -1, 4))
+#define t1_v_int_f32(a, m) ((pu32)__builtin_ia32_rndscaleps_mask(T1_F(a), T1_ROUND_IMM(m), (pf32){0}, -1, 4))
+#define t1_v_int_f64(a, m) ((pu64)__builtin_ia32_rndscalepd_mask(T1_D(a), T1_ROUND_IMM(m), (pf64){0}, -1, 4))
 #else
 #if T1_ISA == 1
 T1_INLINE pu32 t1_v_fma_f32(pu32 a, pu32 b, pu32 c)
@@ -228,17 +207,14 @@ T1_INLINE pu64 t1_v_sqrt_f64(pu64 a)
         return t1_pick##w(C(LT, (V)x, SPLAT(MAGIC)), (V)n | sign, a); \
     }
 T1_INTEGRAL(pu32, pf32, 32, f32, T1_C_F32, 0x4b000000u, 0x80000000u, 0x3f800000u, t1_splat_u32)
-T1_INTEGRAL(pu64, pf64, 64, f64, T1_C_F64, 0x4330000000000000ul, 0x8000000000000000ul, \
-            0x3ff0000000000000ul, t1_splat_u64)
+T1_INTEGRAL(pu64, pf64, 64, f64, T1_C_F64, 0x4330000000000000ul, 0x8000000000000000ul, 0x3ff0000000000000ul,
+            t1_splat_u64)
 #endif
 #if defined(__x86_64__)
 /* The mode is switched around one operation; the empty asm keeps it from moving out. What the register held before is
  * known (t0_fp_enter), and loading a constant takes a third of the time of changing what is read from it. */
 #define T1_MXCSR 0x1f80u
-T1_INLINE void t1_round(int m)
-{
-    __builtin_ia32_ldmxcsr(T1_MXCSR | (m == 2 ? 0x6000u : m == 3 ? 0x2000u : 0x4000u));
-}
+T1_INLINE void t1_round(int m) { __builtin_ia32_ldmxcsr(T1_MXCSR | (m == 2 ? 0x6000u : m == 3 ? 0x2000u : 0x4000u)); }
 #define T1_ROUNDED(name, V, params, hold, expr) \
     T1_INLINE V t1_v_##name##_r params \
     { \
@@ -267,7 +243,7 @@ T1_ROUNDED_ALL(f64, pu64)
 #define t1_v_rcp_f64_r(a, m) t1_v_div_f64_r(T1_ONE64, a, m)
 
 T1_INLINE pu32 t1_v_abs_f32(pu32 x) { return x & 0x7fffffffu; }
-T1_INLINE pu32 t1_v_neg_f32(pu32 x) { return (pu32) - T1_F(x); }
+T1_INLINE pu32 t1_v_neg_f32(pu32 x) { return (pu32)-T1_F(x); }
 /* The operand that is no NaN wins, and -0 is below +0: equal ones differ at most in the sign. */
 #define T1_FMINMAX(name, w, V, C, PICK, JOIN) \
     T1_INLINE V t1_v_##name(V a, V b) \

@@ -3,13 +3,11 @@
 typedef short t1_h16 __attribute__((vector_size(32)));
 T1_INLINE pu32 t1_v_f32_f16(pu32 x)
 {
-    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16) __builtin_convertvector(x, pu16),
-                                                  (pf32){0}, -1, 4);
+    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16) __builtin_convertvector(x, pu16), (pf32){0}, -1, 4);
 }
 T1_INLINE pu32 t1_v_f16_f32(pu32 x)
 {
-    return __builtin_convertvector(
-        (pu16)__builtin_ia32_vcvtps2ph512_mask(T1_F(x), 0, (t1_h16){0}, -1), pu32);
+    return __builtin_convertvector((pu16)__builtin_ia32_vcvtps2ph512_mask(T1_F(x), 0, (t1_h16){0}, -1), pu32);
 }
 #else
 T1_INLINE pu32 t1_v_f32_f16(pu32 h)
@@ -26,9 +24,8 @@ T1_INLINE pu32 t1_v_f16_f32(pu32 u)
     pu32 sign = (u >> 16) & 0x8000, a = u & 0x7fffffffu;
     pu32 sub = (pu32)((pf32)a + 0.5f) - 0x3f000000u;
     pu32 normal = (a + 0xfff + ((a >> 13) & 1) - ((127 - 15) << 23)) >> 13;
-    pu32 h = t1_pick32(
-        T1_C_U32(LT, a, t1_splat_u32(0x38800000u)), sub,
-        t1_pick32(T1_C_U32(LT, a, t1_splat_u32(0x47800000u)), normal, t1_splat_u32(0x7c00)));
+    pu32 h = t1_pick32(T1_C_U32(LT, a, t1_splat_u32(0x38800000u)), sub,
+                       t1_pick32(T1_C_U32(LT, a, t1_splat_u32(0x47800000u)), normal, t1_splat_u32(0x7c00)));
     return t1_pick32(T1_C_U32(GT, a, t1_splat_u32(0x7f800000u)), t1_splat_u32(0x7fff), sign | h);
 }
 #endif
@@ -55,8 +52,7 @@ T1_INLINE ph32 t1_fma16_half(ph32 a, ph32 b, ph32 c)
 }
 T1_INLINE ph32 t1_fmabf_half(ph32 a, ph32 b, ph32 c)
 {
-    pf64 p = T1_D(t1_v_f64_f32(a)) * T1_D(t1_v_f64_f32(b)), z = T1_D(t1_v_f64_f32(c)), s = p + z,
-         part = s - p;
+    pf64 p = T1_D(t1_v_f64_f32(a)) * T1_D(t1_v_f64_f32(b)), z = T1_D(t1_v_f64_f32(c)), s = p + z, part = s - p;
     pf64 err = (p - (s - part)) + (z - part);
     pu64 u = (pu64)s, pos = (pu64)(err > 0), neg = (pu64)(err < 0), same = ~(pos ^ (pu64)(s > 0));
     pu64 step = (same & (u + 1)) | (~same & (u - 1)), use = (pos | neg) & (pu64)((u & 1) == 0);
@@ -72,15 +68,11 @@ static __attribute__((noinline, unused)) pu32 t1_fmabf(pu32 a, pu32 b, pu32 c)
     return t1_join_u32(t1_fmabf_half(t1_half0(a), t1_half0(b), t1_half0(c)),
                        t1_fmabf_half(t1_half1(a), t1_half1(b), t1_half1(c)));
 }
-#define T1_HALF2(name, H, OP)                                                                      \
-    T1_INLINE pu32 t1_v_##name##_##H(pu32 a, pu32 b)                                               \
-    {                                                                                              \
-        return t1_v_##H##_f32(OP(t1_v_f32_##H(a), t1_v_f32_##H(b)));                               \
-    }                                                                                              \
-    T1_INLINE pu32 t1_v_##name##_##H##x2(pu32 a, pu32 b)                                           \
-    {                                                                                              \
-        return t1_v_##name##_##H(a & 0xffffu, b & 0xffffu) | t1_v_##name##_##H(a >> 16, b >> 16)   \
-                                                                 << 16;                            \
+#define T1_HALF2(name, H, OP) \
+    T1_INLINE pu32 t1_v_##name##_##H(pu32 a, pu32 b) { return t1_v_##H##_f32(OP(t1_v_f32_##H(a), t1_v_f32_##H(b))); } \
+    T1_INLINE pu32 t1_v_##name##_##H##x2(pu32 a, pu32 b) \
+    { \
+        return t1_v_##name##_##H(a & 0xffffu, b & 0xffffu) | t1_v_##name##_##H(a >> 16, b >> 16) << 16; \
     }
 T1_HALF2(add, f16, t1_v_add_f32)
 T1_HALF2(sub, f16, t1_v_sub_f32)
@@ -99,8 +91,7 @@ T1_HALF2(max, bf16, t1_v_max_f32)
     } \
     T1_INLINE pu32 t1_v_fma_##H##x2(pu32 a, pu32 b, pu32 c) \
     { \
-        return t1_v_fma_##H(a & 0xffffu, b & 0xffffu, c & 0xffffu) | \
-               t1_v_fma_##H(a >> 16, b >> 16, c >> 16) << 16; \
+        return t1_v_fma_##H(a & 0xffffu, b & 0xffffu, c & 0xffffu) | t1_v_fma_##H(a >> 16, b >> 16, c >> 16) << 16; \
     }
 T1_HALF3(f16, t1_fma16)
 T1_HALF3(bf16, t1_fmabf)

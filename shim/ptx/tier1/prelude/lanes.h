@@ -4,22 +4,13 @@ T1_INLINE void t1_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 /* to and from arrays of 32 lanes */
 T1_INLINE void t1_spill_u32(uint32_t *to, int k, pu32 v) { *(pu32_m *)(to + k * T1_N) = v; }
-T1_INLINE pu32 t1_fill_u32(const uint32_t *from, int k)
-{
-    return *(const pu32_m *)(from + k * T1_N);
-}
+T1_INLINE pu32 t1_fill_u32(const uint32_t *from, int k) { return *(const pu32_m *)(from + k * T1_N); }
 T1_INLINE void t1_spill_u64(uint64_t *to, int q, pu64 v) { *(pu64_m *)(to + q * T1_H) = v; }
-T1_INLINE pu64 t1_fill_u64(const uint64_t *from, int q)
-{
-    return *(const pu64_m *)(from + q * T1_H);
-}
+T1_INLINE pu64 t1_fill_u64(const uint64_t *from, int q) { return *(const pu64_m *)(from + q * T1_H); }
 
 /* One piece of lanes idx[i] (modulo 32) of a whole value, given by its T1_P pieces. */
 #if T1_ISA == 2
-T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1)
-{
-    return t1_perm2(v0, v1, idx);
-}
+T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1) { return t1_perm2(v0, v1, idx); }
 #elif T1_ISA == 1
 typedef int t1_i8 __attribute__((vector_size(32)));
 T1_INLINE pf32 t1_perm_of(pu32 v, pu32 idx) { return (pf32)__builtin_ia32_permvarsi256((t1_i8)v, (t1_i8)idx); }
@@ -31,11 +22,13 @@ T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3)
     return (pu32)__builtin_ia32_blendvps256(low, high, upper);
 }
 #else
-T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4, pu32 v5, pu32 v6,
-                           pu32 v7)
+T1_INLINE pu32 t1_perm_u32(pu32 idx, pu32 v0, pu32 v1, pu32 v2, pu32 v3, pu32 v4, pu32 v5, pu32 v6, pu32 v7)
 {
     const pu32 v[8] = {v0, v1, v2, v3, v4, v5, v6, v7};
-    union { pu32 v; uint32_t e[T1_N]; } i = {idx & 31}, r;
+    union {
+        pu32 v;
+        uint32_t e[T1_N];
+    } i = {idx & 31}, r;
     uint32_t all[32];
     for (int k = 0; k < T1_P; k++)
         t1_spill_u32(all, k, v[k]);
@@ -59,10 +52,7 @@ T1_INLINE uint32_t t1_shfl_index(int mode, const uint32_t *b, const uint32_t *c,
     for (uint32_t l = 0; l < 32; l++) {
         uint32_t lane = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31, least = l & segment;
         uint32_t most = least | (clamp & ~segment), j;
-        j = mode == 0   ? l - lane
-            : mode == 1 ? l + lane
-            : mode == 2 ? l ^ lane
-                        : least | (lane & ~segment);
+        j = mode == 0 ? l - lane : mode == 1 ? l + lane : mode == 2 ? l ^ lane : least | (lane & ~segment);
         uint32_t ok = mode == 0 ? (int32_t)j >= (int32_t)most : j <= most;
         idx[l] = ok ? j & 31 : l;
         in |= ok << l;
@@ -73,7 +63,8 @@ T1_INLINE uint32_t t1_shfl_index(int mode, const uint32_t *b, const uint32_t *c,
 #define T1_MATCH(T, U) \
     T1_INLINE void t1_match_any_##T(uint32_t m, const U *a, uint32_t *d) \
     { \
-        T1_FOR_LANES(l, m) { \
+        T1_FOR_LANES(l, m) \
+        { \
             uint32_t same = 0; \
             T1_FOR_LANES(k, m) same |= (uint32_t)(a[k] == a[l]) << k; \
             d[l] = same; \
@@ -93,14 +84,15 @@ T1_MATCH(u64, uint64_t)
     T1_INLINE uint32_t t1_redux_##NAME(uint32_t m, const uint32_t *a) \
     { \
         S r = (S)a[__builtin_ctz(m)]; \
-        T1_FOR_LANES(l, m & (m - 1)) { \
+        T1_FOR_LANES(l, m &(m - 1)) \
+        { \
             S v = (S)a[l]; \
             r = EXPR; \
         } \
         return (uint32_t)r; \
     }
 T1_REDUX(add_u32, uint32_t, r + v)
-T1_REDUX(and_u32, uint32_t, r & v)
+T1_REDUX(and_u32, uint32_t, r &v)
 T1_REDUX(or_u32, uint32_t, r | v)
 T1_REDUX(xor_u32, uint32_t, r ^ v)
 T1_REDUX(min_u32, uint32_t, v < r ? v : r)

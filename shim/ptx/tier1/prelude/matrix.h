@@ -40,48 +40,48 @@ T1_INLINE pu32 t1_replicate(const uint32_t *p)
 #define T1_E_tf32 1
 #define T1_E_s8 2
 #define T1_E_u8 2
-#define t1_mx_f16(x, e) t1_v_f32_f16((e) ? (x) >> 16 : (x) & 0xffff)
-#define t1_mx_bf16(x, e) ((e) ? (x) & 0xffff0000u : (x) << 16)
-#define t1_mx_tf32(x, e) ((x) & 0xffffe000u)
+#define t1_mx_f16(x, e) t1_v_f32_f16((e) ? (x) >> 16 : (x)&0xffff)
+#define t1_mx_bf16(x, e) ((e) ? (x)&0xffff0000u : (x) << 16)
+#define t1_mx_tf32(x, e) ((x)&0xffffe000u)
 /* bytes 0 and 2, 1 and 3 as two s16 */
-#define t1_mx_u8(x, e) ((e) ? (x) >> 8 & 0x00ff00ffu : (x) & 0x00ff00ffu)
+#define t1_mx_u8(x, e) ((e) ? (x) >> 8 & 0x00ff00ffu : (x)&0x00ff00ffu)
 T1_VECTOR(int16_t, t1_shorts, T1_BYTES)
 #define t1_mx_s8(x, e) ((pu32)((e) ? (t1_shorts)(x) >> 8 : (t1_shorts)(x) << 8 >> 8))
 
-#define T1_MX_A(T)                                                                                 \
-    T1_MX void t1_mx_a_##T(pu32 *a, pu32 x)                                                        \
-    {                                                                                              \
-        for (int e = 0; e < T1_E_##T; e++, a += 16) {                                              \
-            pu32 v = t1_mx_##T(x, e);                                                              \
-            a[0] = T1_QUAD(v, T1_Q0);                                                              \
-            a[4] = T1_QUAD(v, T1_Q1);                                                              \
-            a[8] = T1_QUAD(v, T1_Q2);                                                              \
-            a[12] = T1_QUAD(v, T1_Q3);                                                             \
-        }                                                                                          \
+#define T1_MX_A(T) \
+    T1_MX void t1_mx_a_##T(pu32 *a, pu32 x) \
+    { \
+        for (int e = 0; e < T1_E_##T; e++, a += 16) { \
+            pu32 v = t1_mx_##T(x, e); \
+            a[0] = T1_QUAD(v, T1_Q0); \
+            a[4] = T1_QUAD(v, T1_Q1); \
+            a[8] = T1_QUAD(v, T1_Q2); \
+            a[12] = T1_QUAD(v, T1_Q3); \
+        } \
     }
 #if T1_ISA == 2
 #define T1_COLUMNS(t) t, 8 + t, 16 + t, 24 + t, 4 + t, 12 + t, 20 + t, 28 + t
-#define T1_MX_B(T)                                                                                 \
-    T1_MX void t1_mx_b_##T(uint32_t *b, const pu32 *x)                                             \
-    {                                                                                              \
-        for (int e = 0; e < T1_E_##T; e++, b += 32) {                                              \
-            pu32 lo = t1_mx_##T(x[0], e), hi = t1_mx_##T(x[1], e);                                 \
-            *(pu32_m *)b = t1_perm2(lo, hi, (pu32){T1_COLUMNS(0), T1_COLUMNS(1)});                 \
-            *(pu32_m *)(b + 16) = t1_perm2(lo, hi, (pu32){T1_COLUMNS(2), T1_COLUMNS(3)});          \
-        }                                                                                          \
+#define T1_MX_B(T) \
+    T1_MX void t1_mx_b_##T(uint32_t *b, const pu32 *x) \
+    { \
+        for (int e = 0; e < T1_E_##T; e++, b += 32) { \
+            pu32 lo = t1_mx_##T(x[0], e), hi = t1_mx_##T(x[1], e); \
+            *(pu32_m *)b = t1_perm2(lo, hi, (pu32){T1_COLUMNS(0), T1_COLUMNS(1)}); \
+            *(pu32_m *)(b + 16) = t1_perm2(lo, hi, (pu32){T1_COLUMNS(2), T1_COLUMNS(3)}); \
+        } \
     }
 #else
-#define T1_MX_B(T)                                                                                 \
-    T1_MX void t1_mx_b_##T(uint32_t *b, const pu32 *x)                                             \
-    {                                                                                              \
-        for (int e = 0; e < T1_E_##T; e++, b += 32) {                                              \
-            uint32_t all[32];                                                                      \
-            for (int k = 0; k < T1_P; k++)                                                         \
-                t1_spill_u32(all, k, t1_mx_##T(x[k], e));                                          \
-            for (int t = 0; t < 4; t++)                                                            \
-                for (int n = 0; n < 8; n++)                                                        \
-                    b[8 * t + (n & 1) * 4 + n / 2] = all[4 * n + t];                               \
-        }                                                                                          \
+#define T1_MX_B(T) \
+    T1_MX void t1_mx_b_##T(uint32_t *b, const pu32 *x) \
+    { \
+        for (int e = 0; e < T1_E_##T; e++, b += 32) { \
+            uint32_t all[32]; \
+            for (int k = 0; k < T1_P; k++) \
+                t1_spill_u32(all, k, t1_mx_##T(x[k], e)); \
+            for (int t = 0; t < 4; t++) \
+                for (int n = 0; n < 8; n++) \
+                    b[8 * t + (n & 1) * 4 + n / 2] = all[4 * n + t]; \
+        } \
     }
 #endif
 T1_MX_A(f16)
@@ -129,35 +129,46 @@ T1_INLINE pu32 t1_mx_dot(pu32 a, pu32 b)
  * odd ones; c takes the results, the odd ones at 4. */
 #define T1_SUMS_4 pu32 x0, pu32 x1, pu32 x2, pu32 x3, pu32 y0, pu32 y1, pu32 y2, pu32 y3
 #define T1_SUMS_2 pu32 x0, pu32 x1, pu32 y0, pu32 y1
-#define T1_EVEN_4 {x0, x1, x2, x3}
-#define T1_EVEN_2 {x0, x1}
-#define T1_ODD_4 {y0, y1, y2, y3}
-#define T1_ODD_2 {y0, y1}
-#define T1_MX_PRODUCT(NAME, E, UNITS, STEP, END)                                                   \
-    T1_MX void NAME(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles, T1_SUMS_##UNITS)   \
-    {                                                                                              \
-        pu32 c0[] = T1_EVEN_##UNITS, c1[] = T1_ODD_##UNITS;                                        \
-        for (; ktiles--; a += E * 16, b += E * 32)                                                 \
-            _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++)                                    \
-                _Pragma("GCC unroll 2") for (int e = 0; e < E; e++)                                \
-                {                                                                                  \
-                    pu32 b0 = t1_replicate(b + (4 * e + t) * 8);                                   \
-                    pu32 b1 = t1_replicate(b + (4 * e + t) * 8 + 4);                               \
-                    _Pragma("GCC unroll 4") for (int u = 0; u < UNITS; u++)                        \
-                    {                                                                              \
-                        pu32 v = a[(4 * e + t) * 4 + u];                                           \
-                        c0[u] = STEP(v, b0, c0[u]);                                                \
-                        c1[u] = STEP(v, b1, c1[u]);                                                \
-                    }                                                                              \
-                }                                                                                  \
-        _Pragma("GCC unroll 4") for (int u = 0; u < UNITS; u++)                                    \
-        {                                                                                          \
-            c[u] = END(c0[u]);                                                                     \
-            c[4 + u] = END(c1[u]);                                                                 \
-        }                                                                                          \
+#define T1_EVEN_4 \
+    { \
+        x0, x1, x2, x3 \
     }
-#define T1_MX_PRODUCTS(T, STEP, END)                                                               \
-    T1_MX_PRODUCT(t1_mx_##T##_4, T1_E_##T, 4, STEP, END)                                           \
+#define T1_EVEN_2 \
+    { \
+        x0, x1 \
+    }
+#define T1_ODD_4 \
+    { \
+        y0, y1, y2, y3 \
+    }
+#define T1_ODD_2 \
+    { \
+        y0, y1 \
+    }
+#define T1_MX_PRODUCT(NAME, E, UNITS, STEP, END) \
+    T1_MX void NAME(pu32 *c, const pu32 *a, const uint32_t *b, unsigned ktiles, T1_SUMS_##UNITS) \
+    { \
+        pu32 c0[] = T1_EVEN_##UNITS, c1[] = T1_ODD_##UNITS; \
+        for (; ktiles--; a += E * 16, b += E * 32) \
+            _Pragma("GCC unroll 4") for (int t = 0; t < 4; t++) _Pragma("GCC unroll 2") for (int e = 0; e < E; e++) \
+            { \
+                pu32 b0 = t1_replicate(b + (4 * e + t) * 8); \
+                pu32 b1 = t1_replicate(b + (4 * e + t) * 8 + 4); \
+                _Pragma("GCC unroll 4") for (int u = 0; u < UNITS; u++) \
+                { \
+                    pu32 v = a[(4 * e + t) * 4 + u]; \
+                    c0[u] = STEP(v, b0, c0[u]); \
+                    c1[u] = STEP(v, b1, c1[u]); \
+                } \
+            } \
+        _Pragma("GCC unroll 4") for (int u = 0; u < UNITS; u++) \
+        { \
+            c[u] = END(c0[u]); \
+            c[4 + u] = END(c1[u]); \
+        } \
+    }
+#define T1_MX_PRODUCTS(T, STEP, END) \
+    T1_MX_PRODUCT(t1_mx_##T##_4, T1_E_##T, 4, STEP, END) \
     T1_MX_PRODUCT(t1_mx_##T##_2, T1_E_##T, 2, STEP, END)
 T1_MX_PRODUCTS(f16, t1_mx_step_exact, t1_mx_nan)
 T1_MX_PRODUCTS(bf16, t1_mx_step_two, t1_mx_nan)

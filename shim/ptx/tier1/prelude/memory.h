@@ -30,7 +30,10 @@ T1_INLINE void t1_store_u64(void *p, pu64 v) { *(pu64_m *)p = v; }
 
 /* Lane by lane: the form every access has. ADDR sees lane l. */
 #define T1_LANES_LOAD(V, E, n, ADDR) \
-    union { V v; E e[n]; } r_ = {{0}}; \
+    union { \
+        V v; \
+        E e[n]; \
+    } r_ = {{0}}; \
     T1_FOR_LANES(l, bits) r_.e[l] = (E)(ADDR); \
     return r_.v;
 
@@ -51,17 +54,14 @@ T1_INLINE void t1_prefetch(const char *p, int bytes)
     do { \
         const uint64_t at_ = (uint64_t)(p); \
         t1_prefetch((const char *)(2 * at_ - last), bytes); \
-        __builtin_prefetch((const char *)(2 * at_ - last) + (bytes) - 1); \
+        __builtin_prefetch((const char *)(2 * at_ - last) + (bytes)-1); \
         last = at_; \
     } while (0)
 
 /* What the next warp is likely to read, where this one reads `bytes` in a row at p: a warp runs
  * alone from barrier to barrier, so its own loads are far apart and the CPU's prefetcher sees no
  * stream. */
-T1_INLINE void t1_ahead(const void *p, int bytes)
-{
-    t1_prefetch((const char *)p + bytes, bytes);
-}
+T1_INLINE void t1_ahead(const void *p, int bytes) { t1_prefetch((const char *)p + bytes, bytes); }
 
 /* The whole piece moves by plain loads and stores: masked ones stop the CPU from running ahead
  * (saxpy from memory takes three times as long). */
@@ -124,17 +124,15 @@ T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
 }
 /* scale is 1, 2, 4 or 8; 32-bit indices are signed */
 #define t1_gather_u32(bits, base, idx, scale) \
-    ((pu32)__builtin_ia32_gathersiv16si((t1_i16){0}, (const void *)(base), (t1_i16)(idx), \
-                                        (short)(bits), scale))
+    ((pu32)__builtin_ia32_gathersiv16si((t1_i16){0}, (const void *)(base), (t1_i16)(idx), (short)(bits), scale))
 #define t1_gather_u64(bits, base, idx, scale) \
-    ((pu64)__builtin_ia32_gathersiv8di((t1_q8){0}, (const void *)(base), (t1_i8)(idx), \
-                                       (char)(bits), scale))
+    ((pu64)__builtin_ia32_gathersiv8di((t1_q8){0}, (const void *)(base), (t1_i8)(idx), (char)(bits), scale))
 #define t1_scatter_u32(bits, base, idx, v, scale) \
     __builtin_ia32_scattersiv16si((void *)(base), (short)(bits), (t1_i16)(idx), (t1_i16)(v), scale)
 #define t1_scatter_u64(bits, base, idx, v, scale) \
     __builtin_ia32_scattersiv8di((void *)(base), (char)(bits), (t1_i8)(idx), (t1_q8)(v), scale)
 #define T1_GATHER64(bits, a) \
-    (ph32)__builtin_ia32_gatherdiv16si((t1_i8){0}, (const void *)0, (t1_q8)(a), (char)(bits), 1)
+    (ph32) __builtin_ia32_gatherdiv16si((t1_i8){0}, (const void *)0, (t1_q8)(a), (char)(bits), 1)
 T1_INLINE pu32 t1_gather64_u32(uint32_t bits, pu64 lo, pu64 hi)
 {
     return t1_join_u32(T1_GATHER64(bits, lo), T1_GATHER64(bits >> 8, hi));
@@ -189,9 +187,8 @@ T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
 #else
 #define T1_GATHERD __builtin_ia32_gathersiv8si
 #endif
-#define t1_gather_u32(bits, base, idx, scale)                                                      \
-    ((pu32)T1_GATHERD((t1_i8){0}, (const void *)(base), (t1_i8)(idx), (t1_i8)t1_lanes32(bits),     \
-                      scale))
+#define t1_gather_u32(bits, base, idx, scale) \
+    ((pu32)T1_GATHERD((t1_i8){0}, (const void *)(base), (t1_i8)(idx), (t1_i8)t1_lanes32(bits), scale))
 #else
 T1_INLINE pu32 t1_maskload_u32(uint32_t bits, const void *p)
 {
@@ -210,20 +207,18 @@ T1_INLINE void t1_maskstore_u32(uint32_t bits, void *p, pu32 v)
     if (bits == T1_ALL32)
         t1_store_u32(p, v);
     else
-        T1_FOR_LANES(l, bits) ((t1_u32 *)p)[l] = v[l];
+        T1_FOR_LANES(l, bits)((t1_u32 *)p)[l] = v[l];
 }
 T1_INLINE void t1_maskstore_u64(uint32_t bits, void *p, pu64 v)
 {
     if (bits == T1_ALL64)
         t1_store_u64(p, v);
     else
-        T1_FOR_LANES(l, bits) ((t1_u64 *)p)[l] = v[l];
+        T1_FOR_LANES(l, bits)((t1_u64 *)p)[l] = v[l];
 }
 T1_INLINE pu32 t1_gather32_(uint32_t bits, const void *base, ps32 idx, int scale){
-    T1_LANES_LOAD(pu32, uint32_t, T1_N,
-                  *(const t1_u32 *)((const char *)base + (int64_t)idx[l] * scale))}
-#define t1_gather_u32(bits, base, idx, scale) \
-    t1_gather32_(bits, (const void *)(base), (ps32)(idx), scale)
+    T1_LANES_LOAD(pu32, uint32_t, T1_N, *(const t1_u32 *)((const char *)base + (int64_t)idx[l] * scale))}
+#define t1_gather_u32(bits, base, idx, scale) t1_gather32_(bits, (const void *)(base), (ps32)(idx), scale)
 #endif
 T1_INLINE pu8 t1_maskbytes(uint32_t bits, const void *p)
 {
@@ -242,108 +237,97 @@ T1_INLINE void t1_maskstore_u8(uint32_t bits, void *p, pu32 v)
     if (__builtin_expect(bits == T1_ALL32, 1))
         t1_store_u8(p, v);
     else
-        T1_FOR_LANES(l, bits) ((t1_u8 *)p)[l] = (uint8_t)v[l];
+        T1_FOR_LANES(l, bits)((t1_u8 *)p)[l] = (uint8_t)v[l];
 }
 T1_INLINE void t1_maskstore_u16(uint32_t bits, void *p, pu32 v)
 {
     if (__builtin_expect(bits == T1_ALL32, 1))
         t1_store_u16(p, v);
     else
-        T1_FOR_LANES(l, bits) ((t1_u16 *)p)[l] = (uint16_t)v[l];
+        T1_FOR_LANES(l, bits)((t1_u16 *)p)[l] = (uint16_t)v[l];
 }
 T1_INLINE pu64 t1_gather64_(uint32_t bits, const void *base, phs32 idx, int scale){
-    T1_LANES_LOAD(pu64, uint64_t, T1_H,
-                  *(const t1_u64 *)((const char *)base + (int64_t)idx[l] * scale))}
-#define t1_gather_u64(bits, base, idx, scale) \
-    t1_gather64_(bits, (const void *)(base), (phs32)(idx), scale)
+    T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)((const char *)base + (int64_t)idx[l] * scale))}
+#define t1_gather_u64(bits, base, idx, scale) t1_gather64_(bits, (const void *)(base), (phs32)(idx), scale)
 T1_INLINE void t1_scatter32_(uint32_t bits, void *base, ps32 idx, int scale, pu32 v)
 {
-    T1_FOR_LANES(l, bits) *(t1_u32 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
+    T1_FOR_LANES(l, bits) * (t1_u32 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
 }
-#define t1_scatter_u32(bits, base, idx, v, scale) \
-    t1_scatter32_(bits, (void *)(base), (ps32)(idx), scale, v)
+#define t1_scatter_u32(bits, base, idx, v, scale) t1_scatter32_(bits, (void *)(base), (ps32)(idx), scale, v)
 T1_INLINE void t1_scatter64_(uint32_t bits, void *base, phs32 idx, int scale, pu64 v)
 {
-    T1_FOR_LANES(l, bits) *(t1_u64 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
+    T1_FOR_LANES(l, bits) * (t1_u64 *)((char *)base + (int64_t)idx[l] * scale) = v[l];
 }
-#define t1_scatter_u64(bits, base, idx, v, scale) \
-    t1_scatter64_(bits, (void *)(base), (phs32)(idx), scale, v)
-T1_INLINE pu32 t1_gather64_u32(uint32_t bits, pu64 lo, pu64 hi)
+#define t1_scatter_u64(bits, base, idx, v, scale) t1_scatter64_(bits, (void *)(base), (phs32)(idx), scale, v)
+T1_INLINE pu32 t1_gather64_u32(uint32_t bits, pu64 lo, pu64 hi){
+    T1_LANES_LOAD(pu32, uint32_t, T1_N, *(const t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]))} T1_INLINE
+    void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
 {
-    T1_LANES_LOAD(pu32, uint32_t, T1_N, *(const t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]))
+    T1_FOR_LANES(l, bits) * (t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]) = v[l];
 }
-T1_INLINE void t1_scatter64_u32(uint32_t bits, pu64 lo, pu64 hi, pu32 v)
+T1_INLINE pu64 t1_gather64_u64(uint32_t bits,
+                               pu64 a){T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)a[l])} T1_INLINE
+    void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
 {
-    T1_FOR_LANES(l, bits) *(t1_u32 *)(l < T1_H ? lo[l] : hi[l - T1_H]) = v[l];
-}
-T1_INLINE pu64 t1_gather64_u64(uint32_t bits, pu64 a)
-{
-    T1_LANES_LOAD(pu64, uint64_t, T1_H, *(const t1_u64 *)a[l])
-}
-T1_INLINE void t1_scatter64_u64(uint32_t bits, pu64 a, pu64 v)
-{
-    T1_FOR_LANES(l, bits) *(t1_u64 *)a[l] = v[l];
+    T1_FOR_LANES(l, bits) * (t1_u64 *)a[l] = v[l];
 }
 #endif
 
-T1_INLINE pu32 t1_maskload_u8(uint32_t bits, const void *p)
-{
-    return t1_wide_u8(t1_maskbytes(bits, p));
-}
-T1_INLINE pu32 t1_maskload_s8(uint32_t bits, const void *p)
-{
-    return t1_wide_s8((ps8)t1_maskbytes(bits, p));
-}
-T1_INLINE pu32 t1_maskload_u16(uint32_t bits, const void *p)
-{
-    return t1_wide_u16(t1_maskwords(bits, p));
-}
-T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p)
-{
-    return t1_wide_s16((ps16)t1_maskwords(bits, p));
-}
+T1_INLINE pu32 t1_maskload_u8(uint32_t bits, const void *p) { return t1_wide_u8(t1_maskbytes(bits, p)); }
+T1_INLINE pu32 t1_maskload_s8(uint32_t bits, const void *p) { return t1_wide_s8((ps8)t1_maskbytes(bits, p)); }
+T1_INLINE pu32 t1_maskload_u16(uint32_t bits, const void *p) { return t1_wide_u16(t1_maskwords(bits, p)); }
+T1_INLINE pu32 t1_maskload_s16(uint32_t bits, const void *p) { return t1_wide_s16((ps16)t1_maskwords(bits, p)); }
 
 /* There are no gathers of narrow elements, and wider ones might leave the mapping. The pieces are
  * spilled once: element access by a variable index would do it at each step. */
-#define T1_NARROW(T, E)                                                                            \
-    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, const char *base, pu32 idx, int scale)          \
-    {                                                                                              \
-        union {                                                                                    \
-            pu32 v;                                                                                \
-            uint32_t e[T1_N];                                                                      \
-        } i = {idx}, r = {{0}};                                                                    \
-        T1_FOR_LANES(l, bits)                                                                      \
-        r.e[l] = (uint32_t) * (const E *)(base + (int64_t)(int32_t)i.e[l] * scale);                \
-        return r.v;                                                                                \
-    }                                                                                              \
-    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi)                                \
-    {                                                                                              \
-        union {                                                                                    \
-            pu64 v[2];                                                                             \
-            uint64_t e[T1_N];                                                                      \
-        } a;                                                                                       \
-        union {                                                                                    \
-            pu32 v;                                                                                \
-            uint32_t e[T1_N];                                                                      \
-        } r = {{0}};                                                                               \
-        a.v[0] = lo;                                                                               \
-        a.v[1] = hi;                                                                               \
-        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)a.e[l];                             \
-        return r.v;                                                                                \
+#define T1_NARROW(T, E) \
+    T1_INLINE pu32 t1_gather_##T##_(uint32_t bits, const char *base, pu32 idx, int scale) \
+    { \
+        union { \
+            pu32 v; \
+            uint32_t e[T1_N]; \
+        } i = {idx}, r = {{0}}; \
+        T1_FOR_LANES(l, bits) \
+        r.e[l] = (uint32_t) * (const E *)(base + (int64_t)(int32_t)i.e[l] * scale); \
+        return r.v; \
+    } \
+    T1_INLINE pu32 t1_gather64_##T(uint32_t bits, pu64 lo, pu64 hi) \
+    { \
+        union { \
+            pu64 v[2]; \
+            uint64_t e[T1_N]; \
+        } a; \
+        union { \
+            pu32 v; \
+            uint32_t e[T1_N]; \
+        } r = {{0}}; \
+        a.v[0] = lo; \
+        a.v[1] = hi; \
+        T1_FOR_LANES(l, bits) r.e[l] = (uint32_t) * (const E *)a.e[l]; \
+        return r.v; \
     }
 #define T1_NARROW_STORE(T, E) \
     T1_INLINE void t1_scatter_##T##_(uint32_t bits, char *base, pu32 idx, int scale, pu32 v) \
     { \
-        union { pu32 v; uint32_t e[T1_N]; } i = {idx}, x = {v}; \
-        T1_FOR_LANES(l, bits) *(E *)(base + (int64_t)(int32_t)i.e[l] * scale) = (E)x.e[l]; \
+        union { \
+            pu32 v; \
+            uint32_t e[T1_N]; \
+        } i = {idx}, x = {v}; \
+        T1_FOR_LANES(l, bits) * (E *)(base + (int64_t)(int32_t)i.e[l] * scale) = (E)x.e[l]; \
     } \
     T1_INLINE void t1_scatter64_##T(uint32_t bits, pu64 lo, pu64 hi, pu32 v) \
     { \
-        union { pu64 v[2]; uint64_t e[T1_N]; } a; \
-        union { pu32 v; uint32_t e[T1_N]; } x = {v}; \
+        union { \
+            pu64 v[2]; \
+            uint64_t e[T1_N]; \
+        } a; \
+        union { \
+            pu32 v; \
+            uint32_t e[T1_N]; \
+        } x = {v}; \
         a.v[0] = lo; \
         a.v[1] = hi; \
-        T1_FOR_LANES(l, bits) *(E *)a.e[l] = (E)x.e[l]; \
+        T1_FOR_LANES(l, bits) * (E *)a.e[l] = (E)x.e[l]; \
     }
 T1_NARROW(u8, t1_u8)
 T1_NARROW(s8, t1_s8)
@@ -356,8 +340,7 @@ T1_NARROW_STORE(u16, t1_u16)
 #define t1_gather_u16(bits, base, idx, scale) t1_gather_u16_(bits, (const char *)(base), idx, scale)
 #define t1_gather_s16(bits, base, idx, scale) t1_gather_s16_(bits, (const char *)(base), idx, scale)
 #define t1_scatter_u8(bits, base, idx, v, scale) t1_scatter_u8_(bits, (char *)(base), idx, scale, v)
-#define t1_scatter_u16(bits, base, idx, v, scale)                                                  \
-    t1_scatter_u16_(bits, (char *)(base), idx, scale, v)
+#define t1_scatter_u16(bits, base, idx, v, scale) t1_scatter_u16_(bits, (char *)(base), idx, scale, v)
 
 /* Members of small structures, one a thread: whole vectors and permutes, several times as fast as a
  * gather (with a stride of 32 it costs more registers than it is worth). Nothing behind the last
@@ -380,8 +363,7 @@ T1_INLINE pu32 t1_perm2(pu32 a, pu32 b, pu32 idx)
         const char *at = (const char *)p; \
         return FAST; \
     }
-#define T1_PAIR(at, last, step)                                                                    \
-    t1_perm2(t1_load_u32(at), t1_maskload_u32(last, (at) + 64), T1_LANE32 *step)
+#define T1_PAIR(at, last, step) t1_perm2(t1_load_u32(at), t1_maskload_u32(last, (at) + 64), T1_LANE32 *step)
 #define T1_EVEN(a, b) t1_join_u32(t1_half0(a), t1_half0(b))
 T1_STRIDED(8, T1_PAIR(at, 0x7fff, 2))
 T1_STRIDED(16, T1_EVEN(T1_PAIR(at, 0xffff, 4), T1_PAIR(at + 128, 0x1fff, 4)))

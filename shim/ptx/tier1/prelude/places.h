@@ -24,33 +24,31 @@ T1_INLINE uint32_t t1_isspacep(const struct t1_block *b, int space, int cluster,
     uint32_t shared = cluster ? any : (p - (uint64_t)b->shared) >> 24 == 0;
     uint32_t local = p - (uint64_t)b->local < b->local_stride * b->nwarps * 32;
     uint32_t param = p - (uint64_t)b->params < 4096 && !any && !local;
-    return space == 4 ? shared : space == 6 ? local : space == 2 ? param : space == 5 ? 0
-                                                                                      : !any && !local && !param;
+    return space == 4 ? shared : space == 6 ? local : space == 2 ? param : space == 5 ? 0 : !any && !local && !param;
 }
 
 /* Addresses of a cluster's shared memory, as ptx/lir/image.h has them: blocks lie 16 MB apart, an address of 32 bits
  * with the highest bit names one by its rank. Without branches, and of scalars as of pieces. */
 #define T1_CLUSTER_BASE(b) ((uint64_t)(b)->cluster_shared)
-#define T1_FAR(b, a)                                                                               \
-    ({                                                                                             \
-        __auto_type a_ = (a);                                                                      \
-        (uint64_t)(b)->shared + (a_ & 0x7fffffffull) +                                             \
-            ((0 - (a_ >> 31 & 1)) & (T1_CLUSTER_BASE(b) - (uint64_t)(b)->shared));                 \
+#define T1_FAR(b, a) \
+    ({ \
+        __auto_type a_ = (a); \
+        (uint64_t)(b)->shared + (a_ & 0x7fffffffull) + \
+            ((0 - (a_ >> 31 & 1)) & (T1_CLUSTER_BASE(b) - (uint64_t)(b)->shared)); \
     })
-#define T1_NEAR(b, a)                                                                              \
-    ({                                                                                             \
-        __auto_type own_ = (a) - (uint64_t)(b)->shared;                                            \
-        __auto_type far_ = 0 - (((own_ >> 24) | (0 - (own_ >> 24))) >> 63);                        \
-        (own_ & ~far_) | ((((a) - T1_CLUSTER_BASE(b)) | 0x80000000ull) & far_);                    \
+#define T1_NEAR(b, a) \
+    ({ \
+        __auto_type own_ = (a) - (uint64_t)(b)->shared; \
+        __auto_type far_ = 0 - (((own_ >> 24) | (0 - (own_ >> 24))) >> 63); \
+        (own_ & ~far_) | ((((a)-T1_CLUSTER_BASE(b)) | 0x80000000ull) & far_); \
     })
-#define T1_MAPA(b, a, rank) \
-    (T1_CLUSTER_BASE(b) + (((a) - T1_CLUSTER_BASE(b)) & 0xffffffull) + (((rank) & 0x7f) << 24))
-#define T1_MAPA_FAR(b, a, rank) (((a) & 0xffffff) | (((rank) & 0x7f) << 24) | 0x80000000u)
-#define T1_RANK_OF(b, a) (((a) - T1_CLUSTER_BASE(b)) >> 24)
-#define T1_FAR_RANK(b, a)                                                                          \
-    ({                                                                                             \
-        __auto_type a_ = (a);                                                                      \
-        ((a_ >> 24) & 0x7f & (0 - (a_ >> 31 & 1))) | ((b)->rank & ((a_ >> 31 & 1) - 1));           \
+#define T1_MAPA(b, a, rank) (T1_CLUSTER_BASE(b) + (((a)-T1_CLUSTER_BASE(b)) & 0xffffffull) + (((rank)&0x7f) << 24))
+#define T1_MAPA_FAR(b, a, rank) (((a)&0xffffff) | (((rank)&0x7f) << 24) | 0x80000000u)
+#define T1_RANK_OF(b, a) (((a)-T1_CLUSTER_BASE(b)) >> 24)
+#define T1_FAR_RANK(b, a) \
+    ({ \
+        __auto_type a_ = (a); \
+        ((a_ >> 24) & 0x7f & (0 - (a_ >> 31 & 1))) | ((b)->rank & ((a_ >> 31 & 1) - 1)); \
     })
 
 /* One access of all bytes: status words that other blocks wait for. */
