@@ -48,14 +48,14 @@ MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 LEVEL_SRC  := shim/host/mccl/reduce.c
 MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
 CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) shim/cli/uses.S $(addprefix shim/audit/,elf.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
-              $(addprefix shim/core/,config.c log.c append.c history.c json.c ldcache.c table.c) \
+              $(addprefix shim/core/,config.c log.c append.c file.c history.c json.c ldcache.c table.c) \
               $(filter-out %/place.c,$(wildcard shim/compile/*.c))
 
 CLI_SRC    += $B/gen/wrappers.c
 
 # What `cumu run` needs, alone.
 RUN_SRC    := $(addprefix shim/cli/,launcher.c run.c launch.c closure.c program.c util.c) \
-              $(addprefix shim/core/,config.c log.c append.c history.c ldcache.c) shim/audit/elf.c
+              $(addprefix shim/core/,config.c log.c append.c file.c history.c ldcache.c) shim/audit/elf.c
 
 # Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
 obj         = $(patsubst shim/%,$B/obj/%.o,$(patsubst $B/gen/%,$B/obj/gen/%.o,$(basename $(1))))

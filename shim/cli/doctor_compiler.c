@@ -3,6 +3,7 @@
 #include "cli/doctor.h"
 #include "cli/doctor_driver.h"
 #include "core/config.h"
+#include "core/file.h"
 #include "compile/child.h"
 #include "compile/compile.h"
 
@@ -63,16 +64,14 @@ struct attempt {
     size_t size;
 };
 
-static size_t read_file(const char *folder, const char *name, void *to, size_t most)
+/* What the compiler left under that name; the file goes. */
+static char *take_file(const char *folder, const char *name, size_t most, size_t *size)
 {
     char path[PATH_MAX + 16];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(to, 1, most, f) : 0;
-    if (f)
-        (void)fclose(f);
+    char *text = cumu_file_read(path, most, size);
     (void)unlink(path);
-    return n;
+    return text;
 }
 
 /* Runs the compiler with these words (split at spaces), behind them "kernel.mu -o out" where a text is given. */
@@ -103,9 +102,11 @@ static bool run_compiler(struct attempt *a, const char *compiler, const char *wo
     unsigned left = doctor_left();
     a->status = env && left ? cumu_child_run(compiler, argv, env, log, left < SECONDS ? left : SECONDS, false) : -1;
     free(env);
-    a->log[read_file(folder, "log", a->log, sizeof a->log - 1)] = '\0';
-    a->out = malloc(OUTPUT);
-    a->size = a->out ? read_file(folder, "out", a->out, OUTPUT) : 0;
+    size_t length;
+    char *said = take_file(folder, "log", sizeof a->log - 1, &length);
+    memcpy(a->log, said ? said : "", said ? length + 1 : 1);
+    free(said);
+    a->out = (unsigned char *)take_file(folder, "out", OUTPUT, &a->size);
     (void)unlink(in);
     (void)rmdir(folder);
     return true;

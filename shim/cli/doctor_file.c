@@ -1,6 +1,7 @@
 /* cumu doctor: its file, written and read. */
 #include "cli/doctor_file.h"
 #include "core/config.h"
+#include "core/file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -113,17 +114,12 @@ bool doctor_file_parse(struct doctor_file *f, const char *text, size_t size, cha
 
 bool doctor_file_read(struct doctor_file *f, const char *path, char why[160])
 {
-    FILE *in = fopen(path, "re");
-    char *text = in ? malloc(MOST + 1) : NULL;
-    size_t size = text ? fread(text, 1, MOST + 1, in) : 0;
-    bool good = in && text && !ferror(in);
+    size_t size;
+    char *text = cumu_file_read(path, MOST + 1, &size);
     memset(f, 0, sizeof *f);
-    if (!good)
+    if (!text)
         (void)snprintf(why, 160, "%s", strerror(errno));
-    else
-        good = doctor_file_parse(f, text, size, why);
-    if (in)
-        (void)fclose(in);
+    bool good = text && doctor_file_parse(f, text, size, why);
     free(text);
     return good;
 }

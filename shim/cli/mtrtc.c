@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/mtrtc.h"
+#include "core/file.h"
 
 enum { MTRTC_OK = 0, MTRTC_INVALID_OPTION = 5 }; /* as nvrtcResult (mapping/facts/musa.md N11) */
 
@@ -69,18 +70,6 @@ static void say_log(program p)
     free(text);
 }
 
-static char *whole(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    char *text = NULL;
-    long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
-    if (size >= 0 && fseek(f, 0, SEEK_SET) == 0 && (text = calloc(1, (size_t)size + 1)) != NULL)
-        text[fread(text, 1, (size_t)size, f)] = '\0';
-    if (f)
-        (void)fclose(f);
-    return text;
-}
-
 static bool write_out(program p, const char *path)
 {
     size_t n = 0;
@@ -98,7 +87,8 @@ int cumu_mtrtc(int argc, char **argv)
     program p = NULL;
     if (argc != 6 || strcmp(argv[3], "-o") != 0)
         return cumu_fail(CUMU_EXIT_USAGE, "--mtrtc LIBRARY mp_NN -o OUT IN");
-    char *text = whole(argv[5]);
+    size_t size;
+    char *text = cumu_file_read(argv[5], PTRDIFF_MAX, &size);
     if (!text)
         return cumu_fail(CUMU_EXIT_CANNOT_RUN, "error: %s cannot be read", argv[5]);
     if (!open_library(argv[1]))

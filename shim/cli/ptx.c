@@ -1,11 +1,13 @@
 /* cumu ptx: lists the device code in a file, extracts the PTX text, or shows what becomes of it. */
 #include "cli/cli.h"
 #include "cli/ptx_emit.h"
+#include "core/file.h"
 #include "fatbin/fatbin.h"
 
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,18 +96,10 @@ static int scan(const char *path, struct dump *d)
 /* A file that is PTX text, whole; NULL if it is none. */
 static char *ptx_file(const char *path, size_t *len)
 {
-    FILE *f = fopen(path, "re");
-    char head[4] = "", *text = NULL;
-    long size = -1;
-    if (f && fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, ELFMAG, SELFMAG) != 0 &&
-        fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) > 0 && (text = malloc((size_t)size + 1))) {
-        rewind(f);
-        *len = fread(text, 1, (size_t)size, f);
-        text[*len] = '\0';
-    }
-    if (f)
-        (void)fclose(f);
-    return text;
+    char *text = cumu_file_read(path, SELFMAG, len);
+    bool other = !text || *len < SELFMAG || memcmp(text, ELFMAG, SELFMAG) == 0;
+    free(text);
+    return other ? NULL : cumu_file_read(path, PTRDIFF_MAX, len);
 }
 
 /* cumu ptx --emit musa [--summary] file [kernel] */

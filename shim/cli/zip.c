@@ -1,5 +1,6 @@
 /* Reads zip archives by their central directory; inflates by zlib. Nothing in them is trusted. */
 #include "cli/zip.h"
+#include "core/file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -86,20 +87,6 @@ static int create(const struct zip *z, const char *name)
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
 }
 
-static bool put(int fd, const uint8_t *from, size_t n)
-{
-    while (n) {
-        ssize_t w = write(fd, from, n);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return false;
-        from += w;
-        n -= (size_t)w;
-    }
-    return true;
-}
-
 /* Where the member's bytes go: nowhere until the first ones show an ELF file. */
 struct sink {
     const struct zip *z;
@@ -122,7 +109,7 @@ static const char *take(struct sink *s, const uint8_t *p, size_t n)
         if (s->fd < 0)
             return strerror(errno);
     }
-    return put(s->fd, p, n) ? NULL : strerror(errno);
+    return cumu_write_all(s->fd, p, n) ? NULL : strerror(errno);
 }
 
 /* Decompresses a member in pieces, so that none is in memory whole. zlib counts in 32 bits. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/config.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "compile/scratch.h"
 
@@ -117,37 +118,7 @@ static bool is_entry(const char *name)
     return strlen(name) == NAME_LEN - 1 && strspn(name, "0123456789abcdef") == 2 * (size_t)CUMU_HASH_BYTES;
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static bool read_all(int fd, void *to, size_t size)
-{
-    char *p = to;
-    while (size) {
-        ssize_t n = read(fd, p, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const void *from, size_t size)
-{
-    const char *p = from;
-    while (size) {
-        ssize_t n = write(fd, p, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
+/* ---- an entry -------------------------------------------------------------------------------- */
 
 static void seal(struct header *h, const void *object, uint8_t out[CUMU_HASH_BYTES])
 {
@@ -174,7 +145,7 @@ static const char *verify(int fd, const char *name, struct header *h, void **obj
         return "another user's";
     if (st.st_mode & 077)
         return "open to others";
-    if (st.st_size < (off_t)sizeof *h || !read_all(fd, h, sizeof *h))
+    if (st.st_size < (off_t)sizeof *h || !cumu_read_all(fd, h, sizeof *h))
         return "truncated";
     if (memcmp(h->magic, magic, sizeof magic) != 0)
         return "of another version";
@@ -187,7 +158,7 @@ static const char *verify(int fd, const char *name, struct header *h, void **obj
     void *p = malloc((size_t)h->size + 1);
     if (!p)
         return "out of memory";
-    if (!read_all(fd, p, (size_t)h->size)) {
+    if (!cumu_read_all(fd, p, (size_t)h->size)) {
         free(p);
         return "truncated";
     }
@@ -318,7 +289,7 @@ void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, cons
         goto out;
     }
     /* No fsync: what a crash of the machine cuts off fails the seal. */
-    bool good = write_all(fd, &h, sizeof h) && write_all(fd, object, size);
+    bool good = cumu_write_all(fd, &h, sizeof h) && cumu_write_all(fd, object, size);
     good = close(fd) == 0 && good && renameat(dir, temporary, dir, name) == 0;
     if (!good) {
         unusable(strerror(errno));

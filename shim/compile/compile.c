@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/config.h"
+#include "core/file.h"
 #include "compile/cache.h"
 #include "compile/child.h"
 #include "compile/scratch.h"
@@ -22,6 +23,7 @@
 enum {
     MAX_TEXT = 8 << 20, /* beyond, a compiler takes minutes and gigabytes */
     MAX_OBJECT = 64 << 20,
+    MAX_LOG = 1 << 20,
     MAX_ARGS = 64,
     LINE = 160 /* of a compiler's first complaint */
 };
@@ -89,28 +91,21 @@ const char *cumu_compiler_identity(void)
 
 /* ---- one compilation ------------------------------------------------------------------------- */
 
-static char *whole_file(const char *path, size_t limit, size_t *size)
+static void *read_object(const char *path, size_t *size)
 {
-    struct stat st;
-    char *data = NULL;
-    FILE *f = fopen(path, "re");
-    if (f && fstat(fileno(f), &st) == 0 && st.st_size >= 0 && (size_t)st.st_size <= limit &&
-        (data = malloc((size_t)st.st_size + 1))) {
-        *size = fread(data, 1, (size_t)st.st_size, f);
-        data[*size] = '\0';
-    }
-    if (f)
-        (void)fclose(f);
-    return data;
+    void *data = cumu_file_read(path, MAX_OBJECT + 1, size);
+    if (*size <= MAX_OBJECT)
+        return data;
+    free(data);
+    return NULL;
 }
 
 static bool write_file(const char *path, const char *data, size_t size)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool good = f && fwrite(data, 1, size, f) == size;
-    if (f)
-        good &= fclose(f) == 0;
+    bool good = fd >= 0 && cumu_write_all(fd, data, size);
+    if (fd >= 0)
+        good &= close(fd) == 0;
     return good;
 }
 
@@ -179,9 +174,9 @@ static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_
     int status = envp ? cumu_child_run(file, argv, envp, log, seconds > 0 ? (unsigned)seconds : 1, r->idle) : -1;
     free(envp);
     if (status == 0)
-        o->data = whole_file(out, MAX_OBJECT, &o->size);
+        o->data = read_object(out, &o->size);
     if (!o->data) {
-        char *said = whole_file(log, 1 << 20, &length);
+        char *said = cumu_file_read(log, MAX_LOG, &length);
         first_line(o->why, sizeof o->why, r, said, status);
         o->fault = fault_of(said, status);
         o->timed_out = status == 128 + SIGKILL;

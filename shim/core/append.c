@@ -1,24 +1,11 @@
 /* Appends lines to a file of the user's: what the logger and the tracer write with. */
 #include "core/append.h"
+#include "core/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-void cumu_append_to(int fd, const char *line, size_t n)
-{
-    while (n) {
-        ssize_t w = write(fd, line, n);
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return;
-        line += w;
-        n -= (size_t)w;
-    }
-}
 
 bool cumu_append_name(const char *file, char *path, size_t size)
 {
@@ -36,7 +23,7 @@ void cumu_append(const char *file, const char *line, size_t n)
     int fd = *file && cumu_append_name(file, path, sizeof path)
                  ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)
                  : -1;
-    cumu_append_to(fd < 0 ? STDERR_FILENO : fd, line, n);
+    (void)cumu_write_all(fd < 0 ? STDERR_FILENO : fd, line, n);
     if (fd >= 0)
         (void)close(fd);
 }

@@ -5,11 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes n bytes at once to the end of `file` (made if need be, mode 0600; %p in its name is the process
- * id), or to stderr when the name is "" or the file cannot be opened. Allocates nothing; changes errno. */
 /* The name with %p filled in; false if it is too long for `size`. */
 bool cumu_append_name(const char *file, char *path, size_t size);
-void cumu_append_to(int fd, const char *line, size_t n); /* all of it, if the descriptor takes it */
+/* Writes n bytes at once to the end of `file` (made if need be, mode 0600; %p in its name is the process
+ * id), or to stderr when the name is "" or the file cannot be opened. Allocates nothing; changes errno. */
 void cumu_append(const char *file, const char *line, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
 /* Writes events: as text, JSON lines, a Chrome trace, or the counts that `cumu trace --summary` adds up. */
 #include "core/append.h"
 #include "core/config.h"
+#include "core/file.h"
 #include "core/trace.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ static void append(const char *name, const char *line, size_t n)
         atomic_flag_clear(&kept.opening);
     }
     if (good)
-        cumu_append_to(fd, line, n);
+        (void)cumu_write_all(fd, line, n);
     else
         cumu_append(name, line, n);
 }

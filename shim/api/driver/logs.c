@@ -1,7 +1,7 @@
 /* cuLogs*: CUDA's error log, fed by the shim's own messages. */
+#include "core/file.h"
 #include "core/history.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,16 +64,7 @@ CUresult wrap_cuLogsDumpToFile(unsigned *iterator, const char *path, unsigned fl
         return CUDA_ERROR_INVALID_VALUE;
     struct text t = {0};
     cumu_history_read(iterator, append, &t);
-    size_t done = 0;
-    while (done < t.n) {
-        ssize_t n = write(fd, t.p + done, t.n - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    bool whole = done == t.n;
+    bool whole = cumu_write_all(fd, t.p, t.n);
     free(t.p);
     return close(fd) == 0 && whole ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }

@@ -1,6 +1,7 @@
 /* How the ranks of a communicator tell each other something: through MCCL, or, where MCCL's communicator is
  * gone or some ranks are, through an abstract socket of this machine, which leaves nothing behind. */
 #include "api/nccl/nccl.h"
+#include "core/file.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -61,18 +62,8 @@ static bool same_user(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == geteuid();
 }
 
-static bool read_all(int fd, void *to, size_t n)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t k = recv(fd, (char *)to + done, n - done, 0);
-        if (k <= 0 && !(k < 0 && errno == EINTR))
-            return false;
-        done += k > 0 ? (size_t)k : 0;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const void *from, size_t n)
+/* A peer that has gone is an error, no SIGPIPE. */
+static bool send_all(int fd, const void *from, size_t n)
 {
     for (size_t done = 0; done < n;) {
         ssize_t k = send(fd, (const char *)from + done, n - done, MSG_NOSIGNAL);
@@ -108,12 +99,12 @@ static bool serve(int door, const struct hello *mine, char *all)
         if (!good)
             break;
         be_patient(fd);
-        if (!same_user(fd) || !read_all(fd, &h, sizeof h) || h.key != mine->key) {
+        if (!same_user(fd) || !cumu_read_all(fd, &h, sizeof h) || h.key != mine->key) {
             close(fd);
             continue;
         }
         good = h.n == mine->n && h.size == mine->size && h.me > 0 && h.me < h.n && guests[h.me] < 0 &&
-               read_all(fd, all + (size_t)h.me * h.size, h.size);
+               cumu_read_all(fd, all + (size_t)h.me * h.size, h.size);
         if (good)
             guests[h.me] = fd;
         else
@@ -122,7 +113,7 @@ static bool serve(int door, const struct hello *mine, char *all)
     }
     for (int i = 1; guests && i < mine->n; i++)
         if (guests[i] >= 0) {
-            good = good && write_all(guests[i], all, mine->size * (size_t)mine->n);
+            good = good && send_all(guests[i], all, mine->size * (size_t)mine->n);
             close(guests[i]);
         }
     free(guests);
@@ -140,9 +131,9 @@ static bool visit(const struct sockaddr_un *name, socklen_t length, const struct
             return false;
         if (connect(fd, (const struct sockaddr *)name, length) == 0) {
             be_patient(fd);
-            good = same_user(fd) && write_all(fd, mine, sizeof *mine) &&
-                   write_all(fd, all + (size_t)mine->me * mine->size, mine->size) &&
-                   read_all(fd, all, mine->size * (size_t)mine->n);
+            good = same_user(fd) && send_all(fd, mine, sizeof *mine) &&
+                   send_all(fd, all + (size_t)mine->me * mine->size, mine->size) &&
+                   cumu_read_all(fd, all, mine->size * (size_t)mine->n);
         }
         close(fd);
         if (!good)

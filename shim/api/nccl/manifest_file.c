@@ -1,6 +1,7 @@
 /* The manifest as a file. */
 #include "api/nccl/json.h"
 #include "api/nccl/manifest.h"
+#include "core/file.h"
 #include "core/json.h"
 
 #include <stdio.h>
@@ -157,25 +158,12 @@ static bool all(struct check *c, const struct json *j, struct manifest *m)
     return true;
 }
 
-static char *whole(const char *path, size_t *length)
-{
-    FILE *f = fopen(path, "rbe");
-    char *text = f ? malloc(LARGEST) : NULL;
-    *length = text ? fread(text, 1, LARGEST, f) : 0;
-    bool good = text && !ferror(f) && *length < LARGEST;
-    if (f)
-        (void)fclose(f);
-    if (good)
-        return text;
-    free(text);
-    return NULL;
-}
-
 struct manifest *cumu_manifest_read(const char *path, char *why, size_t room)
 {
     size_t length;
-    char *text = whole(path, &length);
-    if (!text) {
+    char *text = cumu_file_read(path, LARGEST, &length);
+    if (!text || length == LARGEST) {
+        free(text);
         (void)snprintf(why, room, "cannot be read");
         return NULL;
     }
