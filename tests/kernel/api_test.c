@@ -97,10 +97,10 @@ static void properties(void)
     OK(wrap_cudaDeviceGetAttribute(&v, cudaDevAttrComputeCapabilityMajor, 0) == 0 && v == 8, "attribute");
     OK(wrap_cudaDeviceGetAttribute(&v, 5000, 0) == cudaErrorInvalidValue, "no such attribute");
     wrap_cudaGetLastError();
-    OK(wrap_cudaRuntimeGetVersion(&v) == 0 && v == 13000, "runtime version 13");
+    OK(wrap_cudaRuntimeGetVersion(&v) == 0 && v == 13050, "runtime version 13");
     OK(wrap_cudaRuntimeGetVersion_v12(&v) == 0 && v == 12090, "runtime version 12");
     OK(wrap_cudaRuntimeGetVersion_v11(&v) == 0 && v == 11080, "runtime version 11");
-    OK(wrap_cuDriverGetVersion(&v) == 0 && v >= 13000, "driver version");
+    OK(wrap_cuDriverGetVersion(&v) == 0 && v >= 13050, "driver version");
 }
 
 static void errors(void)

@@ -14,7 +14,9 @@ static void tells(void *handle)
     int version = 0, part = -1;
     OK(C(cublasGetVersion_v2)(handle, &version));
     EXPECT(version / 10000 == 13);
-    IS(C(cublasGetVersion_v2)(NULL, &version), CUBLAS_STATUS_NOT_INITIALIZED);
+    version = 0;
+    OK(C(cublasGetVersion_v2)(NULL, &version)); /* JAX asks before it has a handle */
+    EXPECT(version > 130000);
     IS(C(cublasGetVersion_v2)(handle, NULL), CUBLAS_STATUS_INVALID_VALUE);
     OK(V(12, cublasGetVersion_v2)(handle, &version));
     EXPECT(version / 10000 == 12);

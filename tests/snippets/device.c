@@ -15,9 +15,9 @@ void snippet_device(void)
     OK(V(11, cudaRuntimeGetVersion)(&v));
     IS(v / 1000, 11);
     OK(C(cudaDriverGetVersion)(&v));
-    EXPECT(v >= 13000);
+    EXPECT(v >= 13050); /* no toolkit is newer, or its compiler makes machine code instead of PTX */
     OK(C(cuDriverGetVersion)(&v));
-    EXPECT(v >= 13000);
+    EXPECT(v >= 13050);
 
     /* A guard behind each struct: nobody writes past the caller's version of it. */
     struct {

@@ -15,20 +15,18 @@ static int handle_status(void *handle)
                                                                            : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
-static int version(void *handle, void *out, int release)
+/* cuBLAS does not look at the handle: programs ask for its version before they have one. */
+static int version(void *out, int release)
 {
-    int r = handle_status(handle);
-    if (r)
-        return r;
     if (!out)
         return CUBLAS_STATUS_INVALID_VALUE;
     *(int *)out = cumu_cublas_version(release);
     return CUBLAS_STATUS_SUCCESS;
 }
 
-int wrap_cublasGetVersion_v2_v11(void *handle, void *out) { return version(handle, out, V11); }
-int wrap_cublasGetVersion_v2_v12(void *handle, void *out) { return version(handle, out, V12); }
-int wrap_cublasGetVersion_v2(void *handle, void *out) { return version(handle, out, V13); }
+int wrap_cublasGetVersion_v2_v11(void *handle, void *out) { return (void)handle, version(out, V11); }
+int wrap_cublasGetVersion_v2_v12(void *handle, void *out) { return (void)handle, version(out, V12); }
+int wrap_cublasGetVersion_v2(void *handle, void *out) { return (void)handle, version(out, V13); }
 
 static int property(int which, void *out, int release)
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/release.h"
 #include "cuda_structs.h"
 
 /* Where a property lies in each version's struct; NOWHERE: the version lacks it. */
@@ -141,13 +142,13 @@ static cudaError_t version(int *out, int value)
     return cudaSuccess;
 }
 
-cudaError_t wrap_cudaRuntimeGetVersion(int *out) { return version(out, 13000); }
+cudaError_t wrap_cudaRuntimeGetVersion(int *out) { return version(out, CUMU_CUDART_13); }
 
-cudaError_t wrap_cudaRuntimeGetVersion_v12(int *out) { return version(out, 12090); }
+cudaError_t wrap_cudaRuntimeGetVersion_v12(int *out) { return version(out, CUMU_CUDART_12); }
 
-cudaError_t wrap_cudaRuntimeGetVersion_v11(int *out) { return version(out, 11080); }
+cudaError_t wrap_cudaRuntimeGetVersion_v11(int *out) { return version(out, CUMU_CUDART_11); }
 
-cudaError_t wrap_cudaDriverGetVersion(int *out) { return version(out, 13000); }
+cudaError_t wrap_cudaDriverGetVersion(int *out) { return version(out, cumu_driver_version()); }
 
 /* ---- what is left of CUDA's first years ------------------------------------------------------ */
 

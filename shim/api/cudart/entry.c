@@ -1,6 +1,7 @@
 /* cudaGetDriverEntryPoint: driver functions by name, in the ABI of the runtime's or a given version. */
 #include "api/api.h"
 #include "api/entry.h"
+#include "api/release.h"
 
 enum { LEGACY_STREAM = 1, PER_THREAD_STREAM = 2 };
 
@@ -18,32 +19,32 @@ static cudaError_t find(const char *name, void **out, unsigned version, uint64_t
 
 cudaError_t wrap_cudaGetDriverEntryPoint(const char *name, void **out, unsigned long long flags, int *status)
 {
-    return find(name, out, 13000, flags, false, status);
+    return find(name, out, CUMU_CUDART_13, flags, false, status);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPoint_ptsz(const char *name, void **out, unsigned long long flags, int *status)
 {
-    return find(name, out, 13000, flags, true, status);
+    return find(name, out, CUMU_CUDART_13, flags, true, status);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPoint_v12(const char *name, void **out, unsigned long long flags, int *status)
 {
-    return find(name, out, 12090, flags, false, status);
+    return find(name, out, CUMU_CUDART_12, flags, false, status);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPoint_v12_ptsz(const char *name, void **out, unsigned long long flags, int *status)
 {
-    return find(name, out, 12090, flags, true, status);
+    return find(name, out, CUMU_CUDART_12, flags, true, status);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPoint_v11(const char *name, void **out, unsigned long long flags)
 {
-    return find(name, out, 11080, flags, false, NULL);
+    return find(name, out, CUMU_CUDART_11, flags, false, NULL);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPoint_v11_ptsz(const char *name, void **out, unsigned long long flags)
 {
-    return find(name, out, 11080, flags, true, NULL);
+    return find(name, out, CUMU_CUDART_11, flags, true, NULL);
 }
 
 cudaError_t wrap_cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned version,

@@ -1,11 +1,12 @@
 /* Devices, contexts and versions of the driver API. */
 #include "api/api.h"
+#include "api/release.h"
 
 CUresult wrap_cuDriverGetVersion(int *version)
 {
     if (!version)
         return CUDA_ERROR_INVALID_VALUE;
-    *version = 13000; /* as CUDA 13.0's: its runtime refuses what is older with error 35 */
+    *version = cumu_driver_version();
     return CUDA_SUCCESS;
 }
 
