@@ -135,7 +135,7 @@ static void versions(void)
 {
     int v = 0;
     OK(C(cufftGetVersion)(&v));
-    EXPECT(v == 12000);
+    EXPECT(v == 12500);
     OK(V(12, cufftGetVersion)(&v));
     EXPECT(v == 11401);
     OK(V(11, cufftGetVersion)(&v));

@@ -7,7 +7,7 @@
 static const struct {
     struct cumu_release library;
     int cudart;
-} cumu_cublas_releases[] = {{{11, 11, 3}, 11080}, {{12, 9, 1}, 12090}, {{13, 1, 0}, 13000}};
+} cumu_cublas_releases[] = {{{11, 11, 3}, CUMU_CUDART_11}, {{12, 9, 3}, CUMU_CUDART_12}, {{13, 10, 0}, CUMU_CUDART_13}};
 enum { V11, V12, V13 };
 
 /* As the libraries tell it: 120901. */

@@ -136,7 +136,7 @@ int wrap_cufftGetPlanPropertyInt64(int plan, int which, long long *value)
     return CUFFT_SUCCESS;
 }
 
-static const struct cumu_release v11 = {10, 9, 0}, v12 = {11, 4, 1}, v13 = {12, 0, 0};
+static const struct cumu_release v11 = {10, 9, 0}, v12 = {11, 4, 1}, v13 = {12, 5, 0};
 
 static int version(const struct cumu_release *r, int *out)
 {

@@ -4,7 +4,7 @@
 
 #include "cuda_enums.h"
 
-static const struct cumu_release release = {10, 4, 0};
+static const struct cumu_release release = {10, 4, 5};
 
 int wrap_curandGetVersion(int *out)
 {

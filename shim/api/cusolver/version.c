@@ -3,7 +3,7 @@
 #include "api/release.h"
 
 /* Of CUDA 12, which libcusolver.so.11 stands for, and of 13. */
-static const struct cumu_release releases[] = {{11, 7, 5}, {12, 0, 4}};
+static const struct cumu_release releases[] = {{11, 7, 5}, {12, 4, 1}};
 enum { V12, V13 };
 
 static int version(int *out, int release)

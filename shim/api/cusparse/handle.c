@@ -7,8 +7,8 @@
 #include "abi/text.h"
 #include "cuda_texts.h"
 
-/* Library releases that the facades stand for: CUDA 11.8's and 13.0's. */
-static const struct cumu_release releases[] = {{11, 7, 5}, {12, 6, 3}};
+/* Library releases that the facades stand for: CUDA 11.8's and 13.5's. */
+static const struct cumu_release releases[] = {{11, 7, 5}, {12, 9, 4}};
 enum { V11, V12 };
 
 static int version(void *handle, void *out, int release)
