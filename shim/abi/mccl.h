@@ -15,6 +15,11 @@ typedef struct {
     char internal[MCCL_UNIQUE_ID_BYTES];
 } mcclUniqueId;
 
+typedef struct mcclWindow *mcclWindow_t;
+typedef struct {
+    int count, peer, signal, context; /* so many signals of that number from that rank */
+} mcclWaitSignalDesc_t;
+
 /* The enumerators stand in mapping/types/nccl.enum. An operation from mcclNumOps up names a communicator's own. */
 typedef int mcclResult_t, mcclRedOp_t, mcclDataType_t, mcclScalarResidence_t;
 
@@ -51,6 +56,14 @@ mcclResult_t mcclReduceScatter(const void *send, void *recv, size_t recvcount, m
 mcclResult_t mcclSend(const void *send, size_t count, mcclDataType_t type, int peer, mcclComm_t comm,
                       musaStream_t stream);
 mcclResult_t mcclRecv(void *recv, size_t count, mcclDataType_t type, int peer, mcclComm_t comm, musaStream_t stream);
+/* One-sided: NCCL 2.29's interface by MCCL's names, which no public MCCL has; the CPU's has it. */
+mcclResult_t mcclCommWindowRegister(mcclComm_t comm, void *buffer, size_t size, mcclWindow_t *window, int flags);
+mcclResult_t mcclCommWindowDeregister(mcclComm_t comm, mcclWindow_t window);
+mcclResult_t mcclPutSignal(const void *send, size_t count, mcclDataType_t type, int peer, mcclWindow_t window,
+                           size_t offset, int signal, int context, unsigned flags, mcclComm_t comm,
+                           musaStream_t stream);
+mcclResult_t mcclSignal(int peer, int signal, int context, unsigned flags, mcclComm_t comm, musaStream_t stream);
+mcclResult_t mcclWaitSignal(int count, const mcclWaitSignalDesc_t *waits, mcclComm_t comm, musaStream_t stream);
 #pragma GCC visibility pop
 
 #endif

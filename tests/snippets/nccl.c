@@ -95,6 +95,52 @@ static void moves(void *comm, float *a, float *b, cudaStream_t s)
         }
 }
 
+/* Hints change no result. */
+static void hinted(void *comm, float *a, float *b, cudaStream_t s)
+{
+    OK(C(ncclAllReduceConfig)(a, b, N, ncclFloat32, ncclSum, comm, s, NULL));
+    OK(C(ncclReduceConfig)(b, a, N, ncclFloat32, ncclMax, 0, comm, s, NULL));
+    OK(C(ncclReduceScatterConfig)(a, b, N, ncclFloat32, ncclAvg, comm, s, NULL));
+    OK(C(ncclAllGatherConfig)(b, a, N, ncclFloat32, comm, s, NULL));
+    OK(C(ncclAlltoAllConfig)(b, a, N, ncclFloat32, comm, s, NULL));
+    OK(C(ncclBroadcastConfig)(a, b, N, ncclFloat32, 0, comm, s, NULL));
+    OK(C(ncclGatherConfig)(a, b, N, ncclFloat32, 0, comm, s, NULL));
+    OK(C(ncclScatterConfig)(b, a, N, ncclFloat32, 0, comm, s, NULL));
+    IS(C(ncclAllReduceConfig)(a, b, N, ncclNumTypes, ncclSum, comm, s, NULL), ncclInvalidArgument);
+}
+
+/* One rank, which writes into its own window; an MCCL without these calls says so. */
+static void one_sided(void *comm, float *a, cudaStream_t s)
+{
+    struct {
+        int count, peer, signal, context;
+    } once = {1, 0, 0, 0};
+    float *window_at = NULL, out[2] = {1, 2};
+    void *window = NULL, *at = NULL;
+    OK(C(ncclMemAlloc)((void **)&window_at, 4096));
+    OK(C(ncclCommWindowRegister)(comm, window_at, 4096, &window, NCCL_WIN_STRICT_ORDERING));
+    OK(C(ncclWinGetUserPtr)(comm, window, &at));
+    EXPECT(at == window_at);
+    IS(C(ncclWinGetUserPtr)(comm, comm, &at), ncclInvalidArgument);
+    OK(M(cudaMemcpy, musaMemcpy)(a, out, sizeof out, musaMemcpyHostToDevice));
+    int r = C(ncclPutSignal)(a, 1, ncclFloat32, 0, window, 8, 0, 0, 0, comm, s);
+    EXPECT(r == ncclSuccess || r == ncclInvalidUsage);
+    if (!r) {
+        OK(C(ncclWaitSignal)(1, &once, comm, s));
+        OK(C(ncclSignal)(0, 0, 0, 0, comm, s));
+        OK(C(ncclWaitSignal)(1, &once, comm, s));
+        OK(M(cudaStreamSynchronize, musaStreamSynchronize)((void *)s));
+        OK(M(cudaMemcpy, musaMemcpy)(out + 1, window_at + 2, sizeof *out, musaMemcpyDeviceToHost));
+        EXPECT(out[1] == 1);
+    }
+    EXPECT(C(ncclPutSignal)(a, 1, ncclFloat32, 0, comm, 0, 0, 0, 0, comm, s) != ncclSuccess);
+    EXPECT(C(ncclPutSignal)(a, 1, ncclFloat32, 0, window, 4093, 0, 0, 0, comm, s) != ncclSuccess);
+    EXPECT(C(ncclSignal)(1, 0, 0, 0, comm, s) != ncclSuccess);
+    EXPECT(C(ncclWaitSignal)(1, NULL, comm, s) != ncclSuccess);
+    OK(C(ncclCommWindowDeregister)(comm, window));
+    OK(C(ncclMemFree)(window_at));
+}
+
 static void refuses(void *comm, float *a, cudaStream_t s)
 {
     struct {
@@ -219,6 +265,8 @@ void snippet_nccl(void)
     OK(M(cudaMalloc, musaMalloc)((void **)&b, N * sizeof *b));
     OK(M(cudaStreamCreate, musaStreamCreate)(&s));
     moves(comm, a, b, (cudaStream_t)s);
+    hinted(comm, a, b, (cudaStream_t)s);
+    one_sided(comm, a, (cudaStream_t)s);
     refuses(comm, a, (cudaStream_t)s);
     buffers(comm);
     OK(C(ncclCommDestroy)(comm));

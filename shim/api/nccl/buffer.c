@@ -155,9 +155,30 @@ static int compare(struct nccl_task *t)
                                  "rank %d brings %zu bytes with flags %#x, this one %zu with %#x", i, all[i].size,
                                  (unsigned)all[i].flags, w->size, (unsigned)w->flags);
     free(all);
+    if (!r && cumu_mu_has("mcclPutSignal")) { /* others may write into it without this rank's help */
+        mcclWindow_t below = NULL;
+        r = mu.mcclCommWindowRegister(cumu_nccl_below(c), w->buffer, w->size, &below, w->flags);
+        w->below = below;
+        if (r)
+            (void)cumu_nccl_failed(t->call, r, "MCCL refuses the window");
+    }
     if (r)
         (void)take(w, c, true, NULL);
     return r;
+}
+
+bool cumu_nccl_window(void *comm, void *window, void **buffer, void **below)
+{
+    struct record *r = NULL;
+    hmap_lock(&records);
+    HASH_FIND_PTR(records.head, &window, r);
+    bool found = r && r->comm == comm && r->window;
+    if (found && buffer)
+        *buffer = r->buffer;
+    if (found && below)
+        *below = r->below;
+    hmap_unlock(&records);
+    return found;
 }
 
 int wrap_ncclCommWindowRegister(void *comm, void *buffer, size_t size, void **window, int flags)
@@ -166,7 +187,7 @@ int wrap_ncclCommWindowRegister(void *comm, void *buffer, size_t size, void **wi
     int r = check(call, comm, buffer, size, window);
     if (r)
         return r;
-    if (flags & ~NCCL_WIN_COLL_SYMMETRIC)
+    if (flags & ~(NCCL_WIN_COLL_SYMMETRIC | NCCL_WIN_STRICT_ORDERING)) /* writes are seen in order anyway */
         return cumu_nccl_failed(call, ncclInvalidArgument, "flags %#x", (unsigned)flags);
     struct nccl_comm *c = comm;
     struct record *w = add(c, buffer, size, true, flags);
@@ -179,8 +200,16 @@ int wrap_ncclCommWindowRegister(void *comm, void *buffer, size_t size, void **wi
 
 int wrap_ncclCommWindowDeregister(void *comm, void *window)
 {
+    void *below = NULL;
     struct nccl_comm *c = cumu_nccl_comm(comm);
-    if (!c || !take(window, c, true, NULL))
+    if (!c || !take(window, c, true, &below))
         return cumu_nccl_failed("ncclCommWindowDeregister", ncclInvalidArgument, "%p is no window of %p", window, comm);
+    return below && cumu_nccl_below(c) ? mu.mcclCommWindowDeregister(cumu_nccl_below(c), below) : ncclSuccess;
+}
+
+int wrap_ncclWinGetUserPtr(void *comm, void *window, void **out)
+{
+    if (!out || !cumu_nccl_window(comm, window, out, NULL))
+        return cumu_nccl_failed("ncclWinGetUserPtr", ncclInvalidArgument, "%p is no window of %p", window, comm);
     return ncclSuccess;
 }

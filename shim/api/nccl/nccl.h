@@ -130,6 +130,9 @@ int cumu_nccl_join(struct nccl_task *t);
 /* buffer.c. Forgets what was registered with the communicator. */
 void cumu_nccl_forget(struct nccl_comm *c);
 
+/* buffer.c. Is it a window of the communicator? Where it lies, and MCCL's own of it, or NULL. */
+bool cumu_nccl_window(void *comm, void *window, void **buffer, void **below);
+
 /* collective.c */
 size_t cumu_nccl_type_size(int type); /* 0: no type */
 

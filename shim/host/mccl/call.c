@@ -5,7 +5,7 @@
 
 /* Is [p, p + bytes) memory that MUSA knows? Data are moved by a thread of the device, where a stray
  * pointer would be a fault. */
-static bool known(const void *p, size_t bytes)
+bool mccl_known(const void *p, size_t bytes)
 {
     if (!bytes)
         return true;
@@ -67,7 +67,7 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
     size_t sent = !sends ? 0 : a->kind == MCCL_REDUCE_SCATTER ? all : bytes;
     size_t received = !receives ? 0 : a->kind == MCCL_ALL_GATHER ? all : bytes;
     bool one = a->send == a->recv && sent <= received;
-    if ((!one && !known(a->send, sent)) || !known(a->recv, received))
+    if ((!one && !mccl_known(a->send, sent)) || !mccl_known(a->recv, received))
         return mccl_group_fail(mcclInvalidArgument);
     if (!a->count)
         return mcclSuccess; /* on every rank, so none waits */
@@ -137,7 +137,7 @@ static mcclResult_t transfer(mcclComm_t c, bool send, void *at, size_t count, mc
     struct mccl_transfer t = {.send = send, .peer = peer, .at = at, .type = type};
     mcclResult_t r = check(c, type, count, peer, MCCL_P2P, &t);
     size_t bytes = r ? 0 : count * mccl_type_size(type);
-    if (!r && !known(at, bytes))
+    if (!r && !mccl_known(at, bytes))
         r = mcclInvalidArgument;
     if (r)
         return mccl_group_fail(r);

@@ -56,6 +56,7 @@ void mccl_comm_free(mcclComm_t c)
         if (c->pidfd[i] >= 0)
             close(c->pidfd[i]);
     free(c->pidfd);
+    mccl_windows_free(c);
     if (c->shared)
         mccl_unmap(c->shared);
     c->taken = false;
@@ -67,6 +68,7 @@ static void leave(mcclComm_t c)
 {
     c->live = false;
     mccl_wait_turn(c, c->issued);
+    mccl_wait_flown(c);
     for (unsigned i = 0; i < MCCL_AHEAD && c->aborting; i++)
         cumu_host_pardon(c->failures[i]);
     atomic_store(&c->shared->member[c->rank].left, 1);

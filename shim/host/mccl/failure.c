@@ -16,7 +16,9 @@ const char *mccl_kind_name(enum mccl_kind kind)
     static const char *const names[] = {
         [MCCL_ALL_REDUCE] = "ncclAllReduce",         [MCCL_REDUCE] = "ncclReduce",
         [MCCL_BROADCAST] = "ncclBroadcast",          [MCCL_ALL_GATHER] = "ncclAllGather",
-        [MCCL_REDUCE_SCATTER] = "ncclReduceScatter", [MCCL_P2P] = "ncclSend and ncclRecv"};
+        [MCCL_REDUCE_SCATTER] = "ncclReduceScatter", [MCCL_P2P] = "ncclSend and ncclRecv",
+        [MCCL_PUT_SIGNAL] = "ncclPutSignal",         [MCCL_SIGNAL] = "ncclSignal",
+        [MCCL_WAIT_SIGNAL] = "ncclWaitSignal"};
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "?";
 }
 
@@ -79,7 +81,9 @@ mcclResult_t mccl_disagree(mcclComm_t c, const struct mccl_what *mine, int rank,
 /* Mostly because its process has just ended: its descriptors go before it does. */
 mcclResult_t mccl_fail_to_reach(mcclComm_t c, int rank)
 {
-    if (!mccl_fail_if_gone(c, rank, PATIENCE_MS))
+    if (mccl_is_gone(c, rank, PATIENCE_MS))
+        mccl_fail_gone(c, rank);
+    else
         mccl_fail(c, mcclSystemError, "rank %d cannot map memory of rank %d", c->rank, rank);
     return mccl_state(c);
 }

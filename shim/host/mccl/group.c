@@ -36,6 +36,7 @@ void mccl_job_free(struct mccl_job *job)
         return;
     free(job->transfers);
     free(job->others);
+    free(job->waits);
     free(job);
 }
 
@@ -55,15 +56,20 @@ mcclResult_t mccl_group_fail(mcclResult_t r)
 static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
 {
     mcclComm_t c = j->comm;
-    mccl_wait_turn(c, ticket);
+    if (!mccl_one_sided(j))
+        mccl_wait_turn(c, ticket);
     mcclResult_t r = mccl_state(c);
     if (!healthy && !r) { /* the device failed: the others must not wait for this rank */
         r = mcclUnhandledMusaError;
         mccl_fail(c, mcclRemoteError, "an earlier error in the stream of rank %d", c->rank);
     }
-    c->doing = j->kind;
-    if (!r)
-        r = j->kind == MCCL_P2P ? mccl_run_transfers(j) : mccl_run_collective(j);
+    if (mccl_one_sided(j))
+        r = r ? r : mccl_run_one_sided(j);
+    else {
+        c->doing = j->kind;
+        if (!r)
+            r = j->kind == MCCL_P2P ? mccl_run_transfers(j) : mccl_run_collective(j);
+    }
     int none = 0, failure = 0;
     if (r)
         atomic_compare_exchange_strong(&c->error, &none, (int)r);
@@ -72,7 +78,10 @@ static int run(struct mccl_job *j, uint32_t ticket, bool healthy)
         failure = cumu_host_fail(MUSA_ERROR_ILLEGAL_STATE);
         c->failures[c->nfailures++ % MCCL_AHEAD] = failure;
     }
-    mccl_turn_done(c);
+    if (mccl_one_sided(j))
+        mccl_flown(c);
+    else
+        mccl_turn_done(c);
     return failure;
 }
 
@@ -89,9 +98,15 @@ static void on_stream(musaStream_t stream, musaError_t status, void *job)
     mccl_job_free(job);
 }
 
+/* A one-sided job is counted, any other draws its ticket. */
+static uint32_t issue(const struct mccl_job *j)
+{
+    return mccl_one_sided(j) ? atomic_fetch_add(&j->comm->flying, 1) : j->comm->issued++;
+}
+
 static void in_graph(void *job) /* as often as the graph is launched: the communicator owns the job */
 {
-    run(job, ((struct mccl_job *)job)->comm->issued++, true);
+    run(job, issue(job), true);
 }
 
 static bool handle_of_thread(musaStream_t s) /* means another stream on each device and thread */
@@ -172,12 +187,16 @@ static mcclResult_t launch(struct mccl_job *j)
             c->captured = j;
         }
     } else if (!r) {
-        j->ticket = c->issued++;
+        j->ticket = issue(j);
         r = musaStreamAddCallback(j->stream, on_stream, j, 0);
         if (r) { /* the others will wait for this rank in vain */
             fail_launch(c, r);
-            mccl_wait_turn(c, j->ticket);
-            mccl_turn_done(c);
+            if (mccl_one_sided(j))
+                mccl_flown(c);
+            else {
+                mccl_wait_turn(c, j->ticket);
+                mccl_turn_done(c);
+            }
         }
     }
     if (device != c->device)

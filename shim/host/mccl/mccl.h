@@ -25,6 +25,8 @@
 #define MCCL_DEPTH 4           /* letters in a mailbox */
 #define MCCL_AHEAD 32          /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
+#define MCCL_SIGNALS 16 /* numbers of signals, in each of: */
+#define MCCL_CONTEXTS 4
 #define MCCL_REASON 256 /* bytes of the text that tells why a communicator failed */
 #define MCCL_LINE __attribute__((aligned(64)))
 
@@ -36,7 +38,10 @@ enum mccl_kind {
     MCCL_BROADCAST,
     MCCL_ALL_GATHER,
     MCCL_REDUCE_SCATTER,
-    MCCL_P2P /* sends and receives of one group */
+    MCCL_P2P,        /* sends and receives of one group */
+    MCCL_PUT_SIGNAL, /* the rest: one-sided */
+    MCCL_SIGNAL,
+    MCCL_WAIT_SIGNAL
 };
 
 struct mccl_piece {    /* memory of one rank, as others may reach it */
@@ -47,6 +52,12 @@ struct mccl_piece {    /* memory of one rank, as others may reach it */
 
 struct mccl_offer { /* a rank's part in a collective whose data do not travel in the counter's line */
     struct mccl_piece send, recv;
+};
+
+struct mccl_view { /* a rank's part of a window */
+    struct mccl_piece piece;
+    uint64_t size;
+    uint32_t mappable, unused;
 };
 
 struct mccl_what { /* a call, as far as all ranks must agree on it */
@@ -78,11 +89,14 @@ struct mccl_member {
     double scalar[MCCL_AHEAD]; /* the factor of a PreMulSum, in the type of the collective */
     struct mccl_what what[MCCL_AHEAD];
     /* While the rank sleeps: who it waits for and in which call, so that others can see that they wait in a circle. */
-    MCCL_LINE _Atomic uint32_t awaited; /* rank + 1, 0: it does not wait */
-    _Atomic uint32_t looks;             /* how often it has found that what it waits for is not there */
-    _Atomic uint32_t waits;             /* that it began */
-    _Atomic uint32_t waits_in;          /* enum mccl_kind */
-    _Atomic uint32_t told;              /* of the first rank of a process: its line about the failure is written */
+    MCCL_LINE _Atomic uint32_t awaited;   /* rank + 1, 0: it does not wait */
+    _Atomic uint32_t looks;               /* how often it has found that what it waits for is not there */
+    _Atomic uint32_t waits;               /* that it began */
+    _Atomic uint32_t waits_in;            /* enum mccl_kind */
+    _Atomic uint32_t told;                /* of the first rank of a process: its line about the failure is written */
+    MCCL_LINE _Atomic uint32_t signalled; /* futex: signals that came, of all ranks and numbers */
+    _Atomic uint32_t listeners;           /* threads that sleep for one */
+    struct mccl_view view[2];             /* of its last two windows: none is a window ahead by two */
     MCCL_LINE unsigned char small[MCCL_AHEAD][MCCL_STAGED_BYTES];
     unsigned char stage[MCCL_STAGES][MCCL_STAGE]; /* by number % MCCL_STAGES */
 };
@@ -100,6 +114,8 @@ struct mccl_mailbox { /* from one rank to one other */
     MCCL_LINE _Atomic uint64_t sent;
     MCCL_LINE _Atomic uint64_t taken;
     struct mccl_letter letter[MCCL_DEPTH];
+    MCCL_LINE _Atomic uint64_t signals[MCCL_CONTEXTS * MCCL_SIGNALS]; /* how many came, never reset */
+    _Atomic uint64_t windows;                                         /* that the one has shown the other */
 };
 
 struct mccl_shared {
@@ -148,11 +164,15 @@ struct mcclComm {
     uint64_t passed;           /* every rank is known to be done with this one */
     _Atomic int error;         /* mcclResult_t: what mcclCommGetAsyncError tells */
     _Atomic bool aborting;
-    unsigned nfailures; /* of streams' work because of it, the last of which are: */
+    _Atomic unsigned nfailures; /* of streams' work because of it, the last of which are: */
     int failures[MCCL_AHEAD];
     enum mccl_kind doing; /* the call whose turn it is */
     struct mccl_user_op ops[MCCL_USER_OPS];
     struct mccl_job *captured; /* jobs that graphs may run again; freed with the communicator */
+    _Atomic uint32_t flying;   /* one-sided jobs that are not done: a futex */
+    struct mcclWindow *_Atomic windows;
+    uint64_t registered;        /* windows so far */
+    _Atomic uint64_t *expected; /* signals waited for so far, by rank and number; made with the first window or wait */
 };
 
 struct mccl_transfer { /* one send or receive of a group */
@@ -180,6 +200,9 @@ struct mccl_job { /* what one callback does */
     bool mappable;
     struct mccl_transfer *transfers;
     int ntransfers;
+    struct mccl_piece target; /* of a put */
+    int peer, signal, nwaits;
+    mcclWaitSignalDesc_t *waits;
     musaStream_t stream, *others; /* others: of a group's transfers, which wait for each other */
     int nothers;
     uint32_t ticket;
@@ -205,6 +228,8 @@ mcclResult_t mccl_submit(struct mccl_job *job);
 mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream);
 /* Tries to do a collective at once, on the calling thread. False: submit a copy of it. */
 bool mccl_done_here(struct mccl_job *job);
+/* call.c. Is [p, p + bytes) memory that MUSA knows? */
+bool mccl_known(const void *p, size_t bytes);
 /* A join in a group runs at its end, beside its siblings. */
 bool mccl_grouped(void);
 mcclResult_t mccl_submit_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device);
@@ -221,15 +246,27 @@ bool mccl_all_given(const struct mccl_job *job);
  * an allocation of this one's. */
 mcclResult_t mccl_settle(mcclComm_t c, const void *probe);
 
+/* window.c: one-sided jobs, which have no tickets: a stream's thread runs them whatever else the rank does. */
+static inline bool mccl_one_sided(const struct mccl_job *job) { return job->kind >= MCCL_PUT_SIGNAL; }
+mcclResult_t mccl_run_one_sided(struct mccl_job *job);
+void mccl_windows_free(mcclComm_t c);
+
 /* wait.c. Waits until the word reaches the number; `rank` is who must write it. mcclSuccess, or why that
  * can never happen: the communicator failed, was aborted, or the rank is gone. */
 mcclResult_t mccl_wait(mcclComm_t c, const _Atomic uint64_t *word, uint64_t number, int rank);
 /* Waits for any change by one of the ranks that `ready` looks for. */
 mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank));
-/* Is a rank that this one needs gone: has it left, or is its process dead, now or within so long? Then the
- * communicator has failed. */
-bool mccl_fail_if_gone(mcclComm_t c, int rank, int patience_ms);
-void mccl_notify(mcclComm_t c); /* after a store that others may wait for */
+/* Has the rank left, or is its process dead, now or within so long? What it did before is to be looked at after
+ * this. */
+bool mccl_is_gone(mcclComm_t c, int rank, int patience_ms);
+void mccl_fail_gone(mcclComm_t c, int rank); /* the communicator fails because of it */
+/* Adds one to a counter that rank `to` may wait for; waits until one has reached the number, as mccl_wait does, on
+ * any number of threads at once. */
+void mccl_signal(mcclComm_t c, int to, _Atomic uint64_t *counter);
+mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uint64_t number, int rank);
+void mccl_flown(mcclComm_t c);      /* a one-sided job is done */
+void mccl_wait_flown(mcclComm_t c); /* all are */
+void mccl_notify(mcclComm_t c);     /* after a store that others may wait for */
 void mccl_wake_self(mcclComm_t c);
 /* A detached thread that takes none of the application's signals. */
 bool mccl_thread(void *(*body)(void *), void *arg);

@@ -408,6 +408,20 @@ static void look_round(mcclComm_t c)
     c->crowded = c->nranks > CPU_COUNT(&all);
 }
 
+/* Device memory for others to map, kept for the next communicator: to free it would be to wait for the device, and so
+ * for a rank on it that waits for this one already. */
+static const void *kept_probe(int device)
+{
+    static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+    static void *kept[64];
+    void **probe = &kept[device % 64];
+    pthread_mutex_lock(&making);
+    if (!mccl_known(*probe, 512) && musaMalloc(probe, 512)) /* the device may have been reset */
+        *probe = NULL;
+    pthread_mutex_unlock(&making);
+    return *probe;
+}
+
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
 {
     mcclComm_t c = mccl_comm_new();
@@ -428,14 +442,10 @@ mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int
     c->pidfd = malloc((size_t)nranks * sizeof *c->pidfd);
     for (int i = 0; i < nranks && c->pidfd; i++)
         c->pidfd[i] = -1;
-    void *probe = NULL;
     mcclResult_t r = c->pidfd ? meet(&me, &c->shared) : mcclSystemError;
     if (!r) {
         look_round(c);
-        if (musaMalloc(&probe, 512))
-            probe = NULL;
-        r = mccl_settle(c, probe);
-        musaFree(probe);
+        r = mccl_settle(c, c->one_process ? c : kept_probe(device));
     }
     if (r)
         mccl_comm_free(c);

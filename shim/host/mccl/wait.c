@@ -64,17 +64,20 @@ void mccl_wake_self(mcclComm_t c)
         futex_wake(asleep);
 }
 
-bool mccl_fail_if_gone(mcclComm_t c, int rank, int patience_ms)
+bool mccl_is_gone(mcclComm_t c, int rank, int patience_ms)
+{
+    struct pollfd p = {.fd = c->pidfd[rank], .events = POLLIN};
+    return c->shared->member[rank].left ||
+           (p.fd >= 0 && poll(&p, 1, patience_ms) == 1 && p.revents & (POLLIN | POLLHUP | POLLERR));
+}
+
+void mccl_fail_gone(mcclComm_t c, int rank)
 {
     const struct mccl_member *m = &c->shared->member[rank];
-    struct pollfd p = {.fd = c->pidfd[rank], .events = POLLIN};
     if (m->left)
         mccl_fail(c, mcclRemoteError, "rank %d has left the communicator", rank);
-    else if (p.fd >= 0 && poll(&p, 1, patience_ms) == 1 && p.revents & (POLLIN | POLLHUP | POLLERR))
-        mccl_fail(c, mcclRemoteError, "the process of rank %d, %d, has ended", rank, (int)m->pid);
     else
-        return false;
-    return true;
+        mccl_fail(c, mcclRemoteError, "the process of rank %d, %d, has ended", rank, (int)m->pid);
 }
 
 static mcclResult_t over(mcclComm_t c)
@@ -181,8 +184,10 @@ static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, 
         for (int i = 0; i < c->nranks; i++)
             if (i != c->rank && waits_for(arg, i)) {
                 me->awaited = (uint32_t)i + 1;
-                if (mccl_fail_if_gone(c, i, 0))
+                if (mccl_is_gone(c, i, 0) && !ready(arg)) {
+                    mccl_fail_gone(c, i);
                     break;
+                }
             }
         if (me->awaited && !ready(arg))
             fail_if_circle(c, &seen);
@@ -204,6 +209,53 @@ mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg, bool 
             return mcclSuccess;
     }
     return sleep_until(c, ready, arg, waits_for);
+}
+
+/* ---- signals ---------------------------------------------------------------------------------- */
+
+void mccl_signal(mcclComm_t c, int to, _Atomic uint64_t *counter)
+{
+    struct mccl_member *m = &c->shared->member[to];
+    atomic_fetch_add(counter, 1);
+    atomic_fetch_add(&m->signalled, 1);
+    if (atomic_load(&m->listeners))
+        futex_wake(&m->signalled);
+}
+
+mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uint64_t number, int rank)
+{
+    struct mccl_member *me = &c->shared->member[c->rank];
+    for (int i = 0; i < YIELDS && atomic_load(counter) < number; i++)
+        sched_yield();
+    while (atomic_load(counter) < number) {
+        mcclResult_t r = over(c);
+        bool gone = !r && rank != c->rank && mccl_is_gone(c, rank, 0);
+        uint32_t seen = atomic_load(&me->signalled);
+        if (atomic_load(counter) >= number)
+            break;
+        if (gone)
+            mccl_fail_gone(c, rank);
+        else if (r)
+            return r;
+        else {
+            atomic_fetch_add(&me->listeners, 1);
+            futex_wait(&me->signalled, seen);
+            atomic_fetch_sub(&me->listeners, 1);
+        }
+    }
+    return mcclSuccess;
+}
+
+void mccl_flown(mcclComm_t c)
+{
+    if (atomic_fetch_sub(&c->flying, 1) == 1)
+        futex_wake(&c->flying);
+}
+
+void mccl_wait_flown(mcclComm_t c)
+{
+    for (uint32_t n; (n = atomic_load(&c->flying));)
+        futex_wait(&c->flying, n);
 }
 
 /* ---- tickets: within this process ------------------------------------------------------------ */

@@ -1,0 +1,234 @@
+/* Windows and signals: puts into other ranks' memory, waits for what was put, barriers made of signals, graphs, other
+ * streams; and ranks that die, leave or abort while another waits for their signal. */
+#include "team.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static mcclWaitSignalDesc_t from(int peer, int signal, int context)
+{
+    return (mcclWaitSignalDesc_t){1, peer, signal, context};
+}
+
+static mcclWindow_t window_of(struct rank *r, void *p, size_t bytes)
+{
+    mcclWindow_t w = NULL;
+    EXPECT(r, mcclCommWindowRegister(r->comm, p, bytes, &w, 1) == mcclSuccess);
+    return w;
+}
+
+/* Everybody into everybody's window, oneself's too, at an offset of one's own; every length on another signal. */
+static void exchange(struct rank *r)
+{
+    static const size_t lengths[] = {1, 2049, 300000};
+    size_t most = lengths[2], n = (size_t)r->nranks;
+    int *out = device_bytes(r, most * sizeof *out), *in = device_bytes(r, n * most * sizeof *in);
+    mcclWindow_t w = window_of(r, in, n * most * sizeof *in);
+    mcclWaitSignalDesc_t *waits = calloc(n, sizeof *waits);
+    for (int k = 0; k < 3; k++) {
+        /* Nobody writes what another has not compared yet. */
+        EXPECT(r, mcclAllReduce(out, out, 1, mcclInt32, mcclMax, r->comm, r->stream) == mcclSuccess);
+        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        for (size_t i = 0; i < lengths[k]; i++)
+            out[i] = r->rank * 1000000 + k + (int)i;
+        mcclGroupStart();
+        for (int q = 0; q < r->nranks; q++) {
+            EXPECT(r, mcclPutSignal(out, lengths[k], mcclInt32, q, w, (size_t)r->rank * most * sizeof *in, k, k, 0,
+                                    r->comm, r->stream) == mcclSuccess);
+            waits[q] = from(q, k, k);
+        }
+        EXPECT(r, mcclGroupEnd() == mcclSuccess);
+        EXPECT(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
+        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        for (size_t q = 0; q < n; q++)
+            for (size_t i = 0; i < lengths[k]; i += 997)
+                EXPECT(r, in[q * most + i] == (int)q * 1000000 + k + (int)i);
+    }
+    EXPECT(r, mcclCommWindowDeregister(r->comm, w) == mcclSuccess);
+    EXPECT(r, mcclCommWindowDeregister(r->comm, w) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(out, 1, mcclInt32, 0, w, 0, 0, 0, 0, r->comm, r->stream) == mcclInvalidArgument);
+    free(waits);
+}
+
+/* A barrier of signals around writes of everybody into one cell of everybody's: nobody is a round ahead. */
+static void barriers(struct rank *r)
+{
+    enum { ROUNDS = 100 };
+    int *cell = device_bytes(r, (size_t)r->nranks * sizeof *cell), *mine = device_bytes(r, sizeof *mine);
+    mcclWindow_t w = window_of(r, cell, (size_t)r->nranks * sizeof *cell);
+    mcclWaitSignalDesc_t *waits = calloc((size_t)r->nranks, sizeof *waits);
+    for (int i = 0; i < ROUNDS; i++) {
+        *mine = i;
+        for (int q = 0; q < r->nranks; q++) {
+            EXPECT(r, mcclPutSignal(mine, 1, mcclInt32, q, w, (size_t)r->rank * sizeof *cell, 0, 0, 0, r->comm,
+                                    r->stream) == mcclSuccess);
+            waits[q] = from(q, 0, 0);
+        }
+        EXPECT(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
+        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        for (int q = 0; q < r->nranks; q++)
+            EXPECT(r, cell[q] == i);
+        for (int q = 0; q < r->nranks; q++) {
+            EXPECT(r, mcclSignal(q, 1, 0, 0, r->comm, r->stream) == mcclSuccess);
+            waits[q] = from(q, 1, 0);
+        }
+        EXPECT(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
+        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+    }
+    free(waits);
+}
+
+/* A stream that waits holds up neither another stream's put nor its collective. */
+static void streams(struct rank *r)
+{
+    int next = (r->rank + 1) % r->nranks, before = (r->rank + r->nranks - 1) % r->nranks;
+    int *x = device_bytes(r, 2 * sizeof *x);
+    x[0] = r->rank;
+    mcclWindow_t w = window_of(r, x + 1, sizeof *x);
+    musaStream_t other;
+    mcclWaitSignalDesc_t two = {2, before, 0, 0};
+    EXPECT(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == musaSuccess);
+    EXPECT(r, mcclWaitSignal(1, &two, r->comm, r->stream) == mcclSuccess);
+    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclMax, r->comm, other) == mcclSuccess);
+    EXPECT(r, mcclSignal(next, 0, 0, 0, r->comm, other) == mcclSuccess);
+    EXPECT(r, musaStreamSynchronize(other) == musaSuccess);
+    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, next, w, 0, 0, 0, 0, r->comm, other) == mcclSuccess);
+    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+    EXPECT(r, x[1] == r->nranks - 1);
+    EXPECT(r, musaStreamSynchronize(other) == musaSuccess);
+    musaStreamDestroy(other);
+}
+
+/* A graph of them, launched again and again. */
+static void graph(struct rank *r)
+{
+    int next = (r->rank + 1) % r->nranks, before = (r->rank + r->nranks - 1) % r->nranks;
+    int *x = device_bytes(r, 2 * sizeof *x);
+    mcclWindow_t w = window_of(r, x + 1, sizeof *x);
+    mcclWaitSignalDesc_t one = from(before, 3, 1), taken = from(next, 4, 1);
+    musaGraph_t g = NULL;
+    musaGraphExec_t e = NULL;
+    EXPECT(r, musaStreamBeginCapture(r->stream, musaStreamCaptureModeThreadLocal) == musaSuccess);
+    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, next, w, 0, 3, 1, 0, r->comm, r->stream) == mcclSuccess);
+    EXPECT(r, mcclWaitSignal(1, &one, r->comm, r->stream) == mcclSuccess);
+    EXPECT(r, musaStreamEndCapture(r->stream, &g) == musaSuccess);
+    EXPECT(r, musaGraphInstantiate(&e, g, 0) == musaSuccess);
+    for (int i = 0; i < 5 && e; i++) {
+        x[0] = r->rank * 10 + i;
+        EXPECT(r, musaGraphLaunch(e, r->stream) == musaSuccess);
+        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        EXPECT(r, x[1] == before * 10 + i);
+        EXPECT(r, mcclSignal(before, 4, 1, 0, r->comm, r->stream) == mcclSuccess);
+        EXPECT(r, mcclWaitSignal(1, &taken, r->comm, r->stream) == mcclSuccess);
+    }
+    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+    musaGraphExecDestroy(e);
+    musaGraphDestroy(g);
+}
+
+enum { DIES, LEAVES, ABORTS };
+
+/* The last rank signals once and is gone, the others wait for that, and then for more. */
+static void gone(struct rank *r)
+{
+    int how = *(int *)r->arg, last = r->nranks - 1;
+    mcclWaitSignalDesc_t once = from(last, 0, 0);
+    if (r->rank == last) {
+        for (int q = 0; q < last; q++)
+            EXPECT(r, mcclSignal(q, 0, 0, 0, r->comm, r->stream) == mcclSuccess);
+        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        if (how == DIES) {
+            fflush(stdout);
+            _exit(0); /* as kill -9 does, this runs nothing of ours */
+        }
+        EXPECT(r, (how == LEAVES ? mcclCommDestroy : mcclCommAbort)(r->comm) == mcclSuccess);
+        r->comm = NULL;
+        return;
+    }
+    if (how != ABORTS) { /* what came before the end counts */
+        mcclResult_t e = mcclWaitSignal(1, &once, r->comm, r->stream);
+        musaError_t told = e ? musaSuccess : musaStreamSynchronize(r->stream);
+        EXPECT(r, (!e && !told) || async_error(r, false) == mcclRemoteError); /* another may have noticed already */
+    }
+    mcclResult_t e = mcclWaitSignal(1, &once, r->comm, r->stream);
+    if (!e && how == ABORTS) /* the first may have come */
+        e = mcclWaitSignal(1, &once, r->comm, r->stream);
+    EXPECT(r, e == mcclSuccess || e == mcclRemoteError);
+    EXPECT(r, e || musaStreamSynchronize(r->stream) == musaErrorIllegalState);
+    EXPECT(r, async_error(r, true) == mcclRemoteError);
+}
+
+/* A rank that waits for a signal that will not come can abort. */
+static void *abort_later(void *comm)
+{
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+    return mcclCommAbort(comm) ? comm : NULL;
+}
+
+static void gives_up(struct rank *r)
+{
+    pthread_t thread;
+    void *failed = NULL;
+    mcclWaitSignalDesc_t never = from((r->rank + 1) % r->nranks, 0, 0);
+    mcclResult_t e = mcclWaitSignal(1, &never, r->comm, r->stream);
+    EXPECT(r, e == mcclSuccess || e == mcclRemoteError); /* another may have given up already */
+    pthread_create(&thread, NULL, abort_later, r->comm);
+    EXPECT(r, settled(r));
+    pthread_join(thread, &failed);
+    EXPECT(r, !failed);
+    r->comm = NULL;
+}
+
+static void refused(struct rank *r)
+{
+    int *x = device_bytes(r, 64), here = 0;
+    mcclComm_t c = r->comm;
+    musaStream_t s = r->stream;
+    mcclWindow_t w = window_of(r, x, 64), none = NULL;
+    mcclWaitSignalDesc_t wait = from(0, 0, 0);
+    EXPECT(r, mcclCommWindowRegister(c, &here, 4, &none, 0) == mcclInvalidArgument);
+    EXPECT(r, mcclCommWindowRegister(c, x, 0, &none, 0) == mcclInvalidArgument);
+    EXPECT(r, mcclCommWindowRegister(NULL, x, 64, &none, 0) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(x, 17, mcclInt32, 0, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, w, 61, 0, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, w, (size_t)-4, 0, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, r->nranks, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(NULL, 1, mcclInt32, 0, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, NULL, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, w, 0, 0, 0, 1, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclSignal(0, 1000, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclSignal(0, 0, -1, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclSignal(0, 0, 0, 0, NULL, s) == mcclInvalidArgument);
+    EXPECT(r, mcclWaitSignal(-1, &wait, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclWaitSignal(1, NULL, c, s) == mcclInvalidArgument);
+    wait.count = -1;
+    EXPECT(r, mcclWaitSignal(1, &wait, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclWaitSignal(0, NULL, c, s) == mcclSuccess);
+    EXPECT(r, mcclGroupStart() == 0 && mcclSignal(-1, 0, 0, 0, c, s) == mcclInvalidArgument);
+    EXPECT(r, mcclSignal(0, 0, 0, 0, c, s) == mcclSuccess && mcclGroupEnd() == mcclInvalidArgument);
+    EXPECT(r, async_error(r, false) == mcclSuccess);
+}
+
+int main(void)
+{
+    static const struct {
+        const char *what;
+        void (*body)(struct rank *);
+        int how;
+    } all[] = {{"puts to everybody", exchange, 0},    {"barriers of signals", barriers, 0},
+               {"several streams", streams, 0},       {"a graph", graph, 0},
+               {"a rank that leaves", gone, LEAVES},  {"a rank that aborts", gone, ABORTS},
+               {"a rank that gives up", gives_up, 0}, {"wrong arguments", refused, 0},
+               {"a rank that dies", gone, DIES}};
+    setenv("CUMU_HOST_DEVICES", "2", 1);
+    for (enum team kind = PROCESSES + 1; kind-- > THREADS;) /* processes first: they are forked */
+        for (unsigned i = 0; i < sizeof all / sizeof *all - (kind == THREADS); i++)
+            for (int n = 2; n <= 4; n += 2) {
+                int how = all[i].how;
+                report(team_run(kind, n, true, all[i].body, &how), "one-sided: %s, %d %s", all[i].what, n,
+                       kind == THREADS ? "threads" : "processes");
+            }
+    return finish();
+}
