@@ -1,5 +1,6 @@
 /* cumu doctor: the toolkit's compiler: what it calls itself, which options it takes, what its output is, and which
  * names of ptx/musa/prelude/platform.h it really has, one tiny kernel each. */
+#include "cli/doctor_compiler.h"
 #include "cli/doctor.h"
 #include "cli/doctor_driver.h"
 #include "core/config.h"
@@ -12,9 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { SECONDS = 20, WORDS = 24, LOG = 4096, OUTPUT = 1 << 20 };
+enum { SECONDS = 20, WORDS = 24, OUTPUT = 1 << 20 };
 
 static const struct {
     const char *name, *text; /* text: what stands in the kernel, or a whole source if it has one of its own */
@@ -57,13 +59,6 @@ static const struct {
 
 /* ---- the compiler itself ------------------------------------------------------------------------- */
 
-struct attempt {
-    int status;
-    char log[LOG];
-    unsigned char *out; /* malloc'ed, OUTPUT bytes at most; NULL if there is none */
-    size_t size;
-};
-
 /* What the compiler left under that name; the file goes. */
 static char *take_file(const char *folder, const char *name, size_t most, size_t *size)
 {
@@ -74,8 +69,14 @@ static char *take_file(const char *folder, const char *name, size_t most, size_t
     return text;
 }
 
-/* Runs the compiler with these words (split at spaces), behind them "kernel.mu -o out" where a text is given. */
-static bool run_compiler(struct attempt *a, const char *compiler, const char *words, const char *text)
+static unsigned now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned)t.tv_sec * 1000u + (unsigned)(t.tv_nsec / 1000000);
+}
+
+bool doctor_compile(struct doctor_run *a, const char *compiler, const char *words, const char *text)
 {
     static char output[] = "-o";
     char folder[] = "/tmp/cumu-doctor-XXXXXX", copy[512], in[64], out[64], log[64], *argv[WORDS + 4] = {NULL}, *rest;
@@ -99,8 +100,9 @@ static bool run_compiler(struct attempt *a, const char *compiler, const char *wo
         argv[n++] = out;
     }
     char **env = cumu_env_child(folder);
-    unsigned left = doctor_left();
+    const unsigned left = doctor_left(), start = now_ms();
     a->status = env && left ? cumu_child_run(compiler, argv, env, log, left < SECONDS ? left : SECONDS, false) : -1;
+    a->ms = now_ms() - start;
     free(env);
     size_t length;
     char *said = take_file(folder, "log", sizeof a->log - 1, &length);
@@ -112,8 +114,7 @@ static bool run_compiler(struct attempt *a, const char *compiler, const char *wo
     return true;
 }
 
-/* The line that says most: the first with an error in it, else the first. */
-static void first_error(const char *log, char line[160])
+void doctor_first_error(const char *log, char line[160])
 {
     const char *at = log;
     while (*at && !memmem(at, strcspn(at, "\n"), "error", 5)) {
@@ -124,8 +125,7 @@ static void first_error(const char *log, char line[160])
     (void)snprintf(line, 160, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-#define KERNEL(body) "#include <musa_runtime.h>\nextern \"C\" __global__ void probe(int *p) { " body " }\n"
-static const char plain[] = KERNEL("p[threadIdx.x] = 1;");
+static const char plain[] = DOCTOR_KERNEL("p[threadIdx.x] = 1;");
 
 /* Tries options that vendor code passes to mcc, each on a small kernel, so that a report tells what a toolkit
  * takes. The wish for device code only has two spellings (mapping/facts/musa.md D6); the other one is tried where
@@ -149,7 +149,7 @@ static void try_options(const char *compiler, unsigned arch)
                                           "--offload-arch=mp_22",
                                           "--offload-arch=mp_31",
                                           "--offload-arch=mp_32"};
-    struct attempt a;
+    struct doctor_run a;
     char words[256], line[160];
     for (size_t k = 0; k < sizeof options / sizeof *options && doctor_left(); k++) {
         bool only = strstr(options[k], "device-only") != NULL, names = strncmp(options[k], "--offload", 9) == 0;
@@ -157,15 +157,15 @@ static void try_options(const char *compiler, unsigned arch)
         if (!names)
             (void)snprintf(words + strlen(words), 32, "--offload-arch=mp_%u ", arch);
         (void)snprintf(words + strlen(words), sizeof words - strlen(words), "%s", options[k]);
-        if (!run_compiler(&a, compiler, words, plain))
+        if (!doctor_compile(&a, compiler, words, plain))
             return;
         if (a.status && !only) { /* the other spelling of what is no question here */
             free(a.out);
             memcpy(strstr(words, "cuda-device"), "musa", 4);
-            if (!run_compiler(&a, compiler, words, plain))
+            if (!doctor_compile(&a, compiler, words, plain))
                 return;
         }
-        first_error(a.log, line);
+        doctor_first_error(a.log, line);
         if (a.status == 0)
             doctor_line(options[k], "taken");
         else
@@ -200,14 +200,14 @@ static void describe(const unsigned char *p, size_t size, char text[96])
 static void describe_output(const char *compiler, unsigned arch)
 {
     static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-    struct attempt a;
+    struct doctor_run a;
     char words[128], text[96];
     (void)snprintf(words, sizeof words, "-mtgpu --cuda-device-only --offload-arch=mp_%u -O2 -c", arch);
-    bool ran = run_compiler(&a, compiler, words, plain);
+    bool ran = doctor_compile(&a, compiler, words, plain);
     if (ran && a.status) {
         free(a.out);
         memcpy(strstr(words, "cuda"), "musa", 4);
-        ran = run_compiler(&a, compiler, words, plain);
+        ran = doctor_compile(&a, compiler, words, plain);
     }
     if (!ran || a.status || !a.out) {
         doctor_line("output", "none: status %d", ran ? a.status : -1);
@@ -238,9 +238,9 @@ static void describe_output(const char *compiler, unsigned arch)
 
 static void tell_version(const char *compiler)
 {
-    struct attempt a;
+    struct doctor_run a;
     char *rest;
-    if (!run_compiler(&a, compiler, "--version", NULL))
+    if (!doctor_compile(&a, compiler, "--version", NULL))
         return;
     char *line = strtok_r(a.log, "\n", &rest);
     for (int k = 0; line && k < 3; k++, line = strtok_r(NULL, "\n", &rest))
@@ -256,7 +256,7 @@ static int try_name(void *probe)
     char *text = NULL;
     struct cumu_compiled o = {0};
     const char *body = probes[which[0]].text;
-    int n = *body == '#' ? asprintf(&text, "%s", body) : asprintf(&text, KERNEL("%s"), body);
+    int n = *body == '#' ? asprintf(&text, "%s", body) : asprintf(&text, DOCTOR_KERNEL("%s"), body);
     if (n < 0)
         return 1;
     const struct cumu_musa_source s = {.kernel = "probe", .text = text, .size = (size_t)n};
@@ -284,6 +284,8 @@ void cumu_doctor_compiler(unsigned arch)
     if (!base || strncmp(base, "/libmtrtc", 9) != 0) {
         tell_version(file);
         describe_output(file, arch);
+        doctor_section("compiler's ladder");
+        doctor_ladder(file, arch);
         doctor_section("compiler's options");
         try_options(file, arch);
     }

@@ -38,15 +38,15 @@ void *doctor_driver_entry(const char *name)
     return (void *)(uintptr_t)lacks;
 }
 
-const char *doctor_lacking(void) { return lacking ? lacking : "a driver"; }
-
 const char *doctor_error(int err)
 {
     static char text[96];
-    if (err == DOCTOR_LACKS)
-        (void)snprintf(text, sizeof text, "the driver lacks %s", doctor_lacking());
-    else
+    if (err != DOCTOR_LACKS)
         (void)snprintf(text, sizeof text, "the driver answers %d", err);
+    else if (driver)
+        (void)snprintf(text, sizeof text, "the driver lacks %s", lacking);
+    else
+        (void)snprintf(text, sizeof text, "there is no driver");
     return text;
 }
 

@@ -11,10 +11,9 @@
 enum { DOCTOR_LACKS = 100000 }; /* what a function that is not there answers */
 
 /* The driver's function of that name, or of that name without or with _v2. One that is not there is remembered for
- * doctor_lacking and answers DOCTOR_LACKS. */
+ * doctor_error and answers DOCTOR_LACKS. */
 #define MU(name) ((__typeof__(name) *)(uintptr_t)doctor_driver_entry(#name))
 void *doctor_driver_entry(const char *name);
-const char *doctor_lacking(void);
 
 /* Loads the driver; false if there is none. The parent never does: a driver may not outlive a fork. */
 bool doctor_driver_load(void);

@@ -99,7 +99,8 @@ static void explain_lacking(struct said *s, const char *library, struct doctor_s
             "has no other way, what calls them is told \"not supported\"",
             library, lacking.count, text, used > 5 ? " and others" : "");
     else
-        say(s, NOTE, "%s lacks %zu functions, none of which a program known to us uses", library, lacking.count);
+        say(s, NOTE, "%s lacks %zu functions, none of which a program known to us imports%s", library, lacking.count,
+            strcmp(library, "musa") == 0 ? " (what programs look up in the driver instead is not counted)" : "");
 }
 
 /* From the counts of a report, which libraries are there and what of them cumu has to do without. */
@@ -137,6 +138,8 @@ static void explain_answers(struct said *s, const struct doctor_file *f)
     for (size_t k = 0; k < answers.count; k++) {
         const char *name = answers.line[k].name, *value = answers.line[k].value;
         const char *expected = strstr(value, "(expected ");
+        if (strcmp(name, "graph update") == 0 && !number(doctor_file_value(f, "devices", "devices")))
+            continue; /* without a device there are no graphs */
         if (strcmp(name, "graph update") == 0) {
             if (strstr(value, "answers 0"))
                 say(s, begins(value, "takes") ? WORKS : FAILS, "the update of graphs %s", value);
@@ -152,6 +155,21 @@ static void explain_answers(struct said *s, const struct doctor_file *f)
     for (size_t k = 0; k < answers.count; k++)
         if (!isdigit((unsigned char)*answers.line[k].value) && strcmp(answers.line[k].value, "not there") != 0)
             say(s, FAILS, "%s: %s", answers.line[k].name, answers.line[k].value);
+}
+
+/* How long kernels take the compiler, and which of its ways to compile one fail. */
+static void explain_ladder(struct said *s, const struct doctor_file *f)
+{
+    struct doctor_section ladder = doctor_file_section(f, "compiler's ladder");
+    const char *header = doctor_file_value(f, "compiler's ladder", "the toolkit's header alone");
+    const char *usual = doctor_file_value(f, "compiler's ladder", "a kernel by -O2");
+    for (size_t k = 0; k < ladder.count; k++)
+        if (begins(ladder.line[k].value, "no"))
+            say(s, ladder.line[k].value == usual ? FAILS : NOTE, "the compiler fails on %s: %s", ladder.line[k].name,
+                ladder.line[k].value);
+    if (number(usual))
+        say(s, WORKS, "the compiler takes %s for a kernel, %s of which its start and the toolkit's header take", usual,
+            number(header) ? header : "an unknown part");
 }
 
 /* From the trials of a report, whether kernels can be compiled, and what the user can do if they cannot. */
@@ -178,6 +196,7 @@ static void explain_compiler(struct said *s, const struct doctor_file *f)
             say(s, FAILS, "the compiler does not take %s: kernels that use it do not run (%.*s)", names.line[k].name,
                 short_of(names.line[k].value), names.line[k].value);
     }
+    explain_ladder(s, f);
     say(s, WORKS, "%s compiles %u of %zu constructs that kernels use", file, good, names.count);
     if (cuda && musa && !begins(cuda, "taken") && !begins(musa, "taken"))
         say(s, FAILS, "the compiler takes neither spelling of \"device code only\"");
@@ -195,7 +214,7 @@ static void explain_kernels(struct said *s, const struct doctor_file *f)
         const char *name = kernels.line[k].name, *value = kernels.line[k].value;
         const struct doctor_probe *p = doctor_probe_named(name);
         const char *means = p && p->means ? p->means : "unknown to this version of cumu";
-        if (!strcmp(name, "device") || begins(value, "not tried: the CPU"))
+        if (!strcmp(name, "device") || !strcmp(name, "compiler") || begins(value, "not tried: the CPU"))
             continue;
         bool extra = begins(name, "mcc: ");
         tried += !extra;
@@ -223,7 +242,7 @@ static void explain_forms(struct said *s, const struct doctor_file *f)
         const char *name = forms.line[k].name, *value = forms.line[k].value;
         if (begins(value, "right"))
             (void)snprintf(right + strlen(right), sizeof right - strlen(right), " %.40s", name);
-        else if (strcmp(name, "device") != 0)
+        else if (strcmp(name, "device") != 0 && strcmp(name, "compiler") != 0)
             say(s, NOTE, "form %s: %.*s (kernels do without)", name, short_of(value), value);
     }
     if (*right)

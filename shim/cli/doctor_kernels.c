@@ -15,7 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SECONDS = 45, SHARED = 512, MAX_EXTERNS = 8, VARIABLE = 64, NO_DEVICE = 126 };
+enum { SECONDS = 45, SHARED = 512, MAX_EXTERNS = 8, VARIABLE = 64 };
+enum { COMPILES, TAKES_IMAGES, NO_DEVICE }; /* what a child finds of the device */
 
 /* ---- one kernel -------------------------------------------------------------------------------- */
 
@@ -54,6 +55,17 @@ static bool translate(struct doctor_kernel *k, const char *ptx, char **text, siz
     return false;
 }
 
+/* Kernels of programs get the forms of the toolkit's own that were found right. One in MUSA C++ tries what stands in it
+ * against the prelude's safe forms; where it speaks of halves, the prelude includes their header for the form that uses
+ * them. */
+static const uint32_t *forms_for(const char *musa, uint32_t *set)
+{
+    *set = 0;
+    for (unsigned k = 0; musa && strstr(musa, "__half") && mu_natives[k].name; k++)
+        *set |= strcmp(mu_natives[k].name, "atomic16") == 0 ? 1u << k : 0;
+    return musa ? set : NULL;
+}
+
 bool doctor_kernel_make(struct doctor_kernel *k, const char *ptx, const char *musa, unsigned arch, char why[DOCTOR_WHY])
 {
     struct cumu_compiled o = {.data = NULL};
@@ -67,7 +79,8 @@ bool doctor_kernel_make(struct doctor_kernel *k, const char *ptx, const char *mu
         return true;
     if (!ptx)
         (void)snprintf(k->info.symbol, sizeof k->info.symbol, "cumu_probe");
-    const struct cumu_musa_source s = {.kernel = "probe", .text = text, .size = size};
+    uint32_t set;
+    const struct cumu_musa_source s = {.kernel = "probe", .text = text, .size = size, .native = forms_for(musa, &set)};
     enum cumu_made made = cumu_mubin_make(&o, &s, arch, CUMU_WANT_COMPILED);
     free(text);
     if (made == CUMU_MADE_FAILED)
@@ -262,19 +275,26 @@ static int find_device(void *unused)
     (void)unused;
     if (doctor_driver_open())
         return NO_DEVICE;
-    if (doctor_driver_is_host())
+    if (doctor_driver_is_host()) {
         doctor_line("device", "the CPU");
-    else
-        doctor_line("device", "mp_%u", doctor_driver_arch());
-    return 0;
+        return TAKES_IMAGES;
+    }
+    doctor_line("device", "mp_%u", doctor_driver_arch());
+    return COMPILES;
 }
 
 void cumu_doctor_kernels(unsigned arch)
 {
+    const char *why;
     doctor_section("kernels");
-    int found = doctor_child("device", find_device, NULL, SECONDS);
+    const int found = doctor_child("device", find_device, NULL, SECONDS);
     if (found == NO_DEVICE)
         doctor_line("device", "none: no driver, or no device behind it");
-    for (struct task t = {doctor_probes, arch}; found == 0 && t.probe->name; t.probe++)
+    if (found == COMPILES && !cumu_musa_compiler(&why)) {
+        doctor_line("compiler", "none: %s", why);
+        return;
+    }
+    const bool runs = found == COMPILES || found == TAKES_IMAGES;
+    for (struct task t = {doctor_probes, arch}; runs && t.probe->name; t.probe++)
         (void)doctor_child(t.probe->name, try_one, &t, SECONDS);
 }

@@ -52,6 +52,17 @@ static uint32_t product(uint32_t t)
     return sum;
 }
 
+/* The same matrices by mp_31's instruction: what a thread has of D there (mapping/facts/musa.md D10). */
+static uint32_t product_of_unit(uint32_t t)
+{
+    uint32_t sum = 0, column = t & 7;
+    for (uint32_t v = 0; v < 4; v++)
+        for (uint32_t k = 0; k < 16; k++)
+            sum += (2 * v + 1) * ((t & 31) / 8 + 4 * v + 3 * k) * (k + 2 * column);
+    return sum;
+}
+static uint32_t half_of_all(uint32_t t) { return (void)t, 0x5800; } /* 128 */
+
 /* Operands of the roundings: all bits of their mantissas change from thread to thread. Sums and products of two, and a
  * product with a sum, are exact in double precision. */
 static float float_of(uint32_t bits)
@@ -322,6 +333,18 @@ const struct doctor_probe doctor_probes[] = {
     {"mcc: atomicAdd of double", NULL,
      "__shared__ double s; if (!t) s = 0; __syncthreads(); atomicAdd(&s, 1.0); __syncthreads(); r = (unsigned)s;", all,
      0, 0, FASTER},
+    {"mcc: atomicAdd of __half", NULL,
+     "__shared__ __half s; __half h; *(unsigned short *)&h = 0x3c00; if (!t) *(unsigned short *)&s = 0; __syncthreads(); "
+     "atomicAdd(&s, h); __syncthreads(); r = *(unsigned short *)&s;",
+     half_of_all, 0, 0, FASTER},
+    {"mcc: fragments of __musa_wmma_m16n8k16_mma", NULL,
+     "unsigned g = t % 32 / 4, q = t % 4; int a[4], b[2], c[4] = {0, 0, 0, 0}; for (unsigned v = 0; v < 4; v++) { "
+     "unsigned k = 2 * q + 8 * (v & 1), x = g + 8 * (v / 2) + 3 * k, y = k + 2 * g; "
+     "a[v] = (int)(to_f16((float)x) | to_f16((float)(x + 3)) << 16); "
+     "b[v & 1] = (int)(to_f16((float)y) | to_f16((float)(y + 1)) << 16); } "
+     "__musa_wmma_m16n8k16_mma(c, a, b, c, 0, 0, 0, 0, 0, 1, 2); "
+     "for (unsigned v = 0; v < 4; v++) r += (2 * v + 1) * (unsigned)as_f32((unsigned)c[v]);",
+     product_of_unit, 0, 0, FASTER},
     {"mcc: address spaces 1 and 3", NULL,
      "__shared__ unsigned s[128]; *(__attribute__((address_space(3))) unsigned *)&s[t] = t; __syncthreads(); "
      "((__attribute__((address_space(1))) unsigned *)out)[t] = s[t]; r = "

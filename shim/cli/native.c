@@ -123,10 +123,13 @@ void cumu_doctor_native(void)
 {
     doctor_section("forms of the toolkit's own");
     const int arch = doctor_child("device", find_arch, NULL, SECONDS);
-    if (arch > 0 && cumu_arch_known((unsigned)arch))
-        probe(~0u, (unsigned)arch);
-    else
+    const char *why;
+    if (arch <= 0 || arch == NONE || !cumu_arch_known((unsigned)arch))
         doctor_line("device", "none that takes compiled code");
+    else if (!cumu_musa_compiler(&why))
+        doctor_line("compiler", "none: %s", why);
+    else
+        probe(~0u, (unsigned)arch);
 }
 
 int cumu_native(int argc, char **argv)

@@ -13,16 +13,15 @@
 #include "compile/tool.h"
 
 /* Public builds of SDK 3.1 to 5.x say the first, one of 4.0.1 the second. */
-static const char *const device_only[] = {"--cuda-device-only", "--musa-device-only"};
-enum { SPELLINGS = sizeof device_only / sizeof *device_only };
+enum { SPELLINGS = CUMU_MCC_SPELLINGS, RUNGS = CUMU_MCC_RUNGS };
+static const char *const device_only[SPELLINGS] = {"--cuda-device-only", "--musa-device-only"};
 
 /* Its optimiser ends or loops on kernels that it compiles with less, on nested conditions above all; its back end for
  * -O0 is another, which has faults of its own (mapping/facts/musa.md D7). */
 static const struct rung {
     const char *level;
     bool flat;
-} rungs[] = {{"-O2", false}, {"-O1", false}, {"-O2", true}, {"-O0", false}, {"-O0", true}};
-enum { RUNGS = sizeof rungs / sizeof *rungs };
+} rungs[RUNGS] = {{"-O2", false}, {"-O1", false}, {"-O2", true}, {"-O0", false}, {"-O0", true}};
 
 /* The spelling that the compiler has taken, in this process or in another that left its number in the cache. The first
  * one is kept nowhere: it is tried first anyway. */
@@ -59,11 +58,22 @@ struct climb { /* of one kernel */
     bool asked;
 };
 
-static void spell_flags(struct climb *c, unsigned spelled, unsigned rung)
+const char *cumu_mcc_rung(unsigned rung, bool *flat)
+{
+    *flat = rungs[rung].flat;
+    return rungs[rung].level;
+}
+
+void cumu_mcc_words(char *to, size_t room, unsigned spelled, unsigned arch, unsigned rung)
 {
     const char *own = cumu_opt_text(CUMU_OPT_MCC_FLAGS);
-    (void)snprintf(c->flags, sizeof c->flags, "-mtgpu %s --offload-arch=mp_%u %s -std=c++14 -ffp-contract=off%s%s -c",
-                   device_only[spelled], c->r->entry.isa, rungs[rung].level, *own ? " " : "", own);
+    (void)snprintf(to, room, "-mtgpu %s --offload-arch=mp_%u %s -std=c++14 -ffp-contract=off%s%s -c",
+                   device_only[spelled], arch, rungs[rung].level, *own ? " " : "", own);
+}
+
+static void spell_flags(struct climb *c, unsigned spelled, unsigned rung)
+{
+    cumu_mcc_words(c->flags, sizeof c->flags, spelled, c->r->entry.isa, rung);
 }
 
 /* The text for a rung; NULL: it has none of its own. */

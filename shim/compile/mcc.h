@@ -8,4 +8,10 @@
 enum cumu_made cumu_mcc_make(struct cumu_compiled *o, struct cumu_recipe *r, const struct cumu_musa_source *s,
                              bool compile);
 
+/* The ladder, for cumu doctor: how a rung is called, whether its text is flattened, and its options in one of two
+ * spellings of "device code only". */
+enum { CUMU_MCC_RUNGS = 5, CUMU_MCC_SPELLINGS = 2 };
+const char *cumu_mcc_rung(unsigned rung, bool *flat);
+void cumu_mcc_words(char *to, size_t room, unsigned spelling, unsigned arch, unsigned rung);
+
 #endif

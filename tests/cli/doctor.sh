@@ -34,6 +34,9 @@ END
 sed -i 's/musa-_31/musa-x-mp_31/; s/\\10\\0\\0\\0\\0\\0\\0\\0musa/\\14\\0\\0\\0\\0\\0\\0\\0musa/; s/BUNDLE__\\1\(\(\\0\)*\)\\110/BUNDLE__\\1\1\\104/' "$tmp/sdk/bin/mcc"
 chmod +x "$tmp/sdk/bin/mcc"
 export CUMU_CACHE_DIR="$tmp/doctor-cache"
+check "says so in plain words" 0 'no MUSA device answers: there is no driver$' '^  - no compiler' -- \
+    env PATH=/usr/bin:/bin "$cumu" doctor -o "$tmp/report"
+absent "without what follows from it" 'graph|form |lacks'
 check "doctor with one" 0 '^Report of cumu .*: kernels run here$' '^  - 2 devices answer; .*the CPU$' \
     '^  - the update of graphs takes three arguments, answers 0$' '/mcc compiles 21 of 22 constructs' \
     "does not take __activemask: .*undeclared identifier" 'breaks down on vprintf .*-O1 only' '^  - 43 of 43 kernels' \
@@ -45,7 +48,8 @@ check "its report" 0 "^musaRuntimeGetVersion${tab}[0-9]+$" "^device 0 attribute 
     "^output${tab}bundle of 1$" "^bundle's member${tab}musa-x-mp_31 at 68, 24 bytes: ELF64 of type 3 for machine 253$" \
     "^version${tab}mcc version 4.0.1$" "^textures${tab}right$" "^printf of kernels${tab}right$" \
     "^to the device, pinned${tab}[0-9.]+ GB/s$" "^a launch among many${tab}[0-9.]+ us$" \
-    "^mcc: sqrtf${tab}not tried: the CPU libraries take no compiled code$" -- cat "$tmp/report"
+    "^mcc: sqrtf${tab}not tried: the CPU libraries take no compiled code$" "^device${tab}none that takes compiled code$" \
+    "^the toolkit's header alone${tab}[0-9]+ ms$" "^a kernel by -O2${tab}no: status 1 after [0-9]+ ms: " -- cat "$tmp/report"
 check "doctor --explain says the same" 0 '^  - 43 of 43 kernels' -- "$cumu" doctor --explain "$tmp/report"
 check "doctor --fixture" 0 'libmusart.so.5.names: [0-9]+ names$' -- "$cumu" doctor --fixture "$tmp/report" -o "$tmp/names"
 check "which is what the library exports" 0 '^musaMalloc$' -- cat "$tmp/names/libmusart.so.5.names"

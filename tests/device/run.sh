@@ -88,7 +88,8 @@ export CUMU_TEST_DOCTOR_SECONDS=1000 LIMIT=200
 check "doctor runs kernels" 0 'the first is .*, mp_31$' '^  - 43 of 43 kernels' 'compiles 22 of 22' \
     '^  - mcc: a product and a sum, each rounded: right$' '^  - mcc: operator / of f32: right$' \
     '__fadd_rz and its like: right$' \
-    '^  - mcc: atomicAdd of float: right$' '^  - mcc: __shfl_up_sync: right$' '^  - mcc: bits of __ballot_sync: 32$' \
+    '^  - mcc: atomicAdd of float: right$' '^  - mcc: atomicAdd of __half: right$' '^  - mcc: fragments of __musa_wmma_m16n8k16_mma: right$' \
+    'the compiler takes [0-9]+ ms for a kernel, [0-9]+ ms of which' '^  - mcc: __shfl_up_sync: right$' '^  - mcc: bits of __ballot_sync: 32$' \
     'mcc: __musa_memcpy_g2s": no: not compiled' '^  - mcc: a return inside a condition: right$' -- "$cumu" doctor -o "$tmp/report"
 check "what the toolkit has of its own" 0 '^directed	right: ' '^div32	right: ' '^half2	right: ' '^mma-fp8	right: ' -- \
     "$B/libexec/cumu-tool" --native mp_31 all
@@ -97,6 +98,7 @@ DEVICE_IDLE=1 check "and sees what is wrong" 0 'kernel "a kernel": wrong: thread
 mode fail
 check "or not compiled" 0 "^a kernel	no: not compiled: .*mcc: status 1: error: no such builtin" -- \
     env CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor -o -
+absent "or a ladder" '^a kernel by -O2	[0-9]'
 mode garbage
 check "or not taken" 0 '^a kernel	no: the driver answers 200$' -- env CUMU_CACHE_DIR="$tmp/doctor" "$cumu" doctor -o -
 mode hang
