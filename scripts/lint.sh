@@ -45,6 +45,7 @@ mkdir -p "$B"
 step layers scripts/layers
 step style scripts/style
 step cited scripts/cited
+step format scripts/format --check
 if command -v shellcheck >/dev/null 2>&1; then
     step shell shells
 else
