@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
+
 /* Other libraries' tests name theirs before. */
 #ifndef TEST_LIBRARY
 #define TEST_LIBRARY "libcublas.so.12"
@@ -25,7 +27,6 @@ typedef double complex num;
 extern int cudaMalloc(void **, size_t), cudaFree(void *), cudaMemcpy(void *, const void *, size_t, int);
 
 static void *handle;
-static int failures, calls;
 static bool on_device; /* where scalars are */
 static char letter_of[] = "SDCZ";
 
@@ -39,22 +40,11 @@ static void *symbol(const char *format, ...)
     va_end(args);
     lib = lib ? lib : dlopen(TEST_LIBRARY, RTLD_NOW);
     void *f = lib ? dlsym(lib, name) : NULL;
-    if (!f) {
-        printf("not ok no %s: %s\n", name, dlerror());
+    if (!EXPECT(f, "no %s: %s", name, dlerror())) {
         exit(1);
     }
     return f;
 }
-#define CALL(want, ...) \
-    do { \
-        int got_ = (__VA_ARGS__); \
-        calls++; \
-        if (got_ != (want)) { \
-            printf("not ok %s:%d %s: %d, expected %d\n", __FILE__, __LINE__, #__VA_ARGS__, got_, want); \
-            failures++; \
-        } \
-    } while (0)
-
 static unsigned seed = 12345;
 static int upto(int n) /* 0..n-1 */
 {
@@ -128,10 +118,9 @@ static inline void compare(struct buffer b, double terms, const char *what, int 
     cudaMemcpy(raw, b.at, b.n * size_of(b.type), 2);
     unpack(b.type, raw, got, b.n);
     for (size_t i = 0; i < b.n; i++)
-        if (!near(got[i], b.ref[i], b.type, terms)) {
-            printf("not ok %s %c (line %d): element %zu of %zu is %g%+gi, expected %g%+gi\n", what, letter_of[b.type],
-                   line, i, b.n, creal(got[i]), cimag(got[i]), creal(b.ref[i]), cimag(b.ref[i]));
-            failures++;
+        if (!EXPECT(near(got[i], b.ref[i], b.type, terms),
+                    "%s %c (line %d): element %zu of %zu is %g%+gi, expected %g%+gi", what, letter_of[b.type], line, i,
+                    b.n, creal(got[i]), cimag(got[i]), creal(b.ref[i]), cimag(b.ref[i]))) {
             break;
         }
     free(raw);
@@ -180,10 +169,4 @@ static inline int begin(void)
     }
     return r;
 }
-static int end(const char *what)
-{
-    printf("%s %s: %d calls\n", failures ? "not ok" : "PASS", what, calls);
-    return failures != 0;
-}
-
 #endif

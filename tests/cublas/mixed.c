@@ -125,12 +125,11 @@ static void ex(int kind, int form)
     void *sa_at = on_device ? device(pa, 8) : pa, *sb_at = on_device ? device(pb, 8) : pb;
     int compute = kinds[kind].compute, algo = (int[]){-1, 99, 3, 107}[upto(4)];
     if (form == 0)
-        CALL(0, ((ex_f *)symbol("cublasGemmEx"))(handle, ta, tb, m, n, k, sa_at, da, in, lda, db, in, ldb, sb_at, dc,
-                                                 out, ldc, compute, algo));
+        OK(((ex_f *)symbol("cublasGemmEx"))(handle, ta, tb, m, n, k, sa_at, da, in, lda, db, in, ldb, sb_at, dc, out,
+                                            ldc, compute, algo));
     if (form == 1)
-        CALL(0, ((strided_f *)symbol("cublasGemmStridedBatchedEx"))(handle, ta, tb, m, n, k, sa_at, da, in, lda, sa, db,
-                                                                    in, ldb, sb, sb_at, dc, out, ldc, sc, batch,
-                                                                    compute, algo));
+        OK(((strided_f *)symbol("cublasGemmStridedBatchedEx"))(handle, ta, tb, m, n, k, sa_at, da, in, lda, sa, db, in,
+                                                               ldb, sb, sb_at, dc, out, ldc, sc, batch, compute, algo));
     if (form == 2) {
         char *list[9];
         for (int q = 0; q < 3; q++) {
@@ -139,9 +138,8 @@ static void ex(int kind, int form)
             list[6 + q] = dc + wc * (size_t)(sc * q);
         }
         char *lists = device(list, sizeof list);
-        CALL(0,
-             ((batched_f *)symbol("cublasGemmBatchedEx"))(handle, ta, tb, m, n, k, sa_at, lists, in, lda, lists + 24,
-                                                          in, ldb, sb_at, lists + 48, out, ldc, batch, compute, algo));
+        OK(((batched_f *)symbol("cublasGemmBatchedEx"))(handle, ta, tb, m, n, k, sa_at, lists, in, lda, lists + 24, in,
+                                                        ldb, sb_at, lists + 48, out, ldc, batch, compute, algo));
         cudaMemcpy(c, dc, 1, 2); /* the lists are used until then */
         cudaFree(lists);
     }
@@ -159,9 +157,8 @@ static void ex(int kind, int form)
                     i >= m ? 0 : ldexp(fabs(want), -kinds[kind].digits) + (out == I32 || out == F64 ? 1e-12 : 4e-6 * k);
                 if (out == F16)
                     want = i >= m ? want : f16(want), slack *= 2;
-                if (fabs(got - want) > slack && !(isinf(got) && got == want)) {
-                    printf("not ok %s: (%d, %d) of %d is %g, expected %g\n", kinds[kind].name, i, j, q, got, want);
-                    failures++;
+                if (!EXPECT(fabs(got - want) <= slack || (isinf(got) && got == want),
+                            "%s: (%d, %d) of %d is %g, expected %g", kinds[kind].name, i, j, q, got, want)) {
                     q = batch, j = n, i = ldc;
                 }
             }
@@ -205,17 +202,16 @@ static void systems(int type, bool pivots)
     typedef int getri(void *, int, V, int, int *, V, int, int *, int);
     for (int way = 0; way < 2; way++) {
         if (way == 0)
-            CALL(0, ((matinv *)symbol("cublas%cmatinvBatched", c))(handle, n, lists, lda, lists + 2 * BATCH, lda, info,
-                                                                   BATCH));
+            OK(((matinv *)symbol("cublas%cmatinvBatched", c))(handle, n, lists, lda, lists + 2 * BATCH, lda, info,
+                                                              BATCH));
         else {
-            CALL(0,
-                 ((getrf *)symbol("cublas%cgetrfBatched", c))(handle, n, lists, lda, pivots ? piv : NULL, info, BATCH));
-            CALL(0, ((getri *)symbol("cublas%cgetriBatched", c))(handle, n, lists, lda, pivots ? piv : NULL,
-                                                                 lists + 2 * BATCH, lda, info, BATCH));
+            OK(((getrf *)symbol("cublas%cgetrfBatched", c))(handle, n, lists, lda, pivots ? piv : NULL, info, BATCH));
+            OK(((getri *)symbol("cublas%cgetriBatched", c))(handle, n, lists, lda, pivots ? piv : NULL,
+                                                            lists + 2 * BATCH, lda, info, BATCH));
         }
         cudaMemcpy(ints, info, BATCH * sizeof *ints, 2);
         for (int q = 0; q < BATCH; q++) {
-            CALL(0, ints[q]);
+            OK(ints[q]);
             void *raw = malloc(inverse[q].n * size_of(type));
             num *inv = malloc(inverse[q].n * sizeof *inv);
             cudaMemcpy(raw, inverse[q].at, inverse[q].n * size_of(type), 2);
@@ -225,17 +221,14 @@ static void systems(int type, bool pivots)
                     num s = 0;
                     for (int k = 0; k < n; k++)
                         s += was[q][i + k * lda] * inv[k + j * lda];
-                    if (!near(s, i == j, type, 10 * n)) {
-                        printf("not ok inverse %c: (%d, %d) is %g\n", c, i, j, creal(s));
-                        failures++;
-                    }
+                    EXPECT(near(s, i == j, type, 10 * n), "inverse %c: (%d, %d) is %g", c, i, j, creal(s));
                 }
             free(raw), free(inv);
         }
     }
-    CALL(0, ((getrs *)symbol("cublas%cgetrsBatched", c))(handle, op, n, nrhs, lists, lda, pivots ? piv : NULL,
-                                                         lists + BATCH, ldb, &host_info, BATCH));
-    CALL(0, host_info);
+    OK(((getrs *)symbol("cublas%cgetrsBatched", c))(handle, op, n, nrhs, lists, lda, pivots ? piv : NULL, lists + BATCH,
+                                                    ldb, &host_info, BATCH));
+    OK(host_info);
     for (int q = 0; q < BATCH; q++) {
         for (int j = 0; j < nrhs; j++)
             for (int i = 0; i < n; i++)
@@ -243,9 +236,9 @@ static void systems(int type, bool pivots)
         COMPARE(b[q], 20 * n, "getrs");
         drop(a[q]), drop(b[q]), drop(inverse[q]), free(x[q]), free(was[q]);
     }
-    CALL(7, ((getrs *)symbol("cublas%cgetrsBatched", c))(handle, op, -1, nrhs, lists, lda, piv, lists, ldb, &host_info,
-                                                         1));
-    CALL(-2, host_info);
+    IS(((getrs *)symbol("cublas%cgetrsBatched", c))(handle, op, -1, nrhs, lists, lda, piv, lists, ldb, &host_info, 1),
+       7);
+    IS(host_info, -2);
     cudaFree(lists), cudaFree(piv);
 }
 
@@ -258,22 +251,22 @@ static void captured(void)
 {
     void *stream, *graph, *exec;
     float x[4] = {1, 2, 3, 4}, two = 2, *at = device(x, sizeof x);
-    CALL(0, cudaStreamCreate(&stream));
-    CALL(0, ((int (*)(void *, void *))symbol("cublasSetStream_v2"))(handle, stream));
-    CALL(0, cudaStreamBeginCapture(stream, 0));
-    CALL(0, ((int (*)(void *, int, V, void *, int))symbol("cublasSscal_v2"))(handle, 4, &two, at, 1));
-    CALL(0, cudaStreamEndCapture(stream, &graph));
+    OK(cudaStreamCreate(&stream));
+    OK(((int (*)(void *, void *))symbol("cublasSetStream_v2"))(handle, stream));
+    OK(cudaStreamBeginCapture(stream, 0));
+    OK(((int (*)(void *, int, V, void *, int))symbol("cublasSscal_v2"))(handle, 4, &two, at, 1));
+    OK(cudaStreamEndCapture(stream, &graph));
     two = 100;
-    CALL(0, cudaGraphInstantiate(&exec, graph, 0));
-    CALL(0, cudaGraphDestroy(graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(graph));
     for (int i = 0; i < 3; i++)
-        CALL(0, cudaGraphLaunch(exec, stream));
-    CALL(0, cudaStreamSynchronize(stream));
+        OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
     cudaMemcpy(x, at, sizeof x, 2);
-    CALL(8, (int)x[0]);
-    CALL(32, (int)x[3]);
-    CALL(0, cudaGraphExecDestroy(exec));
-    CALL(0, ((int (*)(void *, void *))symbol("cublasSetStream_v2"))(handle, NULL));
+    IS((int)x[0], 8);
+    IS((int)x[3], 32);
+    OK(cudaGraphExecDestroy(exec));
+    OK(((int (*)(void *, void *))symbol("cublasSetStream_v2"))(handle, NULL));
     cudaFree(at);
 }
 
@@ -283,33 +276,31 @@ static void first_captured(void)
     void *stream, *graph, *exec, *fresh;
     float two = 2;
     uint16_t one = encode16(1, F16), got = 0, *at = device(&one, sizeof one);
-    CALL(0, cudaStreamCreate(&stream));
-    CALL(0, ((int (*)(void **))symbol("cublasCreate_v2"))(&fresh));
-    CALL(0, ((int (*)(void *, void *))symbol("cublasSetStream_v2"))(fresh, stream));
-    CALL(0, cudaStreamBeginCapture(stream, 0));
-    CALL(0, ((int (*)(void *, int, V, int, void *, int, int, int))symbol("cublasScalEx"))(fresh, 1, &two, F32, at, F16,
-                                                                                          1, F32));
-    CALL(0, cudaStreamEndCapture(stream, &graph));
-    CALL(0, cudaGraphInstantiate(&exec, graph, 0));
-    CALL(0, cudaGraphLaunch(exec, stream));
-    CALL(0, cudaGraphLaunch(exec, stream));
-    CALL(0, cudaStreamSynchronize(stream));
+    OK(cudaStreamCreate(&stream));
+    OK(((int (*)(void **))symbol("cublasCreate_v2"))(&fresh));
+    OK(((int (*)(void *, void *))symbol("cublasSetStream_v2"))(fresh, stream));
+    OK(cudaStreamBeginCapture(stream, 0));
+    OK(((int (*)(void *, int, V, int, void *, int, int, int))symbol("cublasScalEx"))(fresh, 1, &two, F32, at, F16, 1,
+                                                                                     F32));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
     cudaMemcpy(&got, at, sizeof got, 2);
-    CALL(4, (int)decode16(got, F16));
-    CALL(0, cudaGraphExecDestroy(exec));
-    CALL(0, cudaGraphDestroy(graph));
-    CALL(0, ((int (*)(void *))symbol("cublasDestroy_v2"))(fresh));
+    IS((int)decode16(got, F16), 4);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(((int (*)(void *))symbol("cublasDestroy_v2"))(fresh));
     cudaFree(at);
 }
 
 static void expect_close(double got, double want, int digits, double terms, const char *what)
 {
-    calls++;
     /* A result's rounding, and that of sums in f32. */
     if (fabs(got - want) <= ldexp(fabs(want), -digits) + terms * 1e-6) /* values are below 2.5 */
         return;
-    printf("not ok %s: %.9g, expected %.9g\n", what, got, want);
-    failures++;
+    check(false, "%s: %.9g, expected %.9g", what, got, want);
 }
 
 /* Level 1 of f16 and bf16, sums in f32: vectors with increments, those of y forwards or, both, backwards. */
@@ -334,37 +325,37 @@ static void vectors(int type)
         squares += v * v;
     }
     for (int conjugate = 0; conjugate < 2; conjugate++) {
-        CALL(0, ((dot_f *)symbol(conjugate ? "cublasDotcEx" : "cublasDotEx"))(handle, n, dx, type, back * ix, dy, type,
-                                                                              back * iy, to, type, F32));
+        OK(((dot_f *)symbol(conjugate ? "cublasDotcEx" : "cublasDotEx"))(handle, n, dx, type, back * ix, dy, type,
+                                                                         back * iy, to, type, F32));
         if (on_device)
             cudaMemcpy(result, to, 4, 2);
         expect_close(get(result, type, 0), dot, digits, n, "dot");
     }
-    CALL(0, ((norm_f *)symbol("cublasNrm2Ex"))(handle, n, dx, type, ix, to, type, F32));
+    OK(((norm_f *)symbol("cublasNrm2Ex"))(handle, n, dx, type, ix, to, type, F32));
     if (on_device)
         cudaMemcpy(result, to, 4, 2);
     expect_close(get(result, type, 0), sqrt(squares), digits, n, "nrm2");
     expect_close(result[1], 0xabcd, 24, 0, "what lies behind the result");
     axpy_f *axpy = symbol("cublasAxpyEx");
-    CALL(0, axpy(handle, n, alpha_at, F32, dx, type, back * ix, dy, type, back * iy, F32));
+    OK(axpy(handle, n, alpha_at, F32, dx, type, back * ix, dy, type, back * iy, F32));
     cudaMemcpy(got, dy, sizeof got, 2);
     for (int i = 0; i < 120; i++) {
         bool in = i % iy == 0 && i / iy < n;
         double add = in ? alpha * get(x, type, (size_t)(i / iy * ix)) : 0;
         expect_close(get(got, type, (size_t)i), get(y, type, (size_t)i) + add, digits, in ? 2 : 0, "axpy");
     }
-    CALL(0, ((scal_f *)symbol("cublasScalEx"))(handle, n, alpha_at, F32, dx, type, ix, F32));
+    OK(((scal_f *)symbol("cublasScalEx"))(handle, n, alpha_at, F32, dx, type, ix, F32));
     cudaMemcpy(got, dx, sizeof got, 2);
     for (int i = 0; i < 120; i++) {
         bool in = i % ix == 0 && i / ix < n;
         double want = (in ? alpha : 1) * get(x, type, (size_t)i);
         expect_close(get(got, type, (size_t)i), want, digits, in ? 1 : 0, "scal");
     }
-    CALL(15, axpy(handle, 2, alpha_at, F32, dx, type, 1, dy, type, -1, F32));
-    CALL(15, ((dot_f *)symbol("cublasDotEx"))(handle, 2, dx, type, 0, dy, type, 1, to, type, F32));
-    CALL(15, ((dot_f *)symbol("cublasDotEx"))(handle, 2, dx, type, 1, dy, type, 1, to, F32, F32));
-    CALL(15, ((scal_f *)symbol("cublasScalEx"))(handle, 2, alpha_at, type, dx, type, 1, F32));
-    CALL(1, ((norm_f *)symbol("cublasNrm2Ex"))(NULL, 2, dx, type, 1, to, type, F32));
+    IS(axpy(handle, 2, alpha_at, F32, dx, type, 1, dy, type, -1, F32), 15);
+    IS(((dot_f *)symbol("cublasDotEx"))(handle, 2, dx, type, 0, dy, type, 1, to, type, F32), 15);
+    IS(((dot_f *)symbol("cublasDotEx"))(handle, 2, dx, type, 1, dy, type, 1, to, F32, F32), 15);
+    IS(((scal_f *)symbol("cublasScalEx"))(handle, 2, alpha_at, type, dx, type, 1, F32), 15);
+    IS(((norm_f *)symbol("cublasNrm2Ex"))(NULL, 2, dx, type, 1, to, type, F32), 1);
     cudaFree(dx), cudaFree(dy);
     if (on_device)
         cudaFree(alpha_at), cudaFree(to);
@@ -372,7 +363,7 @@ static void vectors(int type)
 
 int main(void)
 {
-    CALL(0, begin());
+    OK(begin());
     for (int round = 0; round < 20; round++) {
         pointer_mode();
         for (int kind = 0; kind < (int)(sizeof kinds / sizeof *kinds); kind++)
@@ -389,10 +380,10 @@ int main(void)
     captured();
     first_captured();
     ex_f *f = symbol("cublasGemmEx");
-    CALL(15, f(handle, 0, 0, 1, 1, 1, &one, p, F16, 1, p, BF16, 1, &one, p, F16, 1, 68, -1)); /* of two types */
-    CALL(15, f(handle, 0, 0, 1, 1, 1, &one, p, F64, 1, p, F64, 1, &one, p, F64, 1, 68, -1));
-    CALL(7, f(handle, 0, 0, 1, 1, 1, &one, p, F32, 1, p, F32, 1, &one, p, F32, 1, 67, -1)); /* no compute type */
-    CALL(7, f(handle, 0, 0, 2, 1, 1, &one, p, F32, 1, p, F32, 1, &one, p, F32, 2, 68, -1));
-    CALL(1, f(NULL, 0, 0, 1, 1, 1, &one, p, F32, 1, p, F32, 1, &one, p, F32, 1, 68, -1));
-    return end("mixed");
+    IS(f(handle, 0, 0, 1, 1, 1, &one, p, F16, 1, p, BF16, 1, &one, p, F16, 1, 68, -1), 15); /* of two types */
+    IS(f(handle, 0, 0, 1, 1, 1, &one, p, F64, 1, p, F64, 1, &one, p, F64, 1, 68, -1), 15);
+    IS(f(handle, 0, 0, 1, 1, 1, &one, p, F32, 1, p, F32, 1, &one, p, F32, 1, 67, -1), 7); /* no compute type */
+    IS(f(handle, 0, 0, 2, 1, 1, &one, p, F32, 1, p, F32, 1, &one, p, F32, 2, 68, -1), 7);
+    IS(f(NULL, 0, 0, 1, 1, 1, &one, p, F32, 1, p, F32, 1, &one, p, F32, 1, 68, -1), 1);
+    return check_end("mixed");
 }

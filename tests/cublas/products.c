@@ -58,14 +58,13 @@ static void gemm(int type, int form)
     V pa = scalar(type, alpha), pb = scalar(type, beta);
     char x = letter_of[type];
     if (form == 0)
-        CALL(0, ((gemm_f *)symbol("cublas%cgemm_v2", x))(handle, ta, tb, m, n, k, pa, a.at, lda, b.at, ldb, pb, c.at,
-                                                         ldc));
+        OK(((gemm_f *)symbol("cublas%cgemm_v2", x))(handle, ta, tb, m, n, k, pa, a.at, lda, b.at, ldb, pb, c.at, ldc));
     if (form == 1)
-        CALL(0, ((gemm_64 *)symbol("cublas%cgemm_v2_64", x))(handle, ta, tb, m, n, k, pa, a.at, lda, b.at, ldb, pb,
-                                                             c.at, ldc));
+        OK(((gemm_64 *)symbol("cublas%cgemm_v2_64", x))(handle, ta, tb, m, n, k, pa, a.at, lda, b.at, ldb, pb, c.at,
+                                                        ldc));
     if (form == 2)
-        CALL(0, ((strided_f *)symbol("cublas%cgemmStridedBatched", x))(handle, ta, tb, m, n, k, pa, a.at, lda, sa, b.at,
-                                                                       ldb, sb, pb, c.at, ldc, sc, batch));
+        OK(((strided_f *)symbol("cublas%cgemmStridedBatched", x))(handle, ta, tb, m, n, k, pa, a.at, lda, sa, b.at, ldb,
+                                                                  sb, pb, c.at, ldc, sc, batch));
     if (form == 3) {
         char *list[12], *lists;
         for (int q = 0; q < batch; q++) {
@@ -75,8 +74,8 @@ static void gemm(int type, int form)
         }
         cudaMalloc((void **)&lists, sizeof list);
         cudaMemcpy(lists, list, sizeof list, 1);
-        CALL(0, ((batched_f *)symbol("cublas%cgemmBatched", x))(handle, ta, tb, m, n, k, pa, lists, lda, lists + 32,
-                                                                ldb, pb, lists + 64, ldc, batch));
+        OK(((batched_f *)symbol("cublas%cgemmBatched", x))(handle, ta, tb, m, n, k, pa, lists, lda, lists + 32, ldb, pb,
+                                                           lists + 64, ldc, batch));
         cudaFree(lists);
     }
     for (int q = 0; q < batch; q++) {
@@ -105,8 +104,8 @@ static void symm(int type, bool hermitian)
     num alpha = special(type), beta = special(type);
     hide(a, uplo, 0, order, lda);
     upload(a), upload(b), upload(c);
-    CALL(0, ((symm_f *)symbol("cublas%c%smm_v2", letter_of[type], hermitian ? "he" : "sy"))(
-                handle, side, uplo, m, n, scalar(type, alpha), a.at, lda, b.at, ldb, scalar(type, beta), c.at, ldc));
+    OK(((symm_f *)symbol("cublas%c%smm_v2", letter_of[type], hermitian ? "he" : "sy"))(
+        handle, side, uplo, m, n, scalar(type, alpha), a.at, lda, b.at, ldb, scalar(type, beta), c.at, ldc));
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
             num s = 0;
@@ -139,9 +138,9 @@ static void rank(int type, bool hermitian, int form)
              form == 2 ? "" : "_v2");
     V pa = scalar(form == 0 ? real : type, alpha), pb = scalar(real, beta);
     if (form == 0)
-        CALL(0, ((rank_f *)symbol("%s", name))(handle, uplo, op, n, k, pa, a.at, lda, pb, c.at, ldc));
+        OK(((rank_f *)symbol("%s", name))(handle, uplo, op, n, k, pa, a.at, lda, pb, c.at, ldc));
     else
-        CALL(0, ((rank2_f *)symbol("%s", name))(handle, uplo, op, n, k, pa, a.at, lda, b.at, ldb, pb, c.at, ldc));
+        OK(((rank2_f *)symbol("%s", name))(handle, uplo, op, n, k, pa, a.at, lda, b.at, ldb, pb, c.at, ldc));
     struct buffer second = form ? b : a;
     int ld2 = form ? ldb : lda;
     for (int j = 0; j < n; j++)
@@ -177,8 +176,8 @@ static void triangles(int type)
         a.ref[i + i * lda] += 2;
     hide(a, uplo, diag, order, lda);
     upload(a), upload(b), upload(c);
-    CALL(0, ((trmm_f *)symbol("cublas%ctrmm_v2", letter_of[type]))(
-                handle, side, uplo, op, diag, m, n, scalar(type, alpha), a.at, lda, b.at, ldb, c.at, ldc));
+    OK(((trmm_f *)symbol("cublas%ctrmm_v2", letter_of[type]))(handle, side, uplo, op, diag, m, n, scalar(type, alpha),
+                                                              a.at, lda, b.at, ldb, c.at, ldc));
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
             num s = 0;
@@ -199,8 +198,8 @@ static void triangles(int type)
             b.ref[i + j * ldb] = s / alpha;
         }
     upload(b);
-    CALL(0, ((trsm_f *)symbol("cublas%ctrsm_v2", letter_of[type]))(handle, side, uplo, op, diag, m, n,
-                                                                   scalar(type, alpha), a.at, lda, b.at, ldb));
+    OK(((trsm_f *)symbol("cublas%ctrsm_v2", letter_of[type]))(handle, side, uplo, op, diag, m, n, scalar(type, alpha),
+                                                              a.at, lda, b.at, ldb));
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++)
             b.ref[i + j * ldb] = x.ref[i + j * ldb];
@@ -222,15 +221,15 @@ static void extensions(int type)
     if (beta == 0)
         poison(b);
     upload(a), upload(b), upload(c), upload(x);
-    CALL(0, ((geam_f *)symbol("cublas%cgeam", letter_of[type]))(handle, ta, tb, m, n, scalar(type, alpha), a.at, lda,
-                                                                scalar(type, beta), b.at, ldb, c.at, ldc));
+    OK(((geam_f *)symbol("cublas%cgeam", letter_of[type]))(handle, ta, tb, m, n, scalar(type, alpha), a.at, lda,
+                                                           scalar(type, beta), b.at, ldb, c.at, ldc));
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++)
             c.ref[i + j * ldc] = scaled(alpha, at(a, ta, lda, i, j)) + scaled(beta, at(b, tb, ldb, i, j));
     COMPARE(c, 1, "geam");
     struct buffer d = buffer(type, (size_t)(ldc * n));
     upload(d);
-    CALL(0, ((dgmm_f *)symbol("cublas%cdgmm", letter_of[type]))(handle, side, m, n, c.at, ldc, x.at, incx, d.at, ldc));
+    OK(((dgmm_f *)symbol("cublas%cdgmm", letter_of[type]))(handle, side, m, n, c.at, ldc, x.at, incx, d.at, ldc));
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++)
             d.ref[i + j * ldc] = c.ref[i + j * ldc] * x.ref[incx * (side ? j : i)];
@@ -245,30 +244,30 @@ static void refused(void)
     on_device = false;
     ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 0);
     V one = scalar(0, 1);
-    CALL(1, f(NULL, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2));
-    CALL(1, f(&seed, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2));
-    CALL(7, f(handle, 3, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2));
-    CALL(7, f(handle, 0, 111, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2));
-    CALL(7, f(handle, 0, 0, -1, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2));
-    CALL(7, f(handle, 0, 0, 2, 2, 2, one, a.at, 1, a.at, 2, one, a.at, 2));
-    CALL(7, f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 1, one, a.at, 2));
-    CALL(7, f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 1));
-    CALL(7, f(handle, 1, 0, 2, 2, 3, one, a.at, 2, a.at, 3, one, a.at, 2));
-    CALL(7, f(handle, 0, 0, 2, 2, 2, NULL, a.at, 2, a.at, 2, one, a.at, 2));
-    CALL(7, f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, NULL, a.at, 2));
-    CALL(7, f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, NULL, 2));
-    CALL(0, f(handle, 0, 0, 0, 2, 2, one, NULL, 1, NULL, 2, one, NULL, 1));
+    IS(f(NULL, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2), 1);
+    IS(f(&seed, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2), 1);
+    IS(f(handle, 3, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2), 7);
+    IS(f(handle, 0, 111, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2), 7);
+    IS(f(handle, 0, 0, -1, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 2), 7);
+    IS(f(handle, 0, 0, 2, 2, 2, one, a.at, 1, a.at, 2, one, a.at, 2), 7);
+    IS(f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 1, one, a.at, 2), 7);
+    IS(f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, a.at, 1), 7);
+    IS(f(handle, 1, 0, 2, 2, 3, one, a.at, 2, a.at, 3, one, a.at, 2), 7);
+    IS(f(handle, 0, 0, 2, 2, 2, NULL, a.at, 2, a.at, 2, one, a.at, 2), 7);
+    IS(f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, NULL, a.at, 2), 7);
+    IS(f(handle, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2, one, NULL, 2), 7);
+    OK(f(handle, 0, 0, 0, 2, 2, one, NULL, 1, NULL, 2, one, NULL, 1));
     trsm_f *t = symbol("cublasStrsm_v2");
-    CALL(7, t(handle, 2, 0, 0, 0, 2, 2, one, a.at, 2, a.at, 2));
-    CALL(7, t(handle, 0, 3, 0, 0, 2, 2, one, a.at, 2, a.at, 2));
-    CALL(7, t(handle, 0, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2));
-    CALL(7, ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 2));
+    IS(t(handle, 2, 0, 0, 0, 2, 2, one, a.at, 2, a.at, 2), 7);
+    IS(t(handle, 0, 3, 0, 0, 2, 2, one, a.at, 2, a.at, 2), 7);
+    IS(t(handle, 0, 0, 0, 2, 2, 2, one, a.at, 2, a.at, 2), 7);
+    IS(((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 2), 7);
     drop(a);
 }
 
 int main(void)
 {
-    CALL(0, begin());
+    OK(begin());
     for (int round = 0; round < 60; round++)
         for (int type = 0; type < 4; type++) {
             pointer_mode();
@@ -283,5 +282,5 @@ int main(void)
             extensions(type);
         }
     refused();
-    return end("products");
+    return check_end("products");
 }

@@ -21,19 +21,17 @@ static void rotations(int type)
         cudaMalloc((void **)&at, 64);
         cudaMemcpy(at, pa, 16, 1), cudaMemcpy(at + 16, pb, 16, 1);
     }
-    CALL(0, ((int (*)(void *, V, V, V, V))symbol("cublas%crotg_v2", letter_of[type]))(
-                handle, at ? at : pa, at ? at + 16 : pb, at ? at + 32 : pc, at ? at + 48 : ps));
+    OK(((int (*)(void *, V, V, V, V))symbol("cublas%crotg_v2", letter_of[type]))(
+        handle, at ? at : pa, at ? at + 16 : pb, at ? at + 32 : pc, at ? at + 48 : ps));
     if (at) {
         cudaMemcpy(pa, at, 16, 2), cudaMemcpy(pc, at + 32, 16, 2), cudaMemcpy(ps, at + 48, 16, 2);
         cudaFree(at);
     }
     unpack(type, pa, &a, 1), unpack(type & 1, pc, &c, 1), unpack(type, ps, &s, 1);
     /* it turns (a, b) to (r, 0), and lengths stay */
-    if (!near(c * was_a + s * was_b, a, type, 10) || !near(c * was_b - conj(s) * was_a, 0, type, 10) ||
-        !near(creal(c) * creal(c) + creal(s) * creal(s) + cimag(s) * cimag(s), 1, type, 10)) {
-        printf("not ok rotg %c\n", letter_of[type]);
-        failures++;
-    }
+    EXPECT(near(c * was_a + s * was_b, a, type, 10) && near(c * was_b - conj(s) * was_a, 0, type, 10) &&
+               near(creal(c) * creal(c) + creal(s) * creal(s) + cimag(s) * cimag(s), 1, type, 10),
+           "rotg %c", letter_of[type]);
     if (type > 1)
         return;
     /* a modified rotation: the second of (sqrt d1 x1, sqrt d2 y1) becomes 0, whatever form is chosen */
@@ -42,22 +40,20 @@ static void rotations(int type)
     for (int i = 0; i < 4; i++)
         pack(type, &in[i], raw[i], 1);
     ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 0);
-    CALL(0, ((int (*)(void *, V, V, V, V, V))symbol("cublas%crotmg_v2", letter_of[type]))(handle, raw[0], raw[1],
-                                                                                          raw[2], raw[3], param));
+    OK(((int (*)(void *, V, V, V, V, V))symbol("cublas%crotmg_v2", letter_of[type]))(handle, raw[0], raw[1], raw[2],
+                                                                                     raw[3], param));
     unpack(type, param, h, 5);
     double flag = creal(h[0]), h11 = flag == 0 ? 1 : creal(h[1]), h21 = flag == 1 ? -1 : creal(h[2]);
     double h12 = flag == 1 ? 1 : creal(h[3]), h22 = flag == 0 ? 1 : creal(h[4]);
     if (flag == -2)
         h11 = h22 = 1, h12 = h21 = 0;
-    if (!near(h21 * in[2] + h22 * in[3], 0, type, 50)) {
-        printf("not ok rotmg %c: flag %g, %g left\n", letter_of[type], flag, creal(h21 * in[2] + h22 * in[3]));
-        failures++;
-    }
+    EXPECT(near(h21 * in[2] + h22 * in[3], 0, type, 50), "rotmg %c: flag %g, %g left", letter_of[type], flag,
+           creal(h21 * in[2] + h22 * in[3]));
     int n = upto(20) + 1, incx = upto(2) + 1, incy = upto(2) ? 1 : -2;
     struct buffer x = buffer(type, (size_t)(n * 2)), y = buffer(type, (size_t)(n * 2));
     upload(x), upload(y);
-    CALL(0, ((int (*)(void *, int, V, int, V, int, V))symbol("cublas%crotm_v2", letter_of[type]))(handle, n, x.at, incx,
-                                                                                                  y.at, incy, param));
+    OK(((int (*)(void *, int, V, int, V, int, V))symbol("cublas%crotm_v2", letter_of[type]))(handle, n, x.at, incx,
+                                                                                             y.at, incy, param));
     for (int i = 0; i < n; i++) {
         num *p = &x.ref[i * incx], *q = &y.ref[incy > 0 ? i : (n - 1 - i) * 2], u = *p, v = *q;
         *p = h11 * u + h12 * v, *q = h21 * u + h22 * v;
@@ -96,14 +92,14 @@ static void vectors(int type)
         upload(a), upload(x), upload(y);
         void *la = list_of(&a, sa), *lx = list_of(&x, sx), *ly = list_of(&y, sy);
         if (form)
-            CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int, int))symbol(
-                        "cublas%cgemvBatched", letter_of[type]))(handle, op, m, n, scalar(type, alpha), la, lda, lx,
-                                                                 incx, scalar(type, beta), ly, incy, BATCH));
+            OK(((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int, int))symbol(
+                "cublas%cgemvBatched", letter_of[type]))(handle, op, m, n, scalar(type, alpha), la, lda, lx, incx,
+                                                         scalar(type, beta), ly, incy, BATCH));
         else
-            CALL(0, ((int (*)(void *, int, int, int, V, V, int, long long, V, int, long long, V, V, int, long long,
-                              int))symbol("cublas%cgemvStridedBatched", letter_of[type]))(
-                        handle, op, m, n, scalar(type, alpha), a.at, lda, sa, x.at, incx, sx, scalar(type, beta), y.at,
-                        incy, sy, BATCH));
+            OK(((int (*)(void *, int, int, int, V, V, int, long long, V, int, long long, V, V, int, long long,
+                         int))symbol("cublas%cgemvStridedBatched", letter_of[type]))(
+                handle, op, m, n, scalar(type, alpha), a.at, lda, sa, x.at, incx, sx, scalar(type, beta), y.at, incy,
+                sy, BATCH));
         for (int q = 0; q < BATCH; q++)
             for (int i = 0; i < out; i++) {
                 num s = 0, *to = &y.ref[q * sy + i * incy];
@@ -147,9 +143,9 @@ static void triangles(int type)
             }
     upload(a), upload(b);
     void *la = list_of(&a, sa), *lb = list_of(&b, sb);
-    CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, int, V, int, int))symbol(
-                "cublas%ctrsmBatched", letter_of[type]))(handle, side, uplo, op, diag, m, n, scalar(type, alpha), la,
-                                                         lda, lb, ldb, BATCH));
+    OK(((int (*)(void *, int, int, int, int, int, int, V, V, int, V, int, int))symbol(
+        "cublas%ctrsmBatched", letter_of[type]))(handle, side, uplo, op, diag, m, n, scalar(type, alpha), la, lda, lb,
+                                                 ldb, BATCH));
     for (int q = 0; q < BATCH; q++)
         for (int j = 0; j < n; j++)
             for (int i = 0; i < m; i++)
@@ -165,8 +161,8 @@ static void packed(int type)
     int n = upto(12) + 1, lda = n + upto(3), uplo = upto(2), k = 0;
     struct buffer a = buffer(type, (size_t)(lda * n)), p = buffer(type, (size_t)(n * (n + 1) / 2));
     upload(a), upload(p);
-    CALL(0, ((int (*)(void *, int, int, V, V, int))symbol("cublas%ctpttr", letter_of[type]))(handle, uplo, n, p.at,
-                                                                                             a.at, lda));
+    OK(((int (*)(void *, int, int, V, V, int))symbol("cublas%ctpttr", letter_of[type]))(handle, uplo, n, p.at, a.at,
+                                                                                        lda));
     for (int j = 0; j < n; j++)
         for (int i = uplo ? 0 : j; i < (uplo ? j + 1 : n); i++)
             a.ref[i + j * lda] = p.ref[k++];
@@ -174,8 +170,8 @@ static void packed(int type)
     for (size_t i = 0; i < p.n; i++)
         p.ref[i] = NAN;
     upload(p);
-    CALL(0, ((int (*)(void *, int, int, V, int, V))symbol("cublas%ctrttp", letter_of[type]))(handle, uplo, n, a.at, lda,
-                                                                                             p.at));
+    OK(((int (*)(void *, int, int, V, int, V))symbol("cublas%ctrttp", letter_of[type]))(handle, uplo, n, a.at, lda,
+                                                                                        p.at));
     k = 0;
     for (int j = 0; j < n; j++)
         for (int i = uplo ? 0 : j; i < (uplo ? j + 1 : n); i++)
@@ -213,8 +209,8 @@ static void orthogonal(int type)
     typedef int gels(void *, int, int, int, int, V, int, V, int, int *, int *, int);
     geqrf *factor = symbol("cublas%cgeqrfBatched", letter_of[type]);
     gels *solve = symbol("cublas%cgelsBatched", letter_of[type]);
-    CALL(0, factor(handle, m, n, la, lda, lt, &info, BATCH));
-    CALL(0, info);
+    OK(factor(handle, m, n, la, lda, lt, &info, BATCH));
+    OK(info);
     cudaMemcpy(raw, a.at, a.n * size_of(type), 2);
     unpack(type, raw, got, a.n);
     for (int q = 0; q < BATCH; q++)
@@ -225,36 +221,31 @@ static void orthogonal(int type)
                     s += conj(a.ref[q * sa + k + i * lda]) * a.ref[q * sa + k + j * lda];
                 for (int k = 0; k <= (i < j ? i : j); k++)
                     r += conj(got[q * sa + k + i * lda]) * got[q * sa + k + j * lda];
-                if (!near(r, s, type, 100)) {
-                    printf("not ok geqrf %c: (%d, %d) is %g, not %g\n", letter_of[type], i, j, creal(r), creal(s));
-                    failures++;
-                }
+                EXPECT(near(r, s, type, 100), "geqrf %c: (%d, %d) is %g, not %g", letter_of[type], i, j, creal(r),
+                       creal(s));
             }
     upload(a);
     info = -7;
-    CALL(0, solve(handle, 0, m, n, nrhs, la, lda, lb, lda, &info, where, BATCH));
-    CALL(0, info);
+    OK(solve(handle, 0, m, n, nrhs, la, lda, lb, lda, &info, where, BATCH));
+    OK(info);
     cudaMemcpy(infos, where, sizeof infos, 2);
     cudaMemcpy(raw, b.at, b.n * size_of(type), 2);
     unpack(type, raw, got, b.n);
     for (int q = 0; q < BATCH; q++) {
-        CALL(0, infos[q]);
+        OK(infos[q]);
         for (int i = 0; i < n * nrhs; i++)
-            if (!near(got[q * sb + i % n + i / n * lda], x[q * n * nrhs + i], type, 500)) {
-                printf("not ok gels %c: %g, not %g\n", letter_of[type], creal(got[q * sb + i % n + i / n * lda]),
-                       creal(x[q * n * nrhs + i]));
-                failures++;
-            }
+            EXPECT(near(got[q * sb + i % n + i / n * lda], x[q * n * nrhs + i], type, 500), "gels %c: %g, not %g",
+                   letter_of[type], creal(got[q * sb + i % n + i / n * lda]), creal(x[q * n * nrhs + i]));
     }
-    CALL(7, factor(handle, -1, n, la, lda, lt, &info, BATCH));
-    CALL(-1, info);
-    CALL(7, factor(handle, m, n, la, m - 1, lt, &info, BATCH));
-    CALL(-4, info);
-    CALL(7, factor(handle, m, n, la, lda, lt, NULL, BATCH));
-    CALL(7, solve(handle, 0, m, n, -1, la, lda, lb, lda, &info, NULL, BATCH));
-    CALL(-4, info);
-    CALL(15, solve(handle, 1, m, n, nrhs, la, lda, lb, lda, &info, NULL, BATCH));
-    CALL(15, solve(handle, 0, n, n + 1, nrhs, la, lda, lb, lda, &info, NULL, BATCH));
+    IS(factor(handle, -1, n, la, lda, lt, &info, BATCH), 7);
+    IS(info, -1);
+    IS(factor(handle, m, n, la, m - 1, lt, &info, BATCH), 7);
+    IS(info, -4);
+    IS(factor(handle, m, n, la, lda, lt, NULL, BATCH), 7);
+    IS(solve(handle, 0, m, n, -1, la, lda, lb, lda, &info, NULL, BATCH), 7);
+    IS(info, -4);
+    IS(solve(handle, 1, m, n, nrhs, la, lda, lb, lda, &info, NULL, BATCH), 15);
+    IS(solve(handle, 0, n, n + 1, nrhs, la, lda, lb, lda, &info, NULL, BATCH), 15);
     cudaFree(la), cudaFree(lt), cudaFree(lb), cudaFree(where);
     free(x), free(got), free(raw);
     drop(a), drop(tau), drop(b);
@@ -295,8 +286,8 @@ static void halves(int form) /* plain, batched, strided; whole numbers, so that 
     cudaMemcpy(da, a, sizeof a, 1), cudaMemcpy(db, b, sizeof b, 1), cudaMemcpy(dc, c, sizeof c, 1);
     ((int (*)(void *, int))symbol("cublasSetPointerMode_v2"))(handle, 0);
     if (form == 0) {
-        CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int))symbol("cublasHgemm"))(
-                    handle, ta, tb, M, N, K, &alpha, da, lda, db, ldb, &beta, dc, M));
+        OK(((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int))symbol("cublasHgemm"))(
+            handle, ta, tb, M, N, K, &alpha, da, lda, db, ldb, &beta, dc, M));
     } else if (form == 1) {
         void *list[3 * BATCH], *at;
         for (int i = 0; i < BATCH; i++)
@@ -304,15 +295,14 @@ static void halves(int form) /* plain, batched, strided; whole numbers, so that 
             list[2 * BATCH + i] = dc + sizeof *c * i;
         cudaMalloc(&at, sizeof list), cudaMemcpy(at, list, sizeof list, 1);
         void **l = at;
-        CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int, int))symbol(
-                    "cublasHgemmBatched"))(handle, ta, tb, M, N, K, &alpha, l, lda, l + BATCH, ldb, &beta,
-                                           l + 2 * BATCH, M, BATCH));
+        OK(((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int, int))symbol("cublasHgemmBatched"))(
+            handle, ta, tb, M, N, K, &alpha, l, lda, l + BATCH, ldb, &beta, l + 2 * BATCH, M, BATCH));
         cudaMemcpy(c, dc, sizeof c, 2);
         cudaFree(at);
     } else {
-        CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, long long, V, int, long long, V, V, int,
-                          long long, int))symbol("cublasHgemmStridedBatched"))(
-                    handle, ta, tb, M, N, K, &alpha, da, lda, K * M, db, ldb, K * N, &beta, dc, M, M * N, BATCH));
+        OK(((int (*)(void *, int, int, int, int, int, V, V, int, long long, V, int, long long, V, V, int, long long,
+                     int))symbol("cublasHgemmStridedBatched"))(handle, ta, tb, M, N, K, &alpha, da, lda, K * M, db, ldb,
+                                                               K * N, &beta, dc, M, M * N, BATCH));
     }
     cudaMemcpy(c, dc, sizeof c, 2);
     for (int q = 0; q < (form ? BATCH : 1); q++)
@@ -321,7 +311,7 @@ static void halves(int form) /* plain, batched, strided; whole numbers, so that 
             for (int k = 0; k < K; k++)
                 s += unhalf(a[q][ta ? k + i % M * K : i % M + k * M]) *
                      unhalf(b[q][tb ? i / M + k * N : k + i / M * K]);
-            CALL((int)(2 * s + 3 * unhalf(was[q][i])), (int)unhalf(c[q][i]));
+            IS((int)unhalf(c[q][i]), (int)(2 * s + 3 * unhalf(was[q][i])));
         }
     cudaFree(da), cudaFree(db), cudaFree(dc);
 }
@@ -338,9 +328,9 @@ static void half_vectors(void)
     char *da, *dx, *dy;
     cudaMalloc((void **)&da, sizeof a), cudaMalloc((void **)&dx, sizeof x), cudaMalloc((void **)&dy, sizeof y);
     cudaMemcpy(da, a, sizeof a, 1), cudaMemcpy(dx, x, sizeof x, 1), cudaMemcpy(dy, y, sizeof y, 1);
-    CALL(0, ((int (*)(void *, int, int, int, V, V, int, long long, V, int, long long, V, V, int, long long, int))symbol(
-                "cublasHSHgemvStridedBatched"))(handle, op, M, N, &alpha, da, M, M * N, dx, incx, 15, &beta, dy, incy,
-                                                15, BATCH));
+    OK(((int (*)(void *, int, int, int, V, V, int, long long, V, int, long long, V, V, int, long long, int))symbol(
+        "cublasHSHgemvStridedBatched"))(handle, op, M, N, &alpha, da, M, M * N, dx, incx, 15, &beta, dy, incy, 15,
+                                        BATCH));
     cudaMemcpy(y, dy, sizeof y, 2);
     for (int q = 0; q < BATCH; q++)
         for (int p = 0; p < 15; p++) {
@@ -350,7 +340,7 @@ static void half_vectors(void)
                 for (int k = 0; k < in; k++)
                     s += 2 * unhalf(a[q][op ? k + p / incy * M : p / incy + k * M]) * unhalf(x[q][k * incx]);
             }
-            CALL((int)s, (int)unhalf(y[q][p]));
+            IS((int)unhalf(y[q][p]), (int)s);
         }
     cudaFree(da), cudaFree(dx), cudaFree(dy);
 }
@@ -384,11 +374,8 @@ static void plain(int type) /* f32 and f64 */
         dot += creal(c.ref[2 * i] * c.ref[i]);
     double got = type ? ((double (*)(int, V, int, V, int))symbol("cublasDdot"))(ldc * n / 2, c.at, 2, c.at, 1)
                       : ((float (*)(int, V, int, V, int))symbol("cublasSdot"))(ldc * n / 2, c.at, 2, c.at, 1);
-    if (!near(got, dot, type, 1000)) {
-        printf("not ok dot without a handle: %g, not %g\n", got, dot);
-        failures++;
-    }
-    CALL(0, ((int (*)(void))symbol("cublasGetError"))());
+    EXPECT(near(got, dot, type, 1000), "dot without a handle: %g, not %g", got, dot);
+    OK(((int (*)(void))symbol("cublasGetError"))());
     drop(a), drop(b), drop(c);
 }
 
@@ -403,11 +390,11 @@ static void complex_plain(void)
     cudaMemcpy(at, x, sizeof x, 1), cudaMemcpy(at + 16, y, sizeof y, 1);
     struct pair dot = ((struct pair(*)(int, V, int, V, int))symbol("cublasCdotc"))(2, at, 1, at + 16, 1);
     float complex want = conjf(x[0]) * y[0] + conjf(x[1]) * y[1];
-    CALL((int)crealf(want), (int)dot.re);
-    CALL((int)cimagf(want), (int)dot.im);
+    IS((int)dot.re, (int)crealf(want));
+    IS((int)dot.im, (int)cimagf(want));
     ((void (*)(int, struct pair, V, int, V, int))symbol("cublasCaxpy"))(2, alpha, at, 1, at + 16, 1);
     cudaMemcpy(y, at + 16, sizeof y, 2);
-    CALL(1, y[0] == (2 - I) + I * x[0] && y[1] == (-1 + 4 * I) + I * x[1]);
+    IS(y[0] == (2 - I) + I * x[0] && y[1] == (-1 + 4 * I) + I * x[1], 1);
     cudaFree(at);
 }
 
@@ -417,7 +404,7 @@ static void of_the_host(void)
     static double a[M * K], b[K * N], c[(M + 3) * N], want[(M + 3) * N];
     double alpha = 2, beta = 0.5;
     void *xt;
-    CALL(0, ((int (*)(void **))symbol("cublasXtCreate"))(&xt));
+    OK(((int (*)(void **))symbol("cublasXtCreate"))(&xt));
     for (int i = 0; i < M * K; i++)
         a[i] = unit();
     for (int i = 0; i < K * N; i++)
@@ -431,15 +418,13 @@ static void of_the_host(void)
                 s += a[k + i * K] * b[k + j * K];
             want[i + j * (M + 3)] = alpha * s + beta * want[i + j * (M + 3)];
         }
-    CALL(0, ((int (*)(void *, int, int, size_t, size_t, size_t, V, V, size_t, V, size_t, V, V, size_t))symbol(
-                "cublasXtDgemm"))(xt, 1, 0, M, N, K, &alpha, a, K, b, K, &beta, c, M + 3));
+    OK(((int (*)(void *, int, int, size_t, size_t, size_t, V, V, size_t, V, size_t, V, V, size_t))symbol(
+        "cublasXtDgemm"))(xt, 1, 0, M, N, K, &alpha, a, K, b, K, &beta, c, M + 3));
     for (int i = 0; i < (M + 3) * N; i++)
-        if (fabs(c[i] - want[i]) > 1e-12) {
-            printf("not ok cublasXtDgemm: element %d is %g, not %g\n", i, c[i], want[i]);
-            failures++;
+        if (!EXPECT(fabs(c[i] - want[i]) <= 1e-12, "cublasXtDgemm: element %d is %g, not %g", i, c[i], want[i])) {
             break;
         }
-    CALL(0, ((int (*)(void *))symbol("cublasXtDestroy"))(xt));
+    OK(((int (*)(void *))symbol("cublasXtDestroy"))(xt));
 }
 
 /* An error of the program stays; a failing call of the library adds none. */
@@ -449,18 +434,18 @@ static void errors(void)
     scal *f = symbol("cublasSscal_v2");
     float one = 1;
     cudaGetLastError();
-    CALL(7, f(handle, 1, NULL, &one, 1));
-    CALL(0, cudaGetLastError());
-    CALL(101, cudaSetDevice(99));
-    CALL(0, f(handle, 0, &one, NULL, 1));
-    CALL(101, cudaGetLastError());
-    CALL(0, cudaGetLastError());
+    IS(f(handle, 1, NULL, &one, 1), 7);
+    OK(cudaGetLastError());
+    IS(cudaSetDevice(99), 101);
+    OK(f(handle, 0, &one, NULL, 1));
+    IS(cudaGetLastError(), 101);
+    OK(cudaGetLastError());
 }
 
 int main(void)
 {
-    CALL(0, begin());
-    CALL(0, ((int (*)(void))symbol("cublasInit"))());
+    OK(begin());
+    OK(((int (*)(void))symbol("cublasInit"))());
     for (int round = 0; round < 25; round++) {
         for (int type = 0; type < 4; type++)
             rotations(type), vectors(type), triangles(type), packed(type), orthogonal(type);
@@ -468,8 +453,8 @@ int main(void)
         plain(round % 2);
     }
     complex_plain();
-    CALL(0, ((int (*)(void))symbol("cublasShutdown"))());
+    OK(((int (*)(void))symbol("cublasShutdown"))());
     of_the_host();
     errors();
-    return end("rest");
+    return check_end("rest");
 }

@@ -15,17 +15,17 @@ static void level1(int type)
     char c = letter_of[type];
     num alpha = special(type);
     upload(x), upload(y);
-    CALL(0, ((int (*)(void *, int, V, V, int, void *, int))symbol("cublas%caxpy_v2", c))(handle, n, scalar(type, alpha),
-                                                                                         x.at, incx, y.at, incy));
+    OK(((int (*)(void *, int, V, V, int, void *, int))symbol("cublas%caxpy_v2", c))(handle, n, scalar(type, alpha),
+                                                                                    x.at, incx, y.at, incy));
     for (int i = 0; i < n; i++)
         *el(y, n, incy, i) += alpha * *el(x, n, incx, i);
     COMPARE(y, 1, "axpy");
-    CALL(0, ((int (*)(void *, int, V, V, int))symbol("cublas%cscal_v2", c))(handle, n, scalar(type, alpha), y.at,
-                                                                            abs(incy)));
+    OK(((int (*)(void *, int, V, V, int))symbol("cublas%cscal_v2", c))(handle, n, scalar(type, alpha), y.at,
+                                                                       abs(incy)));
     for (int i = 0; i < n; i++)
         *el(y, n, incy, i) *= alpha;
     COMPARE(y, 1, "scal");
-    CALL(0, ((int (*)(void *, int, V, int, V, int))symbol("cublas%cswap_v2", c))(handle, n, x.at, incx, y.at, incy));
+    OK(((int (*)(void *, int, V, int, V, int))symbol("cublas%cswap_v2", c))(handle, n, x.at, incx, y.at, incy));
     for (int i = 0; i < n; i++) {
         num t = *el(y, n, incy, i);
         *el(y, n, incy, i) = *el(x, n, incx, i);
@@ -34,15 +34,15 @@ static void level1(int type)
     COMPARE(x, 1, "swap"), COMPARE(y, 1, "swap");
     double cosine = 0.6;
     num sine = type < 2 ? 0.8 : 0.48 + 0.64 * I;
-    CALL(0, ((int (*)(void *, int, V, int, V, int, V, V))symbol("cublas%crot_v2", c))(
-                handle, n, x.at, incx, y.at, incy, scalar(type & 1, cosine), scalar(type, sine)));
+    OK(((int (*)(void *, int, V, int, V, int, V, V))symbol("cublas%crot_v2", c))(
+        handle, n, x.at, incx, y.at, incy, scalar(type & 1, cosine), scalar(type, sine)));
     for (int i = 0; i < n; i++) {
         num a = *el(x, n, incx, i), b = *el(y, n, incy, i);
         *el(x, n, incx, i) = cosine * a + sine * b;
         *el(y, n, incy, i) = cosine * b - conj(sine) * a;
     }
     COMPARE(x, 1, "rot"), COMPARE(y, 1, "rot");
-    CALL(0, ((int (*)(void *, int, V, int, V, int))symbol("cublas%ccopy_v2", c))(handle, n, x.at, incx, y.at, incy));
+    OK(((int (*)(void *, int, V, int, V, int))symbol("cublas%ccopy_v2", c))(handle, n, x.at, incx, y.at, incy));
     for (int i = 0; i < n; i++)
         *el(y, n, incy, i) = *el(x, n, incx, i);
     COMPARE(y, 0, "copy");
@@ -54,16 +54,13 @@ static void result(int type, int status, void *where, num want, double terms, co
 {
     struct buffer got = {type, 1, where, &want};
     char host[16];
-    CALL(0, status);
+    OK(status);
     if (!on_device) {
         num there;
         memcpy(host, where, size_of(type));
         unpack(type, host, &there, 1);
-        if (!near(there, want, type, terms)) {
-            printf("not ok %s %c: %g%+gi, expected %g%+gi\n", what, letter_of[type], creal(there), cimag(there),
-                   creal(want), cimag(want));
-            failures++;
-        }
+        EXPECT(near(there, want, type, terms), "%s %c: %g%+gi, expected %g%+gi", what, letter_of[type], creal(there),
+               cimag(there), creal(want), cimag(want));
     } else {
         COMPARE(got, terms, what);
     }
@@ -110,12 +107,12 @@ static void reductions(int type)
     result(type & 1, ((norm *)symbol("cublas%sasum_v2", of[type]))(handle, n, x.at, inc, out), out, sum, n, "asum");
     for (int min = 0; min < 2; min++) {
         int at = -1;
-        CALL(0, ((norm *)symbol("cublasI%ca%s_v2", "sdcz"[type], min ? "min" : "max"))(handle, n, x.at, inc, out));
+        OK(((norm *)symbol("cublasI%ca%s_v2", "sdcz"[type], min ? "min" : "max"))(handle, n, x.at, inc, out));
         if (on_device)
             cudaMemcpy(&at, out, sizeof at, 2);
         else
             memcpy(&at, out, sizeof at);
-        CALL(min ? least : most, at);
+        IS(at, min ? least : most);
     }
     drop(x), drop(y);
 }
@@ -190,20 +187,20 @@ static void multiply(int type, const char *name, enum form f, int mirror)
     V pa = scalar(type, alpha), pb = scalar(type, beta);
     void *fn = symbol("cublas%c%s_v2", letter_of[type], name);
     if (general && f == FULL)
-        CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int))fn)(handle, op, m, n, pa, a.b.at, a.lda,
-                                                                                   x.at, incx, pb, y.at, incy));
-    else if (general)
-        CALL(0, ((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int))fn)(
-                    handle, op, m, n, a.kl, a.ku, pa, a.b.at, a.lda, x.at, incx, pb, y.at, incy));
-    else if (f == FULL)
-        CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V, V, int))fn)(handle, uplo, n, pa, a.b.at, a.lda, x.at,
+        OK(((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int))fn)(handle, op, m, n, pa, a.b.at, a.lda, x.at,
                                                                               incx, pb, y.at, incy));
+    else if (general)
+        OK(((int (*)(void *, int, int, int, int, int, V, V, int, V, int, V, V, int))fn)(
+            handle, op, m, n, a.kl, a.ku, pa, a.b.at, a.lda, x.at, incx, pb, y.at, incy));
+    else if (f == FULL)
+        OK(((int (*)(void *, int, int, V, V, int, V, int, V, V, int))fn)(handle, uplo, n, pa, a.b.at, a.lda, x.at, incx,
+                                                                         pb, y.at, incy));
     else if (f == BAND)
-        CALL(0, ((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int))fn)(handle, uplo, n, k, pa, a.b.at,
-                                                                                   a.lda, x.at, incx, pb, y.at, incy));
+        OK(((int (*)(void *, int, int, int, V, V, int, V, int, V, V, int))fn)(handle, uplo, n, k, pa, a.b.at, a.lda,
+                                                                              x.at, incx, pb, y.at, incy));
     else
-        CALL(0, ((int (*)(void *, int, int, V, V, V, int, V, V, int))fn)(handle, uplo, n, pa, a.b.at, x.at, incx, pb,
-                                                                         y.at, incy));
+        OK(((int (*)(void *, int, int, V, V, V, int, V, V, int))fn)(handle, uplo, n, pa, a.b.at, x.at, incx, pb, y.at,
+                                                                    incy));
     for (int i = 0; i < ny; i++) {
         num s = 0;
         for (int j = 0; j < nx; j++)
@@ -228,13 +225,13 @@ static void triangle(int type, enum form f)
     for (int solve = 0; solve < 2; solve++) {
         void *fn = symbol("cublas%c%s_v2", letter_of[type], solve ? solves[f] : products[f]);
         if (f == FULL)
-            CALL(0, ((int (*)(void *, int, int, int, int, V, int, V, int))fn)(handle, uplo, op, diag, n, a.b.at, a.lda,
-                                                                              x.at, inc));
+            OK(((int (*)(void *, int, int, int, int, V, int, V, int))fn)(handle, uplo, op, diag, n, a.b.at, a.lda, x.at,
+                                                                         inc));
         else if (f == BAND)
-            CALL(0, ((int (*)(void *, int, int, int, int, int, V, int, V, int))fn)(handle, uplo, op, diag, n, k, a.b.at,
-                                                                                   a.lda, x.at, inc));
+            OK(((int (*)(void *, int, int, int, int, int, V, int, V, int))fn)(handle, uplo, op, diag, n, k, a.b.at,
+                                                                              a.lda, x.at, inc));
         else
-            CALL(0, ((int (*)(void *, int, int, int, int, V, V, int))fn)(handle, uplo, op, diag, n, a.b.at, x.at, inc));
+            OK(((int (*)(void *, int, int, int, int, V, V, int))fn)(handle, uplo, op, diag, n, a.b.at, x.at, inc));
         if (!solve) {
             num *was = malloc(x.n * sizeof *was);
             memcpy(was, x.ref, x.n * sizeof *was);
@@ -271,18 +268,17 @@ static void update(int type, const char *name, enum form f, int mirror, bool two
     V pa = scalar(real ? type & 1 : type, alpha);
     void *fn = symbol("cublas%c%s_v2", letter_of[type], name);
     if (!mirror)
-        CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V, int))fn)(handle, m, n, pa, x.at, incx, y.at, incy,
-                                                                           a.b.at, a.lda));
+        OK(((int (*)(void *, int, int, V, V, int, V, int, V, int))fn)(handle, m, n, pa, x.at, incx, y.at, incy, a.b.at,
+                                                                      a.lda));
     else if (two && f == FULL)
-        CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V, int))fn)(handle, uplo, n, pa, x.at, incx, y.at, incy,
-                                                                           a.b.at, a.lda));
+        OK(((int (*)(void *, int, int, V, V, int, V, int, V, int))fn)(handle, uplo, n, pa, x.at, incx, y.at, incy,
+                                                                      a.b.at, a.lda));
     else if (two)
-        CALL(0, ((int (*)(void *, int, int, V, V, int, V, int, V))fn)(handle, uplo, n, pa, x.at, incx, y.at, incy,
-                                                                      a.b.at));
+        OK(((int (*)(void *, int, int, V, V, int, V, int, V))fn)(handle, uplo, n, pa, x.at, incx, y.at, incy, a.b.at));
     else if (f == FULL)
-        CALL(0, ((int (*)(void *, int, int, V, V, int, V, int))fn)(handle, uplo, n, pa, x.at, incx, a.b.at, a.lda));
+        OK(((int (*)(void *, int, int, V, V, int, V, int))fn)(handle, uplo, n, pa, x.at, incx, a.b.at, a.lda));
     else
-        CALL(0, ((int (*)(void *, int, int, V, V, int, V))fn)(handle, uplo, n, pa, x.at, incx, a.b.at));
+        OK(((int (*)(void *, int, int, V, V, int, V))fn)(handle, uplo, n, pa, x.at, incx, a.b.at));
     bool c = conjugate || mirror == 2;
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
@@ -302,7 +298,7 @@ static void update(int type, const char *name, enum form f, int mirror, bool two
 
 int main(void)
 {
-    CALL(0, begin());
+    OK(begin());
     for (int round = 0; round < 40; round++)
         for (int type = 0; type < 4; type++) {
             bool complex_type = type > 1;
@@ -328,5 +324,5 @@ int main(void)
                 update(type, "her2", FULL, 2, true, false);
             }
         }
-    return end("vectors");
+    return check_end("vectors");
 }

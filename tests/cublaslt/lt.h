@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
+
 typedef double complex num;
 typedef const void *V;
 extern int cudaMalloc(void **, size_t), cudaFree(void *), cudaMemcpy(void *, const void *, size_t, int);
@@ -42,17 +44,6 @@ extern int cublasLtMatmulAlgoCapGetAttribute(V, int, void *, size_t, size_t *);
 
 enum { F32, F64, F16, I8, C32, C64, C8I = 7, I32 = 10, BF16 = 14, E4M3 = 28, E5M2 = 29 }; /* cudaDataType */
 enum { COL, ROW, COL32, COL4, COL2R };                                                    /* orders */
-
-static int failures, calls;
-#define CALL(want, ...) \
-    do { \
-        int got_ = (__VA_ARGS__); \
-        calls++; \
-        if (got_ != (want)) { \
-            printf("not ok %s:%d %s: %d, expected %d\n", __FILE__, __LINE__, #__VA_ARGS__, got_, want); \
-            failures++; \
-        } \
-    } while (0)
 
 static unsigned seed = 2024;
 static int upto(int n) /* 0..n-1 */
@@ -249,16 +240,16 @@ static void upload(struct matrix *m)
     m->created = upto(2);
     m->layout = m->own;
     if (m->created)
-        CALL(0, cublasLtMatrixLayoutCreate(&m->layout, m->type, (uint64_t)m->rows, (uint64_t)m->cols, m->ld));
+        OK(cublasLtMatrixLayoutCreate(&m->layout, m->type, (uint64_t)m->rows, (uint64_t)m->cols, m->ld));
     else
-        CALL(0, cublasLtMatrixLayoutInit_internal(m->own, sizeof m->own, m->type, (uint64_t)m->rows, (uint64_t)m->cols,
-                                                  m->ld));
-    CALL(0, cublasLtMatrixLayoutSetAttribute(m->layout, 1, &m->order, 4));
+        OK(cublasLtMatrixLayoutInit_internal(m->own, sizeof m->own, m->type, (uint64_t)m->rows, (uint64_t)m->cols,
+                                             m->ld));
+    OK(cublasLtMatrixLayoutSetAttribute(m->layout, 1, &m->order, 4));
     if (m->batch > 1 || m->pointers) {
         int mode = m->pointers;
-        CALL(0, cublasLtMatrixLayoutSetAttribute(m->layout, 5, &m->batch, 4));
-        CALL(0, cublasLtMatrixLayoutSetAttribute(m->layout, 6, &m->stride, 8));
-        CALL(0, cublasLtMatrixLayoutSetAttribute(m->layout, 8, &mode, 4));
+        OK(cublasLtMatrixLayoutSetAttribute(m->layout, 5, &m->batch, 4));
+        OK(cublasLtMatrixLayoutSetAttribute(m->layout, 6, &m->stride, 8));
+        OK(cublasLtMatrixLayoutSetAttribute(m->layout, 8, &mode, 4));
     }
     if (m->pointers) {
         void *list[8];
@@ -271,7 +262,7 @@ static inline void *data(const struct matrix *m) { return m->pointers ? (void *)
 static void drop(struct matrix *m)
 {
     if (m->created)
-        CALL(0, cublasLtMatrixLayoutDestroy(m->layout));
+        OK(cublasLtMatrixLayoutDestroy(m->layout));
     cudaFree(m->at);
     cudaFree(m->list);
     free(m->host);

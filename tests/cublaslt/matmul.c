@@ -55,11 +55,11 @@ static bool bit(const char *from, int64_t i) { return from[i / 8] >> (i % 8) & 1
 
 static void fail(const struct call *t, const char *what, int i, int j, num got, num want)
 {
-    printf("not ok %s: epilogue %u, ops %d %d, orders %d %d %d %d, mode %d, %dx%dx%d: %s (%d, %d) "
-           "is %g%+gi, not %g%+gi\n",
-           t->kind->name, t->epilogue, t->ta, t->tb, t->a.order, t->b.order, t->c.order, t->d.order, t->mode, t->m,
-           t->n, t->k, what, i, j, creal(got), cimag(got), creal(want), cimag(want));
-    failures++;
+    check(false,
+          "%s: epilogue %u, ops %d %d, orders %d %d %d %d, mode %d, %dx%dx%d: %s (%d, %d) "
+          "is %g%+gi, not %g%+gi",
+          t->kind->name, t->epilogue, t->ta, t->tb, t->a.order, t->b.order, t->c.order, t->d.order, t->mode, t->m, t->n,
+          t->k, what, i, j, creal(got), cimag(got), creal(want), cimag(want));
 }
 
 /* Whether one was wrong: the first is enough. */
@@ -113,10 +113,7 @@ static bool member_wrong(const struct call *t, int member, const char *d, const 
     return false;
 }
 
-static void set(void *desc, int id, V value, size_t size)
-{
-    CALL(0, cublasLtMatmulDescSetAttribute(desc, id, value, size));
-}
+static void set(void *desc, int id, V value, size_t size) { OK(cublasLtMatmulDescSetAttribute(desc, id, value, size)); }
 #define SET(id, T, value) set(desc, id, &(T){value}, sizeof(T))
 
 static void scale(void *desc, int id, double *value)
@@ -162,9 +159,9 @@ static void try(int kind)
     for (int i = 0; i < 4; i++)
         upload(all[i]);
     if (created)
-        CALL(0, cublasLtMatmulDescCreate(&desc, kd->compute, kd->scale));
+        OK(cublasLtMatmulDescCreate(&desc, kd->compute, kd->scale));
     else
-        CALL(0, cublasLtMatmulDescInit_internal(own, upto(2) ? 256 : 184, kd->compute, kd->scale));
+        OK(cublasLtMatmulDescInit_internal(own, upto(2) ? 256 : 184, kd->compute, kd->scale));
     SET(2, int, t.mode);
     SET(3, int, t.ta);
     SET(4, int, t.tb);
@@ -224,14 +221,14 @@ static void try(int kind)
     void *pref;
     char results[96 * 2];
     int found = 0;
-    CALL(0, cublasLtMatmulPreferenceCreate(&pref));
-    CALL(0, cublasLtMatmulAlgoGetHeuristic(handle, desc, t.a.layout, t.b.layout, t.c.layout, t.d.layout, pref, 2,
-                                           results, &found));
-    CALL(0, cublasLtMatmulPreferenceDestroy(pref));
-    CALL(0, cublasLtMatmul(upto(2) ? handle : as_cublas, desc, alpha_at, data(&t.a), t.a.layout, data(&t.b), t.b.layout,
-                           beta_at, data(&t.c), t.c.layout, data(&t.d), t.d.layout, found && upto(2) ? results : NULL,
-                           NULL, 0, NULL));
-    CALL(0, cudaStreamSynchronize(NULL));
+    OK(cublasLtMatmulPreferenceCreate(&pref));
+    OK(cublasLtMatmulAlgoGetHeuristic(handle, desc, t.a.layout, t.b.layout, t.c.layout, t.d.layout, pref, 2, results,
+                                      &found));
+    OK(cublasLtMatmulPreferenceDestroy(pref));
+    OK(cublasLtMatmul(upto(2) ? handle : as_cublas, desc, alpha_at, data(&t.a), t.a.layout, data(&t.b), t.b.layout,
+                      beta_at, data(&t.c), t.c.layout, data(&t.d), t.d.layout, found && upto(2) ? results : NULL, NULL,
+                      0, NULL));
+    OK(cudaStreamSynchronize(NULL));
     char *d = malloc(t.d.n * bytes(kd->d)), *aux = malloc(aux_size + 1),
          *bias = malloc((size_t)(t.bias_stride * t.batch) * 8);
     cudaMemcpy(d, t.d.at, t.d.n * bytes(kd->d), 2);
@@ -252,7 +249,7 @@ static void try(int kind)
             fail(&t, "amax", 0, 0, most, stored);
     }
     if (created)
-        CALL(0, cublasLtMatmulDescDestroy(desc));
+        OK(cublasLtMatmulDescDestroy(desc));
     for (int i = 0; i < 4; i++)
         drop(all[i]);
     if (t.mode)
@@ -270,14 +267,13 @@ int main(void)
         printf("skip: built without OpenBLAS\n");
         return 77;
     }
-    CALL(0, r);
-    CALL(0, cublasCreate_v2(&as_cublas));
-    for (int i = 0; i < 60 && failures < 20; i++)
+    OK(r);
+    OK(cublasCreate_v2(&as_cublas));
+    for (int i = 0; i < 60 && check_failures < 20; i++)
         for (int kind = 0; kind < KINDS; kind++)
             try(kind);
-    CALL(0, cublasDestroy_v2(as_cublas));
-    CALL(0, cublasLtDestroy(handle));
-    CALL(1, cublasLtDestroy(handle));
-    printf("%s cublasLtMatmul: %d calls\n", failures ? "not ok" : "PASS", calls);
-    return failures != 0;
+    OK(cublasDestroy_v2(as_cublas));
+    OK(cublasLtDestroy(handle));
+    IS(cublasLtDestroy(handle), 1);
+    return check_end("cublasLtMatmul");
 }

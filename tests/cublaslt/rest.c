@@ -27,15 +27,15 @@ static void transform(void)
     for (int i = 0; i < 3; i++)
         upload(all[i]);
     if (created)
-        CALL(0, cublasLtMatrixTransformDescCreate(&desc, scale));
+        OK(cublasLtMatrixTransformDescCreate(&desc, scale));
     else
-        CALL(0, cublasLtMatrixTransformDescInit_internal(desc = own, sizeof own, scale));
-    CALL(0, cublasLtMatrixTransformDescSetAttribute(desc, 1, &mode, 4));
-    CALL(0, cublasLtMatrixTransformDescSetAttribute(desc, 2, &ta, 4));
-    CALL(0, cublasLtMatrixTransformDescSetAttribute(desc, 3, &tb, 4));
-    CALL(0, cublasLtMatrixTransform(handle, desc, mode ? da : pa, a.at, a.layout, mode ? db : pb, second ? b.at : NULL,
-                                    second ? b.layout : NULL, c.at, c.layout, NULL));
-    CALL(0, cudaDeviceSynchronize());
+        OK(cublasLtMatrixTransformDescInit_internal(desc = own, sizeof own, scale));
+    OK(cublasLtMatrixTransformDescSetAttribute(desc, 1, &mode, 4));
+    OK(cublasLtMatrixTransformDescSetAttribute(desc, 2, &ta, 4));
+    OK(cublasLtMatrixTransformDescSetAttribute(desc, 3, &tb, 4));
+    OK(cublasLtMatrixTransform(handle, desc, mode ? da : pa, a.at, a.layout, mode ? db : pb, second ? b.at : NULL,
+                               second ? b.layout : NULL, c.at, c.layout, NULL));
+    OK(cudaDeviceSynchronize());
     char *got = malloc(c.n * bytes(out));
     cudaMemcpy(got, c.at, c.n * bytes(out), 2);
     for (int i = 0, wrong = 0; i < batch && !wrong; i++)
@@ -46,24 +46,20 @@ static void transform(void)
             x = ta == 2 ? conj(x) : x, y = tb == 2 ? conj(y) : y;
             num want = held(alpha * x + beta * y, out), it = at(&c, got, i, row, col);
             wrong = !close_to(it, want, out, out == I8 || out == I32 ? 0.51 : 1e-6);
-            if (wrong) {
-                printf("not ok transform %d to %d, orders %d %d %d: (%d, %d) is %g%+gi, not %g%+gi\n", in, out, a.order,
-                       b.order, c.order, row, col, creal(it), cimag(it), creal(want), cimag(want));
-                failures++;
-            }
+            EXPECT(!wrong, "transform %d to %d, orders %d %d %d: (%d, %d) is %g%+gi, not %g%+gi", in, out, a.order,
+                   b.order, c.order, row, col, creal(it), cimag(it), creal(want), cimag(want));
         }
     free(got);
     for (int i = 0; i < 3; i++)
         drop(all[i]);
     if (created)
-        CALL(0, cublasLtMatrixTransformDescDestroy(desc));
+        OK(cublasLtMatrixTransformDescDestroy(desc));
     cudaFree(da), cudaFree(db);
 }
 
 /* ---- descriptions ------------------------------------------------------------------------------ */
 
 enum { INVALID = 7, REFUSED = 15 };
-#define EXPECT(cond) CALL(1, (cond) ? 1 : 0)
 
 static void attributes(void)
 {
@@ -77,7 +73,7 @@ static void attributes(void)
     uint64_t own[32], guard = 0x1234567890abcdef;
     for (int size = 88; size <= 256; size += size == 88 ? 96 : 72) { /* 88, 184, 256: releases 11.4, 11.8, 12.2 */
         memset(own, 0xee, sizeof own);
-        CALL(0, cublasLtMatmulDescInit_internal(own, (size_t)size, 68, F32));
+        OK(cublasLtMatmulDescInit_internal(own, (size_t)size, 68, F32));
         EXPECT(size == 256 || ((unsigned char *)own)[size] == 0xee);
         for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
             int last = size == 88 ? 15 : size == 184 ? 26 : 99;
@@ -88,54 +84,54 @@ static void attributes(void)
             size_t written = 0;
             if (table[i].id > last)
                 continue;
-            CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size, &written));
+            OK(cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size, &written));
             EXPECT(written == (size_t)table[i].size && buf.after == guard);
             EXPECT((table[i].size == 8   ? buf.value
                     : table[i].size == 4 ? (int)buf.value
                                          : (signed char)buf.value) == table[i].first);
-            CALL(INVALID, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size + 1, &written));
-            CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, NULL, 0, &written));
-            CALL(INVALID, cublasLtMatmulDescSetAttribute(own, table[i].id, &buf, (size_t)table[i].size - 1));
-            CALL(INVALID, cublasLtMatmulDescSetAttribute(own, table[i].id, NULL, (size_t)table[i].size));
+            IS(cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size + 1, &written), INVALID);
+            OK(cublasLtMatmulDescGetAttribute(own, table[i].id, NULL, 0, &written));
+            IS(cublasLtMatmulDescSetAttribute(own, table[i].id, &buf, (size_t)table[i].size - 1), INVALID);
+            IS(cublasLtMatmulDescSetAttribute(own, table[i].id, NULL, (size_t)table[i].size), INVALID);
             if (table[i].id >= 27 && table[i].id <= 30)
                 continue;
             buf.value = 1;
-            CALL(0, cublasLtMatmulDescSetAttribute(own, table[i].id, &buf, (size_t)table[i].size));
+            OK(cublasLtMatmulDescSetAttribute(own, table[i].id, &buf, (size_t)table[i].size));
             buf.value = 0;
-            CALL(0, cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size, NULL));
+            OK(cublasLtMatmulDescGetAttribute(own, table[i].id, &buf, (size_t)table[i].size, NULL));
             EXPECT(buf.value == 1);
         }
     }
     int two = 2, mode;
     size_t written;
-    CALL(REFUSED, cublasLtMatmulDescSetAttribute(own, 27, &two, 4));
-    CALL(INVALID, cublasLtMatmulDescSetAttribute(own, 9, &two, 4));
-    CALL(INVALID, cublasLtMatmulDescSetAttribute(own, 99, &two, 4));
-    CALL(INVALID, cublasLtMatmulDescInit_internal(own, 80, 68, F32));
-    CALL(INVALID, cublasLtMatmulDescInit_internal(NULL, 256, 68, F32));
-    CALL(INVALID, cublasLtMatmulDescCreate(NULL, 68, F32));
-    CALL(INVALID, cublasLtMatmulDescSetAttribute(NULL, 2, &two, 4));
-    CALL(0, cublasLtMatmulDescDestroy(NULL));
-    CALL(0, cublasLtMatmulDescInit_internal(own, 256, 68, F32));
-    CALL(INVALID, cublasLtMatmulDescDestroy((void *)own));                   /* it is not the library's */
-    CALL(INVALID, cublasLtMatrixLayoutGetAttribute(own, 1, &mode, 4, NULL)); /* of another kind */
+    IS(cublasLtMatmulDescSetAttribute(own, 27, &two, 4), REFUSED);
+    IS(cublasLtMatmulDescSetAttribute(own, 9, &two, 4), INVALID);
+    IS(cublasLtMatmulDescSetAttribute(own, 99, &two, 4), INVALID);
+    IS(cublasLtMatmulDescInit_internal(own, 80, 68, F32), INVALID);
+    IS(cublasLtMatmulDescInit_internal(NULL, 256, 68, F32), INVALID);
+    IS(cublasLtMatmulDescCreate(NULL, 68, F32), INVALID);
+    IS(cublasLtMatmulDescSetAttribute(NULL, 2, &two, 4), INVALID);
+    OK(cublasLtMatmulDescDestroy(NULL));
+    OK(cublasLtMatmulDescInit_internal(own, 256, 68, F32));
+    IS(cublasLtMatmulDescDestroy((void *)own), INVALID);                   /* it is not the library's */
+    IS(cublasLtMatrixLayoutGetAttribute(own, 1, &mode, 4, NULL), INVALID); /* of another kind */
     memset(own, 0, sizeof own);
-    CALL(INVALID, cublasLtMatmulDescSetAttribute(own, 2, &two, 4)); /* never initialised */
+    IS(cublasLtMatmulDescSetAttribute(own, 2, &two, 4), INVALID); /* never initialised */
 
     void *pref;
     uint64_t space = 0;
     unsigned align = 0;
-    CALL(0, cublasLtMatmulPreferenceCreate(&pref));
-    CALL(0, cublasLtMatmulPreferenceSetAttribute(pref, 1, &(uint64_t){1 << 20}, 8));
-    CALL(0, cublasLtMatmulPreferenceGetAttribute(pref, 1, &space, 8, &written));
-    CALL(0, cublasLtMatmulPreferenceGetAttribute(pref, 5, &align, 4, &written));
+    OK(cublasLtMatmulPreferenceCreate(&pref));
+    OK(cublasLtMatmulPreferenceSetAttribute(pref, 1, &(uint64_t){1 << 20}, 8));
+    OK(cublasLtMatmulPreferenceGetAttribute(pref, 1, &space, 8, &written));
+    OK(cublasLtMatmulPreferenceGetAttribute(pref, 5, &align, 4, &written));
     EXPECT(space == 1 << 20 && align == 256);
-    CALL(0, cublasLtMatmulPreferenceDestroy(pref));
-    CALL(0, cublasLtMatmulPreferenceInit_internal(own, 80));
-    CALL(0, cublasLtMatmulPreferenceSetAttribute(own, 2, &align, 4)); /* of CUDA 11 alone */
-    CALL(0, cublasLtMatmulPreferenceInit_internal(own, 64));
-    CALL(INVALID, cublasLtMatmulPreferenceInit_internal(own, 56));
-    CALL(INVALID, cublasLtMatrixLayoutInit_internal(own, 56, F32, 1, 1, 1));
+    OK(cublasLtMatmulPreferenceDestroy(pref));
+    OK(cublasLtMatmulPreferenceInit_internal(own, 80));
+    OK(cublasLtMatmulPreferenceSetAttribute(own, 2, &align, 4)); /* of CUDA 11 alone */
+    OK(cublasLtMatmulPreferenceInit_internal(own, 64));
+    IS(cublasLtMatmulPreferenceInit_internal(own, 56), INVALID);
+    IS(cublasLtMatrixLayoutInit_internal(own, 56, F32, 1, 1, 1), INVALID);
 }
 
 /* ---- algorithms -------------------------------------------------------------------------------- */
@@ -155,48 +151,48 @@ static void algorithms(void)
     int found = -1, ids[4] = {0}, id = 0, many = 0;
     uint64_t algo[8];
     size_t written = 99;
-    CALL(0, cublasLtMatmulDescCreate(&desc, 68, F32));
-    CALL(0, cublasLtMatrixLayoutCreate(&l, F32, 8, 8, 8));
-    CALL(0, cublasLtMatrixLayoutCreate(&wide, F64, 8, 8, 8));
-    CALL(0, cublasLtMatmulPreferenceCreate(&pref));
-    CALL(0, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, pref, 3, results, &found));
+    OK(cublasLtMatmulDescCreate(&desc, 68, F32));
+    OK(cublasLtMatrixLayoutCreate(&l, F32, 8, 8, 8));
+    OK(cublasLtMatrixLayoutCreate(&wide, F64, 8, 8, 8));
+    OK(cublasLtMatmulPreferenceCreate(&pref));
+    OK(cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, pref, 3, results, &found));
     EXPECT(found == 1 && results[0].state == 0 && results[0].workspace == 0);
-    CALL(REFUSED, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, wide, l, l, pref, 3, results, &found));
+    IS(cublasLtMatmulAlgoGetHeuristic(handle, desc, l, wide, l, l, pref, 3, results, &found), REFUSED);
     EXPECT(found == 0);
-    CALL(INVALID, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, pref, 0, results, &found));
-    CALL(INVALID, cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, NULL, 1, results, &found));
-    CALL(INVALID, cublasLtMatmulAlgoGetHeuristic(handle, NULL, l, l, l, l, pref, 1, results, &found));
-    CALL(1, cublasLtMatmulAlgoGetHeuristic(NULL, desc, l, l, l, l, pref, 1, results, &found));
-    CALL(0, cublasLtMatmulAlgoGetIds(handle, 68, F32, F32, F32, F32, F32, 4, ids, &many));
+    IS(cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, pref, 0, results, &found), INVALID);
+    IS(cublasLtMatmulAlgoGetHeuristic(handle, desc, l, l, l, l, NULL, 1, results, &found), INVALID);
+    IS(cublasLtMatmulAlgoGetHeuristic(handle, NULL, l, l, l, l, pref, 1, results, &found), INVALID);
+    IS(cublasLtMatmulAlgoGetHeuristic(NULL, desc, l, l, l, l, pref, 1, results, &found), 1);
+    OK(cublasLtMatmulAlgoGetIds(handle, 68, F32, F32, F32, F32, F32, 4, ids, &many));
     EXPECT(many == 1);
-    CALL(REFUSED, cublasLtMatmulAlgoGetIds(handle, 68, F32, F64, F32, F32, F32, 4, ids, &many));
-    CALL(INVALID, cublasLtMatmulAlgoGetIds(handle, 68, F32, F32, F32, F32, F32, 0, ids, &many));
-    CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
-    CALL(INVALID, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 7777, algo));
-    CALL(INVALID, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, -1, algo));
-    CALL(INVALID, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 21, NULL));
-    CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 21, algo)); /* a kernel of NVIDIA's */
-    CALL(0, cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
-    CALL(0, cublasLtMatmulAlgoConfigGetAttribute(algo, 0, &id, 4, &written));
+    IS(cublasLtMatmulAlgoGetIds(handle, 68, F32, F64, F32, F32, F32, 4, ids, &many), REFUSED);
+    IS(cublasLtMatmulAlgoGetIds(handle, 68, F32, F32, F32, F32, F32, 0, ids, &many), INVALID);
+    OK(cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
+    IS(cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 7777, algo), INVALID);
+    IS(cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, -1, algo), INVALID);
+    IS(cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 21, NULL), INVALID);
+    OK(cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, 21, algo)); /* a kernel of NVIDIA's */
+    OK(cublasLtMatmulAlgoInit(handle, 68, F32, F32, F32, F32, F32, ids[0], algo));
+    OK(cublasLtMatmulAlgoConfigGetAttribute(algo, 0, &id, 4, &written));
     EXPECT(id == ids[0] && written == 4);
-    CALL(0, cublasLtMatmulAlgoConfigSetAttribute(algo, 1, &(unsigned){15}, 4));
-    CALL(0, cublasLtMatmulAlgoConfigGetAttribute(algo, 1, &id, 4, NULL));
+    OK(cublasLtMatmulAlgoConfigSetAttribute(algo, 1, &(unsigned){15}, 4));
+    OK(cublasLtMatmulAlgoConfigGetAttribute(algo, 1, &id, 4, NULL));
     EXPECT(id == 15);
-    CALL(INVALID, cublasLtMatmulAlgoConfigSetAttribute(algo, 7, &(unsigned){1}, 4)); /* of two bytes */
-    CALL(0, cublasLtMatmulAlgoCapGetAttribute(algo, 6, NULL, 0, &written));          /* tiles: none */
+    IS(cublasLtMatmulAlgoConfigSetAttribute(algo, 7, &(unsigned){1}, 4), INVALID); /* of two bytes */
+    OK(cublasLtMatmulAlgoCapGetAttribute(algo, 6, NULL, 0, &written));             /* tiles: none */
     EXPECT(written == 0);
-    CALL(0, cublasLtMatmulAlgoCapGetAttribute(algo, 12, &id, 4, &written));
+    OK(cublasLtMatmulAlgoCapGetAttribute(algo, 12, &id, 4, &written));
     EXPECT(id == 0x3ff && written == 4);
-    CALL(INVALID, cublasLtMatmulAlgoCapGetAttribute(algo, 77, &id, 4, &written));
-    CALL(0, cublasLtMatmulAlgoCheck(handle, desc, l, l, l, l, algo, &one));
+    IS(cublasLtMatmulAlgoCapGetAttribute(algo, 77, &id, 4, &written), INVALID);
+    OK(cublasLtMatmulAlgoCheck(handle, desc, l, l, l, l, algo, &one));
     EXPECT(!memcmp(one.algo, algo, sizeof algo) && one.state == 0);
-    CALL(REFUSED, cublasLtMatmulAlgoCheck(handle, desc, l, wide, l, l, algo, &one));
+    IS(cublasLtMatmulAlgoCheck(handle, desc, l, wide, l, l, algo, &one), REFUSED);
     EXPECT(one.state == REFUSED);
-    CALL(INVALID, cublasLtMatmulAlgoCheck(handle, desc, l, l, l, l, NULL, &one));
-    CALL(0, cublasLtMatmulPreferenceDestroy(pref));
-    CALL(0, cublasLtMatrixLayoutDestroy(l));
-    CALL(0, cublasLtMatrixLayoutDestroy(wide));
-    CALL(0, cublasLtMatmulDescDestroy(desc));
+    IS(cublasLtMatmulAlgoCheck(handle, desc, l, l, l, l, NULL, &one), INVALID);
+    OK(cublasLtMatmulPreferenceDestroy(pref));
+    OK(cublasLtMatrixLayoutDestroy(l));
+    OK(cublasLtMatrixLayoutDestroy(wide));
+    OK(cublasLtMatmulDescDestroy(desc));
 }
 
 /* ---- bad input --------------------------------------------------------------------------------- */
@@ -214,27 +210,27 @@ static void refusals(void)
     float one = 1;
     upload(&good);
     void *g = good.layout, *d = to_device(good.host, good.n * 4), *at = good.at;
-    CALL(0, cublasLtMatmulDescCreate(&desc, 68, F32));
-    CALL(0, cublasLtMatrixLayoutCreate(&short_ld, F32, 8, 8, 7));
-    CALL(0, cublasLtMatrixLayoutCreate(&tall, F32, 9, 8, 9));
-    CALL(0, product(handle, desc, &one, at, g, g, g, d, g));
-    CALL(0, product(handle, desc, &one, at, g, g, NULL, d, g));
-    CALL(1, product(NULL, desc, &one, at, g, g, g, d, g));
-    CALL(1, product(desc, desc, &one, at, g, g, g, d, g));
-    CALL(INVALID, product(handle, NULL, &one, at, g, g, g, d, g));
-    CALL(INVALID, product(handle, desc, NULL, at, g, g, g, d, g));
-    CALL(INVALID, product(handle, desc, &one, NULL, g, g, g, d, g));
-    CALL(INVALID, product(handle, desc, &one, at, g, g, g, NULL, g));
-    CALL(INVALID, product(handle, desc, &one, at, NULL, g, g, d, g));
-    CALL(INVALID, product(handle, desc, &one, at, g, g, g, d, NULL));
-    CALL(INVALID, product(handle, desc, &one, at, short_ld, g, g, d, g));
-    CALL(INVALID, product(handle, desc, &one, at, tall, g, g, d, g));
-    CALL(INVALID, product(handle, desc, &one, (char *)at + 2, g, g, g, d, g));
-    CALL(INVALID, product(handle, desc, &one, at, g, g, g, (char *)d + 1, g));
-    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, NULL, NULL, g, d, g, NULL, NULL, 0, NULL));
-    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, NULL, g, d, g, NULL, NULL, 0, NULL));
-    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, d, g, d, g, good.host, NULL, 0, NULL));
-    CALL(INVALID, cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, d, g, d, g, NULL, NULL, 64, NULL));
+    OK(cublasLtMatmulDescCreate(&desc, 68, F32));
+    OK(cublasLtMatrixLayoutCreate(&short_ld, F32, 8, 8, 7));
+    OK(cublasLtMatrixLayoutCreate(&tall, F32, 9, 8, 9));
+    OK(product(handle, desc, &one, at, g, g, g, d, g));
+    OK(product(handle, desc, &one, at, g, g, NULL, d, g));
+    IS(product(NULL, desc, &one, at, g, g, g, d, g), 1);
+    IS(product(desc, desc, &one, at, g, g, g, d, g), 1);
+    IS(product(handle, NULL, &one, at, g, g, g, d, g), INVALID);
+    IS(product(handle, desc, NULL, at, g, g, g, d, g), INVALID);
+    IS(product(handle, desc, &one, NULL, g, g, g, d, g), INVALID);
+    IS(product(handle, desc, &one, at, g, g, g, NULL, g), INVALID);
+    IS(product(handle, desc, &one, at, NULL, g, g, d, g), INVALID);
+    IS(product(handle, desc, &one, at, g, g, g, d, NULL), INVALID);
+    IS(product(handle, desc, &one, at, short_ld, g, g, d, g), INVALID);
+    IS(product(handle, desc, &one, at, tall, g, g, d, g), INVALID);
+    IS(product(handle, desc, &one, (char *)at + 2, g, g, g, d, g), INVALID);
+    IS(product(handle, desc, &one, at, g, g, g, (char *)d + 1, g), INVALID);
+    IS(cublasLtMatmul(handle, desc, &one, at, g, at, g, NULL, NULL, g, d, g, NULL, NULL, 0, NULL), INVALID);
+    IS(cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, NULL, g, d, g, NULL, NULL, 0, NULL), INVALID);
+    IS(cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, d, g, d, g, good.host, NULL, 0, NULL), INVALID);
+    IS(cublasLtMatmul(handle, desc, &one, at, g, at, g, &one, d, g, d, g, NULL, NULL, 64, NULL), INVALID);
     int order = ROW;
     static const struct {
         int id, value, want;
@@ -242,20 +238,20 @@ static void refusals(void)
                  {7, 130, INVALID}, {7, 4, INVALID}, {31, 2, REFUSED}, {0, 64, REFUSED}, {0, 9, INVALID}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) { /* epilogues without their pointers among them */
         int was, status;
-        CALL(0, cublasLtMatmulDescGetAttribute(desc, wrong[i].id, &was, 4, NULL));
+        OK(cublasLtMatmulDescGetAttribute(desc, wrong[i].id, &was, 4, NULL));
         status = cublasLtMatmulDescSetAttribute(desc, wrong[i].id, &wrong[i].value, 4);
-        CALL(wrong[i].want, status ? status : product(handle, desc, &one, at, g, g, g, d, g));
-        CALL(0, cublasLtMatmulDescSetAttribute(desc, wrong[i].id, &was, 4));
+        IS(status ? status : product(handle, desc, &one, at, g, g, g, d, g), wrong[i].want);
+        OK(cublasLtMatmulDescSetAttribute(desc, wrong[i].id, &was, 4));
     }
-    CALL(0, product(handle, desc, &one, at, g, g, g, d, g));
-    CALL(0, cublasLtMatrixLayoutSetAttribute(tall, 1, &order, 4));
-    CALL(INVALID, product(handle, desc, &one, at, tall, g, g, d, g)); /* 8 columns, 9 apart, 9 rows */
+    OK(product(handle, desc, &one, at, g, g, g, d, g));
+    OK(cublasLtMatrixLayoutSetAttribute(tall, 1, &order, 4));
+    IS(product(handle, desc, &one, at, tall, g, g, d, g), INVALID); /* 8 columns, 9 apart, 9 rows */
     order = 17;
-    CALL(0, cublasLtMatrixLayoutSetAttribute(tall, 1, &order, 4));
-    CALL(INVALID, product(handle, desc, &one, at, tall, g, g, d, g));
-    CALL(0, cublasLtMatrixLayoutDestroy(short_ld));
-    CALL(0, cublasLtMatrixLayoutDestroy(tall));
-    CALL(0, cublasLtMatmulDescDestroy(desc));
+    OK(cublasLtMatrixLayoutSetAttribute(tall, 1, &order, 4));
+    IS(product(handle, desc, &one, at, tall, g, g, d, g), INVALID);
+    OK(cublasLtMatrixLayoutDestroy(short_ld));
+    OK(cublasLtMatrixLayoutDestroy(tall));
+    OK(cublasLtMatmulDescDestroy(desc));
     drop(&good);
     cudaFree(d);
 }
@@ -267,14 +263,13 @@ int main(void)
         printf("skip: built without OpenBLAS\n");
         return 77;
     }
-    CALL(0, r);
-    CALL(7, cublasLtCreate(NULL));
-    for (int i = 0; i < 400 && failures < 20; i++)
+    OK(r);
+    IS(cublasLtCreate(NULL), 7);
+    for (int i = 0; i < 400 && check_failures < 20; i++)
         transform();
     attributes();
     algorithms();
     refusals();
-    CALL(0, cublasLtDestroy(handle));
-    printf("%s cublasLt beside products: %d calls\n", failures ? "not ok" : "PASS", calls);
-    return failures != 0;
+    OK(cublasLtDestroy(handle));
+    return check_end("cublasLt beside products");
 }

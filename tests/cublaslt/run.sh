@@ -10,7 +10,7 @@ for t in matmul rest; do
         "$B/lib/cumu/facade/libcublasLt.so.12" "$B/lib/cumu/facade/libcublas.so.12" \
         "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -lm
     if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then
-        tail -n 1 "$tmp/out" | sed 's/^PASS/ok/'
+        tail -n 1 "$tmp/out"
     elif grep -q '^skip' "$tmp/out"; then
         grep '^skip' "$tmp/out"
     else

@@ -1,5 +1,5 @@
 /* cuFFT's plans over several GPUs reach a muFFT that has them (sdk.c), each argument in its place. */
-#include <stdio.h>
+#include "../check.h"
 
 int cufftCreate(int *plan);
 int cufftDestroy(int plan);
@@ -15,16 +15,6 @@ int cufftXtExecDescriptorR2C(int plan, void *in, void *out);
 int cufftXtExecDescriptorC2R(int plan, void *in, void *out);
 int cufftXtExecDescriptorD2Z(int plan, void *in, void *out);
 int cufftXtExecDescriptorZ2D(int plan, void *in, void *out);
-
-static int failures;
-#define IS(call, want) \
-    do { \
-        int got_ = (call); \
-        if (got_ != (want)) { \
-            printf("not ok %s: %d, expected %d\n", #call, got_, want); \
-            failures++; \
-        } \
-    } while (0)
 
 int main(void)
 {
@@ -47,6 +37,5 @@ int main(void)
     IS(cufftXtExecDescriptorZ2D(plan, data, data + 1), 51);
     IS(cufftXtExecDescriptorZ2D(plan + 1, data, data + 1), 1);
     IS(cufftDestroy(plan), 0);
-    puts(failures ? "not ok descriptors" : "ok descriptors reach an SDK that has them");
-    return failures != 0;
+    return check_end("descriptors reach an SDK that has them");
 }

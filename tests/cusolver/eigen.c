@@ -16,9 +16,7 @@ static struct mat diagonal(const double *w, int n)
 static void ascending(int type, const double *w, int n)
 {
     for (int i = 1; i < n; i++)
-        if (!(w[i] >= w[i - 1])) {
-            printf("not ok values %c: not ascending\n", LETTER);
-            failures++;
+        if (!EXPECT(w[i] >= w[i - 1], "values %c: not ascending", LETTER)) {
             return;
         }
 }
@@ -314,5 +312,5 @@ int main(void)
             }
         errors(type);
     }
-    return end("eigen");
+    return check_end("eigen");
 }

@@ -18,7 +18,7 @@ static void cholesky(int type, int n, int uplo)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             if ((uplo ? i > j : i < j) && cabs(E(got, i, j) - E(a, i, j)) > bound(type) * 50)
-                failures++, printf("not ok potrf %c: the other triangle\n", LETTER), i = j = n;
+                check(false, "potrf %c: the other triangle", LETTER), i = j = n;
     IS(F("cusolverDn%cpotrs", LETTER)(handle, uplo, n, 3, d.at, d.ld, e.at, e.ld, info), 0);
     IS(number(info), 0);
     SMALL(distance(product(OP_N, a, OP_N, fetch(e)), b), "potrs");
@@ -263,5 +263,5 @@ int main(void)
     }
     IS(F("cusolverDnDestroy")(handle), 0);
     IS(F("cusolverDnDestroy")(handle), NOT_INITIALIZED);
-    return end("factor");
+    return check_end("factor");
 }

@@ -140,5 +140,5 @@ int main(void)
             triangles(type, sizes[i] + upto(5), sizes[i]);
         }
     bad_input();
-    return end("cuSOLVER's general matrices");
+    return check_end("cuSOLVER's general matrices");
 }

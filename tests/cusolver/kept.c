@@ -59,7 +59,7 @@ static void kept(int type, int n, bool device)
     IS(F("cusolverSp%ccsrqrSolve%s", LETTER, host)(handle, n, n, right, x, qr, work), INVALID);
     IS(F("cusolverSp%ccsrqrFactor%s", LETTER, host)(handle, n, n, s.nnz, NULL, NULL, qr, work), 0);
     IS(zero_pivot(type, "qr", qr, 1e-6), -1);
-    TRUE(zero_pivot(type, "qr", qr, 1e6) == 0, "a pivot above a million");
+    EXPECT(zero_pivot(type, "qr", qr, 1e6) == 0, "a pivot above a million");
     IS(F("cusolverSp%ccsrqrSolve%s", LETTER, host)(handle, n, n, right, x, qr, work), 0);
     solved(moved, type, device, x, b, "csrqr");
     IS(F("cusolverSp%ccsrqrFactor%s", LETTER, host)(handle, n, n, s.nnz, right, x, qr, work), 0);
@@ -138,7 +138,7 @@ static void lu(int type, int n, double threshold)
     IS(F("cusolverSp%ccsrluExtractHost", LETTER)(handle, p, q, s.descr, vl, rl, cl, other.descr, vu, ru, cu, info,
                                                  work),
        0);
-    TRUE(is_permutation(p, n) && is_permutation(q, n), "csrlu: no permutations");
+    EXPECT(is_permutation(p, n) && is_permutation(q, n), "csrlu: no permutations");
     IS(rl[n] - s.base, nl);
     IS(ru[n] - 1, nu);
     struct mat l = extracted(vl, rl, cl, type, n, s.base, true), u = extracted(vu, ru, cu, type, n, 1, false);
@@ -146,8 +146,8 @@ static void lu(int type, int n, double threshold)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             E(want, i, j) = E(a, p[i], q[j]);
-            TRUE((j >= i || E(u, i, j) == 0) && (j <= i || E(l, i, j) == 0), "csrlu: no triangles");
-            TRUE(threshold < 1 || cabs(E(l, i, j)) <= 1 + 1e-6, "csrlu: a factor above 1");
+            EXPECT((j >= i || E(u, i, j) == 0) && (j <= i || E(l, i, j) == 0), "csrlu: no triangles");
+            EXPECT(threshold < 1 || cabs(E(l, i, j)) <= 1 + 1e-6, "csrlu: a factor above 1");
         }
     SAME(product(OP_N, l, OP_N, u), want, "csrluExtract");
     IS(F("cusolverSpDestroyCsrluInfoHost")(info), 0);
@@ -314,7 +314,7 @@ static void refactored(int n, bool by_columns, int unit_where, bool from_device)
             E(want, i, j) = E(second, p[i], q[j]);
     SAME(by_columns ? product(OP_T, fl, OP_T, fu) : product(OP_N, fl, OP_N, fu), want, "ExtractSplitFactors");
     for (int i = 0; i < n; i++)
-        TRUE(creal(E(unit_where % 2 ? fu : fl, i, i)) == 1, "the unit diagonal is the other's");
+        EXPECT(creal(E(unit_where % 2 ? fu : fl, i, i)) == 1, "the unit diagonal is the other's");
     IS(F("cusolverRfExtractBundledFactorsHost")(h, &m.nnz, &m.row, &m.col, &m.val), 0);
     void *device_row, *device_col, *device_val;
     int nnz = 0, *seen_row = malloc(rows), *seen_col = malloc(4 * (size_t)m.nnz);
@@ -330,7 +330,7 @@ static void refactored(int n, bool by_columns, int unit_where, bool from_device)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             if (i != j)
-                TRUE(E(bundled, i, j) == E(fl, i, j) + E(fu, i, j), "bundled factors are not the split ones");
+                EXPECT(E(bundled, i, j) == E(fl, i, j) + E(fu, i, j), "bundled factors are not the split ones");
     free(sl.row), free(sl.col), free(sl.val), free(su.row), free(su.col), free(su.val), free(m.row), free(m.col);
     free(m.val);
     IS(F("cusolverRfDestroy")(h), 0);
@@ -432,5 +432,5 @@ int main(void)
     batch_refactored(false);
     batch_refactored(true);
     IS(F("cusolverSpDestroy")(handle), 0);
-    return end("cuSOLVER's sparse factors that are kept");
+    return check_end("cuSOLVER's sparse factors that are kept");
 }

@@ -18,8 +18,7 @@ static void *mg(const char *name)
     char whole[64];
     snprintf(whole, sizeof whole, "cusolverMg%s", name);
     void *f = lib ? dlsym(lib, whole) : NULL;
-    if (!f) {
-        printf("not ok no %s\n", whole);
+    if (!EXPECT(f, "no %s", whole)) {
         exit(1);
     }
     return f;
@@ -83,7 +82,7 @@ static void systems(int type, int n, int block, int off)
     long lwork = 0;
     void *work[MOST] = {NULL};
     IS(MG("Potrf_bufferSize")(handle, LOWER, n, p.at, one, one, p.desc, e, &lwork), 0);
-    TRUE(lwork > 0, "no workspace");
+    EXPECT(lwork > 0, "no workspace");
     IS(MG("Potrf")(handle, LOWER, n, p.at, one, one, p.desc, e, work, lwork, &info), 0);
     IS(info, 0);
     struct mat l = triangle(get_part(p, n, n, off, off), false, false, n, n);
@@ -115,7 +114,7 @@ static void systems(int type, int n, int block, int off)
     lu = product(OP_N, triangle(f, false, true, n, n), OP_N, triangle(f, true, false, n, n));
     for (int j = n; j-- > 0;) { /* rows back in the order in which the pivots say they went */
         int i = number(column(pivots, j + off, 4)) - 1;
-        TRUE(i >= j && i < n, "MgGetrf: a pivot of %d in column %d", i, j);
+        EXPECT(i >= j && i < n, "MgGetrf: a pivot of %d in column %d", i, j);
         for (int k = 0; i >= j && i < n && k < n; k++) {
             num swap = E(lu, i, k);
             E(lu, i, k) = E(lu, j, k);
@@ -177,5 +176,5 @@ int main(void)
     IS(MG("Destroy")(handle), 0);
     IS(MG("Destroy")(NULL), NOT_INITIALIZED);
     printf("# %d devices\n", devices);
-    return end("cuSOLVER Mg");
+    return check_end("cuSOLVER Mg");
 }

@@ -139,5 +139,5 @@ int main(int argc, char **argv)
             values(type, sizes[i] + upto(4), sizes[i], sdk);
         }
     IS(F("cusolverDnDestroy")(handle), 0);
-    return end(sdk == 3 ? "cuSOLVER over SDK 3.1's muSOLVER" : "cuSOLVER over SDK 4.3's muSOLVER");
+    return check_end(sdk == 3 ? "cuSOLVER over SDK 3.1's muSOLVER" : "cuSOLVER over SDK 4.3's muSOLVER");
 }

@@ -185,5 +185,5 @@ int main(void)
         }
         errors(type);
     }
-    return end("orthogonal");
+    return check_end("orthogonal");
 }

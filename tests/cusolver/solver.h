@@ -121,9 +121,7 @@ static struct mat fetch(struct dev d)
     for (size_t i = 0; i < n; i++)
         if ((int)(i % (size_t)d.ld) < d.m)
             E(a, i % (size_t)d.ld, i / (size_t)d.ld) = wide[i];
-        else if (wide[i] != fence) {
-            printf("not ok a write between the columns\n");
-            failures++;
+        else if (!EXPECT(wide[i] == fence, "a write between the columns")) {
             break;
         }
     free(wide);
@@ -175,26 +173,10 @@ static double distance(struct mat a, struct mat b)
 static double bound(int type) { return type == 0 || type == 2 ? 3e-4 : 1e-11; }
 static void small(double error, int type, const char *what, int line)
 {
-    calls++;
-    if (!(error <= bound(type))) {
-        printf("not ok %s %c (line %d): off by %g\n", what, LETTER, line, error);
-        failures++;
-    }
+    EXPECT(error <= bound(type), "%s %c (line %d): off by %g", what, LETTER, line, error);
 }
 #define SMALL(error, what) small(error, type, what, __LINE__)
 #define SAME(a, b, what) SMALL(distance(a, b), what)
-#define IS(got, want) CALL(want, got)
-
-#define TRUE(condition, ...) \
-    do { \
-        calls++; \
-        if (!(condition)) { \
-            printf("not ok " __VA_ARGS__); \
-            printf(" (line %d)\n", __LINE__); \
-            failures++; \
-        } \
-    } while (0)
-
 /* Q^H Q = I. */
 static inline double not_orthogonal(struct mat q)
 {

@@ -73,7 +73,7 @@ static void large(int type, int side)
                                                                         t.col, right, 1e-9, &rank, left, p, &norm),
        0);
     IS(rank, n - 1);
-    TRUE(is_permutation(p, n), "lsqvqr: no permutation");
+    EXPECT(is_permutation(p, n), "lsqvqr: no permutation");
     struct mat rest = product(OP_N, tall, OP_N, unpacked(type, left, n));
     for (int i = 0; i < m; i++)
         E(rest, i, 0) -= E(c, i, 0);
@@ -133,7 +133,7 @@ static void least(int type, int m, int n, bool deficient)
     }
     IS(r, 0);
     IS(rank, deficient ? n - 1 : n);
-    TRUE(is_permutation(p, n), "lsqvqr: no permutation");
+    EXPECT(is_permutation(p, n), "lsqvqr: no permutation");
     struct mat left = product(OP_N, a, OP_N, unpacked(type, x, n));
     double sum = 0;
     for (int i = 0; i < m; i++) {
@@ -190,20 +190,20 @@ static void orders(int side, bool pieces)
     struct sp s = sparse_of(1, a, upto(2), false);
     int natural = filled(a, plain), found[3];
     IS(F("cusolverSpXcsrsymrcmHost")(handle, n, s.nnz, s.descr, s.row, s.col, p), 0);
-    TRUE(is_permutation(p, n), "symrcm: no permutation");
-    TRUE(band(a, p) <= 2 * side, "symrcm: the band of a grid of %d is %d wide", side, band(a, p));
+    EXPECT(is_permutation(p, n), "symrcm: no permutation");
+    EXPECT(band(a, p) <= 2 * side, "symrcm: the band of a grid of %d is %d wide", side, band(a, p));
     const char *name[] = {"symamd", "symmdq", "metisnd"};
     for (int k = 0; k < 3; k++) {
         void *f = symbol("cusolverSpXcsr%sHost", name[k]);
         int r = k == 2 ? ((int (*)())f)(handle, n, s.nnz, s.descr, s.row, s.col, NULL, p)
                        : ((int (*)())f)(handle, n, s.nnz, s.descr, s.row, s.col, p);
         IS(r, 0);
-        TRUE(is_permutation(p, n), "%s: no permutation", name[k]);
+        EXPECT(is_permutation(p, n), "%s: no permutation", name[k]);
         found[k] = filled(a, p);
-        TRUE(pieces || found[k] * 2 < natural, "%s: %d elements, %d without", name[k], found[k], natural);
+        EXPECT(pieces || found[k] * 2 < natural, "%s: %d elements, %d without", name[k], found[k], natural);
     }
     if (!pieces && side == 24) /* what the methods are known to reach on a grid: some 5000 to 8000 */
-        TRUE(found[0] < 6500 && found[2] < 8500, "a grid of 24: symamd %d, metisnd %d", found[0], found[2]);
+        EXPECT(found[0] < 6500 && found[2] < 8500, "a grid of 24: symamd %d, metisnd %d", found[0], found[2]);
     sparse_free(s);
     free(p), free(plain);
 }
@@ -231,7 +231,7 @@ static void permuted(int m, int n)
     for (int i = 0; i < m; i++)
         for (int k = row[i] - s.base; k < row[i + 1] - s.base; k++) {
             E(b, i, col[k] - s.base) += ((double *)s.val)[map[k]];
-            TRUE(k == row[i] - s.base || col[k - 1] < col[k], "csrperm: a row is not in order");
+            EXPECT(k == row[i] - s.base || col[k - 1] < col[k], "csrperm: a row is not in order");
         }
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
@@ -258,12 +258,12 @@ static void diagonals(int type, int n, int missing)
             E(a, i, j) = 0;
     struct sp s = sparse_of(type, a, upto(2), true);
     IS(F("cusolverSp%ccsrzfdHost", LETTER)(handle, n, s.nnz, s.descr, s.val, s.row, s.col, p, &found), 0);
-    TRUE(is_permutation(p, n), "csrzfd: no permutation");
+    EXPECT(is_permutation(p, n), "csrzfd: no permutation");
     IS(found, n - missing);
     int there = 0;
     for (int i = 0; i < n; i++)
         there += E(a, p[i], i) != 0;
-    TRUE(there >= found, "csrzfd: %d elements on the diagonal of %d", there, found);
+    EXPECT(there >= found, "csrzfd: %d elements on the diagonal of %d", there, found);
     sparse_free(s);
     free(p);
 }
@@ -410,5 +410,5 @@ int main(void)
     symmetry();
     bad_input();
     IS(F("cusolverSpDestroy")(handle), 0);
-    return end("cuSOLVER's sparse systems, orders and eigenvalues");
+    return check_end("cuSOLVER's sparse systems, orders and eigenvalues");
 }

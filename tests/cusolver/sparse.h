@@ -20,8 +20,7 @@ static inline void *sparse_symbol(const char *name)
     static void *lib;
     lib = lib ? lib : dlopen("libcusparse.so.12", RTLD_NOW);
     void *f = lib ? dlsym(lib, name) : NULL;
-    if (!f) {
-        printf("not ok no %s\n", name);
+    if (!EXPECT(f, "no %s", name)) {
         exit(1);
     }
     return f;

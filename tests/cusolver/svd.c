@@ -8,9 +8,7 @@ static void *room(int type) { return memory((size_t)lwork * size_of(type)); }
 static void descending(int type, const double *s, int n)
 {
     for (int i = 0; i < n; i++)
-        if (!(s[i] >= 0) || (i && !(s[i] <= s[i - 1]))) {
-            printf("not ok values %c: not descending\n", LETTER);
-            failures++;
+        if (!EXPECT(s[i] >= 0 && (!i || s[i] <= s[i - 1]), "values %c: not descending", LETTER)) {
             return;
         }
 }
@@ -261,5 +259,5 @@ int main(void)
                 batch(type, n + 2, n);
             }
         }
-    return end("svd");
+    return check_end("svd");
 }

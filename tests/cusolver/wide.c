@@ -274,5 +274,5 @@ int main(void)
     }
     modes();
     ordered();
-    return end("wide");
+    return check_end("wide");
 }

@@ -5,22 +5,15 @@ static void *descr;
 
 static void same(num got, num want, int type, double terms, const char *what, int line)
 {
-    calls++;
-    if (!near(got, want, type, terms)) {
-        printf("not ok %s %c (line %d): %g%+gi, expected %g%+gi\n", what, letter_of[type], line, creal(got), cimag(got),
-               creal(want), cimag(want));
-        failures++;
-    }
+    EXPECT(near(got, want, type, terms), "%s %c (line %d): %g%+gi, expected %g%+gi", what, letter_of[type], line,
+           creal(got), cimag(got), creal(want), cimag(want));
 }
 #define SAME(got, want, type, terms, what) same(got, want, type, terms, what, __LINE__)
-static void set(const char *what, int to)
-{
-    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMat%s", what))(descr, to));
-}
+static void set(const char *what, int to) { OK(((int (*)(void *, int))symbol("cusparseSetMat%s", what))(descr, to)); }
 static int count(int status, void *dev, const int *host) /* where pointer mode put it */
 {
     int n;
-    CALL(0, status);
+    OK(status);
     cudaMemcpy(&n, dev, sizeof n, 2);
     return on_device ? n : *host;
 }
@@ -43,17 +36,17 @@ static void factor(int type, bool cholesky)
     char c = letter_of[type];
     void *info = NULL, *buf;
     set("IndexBase", base);
-    CALL(0, ((int (*)(void **))symbol("cusparseCreate%sInfo", object))(&info));
+    OK(((int (*)(void **))symbol("cusparseCreate%sInfo", object))(&info));
     typedef int query(void *, int, int, int, V, V, V, V, int, void *, int *);
-    CALL(0, ((query *)symbol("cusparse%c%s_bufferSize", c, name))(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind,
-                                                                  block, info, &size));
+    OK(((query *)symbol("cusparse%c%s_bufferSize", c, name))(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind,
+                                                             block, info, &size));
     buf = device(NULL, (size_t)size);
     typedef int step(void *, int, int, int, V, V, V, V, int, void *, int, void *);
     step *analysis = (step *)symbol("cusparse%c%s_analysis", c, name), *run = (step *)symbol("cusparse%c%s", c, name);
-    CALL(0, analysis(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 1, buf));
-    CALL(0, run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 1, buf));
-    CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
-    CALL(-1, position);
+    OK(analysis(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 1, buf));
+    OK(run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 1, buf));
+    OK(((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
+    IS(position, -1);
     num *f = bsr_dense(&a);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++) {
@@ -78,29 +71,29 @@ static void factor(int type, bool cholesky)
         if (ind[k] - base == bad)
             cudaMemcpy((char *)a.val + (size_t)(k * block * block) * size_of(type), zero,
                        (size_t)(block * block) * size_of(type), 1);
-    CALL(0, run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf));
-    CALL(9, ((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
-    CALL(bad + base, position);
+    OK(run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf));
+    IS(((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position), 9);
+    IS(position, bad + base);
     if (!cholesky) { /* unless it is boosted */
         double tolerance = 1e-6;
         char boost[16];
         num one = 1;
         pack(type, &one, boost, 1);
-        CALL(0, ((int (*)(void *, void *, int, double *, void *))symbol("cusparse%cbsrilu02_numericBoost", c))(
-                    handle, info, 1, &tolerance, boost));
-        CALL(0, run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf));
-        CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
+        OK(((int (*)(void *, void *, int, double *, void *))symbol("cusparse%cbsrilu02_numericBoost", c))(
+            handle, info, 1, &tolerance, boost));
+        OK(run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf));
+        OK(((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
     }
     /* a diagonal block that is not there */
     int away[] = {base, base + 1, base + 1}, column[] = {base};
     void *p2 = device(away, sizeof away), *i2 = device(column, sizeof column);
-    CALL(0, analysis(handle, a.dir, 2, 1, descr, a.val, p2, i2, block, info, 0, buf));
-    CALL(9, ((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
-    CALL(base + 1, position);
-    CALL(3, run(handle, 2, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf));
-    CALL(3, run(handle, a.dir, -1, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf));
-    CALL(3, run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, 0, info, 0, buf));
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroy%sInfo", object))(info));
+    OK(analysis(handle, a.dir, 2, 1, descr, a.val, p2, i2, block, info, 0, buf));
+    IS(((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position), 9);
+    IS(position, base + 1);
+    IS(run(handle, 2, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf), 3);
+    IS(run(handle, a.dir, -1, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0, buf), 3);
+    IS(run(handle, a.dir, mb, a.nnzb, descr, a.val, a.ptr, a.ind, 0, info, 0, buf), 3);
+    OK(((int (*)(void *))symbol("cusparseDestroy%sInfo", object))(info));
     set("IndexBase", 0);
     free(zero), free(ptr), free(ind);
     cudaFree(buf), cudaFree(p2), cudaFree(i2), drop_bsr(a);
@@ -121,36 +114,35 @@ static void solve(int type, bool many)
     upload(f), upload(x);
     set("IndexBase", base), set("FillMode", upper), set("DiagType", one);
     if (many) {
-        CALL(0, ((int (*)(void **))symbol("cusparseCreateBsrsm2Info"))(&info));
-        CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, V, V, int, void *, int *))symbol(
-                    "cusparse%cbsrsm2_bufferSize", c))(handle, a.dir, op, opx, mb, n, a.nnzb, descr, a.val, a.ptr,
-                                                       a.ind, block, info, &size));
+        OK(((int (*)(void **))symbol("cusparseCreateBsrsm2Info"))(&info));
+        OK(((int (*)(void *, int, int, int, int, int, int, V, V, V, V, int, void *, int *))symbol(
+            "cusparse%cbsrsm2_bufferSize", c))(handle, a.dir, op, opx, mb, n, a.nnzb, descr, a.val, a.ptr, a.ind, block,
+                                               info, &size));
         buf = device(NULL, (size_t)size);
-        CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, V, V, int, void *, int, void *))symbol(
-                    "cusparse%cbsrsm2_analysis", c))(handle, a.dir, op, opx, mb, n, a.nnzb, descr, a.val, a.ptr, a.ind,
-                                                     block, info, 0, buf));
-        CALL(0, ((int (*)(void *, int, int, int, int, int, int, V, V, V, V, V, int, void *, V, int, V, int, int,
-                          void *))symbol("cusparse%cbsrsm2_solve", c))(handle, a.dir, op, opx, mb, n, a.nnzb, pa, descr,
-                                                                       a.val, a.ptr, a.ind, block, info, f.at, ldf,
-                                                                       x.at, ldx, 0, buf));
-        CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseXbsrsm2_zeroPivot"))(handle, info, &position));
-        CALL(0, ((int (*)(void *))symbol("cusparseDestroyBsrsm2Info"))(info));
+        OK(((int (*)(void *, int, int, int, int, int, int, V, V, V, V, int, void *, int, void *))symbol(
+            "cusparse%cbsrsm2_analysis", c))(handle, a.dir, op, opx, mb, n, a.nnzb, descr, a.val, a.ptr, a.ind, block,
+                                             info, 0, buf));
+        OK(((int (*)(void *, int, int, int, int, int, int, V, V, V, V, V, int, void *, V, int, V, int, int, void *))
+                symbol("cusparse%cbsrsm2_solve", c))(handle, a.dir, op, opx, mb, n, a.nnzb, pa, descr, a.val, a.ptr,
+                                                     a.ind, block, info, f.at, ldf, x.at, ldx, 0, buf));
+        OK(((int (*)(void *, void *, int *))symbol("cusparseXbsrsm2_zeroPivot"))(handle, info, &position));
+        OK(((int (*)(void *))symbol("cusparseDestroyBsrsm2Info"))(info));
     } else {
-        CALL(0, ((int (*)(void **))symbol("cusparseCreateBsrsv2Info"))(&info));
-        CALL(0, ((int (*)(void *, int, int, int, int, V, V, V, V, int, void *, int *))symbol(
-                    "cusparse%cbsrsv2_bufferSize", c))(handle, a.dir, op, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block,
-                                                       info, &size));
+        OK(((int (*)(void **))symbol("cusparseCreateBsrsv2Info"))(&info));
+        OK(((int (*)(void *, int, int, int, int, V, V, V, V, int, void *, int *))symbol(
+            "cusparse%cbsrsv2_bufferSize", c))(handle, a.dir, op, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info,
+                                               &size));
         buf = device(NULL, (size_t)size);
-        CALL(0, ((int (*)(void *, int, int, int, int, V, V, V, V, int, void *, int, void *))symbol(
-                    "cusparse%cbsrsv2_analysis", c))(handle, a.dir, op, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block,
-                                                     info, 0, buf));
-        CALL(0, ((int (*)(void *, int, int, int, int, V, V, V, V, V, int, void *, V, V, int, void *))symbol(
-                    "cusparse%cbsrsv2_solve", c))(handle, a.dir, op, mb, a.nnzb, pa, descr, a.val, a.ptr, a.ind, block,
-                                                  info, f.at, x.at, 0, buf));
-        CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseXbsrsv2_zeroPivot"))(handle, info, &position));
-        CALL(0, ((int (*)(void *))symbol("cusparseDestroyBsrsv2Info"))(info));
+        OK(((int (*)(void *, int, int, int, int, V, V, V, V, int, void *, int, void *))symbol(
+            "cusparse%cbsrsv2_analysis", c))(handle, a.dir, op, mb, a.nnzb, descr, a.val, a.ptr, a.ind, block, info, 0,
+                                             buf));
+        OK(((int (*)(void *, int, int, int, int, V, V, V, V, V, int, void *, V, V, int, void *))symbol(
+            "cusparse%cbsrsv2_solve", c))(handle, a.dir, op, mb, a.nnzb, pa, descr, a.val, a.ptr, a.ind, block, info,
+                                          f.at, x.at, 0, buf));
+        OK(((int (*)(void *, void *, int *))symbol("cusparseXbsrsv2_zeroPivot"))(handle, info, &position));
+        OK(((int (*)(void *))symbol("cusparseDestroyBsrsv2Info"))(info));
     }
-    CALL(-1, position);
+    IS(position, -1);
     num *got = values(x);
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
@@ -196,11 +188,12 @@ static void masked(int type)
     typedef int fn(void *, int, int, int, int, int, int, V, V, V, V, V, V, V, int, V, V, V);
     fn *bsrxmv = (fn *)symbol("cusparse%cbsrxmv", letter_of[type]);
     set("IndexBase", base);
-    CALL(0, bsrxmv(handle, a.dir, 0, masks, mb, nb, a.nnzb, scalar(type, alpha), descr, a.val, dm, a.ptr, de, a.ind,
-                   block, x.at, scalar(type, beta), y.at));
+    OK(bsrxmv(handle, a.dir, 0, masks, mb, nb, a.nnzb, scalar(type, alpha), descr, a.val, dm, a.ptr, de, a.ind, block,
+              x.at, scalar(type, beta), y.at));
     COMPARE(y, cols, "bsrxmv");
-    CALL(3, bsrxmv(handle, a.dir, 0, mb + 1, mb, nb, a.nnzb, scalar(type, alpha), descr, a.val, dm, a.ptr, de, a.ind,
-                   block, x.at, scalar(type, beta), y.at));
+    IS(bsrxmv(handle, a.dir, 0, mb + 1, mb, nb, a.nnzb, scalar(type, alpha), descr, a.val, dm, a.ptr, de, a.ind, block,
+              x.at, scalar(type, beta), y.at),
+       3);
     set("IndexBase", 0);
     free(mask), free(end), free(ptr), free(ind);
     cudaFree(dm), cudaFree(de), drop(x), drop(y), drop_bsr(a);
@@ -217,8 +210,8 @@ static void conversions(int type)
     set("IndexBase", base);
     void *p = device(NULL, (size_t)(m + 1) * 4), *j = device(NULL, elements * 4), *v = device(NULL, elements * 16),
          *total = device(NULL, 4), *buf = device(NULL, 64);
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, int, int, V, V, V, V))symbol("cusparse%cgebsr2csr", c))(
-                handle, a.dir, mb, nb, descr, a.val, a.ptr, a.ind, high, wide, descr, v, p, j));
+    OK(((int (*)(void *, int, int, int, V, V, V, V, int, int, V, V, V, V))symbol("cusparse%cgebsr2csr", c))(
+        handle, a.dir, mb, nb, descr, a.val, a.ptr, a.ind, high, wide, descr, v, p, j));
     struct bsr rows = {.type = type,
                        .mb = m,
                        .nb = n,
@@ -244,18 +237,17 @@ static void conversions(int type)
                         .base = base};
         t.ptr = device(NULL, (size_t)(t.mb + 1) * 4);
         if (from_blocks) {
-            CALL(0, ((int (*)(void *, int, int, int, int, V, V, V, V, int, int, int, int, int *))symbol(
-                        "cusparse%cgebsr2gebsr_bufferSize", c))(handle, a.dir, mb, nb, a.nnzb, descr, a.val, a.ptr,
-                                                                a.ind, high, wide, high2, wide2, &size));
+            OK(((int (*)(void *, int, int, int, int, V, V, V, V, int, int, int, int, int *))symbol(
+                "cusparse%cgebsr2gebsr_bufferSize", c))(handle, a.dir, mb, nb, a.nnzb, descr, a.val, a.ptr, a.ind, high,
+                                                        wide, high2, wide2, &size));
             t.nnzb = count(((int (*)(void *, int, int, int, int, V, V, V, int, int, V, V, int, int, V, V))symbol(
                                "cusparseXgebsr2gebsrNnz"))(handle, a.dir, mb, nb, a.nnzb, descr, a.ptr, a.ind, high,
                                                            wide, descr, t.ptr, high2, wide2, on_device ? total : &host,
                                                            buf),
                            total, &host);
         } else {
-            CALL(0,
-                 ((int (*)(void *, int, int, int, V, V, V, V, int, int, int *))symbol(
-                     "cusparse%ccsr2gebsr_bufferSize", c))(handle, a.dir, m, n, descr, v, p, j, high2, wide2, &size));
+            OK(((int (*)(void *, int, int, int, V, V, V, V, int, int, int *))symbol(
+                "cusparse%ccsr2gebsr_bufferSize", c))(handle, a.dir, m, n, descr, v, p, j, high2, wide2, &size));
             t.nnzb = count(
                 ((int (*)(void *, int, int, int, V, V, V, V, V, int, int, V, V))symbol("cusparseXcsr2gebsrNnz"))(
                     handle, a.dir, m, n, descr, p, j, descr, t.ptr, high2, wide2, on_device ? total : &host, buf),
@@ -271,17 +263,16 @@ static void conversions(int type)
                 }
                 want += any;
             }
-        CALL(want, t.nnzb);
+        IS(t.nnzb, want);
         t.ind = device(NULL, (size_t)t.nnzb * 4);
         t.val = device(NULL, (size_t)(t.nnzb * high2 * wide2) * 16);
         if (from_blocks)
-            CALL(0, ((int (*)(void *, int, int, int, int, V, V, V, V, int, int, V, V, V, V, int, int, V))symbol(
-                        "cusparse%cgebsr2gebsr", c))(handle, a.dir, mb, nb, a.nnzb, descr, a.val, a.ptr, a.ind, high,
-                                                     wide, descr, t.val, t.ptr, t.ind, high2, wide2, buf));
+            OK(((int (*)(void *, int, int, int, int, V, V, V, V, int, int, V, V, V, V, int, int, V))symbol(
+                "cusparse%cgebsr2gebsr", c))(handle, a.dir, mb, nb, a.nnzb, descr, a.val, a.ptr, a.ind, high, wide,
+                                             descr, t.val, t.ptr, t.ind, high2, wide2, buf));
         else
-            CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, int, int, V))symbol(
-                        "cusparse%ccsr2gebsr", c))(handle, a.dir, m, n, descr, v, p, j, descr, t.val, t.ptr, t.ind,
-                                                   high2, wide2, buf));
+            OK(((int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, int, int, V))symbol("cusparse%ccsr2gebsr", c))(
+                handle, a.dir, m, n, descr, v, p, j, descr, t.val, t.ptr, t.ind, high2, wide2, buf));
         d = bsr_dense(&t);
         for (int i = 0; i < t.mb * high2; i++)
             for (int q = 0; q < t.nb * wide2; q++)
@@ -300,34 +291,34 @@ static void conversions(int type)
                     .ptr = device(NULL, (size_t)(nb + 1) * 4),
                     .ind = device(NULL, (size_t)a.nnzb * 4),
                     .val = device(NULL, elements * 16)};
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, int, int, int *))symbol("cusparse%cgebsr2gebsc_bufferSize", c))(
-                handle, mb, nb, a.nnzb, a.val, a.ptr, a.ind, high, wide, &size));
-    CALL(0,
-         ((int (*)(void *, int, int, int, V, V, V, int, int, V, V, V, int, int, V))symbol("cusparse%cgebsr2gebsc", c))(
-             handle, mb, nb, a.nnzb, a.val, a.ptr, a.ind, high, wide, t.val, t.ind, t.ptr, 1, base, buf));
+    OK(((int (*)(void *, int, int, int, V, V, V, int, int, int *))symbol("cusparse%cgebsr2gebsc_bufferSize", c))(
+        handle, mb, nb, a.nnzb, a.val, a.ptr, a.ind, high, wide, &size));
+    OK(((int (*)(void *, int, int, int, V, V, V, int, int, V, V, V, int, int, V))symbol("cusparse%cgebsr2gebsc", c))(
+        handle, mb, nb, a.nnzb, a.val, a.ptr, a.ind, high, wide, t.val, t.ind, t.ptr, 1, base, buf));
     d = bsr_dense(&t);
     for (int r = 0; r < mb * nb; r++)
         for (int i = 0; i < high * wide; i++)
             SAME(d[(r % nb * high + i / wide) * mb * wide + r / nb * wide + i % wide],
                  a.dense[(r / nb * high + i / wide) * n + r % nb * wide + i % wide], type, 0, "gebsr2gebsc");
     free(d), cudaFree(t.ptr), cudaFree(t.ind), cudaFree(t.val);
-    CALL(3, ((int (*)(void *, int, int, int, V, V, V, V, int, int, V, V, V, V))symbol("cusparse%cgebsr2csr", c))(
-                handle, a.dir, mb, nb, descr, a.val, a.ptr, a.ind, 0, wide, descr, v, p, j));
+    IS(((int (*)(void *, int, int, int, V, V, V, V, int, int, V, V, V, V))symbol("cusparse%cgebsr2csr", c))(
+           handle, a.dir, mb, nb, descr, a.val, a.ptr, a.ind, 0, wide, descr, v, p, j),
+       3);
     set("IndexBase", 0);
     cudaFree(p), cudaFree(j), cudaFree(v), cudaFree(total), cudaFree(buf), drop_bsr(a);
 }
 
 int main(void)
 {
-    CALL(0, begin());
-    CALL(0, ((int (*)(void **))symbol("cusparseCreateMatDescr"))(&descr));
+    OK(begin());
+    OK(((int (*)(void **))symbol("cusparseCreateMatDescr"))(&descr));
     for (int round = 0; round < 40; round++)
         for (int type = 0; type < 4; type++) {
             pointer_mode();
             factor(type, false), factor(type, true), solve(type, false), solve(type, true), masked(type);
             conversions(type);
         }
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
-    return end("cuSPARSE's matrices of blocks");
+    OK(((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
+    OK(((int (*)(void *))symbol("cusparseDestroy"))(handle));
+    return check_end("cuSPARSE's matrices of blocks");
 }

@@ -4,7 +4,7 @@
 
 typedef int mv(void *, int, V, V, V, V, V, int, int, void *);
 typedef int mm(void *, int, int, V, V, V, V, V, int, int, void *);
-static void destroy(void *m) { CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(m)); }
+static void destroy(void *m) { OK(((int (*)(V))symbol("cusparseDestroySpMat"))(m)); }
 static void *widened(const void *at, int n, int wide)
 {
     int *i = host_ints(at, n);
@@ -20,10 +20,10 @@ struct generic {
 static struct generic of_blocks(const struct bsr *a, int wide)
 {
     struct generic g = {NULL, widened(a->ptr, a->mb + 1, wide), widened(a->ind, a->nnzb, wide)};
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
-                upto(2) ? "cusparseCreateBsr" : "cusparseCreateConstBsr"))(
-                &g.descr, a->mb, a->nb, a->nnzb, a->high, a->wide, g.ptr, g.ind, a->val, wide ? I64 : I32,
-                wide ? I64 : I32, a->base, cuda_type[a->type], a->dir ? COL : ROW));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
+        upto(2) ? "cusparseCreateBsr" : "cusparseCreateConstBsr"))(
+        &g.descr, a->mb, a->nb, a->nnzb, a->high, a->wide, g.ptr, g.ind, a->val, wide ? I64 : I32, wide ? I64 : I32,
+        a->base, cuda_type[a->type], a->dir ? COL : ROW));
     return g;
 }
 static void drop_generic(struct generic g) { destroy(g.descr), cudaFree(g.ptr), cudaFree(g.ind); }
@@ -44,10 +44,10 @@ static void blocks(int type)
     upload(x), upload(y);
     void *dx = dnvec(x, in), *dy = dnvec(y, out);
     size_t size = 0;
-    CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMV_bufferSize"))(
-                handle, op, pa, g.descr, dx, pb, dy, t, 6, &size));
+    OK(((int (*)(void *, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMV_bufferSize"))(
+        handle, op, pa, g.descr, dx, pb, dy, t, 6, &size));
     void *buf = device(NULL, size);
-    CALL(0, ((mv *)symbol("cusparseSpMV"))(handle, op, pa, g.descr, dx, pb, dy, t, 6, buf));
+    OK(((mv *)symbol("cusparseSpMV"))(handle, op, pa, g.descr, dx, pb, dy, t, 6, buf));
     for (int i = 0; i < out; i++) {
         num sum = 0;
         for (int k = 0; k < in; k++)
@@ -59,7 +59,7 @@ static void blocks(int type)
 
     struct matrix b = opb ? matrix(type, cols, in) : matrix(type, in, cols), c = matrix(type, out, cols);
     upload(b.b), upload(c.b);
-    CALL(0, ((mm *)symbol("cusparseSpMM"))(handle, op, opb, pa, g.descr, b.descr, pb, c.descr, t, 14, buf));
+    OK(((mm *)symbol("cusparseSpMM"))(handle, op, opb, pa, g.descr, b.descr, pb, c.descr, t, 14, buf));
     for (int i = 0; i < out; i++)
         for (int j = 0; j < cols; j++) {
             num sum = 0;
@@ -74,9 +74,9 @@ static void blocks(int type)
     int k = 1 + upto(8);
     struct matrix l = op ? matrix(type, k, m) : matrix(type, m, k), r = opb ? matrix(type, n, k) : matrix(type, k, n);
     upload(l.b), upload(r.b);
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSDDMM_bufferSize"))(
-                handle, op, opb, pa, l.descr, r.descr, pb, g.descr, t, 0, &size));
-    CALL(0, ((mm *)symbol("cusparseSDDMM"))(handle, op, opb, pa, l.descr, r.descr, pb, g.descr, t, 0, buf));
+    OK(((int (*)(void *, int, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSDDMM_bufferSize"))(
+        handle, op, opb, pa, l.descr, r.descr, pb, g.descr, t, 0, &size));
+    OK(((mm *)symbol("cusparseSDDMM"))(handle, op, opb, pa, l.descr, r.descr, pb, g.descr, t, 0, buf));
     num *got = bsr_dense(&a);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
@@ -85,11 +85,8 @@ static void blocks(int type)
                 sum += at_op(l, op, i, p) * at_op(r, opb, p, j);
             if (a.there[i / high * nb + j / wide])
                 want = alpha * sum + beta * a.dense[i * n + j];
-            calls++;
-            if (!near(got[i * n + j], want, type, k)) {
-                printf("not ok SDDMM of BSR: %g, expected %g\n", creal(got[i * n + j]), creal(want));
-                failures++;
-            }
+            EXPECT(near(got[i * n + j], want, type, k), "SDDMM of BSR: %g, expected %g", creal(got[i * n + j]),
+                   creal(want));
         }
     free(got), drop_matrix(l), drop_matrix(r), drop_generic(g), cudaFree(buf), drop_bsr(a);
 }
@@ -149,10 +146,9 @@ static struct sell sell(int type, int rows, int cols, int density, int square)
     s.at[0] = index_array(offsets, slices + 1, wide);
     s.at[1] = index_array(ind, s.size, wide);
     s.at[2] = device(raw, (size_t)s.size * size_of(type));
-    CALL(0,
-         ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
-             upto(2) ? "cusparseCreateSlicedEll" : "cusparseCreateConstSlicedEll"))(
-             &s.descr, rows, cols, nnz, s.size, s.slice, s.at[0], s.at[1], s.at[2], it, it, s.base, cuda_type[type]));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
+        upto(2) ? "cusparseCreateSlicedEll" : "cusparseCreateConstSlicedEll"))(
+        &s.descr, rows, cols, nnz, s.size, s.slice, s.at[0], s.at[1], s.at[2], it, it, s.base, cuda_type[type]));
     free(offsets), free(ind), free(raw);
     return s;
 }
@@ -174,11 +170,11 @@ static void sliced(int type)
     void *dx = dnvec(x, cols), *dy = dnvec(y, rows);
     size_t size = 0;
     V pa = scalar(type, alpha), pb = scalar(type, beta);
-    CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMV_bufferSize"))(
-                handle, 0, pa, a.descr, dx, pb, dy, t, 5, &size));
+    OK(((int (*)(void *, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMV_bufferSize"))(
+        handle, 0, pa, a.descr, dx, pb, dy, t, 5, &size));
     void *buf = device(NULL, size);
-    CALL(0, ((mv *)symbol("cusparseSpMV_preprocess"))(handle, 0, pa, a.descr, dx, pb, dy, t, 5, buf));
-    CALL(0, ((mv *)symbol("cusparseSpMV"))(handle, 0, pa, a.descr, dx, pb, dy, t, 5, buf));
+    OK(((mv *)symbol("cusparseSpMV_preprocess"))(handle, 0, pa, a.descr, dx, pb, dy, t, 5, buf));
+    OK(((mv *)symbol("cusparseSpMV"))(handle, 0, pa, a.descr, dx, pb, dy, t, 5, buf));
     for (int i = 0; i < rows; i++) {
         num sum = 0;
         for (int k = 0; k < cols; k++)
@@ -187,11 +183,11 @@ static void sliced(int type)
     }
     COMPARE(y, cols, "SpMV of sliced ELL");
     int format = 0;
-    CALL(0, ((int (*)(V, int *))symbol("cusparseSpMatGetFormat"))(a.descr, &format));
-    CALL(7, format);
+    OK(((int (*)(V, int *))symbol("cusparseSpMatGetFormat"))(a.descr, &format));
+    IS(format, 7);
     /* products of matrices do not take it */
     struct matrix b = matrix(type, cols, 2), c = matrix(type, rows, 2);
-    CALL(10, ((mm *)symbol("cusparseSpMM"))(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, 0, buf));
+    IS(((mm *)symbol("cusparseSpMM"))(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, 0, buf), 10);
     drop_matrix(b), drop_matrix(c), drop_dnvec(dx), drop_dnvec(dy), drop(x), drop(y), cudaFree(buf), drop_sell(a);
 }
 
@@ -207,20 +203,20 @@ static void sliced_solve(int type, int by_rows)
         a = sell(type, n, n, 40, 1);
     void *descr = by_rows ? rows.descr : a.descr, *s = NULL;
     num *dense = by_rows ? rows.dense : a.dense;
-    CALL(0, ((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(descr, 0, &upper, 4));
-    CALL(0, ((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(descr, 1, &unit, 4));
+    OK(((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(descr, 0, &upper, 4));
+    OK(((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(descr, 1, &unit, 4));
     struct buffer x = buffer(type, (size_t)n), y = buffer(type, (size_t)n), v = buffer(type, (size_t)n);
     upload(x), upload(y);
     void *dx = dnvec(x, n), *dy = dnvec(y, n);
     num alpha = special(type);
     V pa = scalar(type, alpha);
     size_t size = 0;
-    CALL(0, ((int (*)(void **))symbol("cusparseSpSV_createDescr"))(&s));
-    CALL(0, ((int (*)(void *, int, V, V, V, V, int, int, void *, size_t *))symbol("cusparseSpSV_bufferSize"))(
-                handle, op, pa, descr, dx, dy, t, 0, s, &size));
+    OK(((int (*)(void **))symbol("cusparseSpSV_createDescr"))(&s));
+    OK(((int (*)(void *, int, V, V, V, V, int, int, void *, size_t *))symbol("cusparseSpSV_bufferSize"))(
+        handle, op, pa, descr, dx, dy, t, 0, s, &size));
     void *buf = device(NULL, size);
-    CALL(0, ((int (*)(void *, int, V, V, V, V, int, int, void *, void *))symbol("cusparseSpSV_analysis"))(
-                handle, op, pa, descr, dx, dy, t, 0, s, buf));
+    OK(((int (*)(void *, int, V, V, V, V, int, int, void *, void *))symbol("cusparseSpSV_analysis"))(
+        handle, op, pa, descr, dx, dy, t, 0, s, buf));
     for (int round = 0; round < 3; round++) {
         int elements = by_rows ? rows.nnz : a.size;
         if (round == 1) { /* all of them twice as large */
@@ -230,17 +226,16 @@ static void sliced_solve(int type, int by_rows)
             for (int i = 0; i < n * n; i++)
                 dense[i] *= 2;
             upload(twice);
-            CALL(0,
-                 ((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, twice.at, 0));
+            OK(((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, twice.at, 0));
             drop(twice);
         } else if (round == 2) {
             for (int i = 0; i < n; i++)
                 dense[i * n + i] = v.ref[i] = 3 * n + upto(5);
             upload(v);
-            CALL(0, ((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, v.at, 1));
+            OK(((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, v.at, 1));
         }
-        CALL(0, ((int (*)(void *, int, V, V, V, V, int, int, void *))symbol("cusparseSpSV_solve"))(
-                    handle, op, pa, descr, dx, dy, t, 0, s));
+        OK(((int (*)(void *, int, V, V, V, V, int, int, void *))symbol("cusparseSpSV_solve"))(handle, op, pa, descr, dx,
+                                                                                              dy, t, 0, s));
         char *raw = malloc((size_t)n * 16);
         cudaMemcpy(raw, y.at, (size_t)n * size_of(type), 2);
         unpack(type, raw, y.ref, (size_t)n);
@@ -252,17 +247,13 @@ static void sliced_solve(int type, int by_rows)
                 num w = r == q ? (unit ? 1 : dense[r * n + q]) : (upper ? q > r : q < r) ? dense[r * n + q] : 0;
                 sum += conj_if(op == 2, w) * y.ref[k];
             }
-            calls++;
-            if (!near(sum, alpha * x.ref[i], type, 50 * n)) {
-                printf("not ok SpSV %d, round %d: %g, expected %g\n", by_rows, round, creal(sum),
-                       creal(alpha * x.ref[i]));
-                failures++;
-            }
+            EXPECT(near(sum, alpha * x.ref[i], type, 50 * n), "SpSV %d, round %d: %g, expected %g", by_rows, round,
+                   creal(sum), creal(alpha * x.ref[i]));
         }
     }
-    CALL(3, ((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, NULL, 0));
-    CALL(3, ((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, v.at, 2));
-    CALL(0, ((int (*)(void *))symbol("cusparseSpSV_destroyDescr"))(s));
+    IS(((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, NULL, 0), 3);
+    IS(((int (*)(void *, void *, void *, int))symbol("cusparseSpSV_updateMatrix"))(handle, s, v.at, 2), 3);
+    OK(((int (*)(void *))symbol("cusparseSpSV_destroyDescr"))(s));
     drop_dnvec(dx), drop_dnvec(dy), drop(x), drop(y), drop(v), cudaFree(buf);
     if (by_rows)
         drop_sparse(rows);
@@ -291,17 +282,15 @@ static void ell(int type)
     upload(full.b);
     void *di = device(ind, (size_t)(mb * width) * 4), *val = device(NULL, (size_t)(m * width * block) * 16), *a = NULL,
          *buf = device(NULL, 64);
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, V, V, int, int, int))symbol(
-                "cusparseCreateBlockedEll"))(&a, m, n, block, width * block, di, val, I32, base, t));
-    CALL(0,
-         ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_analysis"))(handle, full.descr, a, 0, buf));
-    CALL(0,
-         ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_convert"))(handle, full.descr, a, 0, buf));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, int64_t, V, V, int, int, int))symbol("cusparseCreateBlockedEll"))(
+        &a, m, n, block, width * block, di, val, I32, base, t));
+    OK(((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_analysis"))(handle, full.descr, a, 0, buf));
+    OK(((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_convert"))(handle, full.descr, a, 0, buf));
     struct matrix got = matrix(type, m, n);
     for (size_t i = 0; i < got.b.n; i++)
         got.b.ref[i] = 1;
     upload(got.b);
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, a, got.descr, 0, buf));
+    OK(((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, a, got.descr, 0, buf));
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             *at(got, i, j) = *at(back, i, j);
@@ -309,8 +298,8 @@ static void ell(int type)
     struct matrix b = opb ? matrix(type, cols, n) : matrix(type, n, cols), c = matrix(type, m, cols);
     num alpha = special(type), beta = special(type);
     upload(b.b), upload(c.b);
-    CALL(0, ((mm *)symbol("cusparseSpMM"))(handle, 0, opb, scalar(type, alpha), a, b.descr, scalar(type, beta), c.descr,
-                                           t, 13, buf));
+    OK(((mm *)symbol("cusparseSpMM"))(handle, 0, opb, scalar(type, alpha), a, b.descr, scalar(type, beta), c.descr, t,
+                                      13, buf));
     for (int i = 0; i < m; i++)
         for (int j = 0; j < cols; j++) {
             num sum = 0;
@@ -322,11 +311,12 @@ static void ell(int type)
     int64_t got_rows, got_cols, got_block, got_width;
     void *got_ind, *got_val;
     int got_type, got_base, got_data;
-    CALL(0, ((int (*)(V, int64_t *, int64_t *, int64_t *, int64_t *, void **, void **, int *, int *, int *))symbol(
-                "cusparseBlockedEllGet"))(a, &got_rows, &got_cols, &got_block, &got_width, &got_ind, &got_val,
-                                          &got_type, &got_base, &got_data));
-    CALL(1, got_rows == m && got_cols == n && got_block == block && got_width == width * block && got_ind == di &&
-                got_val == val && got_type == I32 && got_base == base && got_data == t);
+    OK(((int (*)(V, int64_t *, int64_t *, int64_t *, int64_t *, void **, void **, int *, int *, int *))symbol(
+        "cusparseBlockedEllGet"))(a, &got_rows, &got_cols, &got_block, &got_width, &got_ind, &got_val, &got_type,
+                                  &got_base, &got_data));
+    IS(got_rows == m && got_cols == n && got_block == block && got_width == width * block && got_ind == di &&
+           got_val == val && got_type == I32 && got_base == base && got_data == t,
+       1);
     destroy(a), free(ind), cudaFree(di), cudaFree(val), cudaFree(buf);
     drop_matrix(full), drop_matrix(back), drop_matrix(got), drop_matrix(b), drop_matrix(c);
 }
@@ -360,22 +350,22 @@ static void batched(int type, int format)
     upload(b), upload(c);
     void *a = NULL, *db = NULL, *dc = NULL;
     if (format == COO) {
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int))symbol("cusparseCreateCoo"))(
-                    &a, rows, cols, nnz, ptr, ind, val, I32, 0, t));
-        CALL(0, ((int (*)(void *, int, int64_t))symbol("cusparseCooSetStridedBatch"))(a, N, nnz));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int))symbol("cusparseCreateCoo"))(
+            &a, rows, cols, nnz, ptr, ind, val, I32, 0, t));
+        OK(((int (*)(void *, int, int64_t))symbol("cusparseCooSetStridedBatch"))(a, N, nnz));
     } else {
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
-                    &a, rows, cols, nnz, ptr, ind, val, I32, I32, 0, t));
-        CALL(0, ((int (*)(void *, int, int64_t, int64_t))symbol("cusparseCsrSetStridedBatch"))(a, N, lines, nnz));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
+            &a, rows, cols, nnz, ptr, ind, val, I32, I32, 0, t));
+        OK(((int (*)(void *, int, int64_t, int64_t))symbol("cusparseCsrSetStridedBatch"))(a, N, lines, nnz));
     }
     typedef int create(void **, int64_t, int64_t, int64_t, void *, int, int);
-    CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&db, cols, n, cols, b.at, t, COL));
-    CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&dc, rows, n, rows, c.at, t, COL));
+    OK(((create *)symbol("cusparseCreateDnMat"))(&db, cols, n, cols, b.at, t, COL));
+    OK(((create *)symbol("cusparseCreateDnMat"))(&dc, rows, n, rows, c.at, t, COL));
     if (!shared)
-        CALL(0, ((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(db, N, cols * n));
-    CALL(0, ((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dc, N, rows * n));
+        OK(((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(db, N, cols * n));
+    OK(((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dc, N, rows * n));
     num alpha = special(type), beta = special(type);
-    CALL(0, ((mm *)symbol("cusparseSpMM"))(handle, 0, 0, scalar(type, alpha), a, db, scalar(type, beta), dc, t, 0, a));
+    OK(((mm *)symbol("cusparseSpMM"))(handle, 0, 0, scalar(type, alpha), a, db, scalar(type, beta), dc, t, 0, a));
     for (int l = 0; l < N; l++)
         for (int i = 0; i < rows; i++)
             for (int j = 0; j < n; j++) {
@@ -390,12 +380,11 @@ static void batched(int type, int format)
         struct buffer got = buffer(type, (size_t)(N * nnz));
         void *dl = NULL, *dr = NULL;
         upload(l), upload(r);
-        CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&dl, rows, n, n, l.at, t, ROW));
-        CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&dr, n, cols, n, r.at, t, COL));
-        CALL(0, ((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dl, N, rows * n));
-        CALL(0, ((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dr, N, n * cols));
-        CALL(0, ((mm *)symbol("cusparseSDDMM"))(handle, 0, 0, scalar(type, alpha), dl, dr, scalar(type, beta), a, t, 0,
-                                                a));
+        OK(((create *)symbol("cusparseCreateDnMat"))(&dl, rows, n, n, l.at, t, ROW));
+        OK(((create *)symbol("cusparseCreateDnMat"))(&dr, n, cols, n, r.at, t, COL));
+        OK(((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dl, N, rows * n));
+        OK(((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dr, N, n * cols));
+        OK(((mm *)symbol("cusparseSDDMM"))(handle, 0, 0, scalar(type, alpha), dl, dr, scalar(type, beta), a, t, 0, a));
         for (int i = 0; i < N; i++)
             for (int k = 0; k < nnz; k++) {
                 int row = s[i].place[2 * k], col = s[i].place[2 * k + 1];
@@ -407,12 +396,12 @@ static void batched(int type, int format)
         cudaMemcpy(got.at, val, (size_t)(N * nnz) * es, 3);
         if (nnz)
             COMPARE(got, n, "SDDMM of a batch");
-        CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(dl));
-        CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(dr));
+        OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(dl));
+        OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(dr));
         drop(l), drop(r), drop(got);
     }
-    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(db));
-    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(dc));
+    OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(db));
+    OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(dc));
     destroy(a), cudaFree(ptr), cudaFree(ind), cudaFree(val), drop(b), drop(c);
     for (int i = 0; i < N; i++)
         drop_sparse(s[i]);
@@ -442,17 +431,16 @@ static void batched_blocks(int type)
     struct buffer b = buffer(type, (size_t)(k * n)), c = buffer(type, (size_t)(N * m * n));
     upload(b), upload(c);
     void *d = NULL, *db = NULL, *dc = NULL;
-    CALL(0,
-         ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
-             "cusparseCreateBsr"))(&d, mb, nb, blocks, block, block, ptr, ind, val, I32, I32, 0, t, dir ? COL : ROW));
-    CALL(0, ((int (*)(void *, int, int64_t, int64_t, int64_t))symbol("cusparseBsrSetStridedBatch"))(d, N, mb + 1,
-                                                                                                    blocks, each));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
+        "cusparseCreateBsr"))(&d, mb, nb, blocks, block, block, ptr, ind, val, I32, I32, 0, t, dir ? COL : ROW));
+    OK(((int (*)(void *, int, int64_t, int64_t, int64_t))symbol("cusparseBsrSetStridedBatch"))(d, N, mb + 1, blocks,
+                                                                                               each));
     typedef int create(void **, int64_t, int64_t, int64_t, void *, int, int);
-    CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&db, k, n, k, b.at, t, COL));
-    CALL(0, ((create *)symbol("cusparseCreateDnMat"))(&dc, m, n, m, c.at, t, COL));
-    CALL(0, ((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dc, N, m * n));
+    OK(((create *)symbol("cusparseCreateDnMat"))(&db, k, n, k, b.at, t, COL));
+    OK(((create *)symbol("cusparseCreateDnMat"))(&dc, m, n, m, c.at, t, COL));
+    OK(((int (*)(void *, int, int64_t))symbol("cusparseDnMatSetStridedBatch"))(dc, N, m * n));
     num alpha = special(type), beta = special(type);
-    CALL(0, ((mm *)symbol("cusparseSpMM"))(handle, 0, 0, scalar(type, alpha), d, db, scalar(type, beta), dc, t, 0, d));
+    OK(((mm *)symbol("cusparseSpMM"))(handle, 0, 0, scalar(type, alpha), d, db, scalar(type, beta), dc, t, 0, d));
     for (int l = 0; l < N; l++)
         for (int i = 0; i < m; i++)
             for (int j = 0; j < n; j++) {
@@ -462,8 +450,8 @@ static void batched_blocks(int type)
                 *to = alpha * sum + (beta == 0 ? 0 : beta * *to);
             }
     COMPARE(c, k, "SpMM of a batch of BSR");
-    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(db));
-    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(dc));
+    OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(db));
+    OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(dc));
     destroy(d), cudaFree(ptr), cudaFree(ind), cudaFree(val), drop(b), drop(c);
     for (int i = 0; i < N; i++)
         drop_bsr(a[i]);
@@ -515,11 +503,11 @@ static void together(int ta, int tx, int ty, int compute)
     ((int (*)(void *, int))symbol("cusparseSetPointerMode"))(handle, 0);
     void *dp = device(ptr, sizeof ptr), *di = device(ind, sizeof ind), *dv = device(av, sizeof av),
          *px = device(xv, sizeof xv), *py = device(yv, sizeof yv), *m = NULL, *dx = NULL, *dy = NULL;
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
-                &m, N, N, nnz, dp, di, dv, I32, I32, 0, ta));
-    CALL(0, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dx, N, px, tx));
-    CALL(0, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dy, N, py, ty));
-    CALL(0, ((mv *)symbol("cusparseSpMV"))(handle, 0, alpha, m, dx, beta, dy, compute, 0, m));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
+        &m, N, N, nnz, dp, di, dv, I32, I32, 0, ta));
+    OK(((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dx, N, px, tx));
+    OK(((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dy, N, py, ty));
+    OK(((mv *)symbol("cusparseSpMV"))(handle, 0, alpha, m, dx, beta, dy, compute, 0, m));
     cudaMemcpy(got, py, sizeof got, 2);
     for (int i = 0; i < N; i++) {
         int sum = 0;
@@ -527,11 +515,7 @@ static void together(int ta, int tx, int ty, int compute)
             sum += a[i * N + j] * x[j];
         store(ty, yv, i, 2 * sum + 3 * i);
     }
-    calls++;
-    if (memcmp(got, yv, (size_t)(N * bytes[ty]))) {
-        printf("not ok SpMV of types %d %d %d %d\n", ta, tx, ty, compute);
-        failures++;
-    }
+    EXPECT(!memcmp(got, yv, (size_t)(N * bytes[ty])), "SpMV of types %d %d %d %d", ta, tx, ty, compute);
     destroy(m), drop_dnvec(dx), drop_dnvec(dy);
     cudaFree(dp), cudaFree(di), cudaFree(dv), cudaFree(px), cudaFree(py);
 }
@@ -548,12 +532,12 @@ static void nothing(int type)
     for (; some < 2; some++) {
         V pa = scalar(type, 1), pb = scalar(type, beta);
         if (some)
-            CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))
-                         symbol("cusparseCreateBsr"))(&m, rows, 1, 0, 1, 4, ptr, NULL, NULL, I32, I32, 0, t, ROW));
+            OK(((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
+                "cusparseCreateBsr"))(&m, rows, 1, 0, 1, 4, ptr, NULL, NULL, I32, I32, 0, t, ROW));
         else
-            CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
-                        "cusparseCreateSlicedEll"))(&m, rows, 4, 0, 0, 2, ptr, NULL, NULL, I32, I32, 0, t));
-        CALL(0, ((mv *)symbol("cusparseSpMV"))(handle, 0, pa, m, dx, pb, dy, t, 0, ptr));
+            OK(((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
+                "cusparseCreateSlicedEll"))(&m, rows, 4, 0, 0, 2, ptr, NULL, NULL, I32, I32, 0, t));
+        OK(((mv *)symbol("cusparseSpMV"))(handle, 0, pa, m, dx, pb, dy, t, 0, ptr));
         for (int i = 0; i < rows; i++)
             y.ref[i] *= beta;
         COMPARE(y, 1, "SpMV with nothing");
@@ -567,7 +551,7 @@ int main(void)
     static const int types[][4] = {{0, 0, 0, 0}, {1, 1, 1, 1}, {4, 4, 4, 4},   {5, 5, 5, 5}, {3, 3, 10, 10},
                                    {3, 3, 0, 0}, {2, 2, 0, 0}, {14, 14, 0, 0}, {2, 2, 2, 0}, {14, 14, 14, 0},
                                    {0, 4, 4, 4}, {1, 5, 5, 5}, {0, 1, 1, 1}};
-    CALL(0, begin());
+    OK(begin());
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         together(types[i][0], types[i][1], types[i][2], types[i][3]);
     for (int round = 0; round < 40; round++)
@@ -577,6 +561,6 @@ int main(void)
             batched(type, CSR), batched(type, COO), batched_blocks(type);
             nothing(type);
         }
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
-    return end("cuSPARSE's other formats, batches and types");
+    OK(((int (*)(void *))symbol("cusparseDestroy"))(handle));
+    return check_end("cuSPARSE's other formats, batches and types");
 }

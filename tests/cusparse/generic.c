@@ -17,11 +17,11 @@ static void spmv(int type)
     void *dx = dnvec(x, nx), *dy = dnvec(y, ny);
     size_t size = 0;
     V pa = scalar(type, alpha), pb = scalar(type, beta);
-    CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMV_bufferSize"))(
-                handle, op, pa, a.descr, dx, pb, dy, cuda_type[type], 0, &size));
+    OK(((int (*)(void *, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMV_bufferSize"))(
+        handle, op, pa, a.descr, dx, pb, dy, cuda_type[type], 0, &size));
     void *buf = device(NULL, size);
-    CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
-                handle, op, pa, a.descr, dx, pb, dy, cuda_type[type], 0, buf));
+    OK(((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(handle, op, pa, a.descr, dx, pb,
+                                                                                       dy, cuda_type[type], 0, buf));
     for (int i = 0; i < ny; i++) {
         num sum = 0;
         for (int k = 0; k < nx; k++)
@@ -31,10 +31,12 @@ static void spmv(int type)
     COMPARE(y, nx, "SpMV");
     /* vectors of other sizes are refused */
     if (nx != ny)
-        CALL(3, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
-                    handle, op, pa, a.descr, dy, pb, dx, cuda_type[type], 0, buf));
-    CALL(3, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
-                handle, 7, pa, a.descr, dx, pb, dy, cuda_type[type], 0, buf));
+        IS(((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
+               handle, op, pa, a.descr, dy, pb, dx, cuda_type[type], 0, buf),
+           3);
+    IS(((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(handle, 7, pa, a.descr, dx, pb,
+                                                                                       dy, cuda_type[type], 0, buf),
+       3);
     drop_dnvec(dx), drop_dnvec(dy);
     drop_sparse(a), drop(x), drop(y), cudaFree(buf);
 }
@@ -53,13 +55,13 @@ static void spmm(int type)
     upload(b.b), upload(c.b);
     size_t size = 0;
     V pa = scalar(type, alpha), pb = scalar(type, beta);
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMM_bufferSize"))(
-                handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, &size));
+    OK(((int (*)(void *, int, int, V, V, V, V, V, int, int, size_t *))symbol("cusparseSpMM_bufferSize"))(
+        handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, &size));
     void *buf = device(NULL, size);
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMM_preprocess"))(
-                handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, buf));
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMM"))(
-                handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, buf));
+    OK(((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMM_preprocess"))(
+        handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, buf));
+    OK(((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMM"))(
+        handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, buf));
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             num sum = 0;
@@ -76,8 +78,8 @@ static void solve(int type, bool many)
     int op = upto(3), opb = many ? upto(3) : 0, m = 1 + upto(20), n = many ? upto(6) : 1;
     int upper = upto(2), unit = upto(2);
     struct sparse a = sparse(type, m, m, some_format(), upto(2), upto(2), 30, 1);
-    CALL(0, ((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(a.descr, 0, &upper, 4));
-    CALL(0, ((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(a.descr, 1, &unit, 4));
+    OK(((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(a.descr, 0, &upper, 4));
+    OK(((int (*)(void *, int, void *, size_t))symbol("cusparseSpMatSetAttribute"))(a.descr, 1, &unit, 4));
     struct matrix b = opb ? matrix(type, n, m) : matrix(type, m, n), c = matrix(type, m, n);
     num alpha = special(type);
     upload(b.b), upload(c.b);
@@ -91,34 +93,33 @@ static void solve(int type, bool many)
     }
     V pa = scalar(type, alpha);
     if (many) {
-        CALL(0, ((int (*)(void **))symbol("cusparseSpSM_createDescr"))(&s));
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, int, int, void *, size_t *))symbol("cusparseSpSM_bufferSize"))(
-                    handle, op, opb, pa, a.descr, x, y, cuda_type[type], 0, s, &size));
+        OK(((int (*)(void **))symbol("cusparseSpSM_createDescr"))(&s));
+        OK(((int (*)(void *, int, int, V, V, V, V, int, int, void *, size_t *))symbol("cusparseSpSM_bufferSize"))(
+            handle, op, opb, pa, a.descr, x, y, cuda_type[type], 0, s, &size));
         buf = device(NULL, size);
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, int, int, void *, void *))symbol("cusparseSpSM_analysis"))(
-                    handle, op, opb, pa, a.descr, x, y, cuda_type[type], 0, s, buf));
+        OK(((int (*)(void *, int, int, V, V, V, V, int, int, void *, void *))symbol("cusparseSpSM_analysis"))(
+            handle, op, opb, pa, a.descr, x, y, cuda_type[type], 0, s, buf));
         if (upto(2)) { /* other values for the same structure */
             struct buffer twice = buffer(type, (size_t)a.nnz);
             for (int k = 0; k < a.nnz; k++)
                 twice.ref[k] = a.dense[a.place[2 * k] * m + a.place[2 * k + 1]] *= 2;
             upload(twice);
-            CALL(0,
-                 ((int (*)(void *, void *, void *, int))symbol("cusparseSpSM_updateMatrix"))(handle, s, twice.at, 0));
+            OK(((int (*)(void *, void *, void *, int))symbol("cusparseSpSM_updateMatrix"))(handle, s, twice.at, 0));
             drop(twice);
         }
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, int, int, void *))symbol("cusparseSpSM_solve"))(
-                    handle, op, opb, pa, a.descr, x, y, cuda_type[type], 0, s));
-        CALL(0, ((int (*)(void *))symbol("cusparseSpSM_destroyDescr"))(s));
+        OK(((int (*)(void *, int, int, V, V, V, V, int, int, void *))symbol("cusparseSpSM_solve"))(
+            handle, op, opb, pa, a.descr, x, y, cuda_type[type], 0, s));
+        OK(((int (*)(void *))symbol("cusparseSpSM_destroyDescr"))(s));
     } else {
-        CALL(0, ((int (*)(void **))symbol("cusparseSpSV_createDescr"))(&s));
-        CALL(0, ((int (*)(void *, int, V, V, V, V, int, int, void *, size_t *))symbol("cusparseSpSV_bufferSize"))(
-                    handle, op, pa, a.descr, x, y, cuda_type[type], 0, s, &size));
+        OK(((int (*)(void **))symbol("cusparseSpSV_createDescr"))(&s));
+        OK(((int (*)(void *, int, V, V, V, V, int, int, void *, size_t *))symbol("cusparseSpSV_bufferSize"))(
+            handle, op, pa, a.descr, x, y, cuda_type[type], 0, s, &size));
         buf = device(NULL, size);
-        CALL(0, ((int (*)(void *, int, V, V, V, V, int, int, void *, void *))symbol("cusparseSpSV_analysis"))(
-                    handle, op, pa, a.descr, x, y, cuda_type[type], 0, s, buf));
-        CALL(0, ((int (*)(void *, int, V, V, V, V, int, int, void *))symbol("cusparseSpSV_solve"))(
-                    handle, op, pa, a.descr, x, y, cuda_type[type], 0, s));
-        CALL(0, ((int (*)(void *))symbol("cusparseSpSV_destroyDescr"))(s));
+        OK(((int (*)(void *, int, V, V, V, V, int, int, void *, void *))symbol("cusparseSpSV_analysis"))(
+            handle, op, pa, a.descr, x, y, cuda_type[type], 0, s, buf));
+        OK(((int (*)(void *, int, V, V, V, V, int, int, void *))symbol("cusparseSpSV_solve"))(
+            handle, op, pa, a.descr, x, y, cuda_type[type], 0, s));
+        OK(((int (*)(void *))symbol("cusparseSpSV_destroyDescr"))(s));
     }
     /* what was found solves the system: op(triangle) * c = alpha * op(b) */
     struct matrix want = b;
@@ -134,12 +135,8 @@ static void solve(int type, bool many)
                 sum += conj_if(op == 2, v) * *at(c, k, j);
             }
             num right = alpha * at_op(want, opb, i, j);
-            calls++;
-            if (!near(sum, right, type, 4 * m)) {
-                printf("not ok solve %c: %g%+gi, expected %g%+gi\n", letter_of[type], creal(sum), cimag(sum),
-                       creal(right), cimag(right));
-                failures++;
-            }
+            EXPECT(near(sum, right, type, 4 * m), "solve %c: %g%+gi, expected %g%+gi", letter_of[type], creal(sum),
+                   cimag(sum), creal(right), cimag(right));
         }
     free(raw);
     if (!many)
@@ -155,8 +152,8 @@ static void sddmm(int type)
     num alpha = special(type), beta = special(type);
     upload(a.b), upload(b.b);
     V pa = scalar(type, alpha), pb = scalar(type, beta);
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSDDMM"))(
-                handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, NULL));
+    OK(((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSDDMM"))(
+        handle, opa, opb, pa, a.descr, b.descr, pb, c.descr, cuda_type[type], 0, NULL));
     struct buffer got = buffer(type, (size_t)c.nnz);
     cudaMemcpy(got.at, c.val, (size_t)c.nnz * size_of(type), 3);
     for (int e = 0; e < c.nnz; e++) {
@@ -183,20 +180,20 @@ static void there_and_back(int type)
     void *s = NULL, *ptr = device(NULL, (size_t)(m + n + m * n) * 8), *ind = device(NULL, (size_t)(m * n) * 8),
          *val = device(NULL, (size_t)(m * n) * 16);
     if (format == COO)
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int))symbol("cusparseCreateCoo"))(
-                    &s, m, n, 0, ptr, ind, val, it, 1, cuda_type[type]));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int))symbol("cusparseCreateCoo"))(
+            &s, m, n, 0, ptr, ind, val, it, 1, cuda_type[type]));
     else
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
-                    format == CSR ? "cusparseCreateCsr" : "cusparseCreateCsc"))(&s, m, n, 0, ptr, ind, val, it, it, 1,
-                                                                                cuda_type[type]));
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_analysis"))(handle, a.descr, s, 0, ptr));
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_convert"))(handle, a.descr, s, 0, ptr));
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, s, b.descr, 0, ptr));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
+            format == CSR ? "cusparseCreateCsr" : "cusparseCreateCsc"))(&s, m, n, 0, ptr, ind, val, it, it, 1,
+                                                                        cuda_type[type]));
+    OK(((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_analysis"))(handle, a.descr, s, 0, ptr));
+    OK(((int (*)(void *, V, V, int, void *))symbol("cusparseDenseToSparse_convert"))(handle, a.descr, s, 0, ptr));
+    OK(((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, s, b.descr, 0, ptr));
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             *at(b, i, j) = *at(a, i, j);
     COMPARE(b.b, 0, "dense to sparse and back");
-    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(s));
+    OK(((int (*)(V))symbol("cusparseDestroySpMat"))(s));
     cudaFree(ptr), cudaFree(ind), cudaFree(val), drop_matrix(a), drop_matrix(b);
 }
 
@@ -208,12 +205,11 @@ static void vectors(int type)
         if (upto(3) == 0)
             ind[nnz++] = i + base;
     void *dind = index_array(ind, nnz, wide), *dx = NULL, *dy = dnvec(y, n);
-    CALL(0, ((int (*)(void **, int64_t, int64_t, V, V, int, int, int))symbol("cusparseCreateSpVec"))(
-                &dx, n, nnz, dind, x.at, wide ? I64 : I32, base, cuda_type[type]));
+    OK(((int (*)(void **, int64_t, int64_t, V, V, int, int, int))symbol("cusparseCreateSpVec"))(
+        &dx, n, nnz, dind, x.at, wide ? I64 : I32, base, cuda_type[type]));
     num alpha = special(type), beta = special(type), sum = 0;
     upload(x), upload(y);
-    CALL(0, ((int (*)(void *, V, V, V, V))symbol("cusparseAxpby"))(handle, scalar(type, alpha), dx, scalar(type, beta),
-                                                                   dy));
+    OK(((int (*)(void *, V, V, V, V))symbol("cusparseAxpby"))(handle, scalar(type, alpha), dx, scalar(type, beta), dy));
     for (int i = 0; i < n; i++)
         y.ref[i] *= beta;
     for (int k = 0; k < nnz; k++)
@@ -221,8 +217,7 @@ static void vectors(int type)
     if (n)
         COMPARE(y, 1, "Axpby");
     num sine = type < 2 ? 0.8 : 0.48 + 0.64 * I;
-    CALL(0,
-         ((int (*)(void *, V, V, V, V))symbol("cusparseRot"))(handle, scalar(type, 0.6), scalar(type, sine), dx, dy));
+    OK(((int (*)(void *, V, V, V, V))symbol("cusparseRot"))(handle, scalar(type, 0.6), scalar(type, sine), dx, dy));
     for (int k = 0; k < nnz; k++) {
         num *yk = &y.ref[ind[k] - base], a = x.ref[k], b = *yk;
         x.ref[k] = 0.6 * a + sine * b;
@@ -234,27 +229,27 @@ static void vectors(int type)
     int op = upto(2) ? 2 : 0;
     struct buffer dot = buffer(type, 1);
     char host[16];
-    CALL(0, ((int (*)(void *, int, V, V, void *, int, void *))symbol("cusparseSpVV"))(
-                handle, op, dx, dy, on_device ? dot.at : host, cuda_type[type], NULL));
+    OK(((int (*)(void *, int, V, V, void *, int, void *))symbol("cusparseSpVV"))(
+        handle, op, dx, dy, on_device ? dot.at : host, cuda_type[type], NULL));
     if (!on_device)
         cudaMemcpy(dot.at, host, size_of(type), 1);
     for (int k = 0; k < nnz; k++)
         sum += conj_if(op == 2, x.ref[k]) * y.ref[ind[k] - base];
     dot.ref[0] = sum;
     COMPARE(dot, n, "SpVV");
-    CALL(0, ((int (*)(void *, V, V))symbol("cusparseGather"))(handle, dy, dx));
+    OK(((int (*)(void *, V, V))symbol("cusparseGather"))(handle, dy, dx));
     for (int k = 0; k < nnz; k++)
         x.ref[k] = y.ref[ind[k] - base];
     COMPARE(x, 2, "Gather");
     for (int k = 0; k < nnz; k++)
         x.ref[k] = value(type);
     upload(x);
-    CALL(0, ((int (*)(void *, V, V))symbol("cusparseScatter"))(handle, dx, dy));
+    OK(((int (*)(void *, V, V))symbol("cusparseScatter"))(handle, dx, dy));
     for (int k = 0; k < nnz; k++)
         y.ref[ind[k] - base] = x.ref[k];
     if (n)
         COMPARE(y, 2, "Scatter");
-    CALL(0, ((int (*)(V))symbol("cusparseDestroySpVec"))(dx));
+    OK(((int (*)(V))symbol("cusparseDestroySpVec"))(dx));
     drop_dnvec(dy), drop(x), drop(y), drop(dot), cudaFree(dind);
 }
 
@@ -275,21 +270,19 @@ static void narrow(void)
             ones[i] = t ? 0x3f80 : 0x3c00;
         void *p = device(ptr, sizeof ptr), *j = device(ind, sizeof ind), *v = device(t ? b : h, sizeof h),
              *x = device(ones, sizeof ones), *y = device(y16, 4), *m = NULL, *dx = NULL, *dy = NULL;
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
-                    &m, 1, 11, 11, p, j, v, I32, I32, 0, type));
-        CALL(0, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dx, 11, x, type));
-        CALL(0, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dy, 1, y, 0));
-        CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(handle, 0, &one, m, dx,
-                                                                                                &zero, dy, 0, 0, NULL));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
+            &m, 1, 11, 11, p, j, v, I32, I32, 0, type));
+        OK(((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dx, 11, x, type));
+        OK(((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&dy, 1, y, 0));
+        OK(((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(handle, 0, &one, m, dx,
+                                                                                           &zero, dy, 0, 0, NULL));
         cudaMemcpy(&got, y, 4, 2);
-        if (got != 1 + 10 * 0x1p-11f) {
-            printf("not ok SpMV of type %d: %.9g\n", type, got);
-            failures++;
-        }
+        EXPECT(got == 1 + 10 * 0x1p-11f, "SpMV of type %d: %.9g", type, got);
         /* types that do not go together */
-        CALL(10, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
-                     handle, 0, &one, m, dx, &zero, dy, 1, 0, NULL));
-        CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(m));
+        IS(((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(handle, 0, &one, m, dx,
+                                                                                           &zero, dy, 1, 0, NULL),
+           10);
+        OK(((int (*)(V))symbol("cusparseDestroySpMat"))(m));
         drop_dnvec(dx), drop_dnvec(dy);
         cudaFree(p), cudaFree(j), cudaFree(v), cudaFree(x), cudaFree(y);
     }
@@ -300,26 +293,28 @@ static void bad_input(void)
     void *m = NULL, *v = NULL;
     typedef int create(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int);
     create *csr = (create *)symbol("cusparseCreateCsr");
-    CALL(3, csr(NULL, 1, 1, 0, NULL, NULL, NULL, I32, I32, 0, 0));
-    CALL(3, csr(&m, -1, 1, 0, NULL, NULL, NULL, I32, I32, 0, 0));
-    CALL(3, csr(&m, 1, 1, 2, NULL, NULL, NULL, I32, I32, 0, 0));
-    CALL(3, csr(&m, 1, 1, 0, NULL, NULL, NULL, 9, I32, 0, 0));
-    CALL(3, csr(&m, 1, 1, 0, NULL, NULL, NULL, I32, I32, 2, 0));
-    CALL(3, csr(&m, 1, 1, 0, NULL, NULL, NULL, I32, I32, 0, 99));
-    CALL(3, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(&v, 4, 4, 3,
-                                                                                                           &m, 0, COL));
-    CALL(3, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(&v, 4, 4, 4,
-                                                                                                           &m, 0, 3));
-    CALL(3, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&v, -1, &m, 0));
-    CALL(3, ((int (*)(V))symbol("cusparseDestroyDnVec"))(NULL));
-    CALL(1, ((int (*)(void *, int))symbol("cusparseSetPointerMode"))(NULL, 0));
-    CALL(3, ((int (*)(void *, int))symbol("cusparseSetPointerMode"))(handle, 5));
-    CALL(1, ((int (*)(void *))symbol("cusparseDestroy"))(&m));
+    IS(csr(NULL, 1, 1, 0, NULL, NULL, NULL, I32, I32, 0, 0), 3);
+    IS(csr(&m, -1, 1, 0, NULL, NULL, NULL, I32, I32, 0, 0), 3);
+    IS(csr(&m, 1, 1, 2, NULL, NULL, NULL, I32, I32, 0, 0), 3);
+    IS(csr(&m, 1, 1, 0, NULL, NULL, NULL, 9, I32, 0, 0), 3);
+    IS(csr(&m, 1, 1, 0, NULL, NULL, NULL, I32, I32, 2, 0), 3);
+    IS(csr(&m, 1, 1, 0, NULL, NULL, NULL, I32, I32, 0, 99), 3);
+    IS(((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(&v, 4, 4, 3, &m,
+                                                                                                      0, COL),
+       3);
+    IS(((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(&v, 4, 4, 4, &m,
+                                                                                                      0, 3),
+       3);
+    IS(((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&v, -1, &m, 0), 3);
+    IS(((int (*)(V))symbol("cusparseDestroyDnVec"))(NULL), 3);
+    IS(((int (*)(void *, int))symbol("cusparseSetPointerMode"))(NULL, 0), 1);
+    IS(((int (*)(void *, int))symbol("cusparseSetPointerMode"))(handle, 5), 3);
+    IS(((int (*)(void *))symbol("cusparseDestroy"))(&m), 1);
 }
 
 int main(void)
 {
-    CALL(0, begin());
+    OK(begin());
     narrow();
     bad_input();
     for (int round = 0; round < 60; round++)
@@ -328,7 +323,7 @@ int main(void)
             spmv(type), spmm(type), solve(type, false), solve(type, true), sddmm(type);
             there_and_back(type), vectors(type);
         }
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
-    CALL(1, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
-    return end("cuSPARSE's generic interface");
+    OK(((int (*)(void *))symbol("cusparseDestroy"))(handle));
+    IS(((int (*)(void *))symbol("cusparseDestroy"))(handle), 1);
+    return check_end("cuSPARSE's generic interface");
 }

@@ -15,17 +15,13 @@ static num *values(const void *p, int type, int n)
 }
 static void same(num got, num want, int type, double terms, const char *what, int line)
 {
-    calls++;
-    if (!near(got, want, type, terms)) {
-        printf("not ok %s %c (line %d): %g%+gi, expected %g%+gi\n", what, letter_of[type], line, creal(got), cimag(got),
-               creal(want), cimag(want));
-        failures++;
-    }
+    EXPECT(near(got, want, type, terms), "%s %c (line %d): %g%+gi, expected %g%+gi", what, letter_of[type], line,
+           creal(got), cimag(got), creal(want), cimag(want));
 }
 #define SAME(got, want, type, terms, what) same(got, want, type, terms, what, __LINE__)
 static int count(int status, void *dev, const int *host) /* where pointer mode put it */
 {
-    CALL(0, status);
+    OK(status);
     if (!on_device)
         return *host;
     int n;
@@ -49,23 +45,22 @@ static void indices(int type)
     int m = 1 + upto(12), n = 1 + upto(12), base = upto(2);
     struct sparse a = sparse(type, m, n, CSR, 0, base, 30, 0);
     void *rows = device(NULL, (size_t)a.nnz * 4), *ptr = device(NULL, (size_t)(m + 1) * 4);
-    CALL(0, ((int (*)(void *, V, int, int, V, int))symbol("cusparseXcsr2coo"))(handle, a.ptr, a.nnz, m, rows, base));
-    CALL(0, ((int (*)(void *, V, int, int, V, int))symbol("cusparseXcoo2csr"))(handle, rows, a.nnz, m, ptr, base));
+    OK(((int (*)(void *, V, int, int, V, int))symbol("cusparseXcsr2coo"))(handle, a.ptr, a.nnz, m, rows, base));
+    OK(((int (*)(void *, V, int, int, V, int))symbol("cusparseXcoo2csr"))(handle, rows, a.nnz, m, ptr, base));
     int *r = host_ints(rows, a.nnz), *p = host_ints(ptr, m + 1), *q = host_ints(a.ptr, m + 1);
     for (int k = 0; k < a.nnz; k++)
-        CALL(a.place[2 * k] + base, r[k]);
+        IS(r[k], a.place[2 * k] + base);
     for (int i = 0; i <= m; i++)
-        CALL(q[i], p[i]);
+        IS(p[i], q[i]);
     /* the transpose by way of csc */
     void *cptr = device(NULL, (size_t)(n + 1) * 4), *cind = device(NULL, (size_t)a.nnz * 4),
          *cval = device(NULL, (size_t)a.nnz * 16);
     size_t size = 0;
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, V, V, int, int, int, int, size_t *))symbol(
-                "cusparseCsr2cscEx2_bufferSize"))(handle, m, n, a.nnz, a.val, a.ptr, a.ind, cval, cptr, cind,
-                                                  cuda_type[type], 1, base, 1, &size));
-    CALL(0,
-         ((int (*)(void *, int, int, int, V, V, V, V, V, V, int, int, int, int, void *))symbol("cusparseCsr2cscEx2"))(
-             handle, m, n, a.nnz, a.val, a.ptr, a.ind, cval, cptr, cind, cuda_type[type], 1, base, 1, ptr));
+    OK(((int (*)(void *, int, int, int, V, V, V, V, V, V, int, int, int, int, size_t *))symbol(
+        "cusparseCsr2cscEx2_bufferSize"))(handle, m, n, a.nnz, a.val, a.ptr, a.ind, cval, cptr, cind, cuda_type[type],
+                                          1, base, 1, &size));
+    OK(((int (*)(void *, int, int, int, V, V, V, V, V, V, int, int, int, int, void *))symbol("cusparseCsr2cscEx2"))(
+        handle, m, n, a.nnz, a.val, a.ptr, a.ind, cval, cptr, cind, cuda_type[type], 1, base, 1, ptr));
     num *t = to_dense(cptr, cind, cval, type, n, m, base);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
@@ -78,16 +73,16 @@ static void indices(int type)
     }
     void *dx = device(x, (size_t)a.nnz * 4), *dy = device(y, (size_t)a.nnz * 4),
          *perm = device(NULL, (size_t)a.nnz * 4);
-    CALL(0, ((int (*)(void *, int, V))symbol("cusparseCreateIdentityPermutation"))(handle, a.nnz, perm));
-    CALL(0, ((int (*)(void *, int, int, int, V, V, size_t *))symbol("cusparseXcoosort_bufferSizeExt"))(
-                handle, 5, 5, a.nnz, dx, dy, &size));
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, V))symbol("cusparseXcoosortByColumn"))(handle, 5, 5, a.nnz, dx,
-                                                                                             dy, perm, ptr));
+    OK(((int (*)(void *, int, V))symbol("cusparseCreateIdentityPermutation"))(handle, a.nnz, perm));
+    OK(((int (*)(void *, int, int, int, V, V, size_t *))symbol("cusparseXcoosort_bufferSizeExt"))(handle, 5, 5, a.nnz,
+                                                                                                  dx, dy, &size));
+    OK(((int (*)(void *, int, int, int, V, V, V, V))symbol("cusparseXcoosortByColumn"))(handle, 5, 5, a.nnz, dx, dy,
+                                                                                        perm, ptr));
     int *sx = host_ints(dx, a.nnz), *sy = host_ints(dy, a.nnz), *sp = host_ints(perm, a.nnz);
     for (int k = 0; k < a.nnz; k++) {
-        CALL(x[sp[k]], sx[k]);
-        CALL(y[sp[k]], sy[k]);
-        CALL(1, k == 0 || sy[k - 1] < sy[k] || (sy[k - 1] == sy[k] && sx[k - 1] <= sx[k]));
+        IS(sx[k], x[sp[k]]);
+        IS(sy[k], y[sp[k]]);
+        IS(k == 0 || sy[k - 1] < sy[k] || (sy[k - 1] == sy[k] && sx[k - 1] <= sx[k]), 1);
     }
     free(r), free(p), free(q), free(t), free(x), free(y), free(sx), free(sy), free(sp);
     cudaFree(rows), cudaFree(ptr), cudaFree(cptr), cudaFree(cind), cudaFree(cval), cudaFree(dx), cudaFree(dy);
@@ -106,19 +101,19 @@ static void geam(int type)
          *val = device(NULL, (size_t)(m * n) * 16), *total = device(NULL, 4);
     size_t size = 0;
     int host = -1, want = 0;
-    CALL(0, ((int (*)(void *, int, int, V, V, int, V, V, V, V, V, int, V, V, V, V, V, V, V, size_t *))symbol(
-                "cusparse%ccsrgeam2_bufferSizeExt", c))(handle, m, n, pa, descr, a.nnz, a.val, a.ptr, a.ind, pb, descr,
-                                                        b.nnz, b.val, b.ptr, b.ind, descr, val, ptr, ind, &size));
+    OK(((int (*)(void *, int, int, V, V, int, V, V, V, V, V, int, V, V, V, V, V, V, V, size_t *))symbol(
+        "cusparse%ccsrgeam2_bufferSizeExt", c))(handle, m, n, pa, descr, a.nnz, a.val, a.ptr, a.ind, pb, descr, b.nnz,
+                                                b.val, b.ptr, b.ind, descr, val, ptr, ind, &size));
     int got = count(((int (*)(void *, int, int, V, int, V, V, V, int, V, V, V, V, V, V))symbol("cusparseXcsrgeam2Nnz"))(
                         handle, m, n, descr, a.nnz, a.ptr, a.ind, descr, b.nnz, b.ptr, b.ind, descr, ptr,
                         on_device ? total : &host, total),
                     total, &host);
     for (int i = 0; i < m * n; i++)
         want += a.dense[i] != 0 || b.dense[i] != 0;
-    CALL(want, got);
-    CALL(0, ((int (*)(void *, int, int, V, V, int, V, V, V, V, V, int, V, V, V, V, V, V, V, V))symbol(
-                "cusparse%ccsrgeam2", c))(handle, m, n, pa, descr, a.nnz, a.val, a.ptr, a.ind, pb, descr, b.nnz, b.val,
-                                          b.ptr, b.ind, descr, val, ptr, ind, total));
+    IS(got, want);
+    OK(((int (*)(void *, int, int, V, V, int, V, V, V, V, V, int, V, V, V, V, V, V, V, V))symbol(
+        "cusparse%ccsrgeam2", c))(handle, m, n, pa, descr, a.nnz, a.val, a.ptr, a.ind, pb, descr, b.nnz, b.val, b.ptr,
+                                  b.ind, descr, val, ptr, ind, total));
     num *d = to_dense(ptr, ind, val, type, m, n, 0);
     for (int i = 0; i < m * n; i++)
         SAME(d[i], alpha * a.dense[i] + beta * b.dense[i], type, 2, "csrgeam2");
@@ -134,7 +129,7 @@ static void factor(int type, bool cholesky)
     char c = letter_of[type];
     void *info = NULL;
     const char *name = cholesky ? "csric02" : "csrilu02";
-    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
+    OK(((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
     if (cholesky) { /* tridiagonal and Hermitian */
         drop_sparse(a);
         a = sparse(type, m, m, CSR, 0, base, 100, 1);
@@ -151,16 +146,16 @@ static void factor(int type, bool cholesky)
         cudaMemcpy(a.val, raw, (size_t)a.nnz * size_of(type), 1);
         free(raw), free(v);
     }
-    CALL(0, ((int (*)(void **))symbol("cusparseCreate%sInfo", cholesky ? "Csric02" : "Csrilu02"))(&info));
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int *))symbol("cusparse%c%s_bufferSize", c, name))(
-                handle, m, a.nnz, descr, a.val, a.ptr, a.ind, info, &position));
+    OK(((int (*)(void **))symbol("cusparseCreate%sInfo", cholesky ? "Csric02" : "Csrilu02"))(&info));
+    OK(((int (*)(void *, int, int, V, V, V, V, void *, int *))symbol("cusparse%c%s_bufferSize", c, name))(
+        handle, m, a.nnz, descr, a.val, a.ptr, a.ind, info, &position));
     void *buf = device(NULL, (size_t)position);
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%c%s_analysis", c, name))(
-                handle, m, a.nnz, descr, a.val, a.ptr, a.ind, info, 1, buf));
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%c%s", c, name))(
-                handle, m, a.nnz, descr, a.val, a.ptr, a.ind, info, 0, buf));
-    CALL(0, ((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
-    CALL(-1, position);
+    OK(((int (*)(void *, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%c%s_analysis", c, name))(
+        handle, m, a.nnz, descr, a.val, a.ptr, a.ind, info, 1, buf));
+    OK(((int (*)(void *, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%c%s", c, name))(
+        handle, m, a.nnz, descr, a.val, a.ptr, a.ind, info, 0, buf));
+    OK(((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
+    IS(position, -1);
     num *f = to_dense(a.ptr, a.ind, a.val, type, m, m, base);
     for (int k = 0; k < a.nnz; k++) {
         int i = a.place[2 * k], j = a.place[2 * k + 1];
@@ -176,12 +171,12 @@ static void factor(int type, bool cholesky)
     int zero_ptr[] = {base, base + 1}, away[] = {base};
     void *zp = device(zero_ptr, sizeof zero_ptr);
     (void)away;
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%c%s_analysis", c, name))(
-                handle, 1, 1, descr, a.val, zp, device((int[]){base + 1}, 4), info, 0, buf));
-    CALL(9, ((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position));
-    CALL(base, position);
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroy%sInfo", cholesky ? "Csric02" : "Csrilu02"))(info));
-    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, 0));
+    OK(((int (*)(void *, int, int, V, V, V, V, void *, int, void *))symbol("cusparse%c%s_analysis", c, name))(
+        handle, 1, 1, descr, a.val, zp, device((int[]){base + 1}, 4), info, 0, buf));
+    IS(((int (*)(void *, void *, int *))symbol("cusparseX%s_zeroPivot", name))(handle, info, &position), 9);
+    IS(position, base);
+    OK(((int (*)(void *))symbol("cusparseDestroy%sInfo", cholesky ? "Csric02" : "Csrilu02"))(info));
+    OK(((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, 0));
     cudaFree(buf), cudaFree(zp), drop_sparse(a);
 }
 
@@ -218,21 +213,22 @@ static void bands(int type, int form)
     void *buf = device(NULL, (size_t)size32);
     if (form < 2) {
         const char *name = form ? "gtsv2_nopivot" : "gtsv2";
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, int, size_t *))symbol("cusparse%c%s_bufferSizeExt", c, name))(
-                    handle, m, n, b[1].at, b[2].at, b[3].at, b[5].at, stride, &size));
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, int, void *))symbol("cusparse%c%s", c, name))(
-                    handle, m, n, b[1].at, b[2].at, b[3].at, b[5].at, stride, buf));
-        CALL(3, ((int (*)(void *, int, int, V, V, V, V, int, void *))symbol("cusparse%c%s", c, name))(
-                    handle, 2, n, b[1].at, b[2].at, b[3].at, b[5].at, stride, buf));
+        OK(((int (*)(void *, int, int, V, V, V, V, int, size_t *))symbol("cusparse%c%s_bufferSizeExt", c, name))(
+            handle, m, n, b[1].at, b[2].at, b[3].at, b[5].at, stride, &size));
+        OK(((int (*)(void *, int, int, V, V, V, V, int, void *))symbol("cusparse%c%s", c, name))(
+            handle, m, n, b[1].at, b[2].at, b[3].at, b[5].at, stride, buf));
+        IS(((int (*)(void *, int, int, V, V, V, V, int, void *))symbol("cusparse%c%s", c, name))(
+               handle, 2, n, b[1].at, b[2].at, b[3].at, b[5].at, stride, buf),
+           3);
     } else if (form == 2) {
-        CALL(0, ((int (*)(void *, int, V, V, V, V, int, int, void *))symbol("cusparse%cgtsv2StridedBatch", c))(
-                    handle, m, b[1].at, b[2].at, b[3].at, b[5].at, n, stride, buf));
+        OK(((int (*)(void *, int, V, V, V, V, int, int, void *))symbol("cusparse%cgtsv2StridedBatch", c))(
+            handle, m, b[1].at, b[2].at, b[3].at, b[5].at, n, stride, buf));
     } else if (form == 3) {
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, int, void *))symbol("cusparse%cgtsvInterleavedBatch", c))(
-                    handle, algo, m, b[1].at, b[2].at, b[3].at, b[5].at, n, buf));
+        OK(((int (*)(void *, int, int, V, V, V, V, int, void *))symbol("cusparse%cgtsvInterleavedBatch", c))(
+            handle, algo, m, b[1].at, b[2].at, b[3].at, b[5].at, n, buf));
     } else {
-        CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, V, int, void *))symbol("cusparse%cgpsvInterleavedBatch", c))(
-                    handle, 0, m, b[0].at, b[1].at, b[2].at, b[3].at, b[4].at, b[5].at, n, buf));
+        OK(((int (*)(void *, int, int, V, V, V, V, V, V, int, void *))symbol("cusparse%cgpsvInterleavedBatch", c))(
+            handle, 0, m, b[0].at, b[1].at, b[2].at, b[3].at, b[4].at, b[5].at, n, buf));
     }
     num *x = values(b[5].at, type, (int)b[5].n);
     for (int s = 0; s < n; s++) {
@@ -268,13 +264,13 @@ static void blocks(int type)
                          handle, dir, m, n, descr, a.ptr, a.ind, block, descr, ptr, on_device ? total : &host),
                      total, &host);
     void *ind = device(NULL, (size_t)nnzb * 4), *val = device(NULL, (size_t)(nnzb * block * block) * 16);
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, int, V, V, V, V))symbol("cusparse%ccsr2bsr", c))(
-                handle, dir, m, n, descr, a.val, a.ptr, a.ind, block, descr, val, ptr, ind));
+    OK(((int (*)(void *, int, int, int, V, V, V, V, int, V, V, V, V))symbol("cusparse%ccsr2bsr", c))(
+        handle, dir, m, n, descr, a.val, a.ptr, a.ind, block, descr, val, ptr, ind));
     int big = mb * block, wide = nb * block;
     void *p = device(NULL, (size_t)(big + 1) * 4), *j = device(NULL, (size_t)(nnzb * block * block) * 4),
          *v = device(NULL, (size_t)(nnzb * block * block) * 16);
-    CALL(0, ((int (*)(void *, int, int, int, V, V, V, V, int, V, V, V, V))symbol("cusparse%cbsr2csr", c))(
-                handle, dir, mb, nb, descr, val, ptr, ind, block, descr, v, p, j));
+    OK(((int (*)(void *, int, int, int, V, V, V, V, int, V, V, V, V))symbol("cusparse%cbsr2csr", c))(
+        handle, dir, mb, nb, descr, val, ptr, ind, block, descr, v, p, j));
     num *d = to_dense(p, j, v, type, big, wide, 0);
     for (int i = 0; i < m; i++)
         for (int k = 0; k < n; k++)
@@ -285,9 +281,9 @@ static void blocks(int type)
     if (beta == 0)
         poison(y);
     upload(x), upload(y);
-    CALL(0, ((int (*)(void *, int, int, int, int, int, int, int, V, V, V, V, V, int, V, int, V, V, int))symbol(
-                "cusparse%cbsrmm", c))(handle, dir, 0, op, mb, cols, nb, nnzb, scalar(type, alpha), descr, val, ptr,
-                                       ind, block, x.at, op ? cols : wide, scalar(type, beta), y.at, big));
+    OK(((int (*)(void *, int, int, int, int, int, int, int, V, V, V, V, V, int, V, int, V, V, int))symbol(
+        "cusparse%cbsrmm", c))(handle, dir, 0, op, mb, cols, nb, nnzb, scalar(type, alpha), descr, val, ptr, ind, block,
+                               x.at, op ? cols : wide, scalar(type, beta), y.at, big));
     for (int i = 0; i < big; i++)
         for (int k = 0; k < cols; k++) {
             num sum = 0;
@@ -299,12 +295,12 @@ static void blocks(int type)
     /* the same as the generic interface's matrix of blocks */
     if (nnzb) {
         void *m2 = NULL, *dx = dnvec(x, wide), *dy = dnvec(y, big);
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int,
-                          int))symbol("cusparseCreateBsr"))(&m2, mb, nb, nnzb, block, block, ptr, ind, val, I32, I32, 0,
-                                                            cuda_type[type], dir ? COL : ROW));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, V, V, V, int, int, int, int, int))symbol(
+            "cusparseCreateBsr"))(&m2, mb, nb, nnzb, block, block, ptr, ind, val, I32, I32, 0, cuda_type[type],
+                                  dir ? COL : ROW));
         upload(y);
-        CALL(0, ((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
-                    handle, 0, scalar(type, 1), m2, dx, scalar(type, 0), dy, cuda_type[type], 0, NULL));
+        OK(((int (*)(void *, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpMV"))(
+            handle, 0, scalar(type, 1), m2, dx, scalar(type, 0), dy, cuda_type[type], 0, NULL));
         for (int i = 0; i < big; i++) {
             num sum = 0;
             for (int q = 0; q < wide; q++)
@@ -312,7 +308,7 @@ static void blocks(int type)
             y.ref[i] = sum;
         }
         COMPARE(y, wide, "SpMV of blocks");
-        CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(m2));
+        OK(((int (*)(V))symbol("cusparseDestroySpMat"))(m2));
         drop_dnvec(dx), drop_dnvec(dy);
     }
     free(d), drop(x), drop(y), drop_sparse(a);
@@ -338,10 +334,10 @@ static void elements(int type)
         int one = 0;
         for (int k = 0; k < (dir ? m : n); k++)
             one += a.ref[dir ? l * ld + k : k * ld + l] != 0;
-        CALL(one, per[l]);
+        IS(per[l], one);
         want += one;
     }
-    CALL(want, got);
+    IS(got, want);
     /* a dense matrix with a sparse vector */
     int in = op ? m : n, out = op ? n : m, *ind = ints(in);
     struct buffer x = buffer(type, (size_t)in), y = buffer(type, (size_t)out);
@@ -353,8 +349,8 @@ static void elements(int type)
         poison(y);
     upload(x), upload(y);
     void *di = device(ind, (size_t)nnz * 4);
-    CALL(0, ((int (*)(void *, int, int, int, V, V, int, int, V, V, V, V, int, void *))symbol("cusparse%cgemvi", c))(
-                handle, op, m, n, scalar(type, alpha), a.at, ld, nnz, x.at, di, scalar(type, beta), y.at, 1, total));
+    OK(((int (*)(void *, int, int, int, V, V, int, int, V, V, V, V, int, void *))symbol("cusparse%cgemvi", c))(
+        handle, op, m, n, scalar(type, alpha), a.at, ld, nnz, x.at, di, scalar(type, beta), y.at, 1, total));
     for (int i = 0; i < out; i++) {
         num sum = 0;
         for (int k = 0; k < nnz; k++) {
@@ -369,10 +365,10 @@ static void elements(int type)
 
 int main(void)
 {
-    CALL(0, begin());
-    CALL(0, ((int (*)(void **))symbol("cusparseCreateMatDescr"))(&descr));
-    CALL(3, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, 2));
-    CALL(0, ((int (*)(V))symbol("cusparseGetMatType"))(descr));
+    OK(begin());
+    OK(((int (*)(void **))symbol("cusparseCreateMatDescr"))(&descr));
+    IS(((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, 2), 3);
+    OK(((int (*)(V))symbol("cusparseGetMatType"))(descr));
     for (int round = 0; round < 40; round++)
         for (int type = 0; type < 4; type++) {
             pointer_mode();
@@ -380,7 +376,7 @@ int main(void)
             for (int form = 0; form < 5; form++)
                 bands(type, form);
         }
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
-    return end("cuSPARSE's legacy interface");
+    OK(((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
+    OK(((int (*)(void *))symbol("cusparseDestroy"))(handle));
+    return check_end("cuSPARSE's legacy interface");
 }

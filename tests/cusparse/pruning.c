@@ -67,63 +67,65 @@ static void prune(int type, int sparse_in, int percent)
     void *op = device(NULL, sizeof ptr), *oi = device(NULL, sizeof ind), *ov = device(NULL, sizeof val),
          *where = on_device ? dt : threshold, *count = on_device ? total : &host;
     size_t size = 0;
-    CALL(0, ((int (*)(void **))symbol("cusparseCreatePruneInfo"))(&info));
-    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
-    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(out, base_out));
+    OK(((int (*)(void **))symbol("cusparseCreatePruneInfo"))(&info));
+    OK(((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
+    OK(((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(out, base_out));
 #define F(type, name) ((type)symbol("cusparse%cprune%s", letter, name))
     if (!sparse_in && !percent) {
-        CALL(0, F(int (*)(void *, int, int, V, int, V, V, V, V, V, size_t *),
-                  "Dense2csr_bufferSizeExt")(handle, m, n, dd, ld, where, out, ov, op, oi, &size));
-        CALL(0, F(int (*)(void *, int, int, V, int, V, V, V, V, V), "Dense2csrNnz")(handle, m, n, dd, ld, where, out,
-                                                                                    op, count, total));
-        CALL(0, F(int (*)(void *, int, int, V, int, V, V, V, V, V, V), "Dense2csr")(handle, m, n, dd, ld, where, out,
-                                                                                    ov, op, oi, total));
-        CALL(3, F(int (*)(void *, int, int, V, int, V, V, V, V, V), "Dense2csrNnz")(handle, m, n, dd, m - 1, where, out,
-                                                                                    op, count, total));
+        OK(F(int (*)(void *, int, int, V, int, V, V, V, V, V, size_t *),
+             "Dense2csr_bufferSizeExt")(handle, m, n, dd, ld, where, out, ov, op, oi, &size));
+        OK(F(int (*)(void *, int, int, V, int, V, V, V, V, V), "Dense2csrNnz")(handle, m, n, dd, ld, where, out, op,
+                                                                               count, total));
+        OK(F(int (*)(void *, int, int, V, int, V, V, V, V, V, V), "Dense2csr")(handle, m, n, dd, ld, where, out, ov, op,
+                                                                               oi, total));
+        IS(F(int (*)(void *, int, int, V, int, V, V, V, V, V), "Dense2csrNnz")(handle, m, n, dd, m - 1, where, out, op,
+                                                                               count, total),
+           3);
     } else if (!sparse_in) {
-        CALL(0,
-             F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, size_t *),
-               "Dense2csrByPercentage_bufferSizeExt")(handle, m, n, dd, ld, percentage, out, ov, op, oi, info, &size));
-        CALL(0, F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V),
-                  "Dense2csrNnzByPercentage")(handle, m, n, dd, ld, percentage, out, op, count, info, total));
-        CALL(0, F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, V),
-                  "Dense2csrByPercentage")(handle, m, n, dd, ld, percentage, out, ov, op, oi, info, total));
-        CALL(3, F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V),
-                  "Dense2csrNnzByPercentage")(handle, m, n, dd, ld, 101, out, op, count, info, total));
+        OK(F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, size_t *),
+             "Dense2csrByPercentage_bufferSizeExt")(handle, m, n, dd, ld, percentage, out, ov, op, oi, info, &size));
+        OK(F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V),
+             "Dense2csrNnzByPercentage")(handle, m, n, dd, ld, percentage, out, op, count, info, total));
+        OK(F(int (*)(void *, int, int, V, int, float, V, V, V, V, void *, V),
+             "Dense2csrByPercentage")(handle, m, n, dd, ld, percentage, out, ov, op, oi, info, total));
+        IS(F(int (*)(void *, int, int, V, int, float, V, V, V, void *, V),
+             "Dense2csrNnzByPercentage")(handle, m, n, dd, ld, 101, out, op, count, info, total),
+           3);
     } else if (!percent) {
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, size_t *),
-                  "Csr2csr_bufferSizeExt")(handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, &size));
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V),
-                  "Csr2csrNnz")(handle, m, n, nnz, descr, dv, dp, di, where, out, op, count, total));
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, V),
-                  "Csr2csr")(handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, total));
-        CALL(3, F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V),
-                  "Csr2csrNnz")(handle, m, n, -1, descr, dv, dp, di, where, out, op, count, total));
+        OK(F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, size_t *),
+             "Csr2csr_bufferSizeExt")(handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, &size));
+        OK(F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V),
+             "Csr2csrNnz")(handle, m, n, nnz, descr, dv, dp, di, where, out, op, count, total));
+        OK(F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V, V),
+             "Csr2csr")(handle, m, n, nnz, descr, dv, dp, di, where, out, ov, op, oi, total));
+        IS(F(int (*)(void *, int, int, int, V, V, V, V, V, V, V, V, V), "Csr2csrNnz")(handle, m, n, -1, descr, dv, dp,
+                                                                                      di, where, out, op, count, total),
+           3);
     } else {
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, float, V, V, V, V, void *, size_t *),
-                  "Csr2csrByPercentage_bufferSizeExt")(handle, m, n, nnz, descr, dv, dp, di, percentage, out, ov, op,
-                                                       oi, info, &size));
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, float, V, V, V, void *, V), "Csr2csrNnzByPercentage")(
-                    handle, m, n, nnz, descr, dv, dp, di, percentage, out, op, count, info, total));
-        CALL(0, F(int (*)(void *, int, int, int, V, V, V, V, float, V, V, V, V, void *, V), "Csr2csrByPercentage")(
-                    handle, m, n, nnz, descr, dv, dp, di, percentage, out, ov, op, oi, info, total));
+        OK(F(int (*)(void *, int, int, int, V, V, V, V, float, V, V, V, V, void *, size_t *),
+             "Csr2csrByPercentage_bufferSizeExt")(handle, m, n, nnz, descr, dv, dp, di, percentage, out, ov, op, oi,
+                                                  info, &size));
+        OK(F(int (*)(void *, int, int, int, V, V, V, V, float, V, V, V, void *, V),
+             "Csr2csrNnzByPercentage")(handle, m, n, nnz, descr, dv, dp, di, percentage, out, op, count, info, total));
+        OK(F(int (*)(void *, int, int, int, V, V, V, V, float, V, V, V, V, void *, V),
+             "Csr2csrByPercentage")(handle, m, n, nnz, descr, dv, dp, di, percentage, out, ov, op, oi, info, total));
     }
     if (on_device)
         cudaMemcpy(&host, total, 4, 2);
     int *p = host_ints(op, m + 1), k = 0, *q = host_ints(oi, p[m] - base_out);
     cudaMemcpy(val, ov, sizeof val, 2);
     for (int i = 0; i < m; i++) {
-        CALL(k + base_out, p[i]);
+        IS(p[i], k + base_out);
         for (int j = 0; j < n; j++)
             if (abs(a[i * n + j]) > limit) {
-                CALL(j + base_out, q[k]);
-                CALL(1, get(type, val, k) == (double)a[i * n + j] / 16);
+                IS(q[k], j + base_out);
+                IS(get(type, val, k) == (double)a[i * n + j] / 16, 1);
                 k++;
             }
     }
-    CALL(k + base_out, p[m]);
-    CALL(k, host);
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroyPruneInfo"))(info));
+    IS(p[m], k + base_out);
+    IS(host, k);
+    OK(((int (*)(void *))symbol("cusparseDestroyPruneInfo"))(info));
     free(p), free(q);
     cudaFree(dd), cudaFree(dp), cudaFree(di), cudaFree(dv), cudaFree(total), cudaFree(dt), cudaFree(op), cudaFree(oi);
     cudaFree(ov);
@@ -140,39 +142,38 @@ static void color(int type)
     typedef int fn(void *, int, int, V, V, V, V, V, V, V, V, void *);
     fn *csrcolor = (fn *)symbol("cusparse%ccsrcolor", letter_of[type]);
     V part = scalar(type % 2, fraction); /* real, also of complex matrices */
-    CALL(0, ((int (*)(void **))symbol("cusparseCreateColorInfo"))(&info));
-    CALL(0, ((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
-    CALL(0,
-         csrcolor(handle, m, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order, info));
+    OK(((int (*)(void **))symbol("cusparseCreateColorInfo"))(&info));
+    OK(((int (*)(void *, int))symbol("cusparseSetMatIndexBase"))(descr, base));
+    OK(csrcolor(handle, m, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order, info));
     if (on_device)
         cudaMemcpy(&host, count, 4, 2);
     int *c = host_ints(colors, m), *o = host_ints(order, m), *seen = calloc((size_t)m + 1, sizeof *seen), used = 0;
     for (int i = 0; i < m; i++) {
-        CALL(1, c[i] >= 0 && c[i] < host);
+        IS(c[i] >= 0 && c[i] < host, 1);
         used += !seen[c[i]]++;
         for (int j = 0; j < m; j++)
             if (i != j && a.dense[i * m + j] != 0)
-                CALL(1, c[i] != c[j]);
-        CALL(1, i == 0 || c[o[i - 1]] <= c[o[i]]);
+                IS(c[i] != c[j], 1);
+        IS(i == 0 || c[o[i - 1]] <= c[o[i]], 1);
     }
-    CALL(host, used);
+    IS(used, host);
     memset(seen, 0, (size_t)m * sizeof *seen);
     for (int i = 0; i < m; i++)
-        CALL(0, seen[o[i]]++);
+        OK(seen[o[i]]++);
     if (!whole) /* the rest got colours of their own */
-        CALL(1, host >= m / 2);
-    CALL(3,
-         csrcolor(handle, -1, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order, info));
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroyColorInfo"))(info));
+        IS(host >= m / 2, 1);
+    IS(csrcolor(handle, -1, a.nnz, descr, a.val, a.ptr, a.ind, part, on_device ? count : &host, colors, order, info),
+       3);
+    OK(((int (*)(void *))symbol("cusparseDestroyColorInfo"))(info));
     free(c), free(o), free(seen), cudaFree(count), cudaFree(colors), cudaFree(order), drop_sparse(a);
 }
 
 int main(void)
 {
     static const int types[] = {0, 1, HALF};
-    CALL(0, begin());
-    CALL(0, ((int (*)(void **))symbol("cusparseCreateMatDescr"))(&descr));
-    CALL(0, ((int (*)(void **))symbol("cusparseCreateMatDescr"))(&out));
+    OK(begin());
+    OK(((int (*)(void **))symbol("cusparseCreateMatDescr"))(&descr));
+    OK(((int (*)(void **))symbol("cusparseCreateMatDescr"))(&out));
     for (int round = 0; round < 40; round++) {
         pointer_mode();
         for (int k = 0; k < 12; k++)
@@ -180,7 +181,7 @@ int main(void)
         for (int type = 0; type < 4; type++)
             color(type);
     }
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroyMatDescr"))(out));
-    return end("cuSPARSE's pruning and colouring");
+    OK(((int (*)(void *))symbol("cusparseDestroyMatDescr"))(descr));
+    OK(((int (*)(void *))symbol("cusparseDestroyMatDescr"))(out));
+    return check_end("cuSPARSE's pruning and colouring");
 }

@@ -88,28 +88,28 @@ static inline struct sparse sparse(int type, int rows, int cols, int format, int
     s.val = device(raw, (size_t)s.nnz * size_of(type));
     int it = wide ? I64 : I32;
     if (format == COO)
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int))symbol("cusparseCreateCoo"))(
-                    &s.descr, rows, cols, s.nnz, s.ptr, s.ind, s.val, it, base, cuda_type[type]));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int))symbol("cusparseCreateCoo"))(
+            &s.descr, rows, cols, s.nnz, s.ptr, s.ind, s.val, it, base, cuda_type[type]));
     else
-        CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
-                    format == CSR ? "cusparseCreateCsr" : "cusparseCreateCsc"))(
-                    &s.descr, rows, cols, s.nnz, s.ptr, s.ind, s.val, it, it, base, cuda_type[type]));
+        OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol(
+            format == CSR ? "cusparseCreateCsr" : "cusparseCreateCsc"))(&s.descr, rows, cols, s.nnz, s.ptr, s.ind,
+                                                                        s.val, it, it, base, cuda_type[type]));
     free(ptr), free(ind), free(line), free(val), free(raw);
     return s;
 }
 static inline void drop_sparse(struct sparse s)
 {
-    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(s.descr));
+    OK(((int (*)(V))symbol("cusparseDestroySpMat"))(s.descr));
     cudaFree(s.ptr), cudaFree(s.ind), cudaFree(s.val);
     free(s.dense), free(s.place);
 }
 static inline void *dnvec(struct buffer b, int n)
 {
     void *d = NULL;
-    CALL(0, ((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&d, n, b.at, cuda_type[b.type]));
+    OK(((int (*)(void **, int64_t, void *, int))symbol("cusparseCreateDnVec"))(&d, n, b.at, cuda_type[b.type]));
     return d;
 }
-static inline void drop_dnvec(void *d) { CALL(0, ((int (*)(V))symbol("cusparseDestroyDnVec"))(d)); }
+static inline void drop_dnvec(void *d) { OK(((int (*)(V))symbol("cusparseDestroyDnVec"))(d)); }
 /* A dense matrix in either order, and where its elements are. */
 struct matrix {
     struct buffer b;
@@ -122,8 +122,8 @@ static inline struct matrix matrix(int type, int rows, int cols)
     int length = m.order == COL ? rows : cols, lines = m.order == COL ? cols : rows;
     m.ld = length + upto(3) + (length == 0);
     m.b = buffer(type, (size_t)(m.ld * lines));
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
-                &m.descr, rows, cols, m.ld, m.b.at, cuda_type[type], m.order));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
+        &m.descr, rows, cols, m.ld, m.b.at, cuda_type[type], m.order));
     return m;
 }
 static inline num *at(struct matrix m, int i, int j) { return &m.b.ref[m.order == COL ? j * m.ld + i : i * m.ld + j]; }
@@ -133,7 +133,7 @@ static inline num at_op(struct matrix m, int op, int i, int j)
 }
 static inline void drop_matrix(struct matrix m)
 {
-    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(m.descr));
+    OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(m.descr));
     drop(m.b);
 }
 /* Element (i, j) of op(s). */

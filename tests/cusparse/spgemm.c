@@ -10,37 +10,35 @@ static struct result empty(int type, int m, int n, int wide, int base)
 {
     struct result c = {.m = m, .n = n, .ptr = device(NULL, (size_t)(m + 1) * 8)};
     int it = wide ? I64 : I32;
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
-                &c.descr, m, n, 0, NULL, NULL, NULL, it, it, base, cuda_type[type]));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int))symbol("cusparseCreateCsr"))(
+        &c.descr, m, n, 0, NULL, NULL, NULL, it, it, base, cuda_type[type]));
     return c;
 }
 /* Arrays for as many elements as it has been told to have. */
 static void give_arrays(struct result *c, int want)
 {
     int64_t rows, cols, nnz = -1;
-    CALL(0,
-         ((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c->descr, &rows, &cols, &nnz));
-    CALL(want, (int)nnz);
+    OK(((int (*)(V, int64_t *, int64_t *, int64_t *))symbol("cusparseSpMatGetSize"))(c->descr, &rows, &cols, &nnz));
+    IS((int)nnz, want);
     c->nnz = (int)nnz;
     c->ind = device(NULL, (size_t)(nnz + 1) * 8);
     c->val = device(NULL, (size_t)(nnz + 1) * 16);
-    CALL(0,
-         ((int (*)(void *, void *, void *, void *))symbol("cusparseCsrSetPointers"))(c->descr, c->ptr, c->ind, c->val));
+    OK(((int (*)(void *, void *, void *, void *))symbol("cusparseCsrSetPointers"))(c->descr, c->ptr, c->ind, c->val));
 }
-static void check(struct result c, struct buffer full, int terms, const char *what)
+static void compare_dense(struct result c, struct buffer full, int terms, const char *what)
 {
     void *d = NULL, *buf = device(NULL, 64);
-    CALL(0, ((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
-                &d, c.m, c.n, c.n ? c.n : 1, full.at, cuda_type[full.type], ROW));
-    CALL(0, ((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, c.descr, d, 0, buf));
+    OK(((int (*)(void **, int64_t, int64_t, int64_t, void *, int, int))symbol("cusparseCreateDnMat"))(
+        &d, c.m, c.n, c.n ? c.n : 1, full.at, cuda_type[full.type], ROW));
+    OK(((int (*)(void *, V, V, int, void *))symbol("cusparseSparseToDense"))(handle, c.descr, d, 0, buf));
     if (c.m && c.n)
         COMPARE(full, terms, what);
-    CALL(0, ((int (*)(V))symbol("cusparseDestroyDnMat"))(d));
+    OK(((int (*)(V))symbol("cusparseDestroyDnMat"))(d));
     cudaFree(buf);
 }
 static void drop_result(struct result c)
 {
-    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(c.descr));
+    OK(((int (*)(V))symbol("cusparseDestroySpMat"))(c.descr));
     cudaFree(c.ptr), cudaFree(c.ind), cudaFree(c.val);
 }
 
@@ -80,34 +78,34 @@ static void once(int type, int alg)
     step *estimate = (step *)symbol("cusparseSpGEMM_workEstimation");
     step *compute = (step *)symbol("cusparseSpGEMM_compute");
     size_t size1 = 0, size2 = 0, size3 = 0;
-    CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
-    CALL(0, estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size1, NULL));
+    OK(((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
+    OK(estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size1, NULL));
     void *buf1 = device(NULL, size1);
-    CALL(0, estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size1, buf1));
-    CALL(0, ((int (*)(void *, int64_t *))symbol("cusparseSpGEMM_getNumProducts"))(p, &told));
-    CALL(1, told == products);
+    OK(estimate(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size1, buf1));
+    OK(((int (*)(void *, int64_t *))symbol("cusparseSpGEMM_getNumProducts"))(p, &told));
+    IS(told == products, 1);
     if (alg >= 4) { /* less memory is asked for in a step more */
         typedef int memory(void *, int, int, V, V, V, V, V, int, int, void *, float, size_t *, void *, size_t *);
         memory *f = (memory *)symbol("cusparseSpGEMM_estimateMemory");
-        CALL(0, f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 0.2f, &size3, NULL, NULL));
+        OK(f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 0.2f, &size3, NULL, NULL));
         void *buf3 = device(NULL, size3);
-        CALL(0, f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 0.2f, &size3, buf3, &size2));
-        CALL(3, f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 2, &size3, buf3, &size2));
+        OK(f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 0.2f, &size3, buf3, &size2));
+        IS(f(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, 2, &size3, buf3, &size2), 3);
         cudaFree(buf3);
     } else {
-        CALL(0, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, NULL));
+        OK(compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, NULL));
     }
     void *buf2 = device(NULL, size2);
-    CALL(0, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, buf2));
+    OK(compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, buf2));
     give_arrays(&c, want);
-    CALL(0, ((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpGEMM_copy"))(
-                handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p));
-    check(c, full, k, "SpGEMM");
-    CALL(3, compute(handle, 0, 0, NULL, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, buf2));
-    CALL(3, compute(handle, 0, 0, pa, a.descr, NULL, pb, c.descr, t, alg, p, &size2, buf2));
-    CALL(3, compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, 77, p, &size2, buf2));
-    CALL(0, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
-    CALL(3, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(NULL));
+    OK(((int (*)(void *, int, int, V, V, V, V, V, int, int, void *))symbol("cusparseSpGEMM_copy"))(
+        handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, alg, p));
+    compare_dense(c, full, k, "SpGEMM");
+    IS(compute(handle, 0, 0, NULL, a.descr, b.descr, pb, c.descr, t, alg, p, &size2, buf2), 3);
+    IS(compute(handle, 0, 0, pa, a.descr, NULL, pb, c.descr, t, alg, p, &size2, buf2), 3);
+    IS(compute(handle, 0, 0, pa, a.descr, b.descr, pb, c.descr, t, 77, p, &size2, buf2), 3);
+    OK(((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
+    IS(((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(NULL), 3);
     cudaFree(buf1), cudaFree(buf2), drop_result(c), drop(full), drop_sparse(a), drop_sparse(b);
 }
 
@@ -122,24 +120,24 @@ static void again(int type)
     int want = reference(a, b, 1, was, &products);
     void *p = NULL;
     size_t s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
-    CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
+    OK(((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
     typedef int one(void *, int, int, V, V, void *, int, void *, size_t *, void *);
     typedef int three(void *, int, int, V, V, void *, int, void *, size_t *, void *, size_t *, void *, size_t *,
                       void *);
     one *estimate = (one *)symbol("cusparseSpGEMMreuse_workEstimation");
     one *copy = (one *)symbol("cusparseSpGEMMreuse_copy");
     three *count = (three *)symbol("cusparseSpGEMMreuse_nnz");
-    CALL(0, estimate(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s1, NULL));
+    OK(estimate(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s1, NULL));
     void *b1 = device(NULL, s1);
-    CALL(0, estimate(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s1, b1));
-    CALL(0, count(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s2, NULL, &s3, NULL, &s4, NULL));
+    OK(estimate(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s1, b1));
+    OK(count(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s2, NULL, &s3, NULL, &s4, NULL));
     void *b2 = device(NULL, s2), *b3 = device(NULL, s3), *b4 = device(NULL, s4);
-    CALL(0, count(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s2, b2, &s3, b3, &s4, b4));
+    OK(count(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s2, b2, &s3, b3, &s4, b4));
     cudaFree(b1), cudaFree(b2);
     give_arrays(&c, want);
-    CALL(0, copy(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s5, NULL));
+    OK(copy(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s5, NULL));
     void *b5 = device(NULL, s5);
-    CALL(0, copy(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s5, b5));
+    OK(copy(handle, 0, 0, a.descr, b.descr, c.descr, 0, p, &s5, b5));
     cudaFree(b3);
     for (int round = 0; round < 3; round++) {
         num alpha = special(type), beta = round ? special(type) : 0;
@@ -150,18 +148,17 @@ static void again(int type)
         }
         upload(v);
         cudaMemcpy(a.val, v.at, (size_t)a.nnz * size_of(type), 3);
-        CALL(0,
-             ((int (*)(void *, int, int, V, V, V, V, void *, int, int, void *))symbol("cusparseSpGEMMreuse_compute"))(
-                 handle, 0, 0, scalar(type, alpha), a.descr, b.descr, scalar(type, beta), c.descr, t, 0, p));
+        OK(((int (*)(void *, int, int, V, V, V, V, void *, int, int, void *))symbol("cusparseSpGEMMreuse_compute"))(
+            handle, 0, 0, scalar(type, alpha), a.descr, b.descr, scalar(type, beta), c.descr, t, 0, p));
         reference(a, b, alpha, full, &products);
         for (int i = 0; i < m * n; i++) {
             full.ref[i] += round ? beta * was.ref[i] : 0;
             was.ref[i] = full.ref[i];
         }
-        check(c, full, 3 * k, "SpGEMMreuse");
+        compare_dense(c, full, 3 * k, "SpGEMMreuse");
         drop(v);
     }
-    CALL(0, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
+    OK(((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
     cudaFree(b4), cudaFree(b5), drop_result(c), drop(full), drop(was), drop_sparse(a), drop_sparse(b);
 }
 
@@ -176,35 +173,35 @@ static void too_many(void)
          *b = NULL, *p = NULL, *val = device(NULL, N * 4);
     typedef int create(void **, int64_t, int64_t, int64_t, V, V, V, int, int, int, int);
     create *csr = (create *)symbol("cusparseCreateCsr");
-    CALL(0, csr(&a, N, 1, N, line, zero, val, I32, I32, 0, 0));
-    CALL(0, csr(&b, 1, N, N, end, line, val, I32, I32, 0, 0));
+    OK(csr(&a, N, 1, N, line, zero, val, I32, I32, 0, 0));
+    OK(csr(&b, 1, N, N, end, line, val, I32, I32, 0, 0));
     struct result c = empty(0, N, N, 0, 0);
     typedef int step(void *, int, int, V, V, V, V, V, int, int, void *, size_t *, void *);
     float one = 1, none = 0;
     size_t size = 0;
     ((int (*)(void *, int))symbol("cusparseSetPointerMode"))(handle, 0);
-    CALL(0, ((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
+    OK(((int (*)(void **))symbol("cusparseSpGEMM_createDescr"))(&p));
     step *estimate = (step *)symbol("cusparseSpGEMM_workEstimation");
     step *compute = (step *)symbol("cusparseSpGEMM_compute");
-    CALL(0, estimate(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, NULL));
+    OK(estimate(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, NULL));
     void *buf = device(NULL, size);
-    CALL(0, estimate(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, buf));
-    CALL(2, compute(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, val)); /* no memory could hold it */
-    CALL(0, ((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
-    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(a));
-    CALL(0, ((int (*)(V))symbol("cusparseDestroySpMat"))(b));
+    OK(estimate(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, buf));
+    IS(compute(handle, 0, 0, &one, a, b, &none, c.descr, 0, 0, p, &size, val), 2); /* no memory could hold it */
+    OK(((int (*)(void *))symbol("cusparseSpGEMM_destroyDescr"))(p));
+    OK(((int (*)(V))symbol("cusparseDestroySpMat"))(a));
+    OK(((int (*)(V))symbol("cusparseDestroySpMat"))(b));
     drop_result(c), free(ones), free(up), cudaFree(line), cudaFree(zero), cudaFree(end), cudaFree(val), cudaFree(buf);
 }
 
 int main(void)
 {
-    CALL(0, begin());
+    OK(begin());
     too_many();
     for (int round = 0; round < 40; round++)
         for (int type = 0; type < 4; type++) {
             pointer_mode();
             once(type, upto(6)), again(type);
         }
-    CALL(0, ((int (*)(void *))symbol("cusparseDestroy"))(handle));
-    return end("cuSPARSE's products of sparse matrices");
+    OK(((int (*)(void *))symbol("cusparseDestroy"))(handle));
+    return check_end("cuSPARSE's products of sparse matrices");
 }

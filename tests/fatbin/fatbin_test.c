@@ -8,15 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
-static int ntests, nfailed;
-#define OK(cond, ...) \
-    do { \
-        int ok_ = (cond); \
-        nfailed += !ok_; \
-        printf("%s %d - ", ok_ ? "ok" : "not ok", ++ntests); \
-        printf(__VA_ARGS__); \
-        printf("\n"); \
-    } while (0)
+#include "../check.h"
 
 struct blob {
     uint8_t data[65536];
@@ -72,17 +64,17 @@ static void check_unpack(const struct blob *b, const char *what, int expect)
 {
     struct fatbin_list l;
     int err = fatbin_list_make(&l, b->data, b->n, 80);
-    OK(err == FATBIN_OK && l.nptx == 1, "%s: one PTX entry", what);
+    check(err == FATBIN_OK && l.nptx == 1, "%s: one PTX entry", what);
     if (err)
         return;
-    OK(l.entry[0].name_len == 6 && !memcmp(l.entry[0].name, "file.c", 6), "%s: name", what);
+    check(l.entry[0].name_len == 6 && !memcmp(l.entry[0].name, "file.c", 6), "%s: name", what);
     char *out = NULL;
     size_t len = 0;
     err = fatbin_unpack(&l.entry[0], &out, &len);
     if (expect == FATBIN_OK)
-        OK(!err && len == strlen(text) && !strcmp(out, text), "%s: text comes back", what);
+        check(!err && len == strlen(text) && !strcmp(out, text), "%s: text comes back", what);
     else
-        OK(err == expect, "%s: %s", what, fatbin_error_text(err));
+        check(err == expect, "%s: %s", what, fatbin_error_text(err));
     free(out);
     fatbin_list_free(&l);
 }
@@ -150,11 +142,11 @@ static void choice(void)
     static const unsigned above[][2] = {{120, 0}, {90, 0}, {100, 0}, {90, FATBIN_F_ARCH_A}};
     static const unsigned special[][2] = {{100, FATBIN_F_ARCH_F}, {90, FATBIN_F_ARCH_A}};
     char s;
-    OK(best(all, 5, 80, &s) == 75 && !s, "highest plain PTX at or below the claim");
-    OK(best(all, 5, 90, &s) == 90, "equal architecture wins");
-    OK(best(all, 5, 30, &s) == 50, "else the lowest above");
-    OK(best(above, 4, 80, &s) == 90 && !s, "plain before 'a' of the same number");
-    OK(best(special, 2, 80, &s) == 90 && s == 'a', "specific PTX when there is nothing else");
+    check(best(all, 5, 80, &s) == 75 && !s, "highest plain PTX at or below the claim");
+    check(best(all, 5, 90, &s) == 90, "equal architecture wins");
+    check(best(all, 5, 30, &s) == 50, "else the lowest above");
+    check(best(above, 4, 80, &s) == 90 && !s, "plain before 'a' of the same number");
+    check(best(special, 2, 80, &s) == 90 && s == 'a', "specific PTX when there is nothing else");
 }
 
 static bool count_errors(void *ctx, const struct fatbin_entry *e, int error)
@@ -172,20 +164,20 @@ static void damage(void)
     struct fatbin_list l;
     b.n = 0, container_begin(&b);
     size_t first = entry_add(&b, 0, FATBIN_CUBIN, 75, 0, "not an elf", 10, 0, 0);
-    OK(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_NO_PTX && l.ncubin == 1, "SASS only");
+    check(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_NO_PTX && l.ncubin == 1, "SASS only");
     fatbin_list_free(&l);
-    OK(fatbin_list_make(&l, b.data, b.n - 1, 80) == FATBIN_TRUNCATED, "cut payload");
-    OK(fatbin_list_make(&l, b.data, 12, 80) == FATBIN_TRUNCATED, "cut header");
+    check(fatbin_list_make(&l, b.data, b.n - 1, 80) == FATBIN_TRUNCATED, "cut payload");
+    check(fatbin_list_make(&l, b.data, 12, 80) == FATBIN_TRUNCATED, "cut header");
     put(b.data + first, 77, 2);
-    OK(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_NO_IMAGE, "unknown kind only");
+    check(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_NO_IMAGE, "unknown kind only");
     put(b.data + first, FATBIN_CUBIN, 2);
     put(b.data + first + 4, 12, 4);
-    OK(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_BAD_HEADER, "entry header too small");
+    check(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_BAD_HEADER, "entry header too small");
     put(b.data + first + 4, 80, 4);
     put(b.data + first + 8, UINT64_MAX - 7, 8);
-    OK(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_TRUNCATED, "payload size overflows");
+    check(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_TRUNCATED, "payload size overflows");
     put(b.data, 0x12345678, 4);
-    OK(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_BAD_MAGIC, "bad magic");
+    check(fatbin_list_make(&l, b.data, b.n, 80) == FATBIN_BAD_MAGIC, "bad magic");
 
     /* A section: two containers with padding between, the second one cut. */
     b.n = 0, container_begin(&b);
@@ -198,11 +190,11 @@ static void damage(void)
     entry_add(&b, second, 99, 80, 0, "c", 2, 0, 0);
     int n[3] = {0};
     size_t seen = fatbin_scan(b.data, b.n, count_errors, n);
-    OK(seen == 3 && n[0] == 2 && n[1] == 1 && n[2] == FATBIN_UNKNOWN_KIND, "section scan");
+    check(seen == 3 && n[0] == 2 && n[1] == 1 && n[2] == FATBIN_UNKNOWN_KIND, "section scan");
     memset(n, 0, sizeof n);
     for (size_t cut = 0; cut <= b.n; cut++)
         fatbin_scan(b.data, cut, count_errors, n);
-    OK(n[0] > 0, "section scan of every prefix stays inside");
+    check(n[0] > 0, "section scan of every prefix stays inside");
 }
 
 static void wrappers(void)
@@ -216,18 +208,18 @@ static void wrappers(void)
     const void *units[] = {b.data + 8, b.data + 16, NULL};
     b.n = 0, container_begin(&b);
     entry_add(&b, 0, FATBIN_PTX, 75, 0, "a", 2, 0, 0);
-    OK(fatbin_wrapper_container(&w, 0) == b.data && !fatbin_wrapper_container(&w, 1), "plain");
+    check(fatbin_wrapper_container(&w, 0) == b.data && !fatbin_wrapper_container(&w, 1), "plain");
     struct fatbin_list l;
-    OK(fatbin_list_make(&l, &w, FATBIN_UNBOUNDED, 80) == FATBIN_OK && l.n == 1, "wrapper followed");
+    check(fatbin_list_make(&l, &w, FATBIN_UNBOUNDED, 80) == FATBIN_OK && l.n == 1, "wrapper followed");
     fatbin_list_free(&l);
     w.version = 2;
     w.prelinked = units;
-    OK(fatbin_wrapper_container(&w, 0) == units[0] && fatbin_wrapper_container(&w, 1) == units[1] &&
-           fatbin_wrapper_container(&w, 2) == b.data && !fatbin_wrapper_container(&w, 3),
-       "linked: units, then the linked image");
-    OK(fatbin_segment_version(&w, sizeof w, 0) == 2 && !fatbin_segment_version(&w, sizeof w, 1), "segment");
+    check(fatbin_wrapper_container(&w, 0) == units[0] && fatbin_wrapper_container(&w, 1) == units[1] &&
+              fatbin_wrapper_container(&w, 2) == b.data && !fatbin_wrapper_container(&w, 3),
+          "linked: units, then the linked image");
+    check(fatbin_segment_version(&w, sizeof w, 0) == 2 && !fatbin_segment_version(&w, sizeof w, 1), "segment");
     w.magic = 0;
-    OK(!fatbin_wrapper_container(&w, 0), "not a wrapper");
+    check(!fatbin_wrapper_container(&w, 0), "not a wrapper");
 }
 
 static int file_holds(const char *path, const char *kernel, bool want_ptx)
@@ -273,8 +265,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "-s"))
             ptx = false; /* what follows holds machine code only */
         else
-            OK(file_holds(argv[i], kernel, ptx), "%s holds %s", argv[i], kernel);
+            check(file_holds(argv[i], kernel, ptx), "%s holds %s", argv[i], kernel);
     }
-    printf("1..%d\n", ntests);
-    return nfailed != 0;
+    return check_end("fatbin fatbin");
 }

@@ -149,5 +149,5 @@ int main(void)
     test_threads();
     test_small_stack();
     test_faults();
-    return unit_failed;
+    return check_end("host-launch brief");
 }

@@ -149,5 +149,5 @@ int main(void)
         return 1;
     test_damage();
     test_malloc();
-    return unit_failed;
+    return check_end("host-launch calls");
 }

@@ -78,5 +78,5 @@ int main(void)
     test_last_error();
     test_codes();
     test_sticky();
-    return unit_failed;
+    return check_end("host-launch error");
 }

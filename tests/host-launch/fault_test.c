@@ -55,7 +55,7 @@ static void test_messages(void)
               strstr(said, "thread [0,0,0]") && strstr(said, "st.global"),
           "a fault names kernel, address, block, thread and instruction");
     check(strstr(said, "\n") == said + strlen(said) - 1, "in one line");
-    if (unit_failed)
+    if (check_failures)
         printf("    said: %s\n", said);
     check(strstr(stderr_of(trap_child), "kernel trap: trap") != NULL, "a trap is named");
 }
@@ -151,5 +151,5 @@ int main(void)
     test_orphans();
     test_mapping();
     test_later_handler();
-    return unit_failed;
+    return check_end("host-launch fault");
 }

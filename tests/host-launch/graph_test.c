@@ -298,5 +298,5 @@ int main(void)
     for (int i = 0; i < 5; i++)
         test_order();
     test_failure();
-    return unit_failed;
+    return check_end("host-launch graph");
 }

@@ -1,6 +1,8 @@
 /* Kernels of the launch tests: text, translation, loading. */
 #include "host-launch/kernels.h"
 
+#include "../check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +129,7 @@ void *kernel_image(const char *name)
     void *image = NULL;
     size_t size;
     if (!m || lir_lower_kernel(m, name, &image, &size, &diag)) {
-        printf("not ok %s translates: line %u: %s: %s\n", name, diag.line, diag.what, diag.msg);
+        check(false, "%s translates: line %u: %s: %s", name, diag.line, diag.what, diag.msg);
         image = NULL;
     }
     if (m)
@@ -168,7 +170,7 @@ MUfunction kernel_function(const char *name)
     if (image && !r)
         r = muModuleGetFunction(&f, module, name);
     if (r)
-        printf("not ok %s loads: %d\n", name, r);
+        check(false, "%s loads: %d", name, r);
     free(image);
     return f;
 }
@@ -182,6 +184,6 @@ MUcontext kernels_start(void)
     if (!r)
         r = muCtxSetCurrent(ctx);
     if (r)
-        printf("not ok the driver starts: %d\n", r);
+        check(false, "the driver starts: %d", r);
     return ctx;
 }

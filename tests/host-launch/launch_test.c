@@ -198,5 +198,5 @@ int main(void)
     test_errors();
     test_cooperative();
     test_streams();
-    return unit_failed;
+    return check_end("host-launch launch");
 }

@@ -91,5 +91,5 @@ int main(void)
     test_refused();
     test_loaded();
     test_broken();
-    return unit_failed;
+    return check_end("host-launch module");
 }

@@ -177,7 +177,7 @@ static void test_faults(void)
     check(strstr(said, "kernel wild") && strstr(said, "0x1234567890") && strstr(said, "thread [0,0,0]") &&
               strstr(said, "st.global"),
           "tier 0 names a fault's thread and instruction");
-    if (unit_failed)
+    if (check_failures)
         printf("    said: %s\n", said);
     said = stderr_of(trap_child);
     check(strstr(said, "trap") && strstr(said, "thread [3,0,0]") && strstr(said, "by hand"),
@@ -220,5 +220,5 @@ int main(void)
     test_tiers();
     test_take_over();
     test_damage();
-    return unit_failed;
+    return check_end("host-launch object");
 }

@@ -63,5 +63,5 @@ int main(void)
     check(all && fill_image && meet_image, "six threads, each with its stream and modules");
     free(fill_image);
     free(meet_image);
-    return unit_failed;
+    return check_end("host-launch stress");
 }

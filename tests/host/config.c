@@ -1,5 +1,5 @@
 /* The environment: number and choice of devices, memory sizes, values that mean nothing. */
-#include "check.h"
+#include "device.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,31 +52,31 @@ int main(void)
     unsetenv("CUMU_HOST_MEMORY");
     unsetenv("MUSA_VISIBLE_DEVICES");
     struct seen s = ask(NULL, NULL, NULL);
-    CHECK("one device by default, and nothing said", s.init == 0 && s.count == 1 && !s.said[0]);
+    check(s.init == 0 && s.count == 1 && !s.said[0], "one device by default, and nothing said");
     s = ask("3", "64M", NULL);
-    CHECK("three devices of 64 MiB", s.init == 0 && s.count == 3 && s.mib == 64);
+    check(s.init == 0 && s.count == 3 && s.mib == 64, "three devices of 64 MiB");
     s = ask("3", NULL, "2,GPU-63756d75-2d68-6f73-742d-637075000002");
-    CHECK("a number and a UUID", s.init == 0 && s.count == 2);
+    check(s.init == 0 && s.count == 2, "a number and a UUID");
     s = ask("3", NULL, "63756D752D686F73742D637075000001, 1");
-    CHECK("a UUID without its prefix, and a blank", s.init == 0 && s.count == 2);
+    check(s.init == 0 && s.count == 2, "a UUID without its prefix, and a blank");
     s = ask("3", NULL, "0,GPU-63756d75,1");
-    CHECK("a beginning that three devices have ends the list", s.init == 0 && s.count == 1);
+    check(s.init == 0 && s.count == 1, "a beginning that three devices have ends the list");
     s = ask("3", NULL, "2,MIG-63756d75-2d68-6f73-742d-637075000001,1");
-    CHECK("a slice of a device ends the list: there are none", s.init == 0 && s.count == 1);
+    check(s.init == 0 && s.count == 1, "a slice of a device ends the list: there are none");
     s = ask("3", NULL, "MIG-GPU-63756d75-2d68-6f73-742d-637075000001/1/0");
-    CHECK("and in its older form", s.init == MUSA_ERROR_NO_DEVICE && !s.said[0]);
+    check(s.init == MUSA_ERROR_NO_DEVICE && !s.said[0], "and in its older form");
     s = ask(NULL, "2G", NULL);
-    CHECK("gigabytes", s.mib == 2048);
+    check(s.mib == 2048, "gigabytes");
     s = ask("auto", "auto", NULL);
-    CHECK("auto is the default", s.init == 0 && s.count == 1 && !s.said[0]);
+    check(s.init == 0 && s.count == 1 && !s.said[0], "auto is the default");
     s = ask("4", NULL, "2,0");
-    CHECK("two of four are visible", s.count == 2);
+    check(s.count == 2, "two of four are visible");
     s = ask("4", NULL, "1,9,2");
-    CHECK("an unknown device ends the list", s.count == 1);
+    check(s.count == 1, "an unknown device ends the list");
     s = ask("4", NULL, "-1");
-    CHECK("none visible: no device", s.init == MUSA_ERROR_NO_DEVICE && !s.said[0]);
+    check(s.init == MUSA_ERROR_NO_DEVICE && !s.said[0], "none visible: no device");
     s = ask("0", NULL, NULL);
-    CHECK("none at all", s.init == MUSA_ERROR_NO_DEVICE);
+    check(s.init == MUSA_ERROR_NO_DEVICE, "none at all");
     static const char *const bad[][2] = {{"abc", NULL},  {"-1", NULL}, {"65", NULL}, {"2x", NULL},
                                          {NULL, "lots"}, {NULL, "5X"}, {NULL, "12"}, {NULL, "99999999G"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -85,8 +85,8 @@ int main(void)
         snprintf(what, sizeof what, "%s%s is refused in one line that names it", bad[i][0] ? bad[i][0] : "memory ",
                  bad[i][1] ? bad[i][1] : "");
         const char *value = bad[i][0] ? bad[i][0] : bad[i][1], *end = strchr(s.said, '\n');
-        CHECK(what, s.init == MUSA_ERROR_NO_DEVICE && strstr(s.said, "CUMU_HOST_") && strstr(s.said, value) && end &&
-                        !end[1]);
+        check(s.init == MUSA_ERROR_NO_DEVICE && strstr(s.said, "CUMU_HOST_") && strstr(s.said, value) && end && !end[1],
+              what);
     }
-    return result();
+    return check_end("host config");
 }

@@ -1,6 +1,6 @@
 /* Copies and fills of every direction and shape, against a byte-by-byte reference; bad arguments.
  * */
-#include "check.h"
+#include "device.h"
 
 static unsigned seed = 1;
 
@@ -32,14 +32,14 @@ static void linear(void)
     MUST(muMemcpyHtoD(d, host, N));
     MUST(muMemcpyDtoD(e, d, N));
     MUST(muMemcpyDtoH(back, e, N));
-    CHECK("host, device, device, host", !memcmp(host, back, N));
+    check(!memcmp(host, back, N), "host, device, device, host");
     MUST(muMemcpy(m, e, N));
-    CHECK("managed memory is filled when the call returns", !memcmp(at(m), host, N));
+    check(!memcmp(at(m), host, N), "managed memory is filled when the call returns");
     MUST(muMemcpy(dev(pinned), m, N));
-    CHECK("pinned", !memcmp(pinned, host, N));
+    check(!memcmp(pinned, host, N), "pinned");
     memset(back, 0, N);
     MUST(muMemcpy(dev(back), dev(host), N));
-    CHECK("host to host", !memcmp(back, host, N));
+    check(!memcmp(back, host, N), "host to host");
 
     for (size_t n = 1; n <= N; n = n * 3 + 1) { /* around the staging size and below */
         scribble(host, n);
@@ -49,7 +49,7 @@ static void linear(void)
         memset(back, 0, n);
         MUST(muMemcpyDtoHAsync(back, d, n, s));
         if (back[0] != first || back[n - 1] != last)
-            CHECK("asynchronous copies of pageable memory", 0);
+            check(0, "asynchronous copies of pageable memory");
         scribble(pinned, n);
         MUST(muMemcpyAsync(d, dev(pinned), n, s));
         MUST(muMemcpyDtoDAsync(e, d, n, s));
@@ -57,21 +57,21 @@ static void linear(void)
         MUST(muStreamSynchronize(s));
         MUST(muMemcpyDtoH(back, e, n));
         if (memcmp(back, pinned, n))
-            CHECK("asynchronous copies of pinned memory", 0);
+            check(0, "asynchronous copies of pinned memory");
     }
-    CHECK("asynchronous copies of all sizes", 1);
+    check(1, "asynchronous copies of all sizes");
 
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(d, NULL, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(0, host, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(d + N - 3, host, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(dev(host), host, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyDtoH(back, d, SIZE_MAX));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyDtoD(d, dev(host), 4));
-    IS(MUSA_SUCCESS, muMemcpyHtoD(0, NULL, 0));
+    IS(muMemcpyHtoD(d, NULL, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyHtoD(0, host, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyHtoD(d + N - 3, host, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyHtoD(dev(host), host, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyDtoH(back, d, SIZE_MAX), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyDtoD(d, dev(host), 4), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemcpyHtoD(0, NULL, 0));
     MUST(muMemFree(e));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyDtoD(d, e, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyDtoH(back, e, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(d, at(e), 4));
+    IS(muMemcpyDtoD(d, e, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyDtoH(back, e, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyHtoD(d, at(e), 4), MUSA_ERROR_INVALID_VALUE);
     MUST(muMemFree(d));
     MUST(muMemFree(m));
     MUST(muMemFreeHost(pinned));
@@ -200,32 +200,32 @@ static void boxes(void)
             }
             char what[64];
             snprintf(what, sizeof what, "boxes from %s to %s", names[a->kind], names[b->kind]);
-            CHECK(what, good);
+            check(good, what);
         }
 
     MUSA_MEMCPY3D m = {.WidthInBytes = W, .Height = HT, .Depth = DP}, bad;
     whole(&m, &box[DEVICE_BOX], true);
     whole(&m, &box[KINDS + ARRAY_BOX], false);
-    IS(MUSA_SUCCESS, muMemcpy3D(&m));
+    OK(muMemcpy3D(&m));
     bad = m, bad.dstZ = 1;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_VALUE);
     bad = m, bad.WidthInBytes = W + 4;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_VALUE);
     bad = m, bad.srcPitch = W - 1;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_VALUE);
     bad = m, bad.srcHeight = HT - 1;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_VALUE);
     bad = m, bad.srcY = SIZE_MAX - 2;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_VALUE);
     bad = m, bad.srcZ = SIZE_MAX / PITCH / HT + 2;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_VALUE);
     bad = m, bad.srcMemoryType = 9;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_VALUE);
     bad = m, bad.dstArray = (MUarray)0x77;
-    IS(MUSA_ERROR_INVALID_HANDLE, muMemcpy3D(&bad));
+    IS(muMemcpy3D(&bad), MUSA_ERROR_INVALID_HANDLE);
     bad = m, bad.Height = 0;
-    IS(MUSA_SUCCESS, muMemcpy3D(&bad));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy3D(NULL));
+    OK(muMemcpy3D(&bad));
+    IS(muMemcpy3D(NULL), MUSA_ERROR_INVALID_VALUE);
     for (int i = 0; i < 2 * KINDS; i++) {
         struct box *b = &box[i];
         if (b->kind == HOST_BOX)
@@ -249,8 +249,8 @@ static void flat_arrays(void)
     MUST(muArrayCreate(&a, &d));
     MUST(muArrayCreate(&b, &d));
     MUST(muMemAlloc(&p, 1200));
-    IS(MUSA_SUCCESS, muArrayGetDescriptor(&got, a));
-    CHECK("the descriptor reads back", got.Width == 50 && got.Height == 3 && got.NumChannels == 2);
+    OK(muArrayGetDescriptor(&got, a));
+    check(got.Width == 50 && got.Height == 3 && got.NumChannels == 2, "the descriptor reads back");
     scribble(host, sizeof host);
     MUST(muMemcpyHtoA(a, 0, host, 1200)); /* through all three rows */
     MUST(muMemcpyAtoA(b, 0, a, 0, 1200));
@@ -258,15 +258,15 @@ static void flat_arrays(void)
     MUST(muMemcpyDtoA(a, 0, p, 1200));
     memset(back, 0, sizeof back);
     MUST(muMemcpyAtoH(back + 400, a, 400, 500));
-    CHECK("arrays by offset", !memcmp(back + 400, host + 400, 500));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyAtoH(back, a, 800, 401));
-    IS(MUSA_ERROR_INVALID_HANDLE, muMemcpyAtoH(back, NULL, 0, 4));
+    check(!memcmp(back + 400, host + 400, 500), "arrays by offset");
+    IS(muMemcpyAtoH(back, a, 800, 401), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyAtoH(back, NULL, 0, 4), MUSA_ERROR_INVALID_HANDLE);
     d.Format = 77;
-    IS(MUSA_ERROR_INVALID_VALUE, muArrayCreate(&b, &d));
+    IS(muArrayCreate(&b, &d), MUSA_ERROR_INVALID_VALUE);
     d.Format = MU_AD_FORMAT_HALF, d.NumChannels = 3;
-    IS(MUSA_ERROR_INVALID_VALUE, muArrayCreate(&b, &d));
+    IS(muArrayCreate(&b, &d), MUSA_ERROR_INVALID_VALUE);
     MUST(muArrayDestroy(a));
-    IS(MUSA_ERROR_INVALID_HANDLE, muArrayDestroy(a));
+    IS(muArrayDestroy(a), MUSA_ERROR_INVALID_HANDLE);
     MUST(muMemFree(p));
 }
 
@@ -300,14 +300,14 @@ static void fills(void)
             memcpy(want + 34000 + 400 * y + 4 * x, &(uint32_t){0x01020304}, 4);
     MUST(muStreamSynchronize(s));
     MUST(muMemcpyDtoH(got, p, N));
-    CHECK("fills of every width and shape", !memcmp(want, got, N));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD8(p, 0, N + 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD16(p + 1, 0, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD32(p + 2, 0, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD2D8(p, 10, 0, 11, 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD2D32(p, 400, 0, 10, SIZE_MAX / 400));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD32(p, 0, SIZE_MAX / 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD8(dev(got), 0, 4));
+    check(!memcmp(want, got, N), "fills of every width and shape");
+    IS(muMemsetD8(p, 0, N + 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemsetD16(p + 1, 0, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemsetD32(p + 2, 0, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemsetD2D8(p, 10, 0, 11, 2), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemsetD2D32(p, 400, 0, 10, SIZE_MAX / 400), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemsetD32(p, 0, SIZE_MAX / 2), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemsetD8(dev(got), 0, 4), MUSA_ERROR_INVALID_VALUE);
     MUST(muMemFree(p));
     MUST(muStreamDestroy(s));
 }
@@ -320,5 +320,5 @@ int main(void)
     boxes();
     flat_arrays();
     fills();
-    return result();
+    return check_end("host copy");
 }

@@ -1,6 +1,6 @@
 /* Devices and contexts: two devices, identity, attributes, the current context, peers, sticky
  * errors of handles, names of errors, entry points by name, IPC and fork. */
-#include "check.h"
+#include "device.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,49 +12,49 @@ static void identity(void)
     char name[64], bus0[32], bus1[32];
     MUuuid u0, u1;
     size_t bytes;
-    IS(MUSA_SUCCESS, muDeviceGetCount(&n));
-    CHECK("two devices", n == 2);
-    IS(MUSA_SUCCESS, muDeviceGet(&d, 1));
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGet(&d, 2));
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGet(&d, -1));
-    IS(MUSA_SUCCESS, muDeviceGetName(name, sizeof name, 0));
-    CHECK("name", !strcmp(name, "cumu host CPU"));
-    IS(MUSA_SUCCESS, muDeviceGetName(name, 5, 0));
-    CHECK("a short buffer is filled and closed", !strcmp(name, "cumu"));
+    OK(muDeviceGetCount(&n));
+    check(n == 2, "two devices");
+    OK(muDeviceGet(&d, 1));
+    IS(muDeviceGet(&d, 2), MUSA_ERROR_INVALID_DEVICE);
+    IS(muDeviceGet(&d, -1), MUSA_ERROR_INVALID_DEVICE);
+    OK(muDeviceGetName(name, sizeof name, 0));
+    check(!strcmp(name, "cumu host CPU"), "name");
+    OK(muDeviceGetName(name, 5, 0));
+    check(!strcmp(name, "cumu"), "a short buffer is filled and closed");
     MUST(muDeviceGetUuid(&u0, 0));
     MUST(muDeviceGetUuid_v2(&u1, 1));
-    CHECK("uuids differ", memcmp(&u0, &u1, 16) != 0);
-    IS(MUSA_SUCCESS, muDeviceTotalMem_v2(&bytes, 0));
-    CHECK("memory", bytes == (size_t)32 << 20);
+    check(memcmp(&u0, &u1, 16) != 0, "uuids differ");
+    OK(muDeviceTotalMem_v2(&bytes, 0));
+    check(bytes == (size_t)32 << 20, "memory");
     MUST(muDeviceGetPCIBusId(bus0, sizeof bus0, 0));
     MUST(muDeviceGetPCIBusId(bus1, sizeof bus1, 1));
-    IS(MUSA_SUCCESS, muDeviceGetByPCIBusId(&d, bus1));
-    CHECK("the bus id leads back", d == 1 && strcmp(bus0, bus1) != 0);
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0000:7f:00.0"));
+    OK(muDeviceGetByPCIBusId(&d, bus1));
+    check(d == 1 && strcmp(bus0, bus1) != 0, "the bus id leads back");
+    IS(muDeviceGetByPCIBusId(&d, "0000:7f:00.0"), MUSA_ERROR_INVALID_DEVICE);
     static const char *const forms[] = {"0000:02:00.0", "00000000:02:00.0", "0:2:0", "02:00.0", "0000:02:00"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         d = -1;
-        CHECK(forms[i], muDeviceGetByPCIBusId(&d, forms[i]) == MUSA_SUCCESS && d == 1);
+        check(muDeviceGetByPCIBusId(&d, forms[i]) == MUSA_SUCCESS && d == 1, forms[i]);
     }
     static const char *const wrong[] = {"x", "", "02", "02:00.0 ", "0000:02:00.0g", "0000:02:00.", "GPU-63"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        IS(MUSA_ERROR_INVALID_VALUE, muDeviceGetByPCIBusId(&d, wrong[i]));
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0001:02:00.0"));
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetByPCIBusId(&d, "0000:02:00.1"));
-    IS(MUSA_SUCCESS, muDeviceGetAttribute(&v, MU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
-    CHECK("warp size", v == 32);
+        IS(muDeviceGetByPCIBusId(&d, wrong[i]), MUSA_ERROR_INVALID_VALUE);
+    IS(muDeviceGetByPCIBusId(&d, "0001:02:00.0"), MUSA_ERROR_INVALID_DEVICE);
+    IS(muDeviceGetByPCIBusId(&d, "0000:02:00.1"), MUSA_ERROR_INVALID_DEVICE);
+    OK(muDeviceGetAttribute(&v, MU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
+    check(v == 32, "warp size");
     int known = 0;
     for (int i = -3; i < 200; i++) {
         MUresult r = muDeviceGetAttribute(&v, i, 0);
         known += r == MUSA_SUCCESS;
         if (r != MUSA_SUCCESS && r != MUSA_ERROR_INVALID_VALUE)
-            CHECK("attributes answer or refuse", 0);
+            check(0, "attributes answer or refuse");
     }
-    CHECK("119 attributes but the seven that the SDK lacks", known == 112);
+    check(known == 112, "119 attributes but the seven that the SDK lacks");
     MUST(muDeviceComputeCapability(&major, &minor, 0));
-    CHECK("mp_31", major == 3 && minor == 1);
+    check(major == 3 && minor == 1, "mp_31");
     MUST(muDriverGetVersion(&v));
-    CHECK("API version", v == 10504);
+    check(v == 10504, "API version");
 }
 
 static void contexts(void)
@@ -64,63 +64,63 @@ static void contexts(void)
     unsigned flags;
     int active;
     MUdeviceptr p;
-    IS(MUSA_SUCCESS, muCtxGetCurrent(&now));
-    CHECK("a thread starts without a context", now == NULL);
-    IS(MUSA_ERROR_INVALID_CONTEXT, muMemAlloc(&p, 16));
-    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxGetDevice(&d));
+    OK(muCtxGetCurrent(&now));
+    check(now == NULL, "a thread starts without a context");
+    IS(muMemAlloc(&p, 16), MUSA_ERROR_INVALID_CONTEXT);
+    IS(muCtxGetDevice(&d), MUSA_ERROR_INVALID_CONTEXT);
     MUST(muDevicePrimaryCtxGetState(0, &flags, &active));
-    CHECK("a primary context is inactive until retained", active == 0);
+    check(active == 0, "a primary context is inactive until retained");
     MUST(muDevicePrimaryCtxSetFlags(0, MU_CTX_SCHED_BLOCKING_SYNC));
-    IS(MUSA_ERROR_INVALID_VALUE, muDevicePrimaryCtxSetFlags(0, 3));
+    IS(muDevicePrimaryCtxSetFlags(0, 3), MUSA_ERROR_INVALID_VALUE);
     MUST(muDevicePrimaryCtxRetain(&p0, 0));
     MUST(muDevicePrimaryCtxRetain(&p1, 1));
     MUST(muDevicePrimaryCtxRetain(&c, 0));
-    CHECK("one primary context a device", c == p0 && p1 != p0);
+    check(c == p0 && p1 != p0, "one primary context a device");
     MUST(muDevicePrimaryCtxGetState(0, &flags, &active));
-    CHECK("state", active == 1 && flags == MU_CTX_SCHED_BLOCKING_SYNC);
+    check(active == 1 && flags == MU_CTX_SCHED_BLOCKING_SYNC, "state");
     MUST(muCtxPushCurrent(p0));
     MUST(muCtxPushCurrent(p1));
     MUST(muCtxGetDevice(&d));
-    CHECK("the top of the stack is current", d == 1);
+    check(d == 1, "the top of the stack is current");
     MUST(muCtxPopCurrent(&c));
     MUST(muCtxGetDevice(&d));
-    CHECK("and what is below comes back", c == p1 && d == 0);
+    check(c == p1 && d == 0, "and what is below comes back");
     MUST(muMemAlloc(&p, 1 << 20));
     MUST(muCtxCreate(&c, 0, 1));
     MUST(muCtxGetDevice(&d));
-    CHECK("a created context is current", d == 1);
+    check(d == 1, "a created context is current");
     MUdeviceptr q;
     MUST(muMemAlloc(&q, 1 << 20));
-    IS(MUSA_SUCCESS, muCtxDestroy(c));
-    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxDestroy(c));
-    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxSetCurrent(c));
-    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxDestroy(p0));
+    OK(muCtxDestroy(c));
+    IS(muCtxDestroy(c), MUSA_ERROR_INVALID_CONTEXT);
+    IS(muCtxSetCurrent(c), MUSA_ERROR_INVALID_CONTEXT);
+    IS(muCtxDestroy(p0), MUSA_ERROR_INVALID_CONTEXT);
     MUST(muCtxSetCurrent(p1));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(q)); /* went with its context */
-    IS(MUSA_SUCCESS, muMemFree(p));             /* of the other device: addresses are global */
+    IS(muMemFree(q), MUSA_ERROR_INVALID_VALUE); /* went with its context */
+    OK(muMemFree(p));                           /* of the other device: addresses are global */
 
     MUST(muCtxSetCurrent(p0));
     size_t limit;
-    IS(MUSA_SUCCESS, muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 1 << 24));
-    IS(MUSA_SUCCESS, muCtxGetLimit(&limit, MU_LIMIT_MALLOC_HEAP_SIZE));
-    CHECK("limits read back", limit == 1 << 24);
-    IS(MUSA_ERROR_UNSUPPORTED_LIMIT, muCtxGetLimit(&limit, 55));
+    OK(muCtxSetLimit(MU_LIMIT_MALLOC_HEAP_SIZE, 1 << 24));
+    OK(muCtxGetLimit(&limit, MU_LIMIT_MALLOC_HEAP_SIZE));
+    check(limit == 1 << 24, "limits read back");
+    IS(muCtxGetLimit(&limit, 55), MUSA_ERROR_UNSUPPORTED_LIMIT);
     MUstream s;
     MUST(muStreamCreate(&s, 0));
     MUST(muMemAlloc(&p, 100));
-    IS(MUSA_SUCCESS, muDevicePrimaryCtxReset(0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(p));
-    IS(MUSA_ERROR_INVALID_HANDLE, muStreamSynchronize(s));
-    IS(MUSA_SUCCESS, muMemAlloc(&p, 100)); /* goes on as a fresh context */
-    IS(MUSA_SUCCESS, muDevicePrimaryCtxRelease(0));
-    IS(MUSA_SUCCESS, muMemFree(p));
-    IS(MUSA_SUCCESS, muDevicePrimaryCtxRelease(0));
-    IS(MUSA_ERROR_CONTEXT_IS_DESTROYED, muMemAlloc(&p, 100));
-    IS(MUSA_ERROR_INVALID_CONTEXT, muDevicePrimaryCtxRelease(0));
+    OK(muDevicePrimaryCtxReset(0));
+    IS(muMemFree(p), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamSynchronize(s), MUSA_ERROR_INVALID_HANDLE);
+    OK(muMemAlloc(&p, 100)); /* goes on as a fresh context */
+    OK(muDevicePrimaryCtxRelease(0));
+    OK(muMemFree(p));
+    OK(muDevicePrimaryCtxRelease(0));
+    IS(muMemAlloc(&p, 100), MUSA_ERROR_CONTEXT_IS_DESTROYED);
+    IS(muDevicePrimaryCtxRelease(0), MUSA_ERROR_INVALID_CONTEXT);
     MUST(muDevicePrimaryCtxRetain(&c, 0));
-    CHECK("retained again, it is the same context", c == p0);
-    IS(MUSA_SUCCESS, muMemAlloc(&p, 100));
-    IS(MUSA_SUCCESS, muMemFree(p));
+    check(c == p0, "retained again, it is the same context");
+    OK(muMemAlloc(&p, 100));
+    OK(muMemFree(p));
 }
 
 static void nap(void *p)
@@ -134,25 +134,25 @@ static void peers(MUcontext a, MUcontext b)
     int can, v;
     MUdeviceptr p, q;
     int in[1000], out[1000] = {0};
-    IS(MUSA_SUCCESS, muDeviceCanAccessPeer(&can, 0, 1));
-    CHECK("peers reach each other", can == 1);
-    IS(MUSA_SUCCESS, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0));
+    OK(muDeviceCanAccessPeer(&can, 0, 1));
+    check(can == 1, "peers reach each other");
+    OK(muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
+    IS(muDeviceGetP2PAttribute(&v, MU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0), MUSA_ERROR_INVALID_DEVICE);
     MUST(muCtxSetCurrent(b));
     MUST(muMemAlloc(&q, sizeof in));
     MUST(muCtxSetCurrent(a));
     MUST(muMemAlloc(&p, sizeof in));
-    IS(MUSA_SUCCESS, muCtxEnablePeerAccess(b, 0));
-    IS(MUSA_ERROR_PEER_ACCESS_ALREADY_ENABLED, muCtxEnablePeerAccess(b, 0));
-    IS(MUSA_ERROR_INVALID_CONTEXT, muCtxEnablePeerAccess(a, 0));
-    IS(MUSA_SUCCESS, muCtxDisablePeerAccess(b));
-    IS(MUSA_ERROR_PEER_ACCESS_NOT_ENABLED, muCtxDisablePeerAccess(b));
+    OK(muCtxEnablePeerAccess(b, 0));
+    IS(muCtxEnablePeerAccess(b, 0), MUSA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    IS(muCtxEnablePeerAccess(a, 0), MUSA_ERROR_INVALID_CONTEXT);
+    OK(muCtxDisablePeerAccess(b));
+    IS(muCtxDisablePeerAccess(b), MUSA_ERROR_PEER_ACCESS_NOT_ENABLED);
     for (int i = 0; i < 1000; i++)
         in[i] = i * 7;
     MUST(muMemcpyHtoD(p, in, sizeof in));
     MUST(muMemcpyPeer(q, b, p, a, sizeof in));
     MUST(muMemcpyDtoH(out, q, sizeof out));
-    CHECK("memory travels between devices", !memcmp(in, out, sizeof in));
+    check(!memcmp(in, out, sizeof in), "memory travels between devices");
 
     /* events order across devices; streams of one context, events of another */
     MUstream sa, sb;
@@ -167,11 +167,11 @@ static void peers(MUcontext a, MUcontext b)
     MUST(muEventRecord(e, sa));
     MUST(muStreamWaitEvent(sb, e, 0));
     MUST(muStreamSynchronize(sb));
-    CHECK("an event of one device holds a stream of another", first == 1);
-    IS(MUSA_ERROR_INVALID_HANDLE, muEventRecord(f, sa));
+    check(first == 1, "an event of one device holds a stream of another");
+    IS(muEventRecord(f, sa), MUSA_ERROR_INVALID_HANDLE);
     MUcontext of;
     MUST(muStreamGetCtx(sb, &of));
-    CHECK("a stream knows its context", of == b);
+    check(of == b, "a stream knows its context");
     MUST(muEventDestroy(e));
     MUST(muEventDestroy(f));
     MUST(muStreamDestroy(sa));
@@ -185,24 +185,24 @@ static void names(void)
 {
     const char *text;
     void *fn;
-    IS(MUSA_SUCCESS, muGetErrorName(MUSA_ERROR_ILLEGAL_ADDRESS, &text));
-    CHECK("error name", !strcmp(text, "MUSA_ERROR_ILLEGAL_ADDRESS"));
-    IS(MUSA_SUCCESS, muGetErrorString(MUSA_ERROR_OUT_OF_MEMORY, &text));
-    CHECK("error text", !strcmp(text, "out of memory"));
-    IS(MUSA_ERROR_INVALID_VALUE, muGetErrorName(12345, &text));
-    CHECK("an unknown error has none", text == NULL);
-    IS(MUSA_SUCCESS, muGetProcAddress("muMemAlloc", &fn, 11000, 0));
+    OK(muGetErrorName(MUSA_ERROR_ILLEGAL_ADDRESS, &text));
+    check(!strcmp(text, "MUSA_ERROR_ILLEGAL_ADDRESS"), "error name");
+    OK(muGetErrorString(MUSA_ERROR_OUT_OF_MEMORY, &text));
+    check(!strcmp(text, "out of memory"), "error text");
+    IS(muGetErrorName(12345, &text), MUSA_ERROR_INVALID_VALUE);
+    check(text == NULL, "an unknown error has none");
+    OK(muGetProcAddress("muMemAlloc", &fn, 11000, 0));
     MUdeviceptr p = 0;
     MUresult (*alloc)(MUdeviceptr *, size_t);
     memcpy(&alloc, &fn, sizeof alloc);
-    IS(MUSA_SUCCESS, alloc(&p, 64));
+    OK(alloc(&p, 64));
     MUST(muMemFree(p));
     void *plain, *own;
-    IS(MUSA_SUCCESS, muGetProcAddress("muStreamSynchronize", &plain, 11000, 1));
-    IS(MUSA_SUCCESS, muGetProcAddress("muStreamSynchronize", &own, 11000, 2));
-    CHECK("the per-thread form is another function", plain != own);
-    IS(MUSA_ERROR_NOT_FOUND, muGetProcAddress("muNothing", &fn, 11000, 0));
-    IS(MUSA_ERROR_NOT_FOUND, muGetProcAddress("", &fn, 0, 0));
+    OK(muGetProcAddress("muStreamSynchronize", &plain, 11000, 1));
+    OK(muGetProcAddress("muStreamSynchronize", &own, 11000, 2));
+    check(plain != own, "the per-thread form is another function");
+    IS(muGetProcAddress("muNothing", &fn, 11000, 0), MUSA_ERROR_NOT_FOUND);
+    IS(muGetProcAddress("", &fn, 0, 0), MUSA_ERROR_NOT_FOUND);
 }
 
 /* A child started by exec opens the memory; a forked one may not use the driver. */
@@ -270,12 +270,12 @@ static void processes(const char *self)
     MUstream s;
     MUST(muMemAlloc(&pad, 512)); /* so that the next one does not begin a page */
     MUST(muMemAlloc(&p, 1000));
-    IS(MUSA_SUCCESS, muIpcGetMemHandle(&h, p + 8)); /* any address of it names the allocation */
+    OK(muIpcGetMemHandle(&h, p + 8)); /* any address of it names the allocation */
     MUST(muEventCreate(&plain, MU_EVENT_DISABLE_TIMING));
-    IS(MUSA_ERROR_INVALID_VALUE, muIpcGetEventHandle(&eh, plain));
+    IS(muIpcGetEventHandle(&eh, plain), MUSA_ERROR_INVALID_VALUE);
     MUST(muEventDestroy(plain));
-    IS(MUSA_SUCCESS, muEventCreate(&e, MU_EVENT_INTERPROCESS | MU_EVENT_DISABLE_TIMING));
-    IS(MUSA_SUCCESS, muIpcGetEventHandle(&eh, e));
+    OK(muEventCreate(&e, MU_EVENT_INTERPROCESS | MU_EVENT_DISABLE_TIMING));
+    OK(muIpcGetEventHandle(&eh, e));
     for (size_t i = 0; i < sizeof h; i++) {
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char)h.reserved[i]);
         snprintf(event_hex + 2 * i, 3, "%02x", (unsigned char)eh.reserved[i]);
@@ -294,9 +294,9 @@ static void processes(const char *self)
     memcpy(pinned, in, sizeof in);
     MUST(muMemcpyHtoDAsync(p, pinned, sizeof in, s)); /* the child must wait for this */
     MUST(muEventRecord(e, s));
-    IS(MUSA_ERROR_NOT_READY, muEventQuery(e));
+    IS(muEventQuery(e), MUSA_ERROR_NOT_READY);
     MUdeviceptr q;
-    IS(MUSA_ERROR_INVALID_CONTEXT, muIpcOpenMemHandle(&q, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    IS(muIpcOpenMemHandle(&q, h, MU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), MUSA_ERROR_INVALID_CONTEXT);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -305,19 +305,19 @@ static void processes(const char *self)
         _exit(9);
     }
     close(ready[1]);
-    CHECK("the child's stream waits", read(ready[0], number, 1) == 1);
+    check(read(ready[0], number, 1) == 1, "the child's stream waits");
     close(ready[0]);
     __atomic_store_n((int *)flag, 1, __ATOMIC_RELEASE);
     waitpid(child, &status, 0);
-    CHECK("another process opens our memory", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "another process opens our memory");
     MUST(muMemcpyDtoH(in, p, sizeof in));
-    CHECK("waits for our stream, and writes it", in[0] == 11);
-    IS(MUSA_SUCCESS, muEventSynchronize(e)); /* the child recorded it last */
+    check(in[0] == 11, "waits for our stream, and writes it");
+    OK(muEventSynchronize(e)); /* the child recorded it last */
     MUST(muStreamDestroy(s));
     MUST(muEventDestroy(e));
     MUST(muMemFreeHost(flag));
     MUST(muMemFreeHost(pinned));
-    IS(MUSA_ERROR_INVALID_VALUE, muIpcCloseMemHandle(p));
+    IS(muIpcCloseMemHandle(p), MUSA_ERROR_INVALID_VALUE);
     fflush(stdout);
     child = fork();
     if (child == 0) {
@@ -325,7 +325,7 @@ static void processes(const char *self)
         _exit(a == MUSA_ERROR_NOT_INITIALIZED && b == a && c == a ? 0 : 1);
     }
     waitpid(child, &status, 0);
-    CHECK("a forked child is refused, as by a real driver", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a forked child is refused, as by a real driver");
     MUST(muMemFree(p));
     MUST(muMemFree(pad));
 }
@@ -337,9 +337,9 @@ int main(int argc, char **argv)
     if (argc > 3)
         return ipc_child(argv[1], argv[2], atoi(argv[3]));
     int n;
-    IS(MUSA_ERROR_NOT_INITIALIZED, muDeviceGetCount(&n));
-    IS(MUSA_ERROR_INVALID_VALUE, muInit(1));
-    IS(MUSA_SUCCESS, muInit(0));
+    IS(muDeviceGetCount(&n), MUSA_ERROR_NOT_INITIALIZED);
+    IS(muInit(1), MUSA_ERROR_INVALID_VALUE);
+    OK(muInit(0));
     identity();
     contexts();
     MUcontext a, b;
@@ -349,5 +349,5 @@ int main(int argc, char **argv)
     peers(a, b);
     names();
     processes(argv[0]);
-    return result();
+    return check_end("host devices");
 }

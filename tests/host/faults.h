@@ -2,7 +2,7 @@
 #ifndef CUMU_TESTS_HOST_FAULTS_H
 #define CUMU_TESTS_HOST_FAULTS_H
 
-#include "check.h"
+#include "device.h"
 
 #include <setjmp.h>
 #include <signal.h>

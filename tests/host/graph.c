@@ -1,6 +1,6 @@
 /* Graphs of copies, fills and host functions: structure, errors, updates, memory, user objects. */
 #include <unistd.h>
-#include "host/check.h"
+#include "host/device.h"
 
 static MUcontext ctx;
 static MUstream stream;
@@ -38,80 +38,80 @@ static void test_structure(void)
     MUgraph g;
     MUgraphNode a, b, c, list[8], to[8];
     size_t n;
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphCreate(NULL, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphCreate(&g, 1));
+    IS(muGraphCreate(NULL, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphCreate(&g, 1), MUSA_ERROR_INVALID_VALUE);
     MUST(muGraphCreate(&g, 0));
     MUST(muGraphAddEmptyNode(&a, g, NULL, 0));
     MUST(muGraphAddEmptyNode(&b, g, &a, 1));
     MUST(muGraphAddEmptyNode(&c, g, (MUgraphNode[]){a, b}, 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(list, g, (MUgraphNode[]){a, a}, 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(list, g, (MUgraphNode[]){NULL}, 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddEmptyNode(NULL, g, NULL, 0));
+    IS(muGraphAddEmptyNode(list, g, (MUgraphNode[]){a, a}, 2), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphAddEmptyNode(list, g, (MUgraphNode[]){NULL}, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphAddEmptyNode(NULL, g, NULL, 0), MUSA_ERROR_INVALID_VALUE);
 
     n = 0;
-    IS(MUSA_SUCCESS, muGraphGetNodes(g, NULL, &n));
-    CHECK("three nodes", n == 3);
+    OK(muGraphGetNodes(g, NULL, &n));
+    check(n == 3, "three nodes");
     n = 8;
     memset(list, 1, sizeof list);
-    IS(MUSA_SUCCESS, muGraphGetNodes(g, list, &n));
-    CHECK("the rest is cleared", n == 3 && list[0] == a && list[2] == c && !list[3] && !list[7]);
+    OK(muGraphGetNodes(g, list, &n));
+    check(n == 3 && list[0] == a && list[2] == c && !list[3] && !list[7], "the rest is cleared");
     n = 8;
-    IS(MUSA_SUCCESS, muGraphGetRootNodes(g, list, &n));
-    CHECK("one root", n == 1 && list[0] == a);
+    OK(muGraphGetRootNodes(g, list, &n));
+    check(n == 1 && list[0] == a, "one root");
     n = 8;
-    IS(MUSA_SUCCESS, muGraphGetEdges(g, list, to, &n));
-    CHECK("three edges", n == 3 && list[0] == a && to[0] == b && list[2] == b && to[2] == c);
+    OK(muGraphGetEdges(g, list, to, &n));
+    check(n == 3 && list[0] == a && to[0] == b && list[2] == b && to[2] == c, "three edges");
     n = 8;
-    IS(MUSA_SUCCESS, muGraphNodeGetDependencies(c, list, &n));
-    CHECK("dependencies in order", n == 2 && list[0] == a && list[1] == b);
+    OK(muGraphNodeGetDependencies(c, list, &n));
+    check(n == 2 && list[0] == a && list[1] == b, "dependencies in order");
     n = 8;
-    IS(MUSA_SUCCESS, muGraphNodeGetDependentNodes(a, list, &n));
-    CHECK("dependents", n == 2);
+    OK(muGraphNodeGetDependentNodes(a, list, &n));
+    check(n == 2, "dependents");
 
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddDependencies(g, &a, &b, 1)); /* exists */
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddDependencies(g, &a, &a, 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphRemoveDependencies(g, (MUgraphNode[]){a, c}, (MUgraphNode[]){b, a}, 2));
+    IS(muGraphAddDependencies(g, &a, &b, 1), MUSA_ERROR_INVALID_VALUE); /* exists */
+    IS(muGraphAddDependencies(g, &a, &a, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphRemoveDependencies(g, (MUgraphNode[]){a, c}, (MUgraphNode[]){b, a}, 2), MUSA_ERROR_INVALID_VALUE);
     n = 8;
     MUST(muGraphGetEdges(g, list, to, &n));
-    CHECK("a failed change changes nothing", n == 3);
+    check(n == 3, "a failed change changes nothing");
 
     MUgraphExec e = NULL;
     MUgraphNode bad = NULL;
     MUST(muGraphAddDependencies(g, &c, &b, 1)); /* b -> c -> b */
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphInstantiate(&e, g, &bad, NULL, 0));
-    CHECK("a cycle is refused, and located", !e && (bad == b || bad == c));
+    IS(muGraphInstantiate(&e, g, &bad, NULL, 0), MUSA_ERROR_INVALID_VALUE);
+    check(!e && (bad == b || bad == c), "a cycle is refused, and located");
     MUSA_GRAPH_INSTANTIATE_PARAMS p = {0};
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphInstantiateWithParams(&e, g, &p));
-    CHECK("why", p.result_out == MUSA_GRAPH_INSTANTIATE_INVALID_STRUCTURE && p.hErrNode_out == bad);
+    IS(muGraphInstantiateWithParams(&e, g, &p), MUSA_ERROR_INVALID_VALUE);
+    check(p.result_out == MUSA_GRAPH_INSTANTIATE_INVALID_STRUCTURE && p.hErrNode_out == bad, "why");
     MUST(muGraphRemoveDependencies(g, &c, &b, 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphInstantiateWithFlags(&e, g, 1 << 10));
-    IS(MUSA_SUCCESS, muGraphInstantiateWithFlags(&e, g, 0));
+    IS(muGraphInstantiateWithFlags(&e, g, 1 << 10), MUSA_ERROR_INVALID_VALUE);
+    OK(muGraphInstantiateWithFlags(&e, g, 0));
     launch(e);
 
     MUgraph copy;
     MUgraphNode found = NULL;
-    IS(MUSA_SUCCESS, muGraphClone(&copy, g));
-    IS(MUSA_SUCCESS, muGraphNodeFindInClone(&found, c, copy));
+    OK(muGraphClone(&copy, g));
+    OK(muGraphNodeFindInClone(&found, c, copy));
     n = 8;
     MUST(muGraphNodeGetDependencies(found, list, &n));
-    CHECK("the clone has its own edges", found != c && n == 2 && list[0] != a);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphNodeFindInClone(&found, c, g));
+    check(found != c && n == 2 && list[0] != a, "the clone has its own edges");
+    IS(muGraphNodeFindInClone(&found, c, g), MUSA_ERROR_INVALID_VALUE);
     MUgraphNodeType type;
-    IS(MUSA_SUCCESS, muGraphNodeGetType(found, &type));
-    CHECK("empty", type == MU_GRAPH_NODE_TYPE_EMPTY);
+    OK(muGraphNodeGetType(found, &type));
+    check(type == MU_GRAPH_NODE_TYPE_EMPTY, "empty");
 
-    IS(MUSA_SUCCESS, muGraphDestroyNode(b));
+    OK(muGraphDestroyNode(b));
     n = 8;
     MUST(muGraphGetEdges(g, list, to, &n));
-    CHECK("its edges went with it", n == 1 && list[0] == a && to[0] == c);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphDestroyNode(b));
-    IS(MUSA_SUCCESS, muGraphDestroy(g));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphDestroy(g));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphNodeGetType(a, &type));
+    check(n == 1 && list[0] == a && to[0] == c, "its edges went with it");
+    IS(muGraphDestroyNode(b), MUSA_ERROR_INVALID_VALUE);
+    OK(muGraphDestroy(g));
+    IS(muGraphDestroy(g), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphNodeGetType(a, &type), MUSA_ERROR_INVALID_VALUE);
     launch(e); /* an executable graph outlives its graph */
-    IS(MUSA_SUCCESS, muGraphExecDestroy(e));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphExecDestroy(e));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphLaunch(e, stream));
+    OK(muGraphExecDestroy(e));
+    IS(muGraphExecDestroy(e), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphLaunch(e, stream), MUSA_ERROR_INVALID_VALUE);
     MUST(muGraphDestroy(copy));
 }
 
@@ -125,16 +125,16 @@ static void test_edge_data(void)
     MUST(muGraphAddEmptyNode(&a, g, NULL, 0));
     MUST(muGraphAddEmptyNode(&b, g, NULL, 0));
     MUgraphEdgeData odd = {.from_port = 1, .type = MU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddDependencies_v2(g, &a, &b, &odd, 1)); /* no kernels */
+    IS(muGraphAddDependencies_v2(g, &a, &b, &odd, 1), MUSA_ERROR_INVALID_VALUE); /* no kernels */
     MUgraphNodeParams p = {.type = MU_GRAPH_NODE_TYPE_EMPTY};
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddNode_v2(&c, g, &a, &odd, 1, &p));
-    IS(MUSA_SUCCESS, muGraphAddNode_v2(&c, g, &a, data, 1, &p));
-    IS(MUSA_SUCCESS, muGraphAddDependencies_v2(g, &b, &c, data, 1));
+    IS(muGraphAddNode_v2(&c, g, &a, &odd, 1, &p), MUSA_ERROR_INVALID_VALUE);
+    OK(muGraphAddNode_v2(&c, g, &a, data, 1, &p));
+    OK(muGraphAddDependencies_v2(g, &b, &c, data, 1));
     memset(data, 1, sizeof data);
-    IS(MUSA_SUCCESS, muGraphNodeGetDependencies_v2(c, list, data, &n));
-    CHECK("plain edges", n == 2 && !data[0].type && !data[1].from_port);
+    OK(muGraphNodeGetDependencies_v2(c, list, data, &n));
+    check(n == 2 && !data[0].type && !data[1].from_port, "plain edges");
     p.reserved2 = 1;
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddNode(&c, g, NULL, 0, &p));
+    IS(muGraphAddNode(&c, g, NULL, 0, &p), MUSA_ERROR_INVALID_VALUE);
     MUST(muGraphDestroy(g));
 }
 
@@ -156,69 +156,70 @@ static void test_run(void)
     MUgraphNode up, across, down, set, host;
     MUST(muGraphCreate(&g, 0));
     MUSA_MEMCPY3D m = linear(MU_MEMORYTYPE_DEVICE, at(d), MU_MEMORYTYPE_HOST, in, sizeof in);
-    IS(MUSA_SUCCESS, muGraphAddMemcpyNode(&up, g, NULL, 0, &m, ctx));
+    OK(muGraphAddMemcpyNode(&up, g, NULL, 0, &m, ctx));
     m = linear(MU_MEMORYTYPE_DEVICE, at(d2), MU_MEMORYTYPE_DEVICE, at(d), sizeof in);
-    IS(MUSA_SUCCESS, muGraphAddMemcpyNode(&across, g, &up, 1, &m, ctx));
+    OK(muGraphAddMemcpyNode(&across, g, &up, 1, &m, ctx));
     MUSA_MEMSET_NODE_PARAMS f = fill(d2, 77, 10);
-    IS(MUSA_SUCCESS, muGraphAddMemsetNode(&set, g, &across, 1, &f, ctx));
+    OK(muGraphAddMemsetNode(&set, g, &across, 1, &f, ctx));
     m = linear(MU_MEMORYTYPE_HOST, got, MU_MEMORYTYPE_DEVICE, at(d2), sizeof in);
-    IS(MUSA_SUCCESS, muGraphAddMemcpyNode(&down, g, &set, 1, &m, ctx));
+    OK(muGraphAddMemcpyNode(&down, g, &set, 1, &m, ctx));
     MUSA_HOST_NODE_PARAMS h = {count, &calls};
-    IS(MUSA_SUCCESS, muGraphAddHostNode(&host, g, &down, 1, &h));
+    OK(muGraphAddHostNode(&host, g, &down, 1, &h));
     m.dstHost = NULL;
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddMemcpyNode(&up, g, NULL, 0, &m, ctx));
+    IS(muGraphAddMemcpyNode(&up, g, NULL, 0, &m, ctx), MUSA_ERROR_INVALID_VALUE);
     f.elementSize = 3;
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddMemsetNode(&up, g, NULL, 0, &f, ctx));
+    IS(muGraphAddMemsetNode(&up, g, NULL, 0, &f, ctx), MUSA_ERROR_INVALID_VALUE);
     h.fn = NULL;
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddHostNode(&up, g, NULL, 0, &h));
+    IS(muGraphAddHostNode(&up, g, NULL, 0, &h), MUSA_ERROR_INVALID_VALUE);
     MUSA_HOST_NODE_PARAMS back;
-    IS(MUSA_SUCCESS, muGraphHostNodeGetParams(host, &back));
-    CHECK("parameters come back", back.fn == count && back.userData == &calls);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphHostNodeGetParams(set, &back));
+    OK(muGraphHostNodeGetParams(host, &back));
+    check(back.fn == count && back.userData == &calls, "parameters come back");
+    IS(muGraphHostNodeGetParams(set, &back), MUSA_ERROR_INVALID_VALUE);
 
     MUgraphExec e;
     MUST(muGraphInstantiateWithFlags(&e, g, 0));
     launch(e);
-    CHECK("copies, fill and function, in order",
-          calls == 1 && got[0] == 77 && got[9] == 77 && got[10] == 30 && got[N - 1] == (N - 1) * 3);
+    check(calls == 1 && got[0] == 77 && got[9] == 77 && got[10] == 30 && got[N - 1] == (N - 1) * 3,
+          "copies, fill and function, in order");
     in[500] = 1234; /* copies read what is there at the launch */
     launch(e);
-    CHECK("twice", calls == 2 && got[500] == 1234);
+    check(calls == 2 && got[500] == 1234, "twice");
 
     f = fill(d2, 88, 20);
-    IS(MUSA_SUCCESS, muGraphExecMemsetNodeSetParams(e, set, &f, ctx));
+    OK(muGraphExecMemsetNodeSetParams(e, set, &f, ctx));
     launch(e);
-    CHECK("a changed fill", got[0] == 88 && got[19] == 88 && got[20] == 60);
+    check(got[0] == 88 && got[19] == 88 && got[20] == 60, "a changed fill");
     MUSA_MEMSET_NODE_PARAMS kept;
     MUST(muGraphMemsetNodeGetParams(set, &kept));
-    CHECK("the graph's own is as it was", kept.value == 77 && kept.width == 10);
+    check(kept.value == 77 && kept.width == 10, "the graph's own is as it was");
     unsigned enabled = 9;
-    IS(MUSA_SUCCESS, muGraphNodeSetEnabled(e, set, 0));
-    IS(MUSA_SUCCESS, muGraphNodeGetEnabled(e, set, &enabled));
+    OK(muGraphNodeSetEnabled(e, set, 0));
+    OK(muGraphNodeGetEnabled(e, set, &enabled));
     launch(e);
-    CHECK("a disabled fill", !enabled && got[0] == 0 && got[1] == 3);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphNodeSetEnabled(e, host, 0));
-    IS(MUSA_SUCCESS, muGraphNodeSetEnabled(e, set, 1));
+    check(!enabled && got[0] == 0 && got[1] == 3, "a disabled fill");
+    IS(muGraphNodeSetEnabled(e, host, 0), MUSA_ERROR_INVALID_VALUE);
+    OK(muGraphNodeSetEnabled(e, set, 1));
     m = linear(MU_MEMORYTYPE_DEVICE, at(d2), MU_MEMORYTYPE_DEVICE, at(d), 40);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphExecMemcpyNodeSetParams(e, up, &m, ctx)); /* was from host */
-    IS(MUSA_SUCCESS, muGraphExecMemcpyNodeSetParams(e, across, &m, ctx));
+    IS(muGraphExecMemcpyNodeSetParams(e, up, &m, ctx), MUSA_ERROR_INVALID_VALUE); /* was from host */
+    OK(muGraphExecMemcpyNodeSetParams(e, across, &m, ctx));
     uint64_t flags = 1;
-    IS(MUSA_SUCCESS, muGraphExecGetFlags(e, &flags));
-    CHECK("flags", flags == 0);
-    IS(MUSA_SUCCESS, muGraphUpload(e, stream));
-    IS(MUSA_SUCCESS, muGraphLaunch(e, stream));
-    IS(MUSA_SUCCESS, muGraphExecDestroy(e)); /* while it may be running */
+    OK(muGraphExecGetFlags(e, &flags));
+    check(flags == 0, "flags");
+    OK(muGraphUpload(e, stream));
+    OK(muGraphLaunch(e, stream));
+    OK(muGraphExecDestroy(e)); /* while it may be running */
     MUST(muStreamSynchronize(stream));
-    CHECK("it ran to its end", calls == 5);
+    check(calls == 5, "it ran to its end");
 
     char path[] = "/tmp/cumu-graph-XXXXXX", text[4096] = "";
     int fd = mkstemp(path);
-    IS(MUSA_SUCCESS, muGraphDebugDotPrint(g, path, 1));
-    CHECK("as text", read(fd, text, sizeof text - 1) > 0 && strstr(text, "digraph") && strstr(text, "MEMSET") &&
-                         strstr(text, "->"));
+    OK(muGraphDebugDotPrint(g, path, 1));
+    check(read(fd, text, sizeof text - 1) > 0 && strstr(text, "digraph") && strstr(text, "MEMSET") &&
+              strstr(text, "->"),
+          "as text");
     close(fd);
     unlink(path);
-    IS(MUSA_ERROR_FILE_NOT_FOUND, muGraphDebugDotPrint(g, "/no/such/folder/x", 0));
+    IS(muGraphDebugDotPrint(g, "/no/such/folder/x", 0), MUSA_ERROR_FILE_NOT_FOUND);
     MUST(muGraphDestroy(g));
     MUST(muMemFree(d));
     MUST(muMemFree(d2));
@@ -234,23 +235,23 @@ static void test_child(void)
     MUST(muGraphCreate(&inner, 0));
     for (int i = 0; i < 5; i++)
         MUST(muGraphAddHostNode(&node, inner, i ? &node : NULL, i != 0, &h));
-    IS(MUSA_SUCCESS, muGraphAddChildGraphNode(&child, outer, NULL, 0, inner));
+    OK(muGraphAddChildGraphNode(&child, outer, NULL, 0, inner));
     MUST(muGraphAddHostNode(&last, outer, &child, 1, &h));
     MUST(muGraphAddHostNode(&node, inner, NULL, 0, &h)); /* too late: the child is a copy */
-    IS(MUSA_SUCCESS, muGraphChildGraphNodeGetGraph(child, &got));
+    OK(muGraphChildGraphNodeGetGraph(child, &got));
     size_t n = 0;
     MUST(muGraphGetNodes(got, NULL, &n));
-    CHECK("a copy", got != inner && n == 5);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphDestroy(got)); /* its node owns it */
+    check(got != inner && n == 5, "a copy");
+    IS(muGraphDestroy(got), MUSA_ERROR_INVALID_VALUE); /* its node owns it */
     MUgraphExec e;
     MUST(muGraphInstantiateWithFlags(&e, outer, 0));
     launch(e);
-    CHECK("the child ran", calls == 6);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphExecChildGraphNodeSetParams(e, child, inner)); /* 6 nodes */
+    check(calls == 6, "the child ran");
+    IS(muGraphExecChildGraphNodeSetParams(e, child, inner), MUSA_ERROR_INVALID_VALUE); /* 6 nodes */
     MUST(muGraphDestroyNode(node));
-    IS(MUSA_SUCCESS, muGraphExecChildGraphNodeSetParams(e, child, inner));
+    OK(muGraphExecChildGraphNodeSetParams(e, child, inner));
     launch(e);
-    CHECK("again", calls == 12);
+    check(calls == 12, "again");
     MUST(muGraphExecDestroy(e));
     MUST(muGraphDestroy(inner));
     MUST(muGraphDestroy(outer));
@@ -276,32 +277,32 @@ static void test_update(void)
     MUST(muGraphInstantiateWithFlags(&e, g[0], 0));
     launch(e);
     MUgraphExecUpdateResultInfo info;
-    IS(MUSA_SUCCESS, muGraphExecUpdate(e, g[1], &info));
+    OK(muGraphExecUpdate(e, g[1], &info));
     launch(e);
     uint32_t got;
     MUST(muMemcpyDtoH(&got, d, 4));
-    CHECK("updated", info.result == MU_GRAPH_EXEC_UPDATE_SUCCESS && one == 1 && two == 1 && got == 6);
+    check(info.result == MU_GRAPH_EXEC_UPDATE_SUCCESS && one == 1 && two == 1 && got == 6, "updated");
 
     MUST(muGraphRemoveDependencies(g[1], &host[1], &set[1], 1));
-    IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("an edge less", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && info.errorNode == set[1]);
+    IS(muGraphExecUpdate(e, g[1], &info), MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    check(info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && info.errorNode == set[1], "an edge less");
     MUST(muGraphAddDependencies(g[1], &host[1], &set[1], 1));
     MUST(muGraphAddEmptyNode(&more, g[1], NULL, 0));
-    IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("a node more", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode);
+    IS(muGraphExecUpdate(e, g[1], &info), MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    check(info.result == MU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode, "a node more");
     MUST(muGraphDestroyNode(more));
     MUST(muGraphDestroyNode(set[1]));
     MUST(muGraphAddEmptyNode(&set[1], g[1], &host[1], 1));
-    IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("another type", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED && info.errorNode == set[1]);
+    IS(muGraphExecUpdate(e, g[1], &info), MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    check(info.result == MU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED && info.errorNode == set[1], "another type");
     MUST(muGraphDestroyNode(set[1]));
     MUSA_MEMSET_NODE_PARAMS f = {d, 64, 1, 4, 4, 4};
     MUST(muGraphAddMemsetNode(&set[1], g[1], &host[1], 1, &f, ctx));
-    IS(MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, muGraphExecUpdate(e, g[1], &info));
-    CHECK("another shape", info.result == MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED && info.errorNode == set[1]);
+    IS(muGraphExecUpdate(e, g[1], &info), MUSA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    check(info.result == MU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED && info.errorNode == set[1], "another shape");
     launch(e);
     MUST(muMemcpyDtoH(&got, d, 4));
-    CHECK("a failed update changes nothing", two == 2 && got == 6);
+    check(two == 2 && got == 6, "a failed update changes nothing");
     MUST(muGraphExecDestroy(e));
     MUST(muGraphDestroy(g[0]));
     MUST(muGraphDestroy(g[1]));
@@ -322,13 +323,13 @@ static void test_events(void)
     MUgraphNode wait, host, record;
     MUSA_HOST_NODE_PARAMS h = {count, &calls};
     MUST(muGraphCreate(&g, 0));
-    IS(MUSA_SUCCESS, muGraphAddEventWaitNode(&wait, g, NULL, 0, e1));
+    OK(muGraphAddEventWaitNode(&wait, g, NULL, 0, e1));
     MUST(muGraphAddHostNode(&host, g, &wait, 1, &h));
-    IS(MUSA_SUCCESS, muGraphAddEventRecordNode(&record, g, &host, 1, e2));
-    IS(MUSA_SUCCESS, muGraphEventRecordNodeGetEvent(record, &seen));
-    CHECK("the event", seen == e2);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphEventWaitNodeGetEvent(record, &seen));
-    IS(MUSA_ERROR_INVALID_HANDLE, muGraphEventWaitNodeSetEvent(wait, NULL));
+    OK(muGraphAddEventRecordNode(&record, g, &host, 1, e2));
+    OK(muGraphEventRecordNodeGetEvent(record, &seen));
+    check(seen == e2, "the event");
+    IS(muGraphEventWaitNodeGetEvent(record, &seen), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphEventWaitNodeSetEvent(wait, NULL), MUSA_ERROR_INVALID_HANDLE);
     MUgraphExec e;
     MUST(muGraphInstantiateWithFlags(&e, g, 0));
     MUdeviceptr gate;
@@ -338,7 +339,7 @@ static void test_events(void)
     MUST(muEventRecord(e1, other));
     MUST(muGraphLaunch(e, stream));
     sleep_ms(20);
-    CHECK("the graph waits", calls == 0 && muEventQuery(e2) == MUSA_ERROR_NOT_READY);
+    check(calls == 0 && muEventQuery(e2) == MUSA_ERROR_NOT_READY, "the graph waits");
     MUstream third;
     MUST(muStreamCreate(&third, MU_STREAM_NON_BLOCKING));
     MUST(muStreamWaitEvent(third, e2, 0));
@@ -346,10 +347,10 @@ static void test_events(void)
     __atomic_store_n((uint32_t *)at(gate), 1, __ATOMIC_RELEASE);
     MUST(muEventSynchronize(e2));
     MUST(muStreamSynchronize(third));
-    CHECK("its record lets others go on", calls == 2);
+    check(calls == 2, "its record lets others go on");
     float ms = -1;
-    IS(MUSA_SUCCESS, muEventElapsedTime(&ms, e1, e2));
-    CHECK("and has a time", ms >= 0);
+    OK(muEventElapsedTime(&ms, e1, e2));
+    check(ms >= 0, "and has a time");
     MUST(muGraphExecDestroy(e));
     MUST(muGraphDestroy(g));
     MUST(muStreamDestroy(other));
@@ -379,56 +380,56 @@ static void test_memory(void)
         .poolProps = {.allocType = MU_MEM_ALLOCATION_TYPE_PINNED, .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}},
         .bytesize = SIZE};
     MUST(muGraphCreate(&g, 0));
-    IS(MUSA_SUCCESS, muGraphAddMemAllocNode(&alloc, g, NULL, 0, &p));
-    CHECK("the address is known at once", p.dptr != 0);
+    OK(muGraphAddMemAllocNode(&alloc, g, NULL, 0, &p));
+    check(p.dptr != 0, "the address is known at once");
     MUSA_MEMSET_NODE_PARAMS fp = fill(p.dptr, 42, SIZE / 4);
-    IS(MUSA_SUCCESS, muGraphAddMemsetNode(&set, g, &alloc, 1, &fp, ctx));
-    IS(MUSA_ERROR_NOT_SUPPORTED, muGraphClone(&copy, g));
-    IS(MUSA_ERROR_NOT_SUPPORTED, muGraphDestroyNode(set));
-    IS(MUSA_SUCCESS, muGraphInstantiateWithFlags(&e, g, 0));
-    IS(MUSA_ERROR_NOT_SUPPORTED, muGraphInstantiateWithFlags(&second, g, 0)); /* one at a time */
-    CHECK("nothing is used yet", figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
+    OK(muGraphAddMemsetNode(&set, g, &alloc, 1, &fp, ctx));
+    IS(muGraphClone(&copy, g), MUSA_ERROR_NOT_SUPPORTED);
+    IS(muGraphDestroyNode(set), MUSA_ERROR_NOT_SUPPORTED);
+    OK(muGraphInstantiateWithFlags(&e, g, 0));
+    IS(muGraphInstantiateWithFlags(&second, g, 0), MUSA_ERROR_NOT_SUPPORTED); /* one at a time */
+    check(figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0, "nothing is used yet");
     launch(e);
     uint32_t got = 0;
     MUST(muMemcpyDtoH(&got, p.dptr + SIZE - 4, 4));
-    CHECK("it is there after the launch", got == 42);
-    CHECK("and counted", figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == SIZE);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphLaunch(e, stream)); /* not freed yet */
+    check(got == 42, "it is there after the launch");
+    check(figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == SIZE, "and counted");
+    IS(muGraphLaunch(e, stream), MUSA_ERROR_INVALID_VALUE); /* not freed yet */
 
     MUST(muGraphCreate(&freeing, 0));
-    IS(MUSA_SUCCESS, muGraphAddMemFreeNode(&node, freeing, NULL, 0, p.dptr));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddMemFreeNode(&node, freeing, NULL, 0, p.dptr));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddMemFreeNode(&node, freeing, NULL, 0, 4096));
+    OK(muGraphAddMemFreeNode(&node, freeing, NULL, 0, p.dptr));
+    IS(muGraphAddMemFreeNode(&node, freeing, NULL, 0, p.dptr), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphAddMemFreeNode(&node, freeing, NULL, 0, 4096), MUSA_ERROR_INVALID_VALUE);
     MUST(muGraphInstantiateWithFlags(&f, freeing, 0));
     launch(f);
-    CHECK("freed by another graph", figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0);
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphLaunch(f, stream));
+    check(figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == 0, "freed by another graph");
+    IS(muGraphLaunch(f, stream), MUSA_ERROR_INVALID_VALUE);
     launch(e);
-    IS(MUSA_SUCCESS, muMemFreeAsync(p.dptr, stream));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFreeAsync(p.dptr, stream));
+    OK(muMemFreeAsync(p.dptr, stream));
+    IS(muMemFreeAsync(p.dptr, stream), MUSA_ERROR_INVALID_VALUE);
     launch(e);
-    IS(MUSA_SUCCESS, muMemFree(p.dptr));
-    CHECK("the most there was", figure(MU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == SIZE);
-    CHECK("it is kept", figure(MU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == SIZE);
-    IS(MUSA_SUCCESS, muDeviceGraphMemTrim(0));
-    CHECK("until it is trimmed", figure(MU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
-    IS(MUSA_SUCCESS, muDeviceSetGraphMemAttribute(0, MU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &zero));
-    CHECK("the mark is reset", figure(MU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 0);
-    IS(MUSA_ERROR_INVALID_VALUE, muDeviceSetGraphMemAttribute(0, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero));
-    IS(MUSA_ERROR_INVALID_DEVICE, muDeviceGetGraphMemAttribute(9, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero));
+    OK(muMemFree(p.dptr));
+    check(figure(MU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == SIZE, "the most there was");
+    check(figure(MU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == SIZE, "it is kept");
+    OK(muDeviceGraphMemTrim(0));
+    check(figure(MU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0, "until it is trimmed");
+    OK(muDeviceSetGraphMemAttribute(0, MU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &zero));
+    check(figure(MU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == 0, "the mark is reset");
+    IS(muDeviceSetGraphMemAttribute(0, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero), MUSA_ERROR_INVALID_VALUE);
+    IS(muDeviceGetGraphMemAttribute(9, MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &zero), MUSA_ERROR_INVALID_DEVICE);
     MUST(muGraphExecDestroy(e));
 
-    IS(MUSA_SUCCESS, muGraphInstantiateWithFlags(&e, g, MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    OK(muGraphInstantiateWithFlags(&e, g, MUSA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
     launch(e);
     launch(e); /* frees what the first one left */
-    CHECK("freed by the launch", figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == SIZE);
+    check(figure(MU_GRAPH_MEM_ATTR_USED_MEM_CURRENT) == SIZE, "freed by the launch");
     MUST(muGraphExecDestroy(e));
     MUST(muGraphExecDestroy(f));
     MUST(muGraphDestroy(g));
     MUST(muGraphDestroy(freeing));
-    CHECK("it outlives its graphs", !muMemcpyDtoH(&got, p.dptr, 4) && got == 42);
-    IS(MUSA_SUCCESS, muMemFree(p.dptr));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(p.dptr));
+    check(!muMemcpyDtoH(&got, p.dptr, 4) && got == 42, "it outlives its graphs");
+    OK(muMemFree(p.dptr));
+    IS(muMemFree(p.dptr), MUSA_ERROR_INVALID_VALUE);
 }
 
 /* ---- user objects ---------------------------------------------------------------------------- */
@@ -456,25 +457,25 @@ static void test_objects(void)
     MUgraph g, copy;
     MUgraphNode node;
     MUgraphExec e;
-    IS(MUSA_ERROR_INVALID_VALUE, muUserObjectCreate(&o, &one, destructor, 1, 0));
-    IS(MUSA_SUCCESS, muUserObjectCreate(&o, &one, destructor, 1, MU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-    IS(MUSA_SUCCESS, muUserObjectRetain(o, 2));
+    IS(muUserObjectCreate(&o, &one, destructor, 1, 0), MUSA_ERROR_INVALID_VALUE);
+    OK(muUserObjectCreate(&o, &one, destructor, 1, MU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    OK(muUserObjectRetain(o, 2));
     MUST(muGraphCreate(&g, 0));
     MUSA_HOST_NODE_PARAMS h = {slow, NULL};
     MUST(muGraphAddHostNode(&node, g, NULL, 0, &h));
-    IS(MUSA_SUCCESS, muGraphRetainUserObject(g, o, 1, MU_GRAPH_USER_OBJECT_MOVE));
-    IS(MUSA_SUCCESS, muUserObjectRelease(o, 2)); /* the graph's is left */
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphReleaseUserObject(g, o, 2));
+    OK(muGraphRetainUserObject(g, o, 1, MU_GRAPH_USER_OBJECT_MOVE));
+    OK(muUserObjectRelease(o, 2)); /* the graph's is left */
+    IS(muGraphReleaseUserObject(g, o, 2), MUSA_ERROR_INVALID_VALUE);
     MUST(muGraphClone(&copy, g));
     MUST(muGraphInstantiateWithFlags(&e, g, 0));
     MUST(muGraphDestroy(g));
     MUST(muGraphDestroy(copy));
     MUST(muGraphLaunch(e, stream));
     MUST(muGraphExecDestroy(e));
-    CHECK("the launch still holds it", destroyed == 0);
+    check(destroyed == 0, "the launch still holds it");
     MUST(muStreamSynchronize(stream));
-    CHECK("destroyed with the last of them", comes_to(1));
-    IS(MUSA_ERROR_INVALID_VALUE, muUserObjectRetain(o, 1));
+    check(comes_to(1), "destroyed with the last of them");
+    IS(muUserObjectRetain(o, 1), MUSA_ERROR_INVALID_VALUE);
 }
 
 /* ---- bad handles ----------------------------------------------------------------------------- */
@@ -526,15 +527,15 @@ static void test_garbage(void)
         ok &= !child && !event && type == -1 && count == 77 && enabled == 77 && flags == 77 &&
               bn == (MUgraphNode)odd[i];
     }
-    CHECK("bad handles are told, and nothing is written", ok);
+    check(ok, "bad handles are told, and nothing is written");
     MUST(muGraphCreate(&g, 0));
     MUST(muGraphAddEmptyNode(&n, g, NULL, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphGetNodes(g, NULL, NULL));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphNodeGetType(n, NULL));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphAddKernelNode(&n, g, NULL, 0, NULL));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphInstantiateWithFlags(NULL, g, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphInstantiateWithParams(&e, g, NULL));
-    IS(MUSA_ERROR_INVALID_VALUE, muGraphDebugDotPrint(g, NULL, 0));
+    IS(muGraphGetNodes(g, NULL, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphNodeGetType(n, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphAddKernelNode(&n, g, NULL, 0, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphInstantiateWithFlags(NULL, g, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphInstantiateWithParams(&e, g, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muGraphDebugDotPrint(g, NULL, 0), MUSA_ERROR_INVALID_VALUE);
     MUST(muGraphDestroy(g));
 }
 
@@ -551,5 +552,5 @@ int main(void)
     test_memory();
     test_objects();
     test_garbage();
-    return result();
+    return check_end("host graph");
 }

@@ -20,24 +20,24 @@ static void blocks(void)
         together = together && p[i] / BLOCK == p[0] / BLOCK;
         aligned = aligned && p[i] % 512 == 0;
     }
-    CHECK("small allocations share a block", together && aligned);
-    CHECK("large ones have their own", large % BLOCK == 0 && p[0] / BLOCK != large / BLOCK + 1 && next % BLOCK == 0);
+    check(together && aligned, "small allocations share a block");
+    check(large % BLOCK == 0 && p[0] / BLOCK != large / BLOCK + 1 && next % BLOCK == 0, "large ones have their own");
     MUdeviceptr first = p[0] / BLOCK * BLOCK, last = first + BLOCK - 1;
-    CHECK("a block is accessible throughout", !faults(first) && !faults(p[3] + 1300) && !faults(last));
-    CHECK("and so is a large one's last", !faults(large + 4 * 1024 * 1024 - 1));
-    CHECK("large ones lie side by side", next == large + 4 * 1024 * 1024 && !faults(next - 1) && !faults(next));
-    CHECK("what lies behind is not", faults(last + 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyDtoD(p[0], large, 1025)); /* calls know each allocation */
-    IS(MUSA_SUCCESS, muMemGetAddressRange(&base, &size, p[5] + 7));
-    CHECK("its own range", base == p[5] && size == 1500);
-    IS(MUSA_ERROR_NOT_FOUND, muMemGetAddressRange(&base, &size, last));
+    check(!faults(first) && !faults(p[3] + 1300) && !faults(last), "a block is accessible throughout");
+    check(!faults(large + 4 * 1024 * 1024 - 1), "and so is a large one's last");
+    check(next == large + 4 * 1024 * 1024 && !faults(next - 1) && !faults(next), "large ones lie side by side");
+    check(faults(last + 1), "what lies behind is not");
+    IS(muMemcpyDtoD(p[0], large, 1025), MUSA_ERROR_INVALID_VALUE); /* calls know each allocation */
+    OK(muMemGetAddressRange(&base, &size, p[5] + 7));
+    check(base == p[5] && size == 1500, "its own range");
+    IS(muMemGetAddressRange(&base, &size, last), MUSA_ERROR_NOT_FOUND);
     for (int i = 1; i < 64; i++)
         MUST(muMemFree(p[i]));
-    CHECK("freed memory of a block in use is accessible", !faults(p[7]));
+    check(!faults(p[7]), "freed memory of a block in use is accessible");
     MUST(muMemFree(p[0]));
-    CHECK("of one that is free it is not", faults(p[7]) && faults(p[0]));
+    check(faults(p[7]) && faults(p[0]), "of one that is free it is not");
     MUST(muMemFree(large));
-    CHECK("nor of a large allocation", faults(large) && !faults(next));
+    check(faults(large) && !faults(next), "nor of a large allocation");
     MUST(muMemFree(next));
     MUdeviceptr many[24];
     for (int i = 0; i < 24; i++)
@@ -46,7 +46,7 @@ static void blocks(void)
         MUST(muMemFree(many[i]));
     size_t left, total;
     MUST(muMemGetInfo(&left, &total));
-    CHECK("all of it comes back", left == total);
+    check(left == total, "all of it comes back");
 }
 
 static void strict(void)
@@ -55,11 +55,11 @@ static void strict(void)
     setenv("CUMU_HOST_STRICT", "1", 1);
     start_device();
     MUST(muMemAlloc(&p, 5000));
-    CHECK("an access two pages away faults", !faults(p + 4999) && faults(p + 8192));
+    check(!faults(p + 4999) && faults(p + 8192), "an access two pages away faults");
     MUST(muMemAlloc(&large, 3 << 20));
-    CHECK("and behind a large one", !faults(large + (3 << 20) - 1) && faults(large + (3 << 20)));
+    check(!faults(large + (3 << 20) - 1) && faults(large + (3 << 20)), "and behind a large one");
     MUST(muMemFree(p));
-    CHECK("and one to freed pages", faults(p));
+    check(faults(p), "and one to freed pages");
 }
 
 /* The environment is read once in a process. */
@@ -70,7 +70,7 @@ static bool in_child(void (*body)(void))
     pid_t pid = fork();
     if (!pid) {
         body();
-        _exit(result());
+        _exit(check_end("host layout"));
     }
     waitpid(pid, &status, 0);
     return pid > 0 && !status;
@@ -80,7 +80,7 @@ int main(void)
 {
     setenv("CUMU_HOST_MEMORY", "64M", 1);
     setenv("CUMU_HOST_DEVICES", "1", 1);
-    CHECK("CUDA's blocks", in_child(blocks));
-    CHECK("strict", in_child(strict));
-    return result();
+    check(in_child(blocks), "CUDA's blocks");
+    check(in_child(strict), "strict");
+    return check_end("host layout");
 }

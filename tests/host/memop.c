@@ -1,5 +1,5 @@
 /* Stream memory operations: comparisons, widths, batches, order against other work, bad input. */
-#include "check.h"
+#include "device.h"
 
 static MUdeviceptr word;
 
@@ -41,14 +41,14 @@ static bool stays(uint64_t now, uint64_t value, unsigned flags, bool wide)
 static void comparisons(void)
 {
     enum { GEQ, EQ, AND, NOR };
-    CHECK("geq", passes(5, 5, GEQ, false) && passes(6, 5, GEQ, false) && stays(4, 5, GEQ, false));
-    CHECK("geq is cyclic", passes(3, 0xfffffff0, GEQ, false) && stays(0xfffffff0, 3, GEQ, false));
-    CHECK("geq of 64 bits", stays(0xfffffff0, 0x1000000000, GEQ, true) && passes(0x1000000000, 0xfffffff0, GEQ, true));
-    CHECK("eq", passes(7, 7, EQ, false) && stays(8, 7, EQ, false));
-    CHECK("eq of 32 bits looks at no more", passes(0x100000007, 7, EQ, false) && stays(0x100000007, 7, EQ, true));
-    CHECK("and", passes(6, 2, AND, false) && stays(4, 2, AND, false));
-    CHECK("nor", passes(1, 2, NOR, false) && stays(0xffff0000, 0xffff, NOR, false));
-    CHECK("nor of 64 bits", passes(0xffff0000, 0xffff, NOR, true) && stays(~1ull, 1, NOR, true));
+    check(passes(5, 5, GEQ, false) && passes(6, 5, GEQ, false) && stays(4, 5, GEQ, false), "geq");
+    check(passes(3, 0xfffffff0, GEQ, false) && stays(0xfffffff0, 3, GEQ, false), "geq is cyclic");
+    check(stays(0xfffffff0, 0x1000000000, GEQ, true) && passes(0x1000000000, 0xfffffff0, GEQ, true), "geq of 64 bits");
+    check(passes(7, 7, EQ, false) && stays(8, 7, EQ, false), "eq");
+    check(passes(0x100000007, 7, EQ, false) && stays(0x100000007, 7, EQ, true), "eq of 32 bits looks at no more");
+    check(passes(6, 2, AND, false) && stays(4, 2, AND, false), "and");
+    check(passes(1, 2, NOR, false) && stays(0xffff0000, 0xffff, NOR, false), "nor");
+    check(passes(0xffff0000, 0xffff, NOR, true) && stays(~1ull, 1, NOR, true), "nor of 64 bits");
 }
 
 static void batches(void)
@@ -69,27 +69,27 @@ static void batches(void)
     ops[2].value.address = word + 8;
     ops[2].value.value64 = 0x500000004;
     ops[3].operation = MU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
-    IS(MUSA_SUCCESS, muStreamBatchMemOp(a, 4, ops, 0));
+    OK(muStreamBatchMemOp(a, 4, ops, 0));
     MUST(muStreamWriteValue32(a, word + 4, 9, MU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
     sleep_ms(5);
-    CHECK("a batch waits in order", w[2] == 0 && w[1] == 0 && muStreamQuery(a) != MUSA_SUCCESS);
+    check(w[2] == 0 && w[1] == 0 && muStreamQuery(a) != MUSA_SUCCESS, "a batch waits in order");
     MUST(muStreamWriteValue32(b, word, 3, 0));
     MUST(muStreamSynchronize(a));
-    CHECK("and writes", w[2] == 4 && w[3] == 5 && w[1] == 9);
+    check(w[2] == 4 && w[3] == 5 && w[1] == 9, "and writes");
 
     ops[1].operation = 99;
     w[1] = 0;
     ops[0].operation = MU_STREAM_MEM_OP_WRITE_VALUE_32;
     ops[0].value.address = word + 4;
     ops[0].value.flags = 0;
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 2, ops, 0));
+    IS(muStreamBatchMemOp(a, 2, ops, 0), MUSA_ERROR_INVALID_VALUE);
     MUST(muStreamSynchronize(a));
-    CHECK("one bad operation and none is done", w[1] == 0);
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 257, ops, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 0, ops, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 1, NULL, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamBatchMemOp(a, 1, ops, 1));
-    IS(MUSA_ERROR_INVALID_HANDLE, muStreamBatchMemOp((MUstream)&ops, 1, ops, 0));
+    check(w[1] == 0, "one bad operation and none is done");
+    IS(muStreamBatchMemOp(a, 257, ops, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamBatchMemOp(a, 0, ops, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamBatchMemOp(a, 1, NULL, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamBatchMemOp(a, 1, ops, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamBatchMemOp((MUstream)&ops, 1, ops, 0), MUSA_ERROR_INVALID_HANDLE);
     MUST(muStreamDestroy(a));
     MUST(muStreamDestroy(b));
 }
@@ -104,11 +104,11 @@ int main(void)
     word = dev(p);
     comparisons();
     batches();
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(NULL, dev(&mine), 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(NULL, word + 2, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue64(NULL, word + 4, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(NULL, word, 0, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWriteValue32(NULL, word, 0, 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWriteValue32(NULL, 0, 0, 0));
-    return result();
+    IS(muStreamWaitValue32(NULL, dev(&mine), 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamWaitValue32(NULL, word + 2, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamWaitValue64(NULL, word + 4, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamWaitValue32(NULL, word, 0, 4), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamWriteValue32(NULL, word, 0, 2), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamWriteValue32(NULL, 0, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    return check_end("host memop");
 }

@@ -7,27 +7,27 @@ static void device_memory(void)
     MUdeviceptr p, q, base;
     size_t free0, free1, total, size;
     MUST(muMemGetInfo(&free0, &total));
-    CHECK("the device has the memory that was asked for", total == (size_t)64 << 20 && free0 == total);
+    check(total == (size_t)64 << 20 && free0 == total, "the device has the memory that was asked for");
     MUST(muMemAlloc(&p, 1000));
     MUST(muMemAlloc(&q, 5 << 20));
-    CHECK("allocations are aligned", p % 512 == 0 && q % (2 << 20) == 0);
+    check(p % 512 == 0 && q % (2 << 20) == 0, "allocations are aligned");
     MUST(muMemGetInfo(&free1, NULL));
-    CHECK("and counted by blocks", free0 - free1 == 6 << 20);
+    check(free0 - free1 == 6 << 20, "and counted by blocks");
     memset(at(q), 1, 5 << 20);
-    IS(MUSA_SUCCESS, muMemGetAddressRange(&base, &size, q + 12345));
-    CHECK("an address tells its allocation", base == q && size == 5 << 20);
-    CHECK("what follows a large allocation faults", faults(q + (6 << 20)));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(q + 512));
-    IS(MUSA_SUCCESS, muMemFree(q));
-    CHECK("freed memory faults", faults(q));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(q));
-    IS(MUSA_SUCCESS, muMemFree(0));
-    IS(MUSA_SUCCESS, muMemFree(p));
+    OK(muMemGetAddressRange(&base, &size, q + 12345));
+    check(base == q && size == 5 << 20, "an address tells its allocation");
+    check(faults(q + (6 << 20)), "what follows a large allocation faults");
+    IS(muMemFree(q + 512), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemFree(q));
+    check(faults(q), "freed memory faults");
+    IS(muMemFree(q), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemFree(0));
+    OK(muMemFree(p));
     MUST(muMemGetInfo(&free1, NULL));
-    CHECK("all of it comes back", free1 == free0);
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAlloc(&p, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAlloc(NULL, 16));
-    IS(MUSA_ERROR_NOT_FOUND, muMemGetAddressRange(&base, &size, 4096));
+    check(free1 == free0, "all of it comes back");
+    IS(muMemAlloc(&p, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemAlloc(NULL, 16), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemGetAddressRange(&base, &size, 4096), MUSA_ERROR_NOT_FOUND);
 }
 
 static void exhaustion(void)
@@ -35,30 +35,30 @@ static void exhaustion(void)
     MUdeviceptr p[64], big;
     size_t total, left;
     MUST(muMemGetInfo(NULL, &total));
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAlloc(&big, total + 1));
-    IS(MUSA_SUCCESS, muMemAlloc(&big, total));
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAlloc(&p[0], 1));
-    IS(MUSA_SUCCESS, muMemFree(big));
+    IS(muMemAlloc(&big, total + 1), MUSA_ERROR_OUT_OF_MEMORY);
+    OK(muMemAlloc(&big, total));
+    IS(muMemAlloc(&p[0], 1), MUSA_ERROR_OUT_OF_MEMORY);
+    OK(muMemFree(big));
     for (int i = 0; i < 64; i++)
         MUST(muMemAlloc(&p[i], 1 << 20));
     MUST(muMemGetInfo(&left, NULL));
-    CHECK("the last byte can be had", left == 0);
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAlloc(&big, 512));
+    check(left == 0, "the last byte can be had");
+    IS(muMemAlloc(&big, 512), MUSA_ERROR_OUT_OF_MEMORY);
     for (int i = 0; i < 64; i += 2)
         MUST(muMemFree(p[i]));
-    IS(MUSA_SUCCESS, muMemAlloc(&big, 32 << 20)); /* capacity counts, not the holes */
+    OK(muMemAlloc(&big, 32 << 20)); /* capacity counts, not the holes */
     MUST(muMemFree(big));
     for (int i = 1; i < 64; i += 2)
         MUST(muMemFree(p[i]));
-    IS(MUSA_SUCCESS, muMemAlloc(&big, total));
+    OK(muMemAlloc(&big, total));
     MUST(muMemFree(big));
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAlloc(&big, SIZE_MAX));
+    IS(muMemAlloc(&big, SIZE_MAX), MUSA_ERROR_OUT_OF_MEMORY);
     size_t pitch;
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAllocPitch(&big, &pitch, SIZE_MAX, 2, 4));
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAllocPitch(&big, &pitch, 1 << 20, SIZE_MAX / 2, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAllocPitch(&big, &pitch, 100, 10, 3));
-    IS(MUSA_SUCCESS, muMemAllocPitch(&big, &pitch, 100, 10, 4));
-    CHECK("pitch", pitch >= 100 && pitch % 32 == 0);
+    IS(muMemAllocPitch(&big, &pitch, SIZE_MAX, 2, 4), MUSA_ERROR_OUT_OF_MEMORY);
+    IS(muMemAllocPitch(&big, &pitch, 1 << 20, SIZE_MAX / 2, 4), MUSA_ERROR_OUT_OF_MEMORY);
+    IS(muMemAllocPitch(&big, &pitch, 100, 10, 3), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemAllocPitch(&big, &pitch, 100, 10, 4));
+    check(pitch >= 100 && pitch % 32 == 0, "pitch");
     MUST(muMemFree(big));
 }
 
@@ -93,15 +93,15 @@ static void churn(void)
         }
     }
     MUST(muMemGetInfo(&free1, NULL));
-    CHECK("random allocations never overlap", bad == 0);
-    CHECK("and are counted exactly", free0 - free1 == (held + (2 << 20) - 1) >> 21 << 21);
+    check(bad == 0, "random allocations never overlap");
+    check(free0 - free1 == (held + (2 << 20) - 1) >> 21 << 21, "and are counted exactly");
     for (int k = 0; k < N; k++)
         if (slot[k].p)
             MUST(muMemFree(slot[k].p));
     MUST(muMemGetInfo(&free1, NULL));
-    CHECK("nothing is lost", free0 == free1);
+    check(free0 == free1, "nothing is lost");
     MUdeviceptr all;
-    IS(MUSA_SUCCESS, muMemAlloc(&all, free0));
+    OK(muMemAlloc(&all, free0));
     MUST(muMemFree(all));
 }
 
@@ -110,23 +110,23 @@ static void host_memory(void)
     void *p, *mine = malloc(10000);
     MUdeviceptr d;
     unsigned flags;
-    IS(MUSA_SUCCESS, muMemHostAlloc(&p, 5000, MU_MEMHOSTALLOC_PORTABLE | MU_MEMHOSTALLOC_WRITECOMBINED));
+    OK(muMemHostAlloc(&p, 5000, MU_MEMHOSTALLOC_PORTABLE | MU_MEMHOSTALLOC_WRITECOMBINED));
     memset(p, 3, 5000);
-    IS(MUSA_SUCCESS, muMemHostGetDevicePointer(&d, p, 0));
-    IS(MUSA_SUCCESS, muMemHostGetFlags(&flags, p));
-    CHECK("flags", (flags & 5) == 5);
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(dev(p)));
-    IS(MUSA_SUCCESS, muMemFreeHost(p));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFreeHost(p));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFreeHost(mine));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemHostAlloc(&p, 100, 0x100));
-    IS(MUSA_SUCCESS, muMemHostRegister(mine, 10000, 0));
-    IS(MUSA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, muMemHostRegister((char *)mine + 100, 100, 0));
-    IS(MUSA_SUCCESS, muMemHostGetDevicePointer(&d, (char *)mine + 7, 0));
-    CHECK("registered memory has a device address", d == dev(mine) + 7);
-    IS(MUSA_SUCCESS, muMemHostUnregister(mine));
-    IS(MUSA_ERROR_HOST_MEMORY_NOT_REGISTERED, muMemHostUnregister(mine));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemHostGetDevicePointer(&d, mine, 0));
+    OK(muMemHostGetDevicePointer(&d, p, 0));
+    OK(muMemHostGetFlags(&flags, p));
+    check((flags & 5) == 5, "flags");
+    IS(muMemFree(dev(p)), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemFreeHost(p));
+    IS(muMemFreeHost(p), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemFreeHost(mine), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemHostAlloc(&p, 100, 0x100), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemHostRegister(mine, 10000, 0));
+    IS(muMemHostRegister((char *)mine + 100, 100, 0), MUSA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    OK(muMemHostGetDevicePointer(&d, (char *)mine + 7, 0));
+    check(d == dev(mine) + 7, "registered memory has a device address");
+    OK(muMemHostUnregister(mine));
+    IS(muMemHostUnregister(mine), MUSA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    IS(muMemHostGetDevicePointer(&d, mine, 0), MUSA_ERROR_INVALID_VALUE);
     free(mine);
 }
 
@@ -143,38 +143,38 @@ static void attributes(MUcontext ctx)
     MUST(muMemAlloc(&p, 4096));
     MUST(muMemAllocManaged(&m, 4096, MU_MEM_ATTACH_GLOBAL));
     MUST(muMemAllocHost(&h, 4096));
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, p + 100));
-    CHECK("device memory", type == MU_MEMORYTYPE_DEVICE);
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, dev(h)));
-    CHECK("host memory", type == MU_MEMORYTYPE_HOST);
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&c, MU_POINTER_ATTRIBUTE_CONTEXT, p));
-    CHECK("context", c == ctx);
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&managed, MU_POINTER_ATTRIBUTE_IS_MANAGED, m + 1));
-    CHECK("managed", managed == 1);
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&base, MU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p + 4095));
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&size, MU_POINTER_ATTRIBUTE_RANGE_SIZE, p + 4095));
-    CHECK("range", base == p && size == 4096);
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&id1, MU_POINTER_ATTRIBUTE_BUFFER_ID, p));
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&id2, MU_POINTER_ATTRIBUTE_BUFFER_ID, m));
-    CHECK("buffer ids differ", id1 != id2);
-    IS(MUSA_ERROR_INVALID_VALUE, muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, dev(&type)));
+    OK(muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, p + 100));
+    check(type == MU_MEMORYTYPE_DEVICE, "device memory");
+    OK(muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, dev(h)));
+    check(type == MU_MEMORYTYPE_HOST, "host memory");
+    OK(muPointerGetAttribute(&c, MU_POINTER_ATTRIBUTE_CONTEXT, p));
+    check(c == ctx, "context");
+    OK(muPointerGetAttribute(&managed, MU_POINTER_ATTRIBUTE_IS_MANAGED, m + 1));
+    check(managed == 1, "managed");
+    OK(muPointerGetAttribute(&base, MU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p + 4095));
+    OK(muPointerGetAttribute(&size, MU_POINTER_ATTRIBUTE_RANGE_SIZE, p + 4095));
+    check(base == p && size == 4096, "range");
+    OK(muPointerGetAttribute(&id1, MU_POINTER_ATTRIBUTE_BUFFER_ID, p));
+    OK(muPointerGetAttribute(&id2, MU_POINTER_ATTRIBUTE_BUFFER_ID, m));
+    check(id1 != id2, "buffer ids differ");
+    IS(muPointerGetAttribute(&type, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, dev(&type)), MUSA_ERROR_INVALID_VALUE);
     MUpointer_attribute list[] = {MU_POINTER_ATTRIBUTE_MEMORY_TYPE, MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void *out[] = {&type, &ordinal};
-    IS(MUSA_SUCCESS, muPointerGetAttributes(2, list, out, p));
-    CHECK("several at once", type == MU_MEMORYTYPE_DEVICE && ordinal == 0);
-    IS(MUSA_SUCCESS, muPointerGetAttributes(2, list, out, dev(&type)));
-    CHECK("an unknown pointer has none", type == 0);
-    IS(MUSA_SUCCESS, muMemAdvise(m, 4096, MU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0));
-    IS(MUSA_SUCCESS, muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, m, 4096));
-    CHECK("advice reads back", where == 0);
-    IS(MUSA_SUCCESS, muMemPrefetchAsync(m, 4096, MU_DEVICE_CPU, NULL));
-    IS(MUSA_SUCCESS, muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, m, 4096));
-    CHECK("so does the last prefetch", where == MU_DEVICE_CPU);
-    IS(MUSA_ERROR_INVALID_VALUE, muMemPrefetchAsync(p, 4096, 0, NULL));
-    IS(MUSA_ERROR_INVALID_DEVICE, muMemPrefetchAsync(m, 4096, 9, NULL));
-    IS(MUSA_SUCCESS, muMemFree(m));
-    IS(MUSA_SUCCESS, muMemFree(p));
-    IS(MUSA_SUCCESS, muMemFreeHost(h));
+    OK(muPointerGetAttributes(2, list, out, p));
+    check(type == MU_MEMORYTYPE_DEVICE && ordinal == 0, "several at once");
+    OK(muPointerGetAttributes(2, list, out, dev(&type)));
+    check(type == 0, "an unknown pointer has none");
+    OK(muMemAdvise(m, 4096, MU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0));
+    OK(muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, m, 4096));
+    check(where == 0, "advice reads back");
+    OK(muMemPrefetchAsync(m, 4096, MU_DEVICE_CPU, NULL));
+    OK(muMemRangeGetAttribute(&where, 4, MU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, m, 4096));
+    check(where == MU_DEVICE_CPU, "so does the last prefetch");
+    IS(muMemPrefetchAsync(p, 4096, 0, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemPrefetchAsync(m, 4096, 9, NULL), MUSA_ERROR_INVALID_DEVICE);
+    OK(muMemFree(m));
+    OK(muMemFree(p));
+    OK(muMemFreeHost(h));
 }
 
 static void pause_stream(void *p) { sleep_ms((long)(intptr_t)p); }
@@ -187,37 +187,37 @@ static void pools(void)
     uint64_t used, threshold = 1 << 20;
     MUST(muStreamCreate(&s, MU_STREAM_NON_BLOCKING));
     MUST(muDeviceGetDefaultMemPool(&pool, 0));
-    IS(MUSA_SUCCESS, muMemPoolSetAttribute(pool, MU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
-    IS(MUSA_SUCCESS, muMemAllocAsync(&p, 40 << 20, s));
-    IS(MUSA_SUCCESS, muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
-    CHECK("a pool counts", used == 40 << 20);
+    OK(muMemPoolSetAttribute(pool, MU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    OK(muMemAllocAsync(&p, 40 << 20, s));
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    check(used == 40 << 20, "a pool counts");
     MUST(muLaunchHostFunc(s, pause_stream, (void *)(intptr_t)30));
-    IS(MUSA_SUCCESS, muMemFreeAsync(p, s));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFreeAsync(p, s));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(p));
-    IS(MUSA_SUCCESS, muMemAllocAsync(&q, 40 << 20, s)); /* has to wait for the free */
-    IS(MUSA_SUCCESS, muMemFree(q));
+    OK(muMemFreeAsync(p, s));
+    IS(muMemFreeAsync(p, s), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemFree(p), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemAllocAsync(&q, 40 << 20, s)); /* has to wait for the free */
+    OK(muMemFree(q));
     MUST(muStreamSynchronize(s));
-    IS(MUSA_SUCCESS, muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
-    CHECK("and counts down", used == 0);
-    IS(MUSA_SUCCESS, muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));
-    CHECK("keeps the highest", used >= 40 << 20);
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    check(used == 0, "and counts down");
+    OK(muMemPoolGetAttribute(pool, MU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));
+    check(used >= 40 << 20, "keeps the highest");
     MUmemPoolProps props = {
         .allocType = MU_MEM_ALLOCATION_TYPE_PINNED, .location = {MU_MEM_LOCATION_TYPE_DEVICE, 0}, .maxSize = 1 << 20};
-    IS(MUSA_SUCCESS, muMemPoolCreate(&own, &props));
-    IS(MUSA_SUCCESS, muMemAllocFromPoolAsync(&p, 1 << 20, own, s));
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAllocFromPoolAsync(&q, 1, own, s));
+    OK(muMemPoolCreate(&own, &props));
+    OK(muMemAllocFromPoolAsync(&p, 1 << 20, own, s));
+    IS(muMemAllocFromPoolAsync(&q, 1, own, s), MUSA_ERROR_OUT_OF_MEMORY);
     MUmemoryPool of = NULL;
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&of, MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
-    CHECK("memory knows its pool", of == own);
-    IS(MUSA_SUCCESS, muMemFreeAsync(p, s));
+    OK(muPointerGetAttribute(&of, MU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
+    check(of == own, "memory knows its pool");
+    OK(muMemFreeAsync(p, s));
     MUST(muStreamSynchronize(s));
-    IS(MUSA_SUCCESS, muMemPoolTrimTo(own, 0));
-    IS(MUSA_SUCCESS, muMemPoolDestroy(own));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemPoolDestroy(own));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemPoolDestroy(pool));
+    OK(muMemPoolTrimTo(own, 0));
+    OK(muMemPoolDestroy(own));
+    IS(muMemPoolDestroy(own), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemPoolDestroy(pool), MUSA_ERROR_INVALID_VALUE);
     props.location.id = 5;
-    IS(MUSA_ERROR_INVALID_DEVICE, muMemPoolCreate(&own, &props));
+    IS(muMemPoolCreate(&own, &props), MUSA_ERROR_INVALID_DEVICE);
     MUST(muStreamDestroy(s));
 }
 
@@ -232,5 +232,5 @@ int main(void)
     host_memory();
     attributes(ctx);
     pools();
-    return result();
+    return check_end("host memory");
 }

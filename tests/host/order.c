@@ -1,6 +1,6 @@
 /* Order of work: streams, the default streams, events, host functions, and how long a round trip
  * takes. */
-#include "check.h"
+#include "device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -53,17 +53,17 @@ static void in_one_stream(void)
     MUST(muLaunchHostFunc(s, note, id(2)));
     MUST(muLaunchHostFunc(s, slow_note, id(3)));
     MUST(muLaunchHostFunc(s, note, id(4)));
-    IS(MUSA_ERROR_NOT_READY, muStreamQuery(s));
+    IS(muStreamQuery(s), MUSA_ERROR_NOT_READY);
     MUST(muStreamSynchronize(s));
-    CHECK("a stream keeps its order", saw("1234"));
-    IS(MUSA_SUCCESS, muStreamQuery(s));
+    check(saw("1234"), "a stream keeps its order");
+    OK(muStreamQuery(s));
     MUST(muLaunchHostFunc(s, slow_note, id(5)));
-    IS(MUSA_SUCCESS, muStreamDestroy(s));
-    IS(MUSA_ERROR_INVALID_HANDLE, muStreamDestroy(s));
-    IS(MUSA_ERROR_INVALID_HANDLE, muStreamSynchronize(s));
+    OK(muStreamDestroy(s));
+    IS(muStreamDestroy(s), MUSA_ERROR_INVALID_HANDLE);
+    IS(muStreamSynchronize(s), MUSA_ERROR_INVALID_HANDLE);
     for (int i = 0; i < 200 && steps < 5; i++)
         sleep_ms(5);
-    CHECK("a destroyed stream finishes its work", saw("12345"));
+    check(saw("12345"), "a destroyed stream finishes its work");
 }
 
 /* Its work is still the context's: memory and modules that it uses may be freed after a wait. */
@@ -84,7 +84,7 @@ static void destroyed_stream(void)
         case 1: MUST(muMemFree(p)); break;
         case 2: MUST(muCtxSynchronize()); break;
         }
-        CHECK("who waits waits for a destroyed stream's work", saw("12"));
+        check(saw("12"), "who waits waits for a destroyed stream's work");
         if (way != 1)
             MUST(muMemFree(p));
         MUST(muStreamDestroy(other));
@@ -101,10 +101,10 @@ static void streams_are_concurrent(void)
     MUST(muLaunchHostFunc(a, note, id(1)));
     MUST(muLaunchHostFunc(b, note, id(2)));
     MUST(muStreamSynchronize(b));
-    CHECK("a blocked stream does not hold up another", saw("2"));
+    check(saw("2"), "a blocked stream does not hold up another");
     gate = true;
     MUST(muStreamSynchronize(a));
-    CHECK("and goes on when it may", saw("21"));
+    check(saw("21"), "and goes on when it may");
     MUST(muStreamDestroy(a));
     MUST(muStreamDestroy(b));
 }
@@ -120,13 +120,13 @@ static void legacy_default(void)
     MUST(muLaunchHostFunc(blocking, note, id(3)));     /* after 2 */
     MUST(muLaunchHostFunc(free_running, note, id(4))); /* at once */
     MUST(muStreamSynchronize(blocking));
-    CHECK("the legacy stream waits for blocking streams and they for it, not for others", saw("4123"));
+    check(saw("4123"), "the legacy stream waits for blocking streams and they for it, not for others");
 
     reset();
     MUST(muLaunchHostFunc(free_running, wait_gate, NULL));
     MUST(muLaunchHostFunc(NULL, note, id(1)));
     MUST(muStreamSynchronize(NULL));
-    CHECK("the legacy stream does not wait for a non-blocking one", saw("1"));
+    check(saw("1"), "the legacy stream does not wait for a non-blocking one");
     gate = true;
 
     reset();
@@ -134,19 +134,19 @@ static void legacy_default(void)
     MUST(muLaunchHostFunc(MU_STREAM_LEGACY, note, id(2)));
     MUST(muLaunchHostFunc(MU_STREAM_PER_THREAD, note, id(3)));
     MUST(muStreamSynchronize(MU_STREAM_PER_THREAD));
-    CHECK("the per-thread stream is a blocking one", saw("123"));
+    check(saw("123"), "the per-thread stream is a blocking one");
 
     reset();
     MUST(muLaunchHostFunc_ptsz(NULL, wait_gate, NULL));
-    IS(MUSA_ERROR_NOT_READY, muStreamQuery_ptsz(NULL));
-    IS(MUSA_ERROR_NOT_READY, muStreamQuery(MU_STREAM_PER_THREAD));
+    IS(muStreamQuery_ptsz(NULL), MUSA_ERROR_NOT_READY);
+    IS(muStreamQuery(MU_STREAM_PER_THREAD), MUSA_ERROR_NOT_READY);
     gate = true;
     MUST(muStreamSynchronize_ptsz(NULL));
 
     reset();
     MUST(muLaunchHostFunc(blocking, slow_note, id(1)));
     MUST(muStreamSynchronize(NULL));
-    CHECK("waiting for the legacy stream waits for blocking streams", saw("1"));
+    check(saw("1"), "waiting for the legacy stream waits for blocking streams");
     MUST(muStreamDestroy(blocking));
     MUST(muStreamDestroy(free_running));
 }
@@ -170,10 +170,10 @@ static void allocations(void)
             MUST(muMemAlloc(&p, 64)); /* returns, though the gate is shut */
         MUST(muLaunchHostFunc(s, note, id(2)));
         sleep_ms(5);
-        CHECK("nothing runs before the gate opens", steps == 0);
+        check(steps == 0, "nothing runs before the gate opens");
         gate = true;
         MUST(muStreamSynchronize(s));
-        CHECK("a non-blocking stream comes after the allocation", saw("12"));
+        check(saw("12"), "a non-blocking stream comes after the allocation");
         if (pinned)
             MUST(muMemFreeHost(host));
         else
@@ -183,10 +183,10 @@ static void allocations(void)
     MUST(muLaunchHostFunc(NULL, slow_note, id(1)));
     MUST(muLaunchHostFunc(s, note, id(2)));
     MUST(muStreamSynchronize(s));
-    CHECK("without one it does not wait", steps >= 1 && log_of[0] == 2);
+    check(steps >= 1 && log_of[0] == 2, "without one it does not wait");
     MUST(muLaunchHostFunc(s, slow_note, id(3)));
     MUST(muMemFree(q));
-    CHECK("a free waits for all streams", steps == 3);
+    check(steps == 3, "a free waits for all streams");
     MUST(muStreamDestroy(s));
 }
 
@@ -199,16 +199,16 @@ static void plain_forms(void)
     MUST(muMemAlloc(&q, BIG));
     reset();
     MUST(muMemsetD8(p, 7, BIG));
-    CHECK("a fill of an idle stream", ((unsigned char *)(uintptr_t)p)[BIG - 1] == 7);
+    check(((unsigned char *)(uintptr_t)p)[BIG - 1] == 7, "a fill of an idle stream");
     MUST(muMemcpyDtoD(q, p, BIG));
-    CHECK("a copy of an idle stream", ((unsigned char *)(uintptr_t)q)[BIG - 1] == 7);
+    check(((unsigned char *)(uintptr_t)q)[BIG - 1] == 7, "a copy of an idle stream");
     MUST(muLaunchHostFunc(NULL, wait_gate, NULL));
     MUST(muMemsetD8(p, 8, BIG)); /* asynchronous, as documented: the gate is opened behind it */
     MUST(muMemcpyDtoD(q, p, BIG));
-    CHECK("nor before its turn", ((unsigned char *)(uintptr_t)q)[BIG - 1] == 7);
+    check(((unsigned char *)(uintptr_t)q)[BIG - 1] == 7, "nor before its turn");
     gate = true;
     MUST(muCtxSynchronize());
-    CHECK("but then", ((unsigned char *)(uintptr_t)q)[BIG - 1] == 8);
+    check(((unsigned char *)(uintptr_t)q)[BIG - 1] == 8, "but then");
     MUST(muMemFree(p));
     MUST(muMemFree(q));
 }
@@ -228,7 +228,7 @@ static void per_thread(MUcontext ctx)
     MUST(muLaunchHostFunc(MU_STREAM_PER_THREAD, wait_gate, NULL));
     pthread_create(&t, NULL, other_thread, ctx);
     pthread_join(t, NULL);
-    CHECK("threads have per-thread streams of their own", saw("7"));
+    check(saw("7"), "threads have per-thread streams of their own");
     gate = true;
     MUST(muCtxSynchronize());
 }
@@ -244,30 +244,30 @@ static void events(void)
     MUST(muEventCreate(&f, MU_EVENT_DEFAULT));
     MUST(muEventCreate(&never, MU_EVENT_DEFAULT));
     MUST(muEventCreate(&plain, MU_EVENT_DISABLE_TIMING));
-    IS(MUSA_ERROR_INVALID_VALUE, muEventCreate(&e, MU_EVENT_INTERPROCESS));
-    IS(MUSA_ERROR_INVALID_VALUE, muEventCreate(&e, 0x80));
+    IS(muEventCreate(&e, MU_EVENT_INTERPROCESS), MUSA_ERROR_INVALID_VALUE);
+    IS(muEventCreate(&e, 0x80), MUSA_ERROR_INVALID_VALUE);
 
     reset();
     MUST(muEventRecord(e, a));
     MUST(muLaunchHostFunc(a, slow_note, id(1)));
     MUST(muEventRecord(f, a));
-    IS(MUSA_ERROR_NOT_READY, muEventQuery(f));
-    IS(MUSA_ERROR_NOT_READY, muEventElapsedTime(&ms, e, f));
+    IS(muEventQuery(f), MUSA_ERROR_NOT_READY);
+    IS(muEventElapsedTime(&ms, e, f), MUSA_ERROR_NOT_READY);
     MUST(muStreamWaitEvent(b, f, 0));
     MUST(muLaunchHostFunc(b, note, id(2)));
     MUST(muStreamSynchronize(b));
-    CHECK("a stream waits for an event of another", saw("12"));
-    IS(MUSA_SUCCESS, muEventQuery(f));
-    IS(MUSA_SUCCESS, muEventElapsedTime(&ms, e, f));
-    CHECK("elapsed time is what passed", ms >= 29 && ms < 3000);
+    check(saw("12"), "a stream waits for an event of another");
+    OK(muEventQuery(f));
+    OK(muEventElapsedTime(&ms, e, f));
+    check(ms >= 29 && ms < 3000, "elapsed time is what passed");
 
-    IS(MUSA_SUCCESS, muEventQuery(never));
-    IS(MUSA_SUCCESS, muEventSynchronize(never));
-    IS(MUSA_SUCCESS, muStreamWaitEvent(b, never, 0));
-    IS(MUSA_ERROR_INVALID_HANDLE, muEventElapsedTime(&ms, e, never));
+    OK(muEventQuery(never));
+    OK(muEventSynchronize(never));
+    OK(muStreamWaitEvent(b, never, 0));
+    IS(muEventElapsedTime(&ms, e, never), MUSA_ERROR_INVALID_HANDLE);
     MUST(muEventRecord(plain, a));
     MUST(muEventSynchronize(plain));
-    IS(MUSA_ERROR_INVALID_HANDLE, muEventElapsedTime(&ms, e, plain));
+    IS(muEventElapsedTime(&ms, e, plain), MUSA_ERROR_INVALID_HANDLE);
 
     reset();
     MUST(muLaunchHostFunc(a, wait_gate, NULL));
@@ -275,12 +275,12 @@ static void events(void)
     MUST(muEventRecord(e, a));
     MUST(muStreamWaitEvent(b, e, 0));
     MUST(muLaunchHostFunc(b, note, id(2)));
-    IS(MUSA_SUCCESS, muEventDestroy(e)); /* pending: the wait stands */
-    IS(MUSA_ERROR_INVALID_HANDLE, muEventQuery(e));
-    IS(MUSA_ERROR_INVALID_HANDLE, muEventDestroy(e));
+    OK(muEventDestroy(e)); /* pending: the wait stands */
+    IS(muEventQuery(e), MUSA_ERROR_INVALID_HANDLE);
+    IS(muEventDestroy(e), MUSA_ERROR_INVALID_HANDLE);
     gate = true;
     MUST(muStreamSynchronize(b));
-    CHECK("a destroyed event still orders", saw("12"));
+    check(saw("12"), "a destroyed event still orders");
 
     reset();
     MUST(muLaunchHostFunc(a, slow_note, id(1)));
@@ -288,9 +288,9 @@ static void events(void)
     MUST(muStreamWaitEvent(b, f, 0));
     MUST(muEventRecord(f, b)); /* a new record does not move a wait that was placed before */
     MUST(muEventSynchronize(f));
-    CHECK("a wait means the record before it", saw("1"));
-    IS(MUSA_ERROR_INVALID_HANDLE, muEventRecord((MUevent)0x1234, a));
-    IS(MUSA_ERROR_INVALID_HANDLE, muEventRecord(f, (MUstream)0x12345678));
+    check(saw("1"), "a wait means the record before it");
+    IS(muEventRecord((MUevent)0x1234, a), MUSA_ERROR_INVALID_HANDLE);
+    IS(muEventRecord(f, (MUstream)0x12345678), MUSA_ERROR_INVALID_HANDLE);
     MUST(muEventDestroy(f));
     MUST(muEventDestroy(never));
     MUST(muEventDestroy(plain));
@@ -315,9 +315,9 @@ static void callbacks(void)
     MUST(muLaunchHostFunc(s, calls_back, NULL));
     MUST(muStreamAddCallback(s, with_status, &seen, 0));
     MUST(muStreamSynchronize(s));
-    CHECK("a host function must not call the driver", inside == MUSA_ERROR_NOT_PERMITTED);
-    CHECK("a callback gets its stream and no error", seen == s);
-    IS(MUSA_ERROR_INVALID_VALUE, muLaunchHostFunc(s, NULL, NULL));
+    check(inside == MUSA_ERROR_NOT_PERMITTED, "a host function must not call the driver");
+    check(seen == s, "a callback gets its stream and no error");
+    IS(muLaunchHostFunc(s, NULL, NULL), MUSA_ERROR_INVALID_VALUE);
     MUST(muStreamDestroy(s));
 }
 
@@ -335,12 +335,12 @@ static void values(void)
     MUST(muLaunchHostFunc(b, slow_note, id(1)));
     MUST(muStreamWriteValue32(b, p, 6, 0));
     MUST(muStreamSynchronize(a));
-    CHECK("a value written by one stream lets another go on", saw("12"));
+    check(saw("12"), "a value written by one stream lets another go on");
     MUST(muStreamWriteValue64(b, p + 8, 1ull << 40, 0));
     MUST(muStreamWaitValue64(a, p + 8, 1ull << 40, MU_STREAM_WAIT_VALUE_EQ));
     MUST(muStreamSynchronize(a));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(a, p + 2, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muStreamWaitValue32(a, 4096, 0, 0));
+    IS(muStreamWaitValue32(a, p + 2, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muStreamWaitValue32(a, 4096, 0, 0), MUSA_ERROR_INVALID_VALUE);
     MUST(muMemFree(p));
     MUST(muStreamDestroy(a));
     MUST(muStreamDestroy(b));
@@ -374,7 +374,7 @@ static void latency(void)
     MUST(muStreamSynchronize(s));
     double stream = (seconds() - t) / N;
     printf("# enqueue and wait %.1f us, enqueue in a row %.2f us each\n", pair * 1e6, stream * 1e6);
-    CHECK("every host function ran once", counted == 2 * N + 1);
+    check(counted == 2 * N + 1, "every host function ran once");
     MUST(muStreamDestroy(s));
 }
 
@@ -392,5 +392,5 @@ int main(void)
     callbacks();
     values();
     latency();
-    return result();
+    return check_end("host order");
 }

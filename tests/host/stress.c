@@ -1,5 +1,5 @@
 /* Many threads, streams and events at once: for races (built with TSan) and lost wake-ups. */
-#include "check.h"
+#include "device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -99,13 +99,13 @@ int main(void)
         pthread_create(&t[i], NULL, work, (void *)(intptr_t)i);
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);
-    CHECK("every thread saw its own work done, in order", errors == 0);
+    check(errors == 0, "every thread saw its own work done, in order");
     size_t left, total;
     MUST(muMemGetInfo(&left, &total));
-    CHECK("no memory is lost", left == total);
+    check(left == total, "no memory is lost");
     /* The process ends with work under way: it must neither hang nor crash. */
     MUstream s;
     MUST(muStreamCreate(&s, 0));
     MUST(muLaunchHostFunc(s, linger, NULL));
-    return result();
+    return check_end("host stress");
 }

@@ -1,6 +1,6 @@
 /* Texture objects, surfaces and mipmapped arrays of the driver API: what is accepted, what comes
  * back, and that a dead handle is told from a live one. */
-#include "check.h"
+#include "device.h"
 
 static MUarray array(MUarray_format f, unsigned channels, size_t w, size_t h, size_t d, unsigned flags)
 {
@@ -24,51 +24,51 @@ static void textures(void)
     MUSA_TEXTURE_DESC d = {.filterMode = MU_TR_FILTER_MODE_LINEAR, .borderColor = {1, 2, 3, 4}}, d2;
     MUSA_RESOURCE_VIEW_DESC v;
     MUtexObject t, u;
-    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
-    IS(MUSA_SUCCESS, muTexObjectCreate(&u, &r, &d, NULL));
-    CHECK("objects differ", t && u && t != u);
-    IS(MUSA_SUCCESS, muTexObjectGetResourceDesc(&r2, t));
-    CHECK("resource", r2.resType == r.resType && r2.res.array.hArray == a);
-    IS(MUSA_SUCCESS, muTexObjectGetTextureDesc(&d2, t));
-    CHECK("texture", !memcmp(&d, &d2, sizeof d));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectGetResourceViewDesc(&v, t));
-    IS(MUSA_ERROR_INVALID_VALUE, muSurfObjectDestroy(t));
-    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectDestroy(t));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectGetTextureDesc(&d2, t));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectGetTextureDesc(NULL, u));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectGetTextureDesc(&d2, 12345));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectDestroy(0));
-    IS(MUSA_SUCCESS, muTexObjectDestroy(u));
+    OK(muTexObjectCreate(&t, &r, &d, NULL));
+    OK(muTexObjectCreate(&u, &r, &d, NULL));
+    check(t && u && t != u, "objects differ");
+    OK(muTexObjectGetResourceDesc(&r2, t));
+    check(r2.resType == r.resType && r2.res.array.hArray == a, "resource");
+    OK(muTexObjectGetTextureDesc(&d2, t));
+    check(!memcmp(&d, &d2, sizeof d), "texture");
+    IS(muTexObjectGetResourceViewDesc(&v, t), MUSA_ERROR_INVALID_VALUE);
+    IS(muSurfObjectDestroy(t), MUSA_ERROR_INVALID_VALUE);
+    OK(muTexObjectDestroy(t));
+    IS(muTexObjectDestroy(t), MUSA_ERROR_INVALID_VALUE);
+    IS(muTexObjectGetTextureDesc(&d2, t), MUSA_ERROR_INVALID_VALUE);
+    IS(muTexObjectGetTextureDesc(NULL, u), MUSA_ERROR_INVALID_VALUE);
+    IS(muTexObjectGetTextureDesc(&d2, 12345), MUSA_ERROR_INVALID_VALUE);
+    IS(muTexObjectDestroy(0), MUSA_ERROR_INVALID_VALUE);
+    OK(muTexObjectDestroy(u));
 
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(NULL, &r, &d, NULL));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, NULL, &d, NULL));
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, NULL, NULL));
+    IS(muTexObjectCreate(NULL, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muTexObjectCreate(&t, NULL, &d, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muTexObjectCreate(&t, &r, NULL, NULL), MUSA_ERROR_INVALID_VALUE);
     d.flags = MU_TRSF_READ_AS_INTEGER; /* integers are not filtered */
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     d.filterMode = MU_TR_FILTER_MODE_POINT;
     d.addressMode[1] = 9;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     d.addressMode[1] = 0;
     r.flags = 1;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     r.flags = 0;
     r.resType = 17;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     r.resType = MU_RESOURCE_TYPE_ARRAY;
 
     /* another format of the same size */
     v = (MUSA_RESOURCE_VIEW_DESC){.format = MU_RES_VIEW_FORMAT_UINT_1X32, .width = 16, .height = 8};
-    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, &v));
-    IS(MUSA_SUCCESS, muTexObjectGetResourceViewDesc(&v, t));
-    CHECK("view", v.format == MU_RES_VIEW_FORMAT_UINT_1X32 && v.width == 16);
-    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
+    OK(muTexObjectCreate(&t, &r, &d, &v));
+    OK(muTexObjectGetResourceViewDesc(&v, t));
+    check(v.format == MU_RES_VIEW_FORMAT_UINT_1X32 && v.width == 16, "view");
+    OK(muTexObjectDestroy(t));
     v.format = MU_RES_VIEW_FORMAT_UINT_2X32;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, &v));
+    IS(muTexObjectCreate(&t, &r, &d, &v), MUSA_ERROR_INVALID_VALUE);
     v.format = MU_RES_VIEW_FORMAT_UNSIGNED_BC1;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, &v));
-    IS(MUSA_SUCCESS, muArrayDestroy(a));
-    IS(MUSA_ERROR_INVALID_HANDLE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, &v), MUSA_ERROR_INVALID_VALUE);
+    OK(muArrayDestroy(a));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_HANDLE);
 }
 
 static void memory(void)
@@ -83,25 +83,25 @@ static void memory(void)
     r.res.linear.format = MU_AD_FORMAT_FLOAT;
     r.res.linear.numChannels = 2;
     r.res.linear.sizeInBytes = 4096;
-    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
-    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
+    OK(muTexObjectCreate(&t, &r, &d, NULL));
+    OK(muTexObjectDestroy(t));
     r.res.linear.sizeInBytes = 5000; /* beyond the allocation: taken, and told as it was said */
-    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
-    IS(MUSA_SUCCESS, muTexObjectGetResourceDesc(&back, t));
-    CHECK("size of a linear texture", back.res.linear.sizeInBytes == 5000);
-    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
+    OK(muTexObjectCreate(&t, &r, &d, NULL));
+    OK(muTexObjectGetResourceDesc(&back, t));
+    check(back.res.linear.sizeInBytes == 5000, "size of a linear texture");
+    OK(muTexObjectDestroy(t));
     r.res.linear.sizeInBytes = (size_t)8 << 28; /* the most texels, then one more */
-    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
-    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
+    OK(muTexObjectCreate(&t, &r, &d, NULL));
+    OK(muTexObjectDestroy(t));
     r.res.linear.sizeInBytes += 8;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     r.res.linear.sizeInBytes = 4096;
     r.res.linear.numChannels = 3;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     r.res.linear.numChannels = 1;
     r.res.linear.devPtr = dev(host);
     r.res.linear.sizeInBytes = sizeof host;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     r = (MUSA_RESOURCE_DESC){.resType = MU_RESOURCE_TYPE_PITCH2D};
     r.res.pitch2D.devPtr = p;
     r.res.pitch2D.format = MU_AD_FORMAT_UNSIGNED_INT16;
@@ -109,13 +109,13 @@ static void memory(void)
     r.res.pitch2D.width = 60;
     r.res.pitch2D.height = 32;
     r.res.pitch2D.pitchInBytes = 128;
-    IS(MUSA_SUCCESS, muTexObjectCreate(&t, &r, &d, NULL));
-    IS(MUSA_SUCCESS, muTexObjectDestroy(t));
+    OK(muTexObjectCreate(&t, &r, &d, NULL));
+    OK(muTexObjectDestroy(t));
     r.res.pitch2D.width = 65;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     r.res.pitch2D.width = 60;
     r.res.pitch2D.height = 33;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectCreate(&t, &r, &d, NULL));
+    IS(muTexObjectCreate(&t, &r, &d, NULL), MUSA_ERROR_INVALID_VALUE);
     MUST(muMemFree(p));
 }
 
@@ -125,13 +125,13 @@ static void surfaces(void)
     MUarray a = array(MU_AD_FORMAT_FLOAT, 1, 8, 8, 0, MUSA_ARRAY3D_SURFACE_LDST);
     MUSA_RESOURCE_DESC r = of_array(plain), back;
     MUsurfObject s;
-    IS(MUSA_ERROR_INVALID_VALUE, muSurfObjectCreate(&s, &r));
+    IS(muSurfObjectCreate(&s, &r), MUSA_ERROR_INVALID_VALUE);
     r = of_array(a);
-    IS(MUSA_SUCCESS, muSurfObjectCreate(&s, &r));
-    IS(MUSA_SUCCESS, muSurfObjectGetResourceDesc(&back, s));
-    CHECK("surface's resource", back.res.array.hArray == a);
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectDestroy(s));
-    IS(MUSA_SUCCESS, muSurfObjectDestroy(s));
+    OK(muSurfObjectCreate(&s, &r));
+    OK(muSurfObjectGetResourceDesc(&back, s));
+    check(back.res.array.hArray == a, "surface's resource");
+    IS(muTexObjectDestroy(s), MUSA_ERROR_INVALID_VALUE);
+    OK(muSurfObjectDestroy(s));
     MUST(muArrayDestroy(a));
     MUST(muArrayDestroy(plain));
 }
@@ -146,22 +146,22 @@ static void mipmaps(void)
     for (unsigned k = 0; k < 5; k++) {
         MUST(muMipmappedArrayGetLevel(&level, m, k));
         MUST(muArray3DGetDescriptor(&got, level));
-        CHECK("size of a level",
-              got.Width == want[k][0] && got.Height == want[k][1] && got.Depth == want[k][2] && got.NumChannels == 4);
+        check(got.Width == want[k][0] && got.Height == want[k][1] && got.Depth == want[k][2] && got.NumChannels == 4,
+              "size of a level");
     }
-    IS(MUSA_ERROR_INVALID_VALUE, muMipmappedArrayGetLevel(&level, m, 5));
-    IS(MUSA_ERROR_INVALID_HANDLE, muArrayDestroy(level)); /* it is the chain's */
-    IS(MUSA_SUCCESS, muMipmappedArrayDestroy(m));
-    IS(MUSA_ERROR_INVALID_HANDLE, muMipmappedArrayDestroy(m));
-    IS(MUSA_ERROR_INVALID_HANDLE, muArray3DGetDescriptor(&got, level));
+    IS(muMipmappedArrayGetLevel(&level, m, 5), MUSA_ERROR_INVALID_VALUE);
+    IS(muArrayDestroy(level), MUSA_ERROR_INVALID_HANDLE); /* it is the chain's */
+    OK(muMipmappedArrayDestroy(m));
+    IS(muMipmappedArrayDestroy(m), MUSA_ERROR_INVALID_HANDLE);
+    IS(muArray3DGetDescriptor(&got, level), MUSA_ERROR_INVALID_HANDLE);
     d.Flags = MUSA_ARRAY3D_LAYERED;
     MUST(muMipmappedArrayCreate(&m, &d, 3));
     MUST(muMipmappedArrayGetLevel(&level, m, 2));
     MUST(muArray3DGetDescriptor(&got, level));
-    CHECK("layers stay", got.Width == 5 && got.Depth == 6);
+    check(got.Width == 5 && got.Depth == 6, "layers stay");
     MUST(muMipmappedArrayDestroy(m));
-    IS(MUSA_ERROR_INVALID_VALUE, muMipmappedArrayCreate(&m, &d, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMipmappedArrayCreate(NULL, &d, 1));
+    IS(muMipmappedArrayCreate(&m, &d, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMipmappedArrayCreate(NULL, &d, 1), MUSA_ERROR_INVALID_VALUE);
 }
 
 int main(void)
@@ -178,6 +178,6 @@ int main(void)
     MUST(muTexObjectCreate(&t, &r, &d, NULL));
     MUST(muDevicePrimaryCtxReset(0));
     (void)ctx;
-    IS(MUSA_ERROR_INVALID_VALUE, muTexObjectDestroy(t));
-    return result();
+    IS(muTexObjectDestroy(t), MUSA_ERROR_INVALID_VALUE);
+    return check_end("host texture");
 }

@@ -1,6 +1,6 @@
 /* Virtual memory management: reserving, creating, mapping, rights, bad input; and memory and pools that a
  * second process imports. */
-#include "check.h"
+#include "device.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -30,39 +30,39 @@ static void bad_input(void)
     MUmemGenericAllocationHandle h = 77;
     MUdeviceptr p = 77;
     size_t n = 77;
-    IS(MUSA_SUCCESS, muMemGetAllocationGranularity(&n, &prop, MU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CHECK("granularity", n == G);
-    IS(MUSA_ERROR_INVALID_VALUE, muMemGetAllocationGranularity(&n, &prop, 2));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemGetAllocationGranularity(NULL, &prop, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemGetAllocationGranularity(&n, NULL, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemCreate(NULL, G, &prop, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemCreate(&h, G, NULL, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemCreate(&h, 0, &prop, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemCreate(&h, G - 4096, &prop, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemCreate(&h, G, &prop, 1));
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemCreate(&h, (size_t)1 << 40, &prop, 0));
+    OK(muMemGetAllocationGranularity(&n, &prop, MU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    check(n == G, "granularity");
+    IS(muMemGetAllocationGranularity(&n, &prop, 2), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemGetAllocationGranularity(NULL, &prop, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemGetAllocationGranularity(&n, NULL, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemCreate(NULL, G, &prop, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemCreate(&h, G, NULL, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemCreate(&h, 0, &prop, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemCreate(&h, G - 4096, &prop, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemCreate(&h, G, &prop, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemCreate(&h, (size_t)1 << 40, &prop, 0), MUSA_ERROR_OUT_OF_MEMORY);
     prop.location.id = 9;
-    IS(MUSA_ERROR_INVALID_DEVICE, muMemCreate(&h, G, &prop, 0));
+    IS(muMemCreate(&h, G, &prop, 0), MUSA_ERROR_INVALID_DEVICE);
     prop = on_device(0, MU_MEM_HANDLE_TYPE_WIN32);
-    IS(MUSA_ERROR_NOT_SUPPORTED, muMemCreate(&h, G, &prop, 0));
+    IS(muMemCreate(&h, G, &prop, 0), MUSA_ERROR_NOT_SUPPORTED);
     prop = on_device(0, 0);
     prop.location.type = MU_MEM_LOCATION_TYPE_HOST_NUMA;
-    IS(MUSA_ERROR_NOT_SUPPORTED, muMemCreate(&h, G, &prop, 0));
+    IS(muMemCreate(&h, G, &prop, 0), MUSA_ERROR_NOT_SUPPORTED);
     prop.type = MU_MEM_ALLOCATION_TYPE_INVALID;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemCreate(&h, G, &prop, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemRelease(77));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressReserve(NULL, G, 0, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressReserve(&p, 0, 0, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressReserve(&p, G + 1, 0, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressReserve(&p, G, 3, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressReserve(&p, G, 0, 0, 1));
-    IS(MUSA_ERROR_OUT_OF_MEMORY, muMemAddressReserve(&p, (size_t)-4096, 0, 0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressFree(p, G));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemUnmap(0, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemUnmap(0x1000, G));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemSetAccess(0x1000, G, &both, 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemRetainAllocationHandle(&h, &h));
-    CHECK("nothing was written", h == 77 && p == 77);
+    IS(muMemCreate(&h, G, &prop, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemRelease(77), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemAddressReserve(NULL, G, 0, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemAddressReserve(&p, 0, 0, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemAddressReserve(&p, G + 1, 0, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemAddressReserve(&p, G, 3, 0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemAddressReserve(&p, G, 0, 0, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemAddressReserve(&p, (size_t)-4096, 0, 0, 0), MUSA_ERROR_OUT_OF_MEMORY);
+    IS(muMemAddressFree(p, G), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemUnmap(0, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemUnmap(0x1000, G), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemSetAccess(0x1000, G, &both, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemRetainAllocationHandle(&h, &h), MUSA_ERROR_INVALID_VALUE);
+    check(h == 77 && p == 77, "nothing was written");
 }
 
 static void mapping(void)
@@ -74,96 +74,96 @@ static void mapping(void)
     unsigned long long rights = 77;
     int v = 5, w;
     MUST(muMemAddressReserve(&va, 4 * G, 0, 0, 0));
-    IS(MUSA_SUCCESS, muMemAddressReserve(&hint, G, 8 * G, 0, 0));
-    CHECK("alignment", hint % (8 * G) == 0);
+    OK(muMemAddressReserve(&hint, G, 8 * G, 0, 0));
+    check(hint % (8 * G) == 0, "alignment");
     MUST(muMemAddressFree(hint, G));
-    IS(MUSA_SUCCESS, muMemAddressReserve(&other, G, 0, hint, 0));
-    CHECK("a free address that is asked for is given", other == hint);
+    OK(muMemAddressReserve(&other, G, 0, hint, 0));
+    check(other == hint, "a free address that is asked for is given");
     MUST(muMemAddressFree(other, G));
-    IS(MUSA_SUCCESS, muMemAddressReserve(&other, G, 0, va, 0));
-    CHECK("a taken one is not", other != va);
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressFree(other, 2 * G));
+    OK(muMemAddressReserve(&other, G, 0, va, 0));
+    check(other != va, "a taken one is not");
+    IS(muMemAddressFree(other, 2 * G), MUSA_ERROR_INVALID_VALUE);
     MUST(muMemAddressFree(other, G));
-    CHECK("addresses cost no memory", free_bytes() == before);
+    check(free_bytes() == before, "addresses cost no memory");
 
     MUST(muMemCreate(&a, G, &prop, 0));
     MUST(muMemCreate(&b, 2 * G, &prop, 0));
-    CHECK("memory does", free_bytes() == before - 3 * G);
-    IS(MUSA_SUCCESS, muMemGetAllocationPropertiesFromHandle(&got, a));
-    CHECK("properties come back", !memcmp(&got, &prop, sizeof got));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemMap(va, 2 * G, 0, a, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemMap(va, G, G, b, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemMap(va, G, 0, a, 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemMap(va + 4096, G, 0, a, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemMap(va + 4 * G, G, 0, a, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemMap(va, G, 0, 12345, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(va, &v, sizeof v));
-    IS(MUSA_SUCCESS, muMemMap(va, G, 0, a, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemMap(va, G, 0, a, 0));
-    IS(MUSA_SUCCESS, muMemMap(va + G, 2 * G, 0, b, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(va, &v, sizeof v));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpy(va, dev(&v), sizeof v));
-    IS(MUSA_SUCCESS, muMemGetAccess(&rights, &both.location, va));
-    CHECK("a mapping begins without rights", rights == 0);
+    check(free_bytes() == before - 3 * G, "memory does");
+    OK(muMemGetAllocationPropertiesFromHandle(&got, a));
+    check(!memcmp(&got, &prop, sizeof got), "properties come back");
+    IS(muMemMap(va, 2 * G, 0, a, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemMap(va, G, G, b, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemMap(va, G, 0, a, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemMap(va + 4096, G, 0, a, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemMap(va + 4 * G, G, 0, a, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemMap(va, G, 0, 12345, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpyHtoD(va, &v, sizeof v), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemMap(va, G, 0, a, 0));
+    IS(muMemMap(va, G, 0, a, 0), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemMap(va + G, 2 * G, 0, b, 0));
+    IS(muMemcpyHtoD(va, &v, sizeof v), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemcpy(va, dev(&v), sizeof v), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemGetAccess(&rights, &both.location, va));
+    check(rights == 0, "a mapping begins without rights");
 
     MUmemAccessDesc d = both;
     d.flags = MU_MEM_ACCESS_FLAGS_PROT_READ;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemSetAccess(va, 2 * G, &d, 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemSetAccess(va, 4 * G, &d, 1));
-    IS(MUSA_SUCCESS, muMemSetAccess(va, 3 * G, &d, 1));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemcpyHtoD(va, &v, sizeof v));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD8(va, 1, 4));
-    IS(MUSA_SUCCESS, muMemcpyDtoH(&w, va, sizeof w));
-    CHECK("fresh memory is zero", w == 0);
+    IS(muMemSetAccess(va, 2 * G, &d, 1), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemSetAccess(va, 4 * G, &d, 1), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemSetAccess(va, 3 * G, &d, 1));
+    IS(muMemcpyHtoD(va, &v, sizeof v), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemsetD8(va, 1, 4), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemcpyDtoH(&w, va, sizeof w));
+    check(w == 0, "fresh memory is zero");
     d.flags = 2;
-    IS(MUSA_ERROR_INVALID_VALUE, muMemSetAccess(va, G, &d, 1));
+    IS(muMemSetAccess(va, G, &d, 1), MUSA_ERROR_INVALID_VALUE);
     d = both;
     d.location.id = 7;
-    IS(MUSA_ERROR_INVALID_DEVICE, muMemSetAccess(va, G, &d, 1));
-    IS(MUSA_SUCCESS, muMemSetAccess(va, 3 * G, &both, 1));
-    IS(MUSA_SUCCESS, muMemGetAccess(&rights, &both.location, va + G + 5));
-    CHECK("rights", rights == MU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    IS(muMemSetAccess(va, G, &d, 1), MUSA_ERROR_INVALID_DEVICE);
+    OK(muMemSetAccess(va, 3 * G, &both, 1));
+    OK(muMemGetAccess(&rights, &both.location, va + G + 5));
+    check(rights == MU_MEM_ACCESS_FLAGS_PROT_READWRITE, "rights");
     d.location.id = 1;
-    IS(MUSA_SUCCESS, muMemGetAccess(&rights, &d.location, va));
-    CHECK("each device has its own", rights == 0);
-    IS(MUSA_SUCCESS, muMemsetD8(va + G - 8, 0xab, 16)); /* over the seam */
+    OK(muMemGetAccess(&rights, &d.location, va));
+    check(rights == 0, "each device has its own");
+    OK(muMemsetD8(va + G - 8, 0xab, 16)); /* over the seam */
     MUST(muMemcpyDtoH(&v, va + G - 4, 4));
     MUST(muMemcpyDtoH(&w, va + G, 4));
-    CHECK("a copy runs over mappings side by side", v == (int)0xabababab && w == v);
-    IS(MUSA_ERROR_INVALID_VALUE, muMemsetD8(va + 3 * G - 8, 0, 16));
+    check(v == (int)0xabababab && w == v, "a copy runs over mappings side by side");
+    IS(muMemsetD8(va + 3 * G - 8, 0, 16), MUSA_ERROR_INVALID_VALUE);
     MUST(muMemGetAddressRange(&other, &size, va + G + 1));
-    CHECK("an address knows its mapping", other == va + G && size == 2 * G);
+    check(other == va + G && size == 2 * G, "an address knows its mapping");
     MUcontext ctx = (MUcontext)8;
-    IS(MUSA_SUCCESS, muPointerGetAttribute(&ctx, MU_POINTER_ATTRIBUTE_CONTEXT, va));
-    CHECK("and has no context", ctx == NULL);
+    OK(muPointerGetAttribute(&ctx, MU_POINTER_ATTRIBUTE_CONTEXT, va));
+    check(ctx == NULL, "and has no context");
     MUipcMemHandle ipc;
-    IS(MUSA_ERROR_INVALID_VALUE, muIpcGetMemHandle(&ipc, va));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemFree(va));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemHostRegister(at(va), G, 0));
+    IS(muIpcGetMemHandle(&ipc, va), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemFree(va), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemHostRegister(at(va), G, 0), MUSA_ERROR_INVALID_VALUE);
 
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAddressFree(va, 4 * G));
-    IS(MUSA_SUCCESS, muMemRelease(a));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemRelease(a));
-    CHECK("memory lives while it is mapped", free_bytes() == before - 3 * G);
-    IS(MUSA_SUCCESS, muMemRetainAllocationHandle(&again, at(va + 100)));
-    CHECK("an address gives the handle back", again == a);
-    IS(MUSA_SUCCESS, muMemRelease(again));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemUnmap(va, 2 * G));
-    IS(MUSA_SUCCESS, muMemUnmap(va, 3 * G));
-    CHECK("and while it is held", free_bytes() == before - 2 * G);
+    IS(muMemAddressFree(va, 4 * G), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemRelease(a));
+    IS(muMemRelease(a), MUSA_ERROR_INVALID_VALUE);
+    check(free_bytes() == before - 3 * G, "memory lives while it is mapped");
+    OK(muMemRetainAllocationHandle(&again, at(va + 100)));
+    check(again == a, "an address gives the handle back");
+    OK(muMemRelease(again));
+    IS(muMemUnmap(va, 2 * G), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemUnmap(va, 3 * G));
+    check(free_bytes() == before - 2 * G, "and while it is held");
     MUST(muMemMap(va + 2 * G, 2 * G, 0, b, 0)); /* elsewhere: the memory keeps what it had */
     MUST(muMemSetAccess(va + 2 * G, 2 * G, &both, 1));
     MUST(muMemcpyDtoH(&w, va + 2 * G, 4));
-    CHECK("contents belong to the memory", w == v);
+    check(w == v, "contents belong to the memory");
     MUST(muMemMap(va, 2 * G, 0, b, 0)); /* twice at once */
     MUST(muMemSetAccess(va, 2 * G, &both, 1));
     MUST(muMemsetD8(va, 1, 4));
     MUST(muMemcpyDtoH(&w, va + 2 * G, 4));
-    CHECK("which may be mapped twice", w == 0x01010101);
+    check(w == 0x01010101, "which may be mapped twice");
     MUST(muMemRelease(b));
     MUST(muMemUnmap(va, 4 * G));
     MUST(muMemAddressFree(va, 4 * G));
-    CHECK("nothing is left", free_bytes() == before);
+    check(free_bytes() == before, "nothing is left");
 }
 
 /* ---- two processes --------------------------------------------------------------------------- */
@@ -220,15 +220,14 @@ static int importer(int socket)
     start_device();
     MUmemGenericAllocationHandle h;
     int fd = receive_fd(socket), v = 0;
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muMemImportFromShareableHandle(&h, (void *)(intptr_t)socket, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_WIN32));
-    IS(MUSA_SUCCESS,
-       muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    IS(muMemImportFromShareableHandle(&h, (void *)(intptr_t)socket, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+       MUSA_ERROR_INVALID_VALUE);
+    IS(muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_WIN32), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(fd);
     MUdeviceptr p = map_all(h, 2 * G);
     MUST(muMemcpyDtoH(&v, p + G, 4));
-    CHECK("imported memory holds what was written", v == 41);
+    check(v == 41, "imported memory holds what was written");
     v = 42;
     MUST(muMemcpyHtoD(p, &v, 4));
 
@@ -236,31 +235,30 @@ static int importer(int socket)
     MUmemPoolPtrExportData data;
     MUdeviceptr q, r;
     fd = receive_fd(socket);
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-    IS(MUSA_SUCCESS,
-       muMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    IS(muMemImportFromShareableHandle(&h, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+       MUSA_ERROR_INVALID_VALUE);
+    OK(muMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)fd, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     close(fd);
     get(socket, &data, sizeof data);
-    IS(MUSA_SUCCESS, muMemPoolImportPointer(&q, pool, &data));
+    OK(muMemPoolImportPointer(&q, pool, &data));
     MUST(muMemcpyDtoH(&v, q, 4));
-    CHECK("an imported pool's pointer too", v == 51);
+    check(v == 51, "an imported pool's pointer too");
     v = 52;
     MUST(muMemcpyHtoD(q, &v, 4));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemAllocFromPoolAsync(&r, 64, pool, NULL));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemPoolExportPointer(&data, q));
+    IS(muMemAllocFromPoolAsync(&r, 64, pool, NULL), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemPoolExportPointer(&data, q), MUSA_ERROR_INVALID_VALUE);
     data.reserved[16] ^= 1; /* another pool's number */
-    IS(MUSA_ERROR_INVALID_VALUE, muMemPoolImportPointer(&r, pool, &data));
-    IS(MUSA_SUCCESS, muMemFreeAsync(q, NULL));
+    IS(muMemPoolImportPointer(&r, pool, &data), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemFreeAsync(q, NULL));
     MUST(muCtxSynchronize());
-    IS(MUSA_SUCCESS, muMemPoolDestroy(pool));
+    OK(muMemPoolDestroy(pool));
     put(socket, "x", 1);
     char byte;
-    CHECK("the exporter exits", recv(socket, &byte, 1, 0) == 0);
+    check(recv(socket, &byte, 1, 0) == 0, "the exporter exits");
     MUST(muMemcpyDtoH(&v, p + G, 4));
-    CHECK("and its memory stays", v == 41);
+    check(v == 41, "and its memory stays");
     MUST(muMemRelease(h));
-    return result();
+    return check_end("host vmm");
 }
 
 static void exporter(int socket)
@@ -271,14 +269,14 @@ static void exporter(int socket)
     MUST(muMemCreate(&h, 2 * G, &prop, 0));
     prop.requestedHandleTypes = 0;
     MUST(muMemCreate(&plain, G, &prop, 0));
-    IS(MUSA_ERROR_INVALID_VALUE, muMemExportToShareableHandle(&fd, plain, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    IS(muMemExportToShareableHandle(&fd, plain, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), MUSA_ERROR_INVALID_VALUE);
     MUST(muMemRelease(plain));
     MUdeviceptr p = map_all(h, 2 * G), q;
     unsigned long long types = 0;
     MUST(muPointerGetAttribute(&types, MU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, p));
-    CHECK("the address tells how it may be exported", types == MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    check(types == MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, "the address tells how it may be exported");
     MUST(muMemcpyHtoD(p + G, &v, 4));
-    IS(MUSA_SUCCESS, muMemExportToShareableHandle(&fd, h, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(muMemExportToShareableHandle(&fd, h, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     send_fd(socket, fd);
     close(fd);
 
@@ -291,24 +289,24 @@ static void exporter(int socket)
     MUST(muMemPoolCreate(&pool, &props));
     MUST(muMemAllocFromPoolAsync(&q, 100, pool, NULL)); /* a neighbour: the next begins no page */
     MUST(muMemAllocFromPoolAsync(&q, 1000, pool, NULL));
-    CHECK("a shared pool's memory is the device's", free_bytes() < before);
+    check(free_bytes() < before, "a shared pool's memory is the device's");
     v = 51;
     MUST(muMemcpyHtoD(q, &v, 4));
     MUST(muDeviceGetDefaultMemPool(&own, 0));
-    IS(MUSA_ERROR_INVALID_VALUE,
-       muMemPoolExportToShareableHandle(&fd, own, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    IS(MUSA_SUCCESS, muMemPoolExportToShareableHandle(&fd, pool, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    IS(muMemPoolExportToShareableHandle(&fd, own, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+       MUSA_ERROR_INVALID_VALUE);
+    OK(muMemPoolExportToShareableHandle(&fd, pool, MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     send_fd(socket, fd);
     close(fd);
-    IS(MUSA_ERROR_INVALID_VALUE, muMemPoolExportPointer(&data, p));
-    IS(MUSA_SUCCESS, muMemPoolExportPointer(&data, q));
+    IS(muMemPoolExportPointer(&data, p), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemPoolExportPointer(&data, q));
     put(socket, &data, sizeof data);
     char byte;
     get(socket, &byte, 1);
     MUST(muMemcpyDtoH(&v, p, 4));
-    CHECK("the importer wrote our memory", v == 42);
+    check(v == 42, "the importer wrote our memory");
     MUST(muMemcpyDtoH(&v, q, 4));
-    CHECK("and our pool's", v == 52);
+    check(v == 52, "and our pool's");
     MUST(muMemPoolDestroy(pool));
     MUST(muMemFreeAsync(q, NULL)); /* the last but one; the pool's memory goes after all of them */
     MUST(muCtxSynchronize());
@@ -339,6 +337,6 @@ int main(int argc, char **argv)
     exporter(pair[0]);
     close(pair[0]);
     waitpid(child, &status, 0);
-    CHECK("the importer agrees", WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    return result();
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the importer agrees");
+    return check_end("host vmm");
 }

@@ -1,6 +1,6 @@
 /* Threads that map, use and unmap at once, with work of streams under way: for races (built with TSan), and
  * for pages that are hidden from a copy that still runs. */
-#include "check.h"
+#include "device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -77,8 +77,8 @@ int main(void)
         pthread_create(&t[i], NULL, work, (void *)i);
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);
-    CHECK("every thread saw its own bytes", errors == 0);
+    check(errors == 0, "every thread saw its own bytes");
     MUST(muMemGetInfo(&after, &total));
-    CHECK("nothing is left", after == before);
-    return result();
+    check(after == before, "nothing is left");
+    return check_end("host vmm_stress");
 }

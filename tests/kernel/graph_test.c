@@ -377,16 +377,16 @@ int main(void)
     struct cumu_module *m = NULL;
     setenv("CUMU_JIT", "0", 1);
     install();
-    OK(wrap_cuModuleLoadData(&m, text) == 0 && wrap_cuModuleGetFunction(&kernel, m, "k") == 0, "module");
-    OK(cycle() == 1112 + 1111 + 1116 + 11116 + 1111, "every launch reads what its call was given");
-    OK(kept_everywhere(), "a node's arguments stay where they are");
+    check(wrap_cuModuleLoadData(&m, text) == 0 && wrap_cuModuleGetFunction(&kernel, m, "k") == 0, "module");
+    check(cycle() == 1112 + 1111 + 1116 + 11116 + 1111, "every launch reads what its call was given");
+    check(kept_everywhere(), "a node's arguments stay where they are");
     struct mallinfo2 before = mallinfo2();
     int bad = 0;
     for (int i = 0; i < 2000; i++)
         bad += (cycle() < 0) + (i % 100 == 0 && !kept_everywhere());
     struct mallinfo2 after = mallinfo2();
-    OK(bad == 0, "again and again");
-    OK(after.uordblks < before.uordblks + 65536, "nothing is kept but by malloc: %zd bytes",
-       (ssize_t)after.uordblks - (ssize_t)before.uordblks);
-    return test_failed != 0;
+    check(bad == 0, "again and again");
+    check(after.uordblks < before.uordblks + 65536, "nothing is kept but by malloc: %zd bytes",
+          (ssize_t)after.uordblks - (ssize_t)before.uordblks);
+    return check_end("kernel graph");
 }

@@ -12,7 +12,6 @@ _Atomic(int) mock_loads, mock_unloads, mock_launches;
 __thread MUcontext mock_ctx = (MUcontext)0x1000;
 int mock_load_error, mock_launch_error;
 struct mock_launch mock_last;
-int test_failed;
 
 static _Atomic(uintptr_t) next_handle = 0x100000;
 

@@ -4,8 +4,7 @@
 #define CUMU_TESTS_KERNEL_MOCK_H
 
 #include <stdatomic.h>
-#include <stdio.h>
-
+#include "../check.h"
 #include "kernel/kernel.h"
 
 extern _Atomic(int) mock_loads, mock_unloads, mock_launches;
@@ -18,16 +17,6 @@ extern struct mock_launch {
     int cooperative;
 } mock_last;
 void mock_install(void);
-
-extern int test_failed;
-#define OK(cond, ...) \
-    do { \
-        int ok_ = !!(cond); \
-        test_failed += !ok_; \
-        printf("%s ", ok_ ? "ok" : "not ok"); \
-        printf(__VA_ARGS__); \
-        printf(ok_ ? "\n" : " (%s:%d: %s)\n", __FILE__, __LINE__, #cond); \
-    } while (0)
 
 /* A container with one raw PTX entry, and a wrapper around containers; static storage is the caller's. */
 size_t mock_container(unsigned char *out, unsigned kind, unsigned arch, const void *payload, size_t n);

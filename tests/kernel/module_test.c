@@ -18,11 +18,11 @@ static void handles(void)
 {
     void *m = cumu_handle_new(CUMU_H_MODULE), *f = cumu_handle_new(CUMU_H_FUNC);
     int x;
-    OK(cumu_as_module(m) == m && !cumu_as_func(m), "a module handle is a module only");
-    OK(cumu_as_func(f) == f && !cumu_as_module(f), "a kernel handle is a kernel only");
-    OK(!cumu_as_func(NULL) && !cumu_as_func(&x) && !cumu_as_func((char *)f + 8), "foreign pointers");
+    check(cumu_as_module(m) == m && !cumu_as_func(m), "a module handle is a module only");
+    check(cumu_as_func(f) == f && !cumu_as_module(f), "a kernel handle is a kernel only");
+    check(!cumu_as_func(NULL) && !cumu_as_func(&x) && !cumu_as_func((char *)f + 8), "foreign pointers");
     cumu_handle_free(f);
-    OK(!cumu_as_func(f), "a freed handle is none");
+    check(!cumu_as_func(f), "a freed handle is none");
     cumu_handle_free(m);
 }
 
@@ -45,19 +45,19 @@ static void registration(void)
         snprintf(name, sizeof name, "k%u", i);
         found = found && f && !strcmp(cumu_func_name(f), name);
     }
-    OK(found, "3000 stubs are found");
-    OK(!cumu_host_func(&w) && !cumu_host_func(NULL), "an unregistered address is not");
+    check(found, "3000 stubs are found");
+    check(!cumu_host_func(&w) && !cumu_host_func(NULL), "an unregistered address is not");
     struct cumu_func *f = cumu_host_func(handles);
     MUfunction mf;
     int before = atomic_load(&mock_loads);
-    OK(cumu_func_musa(f, &mf) == CUDA_SUCCESS && mf, "registered kernel loads");
-    OK(atomic_load(&mock_loads) == before + 2, "one image for code, one for variables");
-    OK(cumu_func_musa(f, &mf) == CUDA_SUCCESS && atomic_load(&mock_loads) == before + 2, "once");
-    OK(cumu_func_musa(cumu_host_func(stubs[7]), &mf) == (int)cudaErrorInvalidDeviceFunction,
-       "a kernel that no PTX defines");
+    check(cumu_func_musa(f, &mf) == CUDA_SUCCESS && mf, "registered kernel loads");
+    check(atomic_load(&mock_loads) == before + 2, "one image for code, one for variables");
+    check(cumu_func_musa(f, &mf) == CUDA_SUCCESS && atomic_load(&mock_loads) == before + 2, "once");
+    check(cumu_func_musa(cumu_host_func(stubs[7]), &mf) == (int)cudaErrorInvalidDeviceFunction,
+          "a kernel that no PTX defines");
     cumu_module_unload(m);
-    OK(!cumu_host_func(handles) && !cumu_host_func(stubs[5]), "unregistered with the module");
-    OK(atomic_load(&mock_unloads) == 2, "images unloaded");
+    check(!cumu_host_func(handles) && !cumu_host_func(stubs[5]), "unregistered with the module");
+    check(atomic_load(&mock_unloads) == 2, "images unloaded");
 }
 
 static void loading(void)
@@ -65,22 +65,22 @@ static void loading(void)
     struct cumu_module *m = NULL;
     struct cumu_func *f = NULL;
     unsigned n = 0;
-    OK(cumu_module_load(two, FATBIN_UNBOUNDED, NULL, &m) == CUDA_SUCCESS, "PTX text loads");
-    OK(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2, "two kernels");
-    OK(cumu_module_func(m, "first", &f) == CUDA_SUCCESS, "by name");
-    OK(cumu_module_func(m, "none", &f) == CUDA_ERROR_NOT_FOUND, "a name it lacks");
-    OK(cumu_module_func_at(m, 1, &f) == CUDA_SUCCESS && !strcmp(cumu_func_name(f), "second"), "by index");
-    OK(cumu_module_func_at(m, 2, &f) == CUDA_ERROR_NOT_FOUND, "index past the end");
+    check(cumu_module_load(two, FATBIN_UNBOUNDED, NULL, &m) == CUDA_SUCCESS, "PTX text loads");
+    check(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2, "two kernels");
+    check(cumu_module_func(m, "first", &f) == CUDA_SUCCESS, "by name");
+    check(cumu_module_func(m, "none", &f) == CUDA_ERROR_NOT_FOUND, "a name it lacks");
+    check(cumu_module_func_at(m, 1, &f) == CUDA_SUCCESS && !strcmp(cumu_func_name(f), "second"), "by index");
+    check(cumu_module_func_at(m, 2, &f) == CUDA_ERROR_NOT_FOUND, "index past the end");
     size_t off = 9, size = 0;
     cumu_module_func(m, "first", &f);
-    OK(cumu_func_param(f, 1, &off, &size) == CUDA_SUCCESS && off == 8 && size == 4, "parameters");
-    OK(cumu_func_param(f, 2, &off, &size) == CUDA_ERROR_INVALID_VALUE, "parameter past the end");
+    check(cumu_func_param(f, 1, &off, &size) == CUDA_SUCCESS && off == 8 && size == 4, "parameters");
+    check(cumu_func_param(f, 2, &off, &size) == CUDA_ERROR_INVALID_VALUE, "parameter past the end");
     uint64_t at = 0;
     bool managed = true;
-    OK(cumu_module_global(m, "g", &at, &size, &managed) == CUDA_SUCCESS && size == 4 && !managed, "variable");
-    OK(cumu_module_global(m, "h", &at, &size, &managed) == CUDA_ERROR_NOT_FOUND, "no such variable");
+    check(cumu_module_global(m, "g", &at, &size, &managed) == CUDA_SUCCESS && size == 4 && !managed, "variable");
+    check(cumu_module_global(m, "h", &at, &size, &managed) == CUDA_ERROR_NOT_FOUND, "no such variable");
     int value = 0;
-    OK(cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &value) == CUDA_SUCCESS && value == 70, "PTX version");
+    check(cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_PTX_VERSION, &value) == CUDA_SUCCESS && value == 70, "PTX version");
     cumu_module_unload(m);
 }
 
@@ -104,31 +104,31 @@ static void bad_images(void)
     struct cumu_module *m = NULL;
     struct cumu_func *f;
     MUfunction mf;
-    OK(cumu_module_load(syntax, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX, "syntax error");
-    OK(strstr(text, "line 8"), "its line is in the error log: %s", strtok(text, "\n"));
-    OK(cumu_module_load("hello", FATBIN_UNBOUNDED, NULL, &m) == CUDA_ERROR_INVALID_PTX, "not PTX at all");
-    OK(cumu_module_load(body, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX && strstr(text, "frob") &&
-           strstr(text, "k: "),
-       "unknown instruction in a loaded text: %s", strtok(text, "\n"));
+    check(cumu_module_load(syntax, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX, "syntax error");
+    check(strstr(text, "line 8"), "its line is in the error log: %s", strtok(text, "\n"));
+    check(cumu_module_load("hello", FATBIN_UNBOUNDED, NULL, &m) == CUDA_ERROR_INVALID_PTX, "not PTX at all");
+    check(cumu_module_load(body, FATBIN_UNBOUNDED, &log, &m) == CUDA_ERROR_INVALID_PTX && strstr(text, "frob") &&
+              strstr(text, "k: "),
+          "unknown instruction in a loaded text: %s", strtok(text, "\n"));
     static unsigned char container[4096];
     struct mock_wrapper w = {FATBIN_MAGIC_WRAPPER, 1, container, NULL};
     mock_container(container, FATBIN_PTX, 70, body, sizeof body);
     m = cumu_module_register(&w);
-    OK(cumu_module_func(m, "k", &f) == CUDA_SUCCESS, "bodies of registered kernels are read on demand");
-    OK(cumu_func_musa(f, &mf) == CUDA_ERROR_INVALID_PTX, "unknown instruction of a registered kernel");
-    OK(cumu_func_musa(f, &mf) == CUDA_ERROR_INVALID_PTX, "and again");
+    check(cumu_module_func(m, "k", &f) == CUDA_SUCCESS, "bodies of registered kernels are read on demand");
+    check(cumu_func_musa(f, &mf) == CUDA_ERROR_INVALID_PTX, "unknown instruction of a registered kernel");
+    check(cumu_func_musa(f, &mf) == CUDA_ERROR_INVALID_PTX, "and again");
     cumu_module_unload(m);
-    OK(load_fatbin(FATBIN_PTX, two, sizeof two, 0, NULL) == CUDA_SUCCESS, "fat binary loads");
-    OK(load_fatbin(FATBIN_PTX, two, sizeof two, 40, NULL) == CUDA_ERROR_INVALID_IMAGE, "truncated");
-    OK(load_fatbin(77, two, sizeof two, 0, NULL) == CUDA_ERROR_NO_BINARY_FOR_GPU, "unknown kind only");
-    OK(load_fatbin(FATBIN_CUBIN, "\177ELF", 5, 0, NULL) == CUDA_ERROR_NO_BINARY_FOR_GPU, "SASS only");
-    OK(cumu_module_load_file("/nonexistent/x.ptx", NULL, &m) == CUDA_ERROR_FILE_NOT_FOUND, "no file");
+    check(load_fatbin(FATBIN_PTX, two, sizeof two, 0, NULL) == CUDA_SUCCESS, "fat binary loads");
+    check(load_fatbin(FATBIN_PTX, two, sizeof two, 40, NULL) == CUDA_ERROR_INVALID_IMAGE, "truncated");
+    check(load_fatbin(77, two, sizeof two, 0, NULL) == CUDA_ERROR_NO_BINARY_FOR_GPU, "unknown kind only");
+    check(load_fatbin(FATBIN_CUBIN, "\177ELF", 5, 0, NULL) == CUDA_ERROR_NO_BINARY_FOR_GPU, "SASS only");
+    check(cumu_module_load_file("/nonexistent/x.ptx", NULL, &m) == CUDA_ERROR_FILE_NOT_FOUND, "no file");
     mock_load_error = CUDA_ERROR_OUT_OF_MEMORY;
     cumu_module_load(two, FATBIN_UNBOUNDED, NULL, &m);
     cumu_module_func(m, "first", &f);
-    OK(cumu_func_musa(f, &mf) == CUDA_ERROR_OUT_OF_MEMORY, "error of the library below");
+    check(cumu_func_musa(f, &mf) == CUDA_ERROR_OUT_OF_MEMORY, "error of the library below");
     mock_load_error = 0;
-    OK(cumu_func_musa(f, &mf) == CUDA_SUCCESS, "which is not remembered");
+    check(cumu_func_musa(f, &mf) == CUDA_SUCCESS, "which is not remembered");
     cumu_module_unload(m);
 }
 
@@ -161,16 +161,16 @@ static void one_of_two(void)
         snprintf(text, sizeof text, "%s.visible .entry bad()\n{\n  %s\n  ret;\n}\n%s", kernels[k].head, kernels[k].body,
                  good);
         int err = cumu_module_load(text, FATBIN_UNBOUNDED, &log, &m);
-        OK(err == kernels[k].load && strstr(error, "bad: "), "%s: load %d, %s", kernels[k].what, err,
-           strtok(error, "\n"));
+        check(err == kernels[k].load && strstr(error, "bad: "), "%s: load %d, %s", kernels[k].what, err,
+              strtok(error, "\n"));
         if (err)
             continue;
-        OK(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2 && cumu_module_func(m, "good", &f) == CUDA_SUCCESS &&
-               cumu_func_musa(f, &mf) == CUDA_SUCCESS,
-           "the other kernel can be used");
-        OK(cumu_module_func(m, "bad", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == kernels[k].use &&
-               cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &value) == kernels[k].use,
-           "it cannot");
+        check(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2 &&
+                  cumu_module_func(m, "good", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == CUDA_SUCCESS,
+              "the other kernel can be used");
+        check(cumu_module_func(m, "bad", &f) == CUDA_SUCCESS && cumu_func_musa(f, &mf) == kernels[k].use &&
+                  cumu_func_attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS, &value) == kernels[k].use,
+              "it cannot");
         cumu_module_unload(m);
     }
 }
@@ -198,15 +198,15 @@ static void threads_and_contexts(void)
     bool same = f[0] != NULL;
     for (unsigned i = 1; i < 8; i++)
         same = same && f[i] == f[0];
-    OK(same && atomic_load(&mock_loads) == before + 2, "eight threads translate once");
+    check(same && atomic_load(&mock_loads) == before + 2, "eight threads translate once");
     mock_ctx = (MUcontext)0x2000;
-    OK(cumu_func_musa(shared_func, &other) == CUDA_SUCCESS && other != f[0], "a context of its own");
+    check(cumu_func_musa(shared_func, &other) == CUDA_SUCCESS && other != f[0], "a context of its own");
     cumu_context_gone((MUcontext)0x2000, -1);
-    OK(cumu_func_musa(shared_func, &again) == CUDA_SUCCESS && again != other, "context gone: loaded anew");
+    check(cumu_func_musa(shared_func, &again) == CUDA_SUCCESS && again != other, "context gone: loaded anew");
     mock_ctx = (MUcontext)0x1000;
-    OK(cumu_func_musa(shared_func, &again) == CUDA_SUCCESS && again == f[0], "the other one stays");
+    check(cumu_func_musa(shared_func, &again) == CUDA_SUCCESS && again == f[0], "the other one stays");
     cumu_context_gone(NULL, 0);
-    OK(cumu_func_musa(shared_func, &again) == CUDA_SUCCESS && again != f[0], "device gone: loaded anew");
+    check(cumu_func_musa(shared_func, &again) == CUDA_SUCCESS && again != f[0], "device gone: loaded anew");
     cumu_module_unload(m);
 }
 
@@ -233,26 +233,26 @@ static void linking(void)
     uint64_t at;
     size_t size;
     bool managed;
-    OK(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2, "linked module has both kernels");
-    OK(cumu_module_func(m, "main_k", &f) == CUDA_SUCCESS, "kernel of the first unit");
-    OK(cumu_module_global(m, "total", &at, &size, &managed) == CUDA_SUCCESS && size == 4,
-       "variable of the second unit");
-    OK(cumu_module_global(m, "str$u1", &at, &size, &managed) == CUDA_SUCCESS &&
-           cumu_module_global(m, "str$u0", &at, &size, &managed) == CUDA_SUCCESS,
-       "colliding private names are kept apart");
+    check(cumu_module_func_count(m, &n) == CUDA_SUCCESS && n == 2, "linked module has both kernels");
+    check(cumu_module_func(m, "main_k", &f) == CUDA_SUCCESS, "kernel of the first unit");
+    check(cumu_module_global(m, "total", &at, &size, &managed) == CUDA_SUCCESS && size == 4,
+          "variable of the second unit");
+    check(cumu_module_global(m, "str$u1", &at, &size, &managed) == CUDA_SUCCESS &&
+              cumu_module_global(m, "str$u0", &at, &size, &managed) == CUDA_SUCCESS,
+          "colliding private names are kept apart");
     cumu_module_unload(m);
 
     struct cumu_jit_log none = {0};
     struct cumu_link *l;
     char *text;
-    OK(cumu_link_new(&none, &l) == CUDA_SUCCESS && cumu_as_link(l) == l, "link session");
-    OK(cumu_link_add(l, a, sizeof a) == CUDA_SUCCESS && cumu_link_add(l, b, sizeof b) == CUDA_SUCCESS &&
-           cumu_link_complete(l, &text, &size) == CUDA_SUCCESS && strlen(text) + 1 == size,
-       "two texts linked");
-    OK(cumu_module_load(text, FATBIN_UNBOUNDED, NULL, &m) == CUDA_SUCCESS, "the result loads");
+    check(cumu_link_new(&none, &l) == CUDA_SUCCESS && cumu_as_link(l) == l, "link session");
+    check(cumu_link_add(l, a, sizeof a) == CUDA_SUCCESS && cumu_link_add(l, b, sizeof b) == CUDA_SUCCESS &&
+              cumu_link_complete(l, &text, &size) == CUDA_SUCCESS && strlen(text) + 1 == size,
+          "two texts linked");
+    check(cumu_module_load(text, FATBIN_UNBOUNDED, NULL, &m) == CUDA_SUCCESS, "the result loads");
     cumu_link_free(l);
     cumu_module_unload(m);
-    OK(!cumu_as_link(l), "session is gone");
+    check(!cumu_as_link(l), "session is gone");
 }
 
 static void variables(void)
@@ -270,12 +270,12 @@ static void variables(void)
     cumu_register_var(m, &pointer, (void **)&pointer, "shared_v", 4);
     uint64_t at = 0;
     size_t size = 0;
-    OK(cumu_managed_init(m) == CUDA_SUCCESS && pointer && *pointer == 7, "managed variable is initialised");
-    OK(cumu_host_var(&pointer, &at, &size) == CUDA_SUCCESS && at == (uintptr_t)pointer, "its address");
-    OK(cumu_host_var(&shadow, &at, &size) == CUDA_SUCCESS && size == 4, "device variable");
-    OK(cumu_host_var(&w, &at, &size) == CUDA_ERROR_NOT_FOUND, "not a variable");
+    check(cumu_managed_init(m) == CUDA_SUCCESS && pointer && *pointer == 7, "managed variable is initialised");
+    check(cumu_host_var(&pointer, &at, &size) == CUDA_SUCCESS && at == (uintptr_t)pointer, "its address");
+    check(cumu_host_var(&shadow, &at, &size) == CUDA_SUCCESS && size == 4, "device variable");
+    check(cumu_host_var(&w, &at, &size) == CUDA_ERROR_NOT_FOUND, "not a variable");
     cumu_module_unload(m);
-    OK(cumu_host_var_size(&shadow, &size) == CUDA_ERROR_NOT_FOUND, "gone with its module");
+    check(cumu_host_var_size(&shadow, &size) == CUDA_ERROR_NOT_FOUND, "gone with its module");
 }
 
 int main(void)
@@ -289,5 +289,5 @@ int main(void)
     threads_and_contexts();
     linking();
     variables();
-    return test_failed != 0;
+    return check_end("kernel module");
 }

@@ -14,13 +14,13 @@ static void *bad(enum place p)
     void *at, *room;
     switch (p) {
     case FREED:
-        must(cudaMalloc(&at, 16ul * LONG));
-        must(cudaFree(at));
+        MUST(cudaMalloc(&at, 16ul * LONG));
+        MUST(cudaFree(at));
         return (char *)at + 8ul * LONG; /* what is allocated next takes the beginning */
     case SHORT:
-        must(cudaMalloc(&room, 16ul * LONG));
-        must(cudaMalloc(&at, 1 << 20));
-        must(cudaFree(room)); /* what is allocated next lies in front of it, and not behind */
+        MUST(cudaMalloc(&room, 16ul * LONG));
+        MUST(cudaMalloc(&at, 1 << 20));
+        MUST(cudaFree(room)); /* what is allocated next lies in front of it, and not behind */
         return at;
     case LOW: return (void *)64;
     case BEYOND: return (void *)(uintptr_t)0xdeadbeefdeadbe00;
@@ -33,14 +33,14 @@ static void *bad(enum place p)
 static void *good(size_t size)
 {
     void *p;
-    must(cudaMalloc(&p, size));
-    must(cudaMemset(p, 0, size));
+    MUST(cudaMalloc(&p, size));
+    MUST(cudaMemset(p, 0, size));
     return p;
 }
 static void *with(const void *from, size_t size)
 {
     void *p = good(size);
-    must(cudaMemcpy(p, from, size, 1));
+    MUST(cudaMemcpy(p, from, size, 1));
     return p;
 }
 
@@ -48,12 +48,8 @@ static void *with(const void *from, size_t size)
 static void expect(const char *what, const char *place, const char *name)
 {
     int error = cudaDeviceSynchronize(), lines = said(name), after = cublasSscal_v2(blas, 1, &one, NULL, 1);
-    if (error != 700 || lines != 1 || !after || cudaStreamSynchronize(NULL) != 700) {
-        printf("not ok %s, %s: error %d, %d lines with %s, then %d; said: %s\n", what, place, error, lines, name, after,
-               text);
-        failures++;
-    }
-    checks++;
+    EXPECT(error == 700 && lines == 1 && after && cudaStreamSynchronize(NULL) == 700,
+           "%s, %s: error %d, %d lines with %s, then %d; said: %s", what, place, error, lines, name, after, text);
     end_context();
     begin_context();
 }
@@ -107,24 +103,24 @@ static void dense(void)
     void *none[] = {NULL, NULL, NULL}, *to[] = {good(64), good(64), good(64)};
     int r = cublasSgemmBatched(blas, 0, 0, 4, 4, 0, &one, with(none, sizeof none), 4, with(none, sizeof none), 4, &zero,
                                with(to, sizeof to), 4, MANY);
-    check("NULL that nobody reads", !r && !cudaDeviceSynchronize() && !said("mublasSgemmBatched"));
+    EXPECT(!r && !cudaDeviceSynchronize() && !said("mublasSgemmBatched"), "NULL that nobody reads");
 }
 
 static void transforms(void)
 {
     int plan;
     for (enum place p = 0; p < PLACES; p++) {
-        must(cufftPlan1d(&plan, 1 << 21, 0x29, 1));
+        MUST(cufftPlan1d(&plan, 1 << 21, 0x29, 1));
         void *x = bad(p);
         ONCE("mufftExecC2C", cufftExecC2C(plan, x, good(16 << 20), -1));
-        must(cufftPlan2d(&plan, 512, 4096, 0x29)); /* by blocks, through a lock and a workspace */
+        MUST(cufftPlan2d(&plan, 512, 4096, 0x29)); /* by blocks, through a lock and a workspace */
         x = bad(p);
         ONCE("mufftExecC2C", cufftExecC2C(plan, x, x, -1));
         void *g;
-        must(curandCreateGenerator(&g, 161));
+        MUST(curandCreateGenerator(&g, 161));
         x = bad(p);
         ONCE("murandGenerateUniform", curandGenerateUniform(g, x, 6000000));
-        must(curandCreateGenerator(&g, 141));
+        MUST(curandCreateGenerator(&g, 141));
         x = bad(p);
         ONCE("murandGenerate", curandGenerate(g, x, p == SHORT ? 6000000 : 100));
     }
@@ -136,25 +132,25 @@ static void solvers(void)
     int size, *info = NULL;
     for (enum place p = 0; p < PLACES; p++) {
         void *h, *x = bad(p);
-        must(cusolverDnCreate(&h));
-        must(cusolverDnSgetrf_bufferSize(h, SIDE, SIDE, x, SIDE, &size));
+        MUST(cusolverDnCreate(&h));
+        MUST(cusolverDnSgetrf_bufferSize(h, SIDE, SIDE, x, SIDE, &size));
         ONCE("musolverDnSgetrf",
              cusolverDnSgetrf(h, SIDE, SIDE, x, SIDE, good((size_t)size * 4), good(SIDE * 4), info = good(4)));
-        must(cusolverDnCreate(&h));
+        MUST(cusolverDnCreate(&h));
         x = bad(p);
-        must(cusolverDnSsyevd_bufferSize(h, 1, 0, 100, x, SIDE * 40, good(800), &size));
+        MUST(cusolverDnSsyevd_bufferSize(h, 1, 0, 100, x, SIDE * 40, good(800), &size));
         ONCE("musolverDnSsyevd",
              cusolverDnSsyevd(h, 1, 0, 100, x, SIDE * 40, good(800), good((size_t)size * 4), size, good(4)));
-        must(cusolverDnCreate(&h));
+        MUST(cusolverDnCreate(&h));
         x = bad(p);
         ONCE("musolverDnSgetrs",
              cusolverDnSgetrs(h, 0, 4, 1, good(64), 4, x == NULL ? NULL : bad(FREED), good(64), 4, good(4)));
     }
     int wild[] = {1 << 30, -(1 << 30), 3, 4};
     void *h;
-    must(cusolverDnCreate(&h));
+    MUST(cusolverDnCreate(&h));
     ONCE("musolverDnSgetrs", cusolverDnSgetrs(h, 0, 4, 1, good(64), 4, with(wild, sizeof wild), good(64), 4, good(4)));
-    must(cusolverDnCreate(&h));
+    MUST(cusolverDnCreate(&h));
     void *members[] = {good(64), NULL};
     ONCE("musolverDnSpotrfBatched", cusolverDnSpotrfBatched(h, 0, 4, with(members, sizeof members), 4, good(64), 2));
 }
@@ -163,10 +159,10 @@ static void lt(void)
 {
     for (enum place p = 0; p < PLACES; p++) {
         void *h, *d, *la, *lc, *x = bad(p);
-        must(cublasLtCreate(&h));
-        must(cublasLtMatmulDescCreate(&d, 68, 0));
-        must(cublasLtMatrixLayoutCreate(&la, 0, 64, 64, 64));
-        must(cublasLtMatrixLayoutCreate(&lc, 0, 64, 64, 50000));
+        MUST(cublasLtCreate(&h));
+        MUST(cublasLtMatmulDescCreate(&d, 68, 0));
+        MUST(cublasLtMatrixLayoutCreate(&la, 0, 64, 64, 64));
+        MUST(cublasLtMatrixLayoutCreate(&lc, 0, 64, 64, 50000));
         ONCE("mublasLtMatmul", cublasLtMatmul(h, d, &one, good(64 * 64 * 4), la, good(64 * 64 * 4), la, &zero, x, lc, x,
                                               lc, NULL, NULL, 0, NULL));
     }
@@ -183,14 +179,14 @@ static void sparse(void)
     for (int way = 0; way < 7; way++) {
         static const int *const pointers[] = {ptr, far, back, ptr, ptr, ptr, ptr};
         int op = way == 4, half = way == 5, type = half ? 2 : 0, value[N] = {0};
-        must(cusparseCreate(&h));
+        MUST(cusparseCreate(&h));
         work = good(1 << 20);
         void *vals = way == 3 ? bad(FREED) : with(value, sizeof value);
         const int *columns = way == 5 ? near : way == 0 || way == 4 ? wild : ind;
-        must(cusparseCreateCsr(&a, N, N, N, with(pointers[way], sizeof ptr), with(columns, sizeof ind), vals, 2, 2, 0,
+        MUST(cusparseCreateCsr(&a, N, N, N, with(pointers[way], sizeof ptr), with(columns, sizeof ind), vals, 2, 2, 0,
                                type));
-        must(cusparseCreateDnVec(&x, N, way == 6 ? bad(UNMAPPED) : good(64), type));
-        must(cusparseCreateDnVec(&y, N, good(64), type));
+        MUST(cusparseCreateDnVec(&x, N, way == 6 ? bad(UNMAPPED) : good(64), type));
+        MUST(cusparseCreateDnVec(&y, N, good(64), type));
         if (half || way == 2) /* with copies in the host's heap: products of sparse matrices */
             continue;
         ONCE("musparseSpMV", cusparseSpMV(h, op, &one, a, x, &zero, y, 0, 0, work));
@@ -199,19 +195,19 @@ static void sparse(void)
         static const int *const pointers[] = {ptr, ptr, back, far}, *const columns[] = {wild, near, ind, ind};
         void *descr, *info, *count = good(64);
         int value[N] = {0}, total;
-        must(cusparseCreate(&h));
-        must(cusparseCreateMatDescr(&descr));
-        must(cusparseCreateCsr(&a, N, N, N, with(pointers[way], sizeof ptr), with(columns[way], sizeof ind),
+        MUST(cusparseCreate(&h));
+        MUST(cusparseCreateMatDescr(&descr));
+        MUST(cusparseCreateCsr(&a, N, N, N, with(pointers[way], sizeof ptr), with(columns[way], sizeof ind),
                                with(value, sizeof value), 2, 2, 0, 0));
-        must(cusparseCreateCsr(&b, N, N, 0, count, NULL, NULL, 2, 2, 0, 0));
-        must(cusparseSpGEMM_createDescr(&info));
+        MUST(cusparseCreateCsr(&b, N, N, 0, count, NULL, NULL, 2, 2, 0, 0));
+        MUST(cusparseSpGEMM_createDescr(&info));
         size_t size = 0;
         cusparseSpGEMM_workEstimation(h, 0, 0, &one, a, a, &zero, b, 0, 0, info, &size, NULL);
         cusparseSpGEMM_workEstimation(h, 0, 0, &one, a, a, &zero, b, 0, 0, info, &size, work = good(1 << 20));
         ONCE("musparseSpGEMM",
              cusparseSpGEMM_compute(h, 0, 0, &one, a, a, &zero, b, 0, 0, info, &size, NULL) ||
                  cusparseSpGEMM_compute(h, 0, 0, &one, a, a, &zero, b, 0, 0, info, &size, good(1 << 20)));
-        must(cusparseCreate(&h));
+        MUST(cusparseCreate(&h));
         ONCE("musparseXcsr2bsrNnz", cusparseXcsr2bsrNnz(h, 0, N, N, descr, with(pointers[way], sizeof ptr),
                                                         with(columns[way], sizeof ind), 2, descr, good(64), &total));
     }
@@ -222,15 +218,15 @@ static void elsewhere(void)
 {
     enum { N = 6000000 };
     void *stream, *graph, *exec;
-    must(cudaStreamCreateWithFlags(&stream, 1));
-    must(cublasSetStream_v2(blas, stream));
+    MUST(cudaStreamCreateWithFlags(&stream, 1));
+    MUST(cublasSetStream_v2(blas, stream));
     ONCE("mublasSscal", cublasSscal_v2(blas, N, &two, bad(FREED), 1));
-    must(cudaStreamCreateWithFlags(&stream, 1));
-    must(cublasSetStream_v2(blas, stream));
-    must(cudaStreamBeginCapture(stream, 0));
-    must(cublasSscal_v2(blas, N, &two, bad(UNMAPPED), 1));
-    must(cudaStreamEndCapture(stream, &graph));
-    must(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    MUST(cudaStreamCreateWithFlags(&stream, 1));
+    MUST(cublasSetStream_v2(blas, stream));
+    MUST(cudaStreamBeginCapture(stream, 0));
+    MUST(cublasSscal_v2(blas, N, &two, bad(UNMAPPED), 1));
+    MUST(cudaStreamEndCapture(stream, &graph));
+    MUST(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     ONCE("mublasSscal", cudaGraphLaunch(exec, stream));
 }
 
@@ -246,7 +242,7 @@ int main(void)
     /* Everything still works. */
     float data[] = {1, 2, 3, 4};
     void *v = with(data, sizeof data);
-    check("a call after all",
-          !cublasSscal_v2(blas, 4, &two, v, 1) && !cudaMemcpy(data, v, sizeof data, 2) && data[3] == 8);
-    return done("faults");
+    EXPECT(!cublasSscal_v2(blas, 4, &two, v, 1) && !cudaMemcpy(data, v, sizeof data, 2) && data[3] == 8,
+           "a call after all");
+    return check_end("faults");
 }

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../check.h"
+
 typedef void *P;
 typedef const void *V;
 int cudaMalloc(P *, size_t), cudaFree(P), cudaMemset(P, int, size_t), cudaMemcpy(P, V, size_t, int);
@@ -48,31 +50,7 @@ int cusparseSpGEMM_compute(P, int, int, V, P, P, V, P, int, int, P, size_t *, P)
 int cusparseXcsr2bsrNnz(P, int, int, int, P, V, V, int, P, P, int *);
 
 static P blas __attribute__((unused));
-static int failures, checks;
 static const float one = 1, zero = 0, two __attribute__((unused)) = 2;
-
-#define must(...) \
-    do { \
-        int r_ = (__VA_ARGS__); \
-        if (r_) { \
-            printf("not ok %s:%d: %s: %d\n", __FILE__, __LINE__, #__VA_ARGS__, r_); \
-            exit(1); \
-        } \
-    } while (0)
-static inline void check(const char *what, bool right)
-{
-    checks++;
-    if (!right) {
-        printf("not ok %s\n", what);
-        failures++;
-    }
-}
-static inline int done(const char *what)
-{
-    if (!failures)
-        printf("PASS %s: %d checks\n", what, checks);
-    return failures != 0;
-}
 
 /* stderr lies in a file; `text` is what is in there since the last look. */
 static char text[65536];
@@ -103,8 +81,8 @@ static inline int said(const char *name)
 static inline void begin_context(void)
 {
     text_now();
-    must(cudaFree(NULL));
-    must(cublasCreate_v2(&blas));
+    MUST(cudaFree(NULL));
+    MUST(cublasCreate_v2(&blas));
 }
 static inline void end_context(void)
 {

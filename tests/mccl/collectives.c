@@ -141,9 +141,9 @@ static void check_one(struct rank *r, const struct one *o)
     char *send, *recv;
     int root = (int)(n % N);
     if (o->pinned) {
-        EXPECT(r, musaMallocHost((void **)&send, all) == 0 && musaMallocHost((void **)&recv, all) == 0);
+        RANK(r, musaMallocHost((void **)&send, all) == 0 && musaMallocHost((void **)&recv, all) == 0);
     } else
-        EXPECT(r, musaMalloc((void **)&send, all) == 0 && musaMalloc((void **)&recv, all) == 0);
+        RANK(r, musaMalloc((void **)&send, all) == 0 && musaMalloc((void **)&recv, all) == 0);
     if (r->wrong)
         return;
     memset(recv, 0x55, all);
@@ -162,8 +162,8 @@ static void check_one(struct rank *r, const struct one *o)
     case ALL_GATHER: e = mcclAllGather(from, gather, n, o->type, r->comm, r->stream); break;
     default: e = mcclReduceScatter(from, recv, n, o->type, o->op, r->comm, r->stream);
     }
-    EXPECT(r, e == mcclSuccess);
-    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+    RANK(r, e == mcclSuccess);
+    RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
     const char *out = o->kind == ALL_GATHER ? gather : recv;
     for (size_t i = 0; i < recv_n && r->wrong < 5; i++) {
         if (o->kind == REDUCE && r->rank != root)
@@ -222,25 +222,25 @@ static void factors(struct rank *r)
     for (int i = 0; i < 10; i++)
         h[i] = 0x3c00;
     mcclRedOp_t host_op, device_op, half_op;
-    EXPECT(r, mcclRedOpCreatePreMulSum(&host_op, &factor, mcclFloat32, mcclScalarHostImmediate, r->comm) == 0);
-    EXPECT(r, mcclRedOpCreatePreMulSum(&device_op, on_device, mcclFloat32, mcclScalarDevice, r->comm) == 0);
-    EXPECT(r, mcclRedOpCreatePreMulSum(&half_op, &half, mcclFloat16, mcclScalarHostImmediate, r->comm) == 0);
+    RANK(r, mcclRedOpCreatePreMulSum(&host_op, &factor, mcclFloat32, mcclScalarHostImmediate, r->comm) == 0);
+    RANK(r, mcclRedOpCreatePreMulSum(&device_op, on_device, mcclFloat32, mcclScalarDevice, r->comm) == 0);
+    RANK(r, mcclRedOpCreatePreMulSum(&half_op, &half, mcclFloat16, mcclScalarHostImmediate, r->comm) == 0);
     double all = 0.5 * r->nranks * (r->nranks + 1);
-    EXPECT(r, musaMemcpyAsync(on_device, &factor, 4, musaMemcpyHostToDevice, r->stream) == 0);
-    EXPECT(r, mcclAllReduce(x, y, 10, mcclFloat32, host_op, r->comm, r->stream) == 0);
-    EXPECT(r, mcclRedOpDestroy(host_op, r->comm) == 0);
-    EXPECT(r, musaStreamSynchronize(r->stream) == 0);
+    RANK(r, musaMemcpyAsync(on_device, &factor, 4, musaMemcpyHostToDevice, r->stream) == 0);
+    RANK(r, mcclAllReduce(x, y, 10, mcclFloat32, host_op, r->comm, r->stream) == 0);
+    RANK(r, mcclRedOpDestroy(host_op, r->comm) == 0);
+    RANK(r, musaStreamSynchronize(r->stream) == 0);
     for (int i = 0; i < 10; i++)
-        EXPECT(r, y[i] == (float)(all * (i % 10)));
-    EXPECT(r, mcclAllReduce(x, y, 10000, mcclFloat32, device_op, r->comm, r->stream) == 0);
-    EXPECT(r, mcclAllReduce(h, h, 10, mcclFloat16, half_op, r->comm, r->stream) == 0);
-    EXPECT(r, musaStreamSynchronize(r->stream) == 0);
+        RANK(r, y[i] == (float)(all * (i % 10)));
+    RANK(r, mcclAllReduce(x, y, 10000, mcclFloat32, device_op, r->comm, r->stream) == 0);
+    RANK(r, mcclAllReduce(h, h, 10, mcclFloat16, half_op, r->comm, r->stream) == 0);
+    RANK(r, musaStreamSynchronize(r->stream) == 0);
     for (int i = 0; i < 10000; i++)
-        EXPECT(r, y[i] == (float)(all * (i % 10)));
-    EXPECT(r, half_value(mcclFloat16, h[9]) == (float)(2 * r->nranks - 1));
-    EXPECT(r, mcclAllReduce(x, y, 1, mcclFloat32, host_op, r->comm, r->stream) == mcclInvalidArgument);
-    EXPECT(r, mcclAllReduce(x, y, 1, mcclFloat64, device_op, r->comm, r->stream) == mcclInvalidArgument);
-    EXPECT(r, mcclRedOpDestroy(host_op, r->comm) == mcclInvalidArgument);
+        RANK(r, y[i] == (float)(all * (i % 10)));
+    RANK(r, half_value(mcclFloat16, h[9]) == (float)(2 * r->nranks - 1));
+    RANK(r, mcclAllReduce(x, y, 1, mcclFloat32, host_op, r->comm, r->stream) == mcclInvalidArgument);
+    RANK(r, mcclAllReduce(x, y, 1, mcclFloat64, device_op, r->comm, r->stream) == mcclInvalidArgument);
+    RANK(r, mcclRedOpDestroy(host_op, r->comm) == mcclInvalidArgument);
 }
 
 /* Many calls without a wait between, on two streams in turn: they are done in the order of the calls. */
@@ -249,24 +249,24 @@ static void stream_of_calls(struct rank *r)
     musaStream_t other;
     musaEvent_t event;
     long long *x = device_bytes(r, 8 * 4096);
-    EXPECT(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == 0);
-    EXPECT(r, musaEventCreateWithFlags(&event, musaEventDisableTiming) == 0);
+    RANK(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == 0);
+    RANK(r, musaEventCreateWithFlags(&event, musaEventDisableTiming) == 0);
     for (int i = 0; i < 4096; i++)
         x[i] = 1;
     for (int k = 0; k < 12; k++) {
         musaStream_t s = k % 2 ? other : r->stream;
-        EXPECT(r, musaStreamWaitEvent(s, event, 0) == 0);
-        EXPECT(r, mcclAllReduce(x, x, k % 3 ? 4096 : 5, mcclInt64, k % 4 ? mcclMax : mcclSum, r->comm, s) == 0);
-        EXPECT(r, musaEventRecord(event, s) == 0);
+        RANK(r, musaStreamWaitEvent(s, event, 0) == 0);
+        RANK(r, mcclAllReduce(x, x, k % 3 ? 4096 : 5, mcclInt64, k % 4 ? mcclMax : mcclSum, r->comm, s) == 0);
+        RANK(r, musaEventRecord(event, s) == 0);
     }
-    EXPECT(r, musaDeviceSynchronize() == 0);
+    RANK(r, musaDeviceSynchronize() == 0);
     long long want[2] = {1, 1};
     for (int k = 0; k < 12; k++)
         for (int i = 0; i < 2; i++)
             if (k % 4 == 0 && (k % 3 || i == 0))
                 want[i] *= r->nranks;
-    EXPECT(r, x[0] == want[0] && x[4] == want[0]);
-    EXPECT(r, x[5] == want[1] && x[4095] == want[1]);
+    RANK(r, x[0] == want[0] && x[4] == want[0]);
+    RANK(r, x[5] == want[1] && x[4095] == want[1]);
     musaStreamDestroy(other);
 }
 
@@ -281,5 +281,5 @@ int main(void)
             report(team_run((enum team)team, n, true, factors, NULL), "factors, %d %s", n, as);
             report(team_run((enum team)team, n, true, stream_of_calls, NULL), "two streams, %d %s", n, as);
         }
-    return finish();
+    return check_end("mccl collectives");
 }

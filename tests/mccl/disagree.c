@@ -50,18 +50,18 @@ static void disagree(struct rank *r)
     const struct call *mine = r->rank == p->odd ? &p->other : &p->usual;
     char *x = device_bytes(r, LARGEST * 8 * 4), *y = device_bytes(r, LARGEST * 8 * 4);
     for (int i = 0; i < 40 && p->late; i++)
-        EXPECT(r, mcclAllReduce(x, x, 1 + (size_t)i, mcclInt32, mcclSum, r->comm, r->stream) == mcclSuccess);
+        RANK(r, mcclAllReduce(x, x, 1 + (size_t)i, mcclInt32, mcclSum, r->comm, r->stream) == mcclSuccess);
     mcclResult_t e = make(r, mine, x, y);
-    EXPECT(r, e == mcclSuccess || e == mcclInvalidUsage);
+    RANK(r, e == mcclSuccess || e == mcclInvalidUsage);
     if (!e && p->late)
         (void)musaDeviceSynchronize();
     musaError_t told = musaStreamSynchronize(r->stream);
-    EXPECT(r, told == musaErrorIllegalState || (e && !told)); /* both: the calls before, if this rank is late */
-    EXPECT(r, async_error(r, true) == mcclInvalidUsage);
-    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream) == mcclInvalidUsage);
-    EXPECT(r, mcclBroadcast(x, x, 100000, mcclInt8, 0, r->comm, r->stream) == mcclInvalidUsage);
-    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess); /* the stream lives */
-    EXPECT(r, musaFree(x) == musaSuccess && musaFree(y) == musaSuccess);
+    RANK(r, told == musaErrorIllegalState || (e && !told)); /* both: the calls before, if this rank is late */
+    RANK(r, async_error(r, true) == mcclInvalidUsage);
+    RANK(r, mcclAllReduce(x, x, 1, mcclInt32, mcclSum, r->comm, r->stream) == mcclInvalidUsage);
+    RANK(r, mcclBroadcast(x, x, 100000, mcclInt8, 0, r->comm, r->stream) == mcclInvalidUsage);
+    RANK(r, musaStreamSynchronize(r->stream) == musaSuccess); /* the stream lives */
+    RANK(r, musaFree(x) == musaSuccess && musaFree(y) == musaSuccess);
 }
 
 /* Runs the pair with stderr in a file; true if every rank of it heard, and each process said so in one line. */
@@ -92,7 +92,7 @@ static bool run_pair(enum team team, int nranks, struct pair *p)
 
 static int bad, runs;
 
-static void check(enum team team, int nranks, struct pair p)
+static void compare(enum team team, int nranks, struct pair p)
 {
     runs++;
     if (run_pair(team, nranks, &p) || bad++ > 3)
@@ -118,7 +118,7 @@ static void vary(enum team team, int nranks, struct call usual, int step)
             p.other = usual; \
             p.word = wanted; \
             __VA_ARGS__; \
-            check(team, nranks, p); \
+            compare(team, nranks, p); \
         } \
     } while (0)
     for (enum kind k = ALL_REDUCE; k <= REDUCE_SCATTER; k++)
@@ -147,15 +147,15 @@ static void vary_messages(enum team team, mcclDataType_t type)
     mixed.other = (struct call){RECV, 10, type, 0, 0};
     mixed.word = "wait for each other";
     /* The sender of a short message is done when it has sent, so that its stream has no error: not tried here. */
-    check(team, 2, large);
-    check(team, 2, mixed);
+    compare(team, 2, large);
+    compare(team, 2, mixed);
     mixed.usual.count = LARGEST;
-    check(team, 4, mixed);
+    compare(team, 4, mixed);
     mixed.other = (struct call){SEND, LARGEST, type, 0, 0};
-    check(team, 3, mixed);
+    compare(team, 3, mixed);
     mixed.usual = (struct call){RECV, 10, type, 0, 1}; /* each from the next one, and nobody sends */
     mixed.other = (struct call){RECV, 10, type, 0, 0};
-    check(team, 2, mixed);
+    compare(team, 2, mixed);
 }
 
 int main(void)
@@ -175,5 +175,5 @@ int main(void)
             vary_messages((enum team)team, t);
         report(!bad, "%d pairs of calls that differ, as %s", runs, team ? "processes" : "threads");
     }
-    return finish();
+    return check_end("mccl disagree");
 }

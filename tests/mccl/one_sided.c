@@ -15,7 +15,7 @@ static mcclWaitSignalDesc_t from(int peer, int signal, int context)
 static mcclWindow_t window_of(struct rank *r, void *p, size_t bytes)
 {
     mcclWindow_t w = NULL;
-    EXPECT(r, mcclCommWindowRegister(r->comm, p, bytes, &w, 1) == mcclSuccess);
+    RANK(r, mcclCommWindowRegister(r->comm, p, bytes, &w, 1) == mcclSuccess);
     return w;
 }
 
@@ -29,26 +29,26 @@ static void exchange(struct rank *r)
     mcclWaitSignalDesc_t *waits = calloc(n, sizeof *waits);
     for (int k = 0; k < 3; k++) {
         /* Nobody writes what another has not compared yet. */
-        EXPECT(r, mcclAllReduce(out, out, 1, mcclInt32, mcclMax, r->comm, r->stream) == mcclSuccess);
-        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        RANK(r, mcclAllReduce(out, out, 1, mcclInt32, mcclMax, r->comm, r->stream) == mcclSuccess);
+        RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
         for (size_t i = 0; i < lengths[k]; i++)
             out[i] = r->rank * 1000000 + k + (int)i;
         mcclGroupStart();
         for (int q = 0; q < r->nranks; q++) {
-            EXPECT(r, mcclPutSignal(out, lengths[k], mcclInt32, q, w, (size_t)r->rank * most * sizeof *in, k, k, 0,
-                                    r->comm, r->stream) == mcclSuccess);
+            RANK(r, mcclPutSignal(out, lengths[k], mcclInt32, q, w, (size_t)r->rank * most * sizeof *in, k, k, 0,
+                                  r->comm, r->stream) == mcclSuccess);
             waits[q] = from(q, k, k);
         }
-        EXPECT(r, mcclGroupEnd() == mcclSuccess);
-        EXPECT(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
-        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        RANK(r, mcclGroupEnd() == mcclSuccess);
+        RANK(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
+        RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
         for (size_t q = 0; q < n; q++)
             for (size_t i = 0; i < lengths[k]; i += 997)
-                EXPECT(r, in[q * most + i] == (int)q * 1000000 + k + (int)i);
+                RANK(r, in[q * most + i] == (int)q * 1000000 + k + (int)i);
     }
-    EXPECT(r, mcclCommWindowDeregister(r->comm, w) == mcclSuccess);
-    EXPECT(r, mcclCommWindowDeregister(r->comm, w) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(out, 1, mcclInt32, 0, w, 0, 0, 0, 0, r->comm, r->stream) == mcclInvalidArgument);
+    RANK(r, mcclCommWindowDeregister(r->comm, w) == mcclSuccess);
+    RANK(r, mcclCommWindowDeregister(r->comm, w) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(out, 1, mcclInt32, 0, w, 0, 0, 0, 0, r->comm, r->stream) == mcclInvalidArgument);
     free(waits);
 }
 
@@ -62,20 +62,20 @@ static void barriers(struct rank *r)
     for (int i = 0; i < ROUNDS; i++) {
         *mine = i;
         for (int q = 0; q < r->nranks; q++) {
-            EXPECT(r, mcclPutSignal(mine, 1, mcclInt32, q, w, (size_t)r->rank * sizeof *cell, 0, 0, 0, r->comm,
-                                    r->stream) == mcclSuccess);
+            RANK(r, mcclPutSignal(mine, 1, mcclInt32, q, w, (size_t)r->rank * sizeof *cell, 0, 0, 0, r->comm,
+                                  r->stream) == mcclSuccess);
             waits[q] = from(q, 0, 0);
         }
-        EXPECT(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
-        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        RANK(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
+        RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
         for (int q = 0; q < r->nranks; q++)
-            EXPECT(r, cell[q] == i);
+            RANK(r, cell[q] == i);
         for (int q = 0; q < r->nranks; q++) {
-            EXPECT(r, mcclSignal(q, 1, 0, 0, r->comm, r->stream) == mcclSuccess);
+            RANK(r, mcclSignal(q, 1, 0, 0, r->comm, r->stream) == mcclSuccess);
             waits[q] = from(q, 1, 0);
         }
-        EXPECT(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
-        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        RANK(r, mcclWaitSignal(r->nranks, waits, r->comm, r->stream) == mcclSuccess);
+        RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
     }
     free(waits);
 }
@@ -89,15 +89,15 @@ static void streams(struct rank *r)
     mcclWindow_t w = window_of(r, x + 1, sizeof *x);
     musaStream_t other;
     mcclWaitSignalDesc_t two = {2, before, 0, 0};
-    EXPECT(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == musaSuccess);
-    EXPECT(r, mcclWaitSignal(1, &two, r->comm, r->stream) == mcclSuccess);
-    EXPECT(r, mcclAllReduce(x, x, 1, mcclInt32, mcclMax, r->comm, other) == mcclSuccess);
-    EXPECT(r, mcclSignal(next, 0, 0, 0, r->comm, other) == mcclSuccess);
-    EXPECT(r, musaStreamSynchronize(other) == musaSuccess);
-    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, next, w, 0, 0, 0, 0, r->comm, other) == mcclSuccess);
-    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
-    EXPECT(r, x[1] == r->nranks - 1);
-    EXPECT(r, musaStreamSynchronize(other) == musaSuccess);
+    RANK(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == musaSuccess);
+    RANK(r, mcclWaitSignal(1, &two, r->comm, r->stream) == mcclSuccess);
+    RANK(r, mcclAllReduce(x, x, 1, mcclInt32, mcclMax, r->comm, other) == mcclSuccess);
+    RANK(r, mcclSignal(next, 0, 0, 0, r->comm, other) == mcclSuccess);
+    RANK(r, musaStreamSynchronize(other) == musaSuccess);
+    RANK(r, mcclPutSignal(x, 1, mcclInt32, next, w, 0, 0, 0, 0, r->comm, other) == mcclSuccess);
+    RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
+    RANK(r, x[1] == r->nranks - 1);
+    RANK(r, musaStreamSynchronize(other) == musaSuccess);
     musaStreamDestroy(other);
 }
 
@@ -110,20 +110,20 @@ static void graph(struct rank *r)
     mcclWaitSignalDesc_t one = from(before, 3, 1), taken = from(next, 4, 1);
     musaGraph_t g = NULL;
     musaGraphExec_t e = NULL;
-    EXPECT(r, musaStreamBeginCapture(r->stream, musaStreamCaptureModeThreadLocal) == musaSuccess);
-    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, next, w, 0, 3, 1, 0, r->comm, r->stream) == mcclSuccess);
-    EXPECT(r, mcclWaitSignal(1, &one, r->comm, r->stream) == mcclSuccess);
-    EXPECT(r, musaStreamEndCapture(r->stream, &g) == musaSuccess);
-    EXPECT(r, musaGraphInstantiate(&e, g, 0) == musaSuccess);
+    RANK(r, musaStreamBeginCapture(r->stream, musaStreamCaptureModeThreadLocal) == musaSuccess);
+    RANK(r, mcclPutSignal(x, 1, mcclInt32, next, w, 0, 3, 1, 0, r->comm, r->stream) == mcclSuccess);
+    RANK(r, mcclWaitSignal(1, &one, r->comm, r->stream) == mcclSuccess);
+    RANK(r, musaStreamEndCapture(r->stream, &g) == musaSuccess);
+    RANK(r, musaGraphInstantiate(&e, g, 0) == musaSuccess);
     for (int i = 0; i < 5 && e; i++) {
         x[0] = r->rank * 10 + i;
-        EXPECT(r, musaGraphLaunch(e, r->stream) == musaSuccess);
-        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
-        EXPECT(r, x[1] == before * 10 + i);
-        EXPECT(r, mcclSignal(before, 4, 1, 0, r->comm, r->stream) == mcclSuccess);
-        EXPECT(r, mcclWaitSignal(1, &taken, r->comm, r->stream) == mcclSuccess);
+        RANK(r, musaGraphLaunch(e, r->stream) == musaSuccess);
+        RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
+        RANK(r, x[1] == before * 10 + i);
+        RANK(r, mcclSignal(before, 4, 1, 0, r->comm, r->stream) == mcclSuccess);
+        RANK(r, mcclWaitSignal(1, &taken, r->comm, r->stream) == mcclSuccess);
     }
-    EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+    RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
     musaGraphExecDestroy(e);
     musaGraphDestroy(g);
 }
@@ -137,27 +137,27 @@ static void gone(struct rank *r)
     mcclWaitSignalDesc_t once = from(last, 0, 0);
     if (r->rank == last) {
         for (int q = 0; q < last; q++)
-            EXPECT(r, mcclSignal(q, 0, 0, 0, r->comm, r->stream) == mcclSuccess);
-        EXPECT(r, musaStreamSynchronize(r->stream) == musaSuccess);
+            RANK(r, mcclSignal(q, 0, 0, 0, r->comm, r->stream) == mcclSuccess);
+        RANK(r, musaStreamSynchronize(r->stream) == musaSuccess);
         if (how == DIES) {
             fflush(stdout);
             _exit(0); /* as kill -9 does, this runs nothing of ours */
         }
-        EXPECT(r, (how == LEAVES ? mcclCommDestroy : mcclCommAbort)(r->comm) == mcclSuccess);
+        RANK(r, (how == LEAVES ? mcclCommDestroy : mcclCommAbort)(r->comm) == mcclSuccess);
         r->comm = NULL;
         return;
     }
     if (how != ABORTS) { /* what came before the end counts */
         mcclResult_t e = mcclWaitSignal(1, &once, r->comm, r->stream);
         musaError_t told = e ? musaSuccess : musaStreamSynchronize(r->stream);
-        EXPECT(r, (!e && !told) || async_error(r, false) == mcclRemoteError); /* another may have noticed already */
+        RANK(r, (!e && !told) || async_error(r, false) == mcclRemoteError); /* another may have noticed already */
     }
     mcclResult_t e = mcclWaitSignal(1, &once, r->comm, r->stream);
     if (!e && how == ABORTS) /* the first may have come */
         e = mcclWaitSignal(1, &once, r->comm, r->stream);
-    EXPECT(r, e == mcclSuccess || e == mcclRemoteError);
-    EXPECT(r, e || musaStreamSynchronize(r->stream) == musaErrorIllegalState);
-    EXPECT(r, async_error(r, true) == mcclRemoteError);
+    RANK(r, e == mcclSuccess || e == mcclRemoteError);
+    RANK(r, e || musaStreamSynchronize(r->stream) == musaErrorIllegalState);
+    RANK(r, async_error(r, true) == mcclRemoteError);
 }
 
 /* A rank that waits for a signal that will not come can abort. */
@@ -173,11 +173,11 @@ static void gives_up(struct rank *r)
     void *failed = NULL;
     mcclWaitSignalDesc_t never = from((r->rank + 1) % r->nranks, 0, 0);
     mcclResult_t e = mcclWaitSignal(1, &never, r->comm, r->stream);
-    EXPECT(r, e == mcclSuccess || e == mcclRemoteError); /* another may have given up already */
+    RANK(r, e == mcclSuccess || e == mcclRemoteError); /* another may have given up already */
     pthread_create(&thread, NULL, abort_later, r->comm);
-    EXPECT(r, settled(r));
+    RANK(r, settled(r));
     pthread_join(thread, &failed);
-    EXPECT(r, !failed);
+    RANK(r, !failed);
     r->comm = NULL;
 }
 
@@ -188,27 +188,27 @@ static void refused(struct rank *r)
     musaStream_t s = r->stream;
     mcclWindow_t w = window_of(r, x, 64), none = NULL;
     mcclWaitSignalDesc_t wait = from(0, 0, 0);
-    EXPECT(r, mcclCommWindowRegister(c, &here, 4, &none, 0) == mcclInvalidArgument);
-    EXPECT(r, mcclCommWindowRegister(c, x, 0, &none, 0) == mcclInvalidArgument);
-    EXPECT(r, mcclCommWindowRegister(NULL, x, 64, &none, 0) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(x, 17, mcclInt32, 0, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, w, 61, 0, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, w, (size_t)-4, 0, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, r->nranks, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(NULL, 1, mcclInt32, 0, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, NULL, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclPutSignal(x, 1, mcclInt32, 0, w, 0, 0, 0, 1, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclSignal(0, 1000, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclSignal(0, 0, -1, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclSignal(0, 0, 0, 0, NULL, s) == mcclInvalidArgument);
-    EXPECT(r, mcclWaitSignal(-1, &wait, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclWaitSignal(1, NULL, c, s) == mcclInvalidArgument);
+    RANK(r, mcclCommWindowRegister(c, &here, 4, &none, 0) == mcclInvalidArgument);
+    RANK(r, mcclCommWindowRegister(c, x, 0, &none, 0) == mcclInvalidArgument);
+    RANK(r, mcclCommWindowRegister(NULL, x, 64, &none, 0) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(x, 17, mcclInt32, 0, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(x, 1, mcclInt32, 0, w, 61, 0, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(x, 1, mcclInt32, 0, w, (size_t)-4, 0, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(x, 1, mcclInt32, r->nranks, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(NULL, 1, mcclInt32, 0, w, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(x, 1, mcclInt32, 0, NULL, 0, 0, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclPutSignal(x, 1, mcclInt32, 0, w, 0, 0, 0, 1, c, s) == mcclInvalidArgument);
+    RANK(r, mcclSignal(0, 1000, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclSignal(0, 0, -1, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclSignal(0, 0, 0, 0, NULL, s) == mcclInvalidArgument);
+    RANK(r, mcclWaitSignal(-1, &wait, c, s) == mcclInvalidArgument);
+    RANK(r, mcclWaitSignal(1, NULL, c, s) == mcclInvalidArgument);
     wait.count = -1;
-    EXPECT(r, mcclWaitSignal(1, &wait, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclWaitSignal(0, NULL, c, s) == mcclSuccess);
-    EXPECT(r, mcclGroupStart() == 0 && mcclSignal(-1, 0, 0, 0, c, s) == mcclInvalidArgument);
-    EXPECT(r, mcclSignal(0, 0, 0, 0, c, s) == mcclSuccess && mcclGroupEnd() == mcclInvalidArgument);
-    EXPECT(r, async_error(r, false) == mcclSuccess);
+    RANK(r, mcclWaitSignal(1, &wait, c, s) == mcclInvalidArgument);
+    RANK(r, mcclWaitSignal(0, NULL, c, s) == mcclSuccess);
+    RANK(r, mcclGroupStart() == 0 && mcclSignal(-1, 0, 0, 0, c, s) == mcclInvalidArgument);
+    RANK(r, mcclSignal(0, 0, 0, 0, c, s) == mcclSuccess && mcclGroupEnd() == mcclInvalidArgument);
+    RANK(r, async_error(r, false) == mcclSuccess);
 }
 
 int main(void)
@@ -230,5 +230,5 @@ int main(void)
                 report(team_run(kind, n, true, all[i].body, &how), "one-sided: %s, %d %s", all[i].what, n,
                        kind == THREADS ? "threads" : "processes");
             }
-    return finish();
+    return check_end("mccl one_sided");
 }

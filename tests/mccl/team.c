@@ -2,7 +2,6 @@
 #include "team.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -15,29 +14,15 @@
 #define PATIENCE_S 60
 #define WAIT_S 20 /* for one thing to happen */
 
-static int failures;
 static bool hung; /* a team did not end in time */
 
-void report(bool ok, const char *format, ...)
+void team_end_if_hung(void)
 {
-    va_list a;
-    printf(ok ? "ok " : "not ok ");
-    va_start(a, format);
-    vprintf(format, a);
-    va_end(a);
-    printf("\n");
-    failures += !ok;
     if (hung) { /* its threads are still about: what came now would not be told from what they do */
         printf("# it hung, and the rest was not tried\n");
         fflush(stdout);
         _exit(1);
     }
-}
-
-int finish(void)
-{
-    fflush(stdout);
-    return failures != 0;
 }
 
 struct member {
@@ -51,15 +36,15 @@ static void *run(void *arg)
     struct member *m = arg;
     struct rank *r = &m->r;
     int devices = 0;
-    EXPECT(r, musaGetDeviceCount(&devices) == musaSuccess && devices > 0);
-    EXPECT(r, musaSetDevice(r->rank % (devices ? devices : 1)) == musaSuccess);
-    EXPECT(r, musaStreamCreateWithFlags(&r->stream, musaStreamNonBlocking) == musaSuccess);
+    RANK(r, musaGetDeviceCount(&devices) == musaSuccess && devices > 0);
+    RANK(r, musaSetDevice(r->rank % (devices ? devices : 1)) == musaSuccess);
+    RANK(r, musaStreamCreateWithFlags(&r->stream, musaStreamNonBlocking) == musaSuccess);
     if (m->join)
-        EXPECT(r, mcclCommInitRank(&r->comm, r->nranks, r->id, r->rank) == mcclSuccess);
+        RANK(r, mcclCommInitRank(&r->comm, r->nranks, r->id, r->rank) == mcclSuccess);
     if (!r->wrong)
         m->body(r);
     if (r->comm)
-        EXPECT(r, mcclCommDestroy(r->comm) == mcclSuccess);
+        RANK(r, mcclCommDestroy(r->comm) == mcclSuccess);
     musaStreamDestroy(r->stream);
     return NULL;
 }
@@ -182,7 +167,7 @@ bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *)
 void *device_bytes(struct rank *r, size_t n)
 {
     void *p = NULL;
-    EXPECT(r, musaMalloc(&p, n ? n : 1) == musaSuccess);
+    RANK(r, musaMalloc(&p, n ? n : 1) == musaSuccess);
     if (!p)
         _exit(1);
     memset(p, 0xa5, n); /* the device is this CPU */
@@ -202,7 +187,7 @@ mcclResult_t async_error(struct rank *r, bool awaited)
     mcclResult_t e = mcclSuccess;
     double end = seconds() + (awaited ? WAIT_S : 0);
     do {
-        EXPECT(r, mcclCommGetAsyncError(r->comm, &e) == mcclSuccess);
+        RANK(r, mcclCommGetAsyncError(r->comm, &e) == mcclSuccess);
         if (!e && awaited)
             nap();
     } while (!e && seconds() < end);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#include "../check.h"
 #include "abi/mccl.h"
 
 struct rank {
@@ -27,15 +28,15 @@ enum team { THREADS, PROCESSES };
 bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *), void *arg);
 
 /* In a body: counts and tells what should not be. */
-#define EXPECT(r, condition) \
+#define RANK(r, condition) \
     do { \
         if (!(condition) && (r)->wrong++ < 5) \
             printf("# rank %d of %d: %s:%d: %s\n", (r)->rank, (r)->nranks, __FILE__, __LINE__, #condition); \
     } while (0)
 
-/* The test's line. */
-void report(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int finish(void);
+/* The test's line. After a team that hung, the program ends. */
+#define report(ok, ...) (check(ok, __VA_ARGS__), team_end_if_hung())
+void team_end_if_hung(void);
 
 /* n bytes of the rank's device memory; never freed while the team lives, which makes bodies short. */
 void *device_bytes(struct rank *r, size_t n);

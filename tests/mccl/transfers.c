@@ -30,11 +30,11 @@ static void ring(struct rank *r)
         size_t n = lengths[i];
         int *out = ints(r, n, r->rank * 1000000), *in = ints(r, n, -5);
         mcclGroupStart();
-        EXPECT(r, mcclSend(out, n, mcclInt32, next, r->comm, r->stream) == 0);
-        EXPECT(r, mcclRecv(in, n, mcclInt32, before, r->comm, r->stream) == 0);
-        EXPECT(r, mcclGroupEnd() == 0);
-        EXPECT(r, musaStreamSynchronize(r->stream) == 0);
-        EXPECT(r, counts_from(in, n, before * 1000000));
+        RANK(r, mcclSend(out, n, mcclInt32, next, r->comm, r->stream) == 0);
+        RANK(r, mcclRecv(in, n, mcclInt32, before, r->comm, r->stream) == 0);
+        RANK(r, mcclGroupEnd() == 0);
+        RANK(r, musaStreamSynchronize(r->stream) == 0);
+        RANK(r, counts_from(in, n, before * 1000000));
     }
 }
 
@@ -45,12 +45,12 @@ static void line(struct rank *r)
     int *x = ints(r, MANY, r->rank ? -9 : 100);
     for (int i = 0; i < MANY; i++) {
         if (r->rank == 0)
-            EXPECT(r, mcclSend(x + i, 1, mcclInt32, 1, r->comm, r->stream) == 0);
+            RANK(r, mcclSend(x + i, 1, mcclInt32, 1, r->comm, r->stream) == 0);
         else if (r->rank == 1)
-            EXPECT(r, mcclRecv(x + i, 1, mcclInt32, 0, r->comm, r->stream) == 0);
+            RANK(r, mcclRecv(x + i, 1, mcclInt32, 0, r->comm, r->stream) == 0);
     }
-    EXPECT(r, musaStreamSynchronize(r->stream) == 0);
-    EXPECT(r, r->rank > 1 || counts_from(x, MANY, 100));
+    RANK(r, musaStreamSynchronize(r->stream) == 0);
+    RANK(r, r->rank > 1 || counts_from(x, MANY, 100));
 }
 
 /* Everybody to everybody, oneself too, two messages a pair of unlike lengths, on two streams. */
@@ -60,24 +60,24 @@ static void all_to_all(struct rank *r)
     size_t n = (size_t)r->nranks;
     int *out = ints(r, n * LONG, r->rank << 20), *in = ints(r, n * (LONG + SHORT), -1);
     musaStream_t other;
-    EXPECT(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == 0);
+    RANK(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == 0);
     mcclGroupStart();
     for (size_t q = 0; q < n; q++) {
         musaStream_t s = q % 2 ? other : r->stream;
-        EXPECT(r, mcclSend(out + q * LONG, LONG, mcclInt32, (int)q, r->comm, s) == 0);
-        EXPECT(r, mcclSend(out, SHORT, mcclInt32, (int)q, r->comm, s) == 0);
+        RANK(r, mcclSend(out + q * LONG, LONG, mcclInt32, (int)q, r->comm, s) == 0);
+        RANK(r, mcclSend(out, SHORT, mcclInt32, (int)q, r->comm, s) == 0);
     }
     for (size_t q = n; q-- > 0;) { /* in another order than the sends */
         int *at = in + q * (LONG + SHORT);
-        EXPECT(r, mcclRecv(at, LONG, mcclInt32, (int)q, r->comm, r->stream) == 0);
-        EXPECT(r, mcclRecv(at + LONG, SHORT, mcclInt32, (int)q, r->comm, other) == 0);
+        RANK(r, mcclRecv(at, LONG, mcclInt32, (int)q, r->comm, r->stream) == 0);
+        RANK(r, mcclRecv(at + LONG, SHORT, mcclInt32, (int)q, r->comm, other) == 0);
     }
-    EXPECT(r, mcclGroupEnd() == 0);
-    EXPECT(r, musaStreamSynchronize(other) == 0); /* each of the streams waits for all of it */
+    RANK(r, mcclGroupEnd() == 0);
+    RANK(r, musaStreamSynchronize(other) == 0); /* each of the streams waits for all of it */
     for (int q = 0; q < r->nranks; q++) {
         const int *at = in + (size_t)q * (LONG + SHORT);
-        EXPECT(r, counts_from(at, LONG, (q << 20) + r->rank * LONG));
-        EXPECT(r, counts_from(at + LONG, SHORT, q << 20));
+        RANK(r, counts_from(at, LONG, (q << 20) + r->rank * LONG));
+        RANK(r, counts_from(at + LONG, SHORT, q << 20));
     }
     musaStreamDestroy(other);
 }
@@ -87,18 +87,18 @@ static void mixed_memory(struct rank *r)
 {
     enum { N = 100000 };
     int *pinned;
-    EXPECT(r, musaMallocHost((void **)&pinned, N * sizeof *pinned) == 0);
+    RANK(r, musaMallocHost((void **)&pinned, N * sizeof *pinned) == 0);
     int *device = ints(r, N, -1);
     for (int i = 0; i < N; i++)
         pinned[i] = r->rank + i;
     int peer = r->rank ^ 1;
     if (peer < r->nranks) {
         mcclGroupStart();
-        EXPECT(r, mcclSend(pinned, N, mcclInt32, peer, r->comm, r->stream) == 0);
-        EXPECT(r, mcclRecv(device, N, mcclInt32, peer, r->comm, r->stream) == 0);
-        EXPECT(r, mcclGroupEnd() == 0);
-        EXPECT(r, musaStreamSynchronize(r->stream) == 0);
-        EXPECT(r, counts_from(device, N, peer));
+        RANK(r, mcclSend(pinned, N, mcclInt32, peer, r->comm, r->stream) == 0);
+        RANK(r, mcclRecv(device, N, mcclInt32, peer, r->comm, r->stream) == 0);
+        RANK(r, mcclGroupEnd() == 0);
+        RANK(r, musaStreamSynchronize(r->stream) == 0);
+        RANK(r, counts_from(device, N, peer));
     }
     musaFreeHost(pinned);
 }
@@ -110,13 +110,13 @@ static void fresh_buffers(struct rank *r)
     for (int k = 0; k < 40; k++) {
         int *x = NULL;
         size_t n = N + (size_t)(k % 3) * 5000;
-        EXPECT(r, musaMalloc((void **)&x, n * sizeof *x) == 0);
+        RANK(r, musaMalloc((void **)&x, n * sizeof *x) == 0);
         for (size_t i = 0; i < n; i++)
             x[i] = k + r->rank;
-        EXPECT(r, mcclAllReduce(x, x, n, mcclInt32, mcclSum, r->comm, r->stream) == 0);
-        EXPECT(r, musaStreamSynchronize(r->stream) == 0);
+        RANK(r, mcclAllReduce(x, x, n, mcclInt32, mcclSum, r->comm, r->stream) == 0);
+        RANK(r, musaStreamSynchronize(r->stream) == 0);
         int want = r->nranks * k + r->nranks * (r->nranks - 1) / 2;
-        EXPECT(r, x[0] == want && x[n - 1] == want);
+        RANK(r, x[0] == want && x[n - 1] == want);
         musaFree(x);
     }
 }
@@ -128,12 +128,12 @@ static void one_thread(int n)
     mcclComm_t comms[4];
     musaStream_t streams[4];
     int *x[4], *y[4];
-    EXPECT(&r, mcclCommInitAll(comms, n, NULL) == 0);
+    RANK(&r, mcclCommInitAll(comms, n, NULL) == 0);
     for (int i = 0; i < n; i++) {
         int device = -1, rank = -1, count = -1;
-        EXPECT(&r, mcclCommMuDevice(comms[i], &device) == 0 && device == i);
-        EXPECT(&r, mcclCommUserRank(comms[i], &rank) == 0 && rank == i);
-        EXPECT(&r, mcclCommCount(comms[i], &count) == 0 && count == n);
+        RANK(&r, mcclCommMuDevice(comms[i], &device) == 0 && device == i);
+        RANK(&r, mcclCommUserRank(comms[i], &rank) == 0 && rank == i);
+        RANK(&r, mcclCommCount(comms[i], &count) == 0 && count == n);
         musaSetDevice(i);
         musaStreamCreate(&streams[i]);
         x[i] = ints(&r, 5000, i);
@@ -141,21 +141,21 @@ static void one_thread(int n)
     }
     mcclGroupStart();
     for (int i = 0; i < n; i++)
-        EXPECT(&r, mcclAllReduce(x[i], x[i], 5000, mcclInt32, mcclMax, comms[i], streams[i]) == 0);
+        RANK(&r, mcclAllReduce(x[i], x[i], 5000, mcclInt32, mcclMax, comms[i], streams[i]) == 0);
     mcclGroupStart(); /* groups nest */
     for (int i = 0; i < n; i++) {
-        EXPECT(&r, mcclSend(x[i], 5000, mcclInt32, (i + 1) % n, comms[i], streams[i]) == 0);
-        EXPECT(&r, mcclRecv(y[i], 5000, mcclInt32, (i + n - 1) % n, comms[i], streams[i]) == 0);
+        RANK(&r, mcclSend(x[i], 5000, mcclInt32, (i + 1) % n, comms[i], streams[i]) == 0);
+        RANK(&r, mcclRecv(y[i], 5000, mcclInt32, (i + n - 1) % n, comms[i], streams[i]) == 0);
     }
-    EXPECT(&r, mcclGroupEnd() == 0);
-    EXPECT(&r, mcclGroupEnd() == 0);
+    RANK(&r, mcclGroupEnd() == 0);
+    RANK(&r, mcclGroupEnd() == 0);
     for (int i = 0; i < n; i++) {
         musaSetDevice(i);
-        EXPECT(&r, musaStreamSynchronize(streams[i]) == 0);
-        EXPECT(&r, counts_from(y[i], 5000, n - 1));
+        RANK(&r, musaStreamSynchronize(streams[i]) == 0);
+        RANK(&r, counts_from(y[i], 5000, n - 1));
     }
     for (int i = 0; i < n; i++)
-        EXPECT(&r, mcclCommDestroy(comms[i]) == 0);
+        RANK(&r, mcclCommDestroy(comms[i]) == 0);
     musaSetDevice(0);
     report(!r.wrong, "one thread drives %d devices", n);
 }
@@ -178,5 +178,5 @@ int main(void)
                        team ? "processes" : "threads");
     one_thread(1);
     one_thread(4);
-    return finish();
+    return check_end("mccl transfers");
 }

@@ -7,21 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "abi/mufft.h"
 #include "host/maths/element.h"
 #include "musa_enums.h"
 
 typedef double complex num;
-static int failures, transforms;
-#define IS(call, want) \
-    do { \
-        long got_ = (long)(call); \
-        if (got_ != (long)(want)) { \
-            printf("not ok %s:%d %s: %ld, expected %s\n", __FILE__, __LINE__, #call, got_, #want); \
-            failures++; \
-        } \
-    } while (0)
-#define OK(call) IS(call, 0)
 
 static double noise(void)
 {
@@ -187,13 +178,11 @@ static void one(struct job j)
             kept += result[i] == 0x3c;
     bool gaps = j.in_place || kept + written >= out_bytes;
     double eps = widths[j.width].eps * sqrt(points) * (j.width == F32 || j.width == F64 ? 4 : 8);
-    if (worst > eps || !gaps) {
-        printf("not ok width %d kind %d rank %d %d,%d,%d batch %d direction %d%s stride %d pad %d: off by %g (%g)%s\n",
-               j.width, j.kind, j.rank, j.n[0], j.n[1], j.n[2], j.batch, j.direction, j.in_place ? " in place" : "",
-               j.stride, j.pad, worst, eps, gaps ? "" : ", gaps written");
-        failures++;
-    }
-    transforms++;
+    EXPECT(worst <= eps && gaps,
+           "width %d kind %d rank %d %d,%d,%d batch %d direction %d%s stride %d pad %d: off by %g "
+           "(%g)%s",
+           j.width, j.kind, j.rank, j.n[0], j.n[1], j.n[2], j.batch, j.direction, j.in_place ? " in place" : "",
+           j.stride, j.pad, worst, eps, gaps ? "" : ", gaps written");
     free(want);
     musaFree(data[0]);
     musaFree(data[1]);
@@ -256,6 +245,5 @@ int main(void)
         one(j);
     }
     refused();
-    printf("%s %d transforms\n", failures ? "not ok" : "PASS", transforms);
-    return failures != 0;
+    return check_end("transforms by columns and of halves");
 }

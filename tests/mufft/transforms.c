@@ -8,20 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "abi/mufft.h"
 #include "musa_enums.h"
 
 typedef double complex num;
-static _Atomic int failures, transforms;
-#define IS(call, want) \
-    do { \
-        long got_ = (long)(call); \
-        if (got_ != (long)(want)) { \
-            printf("not ok %s:%d %s: %ld, expected %s\n", __FILE__, __LINE__, #call, got_, #want); \
-            failures++; \
-        } \
-    } while (0)
-#define OK(call) IS(call, 0)
 
 static _Thread_local unsigned seed = 1;
 static int upto(int n) /* 0..n-1 */
@@ -253,13 +244,10 @@ static void one(void)
             worst = INFINITY;
         }
     bool input_kept = j.in_place || real_side(&j, 1) || !memcmp(base[0], had, bytes[0]);
-    if (worst > eps || !input_kept) {
-        printf("not ok type %#x rank %d n %d,%d,%d batch %d %s%s%s direction %d: off by %g%s\n", (unsigned)j.type,
-               j.rank, j.n[0], j.n[1], j.n[2], j.batch, j.many ? "embedded " : "", j.in_place ? "in place " : "",
-               j.offset ? "offset" : "", j.direction, worst, input_kept ? "" : ", input changed");
-        failures++;
-    }
-    transforms++;
+    EXPECT(worst <= eps && input_kept, "type %#x rank %d n %d,%d,%d batch %d %s%s%s direction %d: off by %g%s",
+           (unsigned)j.type, j.rank, j.n[0], j.n[1], j.n[2], j.batch, j.many ? "embedded " : "",
+           j.in_place ? "in place " : "", j.offset ? "offset" : "", j.direction, worst,
+           input_kept ? "" : ", input changed");
     musaFree(base[0]);
     musaFree(base[1]);
     free(full);
@@ -388,6 +376,5 @@ int main(void)
         pthread_create(&threads[i], NULL, thread, (void *)(i + 1));
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    printf("%s %d transforms\n", failures ? "not ok" : "PASS", transforms);
-    return failures != 0;
+    return check_end("random transforms");
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "murand/check.h"
+#include "murand/generator.h"
 
 static const murandRngType_t types[] = {MURAND_RNG_PSEUDO_XORWOW, MURAND_RNG_PSEUDO_MRG32K3A,
                                         MURAND_RNG_PSEUDO_PHILOX4_32_10};
@@ -193,10 +193,8 @@ static void moments(const char *what, const double *x, int n, double mean, doubl
         m += x[i] / n;
     for (int i = 0; i < n; i++)
         v += (x[i] - m) * (x[i] - m) / n;
-    if (fabs(m - mean) > 5 * sqrt(variance / n) || fabs(v - variance) > 0.03 * variance) {
-        printf("not ok %s: mean %g, variance %g, expected %g, %g\n", what, m, v, mean, variance);
-        failures++;
-    }
+    EXPECT(fabs(m - mean) <= 5 * sqrt(variance / n) && fabs(v - variance) <= 0.03 * variance,
+           "%s: mean %g, variance %g, expected %g, %g", what, m, v, mean, variance);
 }
 
 static void distributions(void)
@@ -277,6 +275,5 @@ int main(void)
     neighbours();
     distributions();
     bad();
-    printf("%s sequences of the CPU muRAND\n", failures ? "not ok" : "PASS");
-    return failures != 0;
+    return check_end("sequences of the CPU muRAND");
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "murand/check.h"
+#include "murand/generator.h"
 
 enum { ROW = 65536, N = 3 * ROW };
 static unsigned numbers[N], again[N];
@@ -175,6 +175,5 @@ int main(void)
           (const unsigned[]){5075, 4959, 4879, 5021, 4950, 4952});
     streams(MURAND_RNG_PSEUDO_MT19937);
     streams(MURAND_RNG_PSEUDO_MTGP32);
-    printf("%s Mersenne twisters of the CPU muRAND\n", failures ? "not ok" : "PASS");
-    return failures != 0;
+    return check_end("Mersenne twisters of the CPU muRAND");
 }

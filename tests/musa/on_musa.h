@@ -385,7 +385,7 @@ static __attribute__((unused)) int mut_main(int (*test)(void))
     printf("# %u kernels, %u texts of them by %s, %u refused\n", mut_ran, mut_nkey, mut_tool->name, mut_refused);
     check(mut_ran > 0, "some kernels ran");
     snprintf(command, sizeof command, "rm -r %s", mut_dir);
-    return (getenv("MUSA_KEEP_CC") ? 0 : system(command)) | failed | (t0t_failed != 0);
+    return (getenv("MUSA_KEEP_CC") ? 0 : system(command)) | failed | (check_failures != 0);
 }
 
 #endif

@@ -67,7 +67,7 @@ struct rank {
     void *stream;
     int *device, *host; /* MAX * COUNT elements each, and as many behind */
 };
-#define EXPECT(r, cond) \
+#define RANK(r, cond) \
     ((cond) ? (void)0 \
             : (void)((r)->wrong++, \
                      printf("# rank %d: line %d: %s (%s)\n", (r)->rank, __LINE__, #cond, ncclGetLastError(NULL))))
@@ -76,13 +76,13 @@ static void put(struct rank *r, int count, int (*value)(int rank, int i))
 {
     for (int i = 0; i < count; i++)
         r->host[i] = value(r->rank, i);
-    EXPECT(r, cudaMemcpy(r->device, r->host, (size_t)count * sizeof(int), 1) == 0);
+    RANK(r, cudaMemcpy(r->device, r->host, (size_t)count * sizeof(int), 1) == 0);
 }
 
 static void get(struct rank *r, int count)
 {
-    EXPECT(r, cudaStreamSynchronize(r->stream) == 0);
-    EXPECT(r, cudaMemcpy(r->host, r->device + MAX * COUNT, (size_t)count * sizeof(int), 2) == 0);
+    RANK(r, cudaStreamSynchronize(r->stream) == 0);
+    RANK(r, cudaMemcpy(r->host, r->device + MAX * COUNT, (size_t)count * sizeof(int), 2) == 0);
 }
 
 static int tagged(int rank, int i) { return rank * 100000 + i; }
@@ -91,16 +91,16 @@ static int tagged(int rank, int i) { return rank * 100000 + i; }
 static void sums(struct rank *r, ncclComm_t comm, const int *member, int n)
 {
     int count = -1, want = 0;
-    EXPECT(r, ncclCommCount(comm, &count) == 0 && count == n);
+    RANK(r, ncclCommCount(comm, &count) == 0 && count == n);
     put(r, COUNT, tagged);
-    EXPECT(r, ncclAllReduce(r->device, r->device + MAX * COUNT, COUNT, ncclInt32, ncclSum, comm, r->stream) == 0);
+    RANK(r, ncclAllReduce(r->device, r->device + MAX * COUNT, COUNT, ncclInt32, ncclSum, comm, r->stream) == 0);
     get(r, COUNT);
     for (int i = 0, bad = 0; i < COUNT && !bad; i++) {
         want = 0;
         for (int k = 0; k < n; k++)
             want += tagged(member[k], i);
         bad = r->host[i] != want;
-        EXPECT(r, !bad);
+        RANK(r, !bad);
     }
 }
 
@@ -108,27 +108,27 @@ static void transfers(struct rank *r)
 {
     int *out = r->device + MAX * COUNT;
     put(r, r->n * COUNT, tagged);
-    EXPECT(r, ncclAlltoAll(r->device, out, COUNT, ncclInt32, r->comm, r->stream) == 0);
+    RANK(r, ncclAlltoAll(r->device, out, COUNT, ncclInt32, r->comm, r->stream) == 0);
     get(r, r->n * COUNT);
     bool good = true;
     for (int k = 0; k < r->n; k++)
         for (int i = 0; i < COUNT; i++)
             good = good && r->host[k * COUNT + i] == tagged(k, r->rank * COUNT + i);
-    EXPECT(r, good);
-    EXPECT(r, ncclGather(r->device, out, COUNT, ncclInt32, r->n - 1, r->comm, r->stream) == 0);
+    RANK(r, good);
+    RANK(r, ncclGather(r->device, out, COUNT, ncclInt32, r->n - 1, r->comm, r->stream) == 0);
     if (r->rank == r->n - 1) {
         get(r, r->n * COUNT);
         for (int k = 0; k < r->n; k++)
             for (int i = 0; i < COUNT; i++)
                 good = good && r->host[k * COUNT + i] == tagged(k, i);
-        EXPECT(r, good);
+        RANK(r, good);
     }
     put(r, r->n * COUNT, tagged);
-    EXPECT(r, ncclScatter(r->rank == 0 ? r->device : NULL, out, COUNT, ncclInt32, 0, r->comm, r->stream) == 0);
+    RANK(r, ncclScatter(r->rank == 0 ? r->device : NULL, out, COUNT, ncclInt32, 0, r->comm, r->stream) == 0);
     get(r, COUNT);
     for (int i = 0; i < COUNT; i++)
         good = good && r->host[i] == tagged(0, r->rank * COUNT + i);
-    EXPECT(r, good);
+    RANK(r, good);
 }
 
 /* Odd and even ranks, in reverse order; the last rank is in none. */
@@ -139,13 +139,13 @@ static void splits(struct rank *r)
     for (int k = r->n - 1; k >= 0; k--)
         if (k != last && k % 2 == r->rank % 2)
             member[n++] = k;
-    EXPECT(r, ncclCommSplit(r->comm, r->rank == last ? NOCOLOR : r->rank % 2, -r->rank, &child, NULL) == 0);
-    EXPECT(r, (r->rank == last) == (child == NULL));
+    RANK(r, ncclCommSplit(r->comm, r->rank == last ? NOCOLOR : r->rank % 2, -r->rank, &child, NULL) == 0);
+    RANK(r, (r->rank == last) == (child == NULL));
     if (!child)
         return;
-    EXPECT(r, ncclCommUserRank(child, &mine) == 0 && mine >= 0 && mine < n && member[mine] == r->rank);
+    RANK(r, ncclCommUserRank(child, &mine) == 0 && mine >= 0 && mine < n && member[mine] == r->rank);
     sums(r, child, member, n);
-    EXPECT(r, ncclCommDestroy(child) == 0);
+    RANK(r, ncclCommDestroy(child) == 0);
 }
 
 static int without(const struct rank *r, int gone, int *member)
@@ -163,21 +163,21 @@ static void shrinks(struct rank *r)
     ncclComm_t child = NULL;
     if (r->rank == gone[0])
         return;
-    EXPECT(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, 0) == 0);
+    RANK(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, 0) == 0);
     sums(r, child, member, n);
-    EXPECT(r, ncclCommDestroy(child) == 0);
+    RANK(r, ncclCommDestroy(child) == 0);
 }
 
 static void windows(struct rank *r)
 {
     void *p = NULL, *window = NULL;
-    EXPECT(r, ncclMemAlloc(&p, 1 << 20) == 0);
-    EXPECT(r, ncclCommWindowRegister(r->comm, p, 1 << 20, &window, SYMMETRIC) == 0 && window);
-    EXPECT(r, ncclCommWindowDeregister(r->comm, window) == 0);
+    RANK(r, ncclMemAlloc(&p, 1 << 20) == 0);
+    RANK(r, ncclCommWindowRegister(r->comm, p, 1 << 20, &window, SYMMETRIC) == 0 && window);
+    RANK(r, ncclCommWindowDeregister(r->comm, window) == 0);
     size_t size = r->rank ? 4096 : 8192; /* not symmetric: an error on every rank, no hang */
-    EXPECT(r, ncclCommWindowRegister(r->comm, p, size, &window, SYMMETRIC) == ncclInvalidArgument && !window);
-    EXPECT(r, strstr(ncclGetLastError(r->comm), r->rank ? "8192 bytes" : "4096 bytes"));
-    EXPECT(r, ncclMemFree(p) == 0);
+    RANK(r, ncclCommWindowRegister(r->comm, p, size, &window, SYMMETRIC) == ncclInvalidArgument && !window);
+    RANK(r, strstr(ncclGetLastError(r->comm), r->rank ? "8192 bytes" : "4096 bytes"));
+    RANK(r, ncclMemFree(p) == 0);
 }
 
 static int settled(ncclComm_t comm)
@@ -199,23 +199,23 @@ static void background(struct rank *r)
     int all[MAX];
     for (int k = 0; k < r->n; k++)
         all[k] = k;
-    EXPECT(r, ncclCommInitRankConfig(&comm, r->n, shared->id[1], r->rank, &config) == ncclInProgress && comm);
-    EXPECT(r, settled(comm) == ncclSuccess);
+    RANK(r, ncclCommInitRankConfig(&comm, r->n, shared->id[1], r->rank, &config) == ncclInProgress && comm);
+    RANK(r, settled(comm) == ncclSuccess);
     sums(r, comm, all, r->n);
-    EXPECT(r, ncclCommSplit(comm, 0, r->rank, &child, NULL) == ncclInProgress); /* its parent's configuration */
-    EXPECT(r, settled(child) == ncclSuccess);
+    RANK(r, ncclCommSplit(comm, 0, r->rank, &child, NULL) == ncclInProgress); /* its parent's configuration */
+    RANK(r, settled(child) == ncclSuccess);
     sums(r, child, all, r->n);
-    EXPECT(r, ncclCommFinalize(child) == ncclInProgress);
-    EXPECT(r, settled(child) == ncclSuccess);
-    EXPECT(r, ncclAllReduce(r->device, r->device, 1, ncclInt32, ncclSum, child, r->stream) == ncclInvalidUsage);
-    EXPECT(r, ncclCommDestroy(child) == 0);
-    EXPECT(r, ncclCommDestroy(comm) == 0);
+    RANK(r, ncclCommFinalize(child) == ncclInProgress);
+    RANK(r, settled(child) == ncclSuccess);
+    RANK(r, ncclAllReduce(r->device, r->device, 1, ncclInt32, ncclSum, child, r->stream) == ncclInvalidUsage);
+    RANK(r, ncclCommDestroy(child) == 0);
+    RANK(r, ncclCommDestroy(comm) == 0);
     if (r->rank)
         return;
-    EXPECT(r, ncclCommInitRankConfig(&lonely, 2, shared->id[2], 0, &config) == ncclInProgress);
-    EXPECT(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
-    EXPECT(r, ncclCommAbort(lonely) == 0);
-    EXPECT(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
+    RANK(r, ncclCommInitRankConfig(&lonely, 2, shared->id[2], 0, &config) == ncclInProgress);
+    RANK(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
+    RANK(r, ncclCommAbort(lonely) == 0);
+    RANK(r, ncclCommCount(lonely, all) == ncclInvalidArgument);
 }
 
 /* The last rank is killed; the others hear of it, and go on without. */
@@ -227,16 +227,16 @@ static void survives(struct rank *r)
     if (r->rank == gone[0])
         kill(getpid(), SIGKILL);
     int e = ncclAllReduce(r->device, r->device, COUNT, ncclInt32, ncclSum, r->comm, r->stream);
-    EXPECT(r, e == ncclRemoteError || (!e && (r->rank || cudaStreamSynchronize(r->stream)))); /* 0 only aborts */
+    RANK(r, e == ncclRemoteError || (!e && (r->rank || cudaStreamSynchronize(r->stream)))); /* 0 only aborts */
     for (int i = 0; i < 10000 && !error; i++) {
-        EXPECT(r, ncclCommGetAsyncError(r->comm, &error) == 0);
+        RANK(r, ncclCommGetAsyncError(r->comm, &error) == 0);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
-    EXPECT(r, error == ncclRemoteError);
-    EXPECT(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, ABORT) == 0);
+    RANK(r, error == ncclRemoteError);
+    RANK(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, ABORT) == 0);
     sums(r, child, member, n);
-    EXPECT(r, ncclCommDestroy(child) == 0);
-    EXPECT(r, ncclCommAbort(r->comm) == 0);
+    RANK(r, ncclCommDestroy(child) == 0);
+    RANK(r, ncclCommAbort(r->comm) == 0);
 }
 
 /* Work that can never be done (a rank does not take part) is stopped; those that are left go on. */
@@ -246,23 +246,23 @@ static void revokes(struct rank *r)
     ncclComm_t child = NULL;
     if (r->rank != gone[0]) { /* another may have revoked it already */
         int e = ncclAllReduce(r->device, r->device, COUNT, ncclInt32, ncclSum, r->comm, r->stream);
-        EXPECT(r, e == ncclSuccess || e == ncclRemoteError);
+        RANK(r, e == ncclSuccess || e == ncclRemoteError);
     }
-    EXPECT(r, ncclCommRevoke(r->comm, 0) == 0);
+    RANK(r, ncclCommRevoke(r->comm, 0) == 0);
     if (r->rank == gone[0])
         return;
-    EXPECT(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, ABORT) == 0);
+    RANK(r, ncclCommShrink(r->comm, gone, 1, &child, NULL, ABORT) == 0);
     sums(r, child, member, n);
-    EXPECT(r, ncclCommDestroy(child) == 0);
+    RANK(r, ncclCommDestroy(child) == 0);
 }
 
 static bool set_up(struct rank *r)
 {
     int devices = 0;
-    EXPECT(r, cudaGetDeviceCount(&devices) == 0 && devices > 0);
-    EXPECT(r, cudaSetDevice(r->rank % (devices ? devices : 1)) == 0);
-    EXPECT(r, cudaStreamCreate(&r->stream) == 0);
-    EXPECT(r, ncclMemAlloc((void **)&r->device, 2 * MAX * COUNT * sizeof(int)) == 0);
+    RANK(r, cudaGetDeviceCount(&devices) == 0 && devices > 0);
+    RANK(r, cudaSetDevice(r->rank % (devices ? devices : 1)) == 0);
+    RANK(r, cudaStreamCreate(&r->stream) == 0);
+    RANK(r, ncclMemAlloc((void **)&r->device, 2 * MAX * COUNT * sizeof(int)) == 0);
     r->host = malloc(2 * MAX * COUNT * sizeof(int));
     return !r->wrong && r->host;
 }
@@ -277,13 +277,13 @@ static void *run(void *arg)
         return NULL;
     if (r->rank == 0 && !shared->ready) {
         for (int i = 0; i < 4; i++)
-            EXPECT(r, ncclGetUniqueId(&shared->id[i]) == 0);
+            RANK(r, ncclGetUniqueId(&shared->id[i]) == 0);
         __sync_synchronize();
         shared->ready = 1;
     }
     while (!shared->ready)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
-    EXPECT(r, ncclCommInitRank(&r->comm, r->n, shared->id[0], r->rank) == 0);
+    RANK(r, ncclCommInitRank(&r->comm, r->n, shared->id[0], r->rank) == 0);
     if (!r->comm)
         return NULL;
     sums(r, r->comm, all, r->n);
@@ -297,8 +297,8 @@ static void *run(void *arg)
     windows(r);
     background(r);
     revokes(r);
-    EXPECT(r, ncclCommDestroy(r->comm) == 0);
-    EXPECT(r, cudaStreamDestroy(r->stream) == 0);
+    RANK(r, ncclCommDestroy(r->comm) == 0);
+    RANK(r, cudaStreamDestroy(r->stream) == 0);
     return NULL;
 }
 
@@ -312,14 +312,14 @@ static void estimate(struct rank *r)
         float time;
     } info = {sizeof info, 0x74685283u, 22809, -1};
     double bytes = 4.0 * COUNT;
-    EXPECT(r, ncclGroupStart() == 0);
+    RANK(r, ncclGroupStart() == 0);
     for (int k = 0; k < r->n; k++) {
-        EXPECT(r, ncclAllReduce(r[k].device, r[k].device, COUNT, ncclInt32, ncclSum, r[k].comm, r[k].stream) == 0);
-        EXPECT(r, ncclSend(r[k].device, COUNT, ncclInt32, 0, r[k].comm, r[k].stream) == 0);
+        RANK(r, ncclAllReduce(r[k].device, r[k].device, COUNT, ncclInt32, ncclSum, r[k].comm, r[k].stream) == 0);
+        RANK(r, ncclSend(r[k].device, COUNT, ncclInt32, 0, r[k].comm, r[k].stream) == 0);
     }
-    EXPECT(r, ncclGroupSimulateEnd(&info) == 0);
+    RANK(r, ncclGroupSimulateEnd(&info) == 0);
     double want = 2 * 10 + (2 * bytes * (r->n - 1) / r->n + bytes) / 20e3;
-    EXPECT(r, info.time > 0.999 * want && info.time < 1.001 * want);
+    RANK(r, info.time > 0.999 * want && info.time < 1.001 * want);
 }
 
 static void *run_group(void *arg)
@@ -331,35 +331,35 @@ static void *run_group(void *arg)
     for (int k = 0; k < n; k++)
         if (!set_up(&r[k]))
             return NULL;
-    EXPECT(r, ncclGetUniqueId(&shared->id[0]) == 0);
-    EXPECT(r, ncclGroupStart() == 0);
+    RANK(r, ncclGetUniqueId(&shared->id[0]) == 0);
+    RANK(r, ncclGroupStart() == 0);
     for (int k = 0; k < n; k++) {
         cudaSetDevice(k);
-        EXPECT(r, ncclCommInitRank(&r[k].comm, n, shared->id[0], k) == 0);
+        RANK(r, ncclCommInitRank(&r[k].comm, n, shared->id[0], k) == 0);
     }
-    EXPECT(r, ncclGroupEnd() == 0);
-    EXPECT(r, ncclGroupStart() == 0);
+    RANK(r, ncclGroupEnd() == 0);
+    RANK(r, ncclGroupStart() == 0);
     for (int k = 0; k < n; k++)
-        EXPECT(r, ncclCommSplit(r[k].comm, k / 2, k, &child[k], NULL) == 0);
+        RANK(r, ncclCommSplit(r[k].comm, k / 2, k, &child[k], NULL) == 0);
     for (int k = 0; k < n; k++)
-        EXPECT(r, ncclCommWindowRegister(r[k].comm, r[k].device, COUNT, &window[k], SYMMETRIC) == 0);
-    EXPECT(r, ncclGroupEnd() == 0);
+        RANK(r, ncclCommWindowRegister(r[k].comm, r[k].device, COUNT, &window[k], SYMMETRIC) == 0);
+    RANK(r, ncclGroupEnd() == 0);
     estimate(r);
     for (int k = 0; k < n; k++)
         put(&r[k], COUNT, tagged);
-    EXPECT(r, ncclGroupStart() == 0);
+    RANK(r, ncclGroupStart() == 0);
     for (int k = 0; k < n; k++)
-        EXPECT(r, ncclAllReduce(r[k].device, r[k].device + MAX * COUNT, COUNT, ncclInt32, ncclSum, child[k],
-                                r[k].stream) == 0);
-    EXPECT(r, ncclGroupEnd() == 0);
+        RANK(r, ncclAllReduce(r[k].device, r[k].device + MAX * COUNT, COUNT, ncclInt32, ncclSum, child[k],
+                              r[k].stream) == 0);
+    RANK(r, ncclGroupEnd() == 0);
     for (int k = 0; k < n; k++) {
         int first = k / 2 * 2;
         get(&r[k], COUNT);
-        EXPECT(r, r[k].host[7] == tagged(first, 7) + (first + 1 < n ? tagged(first + 1, 7) : 0));
+        RANK(r, r[k].host[7] == tagged(first, 7) + (first + 1 < n ? tagged(first + 1, 7) : 0));
     }
     for (int k = 0; k < n; k++) {
-        EXPECT(r, ncclCommDestroy(child[k]) == 0);
-        EXPECT(r, ncclCommDestroy(r[k].comm) == 0);
+        RANK(r, ncclCommDestroy(child[k]) == 0);
+        RANK(r, ncclCommDestroy(r[k].comm) == 0);
         wrong += r[k].wrong;
     }
     r->wrong = wrong;

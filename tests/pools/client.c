@@ -2,6 +2,8 @@
  * it sees must be the same. Device memory must be 64 MiB. */
 #include <stdint.h>
 #include <stdio.h>
+
+#include "../check.h"
 #include <string.h>
 
 typedef void *stream_t, *pool_t;
@@ -27,17 +29,6 @@ int cuMemAllocAsync(unsigned long long *, size_t, stream_t), cuMemFreeAsync(unsi
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, RELEASE_THRESHOLD = 4, USED = 7, USED_HIGH = 8 };
 #define MIB ((size_t)1 << 20)
-
-static int failures;
-#define IS(call, want) \
-    do { \
-        long got_ = (long)(call); \
-        if (got_ != (long)(want)) { \
-            printf("FAIL %d %s: %ld\n", __LINE__, #call, got_); \
-            failures++; \
-        } \
-    } while (0)
-#define OK(call) IS(call, 0)
 
 static uint64_t attribute(pool_t pool, int which)
 {
@@ -179,6 +170,5 @@ int main(void)
     OK(cudaMemsetAsync(p, 1, MIB, NULL));
     OK(cudaFreeAsync(p, NULL));
     OK(cudaDeviceSynchronize());
-    printf(failures ? "%d failures\n" : "PASS pools\n", failures);
-    return failures != 0;
+    return check_end("pools");
 }

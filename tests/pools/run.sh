@@ -6,7 +6,7 @@ set -eu
 "${CC:-cc}" -o "$tmp/client" "$(dirname "$0")/client.c" "$B/lib/cumu/facade/libcudart.so.13" \
     "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
 export CUMU_HOST_MEMORY=64M
-check "the runtime's own" 0 '^PASS pools$' -- "$cumu" run --backend host -- "$tmp/client"
+check "the runtime's own" 0 '^ok pools' -- "$cumu" run --backend host -- "$tmp/client"
 
 # An SDK of before 5.0: the same files, where the function goes by a name that nobody asks for.
 mkdir -p "$tmp/old/lib" "$tmp/old/bin"
@@ -16,6 +16,6 @@ for f in "$tmp"/old/lib/cumu/host/libmusart.so*; do
     LC_ALL=C sed 's/musaMallocAsync/nusaMallocAsync/g' "$f" >"$f.new"
     mv "$f.new" "$f"
 done
-check "emulated" 0 '^PASS pools$' -- "$tmp/old/bin/cumu" run --backend host -- "$tmp/client"
+check "emulated" 0 '^ok pools' -- "$tmp/old/bin/cumu" run --backend host -- "$tmp/client"
 absent "and nothing is missing" 'gap'
 exit $bad

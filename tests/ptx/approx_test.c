@@ -1,5 +1,6 @@
 /* The approximate functions: the largest error over a dense sample of floats, against long double
  * libm, must stay within what the ISA documents; special values are checked one by one. */
+#include "../check.h"
 #include "ptx/ir.h"
 #include "ptx/tier0/handler.h"
 
@@ -15,15 +16,13 @@ static struct {
     uint8_t rest[4096];
 } warp = {.lanes = {.regs = regs, .mask = ~0u}};
 static t0_handler *table[3][LIR_NOPS];
-static int nlevel, failed;
+static int nlevel;
 
 static bool report(bool ok, const char *what, const char *fmt, double value, double bound)
 {
-    printf("%s %s: ", ok ? "ok" : "not ok", what);
-    printf(fmt, value, bound);
-    printf("\n");
-    failed += !ok;
-    return ok;
+    char text[200];
+    (void)snprintf(text, sizeof text, fmt, value, bound);
+    return check(ok, "%s: %s", what, text);
 }
 
 /* The op and aux of an instruction given as text. */
@@ -38,7 +37,7 @@ static struct lir_insn chosen(const char *text)
              text);
     struct ptx_module *m = ptx_module_open(module, strlen(module), &diag);
     if (!m || ptx_func_parse(&m->func[0], &diag) || !lir_select_alu(&m->func[0].instr[0], &insn)) {
-        printf("not ok %s: not selected (%s)\n", text, diag.msg);
+        check(false, "%s: not selected (%s)", text, diag.msg);
         exit(1);
     }
     ptx_module_close(m);
@@ -333,9 +332,7 @@ int main(void)
         for (unsigned l = 0; l < LIR_LANES; l++)
             a[l] = specials[n].in;
         bool ok = run(&insn, LIR_LANES * 4) && d[0] == specials[n].out && d[31] == specials[n].out;
-        printf("%s %s of %#x is %#x%s\n", ok ? "ok" : "not ok", specials[n].text, specials[n].in, d[0],
-               ok ? "" : " (wrong)");
-        failed += !ok;
+        check(ok, "%s of %#x is %#x", specials[n].text, specials[n].in, d[0]);
     }
     half("ex2.approx.f16 %h0, %h1", exp2l, false, relative, 0x1.13p-10);
     half("ex2.approx.f16x2 %r0, %r1", exp2l, false, relative, 0x1.13p-10);
@@ -345,5 +342,5 @@ int main(void)
     half("tanh.approx.f16x2 %r0, %r1", tanhl, false, absolute, 0x1.02p-11);
     half("tanh.approx.bf16 %h0, %h1", tanhl, true, absolute, 0x1p-8);
     half("tanh.approx.bf16x2 %r0, %r1", tanhl, true, absolute, 0x1p-8);
-    return failed ? 1 : 0;
+    return check_end("approximations");
 }

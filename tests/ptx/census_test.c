@@ -1,4 +1,5 @@
 /* Every arithmetic instruction variant that was seen in compiled programs is selected. */
+#include "../check.h"
 #include "ptx/front/front.h"
 #include "ptx/lir/lir.h"
 
@@ -47,15 +48,11 @@ static bool selected(const char *text, const char **why)
 
 int main(void)
 {
-    unsigned missing = 0;
     const char *why = NULL;
     for (unsigned n = 0; n < NVARIANTS; n++) {
         if (selected(variants[n], &why))
             continue;
-        printf("not ok %s: %s\n", variants[n], why);
-        missing++;
+        check(false, "%s: %s", variants[n], why);
     }
-    if (!missing)
-        printf("ok all %d variants of the census are selected\n", NVARIANTS);
-    return missing != 0;
+    return check_end("all variants of the census are selected");
 }

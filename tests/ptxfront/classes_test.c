@@ -1,6 +1,7 @@
 /* Are the analysis's claims true? Random kernels with branches, loops, breaks and guards run thread
  * by thread; then every value's class, stride, alignment and range is held against what the threads
  * of a warp really had, round by round of the loops around it. */
+#include "../check.h"
 #include "simulate.h"
 
 #include <stdarg.h>
@@ -287,7 +288,7 @@ int main(int argc, char **argv)
                                               {{64, 1, 2}, true},      {{100, 1, 1}, true}};
     enum { SHAPES = sizeof shapes / sizeof shapes[0] };
     unsigned from = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 0;
-    unsigned count = argc > 1 ? 1 : PROGRAMS, failed = 0;
+    unsigned count = argc > 1 ? 1 : PROGRAMS;
     for (unsigned s = 0; s < SHAPES; s++) {
         char why[320] = "";
         bool ok = true;
@@ -298,16 +299,15 @@ int main(int argc, char **argv)
             if (!ok)
                 printf("# program %u\n", i);
         }
-        printf("%s claims hold in blocks of %u x %u x %u%s%s\n", ok ? "ok" : "not ok", shapes[s].block[0],
-               shapes[s].block[1], shapes[s].block[2], ok ? "" : ": ", why);
-        failed += !ok;
+        check(ok, "claims hold in blocks of %u x %u x %u%s%s", shapes[s].block[0], shapes[s].block[1],
+              shapes[s].block[2], ok ? "" : ": ", why);
     }
     /* a test of claims is worth nothing when none are made */
     bool enough = argc > 1 || (counted[PTX_C_AFFINE] > 100000 && counted[PTX_C_UNIFORM] > 100000 &&
                                counted[PTX_C_AFFINE_G] > 10000 && counted[PTX_C_UNIFORM_G] > 10000);
-    printf("%s enough claims were made (U %llu Ug %llu A %llu Ag %llu V %llu)\n", enough ? "ok" : "not ok",
-           (unsigned long long)counted[PTX_C_UNIFORM], (unsigned long long)counted[PTX_C_UNIFORM_G],
-           (unsigned long long)counted[PTX_C_AFFINE], (unsigned long long)counted[PTX_C_AFFINE_G],
-           (unsigned long long)counted[PTX_C_VARYING]);
-    return failed || !enough;
+    check(enough, "enough claims were made (U %llu Ug %llu A %llu Ag %llu V %llu)",
+          (unsigned long long)counted[PTX_C_UNIFORM], (unsigned long long)counted[PTX_C_UNIFORM_G],
+          (unsigned long long)counted[PTX_C_AFFINE], (unsigned long long)counted[PTX_C_AFFINE_G],
+          (unsigned long long)counted[PTX_C_VARYING]);
+    return check_end("classes");
 }

@@ -3,6 +3,7 @@
  * lines and the expected message ("//! line: what: message"). "//: 16 16" sets the block shape of
  * the analysis. With file arguments: opens, builds and verifies those modules instead; -u rewrites
  * expectations. */
+#include "../check.h"
 #include "verify.h"
 
 #include "ptx/front/front.h"
@@ -14,12 +15,9 @@
 #define FOLDER "tests/ptxfront/"
 enum { VERIFY_BLOCKS = 400, VERIFY_CELLS = 4 << 20 };
 
-static int failures;
-
 static void result(bool ok, const char *what, const char *why)
 {
-    printf("%s %s%s%s\n", ok ? "ok" : "not ok", what, ok ? "" : ": ", ok ? "" : why);
-    failures += !ok;
+    check(ok, "%s%s%s", what, ok ? "" : ": ", ok ? "" : why);
 }
 
 static char *slurp(const char *path, size_t *len)
@@ -235,10 +233,10 @@ int main(int argc, char **argv)
                    text ? why : "cannot be read");
             free(text);
         }
-        return failures != 0;
+        return check_end("ptxfront");
     }
     each_file(FOLDER "cases", false, rewrite);
     each_file(FOLDER "errors", true, false);
     run_opcodes();
-    return failures != 0;
+    return check_end("ptxfront");
 }

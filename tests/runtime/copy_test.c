@@ -300,5 +300,5 @@ int main(void)
     test_boxes();
     test_absurd();
     test_runs();
-    return unit_failed;
+    return check_end("runtime copy");
 }

@@ -100,5 +100,5 @@ int main(void)
     test_choice();
     test_peers();
     test_properties();
-    return unit_failed;
+    return check_end("runtime device");
 }

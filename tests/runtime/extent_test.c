@@ -125,5 +125,5 @@ int main(void)
     check(!musaMemGetInfo(&before, &total) && !musaFree(p) && !musaFree(q) && !musaMemGetInfo(&after, &total) &&
               after > before && total - after < 1 << 20,
           "nothing is left");
-    return unit_failed;
+    return check_end("runtime extent");
 }

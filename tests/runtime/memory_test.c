@@ -192,5 +192,5 @@ int main(void)
     test_arrays();
     test_threads();
     test_pools();
-    return unit_failed;
+    return check_end("runtime memory");
 }

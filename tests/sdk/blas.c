@@ -28,7 +28,7 @@ static void *h;
 static char *device;
 enum { TO = 1, FROM = 2 };
 
-static void put(const void *from, size_t n) { failures += cudaMemcpy(device, from, n, TO) != 0; }
+static void put(const void *from, size_t n) { OK(cudaMemcpy(device, from, n, TO)); }
 
 static int near(double a, double b) { return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= 1e-6 * fabs(b); }
 
@@ -50,20 +50,20 @@ static void norms(void)
     double x[64] = {3, 1e9, 4, 1e9, 12, 1e9}, big[64] = {3e200, 4e200}, little[64] = {3e-200, 4e-200}, none[64] = {0};
     double end[64] = {1, INFINITY}, odd[64] = {1, NAN, INFINITY}, got = 0, zs[] = {3, 4, 1e9, 1e9, 12, 0};
     float f[64] = {3e30f, 4e30f}, cs[] = {3e-30f, 4e-30f, 9, 9, 0, 12e-30f}, single = 0;
-    expect(norm_is(x, 3, 2, 13) && norm_is(x, 1, 1, 3) && norm_is(x, 0, 1, 0) && norm_is(x, 3, -1, 0),
-           "norms, with increments");
-    expect(norm_is(big, 2, 1, 5e200) && norm_is(little, 2, 1, 5e-200) && norm_is(none, 64, 1, 0),
-           "norms whose squares leave a double's range");
-    expect(norm_is(end, 2, 1, INFINITY) && norm_is(odd, 3, 1, NAN), "norms of what is no finite number");
+    check(norm_is(x, 3, 2, 13) && norm_is(x, 1, 1, 3) && norm_is(x, 0, 1, 0) && norm_is(x, 3, -1, 0),
+          "norms, with increments");
+    check(norm_is(big, 2, 1, 5e200) && norm_is(little, 2, 1, 5e-200) && norm_is(none, 64, 1, 0),
+          "norms whose squares leave a double's range");
+    check(norm_is(end, 2, 1, INFINITY) && norm_is(odd, 3, 1, NAN), "norms of what is no finite number");
     put(f, sizeof f);
     int bad = cublasSnrm2_v2(h, 2, device, 1, &single) || !near((double)single, 5e30);
     put(cs, sizeof cs);
     bad |= cublasScnrm2_v2(h, 2, device, 2, &single) || !near((double)single, 13e-30);
     put(zs, sizeof zs);
     bad |= cublasDznrm2_v2(h, 2, device, 2, &got) || !near(got, 13);
-    expect(!bad, "norms of floats and complex numbers");
-    expect(cublasDnrm2_v2(h, 2, device, 1, NULL) != 0 && cublasDnrm2_v2(NULL, 2, device, 1, &got) != 0,
-           "norms of nothing are refused");
+    check(!bad, "norms of floats and complex numbers");
+    check(cublasDnrm2_v2(h, 2, device, 1, NULL) != 0 && cublasDnrm2_v2(NULL, 2, device, 1, &got) != 0,
+          "norms of nothing are refused");
 }
 
 enum { M = 3, N = 4, LDA = 5, LDC = 6 };
@@ -119,7 +119,7 @@ static void diagonals(void)
                 bad |= !product_is(sides[s], steps[i], place, 0, cublasDdgmm) ||
                        !product_is(sides[s], steps[i], place, 0, wide_ddgmm) ||
                        !product_is(sides[s], steps[i], place, 1, cublasZdgmm);
-    expect(!bad, "a matrix times a diagonal one, with NaN and infinity, increments of all signs, in place");
+    check(!bad, "a matrix times a diagonal one, with NaN and infinity, increments of all signs, in place");
     float a[] = {1, 2, 3, 4}, c[4] = {0}, x[] = {10, 100};
     put(a, sizeof a);
     bad = cudaMemcpy(device + 4096, x, sizeof x, TO) || cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_DEVICE) ||
@@ -128,14 +128,14 @@ static void diagonals(void)
           cudaMemcpy(c, device + 8192, sizeof c, FROM) || c[0] != 10 || c[1] != 20 || c[2] != 300 || c[3] != 400 ||
           cublasCdgmm(h, CUBLAS_SIDE_LEFT, 1, 2, device, 1, device + 4096, 1, device + 8192, 1) ||
           cudaMemcpy(c, device + 8192, sizeof c, FROM) || c[0] != -190 || c[1] != 120 || c[2] != -370 || c[3] != 340;
-    expect(!bad && !cublasGetMathMode(h, &mode) && mode == CUBLAS_TF32_TENSOR_OP_MATH &&
-               !cublasGetPointerMode_v2(h, &mode) && mode == CUBLAS_POINTER_MODE_DEVICE &&
-               !cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_HOST),
-           "and of floats; the handle's modes stay");
-    expect(cublasDdgmm(h, 7, 1, 1, device, 1, device, 1, device, 1) == CUBLAS_STATUS_INVALID_VALUE &&
-               cublasDdgmm(h, CUBLAS_SIDE_LEFT, 2, 1, device, 1, device, 1, device, 2) == CUBLAS_STATUS_INVALID_VALUE &&
-               !cublasDdgmm(h, CUBLAS_SIDE_LEFT, 0, 1, NULL, 1, NULL, 1, NULL, 1),
-           "arguments are looked at");
+    check(!bad && !cublasGetMathMode(h, &mode) && mode == CUBLAS_TF32_TENSOR_OP_MATH &&
+              !cublasGetPointerMode_v2(h, &mode) && mode == CUBLAS_POINTER_MODE_DEVICE &&
+              !cublasSetPointerMode_v2(h, CUBLAS_POINTER_MODE_HOST),
+          "and of floats; the handle's modes stay");
+    check(cublasDdgmm(h, 7, 1, 1, device, 1, device, 1, device, 1) == CUBLAS_STATUS_INVALID_VALUE &&
+              cublasDdgmm(h, CUBLAS_SIDE_LEFT, 2, 1, device, 1, device, 1, device, 2) == CUBLAS_STATUS_INVALID_VALUE &&
+              !cublasDdgmm(h, CUBLAS_SIDE_LEFT, 0, 1, NULL, 1, NULL, 1, NULL, 1),
+          "arguments are looked at");
 }
 
 static void streams(void)
@@ -146,17 +146,17 @@ static void streams(void)
               cublasCreate_v2(&other) || cublasGetStream_v2(other, &got) || got || cublasDestroy_v2(other);
     norms(); /* on that stream, too */
     diagonals();
-    expect(!bad && !cublasSetStream_v2(h, NULL) && !cublasGetStream_v2(h, &got) && !got && !cudaStreamDestroy(stream),
-           "a handle's stream is known");
+    check(!bad && !cublasSetStream_v2(h, NULL) && !cublasGetStream_v2(h, &got) && !got && !cudaStreamDestroy(stream),
+          "a handle's stream is known");
 }
 
 void blas(void)
 {
     void *p = NULL;
-    expect(!cublasCreate_v2(&h) && !cudaMalloc(&p, 65536), "a handle");
+    check(!cublasCreate_v2(&h) && !cudaMalloc(&p, 65536), "a handle");
     device = p;
     norms();
     diagonals();
     streams();
-    expect(!cublasDestroy_v2(h) && !cudaFree(p), "which goes");
+    check(!cublasDestroy_v2(h) && !cudaFree(p), "which goes");
 }

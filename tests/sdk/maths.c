@@ -26,7 +26,6 @@ int cusparseGetMatFillMode(const void *d);
 int cusparseGetMatDiagType(const void *d);
 int cusparseGetMatIndexBase(const void *d);
 
-int failures;
 enum { N = 1000 };
 
 static void random_numbers(void)
@@ -38,15 +37,15 @@ static void random_numbers(void)
     int bad = curandCreateGenerator(&device, CURAND_RNG_PSEUDO_XORWOW) ||
               curandCreateGeneratorHost(&host, CURAND_RNG_PSEUDO_XORWOW) || cudaMalloc(&p, sizeof z) ||
               curandSetPseudoRandomGeneratorSeed(device, 5) || curandSetPseudoRandomGeneratorSeed(host, 5);
-    expect(!bad, "a generator of host memory over one of device memory");
+    check(!bad, "a generator of host memory over one of device memory");
     bad = curandGenerate(device, p, N) || cudaMemcpy(a, p, sizeof a, 2) || curandGenerate(host, b, N);
     for (int i = 0; i < N; i++)
         bad |= a[i] != b[i];
-    expect(!bad, "both give the same numbers");
+    check(!bad, "both give the same numbers");
     bad = curandGenerateUniform(device, p, N) || curandGenerateUniform(host, x, N);
     for (int i = 0; i < N; i++)
         bad |= !(x[i] > 0 && x[i] <= 1);
-    expect(!bad, "uniform numbers into host memory");
+    check(!bad, "uniform numbers into host memory");
     bad = curandGenerateLogNormal(device, p, N, 0.5f, 2) || cudaMemcpy(x, p, sizeof x, 2) ||
           curandGenerateLogNormal(host, y, N, 0.5f, 2);
     for (int i = 0; i < N; i++)
@@ -55,7 +54,7 @@ static void random_numbers(void)
            curandGenerateLogNormalDouble(host, w, N, 0.5, 2);
     for (int i = 0; i < N; i++)
         bad |= fabs(exp(z[i]) - w[i]) > 1e-12 * w[i];
-    expect(!bad, "logarithmic normal numbers");
+    check(!bad, "logarithmic normal numbers");
     double mean = 0, deviation = 0;
     bad = curandGeneratePoisson(device, p, N, 30) || cudaMemcpy(a, p, sizeof a, 2) ||
           curandGeneratePoisson(host, b, N, 30);
@@ -64,34 +63,34 @@ static void random_numbers(void)
         deviation += (a[i] - 30.0) * (a[i] - 30.0) / N;
         bad |= a[i] != b[i];
     }
-    expect(!bad && fabs(mean - 30) < 1 && fabs(deviation - 30) < 6, "Poisson numbers");
+    check(!bad && fabs(mean - 30) < 1 && fabs(deviation - 30) < 6, "Poisson numbers");
     bad = curandGeneratePoisson(host, b, N, 0.01);
     for (int i = 0; i < N; i++)
         bad |= b[i] > 3;
-    expect(!bad && curandGeneratePoisson(host, b, N, 0) == CURAND_STATUS_OUT_OF_RANGE &&
-               curandGeneratePoisson(host, b, N, 400001) == CURAND_STATUS_OUT_OF_RANGE,
-           "and their range");
-    expect(!curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_BEST) &&
-               !curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_LEGACY) &&
-               curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_SEEDED) == CURAND_STATUS_ARCH_MISMATCH,
-           "orders that promise no numbers");
-    expect(!curandSetQuasiRandomGeneratorDimensions(host, 1) &&
-               curandSetQuasiRandomGeneratorDimensions(host, 2) == CURAND_STATUS_ARCH_MISMATCH,
-           "what has no other way is not supported");
-    expect(!curandDestroyGenerator(host) && !curandDestroyGenerator(device), "they go");
+    check(!bad && curandGeneratePoisson(host, b, N, 0) == CURAND_STATUS_OUT_OF_RANGE &&
+              curandGeneratePoisson(host, b, N, 400001) == CURAND_STATUS_OUT_OF_RANGE,
+          "and their range");
+    check(!curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_BEST) &&
+              !curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_LEGACY) &&
+              curandSetGeneratorOrdering(host, CURAND_ORDERING_PSEUDO_SEEDED) == CURAND_STATUS_ARCH_MISMATCH,
+          "orders that promise no numbers");
+    check(!curandSetQuasiRandomGeneratorDimensions(host, 1) &&
+              curandSetQuasiRandomGeneratorDimensions(host, 2) == CURAND_STATUS_ARCH_MISMATCH,
+          "what has no other way is not supported");
+    check(!curandDestroyGenerator(host) && !curandDestroyGenerator(device), "they go");
 }
 
 static void descriptors(void)
 {
     void *d = NULL;
-    expect(!cusparseCreateMatDescr(&d) && d && cusparseGetMatType(d) == 0 && cusparseGetMatFillMode(d) == 0 &&
-               cusparseGetMatDiagType(d) == 0 && cusparseGetMatIndexBase(d) == 0,
-           "a matrix descriptor's defaults");
-    expect(!cusparseSetMatIndexBase(d, CUSPARSE_INDEX_BASE_ONE) && !cusparseSetMatFillMode(d, 1) &&
-               !cusparseSetMatType(d, 3) && cusparseGetMatIndexBase(d) == 1 && cusparseGetMatFillMode(d) == 1 &&
-               cusparseGetMatType(d) == 3,
-           "and what was set");
-    expect(!cusparseDestroyMatDescr(d) && cusparseDestroyMatDescr(d) != 0, "destroyed once");
+    check(!cusparseCreateMatDescr(&d) && d && cusparseGetMatType(d) == 0 && cusparseGetMatFillMode(d) == 0 &&
+              cusparseGetMatDiagType(d) == 0 && cusparseGetMatIndexBase(d) == 0,
+          "a matrix descriptor's defaults");
+    check(!cusparseSetMatIndexBase(d, CUSPARSE_INDEX_BASE_ONE) && !cusparseSetMatFillMode(d, 1) &&
+              !cusparseSetMatType(d, 3) && cusparseGetMatIndexBase(d) == 1 && cusparseGetMatFillMode(d) == 1 &&
+              cusparseGetMatType(d) == 3,
+          "and what was set");
+    check(!cusparseDestroyMatDescr(d) && cusparseDestroyMatDescr(d) != 0, "destroyed once");
 }
 
 int main(void)
@@ -99,5 +98,5 @@ int main(void)
     random_numbers();
     descriptors();
     blas();
-    return failures != 0;
+    return check_end("maths of an SDK");
 }

@@ -3,8 +3,8 @@
 #define CUMU_TESTS_SDK_MATHS_H
 
 #include <stddef.h>
-#include <stdio.h>
 
+#include "../check.h"
 #include "cuda_enums.h"
 
 int cudaMalloc(void **p, size_t n);
@@ -13,13 +13,6 @@ int cudaMemcpy(void *to, const void *from, size_t n, int kind);
 int cudaDeviceSynchronize(void);
 int cudaStreamCreateWithFlags(void **s, unsigned flags);
 int cudaStreamDestroy(void *s);
-
-extern int failures;
-static inline void expect(int good, const char *what)
-{
-    printf("%s %s\n", good ? "ok" : "not ok", what);
-    failures += !good;
-}
 
 void blas(void);
 

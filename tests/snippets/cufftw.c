@@ -381,7 +381,7 @@ void snippet_cufftw(void)
         const struct fftw *f = &both[k];
         void *host[2], *device[2];
         for (int i = 0; i < 2; i++) {
-            EXPECT(host[i] = f->malloc(2 * MOST * sizeof(double)));
+            EXPECT((host[i] = f->malloc(2 * MOST * sizeof(double))));
             OK(M(cudaMallocManaged, musaMallocManaged)(&device[i], 2 * MOST * sizeof(double), 1));
         }
         for (int to = 0; to < 2; to++)

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include "snippet.h"
 
-int snippet_failures;
-
 // clang-format off
 static const struct { const char *name; void (*run)(void); } topics[] = {
     {"device", snippet_device},     {"error", snippet_error},   {"registration", snippet_registration},
@@ -122,9 +120,9 @@ static void *run(void *arg)
 {
     (void)arg;
     for (int i = 0; i < TOPICS; i++) {
-        int before = snippet_failures;
+        int before = check_failures;
         topics[i].run();
-        if (snippet_failures == before)
+        if (check_failures == before)
             printf("ok %s: %s\n", mode, topics[i].name);
     }
     fflush(stdout);
@@ -163,7 +161,7 @@ static void run_threads(int n)
         pthread_create(&t[i], NULL, run_shared, &phase);
     for (int i = 0; i < n; i++)
         pthread_join(t[i], NULL);
-    if (!snippet_failures)
+    if (!check_failures)
         printf("ok %s\n", mode);
 }
 
@@ -176,7 +174,7 @@ static void run_fork(void)
     if (pid == 0) {
         run(NULL);
         fflush(stdout);
-        _exit(snippet_failures ? 1 : 0);
+        _exit(check_failures ? 1 : 0);
     }
     waitpid(pid, &status, 0);
     EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -188,7 +186,7 @@ static void run_fork(void)
     }
     waitpid(pid, &status, 0);
     EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    if (!snippet_failures)
+    if (!check_failures)
         printf("ok fork: a child of a process that used CUDA is told so\n");
 }
 
@@ -197,7 +195,7 @@ static void __attribute__((constructor)) in_constructor(void)
     if (getenv("SNIPPET_CONSTRUCTOR")) {
         mode = "constructor";
         run(NULL);
-        _exit(snippet_failures ? 1 : 0);
+        _exit(check_failures ? 1 : 0);
     }
 }
 
@@ -206,7 +204,7 @@ __attribute__((visibility("default"))) int snippets_run(void)
 {
     mode = "ctypes";
     run(NULL);
-    return snippet_failures;
+    return check_failures;
 }
 
 int main(int argc, char **argv)
@@ -223,5 +221,5 @@ int main(int argc, char **argv)
         run_fork();
     else
         run(NULL);
-    return snippet_failures ? 1 : 0;
+    return check_failures ? 1 : 0;
 }

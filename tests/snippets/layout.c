@@ -20,16 +20,14 @@ static void fills(int version, const char *name, unsigned long long object, size
     for (size_t i = 0; i < ROOM; i++)
         if (a[i] != 0x55 || b[i] != 0xaa)
             last = i + 1;
-    if (last > size) {
-        printf("not ok %s of CUDA %d: writes %zu bytes, the caller has %zu\n", name, version, last, size);
-        snippet_failures++;
+    if (!EXPECT(last <= size, "%s of CUDA %d: writes %zu bytes, the caller has %zu", name, version, last, size)) {
+        check_failures++;
     }
     bool same = true; /* all of it is an answer; padding in front of the tail may stay */
     for (size_t i = 0; i < size && i < 4; i++)
         same &= a[i] == b[i];
-    if (!same || last == 0) {
-        printf("not ok %s of CUDA %d: the first word is no answer\n", name, version);
-        snippet_failures++;
+    if (!EXPECT(same && last > 0, "%s of CUDA %d: the first word is no answer", name, version)) {
+        check_failures++;
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include "../check.h"
 #include "musa_enums.h"
 #include "mu.h"
 #include "wraps.h"
@@ -30,24 +31,6 @@
 
 void *snippet_symbol(const char *name);
 void *snippet_versioned(int version, const char *name);
-
-extern int snippet_failures;
-#define EXPECT(cond) \
-    do { \
-        if (!(cond)) { \
-            printf("not ok %s:%d %s\n", __FILE__, __LINE__, #cond); \
-            snippet_failures++; \
-        } \
-    } while (0)
-#define IS(call, want) \
-    do { \
-        long got_ = (long)(call); \
-        if (got_ != (long)(want)) { \
-            printf("not ok %s:%d %s: got %ld, want %s\n", __FILE__, __LINE__, #call, got_, #want); \
-            snippet_failures++; \
-        } \
-    } while (0)
-#define OK(call) IS(call, 0)
 
 /* The kernel of most snippets: out[i] = i * factor[0] + add, with a constant and a managed variable. */
 extern const char snippet_ptx[];

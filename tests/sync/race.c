@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
+
 typedef void *cudaStream_t, *cudaEvent_t, *CUmodule, *CUfunction;
 enum { cudaErrorNotReady = 600, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
@@ -103,15 +105,6 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                           " mul.wide.u32 %a2, %r2, 4; add.s64 %a3, %a1, %a2;\n"
                           " @!%p st.global.u32 [%a3], %r2; ret; }\n";
 
-#define CHECK(call) \
-    do { \
-        int result_ = (call); \
-        if (result_) { \
-            printf("%s: %d\n", #call, result_); \
-            exit(1); \
-        } \
-    } while (0)
-
 /* A variable of the program as nvcc's host code registers it (mapping/facts/cuda.md F1): wrapper, container, one entry
  * of PTX text. */
 static const char variable_ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -155,33 +148,33 @@ static void use(const char *how, cudaStream_t s)
     unsigned n = 32;
     void *args[] = {&x, &n};
     if (!strcmp(how, "kernel"))
-        CHECK(cuLaunchKernel(fill, 1, 1, 1, 32, 1, 1, 0, s, args, NULL));
+        MUST(cuLaunchKernel(fill, 1, 1, 1, 32, 1, 1, 0, s, args, NULL));
     else if (!strcmp(how, "copy"))
-        CHECK(cudaMemcpyAsync(x + 100, host, 4, cudaMemcpyHostToDevice, s));
+        MUST(cudaMemcpyAsync(x + 100, host, 4, cudaMemcpyHostToDevice, s));
     else if (!strcmp(how, "copy2d"))
-        CHECK(cudaMemcpy2DAsync(x - 64, 128, host, 16, 16, 2, cudaMemcpyHostToDevice, s));
+        MUST(cudaMemcpy2DAsync(x - 64, 128, host, 16, 16, 2, cudaMemcpyHostToDevice, s));
     else if (!strcmp(how, "memset"))
-        CHECK(cudaMemsetAsync(x, 0, 4, s));
+        MUST(cudaMemsetAsync(x, 0, 4, s));
     else if (!strcmp(how, "memset0")) /* of the device, and so without the host's waiting */
-        CHECK(cudaMemset(x, 0, 4));
+        MUST(cudaMemset(x, 0, 4));
     else if (!strcmp(how, "copy0"))
-        CHECK(cudaMemcpy(x, host, 4, cudaMemcpyHostToDevice));
+        MUST(cudaMemcpy(x, host, 4, cudaMemcpyHostToDevice));
     else if (!strcmp(how, "gather"))
-        CHECK(ncclAllGather(y + COUNT * 4, x, COUNT, FLOAT, comm, s));
+        MUST(ncclAllGather(y + COUNT * 4, x, COUNT, FLOAT, comm, s));
     else if (!strcmp(how, "symbol"))
-        CHECK(cudaMemcpyToSymbolAsync(&shadow, host, 4, 8, cudaMemcpyHostToDevice, s));
+        MUST(cudaMemcpyToSymbolAsync(&shadow, host, 4, 8, cudaMemcpyHostToDevice, s));
     else if (!strcmp(how, "memset2d")) /* the last of its lines */
-        CHECK(cudaMemset2DAsync(x - 64, 64, 0, 4, 2, s));
+        MUST(cudaMemset2DAsync(x - 64, 64, 0, 4, 2, s));
     else if (!strcmp(how, "copy3d")) { /* the second of its slices */
         struct copy3d c = {
             .from = {host, 16, 16, 2}, .to = {x - 64, 16, 16, 4}, .extent = {16, 2, 2}, .kind = cudaMemcpyHostToDevice};
-        CHECK(cudaMemcpy3DAsync(&c, s));
+        MUST(cudaMemcpy3DAsync(&c, s));
     } else if (!strcmp(how, "memset3d"))
-        CHECK(cudaMemset3DAsync((struct pitched){x - 64, 16, 16, 4}, 0, (struct extent){16, 2, 2}, s));
+        MUST(cudaMemset3DAsync((struct pitched){x - 64, 16, 16, 4}, 0, (struct extent){16, 2, 2}, s));
     else if (!strcmp(how, "fromarray")) {
         void *array;
-        CHECK(cudaMallocArray(&array, &(struct format){32, 0, 0, 0, 2}, 16, 16, 0));
-        CHECK(cudaMemcpy2DFromArrayAsync(x - 64, 128, array, 0, 0, 16, 2, 3, s));
+        MUST(cudaMallocArray(&array, &(struct format){32, 0, 0, 0, 2}, 16, 16, 0));
+        MUST(cudaMemcpy2DFromArrayAsync(x - 64, 128, array, 0, 0, 16, 2, 3, s));
     } else if (!strcmp(how, "cucopy2d")) {
         struct cu_copy2d c = {.from_kind = HOST,
                               .from_host = host,
@@ -192,7 +185,7 @@ static void use(const char *how, cudaStream_t s)
                               .to_pitch = 64,
                               .width = 16,
                               .height = 1};
-        CHECK(cuMemcpy2DAsync_v2(&c, s));
+        MUST(cuMemcpy2DAsync_v2(&c, s));
     } else if (!strcmp(how, "cucopy3d")) {
         struct cu_copy3d c = {.from_kind = HOST,
                               .from_host = host,
@@ -205,67 +198,67 @@ static void use(const char *how, cudaStream_t s)
                               .width = 16,
                               .height = 2,
                               .depth = 2};
-        CHECK(cuMemcpy3DAsync_v2(&c, s));
+        MUST(cuMemcpy3DAsync_v2(&c, s));
     } else if (!strcmp(how, "words")) /* four bytes each: the last one */
-        CHECK(cuMemsetD32Async((size_t)x - 60, 0, 16, s));
+        MUST(cuMemsetD32Async((size_t)x - 60, 0, 16, s));
     else if (!strcmp(how, "halves"))
-        CHECK(cuMemsetD2D16Async((size_t)x - 62, 128, 0, 32, 1, s));
+        MUST(cuMemsetD2D16Async((size_t)x - 62, 128, 0, 32, 1, s));
     else if (!strcmp(how, "peer")) {
         void *context;
-        CHECK(cuCtxGetCurrent(&context));
-        CHECK(cuMemcpyPeerAsync((size_t)x, context, (size_t)y + 4 * COUNT, context, 4, s));
+        MUST(cuCtxGetCurrent(&context));
+        MUST(cuMemcpyPeerAsync((size_t)x, context, (size_t)y + 4 * COUNT, context, 4, s));
     } else if (!strcmp(how, "beside3d")) { /* slices that do not reach it */
         struct copy3d c = {
             .from = {host, 16, 16, 2}, .to = {x - 64, 16, 16, 2}, .extent = {16, 2, 2}, .kind = cudaMemcpyHostToDevice};
-        CHECK(cudaMemcpy3DAsync(&c, s));
+        MUST(cudaMemcpy3DAsync(&c, s));
     } else if (!strcmp(how, "read"))
-        CHECK(cudaMemcpyAsync(host, x, 4, cudaMemcpyDeviceToHost, s));
+        MUST(cudaMemcpyAsync(host, x, 4, cudaMemcpyDeviceToHost, s));
     else if (!strcmp(how, "messages") || !strcmp(how, "dependent")) { /* the second sends what the first gets */
         bool dependent = !strcmp(how, "dependent");
-        CHECK(ncclGroupStart());
-        CHECK(ncclSend(y, 8, FLOAT, 0, comm, s));
-        CHECK(ncclRecv(y + 64, 8, FLOAT, 0, comm, s));
-        CHECK(ncclSend(y + (dependent ? 64 : 0), 8, FLOAT, 0, comm, s));
-        CHECK(ncclRecv(y + 128, 8, FLOAT, 0, comm, s));
-        CHECK(ncclGroupEnd());
+        MUST(ncclGroupStart());
+        MUST(ncclSend(y, 8, FLOAT, 0, comm, s));
+        MUST(ncclRecv(y + 64, 8, FLOAT, 0, comm, s));
+        MUST(ncclSend(y + (dependent ? 64 : 0), 8, FLOAT, 0, comm, s));
+        MUST(ncclRecv(y + 128, 8, FLOAT, 0, comm, s));
+        MUST(ncclGroupEnd());
     } else if (!strcmp(how, "blas")) {
         void *blas;
-        CHECK(cublasCreate_v2(&blas));
-        CHECK(cublasSetStream_v2(blas, s));
-        CHECK(cublasSscal_v2(blas, 32, &(float){2}, (float *)x, 1));
+        MUST(cublasCreate_v2(&blas));
+        MUST(cublasSetStream_v2(blas, s));
+        MUST(cublasSscal_v2(blas, 32, &(float){2}, (float *)x, 1));
     } else if (!strcmp(how, "beside")) { /* the bytes before and after it */
-        CHECK(cudaMemsetAsync(x + 4 * COUNT, 0, 4, s));
-        CHECK(cudaMemsetAsync(x - 4, 0, 4, s));
+        MUST(cudaMemsetAsync(x + 4 * COUNT, 0, 4, s));
+        MUST(cudaMemsetAsync(x - 4, 0, 4, s));
     } else
         exit(2);
 }
 
-static void reduce(cudaStream_t s) { CHECK(ncclAllReduce(x, y, COUNT, FLOAT, SUM, comm, s)); }
+static void reduce(cudaStream_t s) { MUST(ncclAllReduce(x, y, COUNT, FLOAT, SUM, comm, s)); }
 
 static void order(const char *how, cudaStream_t *a, cudaStream_t *b)
 {
     cudaEvent_t e, late;
-    CHECK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-    CHECK(cudaEventCreateWithFlags(&late, cudaEventDisableTiming));
+    MUST(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    MUST(cudaEventCreateWithFlags(&late, cudaEventDisableTiming));
     if (!strcmp(how, "event")) {
-        CHECK(cudaEventRecord(e, *a));
-        CHECK(cudaStreamWaitEvent(*b, e, 0));
+        MUST(cudaEventRecord(e, *a));
+        MUST(cudaStreamWaitEvent(*b, e, 0));
     } else if (!strcmp(how, "host")) {
-        CHECK(cudaEventRecord(e, *a));
-        CHECK(cudaEventSynchronize(e));
+        MUST(cudaEventRecord(e, *a));
+        MUST(cudaEventSynchronize(e));
     } else if (!strcmp(how, "query")) {
         while (cudaStreamQuery(*a) == cudaErrorNotReady)
             ;
     } else if (!strcmp(how, "stream"))
-        CHECK(cudaStreamSynchronize(*a));
+        MUST(cudaStreamSynchronize(*a));
     else if (!strcmp(how, "device"))
-        CHECK(cudaDeviceSynchronize());
+        MUST(cudaDeviceSynchronize());
     else if (!strcmp(how, "same"))
         *b = *a;
     else if (!strcmp(how, "other")) /* the wrong stream is waited for */
-        CHECK(cudaStreamSynchronize(*b));
+        MUST(cudaStreamSynchronize(*b));
     else if (!strcmp(how, "unrecorded"))
-        CHECK(cudaStreamWaitEvent(*b, e, 0));
+        MUST(cudaStreamWaitEvent(*b, e, 0));
     else if (strcmp(how, "nothing") && strcmp(how, "legacy") && strcmp(how, "blocking"))
         exit(2);
 }
@@ -277,18 +270,18 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     bool legacy = !strcmp(argv[2], "legacy"), blocking = !strcmp(argv[2], "blocking");
-    CHECK(cudaMalloc((void **)&x, 4 * COUNT + 4096));
-    CHECK(cudaMalloc((void **)&y, 8 * COUNT));
-    CHECK(cudaMallocHost((void **)&host, 4096));
+    MUST(cudaMalloc((void **)&x, 4 * COUNT + 4096));
+    MUST(cudaMalloc((void **)&y, 8 * COUNT));
+    MUST(cudaMallocHost((void **)&host, 4096));
     x = strcmp(argv[1], "symbol") ? x + 2048 : registered();
-    CHECK(cuModuleLoadData(&module, ptx));
-    CHECK(cuModuleGetFunction(&fill, module, "fill"));
-    CHECK(ncclCommInitAll(&comm, 1, NULL));
+    MUST(cuModuleLoadData(&module, ptx));
+    MUST(cuModuleGetFunction(&fill, module, "fill"));
+    MUST(ncclCommInitAll(&comm, 1, NULL));
     /* legacy: a is the default stream, which b, a blocking one, waits for; blocking: two that do not wait
      * for each other. */
     unsigned flags = legacy || blocking ? cudaStreamDefault : cudaStreamNonBlocking;
-    CHECK(cudaStreamCreateWithFlags(&a, flags));
-    CHECK(cudaStreamCreateWithFlags(&b, flags));
+    MUST(cudaStreamCreateWithFlags(&a, flags));
+    MUST(cudaStreamCreateWithFlags(&b, flags));
     if (legacy)
         a = NULL;
     if (argc > 3) {
@@ -298,12 +291,12 @@ int main(int argc, char **argv)
     } else {
         use(argv[1], a);
         order(argv[2], &a, &b);
-        CHECK(ncclGroupStart());
+        MUST(ncclGroupStart());
         reduce(b);
-        CHECK(ncclGroupEnd());
+        MUST(ncclGroupEnd());
     }
-    CHECK(cudaDeviceSynchronize());
-    CHECK(ncclCommDestroy(comm));
+    MUST(cudaDeviceSynchronize());
+    MUST(ncclCommDestroy(comm));
     printf("done\n");
     return 0;
 }

@@ -281,5 +281,5 @@ int main(int argc, char **argv)
     check(lowered > 850, "%u opcodes of the census lower, %u are refused", lowered, refused);
     fclose(census);
     fclose(expected);
-    return t0t_failed != 0;
+    return check_end("census");
 }

@@ -3,32 +3,15 @@
 #ifndef CUMU_TESTS_TIER0_HARNESS_H
 #define CUMU_TESTS_TIER0_HARNESS_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "ptx/tier0/tier0.h"
-
-static int t0t_failed;
-#ifndef T0T_KNOWN
-#define T0T_KNOWN(name) false /* tests of tier 1: what it is known not to notice */
-#endif
-
-/* One check: prints ok or not ok with the formatted name. */
-static __attribute__((format(printf, 2, 3), unused)) bool check(bool good, const char *name, ...)
-{
-    va_list args;
-    char text[400];
-    va_start(args, name);
-    vsnprintf(text, sizeof text, name, args);
-    va_end(args);
-    bool known = !good && T0T_KNOWN(text);
-    printf("%s %s\n", good ? "ok" : known ? "# known:" : "not ok", text);
-    t0t_failed += !good && !known;
-    return good;
-}
 
 static char t0t_printed[1 << 16]; /* what kernels printed since the last t0t_open */
 static size_t t0t_nprinted;
@@ -231,7 +214,7 @@ static __attribute__((unused)) int t0t_done(void)
 {
     t0_worker_free(t0t_worker);
     t0t_worker = NULL;
-    return t0t_failed != 0;
+    return check_end(program_invocation_short_name);
 }
 
 #endif

@@ -18,7 +18,7 @@ static void t1t_close(struct t0t *t);
 
 /* Objects do what the host's instructions do: they take any alignment and notice no access that
  * stays within the pages of shared memory; all barriers of a block are one. */
-#define T0T_KNOWN(name) t1t_known(name)
+#define CHECK_KNOWN(name) t1t_known(name)
 static bool t1t_known(const char *name)
 {
     return !__builtin_strncmp(name, "misaligned ", 11) || !__builtin_strncmp(name, "outside shared memory", 21) ||

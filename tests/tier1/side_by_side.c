@@ -12,22 +12,10 @@
 #include "ptx/musa/musa.h"
 #include "ptx/tier0/tier0.h"
 #include "ptx/tier1/tier1.h"
+#include "../check.h"
 #include "sanitize.h"
 
 enum { KERNELS = 24, FUNCTIONS = 40, THREADS = 8, DEEP = CUMU_ASAN || CUMU_TSAN ? 1000 : 3000, SECONDS = 4 };
-
-static unsigned failed;
-
-static void __attribute__((format(printf, 2, 3))) check(bool good, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    printf(good ? "ok " : "not ok ");
-    vprintf(format, args);
-    putchar('\n');
-    va_end(args);
-    failed += !good;
-}
 
 struct text {
     char *p;
@@ -199,5 +187,5 @@ int main(void)
 {
     side_by_side();
     deep_calls();
-    return failed != 0;
+    return check_end("tier 1 side by side");
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "ptx/tier1/tier1.h"
 
 #define AT(S, field) \
@@ -93,7 +94,6 @@ int main(void)
 {
     static const char *const names[] = {"plain", "avx2", "avx512"};
     char dir[] = "/tmp/cumu-twin-XXXXXX", path[64], command[2048];
-    int failed = 0;
     if (system("command -v cc >/dev/null")) {
         printf("skip: no compiler\n");
         return 77;
@@ -107,11 +107,10 @@ int main(void)
                 snprintf(command, sizeof command, "cc %s -DT1_FIBRES=%d -fsyntax-only %s %s",
                          t1_isa_flags((enum t1_isa)isa), fibres, path, broken ? "2>/dev/null" : "");
                 bool good = write_text(path, broken) && (system(command) == 0) == !broken;
-                printf("%s the prelude's structs for %s, fibres %d%s\n", good ? "ok" : "not ok", names[isa], fibres,
-                       broken ? ", one moved" : "");
-                failed += !good;
+                check(good, "the prelude's structs for %s, fibres %d%s", names[isa], fibres,
+                      broken ? ", one moved" : "");
             }
     unlink(path);
     rmdir(dir);
-    return failed != 0;
+    return check_end("the prelude's structs");
 }

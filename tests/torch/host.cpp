@@ -11,13 +11,7 @@
 #include <dlfcn.h>
 #include <thread>
 
-static int failed;
-#define EXPECT(what, condition) \
-    do { \
-        const bool good_ = (condition); \
-        std::printf("%s torch/%s\n", good_ ? "ok" : "not ok", what); \
-        failed |= !good_; \
-    } while (0)
+#include "../check.h"
 
 static void *load(const char *path)
 {
@@ -50,33 +44,34 @@ static void operators()
 {
     const at::Tensor x = at::arange(1000, at::kFloat), m = on(x, 0), n = on(x, 1);
     auto scale = op<at::Tensor(const at::Tensor &, double)>("toy::scale");
-    EXPECT("kernel-registered-under-cuda", same(scale.call(m, 3), x * 3));
+    check(same(scale.call(m, 3), x * 3), "torch/kernel-registered-under-cuda");
     const at::Tensor second = scale.call(n, 5);
-    EXPECT("kernel-on-second-device", same(second, x * 5) && second.device().index() == 1);
-    EXPECT("kernel-registered-under-cpu", at::equal(scale.call(x, 3), x * 3));
+    check(same(second, x * 5) && second.device().index() == 1, "torch/kernel-on-second-device");
+    check(at::equal(scale.call(x, 3), x * 3), "torch/kernel-registered-under-cpu");
 
     at::Tensor y = on(x, 0);
     const void *data = y.data_ptr();
     at::Tensor &given = op<at::Tensor &(at::Tensor &, double)>("toy::scale_").call(y, 2);
-    EXPECT("in-place-returns-its-argument", given.is_same(y) && y.data_ptr() == data && same(y, x * 2));
+    check(given.is_same(y) && y.data_ptr() == data && same(y, x * 2), "torch/in-place-returns-its-argument");
 
     using Where = std::tuple<std::string, at::Device>(const at::Tensor &, at::Device);
     const auto [text, device] = op<Where>("toy::where").call(n, at::Device(kMUSA, 1));
-    EXPECT("devices-are-cuda-inside", text.find("cuda:1 cuda:1 cuda:1 cuda:1") == 0);
-    EXPECT("streams-print-as-cuda", text.find("stream 0 on device cuda:0") != std::string::npos);
-    EXPECT("device-comes-back", device == at::Device(kMUSA, 1));
-    if (failed)
+    check(text.find("cuda:1 cuda:1 cuda:1 cuda:1") == 0, "torch/devices-are-cuda-inside");
+    check(text.find("stream 0 on device cuda:0") != std::string::npos, "torch/streams-print-as-cuda");
+    check(device == at::Device(kMUSA, 1), "torch/device-comes-back");
+    if (check_failures)
         std::printf("# %s\n", text.c_str());
 
-    EXPECT("factory-functions", same(op<at::Tensor(int64_t, at::Device)>("toy::ramp").call(4, at::Device(kMUSA, 1)),
-                                     at::arange(4, at::kFloat) + 1));
+    check(same(op<at::Tensor(int64_t, at::Device)>("toy::ramp").call(4, at::Device(kMUSA, 1)),
+               at::arange(4, at::kFloat) + 1),
+          "torch/factory-functions");
     const std::vector<at::Tensor> out =
         op<std::vector<at::Tensor>(at::TensorList, const c10::optional<at::Tensor> &)>("toy::each").call({m, m}, m);
-    EXPECT("lists-and-optionals", out.size() == 2 && same(out[0], x * 3) && same(out[1], x * 3));
-    EXPECT("streams-and-allocator", same(op<at::Tensor(const at::Tensor &)>("toy::staged").call(m), x * 10));
-    EXPECT("guards-over-devices", op<int64_t()>("toy::devices_seen").call() == 2);
-    EXPECT("registered-with-its-schema", same(op<at::Tensor(const at::Tensor &)>("toy::chosen").call(m), x * x));
-    EXPECT("RegisterOperators", same(op<at::Tensor(const at::Tensor &)>("toy::older").call(m), x * x));
+    check(out.size() == 2 && same(out[0], x * 3) && same(out[1], x * 3), "torch/lists-and-optionals");
+    check(same(op<at::Tensor(const at::Tensor &)>("toy::staged").call(m), x * 10), "torch/streams-and-allocator");
+    check(op<int64_t()>("toy::devices_seen").call() == 2, "torch/guards-over-devices");
+    check(same(op<at::Tensor(const at::Tensor &)>("toy::chosen").call(m), x * x), "torch/registered-with-its-schema");
+    check(same(op<at::Tensor(const at::Tensor &)>("toy::older").call(m), x * x), "torch/RegisterOperators");
 }
 
 static void gradients()
@@ -85,14 +80,14 @@ static void gradients()
     const at::Tensor m = on(x, 0).requires_grad_();
     auto square = op<at::Tensor(const at::Tensor &)>("toy::square");
     const at::Tensor y = square.call(m);
-    EXPECT("autograd-forward", same(y.detach(), x * x) && y.requires_grad());
+    check(same(y.detach(), x * x) && y.requires_grad(), "torch/autograd-forward");
     const at::Tensor g = torch::autograd::grad({y.sum()}, {m})[0];
-    EXPECT("autograd-backward", same(g, x * 2));
+    check(same(g, x * 2), "torch/autograd-backward");
     const at::Tensor twice = square.call(square.call(m));
-    EXPECT("autograd-twice", same(torch::autograd::grad({twice.sum()}, {m})[0], x * x * x * 4));
+    check(same(torch::autograd::grad({twice.sum()}, {m})[0], x * x * x * 4), "torch/autograd-twice");
     {
         at::NoGradGuard no;
-        EXPECT("autograd-off", !square.call(m).requires_grad());
+        check(!square.call(m).requires_grad(), "torch/autograd-off");
     }
 }
 
@@ -100,12 +95,13 @@ static void keys()
 {
     auto &d = c10::Dispatcher::singleton();
     const auto scale = d.findSchemaOrThrow("toy::scale", ""), square = d.findSchemaOrThrow("toy::square", "");
-    EXPECT("key-PrivateUse1", scale.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1));
-    EXPECT("key-CPU-stays", scale.hasKernelForDispatchKey(c10::DispatchKey::CPU));
-    EXPECT("key-AutogradPrivateUse1", square.hasKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse1));
-    EXPECT("no-other-key", !scale.hasKernelForDispatchKey(c10::DispatchKey::XPU) &&
-                               !scale.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse2));
-    EXPECT("probes-left-alone", !at::globalContext().hasCUDA());
+    check(scale.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1), "torch/key-PrivateUse1");
+    check(scale.hasKernelForDispatchKey(c10::DispatchKey::CPU), "torch/key-CPU-stays");
+    check(square.hasKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse1), "torch/key-AutogradPrivateUse1");
+    check(!scale.hasKernelForDispatchKey(c10::DispatchKey::XPU) &&
+              !scale.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse2),
+          "torch/no-other-key");
+    check(!at::globalContext().hasCUDA(), "torch/probes-left-alone");
 }
 
 static void threads()
@@ -122,7 +118,7 @@ static void threads()
         });
     for (auto &t : all)
         t.join();
-    EXPECT("threads-share-a-tensor", good == 80);
+    check(good == 80, "torch/threads-share-a-tensor");
 }
 
 static double now() // this thread's own time, in nanoseconds
@@ -208,7 +204,7 @@ int main(int argc, char **argv)
         else {
             const auto context = reinterpret_cast<void (*)(void (*)(const char *, bool), int64_t (*)(), int64_t (*)())>(
                 dlsym(extension, "extension_context"));
-            context([](const char *name, bool good) { EXPECT(name, good); },
+            context([](const char *name, bool good) { check(good, "torch/%s", name); },
                     reinterpret_cast<int64_t (*)()>(dlsym(backend, "backend_allocated")),
                     reinterpret_cast<int64_t (*)()>(dlsym(backend, "backend_recorded")));
             operators();
@@ -216,11 +212,10 @@ int main(int argc, char **argv)
             keys();
             threads();
             const auto count = reinterpret_cast<int64_t (*)()>(dlsym(backend, "backend_allocated"));
-            EXPECT("memory-is-returned", count() == 0);
+            check(count() == 0, "torch/memory-is-returned");
         }
     } catch (const std::exception &e) {
-        std::printf("not ok torch/exception: %.600s\n", e.what());
-        failed = 1;
+        check(false, "torch/exception: %.600s", e.what());
     }
-    return failed;
+    return check_end("torch");
 }

@@ -146,5 +146,5 @@ int main(void)
     refusals();
     char command[128];
     (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command) == 0 ? unit_failed : 1;
+    return system(command) == 0 ? check_failures : 1;
 }

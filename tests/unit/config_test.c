@@ -108,5 +108,5 @@ int main(void)
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "auto|musa") != NULL, "a choice is one word");
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "musa") == NULL, "a middle choice is good");
     check(!cumu_opt_known("CUMU_LOGX", 9) && cumu_opt_known("CUMU_LOGX", 8), "names match whole");
-    return unit_failed;
+    return check_end("unit config");
 }

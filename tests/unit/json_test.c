@@ -39,5 +39,5 @@ int main(void)
         check_text(got, cases[i].json, cases[i].name);
         free(got);
     }
-    return unit_failed;
+    return check_end("unit json");
 }

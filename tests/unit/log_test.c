@@ -145,5 +145,5 @@ int main(void)
     check_text(stderr_of(bad_file), "cumu: error: a: f: x\n", "an impossible file: stderr");
     check(count(stderr_of(threads), "cumu: error: a: f: 0123456789012345678901234567890123456789\n") == 200,
           "lines of threads do not mix");
-    return unit_failed;
+    return check_end("unit log");
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "api/nccl/manifest.h"
 
 #define SLOT(type, size, bits, load) \
@@ -50,15 +51,7 @@ static const struct {
     {"[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]", "too deep"},
 };
 
-static int failures;
 static char path[] = "/tmp/cumu-manifest-XXXXXX";
-
-static void judge(bool good, const char *what, const char *why)
-{
-    if (!good)
-        printf("not ok %s: %s\n", what, why);
-    failures += !good;
-}
 
 static void refusals(void)
 {
@@ -68,7 +61,7 @@ static void refusals(void)
         fputs(cases[i].text, f);
         fclose(f);
         struct manifest *m = cumu_manifest_read(path, why, sizeof why);
-        judge(cases[i].why ? !m && strstr(why, cases[i].why) : m != NULL, cases[i].text, why);
+        EXPECT(cases[i].why ? !m && strstr(why, cases[i].why) : m != NULL, "%s: %s", cases[i].text, why);
         cumu_manifest_free(m);
     }
 }
@@ -81,15 +74,16 @@ static void round_trip(void)
     struct manifest_slot slot = {.name = name, .type = 9, .size = 4096, .store = true};
     struct manifest_group g = {.name = group, .devices = devices, .ndevices = 2, .slots = &slot, .nslots = 1};
     struct manifest *m;
-    judge(cumu_manifest_write(path, &(struct manifest){&g, 1}), "write", "");
+    EXPECT(cumu_manifest_write(path, &(struct manifest){&g, 1}), "write");
     m = cumu_manifest_read(path, why, sizeof why);
-    judge(m && m->ngroups == 1 && strcmp(m->groups->name, group) == 0 && m->groups->ndevices == 2 &&
-              m->groups->devices[0] == 3 && m->groups->nslots == 1 && m->groups->slots->type == 9 &&
-              m->groups->slots->size == 4096 && !m->groups->slots->load && m->groups->slots->store,
-          "what was written is read", why);
+    EXPECT(m && m->ngroups == 1 && strcmp(m->groups->name, group) == 0 && m->groups->ndevices == 2 &&
+               m->groups->devices[0] == 3 && m->groups->nslots == 1 && m->groups->slots->type == 9 &&
+               m->groups->slots->size == 4096 && !m->groups->slots->load && m->groups->slots->store,
+           "%s: %s", "what was written is read", why);
     cumu_manifest_free(m);
-    judge(!cumu_manifest_write("/nonexistent/x", &(struct manifest){&g, 1}), "nowhere to write", "");
-    judge(!cumu_manifest_read("/nonexistent/x", why, sizeof why) && strstr(why, "read"), "nothing to read", why);
+    EXPECT(!cumu_manifest_write("/nonexistent/x", &(struct manifest){&g, 1}), "nowhere to write");
+    EXPECT(!cumu_manifest_read("/nonexistent/x", why, sizeof why) && strstr(why, "read"), "%s: %s", "nothing to read",
+           why);
 }
 
 int main(void)
@@ -101,7 +95,5 @@ int main(void)
     refusals();
     round_trip();
     unlink(path);
-    if (!failures)
-        printf("ok %zu manifests, and one written and read\n", sizeof cases / sizeof *cases);
-    return failures != 0;
+    return check_end("manifests");
 }

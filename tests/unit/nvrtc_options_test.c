@@ -59,5 +59,5 @@ int main(void)
     out = cumu_nvrtc_options(NULL, &n, true, &real);
     check(out && n == 0 && !real, "no options");
     free(out);
-    return unit_failed;
+    return check_end("unit nvrtc_options");
 }

@@ -122,5 +122,5 @@ int main(void)
     candidates();
     cache();
     errors();
-    return unit_failed;
+    return check_end("unit resolve");
 }

@@ -8,18 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int unit_failed;
-
-static inline void check(bool good, const char *what)
-{
-    printf("%s %s\n", good ? "ok" : "not ok", what);
-    unit_failed |= !good;
-}
+#include "../check.h"
 
 static inline void check_text(const char *got, const char *want, const char *what)
 {
     bool same = got && want ? strcmp(got, want) == 0 : got == want;
-    check(same, what);
+    check(same, "%s", what);
     if (!same)
         printf("    got  \"%s\"\n    want \"%s\"\n", got ? got : "(null)", want ? want : "(null)");
 }

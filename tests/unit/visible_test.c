@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../check.h"
 #include "core/visible.h"
 
 static const struct {
@@ -14,23 +15,15 @@ static const struct {
 
 int main(void)
 {
-    int failures = 0;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char room[64];
         const char *got = cumu_visible(cases[i].cuda, cases[i].nvidia, room, sizeof room);
         bool good = got && cases[i].want ? strcmp(got, cases[i].want) == 0 : got == cases[i].want;
-        if (!good)
-            printf("not ok CUDA %s, container %s: %s, want %s\n", cases[i].cuda ? cases[i].cuda : "-",
-                   cases[i].nvidia ? cases[i].nvidia : "-", got ? got : "-", cases[i].want ? cases[i].want : "-");
-        failures += !good;
+        check(good, "CUDA %s, container %s: %s", cases[i].cuda ? cases[i].cuda : "-",
+              cases[i].nvidia ? cases[i].nvidia : "-", got ? got : "-");
     }
     char small[4];
     const char *got = cumu_visible("0,1,2", "10,11,12", small, sizeof small);
-    if (!got || strcmp(got, "10,11,12") != 0) {
-        printf("not ok a list without room\n");
-        failures++;
-    }
-    if (!failures)
-        printf("ok %zu device lists\n", sizeof cases / sizeof *cases);
-    return failures != 0;
+    check(got && strcmp(got, "10,11,12") == 0, "a list without room");
+    return check_end("device lists");
 }

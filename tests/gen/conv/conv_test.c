@@ -2,11 +2,12 @@
 #include "conv.h"
 #include "core/log.h"
 #include "mu.h"
+#include "../../check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int said, failed, op_seen, status = 0;
+static int said, op_seen, status = 0;
 static musaExtent extent_seen;
 static void *pointer_seen, *stream_seen, *library_seen;
 
@@ -48,12 +49,6 @@ static int newer(void *handle, int op, const void *scalar, int n, int *out)
 
 struct cumu_mu mu = {.muGemm = gemm, .muVoid = nothing, .muNewer = newer};
 
-static void check(bool good, const char *what)
-{
-    printf("%s gen/conv %s\n", good ? "ok" : "not ok", what);
-    failed |= !good;
-}
-
 int main(void)
 {
     struct cumu_s24 extent = {{11, 22, 33}};
@@ -76,5 +71,5 @@ int main(void)
     check(conv_toyGemm(library, 0, 2.5, extent, ops, stream) == 14 && said == 3, "and each by its number");
     status = 5;
     check(conv_toyOlder('T', 1.5, 40) == 41 && op_seen == 112 && kept == 3, "the form of an older interface");
-    return failed;
+    return check_end("gen/conv");
 }
