@@ -19,6 +19,12 @@ static struct check_range array(const void *handle, enum check_use use)
 
 /* ---- the structs of copies ---------------------------------------------------------------------- */
 
+/* Rows of a box: `height` of them in each of `depth` slices, which lie `tall` rows apart. */
+static size_t rows(size_t height, size_t depth, size_t tall)
+{
+    return height && depth ? (depth - 1) * tall + height : 0;
+}
+
 /* One side of a box of the runtime's; next to an array a width counts elements, whose size nobody says: one byte then,
  * which finds less and never too much. */
 static struct check_range side(const void *a, musaPos pos, musaPitchedPtr p, musaExtent e, enum check_use use)
@@ -27,47 +33,79 @@ static struct check_range side(const void *a, musaPos pos, musaPitchedPtr p, mus
     if (a)
         return array(a, use);
     return lines_at((uintptr_t)p.ptr + pos.x + pos.y * p.pitch + pos.z * slice, e.width, p.pitch,
-                    e.depth ? (e.depth - 1) * p.ysize + e.height : 0, use);
+                    rows(e.height, e.depth, p.ysize), use);
 }
 
-static struct check_range driver_side(MUmemorytype type, const void *host, MUdeviceptr device, const void *a, size_t at,
-                                      size_t width, size_t pitch, size_t lines, enum check_use use)
+static musaMemcpy3DParms without_devices(const musaMemcpy3DPeerParms *c)
 {
-    if (type == MU_MEMORYTYPE_ARRAY)
-        return array(a, use);
-    return lines_at((type == MU_MEMORYTYPE_HOST ? (uintptr_t)host : (uintptr_t)device) + at, width,
-                    pitch ? pitch : width, lines, use);
+    return (musaMemcpy3DParms){.srcArray = c->srcArray,
+                               .srcPos = c->srcPos,
+                               .srcPtr = c->srcPtr,
+                               .dstArray = c->dstArray,
+                               .dstPos = c->dstPos,
+                               .dstPtr = c->dstPtr,
+                               .extent = c->extent};
+}
+
+/* One side of a box of the driver's. */
+struct driver_side {
+    MUmemorytype type;
+    const void *host;
+    MUdeviceptr device;
+    const void *array;
+    size_t x, y, z, pitch, tall;
+};
+
+static struct check_range driver_side(const struct driver_side *s, const MUSA_MEMCPY3D *c, enum check_use use)
+{
+    uintptr_t base = s->type == MU_MEMORYTYPE_HOST ? (uintptr_t)s->host : (uintptr_t)s->device;
+    if (s->type == MU_MEMORYTYPE_ARRAY)
+        return array(s->array, use);
+    return lines_at(base + (s->z * s->tall + s->y) * s->pitch + s->x, c->WidthInBytes,
+                    s->pitch ? s->pitch : c->WidthInBytes, rows(c->Height, c->Depth, s->tall), use);
+}
+
+/* A rectangle as the box of one slice. */
+static MUSA_MEMCPY3D one_slice(const MUSA_MEMCPY2D *c)
+{
+    return (MUSA_MEMCPY3D){.srcXInBytes = c->srcXInBytes,
+                           .srcY = c->srcY,
+                           .srcMemoryType = c->srcMemoryType,
+                           .srcHost = c->srcHost,
+                           .srcDevice = c->srcDevice,
+                           .srcArray = c->srcArray,
+                           .srcPitch = c->srcPitch,
+                           .dstXInBytes = c->dstXInBytes,
+                           .dstY = c->dstY,
+                           .dstMemoryType = c->dstMemoryType,
+                           .dstHost = c->dstHost,
+                           .dstDevice = c->dstDevice,
+                           .dstArray = c->dstArray,
+                           .dstPitch = c->dstPitch,
+                           .WidthInBytes = c->WidthInBytes,
+                           .Height = c->Height,
+                           .Depth = 1};
 }
 
 /* The ranges of a copy that a struct describes: where it writes and where it reads. A box counts from its first byte
  * to its last, what lies between its rows included. */
 static unsigned described(unsigned kind, const void *description, struct check_range r[2])
 {
-    if (kind == CUMU_ARG_COPY3D) {
-        const musaMemcpy3DParms *c = description;
-        r[0] = side(c->dstArray, c->dstPos, c->dstPtr, c->extent, CHECK_WRITES);
-        r[1] = side(c->srcArray, c->srcPos, c->srcPtr, c->extent, CHECK_READS);
-    } else if (kind == CUMU_ARG_PEER3D) {
-        const musaMemcpy3DPeerParms *c = description;
-        r[0] = side(c->dstArray, c->dstPos, c->dstPtr, c->extent, CHECK_WRITES);
-        r[1] = side(c->srcArray, c->srcPos, c->srcPtr, c->extent, CHECK_READS);
-    } else if (kind == CUMU_ARG_CU_COPY2D) {
-        const MUSA_MEMCPY2D *c = description;
-        size_t to = c->dstXInBytes + c->dstY * c->dstPitch, from = c->srcXInBytes + c->srcY * c->srcPitch;
-        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, to, c->WidthInBytes, c->dstPitch,
-                           c->Height, CHECK_WRITES);
-        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, from, c->WidthInBytes, c->srcPitch,
-                           c->Height, CHECK_READS);
-    } else {
-        const MUSA_MEMCPY3D *c = description;
-        size_t to = (c->dstZ * c->dstHeight + c->dstY) * c->dstPitch + c->dstXInBytes;
-        size_t from = (c->srcZ * c->srcHeight + c->srcY) * c->srcPitch + c->srcXInBytes;
-        size_t deep = c->Depth ? c->Depth - 1 : 0, any = c->Depth && c->Height;
-        r[0] = driver_side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, to, c->WidthInBytes, c->dstPitch,
-                           any ? deep * c->dstHeight + c->Height : 0, CHECK_WRITES);
-        r[1] = driver_side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, from, c->WidthInBytes, c->srcPitch,
-                           any ? deep * c->srcHeight + c->Height : 0, CHECK_READS);
+    if (kind == CUMU_ARG_COPY3D || kind == CUMU_ARG_PEER3D) {
+        musaMemcpy3DParms c = kind == CUMU_ARG_PEER3D ? without_devices(description)
+                                                      : *(const musaMemcpy3DParms *)description;
+        r[0] = side(c.dstArray, c.dstPos, c.dstPtr, c.extent, CHECK_WRITES);
+        r[1] = side(c.srcArray, c.srcPos, c.srcPtr, c.extent, CHECK_READS);
+        return 2;
     }
+    /* A peer's description has contexts where the plain one has reserved words. */
+    MUSA_MEMCPY3D c = kind == CUMU_ARG_CU_COPY2D ? one_slice(description) : *(const MUSA_MEMCPY3D *)description;
+    struct driver_side to = {c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstXInBytes,
+                             c.dstY,          c.dstZ,    c.dstPitch,  c.dstHeight};
+    struct driver_side from = {c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray, c.srcXInBytes,
+                               c.srcY,          c.srcZ,    c.srcPitch,  c.srcHeight};
+    r[0] = driver_side(&to, &c, CHECK_WRITES);
+    r[1] = driver_side(&from, &c, CHECK_READS);
     return 2;
 }
 
@@ -81,7 +119,7 @@ static unsigned box(const struct cumu_prototype *c, const struct cumu_frame *f, 
         p[k] = cumu_call_part(c, f, 0, k);
     for (unsigned k = 0; k < 3; k++)
         e[k] = cumu_call_part(c, f, 2, k);
-    r[0] = lines_at(p[0], e[0], p[1], e[2] ? (e[2] - 1) * p[3] + e[1] : 0, CHECK_WRITES);
+    r[0] = lines_at(p[0], e[0], p[1], rows(e[1], e[2], p[3]), CHECK_WRITES);
     return 1;
 }
 
