@@ -23,20 +23,28 @@ int cumu_utf8_length(const char *text, const char *end)
     return n;
 }
 
+const char *cumu_json_piece(const char **s, const char *end, char piece[8])
+{
+    int n = cumu_utf8_length(*s, end);
+    if (!n)
+        (void)snprintf(piece, 8, "\\ufffd");
+    else if (**s == '"' || **s == '\\')
+        (void)snprintf(piece, 8, "\\%c", **s);
+    else if ((unsigned char)**s < ' ')
+        (void)snprintf(piece, 8, "\\u%04x", (unsigned)**s);
+    else {
+        memcpy(piece, *s, (size_t)n);
+        piece[n] = '\0';
+    }
+    *s += n ? n : 1;
+    return piece;
+}
+
 void cumu_put_json(FILE *f, const char *text)
 {
+    char piece[8];
     (void)fputc('"', f);
-    for (const char *s = text, *end = s + strlen(s); s < end;) {
-        int n = cumu_utf8_length(s, end);
-        if (!n)
-            (void)fputs("\\ufffd", f);
-        else if (*s == '"' || *s == '\\')
-            (void)fprintf(f, "\\%c", *s);
-        else if ((unsigned char)*s < ' ')
-            (void)fprintf(f, "\\u%04x", *s);
-        else
-            (void)fwrite(s, 1, (size_t)n, f);
-        s += n ? n : 1;
-    }
+    for (const char *s = text, *end = s + strlen(s); s < end;)
+        (void)fputs(cumu_json_piece(&s, end, piece), f);
     (void)fputc('"', f);
 }

@@ -1,4 +1,5 @@
 /* Shows the arguments and the result of a traced call, as its signature says. */
+#include "core/json.h"
 #include "core/trace.h"
 
 #include <errno.h>
@@ -26,17 +27,25 @@ void cumu_write(struct cumu_writer *w, const char *format, ...)
 
 void cumu_write_quoted(struct cumu_writer *w, const char *s, size_t n)
 {
+    const char *end = s + n;
+    char piece[8];
     cumu_write(w, "\"");
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
+    while (s < end) {
+        unsigned char c = (unsigned char)*s;
+        bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+        if (plain && w->at < w->end)
+            *w->at++ = (char)c;
+        if (!plain && w->json) {
+            cumu_write(w, "%s", cumu_json_piece(&s, end, piece));
+            continue;
+        }
         if (c == '"' || c == '\\')
             cumu_write(w, "\\%c", c);
         else if (c == '\n')
             cumu_write(w, "\\n");
-        else if (c < ' ' || c > '~') /* bytes that may be no UTF-8 */
-            cumu_write(w, w->json ? "\\u%04x" : "\\x%02x", c);
-        else if (w->at < w->end)
-            *w->at++ = (char)c;
+        else if (!plain) /* bytes that may be no UTF-8 */
+            cumu_write(w, "\\x%02x", c);
+        s++;
     }
     cumu_write(w, "\"");
 }
