@@ -4,6 +4,7 @@
 #include "cli/program.h"
 #include "cli/report.h"
 #include "core/config.h"
+#include "compile/progress.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

@@ -19,9 +19,6 @@ enum { CUMU_EXIT_USAGE = 125, CUMU_EXIT_CANNOT_RUN = 126, CUMU_EXIT_NOT_FOUND = 
 
 /* `cumu: text` on stderr, and the status handed back: return cumu_fail(126, "..."). */
 int cumu_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A line on the terminal that says how far a long command is; the next line, of either, takes its place. An
- * empty text removes it. Nothing where stderr is no terminal. */
-void cumu_progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Wrong arguments: says what, points to the help. Always CUMU_EXIT_USAGE. */
 int cumu_usage(const struct cumu_verb_entry *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -7,6 +7,7 @@
 #include "cli/native.h"
 #include "core/config.h"
 #include "compile/compile.h"
+#include "compile/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>

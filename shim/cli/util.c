@@ -26,17 +26,6 @@ int cumu_fail(int status, const char *format, ...)
     return status;
 }
 
-void cumu_progress_line(const char *format, ...)
-{
-    va_list args;
-    if (!isatty(STDERR_FILENO))
-        return;
-    (void)fputs("\r\033[K", stderr);
-    va_start(args, format);
-    (void)vfprintf(stderr, format, args);
-    va_end(args);
-}
-
 int cumu_usage(const struct cumu_verb_entry *v, const char *format, ...)
 {
     va_list args;

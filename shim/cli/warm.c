@@ -16,6 +16,7 @@
 #include "cli/report.h"
 #include "core/config.h"
 #include "compile/compile.h"
+#include "compile/progress.h"
 #include "ptx/musa/musa.h"
 
 enum { MAX_THREADS = 64, MAX_WAITING = 64 };

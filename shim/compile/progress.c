@@ -1,6 +1,7 @@
-/* The progress line of compilations. */
+/* The progress line. */
 #include "compile/progress.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,15 +19,28 @@ static bool visible(void)
            cumu_log_on(CUMU_ERROR, "jit");
 }
 
+void cumu_progress_line(const char *format, ...)
+{
+    static const char erase[] = "\r\033[K";
+    char line[160];
+    va_list args;
+    if (!isatty(STDERR_FILENO))
+        return;
+    memcpy(line, erase, sizeof erase - 1);
+    va_start(args, format);
+    (void)vsnprintf(line + sizeof erase - 1, sizeof line - sizeof erase + 1, format, args);
+    va_end(args);
+    (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+}
+
 void cumu_progress(unsigned done, unsigned waiting)
 {
     static bool shown;
-    char line[96] = "\r\033[K";
     if (!shown && (waiting < MANY || !visible()))
         return;
     shown = waiting > 0;
     if (shown)
-        (void)snprintf(line + strlen(line), sizeof line - strlen(line), "cumu: compiling kernels: %u done, %u to go",
-                       done, waiting);
-    (void)!write(STDERR_FILENO, line, strlen(line));
+        cumu_progress_line("cumu: compiling kernels: %u done, %u to go", done, waiting);
+    else
+        cumu_progress_line("%s", "");
 }
