@@ -1,5 +1,5 @@
-/* Kernels on a MUSA device: MUSA C++ of a kernel to a mubin, its module's variables in device memory, and the table
- * of their addresses that the kernel looks them up in. */
+/* Kernels on a MUSA device: MUSA C++ of a kernel to a mubin, and the table of its module's variables' addresses that
+ * the kernel looks them up in. */
 #include "kernel/device.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "ptx/musa/musa.h"
 #include "ptx/lir/image.h"
 
-enum { MAX_THREADS = 8, VARIABLE_ALIGN = 256 };
+enum { MAX_THREADS = 8 };
 
 struct device_code { /* of one kernel for one architecture */
     struct device_code *next;
@@ -74,7 +74,8 @@ static bool emit_flat(void *ctx, char **text, size_t *size)
     struct ptx_diag diag;
     cumu_unit_enter(s->f->unit);
     bool good = cumu_unit_lower(s->f->unit, s->f) == CUDA_SUCCESS &&
-                mu_emit(s->f->unit->ptx, s->f->name, s->f->image, MU_MUSA_FLAT, text, size, &info, &diag) == 0;
+                mu_emit(cumu_unit_ptx(s->f->unit), s->f->name, s->f->image, MU_MUSA_FLAT, text, size, &info, &diag) ==
+                    0;
     cumu_unit_leave(s->f->unit);
     return good;
 }
@@ -85,7 +86,7 @@ static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t 
     struct ptx_diag diag = {0};
     cumu_unit_enter(f->unit);
     int err = cumu_unit_lower(f->unit, f);
-    if (!err && mu_emit(f->unit->ptx, f->name, f->image, MU_MUSA, text, size, &c->info, &diag)) {
+    if (!err && mu_emit(cumu_unit_ptx(f->unit), f->name, f->image, MU_MUSA, text, size, &c->info, &diag)) {
         cumu_func_report(f, CUMU_GAP, "has no code for mp_%u: PTX line %u: %s%s%s", c->arch, diag.line, diag.what,
                          diag.what[0] ? ": " : "", diag.msg);
         err = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
@@ -242,14 +243,15 @@ int cumu_device_compile_all(struct cumu_unit *u)
     int err = cumu_context_current(&ctx);
     if (!err)
         err = arch_here(&m.arch);
-    if (err || !u->ptx)
+    const struct ptx_module *ptx = cumu_unit_ptx(u);
+    if (err || !ptx)
         return err;
-    m.f = calloc(u->ptx->nfunc + 1, sizeof *m.f);
+    m.f = calloc(ptx->nfunc + 1, sizeof *m.f);
     if (!m.f)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    for (unsigned i = 0; !err && i < u->ptx->nfunc; i++)
-        if (u->ptx->func[i].is_entry && !u->ptx->func[i].is_decl)
-            err = cumu_module_func(u->module, u->ptx->func[i].name, &m.f[m.n++]);
+    for (unsigned i = 0; !err && i < ptx->nfunc; i++)
+        if (ptx->func[i].is_entry && !ptx->func[i].is_decl)
+            err = cumu_module_func(cumu_unit_module(u), ptx->func[i].name, &m.f[m.n++]);
     if (!err)
         compile_side_by_side(&m);
     free(m.f);
@@ -266,10 +268,9 @@ void cumu_device_code_free(struct cumu_func *f)
     }
 }
 
-/* ---- variables ------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
-/* Work of ours on a stream of its own: legal while the program captures others, and waits for none of its own. */
-static int on_own_stream(int (*work)(MUstream s, const void *arg), const void *arg)
+int cumu_device_work(int (*work)(MUstream s, const void *arg), const void *arg)
 {
     MUstream s = NULL;
     int err = mu.muStreamCreate(&s, CU_STREAM_NON_BLOCKING);
@@ -280,116 +281,6 @@ static int on_own_stream(int (*work)(MUstream s, const void *arg), const void *a
     (void)mu.muStreamDestroy_v2(s);
     return err ? err : done;
 }
-
-struct variables {
-    const struct lir_image *image;
-    const struct data_inst *d;
-    uint64_t size;
-    uint8_t *init; /* of all of them, one after the other */
-};
-
-/* Bytes from its start that are not zero for sure. */
-static size_t extent(const struct lir_image *image, const struct lir_var *var)
-{
-    const struct lir_reloc *r = LIR_AT(image, relocs, struct lir_reloc) + var->first_reloc;
-    size_t n = var->init_size;
-    for (uint32_t k = 0; k < var->nreloc; k++)
-        if (r[k].offset + r[k].size > n)
-            n = r[k].offset + r[k].size;
-    return n;
-}
-
-/* First values with the addresses in them that this context gives. */
-static void relocate(const struct variables *v, const struct lir_var *var, uint8_t *to)
-{
-    const struct lir_reloc *r = LIR_AT(v->image, relocs, struct lir_reloc) + var->first_reloc;
-    memset(to, 0, extent(v->image, var));
-    memcpy(to, LIR_AT(v->image, data, uint8_t) + var->init, var->init_size);
-    for (uint32_t n = 0; n < var->nreloc; n++, r++) {
-        uint64_t value = r->kind == LIR_RELOC_FUNC ? LIR_FUNC_TAG | r->index : v->d->address[r->index];
-        value += (uint64_t)r->addend;
-        if (r->byte)
-            value = value >> 8 * (r->byte - 1) & 0xff;
-        memcpy(to + r->offset, &value, r->size);
-    }
-}
-
-static int initialise(MUstream s, const void *arg)
-{
-    const struct variables *v = arg;
-    const struct lir_var *var = LIR_AT(v->image, vars, struct lir_var);
-    uint8_t *to = v->init;
-    int err = mu.muMemsetD8Async(v->d->memory, 0, v->size, s);
-    for (uint32_t k = 0; !err && k < v->image->vars.count; k++) {
-        size_t n = extent(v->image, &var[k]);
-        if (!n || v->d->address[k] - v->d->memory >= v->size)
-            continue; /* zero, or managed */
-        relocate(v, &var[k], to);
-        err = mu.muMemcpyHtoDAsync_v2(v->d->address[k], to, n, s);
-        to += n;
-    }
-    return err;
-}
-
-static const char *name_of(const struct lir_image *image, uint32_t k)
-{
-    return LIR_AT(image, strings, char) + LIR_AT(image, vars, struct lir_var)[k].name;
-}
-
-int cumu_device_variables(struct cumu_unit *u, struct data_inst *d, void *data)
-{
-    const struct lir_image *image = data;
-    const struct lir_var *var = LIR_AT(image, vars, struct lir_var);
-    struct variables v = {.image = image, .d = d};
-    size_t init = 0;
-    if (u->variables != data)
-        free(u->variables); /* of another context: the same */
-    u->variables = data;
-    d->address = calloc(image->vars.count, sizeof *d->address);
-    if (!d->address)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    for (uint32_t k = 0; k < image->vars.count; k++) {
-        const struct managed *m = u->managed;
-        while (m && strcmp(m->var->name, name_of(image, k)) != 0)
-            m = m->next;
-        if (m)
-            d->address[k] = (uintptr_t)m->address;
-        else
-            v.size += (var[k].size + VARIABLE_ALIGN) / VARIABLE_ALIGN * VARIABLE_ALIGN;
-        init += extent(image, &var[k]);
-    }
-    v.init = malloc(init + 1);
-    int err = v.init ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!err && v.size)
-        err = mu.muMemAlloc_v2(&d->memory, v.size);
-    uint64_t at = d->memory;
-    for (uint32_t k = 0; !err && k < image->vars.count; k++) {
-        if (d->address[k])
-            continue;
-        d->address[k] = at;
-        at += (var[k].size + VARIABLE_ALIGN) / VARIABLE_ALIGN * VARIABLE_ALIGN;
-    }
-    if (!err && v.size)
-        err = on_own_stream(initialise, &v);
-    free(v.init);
-    if (!err)
-        return CUDA_SUCCESS;
-    if (d->memory)
-        (void)mu.muMemFree_v2(d->memory);
-    free(d->address);
-    return err;
-}
-
-uint64_t cumu_device_address(const struct cumu_unit *u, const struct data_inst *d, const char *name)
-{
-    const struct lir_image *image = u->variables;
-    for (uint32_t k = 0; image && k < image->vars.count; k++)
-        if (!strcmp(name_of(image, k), name))
-            return d->address[k];
-    return 0;
-}
-
-/* ---- loading --------------------------------------------------------------------------------- */
 
 struct table { /* of addresses, for MU_EXTERNS */
     MUdeviceptr to;
@@ -424,7 +315,7 @@ static int bind(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, MUmodul
     if (!err && t.size)
         err = mu.muModuleGetGlobal_v2(&t.to, &size, module, MU_EXTERNS);
     if (!err && t.size)
-        err = size < t.size ? CUDA_ERROR_INVALID_IMAGE : on_own_stream(fill, &t);
+        err = size < t.size ? CUDA_ERROR_INVALID_IMAGE : cumu_device_work(fill, &t);
     free(address);
     free(image);
     return err;
@@ -475,11 +366,8 @@ bool cumu_device_estimate(const struct cumu_func *f, int attribute, int *value)
 {
     const struct lir_image *image = f->image;
     const struct lir_kernel_rec *r = image ? LIR_AT(image, kernels, struct lir_kernel_rec) : NULL;
-    for (const struct func_attr *a = f->attrs; a; a = a->next)
-        if (a->attribute == attribute) {
-            *value = a->value;
-            return true;
-        }
+    if (cumu_func_attr_set(f, attribute, value))
+        return true;
     switch (r ? attribute : -1) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)r->max_threads; return true;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)r->shared_size; return true;

@@ -19,11 +19,10 @@ void cumu_device_code_free(struct cumu_func *f);
 /* The rest needs the unit's turn, and ctx to be current. */
 /* Loads f's mubin, which was compiled before: module and function of the instance. */
 int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst *inst);
-/* Memory of the unit's variables, with their initial values; image: of lir_lower_data, now the unit's. */
-int cumu_device_variables(struct cumu_unit *u, struct data_inst *d, void *image);
-/* 0 if there is no such variable. */
-uint64_t cumu_device_address(const struct cumu_unit *u, const struct data_inst *d, const char *name);
 /* What is known of the kernel where the driver does not say. False: nothing. */
 bool cumu_device_estimate(const struct cumu_func *f, int attribute, int *value);
+
+/* Work of ours on a stream of its own: legal while the program captures others, and waits for none of its own. */
+int cumu_device_work(int (*work)(MUstream s, const void *arg), const void *arg);
 
 #endif

@@ -1,39 +1,17 @@
 /* Kernels: the per-context lookup on the launch path, attributes and parameters. */
 #include "kernel/device.h"
 #include "kernel/graph.h"
+#include "kernel/jit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct cumu_func *cumu_func_find(struct cumu_module *m, const char *name, bool create)
-{
-    struct cumu_func *f, *fresh = NULL;
-    size_t len = strlen(name);
-    pthread_mutex_lock(&cumu_kernel_lock);
-    HASH_FIND(hh, m->funcs, name, len, f);
-    pthread_mutex_unlock(&cumu_kernel_lock);
-    if (f || !create)
-        return f;
-    fresh = cumu_handle_new(CUMU_H_FUNC);
-    char *copy = strdup(name);
-    if (!fresh || !copy)
-        goto drop;
-    fresh->module = m;
-    fresh->name = copy;
-    pthread_mutex_lock(&cumu_kernel_lock);
-    HASH_FIND(hh, m->funcs, name, len, f);
-    if (!f) {
-        HASH_ADD_KEYPTR(hh, m->funcs, fresh->name, len, fresh);
-        f = hmap_added(fresh) ? fresh : NULL;
-    }
-    pthread_mutex_unlock(&cumu_kernel_lock);
-    if (f == fresh)
-        return f;
-drop:
-    free(copy);
-    cumu_handle_free(fresh);
-    return f;
-}
+_Static_assert(sizeof(struct cumu_func) <= CUMU_HANDLE_SIZE, "a kernel fits a handle's slot");
+
+struct func_attr { /* what the program has set, for contexts to come */
+    struct func_attr *next;
+    int attribute, value;
+};
 
 /* Registered kernels get their unit at first use. */
 static int resolve(struct cumu_func *f)
@@ -143,9 +121,9 @@ int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
     if (err)
         return err;
     switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)f->unit->arch; return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)cumu_unit_arch(f->unit); return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = (int)cumu_claimed_cc(); return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = const_size(f->unit->ptx); return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = const_size(cumu_unit_ptx(f->unit)); return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; return CUDA_SUCCESS;
     }
     if (of_clusters(attribute) && cumu_device_code()) {
@@ -251,4 +229,59 @@ int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
             (void)mu.muFuncSetAttribute(fast, attribute, value);
     }
     return CUDA_SUCCESS;
+}
+
+void cumu_func_attrs_replay(const struct cumu_func *f, MUfunction mf)
+{
+    for (const struct func_attr *a = f->attrs; a; a = a->next)
+        (void)mu.muFuncSetAttribute(mf, a->attribute, a->value + cumu_func_front(f, a->attribute));
+}
+
+bool cumu_func_attr_set(const struct cumu_func *f, int attribute, int *value)
+{
+    const struct func_attr *a = f->attrs;
+    while (a && a->attribute != attribute)
+        a = a->next;
+    if (a)
+        *value = a->value;
+    return a != NULL;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static void unload(struct cumu_func *f)
+{
+    cumu_jit_cancel(f);
+    struct func_inst *i = atomic_exchange(&f->inst, NULL);
+    while (i) {
+        struct func_inst *next = i->next;
+        for (unsigned s = 0; s < T1_NSHAPES; s++)
+            cumu_unload_below(i->fast_module[s], 0, atomic_load(&i->ctx));
+        cumu_unload_below(i->module, 0, atomic_load(&i->ctx));
+        free(i);
+        i = next;
+    }
+}
+
+void cumu_func_free(struct cumu_func *f)
+{
+    unload(f);
+    free(f->image);
+    free(f->why);
+    cumu_device_code_free(f);
+    free(f->old_launch);
+    while (f->attrs) {
+        struct func_attr *a = f->attrs;
+        f->attrs = a->next;
+        free(a);
+    }
+    free((char *)(uintptr_t)f->name);
+    cumu_handle_free(f);
+}
+
+void cumu_func_context_gone(struct cumu_func *f, MUcontext ctx, int device)
+{
+    for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
+        if (cumu_is_gone(atomic_load(&i->ctx), i->device, ctx, device))
+            atomic_store(&i->ctx, NULL);
 }

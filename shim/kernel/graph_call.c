@@ -130,20 +130,21 @@ bool cumu_call_compiling(const struct cumu_call *c, MUfunction *now)
     return *now == i->function && atomic_load(&i->jit[shape]) != CUMU_JIT_SETTLED;
 }
 
+struct behind {
+    MUfunction function;
+    MUcontext *ctx;
+};
+
+static bool is_behind(struct cumu_func *f, void *arg)
+{
+    const struct behind *b = arg;
+    struct func_inst *i = inst_behind(f, b->function);
+    if (i)
+        *b->ctx = atomic_load(&i->ctx);
+    return i != NULL;
+}
+
 struct cumu_func *cumu_func_behind(MUfunction mf, MUcontext *ctx)
 {
-    struct cumu_func *f, *tmp, *found = NULL;
-    pthread_mutex_lock(&cumu_kernel_lock);
-    for (struct cumu_module *m = cumu_modules; m && !found; m = m->next)
-        HASH_ITER(hh, m->funcs, f, tmp)
-        {
-            struct func_inst *i = inst_behind(f, mf);
-            if (!i)
-                continue;
-            *ctx = atomic_load(&i->ctx);
-            found = f;
-            break;
-        }
-    pthread_mutex_unlock(&cumu_kernel_lock);
-    return found;
+    return cumu_func_search(is_behind, &(struct behind){mf, ctx});
 }

@@ -1,14 +1,13 @@
 /* Handles: one reserved address range cut into equal slots, so that any pointer a program passes can be
  * told from a handle without a table, and a stale or foreign one is refused instead of followed. */
-#include "kernel/module.h"
-#include "kernel/reference.h"
+#include "kernel/kernel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SLOT = 256, ARENA = 256 << 20 }; /* a million handles; untouched pages cost nothing */
+enum { SLOT = CUMU_HANDLE_SIZE, ARENA = 256 << 20 }; /* a million handles; untouched pages cost nothing */
 
 static struct {
     pthread_mutex_t lock;
@@ -21,9 +20,6 @@ struct free_slot {
     uint32_t kind; /* CUMU_H_FREE */
     struct free_slot *next;
 };
-
-_Static_assert(sizeof(struct cumu_module) <= SLOT, "module fits a slot");
-_Static_assert(sizeof(struct cumu_func) <= SLOT, "kernel fits a slot");
 
 void *cumu_handle_new(enum cumu_handle_kind kind)
 {

@@ -159,11 +159,7 @@ static bool prepare(struct job *j)
         return false;
     struct cumu_unit *u = j->f->unit;
     cumu_unit_enter(u);
-    if (!u->digested) {
-        cumu_module_digest(u->ptx, u->digest);
-        u->digested = true;
-    }
-    cumu_object_key(&j->key, u->ptx, u->digest, j->name, j->shape, t1_isa_here());
+    cumu_object_key(&j->key, cumu_unit_ptx(u), cumu_unit_digest(u), j->name, j->shape, t1_isa_here());
     MUcontext now = enter(j->ctx); /* for the addresses of the module's variables */
     bool bound = cumu_unit_image(u, j->f, j->ctx, &j->image, &j->image_size) == CUDA_SUCCESS;
     leave(j->ctx, now);
@@ -182,7 +178,7 @@ static bool emit(struct job *j)
     if (!take(j))
         return false;
     cumu_unit_enter(j->f->unit);
-    int bad = t1_emit(j->f->unit->ptx, j->name, j->shape, t1_isa_here(), &j->text, &j->text_size, &diag);
+    int bad = t1_emit(cumu_unit_ptx(j->f->unit), j->name, j->shape, t1_isa_here(), &j->text, &j->text_size, &diag);
     cumu_unit_leave(j->f->unit);
     done(j);
     if (!bad) {
@@ -205,8 +201,7 @@ static void publish(struct job *j, MUmodule module, MUfunction function)
         struct func_inst *i = j->inst;
         cumu_unit_enter(j->f->unit);
         if (atomic_load(&i->ctx) == j->ctx) {
-            for (struct func_attr *a = j->f->attrs; a; a = a->next)
-                (void)mu.muFuncSetAttribute(function, a->attribute, a->value);
+            cumu_func_attrs_replay(j->f, function);
             i->fast_module[j->shape] = module;
             atomic_store_explicit(&i->fast[j->shape], function, memory_order_release);
             if (take_over)

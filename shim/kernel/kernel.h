@@ -25,6 +25,7 @@ enum cumu_handle_kind {
     CUMU_H_GREEN,
     CUMU_H_RESOURCES
 };
+enum { CUMU_HANDLE_SIZE = 256 }; /* bytes that one may have */
 /* Zeroed memory for a handle, or NULL. All handles lie in one reserved range, so that telling them from
  * any other pointer takes two compares and one load. */
 void *cumu_handle_new(enum cumu_handle_kind kind);

@@ -13,7 +13,7 @@ struct reference_object {
     unsigned long long handle; /* 0: nothing is bound there */
 };
 
-_Static_assert(sizeof(struct cumu_reference) <= 256, "a reference fits a handle's slot");
+_Static_assert(sizeof(struct cumu_reference) <= CUMU_HANDLE_SIZE, "a reference fits a handle's slot");
 _Static_assert(sizeof(struct cumu_sampling) == offsetof(MUSA_TEXTURE_DESC, reserved), "sampling");
 
 struct cumu_reference *cumu_reference_new(void)
@@ -31,20 +31,27 @@ struct cumu_reference *cumu_reference_new(void)
 
 static struct cumu_reference *find(struct cumu_module *m, const char *name)
 {
-    struct cumu_reference *r = m->references;
+    struct cumu_reference *r = *cumu_module_references(m);
     while (r && strcmp(r->name, name) != 0)
         r = r->next;
     return r;
 }
 
-int cumu_reference_get(struct cumu_module *m, const char *name, bool surface, struct cumu_reference **out)
+static const struct ptx_var *find_variable(struct cumu_module *m, const char *name)
 {
     const struct ptx_var *v = NULL;
+    CUMU_EACH_UNIT(m, u)
+    if (!v && cumu_unit_ptx(u))
+        v = ptx_module_var(cumu_unit_ptx(u), name);
+    return v;
+}
+
+int cumu_reference_get(struct cumu_module *m, const char *name, bool surface, struct cumu_reference **out)
+{
     int err = cumu_module_open(m);
-    for (struct cumu_unit *u = m->units; u && !err && !v; u = u->next)
-        v = u->ptx && !u->replaced ? ptx_module_var(u->ptx, name) : NULL;
     if (err)
         return err;
+    const struct ptx_var *v = find_variable(m, name);
     if (!v || v->type != (surface ? PTX_SURFREF : PTX_TEXREF))
         return CUDA_ERROR_NOT_FOUND;
     struct cumu_reference *fresh = cumu_reference_new(), *r;
@@ -55,8 +62,8 @@ int cumu_reference_get(struct cumu_module *m, const char *name, bool surface, st
         fresh->surface = surface;
         fresh->module = m;
         fresh->name = copy;
-        fresh->next = m->references;
-        m->references = fresh;
+        fresh->next = *cumu_module_references(m);
+        *cumu_module_references(m) = fresh;
         r = fresh;
     }
     pthread_mutex_unlock(&cumu_kernel_lock);
@@ -218,9 +225,10 @@ void cumu_reference_free(struct cumu_reference *r)
 
 void cumu_references_drop(struct cumu_module *m)
 {
-    while (m->references) {
-        struct cumu_reference *r = m->references;
-        m->references = r->next;
+    struct cumu_reference **list = cumu_module_references(m);
+    while (*list) {
+        struct cumu_reference *r = *list;
+        *list = r->next;
         cumu_reference_free(r);
     }
 }

@@ -114,8 +114,8 @@ void cumu_register_var(struct cumu_module *m, const void *host, void **pointer_a
     if (old)
         HASH_DEL(vars, old); /* stays in its module's list, for the managed pointers */
     HASH_ADD_PTR(vars, host, v);
-    v->next = m->vars;
-    m->vars = v;
+    v->next = *cumu_module_vars(m);
+    *cumu_module_vars(m) = v;
     pthread_mutex_unlock(&cumu_kernel_lock);
 }
 
@@ -169,7 +169,7 @@ int cumu_host_reference(const void *host, bool surface, struct cumu_reference **
 void cumu_managed_publish(struct cumu_module *m, const char *name, void *address)
 {
     pthread_mutex_lock(&cumu_kernel_lock);
-    for (struct host_var *v = m->vars; v; v = v->next)
+    for (struct host_var *v = *cumu_module_vars(m); v; v = v->next)
         if (v->pointer_at && !strcmp(v->name, name))
             *v->pointer_at = address;
     pthread_mutex_unlock(&cumu_kernel_lock);
@@ -180,13 +180,14 @@ int cumu_managed_init(struct cumu_module *m)
     bool any = false;
     int err = CUDA_SUCCESS;
     pthread_mutex_lock(&cumu_kernel_lock);
-    for (struct host_var *v = m->vars; v && !any; v = v->next)
+    for (struct host_var *v = *cumu_module_vars(m); v && !any; v = v->next)
         any = v->pointer_at != NULL;
     pthread_mutex_unlock(&cumu_kernel_lock);
     if (any)
         err = cumu_module_open(m);
-    for (struct cumu_unit *u = any && !err ? m->units : NULL; u && !err; u = u->next) {
-        if (!u->ptx || u->replaced)
+    CUMU_EACH_UNIT(m, u)
+    {
+        if (!any || err || !cumu_unit_ptx(u))
             continue;
         cumu_unit_enter(u);
         err = cumu_unit_managed(u);
@@ -201,21 +202,23 @@ void cumu_vars_drop(struct cumu_module *m)
 {
     struct host_var *v, *same;
     pthread_mutex_lock(&cumu_kernel_lock);
-    while ((v = m->vars)) {
-        m->vars = v->next;
+    while ((v = *cumu_module_vars(m))) {
+        *cumu_module_vars(m) = v->next;
         HASH_FIND_PTR(vars, &v->host, same);
         if (same == v)
             HASH_DEL(vars, v);
         free(v->name);
         free(v);
     }
-    struct table *t = atomic_load(&table);
-    for (struct cumu_func *f = m->funcs; f && t; f = f->hh.next) {
-        struct slot *s = f->host ? probe(t, f->host) : NULL;
-        if (s && atomic_load(&s->func) == f)
-            atomic_store(&s->func, NULL);
-    }
     pthread_mutex_unlock(&cumu_kernel_lock);
+}
+
+void cumu_host_func_drop(struct cumu_func *f)
+{
+    struct table *t = atomic_load(&table);
+    struct slot *s = t && f->host ? probe(t, f->host) : NULL;
+    if (s && atomic_load(&s->func) == f)
+        atomic_store(&s->func, NULL);
 }
 
 /* Does the wrapper lie in the executable itself? */
@@ -229,6 +232,6 @@ void cumu_unregister(struct cumu_module *m)
 {
     /* The executable unregisters on the way out, when other threads may still be launching: what it
      * registered stays until the process ends. A plug-in's kernels go with it. */
-    if (!in_executable(m->wrapper))
+    if (!in_executable(cumu_module_wrapper(m)))
         cumu_module_unload(m);
 }

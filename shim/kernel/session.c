@@ -1,8 +1,8 @@
 /* cuLink sessions: images are added to a module that is never loaded; completing it links their PTX. */
 #include <stdlib.h>
 
-#include "kernel/module.h"
 #include "compile/link.h"
+#include "kernel/module.h"
 
 struct cumu_link {
     uint32_t kind; /* CUMU_H_LINK */
@@ -17,7 +17,7 @@ int cumu_link_new(const struct cumu_jit_log *log, struct cumu_link **out)
     struct cumu_link *l = cumu_handle_new(CUMU_H_LINK);
     if (!l)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    l->module = cumu_module_new();
+    l->module = cumu_module_new(&l->log, NULL);
     if (!l->module) {
         cumu_handle_free(l);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -27,7 +27,6 @@ int cumu_link_new(const struct cumu_jit_log *log, struct cumu_link **out)
         l->log.error[0] = '\0';
     if (l->log.info && l->log.info_size)
         l->log.info[0] = '\0';
-    l->module->log = &l->log;
     *out = l;
     return CUDA_SUCCESS;
 }
@@ -37,7 +36,8 @@ int cumu_link_add(struct cumu_link *l, const void *data, size_t size)
     if (l->text)
         return CUDA_ERROR_INVALID_VALUE; /* complete already */
     int err = cumu_module_add(l->module, data, size);
-    for (struct cumu_unit *u = l->module->units; u && !err; u = u->next)
+    CUMU_EACH_UNIT(l->module, u)
+    if (!err)
         err = cumu_unit_open(u);
     return err;
 }
@@ -54,27 +54,30 @@ int cumu_link_add_file(struct cumu_link *l, const char *path)
     return err;
 }
 
+/* The PTX text that all units are when they are linked. */
+static int link_text(struct cumu_module *m, char **text, size_t *size)
+{
+    unsigned units = 0, n = 0;
+    CUMU_EACH_UNIT(m, u)
+    units++;
+    if (units == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct ptx_module **ptx = calloc(units, sizeof *ptx);
+    if (!ptx)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUMU_EACH_UNIT(m, u)
+    if (cumu_unit_ptx(u))
+        ptx[n++] = cumu_unit_ptx(u);
+    *text = n ? cumu_ptx_link(ptx, n, size) : NULL;
+    free(ptx);
+    return *text ? CUDA_SUCCESS : n ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
 int cumu_link_complete(struct cumu_link *l, char **text, size_t *size)
 {
-    struct ptx_module **units = NULL;
-    unsigned n = 0;
-    if (!l->text) {
-        for (struct cumu_unit *u = l->module->units; u; u = u->next)
-            n++;
-        if (n == 0)
-            return CUDA_ERROR_INVALID_VALUE;
-        units = calloc(n, sizeof *units);
-        if (!units)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        n = 0;
-        for (struct cumu_unit *u = l->module->units; u; u = u->next)
-            if (u->ptx)
-                units[n++] = u->ptx;
-        l->text = n ? cumu_ptx_link(units, n, &l->size) : NULL;
-        free(units);
-        if (!l->text)
-            return n ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NO_BINARY_FOR_GPU;
-    }
+    int err = l->text ? CUDA_SUCCESS : link_text(l->module, &l->text, &l->size);
+    if (err)
+        return err;
     *text = l->text;
     *size = l->size + 1;
     return CUDA_SUCCESS;

@@ -1,30 +1,100 @@
-/* Translation units: unpacks and scans PTX, gives variables their memory in a context, lowers kernels and
- * hands them to the library below. Everything here happens once and on demand. */
+/* Translation units: unpacks and scans PTX, lowers kernels and hands them to the library below. Everything here
+ * happens once and on demand. */
 #include "kernel/device.h"
+#include "kernel/variables.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "compile/compile.h"
 
 enum { FEW_KERNELS = 16 }; /* are compiled for a device when they are loaded: a second or two each */
 
 pthread_mutex_t cumu_kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_over = PTHREAD_COND_INITIALIZER;
 
-struct cumu_unit *cumu_unit_new(struct cumu_module *m, const void *container, size_t size)
+struct cumu_unit {
+    struct cumu_unit *next;
+    struct cumu_module *module;
+    const void *container; /* fat binary, or */
+    size_t container_size;
+    void *owned; /* copy of a loaded container, NULL when it is the program's */
+    char *text;  /* PTX text of its own, freed once scanned */
+    size_t text_len;
+    bool busy, opened, replaced; /* replaced: its contents live on in the linked unit */
+    int error;                   /* why it cannot be used */
+    bool no_image;               /* nothing but an empty container: not an error in itself */
+    struct ptx_module *ptx;
+    bool digested;
+    uint8_t digest[CUMU_HASH_BYTES]; /* cumu_module_digest of ptx, once digested */
+    unsigned arch;                   /* 75: the PTX taken was made for compute_75 */
+    char sass[128];                  /* a kernel of a unit that holds machine code only */
+    struct cumu_variables *variables;
+};
+
+static struct cumu_unit *add_unit(struct cumu_module *m, struct cumu_unit **list)
 {
     struct cumu_unit *u = calloc(1, sizeof *u);
     if (!u)
         return NULL;
     u->module = m;
+    while (*list)
+        list = &(*list)->next;
+    *list = u;
+    return u;
+}
+
+struct cumu_unit *cumu_unit_of_text(struct cumu_module *m, struct cumu_unit **list, char *text, size_t size)
+{
+    struct cumu_unit *u = text ? add_unit(m, list) : NULL;
+    if (!u) {
+        free(text);
+        return NULL;
+    }
+    u->text = text;
+    u->text_len = size;
+    return u;
+}
+
+struct cumu_unit *cumu_unit_of_container(struct cumu_module *m, struct cumu_unit **list, const void *container,
+                                         size_t size, void *owned)
+{
+    struct cumu_unit *u = add_unit(m, list);
+    if (!u) {
+        free(owned);
+        return NULL;
+    }
     u->container = container;
     u->container_size = size;
-    struct cumu_unit **at = &m->units;
-    while (*at)
-        at = &(*at)->next;
-    *at = u;
+    u->owned = owned;
     return u;
+}
+
+struct cumu_unit *cumu_unit_next(const struct cumu_unit *u) { return u->next; }
+
+struct cumu_module *cumu_unit_module(const struct cumu_unit *u) { return u->module; }
+
+struct ptx_module *cumu_unit_ptx(const struct cumu_unit *u) { return u->replaced ? NULL : u->ptx; }
+
+void cumu_unit_replace(struct cumu_unit *u) { u->replaced = true; }
+
+bool cumu_unit_is_text(const struct cumu_unit *u) { return !u->container; }
+
+bool cumu_unit_is_empty(const struct cumu_unit *u) { return u->no_image; }
+
+int cumu_unit_error(const struct cumu_unit *u) { return u->error; }
+
+unsigned cumu_unit_arch(const struct cumu_unit *u) { return u->arch; }
+
+const char *cumu_unit_machine_code(const struct cumu_unit *u) { return u->sass[0] ? u->sass : NULL; }
+
+const uint8_t *cumu_unit_digest(struct cumu_unit *u)
+{
+    if (!u->digested)
+        cumu_module_digest(u->ptx, u->digest);
+    u->digested = true;
+    return u->digest;
 }
 
 void cumu_unit_enter(struct cumu_unit *u)
@@ -44,47 +114,6 @@ void cumu_unit_leave(struct cumu_unit *u)
     pthread_mutex_unlock(&cumu_kernel_lock);
 }
 
-/* To the log, and as one more line to the error log of a load. */
-static void report(struct cumu_module *m, enum cumu_level level, const char *symbol, const char *text)
-{
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* kernels of a load may be compiled side by side */
-    if (cumu_log_on(level, "kernel"))
-        cumu_log(NULL, level, "kernel", symbol, "%s", text);
-    if (m && m->log && m->log->error && m->log->error_size && level <= CUMU_WARN) {
-        pthread_mutex_lock(&one);
-        size_t at = strnlen(m->log->error, m->log->error_size);
-        snprintf(m->log->error + at, m->log->error_size - at, "cumu: %s%s%s\n", symbol ? symbol : "",
-                 symbol ? ": " : "", text);
-        pthread_mutex_unlock(&one);
-    }
-}
-
-void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char *symbol, const char *format, ...)
-{
-    char text[640];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    report(m, level, symbol, text);
-}
-
-void cumu_func_report(struct cumu_func *f, enum cumu_level level, const char *format, ...)
-{
-    char text[640];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    report(f->module, level, f->name, text);
-    char *why = strdup(text);
-    pthread_mutex_lock(&cumu_kernel_lock);
-    char *old = f->why;
-    f->why = why;
-    pthread_mutex_unlock(&cumu_kernel_lock);
-    free(old);
-}
-
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static int scan_text(struct cumu_unit *u, const char *text, size_t len, struct ptx_diag *diag)
@@ -95,13 +124,6 @@ static int scan_text(struct cumu_unit *u, const char *text, size_t len, struct p
         return CUDA_ERROR_INVALID_PTX;
     u->arch = u->ptx->target;
     return CUDA_SUCCESS;
-}
-
-static void report_diag(struct cumu_unit *u, const char *symbol, const struct ptx_diag *diag)
-{
-    char text[sizeof diag->msg + sizeof diag->what + 32];
-    ptx_diag_text(diag, text, sizeof text);
-    cumu_kernel_report(u->module, diag->gap ? CUMU_GAP : CUMU_ERROR, symbol, "%s", text);
 }
 
 /* Remembers the first kernel of machine code: told only if nothing else of the module can be used. */
@@ -162,7 +184,7 @@ static int open_container(struct cumu_unit *u)
             first = diag;
     }
     if (!err && res)
-        report_diag(u, "module", &first);
+        cumu_diag_report(u->module, "module", &first);
     fatbin_list_free(&l);
     return res;
 }
@@ -176,42 +198,22 @@ int cumu_unit_open(struct cumu_unit *u)
         struct ptx_diag diag;
         u->error = scan_text(u, u->text, u->text_len, &diag);
         if (u->error)
-            report_diag(u, "module", &diag);
+            cumu_diag_report(u->module, "module", &diag);
         free(u->text);
         u->text = NULL;
     } else {
         u->error = open_container(u);
     }
-    if (u->error)
-        return u->error;
-    for (unsigned i = 0; i < u->ptx->nvar; i++) {
-        struct managed *m;
-        if (!u->ptx->var[i].is_managed || u->ptx->var[i].is_extern)
-            continue;
-        m = calloc(1, sizeof *m);
-        if (!m)
-            return u->error = CUDA_ERROR_OUT_OF_MEMORY;
-        m->var = &u->ptx->var[i];
-        m->next = u->managed;
-        u->managed = m;
+    if (!u->error && (u->error = cumu_variables_new(u->module, u->ptx, &u->variables)) != 0) {
+        ptx_module_close(u->ptx);
+        u->ptx = NULL;
     }
-    return CUDA_SUCCESS;
+    return u->error;
 }
 
 void cumu_unit_free(struct cumu_unit *u)
 {
-    while (u->managed) {
-        struct managed *m = u->managed;
-        u->managed = m->next;
-        free(m);
-    }
-    while (u->data) {
-        struct data_inst *d = u->data;
-        u->data = d->next;
-        free(d->address);
-        free(d);
-    }
-    free(u->variables);
+    cumu_variables_free(u->variables);
     if (u->ptx)
         ptx_module_close(u->ptx);
     free(u->owned);
@@ -221,143 +223,16 @@ void cumu_unit_free(struct cumu_unit *u)
 
 /* ---- variables ------------------------------------------------------------------------------ */
 
-int cumu_unit_managed(struct cumu_unit *u)
-{
-    MUcontext ctx = NULL;
-    for (struct managed *m = u->managed; m; m = m->next) {
-        if (m->address)
-            continue;
-        if (!ctx) {
-            int err = cumu_context_current(&ctx);
-            if (err)
-                return err;
-        }
-        MUdeviceptr p = 0;
-        size_t size = m->var->size ? m->var->size : 1;
-        int err = mu.muMemAllocManaged(&p, size, MU_MEM_ATTACH_GLOBAL);
-        if (err)
-            return err;
-        memset((void *)(uintptr_t)p, 0, size);
-        if (m->var->init)
-            memcpy((void *)(uintptr_t)p, m->var->init, m->var->init_size);
-        if (m->var->nreloc)
-            cumu_kernel_report(u->module, CUMU_GAP, m->var->name, "managed variable initialised with an address");
-        m->address = (void *)(uintptr_t)p;
-        m->made_in = ctx;
-        cumu_managed_publish(u->module, m->var->name, m->address);
-    }
-    return CUDA_SUCCESS;
-}
-
-static struct managed *find_managed(struct cumu_unit *u, const char *name)
-{
-    for (struct managed *m = u->managed; m; m = m->next)
-        if (!strcmp(m->var->name, name))
-            return m;
-    return NULL;
-}
-
-/* Of a variable that is not managed; MUSA_ERROR_NOT_FOUND. */
-static int address_of(struct cumu_unit *u, struct data_inst *d, const char *name, MUdeviceptr *address)
-{
-    size_t size;
-    *address = d ? cumu_device_address(u, d, name) : 0;
-    if (*address)
-        return MUSA_SUCCESS;
-    return d && d->module ? mu.muModuleGetGlobal(address, &size, d->module, name) : MUSA_ERROR_NOT_FOUND;
-}
-
-/* f: the kernel of the image; NULL: it is the module's data. */
-static int bind_externs(struct cumu_unit *u, struct cumu_func *f, void *image, struct data_inst *data)
-{
-    const char *name;
-    for (unsigned i = 0; (name = lir_image_extern(image, i)); i++) {
-        struct managed *m = find_managed(u, name);
-        MUdeviceptr address = m ? (MUdeviceptr)(uintptr_t)m->address : 0;
-        int err = m ? MUSA_SUCCESS : address_of(u, data, name, &address);
-        if (err && err != MUSA_ERROR_NOT_FOUND)
-            return err; /* the process ends, or the context is gone: not the module's fault */
-        if (err) {
-            static const char text[] = "uses variable %s, which no part of the module defines";
-            if (f)
-                cumu_func_report(f, CUMU_ERROR, text, name);
-            else
-                cumu_kernel_report(u->module, CUMU_ERROR, "module", text, name);
-            return CUDA_ERROR_INVALID_PTX;
-        }
-        lir_image_bind(image, i, address);
-    }
-    return CUDA_SUCCESS;
-}
-
-int cumu_unit_data(struct cumu_unit *u, MUcontext ctx, struct data_inst **out)
-{
-    for (struct data_inst *d = u->data; d; d = d->next)
-        if (atomic_load(&d->ctx) == ctx) {
-            *out = d;
-            return CUDA_SUCCESS;
-        }
-    int err = cumu_unit_managed(u);
-    if (err)
-        return err;
-    struct ptx_diag diag = {0};
-    void *image = NULL;
-    size_t size = 0;
-    struct data_inst *d = calloc(1, sizeof *d);
-    if (!d)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    if (lir_lower_data(u->ptx, &image, &size, &diag) != 0) {
-        report_diag(u, "module", &diag);
-        err = CUDA_ERROR_INVALID_PTX;
-        goto fail;
-    }
-    mu.muCtxGetDevice(&d->device);
-    if (image && cumu_device_code()) {
-        err = cumu_device_variables(u, d, image);
-        if (err)
-            goto fail;
-    } else if (image) {
-        err = bind_externs(u, NULL, image, NULL);
-        if (!err)
-            err = mu.muModuleLoadData(&d->module, image);
-        free(image);
-        if (err)
-            goto fail;
-    }
-    atomic_store(&d->ctx, ctx);
-    pthread_mutex_lock(&cumu_kernel_lock);
-    d->next = u->data;
-    u->data = d;
-    pthread_mutex_unlock(&cumu_kernel_lock);
-    *out = d;
-    return CUDA_SUCCESS;
-fail:
-    free(d);
-    return err;
-}
+int cumu_unit_managed(struct cumu_unit *u) { return cumu_variables_managed(u->variables); }
 
 int cumu_unit_var(struct cumu_unit *u, MUcontext ctx, const char *name, uint64_t *address, size_t *size, bool *managed)
 {
-    const struct ptx_var *v = ptx_module_var(u->ptx, name);
-    if (!v || v->is_extern || (v->space != PTX_SP_GLOBAL && v->space != PTX_SP_CONST))
-        return CUDA_ERROR_NOT_FOUND;
-    struct managed *m = find_managed(u, name);
-    *managed = m != NULL;
-    *size = v->size;
-    if (m) {
-        int err = cumu_unit_managed(u);
-        *address = (uintptr_t)m->address;
-        return err;
-    }
-    struct data_inst *d;
-    int err = cumu_unit_data(u, ctx, &d);
-    if (err)
-        return err;
-    MUdeviceptr p;
-    if (address_of(u, d, name, &p))
-        return CUDA_ERROR_NOT_FOUND;
-    *address = p;
-    return CUDA_SUCCESS;
+    return cumu_variables_find(u->variables, ctx, name, address, size, managed);
+}
+
+void cumu_unit_context_gone(struct cumu_unit *u, MUcontext ctx, int device)
+{
+    cumu_variables_context_gone(u->variables, ctx, device);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */
@@ -399,10 +274,7 @@ int cumu_unit_check(struct cumu_unit *u)
 
 int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, void **image, size_t *size)
 {
-    struct data_inst *data = NULL;
     int err = cumu_unit_lower(u, f);
-    if (!err)
-        err = cumu_unit_data(u, ctx, &data);
     if (err)
         return err;
     *image = malloc(f->image_size);
@@ -410,7 +282,7 @@ int cumu_unit_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, voi
         return CUDA_ERROR_OUT_OF_MEMORY;
     memcpy(*image, f->image, f->image_size);
     *size = f->image_size;
-    err = bind_externs(u, f, *image, data);
+    err = cumu_variables_bind(u->variables, f, ctx, *image);
     if (err) {
         free(*image);
         *image = NULL;
@@ -453,8 +325,7 @@ int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
         free(inst);
         return err;
     }
-    for (struct func_attr *a = f->attrs; a; a = a->next)
-        mu.muFuncSetAttribute(inst->function, a->attribute, a->value + cumu_func_front(f, a->attribute));
+    cumu_func_attrs_replay(f, inst->function);
     mu.muCtxGetDevice(&inst->device);
     atomic_store(&inst->ctx, ctx);
     inst->next = atomic_load(&f->inst);
