@@ -75,8 +75,9 @@ void emit_runtimes(const struct job *j)
     const struct map *m = j->map;
     fprintf(o.file, "#include \"audit/audit.h\"\n\nconst struct audit_facade audit_facades[] = {\n");
     for (unsigned i = m->facades.count; i--;) /* the newest of a library stands last in sonames.map */
-        fprintf(o.file, "    {\"%s\", %u},\n", m->facades.at[i].soname, m->facades.at[i].version);
-    fprintf(o.file, "    {0, 0},\n};\n");
+        fprintf(o.file, "    {\"%s\", %u, %lld},\n", m->facades.at[i].soname, m->facades.at[i].version,
+                find_library(m, m->facades.at[i].library)->unsupported);
+    fprintf(o.file, "    {0, 0, 0},\n};\n");
     for (unsigned i = 0; i < m->runtimes.count; i++) {
         fprintf(o.file, "static const struct audit_row rows%u[] = {\n", i);
         for (unsigned k = 0; k < m->runtimes.at[i].rows.count; k++) {

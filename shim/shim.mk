@@ -47,7 +47,7 @@ MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/t
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 LEVEL_SRC  := shim/host/mccl/reduce.c
 MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
-CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) shim/cli/uses.S $(addprefix shim/audit/,elf.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
+CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) shim/cli/uses.S $(addprefix shim/audit/,elf.c redirect.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
               $(addprefix shim/core/,config.c log.c append.c file.c history.c json.c ldcache.c table.c) \
               $(filter-out %/place.c,$(wildcard shim/compile/*.c))
 

@@ -45,16 +45,18 @@ static size_t add(char *to, size_t at, size_t size, const char *s)
     return at + n;
 }
 
-static void say(const char *path, const char *what)
+void audit_say(const char *path, const char *name, const char *of, const char *what, const char *more)
 {
-    static char line[AUDIT_PATH + 256];
-    const char *const parts[] = {"cumu: gap: audit: ", path, ": ", what, "\n"};
+    static char line[AUDIT_PATH + 512];
+    const char *const parts[] = {"cumu: gap: audit: ", path, ": ", name, of, what, more, "\n"};
     size_t n = 0;
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
         n = add(line, n, sizeof line, parts[i]);
     if (!quiet && write(2, line, n) < 0)
         quiet = true;
 }
+
+static void say(const char *path, const char *what) { audit_say(path, "", "", what, ""); }
 
 static bool ours(const struct link_map *m) { return strncmp(m->l_name, dir, home) == 0; }
 
@@ -298,6 +300,39 @@ EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
     return (char *)(uintptr_t)(path ? path : name);
 }
 
+/* Facades that are in the process, by row. */
+static const struct link_map *here[FACADES];
+
+static int row_of(const struct link_map *m)
+{
+    for (int i = 0; i < FACADES && audit_facades[i].soname; i++)
+        if (strcmp(m->l_name + strlen(dir), audit_facades[i].soname) == 0)
+            return i;
+    return -1;
+}
+
+static void look_at(const struct link_map *m, int row)
+{
+    if (audit_needs(m, audit_facades[row].soname, row, loaded))
+        audit_unknown_look(m, here[row], &audit_facades[row]);
+}
+
+/* An object and the facade that it needs meet here, whichever comes later. */
+static void look_for_unknown(const struct link_map *m)
+{
+    int row = strncmp(m->l_name, dir, strlen(dir)) == 0 ? row_of(m) : -1;
+    if (row >= 0) {
+        here[row] = m;
+        for (const struct link_map *other = first; other; other = other->l_next)
+            if (!ours(other))
+                look_at(other, row);
+    } else if (!ours(m)) {
+        for (int i = 0; i < FACADES; i++)
+            if (here[i])
+                look_at(m, i);
+    }
+}
+
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
 {
     *cookie = (uintptr_t)map;
@@ -307,6 +342,8 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *co
         fresh[nfresh++] = map;
     if (active)
         torch_rename(map);
+    if (active && namespace == LM_ID_BASE)
+        look_for_unknown(map);
     return 0; /* no binding is of interest, so calls cost nothing */
 }
 
@@ -320,6 +357,7 @@ EXPORT void la_activity(uintptr_t *cookie, unsigned state)
         serve(fresh[i]);
     }
     nfresh = 0;
+    audit_unknown_settle(first);
 }
 
 /* A map may go away before the list is served, when an open fails half-way. */
@@ -328,5 +366,9 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
     for (unsigned i = 0; i < nfresh; i++)
         if ((uintptr_t)fresh[i] == *cookie)
             fresh[i] = fresh[--nfresh];
+    for (int i = 0; i < FACADES; i++)
+        if ((uintptr_t)here[i] == *cookie)
+            here[i] = NULL;
+    audit_unknown_forget((const struct link_map *)*cookie);
     return 0;
 }

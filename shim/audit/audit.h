@@ -14,7 +14,8 @@ enum { AUDIT_PATH = 4096 };
 /* Generated (runtimes.c): the facades, newest of a library first. */
 struct audit_facade {
     const char *soname;
-    int version; /* toolkit */
+    int version;     /* toolkit */
+    int unsupported; /* what its functions answer that cumu does not have */
 };
 extern const struct audit_facade audit_facades[]; /* ends with NULL */
 
@@ -80,6 +81,22 @@ bool audit_torch_rename(const struct link_map *m);
 int audit_facade_for(const char *name, bool (*loaded)(int facade));
 /* The row of this library's facade ("libcudart") for a toolkit; -1: none. */
 int audit_facade_of(const char *library, int version);
+
+/* redirect.c: is the name, which has no version, one that functions of this library have ("nccl...")? */
+bool audit_name_of(const char *soname, const char *name);
+
+/* unknown.c. Does the object need the facade, by whatever name? Then its imports that the facade lacks are noted. */
+enum { AUDIT_STUBS = 512, AUDIT_STUB_SIZE = 16 }; /* stubs.S has the same numbers */
+bool audit_needs(const struct link_map *m, const char *soname, int facade, bool (*loaded)(int facade));
+void audit_unknown_look(const struct link_map *m, const struct link_map *facade, const struct audit_facade *f);
+/* All objects are there: what none of them has gets a stub. */
+void audit_unknown_settle(const struct link_map *first);
+void audit_unknown_forget(const struct link_map *m); /* it goes away */
+
+/* audit.c: one line, unless the user wants none. */
+void audit_say(const char *path, const char *name, const char *of, const char *what, const char *more);
+/* libc.c: can this word be written? It may be changed by the question. */
+bool audit_writable(void *word);
 
 /* patch.c: makes functions of a loaded object jump to the facade, which is opened by the first call. */
 struct audit_target {

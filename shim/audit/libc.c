@@ -1,5 +1,7 @@
 /* The few functions of the C library that the audit module uses, so that the loader need not load a second
  * C library into every process. Only linked into libcumu-audit.so. */
+#include "audit/audit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -73,6 +75,9 @@ int mprotect(void *p, size_t size, int protection)
 {
     return failed(call(SYS_mprotect, (long)p, (long)size, protection, 0, 0, 0)) ? -1 : 0;
 }
+
+/* The kernel is asked to write the thread's signal mask there. */
+bool audit_writable(void *word) { return !failed(call(SYS_rt_sigprocmask, 0, 0, (long)word, sizeof(long), 0, 0)); }
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {

@@ -81,3 +81,39 @@ int audit_facade_of(const char *library, int version)
             return i;
     return -1;
 }
+
+/* How the functions of a library begin, by the start of its soname. */
+static const struct {
+    const char *library, *prefix;
+} beginnings[] = {
+    {"libcudart.", "cuda"},
+    {"libcudart.", "__cuda"},
+    {"libcuda.", "cu"},
+    {"libnccl.", "nccl"},
+    {"libnccl.", "pnccl"},
+    {"libcublas.", "cublas"},
+    {"libcublasLt.", "cublasLt"},
+    {"libcufft.", "cufft"},
+    {"libcufftw.", "fftw"},
+    {"libcurand.", "curand"},
+    {"libcusolver.", "cusolver"},
+    {"libcusolverMg.", "cusolverMg"},
+    {"libcusparse.", "cusparse"},
+    {"libnvrtc.", "nvrtc"},
+    {"libnvJitLink.", "nvJitLink"},
+    {"libnvJitLink.", "__nvJitLink"},
+    {"libnvidia-ml.", "nvml"},
+    {"libnvcuvid.", "cuvid"},
+    {"libnvidia-encode.", "NvEnc"},
+};
+
+bool audit_name_of(const char *soname, const char *name)
+{
+    for (unsigned i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
+        const char *l = beginnings[i].library, *p = beginnings[i].prefix;
+        size_t n = strlen(p);
+        if (strncmp(soname, l, strlen(l)) == 0 && strncmp(name, p, n) == 0)
+            return n > 2 || (name[n] >= 'A' && name[n] <= 'Z'); /* cuInit, and not cudaMalloc or current */
+    }
+    return false;
+}

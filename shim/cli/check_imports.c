@@ -61,7 +61,8 @@ static const struct cumu_table *table_of(const struct check_report *r, const cha
     return NULL;
 }
 
-static void add(struct check_report *r, const char *name, const char *soname, const struct cumu_symbol *entry)
+static void add(struct check_report *r, const char *name, const char *soname, const struct cumu_symbol *entry,
+                bool data)
 {
     for (size_t i = 0; i < r->nsymbol; i++)
         if (strcmp(r->symbol[i].name, name) == 0 && strcmp(r->symbol[i].soname, soname) == 0)
@@ -72,6 +73,7 @@ static void add(struct check_report *r, const char *name, const char *soname, co
     s->name = entry ? entry->name : check_keep(r, name);
     s->soname = check_keep(r, soname);
     s->entry = entry;
+    s->data = data;
 }
 
 static const char *section_name(Elf *elf, const GElf_Shdr *sh)
@@ -157,14 +159,39 @@ static void note_node(struct check_report *r, const char *soname, const char *no
             r->library[i].node = check_keep(r, node);
 }
 
-static void import(struct check_report *r, const struct cumu_closure *c, const char *name, const char *file,
-                   const char *node)
+static int same_name(void *name, const char *other, uint64_t value, uint64_t size)
 {
+    (void)value, (void)size;
+    return strcmp(name, other) == 0;
+}
+
+/* Does some object that is not ours export it? */
+static bool exported(const struct cumu_closure *c, const char *name)
+{
+    bool found = false;
+    struct audit_elf e;
+    for (unsigned i = 0; i < c->count && !found; i++)
+        if (!c->objects[i].facade && c->objects[i].path && audit_elf_open(&e, c->objects[i].path) == 0) {
+            found = audit_elf_functions(&e, SHT_DYNSYM, true, same_name, (void *)(uintptr_t)name);
+            audit_elf_close(&e);
+        }
+    return found;
+}
+
+/* One import: of the library that its version names, of the facade that has it, or, by how it begins, of the facade
+ * that would have it if cumu knew it. */
+static void import(struct check_report *r, const struct cumu_closure *c, const char *name, const char *file,
+                   const char *node, const GElf_Sym *symbol)
+{
+    bool weak = GELF_ST_BIND(symbol->st_info) == STB_WEAK;
+    bool data = GELF_ST_TYPE(symbol->st_info) == STT_OBJECT || GELF_ST_TYPE(symbol->st_info) == STT_TLS;
     const struct cumu_table *t = file ? table_of(r, file) : NULL;
+    const char *newer = NULL;
     if (file) {
         note_node(r, file, node);
-        if (t)
-            add(r, name, file, cumu_table_find(t, name));
+        const struct cumu_symbol *s = t ? cumu_table_find(t, name) : NULL;
+        if (s || (t && !weak))
+            add(r, name, file, s, data);
         return;
     }
     for (unsigned i = 1; i < c->count; i++) {
@@ -172,10 +199,14 @@ static void import(struct check_report *r, const struct cumu_closure *c, const c
         t = c->objects[i].facade ? table_of(r, soname) : NULL;
         const struct cumu_symbol *s = t ? cumu_table_find(t, name) : NULL;
         if (s) {
-            add(r, name, soname, s);
+            add(r, name, soname, s, data);
             return;
         }
+        if (t && audit_name_of(soname, name))
+            newer = soname;
     }
+    if (newer && !weak && !exported(c, name))
+        add(r, name, newer, NULL, data);
 }
 
 struct runtime_signs {
@@ -197,7 +228,7 @@ static void dynamic_symbols(struct check_report *r, const struct cumu_closure *c
         const char *node = NULL, *file = version_file(elf, v, i, &node);
         signs->imports |= starts(name, "__cudaRegister") || strcmp(name, "cudaMalloc") == 0 ||
                           (file && starts(file, "libcudart.so"));
-        import(r, c, name, file, node);
+        import(r, c, name, file, node, &s);
     }
 }
 

@@ -1,4 +1,5 @@
 /* cumu check: the verdict, and the report as text. */
+#include "audit/audit.h"
 #include "cli/cli.h"
 #include "cli/coverage.h"
 #include "cli/report.h"
@@ -43,13 +44,22 @@ const char *check_backend(const struct check_report *r)
     return l && l->name && cumu_sdk_library(l, path) ? "musa" : "host";
 }
 
+/* Imports that no map knows for which the audit module has stubs (shim/audit/unknown.c). */
+#if defined(__x86_64__)
+enum { MAX_UNKNOWN = AUDIT_STUBS };
+#else
+enum { MAX_UNKNOWN = 0 };
+#endif
+
 void check_judge(struct check_report *r)
 {
-    size_t bad = 0, all = 0;
+    size_t bad = 0, all = 0, unknown = 0;
     for (size_t i = 0; i < r->nsymbol; i++) {
-        if (!r->symbol[i].entry)
-            check_fatal(r, "imports %s, which cumu's %s does not have", r->symbol[i].name, r->symbol[i].soname);
-        else if (r->symbol[i].entry->verb == CUMU_STUB)
+        const struct check_symbol *s = &r->symbol[i];
+        if (!s->entry && (s->data || ++unknown > MAX_UNKNOWN))
+            check_fatal(r, "imports %s%s, which cumu's %s does not have", s->data ? "the variable " : "", s->name,
+                        s->soname);
+        else if (!s->entry || s->entry->verb == CUMU_STUB)
             r->gaps++;
     }
     for (const struct check_kernel *k = r->kernels; k; k = k->hh.next, all++)
@@ -119,8 +129,11 @@ static void print_symbols(const struct check_report *r)
         if (s->entry && s->entry->verb != CUMU_STUB)
             continue;
         if (shown++ < SHOWN)
-            printf("            %s %s: %s\n", check_verb(s), s->name,
-                   s->entry && s->entry->reason ? s->entry->reason : s->soname);
+            printf("            %s %s: %s%s\n", check_verb(s), s->name,
+                   s->entry && s->entry->reason ? s->entry->reason : s->soname,
+                   s->entry  ? ""
+                   : s->data ? " of cumu lacks it"
+                             : ", newer than cumu: a stub answers \"not supported\"");
     }
     more(shown > SHOWN ? shown - SHOWN : 0);
 }

@@ -19,7 +19,8 @@ enum check_runtime { CHECK_NO_RUNTIME, CHECK_SHARED_RUNTIME, CHECK_STATIC_RUNTIM
 
 struct check_symbol { /* one CUDA symbol that some object of the closure imports */
     const char *name, *soname;
-    const struct cumu_symbol *entry; /* NULL: the soname does not have it */
+    const struct cumu_symbol *entry; /* NULL: cumu's does not have it */
+    bool data;                       /* no function */
 };
 struct check_image {    /* one entry of a fat binary */
     const char *object; /* file it is in */
