@@ -1,5 +1,5 @@
-/* cuRAND, cuSPARSE and cuBLAS (blas.c) over libraries with nothing but names that public sources have seen: what
- * programs import most goes another way. */
+/* cuRAND, cuSPARSE and, in files of their own, cuBLAS and cuSOLVER over libraries with nothing but names that public
+ * sources have seen: what programs import most goes another way. */
 #include <math.h>
 
 #include "maths.h"
@@ -98,5 +98,6 @@ int main(void)
     random_numbers();
     descriptors();
     blas();
+    solver();
     return check_end("maths of an SDK");
 }

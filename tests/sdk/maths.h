@@ -15,5 +15,6 @@ int cudaStreamCreateWithFlags(void **s, unsigned flags);
 int cudaStreamDestroy(void *s);
 
 void blas(void);
+void solver(void);
 
 #endif

@@ -19,16 +19,18 @@ $(SDK_LIBS:%=%.S): %.S: $$(subst $B/,,$$(subst lib/,,$$*)).names shim/runtime/sl
 	$Q{ cat $<; $(if $(findstring libmusa.so,$@),echo cumu_host_images;) } | awk -v own="$(SDK_OWN)" -f shim/runtime/slots.awk >$@
 # The CPU libraries under names that no SDK has: what a shape forwards to must not be taken for the shape itself.
 SDK_CPU := $B/tests/sdk/cpu
+SDK_RENAME := s/libmusa\.so/libMUSA.so/g; s/libmusart\.so/libMUSART.so/g; s/libmublas\.so/libMUBLAS.so/g
 $(SDK_CPU)/.made: $(HOST_RT) $(HOST_MUSA) $(HOST_MCCL) $(HOST_MATHS) tests/sdk/sdk.mk
 	@mkdir -p $(@D)
-	$Qfor l in $(filter %.so %.so.1 %.so.2 %.so.5,$^); do n=$$(basename $$l | sed 's/libmusa\./libMUSA./; s/libmusart\./libMUSART./'); \
-	  LC_ALL=C sed 's/libmusa\.so/libMUSA.so/g; s/libmusart\.so/libMUSART.so/g' $$l >$(@D)/$$n && chmod +x $(@D)/$$n; done
+	$Qfor l in $(filter %.so %.so.1 %.so.2 %.so.5,$^); do n=$$(basename $$l | sed '$(SDK_RENAME)'); \
+	  LC_ALL=C sed '$(SDK_RENAME)' $$l >$(@D)/$$n && chmod +x $(@D)/$$n; done
 	@touch $@
 $(SDK_LIBS): %: %.S tests/sdk/forward.c $(SDK_CPU)/.made
 	@echo "ld tests/sdk/$(lastword $(subst /, ,$(dir $(@D)))) $(@F)"
-	$Q$(CC) $(BASE) -Wno-pedantic $(SDK_FLAGS) $(if $(findstring /maths/,$@),-DFORWARD_ONLY -DFORWARD_TO='"$(abspath $(SDK_CPU))/$(@F)"',$(if $(findstring libmusa.so,$@),-DFORWARD_DRIVER -DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSA.so.1"',-DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSART.so.5"')) \
+	$Q$(CC) $(BASE) -Wno-pedantic $(SDK_FLAGS) $(if $(findstring /maths/,$@),-DFORWARD_ONLY -DFORWARD_TO='"$(abspath $(SDK_CPU))/$(subst libmublas.,libMUBLAS.,$(@F))"',$(if $(findstring libmusa.so,$@),-DFORWARD_DRIVER -DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSA.so.1"',-DFORWARD_TO='"$(abspath $(SDK_CPU))/libMUSART.so.5"')) \
 	  -shared -o $@ $< tests/sdk/forward.c -Wl,-soname,$(@F) -ldl
-	$Qln -sf $(filter-out %/$(@F),$(addprefix $(abspath $(SDK_CPU))/,$(notdir $(if $(findstring /maths/,$@),$(HOST_MCCL),$(HOST_MCCL) $(HOST_MATHS))))) $(@D)/
+	$Qfor l in $(notdir $(if $(findstring /maths/,$@),$(HOST_MCCL),$(HOST_MCCL) $(HOST_MATHS))); do \
+	  ln -sf $(abspath $(SDK_CPU))/$$(echo $$l | sed '$(SDK_RENAME)') $(@D)/$$l; done
 check-programs: $(SDK_LIBS)
 
 # The snippets and programs on each shape; `make check` has the first, and what public sources have seen at all.
@@ -45,8 +47,8 @@ $(NOTHING): tests/sdk/sdk.mk
 $B/tests/sdk/missing: $B/obj/tests/sdk/missing.o $B/obj/gen/prototypes.o
 	@echo "ld tests/sdk/missing"
 	$Q$(CC) -o $@ $^ $(SAN) -ldl
-SDK_MATHS_OBJ  := $(addprefix $B/obj/tests/sdk/,maths.o blas.o)
-SDK_MATHS_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcurand.so.10 libcusparse.so.12 libcublas.so.13)
+SDK_MATHS_OBJ  := $(addprefix $B/obj/tests/sdk/,maths.o blas.o solver.o)
+SDK_MATHS_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcurand.so.10 libcusparse.so.12 libcublas.so.13 libcusolver.so.12)
 $B/tests/sdk/maths-program: $(SDK_MATHS_OBJ) $(SDK_MATHS_LINK)
 	@echo "ld tests/sdk/maths"
 	$Q$(CC) -o $@ $^ -Wl,--allow-shlib-undefined $(SAN) -lm
