@@ -86,6 +86,41 @@ int device_get_attribute(int *value, int attribute, int device)
 }
 #endif
 
+/* ---- attributes of streams: unions of 32 bytes at 3.1.0, 64 later, read and written as a whole --- */
+
+#ifdef FORWARD_DRIVER
+#ifndef UNION
+#define UNION 64
+#endif
+static size_t own_size(int id) { return id == 1 ? 32 : sizeof(int); } /* 1: the access policy's window */
+
+int stream_get_attribute(MUstream s, int id, char *value) __asm__("muStreamGetAttribute")
+    __attribute__((visibility("default")));
+int stream_get_attribute(MUstream s, int id, char *value)
+{
+    __typeof__(muStreamGetAttribute) *get = (__typeof__(get))(uintptr_t)below("muStreamGetAttribute");
+    MUstreamAttrValue full;
+    int r = value ? (int)get(s, id, &full) : 1;
+    for (size_t i = 0; !r && i < UNION; i++)
+        value[i] = i < own_size(id) ? full.pad[i] : 0x77;
+    return r;
+}
+
+int stream_set_attribute(MUstream s, int id, const char *value) __asm__("muStreamSetAttribute")
+    __attribute__((visibility("default")));
+int stream_set_attribute(MUstream s, int id, const char *value)
+{
+    __typeof__(muStreamSetAttribute) *set = (__typeof__(set))(uintptr_t)below("muStreamSetAttribute");
+    MUstreamAttrValue full = {{0}};
+    for (size_t i = 0; value && i < UNION; i++)
+        if (i < own_size(id))
+            full.pad[i] = value[i];
+        else if (value[i])
+            return 1; /* what is not its value must be zero */
+    return value ? (int)set(s, id, &full) : 1;
+}
+#endif
+
 /* ---- instantiation: five arguments up to SDK 4, of which the last three are outputs ------------- */
 
 #ifdef FORWARD_DRIVER

@@ -6,13 +6,13 @@ SDK_NAMES := $(wildcard tests/sdk/*/*.names)
 SDK_LIBS  := $(if $(filter 1,$(CUMU_ASM)),$(join $(dir $(SDK_NAMES:%=$B/%)),$(patsubst %.names,lib/%,$(notdir $(SDK_NAMES)))))
 SDK_SHAPES := 3.1.0 4.0 4.3 5.2 seen
 OLD_INSTANTIATE := -DINSTANTIATE_OF_5
-$B/tests/sdk/3.1.0/%: SDK_FLAGS := -DUPDATE_OF_4 $(OLD_INSTANTIATE)
+$B/tests/sdk/3.1.0/%: SDK_FLAGS := -DUPDATE_OF_4 -DUNION=32 $(OLD_INSTANTIATE)
 $B/tests/sdk/4.0/%:   SDK_FLAGS := -DUPDATE_OF_4 $(OLD_INSTANTIATE)
 $B/tests/sdk/4.3/%:   SDK_FLAGS := $(OLD_INSTANTIATE)
 $B/tests/sdk/5.2/%:   SDK_FLAGS :=
 $B/tests/sdk/seen/%:  SDK_FLAGS :=
 # Functions that forward.c defines itself where the shape has them.
-SDK_OWN := muDeviceGetAttribute muGraphExecUpdate musaGraphExecUpdate muGraphInstantiate muGraphInstantiate_v2 musaGraphInstantiate
+SDK_OWN := muDeviceGetAttribute muStreamGetAttribute muStreamSetAttribute muGraphExecUpdate musaGraphExecUpdate muGraphInstantiate muGraphInstantiate_v2 musaGraphInstantiate
 .SECONDEXPANSION:
 $(SDK_LIBS:%=%.S): %.S: $$(subst $B/,,$$(subst lib/,,$$*)).names shim/runtime/slots.awk tests/sdk/sdk.mk
 	@mkdir -p $(@D)

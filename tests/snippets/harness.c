@@ -16,6 +16,7 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"reference", snippet_reference}, {"newer", snippet_newer}, {"layout", snippet_layout},
     {"library", snippet_library},
     {"graph", snippet_graph},       {"graph_driver", snippet_graph_driver},
+    {"attribute", snippet_attribute},
     {"module", snippet_module},     {"entry", snippet_entry},   {"context", snippet_context},
     {"compiler", snippet_compiler}, {"nccl", snippet_nccl}, {"cublas", snippet_cublas},
     {"cusolver", snippet_cusolver},

@@ -54,6 +54,7 @@ void snippet_library(void);
 void snippet_module(void);
 void snippet_graph(void);
 void snippet_graph_driver(void);
+void snippet_attribute(void);
 void snippet_entry(void);
 void snippet_context(void);
 void snippet_compiler(void);

@@ -46,30 +46,6 @@ cudaError_t wrap_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGrap
     return checked(params, cumu_graph_exec_set_kernel(exec, node, kernel_of(params), params));
 }
 
-/* ---- attributes, as programs of CUDA 11 hold them -------------------------------------------- */
-
-cudaError_t wrap_cudaGraphKernelNodeGetAttribute_v11(cudaGraphNode_t node, int id, void *value)
-{
-    cuda_launch_attr_value full;
-    memset(&full, 0, sizeof full);
-    if (!value)
-        return CUMU_BAD_ARG;
-    int err = mu.musaGraphKernelNodeGetAttribute(node, id, (void *)&full);
-    if (!err)
-        memcpy(value, &full, CUMU_LAUNCH_ATTR_V11);
-    return err;
-}
-
-cudaError_t wrap_cudaGraphKernelNodeSetAttribute_v11(cudaGraphNode_t node, int id, const void *value)
-{
-    cuda_launch_attr_value full;
-    memset(&full, 0, sizeof full);
-    if (!value)
-        return CUMU_BAD_ARG;
-    memcpy(&full, value, CUMU_LAUNCH_ATTR_V11);
-    return mu.musaGraphKernelNodeSetAttribute(node, id, (void *)&full);
-}
-
 /* ---- copies of symbols ----------------------------------------------------------------------- */
 
 cudaError_t wrap_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph, const void *deps, size_t n,
