@@ -224,10 +224,25 @@ static void tidy_path(const char *path, size_t n, char *word, size_t size)
     (void)snprintf(word, size, "<path>%s%.*s", file ? "/" : "", file ? (int)(n - base) : 0, path + base);
 }
 
+/* Characters of what numbers one device of all, which no report needs: a UUID, or the address of a network card. */
+static size_t length_of_id(const char *text)
+{
+    static const char *const forms[] = {"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "xx:xx:xx:xx:xx:xx"};
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        size_t n = 0;
+        while (forms[k][n] && (forms[k][n] == 'x' ? isxdigit((unsigned char)text[n]) != 0 : text[n] == forms[k][n]))
+            n++;
+        if (!forms[k][n])
+            return n;
+    }
+    return 0;
+}
+
 void doctor_tidy(char *to, size_t size, const char *text)
 {
     struct utsname u = {.nodename = ""};
     const char *own = cumu_opt_text(CUMU_OPT_MCC_FLAGS); /* the user's, which messages repeat */
+    const char *home = cumu_env("HOME");                 /* as a whole: it may have blanks */
     const char *secret[] = {cumu_env("USER"), cumu_env("LOGNAME"), uname(&u) == 0 ? u.nodename : NULL};
     size_t used = 0;
     for (const char *c = text; *c && used + 1 < size;) {
@@ -238,7 +253,14 @@ void doctor_tidy(char *to, size_t size, const char *text)
         if (*own && starts && strncmp(c, own, strlen(own)) == 0) {
             n = strlen(own);
             (void)snprintf(word, sizeof word, "<flags>");
-        } else if ((*c == '/' && (starts || memchr(c + 1, '/', token - 1))) || (*c == '~' && c[1] == '/')) {
+        } else if (home && *home == '/' && home[1] && strncmp(c, home, strlen(home)) == 0 && strchr(home, ' ')) {
+            n = strlen(home);
+            (void)snprintf(word, sizeof word, "<path>");
+        } else if (starts && length_of_id(c)) {
+            n = length_of_id(c);
+            (void)snprintf(word, sizeof word, "<id>");
+        } else if (token > 1 &&
+                   ((*c == '/' && (starts || memchr(c + 1, '/', token - 1))) || (*c == '~' && c[1] == '/'))) {
             n = token;
             tidy_path(c, n, word, sizeof word);
         } else if (starts && of_word(*c)) {

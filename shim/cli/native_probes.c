@@ -132,4 +132,14 @@ const char *const native_probes[] = {
     BEGIN ROUNDS SIX_BYTES("0xffffffff") MMA_INT("m16n8k32.row.col.s32.s8.s8.s32", A4, B2)
         MMA_INT("m16n8k16.row.col.s32.u8.u8.s32", A2, B1) END("4"),
     BEGIN ROUNDS SIX_BYTES("0x8f8f8f8f") NO_SUMS MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32", A4, B2)
-        SIX_BYTES("0x87878787") NO_SUMS MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32", A4, B2) END("4")};
+        SIX_BYTES("0x87878787") NO_SUMS MMA("m16n8k32.row.col.f32.e5m2.e5m2.f32", A4, B2) END("4"),
+    BEGIN ".shared .align 16 .b8 t[4096];\nmul.wide.u32 %d2, %r0, 16;\nadd.u64 %d2, %d0, %d2;\n" RANDOM("%r4")
+        RANDOM("%r5") RANDOM("%r6") RANDOM(
+            "%r7") "st.global.v4.u32 [%d2+2048], {%r4, %r5, %r6, %r7};\nmembar.gl;\nbar.sync 0;\n"
+                   "xor.b32 %r8, %r0, 1;\nmul.wide.u32 %d3, %r8, 16;\nadd.u64 %d3, %d0, %d3;\nmov.u32 %r9, t;\n"
+                   "mad.lo.u32 %r10, %r0, 32, %r9;\ncp.async.cg.shared.global [%r10], [%d2+2048], 16;\n"
+                   "cp.async.cg.shared.global [%r10+16], [%d3+2048], 16;\ncp.async.wait_all;\nbar.sync 0;\n"
+                   "xor.b32 %r8, %r0, 37;\nmad.lo.u32 %r10, %r8, 32, %r9;\nld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r10];\n"
+                   "ld.shared.v4.u32 {%r12, %r13, %r14, %r15}, [%r10+16];\n" GATHER("%r4") GATHER("%r5") GATHER("%r6")
+                       GATHER("%r7") GATHER("%r12") GATHER("%r13") GATHER("%r14") GATHER("%r15") DONE,
+};

@@ -58,6 +58,10 @@ struct climb { /* of one kernel */
     bool asked;
 };
 
+/* If-conversion and scheduling, as libraries of the vendor's are built (mapping/facts/musa.md D6). Their options that
+ * change results are not among these. */
+static const char vendor[] = "-mllvm -mtgpu-if-convert=1 -mllvm -mtgpu-load-store-opt -mllvm -misched=mtgpu-max-ilp";
+
 const char *cumu_mcc_rung(unsigned rung, bool *flat)
 {
     *flat = rungs[rung].flat;
@@ -66,7 +70,7 @@ const char *cumu_mcc_rung(unsigned rung, bool *flat)
 
 void cumu_mcc_words(char *to, size_t room, unsigned spelled, unsigned arch, unsigned rung)
 {
-    const char *own = cumu_opt_text(CUMU_OPT_MCC_FLAGS);
+    const char *given = cumu_opt_text(CUMU_OPT_MCC_FLAGS), *own = strcmp(given, "vendor") == 0 ? vendor : given;
     (void)snprintf(to, room, "-mtgpu %s --offload-arch=mp_%u %s -std=c++14 -ffp-contract=off%s%s -c",
                    device_only[spelled], arch, rungs[rung].level, *own ? " " : "", own);
 }

@@ -56,6 +56,7 @@ template <class... A> unsigned params(void (*)(A...), unsigned (*table)[2])
 
 /* What `cumu doctor` tries of a toolkit's own, beside what emitted kernels use. */
 #define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
 #define warpSize 32
 #define __syncthreads() bar_all(0)
 namespace cm

@@ -71,6 +71,13 @@ else
     echo "not ok and flags by option"
     bad=1
 fi
+check "the vendor's flags" 0 '^PASS vectoradd$' -- env CUMU_MCC_FLAGS=vendor CUMU_CACHE_DIR="$tmp/option" $run "$fix/vectoradd"
+if grep -q -e '-ffp-contract=off -mllvm -mtgpu-if-convert=1 .*-misched=mtgpu-max-ilp -c ' "$sdk/calls"; then
+    echo "ok by one word"
+else
+    echo "not ok by one word"
+    bad=1
+fi
 rm -f "$sdk/calls"
 check "ahead of time" 0 ' 1 compiled, 0 were there' -- "$cumu" cache warm --target mp_21 "$fix/vectoradd"
 calls "by the same compiler" 1
@@ -90,8 +97,8 @@ check "doctor runs kernels" 0 'the first is .*, mp_31$' '^  - 43 of 43 kernels' 
     '__fadd_rz and its like: right$' \
     '^  - mcc: atomicAdd of float: right$' '^  - mcc: atomicAdd of __half: right$' '^  - mcc: fragments of __musa_wmma_m16n8k16_mma: right$' \
     'the compiler takes [0-9]+ ms for a kernel, [0-9]+ ms of which' '^  - mcc: __shfl_up_sync: right$' '^  - mcc: bits of __ballot_sync: 32$' \
-    'mcc: __musa_memcpy_g2s": no: not compiled' '^  - mcc: a return inside a condition: right$' -- "$cumu" doctor -o "$tmp/report"
-check "what the toolkit has of its own" 0 '^directed	right: ' '^div32	right: ' '^half2	right: ' '^mma-fp8	right: ' -- \
+    '^  - mcc: __musa_memcpy_g2s: right$' '^  - mcc: a return inside a condition: right$' -- "$cumu" doctor -o "$tmp/report"
+check "what the toolkit has of its own" 0 '^directed	right: ' '^div32	right: ' '^half2	right: ' '^copy	right: ' '^mma-fp8	right: ' -- \
     "$B/libexec/cumu-tool" --native mp_31 all
 DEVICE_IDLE=1 check "and sees what is wrong" 0 'kernel "a kernel": wrong: thread 0 has 0x0, not 0x7 .no kernel runs' \
     '^  - 0 of 43 kernels' -- "$cumu" doctor -o "$tmp/report"

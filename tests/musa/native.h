@@ -49,6 +49,32 @@ CM_REDUCE(__reduce_max_sync, unsigned, all[l] > r ? all[l] : r)
 CM_REDUCE(__reduce_min_sync, int, all[l] < r ? all[l] : r)
 CM_REDUCE(__reduce_max_sync, int, all[l] > r ? all[l] : r)
 
+/* ---- copies that are done when they are waited for ---- */
+enum { CM_COPIES = 32 };
+static struct {
+    void *to[CM_COPIES];
+    const void *from[CM_COPIES];
+    unsigned n;
+} cm_copies[1024]; /* by thread of a block */
+CM_FN unsigned cm_thread() { return (tid(0) + ntid(0) * (tid(1) + ntid(1) * tid(2))) & 1023; }
+CM_FN void __musa_memcpy_g2s_wait()
+{
+    const unsigned t = cm_thread();
+    for (unsigned k = 0; k < cm_copies[t].n; k++)
+        __builtin_memcpy(cm_copies[t].to[k], cm_copies[t].from[k], 16);
+    cm_copies[t].n = 0;
+}
+CM_FN void __musa_memcpy_g2s(void *to, const void *from, unsigned bytes, int)
+{
+    const unsigned t = cm_thread();
+    if (bytes != 16 || (unsigned long long)to % 16 || (unsigned long long)from % 16)
+        trap();
+    if (cm_copies[t].n == CM_COPIES)
+        __musa_memcpy_g2s_wait();
+    cm_copies[t].to[cm_copies[t].n] = to;
+    cm_copies[t].from[cm_copies[t].n++] = from;
+}
+
 /* ---- halves ---- */
 struct __half {
     unsigned short x;

@@ -16,6 +16,24 @@ static uint32_t copy_want(uint32_t i)
     return ((v[0] + v[1]) ^ v[2]) + v[3];
 }
 
+/* four copies of 16 bytes under way together, the last under a guard, read by another thread */
+static const char batch[] = KERNEL(
+    ".shared .align 16 .b8 s[8192]; mov.u32 %r2, s; shl.b32 %r3, %r1, 4; add.u32 %r4, %r2, %r3;\n"
+    "cvt.u64.u32 %rd5, %r3; add.s64 %rd6, %rd31, %rd5; setp.lt.u32 %p1, %r1, 64;\n"
+    "cp.async.cg.shared.global [%r4], [%rd6], 16; cp.async.cg.shared.global [%r4+2048], [%rd6+16], 16;\n"
+    "add.u32 %r5, %r4, 4096; cp.async.cg.shared.global [%r5], [%rd6+32], 16;\n"
+    "add.u32 %r5, %r5, 2048; mov.u32 %r6, 0; st.shared.u32 [%r5], %r6;\n"
+    "@%p1 cp.async.cg.shared.global [%r5], [%rd6+48], 16;\n"
+    "cp.async.commit_group; cp.async.wait_all; bar.sync 0; xor.b32 %r3, %r3, 48; add.u32 %r4, %r2, %r3;\n"
+    "ld.shared.u32 %r6, [%r4]; ld.shared.u32 %r7, [%r4+2048]; ld.shared.u32 %r8, [%r4+4096];\n"
+    "ld.shared.u32 %r9, [%r4+6144]; mad.lo.u32 %r6, %r6, 3, %r7; mad.lo.u32 %r6, %r6, 3, %r8;\n"
+    "mad.lo.u32 %r6, %r6, 3, %r9; " STORE("%r6"));
+static uint32_t batch_want(uint32_t i)
+{
+    const uint32_t *v = in + 4 * (i ^ 3);
+    return ((v[0] * 3 + v[4]) * 3 + v[8]) * 3 + ((i ^ 3) < 64 ? v[12] : 0);
+}
+
 /* two phases of an mbarrier instead of bar.sync; waits by state and by parity */
 static const char phases[] = KERNEL(
     ".shared .align 8 .b64 bar; .shared .align 4 .b32 v[128]; mov.u32 %r2, 128; setp.eq.u32 %p1, %r1, 0;\n"
@@ -41,6 +59,7 @@ int main(void)
     for (uint32_t i = 0; i < MOST; i++)
         in[i] = i * 2654435761u;
     expect("cp.async", copy, 1, 128, copy_want);
+    expect("several cp.async", batch, 1, 128, batch_want);
     expect("mbarrier phases", phases, 1, 128, phases_want);
     expect("cluster of one block", cluster, 3, 64, cluster_want);
     expect_fault("cp.async outside shared memory",

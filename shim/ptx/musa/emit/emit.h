@@ -45,6 +45,7 @@ struct mu_emit {
     uint32_t function, end; /* its index; the instruction behind it */
     const struct lir_fn *fn;
     const struct lir_insn *at;
+    bool copies;           /* asynchronous ones, begun and not waited for */
     struct mu_sums *sums;  /* by instruction; NULL: no product */
     uint32_t nsums, nflag; /* arrays and flags */
     uint32_t *exit;        /* by block: the first product whose sums get to registers there, + 1 */
@@ -52,6 +53,7 @@ struct mu_emit {
 
 /* kernel.c, flow.c, flat.c */
 void mu_instruction(struct mu_emit *e); /* e->at, unless it is a branch */
+void mu_end_copies(struct mu_emit *e);  /* a block ends: asynchronous copies that it began are waited for */
 void mu_flow(struct mu_emit *e);        /* the function's statements */
 void mu_flat(struct mu_emit *e);        /* the same without nesting (flat.c) */
 

@@ -53,6 +53,7 @@ static void body(struct flat *f, int32_t v)
         if (!mu_ends(code[k].op))
             mu_instruction(e);
     }
+    mu_end_copies(e);
     const struct lir_insn *i = e->at = &code[last];
     switch (i->op) {
     case LIR_RET:

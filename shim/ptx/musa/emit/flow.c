@@ -401,6 +401,7 @@ static bool body(struct flow *f, int32_t v, int32_t next, int32_t *then)
         if (k < last || !mu_ends(op) || op == LIR_RET || op == LIR_EXIT || op == LIR_TRAP)
             mu_instruction(e);
     }
+    mu_end_copies(e);
     const struct lir_insn *i = e->at = &code[last];
     if (i->op == LIR_RET || i->op == LIR_EXIT || i->op == LIR_TRAP)
         return false;

@@ -41,9 +41,28 @@ static bool control(struct mu_emit *e)
     }
 }
 
+void mu_end_copies(struct mu_emit *e)
+{
+    if (e->copies)
+        mu_put(e, "copies_done();\n");
+    e->copies = false;
+}
+
+/* The LIR has no wait of asynchronous copies, as the CPU's are done at once: those that stand together, with nothing
+ * but arithmetic between them, are under way together, and waited for behind the last. */
+static void order_copies(struct mu_emit *e)
+{
+    const struct lir_insn *i = e->at->op == LIR_GUARD ? e->at + 1 : e->at;
+    const bool guarded = e->at > LIR_AT(e->image, code, struct lir_insn) && e->at[-1].op == LIR_GUARD;
+    if (!guarded && i->op != LIR_CP_ASYNC && i->op != LIR_JOIN && !lir_operands[i->op])
+        mu_end_copies(e);
+    e->copies |= e->at->op == LIR_CP_ASYNC;
+}
+
 void mu_instruction(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;
+    order_copies(e);
     if (i->op == LIR_GUARD) {
         mu_put(e, "if (%s%s) {\n", i->aux & 1 ? "!" : "", mu_get(e, i->a, 'p').s);
         return;

@@ -1,14 +1,26 @@
-/* The prelude: asynchronous copies, done when issued, and mbarrier objects: 64 bits that arrivals change by
- * compare-and-swap. Bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes still expected,
- * 61-63 phase. */
+/* The prelude: asynchronous copies, done when issued or, by the toolkit's own function, begun then and waited for where
+ * the emitter says so; and mbarrier objects: 64 bits that arrivals change by compare-and-swap. Bits 0-19 arrivals still
+ * missing, 20-39 arrivals of a phase, 40-60 bytes still expected, 61-63 phase. */
 namespace cm
 {
+#ifdef CM_USE_COPY
+CM_FN void copies_done() { __musa_memcpy_g2s_wait(); }
+CM_FN void copy_16(u8 *to, const u8 *from)
+{
+    __musa_memcpy_g2s((__attribute__((address_space(3))) void *)to, (__attribute__((address_space(1))) void *)from, 16,
+                      0);
+}
+#else
+CM_FN void copies_done() {}
+CM_FN void copy_16(u8 *to, const u8 *from) { *(some<8, 2> *)to = *(const some<8, 2> *)from; }
+#endif
 CM_FN void copy_async(u8 *to, const u8 *from, u32 size, u32 n)
 {
     if (size == 16 && n >= 16) { /* as one access: both sides are aligned to it */
-        *(some<8, 2> *)to = *(const some<8, 2> *)from;
+        copy_16(to, from);
         return;
     }
+    copies_done(); /* one after the other, should they overlap */
     n = n < size ? n : size;
     for (u32 k = 0; k < size; k += 4)
         *(m32 *)(to + k) = k + 4 <= n ? *(const m32 *)(from + k) : 0;
