@@ -1,27 +1,22 @@
 /* Handles of the CPU muBLAS, and what they keep: stream, modes. */
-#include <stdatomic.h>
-
 #include "abi/text.h"
+#include "host/maths/places.h"
 #include "host/mublas/mublas.h"
 #include "musa_texts.h"
 
 enum { HANDLES = 1024 };
 
-/* Handles are places of one array, so that any value can be told from a live one. */
 struct _mublasHandle_t {
-    atomic_bool taken, live;
+    struct maths_place place;
     musaStream_t stream;
     mublasPointerMode_t pointers;
     mublasAtomicsMode_t atomics;
     mublasMath_t math;
 };
 static struct _mublasHandle_t handles[HANDLES];
+static struct maths_places places = MATHS_PLACES(handles);
 
-bool mublas_live(mublasHandle_t h)
-{
-    size_t offset = (size_t)((const char *)h - (const char *)handles);
-    return offset < sizeof handles && offset % sizeof *handles == 0 && h->live;
-}
+bool mublas_live(mublasHandle_t h) { return maths_live(&places, h); }
 
 musaStream_t mublas_stream(mublasHandle_t h) { return h->stream; }
 
@@ -29,33 +24,27 @@ bool mublas_on_device(mublasHandle_t h) { return h->pointers == MUBLAS_POINTER_M
 
 mublasStatus_t mublasCreate(mublasHandle_t *handle)
 {
-    int device;
     if (!handle)
         return MUBLAS_STATUS_INVALID_POINTER;
-    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+    if (!maths_context())
         return MUBLAS_STATUS_INVALID_HANDLE;
-    for (int i = 0; i < HANDLES; i++) {
-        struct _mublasHandle_t *h = &handles[i];
-        if (atomic_exchange(&h->taken, true))
-            continue;
-        h->stream = NULL;
-        h->pointers = MUBLAS_POINTER_MODE_HOST;
-        h->atomics = MUBLAS_ATOMICS_NOT_ALLOWED;
-        h->math = MUBLAS_DEFAULT_MATH;
-        h->live = true;
-        *handle = h;
-        return MUBLAS_STATUS_SUCCESS;
-    }
-    return MUBLAS_STATUS_MEMORY_ERROR;
+    struct _mublasHandle_t *h = maths_take(&places);
+    if (!h)
+        return MUBLAS_STATUS_MEMORY_ERROR;
+    h->stream = NULL;
+    h->pointers = MUBLAS_POINTER_MODE_HOST;
+    h->atomics = MUBLAS_ATOMICS_NOT_ALLOWED;
+    h->math = MUBLAS_DEFAULT_MATH;
+    h->place.live = true;
+    *handle = h;
+    return MUBLAS_STATUS_SUCCESS;
 }
 
 mublasStatus_t mublasDestroy(mublasHandle_t h)
 {
-    MUBLAS_LIVE(h);
-    bool live = true;
-    if (!atomic_compare_exchange_strong(&h->live, &live, false))
+    if (!maths_end(&places, h))
         return MUBLAS_STATUS_INVALID_HANDLE;
-    h->taken = false;
+    maths_free(h);
     return MUBLAS_STATUS_SUCCESS;
 }
 

@@ -1,46 +1,42 @@
 /* Handles and descriptions of the CPU muBLASLt: tables of attributes. */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/places.h"
 #include "host/mublaslt/mublaslt.h"
 
 /* ---- handles ----------------------------------------------------------------------------------- */
 
 enum { HANDLES = 1024 };
 
-/* Handles are places of one array, so that any value can be told from a live one. */
 struct mublasLtContext {
-    atomic_bool live;
+    struct maths_place place;
 };
 static struct mublasLtContext handles[HANDLES];
+static struct maths_places places = MATHS_PLACES(handles);
 
-bool lt_live(mublasLtHandle_t h)
-{
-    size_t offset = (size_t)((const char *)h - (const char *)handles);
-    return offset < sizeof handles && offset % sizeof *handles == 0 && h->live;
-}
+bool lt_live(mublasLtHandle_t h) { return maths_live(&places, h); }
 
 mublasStatus_t mublasLtCreate(mublasLtHandle_t *handle)
 {
-    int device;
     if (!handle)
         return MUBLAS_STATUS_INVALID_POINTER;
-    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+    if (!maths_context())
         return MUBLAS_STATUS_INVALID_HANDLE;
-    for (int i = 0; i < HANDLES; i++)
-        if (!atomic_exchange(&handles[i].live, true)) {
-            *handle = &handles[i];
-            return MUBLAS_STATUS_SUCCESS;
-        }
-    return MUBLAS_STATUS_MEMORY_ERROR;
+    struct mublasLtContext *h = maths_take(&places);
+    if (!h)
+        return MUBLAS_STATUS_MEMORY_ERROR;
+    h->place.live = true;
+    *handle = h;
+    return MUBLAS_STATUS_SUCCESS;
 }
 
 mublasStatus_t mublasLtDestroy(mublasLtHandle_t h)
 {
-    bool live = true;
-    return lt_live(h) && atomic_compare_exchange_strong(&h->live, &live, false) ? MUBLAS_STATUS_SUCCESS
-                                                                                : MUBLAS_STATUS_INVALID_HANDLE;
+    if (!maths_end(&places, h))
+        return MUBLAS_STATUS_INVALID_HANDLE;
+    maths_free(h);
+    return MUBLAS_STATUS_SUCCESS;
 }
 
 /* ---- attributes -------------------------------------------------------------------------------- */

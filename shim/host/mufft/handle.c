@@ -6,49 +6,38 @@
 
 enum { HANDLES = 65536 };
 
-/* Handles are places of one array, so that any value can be told from a live one. */
 static struct mufft_handle handles[HANDLES];
-static atomic_uint next;
+static struct maths_places places = MATHS_PLACES(handles);
 
-struct mufft_handle *mufft_live(mufftHandle h)
-{
-    size_t offset = (size_t)((const char *)h - (const char *)handles);
-    if (offset >= sizeof handles || offset % sizeof *handles)
-        return NULL;
-    struct mufft_handle *place = &handles[offset / sizeof *handles];
-    return place->live ? place : NULL;
-}
+static struct mufft_handle *place(mufftHandle h) { return (struct mufft_handle *)(uintptr_t)h; }
+
+struct mufft_handle *mufft_live(mufftHandle h) { return maths_live(&places, place(h)) ? place(h) : NULL; }
 
 mufftResult mufftCreate(mufftHandle *plan)
 {
-    int device;
     if (!plan)
         return MUFFT_INVALID_VALUE;
-    if (!mufft_fftw(0) || !mufft_fftw(1) || musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+    if (!mufft_fftw(0) || !mufft_fftw(1) || !maths_context())
         return MUFFT_SETUP_FAILED;
-    for (unsigned i = 0, first = next++; i < HANDLES; i++) {
-        struct mufft_handle *h = &handles[(first + i) % HANDLES];
-        if (atomic_exchange(&h->taken, true))
-            continue;
-        h->stream = NULL;
-        h->plan = NULL;
-        h->live = true;
-        *plan = (mufftHandle)(void *)h;
-        return MUFFT_SUCCESS;
-    }
-    return MUFFT_ALLOC_FAILED;
+    struct mufft_handle *h = maths_take(&places);
+    if (!h)
+        return MUFFT_ALLOC_FAILED;
+    h->stream = NULL;
+    h->plan = NULL;
+    h->place.live = true;
+    *plan = (mufftHandle)(void *)h;
+    return MUFFT_SUCCESS;
 }
 
 mufftResult mufftDestroy(mufftHandle handle)
 {
-    struct mufft_handle *h = mufft_live(handle);
-    bool live = true;
-    if (!h || !atomic_compare_exchange_strong(&h->live, &live, false))
+    struct mufft_handle *h = place(handle);
+    if (!maths_end(&places, h))
         return MUFFT_INVALID_PLAN;
     struct mufft_plan *p = atomic_exchange(&h->plan, NULL);
     if (p)
         mufft_plan_release(p);
-    h->taken = false;
+    maths_free(h);
     return MUFFT_SUCCESS;
 }
 

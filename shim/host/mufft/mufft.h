@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "abi/mufft.h"
+#include "host/maths/places.h"
 #include "musa_enums.h"
 
 enum { RANK = 3 };
@@ -78,7 +79,7 @@ void mufft_make_narrow(const struct mufft_shape *s, float *wide, void *out, bool
 
 /* NULL unless the handle is live. */
 struct mufft_handle {
-    atomic_bool taken, live;
+    struct maths_place place;
     _Atomic(struct mufft_plan *) plan; /* NULL until made */
     musaStream_t stream;
 };

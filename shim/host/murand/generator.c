@@ -1,15 +1,15 @@
 /* Generators of the CPU muRAND: handles, settings, and requests put on streams. */
 #include <stdlib.h>
 
+#include "host/maths/places.h"
 #include "host/maths/submit.h"
 #include "host/murand/murand.h"
 #include "sobol/sobol.h"
 
 enum { GENERATORS = 4096 };
 
-/* Handles are places of one array, so that any value can be told from a live one. */
 struct murandGenerator_st {
-    atomic_bool taken, live;
+    struct maths_place place;
     bool host;
     musaStream_t stream;
     const struct murand_engine *engine;
@@ -19,13 +19,9 @@ struct murandGenerator_st {
     struct murand_sequence *sequence; /* NULL: begin one */
 };
 static struct murandGenerator_st generators[GENERATORS];
-static atomic_uint next;
+static struct maths_places places = MATHS_PLACES(generators);
 
-static bool live(murandGenerator_t g)
-{
-    size_t offset = (size_t)((const char *)g - (const char *)generators);
-    return offset < sizeof generators && offset % sizeof *generators == 0 && g->live;
-}
+static bool live(murandGenerator_t g) { return maths_live(&places, g); }
 #define LIVE(g) \
     do { \
         if (!live(g)) \
@@ -51,8 +47,6 @@ static const struct {
 
 static bool quasi(const struct murand_engine *e) { return e->fill; }
 
-/* Takes a free generator from a fixed table: a handle is then never freed memory, so that a stale one is recognised.
- * */
 static murandStatus_t create(murandGenerator_t *generator, murandRngType_t type, bool host)
 {
     size_t t = 0;
@@ -62,28 +56,24 @@ static murandStatus_t create(murandGenerator_t *generator, murandRngType_t type,
         t++;
     if (t == sizeof types / sizeof *types)
         return MURAND_STATUS_TYPE_ERROR;
-    for (unsigned i = 0, first = next++; i < GENERATORS; i++) {
-        struct murandGenerator_st *g = &generators[(first + i) % GENERATORS];
-        if (atomic_exchange(&g->taken, true))
-            continue;
-        g->host = host;
-        g->stream = NULL;
-        g->engine = types[t].engine;
-        g->seed = g->offset = 0;
-        g->ordering = quasi(g->engine) ? MURAND_ORDERING_QUASI_DEFAULT : MURAND_ORDERING_PSEUDO_DEFAULT;
-        g->dimensions = 1;
-        g->sequence = NULL;
-        g->live = true;
-        *generator = g;
-        return MURAND_STATUS_SUCCESS;
-    }
-    return MURAND_STATUS_ALLOCATION_FAILED;
+    struct murandGenerator_st *g = maths_take(&places);
+    if (!g)
+        return MURAND_STATUS_ALLOCATION_FAILED;
+    g->host = host;
+    g->stream = NULL;
+    g->engine = types[t].engine;
+    g->seed = g->offset = 0;
+    g->ordering = quasi(g->engine) ? MURAND_ORDERING_QUASI_DEFAULT : MURAND_ORDERING_PSEUDO_DEFAULT;
+    g->dimensions = 1;
+    g->sequence = NULL;
+    g->place.live = true;
+    *generator = g;
+    return MURAND_STATUS_SUCCESS;
 }
 
 murandStatus_t murandCreateGenerator(murandGenerator_t *generator, murandRngType_t type)
 {
-    int device;
-    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+    if (!maths_context())
         return MURAND_STATUS_INITIALIZATION_FAILED;
     return create(generator, type, false);
 }
@@ -112,12 +102,10 @@ static murandStatus_t renew(murandGenerator_t g)
 
 murandStatus_t murandDestroyGenerator(murandGenerator_t g)
 {
-    LIVE(g);
-    bool was = true;
-    if (!atomic_compare_exchange_strong(&g->live, &was, false))
+    if (!maths_end(&places, g))
         return MURAND_STATUS_NOT_INITIALIZED;
     renew(g);
-    g->taken = false;
+    maths_free(g);
     return MURAND_STATUS_SUCCESS;
 }
 

@@ -1,6 +1,5 @@
 /* Handles of the CPU muSOLVER, which are muBLAS's, and the options of Jacobi solvers. */
-#include <stdatomic.h>
-
+#include "host/maths/places.h"
 #include "host/musolver/musolver.h"
 
 bool musolver_live(musolverDnHandle_t h)
@@ -28,18 +27,15 @@ musolverStatus_t musolverDnGetStream(musolverDnHandle_t h, musaStream_t *s) { re
 /* Places of one array: a run that a program did not wait for never writes into freed memory. */
 enum { OPTIONS = 1024 };
 struct _musolverParams_t {
-    atomic_bool taken, live;
+    struct maths_place place;
     double tolerance, residual;
     int sweeps, sort;
     bool batched;
 };
 static struct _musolverParams_t options[OPTIONS];
+static struct maths_places places = MATHS_PLACES(options);
 
-bool musolver_params(musolverJacobi_t p)
-{
-    size_t offset = (size_t)((const char *)p - (const char *)options);
-    return offset < sizeof options && offset % sizeof *options == 0 && p->live;
-}
+bool musolver_params(musolverJacobi_t p) { return maths_live(&places, p); }
 
 void musolver_told(musolverJacobi_t p, double residual, bool batched)
 {
@@ -51,27 +47,23 @@ static musolverStatus_t create(musolverJacobi_t *out)
 {
     if (!out)
         return MUSOLVER_STATUS_INVALID_VALUE;
-    for (int i = 0; i < OPTIONS; i++) {
-        struct _musolverParams_t *p = &options[i];
-        if (atomic_exchange(&p->taken, true))
-            continue;
-        p->tolerance = p->residual = 0;
-        p->sweeps = 100;
-        p->sort = 1;
-        p->batched = false;
-        p->live = true;
-        *out = p;
-        return MUSOLVER_STATUS_SUCCESS;
-    }
-    return MUSOLVER_STATUS_ALLOC_FAILED;
+    struct _musolverParams_t *p = maths_take(&places);
+    if (!p)
+        return MUSOLVER_STATUS_ALLOC_FAILED;
+    p->tolerance = p->residual = 0;
+    p->sweeps = 100;
+    p->sort = 1;
+    p->batched = false;
+    p->place.live = true;
+    *out = p;
+    return MUSOLVER_STATUS_SUCCESS;
 }
 
 static musolverStatus_t destroy(musolverJacobi_t p)
 {
-    bool live = true;
-    if (!musolver_params(p) || !atomic_compare_exchange_strong(&p->live, &live, false))
+    if (!maths_end(&places, p))
         return MUSOLVER_STATUS_INVALID_VALUE;
-    p->taken = false;
+    maths_free(p);
     return MUSOLVER_STATUS_SUCCESS;
 }
 

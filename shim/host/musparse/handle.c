@@ -1,53 +1,42 @@
 /* Handles of the CPU muSPARSE: stream, pointer mode, scalars, and the way onto the stream. */
-#include <stdatomic.h>
-
+#include "host/maths/places.h"
 #include "host/maths/submit.h"
 #include "host/musparse/musparse.h"
 
 enum { HANDLES = 1024 };
 
-/* Handles are places of one array, so that any value can be told from a live one. */
 struct musparse_handle {
-    atomic_bool taken, live;
+    struct maths_place place;
     musaStream_t stream;
     musparsePointerMode_t pointers;
 };
 static struct musparse_handle handles[HANDLES];
+static struct maths_places places = MATHS_PLACES(handles);
 
-bool musparse_live(musparseHandle_t h)
-{
-    size_t offset = (size_t)((const char *)h - (const char *)handles);
-    return offset < sizeof handles && offset % sizeof *handles == 0 && h->live;
-}
+bool musparse_live(musparseHandle_t h) { return maths_live(&places, h); }
 musaStream_t musparse_stream(musparseHandle_t h) { return h->stream; }
 bool musparse_on_device(musparseHandle_t h) { return h->pointers == MUSPARSE_POINTER_MODE_DEVICE; }
 
 musparseStatus_t musparseCreate(musparseHandle_t *handle)
 {
-    int device;
     POINTERS(handle);
-    if (musaGetDevice(&device) || musaSetDevice(device)) /* makes its context */
+    if (!maths_context())
         return MUSPARSE_STATUS_NOT_INITIALIZED;
-    for (int i = 0; i < HANDLES; i++) {
-        struct musparse_handle *h = &handles[i];
-        if (atomic_exchange(&h->taken, true))
-            continue;
-        h->stream = NULL;
-        h->pointers = MUSPARSE_POINTER_MODE_HOST;
-        h->live = true;
-        *handle = h;
-        return MUSPARSE_STATUS_SUCCESS;
-    }
-    return MUSPARSE_STATUS_MEMORY_ERROR;
+    struct musparse_handle *h = maths_take(&places);
+    if (!h)
+        return MUSPARSE_STATUS_MEMORY_ERROR;
+    h->stream = NULL;
+    h->pointers = MUSPARSE_POINTER_MODE_HOST;
+    h->place.live = true;
+    *handle = h;
+    return MUSPARSE_STATUS_SUCCESS;
 }
 
 musparseStatus_t musparseDestroy(musparseHandle_t h)
 {
-    bool live = true;
-    LIVE(h);
-    if (!atomic_compare_exchange_strong(&h->live, &live, false))
+    if (!maths_end(&places, h))
         return MUSPARSE_STATUS_INVALID_HANDLE;
-    h->taken = false;
+    maths_free(h);
     return MUSPARSE_STATUS_SUCCESS;
 }
 
