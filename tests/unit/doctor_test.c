@@ -24,5 +24,5 @@ int main(void)
         doctor_tidy(got, sizeof got, cases[k].text);
         check_text(got, cases[k].want, cases[k].text);
     }
-    return unit_failed;
+    return check_end("unit doctor");
 }
