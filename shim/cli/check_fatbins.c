@@ -65,7 +65,7 @@ struct lowering {
     atomic_uint next;
     struct ptx_diag *diag; /* one a function; what is empty went well */
     const struct check_target *target;
-    char (*slow)[CHECK_SLOW]; /* one a function, with a target */
+    struct check_on_target *on; /* one a function, with a target */
 };
 
 static void *lower_some(void *lowering)
@@ -80,7 +80,7 @@ static void *lower_some(void *lowering)
         if (lir_lower_kernel(l->m, f->name, &image, &size, &l->diag[i]) != 0 && !*l->diag[i].msg)
             (void)snprintf(l->diag[i].msg, sizeof l->diag[i].msg, "cannot be lowered");
         else if (l->target && image)
-            check_on_target(l->target, l->m, f->name, image, &l->diag[i], l->slow[i]);
+            check_on_target(l->target, l->m, f->name, image, &l->diag[i], &l->on[i]);
         free(image);
     }
     return NULL;
@@ -99,8 +99,8 @@ static void lower_kernels(struct check_report *r, const struct ptx_module *m)
     struct lowering l = {.m = m,
                          .diag = calloc(n, sizeof *l.diag),
                          .target = r->target,
-                         .slow = r->target ? calloc(n, sizeof *l.slow) : NULL};
-    if (!l.diag || (r->target && !l.slow)) {
+                         .on = r->target ? calloc(n, sizeof *l.on) : NULL};
+    if (!l.diag || (r->target && !l.on)) {
         r->nomem = true;
         free(l.diag);
         return;
@@ -119,11 +119,12 @@ static void lower_kernels(struct check_report *r, const struct ptx_module *m)
         k->ptx = true;
         if (*l.diag[i].msg)
             diag_problem(r, f->name, &l.diag[i]);
-        if (l.slow && *l.slow[i] && !k->slow)
-            k->slow = strdup(l.slow[i]);
+        k->dynamic |= l.on && l.on[i].dynamic;
+        if (l.on && *l.on[i].slow && !k->slow)
+            k->slow = strdup(l.on[i].slow);
     }
     free(l.diag);
-    free(l.slow);
+    free(l.on);
 }
 
 static struct ptx_module *open_text(struct check_report *r, const char *text, size_t len, const char *file)

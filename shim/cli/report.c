@@ -205,6 +205,19 @@ static void print_slow(const struct check_report *r)
     more(shown > SHOWN ? shown - SHOWN : 0);
 }
 
+/* Of a device's memory: what the kernels name is compared with it, what launches add is theirs. */
+static void print_shared(const struct check_report *r)
+{
+    size_t dynamic = 0;
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next)
+        dynamic += k->dynamic;
+    printf("device      %s (%u KiB of shared memory a block", r->target->name, r->target->shared >> 10);
+    if (dynamic)
+        printf(", in which %zu kernel%s more than %s, by the launch", dynamic, dynamic > 1 ? "s use" : " uses",
+               dynamic > 1 ? "they name" : "it names");
+    putchar(')');
+}
+
 static void print_device(const struct check_report *r)
 {
     unsigned claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
@@ -213,7 +226,7 @@ static void print_device(const struct check_report *r)
     if (host)
         printf("device      the CPU back end (%s of them)", devices && *devices ? devices : "1");
     else if (r->target)
-        printf("device      %s (%u KiB of shared memory a block)", r->target->name, r->target->shared >> 10);
+        print_shared(r);
     else
         printf("device      MUSA");
     printf("; claims compute capability %u.%u", claimed / 10, claimed % 10);

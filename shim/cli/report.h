@@ -35,6 +35,7 @@ struct check_kernel { /* kept by name */
     bool ptx;
     char *problem; /* NULL: can be translated, and run on the target */
     char *slow;    /* what will be slow on the target; NULL for nothing */
+    bool dynamic;  /* with a target: launches give it more shared memory than is written in it */
     UT_hash_handle hh;
 };
 struct check_library { /* a library of NVIDIA's that something needs */

@@ -31,6 +31,19 @@ ld.param.u64 %d, [out]; st.global.f32 [%d], %f0; ret;
 .reg .u64 %d; .reg .u32 %r; .reg .pred %p;
 mov.u32 %r, %tid.x; setp.gt.u32 %p, %r, 63; @%p exit; bar.sync 1, 64; ld.param.u64 %d, [out]; st.global.u32 [%d], %r; ret;
 }
+.visible .entry small(.param .u64 out)
+{
+.reg .u64 %d; .reg .b32 %r<6>; .reg .pred %p;
+mov.u32 %r0, %tid.x; setp.gt.u32 %p, %r0, 63; vote.sync.ballot.b32 %r5, %p, -1; mov.u32 %r3, 0; mov.u32 %r4, 0;
+mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r3, %r4}, {%r0}, {%r5}, {%r3, %r4};
+ld.param.u64 %d, [out]; st.global.u32 [%d], %r3; ret;
+}
+.extern .shared .align 4 .b8 more[];
+.visible .entry launched(.param .u64 out)
+{
+.reg .u64 %d; .reg .u32 %r<2>;
+mov.u32 %r0, more; ld.shared.u32 %r1, [%r0]; ld.param.u64 %d, [out]; st.global.u32 [%d], %r1; ret;
+}
 .visible .entry query(.param .u64 out, .param .u64 tex)
 {
 .reg .u64 %d<2>; .reg .b32 %r;
@@ -57,15 +70,16 @@ text:
 end:
 END
 "${CC:-cc}" -shared -nostdlib -o "$tmp/target.so" "$tmp/target.s"
-check "check: all of them can be translated" 0 '^kernels +6: .* 6 can be translated$' -- "$cumu" check "$tmp/target.so"
+check "check: all of them can be translated" 0 '^kernels +8: .* 8 can be translated$' -- "$cumu" check "$tmp/target.so"
 absent "and no device's limits are told" '^slow'
-check "check for an S80" 1 '^kernels +6: .* 3 can run on mp_21$' ' large: needs 40960 bytes of shared memory, mp_21 has 28672$' \
-    ' some: barriers of some of a block' ' query: line [0-9]+: questions about a texture' '^slow +2 kernels$' \
+check "check for an S80" 1 '^kernels +8: .* 5 can run on mp_21$' ' large: needs 40960 bytes of shared memory, mp_21 has 28672$' \
+    ' some: barriers of some of a block' ' query: line [0-9]+: questions about a texture' '^slow +3 kernels$' \
     ' wide: 2 operations of double precision in software$' ' tensor: 1 matrix product in scalar code$' \
-    '^device +mp_21 .28 KiB of shared memory a block.' -- "$cumu" check --target mp_21 "$tmp/target.so"
-check "check for an S4000" 1 ' 4 can run on mp_22$' ' wide: 2 operations' -- "$cumu" check --target=mp_22 "$tmp/target.so"
+    ' small: 1 matrix product in scalar code, 1 operation of a warp by 32 shuffles$' \
+    '^device +mp_21 .28 KiB of shared memory a block, in which 1 kernel uses more than it names, by the launch.;' -- "$cumu" check --target mp_21 "$tmp/target.so"
+check "check for an S4000" 1 ' 6 can run on mp_22$' ' wide: 2 operations' -- "$cumu" check --target=mp_22 "$tmp/target.so"
 absent "where it fits" 'large:'
-check "check for an S5000" 1 ' 5 can run on mp_31$' ' query:' '^slow +1 kernel$' ' tensor: ' -- "$cumu" check --target mp_31 "$tmp/target.so"
+check "check for an S5000" 1 ' 7 can run on mp_31$' ' query:' '^slow +1 kernel$' ' small: 1 matrix product in scalar code$' -- "$cumu" check --target mp_31 "$tmp/target.so"
 check "check for an S80, tsv" 1 "$(printf '^kernel\tlarge\tptx\tlost\tneeds 40960 bytes')" \
     "$(printf '^slow\ttensor\t1 matrix product in scalar code$')" "$(printf '^device\tmp_21\t')" -- \
     "$cumu" check --format tsv --target mp_21 "$tmp/target.so"

@@ -40,4 +40,7 @@ extern const struct mu_native mu_natives[];
 /* What stands in front of kernels, all parts of it; malloc'ed. */
 char *mu_prelude(size_t *size);
 
+/* Matrix products of an image that are made of scalar code; units: on a device that has units for some. */
+unsigned mu_scalar_products(const void *image, bool units);
+
 #endif

@@ -23,6 +23,26 @@ bool mu_by_unit(const struct lir_matrix *x)
     return x->a != LIR_MX_F64 && x->m % 16 == 0 && !(x->flags & (LIR_MX_QUADS | LIR_MX_SPARSE | LIR_MX_SATFINITE));
 }
 
+/* A unit for these types, as the prelude names them (product.h). */
+static bool has_unit(const struct lir_matrix *x)
+{
+    static const bool with[LIR_NMX] = {
+        [LIR_MX_F16] = true, [LIR_MX_BF16] = true, [LIR_MX_TF32] = true, [LIR_MX_S8] = true,
+        [LIR_MX_U8] = true,  [LIR_MX_E4M3] = true, [LIR_MX_E5M2] = true};
+    const bool tiny = (x->a == LIR_MX_E4M3 || x->a == LIR_MX_E5M2) && (x->b == LIR_MX_E4M3 || x->b == LIR_MX_E5M2);
+    return mu_by_unit(x) && with[x->a] && (x->a == x->b || tiny);
+}
+
+unsigned mu_scalar_products(const void *image, bool units)
+{
+    const struct lir_image *of = image;
+    const struct lir_insn *code = LIR_AT(of, code, struct lir_insn);
+    unsigned n = 0;
+    for (uint32_t k = 0; k < of->code.count; k++)
+        n += code[k].op == LIR_MMA && !(units && has_unit(LIR_AT(of, matrices, struct lir_matrix) + code[k].imm));
+    return n;
+}
+
 static bool is_product(const struct plan *p, uint32_t k)
 {
     return p->code[k].op == LIR_MMA && mu_by_unit(mu_matrix_of(p->e, &p->code[k])) &&
