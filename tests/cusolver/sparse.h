@@ -159,4 +159,13 @@ static inline bool is_permutation(const int *p, int n)
     free(seen);
     return good;
 }
+/* Whether SuiteSparse is here: without it most functions answer that they are not supported (9). */
+static inline bool suitesparse(void)
+{
+    int row[] = {0, 1}, col[] = {0}, p[1];
+    void *descr;
+    ((int (*)())sparse_symbol("cusparseCreateMatDescr"))(&descr);
+    return F("cusolverSpXcsrsymamdHost")(handle, 1, 1, descr, row, col, p) != 9;
+}
+
 #endif

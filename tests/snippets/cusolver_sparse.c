@@ -212,6 +212,11 @@ void snippet_cusolver_sparse(void)
     device = (struct side){d, d + 64, d + 96, d + 128, d + 192, d + 256};
     OK(M(cusparseCreateMatDescr, musparseCreateMatDescr)((musparseMatDescr_t *)&descr));
     OK(C(cusolverSpCreate)(&h));
+    if (C(cusolverSpXcsrsymamdHost)(h, 1, 1, descr, (int[]){0, 1}, (int[]){0}, order) ==
+        CUSOLVER_STATUS_NOT_SUPPORTED) { /* no SuiteSparse */
+        refactored();
+        return;
+    }
     OK(C(cusolverSpSetStream)(h, NULL));
     OK(C(cusolverSpGetStream)(h, &stream));
     OK(C(cusolverSpCreateCsrqrInfo)(&info));

@@ -1,9 +1,11 @@
-/* Orders of sparse matrices: reverse Cuthill-McKee, approximate minimum degree (Amestoy, Davis and Duff), nested
- * dissection by levels (George), and a matching that fills the diagonal (Duff). */
+/* Orders of sparse matrices: reverse Cuthill-McKee, nested dissection by levels (George); by SuiteSparse approximate
+ * minimum degree (AMD) and a matching that fills the diagonal (BTF). SuiteSparse has no Cuthill-McKee, and its
+ * nested dissection is METIS, which sets signal handlers and ends a process that is out of memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/cusolver/sparse.h"
+#include "api/cusolver/suitesparse.h"
 
 /* The graph of A + A^T without loops: neighbours of i at `at[from[i]]` to `at[from[i + 1]]`. */
 struct graph {
@@ -139,167 +141,13 @@ static int cuthill_mckee(const struct graph *g, int *order)
 
 /* ---- minimum degree ---------------------------------------------------------------------------- */
 
-/* The quotient graph. A variable's place in the graph holds its variables, then its elements: one joins only where
- * another has left, so it never grows. An element's variables lie in memory of its own. */
-enum { LIVE, ELEMENT, GONE };
-struct quotient {
-    struct graph *g;
-    int *variables, *elements, *state, *degree, *size, *left; /* size, left: an element's variables */
-    int *head, *next, *before;                                /* variables by degree */
-    int **members;
-    int least;
-};
-static void enlist(struct quotient *q, int i)
+static int minimum_degree(int n, const int *from, const int *at, int *order)
 {
-    int d = q->degree[i];
-    q->next[i] = q->head[d];
-    q->before[i] = -1;
-    if (q->head[d] >= 0)
-        q->before[q->head[d]] = i;
-    q->head[d] = i;
-    if (d < q->least)
-        q->least = d;
-}
-static void delist(struct quotient *q, int i)
-{
-    if (q->next[i] >= 0)
-        q->before[q->next[i]] = q->before[i];
-    if (q->before[i] >= 0)
-        q->next[q->before[i]] = q->next[i];
-    else
-        q->head[q->degree[i]] = q->next[i];
-}
-static void absorb(struct quotient *q, int e)
-{
-    free(q->members[e]);
-    q->members[e] = NULL;
-    q->state[e] = GONE;
-}
-
-/* The pivot becomes the element of all that it is connected with. */
-static int form(struct quotient *q, int pivot, int *mark, int stamp)
-{
-    const int *at = q->g->at + q->g->from[pivot];
-    int nv = q->variables[pivot], ne = q->elements[pivot];
-    size_t room = (size_t)nv;
-    for (int k = nv; k < nv + ne; k++)
-        room += (size_t)q->size[at[k]];
-    int *all = malloc((room + 1) * sizeof(int)), count = 0;
-    if (!all)
-        return CUSOLVER_STATUS_ALLOC_FAILED;
-    mark[pivot] = stamp;
-    for (int k = 0; k < nv; k++)
-        if (q->state[at[k]] == LIVE && mark[at[k]] != stamp)
-            mark[all[count++] = at[k]] = stamp;
-    for (int k = nv; k < nv + ne; k++) {
-        if (q->state[at[k]] != ELEMENT)
-            continue;
-        for (int j = 0; j < q->size[at[k]]; j++)
-            if (mark[q->members[at[k]][j]] != stamp)
-                mark[all[count++] = q->members[at[k]][j]] = stamp;
-        absorb(q, at[k]);
-    }
-    q->members[pivot] = all;
-    q->size[pivot] = count;
-    q->state[pivot] = ELEMENT;
-    return CUSOLVER_STATUS_SUCCESS;
-}
-
-/* One variable of the new element: what the element stands for is left out, and its degree estimated anew. Says
- * whether nothing but the element is left of it. */
-static bool prune(struct quotient *q, int i, int pivot, const int *mark, int stamp, int remaining)
-{
-    int *at = q->g->at + q->g->from[i], nv = q->variables[i], ne = q->elements[i];
-    int v = 0, e = 0, others = q->size[pivot] - 1, sum = others;
-    int *old = at + nv;
-    for (int k = 0; k < nv; k++)
-        if (q->state[at[k]] == LIVE && mark[at[k]] != stamp)
-            at[v++] = at[k];
-    for (int k = 0; k < ne; k++)
-        if (q->state[old[k]] == ELEMENT && q->left[old[k]] > 0) {
-            sum += q->left[old[k]];
-            at[v + e++] = old[k];
-        }
-    at[v + e++] = pivot;
-    q->variables[i] = v;
-    q->elements[i] = e;
-    sum += v;
-    if (sum > q->degree[i] + others)
-        sum = q->degree[i] + others;
-    q->degree[i] = sum < remaining ? sum : remaining > 0 ? remaining : 0;
-    return v == 0 && e == 1;
-}
-
-static int eliminate(struct quotient *q, int *mark, int *seen, int *order)
-{
-    int n = q->g->n, done = 0;
-    while (done < n) {
-        while (q->head[q->least] < 0)
-            q->least++;
-        int pivot = q->head[q->least], stamp = pivot + 1, kept = 0;
-        delist(q, pivot);
-        order[done++] = pivot;
-        if (form(q, pivot, mark, stamp))
-            return CUSOLVER_STATUS_ALLOC_FAILED;
-        /* How many variables each older element has outside of the new one. */
-        for (int k = 0; k < q->size[pivot]; k++) {
-            int i = q->members[pivot][k];
-            const int *e = q->g->at + q->g->from[i] + q->variables[i];
-            for (int j = 0; j < q->elements[i]; j++) {
-                if (q->state[e[j]] != ELEMENT)
-                    continue;
-                if (seen[e[j]] != stamp) {
-                    seen[e[j]] = stamp;
-                    q->left[e[j]] = q->size[e[j]];
-                }
-                if (--q->left[e[j]] == 0)
-                    absorb(q, e[j]);
-            }
-        }
-        int count = q->size[pivot];
-        for (int k = 0; k < count; k++) {
-            int i = q->members[pivot][k];
-            delist(q, i);
-            if (prune(q, i, pivot, mark, stamp, n - done - 1)) {
-                order[done++] = i; /* costs nothing more */
-                q->state[i] = GONE;
-            } else {
-                q->members[pivot][kept++] = i;
-            }
-        }
-        q->size[pivot] = kept;
-        for (int k = 0; k < kept; k++)
-            enlist(q, q->members[pivot][k]);
-        if (!kept)
-            absorb(q, pivot);
-    }
-    return CUSOLVER_STATUS_SUCCESS;
-}
-
-static int minimum_degree(struct graph *g, int *order)
-{
-    size_t n = (size_t)g->n, each = n + 1;
-    int r = CUSOLVER_STATUS_ALLOC_FAILED;
-    int *work = calloc(11 * each, sizeof(int));
-    struct quotient q = {.g = g, .members = calloc(each, sizeof(int *)), .least = 0};
-    if (work && q.members) {
-        int **fields[] = {&q.variables, &q.elements, &q.state, &q.degree, &q.size,
-                          &q.left,      &q.head,     &q.next,  &q.before};
-        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-            *fields[k] = work + k * each;
-        memset(q.head, -1, each * sizeof(int));
-        for (int i = 0; i < g->n; i++) {
-            q.variables[i] = q.degree[i] = degree(g, i);
-            enlist(&q, i);
-        }
-        q.least = 0;
-        r = eliminate(&q, work + 9 * each, work + 10 * each, order);
-        for (size_t i = 0; i < n; i++)
-            free(q.members[i]);
-    }
-    free(q.members);
-    free(work);
-    return r;
+    const struct cumu_suitesparse *s = cumu_suitesparse();
+    if (!s)
+        return CUSOLVER_STATUS_NOT_SUPPORTED;
+    bool made = s->amd_order(n, from, at, order, NULL, NULL) >= 0;
+    return made ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }
 
 /* ---- nested dissection ------------------------------------------------------------------------- */
@@ -329,7 +177,7 @@ static int dissect_small(struct dissection *d, int *part, int n)
         g.from[i + 1] = to;
     }
     if (!r)
-        r = minimum_degree(&g, order);
+        r = minimum_degree(n, g.from, g.at, order);
     for (int i = 0; !r && i < n; i++)
         order[i] = part[order[i]];
     if (!r)
@@ -420,111 +268,39 @@ int cumu_sparse_order(int how, const struct cumu_csr *a, int *order)
             order[i] = i;
         return CUSOLVER_STATUS_SUCCESS;
     }
+    if (how == CUMU_ORDER_AMD)
+        return minimum_degree(a->n, a->row, a->col, order);
     int r = graph_of(a, &g);
     if (r)
         return r;
-    r = how == CUMU_ORDER_RCM   ? cuthill_mckee(&g, order)
-        : how == CUMU_ORDER_AMD ? minimum_degree(&g, order)
-                                : nested_dissection(&g, order);
+    r = how == CUMU_ORDER_RCM ? cuthill_mckee(&g, order) : nested_dissection(&g, order);
     release(&g);
-    return r;
-}
-
-/* The same for A^T A, whose factor is QR's R: columns that meet in a row are neighbours. A row that is nearly full
- * would make all of them so, and is left out, as column orders do. */
-int cumu_sparse_order_qr(int how, const struct cumu_csr *a, int *order)
-{
-    enum { FULL = 1000 };
-    struct cumu_csr met = {a->n, a->n, calloc((size_t)a->n + 2, sizeof(int)), NULL, NULL};
-    int *from = calloc((size_t)a->n + 2, sizeof(int)), *row = malloc(((size_t)a->row[a->m] + 1) * sizeof(int));
-    int *seen = calloc((size_t)a->n + 1, sizeof(int)), r = CUSOLVER_STATUS_ALLOC_FAILED;
-    size_t room = 0, count = 0;
-    for (int i = 0; how != CUMU_ORDER_NONE && i < a->m; i++) {
-        size_t each = (size_t)(a->row[i + 1] - a->row[i]);
-        room += each > FULL ? 0 : each * each;
-    }
-    if (room < (size_t)__INT_MAX__ / 2)
-        met.col = malloc((room + 1) * sizeof(int));
-    if (met.row && met.col && from && row && seen) {
-        int *end = from + 1;
-        for (int p = 0; p < a->row[a->m]; p++)
-            end[a->col[p] + 1]++;
-        for (int j = 0; j < a->n; j++)
-            end[j + 1] += end[j];
-        for (int i = 0; i < a->m; i++)
-            for (int p = a->row[i]; p < a->row[i + 1]; p++)
-                row[end[a->col[p]]++] = i;
-        for (int j = 0; how != CUMU_ORDER_NONE && j < a->n; j++) {
-            for (int q = from[j]; q < from[j + 1]; q++) {
-                int i = row[q];
-                for (int p = a->row[i]; a->row[i + 1] - a->row[i] <= FULL && p < a->row[i + 1]; p++)
-                    if (a->col[p] < j && seen[a->col[p]] != j) { /* the other half comes with the graph */
-                        seen[a->col[p]] = j;
-                        met.col[count++] = a->col[p];
-                    }
-            }
-            met.row[j + 1] = (int)count;
-        }
-        r = cumu_sparse_order(how, &met, order);
-    }
-    free(from);
-    free(row);
-    free(seen);
-    cumu_csr_free(&met);
     return r;
 }
 
 /* ---- the diagonal ------------------------------------------------------------------------------ */
 
-/* Which row stands at a column: grown row by row along alternating paths, without recursion. */
+/* Which row stands at a column: BTF's matching of A^T. Rows that found no place go where none is. */
 int cumu_sparse_diagonal(const struct cumu_csr *a, int *order, int *found)
 {
-    int n = a->n;
-    int *work = malloc(5 * ((size_t)n + 1) * sizeof(int));
-    if (!work)
-        return CUSOLVER_STATUS_ALLOC_FAILED;
-    int *row_at = order, *seen = work, *next = work + n, *path = next + n, *via = path + n, *used = via + n;
-    *found = 0;
-    memset(used, 0, (size_t)n * sizeof(int));
-    for (int j = 0; j < n; j++)
-        row_at[j] = seen[j] = -1;
-    for (int i = 0; i < n; i++) {
-        int depth = 0, hit = -1;
-        path[0] = i;
-        next[0] = a->row[i];
-        while (depth >= 0 && hit < 0) {
-            int r = path[depth], p = next[depth];
-            while (p < a->row[r + 1] && seen[a->col[p]] == i)
-                p++;
-            if (p == a->row[r + 1]) {
-                depth--;
-                continue;
+    const struct cumu_suitesparse *s = cumu_suitesparse();
+    size_t n = (size_t)a->n;
+    int *work = malloc(6 * (n + 1) * sizeof(int));
+    double done;
+    if (s && work) {
+        int *used = work + 5 * n;
+        *found = s->btf_maxtrans(a->n, a->n, a->row, a->col, 0, &done, order, work);
+        memset(used, 0, n * sizeof(int));
+        for (int j = 0; j < a->n; j++)
+            if (order[j] >= 0)
+                used[order[j]] = 1;
+        for (int j = 0, i = 0; j < a->n; j++)
+            if (order[j] < 0) {
+                while (used[i])
+                    i++;
+                order[j] = i++;
             }
-            int c = a->col[p];
-            seen[c] = i;
-            next[depth] = p + 1;
-            via[depth] = c;
-            if (row_at[c] < 0)
-                hit = c;
-            else
-                path[++depth] = row_at[c], next[depth] = a->row[row_at[c]];
-        }
-        if (hit < 0)
-            continue;
-        for (; depth >= 0; depth--)
-            row_at[via[depth]] = path[depth];
-        (*found)++;
     }
-    /* Rows that found no place go where none is. */
-    for (int j = 0; j < n; j++)
-        if (row_at[j] >= 0)
-            used[row_at[j]] = 1;
-    for (int j = 0, i = 0; j < n; j++)
-        if (row_at[j] < 0) {
-            while (used[i])
-                i++;
-            row_at[j] = i++;
-        }
     free(work);
-    return CUSOLVER_STATUS_SUCCESS;
+    return !s ? CUSOLVER_STATUS_NOT_SUPPORTED : work ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }

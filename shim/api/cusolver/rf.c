@@ -1,5 +1,8 @@
 /* cuSOLVER Rf: matrices of one pattern are factored again and again in the order and the pattern that a first
- * factorisation found; on the host. Indices are zero-based, numbers double. */
+ * factorisation found; on the host. Indices are zero-based, numbers double.
+ *
+ * KLU's klu_refactor, which takes half the time (tests/bench/README.md), has no way in: it wants factors that KLU made,
+ * and knows neither pivots that are raised nor a place in the program's own pattern for each element. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -410,33 +413,36 @@ int wrap_cusolverRfBatchResetValues(int batch, int n, int nnz, void *row, void *
     return r;
 }
 
-/* One matrix, row by row, within the pattern: what a factorisation with these orders fills. The position of a zero
- * pivot, or -1. */
-static int factor_one(struct rf *h, const double *a, double *m)
+/* One matrix, row by row, within the pattern: what a factorisation with these orders fills. where: of each column, its
+ * element in the row at hand, or -1. The position of a zero pivot, or -1. */
+static int factor_one(struct rf *h, const double *a, double *m, int *where)
 {
+    int zero = -1;
     memset(m, 0, (size_t)h->from[h->n] * sizeof *m);
     for (int k = 0; k < h->nnz; k++)
         m[h->place[k]] += a[k];
-    for (int i = 0; i < h->n; i++) {
+    memset(where, -1, (size_t)h->n * sizeof *where);
+    for (int i = 0; i < h->n && zero < 0; i++) {
+        for (int p = h->from[i]; p < h->from[i + 1]; p++)
+            where[h->at[p]] = p;
         for (int p = h->from[i]; p < h->diagonal[i]; p++) {
-            int k = h->at[p], to = p + 1;
+            int k = h->at[p];
             double factor = m[p] /= m[h->diagonal[k]];
-            for (int q = h->diagonal[k] + 1; q < h->from[k + 1]; q++) {
-                while (to < h->from[i + 1] && h->at[to] < h->at[q])
-                    to++;
-                if (to < h->from[i + 1] && h->at[to] == h->at[q])
-                    m[to] -= factor * m[q];
-            }
+            for (int q = h->diagonal[k] + 1; q < h->from[k + 1]; q++)
+                if (where[h->at[q]] >= 0)
+                    m[where[h->at[q]]] -= factor * m[q];
         }
+        for (int p = h->from[i]; p < h->from[i + 1]; p++)
+            where[h->at[p]] = -1;
         double *pivot = &m[h->diagonal[i]];
         if (h->zero > 0 && fabs(*pivot) < h->zero && h->boost > 0) {
             *pivot = *pivot < 0 ? -h->boost : h->boost;
             h->boosted = true;
         }
         if (*pivot == 0)
-            return i;
+            zero = i;
     }
-    return -1;
+    return zero;
 }
 static int refactor(void *handle, bool batched)
 {
@@ -446,11 +452,16 @@ static int refactor(void *handle, bool batched)
         return CUSOLVER_STATUS_NOT_INITIALIZED;
     if (!h->analysed || h->batched != batched)
         return CUSOLVER_STATUS_INVALID_VALUE;
+    int *where = malloc((size_t)h->n * sizeof *where);
+    if (!where)
+        return CUSOLVER_STATUS_ALLOC_FAILED;
     h->boosted = false;
     for (int k = 0; k < h->batch; k++) {
-        h->position[k] = factor_one(h, h->a + (size_t)k * (size_t)h->nnz, h->m + (size_t)k * (size_t)h->from[h->n]);
+        h->position[k] = factor_one(h, h->a + (size_t)k * (size_t)h->nnz, h->m + (size_t)k * (size_t)h->from[h->n],
+                                    where);
         zero = zero || h->position[k] >= 0;
     }
+    free(where);
     h->factored = true;
     return zero && !batched ? CUSOLVER_STATUS_ZERO_PIVOT : CUSOLVER_STATUS_SUCCESS;
 }

@@ -291,7 +291,7 @@ static int qr(void *h, bool device, int m, int n, int nnz, const void *b, void *
         return r;
     if (!i || !i->a.row || m != i->m || n != i->n || nnz <= 0 || !buffer || !b != !x)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    r = cumu_sp_of(i->type)->qr(&i->a, &f);
+    r = cumu_sp_of(i->type)->qr(&i->a, -1, &f);
     if (r)
         return r;
     drop_factor(i);
@@ -334,7 +334,7 @@ static int batched(const struct cumu_sp *first, const void *b, void *x, int batc
         r = cumu_sp_take(&from, &a);
         if (r)
             break;
-        r = of->qr(&a, &f);
+        r = of->qr(&a, -1, &f);
         cumu_csr_free(&a);
         if (!r)
             r = cumu_sp_solve(first->h, first->type, true, f, first->m, first->n,

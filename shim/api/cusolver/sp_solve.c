@@ -9,7 +9,7 @@ enum { BY_LU, BY_QR, BY_CHOLESKY };
 
 static int factor(int how, const struct cumu_sparse *of, const struct cumu_csr *a, struct cumu_factor **out)
 {
-    return how == BY_LU ? of->lu(a, 1, out) : how == BY_QR ? of->qr(a, out) : of->chol(a, out);
+    return how == BY_LU ? of->lu(a, 1, out) : how == BY_QR ? of->qr(a, -1, out) : of->chol(a, out);
 }
 
 /* Ax = b with rows and columns in the order that was asked for. singularity is told about the matrix so ordered; x is
@@ -97,7 +97,7 @@ LSVS(Z, Z, double)
 
 /* ---- least squares ----------------------------------------------------------------------------- */
 
-/* The sparse factor answers where its diagonal shows full rank; else columns are chosen on the small triangle. */
+/* The solution is basic: 0 for columns that depend on others. */
 static int lsq(const struct cumu_sp *from, const void *b, double tol, int *rank, void *x, int *pick, void *min_norm)
 {
     const struct cumu_sparse *of = cumu_sp_of(from->type);
@@ -116,15 +116,11 @@ static int lsq(const struct cumu_sp *from, const void *b, double tol, int *rank,
     if (!r && !(found = malloc((size_t)from->n * of->size)))
         r = CUSOLVER_STATUS_ALLOC_FAILED;
     if (!r)
-        r = of->qr(&a, &f);
-    if (!r && of->pivot(f, tol) < 0) {
-        *rank = from->n;
-        for (int i = 0; i < from->n; i++)
-            pick[i] = i;
+        r = of->qr(&a, tol > 0 ? tol : 0, &f);
+    if (!r)
         r = of->solve(f, right, found, &residual);
-    } else if (!r) {
-        r = of->least(f, tol, right, found, pick, rank, &residual);
-    }
+    if (!r)
+        *rank = of->rank(f, pick);
     if (!r)
         r = cumu_sp_results(from->h, from->type, false, x, found, (size_t)from->n);
     if (!r && cumu_sp_single(from->type))

@@ -3,6 +3,8 @@
 #define NUMBER double _Complex
 #define SINGLE float _Complex
 #define NUMBERS cumu_sparse_complex
+#define XTYPE SPQR_COMPLEX
+#define NUMBER_OF(re, im) CMPLX(re, im)
 #define CONJ(x) conj(x)
 #define ABS(x) cabs(x)
 #define REAL(x) creal(x)

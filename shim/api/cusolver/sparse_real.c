@@ -2,6 +2,8 @@
 #define NUMBER double
 #define SINGLE float
 #define NUMBERS cumu_sparse_real
+#define XTYPE SPQR_REAL
+#define NUMBER_OF(re, im) (re)
 #define CONJ(x) (x)
 #define ABS(x) fabs(x)
 #define REAL(x) (x)
