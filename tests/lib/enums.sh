@@ -54,7 +54,7 @@ while :; do
                 delete times
             }
             BEGIN { printf "" > changed }
-            { sub(/#.*/, "") }
+            { sub(/#.*/, ""); sub(/ *"[^"]*"$/, "") } # texts are no numbers
             $1 == "enum" || $1 == "flags" { flush_rows(); name = $2; print; next }
             NF { row[++n] = $0; times[$4]++ }
             END { flush_rows() }' "$map" >"$work/mutant.enum"
