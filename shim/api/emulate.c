@@ -161,7 +161,8 @@ void *cumu_stand_in(const char *symbol)
                        ? NULL
                        : cumu_code_address(family[i].function);
     static void *(*const families[])(const char *) = {cumu_driver_stand_in, cumu_handle_stand_in, cumu_blas_stand_in,
-                                                      cumu_rand_stand_in,   cumu_solver_stand_in, cumu_sparse_stand_in};
+                                                      cumu_rand_stand_in,   cumu_solver_stand_in, cumu_sparse_stand_in,
+                                                      cumu_vector_stand_in};
     void *p = NULL;
     for (unsigned i = 0; !p && i < sizeof families / sizeof *families; i++)
         p = families[i](symbol);

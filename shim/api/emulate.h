@@ -11,11 +11,12 @@ void *cumu_stand_in(const char *symbol);
  * if nothing can. */
 void *cumu_driver_stand_in(const char *symbol);
 /* The same for functions of muBLAS (emulate_blas.c), muRAND (emulate_rand.c), muSOLVER (emulate_solver.c) and muSPARSE
- * (emulate_sparse.c), and for what handles tell (emulate_handle.c). */
+ * (emulate_sparse.c, emulate_vector.c), and for what handles tell (emulate_handle.c). */
 void *cumu_blas_stand_in(const char *symbol);
 void *cumu_rand_stand_in(const char *symbol);
 void *cumu_solver_stand_in(const char *symbol);
 void *cumu_sparse_stand_in(const char *symbol);
+void *cumu_vector_stand_in(const char *symbol);
 void *cumu_handle_stand_in(const char *symbol);
 /* A function of the runtime that the SDK's runtime lacks, over its driver (emulate_runtime.c); NULL if there is
  * none. */

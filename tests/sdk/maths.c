@@ -99,5 +99,6 @@ int main(void)
     descriptors();
     blas();
     solver();
+    sparse();
     return check_end("maths of an SDK");
 }

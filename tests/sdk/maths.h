@@ -16,5 +16,6 @@ int cudaStreamDestroy(void *s);
 
 void blas(void);
 void solver(void);
+void sparse(void);
 
 #endif

@@ -47,7 +47,7 @@ $(NOTHING): tests/sdk/sdk.mk
 $B/tests/sdk/missing: $B/obj/tests/sdk/missing.o $B/obj/gen/prototypes.o
 	@echo "ld tests/sdk/missing"
 	$Q$(CC) -o $@ $^ $(SAN) -ldl
-SDK_MATHS_OBJ  := $(addprefix $B/obj/tests/sdk/,maths.o blas.o solver.o)
+SDK_MATHS_OBJ  := $(addprefix $B/obj/tests/sdk/,maths.o blas.o solver.o sparse.o)
 SDK_MATHS_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcurand.so.10 libcusparse.so.12 libcublas.so.13 libcusolver.so.12)
 $B/tests/sdk/maths-program: $(SDK_MATHS_OBJ) $(SDK_MATHS_LINK)
 	@echo "ld tests/sdk/maths"
