@@ -67,6 +67,29 @@ bool mu_in_loop(const struct mu_blocks *b, int32_t header, int32_t v)
 
 bool mu_is_header(const struct mu_blocks *b, int32_t v) { return b->loops.header[v] == v; }
 
+bool mu_dominates(const struct mu_blocks *b, int32_t a, int32_t v) { return b->pre[v] - b->pre[a] < b->nodes[a]; }
+
+/* Blocks in preorder of the dominator tree: a subtree is an interval of it. */
+static void number_subtrees(struct mu_blocks *b, struct ptx_ctx *c)
+{
+    uint32_t *at = PTX_NEW(c, uint32_t, b->n);
+    b->pre = PTX_NEW(c, uint32_t, b->n);
+    b->nodes = PTX_NEW(c, uint32_t, b->n);
+    for (uint32_t k = b->count; k-- > 0;) {
+        const int32_t v = b->order[k];
+        b->nodes[v]++;
+        if (b->idom[v] >= 0)
+            b->nodes[b->idom[v]] += b->nodes[v];
+    }
+    for (uint32_t k = 0; k < b->count; k++) {
+        const int32_t v = b->order[k], p = b->idom[v];
+        b->pre[v] = p < 0 ? 0 : at[p];
+        at[v] = b->pre[v] + 1;
+        if (p >= 0)
+            at[p] += b->nodes[v];
+    }
+}
+
 void mu_find_blocks(struct mu_emit *e, struct ptx_ctx *c, struct mu_blocks *b)
 {
     cut(e, c, b);
@@ -76,5 +99,6 @@ void mu_find_blocks(struct mu_emit *e, struct ptx_ctx *c, struct mu_blocks *b)
     ptx_dominators(c, &b->g, 0, b->idom);
     ptx_find_loops(c, &b->g, b->idom, &b->loops);
     b->count = ptx_layout(c, &b->g, &b->loops, b->order);
+    number_subtrees(b, c);
     mu_plan_sums(e, c, b);
 }

@@ -30,7 +30,6 @@ struct flow {
     uint8_t *inlined;            /* written where its predecessor jumps */
     int32_t *kid, *after, *next; /* lists: what follows inside a loop, and what follows the loop of this header */
     int32_t *wrap;               /* of these lists the member that a block before it lets break to */
-    uint32_t *pre, *nodes;       /* of the dominators' subtrees: they are pre to pre + nodes */
     uint8_t *label;              /* somebody goes there */
     int32_t *later;              /* too deep where they belong: at the function's end */
     uint32_t nlater, nested, recursion, nframe;
@@ -118,28 +117,6 @@ static void place_all(struct flow *f, struct ptx_ctx *c)
     }
 }
 
-static bool dominates(const struct flow *f, int32_t a, int32_t b) { return f->pre[b] - f->pre[a] < f->nodes[a]; }
-
-static void number_subtrees(struct flow *f, struct ptx_ctx *c)
-{
-    uint32_t *at = PTX_NEW(c, uint32_t, f->b.n);
-    f->pre = PTX_NEW(c, uint32_t, f->b.n);
-    f->nodes = PTX_NEW(c, uint32_t, f->b.n);
-    for (uint32_t k = f->b.count; k-- > 0;) {
-        const int32_t v = f->b.order[k];
-        f->nodes[v]++;
-        if (f->b.idom[v] >= 0)
-            f->nodes[f->b.idom[v]] += f->nodes[v];
-    }
-    for (uint32_t k = 0; k < f->b.count; k++) {
-        const int32_t v = f->b.order[k], p = f->b.idom[v];
-        f->pre[v] = p < 0 ? 0 : at[p];
-        at[v] = f->pre[v] + 1;
-        if (p >= 0)
-            at[p] += f->nodes[v];
-    }
-}
-
 /* Jumps from between v and member `to` of its list, of the same loop, that would leave v's part altogether: what
  * a block around that takes the break or the continue from. */
 static uint32_t crossed(const struct flow *f, int32_t v, int32_t to)
@@ -147,11 +124,11 @@ static uint32_t crossed(const struct flow *f, int32_t v, int32_t to)
     uint32_t sum = 0;
     for (uint32_t k = 0; k < f->b.count; k++) {
         const int32_t u = f->b.order[k];
-        bool behind = !dominates(f, v, u) || f->b.loops.header[u] != f->b.loops.header[to];
+        bool behind = !mu_dominates(&f->b, v, u) || f->b.loops.header[u] != f->b.loops.header[to];
         for (int32_t m = to; m >= 0 && !behind; m = f->next[m])
-            behind = dominates(f, m, u);
+            behind = mu_dominates(&f->b, m, u);
         for (uint32_t s = f->b.g.first[u]; !behind && s < f->b.g.first[u + 1]; s++)
-            sum += f->b.g.succ[s] == v || !dominates(f, v, f->b.g.succ[s]);
+            sum += f->b.g.succ[s] == v || !mu_dominates(&f->b, v, f->b.g.succ[s]);
     }
     return sum;
 }
@@ -172,7 +149,7 @@ static void choose_blocks(struct flow *f, struct ptx_ctx *c)
         const int32_t u = f->b.order[k];
         for (uint32_t s = f->b.g.first[u]; s < f->b.g.first[u + 1]; s++) {
             const int32_t w = f->b.g.succ[s];
-            wanted[w] += before[w] >= 0 && !dominates(f, before[w], u) && !dominates(f, w, u) &&
+            wanted[w] += before[w] >= 0 && !mu_dominates(&f->b, before[w], u) && !mu_dominates(&f->b, w, u) &&
                          f->b.loops.header[u] == f->b.loops.header[w];
         }
     }
@@ -518,7 +495,6 @@ void mu_flow(struct mu_emit *e)
     mu_find_blocks(e, c, &f->b);
     measure(f, c);
     place_all(f, c);
-    number_subtrees(f, c);
     choose_blocks(f, c);
     tree(f, 0, NOWHERE);
     for (uint32_t k = 0; k < f->nlater; k++)

@@ -167,13 +167,6 @@ static void link_block(struct plan *p, uint32_t from, uint32_t end)
 
 /* ---- round a loop ---- */
 
-static bool dominates(const struct plan *p, int32_t a, int32_t v)
-{
-    while (v >= 0 && v != a)
-        v = p->b->idom[v];
-    return v == a;
-}
-
 /* The block that a loop's only way out leads to, where v is passed before each way out and each way round, so that
  * whoever is in the loop has come by v; -1: there is none. */
 static int32_t find_exit(const struct plan *p, int32_t header, int32_t v)
@@ -188,7 +181,7 @@ static int32_t find_exit(const struct plan *p, int32_t header, int32_t v)
             const bool leaves = !mu_in_loop(p->b, header, to);
             if (!leaves && to != header)
                 continue;
-            if (!dominates(p, v, from) || (leaves && out >= 0 && out != to))
+            if (!mu_dominates(p->b, v, from) || (leaves && out >= 0 && out != to))
                 return -1;
             out = leaves ? to : out;
         }
