@@ -53,11 +53,15 @@ TK uint3 tk_three(unsigned x, unsigned y, unsigned z)
 #define TK_ROUNDED(K, name, T, c, op, type) \
     K(name##_rn, T, c, op ".rn." type) \
     K(name##_rz, T, c, op ".rz." type) K(name##_rd, T, c, op ".rm." type) K(name##_ru, T, c, op ".rp." type)
+// clang-format off
 #define TK_FLOATS(p, T, c, type) \
     TK_ROUNDED(TK2, __##p##add, T, c, "add", type) \
     TK_ROUNDED(TK2, __##p##sub, T, c, "sub", type) \
-    TK_ROUNDED(TK2, __##p##mul, T, c, "mul", type) TK_ROUNDED(TK2, __##p##div, T, c, "div", type) \
-        TK_ROUNDED(TK1, __##p##rcp, T, c, "rcp", type) TK_ROUNDED(TK1, __##p##sqrt, T, c, "sqrt", type)
+    TK_ROUNDED(TK2, __##p##mul, T, c, "mul", type) \
+    TK_ROUNDED(TK2, __##p##div, T, c, "div", type) \
+    TK_ROUNDED(TK1, __##p##rcp, T, c, "rcp", type) \
+    TK_ROUNDED(TK1, __##p##sqrt, T, c, "sqrt", type)
+// clang-format on
 TK_FLOATS(f, float, "f", "f32")
 TK_FLOATS(d, double, "d", "f64")
 TK_ROUNDED(TK3, __fmaf, float, "f", "fma", "f32")
