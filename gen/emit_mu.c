@@ -7,6 +7,7 @@
 /* What declares the functions of the libraries below. */
 #define MU_HEADERS \
     "#include \"abi/mccl.h\"\n" \
+    "#include \"abi/mtml.h\"\n" \
     "#include \"abi/mublas.h\"\n" \
     "#include \"abi/mublaslt.h\"\n" \
     "#include \"abi/mufft.h\"\n" \

@@ -85,7 +85,7 @@ stublibs: $(STUBLIBS)
 # Wrappers are also compiled against the prototypes that the map gives them.
 check-gen: lib tools
 	$Q$(GEN) check --core $(CORE_LIB) \
-	    --host $(HOST_MUSA) --host $(HOST_RT) --host $(HOST_MCCL) $(HOST_MATHS:%=--host %) $(MAPS) $(wildcard mapping/known/*.symbols) $(REAL)
+	    --host $(HOST_MUSA) --host $(HOST_RT) --host $(HOST_MCCL) --host $(HOST_MTML) $(HOST_MATHS:%=--host %) $(MAPS) $(wildcard mapping/known/*.symbols) $(REAL)
 	$Qfor f in $(wildcard shim/api/*.c shim/api/*/*.c); do \
 	    $(CC) $(BASE) -fsyntax-only -include wraps.h $$f || exit 1; done
 	$Q$(CUMU_BIN) coverage --format markdown >$B/COVERAGE.md

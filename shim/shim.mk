@@ -6,6 +6,7 @@ CORE_LIB   := $B/lib/cumu/libcumu-core.so
 HOST_MUSA  := $B/lib/cumu/host/libmusa.so.1
 HOST_RT    := $B/lib/cumu/host/libmusart.so.5
 HOST_MCCL  := $B/lib/cumu/host/libmccl.so.2
+HOST_MTML  := $B/lib/cumu/host/libmtml.so.2
 SOBOL_SRC  := $(wildcard shim/sobol/*.c) shim/sobol/numbers.S
 # The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
 # are not here is left out; the rest is built.
@@ -65,6 +66,7 @@ ALU_OBJ    := $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(ALU_
 MUSA_OBJ   := $(call obj,$(MUSA_SRC)) $(ALU_OBJ)
 MCCL_OBJ   := $(call obj,$(MCCL_SRC)) \
               $(foreach l,$(ALU_LEVELS),$(patsubst %.o,%.l$l.o,$(call obj,$(LEVEL_SRC))))
+MTML_OBJ   := $(call obj,$(wildcard shim/host/mtml/*.c))
 maths_obj   = $(call obj,$(wildcard shim/host/$(1)/*.c shim/host/maths/*.c) $(MATHS_WITH_$(1)))
 MUSART_OBJ := $(call obj,$(MUSART_SRC))
 OVER_OBJ   := $(call obj,$(OVER_SRC))
@@ -77,7 +79,7 @@ COMPRESS_LIBS := -lzstd -llz4
 # No call into these libraries is a cancellation point (cancel/points.c).
 CANCEL_OBJ  := $B/obj/cancel/points.o
 CANCEL_SAFE := $(CANCEL_OBJ) $(shell sed -n 's/^[PV][A-Z]*.[^,]*, \([a-z0-9_]*\),.*/-Wl,--wrap=\1/p' shim/cancel/points.c)
-$(CORE_LIB) $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MATHS): $(CANCEL_OBJ)
+$(CORE_LIB) $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MTML) $(HOST_MATHS): $(CANCEL_OBJ)
 
 # A link replaces its target in one step: processes that run from the build folder keep their copy, and
 # a link that fails leaves the last good one.
@@ -199,6 +201,12 @@ $(HOST_MCCL): $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA)
 	$(call replace,-shared $(MCCL_OBJ) $(HOST_RT) $(HOST_MUSA) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
 	    -Wl$(,)-rpath$(,)'$$ORIGIN' -ldl)
 
+$(HOST_MTML): $(MTML_OBJ) $(HOST_MUSA)
+	@mkdir -p $(@D)
+	@echo "ld host/$(@F)"
+	$(call replace,-shared $(MTML_OBJ) $(HOST_MUSA) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) \
+	    -Wl$(,)-rpath$(,)'$$ORIGIN')
+
 define maths_rule
 $B/lib/cumu/host/$(MATHS_SONAME_$(1)): $(call maths_obj,$(1)) $(MATHS_NEEDS_$(1)) $(HOST_RT) $(HOST_MUSA)
 	@mkdir -p $$(@D)
@@ -232,9 +240,9 @@ $B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
 
 .PHONY: core host
 core: $(CORE_LIB)
-host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MATHS)
+host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MTML) $(HOST_MATHS)
 	$(foreach m,$(filter-out $(HAVE_MATHS),$(MATHS)),@echo "no $(MATHS_ON_$m): built without lib$m; its programs will not run"$(newline))
 lib: core host $(AUDIT_LIB) $(OVER_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(OVER_OBJ) $(MCCL_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(OVER_OBJ) $(MCCL_OBJ) $(MTML_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))

@@ -268,7 +268,7 @@ endif
 # Snippets: the same files linked against the facades, and with every symbol looked up at run time.
 SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
-SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcufftw.so.12 libcurand.so.10 libcusparse.so.12 libcusolver.so.12 libcusolverMg.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13)
+SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcufftw.so.12 libcurand.so.10 libcusparse.so.12 libcusolver.so.12 libcusolverMg.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 check-programs: $(SNIP_PROG)
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)

@@ -23,9 +23,12 @@ static const char *const harmless[] = {
     "__cudaPopCallConfiguration", "cudaGetLastError",     "cudaPeekAtLastError",   "cuGetErrorName",
     "cuGetErrorString",           "cudaDriverGetVersion", "cudaRuntimeGetVersion", "cuDriverGetVersion"};
 
+/* NVML has no state that a fork harms: who counts devices by it may still fork. */
+static bool is_nvml(const char *name) { return strncmp(name, "nvml", 4) == 0; }
+
 bool cumu_survives_fork(const struct cumu_symbol *s)
 {
-    if (s->returns != CUMU_RETURNS_STATUS)
+    if (s->returns != CUMU_RETURNS_STATUS || is_nvml(s->name))
         return true;
     for (unsigned i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (strcmp(s->name, harmless[i]) == 0)

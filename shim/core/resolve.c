@@ -261,8 +261,9 @@ void *cumu_resolve_below(unsigned library, const char *symbol, bool *opened)
 
 void *cumu_resolve_mu(unsigned library, const char *symbol, bool *opened)
 {
-    /* NCCL's id needs no device: a launcher makes one and forks the ranks that use it. */
-    if (strcmp(symbol, "mcclGetUniqueId") != 0)
+    /* NCCL's id needs no device: a launcher makes one and forks the ranks that use it. NVML is asked so that the CUDA
+     * driver need not be. */
+    if (strcmp(symbol, "mcclGetUniqueId") != 0 && strncmp(symbol, "mtml", 4) != 0)
         cumu_init_used();
     void *stand_in = CUMU_ASK(stand_in, NULL, symbol);
     *opened = stand_in != NULL;

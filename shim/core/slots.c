@@ -127,8 +127,10 @@ CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned inde
         return answer(t, s, there ? t->unsupported : t->absent);
     }
     if (s->verb != CUMU_JUMP) { /* a wrapper that is not linked in counts as a stub */
+        /* "Not supported" is an everyday answer of NVML's: monitors ask every device for everything. */
+        enum cumu_level level = strcmp(t->library, "nvml") == 0 && s->reason ? CUMU_INFO : CUMU_GAP;
         if (first)
-            cumu_log(NULL, CUMU_GAP, t->library, s->name, "%s", s->reason ? s->reason : "not done yet");
+            cumu_log(NULL, level, t->library, s->name, "%s", s->reason ? s->reason : "not done yet");
         return answer(t, s, t->unsupported);
     }
     bool opened;

@@ -59,6 +59,7 @@ void snippet_entry(void);
 void snippet_context(void);
 void snippet_compiler(void);
 void snippet_nccl(void);
+void snippet_nvml(void);
 void snippet_cublas(void);
 void snippet_cusolver(void);
 void snippet_cublaslt(void);

@@ -50,6 +50,8 @@ struct host_arena *host_arena_new(const char *name, size_t capacity)
     return a;
 }
 
+void host_arena_show(struct host_arena *a) { host_space_show_books(a); }
+
 static void free_arena(struct host_arena *a)
 {
     for (struct host_arena **link = &arenas; *link; link = &(*link)->next)
@@ -83,11 +85,26 @@ bool host_in_arena(const void *p, size_t size)
     return in;
 }
 
+/* What is left, by blocks: as CUDA, which has no memory of less. */
+static size_t left(const struct host_arena *a)
+{
+    size_t bytes = a->capacity - a->used;
+    return a->used && a->capacity > host_layout.block ? bytes & ~(host_layout.block - 1) : bytes;
+}
+
+/* Under the books' lock. */
+static void set_used(struct host_arena *a, size_t used)
+{
+    a->used = used;
+    if (a->books)
+        __atomic_store_n(&a->books->used, a->capacity - left(a), __ATOMIC_RELAXED);
+}
+
 bool host_device_charge(struct host_device *d, size_t size)
 {
     pthread_mutex_lock(&lock);
     bool ok = size <= d->arena->capacity - d->arena->used;
-    d->arena->used += ok ? size : 0;
+    set_used(d->arena, d->arena->used + (ok ? size : 0));
     pthread_mutex_unlock(&lock);
     return ok;
 }
@@ -95,7 +112,7 @@ bool host_device_charge(struct host_device *d, size_t size)
 void host_device_refund(struct host_device *d, size_t size)
 {
     pthread_mutex_lock(&lock);
-    d->arena->used -= size;
+    set_used(d->arena, d->arena->used - size);
     pthread_mutex_unlock(&lock);
 }
 
@@ -103,9 +120,8 @@ void host_memory_info(struct host_device *d, size_t *free_bytes, size_t *total)
 {
     pthread_mutex_lock(&lock);
     const struct host_arena *a = d->arena;
-    size_t left = a->capacity - a->used;
-    if (free_bytes) /* by blocks, as CUDA, which has no memory of less */
-        *free_bytes = a->used && a->capacity > host_layout.block ? left & ~(host_layout.block - 1) : left;
+    if (free_bytes)
+        *free_bytes = left(a);
     if (total)
         *total = a->capacity;
     pthread_mutex_unlock(&lock);
@@ -156,8 +172,9 @@ MUresult host_range_alloc(struct host_device *d, struct host_arena *a, MUcontext
         if (!host_space_show(a, piece, size) || !insert(&range, a, piece)) {
             host_space_give(a, piece, false);
         } else {
-            a->used += cost;
-            own->used += a == own ? 0 : cost;
+            set_used(a, a->used + cost);
+            if (a != own)
+                set_used(own, own->used + cost);
             *p = (void *)piece->base;
             r = MUSA_SUCCESS;
         }
@@ -177,8 +194,9 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
             struct host_arena *a = n->arena, *own = n->r.device->arena;
             size_t cost = host_space_cost(n->r.size);
             host_space_give(a, n->piece, n->r.size >= host_layout.kept && n->r.kind != HOST_MEM_INTERNAL);
-            a->used -= cost;
-            own->used -= a == own ? 0 : cost;
+            set_used(a, a->used - cost);
+            if (a != own)
+                set_used(own, own->used - cost);
             if (a->retired && !a->used)
                 free_arena(a);
         }

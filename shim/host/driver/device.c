@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/machine.h"
 
 static struct host_device devices[HOST_MAX_DEVICES];
 static int device_count;
@@ -16,12 +17,15 @@ MUresult host_devices_init(void)
         d->ordinal = i;
         d->number = c->visible[i];
         d->cores = c->threads;
-        d->arena = host_arena_new("musa-device", c->memory);
+        char name[sizeof CUMU_MACHINE_FILE + 12];
+        snprintf(name, sizeof name, CUMU_MACHINE_FILE "%d", d->number);
+        d->arena = host_arena_new(name, c->memory);
         d->primary = host_slab_get(&host_contexts);
         if (!d->arena || !d->primary) {
             host_say("muInit: no address space for %zu MiB of device memory", c->memory >> 20);
             return MUSA_ERROR_OUT_OF_MEMORY;
         }
+        host_arena_show(d->arena);
         d->primary->device = d;
         d->primary->primary = true;
     }
@@ -167,6 +171,26 @@ int host_device_attribute(const struct host_device *d, int attribute)
     }
 }
 
+/* ---- the machine, for our libmtml ------------------------------------------------------------ */
+
+int cumu_machine_read(struct cumu_machine *m)
+{
+    const struct host_config *c = host_config();
+    *m = (struct cumu_machine){c->devices, c->threads, c->memory};
+    if (c->wrong)
+        host_say("MTML: %s", c->wrong);
+    return c->wrong != NULL;
+}
+
+void cumu_machine_uuid(int number, unsigned char bytes[16])
+{
+    MUuuid uuid;
+    host_uuid(number, &uuid);
+    memcpy(bytes, uuid.bytes, 16);
+}
+
+const char *cumu_machine_name(void) { return "cumu host CPU"; }
+
 /* ---- identity -------------------------------------------------------------------------------- */
 
 MUresult muDeviceGetCount(int *count)
@@ -198,7 +222,7 @@ MUresult muDeviceGetName(char *name, int len, MUdevice dev)
         return r;
     if (!name || len <= 0)
         return MUSA_ERROR_INVALID_VALUE;
-    snprintf(name, (size_t)len, "cumu host CPU");
+    snprintf(name, (size_t)len, "%s", cumu_machine_name());
     return MUSA_SUCCESS;
 }
 

@@ -173,6 +173,8 @@ struct host_arena *host_arena_new(const char *name, size_t capacity);
 void host_arena_retire(struct host_arena *a); /* goes with its last allocation */
 bool host_mem_fresh(size_t size);             /* does an allocation of that size have blocks of its own? */
 int host_arena_fd(const struct host_arena *a);
+/* Other processes may read how much of it is used (machine.h). */
+void host_arena_show(struct host_arena *a);
 bool host_in_arena(const void *p, size_t size); /* touches any arena's address range */
 /* Memory of the device that lives elsewhere (vmm.c): false if so much is not free. */
 bool host_device_charge(struct host_device *d, size_t size);

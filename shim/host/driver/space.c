@@ -327,6 +327,18 @@ bool host_space_open(struct host_arena *a, const char *name, size_t capacity)
     return false;
 }
 
+void host_space_show_books(struct host_arena *a)
+{
+    if (ftruncate(a->fd, (off_t)(a->span + PAGE)))
+        return;
+    void *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, (off_t)a->span);
+    if (p == MAP_FAILED)
+        return;
+    madvise(p, PAGE, MADV_DONTFORK);
+    a->books = p;
+    *a->books = (struct cumu_machine_books){CUMU_MACHINE_MARK, (uint64_t)getpid(), a->capacity, 0};
+}
+
 static void keep_piece(void *piece) { (void)piece; }
 
 void host_space_close(struct host_arena *a)
@@ -338,5 +350,7 @@ void host_space_close(struct host_arena *a)
     tdestroy(a->by_size, keep_piece);
     tdestroy(a->by_address, free);
     munmap((void *)a->base, a->span);
+    if (a->books)
+        munmap(a->books, PAGE);
     close(a->fd);
 }

@@ -3,6 +3,7 @@
 #define HOST_SPACE_H
 
 #include "host/driver/internal.h"
+#include "host/driver/machine.h"
 
 struct host_layout {
     size_t block; /* what is made accessible at a time */
@@ -27,6 +28,7 @@ struct host_arena {
     uintptr_t base;
     size_t span;                           /* of address space */
     size_t capacity, used;                 /* bytes of memory */
+    struct cumu_machine_books *books;      /* the file's last page, where other processes read these; NULL: not shown */
     void *by_address, *by_size;            /* tsearch trees of free pieces */
     struct host_piece *spare[HOST_SPARES]; /* freed, with their pages: what is asked for next is often as large;
                                             * oldest first, neither live nor free */
@@ -39,6 +41,8 @@ struct host_arena {
 /* Address space that is eight times the capacity, or what there is; false if nothing. */
 bool host_space_open(struct host_arena *a, const char *name, size_t capacity);
 void host_space_close(struct host_arena *a);
+/* Shows a device's memory to other processes (machine.h); without, they see none. */
+void host_space_show_books(struct host_arena *a);
 
 size_t host_space_cost(size_t size); /* of the memory that is counted */
 /* A piece for an allocation of `size`, with a guard where the layout asks for one. `zero`: pages that nobody has
