@@ -33,6 +33,7 @@ OVER_LIB   := $(if $(filter 1,$(CUMU_ASM)),$B/lib/cumu/libcumu-runtime.so)
 OVER_SRC   := shim/runtime/over.c $(addprefix shim/host/runtime/,array.c copy.c fill.c graph.c memory.c properties.c \
               settings.c stream.c texture.c)
 AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
+NODES_LIB  := $B/lib/cumu/libcumu-nodes.so
 CUMU_BIN   := $B/bin/cumu
 CUMU_TOOL  := $B/libexec/cumu-tool
 
@@ -73,6 +74,7 @@ OVER_OBJ   := $(call obj,$(OVER_SRC))
 AUDIT_OBJ  := $(call obj,$(wildcard shim/audit/*.c shim/audit/*.S) $(AUDIT_GEN))
 CLI_OBJ    := $(call obj,$(CLI_SRC))
 RUN_OBJ    := $(call obj,$(RUN_SRC))
+NODES_OBJ  := $(call obj,$(wildcard shim/nodes/*.c))
 
 COMPRESS_LIBS := -lzstd -llz4
 
@@ -175,6 +177,11 @@ $(AUDIT_LIB): $(AUDIT_OBJ)
 	@echo "ld $(@F)"
 	$(call replace,-shared -nostdlib $(AUDIT_OBJ) $(filter-out $(SAN),$(LDBASE)) -Wl$(,)-soname$(,)$(@F) $(LOADER))
 
+$(NODES_LIB): $(NODES_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld $(@F)"
+	$(call replace,-shared $(NODES_OBJ) $(LDBASE) -Wl$(,)-soname$(,)$(@F) -ldl)
+
 $(HOST_MUSA): $(MUSA_OBJ)
 	@mkdir -p $(@D)
 	@echo "ld host/$(@F)"
@@ -238,11 +245,17 @@ $B/lib/cumu/facade/libcuda.so: $B/lib/cumu/facade/libcuda.so.1
 $B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
 	$Qln -sf $(<F) $@
 
+# What finds NVIDIA's tools by name finds ours (cumu run puts this folder on PATH).
+TOOL_LINKS := $B/libexec/cumu/nvidia-smi
+$(TOOL_LINKS): $(CUMU_TOOL)
+	@mkdir -p $(@D)
+	$Qln -sf ../$(<F) $@
+
 .PHONY: core host
 core: $(CORE_LIB)
 host: $(HOST_MUSA) $(HOST_RT) $(HOST_MCCL) $(HOST_MTML) $(HOST_MATHS)
 	$(foreach m,$(filter-out $(HAVE_MATHS),$(MATHS)),@echo "no $(MATHS_ON_$m): built without lib$m; its programs will not run"$(newline))
-lib: core host $(AUDIT_LIB) $(OVER_LIB) $(FACADES) $(FACADE_LINKS)
-tools: $(CUMU_BIN)
+lib: core host $(AUDIT_LIB) $(NODES_LIB) $(OVER_LIB) $(FACADES) $(FACADE_LINKS)
+tools: $(CUMU_BIN) $(TOOL_LINKS)
 
--include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(OVER_OBJ) $(MCCL_OBJ) $(MTML_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(OVER_OBJ) $(MCCL_OBJ) $(MTML_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(NODES_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))

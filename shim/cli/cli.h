@@ -11,7 +11,7 @@ struct cumu_verb_entry {
 };
 
 extern const struct cumu_verb_entry cumu_verb_run, cumu_verb_env, cumu_verb_check, cumu_verb_ptx, cumu_verb_version,
-    cumu_verb_help, cumu_verb_cache, cumu_verb_trace, cumu_verb_coverage, cumu_verb_doctor;
+    cumu_verb_help, cumu_verb_cache, cumu_verb_trace, cumu_verb_coverage, cumu_verb_doctor, cumu_verb_smi;
 extern const struct cumu_verb_entry *const cumu_verbs[]; /* NULL-terminated */
 
 /* Exit statuses of a launcher (as env(1) and the shell). */

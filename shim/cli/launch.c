@@ -96,6 +96,16 @@ static void append_facade(struct text *t, const char *soname)
     append(t, ":", path, (size_t)n);
 }
 
+/* What answers for the files by which programs recognise a driver (nodes/nodes.h). A path with a blank cannot be
+ * preloaded. */
+static void nodes(struct text *t, const char *dir)
+{
+    if (strpbrk(dir, " "))
+        return;
+    append(t, ":", dir, strlen(dir));
+    append(t, "", "/libcumu-nodes.so", 17);
+}
+
 /* What the program and its libraries need by name. What they open later comes through the audit module:
  * preloading more would cost every process 0.1 ms a library. */
 static void facades(struct text *t, const struct cumu_closure *c)
@@ -113,6 +123,25 @@ static char *audit(const char *callers, const char *dir)
     append(&t, "", dir, strlen(dir));
     append(&t, "", "/libcumu-audit.so", 17);
     if (callers && t.s && !listed(callers, t.s, strlen(t.s)))
+        append(&t, ":", callers, strlen(callers));
+    if (t.bad)
+        free(t.s);
+    return t.bad ? NULL : t.s;
+}
+
+/* Programs of ours under the names of NVIDIA's (nvidia-smi), before those that the caller would find. */
+static char *search_path(const char *callers, const char *dir)
+{
+    static const char lib[] = "/lib/cumu";
+    struct text t = {0};
+    append(&t, "", dir, strlen(dir) - (sizeof lib - 1));
+    append(&t, "", "/libexec/cumu", 13);
+    bool there = t.s && callers && listed(callers, t.s, strlen(t.s)); /* cumu run inside cumu run */
+    if (there) {
+        free(t.s);
+        t = (struct text){0};
+    }
+    if (callers)
         append(&t, ":", callers, strlen(callers));
     if (t.bad)
         free(t.s);
@@ -146,6 +175,7 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
         if (c.objects[i].path && sanitizer(c.objects[i].soname, strlen(c.objects[i].soname)))
             append(&ours, ":", c.objects[i].path, strlen(c.objects[i].path));
     facades(&ours, &c);
+    nodes(&ours, dir);
     append(&search, "", dir, strlen(dir));
     append(&search, "", "/facade", 7);
     if (path && *path && search.s && !starts(path, search.s))
@@ -158,6 +188,8 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
     else
         good = put(l, "LD_PRELOAD", preload) && good;
     good = good && put(l, "LD_LIBRARY_PATH", search.s) && put(l, "LD_AUDIT", audit(cumu_env("LD_AUDIT"), dir));
+    if (cumu_env("PATH")) /* without one the shell's own folders are searched, which stay unsaid */
+        good = good && put(l, "PATH", search_path(cumu_env("PATH"), dir));
     free(ours.s);
     cumu_closure_free(&c);
     return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "out of memory");

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-enum { CUMU_LAUNCH_VARS = 5 };
+enum { CUMU_LAUNCH_VARS = 6 };
 
 struct cumu_launch {
     struct {
