@@ -109,10 +109,10 @@ check "a wrong back end" 125 'auto, musa or host' -- "$cumu" run --backend gpu t
 check "arguments after -- are the program's" 0 '^-v$' -- "$cumu" run -- printf '%s\n' -v
 check "no SDK here: its error, and a line" 1 'no MUSA library found' '^FAIL' -- \
     "$cumu" run --backend musa "$fix/vectoradd"
-check "a program that names no runtime gets no preload" 0 'LD_AUDIT=' -- "$cumu" run -n true
-absent "no preload" 'LD_PRELOAD'
+check "a program that names no runtime gets no facade preloaded" 0 'LD_AUDIT=' -- "$cumu" run -n true
+absent "no facade" 'LD_PRELOAD=[^ ]*/facade/'
 LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6 check "the caller's preloads are kept, after ours" 0 \
-    'libcudart\.so\.13:/lib/x86_64-linux-gnu/libm\.so\.6' -- "$cumu" run -n "$fix/vectoradd"
+    'libcudart\.so\.13:[^:]*/libcumu-nodes\.so:/lib/x86_64-linux-gnu/libm\.so\.6' -- "$cumu" run -n "$fix/vectoradd"
 check "cumu run inside cumu run" 0 '^PASS vectoradd$' -- \
     "$cumu" run --backend host -- "$cumu" run --backend host -- "$fix/vectoradd"
 mkdir -p "$tmp/a b/bin" "$tmp/a b/lib"
