@@ -115,6 +115,7 @@ static bool of_clusters(int attribute)
     return attribute >= CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET && attribute < CU_FUNC_ATTRIBUTE_MAX;
 }
 
+/* What CUDA defines by the PTX is answered here; the rest is the driver's, less what the shim adds to a launch. */
 int cumu_func_attribute(struct cumu_func *f, int attribute, int *value)
 {
     int err = resolve(f);
@@ -199,6 +200,7 @@ static bool is_hint(int attribute, int value)
            value <= 100;
 }
 
+/* Sets it where the kernel is loaded and remembers it for contexts, and for compiled code, that come later. */
 int cumu_func_set_attribute(struct cumu_func *f, int attribute, int value)
 {
     struct func_inst *i;

@@ -52,6 +52,8 @@ static int copy_args(struct cumu_call *c, const struct ptx_func *ptx, char *to, 
     return err;
 }
 
+/* One allocation: the call, the pointers to its arguments, the arguments with the offsets that the kernel's
+ * parameters have, so that both forms of a launch's arguments are copied in the same way. */
 int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args, void **extra, struct cumu_call **out)
 {
     struct func_inst *inst;

@@ -127,6 +127,7 @@ int cumu_module_load(const void *data, size_t size, const struct cumu_jit_log *l
     return load(data, size, NULL, log, out);
 }
 
+/* Read to its end instead of by its size, which pipes and files of /proc do not tell. */
 int cumu_read_file(const char *path, char **out, size_t *len)
 {
     FILE *f = fopen(path, "rbe");

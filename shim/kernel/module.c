@@ -113,6 +113,8 @@ static void compile_registered(struct cumu_module *m)
         (void)cumu_device_compile_all(u);
 }
 
+/* Scans each unit. A module can be used if one of them can; an empty unit is an error only where it is all there is.
+ * Units that need each other's symbols are linked. */
 int cumu_module_open(struct cumu_module *m)
 {
     /* The first unit's turn stands for the module's. */
@@ -243,6 +245,7 @@ int cumu_module_global(struct cumu_module *m, const char *name, uint64_t *addres
 
 /* ---- kernels, and what other files hang on a module ------------------------------------------ */
 
+/* The handle is made outside the lock; who comes second drops its own. */
 struct cumu_func *cumu_func_find(struct cumu_module *m, const char *name, bool create)
 {
     struct cumu_func *f, *fresh = NULL;

@@ -46,6 +46,7 @@ static const struct ptx_var *find_variable(struct cumu_module *m, const char *na
     return v;
 }
 
+/* The reference is made when it is first asked for; who comes second, without the lock, drops its own. */
 int cumu_reference_get(struct cumu_module *m, const char *name, bool surface, struct cumu_reference **out)
 {
     int err = cumu_module_open(m);

@@ -80,6 +80,9 @@ static void stage(struct copy *c)
     c->src_slice = pack.dst_slice;
 }
 
+/* Copies as CUDA orders copies (its API synchronisation behaviour): from or to pageable memory the caller waits, but
+ * for a small source, which is staged; within the device it does not. "Synchronous" forms wait unless both sides are
+ * the device's. */
 MUresult host_copy(const struct copy *c, MUstream stream, bool synchronous)
 {
     size_t total = c->width * c->height * c->depth;

@@ -76,6 +76,8 @@ bool edge_good(MUgraphEdgeData d, MUgraphNode from, MUgraphNode to)
            d.from_port && from->p.type == MU_GRAPH_NODE_TYPE_KERNEL && to->p.type == MU_GRAPH_NODE_TYPE_KERNEL;
 }
 
+/* A node at the end of g's list, with edges from deps: an empty one, whose kind the caller fills in. A node that is
+ * named twice, or is not g's, is an error. */
 MUresult graph_node_new(MUgraph g, const MUgraphNode *deps, const MUgraphEdgeData *data, size_t n, MUgraphNode *node)
 {
     static uint64_t serials;
@@ -190,6 +192,7 @@ static bool copy_node(MUgraph g, MUgraphNode from, bool private)
     return true;
 }
 
+/* A clone: nodes first, in the same order, then the edges, which are found by the nodes' numbers in it. */
 MUgraph graph_copy(MUgraph g, bool private)
 {
     MUgraph copy = graph_new(private);

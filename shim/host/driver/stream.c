@@ -147,6 +147,7 @@ MUresult host_stream_verdict(MUstream s)
     return r ? r : host_failure_code(own);
 }
 
+/* Waits for the last work of each stream of a context. */
 void host_ctx_drain(MUcontext ctx)
 {
     /* Only work that was there when we began counts: a busy neighbour must not hold us for ever. */

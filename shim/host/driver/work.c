@@ -353,6 +353,9 @@ static void link_edges(struct host_work *w, struct host_work *const *list, size_
         }
 }
 
+/* Queues work on a stream behind what it depends on: the stream's last work, what the default stream implies,
+ * `after`. Work in an idle stream that may run here does, with the lock released around it; else a server thread
+ * takes it. */
 MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *const *after, size_t n, unsigned flags,
                      struct host_work **out)
 {

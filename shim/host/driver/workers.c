@@ -377,6 +377,8 @@ static uint64_t batch_of(uint64_t blocks, uint32_t block_ns, bool alone)
     return by_time < 1 ? 1 : by_time < share ? by_time : share;
 }
 
+/* Runs a grid on this thread and as many helpers as its blocks and the CPUs allow; each takes batches of blocks until
+ * none is left. The job lies on this stack, so it waits for the helpers to leave it. */
 enum t0_fault_kind host_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns, struct t0_fault *fault)
 {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];

@@ -124,6 +124,8 @@ static void sort_edges(struct walk *w, const struct ptx_calls *c)
         w->to[w->at[c->edge[k][0]]++] = c->edge[k][1] == PTX_ANY_CALLEE ? n : c->edge[k][1];
 }
 
+/* Depth-first over the graph of calls: what calls itself (its strongly connected components, Tarjan 1972), and the
+ * most stack that any path of calls takes. */
 bool ptx_calls_follow(const struct ptx_calls *c, const uint64_t *bytes, bool *again, bool *cycle, uint64_t *most)
 {
     const size_t n = c->nfunc, nodes = n + 1;

@@ -47,6 +47,8 @@ bool ptx_meets(const struct ptx_instr *in)
     }
 }
 
+/* Leaders of basic blocks: the entry, targets of branches, what follows a branch, and where it was asked for what
+ * lanes wait at. */
 static void split(struct build *b)
 {
     struct ptx_func *f = b->f;

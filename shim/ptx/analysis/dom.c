@@ -64,6 +64,8 @@ static int32_t eval(struct lt *t, int32_t v)
     return t->label[v];
 }
 
+/* The steps of Lengauer and Tarjan's paper (1979), in its simple form with path compression only: semidominators in
+ * reverse preorder, buckets, then the nodes whose dominator is another's in preorder. */
 void ptx_dominators(struct ptx_ctx *c, const struct ptx_graph *g, uint32_t root, int32_t *idom)
 {
     struct lt t = {0};

@@ -181,6 +181,8 @@ static void find_preds(struct latches *l)
         }
 }
 
+/* Finds headers with several back edges and gives each group of them that can be told apart a node of its own. The
+ * work is bounded: what is beyond the bound keeps sharing its header. */
 uint32_t ptx_separate_loops(struct ptx_ctx *c, struct ptx_func *f, const uint32_t *start, const struct ptx_graph *g,
                             const struct ptx_loops *loops, int32_t **succ)
 {

@@ -95,6 +95,9 @@ static int32_t outermost(int32_t *top, int32_t h)
     return h;
 }
 
+/* A back edge leads to a block that dominates its source; the loop is what reaches the source without passing the
+ * header. Headers are taken in post-order, inner loops first, so that a loop found before is walked over as one node.
+ * A retreating edge to a block that does not dominate its source makes the graph irreducible. */
 void ptx_find_loops(struct ptx_ctx *c, const struct ptx_graph *g, const int32_t *idom, struct ptx_loops *out)
 {
     uint32_t n = g->n, edges = g->first[n];

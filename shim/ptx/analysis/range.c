@@ -86,6 +86,8 @@ static struct ptx_fact tid(const struct ptx_shape *s, unsigned axis)
     return n == 1 ? ptx_fact_const(0) : ptx_fact_range(f, 0, 1023);
 }
 
+/* What a special register is in the lanes of a warp: uniform, affine or varying, and its range by CUDA's limits of
+ * grids and blocks. */
 struct ptx_fact ptx_fact_sreg(unsigned sreg, const struct ptx_shape *s)
 {
     switch (sreg) {
@@ -334,6 +336,8 @@ static struct ptx_fact min_max(const struct ptx_instr *in, const struct ptx_fact
     return ptx_fact_range(r, lo, hi);
 }
 
+/* The transfer function of the fixpoint: what is known of a result by what is known of its sources. An instruction
+ * without a case here is uniform if its sources are. */
 struct ptx_fact ptx_fact_apply(const struct ptx_instr *in, const struct ptx_fact *s, unsigned n)
 {
     struct ptx_fact r = lanewise(

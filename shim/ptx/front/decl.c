@@ -52,6 +52,7 @@ static void read_ptr(struct ptx_lex *l, struct ptx_decl *d)
     }
 }
 
+/* Directives in front of a name, in any order. */
 void ptx_read_decl(struct ptx_lex *l, struct ptx_decl *d)
 {
     bool is_tex = false;
@@ -115,6 +116,8 @@ char *ptx_counted_name(struct ptx_ctx *c, const char *s, size_t len, uint32_t k)
     return name;
 }
 
+/* A name with its dimensions; `many` is for name<n>, which declares n of them. Sizes are checked at each product, as
+ * they come from the text. */
 void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v, uint32_t *many)
 {
     struct ptx_tok name = ptx_ident(l, "a variable name");
@@ -157,6 +160,7 @@ void ptx_read_var(struct ptx_lex *l, const struct ptx_decl *d, struct ptx_var *v
         ptx_fail(l->ctx, name.line, name.s, name.len, "array is too large");
 }
 
+/* Parameters and their offsets. Those in registers that are vectors become one a component. */
 uint32_t ptx_read_params(struct ptx_lex *l, struct ptx_var **out, uint32_t *total, bool *in_regs)
 {
     struct ptx_var *v = NULL;

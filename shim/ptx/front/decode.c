@@ -260,6 +260,8 @@ static void decode_loose(struct ptx_instr *in, const char *s, size_t len, unsign
         in->type[(*ntype)++] = (uint8_t)type;
 }
 
+/* Base opcode, modifiers and types of one instruction, by the row that its opcode has in opinfo.def. diag->gap tells
+ * PTX that we do not know from what is no PTX. */
 void ptx_decode(struct ptx_ctx *c, const char *s, size_t len, uint32_t line, struct ptx_opcode *out)
 {
     const char *end = s + len, *dot = memchr(s, '.', len);

@@ -215,6 +215,8 @@ bool ptx_colon_follows(const struct ptx_lex *l)
     return p[0] == ':' && p[1] != ':';
 }
 
+/* The body of a function is skipped when its module is opened and parsed when it is used: only braces, comments and
+ * strings count, and `class_of` says which characters can begin one. */
 const char *ptx_skip_braces(struct ptx_lex *l, size_t *len)
 {
     const char *p = l->p, *body = p, *end = l->end;

@@ -279,6 +279,7 @@ static bool negated_reg(struct ptx_parser *p, const struct ptx_instr *in, struct
     return true;
 }
 
+/* One operand of any kind, told by its first tokens; whether it fits is the caller's to check. */
 void ptx_read_any(struct ptx_parser *p, const struct ptx_instr *in, unsigned type, int nested, struct ptx_opnd *o)
 {
     struct ptx_lex *l = &p->lex;

@@ -238,6 +238,7 @@ static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
         ptx_make_vec(p, &in->src[in->nsrc++], rest, n);
 }
 
+/* Reads operands along the letters of the opcode's pattern (opinfo.def). */
 void ptx_read_operands(struct ptx_parser *p, const struct ptx_opcode *oc, struct ptx_instr *in)
 {
     struct ptx_lex *l = &p->lex;

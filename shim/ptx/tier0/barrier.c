@@ -50,6 +50,7 @@ static void release(struct t0_block *b, uint32_t id)
     bar->in_use = false;
 }
 
+/* A split of a warp arrives at a barrier of its block. True: it goes on, because it only arrives or is the last. */
 bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
 {
     struct t0_block *b = w->block;

@@ -160,6 +160,7 @@ NARROW(s_16, uint16_t, int16_t, true)
  * it. */
 typedef uint64_t quad __attribute__((vector_size(16)));
 
+/* One element of memory into a lane of a row, extended to the row's width. */
 ALWAYS void get_element(struct t0_warp *w, uint32_t row, unsigned lane, const uint8_t *p, uint16_t aux)
 {
     uint64_t v = 0;

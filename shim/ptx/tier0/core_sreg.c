@@ -6,6 +6,7 @@
 
 static uint32_t cluster_dim(const struct t0_grid *g, unsigned axis) { return g->cluster[0] ? g->cluster[axis] : 1; }
 
+/* Special registers that do not change while a block runs: they fill rows before its warps start. */
 uint64_t t0_sreg_fixed(const struct t0_block *b, unsigned warp, unsigned lane, unsigned sreg)
 {
     const struct t0_grid *g = b->grid;

@@ -62,6 +62,8 @@ static uint8_t *slot_of(const struct t0_warp *w, const struct lir_fn *fn, unsign
     return w->l.regs + lir_fn_slots(fn) + (size_t)lane * fn->slot;
 }
 
+/* Enters a function: a frame above the caller's, room in local memory behind the caller's, rows saved where the
+ * callee may call the caller again, arguments copied from the caller's slots to the callee's. */
 void t0_frame_enter(struct t0_warp *w, const struct lir_call *call, uint32_t fn, uint32_t ret_pc)
 {
     const struct lir_image *image = w->block->image;

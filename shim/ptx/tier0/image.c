@@ -233,6 +233,8 @@ static bool define_vars(struct t0_module *m)
     return true;
 }
 
+/* An image may come from anywhere: it is copied, then every offset, index and operand in it is checked once, so that
+ * the interpreter checks none. */
 struct t0_module *t0_module_load(const void *image, size_t size, const struct t0_env *env, const char **why)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

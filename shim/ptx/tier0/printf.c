@@ -43,6 +43,7 @@ static uint64_t take(struct cursor *c, size_t size)
     return v;
 }
 
+/* One conversion of a kernel's printf by the C library's, into memory of its own if it is longer than the buffer. */
 static void convert(struct line *l, const char *spec, char conv, bool wide, uint64_t v)
 {
     char small[512], *big = NULL, *out = small;

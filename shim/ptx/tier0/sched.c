@@ -276,6 +276,8 @@ static bool spun(struct t0_warp *w)
     return ++w->spin % (w->block->worker->crowded ? SPIN_YIELD_SOON : SPIN_YIELD) == 0;
 }
 
+/* The interpreter's loop: handlers of arithmetic straight from the table, and here what ends, splits, reconverges or
+ * blocks. It leaves when the warp is done, must wait, or has run long enough while others wait for it. */
 enum t0_ran t0_warp_run(struct t0_warp *w)
 {
     t0_handler *const *table = lir_table;

@@ -49,6 +49,8 @@ static void look_between(const float *f, float scale, uint32_t n, int32_t at[2][
     }
 }
 
+/* All lanes of a warp from a two-dimensional texture of one 32-bit channel, nearest or linear; false: another kind,
+ * lane by lane then. The coordinates are computed as vectors, the texels gathered. */
 bool t0_texture_fetch_lanes(const struct t0_texture *t, uint32_t mask, const float *x, const float *y, uint32_t *out)
 {
     const struct t0_texture_level *l = &t->level[0];

@@ -37,6 +37,8 @@ static uint32_t param_at(const struct ptx_var *v, uint32_t n, uint32_t k)
     return k < n ? at : top;
 }
 
+/* Lays out the bytes of a lane that hold a function's parameters, its results, its .param variables, and at the end
+ * arguments that are registers or numbers. */
 void lir_plan_slots(struct lir_lower *l)
 {
     struct ptx_func *f = l->f;
@@ -231,6 +233,8 @@ static struct shape shape_of(struct lir_lower *l, const struct ptx_instr *i, enu
     return (struct shape){f->param, f->ret, f->nparam, f->nret};
 }
 
+/* A call: its arguments into slots, the record of what is copied where, the call with a join behind it, its results
+ * out of slots. */
 void lir_lower_call(struct lir_lower *l, const struct ptx_instr *i)
 {
     enum lir_syscall sys;

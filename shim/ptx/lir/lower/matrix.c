@@ -332,6 +332,7 @@ static void lower_rows(struct lir_lower *l, const struct ptx_instr *i, const str
     o->aux = (uint16_t)(place_bits(&p) | (unsigned)__builtin_ctz(w->count) | (w->trans ? LIR_LDM_TRANS : 0));
 }
 
+/* Products, loads and stores of matrices and transposition; false: another instruction. */
 bool lir_lower_matrix(struct lir_lower *l, const struct ptx_instr *i)
 {
     struct words w;

@@ -276,6 +276,7 @@ static void lower_alloca(struct lir_lower *l, const struct ptx_instr *i)
     }
 }
 
+/* Loads, stores, atomics, addresses and fences; false: another instruction. */
 bool lir_lower_memory(struct lir_lower *l, const struct ptx_instr *i)
 {
     switch (i->op) {

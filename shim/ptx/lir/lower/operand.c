@@ -74,6 +74,8 @@ static uint32_t module_var(struct lir_lower *l, const struct ptx_var *v)
     return l->externs.n - 1;
 }
 
+/* The address of a symbol in a row: a number, what the launch or the loader fills in, or what an instruction computes
+ * in each lane. */
 uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_class c)
 {
     const struct ptx_var *v = ptx_symbol(l->f, sym);

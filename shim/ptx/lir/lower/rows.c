@@ -268,6 +268,8 @@ static void find_intervals(struct live *v)
     }
 }
 
+/* Linear scan (Poletto and Sarkar 1999) over live intervals: by their start they take a row, by their end they give
+ * it back. Rows of a class lie side by side, behind them three temporaries a class. */
 void lir_allocate_rows(struct lir_lower *l)
 {
     struct ptx_func *f = l->f;

@@ -160,6 +160,7 @@ static void lower_fetch(struct lir_lower *l, const struct ptx_instr *i)
     emit_args(l, args, lir_tex_more(imm));
 }
 
+/* txq and suq: the number of the word that names what is asked for. */
 static void lower_query(struct lir_lower *l, const struct ptx_instr *i)
 {
     static const char *const names[] = {"width",

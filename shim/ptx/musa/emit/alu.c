@@ -168,6 +168,8 @@ static bool is_directed(unsigned aux)
     return rounding == PTX_RZ || rounding == PTX_RM || rounding == PTX_RP;
 }
 
+/* Writes an arithmetic operation by its row: the expression with its operands, or a call of the prelude's function
+ * with the modifiers that the row says it takes. False: another instruction. */
 bool mu_alu(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;

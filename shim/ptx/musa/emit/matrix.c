@@ -51,6 +51,8 @@ static void by_unit(struct mu_emit *e, const struct lir_matrix *x, const uint32_
         mu_put(e, "h%u = true;\n", s->flag);
 }
 
+/* A matrix product: fragments into arrays, the prelude's routine for the shape or the device's own unit, the result
+ * back into registers. */
 static void product(struct mu_emit *e)
 {
     const struct lir_matrix *x = mu_matrix_of(e, e->at);

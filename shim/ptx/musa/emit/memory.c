@@ -279,6 +279,7 @@ static void shared_address(struct mu_emit *e, bool to)
         mu_put(e, "%s = (u64)shared_memory + %s;\n", mu_set(e, i->d, 'l').s, mu_get(e, i->a, i->aux & 1 ? 'w' : 'l').s);
 }
 
+/* Loads, stores, atomics and addresses; false: another instruction. */
 bool mu_memory(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;

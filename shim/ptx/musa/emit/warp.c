@@ -61,6 +61,7 @@ static void shuffle(struct mu_emit *e)
     mu_put(e, "%s = in;\n}\n", mu_set(e, (uint32_t)i->imm, 'p').s);
 }
 
+/* What lanes of a warp or block do together, by functions of the prelude's; false: another instruction. */
 bool mu_warp(struct mu_emit *e)
 {
     const struct lir_insn *i = e->at;

@@ -145,6 +145,8 @@ CM_FN u32 quad_at(u32 f, u32 s, u32 i)
 {
     return f == CM_MX_F16 ? s * 8 + i : ((s & 1) + (i & 2) + (s & 4)) * 8 + (i & 4) + (s & 2) + (i & 1);
 }
+/* mma.m8n8k4 of f16, which each quad pair of lanes computes alone: eight lanes hold one product. The fragments are
+ * gathered by shuffles, each lane sums all 64 elements, and keeps its eight. */
 CM_CALLED void MMA_QUADS(product p, u32 *d, const u32 *a, const u32 *b, const u32 *c)
 {
     u32 l = lane_id(), q = l / 4 % 4, own = (l & 3) + (l & 16 ? 4 : 0);

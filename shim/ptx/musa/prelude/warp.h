@@ -62,6 +62,7 @@ CM_FN u32 match(u32 mask, u64 v, bool wide, bool all, bool &same_all)
     same_all = same == mask;
     return !all || same_all ? same : 0;
 }
+/* redux.sync: the toolkit's reductions where a probe found them right, else a shuffle from each member. */
 CM_FN u32 redux(u32 op, bool sign, u32 mask, u32 v)
 {
 #ifdef CM_USE_REDUX

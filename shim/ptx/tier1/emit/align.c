@@ -100,6 +100,8 @@ static bool tested(struct t1_emit *e, int32_t value, uint64_t imm, unsigned low)
     return false;
 }
 
+/* Writes the test that an access is aligned, unless analysis proves it: a misaligned address faults in CUDA. Affine
+ * addresses are tested by their base where the stride keeps the alignment, gathers all lanes at once. */
 void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value, uint64_t imm,
                 unsigned bytes)
 {

@@ -367,6 +367,8 @@ static void plain(struct t1_op *op, const struct row *r)
         derive(op, 0);
 }
 
+/* Selects the operation as lowering does and writes it by its row; conversions, comparisons and moves have functions
+ * of their own. False: no arithmetic. */
 bool t1_alu(const struct ptx_instr *i, struct t1_op *op)
 {
     struct lir_insn insn = {0};

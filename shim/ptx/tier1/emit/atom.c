@@ -71,6 +71,9 @@ static void all_or_some(struct t1_emit *e, const struct t1_arg *a, bool tested, 
     t1_put(e, "T1_FOR_LANES(l, %s) {\nconst uint32_t at = %s;\n%s;\n}\n}\n", e->mask, at, body);
 }
 
+/* Atomics lane by lane; where all lanes have one address they work one after the other on a copy of what is there,
+ * which memory takes at once. Those without a routine in the prelude are the interpreter's. False: another
+ * instruction. */
 bool t1_atomic(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;

@@ -135,6 +135,7 @@ static void get(struct t1_emit *e, const char *array, uint32_t byte, unsigned ty
     t1_def_done(e, value);
 }
 
+/* ld.param and st.param of a call: pieces of an array, as a parameter's place is known. False: memory. */
 bool t1_param_access(struct t1_emit *e, bool store)
 {
     const struct ptx_instr *in = e->in;
@@ -248,6 +249,8 @@ static void drop_gone(struct t1_emit *e)
            div ? "m &= ~out; " : "if (!live) goto done; ");
 }
 
+/* A call of a function of the module, or of one that CUDA has on every device (vprintf, malloc). Arguments and
+ * results are arrays of pieces; lanes that exit in the callee come back as a mask. */
 void t1_call(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;

@@ -41,6 +41,8 @@ static struct t1_arg place_of(struct t1_emit *e, const struct ptx_opnd *o)
     return (struct t1_arg){.kind = T1_K_64, .rep = T1_U, .s = {t1_str(e, "((uint64_t)smem + %s)", at)}};
 }
 
+/* An operand of the instruction that is lowered alone: registers get numbers of their own, and addresses and special
+ * registers, which are known here, become such registers. */
 static void convert(struct t1_emit *e, struct t1_single *x, struct ptx_opnd *o, int32_t value, bool dst)
 {
     struct t1_arg a;
@@ -166,6 +168,8 @@ static void put_image(struct t1_emit *e, const struct lir_image *image)
                    row[k].offset, p, (unsigned long long)row[k].value);
 }
 
+/* An instruction that tier 1 has no text for: it is lowered alone to an image of a few operations, and the emitted
+ * code puts its sources into rows, has the interpreter run that image, and reads the rows back. */
 void t1_escape(struct t1_emit *e)
 {
     struct t1_single *x = t1_alloc(e, 1, sizeof *x);

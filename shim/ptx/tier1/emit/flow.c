@@ -513,6 +513,7 @@ static void declare_tid(struct t1_emit *e)
     }
 }
 
+/* Text of a function: the blocks in their order first, since they say what has to be declared in front of them. */
 void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
 {
     e->sregs = 0;

@@ -339,6 +339,7 @@ static const char *glue(struct t1_emit *e, const struct t1_arg *a, unsigned n, u
     return t1_str(e, "(%s)", s);
 }
 
+/* mov.b d, {a, b, ...}: elements shifted into place, as scalars, pieces of 32 bits, or pieces of 64. */
 static void pack(struct t1_emit *e)
 {
     const struct ptx_opnd *s = &e->in->src[0];
@@ -428,6 +429,7 @@ static void declare_results(struct t1_emit *e)
     }
 }
 
+/* Text of an instruction; its guard narrows the mask that it runs under. */
 void t1_instr(struct t1_emit *e, uint32_t i)
 {
     const struct ptx_instr *in = &e->f->instr[i];

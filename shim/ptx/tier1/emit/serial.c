@@ -117,6 +117,9 @@ static bool simple(struct t1_emit *e, uint32_t i, uint32_t *gathers)
            (op.dst[1].kind == T1_K_NONE || op.dst[1].scalar[0]);
 }
 
+/* Whether a loop of one block is written lane by lane: one that lanes leave at different times and that mostly
+ * gathers, where a vector would wait for its slowest lane in each round. Not one whose next address is what it has
+ * just loaded. */
 bool t1_serial(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
@@ -313,6 +316,8 @@ static void results(struct t1_emit *e, enum stage stage, uint32_t k, uint32_t ne
             result(e, stage, list[i], &kept[i].x, list[i], k);
 }
 
+/* Writes such a loop: pieces to arrays in front of it, for each lane the loop in scalars, arrays to pieces behind
+ * it. */
 void t1_serial_loop(struct t1_emit *e, uint32_t k)
 {
     struct ptx_func *f = e->f;

@@ -158,6 +158,7 @@ static void permuted(struct t1_emit *e, int32_t v, const struct t1_arg *a, const
     }
 }
 
+/* shfl: a permutation of pieces if the lanes are known when the text is written, else indexes computed in each warp. */
 static void shuffle(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;
