@@ -3,12 +3,7 @@
 
 #include <math.h>
 
-#include "api/api.h"
-
-#include "conv.h"
-#include "cuda_enums.h"
-
-static int converted(mublasStatus_t r) { return cumu_cublasStatus_t_from_musa(r); }
+#include "api/cublas/blas.h"
 
 /* A handle's constants, where this pointer mode looks for f32 scalars, and its stream. */
 struct call {
@@ -21,9 +16,10 @@ struct call {
 static int begin(struct call *c, void *handle)
 {
     static const float host[] = {0, 1};
-    int mode, r = converted(mu.mublasGetPointerMode(handle, &mode));
+    mublasPointerMode_t mode;
+    int r = cublas_mode(handle, &mode);
     if (!r)
-        r = converted(mu.mublasGetStream(handle, &c->stream));
+        r = CUBLAS(mu.mublasGetStream(handle, &c->stream));
     if (r)
         return r;
     c->device = cublas_constants(handle);
@@ -58,9 +54,9 @@ static int product(void *handle, int op, int n, int k, const void *alpha, const 
                    int ldb, int type, const void *beta, void *c, int ldc, int out)
 {
     int in = narrow(type);
-    return converted(mu.MUBLAS_GEMM_STRIDED_BATCHED_EX(handle, MUBLAS_OP_N, op, 1, n, k, alpha, a, in, lda, 0, b, in,
-                                                       ldb, 0, beta, c, out, ldc, 0, 1, MUBLAS_COMPUTE_32F,
-                                                       MUBLAS_GEMM_DEFAULT));
+    return CUBLAS(mu.MUBLAS_GEMM_STRIDED_BATCHED_EX(handle, MUBLAS_OP_N, op, 1, n, k, alpha, a, in, lda, 0, b, in, ldb,
+                                                    0, beta, c, out, ldc, 0, 1, MUBLAS_COMPUTE_32F,
+                                                    MUBLAS_GEMM_DEFAULT));
 }
 
 int cublas_half_axpy(void *handle, int n, const void *alpha, const void *x, int type, int incx, void *y, int incy)

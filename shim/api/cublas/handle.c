@@ -1,21 +1,10 @@
 /* cuBLAS: what it tells of itself, and workspaces. */
-#include "api/api.h"
+#include "api/cublas/blas.h"
 #include "api/cublas/release.h"
 
 #include "abi/text.h"
-#include "conv.h"
-#include "cuda_enums.h"
 #include "cuda_texts.h"
 
-/* muBLAS knows whether a handle is one. */
-static int handle_status(void *handle)
-{
-    int mode;
-    return mu.mublasGetPointerMode(handle, &mode) == MUBLAS_STATUS_SUCCESS ? CUBLAS_STATUS_SUCCESS
-                                                                           : CUBLAS_STATUS_NOT_INITIALIZED;
-}
-
-/* cuBLAS does not look at the handle: programs ask for its version before they have one. */
 static int version(void *out, int release)
 {
     if (!out)
@@ -59,7 +48,7 @@ const char *wrap_cublasGetStatusString(int status)
 /* muBLAS keeps its workspace to itself; a program's own is only checked. */
 int wrap_cublasSetWorkspace_v2(void *handle, void *workspace, size_t size)
 {
-    int r = handle_status(handle);
+    int r = cublas_live(handle);
     if (r)
         return r;
     bool bad = (size_t)workspace % 256 || (size && !workspace);
@@ -77,13 +66,13 @@ static int find_index(index_function *find, void *handle, long n, const void *x,
         cumu_gap("cublas", "cublasI..am.._64", "a size above 2147483647");
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-    int r = cumu_cublasStatus_t_from_musa(mu.mublasGetPointerMode(handle, &mode));
+    int r = cublas_mode(handle, &mode);
     if (r)
         return r;
     if (!result)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (mode == MUBLAS_POINTER_MODE_HOST) {
-        r = cumu_cublasStatus_t_from_musa(find(handle, (int)n, x, (int)incx, &narrow));
+        r = CUBLAS(find(handle, (int)n, x, (int)incx, &narrow));
         if (!r)
             *(long *)result = narrow;
         return r;
@@ -91,7 +80,7 @@ static int find_index(index_function *find, void *handle, long n, const void *x,
     musaStream_t stream;
     if (mu.mublasGetStream(handle, &stream) || mu.musaMemsetAsync(result, 0, sizeof(long), stream))
         return CUBLAS_STATUS_INTERNAL_ERROR;
-    return cumu_cublasStatus_t_from_musa(find(handle, (int)n, x, (int)incx, result));
+    return CUBLAS(find(handle, (int)n, x, (int)incx, result));
 }
 
 #define INDEX(name, T) \

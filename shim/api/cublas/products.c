@@ -1,9 +1,6 @@
 /* cuBLAS's products that muBLAS has under no name: matrices of f16 and bf16 times vectors, as products of one row, and
  * groups of batches, one batch after the other. */
-#include "api/api.h"
-
-#include "conv.h"
-#include "cuda_enums.h"
+#include "api/cublas/blas.h"
 
 static bool wide(long v) { return v != (int)v; }
 
@@ -24,8 +21,7 @@ struct gemv {
 static int gemv(void *h, int op, const struct gemv *g, const void *alpha, const void *a, const void *x,
                 const void *beta, void *y)
 {
-    int mode;
-    int r = cumu_cublasStatus_t_from_musa(mu.mublasGetPointerMode(h, &mode));
+    int r = cublas_live(h);
     if (r)
         return r;
     if (op < CUBLAS_OP_N || op > CUBLAS_OP_C || g->m < 0 || g->n < 0 || g->batch < 0 || !g->incx || !g->incy ||
@@ -48,7 +44,7 @@ static int gemv(void *h, int op, const struct gemv *g, const void *alpha, const 
         r = mu.MUBLAS_GEMM_STRIDED_BATCHED_EX(h, MUBLAS_OP_N, ta, 1, n, k, alpha, x, g->in, incx, g->stridex, a, g->in,
                                               lda, g->stridea, beta, y, g->out, incy, g->stridey, batch,
                                               MUBLAS_COMPUTE_32F, MUBLAS_GEMM_DEFAULT);
-    return cumu_cublasStatus_t_from_musa(r);
+    return CUBLAS(r);
 }
 
 #define GEMV(X, from, to, suffix, size) \
@@ -109,9 +105,8 @@ static bool number(const struct groups *g, const void *array, long i, int *out)
  * step by the size of the scalar. */
 static int grouped(void *h, const struct groups *g, long groups)
 {
-    int mode;
     long done = 0;
-    int r = cumu_cublasStatus_t_from_musa(mu.mublasGetPointerMode(h, &mode));
+    int r = cublas_live(h);
     if (r || groups < 0)
         return r ? r : CUBLAS_STATUS_INVALID_VALUE;
     if (groups && (!g->ta || !g->tb || !g->m || !g->n || !g->k || !g->alpha || !g->beta || !g->lda || !g->ldb ||
@@ -127,7 +122,7 @@ static int grouped(void *h, const struct groups *g, long groups)
             return CUBLAS_STATUS_NOT_SUPPORTED;
         }
         size_t at = g->scalar * (size_t)i;
-        r = cumu_cublasStatus_t_from_musa(mu.MUBLAS_GEMM_BATCHED_EX(
+        r = CUBLAS(mu.MUBLAS_GEMM_BATCHED_EX(
             h, cumu_cublasOperation_t_to_musa(g->ta[i]), cumu_cublasOperation_t_to_musa(g->tb[i]), m, n, k,
             g->alpha + at, g->a ? g->a + done : NULL, g->atype, lda, g->b ? g->b + done : NULL, g->btype, ldb,
             g->beta + at, g->c ? g->c + done : NULL, g->ctype, ldc, count, compute, MUBLAS_GEMM_DEFAULT));

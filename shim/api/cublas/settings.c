@@ -4,12 +4,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "api/api.h"
+#include "api/cublas/blas.h"
 #include "api/cublas/half.h"
 #include "kernel/graph.h"
 
-#include "conv.h"
-#include "cuda_enums.h"
 #include "wraps.h"
 
 enum setting { PROCESSORS, STRATEGY, SPECIAL, CONTROL, MOST_BITS, BIT_OFFSET, EMULATED_MATH, SETTINGS };
@@ -37,15 +35,9 @@ static struct kept *find(void *handle, bool make)
     return all = k;
 }
 
-static int live(void *handle)
-{
-    int mode;
-    return cumu_cublasStatus_t_from_musa(mu.mublasGetPointerMode(handle, &mode));
-}
-
 static int set(void *handle, enum setting which, int value, int least)
 {
-    int r = live(handle);
+    int r = cublas_live(handle);
     if (r || value < least)
         return r ? r : CUBLAS_STATUS_INVALID_VALUE;
     pthread_mutex_lock(&lock);
@@ -58,7 +50,7 @@ static int set(void *handle, enum setting which, int value, int least)
 
 static int get(void *handle, enum setting which, void *out)
 {
-    int r = live(handle);
+    int r = cublas_live(handle);
     if (r || !out)
         return r ? r : CUBLAS_STATUS_INVALID_VALUE;
     pthread_mutex_lock(&lock);
@@ -116,7 +108,7 @@ int wrap_cublasDestroy_v2(void *handle)
             break;
         }
     pthread_mutex_unlock(&lock);
-    return cumu_cublasStatus_t_from_musa(mu.mublasDestroy(handle));
+    return CUBLAS(mu.mublasDestroy(handle));
 }
 
 #define SETTING(name, which, least) \
@@ -135,7 +127,7 @@ enum { EMULATED = CUBLAS_FP32_EMULATED_BF16X9_MATH | CUBLAS_FP64_EMULATED_FIXEDP
 static atomic_bool emulated;
 int wrap_cublasSetMathMode(void *handle, int mode)
 {
-    int r = cumu_cublasStatus_t_from_musa(mu.mublasSetMathMode(handle, mode & ~EMULATED));
+    int r = CUBLAS(mu.mublasSetMathMode(handle, mode & ~EMULATED));
     if (r || (!(mode & EMULATED) && !emulated))
         return r;
     emulated = true;
@@ -143,7 +135,7 @@ int wrap_cublasSetMathMode(void *handle, int mode)
 }
 int wrap_cublasGetMathMode(void *handle, int *mode)
 {
-    int kept = 0, r = cumu_cublasStatus_t_from_musa(mu.mublasGetMathMode(handle, mode));
+    int kept = 0, r = CUBLAS(mu.mublasGetMathMode(handle, mode));
     if (!r && emulated && !(r = get(handle, EMULATED_MATH, &kept)))
         *mode |= kept;
     return r;
@@ -152,7 +144,7 @@ int wrap_cublasGetMathMode(void *handle, int *mode)
 /* Where the bits that a product kept would be written: none are dropped, nothing is. */
 int wrap_cublasSetFixedPointEmulationMantissaBitCountPointer(void *handle, void *bits)
 {
-    int r = live(handle);
+    int r = cublas_live(handle);
     if (r)
         return r;
     pthread_mutex_lock(&lock);
@@ -164,7 +156,7 @@ int wrap_cublasSetFixedPointEmulationMantissaBitCountPointer(void *handle, void 
 }
 int wrap_cublasGetFixedPointEmulationMantissaBitCountPointer(void *handle, void *out)
 {
-    int r = live(handle);
+    int r = cublas_live(handle);
     if (r || !out)
         return r ? r : CUBLAS_STATUS_INVALID_VALUE;
     pthread_mutex_lock(&lock);

@@ -1,10 +1,8 @@
 /* cuBLAS calls whose element types are arguments, of level 1 and rank updates: where all are one type, muBLAS's
  * function of it; f16 and bf16 with sums in f32 by half.c. */
-#include "api/api.h"
+#include "api/cublas/blas.h"
 #include "api/cublas/half.h"
 
-#include "conv.h"
-#include "cuda_enums.h"
 #include "wraps.h"
 
 /* The letter of muBLAS's functions for one type of everything, 0 if there is none. */
@@ -33,8 +31,6 @@ static int refused(const char *name, long n, long incx, long incy)
 
 static bool fits(long n, long incx, long incy) { return n == (int)n && incx == (int)incx && incy == (int)incy; }
 
-#define STATUS(call) cumu_cublasStatus_t_from_musa(call)
-
 static int axpy(void *h, long n, const void *alpha, int atype, const void *x, int xtype, long incx, void *y, int ytype,
                 long incy, int compute)
 {
@@ -43,10 +39,10 @@ static int axpy(void *h, long n, const void *alpha, int atype, const void *x, in
     if (half(xtype, compute) && atype == CUDA_R_32F && ytype == xtype && fits(n, incx, incy))
         return cublas_half_axpy(h, m, alpha, x, xtype, ix, y, iy);
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSaxpy(h, m, alpha, x, ix, y, iy));
-    case 'D': return STATUS(mu.mublasDaxpy(h, m, alpha, x, ix, y, iy));
-    case 'C': return STATUS(mu.mublasCaxpy(h, m, alpha, x, ix, y, iy));
-    case 'Z': return STATUS(mu.mublasZaxpy(h, m, alpha, x, ix, y, iy));
+    case 'S': return CUBLAS(mu.mublasSaxpy(h, m, alpha, x, ix, y, iy));
+    case 'D': return CUBLAS(mu.mublasDaxpy(h, m, alpha, x, ix, y, iy));
+    case 'C': return CUBLAS(mu.mublasCaxpy(h, m, alpha, x, ix, y, iy));
+    case 'Z': return CUBLAS(mu.mublasZaxpy(h, m, alpha, x, ix, y, iy));
     default: return refused("cublasAxpyEx", n, incx, incy);
     }
 }
@@ -58,10 +54,10 @@ static int scal(void *h, long n, const void *alpha, int atype, void *x, int xtyp
     if (half(xtype, compute) && atype == CUDA_R_32F && fits(n, incx, 1))
         return cublas_half_scal(h, m, alpha, x, xtype, ix);
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSscal(h, m, alpha, x, ix));
-    case 'D': return STATUS(mu.mublasDscal(h, m, alpha, x, ix));
-    case 'C': return STATUS(mu.mublasCscal(h, m, alpha, x, ix));
-    case 'Z': return STATUS(mu.mublasZscal(h, m, alpha, x, ix));
+    case 'S': return CUBLAS(mu.mublasSscal(h, m, alpha, x, ix));
+    case 'D': return CUBLAS(mu.mublasDscal(h, m, alpha, x, ix));
+    case 'C': return CUBLAS(mu.mublasCscal(h, m, alpha, x, ix));
+    case 'Z': return CUBLAS(mu.mublasZscal(h, m, alpha, x, ix));
     default: return refused("cublasScalEx", n, incx, 1);
     }
 }
@@ -74,10 +70,10 @@ static int dot(void *h, long n, const void *x, int xtype, long incx, const void 
     if (half(xtype, compute) && ytype == xtype && rtype == xtype && fits(n, incx, incy))
         return cublas_half_dot(h, m, x, xtype, ix, y, iy, result);
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSdot(h, m, x, ix, y, iy, result));
-    case 'D': return STATUS(mu.mublasDdot(h, m, x, ix, y, iy, result));
-    case 'C': return STATUS((conjugate ? mu.mublasCdotc : mu.mublasCdotu)(h, m, x, ix, y, iy, result));
-    case 'Z': return STATUS((conjugate ? mu.mublasZdotc : mu.mublasZdotu)(h, m, x, ix, y, iy, result));
+    case 'S': return CUBLAS(mu.mublasSdot(h, m, x, ix, y, iy, result));
+    case 'D': return CUBLAS(mu.mublasDdot(h, m, x, ix, y, iy, result));
+    case 'C': return CUBLAS((conjugate ? mu.mublasCdotc : mu.mublasCdotu)(h, m, x, ix, y, iy, result));
+    case 'Z': return CUBLAS((conjugate ? mu.mublasZdotc : mu.mublasZdotu)(h, m, x, ix, y, iy, result));
     default: return refused(conjugate ? "cublasDotcEx" : "cublasDotEx", n, incx, incy);
     }
 }
@@ -90,10 +86,10 @@ static int norm(void *h, long n, const void *x, int xtype, long incx, void *resu
     if (half(xtype, compute) && rtype == xtype && fits(n, incx, 1))
         return cublas_half_norm(h, m, x, xtype, ix, result);
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSnrm2(h, m, x, ix, result));
-    case 'D': return STATUS(mu.mublasDnrm2(h, m, x, ix, result));
-    case 'C': return STATUS(mu.mublasScnrm2(h, m, x, ix, result));
-    case 'Z': return STATUS(mu.mublasDznrm2(h, m, x, ix, result));
+    case 'S': return CUBLAS(mu.mublasSnrm2(h, m, x, ix, result));
+    case 'D': return CUBLAS(mu.mublasDnrm2(h, m, x, ix, result));
+    case 'C': return CUBLAS(mu.mublasScnrm2(h, m, x, ix, result));
+    case 'Z': return CUBLAS(mu.mublasDznrm2(h, m, x, ix, result));
     default: return refused("cublasNrm2Ex", n, incx, 1);
     }
 }
@@ -106,7 +102,7 @@ static int rank(bool hermitian, void *h, int uplo, int op, long n, long k, const
         return refused(hermitian ? "cublasCherkEx" : "cublasCsyrkEx", n, lda, ldc);
     int u = cumu_cublasFillMode_t_to_musa(uplo), t = cumu_cublasOperation_t_to_musa(op);
     int m = (int)n, mk = (int)k, la = (int)lda, lc = (int)ldc;
-    return STATUS(hermitian ? mu.mublasCherk(h, u, t, m, mk, alpha, a, la, beta, c, lc)
+    return CUBLAS(hermitian ? mu.mublasCherk(h, u, t, m, mk, alpha, a, la, beta, c, lc)
                             : mu.mublasCsyrk(h, u, t, m, mk, alpha, a, la, beta, c, lc));
 }
 
@@ -161,10 +157,10 @@ static int asum(void *h, long n, const void *x, int xtype, long incx, void *resu
     bool one = rtype == real_of(xtype) && compute == real_of(xtype) && fits(n, incx, 1);
     int m = (int)n, ix = (int)incx;
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSasum(h, m, x, ix, result));
-    case 'D': return STATUS(mu.mublasDasum(h, m, x, ix, result));
-    case 'C': return STATUS(mu.mublasScasum(h, m, x, ix, result));
-    case 'Z': return STATUS(mu.mublasDzasum(h, m, x, ix, result));
+    case 'S': return CUBLAS(mu.mublasSasum(h, m, x, ix, result));
+    case 'D': return CUBLAS(mu.mublasDasum(h, m, x, ix, result));
+    case 'C': return CUBLAS(mu.mublasScasum(h, m, x, ix, result));
+    case 'Z': return CUBLAS(mu.mublasDzasum(h, m, x, ix, result));
     default: return refused("cublasAsumEx", n, incx, 1);
     }
 }
@@ -174,10 +170,10 @@ static int swap(void *h, long n, void *x, int xtype, long incx, void *y, int yty
     bool one = ytype == xtype && fits(n, incx, incy);
     int m = (int)n, ix = (int)incx, iy = (int)incy;
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSswap(h, m, x, ix, y, iy));
-    case 'D': return STATUS(mu.mublasDswap(h, m, x, ix, y, iy));
-    case 'C': return STATUS(mu.mublasCswap(h, m, x, ix, y, iy));
-    case 'Z': return STATUS(mu.mublasZswap(h, m, x, ix, y, iy));
+    case 'S': return CUBLAS(mu.mublasSswap(h, m, x, ix, y, iy));
+    case 'D': return CUBLAS(mu.mublasDswap(h, m, x, ix, y, iy));
+    case 'C': return CUBLAS(mu.mublasCswap(h, m, x, ix, y, iy));
+    case 'Z': return CUBLAS(mu.mublasZswap(h, m, x, ix, y, iy));
     default: return refused("cublasSwapEx", n, incx, incy);
     }
 }
@@ -187,10 +183,10 @@ static int copy(void *h, long n, const void *x, int xtype, long incx, void *y, i
     bool one = ytype == xtype && fits(n, incx, incy);
     int m = (int)n, ix = (int)incx, iy = (int)incy;
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasScopy(h, m, x, ix, y, iy));
-    case 'D': return STATUS(mu.mublasDcopy(h, m, x, ix, y, iy));
-    case 'C': return STATUS(mu.mublasCcopy(h, m, x, ix, y, iy));
-    case 'Z': return STATUS(mu.mublasZcopy(h, m, x, ix, y, iy));
+    case 'S': return CUBLAS(mu.mublasScopy(h, m, x, ix, y, iy));
+    case 'D': return CUBLAS(mu.mublasDcopy(h, m, x, ix, y, iy));
+    case 'C': return CUBLAS(mu.mublasCcopy(h, m, x, ix, y, iy));
+    case 'Z': return CUBLAS(mu.mublasZcopy(h, m, x, ix, y, iy));
     default: return refused("cublasCopyEx", n, incx, incy);
     }
 }
@@ -203,14 +199,14 @@ static int rot(void *h, long n, void *x, int xtype, long incx, void *y, int ytyp
     bool real_s = cstype == real_of(xtype) && cstype != xtype;
     int m = (int)n, ix = (int)incx, iy = (int)incy;
     switch (same && (real_s || cstype == xtype) ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSrot(h, m, x, ix, y, iy, c, s));
-    case 'D': return STATUS(mu.mublasDrot(h, m, x, ix, y, iy, c, s));
+    case 'S': return CUBLAS(mu.mublasSrot(h, m, x, ix, y, iy, c, s));
+    case 'D': return CUBLAS(mu.mublasDrot(h, m, x, ix, y, iy, c, s));
     case 'C':
-        return real_s ? STATUS(mu.mublasCsrot(h, m, x, ix, y, iy, c, s))
-                      : STATUS(mu.mublasCrot(h, m, x, ix, y, iy, c, s));
+        return real_s ? CUBLAS(mu.mublasCsrot(h, m, x, ix, y, iy, c, s))
+                      : CUBLAS(mu.mublasCrot(h, m, x, ix, y, iy, c, s));
     case 'Z':
-        return real_s ? STATUS(mu.mublasZdrot(h, m, x, ix, y, iy, c, s))
-                      : STATUS(mu.mublasZrot(h, m, x, ix, y, iy, c, s));
+        return real_s ? CUBLAS(mu.mublasZdrot(h, m, x, ix, y, iy, c, s))
+                      : CUBLAS(mu.mublasZrot(h, m, x, ix, y, iy, c, s));
     default: return refused("cublasRotEx", n, incx, incy);
     }
 }
@@ -219,10 +215,10 @@ int wrap_cublasRotgEx(void *h, void *a, void *b, int abtype, void *c, void *s, i
 {
     bool one = compute == abtype && cstype == abtype;
     switch (one ? letter(abtype) : 0) {
-    case 'S': return STATUS(mu.mublasSrotg(h, a, b, c, s));
-    case 'D': return STATUS(mu.mublasDrotg(h, a, b, c, s));
-    case 'C': return STATUS(mu.mublasCrotg(h, a, b, c, s));
-    case 'Z': return STATUS(mu.mublasZrotg(h, a, b, c, s));
+    case 'S': return CUBLAS(mu.mublasSrotg(h, a, b, c, s));
+    case 'D': return CUBLAS(mu.mublasDrotg(h, a, b, c, s));
+    case 'C': return CUBLAS(mu.mublasCrotg(h, a, b, c, s));
+    case 'Z': return CUBLAS(mu.mublasZrotg(h, a, b, c, s));
     default: return refused("cublasRotgEx", 0, 0, 0);
     }
 }
@@ -233,8 +229,8 @@ static int rotm(void *h, long n, void *x, int xtype, long incx, void *y, int yty
     bool one = ytype == xtype && ptype == xtype && compute == xtype && fits(n, incx, incy);
     int m = (int)n, ix = (int)incx, iy = (int)incy;
     switch (one ? letter(xtype) : 0) {
-    case 'S': return STATUS(mu.mublasSrotm(h, m, x, ix, y, iy, param));
-    case 'D': return STATUS(mu.mublasDrotm(h, m, x, ix, y, iy, param));
+    case 'S': return CUBLAS(mu.mublasSrotm(h, m, x, ix, y, iy, param));
+    case 'D': return CUBLAS(mu.mublasDrotm(h, m, x, ix, y, iy, param));
     default: return refused("cublasRotmEx", n, incx, incy);
     }
 }
@@ -244,8 +240,8 @@ int wrap_cublasRotmgEx(void *h, void *d1, int d1type, void *d2, int d2type, void
 {
     bool one = d2type == d1type && x1type == d1type && y1type == d1type && ptype == d1type && compute == d1type;
     switch (one ? letter(d1type) : 0) {
-    case 'S': return STATUS(mu.mublasSrotmg(h, d1, d2, x1, y1, param));
-    case 'D': return STATUS(mu.mublasDrotmg(h, d1, d2, x1, y1, param));
+    case 'S': return CUBLAS(mu.mublasSrotmg(h, d1, d2, x1, y1, param));
+    case 'D': return CUBLAS(mu.mublasDrotmg(h, d1, d2, x1, y1, param));
     default: return refused("cublasRotmgEx", 0, 0, 0);
     }
 }
@@ -253,20 +249,20 @@ int wrap_cublasRotmgEx(void *h, void *d1, int d1type, void *d2, int d2type, void
 int wrap_cublasIamaxEx(void *h, int n, const void *x, int xtype, int incx, void *result)
 {
     switch (letter(xtype)) {
-    case 'S': return STATUS(mu.mublasIsamax(h, n, x, incx, result));
-    case 'D': return STATUS(mu.mublasIdamax(h, n, x, incx, result));
-    case 'C': return STATUS(mu.mublasIcamax(h, n, x, incx, result));
-    case 'Z': return STATUS(mu.mublasIzamax(h, n, x, incx, result));
+    case 'S': return CUBLAS(mu.mublasIsamax(h, n, x, incx, result));
+    case 'D': return CUBLAS(mu.mublasIdamax(h, n, x, incx, result));
+    case 'C': return CUBLAS(mu.mublasIcamax(h, n, x, incx, result));
+    case 'Z': return CUBLAS(mu.mublasIzamax(h, n, x, incx, result));
     default: return refused("cublasIamaxEx", n, incx, 1);
     }
 }
 int wrap_cublasIaminEx(void *h, int n, const void *x, int xtype, int incx, void *result)
 {
     switch (letter(xtype)) {
-    case 'S': return STATUS(mu.mublasIsamin(h, n, x, incx, result));
-    case 'D': return STATUS(mu.mublasIdamin(h, n, x, incx, result));
-    case 'C': return STATUS(mu.mublasIcamin(h, n, x, incx, result));
-    case 'Z': return STATUS(mu.mublasIzamin(h, n, x, incx, result));
+    case 'S': return CUBLAS(mu.mublasIsamin(h, n, x, incx, result));
+    case 'D': return CUBLAS(mu.mublasIdamin(h, n, x, incx, result));
+    case 'C': return CUBLAS(mu.mublasIcamin(h, n, x, incx, result));
+    case 'Z': return CUBLAS(mu.mublasIzamin(h, n, x, incx, result));
     default: return refused("cublasIaminEx", n, incx, 1);
     }
 }

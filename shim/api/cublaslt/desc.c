@@ -236,7 +236,7 @@ static int send(const struct kind *k, const struct attribute *a, const void *rec
         number = a->to_musa(number);
         value = &number;
     }
-    return CUMU_LT_STATUS(k->set(below, a->id, value, a->size));
+    return CUBLAS(k->set(below, a->id, value, a->size));
 }
 
 int cumu_lt_use(enum cumu_lt_kind kind, void *object, void **below, bool *made)
@@ -249,7 +249,7 @@ int cumu_lt_use(enum cumu_lt_kind kind, void *object, void **below, bool *made)
     *below = below_of(h);
     if (*below)
         return CUBLAS_STATUS_SUCCESS;
-    int r = CUMU_LT_STATUS(k->make(object, below));
+    int r = CUBLAS(k->make(object, below));
     if (r)
         return r;
     *made = true;
@@ -293,7 +293,7 @@ static int create(enum cumu_lt_kind kind, void *to, const void *fresh)
         return CUBLAS_STATUS_ALLOC_FAILED;
     memcpy(&o->record, fresh, k->size);
     o->record.head = (struct head){(unsigned short)(MAGIC | ALLOCATED | (int)kind), (unsigned short)k->size};
-    int r = k->make ? CUMU_LT_STATUS(k->make(&o->record, &o->below)) : CUBLAS_STATUS_SUCCESS;
+    int r = k->make ? CUBLAS(k->make(&o->record, &o->below)) : CUBLAS_STATUS_SUCCESS;
     if (r)
         free(o);
     else
@@ -309,7 +309,7 @@ static int destroy(enum cumu_lt_kind kind, void *object)
     if (!h || !(h->magic & ALLOCATED))
         return CUBLAS_STATUS_INVALID_VALUE;
     void *below = below_of(h);
-    int r = below ? CUMU_LT_STATUS(kinds[kind].drop(below)) : CUBLAS_STATUS_SUCCESS;
+    int r = below ? CUBLAS(kinds[kind].drop(below)) : CUBLAS_STATUS_SUCCESS;
     h->magic = 0;
     free(object);
     return r;

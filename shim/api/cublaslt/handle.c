@@ -45,7 +45,7 @@ int wrap_cublasLtCreate(void *handle)
         mublasLtHandle_t below = NULL;
         if (atomic_exchange(&places[i].taken, true))
             continue;
-        int r = CUMU_LT_STATUS(mu.mublasLtCreate(&below));
+        int r = CUBLAS(mu.mublasLtCreate(&below));
         places[i].below = r ? NULL : below;
         places[i].taken = !r;
         if (!r)
@@ -61,7 +61,7 @@ int wrap_cublasLtDestroy(void *handle)
     mublasLtHandle_t below = p ? atomic_exchange(&p->below, NULL) : NULL;
     if (!below)
         return CUBLAS_STATUS_NOT_INITIALIZED;
-    int r = CUMU_LT_STATUS(mu.mublasLtDestroy(below));
+    int r = CUBLAS(mu.mublasLtDestroy(below));
     p->taken = false;
     return r;
 }

@@ -4,10 +4,7 @@
 #ifndef CUMU_API_CUBLASLT_LT_H
 #define CUMU_API_CUBLASLT_LT_H
 
-#include "api/api.h"
-
-#include "conv.h"
-#include "cuda_enums.h"
+#include "api/cublas/blas.h"
 
 /* muBLASLt's handle of a cublasLtHandle_t or, as CUDA allows, of a cublasHandle_t; NULL of anything
  * else. O(1), without a lock. */
@@ -18,7 +15,5 @@ enum cumu_lt_kind { CUMU_LT_DESC, CUMU_LT_LAYOUT, CUMU_LT_PREFERENCE, CUMU_LT_TR
 /* muBLASLt's object of a description, for one call: *made says that cumu_lt_leave must destroy it. CUDA's status. */
 int cumu_lt_use(enum cumu_lt_kind kind, void *object, void **mu, bool *made);
 void cumu_lt_leave(enum cumu_lt_kind kind, void *mu, bool made);
-
-#define CUMU_LT_STATUS(call) cumu_cublasStatus_t_from_musa(call)
 
 #endif

@@ -30,7 +30,7 @@ static int give_back(struct borrowed *b, int n, mublasStatus_t status, const cha
         cumu_lt_leave(b[i].kind, b[i].below, b[i].made);
     if (status == MUBLAS_STATUS_NOT_IMPLEMENTED)
         cumu_gap("cublaslt", name, "muBLASLt does not take these types, orders, scales or this epilogue");
-    return CUMU_LT_STATUS(status);
+    return CUBLAS(status);
 }
 
 #define LAYOUT(object) \
@@ -90,7 +90,7 @@ int wrap_cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void 
                                                     o[5].below, requested, result, count),
                   "cublasLtMatmulAlgoGetHeuristic");
     for (int i = 0; !r && i < *count; i++)
-        result[i].state = CUMU_LT_STATUS(result[i].state);
+        result[i].state = CUBLAS(result[i].state);
     return r;
 }
 
@@ -109,7 +109,7 @@ int wrap_cublasLtMatmulAlgoCheck(void *handle, void *desc, void *a, void *b, voi
         o, 5, mu.mublasLtMatmulAlgoCheck(h, o[0].below, o[1].below, o[2].below, o[3].below, o[4].below, algo, result),
         "cublasLtMatmulAlgoCheck");
     if (result)
-        result->state = CUMU_LT_STATUS(result->state);
+        result->state = CUBLAS(result->state);
     return r;
 }
 
@@ -119,8 +119,8 @@ int wrap_cublasLtMatmulAlgoGetIds(void *handle, int compute, int scale, int a, i
     mublasLtHandle_t h = cumu_lt_handle(handle);
     if (!h)
         return CUBLAS_STATUS_NOT_INITIALIZED;
-    return CUMU_LT_STATUS(mu.mublasLtMatmulAlgoGetIds(h, cumu_cublasComputeType_t_to_musa(compute), scale, a, b, c, d,
-                                                      requested, ids, returned));
+    return CUBLAS(mu.mublasLtMatmulAlgoGetIds(h, cumu_cublasComputeType_t_to_musa(compute), scale, a, b, c, d,
+                                              requested, ids, returned));
 }
 
 int wrap_cublasLtMatmulAlgoInit(void *handle, int compute, int scale, int a, int b, int c, int d, int id, void *algo)
@@ -134,5 +134,5 @@ int wrap_cublasLtMatmulAlgoInit(void *handle, int compute, int scale, int a, int
     if (r == MUBLAS_STATUS_INVALID_VALUE && algo && id >= 0 && id < 100 &&
         !mu.mublasLtMatmulAlgoGetIds(h, type, scale, a, b, c, d, 1, &first, &count) && count)
         r = mu.mublasLtMatmulAlgoInit(h, type, scale, a, b, c, d, first, algo);
-    return CUMU_LT_STATUS(r);
+    return CUBLAS(r);
 }
