@@ -18,7 +18,7 @@
 #include "ptx/musa/musa.h"
 #include "ptx/lir/image.h"
 
-enum { MAX_THREADS = 8 };
+enum { MAX_THREADS = 8 }; /* compilers side by side */
 
 struct device_code { /* of one kernel for one architecture */
     struct device_code *next;

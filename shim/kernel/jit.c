@@ -30,11 +30,11 @@
 #include "compile/progress.h"
 
 enum {
-    MANY_THREADS = 1 << 20,
-    MAX_THREADS = 2,
-    EXIT_MS = 1000,
-    LATER_MS = 250,
-    LONG_TEXT = 200000 /* bytes: takes longer than that to compile */
+    MANY_THREADS = 1 << 20, /* of a grid that is worth a compiler at once */
+    MAX_THREADS = 2,        /* that compile */
+    EXIT_MS = 1000,         /* that a process may wait at its end for what is being compiled */
+    LATER_MS = 250,         /* after which a launch under way is looked at again */
+    LONG_TEXT = 200000      /* bytes: takes longer than that to compile */
 };
 
 struct job {

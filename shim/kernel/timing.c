@@ -13,6 +13,8 @@
 #include "kernel/graph.h"
 #include "mu.h"
 
+/* Pieces of work that wait for their events (more are not timed); how many of them one call looks at; contexts whose
+ * clock is known. */
 enum { MAX_PENDING = 16384, LOOK_AT = 64, BASES = 16 };
 
 struct work {

@@ -8,7 +8,7 @@
 #include "kernel/device.h"
 #include "ptx/lir/image.h"
 
-enum { VARIABLE_ALIGN = 256 };
+enum { VARIABLE_ALIGN = 256 }; /* as allocations have it: any access of a kernel is aligned */
 
 /* A __managed__ variable: one copy for all contexts, made at first use. */
 struct managed {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PTX_TEXT_LIMIT ((size_t)64 << 20)
+#define PTX_TEXT_LIMIT ((size_t)64 << 20) /* bytes of emitted text */
 
 struct ptx_text { /* zero at first; p is malloc'ed and, once something was added, NUL-terminated */
     char *p;

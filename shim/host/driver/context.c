@@ -9,7 +9,7 @@ struct host_slab host_contexts = HOST_SLAB(struct MUctx_st, "context");
 /* Creation, retention and destruction of contexts; taken before host_sched, never while waiting. */
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 
-#define STACK 64
+#define STACK 64 /* contexts that a thread may push */
 static _Thread_local struct {
     MUcontext at[STACK];
     int depth;

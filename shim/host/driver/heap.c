@@ -8,7 +8,7 @@
 
 #include "host/driver/kernel.h"
 
-#define BINS 32
+#define BINS 32 /* lists of free blocks by power of two: all that 32 bits number */
 #define UNIT 16 /* bytes; blocks are whole units, and named by their first one */
 #define NONE UINT32_MAX
 

@@ -63,7 +63,7 @@ void *host_slab_next(struct host_slab *s, void *after); /* walks live objects; N
 
 /* ---- device.c -------------------------------------------------------------------------------- */
 
-#define HOST_MAX_DEVICES 64
+#define HOST_MAX_DEVICES 64 /* bits of host_range.accessed_by */
 
 struct host_device {
     int ordinal;       /* what the application calls it */
@@ -81,7 +81,7 @@ int host_device_attribute(const struct host_device *d, int attribute);
 
 /* ---- context.c ------------------------------------------------------------------------------- */
 
-#define HOST_LIMITS 16
+#define HOST_LIMITS 16 /* of enum MUlimit there are fewer */
 struct MUctx_st {
     uint64_t slab_;
     struct host_device *device;

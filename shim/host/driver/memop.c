@@ -6,9 +6,9 @@
 
 #include "host/driver/internal.h"
 
-#define MAX_OPERATIONS 256
-#define LOOKS 2000 /* so many times at once */
-#define LONGEST_NAP_NS 200000
+#define MAX_OPERATIONS 256    /* of one call: the bound in cuStreamBatchMemOp's documentation */
+#define LOOKS 2000            /* so many times at once */
+#define LONGEST_NAP_NS 200000 /* naps double up to that: who waits long need not be quick */
 
 struct memop {
     enum { WAIT, WRITE, NOTHING } what;

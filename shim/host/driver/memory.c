@@ -6,7 +6,7 @@
 
 #include "host/driver/graph.h"
 
-#define PITCH_ALIGN ((size_t)512)
+#define PITCH_ALIGN ((size_t)512) /* what NVIDIA's devices give */
 
 /* ---- the driver's own device memory ---------------------------------------------------------- */
 

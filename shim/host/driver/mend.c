@@ -11,10 +11,11 @@
 #include "host/driver/internal.h"
 
 #define PAGE ((uintptr_t)4096)
+/* Bytes that are put where a call is at fault: each next piece is twice as large. */
 #define LEAST ((size_t)64 << 10)
 #define MOST ((size_t)16 << 20)
 #define HIGHEST (CUMU_TASK_HIGHEST - PAGE)
-#define PIECES 4096
+#define PIECES 4096 /* mappings, of the 65530 that Linux allows a process */
 
 enum kind { OF_ARENA, UNMAPPED, HIDDEN };
 struct piece {

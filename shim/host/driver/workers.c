@@ -9,11 +9,11 @@
 
 #include "host/driver/strands.h"
 
-#define MAX_WORKERS 512
-#define MAX_SPARE 16
-#define ROUNDS 32     /* of waiting until a thread has more than its share under way */
-#define TURNS 16      /* of waiting until another thread may have the CPU: on a busy machine that takes long */
-#define BATCH_NS 4000 /* what a batch should take: much more than handing it out */
+#define MAX_WORKERS 512 /* threads, if CUMU_HOST_THREADS asks for so many */
+#define MAX_SPARE 16    /* interpreters of threads that are gone, with their memory */
+#define ROUNDS 32       /* of waiting until a thread has more than its share under way */
+#define TURNS 16        /* of waiting until another thread may have the CPU: on a busy machine that takes long */
+#define BATCH_NS 4000   /* what a batch should take: much more than handing it out */
 
 struct job {
     const struct t0_grid *grid;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+/* A range that has grown so often has no bound; passes over the blocks after which all varies. */
 enum { MAX_WIDEN = 3, MAX_ROUNDS = 150 };
 static const uint64_t work_limit = 50 * 1000 * 1000; /* beyond it: everything varies */
 

@@ -5,7 +5,10 @@
 #include "ptx/analysis/graph.h"
 #include "ptx/analysis/ssa.h"
 
-enum { MAX_LATCHES = 64, MAX_WORK = 4 * 1000 * 1000 };
+enum {
+    MAX_LATCHES = 64,          /* of one header: a bit each */
+    MAX_WORK = 4 * 1000 * 1000 /* steps in one function */
+};
 
 struct edge {
     uint32_t at;    /* in the graph's successors */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_BYTES ((uint64_t)1 << 40)
-#define MAX_COUNTED 65536
+#define MAX_BYTES ((uint64_t)1 << 40) /* of a variable: products of its dimensions stay far from wrapping */
+#define MAX_COUNTED 65536             /* variables of one name<n> */
 
 static const struct {
     const char *word;

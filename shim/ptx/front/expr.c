@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_NESTING = 100 };
+enum { MAX_NESTING = 100 }; /* of parentheses: the parser calls itself */
 
 static struct ptx_num expr(struct ptx_lex *l, int min_level, int nesting);
 

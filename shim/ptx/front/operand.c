@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_VEC = 255, MAX_NESTED = 4 };
+enum { MAX_VEC = 255, MAX_NESTED = 4 }; /* components of {...}, a byte counts them; lists in lists */
 
 void ptx_bad_operand(struct ptx_parser *p, const struct ptx_tok *t, const struct ptx_instr *in, const char *why)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Braces in braces; registers that a body may declare besides one for each byte of its text: name<n> declares n. */
 enum { MAX_SCOPES = 256, FREE_REGS = 65536 };
 
 /* ---- labels ---------------------------------------------------------------------------------- */

@@ -6,15 +6,15 @@
 #include "ptx/lir/lir.h"
 
 #define LIR_IMAGE_MAGIC "cumu-t0\n"
-#define LIR_IMAGE_VERSION 4u
+#define LIR_IMAGE_VERSION 4u /* goes up with any change of what follows */
 
-#define LIR_NONE 0xffffffffu
-#define LIR_ROW_ALIGN 64u
-#define LIR_ROW_MAX 512u /* the largest row (b128): every operand offset leaves this much room */
-#define LIR_SINK 0u      /* rows at offset 0: results nobody wants, operands that are absent */
-#define LIR_REGS_LIMIT (16u << 20)
-#define LIR_RESULT_MAX 512u /* bytes that a recursive function may return */
-#define LIR_LOCAL_LIMIT (16u << 20)
+#define LIR_NONE 0xffffffffu          /* no function, no target */
+#define LIR_ROW_ALIGN 64u             /* a line of the CPU's cache, and a vector of AVX-512 */
+#define LIR_ROW_MAX 512u              /* the largest row (b128): every operand offset leaves this much room */
+#define LIR_SINK 0u                   /* rows at offset 0: results nobody wants, operands that are absent */
+#define LIR_REGS_LIMIT (16u << 20)    /* bytes of a warp's rows */
+#define LIR_RESULT_MAX 512u           /* bytes that a recursive function may return */
+#define LIR_LOCAL_LIMIT (16u << 20)   /* bytes of a thread; CUDA allows 512 KiB */
 #define LIR_SHARED_STATIC (48u << 10) /* what ptxas allows on every architecture; more is dynamic */
 #define LIR_SHARED_RESERVED 1024u     /* of the system software: cooperative groups keep state there */
 /* Addresses of a cluster's shared memory, of 32 bits: those of its own a block sees from 0; what mapa gives has the

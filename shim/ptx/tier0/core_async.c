@@ -36,6 +36,8 @@ static void cp_async(struct t0_warp *w, const struct lir_insn *i)
     }
 }
 
+/* The word of an mbarrier, whose form PTX leaves open: arrivals missing in 20 bits (PTX has counts up to 2^20 - 1),
+ * arrivals of a phase in 20, bytes missing in 21, the phase in 3. */
 enum { COUNT = 0xfffff, BYTES = 0x1fffff, PHASE = 61 };
 
 /* Arrivals and bytes; a phase ends when none of both is missing. */

@@ -6,7 +6,7 @@
 #include "ptx/lir/image.h"
 
 #define T0_TEXTURE_MAGIC 0x78657475756d7563u /* "cumuutex": what a handle must lead to */
-#define T0_TEXTURE_LEVELS 17
+#define T0_TEXTURE_LEVELS 17                 /* mipmaps of 65536 texels down to 1 */
 
 enum t0_texel_format {
     T0_TEXEL_U8,

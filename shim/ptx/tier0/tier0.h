@@ -30,7 +30,7 @@ enum t0_fault_kind {
     T0_FAULT_NOMEM,
     T0_STOPPED /* not a fault of this block: it only waited, and grid->stop said to give up */
 };
-#define T0_FAULT_TEXT 512
+#define T0_FAULT_TEXT 512 /* bytes of a message */
 struct t0_fault {
     enum t0_fault_kind kind;
     const char *kernel;

@@ -12,9 +12,9 @@
 #include "ptx/tier0/handler.h"
 #include "ptx/tier0/tier0.h"
 
-#define T0_MAX_WARPS 32
-#define T0_BARRIERS 17 /* 16, and the one of the cluster */
-#define T0_MAX_DEPTH 4096
+#define T0_MAX_WARPS 32   /* 1024 threads */
+#define T0_BARRIERS 17    /* 16, and the one of the cluster */
+#define T0_MAX_DEPTH 4096 /* of calls in a thread */
 
 struct t0_kernel {
     struct t0_module *module;

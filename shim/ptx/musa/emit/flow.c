@@ -9,7 +9,7 @@ enum {
     NOWHERE = -1,
     NESTED = 60, /* braces: clang gives up at 256 */
     FRAMES = 2 * NESTED,
-    RECURSION = 150
+    RECURSION = 150 /* of tree(): the stacks of the program's threads may be small */
 };
 
 /* What a break leaves. header: of the loop; NOWHERE: a switch, or a block (`do` once), in which a continue is none of

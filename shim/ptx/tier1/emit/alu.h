@@ -6,7 +6,7 @@
 #include "ptx/ir.h"
 
 enum t1_kind { T1_K_NONE, T1_K_PRED, T1_K_32, T1_K_64 };
-enum { T1_EXPR = 256 };
+enum { T1_EXPR = 256 }; /* bytes of an expression's text */
 
 /* Expressions have $0 .. $3 where the sources go. `vector` is for one piece: of 32-bit lanes, or, when
  * `wide`, of 64-bit ones, whose 32-bit operands and results are half pieces (ph32). Predicates are the

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { WORDS_LIMIT = 1 << 12 };
+enum { WORDS_LIMIT = 1 << 12 }; /* 32-bit words of a call's parameters */
 
 static uint32_t size_of(struct t1_emit *e, const struct ptx_var *v)
 {

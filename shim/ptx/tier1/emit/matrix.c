@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Matrices that a block of the kernel keeps in memory order, oldest given up first; registers of one. */
 enum { SLOTS_A = 8, SLOTS_B = 16, SLOTS = SLOTS_A + SLOTS_B, FRAGMENT_MAX = 8 };
 
 struct t1_fragment { /* what a slot holds */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* Of a loop that runs lane by lane: at most so many instructions, and so many for each of its gathers. */
 enum { MOST_INSTRUCTIONS = 64, INSTRUCTIONS_A_GATHER = 6, LEAST_GATHERS = 2 };
 
 /* ---- which loops ---- */
