@@ -1,6 +1,6 @@
 /* What the core asks of the layers above it. A layer that answers says so with CUMU_UPPER, once: the linker gathers
  * these entries, so the core refers to no symbol of theirs, and no constructor runs. Without an entry a question has
- * its neutral answer (scripts/layers holds that no object of a layer needs one of a layer above). */
+ * its neutral answer (scripts/link-layers holds that no object of a layer needs one of a layer above). */
 #ifndef CUMU_CORE_UPPER_H
 #define CUMU_CORE_UPPER_H
 
