@@ -18,7 +18,8 @@ static const struct {
               {"libnvblas", false},      {"libcufft", false},     {"libcurand", false},  {"libcusolver", false},
               {"libcusparse", false},    {"libcudnn", false},     {"libnccl", false},    {"libnvidia-ml", false},
               {"libcupti", false},       {"libnpp", false},       {"libnvjpeg", false},  {"libcufile", false},
-              {"libcutensor", false},    {"libnvshmem", false},   {"libcudss", false},   {"libnvinfer", false}};
+              {"libcutensor", false},    {"libnvshmem", false},   {"libnvcuvid", false}, {"libnvidia-encode", false},
+              {"libcudss", false},       {"libnvinfer", false}};
 
 static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
 

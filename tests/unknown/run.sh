@@ -1,5 +1,6 @@
 #!/bin/sh
-# Functions that no map knows: programs and libraries that are bound at once ask for them, and a stub answers.
+# Functions that no map knows: programs and libraries that are bound at once ask for them, and a stub answers. And names
+# of graphics and video, without which loaders refuse a driver.
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$(dirname "$0")
@@ -59,6 +60,9 @@ done
     check "quiet, when the user wants that" 0 "$answer" -- env CUMU_LOG=off $run "$tmp/now"
 }
 absent "quiet: no line" 'newer than'
+compile "$tmp/loader" loader.c -ldl
+# shellcheck disable=SC2086
+check "loaders of whole drivers find what they ask for" 0 '^gl 801 caps 801 create 1 newest 1$' -- $run "$tmp/loader"
 check "not opted in: the program's own" 0 '^cudart 3 nccl 3 cublas 6 driver 4 table 3 mine 77$' -- "$tmp/now"
 stub='newer than cumu: a stub answers "not supported"'
 check "cumu check names and counts them" 1 '4 missing$' "missing cudaFuture: libcudart.so.12, $stub" \

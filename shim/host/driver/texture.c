@@ -134,8 +134,8 @@ static bool set_view(struct t0_texture *t, const MUSA_RESOURCE_VIEW_DESC *v)
     return true;
 }
 
-/* Takes how a texture reads. Linear filters need values that are floats when read; integers of 32 bits are never
- * turned into floats. */
+/* Takes how a texture reads. Linear filters need values that are floats when read, and what is read as integers is read
+ * at the nearest point whatever the filter; integers of 32 bits are never turned into floats. */
 static bool set_sampling(struct t0_texture *t, const MUSA_TEXTURE_DESC *d)
 {
     bool is_float = t->format >= T0_TEXEL_F16;
@@ -149,8 +149,6 @@ static bool set_sampling(struct t0_texture *t, const MUSA_TEXTURE_DESC *d)
         return false;
     t->as_float = is_float || (narrow && !(d->flags & MU_TRSF_READ_AS_INTEGER));
     t->linear = d->filterMode == MU_TR_FILTER_MODE_LINEAR;
-    if (t->linear && !t->as_float)
-        return false;
     t->mip_linear = d->mipmapFilterMode == MU_TR_FILTER_MODE_LINEAR;
     t->normalized = d->flags & MU_TRSF_NORMALIZED_COORDINATES;
     t->srgb = d->flags & MU_TRSF_SRGB;
