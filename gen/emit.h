@@ -29,6 +29,7 @@ void emit_facade(const struct job *j, const struct facade *f); /* SONAME.{tramp.
 void emit_tables(const struct job *j);                         /* SONAME.symbols.c, tables.c, wraps.h */
 void emit_signatures(const struct job *j);                     /* calls.c */
 void emit_prototypes(const struct job *j);                     /* prototypes.c, a test */
+void emit_declarations(const struct job *j);                   /* cuda_functions.h, of the tests */
 void emit_bases(const struct job *j);                          /* bases.c */
 void emit_conversions(const struct job *j);                    /* conv.{c,h} */
 void emit_mu(const struct job *j);                             /* mu.{h,c,thunks.S,twin.c} */

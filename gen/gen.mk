@@ -14,7 +14,7 @@ CUMU_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)
 SONAMES    := $(shell sed -n 's/^facade  *[^ ]*  *\([^ ]*\).*/\1/p' mapping/sonames.map)
 AUDIT_GEN  := $B/gen/runtimes.c $B/gen/torch_boundary.c
 BELOW      := $(shell sed -n 's/^below  *\([^ ]*\) .*/\1/p' mapping/sonames.map)
-GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_texts.h musa_texts.h cuda_structs.h musa_structs.h \
+GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_texts.h musa_texts.h cuda_functions.h cuda_structs.h musa_structs.h \
                   mu.h wraps.h conv.h)
 GEN_CORE_SRC := $(addprefix $B/gen/,tables.c calls.c bases.c conv.c mu.c mu.proof.c per_thread.c \
                   $(if $(filter 1,$(CUMU_ASM)),mu.thunks.S,mu.twin.c) $(SONAMES:%=%.symbols.c))

@@ -71,6 +71,7 @@ static void emit_all(const struct job *j)
     emit_tables(j);
     emit_signatures(j);
     emit_prototypes(j);
+    emit_declarations(j);
     emit_bases(j);
     emit_conversions(j);
     emit_mu(j);

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cuda_functions.h"
+
 typedef struct {
     int type, id;
 } location;
@@ -36,33 +38,6 @@ typedef struct {
     size_t width, height;
 } memset_node;
 typedef uint64_t ptr;
-
-int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuCtxSetCurrent(void *), cuCtxSynchronize(void);
-int cuMemAlloc_v2(ptr *, size_t), cuMemFree_v2(ptr), cuMemGetInfo_v2(size_t *, size_t *);
-int cuMemAllocAsync(ptr *, size_t, void *), cuMemFreeAsync(ptr, void *);
-int cuMemcpyHtoD_v2(ptr, const void *, size_t), cuMemcpyDtoH_v2(void *, ptr, size_t);
-int cuMemsetD32_v2(ptr, unsigned, size_t), cuMemcpyDtoHAsync_v2(void *, ptr, size_t, void *);
-int cuMemsetD32Async(ptr, unsigned, size_t, void *);
-int cuMemAddressReserve(ptr *, size_t, size_t, ptr, uint64_t), cuMemAddressFree(ptr, size_t);
-int cuMemCreate(uint64_t *, size_t, const memory_prop *, uint64_t), cuMemRelease(uint64_t);
-int cuMemMap(ptr, size_t, size_t, uint64_t, uint64_t), cuMemUnmap(ptr, size_t);
-int cuMemSetAccess(ptr, size_t, const memory_access *, size_t);
-int cuStreamCreate(void **, unsigned), cuStreamDestroy_v2(void *), cuStreamSynchronize(void *);
-int cuEventCreate(void **, unsigned), cuEventDestroy_v2(void *), cuEventRecord(void *, void *);
-int cuEventSynchronize(void *);
-int cuLaunchHostFunc(void *, void (*)(void *), void *);
-int cuModuleLoadData(void **, const void *), cuModuleGetFunction(void **, void *, const char *), cuModuleUnload(void *);
-int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                   void **);
-int cuGraphCreate(void **, unsigned), cuGraphDestroy(void *), cuGraphExecDestroy(void *), cuGraphLaunch(void *, void *);
-int cuGraphAddMemsetNode(void **, void *, void *const *, size_t, const memset_node *, void *);
-int cuGraphAddKernelNode(void **, void *, void *const *, size_t, const kernel_node *);
-int cuGraphInstantiateWithFlags(void **, void *, uint64_t);
-int ncclCommInitAll(void **, int, const int *), ncclCommDestroy(void *), ncclGroupStart(void), ncclGroupEnd(void);
-int ncclAllReduce(const void *, void *, size_t, int, int, void *, void *);
-int cublasCreate_v2(void **), cublasDestroy_v2(void *);
-int cublasSgemm_v2(void *, int, int, int, int, int, const float *, const float *, int, const float *, int,
-                   const float *, float *, int);
 
 enum { N = 512, VMM = 2 << 20, LARGE = 3 << 20, ORDER = 64, FLOAT = 7, SUM = 0, VICTIMS = 3, PATIENCE = 20 };
 

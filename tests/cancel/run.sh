@@ -37,7 +37,7 @@ if [ ! -e "$B/lib/cumu/host/libmublas.so.1" ]; then
     echo "skip calls that are cancelled: cuBLAS is one of them, and no OpenBLAS is here"
     exit $bad
 fi
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -o "$tmp/cancel" "$here/cancel.c" \
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -pthread -I"$B/gen" -o "$tmp/cancel" "$here/cancel.c" \
     "$lib/libcuda.so.1" "$lib/libnccl.so.2" "$lib/libcublas.so.13" -Wl,--allow-shlib-undefined
 export CUMU_HOST_DEVICES=2 CUMU_CACHE_DIR="$tmp/cache"
 mode() { # NAME ROUNDS [new]

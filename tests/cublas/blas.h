@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "cuda_functions.h"
 
 /* Other libraries' tests name theirs before. */
 #ifndef TEST_LIBRARY
@@ -24,7 +25,6 @@
 #endif
 
 typedef double complex num;
-extern int cudaMalloc(void **, size_t), cudaFree(void *), cudaMemcpy(void *, const void *, size_t, int);
 
 static void *handle;
 static bool on_device; /* where scalars are */

@@ -242,10 +242,6 @@ static void systems(int type, bool pivots)
     cudaFree(lists), cudaFree(piv);
 }
 
-extern int cudaStreamCreate(void **), cudaStreamBeginCapture(void *, int), cudaStreamEndCapture(void *, void **);
-extern int cudaGraphInstantiate(void **, void *, unsigned long long), cudaGraphDestroy(void *);
-extern int cudaGraphLaunch(void *, void *), cudaGraphExecDestroy(void *), cudaStreamSynchronize(void *);
-
 /* A captured call keeps its host scalar and outlives the graph it was captured into. */
 static void captured(void)
 {

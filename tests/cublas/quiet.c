@@ -1,8 +1,7 @@
 /* What muBLAS leaves as the last error is none of the program's; what the program did before stays. */
 #include <stdio.h>
 
-extern int cublasCreate_v2(void **), cublasSscal_v2(void *, int, const void *, void *, int);
-extern int cudaGetLastError(void), cudaPeekAtLastError(void), cudaSetDevice(int);
+#include "cuda_functions.h"
 
 int main(void)
 {

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 typedef const void *V;
-extern int cudaGetLastError(void), cudaPeekAtLastError(void), cudaSetDevice(int);
 
 /* ---- rotations --------------------------------------------------------------------------------- */
 

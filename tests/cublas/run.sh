@@ -7,7 +7,7 @@ types=$here/../../mapping/types
 
 for t in vectors products mixed rest; do
     [ -f "$here/$t.c" ] || continue
-    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" \
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -I"$B/gen" -o "$tmp/$t" "$here/$t.c" \
         "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm
     if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then
         tail -n 1 "$tmp/out"
@@ -24,7 +24,7 @@ mkdir "$tmp/sdk"
 ln -s "$(realpath "$B")"/lib/cumu/host/libmusa*.so* "$tmp/sdk/"
 "${CC:-cc}" -shared -fPIC -Wl,-soname,libmublas.so.1 -o "$tmp/sdk/libmublas.so.1" "$here/loud.c" \
     "$tmp/sdk/libmusart.so.5" "$tmp/sdk/libmusa.so.1"
-"${CC:-cc}" -o "$tmp/quiet" "$here/quiet.c" "$B/lib/cumu/facade/libcublas.so.12" \
+"${CC:-cc}" -I"$B/gen" -o "$tmp/quiet" "$here/quiet.c" "$B/lib/cumu/facade/libcublas.so.12" \
     "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined
 LD_LIBRARY_PATH=$tmp/sdk "$cumu" run --backend musa -- "$tmp/quiet" || bad=1
 

@@ -11,36 +11,10 @@
 #include <string.h>
 
 #include "../check.h"
+#include "cuda_functions.h"
 
 typedef double complex num;
 typedef const void *V;
-extern int cudaMalloc(void **, size_t), cudaFree(void *), cudaMemcpy(void *, const void *, size_t, int);
-extern int cudaStreamSynchronize(void *), cudaDeviceSynchronize(void);
-extern int cublasLtCreate(void **), cublasLtDestroy(void *), cublasCreate_v2(void **), cublasDestroy_v2(void *);
-extern int cublasLtMatmulDescInit_internal(void *, size_t, int, int), cublasLtMatmulDescCreate(void **, int, int);
-extern int cublasLtMatmulDescDestroy(void *), cublasLtMatmulDescSetAttribute(void *, int, V, size_t);
-extern int cublasLtMatmulDescGetAttribute(void *, int, void *, size_t, size_t *);
-extern int cublasLtMatrixLayoutInit_internal(void *, size_t, int, uint64_t, uint64_t, int64_t);
-extern int cublasLtMatrixLayoutCreate(void **, int, uint64_t, uint64_t, int64_t), cublasLtMatrixLayoutDestroy(void *);
-extern int cublasLtMatrixLayoutSetAttribute(void *, int, V, size_t);
-extern int cublasLtMatrixLayoutGetAttribute(void *, int, void *, size_t, size_t *);
-extern int cublasLtMatmulPreferenceCreate(void **), cublasLtMatmulPreferenceDestroy(void *);
-extern int cublasLtMatmulPreferenceInit_internal(void *, size_t);
-extern int cublasLtMatmulPreferenceSetAttribute(void *, int, V, size_t);
-extern int cublasLtMatmulPreferenceGetAttribute(void *, int, void *, size_t, size_t *);
-extern int cublasLtMatrixTransformDescCreate(void **, int), cublasLtMatrixTransformDescDestroy(void *);
-extern int cublasLtMatrixTransformDescInit_internal(void *, size_t, int);
-extern int cublasLtMatrixTransformDescSetAttribute(void *, int, V, size_t);
-extern int cublasLtMatmul(void *, void *, V, V, void *, V, void *, V, V, void *, void *, void *, V, void *, size_t,
-                          void *);
-extern int cublasLtMatrixTransform(void *, void *, V, V, void *, V, V, void *, void *, void *, void *);
-extern int cublasLtMatmulAlgoGetHeuristic(void *, void *, void *, void *, void *, void *, void *, int, void *, int *);
-extern int cublasLtMatmulAlgoGetIds(void *, int, int, int, int, int, int, int, int *, int *);
-extern int cublasLtMatmulAlgoInit(void *, int, int, int, int, int, int, int, void *);
-extern int cublasLtMatmulAlgoCheck(void *, void *, void *, void *, void *, void *, V, void *);
-extern int cublasLtMatmulAlgoConfigSetAttribute(void *, int, V, size_t);
-extern int cublasLtMatmulAlgoConfigGetAttribute(V, int, void *, size_t, size_t *);
-extern int cublasLtMatmulAlgoCapGetAttribute(V, int, void *, size_t, size_t *);
 
 enum { F32, F64, F16, I8, C32, C64, C8I = 7, I32 = 10, BF16 = 14, E4M3 = 28, E5M2 = 29 }; /* cudaDataType */
 enum { COL, ROW, COL32, COL4, COL2R };                                                    /* orders */

@@ -6,7 +6,7 @@ here=$(dirname "$0")
 types=$here/../../mapping/types
 
 for t in matmul rest; do
-    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t.c" \
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -I"$B/gen" -o "$tmp/$t" "$here/$t.c" \
         "$B/lib/cumu/facade/libcublasLt.so.12" "$B/lib/cumu/facade/libcublas.so.12" \
         "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -lm
     if "$cumu" run --backend host -- "$tmp/$t" >"$tmp/out" 2>&1; then

@@ -1,20 +1,6 @@
 /* cuFFT's plans over several GPUs reach a muFFT that has them (sdk.c), each argument in its place. */
 #include "../check.h"
-
-int cufftCreate(int *plan);
-int cufftDestroy(int plan);
-int cufftXtSetGPUs(int plan, int count, int *gpus);
-int cufftXtMalloc(int plan, void **d, int format);
-int cufftXtMemcpy(int plan, void *to, void *from, int kind);
-int cufftXtQueryPlan(int plan, void *answer, int kind);
-int cufftXtFree(void *d);
-int cufftXtExecDescriptor(int plan, void *in, void *out, int direction);
-int cufftXtExecDescriptorC2C(int plan, void *in, void *out, int direction);
-int cufftXtExecDescriptorZ2Z(int plan, void *in, void *out, int direction);
-int cufftXtExecDescriptorR2C(int plan, void *in, void *out);
-int cufftXtExecDescriptorC2R(int plan, void *in, void *out);
-int cufftXtExecDescriptorD2Z(int plan, void *in, void *out);
-int cufftXtExecDescriptorZ2D(int plan, void *in, void *out);
+#include "cuda_functions.h"
 
 int main(void)
 {

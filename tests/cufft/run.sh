@@ -8,7 +8,7 @@ here=$(dirname "$0")
 mkdir "$tmp/sdk"
 ln -s "$(realpath "$B")"/lib/cumu/host/libmusa*.so* "$tmp/sdk/"
 "${CC:-cc}" -shared -fPIC -Wl,-soname,libmufft.so.1 -o "$tmp/sdk/libmufft.so.1" "$here/sdk.c"
-"${CC:-cc}" -o "$tmp/descriptors" "$here/descriptors.c" "$B/lib/cumu/facade/libcufft.so.12" \
+"${CC:-cc}" -I"$B/gen" -o "$tmp/descriptors" "$here/descriptors.c" "$B/lib/cumu/facade/libcufft.so.12" \
     "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
 LD_LIBRARY_PATH=$tmp/sdk "$cumu" run --backend musa -- "$tmp/descriptors" || bad=1
 

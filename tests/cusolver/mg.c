@@ -2,7 +2,6 @@
 #include "solver.h"
 
 enum { MOST = 8 };
-extern int cudaSetDevice(int), cudaGetDeviceCount(int *), cudaGetDevice(int *), cudaDeviceSynchronize(void);
 static int devices, ids[MOST];
 static void *grid;
 

@@ -125,7 +125,6 @@ int main(int argc, char **argv)
 {
     int sdk = argc > 1 ? atoi(argv[1]) : 3;
     void *stream = (void *)1, *set = &stream;
-    extern int cudaStreamCreate(void **);
     cudaStreamCreate(&set);
     info = memory(4);
     IS(start(), 0);

@@ -6,7 +6,7 @@ set -eu
 here=$(dirname "$0") types=$(dirname "$0")/../../mapping/types
 
 build() {
-    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Wno-deprecated-non-prototype -I"$here" -I"$here/../cublas" \
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Wno-deprecated-non-prototype -I"$here" -I"$B/gen" -I"$here/../cublas" \
         -o "$tmp/$1" "$here/$1.c" "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm
 }
 # passes COMMAND...: its last line says what passed.

@@ -1,12 +1,6 @@
 /* cuSOLVER's 64-bit factors, its refining solvers, its options; and that calls keep the order of their stream. */
 #include "solver.h"
 
-extern int cudaStreamCreate(void **), cudaStreamDestroy(void *), cudaStreamSynchronize(void *),
-    cudaMemcpyAsync(void *, const void *, size_t, int, void *), cudaLaunchHostFunc(void *, void (*)(void *), void *),
-    cudaStreamBeginCapture(void *, int), cudaStreamEndCapture(void *, void **), cudaGraphDestroy(void *),
-    cudaGraphInstantiate(void **, void *, unsigned long long), cudaGraphLaunch(void *, void *),
-    cudaGraphExecDestroy(void *);
-
 static void *info;
 
 static void factors(int type, int n)

@@ -5,14 +5,7 @@
 #include "../check.h"
 
 #include "older.h"
-
-extern int cusparseCreate(void **), cusparseDestroy(void *), cusparseDestroySpMat(const void *);
-extern int cusparseCreateCsr(void **, int64_t, int64_t, int64_t, void *, void *, void *, int, int, int, int);
-extern int cusparseCreateDnVec(void **, int64_t, void *, int);
-extern int cusparseSpMV_bufferSize(void *, int, const void *, const void *, const void *, const void *, void *, int,
-                                   int, size_t *);
-extern int cusparseSpMV(void *, int, const void *, const void *, const void *, const void *, void *, int, int, void *);
-extern int cudaGetLastError(void), cudaSetDevice(int);
+#include "cuda_functions.h"
 
 int main(void)
 {

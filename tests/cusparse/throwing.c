@@ -3,10 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-extern int cusparseCreate(void **), cusparseSpGEMM_createDescr(void **);
-extern int cusparseCreateCsr(void **, int64_t, int64_t, int64_t, void *, void *, void *, int, int, int, int);
-extern int cusparseSpGEMM_compute(void *, int, int, const void *, const void *, const void *, const void *, void *, int,
-                                  int, void *, size_t *, void *);
+#include "cuda_functions.h"
 
 int main(void)
 {

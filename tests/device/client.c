@@ -7,22 +7,9 @@
 
 #include "abi/cuda.h"
 #include "cuda_enums.h"
+#include "cuda_functions.h"
 
 typedef unsigned long long ptr;
-extern int cuInit(unsigned), cuDeviceGet(int *, int), cuDeviceGetAttribute(int *, int, int),
-    cuCtxCreate_v2(void **, unsigned, int), cuCtxSetCurrent(void *), cuCtxSynchronize(void), cuModuleUnload(void *),
-    cuModuleGetFunction(void **, void *, const char *),
-    cuModuleLoadDataEx(void **, const void *, unsigned, int *, void **), cuModuleGetLoadingMode(int *),
-    cuModuleGetGlobal_v2(ptr *, size_t *, void *, const char *), cuMemAlloc_v2(ptr *, size_t),
-    cuMemcpyDtoH_v2(void *, ptr, size_t), cuMemcpyHtoD_v2(ptr, const void *, size_t),
-    cuFuncGetAttribute(int *, int, void *), cuFuncSetAttribute(void *, int, int),
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, void *, int, size_t),
-    cuOccupancyAvailableDynamicSMemPerBlock(size_t *, void *, int, int), cuStreamCreate(void **, unsigned),
-    cuStreamSynchronize(void *), cuStreamBeginCapture_v2(void *, int), cuStreamEndCapture(void *, void **),
-    cuGraphGetNodes(void *, void **, size_t *), cuGraphKernelNodeGetParams(void *, void *),
-    cuGraphInstantiateWithFlags(void **, void *, ptr), cuGraphLaunch(void *, void *),
-    cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                   void **);
 
 static const char ptx[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"

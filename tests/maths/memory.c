@@ -61,38 +61,6 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(
 
 /* ---- sequences --------------------------------------------------------------------------------- */
 
-int cublasSgelsBatched(P, int, int, int, int, V, int, V, int, int *, P, int);
-int cublasLtMatmulDescSetAttribute(P, int, V, size_t), cublasLtMatrixTransformDescCreate(P, int);
-int cublasLtMatrixTransform(P, P, V, V, P, V, V, P, P, P, P);
-int curandGenerateNormalDouble(P, P, size_t, double, double), curandSetQuasiRandomGeneratorDimensions(P, unsigned);
-int cusolverDnDestroy(P), cusolverDnCreateGesvdjInfo(P *), cusolverDnCreateParams(P *);
-int cusolverDnSgesvdj_bufferSize(P, int, int, int, int, V, int, V, V, int, V, int, int *, P);
-int cusolverDnSgesvdj(P, int, int, int, int, P, int, P, P, int, P, int, P, int, P, P);
-int cusolverDnSSgesv_bufferSize(P, int, int, P, int, P, P, int, P, int, P, size_t *);
-int cusolverDnSSgesv(P, int, int, P, int, P, P, int, P, int, P, size_t, int *, P);
-int cusolverDnXgeev_bufferSize(P, P, int, int, long, int, V, long, int, V, int, V, long, int, V, long, int, size_t *,
-                               size_t *);
-int cusolverDnXgeev(P, P, int, int, long, int, P, long, int, P, int, P, long, int, P, long, int, P, size_t, P, size_t,
-                    P);
-int cusolverSpCreate(P *), cusolverSpDestroy(P);
-int cusolverSpDcsrlsvqr(P, int, int, P, V, V, V, V, double, int, P, int *),
-    cusolverSpDcsrlsvchol(P, int, int, P, V, V, V, V, double, int, P, int *);
-int cusolverSpDcsrlsvluHost(P, int, int, P, V, V, V, V, double, int, P, int *);
-int cusolverRfCreate(P *), cusolverRfDestroy(P), cusolverRfAnalyze(P), cusolverRfRefactor(P),
-    cusolverRfSolve(P, P, P, int, P, int, P, int);
-int cusolverRfSetupHost(int, int, P, P, P, int, P, P, P, int, P, P, P, P, P, P);
-int cusparseCreateCoo(P, int64_t, int64_t, int64_t, P, P, P, int, int, int),
-    cusparseCreateDnMat(P, int64_t, int64_t, int64_t, P, int, int);
-int cusparseCreateBsr(P, int64_t, int64_t, int64_t, int64_t, int64_t, P, P, P, int, int, int, int, int);
-int cusparseSpMM(P, int, int, V, V, V, V, P, int, int, P), cusparseSpSV_createDescr(P);
-int cusparseSpSV_analysis(P, int, V, V, V, P, int, int, P, P), cusparseSpSV_solve(P, int, V, V, V, P, int, int, P);
-int cusparseSpGEMM_copy(P, int, int, V, P, P, V, P, int, int, P), cusparseCsrSetPointers(P, P, P, P);
-int cusparseScsrcolor(P, int, int, P, V, V, V, V, P, P, P, P), cusparseCreateColorInfo(P),
-    cusparseXcoosortByRow(P, int, int, int, P, P, P, P);
-int cusparseSgtsv2(P, int, int, V, V, V, P, int, P), cusparseCreateSpVec(P, int64_t, int64_t, P, P, int, int, int),
-    cusparseAxpby(P, V, V, V, P);
-int cusparseScsr2bsr(P, int, int, int, P, V, V, V, int, P, P, P, P);
-
 char *results;
 int last_status;
 

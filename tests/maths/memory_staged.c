@@ -2,25 +2,6 @@
 #define _GNU_SOURCE
 #include "memory.h"
 
-int cublasXtCreate(P *), cublasXtDestroy(P);
-int cublasXtSgemm(P, int, int, size_t, size_t, size_t, V, V, size_t, V, size_t, V, P, size_t);
-int cublasXtSsymm(P, int, int, size_t, size_t, V, V, size_t, V, size_t, V, P, size_t);
-int cublasXtSspmm(P, int, int, size_t, size_t, V, V, V, size_t, V, P, size_t);
-int cublasXtCherkx(P, int, int, size_t, size_t, V, V, size_t, V, size_t, V, P, size_t);
-int cublasXtStrsm(P, int, int, int, int, size_t, size_t, V, V, size_t, P, size_t);
-int cusolverMgCreate(P *), cusolverMgDestroy(P), cusolverMgDeviceSelect(P, int, int *);
-int cusolverMgCreateDeviceGrid(P *, int, int, const int *, int), cusolverMgDestroyGrid(P);
-int cusolverMgCreateMatrixDesc(P *, int64_t, int64_t, int64_t, int64_t, int, P), cusolverMgDestroyMatrixDesc(P);
-int cusolverMgPotrf(P, int, int, P, int, int, P, int, P, int64_t, int *);
-int cusolverMgPotri(P, int, int, P, int, int, P, int, P, int64_t, int *);
-int cusolverMgPotrs(P, int, int, int, P, int, int, P, P, int, int, P, int, P, int64_t, int *);
-int cusolverMgGetrf(P, int, int, P, int, int, P, P, int, P, int64_t, int *);
-int cusolverMgGetrs(P, int, int, int, P, int, int, P, P, P, int, int, P, int, P, int64_t, int *);
-int cusolverMgSyevd(P, int, int, int, P, int, int, P, P, int, int, P, int64_t, int *);
-P fftw_plan_dft_1d(int, P, P, int, unsigned), fftwf_plan_dft_r2c_2d(int, int, P, P, unsigned);
-P fftw_plan_many_dft(int, const int *, int, P, const int *, int, int, P, const int *, int, int, int, unsigned);
-void fftw_execute(P), fftw_destroy_plan(P), fftwf_execute(P), fftwf_destroy_plan(P);
-
 enum { SQUARE = N * N, F32 = 0 };
 
 static float number(int i) { return (float)((i * 37 + 11) % 17) - 5 + (float)(i % (N + 1) == 0 ? 40 : 0); }

@@ -7,7 +7,7 @@ facade=$B/lib/cumu/facade
 export CUMU_HOST_STRICT=1 # an address beside an allocation faults
 
 for t in faults memory; do
-    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -o "$tmp/$t" "$here/$t"*.c "$facade/libcudart.so.12" \
+    "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -I"$here" -I"$B/gen" -o "$tmp/$t" "$here/$t"*.c "$facade/libcudart.so.12" \
         "$facade/libcublas.so.12" "$facade/libcublasLt.so.12" "$facade/libcufft.so.11" "$facade/libcurand.so.10" \
         "$facade/libcusparse.so.12" "$facade/libcusolver.so.11" \
         "$facade/libcusolverMg.so.11" "$facade/libcufftw.so.11" -Wl,--allow-shlib-undefined -ldl -lm

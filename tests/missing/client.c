@@ -3,18 +3,9 @@
 #include <string.h>
 
 #include "abi/cuda.h"
+#include "cuda_functions.h"
 
-int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuCtxSetCurrent(void *),
-    cuModuleLoadData(void **, const void *), cuModuleGetFunction(void **, void *, const char *),
-    cuFuncGetAttribute(int *, int, void *), cuFuncLoad(void *),
-    cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                   void **),
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, void *, int, size_t);
-int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *), cudaFuncGetAttributes(void *, const void *),
-    cudaFuncSetAttribute(const void *, int, int), cudaGetFuncBySymbol(void **, const void *),
-    cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *, const void *, int, size_t);
-void **__cudaRegisterFatBinary(const void *);
-void __cudaRegisterFunction(void **, const void *, char *, const char *, int, void *, void *, void *, void *, int *);
+int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 
 static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                           ".visible .entry good()\n{\n  ret;\n}\n"

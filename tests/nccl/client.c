@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cuda_functions.h"
+
 typedef struct {
     char internal[128];
 } ncclUniqueId;
@@ -23,37 +25,8 @@ typedef struct { /* as of 2.14 */
     int blocking;
 } ncclConfig_t;
 
-int ncclGetUniqueId(ncclUniqueId *);
 int ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
 int ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
-int ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *);
-int ncclCommShrink(ncclComm_t, int *, int, ncclComm_t *, ncclConfig_t *, int);
-int ncclCommRevoke(ncclComm_t, int);
-int ncclCommFinalize(ncclComm_t);
-int ncclCommDestroy(ncclComm_t);
-int ncclCommAbort(ncclComm_t);
-int ncclCommGetAsyncError(ncclComm_t, int *);
-int ncclCommCount(ncclComm_t, int *);
-int ncclCommUserRank(ncclComm_t, int *);
-int ncclCommWindowRegister(ncclComm_t, void *, size_t, void **, int);
-int ncclCommWindowDeregister(ncclComm_t, void *);
-int ncclMemAlloc(void **, size_t);
-int ncclMemFree(void *);
-const char *ncclGetLastError(ncclComm_t);
-int ncclGroupStart(void);
-int ncclGroupEnd(void);
-int ncclGroupSimulateEnd(void *);
-int ncclSend(const void *, size_t, int, int, ncclComm_t, void *);
-int ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, void *);
-int ncclAlltoAll(const void *, void *, size_t, int, ncclComm_t, void *);
-int ncclGather(const void *, void *, size_t, int, int, ncclComm_t, void *);
-int ncclScatter(const void *, void *, size_t, int, int, ncclComm_t, void *);
-int cudaGetDeviceCount(int *);
-int cudaSetDevice(int);
-int cudaStreamCreate(void **);
-int cudaStreamSynchronize(void *);
-int cudaStreamDestroy(void *);
-int cudaMemcpy(void *, const void *, size_t, int);
 
 enum { MAX = 16, COUNT = 1000 };
 static struct shared {

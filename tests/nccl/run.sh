@@ -3,7 +3,7 @@
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -o "$tmp/client" "$(dirname "$0")/client.c" \
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/client" "$(dirname "$0")/client.c" \
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -pthread
 run="$cumu run --backend host --"
 export CUMU_HOST_DEVICES=4

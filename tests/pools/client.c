@@ -6,6 +6,8 @@
 #include "../check.h"
 #include <string.h>
 
+#include "cuda_functions.h"
+
 typedef void *stream_t, *pool_t;
 struct props {
     int type, handles, location, device;
@@ -13,19 +15,6 @@ struct props {
     size_t max;
     unsigned char reserved[56];
 };
-int cudaMalloc(void **, size_t), cudaFree(void *), cudaMallocAsync(void **, size_t, stream_t);
-int cudaFreeAsync(void *, stream_t), cudaMallocFromPoolAsync(void **, size_t, pool_t, stream_t);
-int cudaMallocAsync_ptsz(void **, size_t, stream_t), cudaFreeAsync_ptsz(void *, stream_t);
-int cudaMemPoolCreate(pool_t *, const struct props *), cudaMemPoolDestroy(pool_t);
-int cudaMemPoolTrimTo(pool_t, size_t), cudaMemPoolSetAttribute(pool_t, int, void *);
-int cudaMemPoolGetAttribute(pool_t, int, void *), cudaDeviceGetDefaultMemPool(pool_t *, int);
-int cudaDeviceGetMemPool(pool_t *, int), cudaDeviceSetMemPool(int, pool_t);
-int cudaStreamCreateWithFlags(stream_t *, unsigned), cudaStreamSynchronize(stream_t);
-int cudaStreamDestroy(stream_t), cudaDeviceSynchronize(void), cudaGetLastError(void);
-int cudaMemsetAsync(void *, int, size_t, stream_t), cudaMemcpy(void *, const void *, size_t, int);
-int cudaMallocHost(void **, size_t), cudaDeviceGetAttribute(int *, int, int), cudaDeviceReset(void);
-int cuStreamWaitValue32_v2(stream_t, unsigned long long, uint32_t, unsigned);
-int cuMemAllocAsync(unsigned long long *, size_t, stream_t), cuMemFreeAsync(unsigned long long, stream_t);
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, RELEASE_THRESHOLD = 4, USED = 7, USED_HIGH = 8 };
 #define MIB ((size_t)1 << 20)

@@ -3,7 +3,7 @@
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 
-"${CC:-cc}" -o "$tmp/client" "$(dirname "$0")/client.c" "$B/lib/cumu/facade/libcudart.so.13" \
+"${CC:-cc}" -I"$B/gen" -o "$tmp/client" "$(dirname "$0")/client.c" "$B/lib/cumu/facade/libcudart.so.13" \
     "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
 export CUMU_HOST_MEMORY=64M
 check "the runtime's own" 0 '^ok pools' -- "$cumu" run --backend host -- "$tmp/client"

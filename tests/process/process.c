@@ -12,19 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+#include "cuda_functions.h"
 
-int cudaMalloc(void **, size_t), cudaFree(void *), cudaMemcpy(void *, const void *, size_t, int);
-int cudaMemset(void *, int, size_t), cudaDeviceSynchronize(void), cudaStreamCreate(void **);
-int cudaStreamDestroy(void *), cudaStreamSynchronize(void *), cudaEventCreate(void **), cudaEventDestroy(void *);
-int cudaEventRecord(void *, void *), cudaEventSynchronize(void *), cudaGetDeviceCount(int *), cudaSetDevice(int);
-int cudaGetLastError(void), cudaMemcpyAsync(void *, const void *, size_t, int, void *), cudaGetDevice(int *);
-int cudaMallocHost(void **, size_t), cudaFreeHost(void *), cudaRuntimeGetVersion(int *);
-const char *cudaGetErrorName(int);
-int cuModuleLoadData(void **, const void *), cuModuleGetFunction(void **, void *, const char *);
-int cuModuleUnload(void *);
-int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                   void **);
+extern char **environ;
 
 enum { INVALID_VALUE = 1, INITIALIZATION = 3, TO_DEVICE = 1, TO_HOST = 2 };
 enum { THREADS = 64, N = 1024 };

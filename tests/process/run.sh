@@ -10,7 +10,7 @@ lib=$(cd "$B/lib/cumu" && pwd)
 compile() { # OUTPUT FLAGS...
     out=$1
     shift
-    $CC -std=c11 -D_GNU_SOURCE -O1 -pthread -o "$out" "$here/process.c" "$lib/facade/libcudart.so.13" \
+    $CC -std=c11 -D_GNU_SOURCE -O1 -pthread -I"$B/gen" -o "$out" "$here/process.c" "$lib/facade/libcudart.so.13" \
         "$lib/facade/libcuda.so.1" -Wl,--allow-shlib-undefined "$@"
 }
 compile "$tmp/process"

@@ -1,8 +1,7 @@
 /* Prints device attributes 121 to 124, which SDKs from 3.1.0 on have and others not. */
 #include <stdio.h>
 
-int cuInit(unsigned flags);
-int cuDeviceGetAttribute(int *value, int attribute, int device);
+#include "cuda_functions.h"
 
 int main(void)
 {

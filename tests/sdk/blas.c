@@ -4,26 +4,6 @@
 
 #include "maths.h"
 
-int cublasCreate_v2(void **h);
-int cublasDestroy_v2(void *h);
-int cublasSetStream_v2(void *h, void *stream);
-int cublasGetStream_v2(void *h, void **stream);
-int cublasSetPointerMode_v2(void *h, int mode);
-int cublasGetPointerMode_v2(void *h, int *mode);
-int cublasSetMathMode(void *h, int mode);
-int cublasGetMathMode(void *h, int *mode);
-int cublasSnrm2_v2(void *h, int n, const void *x, int incx, void *result);
-int cublasDnrm2_v2(void *h, int n, const void *x, int incx, void *result);
-int cublasDnrm2_v2_64(void *h, long n, const void *x, long incx, void *result);
-int cublasScnrm2_v2(void *h, int n, const void *x, int incx, void *result);
-int cublasDznrm2_v2(void *h, int n, const void *x, int incx, void *result);
-int cublasSdgmm(void *h, int side, int m, int n, const void *a, int lda, const void *x, int incx, void *c, int ldc);
-int cublasDdgmm(void *h, int side, int m, int n, const void *a, int lda, const void *x, int incx, void *c, int ldc);
-int cublasDdgmm_64(void *h, int side, long m, long n, const void *a, long lda, const void *x, long incx, void *c,
-                   long ldc);
-int cublasCdgmm(void *h, int side, int m, int n, const void *a, int lda, const void *x, int incx, void *c, int ldc);
-int cublasZdgmm(void *h, int side, int m, int n, const void *a, int lda, const void *x, int incx, void *c, int ldc);
-
 static void *h;
 static char *device;
 enum { TO = 1, FROM = 2 };

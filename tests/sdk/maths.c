@@ -4,28 +4,6 @@
 
 #include "maths.h"
 
-int curandCreateGenerator(void **g, int type);
-int curandCreateGeneratorHost(void **g, int type);
-int curandDestroyGenerator(void *g);
-int curandSetPseudoRandomGeneratorSeed(void *g, unsigned long long seed);
-int curandSetGeneratorOrdering(void *g, int order);
-int curandSetQuasiRandomGeneratorDimensions(void *g, unsigned n);
-int curandGenerate(void *g, unsigned *out, size_t n);
-int curandGenerateUniform(void *g, float *out, size_t n);
-int curandGenerateNormalDouble(void *g, double *out, size_t n, double mean, double deviation);
-int curandGenerateLogNormal(void *g, float *out, size_t n, float mean, float deviation);
-int curandGenerateLogNormalDouble(void *g, double *out, size_t n, double mean, double deviation);
-int curandGeneratePoisson(void *g, unsigned *out, size_t n, double lambda);
-int cusparseCreateMatDescr(void **d);
-int cusparseDestroyMatDescr(void *d);
-int cusparseSetMatType(void *d, int v);
-int cusparseSetMatFillMode(void *d, int v);
-int cusparseSetMatIndexBase(void *d, int v);
-int cusparseGetMatType(const void *d);
-int cusparseGetMatFillMode(const void *d);
-int cusparseGetMatDiagType(const void *d);
-int cusparseGetMatIndexBase(const void *d);
-
 enum { N = 1000 };
 
 static void random_numbers(void)

@@ -6,13 +6,7 @@
 
 #include "../check.h"
 #include "cuda_enums.h"
-
-int cudaMalloc(void **p, size_t n);
-int cudaFree(void *p);
-int cudaMemcpy(void *to, const void *from, size_t n, int kind);
-int cudaDeviceSynchronize(void);
-int cudaStreamCreateWithFlags(void **s, unsigned flags);
-int cudaStreamDestroy(void *s);
+#include "cuda_functions.h"
 
 void blas(void);
 void solver(void);

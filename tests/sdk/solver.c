@@ -3,24 +3,6 @@
 
 #include "maths.h"
 
-int cusolverDnCreate(void **h);
-int cusolverDnDestroy(void *h);
-int cusolverDnCreateSyevjInfo(void **info);
-int cusolverDnDestroySyevjInfo(void *info);
-int cusolverDnXsyevjSetTolerance(void *info, double tolerance);
-int cusolverDnXsyevjSetMaxSweeps(void *info, int sweeps);
-int cusolverDnXsyevjSetSortEig(void *info, int sort);
-int cusolverDnXsyevjGetSweeps(void *h, void *info, int *sweeps);
-int cusolverDnXsyevjGetResidual(void *h, void *info, double *residual);
-int cusolverDnDsyevj_bufferSize(void *h, int jobz, int uplo, int n, const void *a, int lda, const void *w, int *lwork,
-                                void *info);
-int cusolverDnDsyevj(void *h, int jobz, int uplo, int n, void *a, int lda, void *w, void *work, int lwork, void *info,
-                     void *params);
-int cusolverDnZheevjBatched_bufferSize(void *h, int jobz, int uplo, int n, const void *a, int lda, const void *w,
-                                       int *lwork, void *info, int batch);
-int cusolverDnZheevjBatched(void *h, int jobz, int uplo, int n, void *a, int lda, void *w, void *work, int lwork,
-                            void *info, void *params, int batch);
-
 enum { TO = 1, FROM = 2 };
 
 static void options(void *h, void *info)

@@ -3,25 +3,6 @@
 
 #include "maths.h"
 
-int cusparseCreate(void **h);
-int cusparseDestroy(void *h);
-int cusparseSetStream(void *h, void *stream);
-int cusparseGetStream(void *h, void **stream);
-int cusparseSetPointerMode(void *h, int mode);
-int cusparseGetPointerMode(void *h, int *mode);
-int cusparseCreateSpVec(void **x, long size, long nnz, void *indices, void *values, int itype, int base, int type);
-int cusparseDestroySpVec(void *x);
-int cusparseSpVecGet(void *x, long *size, long *nnz, void **indices, void **values, int *itype, int *base, int *type);
-int cusparseCreateDnVec(void **y, long size, void *values, int type);
-int cusparseDestroyDnVec(void *y);
-int cusparseDnVecGet(void *y, long *size, void **values, int *type);
-int cusparseDnVecGetValues(void *y, void **values);
-int cusparseAxpby(void *h, const void *alpha, const void *x, const void *beta, void *y);
-int cusparseRot(void *h, const void *c, const void *s, void *x, void *y);
-int cusparseSpVV_bufferSize(void *h, int op, const void *x, const void *y, void *result, int type, size_t *size);
-int cusparseSpVV(void *h, int op, const void *x, const void *y, void *result, int type, void *buffer);
-int cusparseCreateIdentityPermutation(void *h, int n, int *p);
-
 enum { TO = 1, FROM = 2 };
 
 /* Indices 1 and 3, counted from one as 2 and 4, of five. */

@@ -6,15 +6,11 @@
 #include <string.h>
 
 #include "../check.h"
+#include "cuda_functions.h"
 
 typedef void *cudaStream_t, *cudaEvent_t, *CUmodule, *CUfunction;
 enum { cudaErrorNotReady = 600, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
-int cudaMalloc(void **, size_t), cudaMallocHost(void **, size_t), cudaDeviceSynchronize(void);
-int cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
-int cudaMemcpyAsync(void *, const void *, size_t, int, cudaStream_t);
-int cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, cudaStream_t);
-int cudaMemsetAsync(void *, int, size_t, cudaStream_t);
 struct pitched {
     void *p;
     size_t pitch, width, height;
@@ -62,39 +58,8 @@ struct format {
     int x, y, z, w, kind;
 };
 enum { HOST = 1, DEVICE = 2 };
-int cudaMemcpy3DAsync(const struct copy3d *, cudaStream_t);
 int cudaMemset3DAsync(struct pitched, int, struct extent, cudaStream_t);
-int cudaMemset2DAsync(void *, size_t, int, size_t, size_t, cudaStream_t);
-int cudaMallocArray(void **, const struct format *, size_t, size_t, unsigned);
-int cudaMemcpy2DFromArrayAsync(void *, size_t, const void *, size_t, size_t, size_t, size_t, int, cudaStream_t);
-int cuMemcpy2DAsync_v2(const struct cu_copy2d *, cudaStream_t);
-int cuMemcpy3DAsync_v2(const struct cu_copy3d *, cudaStream_t);
-int cuMemsetD32Async(unsigned long long, unsigned, size_t, cudaStream_t);
-int cuMemsetD2D16Async(unsigned long long, size_t, unsigned short, size_t, size_t, cudaStream_t);
-int cuMemcpyPeerAsync(unsigned long long, void *, unsigned long long, void *, size_t, cudaStream_t);
-int cuCtxGetCurrent(void **);
-void **__cudaRegisterFatBinary(void *);
-void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
-void __cudaRegisterFatBinaryEnd(void **);
-int cudaGetSymbolAddress(void **, const void *);
-int cudaMemcpyToSymbolAsync(const void *, const void *, size_t, size_t, int, cudaStream_t);
-int cudaStreamCreateWithFlags(cudaStream_t *, unsigned), cudaStreamSynchronize(cudaStream_t);
-int cudaStreamQuery(cudaStream_t), cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
-int cudaEventCreateWithFlags(cudaEvent_t *, unsigned), cudaEventRecord(cudaEvent_t, cudaStream_t);
-int cudaEventSynchronize(cudaEvent_t);
-int cuModuleLoadData(CUmodule *, const void *), cuModuleGetFunction(CUfunction *, CUmodule, const char *);
-int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
-                   void **, void **);
 typedef void *comm_t;
-int ncclCommInitAll(comm_t *, int, const int *);
-int ncclCommDestroy(comm_t);
-int ncclAllReduce(const void *, void *, size_t, int, int, comm_t, cudaStream_t);
-int ncclAllGather(const void *, void *, size_t, int, comm_t, cudaStream_t);
-int cublasCreate_v2(void **), cublasSetStream_v2(void *, cudaStream_t);
-int cublasSscal_v2(void *, int, const float *, float *, int);
-int ncclSend(const void *, size_t, int, int, comm_t, cudaStream_t);
-int ncclRecv(void *, size_t, int, int, comm_t, cudaStream_t);
-int ncclGroupStart(void), ncclGroupEnd(void);
 enum { FLOAT = 7, SUM = 0, COUNT = 4096 };
 
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"

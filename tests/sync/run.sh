@@ -3,7 +3,7 @@
 set -eu
 . "$(dirname "$0")/../e2e/lib.sh"
 
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -o "$tmp/race" "$(dirname "$0")/race.c" \
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/race" "$(dirname "$0")/race.c" \
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" "$B/lib/cumu/facade/libcuda.so.1" \
     "$B/lib/cumu/facade/libcublas.so.13" -Wl,--allow-shlib-undefined
 run="$cumu run --backend host --"

@@ -45,7 +45,7 @@ check "captured and launched graphs" 0 'kernel .* into a graph' 'graph launch st
     $trace --filter kernel:,graph: "$fix/graphs"
 
 # Threads, fork: whole lines, all of them, each process its own file with %p.
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -o "$tmp/client" "$here/programs/client.c" \
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/client" "$here/programs/client.c" \
     "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -pthread
 # count NAME WANT PATTERN FILE...: lines that match.
 count() {

@@ -5,10 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int cudaMalloc(void **p, size_t n);
-int cudaFree(void *p);
-int cudaGetDeviceCount(int *n);
-int cudaDeviceGetAttribute(int *value, int attribute, int device);
+#include "cuda_functions.h"
 
 enum { THREADS = 4, CALLS = 200, MAJOR = 75 };
 
