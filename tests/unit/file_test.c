@@ -32,7 +32,7 @@ static void from_pipe(void)
     int p[2];
     char name[32];
     size_t got = 0;
-    if (!check(!(pipe(p) != 0), "pipe"))
+    if (!check(pipe(p) == 0, "pipe"))
         return;
     pid_t child = fork();
     if (child == 0) {
