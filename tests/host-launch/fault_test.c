@@ -117,7 +117,7 @@ static void test_mapping(void)
     for (int i = 0; i < 3; i++) {
         access.flags = (MUmemAccess_flags)rights[i];
         muMemSetAccess(p, SIZE, &access, 1);
-        check(run("wild", (void *[]){&p}) == (i ? MUSA_ERROR_ILLEGAL_ADDRESS : MUSA_SUCCESS), what[i]);
+        check(run("wild", (void *[]){&p}) == (i ? MUSA_ERROR_ILLEGAL_ADDRESS : MUSA_SUCCESS), "%s", what[i]);
         if (i)
             fresh_context();
     }

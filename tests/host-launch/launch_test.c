@@ -114,7 +114,7 @@ static void test_errors(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         MUresult r = muLaunchKernel(cases[i].f, cases[i].g[0], cases[i].g[1], cases[i].g[2], cases[i].b[0],
                                     cases[i].b[1], cases[i].b[2], cases[i].shared, NULL, NULL, NULL);
-        check(r == cases[i].want, cases[i].what);
+        check(r == cases[i].want, "%s", cases[i].what);
         if (r != cases[i].want)
             printf("    got %d, want %d\n", r, cases[i].want);
     }

@@ -86,7 +86,7 @@ int main(void)
                  bad[i][1] ? bad[i][1] : "");
         const char *value = bad[i][0] ? bad[i][0] : bad[i][1], *end = strchr(s.said, '\n');
         check(s.init == MUSA_ERROR_NO_DEVICE && strstr(s.said, "CUMU_HOST_") && strstr(s.said, value) && end && !end[1],
-              what);
+              "%s", what);
     }
     return check_end("host config");
 }

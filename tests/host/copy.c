@@ -200,7 +200,7 @@ static void boxes(void)
             }
             char what[64];
             snprintf(what, sizeof what, "boxes from %s to %s", names[a->kind], names[b->kind]);
-            check(good, what);
+            check(good, "%s", what);
         }
 
     MUSA_MEMCPY3D m = {.WidthInBytes = W, .Height = HT, .Depth = DP}, bad;

@@ -34,7 +34,7 @@ static void identity(void)
     static const char *const forms[] = {"0000:02:00.0", "00000000:02:00.0", "0:2:0", "02:00.0", "0000:02:00"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         d = -1;
-        check(muDeviceGetByPCIBusId(&d, forms[i]) == MUSA_SUCCESS && d == 1, forms[i]);
+        check(muDeviceGetByPCIBusId(&d, forms[i]) == MUSA_SUCCESS && d == 1, "%s", forms[i]);
     }
     static const char *const wrong[] = {"x", "", "02", "02:00.0 ", "0000:02:00.0g", "0000:02:00.", "GPU-63"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)

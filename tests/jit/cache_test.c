@@ -96,7 +96,7 @@ static void test_key(void)
     struct cumu_key key = object_key(others[0].text, "a", T1_SHAPE_LINEAR);
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
         struct cumu_key other = object_key(others[i].text, others[i].kernel, others[i].shape);
-        check(!memcmp(&key, &other, sizeof key) == others[i].same, others[i].what);
+        check(!memcmp(&key, &other, sizeof key) == others[i].same, "%s", others[i].what);
     }
 }
 

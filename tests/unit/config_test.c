@@ -103,7 +103,7 @@ int main(void)
     check(cumu_opt_expected(CUMU_OPT_LOG_REPEAT, "12x") != NULL, "nor followed by text");
     static const char *const wrong[] = {"8", "8.", ".0", "8.10", "100.0", "8.x", "-8.0"};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        check(cumu_opt_expected(CUMU_OPT_COMPUTE_CAPABILITY, wrong[i]) != NULL, wrong[i]);
+        check(cumu_opt_expected(CUMU_OPT_COMPUTE_CAPABILITY, wrong[i]) != NULL, "%s", wrong[i]);
     check(cumu_opt_expected(CUMU_OPT_COMPUTE_CAPABILITY, "12.0") == NULL, "capability 12.0");
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "auto|musa") != NULL, "a choice is one word");
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "musa") == NULL, "a middle choice is good");

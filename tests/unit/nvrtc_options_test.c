@@ -36,10 +36,10 @@ static void one(const char *from, const char *want, bool keep, bool want_real)
         strcat(got, i ? "|" : "");
         strcat(got, out[i]);
     }
-    check(out != NULL, from);
+    check(out != NULL, "%s", from);
     check_text(got, want, from);
     if (keep)
-        check(real == want_real, from);
+        check(real == want_real, "%s", from);
     free(out);
 }
 
