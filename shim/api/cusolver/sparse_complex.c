@@ -4,7 +4,7 @@
 #define SINGLE float _Complex
 #define NUMBERS cumu_sparse_complex
 #define XTYPE SPQR_COMPLEX
-#define NUMBER_OF(re, im) CMPLX(re, im)
+#define NUMBER_OF(re, im) __builtin_complex(re, im) /* CMPLX: glibc defines that for gcc alone */
 #define CONJ(x) conj(x)
 #define ABS(x) cabs(x)
 #define REAL(x) creal(x)
