@@ -2,56 +2,49 @@
 #include "nodes/nodes.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 enum { OPEN_FOLDERS = 32 };
 
-/* A folder that is being read. The handle of one without a real folder is the address of its entry here. */
+/* A folder that is being read. The handle of one without a real folder is the address of its entry here. Entries are
+ * taken and given back without a lock, which a fork could leave held in the child. */
 static struct listing {
-    DIR *handle; /* NULL: free */
+    _Atomic(DIR *) handle; /* NULL: free */
     char path[NODE_PATH];
     unsigned next;
     struct dirent entry;
 } listings[OPEN_FOLDERS];
-static atomic_uint used; /* no lock is taken while nobody reads such a folder */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint used; /* while nobody reads such a folder nothing is searched */
 
 static struct listing *listing_of(DIR *d)
 {
-    if (!atomic_load_explicit(&used, memory_order_acquire))
-        return NULL;
-    (void)pthread_mutex_lock(&lock);
-    struct listing *found = NULL;
-    for (unsigned i = 0; i < OPEN_FOLDERS && !found; i++)
-        if (listings[i].handle == d)
-            found = &listings[i];
-    (void)pthread_mutex_unlock(&lock);
-    return found;
+    for (unsigned i = 0; atomic_load(&used) && i < OPEN_FOLDERS; i++)
+        if (atomic_load(&listings[i].handle) == d)
+            return &listings[i];
+    return NULL;
 }
 
-static bool without_folder(const struct listing *l) { return (const void *)l->handle == (const void *)l; }
+static bool without_folder(const struct listing *l) { return (const void *)atomic_load(&l->handle) == (const void *)l; }
 
-/* A new listing of this folder; `real` NULL makes one without a real folder. NULL if too many are open. */
+/* A new listing of this folder; `real` NULL makes one without a real folder. NULL if too many are open. Nobody else
+ * knows the handle yet, so an entry that has it may still be filled. */
 static struct listing *begin(const char *path, DIR *real)
 {
-    struct listing *l = NULL;
-    (void)pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < OPEN_FOLDERS && !l; i++)
-        if (!listings[i].handle)
-            l = &listings[i];
-    if (l) {
+    for (unsigned i = 0; i < OPEN_FOLDERS; i++) {
+        struct listing *l = &listings[i];
+        DIR *none = NULL;
+        if (!atomic_compare_exchange_strong(&l->handle, &none, real ? real : (DIR *)(void *)l))
+            continue;
         (void)snprintf(l->path, sizeof l->path, "%s", path);
         size_t n = strlen(l->path);
         if (n > 1 && l->path[n - 1] == '/')
             l->path[n - 1] = 0;
         l->next = 0;
-        l->handle = real ? real : (DIR *)(void *)l;
         atomic_fetch_add(&used, 1);
+        return l;
     }
-    (void)pthread_mutex_unlock(&lock);
-    return l;
+    return NULL;
 }
 
 static bool holds_nodes(const char *path)
@@ -131,7 +124,7 @@ NODES_EXPORT int closedir(DIR *d)
     struct listing *l = listing_of(d);
     bool ours = l && without_folder(l);
     if (l) {
-        l->handle = NULL;
+        atomic_store(&l->handle, NULL);
         atomic_fetch_sub(&used, 1);
     }
     return ours ? 0 : next ? next(d) : -1;

@@ -31,7 +31,7 @@ check "an unknown device" 6 '^No devices were found$' -- "$cumu" smi -i 7
 check "no device" 6 '^No devices were found$' -- env CUMU_HOST_DEVICES=0 "$cumu" smi -L
 check "a machine that is described wrongly" 9 'failed because' -- env CUMU_HOST_DEVICES=x "$cumu" smi
 check "the table" 0 '^\| NVIDIA-SMI [0-9.]+ +Driver Version: [0-9.]+ +CUDA Version: [0-9]+\.[0-9]+ ' '\| +00000000:01:00.0 Off \|' \
-    '^\| .* +[0-9]+MiB / +1024MiB \|' '^\|  No running processes found +\|$' -- "$cumu" smi
+    '^\| .* +[0-9]+MiB / +1024MiB \|' '^\| Processes: +\|$' -- "$cumu" smi
 check "whose lines are as wide as each other" 0 '^91$' -- sh -c '"$1" smi | grep "^[|+]" | awk "{print length}" | sort -u' - "$cumu"
 absent "all of them" '^[^9]|^9[^1]'
 check "the details" 0 '^Attached GPUs +: 1$' '^ +GPU UUID +: GPU-' '^ +Total +: 1024 MiB$' -- "$cumu" smi -q
@@ -40,6 +40,7 @@ check "versions" 0 '^DRIVER version +: [0-9]+\.' -- "$cumu" smi --version
 check "to a file" 0 '^GPU 0: ' -- sh -c '"$1" smi -L -f "$2/list" && cat "$2/list"' - "$cumu" "$tmp"
 check "again and again, until told" 124 '^0$' -- timeout 2 "$cumu" smi -lms 100 --query-gpu=index --format=csv,noheader
 
+# Other programs may run at the same time and be listed.
 # From inside: sh finds the name on PATH; a program that holds memory is listed with it.
 "${CC:-cc}" -w -o "$tmp/holds" -x c - -ldl <<'C'
 #include <dlfcn.h>

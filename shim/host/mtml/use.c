@@ -17,64 +17,123 @@
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-/* The books that a file shows, if it is a device's and of this process; false if it is anything else. */
-static bool read_books(int folder, const char *name, long pid, int number, unsigned long long *bytes)
+/* An open file of a process that is the memory of the machine's device of this number. */
+struct device_file {
+    long pid;
+    int number;
+    char name[12]; /* in /proc/PID/fd */
+};
+enum { MAX_FILES = 1024, FRESH_MS = 100 };
+
+/* The number of the device whose memory this file of a process is, -1 if it is anything else. */
+static int device_of(int folder, const char *name)
 {
-    char target[64], want[64];
+    static const char head[] = "/memfd:" CUMU_MACHINE_FILE;
+    char target[64];
+    ssize_t n = readlinkat(folder, name, target, sizeof target - 1);
+    if (n <= (ssize_t)sizeof head - 1 || strncmp(target, head, sizeof head - 1) != 0)
+        return -1;
+    target[n] = 0;
+    return (int)strtol(target + sizeof head - 1, NULL, 10);
+}
+
+/* Adds a process's files of this kind. */
+static unsigned add_files(long pid, struct device_file *out, unsigned n)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && n < MAX_FILES && (e = readdir(d));) {
+        int number = isdigit((unsigned char)e->d_name[0]) ? device_of(dirfd(d), e->d_name) : -1;
+        if (number >= 0 && strlen(e->d_name) < sizeof out->name) {
+            out[n] = (struct device_file){pid, number, ""};
+            strcpy(out[n++].name, e->d_name);
+        }
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static unsigned find_files(struct device_file *out)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        long pid = isdigit((unsigned char)e->d_name[0]) ? strtol(e->d_name, NULL, 10) : 0;
+        if (pid > 0 && pid != getpid())
+            n = add_files(pid, out, n);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Others' files are looked for at most every FRESH_MS, for that reads all of /proc; this process's each time. A thread
+ * that finds another at it looks for itself: no lock is waited for, which a fork could have left held. */
+static unsigned device_files(struct device_file *out)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct device_file known[MAX_FILES];
+    static unsigned count;
+    static long since;
+    unsigned n;
+    if (pthread_mutex_trylock(&lock)) {
+        n = find_files(out);
+        return add_files(getpid(), out, n);
+    }
+    if (!since || now_ms() - since >= FRESH_MS) {
+        count = find_files(known);
+        since = now_ms();
+    }
+    memcpy(out, known, count * sizeof *out);
+    n = count;
+    pthread_mutex_unlock(&lock);
+    return add_files(getpid(), out, n);
+}
+
+/* What a process says of its memory of the device; false if the file is its no more, or another process's. */
+static bool read_books(const struct device_file *f, unsigned long long *bytes)
+{
+    char path[64];
     struct cumu_machine_books books;
     struct stat st;
-    ssize_t n = readlinkat(folder, name, target, sizeof target - 1);
-    if (n <= 0)
+    snprintf(path, sizeof path, "/proc/%ld/fd/%s", f->pid, f->name);
+    if (device_of(AT_FDCWD, path) != f->number)
         return false;
-    target[n] = 0;
-    snprintf(want, sizeof want, "/memfd:" CUMU_MACHINE_FILE "%d (deleted)", number);
-    if (strcmp(target, want) != 0)
-        return false;
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     bool good = !fstat(fd, &st) && st.st_size > CUMU_MACHINE_PAGE &&
                 pread(fd, &books, sizeof books, st.st_size - CUMU_MACHINE_PAGE) == sizeof books &&
-                books.mark == CUMU_MACHINE_MARK && books.pid == (uint64_t)pid;
+                books.mark == CUMU_MACHINE_MARK && books.pid == (uint64_t)f->pid;
     close(fd);
     if (good)
         *bytes = books.used;
     return good;
 }
 
-/* One process's: whether it holds the device, and how much of its memory. */
-static bool holds(long pid, int number, unsigned long long *bytes)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/fd", pid);
-    DIR *d = opendir(path);
-    if (!d)
-        return false;
-    bool found = false;
-    for (struct dirent *e; !found && (e = readdir(d));)
-        found = isdigit((unsigned char)e->d_name[0]) && read_books(dirfd(d), e->d_name, pid, number, bytes);
-    closedir(d);
-    return found;
-}
-
 static unsigned holders(int number, struct cumu_holder *out, unsigned room, unsigned long long *sum)
 {
-    unsigned n = 0;
+    struct device_file files[MAX_FILES];
+    unsigned n = 0, count = device_files(files);
     *sum = 0;
-    DIR *d = opendir("/proc");
-    if (!d)
-        return 0;
-    for (struct dirent *e; (e = readdir(d));) {
+    for (unsigned i = 0; i < count; i++) {
         unsigned long long bytes;
-        long pid = isdigit((unsigned char)e->d_name[0]) ? strtol(e->d_name, NULL, 10) : 0;
-        if (pid <= 0 || !holds(pid, number, &bytes))
+        if (files[i].number != number || !read_books(&files[i], &bytes))
             continue;
         if (n < room)
-            out[n] = (struct cumu_holder){(unsigned)pid, bytes};
+            out[n] = (struct cumu_holder){(unsigned)files[i].pid, bytes};
         n++;
         *sum += bytes;
     }
-    closedir(d);
     return n;
 }
 
@@ -121,7 +180,7 @@ int mtmlMemoryGetUtilization(const MtmlMemory *mem, unsigned *percent)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long long last_busy, last_all; /* ticks of /proc/stat */
-static struct timespec last_time;
+static long last_ms;                           /* 0: never */
 static unsigned last_percent;
 
 enum { SAMPLE_MS = 100 }; /* ten ticks of every CPU */
@@ -146,15 +205,6 @@ static bool read_ticks(unsigned long long *busy, unsigned long long *all)
     return true;
 }
 
-static long since_last(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return last_time.tv_sec || last_time.tv_nsec
-               ? (now.tv_sec - last_time.tv_sec) * 1000 + (now.tv_nsec - last_time.tv_nsec) / 1000000
-               : -1;
-}
-
 /* The share of the time since the last answer in which the CPUs worked. Sooner than SAMPLE_MS after an answer it is
  * that answer still; the very first call takes so long. */
 int mtmlGpuGetUtilization(const MtmlGpu *gpu, unsigned *percent)
@@ -164,7 +214,7 @@ int mtmlGpuGetUtilization(const MtmlGpu *gpu, unsigned *percent)
     if (!mtml_device(gpu) || !percent)
         return MTML_ERROR_INVALID_ARGUMENT;
     pthread_mutex_lock(&lock);
-    long ms = since_last();
+    long ms = last_ms ? now_ms() - last_ms : -1;
     if (ms < 0 && read_ticks(&last_busy, &last_all)) {
         nanosleep(&(struct timespec){0, SAMPLE_MS * 1000000L}, NULL);
         ms = SAMPLE_MS;
@@ -174,7 +224,7 @@ int mtmlGpuGetUtilization(const MtmlGpu *gpu, unsigned *percent)
             last_percent = (unsigned)((busy - last_busy) * 100 / (all - last_all));
         last_busy = busy;
         last_all = all;
-        clock_gettime(CLOCK_MONOTONIC, &last_time);
+        last_ms = now_ms();
     } else if (ms < 0) {
         r = MTML_ERROR_NOT_SUPPORTED; /* no /proc */
     }
