@@ -50,7 +50,7 @@ static void print_processes(FILE *f, const struct smi_device *d, unsigned *shown
     for (int i = 0; i < n; i++, ++*shown) {
         char name[SMI_TEXT], used[32];
         (void)snprintf(used, sizeof used, "%lluMiB", p[i].bytes >> 20);
-        fprintf(f, "| %4u   N/A  N/A %16u %6s   %-38.38s %10s |\n", d->index, p[i].pid, "C",
+        fprintf(f, "| %4u   N/A  N/A %15u %6s   %-35.35s %10s |\n", d->index, p[i].pid, "C",
                 process_name(p[i].pid, name), used);
     }
 }
