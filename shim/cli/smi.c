@@ -264,7 +264,7 @@ static int parse(struct request *q, int argc, char **argv)
     }
     if (q->table && !q->csv)
         return wrong("%s", "Missing or unsupported --format: only csv is known.\n");
-    if (q->show == smi_print_monitor && !q->every)
+    if (q->show == smi_print_monitor && q->every == 0)
         q->every = 1;
     return -1;
 }
@@ -309,7 +309,7 @@ static int run(int argc, char **argv)
             print_rows(f, &q, n == 0);
         else
             q.show(f);
-        if (fflush(f) || !q.every || (q.times && n + 1 >= q.times))
+        if (fflush(f) || q.every == 0 || (q.times && n + 1 >= q.times))
             break;
         (void)usleep((useconds_t)(q.every * 1e6));
     }
