@@ -76,7 +76,8 @@ int cumu_launch_fits(const struct cumu_func *f, const struct func_inst *i, const
     if (l->shared + f->front > UINT32_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     enum { ANY_KERNEL = 1024 }; /* CUDA's limit */
-    uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
+    bool wide = l->block.x > ANY_KERNEL || l->block.y > ANY_KERNEL || l->block.z > ANY_KERNEL;
+    unsigned threads = wide ? ANY_KERNEL + 1 : l->block.x * l->block.y * l->block.z; /* no product overflows */
     if (!i->most_threads || threads <= i->most_threads)
         return CUDA_SUCCESS;
     return threads > ANY_KERNEL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;

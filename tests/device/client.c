@@ -213,7 +213,8 @@ int main(int argc, char **argv)
         threads(ctx);
     if (!strcmp(what, "wide")) {
         void *args[] = {&out, &(unsigned char){0}, &(unsigned){0}};
-        printf("wide %d\n", cuLaunchKernel(both, 1, 1, 1, 1024, 2, 1, 16, NULL, args, NULL));
+        printf("wide %d %d\n", cuLaunchKernel(both, 1, 1, 1, 1024, 2, 1, 16, NULL, args, NULL),
+               cuLaunchKernel(both, 1, 1, 1, 1u << 31, 1u << 31, 4, 16, NULL, args, NULL));
     }
     r = launch(NULL, 16, 0);
     printf("launch %d value %u\n", r, last(out));

@@ -110,8 +110,9 @@ MUresult muLaunchKernel(MUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
                         unsigned shared, MUstream stream, void **params, void **extra)
 {
     int most = 0;
-    if (!cpu_muFuncGetAttribute(&most, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) &&
-        (uint64_t)bx * by * bz > (uint64_t)most)
+    bool great = !cpu_muFuncGetAttribute(&most, MU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) &&
+                 (double)bx * (double)by * (double)bz > (double)most;
+    if (great)
         (void)raise(SIGSEGV);               /* as SDK 3.1.0's does */
     return extra ? MUSA_ERROR_NOT_SUPPORTED /* no public use of it is known */
                  : cpu_muLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL);

@@ -247,7 +247,7 @@ check "a kernel that MUSA has no counterpart of" 0 '^load 0$' '^log cumu: sizes:
 check "or the end, if that is wanted" 86 '^load 0$' 'sizes: cannot be used \(222\): has no code for mp_31: PTX line 8.*MISSING' \
     -- env CUMU_MISSING_KERNEL=exit stdbuf -oL $run "$tmp/client" refused
 check "an architecture that nobody knows" 1 '^load 209$' '^log .*mp_17 is no architecture' -- env DEVICE_CC=17 $run "$tmp/client"
-check "a block of too many threads never reaches the driver" 0 '^wide 1$' -- env CUMU_CACHE_DIR="$tmp/wide" $run "$tmp/client" wide
+check "a block of too many threads never reaches the driver" 0 '^wide 1 1$' -- env CUMU_CACHE_DIR="$tmp/wide" $run "$tmp/client" wide
 check "forbidden to compile" 1 '^load 223$' '^log .*CUMU_JIT=0' -- env CUMU_JIT=0 $run "$tmp/client"
 check "for machines without" 0 ' 1 compiled, 0 were there' -- env CUMU_CACHE_DIR="$tmp/carried" "$cumu" cache warm --target mp_31 "$fix/vectoradd"
 rm "$sdk/bin/mcc"
