@@ -48,7 +48,7 @@ static int all(const char *soname, const char *const *name)
 int main(void)
 {
     unsigned version = 0, count = 7;
-    int devices[4];
+    int devices[4], claimed = 0;
     if (all("libcuda.so.1", driver) + all("libnvcuvid.so.1", decoder) + all("libnvidia-encode.so.1", encoder))
         return 1;
     void *cuda = dlopen("libcuda.so.1", RTLD_LAZY), *encode = dlopen("libnvidia-encode.so.1", RTLD_LAZY);
@@ -58,7 +58,9 @@ int main(void)
     int (*caps)(void *) = (int (*)(void *))dlsym(cuvid, decoder[0]);
     int (*create)(void *) = (int (*)(void *))dlsym(encode, encoder[0]);
     int (*newest)(unsigned *) = (int (*)(unsigned *))dlsym(encode, encoder[1]);
-    printf("gl %d caps %d create %d newest %d\n", gl(&count, devices, 4, 1), caps(devices), create(devices),
-           newest(&version));
+    int (*release)(int *) = (int (*)(int *))dlsym(cuda, "cuDriverGetVersion");
+    release(&claimed);
+    printf("driver %d gl %d caps %d create %d newest %d\n", claimed, gl(&count, devices, 4, 1), caps(devices),
+           create(devices), newest(&version));
     return 0;
 }

@@ -62,7 +62,10 @@ done
 absent "quiet: no line" 'newer than'
 compile "$tmp/loader" loader.c -ldl
 # shellcheck disable=SC2086
-check "loaders of whole drivers find what they ask for" 0 '^gl 801 caps 801 create 1 newest 1$' -- $run "$tmp/loader"
+{
+    check "loaders of whole drivers find what they ask for" 0 '^driver 13050 gl 801 caps 801 create 1 newest 1$' -- $run "$tmp/loader"
+    check "CUMU_DRIVER_VERSION claims another" 0 '^driver 12040 ' -- env CUMU_DRIVER_VERSION=12.4 $run "$tmp/loader"
+}
 check "not opted in: the program's own" 0 '^cudart 3 nccl 3 cublas 6 driver 4 table 3 mine 77$' -- "$tmp/now"
 stub='newer than cumu: a stub answers "not supported"'
 check "cumu check names and counts them" 1 '4 missing$' "missing cudaFuture: libcudart.so.12, $stub" \
