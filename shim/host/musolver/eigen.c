@@ -112,19 +112,16 @@ static void op_evj(call_t c, room_t r)
     musolver_told(c->params, sqrt(sum), c->batch > 0);
 }
 
-static void *plain(const void *p)
-{
-    union {
-        const void *from;
-        void *to;
-    } u = {p};
-    return u.to;
-}
 static struct musolver_call call(void (*op)(call_t, room_t), int type, mublasEvect_t job, mublasFillMode_t u, int n,
                                  const void *a, int lda, const void *w, int *info)
 {
-    struct musolver_call c = {
-        .op = op, .type = type, .m = n, .n = n, .a = {.at = plain(a), .ld = lda}, .w = plain(w), .info = info};
+    struct musolver_call c = {.op = op,
+                              .type = type,
+                              .m = n,
+                              .n = n,
+                              .a = {.at = musolver_place(a), .ld = lda},
+                              .w = musolver_place(w),
+                              .info = info};
     MUSOLVER_SET(c.job, musolver_evect(job));
     MUSOLVER_SET(c.uplo, musolver_fill(u));
     return c;
@@ -134,7 +131,7 @@ static struct musolver_call general(mublasEform_t form, int type, mublasEvect_t 
 {
     struct musolver_call c = call(op_gvd, type, job, u, n, a, lda, w, info);
     c.form = form - MUBLAS_EFORM_AX + 1;
-    c.b = (struct musolver_operand){.at = plain(b), .ld = ldb};
+    c.b = (struct musolver_operand){.at = musolver_place(b), .ld = ldb};
     return c;
 }
 static struct musolver_call jacobi(int type, mublasEvect_t job, mublasFillMode_t u, int n, const void *a, int lda,

@@ -250,11 +250,7 @@ static musolverStatus_t potrf_batch(musolverDnHandle_t h, int type, mublasFillMo
 static musolverStatus_t solve(musolverDnHandle_t h, struct musolver_call *c, const void *a, int lda, void *b, int ldb,
                               int nrhs, bool bad)
 {
-    union {
-        const void *from;
-        void *to;
-    } from = {a};
-    c->a = (struct musolver_operand){.at = from.to, .ld = lda};
+    c->a = (struct musolver_operand){.at = musolver_place(a), .ld = lda};
     c->b = (struct musolver_operand){.at = b, .ld = ldb};
     c->k = nrhs;
     c->m = c->n;
@@ -371,14 +367,10 @@ static bool wide_call(struct musolver_call *c, mublasFillMode_t u, long long n, 
                       const void *a, long long lda, const long long *ipiv, int btype, void *b, long long ldb)
 {
     static const int types[] = {[MUSA_R_32F] = S, [MUSA_R_64F] = D, [MUSA_C_32F] = C, [MUSA_C_64F] = Z};
-    union {
-        const void *from;
-        void *to;
-    } from = {a};
     bool known = atype == MUSA_R_32F || atype == MUSA_R_64F || atype == MUSA_C_32F || atype == MUSA_C_64F;
     if (!known || btype != atype || n != (int)n || nrhs != (int)nrhs || lda != (int)lda || ldb != (int)ldb)
         return false;
-    *c = triangle(types[atype], op_sytrs_wide, u, (int)n, from.to, (int)lda, NULL);
+    *c = triangle(types[atype], op_sytrs_wide, u, (int)n, musolver_place(a), (int)lda, NULL);
     c->k = (int)nrhs;
     c->b = (struct musolver_operand){.at = b, .ld = (int)ldb};
     c->from_tau = ipiv;

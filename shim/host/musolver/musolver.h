@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "abi/musolver.h"
 #include "musa_enums.h"
@@ -59,6 +60,9 @@ bool musolver_live(musolverDnHandle_t h);
 static inline size_t musolver_size(int type) { return (size_t[]){4, 8, 8, 16}[type]; }
 static inline size_t musolver_real(int type) { return type == S || type == C ? 4 : 8; }
 static inline bool musolver_complex(int type) { return type >= C; }
+
+/* An argument of the interface that is const in one of several functions, as an operand's place. */
+static inline void *musolver_place(const void *p) { return (void *)(uintptr_t)p; }
 
 typedef double _Complex musolver_number;
 musolver_number musolver_get(const void *a, int type, size_t i);

@@ -62,14 +62,6 @@ static void op_ormtr(call_t c, room_t r)
     one_workspace(r);
 }
 
-static void *plain(const void *p)
-{
-    union {
-        const void *from;
-        void *to;
-    } u = {p};
-    return u.to;
-}
 static struct musolver_call call(void (*op)(call_t, room_t), int type, int m, int n, int k, const void *a, int lda,
                                  const void *tau, int *info)
 {
@@ -78,9 +70,9 @@ static struct musolver_call call(void (*op)(call_t, room_t), int type, int m, in
                                   .m = m,
                                   .n = n,
                                   .k = k,
-                                  .a = {.at = plain(a), .ld = lda},
+                                  .a = {.at = musolver_place(a), .ld = lda},
                                   .from_tau = tau,
-                                  .tau = plain(tau),
+                                  .tau = musolver_place(tau),
                                   .info = info};
 }
 static double operations(call_t c) { return (double)c->m * c->n * (c->k ? c->k : musolver_min(c->m, c->n)); }
@@ -105,7 +97,7 @@ static struct musolver_call multiply(int type, mublasSideMode_t s, mublasOperati
                                      const void *a, int lda, const void *tau, const void *b, int ldb, int *info)
 {
     struct musolver_call c = call(op_ormqr, type, m, n, k, a, lda, tau, info);
-    c.b = (struct musolver_operand){.at = plain(b), .ld = ldb};
+    c.b = (struct musolver_operand){.at = musolver_place(b), .ld = ldb};
     MUSOLVER_SET(c.side, musolver_side(s));
     MUSOLVER_SET(c.trans, musolver_op(t, type));
     return c;

@@ -142,14 +142,6 @@ static void op_gesvda(call_t c, room_t r)
     *c->residuals = sqrt(sum);
 }
 
-static void *plain(const void *p)
-{
-    union {
-        const void *from;
-        void *to;
-    } u = {p};
-    return u.to;
-}
 struct matrices {
     const void *a;
     int lda;
@@ -164,10 +156,10 @@ static struct musolver_call call(void (*op)(call_t, room_t), int type, int m, in
                                   .type = type,
                                   .m = m,
                                   .n = n,
-                                  .a = {.at = plain(x.a), .ld = x.lda},
-                                  .w = plain(x.s),
-                                  .u = {.at = plain(x.u), .ld = x.ldu},
-                                  .v = {.at = plain(x.v), .ld = x.ldv},
+                                  .a = {.at = musolver_place(x.a), .ld = x.lda},
+                                  .w = musolver_place(x.s),
+                                  .u = {.at = musolver_place(x.u), .ld = x.ldu},
+                                  .v = {.at = musolver_place(x.v), .ld = x.ldv},
                                   .info = info};
 }
 static size_t matrix_bytes(call_t c) { return musolver_size(c->type) * (size_t)c->m * (size_t)c->n; }

@@ -196,7 +196,8 @@ musaError_t musaGetTextureObjectResourceDesc(musaResourceDesc *res, musaTextureO
     return rt_end(r);
 }
 
-musaError_t musaGetTextureObjectTextureDesc(musaTextureDesc *desc, musaTextureObject_t tex)
+/* How the object samples: the plain description, and the member that the second form has more. */
+static musaError_t read_sampling(musaTextureDesc *desc, int *seamless, musaTextureObject_t tex)
 {
     MUSA_TEXTURE_DESC d;
     MUresult r = rt_enter();
@@ -204,20 +205,19 @@ musaError_t musaGetTextureObjectTextureDesc(musaTextureDesc *desc, musaTextureOb
         r = desc ? muTexObjectGetTextureDesc(&d, tex) : MUSA_ERROR_INVALID_VALUE;
     if (!r)
         sampling_back(&d, desc);
+    if (!r && seamless)
+        *seamless = !!(d.flags & MU_TRSF_SEAMLESS_CUBEMAP);
     return rt_end(r);
+}
+
+musaError_t musaGetTextureObjectTextureDesc(musaTextureDesc *desc, musaTextureObject_t tex)
+{
+    return read_sampling(desc, NULL, tex);
 }
 
 musaError_t musaGetTextureObjectTextureDesc_v2(musaTextureDesc_v2 *desc, musaTextureObject_t tex)
 {
-    MUSA_TEXTURE_DESC d;
-    MUresult r = rt_enter();
-    if (!r)
-        r = desc ? muTexObjectGetTextureDesc(&d, tex) : MUSA_ERROR_INVALID_VALUE;
-    if (!r) {
-        sampling_back(&d, &desc->v1);
-        desc->seamlessCubemap = !!(d.flags & MU_TRSF_SEAMLESS_CUBEMAP);
-    }
-    return rt_end(r);
+    return read_sampling(desc ? &desc->v1 : NULL, desc ? &desc->seamlessCubemap : NULL, tex);
 }
 
 musaError_t musaGetTextureObjectResourceViewDesc(musaResourceViewDesc *view, musaTextureObject_t tex)
