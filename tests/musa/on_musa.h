@@ -25,7 +25,7 @@ static void mut_close(struct t0t *t);
 #define T0T_BLOCK_RUN(t, worker, g, block, fault) mut_block(t, worker, g, block, fault)
 #define T0T_CLOSE(t) mut_close(t)
 /* Faults are the device's to notice, in its own way: the checks that tell where one was. */
-#define T0T_KNOWN(name) mut_known(name)
+#define CHECK_KNOWN(name) mut_known(name)
 static inline bool mut_known(const char *name)
 {
     /* A device ends the kernel with the first thread whose assertion fails. */

@@ -232,7 +232,7 @@ static void faults(void)
                  KERNEL("setp.ne.u32 %p1, %r50, 1; @%p1 ret; mul.wide.u32 %rd5, %r1, 4; add.s64 "
                         "%rd5, %rd5, 4096;\n"
                         "ld.global.u32 %r2, [%rd5]; " STORE("%r2")),
-                 2, 64, T0_FAULT_ADDRESS, 1, 0, 4096);
+                 2, 64, T0_FAULT_ADDRESS, 1, ANY_THREAD, 0);
     snprintf(text, sizeof text,
              "%smov.u64 %%rd5, %llu; @%%p1 add.u32 %%r2, %%r2, 1; setp.eq.u32 %%p1, %%r1, 7;\n"
              "@%%p1 ld.global.u32 %%r2, [%%rd5]; %s",
