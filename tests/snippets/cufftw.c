@@ -241,6 +241,53 @@ static void on_the_device(const struct fftw *f, void *host)
     OK(M(cudaFree, musaFree)(device));
 }
 
+/* The same plan on memory of the host and of the device: alike from `first` to the last byte, with the gaps.
+ * What lies before the output of a complex to real transform is FFTW's to spoil. */
+static void alike(const struct fftw *f, void *host_plan, void *device_plan, char *host, char *device, size_t bytes,
+                  size_t first)
+{
+    char *back = f->malloc(bytes);
+    EXPECT(host_plan && device_plan);
+    for (int i = 0; i < 2 * MOST; i++)
+        put(f, host, i, i % 11 - 4);
+    OK(M(cudaMemcpy, musaMemcpy)(device, host, bytes, 1));
+    f->execute(host_plan);
+    f->execute(device_plan);
+    OK(M(cudaMemcpy, musaMemcpy)(back, device, bytes, 2));
+    EXPECT(!memcmp(back + first, host + first, bytes - first));
+    f->destroy_plan(host_plan);
+    f->destroy_plan(device_plan);
+    f->free(back);
+}
+static void alike_in_all_forms(const struct fftw *f)
+{
+    static const int own[2] = {3, 6}, embed[2] = {3, 8};
+    const struct dim32 d[2] = {{3, 14, 8}, {6, 2, 1}}, many = {2, 50, 30};
+    const struct dim64 d64[2] = {{3, 2, 8}, {6, 7, 1}}, many64 = {2, 50, 30};
+    const size_t one = f->precise ? sizeof(double) : sizeof(float), bytes = 2 * MOST * one, to = 256 * one;
+    char *at[2] = {f->malloc(bytes), NULL};
+    OK(M(cudaMalloc, musaMalloc)((void **)&at[1], bytes));
+#define BOTH(first, plan, ...) \
+    { \
+        void *p[2]; \
+        for (int k = 0; k < 2; k++) { \
+            char *in = at[k], *out = at[k] + to; \
+            (void)out; \
+            p[k] = f->plan(__VA_ARGS__); \
+        } \
+        alike(f, p[0], p[1], at[0], at[1], bytes, first); \
+    }
+    BOTH(0, plan_many_dft, 2, own, 2, in, embed, 1, 30, out, embed, 2, 50, FORWARD, ESTIMATE)
+    BOTH(0, plan_many_dft_r2c, 2, own, 2, in, embed, 2, 50, out, NULL, 1, 30, ESTIMATE)
+    BOTH(to, plan_many_dft_c2r, 2, own, 2, in, NULL, 1, 30, out, embed, 2, 50, ESTIMATE)
+    BOTH(0, plan_guru_dft, 2, d, 1, &many, in, out, FORWARD, ESTIMATE)
+    BOTH(0, plan_guru64_dft_r2c, 2, d64, 1, &many64, in, out, ESTIMATE)
+    BOTH(0, plan_dft_r2c, 2, own, in, in, ESTIMATE)
+    BOTH(0, plan_dft_c2r, 2, own, in, in, ESTIMATE)
+    f->free(at[0]);
+    OK(M(cudaFree, musaFree)(at[1]));
+}
+
 /* What cuFFT has no plan for: four dimensions, and dimensions that do not lie within each other. Both are transforms of
  * 2 x 2 at the rank's last places; numbers are in memory before the plan is made, and stay there. */
 static void beyond(const struct fftw *f, void *from, void *to)
@@ -274,7 +321,7 @@ static void beyond(const struct fftw *f, void *from, void *to)
 static void bad(const struct fftw *f, void *from, void *to)
 {
     int n[1] = {2}, none[1] = {0};
-    struct dim32 one = {4, 1, 1};
+    struct dim32 one = {4, 1, 1}, back[2] = {{3, 14, -8}, {6, 2, 1}};
     EXPECT(!f->plan_dft_1d(0, from, to, FORWARD, ESTIMATE));
     EXPECT(!f->plan_dft_1d(-3, from, to, FORWARD, ESTIMATE));
     EXPECT(!f->plan_dft_1d(8, from, to, 0, ESTIMATE));
@@ -282,6 +329,8 @@ static void bad(const struct fftw *f, void *from, void *to)
     EXPECT(!f->plan_dft_r2c(1, none, from, to, ESTIMATE));
     EXPECT(!f->plan_dft_c2r(1, NULL, from, to, ESTIMATE));
     EXPECT(!f->plan_many_dft(1, n, 0, from, NULL, 1, 2, to, NULL, 1, 2, FORWARD, ESTIMATE));
+    EXPECT(!f->plan_many_dft(1, n, 1, from, NULL, -1, 2, to, NULL, 1, 2, FORWARD, ESTIMATE));
+    EXPECT(!f->plan_guru_dft(2, back, 0, NULL, from, to, FORWARD, ESTIMATE));
     EXPECT(!f->plan_guru_dft(1, &one, -1, NULL, from, to, FORWARD, ESTIMATE));
     EXPECT(!f->plan_guru_dft(1, &one, 1, NULL, from, to, FORWARD, ESTIMATE));
     EXPECT(!f->plan_guru_dft(1, NULL, 0, NULL, from, to, FORWARD, ESTIMATE));
@@ -393,6 +442,7 @@ void snippet_cufftw(void)
                 beyond(f, in, out);
             }
         on_the_device(f, host[0]);
+        alike_in_all_forms(f);
         bad(f, host[0], host[1]);
         support(f);
         for (int i = 0; i < 2; i++) {

@@ -4,15 +4,14 @@
 
 #include "api/cufftw/plan.h"
 
-/* Memory of the device that only it is sure to reach, all of the allocation, as a plan's steps may lead either way. */
+/* A copy of memory of the device that only it is sure to reach, of as much as one side or, in place, both reach. */
 struct staged {
-    char *base, *copy;
+    void *copy;
     size_t bytes;
 };
-static bool stage(struct staged *s, void *data)
+static bool stage(struct staged *s, void *data, size_t bytes)
 {
     musaPointerAttributes about;
-    MUdeviceptr base;
     *s = (struct staged){0};
     if (mu.musaPointerGetAttributes(&about, data)) {
         mu.musaGetLastError(); /* a MUSA that calls the host's own memory an error */
@@ -24,14 +23,9 @@ static bool stage(struct staged *s, void *data)
         return false;
     if (about.type != musaMemoryTypeDevice)
         return true;
-    if (mu.muMemGetAddressRange_v2(&base, &s->bytes, (MUdeviceptr)data))
-        return false;
-    s->base = (char *)base;
-    s->copy = malloc(s->bytes);
-    return s->copy && !mu.musaMemcpy(s->copy, s->base, s->bytes, musaMemcpyDeviceToHost);
+    *s = (struct staged){malloc(bytes), bytes};
+    return s->copy && !mu.musaMemcpy(s->copy, data, bytes, musaMemcpyDeviceToHost);
 }
-static void *at(const struct staged *s, void *data) { return s->copy ? s->copy + ((char *)data - s->base) : data; }
-
 static bool transform(const struct cufftw_plan *p, void *in, void *out)
 {
     static const char *const names[] = {"execute_dft", "execute_dft_r2c", "execute_dft_c2r"};
@@ -40,7 +34,7 @@ static bool transform(const struct cufftw_plan *p, void *in, void *out)
                                                                                                 names[p->kind]);
     if (!alignment || !execute)
         return false;
-    bool alike = alignment(in) == alignment(p->in) && alignment(out) == alignment(p->out);
+    bool alike = alignment(in) == alignment(p->in.data) && alignment(out) == alignment(p->out.data);
     execute(alike ? p->fast : p->any, in, out);
     return true;
 }
@@ -50,13 +44,14 @@ void cufftw_run(const struct cufftw_plan *p, void *in, void *out)
     struct staged from, to = {0};
     if (!p || !in || !out)
         return;
-    bool done = stage(&from, in);
-    if (done && from.copy && (char *)out >= from.base && (char *)out < from.base + from.bytes)
-        to = from; /* one allocation, and in place perhaps */
+    size_t both = p->in.bytes > p->out.bytes ? p->in.bytes : p->out.bytes;
+    bool done = stage(&from, in, in == out ? both : p->in.bytes);
+    if (in == out)
+        to = from;
     else
-        done = done && stage(&to, out);
-    done = done && transform(p, at(&from, in), at(&to, out)) &&
-           (!to.copy || !mu.musaMemcpy(to.base, to.copy, to.bytes, musaMemcpyHostToDevice));
+        done = done && stage(&to, out, p->out.bytes);
+    done = done && transform(p, from.copy ? from.copy : in, to.copy ? to.copy : out) &&
+           (!to.copy || !mu.musaMemcpy(out, to.copy, to.bytes, musaMemcpyHostToDevice));
     if (to.copy != from.copy)
         free(to.copy);
     free(from.copy);
@@ -71,7 +66,7 @@ void cufftw_run(const struct cufftw_plan *p, void *in, void *out)
     { \
         const struct cufftw_plan *p = plan; \
         if (p) \
-            cufftw_run(p, p->in, p->out); \
+            cufftw_run(p, p->in.data, p->out.data); \
     } \
     void wrap_##X##_execute_dft(void *plan, void *in, void *out) { cufftw_run(plan, in, out); } \
     void wrap_##X##_execute_dft_r2c(void *plan, void *in, void *out) { cufftw_run(plan, in, out); } \

@@ -83,15 +83,59 @@ static void *made(const struct request *q, unsigned flags)
     return ((guru_real *)f)(q->rank, q->n, q->batches, q->batch, i->data, o->data, flags);
 }
 
+/* Elements and one side's step of a dimension, of which MANY's have none of their own. */
+static void dimension(const struct request *q, const void *all, int i, bool out, long long *n, long long *step)
+{
+    const ptrdiff_t *wide = all; /* n, input's step, output's step */
+    const int *narrow = all;
+    *n = q->form == MANY ? narrow[i] : q->form == GURU ? narrow[3 * i] : wide[3 * i];
+    *step = q->form == MANY ? 0 : q->form == GURU ? narrow[3 * i + 1 + out] : wide[3 * i + 1 + out];
+}
+
 /* FFTW ends the process when it finds no memory for its tables: what no memory could hold is refused. */
 static bool fits(const struct request *q)
 {
-    const ptrdiff_t *wide = q->n; /* n, input's step, output's step */
-    const int *narrow = q->n;
     double bytes = q->precise ? 8 : 4, memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    for (int i = 0; i < q->rank; i++)
-        bytes *= q->form == MANY ? narrow[i] : q->form == GURU ? narrow[3 * i] : (double)wide[3 * i];
+    for (int i = 0; i < q->rank; i++) {
+        long long n, step;
+        dimension(q, q->n, i, false, &n, &step);
+        bytes *= (double)n;
+    }
     return bytes > 0 && bytes < memory;
+}
+
+/* What one side reaches, for memory that has to be copied. False where that is beyond any address, or a step is
+ * negative: cuFFT has no such plans, and of some FFTW 3.3.10's planner dies. */
+static bool extent(const struct request *q, bool out, struct cufftw_side *side)
+{
+    const struct layout *l = out ? &q->out : &q->in;
+    bool real = q->kind == (out ? CUFFTW_C2R : CUFFTW_R2C), half = q->kind != CUFFTW_C2C && !real;
+    double last_at = 0, step = l->stride, element = (q->precise ? 8 : 4) * (real ? 1 : 2);
+    const int *n = q->n;
+    long long each, by;
+    if (l->stride < 0 || l->dist < 0)
+        return false;
+    for (int i = q->rank; i-- > 0;) {
+        bool last = i == q->rank - 1;
+        dimension(q, q->n, i, out, &each, &by);
+        if (by < 0 || (q->form == MANY && l->embed && l->embed[i] < 1))
+            return false;
+        each = last && half ? each / 2 + 1 : each;
+        last_at += (double)(each - 1) * (q->form == MANY ? step : (double)by);
+        if (q->form == MANY) /* in place, a real row has room for the complex one */
+            step *= l->embed                                    ? l->embed[i]
+                    : last && real && q->in.data == q->out.data ? 2 * (n[i] / 2 + 1)
+                                                                : (double)each;
+    }
+    for (int i = 0; q->form != MANY && i < q->batches; i++) {
+        dimension(q, q->batch, i, out, &each, &by);
+        if (by < 0)
+            return false;
+        last_at += (double)(each - 1) * (double)by;
+    }
+    last_at += q->form == MANY ? (double)(q->batches - 1) * l->dist : 0;
+    *side = (struct cufftw_side){l->data, last_at * element < 0x1p60 ? (size_t)((last_at + 1) * element) : 0};
+    return side->bytes;
 }
 
 /* The plan's memory may lie on the device and holds the program's numbers already, as cuFFT's plans do not touch them:
@@ -107,7 +151,9 @@ static void *plan(const struct request *q)
     struct cufftw_plan *p = malloc(sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct cufftw_plan){q->precise, q->kind, made(q, flags), NULL, q->in.data, q->out.data};
+    *p = (struct cufftw_plan){.precise = q->precise, .kind = q->kind};
+    if (extent(q, false, &p->in) && extent(q, true, &p->out))
+        p->fast = made(q, flags);
     p->any = p->fast ? made(q, flags | UNALIGNED) : NULL;
     if (p->any)
         return p;

@@ -3,6 +3,7 @@
 #define CUMU_API_CUFFTW_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "api/api.h"
 #include "cuda_enums.h"
@@ -10,11 +11,15 @@
 
 enum cufftw_kind { CUFFTW_C2C, CUFFTW_R2C, CUFFTW_C2R };
 
+struct cufftw_side {
+    void *data;
+    size_t bytes; /* from there to the end of the last element */
+};
 struct cufftw_plan {
     bool precise; /* double */
     enum cufftw_kind kind;
     void *fast, *any; /* FFTW's plans: for memory aligned as in and out are, and for any */
-    void *in, *out;
+    struct cufftw_side in, out;
 };
 
 /* fftw_NAME or fftwf_NAME of the system's FFTW; NULL, with a line that says why, where there is none. */
