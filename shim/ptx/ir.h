@@ -192,7 +192,7 @@ struct ptx_block {
     struct ptx_phi *phi;
     uint32_t nphi;
     bool divergent;        /* may run with a partial mask (analysis) */
-    bool join;             /* lanes parted by a divergent branch meet here: phis may vary */
+    bool join;             /* lanes of a divergent branch reconverge here: phis may vary */
     bool left_divergently; /* of a loop header: lanes may leave its loop in different rounds,
                                 * so that the loop's values count as VARYING outside it */
     bool reachable;
@@ -259,8 +259,8 @@ struct ptx_func {
     bool cluster_dim_explicit, blocks_are_clusters;
     uint32_t reqnctapercluster[3], maxclusterrank; /* 0 = not given */
 
-    /* Set by the caller before ptx_cfg_build: a block begins where lanes meet (ptx_meets). */
-    bool meeting_blocks;
+    /* Set by the caller before ptx_cfg_build: a block begins where lanes meet (ptx_waits_for_lanes). */
+    bool split_at_waits;
     /* Likewise: a loop has one back edge, and nested loops do not share a header (latch.c). */
     bool separate_loops;
 
@@ -359,7 +359,7 @@ int ptx_func_parse(struct ptx_func *f, struct ptx_diag *diag);
 /* Blocks in layout order, dominators, post-dominators, loops. */
 int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag);
 /* Lanes of a warp wait for each other at this instruction, or may in what it calls. */
-bool ptx_meets(const struct ptx_instr *in);
+bool ptx_waits_for_lanes(const struct ptx_instr *in);
 /* Pruned SSA; values keep their register, so that mapping every value back to its register
  * is always valid. */
 int ptx_ssa_build(struct ptx_func *f, struct ptx_diag *diag);

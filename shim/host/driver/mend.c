@@ -114,7 +114,7 @@ bool host_mend(uintptr_t address)
     return ok;
 }
 
-static void take_back(const struct piece *p)
+static void restore_mapping(const struct piece *p)
 {
     if (p->kind == UNMAPPED) {
         munmap((void *)p->at, p->size);
@@ -131,7 +131,7 @@ void host_mend_undo(uintptr_t from, uintptr_t end)
     unsigned kept = 0;
     for (unsigned i = 0; i < pieces; i++)
         if (piece[i].at < end && from < piece[i].at + piece[i].size)
-            take_back(&piece[i]);
+            restore_mapping(&piece[i]);
         else
             piece[kept++] = piece[i];
     pieces = kept;

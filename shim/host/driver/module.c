@@ -54,7 +54,7 @@ int cumu_host_take_over(MUfunction f, MUfunction compiled)
 
 /* No block takes m's object for another module's function from now on, nor another's for one of m's. Blocks that have
  * taken it belong to work of the context that has not ended. */
-static void part(MUmodule m)
+static void detach_object(MUmodule m)
 {
     pthread_mutex_lock(&lock);
     if (m->serves)
@@ -105,7 +105,7 @@ static void free_module(MUmodule m)
 void host_modules_unload(MUcontext ctx)
 {
     for (MUmodule m = ctx->modules; m; m = ctx->modules) {
-        part(m);
+        detach_object(m);
         unlink_module(m);
         free_module(m);
     }
@@ -230,7 +230,7 @@ MUresult muModuleUnload(MUmodule module)
         return r;
     if (!host_slab_live(&modules, module))
         return MUSA_ERROR_INVALID_HANDLE;
-    part(module);
+    detach_object(module);
     r = host_ctx_wait(module->ctx); /* its kernels may still run or be queued */
     host_kernels_synced(module->ctx);
     unlink_module(module);

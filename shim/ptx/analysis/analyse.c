@@ -281,19 +281,19 @@ static void set(struct ptx_run *r, bool *flag)
     *flag = true;
 }
 
-/* Lanes part at the end of block k: what the one definition of reconvergence says of that. */
-static void part(struct ptx_run *r, uint32_t k)
+/* Lanes diverge at the end of block k: what the one definition of reconvergence says of that. */
+static void mark_divergence(struct ptx_run *r, uint32_t k)
 {
-    struct ptx_parting *p = &r->parting;
-    ptx_parting_at(p, (int32_t)k);
+    struct ptx_divergence *p = &r->divergence;
+    ptx_diverge_at(p, (int32_t)k);
     for (uint32_t i = 0; i < p->n; i++) {
         struct ptx_block *b = &r->f->block[p->block[i]];
         const unsigned mark = p->mark[p->block[i]];
-        if (mark & PTX_PART_DIVERGENT)
+        if (mark & PTX_MARK_DIVERGENT)
             set(r, &b->divergent);
-        if (mark & PTX_PART_JOIN)
+        if (mark & PTX_MARK_JOIN)
             set(r, &b->join);
-        if (mark & PTX_PART_LEFT)
+        if (mark & PTX_MARK_LEFT)
             set(r, &b->left_divergently);
     }
 }
@@ -302,7 +302,7 @@ static void visit_end(struct ptx_run *r, uint32_t k)
 {
     struct ptx_func *f = r->f;
     const struct ptx_block *b = &f->block[k];
-    if (!b->count || r->parted[k])
+    if (!b->count || r->diverges[k])
         return;
     uint32_t i = b->first + b->count - 1;
     const struct ptx_instr *in = &f->instr[i];
@@ -314,9 +314,9 @@ static void visit_end(struct ptx_run *r, uint32_t k)
         g = ptx_fact_join(g, fact_at(r, f->instr_src[i][0], k));
     if (g.state == PTX_FACT_NONE || ptx_fact_is_uniform(&g))
         return;
-    r->parted[k] = 1;
+    r->diverges[k] = 1;
     r->changed = true;
-    part(r, k);
+    mark_divergence(r, k);
 }
 
 /* Too tangled to finish in reasonable time: the answer that is always right. */
@@ -359,8 +359,8 @@ static void analyse(struct ptx_run *r)
     struct ptx_func *f = r->f;
     r->fact = PTX_NEW(r->c, struct ptx_fact, f->nvalue);
     r->widened = PTX_NEW(r->c, uint8_t, f->nvalue);
-    r->parted = PTX_NEW(r->c, uint8_t, f->nblock);
-    ptx_parting_init(&r->parting, f, PTX_NEW(r->c, int32_t, PTX_PARTING_WORDS(f)));
+    r->diverges = PTX_NEW(r->c, uint8_t, f->nblock);
+    ptx_divergence_init(&r->divergence, f, PTX_NEW(r->c, int32_t, PTX_DIVERGENCE_WORDS(f)));
     for (uint32_t v = 0; v < f->nvalue; v++) /* what nobody defined: a parameter, or garbage */
         if (f->value[v].block < 0)
             r->fact[v] = f->is_entry ? ptx_fact_uniform() : ptx_fact_varying();
@@ -375,17 +375,17 @@ static void analyse(struct ptx_run *r)
     unsigned passes = 0;
     do {
         r->changed = false;
-        if (++passes > MAX_ROUNDS || r->parting.work > work_limit) {
+        if (++passes > MAX_ROUNDS || r->divergence.work > work_limit) {
             give_up(r);
             break;
         }
-        for (uint32_t k = 0; k < f->nblock && r->parting.work <= work_limit; k++) {
+        for (uint32_t k = 0; k < f->nblock && r->divergence.work <= work_limit; k++) {
             visit_phis(r, k);
             for (uint32_t i = 0; i < f->block[k].count; i++)
                 visit_instr(r, f->block[k].first + i, k);
             visit_end(r, k);
         }
-    } while (r->changed || r->parting.work > work_limit);
+    } while (r->changed || r->divergence.work > work_limit);
     store(r);
 }
 

@@ -46,8 +46,8 @@ struct ptx_run { /* one analysis of one function */
     struct ptx_slots slots;
     struct ptx_fact *fact; /* by value */
     uint8_t *widened;      /* by value: how often a phi's range grew */
-    uint8_t *parted;       /* by block: its branch is known to be divergent */
-    struct ptx_parting parting;
+    uint8_t *diverges;     /* by block: its branch is known to be divergent */
+    struct ptx_divergence divergence;
     bool changed;
 };
 

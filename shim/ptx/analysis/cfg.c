@@ -27,7 +27,7 @@ static bool leaves(const struct ptx_instr *in)
     return in->op == PTX_OP_RET || in->op == PTX_OP_EXIT || in->op == PTX_OP_TRAP;
 }
 
-bool ptx_meets(const struct ptx_instr *in)
+bool ptx_waits_for_lanes(const struct ptx_instr *in)
 {
     switch (in->op) {
     case PTX_OP_BAR:
@@ -63,7 +63,7 @@ static void split(struct build *b)
         }
         if (ends_block(in))
             b->of[i + 1] = 1;
-        if (f->meeting_blocks && ptx_meets(in))
+        if (f->split_at_waits && ptx_waits_for_lanes(in))
             b->of[i] = 1;
     }
     for (uint32_t t = 0; t < f->nbtab; t++) {

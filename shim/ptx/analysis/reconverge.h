@@ -27,12 +27,12 @@
  * come together at none. In irreducible graphs everything varies. */
 
 enum {
-    PTX_PART_DIVERGENT = 1, /* runs while some of the lanes are elsewhere */
-    PTX_PART_JOIN = 2,      /* lanes come to it by disjoint paths */
-    PTX_PART_LEFT = 4       /* header of a loop that lanes leave in different rounds */
+    PTX_MARK_DIVERGENT = 1, /* runs while some of the lanes are elsewhere */
+    PTX_MARK_JOIN = 2,      /* lanes come to it by disjoint paths */
+    PTX_MARK_LEFT = 4       /* header of a loop that lanes leave in different rounds */
 };
 
-struct ptx_parting {
+struct ptx_divergence {
     const struct ptx_func *f;
     int32_t *block; /* what the last question has marked: n of them */
     uint32_t n;
@@ -44,12 +44,12 @@ struct ptx_parting {
 };
 
 /* Memory for it: so many words for a function with blocks. */
-#define PTX_PARTING_WORDS(f) (4 * (size_t)(f)->nblock + 1)
-void ptx_parting_init(struct ptx_parting *p, const struct ptx_func *f, int32_t *words);
+#define PTX_DIVERGENCE_WORDS(f) (4 * (size_t)(f)->nblock + 1)
+void ptx_divergence_init(struct ptx_divergence *p, const struct ptx_func *f, int32_t *words);
 
 /* Lanes leave block b through different edges: marks what follows. Returns the block where all of them that have not
  * ended come together, -1: nowhere before the function's end. */
-int32_t ptx_parting_at(struct ptx_parting *p, int32_t b);
+int32_t ptx_diverge_at(struct ptx_divergence *p, int32_t b);
 
 bool ptx_in_loop(const struct ptx_func *f, int32_t block, int32_t header);
 /* A value made in def_block is, in use_block, that of each lane's own last run of def_block. */

@@ -16,7 +16,7 @@ struct init {
 /* Rows that are left out are stored as zeros: fine, up to a point. */
 enum { MAX_SPARSE = 16 << 20 };
 
-static uint8_t *room(struct init *i, uint64_t end)
+static uint8_t *reserve_bytes(struct init *i, uint64_t end)
 {
     struct ptx_lex *l = i->l;
     if (!i->v->unsized && end > i->v->size)
@@ -41,7 +41,7 @@ static uint8_t *room(struct init *i, uint64_t end)
 
 static void put(struct init *i, uint64_t bits)
 {
-    uint8_t *b = room(i, i->at + i->elem);
+    uint8_t *b = reserve_bytes(i, i->at + i->elem);
     memcpy(b + i->at, &bits, i->elem); /* little-endian, as the machines below */
     i->at += i->elem;
 }
@@ -139,7 +139,7 @@ static void read_list(struct init *i, unsigned depth)
             read_list(i, depth + 1);
             if (row) {
                 i->at = start + row;
-                room(i, i->at);
+                reserve_bytes(i, i->at);
             }
         } else {
             read_scalar(i);

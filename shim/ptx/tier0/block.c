@@ -108,7 +108,7 @@ static void fill_row(const struct t0_block *b, unsigned warp, const struct lir_r
 }
 
 /* Grows one of the block's buffers; it only ever grows. */
-static bool room(uint8_t **p, size_t *have, size_t want)
+static bool grow_buffer(uint8_t **p, size_t *have, size_t want)
 {
     if (*have >= want)
         return true;
@@ -135,13 +135,13 @@ static bool prepare(struct t0_block *b, const struct t0_grid *g)
     size_t stride = (((size_t)rec->regs_size + 63) & ~(size_t)63) | 64;
     b->filled &= stride == b->regs_stride;
     b->regs_stride = stride;
-    if (!room(&b->regs, &b->regs_room, b->regs_stride * b->nwarp))
+    if (!grow_buffer(&b->regs, &b->regs_room, b->regs_stride * b->nwarp))
         return false;
     b->filled &= b->regs == before;
-    if (!room(&b->shared, &b->shared_room, (size_t)t0_shared_size(rec->dynamic_offset + g->dynamic_shared) + 64))
+    if (!grow_buffer(&b->shared, &b->shared_room, (size_t)t0_shared_size(rec->dynamic_offset + g->dynamic_shared) + 64))
         return false;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
-    return !b->local_stride || room(&b->local, &b->local_room, b->local_stride * b->nwarp * LIR_LANES);
+    return !b->local_stride || grow_buffer(&b->local, &b->local_room, b->local_stride * b->nwarp * LIR_LANES);
 }
 
 /* Makes the resident block k one of its cluster; alone it is one of its own. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Back edges of possibly spinning loops before the warp lets other warps run, and before another of its splits runs: at
- * first many, since that may wait for lanes of an ordinary loop to meet it again; few once what runs then soon ends or
- * waits itself, as what holds a lock does. It has TURN chances to be left for the spinning one, and twice as many after
- * each time that they were too few, up to LONG_TURN. */
+/* Back edges of possibly spinning loops before the warp lets other warps run, and before another of its splits
+ * runs: at first many, since that may wait for lanes of an ordinary loop to reconverge with it; few once what runs
+ * then soon ends or waits itself, as what holds a lock does. It has TURN chances to be left for the spinning one,
+ * and twice as many after each time that they were too few, up to LONG_TURN. */
 enum { SPIN_YIELD = 64, SPIN_YIELD_SOON = 16, SPIN_ROTATE = 512, SPIN_ROTATE_SOON = 4, TURN = 64, LONG_TURN = 4096 };
 
 static bool before(const struct t0_frame *fa, uint32_t pca, const struct t0_frame *fb, uint32_t pcb)
@@ -68,7 +68,7 @@ static void settle(struct t0_warp *w)
 
 /* The running split is at w->pc: merges with who waits there, and leaves the lead to whoever should
  * run first. The caller continues at w->pc. */
-static void meet(struct t0_warp *w)
+static void reconverge(struct t0_warp *w)
 {
     bool other_first = false;
     for (uint32_t k = 0; k < w->nsplit;) {
@@ -318,7 +318,7 @@ resume:
                 i++;
                 continue;
             }
-            meet(w);
+            reconverge(w);
             goto resume;
         case LIR_BRA: w->pc = (uint32_t)i->imm; break;
         case LIR_BRP: {
@@ -346,7 +346,7 @@ resume:
             if (w->frame->parent) {
                 t0_frame_leave(w);
                 if (w->nsplit)
-                    meet(w);
+                    reconverge(w);
                 goto resume;
             }
             /* fall through */
@@ -396,7 +396,7 @@ resume:
             if (spun(w))
                 return T0_RAN_YIELD;
         } else if (w->nsplit) {
-            meet(w);
+            reconverge(w);
         }
         goto resume;
     }

@@ -197,7 +197,7 @@ static void push(struct flow *f, struct frame frame)
     f->nested++;
 }
 
-static enum how way(struct flow *f, int32_t from, int32_t to, int32_t next)
+static enum how choose_jump(struct flow *f, int32_t from, int32_t to, int32_t next)
 {
     struct frame *loop = innermost_loop(f);
     if (to == next)
@@ -291,7 +291,7 @@ static bool condition(struct flow *f, int32_t v, const struct lir_insn *i, int32
 {
     struct mu_emit *e = f->e;
     int32_t to[2] = {(int32_t)e->block[i->imm], other};
-    enum how how[2] = {way(f, v, to[0], next), way(f, v, to[1], next)};
+    enum how how[2] = {choose_jump(f, v, to[0], next), choose_jump(f, v, to[1], next)};
     const char *no[2] = {i->aux & LIR_BR_NEG ? "!" : "", i->aux & LIR_BR_NEG ? "" : "!"};
     struct mu_str p = mu_get(e, i->a, 'p');
     unsigned first = 0;
@@ -350,7 +350,7 @@ static void choice(struct flow *f, int32_t v, const struct lir_insn *i, int32_t 
             if (target[j] == target[k])
                 mu_put(e, "case %u:\n", j);
         const int32_t to = (int32_t)e->block[target[k]];
-        const enum how how = way(f, v, to, next);
+        const enum how how = choose_jump(f, v, to, next);
         falls = how == FALLS;
         mu_put(e, "{\n");
         if (how == INLINE)
@@ -389,7 +389,7 @@ static bool body(struct flow *f, int32_t v, int32_t next, int32_t *then)
         return true;
     }
     const int32_t to = (int32_t)e->block[i->op == LIR_BRA ? (uint32_t)i->imm : last + 1];
-    const enum how how = way(f, v, to, next);
+    const enum how how = choose_jump(f, v, to, next);
     jump(f, to, how);
     *then = how == INLINE ? to : NOWHERE;
     return how == FALLS;

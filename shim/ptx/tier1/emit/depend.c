@@ -16,7 +16,7 @@ struct depend { /* of one loop */
     uint8_t *phis, *run, *done; /* by block: its phis do; whether it runs does; its branch has been followed */
     bool own_memory;            /* what threads keep for themselves does */
     bool changed;
-    struct ptx_parting p;
+    struct ptx_divergence p;
 };
 
 /* ---- functions that are called ---- */
@@ -55,7 +55,7 @@ static unsigned effects_of(struct t1_emit *e, const struct ptx_func *f)
         return e->effects[f->number] = KNOWN | READS | MEETS | WAITS;
     for (uint32_t i = 0; i < g->ninstr; i++) {
         const struct ptx_instr *in = &g->instr[i];
-        what |= in->op == PTX_OP_CALL ? call_effects(e, in) : ptx_meets(in) ? MEETS : 0;
+        what |= in->op == PTX_OP_CALL ? call_effects(e, in) : ptx_waits_for_lanes(in) ? MEETS : 0;
         what |= reads_others(in) ? READS : 0;
         loops |= in->op == PTX_OP_BRX || (in->op == PTX_OP_BRA && g->label_instr[in->src[0].reg] <= (int32_t)i);
     }
@@ -219,14 +219,14 @@ static void follow_branch(struct depend *d, uint32_t k)
     if (d->done[k] || !branch_depends(d, k))
         return;
     d->done[k] = 1;
-    ptx_parting_at(&d->p, (int32_t)k);
+    ptx_diverge_at(&d->p, (int32_t)k);
     for (uint32_t n = 0; n < d->p.n; n++) {
         const int32_t t = d->p.block[n];
         if (!ptx_in_loop(d->f, t, d->h))
             continue;
-        if (d->p.mark[t] & (PTX_PART_JOIN | (t == d->h ? 0 : PTX_PART_LEFT)))
+        if (d->p.mark[t] & (PTX_MARK_JOIN | (t == d->h ? 0 : PTX_MARK_LEFT)))
             set(d, &d->phis[t]);
-        if (d->p.mark[t] & PTX_PART_DIVERGENT && !(d->p.mark[d->h] & PTX_PART_LEFT))
+        if (d->p.mark[t] & PTX_MARK_DIVERGENT && !(d->p.mark[d->h] & PTX_MARK_LEFT))
             set(d, &d->run[t]);
     }
 }
@@ -376,7 +376,7 @@ void t1_find_waits(struct t1_emit *e)
                        .phis = flags,
                        .run = flags + f->nblock,
                        .done = flags + 2 * (size_t)f->nblock};
-    ptx_parting_init(&d.p, f, t1_alloc(e, PTX_PARTING_WORDS(f), sizeof(int32_t)));
+    ptx_divergence_init(&d.p, f, t1_alloc(e, PTX_DIVERGENCE_WORDS(f), sizeof(int32_t)));
     e->waits = t1_alloc(e, f->nblock + 1, 1);
     for (uint32_t h = 0; h < f->nblock; h++) {
         if (f->block[h].loop_header != (int32_t)h || !waits(&d, h))

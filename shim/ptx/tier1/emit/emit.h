@@ -84,7 +84,7 @@ struct t1_block_info {
     bool div;        /* runs under a mask of its own */
     bool pend;       /* somebody deposits lanes for it */
     bool target;     /* label is needed */
-    uint8_t turn;    /* rounds of its loop between two rests of a warp; 0: it reads no rows */
+    uint8_t turn;    /* rounds of its loop between two yields of a warp; 0: it reads no rows */
     uint32_t masked; /* loads and stores under its mask, of rows; an atomic counts twice */
     bool loses;      /* lanes leave the kernel in the middle of it */
     uint32_t run;    /* last block of the run of divergent blocks that holds it */
@@ -141,7 +141,7 @@ struct t1_emit {
     uint32_t *param_at;         /* bytes of its .param variables; */
     uint32_t param_top;         /* bytes of all */
     uint64_t sregs;             /* special registers that the prologue must provide */
-    bool uses_cc, rests;
+    bool uses_cc, yields;
     uint32_t rows; /* places where the last round's address is kept */
     struct {
         int32_t value;

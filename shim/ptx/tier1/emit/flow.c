@@ -154,7 +154,7 @@ static const char *next_round(struct t1_emit *e, uint32_t header)
     unsigned turn = turn_of(e, header);
     if (!turn)
         return "";
-    e->rests = true;
+    e->yields = true;
     return t1_str(e, "T1_REST(b, rounds, %u); ", turn);
 }
 
@@ -186,7 +186,7 @@ static bool leaves_loop(const struct ptx_func *f, uint32_t from, uint32_t to)
     return h >= 0 && !ptx_in_loop(f, (int32_t)to, h);
 }
 
-static void deposit(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask)
+static void add_pending(struct t1_emit *e, uint32_t from, uint32_t to, const char *mask)
 {
     bool rare = leaves_loop(e->f, from, to);
     if (rare)
@@ -253,8 +253,8 @@ static void end_together(struct t1_emit *e, uint32_t k)
     } else {
         const char *cond = t1_mask(e, &c);
         t1_put(e, "{ uint32_t t = live & %s, f = live & ~%s;\n", cond, cond);
-        deposit(e, k, taken, "t");
-        deposit(e, k, other, "f");
+        add_pending(e, k, taken, "t");
+        add_pending(e, k, other, "f");
         uint32_t first = taken < other ? taken : other, last = taken < other ? other : taken;
         t1_put(e, "}\n");
         t1_put(e, "goto B%u;\n", e->info[first].div ? first : last);
@@ -309,7 +309,7 @@ static void table(struct t1_emit *e, uint32_t k)
     if (guarded)
         t1_put(e, "t[%u] |= %s & ~%s;\n", b->nsucc - 1, mask, cond);
     for (uint32_t s = 0; s < b->nsucc; s++) {
-        deposit(e, k, (uint32_t)b->succ[s], t1_str(e, "t[%u]", s));
+        add_pending(e, k, (uint32_t)b->succ[s], t1_str(e, "t[%u]", s));
         if (e->info[b->succ[s]].div && (uint32_t)b->succ[s] < first)
             first = (uint32_t)b->succ[s];
     }
@@ -334,7 +334,7 @@ static void end_masked(struct t1_emit *e, uint32_t k)
         else if (!b->nsucc && f->is_entry)
             t1_put(e, "live &= ~m;\n");
         if (b->nsucc)
-            deposit(e, k, (uint32_t)b->succ[0], "m");
+            add_pending(e, k, (uint32_t)b->succ[0], "m");
         return;
     }
     struct t1_arg c = guard_of(e, b->first + b->count - 1);
@@ -343,14 +343,14 @@ static void end_masked(struct t1_emit *e, uint32_t k)
     if (in->op != PTX_OP_BRA) {
         leave(e, in, "t");
         if (b->nsucc)
-            deposit(e, k, (uint32_t)b->succ[0], "f");
+            add_pending(e, k, (uint32_t)b->succ[0], "f");
         else if (f->is_entry)
             t1_put(e, "live &= ~m;\n");
     } else if (b->succ[0] == b->succ[b->nsucc - 1]) {
-        deposit(e, k, (uint32_t)b->succ[0], "m");
+        add_pending(e, k, (uint32_t)b->succ[0], "m");
     } else {
-        deposit(e, k, (uint32_t)b->succ[0], "t");
-        deposit(e, k, (uint32_t)b->succ[b->nsucc - 1], "f");
+        add_pending(e, k, (uint32_t)b->succ[0], "t");
+        add_pending(e, k, (uint32_t)b->succ[b->nsucc - 1], "f");
     }
     t1_put(e, "}\n");
 }
@@ -486,7 +486,7 @@ static void declare(struct t1_emit *e)
         t1_put(e, "uint32_t cc = 0;\n");
     if (e->loose)
         t1_put(e, "uint32_t who = ~0u; /* lanes that run the next block */\n");
-    if (e->rests)
+    if (e->yields)
         t1_put(e, "uint32_t rounds = 0; (void)rounds;\n");
     for (uint32_t k = 0; k < e->rows; k++)
         t1_put(e, "uint64_t row%u = 0; (void)row%u;\n", k, k);
@@ -518,7 +518,7 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
 {
     e->sregs = 0;
     e->index = index;
-    e->uses_cc = e->rests = false;
+    e->uses_cc = e->yields = false;
     e->rows = 0;
     e->text.n = 0;
     t1_param_plan(e);

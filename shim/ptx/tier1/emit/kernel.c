@@ -109,9 +109,9 @@ static void emit_all(struct t1_emit *e, const struct ptx_func *kernel)
         e->loose = t1_must_be_loose(e);
         if (e->loose) {
             ptx_func_drop(f);
-            f->meeting_blocks = true;
+            f->split_at_waits = true;
             analyse(e, f, &shape);
-            for (unsigned round = 0; t1_must_be_loose(e); round++) { /* parted lanes may part more */
+            for (unsigned round = 0; t1_must_be_loose(e); round++) { /* diverged lanes may diverge more */
                 if (round == 4)
                     t1_fail(e, "lanes may wait for each other in too many places");
                 for (uint32_t n = 0; f->irreducible && n < f->nblock; n++)

@@ -1,14 +1,14 @@
 /* Tier 1 emitter: blocks that lanes run at different times. Where lanes of a warp may wait for each other, or where
  * control flow has no loops to speak of, a lane cannot be made to wait at the end of a loop or a branch. Such
  * blocks stand in a row; each runs the lanes that have come to it, and the row is run again until no lane is left
- * in it. Blocks at whose head lanes meet are held until no lane is anywhere else. */
+ * in it. Blocks at whose head lanes reconverge are held until no lane is anywhere else. */
 #include "ptx/tier1/emit/emit.h"
 
 #include <string.h>
 
 /* ---- which blocks ---- */
 
-/* All threads of the block, or of the warp, meet at its head: nobody waits for what lies behind. */
+/* All threads of the block, or of the warp, reconverge at its head: nobody waits for what lies behind. */
 static bool meets_all(const struct ptx_func *f, uint32_t k)
 {
     const struct ptx_instr *in = &f->instr[f->block[k].first];
@@ -44,7 +44,7 @@ void t1_loosen(struct t1_emit *e, uint32_t header, uint32_t exit)
         f->block[k].loose = true;
 }
 
-/* Operand that names the lanes which meet here; -1: all of the warp. */
+/* Operand that names the lanes which reconverge here; -1: all of the warp. */
 static int member_mask(const struct ptx_func *f, uint32_t i)
 {
     const struct ptx_instr *in = &f->instr[i];
@@ -74,15 +74,15 @@ bool t1_held(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_block *b = &e->f->block[k];
     const struct ptx_instr *in = &e->f->instr[b->first];
-    return b->count && (in->op == PTX_OP_CALL ? t1_call_meets(e, in) : ptx_meets(in));
+    return b->count && (in->op == PTX_OP_CALL ? t1_call_meets(e, in) : ptx_waits_for_lanes(in));
 }
 
 /* Before every jump back, as any of them may be the only one of a loop that waits. */
 static const char *yields(const struct t1_emit *e) { return e->spins ? "t1_yield(b); " : ""; }
 
-/* A held block for lanes that name whom they meet: runs those, once all of them have come or, at the end of a
- * round in which nobody else could run, anyway. */
-static void meet(struct t1_emit *e, uint32_t k, int mask, bool anyway)
+/* A held block for lanes that name whom they reconverge with: runs those, once all of them have come or, at the
+ * end of a round in which nobody else could run, anyway. */
+static void run_held(struct t1_emit *e, uint32_t k, int mask, bool anyway)
 {
     const struct ptx_block *b = &e->f->block[k];
     t1_put(e, "if (p%u) {\n", k);
@@ -102,7 +102,7 @@ static void meet(struct t1_emit *e, uint32_t k, int mask, bool anyway)
 
 /* A loop whose header and last block stand in one row goes on there. Where the header stands before the row, the next
  * round begins when no lane of the loop is left in the row: at the header they are together. Those that have left
- * the loop and meet further down in the row wait until then. */
+ * the loop and reconverge further down in the row wait until then. */
 void t1_loose_after(struct t1_emit *e, uint32_t k)
 {
     const struct ptx_func *f = e->f;
@@ -118,7 +118,7 @@ void t1_loose_after(struct t1_emit *e, uint32_t k)
         for (uint32_t t = first; t <= k; t++) {
             int mask = t1_held(e, t) ? member_mask(f, f->block[t].first) : -1;
             if (mask >= 0)
-                meet(e, t, mask, anyway);
+                run_held(e, t, mask, anyway);
             else if (t1_held(e, t) == anyway)
                 t1_put(e, "if (p%u) { %sgoto %c%u; }\n", t, yields(e), anyway ? 'C' : 'B', t);
             if (anyway)

@@ -164,7 +164,7 @@ static const char *type_of(const struct t1_value *x) { return x->kind == T1_K_64
 
 /* Makes a scalar `v12` of lane l out of what value 12 is outside. In front of the loop over lanes: where it comes
  * from; inside: its declaration. */
-static void bring(struct t1_emit *e, struct ptx_text *inner, int32_t v)
+static void load_live_in(struct t1_emit *e, struct ptx_text *inner, int32_t v)
 {
     struct t1_arg a = t1_value_arg(e, v, e->block);
     struct ptx_text outer = e->text;
@@ -265,12 +265,12 @@ static uint32_t find_values(struct t1_emit *e, uint32_t k, uint32_t next, int32_
 
 /* Lanes leave with values in arrays, from where they go to the phis that wait for them, and to what reads them
  * as they are. */
-static void put_out(struct t1_emit *e, int32_t name, const struct t1_value *x, const struct t1_arg *a)
+static void store_live_out(struct t1_emit *e, int32_t name, const struct t1_value *x, const struct t1_arg *a)
 {
     t1_put(e, x->kind == T1_K_PRED ? "o%d |= %s << l;\n" : "o%d[l] = %s;\n", name, t1_scalar(e, a, 0));
 }
 
-static void take_back(struct t1_emit *e, int32_t name, const struct t1_value *x)
+static void load_live_out(struct t1_emit *e, int32_t name, const struct t1_value *x)
 {
     const char c = x->rep == T1_V ? 'v' : 'x';
     if (x->kind == T1_K_PRED) {
@@ -286,7 +286,7 @@ static void take_back(struct t1_emit *e, int32_t name, const struct t1_value *x)
 }
 
 /* What has to be done for each of them. */
-enum stage { DECLARE, PUT_OUT, TAKE_BACK };
+enum stage { DECLARE, STORE_OUT, LOAD_OUT };
 
 static void result(struct t1_emit *e, enum stage stage, int32_t name, const struct t1_value *x, int32_t source,
                    uint32_t k)
@@ -294,11 +294,11 @@ static void result(struct t1_emit *e, enum stage stage, int32_t name, const stru
     struct t1_arg a;
     switch (stage) {
     case DECLARE: t1_put(e, "%s o%d%s;\n", type_of(x), name, x->kind == T1_K_PRED ? " = 0" : "[32]"); break;
-    case PUT_OUT:
+    case STORE_OUT:
         a = t1_value_arg(e, source, k);
-        put_out(e, name, x, &a);
+        store_live_out(e, name, x, &a);
         break;
-    case TAKE_BACK: take_back(e, name, x); break;
+    case LOAD_OUT: load_live_out(e, name, x); break;
     }
 }
 
@@ -339,7 +339,7 @@ void t1_serial_loop(struct t1_emit *e, uint32_t k)
         int32_t v = list[i];
         bool phi = f->value[v].instr < 0 && f->value[v].block == (int32_t)k;
         if (phi || f->value[v].block != (int32_t)k)
-            bring(e, &inner, v);
+            load_live_in(e, &inner, v);
     }
     t1_put(e, "for (uint32_t left = m; left; left &= left - 1) {\n"
               "const uint32_t l = (uint32_t)__builtin_ctz(left), m = 1u << l;\n");
@@ -363,13 +363,13 @@ void t1_serial_loop(struct t1_emit *e, uint32_t k)
     t1_put(e, "if (%s%s) break;\n", b->succ[0] == (int32_t)k ? "!" : "", c.s[0]);
     t1_phi_copies(e, k, k);
     t1_put(e, "}\n");
-    results(e, PUT_OUT, k, next, list, kept, n);
+    results(e, STORE_OUT, k, next, list, kept, n);
     e->in = NULL;
     for (uint32_t i = 0; i < n; i++) {
         f->value[list[i]] = kept[i].value;
         e->value[list[i]] = kept[i].x;
     }
     t1_put(e, "}\n");
-    results(e, TAKE_BACK, k, next, list, kept, n);
+    results(e, LOAD_OUT, k, next, list, kept, n);
     t1_put(e, "p%u |= m;\n}\nS%u:;\n", next, k);
 }

@@ -1,5 +1,5 @@
 /* Tier 1 emitter: lanes of a warp that wait for each other. While some lanes run a loop, the others stand where they
- * were parted from them; that is right as long as the loop does not wait for what they would do next (depend.c). Where
+ * diverged from them; that is right as long as the loop does not wait for what they would do next (depend.c). Where
  * it may, the blocks that they run are made loose. */
 #include "ptx/tier1/emit/emit.h"
 
@@ -122,19 +122,19 @@ bool t1_one_lane(const struct t1_emit *e, uint32_t block)
 
 /* ---- who waits for whom ---- */
 
-struct parted {
+struct divergence {
     struct t1_emit *e;
-    struct ptx_parting p;
+    struct ptx_divergence p;
     uint8_t *seen, *ahead;
 };
 
-/* Does the way from block k lead to block `to` before the parted lanes come together? */
-static bool leads_to(struct parted *x, int32_t k, int32_t to)
+/* Does the way from block k lead to block `to` before the diverged lanes reconverge? */
+static bool leads_to(struct divergence *x, int32_t k, int32_t to)
 {
     const struct ptx_block *b = &x->e->f->block[k];
     if (k == to)
         return true;
-    if (x->ahead[k] || !(x->p.mark[k] & PTX_PART_DIVERGENT))
+    if (x->ahead[k] || !(x->p.mark[k] & PTX_MARK_DIVERGENT))
         return false;
     x->ahead[k] = 1;
     for (uint32_t s = 0; s < b->nsucc; s++)
@@ -143,8 +143,8 @@ static bool leads_to(struct parted *x, int32_t k, int32_t to)
     return false;
 }
 
-/* Block b has parted lanes, of which some run block k: may others of them do what those wait for? */
-static bool others_act(struct parted *x, uint32_t b, uint32_t k)
+/* Block b lets lanes diverge, of which some run block k: may others of them do what those wait for? */
+static bool others_act(struct divergence *x, uint32_t b, uint32_t k)
 {
     const struct ptx_block *branch = &x->e->f->block[b];
     unsigned ways = 0;
@@ -162,8 +162,8 @@ static bool others_act(struct parted *x, uint32_t b, uint32_t k)
     return false;
 }
 
-/* The loop waits, and lanes have been parted by block b. True if what others of them do next had to be made loose. */
-static bool loosen(struct parted *x, uint32_t b, uint32_t h)
+/* The loop waits, and lanes have diverged at block b. True if what others of them do next had to be made loose. */
+static bool make_loose(struct divergence *x, uint32_t b, uint32_t h)
 {
     struct t1_emit *e = x->e;
     const struct ptx_func *f = e->f;
@@ -175,12 +175,12 @@ static bool loosen(struct parted *x, uint32_t b, uint32_t h)
                 if (ptx_in_loop(f, (int32_t)t, (int32_t)h) || !acts(e, t, x->seen))
                     continue;
                 found = true;
-                if (f->meeting_blocks)
+                if (f->split_at_waits)
                     t1_loosen(e, h, t);
             }
     } else if (others_act(x, b, h)) {
         found = true;
-        for (uint32_t s = 0; f->meeting_blocks && s < f->block[b].nsucc; s++)
+        for (uint32_t s = 0; f->split_at_waits && s < f->block[b].nsucc; s++)
             t1_loosen(e, h, (uint32_t)f->block[b].succ[s]);
     }
     if (found && !f->is_entry)
@@ -200,22 +200,22 @@ static bool calls_waiting(struct t1_emit *e, uint32_t k)
 static bool lanes_wait(struct t1_emit *e)
 {
     const struct ptx_func *f = e->f;
-    struct parted x = {.e = e, .seen = t1_alloc(e, f->nblock + 1, 1), .ahead = t1_alloc(e, f->nblock + 1, 1)};
+    struct divergence x = {.e = e, .seen = t1_alloc(e, f->nblock + 1, 1), .ahead = t1_alloc(e, f->nblock + 1, 1)};
     bool wait = false, any = false;
     for (uint32_t k = 0; k < f->nblock && !any; k++)
         any = e->waits[k] || calls_waiting(e, k);
     if (!any)
         return false;
-    ptx_parting_init(&x.p, f, t1_alloc(e, PTX_PARTING_WORDS(f), sizeof(int32_t)));
+    ptx_divergence_init(&x.p, f, t1_alloc(e, PTX_DIVERGENCE_WORDS(f), sizeof(int32_t)));
     for (uint32_t b = 0; b < f->nblock; b++) {
         if (f->block[b].nsucc < 2 || !t1_parts_lanes(f, b) || t1_one_lane(e, b))
             continue;
-        ptx_parting_at(&x.p, (int32_t)b);
+        ptx_diverge_at(&x.p, (int32_t)b);
         for (uint32_t k = 0; k < f->nblock; k++) {
-            if (!(x.p.mark[k] & PTX_PART_DIVERGENT))
+            if (!(x.p.mark[k] & PTX_MARK_DIVERGENT))
                 continue;
             if (e->waits[k] & T1_WAITS && !f->block[k].loose)
-                wait |= loosen(&x, b, k);
+                wait |= make_loose(&x, b, k);
             if (calls_waiting(e, k) && others_act(&x, b, k)) /* all lanes return from a call at once */
                 t1_fail(e, "lanes may wait for each other in a function");
         }

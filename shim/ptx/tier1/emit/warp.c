@@ -31,7 +31,7 @@ static void define_all(struct t1_emit *e, int32_t v, const char *expr)
 }
 
 /* Emits a barrier. One of all threads of a block is a switch to the next warp; barriers of part of a block, and
- * unaligned ones where lanes are parted, are left to tier 0, which counts threads. */
+ * unaligned ones where lanes have diverged, are left to tier 0, which counts threads. */
 static void barrier(struct t1_emit *e)
 {
     const struct ptx_instr *in = e->in;
@@ -42,7 +42,7 @@ static void barrier(struct t1_emit *e)
     const char *on = e->guarded ? t1_str(e, "if (%s) ", e->mask) : "";
     if (in->scope == PTX_SCOPE_CLUSTER) {
         if (!(in->flags & PTX_F_ALIGNED) && (e->info[e->block].div || e->guarded))
-            t1_fail(e, "barrier of a cluster where lanes are parted");
+            t1_fail(e, "barrier of a cluster where lanes have diverged");
         t1_put(e, in->sub == PTX_SUB_ARRIVE ? "%st1_cluster_arrive(b);\n" : "%st1_cluster_wait(b);\n", on);
         return;
     }
@@ -50,7 +50,7 @@ static void barrier(struct t1_emit *e)
     if (counted || in->src[0].kind != PTX_O_IMM || in->sub == PTX_SUB_ARRIVE)
         t1_fail(e, "barriers of part of a block are not supported");
     if (in->op == PTX_OP_BARRIER && !(in->flags & PTX_F_ALIGNED) && e->info[e->block].div)
-        t1_fail(e, "unaligned barrier where lanes are parted");
+        t1_fail(e, "unaligned barrier where lanes have diverged");
     if (in->sub != PTX_SUB_POPC && in->sub != PTX_SUB_AND && in->sub != PTX_SUB_OR) {
         t1_put(e, "%st1_bar(b);\n", on);
         return;
