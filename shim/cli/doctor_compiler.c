@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "compile/child.h"
 #include "compile/compile.h"
+#include "compile/scratch.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -79,10 +80,12 @@ static unsigned now_ms(void)
 bool doctor_compile(struct doctor_run *a, const char *compiler, const char *words, const char *text)
 {
     static char output[] = "-o";
-    char folder[] = "/tmp/cumu-doctor-XXXXXX", copy[512], in[64], out[64], log[64], *argv[WORDS + 4] = {NULL}, *rest;
+    char copy[1024], in[PATH_MAX + 16], out[PATH_MAX + 16], log[PATH_MAX + 16], *argv[WORDS + 4] = {NULL}, *rest;
+    struct cumu_scratch scratch; /* goes with whatever the compiler leaves there, as one that crashes does */
+    const char *folder = scratch.path;
     unsigned n = 0;
     memset(a, 0, sizeof *a);
-    if (!mkdtemp(folder))
+    if (!cumu_scratch_new(&scratch))
         return false;
     (void)snprintf(copy, sizeof copy, "%s", words);
     (void)snprintf(in, sizeof in, "%s/kernel.mu", folder);
@@ -109,8 +112,7 @@ bool doctor_compile(struct doctor_run *a, const char *compiler, const char *word
     memcpy(a->log, said ? said : "", said ? length + 1 : 1);
     free(said);
     a->out = (unsigned char *)take_file(folder, "out", OUTPUT, &a->size);
-    (void)unlink(in);
-    (void)rmdir(folder);
+    cumu_scratch_drop(&scratch);
     return true;
 }
 

@@ -23,6 +23,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+: >"$in.left"
+echo "${in%/*}" >>"${0%/bin/mcc}/folders"
 if grep -q __activemask "$in"; then
     echo "$in:2:1: error: use of undeclared identifier '__activemask'"
     exit 1
@@ -50,6 +52,8 @@ check "its report" 0 "^musaRuntimeGetVersion${tab}[0-9]+$" "^device 0 attribute 
     "^to the device, pinned${tab}[0-9.]+ GB/s$" "^a launch among many${tab}[0-9.]+ us$" \
     "^mcc: sqrtf${tab}not tried: the CPU libraries take no compiled code$" "^device${tab}none that takes compiled code$" \
     "^the toolkit's header alone${tab}[0-9]+ ms$" "^a kernel by -O2${tab}no: status 1 after [0-9]+ ms: " -- cat "$tmp/report"
+check "and leaves nothing of the compiler's" 1 -- \
+    sh -c '[ ! -s "$1" ] || xargs ls -d <"$1" 2>/dev/null | grep .' - "$tmp/sdk/folders"
 check "doctor --explain says the same" 0 '^  - 43 of 43 kernels' -- "$cumu" doctor --explain "$tmp/report"
 check "doctor --fixture" 0 'libmusart.so.5.names: [0-9]+ names$' -- "$cumu" doctor --fixture "$tmp/report" -o "$tmp/names"
 check "which is what the library exports" 0 '^musaMalloc$' -- cat "$tmp/names/libmusart.so.5.names"
