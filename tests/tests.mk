@@ -145,7 +145,7 @@ selected = $(if $T,$(foreach t,$1,$(if $(strip $(foreach w,$T,$(findstring $w,$t
 # twins in C: calls that are passed on, stacks that are switched.
 CLANG_TESTS := $(addprefix tests/,unit fatbin ptxfront/ptxfront ptx/ tier0 tier1/barriers tier1/side_by_side kernel host runtime \
                mccl snippets)
-NOASM_TESTS := $(addprefix tests/,gen snippets kernel tier0/barriers tier0/progress tier1/barriers host-launch progress process e2e)
+NOASM_TESTS := $(addprefix tests/,snippets kernel tier0/barriers tier0/progress tier1/barriers host-launch progress process e2e)
 .PHONY: check-clang check-noasm
 check-clang:
 	+$Qif command -v clang >/dev/null; then $(MAKE) --no-print-directory B=$B/clang CC=clang T="$(or $T,$(CLANG_TESTS))" check-run; \
