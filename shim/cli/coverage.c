@@ -77,26 +77,39 @@ static bool is_folded(const char *reason)
     return strcmp(reason, "undocumented") == 0 || strncmp(reason, "internal", strlen("internal")) == 0;
 }
 
-static void print_sonames(const struct stub *s, const struct cumu_table *const *t, unsigned tables)
+enum { COLUMNS = 110 };
+
+/* A name, with the sonames that have it where not all do. Ends a line that it no longer fits on; returns the column. */
+static int print_name(const struct stub *s, const struct cumu_table *const *t, unsigned tables, bool first, int column)
 {
+    char text[512];
+    int n = snprintf(text, sizeof text, "%s", s->name);
     const char *sign = " (";
     for (unsigned k = 0; k < tables && s->sonames != (1ULL << tables) - 1; k++)
-        if (s->sonames & 1ULL << k) {
-            printf("%s%s", sign, t[k]->soname);
+        if (s->sonames & 1ULL << k && n < (int)sizeof text) {
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", sign, t[k]->soname);
             sign = ", ";
         }
-    puts(*sign == ',' ? ")" : "");
+    if (*sign == ',' && n < (int)sizeof text)
+        n += snprintf(text + n, sizeof text - (size_t)n, ")");
+    if (column + 2 + n <= COLUMNS)
+        return column + printf("%s%s", first ? " " : ", ", text);
+    return printf("%s\n  %s", first ? "" : ",", text) - (first ? 1 : 2);
 }
 
 static void print_folded(const struct stub *s, size_t n, const struct cumu_table *const *t, unsigned tables)
 {
+    const char *sign = " ";
     for (unsigned k = 0; k < tables; k++) {
         unsigned of = 0;
         for (size_t i = 0; i < n; i++)
             of += (unsigned)(s[i].sonames >> k & 1);
-        if (of)
-            printf("- %u functions of %s\n", of, t[k]->soname);
+        if (of) {
+            printf("%s%u of %s", sign, of, t[k]->soname);
+            sign = ", ";
+        }
     }
+    puts("");
 }
 
 static size_t merge(struct stub *s, size_t n)
@@ -131,20 +144,24 @@ static void print_stubs(const struct cumu_table *const *t, unsigned tables)
             }
     n = s ? merge(s, n) : 0;
     if (n)
-        printf("\n## %s: stubs\n", t[0]->library);
+        printf("\n## %s: stubs\n\n", t[0]->library);
+    int column = 0;
+    bool first = true;
     for (size_t i = 0; i < n; i++) {
         size_t same = i;
         while (same < n && strcmp(s[same].reason, s[i].reason) == 0)
             same++;
         if (!i || strcmp(s[i].reason, s[i - 1].reason) != 0)
-            printf("\n%s (%zu):\n", s[i].reason, same - i);
+            column = printf("- **%s** (%zu):", s[i].reason, same - i), first = true;
         if (is_folded(s[i].reason)) {
             print_folded(&s[i], same - i, t, tables);
             i = same - 1;
             continue;
         }
-        printf("- %s", s[i].name);
-        print_sonames(&s[i], t, tables);
+        column = print_name(&s[i], t, tables, first, column);
+        first = false;
+        if (i + 1 == same)
+            puts("");
     }
     free(s);
 }
