@@ -95,6 +95,15 @@ void audit_unknown_forget(const struct link_map *m); /* it goes away */
 
 /* audit.c: one line, unless the user wants none. */
 void audit_say(const char *path, const char *name, const char *of, const char *what, const char *more);
+/* pages.c: opens what lies in an object's memory for reading, or fails; closes it as it was. */
+struct audit_pages {
+    uintptr_t from;
+    size_t size;
+    int after;
+};
+bool audit_pages_open(struct audit_pages *p, const struct link_map *m, const void *at, size_t size);
+void audit_pages_close(const struct audit_pages *p);
+
 /* libc.c: can this word be written? It may be changed by the question. */
 bool audit_writable(void *word);
 

@@ -6,10 +6,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-enum { PAGE = 4096 };
 
 static const char *base_name(const char *path)
 {
@@ -103,18 +100,18 @@ bool audit_torch_rename(const struct link_map *m)
     /* Imports stand before what the hash table holds. */
     if (!t.needs || !t.symbol || !t.hash || is_torch(m))
         return false;
-    uintptr_t from = (uintptr_t)t.text & ~(uintptr_t)(PAGE - 1), end = (uintptr_t)t.text + t.size;
+    struct audit_pages pages;
     bool open = false;
     for (uint32_t i = 1; i < t.hash[1]; i++) {
         char *name = t.text + t.symbol[i].st_name;
         if (t.symbol[i].st_shndx != SHN_UNDEF || !is_boundary(name))
             continue;
-        if (!open && mprotect((void *)from, end - from, PROT_READ | PROT_WRITE) != 0)
+        if (!open && !audit_pages_open(&pages, m, t.text, t.size))
             return true;
         open = true;
         name[1] = 'Y';
     }
     if (open)
-        (void)mprotect((void *)from, end - from, PROT_READ);
+        audit_pages_close(&pages);
     return true;
 }

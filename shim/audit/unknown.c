@@ -8,9 +8,8 @@
 #include <elf.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { PAGE = 4096, NAMES = 1 << 15, SLOTS = 4 * AUDIT_STUBS };
+enum { NAMES = 1 << 15 };
 
 /* ---- what an object says of itself ---------------------------------------------------------------- */
 
@@ -131,14 +130,13 @@ static const char *keep(const char *s)
     return memcpy(names + names_used - n, s, n);
 }
 
-/* Changes a symbol, which lies in memory that is for reading. */
-static void set_symbol(ElfW(Sym) * at, ElfW(Sym) value)
+static void set_symbol(const struct link_map *m, ElfW(Sym) * at, ElfW(Sym) value)
 {
-    uintptr_t from = (uintptr_t)at & ~(uintptr_t)(PAGE - 1), end = (uintptr_t)(at + 1);
-    if (mprotect((void *)from, end - from, PROT_READ | PROT_WRITE) != 0)
+    struct audit_pages pages;
+    if (!audit_pages_open(&pages, m, at, sizeof *at))
         return;
     *at = value;
-    (void)mprotect((void *)from, end - from, PROT_READ);
+    audit_pages_close(&pages);
 }
 
 static void note_unknown(const struct link_map *m, struct object *o, uint32_t i, const struct audit_facade *f)
@@ -153,7 +151,7 @@ static void note_unknown(const struct link_map *m, struct object *o, uint32_t i,
                                         .symbol = i,
                                         .unsupported = f->unsupported};
     weak.st_info = ELF64_ST_INFO(STB_WEAK, ELF64_ST_TYPE(weak.st_info));
-    set_symbol(&o->symbol[i], weak);
+    set_symbol(m, &o->symbol[i], weak);
 }
 
 bool audit_needs(const struct link_map *m, const char *soname, int facade, bool (*loaded)(int facade))
@@ -213,16 +211,16 @@ static void fill_slots(const struct unknown *u, const struct object *o)
         if (ELF64_R_SYM(r->r_info) != u->symbol ||
             (type != R_X86_64_GLOB_DAT && type != R_X86_64_JUMP_SLOT && type != R_X86_64_64))
             continue;
-        uintptr_t *word = (uintptr_t *)(u->importer->l_addr + r->r_offset),
-                  page = (uintptr_t)word & ~(uintptr_t)(PAGE - 1);
+        uintptr_t *word = (uintptr_t *)(u->importer->l_addr + r->r_offset);
+        struct audit_pages pages;
         if (*word != (type == R_X86_64_64 ? (uintptr_t)r->r_addend : 0))
             continue;
         bool open = audit_writable(word);
-        if (!open && mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE) != 0)
+        if (!open && !audit_pages_open(&pages, u->importer, word, sizeof *word))
             continue;
         *word = stub_of(u) + (type == R_X86_64_64 ? (uintptr_t)r->r_addend : 0);
         if (!open)
-            (void)mprotect((void *)page, PAGE, PROT_READ);
+            audit_pages_close(&pages);
     }
 }
 
@@ -234,7 +232,7 @@ static void give_stub(const struct unknown *u, struct object *o)
     s.st_other = STV_HIDDEN;
     s.st_shndx = 1; /* any section: its address counts from the object's */
     s.st_value = stub_of(u) - u->importer->l_addr;
-    set_symbol(&o->symbol[u->symbol], s);
+    set_symbol(u->importer, &o->symbol[u->symbol], s);
     fill_slots(u, o);
 }
 #else
@@ -259,7 +257,7 @@ void audit_unknown_settle(const struct link_map *first)
             give_stub(u, &o);
         } else { /* as it was */
             s.st_info = ELF64_ST_INFO(STB_GLOBAL, type);
-            set_symbol(&o.symbol[u->symbol], s);
+            set_symbol(u->importer, &o.symbol[u->symbol], s);
             if (!had)
                 audit_say(u->path, u->name, " of ", u->soname,
                           " is data that cumu does not have, and no stub can stand for it");

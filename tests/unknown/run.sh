@@ -33,6 +33,7 @@ libs="$tmp/libcudart.so.12 $tmp/libcublas.so.12 $tmp/libnccl.so.2 $tmp/libcuda.s
     compile "$tmp/lazy" asks.c $libs -Wl,-z,lazy
     compile "$tmp/fixed" asks.c $libs -no-pie -fno-pie -Wl,-z,now
     compile "$tmp/exporting" asks.c $libs -rdynamic -Wl,-z,now
+    compile "$tmp/together" asks.c $libs -Wl,-z,noseparate-code -Wl,-z,now # names and code in one page, as linkers before 2.31
     compile "$tmp/oldhash" asks.c $libs -Wl,--hash-style=sysv -Wl,-z,now
     compile "$tmp/asks.so" asks.c $libs -DLIBRARY -shared -fPIC -Wl,-z,now
     compile "$tmp/data.so" asks.c $libs -DLIBRARY -DDATA -shared -fPIC -Wl,-z,now
@@ -41,7 +42,7 @@ compile "$tmp/opener" asks.c -DOPENER -ldl
 
 answer='^cudart 801 nccl 5 cublas 15 driver 801 table 801 mine 77$'
 line='cumu: gap: audit: .*: cudaFuture of libcudart.so.12 is newer than what cumu knows'
-for program in now lazy fixed exporting oldhash; do
+for program in now lazy fixed exporting oldhash together; do
     # shellcheck disable=SC2086
     check "$program: stubs answer" 0 '^count 0 1$' "$answer" "$line" -- $run "$tmp/$program"
     if [ "$(grep -c 'cudaFuture of' "$tmp/out")" = 1 ] && [ "$(grep -c 'newer than' "$tmp/out")" = 4 ]; then
