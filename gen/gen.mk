@@ -1,5 +1,5 @@
 # Rules of the generator: mapping/ -> $B/gen -> tables of the core, facades, logging stub libraries.
-# CUMU_ASM=0 builds the portable C twins in place of the x86-64 assembly.
+# WITH_ASM=0 builds the portable C twins in place of the x86-64 assembly.
 GEN        := $B/bin/gen
 GEN_SRC    := $(wildcard gen/*.c)
 GEN_OBJ    := $(GEN_SRC:gen/%.c=$B/obj/generator/%.o)
@@ -8,7 +8,7 @@ FUZZ_OBJ   += $(filter-out %/main.o,$(GEN_OBJ)) # the map parser's fuzz target l
 MAPS       := $(wildcard mapping/types/*.enum mapping/types/*.struct mapping/sonames.map mapping/*.evidence \
                 mapping/api/*.map mapping/api/*.versions mapping/static/*.runtime \
                 mapping/torch/*.rules mapping/torch/*.numbers mapping/torch/*.exports)
-CUMU_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)
+WITH_ASM   ?= $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),1,0)
 
 # What the generator makes, from the same map that it reads.
 SONAMES    := $(shell sed -n 's/^facade  *[^ ]*  *\([^ ]*\).*/\1/p' mapping/sonames.map)
@@ -17,7 +17,7 @@ BELOW      := $(shell sed -n 's/^below  *\([^ ]*\) .*/\1/p' mapping/sonames.map)
 GEN_HEADERS  := $(addprefix $B/gen/,cuda_enums.h musa_enums.h cuda_texts.h musa_texts.h cuda_functions.h cuda_structs.h musa_structs.h \
                   mu.h wraps.h conv.h)
 GEN_CORE_SRC := $(addprefix $B/gen/,tables.c calls.c bases.c conv.c mu.c mu.proof.c per_thread.c \
-                  $(if $(filter 1,$(CUMU_ASM)),mu.thunks.S,mu.twin.c) $(SONAMES:%=%.symbols.c))
+                  $(if $(filter 1,$(WITH_ASM)),mu.thunks.S,mu.twin.c) $(SONAMES:%=%.symbols.c))
 FACADE_SRC   := $(foreach s,$(SONAMES),$(addprefix $B/gen/$s.,slots.c tramp.S twin.c calls.c ver))
 STUBLIB_SRC  := $(BELOW:%=$B/gen/stub.%.c)
 FACADES      := $(SONAMES:%=$B/lib/cumu/facade/%)
@@ -45,7 +45,7 @@ $(GEN_STAMP): $(GEN) $(MAPS)
 
 $(GEN_HEADERS) $(GEN_CORE_SRC) $(FACADE_SRC) $(STUBLIB_SRC) $(AUDIT_GEN) $B/gen/prototypes.c: $(GEN_STAMP) ;
 
-FACADE_FORM := $(if $(filter 1,$(CUMU_ASM)),tramp,twin)
+FACADE_FORM := $(if $(filter 1,$(WITH_ASM)),tramp,twin)
 define facade_rule
 $B/lib/cumu/facade/$1: $B/obj/gen/$1.slots.o $B/obj/gen/$1.$(FACADE_FORM).o $B/gen/$1.ver \
                        $B/lib/cumu/libcumu-core.so

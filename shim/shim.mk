@@ -29,7 +29,7 @@ has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - 
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
 # Functions of the runtime over the driver, for an SDK whose own runtime lacks them.
-OVER_LIB   := $(if $(filter 1,$(CUMU_ASM)),$B/lib/cumu/libcumu-runtime.so)
+OVER_LIB   := $(if $(filter 1,$(WITH_ASM)),$B/lib/cumu/libcumu-runtime.so)
 OVER_SRC   := shim/runtime/over.c $(addprefix shim/host/runtime/,array.c copy.c fill.c graph.c memory.c properties.c \
               settings.c stream.c texture.c)
 AUDIT_LIB  := $B/lib/cumu/libcumu-audit.so
@@ -130,8 +130,8 @@ $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off
 $B/obj/host/musparse/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno
 
-# CUMU_ASM=0: stacks are switched by the C library.
-$B/obj/ptx/tier0/stack.o: OPT += -DCUMU_ASM=$(CUMU_ASM)
+# WITH_ASM=0: stacks are switched by the C library.
+$B/obj/ptx/tier0/stack.o: OPT += -DCUMU_ASM=$(WITH_ASM)
 
 $B/obj/%.o: shim/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)

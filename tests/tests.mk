@@ -151,7 +151,7 @@ check-clang:
 	+$Qif command -v clang >/dev/null; then $(MAKE) --no-print-directory B=$B/clang CC=clang T="$(or $T,$(CLANG_TESTS))" check-run; \
 	  else echo "skip clang: not here"; echo "0 passed, 0 failed, 1 skipped"; fi
 check-noasm:
-	+$Q$(MAKE) --no-print-directory B=$B/noasm CUMU_ASM=0 T="$(or $T,$(NOASM_TESTS))" check-run
+	+$Q$(MAKE) --no-print-directory B=$B/noasm WITH_ASM=0 T="$(or $T,$(NOASM_TESTS))" check-run
 
 # The same programs under sanitizers; the end-to-end scripts stay with the plain build, whose processes
 # are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
@@ -292,7 +292,7 @@ $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $
 
 # A PyTorch with MUSA and no CUDA, on the system's libtorch: a stand-in for torch_musa, a CUDA extension built with
 # PyTorch's headers of CUDA and declarations of a toolkit, and the program that loads both. tests/torch/run.sh says why where it is not built.
-TORCH_TEST := $(if $(and $(wildcard /usr/include/torch/library.h),$(filter 1,$(CUMU_ASM))),$(addprefix $B/tests/torch/,\
+TORCH_TEST := $(if $(and $(wildcard /usr/include/torch/library.h),$(filter 1,$(WITH_ASM))),$(addprefix $B/tests/torch/,\
               libmusa_python.so extension.so host libmusa_python.so.9 libmusa_python.so.names devices.so))
 TORCH_TEST_CXX = $(CXX) $(TORCH_FLAGS) -O1 -isystem /usr/include/torch/csrc/api/include
 check-programs bench-build: $(TORCH_TEST)

@@ -111,7 +111,7 @@ void *cumu_trace_slot(const struct cumu_facade *f, unsigned index, void *target)
     if (!traces(f, s) && !CUMU_ASK(check_wants, false, f->table->library, s->name))
         return target;
     if (!f->thunks) {
-        cumu_warn("trace", NULL, "this build of cumu has no thunks (CUMU_ASM=0): calls are not seen");
+        cumu_warn("trace", NULL, "this build of cumu has no thunks (WITH_ASM=0): calls are not seen");
         return target;
     }
     __atomic_store_n(&f->targets[index], target, __ATOMIC_RELEASE);

@@ -7,7 +7,7 @@ TORCH_SONAMES := $(patsubst mapping/torch/%.exports,%,$(wildcard mapping/torch/*
 TORCH_GEN     := $B/gen/torch_tables.c
 TORCH_SRC     := $(foreach s,$(TORCH_SONAMES),$(addprefix $B/gen/$s.,slots.c tramp.S ver))
 # The trampolines are assembly only: PyTorch's C++ interface is used on x86-64.
-TORCH_FACADES := $(if $(filter 1,$(CUMU_ASM)),$(TORCH_SONAMES:%=$B/lib/cumu/torch/%))
+TORCH_FACADES := $(if $(filter 1,$(WITH_ASM)),$(TORCH_SONAMES:%=$B/lib/cumu/torch/%))
 $(TORCH_GEN) $(TORCH_SRC): $(GEN_STAMP) ;
 define torch_facade_rule
 $B/lib/cumu/torch/$1: $B/obj/gen/$1.slots.o $B/obj/gen/$1.tramp.o $B/gen/$1.ver $B/lib/cumu/libcumu-torch.so
@@ -56,7 +56,7 @@ TORCH_BRIDGES += $B/lib/cumu/torch/$2
 -include $(TORCH_CPP:shim/torch/bridge/%.cpp=$B/obj/torch/$2/%.d)
 endef
 TORCH_BRIDGES :=
-ifeq ($(CUMU_ASM)$(SAN),1)
+ifeq ($(WITH_ASM)$(SAN),1)
 bridge_name = cumu-$(call torch_soname,$1)-$(call torch_release,$1).so
 $(foreach t,$(TORCH),$(if $(call torch_dir,$t),$(eval $(call bridge_rule,$t,$(call bridge_name,$t)))))
 endif

@@ -3,7 +3,7 @@
 # A shape is a folder of names, one file a library, whose name is the library's soname; SHAPE.flags says what its
 # functions take otherwise. The other libraries are the CPU's own.
 SDK_NAMES := $(wildcard tests/sdk/*/*.names)
-SDK_LIBS  := $(if $(filter 1,$(CUMU_ASM)),$(join $(dir $(SDK_NAMES:%=$B/%)),$(patsubst %.names,lib/%,$(notdir $(SDK_NAMES)))))
+SDK_LIBS  := $(if $(filter 1,$(WITH_ASM)),$(join $(dir $(SDK_NAMES:%=$B/%)),$(patsubst %.names,lib/%,$(notdir $(SDK_NAMES)))))
 SDK_SHAPES := 3.1.0 4.0 4.3 5.2 seen
 OLD_INSTANTIATE := -DINSTANTIATE_OF_5
 $B/tests/sdk/3.1.0/%: SDK_FLAGS := -DUPDATE_OF_4 -DUNION=32 $(OLD_INSTANTIATE)
