@@ -43,7 +43,7 @@ for source in "$here"/*.c; do
         [ "$1" != maths ] || more="$more $lib/facade/$other"
     done
     # shellcheck disable=SC2086  # flags
-    $CC -std=gnu11 -O1 -g -w $SAN -I"$here" -I"$here/../cublas" -o "$tmp/$name" "$source" \
+    $CC -std=gnu11 -O1 -g -w $SAN -I"$here" -I"$here/../cublas" -I"$here/.." -I"$B/gen" -o "$tmp/$name" "$source" \
         "$lib/facade/libcudart.so.12" "$lib/facade/libcublasLt.so.12" "$lib/facade/libcublas.so.12" \
         $more -Wl,--allow-shlib-undefined -ldl -lm
     passes "$1/$name" "$tmp/$name"
