@@ -77,8 +77,8 @@ static void read_functions(struct arena *a, Elf *elf, const struct text *t, stru
             GElf_Sym y;
             const char *name = gelf_getsym(d, (int)i, &y) ? elf_strptr(elf, h.sh_link, y.st_name) : NULL;
             if (!name || GELF_ST_TYPE(y.st_info) != STT_FUNC || y.st_shndx != t->index || y.st_size < LEAST ||
-                (strncmp(name, "cuda", 4) && strncmp(name, "__cuda", 6)))
-                continue;
+                (strncmp(name, "cuda", 4) && strncmp(name, "__cuda", 6)) || strncmp(name, "__cudart", 8) == 0)
+                continue; /* CUDA 11's own insides are called __cudart123 */
             uint32_t mask = steady(t, y.st_value, y.st_size);
             *ARENA_PUSH(a, &r->rows) = (struct runtime_row){
                 arena_copy(a, name, strlen(name)), audit_digest(t->bytes + y.st_value, mask), y.st_value, mask};

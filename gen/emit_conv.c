@@ -103,8 +103,9 @@ static void emit_function(const struct job *j, const struct library *lib, const 
         fprintf(f, "    %s%s;\n}\n", returns ? "return " : "", call);
 }
 
-/* What the slots of a quiet library's wrappers hold; `known` are those of the ones before it. */
-static void emit_quiet_wraps(const struct job *j, const struct library *lib, struct slots *known, FILE *h, FILE *c)
+/* What the slots of a quiet library's wrappers hold, or of an older release's, whose status is translated; `known` are
+ * those of the libraries of the same kind before it. */
+static void emit_wraps_around(const struct job *j, const struct library *lib, struct slots *known, FILE *h, FILE *c)
 {
     unsigned first = known->count;
     add_wraps(j, lib, known);
@@ -120,7 +121,13 @@ static void emit_quiet_wraps(const struct job *j, const struct library *lib, str
         fprintf(h, "%s;\n", head);
         /* weak, as in the tables: of a wrapper that is missing `make check-gen` tells */
         fprintf(c, "\n#pragma weak %s\n%s\n{\n", name, head);
-        emit_quietly(result, arena_print(j->arena, "%s(%s)", name, c_arguments(j->arena, s)), c);
+        const char *call = arena_print(j->arena, "%s(%s)", name, c_arguments(j->arena, s));
+        if (lib->status)
+            call = arena_print(j->arena, "cumu_%s_to_musa(%s)", lib->status->cuda, call);
+        if (lib->quiet)
+            emit_quietly(result, call, c);
+        else
+            fprintf(c, "    return %s;\n}\n", call);
     }
 }
 
@@ -187,7 +194,7 @@ void emit_conversions(const struct job *j)
     if (quiet) /* what a library leaves there, of its own launches, is nothing that the program did */
         fprintf(c.file, "static inline void quieten(int last)\n{\n    if (!last && mu.musaPeekAtLastError())\n"
                         "        mu.musaGetLastError();\n}\n");
-    struct slots known = {0};
+    struct slots known = {0}, known_older = {0};
     const struct types *t = &j->map->types;
     for (unsigned i = 0; i < t->enums.count; i++) {
         const struct enum_type *n = &t->enums.at[i];
@@ -208,8 +215,8 @@ void emit_conversions(const struct job *j)
                     function_name(j->arena, line), c_parameters(j->arena, line->signature, false));
             (line->alias ? emit_older : emit_function)(j, l, line, c.file);
         }
-        if (l->quiet)
-            emit_quiet_wraps(j, l, &known, h.file, c.file);
+        if (l->quiet || l->status)
+            emit_wraps_around(j, l, l->status ? &known_older : &known, h.file, c.file);
     }
     output_close(&h);
     output_close(&c);

@@ -45,6 +45,16 @@ static void emit_wraps(const struct job *j)
     output_close(&o);
 }
 
+/* What a stub of the signature answers. Of a stub alone: a wrapper that returns an int may mean failure by 0. */
+static const char *returned_by(const struct map_line *l)
+{
+    const struct signature *s = l->signature;
+    if (s->status)
+        return "CUMU_RETURNS_STATUS";
+    return l->verb == VERB_STUB && !s->result.stars && !strcmp(s->result.letter->name, "i") ? "CUMU_RETURNS_MINUS"
+                                                                                            : "CUMU_RETURNS_ZERO";
+}
+
 /* Emits a soname's symbol table. It lies in the core, not in the facade, so that a facade is nothing but slots and
  * trampolines, and the tool can read all tables in one place. */
 static void emit_symbols(const struct job *j, const struct facade *f)
@@ -77,8 +87,7 @@ static void emit_symbols(const struct job *j, const struct facade *f)
             fprintf(o.file, "(void (*)(void))%s", entry_name(j->arena, library, l));
         else
             fprintf(o.file, "0");
-        fprintf(o.file, ", CUMU_%s, %s, %d, %u},\n", verbs[l->verb],
-                l->signature->status ? "CUMU_RETURNS_STATUS" : "CUMU_RETURNS_ZERO", mu >= 0 ? j->map->mu[mu].below : 0,
+        fprintf(o.file, ", CUMU_%s, %s, %d, %u},\n", verbs[l->verb], returned_by(l), mu >= 0 ? j->map->mu[mu].below : 0,
                 l->call);
     }
     fprintf(o.file,

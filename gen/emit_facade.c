@@ -92,7 +92,15 @@ static void emit_trampolines(const struct job *j, const struct facade *f, const 
                     "cumu_stub_entry: /* %%esi: index */\n"
                     "    .cfi_startproc\n"
                     "    leaq cumu_facade(%%rip), %%rdi\n"
-                    "    jmp cumu_stub_called@PLT\n"
+                    "    subq $8, %%rsp\n"
+                    "    .cfi_adjust_cfa_offset 8\n"
+                    "    call cumu_stub_called@PLT\n"
+                    "    addq $8, %%rsp\n"
+                    "    .cfi_adjust_cfa_offset -8\n"
+                    "    xorl %%edx, %%edx /* the rest of a struct, and what is no integer */\n"
+                    "    pxor %%xmm0, %%xmm0\n"
+                    "    pxor %%xmm1, %%xmm1\n"
+                    "    ret\n"
                     "    .cfi_endproc\n\n"
                     "    .weak cumu_trace_entry\n"
                     "cumu_facade_traced: /* %%r11d: index */\n"
@@ -156,10 +164,15 @@ static void emit_twin(const struct job *j, const struct facade *f, const struct 
         const char *parameters = plain_parameters(j->arena, g, false);
         fprintf(o.file,
                 "\nTWIN %s %s(%s);\n"
-                "TWIN %s %s(%s)\n{\n    %s((%s (*)(%s))slot(%u))(%s);\n}\n"
-                "static intptr_t stub_%u(void) { return cumu_stub_called(&cumu_facade, %u); }\n",
+                "TWIN %s %s(%s)\n{\n    %s((%s (*)(%s))slot(%u))(%s);\n}\n",
                 result, s->at[i]->symbol, parameters, result, s->at[i]->symbol, parameters,
-                is_void(&g->result) ? "" : "return ", result, parameters, i, c_arguments(j->arena, g), i, i);
+                is_void(&g->result) ? "" : "return ", result, parameters, i, c_arguments(j->arena, g));
+        /* What is no integer is 0, as of the assembly's. */
+        if (!strncmp(result, "struct ", 7) || !strcmp(result, "float") || !strcmp(result, "double"))
+            fprintf(o.file, "static %s stub_%u(void) { return cumu_stub_called(&cumu_facade, %u), (%s){0}; }\n", result,
+                    i, i, result);
+        else
+            fprintf(o.file, "static intptr_t stub_%u(void) { return cumu_stub_called(&cumu_facade, %u); }\n", i, i);
     }
     fprintf(o.file, "\nextern void (*const cumu_facade_stubs[])(void);\n"
                     "void (*const cumu_facade_stubs[])(void) = {\n");

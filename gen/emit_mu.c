@@ -10,6 +10,8 @@
     "#include \"abi/mtml.h\"\n" \
     "#include \"abi/mublas.h\"\n" \
     "#include \"abi/mublaslt.h\"\n" \
+    "#include \"abi/mudnn.h\"\n" \
+    "#include \"abi/mudnn_graph.h\"\n" \
     "#include \"abi/mufft.h\"\n" \
     "#include \"abi/murand.h\"\n" \
     "#include \"abi/musa.h\"\n" \

@@ -9,7 +9,7 @@ static void emit_made(const struct job *j, const struct value *v, unsigned k, FI
 {
     const char *type = plain_type(j->arena, v, false);
     if (!v->stars && !strcmp(v->letter->kind, "STRING"))
-        fprintf(f, "    void *a%u = (char[]){\"text \\\"%u\\\"\"};\n", k, k);
+        fprintf(f, "    void *a%u = (char[]){\"text \\\"%u\\\"\"};\n    make_text(&a%u);\n", k, k, k);
     else
         fprintf(f, "    %s a%u;\n    make(%s, &a%u, sizeof a%u);\n", type, k, v->values ? "true" : "false", k, k);
     fprintf(f, "    passed(CUMU_ARG_%s, %u, %u, &a%u, sizeof a%u);\n", v->letter->kind, v->stars, scalar_size(v), k, k);

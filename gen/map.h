@@ -21,7 +21,7 @@ struct value { /* an argument or a result */
     const struct enum_type *values; /* e.NAME and err/res; NULL otherwise */
     unsigned char stars;            /* *z is a pointer to a size_t */
 };
-enum { ARGUMENTS = 32 };
+enum { ARGUMENTS = 40 };
 struct signature {
     const char *text;
     struct value result;
@@ -50,9 +50,10 @@ struct library {
     struct {
         struct map_line *at;
         unsigned count, room;
-    } lines;           /* after check_map: sorted by symbol, then since; `use` lines last */
-    unsigned exported; /* number of lines that are not `use` */
-    bool quiet;        /* its calls leave no error that cudaGetLastError would tell */
+    } lines;                        /* after check_map: sorted by symbol, then since; `use` lines last */
+    unsigned exported;              /* number of lines that are not `use` */
+    bool quiet;                     /* its calls leave no error that cudaGetLastError would tell */
+    const struct enum_type *status; /* its wrappers are a newer release's: that enum's numbers become MUSA's; or NULL */
 };
 struct facade {
     struct place at;
@@ -170,7 +171,8 @@ void parse_evidence(struct map *m, struct arena *a, struct errors *e, const char
 enum grade grade_of(const struct map *m, struct arena *a, const struct mu_symbol *s);
 /* The name of the C function behind a conv or wrap line. */
 const char *function_name(struct arena *a, const struct map_line *l);
-/* What its slot holds: the same, or of a quiet library's wrapper the function that is generated around it. */
+/* What its slot holds: the same, or of a wrapper of a quiet library, or of an
+ * older release, the function that is generated around it. */
 const char *entry_name(struct arena *a, const struct library *lib, const struct map_line *l);
 
 #endif

@@ -209,8 +209,8 @@ const char *function_name(struct arena *a, const struct map_line *l)
 
 const char *entry_name(struct arena *a, const struct library *lib, const struct map_line *l)
 {
-    bool around = lib->quiet && l->verb == VERB_WRAP && l->signature->status;
-    return arena_print(a, "%s%s", around ? "quiet_" : "", function_name(a, l));
+    bool around = (lib->quiet || lib->status) && l->verb == VERB_WRAP && l->signature->status;
+    return arena_print(a, "%s%s", !around ? "" : lib->status ? "older_" : "quiet_", function_name(a, l));
 }
 
 static int by_base(const void *a, const void *b)

@@ -107,15 +107,23 @@ static void check_parts(struct errors *e, const struct map_line *l, bool had_sig
         error_at(e, l->at, l->symbol, "since %u until %u; expected since <= until", l->since, l->until);
 }
 
-static void parse_library(struct library *l, struct errors *e, struct place at, const struct words *w)
+static void parse_library(const struct types *types, struct library *l, struct errors *e, struct place at,
+                          const struct words *w)
 {
     l->at = at;
     l->quiet = is_word(w, 6, "quiet");
-    if (w->count != (l->quiet ? 7 : 6) || !is_word(w, 2, "unsupported") || !is_word(w, 4, "absent") ||
+    unsigned end = l->quiet ? 7 : 6;
+    if (is_word(w, end, "status")) {
+        l->status = find_enum(types, word_at(w, end + 1));
+        end += 2;
+        if (!l->status)
+            error_at(e, at, word_at(w, 1), "unknown enum `%s'; expected one of mapping/types", word_at(w, end - 1));
+    }
+    if (w->count != end || !is_word(w, 2, "unsupported") || !is_word(w, 4, "absent") ||
         !parse_number(word_at(w, 3), &l->unsupported) || !parse_number(word_at(w, 5), &l->absent))
         error_at(e, at, word_at(w, 1),
                  "bad head; expected `library NAME unsupported CODE absent "
-                 "CODE [quiet]'");
+                 "CODE [quiet] [status ENUM]'");
 }
 
 void parse_map(struct map *m, struct arena *a, struct errors *e, const char *file, const char *text, size_t length)
@@ -127,7 +135,7 @@ void parse_map(struct map *m, struct arena *a, struct errors *e, const char *fil
         const char *verb = w.at[0].text, *symbol = word_at(&w, 1);
         if (!strcmp(verb, "library")) {
             library = library_of(m, a, symbol);
-            parse_library(library, e, lines.at, &w);
+            parse_library(&m->types, library, e, lines.at, &w);
             continue;
         }
         unsigned v = 0;
