@@ -1,0 +1,227 @@
+/* The order of a plan's nodes, and where in the workspace lies what is between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/cudnn/graph/graph.h"
+
+enum { ALIGNMENT = 256 };
+static size_t aligned(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+/* Whether a node writes an operand: batch normalisation's inference reads what its training writes. */
+static bool writes(const struct graph_node *n, const struct graph_rule *r)
+{
+    bool given = n->kind == CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR && n->way == CUDNN_NORM_FWD_INFERENCE &&
+                 (r->name == CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC ||
+                  r->name == CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC);
+    return (r->flags & GRAPH_OUTPUT) && !given;
+}
+
+/* Calls visit(job, tensor, written) for each operand. */
+static void each_operand(const struct graph_node *n, void (*visit)(void *job, int tensor, bool written), void *job)
+{
+    const struct graph_kind *k = graph_kind_of(n->kind);
+    int slot = 0;
+    for (unsigned i = 0; i < k->rules; i++) {
+        const struct graph_rule *r = &k->rule[i];
+        if (!(r->flags & (GRAPH_INPUT | GRAPH_OUTPUT)))
+            continue;
+        for (int m = 0; m < r->most; m++, slot++)
+            if (n->operand[slot] >= 0)
+                visit(job, n->operand[slot], writes(n, r));
+    }
+}
+
+/* ---- order ------------------------------------------------------------------------------------- */
+
+struct ordering {
+    const struct graph_plan *p;
+    int node;
+    int *writer; /* of each tensor: its node, or -1 */
+    bool *done;  /* of each node */
+    bool bad, ready, open;
+};
+
+/* Tensors of one number are one, whatever their descriptions. */
+static int writer_of(const struct ordering *o, int tensor)
+{
+    for (unsigned i = 0; i < o->p->tensors; i++)
+        if (o->p->tensor[i].uid == o->p->tensor[tensor].uid && o->writer[i] >= 0)
+            return o->writer[i];
+    return -1;
+}
+
+static void note_writer(void *job, int tensor, bool written)
+{
+    struct ordering *o = job;
+    if (!written)
+        return;
+    o->bad |= writer_of(o, tensor) >= 0 || o->p->tensor[tensor].place == GRAPH_VALUE ||
+              o->p->tensor[tensor].place == GRAPH_CONSTANT;
+    o->writer[tensor] = o->node;
+}
+
+static void ask_ready(void *job, int tensor, bool written)
+{
+    struct ordering *o = job;
+    int writer = writer_of(o, tensor);
+    if (written)
+        return;
+    o->ready &= writer < 0 || writer == o->node || o->done[writer];
+    o->open |= writer < 0 && o->p->tensor[tensor].place == GRAPH_VIRTUAL;
+}
+
+/* Nodes behind those whose results they read, else in the program's order. */
+static int order(struct graph_plan *p)
+{
+    struct graph_node *sorted = malloc((p->nodes + 1) * sizeof *sorted);
+    struct ordering o = {.p = p, .writer = malloc((p->tensors + 1) * sizeof *o.writer)};
+    int r = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    unsigned count = 0;
+    o.done = calloc(p->nodes + 1, sizeof *o.done);
+    if (!sorted || !o.writer || !o.done)
+        goto out;
+    for (unsigned i = 0; i < p->tensors; i++)
+        o.writer[i] = -1;
+    for (unsigned i = 0; i < p->nodes; i++) {
+        o.node = (int)i;
+        each_operand(&p->node[i], note_writer, &o);
+    }
+    r = CUDNN_STATUS_BAD_PARAM;
+    if (o.bad)
+        goto out;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (unsigned i = 0; i < p->nodes; i++) {
+            o.node = (int)i;
+            o.ready = !o.done[i];
+            if (o.ready)
+                each_operand(&p->node[i], ask_ready, &o);
+            if (!o.ready)
+                continue;
+            sorted[count++] = p->node[i];
+            moved = o.done[i] = true;
+        }
+    }
+    if (count < p->nodes) /* a circle */
+        goto out;
+    memcpy(p->node, sorted, p->nodes * sizeof *sorted);
+    p->open = o.open;
+    r = CUDNN_STATUS_SUCCESS;
+out:
+    free(sorted);
+    free(o.writer);
+    free(o.done);
+    return r;
+}
+
+/* ---- workspace --------------------------------------------------------------------------------- */
+
+struct life {
+    size_t size;
+    unsigned first, last;
+};
+struct living {
+    const struct graph_plan *p;
+    struct life *life; /* of each tensor */
+    unsigned node;
+};
+
+static void note_use(void *job, int tensor, bool written)
+{
+    struct living *l = job;
+    struct life *life = &l->life[tensor];
+    (void)written;
+    life->first = l->node < life->first ? l->node : life->first;
+    life->last = l->node > life->last ? l->node : life->last;
+}
+
+static size_t bytes_of(const struct mudnn_tensor *t)
+{
+    int64_t last = 0;
+    for (int i = 0; i < t->n; i++)
+        last += (t->dim[i] - 1) * t->stride[i];
+    return (size_t)(last + 1) * dnn_size(t->type);
+}
+
+/* The lowest place that nothing has which lives at the same time: first fit. */
+static size_t find_place(const struct graph_plan *p, const struct life *life, unsigned self)
+{
+    size_t at = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (unsigned i = 0; i < self; i++) {
+            bool together = life[i].size && life[i].first <= life[self].last && life[self].first <= life[i].last;
+            if (together && at < p->tensor[i].at + life[i].size && p->tensor[i].at < at + life[self].size) {
+                at = p->tensor[i].at + life[i].size;
+                moved = true;
+            }
+        }
+    }
+    return at;
+}
+
+static int place(struct graph_plan *p, const size_t *scratch)
+{
+    struct living l = {.p = p, .life = calloc(p->tensors + 1, sizeof *l.life)};
+    size_t end = 0;
+    if (!l.life)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    for (unsigned i = 0; i < p->tensors; i++)
+        l.life[i].first = p->nodes;
+    for (l.node = 0; l.node < p->nodes; l.node++)
+        each_operand(&p->node[l.node], note_use, &l);
+    for (unsigned i = 0; i < p->tensors; i++) {
+        struct graph_tensor *t = &p->tensor[i];
+        if (t->place == GRAPH_REAL || l.life[i].first > l.life[i].last)
+            continue;
+        if (t->place != GRAPH_VIRTUAL) /* written before the first node */
+            l.life[i].first = 0;
+        l.life[i].size = aligned(t->place == GRAPH_VIRTUAL ? bytes_of(&t->t) : sizeof(double));
+        t->at = find_place(p, l.life, i);
+        end = t->at + l.life[i].size > end ? t->at + l.life[i].size : end;
+    }
+    free(l.life);
+    p->workspace = end;
+    for (unsigned i = 0; i < p->nodes; i++) {
+        p->node[i].at = end;
+        p->workspace = end + aligned(scratch[i]) > p->workspace ? end + aligned(scratch[i]) : p->workspace;
+    }
+    if (p->workspace) /* for a program's memory that begins anywhere */
+        p->workspace += ALIGNMENT;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static int check(const struct graph_plan *p, size_t *scratch)
+{
+    for (unsigned i = 0; i < p->tensors; i++) {
+        const struct graph_tensor *t = &p->tensor[i];
+        if (t->odd)
+            return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
+        if (!dnn_size(t->t.type))
+            return CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE;
+        for (int d = 0; t->place == GRAPH_VALUE && d < t->t.n; d++)
+            DNN_BAD_UNLESS(t->t.dim[d] == 1);
+    }
+    int r = CUDNN_STATUS_SUCCESS;
+    for (unsigned i = 0; !r && i < p->nodes; i++) {
+        struct graph_work w = {.p = p, .n = &p->node[i]};
+        r = graph_work(&w);
+        scratch[i] = w.scratch;
+    }
+    return r;
+}
+
+int graph_arrange(struct graph_plan *p)
+{
+    int r = order(p);
+    if (r)
+        return r;
+    size_t *scratch = calloc(p->nodes + 1, sizeof *scratch);
+    if (!scratch)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    r = check(p, scratch);
+    if (!r)
+        r = place(p, scratch);
+    free(scratch);
+    return r;
+}

@@ -1,0 +1,228 @@
+/* From cuDNN's operation graphs to plans: tensors by their numbers, a node an operation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/cudnn/graph/graph.h"
+
+void graph_plan_free(struct graph_plan *p)
+{
+    if (p) {
+        free(p->tensor);
+        free(p->node);
+        free(p);
+    }
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------- */
+
+int graph_add_tensor(struct graph_plan *p, const struct graph_tensor *t)
+{
+    struct graph_tensor *more = realloc(p->tensor, (p->tensors + 1) * sizeof *more);
+    if (!more)
+        return -1;
+    p->tensor = more;
+    more[p->tensors] = *t;
+    return (int)p->tensors++;
+}
+
+static void pack_strides(struct mudnn_tensor *t)
+{
+    int64_t step = 1;
+    for (int i = t->n; i-- > 0; step *= t->dim[i])
+        t->stride[i] = step;
+}
+
+/* Has each element a place of its own? By the strides in their order. */
+static bool is_injective(const struct mudnn_tensor *t)
+{
+    bool used[MUDNN_DIMS] = {false};
+    int64_t reach = 1;
+    for (int i = 0; i < t->n; i++) {
+        int least = -1;
+        for (int k = 0; k < t->n; k++)
+            if (!used[k] && (least < 0 || t->stride[k] < t->stride[least] ||
+                             (t->stride[k] == t->stride[least] && t->dim[k] < t->dim[least])))
+                least = k;
+        used[least] = true;
+        if (t->dim[least] == 1)
+            continue;
+        if (t->stride[least] < reach)
+            return false;
+        reach = t->stride[least] * t->dim[least];
+    }
+    return true;
+}
+
+/* What a by-value tensor's constant says, as its type. */
+static double constant_of(int type, const void *at)
+{
+    double d;
+    float f;
+    int32_t i;
+    int64_t l;
+    switch (type) {
+    case CUDNN_DATA_FLOAT: memcpy(&f, at, sizeof f); return f;
+    case CUDNN_DATA_DOUBLE: memcpy(&d, at, sizeof d); return d;
+    case CUDNN_DATA_INT32: memcpy(&i, at, sizeof i); return i;
+    case CUDNN_DATA_INT64: memcpy(&l, at, sizeof l); return (double)l;
+    default: return 0;
+    }
+}
+
+static struct graph_tensor describe(const struct graph_body *b)
+{
+    struct graph_tensor t = {.uid = graph_integer(b, CUDNN_ATTR_TENSOR_UNIQUE_ID, 0)};
+    const struct graph_attr *constant = graph_find(b, CUDNN_ATTR_TENSOR_CONSTANT_VALUE);
+    t.t.type = (int)graph_integer(b, CUDNN_ATTR_TENSOR_DATA_TYPE, 0);
+    t.t.vector = 1;
+    t.t.n = graph_integers(b, CUDNN_ATTR_TENSOR_DIMENSIONS, t.t.dim);
+    graph_integers(b, CUDNN_ATTR_TENSOR_STRIDES, t.t.stride);
+    t.place = graph_integer(b, CUDNN_ATTR_TENSOR_IS_VIRTUAL, 0)    ? GRAPH_VIRTUAL
+              : constant                                           ? GRAPH_CONSTANT
+              : graph_integer(b, CUDNN_ATTR_TENSOR_IS_BY_VALUE, 0) ? GRAPH_VALUE
+                                                                   : GRAPH_REAL;
+    t.odd = graph_find(b, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC) ||
+            graph_integer(b, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 1) != 1 ||
+            graph_integer(b, CUDNN_ATTR_TENSOR_REORDERING_MODE, 0) != CUDNN_TENSOR_REORDERING_NONE;
+    if (constant) {
+        t.constant = constant_of(t.t.type, constant->data);
+        /* narrow types' bits are nobody's numbers here */
+        t.odd |= t.t.type != CUDNN_DATA_FLOAT && t.t.type != CUDNN_DATA_DOUBLE && t.t.type != CUDNN_DATA_INT32 &&
+                 t.t.type != CUDNN_DATA_INT64;
+        t.t.type = CUDNN_DATA_FLOAT;
+    }
+    if (t.place == GRAPH_VIRTUAL && !is_injective(&t.t)) /* nobody looks into it, so that any layout will do */
+        pack_strides(&t.t);
+    return t;
+}
+
+static bool same_layout(const struct graph_tensor *a, const struct graph_tensor *b)
+{
+    bool same = a->place == b->place && a->t.type == b->t.type && dnn_same_shape(&a->t, &b->t);
+    for (int i = 0; same && i < a->t.n; i++)
+        same = a->t.stride[i] == b->t.stride[i];
+    return same;
+}
+
+/* The program's own memory may be described twice, as a matrix and its transpose; what is here may not. */
+int graph_tensor_of(struct graph_plan *p, const struct graph_body *tensor, int *status)
+{
+    const struct graph_tensor t = describe(tensor);
+    for (unsigned i = 0; i < p->tensors; i++) {
+        if (p->tensor[i].uid != t.uid)
+            continue;
+        if (same_layout(&p->tensor[i], &t))
+            return (int)i;
+        if (p->tensor[i].place != GRAPH_REAL || t.place != GRAPH_REAL) {
+            *status = CUDNN_STATUS_BAD_PARAM;
+            return -1;
+        }
+    }
+    int made = graph_add_tensor(p, &t);
+    if (made < 0)
+        *status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    return made;
+}
+
+/* Numbers below all that programs give: cuDNN-frontend counts from 1. */
+static int64_t own_uid(const struct graph_plan *p) { return INT64_MIN + p->tensors; }
+
+int graph_add_virtual(struct graph_plan *p, int type, int n, const int64_t *dims)
+{
+    struct graph_tensor t = {.uid = own_uid(p), .place = GRAPH_VIRTUAL, .t = {.type = type, .n = n, .vector = 1}};
+    memcpy(t.t.dim, dims, sizeof *dims * (size_t)n);
+    pack_strides(&t.t);
+    return graph_add_tensor(p, &t);
+}
+
+int graph_add_constant(struct graph_plan *p, int n, double value)
+{
+    struct graph_tensor t = {.uid = own_uid(p), .place = GRAPH_CONSTANT, .constant = value};
+    t.t = (struct mudnn_tensor){.type = CUDNN_DATA_FLOAT, .n = n, .vector = 1};
+    for (int i = 0; i < n; i++)
+        t.t.dim[i] = t.t.stride[i] = 1;
+    return graph_add_tensor(p, &t);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+struct graph_node *graph_add_node(struct graph_plan *p, int kind)
+{
+    struct graph_node *more = realloc(p->node, (p->nodes + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    p->node = more;
+    struct graph_node *n = &more[p->nodes++];
+    memset(n, 0, sizeof *n);
+    n->kind = kind;
+    for (int i = 0; i < GRAPH_OPERANDS; i++)
+        n->operand[i] = -1;
+    n->alpha = n->beta = 1;
+    return n;
+}
+
+bool graph_set(struct graph_node *n, int name, int tensor)
+{
+    int slot = graph_slot(n->kind, name);
+    if (slot < 0 || tensor < 0)
+        return false;
+    n->operand[slot] = tensor;
+    return true;
+}
+
+/* A node's tensors, by the rules of its kind. */
+static int take_operands(struct graph_plan *p, unsigned node, const struct graph_body *operation)
+{
+    const struct graph_kind *k = graph_kind_of(operation->kind);
+    int slot = 0;
+    for (unsigned i = 0; i < k->rules; i++) {
+        const struct graph_rule *r = &k->rule[i];
+        const struct graph_attr *a = graph_find(operation, r->name);
+        if (!(r->flags & (GRAPH_INPUT | GRAPH_OUTPUT)))
+            continue;
+        for (int64_t m = 0; a && a->type == CUDNN_TYPE_BACKEND_DESCRIPTOR && m < a->count; m++) {
+            int status = CUDNN_STATUS_SUCCESS, t = graph_tensor_of(p, ((struct graph_body **)a->data)[m], &status);
+            if (status)
+                return status;
+            p->node[node].operand[slot + m] = t;
+        }
+        slot += r->most;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+int graph_lower_operations(struct graph_plan *p, const struct graph_body *graph)
+{
+    const struct graph_attr *ops = graph_find(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+    struct graph_body **op = ops->data;
+    int r = CUDNN_STATUS_SUCCESS;
+    for (int64_t i = 0; !r && i < ops->count; i++) {
+        if (op[i]->kind == CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR) {
+            r = graph_lower_attention(p, op[i]);
+            continue;
+        }
+        struct graph_node *n = graph_add_node(p, op[i]->kind);
+        r = n ? graph_gather(n, op[i]) : CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+        if (!r)
+            r = take_operands(p, p->nodes - 1, op[i]);
+    }
+    return r;
+}
+
+int graph_lower(const struct graph_body *graph, struct graph_plan **out)
+{
+    struct graph_plan *p = calloc(1, sizeof *p);
+    int r = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    if (p) {
+        r = graph_lower_operations(p, graph);
+        if (!r)
+            r = graph_arrange(p);
+    }
+    if (r) {
+        graph_plan_free(p);
+        p = NULL;
+    }
+    graph_plan_free(*out);
+    *out = p;
+    return r;
+}

@@ -1,0 +1,34 @@
+/* Descriptors of recurrent layers, and what cuDNN 8's interface to them shares with the one before it. */
+#ifndef CUMU_API_CUDNN_RNN_H
+#define CUMU_API_CUDNN_RNN_H
+
+#include "api/cudnn/dnn.h"
+
+struct dnn_rnn {
+    struct dnn_object object;
+    int algo, cell, bias, direction, input_mode, type, precision, math, input, hidden, projection, layers;
+    unsigned flags;
+    void *dropout;
+    int clip, clip_nan;
+    double clip_low, clip_high;
+    bool set;
+};
+struct dnn_rnn_data {
+    struct dnn_object object;
+    int type, layout, time, batch, width, *length; /* length: of each sequence, the descriptor's own */
+    double fill;
+};
+
+struct mudnn_rnn_shape dnn_rnn_shape(const struct dnn_rnn *d);
+size_t dnn_rnn_weight_bytes(const struct dnn_rnn *d);
+size_t dnn_rnn_reserve_bytes(const struct dnn_rnn *d, int time, int batch);
+/* The matrix and the bias of one gate in the weights at `space`; descriptors and addresses may be NULL. A status. */
+int dnn_rnn_params(const struct dnn_rnn *d, int pseudo, const void *space, int id, struct dnn_tensor *m_desc,
+                   void **m_at, struct dnn_tensor *b_desc, void **b_at);
+/* What all calls check: the descriptors fit each other, the spaces are large enough. They are live, or the caller's
+ * own. h, c: descriptors of states, or NULL. `keeps`: the reserve is needed. */
+int dnn_rnn_begin(struct mudnn_rnn *r, void *handle, const struct dnn_rnn *d, const struct dnn_rnn_data *x,
+                  const struct dnn_rnn_data *y, const void *h, const void *c, size_t weight_size, const void *weights,
+                  size_t size, const void *space, size_t reserve_size, void *reserve, bool keeps);
+
+#endif

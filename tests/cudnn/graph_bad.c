@@ -1,0 +1,298 @@
+/* cuDNN's graph interface with what is wrong: attributes of every name, type and count; graphs that fit nowhere;
+ * damaged texts; memory that runs out. Answers are errors, and nothing crashes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <link.h>
+
+#include "graph.h"
+
+/* ---- allocations of our libraries, of which one fails ------------------------------------------- */
+
+static uintptr_t low[16], high[16];
+static int libraries;
+static long counted, failing;
+static int note_library(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    for (int i = 0; strstr(info->dlpi_name, "/cumu/") && i < info->dlpi_phnum && libraries < 16; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
+            low[libraries] = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            high[libraries++] = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+        }
+    return 0;
+}
+static bool fails(const void *caller)
+{
+    for (int i = 0; failing && i < libraries; i++)
+        if ((uintptr_t)caller >= low[i] && (uintptr_t)caller < high[i])
+            return ++counted == failing ? errno = ENOMEM, true : false;
+    return false;
+}
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+#if !defined(__SANITIZE_ADDRESS__)
+void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
+void *realloc(void *p, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(p, size); }
+#endif
+
+/* ---- attributes -------------------------------------------------------------------------------- */
+
+static const int names[][2] = {{0, 10},      {100, 107},   {200, 205},   {300, 305},   {400, 408},   {600, 602},
+                               {700, 718},   {750, 759},   {770, 775},   {780, 797},   {800, 806},   {900, 914},
+                               {1000, 1013}, {1300, 1308}, {1500, 1504}, {1520, 1528}, {1600, 1630}, {1700, 1728},
+                               {1800, 1804}, {2000, 2015}, {2100, 2111}, {2200, 2203}, {2300, 2314}, {2400, 2403},
+                               {2700, 2703}, {2800, 2820}, {3000, 3008}, {3100, 3106}, {3200, 3203}, {3300, 3305}};
+
+/* Each kind of descriptor gets each attribute as each type, of nothing, zeros, noise, and pointers to what is no
+ * descriptor; then it is finalised, asked and destroyed. */
+static void sweep(void)
+{
+    static char noise[1 << 16], zeros[1 << 16];
+    static const long long counts[] = {-1, 0, 1, 2, 9, 1 << 30};
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)upto(256);
+    for (int kind = -1; kind < 60; kind++) {
+        desc d = NULL;
+        int r = cudnnBackendCreateDescriptor(kind, &d);
+        EXPECT(r ? !d : kind >= 0 && kind <= 48, "kind %d: %d", kind, r);
+        if (r)
+            continue;
+        for (unsigned g = 0; g < sizeof names / sizeof *names; g++)
+            for (int name = names[g][0]; name < names[g][1]; name++)
+                for (int type = -1; type < 34; type++)
+                    for (unsigned c = 0; c < 6; c++) {
+                        IS(cudnnBackendSetAttribute(d, name, type, counts[c], NULL) == 0, 0);
+                        if (counts[c] < 1 || counts[c] > 9)
+                            IS(cudnnBackendSetAttribute(d, name, type, counts[c], noise) == 0,
+                               counts[c] > 9 && (kind == 28 || (kind >= 36 && kind != 38 && kind < 41) || kind == 42 ||
+                                                 kind == 43 || kind == 48));
+                        else if (name != 910) /* whose elements are addresses that are read */
+                            cudnnBackendSetAttribute(d, name, type, counts[c], upto(2) ? noise : zeros);
+                    }
+        r = cudnnBackendFinalize(d);
+        for (unsigned g = 0; g < sizeof names / sizeof *names; g++)
+            for (int name = names[g][0]; name < names[g][1]; name++)
+                for (int type = -1; type < 34; type++) {
+                    long long count = 0;
+                    char out[4096] = {0}; /* as descriptors: NULL */
+                    cudnnBackendGetAttribute(d, name, type, upto(3), &count, upto(2) ? out : NULL);
+                }
+        OK(cudnnBackendDestroyDescriptor(d));
+        IS(cudnnBackendDestroyDescriptor(d) == 0, 0);
+        IS(cudnnBackendFinalize(d) == 0, 0);
+    }
+    IS(cudnnBackendCreateDescriptor(KIND(TENSOR), NULL) == 0, 0);
+    IS(cudnnBackendFinalize(NULL) == 0, 0);
+    IS(cudnnBackendFinalize(noise) == 0, 0);
+    IS(cudnnBackendExecute(handle, NULL, NULL) == 0, 0);
+    IS(cudnnBackendExecute(noise, noise, noise) == 0, 0);
+    OK(cudnnBackendDestroyDescriptor(NULL));
+}
+
+/* Every attribute that is left out is missed. */
+static void missing(void)
+{
+    for (int without = 0; without < 5; without++) {
+        desc d = create(KIND(TENSOR));
+        const int type = F32;
+        const int64_t dims[] = {2, 3}, strides[] = {3, 1}, one = 1, sixteen = 16;
+        const struct {
+            int name, type, count;
+            const void *v;
+        } all[] = {{A(TENSOR_DATA_TYPE), TYPE(DATA_TYPE), 1, &type},
+                   {A(TENSOR_DIMENSIONS), TYPE(INT64), 2, dims},
+                   {A(TENSOR_STRIDES), TYPE(INT64), 2, strides},
+                   {A(TENSOR_UNIQUE_ID), TYPE(INT64), 1, &one},
+                   {A(TENSOR_BYTE_ALIGNMENT), TYPE(INT64), 1, &sixteen}};
+        for (int i = 0; i < 5; i++)
+            if (i != without)
+                set(d, all[i].name, all[i].type, all[i].count, all[i].v);
+        IS(finalize(d), BAD);
+        set(d, all[without].name, all[without].type, all[without].count, all[without].v);
+        OK(finalize(d));
+        IS(cudnnBackendSetAttribute(d, all[0].name, all[0].type, 1, &type), NOT_INITIALIZED);
+    }
+    destroy_all();
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------ */
+
+static desc box(int64_t uid, int a, int b, int place) { return describe(uid, F32, 2, (int[]){a, b}, NULL, place); }
+static bool refused(int n, const desc *op)
+{
+    desc g = graph_of(n, op);
+    int r = finalize(g);
+    return r || !plan_of(g);
+}
+static void graphs(void)
+{
+    float *at[3], one = 1;
+    desc x = box(1, 4, 5, REAL), y = box(2, 4, 5, REAL), z = box(3, 5, 4, REAL), v = box(4, 4, 5, VIRTUAL), op[3],
+         unready;
+    for (int i = 0; i < 3; i++)
+        MUST(cudaMalloc((void **)&at[i], 80));
+    op[0] = apply(CUDNN_POINTWISE_ADD, x, z, y);
+    EXPECT(refused(1, op), "shapes that do not fit");
+    op[0] = apply(CUDNN_POINTWISE_ADD, x, NULL, y);
+    EXPECT(refused(1, op), "an operand too few");
+    op[0] = apply(12345, x, y, y);
+    EXPECT(refused(1, op), "an unknown mode");
+    op[0] = product(x, y, z, NULL, NULL, NULL);
+    EXPECT(refused(1, op), "matrices that do not fit");
+    op[0] = apply(CUDNN_POINTWISE_ABS, v, NULL, y);
+    EXPECT(refused(1, op), "a virtual tensor that nobody makes");
+    op[0] = apply(CUDNN_POINTWISE_ABS, x, NULL, y);
+    op[1] = apply(CUDNN_POINTWISE_NEG, x, NULL, y);
+    EXPECT(refused(2, op), "a tensor that two make");
+    op[0] = apply(CUDNN_POINTWISE_ABS, v, NULL, y);
+    op[1] = apply(CUDNN_POINTWISE_NEG, y, NULL, v);
+    EXPECT(refused(2, op), "a circle");
+    op[0] = apply(CUDNN_POINTWISE_ABS, x, NULL, box(4, 4, 5, VALUE));
+    EXPECT(refused(1, op), "a result by value");
+    op[0] = apply(CUDNN_POINTWISE_ABS, x, NULL, box(9, 4, 5, VIRTUAL));
+    op[1] = apply(CUDNN_POINTWISE_ABS, describe(9, F32, 2, (int[]){5, 4}, NULL, VIRTUAL), NULL, z);
+    EXPECT(refused(2, op), "one number of two tensors");
+    unready = create(KIND(OPERATION_POINTWISE));
+    IS(cudnnBackendSetAttribute(unready, A(OPERATION_POINTWISE_PW_DESCRIPTOR), TYPE(BACKEND_DESCRIPTOR), 1,
+                                &(desc){create(KIND(POINTWISE))}) == 0,
+       0);
+    IS(cudnnBackendSetAttribute(unready, A(OPERATION_POINTWISE_XDESC), TYPE(BACKEND_DESCRIPTOR), 1, &op[0]) == 0, 0);
+    /* a plan that runs, with packs that lack something */
+    op[0] = apply(CUDNN_POINTWISE_ABS, x, NULL, v);
+    op[1] = apply(CUDNN_POINTWISE_MUL, v, scalar_of(7, F32, 2), y);
+    desc g = graph_of(2, op), plan;
+    OK(finalize(g));
+    plan = plan_of(g);
+    const int64_t uids[] = {1, 2, 7};
+    void *const places[] = {at[0], at[1], &one};
+    execute(plan, 3, uids, places);
+    IS(cudnnBackendExecute(handle, plan, pack_of(3, uids, places, NULL)), BAD);
+    IS(cudnnBackendExecute(handle, plan, pack_of(2, uids, places, at[2])), BAD);
+    IS(cudnnBackendExecute(handle, plan, g) == 0, 0);
+    IS(cudnnBackendExecute(handle, g, plan) == 0, 0);
+    desc pack = create(KIND(VARIANT_PACK));
+    set(pack, A(VARIANT_PACK_UNIQUE_IDS), TYPE(INT64), 2, (int64_t[]){1, 1});
+    set(pack, A(VARIANT_PACK_DATA_POINTERS), TYPE(VOID_PTR), 2, places);
+    IS(finalize(pack) == 0, 0);
+    /* engines that are none */
+    desc engine = create(KIND(ENGINE));
+    set_desc(engine, A(ENGINE_OPERATION_GRAPH), g);
+    set_int(engine, A(ENGINE_GLOBAL_INDEX), 1);
+    IS(finalize(engine), UNSUPPORTED);
+    /* texts */
+    long long length = 0;
+    OK(cudnnBackendGetAttribute(plan, A(EXECUTION_PLAN_JSON_REPRESENTATION), TYPE(CHAR), 0, &length, NULL));
+    char *text = malloc((size_t)length), *bad = malloc((size_t)length);
+    OK(cudnnBackendGetAttribute(plan, A(EXECUTION_PLAN_JSON_REPRESENTATION), TYPE(CHAR), length, &length, text));
+    for (int i = 0; i < 400; i++) {
+        desc p = NULL;
+        int cut = i % 4 ? (int)length : 1 + upto((int)length - 4);
+        memcpy(bad, text, (size_t)length);
+        if (i % 4)
+            bad[upto((int)length - 2)] ^= (char)(1 << upto(7));
+        OK(cudnnBackendCreateDescriptor(KIND(EXECUTION_PLAN), &p));
+        set(p, A(EXECUTION_PLAN_HANDLE), TYPE(HANDLE), 1, &handle);
+        set(p, A(EXECUTION_PLAN_JSON_REPRESENTATION), TYPE(CHAR), cut, bad);
+        IS(finalize(p) == 0 && memcmp(text, bad, (size_t)cut) != 0 && i % 4 == 0, 0);
+        OK(cudnnBackendDestroyDescriptor(p));
+    }
+    free(text), free(bad);
+    for (int i = 0; i < 3; i++)
+        OK(cudaFree(at[i]));
+    destroy_all();
+}
+
+/* ---- no memory --------------------------------------------------------------------------------- */
+
+/* Builds and runs y = |x| + x; the status of the first call that fails. */
+static int attempt(float *x_at, float *y_at, float *workspace)
+{
+    enum { X, Y, V, ABS, ADD, ONE, TWO, GRAPH, HEUR, CONFIG, PLAN, PACK, ALL };
+    static const int kinds[] = {17, 17, 17, 0, 0, 13, 13, 15, 4, 3, 5, 16};
+    desc d[ALL] = {NULL};
+    const int type = F32, modes[] = {CUDNN_POINTWISE_ABS, CUDNN_POINTWISE_ADD}, instant = 0;
+    const int64_t four = 4, step = 1, uids[] = {1, 2, 3};
+    const bool yes = true;
+    void *at[] = {x_at, y_at}, *ws = workspace;
+    int r = 0;
+#define DO(call) r = r ? r : (call)
+#define SET(i, name, t, n, v) DO(cudnnBackendSetAttribute(d[i], A(name), TYPE(t), n, v))
+    for (int i = 0; i < ALL; i++)
+        DO(cudnnBackendCreateDescriptor(kinds[i], &d[i]));
+    for (int i = X; i <= V; i++) {
+        SET(i, TENSOR_DATA_TYPE, DATA_TYPE, 1, &type);
+        SET(i, TENSOR_DIMENSIONS, INT64, 1, &four);
+        SET(i, TENSOR_STRIDES, INT64, 1, &step);
+        SET(i, TENSOR_UNIQUE_ID, INT64, 1, &uids[i]);
+        SET(i, TENSOR_BYTE_ALIGNMENT, INT64, 1, &four);
+        if (i == V)
+            SET(i, TENSOR_IS_VIRTUAL, BOOLEAN, 1, &yes);
+        DO(finalize(d[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        SET(ABS + i, POINTWISE_MODE, POINTWISE_MODE, 1, &modes[i]);
+        DO(finalize(d[ABS + i]));
+        SET(ONE + i, OPERATION_POINTWISE_PW_DESCRIPTOR, BACKEND_DESCRIPTOR, 1, &d[ABS + i]);
+        SET(ONE + i, OPERATION_POINTWISE_XDESC, BACKEND_DESCRIPTOR, 1, &d[i ? V : X]);
+        if (i)
+            SET(ONE + i, OPERATION_POINTWISE_BDESC, BACKEND_DESCRIPTOR, 1, &d[X]);
+        SET(ONE + i, OPERATION_POINTWISE_YDESC, BACKEND_DESCRIPTOR, 1, &d[i ? Y : V]);
+        DO(finalize(d[ONE + i]));
+    }
+    SET(GRAPH, OPERATIONGRAPH_OPS, BACKEND_DESCRIPTOR, 2, &d[ONE]);
+    DO(finalize(d[GRAPH]));
+    SET(HEUR, ENGINEHEUR_OPERATION_GRAPH, BACKEND_DESCRIPTOR, 1, &d[GRAPH]);
+    SET(HEUR, ENGINEHEUR_MODE, HEUR_MODE, 1, &instant);
+    DO(finalize(d[HEUR]));
+    DO(cudnnBackendGetAttribute(d[HEUR], A(ENGINEHEUR_RESULTS), TYPE(BACKEND_DESCRIPTOR), 1, NULL, &d[CONFIG]));
+    SET(PLAN, EXECUTION_PLAN_ENGINE_CONFIG, BACKEND_DESCRIPTOR, 1, &d[CONFIG]);
+    DO(finalize(d[PLAN]));
+    SET(PACK, VARIANT_PACK_UNIQUE_IDS, INT64, 2, uids);
+    SET(PACK, VARIANT_PACK_DATA_POINTERS, VOID_PTR, 2, at);
+    SET(PACK, VARIANT_PACK_WORKSPACE, VOID_PTR, 1, &ws);
+    DO(finalize(d[PACK]));
+    DO(cudnnBackendExecute(handle, d[PLAN], d[PACK]));
+    for (int i = 0; i < ALL; i++)
+        cudnnBackendDestroyDescriptor(d[i]);
+    return r;
+}
+static void memory(void)
+{
+    const float in[] = {-1, 2, -3, 4};
+    float out[4], *x, *y, *workspace;
+    MUST(cudaMalloc((void **)&x, 64));
+    MUST(cudaMalloc((void **)&y, 64));
+    MUST(cudaMalloc((void **)&workspace, 4096));
+    OK(cudaMemcpy(x, in, sizeof in, 1));
+    OK(attempt(x, y, workspace));
+    dl_iterate_phdr(note_library, NULL);
+    for (long n = 1;; n++) {
+        counted = 0;
+        failing = n;
+        int r = attempt(x, y, workspace), later = cudaDeviceSynchronize();
+        bool done = counted < n;
+        failing = 0;
+        OK(cudaMemcpy(out, y, sizeof out, 2));
+        EXPECT(r || later || (out[0] == 0 && out[1] == 4 && out[2] == 0 && out[3] == 8), "allocation %ld: %g", n,
+               out[1]);
+        OK(cudaMemset(y, 0xff, 64));
+        if (done) {
+            EXPECT(n > 20 || libraries == 0, "%ld allocations", n);
+            break;
+        }
+    }
+    OK(cudaFree(x));
+    OK(cudaFree(y));
+    OK(cudaFree(workspace));
+}
+
+int main(void)
+{
+    MUST(cudnnCreate(&handle));
+    sweep();
+    missing();
+    graphs();
+    memory();
+    OK(cudnnDestroy(handle));
+    return check_end("graphs that are wrong");
+}

@@ -1,0 +1,177 @@
+/* cuDNN's layers of earlier versions: every wrapper once. What they compute is in tests/cudnn/legacy.c. */
+#include "snippet.h"
+
+static _Thread_local void *handle, *tensor;
+static _Thread_local float *memory[4];
+static const float one = 1, zero;
+
+static float first(const float *at)
+{
+    float value = -1;
+    OK(M(cudaMemcpy, musaMemcpy)(&value, at, 4, 2));
+    return value;
+}
+
+/* One time, classes 0 and 1 equally probable: the cost of label 1 is ln 2. */
+static void loses(void)
+{
+    void *ctc, *probs;
+    int v[4], label = 1, length = 1, *device = (int *)memory[2];
+    size_t size = 0;
+    OK(C(cudnnCreateCTCLossDescriptor)(&ctc));
+    OK(C(cudnnCreateTensorDescriptor)(&probs));
+    OK(C(cudnnSetTensorNdDescriptor)(probs, 0, 3, (const int[]){1, 1, 2}, (const int[]){2, 2, 1}));
+    OK(C(cudnnSetCTCLossDescriptor)(ctc, 0));
+    OK(C(cudnnGetCTCLossDescriptor)(ctc, v));
+    OK(C(cudnnSetCTCLossDescriptorEx)(ctc, 0, 1, 1));
+    OK(C(cudnnGetCTCLossDescriptorEx)(ctc, v, v + 1, v + 2));
+    EXPECT(v[1] == 1 && v[2] == 1);
+    OK(C(cudnnSetCTCLossDescriptor_v9)(ctc, 0, 1, 0, 8));
+    OK(C(cudnnGetCTCLossDescriptor_v9)(ctc, v, v + 1, v + 2, v + 3));
+    IS(v[3], 8);
+    OK(C(cudnnSetCTCLossDescriptor_v8)(ctc, 0, 1, 0, 4));
+    OK(C(cudnnGetCTCLossDescriptor_v8)(ctc, v, v + 1, v + 2, v + 3));
+    IS(v[3], 4);
+    OK(C(cudnnSetTensor)(handle, probs, memory[0], &zero));
+    OK(C(cudnnGetCTCLossWorkspaceSize)(handle, probs, probs, &label, &length, &length, 0, ctc, &size));
+    EXPECT(size > 0 && size <= 4096);
+    OK(C(cudnnCTCLoss)(handle, probs, memory[0], &label, &length, &length, memory[1], probs, memory[1] + 8, 0, ctc,
+                       memory[3], size));
+    EXPECT(first(memory[1]) > 0.69f && first(memory[1]) < 0.7f && first(memory[1] + 8) == 0.5f);
+    OK(C(cudnnGetCTCLossWorkspaceSize_v8)(handle, 0, ctc, probs, probs, &size));
+    EXPECT(size > 0 && size <= 4096);
+    OK(M(cudaMemcpy, musaMemcpy)(device, (const int[]){1, 1}, 8, 1));
+    OK(C(cudnnCTCLoss_v8)(handle, 0, ctc, probs, memory[0], device, device + 1, device + 1, memory[1], probs,
+                          memory[1] + 8, size, memory[3]));
+    EXPECT(first(memory[1] + 8) == 0.5f);
+    OK(C(cudnnDestroyTensorDescriptor)(probs));
+    OK(C(cudnnDestroyCTCLossDescriptor)(ctc));
+}
+
+/* Of ones: 1 / (1 + 3 / 3). */
+static void responds(void)
+{
+    void *lrn;
+    unsigned n;
+    double alpha, beta, k;
+    OK(C(cudnnCreateLRNDescriptor)(&lrn));
+    OK(C(cudnnSetLRNDescriptor)(lrn, 1, 1, 1, 1));
+    OK(C(cudnnGetLRNDescriptor)(lrn, &n, &alpha, &beta, &k));
+    EXPECT(n == 1 && alpha == 1 && beta == 1 && k == 1);
+    OK(C(cudnnSetTensor)(handle, tensor, memory[0], &one));
+    OK(C(cudnnLRNCrossChannelForward)(handle, lrn, 0, &one, tensor, memory[0], &zero, tensor, memory[1]));
+    EXPECT(first(memory[1]) == 0.5f);
+    OK(C(cudnnLRNCrossChannelBackward)(handle, lrn, 0, &one, tensor, memory[1], tensor, memory[0], tensor, memory[0],
+                                       &zero, tensor, memory[2]));
+    EXPECT(first(memory[2]) == 0);
+    OK(C(cudnnDivisiveNormalizationForward)(handle, lrn, 0, &one, tensor, memory[0], NULL, memory[2], memory[3], &zero,
+                                            tensor, memory[1]));
+    EXPECT(first(memory[1]) == 0.5f);
+    OK(C(cudnnDivisiveNormalizationBackward)(handle, lrn, 0, &one, tensor, memory[0], NULL, memory[0], memory[2],
+                                             memory[3], &zero, tensor, memory[1], NULL));
+    EXPECT(first(memory[1]) == 0);
+    OK(C(cudnnDestroyLRNDescriptor)(lrn));
+}
+
+/* The map of all places to one in the middle. */
+static void places(void)
+{
+    void *spatial;
+    OK(C(cudnnCreateSpatialTransformerDescriptor)(&spatial));
+    OK(C(cudnnSetSpatialTransformerNdDescriptor)(spatial, 0, 0, 4, (const int[]){1, 2, 2, 2}));
+    OK(M(cudaMemset, musaMemset)(memory[1], 0, 24));
+    OK(C(cudnnSpatialTfGridGeneratorForward)(handle, spatial, memory[1], memory[2]));
+    EXPECT(first(memory[2]) == 0);
+    OK(C(cudnnSetTensor)(handle, tensor, memory[0], &one));
+    OK(C(cudnnSpatialTfSamplerForward)(handle, spatial, &one, tensor, memory[0], memory[2], &zero, tensor, memory[3]));
+    EXPECT(first(memory[3]) == 1);
+    OK(C(cudnnSpatialTfSamplerBackward)(handle, spatial, &one, tensor, memory[0], &zero, tensor, memory[3], &one,
+                                        tensor, memory[0], memory[2], &zero, memory[2] + 64));
+    EXPECT(first(memory[3]) == 1 && first(memory[2] + 64) == 0);
+    OK(C(cudnnSpatialTfGridGeneratorBackward)(handle, spatial, memory[2] + 64, memory[1]));
+    EXPECT(first(memory[1]) == 0);
+    OK(C(cudnnDestroySpatialTransformerDescriptor)(spatial));
+}
+
+static void pads(void)
+{
+    void *transform, *wide, *filter, *conv;
+    int format, direction;
+    size_t size = 0;
+    OK(C(cudnnCreateTensorTransformDescriptor)(&transform));
+    OK(C(cudnnCreateTensorDescriptor)(&wide));
+    OK(C(cudnnCreateFilterDescriptor)(&filter));
+    OK(C(cudnnCreateConvolutionDescriptor)(&conv));
+    OK(C(cudnnSetTensorTransformDescriptor)(transform, 4, 0, (const int[]){0, 0, 0, 1}, NULL, NULL, 0));
+    OK(C(cudnnGetTensorTransformDescriptor)(transform, 4, &format, NULL, NULL, NULL, &direction));
+    OK(C(cudnnInitTransformDest)(transform, tensor, wide, &size));
+    IS(size, 12 * 4);
+    OK(C(cudnnSetTensor)(handle, tensor, memory[0], &one));
+    OK(C(cudnnTransformTensorEx)(handle, transform, &one, tensor, memory[0], &zero, wide, memory[1]));
+    EXPECT(first(memory[1]) == 0 && first(memory[1] + 1) == 1);
+    OK(C(cudnnSetTensorTransformDescriptor)(transform, 4, 0, NULL, NULL, NULL, 0));
+    OK(C(cudnnSetFilter4dDescriptor)(filter, 0, 0, 1, 2, 2, 2));
+    OK(C(cudnnTransformFilter)(handle, transform, &one, filter, memory[0], &zero, filter, memory[1]));
+    EXPECT(first(memory[1]) == 1);
+    OK(C(cudnnSetConvolution2dDescriptor)(conv, 0, 0, 1, 1, 1, 1, 1, 0));
+    OK(C(cudnnIm2Col)(handle, tensor, memory[0], filter, conv, memory[1]));
+    EXPECT(first(memory[1] + 7) == 1);
+    OK(C(cudnnSetFilter4dDescriptor)(filter, 8, 2, 1, 32, 1, 1)); /* vectors of 32 bytes */
+    OK(C(cudnnReorderFilterAndBias)(handle, filter, 0, memory[0], memory[1] + 16, 0, NULL, NULL));
+    EXPECT(first(memory[1] + 16) == 1);
+    OK(C(cudnnDestroyConvolutionDescriptor)(conv));
+    OK(C(cudnnDestroyFilterDescriptor)(filter));
+    OK(C(cudnnDestroyTensorDescriptor)(wide));
+    OK(C(cudnnDestroyTensorTransformDescriptor)(transform));
+}
+
+static void normalises(void)
+{
+    void *s, *v, *act = NULL;
+    size_t size = 9;
+    OK(C(cudnnCreateTensorDescriptor)(&s));
+    OK(C(cudnnCreateTensorDescriptor)(&v));
+    OK(C(cudnnDeriveNormTensorDescriptor)(s, v, tensor, 1, 1));
+    OK(C(cudnnGetNormalizationForwardTrainingWorkspaceSize)(handle, 1, 0, 0, tensor, NULL, tensor, s, act, v, &size,
+                                                            1));
+    IS(size, 0);
+    OK(C(cudnnGetNormalizationBackwardWorkspaceSize)(handle, 1, 0, 0, tensor, tensor, tensor, NULL, tensor, s, act, v,
+                                                     &size, 1));
+    OK(C(cudnnGetNormalizationTrainingReserveSpaceSize)(handle, 1, 0, 0, act, tensor, &size, 1));
+    OK(C(cudnnSetTensor)(handle, tensor, memory[0], &one));
+    OK(C(cudnnSetTensor)(handle, tensor, memory[1], &one));
+    OK(C(cudnnNormalizationForwardTraining)(handle, 1, 0, 0, &one, &zero, tensor, memory[0], s, memory[1],
+                                            memory[1] + 2, 1, v, memory[3], memory[3] + 8, 0.5, NULL, NULL, act, NULL,
+                                            NULL, tensor, memory[2], NULL, 0, NULL, 0, 1));
+    EXPECT(first(memory[2]) == 1 && first(memory[3]) == 1);
+    OK(C(cudnnNormalizationForwardInference)(handle, 1, 0, 0, &one, &zero, tensor, memory[0], s, memory[1],
+                                             memory[1] + 2, v, memory[3], memory[3] + 8, NULL, NULL, act, tensor,
+                                             memory[2], 0.5, 1));
+    EXPECT(first(memory[2]) == 1);
+    OK(C(cudnnNormalizationBackward)(handle, 1, 0, 0, &one, &zero, &one, &zero, tensor, memory[0], NULL, NULL, tensor,
+                                     memory[2], NULL, NULL, tensor, memory[3], s, memory[1], memory[1] + 2,
+                                     memory[1] + 8, memory[1] + 12, 0.5, v, NULL, NULL, act, NULL, 0, NULL, 0, 1));
+    EXPECT(first(memory[1] + 12) == 4);
+    OK(C(cudnnDestroyTensorDescriptor)(v));
+    OK(C(cudnnDestroyTensorDescriptor)(s));
+}
+
+void snippet_cudnn_legacy(void)
+{
+    if (!snippet_below("mudnnHostPointwise"))
+        return;
+    OK(C(cudnnCreate)(&handle));
+    OK(C(cudnnCreateTensorDescriptor)(&tensor));
+    OK(C(cudnnSetTensor4dDescriptor)(tensor, 0, 0, 1, 2, 2, 2));
+    for (int i = 0; i < 4; i++)
+        OK(M(cudaMalloc, musaMalloc)((void **)&memory[i], 4096));
+    loses();
+    responds();
+    places();
+    pads();
+    normalises();
+    for (int i = 0; i < 4; i++)
+        OK(M(cudaFree, musaFree)(memory[i]));
+    OK(C(cudnnDestroyTensorDescriptor)(tensor));
+    OK(C(cudnnDestroy)(handle));
+}
