@@ -23,8 +23,11 @@ static const struct { const char *name; void (*run)(void); } topics[] = {
     {"cusolver_sparse", snippet_cusolver_sparse},
     {"cusolver_mg", snippet_cusolver_mg},
     {"cublaslt", snippet_cublaslt}, {"cublas_more", snippet_cublas_more}, {"cublas_plain", snippet_cublas_plain},
-    {"cufft", snippet_cufft}, {"cufftw", snippet_cufftw}, {"curand", snippet_curand},
-    {"cusparse", snippet_cusparse}
+    {"cufft", snippet_cufft}, {"cufftw", snippet_cufftw}, {"nvjpeg", snippet_nvjpeg},
+    {"cufile", snippet_cufile}, {"curand", snippet_curand},
+    {"cusparse", snippet_cusparse}, {"cusparselt", snippet_cusparselt}, {"cudnn", snippet_cudnn},
+    {"cudnn_legacy", snippet_cudnn_legacy}, {"nvtx", snippet_nvtx},
+    {"cupti", snippet_cupti}
 };
 // clang-format on
 enum { TOPICS = sizeof topics / sizeof *topics };
@@ -77,14 +80,21 @@ static const struct home {
     const char *prefix, *soname[3];
 } homes[] = {
     {"cublasLt", {"libcublasLt.so.11", "libcublasLt.so.12", "libcublasLt.so.13"}},
+    {"cudnn", {"libcudnn.so.8", "libcudnn.so.9", "libcudnn.so.9"}},
     {"cublas", {"libcublas.so.11", "libcublas.so.12", "libcublas.so.13"}},
     {"cufft", {"libcufft.so.10", "libcufft.so.11", "libcufft.so.12"}},
+    {"nvjpeg", {"libnvjpeg.so.11", "libnvjpeg.so.12", "libnvjpeg.so.13"}},
+    {"cuFile", {"libcufile.so.0", "libcufile.so.0", "libcufile.so.0"}},
     {"fftw", {"libcufftw.so.10", "libcufftw.so.11", "libcufftw.so.12"}},
     {"curand", {"libcurand.so.10", "libcurand.so.10", "libcurand.so.10"}},
     {"cusolverMg", {"libcusolverMg.so.11", "libcusolverMg.so.11", "libcusolverMg.so.12"}},
     {"cusolver", {"libcusolver.so.11", "libcusolver.so.11", "libcusolver.so.12"}},
+    {"cusparseLt", {"libcusparseLt.so.0", "libcusparseLt.so.0", "libcusparseLt.so.0"}},
     {"cusparse", {"libcusparse.so.11", "libcusparse.so.12", "libcusparse.so.12"}},
     {"nccl", {"libnccl.so.2", "libnccl.so.2", "libnccl.so.2"}},
+    {"nvtx", {"libnvToolsExt.so.1", "libnvToolsExt.so.1", "libnvtx3interop.so.1"}},
+    {"cupti", {"libcupti.so.11.8", "libcupti.so.12", "libcupti.so.13"}},
+    {"InitializeInjection", {"libcupti.so.11.8", "libcupti.so.12", "libcupti.so.13"}},
     {"nvml", {"libnvidia-ml.so.1", "libnvidia-ml.so.1", "libnvidia-ml.so.1"}},
     {"nvJitLink", {"libnvJitLink.so.12", "libnvJitLink.so.12", "libnvJitLink.so.13"}},
     {"nvrtc", {"libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"}},
@@ -117,6 +127,7 @@ void *snippet_versioned(int version, const char *name) { return named(home_of(na
 
 /* The core makes its names visible to all. */
 bool snippet_below(const char *name) { return dlsym(RTLD_DEFAULT, name) != NULL; }
+bool snippet_alone(void) { return strcmp(mode, "twothreads") != 0 && strcmp(mode, "manythreads") != 0; }
 
 static void *run(void *arg)
 {

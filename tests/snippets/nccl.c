@@ -52,6 +52,14 @@ static void tells(void)
     IS(C(ncclCommCount)(comm, NULL), ncclInvalidArgument);
     IS(C(ncclCommCount)(NULL, &n), ncclInvalidArgument);
     EXPECT(strstr(C(ncclGetLastError)(comm), "ncclCommCount"));
+    struct cumu_s12 world = C(ncclTeamWorld)(comm), near = C(ncclTeamLsa)(comm), rail = C(ncclTeamRail)(comm);
+    EXPECT(world.at[0] == 1 && world.at[1] == 0 && world.at[2] == 1);
+    EXPECT(near.at[0] == 1 && near.at[1] == 0 && near.at[2] == 1);
+    EXPECT(rail.at[0] == 1 && rail.at[1] == 0 && rail.at[2] == 1);
+    IS(C(ncclTeamRankToWorld)(comm, world, 0), 0);
+    IS(C(ncclTeamRankToLsa)(comm, near, 0), 0);
+    IS(C(ncclTeamRankToWorld)(junk, world, 0), -1);
+    EXPECT(C(ncclTeamWorld)(junk).at[0] == 0);
     OK(C(ncclCommDestroy)(comm));
     IS(C(ncclCommDestroy)(comm), ncclInvalidArgument);
     IS(C(ncclCommUserRank)(comm, &n), ncclInvalidArgument);

@@ -292,9 +292,61 @@ static void launches(void)
     OK(C(cuModuleUnload)(m));
 }
 
+/* ---- tensor maps ------------------------------------------------------------------------------- */
+
+/* Rows of 256 bytes of f16, boxes of 64 by 8; MUSA devices have no maps of this form. */
+static void tensor_maps(void)
+{
+    enum { F16 = 6, SWIZZLE_128B = 3, ZERO = 0 };
+    static uint8_t memory[4096] __attribute__((aligned(64)));
+    uint64_t map[17] __attribute__((aligned(64))) = {[16] = 77}, dim[] = {128, 16, 2, 2}, stride[] = {256, 2048, 4096};
+    uint32_t box[] = {64, 8, 1, 1}, step[] = {1, 1, 1, 1}, large[] = {264, 1, 1, 1}, none[] = {0, 1, 1, 1};
+    int lower[] = {-1, -1}, upper[] = {0, 1}, far[] = {-200, 0};
+    void *p = memory;
+    int err = C(cuTensorMapEncodeTiled)(map, F16, 2, p, dim, stride, box, step, 0, SWIZZLE_128B, 2, ZERO);
+    EXPECT(err == CUDA_SUCCESS || err == CUDA_ERROR_NOT_SUPPORTED);
+    IS(C(cuTensorMapEncodeIm2col)(map, F16, 4, p, dim, stride, lower, upper, 64, 9, step, 0, SWIZZLE_128B, 0, ZERO),
+       err);
+    IS(C(cuTensorMapEncodeIm2colWide)(map, F16, 4, p, dim, stride, -1, 1, 64, 9, step, 0, 0, SWIZZLE_128B, 0, ZERO),
+       err);
+    IS(C(cuTensorMapReplaceAddress)(map, memory + 1024), err ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    IS(C(cuTensorMapReplaceAddress)(map, memory + 8), CUDA_ERROR_INVALID_VALUE);
+    IS(C(cuTensorMapReplaceAddress)(NULL, memory), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(map[16] == 77);
+#define TILED(map, type, rank, p, dim, stride, box, step, interleave, swizzle, fill) \
+    IS(C(cuTensorMapEncodeTiled)(map, type, rank, p, dim, stride, box, step, interleave, swizzle, 0, fill), \
+       CUDA_ERROR_INVALID_VALUE)
+    TILED(NULL, F16, 2, p, dim, stride, box, step, 0, 0, 0);
+    TILED((char *)map + 8, F16, 2, p, dim, stride, box, step, 0, 0, 0);
+    TILED(map, 16, 2, p, dim, stride, box, step, 0, 0, 0);
+    TILED(map, F16, 0, p, dim, stride, box, step, 0, 0, 0);
+    TILED(map, F16, 6, p, dim, stride, box, step, 0, 0, 0);
+    TILED(map, F16, 2, memory + 8, dim, stride, box, step, 0, 0, 0);
+    TILED(map, F16, 2, p, dim, stride, large, step, 0, 0, 0);
+    TILED(map, F16, 2, p, dim, stride, none, step, 0, 0, 0);
+    TILED(map, F16, 2, p, dim, stride, box, none, 0, 0, 0);
+    TILED(map, F16, 2, p, dim, stride, box, step, 0, 1, 0); /* 128 bytes in lines of 32 */
+    TILED(map, F16, 2, p, dim, stride, box, step, 1, 0, 0); /* interleaved, and only two dimensions */
+    TILED(map, F16, 2, p, dim, stride, box, step, 0, 7, 0);
+    TILED(map, 1, 2, p, dim, stride, box, step, 0, 0, 1); /* integers know no NaN */
+    dim[1] = 0;
+    TILED(map, F16, 2, p, dim, stride, box, step, 0, 0, 0);
+    dim[1] = 16;
+    stride[0] = 250;
+    TILED(map, F16, 2, p, dim, stride, box, step, 0, 0, 0);
+    stride[0] = 256;
+    IS(C(cuTensorMapEncodeIm2col)(map, F16, 4, p, dim, stride, far, upper, 64, 9, step, 0, 3, 0, 0),
+       CUDA_ERROR_INVALID_VALUE);
+    IS(C(cuTensorMapEncodeIm2col)(map, F16, 4, p, dim, stride, lower, upper, 64, 1025, step, 0, 3, 0, 0),
+       CUDA_ERROR_INVALID_VALUE);
+    IS(C(cuTensorMapEncodeIm2colWide)(map, F16, 4, p, dim, stride, -1, 1, 64, 9, step, 0, 2, 3, 0, 0),
+       CUDA_ERROR_INVALID_VALUE);
+}
+
 void snippet_newer(void)
 {
     OK(M(cudaFree, musaFree)(NULL));
+    tensor_maps();
     error_log();
     green_contexts();
     ids();

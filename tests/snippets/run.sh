@@ -7,7 +7,7 @@ here=$(dirname "$0")
 bad=0
 
 missing=$(sed -n 's/^.*[ *]wrap_\([A-Za-z_0-9]*\)(.*/\1/p' "$B/gen/wraps.h" | while read -r s; do
-    base=$(printf %s "$s" | sed 's/_v1[12]\(_pts[zd]\)\{0,1\}$/\1/')
+    base=$(printf %s "$s" | sed 's/_v1\{0,1\}[128]\(_pts[zd]\)\{0,1\}$/\1/')
     grep -qwE "$s|$base" "$here"/*.c || echo "$s"
 done)
 if [ -n "$missing" ]; then
@@ -23,8 +23,10 @@ replay() {
     if out=$("$B/bin/cumu" run --backend "${BACKEND:-host}" -- "$@" 2>&1); then
         printf '%s\n' "$out" | grep '^ok' || :
     else
-        printf '%s\n' "$out" | grep -v '^ok' | head -n 20
-        printf '%s\n' "$out" | grep -q '^not ok' || echo "not ok $name: it died"
+        printf '%s\n' "$out" | grep '^not ok' | head -n 20 | grep . || {
+            printf '%s\n' "$out" | grep -v '^ok' | tail -n 20
+            echo "not ok $name: it died"
+        }
         bad=1
     fi
 }

@@ -38,6 +38,8 @@ enum { SNIPPET_THREADS = 64 };
 
 /* Does the MUSA runtime below export this function? SDKs before CUDA 12's generation lack some. */
 bool snippet_below(const char *name);
+/* Nothing else runs at the same time: what belongs to the process may be changed, a stream captured. */
+bool snippet_alone(void);
 
 /* The topics, in the order in which they run. */
 void snippet_device(void);
@@ -68,10 +70,17 @@ void snippet_cusolver_mg(void);
 void snippet_cusolver_wide(void *handle); /* what cusolver.c leaves out; called by it */
 void snippet_cufft(void);
 void snippet_cufftw(void);
+void snippet_cufile(void);
+void snippet_nvjpeg(void);
 void snippet_cublas_more(void);
 void snippet_cublas_plain(void);
 void snippet_curand(void);
 void snippet_cusparse(void);
+void snippet_cusparselt(void);
+void snippet_cudnn(void);
+void snippet_cudnn_legacy(void);
+void snippet_nvtx(void);
+void snippet_cupti(void);
 
 /* registration.c keeps its program registered for the topics that launch. */
 extern char snippet_stub, snippet_factor, snippet_table; /* host addresses of kernel k and variables */

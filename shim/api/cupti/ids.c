@@ -1,0 +1,228 @@
+/* What records are numbered and timed by: contexts, streams, threads, clocks. */
+#include "api/cupti/cupti.h"
+#include "core/hmap.h"
+#include "mu.h"
+#include "wraps.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DEFAULT_STREAM = 7, FIRST_STREAM = 13 }; /* what CUPTI's records have, too */
+
+struct id {
+    struct {
+        const void *handle;
+        uint64_t context; /* 0: it is a context */
+    } key;
+    uint32_t id, device;
+    UT_hash_handle hh;
+};
+static HMAP(struct id) ids = HMAP_INIT;
+static uint32_t contexts, streams = FIRST_STREAM;
+static atomic_int thread_kind;
+
+/* The entry, made if it is not there; zeros without memory. `fresh` may be NULL. */
+static struct id number(const void *handle, uint64_t context, bool *fresh)
+{
+    struct id *i = NULL, *made = calloc(1, sizeof *made), copy = {0};
+    if (!made)
+        return copy;
+    made->key.handle = handle;
+    made->key.context = context;
+    hmap_lock(&ids);
+    HASH_FIND(hh, ids.head, &made->key, sizeof made->key, i);
+    if (!i) {
+        made->id = context ? streams++ : ++contexts;
+        HASH_ADD(hh, ids.head, key, sizeof made->key, made);
+        if (hmap_added(made)) {
+            i = made;
+            made = NULL;
+        }
+        if (fresh)
+            *fresh = true;
+    }
+    if (i)
+        copy = *i;
+    hmap_unlock(&ids);
+    free(made);
+    return copy;
+}
+
+static uint32_t device_of(void *context)
+{
+    MUdevice device = 0;
+    MUcontext before = NULL;
+    if (mu.muCtxGetCurrent(&before) != MUSA_SUCCESS)
+        return 0;
+    if (before == context)
+        return mu.muCtxGetDevice(&device) == MUSA_SUCCESS ? (uint32_t)device : 0;
+    if (mu.muCtxPushCurrent(context) != MUSA_SUCCESS)
+        return 0;
+    (void)mu.muCtxGetDevice(&device);
+    (void)mu.muCtxPopCurrent(&before);
+    return (uint32_t)device;
+}
+
+struct cupti_context cumu_cupti_context(void)
+{
+    static _Thread_local struct cupti_context last;
+    MUcontext now = NULL;
+    if (mu.muCtxGetCurrent(&now) != MUSA_SUCCESS || !now)
+        return (struct cupti_context){0};
+    last.fresh = false;
+    if (last.handle != now) {
+        bool fresh = false;
+        last = (struct cupti_context){.id = number(now, 0, &fresh).id, .device = device_of(now), .handle = now};
+        last.fresh = fresh;
+    }
+    return last;
+}
+
+struct cupti_context cumu_cupti_context_of(const void *handle)
+{
+    struct cupti_context c = cumu_cupti_context();
+    if (!handle || handle == c.handle)
+        return c;
+    void *other = (void *)(uintptr_t)handle;
+    return (struct cupti_context){.id = number(handle, 0, NULL).id, .device = device_of(other), .handle = other};
+}
+
+uint32_t cumu_cupti_stream(const void *stream)
+{
+    if (!stream || stream == (const void *)1)
+        return DEFAULT_STREAM;
+    return number(stream, 1, NULL).id;
+}
+
+uint32_t cumu_cupti_thread(void)
+{
+    static _Thread_local uint32_t system;
+    if (!atomic_load_explicit(&thread_kind, memory_order_relaxed))
+        return (uint32_t)pthread_self();
+    if (!system)
+        system = (uint32_t)syscall(SYS_gettid);
+    return system;
+}
+
+/* ---- clocks ----------------------------------------------------------------------------------- */
+
+typedef uint64_t (*clock_function)(void);
+static _Atomic(clock_function) clock_of_program;
+static uint64_t first_trace, first_program; /* both clocks when the program gave its own */
+
+static uint64_t real_time(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t cumu_cupti_now(void)
+{
+    clock_function f = atomic_load(&clock_of_program);
+    return f ? f() : cumu_cupti_time(cumu_trace_now());
+}
+
+/* The epoch's clock may be set; records go by what it was at first. */
+static uint64_t epoch(void)
+{
+    static atomic_uint_fast64_t kept;
+    uint64_t known = atomic_load_explicit(&kept, memory_order_relaxed), none = 0;
+    if (!known) {
+        known = real_time() - cumu_trace_now();
+        if (!atomic_compare_exchange_strong(&kept, &none, known))
+            known = none;
+    }
+    return known;
+}
+
+/* The program's clock may count anything (a CPU's ticks, mostly): both clocks are read now, and what lies between
+ * then and now is taken in proportion. */
+uint64_t cumu_cupti_time(uint64_t t)
+{
+    clock_function f = atomic_load(&clock_of_program);
+    if (!t)
+        return 0;
+    if (!f)
+        return t + epoch();
+    uint64_t trace = cumu_trace_now(), program = f();
+    double rate = trace > first_trace ? (double)(program - first_program) / (double)(trace - first_trace) : 1;
+    return program - (uint64_t)(int64_t)((double)(int64_t)(trace - t) * rate);
+}
+
+int wrap_cuptiActivityRegisterTimestampCallback(void *function)
+{
+    clock_function f;
+    if (!function)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    memcpy(&f, &function, sizeof f);
+    first_trace = cumu_trace_now();
+    first_program = f();
+    atomic_store(&clock_of_program, f);
+    return CUPTI_SUCCESS;
+}
+
+int wrap_cuptiGetTimestamp(uint64_t *t)
+{
+    if (!t)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *t = cumu_cupti_now();
+    return CUPTI_SUCCESS;
+}
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+int wrap_cuptiGetContextId(void *context, unsigned *id)
+{
+    if (!id)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!context)
+        return CUPTI_ERROR_INVALID_CONTEXT;
+    *id = number(context, 0, NULL).id;
+    return CUPTI_SUCCESS;
+}
+
+int wrap_cuptiGetDeviceId(void *context, unsigned *id)
+{
+    if (!id)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    struct cupti_context c = cumu_cupti_context();
+    if (!context && !c.handle)
+        return CUPTI_ERROR_INVALID_CONTEXT;
+    *id = context ? device_of(context) : c.device;
+    return CUPTI_SUCCESS;
+}
+
+int wrap_cuptiGetStreamIdEx(void *context, void *stream, unsigned char per_thread, unsigned *id)
+{
+    (void)context;
+    if (!id)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *id = cumu_cupti_stream(!stream && per_thread ? (void *)2 : stream);
+    return CUPTI_SUCCESS;
+}
+
+int wrap_cuptiGetStreamId(void *context, void *stream, unsigned *id)
+{
+    return wrap_cuptiGetStreamIdEx(context, stream, 0, id);
+}
+
+int wrap_cuptiGetThreadIdType(int *kind)
+{
+    if (!kind)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *kind = atomic_load(&thread_kind);
+    return CUPTI_SUCCESS;
+}
+
+int wrap_cuptiSetThreadIdType(int kind)
+{
+    if (kind != 0 && kind != 1)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    atomic_store(&thread_kind, kind);
+    return CUPTI_SUCCESS;
+}

@@ -1,0 +1,29 @@
+#!/bin/sh
+# CUPTI over the tracer: records, callbacks, wrong input and threads, with and without a trace at the same time.
+# shellcheck disable=SC2086  # $cuda is meant to be split
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+here=$(dirname "$0")
+lib=$B/lib/cumu/facade
+
+# build SONAME-OF-CUPTI RUNTIME VERSION
+build() {
+    "${CC:-cc}" -std=gnu11 -Wall -Wextra -I"$B/gen" -DVERSION="$3" -o "$tmp/client.$1" "$here/client.c" \
+        "$lib/libcupti.so.$1" "$lib/$2" "$lib/libcuda.so.1" "$lib/libnvtx3interop.so.1" -Wl,--allow-shlib-undefined -pthread
+}
+build 11.8 libcudart.so.11.0 18
+build 12 libcudart.so.12 28
+build 13 libcudart.so.13 130001
+for n in 11.8 12 13; do
+    if "$cumu" run --backend host -- "$tmp/client.$n" >"$tmp/out" 2>"$tmp/err"; then
+        echo "ok CUPTI $n: $(grep -c '^ok' "$tmp/out") checks"
+    else
+        grep -v '^ok' "$tmp/out" || :
+        head -n 5 "$tmp/err"
+        echo "not ok CUPTI $n"
+        bad=1
+    fi
+done
+check "beside a trace" 0 '^ok have all their records' -- "$cumu" trace --backend host -o "$tmp/trace" "$tmp/client.13"
+check "which has its kernels" 0 'kernel add .* on the device' 'range "range"' -- grep -E 'kernel|range' "$tmp/trace"
+exit "$bad"

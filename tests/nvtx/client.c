@@ -1,0 +1,211 @@
+/* A program that names its ranges by NVTX, in the two ways: `linked` through the library, `headers` as NVTX 3's headers
+ * do it, which open what NVTX_INJECTION64_PATH names and hand it pointers to their functions. Then what is wrong. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+struct attributes { /* nvtxEventAttributes_t */
+    uint16_t version, size;
+    uint32_t category;
+    int32_t color_type;
+    uint32_t color;
+    int32_t payload_type, reserved;
+    union {
+        uint64_t u64;
+        double d;
+    } payload;
+    int32_t message_type;
+    const void *message;
+};
+
+typedef void (*function)(void);
+
+/* The functions by the numbers that the headers give them. */
+enum { CORE = 16, CORE2 = 16 };
+static function core[CORE], core2[CORE2];
+static function *core_table[CORE + 1], *core2_table[CORE2 + 1];
+
+static int module_table(int module, function ***table, unsigned *count)
+{
+    *table = module == 1 ? core_table : module == 5 ? core2_table : NULL;
+    *count = *table ? 16 : 0;
+    return *table != NULL;
+}
+
+static const struct {
+    size_t size;
+    int (*module)(int, function ***, unsigned *);
+} callbacks = {sizeof callbacks, module_table};
+
+static const void *export_table(uint32_t id) { return id == 1 ? &callbacks : NULL; }
+
+static int inject(void)
+{
+    const char *path = getenv("NVTX_INJECTION64_PATH");
+    void *lib = path ? dlopen(path, RTLD_LAZY) : NULL;
+    int (*start)(const void *(*)(uint32_t)) =
+        lib ? (int (*)(const void *(*)(uint32_t)))dlsym(lib, "InitializeInjectionNvtx2") : NULL;
+    for (unsigned i = 0; i < CORE; i++) {
+        core_table[i] = &core[i];
+        core2_table[i] = &core2[i];
+    }
+    return start && start(export_table);
+}
+
+static int load(void)
+{
+    static const char *const names[] = {"",
+                                        "MarkEx",
+                                        "MarkA",
+                                        "MarkW",
+                                        "RangeStartEx",
+                                        "RangeStartA",
+                                        "RangeStartW",
+                                        "RangeEnd",
+                                        "RangePushEx",
+                                        "RangePushA",
+                                        "RangePushW",
+                                        "RangePop",
+                                        "NameCategoryA",
+                                        "NameCategoryW",
+                                        "NameOsThreadA",
+                                        "NameOsThreadW"},
+                             *const names2[] = {"",
+                                                "DomainMarkEx",
+                                                "DomainRangeStartEx",
+                                                "DomainRangeEnd",
+                                                "DomainRangePushEx",
+                                                "DomainRangePop",
+                                                "DomainResourceCreate",
+                                                "DomainResourceDestroy",
+                                                "DomainNameCategoryA",
+                                                "DomainNameCategoryW",
+                                                "DomainRegisterStringA",
+                                                "DomainRegisterStringW",
+                                                "DomainCreateA",
+                                                "DomainCreateW",
+                                                "DomainDestroy",
+                                                "Initialize"};
+    char name[64];
+    void *lib = dlopen("libnvToolsExt.so.1", RTLD_NOW);
+    for (unsigned i = 1; lib && i < 16; i++) {
+        snprintf(name, sizeof name, "nvtx%s", names[i]);
+        core[i] = (function)dlsym(lib, name);
+        snprintf(name, sizeof name, "nvtx%s", names2[i]);
+        core2[i] = (function)dlsym(lib, name);
+    }
+    return lib != NULL;
+}
+
+/* A call as the headers make it: nothing where nobody listens. */
+#define CALL(type, none, f, ...) ((f) ? ((type)(f))(__VA_ARGS__) : (none))
+typedef void (*call_p)(const void *);
+typedef void (*call_pp)(void *, const void *);
+typedef void (*call_pup)(void *, unsigned, const char *);
+typedef void (*call_up)(unsigned, const void *);
+typedef int (*ret_p)(const void *);
+typedef int (*ret_pp)(void *, const void *);
+typedef int (*ret_v)(void);
+typedef uint64_t (*start_p)(const void *);
+typedef void (*end_q)(uint64_t);
+typedef void *(*make_p)(const void *);
+typedef void *(*make_pp)(void *, const void *);
+#define VOID(type, f, ...) \
+    do { \
+        if (f) \
+            ((type)(f))(__VA_ARGS__); \
+    } while (0)
+
+static void *other_thread(void *id)
+{
+    VOID(call_p, core[2], "other thread");
+    (void)CALL(ret_p, -2, core[9], "never popped");
+    VOID(end_q, core[7], *(uint64_t *)id);
+    return NULL;
+}
+
+static void say(const char *what, int depth) { printf("%s %d\n", what, depth); }
+
+static void events(void)
+{
+    pthread_t t;
+    void *domain = CALL(make_p, NULL, core2[12], "I/O");
+    void *text = CALL(make_pp, NULL, core2[10], domain, "registered");
+    VOID(call_pup, core2[8], domain, 7, "reads");
+    VOID(call_up, core[12], 3, "global");
+    struct attributes a = {3, sizeof a, 7, 1, 0xffff8000, 3, 0, {.d = 0.5}, 3, text};
+    say("push", CALL(ret_pp, -2, core2[4], domain, &a));
+    say("push", CALL(ret_p, -2, core[9], "plain \"quoted\"\n"));
+    say("push", CALL(ret_p, -2, core[10], L"w\u00efde \U0001f600"));
+    say("pop", CALL(ret_p, -2, core2[5], domain)); /* not the innermost: domains need not nest */
+    say("pop", CALL(ret_v, -2, core[11]));
+    say("pop", CALL(ret_v, -2, core[11]));
+    say("pop", CALL(ret_v, -2, core[11]));
+    a = (struct attributes){3, sizeof a, 3, 1, 0xff00ff00, 1, 0, {.u64 = UINT64_MAX}, 1, "marked"};
+    VOID(call_p, core[1], &a);
+    VOID(call_pp, core2[1], domain, &a);
+    uint64_t id = CALL(start_p, 0, core[5], "process");
+    if (pthread_create(&t, NULL, other_thread, &id) == 0)
+        pthread_join(t, NULL);
+}
+
+static void wrong(void)
+{
+    struct attributes small = {3, 8, 7, 1, 0, 0, 0, {0}, 1, "too small"},
+                      odd = {3, sizeof odd, 9, 9, 0, 9, 0, {0}, 9, "odd"},
+                      foreign = {3, sizeof foreign, 0, 0, 0, 0, 0, {0}, 3, &small};
+    void *none = (void *)(uintptr_t)0x123450;
+    VOID(call_p, core[1], NULL);
+    VOID(call_p, core[2], NULL);
+    VOID(call_p, core[3], NULL);
+    VOID(call_p, core[1], &small);
+    VOID(call_p, core[1], &odd);
+    VOID(call_p, core[1], &foreign);
+    VOID(call_pp, core2[1], none, &foreign);
+    (void)CALL(ret_pp, 0, core2[4], &small, NULL);
+    (void)CALL(ret_p, 0, core2[5], &small);
+    (void)CALL(ret_p, 0, core2[5], none);
+    VOID(end_q, core[7], 0);
+    VOID(end_q, core[7], 987654321);
+    (void)CALL(make_p, NULL, core2[12], NULL);
+    (void)CALL(make_pp, NULL, core2[10], none, NULL);
+    VOID(call_pup, core2[8], none, 1, NULL);
+}
+
+static void *many(void *arg)
+{
+    char text[32];
+    for (int i = 0; i < 500; i++) {
+        snprintf(text, sizeof text, "loop %d", i % 50);
+        (void)CALL(ret_p, -2, core[9], text);
+        (void)CALL(make_p, NULL, core2[12], text);
+        (void)CALL(ret_v, -2, core[11]);
+    }
+    return arg;
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "linked", *what = argc > 2 ? argv[2] : "events";
+    pthread_t t[4];
+    if (strcmp(way, "linked") == 0 ? !load() : !inject())
+        printf("nobody\n");
+    if (strcmp(what, "threads") == 0) {
+        for (int i = 0; i < 4; i++)
+            if (pthread_create(&t[i], NULL, many, NULL) != 0)
+                return 1;
+        for (int i = 0; i < 4; i++)
+            pthread_join(t[i], NULL);
+    } else if (strcmp(what, "wrong") == 0) {
+        wrong();
+    } else {
+        events();
+    }
+    printf("PASS\n");
+    return 0;
+}

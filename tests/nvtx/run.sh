@@ -1,0 +1,47 @@
+#!/bin/sh
+# NVTX: what a program names itself is in the trace, in each format, whichever way its calls come; without a trace they
+# do nothing.
+# shellcheck disable=SC2086  # $trace is meant to be split
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+here=$(dirname "$0")
+trace="$cumu trace --backend host"
+
+"${CC:-cc}" -std=gnu11 -Wall -Wextra -o "$tmp/client" "$here/client.c" -pthread -ldl
+
+# Times, process numbers and how long stand as T, P and T.
+mask() { sed -E 's/^ *-?[0-9]+\.[0-9]{6} [0-9]+\./T P./; s/<[0-9.]+ us>/<T us>/' "$1"; }
+
+for way in linked headers; do
+    check "$way: events" 0 PASS -- $trace -o "$tmp/text" "$tmp/client" "$way"
+    cp "$tmp/out" "$tmp/log"
+    check "$way: depths" 0 '^push 0 push 0 push 1 pop 0 pop 1 pop 0 pop -1 PASS' -- sh -c "tr '\n' ' ' <'$tmp/log'"
+    mask "$tmp/text" >"$tmp/masked"
+    if diff -u "$here/events.text" "$tmp/masked"; then
+        echo "ok $way: look like this"
+    else
+        echo "not ok $way: look like this"
+        bad=1
+    fi
+    check "$way: wrong input" 0 PASS -- $trace -o "$tmp/text" "$tmp/client" "$way" wrong
+    check "$way: threads" 0 PASS -- $trace -o "$tmp/threads" "$tmp/client" "$way" threads
+    check "$way: have all their ranges" 0 '^2000$' -- grep -cE '[0-9]\.[1-4] range "loop [0-9]+" <[0-9.]+ us>$' "$tmp/threads"
+    check "$way: nobody listens" 0 '^push -2 push -2 push -2 pop -2 pop -2 pop -2 pop -2 PASS' -- \
+        sh -c "$cumu run --backend host -- '$tmp/client' $way | tr '\n' ' '"
+done
+check "not opted in" 0 '^nobody' 'push -2' -- env NVTX_INJECTION64_PATH="$B/lib/cumu/libcumu-core.so" "$tmp/client" headers
+NVTX_INJECTION64_PATH=/their/own check "what is set stays" 0 '^/their/own$' -- \
+    $cumu run --backend host -- sh -c 'echo "$NVTX_INJECTION64_PATH"'
+check "a filter" 0 '"registered"' -- $trace --filter 'nvtx:reg*' "$tmp/client" headers
+absent "leaves others out" plain
+check "a summary" 0 '^ranges' ' nvtx "registered"$' '^marks' ' nvtx "other thread"$' -- $trace --summary "$tmp/client" headers
+
+if command -v python3 >/dev/null 2>&1; then
+    check "JSON lines" 0 PASS -- $trace --format jsonl -o "$tmp/lines" "$tmp/client" headers
+    check "are JSON" 0 '^ok$' -- python3 "$here/formats.py" jsonl "$tmp/lines"
+    check "a Chrome trace" 0 PASS -- $trace --format chrome -o "$tmp/chrome.json" "$tmp/client" headers
+    check "is one array" 0 '^ok$' -- python3 "$here/formats.py" chrome "$tmp/chrome.json"
+else
+    echo "skip the machine formats: no python3"
+fi
+exit $bad
