@@ -12,6 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cumu_prototype;
+struct cumu_frame;
+/* check_api.c: the calls that return an error. */
+bool cumu_check_api_wants(const char *library, const char *symbol);
+void cumu_check_api_call(const struct cumu_prototype *c, const struct cumu_frame *f);
+
 struct check_stream; /* opaque; lives as long as the process */
 
 enum check_stream_kind {

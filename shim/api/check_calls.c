@@ -119,7 +119,7 @@ static _Atomic unsigned threads;
 
 /* ---- which calls ------------------------------------------------------------------------------- */
 
-static bool checking(void) { return strcmp(cumu_opt_text(CUMU_OPT_CHECK), "sync") == 0; }
+static bool checking(void) { return cumu_opt_has(CUMU_OPT_CHECK, "sync"); }
 
 static bool same(const char *row, const char *symbol)
 {
@@ -151,9 +151,14 @@ static bool moves(const char *symbol)
     return strncmp(symbol, "Memcpy", 6) == 0 || strncmp(symbol, "Memset", 6) == 0;
 }
 
-static bool check_wants(const char *library, const char *symbol)
+static bool orders(const char *library, const char *symbol)
 {
     return checking() && (row_of(symbol) || moves(symbol) || strcmp(library, "cublas") == 0);
+}
+
+static bool check_wants(const char *library, const char *symbol)
+{
+    return orders(library, symbol) || cumu_check_api_wants(library, symbol);
 }
 
 /* ---- one call ---------------------------------------------------------------------------------- */
@@ -197,8 +202,10 @@ static struct check_stream *stream_at(const struct seen *s, const void *handle)
     bool per_thread = strstr(s->name, "_ptds") || strstr(s->name, "_ptsz");
     if (!handle)
         handle = (const void *)(uintptr_t)(per_thread ? 2 : 1);
+    /* The legacy stream is never captured, and to ask about it is an error while a blocking stream is. */
     MUstreamCaptureStatus status = 0;
-    if (mu.muStreamIsCapturing((MUstream)(uintptr_t)handle, &status) != MUSA_SUCCESS || status)
+    if ((uintptr_t)handle != 1 &&
+        (mu.muStreamIsCapturing((MUstream)(uintptr_t)handle, &status) != MUSA_SUCCESS || status))
         return NULL;
     return cumu_check_stream(handle, s->device, mine.number, kind_of);
 }
@@ -252,12 +259,10 @@ static void launch(const struct seen *s)
     struct cumu_func *f = cumu_kernel_of(pointer(s, a[0]));
     void **args = (void **)(uintptr_t)argument(s, a[1]), **extra = (void **)(uintptr_t)argument(s, a[2]);
     const void *handle = NULL, *config = pointer(s, a[3]);
-    struct check_stream *stream = stream_of(s, &handle);
-    if (config) {
+    if (config)
         handle = strncmp(s->name, "cuda", 4) == 0 ? (const void *)((const cudaLaunchConfig_t *)config)->stream
                                                   : (const void *)((const CUlaunchConfig *)config)->hStream;
-        stream = stream_at(s, handle);
-    }
+    struct check_stream *stream = config ? stream_at(s, handle) : stream_of(s, &handle);
     if (!stream || !f)
         return;
     struct check_range r[POINTERS];
@@ -432,6 +437,10 @@ static void act(const struct seen *s, bool failed)
 static void check_call(const struct cumu_prototype *c, const struct cumu_frame *f)
 {
     const struct cumu_symbol *symbol = &f->facade->table->symbols[f->index];
+    if (cumu_check_api_wants(f->facade->table->library, symbol->name))
+        cumu_check_api_call(c, f);
+    if (!orders(f->facade->table->library, symbol->name))
+        return;
     if (!mine.number)
         mine.number = atomic_fetch_add(&threads, 1) + 1;
     struct seen s = {.call = c, .frame = f, .row = row_of(symbol->name), .name = symbol->name};

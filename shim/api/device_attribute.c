@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "api/emulate.h"
 #include "core/resolve.h"
+#include "kernel/device.h"
 
 /* Answers that do not depend on the device: hardware that is not there. */
 static const struct {
@@ -11,7 +12,6 @@ static const struct {
     {cudaDevAttrDeferredMappingCudaArraySupported, 0},
     {cudaDevAttrIpcEventSupport, 1},
     {cudaDevAttrMemSyncDomainCount, 1},
-    {CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 0},
     {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 0},
     {cudaDevAttrNumaConfig, 0},
     {cudaDevAttrNumaId, -1},
@@ -65,6 +65,8 @@ int cumu_device_attribute(int *value, int attribute, int device)
         *value = (int)(cumu_claimed_cc() / 10);
     else if (attribute == cudaDevAttrComputeCapabilityMinor)
         *value = (int)(cumu_claimed_cc() % 10);
+    else if (attribute == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED)
+        *value = cumu_claimed_cc() >= 90 && !cumu_device_code();
     else if (attribute == cudaDevAttrWarpSize)
         *value = 32; /* PTX knows no other; parts with warps of 128 run four of ours in one of theirs */
     else if (err || !is_shared(attribute)) {

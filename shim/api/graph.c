@@ -142,7 +142,7 @@ int cumu_graph_launch(bool rt, cudaGraphExec_t exec, CUstream stream)
     bool watched = atomic_load_explicit(&cumu_captures, memory_order_relaxed) != 0;
     if (watched)
         into = cumu_capture_graph(stream, NULL);
-    bool traced = watched && !into && cumu_tracing();
+    bool traced = watched && !into && cumu_trace_times_work();
     struct cumu_event e = {.kind = CUMU_EVENT_GRAPH, .library = "graph", .name = "launch", .stream = stream};
     void *work = traced ? cumu_work_begin(stream) : NULL;
     int err = rt ? mu.musaGraphLaunch(exec, (musaStream_t)stream) : mu.muGraphLaunch(exec, (MUstream)stream);

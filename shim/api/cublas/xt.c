@@ -6,49 +6,42 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "api/object.h"
 
 #include "conv.h"
 #include "cuda_enums.h"
 #include "wraps.h"
 
 struct xt {
-    unsigned magic;
     void *below;
     int device, block, pinning;
 };
-enum { MAGIC = 0x63587442, BLOCK = 1024 };
+enum { BLOCK = 1024 };
 
-static struct xt *live(void *handle)
-{
-    struct xt *x = handle;
-    return x && x->magic == MAGIC ? x : NULL;
-}
+static struct xt *live(void *handle) { return cumu_object(CUMU_XT, handle); }
 
 /* ---- handles and settings ---------------------------------------------------------------------- */
 
 int wrap_cublasXtCreate(void *to)
 {
-    struct xt *x = calloc(1, sizeof *x);
-    if (!to || !x) {
-        free(x);
+    struct xt *x = to ? cumu_object_new(CUMU_XT, sizeof *x) : NULL;
+    if (!x)
         return to ? CUBLAS_STATUS_ALLOC_FAILED : CUBLAS_STATUS_INVALID_VALUE;
-    }
-    *x = (struct xt){.magic = MAGIC, .block = BLOCK};
+    x->block = BLOCK;
     int r = mu.musaGetDevice(&x->device) ? CUBLAS_STATUS_NOT_INITIALIZED : conv_cublasCreate_v2(&x->below);
-    if (r)
-        free(x);
-    else
+    if (!r)
         *(void **)to = x;
+    else if (cumu_object_end(CUMU_XT, x))
+        free(x);
     return r;
 }
 
 int wrap_cublasXtDestroy(void *handle)
 {
     struct xt *x = live(handle);
-    if (!x)
+    if (!x || !cumu_object_end(CUMU_XT, x))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     int r = x->below ? wrap_cublasDestroy_v2(x->below) : CUBLAS_STATUS_SUCCESS;
-    x->magic = 0;
     free(x);
     return r;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/cudart/release.h"
 #include "api/release.h"
 #include "cuda_structs.h"
 
@@ -142,11 +143,11 @@ static cudaError_t version(int *out, int value)
     return cudaSuccess;
 }
 
-cudaError_t wrap_cudaRuntimeGetVersion(int *out) { return version(out, CUMU_CUDART_13); }
+cudaError_t wrap_cudaRuntimeGetVersion(int *out) { return version(out, cumu_runtime_release(CUMU_CUDART_13)); }
 
-cudaError_t wrap_cudaRuntimeGetVersion_v12(int *out) { return version(out, CUMU_CUDART_12); }
+cudaError_t wrap_cudaRuntimeGetVersion_v12(int *out) { return version(out, cumu_runtime_release(CUMU_CUDART_12)); }
 
-cudaError_t wrap_cudaRuntimeGetVersion_v11(int *out) { return version(out, CUMU_CUDART_11); }
+cudaError_t wrap_cudaRuntimeGetVersion_v11(int *out) { return version(out, cumu_runtime_release(CUMU_CUDART_11)); }
 
 cudaError_t wrap_cudaDriverGetVersion(int *out) { return version(out, cumu_driver_version()); }
 

@@ -28,6 +28,9 @@ static int number(mufftHandle below, bool made)
 /* Hands out the number of what muFFT made. */
 static int give(int *plan, int status, mufftHandle below, bool made)
 {
+    if (status == MUFFT_SETUP_FAILED)
+        cumu_gap("cufft", NULL,
+                 "muFFT cannot be set up; cumu's on the CPU needs FFTW (Debian: libfftw3-double3, libfftw3-single3)");
     if (status)
         return status;
     int n = number(below, made);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/cusolver/cusolver.h"
+#include "api/object.h"
 
 static size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
 static int most(int a, int b) { return a > b ? a : b; }
@@ -207,17 +208,17 @@ struct irs_infos {
     bool wanted, solved;
 };
 
-static int new_object(void *out, size_t size)
+static int new_object(void *out, enum cumu_object kind, size_t size)
 {
     void **at = out;
     if (!at)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    *at = calloc(1, size);
+    *at = cumu_object_new(kind, size);
     return *at ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }
 int wrap_cusolverDnIRSParamsCreate(void *out)
 {
-    int r = new_object(out, sizeof(struct irs_params));
+    int r = new_object(out, CUMU_IRS_PARAMS, sizeof(struct irs_params));
     if (!r)
         **(struct irs_params **)out = (struct irs_params){
             .solver = CUSOLVER_IRS_REFINE_NOT_SET, .iterations = 50, .inner = 50, .fallback = true};
@@ -225,14 +226,18 @@ int wrap_cusolverDnIRSParamsCreate(void *out)
 }
 int wrap_cusolverDnIRSParamsDestroy(void *params)
 {
+    if (!cumu_object_end(CUMU_IRS_PARAMS, params))
+        return CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED;
     free(params);
-    return params ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED;
+    return CUSOLVER_STATUS_SUCCESS;
 }
-int wrap_cusolverDnIRSInfosCreate(void *out) { return new_object(out, sizeof(struct irs_infos)); }
+int wrap_cusolverDnIRSInfosCreate(void *out) { return new_object(out, CUMU_IRS_INFOS, sizeof(struct irs_infos)); }
 int wrap_cusolverDnIRSInfosDestroy(void *infos)
 {
+    if (!cumu_object_end(CUMU_IRS_INFOS, infos))
+        return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
     free(infos);
-    return infos ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
+    return CUSOLVER_STATUS_SUCCESS;
 }
 
 /* The type of a main precision, or -1. */
@@ -254,7 +259,7 @@ static bool precision(int p)
 #define PARAMS(name, T, field, valid, status) \
     int wrap_cusolverDnIRSParams##name(void *params, T value) \
     { \
-        if (!params) \
+        if (!cumu_object(CUMU_IRS_PARAMS, params)) \
             return CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED; \
         if (!(valid)) \
             return CUSOLVER_STATUS_IRS_PARAMS_INVALID##status; \
@@ -277,7 +282,7 @@ int wrap_cusolverDnIRSParamsSetSolverPrecisions(void *params, int first, int low
 }
 static int fall_back(struct irs_params *params, bool may)
 {
-    if (!params)
+    if (!cumu_object(CUMU_IRS_PARAMS, params))
         return CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED;
     params->fallback = may;
     return CUSOLVER_STATUS_SUCCESS;
@@ -286,7 +291,7 @@ int wrap_cusolverDnIRSParamsEnableFallback(void *params) { return fall_back(para
 int wrap_cusolverDnIRSParamsDisableFallback(void *params) { return fall_back(params, false); }
 int wrap_cusolverDnIRSParamsGetMaxIters(void *params, void *out)
 {
-    if (!params)
+    if (!cumu_object(CUMU_IRS_PARAMS, params))
         return CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED;
     if (!out)
         return CUSOLVER_STATUS_INVALID_VALUE;
@@ -294,30 +299,30 @@ int wrap_cusolverDnIRSParamsGetMaxIters(void *params, void *out)
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-static int told(struct irs_infos *infos, int *out, int value)
+static int told(struct irs_infos *infos, int *out, const int *value)
 {
-    if (!infos || !infos->solved)
+    if (!cumu_object(CUMU_IRS_INFOS, infos) || !infos->solved)
         return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
     if (!out)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    *out = value;
+    *out = *value;
     return CUSOLVER_STATUS_SUCCESS;
 }
 int wrap_cusolverDnIRSInfosGetNiters(void *infos, void *out)
 {
-    return told(infos, out, infos ? ((struct irs_infos *)infos)->iterations : 0);
+    return told(infos, out, &((struct irs_infos *)infos)->iterations);
 }
 int wrap_cusolverDnIRSInfosGetOuterNiters(void *infos, void *out)
 {
-    return told(infos, out, infos ? ((struct irs_infos *)infos)->iterations : 0);
+    return told(infos, out, &((struct irs_infos *)infos)->iterations);
 }
 int wrap_cusolverDnIRSInfosGetMaxIters(void *infos, void *out)
 {
-    return told(infos, out, infos ? ((struct irs_infos *)infos)->limit : 0);
+    return told(infos, out, &((struct irs_infos *)infos)->limit);
 }
 int wrap_cusolverDnIRSInfosRequestResidual(void *infos)
 {
-    if (!infos)
+    if (!cumu_object(CUMU_IRS_INFOS, infos))
         return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
     ((struct irs_infos *)infos)->wanted = true;
     return CUSOLVER_STATUS_SUCCESS;
@@ -326,14 +331,15 @@ int wrap_cusolverDnIRSInfosRequestResidual(void *infos)
 int wrap_cusolverDnIRSInfosGetResidualHistory(void *infos, void *out)
 {
     (void)out;
-    return infos ? CUSOLVER_STATUS_NOT_SUPPORTED : CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
+    return cumu_object(CUMU_IRS_INFOS, infos) ? CUSOLVER_STATUS_NOT_SUPPORTED
+                                              : CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
 }
 
 static int expert(struct irs_params *p, const struct irs_infos *infos, bool with_infos, int *type)
 {
-    if (!p)
+    if (!cumu_object(CUMU_IRS_PARAMS, p))
         return CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED;
-    if (with_infos && !infos)
+    if (with_infos && !cumu_object(CUMU_IRS_INFOS, infos))
         return CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED;
     *type = main_type(p->main);
     return *type < 0 ? CUSOLVER_STATUS_IRS_PARAMS_INVALID_PREC : CUSOLVER_STATUS_SUCCESS;

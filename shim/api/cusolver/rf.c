@@ -18,8 +18,7 @@ static void empty(struct rf *h)
     for (int i = 0; i < 3; i++)
         if (h->device[i])
             mu.musaFree(h->device[i]);
-    *h = (struct rf){.alive = CUMU_RF_ALIVE,
-                     .format = h->format,
+    *h = (struct rf){.format = h->format,
                      .unit = h->unit,
                      .factor = h->factor,
                      .solve = h->solve,
@@ -30,21 +29,20 @@ static void empty(struct rf *h)
 
 int wrap_cusolverRfCreate(void *out)
 {
-    struct rf *h = out ? calloc(1, sizeof *h) : NULL;
+    struct rf *h = out ? cumu_object_new(CUMU_RF, sizeof *h) : NULL;
     if (!out)
         return CUSOLVER_STATUS_INVALID_VALUE;
     if (h)
-        *h = (struct rf){.alive = CUMU_RF_ALIVE, .solve = 1};
+        h->solve = 1;
     *(struct rf **)out = h;
     return h ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }
 int wrap_cusolverRfDestroy(void *handle)
 {
     struct rf *h = cumu_rf(handle);
-    if (!h)
+    if (!h || !cumu_object_end(CUMU_RF, h))
         return CUSOLVER_STATUS_NOT_INITIALIZED;
     empty(h);
-    h->alive = 0;
     free(h);
     return CUSOLVER_STATUS_SUCCESS;
 }

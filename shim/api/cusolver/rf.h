@@ -3,10 +3,10 @@
 #define CUMU_API_CUSOLVER_RF_H
 
 #include "api/cusolver/sparse.h"
+#include "api/object.h"
 
-enum { CUMU_RF_ALIVE = 0x52666163 };
 struct rf {
-    int alive, format, unit, factor, solve, fast;
+    int format, unit, factor, solve, fast;
     double zero, boost;
     bool batched, analysed, factored, boosted;
     int n, nnz, batch;
@@ -18,7 +18,7 @@ struct rf {
     int *position;                     /* batch: where a pivot was zero */
     void *device[3];                   /* M, as AccessBundledFactorsDevice showed it */
 };
-static inline struct rf *cumu_rf(void *h) { return h && ((struct rf *)h)->alive == CUMU_RF_ALIVE ? h : NULL; }
+static inline struct rf *cumu_rf(void *h) { return cumu_object(CUMU_RF, h); }
 
 /* A copy on the host of what lies there or on the device. */
 void *cumu_rf_fetched(bool device, const void *from, size_t bytes);

@@ -3,32 +3,27 @@
 #include <string.h>
 
 #include "api/cusolver/sp.h"
+#include "api/object.h"
 
 /* ---- handles ----------------------------------------------------------------------------------- */
 
-enum { ALIVE = 0x53706172 };
 struct handle {
-    int alive;
     cudaStream_t stream;
 };
 int wrap_cusolverSpCreate(void *out)
 {
     if (!out)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    struct handle *h = calloc(1, sizeof *h);
-    if (h)
-        h->alive = ALIVE;
+    struct handle *h = cumu_object_new(CUMU_SP, sizeof *h);
     *(struct handle **)out = h;
     return h ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }
-static struct handle *alive(void *h) { return h && ((struct handle *)h)->alive == ALIVE ? h : NULL; }
+static struct handle *alive(void *h) { return cumu_object(CUMU_SP, h); }
 int wrap_cusolverSpDestroy(void *handle)
 {
-    struct handle *h = alive(handle);
-    if (!h)
+    if (!cumu_object_end(CUMU_SP, handle))
         return CUSOLVER_STATUS_NOT_INITIALIZED;
-    h->alive = 0;
-    free(h);
+    free(handle);
     return CUSOLVER_STATUS_SUCCESS;
 }
 int wrap_cusolverSpSetStream(void *handle, cudaStream_t stream)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/cusolver/sp.h"
+#include "api/object.h"
 
 /* What csrqrInfo, csrluInfo and csrcholInfo are. A factor is made of the numbers that came last. */
 struct info {
@@ -16,7 +17,7 @@ int wrap_cusolverSpCreateCsrqrInfo(void *out)
 {
     if (!out)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    *(struct info **)out = calloc(1, sizeof(struct info));
+    *(struct info **)out = cumu_object_new(CUMU_SP_INFO, sizeof(struct info));
     return *(struct info **)out ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }
 static void drop_factor(struct info *i)
@@ -27,11 +28,11 @@ static void drop_factor(struct info *i)
 }
 int wrap_cusolverSpDestroyCsrqrInfo(void *info)
 {
-    struct info *i = info;
-    if (i) {
-        drop_factor(i);
-        cumu_csr_free(&i->a);
-    }
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
+    if (!i || !cumu_object_end(CUMU_SP_INFO, i))
+        return info ? CUSOLVER_STATUS_INVALID_VALUE : CUSOLVER_STATUS_SUCCESS;
+    drop_factor(i);
+    cumu_csr_free(&i->a);
     free(i);
     return CUSOLVER_STATUS_SUCCESS;
 }
@@ -41,7 +42,7 @@ int wrap_cusolverSpXcsrqrAnalysis(void *h, int m, int n, int nnz, void *descr, c
                                   void *info)
 {
     struct cumu_sp from = {.h = h, .m = m, .n = n, .nnz = nnz, .descr = descr};
-    struct info *i = info;
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
     int base, r = cumu_sp_check(&from, &base);
     if (!r && (!row || !col || !i || m < n))
         r = CUSOLVER_STATUS_INVALID_VALUE;
@@ -60,8 +61,9 @@ int wrap_cusolverSpXcsrcholAnalysis(void *h, int n, int nnz, void *descr, const 
 }
 
 /* Factors are kept on the host; the sizes are what programs can afford and allocate. */
-static int sizes(void *h, int m, int n, int nnz, const struct info *i, size_t *internal, size_t *work)
+static int sizes(void *h, int m, int n, int nnz, const void *info, size_t *internal, size_t *work)
 {
+    const struct info *i = cumu_object(CUMU_SP_INFO, info);
     musaStream_t stream;
     int r = cumu_sp_stream(h, &stream);
     if (r)
@@ -94,8 +96,9 @@ int wrap_cusolverSpDcsrcholBufferInfo(void *h, int n, int nnz, void *descr, cons
 
 /* ---- Cholesky and LU --------------------------------------------------------------------------- */
 
-static int fill(const struct cumu_sp *from, struct info *i, bool lu, double threshold, const void *buffer)
+static int fill(const struct cumu_sp *from, void *info, bool lu, double threshold, const void *buffer)
 {
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
     const struct cumu_sparse *of = cumu_sp_of(from->type);
     struct cumu_csr a;
     struct cumu_factor *f;
@@ -148,8 +151,9 @@ static int ready(void *h, const struct info *i, int m, int n, bool whole)
     return whole && cumu_sp_of(i->type)->pivot(i->f, 0) >= 0 ? CUSOLVER_STATUS_ZERO_PIVOT : CUSOLVER_STATUS_SUCCESS;
 }
 
-static int zero_pivot(void *h, const struct info *i, double tol, int *position)
+static int zero_pivot(void *h, const void *info, double tol, int *position)
 {
+    const struct info *i = cumu_object(CUMU_SP_INFO, info);
     int r = ready(h, i, i ? i->m : 0, i ? i->n : 0, false);
     if (!r && !position)
         r = CUSOLVER_STATUS_INVALID_VALUE;
@@ -166,8 +170,9 @@ int wrap_cusolverSpDcsrqrZeroPivot(void *h, void *info, double tol, void *positi
     return zero_pivot(h, info, tol, position);
 }
 
-static int solve(void *h, bool device, int m, int n, const void *b, void *x, const struct info *i, const void *buffer)
+static int solve(void *h, bool device, int m, int n, const void *b, void *x, const void *info, const void *buffer)
 {
+    const struct info *i = cumu_object(CUMU_SP_INFO, info);
     int r = ready(h, i, m, n, true);
     if (!r && (!b || !x || !buffer))
         r = CUSOLVER_STATUS_INVALID_VALUE;
@@ -184,7 +189,7 @@ int wrap_cusolverSpDcsrcholSolveHost(void *h, int n, const void *b, void *x, voi
 /* The diagonal is real, and lies on the device. */
 int wrap_cusolverSpDcsrcholDiag(void *h, void *info, void *out)
 {
-    struct info *i = info;
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
     int r = ready(h, i, i ? i->m : 0, i ? i->n : 0, true);
     double *d = r ? NULL : malloc((size_t)i->n * sizeof *d);
     if (!r && !out)
@@ -201,7 +206,7 @@ int wrap_cusolverSpDcsrcholDiag(void *h, void *info, void *out)
 
 int wrap_cusolverSpXcsrluNnzHost(void *h, void *l, void *u, void *info)
 {
-    struct info *i = info;
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
     int r = ready(h, i, i ? i->m : 0, i ? i->n : 0, true);
     if (!r)
         cumu_sp_of(i->type)->sizes(i->f, l, u);
@@ -221,7 +226,7 @@ static int told(const struct cumu_csr *a, int type, const void *descr, char *val
 int wrap_cusolverSpDcsrluExtractHost(void *h, void *p, void *q, void *descr_l, void *val_l, void *row_l, void *col_l,
                                      void *descr_u, void *val_u, void *row_u, void *col_u, void *info, void *buffer)
 {
-    struct info *i = info;
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
     struct cumu_csr l, u;
     int r = ready(h, i, i ? i->m : 0, i ? i->n : 0, true);
     if (!r && (!p || !q || !descr_l || !val_l || !row_l || !col_l || !descr_u || !val_u || !row_u || !col_u || !buffer))
@@ -243,8 +248,9 @@ int wrap_cusolverSpDcsrluExtractHost(void *h, void *p, void *q, void *descr_l, v
 /* ---- QR ---------------------------------------------------------------------------------------- */
 
 /* A - shift I is what is factored. */
-static int setup(const struct cumu_sp *from, const double shift[2], struct info *i)
+static int setup(const struct cumu_sp *from, const double shift[2], void *info)
 {
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
     const struct cumu_sparse *of = cumu_sp_of(from->type);
     const double minus[2] = {-shift[0], -shift[1]};
     struct cumu_csr a;
@@ -282,8 +288,9 @@ SETUPS(C, C, struct cumu_f8)
 SETUPS(Z, Z, struct cumu_f16)
 
 /* b and x, where they are given, are solved for at once. */
-static int qr(void *h, bool device, int m, int n, int nnz, const void *b, void *x, struct info *i, const void *buffer)
+static int qr(void *h, bool device, int m, int n, int nnz, const void *b, void *x, void *info, const void *buffer)
 {
+    struct info *i = cumu_object(CUMU_SP_INFO, info);
     musaStream_t stream;
     struct cumu_factor *f;
     int r = cumu_sp_stream(h, &stream);
@@ -316,9 +323,9 @@ int wrap_cusolverSpDcsrqrSolveHost(void *h, int m, int n, void *b, void *x, void
 }
 
 /* Many matrices of one pattern, each its own right-hand side. What is singular gets no numbers, as on a GPU. */
-static int batched(const struct cumu_sp *first, const void *b, void *x, int batch, const struct info *i,
-                   const void *buffer)
+static int batched(const struct cumu_sp *first, const void *b, void *x, int batch, const void *info, const void *buffer)
 {
+    const struct info *i = cumu_object(CUMU_SP_INFO, info);
     const struct cumu_sparse *of = cumu_sp_of(first->type);
     size_t size = cumu_solver_size(first->type);
     int base, r = cumu_sp_check(first, &base);

@@ -4,22 +4,23 @@
 #include <stdlib.h>
 
 #include "api/cusolver/cusolver.h"
+#include "api/object.h"
 
-enum { ALIVE = 0x4d67736f, LARGEST = 64 };
+enum { LARGEST = 64 };
 
 struct mg {
-    int alive, devices, device; /* the one that works */
+    int devices, device; /* the one that works */
     void *below;
 };
 struct grid {
-    int alive, devices, id[LARGEST];
+    int devices, id[LARGEST];
 };
 struct desc {
-    int alive, element;
+    int element;
     long rows, cols, block;
     struct grid grid;
 };
-static void *alive(void *object) { return object && *(int *)object == ALIVE ? object : NULL; }
+static struct mg *alive(void *handle) { return cumu_object(CUMU_MG, handle); }
 
 /* ---- handles and descriptions ------------------------------------------------------------------ */
 
@@ -27,23 +28,18 @@ int wrap_cusolverMgCreate(void *out)
 {
     if (!out)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    struct mg *h = calloc(1, sizeof *h);
-    *(struct mg **)out = h;
-    if (!h)
-        return CUSOLVER_STATUS_ALLOC_FAILED;
-    h->alive = ALIVE;
-    return CUSOLVER_STATUS_SUCCESS;
+    *(void **)out = cumu_object_new(CUMU_MG, sizeof(struct mg));
+    return *(void **)out ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
 }
 int wrap_cusolverDnDestroy(void *h);
 int wrap_cusolverDnCreate(void *h);
 int wrap_cusolverMgDestroy(void *handle)
 {
     struct mg *h = alive(handle);
-    if (!h)
+    if (!h || !cumu_object_end(CUMU_MG, h))
         return CUSOLVER_STATUS_NOT_INITIALIZED;
     if (h->below)
         wrap_cusolverDnDestroy(h->below);
-    h->alive = 0;
     free(h);
     return CUSOLVER_STATUS_SUCCESS;
 }
@@ -80,11 +76,11 @@ int wrap_cusolverMgCreateDeviceGrid(void *out, int rows, int cols, const void *i
 {
     if (!out || rows != 1 || !devices(cols, id) || mapping < 0 || mapping > 1)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    struct grid *g = malloc(sizeof *g);
+    struct grid *g = cumu_object_new(CUMU_MG_GRID, sizeof *g);
     *(struct grid **)out = g;
     if (!g)
         return CUSOLVER_STATUS_ALLOC_FAILED;
-    *g = (struct grid){.alive = ALIVE, .devices = cols};
+    g->devices = cols;
     for (int i = 0; i < cols; i++)
         g->id[i] = ((const int *)id)[i];
     return CUSOLVER_STATUS_SUCCESS;
@@ -93,29 +89,27 @@ int wrap_cusolverMgCreateDeviceGrid(void *out, int rows, int cols, const void *i
 int wrap_cusolverMgCreateMatrixDesc(void *out, long long rows, long long cols, long long row_block, long long col_block,
                                     int element, void *grid)
 {
-    const struct grid *g = alive(grid);
+    const struct grid *g = cumu_object(CUMU_MG_GRID, grid);
     if (!out || !g || rows <= 0 || cols <= 0 || row_block < rows || col_block <= 0)
         return CUSOLVER_STATUS_INVALID_VALUE;
     if (element != CUDA_R_32F && element != CUDA_R_64F && element != CUDA_C_32F && element != CUDA_C_64F)
         return CUSOLVER_STATUS_INVALID_VALUE;
-    struct desc *d = malloc(sizeof *d);
+    struct desc *d = cumu_object_new(CUMU_MG_DESC, sizeof *d);
     *(struct desc **)out = d;
     if (!d)
         return CUSOLVER_STATUS_ALLOC_FAILED;
-    *d = (struct desc){ALIVE, element, rows, cols, col_block, *g};
+    *d = (struct desc){element, rows, cols, col_block, *g};
     return CUSOLVER_STATUS_SUCCESS;
 }
-static int destroy(void *object)
+static int destroy(enum cumu_object kind, void *object)
 {
-    int *o = alive(object);
-    if (!o)
+    if (!cumu_object_end(kind, object))
         return CUSOLVER_STATUS_INVALID_VALUE;
-    *o = 0;
-    free(o);
+    free(object);
     return CUSOLVER_STATUS_SUCCESS;
 }
-int wrap_cusolverMgDestroyGrid(void *grid) { return destroy(grid); }
-int wrap_cusolverMgDestroyMatrixDesc(void *desc) { return destroy(desc); }
+int wrap_cusolverMgDestroyGrid(void *grid) { return destroy(CUMU_MG_GRID, grid); }
+int wrap_cusolverMgDestroyMatrixDesc(void *desc) { return destroy(CUMU_MG_DESC, desc); }
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
@@ -133,7 +127,7 @@ static int type_of(const struct desc *d)
 }
 static struct part part(void *desc, void *blocks, int m, int n, int row, int col)
 {
-    return (struct part){alive(desc), blocks, row - 1L, col - 1L, m, n, NULL};
+    return (struct part){cumu_object(CUMU_MG_DESC, desc), blocks, row - 1L, col - 1L, m, n, NULL};
 }
 static bool valid(const struct part *p)
 {

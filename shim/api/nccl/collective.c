@@ -118,7 +118,7 @@ static int transfer(const struct exchange *x)
     int r = mu.mcclGroupStart();
     if (r)
         return told(x->call, x->comm, -1, r);
-    if (x->to >= n || x->from >= n || x->to < NONE || x->from < NONE || !cumu_nccl_type_size(x->type))
+    if (!below || x->to >= n || x->from >= n || x->to < NONE || x->from < NONE || !cumu_nccl_type_size(x->type))
         r = mu.mcclSend(x->send, x->count, type, -1, NULL, x->stream); /* spoils the group */
     for (int i = 0; i < n && !r; i++) {
         bool sends = x->to == ALL || x->to == i, receives = x->from == ALL || x->from == i;

@@ -1,6 +1,7 @@
 /* Communicators: how they come to be, what they tell, and their end. */
 #include "api/nccl/nccl.h"
 #include "api/nccl/manifest.h"
+#include "core/resolve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct nccl_comm *cumu_nccl_new(bool blocking)
         atomic_store(&c->below, NULL);
         c->error = ncclSuccess;
         c->rank = c->device = -1;
+        c->meeting = false;
         c->nranks = c->registered = 0;
         c->key = 0;
         c->told = false;
@@ -72,7 +74,12 @@ int cumu_nccl_join(struct nccl_task *t)
     int verdict = cumu_manifest_check(t->call, c->name, cumu_nccl_key(&t->id), t->nranks, t->rank, t->device, &same);
     if (verdict && same)
         return verdict;
-    int r = mu.mcclCommInitRank(&below, t->nranks, id, t->rank);
+    c->id = t->id;
+    c->rank = t->rank;
+    c->nranks = t->nranks;
+    c->meeting = true;
+    int r = c->state == NCCL_ABANDONED ? ncclInvalidUsage : mu.mcclCommInitRank(&below, t->nranks, id, t->rank);
+    c->meeting = false;
     if (r)
         return cumu_nccl_failed(t->call, r, "rank %d of %d could not join", t->rank, t->nranks);
     c->rank = t->rank;
@@ -275,6 +282,18 @@ int wrap_ncclCommDestroy(void *comm)
     return r ? cumu_nccl_failed(call, r, "MCCL could not end the communicator") : ncclSuccess;
 }
 
+/* Ends a wait for ranks that may never come, in which a thread and its connections would stay for ever. MCCL has no
+ * call for that; on the CPU a rank that comes twice ends the meeting, for the others too, who would wait in vain. */
+static void give_up_meeting(const struct nccl_comm *c)
+{
+    mcclComm_t none = NULL;
+    mcclUniqueId id;
+    int rank = c->rank, nranks = c->nranks;
+    memcpy(&id, &c->id, sizeof id);
+    if (c->meeting && cumu_backend() == CUMU_BACKEND_HOST && !mu.mcclCommInitRank(&none, nranks, id, rank))
+        (void)mu.mcclCommAbort(none);
+}
+
 /* While the communicator is being made, or its last operations run, another thread works on it: that one
  * sees the state and takes it down. */
 int wrap_ncclCommAbort(void *comm)
@@ -289,8 +308,10 @@ int wrap_ncclCommAbort(void *comm)
             return cumu_nccl_failed(call, ncclInvalidArgument, "%p is no communicator", comm);
     } while (!atomic_compare_exchange_weak(&c->state, &state, NCCL_ABANDONED));
     cumu_nccl_forget(c);
-    if (state == NCCL_JOINING)
+    if (state == NCCL_JOINING) {
+        give_up_meeting(c);
         return ncclSuccess;
+    }
     mcclComm_t below = atomic_exchange(&c->below, NULL);
     int r = below ? mu.mcclCommAbort(below) : ncclSuccess;
     cumu_nccl_free(c);

@@ -46,26 +46,31 @@ static struct manifest_group *with_key(const struct manifest *m, uint64_t key)
     return NULL;
 }
 
-static bool fits(const struct manifest_group *g, int nranks, int rank, int device)
+static bool has_device(const struct manifest_group *g, int device)
 {
-    return !g->ndevices || (g->ndevices == nranks && g->devices[rank] == device);
+    for (int i = 0; i < g->ndevices; i++)
+        if (g->devices[i] == device)
+            return true;
+    return !g->ndevices;
 }
 
-/* The group of a new communicator: the one of its name; or the next that fits, or the next. */
-static struct manifest_group *choose(const char *name, int nranks, int rank, int device)
+/* The group of a new communicator: the one of its name, or else the next that this rank's device is in, whether it
+ * fits or not. To go on to one that fits would take a run of fewer ranks for a part of the larger one. Groups without
+ * the device are other ranks', as of a split; where there are only such, the first of them. */
+static struct manifest_group *choose(const char *name, int device)
 {
-    struct manifest_group *next = NULL;
+    struct manifest_group *others = NULL;
     for (int i = 0; i < wanted->ngroups; i++) {
         struct manifest_group *g = &wanted->groups[i];
         if (name[0] && strcmp(g->name, name) == 0)
             return g;
         if (name[0] || g->key)
             continue;
-        if (fits(g, nranks, rank, device))
+        if (has_device(g, device))
             return g;
-        next = next ? next : g;
+        others = others ? others : g;
     }
-    return next;
+    return others;
 }
 
 int cumu_manifest_check(const char *call, const char *name, uint64_t key, int nranks, int rank, int device, bool *same)
@@ -78,8 +83,9 @@ int cumu_manifest_check(const char *call, const char *name, uint64_t key, int nr
     (void)pthread_mutex_lock(&lock);
     struct manifest_group *g = with_key(wanted, key);
     if (!g)
-        g = choose(name, nranks, rank, device);
+        g = choose(name, device);
     int r = ncclSuccess;
+    *same = false; /* ranks on other devices come to other groups */
     if (!g)
         r = cumu_nccl_failed(call, ncclInvalidUsage, "the manifest has no group%s%s for a communicator of %d ranks",
                              name[0] ? " " : "", name, nranks);
@@ -87,12 +93,11 @@ int cumu_manifest_check(const char *call, const char *name, uint64_t key, int nr
         r = cumu_nccl_failed(call, ncclInvalidUsage,
                              "group \"%s\", devices: the manifest has %d, the communicator %d ranks", g->name,
                              g->ndevices, nranks);
-    else if (!fits(g, nranks, rank, device)) {
-        *same = false;
+    else if (g->ndevices && g->devices[rank] != device)
         r = cumu_nccl_failed(call, ncclInvalidUsage,
                              "group \"%s\", devices: rank %d is to be device %d and is device %d", g->name, rank,
                              g->devices[rank], device);
-    } else
+    else
         g->key = key;
     (void)pthread_mutex_unlock(&lock);
     if (r)

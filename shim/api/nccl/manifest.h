@@ -6,7 +6,7 @@
  *          "load_from_host": false, "store_to_host": false}]}]}
  *
  * devices: by rank; empty means all. size: bytes. A communicator is the group of its commName, or else the next
- * group of the file; its registered buffers and windows are the slots, in order. */
+ * group of the file that its device is in; its registered buffers and windows are the slots, in order. */
 #ifndef CUMU_API_NCCL_MANIFEST_H
 #define CUMU_API_NCCL_MANIFEST_H
 

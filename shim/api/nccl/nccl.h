@@ -36,7 +36,9 @@ struct nccl_comm {
     int rank, nranks, device;
     int registered; /* buffers so far, for the manifest */
     bool blocking;
-    atomic_bool told;     /* the asynchronous error is logged */
+    atomic_bool told;    /* the asynchronous error is logged */
+    atomic_bool meeting; /* a thread waits for the other ranks of `id` to come, as `rank` of `nranks` */
+    struct cumu_s128 id;
     uint64_t key;         /* made of the unique id: the same on all ranks, and on no other communicator */
     char name[NCCL_NAME]; /* commName of its configuration, or "" */
     char text[NCCL_TEXT]; /* what went wrong in the background */
