@@ -1,5 +1,5 @@
 /* Collectives of the CPU MCCL beside Open MPI's, in the same processes on the same buffers. Run as
- * `mpirun -n N mccl`. A figure is a ratio: of bandwidths from 64 KiB on, of latencies (MCCL's over MPI's)
+ * `mpirun -n N mccl [CALL]`. A figure is a ratio: of bandwidths from 64 KiB on, of latencies (MCCL's over MPI's)
  * below. MPI blocks; MCCL's calls are put on a stream: short ones are waited for one by one, long ones
  * once a round. */
 #include <mpi.h>
@@ -10,7 +10,7 @@
 
 #include "abi/mccl.h"
 
-enum { ROUNDS = 11, LARGEST = 64 << 20, SHORT = 4096 };
+enum { ROUNDS = 11, LARGEST = 64 << 20, SHORT = 16 << 10 };
 
 static int rank, nranks;
 static mcclComm_t comm;
@@ -37,13 +37,47 @@ static void mccl_reduce_scatter(size_t n)
     mcclReduceScatter(a, b, n / 4 / (size_t)nranks, mcclFloat32, mcclSum, comm, stream);
 }
 
+/* There and back between two ranks; and from the one before to the next. */
+static void mpi_send_recv(size_t n)
+{
+    const int peer = rank ^ 1;
+    if (rank & 1)
+        MPI_Recv(b, (int)n, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(a, (int)n, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    if (!(rank & 1))
+        MPI_Recv(b, (int)n, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+static void mccl_send_recv(size_t n)
+{
+    const int peer = rank ^ 1;
+    if (rank & 1)
+        mcclRecv(b, n, mcclInt8, peer, comm, stream);
+    mcclSend(a, n, mcclInt8, peer, comm, stream);
+    if (!(rank & 1))
+        mcclRecv(b, n, mcclInt8, peer, comm, stream);
+}
+static void mpi_exchange(size_t n)
+{
+    MPI_Sendrecv(a, (int)n, MPI_BYTE, (rank + 1) % nranks, 0, b, (int)n, MPI_BYTE, (rank + nranks - 1) % nranks, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+static void mccl_exchange(size_t n)
+{
+    mcclGroupStart();
+    mcclSend(a, n, mcclInt8, (rank + 1) % nranks, comm, stream);
+    mcclRecv(b, n, mcclInt8, (rank + nranks - 1) % nranks, comm, stream);
+    mcclGroupEnd();
+}
+
 static const struct {
     const char *name;
     void (*mpi)(size_t), (*mccl)(size_t);
 } kinds[] = {{"allreduce", mpi_all_reduce, mccl_all_reduce},
              {"allgather", mpi_all_gather, mccl_all_gather},
              {"reducescatter", mpi_reduce_scatter, mccl_reduce_scatter},
-             {"broadcast", mpi_broadcast, mccl_broadcast}};
+             {"broadcast", mpi_broadcast, mccl_broadcast},
+             {"sendrecv", mpi_send_recv, mccl_send_recv},
+             {"exchange", mpi_exchange, mccl_exchange}};
 
 static int by_value(const void *x, const void *y)
 {
@@ -117,10 +151,10 @@ int main(int argc, char **argv)
     }
     memset(a, 0, LARGEST);
     memset(b, 0, LARGEST);
-    static const size_t sizes[] = {16, 1 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
+    static const size_t sizes[] = {16, 1 << 10, 16 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
     for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            compare(k, s || k != 0 ? sizes[s] : 4);
+        for (unsigned s = 0; s < sizeof sizes / sizeof *sizes && (argc < 2 || !strcmp(argv[1], kinds[k].name)); s++)
+            compare(k, s || (k != 0 && k < 4) ? sizes[s] : 4);
     mcclCommDestroy(comm);
     MPI_Finalize();
     return 0;

@@ -80,6 +80,50 @@ static void barriers(struct rank *r)
     free(waits);
 }
 
+/* Puts of drawn sizes between drawn ranks, all streams' work at once, against a model: each rank works out for itself
+ * what all windows must hold in the end, and how many signals it must wait for. A put's bytes are of its number. */
+static void generated(struct rank *r)
+{
+    enum { PUTS = 60, SPAN = 3 << 20 };
+    static const size_t edges[] = {0, 1, 32767, 32768, 32769, 16 * 32768, 16 * 32768 + 1};
+    unsigned seed = 20 + (unsigned)r->nranks;
+    size_t n = (size_t)r->nranks, *end = calloc(n, sizeof *end);
+    unsigned char *window = device_bytes(r, SPAN), *model = calloc(1, SPAN), *data[PUTS];
+    mcclWaitSignalDesc_t *waits = calloc(PUTS, sizeof *waits);
+    musaStream_t other;
+    int nwaits = 0;
+    memset(window, 0, SPAN);
+    RANK(r, musaStreamCreateWithFlags(&other, musaStreamNonBlocking) == musaSuccess);
+    mcclWindow_t w = window_of(r, window, SPAN);
+    for (int i = 0; i < PUTS; i++) {
+        int source = rand_r(&seed) % r->nranks, target = rand_r(&seed) % r->nranks, signal = rand_r(&seed) % 16;
+        int context = rand_r(&seed) % 4;
+        size_t bytes = i % 3 ? (size_t)rand_r(&seed) % 90000 : edges[(unsigned)rand_r(&seed) % 7];
+        size_t at = end[target] + (size_t)rand_r(&seed) % 100;
+        data[i] = NULL;
+        if (at + bytes > SPAN)
+            continue;
+        end[target] = at + bytes;
+        if (target == r->rank) {
+            memset(model + at, i + 1, bytes);
+            waits[nwaits++] = from(source, signal, context);
+        }
+        if (source != r->rank)
+            continue;
+        data[i] = device_bytes(r, bytes);
+        memset(data[i], i + 1, bytes);
+        RANK(r, mcclPutSignal(data[i], bytes, mcclUint8, target, w, at, signal, context, 0, r->comm,
+                              i % 2 ? r->stream : other) == mcclSuccess);
+    }
+    RANK(r, mcclWaitSignal(nwaits, waits, r->comm, r->stream) == mcclSuccess);
+    RANK(r, musaStreamSynchronize(r->stream) == musaSuccess && musaStreamSynchronize(other) == musaSuccess);
+    RANK(r, memcmp(window, model, SPAN) == 0);
+    musaStreamDestroy(other);
+    free(waits);
+    free(model);
+    free(end);
+}
+
 /* A stream that waits holds up neither another stream's put nor its collective. */
 static void streams(struct rank *r)
 {
@@ -217,15 +261,22 @@ int main(void)
         const char *what;
         void (*body)(struct rank *);
         int how;
-    } all[] = {{"puts to everybody", exchange, 0},    {"barriers of signals", barriers, 0},
-               {"several streams", streams, 0},       {"a graph", graph, 0},
-               {"a rank that leaves", gone, LEAVES},  {"a rank that aborts", gone, ABORTS},
-               {"a rank that gives up", gives_up, 0}, {"wrong arguments", refused, 0},
+    } all[] = {{"puts to everybody", exchange, 0},
+               {"barriers of signals", barriers, 0},
+               {"generated puts", generated, 0},
+               {"several streams", streams, 0},
+               {"a graph", graph, 0},
+               {"a rank that leaves", gone, LEAVES},
+               {"a rank that aborts", gone, ABORTS},
+               {"a rank that gives up", gives_up, 0},
+               {"wrong arguments", refused, 0},
                {"a rank that dies", gone, DIES}};
+    int least = getenv("CUMU_NCCL_HOST_RANKS") ? 4 : 2; /* two hosts of two ranks */
     setenv("CUMU_HOST_DEVICES", "2", 1);
+    setenv("CUMU_HOST_SHARE", "1", 1);
     for (enum team kind = PROCESSES + 1; kind-- > THREADS;) /* processes first: they are forked */
         for (unsigned i = 0; i < sizeof all / sizeof *all - (kind == THREADS); i++)
-            for (int n = 2; n <= 4; n += 2) {
+            for (int n = least; n <= 4; n += 2) {
                 int how = all[i].how;
                 report(team_run(kind, n, true, all[i].body, &how), "one-sided: %s, %d %s", all[i].what, n,
                        kind == THREADS ? "threads" : "processes");

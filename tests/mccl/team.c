@@ -1,11 +1,15 @@
 /* The teams of ranks that the MCCL tests run as. */
 #include "team.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,7 +18,17 @@
 #define PATIENCE_S 60
 #define WAIT_S 20 /* for one thing to happen */
 
-static bool hung; /* a team did not end in time */
+static bool hung;       /* a team did not end in time */
+static int doomed = -1; /* a rank whose status does not count */
+
+void team_doom(int rank) { doomed = rank; }
+
+void team_end_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+}
 
 void team_end_if_hung(void)
 {
@@ -49,6 +63,27 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* TEAM_HOSTS names network namespaces, separated by blanks, that stand for hosts: rank i of a team of PROCESSES runs in
+ * number i modulo their number, and who makes the id in the first. */
+static void enter_host(int rank)
+{
+    const char *list = getenv("TEAM_HOSTS");
+    char copy[256], *hosts[16], *rest, path[300];
+    int n = 0;
+    if (!list || !*list)
+        return;
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *h = strtok_r(copy, " ", &rest); h && n < 16; h = strtok_r(NULL, " ", &rest))
+        hosts[n++] = h;
+    snprintf(path, sizeof path, "/run/netns/%s", hosts[rank % n]);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* UCX looks for interfaces in /sys, which shows those of the namespace that it was mounted in. */
+    if (fd < 0 || setns(fd, CLONE_NEWNET) || unshare(CLONE_NEWNS) ||
+        mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) || mount("sysfs", "/sys", "sysfs", 0, NULL))
+        perror(path);
+    close(fd);
+}
+
 struct desk { /* shared with the processes of a team */
     mcclUniqueId id;
     _Atomic int ready; /* 1: the id is made; 2: it could not be */
@@ -68,15 +103,20 @@ static void nap(void) { nanosleep(&(struct timespec){0, 1000000}, NULL); }
  * maker does nothing but hold what that has open, as children of a program do. The two are a process group. */
 static pid_t make_id(struct desk *d)
 {
-    pid_t maker = fork();
+    pid_t self = getpid(), maker = fork();
     if (maker) {
         setpgid(maker, maker);
         return maker;
     }
     setpgid(0, 0);
+    team_end_with(self);
+    enter_host(0);
     int good = mcclGetUniqueId(&d->id) == mcclSuccess;
+    self = getpid();
     if (fork())
         d->ready = good ? 1 : 2;
+    else
+        team_end_with(self);
     for (;;)
         pause();
 }
@@ -87,6 +127,7 @@ static int run_processes(int nranks, struct member *m)
     pid_t *children = calloc((size_t)nranks, sizeof *children);
     double end = seconds() + PATIENCE_S;
     int wrong = 0, left = 0;
+    pid_t self = getpid();
     if (d == MAP_FAILED || !children)
         return 1;
     pid_t maker = make_id(d);
@@ -97,6 +138,8 @@ static int run_processes(int nranks, struct member *m)
         m[i].r.id = d->id;
         m[i].r.maker = maker;
         if ((children[i] = fork()) == 0) {
+            team_end_with(self);
+            enter_host(i);
             run(&m[i]);
             fflush(stdout);
             _exit(m[i].r.wrong != 0);
@@ -108,7 +151,9 @@ static int run_processes(int nranks, struct member *m)
             int status = 0;
             if (!children[i] || (children[i] > 0 && waitpid(children[i], &status, WNOHANG) == 0))
                 continue;
-            wrong += children[i] < 0 || status;
+            wrong += children[i] < 0 || (status && i != doomed);
+            if (children[i] > 0 && i != doomed && WIFSIGNALED(status))
+                printf("# rank %d of %d was ended by signal %d\n", i, nranks, WTERMSIG(status));
             children[i] = 0;
             left--;
         }
@@ -127,6 +172,7 @@ static int run_processes(int nranks, struct member *m)
     }
     munmap(d, sizeof *d);
     free(children);
+    doomed = -1;
     return wrong;
 }
 

@@ -27,6 +27,11 @@ enum team { THREADS, PROCESSES };
  * has threads: they are forked. */
 bool team_run(enum team kind, int nranks, bool join, void (*body)(struct rank *), void *arg);
 
+/* Of the next team of PROCESSES: this rank may end in any way. */
+void team_doom(int rank);
+/* In a child: it ends when its parent does, however that comes. */
+void team_end_with(pid_t parent);
+
 /* In a body: counts and tells what should not be. */
 #define RANK(r, condition) \
     do { \

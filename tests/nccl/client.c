@@ -25,6 +25,11 @@ typedef struct { /* as of 2.14 */
     int blocking;
 } ncclConfig_t;
 
+struct team {
+    int ranks, rank, stride;
+};
+struct team ncclTeamWorld(ncclComm_t), ncclTeamLsa(ncclComm_t), ncclTeamRail(ncclComm_t);
+int ncclTeamRankToWorld(ncclComm_t, struct team, int), ncclTeamRankToLsa(ncclComm_t, struct team, int);
 int ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
 int ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
 
@@ -63,8 +68,14 @@ static int tagged(int rank, int i) { return rank * 100000 + i; }
 /* The sum over a communicator whose rank k is `member[k]` of the whole. */
 static void sums(struct rank *r, ncclComm_t comm, const int *member, int n)
 {
-    int count = -1, want = 0;
+    int count = -1, want = 0, mine = -1;
     RANK(r, ncclCommCount(comm, &count) == 0 && count == n);
+    struct team all = ncclTeamWorld(comm), near = ncclTeamLsa(comm), rail = ncclTeamRail(comm);
+    RANK(r, ncclCommUserRank(comm, &mine) == 0 && all.ranks == n && all.rank == mine && all.stride == 1);
+    RANK(r, near.ranks == 1 && near.rank == 0 && !memcmp(&rail, &all, sizeof rail));
+    RANK(r, ncclTeamRankToWorld(comm, near, 0) == mine && ncclTeamRankToLsa(comm, near, 0) == 0);
+    for (int i = 0; i < n; i++)
+        RANK(r, ncclTeamRankToWorld(comm, all, i) == i);
     put(r, COUNT, tagged);
     RANK(r, ncclAllReduce(r->device, r->device + MAX * COUNT, COUNT, ncclInt32, ncclSum, comm, r->stream) == 0);
     get(r, COUNT);

@@ -5,6 +5,8 @@ set -eu
 
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/client" "$(dirname "$0")/client.c" \
     "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined -pthread
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -o "$tmp/abandon" "$(dirname "$0")/abandon.c" \
+    "$B/lib/cumu/facade/libnccl.so.2" "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
 run="$cumu run --backend host --"
 export CUMU_HOST_DEVICES=4
 
@@ -12,12 +14,38 @@ for how in threads processes launcher death group; do
     # shellcheck disable=SC2086
     check "4 ranks: $how" 0 "^PASS nccl $how\$" -- $run "$tmp/client" $how 4
 done
-CUMU_HOST_DEVICES=1 check "3 ranks of one device" 0 '^PASS' -- $run "$tmp/client" processes 3
+if ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0'; then # splits, shrinks, windows, captures, aborts over UCX
+    for per in 1 2; do
+        for how in threads processes group; do
+            # shellcheck disable=SC2086
+            CUMU_NCCL_HOST_RANKS=$per UCX_TLS=tcp,self check "4 ranks, $per a host: $how" 0 "^PASS nccl $how\$" -- \
+                $run "$tmp/client" $how 4
+        done
+    done
+fi
+"${CC:-cc}" -std=c11 -Wall -Wextra -Wno-cast-function-type -o "$tmp/refused" "$(dirname "$0")/refused.c" \
+    "$B/lib/cumu/facade/libnvshmem_host.so.3" "$B/lib/cumu/facade/libnccl.so.2" -Wl,--allow-shlib-undefined
+# shellcheck disable=SC2086
+for line in '^PASS refused$' 'gap: nvshmem: nvshmem_double_g: ' 'gap: nvshmem: nvshmem_int_g: ' 'gap: nccl: ncclTeamCft: '; do
+    check "refused without a status: $line" 0 "$line" -- $run "$tmp/refused"
+done
+check "a rank that never comes, given up" 0 '^PASS abandon$' -- $run "$tmp/abandon"
+CUMU_HOST_DEVICES=1 CUMU_HOST_SHARE=1 check "3 ranks of one device" 0 '^PASS' -- $run "$tmp/client" processes 3
+for how in processes threads; do
+    CUMU_HOST_DEVICES=1 check "which is refused where nobody allows it: $how" 1 \
+        'ncclCommInitRank failed: rank 0 and rank 1 are both on device 0' -- $run "$tmp/client" $how 3
+done
+(
+    unset CUMU_HOST_DEVICES
+    OMPI_COMM_WORLD_LOCAL_SIZE=3 check "as many devices as a launcher has ranks" 0 '^PASS' -- \
+        $run "$tmp/client" processes 3
+    exit $bad
+) || bad=1
 check "a tensor-parallel network, forward and backward, and a hierarchical all-reduce" 0 \
     '^PASS tensor_parallel$' -- $run "$fix/tensor_parallel"
 # Devices chosen by the variables of CUDA and of containers.
 CUDA_VISIBLE_DEVICES=2,1,0 check "fewer devices" 0 '^PASS' -- $run "$tmp/client" group 3
-CUDA_VISIBLE_DEVICES=1 NVIDIA_VISIBLE_DEVICES=0,3 check "one device of a container's two" 0 '^PASS' -- \
+CUMU_HOST_SHARE=1 CUDA_VISIBLE_DEVICES=1 NVIDIA_VISIBLE_DEVICES=0,3 check "one device of a container's two" 0 '^PASS' -- \
     $run "$tmp/client" processes 3
 uuid=63756d75-2d68-6f73-742d-6370750000
 CUDA_VISIBLE_DEVICES=GPU-${uuid}03,GPU-${uuid}01,1 check "devices by UUID" 0 '^PASS' -- $run "$tmp/client" group 3
@@ -43,5 +71,11 @@ broken "another device" 's/\[0, 1, 2, 3\]/[0, 1, 3, 2]/' 'group "group0", device
 broken "another size" 's/"size": 1000,/"size": 2000,/' \
     'group "group0", slot "buffer0", size: the manifest has 2000, the program 1000'
 broken "too few windows" 's/"slots": \[$/"slots": []},/; /"buffer0"/d' 'group "group0", slots: the manifest has 0'
+# The split of a run of five ranks would fit a run of four.
+sed 's/\[0, 1, 2, 3\]/[0, 1, 2, 3, 4]/; s/\[2, 3\]/[0, 1, 2, 3]/' "$tmp/manifest.json" >"$tmp/larger.json"
+for how in group processes; do
+    CUMU_COMM_MANIFEST=$tmp/larger.json check "the split of a larger run is no world: $how" 1 \
+        'group "group0", devices: the manifest has 5, the communicator 4 ranks' -- $run "$tmp/client" $how 4
+done
 broken "no manifest at all" 's/2/two/' 'line 2: expected a value'
 exit $bad

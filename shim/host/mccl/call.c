@@ -81,11 +81,11 @@ static mcclResult_t start(mcclComm_t c, const struct call *a, musaStream_t strea
                            .send = a->send,
                            .recv = a->recv,
                            .stream = stream};
-    if (mccl_done_here(&job))
-        return mcclSuccess;
-    if (c->direct && all > MCCL_STAGED_BYTES)
+    if (c->direct && all > MCCL_COPIED_BYTES)
         job.mappable = (!sends || mccl_describe(c, a->send, &job.offer.send)) &&
                        (!receives || mccl_describe(c, a->recv, &job.offer.recv));
+    if (mccl_done_here(&job))
+        return mcclSuccess;
     struct mccl_job *j = malloc(sizeof *j);
     if (!j) {
         if (job.given) /* the others have this rank's data already and would wait for the next */

@@ -9,7 +9,7 @@
  * Direct ones end with a barrier, because a caller may reuse its buffers at once. */
 #include <string.h>
 
-#include "host/mccl/mccl.h"
+#include "host/mccl/net/net.h"
 
 struct view { /* of one collective or chunk */
     mcclComm_t c;
@@ -33,6 +33,7 @@ static bool gets(const struct mccl_job *j, int rank)
 
 static struct mccl_what what_of(const struct mccl_job *j)
 {
+    j = j->whole ? j->whole : j;
     return (struct mccl_what){.kind = (uint8_t)j->kind,
                               .type = (uint8_t)j->type,
                               .op = (uint8_t)j->op,
@@ -43,6 +44,7 @@ static struct mccl_what what_of(const struct mccl_job *j)
 /* What must agree between ranks, in their order. */
 static uint64_t mix(uint64_t history, const struct mccl_job *j)
 {
+    j = j->whole ? j->whole : j;
     uint64_t what = (uint64_t)j->kind | (uint64_t)j->type << 3 | (uint64_t)(j->op & 15) << 7 | (uint64_t)j->root << 11 |
                     (uint64_t)j->count << 20;
     return (history ^ what) * 0x9e3779b97f4a7c15u ^ history >> 29;
@@ -322,38 +324,55 @@ static mcclResult_t see_all(const struct view *v, char **send, char **recv)
 /* A collective in which every rank reads the others' memory: buffers are offered, and used when all ranks could map
  * all of them; if one could not, all take the staged way, as the choice must be the same everywhere. A rank leaves
  * when all are done, since its buffers are its program's again then. */
-static mcclResult_t direct(struct view *v)
+static void offer(struct view *v)
 {
-    mcclComm_t c = v->c;
-    mcclResult_t r = make_room(c, MCCL_AHEAD, true);
-    if (r)
-        return r;
     struct mccl_post *mine = begin(v);
-    struct mccl_member *me = &c->shared->member[c->rank];
+    struct mccl_member *me = &v->c->shared->member[v->c->rank];
     me->offer[v->slot] = v->job->offer;
     mine->mappable = v->job->mappable;
     if (v->job->op == mcclNumOps)
         me->scalar[v->slot] = v->job->scale.host;
     publish(v, mine);
-    r = gather(v, true);
-    if (r)
-        return r;
+}
+
+static bool all_mappable(const struct view *v)
+{
     bool all = true;
-    for (int i = 0; i < c->nranks; i++)
+    for (int i = 0; i < v->c->nranks; i++)
         all = all && v->post[i]->mappable;
-    if (!all) {
-        done(v);
-        return staged(v);
-    }
+    return all;
+}
+
+static mcclResult_t work_on_offers(struct view *v)
+{
     char *send[MCCL_MAX_RANKS], *recv[MCCL_MAX_RANKS];
-    r = see_all(v, send, recv);
+    mcclResult_t r = see_all(v, send, recv);
     if (r)
         return r;
     work(v, send, recv);
     done(v);
-    for (int i = 0; i < c->nranks && !r; i++)
-        r = mccl_wait(c, &c->shared->member[i].done, v->number, i);
+    return mcclSuccess;
+}
+
+static mcclResult_t wait_for_done(const struct view *v)
+{
+    mcclResult_t r = mcclSuccess;
+    for (int i = 0; i < v->c->nranks && !r; i++)
+        r = mccl_wait(v->c, &v->c->shared->member[i].done, v->number, i);
     return r;
+}
+
+static mcclResult_t take_offers(struct view *v)
+{
+    mcclResult_t r = gather(v, true);
+    if (r)
+        return r;
+    if (!all_mappable(v)) {
+        done(v);
+        return staged(v);
+    }
+    r = work_on_offers(v);
+    return r ? r : wait_for_done(v);
 }
 
 static struct view view_of(struct mccl_job *job)
@@ -361,28 +380,53 @@ static struct view view_of(struct mccl_job *job)
     return (struct view){.c = job->comm, .job = job, .size = mccl_type_size(job->type)};
 }
 
-static bool is_short(const struct view *v) { return contribution_room(v, v->job->count) <= MCCL_STAGED_BYTES; }
+static bool is_short(const struct view *v)
+{
+    return contribution_room(v, v->job->count) <= (v->c->direct ? MCCL_COPIED_BYTES : MCCL_STAGED_BYTES);
+}
 
-bool mccl_begin_short(struct mccl_job *job)
+bool mccl_begin_collective(struct mccl_job *job)
 {
     struct view v = view_of(job);
-    if (job->kind == MCCL_P2P || v.c->nranks == 1 || !is_short(&v) || (job->op == mcclNumOps && job->scale.device) ||
-        make_room(v.c, MCCL_AHEAD, false))
+    const size_t room = contribution_room(&v, job->count);
+    const bool brief = is_short(&v);
+    if (v.c->nranks == 1 || v.c->net || (!brief && (!job->mappable || room * (size_t)v.c->nranks > MCCL_HERE_BYTES)) ||
+        (job->op == mcclNumOps && job->scale.device) || make_room(v.c, MCCL_AHEAD, false))
         return false;
-    give(&v, 0, job->count);
+    if (brief)
+        give(&v, 0, job->count);
+    else
+        offer(&v);
     job->given = v.number;
     return true;
 }
 
-bool mccl_all_given(const struct mccl_job *job)
+static bool reached(const struct view *v, bool all_done)
 {
-    mcclComm_t c = job->comm;
-    for (int i = 0; i < c->nranks; i++) {
-        const struct mccl_post *p = &c->shared->member[i].post[job->given % MCCL_AHEAD];
-        if (atomic_load_explicit(&p->number, memory_order_acquire) < job->given)
+    for (int i = 0; i < v->c->nranks; i++) {
+        const _Atomic uint64_t *word = all_done ? &v->c->shared->member[i].done : &v->post[i]->number;
+        if (atomic_load_explicit(word, memory_order_acquire) < v->number)
             return false;
     }
     return true;
+}
+
+bool mccl_advance_collective(struct mccl_job *job)
+{
+    struct view v = view_of(job);
+    find_posts(&v, job->given);
+    if (!job->worked) {
+        if (!reached(&v, false))
+            return false;
+        if (is_short(&v))
+            return true;
+        job->result = gather(&v, true);
+        if (!job->result && !all_mappable(&v)) /* in several steps then: for the stream */
+            return false;
+        job->worked = true;
+        job->result = job->result ? job->result : work_on_offers(&v);
+    }
+    return job->result || reached(&v, true);
 }
 
 mcclResult_t mccl_run_collective(struct mccl_job *job)
@@ -391,19 +435,30 @@ mcclResult_t mccl_run_collective(struct mccl_job *job)
     struct view v = view_of(job);
     if (job->given) {
         find_posts(&v, job->given);
-        return get(&v, 0, job->count);
+        return is_short(&v)  ? get(&v, 0, job->count)
+               : job->result ? job->result
+               : job->worked ? wait_for_done(&v)
+                             : take_offers(&v);
     }
     if (job->op == mcclNumOps && job->scale.device) { /* its value when the stream has come here */
         memcpy(&job->scale.host, job->scale.device, mccl_type_size(job->scale.type));
         mccl_widen_scale(&job->scale);
     }
+    if (c->net)
+        return mccl_net_collective(job);
     if (c->nranks == 1) {
         char *send = (char *)(uintptr_t)job->send;
         c->shared->member[0].scalar[0] = job->scale.host;
         work(&v, &send, &job->recv);
         return mcclSuccess;
     }
-    return is_short(&v) ? staged(&v) : direct(&v);
+    if (is_short(&v))
+        return staged(&v);
+    mcclResult_t r = make_room(c, MCCL_AHEAD, true);
+    if (r)
+        return r;
+    offer(&v);
+    return take_offers(&v);
 }
 
 /* One round in which every rank says yes or no. */

@@ -111,3 +111,20 @@ void mccl_combine(const struct mccl_combine *w)
             native(f, w, at, n, size);
     }
 }
+
+void mccl_divide(mcclDataType_t type, void *at, int parts, size_t n)
+{
+    const struct mccl_arithmetic *f = arithmetic();
+    float wide[BLOCK / 4] __attribute__((aligned(64)));
+    if (!f->widen[type]) {
+        f->div[type](at, at, parts, n);
+        return;
+    }
+    uint16_t *half = at;
+    for (size_t i = 0; i < n; i += BLOCK / 4) {
+        size_t m = n - i < BLOCK / 4 ? n - i : BLOCK / 4;
+        f->widen[type](wide, half + i, m);
+        f->div[type](wide, wide, parts, m);
+        f->narrow[type](half + i, wide, m);
+    }
+}

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "host/driver/callback.h"
-#include "host/mccl/mccl.h"
+#include "host/mccl/net/net.h"
 
 /* Handles lie in one reserved range that is never unmapped, so that any value can be checked. */
 #define MAX_COMMS 4096
@@ -47,6 +47,7 @@ mcclComm_t mccl_comm_new(void)
 
 void mccl_comm_free(mcclComm_t c)
 {
+    bool in_order = c->shared && !c->aborting && !mccl_state(c);
     c->live = false;
     for (struct mccl_job *j = c->captured, *next; j; j = next) {
         next = j->next;
@@ -57,7 +58,11 @@ void mccl_comm_free(mcclComm_t c)
             close(c->pidfd[i]);
     free(c->pidfd);
     mccl_windows_free(c);
-    if (c->shared)
+    if (c->net)
+        mccl_net_free(c->net, in_order);
+    if (c->local)
+        mccl_comm_free(c->local);
+    else if (c->shared)
         mccl_unmap(c->shared);
     c->taken = false;
 }
@@ -71,7 +76,7 @@ static void leave(mcclComm_t c)
     mccl_wait_flown(c);
     for (unsigned i = 0; i < MCCL_AHEAD && c->aborting; i++)
         cumu_host_pardon(c->failures[i]);
-    atomic_store(&c->shared->member[c->rank].left, 1);
+    atomic_store(&c->shared->member[c->local ? c->local->rank : c->rank].left, 1);
     mccl_notify(c);
     mccl_comm_free(c);
 }
@@ -93,6 +98,8 @@ mcclResult_t mcclCommAbort(mcclComm_t comm)
     if (!mccl_live(comm))
         return mcclInvalidArgument;
     comm->aborting = true;
+    if (comm->local)
+        comm->local->aborting = true;
     mccl_fail(comm, mcclRemoteError, "rank %d has aborted the communicator", comm->rank);
     leave(comm);
     return mcclSuccess;

@@ -18,7 +18,7 @@ const char *mccl_kind_name(enum mccl_kind kind)
         [MCCL_BROADCAST] = "ncclBroadcast",          [MCCL_ALL_GATHER] = "ncclAllGather",
         [MCCL_REDUCE_SCATTER] = "ncclReduceScatter", [MCCL_P2P] = "ncclSend and ncclRecv",
         [MCCL_PUT_SIGNAL] = "ncclPutSignal",         [MCCL_SIGNAL] = "ncclSignal",
-        [MCCL_WAIT_SIGNAL] = "ncclWaitSignal"};
+        [MCCL_WAIT_SIGNAL] = "ncclWaitSignal",       [MCCL_JOIN] = "ncclCommInitRank"};
     return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "?";
 }
 
@@ -65,16 +65,16 @@ mcclResult_t mccl_disagree(mcclComm_t c, const struct mccl_what *mine, int rank,
     size_t n = 0;
     const char *call = mccl_kind_name(mine->kind);
     if (mine->kind != theirs->kind) {
-        mccl_fail(c, mcclInvalidUsage, "rank %d calls %s, rank %d calls %s", c->rank, call, rank,
-                  mccl_kind_name(theirs->kind));
+        mccl_fail(c, mcclInvalidUsage, "rank %d calls %s, rank %d calls %s", mccl_name(c, c->rank), call,
+                  mccl_name(c, rank), mccl_kind_name(theirs->kind));
         return mcclInvalidUsage;
     }
     DIFFER("%scount %llu against %llu", (unsigned long long)mine->count, (unsigned long long)theirs->count);
     DIFFER("%stype %s against %s", mccl_type_name(mine->type), mccl_type_name(theirs->type));
     DIFFER("%soperation %s against %s", op_name(mine->op), op_name(theirs->op));
     DIFFER("%sroot %d against %d", mine->root, theirs->root);
-    mccl_fail(c, mcclInvalidUsage, "rank %d and rank %d disagree in %s: %s", c->rank, rank, call,
-              n ? text : "an earlier call was not the same");
+    mccl_fail(c, mcclInvalidUsage, "rank %d and rank %d disagree in %s: %s", mccl_name(c, c->rank), mccl_name(c, rank),
+              call, n ? text : "an earlier call was not the same");
     return mcclInvalidUsage;
 }
 
@@ -84,7 +84,8 @@ mcclResult_t mccl_fail_to_reach(mcclComm_t c, int rank)
     if (mccl_is_gone(c, rank, PATIENCE_MS))
         mccl_fail_gone(c, rank);
     else
-        mccl_fail(c, mcclSystemError, "rank %d cannot map memory of rank %d", c->rank, rank);
+        mccl_fail(c, mcclSystemError, "rank %d cannot map memory of rank %d", mccl_name(c, c->rank),
+                  mccl_name(c, rank));
     return mccl_state(c);
 }
 
@@ -97,8 +98,8 @@ mcclResult_t mccl_state(mcclComm_t c)
 void mccl_tell(mcclComm_t c, enum mccl_kind kind, const struct mccl_transfer *single)
 {
     struct mccl_shared *s = c->shared;
-    int first = 0;
-    while (s->member[first].process != s->member[c->rank].process)
+    int first = 0, self = c->local ? c->local->rank : c->rank;
+    while (s->member[first].process != s->member[self].process)
         first++;
     if (atomic_exchange(&s->member[first].told, 1))
         return;

@@ -8,10 +8,15 @@
 #include "host/driver/callback.h"
 #include "host/mccl/mccl.h"
 
-/* Looks at the others before a short collective goes to the stream: < 0.1 ms. With more ranks than CPUs
- * each look lets another rank run. */
-#define PATIENCE 5000
-#define TURNS 60
+/* Looks at the others before a short call goes to the stream: < 0.1 ms. After some microseconds, or at once with more
+ * ranks than CPUs, each look lets another thread run, as the other rank may be waiting for this CPU. Where the others
+ * did not come in time, the next call looks half as often: a thread that calls for several ranks one by one waits for
+ * itself. */
+#define LOOKS 200
+#define TURNS 200
+#define CROWDED_TURNS 60
+#define IMPATIENCE 6 /* halvings at most */
+#define MOST_HERE 64 /* calls of a group that are looked at together */
 
 struct join { /* a communicator to be made, in a thread of its own */
     mcclComm_t *comm;
@@ -114,16 +119,25 @@ static bool handle_of_thread(musaStream_t s) /* means another stream on each dev
     return !s || s == MU_STREAM_LEGACY || s == MU_STREAM_PER_THREAD;
 }
 
-/* The streams of a group's transfers wait for each other before and after. */
-static musaError_t link_streams(musaStream_t from, musaStream_t to)
+/* The streams of a group's transfers wait for each other before and after. Events are of one device: the caller's is
+ * another where a thread drives several. */
+static musaError_t link_streams(int device, musaStream_t from, musaStream_t to)
 {
+    int current = device;
     musaEvent_t event;
-    musaError_t r = musaEventCreateWithFlags(&event, musaEventDisableTiming);
+    musaError_t r = musaGetDevice(&current);
+    if (!r && current != device)
+        r = musaSetDevice(device);
     if (r)
         return r;
-    r = musaEventRecord(event, from);
-    r = r ? r : musaStreamWaitEvent(to, event, 0);
-    musaEventDestroy(event);
+    r = musaEventCreateWithFlags(&event, musaEventDisableTiming);
+    if (!r) {
+        r = musaEventRecord(event, from);
+        r = r ? r : musaStreamWaitEvent(to, event, 0);
+        musaEventDestroy(event);
+    }
+    if (current != device)
+        musaSetDevice(current);
     return r;
 }
 
@@ -137,27 +151,94 @@ static bool idle(musaStream_t s)
            !muStreamQuery(flags & MU_STREAM_NON_BLOCKING ? s : MU_STREAM_LEGACY);
 }
 
-/* A short collective on an idle stream need not be handed to a thread of the device: it may begin now, and
- * if the others are here already it is done at once. */
-bool mccl_done_here(struct mccl_job *j)
+/* A short call on an idle stream need not be handed to a thread of the device: it may begin now, and if the others are
+ * here already it is done at once. False if it is none. */
+static bool begin_here(struct mccl_job *j)
 {
     mcclComm_t c = j->comm;
-    if (group.depth || c->issued != c->finished || c->error || handle_of_thread(j->stream) || !idle(j->stream) ||
-        !mccl_begin_short(j))
+    if (mccl_one_sided(j) || c->issued != c->finished || c->error || handle_of_thread(j->stream) || !idle(j->stream))
         return false;
-    for (int i = 0; i < (c->crowded ? TURNS : PATIENCE); i++) {
-        if (mccl_all_given(j)) {
-            int failure = run(j, c->issued++, true);
-            if (failure)
-                (void)musaStreamAddCallback(j->stream, fail_again, (void *)(intptr_t)failure, 0);
-            return true;
+    for (int i = 0; i < j->nothers; i++)
+        if (handle_of_thread(j->others[i]) || !idle(j->others[i]))
+            return false;
+    return j->kind == MCCL_P2P ? mccl_begin_transfers(j) : mccl_begin_collective(j);
+}
+
+static bool end_here(struct mccl_job *j)
+{
+    if (j->kind == MCCL_P2P ? !mccl_advance_transfers(j) : !mccl_advance_collective(j))
+        return false;
+    void *failure = (void *)(intptr_t)run(j, j->comm->issued++, true);
+    if (failure)
+        (void)musaStreamAddCallback(j->stream, fail_again, failure, 0);
+    for (int i = 0; i < j->nothers && failure; i++)
+        (void)musaStreamAddCallback(j->others[i], fail_again, failure, 0);
+    return true;
+}
+
+static bool only_sends(const struct mccl_job *j)
+{
+    for (int i = 0; i < j->ntransfers; i++)
+        if (!j->transfers[i].send)
+            return false;
+    return j->kind == MCCL_P2P;
+}
+
+static bool first_of_comm(const struct mccl_job *jobs, const struct mccl_job *j)
+{
+    while (jobs != j && jobs->comm != j->comm)
+        jobs = jobs->next;
+    return jobs == j;
+}
+
+/* Does what it can of a list of jobs on the calling thread; those of one communicator in their order. The rest, some of
+ * it begun, is for streams. Every rank may be this thread's own: then nobody waits for another thread. */
+static struct mccl_job *do_here(struct mccl_job *jobs, void (*release)(struct mccl_job *))
+{
+    int n = 0, looks = 0, most = LOOKS + TURNS;
+    bool crowded = false;
+    for (const struct mccl_job *j = jobs; j; j = j->next, n++) {
+        crowded = crowded || j->comm->crowded;
+        const int its = (j->comm->crowded ? CROWDED_TURNS : LOOKS + TURNS) >> j->comm->impatience;
+        most = its < most ? its : most;
+    }
+    if (n > MOST_HERE)
+        return jobs;
+    for (bool able = true; jobs && able; looks++) {
+        bool moved = false;
+        for (struct mccl_job **link = &jobs, *j; (j = *link) && able;) {
+            const bool turn = first_of_comm(jobs, j);
+            able = !turn || j->begun || j->given || begin_here(j);
+            if (!able || !turn || !end_here(j)) {
+                link = &j->next;
+                continue;
+            }
+            *link = j->next;
+            if (!only_sends(j))
+                j->comm->impatience = 0;
+            release(j);
+            moved = true;
         }
-        if (c->crowded)
+        if (!jobs || moved)
+            continue;
+        if (looks >= most)
+            break;
+        if (crowded || looks > LOOKS)
             sched_yield();
         else
             mccl_pause();
     }
-    return false;
+    for (const struct mccl_job *j = jobs; j && looks >= most; j = j->next)
+        j->comm->impatience += j->comm->impatience < IMPATIENCE;
+    return jobs;
+}
+
+static void keep(struct mccl_job *j) { (void)j; }
+
+bool mccl_done_here(struct mccl_job *j)
+{
+    j->next = NULL;
+    return !group.depth && !do_here(j, keep);
 }
 
 static void fail_launch(mcclComm_t c, musaError_t why)
@@ -221,15 +302,22 @@ mcclResult_t mccl_submit(struct mccl_job *job)
 
 mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream)
 {
-    struct mccl_job *j = calloc(1, sizeof *j);
+    struct mccl_transfer here = *t;
+    struct mccl_job job = {.comm = comm, .kind = MCCL_P2P, .transfers = &here, .ntransfers = 1, .stream = stream};
+    if (mccl_done_here(&job))
+        return mcclSuccess;
+    struct mccl_job *j = malloc(sizeof *j);
     struct mccl_transfer *copy = malloc(sizeof *copy);
     if (!j || !copy) {
         free(j);
         free(copy);
+        if (job.begun) /* the other rank may have a part of it and would wait for the rest */
+            mccl_fail(comm, mcclSystemError, "rank %d is out of memory", comm->rank);
         return mccl_group_fail(mcclSystemError);
     }
-    *copy = *t;
-    *j = (struct mccl_job){.comm = comm, .kind = MCCL_P2P, .transfers = copy, .ntransfers = 1, .stream = stream};
+    *copy = here;
+    *j = job;
+    j->transfers = copy;
     return mccl_submit(j);
 }
 
@@ -275,7 +363,7 @@ static mcclResult_t run_joins(bool wanted)
     return r;
 }
 
-/* Joins the transfers of job's communicator that follow it in the list to it. */
+/* Joins the transfers of job's communicator that follow it in the list to it, and notes their streams. */
 static mcclResult_t merge(struct mccl_job *job)
 {
     int n = 0;
@@ -291,7 +379,6 @@ static mcclResult_t merge(struct mccl_job *job)
     if (!joined)
         return mcclSystemError;
     int njoined = 0;
-    mcclResult_t r = mcclSuccess;
     for (struct mccl_job **link = &job->next, *k; (k = *link);) {
         if (k->comm != job->comm || k->kind != MCCL_P2P) {
             link = &k->next;
@@ -301,8 +388,6 @@ static mcclResult_t merge(struct mccl_job *job)
         bool known = k->stream == job->stream;
         for (int i = 0; i < njoined; i++)
             known = known || joined[i] == k->stream;
-        if (!known && link_streams(k->stream, job->stream))
-            r = mcclUnhandledMusaError;
         if (!known)
             joined[njoined++] = k->stream;
         *link = k->next;
@@ -310,29 +395,36 @@ static mcclResult_t merge(struct mccl_job *job)
     }
     job->others = joined;
     job->nothers = njoined;
-    return r;
+    return mcclSuccess;
 }
 
-/* Puts the jobs on their streams, or drops them after an error. */
+/* Does the jobs or puts them on their streams, or drops them after an error. */
 static mcclResult_t run_jobs(mcclResult_t r)
 {
     struct mccl_job *jobs = group.jobs;
     group.jobs = NULL;
+    for (struct mccl_job *j = jobs; j && !r; j = j->next)
+        if (j->kind == MCCL_P2P)
+            r = merge(j);
+    if (!r)
+        jobs = do_here(jobs, mccl_job_free);
     while (jobs) {
         struct mccl_job *j = jobs;
-        if (!r && j->kind == MCCL_P2P)
-            r = merge(j);
         jobs = j->next;
+        musaStream_t stream = j->stream, *others = j->others;
+        int n = j->nothers, device = j->comm->device;
+        for (int i = 0; i < n && !r; i++)
+            r = link_streams(device, others[i], stream) ? mcclUnhandledMusaError : mcclSuccess;
         if (r) {
+            if (j->begun || j->given) /* the others have a part of it and would wait for the rest */
+                fail_launch(j->comm, musaErrorUnknown);
             mccl_job_free(j);
             continue;
         }
-        musaStream_t stream = j->stream, *others = j->others;
-        int n = j->nothers;
         j->others = NULL;
         r = launch(j);
         for (int i = 0; i < n && !r; i++)
-            r = link_streams(stream, others[i]) ? mcclUnhandledMusaError : mcclSuccess;
+            r = link_streams(device, stream, others[i]) ? mcclUnhandledMusaError : mcclSuccess;
         free(others);
     }
     return r;

@@ -17,13 +17,15 @@
 #include "abi/mccl.h"
 
 #define MCCL_MAX_RANKS 256
-#define MCCL_INLINE 40         /* bytes of data that travel in the cache line of the counter */
-#define MCCL_STAGE (64 << 10)  /* bytes of each of a rank's staging areas */
-#define MCCL_STAGES 8          /* so many of them, which a CPU's cache still holds */
-#define MCCL_STAGED_BYTES 8192 /* up to here the copy is cheaper than a second barrier */
-#define MCCL_LETTER (8 << 10)  /* bytes of data that one letter holds */
-#define MCCL_DEPTH 4           /* letters in a mailbox */
-#define MCCL_AHEAD 32          /* collectives that a rank may be ahead of another */
+#define MCCL_INLINE 40              /* bytes of data that travel in the cache line of the counter */
+#define MCCL_STAGE (64 << 10)       /* bytes of each of a rank's staging areas */
+#define MCCL_STAGES 8               /* so many of them, which a CPU's cache still holds */
+#define MCCL_STAGED_BYTES 8192      /* of a small staging area */
+#define MCCL_COPIED_BYTES 2048      /* up to here the copy is cheaper than a second barrier */
+#define MCCL_HERE_BYTES (128 << 10) /* that the calling thread moves itself: beyond, a stream's thread costs less */
+#define MCCL_LETTER (8 << 10)       /* bytes of data that one letter holds */
+#define MCCL_DEPTH 4                /* letters in a mailbox */
+#define MCCL_AHEAD 32               /* collectives that a rank may be ahead of another */
 #define MCCL_USER_OPS 64
 #define MCCL_SIGNALS 16 /* numbers of signals, in each of: */
 #define MCCL_CONTEXTS 4
@@ -41,7 +43,8 @@ enum mccl_kind {
     MCCL_P2P,        /* sends and receives of one group */
     MCCL_PUT_SIGNAL, /* the rest: one-sided */
     MCCL_SIGNAL,
-    MCCL_WAIT_SIGNAL
+    MCCL_WAIT_SIGNAL,
+    MCCL_JOIN /* never a job */
 };
 
 struct mccl_piece {    /* memory of one rank, as others may reach it */
@@ -78,7 +81,7 @@ struct mccl_post {
 struct mccl_member {
     MCCL_LINE _Atomic uint32_t asleep; /* futex: 1 while the rank sleeps */
     _Atomic uint32_t attached, left;
-    int32_t device;
+    int32_t device; /* no other rank may be on it; -1: any */
     pid_t pid;
     ino_t pids;                        /* the namespace of the pid */
     uint64_t process;                  /* the same for ranks of one process, and for no others */
@@ -151,9 +154,16 @@ struct mccl_user_op {
 struct mcclComm {
     _Atomic bool taken, live;
     int rank, nranks, device;
-    bool one_process; /* all ranks are threads of this process */
-    bool direct;      /* ranks can map each other's memory */
-    bool crowded;     /* more ranks than CPUs for them: a waiting rank gives its CPU away at once */
+    /* Ranks on several hosts: what is between them (net/net.h), and the communicator of this host's ranks, whose shared
+     * memory is this one's too. That one's `names` are its ranks' numbers here. */
+    struct mccl_net *net;
+    struct mcclComm *local;
+    const int *names;
+    bool one_process;     /* all ranks are threads of this process */
+    bool direct;          /* ranks can map each other's memory */
+    bool crowded;         /* more ranks than CPUs for them: a waiting rank gives its CPU away at once */
+    bool crowded_streams; /* the same of the streams' threads beside those that call for several ranks */
+    int impatience;       /* calls in a row for which the others did not come while the caller looked for them */
     struct mccl_shared *shared;
     int *pidfd;                /* by rank, -1 where there is none */
     _Atomic uint32_t issued;   /* tickets drawn */
@@ -206,7 +216,11 @@ struct mccl_job { /* what one callback does */
     musaStream_t stream, *others; /* others: of a group's transfers, which wait for each other */
     int nothers;
     uint32_t ticket;
-    uint64_t given; /* number of a short collective whose first half is done; 0 */
+    const struct mccl_job *whole; /* that this is a step of; or NULL */
+    uint64_t given;               /* number of a short collective whose first half is done; 0 */
+    bool worked;                  /* of one with offers: this rank's work is done, with this */
+    mcclResult_t result;          /* result, and the others' may not be */
+    bool begun;                   /* transfers are under way: they go on from where they are */
     bool captured;
     struct mccl_job *next;
 };
@@ -222,11 +236,13 @@ void mccl_job_free(struct mccl_job *job);
  * come. */
 void mccl_unmap(struct mccl_shared *shared);
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device);
+/* The same, given up, with mcclRemoteError, once there is something to read from the descriptor. */
+mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device);
 
 /* group.c: a job now, or at the end of the group. Takes it over. */
 mcclResult_t mccl_submit(struct mccl_job *job);
 mcclResult_t mccl_submit_transfer(mcclComm_t comm, const struct mccl_transfer *t, musaStream_t stream);
-/* Tries to do a collective at once, on the calling thread. False: submit a copy of it. */
+/* Tries to do a call at once, on the calling thread. False: submit a copy of it. */
 bool mccl_done_here(struct mccl_job *job);
 /* call.c. Is [p, p + bytes) memory that MUSA knows? */
 bool mccl_known(const void *p, size_t bytes);
@@ -238,10 +254,20 @@ mcclResult_t mccl_group_fail(mcclResult_t r); /* the group ends with this error;
 /* collective.c, p2p.c: run by a stream's thread, in ticket order. */
 mcclResult_t mccl_run_collective(struct mccl_job *job);
 mcclResult_t mccl_run_transfers(struct mccl_job *job);
-/* The first half of a short collective, in its turn on the calling thread: this rank's data are out. False
- * if it is none. Then: would the second half have to wait? */
-bool mccl_begin_short(struct mccl_job *job);
-bool mccl_all_given(const struct mccl_job *job);
+/* Its parts: back to the start; each transfer as far as it goes now. How many are not complete is left in *left. */
+void mccl_reset_transfers(struct mccl_job *job);
+mcclResult_t mccl_step_transfers(struct mccl_job *job, int *left, bool *moved);
+bool mccl_can_step(void *job);
+bool mccl_waits_for(void *job, int rank);
+/* The first half of a short collective, in its turn on the calling thread: this rank's data, or where they are, are
+ * known to the others. False if it is none. Then: goes as far as it can without waiting; true once mccl_run_collective
+ * would not wait, either. */
+bool mccl_begin_collective(struct mccl_job *job);
+bool mccl_advance_collective(struct mccl_job *job);
+/* The same of a group's transfers: false if they are too long for the calling thread. Then: goes as far as they can
+ * without waiting; true once they are done, or have failed. */
+bool mccl_begin_transfers(struct mccl_job *job);
+bool mccl_advance_transfers(struct mccl_job *job);
 /* The first meeting of all ranks: finds out whether each can map the others' memory, of which `probe` is
  * an allocation of this one's. */
 mcclResult_t mccl_settle(mcclComm_t c, const void *probe);
@@ -250,6 +276,8 @@ mcclResult_t mccl_settle(mcclComm_t c, const void *probe);
 static inline bool mccl_one_sided(const struct mccl_job *job) { return job->kind >= MCCL_PUT_SIGNAL; }
 mcclResult_t mccl_run_one_sided(struct mccl_job *job);
 void mccl_windows_free(mcclComm_t c);
+/* Where [offset, offset + bytes) of this rank's part of that window lies; NULL if there is no such. */
+void *mccl_window_at(mcclComm_t c, uint64_t window, uint64_t offset, uint64_t bytes);
 
 /* wait.c. Waits until the word reaches the number; `rank` is who must write it. mcclSuccess, or why that
  * can never happen: the communicator failed, was aborted, or the rank is gone. */
@@ -284,6 +312,8 @@ mcclResult_t mccl_state(mcclComm_t c);
  * or receive outside of groups, else NULL. */
 void mccl_tell(mcclComm_t c, enum mccl_kind kind, const struct mccl_transfer *single);
 const char *mccl_kind_name(enum mccl_kind kind);
+/* What the program calls this communicator's rank i. */
+static inline int mccl_name(mcclComm_t c, int i) { return c->names ? c->names[i] : i; }
 const char *mccl_type_name(unsigned type);
 /* Fails the communicator over what this rank calls and what another one does. mcclInvalidUsage. */
 mcclResult_t mccl_disagree(mcclComm_t c, const struct mccl_what *mine, int rank, const struct mccl_what *theirs)
@@ -306,6 +336,7 @@ struct mccl_combine {
     size_t count;
 };
 void mccl_combine(const struct mccl_combine *w);
+void mccl_divide(mcclDataType_t type, void *at, int parts, size_t n); /* in place */
 float mccl_half(mcclDataType_t type, const void *half);
 size_t mccl_type_size(mcclDataType_t type);
 /* The factor of a half as the float that mccl_combine takes; others stay. */

@@ -3,7 +3,7 @@
  * train of letters otherwise. */
 #include <string.h>
 
-#include "host/mccl/mccl.h"
+#include "host/mccl/net/net.h"
 
 static struct mccl_mailbox *mailbox(mcclComm_t c, const struct mccl_transfer *t)
 {
@@ -66,9 +66,10 @@ static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *mo
         const struct mccl_letter *l = &box->letter[taken % MCCL_DEPTH];
         if (l->total != t->bytes) {
             size_t theirs = mccl_type_size((mcclDataType_t)l->type), mine = mccl_type_size(t->type);
-            mccl_fail(c, mcclInvalidUsage, "rank %d sends %llu of %s, rank %d receives %llu of %s", t->peer,
-                      (unsigned long long)(l->total / (theirs ? theirs : 1)), mccl_type_name(l->type), c->rank,
-                      (unsigned long long)(t->bytes / mine), mccl_type_name((unsigned)t->type));
+            mccl_fail(c, mcclInvalidUsage, "rank %d sends %llu of %s, rank %d receives %llu of %s",
+                      mccl_name(c, t->peer), (unsigned long long)(l->total / (theirs ? theirs : 1)),
+                      mccl_type_name(l->type), mccl_name(c, c->rank), (unsigned long long)(t->bytes / mine),
+                      mccl_type_name((unsigned)t->type));
             return mcclInvalidUsage;
         }
         if (l->direct) {
@@ -88,7 +89,7 @@ static mcclResult_t step_receive(mcclComm_t c, struct mccl_transfer *t, bool *mo
     return mcclSuccess;
 }
 
-static bool can_step(void *arg)
+bool mccl_can_step(void *arg)
 {
     const struct mccl_job *j = arg;
     for (int i = 0; i < j->ntransfers; i++) {
@@ -104,7 +105,7 @@ static bool can_step(void *arg)
     return false;
 }
 
-static bool waits_for(void *arg, int rank)
+bool mccl_waits_for(void *arg, int rank)
 {
     const struct mccl_job *j = arg;
     for (int i = 0; i < j->ntransfers; i++)
@@ -113,37 +114,74 @@ static bool waits_for(void *arg, int rank)
     return false;
 }
 
-mcclResult_t mccl_run_transfers(struct mccl_job *job)
+mcclResult_t mccl_step_transfers(struct mccl_job *job, int *left, bool *moved)
 {
     mcclComm_t c = job->comm;
-    int left = job->ntransfers;
-    for (int i = 0; i < job->ntransfers; i++) { /* a graph runs the same job again */
+    *moved = false;
+    *left = 0;
+    for (int i = 0; i < job->ntransfers; i++) {
+        struct mccl_transfer *t = &job->transfers[i];
+        mcclResult_t r = mcclSuccess;
+        if (t->complete)
+            continue;
+        if (!blocked(job, i)) {
+            if (t->send)
+                *moved = step_send(c, t) || *moved;
+            else
+                r = step_receive(c, t, moved);
+        }
+        if (r)
+            return r;
+        *left += !t->complete;
+    }
+    if (*moved)
+        mccl_notify(c);
+    return mcclSuccess;
+}
+
+void mccl_reset_transfers(struct mccl_job *job)
+{
+    for (int i = 0; i < job->ntransfers; i++) {
         struct mccl_transfer *t = &job->transfers[i];
         t->posted = t->complete = false;
         t->moved = 0;
     }
-    while (left) {
-        bool moved = false;
-        for (int i = 0; i < job->ntransfers; i++) {
-            struct mccl_transfer *t = &job->transfers[i];
-            if (t->complete || blocked(job, i))
-                continue;
-            mcclResult_t r = mcclSuccess;
-            if (t->send)
-                moved = step_send(c, t) || moved;
-            else
-                r = step_receive(c, t, &moved);
-            if (r)
-                return r;
-            left -= t->complete;
-        }
-        if (moved)
-            mccl_notify(c);
-        else {
-            mcclResult_t r = mccl_wait_for(c, can_step, job, waits_for);
-            if (r)
-                return r;
-        }
+}
+
+bool mccl_begin_transfers(struct mccl_job *job)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < job->ntransfers; i++)
+        bytes += job->transfers[i].bytes;
+    if (bytes > MCCL_HERE_BYTES || job->comm->net)
+        return false;
+    mccl_reset_transfers(job);
+    job->begun = true;
+    return true;
+}
+
+bool mccl_advance_transfers(struct mccl_job *job)
+{
+    int left;
+    bool moved;
+    return mccl_step_transfers(job, &left, &moved) || !left; /* an error is the communicator's from now on */
+}
+
+mcclResult_t mccl_run_transfers(struct mccl_job *job)
+{
+    if (job->comm->net)
+        return mccl_net_transfers(job);
+    if (!job->begun) /* a graph runs the same job again */
+        mccl_reset_transfers(job);
+    for (;;) {
+        int left;
+        bool moved;
+        mcclResult_t r = mccl_step_transfers(job, &left, &moved);
+        if (r || !left)
+            return r;
+        if (!moved)
+            r = mccl_wait_for(job->comm, mccl_can_step, job, mccl_waits_for);
+        if (r)
+            return r;
     }
-    return mcclSuccess;
 }

@@ -1,7 +1,5 @@
-/* How the ranks of a communicator find each other. Who makes the unique id listens, in a thread of its
- * own, on the abstract socket whose name is the id's random key; every rank calls there, and when all have
- * come, each is handed the same shared memory. An abstract name and a memfd leave nothing behind, however
- * a process ends. */
+/* How the ranks of a communicator find each other: every rank calls on who made the unique id (desk.c), and when all
+ * have come, each is handed the same shared memory, or learns that they are on several hosts. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,37 +17,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/mccl/mccl.h"
+#include "host/driver/callback.h"
+#include "host/mccl/net/net.h"
+#include "host/mccl/rendezvous.h"
 
-#define HELLO_S 10 /* who connects must say its rank within that */
-
-struct id { /* what an mcclUniqueId holds */
-    char magic[8];
-    uint64_t key[2];
-};
-static const char magic[8] = "cumumccl";
-
-struct hello { /* from a rank */
-    struct id id;
-    int nranks, rank, device;
-    pid_t pid;
-    ino_t pids; /* the namespace that the pid is of */
-    uint64_t process;
-    cpu_set_t cpus;
-};
-
-struct reply { /* back to it; with the memory's descriptor if result is 0 */
-    mcclResult_t result;
-    struct mccl_shared *mapped; /* where it is mapped already, in the same process */
-};
+#define HOST_DEVICES 64 /* that a machine may have */
+#define CONNECT_MS 10000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the number and the mappings */
 
+/* A child forked while the thread of an id holds the lock must not find it held for ever. */
+static void hold(void) { pthread_mutex_lock(&lock); }
+static void let_go(void) { pthread_mutex_unlock(&lock); }
+static void survive_fork(void) { pthread_atfork(hold, let_go, let_go); }
+
 /* A number for this process that no other has; a fork gets a new one. */
-static uint64_t process_number(void)
+uint64_t mccl_process_number(void)
 {
     static uint64_t number;
     static pid_t of;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, survive_fork);
     pthread_mutex_lock(&lock);
     if (of != getpid()) {
         of = getpid();
@@ -61,7 +49,7 @@ static uint64_t process_number(void)
     return n;
 }
 
-static socklen_t name_of(struct sockaddr_un *a, const struct id *id)
+socklen_t mccl_name_of(struct sockaddr_un *a, const struct mccl_id *id)
 {
     *a = (struct sockaddr_un){.sun_family = AF_UNIX};
     int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "cumu-mccl-%016llx%016llx",
@@ -69,14 +57,7 @@ static socklen_t name_of(struct sockaddr_un *a, const struct id *id)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* The namespace of this process's pids, 0 if nobody tells. */
-static ino_t pid_namespace(void)
-{
-    struct stat s;
-    return stat("/proc/self/ns/pid", &s) ? 0 : s.st_ino;
-}
-
-static bool same_user(int fd, pid_t *pid)
+bool mccl_same_user(int fd, pid_t *pid)
 {
     struct ucred who;
     socklen_t n = sizeof who;
@@ -96,7 +77,7 @@ static struct mapping {
     struct mapping *next;
 } * mapped;
 
-static struct mccl_shared *map(int fd, int nranks, int users)
+struct mccl_shared *mccl_map(int fd, int nranks, int users)
 {
     size_t size = mccl_shared_size(nranks);
     struct mapping *m = malloc(sizeof *m);
@@ -129,38 +110,22 @@ void mccl_unmap(struct mccl_shared *at)
 
 /* ---- messages ---------------------------------------------------------------------------------- */
 
-static bool send_reply(int to, struct reply reply, int fd)
+/* Waits for one from a process, while the descriptor is silent; forked children may hold the other end too, so that
+ * it stays open when that process dies. */
+static bool reply_comes(int from, pid_t pid, int silent)
 {
-    struct iovec v = {&reply, sizeof reply};
-    char control[CMSG_SPACE(sizeof fd)] = {0};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-    if (fd >= 0) {
-        m.msg_control = control;
-        m.msg_controllen = sizeof control;
-        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    }
-    return sendmsg(to, &m, MSG_NOSIGNAL) == (ssize_t)sizeof reply;
-}
-
-/* Waits for one from a process; forked children may hold the other end too, so that it stays open when that
- * process dies. */
-static bool reply_comes(int from, pid_t pid)
-{
-    struct pollfd p[2] = {{.fd = from, .events = POLLIN},
-                          {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}};
+    struct pollfd p[3] = {{.fd = from, .events = POLLIN},
+                          {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN},
+                          {.fd = silent, .events = POLLIN}};
     bool dead = p[1].fd < 0 && errno == ESRCH; /* any other error: it is in another pid namespace */
-    while (!dead && poll(p, 2, -1) < 0 && errno == EINTR)
+    while (!dead && poll(p, 3, -1) < 0 && errno == EINTR)
         ;
     if (p[1].fd >= 0)
         close(p[1].fd);
     return p[0].revents || poll(p, 1, 0) == 1; /* it may have answered and died between the two looks */
 }
 
-static mcclResult_t receive_reply(int from, struct reply *reply, int *fd)
+static mcclResult_t receive_reply(int from, struct mccl_reply *reply, int *fd)
 {
     struct iovec v = {reply, sizeof *reply};
     char control[CMSG_SPACE(sizeof *fd)];
@@ -178,213 +143,83 @@ static mcclResult_t receive_reply(int from, struct reply *reply, int *fd)
     return reply->result ? reply->result : *fd < 0 ? mcclSystemError : mcclSuccess;
 }
 
-/* ---- who made the id ----------------------------------------------------------------------------- */
-
-struct guest {
-    int fd; /* -1: not here yet */
-    struct hello hello;
-};
-
-struct desk { /* where the ranks of one id come to */
-    int door;
-    struct id id;
-    int nranks, here; /* nranks: what the first one said */
-    struct guest *guests;
-    mcclResult_t result; /* once it is not success, everybody is told so */
-};
-
-/* Hears who has called; false if it is a stranger, which is turned away. */
-static bool greet(const struct desk *d, struct guest *g)
-{
-    struct timeval patience = {HELLO_S, 0};
-    pid_t pid;
-    setsockopt(g->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    struct hello *h = &g->hello;
-    if (same_user(g->fd, &pid) && recv(g->fd, h, sizeof *h, 0) == sizeof *h &&
-        memcmp(&h->id, &d->id, sizeof d->id) == 0 && h->nranks >= 1 && h->nranks <= MCCL_MAX_RANKS && h->rank >= 0 &&
-        h->rank < h->nranks)
-        return true;
-    close(g->fd);
-    return false;
-}
-
-static void turn_away(const struct guest *g, mcclResult_t why)
-{
-    send_reply(g->fd, (struct reply){why, NULL}, -1);
-    close(g->fd);
-}
-
-/* Takes in one rank. */
-static void admit(struct desk *d)
-{
-    struct guest g = {.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)};
-    const struct hello *h = &g.hello;
-    if (g.fd < 0) {
-        if (errno != EINTR && errno != ECONNABORTED) /* no descriptors left: not in a busy loop */
-            nanosleep(&(struct timespec){0, 10000000}, NULL);
-        return;
-    }
-    if (!greet(d, &g))
-        return;
-    if (!d->guests && (d->guests = calloc((size_t)h->nranks, sizeof *d->guests))) {
-        d->nranks = h->nranks;
-        for (int i = 0; i < d->nranks; i++)
-            d->guests[i].fd = -1;
-    }
-    d->here++;
-    /* Ranks that disagree about the communicator would wait for each other for ever. */
-    if (!d->guests || h->nranks != d->nranks || d->guests[h->rank].fd >= 0)
-        d->result = d->result ? d->result : d->guests ? mcclInvalidUsage : mcclSystemError;
-    if (d->result)
-        turn_away(&g, d->result);
-    else
-        d->guests[h->rank] = g;
-}
-
-/* Until all are here, or one has gone. */
-static void receive_all(struct desk *d)
-{
-    struct pollfd p[MCCL_MAX_RANKS + 1];
-    while (!d->result && (!d->guests || d->here < d->nranks)) {
-        for (int i = 0; i < d->nranks; i++) /* negative ones are skipped */
-            p[i] = (struct pollfd){.fd = d->guests[i].fd, .events = POLLIN};
-        p[d->nranks] = (struct pollfd){.fd = d->door, .events = POLLIN};
-        if (poll(p, (nfds_t)d->nranks + 1, -1) < 0)
-            continue;
-        for (int i = 0; i < d->nranks; i++)
-            if (p[i].fd >= 0 && p[i].revents)
-                d->result = mcclRemoteError; /* it has nothing to say: it is gone */
-        if (p[d->nranks].revents)
-            admit(d);
-    }
-}
-
-/* From now on callers are refused: the id has served, or never will. Those before the door are told so, since
- * a forked child may hold it too, and closing alone would leave them waiting there. */
-static void close_door(const struct desk *d)
-{
-    struct guest g;
-    shutdown(d->door, SHUT_RDWR);
-    while ((g.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-        if (greet(d, &g))
-            turn_away(&g, d->result ? d->result : mcclInvalidUsage);
-    close(d->door);
-}
-
-/* Makes the memory and fills in who is who. Returns its descriptor, or -1. */
-static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **shared)
-{
-    int users = 1;
-    for (int i = 0; i < d->nranks; i++)
-        users += d->guests[i].hello.process == process;
-    int memory = memfd_create("mccl", MFD_CLOEXEC);
-    if (memory < 0 || ftruncate(memory, (off_t)mccl_shared_size(d->nranks)) ||
-        !(*shared = map(memory, d->nranks, users))) {
-        if (memory >= 0)
-            close(memory);
-        return -1;
-    }
-    (*shared)->nranks = (uint32_t)d->nranks;
-    for (int i = 0; i < d->nranks; i++) {
-        struct mccl_member *m = &(*shared)->member[i];
-        m->pid = d->guests[i].hello.pid;
-        m->pids = d->guests[i].hello.pids;
-        m->process = d->guests[i].hello.process;
-        m->device = d->guests[i].hello.device;
-        m->cpus = d->guests[i].hello.cpus;
-    }
-    return memory;
-}
-
-/* The desk of one id: waits for all ranks, makes their shared memory and hands it out, then ends. Ranks in this
- * process get its address, others the descriptor, so that threads of one process share one mapping. */
-static void *serve(void *arg)
-{
-    struct desk *d = arg;
-    uint64_t process = process_number();
-    receive_all(d);
-    close_door(d); /* before anyone is told to go on, who might come again */
-    struct mccl_shared *shared = NULL;
-    int memory = d->result ? -1 : make_memory(d, process, &shared);
-    if (!d->result && memory < 0)
-        d->result = mcclSystemError;
-    for (int i = 0; i < d->nranks; i++) {
-        struct guest *g = &d->guests[i];
-        if (g->fd < 0)
-            continue;
-        bool here = g->hello.process == process;
-        send_reply(g->fd, (struct reply){d->result, here ? shared : NULL}, memory);
-        close(g->fd);
-        g->fd = -1;
-    }
-    if (shared)
-        mccl_unmap(shared);
-    if (memory >= 0)
-        close(memory);
-    free(d->guests);
-    free(d);
-    return NULL;
-}
-
-/* A child forked while the thread of an id holds the lock must not find it held for ever. */
-static void hold(void) { pthread_mutex_lock(&lock); }
-static void let_go(void) { pthread_mutex_unlock(&lock); }
-static void survive_fork(void) { pthread_atfork(hold, let_go, let_go); }
-
-/* Makes an id and opens its desk: an abstract Unix socket named by the id's random key, served by a thread of the
- * process that asked. The ranks are on one machine, so no network is needed. */
-mcclResult_t mcclGetUniqueId(mcclUniqueId *out)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, survive_fork);
-    if (!out)
-        return mcclInvalidArgument;
-    struct desk *d = calloc(1, sizeof *d);
-    if (!d)
-        return mcclSystemError;
-    memcpy(d->id.magic, magic, sizeof magic);
-    struct sockaddr_un name;
-    d->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (d->door < 0 || getrandom(d->id.key, sizeof d->id.key, 0) != sizeof d->id.key ||
-        bind(d->door, (struct sockaddr *)&name, name_of(&name, &d->id)) || listen(d->door, MCCL_MAX_RANKS)) {
-        if (d->door >= 0)
-            close(d->door);
-        free(d);
-        return mcclSystemError;
-    }
-    memset(out, 0, sizeof *out);
-    memcpy(out, &d->id, sizeof d->id);
-    if (mccl_thread(serve, d))
-        return mcclSuccess;
-    close(d->door);
-    free(d);
-    return mcclSystemError;
-}
-
 /* ---- every rank ------------------------------------------------------------------------------ */
 
-/* Calls on who made the id; returns when all ranks have. */
-static mcclResult_t meet(const struct hello *me, struct mccl_shared **shared)
+/* Who made the id knows by this connection that a rank which comes again still lives. */
+static void keep_line(mcclResult_t r, int fd, int *line)
+{
+    if (r == MCCL_SPANS)
+        *line = fd;
+    else
+        close(fd);
+}
+
+/* By the Unix socket of this network namespace. mcclInvalidUsage: nobody is there. */
+static mcclResult_t call_by_socket(const struct mccl_hello *me, struct mccl_reply *reply, int *memory, int *line,
+                                   int silent)
 {
     struct sockaddr_un name;
-    socklen_t length = name_of(&name, &me->id);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), memory = -1;
+    socklen_t length = mccl_name_of(&name, &me->id);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     pid_t pid;
-    struct reply reply;
+    mcclResult_t r;
     if (fd < 0)
         return mcclSystemError;
-    mcclResult_t r;
     if (connect(fd, (struct sockaddr *)&name, length))
-        r = mcclInvalidUsage; /* the id has served already, or who made it is gone */
-    else if (!same_user(fd, &pid) || send(fd, me, sizeof *me, MSG_NOSIGNAL) != sizeof *me)
+        r = mcclInvalidUsage;
+    else if (!mccl_same_user(fd, &pid) || send(fd, me, sizeof *me, MSG_NOSIGNAL) != sizeof *me)
         r = mcclRemoteError;
     else
-        r = reply_comes(fd, pid) ? receive_reply(fd, &reply, &memory) : mcclRemoteError;
+        r = reply_comes(fd, pid, silent) ? receive_reply(fd, reply, memory) : mcclRemoteError;
+    keep_line(r, fd, line);
+    return r;
+}
+
+/* By TCP, from another host or namespace. */
+static mcclResult_t call_by_net(const struct mccl_hello *me, struct mccl_reply *reply, int patience_ms, int *line)
+{
+    char where[80];
+    int fd = mccl_connect(&me->id.door, patience_ms);
+    mccl_place_text(&me->id.door, where, sizeof where);
+    if (fd < 0) {
+        snprintf(reply->reason, sizeof reply->reason, "nobody answers at %s: %s", where, strerror(errno));
+        return mcclInvalidUsage;
+    }
+    bool good = mccl_send_all(fd, me, sizeof *me, CONNECT_MS);
+    do /* a child of who made the id may hold the connection when that one has died */
+        good = good && mccl_receive_all(fd, reply, sizeof *reply, CONNECT_MS);
+    while (good && reply->result == mcclInProgress);
+    keep_line(good ? reply->result : mcclRemoteError, fd, line);
+    reply->reason[sizeof reply->reason - 1] = 0;
+    if (good && (reply->result == MCCL_SPANS || (reply->result > 0 && reply->result <= mcclInProgress)))
+        return reply->result;
+    snprintf(reply->reason, sizeof reply->reason,
+             "who made the id, at %s, is gone or has given up, or took this rank for another version of cumu", where);
+    return mcclRemoteError;
+}
+
+/* Calls on who made the id; returns when all ranks have. That one need not be there yet if the id is named. `line`: a
+ * connection to keep until the ranks know each other, or -1. */
+static mcclResult_t meet(const struct mccl_hello *me, struct mccl_shared **shared, char *reason, int *line, int silent)
+{
+    struct mccl_reply reply = {0};
+    int memory = -1;
+    int64_t end = mccl_now_ms() + mccl_settings()->join_ms;
+    mcclResult_t r;
+    do {
+        r = me->part ? mcclInvalidUsage : call_by_socket(me, &reply, &memory, line, silent);
+        if (r == mcclInvalidUsage && !reply.result && me->id.door.family)
+            r = call_by_net(me, &reply, CONNECT_MS, line);
+        if (r == mcclInvalidUsage && !reply.result && me->id.named)
+            nanosleep(&(struct timespec){0, 20000000}, NULL);
+    } while (r == mcclInvalidUsage && !reply.result && me->id.named && mccl_now_ms() < end);
     if (!r)
-        *shared = reply.mapped ? reply.mapped : map(memory, me->nranks, 1);
+        *shared = reply.mapped ? reply.mapped : mccl_map(memory, me->nranks, 1);
     if (memory >= 0)
         close(memory);
-    close(fd);
+    snprintf(reason, MCCL_REASON, "%s", reply.reason);
+    if (r == mcclInvalidUsage && !reason[0])
+        snprintf(reason, MCCL_REASON, "the id has served already, or who made it is gone");
     return r || *shared ? r : mcclSystemError;
 }
 
@@ -393,6 +228,7 @@ static mcclResult_t meet(const struct hello *me, struct mccl_shared **shared)
 static void look_round(mcclComm_t c)
 {
     cpu_set_t all;
+    int callers = 0;
     CPU_ZERO(&all);
     for (int i = 0; i < c->nranks; i++) {
         struct mccl_member *m = &c->shared->member[i];
@@ -404,8 +240,35 @@ static void look_round(mcclComm_t c)
                 m->left = 1;
         }
         CPU_OR(&all, &all, &m->cpus);
+        int k = 0, more = 0;
+        while (k < i && c->shared->member[k].process != m->process)
+            k++;
+        for (int q = i + 1; q < c->nranks && k == i; q++)
+            more += c->shared->member[q].process == m->process;
+        callers += more > 0;
     }
     c->crowded = c->nranks > CPU_COUNT(&all);
+    c->crowded_streams = c->nranks + callers > CPU_COUNT(&all);
+}
+
+/* NCCL refuses two ranks on one device, on which they could wait for each other for ever. A program that would be
+ * refused on a machine with GPUs is refused here, too. Every rank finds the same two. */
+static mcclResult_t refuse_sharing(mcclComm_t c)
+{
+    int first[HOST_DEVICES], device;
+    memset(first, -1, sizeof first);
+    for (int i = 0; i < c->nranks; i++) {
+        if ((device = c->shared->member[i].device) < 0 || device >= HOST_DEVICES)
+            continue;
+        if (first[device] >= 0) {
+            mccl_fail(c, mcclInvalidUsage, "rank %d and rank %d are both on device %d (CUMU_HOST_SHARE=1 allows it)",
+                      first[device], i, device);
+            mccl_tell(c, MCCL_JOIN, NULL);
+            return mcclInvalidUsage;
+        }
+        first[device] = i;
+    }
+    return mcclSuccess;
 }
 
 /* Device memory for others to map, kept for the next communicator: to free it would be to wait for the device, and so
@@ -422,34 +285,61 @@ static const void *kept_probe(int device)
     return *probe;
 }
 
+static void tell_why(const struct mccl_hello *me, const char *reason)
+{
+    char line[MCCL_REASON + 100];
+    if (!reason[0])
+        return;
+    snprintf(line, sizeof line, "nccl: rank %d of %d cannot join: %s", me->rank, me->nranks, reason);
+    cumu_host_say(line);
+}
+
 mcclResult_t mccl_join(mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
+{
+    return mccl_join_while(-1, comm, nranks, id, rank, device);
+}
+
+mcclResult_t mccl_join_while(int silent, mcclComm_t *comm, int nranks, const mcclUniqueId *id, int rank, int device)
 {
     mcclComm_t c = mccl_comm_new();
     if (!c)
         return mcclSystemError;
-    struct hello me = {.nranks = nranks,
-                       .rank = rank,
-                       .device = device,
-                       .pid = getpid(),
-                       .pids = pid_namespace(),
-                       .process = process_number()};
+    struct mccl_hello me = {
+        .nranks = nranks, .rank = rank, .device = cumu_host_exclusive(device), .process = mccl_process_number()};
+    char reason[MCCL_REASON] = "";
     memcpy(&me.id, id, sizeof me.id);
+    mccl_who(&me);
     c->rank = rank;
     c->nranks = nranks;
     c->device = device;
     c->one_process = true;
-    sched_getaffinity(0, sizeof me.cpus, &me.cpus);
     c->pidfd = malloc((size_t)nranks * sizeof *c->pidfd);
     for (int i = 0; i < nranks && c->pidfd; i++)
         c->pidfd[i] = -1;
-    mcclResult_t r = c->pidfd ? meet(&me, &c->shared) : mcclSystemError;
-    if (!r) {
+    int line = -1;
+    mcclResult_t r = c->pidfd ? mcclSuccess : mcclSystemError;
+    if (!r && me.id.named && rank == 0)
+        r = mccl_named_id(&me.id);
+    r = r ? r : meet(&me, &c->shared, reason, &line, silent);
+    if (r == MCCL_SPANS) {
+        *comm = c;
+        r = mccl_span(comm, c, &me, reason);
+        if (*comm != c) { /* it is one host after all */
+            mccl_comm_free(c);
+            c = *comm;
+        }
+    } else if (!r) {
         look_round(c);
-        r = mccl_settle(c, c->one_process ? c : kept_probe(device));
+        r = refuse_sharing(c);
+        r = r ? r : mccl_settle(c, c->one_process ? c : kept_probe(device));
     }
-    if (r)
+    if (line >= 0)
+        close(line);
+    if (r) {
+        tell_why(&me, reason);
         mccl_comm_free(c);
-    else {
+        *comm = NULL;
+    } else {
         c->live = true;
         *comm = c;
     }
@@ -460,7 +350,7 @@ mcclResult_t mcclCommInitRank(mcclComm_t *comm, int nranks, mcclUniqueId id, int
 {
     int device;
     if (!comm || nranks < 1 || nranks > MCCL_MAX_RANKS || rank < 0 || rank >= nranks ||
-        memcmp(id.internal, magic, sizeof magic) != 0)
+        memcmp(id.internal, mccl_magic, sizeof mccl_magic) != 0)
         return mccl_group_fail(mcclInvalidArgument);
     *comm = NULL;
     if (musaGetDevice(&device) || musaFree(NULL)) /* and its context is there from now on */

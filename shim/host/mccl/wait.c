@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/mccl/mccl.h"
+#include "host/mccl/net/net.h"
 
 #define LOOKS 2000        /* at the word, without giving the CPU away: some ten microseconds */
 #define YIELDS 200        /* then, or at once when there are more ranks than CPUs */
@@ -51,15 +51,16 @@ void mccl_notify(mcclComm_t c)
     atomic_thread_fence(memory_order_seq_cst); /* against a sleeper's: one of us sees the other */
     if (!atomic_load_explicit(&s->sleepers, memory_order_relaxed))
         return;
-    for (int i = 0; i < c->nranks; i++)
-        if (i != c->rank && atomic_load_explicit(&s->member[i].asleep, memory_order_relaxed) &&
+    int self = c->local ? c->local->rank : c->rank;
+    for (int i = 0; i < (int)s->nranks; i++)
+        if (i != self && atomic_load_explicit(&s->member[i].asleep, memory_order_relaxed) &&
             atomic_exchange(&s->member[i].asleep, 0))
             futex_wake(&s->member[i].asleep);
 }
 
 void mccl_wake_self(mcclComm_t c)
 {
-    _Atomic uint32_t *asleep = &c->shared->member[c->rank].asleep;
+    _Atomic uint32_t *asleep = &c->shared->member[c->local ? c->local->rank : c->rank].asleep;
     if (atomic_exchange(asleep, 0))
         futex_wake(asleep);
 }
@@ -75,9 +76,9 @@ void mccl_fail_gone(mcclComm_t c, int rank)
 {
     const struct mccl_member *m = &c->shared->member[rank];
     if (m->left)
-        mccl_fail(c, mcclRemoteError, "rank %d has left the communicator", rank);
+        mccl_fail(c, mcclRemoteError, "rank %d has left the communicator", mccl_name(c, rank));
     else
-        mccl_fail(c, mcclRemoteError, "the process of rank %d, %d, has ended", rank, (int)m->pid);
+        mccl_fail(c, mcclRemoteError, "the process of rank %d, %d, has ended", mccl_name(c, rank), (int)m->pid);
 }
 
 static mcclResult_t over(mcclComm_t c)
@@ -152,7 +153,8 @@ static bool fail_if_circle(mcclComm_t c, struct circle *seen)
     }
     const struct mccl_member *next = &c->shared->member[now.rank[1]];
     mccl_fail(c, mcclInvalidUsage, "%d ranks wait for each other: rank %d in %s for rank %d, which is in %s", now.n,
-              c->rank, mccl_kind_name(c->doing), now.rank[1], mccl_kind_name(next->waits_in));
+              mccl_name(c, c->rank), mccl_kind_name(c->doing), mccl_name(c, now.rank[1]),
+              mccl_kind_name(next->waits_in));
     return true;
 }
 
@@ -198,7 +200,7 @@ static mcclResult_t sleep_until(mcclComm_t c, bool (*ready)(void *), void *arg, 
 
 mcclResult_t mccl_wait_for(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank))
 {
-    for (int i = c->crowded ? LOOKS - 50 : 0; i < LOOKS; i++) {
+    for (int i = c->crowded_streams ? LOOKS - 50 : 0; i < LOOKS; i++) {
         if (ready(arg))
             return mcclSuccess;
         mccl_pause();
@@ -224,16 +226,19 @@ void mccl_signal(mcclComm_t c, int to, _Atomic uint64_t *counter)
 
 mcclResult_t mccl_wait_signal(mcclComm_t c, const _Atomic uint64_t *counter, uint64_t number, int rank)
 {
-    struct mccl_member *me = &c->shared->member[c->rank];
+    struct mccl_member *me = &c->shared->member[c->local ? c->local->rank : c->rank];
     for (int i = 0; i < YIELDS && atomic_load(counter) < number; i++)
         sched_yield();
     while (atomic_load(counter) < number) {
         mcclResult_t r = over(c);
-        bool gone = !r && rank != c->rank && mccl_is_gone(c, rank, 0);
+        bool gone = !r && rank != c->rank && (c->net ? c->net->left[rank] : mccl_is_gone(c, rank, 0));
         uint32_t seen = atomic_load(&me->signalled);
         if (atomic_load(counter) >= number)
             break;
-        if (gone)
+        if (gone && c->net)
+            mccl_fail(c, mcclRemoteError, "rank %d on host %s has left the communicator", rank,
+                      c->net->seats[rank].name);
+        else if (gone)
             mccl_fail_gone(c, rank);
         else if (r)
             return r;

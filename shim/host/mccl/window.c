@@ -6,19 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/mccl/mccl.h"
+#include "host/mccl/net/net.h"
 
 struct mcclWindow {
     struct mcclWindow *next;
-    bool live;
+    uint64_t number;         /* the same on all ranks */
+    bool live;               /* the program has it */
+    _Atomic bool gone;       /* and has given it back */
     struct mccl_view view[]; /* by rank */
 };
 
+/* Does the wire lead to this rank? */
+static bool is_far(mcclComm_t c, int rank) { return c->net && c->net->host_of[rank] != c->net->host; }
+
+/* The communicator that shares memory with the rank, and its number there. */
+static mcclComm_t near(mcclComm_t c, int *rank)
+{
+    *rank = c->net ? c->net->seat_of[*rank] : *rank;
+    return c->net ? c->local : c;
+}
+
 /* Every rank's view to every rank. Not by a collective, which would need device memory: freeing that waits for the
  * whole device, and so perhaps for a signal of who waits for this rank here. */
-static mcclResult_t exchange(mcclComm_t c, const struct mccl_view *mine, struct mccl_view *all)
+static mcclResult_t exchange(mcclComm_t c, uint64_t number, const struct mccl_view *mine, struct mccl_view *all)
 {
-    uint64_t number = c->registered++;
     mcclResult_t r = mccl_state(c);
     c->shared->member[c->rank].view[number % 2] = *mine;
     for (int q = 0; q < c->nranks && !r; q++)
@@ -27,6 +38,20 @@ static mcclResult_t exchange(mcclComm_t c, const struct mccl_view *mine, struct 
         r = mccl_wait_signal(c, &mccl_mailbox(c->shared, q, c->rank)->windows, number + 1, q);
         all[q] = c->shared->member[q].view[number % 2];
     }
+    return r;
+}
+
+/* The same over several hosts: within each, and then only sizes. */
+static mcclResult_t exchange_far(mcclComm_t c, uint64_t number, const struct mccl_view *mine, struct mccl_view *all)
+{
+    struct mccl_view *home = calloc((size_t)c->local->nranks, sizeof *home);
+    uint64_t *sizes = calloc((size_t)c->nranks, sizeof *sizes);
+    mcclResult_t r = home && sizes ? exchange(c->local, number, mine, home) : mcclSystemError;
+    r = r ? r : mccl_far_exchange(c, number, mine->size, sizes);
+    for (int q = 0; q < c->nranks && !r; q++)
+        all[q] = is_far(c, q) ? (struct mccl_view){.size = sizes[q], .mappable = 1} : home[c->net->seat_of[q]];
+    free(home);
+    free(sizes);
     return r;
 }
 
@@ -47,21 +72,30 @@ mcclResult_t mcclCommWindowRegister(mcclComm_t c, void *buffer, size_t size, mcc
     if (!mccl_live(c) || !window || !size || !mccl_known(buffer, size) || mccl_grouped())
         return mcclInvalidArgument;
     struct mccl_view mine = {.size = size};
-    mine.mappable = mccl_describe(c, buffer, &mine.piece);
+    mine.mappable = mccl_describe(c->net ? c->local : c, buffer, &mine.piece);
+    mine.piece.address = (uint64_t)(uintptr_t)buffer;
     struct mcclWindow *w = calloc(1, sizeof *w + (size_t)c->nranks * sizeof *w->view);
     if (!w)
         return mcclSystemError;
-    mcclResult_t r = exchange(c, &mine, w->view);
-    if (r) {
-        free(w);
-        return r;
-    }
-    w->live = true;
-    w->next = atomic_load(&c->windows);
+    w->number = c->registered++;
+    w->view[c->rank] = mine;
+    w->next = atomic_load(&c->windows); /* before the others know it, who may put into it before this returns */
     while (!atomic_compare_exchange_weak(&c->windows, &w->next, w))
         ;
-    *window = w;
-    return mcclSuccess;
+    mcclResult_t r = (c->net ? exchange_far : exchange)(c, w->number, &mine, w->view);
+    w->live = !r;
+    *window = r ? NULL : w;
+    return r;
+}
+
+void *mccl_window_at(mcclComm_t c, uint64_t window, uint64_t offset, uint64_t bytes)
+{
+    const struct mcclWindow *w = atomic_load(&c->windows);
+    while (w && w->number != window)
+        w = w->next;
+    if (!w || w->gone || offset > w->view[c->rank].size || bytes > w->view[c->rank].size - offset)
+        return NULL;
+    return (char *)(uintptr_t)w->view[c->rank].piece.address + offset;
 }
 
 static struct mcclWindow *find(mcclComm_t c, mcclWindow_t window)
@@ -79,6 +113,7 @@ mcclResult_t mcclCommWindowDeregister(mcclComm_t c, mcclWindow_t window)
     if (!w)
         return mcclInvalidArgument;
     w->live = false;
+    w->gone = true;
     return mcclSuccess;
 }
 
@@ -134,6 +169,8 @@ mcclResult_t mcclPutSignal(const void *send, size_t count, mcclDataType_t type, 
                            .signal = context * MCCL_SIGNALS + signal,
                            .stream = stream};
     job.target.address += offset;
+    if (is_far(c, peer))
+        job.target = (struct mccl_piece){.id = w->number, .base = offset};
     return submit(&job);
 }
 
@@ -174,7 +211,12 @@ static mcclResult_t wait_all(mcclComm_t c, const struct mccl_job *job)
         int slot = w->context * MCCL_SIGNALS + w->signal;
         uint64_t n = (uint64_t)w->count;
         uint64_t until = atomic_fetch_add(&c->expected[w->peer * MCCL_CONTEXTS * MCCL_SIGNALS + slot], n) + n;
-        r = mccl_wait_signal(c, &mccl_mailbox(c->shared, w->peer, c->rank)->signals[slot], until, w->peer);
+        int peer = w->peer;
+        mcclComm_t home = near(c, &peer);
+        if (is_far(c, w->peer))
+            r = mccl_wait_signal(c, mccl_far_signal(c->net, w->peer, slot), until, w->peer);
+        else
+            r = mccl_wait_signal(home, &mccl_mailbox(home->shared, peer, home->rank)->signals[slot], until, peer);
     }
     return r;
 }
@@ -184,12 +226,16 @@ mcclResult_t mccl_run_one_sided(struct mccl_job *job)
     mcclComm_t c = job->comm;
     if (job->kind == MCCL_WAIT_SIGNAL)
         return wait_all(c, job);
+    if (is_far(c, job->peer))
+        return mccl_far_put(job);
+    int peer = job->peer;
+    c = near(c, &peer);
     if (job->kind == MCCL_PUT_SIGNAL && job->count) {
-        void *to = mccl_reach(c, job->peer, &job->target);
+        void *to = mccl_reach(c, peer, &job->target);
         if (!to)
-            return mccl_fail_to_reach(c, job->peer);
+            return mccl_fail_to_reach(c, peer);
         memmove(to, job->send, job->count); /* a rank may put into its own window */
     }
-    mccl_signal(c, job->peer, &mccl_mailbox(c->shared, c->rank, job->peer)->signals[job->signal]);
+    mccl_signal(c, peer, &mccl_mailbox(c->shared, c->rank, peer)->signals[job->signal]);
     return mcclSuccess;
 }

@@ -1,0 +1,561 @@
+/* Who makes an id waits, in a thread of its own, for the ranks of it to come: by the abstract Unix socket whose name is
+ * the id's random key, or by TCP from other hosts. When all have come by the socket, each is handed the same shared
+ * memory; otherwise each is told who is where, and their cards go round. An abstract name and a memfd leave nothing
+ * behind, however a process ends. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/driver/callback.h"
+#include "host/mccl/rendezvous.h"
+
+#define HELLO_MS 10000  /* who connects must say its rank within that */
+#define BEAT_MS 1000    /* how often who waits hears that the desk lives */
+#define SECOND_MS 30000 /* until ranks that were told to come again have */
+#define NOTICE_MS 30000 /* then a line says who is missing */
+
+struct guest {
+    int fd;                    /* -1: not here yet */
+    int line;                  /* of one that was told to come again: open as long as it lives */
+    bool unix_socket, at_home; /* at_home: it came by the socket the first time */
+    struct mccl_hello hello;
+};
+
+struct caller { /* by TCP: it has not said yet who it is */
+    int fd;
+    size_t got;
+    int64_t since;
+    struct mccl_hello hello;
+};
+
+struct desk {      /* where the ranks of one id come to */
+    int door, net; /* net: by TCP, -1 if there is none */
+    struct mccl_id id;
+    int nranks, here; /* nranks: what the first one said */
+    bool second;      /* they come for the second time */
+    int patience_ms;  /* that ranks have for each other */
+    bool local;       /* of a host's ranks, who come at once or never */
+    int64_t since;    /* the first one came, or, of a local one, might have */
+    int64_t beat;     /* when those by TCP were last told that this desk lives */
+    bool noticed;
+    struct guest *guests;
+    struct caller callers[MCCL_DOOR_PENDING];
+    mcclResult_t result; /* once it is not success, everybody is told so */
+    char reason[MCCL_REASON];
+};
+
+/* ---- messages ---------------------------------------------------------------------------------- */
+
+static bool send_reply(const struct guest *to, struct mccl_reply reply, int fd)
+{
+    struct iovec v = {&reply, sizeof reply};
+    char control[CMSG_SPACE(sizeof fd)] = {0};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+    if (!to->unix_socket) {
+        reply.mapped = NULL;
+        return mccl_send_all(to->fd, &reply, sizeof reply, HELLO_MS);
+    }
+    if (fd >= 0) {
+        m.msg_control = control;
+        m.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    return sendmsg(to->fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof reply;
+}
+
+static void turn_away(const struct desk *d, const struct guest *g, mcclResult_t why)
+{
+    struct mccl_reply r = {.result = why};
+    snprintf(r.reason, sizeof r.reason, "%s", d->reason);
+    if (d->second)
+        mccl_send_frame(g->fd, MCCL_REFUSAL, d->reason, strlen(d->reason) + 1, HELLO_MS);
+    else
+        send_reply(g, r, -1);
+    close(g->fd);
+}
+
+static void refuse(struct desk *d, mcclResult_t why, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+static void refuse(struct desk *d, mcclResult_t why, const char *format, ...)
+{
+    va_list list;
+    if (d->result)
+        return;
+    d->result = why;
+    va_start(list, format);
+    vsnprintf(d->reason, sizeof d->reason, format, list);
+    va_end(list);
+}
+
+/* ---- those who come ---------------------------------------------------------------------------- */
+
+/* Takes in one rank. Ranks that disagree about the communicator would wait for each other for ever. */
+static void admit(struct desk *d, struct guest *g)
+{
+    const struct mccl_hello *h = &g->hello;
+    if (h->second != d->second) {
+        close(g->fd);
+        return;
+    }
+    if (!d->guests && (d->guests = calloc((size_t)h->nranks, sizeof *d->guests))) {
+        d->since = d->local ? d->since : mccl_now_ms();
+        d->nranks = h->nranks;
+        for (int i = 0; i < d->nranks; i++)
+            d->guests[i].fd = d->guests[i].line = -1;
+    }
+    d->here++;
+    if (!d->guests)
+        refuse(d, mcclSystemError, "out of memory");
+    else if (h->nranks != d->nranks)
+        refuse(d, mcclInvalidUsage, "rank %d says that there are %d ranks, another one %d", h->rank, h->nranks,
+               d->nranks);
+    else if (d->guests[h->rank].fd >= 0)
+        refuse(d, mcclInvalidUsage, "rank %d has come twice, or has given up", h->rank);
+    else if (h->user != geteuid())
+        refuse(d, mcclInvalidUsage, "rank %d on host %s belongs to another user, %u", h->rank, h->name, h->user);
+    if (d->result)
+        turn_away(d, g, d->result);
+    else {
+        g->at_home = d->second ? d->guests[h->rank].at_home : g->unix_socket;
+        g->line = d->guests[h->rank].line;
+        d->guests[h->rank] = *g;
+    }
+}
+
+/* One by the Unix socket, who says at once who it is; a stranger is turned away. */
+static bool greet(const struct desk *d, struct guest *g)
+{
+    struct timeval patience = {HELLO_MS / 1000, 0};
+    pid_t pid;
+    setsockopt(g->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (mccl_same_user(g->fd, &pid) && recv(g->fd, &g->hello, sizeof g->hello, 0) == sizeof g->hello &&
+        mccl_hello_good(&g->hello, &d->id))
+        return true;
+    close(g->fd);
+    return false;
+}
+
+static void pause_if_exhausted(void)
+{
+    if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN) /* no descriptors left: not in a busy loop */
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+}
+
+static void admit_by_socket(struct desk *d)
+{
+    struct guest g = {.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC), .line = -1, .unix_socket = true};
+    if (g.fd < 0)
+        pause_if_exhausted();
+    else if (greet(d, &g))
+        admit(d, &g);
+}
+
+/* One by TCP may be anybody. It is heard beside the others, and who has been silent longest makes room. */
+static void admit_caller(struct desk *d)
+{
+    int fd = accept4(d->net, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct caller *at = &d->callers[0];
+    if (fd < 0) {
+        pause_if_exhausted();
+        return;
+    }
+    for (int i = 1; i < MCCL_DOOR_PENDING && at->fd >= 0; i++)
+        if (d->callers[i].fd < 0 || d->callers[i].since < at->since)
+            at = &d->callers[i];
+    if (at->fd >= 0)
+        close(at->fd);
+    at->fd = fd;
+    at->got = 0;
+    at->since = mccl_now_ms();
+}
+
+static void hear_caller(struct desk *d, struct caller *c)
+{
+    ssize_t n = recv(c->fd, (char *)&c->hello + c->got, sizeof c->hello - c->got, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    c->got += n > 0 ? (size_t)n : 0;
+    if (n > 0 && c->got < sizeof c->hello)
+        return;
+    struct guest g = {.fd = c->fd, .line = -1, .hello = c->hello};
+    c->fd = -1;
+    if (n > 0 && mccl_hello_good(&g.hello, &d->id))
+        admit(d, &g);
+    else
+        close(g.fd);
+}
+
+static void list_missing(const struct desk *d, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = 0;
+    for (int i = 0, named = 0; i < d->nranks && n < size; i++)
+        if (d->guests[i].fd < 0 && named++ <= 8)
+            n += (size_t)snprintf(text + n, size - n, named > 8 ? " ..." : named > 1 ? ", %d" : "%d", i);
+}
+
+static void check_time(struct desk *d)
+{
+    int64_t now = mccl_now_ms(), waited = now - d->since;
+    char missing[100];
+    for (int i = 0; i < MCCL_DOOR_PENDING; i++)
+        if (d->callers[i].fd >= 0 && now - d->callers[i].since > HELLO_MS) {
+            close(d->callers[i].fd);
+            d->callers[i].fd = -1;
+        }
+    if (now - d->beat > BEAT_MS && !d->second) {
+        d->beat = now;
+        for (int i = 0; i < d->nranks; i++)
+            if (d->guests[i].fd >= 0 && !d->guests[i].unix_socket)
+                send_reply(&d->guests[i], (struct mccl_reply){.result = mcclInProgress}, -1);
+    }
+    if ((!d->guests && !d->local) || waited < (d->patience_ms < NOTICE_MS ? d->patience_ms : NOTICE_MS))
+        return;
+    list_missing(d, missing, sizeof missing);
+    if (waited >= d->patience_ms) {
+        refuse(d, mcclRemoteError, "of %d ranks, these have not come within %d s: %s", d->nranks, d->patience_ms / 1000,
+               missing);
+    } else if (!d->noticed) {
+        char line[200];
+        d->noticed = true;
+        snprintf(line, sizeof line, "nccl: still waiting for these of %d ranks: %s", d->nranks, missing);
+        cumu_host_say(line);
+    }
+}
+
+/* Until all are here, or one has gone. */
+static void receive_all(struct desk *d)
+{
+    struct pollfd p[MCCL_MAX_RANKS + 2 + MCCL_DOOR_PENDING];
+    while (!d->result && (!d->guests || d->here < d->nranks)) {
+        int n = 0, calling = 0;
+        for (int i = 0; i < d->nranks && d->guests; i++) { /* negative ones are skipped */
+            const struct guest *g = &d->guests[i];
+            p[n++] = (struct pollfd){.fd = g->fd >= 0 ? g->fd : g->line, .events = POLLIN};
+        }
+        p[n++] = (struct pollfd){.fd = d->door, .events = POLLIN};
+        p[n++] = (struct pollfd){.fd = d->net, .events = POLLIN};
+        for (int i = 0; i < MCCL_DOOR_PENDING; i++) {
+            p[n++] = (struct pollfd){.fd = d->callers[i].fd, .events = POLLIN};
+            calling += d->callers[i].fd >= 0;
+        }
+        int guests = n - 2 - MCCL_DOOR_PENDING;
+        if (poll(p, (nfds_t)n, d->guests || d->local || calling ? 500 : -1) < 0)
+            continue;
+        for (int i = 0; i < guests; i++)
+            if (p[i].fd >= 0 && p[i].revents) /* it has nothing to say: it is gone */
+                refuse(d, mcclRemoteError, "rank %d on host %s has gone before all had come", i,
+                       d->guests[i].hello.name);
+        for (int i = 0; i < MCCL_DOOR_PENDING; i++)
+            if (p[guests + 2 + i].revents && d->callers[i].fd == p[guests + 2 + i].fd)
+                hear_caller(d, &d->callers[i]);
+        if (p[guests].revents)
+            admit_by_socket(d);
+        if (p[guests + 1].revents)
+            admit_caller(d);
+        check_time(d);
+    }
+}
+
+/* From now on callers are refused: the id has served, or never will. Those before the door are told so, since
+ * a forked child may hold it too, and closing alone would leave them waiting there. */
+static void close_door(struct desk *d)
+{
+    struct guest g = {.unix_socket = true};
+    shutdown(d->door, SHUT_RDWR);
+    while ((g.fd = accept4(d->door, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        if (greet(d, &g))
+            turn_away(d, &g, d->result ? d->result : mcclInvalidUsage);
+    close(d->door);
+    d->door = -1;
+}
+
+static void close_net(struct desk *d)
+{
+    for (int i = 0; i < MCCL_DOOR_PENDING; i++)
+        if (d->callers[i].fd >= 0)
+            close(d->callers[i].fd);
+    if (d->net >= 0) {
+        shutdown(d->net, SHUT_RDWR);
+        close(d->net);
+    }
+    d->net = -1;
+}
+
+/* ---- ranks of one host --------------------------------------------------------------------------- */
+
+/* Makes the memory and fills in who is who. Returns its descriptor, or -1. */
+static int make_memory(struct desk *d, uint64_t process, struct mccl_shared **shared)
+{
+    int users = 1;
+    for (int i = 0; i < d->nranks; i++)
+        users += d->guests[i].hello.process == process;
+    int memory = memfd_create("mccl", MFD_CLOEXEC);
+    if (memory < 0 || cumu_host_grow(memory, mccl_shared_size(d->nranks)) ||
+        !(*shared = mccl_map(memory, d->nranks, users))) {
+        if (memory >= 0)
+            close(memory);
+        return -1;
+    }
+    (*shared)->nranks = (uint32_t)d->nranks;
+    for (int i = 0; i < d->nranks; i++) {
+        struct mccl_member *m = &(*shared)->member[i];
+        m->pid = d->guests[i].hello.pid;
+        m->pids = d->guests[i].hello.pids;
+        m->process = d->guests[i].hello.process;
+        m->device = d->guests[i].hello.device;
+        m->cpus = d->guests[i].hello.cpus;
+    }
+    return memory;
+}
+
+/* Ranks in this process get the memory's address, others the descriptor, so that threads of one process share one
+ * mapping. */
+static void answer(struct desk *d)
+{
+    uint64_t process = mccl_process_number();
+    struct mccl_shared *shared = NULL;
+    int memory = d->result ? -1 : make_memory(d, process, &shared);
+    if (!d->result && memory < 0)
+        refuse(d, mcclSystemError, "no shared memory: %s", strerror(errno));
+    struct mccl_reply r = {.result = d->result};
+    snprintf(r.reason, sizeof r.reason, "%s", d->reason);
+    for (int i = 0; i < d->nranks; i++) {
+        struct guest *g = &d->guests[i];
+        if (g->fd < 0)
+            continue;
+        r.mapped = g->hello.process == process ? shared : NULL;
+        send_reply(g, r, memory);
+        close(g->fd);
+        g->fd = -1;
+    }
+    if (shared)
+        mccl_unmap(shared);
+    if (memory >= 0)
+        close(memory);
+}
+
+/* ---- ranks of several ---------------------------------------------------------------------------- */
+
+/* Could the two share memory? What they say is tried by the ranks of each host, when they meet. */
+static bool neighbours(const struct guest *x, const struct guest *y)
+{
+    const struct mccl_hello *a = &x->hello, *b = &y->hello;
+    bool one = (x->at_home && y->at_home) || a->process == b->process ||
+               (a->net && a->net == b->net && a->boot[0] && strcmp(a->boot, b->boot) == 0);
+    return one && a->part == b->part;
+}
+
+static bool spans(const struct desk *d)
+{
+    for (int i = 0; i < d->nranks; i++)
+        if (!d->guests[i].unix_socket || !neighbours(&d->guests[0], &d->guests[i]))
+            return true;
+    return false;
+}
+
+static void fill_roster(const struct desk *d, struct mccl_seat *seats)
+{
+    int nhosts = 0;
+    for (int i = 0; i < d->nranks; i++) {
+        int k = 0;
+        while (k < i && !neighbours(&d->guests[k], &d->guests[i]))
+            k++;
+        seats[i].host = k < i ? seats[k].host : nhosts++;
+        seats[i].pid = d->guests[i].hello.pid;
+        memcpy(seats[i].name, d->guests[i].hello.name, sizeof seats[i].name);
+    }
+}
+
+/* All come again, by TCP. */
+static void call_again(struct desk *d)
+{
+    for (int i = 0; i < d->nranks; i++) {
+        struct guest *g = &d->guests[i];
+        send_reply(g, (struct mccl_reply){.result = MCCL_SPANS}, -1);
+        g->line = g->fd;
+        g->fd = -1;
+    }
+    d->second = true;
+    d->here = 0;
+    d->since = mccl_now_ms();
+    d->patience_ms = SECOND_MS;
+    receive_all(d);
+}
+
+/* The ranks of each host meet by themselves. Who is lost meanwhile is missed here first. */
+static void see_settled(struct desk *d, const struct mccl_seat *seats)
+{
+    struct pollfd p[MCCL_MAX_RANKS];
+    int left = d->nranks;
+    int64_t end = mccl_now_ms() + SECOND_MS;
+    for (int i = 0; i < d->nranks; i++)
+        p[i] = (struct pollfd){.fd = d->guests[i].fd, .events = POLLIN};
+    while (left && !d->result) {
+        if (mccl_now_ms() > end)
+            refuse(d, mcclRemoteError, "not all hosts' ranks have met within %d s", SECOND_MS / 1000);
+        if (poll(p, (nfds_t)d->nranks, 500) <= 0)
+            continue;
+        for (int i = 0; i < d->nranks; i++) {
+            char reason[MCCL_REASON] = "";
+            size_t size;
+            if (p[i].fd < 0 || !p[i].revents)
+                continue;
+            void *good = mccl_receive_frame(p[i].fd, MCCL_SETTLED, 0, &size, SECOND_MS, reason);
+            if (!good)
+                refuse(d, mcclRemoteError, "rank %d on host %.40s %.160s", i, seats[i].name,
+                       reason[0] ? reason : "has gone");
+            free(good);
+            p[i].fd = -1;
+            left--;
+        }
+    }
+    for (int i = 0; i < d->nranks && !d->result; i++)
+        (void)mccl_send_frame(d->guests[i].fd, MCCL_SETTLED, "", 0, SECOND_MS);
+}
+
+static void introduce(struct desk *d)
+{
+    size_t n = (size_t)d->nranks, size, used = 0, most = sizeof(struct mccl_card) + MCCL_ADDRESS_MAX;
+    struct mccl_seat *seats = calloc(n, sizeof *seats);
+    char *cards = malloc(n * most);
+    if (!seats || !cards)
+        refuse(d, mcclSystemError, "out of memory");
+    else
+        fill_roster(d, seats);
+    for (int i = 0; i < d->nranks && !d->result; i++)
+        if (!mccl_send_frame(d->guests[i].fd, MCCL_ROSTER, seats, n * sizeof *seats, SECOND_MS))
+            refuse(d, mcclRemoteError, "rank %d on host %s has gone", i, seats[i].name);
+    for (int i = 0; i < d->nranks && !d->result; i++) {
+        char reason[MCCL_REASON] = "";
+        void *card = mccl_receive_frame(d->guests[i].fd, MCCL_CARD, most, &size, SECOND_MS, reason);
+        if (card && mccl_card_good(card, size)) {
+            memcpy(cards + used, card, size);
+            used += size;
+        } else
+            refuse(d, mcclRemoteError, "rank %d on host %.40s %.120s", i, seats[i].name,
+                   reason[0] ? reason : "has gone");
+        free(card);
+    }
+    for (int i = 0; i < d->nranks && !d->result; i++)
+        if (!mccl_send_frame(d->guests[i].fd, MCCL_CARDS, cards, used, SECOND_MS))
+            refuse(d, mcclRemoteError, "rank %d on host %s has gone", i, seats[i].name);
+    if (!d->result)
+        see_settled(d, seats);
+    free(seats);
+    free(cards);
+}
+
+/* ---- the desk -------------------------------------------------------------------------------------- */
+
+static void *serve(void *arg)
+{
+    struct desk *d = arg;
+    receive_all(d);
+    close_door(d); /* before anyone is told to go on, who might come again */
+    if (!d->result && spans(d)) {
+        if (d->net < 0)
+            refuse(d, mcclSystemError, "there are ranks on several hosts, and this one has no address for the others");
+        else
+            call_again(d);
+        if (!d->result && d->second)
+            introduce(d);
+    }
+    if (!d->second)
+        answer(d);
+    for (int i = 0; i < d->nranks && d->second; i++) {
+        if (d->guests[i].fd >= 0) {
+            if (d->result)
+                turn_away(d, &d->guests[i], d->result);
+            else
+                close(d->guests[i].fd);
+        }
+        if (d->guests[i].line >= 0)
+            close(d->guests[i].line);
+    }
+    close_net(d);
+    free(d->guests);
+    free(d);
+    return NULL;
+}
+
+static mcclResult_t open_desk(struct mccl_id *id, bool abroad)
+{
+    struct desk *d = calloc(1, sizeof *d);
+    struct sockaddr_un name;
+    if (!d)
+        return mcclSystemError;
+    for (int i = 0; i < MCCL_DOOR_PENDING; i++)
+        d->callers[i].fd = -1;
+    d->local = !abroad;
+    d->since = mccl_now_ms();
+    d->patience_ms = abroad ? mccl_settings()->join_ms : SECOND_MS;
+    d->net = abroad ? mccl_listen(&id->door) : -1;
+    if (d->net < 0 && !id->named)
+        id->door = (struct mccl_place){0};
+    d->id = *id;
+    d->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (d->door >= 0 && bind(d->door, (struct sockaddr *)&name, mccl_name_of(&name, id)) == 0 &&
+        listen(d->door, MCCL_MAX_RANKS) == 0 && (d->net >= 0 || !id->named) && mccl_thread(serve, d))
+        return mcclSuccess;
+    if (d->door >= 0)
+        close(d->door);
+    close_net(d);
+    free(d);
+    return mcclSystemError;
+}
+
+static mcclResult_t new_id(struct mccl_id *id, bool abroad)
+{
+    memset(id, 0, sizeof *id);
+    memcpy(id->magic, mccl_magic, sizeof id->magic);
+    if (getrandom(id->key, sizeof id->key, 0) != sizeof id->key ||
+        getrandom(id->secret, sizeof id->secret, 0) != sizeof id->secret)
+        return mcclSystemError;
+    return open_desk(id, abroad);
+}
+
+mcclResult_t mccl_local_id(struct mccl_id *id) { return new_id(id, false); }
+
+mcclResult_t mccl_named_id(const struct mccl_id *id)
+{
+    struct mccl_id copy = *id;
+    return open_desk(&copy, true);
+}
+
+/* Makes an id and opens its desk. NCCL_COMM_ID names the place of it: then rank 0 opens it when it joins, and every
+ * rank may make the id for itself. */
+mcclResult_t mcclGetUniqueId(mcclUniqueId *out)
+{
+    struct mccl_id id = {0};
+    if (!out)
+        return mcclInvalidArgument;
+    mcclResult_t r = mcclSuccess;
+    if (mccl_settings()->id[0]) {
+        memcpy(id.magic, mccl_magic, sizeof id.magic);
+        id.named = 1;
+        if (!mccl_place_of_id(&id.door)) {
+            cumu_host_say("nccl: NCCL_COMM_ID is no address: expected HOST:PORT or [IPv6]:PORT");
+            return mcclInvalidArgument;
+        }
+        memcpy(id.key, id.door.address, sizeof id.key);
+        id.key[0] ^= (uint64_t)id.door.port << 48;
+    } else
+        r = new_id(&id, true);
+    memset(out, 0, sizeof *out);
+    memcpy(out, &id, sizeof id);
+    return r;
+}

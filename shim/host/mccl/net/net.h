@@ -1,0 +1,86 @@
+/* A communicator whose ranks are on several hosts. It stands on one communicator of the ranks of its host, whose
+ * shared memory it uses, and on the wire between hosts (README.md). */
+#ifndef CUMU_HOST_MCCL_NET_H
+#define CUMU_HOST_MCCL_NET_H
+
+#include <pthread.h>
+
+#include "host/mccl/mccl.h"
+#include "host/mccl/net/door.h"
+#include "host/mccl/net/wire.h"
+
+struct mccl_star; /* star.c */
+struct mccl_far;  /* far.c */
+
+struct mccl_net {
+    mcclComm_t comm;
+    struct mccl_id id;
+    int nhosts, host;       /* this rank's */
+    int rails;              /* ranks that every host has at least */
+    int *host_of, *seat_of; /* by rank: its host, and its number there */
+    int *first;             /* by host: where its ranks begin in: */
+    int *ranks;             /* by host and number there; first[nhosts] ends it */
+    struct mccl_seat *seats;
+    struct mccl_wire *wire;
+    struct mccl_star *star;
+    struct mccl_far *far;
+    _Atomic int waiting; /* a call moves what is on the wire itself */
+    _Atomic bool *left;  /* by rank: nothing will come from it any more */
+    unsigned number;     /* of the collective */
+    char *scratch;
+    size_t room; /* its bytes */
+};
+
+static inline int mccl_net_size(const struct mccl_net *n, int host) { return n->first[host + 1] - n->first[host]; }
+static inline int mccl_net_rank(const struct mccl_net *n, int host, int seat)
+{
+    return n->ranks[n->first[host] + seat];
+}
+
+/* span.c. Makes the communicator of ranks that have been told that they cannot share one memory. Where they can (who
+ * made the id was elsewhere), it ends up as their host's. */
+mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, char *reason);
+/* Everything but what is shared with the ranks of this host. In good order: the others have what was sent to them. */
+void mccl_net_free(struct mccl_net *n, bool in_order);
+
+/* star.c. Keeps in touch: a thread that tells rank 0, and is told by it, that the other one lives; and what ended the
+ * communicator. `listener`: rank 0's, which is taken over. */
+mcclResult_t mccl_star_open(struct mccl_net *n, int listener, const struct mccl_place *at);
+mcclResult_t mccl_star_ready(struct mccl_net *n); /* returns when all ranks have called it, or what went wrong */
+void mccl_star_close(struct mccl_net *n);
+
+/* flight.c. Messages of a call: begun, and waited for. */
+enum mccl_class { MCCL_PAIR = 1, MCCL_ALL = 2, MCCL_WINDOWS = 3 };
+struct mccl_stream {
+    mcclComm_t c;
+    enum mccl_class class;
+    uint32_t signature; /* what the sender means: told with the message, and compared */
+    const struct mccl_job *job;
+};
+void mccl_net_send(const struct mccl_stream *s, struct mccl_flight *f, int to, unsigned step, const void *from,
+                   size_t bytes);
+void mccl_net_receive(const struct mccl_stream *s, struct mccl_flight *f, int from, unsigned step, void *to,
+                      size_t bytes);
+/* Until all are done; checks what came. On failure nothing is under way any more. */
+mcclResult_t mccl_net_settle(const struct mccl_stream *s, struct mccl_flight *f, int n);
+mcclResult_t mccl_net_wait(mcclComm_t c, bool (*ready)(void *), void *arg, bool (*waits_for)(void *, int rank));
+/* What one that is done brought; the communicator fails if that is not what was expected. */
+mcclResult_t mccl_net_check(const struct mccl_stream *s, const struct mccl_flight *f);
+/* After a failure: nothing is under way any more. */
+mcclResult_t mccl_net_give_up(mcclComm_t c, mcclResult_t why);
+
+/* collective.c, transfer.c: as their namesakes for one host. */
+mcclResult_t mccl_net_collective(struct mccl_job *job);
+mcclResult_t mccl_net_transfers(struct mccl_job *job);
+
+/* far.c. Puts and signals to ranks of other hosts, on any thread; a job's target is the window's number (id) and the
+ * offset in it (base). */
+bool mccl_far_open(struct mccl_net *n);
+void mccl_far_free(struct mccl_net *n);
+mcclResult_t mccl_far_put(struct mccl_job *job);
+void mccl_far_take(void *net, const struct mccl_put *put, const void *data, size_t bytes);
+_Atomic uint64_t *mccl_far_signal(const struct mccl_net *n, int rank, int slot);
+/* sizes[q] of the ranks on other hosts: what they give as `mine` for this number. */
+mcclResult_t mccl_far_exchange(mcclComm_t c, uint64_t number, uint64_t mine, uint64_t *sizes);
+
+#endif

@@ -1,0 +1,82 @@
+/* Checks of what comes by the network. Who sent it may be anybody, so that no number in it is believed before it was
+ * compared with what there can be. */
+#include <string.h>
+
+#include "host/mccl/net/door.h"
+
+const char mccl_magic[8] = "cumumcc2"; /* 2: the version of all that is in door.h */
+
+/* In a time that does not tell how many bytes were right. */
+bool mccl_same_id(const struct mccl_id *a, const struct mccl_id *b)
+{
+    const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
+    unsigned differ = 0;
+    for (size_t i = 0; i < sizeof *a; i++)
+        differ |= x[i] ^ y[i];
+    return !differ;
+}
+
+static bool ends(const char *text, size_t size) { return memchr(text, 0, size) != NULL; }
+
+bool mccl_hello_good(const struct mccl_hello *h, const struct mccl_id *id)
+{
+    return mccl_same_id(&h->id, id) && h->order == MCCL_ORDER && h->bytes == sizeof *h && h->nranks >= 1 &&
+           h->nranks <= MCCL_MAX_RANKS && h->rank >= 0 && h->rank < h->nranks && ends(h->boot, sizeof h->boot) &&
+           ends(h->name, sizeof h->name) && (h->second == 0 || h->second == 1);
+}
+
+bool mccl_frame_good(const struct mccl_frame *f, uint32_t type, size_t most)
+{
+    return memcmp(f->magic, mccl_magic, sizeof f->magic) == 0 && f->type == type && f->bytes <= most;
+}
+
+/* Hosts are numbered in the order of their lowest ranks. */
+bool mccl_roster_good(const void *at, size_t bytes, int nranks, int *nhosts)
+{
+    struct mccl_seat seat;
+    *nhosts = 0;
+    if (bytes != (size_t)nranks * sizeof seat)
+        return false;
+    for (int i = 0; i < nranks; i++) {
+        memcpy(&seat, (const char *)at + (size_t)i * sizeof seat, sizeof seat);
+        if (seat.host < 0 || seat.host > *nhosts || !ends(seat.name, sizeof seat.name))
+            return false;
+        *nhosts += seat.host == *nhosts;
+    }
+    return true;
+}
+
+bool mccl_card_good(const void *at, size_t bytes)
+{
+    struct mccl_card card;
+    if (bytes < sizeof card)
+        return false;
+    memcpy(&card, at, sizeof card);
+    return card.bytes <= MCCL_ADDRESS_MAX && bytes == sizeof card + card.bytes;
+}
+
+bool mccl_cards_good(const void *at, size_t bytes, int nranks, size_t *where)
+{
+    struct mccl_card card;
+    size_t next = 0;
+    for (int i = 0; i < nranks; i++) {
+        if (bytes - next < sizeof card)
+            return false;
+        memcpy(&card, (const char *)at + next, sizeof card);
+        if (card.bytes > MCCL_ADDRESS_MAX || card.bytes > bytes - next - sizeof card)
+            return false;
+        where[i] = next;
+        next += sizeof card + card.bytes;
+    }
+    return next == bytes;
+}
+
+bool mccl_saying_good(const struct mccl_saying *s, const struct mccl_id *id, int nranks)
+{
+    uint64_t differ = 0;
+    for (int i = 0; i < 2; i++)
+        differ |= s->secret[i] ^ id->secret[i];
+    return memcmp(s->magic, mccl_magic, sizeof s->magic) == 0 && !differ && s->word >= MCCL_BEAT &&
+           s->word <= MCCL_LEAVES && s->rank >= 0 && s->rank < nranks && s->result >= 0 &&
+           s->result <= mcclInProgress && ends(s->reason, sizeof s->reason);
+}

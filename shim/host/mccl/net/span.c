@@ -1,0 +1,233 @@
+/* Makes a communicator of several hosts: the ranks learn from who made the id who is where, the ranks of each host
+ * make a communicator of their own, and the addresses of the wire go round. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/mccl/net/net.h"
+#include "host/mccl/rendezvous.h"
+
+#define STEP_MS 60000   /* once all ranks have come, for each step of getting to know each other */
+#define LINK_MS 5000    /* for the network to be in order, once one message has come through it */
+#define PATIENCE_MS 300 /* for news of a rank that cannot be reached */
+
+static void *zeroed(size_t n, size_t size) { return calloc(n ? n : 1, size); }
+
+/* Who is where, out of the roster. */
+static bool take_seats(struct mccl_net *n, const void *roster, int nhosts)
+{
+    int nranks = n->comm->nranks;
+    n->nhosts = nhosts;
+    n->host_of = zeroed((size_t)nranks, sizeof(int));
+    n->seat_of = zeroed((size_t)nranks, sizeof(int));
+    n->ranks = zeroed((size_t)nranks, sizeof(int));
+    n->first = zeroed((size_t)nhosts + 1, sizeof(int));
+    n->left = zeroed((size_t)nranks, sizeof *n->left);
+    n->seats = zeroed((size_t)nranks, sizeof *n->seats);
+    if (!n->host_of || !n->seat_of || !n->ranks || !n->first || !n->left || !n->seats)
+        return false;
+    memcpy(n->seats, roster, (size_t)nranks * sizeof *n->seats);
+    for (int h = 0, next = 0; h < nhosts; h++) {
+        n->first[h] = next;
+        for (int q = 0; q < nranks; q++)
+            if (n->seats[q].host == h) {
+                n->host_of[q] = h;
+                n->seat_of[q] = next - n->first[h];
+                n->ranks[next++] = q;
+            }
+        n->first[h + 1] = next;
+    }
+    n->host = n->host_of[n->comm->rank];
+    n->rails = mccl_net_size(n, 0);
+    for (int h = 1; h < nhosts; h++)
+        if (mccl_net_size(n, h) < n->rails)
+            n->rails = mccl_net_size(n, h);
+    return true;
+}
+
+/* What this rank tells the others. */
+static struct mccl_card *make_card(struct mccl_net *n, int door, size_t *size, int *listener, char *reason)
+{
+    const void *address = NULL;
+    size_t bytes = 0;
+    int rank = n->comm->rank;
+    struct mccl_card card = {0};
+    if (n->nhosts > 1) {
+        mccl_await_link(door, LINK_MS); /* UCX leaves out a device that does not run */
+        n->wire = mccl_wire_open(n->comm->nranks, rank, reason, MCCL_REASON);
+        if (!n->wire)
+            return NULL;
+        address = mccl_wire_address(n->wire, &bytes);
+    }
+    if (n->seat_of[rank] == 0 && mccl_local_id(&card.local))
+        return NULL;
+    if (n->nhosts > 1 && rank == 0 && (*listener = mccl_listen(&card.star)) < 0) {
+        snprintf(reason, MCCL_REASON, "no address for the other hosts to connect to");
+        return NULL;
+    }
+    card.bytes = (uint32_t)bytes;
+    *size = sizeof card + bytes;
+    struct mccl_card *whole = malloc(*size);
+    if (whole) {
+        memcpy(whole, &card, sizeof card);
+        if (bytes)
+            memcpy(whole + 1, address, bytes);
+    }
+    return whole;
+}
+
+/* Everybody's cards, one after the other. The connection stays open. */
+static char *exchange(struct mccl_net *n, struct mccl_hello *me, size_t *where, int *door, int *listener, char *reason)
+{
+    int nranks = n->comm->nranks, nhosts = 0;
+    size_t size = 0, most = (size_t)nranks * sizeof(struct mccl_seat);
+    struct mccl_card *card = NULL;
+    char *cards = NULL;
+    int fd = *door = mccl_connect(&me->id.door, STEP_MS);
+    me->second = 1;
+    bool good = fd >= 0 && mccl_send_all(fd, me, sizeof *me, STEP_MS);
+    void *roster = good ? mccl_receive_frame(fd, MCCL_ROSTER, most, &size, STEP_MS, reason) : NULL;
+    if (roster && mccl_roster_good(roster, size, nranks, &nhosts) && take_seats(n, roster, nhosts))
+        card = make_card(n, fd, &size, listener, reason);
+    free(roster);
+    if (card) {
+        most = (size_t)nranks * (sizeof *card + MCCL_ADDRESS_MAX);
+        if (n->wire)
+            mccl_wire_known(n->wire);
+        if (mccl_send_frame(fd, MCCL_CARD, card, size, STEP_MS))
+            cards = mccl_receive_frame(fd, MCCL_CARDS, most, &size, STEP_MS, reason);
+        if (cards && !mccl_cards_good(cards, size, nranks, where)) {
+            free(cards);
+            cards = NULL;
+        }
+    } else if (fd >= 0 && reason[0])
+        (void)mccl_send_frame(fd, MCCL_REFUSAL, reason, strlen(reason) + 1, STEP_MS);
+    free(card);
+    return cards;
+}
+
+/* The communicator of this host's ranks, which are met for as long as who made the id has nothing to say. */
+static mcclResult_t join_local(struct mccl_net *n, int door, const char *cards, const size_t *where)
+{
+    mcclComm_t c = n->comm;
+    struct mccl_card card;
+    mcclUniqueId id = {{0}};
+    memcpy(&card, cards + where[mccl_net_rank(n, n->host, 0)], sizeof card);
+    memcpy(&id, &card.local, sizeof card.local);
+    mcclResult_t r = mccl_join_while(door, &c->local, mccl_net_size(n, n->host), &id, n->seat_of[c->rank], c->device);
+    if (r)
+        return r;
+    struct mcclComm *local = c->local;
+    local->names = n->ranks + n->first[n->host];
+    c->shared = local->shared;
+    c->one_process = local->one_process;
+    c->direct = local->direct;
+    c->crowded = local->crowded;
+    c->crowded_streams = local->crowded_streams;
+    return mcclSuccess;
+}
+
+/* Returns when the ranks of every host have met, or with what kept them from it. */
+static mcclResult_t settle(int door, mcclResult_t here, char *reason)
+{
+    size_t size;
+    if (here && !reason[0])
+        snprintf(reason, MCCL_REASON, "cannot meet the others of its host");
+    bool told = here ? mccl_send_frame(door, MCCL_REFUSAL, reason, strlen(reason) + 1, STEP_MS)
+                     : mccl_send_frame(door, MCCL_SETTLED, "", 0, STEP_MS);
+    void *all = told ? mccl_receive_frame(door, MCCL_SETTLED, 0, &size, STEP_MS, reason) : NULL;
+    free(all);
+    if (!all && !reason[0])
+        snprintf(reason, MCCL_REASON, "who made the id has gone");
+    return all ? mcclSuccess : here ? here : mcclRemoteError;
+}
+
+static bool has_failed(void *comm)
+{
+    mcclComm_t c = comm;
+    return c->aborting || mccl_state(c);
+}
+
+/* Ways are made before there is work: between few ranks all, else those that collectives take. */
+static mcclResult_t greet(struct mccl_net *n)
+{
+    mcclComm_t c = n->comm;
+    bool peers[MCCL_MAX_RANKS] = {false};
+    for (int q = 0; q < c->nranks; q++)
+        peers[q] = n->host_of[q] != n->host && (c->nranks <= 64 || n->seat_of[q] == n->seat_of[c->rank]);
+    int who = 0;
+    const char *why = "";
+    bool met = mccl_wire_greet(n->wire, peers, STEP_MS / 2, has_failed, c, &who, &why);
+    /* Who is gone, and how, the star knows better, and soon. */
+    for (int i = 0; i < PATIENCE_MS && !met && !has_failed(c); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    if (!met && !mccl_state(c))
+        mccl_fail(c, mcclRemoteError, "rank %d on host %s does not reach rank %d on host %s by UCX: %s", c->rank,
+                  n->seats[c->rank].name, who, n->seats[who].name, why);
+    return mccl_state(c);
+}
+
+mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, char *reason)
+{
+    struct mccl_net *n = calloc(1, sizeof *n);
+    size_t *where = calloc((size_t)c->nranks, sizeof *where);
+    int listener = -1, door = -1;
+    if (!n || !where) {
+        free(n);
+        free(where);
+        return mcclSystemError;
+    }
+    n->comm = c;
+    n->id = me->id;
+    c->net = n;
+    char *cards = exchange(n, me, where, &door, &listener, reason);
+    mcclResult_t r = cards ? settle(door, join_local(n, door, cards, where), reason) : mcclRemoteError;
+    if (door >= 0)
+        close(door);
+    if (!r && n->nhosts == 1) { /* who made the id was elsewhere */
+        *comm = c->local;
+        c->local->names = NULL;
+        c->local = NULL;
+        c->shared = NULL;
+    }
+    for (int q = 0; q < c->nranks && !r && n->nhosts > 1; q++) {
+        struct mccl_card card;
+        memcpy(&card, cards + where[q], sizeof card);
+        if (n->host_of[q] != n->host && !mccl_wire_peer(n->wire, q, cards + where[q] + sizeof card, card.bytes))
+            r = mcclSystemError;
+    }
+    if (!r && n->nhosts > 1) {
+        struct mccl_card first;
+        memcpy(&first, cards + where[0], sizeof first);
+        r = mccl_far_open(n) ? mccl_star_open(n, listener, &first.star) : mcclSystemError;
+        r = r ? r : greet(n);
+        r = r ? r : mccl_star_ready(n);
+        if (!r)
+            mccl_wire_settled(n->wire);
+        if (r)
+            snprintf(reason, MCCL_REASON, "%s", c->shared->reasoned == 2 ? c->shared->reason : "");
+    } else if (listener >= 0)
+        close(listener);
+    free(cards);
+    free(where);
+    return r;
+}
+
+void mccl_net_free(struct mccl_net *n, bool in_order)
+{
+    if (n->wire && in_order)
+        mccl_wire_flush(n->wire, 1000, has_failed, n->comm);
+    mccl_star_close(n);
+    mccl_wire_close(n->wire);
+    mccl_far_free(n);
+    free(n->host_of);
+    free(n->seat_of);
+    free(n->ranks);
+    free(n->first);
+    free(n->left);
+    free(n->seats);
+    free(n->scratch);
+    free(n);
+}

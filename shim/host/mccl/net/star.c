@@ -1,0 +1,409 @@
+/* Keeping in touch: every rank has one TCP connection with rank 0, by which both say several times a second that they
+ * live, and rank 0 passes on what ended the communicator. So a process that died, stopped or cannot be reached is
+ * noticed by all within the time that a rank may be silent, whatever they wait for. The same thread moves what is on
+ * the wire while no call does. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/driver/callback.h"
+#include "host/mccl/net/net.h"
+
+#define JOIN_MS 30000 /* once all ranks have met, until all are ready */
+#define END_MS 300    /* for the other sides to hear that this one leaves */
+#define PENDING 16    /* connections that have not said who they are */
+
+struct link {
+    int fd, rank; /* -1: none */
+    int64_t heard;
+    size_t got;
+    struct mccl_saying in;
+};
+
+struct mccl_star {
+    struct mccl_net *net;
+    int listener, wake;
+    struct link *links; /* rank 0: by rank, then PENDING; others: one */
+    struct pollfd *polls;
+    int nlinks, joined;
+    int ready;        /* ranks that are */
+    _Atomic int live; /* all ranks are; changes under `lock` */
+    _Atomic bool mine, ending;
+    bool told;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+};
+
+static bool central(const struct mccl_star *s) { return s->net->comm->rank == 0; }
+
+static void cut(struct link *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
+    l->fd = -1;
+    l->got = 0;
+}
+
+static void say(struct mccl_star *s, const struct link *l, enum mccl_word word, int rank)
+{
+    const struct mccl_shared *m = s->net->comm->shared;
+    struct mccl_saying out = {.word = word, .rank = rank};
+    if (l->fd < 0)
+        return;
+    memcpy(out.magic, mccl_magic, sizeof out.magic);
+    memcpy(out.secret, s->net->id.secret, sizeof out.secret);
+    if (word == MCCL_FAILED) {
+        out.result = (int32_t)m->failed;
+        snprintf(out.reason, sizeof out.reason, "%s", m->reasoned == 2 ? m->reason : "another rank could not go on");
+    }
+    /* What does not fit into the socket's buffer is for somebody who does not listen. */
+    if (send(l->fd, &out, sizeof out, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof out)
+        return;
+}
+
+static void say_all(struct mccl_star *s, enum mccl_word word, int rank)
+{
+    for (int i = 0; i < s->nlinks; i++)
+        if (s->links[i].rank >= 0 && s->links[i].rank != rank)
+            say(s, &s->links[i], word, rank);
+}
+
+static void set_live(struct mccl_star *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->live = 1;
+    pthread_cond_broadcast(&s->change);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void count_ready(struct mccl_star *s)
+{
+    if (++s->ready < s->net->comm->nranks)
+        return;
+    say_all(s, MCCL_GO, 0);
+    set_live(s);
+}
+
+/* A newcomer has said who it is. */
+static void take_in(struct mccl_star *s, struct link *l)
+{
+    int rank = l->in.rank;
+    struct link *to = &s->links[rank];
+    if (l->in.word != MCCL_COMES || rank == 0 || to->rank >= 0) {
+        cut(l);
+        return;
+    }
+    *to = *l;
+    to->rank = rank;
+    l->fd = -1;
+    l->got = 0;
+    if (++s->joined == s->net->comm->nranks - 1) {
+        for (int i = s->net->comm->nranks; i < s->nlinks; i++)
+            cut(&s->links[i]);
+        close(s->listener);
+        s->listener = -1;
+    }
+}
+
+static void hear(struct mccl_star *s, struct link *l)
+{
+    mcclComm_t c = s->net->comm;
+    const struct mccl_saying *in = &l->in;
+    if (l->rank < 0) {
+        take_in(s, l);
+        return;
+    }
+    switch (in->word) {
+    case MCCL_READY:
+        if (central(s))
+            count_ready(s);
+        break;
+    case MCCL_GO: set_live(s); break;
+    case MCCL_FAILED:
+        if (in->result > 0)
+            mccl_fail(c, (mcclResult_t)in->result, "%s", in->reason);
+        break;
+    case MCCL_LEAVES:
+        s->net->left[in->rank] = true;
+        if (in->rank == l->rank)
+            cut(l);
+        if (central(s))
+            say_all(s, MCCL_LEAVES, in->rank);
+        break;
+    default: break;
+    }
+}
+
+static void lose(struct mccl_star *s, struct link *l, const char *how)
+{
+    int rank = l->rank;
+    cut(l);
+    if (rank < 0 || s->net->left[rank])
+        return;
+    const struct mccl_seat *seat = &s->net->seats[rank];
+    mccl_fail(s->net->comm, mcclRemoteError, "%s rank %d on host %s, %d, %s",
+              strstr(how, "silent") ? "the process or the host of" : "the process of", rank, seat->name, (int)seat->pid,
+              how);
+}
+
+static void listen_to(struct mccl_star *s, struct link *l)
+{
+    while (l->fd >= 0) {
+        ssize_t n = recv(l->fd, (char *)&l->in + l->got, sizeof l->in - l->got, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            lose(s, l, "has ended");
+            return;
+        }
+        l->got += (size_t)n;
+        if (l->got < sizeof l->in)
+            continue;
+        l->got = 0;
+        l->heard = mccl_now_ms();
+        if (!mccl_saying_good(&l->in, &s->net->id, s->net->comm->nranks)) {
+            lose(s, l, "says what nobody understands");
+            return;
+        }
+        hear(s, l);
+    }
+}
+
+static void admit(struct mccl_star *s)
+{
+    int on = 1, fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct link *l = NULL;
+    if (fd < 0)
+        return;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    for (int i = s->net->comm->nranks; i < s->nlinks; i++) /* the one that has been silent longest makes room */
+        if (!l || (l->fd >= 0 && (s->links[i].fd < 0 || s->links[i].heard < l->heard)))
+            l = &s->links[i];
+    cut(l);
+    *l = (struct link){.fd = fd, .rank = -1, .heard = mccl_now_ms()};
+}
+
+/* Whoever has not been heard of for too long is gone. A thread that was itself stopped for a while cannot tell. */
+static void check_silence(struct mccl_star *s, int64_t now, int64_t slept, int64_t meant)
+{
+    int limit = mccl_settings()->silence_ms;
+    for (int i = 0; i < s->nlinks; i++) {
+        struct link *l = &s->links[i];
+        if (l->fd < 0 || l->rank < 0)
+            continue;
+        if (slept > meant + limit / 4)
+            l->heard = now;
+        else if (now - l->heard > limit) {
+            char how[64];
+            snprintf(how, sizeof how, "has been silent for %.1f s", (double)(now - l->heard) / 1000);
+            lose(s, l, how);
+        }
+    }
+}
+
+static int gather_polls(struct mccl_star *s)
+{
+    int n = 0;
+    s->polls[n++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
+    s->polls[n++] = (struct pollfd){.fd = s->listener, .events = POLLIN};
+    bool idle = !s->net->waiting && !s->net->comm->shared->failed && mccl_wire_arm(s->net->wire);
+    s->polls[n++] = (struct pollfd){.fd = idle ? mccl_wire_descriptor(s->net->wire) : -1, .events = POLLIN};
+    for (int i = 0; i < s->nlinks; i++)
+        s->polls[n++] = (struct pollfd){.fd = s->links[i].fd, .events = POLLIN};
+    return n;
+}
+
+/* Tells the others that this rank is going, and hears them until they have understood. */
+static void take_leave(struct mccl_star *s)
+{
+    int64_t end = mccl_now_ms() + END_MS;
+    int rank = s->net->comm->rank;
+    for (int i = 0; i < s->nlinks; i++)
+        if (s->links[i].fd >= 0 && s->links[i].rank >= 0) {
+            say(s, &s->links[i], MCCL_LEAVES, rank);
+            shutdown(s->links[i].fd, SHUT_WR);
+            s->net->left[s->links[i].rank] = true; /* no reason to complain */
+        }
+    for (bool any = true; any && mccl_now_ms() < end;) {
+        any = false;
+        for (int i = 0; i < s->nlinks; i++) {
+            s->polls[i] = (struct pollfd){.fd = s->links[i].rank < 0 ? -1 : s->links[i].fd, .events = POLLIN};
+            any = any || s->polls[i].fd >= 0;
+        }
+        if (any && poll(s->polls, (nfds_t)s->nlinks, END_MS / 10) <= 0)
+            continue;
+        for (int i = 0; i < s->nlinks && any; i++)
+            if (s->polls[i].revents)
+                listen_to(s, &s->links[i]);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct mccl_star *s = arg;
+    struct mccl_shared *m = s->net->comm->shared;
+    int beat = mccl_settings()->silence_ms / 8;
+    int64_t said = 0, before = mccl_now_ms();
+    bool mine = false;
+    if (beat > 50)
+        beat = 50;
+    while (!s->ending) {
+        int n = gather_polls(s);
+        (void)poll(s->polls, (nfds_t)n, beat);
+        int64_t now = mccl_now_ms(), slept = now - before;
+        before = now;
+        if (s->polls[0].revents) {
+            uint64_t count;
+            (void)!read(s->wake, &count, sizeof count);
+        }
+        if (s->polls[1].revents)
+            admit(s);
+        for (int i = 0; i + 3 < n; i++)
+            if (s->polls[i + 3].revents && s->links[i].fd == s->polls[i + 3].fd)
+                listen_to(s, &s->links[i]);
+        if (s->mine && !mine) {
+            mine = true;
+            if (central(s))
+                count_ready(s);
+            else
+                say(s, &s->links[0], MCCL_READY, s->net->comm->rank);
+        }
+        check_silence(s, now, slept, beat);
+        if (!s->net->waiting && !m->failed)
+            mccl_wire_progress(s->net->wire);
+        if (m->failed && !s->told) {
+            s->told = true;
+            say_all(s, MCCL_FAILED, s->net->comm->rank);
+        }
+        if (now - said >= beat) {
+            said = now;
+            say_all(s, MCCL_BEAT, s->net->comm->rank);
+        }
+    }
+    if (m->failed && !s->told)
+        say_all(s, MCCL_FAILED, s->net->comm->rank);
+    take_leave(s);
+    return NULL;
+}
+
+static struct mccl_star *new_star(struct mccl_net *n, int listener)
+{
+    struct mccl_star *s = calloc(1, sizeof *s);
+    int nlinks = n->comm->rank ? 1 : n->comm->nranks + PENDING;
+    if (!s)
+        return NULL;
+    s->net = n;
+    s->listener = listener;
+    s->nlinks = nlinks;
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->links = calloc((size_t)nlinks, sizeof *s->links);
+    s->polls = calloc((size_t)nlinks + 3, sizeof *s->polls);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->change, NULL);
+    for (int i = 0; i < nlinks && s->links; i++)
+        s->links[i] = (struct link){.fd = -1, .rank = -1};
+    return s;
+}
+
+static void free_star(struct mccl_star *s)
+{
+    for (int i = 0; i < s->nlinks && s->links; i++)
+        cut(&s->links[i]);
+    if (s->wake >= 0)
+        close(s->wake);
+    if (s->listener >= 0)
+        close(s->listener);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->change);
+    free(s->links);
+    free(s->polls);
+    free(s);
+}
+
+mcclResult_t mccl_star_open(struct mccl_net *n, int listener, const struct mccl_place *at)
+{
+    struct mccl_star *s = new_star(n, listener);
+    mcclComm_t c = n->comm;
+    if (!s) {
+        if (listener >= 0)
+            close(listener);
+        return mcclSystemError;
+    }
+    mcclResult_t r = s->wake < 0 || !s->links || !s->polls ? mcclSystemError : mcclSuccess;
+    if (!r && c->rank) {
+        int fd = mccl_connect(at, JOIN_MS / 3);
+        if (fd < 0) {
+            char text[80];
+            mccl_place_text(at, text, sizeof text);
+            mccl_fail(c, mcclRemoteError, "rank %d cannot connect to rank 0 on host %s at %s: %s", c->rank,
+                      n->seats[0].name, text, strerror(errno));
+            r = mcclRemoteError;
+        } else {
+            s->links[0] = (struct link){.fd = fd, .rank = 0, .heard = mccl_now_ms()};
+            say(s, &s->links[0], MCCL_COMES, c->rank);
+        }
+    }
+    if (!r) {
+        sigset_t all, old; /* it takes none of the application's signals */
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        r = pthread_create(&s->thread, NULL, run, s) ? mcclSystemError : mcclSuccess;
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    }
+    if (r) {
+        free_star(s);
+        return r;
+    }
+    n->star = s;
+    return mcclSuccess;
+}
+
+mcclResult_t mccl_star_ready(struct mccl_net *n)
+{
+    struct mccl_star *s = n->star;
+    mcclComm_t c = n->comm;
+    mcclResult_t r = mcclSuccess;
+    uint64_t one = 1;
+    s->mine = true;
+    (void)!write(s->wake, &one, sizeof one);
+    int64_t end = mccl_now_ms() + JOIN_MS;
+    pthread_mutex_lock(&s->lock);
+    while (!s->live && !(r = mccl_state(c)) && mccl_now_ms() < end) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_nsec += 20000000;
+        t.tv_sec += t.tv_nsec / 1000000000;
+        t.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&s->change, &s->lock, &t);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!s->live && !r) {
+        mccl_fail(c, mcclRemoteError, "not all ranks were ready within %d s after they had met", JOIN_MS / 1000);
+        r = mccl_state(c);
+    }
+    return r;
+}
+
+void mccl_star_close(struct mccl_net *n)
+{
+    struct mccl_star *s = n->star;
+    uint64_t one = 1;
+    if (!s)
+        return;
+    s->ending = true;
+    (void)!write(s->wake, &one, sizeof one);
+    pthread_join(s->thread, NULL);
+    free_star(s);
+    n->star = NULL;
+}

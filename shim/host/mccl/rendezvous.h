@@ -1,0 +1,22 @@
+/* Between the ranks that meet, rendezvous.c, and who made their id, desk.c. */
+#ifndef CUMU_HOST_MCCL_RENDEZVOUS_H
+#define CUMU_HOST_MCCL_RENDEZVOUS_H
+
+#include <sys/un.h>
+
+#include "host/mccl/mccl.h"
+#include "host/mccl/net/door.h"
+
+/* rendezvous.c. A number for this process that no other has; a fork gets a new one. */
+uint64_t mccl_process_number(void);
+socklen_t mccl_name_of(struct sockaddr_un *a, const struct mccl_id *id);
+bool mccl_same_user(int fd, pid_t *pid);
+/* Maps the memory of the descriptor, for so many ranks of this process. */
+struct mccl_shared *mccl_map(int fd, int nranks, int users);
+
+/* desk.c. An id for ranks of this host. */
+mcclResult_t mccl_local_id(struct mccl_id *id);
+/* The door of an id that NCCL_COMM_ID names, which rank 0 opens. */
+mcclResult_t mccl_named_id(const struct mccl_id *id);
+
+#endif
