@@ -71,7 +71,8 @@ static void *packed(const char *name, int kernel, size_t *size)
     size_t object_size = 0;
     void *image = NULL, *t0 = kernel_image(name), *object = built(kernel, &object_size);
     if (t0 && object)
-        t1_image_pack(t0, ((struct lir_image *)t0)->size, object, object_size, T1_SHAPE_FLAT, &image, size);
+        t1_image_pack(&(struct t1_parts){t0, object, ((struct lir_image *)t0)->size, object_size, T1_SHAPE_FLAT, NULL},
+                      &image, size);
     free(t0);
     free(object);
     return image;

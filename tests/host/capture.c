@@ -320,6 +320,11 @@ static void test_forbidden(void)
     DURING(RELAXED, blocking, IMPLICIT, muMemsetD32Async(d, 1, 4, NULL), DEAD);
     DURING(RELAXED, blocking, IMPLICIT, muStreamSynchronize(NULL), DEAD);
     DURING(RELAXED, blocking, IMPLICIT, muMemcpyDtoH(&word, d, 4), DEAD);
+    MUstreamCaptureStatus st; /* a question ends nothing */
+    uint64_t id;
+    DURING(GLOBAL, blocking, IMPLICIT, muStreamIsCapturing(NULL, &st), MUSA_SUCCESS);
+    DURING(GLOBAL, blocking, IMPLICIT, muStreamGetCaptureInfo(NULL, &st, &id), MUSA_SUCCESS);
+    DURING(GLOBAL, a, MUSA_SUCCESS, muStreamIsCapturing(NULL, &st), MUSA_SUCCESS);
     DURING(GLOBAL, a, NO, muStreamAddCallback(a, called, NULL, 0), DEAD);
 
     MUstreamCaptureMode mode = RELAXED;

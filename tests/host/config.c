@@ -46,11 +46,37 @@ static struct seen ask(const char *devices, const char *memory, const char *visi
     return s;
 }
 
+static const char *const launchers[] = {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"};
+
+/* What a launcher says in its variable is the number of devices, unless the user says another. */
+static void launched(const char *name)
+{
+    setenv(name, "4", 1);
+    struct seen s = ask(NULL, NULL, NULL);
+    check(s.init == 0 && s.count == 4, "%s: a device a rank", name);
+    s = ask("2", NULL, NULL);
+    check(s.count == 2, "%s: unless CUMU_HOST_DEVICES says another number", name);
+    s = ask(NULL, NULL, "1,3");
+    check(s.count == 2, "%s: of which some are visible", name);
+    s = ask(NULL, NULL, "6, 7");
+    check(s.count == 2, "%s: at least as many as are named as visible", name);
+    static const char *const nothing[] = {"", "0", "-2", "four", "2(x3)", "99999999999999999999999"};
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        setenv(name, nothing[i], 1);
+        s = ask(NULL, NULL, NULL);
+        check(s.init == 0 && s.count == (i < 5 ? 1 : 64) && !s.said[0], "%s=%s is no error", name, nothing[i]);
+    }
+    unsetenv(name);
+}
+
 int main(void)
 {
     unsetenv("CUMU_HOST_DEVICES");
     unsetenv("CUMU_HOST_MEMORY");
     unsetenv("MUSA_VISIBLE_DEVICES");
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        unsetenv(launchers[i]);
     struct seen s = ask(NULL, NULL, NULL);
     check(s.init == 0 && s.count == 1 && !s.said[0], "one device by default, and nothing said");
     s = ask("3", "64M", NULL);
@@ -77,6 +103,8 @@ int main(void)
     check(s.init == MUSA_ERROR_NO_DEVICE && !s.said[0], "none visible: no device");
     s = ask("0", NULL, NULL);
     check(s.init == MUSA_ERROR_NO_DEVICE, "none at all");
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        launched(launchers[i]);
     static const char *const bad[][2] = {{"abc", NULL},  {"-1", NULL}, {"65", NULL}, {"2x", NULL},
                                          {NULL, "lots"}, {NULL, "5X"}, {NULL, "12"}, {NULL, "99999999G"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -2,6 +2,8 @@
  * pointers. */
 #include "faults.h"
 
+#include <sys/mman.h>
+
 static void device_memory(void)
 {
     MUdeviceptr p, q, base;
@@ -120,6 +122,13 @@ static void host_memory(void)
     IS(muMemFreeHost(p), MUSA_ERROR_INVALID_VALUE);
     IS(muMemFreeHost(mine), MUSA_ERROR_INVALID_VALUE);
     IS(muMemHostAlloc(&p, 100, 0x100), MUSA_ERROR_INVALID_VALUE);
+    char *gap = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    OK(munmap(gap + 4096, 4096));
+    IS(muMemHostRegister(gap, 3 * 4096, 0), MUSA_ERROR_INVALID_VALUE); /* not all of it is there */
+    IS(muMemHostRegister(gap + 4096, 100, 0), MUSA_ERROR_INVALID_VALUE);
+    IS(muMemHostRegister(gap + 4000, 97, 0), MUSA_ERROR_INVALID_VALUE);
+    OK(muMemHostRegister(gap + 4000, 96, 0));
+    OK(muMemHostUnregister(gap + 4000));
     OK(muMemHostRegister(mine, 10000, 0));
     IS(muMemHostRegister((char *)mine + 100, 100, 0), MUSA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     OK(muMemHostGetDevicePointer(&d, (char *)mine + 7, 0));

@@ -46,7 +46,7 @@ static void bad_input(void)
     prop = on_device(0, MU_MEM_HANDLE_TYPE_WIN32);
     IS(muMemCreate(&h, G, &prop, 0), MUSA_ERROR_NOT_SUPPORTED);
     prop = on_device(0, 0);
-    prop.location.type = MU_MEM_LOCATION_TYPE_HOST_NUMA;
+    prop.location.type = 9;
     IS(muMemCreate(&h, G, &prop, 0), MUSA_ERROR_NOT_SUPPORTED);
     prop.type = MU_MEM_ALLOCATION_TYPE_INVALID;
     IS(muMemCreate(&h, G, &prop, 0), MUSA_ERROR_INVALID_VALUE);
@@ -63,6 +63,40 @@ static void bad_input(void)
     IS(muMemSetAccess(0x1000, G, &both, 1), MUSA_ERROR_INVALID_VALUE);
     IS(muMemRetainAllocationHandle(&h, &h), MUSA_ERROR_INVALID_VALUE);
     check(h == 77 && p == 77, "nothing was written");
+}
+
+/* Memory of the host's NUMA nodes, as XGBoost asks for it: mapped like a device's, and no device pays for it. */
+static void of_the_host(void)
+{
+    MUmemAllocationProp prop = on_device(0, 0);
+    MUmemAccessDesc rights[2] = {both, both};
+    MUmemGenericAllocationHandle h;
+    MUdeviceptr va;
+    size_t before = free_bytes(), n = 77;
+    unsigned kind = 0;
+    unsigned long long flags = 77;
+    prop.location = (MUmemLocation){MU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+    rights[1].location = prop.location;
+    OK(muMemGetAllocationGranularity(&n, &prop, MU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    check(n == G, "granularity of the host's memory");
+    MUST(muMemCreate(&h, G, &prop, 0));
+    check(free_bytes() == before, "no device pays for it");
+    MUST(muMemAddressReserve(&va, G, 0, 0, 0));
+    OK(muMemMap(va, G, 0, h, 0));
+    OK(muMemGetAccess(&flags, &prop.location, va));
+    check(flags == 0, "nor has the host rights at first");
+    OK(muMemSetAccess(va, G, rights, 2));
+    OK(muMemGetAccess(&flags, &prop.location, va));
+    check(flags == MU_MEM_ACCESS_FLAGS_PROT_READWRITE, "rights of the host");
+    *(int *)(uintptr_t)va = 5;
+    OK(muMemsetD8(va + 4, 1, 4));
+    check(*(long *)(uintptr_t)va == 0x0101010100000005, "host and device write to it");
+    OK(muPointerGetAttribute(&kind, MU_POINTER_ATTRIBUTE_MEMORY_TYPE, va));
+    check(kind == MU_MEMORYTYPE_HOST, "its kind");
+    OK(muMemUnmap(va, G));
+    OK(muMemRelease(h));
+    OK(muMemAddressFree(va, G));
+    check(free_bytes() == before, "nor gets anything back");
 }
 
 static void mapping(void)
@@ -320,6 +354,7 @@ int main(int argc, char **argv)
         return importer(atoi(argv[1]));
     start_device();
     bad_input();
+    of_the_host();
     mapping();
     int pair[2], status;
     char number[16];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 #include "host/driver/space.h"
 
 struct node { /* a live range */
@@ -142,6 +143,7 @@ static bool insert(const struct host_range *r, struct host_arena *a, struct host
         free(n);
         return false;
     }
+    host_memcheck_made(&n->r);
     return true;
 }
 
@@ -190,6 +192,7 @@ bool host_range_remove(const void *p, unsigned kinds, struct host_range *out)
     bool ok = n && n->r.base == (uintptr_t)p && kinds & HOST_KIND(n->r.kind);
     if (ok) {
         tdelete(n, &live, cmp_node);
+        host_memcheck_gone(&n->r);
         if (n->piece) {
             struct host_arena *a = n->arena, *own = n->r.device->arena;
             size_t cost = host_space_cost(n->r.size);

@@ -1,6 +1,9 @@
-/* How a library of ours that works in streams' callbacks says that its part of the work failed. */
+/* What libmusa does for libraries of ours above it, beside MUSA's functions: it hears that work in streams' callbacks
+ * failed, prints their lines, and sizes their files in memory. */
 #ifndef CUMU_HOST_CALLBACK_H
 #define CUMU_HOST_CALLBACK_H
+
+#include <stddef.h>
 
 #include "abi/musa.h"
 
@@ -13,5 +16,11 @@ __attribute__((visibility("default"))) int cumu_host_fail(MUresult why);
 __attribute__((visibility("default"))) void cumu_host_pardon(int failure);
 /* A line on stderr, as a kernel's fault has: `cumu: error: host: TEXT`. */
 __attribute__((visibility("default"))) void cumu_host_say(const char *text);
+/* The machine's number for a device, whatever MUSA_VISIBLE_DEVICES makes of it, if it may have one rank of a
+ * communicator only; -1 if it may have several (CUMU_HOST_SHARE), or is none. */
+__attribute__((visibility("default"))) int cumu_host_exclusive(int device);
+/* ftruncate of a sparse file in memory: 0, or -1 with errno. Its size is address space and no file that fills a disk,
+ * which is what a limit of RLIMIT_FSIZE is for, so it goes up to the hard limit; beyond, EFBIG and no SIGXFSZ. */
+__attribute__((visibility("default"))) int cumu_host_grow(int fd, size_t size);
 
 #endif

@@ -95,13 +95,17 @@ MUresult host_capture_unsafe(void)
     return r;
 }
 
-/* Is any blocking stream of the context capturing? The legacy stream would have to wait for it. */
-static MUresult implicit(MUcontext ctx, bool every)
+/* Is any blocking stream of the context capturing? The legacy stream would have to wait for it. Who only asks about
+ * the legacy stream gets the error, but ends no capture (cudaStreamIsCapturing). */
+enum why { ASKS, WAITS_FOR_BLOCKING, WAITS_FOR_EVERY };
+
+static MUresult implicit(MUcontext ctx, enum why why)
 {
     MUresult r = MUSA_SUCCESS;
+    const bool every = why == WAITS_FOR_EVERY;
     FOR_STREAMS_OF(s, (struct host_capture *)NULL)
     if (s->ctx == ctx && (every || !s->nonblocking)) {
-        s->capture->invalid = true;
+        s->capture->invalid |= why != ASKS;
         r = every ? MUSA_ERROR_STREAM_CAPTURE_UNSUPPORTED : MUSA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
     return r;
@@ -113,7 +117,7 @@ static MUresult refuse(MUstream s)
         s->capture->invalid = true;
         return MUSA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    return s->legacy ? implicit(s->ctx, false) : MUSA_SUCCESS;
+    return s->legacy ? implicit(s->ctx, WAITS_FOR_BLOCKING) : MUSA_SUCCESS;
 }
 
 MUresult host_capture_refuse(MUstream s)
@@ -131,7 +135,7 @@ MUresult host_capture_wait_check(MUcontext ctx, MUstream s)
     if (!host_captures)
         return MUSA_SUCCESS;
     pthread_mutex_lock(&host_graphs);
-    MUresult r = s ? refuse(s) : implicit(ctx, true);
+    MUresult r = s ? refuse(s) : implicit(ctx, WAITS_FOR_EVERY);
     pthread_mutex_unlock(&host_graphs);
     return r;
 }
@@ -486,7 +490,7 @@ static MUresult get_info(MUstream s, const struct info *i)
     struct host_capture *c = s->capture;
     if (!i->status || (i->data && !i->deps))
         return MUSA_ERROR_INVALID_VALUE;
-    MUresult r = !c && s->legacy ? implicit(s->ctx, false) : MUSA_SUCCESS;
+    MUresult r = !c && s->legacy ? implicit(s->ctx, ASKS) : MUSA_SUCCESS;
     if (r)
         return r;
     if (c && !c->invalid && i->deps && (r = report_deps(s, c, i)))

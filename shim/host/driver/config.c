@@ -2,7 +2,7 @@
  * environment. */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,7 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/driver/callback.h"
 #include "host/driver/host.h"
+#include "host/driver/limits.h"
+#include "ptx/tier0/watch.h"
 
 static struct host_config config;
 static char wrong[160];
@@ -46,45 +49,13 @@ static long number(const char *name, long fallback, long low, long high, const c
     return value;
 }
 
-static bool read_text(const char *path, char *text, size_t room)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, room - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = 0;
-    return n > 0;
-}
-
-static size_t read_size_file(const char *path)
-{
-    char text[64];
-    if (!read_text(path, text, sizeof text) || text[0] < '0' || text[0] > '9')
-        return SIZE_MAX;
-    return strtoull(text, NULL, 10);
-}
-
-/* Half of what this process may use, shared by the devices; the backing is sparse, so this costs
- * nothing until it is written. */
-static size_t default_memory(int devices)
-{
-    size_t total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-    size_t limit = read_size_file("/sys/fs/cgroup/memory.max");
-    size_t old_limit = read_size_file("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-    limit = limit < old_limit ? limit : old_limit;
-    total = (total < limit ? total : limit) / 2 / (size_t)(devices > 0 ? devices : 1);
-    size_t least = (size_t)64 << 20;
-    return (total > least ? total : least) >> 20 << 20;
-}
-
 /* Memory of each device: bytes, or a number with K, M or G, from 1 MiB to 64 TiB, by whole pages. What is wrong is
  * said, and the default taken. */
 static size_t memory(int devices)
 {
     const char *text = given("CUMU_HOST_MEMORY");
     if (!text)
-        return default_memory(devices);
+        return host_limit_memory(devices);
     static const struct {
         char suffix;
         int shift;
@@ -101,7 +72,7 @@ static size_t memory(int devices)
         }
     if (errno || *end || text[0] < '0' || text[0] > '9' || value > (1ull << 46) >> shift || value << shift < 1 << 20) {
         mark_wrong("CUMU_HOST_MEMORY", text, "bytes, or a number with K, M or G, 1M at least");
-        return default_memory(devices);
+        return host_limit_memory(devices);
     }
     return (size_t)(value << shift) >> 12 << 12;
 }
@@ -177,19 +148,106 @@ static int usable_cpus(void)
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         n = CPU_COUNT(&set);
     char text[64];
-    if (read_text("/sys/fs/cgroup/cpu.max", text, sizeof text) && sscanf(text, "%ld %ld", &quota, &period) == 2 &&
+    if (host_limit_text("/sys/fs/cgroup/cpu.max", text, sizeof text) && sscanf(text, "%ld %ld", &quota, &period) == 2 &&
         quota > 0 && period > 0 && (quota + period - 1) / period < n)
         n = (quota + period - 1) / period;
     return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }
 
+/* CUMU_CHECK's words for tools, separated by commas; the shim has words of its own there. */
+static unsigned check_tools(const char *words)
+{
+    static const struct {
+        const char *word;
+        unsigned tool;
+    } known[] = {{"memory", T0_MEMCHECK}, {"race", T0_RACECHECK}, {"init", T0_INITCHECK}, {"sync", T0_SYNCCHECK}};
+    unsigned tools = 0;
+    for (const char *s = words; s && *s; s += s[strspn(s, ",")] ? strspn(s, ",") : strlen(s)) {
+        const size_t n = strcspn(s, ",");
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (strlen(known[k].word) == n && !strncmp(s, known[k].word, n))
+                tools |= known[k].tool;
+        s += n;
+    }
+    return tools;
+}
+
+/* The highest number in MUSA_VISIBLE_DEVICES, which is CUDA_VISIBLE_DEVICES; -1 where it names none. */
+static long highest_visible(void)
+{
+    long highest = -1;
+    for (const char *s = secure_getenv("MUSA_VISIBLE_DEVICES"); s && *s; s += *s == ',') {
+        char *end;
+        const long value = strtol(s, &end, 10);
+        if (end > s && strchr(", ", *end) && value > highest)
+            highest = value;
+        s += strcspn(s, ",");
+    }
+    return highest;
+}
+
+/* The number of devices where no one says it: a machine on which a launcher starts several ranks has one for each, and
+ * those that CUDA_VISIBLE_DEVICES names. What a launcher says is not ours to refuse. */
+static long default_devices(void)
+{
+    static const char *const launchers[] = {
+        "LOCAL_WORLD_SIZE",           /* cumu launch, torchrun */
+        "OMPI_COMM_WORLD_LOCAL_SIZE", /* Open MPI */
+        "MPI_LOCALNRANKS",            /* MPICH, Intel MPI */
+        "PMI_LOCAL_SIZE",             /* older MPICH */
+        "SLURM_NTASKS_PER_NODE",
+    };
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *text = secure_getenv(launchers[i]);
+        char *end;
+        long ranks = text ? strtol(text, &end, 10) : 0;
+        if (ranks < 1 || *end)
+            continue;
+        const long named = highest_visible() + 1, most = named > ranks ? named : ranks;
+        return most < HOST_MAX_DEVICES ? most : HOST_MAX_DEVICES;
+    }
+    return 1;
+}
+
+/* CUMU_CHECK_READER: reports are read by cumu memcheck. A process is named if only its child is to be looked at. */
+static void check_reader(void)
+{
+    const char *reader = secure_getenv("CUMU_CHECK_READER");
+    config.check_marks = reader && *reader;
+    const long parent = config.check_marks ? strtol(reader, NULL, 10) : 0;
+    if (parent && parent != (long)getppid())
+        config.check_tools = 0;
+}
+
+static const char *kept(char *room, size_t size, const char *variable)
+{
+    const char *text = secure_getenv(variable);
+    snprintf(room, size, "%s", text ? text : ""); /* the environment may change */
+    return room;
+}
+
 static void read_config(void)
 {
     config.log = (int)number("CUMU_HOST_LOG", 0, 0, 3, "0 to 3");
-    config.devices = (int)number("CUMU_HOST_DEVICES", 1, 0, HOST_MAX_DEVICES, "0 to 64");
+    config.devices = (int)number("CUMU_HOST_DEVICES", default_devices(), 0, HOST_MAX_DEVICES, "0 to 64");
     config.memory = memory(config.devices);
     config.threads = (int)number("CUMU_HOST_THREADS", usable_cpus(), 1, 1024, "1 to 1024");
+    config.share = number("CUMU_HOST_SHARE", 0, 0, 1, "0 or 1");
     config.strict = number("CUMU_HOST_STRICT", 0, 0, 1, "0 or 1");
+    config.check_tools = check_tools(secure_getenv("CUMU_CHECK"));
+    const char *level = secure_getenv("CUMU_CHECK_LEVEL");
+    config.check_level = !level || !strcmp(level, "warn") ? T0_WARNING : !strcmp(level, "info") ? T0_INFO : T0_ERROR;
+    config.check_unused = number("CUMU_CHECK_UNUSED", 0, 0, 1, "0 or 1");
+    config.check_leaks = number("CUMU_CHECK_LEAKS", 0, 0, 1, "0 or 1");
+    config.check_limit = (int)number("CUMU_CHECK_LIMIT", 100, 0, INT_MAX, "a number, 0 for all");
+    static char path[4096], kernels[4096], launches[64];
+    config.check_file = kept(path, sizeof path, "CUMU_CHECK_FILE");
+    config.check_kernels = kept(kernels, sizeof kernels, "CUMU_CHECK_KERNELS");
+    (void)sscanf(kept(launches, sizeof launches, "CUMU_CHECK_LAUNCHES"), "%ld,%ld", &config.check_skip,
+                 &config.check_count);
+    const char *after = secure_getenv("CUMU_CHECK_AFTER");
+    config.check_goes_on = after && !strcmp(after, "kernel");
+    check_reader();
     const char *blocking = secure_getenv("MUSA_LAUNCH_BLOCKING");
     config.launch_blocking = blocking && *blocking && strcmp(blocking, "0") != 0;
     visible();
@@ -200,4 +258,10 @@ const struct host_config *host_config(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_config);
     return &config;
+}
+
+int cumu_host_exclusive(int device)
+{
+    const struct host_config *c = host_config();
+    return c->share || device < 0 || device >= c->nvisible ? -1 : c->visible[device];
 }

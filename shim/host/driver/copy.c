@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "host/driver/copy.h"
+#include "host/driver/memcheck.h"
+#include "host/driver/order.h"
 
 #define SMALL ((size_t)16 << 10)  /* cheaper to do on an idle stream than to hand over */
 #define STAGED ((size_t)64 << 10) /* pageable memory is staged up to this size, as by real drivers */
@@ -49,6 +51,10 @@ MUresult host_copy_place(const void *p, size_t size, MUmemorytype type, unsigned
 
 void host_copy_run(const struct copy *c)
 {
+    if (host_memcheck_on()) {
+        host_initcheck_copied(c);
+        host_order_copied(c);
+    }
     if (c->width == c->src_pitch && c->width == c->dst_pitch &&
         (c->depth == 1 || (c->src_slice == c->dst_slice && c->src_slice == c->width * c->height))) {
         memmove(c->dst, c->src, c->width * c->height * c->depth);

@@ -22,7 +22,8 @@ MUresult host_devices_init(void)
         d->arena = host_arena_new(name, c->memory);
         d->primary = host_slab_get(&host_contexts);
         if (!d->arena || !d->primary) {
-            host_say("muInit: no address space for %zu MiB of device memory", c->memory >> 20);
+            if (d->arena)
+                host_say("muInit: no memory for a context");
             return MUSA_ERROR_OUT_OF_MEMORY;
         }
         host_arena_show(d->arena);

@@ -1,5 +1,6 @@
 /* Events: points in streams that other streams, the host and clocks can refer to. */
 #include "host/driver/internal.h"
+#include "host/driver/order.h"
 
 struct host_slab host_events = HOST_SLAB(struct MUevent_st, "event");
 
@@ -144,6 +145,11 @@ MUresult muStreamWaitEvent(MUstream stream, MUevent event, unsigned int flags)
         r = host_submit(s, NULL, &w, 1, 0, NULL);
     else if (w && w->tainted)
         s->async_error = w->tainted;
+    if (w && host_order_on()) {
+        pthread_mutex_lock(&host_sched);
+        host_order_wait(s, w);
+        pthread_mutex_unlock(&host_sched);
+    }
     host_work_unref(w);
     return r;
 }
@@ -163,6 +169,8 @@ MUresult muEventQuery(MUevent event)
     struct host_work *w = host_event_work(event);
     bool pending = event->shared ? !host_shared_event_done(event->shared) : w && !host_work_done(w);
     r = pending ? MUSA_ERROR_NOT_READY : verdict(event->ctx, w);
+    if (w && !pending)
+        host_work_synced(w);
     host_work_unref(w);
     return r;
 }

@@ -7,19 +7,23 @@
 #include <string.h>
 
 #include "host/driver/kernel.h"
+#include "host/driver/memcheck.h"
 
 #define KERNEL_STACK (256u << 10) /* what an object may take of the stack it is called on */
 
-/* Initial-exec: reached from a signal handler, where lazy allocation of TLS would not be safe. */
-#define TLS static _Thread_local __attribute__((tls_model("initial-exec")))
-TLS struct t0_worker *served;
-/* The handler call that chains now. Left set when the application's handler jumps out, so a new
- * call is told from one nested in it by its place: nested is the same siginfo, deeper on the stack.
- */
-TLS struct {
-    const siginfo_t *info;
-    const char *frame;
-} chained;
+/* The handler calls that chain now, by their siginfo. Left set when the application's handler jumps out, so a new
+ * call is told from one nested in it by its place: nested is the same siginfo, deeper on the stack. Two threads that
+ * share an entry may send one of them round once more. */
+enum { CHAINS = 64 };
+static struct chained {
+    const siginfo_t *_Atomic info;
+    const char *_Atomic frame;
+} chains[CHAINS];
+
+static struct chained *chain_of(const siginfo_t *info)
+{
+    return &chains[((uintptr_t)info * 0x9e3779b97f4a7c15u) >> 58];
+}
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
 #define NSIGNALS (sizeof signals / sizeof *signals)
@@ -48,7 +52,8 @@ static void chain(const struct sigaction *to, int sig, siginfo_t *info, void *co
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
-    struct t0_worker *w = served;
+    const struct host_self *thread = host_self_in_handler();
+    struct t0_worker *w = thread ? thread->served : NULL;
     if (w && info->si_code > 0) {
         bool misaligned = sig == SIGBUS && info->si_code == BUS_ADRALN;
         t0_worker_memory_fault(w, info->si_addr, misaligned); /* comes back if not a kernel's access */
@@ -56,16 +61,17 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     if (info->si_code > 0 && host_call_fault(sig, info, context))
         return;
     const char *frame = __builtin_frame_address(0);
-    bool nested = info == chained.info && frame < chained.frame;
+    struct chained *chained = chain_of(info);
+    bool nested = info == chained->info && frame < chained->frame;
     if (!nested) {
-        chained.info = info;
-        chained.frame = frame;
+        chained->frame = frame;
+        chained->info = info;
     }
     for (size_t i = 0; i < NSIGNALS; i++)
         if (signals[i] == sig)
             chain(nested ? &first[i] : &latest[i], sig, info, context);
-    if (!nested)
-        chained.info = NULL;
+    if (!nested && chained->info == info)
+        chained->info = NULL;
 }
 
 static bool armed(int sig)
@@ -102,7 +108,7 @@ void host_fault_arm(void)
 
 bool host_thread_fit(void)
 {
-    TLS struct {
+    static _Thread_local struct {
         bool known, fit;
         uintptr_t low, high; /* its stack */
     } t;
@@ -135,7 +141,7 @@ void host_fault_stack(void)
         sigaltstack(&ours, NULL);
 }
 
-void host_fault_serve(struct t0_worker *w) { served = w; }
+void host_fault_serve(struct t0_worker *w) { host_self()->served = w; }
 
 /* ---- what a fault is called ------------------------------------------------------------------ */
 
@@ -153,6 +159,7 @@ static const struct {
     [T0_FAULT_INVALID_PC] = {MUSA_ERROR_INVALID_PC, true, "call of no function"},
     [T0_FAULT_SHARED] = {MUSA_ERROR_ILLEGAL_ADDRESS, true, "shared address out of range"},
     [T0_FAULT_DEADLOCK] = {MUSA_ERROR_LAUNCH_TIMEOUT, false, "threads wait for each other"},
+    [T0_FAULT_INSTRUCTION] = {MUSA_ERROR_ILLEGAL_INSTRUCTION, false, "illegal instruction"},
     [T0_FAULT_NOMEM] = {MUSA_ERROR_OUT_OF_MEMORY, false, "out of memory"},
 };
 
@@ -166,18 +173,22 @@ int host_fault_assertion(char *line, size_t size, const struct t0_fault *f)
     return n < (int)size ? n : (int)size - 1;
 }
 
-MUresult host_fault_report(const struct t0_fault *f)
+MUresult host_fault_report(const struct t0_fault *f, const struct host_memcheck_run *check)
 {
     if ((unsigned)f->kind >= sizeof kinds / sizeof *kinds)
         return MUSA_ERROR_UNKNOWN;
     char address[40] = "";
     if (kinds[f->kind].address)
         snprintf(address, sizeof address, " 0x%llx", (unsigned long long)f->address);
-    char line[32] = ""; /* an assertion has its own */
-    if (f->line)
+    char line[T0_FAULT_TEXT] = ""; /* an assertion has its own */
+    if (f->source.file)
+        snprintf(line, sizeof line, ", %.400s:%u, PTX line %u", f->source.file, f->source.line, f->line);
+    else if (f->line)
         snprintf(line, sizeof line, ", PTX line %u", f->line);
     host_say("kernel %s: %s%s: block [%u,%u,%u], thread [%u,%u,%u]%s: %s", f->kernel ? f->kernel : "?",
              kinds[f->kind].what, address, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
              f->thread[2], line, f->text);
+    if (check)
+        host_memcheck_fault(check, kinds[f->kind].what, f);
     return kinds[f->kind].error;
 }

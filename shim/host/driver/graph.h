@@ -163,6 +163,8 @@ struct graph_plan {
 /* MUSA_ERROR_INVALID_VALUE and *error_node where the graph has a cycle. */
 MUresult plan_new(MUgraph g, struct graph_plan **plan, MUgraphNode *error_node);
 void plan_unref(struct graph_plan *plan); /* NULL is fine; the lock need not be held */
+/* Whether a path leads from one of the nodes to the other. */
+bool plan_follows(const struct graph_plan *plan, uint32_t a, uint32_t b);
 
 /* ---- graph_run.c ----------------------------------------------------------------------------- */
 

@@ -286,3 +286,22 @@ void plan_unref(struct graph_plan *plan)
     free(plan->out);
     free(plan);
 }
+
+/* Nodes are in topological order: what is reached is found going forward once. */
+bool plan_follows(const struct graph_plan *plan, uint32_t a, uint32_t b)
+{
+    const uint32_t from = a < b ? a : b, to = a < b ? b : a;
+    unsigned char *reached = calloc(to + 1, 1);
+    if (!reached)
+        return true;
+    reached[from] = 1;
+    for (uint32_t i = from; i < to; i++)
+        for (uint32_t k = 0; reached[i] && k < plan->node[i].nout; k++) {
+            const uint32_t next = plan->out[plan->node[i].first_out + k];
+            if (next <= to)
+                reached[next] = 1;
+        }
+    const bool follows = reached[to];
+    free(reached);
+    return follows;
+}

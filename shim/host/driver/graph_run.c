@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/driver/graph.h"
+#include "host/driver/order.h"
 
 #define MAX_HELPERS 16 /* where a node may hold its thread until another has run */
 #define BATCH 64       /* nodes offered at once */
@@ -21,10 +22,11 @@ struct graph_run {
     _Atomic uint32_t root; /* the next one that nobody has taken */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint32_t *ready, nready; /* nodes nobody has taken yet (lock) */
-    int helpers, refs;       /* (lock) */
-    int most;                /* helpers there may be */
-    bool waiting;            /* the stream's thread, for work or the end (lock) */
+    uint32_t *ready, nready;  /* nodes nobody has taken yet (lock) */
+    int helpers, refs;        /* (lock) */
+    int most;                 /* helpers there may be */
+    struct host_order *order; /* of the launch, which outlives it */
+    bool waiting;             /* the stream's thread, for work or the end (lock) */
 };
 
 struct helper {
@@ -54,6 +56,7 @@ static MUresult run_conditional(struct graph_run *run, const struct plan_node *n
         struct graph_run *inner;
         if ((r = run_new(body, run->ctx, &inner)))
             break;
+        inner->order = run->order;
         r = run_plan(inner);
         run_unref(inner);
         if (n->conditional.type != MU_GRAPH_COND_TYPE_WHILE)
@@ -92,7 +95,9 @@ static void do_node(struct graph_run *run, uint32_t i)
     const struct plan_node *n = &run->plan->node[i];
     MUcontext ctx = n->ctx ? n->ctx : run->ctx;
     if (!run->broken && !ctx->error) {
+        const struct host_running before = host_order_run((struct host_running){run->order, run->plan, i});
         MUresult r = run_node(run, n);
+        host_order_run(before);
         if (r) {
             host_log(2, "graph node of type %d: error %d", n->type, host_failure_code(r));
             run->error = r;
@@ -331,6 +336,7 @@ static MUresult take_points(struct graph_run *run)
 static MUresult run_op(void *arg)
 {
     struct graph_run *run = arg;
+    run->order = host_order_running().order;
     graph_values_reset(run->plan->values);
     return run_plan(run);
 }

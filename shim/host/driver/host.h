@@ -24,13 +24,24 @@
 /* ---- config.c: the only reader of the environment -------------------------------------------- */
 
 struct host_config {
-    int devices;          /* CUMU_HOST_DEVICES, default 1 */
-    size_t memory;        /* CUMU_HOST_MEMORY, bytes of one device */
-    int log;              /* CUMU_HOST_LOG: 0 off, 1 errors, 2 failures of work, 3 all work */
-    int threads;          /* CUMU_HOST_THREADS, default the CPUs this process may use */
-    bool strict;          /* CUMU_HOST_STRICT: accesses near allocations fault, see space.c */
-    bool launch_blocking; /* MUSA_LAUNCH_BLOCKING */
-    int visible[64];      /* ordinal -> machine's device, from MUSA_VISIBLE_DEVICES */
+    int devices;                  /* CUMU_HOST_DEVICES, default as many as a launcher has started ranks, else 1 */
+    size_t memory;                /* CUMU_HOST_MEMORY, bytes of one device */
+    int log;                      /* CUMU_HOST_LOG: 0 off, 1 errors, 2 failures of work, 3 all work */
+    int threads;                  /* CUMU_HOST_THREADS, default the CPUs this process may use */
+    bool strict;                  /* CUMU_HOST_STRICT: accesses near allocations fault, see space.c */
+    unsigned check_tools;         /* CUMU_CHECK: what looks at kernels, bits of enum t0_tool, see memcheck.h */
+    bool check_leaks;             /* CUMU_CHECK_LEAKS: what is never freed is reported, too */
+    int check_limit;              /* CUMU_CHECK_LIMIT: reports that are printed, 0 = all */
+    unsigned check_level;         /* CUMU_CHECK_LEVEL: the least severe race that is reported, enum t0_severity */
+    bool check_unused;            /* CUMU_CHECK_UNUSED: allocated bytes that nobody writes are reported, too */
+    const char *check_kernels;    /* CUMU_CHECK_KERNELS, see memcheck_filter.c */
+    long check_skip, check_count; /* CUMU_CHECK_LAUNCHES; count 0: all */
+    bool check_goes_on;           /* CUMU_CHECK_AFTER=kernel */
+    bool check_marks;             /* reports are preceded by a line "@TOOL PROCESS" */
+    const char *check_file;       /* CUMU_CHECK_FILE: what they are appended to; empty: stderr */
+    bool share;                   /* CUMU_HOST_SHARE: ranks of one communicator may be on one device */
+    bool launch_blocking;         /* MUSA_LAUNCH_BLOCKING */
+    int visible[64];              /* ordinal -> machine's device, from MUSA_VISIBLE_DEVICES */
     int nvisible;
     const char *wrong; /* an unusable variable: muInit fails and names it; NULL if none */
 };
@@ -50,6 +61,7 @@ struct host_slab {
     const char *name;
     size_t size;                                      /* of one object; its first 8 bytes belong to the slab */
     unsigned char *base;                              /* set by the first get */
+    size_t room;                                      /* bytes behind it */
     uint64_t used, first_free, last_free, free_count; /* slab.c's */
 };
 #define HOST_SLAB(type, label) \
@@ -169,6 +181,7 @@ struct host_range { /* one live allocation */
     MUmemoryPool pool;            /* it came from, or NULL */
     struct host_mapping *mapping; /* HOST_MEM_MAPPED: vmm.c's, valid under its lock */
     unsigned access;              /* HOST_MEM_MAPPED: MU_MEM_ACCESS_FLAGS_*, of any device */
+    bool on_host;                 /* HOST_MEM_MAPPED: memory of the host's, not of a device */
     struct graph_memory *graph;   /* it belongs to, or NULL (graph_memory.c) */
     bool freeing;                 /* a stream-ordered free is under way */
     bool read_mostly;             /* managed memory: the advice given, for muMemRangeGetAttribute */

@@ -7,12 +7,14 @@
 
 #include "host/driver/callback.h"
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 
 static _Thread_local MUresult failed; /* by cumu_host_fail, in the callback under way */
 
 void host_callback_begin(void)
 {
     host_in_callback = true;
+    host_initcheck_foreign();
     failed = MUSA_SUCCESS;
 }
 

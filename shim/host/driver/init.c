@@ -1,9 +1,12 @@
 /* Start-up of the driver, its threads, and what a forked child may do (nothing: as with a real
  * driver). */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/driver/host.h"
 #include "host/driver/internal.h"
@@ -125,10 +128,18 @@ bool host_thread(const char *name, void *(*body)(void *), void *arg)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_t thread;
-    bool ok = pthread_create(&thread, &attr, thread_main, s) == 0;
+    int why = pthread_create(&thread, &attr, thread_main, s);
+    bool ok = why == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
-    if (!ok)
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!ok) {
         free(s);
+        if (!atomic_flag_test_and_set(&said))
+            host_say("no thread %s: %s%s", name, strerror(why),
+                     why == EAGAIN  ? " (ulimit -u or -v, or the container's limit of processes)"
+                     : why == EPERM ? " (a seccomp filter that refuses clone3 with another error than ENOSYS)"
+                                    : "");
+    }
     return ok;
 }

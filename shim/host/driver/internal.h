@@ -61,8 +61,9 @@ struct host_work {
     struct host_edge *own;   /* this one's edges, inside the lists of those it waits for */
     uint64_t time;           /* nanoseconds, when it was done */
     MUresult result;
-    _Atomic int tainted;   /* what had failed in its stream and was not told when it was done */
-    _Atomic uint32_t done; /* futex: 0 pending, 1 done, 2 pending with sleepers */
+    struct host_order *order; /* order.h: where racecheck is on; else NULL */
+    _Atomic int tainted;      /* what had failed in its stream and was not told when it was done */
+    _Atomic uint32_t done;    /* futex: 0 pending, 1 done, 2 pending with sleepers */
 };
 
 #define HOST_STREAM_ATTRIBUTES 4
@@ -79,8 +80,9 @@ struct MUstream_st {
     struct host_work *head, *last; /* queue; head is running if `running` */
     struct host_work *tail;        /* last work ever enqueued, may be done; NULL if none */
     bool running, ready;
-    _Atomic int async_error; /* of its work that failed without poisoning: told once, by a wait for it */
-    _Atomic bool doomed;     /* destroyed: freed when the queue is empty */
+    struct host_stream_order *order; /* order.c */
+    _Atomic int async_error;         /* of its work that failed without poisoning: told once, by a wait for it */
+    _Atomic bool doomed;             /* destroyed: freed when the queue is empty */
     /* host_graphs: */
     _Atomic(struct host_capture *) capture;              /* under way, or NULL; see capture.c */
     struct graph_links capture_deps;                     /* what the next captured node depends on */
@@ -125,7 +127,8 @@ void host_work_ref(struct host_work *w);   /* host_sched held */
 void host_work_unref(struct host_work *w); /* host_sched not held; NULL is fine */
 bool host_work_done(const struct host_work *w);
 void host_work_wait(struct host_work *w);
-/* A reference to the stream's last work if that is not done, else NULL. */
+void host_work_synced(const struct host_work *w); /* it is done, and the host has seen that */
+/* A reference to the stream's last work if that is not done, else NULL: for a wait of the host. */
 struct host_work *host_stream_tail(MUstream s);
 /* A work of no stream, which somebody else says is done: host_point_reach, once, which drops the
  * reference that host_point_new gave. NULL: out of memory. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 
 struct ipc_handle { /* what MUipcMemHandle holds */
     char magic[8];
@@ -52,6 +53,7 @@ MUresult muIpcGetMemHandle(MUipcMemHandle *handle, MUdeviceptr p)
     if (!handle || !host_mem_find((void *)(uintptr_t)p, &range) || range.kind != HOST_MEM_DEVICE || range.pool ||
         !host_arena_offset((void *)range.base, &h.fd, &offset))
         return MUSA_ERROR_INVALID_VALUE;
+    host_initcheck_foreign();
     memcpy(h.magic, magic, sizeof magic);
     h.started = host_process_start(h.pid);
     h.offset = offset;

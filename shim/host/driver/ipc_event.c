@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/limits.h"
+#include "host/driver/order.h"
 
 #define PAGE 4096
 
@@ -55,7 +57,7 @@ static struct host_shared_event *map(int fd)
 struct host_shared_event *host_shared_event_new(void)
 {
     int fd = memfd_create("musa-event", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, PAGE)) {
+    if (fd >= 0 && cumu_host_grow(fd, PAGE)) {
         close(fd);
         fd = -1;
     }
@@ -168,5 +170,8 @@ MUresult host_shared_event_record(struct host_shared_event *e, MUstream s)
 MUresult host_shared_event_wait_in(struct host_shared_event *e, MUstream s)
 {
     uint32_t number = e->page->recorded;
+    pthread_mutex_lock(&host_sched);
+    host_order_wait_unseen(s);
+    pthread_mutex_unlock(&host_sched);
     return reached(e->page, number) ? MUSA_SUCCESS : submit(e, s, number, run_await, "wait for a shared event");
 }

@@ -35,11 +35,13 @@ struct MUfunc_st {
     _Atomic int carveout, cache_config, shared_config;
     _Atomic int cluster_dims[3], large_clusters, cluster_policy; /* attributes: cluster.c */
     _Atomic uint32_t block_ns;                                   /* what a block of the last launch took, 0 = unknown */
-    _Atomic bool running;                 /* of launches side by side the first that ends takes it back */
+    _Atomic uint64_t since;    /* the clock when the launch under way began; of several the first that ends zeroes it */
+    _Atomic uint64_t spent_ns; /* that launches took, those that have ended */
     _Atomic(MUmodule) faster[T1_NSHAPES]; /* whose objects have taken over (written with the module lock) */
 };
 
 bool host_function_live(MUfunction f);
+uint64_t host_clock_ns(void); /* monotonic */
 /* Compiled code for such blocks: that of f's module, or of the function that has taken over from it; NULL: none. */
 const struct t1_object *host_function_object(MUfunction f, const uint32_t block[3]);
 /* Unloads what the application left in a context that nothing runs in any more. */
@@ -114,6 +116,17 @@ struct t0_worker *host_worker_new(void);
 /* Gives the calling thread, one of ours, a worker for good; false without memory. */
 bool host_worker_keep(void);
 
+/* ---- self.c ----------------------------------------------------------------------------------- */
+
+struct cumu_task;
+/* Of the calling thread, for as long as it lives. */
+struct host_self {
+    struct t0_worker *served; /* whose kernel it runs */
+    struct cumu_task *task;   /* the call of a maths library that it runs, or works for */
+};
+struct host_self *host_self(void);
+struct host_self *host_self_in_handler(void); /* NULL: host_self was never called here */
+
 /* ---- fault.c --------------------------------------------------------------------------------- */
 
 /* Puts our handler in front of the process's; cheap when it is there already. */
@@ -130,7 +143,8 @@ int host_fault_assertion(char *line, size_t size, const struct t0_fault *f);
 /* task.c: a fault of the call of a maths library that this thread runs, or of a thread that works for one. Comes back
  * with true when the instruction can be tried again, with false for everybody else's faults. */
 bool host_call_fault(int sig, const siginfo_t *info, const void *context);
-/* Says what happened (one line on stderr) and gives its error code. */
-MUresult host_fault_report(const struct t0_fault *f);
+/* Says what happened (one line on stderr) and gives its error code. check: of a launch that is checked, or NULL. */
+struct host_memcheck_run;
+MUresult host_fault_report(const struct t0_fault *f, const struct host_memcheck_run *check);
 
 #endif

@@ -1,11 +1,14 @@
 /* Launches: the checks CUDA makes, the copy of the arguments, and the grid as one operation of its
  * stream. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "host/driver/internal.h"
 #include "host/driver/kernel.h"
+#include "host/driver/memcheck.h"
+#include "host/driver/nest.h"
 
 #define ALONE_NS 20000 /* below this a grid is done before a second CPU has woken up */
 #define HERE_NS 4000   /* below this another thread would take longer to hear of it */
@@ -15,7 +18,8 @@ struct launch { /* one launch, from the call until its grid has run */
     MUfunction f;
     MUcontext ctx;
     struct t0_grid grid;
-    unsigned char params[]; /* the argument buffer, from the next multiple of 64 on */
+    struct host_frames *origin; /* of the call, where accesses are checked; else NULL */
+    unsigned char params[];     /* the argument buffer, from the next multiple of 64 on */
 };
 
 static _Atomic uint64_t grid_ids;
@@ -27,12 +31,12 @@ static bool brief(const struct launch *l)
     const struct t0_grid *g = &l->grid;
     uint64_t each = l->f->block_ns, blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     return each && blocks < HERE_NS && each * blocks < HERE_NS && !g->cooperative && !g->cluster[0] &&
-           !l->f->info.may_wait && host_thread_fit();
+           !l->f->info.may_wait && !l->f->info.launches && host_thread_fit();
 }
 
 /* ---- running it ------------------------------------------------------------------------------ */
 
-static uint64_t now_ns(void)
+uint64_t host_clock_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -42,7 +46,7 @@ static uint64_t now_ns(void)
 /* Runs a grid when its turn on the stream comes. Short grids, by the time that blocks of this kernel took before,
  * run on this thread alone: waking helpers costs more than they would save. A cooperative one gets the memory that
  * its grid-wide barriers count in. */
-static MUresult run_grid(MUfunction f, MUcontext ctx, struct t0_grid *g)
+MUresult host_grid_perform(MUfunction f, MUcontext ctx, struct t0_grid *g, const struct host_frames *origin)
 {
     struct host_device *device = ctx->device;
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
@@ -56,30 +60,47 @@ static MUresult run_grid(MUfunction f, MUcontext ctx, struct t0_grid *g)
     uint32_t before = f->block_ns;
     bool alone = before && blocks < ALONE_NS && before * blocks < ALONE_NS;
     struct t0_fault fault;
+    struct host_memcheck_run check;
     _Atomic bool asserted = false;
     g->asserted = &asserted;
-    uint64_t start = now_ns();
-    atomic_store_explicit(&f->running, true, memory_order_relaxed);
+    g->watch = host_memcheck_start(&check, ctx, origin, f->info.name, g);
+    const uint64_t start = host_clock_ns();
+    atomic_store_explicit(&f->since, start, memory_order_relaxed);
     enum t0_fault_kind kind = host_grid_run(g, f, alone && !g->cooperative, before, &fault);
     /* Wall time by blocks: where several CPUs shared the grid it is too small by their number,
      * which only makes such a grid look for help a little later. */
-    uint64_t each = (now_ns() - start) / blocks;
-    atomic_store_explicit(&f->running, false, memory_order_relaxed);
+    const uint64_t took = host_clock_ns() - start, each = took / blocks;
+    atomic_store_explicit(&f->since, 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&f->spent_ns, took, memory_order_relaxed);
     f->block_ns = each > UINT32_MAX ? UINT32_MAX : each ? (uint32_t)each : 1;
     if (workspace)
         host_mem_free(device, workspace);
     if (asserted) /* what failed later in the same launch is its consequence */
         return host_assertions_report(ctx);
-    return kind == T0_OK ? MUSA_SUCCESS : host_fault_report(&fault);
+    if (g->watch && host_memcheck_end(&check))
+        return MUSA_ERROR_LAUNCH_FAILED; /* as under compute-sanitizer */
+    return kind == T0_OK ? MUSA_SUCCESS : host_fault_report(&fault, g->watch ? &check : NULL);
+}
+
+static MUresult run_grid(MUfunction f, MUcontext ctx, struct t0_grid *g, const struct host_frames *origin)
+{
+    return f->info.launches ? nest_run(f, ctx, g, origin) : host_grid_perform(f, ctx, g, origin);
 }
 
 static MUresult run(void *arg)
 {
     struct launch *l = arg;
-    return run_grid(l->f, l->ctx, &l->grid);
+    return run_grid(l->f, l->ctx, &l->grid, l->origin);
 }
 
-static struct t0_grid grid_of(const struct host_kernel_launch *k, MUcontext ctx, void *params)
+static void drop(void *arg)
+{
+    struct launch *l = arg;
+    free(l->origin);
+    free(l);
+}
+
+struct t0_grid host_grid_of(const struct host_kernel_launch *k, MUcontext ctx, void *params)
 {
     struct t0_grid g = {.kernel = k->f->kernel,
                         .grid = {k->grid[0], k->grid[1], k->grid[2]},
@@ -97,9 +118,9 @@ static struct t0_grid grid_of(const struct host_kernel_launch *k, MUcontext ctx,
 MUresult host_kernel_run(const struct host_kernel_launch *k, void *params)
 {
     MUcontext ctx = k->f->module->ctx;
-    struct t0_grid g = grid_of(k, ctx, params);
+    struct t0_grid g = host_grid_of(k, ctx, params);
     host_fault_arm();
-    return run_grid(k->f, ctx, &g);
+    return run_grid(k->f, ctx, &g, NULL);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -134,7 +155,21 @@ static MUresult check_cooperative(MUfunction f, const struct host_device *d, con
                                   const uint32_t block[3], unsigned shared)
 {
     uint64_t resident = (uint64_t)host_occupancy(f, block[0] * block[1] * block[2], shared) * (uint64_t)d->cores;
-    return (uint64_t)grid[0] * grid[1] * grid[2] > resident ? MUSA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : MUSA_SUCCESS;
+    const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    if (blocks <= resident)
+        return MUSA_SUCCESS;
+    if (host_config()->check_tools & T0_SYNCCHECK) {
+        char note[200];
+        snprintf(note, sizeof note, "%s: %llu blocks, of which the device holds %llu at once", f->info.name,
+                 (unsigned long long)blocks, (unsigned long long)resident);
+        host_memcheck_say(&(struct t0_finding){.tool = T0_SYNCCHECK,
+                                               .title = "Barrier error detected. Cooperative launch that cannot be "
+                                                        "resident.",
+                                               .note = {note},
+                                               .notes = 1},
+                          "Saved host backtrace up to driver entry point at kernel launch time");
+    }
+    return MUSA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
 /* ---- arguments: copied at the call, as the caller's storage is his again when it returns ----- */
@@ -254,10 +289,12 @@ static MUresult launch(MUfunction f, const uint32_t grid[3], const uint32_t bloc
         free(l);
         return r;
     }
-    l->grid = grid_of(&k, s->ctx, buffer);
+    l->grid = host_grid_of(&k, s->ctx, buffer);
+    if (host_memcheck_on() && (l->origin = malloc(sizeof *l->origin)))
+        host_memcheck_frames(l->origin);
     host_fault_arm();
     struct host_op op = {
-        .run = run, .drop = free, .arg = l, .what = f->info.name, .flags = brief(l) ? HOST_OP_BRIEF : 0};
+        .run = run, .drop = drop, .arg = l, .what = f->info.name, .flags = brief(l) ? HOST_OP_BRIEF : 0};
     return host_enqueue_in(s, &op);
 }
 

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
+#include "host/driver/order.h"
 
 #define MAX_OPERATIONS 256    /* of one call: the bound in cuStreamBatchMemOp's documentation */
 #define LOOKS 2000            /* so many times at once */
@@ -57,6 +59,8 @@ void host_memops_run(const struct host_memops *b)
             __atomic_store_n((uint64_t *)o->at, o->value, __ATOMIC_RELEASE);
         else if (o->what == WRITE)
             __atomic_store_n((uint32_t *)o->at, (uint32_t)o->value, __ATOMIC_RELEASE);
+        if (o->what == WRITE)
+            host_initcheck_filled((const void *)(uintptr_t)o->at, o->wide ? 8 : 4);
     }
 }
 
@@ -133,6 +137,12 @@ static MUresult enqueue(MUstream stream, unsigned count, MUstreamBatchMemOpParam
             NULL);
     }
     struct host_op op = {run, free, b, "memory operations", 0};
+    for (unsigned k = 0; k < count && host_order_on(); k++)
+        if (b->op[k].what == WAIT) {
+            pthread_mutex_lock(&host_sched);
+            host_order_wait_unseen(s);
+            pthread_mutex_unlock(&host_sched);
+        }
     return host_enqueue(stream, &op);
 }
 

@@ -1,10 +1,12 @@
 /* Allocation: device memory, the driver's own, pinned and registered host memory, managed
  * memory. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "host/driver/graph.h"
+#include "host/driver/memcheck.h"
 
 #define PITCH_ALIGN ((size_t)512) /* what NVIDIA's devices give */
 
@@ -65,6 +67,7 @@ void host_range_release(const struct host_range *r)
 void host_memory_ctx_gone(MUcontext ctx)
 {
     struct host_range r;
+    host_memcheck_leaks(ctx);
     while (host_range_of_ctx(ctx, &r))
         host_range_release(&r);
 }
@@ -223,6 +226,13 @@ MUresult muMemFreeHost(void *p)
     return r;
 }
 
+/* Linux looks at the mappings alone for this call, and does nothing else. */
+static bool is_mapped(const void *p, size_t size)
+{
+    uintptr_t from = (uintptr_t)p & ~(uintptr_t)4095;
+    return msync((void *)from, (uintptr_t)p + size - from, MS_ASYNC) == 0 || errno != ENOMEM;
+}
+
 MUresult muMemHostRegister(void *p, size_t size, unsigned int flags)
 {
     MUcontext ctx;
@@ -230,7 +240,7 @@ MUresult muMemHostRegister(void *p, size_t size, unsigned int flags)
     if (r)
         return r;
     if (!p || !size || (uintptr_t)p + size < (uintptr_t)p || flags & ~HOST_REGISTER_FLAGS || host_in_arena(p, size) ||
-        host_vmm_reserved(p, size))
+        host_vmm_reserved(p, size) || !is_mapped(p, size))
         return MUSA_ERROR_INVALID_VALUE;
     struct host_range range = {.base = (uintptr_t)p,
                                .size = size,

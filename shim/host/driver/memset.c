@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "host/driver/copy.h"
+#include "host/driver/memcheck.h"
+#include "host/driver/order.h"
 
 #define SMALL ((size_t)16 << 10) /* cheaper to do on an idle stream than to hand over */
 
@@ -23,6 +25,9 @@ void host_fill_run(const struct fill *f)
 {
     for (size_t y = 0; y < f->height; y++)
         fill_row(f->p + y * f->pitch, f->value, f->element, f->width);
+    for (size_t y = 0; host_memcheck_on() && y < f->height; y++)
+        host_initcheck_filled(f->p + y * f->pitch, f->width * f->element);
+    host_order_filled(f);
 }
 
 static MUresult run_fill(void *arg)

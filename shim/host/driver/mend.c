@@ -9,6 +9,7 @@
 
 #include "host/driver/task.h"
 #include "host/driver/internal.h"
+#include "host/driver/limits.h"
 
 #define PAGE ((uintptr_t)4096)
 /* Bytes that are put where a call is at fault: each next piece is twice as large. */
@@ -37,7 +38,7 @@ static bool put_scratch(uintptr_t at, size_t size, int flags)
 {
     if (scratch < 0) {
         scratch = memfd_create("cumu-scratch", MFD_CLOEXEC);
-        if (scratch < 0 || ftruncate(scratch, MOST))
+        if (scratch < 0 || cumu_host_grow(scratch, MOST))
             return false;
     }
     void *p = mmap((void *)at, size, PROT_READ | PROT_WRITE, MAP_SHARED | flags, scratch, 0);

@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include "host/driver/kernel.h"
+#include "host/driver/nest.h"
 #include "ptx/lir/image.h"
+#include "ptx/tier0/watch.h"
 
 /* LIR_TAKES_IMAGES: how whoever makes the images knows this driver from a device's. */
 extern __attribute__((visibility("default"))) const unsigned cumu_host_images;
 const unsigned cumu_host_images = LIR_IMAGE_VERSION;
 extern __attribute__((visibility("default"))) t1_take_over cumu_host_take_over;
 extern __attribute__((visibility("default"))) t1_under_way cumu_host_under_way;
+extern __attribute__((visibility("default"))) t1_spent cumu_host_spent;
 
 static struct host_slab modules = HOST_SLAB(struct MUmod_st, "module");
 static struct host_slab functions = HOST_SLAB(struct MUfunc_st, "function");
@@ -28,13 +31,24 @@ bool host_function_live(MUfunction f) { return host_slab_live(&functions, f); }
 const struct t1_object *host_function_object(MUfunction f, const uint32_t block[3])
 {
     const struct MUmod_st *m = f->module;
-    if (m->object && t1_shape_fits(m->shape, block))
-        return m->object;
-    m = atomic_load_explicit(&f->faster[t1_shape(block)], memory_order_acquire);
-    return m ? m->object : NULL;
+    if (!m->object || !t1_shape_fits(m->shape, block))
+        m = atomic_load_explicit(&f->faster[t1_shape(block)], memory_order_acquire);
+    const unsigned tools = host_config()->check_tools, known = T0_MEMCHECK | T0_INITCHECK; /* to compiled code */
+    return m && m->object && (!(tools & ~known) || (tools == T0_SYNCCHECK && !t0_synchronises(f->kernel))) &&
+                   t1_object_watched(m->object) == ((tools & known) != 0)
+               ? m->object
+               : NULL;
 }
 
-bool cumu_host_under_way(MUfunction f) { return host_function_live(f) && (!f->block_ns || f->running); }
+uint64_t cumu_host_spent(MUfunction f)
+{
+    if (!host_function_live(f))
+        return 0;
+    const uint64_t since = f->since, now = host_clock_ns();
+    return f->spent_ns + (since && now > since ? now - since : 0);
+}
+
+bool cumu_host_under_way(MUfunction f) { return host_function_live(f) && (!f->block_ns || f->since); }
 
 int cumu_host_take_over(MUfunction f, MUfunction compiled)
 {
@@ -95,9 +109,11 @@ static void free_module(MUmodule m)
 {
     for (MUfunction f = m->functions, next; f; f = next) {
         next = f->next;
+        nest_forget(f);
         host_slab_put(&functions, f);
     }
     t1_object_unload(m->object);
+    t0_race_module_gone(m->t0);
     t0_module_unload(m->t0);
     host_slab_put(&modules, m);
 }
@@ -130,11 +146,12 @@ static MUresult load(MUmodule *module, const void *image, size_t size)
     if (!m)
         return MUSA_ERROR_OUT_OF_MEMORY;
     const char *why = NULL;
-    const void *object = NULL;
-    size_t object_size;
-    if (t1_image_split(image, size, &image, &size, &object, &object_size, &m->shape))
-        m->object = t1_object_load(object, object_size, &why);
-    m->t0 = object && !m->object ? NULL : t0_module_load(image, size, env, &why);
+    struct t1_parts parts = {.lir_image = image, .lir_size = size};
+    if (t1_image_split(image, size, &parts)) {
+        m->shape = parts.shape;
+        m->object = t1_object_load(parts.object, parts.object_size, parts.path, &why);
+    }
+    m->t0 = parts.object && !m->object ? NULL : t0_module_load(parts.lir_image, parts.lir_size, env, &why);
     if (!m->t0) {
         t1_object_unload(m->object);
         host_slab_put(&modules, m);
@@ -272,7 +289,7 @@ MUresult muModuleGetFunction(MUfunction *fn, MUmodule module, const char *name)
     MUfunction f = find_function(module, name);
     pthread_mutex_unlock(&lock);
     if (!f)
-        return MUSA_ERROR_NOT_FOUND;
+        return t0_module_kernel(module->t0, name) ? MUSA_ERROR_OUT_OF_MEMORY : MUSA_ERROR_NOT_FOUND;
     *fn = f;
     return MUSA_SUCCESS;
 }

@@ -4,7 +4,7 @@
 
 #include "host/driver/copy.h"
 
-static bool on_host(const struct host_range *r) { return HOST_KIND(r->kind) & HOST_HOST_KINDS; }
+static bool on_host(const struct host_range *r) { return HOST_KIND(r->kind) & HOST_HOST_KINDS || r->on_host; }
 
 /* One attribute of a known range. */
 static MUresult attribute(const struct host_range *r, MUpointer_attribute a, MUdeviceptr p, void *out)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/memcheck.h"
 
 struct pointer_data { /* what MUmemPoolPtrExportData holds */
     char magic[8];
@@ -100,6 +101,7 @@ MUresult muMemPoolExportPointer(MUmemPoolPtrExportData *out, MUdeviceptr p)
     data.id = range.pool->id;
     data.offset = offset;
     data.size = range.size;
+    host_initcheck_foreign();
     memset(out, 0, sizeof *out);
     memcpy(out, &data, sizeof data);
     return MUSA_SUCCESS;

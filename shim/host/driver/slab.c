@@ -5,9 +5,13 @@
 #include <sys/mman.h>
 
 #include "host/driver/host.h"
+#include "host/driver/limits.h"
 
-#define SLAB_BYTES ((size_t)256 << 20) /* address space only; pages appear as objects do */
-#define ALIGN ((size_t)64)             /* own cache lines: handles are used by different threads */
+/* Address space only, as much as there is where it is limited; pages appear as objects do. */
+#define MOST ((size_t)256 << 20)
+#define LEAST ((size_t)1 << 20)
+#define SHARE 32           /* of what is left: there are some twenty kinds of handles */
+#define ALIGN ((size_t)64) /* own cache lines: handles are used by different threads */
 
 /* First word of an object: the slab's address while it lives, else the index of the next free
  * object plus one. An index is far below any address, so the two never meet. */
@@ -39,7 +43,13 @@ void *host_slab_get(struct host_slab *s)
     pthread_mutex_lock(&lock);
     unsigned char *base = s->base, *object = NULL;
     if (!base) {
-        void *p = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        size_t most = host_limit_address_space() / SHARE;
+        void *p = MAP_FAILED;
+        s->room = MOST;
+        while (s->room > most && s->room > LEAST)
+            s->room /= 2;
+        for (; p == MAP_FAILED && s->room >= LEAST; s->room /= p == MAP_FAILED ? 2 : 1)
+            p = mmap(NULL, s->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         base = p == MAP_FAILED ? NULL : p;
         __atomic_store_n(&s->base, base, __ATOMIC_RELEASE);
     }
@@ -49,7 +59,7 @@ void *host_slab_get(struct host_slab *s)
         s->first_free = *word(object);
         s->free_count--;
         memset(object + 8, 0, s->size - 8);
-    } else if (base && (s->used + 1) * stride(s) <= SLAB_BYTES) {
+    } else if (base && (s->used + 1) * stride(s) <= s->room) {
         object = base + stride(s) * s->used;
         tell_leak_checker(base, stride(s) * s->used, stride(s) * (s->used + 1));
         __atomic_store_n(&s->used, s->used + 1, __ATOMIC_RELEASE);

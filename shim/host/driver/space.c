@@ -6,6 +6,7 @@
  * beyond its matrix reads the next allocation (Rodinia's srad_v2 does, and devices let it). The address range
  * is larger than the device's memory: capacity is counted exactly, and fragmentation hardly matters.
  * CUMU_HOST_STRICT=1 makes the blocks pages, so that most accesses outside of allocations fault. */
+#include <errno.h>
 #include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "host/driver/limits.h"
 #include "host/driver/space.h"
 
 #define PAGE ((size_t)4096)
@@ -301,19 +303,34 @@ static void *map_aligned(int fd, size_t size, size_t align)
     return p;
 }
 
+/* Which limit it most likely was. */
+static const char *advice(int why)
+{
+    return why == EFBIG    ? " (ulimit -f; CUMU_HOST_MEMORY)"
+           : why == ENOMEM ? " (ulimit -v; CUMU_HOST_MEMORY)"
+           : why == EMFILE ? " (ulimit -n)"
+                           : "";
+}
+
 bool host_space_open(struct host_arena *a, const char *name, size_t capacity)
 {
     if (host_config()->strict)
         host_layout = strict;
     const size_t block = host_layout.block;
+    const char *what = "memfd_create";
     a->fd = memfd_create(name, MFD_CLOEXEC);
     void *p = MAP_FAILED;
-    /* Less address space does too where it is limited (RLIMIT_AS). */
-    for (size_t times = 8; a->fd >= 0 && times && p == MAP_FAILED; times /= 2) {
+    /* Less address space does too where it is limited: others want of it, too. */
+    size_t times = host_limit_address_space() == SIZE_MAX ? 8 : 2;
+    for (; a->fd >= 0 && times && p == MAP_FAILED; times /= 2) {
         a->span = up(capacity * times, block) + block;
-        if (!ftruncate(a->fd, (off_t)a->span))
+        what = "a file in memory of that size";
+        if (!cumu_host_grow(a->fd, a->span + PAGE)) { /* for the books */
+            what = "its address space";
             p = map_aligned(a->fd, a->span, block);
+        }
     }
+    const int why = errno;
     a->base = (uintptr_t)p;
     a->capacity = capacity;
     if (p != MAP_FAILED && add(a, a->base, a->base + a->span)) {
@@ -324,13 +341,12 @@ bool host_space_open(struct host_arena *a, const char *name, size_t capacity)
         munmap(p, a->span);
     if (a->fd >= 0)
         close(a->fd);
+    host_say("%zu MiB of device memory cannot be had: %s: %s%s", capacity >> 20, what, strerror(why), advice(why));
     return false;
 }
 
 void host_space_show_books(struct host_arena *a)
 {
-    if (ftruncate(a->fd, (off_t)(a->span + PAGE)))
-        return;
     void *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, (off_t)a->span);
     if (p == MAP_FAILED)
         return;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "host/driver/kernel.h"
+#include "host/driver/memcheck.h"
+#include "host/driver/nest.h"
 
 struct text { /* what kernels say, as far as the printf limit goes */
     char *at;
@@ -50,6 +52,8 @@ static struct host_heap *heap(struct state *s)
         size_t size = s->ctx->limit[MU_LIMIT_MALLOC_HEAP_SIZE];
         s->heap_memory = host_mem_alloc(s->device, size, 4096);
         h = s->heap_memory ? host_heap_new(s->heap_memory, size) : NULL;
+        if (h)
+            host_memcheck_heap_made(s->heap_memory);
         s->heap = h;
     }
     pthread_mutex_unlock(&s->heap_lock);
@@ -59,15 +63,21 @@ static struct host_heap *heap(struct state *s)
 static void *dev_malloc(void *ctx, size_t size)
 {
     struct host_heap *h = heap(ctx);
-    return h ? host_heap_alloc(h, size) : NULL;
+    void *p = h ? host_heap_alloc(h, size) : NULL;
+    host_memcheck_heap(p, size, ((struct state *)ctx)->ctx);
+    return p;
 }
 
-static void dev_free(void *ctx, void *p)
+static bool dev_free(void *ctx, void *p)
 {
     struct state *s = ctx;
     struct host_heap *h = s->heap;
-    if (p && (!h || !host_heap_free(h, p)))
+    if (p && h)
+        host_memcheck_heap_freed(p); /* before another thread gets the same memory */
+    const bool good = !p || (h && host_heap_free(h, p));
+    if (!good)
         host_log(1, "device free(%p): no live block of the device heap", p);
+    return good;
 }
 
 /* Grows up to the printf limit; text beyond it is lost, and how much is told later. print_lock held. */
@@ -160,7 +170,7 @@ MUresult host_assertions_report(MUcontext ctx)
     bool any = s->any; /* launches at the same time: the first to end tells for all */
     s->any = false;
     pthread_mutex_unlock(&s->print_lock);
-    return any ? host_fault_report(&lowest) : MUSA_ERROR_ASSERT;
+    return any ? host_fault_report(&lowest, NULL) : MUSA_ERROR_ASSERT;
 }
 
 static pthread_mutex_t create = PTHREAD_MUTEX_INITIALIZER;
@@ -176,7 +186,8 @@ const struct t0_env *host_kernel_env(MUcontext ctx)
                                     .dev_malloc = dev_malloc,
                                     .dev_free = dev_free,
                                     .print = print,
-                                    .assertion = assertion},
+                                    .assertion = assertion,
+                                    .device = nest_call},
                             .device = ctx->device,
                             .ctx = ctx};
         pthread_mutex_init(&s->heap_lock, NULL);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/order.h"
 
 struct host_slab host_streams = HOST_SLAB(struct MUstream_st, "stream");
 
@@ -155,6 +156,7 @@ void host_ctx_drain(MUcontext ctx)
     size_t n = 0, room = 16;
     pthread_mutex_lock(&host_sched);
     for (MUstream s = ctx->streams; s; s = s->next) {
+        host_order_stream_synced(s);
         if (!s->tail || s->tail->done == 1)
             continue;
         if (n == room) {
@@ -251,6 +253,8 @@ MUresult muStreamQuery(MUstream stream)
         if (!s->legacy)
             break;
     }
+    if (!busy)
+        host_order_stream_synced(s);
     pthread_mutex_unlock(&host_sched);
     return busy ? MUSA_ERROR_NOT_READY : host_stream_verdict(s);
 }

@@ -22,6 +22,7 @@
 #include "host/driver/callback.h"
 #include "host/driver/internal.h"
 #include "host/driver/kernel.h"
+#include "host/driver/memcheck.h"
 #include "host/driver/task.h"
 
 /* A call on the application's thread takes as little as 100 ns; looking at the signal's handler is a system call. */
@@ -33,23 +34,20 @@
 static _Atomic uintptr_t nowhere, meant;
 
 struct cumu_task {
-    struct cumu_task **home; /* the `mine` of the thread that runs it */
+    struct host_self *home; /* the thread that runs it */
     bool may_jump;
     sigjmp_buf out;
     _Atomic int error;
     _Atomic uintptr_t address; /* of a fault */
 };
 
-/* Initial-exec: reached from a signal handler, where lazy allocation of TLS would not be safe. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) struct cumu_task *mine;
-
 /* The library with threads of its own: where its code lies, how many calls may be in it, faults of its threads. */
 static _Atomic uintptr_t code_low, code_high;
 static _Atomic unsigned with_threads, strays;
 static _Atomic uintptr_t stray_address;
 
-struct cumu_task *cumu_task_current(void) { return mine; }
-void cumu_task_join(struct cumu_task *task) { mine = task; }
+struct cumu_task *cumu_task_current(void) { return host_self()->task; }
+void cumu_task_join(struct cumu_task *task) { host_self()->task = task; }
 
 static void note(struct cumu_task *t, int error, uintptr_t address)
 {
@@ -60,8 +58,14 @@ static void note(struct cumu_task *t, int error, uintptr_t address)
 
 void cumu_task_fail(int error)
 {
-    if (mine)
-        note(mine, error, NO_ADDRESS);
+    if (host_self()->task)
+        note(host_self()->task, error, NO_ADDRESS);
+}
+
+bool cumu_task_knows(const void *address, size_t size)
+{
+    struct host_range r;
+    return host_mem_find(address, &r) && r.kind != HOST_MEM_MAPPED && size <= r.base + r.size - (uintptr_t)address;
 }
 
 void *cumu_task_nowhere(const void *address)
@@ -100,16 +104,24 @@ void cumu_task_library(const void *function)
         dl_iterate_phdr(find_code, (void *)(uintptr_t)function);
 }
 
-static uintptr_t place_in_code(const void *context)
+static bool within_library(uintptr_t place) { return place >= code_low && place < code_high; }
+
+/* Was the library at work? Its code, or what it has called that calls nothing: the C library's memset has no frame of
+ * its own, so that its return address is where the stack ends. Unless that is what could not be read: a stack that has
+ * run over. */
+static bool by_library(const void *context, uintptr_t address)
 {
     const ucontext_t *u = context;
 #if defined __x86_64__
-    return (uintptr_t)u->uc_mcontext.gregs[REG_RIP];
+    const uintptr_t sp = (uintptr_t)u->uc_mcontext.gregs[REG_RSP], near = 64 << 10;
+    return within_library((uintptr_t)u->uc_mcontext.gregs[REG_RIP]) ||
+           (address - (sp - near) > 2 * near && within_library(*(const uintptr_t *)sp));
 #elif defined __aarch64__
-    return u->uc_mcontext.pc;
+    (void)address;
+    return within_library(u->uc_mcontext.pc) || within_library(u->uc_mcontext.regs[30]);
 #else
-    (void)u;
-    return 0;
+    (void)u, (void)address;
+    return false;
 #endif
 }
 
@@ -117,14 +129,14 @@ static uintptr_t place_in_code(const void *context)
 
 bool host_call_fault(int sig, const siginfo_t *info, const void *context)
 {
-    struct cumu_task *t = mine;
+    const struct host_self *thread = host_self_in_handler();
+    struct cumu_task *t = thread ? thread->task : NULL;
     uintptr_t address = (uintptr_t)info->si_addr;
-    if (t && t->may_jump && t->home == &mine) {
+    if (t && t->may_jump && t->home == thread) {
         note(t, MUSA_ERROR_ILLEGAL_ADDRESS, address);
         siglongjmp(t->out, 1);
     }
-    uintptr_t at = place_in_code(context);
-    if (sig != SIGSEGV || (!t && (!with_threads || at < code_low || at >= code_high)) || !host_mend(address))
+    if (sig != SIGSEGV || (!t && (!with_threads || !by_library(context, address))) || !host_mend(address))
         return false;
     if (t) {
         note(t, MUSA_ERROR_ILLEGAL_ADDRESS, address);
@@ -197,21 +209,23 @@ static void run_with_threads(struct cumu_task *t, void (*run)(const void *call),
 
 int cumu_task_run(unsigned flags, void (*run)(const void *call), const void *call, struct cumu_failure *failure)
 {
-    static _Thread_local __attribute__((tls_model("initial-exec"))) unsigned looked;
-    struct cumu_task t, *outer = mine;
-    t.home = &mine;
+    static _Thread_local unsigned looked;
+    struct host_self *thread = host_self();
+    struct cumu_task t, *outer = thread->task;
+    host_initcheck_foreign();
+    t.home = thread;
     t.may_jump = flags & CUMU_TASK_OWN_CODE;
     atomic_init(&t.error, 0);
     if (host_in_callback || looked++ % LOOKS_EVERY == 0)
         host_fault_arm();
-    mine = &t;
+    thread->task = &t;
     if (flags & CUMU_TASK_THREADS)
         run_with_threads(&t, run, call);
     else if (t.may_jump)
         run_own_code(&t, run, call);
     else
         run(call);
-    mine = outer;
+    thread->task = outer;
     int error = atomic_load_explicit(&t.error, memory_order_relaxed);
     if (__builtin_expect(error, 0))
         *failure = (struct cumu_failure){error, t.address};

@@ -3,6 +3,8 @@
 #ifndef CUMU_HOST_TASK_H
 #define CUMU_HOST_TASK_H
 
+#include <stdbool.h>
+
 #include "abi/musa.h"
 
 struct cumu_task; /* a call that runs */
@@ -33,6 +35,9 @@ void cumu_task_fail(int error);
 /* For an address beyond these, one where nothing is either, to give to a library in its place: whether it is read or
  * written only the library knows. A fault there is called one of `address`. */
 void *cumu_task_nowhere(const void *address);
+/* Whether these bytes lie in one live allocation of ours, where no access faults. Mappings, which may be for reading
+ * only, do not count. */
+bool cumu_task_knows(const void *address, size_t size);
 /* The call that runs on this thread, or NULL; and makes the calling thread one of that call's (NULL: of none). */
 struct cumu_task *cumu_task_current(void);
 void cumu_task_join(struct cumu_task *task);

@@ -2,7 +2,8 @@
  * other. Each allocation is a memfd of its own, so that it can be given to another process.
  *
  * All devices share the process's page tables: a mapping is accessible to kernels with the greatest of
- * the rights that any device was given, and muMemGetAccess tells each device's own. */
+ * the rights that any device (or, of memory of the host, the host) was given, and muMemGetAccess tells each one's own.
+ * Memory of a NUMA node is the process's, of any node, and no device pays for it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/limits.h"
 
 #define PAGE ((size_t)4096)
 #define GRANULARITY ((size_t)2 << 20) /* that of GPUs: what works here works there */
@@ -30,7 +32,7 @@ struct phys { /* one allocation; its handle is its address */
 
 struct host_mapping {
     struct phys *phys;
-    unsigned char access[HOST_MAX_DEVICES];
+    unsigned char access[HOST_MAX_DEVICES + 1]; /* the last: the host's */
 };
 
 struct reservation {
@@ -158,25 +160,43 @@ static struct phys *held(MUmemGenericAllocationHandle handle)
     return host_slab_live(&allocations, a) && a->handles ? a : NULL;
 }
 
+static bool is_host(const MUmemLocation *l)
+{
+    return l->type == MU_MEM_LOCATION_TYPE_HOST || l->type == MU_MEM_LOCATION_TYPE_HOST_NUMA ||
+           l->type == MU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
 static void drop(struct phys *a)
 {
     if (a->handles || a->mappings)
         return;
     close(a->fd);
-    if (!a->imported)
+    if (!a->imported && !is_host(&a->prop.location))
         host_device_refund(a->device, a->size);
     host_slab_put(&allocations, a);
 }
 
+/* Whose rights a location names: a device's number, or HOST_MAX_DEVICES for the host. */
+static MUresult check_place(const MUmemLocation *l, int *place)
+{
+    if (!is_host(l) && l->type != MU_MEM_LOCATION_TYPE_DEVICE)
+        return MUSA_ERROR_INVALID_VALUE;
+    *place = is_host(l) ? HOST_MAX_DEVICES : l->id;
+    return is_host(l) || host_device(l->id) ? MUSA_SUCCESS : MUSA_ERROR_INVALID_DEVICE;
+}
+
+/* Memory of the host gets the first device, which is told of it but does not pay. */
 static MUresult check_prop(const MUmemAllocationProp *prop, struct host_device **d)
 {
     if (!prop || prop->location.type == MU_MEM_LOCATION_TYPE_INVALID ||
         (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED && prop->type != MU_MEM_ALLOCATION_TYPE_MANAGED))
         return MUSA_ERROR_INVALID_VALUE;
-    if (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED || prop->location.type != MU_MEM_LOCATION_TYPE_DEVICE ||
-        prop->requestedHandleTypes & ~(unsigned)MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    bool on_host = is_host(&prop->location);
+    if (prop->type != MU_MEM_ALLOCATION_TYPE_PINNED ||
+        (!on_host && prop->location.type != MU_MEM_LOCATION_TYPE_DEVICE) ||
+        prop->requestedHandleTypes & ~(on_host ? 0 : (unsigned)MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
         return MUSA_ERROR_NOT_SUPPORTED; /* the device's attributes say so */
-    *d = host_device(prop->location.id);
+    *d = host_device(on_host ? 0 : prop->location.id);
     return *d ? MUSA_SUCCESS : MUSA_ERROR_INVALID_DEVICE;
 }
 
@@ -186,7 +206,7 @@ static int new_memfd(const struct host_device *d, size_t size)
     char name[32];
     snprintf(name, sizeof name, "musa-allocation-%d", d->number);
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && (ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
+    if (fd >= 0 && (cumu_host_grow(fd, size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))) {
         close(fd);
         fd = -1;
     }
@@ -206,14 +226,16 @@ MUresult muMemCreate(MUmemGenericAllocationHandle *handle, size_t size, const MU
     r = check_prop(prop, &d);
     if (r)
         return r;
-    if (!host_device_charge(d, size))
+    bool paid = !is_host(&prop->location);
+    if (paid && !host_device_charge(d, size))
         return MUSA_ERROR_OUT_OF_MEMORY;
     int fd = new_memfd(d, size);
     struct phys *a = fd >= 0 ? host_slab_get(&allocations) : NULL;
     if (!a) {
         if (fd >= 0)
             close(fd);
-        host_device_refund(d, size);
+        if (paid)
+            host_device_refund(d, size);
         return MUSA_ERROR_OUT_OF_MEMORY;
     }
     a->fd = fd;
@@ -405,7 +427,12 @@ MUresult muMemMap(MUdeviceptr ptr, size_t size, size_t offset, MUmemGenericAlloc
         r = MUSA_ERROR_INVALID_VALUE;
         goto out;
     }
-    struct host_range range = {.base = ptr, .size = size, .kind = HOST_MEM_MAPPED, .device = a->device, .mapping = m};
+    struct host_range range = {.base = ptr,
+                               .size = size,
+                               .kind = HOST_MEM_MAPPED,
+                               .device = a->device,
+                               .mapping = m,
+                               .on_host = is_host(&a->prop.location)};
     if (!host_range_add(&range)) { /* mapped already */
         r = MUSA_ERROR_INVALID_VALUE;
         goto out;
@@ -497,13 +524,13 @@ MUresult muMemSetAccess(MUdeviceptr ptr, size_t size, const MUmemAccessDesc *des
         return r;
     if (!desc || !count || ptr + size < ptr)
         return MUSA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++) {
+    int place;
+    for (size_t i = 0; i < count && !r; i++) {
         unsigned f = (unsigned)desc[i].flags;
-        if (desc[i].location.type != MU_MEM_LOCATION_TYPE_DEVICE || f == 2 || f > 3)
-            return MUSA_ERROR_INVALID_VALUE;
-        if (!host_device(desc[i].location.id))
-            return MUSA_ERROR_INVALID_DEVICE;
+        r = f == 2 || f > 3 ? MUSA_ERROR_INVALID_VALUE : check_place(&desc[i].location, &place);
     }
+    if (r)
+        return r;
     if (!lock_whole(ptr, size))
         return MUSA_ERROR_INVALID_VALUE;
     struct host_range range;
@@ -511,8 +538,9 @@ MUresult muMemSetAccess(MUdeviceptr ptr, size_t size, const MUmemAccessDesc *des
         host_mem_find((void *)at, &range);
         unsigned char *access = range.mapping->access;
         for (size_t i = 0; i < count; i++)
-            access[desc[i].location.id] = (unsigned char)desc[i].flags;
-        unsigned all = 0;
+            if (!check_place(&desc[i].location, &place))
+                access[place] = (unsigned char)desc[i].flags;
+        unsigned all = access[HOST_MAX_DEVICES];
         for (int i = 0; i < host_device_count(); i++)
             all |= access[i];
         if (mprotect((void *)at, range.size, protections[all]))
@@ -529,14 +557,16 @@ MUresult muMemGetAccess(unsigned long long *flags, const MUmemLocation *location
     MUresult r = host_ready();
     if (r)
         return r;
-    if (!flags || !location || location->type != MU_MEM_LOCATION_TYPE_DEVICE)
+    int place;
+    if (!flags || !location)
         return MUSA_ERROR_INVALID_VALUE;
-    if (!host_device(location->id))
-        return MUSA_ERROR_INVALID_DEVICE;
+    r = check_place(location, &place);
+    if (r)
+        return r;
     struct host_range range;
     pthread_mutex_lock(&lock);
     if (host_mem_find((void *)(uintptr_t)ptr, &range) && range.kind == HOST_MEM_MAPPED)
-        *flags = range.mapping->access[location->id];
+        *flags = range.mapping->access[place];
     else
         r = MUSA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&lock);

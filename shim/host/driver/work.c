@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host/driver/internal.h"
+#include "host/driver/order.h"
 
 #define MAX_SERVERS 256 /* a callback or a spinning kernel holds its thread: others must get on */
 #define PATIENCE_NS 500 /* the first part of that without yielding: both may be on one CPU */
@@ -77,6 +78,7 @@ void host_work_ref(struct host_work *w) { w->refs++; }
 static void unref_locked(struct host_work *w)
 {
     if (w && --w->refs == 0) {
+        host_order_unref(w->order);
         free(w->own);
         free(w);
     }
@@ -93,7 +95,7 @@ void host_work_unref(struct host_work *w)
 
 bool host_work_done(const struct host_work *w) { return w->done == 1; }
 
-void host_work_wait(struct host_work *w)
+static void wait_until_done(struct host_work *w)
 {
     if (may_spin() && look_for(&w->done, 1, WAIT_NS))
         return;
@@ -104,6 +106,21 @@ void host_work_wait(struct host_work *w)
         else
             return;
     }
+}
+
+void host_work_wait(struct host_work *w)
+{
+    wait_until_done(w);
+    host_work_synced(w);
+}
+
+void host_work_synced(const struct host_work *w)
+{
+    if (!w->order)
+        return;
+    pthread_mutex_lock(&host_sched);
+    host_order_synced(w->order);
+    pthread_mutex_unlock(&host_sched);
 }
 
 static void *serve(void *unused);
@@ -181,6 +198,8 @@ struct host_work *host_point_new(void)
 void host_point_reach(struct host_work *w)
 {
     pthread_mutex_lock(&host_sched);
+    if ((w->order = host_order_running().order))
+        w->order->refs++;
     complete(w);
     pthread_mutex_unlock(&host_sched);
 }
@@ -211,7 +230,9 @@ static void run_head(MUstream s)
     struct host_work *w = s->head;
     if (w->op.run || w->op.drop) {
         pthread_mutex_unlock(&host_sched);
+        const struct host_running before = host_order_run((struct host_running){.order = w->order});
         MUresult r = perform(s, &w->op);
+        host_order_run(before);
         pthread_mutex_lock(&host_sched);
         w->result = r;
     }
@@ -229,6 +250,7 @@ static void bury(MUstream s)
         *link = s->next;
         unref_locked(s->tail);
         s->tail = NULL;
+        host_order_stream_gone(s);
         host_slab_put(&host_streams, s);
     }
 }
@@ -371,6 +393,9 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
         r = refused;
         goto fail;
     }
+    struct host_frames origin = {.count = 0};
+    if (host_order_on())
+        host_memcheck_frames(&origin);
     pthread_mutex_lock(&host_sched);
     if (!servers) {
         servers = 1;
@@ -393,6 +418,7 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
     link_edges(w, list, count);
     link_edges(w, after, n);
 
+    w->order = host_order_put(s, after, n, &origin);
     bool wait = flags & HOST_WAIT;
     /* A mere point in an idle stream is reached at once: no thread need wake for an event. */
     bool here = (!op || flags & HOST_INLINE) && !s->head && !s->running && !w->waiting;
@@ -422,7 +448,9 @@ MUresult host_submit(MUstream s, const struct host_op *op, struct host_work *con
         *out = w;
     if (!wait)
         return MUSA_SUCCESS;
-    if (!here)
+    if (here)
+        host_work_synced(w);
+    else
         host_work_wait(w);
     r = host_failure_code(w->result);
     host_work_unref(w);
@@ -444,6 +472,7 @@ fail:
 void host_fence(MUcontext ctx)
 {
     pthread_mutex_lock(&host_sched);
+    host_order_stream_synced(ctx->legacy); /* of later work alone, but nobody can tell it from earlier work */
     struct host_work *w = ctx->legacy->tail;
     w = w && w->done != 1 ? w : NULL;
     if (w)
@@ -461,6 +490,7 @@ struct host_work *host_stream_tail(MUstream s)
         host_work_ref(w);
     else
         w = NULL;
+    host_order_stream_synced(s); /* a wait for an event that was over may stand behind the last work */
     pthread_mutex_unlock(&host_sched);
     return w;
 }

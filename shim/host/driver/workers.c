@@ -221,9 +221,18 @@ static bool next_blocks(struct crew *c, struct t0_rest *out)
     return true;
 }
 
+/* Watched blocks that are resident together stay in the interpreter: one that faults could not be run again alone. So
+ * do launches that a filter leaves out, as the objects are those of the others. */
+static const struct t1_object *object_of(MUfunction f, const struct t0_grid *g)
+{
+    return (g->watch || host_config()->check_tools) && (!g->watch || g->cooperative || g->cluster[0])
+               ? NULL
+               : host_function_object(f, g->block);
+}
+
 static enum t0_fault_kind run_batch(struct t0_worker *w, struct job *j, const struct t0_rest *b, struct t0_fault *fault)
 {
-    const struct t1_object *o = j->object ? j->object : host_function_object(j->f, j->grid->block);
+    const struct t1_object *o = j->object ? j->object : object_of(j->f, j->grid);
     if (t0_cluster_size(j->grid) > 1) /* its blocks are under way together */
         return o ? t1_blocks_run_resident(w, o, j->grid, b->first, b->count, fault)
                  : t0_blocks_run_resident(w, j->grid, b->first, b->count, fault);
@@ -382,7 +391,7 @@ static uint64_t batch_of(uint64_t blocks, uint32_t block_ns, bool alone)
 enum t0_fault_kind host_grid_run(struct t0_grid *g, MUfunction f, bool alone, uint32_t block_ns, struct t0_fault *fault)
 {
     uint64_t blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    struct job j = {.grid = g, .f = f, .object = host_function_object(f, g->block), .count = blocks, .threads = 1};
+    struct job j = {.grid = g, .f = f, .object = object_of(f, g), .count = blocks, .threads = 1};
     uint32_t cluster = t0_cluster_size(g);
     j.batch = cluster > 1 ? cluster : j.object && !g->cooperative ? batch_of(blocks, block_ns, alone) : 1;
     bool share = blocks > 1 && !alone;

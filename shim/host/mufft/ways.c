@@ -26,7 +26,9 @@ struct mufft_way {
     mufftType kind;
     int axes;
     struct axis axis[RANK - 1];
-    void *lines; /* FFTW's: everything, or the last dimension */
+    void *lines;                 /* FFTW's: everything, or the last dimension, */
+    struct mufft_dim over[RANK]; /* once for each of these; their steps in bytes */
+    int overs;
 };
 
 static size_t element(const struct mufft_shape *s) { return mufft_is_double(s->type) ? 16 : 8; }
@@ -52,18 +54,16 @@ size_t mufft_way_scratch(const struct mufft_shape *s) { return by_blocks(s) ? (s
 
 /* A planner that estimates never touches the data; of its address it takes in the alignment, and whether both sides
  * are one. */
-static void *plan(const struct mufft_fftw *f, mufftType kind, int rank, const fftw_iodim64 *dims, int batches,
-                  const fftw_iodim64 *batch, unsigned use)
+static void *plan(const struct mufft_fftw *f, mufftType kind, int rank, const struct mufft_dim *dims, int batches,
+                  const struct mufft_dim *batch, unsigned use)
 {
     static _Alignas(64) char data[2][64];
     void *in = data[0], *out = data[!(use & MUFFT_IN_PLACE)];
-    unsigned flags = FFTW_ESTIMATE | (use & MUFFT_UNALIGNED ? FFTW_UNALIGNED : 0);
+    unsigned flags = MUFFT_FFTW_ESTIMATE | (use & MUFFT_UNALIGNED ? MUFFT_FFTW_UNALIGNED : 0);
     switch (kind) {
     case MUFFT_R2C: return f->plan_guru64_dft_r2c(rank, dims, batches, batch, in, out, flags);
     case MUFFT_C2R: return f->plan_guru64_dft_c2r(rank, dims, batches, batch, in, out, flags);
-    default:
-        return f->plan_guru64_dft(rank, dims, batches, batch, in, out,
-                                  use & MUFFT_INVERSE_USE ? FFTW_BACKWARD : FFTW_FORWARD, flags);
+    default: return f->plan_guru64_dft(rank, dims, batches, batch, in, out, use & MUFFT_INVERSE_USE ? 1 : -1, flags);
     }
 }
 
@@ -78,11 +78,27 @@ static bool make_axis(struct mufft_way *w, struct axis *a, const struct mufft_sh
     a->outer[0].stride = last > 1 ? e->stride[1 - i] : 0;
     a->outer[1].n = s->batch;
     a->outer[1].stride = e->dist;
-    fftw_iodim64 dim = {e->n[i], 1, 1}, whole = {width, e->n[i], e->n[i]}, rest = {a->count % width, e->n[i], e->n[i]};
+    struct mufft_dim dim = {e->n[i], 1, 1}, whole = {width, e->n[i], e->n[i]},
+                     rest = {a->count % width, e->n[i], e->n[i]};
     use = (use & MUFFT_INVERSE_USE) | MUFFT_IN_PLACE;
     if (a->count >= width && !(a->block = plan(w->fftw, MUFFT_C2C, 1, &dim, 1, &whole, use)))
         return false;
     return !rest.n || (a->rest = plan(w->fftw, MUFFT_C2C, 1, &dim, 1, &rest, use));
+}
+
+/* The lines of all batches at once, as FFTW does them. MKL's plans repeat a transform along one dimension alone: the
+ * other repetitions are loops here. */
+static bool make_lines(struct mufft_way *w, int rank, const struct mufft_dim *dims, int batches,
+                       const struct mufft_dim *batch, unsigned use)
+{
+    if ((w->lines = plan(w->fftw, w->kind, rank, dims, batches, batch, use)) || batches < 2)
+        return w->lines;
+    const ptrdiff_t complex = w->precise ? 16 : 8, in = w->kind == MUFFT_R2C ? complex / 2 : complex,
+                    out = w->kind == MUFFT_C2R ? complex / 2 : complex;
+    for (int i = 0; i < batches - 1; i++)
+        w->over[w->overs++] = (struct mufft_dim){batch[i].n, batch[i].is * in, batch[i].os * out};
+    w->lines = plan(w->fftw, w->kind, rank, dims, 1, batch + batches - 1, use | MUFFT_UNALIGNED);
+    return w->lines;
 }
 
 struct mufft_way *mufft_way_new(const struct mufft_shape *s, unsigned use)
@@ -97,9 +113,9 @@ struct mufft_way *mufft_way_new(const struct mufft_shape *s, unsigned use)
         goto fail;
     bool in_place = use & MUFFT_IN_PLACE, blocks = by_blocks(s);
     struct mufft_extent in = mufft_extent(s, false, in_place), out = mufft_extent(s, true, in_place);
-    fftw_iodim64 dims[RANK], batch[RANK] = {{s->batch, in.dist, out.dist}};
+    struct mufft_dim dims[RANK], batch[RANK] = {{s->batch, in.dist, out.dist}};
     for (int i = 0; i < s->rank; i++)
-        dims[i] = (fftw_iodim64){s->n[i], in.stride[i], out.stride[i]};
+        dims[i] = (struct mufft_dim){s->n[i], in.stride[i], out.stride[i]};
     int rank = blocks ? 1 : s->rank, first = s->rank - rank;
     for (int i = 0; i < first; i++)
         batch[1 + i] = dims[i];
@@ -109,7 +125,7 @@ struct mufft_way *mufft_way_new(const struct mufft_shape *s, unsigned use)
     for (int i = first - 1; i >= 0; i--)
         if (!make_axis(w, &w->axis[w->axes++], s, w->axes_first ? &in : &out, i, use))
             goto fail;
-    if (!(w->lines = plan(w->fftw, w->kind, rank, dims + first, 1 + first, batch, use)))
+    if (!make_lines(w, rank, dims + first, 1 + first, batch, use))
         goto fail;
     return w;
 fail:
@@ -167,15 +183,24 @@ static void run_axes(const struct mufft_way *w, void *data, void *scratch)
             float_blocks(w, &w->axis[i], data, scratch);
 }
 
-void mufft_way_run(const struct mufft_way *w, void *in, void *out, void *scratch)
+static void run_lines(const struct mufft_way *w, int over, char *in, char *out)
 {
-    if (w->axes_first)
-        run_axes(w, in, scratch);
+    for (ptrdiff_t i = 0; over < w->overs && i < w->over[over].n; i++)
+        run_lines(w, over + 1, in + i * w->over[over].is, out + i * w->over[over].os);
+    if (over < w->overs)
+        return;
     switch (w->kind) {
     case MUFFT_R2C: w->fftw->execute_dft_r2c(w->lines, in, out); break;
     case MUFFT_C2R: w->fftw->execute_dft_c2r(w->lines, in, out); break;
     default: w->fftw->execute_dft(w->lines, in, out);
     }
+}
+
+void mufft_way_run(const struct mufft_way *w, void *in, void *out, void *scratch)
+{
+    if (w->axes_first)
+        run_axes(w, in, scratch);
+    run_lines(w, 0, in, out);
     if (!w->axes_first)
         run_axes(w, out, scratch);
 }

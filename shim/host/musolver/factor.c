@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/maths/submit.h"
 #include "host/musolver/musolver.h"
 
 typedef const int *I;
@@ -57,8 +58,8 @@ static void op_potrs(call_t c, room_t r)
 static void op_potrs_batch(call_t c, room_t r)
 {
     for (int i = 0; !asked(r) && i < c->form; i++)
-        potrs[c->type](c->uplo, &c->n, &c->k, ((void **)c->a.at)[i], &c->a.ld, ((void **)c->b.at)[i], &c->b.ld,
-                       &r->info, 1);
+        potrs[c->type](c->uplo, &c->n, &c->k, maths_member(((void **)c->a.at)[i]), &c->a.ld,
+                       maths_member(((void **)c->b.at)[i]), &c->b.ld, &r->info, 1);
 }
 static void op_potri(call_t c, room_t r)
 {

@@ -1,0 +1,307 @@
+/* CUMU_CHECK=memory: what memory lives, who made it, and what has been freed of late. A list of its own beside the
+ * books (arena.c), so that looking at each access takes no lock of theirs. */
+#include "host/driver/memcheck.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { NEARBY = 1 << 16 };  /* bytes from an allocation: an index gone wrong rather than a pointer */
+enum { REMEMBERED = 1024 }; /* freed allocations, so that a use after the free can be told from a wild address */
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct host_block *live; /* in ascending order of base */
+static size_t count, room;
+static struct host_block freed[REMEMBERED]; /* a ring */
+static size_t next_freed;
+static _Atomic uint64_t epoch = 1; /* goes up with each change */
+static bool complete = true;       /* false: memory ran out for this list, nothing is reported any more */
+
+bool host_memcheck_on(void) { return host_config()->check_tools != 0; }
+
+/* Number of the first block that begins behind p. */
+static size_t behind(uintptr_t p)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (live[middle].base <= p)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void add(const struct host_block *b)
+{
+    pthread_rwlock_wrlock(&lock);
+    if (count == room) {
+        size_t more = room ? 2 * room : 256;
+        struct host_block *p = realloc(live, more * sizeof *p);
+        if (p) {
+            live = p;
+            room = more;
+        }
+    }
+    if (count < room) {
+        size_t at = behind(b->base);
+        memmove(live + at + 1, live + at, (count - at) * sizeof *live);
+        live[at] = *b;
+        count++;
+    } else {
+        complete = false;
+    }
+    epoch++;
+    pthread_rwlock_unlock(&lock);
+}
+
+/* What was allocated and never written, if that was asked for. */
+static void say_unused(const struct host_block *b)
+{
+    uint64_t first = 0;
+    if (!host_config()->check_unused || b->kind != HOST_MEM_DEVICE || b->foreign || b->in_heap)
+        return;
+    const uint64_t bytes = host_initcheck_unwritten(b->base, b->size, &first);
+    if (bytes)
+        host_memcheck_say_unused(b, bytes, first);
+}
+
+/* here: the place of the free; NULL: it is not remembered. heap: only if it is of the device heap. */
+static void take_away(uintptr_t base, const struct host_frames *here, bool heap)
+{
+    pthread_rwlock_wrlock(&lock);
+    size_t at = behind(base);
+    if (at && live[at - 1].base == base && (!heap || live[at - 1].in_heap)) {
+        say_unused(&live[at - 1]);
+        if (here) {
+            struct host_block *old = &freed[next_freed++ % REMEMBERED];
+            *old = live[at - 1];
+            old->freed = *here;
+        }
+        memmove(live + at - 1, live + at, (count - at) * sizeof *live);
+        count--;
+    }
+    epoch++;
+    pthread_rwlock_unlock(&lock);
+}
+
+void host_memcheck_made(const struct host_range *r)
+{
+    if (!host_memcheck_on())
+        return;
+    struct host_block b = {.base = r->base, .size = r->size, .kind = r->kind, .ctx = r->ctx, .written = r->base};
+    b.one_device = r->kind == HOST_MEM_DEVICE && r->ctx && !r->pool; /* pools have rights of their own */
+    host_memcheck_frames(&b.made);
+    host_initcheck_made(r);
+    if (host_config()->check_tools & T0_RACECHECK)
+        t0_race_forget(r->base, r->size);
+    add(&b);
+}
+
+void host_memcheck_gone(const struct host_range *r)
+{
+    if (!host_memcheck_on())
+        return;
+    struct host_frames here;
+    host_memcheck_frames(&here);
+    take_away(r->base, &here, false);
+}
+
+void host_memcheck_heap(const void *p, size_t size, MUcontext ctx)
+{
+    if (p && host_memcheck_on())
+        add(&(struct host_block){
+            .base = (uintptr_t)p, .size = size, .kind = HOST_MEM_DEVICE, .ctx = ctx, .in_heap = true});
+}
+
+void host_memcheck_heap_freed(const void *p)
+{
+    if (host_memcheck_on())
+        take_away((uintptr_t)p, &(struct host_frames){.count = 0}, true);
+}
+
+void host_memcheck_heap_made(const void *p)
+{
+    if (host_memcheck_on())
+        take_away((uintptr_t)p, NULL, false);
+}
+
+bool host_memcheck_is_private(uint64_t address)
+{
+    pthread_rwlock_rdlock(&lock);
+    const size_t at = behind((uintptr_t)address);
+    const struct host_block *b = at ? &live[at - 1] : NULL;
+    const bool is = b && address - b->base < b->size && b->kind == HOST_MEM_DEVICE && !b->foreign && !b->in_heap &&
+                    complete;
+    pthread_rwlock_unlock(&lock);
+    return is;
+}
+
+bool host_memcheck_is_streams(uint64_t address)
+{
+    pthread_rwlock_rdlock(&lock);
+    const size_t at = behind((uintptr_t)address);
+    const struct host_block *b = at ? &live[at - 1] : NULL;
+    const bool is = b && address - b->base < b->size && !b->in_heap && b->kind != HOST_MEM_INTERNAL;
+    pthread_rwlock_unlock(&lock);
+    return is;
+}
+
+void host_memcheck_foreign(void)
+{
+    pthread_rwlock_wrlock(&lock);
+    for (size_t k = 0; k < count; k++)
+        live[k].foreign = true;
+    pthread_rwlock_unlock(&lock);
+}
+
+void host_memcheck_leaks(MUcontext ctx)
+{
+    pthread_rwlock_rdlock(&lock);
+    for (size_t k = 0; k < count && !ctx; k++)
+        say_unused(&live[k]);
+    pthread_rwlock_unlock(&lock);
+    if (!host_memcheck_on() || !host_config()->check_leaks)
+        return;
+    const unsigned kinds = HOST_KIND(HOST_MEM_DEVICE) | HOST_KIND(HOST_MEM_PINNED) | HOST_KIND(HOST_MEM_MANAGED) |
+                           HOST_KIND(HOST_MEM_MAPPED);
+    size_t bytes = 0, leaks = 0;
+    pthread_rwlock_rdlock(&lock);
+    for (size_t k = 0; k < count; k++) {
+        if (!(HOST_KIND(live[k].kind) & kinds) || (ctx && live[k].ctx != ctx))
+            continue;
+        host_memcheck_say_leak(&live[k]);
+        bytes += live[k].size;
+        leaks++;
+    }
+    pthread_rwlock_unlock(&lock);
+    if (leaks || !ctx)
+        host_memcheck_say_leaks(bytes, leaks);
+}
+
+/* At the end of the process, after the program's own functions for it. */
+static __attribute__((destructor)) void at_exit(void) { host_memcheck_leaks(NULL); }
+
+/* Contexts may touch other devices' memory once they have said so. */
+static bool is_reachable(const struct host_block *b, const struct host_memcheck_run *r)
+{
+    return !b->one_device || b->ctx->device == r->ctx->device ||
+           __atomic_load_n(&r->ctx->peer[b->ctx->device->ordinal], __ATOMIC_RELAXED);
+}
+
+/* Mappings side by side are as good as one, and their rights change. */
+static bool is_mapped(uint64_t address, uint32_t size, enum t0_access_kind kind)
+{
+    const unsigned rights = kind == T0_READS ? MU_MEM_ACCESS_FLAGS_PROT_READ : MU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    const uint64_t end = address + size;
+    struct host_range r;
+    while (address < end && host_mem_find((const void *)(uintptr_t)address, &r) && r.kind == HOST_MEM_MAPPED &&
+           (r.access & rights) == rights)
+        address = r.base + r.size;
+    return address >= end;
+}
+
+/* Threads look again and again at the same allocation: each remembers the last one. */
+bool host_memcheck_allowed(void *run, uint64_t address, uint32_t size, enum t0_access_kind kind)
+{
+    static _Thread_local struct {
+        uint64_t epoch;
+        uintptr_t base;
+        size_t size;
+        MUcontext ctx;
+    } last;
+    const struct host_memcheck_run *r = run;
+    if (last.epoch == epoch && last.ctx == r->ctx && address - last.base < last.size &&
+        size <= last.size - (address - last.base))
+        return true;
+    bool in = false, mapped = false, whole;
+    pthread_rwlock_rdlock(&lock);
+    size_t at = behind((uintptr_t)address);
+    if (at) {
+        const struct host_block *b = &live[at - 1];
+        const uint64_t offset = address - b->base;
+        mapped = b->kind == HOST_MEM_MAPPED && offset < b->size;
+        in = !mapped && offset < b->size && size <= b->size - offset && is_reachable(b, r);
+        if (in && !b->in_heap) {
+            last.epoch = epoch;
+            last.base = b->base;
+            last.size = b->size;
+            last.ctx = r->ctx;
+        }
+    }
+    whole = complete;
+    pthread_rwlock_unlock(&lock);
+    return mapped ? is_mapped(address, size, kind) : in || !whole;
+}
+
+/* Whether initcheck need not look at each access there. It is asked again and again while memory is written: from
+ * where the last look ended. */
+static bool is_written(struct host_block *b)
+{
+    if (!(host_config()->check_tools & T0_INITCHECK) || b->kind != HOST_MEM_DEVICE || b->foreign)
+        return true;
+    const uintptr_t end = b->base + b->size, from = __atomic_load_n(&b->written, __ATOMIC_RELAXED);
+    const uintptr_t next = from < end ? host_initcheck_first(from, end - from) : end;
+    if (next != from)
+        __atomic_store_n(&b->written, next, __ATOMIC_RELAXED);
+    return next >= end;
+}
+
+bool host_memcheck_range(void *run, uint64_t address, uint64_t *base, uint64_t *size)
+{
+    bool found = false;
+    pthread_rwlock_rdlock(&lock);
+    const size_t at = behind((uintptr_t)address);
+    if (at && address - live[at - 1].base < live[at - 1].size && live[at - 1].kind != HOST_MEM_MAPPED &&
+        !live[at - 1].in_heap && is_reachable(&live[at - 1], run) && is_written(&live[at - 1])) {
+        found = true;
+        *base = live[at - 1].base;
+        *size = live[at - 1].size;
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+/* Whether the process has memory there, though no device may touch it: the forgotten copy. */
+static bool is_host_memory(uint64_t address)
+{
+    const uintptr_t page = (uintptr_t)address & ~(uintptr_t)4095;
+    unsigned char resident;
+    return address >= 4096 && (address >> 47) == 0 && !mincore((void *)page, 4096, &resident);
+}
+
+static bool inside(const struct host_block *b, uint64_t address) { return address - b->base < b->size; }
+
+struct host_where host_memcheck_find(uint64_t address)
+{
+    struct host_where w = {.what = HOST_NOWHERE};
+    uint64_t nearest = UINT64_MAX;
+    pthread_rwlock_rdlock(&lock);
+    for (size_t k = 0; k < count; k++) {
+        const struct host_block *b = &live[k];
+        if (b->kind == HOST_MEM_INTERNAL)
+            continue;
+        const uint64_t away = inside(b, address)  ? 0
+                              : address < b->base ? b->base - address
+                                                  : address - (b->base + b->size) + 1;
+        if (away < nearest) {
+            nearest = away;
+            w = (struct host_where){away ? HOST_NEAR : HOST_INSIDE, *b};
+        }
+    }
+    for (size_t k = next_freed; nearest && k && next_freed - k < REMEMBERED; k--) {
+        const struct host_block *b = &freed[(k - 1) % REMEMBERED];
+        if (!inside(b, address))
+            continue;
+        w = (struct host_where){HOST_FREED, *b};
+        break;
+    }
+    pthread_rwlock_unlock(&lock);
+    if (nearest >= NEARBY && (w.what == HOST_NEAR || w.what == HOST_NOWHERE) &&
+        !host_in_arena((const void *)(uintptr_t)address, 1) && is_host_memory(address))
+        w.what = HOST_UNREACHABLE;
+    return w;
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Prints what the tools of `cumu memcheck` cost: time of the bench's kernels under each over the time without, tier 1.
+# usage: sanitize.sh CUMU KERNELS [kernel...]; TOOLS names those of CUMU_CHECK that are asked (memory init sync)
+set -eu
+cumu=$1 kernels=$2
+shift 2
+plain=$(mktemp) checked=$(mktemp)
+trap 'rm -f "$plain" "$checked"' EXIT
+ratios() { # kernel, its time over native C's in the same process
+    CUMU_JIT=wait CUMU_HOST_THREADS=1 "$cumu" run --backend host -- "$kernels" ratios "$@" |
+        sed -n 's/^bench kernels\.\([a-z0-9_]*\) \([0-9.]*\) ratio (.*native.*/\1 \2/p'
+}
+ratios "$@" >"$plain"
+for tool in ${TOOLS:-memory init sync}; do
+    CUMU_CHECK=$tool CUMU_CHECK_FILE=/dev/null ratios "$@" >"$checked"
+    awk -v tool="$tool" 'NR == FNR { plain[$1] = $2; next }
+        plain[$1] > 0 && $2 > 0 { r = $2 / plain[$1]; sum += log(r); n++; printf "bench sanitize.%s.%s %.2f ratio\n", tool, $1, r }
+        END { if (n) printf "bench sanitize.%s %.2f ratio\n", tool, exp(sum / n) }' "$plain" "$checked"
+done

@@ -1,0 +1,429 @@
+/* Kernels with one race, one read of what nobody wrote, or one wrong use of a barrier each, and the same without it,
+ * for the tools racecheck, initcheck and synccheck of `cumu memcheck`.
+ * usage: hazards list TOOL    name, tab, what is reported, a line each
+ *        hazards wrong TOOL   all wrong kernels of a tool: prints "done"
+ *        hazards one NAME     one of them
+ *        hazards right [TOOL] all right ones, of every tool */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_functions.h"
+
+enum { BYTES = 4096 };
+enum { RIGHT_FILLED = 1, COPIED = 2, AGAIN = 4, ASYNC = 8, COOPERATIVE = 16, HALF = 32, SM_90 = 64 };
+
+struct test {
+    const char *tool, *name, *report;
+    const char *wrong, *right;
+    unsigned blocks, threads, flags;
+};
+
+/* %r1 thread, %r2 block, %r3 = s + 16 thread, %r4 the same of the thread beside, %r5 of the one in the next warp;
+ * %rd1 = p, %rd3 = p + 16 thread, %rd4 = p + 16 thread of the whole grid. */
+#define A ".loc 1 77 3\n"
+#define B ".loc 1 88 3\n"
+#define SYNC "bar.sync 0;\n"
+#define WARP "bar.warp.sync 0xffffffff;\n"
+#define LEAVE(p) "@" p " bra END;\n"
+#define RACE(a, b) \
+    "Race reported between " a " access at .* in hazards.cu:77 .* and " b " access at .* in hazards.cu:88"
+#define GLOBAL_RACE(a, b) \
+    "Error: Race in global memory reported between " a " access at .* in hazards.cu:77 .* and " b \
+    " access .*hazards.cu:"
+#define NOT_WRITTEN(n) "Uninitialized __global__ memory read of size " #n " bytes .* in hazards.cu:77"
+#define ARGUMENTS "Barrier error detected. Invalid arguments. .* in hazards.cu:77"
+
+#define IN_WARP "Barrier error detected. Divergent thread.s. in warp. .* in hazards.cu:77"
+#define IN_BLOCK "Barrier error detected. Divergent thread.s. in block. .* in hazards.cu:77"
+#define NO_INIT "Barrier error detected. Missing init. .* in hazards.cu:77"
+#define ODD "and.b32 %r6, %r1, 1; setp.ne.u32 %p1, %r6, 0;\n"
+#define FIRST "setp.ne.u32 %p1, %r1, 0;\n"
+#define FIRST_WARP "setp.ge.u32 %p1, %r1, 32;\n"
+#define MBARRIER "mbarrier.init.shared.b64 [%r9], 64;\n"
+
+#define OTHER_WARP "xor.b32 %r6, %r1, 32; mul.wide.u32 %rd5, %r6, 16; add.u64 %rd5, %rd5, %rd1;\n"
+#define OTHER_LANE "xor.b32 %r6, %r1, 1; mul.wide.u32 %rd5, %r6, 16; add.u64 %rd5, %rd5, %rd1;\n"
+/* Block 0 writes and sets a flag, block 1 waits for it by relaxed loads; the same by two warps. */
+#define FLAG \
+    "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n" A "st.global.u32 [%rd1+64], 5;\nfence.acq_rel.gpu;\n" \
+    "st.relaxed.gpu.global.u32 [%rd1], 1;\nbra END;\nWAIT:\nld.relaxed.gpu.global.u32 %r6, [%rd1];\n" \
+    "setp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\n"
+#define SHARED_FLAG \
+    FIRST "@!%p1 st.shared.u32 [s], 0;\n" SYNC FIRST_WARP "@%p1 bra WAIT;\n" FIRST "@%p1 bra END;\n" A \
+          "st.shared.u32 [s+64], 5;\nfence.acq_rel.cta;\nst.relaxed.cta.shared.u32 [s], 1;\nbra END;\nWAIT:\n" \
+          "ld.relaxed.cta.shared.u32 %r6, [s];\nsetp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\n"
+
+static const struct test fixed[] = {
+    /* shared memory */
+    {"racecheck", "waw", "Error: " RACE("Write", "Write"),
+     A "st.shared.u32 [s], %r1;\n@%p3 bar.sync 1;\n" B "st.shared.u32 [s], %r3;",
+     A "st.shared.u32 [s], 7;\n" SYNC FIRST LEAVE("%p1") B "st.shared.u32 [s], %r3;", 1, 64, 0},
+    {"information", "same_value", "", A "st.shared.u32 [s], 7;", A "st.shared.u32 [s], 7;", 1, 64, 0},
+    {"racecheck", "atomic_and_read", "Error: " RACE("Atomic", "Read"),
+     A "red.shared.add.u32 [s], 1;\n" B "ld.shared.u32 %r6, [s];",
+     A "red.shared.add.u32 [s], 1;\n" SYNC B "ld.shared.u32 %r6, [s];", 1, 64, 0},
+    {"racecheck", "init_and_atomic", "Error: " RACE("Write", "Atomic"),
+     FIRST "@%p1 bra NEXT;\n" A "st.shared.u32 [s], 0;\nNEXT:\n" B "red.shared.add.u32 [s], 1;",
+     FIRST "@%p1 bra NEXT;\n" A "st.shared.u32 [s], 0;\nNEXT:\n" SYNC B "red.shared.add.u32 [s], 1;", 1, 64, 0},
+    {"racecheck", "other_named_barrier", "Error: " RACE("Write", "Read"),
+     A "st.shared.u32 [%r3], %r1;\n" FIRST_WARP "@%p1 bar.sync 1, 32;\n@!%p1 bar.sync 2, 32;\n" B
+       "ld.shared.u32 %r6, [%r5];",
+     A "st.shared.u32 [%r3], %r1;\nbar.sync 1, 64;\n" B "ld.shared.u32 %r6, [%r5];", 1, 64, 0},
+    {"racecheck", "producer", "Error: " RACE("Write", "Read"),
+     FIRST_WARP "@%p1 bra CONSUME;\nbar.arrive 1, 64;\n" A "st.shared.u32 [%r3], %r1;\nbra END;\nCONSUME:\n"
+                "bar.sync 1, 64;\n" B "ld.shared.u32 %r6, [%r5];",
+     FIRST_WARP "@%p1 bra CONSUME;\n" A "st.shared.u32 [%r3], %r1;\nbar.arrive 1, 64;\nbra END;\nCONSUME:\n"
+                "bar.sync 1, 64;\n" B "ld.shared.u32 %r6, [%r5];",
+     1, 64, 0},
+    {"racecheck", "copy_not_waited_for", RACE("Write", "Read"),
+     A "cp.async.ca.shared.global [%r3], [%rd3], 16;\n"
+       "cp.async.commit_group;\n" B "ld.shared.u32 %r6, [%r3];",
+     A "cp.async.ca.shared.global [%r3], [%rd3], 16;\n"
+       "cp.async.commit_group;\ncp.async.wait_group 0;\n" B "ld.shared.u32 %r6, [%r3];",
+     1, 64, 0},
+    {"racecheck", "copy_of_another_group", RACE("Write", "Read"),
+     "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.commit_group;\n" A
+     "cp.async.ca.shared.global [%r3+1024], [%rd3], 16;\ncp.async.commit_group;\n"
+     "cp.async.wait_group 1;\n" B "ld.shared.u32 %r6, [%r3+1024];",
+     "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.commit_group;\n" A
+     "cp.async.ca.shared.global [%r3+1024], [%rd3], 16;\ncp.async.commit_group;\n"
+     "cp.async.wait_group 1;\n" B "ld.shared.u32 %r6, [%r3];",
+     1, 64, 0},
+    {"racecheck", "copy_without_barrier", "Error: " RACE("Write", "Read"),
+     A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;\n" B "ld.shared.u32 %r6, [%r5];",
+     A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;\n" SYNC B "ld.shared.u32 %r6, [%r5];", 1, 64,
+     0},
+    {"racecheck", "copy_over_what_is_read", "Error: " RACE("Write", "Read"),
+     B "ld.shared.u32 %r6, [%r5];\n" A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;",
+     B "ld.shared.u32 %r6, [%r5];\n" SYNC A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;", 1, 64,
+     0},
+    {"racecheck", "mbarrier_not_waited_for", "Error: " RACE("Write", "Read"),
+     FIRST "@%p1 bra NEXT;\n" MBARRIER "NEXT:\n" SYNC A "st.shared.u32 [%r3], %r1;\n"
+           "mbarrier.arrive.shared.b64 %rd5, [%r9];\n" B "ld.shared.u32 %r6, [%r5];",
+     FIRST
+     "@%p1 bra NEXT;\n" MBARRIER "NEXT:\n" SYNC A "st.shared.u32 [%r3], %r1;\n"
+     "mbarrier.arrive.shared.b64 %rd5, [%r9];\nWAIT:\nmbarrier.test_wait.shared.b64 %p2, [%r9], %rd5;\n@!%p2 bra WAIT;\n" B
+     "ld.shared.u32 %r6, [%r5];",
+     1, 64, 0},
+    {"racecheck", "generic", "Error: " RACE("Write", "Read"),
+     "cvt.u64.u32 %rd5, %r3; cvta.shared.u64 %rd5, %rd5;\n" A "st.u32 [%rd5], %r1;\n" B "ld.shared.u32 %r6, [%r5];",
+     "cvt.u64.u32 %rd5, %r3; cvta.shared.u64 %rd5, %rd5;\n" A "st.u32 [%rd5], %r1;\n" SYNC B
+     "ld.shared.u32 %r6, [%r5];",
+     1, 64, 0},
+    {"racecheck", "dynamic", "Error: " RACE("Write", "Read"),
+     "mov.u32 %r6, dyn; sub.u32 %r7, %r3, %r8; add.u32 %r6, %r6, %r7;\n" A "st.shared.u32 [%r6], 1;\n"
+     "xor.b32 %r7, %r7, 512; mov.u32 %r6, dyn; add.u32 %r6, %r6, %r7;\n" B "ld.shared.u32 %r7, [%r6];",
+     "mov.u32 %r6, dyn; sub.u32 %r7, %r3, %r8; add.u32 %r6, %r6, %r7;\n" A "st.shared.u32 [%r6], 1;\n" SYNC
+     "xor.b32 %r7, %r7, 512; mov.u32 %r6, dyn; add.u32 %r6, %r6, %r7;\n" B "ld.shared.u32 %r7, [%r6];",
+     1, 64, 0},
+    {"racecheck", "matrix", "Error: " RACE("Write", "Read"),
+     A "st.shared.v4.u32 [%r3], {%r1, %r1, %r1, %r1};\n" B "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, [%r5];",
+     A "st.shared.v4.u32 [%r3], {%r1, %r1, %r1, %r1};\n" SYNC B
+       "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, [%r5];",
+     1, 64, 0},
+    {"racecheck", "loop", "Error: " RACE("Write", "Read"),
+     "mov.u32 %r6, 3;\nLOOP:\n" A "st.shared.u32 [%r3], %r6;\n" SYNC B
+     "ld.shared.u32 %r7, [%r5];\nsub.u32 %r6, %r6, 1;\n"
+     "setp.ne.u32 %p1, %r6, 0;\n@%p1 bra LOOP;",
+     "mov.u32 %r6, 3;\nLOOP:\n" A "st.shared.u32 [%r3], %r6;\n" SYNC B "ld.shared.u32 %r7, [%r5];\n" SYNC
+     "sub.u32 %r6, %r6, 1;\nsetp.ne.u32 %p1, %r6, 0;\n@%p1 bra LOOP;",
+     1, 64, 0},
+    /* global memory */
+    {"racecheck", "global_waw", GLOBAL_RACE("Write", "Write"), A "st.global.u32 [%rd1], %r2;\n",
+     A "st.global.u32 [%rd4], %r2;", 8, 1, 0},
+    {"racecheck", "global_raw", GLOBAL_RACE("Write", "Read"),
+     A "st.global.u32 [%rd4], 5;\n" B "ld.global.u32 %r6, [%rd1+16];",
+     A "st.global.u32 [%rd4], 5;\n" B "ld.global.u32 %r6, [%rd4];", 8, 1, 0},
+    {"racecheck", "global_flag", GLOBAL_RACE("Write", "Read"),
+     "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n" A "st.global.u32 [%rd1+64], 5;\nbra END;\nWAIT:\n" B
+     "ld.global.u32 %r6, [%rd1+64];",
+     "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n" A "st.global.u32 [%rd1+64], 5;\nmembar.gl;\n"
+     "st.volatile.global.u32 [%rd1], 1;\nbra END;\nWAIT:\nld.volatile.global.u32 %r6, [%rd1];\n"
+     "setp.eq.u32 %p2, %r6, 0;\n@%p2 bra WAIT;\nmembar.gl;\n" B "ld.global.u32 %r6, [%rd1+64];",
+     2, 1, RIGHT_FILLED},
+    {"racecheck", "global_last_block", GLOBAL_RACE("Write", "Read"),
+     A "st.global.u32 [%rd4+64], 5;\n" B "ld.global.u32 %r7, [%rd1+64];",
+     A "st.global.u32 [%rd4+64], 5;\nmembar.gl;\natom.global.add.u32 %r6, [%rd1], 1;\nsetp.ne.u32 %p1, %r6, 7;\n" LEAVE(
+         "%p1") "membar.gl;\n" B "ld.global.u32 %r7, [%rd1+64];",
+     8, 1, RIGHT_FILLED},
+    {"racecheck", "global_counter", GLOBAL_RACE("Write", "Read"),
+     B "ld.global.u32 %r6, [%rd1];\nadd.u32 %r6, %r6, 1;\n" A "st.global.u32 [%rd1], %r6;",
+     "red.global.add.u32 [%rd1], 1;", 8, 1, RIGHT_FILLED},
+    {"racecheck", "global_in_a_block", GLOBAL_RACE("Write", "Read"),
+     OTHER_WARP A "st.global.u32 [%rd3], 5;\n" B "ld.global.u32 %r6, [%rd5];",
+     OTHER_WARP A "st.global.u32 [%rd3], 5;\n" SYNC B "ld.global.u32 %r6, [%rd5];", 1, 64, 0},
+    {"racecheck", "global_in_a_warp", "Warning: Race in global memory reported between Write .* and Read",
+     OTHER_LANE A "st.global.u32 [%rd3], 5;\n" B "ld.global.u32 %r6, [%rd5];",
+     OTHER_LANE A "st.global.u32 [%rd3], 5;\n" WARP B "ld.global.u32 %r6, [%rd5];", 1, 32, 0},
+    {"racecheck", "global_one_instruction", "Warning: Race in global memory reported between Write .* and Write",
+     A "st.global.u32 [%rd1], %r1;", A "st.global.u32 [%rd1], 7;", 1, 32, 0},
+    {"racecheck", "global_bytes", GLOBAL_RACE("Write", "Write"),
+     "cvt.u64.u32 %rd5, %r1; shr.u64 %rd5, %rd5, 1; add.u64 %rd5, %rd5, %rd1;\n" A "st.global.u16 [%rd1+2], %h1;\n@%p3 "
+     "bar.sync 1;\n" B "st.global.u8 [%rd1+3], %r1;",
+     "cvt.u64.u32 %rd5, %r1; add.u64 %rd5, %rd5, %rd1;\n" A "st.global.u8 [%rd5], %r1;", 1, 64, 0},
+    {"racecheck", "global_relaxed_flag", GLOBAL_RACE("Write", "Read"), FLAG B "ld.global.u32 %r6, [%rd1+64];",
+     FLAG "fence.acq_rel.gpu;\n" B "ld.global.u32 %r6, [%rd1+64];", 2, 1, RIGHT_FILLED},
+    {"racecheck", "shared_relaxed_flag", "Error: " RACE("Write", "Read"), SHARED_FLAG B "ld.shared.u32 %r6, [s+64];",
+     SHARED_FLAG "fence.acq_rel.cta;\n" B "ld.shared.u32 %r6, [s+64];", 1, 33, 0},
+    /* what nobody wrote */
+    {"initcheck", "atomic", NOT_WRITTEN(4), A "red.global.add.u32 [%rd1], 1;", A "red.global.add.u32 [%rd1], 1;", 1, 1,
+     RIGHT_FILLED},
+    {"initcheck", "half_filled", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1+2048];",
+     A "ld.global.u32 %r6, [%rd1+2040];", 1, 1, HALF},
+    {"initcheck", "a_byte_short", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1+2044];",
+     A "ld.global.u32 %r6, [%rd1+2040];", 1, 1, HALF},
+    {"initcheck", "copied_on_the_device", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1];",
+     A "ld.global.u32 %r6, [%rd1];", 1, 1, RIGHT_FILLED | COPIED},
+    {"initcheck", "allocated_again", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1];", A "ld.global.u32 %r6, [%rd1];", 1,
+     1, RIGHT_FILLED | AGAIN},
+    {"initcheck", "allocated_async", NOT_WRITTEN(4), A "ld.global.u32 %r6, [%rd1];", A "ld.global.u32 %r6, [%rd1];", 1,
+     1, RIGHT_FILLED | ASYNC},
+    {"initcheck", "other_threads_wrote", NOT_WRITTEN(4),
+     "st.global.u32 [%rd3], 1;\n" SYNC A "ld.global.u32 %r6, [%rd3+4];",
+     "st.global.v4.u32 [%rd3], {%r1, %r1, %r1, %r1};\n" SYNC A "ld.global.u32 %r6, [%rd3+4];", 1, 32, 0},
+    {"initcheck", "copy_to_shared", NOT_WRITTEN(16),
+     A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;",
+     A "cp.async.ca.shared.global [%r3], [%rd3], 16;\ncp.async.wait_all;", 1, 32, RIGHT_FILLED},
+    {"initcheck", "generic_read", NOT_WRITTEN(8), A "ld.u64 %rd5, [%rd3];", A "ld.u64 %rd5, [%rd3];", 1, 32,
+     RIGHT_FILLED},
+    /* barriers and masks */
+    {"synccheck", "half_a_warp", IN_WARP,
+     "setp.ge.u32 %p1, %r1, 16;\n@%p1 bra NEXT;\n" A SYNC "NEXT:\nst.shared.u32 [%r3], 1;",
+     A SYNC "st.shared.u32 [%r3], 1;", 1, 32, 0},
+    {"synccheck", "part_of_a_block", IN_BLOCK,
+     "setp.ge.u32 %p1, %r1, 48;\n@%p1 bra NEXT;\n" A SYNC "NEXT:\nst.shared.u32 [%r3], 1;",
+     "setp.ge.u32 %p1, %r1, 48;\n@%p1 bra END;\n" A SYNC "st.shared.u32 [%r3], 1;", 1, 64, 0},
+    {"synccheck", "last_round", IN_BLOCK,
+     "mov.u32 %r6, %r1;\nLOOP:\nsetp.ge.u32 %p1, %r6, 100;\n@%p1 bra NEXT;\n" A SYNC
+     "add.u32 %r6, %r6, 64;\nbra LOOP;\nNEXT:\nst.shared.u32 [%r3], 1;",
+     "mov.u32 %r6, %r1;\nLOOP:\n" A SYNC "add.u32 %r6, %r6, 64;\nsetp.lt.u32 %p1, %r6, 128;\n@%p1 bra LOOP;\n"
+     "st.shared.u32 [%r3], 1;",
+     1, 64, 0},
+    {"synccheck", "two_barriers", IN_WARP,
+     ODD "@%p1 bra OTHER;\n" A SYNC "bra NEXT;\nOTHER:\n" B SYNC "NEXT:\nst.shared.u32 [%r3], 1;",
+     A SYNC "st.shared.u32 [%r3], 1;", 1, 32, 0},
+    {"synccheck", "two_barriers_of_warps", IN_BLOCK,
+     FIRST_WARP "@%p1 bra OTHER;\n" A SYNC "bra NEXT;\nOTHER:\n" B SYNC "NEXT:\nst.shared.u32 [%r3], 1;",
+     A SYNC "st.shared.u32 [%r3], 1;", 1, 64, 0},
+    {"synccheck", "count_of_threads", ARGUMENTS, A "bar.sync 1, 48;", A "bar.sync 1, 64;", 1, 64, 0},
+    {"synccheck", "count_of_others", ARGUMENTS,
+     FIRST_WARP "@%p1 bra OTHER;\nbar.arrive 1, 64;\nbra NEXT;\nOTHER:\n" A "bar.sync 1, 32;\nNEXT:\n",
+     FIRST_WARP "@%p1 bra OTHER;\nbar.arrive 1, 64;\nbra NEXT;\nOTHER:\n" A "bar.sync 1, 64;\nNEXT:\n", 1, 64, 0},
+    {"synccheck", "count_beyond", ARGUMENTS, FIRST_WARP LEAVE("%p1") A "bar.arrive 1, 128;",
+     FIRST_WARP LEAVE("%p1") A "bar.arrive 1, 64;", 1, 64, 0},
+    {"synccheck", "invalidated", NO_INIT,
+     FIRST LEAVE("%p1") MBARRIER "mbarrier.inval.shared.b64 [%r9];\n" A "mbarrier.arrive.shared.b64 %rd5, [%r9];",
+     FIRST LEAVE("%p1") MBARRIER "mbarrier.inval.shared.b64 [%r9];\n" MBARRIER A
+                                 "mbarrier.arrive.shared.b64 %rd5, [%r9];\nmbarrier.inval.shared.b64 [%r9];",
+     1, 64, 0},
+    {"synccheck", "invalidated_twice", NO_INIT,
+     FIRST LEAVE("%p1") MBARRIER "mbarrier.inval.shared.b64 [%r9];\n" A "mbarrier.inval.shared.b64 [%r9];",
+     FIRST LEAVE("%p1") MBARRIER A "mbarrier.inval.shared.b64 [%r9];", 1, 64, 0},
+    {"synccheck", "no_mbarrier", NO_INIT, A "mbarrier.arrive.shared.b64 %rd5, [%r9];",
+     MBARRIER A "mbarrier.arrive.shared.b64 %rd5, [%r9];", 1, 1, 0},
+    {"synccheck", "no_mbarrier_to_test", NO_INIT, A "mbarrier.test_wait.shared.b64 %p2, [%r9], %rd5;",
+     MBARRIER "mbarrier.arrive.shared.b64 %rd5, [%r9];\n" A "mbarrier.test_wait.shared.b64 %p2, [%r9], %rd5;", 1, 1, 0},
+    {"synccheck", "mbarrier_elsewhere", NO_INIT, MBARRIER A "mbarrier.arrive.shared.b64 %rd5, [%r9+8];",
+     MBARRIER A "mbarrier.arrive.shared.b64 %rd5, [%r9];", 1, 1, 0},
+    {"synccheck", "mbarrier_of_nobody", ARGUMENTS, A "mbarrier.init.shared.b64 [%r9], 0;", A MBARRIER, 1, 1, 0},
+    {"synccheck", "too_many_arrivals", ARGUMENTS, MBARRIER A "mbarrier.arrive.shared.b64 %rd5, [%r9], 65;",
+     MBARRIER A "mbarrier.arrive.shared.b64 %rd5, [%r9], 64;", 1, 1, SM_90},
+    {"synccheck", "mask_names_who_is_elsewhere", IN_WARP,
+     ODD "@%p1 bra OTHER;\n" A "shfl.sync.idx.b32 %r6, %r1, 0, 31, 0xffffffff;\nbra NEXT;\nOTHER:\n"
+         "bar.sync 1, 64;\nNEXT:\n",
+     ODD "@%p1 bra OTHER;\n" A "shfl.sync.idx.b32 %r6, %r1, 0, 31, 0x55555555;\nbra NEXT;\nOTHER:\n"
+         "bar.sync 1, 64;\nNEXT:\n",
+     1, 64, 0},
+    {"synccheck", "too_large", "Cooperative launch that cannot be resident. .*too_large: 100000 blocks", A SYNC, A SYNC,
+     1, 64, COOPERATIVE},
+};
+enum { FIXED = sizeof fixed / sizeof *fixed, MOST = FIXED + 100 };
+static struct test tests[MOST];
+static unsigned count;
+
+static __attribute__((format(printf, 1, 2))) const char *text(const char *format, ...)
+{
+    char *s = NULL;
+    va_list list;
+    va_start(list, format);
+    int n = vasprintf(&s, format, list);
+    va_end(list);
+    if (n < 0)
+        exit(3);
+    return s;
+}
+
+/* Every width of access, between lanes of a warp and between warps, in either order, without the barrier that is
+ * wanted; every width of a read of global memory; every collective with a mask that lacks a lane. */
+static void make_variants(void)
+{
+    static const struct {
+        const char *name, *type, *registers;
+        unsigned bytes;
+    } width[] = {
+        {"u8", "u8", "%r1", 1},    {"u16", "u16", "%h1", 2},          {"u32", "u32", "%r1", 4},
+        {"u64", "u64", "%rd1", 8}, {"v2", "v2.u32", "{%r1, %r2}", 8}, {"v4", "v4.u32", "{%r1, %r2, %r1, %r2}", 16}};
+    static const struct {
+        const char *name, *ptx, *mask;
+    } collective[] = {{"syncwarp", "bar.warp.sync %s;", 0},
+                      {"shfl", "shfl.sync.bfly.b32 %%r6, %%r1, 1, 31, %s;", 0},
+                      {"ballot", "vote.sync.ballot.b32 %%r6, %%p1, %s;", 0},
+                      {"any", "vote.sync.any.pred %%p2, %%p1, %s;", 0},
+                      {"match", "match.any.sync.b32 %%r6, %%r1, %s;", 0},
+                      {"redux", "redux.sync.add.u32 %%r6, %%r1, %s;", 0}};
+    memcpy(tests, fixed, sizeof fixed);
+    count = FIXED;
+    for (unsigned k = 0; k < sizeof width / sizeof *width; k++) {
+        const char *t = width[k].type, *r = width[k].registers;
+        for (unsigned across = 0; across < 2; across++) {
+            const char *other = across ? "%r5" : "%r4", *barrier = across ? SYNC : WARP;
+            const char *level = across ? "Error: " : "Warning: ", *where = across ? "warps" : "lanes";
+            const char *st = text("st.shared.%s [%%r3], %s;\n", t, r),
+                       *ld = text("ld.shared.%s %s, [%s];\n", t, r, other);
+            const char *report = text("%s" RACE("Write", "Read"), level);
+            tests[count++] = (struct test){"racecheck",
+                                           text("raw_%s_%s", width[k].name, where),
+                                           report,
+                                           text("%s%s%s%s", A, st, B, ld),
+                                           text("%s%s%s%s%s", A, st, barrier, B, ld),
+                                           1,
+                                           64,
+                                           0};
+            tests[count++] = (struct test){"racecheck",
+                                           text("war_%s_%s", width[k].name, where),
+                                           report,
+                                           text("%s%s%s%s", B, ld, A, st),
+                                           text("%s%s%s%s%s", B, ld, barrier, A, st),
+                                           1,
+                                           64,
+                                           0};
+        }
+        const char *read = text(A "ld.global.%s %s, [%%rd3];", t,
+                                width[k].bytes > 4    ? r
+                                : width[k].bytes == 2 ? r
+                                                      : "%r6");
+        tests[count++] = (struct test){
+            "initcheck",
+            text("read_%s", width[k].name),
+            text("Uninitialized __global__ memory read of size %u bytes .* in hazards.cu:77", width[k].bytes),
+            read,
+            read,
+            1,
+            32,
+            RIGHT_FILLED};
+    }
+    for (unsigned k = 0; k < sizeof collective / sizeof *collective; k++) {
+        const char *wrong = text(collective[k].ptx, "0x0fffffff"), *right = text(collective[k].ptx, "0xffffffff");
+        tests[count++] = (struct test){"synccheck",
+                                       text("mask_of_%s", collective[k].name),
+                                       ARGUMENTS,
+                                       text(A "%s", wrong),
+                                       text(A "%s", right),
+                                       1,
+                                       32,
+                                       0};
+    }
+}
+
+static void need(int r, const char *what)
+{
+    if (!r)
+        return;
+    printf("%s: status %d\n", what, r);
+    exit(3);
+}
+
+static const char *module_of(const struct test *t, const char *body)
+{
+    return text(".version 8.0\n.target %s\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
+                ".visible .entry %s(.param .u64 p)\n{\n"
+                ".reg .u32 %%r<16>; .reg .u64 %%rd<8>; .reg .u16 %%h<2>; .reg .pred %%p<4>;\n"
+                ".shared .align 16 .b8 s[2048];\n.shared .align 8 .b8 m[16];\n"
+                "ld.param.u64 %%rd1, [p]; mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x;\n"
+                "mov.u32 %%r8, s; mov.u32 %%r9, m; mad.lo.u32 %%r3, %%r1, 16, %%r8;\n"
+                "xor.b32 %%r6, %%r1, 1; mad.lo.u32 %%r4, %%r6, 16, %%r8;\n"
+                "xor.b32 %%r6, %%r1, 32; mad.lo.u32 %%r5, %%r6, 16, %%r8;\n"
+                "mul.wide.u32 %%rd3, %%r1, 16; add.u64 %%rd3, %%rd3, %%rd1;\n"
+                "mov.u32 %%r6, %%ntid.x; mad.lo.u32 %%r6, %%r6, %%r2, %%r1;\n"
+                "mul.wide.u32 %%rd4, %%r6, 16; add.u64 %%rd4, %%rd4, %%rd1;\n"
+                "mov.u16 %%h1, 5; setp.eq.u32 %%p3, %%r1, 1000; setp.eq.u32 %%p1, %%r1, 0;\n"
+                "%s\nEND:\nret;\n}\n.file 1 \"hazards.cu\"\n",
+                t->flags & SM_90 ? "sm_90" : "sm_80", t->name, body);
+}
+
+static uint64_t allocate(const struct test *t)
+{
+    uint64_t p;
+    need(t->flags & ASYNC ? cuMemAllocAsync(&p, BYTES, NULL) : cuMemAlloc_v2(&p, BYTES), "allocation");
+    return p;
+}
+
+static void release(const struct test *t, uint64_t p)
+{
+    need(t->flags & ASYNC ? cuMemFreeAsync(p, NULL) : cuMemFree_v2(p), "free");
+}
+
+static void run(const struct test *t, int wrong)
+{
+    void *module, *f;
+    uint64_t p = allocate(t);
+    const char *ptx = module_of(t, wrong ? t->wrong : t->right);
+    need(cuModuleLoadData(&module, ptx), t->name);
+    need(cuModuleGetFunction(&f, module, t->name), t->name);
+    if (t->flags & AGAIN) {
+        need(cuMemsetD8_v2(p, 0, BYTES), "fill");
+        release(t, p);
+        p = allocate(t);
+    }
+    if (strcmp(t->tool, "initcheck") || (!wrong && t->flags & RIGHT_FILLED))
+        need(cuMemsetD8_v2(p, 0, BYTES), "fill");
+    else if (t->flags & HALF)
+        need(cuMemsetD8_v2(p, 0, BYTES / 2 - 1), "fill");
+    if (t->flags & COPIED) {
+        uint64_t q = allocate(t);
+        need(cuMemcpyDtoD_v2(q, p, BYTES), "copy");
+        release(t, p);
+        p = q;
+    }
+    void *args[] = {&p};
+    if (t->flags & COOPERATIVE) {
+        const unsigned blocks = wrong ? 100000 : t->blocks;
+        const int r = cuLaunchCooperativeKernel(f, blocks, 1, 1, t->threads, 1, 1, 0, NULL, args);
+        need((r != 0) != wrong, t->name);
+    } else {
+        need(cuLaunchKernel(f, t->blocks, 1, 1, t->threads, 1, 1, 2048, NULL, args, NULL), t->name);
+    }
+    need(cuCtxSynchronize(), t->name);
+    release(t, p);
+    need(cuModuleUnload(module), t->name);
+}
+
+int main(int argc, char **argv)
+{
+    int device;
+    void *context;
+    make_variants();
+    if (argc < 2)
+        return 2;
+    const char *tool = argc > 2 ? argv[2] : "";
+    if (!strcmp(argv[1], "list")) {
+        for (unsigned k = 0; k < count; k++)
+            if (!strcmp(tests[k].tool, tool))
+                printf("%s\t%s\n", tests[k].name, tests[k].report);
+        return 0;
+    }
+    need(cuInit(0), "cuInit");
+    need(cuDeviceGet(&device, 0), "cuDeviceGet");
+    need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    for (unsigned k = 0; k < count; k++)
+        if (!strcmp(argv[1], "right") && (!*tool || !strcmp(tests[k].tool, tool)))
+            run(&tests[k], 0);
+        else if (!strcmp(strcmp(argv[1], "one") ? tests[k].tool : tests[k].name, tool))
+            run(&tests[k], 1);
+    puts("done");
+    return 0;
+}

@@ -1,0 +1,288 @@
+/* Kernels with one wrong access each, and the same with a right one, for `cumu memcheck`.
+ * usage: faulty list         name, tab, what is reported, a line each
+ *        faulty right        all kernels with the right argument: prints "done"
+ *        faulty wrong NAME   one of them with the wrong argument: prints CUDA's status */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_functions.h"
+
+enum { BYTES = 400, LINE = 77 };
+
+/* What the kernel gets as p. */
+enum memory {
+    DEVICE,
+    FREED,
+    FREED_ASYNC,
+    PINNED,
+    FREED_PINNED,
+    MANAGED,
+    MALLOC,
+    STACK,
+    NOTHING,
+    PEER,
+    PEER_ENABLED,
+    READ_ONLY
+};
+
+struct test {
+    const char *name, *body; /* %rd1 = p + n, %rd2 = p, %r1 = n, %r2 = thread */
+    const char *report;
+    long wrong, right; /* n */
+    enum memory memory, twin;
+    unsigned threads;
+};
+
+#define LOC ".loc 1 77 3\n"
+#define OUT "is out of bounds"
+#define AFTER(n) "and is " #n " bytes after the nearest allocation at 0x[0-9a-f]+ of size 400 bytes"
+#define SHARED ".shared .align 16 .b8 s[128];\ncvt.u64.u32 %rd3, %r1; mov.u64 %rd4, s; add.u64 %rd3, %rd3, %rd4;\n"
+#define LOCAL ".local .align 16 .b8 a[64];\nmov.u64 %rd4, a; cvt.s64.s32 %rd3, %r1; add.u64 %rd3, %rd3, %rd4;\n"
+#define HEAP \
+    "{\n.param .b64 a; .param .b64 r;\nst.param.b64 [a], 40;\ncall (r), malloc, (a);\nld.param.b64 %rd4, [r];\n}\n" \
+    "cvt.s64.s32 %rd3, %r1; add.u64 %rd3, %rd3, %rd4;\n"
+#define FREE "{\n.param .b64 a;\nst.param.b64 [a], %rd4;\ncall free, (a);\n}\n"
+#define GLOBAL "Invalid __global__ "
+
+static const struct test tests[] = {
+    {"store", LOC "st.global.u32 [%rd1], 1;", GLOBAL "write of size 4", 400, 396, DEVICE, DEVICE, 1},
+    {"store_far", LOC "st.global.u32 [%rd1], 1;", AFTER(3601), 4000, 0, DEVICE, DEVICE, 1},
+    {"store_byte", LOC "st.global.u8 [%rd1], 1;", AFTER(1), 400, 399, DEVICE, DEVICE, 1},
+    {"store_before", LOC "st.global.u16 [%rd1], 1;", "and is 2 bytes before the nearest", -2, 0, DEVICE, DEVICE, 1},
+    {"load", LOC "ld.global.u32 %r3, [%rd1];", GLOBAL "read of size 4", 400, 0, DEVICE, DEVICE, 1},
+    {"load_across_end", LOC "ld.global.v2.u32 {%r3, %r4}, [%rd1+-8];", "read of size 8", 408, 400, DEVICE, DEVICE, 1},
+    {"load_wide", LOC "ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd1];", "read of size 16", 400, 384, DEVICE, DEVICE, 1},
+    {"load_nc", LOC "ld.global.nc.f64 %fd1, [%rd1];", "read of size 8", 400, 392, DEVICE, DEVICE, 1},
+    {"load_generic", LOC "ld.u32 %r3, [%rd1];", GLOBAL "read of size 4", 400, 0, DEVICE, DEVICE, 1},
+    {"load_volatile", LOC "ld.volatile.global.u32 %r3, [%rd1];", "read of size 4", 400, 0, DEVICE, DEVICE, 1},
+    {"load_acquire", LOC "ld.acquire.gpu.global.u32 %r3, [%rd1];", "read of size 4", 400, 0, DEVICE, DEVICE, 1},
+    {"misaligned", LOC "st.global.u64 [%rd1], %rd2;", "is misaligned", 4, 8, DEVICE, DEVICE, 1},
+    {"misaligned_vector", LOC "ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd1];", "is misaligned", 8, 16, DEVICE, DEVICE,
+     1},
+    {"atomic", LOC "atom.global.add.u32 %r3, [%rd1], 1;", GLOBAL "atomic of size 4", 400, 0, DEVICE, DEVICE, 1},
+    {"reduction", LOC "red.global.add.f32 [%rd1], %f1;", "atomic of size 4", 400, 0, DEVICE, DEVICE, 1},
+    {"compare_and_swap", LOC "atom.global.cas.b64 %rd5, [%rd1], %rd2, %rd2;", "atomic of size 8", 400, 0, DEVICE,
+     DEVICE, 1},
+    {"guarded", "setp.ne.u32 %p1, %r2, 99;\n" LOC "@%p1 st.global.u32 [%rd1], 1;", "write of size 4", 400, 0, DEVICE,
+     DEVICE, 3},
+    {"copy_to_shared",
+     ".shared .align 16 .b8 s[128];\nmov.u32 %r3, s;\n" LOC
+     "cp.async.ca.shared.global [%r3], [%rd1], 16;\ncp.async.wait_all;",
+     GLOBAL "read of size 16", 400, 384, DEVICE, DEVICE, 1},
+    {"matrix",
+     LOC "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r10,%r11,%r12,%r13,%r14,%r15,%r16,%r17}, "
+         "[%rd1], 12;",
+     GLOBAL "read of size 16", 64, 0, DEVICE, DEVICE, 32},
+    {"null", LOC "st.global.u32 [%rd1], 1;", "Address 0x8 is out of bounds", 8, 8, NOTHING, DEVICE, 1},
+    {"malloced", LOC "st.global.u32 [%rd1], 1;", "is the program's own memory", 0, 0, MALLOC, DEVICE, 1},
+    {"on_the_stack", LOC "ld.global.u32 %r3, [%rd1];", "is the program's own memory", 0, 0, STACK, DEVICE, 1},
+    {"pinned", LOC "st.global.u32 [%rd1], 1;", AFTER(1), 400, 396, PINNED, PINNED, 1},
+    {"managed", LOC "st.global.u32 [%rd1], 1;", AFTER(1), 400, 396, MANAGED, MANAGED, 1},
+    {"freed", LOC "ld.global.u32 %r3, [%rd1];", "8 bytes inside an allocation .* that was freed", 8, 8, FREED, DEVICE,
+     1},
+    {"freed_async", LOC "ld.global.u32 %r3, [%rd1];", "inside an allocation .* that was freed", 8, 8, FREED_ASYNC,
+     DEVICE, 1},
+    {"freed_pinned", LOC "ld.global.u32 %r3, [%rd1];", "inside an allocation .* that was freed", 8, 8, FREED_PINNED,
+     DEVICE, 1},
+    {"shared_shifted", /* s[thread - 4] begins below s, where nobody reads it */
+     ".shared .align 16 .b8 s[128];\nmov.u32 %r4, s; mad.lo.u32 %r5, %r2, 4, %r4; add.u32 %r5, %r5, %r1;\n"
+     "setp.ge.u32 %p1, %r2, 4;\n" LOC "@%p1 ld.shared.u32 %r3, [%r5];",
+     "Invalid __shared__ read of size 4", 16, -16, DEVICE, DEVICE, 32},
+    {"ticket", "mov.u64 %rd3, var; atom.global.add.u32 %r3, [%rd3], 1;\n" LOC "st.global.u32 [%rd1], %r3;",
+     GLOBAL "write of size 4", 400, 0, DEVICE, DEVICE, 1},
+    {"peer", LOC "st.global.u32 [%rd1], 1;", "or on a device without peer access", 8, 8, PEER, PEER_ENABLED, 1},
+    {"read_only", LOC "st.global.u32 [%rd1], 1;", "or mapped without the right", 8, 8, READ_ONLY, DEVICE, 1},
+    {"shared", SHARED LOC "st.shared.u32 [%rd3], 1;", "Invalid __shared__ write of size 4", 128, 124, DEVICE, DEVICE,
+     1},
+    {"shared_misaligned", SHARED LOC "ld.shared.u32 %r3, [%rd3];", "Address 0x2 is misaligned", 2, 4, DEVICE, DEVICE,
+     1},
+    {"shared_atomic", SHARED LOC "atom.shared.add.u32 %r3, [%rd3], 1;", "Invalid __shared__ atomic of size 4", 128, 0,
+     DEVICE, DEVICE, 1},
+    {"shared_generic", SHARED "cvta.shared.u64 %rd3, %rd3;\n" LOC "ld.u32 %r3, [%rd3];", "Invalid __shared__ read", 128,
+     0, DEVICE, DEVICE, 1},
+    {"shared_dynamic",
+     "mov.u64 %rd4, dyn; cvt.u64.u32 %rd3, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC "st.shared.u32 [%rd3], 1;",
+     "Invalid __shared__ write", 64, 60, DEVICE, DEVICE, 1},
+    {"shared_matrix", SHARED "cvt.u32.u64 %r9, %rd3;\n" LOC "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r3}, [%r9];",
+     "Invalid __shared__ read of size 16", 128, 112, DEVICE, DEVICE, 32},
+    {"local", LOCAL LOC "st.local.u32 [%rd3], 1;", "Invalid __local__ write of size 4", 65536, 12, DEVICE, DEVICE, 1},
+    {"local_before", LOCAL LOC "ld.local.u32 %r3, [%rd3];", "Invalid __local__ read of size 4", -4096, 12, DEVICE,
+     DEVICE, 1},
+    {"local_generic", LOCAL "cvta.local.u64 %rd3, %rd4; st.u32 [%rd3], 1;\n" LOC "st.global.u32 [%rd1], 1;",
+     "write of size 4", 400, 0, DEVICE, DEVICE, 32},
+    {"variable",
+     "mov.u64 %rd3, var; cvt.s64.s32 %rd4, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC "ld.global.u32 %r3, [%rd3];",
+     GLOBAL "read of size 4", 40, 36, DEVICE, DEVICE, 1},
+    {"constant",
+     "mov.u64 %rd3, cst; cvt.s64.s32 %rd4, %r1; add.u64 %rd3, %rd3, %rd4;\n" LOC "ld.const.u32 %r3, [%rd3];",
+     "read of size 4", 40, 36, DEVICE, DEVICE, 1},
+    {"some_threads", "mul.wide.u32 %rd3, %r2, 4; add.u64 %rd3, %rd3, %rd1;\n" LOC "st.global.u32 [%rd3], 1;",
+     "^========= 7 more errors of other threads", 304, 272, DEVICE, DEVICE, 32},
+    {"others_go_on",
+     "mul.wide.u32 %rd3, %r2, 4; add.u64 %rd3, %rd3, %rd1;\n" LOC
+     "st.global.u32 [%rd3], 1;\nbar.sync 0;\nbar.warp.sync 0xffffffff;\nshfl.sync.idx.b32 %r3, %r2, 0, 31, 0xffffffff;",
+     "^========= 7 more errors of other threads", 176, 144, DEVICE, DEVICE, 64},
+    {"heap", HEAP LOC "st.u8 [%rd3], 1;\n" FREE, "and is 1 bytes after the nearest allocation .* of size 40", 40, 39,
+     DEVICE, DEVICE, 1},
+    {"heap_freed", HEAP "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra keep;\n" FREE LOC "ld.u32 %r3, [%rd4];\nret;\nkeep:\n" FREE,
+     "is 0 bytes inside an allocation .* of size 40 bytes that was freed", 1, 0, DEVICE, DEVICE, 1},
+    {"heap_double_free", HEAP FREE "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra keep;\n" LOC FREE "keep:\n",
+     "^========= Malloc/Free Error encountered", 1, 0, DEVICE, DEVICE, 1},
+    {"heap_foreign_free", "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra keep;\nmov.u64 %rd4, %rd2;\n" LOC FREE "keep:\n",
+     "^========= Malloc/Free Error encountered", 4, 0, DEVICE, DEVICE, 1},
+    {"stack", LOC "call deep, (%r1);", "^========= Kernel ended: stack overflow", 100000, 3, DEVICE, DEVICE, 1},
+    {"called", ".loc 1 78 3\ncall device, (%rd1);", "Device Frame: called in faulty.cu:78", 400, 0, DEVICE, DEVICE, 1},
+    {"inlined", ".loc 2 5 1, function_name info, inlined_at 1 77 9\nst.global.u32 [%rd1], 1;",
+     "inlined at faulty.cu:77", 400, 0, DEVICE, DEVICE, 1},
+};
+enum { TESTS = sizeof tests / sizeof *tests };
+
+static void need(int r, const char *what)
+{
+    if (!r)
+        return;
+    printf("%s: status %d\n", what, (int)r);
+    exit(3);
+}
+
+static char *text_of(const struct test *t)
+{
+    char *s = NULL;
+    if (asprintf(&s,
+                 ".version 8.0\n.target sm_80\n.address_size 64\n"
+                 ".visible .global .align 4 .b8 var[40];\n.const .align 4 .b8 cst[40];\n"
+                 ".extern .shared .align 16 .b8 dyn[];\n"
+                 ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n"
+                 ".func deep(.param .u32 a)\n{\n.reg .u32 %%r<3>; .reg .pred %%p<2>; .reg .u64 %%rd<2>;\n"
+                 ".local .align 16 .b8 room[4096];\nld.param.u32 %%r1, [a]; setp.eq.u32 %%p1, %%r1, 0;\n@%%p1 ret;\n"
+                 "mov.u64 %%rd1, room; st.local.u32 [%%rd1], %%r1; sub.u32 %%r2, %%r1, 1;\n" LOC
+                 "call deep, (%%r2);\nret;\n}\n"
+                 ".func device(.param .u64 a)\n{\n.reg .u64 %%rd<2>;\nld.param.u64 %%rd1, [a];\n" LOC
+                 "st.global.u32 [%%rd1], 1;\nret;\n}\n"
+                 ".visible .entry %s(.param .u64 p, .param .u32 n)\n{\n"
+                 ".reg .u32 %%r<32>; .reg .u64 %%rd<8>; .reg .f32 %%f<4>; .reg .f64 %%fd<2>; .reg .pred %%p<2>;\n"
+                 "ld.param.u64 %%rd2, [p]; ld.param.u32 %%r1, [n]; mov.u32 %%r2, %%tid.x;\n"
+                 "cvt.s64.s32 %%rd1, %%r1; add.u64 %%rd1, %%rd1, %%rd2; mov.f32 %%f1, 0f00000000;\n%s\nret;\n}\n"
+                 ".file 1 \"faulty.cu\"\n.file 2 \"faulty.h\"\n",
+                 t->name, t->body) < 0)
+        exit(3);
+    return s;
+}
+
+/* The other device's memory, to which the current context gets access, or loses it. */
+static uint64_t of_peer(int enabled)
+{
+    void *own, *peer;
+    int device;
+    uint64_t p = 0;
+    need(cuDeviceGet(&device, 1), "cuDeviceGet");
+    need(cuCtxGetCurrent(&own), "cuCtxGetCurrent");
+    need(cuDevicePrimaryCtxRetain(&peer, device), "cuDevicePrimaryCtxRetain");
+    need(cuCtxSetCurrent(peer), "cuCtxSetCurrent");
+    need(cuMemAlloc_v2(&p, BYTES), "cuMemAlloc");
+    need(cuCtxSetCurrent(own), "cuCtxSetCurrent");
+    need(enabled ? cuCtxEnablePeerAccess(peer, 0) : cuCtxDisablePeerAccess(peer), "cuCtxEnablePeerAccess");
+    return p;
+}
+
+/* A mapping that may be read only. */
+static uint64_t read_only(void)
+{
+    struct {
+        int type, handles, place, device;
+        void *unused;
+        uint64_t flags[2];
+    } wanted = {.type = 1, .place = 1}; /* CUmemAllocationProp: pinned, on device 0 */
+    struct {
+        int place, device, flags;
+    } access = {1, 0, 1}; /* CUmemAccessDesc: on device 0, read */
+    uint64_t handle, p = 0;
+    const size_t size = 2 << 20;
+    need(cuMemCreate(&handle, size, (void *)&wanted, 0), "cuMemCreate");
+    need(cuMemAddressReserve(&p, size, 0, 0, 0), "cuMemAddressReserve");
+    need(cuMemMap(p, size, 0, handle, 0), "cuMemMap");
+    need(cuMemSetAccess(p, size, (void *)&access, 1), "cuMemSetAccess");
+    return p;
+}
+
+static uint64_t memory(enum memory kind, void *stack)
+{
+    uint64_t p = 0;
+    void *host = NULL;
+    switch (kind) {
+    case DEVICE: need(cuMemAlloc_v2(&p, BYTES), "cuMemAlloc"); break;
+    case FREED:
+        need(cuMemAlloc_v2(&p, BYTES), "cuMemAlloc");
+        need(cuMemFree_v2(p), "cuMemFree");
+        break;
+    case FREED_ASYNC:
+        need(cuMemAllocAsync(&p, BYTES, NULL), "cuMemAllocAsync");
+        need(cuMemFreeAsync(p, NULL), "cuMemFreeAsync");
+        need(cuStreamSynchronize(NULL), "cuStreamSynchronize");
+        break;
+    case PINNED:
+    case FREED_PINNED:
+        need(cuMemAllocHost_v2(&host, BYTES), "cuMemAllocHost");
+        p = (uint64_t)(uintptr_t)host;
+        if (kind == FREED_PINNED)
+            need(cuMemFreeHost(host), "cuMemFreeHost");
+        break;
+    case MANAGED: need(cuMemAllocManaged(&p, BYTES, 1), "cuMemAllocManaged"); break;
+    case MALLOC: p = (uint64_t)(uintptr_t)malloc(BYTES); break;
+    case STACK: p = (uint64_t)(uintptr_t)stack; break;
+    case PEER:
+    case PEER_ENABLED: return of_peer(kind == PEER_ENABLED);
+    case READ_ONLY: return read_only();
+    default: break;
+    }
+    return p;
+}
+
+static int launch(const struct test *t, void *f, int wrong)
+{
+    char stack[BYTES];
+    int n = (int)(wrong ? t->wrong : t->right);
+    uint64_t p = memory(wrong ? t->memory : t->twin, stack);
+    void *args[] = {&p, &n};
+    need(cuLaunchKernel(f, 1, 1, 1, t->threads, 1, 1, 64, NULL, args, NULL), t->name);
+    int r = cuCtxSynchronize();
+    if (!wrong)
+        need(t->twin == PINNED ? cuMemFreeHost((void *)(uintptr_t)p) : cuMemFree_v2(p), t->name);
+    return r;
+}
+
+/* The right one first, in either case: the module's own memory is there then, and takes nothing that is freed. */
+static int run(const struct test *t, int wrong)
+{
+    void *module, *f;
+    char *text = text_of(t);
+    need(cuModuleLoadData(&module, text), t->name);
+    free(text);
+    need(cuModuleGetFunction(&f, module, t->name), t->name);
+    need(launch(t, f, 0), t->name);
+    return wrong ? launch(t, f, 1) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    int device;
+    void *context;
+    for (int k = 0; argc > 1 && !strcmp(argv[1], "list") && k < TESTS; k++)
+        printf("%s\t%s\n", tests[k].name, tests[k].report);
+    if (argc < 2 || !strcmp(argv[1], "list"))
+        return 0;
+    need(cuInit(0), "cuInit");
+    need(cuDeviceGet(&device, 0), "cuDeviceGet");
+    need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    for (int k = 0; k < TESTS; k++) {
+        if (!strcmp(argv[1], "right"))
+            need(run(&tests[k], 0), tests[k].name);
+        else if (argc > 2 && !strcmp(argv[2], tests[k].name))
+            printf("status %d\n", (int)run(&tests[k], 1));
+    }
+    puts("done");
+    return 0;
+}

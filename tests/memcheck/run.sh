@@ -1,0 +1,90 @@
+#!/bin/sh
+# Memcheck: every wrong access of a list of small kernels is reported with its place, their right twins are silent.
+set -eu
+. "$(dirname "$0")/../e2e/lib.sh"
+tab=$(printf '\t')
+export CUMU_HOST_DEVICES=2 # for what one of them may not touch
+export CUMU_CACHE_DIR="$tmp/cache"
+
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -I"$B/gen" -o "$tmp/faulty" "$(dirname "$0")/faulty.c" \
+    "$B/lib/cumu/facade/libcuda.so.1" -Wl,--allow-shlib-undefined
+
+"$cumu" run --backend host -- "$tmp/faulty" list >"$tmp/list"
+# In the interpreter and in compiled code, with the same words.
+while IFS="$tab" read -r case report; do
+    for jit in 0 wait; do
+        check "$case, jit $jit" 9 "$report" '^status 7(19|14)$' '(in|at) faulty\.(cu:77|h:5)' \
+            'by thread \([0-9]+,0,0\) in block \(0,0,0\)' 'Host Frame: main \[0x[0-9a-f]+\] in faulty' \
+            '^========= ERROR SUMMARY: [0-9]+ error' \
+            -- env CUMU_JIT=$jit "$cumu" memcheck --error-exitcode 9 "$tmp/faulty" wrong "$case" </dev/null
+        sed -n '/^=/s/0x[0-9a-f]*/ADDRESS/gp' "$tmp/out" >"$tmp/out.$jit"
+    done
+    cmp -s "$tmp/out.0" "$tmp/out.wait" || { echo "not ok $case: reports differ"; bad=1; }
+done <"$tmp/list"
+CUMU_LOG=info,+jit CUMU_JIT=wait "$cumu" run --backend host -- env CUMU_CHECK=memory "$tmp/faulty" right >"$tmp/jit" 2>&1
+check "watched kernels are compiled" 0 '^cumu: info: jit: store: tier 1 ready' -- cat "$tmp/jit"
+check "no report without a wrong access" 0 '^done$' '^========= LEAK SUMMARY: 0 bytes leaked in 0 allocations$' \
+    '^========= ERROR SUMMARY: 0 errors$' -- "$cumu" memcheck --leak-check full --error-exitcode 9 "$tmp/faulty" right
+absent "nor another line" 'Invalid|Leaked|Kernel ended'
+
+check "a leak, with its allocation" 5 'Leaked 400 bytes at' 'main .* in faulty' 'ERROR SUMMARY: 2 errors' \
+    '^========= LEAK SUMMARY: 400 bytes leaked in 1 allocations$' \
+    -- "$cumu" memcheck --report-api-errors=no --leak-check=full --error-exitcode=5 "$tmp/faulty" wrong store
+check "threads are counted, the place is reported once" 0 'ERROR SUMMARY: 8 errors' \
+    -- "$cumu" memcheck --report-api-errors no "$tmp/faulty" wrong some_threads
+[ "$(grep -c '^========= Invalid' "$tmp/out")" = 1 ] || { echo "not ok one report"; bad=1; }
+check "a log file of its own" 0 '^status 719$' -- "$cumu" memcheck --report-api-errors no --log-file "$tmp/log" "$tmp/faulty" wrong load
+absent "and nothing on stderr" '^====='
+check "has all" 0 '^========= Invalid' '^========= ERROR SUMMARY: 1 error$' -- cat "$tmp/log"
+check "children count" 0 'ERROR SUMMARY: 2 errors' -- "$cumu" memcheck --report-api-errors no sh -c "$tmp/faulty wrong load; $tmp/faulty wrong store"
+check "the program's own status without errors" 7 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck --error-exitcode 9 sh -c 'exit 7'
+check "its signal" 143 'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck sh -c 'kill -TERM $$'
+check "a limit of reports" 0 'ERROR SUMMARY: 2 errors' '^========= 1 reports were not printed' -- \
+    "$cumu" memcheck --print-limit 1 "$tmp/faulty" wrong load
+absent "of which the second is not printed" 'Program hit'
+check "calls that fail" 0 'Program hit CUDA_ERROR_LAUNCH_FAILED \(error 719\) due to ".*" on CUDA API call to cuCtxSynch' \
+    'Saved host backtrace up to driver entry point at error' 'Host Frame: main .* in faulty' -- \
+    "$cumu" memcheck "$tmp/faulty" wrong load
+check "records of XML" 0 -- "$cumu" memcheck --save "$tmp/saved.xml" --xml "$tmp/faulty" wrong some_threads
+check "have kind, text and place" 0 '<kind>memcheck</kind>' '<text>Invalid __global__ write of size 4 bytes</text>' \
+    '<func>some_threads</func><file>faulty.cu</file><line>77</line>' '<func>main</func><module>faulty</module>' -- \
+    cat "$tmp/saved.xml"
+check "which suppress what they are of, and the count of its threads" 0 '^========= 2 reports suppressed$' \
+    'ERROR SUMMARY: 0 errors' -- "$cumu" memcheck --error-exitcode 9 --suppressions "$tmp/saved.xml" "$tmp/faulty" wrong \
+    some_threads
+absent "which are not printed" 'Invalid|more errors'
+check "but nothing else" 9 'Invalid __global__ read' -- \
+    "$cumu" memcheck --error-exitcode 9 --suppressions "$tmp/saved.xml" "$tmp/faulty" wrong load
+echo '<record><text>Invalid .* (read|write) of.*</text><func>lo*</func></record>' >"$tmp/patterns.xml"
+check "suppressions may be patterns" 0 '^========= 1 report suppressed' -- \
+    "$cumu" memcheck --suppressions "$tmp/patterns.xml" "$tmp/faulty" wrong load
+check "records of JSON" 0 -- "$cumu" memcheck --save "$tmp/saved.json" "$tmp/faulty" wrong load
+check "have the same" 0 '"kind": "memcheck"' '"text": "Invalid __global__ read of size 4 bytes"' '"line": 77' -- \
+    cat "$tmp/saved.json"
+if command -v python3 >/dev/null 2>&1; then
+    check "are JSON" 0 -- python3 -m json.tool "$tmp/saved.json"
+    check "are XML" 0 -- python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$tmp/saved.xml"
+fi
+check "another kernel's name" 0 '^status 0$' 'ERROR SUMMARY: 0' -- \
+    "$cumu" memcheck --kernel-name kernel_substring=stor "$tmp/faulty" wrong load
+check "its own" 0 '^status 719$' -- "$cumu" memcheck --kernel-name kns=stor,kne=load "$tmp/faulty" wrong load
+check "left out" 0 '^status 0$' -- "$cumu" memcheck --kernel-name-exclude load "$tmp/faulty" wrong load
+check "an expression" 0 '^status 719$' -- "$cumu" memcheck --kernel-regex '^l.*d$' "$tmp/faulty" wrong load
+check "launches that are skipped" 0 '^status 0$' -- "$cumu" memcheck --launch-skip 2 "$tmp/faulty" wrong load
+check "and counted" 0 '^status 0$' -- "$cumu" memcheck --launch-count 1 "$tmp/faulty" wrong load
+check "the first program alone" 0 'ERROR SUMMARY: 0 errors' -- \
+    "$cumu" memcheck --target-processes application-only sh -c "$tmp/faulty wrong load; true"
+check "a launch that does not fail" 0 '^status 0$' 'ERROR SUMMARY: 1 error$' -- \
+    "$cumu" memcheck --destroy-on-device-error kernel "$tmp/faulty" wrong load
+check "on a MUSA device" 125 'needs --backend host' -- "$cumu" memcheck --backend musa "$tmp/faulty"
+check "suppressions that are none" 125 'no <record> in it' -- "$cumu" memcheck --suppressions "$tmp/faulty" "$tmp/faulty"
+check "a log file by process and variable" 0 -- env WORD=here "$cumu" memcheck --log-file "$tmp/log.%p.%q{WORD}" true
+ls "$tmp"/log.[0-9]*.here >/dev/null 2>&1 || { echo "not ok the log file's name"; bad=1; }
+check "without the launcher: on stderr" 0 '^========= Invalid __global__ read' -- \
+    env CUMU_CHECK=memory "$cumu" run --backend host -- "$tmp/faulty" wrong load
+check "an unknown option" 125 'unknown option --frobnicate' -- "$cumu" memcheck --frobnicate "$tmp/faulty"
+check "no program" 125 'no program given' -- "$cumu" memcheck
+check "a program that is not there" 127 -- "$cumu" memcheck "$tmp/nothing"
+check "a log file that cannot be" 125 'No such file' -- "$cumu" memcheck --log-file "$tmp/no/log" "$tmp/faulty" right
+[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'cumu-memcheck.*' -newer "$tmp/faulty")" ] || { echo "not ok files are left"; bad=1; }
+exit $bad
