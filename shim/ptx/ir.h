@@ -32,6 +32,8 @@ enum ptx_type {
     PTX_B8, PTX_B16, PTX_B32, PTX_B64, PTX_B128,
     PTX_F16, PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_TF32, PTX_F32, PTX_F64,
     PTX_U16X2, PTX_S16X2, PTX_E4M3X2, PTX_E5M2X2, PTX_U4, PTX_S4, PTX_B1, PTX_U2, PTX_S2,
+    PTX_F32X2, PTX_E2M3X2, PTX_E3M2X2, PTX_E2M1X2, PTX_UE8M0X2, PTX_E4M3X4, PTX_E5M2X4, PTX_E2M3X4, PTX_E3M2X4,
+    PTX_E2M1X4,
     PTX_PRED,
     PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF,
     PTX_NTYPES
@@ -53,7 +55,7 @@ enum ptx_op {
 
 enum ptx_rnd {
     PTX_RND_NONE, PTX_RN, PTX_RZ, PTX_RM, PTX_RP, PTX_RNA,
-    PTX_RNI, PTX_RZI, PTX_RMI, PTX_RPI
+    PTX_RNI, PTX_RZI, PTX_RMI, PTX_RPI, PTX_RS
 };
 
 enum ptx_cmp {
@@ -92,7 +94,9 @@ enum ptx_flag {
     PTX_F_CLAMP = 1u << 16, PTX_F_WRAP = 1u << 17, PTX_F_SHIFTAMT = 1u << 18,
     PTX_F_NOFTZ = 1u << 19,
     PTX_F_TO = 1u << 20, PTX_F_OOB = 1u << 21, PTX_F_SATFINITE = 1u << 22,
-    PTX_F_PO = 1u << 23, PTX_F_SHR7 = 1u << 24, PTX_F_SHR15 = 1u << 25 /* vmad */
+    PTX_F_PO = 1u << 23, PTX_F_SHR7 = 1u << 24, PTX_F_SHR15 = 1u << 25, /* vmad */
+    PTX_F_SCALED = 1u << 27, /* cvt: by two ue8m0 */
+    PTX_F_TURN = 1u << 26 /* st: then the block's other warps have a turn (analysis/turn.c) */
 };
 // clang-format on
 
@@ -240,6 +244,13 @@ struct ptx_var { /* a variable or a parameter */
     uint64_t row[8]; /* bytes of one element of the outermost dimension, the next one, ... */
 };
 
+/* A .loc directive: instructions from the PTX line behind `at` on come of this line of the program's source, up to the
+ * next directive of the function. */
+struct ptx_loc {
+    uint32_t at, file, line;       /* file: as .file directives number them */
+    uint32_t call_file, call_line; /* where the function of that line was inlined; 0: it was not */
+};
+
 struct ptx_func {
     const char *name;
     bool is_entry, is_decl, visible, noreturn;
@@ -249,6 +260,7 @@ struct ptx_func {
     const char *body; /* text span of the body; parsed on demand by ptx_func_parse */
     size_t body_len;
     uint32_t body_line;    /* line of its '{' */
+    uint32_t end_line;     /* of its '}' */
     struct ptx_var *param; /* entry: offsets in the launch buffer; .func: arguments in order */
     uint32_t nparam;
     struct ptx_var *ret; /* .func results; more than one only in registers */
@@ -275,6 +287,8 @@ struct ptx_func {
     uint32_t nopnd;
     struct ptx_var *local;
     uint32_t nlocal;     /* variables of the body: shared, local, param */
+    struct ptx_loc *loc; /* in the order of the text */
+    uint32_t nloc;
     uint64_t local_size; /* bytes of .local per thread */
     uint32_t nlabel;
     int32_t *label_instr; /* label id -> index of the next instruction */
@@ -325,6 +339,11 @@ struct ptx_module {
     struct ptx_func *func;
     uint32_t nfunc;           /* entries and functions, declarations included */
     struct ptx_symtab *names; /* of variables and functions; read-only once open */
+    struct ptx_source {       /* .file directives */
+        uint32_t number;
+        const char *name;
+    } * source;
+    uint32_t nsource;
 };
 
 /* Symbol ids in ptx_opnd.sym: one number says which table and where in it. Below the bands lie variables of the module,

@@ -92,8 +92,9 @@ static struct { /* kernels whose text begins alike share a file */
 static int nunit, unit_of[MOST_JOBS], number_of[MOST_JOBS];
 static char folder[64];
 
-static const char *const own_names[] = {"t1_kernel",   "t1_args",      "t1_args_of", "t1_first", "t1_run_block",
-                                        "cumu_t1_run", "cumu_t1_info", "f_0",        "f_1",      "f_2"};
+static const char *const own_names[] = {"t1_kernel",    "t1_args",     "t1_args_of",   "t1_first",
+                                        "t1_run_block", "cumu_t1_run", "cumu_t1_info", "k_kernel",
+                                        "f_0",          "f_1",         "f_2"};
 
 /* Adds the kernel's own text to a file that has the same prelude, which it ends with. */
 static void add_to_unit(int job, const char *text, size_t size)
@@ -164,7 +165,7 @@ static void load_units(void)
         size_t size = f ? fread(bytes, 1, sizeof bytes, f) : 0;
         if (f)
             fclose(f);
-        units[u].object = size ? t1_object_load(bytes, size, &why) : NULL;
+        units[u].object = size ? t1_object_load(bytes, size, NULL, &why) : NULL;
     }
     snprintf(path, sizeof path, "rm -r %s", folder);
     if (!getenv("FLOW_KEEP_C") && system(path))

@@ -41,7 +41,10 @@ check "again: nothing to do" 0 ' 0 compiled, 7 were there' -- $warm mp_31 "$fix/
 check "another architecture" 0 '^7 kernels for mp_22: 7 compiled' -- $warm mp_22 "$fix/language"
 echo '# 5.2' >>"$tmp/sdk/bin/mcc"
 check "another toolkit" 0 '^7 kernels for mp_31: 7 compiled' -- $warm mp_31 "$fix/language"
-if [ "$(grep -c -e '--cuda-device-only --offload-arch=mp_31 -O2 .* -ffp-contract=off -c -o [^ ]* [^ ]*\.mu$' "$tmp/sdk/calls")" = 14 ]; then
+# Kernels share runs (tests/device counts them): the toolkit's first, and those of the other one.
+runs=$(grep -c -e '--offload-arch=mp_31' "$tmp/sdk/calls")
+told=$(grep -c -e '--cuda-device-only --offload-arch=mp_31 -O2 .* -ffp-contract=off -c -o [^ ]* [^ ]*\.mu$' "$tmp/sdk/calls")
+if [ "$runs" -ge 2 ] && [ "$told" = "$runs" ]; then
     echo "ok the command line"
 else
     echo "not ok the command line"

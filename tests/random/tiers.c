@@ -137,7 +137,7 @@ static bool run_object(struct t0t *t, const uint32_t block[3], const struct args
         .kernel = t->kernel, .grid = {GRID, 1, 1}, .params = a, .env = &t0t_env, .grid_id = ++id, .nsm = 1};
     struct t0_fault f = {0};
     const char *reason = "no memory";
-    struct t1_object *o = t1_object_load(made.object, made.size, &reason);
+    struct t1_object *o = t1_object_load(made.object, made.size, NULL, &reason);
     bool good = o && t1_object_bind(o, t->kernel);
     memcpy(g.block, block, sizeof g.block);
     if (!good)

@@ -45,6 +45,16 @@ static uint32_t reduce_want(uint32_t i)
     return (37 * 256 + 59) * 16 + 6;
 }
 
+/* Every thread fills its element, and the first one of each warp then writes those of all warps: without a barrier
+ * between, as on a GPU all have filled theirs before (shim/ptx/analysis/turn.c). */
+static const char fill[] = KERNEL(SHARED(
+    "512") "shl.b32 %r3, %r1, 2; mov.u32 %r2, sm; add.u32 %r3, %r3, %r2; mov.u32 %r4, 5; neg.s32 %r5, %r4;\n"
+           "st.shared.u32 [%r3], %r5; and.b32 %r6, %r1, 31; shr.u32 %r8, %r1, 5; setp.ne.u32 %p1, %r6, 0; @%p1 bra J;\n"
+           "L: shl.b32 %r9, %r8, 2; add.u32 %r9, %r9, %r2; mul.lo.u32 %r10, %r8, 3; st.shared.u32 [%r9], %r10;\n"
+           "add.u32 %r8, %r8, 4; setp.lt.u32 %p2, %r8, 128; @%p2 bra L;\n"
+           "J: bar.sync 0; ld.shared.u32 %r11, [%r3];\n" STORE("%r11"));
+static uint32_t fill_want(uint32_t i) { return i % 128 * 3; }
+
 /* warp 0 spins on a flag in shared memory that warp 1 sets after a long loop */
 static const char spin[] = KERNEL(
     SHARED("16") "mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [sm], %r2; bar.sync 0;\n"
@@ -162,6 +172,7 @@ int main(void)
     expect("two bar.sync of one barrier in a warp", split, 1, 128, split_want);
     expect("bar.arrive and bar.sync with a count", named, 1, 128, named_want);
     expect("bar.red popc, and, or", reduce, 2, 96, reduce_want);
+    expect("a constant that other warps write over", fill, 2, 128, fill_want);
     expect("a warp spins for another", spin, 1, 64, spin_want);
     expect("spin lock within warps", lock, 2, 96, lock_want);
     expect("spin lock with nanosleep", lock_inside, 2, 96, lock_want);

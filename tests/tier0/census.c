@@ -21,6 +21,10 @@ static const struct {
     {"cp.async.bulk.wait_group", "0"},
     {"cp.async.bulk.shared", "[%r1], [%d1], %r2, [%r3]"},
     {"cp.async.bulk.tensor.3d.global", "[%d1, {%r1, %r2, %r3}], [%r4]"},
+    {"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast",
+     "[%r1], [%d1, {%r1, %r2, %r3}], [%r4], %h1, %d2"},
+    {"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2",
+     "[%r1], [%d1, {%r1, %r2, %r3}], [%r4], %d2"},
     {"cp.async.bulk.tensor", "[%r1], [%d1, {%r1, %r2, %r3}], [%r4]"},
     {"cp.async", "[%r1], [%d1], 16"},
     {"mbarrier.init", "[%d1], %r1"},
@@ -53,9 +57,9 @@ static const struct {
     {"sust.b.3d.b8", "[%d1, {%r1, %r2, %r3, %r3}], {%h3}"},
     {"sust.b.a2d.v4", "[%d1, {%r1, %r2, %r3, %r3}], {%r3, %r4, %r5, %r6}"},
     {"lop3", "%r1, %r2, %r3, %r4, 0x96"},
-    {"wgmma.mma_async", "{%r1}, %d1, %d2, 1, 1, 1"},
     {"wgmma.wait_group", "0"},
-    {"wgmma", ""},
+    {"wgmma.fence", ""},
+    {"wgmma.commit_group", ""},
 };
 
 static char operands[2048];
@@ -115,7 +119,10 @@ static void matrices(const char *opcode)
         a /= 2;
     if (wmma && bits == 16 && !has(opcode, "bf16"))
         a = b = 8;
-    if (!strncmp(opcode, "ldmatrix", 8)) {
+    if (!strncmp(opcode, "wgmma", 5)) {
+        regs('r', n / 2);
+        EMIT(", %%d1, %%d2, 1, 1, 1");
+    } else if (!strncmp(opcode, "ldmatrix", 8)) {
         regs('r', has(opcode, "x4") ? 4 : has(opcode, "x2") ? 2 : 1);
         EMIT(", [%%d1]");
     } else if (has(opcode, "load")) {
@@ -226,7 +233,7 @@ static const char *refusal(const char *opcode)
     make_operands(opcode);
     snprintf(text, sizeof text,
              ".version 8.6\n.target sm_90a\n.address_size 64\n.func f() { ret; }\n"
-             ".visible .entry k()\n{\n.reg .pred %%p<9>; .reg .b16 %%h<9>; .reg .b32 %%r<33>;\n"
+             ".visible .entry k()\n{\n.reg .pred %%p<9>; .reg .b16 %%h<9>; .reg .b32 %%r<65>;\n"
              ".reg .b64 %%d<33>; .reg .b128 %%q<9>; .reg .f32 %%f<9>;\n%s %s;\nL: ret;\n}\n",
              opcode, operands);
     struct ptx_module *m = ptx_module_open(text, strlen(text), &d);

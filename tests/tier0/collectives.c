@@ -182,6 +182,59 @@ static uint32_t reductions_want(uint32_t i)
     return ((((add ^ (uint32_t)least) + most) ^ x) + a) ^ o;
 }
 
+/* redux of f32: warp 0 random, 1 zeros of both signs, 2 with a NaN among numbers and infinities, 3 NaNs alone. */
+static struct {
+    bool most, abs, nan;
+} redux_form;
+static uint32_t redux_source(uint32_t i)
+{
+    switch (i / 32) {
+    case 0: return (i * 0x9e3779b9u) & 0xbfffffff;
+    case 1: return i << 31;
+    case 2: return i % 32 == 7 ? 0xffc00001 : i % 32 == 9 ? 0xff800000 : (i * 0x9e3779b9u) & 0xbfffffff;
+    default: return 0x7f800001 + i;
+    }
+}
+static uint32_t redux_float_want(uint32_t i)
+{
+    uint32_t best = 0x7fffffff;
+    for (uint32_t k = i & ~31u; k < (i & ~31u) + 32; k++) {
+        const uint32_t v = redux_form.abs ? redux_source(k) & 0x7fffffff : redux_source(k);
+        const int64_t place = v >> 31 ? -(int64_t)(v & 0x7fffffff) - 1 : (int64_t)v;
+        const int64_t have = best >> 31 ? -(int64_t)(best & 0x7fffffff) - 1 : (int64_t)best;
+        if ((v & 0x7fffffff) > 0x7f800000) {
+            if (redux_form.nan)
+                return 0x7fffffff;
+        } else if (best == 0x7fffffff || (redux_form.most ? place > have : place < have)) {
+            best = v;
+        }
+    }
+    return best;
+}
+static void redux_floats(void)
+{
+    static const char head[] =
+        "mul.lo.u32 %r2, %r1, 0x9e3779b9; and.b32 %r2, %r2, 0xbfffffff; shr.u32 %r4, %r1, 5; and.b32 %r5, %r1, 31;\n"
+        "shl.b32 %r6, %r1, 31; setp.eq.u32 %p1, %r4, 1; selp.b32 %r2, %r6, %r2, %p1;\n"
+        "setp.eq.u32 %p1, %r4, 2; setp.eq.and.u32 %p2, %r5, 7, %p1; selp.b32 %r2, 0xffc00001, %r2, %p2;\n"
+        "setp.eq.and.u32 %p2, %r5, 9, %p1; selp.b32 %r2, 0xff800000, %r2, %p2;\n"
+        "add.u32 %r6, %r1, 0x7f800001; setp.eq.u32 %p1, %r4, 3; selp.b32 %r2, %r6, %r2, %p1;\n"
+        "mov.u32 %r3, 0; setp.ge.u32 %p3, %r1, 0;\n";
+    static const char frame[] = KERNEL("HERE" STORE("%r3"));
+    const char *here = strstr(frame, "HERE");
+    for (unsigned k = 0; k < 16; k++) {
+        char text[2048], name[40];
+        redux_form.most = k & 1;
+        redux_form.abs = k & 2;
+        redux_form.nan = k & 4;
+        snprintf(name, sizeof name, "redux.sync.%s%s%s.f32", k & 1 ? "max" : "min", k & 2 ? ".abs" : "",
+                 k & 4 ? ".NaN" : "");
+        snprintf(text, sizeof text, "%.*s%s%s%s %%r3, %%r2, -1;\n%s", (int)(here - frame), frame, head,
+                 k & 8 ? "@%p3 " : "", name, here + 4);
+        expect(name, text, 1, 128, redux_float_want);
+    }
+}
+
 static const char leaders[] = KERNEL(
     "setp.lt.u32 %p1, %r1, 9; mov.u32 %r4, 500; @%p1 bra E;\n"
     "activemask.b32 %r2; elect.sync %r3|%p2, %r2; selp.u32 %r4, 100, 0, %p2; add.u32 %r4, %r4, %r3;\n"
@@ -221,6 +274,7 @@ static void all(void)
     expect("vote", votes, 1, 96, votes_want);
     expect("match", matches, 1, 64, matches_want);
     expect("redux", reductions, 1, 64, reductions_want);
+    redux_floats();
     expect("votes of tiles", tile_vote, 1, 64, tile_vote_want);
     expect("match in tiles", tile_match, 1, 64, tile_match_want);
     expect("redux in tiles", tile_redux, 1, 64, tile_redux_want);

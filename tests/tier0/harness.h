@@ -32,6 +32,11 @@ static void t0t_release(void *ctx, void *p)
     (void)ctx;
     free(p);
 }
+static bool t0t_free(void *ctx, void *p)
+{
+    t0t_release(ctx, p);
+    return true;
+}
 static void *t0t_malloc(void *ctx, size_t size)
 {
     (void)ctx;
@@ -60,7 +65,8 @@ static void t0t_assertion(void *ctx, const struct t0_fault *f)
     t0t_nclaims++;
 }
 
-static const struct t0_env t0t_env = {NULL, t0t_alloc, t0t_release, t0t_malloc, t0t_release, t0t_print, t0t_assertion};
+static const struct t0_env t0t_env = {NULL,     t0t_alloc, t0t_release,   t0t_malloc,
+                                      t0t_free, t0t_print, t0t_assertion, NULL};
 
 static struct t0_worker *t0t_worker;
 

@@ -65,7 +65,7 @@ static struct t1_object *t1t_make(struct t0t *t, enum t1_shape shape)
     if (!getenv("TIER1_KEEP_C"))
         unlink(source);
     unlink(object);
-    struct t1_object *o = size ? t1_object_load(bytes, size, &why) : NULL;
+    struct t1_object *o = size ? t1_object_load(bytes, size, NULL, &why) : NULL;
     if (o && !t1_object_bind(o, t->kernel)) {
         t1_object_unload(o);
         o = NULL;

@@ -47,6 +47,8 @@ static const struct {
               AT(t1_cluster, live),
               AT(t1_cluster, arrived),
               AT(t1_cluster, generation),
+              AT(t1_block, shared_used),
+              AT(t1_block, ranges),
               AT(t1_services, fault),
               AT(t1_services, print),
               AT(t1_services, dev_malloc),
@@ -57,13 +59,16 @@ static const struct {
               AT(t1_services, globaltimer),
               AT(t1_services, alu),
               AT(t1_services, exec),
+              AT(t1_services, device),
+              AT(t1_services, watch),
               AT(t1_rows, row),
               AT(t1_rows, carry),
               AT(t1_info, version),
               AT(t1_info, isa),
               AT(t1_info, shape),
               AT(t1_info, barriers),
-              AT(t1_info, stack_size)};
+              AT(t1_info, stack_size),
+              AT(t1_info, watched)};
 #define SIZE(S) \
     { \
 #S, sizeof(struct S) \

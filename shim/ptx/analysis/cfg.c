@@ -37,7 +37,10 @@ bool ptx_waits_for_lanes(const struct ptx_instr *in)
     case PTX_OP_WMMA:
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:
-    case PTX_OP_MOVMATRIX: return true;
+    case PTX_OP_MOVMATRIX:
+    case PTX_OP_WGMMA: return true;
+    case PTX_OP_TCGEN05:
+    case PTX_OP_TENSORMAP: return in->opcode && strstr(in->opcode, ".sync.");
     case PTX_OP_SHFL:
     case PTX_OP_VOTE:
     case PTX_OP_MATCH:
@@ -290,6 +293,7 @@ static void build(struct ptx_ctx *c, struct ptx_func *f)
     uint32_t count = ptx_layout(c, &g, &loops, order);
     emit(&b, order, count, &loops, idom);
     post_dominators(&b);
+    ptx_mark_turns(c, f);
 }
 
 int ptx_cfg_build(struct ptx_func *f, struct ptx_diag *diag)

@@ -28,4 +28,7 @@ uint32_t ptx_layout(struct ptx_ctx *c, const struct ptx_graph *g, const struct p
 uint32_t ptx_separate_loops(struct ptx_ctx *c, struct ptx_func *f, const uint32_t *start, const struct ptx_graph *g,
                             const struct ptx_loops *loops, int32_t **succ);
 
+/* turn.c: sets PTX_F_TURN where the warps of a block are to have a turn each; f has its blocks. */
+void ptx_mark_turns(struct ptx_ctx *c, struct ptx_func *f);
+
 #endif

@@ -64,7 +64,7 @@ void ptx_slots_of(struct ptx_ctx *c, struct ptx_func *f, uint32_t i, struct ptx_
                 add_slot(c, s, f->ret[k].reg, f->instr_src ? &f->instr_src[i][k] : NULL, PTX_USE);
     if (in->guard >= 0)
         add_slot(c, s, in->guard, f->instr_src ? &f->instr_src[i][5] : NULL, PTX_USE);
-    if (in->guard >= 0 || in->op == PTX_OP_WGMMA) /* wgmma accumulates into its destination */
+    if (in->guard >= 0)
         for (unsigned k = 0; k < in->ndst; k++)
             opnd_slots(c, f, &in->dst[k], f->instr_old ? &f->instr_old[i][k] : NULL, f->opnd_old, PTX_OLD, s);
     for (unsigned k = 0; k < in->ndst; k++)

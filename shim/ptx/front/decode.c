@@ -10,7 +10,7 @@
 enum mod_class {
     RND_, IRND_, FTZ_, SAT_, APPROX_, HALF_, CC_, NAN_, RELU_, NOFTZ_, SHIFTAMT_, CLAMP_, UNI_, TO_,
     NC_, SYNC_, PACK_, CMP_, LOGIC_, ATOM_, SHFL_, IDX_, VOTE_, PRMT_, SHF_, TESTP_, BAR_, MEMBAR_,
-    SPACE_, SEM_, SCOPE_, VEC_, CACHE_, SCALE_
+    SPACE_, SEM_, SCOPE_, VEC_, CACHE_, SCALE_, SCALED_
 };
 // clang-format on
 #define RND BIT(RND_)
@@ -47,6 +47,7 @@ enum mod_class {
 #define VEC BIT(VEC_)
 #define CACHE BIT(CACHE_)
 #define SCALE BIT(SCALE_)
+#define SCALED BIT(SCALED_)
 
 enum mod_field { F_RND, F_FLAG, F_CMP, F_SUB, F_SPACE, F_SEM, F_SCOPE, F_VEC, F_IGNORE };
 
@@ -140,11 +141,37 @@ static int modifier(struct ptx_instr *in, uint64_t allowed, uint64_t *seen, cons
     return known;
 }
 
+/* Types of two or four numbers of 8 bits and less. */
+static bool is_packed_x2(unsigned type)
+{
+    return type == PTX_E4M3X2 || type == PTX_E5M2X2 || (type >= PTX_E2M3X2 && type <= PTX_UE8M0X2);
+}
+static bool is_packed_x4(unsigned type) { return type >= PTX_E4M3X4 && type <= PTX_E2M1X4; }
+
+/* Of a conversion by what it packs: one f32 a number, or numbers that are packed already. */
+static const char *cvt_pattern(const struct ptx_instr *in)
+{
+    const bool from_f32 = in->type[1] == PTX_F32, random = in->rnd == PTX_RS, scaled = in->flags & PTX_F_SCALED;
+    if (in->sub == PTX_SUB_PACK)
+        return in->type[2] ? "Cccc" : "Ccc";
+    if (is_packed_x4(in->type[0]))
+        return "Dqi";
+    if (in->type[0] == PTX_F16X2 || in->type[0] == PTX_BF16X2)
+        return !from_f32 ? scaled ? "D1h" : "D1" : random ? "C11i" : "C11";
+    if (is_packed_x2(in->type[0]))
+        return from_f32 ? "D11" : "D1";
+    return "Cc";
+}
+
 /* Operand patterns that depend on modifiers. */
 static const char *pattern(const struct ptx_instr *in, const struct op_info *info)
 {
     bool wide = in->flags & PTX_F_WIDE, sync = in->flags & PTX_F_SYNC;
     switch (in->op) {
+    case PTX_OP_CVT: return cvt_pattern(in);
+    case PTX_OP_ADD:
+    case PTX_OP_SUB: return in->type[1] ? "D10" : info->sig;
+    case PTX_OP_FMA: return in->type[1] ? "D110" : info->sig;
     case PTX_OP_MUL: return wide ? "W00" : info->sig;
     case PTX_OP_MAD: return wide ? "W00w" : info->sig;
     case PTX_OP_SHFL: return sync ? "Q0iii" : info->sig;
@@ -172,9 +199,11 @@ static const char *pattern(const struct ptx_instr *in, const struct op_info *inf
 #define R_ANY (R(RN) | R(RZ) | R(RM) | R(RP))
 #define R_WHOLE (R(RNI) | R(RZI) | R(RMI) | R(RPI)) /* to an integer */
 #define T_ALL_I (T_I | T(U8) | T(S8))
-#define T_FP8 (T(E4M3X2) | T(E5M2X2))
+#define T_X2_FLOAT (T(E4M3X2) | T(E5M2X2) | T(E2M3X2) | T(E3M2X2) | T(E2M1X2))
+#define T_X4_FLOAT (T(E4M3X4) | T(E5M2X4) | T(E2M3X4) | T(E3M2X4) | T(E2M1X4))
+#define T_X2_HALF (T(F16X2) | T(BF16X2))
 
-/* Conversions that ptxas takes (13.0, sm_90 and sm_100a; 840 of 20,740 spellings). .ftz needs an f32
+/* Conversions that ptxas takes (13.0 and 13.2, sm_90 to sm_120a; 980 of 23,600 spellings). .ftz needs an f32
  * besides, .sat between integers a value that may not fit. */
 static const struct {
     uint64_t to, from, rnd;
@@ -197,8 +226,13 @@ static const struct {
     {T(BF16), T(F16), R(RND_NONE), 0, 0},
     {T_H | T(TF32), T(F32), R(RN) | R(RZ), PTX_F_RELU | PTX_F_SATFINITE, 0},
     {T(TF32), T(F32), R(RNA), PTX_F_SATFINITE, 0},
-    {T(F16X2), T_FP8, R(RN), PTX_F_RELU, 0},
-    {T_FP8, T(F32) | T(F16X2), R(RN), PTX_F_RELU | PTX_F_SATFINITE, PTX_F_SATFINITE},
+    {T_X2_HALF, T(F32), R(RS), PTX_F_RELU | PTX_F_SATFINITE, 0},
+    {T(F16X2), T_X2_FLOAT, R(RN), PTX_F_RELU, 0},
+    {T(BF16X2), T_X2_FLOAT, R(RN), PTX_F_RELU | PTX_F_SATFINITE | PTX_F_SCALED, 0},
+    {T_X2_FLOAT, T(F32) | T_X2_HALF, R(RN), PTX_F_RELU | PTX_F_SATFINITE, PTX_F_SATFINITE},
+    {T_X4_FLOAT, T(F32), R(RS), PTX_F_RELU | PTX_F_SATFINITE, PTX_F_SATFINITE},
+    {T(UE8M0X2), T(F32) | T(BF16X2), R(RZ) | R(RP), PTX_F_SATFINITE, 0},
+    {T(BF16X2), T(UE8M0X2), R(RN), 0, 0},
 };
 
 static bool cvt_may_not_fit(unsigned to, unsigned from)
@@ -244,6 +278,31 @@ static const char *inconsistent(const struct ptx_instr *in)
         return "has no .wide form of 64-bit operands";
     if (in->op == PTX_OP_CVT)
         return cvt_inconsistent(in);
+    const bool arithmetic = in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_MUL ||
+                            in->op == PTX_OP_FMA;
+    const bool extreme = in->op == PTX_OP_MIN || in->op == PTX_OP_MAX;
+    if ((arithmetic || extreme) && (in->type[0] == PTX_BF16 || in->type[0] == PTX_BF16X2) &&
+        in->flags & (PTX_F_FTZ | PTX_F_SAT))
+        return "takes no .ftz and no .sat with .bf16";
+    if (in->op == PTX_OP_FMA && in->flags & PTX_F_SAT && in->flags & PTX_F_RELU)
+        return "takes .sat or .relu, not both";
+    if (extreme && in->flags & PTX_F_XORSIGN && !(in->flags & PTX_F_ABS))
+        return "takes .xorsign with .abs only";
+    if (in->op == PTX_OP_REDUX && in->flags & (PTX_F_ABS | PTX_F_NAN | PTX_F_XORSIGN) &&
+        (in->type[0] != PTX_F32 || in->flags & PTX_F_XORSIGN))
+        return "takes .abs and .NaN with .f32 only";
+    if (in->op == PTX_OP_REDUX && (in->type[0] == PTX_F32   ? in->sub != PTX_SUB_MIN && in->sub != PTX_SUB_MAX
+                                   : in->type[0] == PTX_B32 ? in->sub > PTX_SUB_XOR
+                                                            : false))
+        return "does not reduce this type so";
+    if (in->type[0] == PTX_F32X2 && in->flags & ~(uint32_t)PTX_F_FTZ)
+        return "takes a rounding and .ftz with .f32x2, nothing else";
+    if (in->type[1] && (in->op == PTX_OP_ADD || in->op == PTX_OP_SUB || in->op == PTX_OP_FMA)) {
+        if (in->type[0] != PTX_F32 || (in->type[1] != PTX_F16 && in->type[1] != PTX_BF16))
+            return "mixes .f32 with .f16 or .bf16 only";
+        if (in->flags & ~(uint32_t)PTX_F_SAT)
+            return "takes a rounding and .sat with mixed types, nothing else";
+    }
     if ((in->op == PTX_OP_BAR || in->op == PTX_OP_BARRIER) && in->sub == PTX_SUB_RED)
         return "needs .popc, .and or .or";
     return NULL;

@@ -87,7 +87,7 @@ struct ptx_parser {
     struct ptx_symtab names;
     bool digit_names;    /* some single register's name ends in a digit: look for exact names first */
     uint64_t reg_budget; /* registers that may still be declared */
-    uint32_t instr_cap, opnd_cap, reg_cap, local_cap, btab_cap, proto_cap, label_cap, scope_cap;
+    uint32_t instr_cap, opnd_cap, reg_cap, local_cap, btab_cap, proto_cap, label_cap, scope_cap, loc_cap;
     struct ptx_symtab opcode_names;
     struct ptx_opcode *opcode; /* by spelling */
     uint32_t nopcode, opcode_cap;
@@ -123,5 +123,10 @@ struct ptx_instr *ptx_push_instr(struct ptx_parser *p);
 char *ptx_inner_name(struct ptx_ctx *c, const struct ptx_module *m, const char *s, size_t len, const char *at);
 /* Module symbol by name for operands: PTX_SYM_FUNC or a variable index; -1 if none. */
 int32_t ptx_module_symbol(const struct ptx_module *m, const char *s, size_t len);
+
+/* device.c: the declaration that functions of CUDA's device runtime need; the text of one that is declared like f, or
+ * NULL if it is none. */
+extern const char ptx_device_call[];
+char *ptx_device_function(struct ptx_ctx *c, const struct ptx_func *f);
 
 #endif

@@ -9,7 +9,7 @@
 struct scan {
     struct ptx_lex lex;
     struct ptx_module *m;
-    uint32_t var_cap, func_cap, alias_cap, nalias;
+    uint32_t var_cap, func_cap, alias_cap, nalias, source_cap;
     struct {
         struct ptx_tok name, target;
     } * alias;
@@ -229,6 +229,7 @@ static void read_func(struct scan *s, bool visible, bool is_extern)
             ptx_fail(l->ctx, f.line, f.name, name.len, ".extern function has a body");
         f.body_line = l->tok.line;
         f.body = ptx_skip_braces(l, &f.body_len);
+        f.end_line = l->tok.line;
         read_inner_vars(s, &f);
     } else {
         ptx_expect(l, ';', "or a body after a function header");
@@ -288,11 +289,13 @@ static void read_address_size(struct scan *s)
         ptx_fail(l->ctx, t.line, t.s, t.len, "modules of 32-bit addresses are not supported");
 }
 
-/* .file 1 "name", time, size    .section .debug_x { ... } */
-static void skip_debug(struct scan *s)
+/* .file 1 "name", time, size    .section .debug_x { ... }
+ * Debug sections say nothing that is needed here; files are what .loc directives name by number. */
+static void read_debug(struct scan *s)
 {
     struct ptx_lex *l = &s->lex;
     bool section = ptx_is_word(l, ".section");
+    bool file = ptx_is_word(l, ".file");
     uint32_t line = l->tok.line;
     ptx_next(l);
     size_t len;
@@ -305,6 +308,14 @@ static void skip_debug(struct scan *s)
             ptx_unexpected(l, "'{' after .section");
         ptx_skip_braces(l, &len);
         return;
+    }
+    if (file && l->tok.line == line && l->tok.kind == PTX_T_INT) {
+        uint32_t number = (uint32_t)ptx_number(l, &l->tok).bits;
+        ptx_next(l);
+        if (l->tok.line == line && l->tok.kind == PTX_T_STRING) {
+            PTX_PUSH(l->ctx, s->m->source, s->m->nsource, s->source_cap);
+            s->m->source[s->m->nsource++] = (struct ptx_source){number, ptx_strdup(l->ctx, l->tok.s, l->tok.len)};
+        }
     }
     while (l->tok.line == line && l->tok.kind != PTX_T_EOF)
         ptx_next(l);
@@ -379,7 +390,7 @@ static void scan_module(struct scan *s)
         else if (ptx_accept_word(l, ".address_size"))
             read_address_size(s);
         else if (ptx_is_word(l, ".file") || ptx_is_word(l, ".section") || ptx_is_word(l, ".loc"))
-            skip_debug(s);
+            read_debug(s);
         else if (ptx_is_word(l, ".pragma"))
             read_directive(l, &(struct ptx_func){0});
         else if (ptx_accept_word(l, ".alias"))
@@ -406,15 +417,31 @@ static const struct {
                                 "}\n"},
 };
 
+static void add_text(struct scan *s, const char *text)
+{
+    ptx_lex_start(&s->lex, s->lex.ctx, text, strlen(text), 1);
+    (void)starts_func(s);
+}
+
 static void add_device_runtime(struct scan *s)
 {
+    const uint32_t n = s->m->nfunc;
+    bool any = false;
     for (size_t i = 0; i < sizeof device_runtime / sizeof *device_runtime; i++) {
         const struct ptx_func *f = ptx_module_func(s->m, device_runtime[i].name);
-        const char *text = device_runtime[i].text;
-        if (!f || !f->is_decl)
+        if (f && f->is_decl)
+            add_text(s, device_runtime[i].text);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct ptx_func *f = &s->m->func[i];
+        const char *text = ptx_module_func(s->m, f->name) == f ? ptx_device_function(s->lex.ctx, f) : NULL;
+        if (!text)
             continue;
-        ptx_lex_start(&s->lex, s->lex.ctx, text, strlen(text), 1);
-        (void)starts_func(s);
+        f->is_decl = true; /* what NVIDIA's library defines calls what its drivers alone have */
+        if (!any)
+            add_text(s, ptx_device_call);
+        any = true;
+        add_text(s, text);
     }
 }
 

@@ -253,11 +253,37 @@ static bool read_table(struct ptx_parser *p, const struct ptx_tok *label)
     return true;
 }
 
-/* .loc file line column, function_name label + n, inlined_at ...: ends with its text line */
-static void skip_line(struct ptx_lex *l)
+static uint32_t line_number(struct ptx_lex *l, uint32_t text_line)
 {
-    uint32_t line = l->tok.line;
-    while (l->tok.line == line && l->tok.kind != PTX_T_EOF)
+    uint32_t n = 0;
+    if (l->tok.line == text_line && l->tok.kind == PTX_T_INT) {
+        n = (uint32_t)ptx_number(l, &l->tok).bits;
+        ptx_next(l);
+    }
+    return n;
+}
+
+/* .loc file line column, function_name label + n, inlined_at file line column: ends with its text line. */
+static void read_loc(struct ptx_parser *p)
+{
+    struct ptx_lex *l = &p->lex;
+    uint32_t at = l->tok.line;
+    bool is_loc = ptx_is_word(l, ".loc");
+    ptx_next(l);
+    if (is_loc) {
+        PTX_PUSH(p->ctx, p->f->loc, p->f->nloc, p->loc_cap);
+        struct ptx_loc *loc = &p->f->loc[p->f->nloc++];
+        loc->at = at;
+        loc->file = line_number(l, at);
+        loc->line = line_number(l, at);
+        while (l->tok.line == at && l->tok.kind != PTX_T_EOF && !ptx_is_word(l, "inlined_at"))
+            ptx_next(l);
+        if (l->tok.line == at && ptx_accept_word(l, "inlined_at")) {
+            loc->call_file = line_number(l, at);
+            loc->call_line = line_number(l, at);
+        }
+    }
+    while (l->tok.line == at && l->tok.kind != PTX_T_EOF)
         ptx_next(l);
 }
 
@@ -265,7 +291,7 @@ static void read_directive(struct ptx_parser *p)
 {
     struct ptx_lex *l = &p->lex;
     if (ptx_is_word(l, ".loc") || ptx_is_word(l, ".file")) {
-        skip_line(l);
+        read_loc(p);
         return;
     }
     if (ptx_accept_word(l, ".pragma")) {

@@ -19,7 +19,7 @@ static void check_reg(struct ptx_parser *p, const struct ptx_tok *t, const struc
         ok = got >= size;
     else
         ok = got == size;
-    if (ok && ptx_type_is_float(have) && !is_float && (type < PTX_B8 || type > PTX_B128))
+    if (ok && ptx_type_is_float(have) && ((!is_float && (type < PTX_B8 || type > PTX_B128)) || type == PTX_F32X2))
         ok = false; /* an integer operation on a float register */
     if (!ok) {
         snprintf(why, sizeof why, "register is .%s; expected .%s", ptx_type_name(have), ptx_type_name(type));
@@ -80,9 +80,11 @@ static unsigned letter_type(const struct ptx_instr *in, char c)
     case 'n':
     case 'o': return PTX_B32;
     case 'l': return PTX_B64;
+    case 'h': return PTX_B16;
     case 'W':
     case 'w': return wide_type(in->type[0]);
     case '1':
+    case 'q':
     case 'c': return in->type[1];
     case 'x': return PTX_NONE;
     default: return in->type[0];
@@ -131,6 +133,12 @@ static void check_operand(struct ptx_parser *p, const struct ptx_tok *t, const s
 {
     unsigned type = letter_type(in, c);
     bool memory = strchr("MmEe", c), move = c == 'V' || c == 'v';
+    if (c == 'q') {
+        if (o->kind != PTX_O_VEC || o->n != 4)
+            ptx_bad_operand(p, t, in, "expected {a, b, c, d}");
+        check_vec(p, t, in, o, type, EXACT, false);
+        return;
+    }
     if (o->kind == PTX_O_VEC && memory && in->vec == 1 && o->n == 1)
         *o = p->f->opnd[o->first];
     if (o->kind == PTX_O_VEC && (memory || move)) {
@@ -216,7 +224,8 @@ static void read_loose(struct ptx_parser *p, struct ptx_instr *in)
     uint32_t n = 0;
     if (ptx_is(l, ';'))
         return;
-    bool dst = !ptx_is(l, '[') && !ptx_starts_expr(l);
+    bool dst = !ptx_is(l, '[') && !ptx_starts_expr(l) &&
+               (in->op != PTX_OP_TCGEN05 || !strncmp(in->opcode, "tcgen05.ld", 10));
     do {
         struct ptx_opnd o;
         ptx_read_any(p, in, PTX_NONE, 0, &o);

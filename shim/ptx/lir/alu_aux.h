@@ -13,6 +13,18 @@ enum {
     LIR_CVT_DST_SIGNED = 4 /* cvt to an integer */
 };
 
+/* imm of the conversions of packed numbers: their format */
+enum lir_packed {
+    LIR_PACKED_F16,
+    LIR_PACKED_BF16,
+    LIR_PACKED_E4M3,
+    LIR_PACKED_E5M2,
+    LIR_PACKED_E2M3,
+    LIR_PACKED_E3M2,
+    LIR_PACKED_E2M1, /* 4 bits each, the others with less than 8 stand in bytes */
+    LIR_PACKED_UE8M0
+};
+
 /* video */
 // clang-format off
 enum {

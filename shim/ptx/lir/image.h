@@ -6,7 +6,7 @@
 #include "ptx/lir/lir.h"
 
 #define LIR_IMAGE_MAGIC "cumu-t0\n"
-#define LIR_IMAGE_VERSION 4u /* goes up with any change of what follows */
+#define LIR_IMAGE_VERSION 8u /* goes up with any change of what follows */
 
 #define LIR_NONE 0xffffffffu          /* no function, no target */
 #define LIR_ROW_ALIGN 64u             /* a line of the CPU's cache, and a vector of AVX-512 */
@@ -37,6 +37,7 @@ struct lir_section {
     LIR_SECTION(rows, struct lir_row) \
     LIR_SECTION(code, struct lir_insn) \
     LIR_SECTION(lines, struct lir_line) \
+    LIR_SECTION(locs, struct lir_loc) \
     LIR_SECTION(funcs, struct lir_fn) \
     LIR_SECTION(calls, struct lir_call) \
     LIR_SECTION(args, struct lir_arg) \
@@ -44,6 +45,7 @@ struct lir_section {
     LIR_SECTION(targets, uint32_t) \
     LIR_SECTION(matrices, struct lir_matrix) \
     LIR_SECTION(operands, uint32_t) \
+    LIR_SECTION(tiles, struct lir_tile) \
     LIR_SECTION(kernels, struct lir_kernel_rec) \
     LIR_SECTION(params, struct lir_param) \
     LIR_SECTION(vars, struct lir_var) \
@@ -79,6 +81,13 @@ struct lir_line {
     uint32_t line, text; /* text: string of the PTX instruction, for faults */
 };
 
+/* Instructions of PTX lines above `line`, up to the next record, come of this line of the program's source; 0: unknown.
+ * In ascending order of `line`. */
+struct lir_loc {
+    uint32_t line, file, source;     /* file: string of its name */
+    uint32_t call_file, call_source; /* where that function was inlined; 0: it was not */
+};
+
 /* A function's part of the register file: npred masks of 64 bytes, n32 rows of 128, n64 of 256 (a
  * b128 takes two), then 32 lane slots of `slot` bytes that hold .param variables: parameters,
  * results and what is passed to callees. One fixed place per function is enough, since rows are
@@ -90,7 +99,22 @@ struct lir_fn {
     uint32_t local_size;
 };
 
-enum lir_syscall { LIR_SYS_NONE, LIR_SYS_VPRINTF, LIR_SYS_ASSERT, LIR_SYS_MALLOC, LIR_SYS_FREE, LIR_NSYS };
+enum lir_syscall {
+    LIR_SYS_NONE,
+    LIR_SYS_VPRINTF,
+    LIR_SYS_ASSERT,
+    LIR_SYS_MALLOC,
+    LIR_SYS_FREE,
+    LIR_SYS_DEVICE,
+    LIR_NSYS
+};
+/* LIR_SYS_DEVICE: a number in the order of ptx/device_calls.def; the arguments are 64-bit words at an address. */
+enum lir_device_call {
+#define DEVICE_CALL(name, result, params) LIR_DEVICE_##name,
+#include "ptx/device_calls.def"
+#undef DEVICE_CALL
+    LIR_DEVICE_CALLS
+};
 
 struct lir_call {
     uint32_t caller;
@@ -116,6 +140,13 @@ struct lir_matrix {
     uint32_t first;          /* in operands: rows of d, a, b, c; of a load, of its matrix */
 };
 
+/* An instruction over tiles; tile.h says what the fields mean. */
+struct lir_tile {
+    uint16_t kind, nrow;
+    uint32_t first; /* its rows, in operands */
+    uint32_t p[6];
+};
+
 struct lir_kernel_rec {
     uint32_t name, fn;
     uint32_t regs_size, shared_size, local_size; /* local_size: per lane, all calls included */
@@ -123,6 +154,8 @@ struct lir_kernel_rec {
     uint32_t num_regs, max_threads, reqntid[3];
     uint32_t uses_grid_sync, dynamic_offset, own_local, may_wait;
     uint32_t uses_dynamic; /* names dynamic shared memory */
+    uint32_t launches;     /* calls the device runtime, or another kernel by its address */
+    uint32_t uses_tensor;  /* has tcgen05: blocks have tensor memory */
     struct lir_cluster_info cluster;
 };
 
@@ -132,11 +165,11 @@ struct lir_var {
     uint32_t init, init_size; /* in data; the rest is zero */
     uint32_t first_reloc, nreloc;
 };
-enum lir_reloc_kind { LIR_RELOC_VAR, LIR_RELOC_FUNC };
+enum lir_reloc_kind { LIR_RELOC_VAR, LIR_RELOC_FUNC, LIR_RELOC_KERNEL };
 struct lir_reloc {
     uint64_t offset;
     int64_t addend;
-    uint32_t kind, index; /* variable of this image; function ordinal */
+    uint32_t kind, index; /* variable of this image; function ordinal; extern that is a kernel */
     uint32_t size, byte;  /* byte n > 0: only byte n - 1 of the address */
 };
 
@@ -152,7 +185,8 @@ enum {
     LIR_MEM_RELEASE = 0x800,
     LIR_MEM_SC = 0x1000,
     LIR_MEM_STRONG = 0x2000, /* other threads may watch: a vector is one access */
-    LIR_MEM_GLOBAL = 0x4000  /* of flat ones: PTX says that it is global memory */
+    LIR_MEM_GLOBAL = 0x4000, /* of flat ones: PTX says that it is global memory */
+    LIR_MEM_L2 = 0x8000      /* .cg: by the cache that all blocks share, as programs do that watch each other */
 };
 /* aux of ATOM: operation (enum ptx_sub) | type << LIR_ATOM_TYPE_SHIFT (enum ptx_type) | flags */
 enum {
@@ -167,7 +201,13 @@ enum {
 };
 enum { LIR_FENCE_SYS = 2 }; /* aux of FENCE: up to the whole system; the CPU back end knows no less */
 /* aux of LDMATRIX and STMATRIX, with LIR_MEM_SHARED and LIR_MEM_ADDR32 */
-enum { LIR_LDM_LOG2 = 3 /* of the number of matrices */, LIR_LDM_TRANS = 4 };
+enum {
+    LIR_LDM_LOG2 = 3 /* of the number of matrices, of 8 rows each */,
+    LIR_LDM_TRANS = 4,
+    LIR_LDM_BYTES = 8, /* two are one of 16 x 16 bytes, turned */
+    LIR_LDM_B4 = 16,   /* rows are 16 elements of 4 bits, or of 6, which become bytes */
+    LIR_LDM_B6 = 32
+};
 /* aux of BULK; imm: 0 = copies, else the update of an element, as operation and type of ATOM */
 enum {
     LIR_BULK_TO_SHARED = 1,
@@ -176,9 +216,18 @@ enum {
     LIR_BULK_FROM32 = 8,
     LIR_BULK_BARRIER = 16,
     LIR_BULK_BARRIER32 = 32,
-    LIR_BULK_MULTICAST = 64 /* to the blocks of the cluster in mask d */
+    LIR_BULK_MULTICAST = 64, /* to the blocks of the cluster in mask d */
+    LIR_BULK_ZERO = 128      /* zeros, from nowhere; to all of the cluster's blocks that mask d may name */
 };
 enum { LIR_CP_LOG2 = 7, LIR_CP_ADDR32 = 8, LIR_CP_PARTIAL = 16 };
+/* aux of ASYNC_GROUP */
+enum lir_group {
+    LIR_GROUP_COMMIT,
+    LIR_GROUP_WAIT, /* for all but the last imm groups */
+    LIR_GROUP_WAIT_ALL,
+    LIR_GROUP_TRACK, /* the mbarrier at [a + imm] tracks the copies so far; with LIR_MEM_SHARED, ADDR32 */
+    LIR_GROUP_KIND = 3
+};
 /* An mbarrier object: bits 0-19 arrivals still missing, 20-39 arrivals of a phase, 40-60 bytes
  * still expected (signed), 61-63 phase. */
 enum {
@@ -192,6 +241,7 @@ enum {
     LIR_MB_ARRIVE_EXPECT, /* the same, and one arrival */
     LIR_MB_DROP_EXPECT,
     LIR_MB_COMPLETE, /* operand: bytes that have come */
+    LIR_MB_INVAL,    /* changes nothing, but only init may follow */
     LIR_MB_KIND = 15
 };
 /* What the coordinates of an instruction mean. */
@@ -287,7 +337,8 @@ enum {
     LIR_BAR_KIND = 7,
     LIR_BAR_NEG = 8,
     LIR_BAR_COUNT = 16,
-    LIR_BARRIER_CLUSTER = 16 /* id beside the 16 of PTX */
+    LIR_BARRIER_GROUP = 16,  /* ids beside the 16 of PTX: of eight warpgroups, */
+    LIR_BARRIER_CLUSTER = 24 /* and of the cluster */
 };
 
 #endif

@@ -39,10 +39,17 @@ enum lir_matrix_flag { /* COL: of the matrix that is loaded or stored, of A in a
                        LIR_MX_COL_B = 4,
                        LIR_MX_SATFINITE = 8,
                        LIR_MX_AND = 16,
-                       LIR_MX_QUADS = 32,        /* mma.m8n8k4.f16: four products, each in eight lanes */
-                       LIR_MX_SPARSE = 64,       /* half of A is there; metadata say which, see lir_mx_sparse */
-                       LIR_MX_SELECTOR_SHIFT = 7 /* 2 bits: the lanes of four that hold the metadata */
+                       LIR_MX_QUADS = 32,         /* mma.m8n8k4.f16: four products, each in eight lanes */
+                       LIR_MX_SPARSE = 64,        /* half of A is there; metadata say which, see lir_mx_sparse */
+                       LIR_MX_SELECTOR_SHIFT = 7, /* 2 bits: the lanes of four that hold the metadata */
+                       LIR_MX_SCALES_SHIFT = 9,   /* 2 bits: 0 none, else log2 of the scales along k, plus 1 */
+                       LIR_MX_UE4M3 = 1 << 11     /* scales are these, else ue8m0 */
 };
+static inline unsigned lir_mx_scales(const struct lir_matrix *x)
+{
+    const unsigned n = x->flags >> LIR_MX_SCALES_SHIFT & 3;
+    return n ? 1u << (n - 1) : 0;
+}
 enum { LIR_MX_ELEMENTS = 2048, LIR_MX_BYTES = 2048, LIR_MX_SUMS = 256 }; /* most in one A or B; C */
 
 /* Elements in one register, of 64 bits for f64 and else of 32. */
@@ -68,7 +75,7 @@ static inline unsigned lir_mx_regs_c(const struct lir_matrix *x, unsigned format
     unsigned tiles = x->flags & LIR_MX_QUADS ? 4 : (unsigned)(x->m / 8 * (x->n / 8));
     return format == LIR_MX_F16 ? tiles : 2 * tiles;
 }
-/* Registers that the record's operands are, in the order d, a, b, c. */
+/* Registers that the record's operands are, in the order d, a, b, c, metadata, and of A and of B scales, byte, lane. */
 static inline unsigned lir_mx_regs(const struct lir_matrix *x)
 {
     switch (x->kind) {
@@ -77,7 +84,7 @@ static inline unsigned lir_mx_regs(const struct lir_matrix *x)
     case LIR_MATRIX_C: return lir_mx_regs_c(x, x->c);
     default:
         return lir_mx_regs_c(x, x->d) + lir_mx_regs_a(x) + lir_mx_regs_ab(x, x->n, x->b) + lir_mx_regs_c(x, x->c) +
-               !!(x->flags & LIR_MX_SPARSE);
+               !!(x->flags & LIR_MX_SPARSE) + (lir_mx_scales(x) ? 6 : 0);
     }
 }
 
@@ -134,6 +141,9 @@ static inline bool lir_matrix_fits(const struct lir_matrix *x)
     if (x->flags & LIR_MX_QUADS)
         return x->m == 8 && x->n == 8 && x->k == 4 && x->a == LIR_MX_F16 && x->kind == LIR_MATRIX_MMA &&
                !(x->flags & LIR_MX_WMMA);
+    if (lir_mx_scales(x) && (x->kind != LIR_MATRIX_MMA || x->flags & LIR_MX_WMMA || x->m != 16 || x->n != 8 ||
+                             a->product != LIR_BY_F32 || x->k % (4 * lir_mx_scales(x))))
+        return false;
     unsigned most = x->m > x->n ? x->m : x->n, step = 4 * lir_mx_per(x->a);
     if (x->flags & LIR_MX_SPARSE &&
         (x->m != 16 || x->n != 8 || x->kind != LIR_MATRIX_MMA || x->flags & LIR_MX_WMMA || a->product == LIR_BY_F64 ||

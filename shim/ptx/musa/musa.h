@@ -6,7 +6,7 @@
 
 #include "ptx/ir.h"
 
-#define MU_VERSION 4u /* of the emitted text: part of the cache key */
+#define MU_VERSION 5u /* of the emitted text: part of the cache key */
 
 /* For whom the text is: MUSA's own devices, or any machine whose platform part has all of PTX (the tests'
  * host, nvcc), for which nothing is refused that can be written. */
@@ -29,6 +29,19 @@ struct mu_info {      /* what a launch of the compiled kernel must know */
  * for this kernel of m. 0, or -1 with *diag naming instruction and line. */
 int mu_emit(const struct ptx_module *m, const char *kernel, const void *image, enum mu_target target, char **text,
             size_t *size, struct mu_info *info, struct ptx_diag *diag);
+
+/* Texts that mu_emit wrote for MU_MUSA may be joined to one that is compiled to one object. Each kernel keeps its
+ * symbol there, and its table of addresses has a name of its own in place of MU_EXTERNS. */
+struct mu_part {
+    const char *text; /* both are the caller's */
+    const struct mu_info *info;
+    size_t size;
+};
+enum { MU_EXTERNS_NAME = 176 };
+void mu_externs_name(const struct mu_info *info, char name[MU_EXTERNS_NAME]);
+/* The same prelude, other symbols, and no barriers of some of a block's threads, which count in variables. */
+bool mu_joinable(const struct mu_part *a, const struct mu_part *b);
+char *mu_join(const struct mu_part *part, unsigned n, size_t *size); /* malloc'ed; NULL: no memory */
 
 /* native.def: what a toolkit may do itself; the macro in front of a text chooses it. The last one has no name. */
 struct mu_native {

@@ -121,49 +121,15 @@ HANDLER(CVT_TF32_F32)
 }
 
 /* Packs of two: a gives the upper half. */
-#define CVT_X2_OP(id, fmt, bits, FAST) \
+#define CVT_X2_OP(id, fmt, FAST) \
     HANDLER(id) \
     { \
         const f32 *a = CROW(f32, i->a), *b = CROW(f32, i->b); \
         u32 *d = ROW(u32, i->d); \
-        if (i->aux == 0 && bits == 16) \
+        if (i->aux == 0) \
             WRITE(u32, d, FAST(b[l]) | FAST(a[l]) << 16); \
         else \
-            WRITE_ACTIVE(u32, d, convert((f64)b[l], &fmt, i->aux) | convert((f64)a[l], &fmt, i->aux) << bits); \
+            WRITE_ACTIVE(u32, d, convert((f64)b[l], &fmt, i->aux) | convert((f64)a[l], &fmt, i->aux) << 16); \
     }
-CVT_X2_OP(CVT_F16X2_F32, t0_fmt_f16, 16, f32_to_f16)
-CVT_X2_OP(CVT_BF16X2_F32, t0_fmt_bf16, 16, f32_to_bf16)
-#define NEVER(x) f32_bits(x)
-CVT_X2_OP(CVT_E4M3X2_F32, t0_fmt_e4m3, 8, NEVER)
-CVT_X2_OP(CVT_E5M2X2_F32, t0_fmt_e5m2, 8, NEVER)
-#define CVT_F8X2_OP(id, fmt) \
-    HANDLER(id) \
-    { \
-        const u32 *a = CROW(u32, i->a); \
-        u32 *d = ROW(u32, i->d); \
-        WRITE_ACTIVE(u32, d, \
-                     convert((f64)FROM_F16(a[l]), &fmt, i->aux) | convert((f64)FROM_F16(a[l] >> 16), &fmt, i->aux) \
-                                                                      << 8); \
-    }
-CVT_F8X2_OP(CVT_E4M3X2_F16X2, t0_fmt_e4m3)
-CVT_F8X2_OP(CVT_E5M2X2_F16X2, t0_fmt_e5m2)
-
-/* 8-bit floats to f16, exact: e5m2 is the upper byte of an f16, e4m3 has its own bias. */
-static inline u32 e5m2_to_f16(u32 v)
-{
-    u32 h = (v & 0xff) << 8;
-    return (h & 0x7fff) > 0x7c00 ? 0x7fff : h;
-}
-static inline u32 e4m3_to_f16(u32 v)
-{
-    u32 m = v & 0x7f, sign = (v & 0x80) << 8;
-    if (m == 0x7f)
-        return 0x7fff;
-    f32 x = m >= 8 ? f32_from((m << 20) + ((127 - 7) << 23)) : (f32)(s32)m * 0x1p-9f;
-    return sign | f32_to_f16(x);
-}
-static inline u32 relu_f16(u32 h, unsigned relu) { return relu && (h & 0x8000) && (h & 0x7fff) <= 0x7c00 ? 0 : h; }
-#define CVT_FROM_F8X2(id, FN) \
-    OP1(id, u32, u32, relu_f16(FN(a[l]), i->aux &LIR_CVT_RELU) | relu_f16(FN(a[l] >> 8), i->aux & LIR_CVT_RELU) << 16)
-CVT_FROM_F8X2(CVT_F16X2_E4M3X2, e4m3_to_f16)
-CVT_FROM_F8X2(CVT_F16X2_E5M2X2, e5m2_to_f16)
+CVT_X2_OP(CVT_F16X2_F32, t0_fmt_f16, f32_to_f16)
+CVT_X2_OP(CVT_BF16X2_F32, t0_fmt_bf16, f32_to_bf16)

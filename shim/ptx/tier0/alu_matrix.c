@@ -10,7 +10,7 @@ typedef s32 s32x8 __attribute__((vector_size(32)));
 
 struct product { /* one mma: records and the rows of its fragments */
     const struct lir_matrix *x;
-    const uint32_t *d, *a, *b, *c, *meta; /* meta: of a sparse A */
+    const uint32_t *d, *a, *b, *c, *meta; /* meta: of a sparse A; then scales, as lir_mx_regs has them */
 };
 
 /* Row-major bytes of the tiles of A, or of B with its columns as rows: a tile's row is what four
@@ -41,6 +41,15 @@ static f32 e4m3_to_f32(u32 b)
     return f32_from(f32_bits(m == 0x7f ? NAN : v) | (b & 0x80) << 24);
 }
 
+/* What has 6 and 4 bits: all finite. */
+static f32 small_to_f32(u32 v, unsigned mant, int least)
+{
+    const u32 m = v & ((mant == 3 || mant == 2 ? 32u : 8u) - 1), sign = mant == 1 ? v >> 3 & 1 : v >> 5 & 1;
+    const f32 x = m < 1u << mant ? (f32)(s32)m * f32_from((u32)(least - (int)mant + 127) << 23)
+                                 : f32_from((m << (23 - mant)) + ((u32)(least - 1 + 127) << 23));
+    return sign ? -x : x;
+}
+
 /* Elements of a fragment as floats. All formats but f64 and integers are exact in f32, so one multiplication serves
  * them all. */
 static void widen_f32(f32 *out, const uint8_t *raw, unsigned n, unsigned format)
@@ -63,6 +72,22 @@ static void widen_f32(f32 *out, const uint8_t *raw, unsigned n, unsigned format)
     case LIR_MX_E5M2: /* the upper byte of an f16 */
         for (unsigned e = 0; e < n; e++)
             out[e] = f16_to_f32((u32)raw[e] << 8);
+        break;
+    case LIR_MX_E2M3:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = small_to_f32(raw[e] & 63, 3, 0);
+        break;
+    case LIR_MX_E3M2:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = small_to_f32(raw[e] & 63, 2, -2);
+        break;
+    case LIR_MX_E2M1:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = small_to_f32(raw[e] >> 2 & 15, 1, 0);
+        break;
+    case LIR_MX_E2M1_DENSE:
+        for (unsigned e = 0; e < n; e++)
+            out[e] = small_to_f32(raw[e / 2] >> 4 * (e % 2) & 15, 1, 0);
         break;
     default: /* tf32: the hardware does not look at the low 13 bits */
         for (unsigned e = 0; e < n; e++)
@@ -165,6 +190,52 @@ static void find_columns(struct t0_warp *w, const struct product *p, uint8_t *co
 MULTIPLY_SPARSE(sparse_f32, f32)
 MULTIPLY_SPARSE(sparse_s32, s32)
 
+/* ---- scales of blocks ---- */
+
+static f32 scale_value(u32 v, bool ue4m3)
+{
+    if (ue4m3)
+        return e4m3_to_f32(v & 0x7f);
+    return f32_from(v == 255 ? 0x7fffffff : v ? v << 23 : 0x400000);
+}
+
+/* Scales of rows of A, or of columns of B: of each, one after another along k. A quad of lanes has those of row or
+ * column g; `thread` says which of its lanes, of A the second of two has row g + 8; `byte` where they begin. */
+static void read_scales(struct t0_warp *w, const struct lir_matrix *x, const uint32_t *rows, bool is_a, f32 *out)
+{
+    const u32 *data = CROW(u32, rows[0]), *byte = CROW(u32, rows[1]), *thread = CROW(u32, rows[2]);
+    const unsigned n = lir_mx_scales(x);
+    for (unsigned r = 0; r < (is_a ? 16u : 8u); r++) {
+        const unsigned t = thread[r % 8 * 4];
+        const unsigned lane = r % 8 * 4 + (is_a ? (t & 1) * 2 + r / 8 : t & 3);
+        for (unsigned g = 0; g < n; g++)
+            *out++ = scale_value(data[lane] >> ((byte[lane] + g) & 3) * 8 & 255, x->flags & LIR_MX_UE4M3);
+    }
+}
+
+/* Sums of each block are scaled by both and added in order of k; columns of a sparse A, else NULL. */
+static void multiply_scaled(struct t0_warp *w, const struct product *p, f32 *sum, const f32 *a, const uint8_t *column,
+                            const f32 *b, unsigned ka)
+{
+    const struct lir_matrix *x = p->x;
+    const unsigned n = lir_mx_scales(x), block = x->k / n;
+    f32 of_a[16 * 4], of_b[8 * 4];
+    const uint32_t *rows = p->meta + !!(x->flags & LIR_MX_SPARSE);
+    read_scales(w, x, rows, true, of_a);
+    read_scales(w, x, rows + 3, false, of_b);
+    for (unsigned i = 0; i < x->m; i++) {
+        f32 dot[4][8] = {{0}};
+        for (unsigned e = 0; e < ka; e++) {
+            const unsigned at = column ? column[i * ka + e] : e;
+            for (unsigned j = 0; j < 8; j++)
+                dot[at / block][j] += a[i * ka + e] * b[at * 8 + j];
+        }
+        for (unsigned g = 0; g < n; g++)
+            for (unsigned j = 0; j < 8; j++)
+                sum[i * 8 + j] += (f32)((f64)dot[g][j] * (f64)of_a[i * n + g] * (f64)of_b[j * n + g]);
+    }
+}
+
 /* ---- accumulators ---- */
 
 /* Place in a row-major m x n matrix of the first of two neighbours that a lane has in pair r. */
@@ -225,8 +296,11 @@ static void by_f32(struct t0_warp *w, const struct product *p)
     widen_f32(bt, raw, n * k, p->x->b);
     TRANSPOSE(b, bt, n, k);
     read_f32(w, sum, p);
-    if (sparse) {
+    if (sparse)
         find_columns(w, p, raw);
+    if (lir_mx_scales(p->x)) {
+        multiply_scaled(w, p, sum, a, sparse ? raw : NULL, b, ka);
+    } else if (sparse) {
         sparse_f32(sum, a, raw, b, m, n, ka);
     } else {
         multiply_f32(sum, a, b, m, n, k);

@@ -16,10 +16,8 @@ static const struct t0_fmt t0_fmt_bf16 __attribute__((unused)) = {7, -126, 0x7f8
 static const struct t0_fmt t0_fmt_f32 __attribute__((unused)) = {23, -126, 0x7f800000, 0x7fffffff, 0x80000000};
 static const struct t0_fmt t0_fmt_f64
     __attribute__((unused)) = {52, -1022, 0x7ff0000000000000, 0x7fffffffffffffff, 0x8000000000000000};
-/* tf32 as 19 bits; e4m3 has no infinity, its last code is the NaN */
+/* tf32 as 19 bits */
 static const struct t0_fmt t0_fmt_tf32 __attribute__((unused)) = {10, -126, 0x3fc00, 0x3ffff, 0x40000};
-static const struct t0_fmt t0_fmt_e4m3 __attribute__((unused)) = {3, -6, 0x7f, 0x7f, 0x80};
-static const struct t0_fmt t0_fmt_e5m2 __attribute__((unused)) = {2, -14, 0x7c, 0x7f, 0x80};
 
 /* (-1)^neg * mant * 2^exp; rnd is PTX_RN (or 0), PTX_RNA, PTX_RZ, PTX_RM or PTX_RP. */
 static inline u64 t0_pack(const struct t0_fmt *f, bool neg, u64 mant, int exp, unsigned rnd)

@@ -1,6 +1,6 @@
 /* Tier 0 execution: bar.sync, bar.arrive and bar.red. A barrier counts threads: lanes that exited
  * count as arrived, as do the lanes that a partial last warp never had. */
-#include "ptx/tier0/warp.h"
+#include "ptx/tier0/tools.h"
 
 #include <string.h>
 
@@ -31,10 +31,13 @@ static void give_result(struct t0_warp *w, const struct t0_barrier *bar, const s
     }
 }
 
-static void release(struct t0_block *b, uint32_t id)
+/* By the running lanes of w at instruction i, or (NULL) because others have exited. */
+static void release(struct t0_block *b, uint32_t id, struct t0_warp *by, const struct lir_insn *i)
 {
     struct t0_barrier *bar = &b->barrier[id];
     const struct lir_insn *code = LIR_AT(b->image, code, struct lir_insn);
+    if (b->grid->watch)
+        t0_tools_released(b, by, i, id);
     for (uint32_t k = 0; k < b->nwarp; k++) {
         struct t0_warp *w = &b->warp[k];
         for (uint32_t s = 0; s < w->nsplit; s++) {
@@ -61,6 +64,8 @@ bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
     struct t0_barrier *bar = &b->barrier[id];
     uint32_t p = T0_PRED(w, i->c);
 
+    if (b->grid->watch)
+        t0_tools_arrive(w, i, id);
     if (!bar->in_use) {
         bar->in_use = bar->all = true;
         bar->any = false;
@@ -77,7 +82,7 @@ bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i)
     bar->arrivals++;
     if ((!bar->count && bar->arrivals < b->alive) || !complete(b, bar))
         return kind == LIR_BAR_ARRIVE;
-    release(b, id);
+    release(b, id, kind == LIR_BAR_ARRIVE ? NULL : w, i);
     give_result(w, bar, i, w->l.mask);
     return true;
 }
@@ -86,6 +91,6 @@ void t0_bar_exited(struct t0_block *b)
 {
     for (uint32_t id = 0; id < LIR_BARRIER_CLUSTER; id++)
         if (b->barrier[id].in_use && complete(b, &b->barrier[id]))
-            release(b, id);
+            release(b, id, NULL, NULL);
     t0_cluster_exited(b->cluster);
 }

@@ -1,5 +1,5 @@
 /* Tier 0 execution: workers, and a block from its launch to its last warp. */
-#include "ptx/tier0/warp.h"
+#include "ptx/tier0/tools.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -54,6 +54,8 @@ static void block_free(struct t0_block *b)
     unmap(b->regs, b->regs_room);
     unmap(b->shared, b->shared_room);
     unmap(b->local, b->local_room);
+    t0_race_block_free(b->race);
+    t0_sync_block_free(b->sync);
     free(b);
 }
 
@@ -64,6 +66,7 @@ void t0_worker_free(struct t0_worker *w)
     for (uint32_t k = 0; k < w->nblock; k++)
         block_free(w->block[k]);
     free(w->block);
+    free(w->scratch);
     t0_arenas_free(w);
     if (w->tier1)
         w->tier1_free(w->tier1);
@@ -138,7 +141,7 @@ static bool prepare(struct t0_block *b, const struct t0_grid *g)
     if (!grow_buffer(&b->regs, &b->regs_room, b->regs_stride * b->nwarp))
         return false;
     b->filled &= b->regs == before;
-    if (!grow_buffer(&b->shared, &b->shared_room, (size_t)t0_shared_size(rec->dynamic_offset + g->dynamic_shared) + 64))
+    if (!grow_buffer(&b->shared, &b->shared_room, t0_shared_room(rec, g->dynamic_shared)))
         return false;
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
     return !b->local_stride || grow_buffer(&b->local, &b->local_room, b->local_stride * b->nwarp * LIR_LANES);
@@ -167,6 +170,8 @@ static bool start(struct t0_block *b, uint64_t number)
 
     t0_block_index(g, number, b->index);
     b->alive = b->nwarp;
+    if (b->rec->uses_tensor)
+        t0_tensor_clear(b->cluster->base + t0_cluster_rank(g, b->index) * LIR_CLUSTER_STRIDE);
     for (unsigned k = 0; k < T0_BARRIERS; k++)
         if (b->barrier[k].in_use)
             memset(&b->barrier[k], 0, sizeof b->barrier[k]);
@@ -190,6 +195,8 @@ static bool start(struct t0_block *b, uint64_t number)
         t0_frame_enter(w, NULL, b->rec->fn, 0);
     }
     b->filled = true;
+    if (g->watch)
+        t0_tools_begin(b);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* Tier 0 execution: clusters. Which blocks form one, where their shared memory lies, and their barrier. All blocks of a
  * cluster are resident on one worker, so that nothing here is atomic. */
-#include "ptx/tier0/warp.h"
+#include "ptx/tier0/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +98,7 @@ bool t0_arenas_prepare(struct t0_worker *w, const struct t0_grid *g, uint64_t co
         w->arena = more;
         w->narena = clusters;
     }
-    const size_t want = (size_t)t0_shared_size(g->kernel->rec->dynamic_offset + g->dynamic_shared) + 64;
+    const size_t want = t0_shared_room(g->kernel->rec, g->dynamic_shared);
     for (uint64_t k = 0; k < clusters; k++)
         if (!open_memory(&w->arena[k], size, want))
             return false;
@@ -274,6 +274,8 @@ static void release(struct t0_cluster *c)
             for (uint32_t s = 0; s < w->nsplit; s++) {
                 if (w->split[s].state != T0_WAIT_BARRIER || w->split[s].want != LIR_BARRIER_CLUSTER)
                     continue;
+                if (b->grid->watch)
+                    t0_tools_waited(w, w->split[s].mask);
                 w->split[s].state = T0_READY;
                 w->split[s].pc++;
             }
@@ -287,8 +289,13 @@ bool t0_cluster_arrive(struct t0_warp *w, bool waits)
 {
     struct t0_cluster *c = w->block->cluster;
     uint32_t *arrived = &w->block->barrier[LIR_BARRIER_CLUSTER].arrived[w->index];
+    const bool watched = w->block->grid->watch;
+    if (waits && watched && !(*arrived & w->l.mask))
+        t0_tools_waited(w, w->l.mask);
     if (waits)
         return !(*arrived & w->l.mask);
+    if (watched)
+        t0_tools_arrive(w, NULL, LIR_BARRIER_CLUSTER);
     *arrived |= w->l.mask;
     w->block->barrier[LIR_BARRIER_CLUSTER].in_use = true; /* to be cleared for the next block */
     c->arrivals++;

@@ -1,11 +1,10 @@
 /* Tier 0 execution: cp.async, done when issued, and mbarrier objects. */
-#include "ptx/tier0/warp.h"
+#include "ptx/tier0/tile.h"
 
 #include <string.h>
 
-/* Host address of `size` bytes of shared memory, the block's own or another's of its cluster, aligned to `align`. */
-static uint8_t *shared_at(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, uint32_t size,
-                          unsigned align)
+uint8_t *t0_shared_at(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, uint32_t size,
+                      unsigned align)
 {
     uint8_t *p = a < w->shared_size && size <= w->shared_size - a ? w->shared + a : t0_far_shared(w, a, size);
     if (!p)
@@ -27,7 +26,7 @@ static void cp_async(struct t0_warp *w, const struct lir_insn *i)
                                              : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
         uint64_t from = T0_U64(w, i->b)[l];
         unsigned n = i->aux & LIR_CP_PARTIAL ? T0_U32(w, i->c)[l] : size;
-        uint8_t *p = shared_at(w, i, l, to, size, size), bytes[16] = {0};
+        uint8_t *p = t0_shared_at(w, i, l, to, size, size), bytes[16] = {0};
         n = n < size ? n : size;
         if (n && from & (size - 1))
             t0_raise(w, i, T0_FAULT_MISALIGNED, l, from);
@@ -55,6 +54,18 @@ static uint64_t arrive(uint64_t word, uint64_t n, bool drop, uint32_t bytes)
     return left | all << 20 | missing << 40 | phase << PHASE;
 }
 
+void t0_barrier_told(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address, uint64_t bytes)
+{
+    uint64_t *word = (uint64_t *)(void *)t0_shared_at(w, i, lane, address, 8, 8);
+    *word = arrive(*word, 0, false, 0u - (uint32_t)bytes);
+}
+
+void t0_barrier_arrived(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address)
+{
+    uint64_t *word = (uint64_t *)(void *)t0_shared_at(w, i, lane, address, 8, 8);
+    *word = arrive(*word, 1, false, 0);
+}
+
 static uint64_t shared_offset(struct t0_warp *w, uint32_t row, unsigned lane, bool addr32)
 {
     return addr32 ? T0_U32(w, row)[lane] : T0_U64(w, row)[lane];
@@ -79,15 +90,13 @@ static void reduce(struct t0_warp *w, const struct lir_insn *i, unsigned lane, u
 static void copy_bulk(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t to, uint64_t barrier,
                       const uint8_t *q, uint32_t size)
 {
-    uint8_t *p = i->aux & LIR_BULK_TO_SHARED ? shared_at(w, i, lane, to, size, 16) : (uint8_t *)(uintptr_t)to;
+    uint8_t *p = i->aux & LIR_BULK_TO_SHARED ? t0_shared_at(w, i, lane, to, size, 16) : (uint8_t *)(uintptr_t)to;
     if (i->imm)
         reduce(w, i, lane, p, q, size);
     else
         memmove(p, q, size);
-    if (i->aux & LIR_BULK_BARRIER) {
-        uint64_t *word = (uint64_t *)(void *)shared_at(w, i, lane, barrier, 8, 8);
-        *word = arrive(*word, 0, false, 0u - size);
-    }
+    if (i->aux & LIR_BULK_BARRIER)
+        t0_barrier_told(w, i, lane, barrier, size);
 }
 
 /* To the same place in each block of the mask. */
@@ -95,10 +104,35 @@ static void multicast(struct t0_warp *w, const struct lir_insn *i, unsigned lane
                       const uint8_t *q, uint32_t size)
 {
     const uint64_t low = LIR_CLUSTER_STRIDE - 1;
-    T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff)
+    uint32_t mask = T0_U32(w, i->d)[lane] & 0xffff;
+    if (i->aux & LIR_BULK_ZERO)
+        mask &= (1u << t0_cluster_size(w->block->grid)) - 1;
+    T0_FOR_LANES(rank, mask)
     {
         const uint64_t block = LIR_CLUSTER_FAR | (uint64_t)rank << LIR_CLUSTER_SHIFT;
         copy_bulk(w, i, lane, block | (to & low), block | (barrier & low), q, size);
+    }
+}
+
+/* st.bulk, and the answer of clusterlaunchcontrol, which is always that nothing was left to cancel. */
+static void zero_bulk(struct t0_warp *w, const struct lir_insn *i)
+{
+    static const uint8_t zeros[16];
+    T0_FOR_LANES(l, w->l.mask)
+    {
+        const uint32_t size = T0_U32(w, i->c)[l];
+        const uint64_t to = shared_offset(w, i->a, l, i->aux & LIR_BULK_TO32);
+        if (i->aux & LIR_BULK_BARRIER) {
+            const uint64_t barrier = shared_offset(w, i->e, l, i->aux & LIR_BULK_BARRIER32);
+            if (to & 15 || size > sizeof zeros)
+                t0_raise(w, i, T0_FAULT_MISALIGNED, l, to);
+            (i->aux & LIR_BULK_MULTICAST ? multicast : copy_bulk)(w, i, l, to, barrier, zeros, size);
+        } else {
+            if ((to | size) & 7)
+                t0_raise(w, i, T0_FAULT_MISALIGNED, l, to);
+            if (size)
+                memset(t0_shared_at(w, i, l, to, size, 8), 0, size);
+        }
     }
 }
 
@@ -107,6 +141,10 @@ static void bulk(struct t0_warp *w, const struct lir_insn *i)
 {
     unsigned aux = i->aux;
     w->at = i;
+    if (aux & LIR_BULK_ZERO) {
+        zero_bulk(w, i);
+        return;
+    }
     T0_FOR_LANES(l, w->l.mask)
     {
         uint32_t size = T0_U32(w, i->c)[l];
@@ -117,7 +155,8 @@ static void bulk(struct t0_warp *w, const struct lir_insn *i)
             t0_raise(w, i, T0_FAULT_MISALIGNED, l, (to | size) & 15 ? to : from);
         if (!size)
             continue;
-        const uint8_t *q = aux & LIR_BULK_FROM_SHARED ? shared_at(w, i, l, from, size, 16) : (uint8_t *)(uintptr_t)from;
+        const uint8_t *q = aux & LIR_BULK_FROM_SHARED ? t0_shared_at(w, i, l, from, size, 16)
+                                                      : (uint8_t *)(uintptr_t)from;
         (aux & LIR_BULK_MULTICAST ? multicast : copy_bulk)(w, i, l, to, barrier, q, size);
     }
 }
@@ -140,7 +179,7 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
                                              : T0_U64(w, i->a)[l] + (uint64_t)(int64_t)i->imm;
         uint64_t *p, word;
         if (i->aux & LIR_MEM_SHARED)
-            p = (uint64_t *)(void *)shared_at(w, i, l, a, 8, 8);
+            p = (uint64_t *)(void *)t0_shared_at(w, i, l, a, 8, 8);
         else if (!(p = (uint64_t *)(void *)t0_generic_shared(w, a, 8)))
             t0_raise(w, i, T0_FAULT_SHARED, l, a);
         if (a & 7)
@@ -167,6 +206,7 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
             T0_U64(w, i->d)[l] = word;
             break;
         case LIR_MB_COMPLETE: *p = arrive(word, 0, false, 0u - T0_U32(w, i->b)[l]); break;
+        case LIR_MB_INVAL: break; /* plain shared memory again */
         case LIR_MB_TEST: done |= (uint32_t)(word >> PHASE != T0_U64(w, i->b)[l] >> PHASE) << l; break;
         default: done |= (uint32_t)((word >> PHASE & 1) != (T0_U32(w, i->b)[l] & 1)) << l;
         }
@@ -175,9 +215,16 @@ static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
         T0_PRED(w, i->d) = (T0_PRED(w, i->d) & ~w->l.mask) | done;
 }
 
+static void group(struct t0_warp *w, const struct lir_insn *i) /* copies are done when issued */
+{
+    (void)w;
+    (void)i;
+}
+
 void t0_async_handlers(t0_handler *table[LIR_NOPS])
 {
     table[LIR_CP_ASYNC] = cp_async;
+    table[LIR_ASYNC_GROUP] = group;
     table[LIR_MBARRIER] = mbarrier;
     table[LIR_BULK] = bulk;
 }

@@ -64,13 +64,29 @@ static void sys_malloc(struct t0_warp *w, const struct lir_insn *i, const struct
 static void sys_free(struct t0_warp *w, const struct lir_insn *i, const struct lir_call *c)
 {
     const struct t0_env *env = w->block->grid->env;
-    (void)i;
     T0_FOR_LANES(l, w->l.mask)
     {
         void *p = (void *)(uintptr_t)argument(w, c, l, 0);
-        if (p)
-            env->dev_free(env->ctx, p);
+        if (p && !env->dev_free(env->ctx, p) && w->block->grid->watch)
+            t0_watch_free(w, i, l, (uint64_t)(uintptr_t)p);
     }
+}
+
+uint64_t t0_device_call(const struct t0_grid *g, const uint32_t block[3], uint32_t thread, uint32_t call,
+                        const uint64_t *args)
+{
+    enum { NOT_SUPPORTED = 801 };
+    return g->env->device ? g->env->device(g, block, thread, call, args) : NOT_SUPPORTED;
+}
+
+static void sys_device(struct t0_warp *w, const struct lir_insn *i, const struct lir_call *c)
+{
+    const struct t0_block *b = w->block;
+    (void)i;
+    T0_FOR_LANES(l, w->l.mask)
+    result(w, c, l,
+           t0_device_call(b->grid, b->index, w->index * LIR_LANES + l, (uint32_t)argument(w, c, l, 0),
+                          (const uint64_t *)(uintptr_t)argument(w, c, l, 1)));
 }
 
 static void syscall_op(struct t0_warp *w, const struct lir_insn *i)
@@ -79,7 +95,8 @@ static void syscall_op(struct t0_warp *w, const struct lir_insn *i)
                                        const struct lir_call *) = {[LIR_SYS_VPRINTF] = sys_vprintf,
                                                                    [LIR_SYS_ASSERT] = sys_assert,
                                                                    [LIR_SYS_MALLOC] = sys_malloc,
-                                                                   [LIR_SYS_FREE] = sys_free};
+                                                                   [LIR_SYS_FREE] = sys_free,
+                                                                   [LIR_SYS_DEVICE] = sys_device};
     const struct lir_call *c = LIR_AT(w->block->image, calls, struct lir_call) + i->imm;
     w->at = i;
     all[c->syscall](w, i, c);

@@ -11,6 +11,9 @@ static uint64_t address_of(struct t0_warp *w, const struct lir_insn *i, unsigned
 
 static uint8_t *reach(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t a, unsigned size)
 {
+    if (w->block->grid->watch && i->op != LIR_LDMATRIX && i->op != LIR_STMATRIX &&
+        !t0_watch_row(w, i, lane, a, size, i->op == LIR_WMMA_ST))
+        t0_raise(w, i, T0_FAULT_ADDRESS, lane, a); /* the warp has no matrix then */
     if (!(i->aux & LIR_MEM_SHARED))
         return (uint8_t *)(uintptr_t)a;
     if (a + size > w->shared_size || a + size < a)
@@ -136,6 +139,35 @@ static uint8_t *row_at(struct t0_warp *w, const struct lir_insn *i, unsigned lan
     return reach(w, i, lane, a, 16);
 }
 
+/* 16 elements of 4 or 6 bits, one behind the other, as bytes. */
+static void spread(uint8_t *row, unsigned bits)
+{
+    uint64_t half[2];
+    uint8_t out[16];
+    memcpy(half, row, sizeof half);
+    for (unsigned e = 0; e < 16; e++) {
+        const unsigned at = e * bits;
+        uint64_t v = half[at / 64] >> at % 64;
+        if (at / 64 == 0 && at + bits > 64)
+            v |= half[1] << (64 - at);
+        out[e] = (uint8_t)(v & ((1u << bits) - 1));
+    }
+    memcpy(row, out, sizeof out);
+}
+
+/* Two of 8 rows are 16 rows of 16 bytes: rows become columns. */
+static void transpose_bytes(uint32_t upper[LIR_LANES], uint32_t lower[LIR_LANES])
+{
+    uint8_t from[16][16], to[16][16];
+    memcpy(from[0], upper, 128);
+    memcpy(from[8], lower, 128);
+    for (unsigned r = 0; r < 16; r++)
+        for (unsigned c = 0; c < 16; c++)
+            to[c][r] = from[r][c];
+    memcpy(upper, to[0], 128);
+    memcpy(lower, to[8], 128);
+}
+
 /* ldmatrix and stmatrix: lanes 8q to 8q + 7 give the addresses of the rows of matrix q, 16 bytes each, and lane l
  * holds the two elements l % 4 of row l / 4. Rows of lanes that are not active are left alone. */
 static void matrix_rows(struct t0_warp *w, const struct lir_insn *i, bool store)
@@ -159,8 +191,12 @@ static void matrix_rows(struct t0_warp *w, const struct lir_insn *i, bool store)
                 memcpy(p, &words[q][4 * r], 16);
             else
                 memcpy(&words[q][4 * r], p, 16);
+            if (i->aux & (LIR_LDM_B4 | LIR_LDM_B6))
+                spread((uint8_t *)&words[q][4 * r], i->aux & LIR_LDM_B4 ? 4 : 6);
         }
     }
+    for (unsigned q = 0; i->aux & LIR_LDM_BYTES && q + 1 < n; q += 2)
+        transpose_bytes(words[q], words[q + 1]);
     for (unsigned q = 0; !store && q < n && q < 4; q++) {
         uint32_t *d = T0_U32(w, row[q]);
         const uint32_t *from = words[q];

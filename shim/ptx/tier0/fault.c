@@ -102,6 +102,30 @@ uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t *address)
     return best < LIR_LANES ? best : (uint32_t)__builtin_ctz(mask);
 }
 
+struct t0_source t0_source(const struct lir_image *image, uint32_t line)
+{
+    const char *strings = LIR_AT(image, strings, char);
+    struct t0_source s = {0};
+    const struct lir_loc *loc = LIR_AT(image, locs, struct lir_loc);
+    uint32_t low = 0, high = image->locs.count;
+    while (low < high) { /* the first record at this line or behind it */
+        uint32_t middle = low + (high - low) / 2;
+        if (loc[middle].line < line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && loc[low - 1].source) {
+        s.file = strings + loc[low - 1].file;
+        s.line = loc[low - 1].source;
+    }
+    if (s.file && loc[low - 1].call_source) {
+        s.call_file = strings + loc[low - 1].call_file;
+        s.call_line = loc[low - 1].call_source;
+    }
+    return s;
+}
+
 void t0_fault_fill(struct t0_worker *worker, struct t0_fault *fault)
 {
     struct t0_warp *w = worker->warp;
@@ -122,6 +146,7 @@ void t0_fault_fill(struct t0_worker *worker, struct t0_fault *fault)
         size_t at = (size_t)(w->at - LIR_AT(image, code, struct lir_insn));
         const struct lir_line *line = LIR_AT(image, lines, struct lir_line) + at;
         fault->line = line->line;
+        fault->source = t0_source(image, line->line);
         snprintf(fault->text, sizeof fault->text, "%s", strings + line->text);
     }
     if (worker->fault_text[0])

@@ -2,6 +2,7 @@
  * that the interpreter needs no checks of its own. */
 #include "ptx/tier0/warp.h"
 #include "ptx/lir/matrix.h"
+#include "ptx/lir/tile.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -54,6 +55,20 @@ static bool matrix_ok(const struct check *c, uint32_t index, bool product)
     return true;
 }
 
+static bool tile_ok(const struct check *c, uint32_t index, unsigned op)
+{
+    const struct lir_image *m = c->image;
+    const struct lir_tile *x = LIR_AT(m, tiles, struct lir_tile) + index;
+    const uint32_t *row = LIR_AT(m, operands, uint32_t);
+    if (index >= m->tiles.count || op != lir_tile_op(x->kind) || !x->nrow || x->nrow != lir_tile_rows(x) ||
+        !range_ok(x->first, x->nrow, m->operands.count))
+        return false;
+    for (unsigned k = 0; k < x->nrow; k++)
+        if (!row_ok(c, row[x->first + k]))
+            return false;
+    return true;
+}
+
 /* Is this an instruction that handlers may trust? They check nothing: every row, branch target, table index and
  * follower is checked here, once, as an image may come from a file that somebody else wrote. */
 static bool insn_ok(const struct check *c, const struct lir_insn *i, bool last)
@@ -74,6 +89,9 @@ static bool insn_ok(const struct check *c, const struct lir_insn *i, bool last)
     case LIR_MMA:
     case LIR_WMMA_LD:
     case LIR_WMMA_ST: return !last && matrix_ok(c, imm, i->op == LIR_MMA);
+    case LIR_TILE:
+    case LIR_WGMMA:
+    case LIR_TCMMA: return !last && tile_ok(c, imm, i->op);
     case LIR_TEX: return !last && i[1].op == LIR_TEX_ARGS && i[1].aux == lir_tex_more(imm);
     case LIR_SULD:
     case LIR_SUST:
@@ -99,6 +117,10 @@ static bool code_ok(const struct check *c)
     const uint32_t *targets = LIR_AT(m, targets, uint32_t);
     for (uint32_t k = 0; k < m->code.count; k++)
         if (!insn_ok(c, &code[k], k + 1 == m->code.count) || !string_ok(c, lines[k].text))
+            return false;
+    const struct lir_loc *loc = LIR_AT(m, locs, struct lir_loc);
+    for (uint32_t k = 0; k < m->locs.count; k++)
+        if (!string_ok(c, loc[k].file) || !string_ok(c, loc[k].call_file) || (k && loc[k].line < loc[k - 1].line))
             return false;
     for (uint32_t k = 0; k < m->tables.count; k++)
         if (!range_ok(tables[k].first, tables[k].count, m->targets.count))
@@ -184,8 +206,9 @@ static bool vars_ok(const struct check *c)
             return false;
         for (uint32_t n = 0; n < v->nreloc; n++) {
             const struct lir_reloc *x = r + v->first_reloc + n;
-            if (x->size > 8 || x->byte > 8 || !range_ok(x->offset, x->size, v->size) || x->kind > LIR_RELOC_FUNC ||
-                (x->kind == LIR_RELOC_VAR && x->index >= m->vars.count))
+            if (x->size > 8 || x->byte > 8 || !range_ok(x->offset, x->size, v->size) || x->kind > LIR_RELOC_KERNEL ||
+                (x->kind == LIR_RELOC_VAR && x->index >= m->vars.count) ||
+                (x->kind == LIR_RELOC_KERNEL && x->index >= m->externs.count))
                 return false;
         }
     }
@@ -222,8 +245,9 @@ static bool define_vars(struct t0_module *m)
     for (uint32_t k = 0; k < image->vars.count; k++) {
         const struct lir_reloc *r = LIR_AT(image, relocs, struct lir_reloc) + v[k].first_reloc;
         for (uint32_t n = 0; n < v[k].nreloc; n++, r++) {
-            uint64_t value = r->kind == LIR_RELOC_FUNC ? LIR_FUNC_TAG | r->index
-                                                       : (uint64_t)(uintptr_t)m->var[r->index];
+            uint64_t value = r->kind == LIR_RELOC_FUNC     ? LIR_FUNC_TAG | r->index
+                             : r->kind == LIR_RELOC_KERNEL ? LIR_AT(image, externs, struct lir_extern)[r->index].address
+                                                           : (uint64_t)(uintptr_t)m->var[r->index];
             value += (uint64_t)r->addend;
             if (r->byte)
                 value = value >> 8 * (r->byte - 1) & 0xff;
@@ -329,5 +353,6 @@ void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
                                    .reqntid = {r->reqntid[0], r->reqntid[1], r->reqntid[2]},
                                    .cluster = r->cluster,
                                    .uses_grid_sync = r->uses_grid_sync != 0,
-                                   .may_wait = r->may_wait != 0};
+                                   .may_wait = r->may_wait != 0,
+                                   .launches = r->launches != 0};
 }

@@ -1,5 +1,5 @@
 /* Tier 0 execution: the dispatch loop of a warp and the choice of the split that runs. */
-#include "ptx/tier0/warp.h"
+#include "ptx/tier0/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -276,11 +276,20 @@ static bool spun(struct t0_warp *w)
     return ++w->spin % (w->block->worker->crowded ? SPIN_YIELD_SOON : SPIN_YIELD) == 0;
 }
 
+/* Lanes whose access was refused end; whether any of the split are left. */
+static __attribute__((noinline)) bool end_lanes(struct t0_warp *w)
+{
+    w->dead |= w->ended;
+    w->l.mask &= ~w->ended;
+    w->ended = 0;
+    wake_waiting(w);
+    return w->l.mask != 0;
+}
+
 /* The interpreter's loop: handlers of arithmetic straight from the table, and here what ends, splits, reconverges or
  * blocks. It leaves when the warp is done, must wait, or has run long enough while others wait for it. */
-enum t0_ran t0_warp_run(struct t0_warp *w)
+static inline __attribute__((always_inline)) enum t0_ran run(struct t0_warp *w, t0_handler *const *table, bool watched)
 {
-    t0_handler *const *table = lir_table;
     const struct lir_image *image = w->block->image;
     const struct lir_insn *const code = LIR_AT(image, code, struct lir_insn), *i;
 
@@ -298,6 +307,8 @@ resume:
     for (;;) {
         if (__builtin_expect(i->op < LIR_SHFL, 1)) {
             table[i->op](w, i);
+            if (watched && w->ended && !end_lanes(w))
+                goto exited;
             i++;
             continue;
         }
@@ -310,6 +321,8 @@ resume:
                 table[i[1].op](w, i + 1);
                 w->l.mask = all;
             }
+            if (watched && w->ended && !end_lanes(w))
+                goto exited;
             i += 2;
             continue;
         }
@@ -351,6 +364,9 @@ resume:
             }
             /* fall through */
         case LIR_EXIT:
+        exited:
+            if (watched)
+                t0_tools_exit(w);
             w->dead |= w->l.mask;
             w->hold = 0;
             t0_frame_drop(w, w->frame);
@@ -378,18 +394,24 @@ resume:
             goto resume;
         case LIR_YIELD:
             w->pc++;
+            if (i->aux)
+                return T0_RAN_TURN;
             if (w->nsplit)
                 rotate(w, w->patience / 4); /* a sleeper counts for more than one turn of its loop */
             return T0_RAN_YIELD;
-        default: /* collectives */
+        default: { /* collectives */
+            const bool forced = w->force;
             if (!gather(w, wanted(w, i), code)) {
                 if (!w->running)
                     goto none_ready;
                 goto resume;
             }
+            if (watched)
+                t0_tools_collective(w, i, forced);
             table[i->op](w, i);
             i++;
             continue;
+        }
         }
         /* a branch was taken: w->pc is the target */
         if (i->aux & LIR_BR_SPIN && w->pc <= (uint32_t)(i - code)) {
@@ -409,12 +431,19 @@ none_ready:
     goto resume;
 }
 
+static t0_handler *watched_table[LIR_NOPS];
+
+enum t0_ran t0_warp_run(struct t0_warp *w)
+{
+    return w->block->grid->watch ? run(w, watched_table, true) : run(w, lir_table, false);
+}
+
 void t0_warp_start(struct t0_warp *w, uint32_t mask, uint32_t pc)
 {
     w->l.mask = mask;
     w->l.carry = 0;
     w->dead = ~mask;
-    w->nsplit = w->spin = w->clock = 0;
+    w->nsplit = w->spin = w->clock = w->ended = 0;
     settle(w);
     w->force = false;
     w->running = true;
@@ -429,12 +458,14 @@ void t0_sched_init(void)
     t0_warp_handlers(lir_table);
     t0_misc_handlers(lir_table);
     t0_cluster_handlers(lir_table);
+    t0_tensor_handlers(lir_table);
     t0_async_handlers(lir_table);
     t0_matrix_handlers(lir_table);
     t0_texture_handlers(lir_table);
     t0_call_handlers(lir_table);
     if (t0_alu_level() >= 4)
         t0_core_avx512(lir_table);
+    t0_watch_handlers(watched_table);
 }
 
 t0_handler *lir_table[LIR_NOPS];

@@ -6,15 +6,20 @@
 #include "ptx/lir/lir.h"
 
 struct t0_fault;
+struct t0_grid;
 struct t0_env { /* what the machine below gives to kernels; ctx is passed back */
     void *ctx;
     void *(*global_alloc)(void *ctx, size_t size, size_t align); /* zeroed; freed by global_free */
     void (*global_free)(void *ctx, void *p);
-    void *(*dev_malloc)(void *ctx, size_t size); /* device-side malloc(); NULL when the heap is full */
-    void (*dev_free)(void *ctx, void *p);
+    void *(*dev_malloc)(void *ctx, size_t size);            /* device-side malloc(); NULL when the heap is full */
+    bool (*dev_free)(void *ctx, void *p);                   /* false: it is no live block of the heap */
     void (*print)(void *ctx, const char *text, size_t len); /* printf output, in order within a block */
     /* A thread's assertion failed: the thread ends, all others go on. NULL: it is a fault that ends the block. */
     void (*assertion)(void *ctx, const struct t0_fault *fault);
+    /* A thread calls the device runtime (enum lir_device_call; args: words of 64 bits). NULL: there is none, which is
+     * CUDA's cudaErrorNotSupported. */
+    uint64_t (*device)(const struct t0_grid *g, const uint32_t block[3], uint32_t thread, uint32_t call,
+                       const uint64_t *args);
 };
 
 enum t0_fault_kind {
@@ -28,15 +33,21 @@ enum t0_fault_kind {
     T0_FAULT_SHARED, /* shared access outside the block's shared memory */
     T0_FAULT_DEADLOCK,
     T0_FAULT_NOMEM,
-    T0_STOPPED /* not a fault of this block: it only waited, and grid->stop said to give up */
+    T0_STOPPED,          /* not a fault of this block: it only waited, and grid->stop said to give up */
+    T0_FAULT_INSTRUCTION /* of a tile: what its descriptor or tensor map says cannot be */
 };
 #define T0_FAULT_TEXT 512 /* bytes of a message */
+struct t0_source { /* of the program: file and line, and where that function was inlined; NULL and 0: unknown, not */
+    const char *file, *call_file;
+    uint32_t line, call_line;
+};
 struct t0_fault {
     enum t0_fault_kind kind;
     const char *kernel;
     uint32_t block[3], thread[3]; /* first lane at fault */
     uint64_t address;
     uint32_t line;            /* PTX line */
+    struct t0_source source;  /* what that comes of; texts of the kernel's module */
     char text[T0_FAULT_TEXT]; /* instruction as PTX text, or the assertion */
 };
 
@@ -63,6 +74,7 @@ struct t0_kernel_info {
     struct lir_cluster_info cluster;
     bool uses_grid_sync; /* reads %envreg1/2 */
     bool may_wait;       /* a loop may watch memory that others write, or calls hide one */
+    bool launches;       /* calls the device runtime */
 };
 void t0_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out);
 
@@ -74,6 +86,7 @@ struct t0_rest { /* blocks in a row that were given to a call, which has not beg
     uint64_t first, count;
 };
 
+struct t0_watch; /* watch.h */
 struct t0_grid { /* one launch; constant while it runs */
     const struct t0_kernel *kernel;
     uint32_t grid[3], block[3];
@@ -81,12 +94,15 @@ struct t0_grid { /* one launch; constant while it runs */
     const void *params; /* launch buffer of param_size bytes */
     const struct t0_env *env;
     uint64_t grid_id;
-    uint64_t envreg12;        /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
-    uint32_t nsm;             /* %nsmid */
-    uint32_t cluster[3];      /* blocks of a cluster, which divide the grid; 0 = launched without */
-    bool cooperative;         /* blocks wait for each other: one that does yields soon */
-    const _Atomic bool *stop; /* set by anyone: blocks that only spin give up; NULL = never */
-    _Atomic bool *asserted;   /* set by the first assertion that fails, for blocks that spin the same; or NULL */
+    uint64_t envreg12;            /* %envreg2:%envreg1, grid-barrier workspace of cooperative launches */
+    uint32_t nsm;                 /* %nsmid */
+    uint32_t cluster[3];          /* blocks of a cluster, which divide the grid; 0 = launched without */
+    bool cooperative;             /* blocks wait for each other: one that does yields soon */
+    const struct t0_watch *watch; /* what accesses are checked by, NULL: nothing */
+    void *nest;                   /* of env->device's owner: what the launch is among those that kernels launch */
+    const _Atomic bool *ended;    /* as stop, of all launches that belong together; NULL = never */
+    const _Atomic bool *stop;     /* set by anyone: blocks that only spin give up; NULL = never */
+    _Atomic bool *asserted;       /* set by the first assertion that fails, for blocks that spin the same; or NULL */
     /* Called by blocks that have waited for long: may run other blocks, with other workers, before it returns.
      * It may take the rest, whose count is then 0. True: others are under way on this thread, so that the block
      * had better wait for less long the next time. NULL: nobody to give way to. */
@@ -95,11 +111,13 @@ struct t0_grid { /* one launch; constant while it runs */
 
 static inline bool t0_grid_stopped(const struct t0_grid *g)
 {
-    return (g->stop && *g->stop) || (g->asserted && *g->asserted);
+    return (g->stop && *g->stop) || (g->ended && *g->ended) || (g->asserted && *g->asserted);
 }
 /* What CUDA prints of it but for the indices; any text may be NULL. */
 void t0_assertion_text(char text[T0_FAULT_TEXT], const char *message, const char *file, uint32_t line,
                        const char *function);
+uint64_t t0_device_call(const struct t0_grid *g, const uint32_t block[3], uint32_t thread, uint32_t call,
+                        const uint64_t *args);
 /* An assertion of this thread has failed. False: the launch has nobody to tell, it is a fault. */
 bool t0_assertion(const struct t0_grid *g, const uint32_t block[3], const uint32_t thread[3], const char *text);
 

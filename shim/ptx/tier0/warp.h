@@ -13,7 +13,7 @@
 #include "ptx/tier0/tier0.h"
 
 #define T0_MAX_WARPS 32   /* 1024 threads */
-#define T0_BARRIERS 17    /* 16, and the one of the cluster */
+#define T0_BARRIERS 25    /* 16, those of the warpgroups, and the one of the cluster */
 #define T0_MAX_DEPTH 4096 /* of calls in a thread */
 
 struct t0_kernel {
@@ -63,6 +63,7 @@ struct t0_warp {
     uint32_t spin, hold, clock;
     uint32_t passed, patience; /* back edges while other splits stood; how many until one of them runs */
     uint32_t turn;             /* how long that may, as `hold` counts */
+    uint32_t ended;            /* lanes of a watched launch that end behind this instruction */
     bool force;                /* the next collective goes on with whoever is there */
     bool running;              /* l.mask, frame and pc hold a split */
     struct t0_frame *spare, *all;
@@ -99,11 +100,14 @@ struct t0_block {
     bool filled; /* the rows hold what `last` of the worker says */
     struct t0_barrier barrier[T0_BARRIERS];
     struct t0_cluster *cluster, alone; /* cluster: rank 0's, where the others' is not used */
+    struct race_block *race;           /* tools.h: of the first block of a cluster that is watched; or NULL */
+    struct sync_block *sync;
     struct t0_warp warp[T0_MAX_WARPS];
 };
 
 struct t0_worker {
     uint32_t smid;
+    void *scratch;           /* T0_SCRATCH bytes, when a product of tiles first asks */
     bool crowded;            /* t0_worker_crowd */
     struct t0_block **block; /* resident blocks; [0] serves ordinary launches */
     uint32_t nblock;
@@ -123,7 +127,7 @@ struct t0_worker {
     char fault_text[T0_FAULT_TEXT];
 };
 
-enum t0_ran { T0_RAN_DONE, T0_RAN_BLOCKED, T0_RAN_YIELD };
+enum t0_ran { T0_RAN_DONE, T0_RAN_BLOCKED, T0_RAN_TURN, T0_RAN_YIELD };
 
 /* sched.c */
 enum t0_ran t0_warp_run(struct t0_warp *w);
@@ -142,6 +146,16 @@ uint8_t *t0_local(const struct t0_warp *w, unsigned lane); /* the lane's local m
 /* barrier.c: the running split arrives; true = goes on at once */
 bool t0_bar_arrive(struct t0_warp *w, const struct lir_insn *i);
 void t0_bar_exited(struct t0_block *b); /* lanes died: complete what waited for them */
+
+/* Tensor memory lies behind shared memory, in the same window. */
+#define T0_TENSOR_OFFSET ((size_t)8 << 20)
+#define T0_TENSOR_BYTES ((size_t)260 << 10)
+static inline size_t t0_shared_room(const struct lir_kernel_rec *rec, uint32_t dynamic)
+{
+    return rec->uses_tensor ? T0_TENSOR_OFFSET + T0_TENSOR_BYTES
+                            : (size_t)t0_shared_size(rec->dynamic_offset + dynamic) + 64;
+}
+void t0_tensor_clear(uint8_t *shared); /* core_tmem.c: a block begins */
 
 /* cluster.c */
 #define T0_ROOM_SLACK 65536 /* as T1_SHARED_SLACK */
@@ -168,6 +182,7 @@ _Noreturn void t0_give_up(struct t0_worker *worker);
 _Noreturn void t0_raise_text(struct t0_warp *w, const struct lir_insn *i, enum t0_fault_kind kind, unsigned lane,
                              const char *text);
 void t0_fault_fill(struct t0_worker *w, struct t0_fault *fault);
+struct t0_source t0_source(const struct lir_image *image, uint32_t line); /* of a PTX line; texts of the image */
 uint32_t t0_lane_of_address(const struct t0_warp *w, uint64_t *address);
 
 /* block.c */
@@ -184,6 +199,16 @@ unsigned t0_atomic_size(unsigned type);
 int t0_printf(const struct t0_env *env, const char *format, const uint8_t *args);
 
 extern t0_handler *lir_table[LIR_NOPS];
+/* watch.c: the table of launches that are watched, after all others. */
+void t0_watch_handlers(t0_handler *table[LIR_NOPS]);
+/* Fills *p for a lane at an instruction, with its callers: of the running split. */
+struct t0_place;
+void t0_place_of(const struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct t0_place *p);
+/* A row of a matrix that the warp moves, by an address of this lane's: may it? If not, that is reported. */
+bool t0_watch_row(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address, uint32_t size,
+                  bool writes);
+/* A thread of a watched launch frees what is no block of the heap. */
+void t0_watch_free(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address);
 void t0_memory_handlers(t0_handler *table[LIR_NOPS]);
 void t0_core_avx512(t0_handler *table[LIR_NOPS]);   /* after the others, if t0_alu_level() is 4 */
 void t0_vector_avx512(t0_handler *table[LIR_NOPS]); /* by t0_core_avx512 */
@@ -194,6 +219,7 @@ void t0_misc_handlers(t0_handler *table[LIR_NOPS]);
 void t0_texture_handlers(t0_handler *table[LIR_NOPS]);
 void t0_async_handlers(t0_handler *table[LIR_NOPS]);
 void t0_matrix_handlers(t0_handler *table[LIR_NOPS]);
+void t0_tensor_handlers(t0_handler *table[LIR_NOPS]);
 void t0_call_handlers(t0_handler *table[LIR_NOPS]);
 
 #define T0_FOR_LANES(lane, mask) \

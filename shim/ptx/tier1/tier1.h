@@ -7,7 +7,7 @@
 
 #include "ptx/tier0/tier0.h"
 
-#define T1_VERSION 12u /* of emitted text and of struct t1_block: part of the cache key */
+#define T1_VERSION 15u /* of emitted text and of struct t1_block: part of the cache key */
 
 /* What may be assumed of blockDim; decided by t1_shape at launch, part of the cache key. */
 enum t1_shape {
@@ -24,6 +24,8 @@ enum t1_isa { T1_PLAIN, T1_AVX2, T1_AVX512, T1_NISA };
 enum t1_isa t1_isa_here(void);
 /* All flags of the compiler for an object, split at spaces: the caller adds only -o and the input. */
 const char *t1_isa_flags(enum t1_isa isa);
+/* Behind them for a text of that many bytes: large ones are compiled with fewer passes. */
+const char *t1_size_flags(size_t text);
 const char *t1_prelude(size_t *size); /* text in front of every kernel; not NUL-terminated */
 
 /* ---- emit/: PTX -> C text (in the shim) ------------------------------------------------------- */
@@ -34,10 +36,11 @@ const char *t1_prelude(size_t *size); /* text in front of every kernel; not NUL-
  * 0, or -1 with *diag naming what keeps the kernel on tier 0. */
 int t1_emit(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, char **text,
             size_t *size, struct ptx_diag *diag);
-/* The same for tests. */
 enum {
-    T1_EMIT_CHECKED = 1,       /* faults where a lane would read what another one made (emit/check.c) */
-    T1_EMIT_SHARED_HEADERS = 2 /* loops that share a header stay one loop (latch.c) */
+    T1_EMIT_CHECKED = 1,        /* for tests: faults where a lane would read what another one made (emit/check.c) */
+    T1_EMIT_SHARED_HEADERS = 2, /* for tests: loops that share a header stay one loop (latch.c) */
+    T1_EMIT_LINES = 4,          /* with the lines of the source, or of the PTX, for debuggers */
+    T1_EMIT_WATCHED = 8         /* for launches that are watched for wrong accesses (emit/watch.c) */
 };
 int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape shape, enum t1_isa isa, unsigned options,
                char **text, size_t *size, struct ptx_diag *diag);
@@ -45,16 +48,22 @@ int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape sha
 /* ---- image: a tier 0 image with an object beside it ------------------------------------------- */
 
 #define T1_IMAGE_MAGIC "cumu-t1\n"
+/* What is in an image. */
+struct t1_parts {
+    const void *lir_image, *object;
+    size_t lir_size, object_size;
+    enum t1_shape shape;
+    const char *path; /* a file that begins with the object, by which debuggers can find it; NULL: there is none */
+};
 /* muModuleLoadData takes it like a tier 0 image: launches of fitting shape run the object, others tier 0.
  * *image is malloc'ed. */
-int t1_image_pack(const void *lir_image, size_t lir_size, const void *object, size_t object_size, enum t1_shape shape,
-                  void **image, size_t *size);
+int t1_image_pack(const struct t1_parts *p, void **image, size_t *size);
 /* Parts of an image; false if it is no tier 1 image or damaged. */
-bool t1_image_split(const void *image, size_t size, const void **lir_image, size_t *lir_size, const void **object,
-                    size_t *object_size, enum t1_shape *shape);
+bool t1_image_split(const void *image, size_t size, struct t1_parts *p);
 
 /* A driver that takes images exports these for who compiles behind a program's back. */
 struct MUfunc_st;
+struct MUctx_st;
 #define T1_TAKE_OVER "cumu_host_take_over"
 /* Blocks of f that begin from now on, those of launches under way too, run the object of compiled's module, if they
  * are of its shape; until either module is unloaded. An error: they are not one kernel of one context. */
@@ -62,6 +71,25 @@ typedef int t1_take_over(struct MUfunc_st *f, struct MUfunc_st *compiled);
 #define T1_UNDER_WAY "cumu_host_under_way"
 /* Whether a launch of f may be running, or is the first one and has not ended. */
 typedef bool t1_under_way(struct MUfunc_st *f);
+#define T1_SPENT "cumu_host_spent"
+/* Nanoseconds that launches of f took, the one under way included. */
+typedef uint64_t t1_spent(struct MUfunc_st *f);
+
+/* For kernels that launch kernels: what the driver asks of who loads them, and tells. A kernel's address is a key that
+ * he chooses. */
+struct t1_nest_shim {
+    int capability, version;                        /* 80 for 8.0; of the runtime, 12020 for 12.2 */
+    const char *(*error_text)(int error, int name); /* CUDA's name of an error, or its description */
+    /* A grid of this kernel is about to run in a context, and has run; times of CLOCK_MONOTONIC in ns. */
+    void (*begin)(uint64_t key, struct MUctx_st *ctx, const uint32_t grid[3], const uint32_t block[3]);
+    void (*end)(uint64_t key, struct MUctx_st *ctx, const uint32_t grid[3], const uint32_t block[3], unsigned shared,
+                uint64_t from, uint64_t to);
+};
+#define T1_NEST_MEET "cumu_host_nest_meet"
+typedef void t1_nest_meet(const struct t1_nest_shim *s);
+#define T1_NEST_KERNEL "cumu_host_nest_kernel"
+/* The key is f's in its context until its module is unloaded. */
+typedef int t1_nest_kernel(uint64_t key, struct MUfunc_st *f);
 
 /* ---- exec/: running an object (in the CPU MUSA library) --------------------------------------- */
 
@@ -92,8 +120,26 @@ struct t1_block {
     struct t1_cluster *cluster_barrier; /* set without a cluster by the object itself */
     uint32_t cluster[3], cluster_size;  /* blocks; 1 without a cluster */
     uint32_t rank, explicit_cluster;
-    uint32_t patience; /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
-    uint64_t left;     /* blocks that the call has not begun: `stopped` may take them */
+    uint32_t patience;       /* a spin loop calls `stopped` when its turns, masked by this, are 0 */
+    uint64_t left;           /* blocks that the call has not begun: `stopped` may take them */
+    uint64_t shared_used;    /* bytes of shared memory that the program asked for; of watched objects, as `ranges` */
+    struct t1_range *ranges; /* T1_RANGES of them, by the number of an access */
+};
+/* Watched objects: memory that the lanes of an access may touch, as far as is known, and what the access is. */
+enum { T1_RANGES = 256 };
+struct t1_range {
+    uint64_t base, size;
+};
+enum {
+    T1_WATCH_WRITES = 1,
+    T1_WATCH_UPDATES = 2,
+    T1_WATCH_SHARED = 4,
+    T1_WATCH_LOCAL = 8,
+    T1_WATCH_GLOBAL = 16,
+    T1_WATCH_32 = 32 /* of 32 bits */
+};
+struct t1_watched {
+    uint32_t bytes, what, line; /* bytes of a lane; T1_WATCH_*; line of the PTX */
 };
 /* Operands of arithmetic that emitted code has no expression for: rows as tier 0's, first destination 0,
  * sources 1 to 3, a fourth source or a second destination 4. */
@@ -117,6 +163,11 @@ struct t1_services {
                 uint32_t mask); /* t1_service_alu: tier 0's handler of `op` for the lanes in mask */
     /* Runs the code of an image made by lir_lower_single on its register file for the lanes in mask. */
     void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
+    /* The lanes in mask access these addresses, one of them outside of *range, which becomes one that holds the first.
+     * Does not return where a lane may not. range: NULL for offsets, which are wrong then. */
+    void (*watch)(struct t1_block *b, uint32_t warp, uint32_t mask, const uint64_t address[32],
+                  const struct t1_watched *at, struct t1_range *range);
+    uint64_t (*device)(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args);
 };
 void t1_service_alu(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask);
 /* The object's exports. */
@@ -126,14 +177,17 @@ struct t1_info { /* "cumu_t1_info" */
     uint32_t version, isa, shape;
     uint32_t barriers; /* 1: needs stacks */
     uint64_t stack_size;
+    uint32_t watched; /* 1: T1_EMIT_WATCHED; for launches that are watched, and no others */
 };
 
 #define T1_SHARED_SLACK 65536 /* unmapped beyond what 32 bits reach from `shared`, on both sides */
 
 struct t1_object;
-/* Loads the object (from memory, by way of a memfd); NULL with *why set. It must outlive its runs. */
-struct t1_object *t1_object_load(const void *object, size_t size, const char **why);
+/* Loads the object: from the file at path, if it is the user's alone and begins with the object, else by way of a
+ * memfd; path may be NULL. NULL with *why set. It must outlive its runs. */
+struct t1_object *t1_object_load(const void *object, size_t size, const char *path, const char **why);
 void t1_object_unload(struct t1_object *o);
+bool t1_object_watched(const struct t1_object *o);
 /* Ties the object to the kernel it was made of; before its first run. False: out of memory. */
 bool t1_object_bind(struct t1_object *o, const struct t0_kernel *k);
 /* Like t0_block_run. On a memory fault the lane is unknown to the object: it is found by running the block

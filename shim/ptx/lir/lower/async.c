@@ -1,18 +1,9 @@
 /* Tier 0 lowering: cp.async, mbarrier and addresses of a cluster's blocks. Copies are done at once, so that
  * groups need no waiting. */
+#include "ptx/lir/alu_aux.h"
 #include "ptx/lir/lower/lower.h"
 
-#include <string.h>
-
-/* True if the opcode as written has this modifier. */
-static bool has(const struct ptx_instr *i, const char *modifier)
-{
-    size_t n = strlen(modifier);
-    for (const char *p = i->opcode; p && (p = strchr(p, '.')); p++)
-        if (!strncmp(p + 1, modifier, n) && (p[n + 1] == '.' || p[n + 1] == ':' || !p[n + 1]))
-            return true;
-    return false;
-}
+static bool has(const struct ptx_instr *i, const char *modifier) { return lir_has(i, modifier); }
 
 /* Lowers cp.async to a copy that is done at once: the ISA lets it complete any time before the wait. A source size
  * below the copy's pads with zeros; ignore-src is a source size of 0 where the predicate holds; a cache policy
@@ -62,6 +53,17 @@ static void lower_copy(struct lir_lower *l, const struct ptx_instr *i)
                         (partial ? LIR_CP_PARTIAL : 0));
 }
 
+/* Groups of copies, which are done already: only what checks their order looks at this. */
+static void lower_group(struct lir_lower *l, const struct ptx_instr *i)
+{
+    struct lir_insn *o = lir_emit(l, LIR_ASYNC_GROUP);
+    o->aux = has(i, "commit_group") ? LIR_GROUP_COMMIT : LIR_GROUP_WAIT_ALL;
+    if (has(i, "wait_group") && !has(i, "bulk") && i->nsrc && i->src[0].kind == PTX_O_IMM) {
+        o->aux = LIR_GROUP_WAIT;
+        o->imm = i->src[0].imm > INT32_MAX ? INT32_MAX : (int32_t)i->src[0].imm;
+    }
+}
+
 /* An address with its offset in it, as a row. */
 static uint32_t address_row(struct lir_lower *l, const struct ptx_opnd *o, unsigned space, bool *addr32)
 {
@@ -92,8 +94,12 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
 {
     bool barrier = has(i, "mbarrier"), to32, from32, barrier32 = false;
     bool load = has(i, "global") && barrier, store = has(i, "global") && !barrier;
-    if (has(i, "commit_group") || has(i, "wait_group") || has(i, "prefetch"))
+    if (has(i, "prefetch"))
         return true;
+    if (has(i, "commit_group") || has(i, "wait_group")) {
+        lower_group(l, i);
+        return true;
+    }
     if (has(i, "tensor") || has(i, "cp_mask") || i->nsrc < 3 + barrier || i->src[0].kind != PTX_O_ADDR ||
         i->src[1].kind != PTX_O_ADDR || (barrier && i->src[3].kind != PTX_O_ADDR))
         return false;
@@ -122,6 +128,57 @@ static bool lower_bulk(struct lir_lower *l, const struct ptx_instr *i)
     return true;
 }
 
+/* st.bulk [a], size, 0 and clusterlaunchcontrol.try_cancel [answer], [mbarrier]: zeros in shared memory. All blocks
+ * of a grid are on their way as soon as one is, so that there is never one left to cancel, which zeros say. */
+static bool lower_zeros(struct lir_lower *l, const struct ptx_instr *i)
+{
+    const bool cancel = i->op == PTX_OP_CLUSTERLAUNCHCONTROL, multicast = cancel && has(i, "multicast");
+    bool to32, barrier32 = false;
+    if ((!cancel && i->space && i->space != PTX_SP_SHARED) || (cancel && !has(i, "mbarrier::complete_tx::bytes")))
+        return false;
+    if (cancel ? !has(i, "try_cancel") || i->nsrc != 2 || i->src[1].kind != PTX_O_ADDR
+               : i->nsrc != 3 || i->src[2].kind != PTX_O_IMM || i->src[2].imm)
+        return false;
+    if (i->ndst || i->src[0].kind != PTX_O_ADDR)
+        return false;
+    const uint32_t to = address_row(l, &i->src[0], PTX_SP_SHARED, &to32);
+    const uint32_t at = cancel ? address_row(l, &i->src[1], PTX_SP_SHARED, &barrier32) : LIR_SINK;
+    uint32_t size = cancel ? lir_imm(l, LIR_CLASS_32, 16) : LIR_SINK;
+    if (!cancel && i->src[1].kind == PTX_O_REG && lir_reg_class(l, i->src[1].reg) == LIR_CLASS_64) {
+        const uint32_t wide = lir_source(l, &i->src[1], LIR_CLASS_64);
+        size = lir_temp(l, LIR_CLASS_32);
+        struct lir_insn *cut = lir_emit(l, LIR_CVT_I32_U64);
+        cut->d = size;
+        cut->a = wide;
+        cut->aux = 2 << LIR_CVT_DST_SHIFT;
+    } else if (!cancel) {
+        size = lir_source(l, &i->src[1], LIR_CLASS_32);
+    }
+    const uint32_t all = lir_imm(l, LIR_CLASS_32, 0xffff);
+    struct lir_insn *o = lir_emit(l, LIR_BULK);
+    o->d = multicast ? all : LIR_SINK;
+    o->a = to;
+    o->b = to;
+    o->c = size;
+    o->e = at;
+    o->aux = (uint16_t)(LIR_BULK_ZERO | LIR_BULK_TO_SHARED | (to32 ? LIR_BULK_TO32 : 0) |
+                        (cancel ? LIR_BULK_BARRIER : 0) | (barrier32 ? LIR_BULK_BARRIER32 : 0) |
+                        (multicast ? LIR_BULK_MULTICAST : 0));
+    return true;
+}
+
+/* An mbarrier tracks the copies so far. */
+static void lower_tracking(struct lir_lower *l, const struct ptx_instr *i)
+{
+    if (i->src[0].kind != PTX_O_ADDR)
+        lir_fail(l, "expected an address");
+    const struct lir_place p = lir_resolve(l, &i->src[0], has(i, "shared") ? PTX_SP_SHARED : PTX_SP_NONE);
+    struct lir_insn *o = lir_emit(l, LIR_ASYNC_GROUP);
+    o->a = p.row;
+    o->imm = p.imm;
+    o->aux = (uint16_t)(LIR_GROUP_TRACK | (p.shared ? LIR_MEM_SHARED : 0) | (p.addr32 ? LIR_MEM_ADDR32 : 0));
+}
+
 static void mbarrier(struct lir_lower *l, const struct ptx_instr *i, unsigned kind, const struct ptx_opnd *address,
                      const struct ptx_opnd *operand, enum lir_class c)
 {
@@ -143,8 +200,7 @@ static void mbarrier(struct lir_lower *l, const struct ptx_instr *i, unsigned ki
     o->aux = (uint16_t)(kind | (p.shared ? LIR_MEM_SHARED : 0) | (p.addr32 ? LIR_MEM_ADDR32 : 0));
 }
 
-/* Picks the form of an mbarrier operation by its modifiers. inval needs no code: the object is plain shared memory.
- * False is an operation that is not known. */
+/* Picks the form of an mbarrier operation by its modifiers. False is an operation that is not known. */
 static bool lower_mbarrier(struct lir_lower *l, const struct ptx_instr *i)
 {
     const struct ptx_opnd *more = i->nsrc > 1 ? &i->src[1] : NULL;
@@ -167,8 +223,10 @@ static bool lower_mbarrier(struct lir_lower *l, const struct ptx_instr *i)
                  has(i, "parity") ? LIR_CLASS_32 : LIR_CLASS_64);
     else if (has(i, "pending_count"))
         mbarrier(l, i, LIR_MB_PENDING, NULL, &i->src[0], LIR_CLASS_64);
+    else if (has(i, "inval"))
+        mbarrier(l, i, LIR_MB_INVAL, &i->src[0], NULL, LIR_CLASS_32);
     else
-        return has(i, "inval");
+        return false;
     return true;
 }
 
@@ -183,8 +241,11 @@ static void lower_store_async(struct lir_lower *l, const struct ptx_instr *i)
         n = v->n;
         part = &l->f->opnd[v->first];
     }
-    if (i->space == PTX_SP_GLOBAL)
-        lir_fail(l, "needs sm_100; sm_90 is the last architecture supported");
+    if (i->space == PTX_SP_GLOBAL && i->nsrc == 2 && n == 1 && i->src[0].kind == PTX_O_ADDR) { /* no mbarrier */
+        plain.op = i->op == PTX_OP_ST_ASYNC ? PTX_OP_ST : PTX_OP_RED;
+        lir_lower_memory(l, &plain);
+        return;
+    }
     if (i->nsrc != 3 || i->src[0].kind != PTX_O_ADDR || i->src[2].kind != PTX_O_ADDR || n != i->vec || size < 4 ||
         size > 8 || (n > 1 && i->op != PTX_OP_ST_ASYNC) || (i->space != PTX_SP_SHARED && i->space != PTX_SP_NONE))
         lir_fail(l, "asynchronous store of a form that is not supported");
@@ -228,19 +289,29 @@ bool lir_lower_async(struct lir_lower *l, const struct ptx_instr *i)
     case PTX_OP_CP:
         if (!has(i, "async"))
             return false;
+        if (has(i, "tensor"))
+            return lir_lower_tensor(l, i);
         if (has(i, "bulk"))
             return lower_bulk(l, i);
-        if (has(i, "commit_group") || has(i, "wait_group") || has(i, "wait_all"))
+        if (has(i, "commit_group") || has(i, "wait_group") || has(i, "wait_all")) {
+            lower_group(l, i);
             return true;
+        }
         if (has(i, "mbarrier")) { /* its copies are done: .noinc arrives, the other form balances
                                      itself */
+            lower_tracking(l, i);
             if (has(i, "noinc"))
                 mbarrier(l, i, LIR_MB_ARRIVE, &i->src[0], NULL, LIR_CLASS_32);
             return true;
         }
         lower_copy(l, i);
         return true;
+    case PTX_OP_TCGEN05: return lir_lower_tcgen05(l, i);
+    case PTX_OP_WGMMA: return lir_lower_wgmma(l, i);
+    case PTX_OP_TENSORMAP: return lir_lower_tensormap(l, i);
     case PTX_OP_MBARRIER: return lower_mbarrier(l, i);
+    case PTX_OP_ST_BULK:
+    case PTX_OP_CLUSTERLAUNCHCONTROL: return lower_zeros(l, i);
     case PTX_OP_ST_ASYNC:
     case PTX_OP_RED_ASYNC: lower_store_async(l, i); return true;
     case PTX_OP_MAPA:

@@ -97,6 +97,8 @@ static void attach_text(struct lir_lower *l, const struct ptx_instr *i, uint32_t
     case PTX_OP_BRX:
     case PTX_OP_ALLOCA:
     case PTX_OP_CP:
+    case PTX_OP_ST_BULK:
+    case PTX_OP_CLUSTERLAUNCHCONTROL:
     case PTX_OP_MBARRIER:
     case PTX_OP_TEX:
     case PTX_OP_TLD4:
@@ -105,7 +107,11 @@ static void attach_text(struct lir_lower *l, const struct ptx_instr *i, uint32_t
     case PTX_OP_SURED:
     case PTX_OP_WMMA:
     case PTX_OP_LDMATRIX:
-    case PTX_OP_STMATRIX: break;
+    case PTX_OP_STMATRIX:
+    case PTX_OP_TENSORMAP:
+    case PTX_OP_WGMMA:
+    case PTX_OP_TCGEN05:
+    case PTX_OP_MULTIMEM: break;
     default: return;
     }
     if (i->op == PTX_OP_LD && i->space == PTX_SP_PARAM)
@@ -183,6 +189,8 @@ static void lower_instr(struct lir_lower *l, const struct ptx_instr *i, uint32_t
         o->aux = i->guard_neg;
     }
     lower_op(l, i);
+    if (i->flags & PTX_F_TURN)
+        lir_emit(l, LIR_YIELD)->aux = 1;
     if (i->guard >= 0)
         finish_guard(l, i, at);
     attach_text(l, i, at);

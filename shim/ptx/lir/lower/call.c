@@ -11,8 +11,11 @@
 static const struct {
     const char *name;
     enum lir_syscall call;
-} syscalls[] = {
-    {"vprintf", LIR_SYS_VPRINTF}, {"__assertfail", LIR_SYS_ASSERT}, {"malloc", LIR_SYS_MALLOC}, {"free", LIR_SYS_FREE}};
+} syscalls[] = {{"vprintf", LIR_SYS_VPRINTF},
+                {"__assertfail", LIR_SYS_ASSERT},
+                {"malloc", LIR_SYS_MALLOC},
+                {"free", LIR_SYS_FREE},
+                {"__cumu_device", LIR_SYS_DEVICE}};
 
 static uint32_t var_size(const struct ptx_var *v)
 {
@@ -217,9 +220,10 @@ static struct shape shape_of(struct lir_lower *l, const struct ptx_instr *i, enu
         for (size_t k = 0; !def && k < sizeof syscalls / sizeof *syscalls; k++)
             if (!strcmp(f->name, syscalls[k].name))
                 *sys = syscalls[k].call;
-        /* cudaLaunchDeviceV2 and the like; what libcudadevrt's own PTX calls when it is linked in */
-        if (!def && !*sys && (!strncmp(f->name, "cuda", 4) || !strncmp(f->name, "__cuda_syscall", 14)))
-            lir_fail(l, "call of `%s`: kernels that launch kernels (dynamic parallelism) are not supported", f->name);
+        /* what the device runtime has beside device_calls.def; what libcudadevrt calls itself */
+        if (!def && !*sys && (!strncmp(f->name, "cuda", 4) || !strncmp(f->name, "__cuda", 6)))
+            lir_fail(l, "call of `%s`, which this device runtime (dynamic parallelism) does not have", f->name);
+        l->launches |= *sys == LIR_SYS_DEVICE;
         if (!def && !*sys)
             lir_refuse(l, "call of `%s`, which is not defined in this module", f->name);
     } else if (proto->kind == PTX_O_SYM && PTX_SYM_BAND(proto->sym) == PTX_BAND_FUNC) {

@@ -28,12 +28,17 @@ static void add_reloc(struct lir_lower *l, const struct ptx_var *v, const struct
     const struct ptx_func *f = var == LIR_NONE ? ptx_module_func(l->module, r->sym) : NULL;
     if (var == LIR_NONE && !f)
         lir_refuse(l, "initialiser of `%s` names `%s`, which is not defined in this module", v->name, r->sym);
+    const uint32_t kernel = f && f->is_entry ? lir_extern(l, f->name) : 0;
     struct lir_reloc *out = lir_push(l, &l->relocs, sizeof *out);
     *out = (struct lir_reloc){
         .offset = r->offset,
         .addend = r->addend,
-        .kind = f ? LIR_RELOC_FUNC : LIR_RELOC_VAR,
-        .index = f ? f->number : var,
+        .kind = !f            ? LIR_RELOC_VAR
+                : f->is_entry ? LIR_RELOC_KERNEL
+                              : LIR_RELOC_FUNC,
+        .index = !f            ? var
+                 : f->is_entry ? kernel
+                               : f->number,
         .size = r->byte   ? 1
                 : r->size ? r->size
                           : 8,

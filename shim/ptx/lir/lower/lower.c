@@ -6,6 +6,55 @@
 
 enum { RECURSION_LOCAL = 256 << 10 }; /* local memory of a lane when no bound is known; paged in on use */
 
+static const char *source_name(const struct ptx_module *m, uint32_t number)
+{
+    for (uint32_t k = 0; k < m->nsource; k++)
+        if (m->source[k].number == number)
+            return m->source[k].name;
+    return "";
+}
+
+static void push_loc(struct lir_lower *l, const struct lir_loc *loc)
+{
+    *(struct lir_loc *)lir_push(l, &l->locs, sizeof(struct lir_loc)) = *loc;
+}
+
+struct named_file { /* the last one that was asked for: mostly it is the next one, too */
+    uint32_t number, name;
+};
+
+static uint32_t file_string(struct lir_lower *l, struct named_file *last, uint32_t number)
+{
+    if (number != last->number || !last->name)
+        *last = (struct named_file){number, lir_string(l, source_name(l->f->module, number))};
+    return last->name;
+}
+
+/* Where the instructions of the function come from: its .loc directives between two records that say "unknown". */
+static void add_locs(struct lir_lower *l, const struct ptx_func *f)
+{
+    struct named_file inner = {0, 0}, outer = {0, 0};
+    if (!f->nloc)
+        return;
+    push_loc(l, &(struct lir_loc){.line = f->body_line});
+    for (uint32_t k = 0; k < f->nloc; k++) {
+        const struct ptx_loc *p = &f->loc[k];
+        struct lir_loc loc = {.line = p->at, .file = file_string(l, &inner, p->file), .source = p->line};
+        if (p->call_line) {
+            loc.call_file = file_string(l, &outer, p->call_file);
+            loc.call_source = p->call_line;
+        }
+        push_loc(l, &loc);
+    }
+    push_loc(l, &(struct lir_loc){.line = f->end_line});
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct lir_loc *x = a, *y = b;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
 static void lower_function(struct lir_lower *l, uint32_t index)
 {
     struct ptx_func *f = l->reached.func[index];
@@ -21,6 +70,7 @@ static void lower_function(struct lir_lower *l, uint32_t index)
     l->fn.name = lir_string(l, f->name);
     l->fn.ordinal = f->number;
     lir_lower_body(l);
+    add_locs(l, f);
     *(struct lir_fn *)lir_push(l, &l->funcs, sizeof l->fn) = l->fn;
 }
 
@@ -107,6 +157,8 @@ static void finish_kernel(struct lir_lower *l, const struct ptx_func *f)
             row[k].index = 0;
         }
     sort_rows(l);
+    if (l->locs.n)
+        qsort(l->locs.p, l->locs.n, sizeof(struct lir_loc), by_line);
     for (uint32_t k = 0; k < f->nparam; k++) {
         struct lir_param *p = lir_push(l, &l->params, sizeof *p);
         *p = (struct lir_param){(uint32_t)f->param[k].offset, (uint32_t)f->param[k].size};
@@ -126,10 +178,12 @@ static void finish_kernel(struct lir_lower *l, const struct ptx_func *f)
         .reqntid = {f->reqntid[0], f->reqntid[1], f->reqntid[2]},
         .uses_grid_sync = l->uses_grid_sync,
         .uses_dynamic = l->uses_dynamic,
+        .uses_tensor = l->uses_tensor,
         .cluster = {.dims = {f->reqnctapercluster[0], f->reqnctapercluster[1], f->reqnctapercluster[2]},
                     .max = f->maxclusterrank,
                     .must_be_set = f->cluster_dim_explicit,
                     .grid_of_clusters = f->blocks_are_clusters},
+        .launches = l->launches,
         .may_wait = l->may_wait || l->has_indirect || l->funcs.n > 1,
     };
 }

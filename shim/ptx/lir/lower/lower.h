@@ -34,9 +34,9 @@ struct lir_lower {
     uint32_t shared_top, dynamic_align;
     uint32_t reserved; /* offset + 1 of the shared memory that the system software owns */
     struct ptx_calls reached;
-    bool has_indirect, has_alloca, uses_dynamic;
+    bool has_indirect, has_alloca, uses_dynamic, uses_tensor;
     uint32_t num_regs;
-    bool uses_grid_sync, may_wait;
+    bool uses_grid_sync, may_wait, launches;
 
     /* the function being lowered */
     struct ptx_func *f;
@@ -87,6 +87,7 @@ enum lir_class lir_reg_class(struct lir_lower *l, int32_t reg);
 /* Address of a symbol as a row. */
 uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_class c);
 uint32_t lir_shared_area(struct lir_lower *l, const struct ptx_var *v, bool *dynamic);
+uint32_t lir_extern(struct lir_lower *l, const char *name); /* index of a variable, or of a kernel */
 struct lir_insn *lir_emit(struct lir_lower *l, unsigned op);
 void lir_emit_move(struct lir_lower *l, enum lir_class c, uint32_t d, uint32_t a);
 /* mov, add and the like: whatever lir_select_alu knows. */
@@ -104,6 +105,13 @@ bool lir_atom_known(unsigned op, unsigned type); /* an update (enum ptx_sub) tha
 struct lir_place lir_resolve(struct lir_lower *l, const struct ptx_opnd *o, unsigned space);
 /* async.c */
 bool lir_lower_async(struct lir_lower *l, const struct ptx_instr *i);
+/* tile.c */
+bool lir_has(const struct ptx_instr *i,
+             const char *modifier); /* the opcode as written has it: "async", "tile::gather4" */
+bool lir_lower_tensor(struct lir_lower *l, const struct ptx_instr *i);    /* cp.async.bulk.tensor */
+bool lir_lower_tensormap(struct lir_lower *l, const struct ptx_instr *i); /* tensormap.replace, .cp_fenceproxy */
+bool lir_lower_tcgen05(struct lir_lower *l, const struct ptx_instr *i);   /* tile_tcgen05.c */
+bool lir_lower_wgmma(struct lir_lower *l, const struct ptx_instr *i);     /* tile_mma.c */
 /* texture.c */
 bool lir_lower_texture(struct lir_lower *l, const struct ptx_instr *i);
 /* matrix.c */

@@ -189,6 +189,8 @@ static void lower_access(struct lir_lower *l, const struct ptx_instr *i, bool st
             o->aux |= LIR_MEM_SIGNED;
         if (i->sem != PTX_WEAK)
             o->aux |= LIR_MEM_STRONG;
+        if (i->opcode && strstr(i->opcode, ".cg"))
+            o->aux |= LIR_MEM_L2;
         if (i->space == PTX_SP_GLOBAL)
             o->aux |= LIR_MEM_GLOBAL;
         if (o->op == LIR_LD_ANY || o->op == LIR_ST_ANY)

@@ -62,15 +62,15 @@ uint32_t lir_shared_area(struct lir_lower *l, const struct ptx_var *v, bool *dyn
     return a->offset;
 }
 
-static uint32_t module_var(struct lir_lower *l, const struct ptx_var *v)
+uint32_t lir_extern(struct lir_lower *l, const char *name)
 {
     const struct lir_extern *e = l->externs.p;
     for (uint32_t k = 0; k < l->externs.n; k++)
-        if (!strcmp((char *)l->strings.p + e[k].name, v->name))
+        if (!strcmp((char *)l->strings.p + e[k].name, name))
             return k;
-    uint32_t name = lir_string(l, v->name);
+    uint32_t at = lir_string(l, name);
     struct lir_extern *x = lir_push(l, &l->externs, sizeof *x);
-    x->name = name;
+    x->name = at;
     return l->externs.n - 1;
 }
 
@@ -82,6 +82,10 @@ uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_
     unsigned wide = c == LIR_CLASS_64;
     if (PTX_SYM_BAND(sym) == PTX_BAND_FUNC) {
         const struct ptx_func *f = lir_callee(l, sym);
+        if (l->module->func[PTX_SYM_INDEX(sym)].is_entry) {
+            l->launches = true;
+            return lir_const_row(l, LIR_ROW_EXTERN, 1, lir_extern(l, l->module->func[PTX_SYM_INDEX(sym)].name), offset);
+        }
         if (f)
             lir_reach(l, f);
         return lir_imm(l, c, LIR_FUNC_TAG | (f ? f->number : (uint64_t)PTX_SYM_INDEX(sym)));
@@ -120,7 +124,7 @@ uint32_t lir_symbol(struct lir_lower *l, int32_t sym, uint64_t offset, enum lir_
     case PTX_SP_CONST:
         if (v->size == 0 && !v->unsized && !v->is_extern)
             break;
-        return lir_const_row(l, LIR_ROW_EXTERN, 1, module_var(l, v), offset);
+        return lir_const_row(l, LIR_ROW_EXTERN, 1, lir_extern(l, v->name), offset);
     default: break;
     }
     lir_fail(l, "`%s`: no address in this state space", v->name);

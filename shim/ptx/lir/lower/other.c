@@ -7,15 +7,15 @@ static const struct {
     uint16_t op;
     const char *why;
 } refused[] = {
-    {PTX_OP_CP, "tensor copies (TMA) are not supported"},
+    {PTX_OP_CP, "no such copy"},
     {PTX_OP_ISTYPEP, "pointers to opaque variables are not told apart"},
     {PTX_OP_MBARRIER, "no such operation on mbarriers"},
-    {PTX_OP_ST_BULK, "needs sm_100; sm_90 is the last architecture supported"},
-    {PTX_OP_WGMMA, "warpgroup matrices (sm_90a) are not supported"},
-    {PTX_OP_TENSORMAP, "tensor maps (sm_90a) are not supported"},
+    {PTX_OP_ST_BULK, "no such bulk store"},
+    {PTX_OP_WGMMA, "no such operation of warpgroups"},
+    {PTX_OP_TENSORMAP, "no such operation on tensor maps"},
     {PTX_OP_MULTIMEM, "multimem addresses are not supported"},
-    {PTX_OP_TCGEN05, "needs sm_100a; sm_90 is the last architecture supported"},
-    {PTX_OP_CLUSTERLAUNCHCONTROL, "needs sm_100; sm_90 is the last architecture supported"},
+    {PTX_OP_TCGEN05, "no such operation of tensor memory"},
+    {PTX_OP_CLUSTERLAUNCHCONTROL, "no such request or answer"},
 };
 
 /* lop3.BoolOp d|p, a, b, c, table, q: p = (d != 0) BoolOp q. False if it is the plain form. */

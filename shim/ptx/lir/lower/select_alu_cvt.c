@@ -20,12 +20,39 @@ static const struct pack {
     uint8_t to, from;
     uint16_t op;
 } packs[] = {
-    {PTX_TF32, PTX_F32, LIR_CVT_TF32_F32},         {PTX_F16X2, PTX_F32, LIR_CVT_F16X2_F32},
-    {PTX_BF16X2, PTX_F32, LIR_CVT_BF16X2_F32},     {PTX_E4M3X2, PTX_F32, LIR_CVT_E4M3X2_F32},
-    {PTX_E5M2X2, PTX_F32, LIR_CVT_E5M2X2_F32},     {PTX_E4M3X2, PTX_F16X2, LIR_CVT_E4M3X2_F16X2},
-    {PTX_E5M2X2, PTX_F16X2, LIR_CVT_E5M2X2_F16X2}, {PTX_F16X2, PTX_E4M3X2, LIR_CVT_F16X2_E4M3X2},
-    {PTX_F16X2, PTX_E5M2X2, LIR_CVT_F16X2_E5M2X2},
+    {PTX_TF32, PTX_F32, LIR_CVT_TF32_F32},
+    {PTX_F16X2, PTX_F32, LIR_CVT_F16X2_F32},
+    {PTX_BF16X2, PTX_F32, LIR_CVT_BF16X2_F32},
 };
+
+/* Formats of two numbers, plus 1. */
+static const uint8_t packed[PTX_NTYPES] = {
+    [PTX_F16X2] = LIR_PACKED_F16 + 1,   [PTX_BF16X2] = LIR_PACKED_BF16 + 1,  [PTX_E4M3X2] = LIR_PACKED_E4M3 + 1,
+    [PTX_E5M2X2] = LIR_PACKED_E5M2 + 1, [PTX_E2M3X2] = LIR_PACKED_E2M3 + 1,  [PTX_E3M2X2] = LIR_PACKED_E3M2 + 1,
+    [PTX_E2M1X2] = LIR_PACKED_E2M1 + 1, [PTX_UE8M0X2] = LIR_PACKED_UE8M0 + 1};
+
+/* Conversions to and from two numbers of 8 bits and less, and all that round by random bits. */
+static bool select_packed(const struct ptx_instr *i, struct lir_insn *out)
+{
+    const unsigned to = packed[i->type[0]], from = packed[i->type[1]];
+    const bool up = from > LIR_PACKED_BF16 + 1;
+    if (i->rnd == PTX_RS && to && i->type[1] == PTX_F32)
+        out->op = LIR_CVT_RS_X2_F32;
+    else if (to > LIR_PACKED_BF16 + 1)
+        out->op = i->type[1] == PTX_F32      ? LIR_CVT_X2_F32
+                  : i->type[1] == PTX_F16X2  ? LIR_CVT_X2_F16X2
+                  : i->type[1] == PTX_BF16X2 ? LIR_CVT_X2_BF16X2
+                                             : 0;
+    else if (up && to)
+        out->op = i->type[0] == PTX_F16X2 ? LIR_CVT_F16X2_X2 : LIR_CVT_BF16X2_X2;
+    if (!out->op)
+        return false;
+    out->imm = (int32_t)(up ? from : to) - 1;
+    out->aux = (uint16_t)((i->flags & PTX_F_RELU ? LIR_CVT_RELU : 0) |
+                          (i->flags & PTX_F_SATFINITE ? LIR_CVT_SATFINITE : 0) |
+                          (i->rnd == PTX_RS || i->rnd == PTX_RN ? 0 : (unsigned)i->rnd << LIR_RND_SHIFT));
+    return true;
+}
 
 /* cvt.pack.sat.T.{s32,u32}[.b32] */
 static bool select_pack(const struct ptx_instr *i, struct lir_insn *out)
@@ -55,6 +82,8 @@ bool lir_select_cvt(const struct ptx_instr *i, struct lir_insn *out)
     const unsigned aux = lir_alu_aux(i);
     if (i->sub == PTX_SUB_PACK)
         return select_pack(i, out);
+    if (select_packed(i, out))
+        return true;
     for (unsigned n = 0; n < sizeof packs / sizeof packs[0]; n++) {
         if (packs[n].to == to && packs[n].from == from) {
             out->op = packs[n].op;

@@ -112,8 +112,6 @@ bool lir_lower_warp(struct lir_lower *l, const struct ptx_instr *i)
         lower_other(l, i, LIR_MATCH, (i->sub == PTX_SUB_ALL ? 1u : 0) | (ptx_type_size(i->type[0]) == 8 ? 2u : 0));
         return true;
     case PTX_OP_REDUX:
-        if (i->type[0] == PTX_F32)
-            lir_fail(l, "redux of floating-point values is not supported");
         lower_other(l, i, LIR_REDUX, i->sub | (i->type[0] == PTX_S32 ? (unsigned)LIR_SIGNED_OP : 0));
         return true;
     case PTX_OP_ELECT: lower_other(l, i, LIR_ELECT, 0); return true;

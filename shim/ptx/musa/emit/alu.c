@@ -13,7 +13,8 @@ enum {
     V = 8,
     SH = 16 /* plain where the amount is a constant below the width */,
     R = 32 /* has a function of its own for roundings that are not to the nearest */,
-    H = 64 /* by hand */
+    H = 64 /* by hand */,
+    P = 128 /* needs prelude/packed.h */
 };
 
 static const struct row {
@@ -189,7 +190,7 @@ bool mu_alu(struct mu_emit *e)
         arg[k] = mu_get(e, from[k], s[k]);
     if (r->flags & SH && (!mu_constant(e, i->b, &amount) || (uint32_t)amount >= (operands[0] == 'l' ? 64 : 32)))
         expr = NULL;
-    e->parts |= r->flags & V ? MU_VIDEO : 0;
+    e->parts |= (r->flags & V ? MU_VIDEO : 0) | (r->flags & P ? MU_PACKED : 0);
     mu_put(e, "%s = ", mu_set(e, i->d, operands[0]).s);
     if (expr) {
         expand(e, expr, arg);

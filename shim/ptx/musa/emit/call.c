@@ -98,6 +98,9 @@ void mu_syscall(struct mu_emit *e)
         return;
     case LIR_SYS_MALLOC: mu_put(e, "*(m%u *)(slot + %u) = heap_alloc(%s);\n", bits, c->ret, a[0].s); return;
     case LIR_SYS_FREE: mu_put(e, "heap_free(%s);\n", a[0].s); return;
+    case LIR_SYS_DEVICE:
+        mu_fail(e, "call of `%s`: MUSA devices have no kernels that launch kernels (dynamic parallelism)",
+                LIR_AT(e->image, strings, char) + LIR_AT(e->image, funcs, struct lir_fn)[c->caller].name);
     default: mu_fail(e, "a device runtime function that MUSA does not have");
     }
 }

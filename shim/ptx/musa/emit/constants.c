@@ -29,6 +29,9 @@ static const struct { const char *name; uint32_t value; } constants[] = {
     {"V_SECOND", LIR_VIDEO_SECOND}, {"V_PLUS", LIR_VIDEO_PLUS}, {"V_SECOND_MIN", LIR_VIDEO_MIN},
     {"V_WRAP", LIR_VIDEO_WRAP}, {"M_PO", LIR_VMAD_PO}, {"M_MINUS_AB", LIR_VMAD_MINUS_AB},
     {"M_MINUS_C", LIR_VMAD_MINUS_C}, {"M_SHR7", LIR_VMAD_SHR7}, {"M_SHR15", LIR_VMAD_SHR15}
+}, packed[] = {
+    {"PACKED_F16", LIR_PACKED_F16}, {"PACKED_BF16", LIR_PACKED_BF16}, {"PACKED_E5M2", LIR_PACKED_E5M2},
+    {"PACKED_E2M1", LIR_PACKED_E2M1}, {"PACKED_UE8M0", LIR_PACKED_UE8M0}
 }, matrix[] = {
 #define LIR_MX(id, name, bits, product) {"MX_" #id, LIR_MX_##id},
 #include "ptx/lir/matrix.def"
@@ -47,6 +50,8 @@ void mu_constants(struct mu_emit *e)
     PUT(e, constants);
     if (e->parts & MU_VIDEO)
         PUT(e, video);
+    if (e->parts & MU_PACKED)
+        PUT(e, packed);
     if (e->parts & MU_MATRIX)
         PUT(e, matrix);
 }

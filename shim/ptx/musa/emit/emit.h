@@ -10,7 +10,7 @@
 #include "ptx/lir/image.h"
 
 /* of the prelude, beyond the base */
-enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32 };
+enum { MU_ASYNC = 1, MU_VIDEO = 2, MU_MATRIX = 4, MU_BARRIER = 8, MU_WIDE = 16, MU_WORKSPACE = 32, MU_PACKED = 64 };
 
 /* Where the sums of a product are (sums.c). */
 struct mu_sums {

@@ -8,6 +8,7 @@
 
 extern const char mu_prelude_text[], mu_prelude_end[], mu_prelude_async[], mu_prelude_async_end[];
 extern const char mu_prelude_video[], mu_prelude_video_end[], mu_prelude_matrix[], mu_prelude_matrix_end[];
+extern const char mu_prelude_packed[], mu_prelude_packed_end[];
 extern const char mu_prelude_barrier[], mu_prelude_barrier_end[], mu_prelude_wide[], mu_prelude_wide_end[];
 
 static const struct lir_kernel_rec *record(const struct mu_emit *e)
@@ -69,7 +70,11 @@ void mu_instruction(struct mu_emit *e)
     }
     const bool guarded = i > LIR_AT(e->image, code, struct lir_insn) && i[-1].op == LIR_GUARD;
     if (!control(e) && !mu_memory(e) && !mu_warp(e) && !mu_matrix(e) && !mu_texture(e) && !mu_alu(e))
-        mu_fail(e, "operation %u has no text", i->op);
+        mu_fail(e,
+                i->op == LIR_TILE || i->op == LIR_WGMMA || i->op == LIR_TCMMA
+                    ? "tensor maps, wgmma and tcgen05 are not supported on MUSA devices (operation %u)"
+                    : "operation %u has no text",
+                i->op);
     if (guarded)
         mu_put(e, "}\n");
 }
@@ -160,7 +165,7 @@ static void prelude(struct mu_emit *e)
     } parts[] = {
         {MU_ASYNC, mu_prelude_async, mu_prelude_async_end},    {MU_VIDEO, mu_prelude_video, mu_prelude_video_end},
         {MU_MATRIX, mu_prelude_matrix, mu_prelude_matrix_end}, {MU_BARRIER, mu_prelude_barrier, mu_prelude_barrier_end},
-        {MU_WIDE, mu_prelude_wide, mu_prelude_wide_end},
+        {MU_WIDE, mu_prelude_wide, mu_prelude_wide_end},       {MU_PACKED, mu_prelude_packed, mu_prelude_packed_end},
     };
     mu_put(e, "/* cumu %u: %s */\n", MU_VERSION, e->info->symbol);
     mu_constants(e);

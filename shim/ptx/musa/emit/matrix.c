@@ -60,6 +60,8 @@ static void product(struct mu_emit *e)
     const uint32_t *a = d + lir_mx_regs_c(x, x->d), *b = a + lir_mx_regs_a(x);
     const uint32_t *c = b + lir_mx_regs_ab(x, x->n, x->b), *meta = c + lir_mx_regs_c(x, x->c);
     const bool wide = x->a == LIR_MX_F64, quads = x->flags & LIR_MX_QUADS, sparse = x->flags & LIR_MX_SPARSE;
+    if (lir_mx_scales(x))
+        mu_fail(e, "products with scales of blocks are not written for MUSA");
     if (!wide && !quads && x->k * lir_mx[x->a].bits / 32 > 16)
         mu_fail(e, "matrices with rows of more than 64 bytes");
     e->info->products |= !wide;
@@ -141,6 +143,8 @@ static void rows_of(struct mu_emit *e, bool store)
     const struct lir_insn *i = e->at;
     const uint32_t row[4] = {i->d, i->b, i->c, i->e};
     const bool shared = i->aux & LIR_MEM_SHARED, turned = i->aux & LIR_LDM_TRANS;
+    if (i->aux & (LIR_LDM_BYTES | LIR_LDM_B4 | LIR_LDM_B6))
+        mu_fail(e, "ldmatrix of bytes and less is not written for MUSA");
     struct mu_str a = mu_get(e, i->a, i->aux & LIR_MEM_ADDR32 ? 'w' : 'l');
     mu_put(e, shared ? "{\nconst u64 at = (u64)CM_S(%s + %uu);\n" : "{\nconst u64 at = %s + %uu;\n", a.s,
            (unsigned)i->imm);

@@ -210,10 +210,15 @@ static void bulk(struct mu_emit *e)
     const struct lir_insn *i = e->at;
     const unsigned type = (unsigned)i->imm >> LIR_ATOM_TYPE_SHIFT & 0x1f;
     struct mu_str to = pointer(e, i->a, 0, i->aux & LIR_BULK_TO_SHARED, i->aux & LIR_BULK_TO32);
-    struct mu_str from = pointer(e, i->b, 0, i->aux & LIR_BULK_FROM_SHARED, i->aux & LIR_BULK_FROM32);
+    if (i->aux & LIR_BULK_ZERO && i->aux & LIR_BULK_BARRIER)
+        mu_fail(e, "requests to cancel a cluster have no counterpart in MUSA");
+    struct mu_str from = pointer(e, i->b, 0, i->aux & LIR_BULK_ZERO || i->aux & LIR_BULK_FROM_SHARED,
+                                 i->aux & (i->aux & LIR_BULK_ZERO ? LIR_BULK_TO32 : LIR_BULK_FROM32));
     struct mu_str n = mu_get(e, i->c, 'w');
     e->parts |= MU_ASYNC;
-    if (i->imm)
+    if (i->aux & LIR_BULK_ZERO)
+        mu_put(e, "zero_bulk(%s, %s);\n", to.s, n.s);
+    else if (i->imm)
         mu_put(e, "reduce_bulk<%u, %u, %u>(%s, %s, %s);\n", (unsigned)i->imm & LIR_ATOM_OP, type, ptx_type_size(type),
                to.s, from.s, n.s);
     else
@@ -235,6 +240,8 @@ static void mbarrier(struct mu_emit *e)
         mu_put(e, "%s = (u32)(%s & 0xfffff);\n", mu_set(e, i->d, 'w').s, mu_get(e, i->b, 'l').s);
         return;
     }
+    if (kind == LIR_MB_INVAL)
+        return;
     struct mu_str p = pointer(e, i->a, i->imm, i->aux & LIR_MEM_SHARED, i->aux & LIR_MEM_ADDR32);
     struct mu_str b = mu_get(e, i->b, kind == LIR_MB_TEST ? 'l' : 'w');
     switch (kind) {
@@ -308,6 +315,7 @@ bool mu_memory(struct mu_emit *e)
     }
     case LIR_CTARANK: mu_put(e, "%s = 0;\n", mu_set(e, i->d, 'w').s); return true;
     case LIR_CP_ASYNC: copy_async(e); return true;
+    case LIR_ASYNC_GROUP: return true;
     case LIR_BULK: bulk(e); return true;
     case LIR_MBARRIER: mbarrier(e); return true;
     default: return false;

@@ -20,7 +20,8 @@ struct plan {
 
 bool mu_by_unit(const struct lir_matrix *x)
 {
-    return x->a != LIR_MX_F64 && x->m % 16 == 0 && !(x->flags & (LIR_MX_QUADS | LIR_MX_SPARSE | LIR_MX_SATFINITE));
+    return x->a != LIR_MX_F64 && !lir_mx_scales(x) && x->m % 16 == 0 &&
+           !(x->flags & (LIR_MX_QUADS | LIR_MX_SPARSE | LIR_MX_SATFINITE));
 }
 
 /* A unit for these types, as the prelude names them (product.h). */

@@ -105,7 +105,10 @@ bool mu_warp(struct mu_emit *e)
                timer ? "timer()" : "clock_now()", high ? " >> 32" : "");
         return true;
     }
-    case LIR_YIELD: mu_put(e, "pause();\n"); return true;
+    case LIR_YIELD:
+        if (!i->aux) /* a device's warps have their turns anyway */
+            mu_put(e, "pause();\n");
+        return true;
     default: return false;
     }
 }

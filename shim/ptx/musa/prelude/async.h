@@ -57,6 +57,11 @@ CM_FN u64 barrier_word(const u8 *a)
     fence(0);
     return w;
 }
+CM_FN void zero_bulk(u8 *to, u32 n)
+{
+    for (u32 k = 0; k < n; k += 8)
+        *(m64 *)(to + k) = 0;
+}
 CM_FN void copy_bulk(u8 *to, const u8 *from, u32 n)
 {
     for (u32 k = 0; k < n; k += 16)

@@ -171,32 +171,12 @@ CM_FN u64 CVT_F64_F64(u64 a, u32 x) { return out64(integral(as_f64(a), CM_RND(x)
 CM_FN u32 CVT_TF32_F32(u32 a, u32 x) { return (u32)convert(CM_TF32, (f64)as_f32(a), x) << 13; }
 CM_FN u32 CVT_F16X2_F32(u32 a, u32 b, u32 x) { return CVT_F16_F32(b, x) | CVT_F16_F32(a, x) << 16; }
 CM_FN u32 CVT_BF16X2_F32(u32 a, u32 b, u32 x) { return CVT_BF16_F32(b, x) | CVT_BF16_F32(a, x) << 16; }
-#define CM_CVT_8(id, f) \
-    CM_FN u32 id##_F32(u32 a, u32 b, u32 x) \
-    { \
-        return (u32)(convert(f, (f64)as_f32(b), x) | convert(f, (f64)as_f32(a), x) << 8); \
-    } \
-    CM_FN u32 id##_F16X2(u32 a, u32 x) \
-    { \
-        return (u32)(convert(f, (f64)from_f16(a & 0xffff), x) | convert(f, (f64)from_f16(a >> 16), x) << 8); \
-    }
-CM_CVT_8(CVT_E4M3X2, CM_E4M3)
-CM_CVT_8(CVT_E5M2X2, CM_E5M2)
-CM_FN u32 f16_of_e5m2(u32 v)
-{
-    u32 h = (v & 0xff) << 8;
-    return (h & 0x7fff) > 0x7c00 ? 0x7fff : h;
-}
 CM_FN f32 from_e4m3(u32 v)
 {
     u32 m = v & 0x7f;
     f32 r = m >= 8 ? as_f32((m << 20) + ((127 - 7) << 23)) : (f32)(s32)m * 0.001953125f; /* 2^-9 */
     return as_f32(bits(m == 0x7f ? as_f32(0x7fc00000u) : r) | (v & 0x80) << 24);
 }
-CM_FN u32 f16_of_e4m3(u32 v) { return (v & 0x7f) == 0x7f ? 0x7fff : to_f16(from_e4m3(v)); }
-CM_FN u32 relu_f16(u32 h, u32 x) { return x & CM_CVT_RELU && h & 0x8000 && (h & 0x7fff) <= 0x7c00 ? 0 : h; }
-CM_OP1X(CVT_F16X2_E4M3X2, u32, u32, relu_f16(f16_of_e4m3(a), x) | relu_f16(f16_of_e4m3(a >> 8), x) << 16)
-CM_OP1X(CVT_F16X2_E5M2X2, u32, u32, relu_f16(f16_of_e5m2(a), x) | relu_f16(f16_of_e5m2(a >> 8), x) << 16)
 
 /* x: bits 0-4 the element's bits, 5 signed, 6 with c */
 CM_FN u32 pack_limit(s64 v, u32 x)

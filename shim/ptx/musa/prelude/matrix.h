@@ -19,6 +19,15 @@ CM_FN u32 tile_at(u32 m, u32 across, u32 row, u32 col)
 {
     return m == 8 ? col : row / 2 * 2 * across + col * 2 + row % 2;
 }
+/* Of 6 bits, sign at the top; least: the lowest number's size. */
+CM_FN f32 mx_small(u32 v, u32 mantissa, f32 least)
+{
+    const u32 e = (v & 31) >> mantissa, m = v & ((1u << mantissa) - 1);
+    f32 x = (f32)(e ? m | 1u << mantissa : m) * least;
+    for (u32 k = 1; k < e; k++)
+        x *= 2;
+    return v & 32 ? -x : x;
+}
 CM_FN f32 mx_value(u32 f, u32 word, u32 k)
 {
     switch (f) {
@@ -26,6 +35,9 @@ CM_FN f32 mx_value(u32 f, u32 word, u32 k)
     case CM_MX_BF16: return from_bf16(word >> 16 * k & 0xffff);
     case CM_MX_E4M3: return from_e4m3(word >> 8 * k & 0xff);
     case CM_MX_E5M2: return from_f16((word >> 8 * k & 0xff) << 8);
+    case CM_MX_E2M3: return mx_small(word >> 8 * k & 63, 3, 0.125f);
+    case CM_MX_E3M2: return mx_small(word >> 8 * k & 63, 2, 0.0625f);
+    case CM_MX_E2M1: return mx_small((word >> (8 * k + 2) & 7) | (word >> (8 * k) & 32), 1, 0.5f);
     default: return as_f32(word & 0xffffe000u);
     }
 }

@@ -36,19 +36,22 @@ static const char *shared_offset(struct t1_emit *e, const struct ptx_var *v, uin
     return t1_str(e, "0x%llx%s", (unsigned long long)(e->shared[k].offset + offset), suffix);
 }
 
-static uint32_t extern_of(struct t1_emit *e, const struct ptx_var *v)
+static uint32_t extern_of(struct t1_emit *e, const char *name)
 {
     for (uint32_t k = 0; k < e->nextern; k++)
-        if (!strcmp(e->externs[k], v->name))
+        if (!strcmp(e->externs[k], name))
             return k;
-    t1_fail(e, "`%s` is not among the image's variables", v->name);
+    t1_fail(e, "`%s` is not among the image's variables", name);
 }
 
 /* Address of a symbol as a scalar expression. In local memory it is an offset, the same for all lanes. */
 const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned kind)
 {
     const struct ptx_var *v = ptx_symbol(e->f, sym);
-    if (PTX_SYM_BAND(sym) == PTX_BAND_FUNC)
+    const struct ptx_func *f = PTX_SYM_BAND(sym) == PTX_BAND_FUNC ? &e->module->func[PTX_SYM_INDEX(sym)] : NULL;
+    if (f && f->is_entry)
+        return t1_str(e, "(b->externs[%u] + 0x%llxull)", extern_of(e, f->name), (unsigned long long)offset);
+    if (f)
         t1_fail(e, "addresses of functions are not supported");
     if (!v)
         t1_fail(e, "symbol has no address");
@@ -65,8 +68,8 @@ const char *t1_symbol(struct t1_emit *e, int32_t sym, uint64_t offset, unsigned 
         return t1_str(e, "((uint64_t)params + 0x%llxull)", (unsigned long long)(v->offset + offset));
     case PTX_SP_GLOBAL:
     case PTX_SP_CONST:
-        return at ? t1_str(e, "(b->externs[%u] + 0x%llxull)", extern_of(e, v), at)
-                  : t1_str(e, "b->externs[%u]", extern_of(e, v));
+        return at ? t1_str(e, "(b->externs[%u] + 0x%llxull)", extern_of(e, v->name), at)
+                  : t1_str(e, "b->externs[%u]", extern_of(e, v->name));
     default: t1_fail(e, "`%s`: no address in this state space", v->name);
     }
 }

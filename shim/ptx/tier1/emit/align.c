@@ -13,8 +13,13 @@ static void test_scalars(struct t1_emit *e, const struct t1_arg *a, uint64_t imm
 {
     for (unsigned h = 0; h < (a->rep == T1_G ? 2 : 1); h++) {
         const char *on = a->rep != T1_G ? e->mask : t1_str(e, "(%s & 0x%xu)", e->mask, 0xffffu << 16 * h);
-        t1_put(e, "if (T1_UNLIKELY(((uint32_t)(%s) + 0x%xu) & %uu) && %s) T1_MISALIGNED(b, warp, %s);\n", a->s[h],
-               (unsigned)(uint32_t)imm & low, low, on, on);
+        const bool empty = e->guarded || a->rep == T1_G; /* it may be */
+        const char *at = imm & low ? t1_str(e, "(uint32_t)(%s) + %uu", a->s[h], (unsigned)imm & low)
+                                   : t1_str(e, "(uint32_t)(%s)", a->s[h]);
+        t1_put(e,
+               empty ? "if (T1_UNLIKELY((%s) & %uu) && %s) T1_MISALIGNED(b, warp, %s);\n"
+                     : "if (T1_UNLIKELY((%s) & %uu)) T1_MISALIGNED(b, warp, %.0s%s);\n",
+               at, low, on, on);
     }
 }
 

@@ -20,6 +20,8 @@ bool t1_copy_async(struct t1_emit *e, const struct t1_single *x)
 {
     const struct lir_insn *i = LIR_AT(x->image, code, struct lir_insn) + x->image->code.count - 1;
     unsigned size = 1u << (i->aux & LIR_CP_LOG2);
+    if (i->op == LIR_ASYNC_GROUP)
+        return true;
     if (i->op != LIR_CP_ASYNC || i->aux & LIR_CP_PARTIAL)
         return false;
     uint64_t from_imm = 0, to_imm = (uint64_t)(int64_t)i->imm;
@@ -28,9 +30,12 @@ bool t1_copy_async(struct t1_emit *e, const struct t1_single *x)
     struct t1_arg to = operand(e, x, i->a, &to_imm, &to_value);
     if (from.kind != T1_K_64 || to.kind == T1_K_NONE)
         return false;
+    t1_watch(e, &from, NULL, from_imm, size, 0, e->mask);
+    t1_watch(e, &to, NULL, to_imm, size, T1_WATCH_WRITES | T1_WATCH_SHARED, e->mask);
     t1_aligned(e, &from, NULL, from_value, from_imm, size);
     t1_aligned(e, &to, NULL, to_value, to_imm, size);
     const char *p = t1_lane_pointer(e, &to, true, to_imm), *q = t1_lane_pointer(e, &from, false, from_imm);
-    t1_put(e, "T1_EACH(l, %s, __builtin_memcpy(%s, %s, %u));\n", e->mask, p, q, size);
+    t1_put(e, "_Pragma(\"GCC unroll 1\") for (unsigned l = 0; l < 32; l++)\n"); /* unrolled it takes long to compile */
+    t1_put(e, "if (%s >> l & 1) __builtin_memcpy(%s, %s, %u);\n", e->mask, p, q, size);
     return true;
 }

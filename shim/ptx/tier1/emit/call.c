@@ -230,6 +230,8 @@ static const struct {
     {"free", "if (" LANE64(0) ") b->services->dev_free(b, (void *)" LANE64(0) ");"},
     {"__assertfail", "b->services->assert_fail(b, (const char *)" LANE64(0) ", (const char *)" LANE64(2) ", " LANE32(
                          4) ", (const char *)" LANE64(6) ", warp, l);"},
+    {"__cumu_device", "uint64_t p = b->services->device(b, 32 * warp + l, " LANE32(0) ", (const uint64_t *)" LANE64(
+                          2) ");\n" RESULT(0) " = (uint32_t)p;\n" RESULT(1) " = (uint32_t)(p >> 32);"},
 };
 
 static const char *runtime_text(const char *name)
@@ -261,6 +263,8 @@ void t1_call(struct t1_emit *e)
         def = ptx_module_func(e->module, f->name);
     def = def && !def->is_decl ? def : NULL;
     const char *text = def ? NULL : runtime_text(f->name);
+    if (e->watched && text && !strcmp(f->name, "free"))
+        t1_fail(e, "wrong frees are found by the interpreter");
     if (!def && !text)
         t1_fail(e, "call of `%s`, which is not defined in this module", f->name);
     if (in->src[1].n != f->nparam || in->dst[0].n != f->nret || f->nret > 1)

@@ -123,6 +123,8 @@ struct t1_emit {
     struct t1_fragment *fragment;              /* unpacked factors that the block in work has at hand: matrix.c */
     uint32_t fragment_clock, fragment_size[2]; /* words of the largest A, B */
     uint32_t temps;                            /* numbers of temporary names given out */
+    bool lines, watched;                       /* T1_EMIT_LINES, T1_EMIT_WATCHED */
+    uint32_t places;                           /* accesses that keep a range */
 
     /* the function in work */
     struct ptx_func *f;
@@ -166,6 +168,11 @@ void t1_loose_after(struct t1_emit *e, uint32_t k); /* behind block k: rounds of
 void t1_plan(struct t1_emit *e);
 /* Marks the values that the block's instructions, and the phis behind it, read. */
 void t1_values_read(struct t1_emit *e, uint32_t block, uint8_t *read);
+
+/* line.c: nothing without e->lines */
+void t1_mark_line(struct t1_emit *e, const struct ptx_instr *in); /* what follows is this instruction's */
+void t1_spread_lines(struct t1_emit *e);                          /* over the text in work, once it is whole */
+const char *t1_c_name(struct t1_emit *e, const char *kernel);
 
 /* check.c: nothing, unless the kernel is emitted in its checked form */
 void t1_check_declare(struct t1_emit *e);
@@ -232,6 +239,13 @@ const char *t1_lane_pointer(struct t1_emit *e, const struct t1_arg *a, bool shar
  * form if known, or NULL. */
 void t1_aligned(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, int32_t value, uint64_t imm,
                 unsigned bytes);
+
+/* watch.c: nothing, unless the kernel is emitted in its watched form. Tests that the lanes in `mask` may access `bytes`
+ * at the address; a, g, imm: as for t1_aligned, but offsets where `what` (T1_WATCH_*) says so. */
+void t1_watch(struct t1_emit *e, const struct t1_arg *a, const struct t1_gather *g, uint64_t imm, unsigned bytes,
+              unsigned what, const char *mask);
+struct lir_image;
+void t1_watch_escape(struct t1_emit *e, const struct lir_image *image); /* what handlers of tier 0 are to do */
 
 /* cluster.c */
 bool t1_of_cluster(const struct ptx_instr *in); /* it says shared::cluster */

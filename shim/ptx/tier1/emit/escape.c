@@ -207,6 +207,7 @@ void t1_escape(struct t1_emit *e)
         t1_put(e, "}\n");
         return;
     }
+    t1_watch_escape(e, x->image);
     t1_put(e, "uint8_t r[%u] __attribute__((aligned(64)));\n", room);
     put_image(e, x->image);
     for (uint32_t k = 0; k < x->f.nreg; k++)

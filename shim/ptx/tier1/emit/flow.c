@@ -436,6 +436,7 @@ static void block(struct t1_emit *e, uint32_t k)
     for (uint32_t i = 0; i < n; i++)
         t1_instr(e, b->first + i);
     t1_check_made(e, k);
+    t1_mark_line(e, last);
     e->in = last;
     e->mask = div ? "m" : "live";
     e->guarded = false;
@@ -527,6 +528,7 @@ void t1_function(struct t1_emit *e, struct ptx_func *f, uint32_t index)
     struct ptx_text body = e->text;
     e->text = (struct ptx_text){0};
     e->in = NULL;
+    t1_mark_line(e, f->ninstr ? f->instr : NULL);
     if (f->is_entry)
         t1_put(e, "T1_KERNEL t1_kernel(struct t1_block *b, const struct t1_block *g, const struct t1_args *args, "
                   "uint32_t warp, uint32_t live)\n{\n");

@@ -437,6 +437,7 @@ void t1_instr(struct t1_emit *e, uint32_t i)
     e->in = in;
     e->mask = e->info[e->block].div ? "m" : "live";
     e->guarded = false;
+    t1_mark_line(e, in);
     declare_results(e);
     if (in->guard >= 0) {
         struct ptx_opnd o = {.kind = PTX_O_REG, .neg = in->guard_neg, .reg = in->guard, .sym = -1};
@@ -460,5 +461,7 @@ void t1_instr(struct t1_emit *e, uint32_t i)
         if (!t1_memory(e) && !t1_atomic(e) && !t1_warp_op(e) && !t1_cluster_op(e))
             arithmetic(e);
     }
+    if (in->flags & PTX_F_TURN)
+        t1_put(e, "t1_turn(b);\n");
     e->in = NULL;
 }

@@ -48,6 +48,8 @@ static void scan(struct t1_emit *e, const struct ptx_func *f)
     for (uint32_t i = 0; i < f->ninstr; i++)
         if ((f->instr[i].op == PTX_OP_BAR || f->instr[i].op == PTX_OP_BARRIER) && f->instr[i].sub != PTX_SUB_WARP_SYNC)
             e->fibres = true, e->clusters |= f->instr[i].scope == PTX_SCOPE_CLUSTER;
+        else if (f->instr[i].op == PTX_OP_WGMMA)
+            e->fibres = true;
 }
 
 const char *t1_kernel_param(struct t1_emit *e, uint64_t offset, const char *t)
@@ -135,11 +137,16 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     uint32_t dynamic = (e->shared_top + e->dynamic_align - 1) & ~(e->dynamic_align - 1);
     e->top = (struct ptx_text){0};
     e->text.n = 0;
+    t1_put(e, "#define T1_NAME %s\n", t1_c_name(e, e->reached.func[0]->name));
     put_params(e);
     for (uint32_t k = 1; k < e->reached.nfunc; k++)
         t1_put(e, "static uint32_t f_%u(struct t1_block *, uint32_t, uint32_t, pu32 *, pu32 *, uint64_t);\n", k);
     t1_write(e, &e->text, body.p, body.n);
+    e->f = e->reached.func[0];
+    t1_mark_line(e, e->f->ninstr ? e->f->instr : NULL);
+    e->f = NULL;
     t1_put(e, "T1_MAIN(t1_kernel)\n");
+    t1_spread_lines(e);
     free(body.p);
     size_t prelude_size;
     const char *prelude = t1_prelude(&prelude_size);
@@ -148,8 +155,10 @@ static void finish(struct t1_emit *e, char **text, size_t *size)
     bool fibres = e->fibres || e->spins;
     t1_put(e,
            "#define T1_VERSION %uu\n#define T1_SHAPE %d\n#define T1_FIBRES %d\n#define T1_CLUSTERS %d\n"
-           "#define T1_DYNAMIC %uu\n",
-           T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic);
+           "#define T1_DYNAMIC %uu\n#define T1_WATCHED %d\n",
+           T1_VERSION, (int)e->shape, fibres, e->clusters, dynamic, e->watched);
+    if (e->lines)
+        t1_put(e, "#line 1 \"tier1-prelude\"\n");
     if (e->checked)
         t1_put(e, "#define T1_STACK 4194304\n");
     else if (e->reached.nfunc > 1 || e->deep)
@@ -215,6 +224,8 @@ int t1_emit_as(const struct ptx_module *m, const char *kernel, enum t1_shape sha
     e->isa = isa;
     e->checked = options & T1_EMIT_CHECKED;
     e->separate = !(options & T1_EMIT_SHARED_HEADERS);
+    e->lines = options & T1_EMIT_LINES;
+    e->watched = options & T1_EMIT_WATCHED;
     e->np = isa == T1_AVX512 ? 2 : isa == T1_AVX2 ? 4 : 8;
     e->nl = 32 / e->np;
     e->dynamic_align = 16;

@@ -163,7 +163,8 @@ static bool multiply(struct t1_emit *e, const struct t1_single *x, const struct 
 {
     const struct lir_matrix *m = LIR_AT(x->image, matrices, struct lir_matrix) + i->imm;
     struct product p = {.x = x, .m = m, .d = LIR_AT(x->image, operands, uint32_t) + m->first};
-    if (!formats[m->a].name || !formats[m->b].name || m->flags & (LIR_MX_QUADS | LIR_MX_SATFINITE | LIR_MX_SPARSE))
+    if (!formats[m->a].name || !formats[m->b].name || m->flags & (LIR_MX_QUADS | LIR_MX_SATFINITE | LIR_MX_SPARSE) ||
+        lir_mx_scales(m))
         return false;
     p.a = p.d + lir_mx_regs_c(m, m->d);
     p.b = p.a + lir_mx_regs_ab(m, m->m, m->a);
@@ -234,8 +235,10 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
     uint64_t imm = (uint64_t)(int64_t)i->imm;
     int32_t value;
     struct t1_arg a = address_in(e, x, i->a, &imm, &value);
-    if (a.kind == T1_K_NONE)
+    if (a.kind == T1_K_NONE || i->aux & (LIR_LDM_BYTES | LIR_LDM_B4 | LIR_LDM_B6))
         return false;
+    t1_watch(e, &a, NULL, imm, 16, (store ? T1_WATCH_WRITES : 0) | (shared ? T1_WATCH_SHARED : 0),
+             t1_str(e, "(%s & (uint32_t)0x%llxull)", e->mask, (1ull << (8u << (i->aux & LIR_LDM_LOG2))) - 1));
     t1_aligned(e, &a, NULL, value, imm, 16);
     const char *p = t1_lane_pointer(e, &a, shared, imm);
     e->matrices = true;
@@ -246,7 +249,8 @@ static bool move_rows(struct t1_emit *e, const struct t1_single *x, const struct
             spill(e, "w", &from);
         if (store && turn)
             t1_put(e, "t1_mx_turn(w);\n");
-        t1_put(e, "for (unsigned l = %u; l < %u; l++)\nif (%s >> l & 1) ", 8 * q, 8 * q + 8, e->mask);
+        t1_put(e, "_Pragma(\"GCC unroll 1\") for (unsigned l = %u; l < %u; l++)\n", 8 * q, 8 * q + 8);
+        t1_put(e, "if (%s >> l & 1) ", e->mask);
         t1_put(e, store ? "t1_copy16(%s, w + 4 * (l & 7));\n" : "t1_copy16(w + 4 * (l & 7), %s);\n", p);
         if (!store && turn)
             t1_put(e, "t1_mx_turn(w);\n");
@@ -320,7 +324,7 @@ static bool transfer(struct t1_emit *e, const struct t1_single *x, const struct 
     uint64_t imm = 0;
     int32_t value;
     struct t1_arg a = address_in(e, x, i->a, &imm, &value), s = t1_single_arg(e, x, i->b);
-    if (bits == 64 || (!sum && !along_k && bits != 16) || a.kind == T1_K_NONE || s.kind != T1_K_32)
+    if (e->watched || bits == 64 || (!sum && !along_k && bits != 16) || a.kind == T1_K_NONE || s.kind != T1_K_32)
         return false;
     e->matrices = true;
     if (e->guarded)

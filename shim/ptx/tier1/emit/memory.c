@@ -315,7 +315,13 @@ static void access(struct t1_emit *e, bool is_store)
     x.has_gather = x.address.rep == T1_V && x.address.kind == T1_K_64 && o->reg >= 0 && !t1_of_cluster(in) &&
                    t1_gather_form(e->f, e->f->instr_src[e->at][0], e->block, &x.gather);
     const struct ptx_var *var = o->sym >= 0 ? ptx_symbol(e->f, o->sym) : NULL;
-    if (in->space == PTX_SP_LOCAL || (var && var->space == PTX_SP_LOCAL)) {
+    const bool local = in->space == PTX_SP_LOCAL || (var && var->space == PTX_SP_LOCAL);
+    if (!parameter || ordered || o->imm + (uint64_t)x.size * n > parameter->size)
+        t1_watch(e, &x.address, x.has_gather && !local ? &x.gather : NULL, x.imm, x.size * n,
+                 (is_store ? T1_WATCH_WRITES : 0) | (x.shared ? T1_WATCH_SHARED : 0) | (local ? T1_WATCH_LOCAL : 0) |
+                     (in->space == PTX_SP_GLOBAL ? T1_WATCH_GLOBAL : 0),
+                 e->mask);
+    if (local) {
         x.has_gather = false;
         x.local = t1_same_for_all(&x.address) && !ordered;
         if (!x.local)

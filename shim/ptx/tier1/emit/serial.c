@@ -356,6 +356,7 @@ void t1_serial_loop(struct t1_emit *e, uint32_t k)
     t1_put(e, "for (;;) {\n");
     for (uint32_t i = b->first; i + 1 < b->first + b->count; i++)
         t1_instr(e, i);
+    t1_mark_line(e, last);
     e->in = last;
     e->at = b->first + b->count - 1;
     struct ptx_opnd o = {.kind = PTX_O_REG, .neg = last->guard_neg, .reg = last->guard, .sym = -1};

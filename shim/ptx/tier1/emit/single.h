@@ -6,7 +6,7 @@
 #include "ptx/lir/image.h"
 #include "ptx/tier1/emit/emit.h"
 
-enum { T1_OPERANDS = 80 }; /* the most a matrix product has is 32 */
+enum { T1_OPERANDS = 288 }; /* the most is 256 sums in and out of a product of warpgroups, and what it multiplies */
 
 struct t1_single {
     struct ptx_func f; /* registers and lists of this instruction alone */

@@ -29,6 +29,7 @@ static bool private(const struct ptx_instr *in)
     case PTX_OP_MULTIMEM:
     case PTX_OP_TCGEN05:
     case PTX_OP_MBARRIER:
+    case PTX_OP_CLUSTERLAUNCHCONTROL:
     case PTX_OP_ST_ASYNC:
     case PTX_OP_ST_BULK:
     case PTX_OP_RED_ASYNC:

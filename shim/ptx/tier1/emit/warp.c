@@ -1,6 +1,8 @@
 /* Tier 1 emitter: barriers and what the lanes of a warp do together. */
 #include "ptx/tier1/emit/emit.h"
 
+#include <string.h>
+
 /* Opens a loop over the groups of lanes that name each other, `who` being one: source k is the member mask. Lanes
  * that are not here are left out. Without .sync, or with one mask for all, there is one group. */
 static void open_groups(struct t1_emit *e, unsigned k)
@@ -317,6 +319,11 @@ bool t1_warp_op(struct t1_emit *e)
     switch (e->in->op) {
     case PTX_OP_BAR:
     case PTX_OP_BARRIER: barrier(e); return true;
+    case PTX_OP_WGMMA:
+        if (!e->in->opcode || !strstr(e->in->opcode, "wait_group"))
+            return false;
+        t1_put(e, "t1_bar_group(b, warp);\n");
+        return true;
     case PTX_OP_SHFL: shuffle(e); return true;
     case PTX_OP_VOTE: vote(e); return true;
     case PTX_OP_MATCH: match(e); return true;

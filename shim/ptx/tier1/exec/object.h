@@ -2,11 +2,16 @@
 #ifndef CUMU_PTX_T1_OBJECT_H
 #define CUMU_PTX_T1_OBJECT_H
 
+#include <sys/types.h>
+
 #include "ptx/tier0/warp.h"
 #include "ptx/tier1/tier1.h"
 
 struct t1_object {
     void *handle; /* of dlopen */
+    int fd;       /* of its file in memory, -1: closed; which file that is */
+    dev_t device;
+    ino_t inode;
     t1_entry *run;
     const struct t1_info *info;
     uint64_t serial;   /* unique in the process: what a worker remembers instead of the pointer */
@@ -40,6 +45,12 @@ struct t1_worker {       /* owned by a struct t0_worker */
     struct t1_resident *resident; /* resident.c: blocks of cooperative launches */
     uint64_t nresident;
     struct t0_block *stand_in; /* what handlers see: escape.c */
+    struct t1_range *ranges;   /* of watched objects */
+    struct t1_wrong {          /* the access that ended a block; at: NULL without one */
+        const struct t1_watched *at;
+        uint32_t warp, lanes;
+        uint64_t address[32];
+    } wrong;
 };
 
 /* room.c: fills the block for a launch; false without memory, and later launches may try again. arena: shared memory
@@ -53,10 +64,21 @@ void t1_room_free(struct t1_room *r);
 extern const struct t1_services t1_resident_services;
 struct t1_worker *t1_worker_of(struct t0_worker *w); /* made on first use, or NULL */
 bool t1_stopped(const struct t1_worker *t);
+void t1_thread_at(const struct t1_block *b, uint32_t linear, uint32_t out[3]);
+_Noreturn void t1_raise(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text);
+/* Runs the block again on tier 0. Where that faults, *fault says how. */
+void t1_find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t block, struct t0_fault *fault);
 /* Calls body, whose blocks may fault; false after a fault, of the block in t->now. */
 bool t1_guarded(struct t1_worker *t, void (*body)(void *), void *arg);
 /* What the fault was, with tier 0's help. */
 enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g, struct t0_fault *fault);
+/* watch.c */
+bool t1_watch_prepare(struct t1_worker *t, const struct t0_grid *g); /* for a launch; false without memory */
+void t1_service_watch(struct t1_block *b, uint32_t warp, uint32_t mask, const uint64_t address[32],
+                      const struct t1_watched *at, struct t1_range *range);
+/* A block of a watched launch has faulted as *fault says, in `lane`'s thread: runs it again in the interpreter, which
+ * reports. True: something was, so that the launch goes on with other blocks. */
+bool t1_watch_again(struct t1_worker *t, const struct t0_grid *g, struct t0_fault *fault);
 /* resident.c */
 void t1_resident_free(struct t1_worker *t);
 bool t1_resident_stopped(struct t1_block *b);

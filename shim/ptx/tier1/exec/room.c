@@ -105,7 +105,7 @@ bool t1_room_prepare(struct t1_room *r, const struct t1_object *o, const struct 
     b->local_stride = rec->local_size ? rec->local_size + 64 : 0;
     if (b->stacks)
         t0_stack_clean(b->stacks, r->stack_room);
-    return (arena || shared_room(r, (size_t)b->shared_size + 64)) &&
+    return (arena || shared_room(r, t0_shared_room(rec, g->dynamic_shared))) &&
            local_room(r, b->local_stride * b->nwarps * LIR_LANES) &&
            (!o->info->barriers || stack_room(r, b->nwarps, o->info->stack_size));
 }
@@ -117,7 +117,10 @@ void t1_room_start(struct t1_room *r, const struct t0_grid *g, uint64_t block)
     if (b->cluster_size > 1) {
         b->rank = (uint32_t)(block % b->cluster_size);
         b->shared = b->cluster_shared + b->rank * LIR_CLUSTER_STRIDE;
-    } else if (block <= UINT32_MAX && b->nctaid[1] == 1 && b->nctaid[2] == 1) { /* spares divisions */
+    }
+    if (g->kernel->rec->uses_tensor)
+        t0_tensor_clear(b->shared);
+    if (b->cluster_size == 1 && block <= UINT32_MAX && b->nctaid[1] == 1 && b->nctaid[2] == 1) { /* spares divisions */
         b->ctaid[0] = (uint32_t)block;
         b->ctaid[1] = b->ctaid[2] = 0;
         return;

@@ -18,7 +18,7 @@ enum { /* turns of spin loops, less one, until a block yields */
 
 static struct t1_worker *worker_of(struct t1_block *b) { return b->worker; }
 
-static void thread_at(const struct t1_block *b, uint32_t linear, uint32_t out[3])
+void t1_thread_at(const struct t1_block *b, uint32_t linear, uint32_t out[3])
 {
     const uint32_t *n = b->ntid;
     out[0] = linear % n[0];
@@ -26,18 +26,18 @@ static void thread_at(const struct t1_block *b, uint32_t linear, uint32_t out[3]
     out[2] = linear / n[0] / n[1];
 }
 
-static _Noreturn void raise_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text)
+_Noreturn void t1_raise(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text)
 {
     struct t1_worker *t = worker_of(b);
     t->fault.kind = (enum t0_fault_kind)kind;
-    thread_at(b, warp * LIR_LANES + lane, t->fault.thread);
+    t1_thread_at(b, warp * LIR_LANES + lane, t->fault.thread);
     snprintf(t->fault.text, sizeof t->fault.text, "%s", text ? text : "");
     siglongjmp(t->owner->out, 1);
 }
 
 static void serve_fault(struct t1_block *b, uint32_t kind, uint32_t warp, uint32_t lane, const char *text)
 {
-    raise_fault(b, kind, warp, lane, text);
+    t1_raise(b, kind, warp, lane, text);
 }
 
 static void serve_assert(struct t1_block *b, const char *message, const char *file, uint32_t line, const char *function,
@@ -46,9 +46,9 @@ static void serve_assert(struct t1_block *b, const char *message, const char *fi
     char text[T0_FAULT_TEXT];
     uint32_t thread[3];
     t0_assertion_text(text, message, file, line, function);
-    thread_at(b, warp * LIR_LANES + lane, thread);
+    t1_thread_at(b, warp * LIR_LANES + lane, thread);
     if (!t0_assertion(worker_of(b)->grid, b->ctaid, thread, text))
-        raise_fault(b, T0_FAULT_ASSERT, warp, lane, text);
+        t1_raise(b, T0_FAULT_ASSERT, warp, lane, text);
 }
 
 static int32_t serve_print(struct t1_block *b, const char *format, const uint8_t *args)
@@ -66,7 +66,12 @@ static void serve_free(struct t1_block *b, void *p)
 {
     const struct t0_env *env = worker_of(b)->grid->env;
     if (p)
-        env->dev_free(env->ctx, p);
+        (void)env->dev_free(env->ctx, p);
+}
+
+static uint64_t serve_device(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args)
+{
+    return t0_device_call(worker_of(b)->grid, b->ctaid, thread, call, args);
 }
 
 bool t1_stopped(const struct t1_worker *t) { return t0_grid_stopped(t->grid); }
@@ -98,7 +103,7 @@ static uint64_t serve_timer(void) { return nanoseconds(CLOCK_REALTIME); }
     { \
         .fault = serve_fault, .print = serve_print, .dev_malloc = serve_malloc, .dev_free = serve_free, \
         .assert_fail = serve_assert, .stopped = ask, .clock = serve_clock, .globaltimer = serve_timer, \
-        .alu = t1_service_alu, .exec = t1_service_exec \
+        .alu = t1_service_alu, .exec = t1_service_exec, .watch = t1_service_watch, .device = serve_device \
     }
 static const struct t1_services usual_services = SERVICES(serve_stopped);
 const struct t1_services t1_resident_services = SERVICES(t1_resident_stopped);
@@ -110,6 +115,7 @@ static void free_worker(struct t1_worker *t)
     t1_resident_free(t);
     t1_room_free(&t->room);
     free(t->stand_in);
+    free(t->ranges);
     free(t);
 }
 
@@ -131,7 +137,7 @@ static bool prepared(struct t1_worker *t, const struct t1_object *o, const struc
     if (t->last_serial == o->serial && !memcmp(&t->last, g, sizeof *g))
         return true;
     t->last_serial = 0;
-    if (!t1_room_prepare(&t->room, o, g, t->owner->smid, NULL))
+    if (!t1_room_prepare(&t->room, o, g, t->owner->smid, NULL) || (o->info->watched && !t1_watch_prepare(t, g)))
         return false;
     t->last = *g;
     t->last_serial = o->serial;
@@ -143,7 +149,7 @@ static void no_print(void *ctx, const char *text, size_t len) { (void)ctx, (void
 /* Tier 0 names the thread and the instruction. Where it runs on instead of failing (the first run has
  * changed what the block reads), what tier 1 knows is reported. Blocks that only spin give up at once:
  * the second run ends where the first did. */
-static void find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t block, struct t0_fault *fault)
+void t1_find_fault(struct t0_worker *w, const struct t0_grid *g, uint64_t block, struct t0_fault *fault)
 {
     static const _Atomic bool stop = true;
     struct t0_env quiet = *g->env;
@@ -215,7 +221,9 @@ enum t0_fault_kind t1_fault_tell(struct t1_worker *t, const struct t0_grid *g, s
     fault->kernel = LIR_AT(g->kernel->module->image, strings, char) + g->kernel->rec->name;
     memcpy(fault->block, t->now->block.ctaid, sizeof fault->block);
     memset(&t->fault, 0, sizeof t->fault);
-    find_fault(t->owner, g, t0_block_number(g, t->now->block.ctaid), fault);
+    if (g->watch)
+        return t1_watch_again(t, g, fault) ? T0_OK : fault->kind;
+    t1_find_fault(t->owner, g, t0_block_number(g, t->now->block.ctaid), fault);
     return fault->kind;
 }
 
@@ -231,22 +239,36 @@ static void run_blocks(void *arg)
     b->o->run(&b->t->room.block, b->count);
 }
 
+/* Blocks behind the one that has just left by a fault. */
+static uint64_t behind(const struct t1_worker *t, const struct t1_object *o, const struct t0_grid *g, uint64_t end)
+{
+    return o->info->barriers ? t->room.block.left : end - 1 - t0_block_number(g, t->room.block.ctaid);
+}
+
 enum t0_fault_kind t1_blocks_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g,
                                  uint64_t first, uint64_t count, struct t0_fault *fault)
 {
     struct t1_worker *t = t1_worker_of(w);
-    if (!t || !prepared(t, o, g)) { /* no memory: tier 0 needs less */
-        enum t0_fault_kind kind = T0_OK;
-        for (uint64_t k = first; kind == T0_OK && k < first + count; k++)
-            kind = t0_block_run(w, g, k, fault);
-        return kind;
+    enum t0_fault_kind kind = T0_OK;
+    while (count && kind == T0_OK) {
+        if (!t || !prepared(t, o, g)) { /* no memory: tier 0 needs less */
+            for (uint64_t k = first; kind == T0_OK && k < first + count; k++)
+                kind = t0_block_run(w, g, k, fault);
+            return kind;
+        }
+        struct blocks blocks = {t, o, count};
+        t->grid = g;
+        t->now = &t->room;
+        t->room.block.patience = w->crowded || g->cooperative ? LITTLE : PATIENCE;
+        t1_room_start(&t->room, g, first);
+        if (t1_guarded(t, run_blocks, &blocks))
+            return T0_OK;
+        const uint64_t end = first + count, rest = behind(t, o, g, end);
+        kind = t1_fault_tell(t, g, fault); /* OK: of a watched launch, which goes on */
+        first = end - rest;
+        count = rest;
     }
-    struct blocks blocks = {t, o, count};
-    t->grid = g;
-    t->now = &t->room;
-    t->room.block.patience = w->crowded || g->cooperative ? LITTLE : PATIENCE;
-    t1_room_start(&t->room, g, first);
-    return t1_guarded(t, run_blocks, &blocks) ? T0_OK : t1_fault_tell(t, g, fault);
+    return kind;
 }
 
 enum t0_fault_kind t1_block_run(struct t0_worker *w, const struct t1_object *o, const struct t0_grid *g, uint64_t block,

@@ -2,6 +2,7 @@
  * test compares) and arithmetic through tier 0's handlers. */
 struct t1_fibre;
 struct t1_services;
+struct t1_range;
 struct t1_cluster {
     uint32_t live, arrived, generation;
     uint32_t waiting, waiting_here;
@@ -28,6 +29,14 @@ struct t1_block {
     uint32_t rank, explicit_cluster;
     uint32_t patience;
     uint64_t left;
+    uint64_t shared_used;
+    struct t1_range *ranges;
+};
+struct t1_range {
+    uint64_t base, size;
+};
+struct t1_watched {
+    uint32_t bytes, what, line;
 };
 struct t1_rows {
     uint64_t row[5][32] __attribute__((aligned(64)));
@@ -45,10 +54,14 @@ struct t1_services {
     uint64_t (*globaltimer)(void);
     void (*alu)(struct t1_block *b, struct t1_rows *rows, uint32_t op, uint32_t aux, int32_t imm, uint32_t mask);
     void (*exec)(struct t1_block *b, const void *image, uint8_t *regs, uint32_t warp, uint32_t mask);
+    void (*watch)(struct t1_block *b, uint32_t warp, uint32_t mask, const uint64_t address[32],
+                  const struct t1_watched *at, struct t1_range *range);
+    uint64_t (*device)(struct t1_block *b, uint32_t thread, uint32_t call, const uint64_t *args);
 };
 struct t1_info {
     uint32_t version, isa, shape, barriers;
     uint64_t stack_size;
+    uint32_t watched;
 };
 
 enum {
@@ -58,22 +71,16 @@ enum {
     T1_DEADLOCK = 8,
     T1_GAVE_UP = 10
 }; /* enum t0_fault_kind */
-#define T1_TRAP(b, warp, m) \
-    do { \
-        (b)->services->fault(b, T1_TRAPPED, warp, (uint32_t)__builtin_ctz(m), "trap"); \
-        __builtin_unreachable(); \
-    } while (0)
-
-#define T1_NO_TARGET(b, warp, m) \
-    do { \
-        (b)->services->fault(b, T1_INVALID_PC, warp, (uint32_t)__builtin_ctz(m), "no target"); \
-        __builtin_unreachable(); \
-    } while (0)
-#define T1_MISALIGNED(b, warp, m) \
-    do { \
-        (b)->services->fault(b, T1_MISALIGNED_ADDRESS, warp, (uint32_t)__builtin_ctz(m), "misaligned"); \
-        __builtin_unreachable(); \
-    } while (0)
+/* Not inlined: kernels have hundreds of places that lead here, and nothing lives on behind them. */
+static __attribute__((noinline, cold, noreturn, unused)) void t1_fault(struct t1_block *b, uint32_t kind, uint32_t warp,
+                                                                       uint32_t m)
+{
+    b->services->fault(b, kind, warp, (uint32_t)__builtin_ctz(m), "");
+    __builtin_unreachable();
+}
+#define T1_TRAP(b, warp, m) t1_fault(b, T1_TRAPPED, warp, m)
+#define T1_NO_TARGET(b, warp, m) t1_fault(b, T1_INVALID_PC, warp, m)
+#define T1_MISALIGNED(b, warp, m) t1_fault(b, T1_MISALIGNED_ADDRESS, warp, m)
 /* lanes of a piece that have one of the low bits set */
 #define t1_low_u32(p, low) ((uint32_t)t1_v_cmp_u32(NEU, (p)&t1_splat_u32(low), (pu32){0}))
 #define t1_low_u64(p, low) ((uint32_t)t1_v_cmp_u64(NEU, (p)&t1_splat_u64(low), (pu64){0}))

@@ -16,7 +16,8 @@ struct t1_ring {
     uint32_t live, arrived, generation;
     uint32_t sum[2]; /* of bar.red, by generation's parity: late readers still see the last one */
     uint32_t yields;
-    struct t1_fibre *home; /* where the block was started from */
+    uint32_t group_arrived[8], group_turn[8]; /* of warpgroups, which wait for their products */
+    struct t1_fibre *home;                    /* where the block was started from */
 };
 struct t1_fibre {
     void *sp; /* first: the switch relies on it */
@@ -84,6 +85,21 @@ T1_INLINE void t1_bar(struct t1_block *b)
     t1_meet(b, 0);
     T1_COMPILER_FENCE();
 }
+T1_INLINE void t1_yield(struct t1_block *b);
+/* The four warps of a group, or what the block has of them. */
+static __attribute__((noinline, unused)) void t1_bar_group(struct t1_block *b, uint32_t warp)
+{
+    struct t1_ring *r = b->current->ring;
+    const uint32_t g = warp / 4 & 7, left = b->nwarps - g * 4, turn = r->group_turn[g];
+    T1_COMPILER_FENCE();
+    if (++r->group_arrived[g] == (left < 4 ? left : 4)) {
+        r->group_arrived[g] = 0;
+        r->group_turn[g] = turn + 1;
+    }
+    while (((volatile struct t1_ring *)r)->group_turn[g] == turn)
+        t1_yield(b);
+    T1_COMPILER_FENCE();
+}
 T1_INLINE uint32_t t1_bar_popc(struct t1_block *b, uint32_t n) { return t1_meet(b, n); }
 T1_INLINE uint32_t t1_bar_or(struct t1_block *b, uint32_t v) { return t1_meet(b, v != 0) != 0; }
 T1_INLINE uint32_t t1_bar_and(struct t1_block *b, uint32_t v) { return t1_meet(b, v == 0) == 0; }
@@ -93,6 +109,12 @@ static __attribute__((noinline, unused)) void t1_give_up(struct t1_block *b)
 {
     if (b->services->stopped(b))
         b->services->fault(b, T1_GAVE_UP, 0, 0, "stopped");
+}
+/* Each other warp of the block runs until it has its turn as well, or waits. */
+T1_INLINE void t1_turn(struct t1_block *b)
+{
+    if (b->current->next != b->current)
+        t1_next(b);
 }
 T1_INLINE void t1_yield(struct t1_block *b)
 {
@@ -175,6 +197,7 @@ static __attribute__((noinline, unused)) void t1_rest(struct t1_block *b)
 #define T1_REST(b, rounds, turn) (void)rounds
 #define T1_AHEAD_IN_LOOP(p, bytes, last, turn) t1_ahead(p, bytes)
 T1_INLINE void t1_bar(struct t1_block *b) { (void)b; }
+T1_INLINE void t1_bar_group(struct t1_block *b, uint32_t warp) { (void)b, (void)warp; }
 T1_INLINE uint32_t t1_bar_popc(struct t1_block *b, uint32_t n) { return (void)b, n; }
 T1_INLINE uint32_t t1_bar_or(struct t1_block *b, uint32_t v) { return (void)b, v; }
 T1_INLINE uint32_t t1_bar_and(struct t1_block *b, uint32_t v) { return (void)b, v; }
@@ -209,7 +232,9 @@ T1_INLINE void t1_upper_clean(void)
 }
 
 #define T1_EXPORT __attribute__((visibility("default")))
+/* T1_NAME, defined behind the prelude: what debuggers are to show for the kernel. */
 #if T1_FIBRES
+#define t1_kernel T1_NAME
 /* A fibre's first frame: entered by the switch with its two arguments. The last to finish goes back
  * to where the block was started from. */
 #define T1_MAIN(kernel) \
@@ -273,12 +298,12 @@ T1_INLINE void t1_upper_clean(void)
         } \
         t1_upper_clean(); \
     } \
-    T1_EXPORT const struct t1_info cumu_t1_info = {T1_VERSION, T1_ISA, T1_SHAPE, 1, T1_STACK};
+    T1_EXPORT const struct t1_info cumu_t1_info = {T1_VERSION, T1_ISA, T1_SHAPE, 1, T1_STACK, T1_WATCHED};
 #else
 /* The copies of the block and of its parameters are out of reach of the kernel's pointers, so that the compiler
  * may keep them, and what it makes of them, in registers from warp to warp and block to block. */
 #define T1_MAIN(kernel) \
-    T1_EXPORT void cumu_t1_run(struct t1_block *b, uint64_t count) \
+    static __attribute__((noinline)) void T1_NAME(struct t1_block *b, uint64_t count) \
     { \
         b->current = (struct t1_fibre *)0; \
         struct t1_block g = *b; \
@@ -294,5 +319,6 @@ T1_INLINE void t1_upper_clean(void)
         } \
         t1_upper_clean(); \
     } \
-    T1_EXPORT const struct t1_info cumu_t1_info = {T1_VERSION, T1_ISA, T1_SHAPE, 0, 0};
+    T1_EXPORT void cumu_t1_run(struct t1_block *b, uint64_t count) { T1_NAME(b, count); } \
+    T1_EXPORT const struct t1_info cumu_t1_info = {T1_VERSION, T1_ISA, T1_SHAPE, 0, 0, T1_WATCHED};
 #endif

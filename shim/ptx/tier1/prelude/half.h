@@ -3,11 +3,11 @@
 typedef short t1_h16 __attribute__((vector_size(32)));
 T1_INLINE pu32 t1_v_f32_f16(pu32 x)
 {
-    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16) __builtin_convertvector(x, pu16), (pf32){0}, -1, 4);
+    return (pu32)__builtin_ia32_vcvtph2ps512_mask((t1_h16)t1_narrow_u16(x), (pf32){0}, -1, 4);
 }
 T1_INLINE pu32 t1_v_f16_f32(pu32 x)
 {
-    return __builtin_convertvector((pu16)__builtin_ia32_vcvtps2ph512_mask(T1_F(x), 0, (t1_h16){0}, -1), pu32);
+    return t1_wide_u16((pu16)__builtin_ia32_vcvtps2ph512_mask(T1_F(x), 0, (t1_h16){0}, -1));
 }
 #else
 T1_INLINE pu32 t1_v_f32_f16(pu32 h)

@@ -18,6 +18,7 @@ t1_prelude_text:
         .incbin "shim/ptx/lir/approx.h"
         .incbin "shim/ptx/tier1/prelude/approx.h"
         .incbin "shim/ptx/tier1/prelude/atomics.h"
+        .incbin "shim/ptx/tier1/prelude/watch.h"
         .incbin "shim/ptx/tier1/prelude/fibre.h"
 t1_prelude_end:
 t1_prelude_matrix:

@@ -1,0 +1,203 @@
+/* tcgen05.mma: products of a block, or of a pair of blocks, whose sums lie in tensor memory. */
+#include "ptx/tier0/alu_tile.h"
+
+struct job {
+    struct t0_warp *w;
+    const struct lir_insn *i;
+    const struct lir_tile *x;
+    unsigned lane, m, n, k; /* m: rows of one block */
+    unsigned fa, fb;
+    u32 desc; /* the instruction descriptor */
+    bool pair;
+};
+
+static u32 word_of(const struct job *j, unsigned row) { return t0_tile_u32(j->w, j->x, row, j->lane); }
+
+/* Formats by kind, from the instruction descriptor's bits. */
+static unsigned format_of(const struct job *j, unsigned code)
+{
+    static const uint8_t small[8] = {LIR_TILE_E4M3, LIR_TILE_E5M2, 255, LIR_TILE_E2M3,
+                                     LIR_TILE_E3M2, LIR_TILE_E2M1, 255, 255};
+    unsigned f = 255;
+    switch (j->x->p[1]) {
+    case LIR_TC_F16: f = code == 0 ? LIR_TILE_F16 : code == 1 ? LIR_TILE_BF16 : 255; break;
+    case LIR_TC_TF32: f = code == 2 ? LIR_TILE_TF32 : 255; break;
+    case LIR_TC_I8: f = code == 0 ? LIR_TILE_U8 : code == 1 ? LIR_TILE_S8 : 255; break;
+    case LIR_TC_F8F6F4:
+    case LIR_TC_MXF8F6F4: f = small[code]; break;
+    default: f = code == 1 || code == 5 ? LIR_TILE_E2M1_PACKED : 255;
+    }
+    if (f == 255)
+        refuse(j->w, j->i, "instruction descriptor: no such element type of this kind");
+    return f;
+}
+
+static void read_descriptor(struct job *j)
+{
+    const u32 d = j->desc;
+    const unsigned m = (d >> 24 & 31) * 16, n = (d >> 17 & 63) * 8, sums = d >> 4 & 3;
+    const bool scaled = j->x->p[0] & LIR_TC_SCALED, whole = j->x->p[1] == LIR_TC_I8;
+    const bool rows = j->pair ? m == 128 || m == 256 : m == 64 || m == 128;
+    if (d >> 2 & 1)
+        refuse(j->w, j->i, "instruction descriptor: sparse, but the instruction is not");
+    if (!rows || !n || n > 256 || (j->m == 128 && n % 16))
+        refuse(j->w, j->i, "instruction descriptor: no such shape");
+    if (!scaled && (whole ? sums != 2 : sums > 1))
+        refuse(j->w, j->i, "instruction descriptor: no such type of sums");
+    j->m = j->pair ? m / 2 : m;
+    j->n = n;
+    j->fa = format_of(j, d >> 7 & 7);
+    j->fb = format_of(j, d >> 10 & 7);
+    j->k = 2 * lir_tile_per_chunk(j->fa);
+    if (lir_tile_per_chunk(j->fb) != lir_tile_per_chunk(j->fa))
+        refuse(j->w, j->i, "instruction descriptor: types of two widths");
+}
+
+/* The lane of tensor memory that holds a row of A or of the sums, and the column of the latter. */
+static unsigned lane_of(const struct job *j, unsigned row, unsigned *column)
+{
+    if (j->m == 128)
+        return row;
+    if (j->pair) {
+        const bool second = column && *column >= j->n / 2;
+        if (second)
+            *column -= j->n / 2;
+        return row + (second ? 64 : 0);
+    }
+    return row / 16 * 32 + row % 16;
+}
+
+static u32 *cell(const struct job *j, struct t0_tensor *t, u32 address, unsigned lane, unsigned column)
+{
+    lane += address >> 16;
+    column += address & 0xffff;
+    if (lane >= T0_TENSOR_LANES || column >= T0_TENSOR_COLUMNS)
+        t0_raise_text(j->w, j->i, T0_FAULT_ADDRESS, j->lane, "address outside tensor memory");
+    return &t->cell[lane][column];
+}
+
+/* A of one block: from its shared memory or its tensor memory. */
+static void read_a(const struct job *j, struct scratch *s, unsigned rank, struct t0_tensor *t)
+{
+    if (!(j->x->p[0] & LIR_TC_A_TENSOR)) {
+        struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_A, j->lane), true);
+        m.window = t0_tile_window(j->w, rank);
+        read_matrix(&m, s->a, j->m, j->k, j->k, 1, j->fa, j->desc >> 15 & 1);
+        return;
+    }
+    struct widen wide;
+    const u32 address = word_of(j, LIR_TC_A);
+    widen_make(&wide, j->fa);
+    for (unsigned r = 0; r < j->m; r++)
+        for (unsigned c = 0; c < j->k / wide.n; c++) {
+            f32 e[32];
+            u32 raw[4];
+            for (unsigned q = 0; q < 4; q++)
+                raw[q] = *cell(j, t, address, lane_of(j, r, NULL), 4 * c + q);
+            widen_chunk(&wide, e, (const uint8_t *)raw);
+            memcpy(s->a + r * j->k + c * wide.n, e, wide.n * sizeof *e);
+        }
+}
+
+/* B, of which each block of a pair has half of the columns. */
+static void read_b(const struct job *j, struct scratch *s, unsigned even)
+{
+    const unsigned parts = j->pair ? 2 : 1, n = j->n / parts;
+    struct matrix m = open_matrix(j->w, j->i, t0_tile_u64(j->w, j->x, LIR_TC_B, j->lane), true);
+    for (unsigned p = 0; p < parts; p++) {
+        m.window = t0_tile_window(j->w, even + p);
+        read_matrix(&m, s->b + p * n, n, j->k, 1, j->n, j->fb, j->desc >> 16 & 1);
+    }
+}
+
+static f32 scale_of(const struct job *j, struct t0_tensor *t, u32 address, unsigned row, unsigned block, unsigned id)
+{
+    const unsigned at = id + block;
+    const u32 v = *cell(j, t, address, row % 32, row / 32) >> 8 * (at & 3) & 255;
+    if (j->desc >> 23 & 1)
+        return v == 255 ? NAN : ldexpf(1, (int)v - 127);
+    return byte_to_f32(LIR_TILE_E4M3, v & 0x7f);
+}
+
+static void scale(const struct job *j, struct scratch *s, struct t0_tensor *t)
+{
+    const unsigned blocks = j->x->p[2], per = j->k / blocks;
+    const u32 a = word_of(j, LIR_TC_SCALE_A), b = word_of(j, LIR_TC_SCALE_B);
+    for (unsigned q = 0; q < blocks; q++) {
+        for (unsigned r = 0; r < j->m; r++) {
+            const f32 f = scale_of(j, t, a & 0x3fffffff, r, q, j->desc >> 29 & 3);
+            for (unsigned e = 0; e < per; e++)
+                s->a[r * j->k + q * per + e] *= f;
+        }
+        for (unsigned c = 0; c < j->n; c++) {
+            const f32 f = scale_of(j, t, b & 0x3fffffff, c, q, j->desc >> 4 & 3);
+            for (unsigned e = 0; e < per; e++)
+                s->b[(q * per + e) * j->n + c] *= f;
+        }
+    }
+}
+
+static bool disabled(const struct job *j, unsigned rank, unsigned lane)
+{
+    if (!(j->x->p[0] & LIR_TC_MASK))
+        return false;
+    return word_of(j, LIR_TC_MASKS + (j->pair ? 4 * (rank & 1) : 0) + lane / 32) >> lane % 32 & 1;
+}
+
+/* The rows of one block. */
+static void rows_of(const struct job *j, struct scratch *s, unsigned rank, bool add)
+{
+    struct t0_tensor *t = t0_tensor_of(j->w, rank);
+    const u32 d = word_of(j, LIR_TC_D), sums = j->desc >> 4 & 3;
+    const bool scaled = j->x->p[0] & LIR_TC_SCALED, whole = j->x->p[1] == LIR_TC_I8, half = !scaled && !whole && !sums;
+    const f32 down = ldexpf(1, -(int)j->x->p[3]);
+    read_a(j, s, rank, t);
+    if (!scaled && !whole && j->desc >> 13 & 1)
+        negate(s->a, j->m * j->k);
+    if (scaled)
+        scale(j, s, t);
+    for (unsigned r = 0; r < j->m; r++)
+        for (unsigned c = 0; c < j->n; c++) {
+            unsigned column = c, lane = lane_of(j, r, &column);
+            const u32 v = add && !whole ? *cell(j, t, d, lane, column) : 0;
+            s->sum[r * j->n + c] = down * (half ? f16_to_f32(v & 0xffff) : f32_from(v));
+        }
+    multiply(s->sum, s->a, s->b, j->m, j->n, j->k);
+    for (unsigned r = 0; r < j->m; r++)
+        for (unsigned c = 0; c < j->n; c++) {
+            unsigned column = c, lane = lane_of(j, r, &column);
+            u32 *to = cell(j, t, d, lane, column);
+            const f32 v = s->sum[r * j->n + c];
+            if (disabled(j, rank, lane))
+                continue;
+            if (whole) {
+                s64 sum = (s64)(s32)v + (add ? (s32)*to : 0);
+                if (j->desc >> 3 & 1)
+                    sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+                *to = (u32)sum;
+            } else {
+                *to = half ? f32_to_f16(v) : f32_bits(f32_canon(v));
+            }
+        }
+}
+
+HANDLER(TCMMA)
+{
+    const struct lir_tile *x = t0_tile_of(w, i);
+    const unsigned lane = (unsigned)__builtin_ctz(MASK), own = t0_tile_own_rank(w);
+    struct job j = {.w = w, .i = i, .x = x, .lane = lane, .pair = x->p[0] & LIR_TC_PAIR};
+    struct scratch *s = t0_scratch(w, i);
+    const unsigned even = j.pair ? own & ~1u : own;
+    const bool add = T0_PRED(w, t0_tile_row(w, x, LIR_TC_ADD)) >> lane & 1;
+    w->at = i;
+    if (j.pair && even + 1 >= w->block->cluster->size)
+        refuse(w, i, "cta_group::2 without the other block of the pair");
+    j.desc = word_of(&j, LIR_TC_DESCRIPTOR);
+    read_descriptor(&j);
+    for (unsigned rank = even; rank <= even + j.pair; rank++) {
+        read_b(&j, s, even); /* anew, as scales are the block's own */
+        if (!(x->p[0] & LIR_TC_SCALED) && x->p[1] != LIR_TC_I8 && j.desc >> 14 & 1)
+            negate(s->b, j.n * j.k);
+        rows_of(&j, s, rank, add);
+    }
+}

@@ -1,0 +1,564 @@
+/* Racecheck: what threads of a block, or of a cluster, do with shared memory, and what orders them. */
+#include "ptx/tier0/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A word of shared memory, or a byte of one that is accessed in parts: the last writes, and two reads since by threads
+ * that nothing orders. More readers than two are forgotten, those of other warps last. */
+struct epoch {
+    uint32_t clock, pc; /* clock 0: none */
+    uint32_t slot;
+    uint8_t strong, kind; /* strong: 0 or 1 */
+};
+enum { READERS = 2 };
+struct race_cell {
+    struct epoch write[2], read[READERS]; /* write[1]: a strong one, behind the other */
+    uint32_t split;                       /* number of its first part, and 1 */
+};
+
+static uint32_t rank_of(const struct t0_warp *w)
+{
+    return (uint32_t)((uint64_t)(w->shared - w->block->cluster->base) >> LIR_CLUSTER_SHIFT);
+}
+
+static uint32_t slot_of(const struct t0_warp *w, const struct race_block *r, unsigned lane)
+{
+    return rank_of(w) * r->per_block + w->index * LIR_LANES + lane;
+}
+
+static struct race_block *state_of(const struct t0_warp *w)
+{
+    struct race_block *r = w->block->cluster->block[0]->race;
+    return r && !r->broken ? r : NULL;
+}
+
+/* ---- a block begins ---------------------------------------------------------------------------- */
+
+void t0_race_block_free(struct race_block *r)
+{
+    if (!r)
+        return;
+    race_clocks_free(r->clocks);
+    free(r->pending);
+    free(r->cell);
+    free(r->split);
+    free(r);
+}
+
+static bool copies_asynchronously(const struct lir_image *m)
+{
+    const struct lir_insn *code = LIR_AT(m, code, struct lir_insn);
+    for (uint32_t k = 0; k < m->code.count; k++)
+        if (code[k].op == LIR_CP_ASYNC || code[k].op == LIR_BULK)
+            return true;
+    return false;
+}
+
+static struct race_block *make_state(const struct t0_block *b)
+{
+    const struct t0_grid *g = b->grid;
+    struct race_block *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->serial = g->kernel->serial;
+    r->blocks = b->cluster->size;
+    r->per_block = b->nwarp * LIR_LANES;
+    r->threads = r->blocks * r->per_block;
+    r->slots = copies_asynchronously(b->image) ? 2 * r->threads : r->threads;
+    r->words = t0_shared_size(b->rec->dynamic_offset + g->dynamic_shared) / 4;
+    r->clocks = race_clocks_new(r->threads, r->slots, r->blocks * LIR_BARRIER_CLUSTER);
+    r->cell = calloc((size_t)r->blocks * r->words + 1, sizeof *r->cell);
+    if (r->clocks && r->cell)
+        return r;
+    t0_race_block_free(r);
+    return NULL;
+}
+
+/* The shadow of a block that ran before is kept: all that it holds is ordered before what comes. */
+void t0_race_begin(struct t0_block *b)
+{
+    struct t0_block *first = b->cluster->block[0];
+    struct race_block *r = first->race;
+    const uint32_t words = t0_shared_size(b->rec->dynamic_offset + b->grid->dynamic_shared) / 4;
+    if (b != first)
+        return;
+    if (r && (r->serial != b->grid->kernel->serial || r->blocks != b->cluster->size ||
+              r->per_block != b->nwarp * LIR_LANES || r->words != words || r->broken)) {
+        t0_race_block_free(r);
+        r = NULL;
+    }
+    if (!r)
+        r = make_state(b);
+    first->race = r;
+    if (!r)
+        return;
+    r->acquired = r->watched = 0;
+    r->fenced = false;
+    if (r->pending)
+        memset(r->pending, 0, r->threads * sizeof *r->pending);
+    r->broken = !race_clocks_begin(r->clocks);
+}
+
+/* ---- hazards ----------------------------------------------------------------------------------- */
+
+static bool is_same_place(const struct race_hazard *a, const struct race_hazard *b)
+{
+    return a->a.pc == b->a.pc && a->b.pc == b->b.pc && a->a.kind == b->a.kind && a->b.kind == b->b.kind &&
+           a->same == b->same && a->global == b->global && race_history_alike(a->a.op, b->a.op) &&
+           race_history_alike(a->b.op, b->b.op);
+}
+
+void t0_race_found(struct t0_race *r, const struct race_hazard *found)
+{
+    struct race_hazard h = *found;
+    if (h.a.kind == T0_READS || (h.b.kind != T0_READS && h.a.pc > h.b.pc)) {
+        h.a = found->b;
+        h.b = found->a;
+    }
+    pthread_mutex_lock(&r->lock);
+    uint32_t k = 0;
+    while (k < r->hazards && !is_same_place(&r->hazard[k], &h))
+        k++;
+    if (k == r->hazards && k == r->room) {
+        const uint32_t more = r->room ? 2 * r->room : 16;
+        struct race_hazard *p = realloc(r->hazard, more * sizeof *p);
+        if (p) {
+            r->hazard = p;
+            r->room = more;
+        }
+    }
+    if (k < r->hazards) {
+        r->hazard[k].count += h.count;
+        if (h.error && !r->hazard[k].error) {
+            h.count = r->hazard[k].count;
+            r->hazard[k] = h; /* name threads of two warps */
+        }
+    } else if (k < r->room) {
+        r->hazard[r->hazards++] = h;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static uint64_t number_of(const struct t0_warp *w, uint32_t rank)
+{
+    return t0_block_number(w->block->grid, w->block->cluster->block[rank]->index);
+}
+
+static struct race_place place_of(const struct t0_warp *w, const struct race_block *r, uint32_t slot, uint32_t pc,
+                                  uint8_t kind)
+{
+    slot %= r->threads;
+    return (struct race_place){pc, slot % r->per_block, number_of(w, slot / r->per_block), kind, 0};
+}
+
+struct race_now { /* the access that is looked at */
+    struct t0_warp *w;
+    struct race_block *r;
+    struct epoch e;
+    uint32_t thread; /* slot of the thread; e.slot may be that of its copies */
+    const struct t0_part *part;
+    unsigned lane;
+};
+
+static void found(const struct race_now *n, const struct epoch *before, uint32_t bytes, bool same)
+{
+    const struct race_hazard h = {.a = place_of(n->w, n->r, before->slot, before->pc, before->kind),
+                                  .b = place_of(n->w, n->r, n->e.slot, n->e.pc, n->e.kind),
+                                  .count = bytes,
+                                  .error = before->slot % n->r->threads / LIR_LANES != n->thread / LIR_LANES,
+                                  .same = same};
+    t0_race_found(n->w->block->grid->watch->race, &h);
+}
+
+static bool clashes(const struct race_now *n, const struct epoch *before)
+{
+    return before->clock && before->slot != n->e.slot && !(before->strong && n->e.strong) &&
+           !race_is_ordered(n->r->clocks, (struct race_stamp){before->clock, before->slot}, n->thread);
+}
+
+/* Whether a store writes what the store before it did: lanes of one instruction have not stored yet. */
+static bool is_same_value(const struct race_now *n, const struct epoch *before, const uint8_t *memory, uint32_t first,
+                          uint32_t bytes)
+{
+    uint8_t mine[32], theirs[32];
+    if (n->e.kind != T0_WRITES || before->kind != T0_WRITES || n->e.slot != n->thread ||
+        first + bytes > t0_stored_value(n->w, n->w->at, n->lane, mine))
+        return false;
+    const unsigned lane = before->slot % LIR_LANES;
+    if (before->pc == n->e.pc && before->slot / LIR_LANES == n->thread / LIR_LANES && lane < n->lane &&
+        n->w->l.mask >> lane & 1) {
+        (void)t0_stored_value(n->w, n->w->at, lane, theirs);
+        return !memcmp(mine + first, theirs + first, bytes);
+    }
+    return !memcmp(mine + first, memory, bytes);
+}
+
+static void add_reader(const struct race_now *n, struct race_cell *c)
+{
+    struct epoch *free = NULL;
+    for (unsigned k = 0; k < READERS && !free; k++) {
+        const struct epoch *e = &c->read[k];
+        if (!e->clock || e->slot == n->e.slot ||
+            race_is_ordered(n->r->clocks, (struct race_stamp){e->clock, e->slot}, n->thread))
+            free = &c->read[k];
+    }
+    if (!free && c->read[0].slot / LIR_LANES == c->read[1].slot / LIR_LANES)
+        free = &c->read[1];
+    if (free)
+        *free = n->e;
+}
+
+/* One word or byte at `memory`, `first` bytes into the access. */
+static void visit(const struct race_now *n, struct race_cell *c, const uint8_t *memory, uint32_t first, uint32_t bytes)
+{
+    for (unsigned k = 0; k < 2; k++)
+        if (clashes(n, &c->write[k]))
+            found(n, &c->write[k], bytes, is_same_value(n, &c->write[k], memory, first, bytes));
+    if (n->e.kind == T0_READS) {
+        add_reader(n, c);
+        return;
+    }
+    for (unsigned k = 0; k < READERS; k++) {
+        if (clashes(n, &c->read[k]))
+            found(n, &c->read[k], bytes, false);
+        c->read[k].clock = 0;
+    }
+    c->write[n->e.strong] = n->e;
+    if (!n->e.strong)
+        c->write[1].clock = 0;
+}
+
+static struct race_cell *split_cell(struct race_block *r, struct race_cell *c)
+{
+    if (!c->split) {
+        if (r->splits + 4 > r->splits_room) {
+            const uint32_t more = r->splits_room ? 2 * r->splits_room : 256;
+            struct race_cell *p = realloc(r->split, more * sizeof *p);
+            if (!p) {
+                r->broken = true;
+                return NULL;
+            }
+            r->split = p;
+            r->splits_room = more;
+        }
+        for (unsigned k = 0; k < 4; k++)
+            r->split[r->splits + k] = *c;
+        c->split = r->splits + 1;
+        r->splits += 4;
+    }
+    return &r->split[c->split - 1];
+}
+
+void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p, uint32_t rank,
+                    uint64_t offset)
+{
+    struct race_block *r = state_of(w);
+    if (!r)
+        return;
+    const uint32_t thread = slot_of(w, r, lane), slot = p->async ? r->threads + thread : thread;
+    const struct race_stamp now = race_now(r->clocks, slot);
+    const struct race_now n = {
+        w,
+        r,
+        {now.clock, (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)), slot, p->strong, (uint8_t)p->kind},
+        thread,
+        p,
+        lane};
+    const uint8_t *memory = w->block->cluster->base + rank * LIR_CLUSTER_STRIDE;
+    const uint64_t end = offset + p->size;
+    w->at = i;
+    for (uint64_t at = offset, next; at < end && at / 4 < r->words; at = next) {
+        struct race_cell *c = &r->cell[(uint64_t)rank * r->words + at / 4];
+        next = (at & ~(uint64_t)3) + 4;
+        next = next < end ? next : end;
+        if (next - at == 4 && !c->split) {
+            visit(&n, c, memory + at, (uint32_t)(at - offset), 4);
+            continue;
+        }
+        struct race_cell *part = split_cell(r, c);
+        if (!part)
+            return;
+        for (uint64_t k = at; k < next; k++)
+            visit(&n, &part[k & 3], memory + k, (uint32_t)(k - offset), 1);
+    }
+}
+
+/* ---- what orders ------------------------------------------------------------------------------- */
+
+/* Lanes of a warp have met at a collective. */
+void t0_race_collective(struct t0_warp *w, uint32_t lanes)
+{
+    struct race_block *r = state_of(w);
+    uint32_t slot[LIR_LANES], n = 0;
+    if (!r)
+        return;
+    T0_FOR_LANES(l, lanes)
+    slot[n++] = slot_of(w, r, l);
+    r->broken |= !race_meet(r->clocks, slot, n, false, RACE_NO_BARRIER);
+}
+
+static uint32_t barrier_of(const struct t0_block *b, uint32_t id)
+{
+    return rank_of(&b->warp[0]) * LIR_BARRIER_CLUSTER + id;
+}
+
+enum { CLUSTER = 1 }; /* the object of its barrier: no address of a word */
+
+void t0_race_arrive(struct t0_warp *w, uint32_t id)
+{
+    struct race_block *r = state_of(w);
+    if (!r)
+        return;
+    T0_FOR_LANES(l, w->l.mask)
+    r->broken |= !(id == LIR_BARRIER_CLUSTER ? race_release(r->clocks, slot_of(w, r, l), CLUSTER)
+                                             : race_arrive(r->clocks, slot_of(w, r, l), barrier_of(w->block, id)));
+}
+
+void t0_race_waited(struct t0_warp *w, uint32_t lanes)
+{
+    T0_FOR_LANES(l, lanes)
+    t0_race_acquire(w, l, CLUSTER);
+}
+
+/* A barrier is complete: those that wait there, and of warp w its running lanes, go on. */
+void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id)
+{
+    struct race_block *r = state_of(&b->warp[0]);
+    uint32_t n = 0, slot[T0_MAX_WARPS * LIR_LANES];
+    if (!r)
+        return;
+    for (uint32_t k = 0; k < b->nwarp; k++) {
+        const struct t0_warp *v = &b->warp[k];
+        uint32_t lanes = v == w ? w->l.mask : 0;
+        for (uint32_t s = 0; s < v->nsplit; s++)
+            if (v->split[s].state == T0_WAIT_BARRIER && v->split[s].want == id)
+                lanes |= v->split[s].mask;
+        T0_FOR_LANES(l, lanes)
+        slot[n++] = slot_of(v, r, l);
+    }
+    r->broken |= !race_meet(r->clocks, slot, n, !b->barrier[id].count, barrier_of(b, id));
+}
+
+void t0_race_exit(struct t0_warp *w)
+{
+    struct race_block *r = state_of(w);
+    if (!r)
+        return;
+    T0_FOR_LANES(l, w->l.mask)
+    r->broken |= !race_exit(r->clocks, slot_of(w, r, l));
+}
+
+void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object)
+{
+    struct race_block *r = state_of(w);
+    if (r)
+        r->broken |= !race_release(r->clocks, slot_of(w, r, lane), object);
+}
+
+void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object)
+{
+    struct race_block *r = state_of(w);
+    if (r)
+        r->broken |= !race_acquire(r->clocks, slot_of(w, r, lane), object);
+}
+
+/* Commits of copies and waits for them. */
+void t0_race_group(struct t0_warp *w, const struct lir_insn *i)
+{
+    struct race_block *r = state_of(w);
+    if (!r || r->slots == r->threads)
+        return;
+    const unsigned kind = i->aux & LIR_GROUP_KIND;
+    T0_FOR_LANES(l, w->l.mask)
+    {
+        const uint32_t thread = slot_of(w, r, l);
+        if (kind == LIR_GROUP_COMMIT || kind == LIR_GROUP_WAIT_ALL)
+            race_commit(r->clocks, thread);
+        if (kind == LIR_GROUP_WAIT || kind == LIR_GROUP_WAIT_ALL)
+            r->broken |= !race_wait(r->clocks, thread, kind == LIR_GROUP_WAIT ? (uint32_t)i->imm : 0);
+    }
+}
+
+void t0_race_copies(struct t0_warp *w, unsigned lane, uint64_t object)
+{
+    struct race_block *r = state_of(w);
+    if (r && r->slots > r->threads)
+        r->broken |= !race_copies_release(r->clocks, slot_of(w, r, lane), object);
+}
+
+/* ---- global memory ------------------------------------------------------------------------------- */
+
+/* Words of global memory by which threads of a block order each other share few names: a vector of clocks each. */
+static uint64_t global_object(uint64_t address)
+{
+    enum { NAMES = 256 };
+    return ((uint64_t)1 << 40) + (address / 4 * 0x9e3779b97f4a7c15u >> 32) % NAMES;
+}
+
+static bool is_unchanged(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+{
+    uint8_t value[32];
+    return p->kind == T0_WRITES && p->address && t0_stored_value(w, i, lane, value) == p->size &&
+           !memcmp(value, (const void *)(uintptr_t)p->address, p->size);
+}
+
+/* Lanes of one instruction have not stored yet. */
+static bool is_same_as_lane(const struct race_access *a, unsigned lane)
+{
+    uint8_t mine[32], theirs[32];
+    return t0_stored_value(a->w, a->i, a->lane, mine) == a->size && lane < a->lane && a->w->l.mask >> lane & 1 &&
+           t0_stored_value(a->w, a->i, lane, theirs) == a->size && !memcmp(mine, theirs, a->size);
+}
+
+void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+{
+    struct t0_race *launch = w->block->grid->watch->race;
+    struct race_block *r = state_of(w);
+    if (!launch || !launch->global || !r)
+        return;
+    const uint64_t block = number_of(w, 0);
+    const bool flag = p->kind != T0_READS && (p->strong || r->fenced);
+    const struct race_access a = {.address = p->address,
+                                  .size = p->size,
+                                  .pc = (uint32_t)(i - LIR_AT(w->block->image, code, struct lir_insn)),
+                                  .slot = slot_of(w, r, lane),
+                                  .kind = (uint8_t)p->kind,
+                                  .strong = p->strong || flag,
+                                  .same = is_unchanged(w, i, lane, p),
+                                  .same_as = is_same_as_lane,
+                                  .w = w,
+                                  .i = i,
+                                  .lane = lane};
+    race_global_access(launch, launch->global, r, block, &a);
+    if (flag)
+        t0_race_release_flat(w, lane, p->address);
+}
+
+void t0_race_release_flat(struct t0_warp *w, unsigned lane, uint64_t address)
+{
+    const struct t0_race *launch = w->block->grid->watch->race;
+    t0_race_release(w, lane, global_object(address));
+    if (launch && launch->global)
+        race_global_release(launch->global, number_of(w, 0), address);
+}
+
+static void learn(struct race_block *r, uint64_t count) { r->acquired = count > r->acquired ? count : r->acquired; }
+
+void t0_race_acquire_flat(struct t0_warp *w, unsigned lane, uint64_t address)
+{
+    const struct t0_race *launch = w->block->grid->watch->race;
+    struct race_block *r = state_of(w);
+    t0_race_acquire(w, lane, global_object(address));
+    if (launch && launch->global && r)
+        learn(r, race_global_seen(launch->global, address));
+}
+
+/* A relaxed load orders nothing by itself: a fence behind it does (the PTX ISA's acquire pattern). */
+void t0_race_watch(struct t0_warp *w, unsigned lane, uint64_t address, bool shared)
+{
+    const struct t0_race *launch = w->block->grid->watch->race;
+    struct race_block *r = state_of(w);
+    const uint64_t object = shared ? address : global_object(address);
+    if (!r || (!r->pending && !(r->pending = calloc(r->threads, sizeof *r->pending))))
+        return;
+    struct race_watched *p = &r->pending[slot_of(w, r, lane)];
+    uint32_t k = 0;
+    while (k < p->count && p->object[k] != object)
+        k++;
+    if (k < RACE_WATCHED) {
+        p->object[k] = object;
+        p->count += k == p->count;
+    }
+    if (k == RACE_WATCHED)
+        t0_race_acquire(w, lane, object); /* too many to remember: rather too early */
+    const uint64_t seen = shared || !launch || !launch->global ? 0 : race_global_seen(launch->global, address);
+    r->watched = seen > r->watched ? seen : r->watched;
+}
+
+void t0_race_fence(struct t0_warp *w)
+{
+    struct race_block *r = state_of(w);
+    if (!r)
+        return;
+    r->fenced = true;
+    if (!r->pending)
+        return;
+    learn(r, r->watched);
+    T0_FOR_LANES(l, w->l.mask)
+    {
+        struct race_watched *p = &r->pending[slot_of(w, r, l)];
+        while (p->count)
+            t0_race_acquire(w, l, p->object[--p->count]);
+    }
+}
+
+/* ---- a launch ------------------------------------------------------------------------------------ */
+
+struct t0_race *t0_race_new(const struct t0_grid *g, uint32_t op)
+{
+    struct t0_race *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    pthread_mutex_init(&r->lock, NULL);
+    r->grid = g;
+    r->op = op;
+    if (g)
+        r->global = race_global_new((uint64_t)g->grid[0] * g->grid[1] * g->grid[2], t0_cluster_size(g));
+    return r;
+}
+
+void t0_race_place(const struct t0_grid *g, uint32_t pc, uint64_t block, uint32_t thread, struct t0_place *p)
+{
+    const struct lir_image *m = g->kernel->module->image;
+    const char *strings = LIR_AT(m, strings, char);
+    memset(p, 0, sizeof *p);
+    p->pc = pc;
+    p->line = LIR_AT(m, lines, struct lir_line)[pc].line;
+    p->source = t0_source(m, p->line);
+    p->kernel = strings + g->kernel->rec->name;
+    t0_block_index(g, block, p->block);
+    p->thread[0] = thread % g->block[0];
+    p->thread[1] = thread / g->block[0] % g->block[1];
+    p->thread[2] = thread / g->block[0] / g->block[1];
+}
+
+/* One side of a hazard: a thread of this launch, or another launch, copy or fill. */
+static void fill_side(const struct t0_race *r, const struct race_place *from, struct t0_finding *f, unsigned side)
+{
+    static const char *const kind[] = {"Read access", "Write access", "Atomic access"};
+    f->at[side].what = kind[from->kind];
+    if (from->op)
+        race_history_place(from->op, from, &f->at[side].place, &f->at[side].copy);
+    else
+        t0_race_place(r->grid, from->pc, from->block, from->thread, &f->at[side].place);
+}
+
+void t0_race_end(struct t0_race *r, const struct t0_watch *watch)
+{
+    if (!r)
+        return;
+    if (r->global && r->op)
+        race_global_close(r, r->global);
+    for (uint32_t k = 0; k < r->hazards; k++) {
+        const struct race_hazard *h = &r->hazard[k];
+        const bool streams = h->a.op || h->b.op;
+        struct t0_finding f = {.tool = T0_RACECHECK,
+                               .severity = h->same    ? T0_INFO
+                                           : h->error ? T0_ERROR
+                                                      : T0_WARNING,
+                               .hazards = h->count,
+                               .title = streams     ? "Race between streams in global memory reported between"
+                                        : h->global ? "Race in global memory reported between"
+                                                    : "Race reported between",
+                               .places = 2};
+        fill_side(r, &h->a, &f, 0);
+        fill_side(r, &h->b, &f, 1);
+        f.other = h->a.op && h->a.op != r->op ? h->a.op : h->b.op && h->b.op != r->op ? h->b.op : 0;
+        watch->report(watch->ctx, &f);
+    }
+    pthread_mutex_destroy(&r->lock);
+    race_global_free(r->global);
+    free(r->hazard);
+    free(r);
+}

@@ -1,0 +1,144 @@
+/* Racecheck: accesses of one word by two threads that nothing orders, one of which writes. "Orders" is happens-before
+ * by vector clocks, as in FastTrack (Flanagan, Freund 2009): an access is an epoch, one clock of one thread, and only
+ * what synchronises handles whole vectors. Shared memory is held to the threads of a cluster (race.c, race_clock.c),
+ * global memory to those and to the other blocks of the launch (race_global.c), and to the launches, copies and fills
+ * of other streams (race_history.c). All err on the side of silence: atomics and volatile accesses order whatever uses
+ * the same word, collectives order their lanes. */
+#ifndef CUMU_PTX_TIER0_RACE_H
+#define CUMU_PTX_TIER0_RACE_H
+
+#include <pthread.h>
+
+#include "ptx/tier0/tools.h"
+
+/* ---- a launch -------------------------------------------------------------------------------- */
+
+struct race_place { /* of one access */
+    uint32_t pc, thread;
+    uint64_t block; /* number in the grid */
+    uint8_t kind;   /* enum t0_access_kind */
+    uint32_t op;    /* 0: the launch itself; else another one, which race_history.c knows */
+};
+struct race_hazard {
+    struct race_place a, b; /* the first pair that was seen; a happened first, or writes where b reads */
+    uint64_t count;         /* bytes */
+    bool error;             /* not between lanes of a warp */
+    bool same;              /* both write, and the same value */
+    bool global;
+};
+/* Enters hazards of some bytes. `error`: the threads are of two warps. */
+void t0_race_found(struct t0_race *r, const struct race_hazard *h);
+
+/* ---- a cluster, or a block without one: on one thread of the host ------------------------------- */
+
+struct race_clocks; /* what each thread knows of the others' clocks */
+
+/* A stamp is a thread's slot and its clock. Slots from `threads` on are those of what threads copy asynchronously. */
+struct race_stamp {
+    uint32_t clock; /* 0: none */
+    uint32_t slot;
+};
+enum { RACE_WATCHED = 4 };
+struct race_watched {
+    uint64_t object[RACE_WATCHED];
+    uint32_t count;
+};
+struct race_block {
+    uint64_t serial;              /* of the kernel that it was made for */
+    uint32_t blocks;              /* of the cluster */
+    uint32_t per_block;           /* slots of a block: threads up to a whole warp */
+    uint32_t threads;             /* of all blocks */
+    uint32_t slots;               /* twice as many where kernels copy asynchronously */
+    uint32_t words;               /* of shared memory of one block */
+    uint64_t acquired;            /* race_global.c: the last release of another block that this one knows of */
+    bool fenced;                  /* the same: a fence has been made, plain stores may be flags */
+    uint64_t watched;             /* the same: what relaxed loads have seen, which a fence makes known */
+    struct race_watched *pending; /* of each thread: objects it has read so, NULL: none has */
+    bool broken;                  /* memory ran out: nothing is looked at */
+    struct race_clocks *clocks;
+    struct race_cell *cell;
+    struct race_cell *split; /* fours of them, of words that are accessed in parts */
+    uint32_t splits, splits_room;
+};
+
+struct race_clocks *race_clocks_new(uint32_t threads, uint32_t slots, uint32_t blocks);
+void race_clocks_free(struct race_clocks *c);
+/* A new block: all that was is ordered before all that comes. */
+bool race_clocks_begin(struct race_clocks *c);
+struct race_stamp race_now(const struct race_clocks *c, uint32_t slot);
+/* Whether `thread` knows that what has the stamp is over. */
+bool race_is_ordered(const struct race_clocks *c, struct race_stamp s, uint32_t thread);
+
+/* What orders. False: memory ran out. `thread` is a slot, an `object` any number that names it. */
+bool race_meet(struct race_clocks *c, const uint32_t *thread, uint32_t count, bool with_gone, uint32_t barrier);
+bool race_arrive(struct race_clocks *c, uint32_t thread, uint32_t barrier); /* at a barrier, which `meet` takes up */
+bool race_exit(struct race_clocks *c, uint32_t thread);
+bool race_release(struct race_clocks *c, uint32_t thread, uint64_t object);
+bool race_acquire(struct race_clocks *c, uint32_t thread, uint64_t object);
+bool race_is_object(const struct race_clocks *c, uint64_t object);
+void race_commit(struct race_clocks *c, uint32_t thread);                 /* copies so far are a group */
+bool race_wait(struct race_clocks *c, uint32_t thread, uint32_t pending); /* for all groups but the last ones */
+bool race_copies_release(struct race_clocks *c, uint32_t thread, uint64_t object);
+enum { RACE_NO_BARRIER = UINT32_MAX };
+
+/* ---- race_global.c ---------------------------------------------------------------------------- */
+
+struct race_global;
+struct race_global *race_global_new(uint64_t blocks, uint32_t cluster); /* NULL: nothing is looked at */
+void race_global_free(struct race_global *g);
+struct race_access {
+    uint64_t address;
+    uint32_t size, pc, slot;
+    uint8_t kind;
+    bool strong; /* atomic, volatile or with a scope: may race with its like */
+    bool same;   /* writes what is there */
+    /* Whether another lane of the same store writes the same. */
+    bool (*same_as)(const struct race_access *a, unsigned lane);
+    struct t0_warp *w;
+    const struct lir_insn *i;
+    unsigned lane;
+};
+/* One access of global memory by a block (of a cluster, its first block). */
+void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
+                        const struct race_access *a);
+void race_global_release(struct race_global *g, uint64_t block, uint64_t address);
+uint64_t race_global_seen(struct race_global *g, uint64_t address); /* the count of the last release there */
+/* The launch is over: what it did goes to race_history_add. */
+void race_global_close(struct t0_race *r, const struct race_global *g);
+
+/* ---- race_history.c --------------------------------------------------------------------------- */
+
+/* What one launch, copy or fill did to a piece of memory, by the kinds that race with each other. */
+enum { RACE_CHUNK = 256 /* bytes */, RACE_CLASSES = 4 };
+static inline unsigned race_class(enum t0_access_kind kind, bool strong)
+{
+    return (kind == T0_READS ? 0 : 1) + (strong ? 2 : 0); /* reads, writes, strong reads, strong writes */
+}
+struct race_first { /* the first access */
+    uint32_t pc;
+    uint64_t block;
+    uint16_t thread;
+    uint8_t kind;
+    bool set;
+};
+struct race_use {
+    uint64_t chunk; /* number of it in the address space */
+    struct race_first first[RACE_CLASSES];
+    uint64_t bits[RACE_CLASSES][RACE_CHUNK / 64]; /* bytes */
+};
+/* Holds a use to those of others before, and keeps it. */
+void race_history_add(struct t0_race *r, const struct race_use *u);
+/* Whether two operations are told as one: launches of one kernel are. */
+bool race_history_alike(uint32_t a, uint32_t b);
+bool race_history_place(uint32_t op, const struct race_place *from, struct t0_place *to, const char **copy);
+
+struct t0_race { /* one launch */
+    const struct t0_grid *grid;
+    pthread_mutex_t lock;
+    struct race_hazard *hazard; /* by places */
+    uint32_t hazards, room;
+    struct race_global *global;
+    uint32_t op; /* number of the launch among all that touch memory; 0: unknown */
+};
+
+#endif

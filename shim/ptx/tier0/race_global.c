@@ -1,0 +1,299 @@
+/* Racecheck: global memory, while one launch runs. Threads of a block are ordered by their vector clocks, as for shared
+ * memory. Blocks are many, and few of them talk to each other, so that one number stands for what a block knows of all
+ * others: the launch counts releases, an access is stamped with the count, and a block that acquires from a word learns
+ * the count of the release there. An access is ordered before another block's if its block has released since and the
+ * other has acquired since: that takes some pairs for ordered which are not, and none the other way round. */
+#include "ptx/tier0/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_WORDS = 1024, READERS = 2, BUCKETS = 1 << 14, WORDS_WATCHED = 1 << 14 };
+enum { PAGE_CHUNKS = PAGE_WORDS * 4 / RACE_CHUNK, CHUNK_WORDS = RACE_CHUNK / 4 };
+
+struct stamp {
+    uint64_t time;  /* releases of the launch before it */
+    uint32_t block; /* the cluster's first one, and 1; 0: none */
+    uint32_t pc, clock;
+    uint16_t slot; /* of the thread in its cluster */
+    uint8_t bytes; /* of the word, a bit each */
+    uint8_t kind : 2, strong : 1, same : 1;
+};
+struct word {
+    struct stamp write, read[READERS];
+};
+struct page {
+    uint64_t number;
+    struct page *next;
+    pthread_mutex_t lock;
+    struct race_first first[PAGE_CHUNKS][RACE_CLASSES];
+    uint16_t used[PAGE_WORDS]; /* bytes that were accessed, four bits a class */
+    struct word word[PAGE_WORDS];
+};
+
+struct race_global {
+    uint64_t blocks;
+    uint32_t cluster;
+    _Atomic uint64_t releases;
+    _Atomic uint64_t *released;             /* of each block: the count of its last one */
+    _Atomic uint64_t at[WORDS_WATCHED];     /* of words, by hash: of the last one there */
+    _Atomic(struct page *) bucket[BUCKETS]; /* pages only ever come */
+};
+
+struct race_global *race_global_new(uint64_t blocks, uint32_t cluster)
+{
+    struct race_global *g = blocks < UINT32_MAX ? calloc(1, sizeof *g) : NULL;
+    if (!g)
+        return NULL;
+    g->blocks = blocks;
+    g->cluster = cluster;
+    g->released = calloc(blocks, sizeof *g->released);
+    if (g->released)
+        return g;
+    free(g);
+    return NULL;
+}
+
+/* Pages of launches that are over: most programs launch again, and fresh memory would cost more than this. */
+enum { SPARE_PAGES = 1 << 10 };
+static struct page *spare;
+static unsigned spares;
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A page without any access. */
+static struct page *new_page(void)
+{
+    pthread_mutex_lock(&spare_lock);
+    struct page *p = spare;
+    if (p) {
+        spare = p->next;
+        spares--;
+    }
+    pthread_mutex_unlock(&spare_lock);
+    if (!p && (p = calloc(1, sizeof *p)))
+        pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+static bool is_used(const struct page *p, unsigned chunk)
+{
+    const struct race_first *f = p->first[chunk];
+    return f[0].set || f[1].set || f[2].set || f[3].set;
+}
+
+static void drop_page(struct page *p)
+{
+    for (unsigned c = 0; c < PAGE_CHUNKS; c++)
+        if (is_used(p, c)) {
+            memset(p->first[c], 0, sizeof p->first[c]);
+            memset(&p->used[c * CHUNK_WORDS], 0, CHUNK_WORDS * sizeof p->used[0]);
+            memset(&p->word[c * CHUNK_WORDS], 0, CHUNK_WORDS * sizeof p->word[0]);
+        }
+    pthread_mutex_lock(&spare_lock);
+    const bool keeps = spares < SPARE_PAGES;
+    if (keeps) {
+        p->next = spare;
+        spare = p;
+        spares++;
+    }
+    pthread_mutex_unlock(&spare_lock);
+    if (keeps)
+        return;
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+void race_global_free(struct race_global *g)
+{
+    if (!g)
+        return;
+    for (unsigned k = 0; k < BUCKETS; k++)
+        for (struct page *p = g->bucket[k], *next; p; p = next) {
+            next = p->next;
+            drop_page(p);
+        }
+    free((void *)g->released);
+    free(g);
+}
+
+static uint64_t hash(uint64_t n) { return n * 0x9e3779b97f4a7c15u >> 32; }
+
+static struct page *find_page(struct race_global *g, uint64_t number)
+{
+    _Atomic(struct page *) *bucket = &g->bucket[hash(number) % BUCKETS];
+    struct page *first = *bucket, *fresh = NULL;
+    for (;;) {
+        for (struct page *p = first; p; p = p->next)
+            if (p->number == number) {
+                if (fresh)
+                    drop_page(fresh);
+                return p;
+            }
+        if (!fresh) {
+            if (!(fresh = new_page()))
+                return NULL;
+            fresh->number = number;
+        }
+        fresh->next = first;
+        if (atomic_compare_exchange_strong(bucket, &first, fresh))
+            return fresh;
+    }
+}
+
+static _Atomic uint64_t *watched_word(struct race_global *g, uint64_t address)
+{
+    return &g->at[hash(address / 4) % WORDS_WATCHED];
+}
+
+void race_global_release(struct race_global *g, uint64_t block, uint64_t address)
+{
+    _Atomic uint64_t *at = watched_word(g, address);
+    const uint64_t count = ++g->releases;
+    g->released[block] = count;
+    for (uint64_t old = *at; old < count && !atomic_compare_exchange_weak(at, &old, count);)
+        ;
+}
+
+uint64_t race_global_seen(struct race_global *g, uint64_t address) { return *watched_word(g, address); }
+
+static bool is_ordered(const struct race_global *g, const struct race_block *b, const struct stamp *before,
+                       const struct stamp *now)
+{
+    if (before->block == now->block)
+        return race_is_ordered(b->clocks, (struct race_stamp){before->clock, before->slot}, now->slot);
+    return g->released[before->block - 1] > before->time && b->acquired > before->time;
+}
+
+static bool clashes(const struct race_global *g, const struct race_block *b, const struct stamp *before,
+                    const struct stamp *now)
+{
+    return before->block && before->bytes & now->bytes && !(before->strong && now->strong) &&
+           !is_ordered(g, b, before, now);
+}
+
+static struct race_place place_of(const struct race_block *b, const struct stamp *s)
+{
+    return (struct race_place){
+        .pc = s->pc, .thread = s->slot % b->per_block, .block = s->block - 1 + s->slot / b->per_block, .kind = s->kind};
+}
+
+static void found(struct t0_race *r, const struct race_block *b, const struct race_access *a,
+                  const struct stamp *before, const struct stamp *now)
+{
+    const bool at_once = before->block == now->block && before->slot / LIR_LANES == now->slot / LIR_LANES;
+    const bool together = at_once && before->pc == now->pc;
+    const struct race_hazard h = {.a = place_of(b, before),
+                                  .b = place_of(b, now),
+                                  .count = (uint64_t)__builtin_popcount(before->bytes & now->bytes),
+                                  .error = !at_once,
+                                  .same = together && now->kind == T0_WRITES ? a->same_as(a, before->slot % LIR_LANES)
+                                                                             : before->same || now->same,
+                                  .global = true};
+    t0_race_found(r, &h);
+}
+
+/* The same thread goes on with a word: its bytes add up. */
+static void keep(struct stamp *old, const struct stamp *now)
+{
+    const bool again = old->block == now->block && old->slot == now->slot && old->pc == now->pc &&
+                       old->time == now->time && old->clock == now->clock;
+    const uint8_t bytes = again ? old->bytes : 0;
+    *old = *now;
+    old->bytes |= bytes;
+}
+
+static void add_reader(const struct race_global *g, const struct race_block *b, struct word *w, const struct stamp *now)
+{
+    struct stamp *free = NULL;
+    for (unsigned k = 0; k < READERS && !free; k++) {
+        struct stamp *s = &w->read[k];
+        if (!s->block || (s->block == now->block && s->slot == now->slot) ||
+            (!(s->bytes & ~now->bytes) && is_ordered(g, b, s, now)))
+            free = s;
+    }
+    const struct stamp *x = &w->read[0], *y = &w->read[1];
+    if (!free && x->block == y->block && x->slot / LIR_LANES == y->slot / LIR_LANES && !(y->bytes & ~now->bytes))
+        free = &w->read[1]; /* readers of two warps, rather, or of two blocks */
+    else if (!free && x->block == y->block && now->block != x->block && !(y->bytes & ~now->bytes))
+        free = &w->read[1];
+    if (free)
+        keep(free, now);
+}
+
+static void visit(struct t0_race *r, struct race_global *g, struct race_block *b, const struct race_access *a,
+                  struct word *w, const struct stamp *now)
+{
+    if (clashes(g, b, &w->write, now))
+        found(r, b, a, &w->write, now);
+    if (now->kind == T0_READS) {
+        add_reader(g, b, w, now);
+        return;
+    }
+    for (unsigned k = 0; k < READERS; k++) {
+        if (clashes(g, b, &w->read[k], now))
+            found(r, b, a, &w->read[k], now);
+        if (!(w->read[k].bytes &= (uint8_t)~now->bytes))
+            w->read[k].block = 0;
+    }
+    keep(&w->write, now);
+}
+
+/* What other launches are held to (race_history.c). */
+static void note_use(struct page *p, uint32_t word, const struct stamp *now, const struct race_block *b)
+{
+    const unsigned class = race_class((enum t0_access_kind)now->kind, now->strong);
+    struct race_first *f = &p->first[word / CHUNK_WORDS][class];
+    p->used[word] |= (uint16_t)(now->bytes << 4 * class);
+    if (!f->set)
+        *f = (struct race_first){now->pc, now->block - 1 + now->slot / b->per_block,
+                                 (uint16_t)(now->slot % b->per_block), now->kind, true};
+}
+
+void race_global_access(struct t0_race *r, struct race_global *g, struct race_block *b, uint64_t block,
+                        const struct race_access *a)
+{
+    struct stamp now = {.time = g->releases,
+                        .block = (uint32_t)block + 1,
+                        .pc = a->pc,
+                        .clock = race_now(b->clocks, a->slot).clock,
+                        .slot = (uint16_t)a->slot,
+                        .kind = a->kind & 3,
+                        .strong = a->strong,
+                        .same = a->same};
+    const uint64_t end = a->address + a->size;
+    for (uint64_t at = a->address & ~(uint64_t)3; at < end;) {
+        struct page *p = find_page(g, at / 4 / PAGE_WORDS);
+        if (!p)
+            return;
+        pthread_mutex_lock(&p->lock);
+        do {
+            const uint64_t from = at < a->address ? a->address : at, to = at + 4 < end ? at + 4 : end;
+            const uint32_t word = at / 4 % PAGE_WORDS;
+            now.bytes = (uint8_t)((1u << (to - at)) - (1u << (from - at)));
+            visit(r, g, b, a, &p->word[word], &now);
+            note_use(p, word, &now, b);
+            at += 4;
+        } while (at < end && at / 4 % PAGE_WORDS);
+        pthread_mutex_unlock(&p->lock);
+    }
+}
+
+static void close_chunk(struct t0_race *r, const struct page *p, unsigned chunk)
+{
+    struct race_use u = {.chunk = (p->number * PAGE_WORDS * 4) / RACE_CHUNK + chunk};
+    for (unsigned class = 0; class < RACE_CLASSES; class ++) {
+        u.first[class] = p->first[chunk][class];
+        for (unsigned k = 0; k < CHUNK_WORDS && u.first[class].set; k++)
+            u.bits[class][k / 16] |= (uint64_t)(p->used[chunk * CHUNK_WORDS + k] >> 4 * class & 15) << 4 * (k % 16);
+    }
+    race_history_add(r, &u);
+}
+
+void race_global_close(struct t0_race *r, const struct race_global *g)
+{
+    for (unsigned k = 0; k < BUCKETS; k++)
+        for (const struct page *p = g->bucket[k]; p; p = p->next)
+            for (unsigned c = 0; c < PAGE_CHUNKS; c++)
+                if (is_used(p, c))
+                    close_chunk(r, p, c);
+}

@@ -1,0 +1,247 @@
+/* Racecheck: global memory between launches, copies and fills. While one of them runs, race_global.c looks at each
+ * access; once it is over, what it did is kept by pieces of memory, a bit a byte, and held to what others did there
+ * before it that are not ordered with it. Those that are, and did no more, are forgotten. */
+#include "ptx/tier0/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- operations -------------------------------------------------------------------------------- */
+
+enum { OPS = 1 << 14 }; /* the latest ones */
+struct op {
+    uint32_t number; /* 0: none */
+    struct t0_grid grid;
+    const char *name; /* of what is no launch; else NULL */
+    void *user;
+};
+static struct op *ops;
+static uint32_t last_op;
+static const struct t0_race_hooks *hooks;
+static pthread_mutex_t ops_lock = PTHREAD_MUTEX_INITIALIZER; /* of these; taken last */
+
+static struct op *find_op(uint32_t number)
+{
+    struct op *o = ops && number ? &ops[number % OPS] : NULL;
+    return o && o->number == number ? o : NULL;
+}
+
+static void forget_op(struct op *o)
+{
+    if (o->number)
+        hooks->drop(o->user);
+    o->number = 0;
+}
+
+uint32_t t0_race_op(const struct t0_race_hooks *h, const struct t0_grid *g, const char *name, void *user)
+{
+    uint32_t number = 0;
+    pthread_mutex_lock(&ops_lock);
+    hooks = h;
+    if (!ops)
+        ops = calloc(OPS, sizeof *ops);
+    if (ops) {
+        last_op += last_op == UINT32_MAX;
+        struct op *o = &ops[++last_op % OPS];
+        forget_op(o);
+        *o = (struct op){.number = number = last_op, .name = g ? NULL : name, .user = user};
+        if (g)
+            o->grid = *g;
+    }
+    pthread_mutex_unlock(&ops_lock);
+    if (!number)
+        h->drop(user);
+    return number;
+}
+
+void t0_race_user(uint32_t number, void (*see)(void *ctx, const void *user), void *ctx)
+{
+    pthread_mutex_lock(&ops_lock);
+    const struct op *o = find_op(number);
+    if (o)
+        see(ctx, o->user);
+    pthread_mutex_unlock(&ops_lock);
+}
+
+void t0_race_module_gone(const struct t0_module *m)
+{
+    pthread_mutex_lock(&ops_lock);
+    for (uint32_t k = 0; ops && k < OPS; k++)
+        if (ops[k].number && !ops[k].name && ops[k].grid.kernel->module == m)
+            forget_op(&ops[k]);
+    pthread_mutex_unlock(&ops_lock);
+}
+
+bool race_history_alike(uint32_t a, uint32_t b)
+{
+    if (a == b)
+        return true;
+    pthread_mutex_lock(&ops_lock);
+    const struct op *x = find_op(a), *y = find_op(b);
+    const bool alike = x && y && x->name == y->name && (x->name || x->grid.kernel == y->grid.kernel);
+    pthread_mutex_unlock(&ops_lock);
+    return alike;
+}
+
+bool race_history_place(uint32_t number, const struct race_place *from, struct t0_place *to, const char **copy)
+{
+    pthread_mutex_lock(&ops_lock);
+    const struct op *o = find_op(number);
+    if (o && o->name)
+        *copy = o->name;
+    else if (o)
+        t0_race_place(&o->grid, from->pc, from->block, from->thread, to);
+    pthread_mutex_unlock(&ops_lock);
+    return o;
+}
+
+/* ---- what they did ----------------------------------------------------------------------------- */
+
+enum { REGION_LOG2 = 26, REGIONS = 1 << (47 - REGION_LOG2), RECORDS = 16, WORDS = RACE_CHUNK / 64 };
+enum { CHUNKS = (1 << REGION_LOG2) / RACE_CHUNK };
+struct record {
+    struct record *next; /* made before it */
+    uint32_t op;
+    struct race_use use;
+};
+static struct record **regions[REGIONS]; /* of a piece each; mapped when they are first written to, and for ever */
+static struct record *spare;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of these */
+
+static struct record **piece_of(uint64_t chunk, bool make)
+{
+    const uint64_t region = chunk / CHUNKS;
+    if (region >= REGIONS || (!regions[region] && !make))
+        return NULL;
+    if (!regions[region]) {
+        void *p = mmap(NULL, CHUNKS * sizeof(struct record *), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED)
+            return NULL;
+        regions[region] = p;
+    }
+    return &regions[region][chunk % CHUNKS];
+}
+
+static void drop_record(struct record **link)
+{
+    struct record *gone = *link;
+    *link = gone->next;
+    gone->next = spare;
+    spare = gone;
+}
+
+/* Which classes race with which: 0 reads, 1 writes, 2 strong reads, 3 strong writes. */
+static const uint8_t clashing[RACE_CLASSES] = {[0] = 1 << 1 | 1 << 3, [1] = 0xf, [2] = 1 << 1, [3] = 1 << 0 | 1 << 1};
+
+static bool is_ordered(uint32_t before, uint32_t now)
+{
+    pthread_mutex_lock(&ops_lock);
+    const struct op *a = find_op(before), *b = find_op(now);
+    const bool ordered = !a || !b || hooks->ordered(a->user, b->user);
+    pthread_mutex_unlock(&ops_lock);
+    return ordered;
+}
+
+/* Hazards of two uses, entered as those of the one that is over now. */
+static void compare(struct t0_race *r, const struct record *before, const struct race_use *now)
+{
+    for (unsigned x = 0; x < RACE_CLASSES; x++)
+        for (unsigned y = 0; y < RACE_CLASSES; y++) {
+            uint64_t bytes = 0;
+            for (unsigned k = 0; k < WORDS && clashing[x] >> y & 1; k++)
+                bytes += (unsigned)__builtin_popcountll(before->use.bits[x][k] & now->bits[y][k]);
+            if (!bytes)
+                continue;
+            const struct race_first *a = &before->use.first[x], *b = &now->first[y];
+            const struct race_hazard h = {.a = {a->pc, a->thread, a->block, a->kind, before->op},
+                                          .b = {b->pc, b->thread, b->block, b->kind, r->op},
+                                          .count = bytes,
+                                          .error = true,
+                                          .global = true};
+            t0_race_found(r, &h);
+        }
+}
+
+/* Whether whoever races with the earlier use races with the later one, too. */
+static bool covers(const struct race_use *now, const struct race_use *before)
+{
+    for (unsigned k = 0; k < WORDS; k++) {
+        const uint64_t writes = now->bits[1][k], reads = now->bits[0][k] | writes;
+        if (before->bits[1][k] & ~writes || (before->bits[3][k] & ~(writes | now->bits[3][k])) ||
+            before->bits[0][k] & ~reads || before->bits[2][k] & ~(reads | now->bits[2][k]))
+            return false;
+    }
+    return true;
+}
+
+static unsigned first_byte(const struct race_use *u)
+{
+    for (unsigned k = 0; k < WORDS; k++) {
+        const uint64_t any = u->bits[0][k] | u->bits[1][k] | u->bits[2][k] | u->bits[3][k];
+        if (any)
+            return 64 * k + (unsigned)__builtin_ctzll(any);
+    }
+    return 0;
+}
+
+void race_history_add(struct t0_race *r, const struct race_use *u)
+{
+    unsigned kept = 0;
+    if (!hooks->tracked(u->chunk * RACE_CHUNK + first_byte(u)))
+        return;
+    pthread_mutex_lock(&lock);
+    struct record **first = piece_of(u->chunk, true), *fresh;
+    for (struct record **link = first; link && *link;) {
+        struct record *before = *link;
+        const bool ordered = is_ordered(before->op, r->op);
+        if (!ordered)
+            compare(r, before, u);
+        if (++kept >= RECORDS || (ordered && covers(u, &before->use)))
+            drop_record(link);
+        else
+            link = &before->next;
+    }
+    fresh = spare;
+    if (fresh)
+        spare = fresh->next;
+    else
+        fresh = malloc(sizeof *fresh);
+    if (first && fresh) {
+        *fresh = (struct record){*first, r->op, *u};
+        *first = fresh;
+    } else if (fresh) {
+        free(fresh);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void t0_race_touched(struct t0_race *r, uint64_t address, uint64_t size, enum t0_access_kind kind)
+{
+    const unsigned class = race_class(kind, false);
+    for (uint64_t at = address, end = address + size, next; at < end; at = next) {
+        struct race_use u = {.chunk = at / RACE_CHUNK};
+        next = (u.chunk + 1) * RACE_CHUNK;
+        next = next < end ? next : end;
+        u.first[class] = (struct race_first){.kind = (uint8_t)kind, .set = true};
+        if (next - at == RACE_CHUNK)
+            memset(u.bits[class], 0xff, sizeof u.bits[class]);
+        for (uint64_t k = at % RACE_CHUNK; next - at < RACE_CHUNK && k < at % RACE_CHUNK + (next - at); k++)
+            u.bits[class][k / 64] |= (uint64_t)1 << k % 64;
+        race_history_add(r, &u);
+    }
+}
+
+void t0_race_forget(uint64_t address, uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    for (uint64_t c = address / RACE_CHUNK; size && c <= (address + size - 1) / RACE_CHUNK; c++) {
+        struct record **first = piece_of(c, false);
+        if (!first)
+            c |= CHUNKS - 1; /* the whole region */
+        while (first && *first)
+            drop_record(first);
+    }
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,298 @@
+/* Tier 0 execution: hands what the interpreter does on to the tools that look at a launch. */
+#include "ptx/tier0/tools.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static unsigned tools_of(const struct t0_warp *w)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    return watch ? watch->tools : 0;
+}
+
+void t0_tools_begin(struct t0_block *b)
+{
+    const struct t0_watch *watch = b->grid->watch;
+    if (watch && watch->tools & T0_RACECHECK)
+        t0_race_begin(b);
+    if (watch && watch->tools & T0_SYNCCHECK)
+        t0_sync_begin(b);
+}
+
+/* ---- accesses ------------------------------------------------------------------------------------ */
+
+bool t0_in_shared(const struct t0_warp *w, const struct t0_part *p, uint32_t *rank, uint64_t *offset)
+{
+    const uint8_t *base = w->block->cluster->base, *at;
+    if (!p->shared)
+        at = t0_generic_shared(w, p->address, p->size);
+    else if (p->address < w->shared_size && p->size <= w->shared_size - p->address)
+        at = w->shared + p->address;
+    else
+        at = t0_far_shared(w, p->address, p->size);
+    if (!at)
+        return false;
+    *rank = (uint32_t)((uint64_t)(at - base) >> LIR_CLUSTER_SHIFT);
+    *offset = (uint64_t)(at - base) & (LIR_CLUSTER_STRIDE - 1);
+    return true;
+}
+
+/* Local memory, and what calls and launches pass. */
+static bool is_private(const struct t0_warp *w, uint64_t address)
+{
+    const struct t0_block *b = w->block;
+    const uint8_t *p = (const uint8_t *)(uintptr_t)address;
+    return (size_t)(p - b->local) < b->local_room || (size_t)(p - b->regs) < b->regs_room ||
+           (size_t)(p - w->params) < b->rec->param_size;
+}
+
+void t0_report_unwritten(const struct t0_watch *watch, const struct t0_place *p, uint64_t address, uint32_t size)
+{
+    char title[80], where[40];
+    const struct t0_finding f = {.tool = T0_INITCHECK,
+                                 .title = title,
+                                 .at = {{.place = *p}},
+                                 .places = 1,
+                                 .note = {where},
+                                 .notes = 1,
+                                 .has_address = true,
+                                 .address = address};
+    snprintf(title, sizeof title, "Uninitialized __global__ memory read of size %u bytes", size);
+    snprintf(where, sizeof where, "Address 0x%llx", (unsigned long long)address);
+    watch->report(watch->ctx, &f);
+}
+
+void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    uint32_t rank;
+    uint64_t offset;
+    if (t0_in_shared(w, p, &rank, &offset)) {
+        if (!(watch->tools & T0_RACECHECK))
+            return;
+        t0_race_shared(w, i, lane, p, rank, offset);
+        if (p->strong && p->kind != T0_READS)
+            t0_race_release(w, lane, rank * LIR_CLUSTER_STRIDE + offset);
+        return;
+    }
+    if (p->shared || is_private(w, p->address))
+        return;
+    if (watch->tools & T0_RACECHECK)
+        t0_race_flat(w, i, lane, p);
+    if (watch->tools & T0_INITCHECK && !watch->written(watch->ctx, p->address, p->size, p->kind)) {
+        struct t0_place place;
+        t0_place_of(w, i, lane, &place);
+        t0_report_unwritten(watch, &place, p->address, p->size);
+    }
+}
+
+/* Volatile loads and atomics without an order count as acquires, as programs of before the memory model have no other;
+ * who writes .relaxed means it. */
+static bool says_relaxed(const struct t0_warp *w, const struct lir_insn *i)
+{
+    const struct lir_image *m = w->block->image;
+    const char *text = LIR_AT(m, strings, char) +
+                       LIR_AT(m, lines, struct lir_line)[i - LIR_AT(m, code, struct lir_insn)].text;
+    return !strncmp(text, "ld.relaxed", 10);
+}
+
+void t0_tools_done(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p)
+{
+    uint32_t rank;
+    uint64_t offset;
+    if (!(tools_of(w) & T0_RACECHECK) || !p->strong || p->kind == T0_WRITES ||
+        (i->op == LIR_ATOM && i->aux & LIR_ATOM_NORET))
+        return;
+    const bool shared = t0_in_shared(w, p, &rank, &offset);
+    const uint64_t object = shared ? rank * LIR_CLUSTER_STRIDE + offset : p->address;
+    if (says_relaxed(w, i))
+        t0_race_watch(w, lane, object, shared);
+    else if (shared)
+        t0_race_acquire(w, lane, object);
+    else
+        t0_race_acquire_flat(w, lane, object);
+}
+
+unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32])
+{
+    const uint32_t row[4] = {i->d, i->b, i->c, i->e};
+    unsigned size, n = 1;
+    bool wide = false;
+    switch (i->op) {
+    case LIR_STG_8:
+    case LIR_STG_16:
+    case LIR_STG_32:
+    case LIR_STG_64: size = 1u << (i->op - LIR_STG_8); break;
+    case LIR_STS_8:
+    case LIR_STS_16:
+    case LIR_STS_32:
+    case LIR_STS_64: size = 1u << (i->op - LIR_STS_8); break;
+    case LIR_ST_ANY:
+        size = 1u << (i->aux & LIR_MEM_LOG2_SIZE);
+        n = 1u << (i->aux >> LIR_MEM_VEC_SHIFT & 3);
+        wide = (i->aux >> LIR_MEM_DST_SHIFT & 3) >= 2;
+        break;
+    default: return 0;
+    }
+    if (size * n > 32 || n > 4)
+        return 0;
+    for (unsigned k = 0; k < n; k++) {
+        const uint64_t low = wide || size == 8 ? T0_U64(w, row[k])[lane] : T0_U32(w, row[k])[lane];
+        memcpy(value + k * size, &low, size < 8 ? size : 8);
+        if (size == 16)
+            memcpy(value + k * size + 8, &T0_U64(w, row[k] + 256)[lane], 8);
+    }
+    return size * n;
+}
+
+/* ---- what lanes and warps do together ------------------------------------------------------------- */
+
+void t0_tools_collective(struct t0_warp *w, const struct lir_insn *i, bool forced)
+{
+    const unsigned tools = tools_of(w);
+    if (tools & T0_SYNCCHECK)
+        t0_sync_collective(w, i, forced);
+    if (!(tools & T0_RACECHECK))
+        return;
+    if (!i->e) {
+        t0_race_collective(w, w->l.mask);
+        return;
+    }
+    for (uint32_t left = w->l.mask; left;) { /* tiles of a warp have masks of their own */
+        const unsigned first = (unsigned)__builtin_ctz(left);
+        uint32_t who = T0_U32(w, i->e)[first] | 1u << first;
+        who &= i->op == LIR_WARPSYNC && !forced ? ~w->dead : w->l.mask;
+        t0_race_collective(w, who);
+        left &= ~who;
+    }
+}
+
+void t0_tools_arrive(struct t0_warp *w, const struct lir_insn *i, uint32_t id)
+{
+    if (tools_of(w) & T0_RACECHECK && (!i || (i->aux & LIR_BAR_KIND) == LIR_BAR_ARRIVE))
+        t0_race_arrive(w, id);
+    if (tools_of(w) & T0_SYNCCHECK)
+        t0_sync_arrive(w, i, id);
+}
+
+void t0_tools_waited(struct t0_warp *w, uint32_t lanes)
+{
+    if (tools_of(w) & T0_RACECHECK)
+        t0_race_waited(w, lanes);
+}
+
+void t0_tools_released(struct t0_block *b, struct t0_warp *w, const struct lir_insn *i, uint32_t id)
+{
+    const unsigned tools = tools_of(&b->warp[0]);
+    if (tools & T0_RACECHECK)
+        t0_race_released(b, w, id);
+    if (tools & T0_SYNCCHECK)
+        t0_sync_released(b, w, i, id);
+}
+
+void t0_tools_exit(struct t0_warp *w)
+{
+    if (tools_of(w) & T0_RACECHECK)
+        t0_race_exit(w);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------ */
+
+static void fence(struct t0_warp *w, const struct lir_insn *i)
+{
+    if (tools_of(w) & T0_RACECHECK)
+        t0_race_fence(w);
+    lir_table[i->op](w, i);
+}
+
+/* Offset of an address of shared memory in the cluster's. */
+static bool find_object(struct t0_warp *w, uint64_t address, bool shared, uint64_t *object)
+{
+    const struct t0_part p = {.address = address, .size = 8, .shared = shared};
+    uint32_t rank;
+    uint64_t offset;
+    if (!t0_in_shared(w, &p, &rank, &offset))
+        return false;
+    *object = rank * LIR_CLUSTER_STRIDE + offset;
+    return true;
+}
+
+static uint64_t object_address(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
+{
+    return i->aux & LIR_MEM_ADDR32 ? (uint32_t)(T0_U32(w, i->a)[lane] + (uint32_t)i->imm)
+                                   : T0_U64(w, i->a)[lane] + (uint64_t)(int64_t)i->imm;
+}
+
+static void group(struct t0_warp *w, const struct lir_insn *i)
+{
+    uint64_t object;
+    if (!(tools_of(w) & T0_RACECHECK))
+        return;
+    if ((i->aux & LIR_GROUP_KIND) != LIR_GROUP_TRACK)
+        t0_race_group(w, i);
+    else
+        T0_FOR_LANES(l, w->l.mask)
+    if (find_object(w, object_address(w, i, l), i->aux & LIR_MEM_SHARED, &object))
+        t0_race_copies(w, l, object);
+}
+
+/* Arrivals release, successful tests acquire. */
+static void mbarrier(struct t0_warp *w, const struct lir_insn *i)
+{
+    const unsigned kind = i->aux & LIR_MB_KIND, tools = tools_of(w);
+    const bool tests = kind == LIR_MB_TEST || kind == LIR_MB_TEST_PARITY;
+    uint64_t object[LIR_LANES];
+    uint32_t known = 0;
+    if (kind != LIR_MB_PENDING)
+        T0_FOR_LANES(l, w->l.mask)
+    known |= (uint32_t)find_object(w, object_address(w, i, l), i->aux & LIR_MEM_SHARED, &object[l]) << l;
+    if (tools & T0_SYNCCHECK)
+        T0_FOR_LANES(l, known)
+    t0_sync_mbarrier(w, i, l, object[l]);
+    if (tools & T0_RACECHECK && !tests && kind != LIR_MB_INIT)
+        T0_FOR_LANES(l, known)
+    t0_race_release(w, l, object[l]);
+    lir_table[i->op](w, i);
+    if (tools & T0_RACECHECK && tests)
+        T0_FOR_LANES(l, known & T0_PRED(w, i->d))
+    t0_race_acquire(w, l, object[l]);
+}
+
+/* What a copy in bulk brings to an mbarrier, in each block that it goes to. */
+void t0_tools_bulk(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
+{
+    uint64_t object;
+    const uint64_t barrier = i->aux & LIR_BULK_BARRIER32 ? T0_U32(w, i->e)[lane] : T0_U64(w, i->e)[lane];
+    if (!(tools_of(w) & T0_RACECHECK) || !(i->aux & LIR_BULK_BARRIER))
+        return;
+    if (!(i->aux & LIR_BULK_MULTICAST)) {
+        if (find_object(w, barrier, true, &object))
+            t0_race_copies(w, lane, object);
+        return;
+    }
+    T0_FOR_LANES(rank, T0_U32(w, i->d)[lane] & 0xffff)
+    t0_race_copies(w, lane, rank * LIR_CLUSTER_STRIDE + (barrier & (LIR_CLUSTER_STRIDE - 1)));
+}
+
+/* Memory that a thread gives back may be another's next; that for arguments of a launch, too. */
+static void syscall(struct t0_warp *w, const struct lir_insn *i)
+{
+    enum { HEAP = 4 }; /* no address of a word */
+    const struct lir_call *c = LIR_AT(w->block->image, calls, struct lir_call) + i->imm;
+    const bool races = (tools_of(w) & T0_RACECHECK) != 0, device = c->syscall == LIR_SYS_DEVICE;
+    if (races && (device || c->syscall == LIR_SYS_FREE))
+        T0_FOR_LANES(l, w->l.mask)
+    t0_race_release_flat(w, l, HEAP);
+    lir_table[i->op](w, i);
+    if (races && (device || c->syscall == LIR_SYS_MALLOC))
+        T0_FOR_LANES(l, w->l.mask)
+    t0_race_acquire_flat(w, l, HEAP);
+}
+
+void t0_tools_handlers(t0_handler *table[LIR_NOPS])
+{
+    table[LIR_FENCE] = fence;
+    table[LIR_ASYNC_GROUP] = group;
+    table[LIR_MBARRIER] = mbarrier;
+    table[LIR_SYSCALL] = syscall;
+}

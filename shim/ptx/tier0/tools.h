@@ -1,0 +1,66 @@
+/* What the tools that look at a launch (watch.h) hear of the interpreter, beside wrong accesses: racecheck (race.c),
+ * initcheck and synccheck (synccheck.c). tools.c hands on; nothing here is called where nobody watches. */
+#ifndef CUMU_PTX_TIER0_TOOLS_H
+#define CUMU_PTX_TIER0_TOOLS_H
+
+#include "ptx/tier0/warp.h"
+#include "ptx/tier0/watch.h"
+
+struct t0_part { /* an access of one lane, that it may make */
+    uint64_t address;
+    uint32_t size;
+    enum t0_access_kind kind;
+    bool shared; /* the address is an offset in the block's shared memory, else flat */
+    bool strong; /* atomic, volatile or with a scope */
+    bool async;  /* by a copy that the lane only starts */
+};
+
+void t0_tools_begin(struct t0_block *b); /* before its first warp; the blocks of a cluster have their places */
+void t0_tools_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
+void t0_tools_done(struct t0_warp *w, const struct lir_insn *i, unsigned lane,
+                   const struct t0_part *p); /* it is made */
+/* The running lanes go on from a collective; `forced`: without those that never came. */
+void t0_tools_collective(struct t0_warp *w, const struct lir_insn *i, bool forced);
+void t0_tools_arrive(struct t0_warp *w, const struct lir_insn *i, uint32_t id); /* at a barrier; NULL: the cluster's */
+/* A barrier is complete, by the running lanes of w, or (NULL) as others have exited. */
+void t0_tools_released(struct t0_block *b, struct t0_warp *w, const struct lir_insn *i, uint32_t id);
+void t0_tools_waited(struct t0_warp *w, uint32_t lanes); /* for the cluster's barrier */
+void t0_tools_exit(struct t0_warp *w);
+void t0_tools_bulk(struct t0_warp *w, const struct lir_insn *i, unsigned lane); /* a copy is made */
+void t0_tools_handlers(t0_handler *table[LIR_NOPS]); /* what is neither an access nor a collective */
+
+/* Where an address of a lane lies: true: in shared memory, of the block of this rank. */
+bool t0_in_shared(const struct t0_warp *w, const struct t0_part *p, uint32_t *rank, uint64_t *offset);
+/* What a plain store of a lane writes; bytes, 0: it is none. */
+unsigned t0_stored_value(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint8_t value[32]);
+
+/* race.c */
+void t0_race_begin(struct t0_block *b);
+void t0_race_block_free(struct race_block *r);
+void t0_race_shared(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p, uint32_t rank,
+                    uint64_t offset);
+void t0_race_flat(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct t0_part *p);
+void t0_race_collective(struct t0_warp *w, uint32_t lanes);
+void t0_race_arrive(struct t0_warp *w, uint32_t id);
+void t0_race_released(struct t0_block *b, const struct t0_warp *w, uint32_t id);
+void t0_race_waited(struct t0_warp *w, uint32_t lanes);
+void t0_race_exit(struct t0_warp *w);
+void t0_race_group(struct t0_warp *w, const struct lir_insn *i);
+/* By an object in shared memory (its host address), or, if it is global, by a word there. */
+void t0_race_release(struct t0_warp *w, unsigned lane, uint64_t object);
+void t0_race_acquire(struct t0_warp *w, unsigned lane, uint64_t object);
+void t0_race_copies(struct t0_warp *w, unsigned lane, uint64_t object);
+void t0_race_release_flat(struct t0_warp *w, unsigned lane, uint64_t address);
+void t0_race_acquire_flat(struct t0_warp *w, unsigned lane, uint64_t address);
+void t0_race_watch(struct t0_warp *w, unsigned lane, uint64_t address, bool shared); /* a relaxed load, made */
+void t0_race_fence(struct t0_warp *w);
+
+/* synccheck.c */
+void t0_sync_begin(struct t0_block *b);
+void t0_sync_block_free(struct sync_block *s);
+void t0_sync_collective(struct t0_warp *w, const struct lir_insn *i, bool forced);
+void t0_sync_arrive(struct t0_warp *w, const struct lir_insn *i, uint32_t id);
+void t0_sync_released(struct t0_block *b, struct t0_warp *w, const struct lir_insn *i, uint32_t id);
+void t0_sync_mbarrier(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t object);
+
+#endif

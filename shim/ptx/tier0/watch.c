@@ -1,0 +1,347 @@
+/* Tier 0 execution: handlers that look at each lane's access before it is made (watch.h). They stand in a table of
+ * their own, so that launches which nobody watches pay nothing. */
+#include "ptx/tier0/watch.h"
+#include "ptx/tier0/tools.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct part { /* what an instruction does with memory, for one lane */
+    uint64_t address;
+    uint32_t size;
+    enum t0_access_kind kind;
+    bool shared;  /* an offset in the block's shared memory, else flat */
+    bool aligned; /* must be a multiple of its size */
+};
+enum { MOST_PARTS = 2 };
+
+/* Bytes of the block's shared memory. Devices give it out in larger units, but what lies behind is not the block's. */
+static uint32_t shared_bytes(const struct t0_warp *w)
+{
+    const struct lir_kernel_rec *k = w->block->rec;
+    return k->uses_dynamic ? k->dynamic_offset + w->block->grid->dynamic_shared : k->shared_size;
+}
+
+static uint64_t address_at(struct t0_warp *w, uint32_t row, unsigned lane, bool addr32, int32_t offset)
+{
+    return addr32 ? (uint32_t)(T0_U32(w, row)[lane] + (uint32_t)offset)
+                  : T0_U64(w, row)[lane] + (uint64_t)(int64_t)offset;
+}
+
+static unsigned any_bytes(uint16_t aux) { return 1u << ((aux & LIR_MEM_LOG2_SIZE) + (aux >> LIR_MEM_VEC_SHIFT & 3)); }
+
+static unsigned copy_parts(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct part *p)
+{
+    uint32_t size = 1u << (i->aux & LIR_CP_LOG2);
+    uint32_t reads = i->aux & LIR_CP_PARTIAL ? T0_U32(w, i->c)[lane] : size;
+    p[0] = (struct part){address_at(w, i->a, lane, i->aux & LIR_CP_ADDR32, i->imm), size, T0_WRITES, true, true};
+    p[1] = (struct part){T0_U64(w, i->b)[lane], reads < size ? reads : size, T0_READS, false, false};
+    return reads ? 2 : 1;
+}
+
+static unsigned bulk_parts(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct part *p)
+{
+    uint32_t size = T0_U32(w, i->c)[lane];
+    p[0] = (struct part){address_at(w, i->a, lane, i->aux & LIR_BULK_TO32, 0), size, i->imm ? T0_UPDATES : T0_WRITES,
+                         (i->aux & LIR_BULK_TO_SHARED) != 0, false};
+    if (i->aux & LIR_BULK_ZERO)
+        return size ? 1 : 0;
+    p[1] = (struct part){address_at(w, i->b, lane, i->aux & LIR_BULK_FROM32, 0), size, T0_READS,
+                         (i->aux & LIR_BULK_FROM_SHARED) != 0, false};
+    return size ? 2 : 0;
+}
+
+/* The accesses of an instruction in one lane, at most MOST_PARTS. Matrices of wmma are looked at where their rows are
+ * moved (t0_watch_row), textures and surfaces by the bounds of what they describe. */
+static unsigned find_parts(struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct part *p)
+{
+    const bool addr32 = i->aux & LIR_MEM_ADDR32, in_shared = i->aux & LIR_MEM_SHARED;
+    switch (i->op) {
+    case LIR_LDG_8:
+    case LIR_LDG_16:
+    case LIR_LDG_32:
+    case LIR_LDG_64:
+        *p = (struct part){address_at(w, i->a, lane, false, i->imm), 1u << (i->op - LIR_LDG_8), T0_READS, false, true};
+        return 1;
+    case LIR_STG_8:
+    case LIR_STG_16:
+    case LIR_STG_32:
+    case LIR_STG_64:
+        *p = (struct part){address_at(w, i->a, lane, false, i->imm), 1u << (i->op - LIR_STG_8), T0_WRITES, false, true};
+        return 1;
+    case LIR_LDS_8:
+    case LIR_LDS_16:
+    case LIR_LDS_32:
+    case LIR_LDS_64:
+        *p = (struct part){address_at(w, i->a, lane, true, i->imm), 1u << (i->op - LIR_LDS_8), T0_READS, true, true};
+        return 1;
+    case LIR_STS_8:
+    case LIR_STS_16:
+    case LIR_STS_32:
+    case LIR_STS_64:
+        *p = (struct part){address_at(w, i->a, lane, true, i->imm), 1u << (i->op - LIR_STS_8), T0_WRITES, true, true};
+        return 1;
+    case LIR_LD_ANY:
+    case LIR_ST_ANY:
+        *p = (struct part){address_at(w, i->a, lane, addr32, i->imm), any_bytes(i->aux),
+                           i->op == LIR_LD_ANY ? T0_READS : T0_WRITES, in_shared, true};
+        return 1;
+    case LIR_LDMATRIX:
+    case LIR_STMATRIX:
+        if (lane >= 8u << (i->aux & LIR_LDM_LOG2))
+            return 0;
+        *p = (struct part){address_at(w, i->a, lane, addr32, i->imm), 16, i->op == LIR_LDMATRIX ? T0_READS : T0_WRITES,
+                           in_shared, true};
+        return 1;
+    case LIR_ATOM:
+        *p = (struct part){address_at(w, i->a, lane, i->aux & LIR_ATOM_ADDR32, i->imm),
+                           t0_atomic_size(i->aux >> LIR_ATOM_TYPE_SHIFT & 0x1f), T0_UPDATES,
+                           (i->aux & LIR_ATOM_SHARED) != 0, true};
+        return p->size != 0;
+    case LIR_CP_ASYNC: return copy_parts(w, i, lane, p);
+    case LIR_BULK: return i->aux & LIR_BULK_MULTICAST ? 0 : bulk_parts(w, i, lane, p);
+    default: return 0;
+    }
+}
+
+static bool within(uint64_t a, uint32_t size, const void *base, uint64_t bytes)
+{
+    uint64_t offset = a - (uint64_t)(uintptr_t)base;
+    return offset < bytes && size <= bytes - offset;
+}
+
+/* Loads and stores that name the space; all others may be generic. */
+static bool says_global(const struct lir_insn *i) { return i->op <= LIR_ST_ANY && i->aux & LIR_MEM_GLOBAL; }
+
+/* Local memory lies somewhere in the process, among other things: what PTX says tells a wrong index from a pointer. */
+static bool says_local(const struct t0_warp *w, const struct lir_insn *i)
+{
+    const struct lir_image *m = w->block->image;
+    const char *text = LIR_AT(m, strings, char) +
+                       LIR_AT(m, lines, struct lir_line)[i - LIR_AT(m, code, struct lir_insn)].text;
+    return !strncmp(text, "ld.local", 8) || !strncmp(text, "st.local", 8);
+}
+
+/* Where an access went that may not be made. */
+enum space { GLOBAL, SHARED, LOCAL };
+struct miss {
+    enum space space;
+    uint64_t address; /* of shared memory: the offset in the block's */
+    uint64_t limit;   /* bytes of shared memory of the block, of local memory of the thread */
+};
+
+/* Whether the lane may make the access. *m says where it is. */
+static bool may_access(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct part *p, struct miss *m)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    const uint64_t at = p->address, stride = w->block->local_stride;
+    *m = (struct miss){.address = at};
+    if (p->shared) {
+        m->space = SHARED;
+        m->limit = shared_bytes(w);
+        return (at < m->limit && p->size <= m->limit - at) || (at >= w->shared_size && t0_far_shared(w, at, p->size));
+    }
+    if (says_local(w, i)) {
+        m->space = LOCAL;
+        m->limit = stride;
+        return within(at, p->size, t0_local(w, lane), stride);
+    }
+    if (watch->allowed(watch->ctx, at, p->size, p->kind))
+        return true;
+    if (says_global(i))
+        return false;
+    if (within(at, 1, w->shared, w->shared_size)) { /* a generic address of shared memory */
+        m->space = SHARED;
+        m->limit = shared_bytes(w);
+        m->address = at - (uint64_t)(uintptr_t)w->shared;
+        return within(at, p->size, w->shared, m->limit);
+    }
+    if (t0_generic_shared(w, at, p->size))
+        return true;
+    if (stride && within(at, 1, w->block->local, stride * w->block->nwarp * LIR_LANES)) {
+        m->space = LOCAL;
+        m->limit = stride;
+        return within(at, p->size, t0_local(w, lane), stride);
+    }
+    return within(at, p->size, w->l.regs, w->block->rec->regs_size) || /* parameters of calls */
+           (p->kind == T0_READS && within(at, p->size, w->params, w->block->rec->param_size));
+}
+
+void t0_place_of(const struct t0_warp *w, const struct lir_insn *i, unsigned lane, struct t0_place *p)
+{
+    const struct t0_block *b = w->block;
+    const struct lir_image *m = b->image;
+    const char *strings = LIR_AT(m, strings, char);
+    const struct lir_line *lines = LIR_AT(m, lines, struct lir_line);
+    const struct lir_fn *fns = LIR_AT(m, funcs, struct lir_fn);
+    memset(p, 0, sizeof *p);
+    p->pc = (uint32_t)(i - LIR_AT(m, code, struct lir_insn));
+    p->line = lines[p->pc].line;
+    p->source = t0_source(m, p->line);
+    p->kernel = strings + b->rec->name;
+    memcpy(p->block, b->index, sizeof p->block);
+    t0_thread_index(b, w->index * LIR_LANES + lane, p->thread);
+    for (const struct t0_frame *f = w->frame; f && f->call; f = f->parent) {
+        const char *name = strings + fns[f->fn].name;
+        if (!p->function)
+            p->function = name;
+        else if (p->callers)
+            p->caller[p->callers - 1].function = name;
+        if (p->callers == T0_CALLERS)
+            return;
+        const uint32_t line = lines[f->ret_pc ? f->ret_pc - 1 : 0].line;
+        p->caller[p->callers].function = p->kernel;
+        p->caller[p->callers].line = line;
+        p->caller[p->callers++].source = t0_source(m, line);
+    }
+}
+
+static void report(struct t0_warp *w, const struct lir_insn *i, unsigned lane, const struct part *p,
+                   const struct miss *m, bool misaligned)
+{
+    static const char *const space[] = {"global", "shared", "local"};
+    static const char *const kind[] = {"read", "write", "atomic"};
+    const struct t0_watch *watch = w->block->grid->watch;
+    char title[80], where[80], limit[80];
+    struct t0_finding f = {.tool = T0_MEMCHECK, .fatal = true, .title = title, .places = 1, .note = {where}};
+    snprintf(title, sizeof title, "Invalid __%s__ %s of size %u bytes", space[m->space], kind[p->kind], p->size);
+    snprintf(where, sizeof where, "Address 0x%llx is %s", (unsigned long long)m->address,
+             misaligned ? "misaligned" : "out of bounds");
+    f.notes = 1;
+    if (m->space != GLOBAL) {
+        snprintf(limit, sizeof limit, "of %llu bytes of %s memory that the %s has", (unsigned long long)m->limit,
+                 space[m->space], m->space == SHARED ? "block" : "thread");
+        f.note[f.notes++] = limit;
+    } else if (!misaligned) {
+        f.has_address = true;
+        f.address = m->address;
+    }
+    t0_place_of(w, i, lane, &f.at[0].place);
+    watch->report(watch->ctx, &f);
+}
+
+/* Bit of the lane if it may not make an access, which is reported. */
+static uint32_t look(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
+{
+    struct part p[MOST_PARTS];
+    const unsigned n = find_parts(w, i, lane, p);
+    for (unsigned k = 0; k < n; k++) {
+        struct miss m;
+        const bool good = may_access(w, i, lane, &p[k], &m);
+        const bool misaligned = good && p[k].aligned && p[k].address & (p[k].size - 1);
+        if (good && !misaligned)
+            continue;
+        report(w, i, lane, &p[k], &m, misaligned);
+        return 1u << lane;
+    }
+    return 0;
+}
+
+static bool is_strong(const struct lir_insn *i)
+{
+    if (i->op <= LIR_ST_ANY)
+        return i->aux & (LIR_MEM_STRONG | LIR_MEM_ACQUIRE | LIR_MEM_RELEASE | LIR_MEM_SC | LIR_MEM_L2);
+    return i->op == LIR_ATOM || (i->op == LIR_BULK && i->imm);
+}
+
+static struct t0_part part_of(const struct lir_insn *i, const struct part *p)
+{
+    const bool copies = i->op == LIR_CP_ASYNC || i->op == LIR_BULK;
+    return (struct t0_part){p->address, p->size, p->kind, p->shared, is_strong(i), copies && p->shared};
+}
+
+/* Tools other than memcheck look at what a lane is about to do. */
+static void hand_on(struct t0_warp *w, const struct lir_insn *i, unsigned lane)
+{
+    struct part p[MOST_PARTS];
+    for (unsigned k = 0, n = find_parts(w, i, lane, p); k < n; k++) {
+        const struct t0_part part = part_of(i, &p[k]);
+        t0_tools_access(w, i, lane, &part);
+    }
+    if (i->op == LIR_BULK)
+        t0_tools_bulk(w, i, lane);
+}
+
+/* Whatever is strong may acquire once it is made; by then its address may be overwritten. */
+static void make_strong(struct t0_warp *w, const struct lir_insn *i)
+{
+    struct part p[LIR_LANES][MOST_PARTS];
+    uint32_t any = 0;
+    T0_FOR_LANES(l, w->l.mask)
+    any |= (uint32_t)(find_parts(w, i, l, p[l]) != 0) << l;
+    lir_table[i->op](w, i);
+    T0_FOR_LANES(l, w->l.mask & any)
+    {
+        const struct t0_part part = part_of(i, &p[l][0]);
+        t0_tools_done(w, i, l, &part);
+    }
+}
+
+/* The handler of a watched operation: lanes whose access is wrong do not make it, and end behind it. */
+static void watched(struct t0_warp *w, const struct lir_insn *i)
+{
+    const uint32_t all = w->l.mask;
+    const unsigned tools = w->block->grid->watch->tools;
+    uint32_t bad = 0;
+    w->at = i; /* tools read what stands where a lane writes, which may not be there */
+    if (tools & T0_MEMCHECK)
+        T0_FOR_LANES(l, all)
+    bad |= look(w, i, l);
+    w->ended |= bad;
+    w->l.mask = all & ~bad;
+    if (tools & (T0_RACECHECK | T0_INITCHECK))
+        T0_FOR_LANES(l, w->l.mask)
+    hand_on(w, i, l);
+    if (w->l.mask && tools & T0_RACECHECK && is_strong(i))
+        make_strong(w, i);
+    else if (w->l.mask)
+        lir_table[i->op](w, i);
+    w->l.mask = all;
+}
+
+bool t0_watch_row(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address, uint32_t size,
+                  bool writes)
+{
+    const struct part p = {address, size, writes ? T0_WRITES : T0_READS, (i->aux & LIR_MEM_SHARED) != 0, false};
+    const unsigned tools = w->block->grid->watch->tools;
+    struct miss m;
+    if (tools & T0_MEMCHECK && !may_access(w, i, lane, &p, &m)) {
+        report(w, i, lane, &p, &m, false);
+        return false;
+    }
+    const struct t0_part part = part_of(i, &p);
+    if (tools & (T0_RACECHECK | T0_INITCHECK))
+        t0_tools_access(w, i, lane, &part);
+    return true;
+}
+
+void t0_watch_free(struct t0_warp *w, const struct lir_insn *i, unsigned lane, uint64_t address)
+{
+    const struct t0_watch *watch = w->block->grid->watch;
+    char where[80];
+    struct t0_finding f = {.tool = T0_MEMCHECK,
+                           .title = "Malloc/Free Error encountered : Invalid pointer to free, or double free",
+                           .places = 1,
+                           .note = {where},
+                           .notes = 1,
+                           .fatal = true,
+                           .has_address = true,
+                           .address = address};
+    if (!(watch->tools & T0_MEMCHECK))
+        return;
+    snprintf(where, sizeof where, "Address 0x%llx is no live block of the device heap", (unsigned long long)address);
+    t0_place_of(w, i, lane, &f.at[0].place);
+    watch->report(watch->ctx, &f);
+}
+
+void t0_watch_handlers(t0_handler *table[LIR_NOPS])
+{
+    static const uint16_t ops[] = {LIR_LDG_8,    LIR_LDG_16,   LIR_LDG_32, LIR_LDG_64,   LIR_LDS_8,  LIR_LDS_16,
+                                   LIR_LDS_32,   LIR_LDS_64,   LIR_STG_8,  LIR_STG_16,   LIR_STG_32, LIR_STG_64,
+                                   LIR_STS_8,    LIR_STS_16,   LIR_STS_32, LIR_STS_64,   LIR_LD_ANY, LIR_ST_ANY,
+                                   LIR_LDMATRIX, LIR_STMATRIX, LIR_ATOM,   LIR_CP_ASYNC, LIR_BULK};
+    memcpy(table, lir_table, sizeof lir_table);
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        table[ops[k]] = watched;
+    t0_tools_handlers(table);
+}

@@ -1,0 +1,432 @@
+/* Tensor memory and its products (tcgen05): shapes of loads and stores against each other and the ISA's figures, all
+ * kinds of products against sums by single elements, block scales, columns given out, wrong descriptors. */
+#include "tier0/kernels.h"
+
+#include <math.h>
+
+#ifndef ROUNDS
+#define ROUNDS 10 /* of each kind */
+#endif
+enum { THREADS = 128, A_AT = 0, B_AT = 16384, S_AT = 32768, SMEM = 40960 };
+static uint8_t shared[SMEM];
+static uint32_t words[128 * 128 + 2 * SMEM / 4]; /* in: sums before, then shared memory */
+static uint32_t result[2 * THREADS * 128];
+
+static uint64_t seed = 987654321u;
+static uint32_t any(uint32_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+#define BEGIN \
+    "%s.reg .b32 %%z<128>; .shared .align 1024 .b8 s[40960]; .shared .align 8 .b64 bar;\n" \
+    ".shared .align 4 .b32 at; mov.u32 %%r2, s; shl.b32 %%r3, %%r1, 2; add.u32 %%r4, %%r2, %%r3; mov.u32 %%r5, 0;\n" \
+    "cvt.u64.u32 %%rd2, %%r3; add.u64 %%rd2, %%rd31, %%rd2; add.u64 %%rd2, %%rd2, 65536;\n" \
+    "F: ld.global.u32 %%r6, [%%rd2]; st.shared.u32 [%%r4], %%r6; add.u64 %%rd2, %%rd2, 512;\n" \
+    "add.u32 %%r4, %%r4, 512; add.u32 %%r5, %%r5, 1; setp.lt.u32 %%p1, %%r5, 80; @%%p1 bra F;\n" \
+    "shr.u32 %%r10, %%r1, 5; setp.ne.u32 %%p3, %%r10, 0; setp.ne.u32 %%p4, %%r1, 0;\n" \
+    "@%%p4 bra N; mbarrier.init.shared::cta.b64 [bar], 1; N: @%%p3 bra G;\n" \
+    "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [at], 512;\n" \
+    "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nG: bar.sync 0; ld.shared.u32 %%r11, [at];\n" \
+    "shl.b32 %%r12, %%r10, 21; add.u32 %%r13, %%r11, %%r12; fence.proxy.async;\n" \
+    "shl.b32 %%r8, %%r1, 9; cvt.u64.u32 %%rd4, %%r8; add.u64 %%rd3, %%rd4, %%rd31; add.u64 %%rd4, %%rd4, %%rd30;\n"
+#define HEAD_100 ".version 8.7\n.target sm_100a\n.address_size 64\n"
+#define FINISH "bar.sync 0; @%%p3 bra Z; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\nZ: ret;\n}\n"
+
+static char text_of[32768];
+static size_t length;
+#define PUT(...) length += (size_t)snprintf(text_of + length, sizeof text_of - length, __VA_ARGS__)
+
+static void registers(unsigned n)
+{
+    PUT("{");
+    for (unsigned k = 0; k < n; k++)
+        PUT("%s%%z%u", k ? ", " : "", k);
+    PUT("}");
+}
+
+/* ---- loads and stores ---- */
+
+static const struct {
+    const char *name;
+    unsigned each;
+} shapes[] = {{"32x32b", 1}, {"16x64b", 1}, {"16x128b", 2}, {"16x256b", 4}, {"16x32bx2", 1}};
+
+/* Stored as 32x32b, loaded as the shape; each word is its lane and column. */
+static void shape(unsigned s, unsigned x, bool pack)
+{
+    const unsigned n = shapes[s].each * x;
+    unsigned bad = 0;
+    struct args a = {result, words, 0};
+    length = 0;
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned c = 0; c < 128; c++)
+            words[t * 128 + c] = t * 1000 + c;
+    PUT(BEGIN, HEAD_100 ENTRY("k"));
+    for (unsigned k = 0; k < 128; k++)
+        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", k, 4 * k);
+    PUT("tcgen05.st.sync.aligned.32x32b.x128.b32 [%%r13], ");
+    registers(128);
+    PUT(";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.sync.aligned.%s.x%u%s.b32 ", shapes[s].name, x,
+        pack ? ".pack::16b" : "");
+    registers(n);
+    PUT(s == 4 ? ", [%%r13+2], 64;\n" : ", [%%r13+2];\n");
+    PUT("tcgen05.wait::ld.sync.aligned;\n");
+    for (unsigned k = 0; k < n; k++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
+    PUT(FINISH);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return;
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned r = 0; r < n; r++) {
+            const unsigned l = t % 32;
+            unsigned row = l, col = r;
+            if (s == 1) /* two words of a row; lanes 0, 2 of four have row l / 4, lanes 1, 3 the one eight below */
+                row = l / 4 + (l & 1 ? 8 : 0), col = 2 * r + (l >> 1 & 1);
+            else if (s == 2)
+                row = l / 4 + (r & 1 ? 8 : 0), col = (r >> 1) * 4 + l % 4;
+            else if (s == 3)
+                row = l / 4 + (r & 2 ? 8 : 0), col = (r >> 2) * 8 + l % 4 * 2 + (r & 1);
+            else if (s == 4)
+                row = l % 16, col = r + (l >= 16 ? 64 : 0);
+            row += t / 32 * 32;
+            const uint32_t low = row * 1000 + 2 + (pack ? 2 * col : col),
+                           want = pack ? (low & 0xffff) | (low + 1) << 16 : low;
+            bad += result[t * 128 + r] != want;
+        }
+    check(!bad, "tcgen05.ld .%s.x%u%s", shapes[s].name, x, pack ? " packed" : "");
+}
+
+/* ---- products ---- */
+
+enum { F16, BF16, TF32, E4M3, E5M2, E2M3, E3M2, E2M1, S8, U8, FP4 };
+static const unsigned bits_in[] = {16, 16, 32, 8, 8, 8, 8, 8, 8, 8, 4};
+static const char *const type_names[] = {"f16",  "bf16", "tf32", "e4m3", "e5m2", "e2m3",
+                                         "e3m2", "e2m1", "s8",   "u8",   "fp4"};
+
+struct product {
+    const char *kind;
+    unsigned a, b, m, n, scales; /* scales: factors of a row */
+    bool ue8m0, f16, add, tensor_a;
+    unsigned swizzle; /* as descriptors number them */
+};
+
+/* A value and its bits: those that all types have. */
+static float number(unsigned type, uint32_t *bits)
+{
+    static const float v[] = {0, 0.5f, 1, 1.5f, 2, 3, 4};
+    static const uint8_t e4m3[] = {0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48},
+                         e5m2[] = {0, 0x38, 0x3c, 0x3e, 0x40, 0x42, 0x44};
+    static const uint8_t e2m3[] = {0, 4, 8, 12, 16, 20, 24}, e3m2[] = {0, 8, 12, 14, 16, 18, 20},
+                         e2m1[] = {0, 1, 2, 3, 4, 5, 6};
+    static const uint16_t half[] = {0, 0x3800, 0x3c00, 0x3e00, 0x4000, 0x4200, 0x4400};
+    const unsigned k = any(7), neg = any(2);
+    float f = neg ? -v[k] : v[k];
+    uint32_t u;
+    switch (type) {
+    case F16: *bits = half[k] | neg << 15; break;
+    case BF16:
+    case TF32:
+        memcpy(&u, &f, 4);
+        *bits = type == BF16 ? u >> 16 : u;
+        break;
+    case E4M3: *bits = e4m3[k] | neg << 7; break;
+    case E5M2: *bits = e5m2[k] | neg << 7; break;
+    case E2M3: *bits = e2m3[k] | neg << 5; break;
+    case E3M2: *bits = e3m2[k] | neg << 5; break;
+    case E2M1:
+    case FP4: *bits = e2m1[k] | neg << 3; break;
+    case S8:
+        f = (float)((int)any(256) - 128);
+        *bits = (uint32_t)(int)f & 255;
+        break;
+    default: f = (float)(*bits = any(256));
+    }
+    return f;
+}
+
+static const unsigned spans[] = {16, 128, 128, 0, 64, 0, 32, 0};
+
+/* Byte of a chunk of 16 of (row, chunk), along k. */
+static uint32_t chunk_place(uint32_t start, unsigned swizzle, unsigned rows, unsigned row, unsigned chunk)
+{
+    const unsigned span = spans[swizzle];
+    uint32_t a = start + row % 8 * span + row / 8 * 8 * span;
+    if (!swizzle)
+        return start + row % 8 * 16 + row / 8 * 128 + chunk * (rows / 8 * 128);
+    a += chunk * 16;
+    const uint32_t line = a / 128, c = a / 16 % 8;
+    return line * 128 + (c ^ (swizzle == 2 ? line & 7 : swizzle == 4 ? line & 3 : line & 1)) * 16;
+}
+
+static uint64_t descriptor(uint32_t start, unsigned swizzle, unsigned rows)
+{
+    const uint64_t lead = swizzle ? 0 : rows / 8 * 128, stride = 8 * spans[swizzle];
+    return start >> 4 | lead >> 4 << 16 | stride >> 4 << 32 | 1ull << 46 | (uint64_t)swizzle << 61;
+}
+
+static void put_element(uint8_t *chunk, unsigned type, unsigned e, uint32_t v)
+{
+    const unsigned width = type == E2M3 || type == E3M2 ? 6 : type == E2M1 ? 4 : bits_in[type];
+    for (unsigned b = 0; b < width; b++) {
+        const unsigned at = e * width + b;
+        chunk[at / 8] = (uint8_t)((chunk[at / 8] & ~(1u << at % 8)) | (v >> b & 1) << at % 8);
+    }
+}
+
+static uint32_t instruction_descriptor(const struct product *p)
+{
+    static const uint8_t code[] = {0, 1, 2, 0, 1, 3, 4, 5, 1, 0, 1};
+    const bool whole = p->a == S8 || p->a == U8;
+    uint32_t d = (uint32_t)code[p->a] << 7 | (uint32_t)code[p->b] << 10 | p->n / 8 << 17 | p->m / 16 << 24;
+    if (p->scales)
+        return d | (uint32_t)p->ue8m0 << 23;
+    return d | (whole ? 2u : !p->f16) << 4;
+}
+
+static float fa[128][64], fb[256][64], sa[128][4], sb[256][4];
+
+static float scale_number(bool ue8m0, uint8_t *byte)
+{
+    static const uint8_t e4m3[] = {0x38, 0x3c, 0x40, 0x30};
+    static const float v[] = {1, 1.5f, 2, 0.5f};
+    const unsigned k = any(4);
+    *byte = ue8m0 ? (uint8_t)(125 + k) : e4m3[k];
+    return ue8m0 ? ldexpf(1, (int)k - 2) : v[k];
+}
+
+static float half_value(uint32_t h)
+{
+    const int e = (int)(h >> 10 & 31);
+    const float f = e ? ldexpf((float)(1024 + (h & 1023)), e - 25) : ldexpf((float)(h & 1023), -24);
+    return h & 0x8000 ? -f : f;
+}
+
+static bool product(const struct product *p)
+{
+    const unsigned per = 128 / bits_in[p->a], k = 2 * per;
+    const bool whole = p->a == S8 || p->a == U8;
+    struct args a = {result, words, 0};
+    for (unsigned x = 0; x < SMEM; x++)
+        shared[x] = (uint8_t)any(256);
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned c = 0; c < 128; c++) {
+            float f = (float)((int)any(65) - 32);
+            uint32_t u;
+            memcpy(&u, &f, 4);
+            words[t * 128 + c] = whole ? any(1000) : p->f16 ? 0xabcd0000u | (any(8) << 10) | 0x3c00 : u;
+        }
+    for (unsigned r = 0; r < p->m; r++)
+        for (unsigned c = 0; c < k; c++) {
+            uint32_t bits;
+            fa[r][c] = number(p->a, &bits);
+            uint8_t *chunk = shared + chunk_place(A_AT, p->swizzle, p->m, r, c / per);
+            put_element(chunk, p->a, c % per, bits);
+        }
+    for (unsigned r = 0; r < p->n; r++)
+        for (unsigned c = 0; c < k; c++) {
+            uint32_t bits;
+            fb[r][c] = number(p->b, &bits);
+            put_element(shared + chunk_place(B_AT, p->swizzle, p->n, r, c / per), p->b, c % per, bits);
+        }
+    /* scales: row r of A is row r % 32 of the r / 32-th group of 32 rows, words of 4 bytes, 16 bytes a row */
+    for (unsigned r = 0; r < 128; r++)
+        for (unsigned q = 0; q < 4; q++) {
+            sa[r][q] = scale_number(p->ue8m0, &shared[S_AT + r % 32 * 16 + r / 32 * 4 + q]);
+            sb[r][q] = scale_number(p->ue8m0, &shared[S_AT + 512 + r % 32 * 16 + r / 32 * 4 + q]);
+        }
+    memcpy(words + 128 * 128, shared, SMEM);
+    length = 0;
+    PUT(BEGIN, HEAD_100 ENTRY("k"));
+    for (unsigned c = 0; c < 128; c++)
+        PUT("ld.global.u32 %%z%u, [%%rd3+%u];\n", c, 4 * c);
+    PUT("tcgen05.st.sync.aligned.32x32b.x128.b32 [%%r13], ");
+    registers(128);
+    PUT(";\ntcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0;\n"
+        "tcgen05.fence::after_thread_sync; @%%p4 bra M; mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx;\n"
+        "mov.u64 %%rd7, 0x%llx; mov.u64 %%rd8, 0x%llx; add.u32 %%r20, %%r11, 400; add.u32 %%r21, %%r11, 404;\n",
+        (unsigned long long)descriptor(A_AT, p->swizzle, p->m), (unsigned long long)descriptor(B_AT, p->swizzle, p->n),
+        (unsigned long long)(descriptor(S_AT, 0, 0)), (unsigned long long)(descriptor(S_AT + 512, 0, 0)));
+    if (p->scales)
+        PUT("tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r20], %%rd7;\n"
+            "tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r21], %%rd8;\n");
+    PUT("mov.u32 %%r22, 0x%x; setp.ne.u32 %%p5, %u, 0; mov.u32 %%r23, 0;\n", instruction_descriptor(p), p->add);
+    if (p->tensor_a) /* A as it lies in shared memory without a swizzle: rows of 16 bytes */
+        PUT("add.u32 %%r24, %%r11, 300; tcgen05.cp.cta_group::1.128x256b [%%r24], %%rd5;\n");
+    PUT("tcgen05.mma.cta_group::1.kind::%s [%%r11], %s, %%rd6, %%r22, %s%%p5;\n", p->kind,
+        p->tensor_a ? "[%r24]" : "%rd5",
+        p->scales ? "[%r20], [%r21], "
+        : any(2)  ? "{%r23, %r23, %r23, %r23}, "
+                  : "");
+    PUT("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n"
+        "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
+        "tcgen05.ld.sync.aligned.32x32b.x128.b32 ");
+    registers(128);
+    PUT(", [%%r13];\ntcgen05.wait::ld.sync.aligned;\n");
+    for (unsigned c = 0; c < 128; c++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * c, c);
+    PUT(FINISH);
+    if (!t0t_once(text_of, "k", 1, THREADS, &a, NULL))
+        return false;
+    for (unsigned r = 0; r < p->m; r++)
+        for (unsigned c = 0; c < p->n; c++) {
+            const unsigned lane = p->m == 128 ? r : r / 16 * 32 + r % 16, at = lane * 128 + c;
+            double sum = 0;
+            float old, got;
+            for (unsigned e = 0; e < k; e++) {
+                const unsigned q = p->scales ? e / (k / p->scales) : 0;
+                sum += (double)fa[r][e] * (double)fb[c][e] * (p->scales ? (double)(sa[r][q] * sb[c][q]) : 1);
+            }
+            if (whole) {
+                const int32_t want = (int32_t)sum + (p->add ? (int32_t)words[at] : 0);
+                if ((int32_t)result[at] != want)
+                    return check(false, "row %u column %u is %d, want %d", r, c, (int32_t)result[at], want), false;
+                continue;
+            }
+            memcpy(&old, &words[at], 4);
+            memcpy(&got, &result[at], 4);
+            if (p->f16) {
+                old = half_value(words[at] & 0xffff);
+                got = half_value(result[at] & 0xffff);
+            }
+            sum += p->add ? (double)old : 0;
+            if (fabs((double)got - sum) > (p->f16 ? 0.51 : 0))
+                return check(false, "row %u column %u is %g, want %g (%s %s m %u n %u swizzle %u)", r, c, (double)got,
+                             sum, type_names[p->a], type_names[p->b], p->m, p->n, p->swizzle),
+                       false;
+        }
+    return true;
+}
+
+static void kind(const char *name, const char *kind, unsigned low, unsigned high, unsigned scales)
+{
+    static const uint8_t swizzles[] = {0, 2, 4, 6};
+    unsigned good = 0, tried = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct product p = {.kind = kind, .scales = scales};
+        p.a = low + any(high - low + 1);
+        p.b = p.a <= TF32 ? p.a : low + any(high - low + 1);
+        p.m = scales || round % 2 ? 128 : 64;
+        p.n = 16 * (1 + any(8));
+        p.ue8m0 = scales && (scales < 4 || any(2));
+        p.f16 = p.a == F16 && any(2);
+        p.add = any(2);
+        p.swizzle = swizzles[any(4)];
+        p.tensor_a = round % 3 == 1 && p.m == 128 && p.a <= BF16;
+        tried++;
+        good += product(&p);
+    }
+    check(good == tried, "%s: %u of %u random products", name, good, tried);
+}
+
+/* A product of two blocks: each has half of the rows of A and of the columns of B; the even one asks for it. */
+static void pair(unsigned m)
+{
+    enum { N = 64, K = 16 };
+    struct product p = {.kind = "f16", .m = m, .n = N};
+    struct args a = {result, words, 0};
+    struct t0t t;
+    struct t0_fault f = {0};
+    unsigned bad = 0;
+    static float fm[256][K];
+    for (unsigned block = 0; block < 2; block++) {
+        for (unsigned r = 0; r < m / 2; r++)
+            for (unsigned c = 0; c < K; c++) {
+                uint32_t bits;
+                fm[block * (m / 2) + r][c] = number(F16, &bits);
+                put_element(shared + chunk_place(A_AT, 2, m / 2, r, c / 8), F16, c % 8, bits);
+            }
+        for (unsigned r = 0; r < N / 2; r++)
+            for (unsigned c = 0; c < K; c++) {
+                uint32_t bits;
+                fb[block * (N / 2) + r][c] = number(F16, &bits);
+                put_element(shared + chunk_place(B_AT, 2, N / 2, r, c / 8), F16, c % 8, bits);
+            }
+        memcpy((uint8_t *)(words + 128 * 128) + block * SMEM, shared, SMEM);
+    }
+    length = 0;
+    PUT("%smul.wide.u32 %%rd20, %%r50, 40960; add.u64 %%rd31, %%rd31, %%rd20; mul.wide.u32 %%rd20, %%r50, 65536;\n"
+        "add.u64 %%rd30, %%rd30, %%rd20;\n",
+        HEAD_100 ENTRY("k"));
+    PUT(BEGIN "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; setp.ne.u32 %%p7, %%r50, 0;\n"
+              "or.pred %%p7, %%p7, %%p4; @%%p7 bra M; mov.u32 %%r22, 0x%x; mov.u64 %%rd5, 0x%llx;\n"
+              "mov.u64 %%rd6, 0x%llx; mov.b16 %%h1, 3;\n"
+              "tcgen05.mma.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd6, %%r22, 0;\n"
+              "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [bar], %%h1;\n"
+              "M: mbarrier.try_wait.parity.shared::cta.b64 %%p6, [bar], 0; @!%%p6 bra M;\n"
+              "tcgen05.ld.sync.aligned.32x32b.x64.b32 ",
+        "", instruction_descriptor(&p), (unsigned long long)descriptor(A_AT, 2, m / 2),
+        (unsigned long long)descriptor(B_AT, 2, N / 2));
+    registers(64);
+    PUT(", [%%r13];\ntcgen05.wait::ld.sync.aligned; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n");
+    for (unsigned c = 0; c < 64; c++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * c, c);
+    PUT(FINISH);
+    for (char *at = text_of; (at = strstr(at, "cta_group::1")); at += 12)
+        at[11] = '2';
+    if (!t0t_open(&t, text_of, "k")) {
+        check(false, "pair: %s", t.why);
+        return;
+    }
+    memcpy(t0t_cluster, (uint32_t[3]){2, 1, 1}, sizeof t0t_cluster);
+    t0t_run(&t, (uint32_t[3]){2, 1, 1}, (uint32_t[3]){THREADS, 1, 1}, 0, &a, &f);
+    memset(t0t_cluster, 0, sizeof t0t_cluster);
+    t0t_close(&t);
+    for (unsigned r = 0; r < m; r++)
+        for (unsigned c = 0; c < N; c++) {
+            const unsigned block = r / (m / 2), row = r % (m / 2), right = m == 128 && c >= N / 2;
+            const unsigned at = (block * 128 + row + (right ? 64 : 0)) * 128 + (right ? c - N / 2 : c);
+            float sum = 0, got;
+            for (unsigned e = 0; e < K; e++)
+                sum += fm[r][e] * fb[c][e];
+            memcpy(&got, &result[at], 4);
+            bad += got != sum;
+        }
+    check(!bad && f.kind == T0_OK, "two blocks, %u rows: %u wrong (fault %d: %s)", m, bad, f.kind, f.text);
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name, *body;
+        enum t0_fault_kind kind;
+    } wrong[] = {
+        {"sparse descriptor of a dense product",
+         "mov.u32 %%r22, 0x8040494; mov.u64 %%rd5, 0; tcgen05.mma.cta_group::1.kind::f16 [%%r11], %%rd5, %%rd5, %%r22, 1;\n",
+         T0_FAULT_INSTRUCTION},
+        {"lanes of another warp",
+         "add.u32 %%r13, %%r11, 0x200000; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%%z0}, [%%r13];\n",
+         T0_FAULT_INSTRUCTION},
+        {"columns that are not there", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%%z0}, [%%r13+600];\n",
+         T0_FAULT_ADDRESS},
+        {"columns given back twice",
+         "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\n"
+         "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r11, 512;\n",
+         T0_FAULT_INSTRUCTION}};
+    for (unsigned s = 0; s < 5; s++) {
+        shape(s, s == 3 ? 8 : 16, false);
+        shape(s, 1, false);
+        shape(s, s == 3 ? 4 : 8, s != 4);
+    }
+    kind("f16", "f16", F16, BF16, 0);
+    kind("tf32", "tf32", TF32, TF32, 0);
+    kind("f8f6f4", "f8f6f4", E4M3, E2M1, 0);
+    kind("i8", "i8", S8, U8, 0);
+    kind("mxf8f6f4", "mxf8f6f4.block_scale", E4M3, E2M1, 1);
+    kind("mxf4", "mxf4.block_scale", FP4, FP4, 2);
+    kind("mxf4nvf4", "mxf4nvf4.block_scale.scale_vec::4X", FP4, FP4, 4);
+    pair(256);
+    pair(128);
+    for (unsigned k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        struct args a = {result, words, 0};
+        struct t0_fault f = {0};
+        length = 0;
+        PUT(BEGIN, HEAD_100 ENTRY("k"));
+        PUT(wrong[k].body, 0);
+        PUT(FINISH);
+        t0t_once(text_of, "k", 1, 32, &a, &f);
+        check(f.kind == wrong[k].kind && f.line, "%s (kind %d line %u: %s)", wrong[k].name, f.kind, f.line, f.text);
+    }
+    return t0t_done();
+}

@@ -1,0 +1,442 @@
+/* Copies by tensor maps: what reaches shared memory and comes back, byte by byte, against plain loops over elements;
+ * random maps of one to five dimensions, all swizzles, places out of bounds, im2col, rows by number, reductions, maps
+ * that a kernel changes, and those that are none. */
+#include "ptx/lir/tensor_map.h"
+#include "tier0/kernels.h"
+
+enum { THREADS = 128, SMEM = 16384, DATA = 1024 };
+/* in: two maps at 0 and 128 bytes, at 256 coordinates and offsets, at 288 other coordinates, at 320 bytes to come. */
+static struct lir_tmap *map_of(unsigned k) { return (struct lir_tmap *)(void *)((uint8_t *)in + 128 * k); }
+static uint32_t *const spot = in + 64;
+static uint8_t data[1 << 16] __attribute__((aligned(128))), back[1 << 16] __attribute__((aligned(128)));
+
+static uint64_t seed = 88172645463325252u;
+static uint32_t any(uint32_t n)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (uint32_t)(seed >> 20) % n;
+}
+
+/* Everything of shared memory is 0xcc.. before; then one copy in, all bytes to out, one copy out. */
+static const char *text(const char *load, const char *store)
+{
+    static char t[8192];
+    snprintf(t, sizeof t,
+             "%s.shared .align 1024 .b8 s[16384]; .shared .align 8 .b64 bar;\n"
+             "mov.u32 %%r2, s; mov.u32 %%r3, bar; setp.eq.u32 %%p1, %%r1, 0; shl.b32 %%r4, %%r1, 2;\n"
+             "add.u32 %%r5, %%r2, %%r4; mov.u32 %%r6, 0;\n"
+             "F: st.shared.u32 [%%r5], 0xcccccccc; add.u32 %%r5, %%r5, 512; add.u32 %%r6, %%r6, 1;\n"
+             "setp.lt.u32 %%p2, %%r6, 32; @%%p2 bra F;\n"
+             "@%%p1 mbarrier.init.shared::cta.b64 [bar], 1; bar.sync 0;\n"
+             "ld.global.v4.u32 {%%r10, %%r11, %%r12, %%r13}, [%%rd31+256];\n"
+             "ld.global.v4.u32 {%%r14, %%r15, %%r16, %%r17}, [%%rd31+272];\n"
+             "ld.global.v4.u32 {%%r20, %%r21, %%r22, %%r23}, [%%rd31+288];\n"
+             "ld.global.v4.u32 {%%r24, %%r25, %%r26, %%r27}, [%%rd31+304]; ld.global.u32 %%r18, [%%rd31+320];\n"
+             "cvt.u16.u32 %%h1, %%r15; cvt.u16.u32 %%h2, %%r16; cvt.u16.u32 %%h3, %%r17;\n"
+             "@!%%p1 bra W; mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], %%r18;\n"
+             "%s\nW: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %%p2, [bar], 0; @!%%p2 bra W;\n"
+             "@%%p1 %s\nadd.u32 %%r5, %%r2, %%r4; mov.u32 %%r6, 0; add.u64 %%rd2, %%rd0, 0;\n"
+             "C: ld.shared.u32 %%r7, [%%r5]; st.global.u32 [%%rd2], %%r7; add.u64 %%rd2, %%rd2, 512;\n"
+             "add.u32 %%r5, %%r5, 512; add.u32 %%r6, %%r6, 1; setp.lt.u32 %%p2, %%r6, 32; @%%p2 bra C;\n" END,
+             HEAD ENTRY("k"), load, store);
+    return t;
+}
+
+/* Runs a text, which is opened once as long as it stays the same. */
+static bool go(const char *now)
+{
+    static char before[8192];
+    static struct t0t t;
+    static bool open;
+    struct args a = {out, in, THREADS};
+    struct t0_fault f = {0};
+    if (strcmp(before, now)) {
+        if (open)
+            t0t_close(&t);
+        snprintf(before, sizeof before, "%s", now);
+        if (!(open = t0t_open(&t, now, "k")))
+            check(false, "k: %s", t.why);
+    }
+    if (open && t0t_run(&t, (uint32_t[3]){1, 1, 1}, (uint32_t[3]){THREADS, 1, 1}, 0, &a, &f) != T0_OK)
+        check(false, "k: fault %d at line %u: %s", f.kind, f.line, f.text);
+    return open && f.kind == T0_OK;
+}
+
+#define LOAD(rank, mode, at, more) \
+    "cp.async.bulk.tensor." rank "d.shared::cluster.global" mode ".mbarrier::complete_tx::bytes [%r2], [%rd31, {" at \
+    "}], [%r3]" more ";"
+#define STORE_AS(op, rank, mode, at) \
+    "cp." op "async.bulk.tensor." rank "d.global.shared::cta" mode ".bulk_group [%rd33, {" at "}], [%r2];"
+static const char *const first[] = {"%r10", "%r10, %r11", "%r10, %r11, %r12", "%r10, %r11, %r12, %r13",
+                                    "%r10, %r11, %r12, %r13, %r14"};
+static const char *const second[] = {"%r20", "%r20, %r21", "%r20, %r21, %r22", "%r20, %r21, %r22, %r23",
+                                     "%r20, %r21, %r22, %r23, %r24"};
+
+/* The same by chunks of a line of 128 bytes, as the ISA draws it. */
+static uint32_t place(unsigned swizzle, uint32_t a)
+{
+    const uint32_t line = a / 128, chunk = a / 16 % 8, low = a % 16;
+    switch (swizzle) {
+    case LIR_TMAP_32B: return line * 128 + (chunk ^ (line & 1)) * 16 + low;
+    case LIR_TMAP_64B: return line * 128 + (chunk ^ (line & 3)) * 16 + low;
+    case LIR_TMAP_128B: return line * 128 + (chunk ^ (line & 7)) * 16 + low;
+    case LIR_TMAP_128B_ATOM_32B: return line * 128 + ((chunk / 2 ^ (line & 3)) * 2 + chunk % 2) * 16 + low;
+    case LIR_TMAP_128B_ATOM_64B: return line * 128 + ((chunk / 4 ^ (line & 1)) * 4 + chunk % 4) * 16 + low;
+    default: return a;
+    }
+}
+
+static void random_map(struct lir_tmap *m, unsigned rank, uint8_t *to)
+{
+    static const uint8_t types[] = {LIR_TMAP_U8, LIR_TMAP_U16, LIR_TMAP_F32, LIR_TMAP_U64, LIR_TMAP_BF16};
+    static const uint8_t swizzles[] = {LIR_TMAP_PLAIN, LIR_TMAP_32B,           LIR_TMAP_64B,
+                                       LIR_TMAP_128B,  LIR_TMAP_128B_ATOM_32B, LIR_TMAP_128B_ATOM_64B};
+    memset(m, 0, sizeof *m);
+    m->magic = LIR_TMAP_MAGIC;
+    m->type = types[any(5)];
+    m->rank = (uint8_t)rank;
+    m->swizzle = swizzles[any(6)];
+    m->nan_fill = m->type == LIR_TMAP_F32 && any(2);
+    m->address = (uint64_t)(uintptr_t)to;
+    const uint32_t size = lir_tmap_unit(m->type).global, span = lir_tmap_span(m->swizzle);
+    const uint32_t units = 16 / size, lines = span ? span / 16 : 8;
+    uint64_t stride = 0;
+    for (unsigned d = 0; d < 5; d++) {
+        m->dim[d] = d < rank ? (d ? 1 + any(6) : 1 + any(100)) : 1;
+        m->estride[d] = d && any(3) == 0 ? 2 : 1;
+        m->box[d] = d < rank ? (uint16_t)(d ? 1 + any(d > 2 ? 2 : 5) : units * (1 + any(lines))) : 1;
+        if (d + 1 < rank) {
+            stride = d ? stride * m->dim[d] : ((uint64_t)m->dim[0] * size + 15 + 16 * any(2)) / 16 * 16;
+            m->stride[d] = stride;
+        }
+    }
+    if (m->box[0] > 256)
+        m->box[0] = 256;
+}
+
+/* Calls with every element of the box: where it lies in shared memory, and in global memory (NULL: out of bounds). */
+static uint32_t walk(const struct lir_tmap *m, const int32_t *at, uint8_t *elements,
+                     void (*visit)(const struct lir_tmap *m, uint32_t shared, uint8_t *p, uint32_t size))
+{
+    const uint32_t size = lir_tmap_unit(m->type).global, span = lir_tmap_span(m->swizzle);
+    uint32_t n[5], pitch = m->box[0] * size, line = 0, told = 0;
+    pitch = pitch < span ? span : pitch;
+    for (unsigned d = 0; d < 5; d++)
+        n[d] = d ? (m->box[d] + m->estride[d] - 1u) / m->estride[d] : m->box[0];
+    for (uint32_t k4 = 0; k4 < n[4]; k4++)
+        for (uint32_t k3 = 0; k3 < n[3]; k3++)
+            for (uint32_t k2 = 0; k2 < n[2]; k2++)
+                for (uint32_t k1 = 0; k1 < n[1]; k1++, line++)
+                    for (uint32_t k0 = 0; k0 < n[0]; k0++) {
+                        const uint32_t k[5] = {k0, k1, k2, k3, k4};
+                        uint8_t *p = elements;
+                        bool inside = true;
+                        for (unsigned d = 0; d < m->rank; d++) {
+                            const int64_t c = at[d] + (int64_t)k[d] * (d ? m->estride[d] : 1);
+                            inside &= c >= 0 && c < (int64_t)m->dim[d];
+                            p += c * (int64_t)(d ? m->stride[d - 1] : size);
+                        }
+                        visit(m, place(m->swizzle, line * pitch + k0 * size), inside ? p : NULL, size);
+                        told += size;
+                    }
+    return told;
+}
+
+static uint8_t want[SMEM], want_back[sizeof back];
+
+static void arrives(const struct lir_tmap *m, uint32_t shared, uint8_t *p, uint32_t size)
+{
+    static const uint8_t zero[8], nan[4] = {0xff, 0xff, 0xff, 0x7f};
+    if (shared + size <= SMEM)
+        memcpy(want + shared, p ? p : m->nan_fill ? nan : zero, size);
+}
+static void leaves(const struct lir_tmap *m, uint32_t shared, uint8_t *p, uint32_t size)
+{
+    (void)m;
+    if (p && shared + size <= SMEM)
+        memcpy(want_back + (p - back), want + shared, size);
+}
+static void adds(const struct lir_tmap *m, uint32_t shared, uint8_t *p, uint32_t size)
+{
+    uint32_t a, b;
+    (void)m;
+    if (!p || shared + size > SMEM)
+        return;
+    memcpy(&a, want_back + (p - back), 4);
+    memcpy(&b, want + shared, 4);
+    a += b;
+    memcpy(want_back + (p - back), &a, 4);
+}
+
+static void start(void)
+{
+    for (uint32_t k = 0; k < sizeof data; k++) {
+        data[k] = (uint8_t)any(256);
+        back[k] = want_back[k] = (uint8_t)any(256);
+    }
+    memset(want, 0xcc, sizeof want);
+    memset(out, 0, sizeof out);
+}
+
+static uint32_t lines_of(const struct lir_tmap *m)
+{
+    uint32_t n = 1;
+    for (unsigned d = 1; d < m->rank; d++)
+        n *= (m->box[d] + m->estride[d] - 1u) / m->estride[d];
+    return n;
+}
+
+static bool same(const char *name)
+{
+    for (uint32_t k = 0; k < SMEM; k++)
+        if (((uint8_t *)out)[k] != want[k]) {
+            check(false, "%s: shared byte %u is 0x%x, want 0x%x", name, k, ((uint8_t *)out)[k], want[k]);
+            return false;
+        }
+    for (uint32_t k = 0; k < sizeof back; k++)
+        if (back[k] != want_back[k]) {
+            check(false, "%s: global byte %u is 0x%x, want 0x%x", name, k, back[k], want_back[k]);
+            return false;
+        }
+    return true;
+}
+
+/* A pattern with the rank for '#', coordinates for '@' and offsets for '&'. */
+static void fill(char *to, size_t size, const char *pattern, unsigned rank, const char *at, const char *offsets)
+{
+    size_t n = 0;
+    for (; *pattern && n + 60 < size; pattern++)
+        if (*pattern == '#')
+            to[n++] = (char)('0' + rank);
+        else if (*pattern == '@' && pattern[1] == '!')
+            n += (size_t)snprintf(to + n, size - n, "%s", at), pattern++;
+        else if (*pattern == '&')
+            n += (size_t)snprintf(to + n, size - n, "%s", offsets);
+        else
+            to[n++] = *pattern;
+    to[n] = 0;
+}
+
+#define SECOND "add.u64 %rd33, %rd31, 128; "
+
+static void tiles(unsigned rank)
+{
+    char load[300], store[300], name[60];
+    unsigned good = 0, tried = 0;
+    fill(load, sizeof load, SECOND LOAD("#", ".tile", "@!", ""), rank, first[rank - 1], "");
+    for (unsigned reduce = 0; reduce < 2; reduce++) {
+        snprintf(name, sizeof name, "%u dimensions%s", rank, reduce ? ", added" : "");
+        if (reduce)
+            fill(store, sizeof store, STORE_AS("reduce.", "#", ".add.tile", "@!"), rank, second[rank - 1], "");
+        else
+            fill(store, sizeof store, STORE_AS("", "#", "", "@!"), rank, second[rank - 1], "");
+        for (unsigned n = 0; n < 40; n++) {
+            struct lir_tmap *m = map_of(0), *b = map_of(1);
+            int32_t *at = (int32_t *)spot;
+            do {
+                random_map(m, rank, data);
+                if (reduce)
+                    m->type = LIR_TMAP_U32, m->nan_fill = 0, m->box[0] = 4 * (1 + (uint16_t)any(2));
+                if (reduce)
+                    for (unsigned d = 0; d + 1 < rank; d++)
+                        m->stride[d] = d ? m->stride[d - 1] * m->dim[d] : (m->dim[0] * 4 + 15) / 16 * 16;
+            } while (lines_of(m) * 256u > SMEM || (rank > 1 && m->stride[rank - 2] * m->dim[rank - 1] > sizeof data));
+            *b = *m;
+            b->address = (uint64_t)(uintptr_t)back;
+            for (unsigned d = 0; d < rank; d++) {
+                at[d] = (int32_t)any(m->dim[d] + m->box[d] + 2) - (int32_t)m->box[d];
+                at[8 + d] = (int32_t)any(m->dim[d] + m->box[d] + 2) - (int32_t)m->box[d];
+            }
+            start();
+            spot[16] = walk(m, at, data, arrives);
+            walk(b, at + 8, back, reduce ? adds : leaves);
+            tried++;
+            if (!go(text(load, store)) || !same(name))
+                break;
+            good++;
+        }
+    }
+    check(good == tried, "%u dimensions: %u of %u random tiles", rank, good, tried);
+}
+
+/* Pixels in the order of width, height, depth, batch within the corners' box. */
+static void im2col(unsigned rank)
+{
+    char load[300], store[300], offsets[40] = "%h1, %h2, %h3";
+    struct lir_tmap *m = map_of(0), *b = map_of(1);
+    int32_t *at = (int32_t *)spot;
+    unsigned good = 0;
+    offsets[rank == 3 ? 3 : rank == 4 ? 8 : 13] = 0;
+    fill(load, sizeof load, SECOND LOAD("#", ".im2col", "@!", ", {&}"), rank, first[rank - 1], offsets);
+    fill(store, sizeof store, STORE_AS("", "#", ".im2col_no_offs", "@!"), rank, second[rank - 1], "");
+    for (unsigned n = 0; n < 40; n++) {
+        random_map(m, rank, data);
+        m->type = LIR_TMAP_BF16;
+        m->nan_fill = 0;
+        m->mode = LIR_TMAP_IM2COL;
+        m->channels = (uint16_t)(8 * (1 + any(2)));
+        m->pixels = (uint16_t)(1 + any(40));
+        m->stride[0] = 16 * (uint64_t)(1 + m->dim[0] / 8);
+        for (unsigned d = 1; d + 1 < rank; d++)
+            m->stride[d] = m->stride[d - 1] * m->dim[d];
+        for (unsigned d = 1; d + 1 < rank; d++) {
+            m->dim[d] = 2 + any(3);
+            m->lower[d - 1] = (int16_t)((int)any(3) - 1);
+            m->upper[d - 1] = (int16_t)((int)any(3) - 1);
+            at[4 + d] = (int32_t)any(3);
+            at[d] = m->lower[d - 1] + (int32_t)any(2);
+        }
+        for (unsigned d = 1; d + 1 < rank; d++)
+            m->stride[d] = m->stride[d - 1] * m->dim[d];
+        at[0] = 8 * (int32_t)any(4);
+        at[rank - 1] = (int32_t)any(m->dim[rank - 1]);
+        *b = *m;
+        b->address = (uint64_t)(uintptr_t)back;
+        memcpy(at + 8, at, rank * sizeof *at);
+        start();
+        const uint32_t span = lir_tmap_span(m->swizzle), pitch = m->channels * 2u > span ? m->channels * 2u : span;
+        int32_t pixel[5];
+        if (m->stride[rank - 2] * (m->dim[rank - 1]) > sizeof data || (span && m->channels * 2u > span))
+            continue;
+        memcpy(pixel, at, sizeof pixel);
+        for (unsigned p = 0; p < m->pixels; p++) {
+            for (unsigned c = 0; c < m->channels; c++) {
+                int64_t off[2] = {0, 0};
+                bool inside[2] = {true, true};
+                for (unsigned d = 0; d < rank; d++)
+                    for (unsigned k = 0; k < 2; k++) {
+                        int64_t x = pixel[d] + (d ? 0 : (int)c) + (!k && d && d + 1 < rank ? at[4 + d] : 0);
+                        inside[k] &= x >= 0 && x < (int64_t)m->dim[d];
+                        off[k] += x * (int64_t)(d ? m->stride[d - 1] : 2);
+                    }
+                const uint32_t s = place(m->swizzle, p * pitch + c * 2);
+                memset(want + s, 0, 2);
+                if (inside[0])
+                    memcpy(want + s, data + off[0], 2);
+                if (inside[1])
+                    memcpy(want_back + off[1], want + s, 2);
+            }
+            for (unsigned d = 1; d < rank; d++) {
+                pixel[d] += d + 1 < rank ? m->estride[d] : 1;
+                if (d + 1 == rank || pixel[d] <= (int32_t)m->dim[d] - 1 + m->upper[d - 1])
+                    break;
+                pixel[d] = m->lower[d - 1];
+            }
+        }
+        spot[16] = m->pixels * m->channels * 2u;
+        good++;
+        if (!go(text(load, store)) || !same("im2col"))
+            return;
+    }
+    check(good > 5, "im2col of %u dimensions: %u random boxes", rank, good);
+}
+
+static void rows_by_number(void)
+{
+    struct lir_tmap *m = map_of(0), *b = map_of(1);
+    const int32_t at[8] = {8, 5, 0, 77, 3};
+    start();
+    *m = (struct lir_tmap){.magic = LIR_TMAP_MAGIC, .type = LIR_TMAP_F16, .rank = 2, .swizzle = LIR_TMAP_64B};
+    m->address = (uint64_t)(uintptr_t)data;
+    m->dim[0] = 30;
+    m->dim[1] = 10;
+    m->box[0] = 32;
+    m->box[1] = 1;
+    m->stride[0] = 64;
+    memset(m->estride, 1, sizeof m->estride);
+    *b = *m;
+    b->address = (uint64_t)(uintptr_t)back;
+    memcpy(spot, at, sizeof at);
+    memcpy(spot + 8, at, sizeof at);
+    spot[16] = 4 * 64;
+    for (unsigned r = 0; r < 4; r++)
+        for (unsigned c = 0; c < 32; c++) {
+            const bool inside = at[1 + r] < 10 && 8 + c < 30;
+            const uint32_t s = place(LIR_TMAP_64B, r * 64 + c * 2);
+            memset(want + s, 0, 2);
+            if (inside) {
+                memcpy(want + s, data + at[1 + r] * 64 + (8 + c) * 2, 2);
+                memcpy(want_back + at[1 + r] * 64 + (8 + c) * 2, want + s, 2);
+            }
+        }
+    char load[300], store[300];
+    snprintf(load, sizeof load, "%s", SECOND LOAD("2", ".tile::gather4", "%r10, %r11, %r12, %r13, %r14", ""));
+    snprintf(store, sizeof store, "%s", STORE_AS("", "2", ".tile::scatter4", "%r20, %r21, %r22, %r23, %r24"));
+    if (go(text(load, store)) && same("rows by number"))
+        check(true, "gather4 and scatter4");
+}
+
+/* A map that the kernel makes of another: in shared memory, then published. */
+static void replaced(void)
+{
+    struct lir_tmap *m = map_of(0), *b = map_of(1);
+    static const char change[] =
+        "st.global.u64 [%rd31+400], %rd31; add.u64 %rd33, %rd31, 128; ld.global.u64 %rd5, [%rd33+64];\n"
+        "tensormap.replace.tile.global_dim.global.b1024.b32 [%rd33], 0, 7;\n"
+        "tensormap.replace.tile.global_dim.global.b1024.b32 [%rd33], 1, 3;\n"
+        "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd33], 0, 8;\n"
+        "tensormap.replace.tile.rank.global.b1024.b32 [%rd33], 1;\n"
+        "tensormap.replace.tile.elemtype.global.b1024.b32 [%rd33], 1;\n"
+        "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%rd33], 0;\n"
+        "tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd33], 0;\n"
+        "tensormap.replace.tile.global_address.global.b1024.b64 [%rd33], %rd6;\n"
+        "fence.proxy.tensormap::generic.acquire.gpu [%rd33], 128; mov.u64 %rd31, %rd33;\n";
+    char load[1600], store[300];
+    start();
+    *m = (struct lir_tmap){.magic = LIR_TMAP_MAGIC, .type = LIR_TMAP_U16, .rank = 2};
+    m->address = (uint64_t)(uintptr_t)data;
+    m->dim[0] = 100;
+    m->dim[1] = 100;
+    m->box[0] = 16;
+    m->box[1] = 4;
+    m->stride[0] = 32;
+    memset(m->estride, 1, sizeof m->estride);
+    *b = *m;
+    b->swizzle = LIR_TMAP_32B;
+    b->type = LIR_TMAP_F32;
+    memset(spot, 0, 64);
+    const uint64_t to = (uint64_t)(uintptr_t)(data + 1024);
+    memcpy(in + 90, &to, 8);
+    spot[16] = 8 * 4 * 2;
+    for (unsigned r = 0; r < 4; r++)
+        for (unsigned c = 0; c < 8; c++) {
+            memset(want + r * 16 + c * 2, 0, 2);
+            if (r < 3 && c < 7)
+                memcpy(want + r * 16 + c * 2, data + 1024 + r * 32 + c * 2, 2);
+        }
+    snprintf(load, sizeof load, "ld.global.u64 %%rd6, [%%rd31+360]; %s%s", change, LOAD("2", "", "%r10, %r11", ""));
+    snprintf(store, sizeof store, "cp.async.bulk.commit_group;");
+    if (go(text(load, store)) && same("replaced"))
+        check(true, "fields of a map replaced");
+}
+
+static void malformed(void)
+{
+    char load[300];
+    const char *store = "cp.async.bulk.wait_group 0;";
+    snprintf(load, sizeof load, "%s", LOAD("2", "", "%r10, %r11", ""));
+    memset(in, 0, sizeof in);
+    expect_fault("no map at all", text(load, store), 1, THREADS, T0_FAULT_INSTRUCTION, 0, 0, 0);
+    random_map(map_of(0), 3, data);
+    expect_fault("a map of other dimensions", text(load, store), 1, THREADS, T0_FAULT_INSTRUCTION, 0, 0, 0);
+    random_map(map_of(0), 2, data);
+    map_of(0)->mode = LIR_TMAP_IM2COL;
+    expect_fault("a map of im2col", text(load, store), 1, THREADS, T0_FAULT_INSTRUCTION, 0, 0, 0);
+    random_map(map_of(0), 2, data);
+    map_of(0)->box[1] = 0;
+    expect_fault("a box of nothing", text(load, store), 1, THREADS, T0_FAULT_INSTRUCTION, 0, 0, 0);
+}
+
+int main(void)
+{
+    for (unsigned rank = 1; rank <= 5; rank++)
+        tiles(rank);
+    for (unsigned rank = 3; rank <= 5; rank++)
+        im2col(rank);
+    rows_by_number();
+    replaced();
+    malformed();
+    return t0t_done();
+}

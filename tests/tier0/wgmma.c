@@ -1,0 +1,258 @@
+/* Products of warpgroups (wgmma): every type, swizzle and major of both factors, against sums by single elements whose
+ * places are computed from their numbers alone. Values are small integers and halves, so that each order of summing
+ * gives the same bits. */
+#include "tier0/kernels.h"
+
+#ifndef ROUNDS
+#define ROUNDS 24 /* of each type */
+#endif
+enum { THREADS = 128, A_AT = 0, B_AT = 8192, SMEM = 40960 };
+static uint8_t shared[SMEM];
+static uint32_t words[SMEM / 4 + 4096]; /* in: 128 x 4 words of A or metadata, 128 x 128 of sums, then shared memory */
+static uint32_t result[THREADS * 128];
+
+static uint64_t seed = 12345678901234567u;
+static uint32_t any(uint32_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+enum { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
+static const struct {
+    const char *name;
+    unsigned size, k;
+} types[] = {{"f16", 2, 16},  {"bf16", 2, 16}, {"tf32", 4, 8}, {"e4m3", 1, 32},
+             {"e5m2", 1, 32}, {"s8", 1, 32},   {"u8", 1, 32}};
+
+/* The bits of a small number in a type. */
+static uint32_t bits_of(unsigned type, int v)
+{
+    static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44, 0x48}, e5m2[] = {0, 0x3c, 0x40, 0x42, 0x44};
+    const unsigned n = (unsigned)(v < 0 ? -v : v);
+    const float f = (float)v;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    switch (type) {
+    case F16: return v ? (u >> 16 & 0x8000) | ((u >> 23 & 255) - 112) << 10 | (u >> 13 & 0x3ff) : 0;
+    case BF16: return u >> 16;
+    case TF32: return u | any(0x2000); /* what lies below is not looked at */
+    case E4M3: return e4m3[n] | (v < 0 ? 0x80u : 0);
+    case E5M2: return e5m2[n] | (v < 0 ? 0x80u : 0);
+    default: return (uint32_t)v & 255;
+    }
+}
+
+/* Swizzles as descriptors number them: where a byte lies that would lie at `a`. */
+static uint32_t swizzled(unsigned s, uint32_t a)
+{
+    const uint32_t line = a / 128, chunk = a / 16 % 8;
+    return line * 128 + (chunk ^ (s == 1 ? line & 7 : s == 2 ? line & 3 : s == 3 ? line & 1 : 0)) * 16 + a % 16;
+}
+static const unsigned spans[] = {16, 128, 64, 32};
+
+struct layout { /* of one factor */
+    uint32_t start, lead, stride;
+    unsigned swizzle;
+    bool across;
+};
+
+/* Place of element (row, k): rows of m or n. */
+static uint32_t place(const struct layout *y, unsigned size, unsigned row, unsigned k)
+{
+    const unsigned span = spans[y->swizzle], per = 16 / size;
+    uint32_t at;
+    if (!y->across && !y->swizzle)
+        at = row % 8 * 16 + row / 8 * y->stride + k / per * y->lead + k % per * size;
+    else if (!y->across)
+        at = row % 8 * span + row / 8 * y->stride + k * size % span + k * size / span * y->lead;
+    else if (!y->swizzle)
+        at = row / per * y->stride + row % per * size + k % 8 * 16 + k / 8 * y->lead;
+    else
+        at = row * size % span + row * size / span * y->lead + k % 8 * span + k / 8 * y->stride;
+    return swizzled(y->swizzle, y->start + at);
+}
+
+static uint64_t descriptor(const struct layout *y)
+{
+    return (uint64_t)(y->start >> 4) | (uint64_t)(y->lead >> 4) << 16 | (uint64_t)(y->stride >> 4) << 32 |
+           (uint64_t)y->swizzle << 62;
+}
+
+/* Blocks of eight rows (or the like) one behind the other. */
+static struct layout choose(uint32_t start, unsigned size, unsigned rows, unsigned k, unsigned swizzle, bool across)
+{
+    const unsigned span = spans[swizzle];
+    struct layout y = {start, 0, 0, swizzle, across};
+    if (!across && !swizzle)
+        y.lead = 128, y.stride = 128 * (k * size / 16);
+    else if (!across)
+        y.stride = 8 * span, y.lead = 8 * span * (rows / 8);
+    else if (!swizzle)
+        y.stride = 128, y.lead = 128 * (rows * size / 16);
+    else
+        y.stride = 8 * span, y.lead = 8 * span * (k / 8);
+    return y;
+}
+
+static float half_value(uint32_t h)
+{
+    float f = 0;
+    const int e = (int)(h >> 10 & 31);
+    if (e)
+        f = (float)(1024 + (h & 1023)) * (e >= 25 ? (float)(1u << (e - 25)) : 1.0f / (float)(1u << (25 - e)));
+    return h & 0x8000 ? -f : f;
+}
+
+struct form {
+    unsigned a, b, n;
+    bool f16, regs, add, neg_a, neg_b;
+    struct layout la, lb;
+};
+
+static char text_of[16384];
+static const char *text(const struct form *p)
+{
+    const bool whole = p->a >= S8, half = p->a <= BF16;
+    const unsigned regs = p->n / (p->f16 ? 4 : 2);
+    size_t n = 0;
+#define PUT(...) n += (size_t)snprintf(text_of + n, sizeof text_of - n, __VA_ARGS__)
+    PUT("%s.reg .b32 %%z<128>; .reg .b32 %%y<4>;\n"
+        ".shared .align 1024 .b8 s[40960];\n"
+        "mov.u32 %%r2, s; shl.b32 %%r3, %%r1, 2; add.u32 %%r4, %%r2, %%r3; mov.u32 %%r5, 0;\n"
+        "cvt.u64.u32 %%rd2, %%r3; add.u64 %%rd2, %%rd31, %%rd2; add.u64 %%rd2, %%rd2, 16384;\n"
+        "F: ld.global.u32 %%r6, [%%rd2]; st.shared.u32 [%%r4], %%r6; add.u64 %%rd2, %%rd2, 512;\n"
+        "add.u32 %%r4, %%r4, 512; add.u32 %%r5, %%r5, 1; setp.lt.u32 %%p1, %%r5, 80; @%%p1 bra F; bar.sync 0;\n"
+        "shl.b32 %%r7, %%r1, 4; cvt.u64.u32 %%rd3, %%r7; add.u64 %%rd3, %%rd3, %%rd31;\n"
+        "ld.global.v4.u32 {%%y0, %%y1, %%y2, %%y3}, [%%rd3]; shl.b32 %%r8, %%r1, 9; cvt.u64.u32 %%rd4, %%r8;\n"
+        "add.u64 %%rd4, %%rd4, %%rd30; fence.proxy.async;\n",
+        HEAD ENTRY("k"));
+    for (unsigned k = 0; k < regs; k++)
+        PUT("ld.global.u32 %%z%u, [%%rd4+%u];\n", k, 4 * k);
+    PUT("mov.u64 %%rd5, 0x%llx; mov.u64 %%rd6, 0x%llx; setp.ne.u32 %%p2, %u, 0;\nwgmma.fence.sync.aligned;\n",
+        (unsigned long long)descriptor(&p->la), (unsigned long long)descriptor(&p->lb), p->add);
+    PUT("wgmma.mma_async.sync.aligned.m64n%uk%u.%s.%s.%s {", p->n, types[p->a].k,
+        whole    ? "s32"
+        : p->f16 ? "f16"
+                 : "f32",
+        types[p->a].name, types[p->b].name);
+    for (unsigned k = 0; k < regs; k++)
+        PUT("%s%%z%u", k ? ", " : "", k);
+    PUT(p->regs ? "}, {%%y0, %%y1, %%y2, %%y3}, %%rd6, %%p2" : "}, %%rd5, %%rd6, %%p2");
+    if (!whole)
+        PUT(", %d, %d", p->neg_a ? -1 : 1, p->neg_b ? -1 : 1);
+    if (half && !p->regs)
+        PUT(", %d", p->la.across);
+    if (half)
+        PUT(", %d", p->lb.across);
+    PUT(";\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n");
+    for (unsigned k = 0; k < regs; k++)
+        PUT("st.global.u32 [%%rd4+%u], %%z%u;\n", 4 * k, k);
+    PUT(END);
+    return text_of;
+}
+
+static int ma[64][64], mb[256][64];
+
+static bool try_form(const struct form *p)
+{
+    const unsigned k = types[p->a].k, sa = types[p->a].size, sb = types[p->b].size, regs = p->n / (p->f16 ? 4 : 2);
+    const bool whole = p->a >= S8;
+    struct args a = {result, words, 0};
+    static uint32_t before[THREADS * 128];
+    for (unsigned x = 0; x < SMEM; x++)
+        shared[x] = (uint8_t)any(256);
+    for (unsigned r = 0; r < 64; r++)
+        for (unsigned c = 0; c < k; c++) {
+            ma[r][c] = p->a == U8 ? (int)any(256) : p->a == S8 ? (int)any(256) - 128 : (int)any(9) - 4;
+            const uint32_t u = bits_of(p->a, ma[r][c]);
+            memcpy(shared + place(&p->la, sa, r, c), &u, sa);
+            /* lane and register by the ISA's figure of A's fragment */
+            const unsigned part = c * sa % 16 / 4, lane = r % 8 * 4 + part, reg = r / 8 % 2 + c * sa / 16 * 2;
+            memcpy((uint8_t *)&words[((r / 16) * 32 + lane) * 4 + reg] + c * sa % 4, &u, sa);
+        }
+    for (unsigned r = 0; r < p->n; r++)
+        for (unsigned c = 0; c < k; c++) {
+            mb[r][c] = p->b == U8 ? (int)any(256) : p->b == S8 ? (int)any(256) - 128 : (int)any(9) - 4;
+            const uint32_t u = bits_of(p->b, mb[r][c]);
+            memcpy(shared + place(&p->lb, sb, r, c), &u, sb);
+        }
+    memcpy(words + 4096, shared, SMEM);
+    for (unsigned x = 0; x < THREADS * 128; x++) {
+        const float f = (float)((int)any(65) - 32);
+        uint32_t u;
+        memcpy(&u, &f, 4);
+        result[x] = before[x] = whole    ? any(1000) - 500
+                                : p->f16 ? bits_of(F16, (int)any(65) - 32) | bits_of(F16, (int)any(65) - 32) << 16
+                                         : u;
+    }
+    if (!t0t_once(text(p), "k", 1, THREADS, &a, NULL))
+        return false;
+    for (unsigned r = 0; r < 64; r++)
+        for (unsigned c = 0; c < p->n; c++) {
+            int64_t sum = 0;
+            const unsigned lane = r / 16 * 32 + r % 8 * 4 + c % 8 / 2, pair = c / 8 * 2 + r / 8 % 2;
+            const unsigned at = lane * 128 + (p->f16 ? pair : 2 * pair + c % 2);
+            float old, got;
+            for (unsigned e = 0; e < k; e++)
+                sum += ma[r][e] * mb[c][e];
+            sum = p->neg_a != p->neg_b ? -sum : sum;
+            if (whole) {
+                sum += p->add ? (int32_t)before[at] : 0;
+                if ((int32_t)result[at] != sum)
+                    return check(false, "row %u column %u is %d, want %lld", r, c, (int32_t)result[at], (long long)sum),
+                           false;
+                continue;
+            }
+            if (p->f16) {
+                old = half_value(before[at] >> 16 * (c % 2) & 0xffff);
+                got = half_value(result[at] >> 16 * (c % 2) & 0xffff);
+            } else {
+                memcpy(&old, &before[at], 4);
+                memcpy(&got, &result[at], 4);
+            }
+            const float want = (float)sum + (p->add ? old : 0);
+            if (got != want)
+                return check(false, "row %u column %u is %g, want %g (%s n %u swizzles %u %u across %d %d regs %d)", r,
+                             c, (double)got, (double)want, types[p->a].name, p->n, p->la.swizzle, p->lb.swizzle,
+                             p->la.across, p->lb.across, p->regs),
+                       false;
+        }
+    (void)regs;
+    return true;
+}
+
+int main(void)
+{
+    for (unsigned a = 0; a < sizeof types / sizeof *types; a++) {
+        unsigned good = 0, tried = 0;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            struct form p = {.a = a, .b = a};
+            if (a == E4M3 || a == E5M2)
+                p.b = E4M3 + any(2);
+            if (a >= S8)
+                p.b = S8 + any(2);
+            p.n = round == 0 ? 256 : round == 1 ? 8 : a >= S8 ? 16 * (1 + any(16)) : 8 * (1 + any(32));
+            p.f16 = (a == F16 || a == E4M3 || a == E5M2) && any(3) == 0;
+            p.regs = any(3) == 0;
+            p.add = any(2);
+            p.neg_a = a < S8 && any(4) == 0;
+            p.neg_b = a < S8 && any(4) == 0;
+            const bool half = a <= BF16, across_b = half && any(2);
+            const unsigned sb = across_b ? any(4) : any(4);
+            if (across_b && sb && p.n * types[a].size % spans[sb])
+                p.n = (p.n * 2 + 127) / 128 * 64;
+            p.la = choose(A_AT, types[a].size, 64, types[a].k, any(4), half && any(2));
+            p.lb = choose(B_AT, types[p.b].size, p.n, types[a].k, sb, across_b);
+            tried++;
+            good += try_form(&p);
+        }
+        check(good == tried, "%s: %u of %u random products", types[a].name, good, tried);
+    }
+    expect_fault(
+        "a descriptor outside shared memory",
+        KERNEL(".reg .b32 %z<4>; mov.u64 %rd5, 0x3fff; "
+               "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%z0, %z1, %z2, %z3}, %rd5, %rd5, 1, 1, 1;\n"),
+        1, THREADS, T0_FAULT_SHARED, 0, 0, 0);
+    return t0t_done();
+}
