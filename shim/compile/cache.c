@@ -16,6 +16,7 @@
 #include "core/config.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "compile/hot.h"
 #include "compile/scratch.h"
 
 #define SUFFIX ".kernel"
@@ -25,15 +26,17 @@ enum {
     PUTS = 16 /* stores between two looks at the size */
 };
 
-struct header {
+/* Behind the object, so that the file is what debuggers take for one. */
+struct trailer {
     char magic[8];
     uint32_t isa, shape, compile_ms, reserved;
-    uint64_t size; /* of the object behind the header */
+    uint64_t size; /* of the object */
     char kernel[128];
     uint8_t key[CUMU_HASH_BYTES];  /* the name again: an entry cannot stand for another */
-    uint8_t seal[CUMU_HASH_BYTES]; /* of the header with this field zero, and the object */
+    uint8_t seal[CUMU_HASH_BYTES]; /* of the trailer with this field zero, and the object */
 };
-static const char magic[8] = "cumu-k1\n";
+static const char magic[8] = "cumu-k2\n";
+static const char link_magic[8] = "cumu-l2\n"; /* the key of the entry with the object is in the object's place */
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
@@ -82,6 +85,53 @@ static int make_folder(void)
     return mkdir(path, 0700);
 }
 
+/* The owner of a folder above the cache's may exchange what is in it; so may who can write it, but for a folder with
+ * the sticky bit, where each may what is his own. A group of the user's number, or root's, has nobody else in it. In
+ * a user namespace root may be nobody's number (65534), as /proc shows. */
+static bool is_ours(uid_t owner)
+{
+    struct stat proc;
+    return owner == 0 || owner == geteuid() ||
+           (owner == 65534 && stat("/proc/sys", &proc) == 0 && proc.st_uid == owner);
+}
+
+static bool is_safe(const char *prefix)
+{
+    struct stat at, st;
+    if (lstat(prefix, &at) != 0 || stat(prefix, &st) != 0)
+        return false;
+    const bool own_group = st.st_gid == 0 || st.st_gid == st.st_uid;
+    const mode_t others = S_IWOTH | (own_group ? 0 : S_IWGRP);
+    return is_ours(at.st_uid) && is_ours(st.st_uid) && (!(st.st_mode & others) || st.st_mode & S_ISVTX);
+}
+
+/* Every folder above, of a path that is absolute or below the working directory. */
+static bool are_safe_above(const char *path)
+{
+    char prefix[PATH_MAX];
+    (void)snprintf(prefix, sizeof prefix, "%s", path);
+    for (char *p = prefix; *p; p++)
+        if (*p == '/') {
+            *p = '\0';
+            if (!is_safe(p == prefix ? "/" : prefix))
+                return false;
+            *p = '/';
+        }
+    return true;
+}
+
+/* By the path as it is given, which may lead through symbolic links, and as it is. What is safe stays so. */
+static bool nobody_can_exchange(void)
+{
+    static atomic_bool known;
+    char real[PATH_MAX];
+    if (atomic_load_explicit(&known, memory_order_relaxed))
+        return true;
+    bool safe = realpath(folder, real) && are_safe_above(folder) && are_safe_above(real);
+    atomic_store_explicit(&known, safe, memory_order_relaxed);
+    return safe;
+}
+
 /* Opened for every use: a descriptor that is kept may become another file when the program closes all
  * it does not know. -1 without a usable folder. */
 int cumu_cache_open(bool create)
@@ -103,6 +153,11 @@ int cumu_cache_open(bool create)
         (void)close(fd);
         return -1;
     }
+    if (!nobody_can_exchange()) {
+        unusable("another user can exchange it, or a folder above");
+        (void)close(fd);
+        return -1;
+    }
     return fd;
 }
 
@@ -120,10 +175,10 @@ static bool is_entry(const char *name)
 
 /* ---- an entry -------------------------------------------------------------------------------- */
 
-static void seal(struct header *h, const void *object, uint8_t out[CUMU_HASH_BYTES])
+static void seal(struct trailer *h, const void *object, uint8_t out[CUMU_HASH_BYTES])
 {
     struct cumu_hash hash;
-    struct header blank = *h;
+    struct trailer blank = *h;
     memset(blank.seal, 0, sizeof blank.seal);
     cumu_hash_start(&hash);
     cumu_hash_add(&hash, &blank, sizeof blank);
@@ -132,7 +187,7 @@ static void seal(struct header *h, const void *object, uint8_t out[CUMU_HASH_BYT
 }
 
 /* Why the open file must not be used, or NULL with the object (malloc'ed). */
-static const char *verify(int fd, const char *name, struct header *h, void **object)
+static const char *verify(int fd, const char *name, struct trailer *h, void **object)
 {
     struct stat st;
     struct cumu_key key;
@@ -145,10 +200,11 @@ static const char *verify(int fd, const char *name, struct header *h, void **obj
         return "another user's";
     if (st.st_mode & 077)
         return "open to others";
-    if (st.st_size < (off_t)sizeof *h || !cumu_read_all(fd, h, sizeof *h))
+    if (st.st_size < (off_t)sizeof *h || lseek(fd, -(off_t)sizeof *h, SEEK_END) < 0 || !cumu_read_all(fd, h, sizeof *h))
         return "truncated";
-    if (memcmp(h->magic, magic, sizeof magic) != 0)
-        return "of another version";
+    if (memcmp(h->magic, magic, sizeof magic) != 0 &&
+        (memcmp(h->magic, link_magic, sizeof link_magic) != 0 || h->size != sizeof key.hash))
+        return "truncated, or of another version";
     if (h->size > MAX_OBJECT || h->size + sizeof *h != (uint64_t)st.st_size)
         return "truncated";
     memcpy(key.hash, h->key, sizeof key.hash);
@@ -158,7 +214,7 @@ static const char *verify(int fd, const char *name, struct header *h, void **obj
     void *p = malloc((size_t)h->size + 1);
     if (!p)
         return "out of memory";
-    if (!cumu_read_all(fd, p, (size_t)h->size)) {
+    if (lseek(fd, 0, SEEK_SET) < 0 || !cumu_read_all(fd, p, (size_t)h->size)) {
         free(p);
         return "truncated";
     }
@@ -172,23 +228,18 @@ static const char *verify(int fd, const char *name, struct header *h, void **obj
     return NULL;
 }
 
-bool cumu_cache_get(const struct cumu_key *key, void **object, size_t *size)
+/* The object of an entry, or the key that a link has in its place. */
+static bool get(int dir, const struct cumu_key *key, struct trailer *h, void **object)
 {
     char name[NAME_LEN];
-    struct header h;
     const char *why = NULL;
-    int dir = cumu_cache_open(false);
-    if (dir < 0)
-        return false;
     name_of(key, name);
     *object = NULL;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0) {
-        why = verify(fd, name, &h, object);
-        if (!why) {
-            *size = (size_t)h.size;
+        why = verify(fd, name, h, object);
+        if (!why)
             (void)futimens(fd, NULL); /* the order of the eviction */
-        }
         (void)close(fd);
     } else if (errno != ENOENT) {
         why = strerror(errno);
@@ -197,8 +248,46 @@ bool cumu_cache_get(const struct cumu_key *key, void **object, size_t *size)
         cumu_warn("cache", NULL, "%s/%s: %s; made again", folder, name, why);
         (void)unlinkat(dir, name, 0);
     }
-    (void)close(dir);
     return *object != NULL;
+}
+
+static bool is_link(const struct trailer *h) { return memcmp(h->magic, link_magic, sizeof link_magic) == 0; }
+
+bool cumu_cache_get(const struct cumu_key *key, void **object, size_t *size)
+{
+    struct trailer h;
+    struct cumu_key to;
+    int dir = cumu_cache_open(false);
+    *object = NULL;
+    if (dir < 0)
+        return false;
+    bool found = get(dir, key, &h, object);
+    if (found && is_link(&h)) { /* to an entry that is none: a link to a link would be a damaged cache */
+        memcpy(to.hash, *object, sizeof to.hash);
+        free(*object);
+        found = get(dir, &to, &h, object) && !is_link(&h);
+        if (!found) {
+            free(*object);
+            *object = NULL;
+        }
+    }
+    if (found)
+        *size = (size_t)h.size;
+    (void)close(dir);
+    return found;
+}
+
+bool cumu_cache_file(const struct cumu_key *key, char path[PATH_MAX])
+{
+    char name[NAME_LEN];
+    struct stat st;
+    int dir = cumu_cache_open(false);
+    if (dir < 0)
+        return false;
+    name_of(key, name);
+    bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    (void)close(dir);
+    return there && snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
 /* ---- size ------------------------------------------------------------------------------------ */
@@ -269,15 +358,16 @@ static void evict(int dir)
     free(all);
 }
 
-void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object, size_t size)
+static void put(const char kind[8], const struct cumu_key *key, const struct cumu_entry *e, const void *object,
+                size_t size)
 {
     static atomic_uint puts;
     char name[NAME_LEN], temporary[64];
-    struct header h = {.isa = e->isa, .shape = e->shape, .compile_ms = e->compile_ms, .size = size};
+    struct trailer h = {.isa = e->isa, .shape = e->shape, .compile_ms = e->compile_ms, .size = size};
     int dir = cumu_cache_open(true);
     if (dir < 0 || size > MAX_OBJECT)
         goto out;
-    memcpy(h.magic, magic, sizeof magic);
+    memcpy(h.magic, kind, sizeof h.magic);
     (void)snprintf(h.kernel, sizeof h.kernel, "%s", e->kernel);
     memcpy(h.key, key->hash, sizeof h.key);
     seal(&h, object, h.seal);
@@ -289,7 +379,7 @@ void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, cons
         goto out;
     }
     /* No fsync: what a crash of the machine cuts off fails the seal. */
-    bool good = cumu_write_all(fd, &h, sizeof h) && cumu_write_all(fd, object, size);
+    bool good = cumu_write_all(fd, object, size) && cumu_write_all(fd, &h, sizeof h);
     good = close(fd) == 0 && good && renameat(dir, temporary, dir, name) == 0;
     if (!good) {
         unusable(strerror(errno));
@@ -300,6 +390,16 @@ void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, cons
 out:
     if (dir >= 0)
         (void)close(dir);
+}
+
+void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object, size_t size)
+{
+    put(magic, key, e, object, size);
+}
+
+void cumu_cache_link(const struct cumu_key *key, const struct cumu_entry *e, const struct cumu_key *object)
+{
+    put(link_magic, key, e, object->hash, sizeof object->hash);
 }
 
 /* ---- for the tool ---------------------------------------------------------------------------- */
@@ -314,7 +414,7 @@ int cumu_cache_each(bool (*fn)(void *ctx, const char *name, const struct cumu_en
     struct file *all = list(dir, &count, &total);
     qsort(all, all ? count : 0, sizeof *all, older);
     for (size_t i = count; i-- > 0;) { /* the latest first */
-        struct header h = {.size = 0};
+        struct trailer h = {.size = 0};
         void *object = NULL;
         int fd = openat(dir, all[i].name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         const char *why = fd >= 0 ? verify(fd, all[i].name, &h, &object) : "unreadable";
@@ -346,6 +446,7 @@ long cumu_cache_clear(void)
         return -1;
     struct file *all = list(dir, &count, &total);
     cumu_scratch_sweep(dir);
+    (void)unlinkat(dir, CUMU_HOT_FILE, 0);
     for (size_t i = 0; all && i < count; i++)
         removed += unlinkat(dir, all[i].name, 0) == 0;
     free(all);

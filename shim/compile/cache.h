@@ -4,6 +4,7 @@
 #ifndef CUMU_COMPILE_CACHE_H
 #define CUMU_COMPILE_CACHE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -26,9 +27,13 @@ struct cumu_entry { /* what an entry says of its object */
 const char *cumu_cache_path(void);
 /* The object, malloc'ed; marks it as used now. */
 bool cumu_cache_get(const struct cumu_key *key, void **object, size_t *size);
+/* The file of an entry, which begins with the object; false: there is none. */
+bool cumu_cache_file(const struct cumu_key *key, char path[PATH_MAX]);
 /* Failures are silent: the next process compiles again. Drops what was not used for longest when the
  * cache grows over CUMU_CACHE_SIZE. */
 void cumu_cache_put(const struct cumu_key *key, const struct cumu_entry *e, const void *object, size_t size);
+/* An entry whose object is that of another one, which is there; gone with it. */
+void cumu_cache_link(const struct cumu_key *key, const struct cumu_entry *e, const struct cumu_key *object);
 /* The folder, for the caller to close; -1 if there is none to use. */
 int cumu_cache_open(bool create);
 

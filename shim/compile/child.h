@@ -4,11 +4,21 @@
 
 #include <stdbool.h>
 
-/* Runs the file with these arguments and environment (NULL-terminated), input from /dev/null, output and
- * errors to the file `output`, for at most `seconds`; idle: with what CPU time the program leaves. The calling
- * thread waits; no SIGCHLD is sent and no wait() of the program's sees it. Dies with the process. The exit status,
- * 128 + signal, or -1 if it could not be started. */
-int cumu_child_run(const char *file, char *const argv[], char *const envp[], const char *output, unsigned seconds,
-                   bool idle);
+enum { CUMU_COMPILER_MEGABYTES = 4096 }; /* twice what gcc takes for the largest text that it is given */
+
+struct cumu_child {
+    const char *file;
+    char *const *argv, *const *envp; /* NULL-terminated */
+    int folder;                      /* descriptor of the one it works in; -1: the program's */
+    const char *output;              /* file for what it says, in that folder if relative */
+    unsigned seconds;                /* that it may take, four times as many if idle; of CPU time each process of it */
+    unsigned megabytes;              /* of writable memory that each process of it may have; 0: any */
+    bool idle;                       /* with what CPU time the program leaves */
+};
+
+/* Runs it, input from /dev/null. The calling thread waits; no SIGCHLD is sent and no wait() of the program's sees it.
+ * It and the processes it starts (those of its process group) die with the program, however that ends, and with the
+ * file's process. The exit status, 128 + signal, or -1 with errno if it could not be started. */
+int cumu_child_run(const struct cumu_child *child);
 
 #endif

@@ -72,7 +72,8 @@ static void find_compiler(void)
     for (unsigned i = 0; i < sizeof usual / sizeof *usual && !*own && !found; i++)
         found = cumu_tool_find(&compiler, usual[i]);
     if (!found || !cumu_tool_identify(&compiler))
-        compiler.why = *own ? "CUMU_CC names no program" : "no C compiler (cc, gcc, clang) on PATH";
+        compiler.why = *own ? "CUMU_CC names no program"
+                            : "no C compiler (cc, gcc, clang) on PATH: install one, or name it by CUMU_CC";
 }
 
 const char *cumu_compiler(const char **why)
@@ -91,18 +92,18 @@ const char *cumu_compiler_identity(void)
 
 /* ---- one compilation ------------------------------------------------------------------------- */
 
-static void *read_object(const char *path, size_t *size)
+static void *read_object(int folder, const char *name, size_t *size)
 {
-    void *data = cumu_file_read(path, MAX_OBJECT + 1, size);
+    void *data = cumu_file_read_at(folder, name, MAX_OBJECT + 1, size);
     if (*size <= MAX_OBJECT)
         return data;
     free(data);
     return NULL;
 }
 
-static bool write_file(const char *path, const char *data, size_t size)
+static bool write_file(int folder, const char *name, const char *data, size_t size)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = fd >= 0 && cumu_write_all(fd, data, size);
     if (fd >= 0)
         good &= close(fd) == 0;
@@ -144,22 +145,23 @@ static enum cumu_fault fault_of(const char *log, int status)
 }
 
 /* Runs the compiler on one text in a folder of its own and takes the object, or the first line of what it said. The
+ * folder is its working directory, by the descriptor that was checked: names in it mean nobody else's files. The
  * environment is cleaned: without LD_PRELOAD the compiler is not a guest of cumu's itself, and TMPDIR is the folder.
  * */
-static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_recipe *r, const char *text,
-                    size_t size)
+static bool compile(struct cumu_compiled *o, const struct cumu_scratch *scratch, const struct cumu_recipe *r,
+                    const char *text, size_t size)
 {
-    char in[PATH_MAX + 8], out[PATH_MAX + 8], log[PATH_MAX + 8], flags[1024], file[PATH_MAX];
+    static char out[] = "k.so", log[] = "log";
+    char in[32], flags[1024], file[PATH_MAX];
     char *argv[MAX_ARGS + 8], *save = NULL;
     unsigned n = 0;
     size_t length;
-    (void)snprintf(in, sizeof in, "%s/k%s", dir, r->suffix);
-    (void)snprintf(out, sizeof out, "%s/k.so", dir);
-    (void)snprintf(log, sizeof log, "%s/log", dir);
+    int folder = cumu_scratch_folder(scratch);
+    (void)snprintf(in, sizeof in, "k%s", r->suffix);
     (void)snprintf(flags, sizeof flags, "%s", r->flags);
     (void)snprintf(file, sizeof file, "%s", r->tool->path);
-    if (!write_file(in, text, size)) {
-        (void)snprintf(o->why, sizeof o->why, "%.120s: %.60s", in, strerror(errno));
+    if (folder < 0 || !write_file(folder, in, text, size)) {
+        (void)snprintf(o->why, sizeof o->why, "%.120s/%s: %.60s", scratch->path, in, strerror(errno));
         return false;
     }
     argv[n++] = file;
@@ -169,18 +171,29 @@ static bool compile(struct cumu_compiled *o, const char *dir, const struct cumu_
     argv[n++] = out;
     argv[n++] = in;
     argv[n] = NULL;
-    char **envp = cumu_env_child(dir);
-    long seconds = cumu_opt_int(CUMU_OPT_COMPILE_SECONDS) / (r->hurried ? 2 : 1);
-    int status = envp ? cumu_child_run(file, argv, envp, log, seconds > 0 ? (unsigned)seconds : 1, r->idle) : -1;
+    char **envp = cumu_env_child(".");
+    long seconds = cumu_opt_int(CUMU_OPT_COMPILE_SECONDS) / (r->hurried ? 2 : 1) / (r->part ? (long)r->part : 1);
+    const struct cumu_child child = {.file = file,
+                                     .argv = argv,
+                                     .envp = envp,
+                                     .folder = folder,
+                                     .output = log,
+                                     .seconds = seconds > 0 ? (unsigned)seconds : 1,
+                                     .megabytes = CUMU_COMPILER_MEGABYTES,
+                                     .idle = r->idle};
+    int status = envp ? cumu_child_run(&child) : -1, why = errno;
     free(envp);
-    if (status == 0)
-        o->data = read_object(out, &o->size);
+    folder = cumu_scratch_folder(scratch);
+    if (status == 0 && folder >= 0)
+        o->data = read_object(folder, out, &o->size);
     if (!o->data) {
-        char *said = cumu_file_read(log, MAX_LOG, &length);
+        char *said = folder >= 0 ? cumu_file_read_at(folder, log, MAX_LOG, &length) : NULL;
         first_line(o->why, sizeof o->why, r, said, status);
         o->fault = fault_of(said, status);
-        o->timed_out = status == 128 + SIGKILL;
+        o->timed_out = status == 128 + SIGKILL || status == 128 + SIGXCPU;
         free(said);
+        if (status < 0)
+            (void)snprintf(o->why, sizeof o->why, "%.100s: cannot be started: %.60s", file, strerror(why));
     }
     return o->data != NULL;
 }
@@ -233,7 +246,7 @@ enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe 
         (void)snprintf(o->why, sizeof o->why, "no folder for temporary files: %s", strerror(errno));
         return CUMU_MADE_FAILED;
     }
-    bool good = compile(o, scratch.path, r, text, size);
+    bool good = compile(o, &scratch, r, text, size);
     cumu_scratch_drop(&scratch);
     if (!good || (r->finish && !r->finish(o, r->ctx)))
         return CUMU_MADE_FAILED;
@@ -241,6 +254,38 @@ enum cumu_made cumu_tool_make(struct cumu_compiled *o, const struct cumu_recipe 
     o->ms = e.compile_ms = (unsigned)(now_ms() - start);
     cumu_cache_put(&key, &e, o->data, o->size);
     return CUMU_MADE_COMPILED;
+}
+
+enum t1_isa cumu_object_isa(void)
+{
+    const char *named = cumu_opt_text(CUMU_OPT_ISA);
+    const enum t1_isa here = t1_isa_here(), most = !strcmp(named, "plain")  ? T1_PLAIN
+                                                   : !strcmp(named, "avx2") ? T1_AVX2
+                                                                            : here;
+    return most < here ? most : here;
+}
+
+bool cumu_object_debugged(void) { return cumu_opt_bool(CUMU_OPT_JIT_DEBUG); }
+
+/* Where variables are is not told: they are pieces of vectors, and to follow them takes longer than to compile. */
+const char *cumu_object_flags(enum t1_isa isa)
+{
+    static char flags[T1_NISA][1024];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (!cumu_object_debugged())
+        return t1_isa_flags(isa);
+    (void)pthread_mutex_lock(&lock);
+    if (!*flags[isa])
+        (void)snprintf(flags[isa], sizeof flags[isa], "%s -g -fno-var-tracking", t1_isa_flags(isa));
+    (void)pthread_mutex_unlock(&lock);
+    return flags[isa];
+}
+
+const char *cumu_object_flags_for(enum t1_isa isa, size_t text)
+{
+    static _Thread_local char flags[1024];
+    (void)snprintf(flags, sizeof flags, "%s%s", cumu_object_flags(isa), t1_size_flags(text));
+    return flags;
 }
 
 enum cumu_made cumu_object_find(struct cumu_compiled *o, const struct cumu_key *key)
@@ -260,7 +305,7 @@ enum cumu_made cumu_object_make(struct cumu_compiled *o, const struct cumu_key *
     struct cumu_recipe r = {.tool = &compiler,
                             .idle = idle,
                             .suffix = ".c",
-                            .flags = t1_isa_flags(isa),
+                            .flags = cumu_object_flags_for(isa, size),
                             .key = key,
                             .entry = {.isa = isa, .shape = shape}};
     const char *why;

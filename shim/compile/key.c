@@ -24,10 +24,10 @@ void cumu_module_digest(const struct ptx_module *m, uint8_t out[CUMU_HASH_BYTES]
 
 /* CUMU_EMITTER, from the Makefile: a digest of shim/ptx, which makes the text. */
 void cumu_object_key(struct cumu_key *key, const struct ptx_module *m, const uint8_t digest[CUMU_HASH_BYTES],
-                     const char *kernel, enum t1_shape shape, enum t1_isa isa)
+                     const char *kernel, enum t1_shape shape, enum t1_isa isa, unsigned options)
 {
     const struct ptx_func *f = ptx_module_func(m, kernel);
-    const uint32_t number = (uint32_t)shape;
+    const uint32_t number = (uint32_t)shape | (options & T1_EMIT_WATCHED) << 8; /* lines are the compiler's flags */
     uint8_t source[CUMU_HASH_BYTES];
     struct cumu_hash h;
     cumu_hash_start(&h);
@@ -38,5 +38,6 @@ void cumu_object_key(struct cumu_key *key, const struct ptx_module *m, const uin
     if (f && f->body)
         cumu_hash_add(&h, f->body, f->body_len);
     cumu_hash_end(&h, source);
-    cumu_tool_key(key, T1_VERSION, cumu_compiler_identity(), t1_isa_flags(isa), (const char *)source, sizeof source);
+    cumu_tool_key(key, T1_VERSION, cumu_compiler_identity(), cumu_object_flags(isa), (const char *)source,
+                  sizeof source);
 }

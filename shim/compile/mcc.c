@@ -52,7 +52,7 @@ static void keep_spelling(unsigned taken)
 struct climb { /* of one kernel */
     struct cumu_recipe *r;
     const struct cumu_musa_source *s;
-    char flags[1024];
+    char flags[CUMU_MCC_FLAGS_MAX];
     char *flat; /* text, once it was asked for */
     size_t flat_size;
     bool asked;
@@ -94,7 +94,7 @@ static const char *text_of(struct climb *c, unsigned rung, size_t *size)
 }
 
 /* The user wants it flattened at once: what the compiler gets wrong without a word. */
-static bool is_listed(const char *kernel)
+bool cumu_mcc_listed(const char *kernel)
 {
     char list[1024], *save = NULL;
     (void)snprintf(list, sizeof list, "%s", cumu_opt_text(CUMU_OPT_MUSA_FLAT));
@@ -165,7 +165,7 @@ enum cumu_made cumu_mcc_make(struct cumu_compiled *o, struct cumu_recipe *r, con
                              bool compile)
 {
     struct climb c = {.r = r, .s = s};
-    const unsigned first = s->flat && is_listed(s->kernel) ? 2 : 0;
+    const unsigned first = s->flat && cumu_mcc_listed(s->kernel) ? 2 : 0;
     enum cumu_made made = CUMU_MADE_ABSENT;
     (void)pthread_once(&spelling_once, recall_spelling);
     r->flags = c.flags;
@@ -175,5 +175,19 @@ enum cumu_made cumu_mcc_make(struct cumu_compiled *o, struct cumu_recipe *r, con
     if (made == CUMU_MADE_ABSENT && compile)
         made = climb(o, &c, first);
     free(c.flat);
+    return made;
+}
+
+enum cumu_made cumu_mcc_make_once(struct cumu_compiled *o, struct cumu_recipe *r, const struct cumu_musa_source *s,
+                                  char flags[CUMU_MCC_FLAGS_MAX])
+{
+    struct climb c = {.r = r, .s = s};
+    (void)pthread_once(&spelling_once, recall_spelling);
+    r->flags = c.flags;
+    enum cumu_made made = find_made(o, &c, 0);
+    if (made == CUMU_MADE_ABSENT)
+        made = try_rung(o, &c, 0, s->text, s->size);
+    memcpy(flags, c.flags, sizeof c.flags);
+    r->flags = flags;
     return made;
 }

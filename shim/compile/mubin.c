@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "core/ldcache.h"
 #include "compile/mcc.h"
+#include "compile/mubin.h"
 #include "compile/native.h"
 #include "compile/tool.h"
 #include "ptx/musa/musa.h"
@@ -217,6 +218,27 @@ static enum cumu_made make(struct cumu_compiled *o, struct cumu_recipe *r, const
     return cumu_tool_make(o, r, s->text, s->size, compile);
 }
 
+/* The object is also kept so that a machine without a compiler finds it by the text. */
+static void carried_key(struct cumu_key *key, const struct cumu_musa_source *s, unsigned arch)
+{
+    char flags[24];
+    (void)snprintf(flags, sizeof flags, "mp_%u", arch);
+    cumu_tool_key(key, MU_VERSION, "", flags, s->text, s->size);
+}
+
+void cumu_mubin_carry(const struct cumu_compiled *o, const struct cumu_musa_source *s, unsigned arch)
+{
+    struct cumu_entry e = {.isa = arch, .compile_ms = o->ms};
+    struct cumu_key key;
+    void *there = NULL;
+    size_t size;
+    carried_key(&key, s, arch);
+    (void)snprintf(e.kernel, sizeof e.kernel, "%s", s->kernel);
+    if (!cumu_cache_get(&key, &there, &size))
+        cumu_cache_put(&key, &e, o->data, o->size);
+    free(there);
+}
+
 enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_source *s, unsigned arch,
                                enum cumu_want want)
 {
@@ -235,9 +257,8 @@ enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_s
         return CUMU_MADE_FAILED;
     }
     (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "%s", s->kernel);
-    (void)snprintf(flags, sizeof flags, "mp_%u", arch);
     struct cumu_key carried;
-    cumu_tool_key(&carried, MU_VERSION, "", flags, s->text, s->size);
+    carried_key(&carried, s, arch);
     if (!cumu_musa_compiler(&why)) {
         *o = (struct cumu_compiled){.data = NULL};
         (void)snprintf(o->why, sizeof o->why, "%s", why);
@@ -254,6 +275,60 @@ enum cumu_made cumu_mubin_make(struct cumu_compiled *o, const struct cumu_musa_s
     enum cumu_made made = make(o, &r, text ? &with : s, flags, want != CUMU_WANT_CACHED);
     free(text);
     if (want == CUMU_WANT_CARRIED && o->data)
-        cumu_cache_put(&carried, &r.entry, o->data, o->size);
+        cumu_mubin_carry(o, s, arch);
     return made;
+}
+
+/* Each kernel's entry under the command and the text that it would have been compiled by alone, and what it is called
+ * by on machines without a compiler, lead to the object of all. */
+static void link_kernel(const struct cumu_recipe *r, const struct cumu_key *object, const struct cumu_musa_source *s,
+                        uint32_t forms, bool carried)
+{
+    struct cumu_entry e = r->entry;
+    struct cumu_key key;
+    size_t size = s->size;
+    (void)snprintf(e.kernel, sizeof e.kernel, "%s", s->kernel);
+    char *text = forms ? cumu_native_text(forms, s->text, s->size, &size) : NULL;
+    if (!forms || text) {
+        cumu_tool_key(&key, MU_VERSION, tool.identity, r->flags, text ? text : s->text, size);
+        cumu_cache_link(&key, &e, object);
+    }
+    free(text);
+    carried_key(&key, s, r->entry.isa);
+    if (carried)
+        cumu_cache_link(&key, &e, object);
+}
+
+bool cumu_mubin_make_joined(struct cumu_compiled *o, const struct cumu_musa_source *const *s, unsigned n,
+                            const char *text, size_t size, unsigned arch, enum cumu_want want)
+{
+    char flags[PATH_MAX + 64];
+    struct cumu_recipe r = {.tool = &tool,
+                            .suffix = ".mu",
+                            .flags = flags,
+                            .part = 8,
+                            .version = MU_VERSION,
+                            .entry = {.isa = arch},
+                            .finish = finish,
+                            .ctx = &arch};
+    const uint32_t forms = cumu_native_wanted(arch);
+    char *with = cumu_native_text(forms, text, size, &size);
+    const struct cumu_musa_source all = {.kernel = s[0]->kernel, .text = with, .size = size};
+    struct cumu_key object;
+    *o = (struct cumu_compiled){.data = NULL};
+    if (!with)
+        return false;
+    (void)snprintf(r.entry.kernel, sizeof r.entry.kernel, "(%u kernels) %.100s", n, s[0]->kernel);
+    enum cumu_made made = CUMU_MADE_FAILED;
+    if (*library)
+        made = make(o, &r, &all, flags, true);
+    else
+        made = cumu_mcc_make_once(o, &r, &all, flags);
+    if (o->data) {
+        cumu_tool_key(&object, MU_VERSION, tool.identity, r.flags, with, size);
+        for (unsigned k = 0; k < n; k++)
+            link_kernel(&r, &object, s[k], forms, want == CUMU_WANT_CARRIED);
+    }
+    free(with);
+    return made != CUMU_MADE_FAILED && o->data;
 }

@@ -135,7 +135,9 @@ static void run_tool(char *tool, const char *dir, unsigned arch)
         for (unsigned k = 0; k < NAMES; k++)
             if (cumu_env(names[k]) && asprintf(&own[k], "%s=%s", names[k], cumu_env(names[k])) >= 0)
                 envp[n++] = own[k];
-        (void)cumu_child_run(tool, argv, envp, log, PROBE_SECONDS, false);
+        const struct cumu_child child = {
+            .file = tool, .argv = argv, .envp = envp, .folder = -1, .output = log, .seconds = PROBE_SECONDS};
+        (void)cumu_child_run(&child);
     }
     for (unsigned k = 0; k < NAMES; k++)
         free(own[k]);

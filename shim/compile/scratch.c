@@ -96,7 +96,8 @@ void cumu_scratch_sweep(int cache) { sweep(cache, of_cache); }
 
 static bool first(atomic_bool *done) { return !atomic_exchange(done, true); }
 
-static bool new_in_cache(char *path, size_t room)
+/* Descriptor of the new folder in *held, which stays -1 where there is none. */
+static bool new_in_cache(char *path, size_t room, int *held)
 {
     static atomic_bool swept;
     char name[64];
@@ -106,14 +107,16 @@ static bool new_in_cache(char *path, size_t room)
     if (first(&swept))
         cumu_scratch_sweep(dir);
     cumu_scratch_name(name, sizeof name);
-    bool made = mkdirat(dir, name, 0700) == 0;
+    if (mkdirat(dir, name, 0700) == 0)
+        *held = openat(dir, name, HOW | O_DIRECTORY);
     (void)close(dir);
-    return made && snprintf(path, room, "%s/%s", cumu_cache_path(), name) < (int)room;
+    return *held >= 0 && snprintf(path, room, "%s/%s", cumu_cache_path(), name) < (int)room;
 }
 
-static bool new_elsewhere(char *path, size_t room)
+static bool new_elsewhere(char *path, size_t room, int *held)
 {
     static atomic_bool swept;
+    struct stat st;
     const char *tmp = cumu_env("TMPDIR");
     tmp = tmp && *tmp == '/' ? tmp : "/tmp";
     int dir = first(&swept) ? open(tmp, HOW | O_DIRECTORY) : -1;
@@ -121,28 +124,40 @@ static bool new_elsewhere(char *path, size_t room)
         sweep(dir, of_mkdtemp);
         (void)close(dir);
     }
-    return snprintf(path, room, "%s/%sXXXXXX", tmp, elsewhere) < (int)room && mkdtemp(path);
+    if (snprintf(path, room, "%s/%sXXXXXX", tmp, elsewhere) >= (int)room || !mkdtemp(path))
+        return false;
+    *held = open(path, HOW | O_DIRECTORY);
+    /* where others may rename what is in that folder, it may be another one by now */
+    return *held >= 0 && fstat(*held, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077);
 }
 
 bool cumu_scratch_new(struct cumu_scratch *s)
 {
     struct stat st = {.st_ino = 0};
+    bool made = false;
     s->held = -1;
-    if (!new_in_cache(s->path, sizeof s->path) && !new_elsewhere(s->path, sizeof s->path))
-        return false;
-    s->held = open(s->path, HOW | O_DIRECTORY);
-    if (s->held >= 0 && fstat(s->held, &st) == 0)
+    made = new_in_cache(s->path, sizeof s->path, &s->held);
+    if (!made && s->held < 0)
+        made = new_elsewhere(s->path, sizeof s->path, &s->held);
+    if (made && fstat(s->held, &st) == 0)
         (void)flock(s->held, LOCK_EX | LOCK_NB); /* a sweeper that looks at it just now leaves it for its age */
+    else if (s->held >= 0)
+        (void)close(s->held);
     s->device = st.st_dev;
     s->inode = st.st_ino;
-    return true;
+    return made;
 }
 
-/* The descriptor may be another file by now, if the program has closed it. */
-void cumu_scratch_drop(struct cumu_scratch *s)
+int cumu_scratch_folder(const struct cumu_scratch *s)
 {
     struct stat st;
+    bool same = fstat(s->held, &st) == 0 && st.st_dev == s->device && st.st_ino == s->inode;
+    return same ? s->held : -1;
+}
+
+void cumu_scratch_drop(struct cumu_scratch *s)
+{
     remove_entry(AT_FDCWD, s->path);
-    if (s->held >= 0 && fstat(s->held, &st) == 0 && st.st_dev == s->device && st.st_ino == s->inode)
+    if (cumu_scratch_folder(s) >= 0)
         (void)close(s->held);
 }

@@ -15,7 +15,10 @@ struct cumu_scratch {
     ino_t inode;
 };
 
+/* False with errno. */
 bool cumu_scratch_new(struct cumu_scratch *s);
+/* The folder as it was made; -1 when the program has closed the descriptor, which may be another file by now. */
+int cumu_scratch_folder(const struct cumu_scratch *s);
 void cumu_scratch_drop(struct cumu_scratch *s);
 
 /* A name for a temporary file or folder in the cache. */

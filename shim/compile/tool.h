@@ -23,7 +23,8 @@ bool cumu_tool_identify(struct cumu_tool *t);
 struct cumu_recipe {
     const struct cumu_tool *tool;
     const char *suffix, *flags;
-    bool hurried; /* half of the time that a compiler may take */
+    bool hurried;  /* half of the time that a compiler may take */
+    unsigned part; /* of that time, one in so many; 0: all of it */
     uint32_t version;
     const struct cumu_key *key; /* NULL: that of version, tool, flags and text */
     struct cumu_entry entry;

@@ -1,6 +1,7 @@
 /* Kernels on a MUSA device: MUSA C++ of a kernel to a mubin, and the table of its module's variables' addresses that
  * the kernel looks them up in. */
 #include "kernel/device.h"
+#include "kernel/nest.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +19,7 @@
 #include "ptx/musa/musa.h"
 #include "ptx/lir/image.h"
 
-enum { MAX_THREADS = 8 }; /* compilers side by side */
+enum { MAX_THREADS = 8, TOGETHER = CUMU_MUBIN_JOINED }; /* compilers side by side; kernels that each is asked for */
 
 struct device_code { /* of one kernel for one architecture */
     struct device_code *next;
@@ -89,7 +90,7 @@ static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t 
     if (!err && mu_emit(cumu_unit_ptx(f->unit), f->name, f->image, MU_MUSA, text, size, &c->info, &diag)) {
         cumu_func_report(f, CUMU_GAP, "has no code for mp_%u: PTX line %u: %s%s%s", c->arch, diag.line, diag.what,
                          diag.what[0] ? ": " : "", diag.msg);
-        err = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        err = cumu_nest_launches(f) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
     unsigned front = !err && c->info.dynamic ? c->info.shared : 0;
     if (!err && f->front != front) /* else launches on another device read it meanwhile */
@@ -98,50 +99,77 @@ static int emit(struct cumu_func *f, struct device_code *c, char **text, size_t 
     return err;
 }
 
-/* Makes a kernel's mubin: from the cache or by the SDK's compiler, as CUMU_JIT allows; each way to fail has the CUDA
- * error that its counterpart would give. */
-static int compile(struct cumu_func *f, struct device_code *c)
-{
-    struct cumu_compiled o;
-    char *text = NULL, how[48] = "from the cache";
-    const char *why;
+/* A kernel that some thread compiles, which has claimed it. */
+struct job {
+    struct cumu_func *f;
+    struct device_code *c;
+    char *text;
     size_t size;
-    if (!cumu_arch_known(c->arch)) {
-        cumu_func_report(f, CUMU_ERROR, "mp_%u is no architecture that kernels can be compiled for", c->arch);
+    struct source of;
+    int error;
+};
+
+static bool may_compile(void) { return strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0; }
+
+static int write_text(struct job *j)
+{
+    if (!cumu_arch_known(j->c->arch)) {
+        cumu_func_report(j->f, CUMU_ERROR, "mp_%u is no architecture that kernels can be compiled for", j->c->arch);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    int err = emit(f, c, &text, &size);
-    if (err)
-        return err;
-    bool jit = strcmp(cumu_opt_text(CUMU_OPT_JIT), "0") != 0;
-    if (c->info.products && jit && cumu_native_unknown(c->arch))
-        cumu_native_probe(c->arch);
-    struct source of = {f, c};
-    const struct cumu_musa_source s = {f->name, text, size, emit_flat, &of, NULL};
-    switch (cumu_mubin_make(&o, &s, c->arch, jit ? CUMU_WANT_COMPILED : CUMU_WANT_CACHED)) {
+    int err = emit(j->f, j->c, &j->text, &j->size);
+    if (!err && j->c->info.products && may_compile() && cumu_native_unknown(j->c->arch))
+        cumu_native_probe(j->c->arch);
+    j->of = (struct source){j->f, j->c};
+    return err;
+}
+
+/* Each way to fail has the CUDA error that its counterpart would give. */
+static int take_mubin(struct cumu_func *f, struct device_code *c, enum cumu_made from, const struct cumu_compiled *o)
+{
+    char how[48] = "from the cache";
+    const char *why;
+    switch (from) {
     case CUMU_MADE_ABSENT:
         cumu_func_report(f, CUMU_ERROR, "is not in the cache, and CUMU_JIT=0 forbids compiling it");
-        err = CUDA_ERROR_JIT_COMPILATION_DISABLED;
-        break;
+        return CUDA_ERROR_JIT_COMPILATION_DISABLED;
     case CUMU_MADE_FAILED:
-        cumu_func_report(f, CUMU_ERROR, "cannot be compiled for mp_%u: %s", c->arch, o.why);
-        err = cumu_musa_compiler(&why) ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
-        break;
+        cumu_func_report(f, CUMU_ERROR, "cannot be compiled for mp_%u: %s", c->arch, o->why);
+        return cumu_musa_compiler(&why) ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
     case CUMU_MADE_COMPILED:
-        (void)snprintf(how, sizeof how, "compiled in %u ms", o.ms);
-        if (*o.why)
-            cumu_warn("jit", f->name, "mp_%u: %s", c->arch, o.why);
+        (void)snprintf(how, sizeof how, "compiled in %u ms", o->ms);
+        if (*o->why)
+            cumu_warn("jit", f->name, "mp_%u: %s", c->arch, o->why);
         break;
     case CUMU_MADE_CACHED: break;
     }
-    free(text);
-    if (err)
-        return err;
     cumu_info("jit", f->name, "mp_%u: %s", c->arch, how);
-    cumu_jit_note(f->name, how, o.ms);
-    c->mubin = o.data;
-    c->size = o.size;
+    cumu_jit_note(f->name, how, o->ms);
+    c->mubin = o->data;
+    c->size = o->size;
     return CUDA_SUCCESS;
+}
+
+/* Makes kernels' mubins: from the cache or by the SDK's compiler, as CUMU_JIT allows. */
+static void compile(struct job *j, unsigned n)
+{
+    struct cumu_musa_source s[TOGETHER];
+    struct cumu_compiled o[TOGETHER];
+    enum cumu_made from[TOGETHER];
+    struct job *of[TOGETHER];
+    unsigned m = 0;
+    for (unsigned k = 0; k < n; k++)
+        if ((j[k].error = write_text(&j[k])) == 0) {
+            s[m] = (struct cumu_musa_source){j[k].f->name, j[k].text,     j[k].size, emit_flat,
+                                             &j[k].of,     &j[k].c->info, NULL};
+            of[m++] = &j[k];
+        }
+    if (m)
+        cumu_mubin_make_many(o, from, s, m, j->c->arch, may_compile() ? CUMU_WANT_COMPILED : CUMU_WANT_CACHED);
+    for (unsigned k = 0; k < m; k++)
+        of[k]->error = take_mubin(of[k]->f, of[k]->c, from[k], &o[k]);
+    for (unsigned k = 0; k < n; k++)
+        free(j[k].text);
 }
 
 static struct device_code *find(const struct cumu_func *f, unsigned arch)
@@ -152,18 +180,14 @@ static struct device_code *find(const struct cumu_func *f, unsigned arch)
     return c;
 }
 
-/* Who comes second waits for who came first. */
-static int compile_for(struct cumu_func *f, unsigned arch)
+/* The caller is the first that wants it and compiles it; NULL: it is there, another thread is at it, or there is no
+ * memory. */
+static struct device_code *claim(struct cumu_func *f, unsigned arch)
 {
+    struct device_code *c = NULL;
     pthread_mutex_lock(&lock);
-    struct device_code *c = find(f, arch);
-    if (c) {
-        while (c->making)
-            pthread_cond_wait(&made, &lock);
-        pthread_mutex_unlock(&lock);
-        return c->error;
-    }
-    c = calloc(1, sizeof *c);
+    if (!find(f, arch))
+        c = calloc(1, sizeof *c);
     if (c) {
         c->arch = arch;
         c->making = true;
@@ -171,15 +195,45 @@ static int compile_for(struct cumu_func *f, unsigned arch)
         f->code = c;
     }
     pthread_mutex_unlock(&lock);
-    if (!c)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    int err = compile(f, c);
+    return c;
+}
+
+/* Who comes second waits for who came first. */
+static int wait_for(struct cumu_func *f, unsigned arch)
+{
     pthread_mutex_lock(&lock);
-    c->error = err;
-    c->making = false;
+    struct device_code *c = find(f, arch);
+    while (c && c->making)
+        pthread_cond_wait(&made, &lock);
+    pthread_mutex_unlock(&lock);
+    return c ? c->error : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Those of the n kernels that nobody has begun; does not wait for others. */
+static void compile_new(struct cumu_func *const *f, unsigned n, unsigned arch)
+{
+    struct job j[TOGETHER];
+    unsigned m = 0;
+    for (unsigned k = 0; k < n; k++) {
+        struct device_code *c = claim(f[k], arch);
+        if (c)
+            j[m++] = (struct job){.f = f[k], .c = c};
+    }
+    if (m)
+        compile(j, m);
+    pthread_mutex_lock(&lock);
+    for (unsigned k = 0; k < m; k++) {
+        j[k].c->error = j[k].error;
+        j[k].c->making = false;
+    }
     pthread_cond_broadcast(&made);
     pthread_mutex_unlock(&lock);
-    return err;
+}
+
+static int compile_for(struct cumu_func *f, unsigned arch)
+{
+    compile_new(&f, 1, arch);
+    return wait_for(f, arch);
 }
 
 int cumu_device_compile(struct cumu_func *f)
@@ -191,7 +245,7 @@ int cumu_device_compile(struct cumu_func *f)
 
 struct many { /* kernels that are compiled side by side */
     struct cumu_func **f;
-    unsigned n, arch, done;
+    unsigned n, arch, done, together;
     atomic_uint next;
     atomic_int error; /* that is not one kernel's own */
 };
@@ -206,12 +260,16 @@ static bool is_its_own(int err)
 static void *compile_some(void *arg)
 {
     struct many *m = arg;
-    for (unsigned k; (k = atomic_fetch_add(&m->next, 1)) < m->n;) {
-        int err = compile_for(m->f[k], m->arch), none = 0;
-        if (err && !is_its_own(err))
-            (void)atomic_compare_exchange_strong(&m->error, &none, err);
+    for (unsigned k; (k = atomic_fetch_add(&m->next, m->together)) < m->n;) {
+        const unsigned n = m->n - k < m->together ? m->n - k : m->together;
+        compile_new(m->f + k, n, m->arch);
+        for (unsigned i = k; i < k + n; i++) {
+            int err = wait_for(m->f[i], m->arch), none = 0;
+            if (err && !is_its_own(err))
+                (void)atomic_compare_exchange_strong(&m->error, &none, err);
+        }
         pthread_mutex_lock(&lock);
-        m->done++;
+        m->done += n;
         cumu_progress(m->done, m->n - m->done);
         pthread_mutex_unlock(&lock);
     }
@@ -225,9 +283,12 @@ static void compile_side_by_side(struct many *m)
     unsigned started = 0;
     sigset_t all, old;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const unsigned at_once = cpus < 1 ? 1 : cpus < MAX_THREADS ? (unsigned)cpus : MAX_THREADS;
+    const unsigned each = (m->n + at_once - 1) / at_once; /* as many as leave work for all */
+    m->together = each < 1 ? 1 : each < TOGETHER ? each : TOGETHER;
     sigfillset(&all); /* the program's handlers run on the program's threads */
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    while (started < MAX_THREADS && (long)started + 1 < cpus && started + 1 < m->n &&
+    while (started < MAX_THREADS && (long)started + 1 < cpus && (started + 1) * m->together < m->n &&
            pthread_create(&thread[started], NULL, compile_some, m) == 0)
         started++;
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -295,8 +356,9 @@ static int fill(MUstream s, const void *arg)
 }
 
 /* The addresses of the module's variables, where the kernel looks for them. */
-static int bind(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, MUmodule module)
+static int bind(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, MUmodule module, const struct mu_info *info)
 {
+    char name[MU_EXTERNS_NAME];
     void *image;
     size_t size;
     struct table t = {0};
@@ -312,8 +374,12 @@ static int bind(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, MUmodul
     t.size = bound->externs.count * sizeof *address;
     if (!address)
         err = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!err && t.size)
-        err = mu.muModuleGetGlobal_v2(&t.to, &size, module, MU_EXTERNS);
+    if (!err && t.size) {
+        mu_externs_name(info, name); /* of one that was compiled together with others */
+        err = mu.muModuleGetGlobal_v2(&t.to, &size, module, name);
+        if (err)
+            err = mu.muModuleGetGlobal_v2(&t.to, &size, module, MU_EXTERNS);
+    }
     if (!err && t.size)
         err = size < t.size ? CUDA_ERROR_INVALID_IMAGE : cumu_device_work(fill, &t);
     free(address);
@@ -355,7 +421,7 @@ int cumu_device_load(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, st
     int most = 0;
     if (!err && !mu.muFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, inst->function) && most > 0)
         inst->most_threads = (unsigned)most;
-    if (!err && (err = bind(u, f, ctx, inst->module)) != 0)
+    if (!err && (err = bind(u, f, ctx, inst->module, &c->info)) != 0)
         cumu_func_report(f, CUMU_ERROR, "its mubin cannot be told where variables are (%d)", err);
     if (err)
         (void)mu.muModuleUnload(inst->module);

@@ -78,7 +78,7 @@ int cumu_call_new(struct cumu_func *f, const struct cumu_launch *l, void **args,
     c->data = (char *)c + head;
     c->bytes = data;
     c->launch = (MUSA_KERNEL_NODE_PARAMS){.func = l->cooperative ? inst->function
-                                                                 : cumu_jit_function(f, inst, l->grid, l->block),
+                                                                 : cumu_jit_function(f, inst, l->block),
                                           .gridDimX = l->grid.x,
                                           .gridDimY = l->grid.y,
                                           .gridDimZ = l->grid.z,
@@ -126,9 +126,8 @@ bool cumu_call_compiling(const struct cumu_call *c, MUfunction *now)
     if (!i || i->function != c->launch.func)
         return false;
     dim3 block = {c->launch.blockDimX, c->launch.blockDimY, c->launch.blockDimZ};
-    dim3 grid = {c->launch.gridDimX, c->launch.gridDimY, c->launch.gridDimZ};
     enum t1_shape shape = t1_shape((uint32_t[3]){block.x, block.y, block.z});
-    *now = cumu_jit_function(f, i, grid, block);
+    *now = cumu_jit_function(f, i, block);
     return *now == i->function && atomic_load(&i->jit[shape]) != CUMU_JIT_SETTLED;
 }
 

@@ -1,16 +1,19 @@
-/* Compiles kernels behind the program's back: every kernel starts on tier 0; from its first launch on a
- * thread here looks for its object in the cache, or has it compiled when that seems worth it, loads it
- * and gives it to later launches, and to blocks that have not begun of those under way.
+/* Compiles kernels behind the program's back: every kernel starts on tier 0; at its first launch a thread here looks
+ * for its object in the cache, and later has it compiled when that seems worth it, loads it and gives it to later
+ * launches, and to blocks that have not begun of those under way.
  *
- * Worth a compiler: the second launch of the same shape; a first one of a million threads, or that has
- * not ended after LATER_MS, which the next run of the program will make again. Looking in the cache costs
- * half a millisecond and is always done.
+ * Worth a compiler is what has spent an eighth of the time in the interpreter that the compiler is thought to take
+ * (as in the ski rental problem, but compiled code is some eight times as fast, and later processes have it, too).
+ * What earlier processes spent counts (missed.h), so that a program that is shorter than its compiler gets
+ * there. Of several the hottest is first, and the cache is looked at before anything is compiled.
  *
- * The library below is called without any lock, and while it loads an object (which takes the dynamic
- * linker's lock, that the program may hold when it unloads a module) nobody waits for this thread. */
+ * The library below is called without any lock but for its clocks, which take none, and while it loads an object
+ * (which takes the dynamic linker's lock, that the program may hold when it unloads a module) nobody waits for this
+ * thread. */
 #include "kernel/jit.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,14 +30,19 @@
 #include "compile/compile.h"
 #include "kernel/device.h"
 #include "kernel/graph.h"
+#include "kernel/missed.h"
 #include "compile/progress.h"
 
 enum {
-    MANY_THREADS = 1 << 20, /* of a grid that is worth a compiler at once */
-    MAX_THREADS = 2,        /* that compile */
-    EXIT_MS = 1000,         /* that a process may wait at its end for what is being compiled */
-    LATER_MS = 250,         /* after which a launch under way is looked at again */
-    LONG_TEXT = 200000      /* bytes: takes longer than that to compile */
+    MAX_THREADS = 3,       /* that look and load; one of them, or two where there are CPUs enough, may compile */
+    EXIT_MS = 1000,        /* that a process may wait at its end for what is being compiled */
+    MAX_TRIES = 4,         /* doublings of that, for what earlier processes began in vain */
+    LOOK_MS = 50,          /* after which a kernel in the interpreter is looked at again */
+    LOOKS = 100,           /* at one that does not begin */
+    LONG_TEXT = 200000,    /* bytes: takes longer than EXIT_MS to compile */
+    COMPILE_NS = 60000000, /* of any kernel, and of a byte of PTX: seen over 800 kernels, tests/bench/README.md */
+    COMPILE_BYTE_NS = 30000,
+    SHARE = 8 /* of that time, spent in the interpreter: worth it */
 };
 
 struct job {
@@ -43,9 +51,13 @@ struct job {
     struct func_inst *inst;
     MUcontext ctx;
     enum t1_shape shape;
-    bool compile; /* worth it */
-    bool absent;  /* not in the cache, and not worth it */
-    bool again;   /* has been that: is looked at again when due */
+    bool compile;    /* now; else only looked for in the cache */
+    bool absent;     /* it is not there */
+    uint64_t worth;  /* ns in the interpreter, from which on it is compiled; 0: at once */
+    uint64_t before; /* ns of earlier processes */
+    unsigned tries;  /* of theirs */
+    unsigned looks;
+    bool again; /* it is known that the cache lacks it */
     struct timespec due;
     bool busy;    /* f and inst are in use: who cancels waits */
     bool lengthy; /* nobody waits for its end when the process goes; lock held */
@@ -61,18 +73,35 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER, idle = PTHREAD_COND_INITIALIZER;
 static struct list {
     struct job *first, **end;
-} queue = {NULL, &queue.first}, later = {NULL, &later.first}; /* waiting; for a second look, the first due first */
+} queue = {NULL, &queue.first}, later = {NULL, &later.first}; /* to look for; for another look, the first due first */
+static struct job *ready;                                     /* to compile, in no order */
 static struct job *working[MAX_THREADS];
-static unsigned threads, sleeping;
-static unsigned waiting, finished; /* jobs in the queue; that threads have done */
+static unsigned threads, sleeping, compiling;
+static unsigned compilers;         /* that may run at once; from the first job on */
+static unsigned waiting, finished; /* jobs that are queued or ready; that threads have done */
 static pid_t owner;                /* the process that has the threads: not a child that it forks */
 static bool leaving; /* the process exits: what is compiled now goes to the cache, nothing else is begun */
 static atomic_uint compiled, cached, refused, total_ms;
 
 static t1_take_over *take_over; /* the driver's, from the first job on; NULL: it has none */
 static t1_under_way *under_way;
+static t1_spent *spent;
 
-enum mode { OFF, BACKGROUND, WAIT };
+enum mode { OFF, BACKGROUND, EAGER, WAIT };
+
+static bool watches(void) { return cumu_opt_has(CUMU_OPT_CHECK, "memory") || cumu_opt_has(CUMU_OPT_CHECK, "init"); }
+
+/* Whether tools look at kernels that compiled code knows nothing of. Synccheck alone leaves it those that have nothing
+ * to look at. */
+static bool interprets(void)
+{
+    return cumu_opt_has(CUMU_OPT_CHECK, "race") || (cumu_opt_has(CUMU_OPT_CHECK, "sync") && watches());
+}
+
+static unsigned options(void)
+{
+    return (cumu_object_debugged() ? T1_EMIT_LINES : 0) | (watches() ? T1_EMIT_WATCHED : 0);
+}
 
 static enum mode mode(void)
 {
@@ -80,9 +109,12 @@ static enum mode mode(void)
     int m = atomic_load_explicit(&known, memory_order_relaxed);
     if (m < 0) {
         const char *text = cumu_opt_text(CUMU_OPT_JIT);
-        m = !strcmp(text, "wait") ? WAIT : !strcmp(text, "1") ? BACKGROUND : OFF;
-        if (m != OFF && cumu_device_code())
-            m = OFF; /* that kernels have from the start */
+        m = !strcmp(text, "wait") ? WAIT : !strcmp(text, "eager") ? EAGER : !strcmp(text, "1") ? BACKGROUND : OFF;
+        if (cumu_device_code() && (cumu_opt_has(CUMU_OPT_CHECK, "memory") || cumu_opt_has(CUMU_OPT_CHECK, "race") ||
+                                   cumu_opt_has(CUMU_OPT_CHECK, "init")))
+            cumu_error("jit", NULL, "CUMU_CHECK sees accesses of kernels on the CPU only: CUMU_BACKEND=host");
+        if (m != OFF && (cumu_device_code() || interprets()))
+            m = OFF; /* devices' kernels are compiled from the start */
         atomic_store(&known, m);
     }
     return (enum mode)m;
@@ -117,7 +149,7 @@ static void settle(struct job *j, enum cumu_jit_state state)
 
 void cumu_jit_note(const char *kernel, const char *how, unsigned ms)
 {
-    if (cumu_tracing())
+    if (cumu_trace_times_work())
         cumu_trace_event(&(struct cumu_event){.kind = CUMU_EVENT_COMPILE,
                                               .library = "compile",
                                               .name = kernel,
@@ -126,6 +158,13 @@ void cumu_jit_note(const char *kernel, const char *how, unsigned ms)
                                               .timed = ms != 0,
                                               .process = (long)getpid(),
                                               .note = how});
+}
+
+static void forget(const struct job *j)
+{
+    pthread_mutex_lock(&lock);
+    cumu_missed_forget(&j->key);
+    pthread_mutex_unlock(&lock);
 }
 
 static void refuse(struct job *j, const char *why)
@@ -159,7 +198,11 @@ static bool prepare(struct job *j)
         return false;
     struct cumu_unit *u = j->f->unit;
     cumu_unit_enter(u);
-    cumu_object_key(&j->key, cumu_unit_ptx(u), cumu_unit_digest(u), j->name, j->shape, t1_isa_here());
+    cumu_object_key(&j->key, cumu_unit_ptx(u), cumu_unit_digest(u), j->name, j->shape, cumu_object_isa(), options());
+    const struct ptx_func *ptx = ptx_module_func(cumu_unit_ptx(u), j->name);
+    j->worth = mode() != BACKGROUND || !spent
+                   ? 0
+                   : (COMPILE_NS + COMPILE_BYTE_NS * (uint64_t)(ptx ? ptx->body_len : 0)) / SHARE;
     MUcontext now = enter(j->ctx); /* for the addresses of the module's variables */
     bool bound = cumu_unit_image(u, j->f, j->ctx, &j->image, &j->image_size) == CUDA_SUCCESS;
     leave(j->ctx, now);
@@ -178,7 +221,8 @@ static bool emit(struct job *j)
     if (!take(j))
         return false;
     cumu_unit_enter(j->f->unit);
-    int bad = t1_emit(cumu_unit_ptx(j->f->unit), j->name, j->shape, t1_isa_here(), &j->text, &j->text_size, &diag);
+    int bad = t1_emit_as(cumu_unit_ptx(j->f->unit), j->name, j->shape, cumu_object_isa(), options(), &j->text,
+                         &j->text_size, &diag);
     cumu_unit_leave(j->f->unit);
     done(j);
     if (!bad) {
@@ -218,11 +262,18 @@ static void publish(struct job *j, MUmodule module, MUfunction function)
 
 static void load(struct job *j, const struct cumu_compiled *o, const char *how)
 {
+    char path[PATH_MAX];
     void *image = NULL;
     size_t size;
     MUmodule module = NULL;
     MUfunction function = NULL;
-    if (t1_image_pack(j->image, j->image_size, o->data, o->size, j->shape, &image, &size) != 0) {
+    const struct t1_parts parts = {.lir_image = j->image,
+                                   .lir_size = j->image_size,
+                                   .object = o->data,
+                                   .object_size = o->size,
+                                   .shape = j->shape,
+                                   .path = cumu_object_debugged() && cumu_cache_file(&j->key, path) ? path : NULL};
+    if (t1_image_pack(&parts, &image, &size) != 0) {
         refuse(j, "out of memory");
         return;
     }
@@ -241,29 +292,19 @@ static void load(struct job *j, const struct cumu_compiled *o, const char *how)
     leave(j->ctx, now);
 }
 
-/* The second look at a kernel that was not worth a compiler: it is when its launch has not ended, and nobody else has
- * asked for it since. */
-static bool has_become_worth(struct job *j)
-{
-    unsigned char absent = CUMU_JIT_ABSENT;
-    if (!take(j))
-        return false;
-    j->compile = under_way && under_way(j->inst->function) &&
-                 atomic_compare_exchange_strong(&j->inst->jit[j->shape], &absent, CUMU_JIT_ASKED);
-    done(j);
-    return j->compile;
-}
-
 /* By a launch that waits for its compiled code, or by one that runs in the interpreter meanwhile and that blocks not
  * begun, or the next launches, take over from: then the compiler must not starve beside the workers. */
 static bool is_waited_for(struct job *j)
 {
-    if (mode() == WAIT || !take(j))
-        return mode() == WAIT;
+    const bool hurry = mode() != BACKGROUND || j->tries; /* with idle time it did not come to an end */
+    if (hurry || !take(j))
+        return hurry;
     bool waited = under_way && under_way(j->inst->function);
     done(j);
     return waited;
 }
+
+/* ---- work ------------------------------------------------------------------------------------ */
 
 /* One job: the object from the cache, or text and compiler. A job whose kernel has gone meanwhile still fills the
  * cache, but is not loaded. */
@@ -271,16 +312,23 @@ static void work(struct job *j)
 {
     struct cumu_compiled o;
     char how[32];
-    if ((j->again && !has_become_worth(j)) || !prepare(j))
+    if (!prepare(j))
         return;
     enum cumu_made made = cumu_object_find(&o, &j->key);
     j->absent = made == CUMU_MADE_ABSENT && !j->compile;
     if (made == CUMU_MADE_ABSENT && j->compile) {
-        if (!emit(j))
+        pthread_mutex_lock(&lock);
+        cumu_missed_begun(&j->key);
+        pthread_mutex_unlock(&lock);
+        if (!emit(j)) {
+            forget(j);
             return;
-        made = cumu_object_make(&o, &j->key, j->name, j->text, j->text_size, j->shape, t1_isa_here(),
+        }
+        made = cumu_object_make(&o, &j->key, j->name, j->text, j->text_size, j->shape, cumu_object_isa(),
                                 !is_waited_for(j));
     }
+    if (made != CUMU_MADE_ABSENT)
+        forget(j);
     switch (made) {
     case CUMU_MADE_ABSENT: return;
     case CUMU_MADE_FAILED: refuse(j, o.why); return;
@@ -336,22 +384,72 @@ static struct timespec in_ms(long ms)
     return t;
 }
 
+/* Its time in the interpreter so far. */
+static uint64_t heat(const struct job *j) { return j->f ? j->before + (spent ? spent(j->inst->function) : 0) : 0; }
+
+static void make_ready(struct job *j)
+{
+    j->compile = true;
+    j->next = ready;
+    ready = j;
+    waiting++;
+}
+
+static struct job *take_hottest(void)
+{
+    struct job **hottest = &ready, *j;
+    for (struct job **at = &ready; *at; at = &(*at)->next)
+        if (heat(*at) > heat(*hottest))
+            hottest = at;
+    if ((j = *hottest)) {
+        *hottest = j->next;
+        waiting--;
+    }
+    return j;
+}
+
+static void postpone(struct job *j)
+{
+    j->due = in_ms(LOOK_MS);
+    push(&later, j);
+}
+
+/* Looks at those that are due: worth it by now; or running, for another look; else a launch will ask again. */
+static void look_again(void)
+{
+    const struct timespec now = in_ms(0);
+    for (struct job *j; (j = later.first) && (j->due.tv_sec < now.tv_sec ||
+                                              (j->due.tv_sec == now.tv_sec && j->due.tv_nsec <= now.tv_nsec));) {
+        (void)pop(&later);
+        if (j->f && heat(j) >= j->worth) {
+            atomic_store(&j->inst->jit[j->shape], CUMU_JIT_ASKED);
+            make_ready(j);
+        } else if (j->f && under_way && under_way(j->inst->function) && (j->looks++ < LOOKS || heat(j) > j->before)) {
+            postpone(j);
+        } else {
+            if (j->f) {
+                atomic_store(&j->inst->worth[j->shape], j->worth > j->before ? j->worth - j->before : 0);
+                atomic_store(&j->inst->jit[j->shape], CUMU_JIT_ABSENT);
+            }
+            free_job(j);
+        }
+    }
+}
+
 /* What is to be worked on now, or NULL. Lock held. */
 static struct job *next_job(void)
 {
-    struct timespec now = in_ms(0), *due = later.first ? &later.first->due : NULL;
     if (leaving)
         return NULL;
-    if (due && (due->tv_sec < now.tv_sec || (due->tv_sec == now.tv_sec && due->tv_nsec <= now.tv_nsec)))
-        return pop(&later);
-    if (!queue.first)
-        return NULL;
-    waiting--;
-    return pop(&queue);
+    look_again();
+    if (queue.first) {
+        waiting--;
+        return pop(&queue);
+    }
+    return compiling < compilers ? take_hottest() : NULL;
 }
 
-/* A job that has been worked on. Where its kernel is not in the cache it may have been launched again meanwhile, or
- * gets a second look. Lock held. */
+/* A job that has been worked on: the next step for a kernel that is not in the cache. Lock held. */
 static void put_away(struct job *j)
 {
     if (!j->absent || !j->f) {
@@ -360,16 +458,13 @@ static void put_away(struct job *j)
     }
     free(j->image);
     j->image = NULL;
-    j->compile = atomic_load(&j->inst->launches[j->shape]) > 1;
-    if (j->compile) {
-        waiting++;
-        push(&queue, j);
-        return;
+    cumu_missed_note(&j->key, j->f, j->inst->function, &j->before, &j->tries);
+    if (heat(j) >= j->worth) {
+        make_ready(j);
+    } else {
+        atomic_store(&j->inst->jit[j->shape], CUMU_JIT_WATCHED);
+        postpone(j);
     }
-    atomic_store(&j->inst->jit[j->shape], CUMU_JIT_ABSENT);
-    j->again = true;
-    j->due = in_ms(LATER_MS);
-    push(&later, j);
     pthread_cond_signal(&more); /* who sleeps does so until it is due */
 }
 
@@ -397,6 +492,8 @@ static void *thread_main(void *slot)
     (void)mu.muCtxGetCurrent(&none);
     (void)mu.muCtxSetCurrent(none);
     pthread_mutex_lock(&lock);
+    if (threads == 1)
+        cumu_missed_read();
     for (;;) {
         struct job *j;
         while (!(j = next_job())) {
@@ -407,11 +504,14 @@ static void *thread_main(void *slot)
                 pthread_cond_wait(&more, &lock);
             sleeping--;
         }
+        const bool compiles = j->compile;
         *mine = j;
+        compiling += compiles;
         pthread_mutex_unlock(&lock);
         work(j);
         pthread_mutex_lock(&lock);
         *mine = NULL;
+        compiling -= compiles;
         put_away(j);
         cumu_progress(++finished, leaving ? 0 : waiting);
         pthread_cond_broadcast(&idle);
@@ -423,15 +523,21 @@ static void *thread_main(void *slot)
  * what is begun is finished, once, unless that would be felt as a hang. */
 static void at_exit(void)
 {
-    struct timespec end = in_ms(EXIT_MS);
+    struct timespec end[MAX_TRIES + 1];
+    for (unsigned i = 0; i <= MAX_TRIES; i++) /* what earlier processes began and did not end is waited for longer */
+        end[i] = in_ms(i < 2 ? EXIT_MS : EXIT_MS << i);
     if (getpid() != owner)
         return;
     pthread_mutex_lock(&lock);
     leaving = true;
     cumu_progress(finished, 0);
     for (unsigned i = 0; i < MAX_THREADS; i++)
-        while (working[i] && !working[i]->lengthy && pthread_cond_timedwait(&idle, &lock, &end) == 0)
-            ;
+        for (struct job *j; (j = working[i]) && j->compile;) {
+            if ((j->lengthy && j->tries < 2) ||
+                pthread_cond_timedwait(&idle, &lock, &end[j->tries < MAX_TRIES ? j->tries : MAX_TRIES]) != 0)
+                break;
+        }
+    cumu_missed_leave(spent);
     unsigned never = waiting;
     pthread_mutex_unlock(&lock);
     cumu_info("jit", "all", "%u kernels compiled in %.1f s, %u from the cache, %u stay on tier 0, %u not begun",
@@ -443,6 +549,8 @@ static void start_once(void)
     stay_loaded();
     *(void **)&take_over = cumu_below("musa", T1_TAKE_OVER);
     *(void **)&under_way = cumu_below("musa", T1_UNDER_WAY);
+    *(void **)&spent = cumu_below("musa", T1_SPENT);
+    compilers = sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? 2 : 1; /* a file is read for it */
     owner = getpid();
     (void)atexit(at_exit);
 }
@@ -464,17 +572,21 @@ static bool start_thread(void)
     return ok;
 }
 
-static unsigned thread_limit(void) { return sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? MAX_THREADS : 1; }
-
 static bool enqueue(struct job *j)
 {
     pthread_mutex_lock(&lock);
     bool served = threads > 0;
-    if (!sleeping && threads < thread_limit())
+    if (!sleeping && threads < compilers + 1)
         served |= start_thread();
     if (served) {
-        push(&queue, j);
-        waiting++;
+        if (j->again) {
+            postpone(j);
+        } else if (mode() == EAGER) {
+            make_ready(j);
+        } else {
+            push(&queue, j);
+            waiting++;
+        }
         pthread_cond_signal(&more);
     }
     pthread_mutex_unlock(&lock);
@@ -490,6 +602,15 @@ void cumu_jit_cancel(struct cumu_func *f)
     for (struct job *j = later.first; j; j = j->next)
         if (j->f == f)
             j->f = NULL;
+    for (struct job **at = &ready, *j; (j = *at);)
+        if (j->f == f) {
+            *at = j->next;
+            waiting--;
+            free_job(j);
+        } else {
+            at = &j->next;
+        }
+    cumu_missed_gone(f, spent);
     for (unsigned i = 0; i < MAX_THREADS; i++)
         while (working[i] && working[i]->f == f) {
             if (!working[i]->busy)
@@ -502,7 +623,7 @@ void cumu_jit_cancel(struct cumu_func *f)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static struct job *new_job(struct cumu_func *f, struct func_inst *i, enum t1_shape shape, bool compile)
+static struct job *new_job(struct cumu_func *f, struct func_inst *i, enum t1_shape shape)
 {
     size_t size = strlen(f->name) + 1;
     struct job *j = calloc(1, sizeof *j + size);
@@ -512,27 +633,30 @@ static struct job *new_job(struct cumu_func *f, struct func_inst *i, enum t1_sha
     j->inst = i;
     j->ctx = atomic_load(&i->ctx);
     j->shape = shape;
-    j->compile = compile;
     memcpy(j->name, f->name, size);
     return j;
 }
 
-MUfunction cumu_jit_consider(struct cumu_func *f, struct func_inst *i, enum t1_shape shape, uint64_t count)
+MUfunction cumu_jit_consider(struct cumu_func *f, struct func_inst *i, enum t1_shape shape)
 {
     enum mode m = mode();
     unsigned char state = atomic_load(&i->jit[shape]);
-    unsigned launches = atomic_fetch_add(&i->launches[shape], 1) + 1;
-    bool worth = launches > 1 || count >= MANY_THREADS;
     if (m == OFF) {
         atomic_store(&i->jit[shape], CUMU_JIT_SETTLED);
         return i->function;
     }
-    if (state == CUMU_JIT_ASKED || (state == CUMU_JIT_ABSENT && !worth) ||
-        !atomic_compare_exchange_strong(&i->jit[shape], &state, CUMU_JIT_ASKED))
+    const bool again = state == CUMU_JIT_ABSENT;
+    if (state == CUMU_JIT_ASKED || state == CUMU_JIT_WATCHED ||
+        !atomic_compare_exchange_strong(&i->jit[shape], &state, again ? CUMU_JIT_WATCHED : CUMU_JIT_ASKED))
         return i->function;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, start_once);
-    struct job *j = new_job(f, i, shape, worth || m == WAIT);
+    struct job *j = new_job(f, i, shape);
+    if (j) {
+        j->compile = m == WAIT;
+        j->again = again;
+        j->worth = atomic_load(&i->worth[shape]);
+    }
     if (j && m == WAIT) {
         int mode_before = cumu_capture_relax();
         work(j);

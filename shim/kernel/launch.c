@@ -65,6 +65,13 @@ static int launch_traced(const struct cumu_func *f, const struct func_inst *i, M
                          const struct cumu_launch *l, void **args, void **extra)
 {
     struct cumu_event e = launch_event(f, l, code(i, mf));
+    int value = 0;
+    if (mu.muFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, mf) == MUSA_SUCCESS)
+        e.registers = (unsigned)value;
+    if (mu.muFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, mf) == MUSA_SUCCESS)
+        e.local = (unsigned)value;
+    if (mu.muFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, mf) == MUSA_SUCCESS)
+        e.fixed = (unsigned)value;
     void *work = cumu_work_begin(l->stream);
     int err = cumu_launch_below(mf, shared, l, args, extra);
     cumu_work_end(work, &e, err != MUSA_SUCCESS);
@@ -100,11 +107,11 @@ int cumu_launch(struct cumu_func *f, const struct cumu_launch *l, void **args, v
     if (err)
         return err;
     unsigned shared = (unsigned)l->shared + f->front;
-    MUfunction mf = cumu_jit_function(f, i, l->grid, l->block);
+    MUfunction mf = cumu_jit_function(f, i, l->block);
     if (extra && !args && cumu_device_code())
         return launch_packed(f, mf, shared, l, extra);
-    return watched && cumu_tracing() ? launch_traced(f, i, mf, shared, l, args, extra)
-                                     : cumu_launch_below(mf, shared, l, args, extra);
+    return watched && cumu_trace_times_work() ? launch_traced(f, i, mf, shared, l, args, extra)
+                                              : cumu_launch_below(mf, shared, l, args, extra);
 }
 
 bool cumu_clusters(void) { return cumu_claimed_cc() >= 90 && !cumu_device_code(); }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/devrt.h"
 #include "kernel/module.h"
 
 enum { EAGER_TEXT = 256 << 10 }; /* bytes of PTX whose kernels are lowered when it is loaded */
@@ -52,14 +53,62 @@ static int add_container(struct cumu_module *m, const void *data, size_t size)
     return cumu_unit_of_container(m, cumu_module_units(m), copy, len, copy) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static int refuse_cubin(struct cumu_module *m, const void *data, size_t size)
+/* A cubin of our ptxas carries PTX, and a pack may have that of another; machine code is nothing to translate. */
+static int add_cubin(struct cumu_module *m, const void *data, size_t size)
 {
+    const struct cumu_pack *pack;
+    const struct cumu_pack_module *packed;
+    size_t len, whole = fatbin_elf_size(data, size);
+    const char *text = fatbin_carried(data, size, &len);
+    if (text)
+        return add_text(m, text, len);
+    if (whole && cumu_packs_find(data, whole, &pack, &packed))
+        return cumu_unit_of_pack(m, cumu_module_units(m), pack, packed) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (size == FATBIN_UNBOUNDED)
-        size = fatbin_elf_size(data);
+        size = whole;
     const char *kernel = fatbin_cubin_kernel(data, size, 0);
     cumu_kernel_report(m, CUMU_GAP, kernel ? kernel : "module",
-                       "the image is machine code (a cubin), there is no PTX to translate");
-    return cumu_kernel_missing(kernel ? kernel : "module", CUDA_ERROR_NO_BINARY_FOR_GPU);
+                       "the image is machine code (a cubin), there is no PTX to translate%s",
+                       cumu_packs_any() ? ", and no pack of CUMU_PTX_PACK is for it" : "");
+    return cumu_kernel_missing(m, kernel ? kernel : "module", CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+/* All containers of a host object's section; an object without device code has none. */
+static int add_object(struct cumu_module *m, const struct fatbin_member *object)
+{
+    size_t len;
+    struct fatbin_walk w;
+    const char *section = fatbin_cubin_section(object->data, object->size, "__nv_relfatbin", &len);
+    int err = CUDA_SUCCESS;
+    if (!section || fatbin_walk_open(&w, section, len))
+        return CUDA_SUCCESS;
+    do
+        err = add_container(m, w.container, (size_t)(w.end - w.container));
+    while (!err && fatbin_walk_container(&w));
+    return err;
+}
+
+/* A static library. That of CUDA's device runtime holds machine code; what of it is not about launching kernels is PTX
+ * of ours: mapping/facts/cuda.md X4. */
+static int add_archive(struct cumu_module *m, const void *data, size_t size)
+{
+    static const char runtime[] = "cuda_device_runtime.o";
+    struct fatbin_member member = {0};
+    unsigned before = 0, after = 0;
+    int err = CUDA_SUCCESS;
+    CUMU_EACH_UNIT(m, u)
+    before++;
+    for (size_t at = 0; !err && fatbin_archive_next(data, size, &at, &member);)
+        err = member.name_len == sizeof runtime - 1 && !memcmp(member.name, runtime, sizeof runtime - 1)
+                  ? add_text(m, cumu_device_runtime, strlen(cumu_device_runtime))
+                  : add_object(m, &member);
+    CUMU_EACH_UNIT(m, u)
+    after++;
+    if (!err && before == after) {
+        cumu_kernel_report(m, CUMU_GAP, "module", "the archive holds no device code that can be linked");
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    return err;
 }
 
 int cumu_module_add(struct cumu_module *m, const void *data, size_t size)
@@ -77,13 +126,11 @@ int cumu_module_add(struct cumu_module *m, const void *data, size_t size)
     if (magic == FATBIN_MAGIC)
         return add_container(m, data, size);
     if (!memcmp(&magic, "\177ELF", 4))
-        return refuse_cubin(m, data, size);
+        return add_cubin(m, data, size);
+    if (size != FATBIN_UNBOUNDED && fatbin_is_archive(data, size))
+        return add_archive(m, data, size);
     const char *text = data;
     size_t len = size == FATBIN_UNBOUNDED ? strlen(text) : strnlen(text, size);
-    if (!memcmp(&magic, "!<ar", 4)) {
-        cumu_kernel_report(m, CUMU_GAP, "module", "archives of device code are not linked, only PTX is");
-        return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    }
     return add_text(m, text, len);
 }
 
@@ -111,7 +158,7 @@ static int load(const void *data, size_t size, const char *path, const struct cu
     cumu_module_loaded(m);
     CUMU_EACH_UNIT(m, u)
     if (err && cumu_unit_machine_code(u))
-        err = cumu_kernel_missing(cumu_unit_machine_code(u), err);
+        err = cumu_kernel_missing(m, cumu_unit_machine_code(u), err);
     if (err) {
         if (path)
             cumu_error("kernel", "module", "%s cannot be used", path);

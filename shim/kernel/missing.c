@@ -34,10 +34,24 @@ static const char *reason_of(int err)
 }
 
 /* Straight to stderr: this is said whatever the log's level, file and limits are. Handlers of the program's that exit()
- * would run expect other threads to have come to an end. */
-static int end(const char *name, const char *why, int err)
+ * would run expect other threads to have come to an end. A kernel that a pack lacks ends the process without being
+ * asked: CUDA has no such error, so libraries (CUB) take it for success and leave their results unwritten. What the
+ * program registered is a kernel of its own; a name that it asks for may be a question. */
+static int end(struct cumu_module *m, const char *name, bool registered, const char *why, int err)
 {
-    if (why && strcmp(cumu_opt_text(CUMU_OPT_MISSING_KERNEL), "exit") == 0) {
+    const char *wish = cumu_opt_text(CUMU_OPT_MISSING_KERNEL);
+    const struct cumu_pack *pack = NULL;
+    CUMU_EACH_UNIT(m, u)
+    if (why && !pack && strcmp(wish, "auto") == 0)
+        pack = cumu_unit_lacking(u, registered ? NULL : name);
+    if (pack) {
+        (void)dprintf(STDERR_FILENO,
+                      "cumu: error: kernel: %s: cannot be used (%d): the pack %s lacks it; the process ends, as wrong "
+                      "results may follow (CUMU_MISSING_KERNEL=error goes on)\n",
+                      name, err, cumu_pack_path(pack));
+        _exit(EXIT_STATUS);
+    }
+    if (why && strcmp(wish, "exit") == 0) {
         (void)dprintf(STDERR_FILENO,
                       "cumu: error: kernel: %s: cannot be used (%d): %s; CUMU_MISSING_KERNEL=exit ends the process\n",
                       name, err, why);
@@ -46,7 +60,10 @@ static int end(const char *name, const char *why, int err)
     return err;
 }
 
-int cumu_kernel_missing(const char *name, int err) { return end(name, reason_of(err), err); }
+int cumu_kernel_missing(struct cumu_module *m, const char *name, int err)
+{
+    return end(m, name, false, reason_of(err), err);
+}
 
 int cumu_func_missing(struct cumu_func *f, int err)
 {
@@ -55,5 +72,5 @@ int cumu_func_missing(struct cumu_func *f, int err)
     pthread_mutex_lock(&cumu_kernel_lock);
     (void)snprintf(text, sizeof text, "%s", why && f->why ? f->why : why ? why : "");
     pthread_mutex_unlock(&cumu_kernel_lock);
-    return end(f->name, why ? text : NULL, err);
+    return end(f->module, f->name, f->host && !f->ptx, why ? text : NULL, err);
 }

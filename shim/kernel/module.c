@@ -142,7 +142,11 @@ int cumu_module_open(struct cumu_module *m)
         CUMU_EACH_UNIT(m, u)
         if (!good && cumu_unit_machine_code(u))
             cumu_kernel_report(m, CUMU_GAP, cumu_unit_machine_code(u),
-                               "its module holds machine code for sm_%u only, no PTX to translate", cumu_unit_arch(u));
+                               "its module holds machine code for sm_%u only, no PTX to translate%s", cumu_unit_arch(u),
+                               !cumu_packs_any() ? "; build it with -gencode arch=compute_80,code=compute_80, "
+                                                   "or take PTX from another build (cumu help pack)"
+                               : cumu_unit_lacking(u, NULL) ? ", and the pack made for it has none"
+                                                            : ", and no pack of CUMU_PTX_PACK is for it");
         if (nptx > 1) {
             int e = link_units(m);
             m->error = e ? e : m->error;
@@ -187,7 +191,9 @@ int cumu_module_find(struct cumu_module *m, const char *name, struct cumu_func *
     bool whole = true; /* a name that a whole module does not define is not found with CUDA, either */
     CUMU_EACH_UNIT(m, u)
     whole &= !cumu_unit_error(u) || cumu_unit_is_empty(u);
-    return err && !(err == CUDA_ERROR_NOT_FOUND && whole) ? cumu_kernel_missing(name, err) : err;
+    CUMU_EACH_UNIT(m, u)
+    whole &= !cumu_unit_lacking(u, name);
+    return err && !(err == CUDA_ERROR_NOT_FOUND && whole) ? cumu_kernel_missing(m, name, err) : err;
 }
 
 /* Counts kernels in order of the text, up to `stop`: the name of that one, or NULL past the last. */

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "fatbin/fatbin.h"
 #include "compile/hash.h"
+#include "compile/pack.h"
 #include "kernel/kernel.h"
 #include "mu.h"
 #include "ptx/tier1/tier1.h"
@@ -27,7 +28,7 @@ struct func_inst {
     _Atomic(MUfunction) fast[T1_NSHAPES];
     MUmodule fast_module[T1_NSHAPES];
     _Atomic unsigned char jit[T1_NSHAPES]; /* enum cumu_jit_state */
-    atomic_uint launches[T1_NSHAPES];      /* until settled */
+    _Atomic uint64_t worth[T1_NSHAPES];    /* of CUMU_JIT_ABSENT: ns in the interpreter, from which on it is compiled */
 };
 
 struct cumu_func {
@@ -63,6 +64,9 @@ struct cumu_unit;
 struct cumu_unit *cumu_unit_of_text(struct cumu_module *m, struct cumu_unit **list, char *text, size_t size);
 struct cumu_unit *cumu_unit_of_container(struct cumu_module *m, struct cumu_unit **list, const void *container,
                                          size_t size, void *owned);
+/* Of a cubin's PTX in a pack. */
+struct cumu_unit *cumu_unit_of_pack(struct cumu_module *m, struct cumu_unit **list, const struct cumu_pack *pack,
+                                    const struct cumu_pack_module *packed);
 void cumu_unit_free(struct cumu_unit *u); /* with what lies below */
 void cumu_unit_enter(struct cumu_unit *u);
 void cumu_unit_leave(struct cumu_unit *u);
@@ -76,6 +80,8 @@ bool cumu_unit_is_empty(const struct cumu_unit *u);            /* an empty conta
 int cumu_unit_error(const struct cumu_unit *u);                /* why it cannot be used, once opened */
 unsigned cumu_unit_arch(const struct cumu_unit *u);            /* 75: the PTX taken was made for compute_75 */
 const char *cumu_unit_machine_code(const struct cumu_unit *u); /* a kernel of a unit that holds nothing else, or NULL */
+/* The pack that is for the unit's machine code, if it lacks this kernel or cannot be read; a NULL kernel: anyway. */
+const struct cumu_pack *cumu_unit_lacking(const struct cumu_unit *u, const char *kernel);
 /* As cumu_context_gone, under the lock. */
 void cumu_unit_context_gone(struct cumu_unit *u, MUcontext ctx, int device);
 /* Lowers every kernel of the unit now (takes the turn), and for a device compiles them if they are few. The result is
@@ -127,10 +133,10 @@ void cumu_kernel_report(struct cumu_module *m, enum cumu_level level, const char
 void cumu_func_report(struct cumu_func *f, enum cumu_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void cumu_diag_report(struct cumu_module *m, const char *symbol, const struct ptx_diag *diag);
-/* missing.c: f, or the kernel of that name, is asked for and cannot be used. Returns err, unless the user wants the
+/* missing.c: f, or m's kernel of that name, is asked for and cannot be used. Returns err, unless the user wants the
  * process to end there (CUMU_MISSING_KERNEL). */
 int cumu_func_missing(struct cumu_func *f, int err);
-int cumu_kernel_missing(const char *name, int err);
+int cumu_kernel_missing(struct cumu_module *m, const char *name, int err);
 
 /* ---- what host code registered (register.c) -------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include "core/trace.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,8 +50,10 @@ static struct base {
     uint64_t at;
 } bases[BASES];
 
-/* Host time of the event; it is kept if it becomes the base. */
-static uint64_t time_of(MUcontext ctx, MUevent event, uint64_t begun, bool *kept)
+/* Host time of the event, which came after `begun` and, with the work behind it, is over for `duration`; it is kept if
+ * it becomes the base. What the base was taken for is corrected by both bounds: no work begins before it was put on its
+ * stream, none ends after it was found done. */
+static uint64_t time_of(MUcontext ctx, MUevent event, uint64_t begun, uint64_t duration, bool *kept)
 {
     unsigned i = 0;
     float ms = 0;
@@ -61,13 +64,18 @@ static uint64_t time_of(MUcontext ctx, MUevent event, uint64_t begun, bool *kept
         return begun;
     struct base *b = &bases[i];
     bool known = b->ctx && mu.muEventElapsedTime(&ms, b->event, event) == MUSA_SUCCESS;
-    if (known && ms < 1000)
-        return b->at + (uint64_t)(int64_t)((double)ms * 1e6);
+    uint64_t at = known ? b->at + (uint64_t)(int64_t)((double)ms * 1e6) : begun, latest = cumu_trace_now() - duration;
+    uint64_t right = at < begun ? begun : at;
+    right = right > latest ? latest : right;
+    if (known && ms < 1000) {
+        b->at += right - at;
+        return right;
+    }
     if (b->ctx)
         (void)mu.muEventDestroy(b->event);
-    *b = (struct base){ctx, event, known ? b->at + (uint64_t)(int64_t)((double)ms * 1e6) : begun};
+    *b = (struct base){ctx, event, right};
     *kept = true;
-    return b->at;
+    return right;
 }
 
 static void finish(struct work *w, bool done)
@@ -77,7 +85,7 @@ static void finish(struct work *w, bool done)
     if (done && mu.muEventElapsedTime(&ms, w->before, w->after) == MUSA_SUCCESS) {
         w->event.timed = true;
         w->event.duration = (uint64_t)((double)ms * 1e6);
-        w->event.start = time_of(w->ctx, w->before, w->begun, &kept);
+        w->event.start = time_of(w->ctx, w->before, w->begun, w->event.duration, &kept);
     }
     if (!kept)
         (void)mu.muEventDestroy(w->before);
@@ -109,11 +117,9 @@ static void put_back(struct work *list, struct work **end)
     pthread_mutex_unlock(&lock);
 }
 
-/* Writes what is done; at_end: everything, what is not done without a time. */
-static void poll(bool at_end)
+/* Writes what is done; at_end: everything, what is not done without a time. The caller has `polling`. */
+static void write_done(bool at_end)
 {
-    if (!atomic_load_explicit(&count, memory_order_relaxed) || getpid() != owner || atomic_flag_test_and_set(&polling))
-        return;
     int mode = cumu_capture_relax();
     struct work *list = take_all(), **at = &list;
     for (unsigned looked = 0; *at && (looked < LOOK_AT || at_end);) {
@@ -132,10 +138,33 @@ static void poll(bool at_end)
     if (list)
         put_back(list, at);
     cumu_capture_restore(mode);
+}
+
+static void poll(bool at_end)
+{
+    if (!atomic_load_explicit(&count, memory_order_relaxed) || getpid() != owner || atomic_flag_test_and_set(&polling))
+        return;
+    write_done(at_end);
     atomic_flag_clear(&polling);
 }
 
-static void work_poll(void) { poll(false); }
+/* What is told may fill a buffer of CUPTI's user, whose function for that must not be called from within itself: a call
+ * that it makes tells nothing, the next one of another place does. */
+static void work_poll(void)
+{
+    if (!CUMU_ASK(profile_inside, false))
+        poll(false);
+}
+
+static void work_flush(void)
+{
+    if (getpid() != owner || CUMU_ASK(profile_inside, false))
+        return;
+    while (atomic_flag_test_and_set(&polling))
+        (void)sched_yield();
+    write_done(false);
+    atomic_flag_clear(&polling);
+}
 
 static void at_exit(void) { poll(true); }
 
@@ -161,14 +190,14 @@ void *cumu_work_begin(const void *stream)
         free(s);
         s = NULL;
     }
+    if (s)
+        s->begun = cumu_trace_now();
     if (s && mu.muEventRecord(s->before, (MUstream)(uintptr_t)stream) != MUSA_SUCCESS) {
         (void)mu.muEventDestroy(s->before);
         free(s);
         s = NULL;
     }
     cumu_capture_restore(mode);
-    if (s)
-        s->begun = cumu_trace_now();
     return s;
 }
 
@@ -194,6 +223,7 @@ static struct work *pend(const struct started *s, const struct cumu_event *e)
     w->begun = s->begun;
     w->event = *e;
     w->event.name = w->name;
+    w->event.context = s->ctx;
     return w;
 }
 
@@ -221,6 +251,9 @@ void cumu_work_end(void *work, const struct cumu_event *e, bool failed)
     atomic_fetch_add(&count, 1);
 }
 
-static const struct cumu_upper timing = {
-    .work_init = work_init, .work_begin = cumu_work_begin, .work_end = cumu_work_end, .work_poll = work_poll};
+static const struct cumu_upper timing = {.work_init = work_init,
+                                         .work_begin = cumu_work_begin,
+                                         .work_end = cumu_work_end,
+                                         .work_poll = work_poll,
+                                         .work_flush = work_flush};
 CUMU_UPPER(timing);

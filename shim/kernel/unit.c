@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
+#include "kernel/nest.h"
 
 enum { FEW_KERNELS = 16 }; /* are compiled for a device when they are loaded: a second or two each */
 
@@ -30,6 +31,9 @@ struct cumu_unit {
     uint8_t digest[CUMU_HASH_BYTES]; /* cumu_module_digest of ptx, once digested */
     unsigned arch;                   /* 75: the PTX taken was made for compute_75 */
     char sass[128];                  /* a kernel of a unit that holds machine code only */
+    const struct cumu_pack *pack;    /* that knows the unit's machine code; its text is used, or */
+    const struct cumu_pack_module *packed;
+    bool pack_failed; /* it cannot be */
     struct cumu_variables *variables;
 };
 
@@ -71,6 +75,17 @@ struct cumu_unit *cumu_unit_of_container(struct cumu_module *m, struct cumu_unit
     return u;
 }
 
+struct cumu_unit *cumu_unit_of_pack(struct cumu_module *m, struct cumu_unit **list, const struct cumu_pack *pack,
+                                    const struct cumu_pack_module *packed)
+{
+    struct cumu_unit *u = add_unit(m, list);
+    if (u) {
+        u->pack = pack;
+        u->packed = packed;
+    }
+    return u;
+}
+
 struct cumu_unit *cumu_unit_next(const struct cumu_unit *u) { return u->next; }
 
 struct cumu_module *cumu_unit_module(const struct cumu_unit *u) { return u->module; }
@@ -88,6 +103,15 @@ int cumu_unit_error(const struct cumu_unit *u) { return u->error; }
 unsigned cumu_unit_arch(const struct cumu_unit *u) { return u->arch; }
 
 const char *cumu_unit_machine_code(const struct cumu_unit *u) { return u->sass[0] ? u->sass : NULL; }
+
+const struct cumu_pack *cumu_unit_lacking(const struct cumu_unit *u, const char *kernel)
+{
+    const char *name;
+    bool lacks = u->pack_failed || !kernel || (u->packed && !u->packed->stored);
+    for (uint32_t i = 0; u->pack && !lacks && (name = cumu_pack_missing(u->pack, u->packed, i)); i++)
+        lacks = strcmp(name, kernel) == 0;
+    return lacks ? u->pack : NULL;
+}
 
 const uint8_t *cumu_unit_digest(struct cumu_unit *u)
 {
@@ -146,6 +170,33 @@ static int refuse_sass(struct cumu_unit *u, const struct fatbin_list *l)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
+/* Whether a pack knows the container of machine code. */
+static bool find_packed(struct cumu_unit *u)
+{
+    struct fatbin_walk w;
+    return cumu_packs_any() && !fatbin_walk_open(&w, u->container, u->container_size) &&
+           cumu_packs_find(w.container, (size_t)(w.container_end - w.container), &u->pack, &u->packed);
+}
+
+static int open_packed(struct cumu_unit *u)
+{
+    struct ptx_diag diag;
+    const char *why;
+    char *text = cumu_pack_text(u->pack, u->packed, &why);
+    u->pack_failed = true;
+    if (!text) {
+        cumu_kernel_report(u->module, CUMU_ERROR, "module", "%s: container %u of %s: %s", cumu_pack_path(u->pack),
+                           u->packed->number, cumu_pack_file(u->pack, u->packed), why);
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    int err = scan_text(u, text, u->packed->text, &diag);
+    free(text);
+    if (err)
+        cumu_diag_report(u->module, "module", &diag);
+    u->pack_failed = err != CUDA_SUCCESS;
+    return err;
+}
+
 /* Chooses the PTX of a fat binary: the best entry that unpacks and scans; the others are tried because builds carry
  * entries of newer PTX than we read. Machine code alone is refused by its architecture's name. */
 static int open_container(struct cumu_unit *u)
@@ -154,7 +205,7 @@ static int open_container(struct cumu_unit *u)
     int err = fatbin_list_make(&l, u->container, u->container_size, cumu_claimed_cc());
     int res = CUDA_ERROR_INVALID_IMAGE;
     if (err == FATBIN_NO_PTX) {
-        res = refuse_sass(u, &l);
+        res = find_packed(u) && u->packed->stored ? open_packed(u) : refuse_sass(u, &l);
     } else if (err == FATBIN_NO_IMAGE) {
         u->no_image = true;
         res = CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -201,6 +252,8 @@ int cumu_unit_open(struct cumu_unit *u)
             cumu_diag_report(u->module, "module", &diag);
         free(u->text);
         u->text = NULL;
+    } else if (!u->container) {
+        u->error = u->packed->stored ? open_packed(u) : CUDA_ERROR_NO_BINARY_FOR_GPU;
     } else {
         u->error = open_container(u);
     }
@@ -298,6 +351,11 @@ static int load_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, s
     int err = cumu_unit_image(u, f, ctx, &image, &size);
     if (err)
         return err;
+    if (cumu_nest_launches(f) && !cumu_nest_there()) {
+        cumu_func_report(f, CUMU_GAP, "launches kernels, which this MUSA library does not do");
+        free(image);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
     err = mu.muModuleLoadData(&inst->module, image);
     free(image);
     if (err) {
@@ -312,11 +370,9 @@ static int load_image(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, s
     return err;
 }
 
-int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+/* An instance of f that nobody has seen yet. */
+static int make_inst(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst **out)
 {
-    for (struct func_inst *i = atomic_load(&f->inst); i; i = i->next)
-        if (atomic_load(&i->ctx) == ctx)
-            return CUDA_SUCCESS; /* another thread had the turn first */
     struct func_inst *inst = calloc(1, sizeof *inst);
     if (!inst)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -328,7 +384,57 @@ int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
     cumu_func_attrs_replay(f, inst->function);
     mu.muCtxGetDevice(&inst->device);
     atomic_store(&inst->ctx, ctx);
+    *out = inst;
+    return CUDA_SUCCESS;
+}
+
+static void publish_inst(struct cumu_func *f, struct func_inst *inst)
+{
     inst->next = atomic_load(&f->inst);
     atomic_store(&f->inst, inst);
+}
+
+static struct func_inst *find_inst(const struct cumu_func *f, MUcontext ctx)
+{
+    struct func_inst *i = atomic_load(&f->inst);
+    while (i && atomic_load(&i->ctx) != ctx)
+        i = i->next;
+    return i;
+}
+
+/* Loads the kernels that f may launch, and those that they may, and tells the driver of all; nobody sees a new one
+ * before. One that cannot be loaded is an error when it is launched. */
+static void load_nested(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx, struct func_inst *own)
+{
+    struct cumu_nested all = {.at = NULL};
+    bool ok = cumu_nest_reach(&all, u, f);
+    for (unsigned k = 1; ok && k < all.n; k++) {
+        struct cumu_func *g = all.at[k].func;
+        struct func_inst *inst = find_inst(g, ctx);
+        if (!inst && make_inst(u, g, ctx, &inst) == CUDA_SUCCESS) {
+            all.at[k].made = inst;
+            ok = cumu_nest_reach(&all, u, g);
+        }
+        if (inst)
+            cumu_nest_name(g, inst->function);
+    }
+    cumu_nest_name(f, own->function);
+    for (unsigned k = 1; k < all.n; k++)
+        if (all.at[k].made)
+            publish_inst(all.at[k].func, all.at[k].made);
+    free(all.at);
+}
+
+int cumu_unit_load_func(struct cumu_unit *u, struct cumu_func *f, MUcontext ctx)
+{
+    struct func_inst *inst;
+    if (find_inst(f, ctx))
+        return CUDA_SUCCESS; /* another thread had the turn first */
+    int err = make_inst(u, f, ctx, &inst);
+    if (err)
+        return err;
+    if (!cumu_device_code() && cumu_nest_launches(f))
+        load_nested(u, f, ctx, inst);
+    publish_inst(f, inst);
     return CUDA_SUCCESS;
 }

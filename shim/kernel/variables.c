@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernel/device.h"
+#include "kernel/nest.h"
 #include "ptx/lir/image.h"
 
 enum { VARIABLE_ALIGN = 256 }; /* as allocations have it: any access of a kernel is aligned */
@@ -124,7 +125,9 @@ static void relocate(const struct placed *p, const struct lir_var *var, uint8_t 
     memset(to, 0, extent(p->image, var));
     memcpy(to, LIR_AT(p->image, data, uint8_t) + var->init, var->init_size);
     for (uint32_t n = 0; n < var->nreloc; n++, r++) {
-        uint64_t value = r->kind == LIR_RELOC_FUNC ? LIR_FUNC_TAG | r->index : p->d->address[r->index];
+        uint64_t value = r->kind == LIR_RELOC_FUNC  ? LIR_FUNC_TAG | r->index
+                         : r->kind == LIR_RELOC_VAR ? p->d->address[r->index]
+                                                    : 0; /* a kernel, which no kernel of a device launches */
         value += (uint64_t)r->addend;
         if (r->byte)
             value = value >> 8 * (r->byte - 1) & 0xff;
@@ -225,8 +228,8 @@ static int bind_externs(struct cumu_variables *v, struct cumu_func *f, void *ima
     const char *name;
     for (unsigned i = 0; (name = lir_image_extern(image, i)); i++) {
         struct managed *m = find_managed(v, name);
-        MUdeviceptr address = m ? (MUdeviceptr)(uintptr_t)m->address : 0;
-        int err = m ? MUSA_SUCCESS : address_of(v, data, name, &address);
+        MUdeviceptr address = m ? (MUdeviceptr)(uintptr_t)m->address : cumu_nest_key(v->module, v->ptx, name);
+        int err = address ? MUSA_SUCCESS : address_of(v, data, name, &address);
         if (err && err != MUSA_ERROR_NOT_FOUND)
             return err; /* the process ends, or the context is gone: not the module's fault */
         if (err) {

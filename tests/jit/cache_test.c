@@ -13,6 +13,7 @@
 #include "compile/cache.h"
 #include "compile/child.h"
 #include "compile/compile.h"
+#include "compile/hot.h"
 #include "compile/scratch.h"
 #include "sanitize.h"
 #include "unit/unit.h"
@@ -68,7 +69,7 @@ static struct cumu_key object_key(const char *text, const char *kernel, enum t1_
     check(m != NULL, "a module");
     if (m) {
         cumu_module_digest(m, digest);
-        cumu_object_key(&key, m, digest, kernel, shape, T1_PLAIN);
+        cumu_object_key(&key, m, digest, kernel, shape, T1_PLAIN, 0);
         ptx_module_close(m);
     }
     return key;
@@ -336,6 +337,11 @@ static void on_child(int sig)
     signalled++;
 }
 
+static int run(const char *file, char *const argv[], char *const envp[], const char *output, unsigned seconds)
+{
+    return cumu_child_run(&(struct cumu_child){file, argv, envp, -1, output, seconds, CUMU_COMPILER_MEGABYTES, true});
+}
+
 static void test_child(void)
 {
     char *env[] = {"A=1", NULL}, out[] = "/tmp/cumu-test-out", text[64] = "";
@@ -344,20 +350,54 @@ static void test_child(void)
     char *killed[] = {"sh", "-c", "kill -9 $$", NULL};
     struct sigaction sa = {.sa_handler = on_child};
     sigaction(SIGCHLD, &sa, NULL);
-    check(cumu_child_run("/bin/sh", hello, env, out, 10, true) == 3, "a child's status");
+    check(run("/bin/sh", hello, env, out, 10) == 3, "a child's status");
     FILE *f = fopen(out, "r");
     (void)!fread(text, 1, sizeof text - 1, f);
     fclose(f);
     check(!strcmp(text, "out 1\nerr\n"), "its output and environment");
-    check(cumu_child_run("/bin/sh", killed, env, out, 10, true) == 128 + SIGKILL, "a killed child");
-    check(cumu_child_run("/nowhere/cc", none, env, out, 10, true) == 127, "a program that is not there");
+    check(run("/bin/sh", killed, env, out, 10) == 128 + SIGKILL, "a killed child");
+    check(run("/nowhere/cc", none, env, out, 10) == 127, "a program that is not there");
     time_t start = time(NULL);
-    check(cumu_child_run("/bin/sh", slow, env, out, 1, true) == 128 + SIGKILL && time(NULL) - start < 10,
+    check(run("/bin/sh", slow, env, out, 1) == 128 + SIGKILL && time(NULL) - start < 10,
           "a child beyond its time is ended");
     check(!signalled && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "the program has seen no child");
     signal(SIGCHLD, SIG_IGN);
-    check(cumu_child_run("/bin/sh", hello, env, out, 10, true) == 3, "nor need it care for SIGCHLD");
+    check(run("/bin/sh", hello, env, out, 10) == 3, "nor need it care for SIGCHLD");
     unlink(out);
+}
+
+/* What is left for the next process comes back, the hottest of too many; rubbish does not. */
+static void test_hot(void)
+{
+    static struct cumu_hot many[CUMU_HOT_MOST + 70], back[CUMU_HOT_MOST];
+    static const char *const rubbish[] = {"", "\n\n", "12 34 5", "not a key", "0123456789abcdef 7 8\n"};
+    char path[128];
+    bool good = true;
+    for (unsigned i = 0; i < CUMU_HOT_MOST + 70; i++) {
+        many[i] = (struct cumu_hot){.ns = (i * 97u + 13) % 1009 + UINT64_MAX / 2, .tries = i};
+        memset(many[i].key.hash, (int)i, sizeof many[i].key.hash);
+    }
+    cumu_hot_write(many, CUMU_HOT_MOST + 70);
+    check(cumu_hot_read(back) == CUMU_HOT_MOST && !memcmp(back, many, sizeof back), "the hottest come back");
+    snprintf(path, sizeof path, "%s/%s", dir, CUMU_HOT_FILE);
+    for (off_t cut = 0; cut < 300; cut++) { /* a line is 97 bytes and less */
+        good &= !truncate(path, 300 - cut) && cumu_hot_read(back) <= 4;
+        for (unsigned i = 0; 300 - cut > 200 && i < 2; i++)
+            good &= !memcmp(&back[i], &many[i], sizeof *back);
+    }
+    check(good, "of a file that was cut the lines that are whole");
+    for (unsigned i = 0; i < sizeof rubbish / sizeof *rubbish; i++) {
+        FILE *f = fopen(path, "w");
+        good &= f && fputs(rubbish[i], f) >= 0 && !fclose(f) && cumu_hot_read(back) == 0;
+    }
+    good &= !chmod(path, 0644);
+    check(good && cumu_hot_read(back) == 0, "nothing of rubbish");
+    cumu_hot_write(many, 1);
+    check(cumu_hot_read(back) == 1 && !chmod(path, 0644) && cumu_hot_read(back) == 0,
+          "nothing of what others may read");
+    cumu_hot_write(many, 0);
+    check(access(path, F_OK) != 0, "nothing to tell leaves no file");
+    (void)rmdir(dir);
 }
 
 int main(void)
@@ -370,6 +410,7 @@ int main(void)
     test_tampering();
     test_size();
     test_crowd();
+    test_hot();
 #if CUMU_ASAN || CUMU_TSAN
     printf("skip children: sanitizers do not know processes that share memory\n");
     (void)test_child;

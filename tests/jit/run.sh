@@ -68,7 +68,7 @@ tries=0
 until [ "$tries" = 20 ]; do
     tries=$((tries + 1))
     # shellcheck disable=SC2086
-    CUMU_JIT=1 CUMU_LOG=info $run "$fix/symbols" >"$tmp/out" 2>&1 || break
+    CUMU_JIT=eager CUMU_LOG=info $run "$fix/symbols" >"$tmp/out" 2>&1 || break
     if grep -q 'jit: _Z3usePf' "$tmp/out"; then break; fi
 done
 absent "a compiled kernel finds its module's variables" 'stays on tier 0|FAIL'
@@ -162,7 +162,7 @@ fi
 cc -std=c11 -D_GNU_SOURCE -O1 -o "$tmp/churn" "$(dirname "$0")/programs/churn.c" -ldl -pthread
 # shellcheck disable=SC2086
 {
-    jit "modules come and go" 1 0 '^PASS' 'tier 1 ready' -- $run "$tmp/churn" 12
+    jit "modules come and go" eager 0 '^PASS' 'tier 1 ready' -- $run "$tmp/churn" 12
     jit "and wait for their kernels" wait 0 '^PASS' 'tier 1 ready' -- $run "$tmp/churn" 2
 }
 
@@ -182,16 +182,43 @@ done
 CUMU_JIT=0 check "without a compiler it stays" 0 '^PASS' -- $run "$tmp/long" 60 100000 0
 absent "indeed" 'tier 1 ready'
 
+# A compiler that takes longer than the program, twice: what was begun in vain is begun first by the next process, which
+# has it in the end.
+# shellcheck disable=SC2016
+printf '#!%s\necho >>"$0.begun"\n[ "$(wc -l <"$0.begun")" -gt 2 ] || exec sleep 50\nexec cc "$@"\n' "$(command -v sh)" >"$tmp/tardy"
+chmod +x "$tmp/tardy"
+rm -rf "$tmp/cache"
+runs=0
+: >"$tmp/tardy.begun"
+long_run() {
+    runs=$((runs + 1))
+    # shellcheck disable=SC2086
+    CUMU_CC="$tmp/tardy" CUMU_JIT=1 timeout 60 $run "$tmp/long" 600 100000 0 >"$tmp/out" 2>&1
+}
+while [ ! -s "$tmp/tardy.begun" ] && [ "$runs" -lt 20 ] && long_run; do :; done
+if [ "$(cut -d " " -f 3 "$tmp/cache/hot" 2>&1)" = 1 ]; then echo "ok a process leaves what it began to compile"; else
+    echo "not ok a process leaves what it began to compile: $(cat "$tmp/cache/hot" 2>&1)"
+    bad=1
+fi
+while [ "$runs" -lt 40 ] && ! grep -q 'tier 1 ready: from the cache' "$tmp/out" && long_run; do :; done
+if grep -q 'tier 1 ready: from the cache' "$tmp/out" && [ "$(wc -l <"$tmp/tardy.begun")" = 3 ] && [ ! -e "$tmp/cache/hot" ]; then
+    echo "ok the third one that begins it has it"
+else
+    echo "not ok the third one that begins it has it: $runs runs, $(wc -l <"$tmp/tardy.begun") began, $(cat "$tmp/cache/hot" 2>&1)"
+    sed 's/^/    /' "$tmp/out"
+    bad=1
+fi
+
 # Many kernels at once: a line of progress on a terminal, nothing elsewhere.
 cc -std=c11 -D_GNU_SOURCE -O1 -w -o "$tmp/many" "$(dirname "$0")/programs/many.c" -ldl
 rm -rf "$tmp/cache"
 # shellcheck disable=SC2086
-CUMU_LOG=gap jit "many kernels" 1 0 '^PASS many' -- $run "$tmp/many"
+CUMU_LOG=gap jit "many kernels" eager 0 '^PASS many' -- $run "$tmp/many"
 absent "no progress in a file" 'compiling kernels'
 rm -rf "$tmp/cache"
 if script -qec true /dev/null >/dev/null 2>&1; then
     # shellcheck disable=SC2086
-    CUMU_LOG=gap jit "progress on a terminal" 1 0 'compiling kernels: [0-9]* done, [0-9]* to go' 'PASS many' -- \
+    CUMU_LOG=gap jit "progress on a terminal" eager 0 'compiling kernels: [0-9]* done, [0-9]* to go' 'PASS many' -- \
         script -qec "$run $tmp/many" /dev/null
 else
     echo "skip progress on a terminal: script(1) makes none here"
@@ -215,17 +242,26 @@ chmod +x "$tmp/failing" "$tmp/slow"
 # A signal that ends the program ends it at once, and the compiler with it, while a launch waits for that one.
 # shellcheck disable=SC2016
 printf '#!%s\necho $$ >"$0.pid"\nexec sleep 50\n' "$sh" >"$tmp/slow"
+state_of() { # PID: its letter, of one that has ended nothing
+    sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || :
+}
+gone() { # PID
+    case $(state_of "$1") in '' | Z) return 0 ;; *) return 1 ;; esac
+}
 for signal in TERM HUP INT; do
     rm -f "$tmp/slow.pid"
     # shellcheck disable=SC2086
-    CUMU_CC="$tmp/slow" CUMU_JIT=wait timeout -s "$signal" -k 20 2 $run "$fix/vectoradd" >"$tmp/out" 2>&1 &
+    CUMU_CC="$tmp/slow" CUMU_JIT=wait timeout -k 20 50 $run "$fix/vectoradd" >"$tmp/out" 2>&1 &
+    until_true 30 test -s "$tmp/slow.pid" || :
     began=$(date +%s)
+    kill -s "$signal" $! # timeout(1) sends it on
     wait $! || true
     took=$(($(date +%s) - began))
-    sleep 0.3 # the kernel ends the compiler with its parent, but not in the same moment
-    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$(cat "$tmp/slow.pid")/status" 2>/dev/null || true)
-    case $took,$state in
-    [0-9], | [0-9],Z) echo "ok SIG$signal while the compiler runs" ;;
+    # The kernel ends the compiler with its parent, but not in the same moment.
+    until_true 10 gone "$(cat "$tmp/slow.pid" || echo none)" || :
+    state=$(state_of "$(cat "$tmp/slow.pid")")
+    case $(wc -l <"$tmp/slow.pid"),$took,$state in
+    1,[0-9], | 1,[0-9],Z) echo "ok SIG$signal while the compiler runs" ;;
     *)
         echo "not ok SIG$signal while the compiler runs: $took s, compiler '$state'"
         bad=1
@@ -237,14 +273,18 @@ done
 # next process that compiles removes it, but not the folder of one that still runs.
 mkdir "$tmp/temporary"
 folders() { find "$tmp/cache" "$tmp/temporary" -type d \( -name 'tmp.*' -o -name 'cumu-*' \) "$@" 2>/dev/null; }
+both() { [ "$(folders | wc -l)" = 2 ]; }
 for size in 512 0; do
     rm -rf "$tmp/cache"
     # shellcheck disable=SC2086
     {
         TMPDIR="$tmp/temporary" CUMU_CACHE_SIZE=$size CUMU_CC="$tmp/slow" CUMU_JIT=wait timeout 50 $run "$fix/vectoradd" >"$tmp/out" 2>&1 &
         running=$!
-        TMPDIR="$tmp/temporary" CUMU_CACHE_SIZE=$size CUMU_CC="$tmp/slow" CUMU_JIT=wait timeout -s KILL 2 $run "$fix/vectoradd" >"$tmp/out" 2>&1 || :
+        TMPDIR="$tmp/temporary" CUMU_CACHE_SIZE=$size CUMU_CC="$tmp/slow" CUMU_JIT=wait $run "$fix/vectoradd" >"$tmp/killed" 2>&1 &
     }
+    until_true 30 both || :
+    kill -KILL $!
+    wait $! 2>/dev/null || :
     before=$(folders | wc -l)
     folders -exec touch -d '2 minutes ago' {} + || :
     # shellcheck disable=SC2086
@@ -286,6 +326,14 @@ absent "indeed nothing" 'ready: compiled'
 # shellcheck disable=SC2086
 jit "nor one with blocks 16 wide" wait 0 '^PASS' 'from the cache' -- $run "$fix/matmul"
 absent "indeed nothing again" 'ready: compiled'
+check "cache warm for other CPUs" 0 'shapes: 2 compiled, 0 were there' -- "$cumu" cache warm --isa plain "$fix/vectoradd"
+# shellcheck disable=SC2086
+CUMU_ISA=plain CUMU_CACHE_DIR="$tmp/carried" jit "not in another folder" wait 0 '^PASS' 'ready: compiled' -- $run "$fix/vectoradd"
+cp -a "$tmp/cache" "$tmp/carried.2"
+# shellcheck disable=SC2086
+CUMU_ISA=plain CUMU_CACHE_DIR="$tmp/carried.2" jit "a cache is carried" wait 0 '^PASS' 'from the cache' -- $run "$fix/vectoradd"
+absent "and nothing compiled" 'ready: compiled'
+check "cache warm for no CPU" 125 'none of plain, avx2, avx512' -- "$cumu" cache warm --isa avx1024 "$fix/vectoradd"
 check "cache warm says what stays" 1 'deeper|endless.* stays on tier 0 .*recursion' '[1-9] stay on tier 0' -- "$cumu" cache warm "$fix/faults"
 check "cache warm of nothing" 127 'cannot be read|not found' -- "$cumu" cache warm "$tmp/none"
 check "cache wants a verb" 125 'list, clear, path' -- "$cumu" cache

@@ -140,7 +140,7 @@ static void one_of_two(void)
         const char *what, *head, *body;
         int load, use;
     } kernels[] = {
-        {"beyond us", HEAD, "wgmma.fence.sync.aligned;", CUDA_SUCCESS, CUDA_ERROR_NOT_SUPPORTED},
+        {"beyond us", HEAD, "tcgen05.shift.cta_group::1.down [0];", CUDA_SUCCESS, CUDA_ERROR_NOT_SUPPORTED},
         {"a modifier that other instructions take", HEAD, "bar.sync.ftz 0;", CUDA_SUCCESS, CUDA_ERROR_NOT_SUPPORTED},
         {"of a PTX newer than we are", ".version 99.0\n.target sm_70\n", "frob.u32 1;", CUDA_SUCCESS,
          CUDA_ERROR_NOT_SUPPORTED},
