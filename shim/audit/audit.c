@@ -3,6 +3,7 @@
  * constructors run, so that even the registration of kernels goes to the facade. The loader's lock is held in all of
  * this. Why there are no hooks on dlopen and dlsym: mapping/facts/loader.md G3 to G5 and H1. */
 #include "audit/audit.h"
+#include "core/tools.h"
 #include "core/wanted.h"
 
 #include <elf.h>
@@ -10,13 +11,14 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-enum { MAX_NEW = 1024, FACADES = 64 };
+enum { MAX_NEW = 1024, FACADES = 128 };
 
 /* Objects that came since the last consistent state. */
 static struct link_map *fresh[MAX_NEW];
 static unsigned nfresh;
 static struct link_map *first; /* the program: head of the base namespace's list, there to the end */
 static char dir[AUDIT_PATH];   /* folder of the facades, beside this file; ends with '/' */
+static bool own_cudnn;         /* CUMU_CUDNN: programs keep the cuDNN that they bring */
 static size_t home;            /* length of our folder in it */
 static bool active, quiet;
 
@@ -195,6 +197,19 @@ static void *symbol_of(void *handle, const char *name)
     return f ? symbol(handle, name) : NULL;
 }
 
+/* Paths that were led to a facade, by facade: that of a compiler opens the program's own copy. And releases of runtimes
+ * that are linked in, beside no shared one. */
+static char wanted[FACADES][AUDIT_PATH];
+static const char *linked_in[FACADES];
+
+static void note_release(const struct audit_elf *e, const struct audit_runtime *found, int facade)
+{
+    if (facade < 0 || facade >= FACADES || linked_in[facade] || loaded(facade))
+        return;
+    const struct audit_release *r = found->release ? found->release : audit_runtime_release(e);
+    linked_in[facade] = r ? r->name : NULL;
+}
+
 struct embedded {
     const struct audit_elf *e;
     struct audit_runtime runtime;
@@ -232,9 +247,11 @@ static void serve(const struct link_map *m)
     struct embedded x = {&e, {0}};
     if (runtime || driver)
         patch(m, &e, path, audit_facade_for(name, loaded), walk_exported, &e);
-    else if ((x.runtime = audit_runtime_find(&e)).version)
-        patch(m, &e, path, audit_facade_of("libcudart", x.runtime.version), walk_embedded, &x);
-    else if (audit_runtime_expected(&e))
+    else if ((x.runtime = audit_runtime_find(&e)).version) {
+        int facade = audit_facade_of("libcudart", x.runtime.version);
+        note_release(&e, &x.runtime, facade);
+        patch(m, &e, path, facade, walk_embedded, &x);
+    } else if (audit_runtime_expected(&e))
         say(path, "has the CUDA runtime linked in, is stripped, and its release is not known to cumu; "
                   "its CUDA calls will fail");
     audit_elf_close(&e);
@@ -260,34 +277,99 @@ static bool find_home(const char *list)
     return false;
 }
 
+/* The path that the kernel was given for this program; behind the environment's end are the auxiliary values. */
+static const char *started_as(char **environment)
+{
+    while (*environment)
+        environment++;
+    for (const ElfW(auxv_t) *a = (const void *)(environment + 1); a->a_type != AT_NULL; a++)
+        if (a->a_type == AT_EXECFN)
+            return (const char *)a->a_un.a_val;
+    return "";
+}
+
+/* A program that cumu has its own of (ptxas, nvidia-smi) makes room for that one before anything of it runs, whoever
+ * started it and from wherever it lies. It is told by argv[0] where it lay. A program without a dynamic loader does not
+ * come here, nor one that is not there: nodes/exec.c. */
+static void become_own_tool(void)
+{
+    static char path[AUDIT_PATH], tool[AUDIT_PATH];
+    const char *wish = getenv_first("CUMU_TOOLS");
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    const char *name = n > 0 ? cumu_tool_named(path) : NULL;
+    if (!name || strncmp(path, dir, home) == 0 || (wish && strcmp(wish, "real") == 0))
+        return;
+    size_t at = add(tool, add(tool, 0, home + 1, dir), sizeof tool, CUMU_TOOLS_FOLDER);
+    add(tool, at, sizeof tool, name);
+    char **argv = (char **)__libc_stack_end + 1, *first_word = argv[0],
+         **environment = argv + *(size_t *)__libc_stack_end + 1;
+    /* Ours may be a file of that name, not a link to the tool: it was started here already then. */
+    if (!first_word || strcmp(started_as(environment), tool) == 0)
+        return;
+    argv[0] = path;
+    (void)execve(tool, argv, environment);
+    argv[0] = first_word; /* ours is not there: the program goes on */
+}
+
 EXPORT unsigned la_version(unsigned version)
 {
     const char *on = getenv_first("CUMU"), *log = getenv_first("CUMU_LOG");
     active = on && strcmp(on, "1") == 0 && find_home(getenv_first("LD_AUDIT"));
+    own_cudnn = cumu_cudnn_is_own(getenv_first("CUMU_CUDNN"), getenv_first("CUMU_BACKEND"));
     quiet = log && (strncmp(log, "off", 3) == 0 || strncmp(log, "error", 5) == 0);
+    if (active)
+        become_own_tool();
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/* Paths that were led to a facade, by facade: that of a compiler opens the program's own copy. */
-static char wanted[FACADES][AUDIT_PATH];
-
-static const char *wanted_path(const char *soname)
+static int row_named(const char *soname)
 {
     for (int i = 0; i < FACADES && audit_facades[i].soname; i++)
         if (strcmp(audit_facades[i].soname, soname) == 0)
-            return wanted[i][0] ? wanted[i] : NULL;
-    return NULL;
+            return i;
+    return -1;
+}
+
+static const char *wanted_path(const char *soname)
+{
+    int row = row_named(soname);
+    return row >= 0 && wanted[row][0] ? wanted[row] : NULL;
+}
+
+static const char *wanted_name(const char *soname)
+{
+    static char text[AUDIT_PATH];
+    const char *path = wanted_path(soname);
+    int row = row_named(soname);
+    size_t n = 0;
+    if (!path && (row < 0 || !linked_in[row]))
+        return NULL;
+    if (path) {
+        n = add(text, n, sizeof text, path);
+    } else {
+        n = add(text, n, sizeof text, "/libcudart.so.");
+        n = add(text, n, sizeof text, linked_in[row]);
+    }
+    add(text, n, sizeof text, "/");
+    return text;
 }
 
 EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
 {
     const struct link_map *asker = (const struct link_map *)*cookie;
     const char *path = NULL;
+    /* Anywhere but in the facades' folder. NULL would say so, too, but glibc then looks at the errno that its last
+     * open left, and searches the rest of the path only if that was ENOENT. */
+    static char nowhere[] = "/no/such/folder/of/cumu";
+    if (active && own_cudnn && asker && !ours(asker) && cumu_is_cudnn(name))
+        return flag == LA_SER_LIBPATH && strncmp(name, dir, strlen(dir)) == 0 ? nowhere : (char *)(uintptr_t)name;
     if (!active || flag != LA_SER_ORIG || !asker)
         return (char *)(uintptr_t)name;
     if (ours(asker)) { /* a facade may want the real one */
         if (strncmp(name, CUMU_WANTED, sizeof CUMU_WANTED - 1) == 0)
             path = wanted_path(name + sizeof CUMU_WANTED - 1);
+        else if (strncmp(name, CUMU_WANTED_NAME, sizeof CUMU_WANTED_NAME - 1) == 0)
+            path = wanted_name(name + sizeof CUMU_WANTED_NAME - 1);
     } else if (audit_torch_wanted(name, asker, first)) {
         path = torch_path(name);
         torch_give();
@@ -303,13 +385,7 @@ EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
 /* Facades that are in the process, by row. */
 static const struct link_map *here[FACADES];
 
-static int row_of(const struct link_map *m)
-{
-    for (int i = 0; i < FACADES && audit_facades[i].soname; i++)
-        if (strcmp(m->l_name + strlen(dir), audit_facades[i].soname) == 0)
-            return i;
-    return -1;
-}
+static int row_of(const struct link_map *m) { return row_named(m->l_name + strlen(dir)); }
 
 static void look_at(const struct link_map *m, int row)
 {

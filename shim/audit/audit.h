@@ -62,8 +62,10 @@ struct audit_runtime {
     uint64_t base;                       /* address in the object that offsets of the release count from */
 };
 struct audit_runtime audit_runtime_find(const struct audit_elf *e);
+const struct audit_release *audit_runtime_release(const struct audit_elf *e); /* NULL: none that is known */
 int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtime *r, audit_symbol *each, void *ctx);
-/* Device code that registers with nobody's shared runtime: one is linked in, found or not. */
+/* Device code, or the runtime's storage, in an object that registers with no shared runtime, nor by trampolines to
+ * one: one is linked in, found or not. */
 bool audit_runtime_expected(const struct audit_elf *e);
 
 /* torch.c. Generated (torch_boundary.c), each ending with NULL: the facades of PyTorch's CUDA libraries, and what

@@ -63,6 +63,12 @@ ssize_t readlink(const char *path, char *out, size_t size)
     return failed(n) ? -1 : n;
 }
 
+int execve(const char *path, char *const argv[], char *const envp[])
+{
+    (void)call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0, 0);
+    return -1;
+}
+
 void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     long p = call(SYS_mmap, (long)at, (long)size, protection, flags, fd, offset);

@@ -69,38 +69,38 @@ static int look_imports(void *ctx, const char *name, uint64_t value, uint64_t si
     return i->registers;
 }
 
-bool audit_runtime_expected(const struct audit_elf *e)
+/* Implib.so's trampolines, as XLA and TensorFlow have them for cudart: each jumps to what dlopen finds. */
+static int is_trampoline(void *ctx, const char *name, uint64_t value, uint64_t size)
 {
-    struct imports i = {0};
-    if (!audit_elf_section(e, ".nvFatBinSegment"))
-        return false;
-    audit_elf_functions(e, SHT_DYNSYM, false, look_imports, &i);
-    return !i.registers;
+    (void)ctx, (void)value, (void)size;
+    return strcmp(name, "_cudart_tramp_resolve") == 0;
 }
 
 /* The runtime has a page of thread-local storage that is aligned to a page, which nobody else has: that
- * tells it in programs without device code of their own. */
-static bool suspect(const struct audit_elf *e)
+ * tells it in objects without device code of their own. */
+static bool has_tls_page(const struct audit_elf *e)
 {
     const ElfW(Phdr) * p;
     for (unsigned i = 0; (p = audit_elf_segment(e, i)); i++)
         if (p->p_type == PT_TLS && p->p_align >= TLS_PAGE)
             return true;
-    return audit_runtime_expected(e);
+    return false;
 }
 
-struct audit_runtime audit_runtime_find(const struct audit_elf *e)
+bool audit_runtime_expected(const struct audit_elf *e)
+{
+    struct imports i = {0};
+    if (!audit_elf_section(e, ".nvFatBinSegment") && !has_tls_page(e))
+        return false;
+    audit_elf_functions(e, SHT_DYNSYM, false, look_imports, &i);
+    return !i.registers && !audit_elf_functions(e, SHT_SYMTAB, true, is_trampoline, NULL);
+}
+
+/* By its text alone, whether it has symbols or not. */
+static struct audit_runtime by_text(const struct audit_elf *e)
 {
     struct audit_runtime found = {0};
-    struct traits t = {0};
     const ElfW(Phdr) * p;
-    audit_elf_functions(e, SHT_SYMTAB, true, look, &t);
-    if (t.runtime) {
-        found.version = t.properties_v2 ? 12 : t.textures ? 11 : 13;
-        return found;
-    }
-    if (!suspect(e))
-        return found;
     for (unsigned i = 0; (p = audit_elf_segment(e, i)) && !found.version; i++) {
         const uint8_t *text = p->p_type == PT_LOAD && p->p_flags & PF_X ? audit_elf_bytes(e, p) : NULL;
         if (text)
@@ -108,6 +108,20 @@ struct audit_runtime audit_runtime_find(const struct audit_elf *e)
     }
     return found;
 }
+
+struct audit_runtime audit_runtime_find(const struct audit_elf *e)
+{
+    struct audit_runtime found = {0};
+    struct traits t = {0};
+    audit_elf_functions(e, SHT_SYMTAB, true, look, &t);
+    if (t.runtime) {
+        found.version = t.properties_v2 ? 12 : t.textures ? 11 : 13;
+        return found;
+    }
+    return has_tls_page(e) || audit_runtime_expected(e) ? by_text(e) : found;
+}
+
+const struct audit_release *audit_runtime_release(const struct audit_elf *e) { return by_text(e).release; }
 
 int audit_runtime_functions(const struct audit_elf *e, const struct audit_runtime *r, audit_symbol *each, void *ctx)
 {

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -61,7 +62,10 @@ POINT(int, mkstemp, (char *name), (name))
 POINT(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left))
 POINT(int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms))
 POINT(int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t have), (p, n, ms, have))
+POINT(int, msync, (void *p, size_t n, int flags), (p, n, flags))
 POINT(ssize_t, pread, (int fd, void *p, size_t n, off_t at), (fd, p, n, at))
+POINT(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at))
+POINT(int, waitid, (idtype_t type, id_t id, siginfo_t *info, int options), (type, id, info, options))
 POINT(ssize_t, __pread_chk, (int fd, void *p, size_t n, off_t at, size_t have), (fd, p, n, at, have))
 POINT(int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t), (c, m, t))
 POINT(int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))

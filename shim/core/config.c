@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { BOOL, INT, CAPABILITY, CHOICE, TEXT, HOST };
+enum kind { BOOL, INT, CAPABILITY, CHOICE, WORDS /* some of a choice, by commas */, TEXT, HOST };
 
 static const struct row {
     const char *name;
@@ -42,10 +42,9 @@ static const char *keep(const char *s, size_t n)
     return p;
 }
 
-/* Is value one of the words of "a|b|c"? */
-static bool among(const char *words, const char *value)
+/* Are the n bytes of value one of the words of "a|b|c"? */
+static bool is_among(const char *words, const char *value, size_t n)
 {
-    size_t n = strlen(value);
     for (const char *w = words;; w++) {
         size_t len = strcspn(w, "|");
         if (len == n && memcmp(w, value, n) == 0)
@@ -54,6 +53,16 @@ static bool among(const char *words, const char *value)
         if (!*w)
             return false;
     }
+}
+
+static bool among(const char *words, const char *value) { return is_among(words, value, strlen(value)); }
+
+static bool all_among(const char *words, const char *list)
+{
+    for (size_t n; is_among(words, list, n = strcspn(list, ",")); list += n + 1)
+        if (!list[n])
+            return true;
+    return false;
 }
 
 static bool number(const char *value, long *out)
@@ -87,6 +96,7 @@ const char *cumu_opt_expected(enum cumu_option o, const char *value)
     case INT: return number(value, NULL) ? NULL : "a number";
     case CAPABILITY: return capability(value, NULL) ? NULL : "a number like 8.0";
     case CHOICE: return among(rows[o].fallback, value) ? NULL : rows[o].fallback;
+    case WORDS: return all_among(rows[o].fallback, value) ? NULL : rows[o].fallback;
     case TEXT:
     case HOST: break;
     }
@@ -104,9 +114,10 @@ bool cumu_opt_known(const char *name, size_t length)
 static void set(unsigned i, const char *value)
 {
     size_t n = strlen(value);
-    if (rows[i].kind == CHOICE && value == rows[i].fallback)
+    const bool worded = rows[i].kind == CHOICE || rows[i].kind == WORDS;
+    if (worded && value == rows[i].fallback)
         n = strcspn(value, "|");
-    if (rows[i].kind == TEXT || rows[i].kind == CHOICE)
+    if (rows[i].kind == TEXT || worded)
         values[i].text = keep(value, n);
     else if (rows[i].kind == CAPABILITY)
         (void)capability(value, &values[i].number);
@@ -137,7 +148,7 @@ static void load(void)
         if (bad[i])
             cumu_log(NULL, CUMU_ERROR, "config", rows[i].name, "\"%.64s\" is not %s; using %s", bad[i],
                      cumu_opt_expected((enum cumu_option)i, bad[i]),
-                     rows[i].kind == CHOICE ? values[i].text : rows[i].fallback);
+                     rows[i].kind == CHOICE || rows[i].kind == WORDS ? values[i].text : rows[i].fallback);
     if (!values[CUMU_OPT_ACTIVE].number)
         return; /* an inert shim does not comment on the environment */
     for (char **e = environ; e && *e; e++) {
@@ -161,6 +172,15 @@ long cumu_opt_int(enum cumu_option o)
 {
     ready();
     return values[o].number;
+}
+
+bool cumu_opt_has(enum cumu_option o, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *s = cumu_opt_text(o); *s; s += strcspn(s, ","), s += *s == ',')
+        if (strcspn(s, ",") == n && !strncmp(s, word, n))
+            return true;
+    return false;
 }
 
 const char *cumu_opt_text(enum cumu_option o)

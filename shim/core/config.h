@@ -16,8 +16,9 @@ enum cumu_option {
 /* Value of an option of that kind; a value that does not parse was warned about and is the default.
  * Text is never NULL and lives as long as the process. */
 bool cumu_opt_bool(enum cumu_option o);
-long cumu_opt_int(enum cumu_option o);         /* INT and CAPABILITY */
-const char *cumu_opt_text(enum cumu_option o); /* TEXT and CHOICE */
+long cumu_opt_int(enum cumu_option o);                   /* INT and CAPABILITY */
+const char *cumu_opt_text(enum cumu_option o);           /* TEXT, CHOICE and WORDS */
+bool cumu_opt_has(enum cumu_option o, const char *word); /* of WORDS: is it one of them? */
 
 /* A variable that is not cumu's (MUSA_HOME, LD_LIBRARY_PATH ...); NULL if unset or in a setuid process. */
 const char *cumu_env(const char *name);

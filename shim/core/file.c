@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FIRST = 1 << 16 }; /* room to begin with: most files that are read whole are smaller */
@@ -23,9 +25,24 @@ bool cumu_read_all(int fd, void *to, size_t size)
     return true;
 }
 
+/* Beyond RLIMIT_FSIZE a write is SIGXFSZ, which ends a program that did not even know of our file. */
+static bool fits(int fd, size_t size)
+{
+    struct rlimit r;
+    struct stat st;
+    if (getrlimit(RLIMIT_FSIZE, &r) != 0 || r.rlim_cur == RLIM_INFINITY || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return true;
+    off_t at = fcntl(fd, F_GETFL) & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
+    return at < 0 || ((rlim_t)at <= r.rlim_cur && size <= r.rlim_cur - (rlim_t)at);
+}
+
 bool cumu_write_all(int fd, const void *from, size_t size)
 {
     const char *p = from;
+    if (!fits(fd, size)) {
+        errno = EFBIG;
+        return false;
+    }
     while (size) {
         ssize_t n = write(fd, p, size);
         if (n < 0 && errno == EINTR)
@@ -73,8 +90,13 @@ fail:
 
 char *cumu_file_read(const char *path, size_t most, size_t *size)
 {
+    return cumu_file_read_at(AT_FDCWD, path, most, size);
+}
+
+char *cumu_file_read_at(int folder, const char *path, size_t most, size_t *size)
+{
     *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return NULL;
     char *text = read_on(fd, most, size);

@@ -10,5 +10,6 @@ bool cumu_read_all(int fd, void *to, size_t size);
 bool cumu_write_all(int fd, const void *from, size_t size);
 /* The file's first `most` bytes or all it has, malloc'ed, with a NUL behind them; NULL if it cannot be read. */
 char *cumu_file_read(const char *path, size_t most, size_t *size);
+char *cumu_file_read_at(int folder, const char *path, size_t most, size_t *size); /* as openat's */
 
 #endif

@@ -36,6 +36,15 @@ bool cumu_survives_fork(const struct cumu_symbol *s)
     return false;
 }
 
+void cumu_init_each(void (*visit)(const struct cumu_facade *f))
+{
+    for (unsigned n = 0; n < MAX_FACADES; n++) {
+        const struct cumu_facade *f = atomic_load_explicit(&facades[n], memory_order_acquire);
+        if (f)
+            visit(f);
+    }
+}
+
 static void in_child(void)
 {
     atomic_store_explicit(&forked, true, memory_order_relaxed);

@@ -21,6 +21,9 @@ void cumu_init_used(void);
 /* A facade whose slots are being filled: remembered so that a fork child can close them. */
 void cumu_init_facade(const struct cumu_facade *f);
 
+/* Calls visit with each facade that has been used. */
+void cumu_init_each(void (*visit)(const struct cumu_facade *f));
+
 /* May a fork child still call it (it reports errors, or touches no device)? */
 bool cumu_survives_fork(const struct cumu_symbol *s);
 

@@ -47,13 +47,23 @@ static bool ours(const char *path)
     return inside;
 }
 
+/* What is done with each file that is found, best first, until it says true. */
+struct search {
+    bool (*visit)(const char *path, void *ctx);
+    void *ctx;
+};
+
 static bool try_path(const char *path, void *ctx)
+{
+    const struct search *s = ctx;
+    return strrchr(path, '/') && access(path, R_OK) == 0 && !ours(path) && s->visit(path, s->ctx);
+}
+
+static bool open_path(const char *path, void *ctx)
 {
     void **handle = ctx;
     const char *name = strrchr(path, '/');
     char spelt[PATH_MAX];
-    if (!name || access(path, R_OK) || ours(path))
-        return false;
     /* The loader may know this very path as the facade it was led to; not so another spelling of it. */
     int n = snprintf(spelt, sizeof spelt, "%.*s/.%s", (int)(name - path), path, name);
     if (n < (int)sizeof spelt)
@@ -63,15 +73,15 @@ static bool try_path(const char *path, void *ctx)
     return *handle != NULL;
 }
 
-static bool try_dir(const char *dir, const char *soname, void **handle)
+static bool try_dir(const char *dir, const char *soname, struct search *s)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/%s", dir, soname);
-    return n > 0 && n < (int)sizeof path && try_path(path, handle);
+    return n > 0 && n < (int)sizeof path && try_path(path, s);
 }
 
 /* The folders that one object would search: LD_LIBRARY_PATH, its RPATH or RUNPATH, the defaults. */
-static bool try_search_path(void *object, const char *soname, void **handle)
+static bool try_search_path(void *object, const char *soname, struct search *s)
 {
     Dl_serinfo size;
     bool found = false;
@@ -79,23 +89,38 @@ static bool try_search_path(void *object, const char *soname, void **handle)
         Dl_serinfo *info = malloc(size.dls_size);
         if (info && dlinfo(object, RTLD_DI_SERINFOSIZE, info) == 0 && dlinfo(object, RTLD_DI_SERINFO, info) == 0)
             for (unsigned i = 0; i < info->dls_cnt && !found; i++)
-                found = try_dir(info->dls_serpath[i].dls_name, soname, handle);
+                found = try_dir(info->dls_serpath[i].dls_name, soname, s);
         free(info);
     }
     return found;
 }
 
-/* The program, then each of its libraries: wheels find NVIDIA's by an RPATH of their own. */
-static bool try_objects(const char *soname, void **handle)
+static bool needs(const struct link_map *m, const char *soname)
+{
+    const char *text = NULL;
+    for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB) /* an offset in the vDSO */
+            text = (const char *)(d->d_un.d_ptr < m->l_addr ? d->d_un.d_ptr + m->l_addr : d->d_un.d_ptr);
+    for (const ElfW(Dyn) *d = m->l_ld; text && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && strcmp(text + d->d_un.d_val, soname) == 0)
+            return true;
+    return false;
+}
+
+/* The program, then each of its libraries: wheels find NVIDIA's by an RPATH of their own. `needing`: those alone that
+ * need that library. */
+static bool try_objects(const char *soname, bool needing, struct search *s)
 {
     void *program = dlopen(NULL, RTLD_LAZY);
     struct link_map *m = NULL;
-    bool found = try_search_path(program, soname, handle);
-    if (program && dlinfo(program, RTLD_DI_LINKMAP, &m) == 0)
-        m = m->l_next;
-    for (; m && !found; m = m->l_next) {
-        void *object = m->l_name[0] ? dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-        found = try_search_path(object, soname, handle);
+    bool found = false;
+    if (program && dlinfo(program, RTLD_DI_LINKMAP, &m))
+        m = NULL;
+    for (const struct link_map *all = m; m && !found; m = m->l_next) {
+        if (needing && !needs(m, soname))
+            continue;
+        void *object = m->l_name[0] && m != all ? dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        found = try_search_path(m == all ? program : object, soname, s);
         if (object)
             (void)dlclose(object);
     }
@@ -140,7 +165,7 @@ static int note_site(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-static bool try_wheels(const char *soname, void **handle)
+static bool try_wheels(const char *soname, struct search *s)
 {
     struct sites sites = {0};
     char dir[PATH_MAX];
@@ -152,7 +177,7 @@ static bool try_wheels(const char *soname, void **handle)
         for (struct dirent *e; nvidia && !found && (e = readdir(nvidia));)
             if (e->d_name[0] != '.' &&
                 snprintf(dir, sizeof dir, "%s/nvidia/%s/lib", sites.at[i], e->d_name) < (int)sizeof dir)
-                found = try_dir(dir, soname, handle);
+                found = try_dir(dir, soname, s);
         if (nvidia)
             (void)closedir(nvidia);
         free(sites.at[i]);
@@ -160,14 +185,42 @@ static bool try_wheels(const char *soname, void **handle)
     return found;
 }
 
+static bool try_system(const char *soname, struct search *s)
+{
+    bool found = cumu_ldcache_find(soname, try_path, s);
+    for (const char *const *d = usual_dirs; !found && *d; d++)
+        found = try_dir(*d, soname, s);
+    return found;
+}
+
 static void *open_real(const char *soname)
 {
     void *handle = NULL;
-    bool found = try_wanted(soname, &handle) || try_objects(soname, &handle) || try_wheels(soname, &handle) ||
-                 cumu_ldcache_find(soname, try_path, &handle);
-    for (const char *const *d = usual_dirs; !found && *d; d++)
-        found = try_dir(*d, soname, &handle);
+    struct search s = {open_path, &handle};
+    (void)(try_wanted(soname, &handle) || try_objects(soname, false, &s) || try_wheels(soname, &s) ||
+           try_system(soname, &s));
     return handle;
+}
+
+/* As try_wanted, without opening it. */
+static bool visit_wanted(const char *soname, const struct search *s)
+{
+    static const char end[] = "/: "; /* of the path in the loader's message */
+    char name[PATH_MAX];
+    int n = snprintf(name, sizeof name, CUMU_WANTED_NAME "%s", soname);
+    void *none_there = n > 0 && n < (int)sizeof name ? dlopen(name, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    const char *said = none_there ? NULL : dlerror(), *stop = said ? strstr(said, end) : NULL;
+    if (!stop || strncmp(said, CUMU_WANTED_NAME, sizeof CUMU_WANTED_NAME - 1) == 0 || stop - said >= PATH_MAX)
+        return false;
+    (void)snprintf(name, sizeof name, "%.*s", (int)(stop - said), said);
+    return s->visit(name, s->ctx);
+}
+
+bool cumu_real_find(const char *soname, bool (*visit)(const char *path, void *ctx), void *ctx)
+{
+    struct search s = {visit, ctx};
+    return visit_wanted(soname, &s) || try_objects(soname, true, &s) || try_wheels(soname, &s) ||
+           try_objects(soname, false, &s) || try_system(soname, &s);
 }
 
 static unsigned entry_of(const char *soname)

@@ -176,8 +176,10 @@ enum cumu_backend cumu_backend(void)
     if (!atomic_compare_exchange_strong(&chosen, &b, (int)found))
         return (enum cumu_backend)b;
     if (found == CUMU_BACKEND_NONE)
-        cumu_error("resolve", NULL, "no MUSA library found (CUMU_BACKEND=%s; the CPU ones belong in %s/host)", want,
-                   cumu_home() ? cumu_home() : "?");
+        cumu_error("resolve", NULL,
+                   "no MUSA library found (CUMU_BACKEND=%s; the CPU ones belong in %s/host); `cumu doctor` "
+                   "says what was looked for, --backend host takes the CPU",
+                   want, cumu_home() ? cumu_home() : "?");
     else
         cumu_info("resolve", NULL, "using %s",
                   found == CUMU_BACKEND_HOST ? "MUSA on the CPU (cumu's own libraries)" : "the MUSA SDK");

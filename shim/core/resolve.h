@@ -38,6 +38,10 @@ void *cumu_resolve_driver(const char *name);
 /* Address of `symbol` in the real NVIDIA library of this soname; NULL if there is none. */
 void *cumu_resolve_real(const char *soname, const char *symbol, bool *opened);
 
+/* Calls visit(path, ctx) for the files that the program may have meant by that soname, best first, until it returns
+ * true; nothing is opened. The first may be a name alone that tells the release of a runtime that is linked in. */
+bool cumu_real_find(const char *soname, bool (*visit)(const char *path, void *ctx), void *ctx);
+
 /* Says, once per soname, that a program which keeps its own copy of that library has none, and where one
  * comes from. */
 void cumu_real_missed(const char *soname);

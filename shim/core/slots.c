@@ -87,7 +87,7 @@ void *cumu_mu_fill(unsigned index)
 static intptr_t answer(const struct cumu_table *t, const struct cumu_symbol *s, int code)
 {
     if (s->returns != CUMU_RETURNS_STATUS)
-        return 0;
+        return s->returns == CUMU_RETURNS_MINUS ? -1 : 0;
     if (strcmp(t->library, "cudart") == 0)
         cumu_set_error(code);
     return code;
@@ -127,8 +127,10 @@ CUMU_EXPORT intptr_t cumu_stub_called(const struct cumu_facade *f, unsigned inde
         return answer(t, s, there ? t->unsupported : t->absent);
     }
     if (s->verb != CUMU_JUMP) { /* a wrapper that is not linked in counts as a stub */
-        /* "Not supported" is an everyday answer of NVML's: monitors ask every device for everything. */
-        enum cumu_level level = strcmp(t->library, "nvml") == 0 && s->reason ? CUMU_INFO : CUMU_GAP;
+        /* "Not supported" is an everyday answer of NVML's: monitors ask every device for everything; and what NVTX is
+         * told changes nothing. */
+        bool everyday = s->reason && (strcmp(t->library, "nvml") == 0 || strcmp(t->library, "nvtx") == 0);
+        enum cumu_level level = everyday ? CUMU_INFO : CUMU_GAP;
         if (first)
             cumu_log(NULL, level, t->library, s->name, "%s", s->reason ? s->reason : "not done yet");
         return answer(t, s, t->unsupported);

@@ -10,11 +10,8 @@
 
 enum cumu_verb { CUMU_JUMP, CUMU_CONV, CUMU_WRAP, CUMU_STUB, CUMU_PASS };
 enum { CUMU_THUNK_SIZE = 16 };
-enum cumu_returns {
-    CUMU_RETURNS_STATUS,
-    CUMU_RETURNS_ZERO
-}; /* what a stub answers: the library's
-                                                                 code, or 0 / NULL / nothing */
+/* What a stub answers: the library's code; 0, NULL or nothing; -1, where a number of 0 or more is an answer. */
+enum cumu_returns { CUMU_RETURNS_STATUS, CUMU_RETURNS_ZERO, CUMU_RETURNS_MINUS };
 
 struct cumu_symbol {     /* one exported CUDA symbol of one soname */
     const char *name;    /* "cudaMalloc" */

@@ -13,7 +13,7 @@
 
 enum { HIGH = 400, LINE = 6144, NAME = 1024, STREAMS = 64, STREAM_TRACK = 1000000 };
 
-static const char *const kinds[] = {"call", "kernel", "copy", "graph", "compile"};
+static const char *const kinds[] = {"call", "kernel", "copy", "graph", "compile", "range", "mark"};
 
 /* The file stays open, for a trace has many lines: on a number that programs do not come to, and looked at
  * before each line, as a program that closes everything may have it by now. */
@@ -118,6 +118,8 @@ static void text_event(struct cumu_writer *w, const struct cumu_event *e)
         put_stream(w, e);
         break;
     case CUMU_EVENT_COMPILE: cumu_write(w, "compile %.*s %s", NAME, e->name, e->note); break;
+    case CUMU_EVENT_RANGE:
+    case CUMU_EVENT_MARK: cumu_range_text(w, e); break;
     }
 }
 
@@ -180,6 +182,8 @@ static void write_jsonl(struct cumu_writer *w, const struct cumu_event *e)
         cumu_write(w, ", \"how\": ");
         cumu_write_quoted(w, e->note, strnlen(e->note, NAME));
         break;
+    case CUMU_EVENT_RANGE:
+    case CUMU_EVENT_MARK: cumu_range_jsonl(w, e); break;
     }
     if (e->bytes)
         cumu_write(w, ", \"bytes\": %llu", (unsigned long long)e->bytes);
@@ -214,6 +218,10 @@ static unsigned track(const struct cumu_event *e)
 
 static void write_chrome(struct cumu_writer *w, const struct cumu_event *e)
 {
+    if (e->annotation) {
+        cumu_range_chrome(w, e);
+        return;
+    }
     char text[LINE / 4];
     struct cumu_writer plain = {text, text + sizeof text, false};
     text_event(&plain, e);
@@ -235,8 +243,12 @@ static void write_chrome(struct cumu_writer *w, const struct cumu_event *e)
 static void write_counts(struct cumu_writer *w, const struct cumu_event *e)
 {
     bool failed = e->kind == CUMU_EVENT_CALL && e->call->status && (int)e->frame->result[0] != 0;
-    cumu_write(w, "%s %s %.*s %llu %d %llu %d", kinds[e->kind], e->library, NAME, e->name,
-               (unsigned long long)e->duration, e->timed, (unsigned long long)e->bytes, failed);
+    cumu_write(w, "%s %s ", kinds[e->kind], e->library);
+    if (e->annotation) /* a program's own words */
+        cumu_write_quoted(w, e->name, strnlen(e->name, NAME));
+    else
+        cumu_write(w, "%.*s", NAME, e->name);
+    cumu_write(w, " %llu %d %llu %d", (unsigned long long)e->duration, e->timed, (unsigned long long)e->bytes, failed);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

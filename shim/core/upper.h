@@ -5,6 +5,7 @@
 #define CUMU_CORE_UPPER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cumu_prototype;
 struct cumu_frame;
@@ -17,6 +18,10 @@ struct cumu_upper {
 
     /* A function of the runtime that the SDK's runtime lacks, over its driver; NULL if there is none. */
     void *(*runtime_over)(const char *symbol);
+
+    /* For kernels that ask: CUDA's name of an error of its runtime, or its description; the release of that runtime. */
+    const char *(*error_text)(int error, int name);
+    int (*release)(void);
 
     /* CUMU_CHECK=sync, as the tracer's thunks see it: which calls it wants to hear of (while it is off no slot holds a
      * thunk for it), and each such call after it was made, with its arguments and its result. */
@@ -31,6 +36,21 @@ struct cumu_upper {
     void *(*work_begin)(const void *stream);
     void (*work_end)(void *work, const struct cumu_event *e, bool failed);
     void (*work_poll)(void);
+    /* The same, and waits for who else does it: what is done by now has been told when it returns. */
+    void (*work_flush)(void);
+
+    /* CUPTI's user (api/cupti), while there is one. Which calls he wants; each before it is made and after it, `end`
+     * being when it returned; what a copy is, before its event is kept; every other event; whether work is timed; and
+     * the number of the call that the thread is in. */
+    bool (*profile_wants)(const char *library, const char *symbol);
+    void (*profile_before)(struct cumu_frame *f);
+    void (*profile_after)(struct cumu_frame *f, uint64_t end);
+    void (*profile_copy)(const struct cumu_prototype *c, const struct cumu_frame *f, struct cumu_event *e);
+    void (*profile_event)(const struct cumu_event *e);
+    bool (*profile_work)(void);
+    uint32_t (*profile_call)(void);
+    /* Whether the thread is in a function of his, which may hold his locks: nothing may call another one then. */
+    bool (*profile_inside)(void);
 };
 
 #define CUMU_UPPER(layer) \

@@ -94,6 +94,16 @@ static int open_container(struct fatbin_walk *w, const uint8_t *p, size_t size)
     return FATBIN_OK;
 }
 
+const void *fatbin_skip_padding(const void *section, size_t *size)
+{
+    const uint8_t *p = section;
+    while (*size >= 4 && !(p[0] | p[1] | p[2] | p[3])) {
+        p += 4;
+        *size -= 4;
+    }
+    return *size < 16 ? NULL : p;
+}
+
 int fatbin_walk_open(struct fatbin_walk *w, const void *data, size_t size)
 {
     memset(w, 0, sizeof *w);
@@ -169,6 +179,14 @@ int fatbin_walk_next(struct fatbin_walk *w, struct fatbin_entry *e, bool *more)
     }
     w->at = p + header + padded;
     *more = true;
+    size_t carried = 0;
+    const char *ptx = e->kind == FATBIN_CUBIN && !e->compressed ? fatbin_carried(e->payload, e->stored, &carried)
+                                                                : NULL;
+    if (ptx) { /* an entry is what can be done with it */
+        e->kind = FATBIN_PTX;
+        e->payload = (const uint8_t *)ptx;
+        e->stored = e->unpacked = carried;
+    }
     bool known = e->kind == FATBIN_PTX || e->kind == FATBIN_CUBIN || e->kind == FATBIN_LTOIR;
     return known ? FATBIN_OK : FATBIN_UNKNOWN_KIND;
 }

@@ -61,6 +61,9 @@ struct fatbin_walk {
     const uint8_t *container;                /* header of the current container */
     const uint8_t *at, *container_end, *end; /* private */
 };
+/* Containers follow each other in a section, zero-padded: where the first one begins, with *size from there on; NULL if
+ * there is none. */
+const void *fatbin_skip_padding(const void *section, size_t *size);
 /* Starts at a container, or at a wrapper in this process's memory (which is followed). `size` counts
  * the bytes that may be read from `data`. 0 or an error; nothing to release. */
 int fatbin_walk_open(struct fatbin_walk *w, const void *data, size_t size);
@@ -105,9 +108,57 @@ int fatbin_unpack(const struct fatbin_entry *e, char **out, size_t *len);
 /* ---- cubins --------------------------------------------------------------------------------- */
 
 bool fatbin_is_elf(const void *p, size_t size); /* 64-bit little-endian ELF, header within size */
-/* Size of an ELF image whose extent is unknown, from its own tables; 0 when it is not an ELF image. */
-size_t fatbin_elf_size(const void *elf);
+/* Size of an ELF image by its own tables; 0 when it is none, or reaches past `size`, which may be FATBIN_UNBOUNDED. */
+size_t fatbin_elf_size(const void *elf, size_t size);
 /* Name of the i-th kernel of a cubin, NULL past the last or when the tables are damaged. */
 const char *fatbin_cubin_kernel(const void *elf, size_t size, unsigned i);
+/* Name of the i-th variable of a cubin, as fatbin_cubin_kernel, and its bytes. */
+const char *fatbin_cubin_variable(const void *elf, size_t size, unsigned i, uint64_t *bytes);
+/* What a kernel's parameters are: bytes, and the place of each (up to `room`, by their order). The number of them;
+ * -1: the cubin does not say. */
+struct fatbin_param {
+    uint32_t offset, size;
+};
+int fatbin_cubin_params(const void *elf, size_t size, const char *kernel, struct fatbin_param *param, unsigned room);
+/* Bytes of the section of that name, *len of them; NULL if there is none within size (FATBIN_UNBOUNDED: as far as
+ * the file's own tables say). */
+const char *fatbin_cubin_section(const void *elf, size_t size, const char *name, size_t *len);
+
+/* ---- archives ------------------------------------------------------------------------------- */
+
+struct fatbin_member {
+    const char *name; /* not NUL-terminated, nor aligned what follows */
+    size_t name_len;
+    const char *data;
+    size_t size;
+    const char *names; /* private, as the next: the long names seen so far */
+    size_t names_len;
+};
+bool fatbin_is_archive(const void *data, size_t size);
+/* The next member; *at and *m are zero at first. False at the end, or where the archive is damaged. */
+bool fatbin_archive_next(const void *data, size_t size, size_t *at, struct fatbin_member *m);
+
+/* ---- cubins that carry PTX ------------------------------------------------------------------ */
+
+#define FATBIN_CARRIED ".cumu.ptx"             /* the PTX text and a NUL */
+#define FATBIN_CARRIED_OPTIONS ".cumu.options" /* the command line that made it */
+
+struct fatbin_carried { /* a function and its part of the text */
+    const char *name;
+    size_t offset, size;
+    bool entry; /* a kernel */
+};
+struct fatbin_carrier {
+    const char *ptx, *options;
+    size_t ptx_len;
+    unsigned arch;    /* 80 = sm_80 */
+    bool relocatable; /* to be linked first */
+    const struct fatbin_carried *func;
+    unsigned nfunc;
+};
+/* The file, malloc'ed, of *size bytes; NULL when memory is short. */
+char *fatbin_carrier_make(const struct fatbin_carrier *c, size_t *size);
+/* The PTX that a cubin carries, *len bytes and a NUL behind them; NULL where it holds machine code. */
+const char *fatbin_carried(const void *elf, size_t size, size_t *len);
 
 #endif

@@ -1,4 +1,5 @@
 /* stat, access, open and fopen, each first as the C library does it; what it does not find may be a node. */
+#include "core/tools.h"
 #include "nodes/nodes.h"
 
 #include <dlfcn.h>
@@ -25,8 +26,10 @@ static int no_function(void)
 
 void nodes_stat(const struct node *n, struct stat *out)
 {
-    static const mode_t modes[] = {
-        [NODE_FOLDER] = S_IFDIR | 0555, [NODE_DEVICE] = S_IFCHR | 0666, [NODE_TEXT] = S_IFREG | 0444};
+    static const mode_t modes[] = {[NODE_FOLDER] = S_IFDIR | 0555,
+                                   [NODE_DEVICE] = S_IFCHR | 0666,
+                                   [NODE_TEXT] = S_IFREG | 0444,
+                                   [NODE_PROGRAM] = S_IFREG | 0555};
     memset(out, 0, sizeof *out);
     out->st_mode = modes[n->kind];
     out->st_nlink = n->kind == NODE_FOLDER ? 2 : 1;
@@ -36,6 +39,8 @@ void nodes_stat(const struct node *n, struct stat *out)
         out->st_ino = (out->st_ino ^ (unsigned char)*c) * 1099511628211u;
     if (n->kind == NODE_DEVICE)
         out->st_rdev = makedev(n->major, n->minor);
+    if (n->kind == NODE_PROGRAM) /* some look whether it is empty */
+        out->st_size = NODE_PROGRAM_SIZE;
 }
 
 static int told(const struct node *n, void *out)
@@ -53,21 +58,21 @@ static int told(const struct node *n, void *out)
         const struct node *n = r ? missing(path) : NULL; \
         return n ? told(n, out) : r; \
     }
-#define XSTAT(name) \
-    NODES_EXPORT int name(int form, const char *path, struct stat *out); \
-    NODES_EXPORT int name(int form, const char *path, struct stat *out) \
+#define XSTAT(name, type) \
+    NODES_EXPORT int name(int form, const char *path, struct type *out); /* headers before glibc 2.33 have it so */ \
+    NODES_EXPORT int name(int form, const char *path, struct type *out) \
     { \
-        NODES_NEXT(int(int, const char *, struct stat *), name) \
+        NODES_NEXT(int(int, const char *, struct type *), name) \
         int r = next ? next(form, path, out) : no_function(); \
         const struct node *n = r ? missing(path) : NULL; \
         return n ? told(n, out) : r; \
     }
 STAT(stat)
 STAT(lstat)
-XSTAT(__xstat)
-XSTAT(__lxstat)
-XSTAT(__xstat64)
-XSTAT(__lxstat64)
+XSTAT(__xstat, stat)
+XSTAT(__lxstat, stat)
+XSTAT(__xstat64, stat64)
+XSTAT(__lxstat64, stat64)
 
 NODES_EXPORT int fstatat(int folder, const char *path, struct stat *out, int flags)
 {
@@ -108,6 +113,7 @@ NODES_EXPORT int statx(int folder, const char *path, int flags, unsigned mask, s
     out->stx_nlink = (unsigned)st.st_nlink;
     out->stx_blksize = (unsigned)st.st_blksize;
     out->stx_ino = st.st_ino;
+    out->stx_size = (unsigned long long)st.st_size;
     out->stx_rdev_major = major(st.st_rdev);
     out->stx_rdev_minor = minor(st.st_rdev);
     return 0;
@@ -173,6 +179,9 @@ int nodes_open(const struct node *n, int flags)
         errno = EACCES;
         return -1;
     }
+    char tool[PATH_MAX];
+    if (n->kind == NODE_PROGRAM)
+        return next && nodes_tool(cumu_base_name(n->path), tool) ? next(tool, flags) : no_function();
     int fd = memfd_create("nvidia", flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
     size_t size = strlen(n->text);
     if (fd >= 0 && (write(fd, n->text, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) != 0)) {

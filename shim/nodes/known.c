@@ -1,6 +1,7 @@
 /* Which nodes there are: the devices that NVML tells of, in NVIDIA's places. */
 #include "nodes/nodes.h"
 #include "abi/nvml.h"
+#include "core/tools.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -118,9 +119,26 @@ static void fill(void)
     add_device("nvidia-uvm", UVM_MAJOR, 0);
     add_device("nvidia-uvm-tools", UVM_MAJOR, 1);
     add_texts(driver);
+    char tool[PATH_MAX];
+    if (nodes_tool("nvidia-smi", tool))
+        (void)add(NODE_PROGRAM, NODES_SMI);
     for (unsigned i = 0; i < gpus && i < DEVICES; i++)
         add_gpu(library, i);
     (void)ASK(library, Shutdown, (void));
+}
+
+bool nodes_tool(const char *name, char to[PATH_MAX])
+{
+    const char *on = getenv("CUMU");
+    Dl_info self;
+    if (!on || strcmp(on, "1") != 0 || !dladdr(&once, &self))
+        return false;
+    const char *slash = strrchr(self.dli_fname, '/');
+    int was = errno, n = snprintf(to, PATH_MAX, "%.*s/" CUMU_TOOLS_FOLDER "%s",
+                                  slash ? (int)(slash - self.dli_fname) : 0, self.dli_fname, name);
+    bool there = slash && n > 0 && n < PATH_MAX && access(to, X_OK) == 0;
+    errno = was;
+    return there;
 }
 
 /* Opted in, with nodes. */
@@ -139,8 +157,8 @@ static bool ready(void)
 
 static bool may_be_node(const char *path)
 {
-    return strncmp(path, "/dev/nvidia", 11) == 0 || strncmp(path, "/proc/driver/nvidia", 19) == 0 ||
-           strncmp(path, "/sys/module/nvidia", 18) == 0;
+    return strncmp(path, "/dev/nvidia", 11) == 0 || strcmp(path, NODES_SMI) == 0 ||
+           strncmp(path, "/proc/driver/nvidia", 19) == 0 || strncmp(path, "/sys/module/nvidia", 18) == 0;
 }
 
 const struct node *nodes_find(const char *path)

@@ -242,7 +242,7 @@ static int file_holds(const char *path, const char *kernel, bool want_ptx)
             found += want_ptx && strstr(out, kernel) != NULL;
         else if (!want_ptx && err == FATBIN_NO_PTX) {
             const char *name = fatbin_cubin_kernel(out, len, 0);
-            found += name && !strcmp(name, kernel) && fatbin_elf_size(out) <= len;
+            found += name && !strcmp(name, kernel) && fatbin_elf_size(out, len) > 0;
         }
         free(out);
     }

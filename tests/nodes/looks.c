@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,21 @@ static int lists(const char *folder, const char *name)
     return n == 2;
 }
 
+/* Paths that a pattern matches, by glob and glob64, twice in one list. */
+static int matches(const char *pattern)
+{
+    glob_t g = {0};
+    glob64_t g64 = {0};
+    int a = glob(pattern, 0, NULL, &g), b = glob64(pattern, GLOB_MARK, NULL, &g64);
+    int n = a == GLOB_NOMATCH && b == GLOB_NOMATCH ? 0 : a || b || g.gl_pathc != g64.gl_pathc ? -1 : (int)g.gl_pathc;
+    if (n > 0 &&
+        (glob(pattern, GLOB_APPEND, NULL, &g) || g.gl_pathc != 2 * (size_t)n || (g.gl_flags & GLOB_ALTDIRFUNC)))
+        n = -2;
+    globfree(&g);
+    globfree64(&g64);
+    return n;
+}
+
 static int fails(int r, int with) { return r == -1 && errno == with; }
 
 static void present(int devices)
@@ -83,6 +99,10 @@ static void present(int devices)
     told("what a device says of itself", reads("/proc/driver/nvidia/gpus/0000:01:00.0/information", "GPU UUID"));
     told("folders are listed", lists("/proc/driver/nvidia/gpus", "0000:01:00.0") &&
                                    lists("/proc/driver/nvidia/", "version") && lists("/dev", "nvidia0"));
+    told("patterns find them", matches("/dev/nvidia[0-9]*") == devices && matches("/dev/nvidia*") == devices + 3 &&
+                                   matches("/d?v/nvidia0") == 1 && matches("/dev/nvidia0") == 1 &&
+                                   matches("/proc/driver/nvidia/gpus/*/information") == devices &&
+                                   matches("/*/module/nvidia/v*") == 1);
     told("a file of the driver is not written", fails(open("/proc/driver/nvidia/version", O_RDWR), EACCES) &&
                                                     fails(access("/proc/driver/nvidia/version", W_OK), EACCES));
     told("and is no folder", !opendir("/dev/nvidia0") && errno == ENOTDIR &&
@@ -95,6 +115,8 @@ static void others(void)
     struct stat st;
     told("what is not there is not there", !found("/dev/nvidia") && !found("/dev/nvidiax") && !found("/dev/nosuch") &&
                                                !found("/proc/driver/nvidia2") && !found("nvidia0"));
+    told("nor do patterns find it", matches("/dev/nosuch*") == 0 && matches("nvidia*") == 0 &&
+                                        matches("/dev/nul[l]") == 1 && matches("/et[c]/pass?d") == 1);
     told("errors are the system's",
          fails(stat("/dev/nosuch", &st), ENOENT) && fails(open("/dev/null/x", O_RDONLY), ENOTDIR) &&
              fails(access("", F_OK), ENOENT) && fails(stat("/", NULL), EFAULT) && !opendir("/nosuch") &&
@@ -133,7 +155,7 @@ int main(int argc, char **argv)
     if (atoi(what))
         present(atoi(what));
     else
-        told("no device is seen", !found("/dev/nvidia0") && !found("/dev/nvidiactl") &&
+        told("no device is seen", !matches("/dev/nvidia*") && !found("/dev/nvidia0") && !found("/dev/nvidiactl") &&
                                       !found("/proc/driver/nvidia/version") && !opendir("/proc/driver/nvidia"));
     others();
     return bad;

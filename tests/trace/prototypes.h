@@ -1,4 +1,4 @@
-/* What build/gen/prototypes.c, a test made by gen, calls in prototypes_test.c. */
+/* What build/gen/prototypes.c, made by gen for tests, calls in prototypes_test.c and tests/brute. */
 #ifndef CUMU_TESTS_PROTOTYPES_H
 #define CUMU_TESTS_PROTOTYPES_H
 
@@ -14,8 +14,10 @@ struct pair {
 };
 extern const struct pair pairs[]; /* pairs[i] is of cumu_prototypes[i] */
 
-/* Before the call: makes a random value (an enum's is none that has a name), and notes what is passed. */
+/* Before the call: makes a value (the tracer's test a random one, an enum's none that has a name), and notes what is
+ * passed. */
 void make(bool of_enum, void *value, size_t size);
+void make_text(void *string); /* a `char *`: it may be led elsewhere */
 void passed(enum cumu_kind kind, unsigned stars, unsigned kind_size, const void *value, size_t size);
 /* In the function called: what came, in order; and a random result, which got() sees after the call. */
 void arrived(const void *value, size_t size);

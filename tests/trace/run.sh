@@ -104,7 +104,7 @@ else
 fi
 
 check "an unknown option" 125 'unknown option --fast' -- $trace --fast "$fix/vectoradd"
-check "an unknown format" 125 'wants text, jsonl or chrome' -- $trace --format xml "$fix/vectoradd"
+check "an unknown format" 125 'wants text, jsonl, chrome or html' -- $trace --format xml "$fix/vectoradd"
 check "a file that cannot be" 125 'No such file' -- $trace -o /nonexistent/x "$fix/vectoradd"
 check "no program" 125 'no program' -- $trace --summary
 check "a program that is not there" 127 'nothing-here' -- $trace nothing-here

@@ -99,10 +99,12 @@ static const char *refusal(unsigned char class, uint16_t machine, uint16_t type,
                     .e_phoff = sizeof h,
                     .e_phnum = 1,
                     .e_phentsize = sizeof(Elf64_Phdr)};
-    Elf64_Phdr p = {.p_type = segment};
-    char bytes[sizeof h + sizeof p];
+    static const char musl[] = "/lib/ld-musl-x86_64.so.1"; /* behind the headers, where the size says so */
+    Elf64_Phdr p = {.p_type = segment, .p_offset = sizeof h + sizeof p, .p_filesz = sizeof musl};
+    char bytes[sizeof h + sizeof p + sizeof musl];
     memcpy(bytes, &h, sizeof h);
     memcpy(bytes + sizeof h, &p, sizeof p);
+    memcpy(bytes + sizeof h + sizeof p, musl, sizeof musl);
     FILE *f = fopen(path_in("elf"), "w");
     if (!f)
         return "fopen";
@@ -128,6 +130,7 @@ static void refusals(void)
     check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_DYNAMIC, all, false), "static"), "static-pie");
     check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_DYNAMIC, all, true), "good"), "a shared object");
     check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_LOAD, all - 8, false), "truncated"), "cut off");
+    check(strstr(refusal(ELFCLASS64, HERE, ET_DYN, PT_INTERP, all + 25, false), "musl"), "musl");
     check(cumu_program_refusal("/proc/self/exe", false) == NULL, "this very program");
     (void)refusal(ELFCLASS64, HERE, ET_DYN, PT_DYNAMIC, all, true);
     (void)chmod(path_in("elf"), 04755);

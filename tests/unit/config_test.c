@@ -107,6 +107,9 @@ int main(void)
     check(cumu_opt_expected(CUMU_OPT_COMPUTE_CAPABILITY, "12.0") == NULL, "capability 12.0");
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "auto|musa") != NULL, "a choice is one word");
     check(cumu_opt_expected(CUMU_OPT_BACKEND, "musa") == NULL, "a middle choice is good");
+    check(cumu_opt_expected(CUMU_OPT_CHECK, "sync,memory") == NULL, "several words");
+    check(cumu_opt_expected(CUMU_OPT_CHECK, "memory,") != NULL, "an empty word");
+    check(cumu_opt_expected(CUMU_OPT_CHECK, "memory,mem") != NULL, "a word that is not whole");
     check(!cumu_opt_known("CUMU_LOGX", 9) && cumu_opt_known("CUMU_LOGX", 8), "names match whole");
     return check_end("unit config");
 }

@@ -60,7 +60,10 @@ static void active(void)
 {
     (void)setenv("CUMU", "1", 1);
     long wrap = call(WRAP), stub = call(STUB), again = call(STUB), text = call(STUB_TEXT);
-    fprintf(stderr, "%ld %ld %ld %ld error %d calls %u", wrap, stub, again, text, cumu_take_error(), calls[STUB]);
+    symbols[STUB_TEXT].returns = CUMU_RETURNS_MINUS;
+    long number = call(STUB_TEXT);
+    fprintf(stderr, "%ld %ld %ld %ld %ld error %d calls %u", wrap, stub, again, text, number, cumu_take_error(),
+            calls[STUB]);
 }
 
 static void unwritten(void)
@@ -115,7 +118,7 @@ int main(void)
                "not opted in, no NVIDIA library: its code, one line");
     check_text(stderr_of(active),
                "cumu: gap: cudart: aStub: no such thing\ncumu: gap: cudart: cStubText: no text\n"
-               "42 801 801 0 error 801 calls 2",
+               "42 801 801 0 -1 error 801 calls 2",
                "opted in: wrapper called, stubs answer and say why once");
     check_text(stderr_of(unwritten), "cumu: gap: cudart: dUnwritten: not done yet\n801",
                "a wrapper that is not there is a stub");
