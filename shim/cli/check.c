@@ -3,7 +3,9 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "cli/report.h"
+#include "cli/view.h"
 #include "core/config.h"
+#include "compile/pack.h"
 #include "compile/progress.h"
 
 #include <fcntl.h>
@@ -55,6 +57,23 @@ void check_fatal(struct check_report *r, const char *format, ...)
     va_end(args);
 }
 
+void check_fatal_first(struct check_report *r, const char *format, ...)
+{
+    va_list args;
+    char *first, *both;
+    va_start(args, format);
+    if (vasprintf(&first, format, args) < 0)
+        first = NULL;
+    va_end(args);
+    if (!first || asprintf(&both, "%s%s%s", first, r->fatal ? "; " : "", r->fatal ? r->fatal : "") < 0) {
+        r->nomem = true;
+    } else {
+        free(r->fatal);
+        r->fatal = both;
+    }
+    free(first);
+}
+
 enum check_verdict check_verdict(const struct check_report *r)
 {
     return r->fatal || r->nomem ? CHECK_FAILS : r->gaps ? CHECK_GAPS : CHECK_RUNS;
@@ -101,6 +120,7 @@ struct session {
     const struct cumu_table *const *tables;
     enum check_format format;
     const struct check_target *target;
+    bool html; /* the format's JSON in a page */
     bool several;
     unsigned printed;
     struct check_totals totals;
@@ -128,9 +148,10 @@ static void check_file(struct session *s, const struct check_inputs *in, const s
     }
     bool library = in->many || access(path, X_OK) != 0 || strstr(base ? base : path, ".so");
     const char *why = cumu_program_refusal(path, library);
-    if (why)
+    const bool code = why && !in->many && check_device_code(&r, path, file->name);
+    if (why && !code)
         check_fatal(&r, "%s", why);
-    else if (!cumu_closure_read(&c, path, folders ? folders : env, cumu_has_facade))
+    else if (!code && !cumu_closure_read(&c, path, folders ? folders : env, cumu_has_facade))
         r.nomem = true;
     check_libraries(&r, &c);
     for (unsigned i = 0; i < c.count; i++) {
@@ -199,7 +220,7 @@ static int check_all(struct session *s, int n, char **names)
 /* Reads the verb's arguments. */
 static int check(int argc, char **argv)
 {
-    static const char *const formats[] = {"text", "tsv", "json"};
+    static const char *const formats[] = {"text", "tsv", "json", "html"};
     struct session s = {0};
     int i = 1;
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
@@ -211,40 +232,49 @@ static int check(int argc, char **argv)
         if (strncmp(a, "--format", 8) == 0 && (a[8] == '=' || !a[8])) {
             const char *f = a[8] ? a + 9 : i + 1 < argc ? argv[++i] : "";
             unsigned k = 0;
-            while (k < 3 && strcmp(f, formats[k]) != 0)
+            while (k < 4 && strcmp(f, formats[k]) != 0)
                 k++;
-            if (k == 3)
-                return cumu_usage(&cumu_verb_check, "--format wants text, tsv or json");
-            s.format = (enum check_format)k;
+            if (k == 4)
+                return cumu_usage(&cumu_verb_check, "--format wants text, tsv, json or html");
+            s.html = k == CHECK_JSON + 1;
+            s.format = s.html ? CHECK_JSON : (enum check_format)k;
         } else if (strncmp(a, "--target", 8) == 0 && (a[8] == '=' || !a[8])) {
             s.target = check_target_named(a[8] ? a + 9 : i + 1 < argc ? argv[++i] : "");
             if (!s.target)
                 return cumu_usage(&cumu_verb_check, "--target wants mp_21, mp_22 or mp_31");
+        } else if (strncmp(a, "--pack", 6) == 0 && (a[6] == '=' || !a[6])) {
+            if (!cumu_packs_use(a[6] ? a + 7 : i + 1 < argc ? argv[++i] : ""))
+                return CUMU_EXIT_CANNOT_RUN;
         } else
             return cumu_usage(&cumu_verb_check, "unknown option %s", a);
     }
     if (i >= argc)
         return cumu_usage(&cumu_verb_check, "check what? Programs, shared objects, wheels or folders");
+    if (s.html)
+        (void)fwrite(cumu_view_check, 1, (size_t)(cumu_view_check_end - cumu_view_check), stdout);
     return check_all(&s, argc - i, argv + i);
 }
 
 const struct cumu_verb_entry cumu_verb_check = {
     "check", "say whether a program will run, before it runs",
-    "usage: cumu check [--format text|tsv|json] [--target mp_21|mp_22|mp_31] file...\n"
+    "usage: cumu check [--format text|tsv|json|html] [--target mp_21|mp_22|mp_31] [--pack FILE[:FILE]] file...\n"
     "\n"
-    "A file is a program, a shared object, a Python wheel (any zip archive) or a folder. Reads it and the\n"
+    "A file is a program, a shared object, device code (a cubin, a fat binary, PTX), a Python wheel (any zip\n"
+    "archive) or a folder. Reads it and the\n"
     "libraries it needs: which CUDA functions it imports and what cumu does with them, how the CUDA runtime\n"
     "is linked, which CUDA libraries it may open later, and which kernels can be translated.\n"
     "  --target   for that architecture: kernels that cannot run on it (shared memory, what MUSA has no counterpart\n"
     "             of), and those that will be slow (matrix products in scalar code, double precision in software,\n"
     "             votes of warps made of shuffles)\n"
+    "  --pack     with the PTX packs (cumu pack) that CUMU_PTX_PACK would name, which counts without it, too\n"
     "Exit status, of the worst file: 0 will run, 1 will run with gaps or something could not be read,\n"
     "2 will not run; 125 and above: nothing could be looked at.\n"
     "\n"
-    "tsv: one record a line, first its kind, then its fields; json has the same, under these names:\n"
+    "tsv: one record a line, first its kind, then its fields; json has the same, under these names\n"
+    "(html shows it in a browser):\n"
     "  file     path\n"
     "  runtime  linked (none, shared or static)\n"
-    "  library  soname, how (facade, kept or missing), node (version node), needed (linked or dlopen)\n"
+    "  library  soname, how (facade, kept, own = NVIDIA's, missing), node (version node), needed (linked or dlopen)\n"
     "  symbol   name, verb (jump, conv, wrap, pass, stub or missing), soname, reason\n"
     "  evidence soname, sure, named, guessed (its functions by what is known of MUSA's), own (cumu's wrappers)\n"
     "  image    kind (ptx, sass or ltoir), arch, compression, stored, unpacked (bytes), object, version,\n"

@@ -2,8 +2,10 @@
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "core/config.h"
+#include "core/file.h"
 #include "fatbin/fatbin.h"
 #include "compile/link.h"
+#include "compile/pack.h"
 #include "ptx/tier0/tier0.h"
 
 #include <gelf.h>
@@ -153,6 +155,38 @@ static void sass_kernels(struct check_report *r, const struct fatbin_list *l)
     }
 }
 
+/* Machine code that a pack serves: the kernels of its PTX, and those that it lacks. */
+static bool packed(struct check_report *r, const char *file, const void *data, size_t size)
+{
+    struct fatbin_walk w;
+    const struct cumu_pack *pack;
+    const struct cumu_pack_module *m;
+    const char *why, *name;
+    if (fatbin_walk_open(&w, data, size) ||
+        !cumu_packs_find(w.container, (size_t)(w.container_end - w.container), &pack, &m))
+        return false;
+    r->packed++;
+    r->pack_kernels += m->kernels;
+    r->pack_lacks += m->lacking;
+    for (uint32_t i = 0; (name = cumu_pack_missing(pack, m, i)); i++) {
+        struct check_kernel *k = kernel_named(r, name);
+        if (k && !k->ptx && !k->problem)
+            k->problem = strdup("machine code (SASS) only, and the pack lacks it");
+    }
+    char *text = m->stored ? cumu_pack_text(pack, m, &why) : NULL;
+    struct ptx_module *ptx = text ? open_text(r, text, m->text, file) : NULL;
+    if (m->stored && !text)
+        problem(r, cumu_pack_path(pack), why, 0);
+    if (ptx) {
+        if (m->arch > r->needs)
+            r->needs = m->arch;
+        lower_kernels(r, ptx);
+        ptx_module_close(ptx);
+    }
+    free(text);
+    return true;
+}
+
 /* The image that the runtime would take from this container, and its kernels. */
 static void container(struct check_report *r, const char *file, const void *data, size_t size, struct units *linked)
 {
@@ -161,7 +195,7 @@ static void container(struct check_report *r, const char *file, const void *data
     size_t len;
     unsigned claimed = (unsigned)cumu_opt_int(CUMU_OPT_COMPUTE_CAPABILITY);
     int err = fatbin_list_make(&l, data, size, claimed);
-    if (err == FATBIN_NO_PTX)
+    if (err == FATBIN_NO_PTX && !packed(r, file, data, size))
         sass_kernels(r, &l);
     if (err == FATBIN_OK && l.nptx > 0) {
         if (l.entry[0].arch > r->needs)
@@ -214,15 +248,11 @@ static void images(struct check_report *r, const char *file, struct fatbin_walk 
     }
 }
 
-/* Containers follow each other in a section, zero-padded. */
 static void section(struct check_report *r, const char *file, const uint8_t *p, size_t size, struct units *linked)
 {
     struct fatbin_walk w;
-    while (size >= 4 && !(p[0] | p[1] | p[2] | p[3])) {
-        p += 4;
-        size -= 4;
-    }
-    if (size < 16)
+    p = fatbin_skip_padding(p, &size);
+    if (!p)
         return;
     int err = fatbin_walk_open(&w, p, size);
     if (err) {
@@ -277,4 +307,70 @@ void check_fatbins(struct check_report *r, const char *name, Elf *elf)
     }
     link_units(r, name, linked);
     free(linked);
+}
+
+/* A cubin: one of ours carries its PTX; of others a pack may have it. */
+static void bare_cubin(struct check_report *r, const char *name, const char *data, size_t size)
+{
+    size_t len;
+    const char *kernel, *text = fatbin_carried(data, size, &len);
+    if (!fatbin_elf_size(data, size))
+        check_fatal(r, "a damaged cubin");
+    struct ptx_module *m = text ? open_text(r, text, len, name) : NULL;
+    if (m) {
+        lower_kernels(r, m);
+        ptx_module_close(m);
+    }
+    for (unsigned k = 0; !text && (kernel = fatbin_cubin_kernel(data, size, k)); k++)
+        (void)kernel_named(r, kernel);
+}
+
+static void bare_text(struct check_report *r, const char *name, const char *data, size_t size)
+{
+    struct ptx_module *m = open_text(r, data, strnlen(data, size), name);
+    if (!m)
+        return;
+    if (m->target > r->needs)
+        r->needs = m->target;
+    lower_kernels(r, m);
+    ptx_module_close(m);
+}
+
+static void bare_container(struct check_report *r, const char *name, const char *data, size_t size)
+{
+    section(r, name, (const uint8_t *)data, size, NULL);
+}
+
+/* Who reads a file that begins so; NULL: it is no device code. */
+static void (*reader(const char *head, size_t size))(struct check_report *, const char *, const char *, size_t)
+{
+    enum { EM_OF_CUDA = 190 };
+    const char *text = head + strspn(head, " \t\r\n");
+    uint32_t magic = 0;
+    if (size >= sizeof magic)
+        memcpy(&magic, head, sizeof magic);
+    if (magic == FATBIN_MAGIC)
+        return bare_container;
+    if (fatbin_is_elf(head, size))
+        return ((const Elf64_Ehdr *)(const void *)head)->e_machine == EM_OF_CUDA ? bare_cubin : NULL;
+    while (text[0] == '/' && text[1] == '/') { /* comments, with which nvcc begins a file */
+        text += strcspn(text, "\n");
+        text += strspn(text, " \t\r\n");
+    }
+    return strncmp(text, ".version", strlen(".version")) == 0 ? bare_text : NULL;
+}
+
+bool check_device_code(struct check_report *r, const char *path, const char *name)
+{
+    enum { HEAD = 4096 };
+    size_t size;
+    char *data = cumu_file_read(path, HEAD, &size);
+    void (*read)(struct check_report *, const char *, const char *, size_t) = data ? reader(data, size) : NULL;
+    free(data);
+    data = read ? cumu_file_read(path, FATBIN_MAX_IMAGE, &size) : NULL;
+    if (data)
+        read(r, name, data, size);
+    r->nomem |= read && !data;
+    free(data);
+    return read;
 }

@@ -48,7 +48,8 @@ void check_libraries(struct check_report *r, const struct cumu_closure *c)
             return;
         l->soname = check_keep(r, o->soname);
         l->node = "";
-        l->how = o->facade ? "facade" : kept && o->path ? "kept" : "missing";
+        l->how = o->facade ? "facade" : !o->path ? "missing" : kept ? "kept" : "own";
+        r->gaps += strcmp(l->how, "own") == 0; /* loads, and does what it can without a device of NVIDIA's */
         if (strcmp(l->how, "missing") == 0)
             check_fatal(r, kept ? "needs %s, which is not found" : "needs %s, which cumu does not have", o->soname);
     }
@@ -100,14 +101,17 @@ static void opened(struct check_report *r, const char *s, size_t room)
     int vendor = so && n < 64 && n < room && strspn(so + 3, ".0123456789") == n - (size_t)(so + 3 - s)
                      ? vendor_library(s)
                      : -1;
-    if (vendor < 0 || listed(r, s))
+    char name[64];
+    (void)snprintf(name, sizeof name, "%.*s", (int)(n && s[n - 1] == '.' ? n - 1 : n),
+                   s); /* "libcudart.so." + version */
+    if (vendor < 0 || listed(r, name))
         return;
     struct check_library *l = check_grow(r, &r->library, &r->nlibrary, sizeof *l);
     if (!l)
         return;
-    l->soname = check_keep(r, s);
+    l->soname = check_keep(r, name);
     l->node = "";
-    l->how = cumu_has_facade(s) ? "facade" : nvidia[vendor].kept ? "kept" : "missing";
+    l->how = cumu_has_facade(name) ? "facade" : nvidia[vendor].kept ? "kept" : "missing";
     l->opened = true;
 }
 
@@ -253,15 +257,27 @@ void check_imports(struct check_report *r, const struct cumu_closure *c, const c
             dynamic_symbols(r, c, elf, s, &sh, &v, &signs);
     struct audit_elf file;
     struct audit_runtime embedded = {0};
+    bool expected = false;
     if (audit_elf_open(&file, path) == 0) {
         embedded = audit_runtime_find(&file);
+        expected = !embedded.version && audit_runtime_expected(&file);
         audit_elf_close(&file);
     }
     if (embedded.version) /* what will be patched when it runs */
         r->runtime = CHECK_STATIC_RUNTIME;
-    else if (signs.registers && !signs.imports) { /* fat binaries that nobody's function registers */
+    else if (expected && !signs.imports && !signs.registers && strcmp(name, r->program) != 0) {
+        r->gaps++; /* a library without kernels: the program may do without what it does with CUDA */
+        if (!r->unreached)
+            r->unreached = check_keep(r, name);
+    } else if (expected && !signs.imports) { /* fat binaries that nobody's function registers */
         r->runtime = CHECK_STATIC_RUNTIME;
-        check_fatal(r, "%s has the CUDA runtime linked in, is stripped, and its release is not known to cumu", name);
-    } else if (signs.imports && r->runtime == CHECK_NO_RUNTIME)
+        char known[256] = "";
+        for (unsigned i = audit_release_count; i--;) /* newest first */
+            (void)snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? ", " : "",
+                           audit_releases[i].name);
+        check_fatal(r,
+                    "%s has the CUDA runtime linked in, is stripped, and its release is not known to cumu (known: %s)",
+                    name, known);
+    } else if ((signs.imports || signs.registers) && r->runtime == CHECK_NO_RUNTIME)
         r->runtime = CHECK_SHARED_RUNTIME;
 }

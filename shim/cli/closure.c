@@ -1,5 +1,5 @@
 /* Reads an ELF closure, searching as ld.so(8) does: DT_RPATH of the object and its
- * loaders, LD_LIBRARY_PATH, DT_RUNPATH, ld.so.cache, the default folders. */
+ * loaders, LD_LIBRARY_PATH, DT_RUNPATH, ld.so.cache, the default folders; then the folders of Python packages. */
 #include "audit/audit.h"
 #include "cli/closure.h"
 #include "core/ldcache.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_OBJECTS = 4096 };
+enum { MAX_OBJECTS = 4096, MAX_TLS = 64 << 20 };
 
 #if defined(__aarch64__)
 #define MULTIARCH "aarch64-linux-gnu"
@@ -74,14 +74,21 @@ static bool read_object(struct cumu_object *o)
 {
     struct audit_elf e;
     const ElfW(Phdr) * p;
-    bool good = true;
+    bool good = true, fixed = false;
+    size_t tls = 0;
     if (audit_elf_open(&e, o->path))
         return true;
     for (unsigned i = 0; (p = audit_elf_segment(&e, i)) && good; i++) {
         const void *bytes = p->p_type == PT_DYNAMIC ? audit_elf_bytes(&e, p) : NULL;
-        if (bytes && p->p_offset % 8 == 0)
-            good = read_dynamic(o, &e, bytes, p->p_filesz / sizeof(ElfW(Dyn)));
+        const size_t n = p->p_filesz / sizeof(ElfW(Dyn));
+        if (p->p_type == PT_TLS && p->p_memsz < MAX_TLS && p->p_align < MAX_TLS)
+            tls = p->p_memsz + p->p_align;
+        if (bytes && p->p_offset % 8 == 0) {
+            good = read_dynamic(o, &e, bytes, n);
+            fixed = dynamic_value(bytes, n, DT_FLAGS) & DF_STATIC_TLS;
+        }
     }
+    o->static_tls = fixed ? tls : 0;
     audit_elf_close(&e);
     return good;
 }
@@ -172,7 +179,8 @@ static bool locate(const struct cumu_closure *c, unsigned user, const char *sona
             break;
     }
     return search_list(out, library_path, NULL, soname) || search_list(out, o->runpath, o->path, soname) ||
-           cumu_ldcache_find(soname, from_cache, out) || search_list(out, default_dirs, NULL, soname);
+           cumu_ldcache_find(soname, from_cache, out) || search_list(out, default_dirs, NULL, soname) ||
+           (o->path && cumu_neighbour_find(out, o->path, soname, suits));
 }
 
 const struct cumu_object *cumu_closure_find(const struct cumu_closure *c, const char *soname)
@@ -197,22 +205,16 @@ static struct cumu_object *add(struct cumu_closure *c, const char *soname, unsig
     return o;
 }
 
-bool cumu_closure_read(struct cumu_closure *c, const char *path, const char *library_path,
-                       bool (*is_facade)(const char *soname))
+/* What the objects from that one on need, and what those need. */
+static bool follow(struct cumu_closure *c, unsigned from, const char *library_path, bool (*is_facade)(const char *))
 {
-    *c = (struct cumu_closure){0};
-    struct cumu_object *o = add(c, path, 0);
-    if (!o || !(o->path = realpath(path, NULL)))
-        return o != NULL;
-    if (!read_object(o))
-        return false;
-    for (unsigned i = 0; i < c->count; i++)
+    for (unsigned i = from; i < c->count; i++)
         for (unsigned k = 0; c->objects[i].needed && c->objects[i].needed[k]; k++) {
             const char *soname = c->objects[i].needed[k];
             char found[PATH_MAX];
             if (cumu_closure_find(c, soname) || c->count == MAX_OBJECTS)
                 continue;
-            o = add(c, soname, i);
+            struct cumu_object *o = add(c, soname, i);
             if (!o)
                 return false;
             o->facade = is_facade && is_facade(soname);
@@ -223,6 +225,25 @@ bool cumu_closure_read(struct cumu_closure *c, const char *path, const char *lib
                 return false;
         }
     return true;
+}
+
+bool cumu_closure_read(struct cumu_closure *c, const char *path, const char *library_path,
+                       bool (*is_facade)(const char *soname))
+{
+    *c = (struct cumu_closure){0};
+    struct cumu_object *o = add(c, path, 0);
+    if (!o || !(o->path = realpath(path, NULL)))
+        return o != NULL;
+    return read_object(o) && follow(c, 0, library_path, is_facade);
+}
+
+bool cumu_closure_preload(struct cumu_closure *c, const char *name, const char *library_path)
+{
+    char found[PATH_MAX];
+    if (!c->count || cumu_closure_find(c, name) || !locate(c, 0, name, library_path, found))
+        return true;
+    struct cumu_object *o = add(c, name, 0);
+    return o && (o->path = strdup(found)) && read_object(o) && follow(c, c->count - 1, library_path, NULL);
 }
 
 void cumu_closure_free(struct cumu_closure *c)

@@ -104,7 +104,14 @@ bool doctor_compile(struct doctor_run *a, const char *compiler, const char *word
     }
     char **env = cumu_env_child(folder);
     const unsigned left = doctor_left(), start = now_ms();
-    a->status = env && left ? cumu_child_run(compiler, argv, env, log, left < SECONDS ? left : SECONDS, false) : -1;
+    const struct cumu_child child = {.file = compiler,
+                                     .argv = argv,
+                                     .envp = env,
+                                     .folder = -1,
+                                     .output = log,
+                                     .seconds = left < SECONDS ? left : SECONDS,
+                                     .megabytes = CUMU_COMPILER_MEGABYTES};
+    a->status = env && left ? cumu_child_run(&child) : -1;
     a->ms = now_ms() - start;
     free(env);
     size_t length;

@@ -2,6 +2,7 @@
 #include "cli/inputs.h"
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "cli/wheel.h"
 #include "cli/zip.h"
 #include "core/config.h"
 
@@ -10,10 +11,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { OPEN_FOLDERS = 32 };
@@ -123,6 +127,57 @@ static void left_out(void *ctx, const char *member, const char *why)
     (void)cumu_fail(0, "%s: %s %s", a->path, member, why);
 }
 
+static int erase(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st, (void)type, (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+/* The process that removes what was unpacked when the pipe's other end closes: in the end, or because this process was
+ * ended, by whatever signal. Ctrl-C is not for it. */
+static _Noreturn void remove_later(const char *path, int end)
+{
+    char byte;
+    (void)setsid();
+    for (int s = 1; s < NSIG; s++)
+        (void)signal(s, SIG_IGN);
+    (void)dup2(end, 0); /* the other end, and those of earlier archives, are closed; so are the caller's pipes */
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, 1u, ~0u, 0u) != 0)
+#endif
+        for (int fd = 1; fd < 1024; fd++)
+            (void)close(fd);
+    while (read(0, &byte, 1) < 0 && errno == EINTR)
+        ;
+    (void)nftw(path, erase, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    _exit(0);
+}
+
+/* Without a second process the folder goes in the end alone. */
+static void watch(struct check_inputs *in)
+{
+    int end[2];
+    if (pipe2(end, O_CLOEXEC) != 0)
+        return;
+    in->remover = fork();
+    if (in->remover == 0)
+        remove_later(in->unpacked, end[0]);
+    (void)close(end[0]);
+    in->lifeline = end[1];
+}
+
+static void remove_unpacked(struct check_inputs *in)
+{
+    if (in->lifeline >= 0)
+        (void)close(in->lifeline);
+    if (in->remover > 0)
+        (void)waitpid(in->remover, NULL, 0);
+    else if (in->unpacked)
+        (void)nftw(in->unpacked, erase, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    free(in->unpacked);
+}
+
 /* Unpacks a wheel or zip into a folder of its own and checks what it holds; files are shown by the archive's name,
  * as the folder is gone afterwards. */
 static int archive(struct check_inputs *in, const char *path)
@@ -140,6 +195,8 @@ static int archive(struct check_inputs *in, const char *path)
         in->unpacked = NULL;
         return status;
     }
+    watch(in);
+    cumu_wheel_look(path);
     const char *why = cumu_zip_unpack(path, in->unpacked, left_out, &a);
     if (why)
         return cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: %s", path, why);
@@ -158,7 +215,7 @@ int check_inputs_make(struct check_inputs *in, const char *operand)
 {
     char path[PATH_MAX];
     struct stat st;
-    *in = (struct check_inputs){0};
+    *in = (struct check_inputs){.remover = -1, .lifeline = -1};
     nomem = false;
     int status = cumu_program_file(path, operand);
     if (status)
@@ -180,13 +237,6 @@ int check_inputs_make(struct check_inputs *in, const char *operand)
     return 0;
 }
 
-static int erase(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-    (void)st, (void)type, (void)where;
-    (void)remove(path);
-    return 0;
-}
-
 void check_inputs_free(struct check_inputs *in)
 {
     for (size_t i = 0; i < in->count; i++) {
@@ -195,7 +245,5 @@ void check_inputs_free(struct check_inputs *in)
     }
     free(in->file);
     free(in->folders);
-    if (in->unpacked)
-        (void)nftw(in->unpacked, erase, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-    free(in->unpacked);
+    remove_unpacked(in);
 }

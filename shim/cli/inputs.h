@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct check_input {
     char *path; /* where it can be read */
@@ -14,7 +15,9 @@ struct check_inputs {
     struct check_input *file; /* in order of their names */
     size_t count;
     char *folders;       /* those that hold shared objects, as LD_LIBRARY_PATH lists them; NULL for a single file */
-    char *unpacked;      /* folder that the archive's files were written to; removed by check_inputs_free */
+    char *unpacked;      /* folder that the archive's files were written to; removed by check_inputs_free, or by */
+    pid_t remover;       /* a process that waits for the end of this one, -1: none; which it sees by */
+    int lifeline;        /* this end of a pipe */
     unsigned unreadable; /* files that could not be looked into; each was said on stderr */
     bool many;           /* a folder or an archive */
 };

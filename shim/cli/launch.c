@@ -5,12 +5,15 @@
 #include "cli/launch.h"
 #include "core/config.h"
 #include "core/log.h"
+#include "core/wanted.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct text {
@@ -108,10 +111,11 @@ static void nodes(struct text *t, const char *dir)
 
 /* What the program and its libraries need by name. What they open later comes through the audit module:
  * preloading more would cost every process 0.1 ms a library. */
-static void facades(struct text *t, const struct cumu_closure *c)
+static void facades(struct text *t, const struct cumu_closure *c, const char *backend)
 {
+    const bool own_cudnn = cumu_cudnn_is_own(cumu_env("CUMU_CUDNN"), backend ? backend : cumu_env("CUMU_BACKEND"));
     for (unsigned i = 1; i < c->count; i++)
-        if (c->objects[i].facade)
+        if (c->objects[i].facade && !(own_cudnn && cumu_is_cudnn(c->objects[i].soname)))
             append_facade(t, c->objects[i].soname);
 }
 
@@ -148,6 +152,62 @@ static char *search_path(const char *callers, const char *dir)
     return t.bad ? NULL : t.s;
 }
 
+/* What NVTX's headers open at a program's first range: the core (api/nvtx/inject.c). The caller's own stays. */
+static char *injection(const char *dir)
+{
+    struct text t = {0};
+    append(&t, "", dir, strlen(dir));
+    append(&t, "", "/libcumu-core.so", 16);
+    if (t.bad)
+        free(t.s);
+    return t.bad ? NULL : t.s;
+}
+
+/* With an audit module ld.so gives out the static TLS of a process before it looks at what the program needs: its
+ * libraries, and libraries that they open later, share what is meant for the latter alone, 1,664 bytes in glibc 2.36.
+ * So we ask for what they take in addition. Threads' stacks become smaller by it, as they would be without us. */
+enum { LATER = 2048, UNKNOWN = 4096 /* of a program that is not known: libjemalloc takes 2.7 KB */, ROUND = 64 };
+
+static size_t static_tls(struct cumu_closure *c, bool known, const char *preloads, const char *library_path)
+{
+    size_t bytes = LATER + (known ? 0 : UNKNOWN);
+    char name[PATH_MAX];
+    for (const char *s = preloads; s && *s;) {
+        size_t n = strcspn(s, ": ");
+        if (n && n < sizeof name) {
+            memcpy(name, s, n);
+            name[n] = 0;
+            (void)cumu_closure_preload(c, name, library_path); /* without memory the next step fails */
+        }
+        s += n + (s[n] != 0);
+    }
+    for (unsigned i = 0; i < c->count; i++)
+        bytes += (c->objects[i].static_tls + ROUND - 1) / ROUND * ROUND;
+    return bytes;
+}
+
+char *cumu_launch_tunables(const char *callers, size_t bytes)
+{
+    static const char ours[] = "glibc.rtld.optional_static_tls=";
+    struct text t = {0};
+    char number[40];
+    for (const char *s = callers; s && *s;) {
+        size_t n = strcspn(s, ":");
+        if (!starts(s, ours)) {
+            if (n)
+                append(&t, ":", s, n);
+        } else if (strtoull(s + strlen(ours), NULL, 0) > bytes) {
+            bytes = strtoull(s + strlen(ours), NULL, 0);
+        }
+        s += n + (s[n] != 0);
+    }
+    append(&t, ":", ours, strlen(ours));
+    append(&t, "", number, (size_t)snprintf(number, sizeof number, "%zu", bytes));
+    if (t.bad)
+        free(t.s);
+    return t.bad ? NULL : t.s;
+}
+
 static bool put(struct cumu_launch *l, const char *name, char *value)
 {
     unsigned i = 0;
@@ -169,12 +229,12 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
     const char *path = cumu_env("LD_LIBRARY_PATH"), *callers = cumu_env("LD_PRELOAD");
     struct cumu_closure c = {0};
     struct text ours = {0}, search = {0};
-    bool good = !image || cumu_closure_read(&c, image, path, cumu_has_facade);
+    bool good = cumu_closure_read(&c, image ? image : "/proc/self/exe", path, image ? cumu_has_facade : NULL);
     /* A program built with a sanitizer wants its runtime before our preloads. */
     for (unsigned i = 1; i < c.count; i++)
         if (c.objects[i].path && sanitizer(c.objects[i].soname, strlen(c.objects[i].soname)))
             append(&ours, ":", c.objects[i].path, strlen(c.objects[i].path));
-    facades(&ours, &c);
+    facades(&ours, &c, backend);
     nodes(&ours, dir);
     append(&search, "", dir, strlen(dir));
     append(&search, "", "/facade", 7);
@@ -183,11 +243,15 @@ int cumu_launch_plan(struct cumu_launch *l, const char *image, const char *backe
     good = good && !ours.bad && !search.bad;
     good = good && put(l, "CUMU", strdup("1")) && (!backend || put(l, "CUMU_BACKEND", strdup(backend)));
     char *preload = cumu_launch_merge(callers, ours.s);
+    const size_t tls = static_tls(&c, image != NULL, preload, path);
     if (preload && !*preload)
         free(preload);
     else
         good = put(l, "LD_PRELOAD", preload) && good;
     good = good && put(l, "LD_LIBRARY_PATH", search.s) && put(l, "LD_AUDIT", audit(cumu_env("LD_AUDIT"), dir));
+    if (!cumu_env("NVTX_INJECTION64_PATH"))
+        good = good && put(l, "NVTX_INJECTION64_PATH", injection(dir));
+    good = good && put(l, "GLIBC_TUNABLES", cumu_launch_tunables(cumu_env("GLIBC_TUNABLES"), tls));
     if (cumu_env("PATH")) /* without one the shell's own folders are searched, which stay unsaid */
         good = good && put(l, "PATH", search_path(cumu_env("PATH"), dir));
     free(ours.s);
@@ -214,4 +278,42 @@ void cumu_launch_free(struct cumu_launch *l)
     for (unsigned i = 0; l->var[i].name; i++)
         free(l->var[i].value);
     *l = (struct cumu_launch){0};
+}
+
+/* ---- with an end ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t child;
+
+static void forward(int number)
+{
+    int saved = errno;
+    if (child > 0)
+        (void)kill((pid_t)child, number);
+    errno = saved;
+}
+
+/* Runs the program and waits; signals sent to us go on to it, those of the terminal it gets itself. */
+int cumu_launch_wait(const struct cumu_launch *l, const char *path, char **argv, void (*meanwhile)(void *), void *arg)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = forward}, old[4];
+    const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    for (unsigned i = 0; i < 4; i++)
+        (void)sigaction(numbers[i], i < 2 ? &ignore : &pass, &old[i]);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (unsigned i = 0; i < 4; i++)
+            (void)sigaction(numbers[i], &old[i], NULL);
+        _exit(cumu_launch_exec(l, path, argv));
+    }
+    if (pid < 0)
+        return cumu_fail(CUMU_EXIT_USAGE, "fork: %s", strerror(errno));
+    child = pid;
+    int status = 0;
+    for (pid_t done = 0; done != pid && (done >= 0 || errno == EINTR);) {
+        if (meanwhile)
+            meanwhile(arg);
+        done = waitpid(pid, &status, meanwhile ? WNOHANG : 0);
+    }
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

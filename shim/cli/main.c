@@ -2,19 +2,22 @@
 #include "cli/cli.h"
 #include "cli/mtrtc.h"
 #include "cli/native.h"
+#include "tools/tools.h"
 
 #include <stdio.h>
 #include <string.h>
 
 const struct cumu_verb_entry *const cumu_verbs[] = {
-    &cumu_verb_run,      &cumu_verb_check,  &cumu_verb_trace, &cumu_verb_env,  &cumu_verb_ptx,     &cumu_verb_cache,
-    &cumu_verb_coverage, &cumu_verb_doctor, &cumu_verb_smi,   &cumu_verb_help, &cumu_verb_version, NULL};
+    &cumu_verb_run,  &cumu_verb_check,  &cumu_verb_trace,    &cumu_verb_memcheck, &cumu_verb_env,
+    &cumu_verb_ptx,  &cumu_verb_cache,  &cumu_verb_coverage, &cumu_verb_doctor,   &cumu_verb_smi,
+    &cumu_verb_pack, &cumu_verb_launch, &cumu_verb_help,     &cumu_verb_version,  NULL};
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "", *slash = argc ? strrchr(argv[0], '/') : NULL;
-    if (argc && strcmp(slash ? slash + 1 : argv[0], "nvidia-smi") == 0)
-        return cumu_verb_smi.run(argc, argv);
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct tool *tool = argc ? tool_of(argv) : NULL;
+    if (tool)
+        return tool_run(tool, argc, argv);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
     if (strcmp(name, "--version") == 0)

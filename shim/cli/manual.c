@@ -64,7 +64,7 @@ int cumu_manual_page(void)
     print_options();
     puts(
         ".SH EXIT STATUS\n"
-        "Of \\fBrun\\fR and \\fBtrace\\fR, the program's own; 125 wrong use, 126 the program cannot be served, 127 not found.\n"
+        "Of \\fBrun\\fR, \\fBlaunch\\fR and \\fBtrace\\fR, the program's own; 125 wrong use, 126 the program cannot be served, 127 not found.\n"
         "Of \\fBcheck\\fR, 0 will run, 1 will run with gaps, 2 will not run.\n"
         ".SH SEE ALSO\n"
         ".BR ld.so (8)");

@@ -1,18 +1,12 @@
 /* What compile/place.c tells the core, for the tool itself. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "core/symbols.h"
 #include "compile/tool.h"
 
-bool cumu_own_tool(char path[PATH_MAX])
-{
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    path[n < 0 ? 0 : n] = '\0';
-    return n > 0;
-}
+bool cumu_own_tool(char path[PATH_MAX]) { return cumu_self(path); }
 
 const char *const *cumu_sonames(const char *library)
 {

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/program.h"
 #include "core/config.h"
+#include "core/tools.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -50,6 +51,10 @@ static int search(char *out, const char *name)
             break;
         d += n + 1;
     }
+    /* What only the program's own PATH has, cumu's folder of tools, is found from outside as well. */
+    const char *ours = cumu_tool_named(name), *dir = ours ? cumu_lib_dir() : NULL;
+    if (dir && snprintf(out, PATH_MAX, "%s/" CUMU_TOOLS_FOLDER "%s", dir, ours) < PATH_MAX && runnable(out))
+        return 0;
     return seen ? cumu_fail(CUMU_EXIT_CANNOT_RUN, "%s: found on PATH but not executable", name)
                 : cumu_fail(CUMU_EXIT_NOT_FOUND, "%s: not found on PATH", name);
 }
@@ -78,6 +83,14 @@ bool cumu_program_is_script(const char *path)
     return interpreter(path, ignored);
 }
 
+/* Is the dynamic linker that a program asks for musl's (/lib/ld-musl-x86_64.so.1)? */
+static bool of_musl(int fd, const Elf64_Phdr *interp)
+{
+    char name[PATH_MAX] = "";
+    size_t size = interp->p_filesz < sizeof name ? (size_t)interp->p_filesz : sizeof name - 1;
+    return pread(fd, name, size, (off_t)interp->p_offset) > 0 && strstr(name, "/ld-musl-");
+}
+
 /* Why a preload cannot reach this file, or NULL. Reads no more than headers: the file may be anything. */
 static const char *refuse_elf(int fd, bool library)
 {
@@ -88,11 +101,11 @@ static const char *refuse_elf(int fd, bool library)
     if (pread(fd, &e, sizeof e, 0) < EI_NIDENT || memcmp(e.ident, ELFMAG, SELFMAG) != 0)
         return "not an ELF file";
     if (e.ident[EI_CLASS] != ELFCLASS64)
-        return "a 32-bit program; cumu serves 64-bit programs only";
+        return "a 32-bit program; CUDA and cumu serve 64-bit programs only, so build it for x86-64";
     if (pread(fd, &e, sizeof e, 0) < (ssize_t)sizeof e || e.ident[EI_DATA] != ELFDATA2LSB)
         return "a truncated or foreign ELF file";
     if (e.h.e_machine != MACHINE_HERE)
-        return "built for another machine";
+        return "built for another machine; `uname -m` names this one, and `file` the program's";
     if (e.h.e_type != ET_EXEC && e.h.e_type != ET_DYN)
         return "an ELF file that is neither a program nor a shared object";
     if (e.h.e_phentsize != sizeof(Elf64_Phdr))
@@ -105,9 +118,11 @@ static const char *refuse_elf(int fd, bool library)
             return "a truncated ELF file";
         dynamic |= ph.p_type == PT_DYNAMIC;
         loader |= ph.p_type == PT_INTERP;
+        if (ph.p_type == PT_INTERP && of_musl(fd, &ph))
+            return "linked to musl; cumu needs glibc, as CUDA's own libraries do";
     }
     if (!dynamic || (!loader && !library))
-        return "statically linked; there is no dynamic linker to preload cumu";
+        return "statically linked; there is no dynamic linker to preload cumu, so link it without -static";
     return NULL;
 }
 

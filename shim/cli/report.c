@@ -4,6 +4,7 @@
 #include "cli/coverage.h"
 #include "cli/report.h"
 #include "core/config.h"
+#include "compile/pack.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ enum { MAX_UNKNOWN = 0 };
 
 void check_judge(struct check_report *r)
 {
-    size_t bad = 0, all = 0, unknown = 0;
+    size_t bad = 0, sass = 0, all = 0, unknown = 0;
     for (size_t i = 0; i < r->nsymbol; i++) {
         const struct check_symbol *s = &r->symbol[i];
         if (!s->entry && (s->data || ++unknown > MAX_UNKNOWN))
@@ -62,12 +63,16 @@ void check_judge(struct check_report *r)
         else if (!s->entry || s->entry->verb == CUMU_STUB)
             r->gaps++;
     }
-    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next, all++)
+    for (const struct check_kernel *k = r->kernels; k; k = k->hh.next, all++) {
         bad += check_lost(k);
+        sass += !k->ptx;
+    }
     for (size_t i = 0; i < r->nlibrary; i++) /* it may do without */
         r->gaps += r->library[i].opened && strcmp(r->library[i].how, "missing") == 0;
     r->gaps += (unsigned)bad;
-    if (bad && bad == all)
+    if (bad && sass == all)
+        check_fatal_first(r, "machine code (SASS) only: none of its %zu kernel%s has PTX", all, all > 1 ? "s" : "");
+    else if (bad && bad == all)
         check_fatal(r,
                     bad == 1 ? "its only kernel, %s, cannot be translated: %s"
                              : "none of its kernels can be translated; the first, %s: %s",
@@ -175,6 +180,11 @@ static void print_images(const struct check_report *r)
     if (other)
         printf(", %zu others", other);
     printf(linked ? "; %zu of relocatable device code\n" : "\n", linked);
+    if (r->packed)
+        printf("pack        %u module%s; PTX for %zu of %zu kernels\n", r->packed, r->packed > 1 ? "s" : "",
+               r->pack_kernels - r->pack_lacks, r->pack_kernels);
+    else if (sass && !ptx && cumu_packs_any())
+        printf("pack        none of those given is for it: they were made for other files\n");
 }
 
 static void print_kernels(const struct check_report *r)
@@ -247,6 +257,8 @@ void check_print_text(const struct check_report *r)
 {
     printf("program     %s\n", r->program);
     printf("runtime     %s\n", check_runtimes[r->runtime]);
+    if (r->unreached)
+        printf("            %s has one linked in that cumu does not know; it has no kernels\n", r->unreached);
     print_libraries(r);
     print_symbols(r);
     print_evidence(r);

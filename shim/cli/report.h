@@ -41,7 +41,7 @@ struct check_kernel { /* kept by name */
 struct check_library { /* a library of NVIDIA's that something needs */
     const char *soname;
     const char *node; /* version node of the symbols imported from it; "" without */
-    const char *how;  /* "facade", "kept" or "missing" */
+    const char *how;  /* "facade", "kept", "own" (NVIDIA's, as it is) or "missing" */
     bool opened;      /* not linked: its name stands among the strings, as dlopen wants it */
 };
 
@@ -56,10 +56,13 @@ struct check_report {
     struct check_image *image;
     size_t nimage;
     struct check_kernel *kernels;
+    unsigned packed; /* modules that a pack is for; their kernels, and those that it lacks */
+    size_t pack_kernels, pack_lacks;
     unsigned needs; /* highest compute capability of the PTX that would be taken: 80; 0 without any */
     char **strings;
-    size_t nstrings; /* owned copies that outlive the closure's files */
-    char *fatal;     /* first reason why it will not run */
+    size_t nstrings;       /* owned copies that outlive the closure's files */
+    const char *unreached; /* first library without kernels whose own runtime cumu does not know; NULL for none */
+    char *fatal;           /* first reason why it will not run */
     unsigned gaps;
     bool nomem;
     const struct check_target *target; /* the architecture that is asked about; NULL: none */
@@ -77,6 +80,8 @@ void *check_grow(struct check_report *r, void *list, size_t *count, size_t size)
 const char *check_keep(struct check_report *r, const char *s);
 /* The program will not run because ...; the first reason counts. */
 void check_fatal(struct check_report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, for what outweighs all other reasons: it stands before them. */
+void check_fatal_first(struct check_report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The collectors. `elf` is the open file at `path`, called `name` in the report. */
 void check_imports(struct check_report *r, const struct cumu_closure *c, const char *path, const char *name, Elf *elf);
@@ -86,6 +91,8 @@ void check_strings(struct check_report *r, Elf *elf);
 /* Is it one of NVIDIA's own libraries? Their insides are not the program's: replaced, or left alone. */
 bool check_is_vendors(const char *soname);
 void check_fatbins(struct check_report *r, const char *name, Elf *elf);
+/* A file that is device code itself: a cubin, a fat binary or PTX text. False if it is none of these. */
+bool check_device_code(struct check_report *r, const char *path, const char *name);
 void check_judge(struct check_report *r);
 
 enum check_verdict check_verdict(const struct check_report *r);

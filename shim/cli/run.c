@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/launch.h"
 #include "cli/program.h"
+#include "core/config.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,14 +82,19 @@ static int run_gdb(const struct cumu_launch *l, const char *path, char **program
     unsigned n = 0, nargs = 0;
     while (program[nargs])
         nargs++;
-    char **argv = calloc(8 + 2 * CUMU_LAUNCH_VARS + nargs, sizeof *argv);
+    char **argv = calloc(10 + 2 * CUMU_LAUNCH_VARS + nargs, sizeof *argv);
     if (!argv)
         return cumu_fail(CUMU_EXIT_USAGE, "out of memory");
-    char gdb[] = "gdb", quiet[] = "-q", ex[] = "-ex", shell[] = "set startup-with-shell off", args[] = "--args";
+    char gdb[] = "gdb", quiet[] = "-q", ex[] = "-ex", shell[] = "set startup-with-shell off", args[] = "--args",
+         debug[] = "set environment CUMU_JIT_DEBUG=1";
     argv[n++] = gdb;
     argv[n++] = quiet;
     argv[n++] = ex;
     argv[n++] = shell;
+    if (!cumu_env("CUMU_JIT_DEBUG")) { /* lines of kernels */
+        argv[n++] = ex;
+        argv[n++] = debug;
+    }
     for (unsigned i = 0; l->var[i].name; i++) {
         argv[n++] = ex;
         if (asprintf(&argv[n++], "set environment %s=%s", l->var[i].name, l->var[i].value) < 0) {
@@ -139,7 +145,7 @@ const struct cumu_verb_entry cumu_verb_run = {
     "  --backend   MUSA libraries to use (default: CUMU_BACKEND, else the SDK if it loads, else the CPU)\n"
     "  -v          show the environment it sets, then run\n"
     "  -n          show it and stop\n"
-    "  -g          run under gdb\n"
+    "  -g          run under gdb, with line tables for kernels (CUMU_JIT_DEBUG=1)\n"
     "\n"
     "The exit status is the program's; 125 wrong use, 126 the program cannot be served, 127 not found.\n",
     run};

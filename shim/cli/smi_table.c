@@ -3,6 +3,7 @@
 #include "cli/smi.h"
 
 #include <string.h>
+#include <time.h>
 
 static const char *base_name(const char *path)
 {
@@ -55,19 +56,29 @@ static void print_processes(FILE *f, const struct smi_device *d, unsigned *shown
     }
 }
 
+/* "Mon Nov 23 09:00:23 2026", by which scripts date a listing. */
+static const char *now(char *out)
+{
+    time_t seconds = time(NULL);
+    struct tm tm;
+    if (!localtime_r(&seconds, &tm) || !strftime(out, SMI_TEXT, "%a %b %e %H:%M:%S %Y", &tm))
+        *out = 0;
+    return out;
+}
+
 #define EDGE "+-----------------------------------------------------------------------------------------+\n"
 #define SPLIT "+-----------------------------------------+------------------------+----------------------+\n"
 
 void smi_print_table(FILE *f)
 {
-    char now[SMI_TEXT], driver[SMI_TEXT] = "", version[32];
+    char date[SMI_TEXT], driver[SMI_TEXT] = "", version[32];
     int cuda = 0;
     unsigned shown = 0;
     (void)smi.SystemGetDriverVersion(driver, sizeof driver);
     (void)smi.SystemGetCudaDriverVersion(&cuda);
     (void)snprintf(version, sizeof version, "%d.%d", cuda / 1000, cuda % 1000 / 10);
     if (smi_count)
-        fprintf(f, "%.19s\n", smi_text(&smi_devices[0], "timestamp", now));
+        fprintf(f, "%s\n", now(date));
     fprintf(f, EDGE "| NVIDIA-SMI %-22.22s Driver Version: %-14.14s CUDA Version: %-8.8s |\n" SPLIT, driver, driver,
             version);
     fputs("| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |\n"
@@ -175,7 +186,7 @@ void smi_print_details(FILE *f)
     (void)smi.DeviceGetCount_v2(&all);
     fprintf(f, "\n==============NVSMI LOG==============\n\n");
     if (smi_count)
-        fprintf(f, "%-42s: %.19s\n", "Timestamp", smi_text(&smi_devices[0], "timestamp", (char[SMI_TEXT]){0}));
+        fprintf(f, "%-42s: %s\n", "Timestamp", now((char[SMI_TEXT]){0}));
     fprintf(f, "%-42s: %s\n%-42s: %d.%d\n\n%-42s: %u\n", "Driver Version", text, "CUDA Version", cuda / 1000,
             cuda % 1000 / 10, "Attached GPUs", all);
     for (unsigned i = 0; i < smi_count; i++) {

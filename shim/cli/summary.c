@@ -23,13 +23,16 @@ struct event {
 /* The key's length, 0 when the line is none of ours. */
 static size_t parse(const char *line, struct event *e)
 {
-    const char *p = line;
+    const char *p = line + strlen(line);
     unsigned long long duration, bytes;
-    for (unsigned words = 0; words < 3; words++) {
-        p = strchr(p, ' ');
-        if (!p++)
+    for (unsigned words = 0; words < 4; words++) { /* from the end: a name may have blanks */
+        do
+            p--;
+        while (p > line && *p != ' ');
+        if (p <= line)
             return 0;
     }
+    p++;
     if (sscanf(p, "%llu %d %llu %d", &duration, &e->timed, &bytes, &e->failed) != 4)
         return 0;
     e->duration = duration;
@@ -77,6 +80,8 @@ static const struct {
     {"copy", "copies put on a stream, time on the device"},
     {"graph", "graphs launched, time on the device"},
     {"compile", "kernels compiled for the CPU, time of the compiler"},
+    {"range", "ranges of NVTX, from their begin to their end"},
+    {"mark", "marks of NVTX"},
 };
 
 static void print(FILE *f, const struct row *rows, unsigned section)

@@ -4,17 +4,16 @@
 #include "cli/launch.h"
 #include "cli/program.h"
 #include "cli/summary.h"
+#include "cli/view.h"
 #include "core/config.h"
 #include "core/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATHS = 3 };
@@ -28,7 +27,13 @@ struct trace_options {
     char temporary[PATH_MAX];   /* what the program writes when that is not the output; "" */
 };
 
-static const char *const formats[] = {"text", "jsonl", "chrome"};
+static const char *const formats[] = {"text", "jsonl", "chrome", "html"};
+
+/* Formats with a beginning, which is written here before the program runs. */
+static bool one_file(const struct trace_options *o)
+{
+    return strcmp(o->format, "chrome") == 0 || strcmp(o->format, "html") == 0;
+}
 
 static bool among(const char *const *words, unsigned n, const char *s)
 {
@@ -36,18 +41,6 @@ static bool among(const char *const *words, unsigned n, const char *s)
         if (s && strcmp(words[i], s) == 0)
             return true;
     return false;
-}
-
-/* The value of option `name` at argv[*i], in either form; NULL: another option. */
-static const char *value_of(const char *name, int argc, char **argv, int *i)
-{
-    size_t n = strlen(name);
-    const char *a = argv[*i];
-    if (strncmp(a, name, n) != 0 || (a[n] && a[n] != '='))
-        return NULL;
-    if (a[n] == '=')
-        return a + n + 1;
-    return *i + 1 < argc ? argv[++*i] : "";
 }
 
 /* Reads the options before the program, and refuses what does not go together, before the program runs. */
@@ -67,7 +60,7 @@ static int parse(struct trace_options *o, int argc, char **argv)
         bool known = strcmp(argv[i], "--summary") == 0;
         o->summary |= known;
         for (unsigned k = 0; k < sizeof named / sizeof *named && !known; k++) {
-            const char *option = argv[i], *v = value_of(named[k].name, argc, argv, &i);
+            const char *option = argv[i], *v = cumu_option_value(named[k].name, argc, argv, &i);
             if (v && !*v)
                 return cumu_usage(&cumu_verb_trace, "%s wants a value", option);
             known = v != NULL;
@@ -82,13 +75,13 @@ static int parse(struct trace_options *o, int argc, char **argv)
     if (o->backend && !cumu_launch_backend(o->backend))
         return cumu_usage(&cumu_verb_trace, "--backend wants auto, musa or host");
     if (o->format && !among(formats, sizeof formats / sizeof *formats, o->format))
-        return cumu_usage(&cumu_verb_trace, "--format wants text, jsonl or chrome");
+        return cumu_usage(&cumu_verb_trace, "--format wants text, jsonl, chrome or html");
     if (o->format && o->summary)
         return cumu_usage(&cumu_verb_trace, "--summary has a form of its own");
     if (!o->format)
         o->format = "text";
-    if (strcmp(o->format, "chrome") == 0 && !o->output)
-        return cumu_usage(&cumu_verb_trace, "--format chrome needs -o FILE");
+    if (one_file(o) && !o->output)
+        return cumu_usage(&cumu_verb_trace, "--format %s needs -o FILE", o->format);
     o->program = argv + i;
     return 0;
 }
@@ -133,15 +126,20 @@ static int prepare(struct trace_options *o)
         status = make_file(o->path[2], o->symbols);
     if (!status && o->symbols && strstr(o->path[2], "%p"))
         status = cumu_usage(&cumu_verb_trace, "the list of symbols is one file: no %%p in its name");
-    if (!status && strcmp(o->format, "chrome") == 0 && strstr(o->path[0], "%p"))
-        status = cumu_usage(&cumu_verb_trace, "a chrome trace is one file: no %%p in its name");
+    if (!status && one_file(o) && strstr(o->path[0], "%p"))
+        status = cumu_usage(&cumu_verb_trace, "a trace in %s is one file: no %%p in its name", o->format);
     if (!status && o->summary)
         status = make_temporary(o);
     if (status)
         return status;
+    bool html = strcmp(o->format, "html") == 0;
     const char *to = o->summary ? o->temporary : o->output ? o->path[0] : "-";
     bool good = setenv("CUMU_TRACE", to, 1) == 0 &&
-                setenv("CUMU_TRACE_FORMAT", o->summary ? "counts" : o->format, 1) == 0 &&
+                setenv("CUMU_TRACE_FORMAT",
+                       o->summary ? "counts"
+                       : html     ? "jsonl"
+                                  : o->format,
+                       1) == 0 &&
                 (!o->filter || setenv("CUMU_TRACE_FILTER", o->filter, 1) == 0) &&
                 (!o->symbols || setenv("CUMU_RECORD_SYMBOLS", o->path[2], 1) == 0) &&
                 (!o->manifest || setenv("CUMU_COMM_RECORD", o->path[1], 1) == 0);
@@ -149,39 +147,6 @@ static int prepare(struct trace_options *o)
 }
 
 /* ---- with an end ------------------------------------------------------------------------------ */
-
-static volatile sig_atomic_t child;
-
-static void forward(int number)
-{
-    int saved = errno;
-    if (child > 0)
-        (void)kill((pid_t)child, number);
-    errno = saved;
-}
-
-/* Runs the program and waits; signals sent to us go on to it, those of the terminal it gets itself. */
-static int run_child(const struct cumu_launch *l, const char *path, char **argv)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = forward}, old[4];
-    const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-    for (unsigned i = 0; i < 4; i++)
-        (void)sigaction(numbers[i], i < 2 ? &ignore : &pass, &old[i]);
-    pid_t pid = fork();
-    if (pid == 0) {
-        for (unsigned i = 0; i < 4; i++)
-            (void)sigaction(numbers[i], &old[i], NULL);
-        _exit(cumu_launch_exec(l, path, argv));
-    }
-    if (pid < 0)
-        return cumu_fail(CUMU_EXIT_USAGE, "fork: %s", strerror(errno));
-    child = pid;
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    child = 0;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 /* A Chrome trace is one array: the program has written elements with a comma after each. */
 static int close_array(const char *path, const char *name)
@@ -195,10 +160,12 @@ static int close_array(const char *path, const char *name)
     return fclose(f) == 0 ? 0 : cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
 }
 
-static int open_array(const char *path)
+/* A page is followed by lines that it reads, however the program ends. */
+static int begin_file(const char *path, bool chrome)
 {
     FILE *f = fopen(path, "w");
-    bool good = f && fputs("[\n", f) >= 0;
+    size_t n = (size_t)(cumu_view_trace_end - cumu_view_trace);
+    bool good = f && (chrome ? fputs("[\n", f) >= 0 : fwrite(cumu_view_trace, 1, n, f) == n);
     good = f && fclose(f) == 0 && good;
     return good ? 0 : cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
 }
@@ -206,10 +173,10 @@ static int open_array(const char *path)
 static int run_to_the_end(const struct trace_options *o, const struct cumu_launch *l, const char *path)
 {
     bool chrome = strcmp(o->format, "chrome") == 0;
-    int status = chrome ? open_array(o->path[0]) : 0, after = 0;
+    int status = one_file(o) ? begin_file(o->path[0], chrome) : 0, after = 0;
     if (status)
         return status;
-    status = run_child(l, path, o->program);
+    status = cumu_launch_wait(l, path, o->program, NULL, NULL);
     if (chrome)
         after = close_array(o->path[0], o->program[0]);
     if (o->summary)
@@ -232,8 +199,8 @@ static int trace(int argc, char **argv)
     if (!status)
         status = prepare(&o);
     if (!status)
-        status = o.summary || o.symbols || strcmp(o.format, "chrome") == 0 ? run_to_the_end(&o, &l, p.path)
-                                                                           : cumu_launch_exec(&l, p.path, o.program);
+        status = o.summary || o.symbols || one_file(&o) ? run_to_the_end(&o, &l, p.path)
+                                                        : cumu_launch_exec(&l, p.path, o.program);
     if (*o.temporary)
         (void)unlink(o.temporary);
     cumu_launch_free(&l);
@@ -242,10 +209,11 @@ static int trace(int argc, char **argv)
 
 const struct cumu_verb_entry cumu_verb_trace = {
     "trace", "run a CUDA program and show its calls, kernels and copies",
-    "usage: cumu trace [--format text|jsonl|chrome] [-o FILE] [--filter WORDS] [--summary]\n"
+    "usage: cumu trace [--format text|jsonl|chrome|html] [-o FILE] [--filter WORDS] [--summary]\n"
     "                  [--comm-manifest FILE] [--record-symbols FILE] [--backend auto|musa|host] [--] program [arguments]\n"
     "\n"
-    "  --format    text (the default), JSON lines, or an array for Chrome's and Perfetto's viewers\n"
+    "  --format    text (the default), JSON lines, an array for Chrome's and Perfetto's viewers, or a page for any\n"
+    "              browser: timeline, what was slow, list of calls\n"
     "  -o          to this file instead of stderr; with %p in its name each process has its own\n"
     "  --filter    only these, separated by commas: cudaMalloc, 'cuda*', cublas: (a library), 'cuda:cuMem*',\n"
     "              'kernel:*sum*', thread=2 (they are counted in order of their first calls); what begins\n"

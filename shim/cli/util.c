@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 static void say(const char *format, va_list args)
@@ -36,25 +37,36 @@ int cumu_usage(const struct cumu_verb_entry *v, const char *format, ...)
     return CUMU_EXIT_USAGE;
 }
 
+bool cumu_self(char path[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[n < 0 ? 0 : n] = 0;
+    const char *name = n > 0 ? NULL : (const char *)getauxval(AT_EXECFN);
+    return n > 0 || (name && realpath(name, path));
+}
+
+/* The path without its last part; false if that was all. */
+static bool parent(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = 0;
+    return slash;
+}
+
 const char *cumu_lib_dir(void)
 {
+    static const char tools[] = "/libexec/cumu"; /* where a copy of the tool may lie, as a wheel holds no links */
     static char dir[PATH_MAX];
     if (*dir)
         return dir;
     char exe[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n < 0 ? 0 : n] = 0;
-    char *slash = strrchr(exe, '/'); /* .../bin/cumu -> .../lib/cumu */
-    char *up = NULL;
-    if (slash) {
-        *slash = 0;
-        up = strrchr(exe, '/');
-    }
-    int len = 0;
-    if (up) {
-        *up = 0;
-        len = snprintf(dir, sizeof dir, "%s/lib/cumu", exe);
-    }
+    bool found = cumu_self(exe) && parent(exe);
+    size_t n = found ? strlen(exe) : 0;
+    if (n >= sizeof tools - 1 && strcmp(exe + n - (sizeof tools - 1), tools) == 0)
+        found = parent(exe);
+    int len = found && parent(exe) ? snprintf(dir, sizeof dir, "%s/lib/cumu", exe)
+                                   : 0; /* .../bin/cumu -> .../lib/cumu */
     char core[PATH_MAX + 32];
     (void)snprintf(core, sizeof core, "%s/libcumu-core.so", dir);
     if (len <= 0 || len >= (int)sizeof dir || access(core, R_OK) != 0) {
@@ -89,4 +101,15 @@ bool cumu_has_facade(const char *soname)
     const char *dir = cumu_lib_dir();
     int n = dir ? snprintf(path, sizeof path, "%s/facade/%s", dir, soname) : 0;
     return n > 0 && n < (int)sizeof path && !strchr(soname, '/') && access(path, R_OK) == 0;
+}
+
+const char *cumu_option_value(const char *name, int argc, char **argv, int *i)
+{
+    size_t n = strlen(name);
+    const char *a = argv[*i];
+    if (strncmp(a, name, n) != 0 || (a[n] && a[n] != '='))
+        return NULL;
+    if (a[n] == '=')
+        return a + n + 1;
+    return *i + 1 < argc ? argv[++*i] : "";
 }

@@ -1,4 +1,4 @@
-/* cumu cache warm: emits every kernel of a program's files and has them compiled, as many at a time as
+/* cumu cache warm: emits every kernel of a program's files and has them compiled, by as many compilers at a time as
  * there are CPUs, with the progress on a terminal. */
 #include "cli/warm.h"
 
@@ -19,12 +19,13 @@
 #include "compile/progress.h"
 #include "ptx/musa/musa.h"
 
-enum { MAX_THREADS = 64, MAX_WAITING = 64 };
+enum { MAX_THREADS = 64, MAX_WAITING = 64, TOGETHER = CUMU_MUBIN_JOINED };
 
 struct kernel {
     struct kernel *next;
     char *name, *text, *flat; /* emitted; flat: with flattened control flow, of a MUSA device's */
     size_t size, flat_size;
+    struct mu_info info; /* of the text, likewise */
     enum t1_shape shape;
     struct cumu_key key; /* of this machine's objects */
 };
@@ -34,8 +35,10 @@ struct warm {
     pthread_cond_t change;
     struct kernel *first;
     unsigned waiting;
-    bool closed;      /* no more will come */
-    unsigned kernels; /* total: with the block shapes of each */
+    bool closed;       /* no more will come */
+    unsigned together; /* kernels that one thread takes at a time */
+    enum t1_isa isa;   /* of objects for CPUs */
+    unsigned kernels;  /* total: with the block shapes of each */
     unsigned total, done, compiled, cached, refused;
     bool counting;
     unsigned arch; /* of a MUSA device, 0 = this machine */
@@ -78,31 +81,52 @@ static bool take_flat(void *ctx, char **text, size_t *size)
     return *text != NULL;
 }
 
+/* Lock held. Waits for kernels, takes up to w->together of them; 0: there are no more. */
+static unsigned take(struct warm *w, struct kernel *k[TOGETHER])
+{
+    unsigned n = 0;
+    while (w->waiting < w->together && !w->closed)
+        (void)pthread_cond_wait(&w->change, &w->lock);
+    for (; w->first && n < w->together; n++, w->waiting--) {
+        k[n] = w->first;
+        w->first = w->first->next;
+    }
+    (void)pthread_cond_broadcast(&w->change);
+    return n;
+}
+
+static void compile_for_device(const struct warm *w, struct kernel **k, unsigned n, enum cumu_made *made,
+                               struct cumu_compiled *o)
+{
+    struct cumu_musa_source s[TOGETHER];
+    for (unsigned i = 0; i < n; i++)
+        s[i] = (struct cumu_musa_source){k[i]->name, k[i]->text, k[i]->size, take_flat, k[i], &k[i]->info, NULL};
+    cumu_mubin_make_many(o, made, s, n, w->arch, CUMU_WANT_CARRIED);
+}
+
 /* One of the threads that run compilers: takes kernels from the queue until it is closed and empty. The queue is
- * bounded: texts are made faster than compiled, and each may be megabytes. */
+ * bounded: texts are made faster than compiled, and each may be megabytes. A device's kernels are taken some at a time,
+ * as one run of its compiler may do several. */
 static void *compile_some(void *arg)
 {
     struct warm *w = arg;
-    struct cumu_compiled o;
+    struct kernel *k[TOGETHER];
+    struct cumu_compiled o[TOGETHER];
+    enum cumu_made made[TOGETHER];
     (void)pthread_mutex_lock(&w->lock);
-    for (;;) {
-        while (!w->first && !w->closed)
-            (void)pthread_cond_wait(&w->change, &w->lock);
-        struct kernel *k = w->first;
-        if (!k)
-            break;
-        w->first = k->next;
-        w->waiting--;
-        (void)pthread_cond_broadcast(&w->change);
+    for (unsigned n; (n = take(w, k)) > 0;) {
         (void)pthread_mutex_unlock(&w->lock);
-        const struct cumu_musa_source s = {k->name, k->text, k->size, take_flat, k, NULL};
-        enum cumu_made made = w->arch ? cumu_mubin_make(&o, &s, w->arch, CUMU_WANT_CARRIED)
-                                      : cumu_object_make(&o, &k->key, k->name, k->text, k->size, k->shape,
-                                                         t1_isa_here(), true);
-        free(o.data);
+        if (w->arch)
+            compile_for_device(w, k, n, made, o);
+        else
+            made[0] = cumu_object_make(&o[0], &k[0]->key, k[0]->name, k[0]->text, k[0]->size, k[0]->shape, w->isa,
+                                       false);
         (void)pthread_mutex_lock(&w->lock);
-        count(w, k->name, k->shape, made, o.why);
-        drop(k);
+        for (unsigned i = 0; i < n; i++) {
+            count(w, k[i]->name, k[i]->shape, made[i], o[i].why);
+            free(o[i].data);
+            drop(k[i]);
+        }
     }
     (void)pthread_mutex_unlock(&w->lock);
     return NULL;
@@ -123,13 +147,13 @@ static void hand_over(struct warm *w, struct kernel *k)
 static int emit_musa(const struct ptx_module *m, struct kernel *k, struct ptx_diag *diag)
 {
     struct ptx_diag of_flat;
-    struct mu_info info;
+    struct mu_info of_flat_text;
     void *image;
     if (lir_lower_kernel(m, k->name, &image, &k->size, diag))
         return -1;
-    int result = mu_emit(m, k->name, image, MU_MUSA, &k->text, &k->size, &info, diag);
+    int result = mu_emit(m, k->name, image, MU_MUSA, &k->text, &k->size, &k->info, diag);
     if (!result)
-        (void)mu_emit(m, k->name, image, MU_MUSA_FLAT, &k->flat, &k->flat_size, &info, &of_flat);
+        (void)mu_emit(m, k->name, image, MU_MUSA_FLAT, &k->flat, &k->flat_size, &of_flat_text, &of_flat);
     free(image);
     return result;
 }
@@ -149,7 +173,7 @@ static void emit(struct warm *w, const struct ptx_module *m, const uint8_t diges
         return;
     }
     if (!w->arch) {
-        cumu_object_key(&key, m, digest, name, shape, t1_isa_here());
+        cumu_object_key(&key, m, digest, name, shape, w->isa, 0);
         if (cumu_object_find(&o, &key) == CUMU_MADE_CACHED) {
             free(o.data);
             (void)pthread_mutex_lock(&w->lock);
@@ -161,7 +185,9 @@ static void emit(struct warm *w, const struct ptx_module *m, const uint8_t diges
     }
     k->shape = shape;
     k->key = key;
-    if ((w->arch ? emit_musa(m, k, &diag) : t1_emit(m, name, shape, t1_isa_here(), &k->text, &k->size, &diag)) == 0) {
+    if ((w->arch ? emit_musa(m, k, &diag)
+                 : t1_emit_as(m, name, shape, w->isa, cumu_object_debugged() ? T1_EMIT_LINES : 0, &k->text, &k->size,
+                              &diag)) == 0) {
         hand_over(w, k);
         return;
     }
@@ -244,10 +270,13 @@ static int read_closure(struct warm *w, const char *name)
     return good ? 0 : cumu_fail(CUMU_EXIT_CANNOT_RUN, "out of memory");
 }
 
-int cumu_warm(unsigned n, char **programs, unsigned arch)
+int cumu_warm(unsigned n, char **programs, unsigned arch, enum t1_isa isa)
 {
-    struct warm w = {
-        .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER, .counting = true, .arch = arch};
+    struct warm w = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                     .change = PTHREAD_COND_INITIALIZER,
+                     .counting = true,
+                     .arch = arch,
+                     .isa = isa};
     pthread_t thread[MAX_THREADS];
     unsigned threads = 0;
     const char *why;
@@ -260,6 +289,9 @@ int cumu_warm(unsigned n, char **programs, unsigned arch)
         return status;
     w.counting = false;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    /* As many as leave work for all CPUs. */
+    const unsigned all = cpus > 1 ? (unsigned)cpus : 1, each = (w.total + all - 1) / all;
+    w.together = !arch || each < 1 ? 1 : each < TOGETHER ? each : TOGETHER;
     for (; threads < MAX_THREADS && threads < (cpus > 1 ? (unsigned long)cpus : 1ul); threads++)
         if (pthread_create(&thread[threads], NULL, compile_some, &w) != 0)
             break;

@@ -2,8 +2,10 @@
 #ifndef CUMU_CLI_WARM_H
 #define CUMU_CLI_WARM_H
 
+#include "ptx/tier1/tier1.h"
+
 /* The programs (or shared objects) and what they need. An exit status: 0 all kernels are there, 1 some
- * stay on tier 0. arch: mubins for mp_<arch> instead of objects for this machine; 0 = those. */
-int cumu_warm(unsigned n, char **programs, unsigned arch);
+ * stay on tier 0. arch: mubins for mp_<arch> instead of objects for CPUs; 0 = those, with isa's vectors. */
+int cumu_warm(unsigned n, char **programs, unsigned arch, enum t1_isa isa);
 
 #endif

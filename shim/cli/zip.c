@@ -15,6 +15,8 @@
 #include <zlib.h>
 
 enum { LOCAL = 0x04034b50, CENTRAL = 0x02014b50, END = 0x06054b50, END64 = 0x06064b50, LOCATOR64 = 0x07064b50 };
+/* What may be written of an archive: real ones unpack to ten times their size at most, blocks of zeros left out. */
+enum { TIMES = 32, FREE_BYTES = 64 << 20, BLOCK = 4096 };
 enum { STORED = 0, DEFLATED = 8, ENCRYPTED = 1, EXTRA64 = 1, LINK = 0120000 };
 
 struct zip {
@@ -23,6 +25,7 @@ struct zip {
     const char *dir;
     void (*note)(void *ctx, const char *member, const char *why);
     void *ctx;
+    uint64_t budget; /* bytes that may be written still */
 };
 
 struct member {
@@ -87,14 +90,35 @@ static int create(const struct zip *z, const char *name)
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
 }
 
-/* Where the member's bytes go: nowhere until the first ones show an ELF file. */
+/* Where the member's bytes go: nowhere until the first ones show an ELF file, which is sparse then. */
 struct sink {
-    const struct zip *z;
+    struct zip *z;
     const struct member *m;
     int fd; /* -1: not open yet */
     uint64_t left;
     bool foreign; /* no ELF file: nothing is written, and that is right */
 };
+
+static bool is_zero(const uint8_t *p, size_t n) { return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0; }
+
+/* Blocks of zeros become holes; the file's length is set when it is closed. */
+static const char *write_blocks(struct sink *s, const uint8_t *p, size_t n)
+{
+    for (size_t step; n; p += step, n -= step) {
+        step = n < BLOCK ? n : BLOCK;
+        if (is_zero(p, step)) {
+            if (lseek(s->fd, (off_t)step, SEEK_CUR) < 0)
+                return strerror(errno);
+            continue;
+        }
+        if (step > s->z->budget)
+            return "unpacks to far more than the archive's size";
+        s->z->budget -= step;
+        if (!cumu_write_all(s->fd, p, step))
+            return strerror(errno);
+    }
+    return NULL;
+}
 
 static const char *take(struct sink *s, const uint8_t *p, size_t n)
 {
@@ -109,7 +133,7 @@ static const char *take(struct sink *s, const uint8_t *p, size_t n)
         if (s->fd < 0)
             return strerror(errno);
     }
-    return cumu_write_all(s->fd, p, n) ? NULL : strerror(errno);
+    return write_blocks(s, p, n);
 }
 
 /* Decompresses a member in pieces, so that none is in memory whole. zlib counts in 32 bits. */
@@ -141,7 +165,7 @@ static const char *inflate_to(struct sink *s, const uint8_t *p, uint64_t n)
     return why;
 }
 
-static const char *unpack(const struct zip *z, const struct member *m)
+static const char *unpack(struct zip *z, const struct member *m)
 {
     uint64_t skip = 30 + get(z, m->offset + 26, 2) + get(z, m->offset + 28, 2);
     if (get(z, m->offset, 4) != LOCAL || m->offset > z->size || skip > z->size - m->offset ||
@@ -158,8 +182,14 @@ static const char *unpack(const struct zip *z, const struct member *m)
                                               : "is packed in a way that is neither stored nor deflated";
     if (!why && !s.foreign && s.left)
         why = "is shorter than the archive says";
-    if (s.fd >= 0)
+    if (s.fd >= 0) {
+        /* Writing nothing at its end asks whether the limit allows such a file: beyond, ftruncate is SIGXFSZ. */
+        if (!why && (lseek(s.fd, (off_t)m->size, SEEK_SET) < 0 || !cumu_write_all(s.fd, "", 0)))
+            why = strerror(errno);
+        if (ftruncate(s.fd, why ? 0 : (off_t)m->size) != 0 && !why)
+            why = strerror(errno);
         (void)close(s.fd);
+    }
     return why;
 }
 
@@ -202,7 +232,7 @@ static bool directory(const struct zip *z, uint64_t *at, uint64_t *count)
     return false;
 }
 
-static const char *unpack_all(const struct zip *z)
+static const char *unpack_all(struct zip *z)
 {
     uint64_t at, count;
     struct member m;
@@ -245,7 +275,7 @@ const char *cumu_zip_unpack(const char *path, const char *dir,
     (void)close(fd);
     if (map == MAP_FAILED)
         return "cannot be read";
-    struct zip z = {map, (size_t)st.st_size, dir, note, ctx};
+    struct zip z = {map, (size_t)st.st_size, dir, note, ctx, FREE_BYTES + TIMES * (uint64_t)st.st_size};
     const char *why = unpack_all(&z);
     (void)munmap(map, z.size);
     return why;

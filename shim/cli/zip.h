@@ -8,9 +8,10 @@
 /* Does the file start as a zip archive does? */
 bool cumu_zip_is(const char *path);
 
-/* Writes the archive's ELF files below the existing folder `dir`, under their own names. A member that is
- * damaged, encrypted, packed in an unknown way, or whose name would leave `dir`, is left out and told to
- * `note`. NULL, or what is wrong with the archive as a whole. Format: APPNOTE 6.3, with its 64-bit records. */
+/* Writes the archive's ELF files below the existing folder `dir`, under their own names, with holes where they have
+ * zeros. A member that is damaged, encrypted, packed in an unknown way, whose name would leave `dir`, or that takes
+ * far more on the disk than the archive does, is left out and told to `note`. NULL, or what is wrong with the archive
+ * as a whole. Format: APPNOTE 6.3, with its 64-bit records. */
 const char *cumu_zip_unpack(const char *path, const char *dir,
                             void (*note)(void *ctx, const char *member, const char *why), void *ctx);
 

@@ -38,3 +38,23 @@ print(d[\"schema\"], k[\"name\"][:9], k[\"code\"], k[\"translated\"], f[\"verdic
 else
     echo "skip check, json: no python3"
 fi
+
+# A wheel for another Python, or for another system, says so; its contents are looked at all the same.
+mkdir "$tmp/python"
+: >"$tmp/python/python3.11"
+chmod +x "$tmp/python/python3.11"
+ln -s python3.11 "$tmp/python/python3"
+wheel() { # NAME
+    cp "$corpus/zip/good.zip" "$tmp/$1.whl"
+    PATH="$tmp/python:$PATH" "$cumu" check "$tmp/$1.whl" 2>&1 >"$tmp/report" | sed "s|.*whl: ||" >"$tmp/said" || :
+}
+for tag in cp39-cp39-manylinux_2_28_x86_64 cp312-abi3-linux_x86_64 1-cp310.cp312-cp310-linux_x86_64; do
+    wheel "a-1-$tag"
+    check "a wheel $tag" 0 '^is for Python 3\.[0-9]+, and python3 here is 3\.11,.* pip download' -- cat "$tmp/said"
+done
+for tag in cp311-cp311-manylinux_2_28_x86_64 cp38-abi3-linux_x86_64 py3-none-any py2.py3-none-linux_x86_64 cp310.cp311-cp310-linux_x86_64 odd; do
+    wheel "a-1-$tag"
+    check "a wheel $tag" 0 '^none$' -- sh -c 'grep "is for" "$1" || echo none' - "$tmp/said"
+done
+wheel a-1-py3-none-win_amd64
+check "a wheel for Windows" 0 '^is for win_amd64; take the file for manylinux' -- cat "$tmp/said"

@@ -14,7 +14,7 @@ printf '#!/bin/sh\ntrue\n' >"$tmp/script"
 chmod +x "$tmp/script"
 check "check of a script" 126 'a script' -- "$cumu" check "$tmp/script"
 check "check of nothing" 125 'check what' -- "$cumu" check
-check "check with a wrong format" 125 'text, tsv or json' -- "$cumu" check --format xml "$fix/vectoradd"
+check "check with a wrong format" 125 'text, tsv, json or html' -- "$cumu" check --format xml "$fix/vectoradd"
 
 
 . "$(dirname "$0")/check_files.sh"
@@ -35,11 +35,12 @@ check "check says what MUSA's functions are known by" 0 \
     "^evidence +libcurand\.so\.10: MUSA functions 1 seen in SDKs, 1 guessed; 1 cumu's own$" -- "$cumu" check "$tmp/random"
 check "check, tsv: what MUSA's functions are known by" 0 "$(printf '^evidence\tlibcurand.so.10\t1\t0\t1\t1$')" -- \
     "$cumu" check --format tsv "$tmp/random"
-build cufile 'int cuFileDriverOpen(void) { return 0; }' -shared -fPIC -Wl,-soname,libcufile.so.0
-mv "$tmp/cufile" "$tmp/libcufile.so.0"
-build wants 'int cuFileDriverOpen(void); int main(void) { return cuFileDriverOpen(); }' "$tmp/libcufile.so.0"
-check "check names a library that cumu lacks" 2 'libcufile\.so\.0, which cumu does not have' -- \
+build nppc 'int nppGetGpuNumSMs(void) { return 0; }' -shared -fPIC -Wl,-soname,libnppc.so.12
+mv "$tmp/nppc" "$tmp/libnppc.so.12"
+build wants 'int nppGetGpuNumSMs(void); int main(void) { return nppGetGpuNumSMs(); }' "$tmp/libnppc.so.12"
+check "check names a library that cumu lacks" 2 'libnppc\.so\.12, which cumu does not have' -- \
     "$cumu" check "$tmp/wants"
+. "$(dirname "$0")/check_wheels.sh"
 build stub 'int cudaGraphicsUnmapResources(int, void *, void *);
     int main(void) { return cudaGraphicsUnmapResources(0, 0, 0) != 801; }' "$facade/libcudart.so.13" \
     -Wl,--allow-shlib-undefined
@@ -91,6 +92,7 @@ check "coverage of symbols as a document" 125 'as text or tsv' -- "$cumu" covera
 check "coverage with a wrong format" 125 'text, tsv or markdown' -- "$cumu" coverage --format xml
 
 . "$(dirname "$0")/doctor.sh"
+. "$(dirname "$0")/launch.sh"
 
 # ptx
 check "ptx lists images" 0 "$(printf '^0\tptx\t[0-9]+\tlz4\t')" -- "$cumu" ptx "$fix/lz4"

@@ -1,0 +1,330 @@
+/* cumu memcheck: runs a program with its kernels looked at (CUMU_CHECK), and shows what is wrong as compute-sanitizer
+ * does. The program's processes append their reports to a file of ours, which is read while they run. */
+#include "cli/cli.h"
+#include "cli/launch.h"
+#include "cli/memcheck_reports.h"
+#include "cli/program.h"
+#include "core/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct memcheck_options {
+    const char *tool, *leaks, *exitcode, *log, *limit, *save, *suppressions, *api, *processes, *skip, *count, *after;
+    const char *level;
+    bool unused;
+    const char *backend;
+    const char *words; /* of CUMU_CHECK */
+    char kernels[4096];
+    bool xml;
+    long code;      /* exit status when there were errors; 0: the program's own */
+    char **program; /* and its arguments */
+};
+
+static bool number(const char *s, long most, long *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtol(s, &end, 10);
+    return *s && !*end && !errno && *value >= 0 && *value <= most;
+}
+
+/* compute-sanitizer's names of the tools, and CUMU_CHECK's. */
+static const char *words_of(const char *tool)
+{
+    static const struct {
+        const char *tool, *words;
+    } tools[] = {{"memcheck", "memory"},
+                 {"racecheck", "race"},
+                 {"initcheck", "init"},
+                 {"synccheck", "sync"},
+                 {"all", "memory,race,init,sync"}};
+    for (size_t k = 0; k < sizeof tools / sizeof *tools; k++)
+        if (!strcmp(tool, tools[k].tool))
+            return tools[k].words;
+    return NULL;
+}
+
+static bool among(const char *s, const char *a, const char *b, const char *c)
+{
+    return !s || !strcmp(s, a) || !strcmp(s, b) || (c && !strcmp(s, c));
+}
+
+/* Kernel filters are written as compute-sanitizer's are: kernel_name=, kernel_substring= or short, several by commas;
+ * a regular expression has an option of its own. */
+static int add_kernels(struct memcheck_options *o, const char *sign, const char *form, const char *list)
+{
+    static const struct {
+        const char *longer, *form;
+    } forms[] = {{"kernel_name=", "kne="}, {"kernel_substring=", "kns="}, {"kne=", "kne="}, {"kns=", "kns="}};
+    for (const char *s = list; *s;) {
+        size_t n = form ? strlen(s) : strcspn(s, ","), used = strlen(o->kernels), k = 0;
+        const size_t all = sizeof forms / sizeof *forms;
+        while (!form && k < all && strncmp(s, forms[k].longer, strlen(forms[k].longer)) != 0)
+            k++;
+        const char *word = form ? form : k < all ? forms[k].form : "kne=";
+        const size_t skip = form || k == all ? 0 : strlen(forms[k].longer);
+        if (n == skip || memchr(s, ';', n) ||
+            snprintf(o->kernels + used, sizeof o->kernels - used, "%s%s%.*s;", sign, word, (int)(n - skip), s + skip) >=
+                (int)(sizeof o->kernels - used))
+            return cumu_usage(&cumu_verb_memcheck, "%s: not a kernel's name", s);
+        s += n + (s[n] == ',');
+    }
+    return 0;
+}
+
+static int check(struct memcheck_options *o)
+{
+    long n;
+    o->words = words_of(o->tool ? o->tool : "memcheck");
+    if (!o->words)
+        return cumu_usage(&cumu_verb_memcheck, "--tool wants memcheck, racecheck, initcheck, synccheck or all");
+    if (!among(o->level, "info", "warn", "error"))
+        return cumu_usage(&cumu_verb_memcheck, "--racecheck-detect-level wants info, warn or error");
+    if (!among(o->leaks, "full", "no", NULL))
+        return cumu_usage(&cumu_verb_memcheck, "--leak-check wants full or no");
+    if (o->exitcode && !number(o->exitcode, 255, &o->code))
+        return cumu_usage(&cumu_verb_memcheck, "--error-exitcode wants a number up to 255");
+    if (o->limit && !number(o->limit, INT_MAX, &n))
+        return cumu_usage(&cumu_verb_memcheck, "--print-limit wants a number, 0 for all");
+    if ((o->skip && !number(o->skip, LONG_MAX, &n)) || (o->count && !number(o->count, LONG_MAX, &n)))
+        return cumu_usage(&cumu_verb_memcheck, "--launch-skip and --launch-count want a number");
+    if (!among(o->api, "all", "explicit", "no"))
+        return cumu_usage(&cumu_verb_memcheck, "--report-api-errors wants all, explicit or no");
+    if (!among(o->processes, "all", "application-only", NULL))
+        return cumu_usage(&cumu_verb_memcheck, "--target-processes wants all or application-only");
+    if (!among(o->after, "context", "kernel", NULL))
+        return cumu_usage(&cumu_verb_memcheck, "--destroy-on-device-error wants context or kernel");
+    if (o->backend && strcmp(o->backend, "host") != 0)
+        return cumu_usage(
+            &cumu_verb_memcheck,
+            "--backend %s: accesses are seen on the CPU only, so that memcheck needs --backend host, which "
+            "is its default",
+            o->backend);
+    if (o->xml && !o->save)
+        return cumu_usage(&cumu_verb_memcheck, "--xml is the form of what --save FILE writes");
+    return 0;
+}
+
+static int parse(struct memcheck_options *o, int argc, char **argv)
+{
+    const char *kernels = NULL, *excluded = NULL, *expression = NULL;
+    const struct {
+        const char *name, **value;
+    } named[] = {{"--tool", &o->tool},
+                 {"--leak-check", &o->leaks},
+                 {"--error-exitcode", &o->exitcode},
+                 {"--log-file", &o->log},
+                 {"--print-limit", &o->limit},
+                 {"--save", &o->save},
+                 {"--suppressions", &o->suppressions},
+                 {"--report-api-errors", &o->api},
+                 {"--target-processes", &o->processes},
+                 {"--launch-skip", &o->skip},
+                 {"--launch-count", &o->count},
+                 {"--destroy-on-device-error", &o->after},
+                 {"--kernel-name", &kernels},
+                 {"--kernel-name-exclude", &excluded},
+                 {"--kernel-regex", &expression},
+                 {"--racecheck-detect-level", &o->level},
+                 {"--backend", &o->backend}};
+    int i = 1, status = 0;
+    for (; i < argc && argv[i][0] == '-' && !status; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        bool known = !strcmp(argv[i], "--xml");
+        o->xml |= known;
+        const bool unused = !strcmp(argv[i], "--track-unused-memory");
+        o->unused |= unused;
+        known |= unused;
+        kernels = excluded = expression = NULL;
+        for (unsigned k = 0; k < sizeof named / sizeof *named && !known; k++) {
+            const char *option = argv[i], *v = cumu_option_value(named[k].name, argc, argv, &i);
+            if (v && !*v)
+                return cumu_usage(&cumu_verb_memcheck, "%s wants a value", option);
+            known = v != NULL;
+            if (v)
+                *named[k].value = v;
+        }
+        if (!known)
+            return cumu_usage(&cumu_verb_memcheck, "unknown option %s", argv[i]);
+        const char *list = kernels ? kernels : excluded ? excluded : expression;
+        if (list)
+            status = add_kernels(o, excluded ? "-" : "", expression ? "regex=" : NULL, list);
+    }
+    if (status)
+        return status;
+    if (i >= argc)
+        return cumu_usage(&cumu_verb_memcheck, "no program given");
+    o->program = argv + i;
+    return check(o);
+}
+
+static void while_running(void *arg)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    cumu_memcheck_read(arg);
+}
+
+/* The name with %p for our process, %q{NAME} for a variable and %% for a percent sign. */
+static bool expand(const char *name, char path[PATH_MAX])
+{
+    size_t n = 0;
+    for (; *name && n + 1 < PATH_MAX; name++) {
+        int more = 1;
+        const char *end = name[0] == '%' && name[1] == 'q' && name[2] == '{' ? strchr(name, '}') : NULL;
+        if (end) {
+            char variable[256];
+            snprintf(variable, sizeof variable, "%.*s", (int)(end - name - 3), name + 3);
+            const char *value = cumu_env(variable);
+            more = snprintf(path + n, PATH_MAX - n, "%s", value ? value : "");
+            name = end;
+        } else if (name[0] == '%' && name[1] == 'p') {
+            more = snprintf(path + n, PATH_MAX - n, "%ld", (long)getpid());
+            name++;
+        } else {
+            name += name[0] == '%' && name[1] == '%';
+            path[n] = *name;
+        }
+        n += (size_t)more;
+    }
+    path[n < PATH_MAX ? n : PATH_MAX - 1] = 0;
+    return !*name && n < PATH_MAX;
+}
+
+static int open_reports(const struct memcheck_options *o, struct memcheck_reports *r, char path[PATH_MAX])
+{
+    const char *folder = cumu_env("TMPDIR");
+    char log[PATH_MAX];
+    int n = snprintf(path, PATH_MAX, "%s/cumu-memcheck.XXXXXX", folder && *folder ? folder : "/tmp");
+    r->fd = n < PATH_MAX ? mkostemp(path, O_CLOEXEC) : -1;
+    if (r->fd < 0) {
+        int status = cumu_fail(CUMU_EXIT_USAGE, "%s: %s", path, strerror(errno));
+        *path = 0;
+        return status;
+    }
+    errno = ENAMETOOLONG;
+    r->to = !o->log ? stderr : expand(o->log, log) ? fopen(log, "we") : NULL;
+    if (!r->to)
+        return cumu_fail(CUMU_EXIT_USAGE, "%s: %s", o->log, strerror(errno));
+    r->limit = o->limit ? strtoull(o->limit, NULL, 10) : 100;
+    if ((o->suppressions && !cumu_memcheck_suppress(r, o->suppressions)) ||
+        (o->save && !cumu_memcheck_save(r, o->save, o->xml)))
+        return CUMU_EXIT_USAGE;
+    return 0;
+}
+
+/* What the program's processes read of it. */
+static int set_environment(const struct memcheck_options *o, const char *path)
+{
+    char reader[24], launches[48];
+    const bool only = o->processes && !strcmp(o->processes, "application-only");
+    snprintf(reader, sizeof reader, "%ld", only ? (long)getpid() : 0);
+    snprintf(launches, sizeof launches, "%s,%s", o->skip ? o->skip : "0", o->count ? o->count : "0");
+    const char *const set[][2] = {{"CUMU_CHECK", o->words},
+                                  {"CUMU_CHECK_FILE", path},
+                                  {"CUMU_CHECK_READER", reader},
+                                  {"CUMU_CHECK_LIMIT", "0"}, /* suppressed reports do not count */
+                                  {"CUMU_CHECK_LEAKS", o->leaks && strcmp(o->leaks, "full") == 0 ? "1" : "0"},
+                                  {"CUMU_CHECK_LEVEL", o->level ? o->level : "warn"},
+                                  {"CUMU_CHECK_UNUSED", o->unused ? "1" : "0"},
+                                  {"CUMU_CHECK_KERNELS", o->kernels},
+                                  {"CUMU_CHECK_LAUNCHES", launches},
+                                  {"CUMU_CHECK_API", o->api ? o->api : "explicit"},
+                                  {"CUMU_CHECK_AFTER", o->after ? o->after : "context"}};
+    for (size_t k = 0; k < sizeof set / sizeof *set; k++)
+        if (setenv(set[k][0], set[k][1], 1))
+            return cumu_fail(CUMU_EXIT_USAGE, "out of memory");
+    return 0;
+}
+
+static void say_summary(const struct memcheck_reports *r, const struct memcheck_options *o)
+{
+    const unsigned long long races = r->race_errors + r->race_warnings;
+    if (o->suppressions)
+        fprintf(r->to, "========= %llu report%s suppressed\n", r->suppressed, r->suppressed == 1 ? "" : "s");
+    if (r->limit && r->printed > r->limit)
+        fprintf(r->to, "========= %llu reports were not printed (--print-limit)\n", r->printed - r->limit);
+    if (strstr(o->words, "race"))
+        fprintf(r->to, "========= RACECHECK SUMMARY: %llu hazard%s displayed (%llu error%s, %llu warning%s)\n", races,
+                races == 1 ? "" : "s", r->race_errors, r->race_errors == 1 ? "" : "s", r->race_warnings,
+                r->race_warnings == 1 ? "" : "s");
+    if (strcmp(o->words, "race") != 0)
+        fprintf(r->to, "========= ERROR SUMMARY: %llu error%s\n", r->errors, r->errors == 1 ? "" : "s");
+}
+
+static int memcheck(int argc, char **argv)
+{
+    struct memcheck_options o = {0};
+    struct cumu_program p;
+    struct cumu_launch l = {0};
+    struct memcheck_reports r = {.fd = -1};
+    char path[PATH_MAX] = "";
+    int status = parse(&o, argc, argv);
+    if (!status)
+        status = cumu_program_find(&p, o.program[0]);
+    if (!status)
+        status = cumu_launch_plan(&l, p.image, "host");
+    if (!status)
+        status = open_reports(&o, &r, path);
+    if (!status)
+        status = set_environment(&o, path);
+    if (!status) {
+        fputs("========= COMPUTE-SANITIZER\n", r.to);
+        status = cumu_launch_wait(&l, p.path, o.program, while_running, &r);
+        cumu_memcheck_read(&r);
+        if (!cumu_memcheck_finish(&r, o.save) && !status)
+            status = CUMU_EXIT_USAGE;
+        say_summary(&r, &o);
+        if (r.errors && o.code)
+            status = (int)o.code;
+    }
+    if (r.to && r.to != stderr && fclose(r.to) && !status)
+        status = cumu_fail(CUMU_EXIT_USAGE, "%s: %s", o.log, strerror(errno));
+    if (r.fd >= 0)
+        (void)close(r.fd);
+    if (*path)
+        (void)unlink(path);
+    cumu_memcheck_free(&r);
+    cumu_launch_free(&l);
+    return status;
+}
+
+const struct cumu_verb_entry cumu_verb_memcheck = {
+    "memcheck", "run a CUDA program and report wrong accesses, races and barriers of its kernels",
+    "usage: cumu memcheck [options] [--] program [arguments]\n"
+    "\n"
+    "  --tool TOOL               memcheck (default), racecheck, initcheck, synccheck, or all of them, as below\n"
+    "  --leak-check full         also what is never freed\n"
+    "  --error-exitcode N        exit status if there were errors (default: the program's own)\n"
+    "  --log-file FILE           where reports go (default: stderr); %p is a process id, %q{NAME} a variable\n"
+    "  --save FILE [--xml]       reports as records, too, of JSON or XML\n"
+    "  --suppressions FILE       records of XML; reports that have their kind, text, func, file, line and module\n"
+    "                            (the text, a shell's pattern or a regular expression) do not count\n"
+    "  --print-limit N           reports that are printed (default 100; 0: all); all are counted\n"
+    "  --kernel-name LIST        kernels that are looked at: kernel_name=NAME (kne=) or kernel_substring=PART (kns=)\n"
+    "  --kernel-name-exclude LIST, --kernel-regex EXPRESSION   the same: others; by an expression\n"
+    "  --launch-skip N, --launch-count N   of their launches the first N are not looked at; only N are\n"
+    "  --report-api-errors WHICH calls that return an error: explicit (default); all: also `not ready' and functions\n"
+    "                            that are looked up and not there; no\n"
+    "  --track-unused-memory     initcheck: also bytes of allocations that nobody ever writes\n"
+    "  --racecheck-detect-level LEVEL   error; warn: also lanes of one warp (default); info: also equal stores\n"
+    "  --target-processes WHICH  all (default) or application-only: not what the program starts\n"
+    "  --destroy-on-device-error kernel   a wrong access does not make its launch fail (default: context)\n"
+    "\n"
+    "Kernels run on the CPU back end, which looks at every access of every thread, compiled or not: outside of\n"
+    "live allocations, of the block's shared memory, of the thread's local memory, misaligned, in memory of the\n"
+    "program that no device can reach. A thread ends at such an access, its launch fails with error 719.\n"
+    "racecheck: two threads of a launch, or two launches, copies or fills of different streams, use the same bytes,\n"
+    "one of them writes, and no barrier, atomic, fence with a flag, event or wait orders them. initcheck: a\n"
+    "kernel reads device memory that nobody wrote. synccheck: threads pass a barrier by that others of their warp\n"
+    "wait at, a mask does not name the lanes that arrive, thread counts, mbarrier objects, cooperative launches.\n"
+    "Programs built with -lineinfo get source lines. The summary's last line is ERROR SUMMARY: N errors.\n",
+    memcheck};
