@@ -1,7 +1,7 @@
 # Test programs, fixtures and the targets that run them. A .c file with a main() in a test folder is one
 # program; the folder's other .c files are linked to each of them.
 
-TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl stublog random flow trace \
+TEST_DIRS := unit ptxfront tier0 tier1 musa ptx fatbin kernel jit host host-launch runtime mccl soak stublog random flow trace \
              $(filter mufft murand,$(HAVE_MATHS))
 TEST_SRC  := $(foreach d,$(TEST_DIRS),$(wildcard tests/$d/*.c))
 TEST_MAIN := $(if $(TEST_SRC),$(shell grep -lE '^int main\b' $(TEST_SRC)))
@@ -39,8 +39,10 @@ $B/tests/$(1)/%: $B/obj/tests/$(1)/%.o $(call helpers,$(1)) $(TEST_AR) $(2)
 endef
 $(foreach d,unit ptxfront tier0 tier1 musa ptx fatbin kernel jit stublog random flow trace,$(eval $(call test_rule,$d,)))
 $(foreach d,host host-launch runtime,$(eval $(call test_rule,$d,$(HOST_RT) $(HOST_MUSA))))
-$(eval $(call test_rule,mccl,$(HOST_MCCL)))
+$(foreach d,mccl soak,$(eval $(call test_rule,$d,$(HOST_MCCL))))
+$B/tests/soak/soak: $B/obj/tests/host-launch/kernels.o
 $(foreach m,$(filter mufft murand,$(HAVE_MATHS)),$(eval $(call test_rule,$m,$B/lib/cumu/host/$(MATHS_SONAME_$m))))
+$B/tests/unit/limits_test: $B/obj/host/driver/limits.o
 $B/tests/trace/prototypes_test: $B/obj/gen/prototypes.o
 $B/tests/flow/flow_test: $B/obj/tests/musa/machine.o
 .SECONDARY: $(TEST_SRC:tests/%.c=$B/obj/tests/%.o)
@@ -80,6 +82,7 @@ $(FUZZ_PROG): $B/tests/fuzz/%: $B/obj/tests/fuzz/%.o $B/obj/tests/fuzz/replay.o 
 comma := ,
 # Handles of other processes are the CPU driver's.
 $B/tests/fuzz/fuzz_ipc $B/fuzz_ipc: $(HOST_MUSA)
+$B/tests/fuzz/fuzz_door $B/fuzz_door: $B/obj/host/mccl/net/parse.o
 $B/tests/fuzz/fuzz_audit $B/fuzz_audit: $B/obj/audit/patch.o $B/obj/audit/enter.o
 
 FUZZ_SECONDS ?= 60
@@ -90,7 +93,7 @@ fuzz:
 	+$Qif ! echo 'int LLVMFuzzerTestOneInput(const void *d, unsigned long n) { return d && !~n; }' | \
 	  $(FUZZ_CC) -x c -fsanitize=fuzzer -o /dev/null - 2>/dev/null; then \
 	  echo "skip fuzz: $(FUZZ_CC) has no libFuzzer"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi; \
-	$(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined \
+	OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/fuzz CC=$(FUZZ_CC) SAN=-fsanitize=fuzzer-no-link,address,undefined \
 	  fuzz-build || exit 1; \
 	printf '%s\n' $(FUZZ) | B=$B SECONDS_EACH=$(FUZZ_SECONDS) SEED=$(FUZZ_SEED) xargs -P 2 -n 1 sh tests/fuzz/search || exit 1; \
 	echo "$(words $(FUZZ)) passed, 0 failed, 0 skipped"
@@ -100,6 +103,12 @@ SEED    ?= 1
 .PHONY: fuzz-kernels
 fuzz-kernels: $B/tests/flow/flow_test
 	$QCC="$(CC)" FLOW_SECONDS=$(SECONDS) FLOW_SEED=$(SEED) $<
+
+# Frameworks of others, from their registries: writes mapping/COMPATIBILITY.md. T=word takes some of them.
+.PHONY: check-frameworks
+check-frameworks: all
+	$Qpython3 tests/frameworks/run.py $B mapping/COMPATIBILITY.md $T
+
 fuzz-build: $(FUZZ:%=$B/fuzz_%)
 $B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
 	@echo "ld fuzz_$*"
@@ -109,17 +118,20 @@ $B/fuzz_%: $B/obj/tests/fuzz/fuzz_%.o $(TEST_AR) $(FUZZ_OBJ)
 # Fixtures: our own CUDA programs. Fresh ones when nvcc is there, else the committed ones.
 NVCC        ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 ifneq ($(NVCC),)
-FIXTURES    := $(patsubst tests/fixtures/src/%.cu,$B/tests/fixtures/%,$(wildcard tests/fixtures/src/*.cu))
+FIXTURES    := $(patsubst tests/fixtures/src/%.cu,$B/tests/fixtures/%,$(wildcard tests/fixtures/src/*.cu)) \
+               $B/tests/fixtures/packed_sass
 else
 FIXTURES    := $(patsubst tests/fixtures/prebuilt/%,$B/tests/fixtures/%,$(wildcard tests/fixtures/prebuilt/*))
 endif
 .PHONY: fixtures fixtures-prebuilt
 fixtures: $(FIXTURES)
 ifneq ($(NVCC),)
-$(FIXTURES): $B/tests/fixtures/%: tests/fixtures/src/%.cu tests/fixtures/src/fixture.h tests/fixtures/build.sh
+$B/tests/fixtures/packed_sass: tests/fixtures/src/packed.cu # another build of that
+$(filter-out %/packed_sass,$(FIXTURES)): $B/tests/fixtures/%: tests/fixtures/src/%.cu
+$(FIXTURES): $B/tests/fixtures/%: tests/fixtures/src/fixture.h tests/fixtures/build.sh
 	@mkdir -p $(@D)
 	@echo "nvcc fixtures/$*"
-	$Qsh tests/fixtures/build.sh $(NVCC) $< $@
+	$Qsh tests/fixtures/build.sh $(NVCC) $(filter %.cu,$^) $@
 # Refreshes the committed binaries. A static runtime is NVIDIA's code: that fixture is never committed.
 fixtures-prebuilt: $(filter-out %/static_runtime %/nested,$(FIXTURES))
 	@mkdir -p tests/fixtures/prebuilt
@@ -134,8 +146,13 @@ endif
 T ?=
 TESTS = $(TEST_PROG) $(TEST_SH) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f)
 include tests/sdk/sdk.mk
+# What takes minutes: every script of tests/hostile.
+.PHONY: check-hostile
+check-hostile: check-programs
+	$Qbad=0; for t in tests/hostile/*.sh; do echo "# $$t"; B=$B CC="$(CC)" sh $$t || bad=1; done; exit $$bad
+
 .PHONY: check-run check-programs check-asan check-tsan
-check-programs: all $(TEST_PROG) $(FUZZ_PROG) fixtures
+check-programs: all $(TEST_PROG) $(FUZZ_PROG) fixtures $(WHEEL_CORE) $(WHEEL_TOOL)
 check-run: check-programs
 	$QB=$B CC="$(CC)" sh tests/run $B/test-logs $(call selected,$(TESTS))
 # The tests whose path has one of the words of T.
@@ -151,8 +168,11 @@ check-clang:
 	+$Qif command -v clang >/dev/null; then $(MAKE) --no-print-directory B=$B/clang CC=clang T="$(or $T,$(CLANG_TESTS))" check-run; \
 	  else echo "skip clang: not here"; echo "0 passed, 0 failed, 1 skipped"; fi
 check-noasm:
-	+$Q$(MAKE) --no-print-directory B=$B/noasm WITH_ASM=0 T="$(or $T,$(NOASM_TESTS))" check-run
+	+$QOPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/noasm WITH_ASM=0 T="$(or $T,$(NOASM_TESTS))" check-run
 
+# Builds for one stage of CI alone are compiled with less effort: the compiler takes more time than their tests. To warn
+# is for the builds that `make lint` makes.
+LIGHT := -O1 -g1 -w
 # The same programs under sanitizers; the end-to-end scripts stay with the plain build, whose processes
 # are strangers' binaries. SAN_MATHS: folders of the maths libraries' tests, whose programs go through the facades.
 SAN_TESTS = $(filter-out $B/tests/stublog/%,$(TEST_PROG)) $(foreach f,$(FUZZ),$B/tests/fuzz/fuzz_$f:tests/fuzz/corpus/$f) \
@@ -162,14 +182,24 @@ san-run: $(TEST_PROG) $(FUZZ_PROG) $(if $(SAN_MATHS),lib $B/tests/snippets/linke
 	$QB=$B CC="$(CC)" SAN="$(SAN)" sh tests/run $B/test-logs $(call selected,$(SAN_TESTS))
 check-asan:
 	+$QASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+	  OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 	  SAN_MATHS="snippets maths $(addprefix cu,blas blaslt solver sparse)" san-run
 # TSan of gcc 12 does not start where the kernel spreads addresses more widely than it knows.
 check-tsan:
 	+$Qmkdir -p $B/tsan && echo 'int main(void) { return 0; }' | $(CC) -fsanitize=thread -x c -o $B/tsan/starts - && \
 	  $B/tsan/starts 2>$B/tsan/why || { echo "skip tsan: it does not start here"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }; \
-	  TSAN_OPTIONS=die_after_fork=0 $(MAKE) --no-print-directory B=$B/tsan \
-	  SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" T="$(or $T,/host /kernel /mccl side_by_side)" san-run
+	  TSAN_OPTIONS=die_after_fork=0 OPT="$(LIGHT)" $(MAKE) --no-print-directory B=$B/tsan \
+	  SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" T="$(or $T,/host /kernel /mccl /soak side_by_side)" san-run
+
+# Threads of random work for so long, plain and under sanitizers.
+.PHONY: check-soak
+check-soak:
+	+$Q$(MAKE) --no-print-directory $B/tests/soak/soak && SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) $B/tests/soak/soak
+	+$Q$(MAKE) --no-print-directory B=$B/asan SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined" $B/asan/tests/soak/soak && \
+	  ASAN_OPTIONS=detect_leaks=0:allow_user_segv_handler=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) $B/asan/tests/soak/soak
+	+$Q$(MAKE) --no-print-directory B=$B/tsan SAN="-fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan)" $B/tsan/tests/soak/soak && \
+	  SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) $B/tsan/tests/soak/soak
 
 # Figures, each beside what it is compared with in the same run. CUMU_JIT=0 gives tier 0's, and
 # `build/tests/bench/kernels/kernels help` says how to run single kernels.
@@ -184,6 +214,8 @@ bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/hotpath
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/traced
 	$Q$(CUMU_BIN) run --backend host -- $(KERN_PROG)
+	$Q$B/tests/bench/compile $${CUMU_BENCH_CORPUS-}
+	$Qsh tests/bench/sanitize.sh $(CUMU_BIN) $(KERN_PROG)
 	$Q$(CUMU_BIN) run --backend host -- $(LAZY_DIR)/lazy $(LAZY_DIR)
 	$Qsh tests/bench/musa.sh $(CUMU_BIN) $(wildcard tests/bench/kernels/ptx/*.ptx tests/fixtures/prebuilt/*)
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/nccl
@@ -192,6 +224,7 @@ bench: bench-build
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/fft
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/rand
 	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/spmv
+	$Q$(CUMU_BIN) run --backend host -- $B/tests/bench/dnn
 	$Qif [ -x $(MCCL_BENCH) ]; then for n in 2 4; do \
 	  mpirun --allow-run-as-root --oversubscribe -n $$n $(MCCL_BENCH) || exit 1; done; \
 	else echo "# mccl: no mpicc, nothing to compare with"; fi
@@ -208,7 +241,7 @@ bench-record: $(if $(LOG),,bench-build)
 bench-diff:
 	$Qscripts/bench diff $(HISTORY) '$A' '$(if $(filter command line,$(origin B)),$B)'
 MCCL_BENCH := $B/tests/bench/mccl
-bench-build: all $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
+bench-build: all $B/tests/bench/compile $B/tests/bench/hotpath $B/tests/bench/traced $B/tests/bench/nccl $B/tests/bench/blas $B/tests/bench/solver $(addprefix $B/tests/bench/,fft rand spmv dnn) $(addprefix $B/tests/bench/calls/,calls startup empty) $(KERN_PROG) $(KERN_PTX) $(KERN_CL) \
   $(LAZY_DIR)/lazy $(LAZY_DIR)/liblazy.so $(if $(shell command -v mpicc),$(MCCL_BENCH))
 $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	@mkdir -p $(@D)
@@ -216,7 +249,12 @@ $(MCCL_BENCH): tests/bench/mccl.c $(HOST_MCCL)
 	$QOMPI_CC="$(CC)" mpicc -std=c11 -D_GNU_SOURCE -O2 $(WARN) -Ishim -I$B/gen -o $@ $< $(HOST_MCCL) $(HOST_LINK)
 # What these compare with is written in them.
 $(addprefix $B/tests/bench/,rand spmv): BENCH_OPT := -O3 -march=native
-$(addprefix $B/tests/bench/,blas solver fft rand spmv): tests/bench/library.h
+$(addprefix $B/tests/bench/,blas solver fft rand spmv dnn): tests/bench/library.h
+# The emitter and the compiler's options are the library's.
+$B/tests/bench/compile: tests/bench/compile.c $(TEST_AR)
+	@mkdir -p $(@D)
+	@echo "cc tests/bench/compile.c"
+	$Q$(CC) $(BASE) -O2 -o $@ $< $(TEST_AR) $(SAN) -pthread -rdynamic $(TEST_LIBS)
 $B/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	@echo "cc tests/bench/$*.c"
@@ -285,7 +323,7 @@ endif
 # Snippets: the same files linked against the facades, and with every symbol looked up at run time.
 SNIP_SRC  := $(wildcard tests/snippets/*.c)
 SNIP_PROG := $B/tests/snippets/linked $B/tests/snippets/lookup $B/tests/snippets/lookup.so
-SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcufftw.so.12 libcurand.so.10 libcusparse.so.12 libcusolver.so.12 libcusolverMg.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
+SNIP_LINK := $(addprefix $B/lib/cumu/facade/,libcudart.so.13 libcuda.so.1 libnccl.so.2 libcublas.so.13 libcufft.so.12 libcufftw.so.12 libnvjpeg.so.13 libcufile.so.0 libcurand.so.10 libcusparse.so.12 libcusparseLt.so.0 libcusolver.so.12 libcusolverMg.so.12 libnvrtc.so.13 libnvJitLink.so.13 libcublasLt.so.13 libnvidia-ml.so.1 libcudnn.so.9 libnvtx3interop.so.1 libcupti.so.13)
 check-programs: $(SNIP_PROG)
 $(SNIP_PROG): $(SNIP_SRC) tests/snippets/snippet.h $(GEN_HEADERS) $(SNIP_LINK) $(CORE_LIB)
 	@mkdir -p $(@D)
@@ -329,3 +367,15 @@ $B/tests/torch/libmusa_python.so.9: tests/torch/disagree.c
 $B/tests/torch/libmusa_python.so.names: tests/torch/disagree.c
 	@mkdir -p $(@D)
 	$Q$(CC) $(BASE) -shared -o $@ $<
+
+# Every function of every facade with bad input; a check calls a sample of them.
+BRUTE := $B/tests/brute/brute
+check-programs: $(BRUTE)
+$(BRUTE): $(patsubst tests/%.c,$B/obj/tests/%.o,$(wildcard tests/brute/*.c)) $B/obj/gen/prototypes.o $B/obj/gen/calls.o
+	@mkdir -p $(@D)
+	@echo "ld tests/brute"
+	$Q$(CC) -o $@ $^ $(SAN) -ldl
+-include $(patsubst tests/%.c,$B/obj/tests/%.d,$(wildcard tests/brute/*.c))
+.PHONY: check-brute
+check-brute: all $(BRUTE)
+	$QBRUTE_PERCENT=100 BRUTE_MIXED=$(or $(MIXED),16) BRUTE_SEED=$(SEED) B=$B sh tests/brute/run.sh

@@ -12,5 +12,18 @@ ln -s "$(realpath "$B")"/lib/cumu/host/libmusa*.so* "$tmp/sdk/"
     "$B/lib/cumu/facade/libcudart.so.13" -Wl,--allow-shlib-undefined
 LD_LIBRARY_PATH=$tmp/sdk "$cumu" run --backend musa -- "$tmp/descriptors" || bad=1
 
+# Transforms by MKL's names in place of FFTW's, and by nothing.
+if [ -x "$B/tests/mufft/transforms" ]; then
+    mkdir "$tmp/mkl"
+    "${CC:-cc}" -shared -fPIC -Wl,-soname,libmkl_rt.so.3 -o "$tmp/mkl/libmkl_rt.so.3" "$here/mkl.c"
+    export LD_LIBRARY_PATH="$tmp/mkl" CUMU_HOST_FFT=mkl
+    check "MKL's interface: transforms" 0 '^ok' -- "$B/tests/mufft/transforms"
+    check "MKL's interface: columns" 0 '^ok' -- "$B/tests/mufft/blocks"
+    check "no library: plans fail" 1 'not ok 7, not 0' -- env CUMU_HOST_FFT=other "$B/tests/mufft/transforms"
+    unset LD_LIBRARY_PATH CUMU_HOST_FFT
+else
+    echo "skip MKL's interface: the programs of tests/mufft are not built"
+fi
+
 sh "$here/../lib/enums.sh" "${CC:-cc}" "$B/bin/gen" "$here/../../mapping/types/cufft.enum" "$here" "$tmp/enums" || bad=1
 exit $bad

@@ -9,17 +9,6 @@ build() {
     "${CC:-cc}" -std=gnu11 -O1 -Wall -Wextra -Wno-deprecated-non-prototype -I"$here" -I"$B/gen" -I"$here/../cublas" \
         -o "$tmp/$1" "$here/$1.c" "$B/lib/cumu/facade/libcudart.so.12" -Wl,--allow-shlib-undefined -ldl -lm
 }
-# passes COMMAND...: its last line says what passed.
-passes() {
-    if "$@" >"$tmp/out" 2>&1; then
-        tail -n 1 "$tmp/out"
-    elif grep -q '^skip' "$tmp/out"; then
-        grep '^skip' "$tmp/out"
-    else
-        grep -v gap: "$tmp/out" | head -n 20
-        bad=1
-    fi
-}
 for t in factor orthogonal eigen svd wide general sparse kept mg; do
     build "$t"
     passes "$cumu" run --backend host -- "$tmp/$t"

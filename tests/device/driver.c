@@ -41,8 +41,9 @@ struct t0_module { /* what the CPU driver keeps of a mubin */
     struct lir_param param[MAX_PARAMS];
     struct t0_kernel kernel;
     struct t0_env env;
-    void *table, *table_there; /* MU_EXTERNS: in the device's memory, in the object */
+    void *table, *table_there; /* the kernel's addresses: in the device's memory, in the object */
     size_t table_size;
+    char table_name[300];
 };
 
 static void note(const char *what, const char *name, uint32_t shared)
@@ -192,7 +193,12 @@ static bool shadow_table(struct t0_module *m)
 {
     Elf64_Sym *symbol = NULL;
     Dl_info info;
-    m->table_there = dlsym(m->handle, MU_EXTERNS);
+    snprintf(m->table_name, sizeof m->table_name, "%s_externs", m->kernel.name);
+    m->table_there = dlsym(m->handle, m->table_name);
+    if (!m->table_there) {
+        strcpy(m->table_name, MU_EXTERNS);
+        m->table_there = dlsym(m->handle, MU_EXTERNS);
+    }
     if (!m->table_there)
         return true;
     if (!dladdr1(m->table_there, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
@@ -210,31 +216,48 @@ struct t0_module *dev_module_load(const void *image, size_t size, const struct t
         return NULL;
     m->env = *env;
     m->handle = open_object((const char *)image + sizeof(struct lir_image), size - sizeof(struct lir_image));
-    unsigned (*params)(unsigned(*)[2]) = NULL;
-    const unsigned *arch = NULL, *value;
+    const unsigned *arch = NULL;
     if (m->handle) {
-        *(void **)&params = dlsym(m->handle, "cm_params");
-        *(void **)&m->entry = dlsym(m->handle, "cm_entry");
         m->machine = dlsym(m->handle, "cm_machine");
         arch = dlsym(m->handle, "cm_arch");
     }
-    if (!params || !m->entry || !m->machine || !arch || *arch != (unsigned)capability() || !shadow_table(m)) {
+    if (!m->machine || !arch || *arch != (unsigned)capability()) {
         if (m->handle)
             dlclose(m->handle);
         free(m);
         return NULL;
     }
-    value = dlsym(m->handle, "cm_static_shared");
-    m->shared = value ? *value : 0;
-    value = dlsym(m->handle, "cm_max_threads");
-    m->max_threads = value ? *value : 1024;
-    unsigned table[MAX_PARAMS][2];
+    return m;
+}
+
+/* What the object says of a kernel. */
+static const void *fact(const struct t0_module *m, const char *what, const char *kernel)
+{
+    char name[300];
+    snprintf(name, sizeof name, "cm_%s_%s", what, kernel);
+    return dlsym(m->handle, name);
+}
+
+/* An object may have several; a module of the shim's uses one. */
+static bool choose_kernel(struct t0_module *m, const char *name)
+{
+    unsigned table[MAX_PARAMS][2], (*params)(unsigned(*)[2]);
+    const unsigned *shared = fact(m, "static_shared", name), *threads = fact(m, "max_threads", name);
+    *(const void **)&params = fact(m, "params", name);
+    *(const void **)&m->entry = fact(m, "entry", name);
+    if (!params || !m->entry || !dlsym(m->handle, name))
+        return false;
+    shared = shared ? shared : fact(m, "static_shared", "CM_PART");
+    m->shared = shared ? *shared : 0;
+    m->max_threads = threads ? *threads : 1024;
     m->nparam = params(table);
     for (unsigned k = 0; k < m->nparam; k++) {
         m->param[k] = (struct lir_param){table[k][0], table[k][1]};
         m->param_size = table[k][0] + table[k][1];
     }
-    return m;
+    m->kernel.module = m;
+    snprintf(m->kernel.name, sizeof m->kernel.name, "%s", name);
+    return shadow_table(m);
 }
 
 void dev_module_unload(struct t0_module *m)
@@ -250,10 +273,8 @@ void dev_module_unload(struct t0_module *m)
 
 struct t0_kernel *dev_module_kernel(struct t0_module *m, const char *name)
 {
-    if (strncmp(name, "cumu_", 5) || !dlsym(m->handle, name))
+    if (strncmp(name, "cumu_", 5) || !choose_kernel(m, name))
         return NULL;
-    m->kernel.module = m;
-    snprintf(m->kernel.name, sizeof m->kernel.name, "%s", name);
     note("load", name, m->shared);
     return &m->kernel;
 }
@@ -273,7 +294,7 @@ void dev_kernel_info(const struct t0_kernel *k, struct t0_kernel_info *out)
 
 int dev_module_global(struct t0_module *m, const char *name, void **address, size_t *size)
 {
-    if (!m->table || strcmp(name, MU_EXTERNS) != 0)
+    if (!m->table || strcmp(name, m->table_name) != 0)
         return -1;
     *address = m->table;
     *size = m->table_size;

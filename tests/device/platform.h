@@ -4,7 +4,10 @@
 
 #define CM_SHOWN extern "C" __attribute__((visibility("default")))
 #undef CM_SHARED
-#define CM_SHARED(n) CM_SHOWN const unsigned cm_static_shared = n;
+#define CM_JOIN2(a, b) a##b
+#define CM_JOIN(a, b) CM_JOIN2(a, b)
+/* CM_PART is the kernel's symbol where there are several in the text, else that word itself. */
+#define CM_SHARED(n) CM_SHOWN const unsigned CM_JOIN(cm_static_shared_, CM_PART) = n;
 
 namespace device
 {
@@ -48,11 +51,12 @@ template <class... A> unsigned params(void (*)(A...), unsigned (*table)[2])
 }
 } // namespace device
 
-/* The last line of every source, put there by the stand-in. */
-#define CM_OBJECT(symbol, threads, arch) \
-    CM_SHOWN const unsigned cm_arch = arch, cm_max_threads = threads; \
-    CM_SHOWN unsigned cm_params(unsigned(*table)[2]) { return device::params(&cm::symbol, table); } \
-    CM_SHOWN void cm_entry(const unsigned char *p) { device::call(&cm::symbol, p); }
+/* The last lines of every source, put there by the stand-in: one a kernel with its namespace, one for all. */
+#define CM_OBJECT(space, symbol, threads) \
+    CM_SHOWN const unsigned cm_max_threads_##symbol = threads; \
+    CM_SHOWN unsigned cm_params_##symbol(unsigned(*table)[2]) { return device::params(&space::symbol, table); } \
+    CM_SHOWN void cm_entry_##symbol(const unsigned char *p) { device::call(&space::symbol, p); }
+#define CM_ARCH(arch) CM_SHOWN const unsigned cm_arch = arch;
 
 /* What `cumu doctor` tries of a toolkit's own, beside what emitted kernels use. */
 #define __shared__ static

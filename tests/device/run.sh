@@ -28,6 +28,13 @@ calls() {
     rm -f "$sdk/calls"
     if [ "$n" = "$2" ]; then echo "ok $1"; else echo "not ok $1: $n calls, want $2"; bad=1; fi
 }
+# kernels NAME WANT MOST: that were compiled since the last time, in how many runs at most.
+kernels() {
+    n=$(awk '{ n += $1 } END { print n + 0 }' "$sdk/kernels")
+    runs=$(grep -c . "$sdk/kernels")
+    rm -f "$sdk/kernels" "$sdk/calls"
+    if [ "$n" = "$2" ] && [ "$runs" -le "$3" ]; then echo "ok $1"; else echo "not ok $1: $n kernels in $runs runs, want $2"; bad=1; fi
+}
 # on_device NAME LINE COUNT: how often the driver noted that (what, kernel, shared memory) since it was removed.
 on_device() {
     n=$(grep -c "^$2\$" "$tmp/device" || :)
@@ -47,6 +54,10 @@ for f in vectoradd lz4 raw matmul reduce histogram mandelbrot nbody pipeline sym
     grep -q "^PASS $says\$" "$tmp/out" && passed=$((passed + 1))
 done
 echo "# $passed of $all fixtures pass"
+"${CC:-cc}" -std=gnu11 -O1 -w -o "$tmp/calls" "$here/../devrt/calls.c" -ldl
+check "kernels that launch kernels are refused by name" 1 '^launch: 801' \
+    'gap: kernel: waits: .*call of `cuda[A-Za-z]*`: MUSA devices have no kernels that launch kernels' -- \
+    $run "$tmp/calls" "$here/../devrt/first.ptx" waits
 CUMU_HOST_DEVICES=4 check "NCCL among four devices" 0 '^PASS tensor_parallel$' -- $run "$fix/tensor_parallel"
 rm -f "$sdk/calls" "$tmp/device"
 
@@ -142,9 +153,37 @@ check "first launches of eight threads" 0 '^threads 0 value 150$' -- $run "$tmp/
 calls "compile once" 1
 check "lazy loading is the default" 0 '^mode 2$' -- $run "$tmp/client" mode
 check "eager loading" 0 '^mode 1$' -- env CUDA_MODULE_LOADING=EAGER $run "$tmp/client" mode
-rm -f "$sdk/calls"
+rm -f "$sdk/calls" "$sdk/kernels"
 check "of a program's kernels" 0 '^PASS language$' -- env CUDA_MODULE_LOADING=EAGER CUMU_CACHE_DIR="$tmp/eager" $run "$fix/language"
-calls "is all of them" 7
+kernels "is all of them" 7 6
+
+# ---- several kernels by one run of the compiler ----
+warm="env CUMU_CACHE_DIR=$tmp/joined $cumu cache warm --target mp_31 $fix/language"
+for m in good joined joined-crash one:cumu__Z5votesPj; do
+    mode "$m"
+    rm -rf "$tmp/joined" "$sdk/kernels"
+    check "kernels together, a compiler that is $m" 0 '^7 kernels for mp_31: 7 compiled' -- $warm
+    case $m in
+    good) kernels "takes fewer runs than kernels" 7 6 ;;
+    esac
+    rm -f "$sdk/kernels"
+    check "each is found by itself, $m" 0 '^PASS language$' -- env CUMU_JIT=0 CUMU_CACHE_DIR="$tmp/joined" $run "$fix/language"
+    check "and by a second warming, $m" 0 '^7 kernels for mp_31: 0 compiled, 7 were there' -- \
+        env CUMU_CACHE_DIR="$tmp/joined" "$cumu" cache warm --target mp_31 "$fix/language"
+done
+mode joined-hang
+rm -rf "$tmp/joined"
+CUMU_COMPILE_SECONDS=8 check "a compiler that hangs on several" 0 '^7 kernels for mp_31: 7 compiled' -- $warm
+mode good
+rm -rf "$tmp/joined"
+check "together again" 0 ' 7 compiled' -- $warm
+check "without a compiler" 0 '^PASS language$' -- env CUMU_MCC=/nowhere CUMU_CACHE_DIR="$tmp/joined" $run "$fix/language"
+check "links are listed" 0 '(2|3|4) kernels' -- env CUMU_CACHE_DIR="$tmp/joined" "$cumu" cache list
+for f in "$tmp/joined"/*.kernel; do [ "$(wc -c <"$f")" = 256 ] || rm "$f"; done
+rm -f "$sdk/kernels" "$sdk/calls"
+check "a cache that has lost the objects" 0 '^PASS language$' -- env CUMU_CACHE_DIR="$tmp/joined" $run "$fix/language"
+[ -s "$sdk/kernels" ] && echo "ok compiles again" || { echo "not ok compiles again"; bad=1; }
+rm -f "$sdk/kernels" "$sdk/calls"
 
 # ---- mcc's bundles: as public binaries have them, and damaged ----
 "${CC:-cc}" -std=c11 -Wall -Wextra -o "$sdk/bundle" "$here/bundle.c"

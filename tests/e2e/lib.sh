@@ -8,8 +8,31 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 bad=0
 
+# passes COMMAND...: its last line says what passed.
+passes() {
+    if "$@" >"$tmp/out" 2>&1; then
+        tail -n 1 "$tmp/out"
+    elif grep -q '^skip' "$tmp/out"; then
+        grep '^skip' "$tmp/out"
+    else
+        grep -v gap: "$tmp/out" | head -n 20
+        bad=1
+    fi
+}
+
+# until_true SECONDS COMMAND...: waits for what the command looks at, so long at most; whether it came.
+until_true() {
+    tries=$(($1 * 20))
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
 # check NAME WANT_STATUS [PATTERN...] -- COMMAND...: exit status and every pattern (grep -E) in its output. It may
-# take LIMIT seconds, or 60.
+# take LIMIT seconds, or 150: a limit ends what hangs, on a machine that is busy, too.
 check() {
     name=$1 want=$2
     shift 2
@@ -20,7 +43,7 @@ check() {
     done
     shift
     got=0
-    timeout "${LIMIT:-60}" "$@" >"$tmp/out" 2>&1 || got=$?
+    timeout "${LIMIT:-150}" "$@" >"$tmp/out" 2>&1 || got=$?
     if [ "$got" != "$want" ]; then
         echo "not ok $name: exit $got, want $want"
         sed 's/^/    /' "$tmp/out" | head -n 8

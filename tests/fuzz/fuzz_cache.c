@@ -38,8 +38,10 @@ static void seal(uint8_t *file, size_t size)
 static void put(const char *path, const uint8_t *file, size_t size)
 {
     int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    size_t head = size < HEADER ? size : HEADER; /* inputs have it in front, files behind the object */
     if (fd >= 0) {
-        (void)!write(fd, file, size);
+        (void)!write(fd, file + head, size - head);
+        (void)!write(fd, file, head);
         (void)close(fd);
     }
 }

@@ -11,7 +11,12 @@ enum { MOST_SHARED = 1 << 16, MOST_LOCAL = 1 << 14, MOST_PARAMS = 4096 };
 static void *heap(void *ctx, size_t size) { return alloc(ctx, size, 16); }
 static void print(void *ctx, const char *text, size_t len) { (void)ctx, (void)text, (void)len; }
 static void assertion(void *ctx, const struct t0_fault *fault) { (void)ctx, (void)fault; }
-static const struct t0_env env = {NULL, alloc, release, heap, release, print, assertion};
+static bool release_heap(void *ctx, void *p)
+{
+    release(ctx, p);
+    return true;
+}
+static const struct t0_env env = {NULL, alloc, release, heap, release_heap, print, assertion, NULL};
 
 /* Shared memory is checked by tier 0; any other address would be the program's own fault. */
 static bool is_tame(const struct ptx_func *f)

@@ -12,13 +12,14 @@ static const struct t0_env env = {.global_alloc = alloc, .global_free = release}
 static void load(const void *image, size_t size)
 {
     const char *why = NULL;
-    const void *object = NULL;
-    size_t object_size = 0, sum = 0;
-    enum t1_shape shape;
-    if (t1_image_split(image, size, &image, &size, &object, &object_size, &shape))
-        for (size_t k = 0; k < object_size; k++)
-            sum += ((const uint8_t *)object)[k];
-    struct t0_module *t = t0_module_load(image, size, &env, &why);
+    struct t1_parts parts = {.lir_image = image, .lir_size = size};
+    size_t sum = 0;
+    if (t1_image_split(image, size, &parts)) {
+        for (size_t k = 0; k < parts.object_size; k++)
+            sum += ((const uint8_t *)parts.object)[k];
+        sum += parts.path ? strlen(parts.path) : 0;
+    }
+    struct t0_module *t = t0_module_load(parts.lir_image, parts.lir_size, &env, &why);
     if (!t && !why && sum == 1) /* sum is used, so that the reads stay */
         abort();
     t0_module_unload(t);
@@ -52,7 +53,8 @@ static void load_lowered(const struct ptx_module *m, const char *kernel, const u
         uint8_t was = p[at];
         p[at] ^= (uint8_t)(1u << (state & 7));
         load_copy(image, size);
-        if (n == 0 && !t1_image_pack(image, size, seed, nseed, T1_SHAPE_FLAT, &both, &all)) {
+        const struct t1_parts parts = {image, seed, size, nseed, T1_SHAPE_FLAT, nseed & 1 ? "/tmp/none" : NULL};
+        if (n == 0 && !t1_image_pack(&parts, &both, &all)) {
             load_copy(both, all);
             free(both);
         }

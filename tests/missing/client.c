@@ -9,7 +9,7 @@ int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 
 static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                           ".visible .entry good()\n{\n  ret;\n}\n"
-                          ".visible .entry bad()\n{\n  wgmma.fence.sync.aligned;\n  ret;\n}\n";
+                          ".visible .entry bad()\n{\n  tcgen05.shift.cta_group::1.down [0];\n  ret;\n}\n";
 
 /* A container with one image: PTX (1), or machine code (2). */
 static unsigned char container[4096];

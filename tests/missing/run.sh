@@ -18,10 +18,10 @@ missing() {
 }
 
 for call in launch attribute load occupancy; do
-    missing driver $call 801 'PTX line 10: wgmma.fence.sync.aligned'
+    missing driver $call 801 'PTX line 10: tcgen05.shift.cta_group::1.down'
 done
 for call in launch attributes attribute occupancy symbol; do
-    missing untranslatable $call 801 'PTX line 10: wgmma.fence.sync.aligned'
+    missing untranslatable $call 801 'PTX line 10: tcgen05.shift.cta_group::1.down'
     missing gone $call 98 'no PTX of its module defines'
     missing sass $call 209 'machine code'
 done

@@ -1,5 +1,6 @@
 /* Opens a CUDA runtime in the way and by the name given and prints `version N` and what cudaMalloc gave.
- * usage: open [deepbind|global|noload|newlm|late] NAME */
+ * usage: open [local|deepbind|global|noload|newlm|stale] NAME; stale: the loader's errno, which is its own, is
+ * that of an open which failed before. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@ static void *open_as(const char *way, const char *name)
             return NULL;
         flags |= RTLD_NOLOAD;
     }
+    if (strcmp(way, "stale") == 0 && dlopen("/dev/null/none.so", RTLD_NOW)) /* ENOTDIR */
+        return NULL;
     return dlopen(name, flags);
 }
 

@@ -80,6 +80,47 @@ check "a library whose names were moved, as patchelf does" 0 "$v12" -- $run "$tm
 check "children inherit" 0 "$v12" -- $run sh -c "'$tmp/rpath'; exit \$?"
 }
 
+# cudaRuntimeGetVersion is that of the file which the program would have got: what its link leads to, or the wheel that it
+# is of; a name that tells nothing is the newest of its major version.
+wheel=$tmp/lib/site-packages
+mkdir -p "$wheel/nvidia/cuda_runtime/lib" "$wheel/nvidia_cuda_runtime_cu12-12.6.77.dist-info" \
+    "$wheel/nvidia_cuda_runtime_cu11-11.7.99.dist-info" "$tmp/bare"
+cp "$real/libcudart.so.12.4.127" "$wheel/nvidia/cuda_runtime/lib/libcudart.so.12"
+cp "$real/libcudart.so.12.4.127" "$tmp/bare/libcudart.so.12"
+cp "$real/libcudart.so.11.8.89" "$tmp/bare/libcudart.so.11.0"
+compile "$tmp/leads" plugin.c -Wl,--enable-new-dtags "-Wl,-rpath,$tmp/bare"
+# shellcheck disable=SC2016
+compile "$tmp/wheel" linked.c "$real/libcudart.so.12.4.127" "$real/libcuda.so.535.104.05" \
+    '-Wl,-rpath,$ORIGIN/lib/site-packages/nvidia/cuda_runtime/lib'
+# shellcheck disable=SC2086
+{
+check "version behind DT_RUNPATH" 0 '^version 12040 ' -- $run "$tmp/runpath"
+check "version behind DT_RPATH" 0 '^version 12040 ' -- $run "$tmp/rpath"
+check "version behind the RPATH of a library, not of the program" 0 '^version 12040 ' -- $run "$tmp/leads" "$tmp/needs12.so"
+check "version behind LD_LIBRARY_PATH" 0 '^version 12040 ' -- env LD_LIBRARY_PATH="$real" $run "$tmp/plain"
+check "version behind a path" 0 '^version 11080 ' -- $run "$tmp/open" "$real/libcudart.so.11.0"
+check "version behind a path without a version" 0 '^version 12040 ' -- $run "$tmp/open" "$real/libcudart.so"
+check "version of a wheel" 0 '^version 12060 ' -- $run "$tmp/wheel"
+check "version of a wheel, by path" 0 '^version 12060 ' -- \
+    $run "$tmp/open" "$wheel/nvidia/cuda_runtime/lib/libcudart.so.12"
+check "a file that tells nothing" 0 '^version 12090 ' -- env LD_LIBRARY_PATH="$tmp/bare" $run "$tmp/plain"
+check "a soname that tells nothing" 0 '^version 11080 ' -- $run "$tmp/open" "$tmp/bare/libcudart.so.11.0"
+check "version as asked for" 0 '^version 12010 ' -- env CUMU_RUNTIME_VERSION=12.1 $run "$tmp/runpath"
+check "version as asked for of another runtime" 0 '^version 12040 ' -- env CUMU_RUNTIME_VERSION=13.1 $run "$tmp/runpath"
+}
+
+# The program's own cuDNN lies behind the facades' folder on the search path. The loader must go on to it from there,
+# whatever errno was: where an audit module answers NULL for an entry, glibc does so if errno is ENOENT by chance.
+own=$tmp/own
+mkdir "$own"
+printf 'libcudnn.so.9 { global: *; };\n' >"$tmp/map"
+compile "$own/libcudnn.so.9" fake.c -shared -fPIC -Wl,-soname,libcudnn.so.9 "-Wl,--version-script=$tmp/map"
+for way in local stale; do
+    # shellcheck disable=SC2086
+    check "the program's own cuDNN, errno $way" 0 '^version 4242 error 0 malloc 0 fake$' -- \
+        env CUMU_CUDNN=own LD_LIBRARY_PATH="$own" $run "$tmp/open" $way libcudnn.so.9
+done
+
 # Every name that NVIDIA's libraries export, in the facade and under its version node.
 compile "$tmp/names" names.c
 for list in "$here"/../../mapping/known/*.symbols; do
@@ -107,7 +148,7 @@ version(ctypes.CDLL(None))
 END
     for soname in libcudart.so.12 "$real/libcudart.so.12" "$real/libcudart.so"; do
         # shellcheck disable=SC2086
-        check "ctypes, ${soname##*/}" 0 'version 12090 error 0' -- $run python3 "$tmp/version.py" "$soname"
+        check "ctypes, ${soname##*/}" 0 'version 12040 error 0' -- env LD_LIBRARY_PATH="$real" $run python3 "$tmp/version.py" "$soname"
         absent "ctypes, ${soname##*/}: no other version" '4242|version 1[13]'
     done
 else
@@ -141,6 +182,11 @@ if [ -x "$cuda" ] && [ -r "$archive" ]; then
             $run "$tmp/needs13" "$tmp/$object.so" "$tmp/needs12.so"
     done
     check "stripped runtime without kernels" 0 'error 0 malloc 0 memory' -- $run "$tmp/nokernel"
+    release=$("$cuda" --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\),.*/\1 \2/p')
+    compile "$tmp/symbols" linked.c -DNO_DRIVER "$archive" -ldl -lrt -lpthread
+    for object in nokernel symbols; do
+        check "the version of a runtime linked in, $object" 0 "^version ${release% *}0${release#* }0 " -- $run "$tmp/$object"
+    done
     check "stripped runtime without the audit module: one line" 1 'cuGetExportTable: a CUDA runtime that is linked in' \
         -- env CUMU=1 CUMU_BACKEND=host LD_PRELOAD="$facade/libcuda.so.1" "$tmp/stripped"
     # One byte of one function differs: no release that is known.

@@ -22,7 +22,7 @@ SDK_CPU := $B/tests/sdk/cpu
 SDK_RENAME := s/libmusa\.so/libMUSA.so/g; s/libmusart\.so/libMUSART.so/g; s/libmublas\.so/libMUBLAS.so/g
 $(SDK_CPU)/.made: $(HOST_RT) $(HOST_MUSA) $(HOST_MCCL) $(HOST_MATHS) tests/sdk/sdk.mk
 	@mkdir -p $(@D)
-	$Qfor l in $(filter %.so %.so.1 %.so.2 %.so.5,$^); do n=$$(basename $$l | sed '$(SDK_RENAME)'); \
+	$Qfor l in $(filter %.so %.so.1 %.so.2 %.so.3 %.so.5,$^); do n=$$(basename $$l | sed '$(SDK_RENAME)'); \
 	  LC_ALL=C sed '$(SDK_RENAME)' $$l >$(@D)/$$n && chmod +x $(@D)/$$n; done
 	@touch $@
 $(SDK_LIBS): %: %.S tests/sdk/forward.c $(SDK_CPU)/.made

@@ -1,5 +1,6 @@
 /* Puts something that uses a buffer on one stream, an all-reduce of it on another, and between them what its
- * arguments say. Usage: race BEFORE BETWEEN [after]; "after" puts the all-reduce first. */
+ * arguments say. Usage: race BEFORE BETWEEN [after]; "after" puts the all-reduce first. race captured nothing: all of
+ * it in a capture. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "cuda_functions.h"
 
 typedef void *cudaStream_t, *cudaEvent_t, *CUmodule, *CUfunction;
+enum { cudaStreamCaptureModeGlobal = 0 };
 enum { cudaErrorNotReady = 600, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 struct pitched {
@@ -56,6 +58,12 @@ struct cu_copy3d { /* CUDA_MEMCPY3D */
 };
 struct format {
     int x, y, z, w, kind;
+};
+struct cu_config { /* CUlaunchConfig */
+    unsigned grid[3], block[3], shared;
+    cudaStream_t stream;
+    void *attributes;
+    unsigned n;
 };
 enum { HOST = 1, DEVICE = 2 };
 int cudaMemset3DAsync(struct pitched, int, struct extent, cudaStream_t);
@@ -200,6 +208,41 @@ static void use(const char *how, cudaStream_t s)
 
 static void reduce(cudaStream_t s) { MUST(ncclAllReduce(x, y, COUNT, FLOAT, SUM, comm, s)); }
 
+/* A capture goes on, whatever is looked at while it lasts: a blocking stream's, during which it is an error to ask the
+ * legacy stream for anything. */
+static void captured(void)
+{
+    cudaStream_t s, side;
+    cudaEvent_t e;
+    int relaxed = 2;
+    void *blas, *graph, *exec, *args[] = {&x, &(unsigned){32}}, *more;
+    MUST(cudaStreamCreateWithFlags(&s, cudaStreamDefault));
+    MUST(cudaStreamCreateWithFlags(&side, cudaStreamDefault));
+    MUST(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    MUST(cublasCreate_v2(&blas));
+    MUST(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    MUST(cublasSetWorkspace_v2(blas, y, 4 * COUNT)); /* of a handle whose stream is still the legacy one */
+    struct cu_config config = {{1, 1, 1}, {32, 1, 1}, 0, s, NULL, 0};
+    MUST(cuLaunchKernelEx(&config, fill, args, NULL));
+    for (const char *const *how = (const char *const[]){"kernel", "copy", "memset", "peer", NULL}; *how; how++)
+        use(*how, s);
+    reduce(s);
+    MUST(cudaEventRecord(e, s));
+    MUST(cudaStreamWaitEvent(side, e, 0));
+    MUST(cublasSetStream_v2(blas, side));
+    MUST(cublasSscal_v2(blas, 32, &(float){2}, (float *)x, 1));
+    MUST(cudaEventRecord(e, side));
+    MUST(cudaStreamWaitEvent(s, e, 0));
+    MUST(cuThreadExchangeStreamCaptureMode(&relaxed));
+    MUST(cudaMalloc(&more, 64));
+    MUST(cudaFree(more));
+    MUST(cuThreadExchangeStreamCaptureMode(&relaxed));
+    MUST(cudaStreamEndCapture(s, &graph));
+    MUST(cudaGraphInstantiate(&exec, graph, 0));
+    MUST(cudaGraphLaunch(exec, s));
+    MUST(cudaStreamSynchronize(s));
+}
+
 static void order(const char *how, cudaStream_t *a, cudaStream_t *b)
 {
     cudaEvent_t e, late;
@@ -242,6 +285,11 @@ int main(int argc, char **argv)
     MUST(cuModuleLoadData(&module, ptx));
     MUST(cuModuleGetFunction(&fill, module, "fill"));
     MUST(ncclCommInitAll(&comm, 1, NULL));
+    if (!strcmp(argv[1], "captured")) {
+        captured();
+        printf("done\n");
+        return 0;
+    }
     /* legacy: a is the default stream, which b, a blocking one, waits for; blocking: two that do not wait
      * for each other. */
     unsigned flags = legacy || blocking ? cudaStreamDefault : cudaStreamNonBlocking;

@@ -70,6 +70,7 @@ fine "a copy that the host waits for" copy0 nothing
 fine "cuBLAS, ordered by an event" blas event
 fine "both read" read nothing
 fine "the bytes beside it" beside nothing
+fine "a capture is let alone" captured nothing
 CUMU_CHECK=0 fine "nothing is asked for" kernel nothing
 
 CUMU_TRACE=$tmp/trace CUMU_TRACE_FILTER='nccl:*' clash "beside the tracer" "$here" kernel nothing

@@ -1,0 +1,124 @@
+# Runs PyTorch's own database of operators (OpInfo) on Debian's CUDA build, against its own CPU back end.
+# package: PyTorch OpInfo (Debian trixie)
+# apt: trixie python3-torch-cuda python3-numpy libnvrtc-builtins12.4 libblas3 liblapack3 python3-setuptools
+# empty: nvidia-cudnn=9.99 libcuda1=999
+# pip: nvidia-cudnn-cu12==9.1.0.70
+# cuda: 12.4
+# what: all operators of the database, the first 3 samples of each, forward and backward, f32 (int64 or bool where there is no f32); kernels interpreted. cuDNN off
+# check: usr/lib/x86_64-linux-gnu/libtorch_cuda.so*
+# cpu: own
+# env: CUMU_JIT=0 CUMU_COMPUTE_CAPABILITY=9.0 LD_LIBRARY_PATH=/opt/pip/nvidia/cudnn/lib:/usr/lib/python3/dist-packages/torch/lib
+# parts: 6
+# runs: 1
+# limit: 1800
+import itertools
+import re
+
+import numpy
+import torch
+
+import steps
+from steps import step
+
+torch.backends.cudnn.enabled = False  # before PyTorch's tests are imported, which forbid it
+
+SAMPLES = 3  # of an operator
+# What these give is random or not initialised: only its shape is compared.
+RANDOM = re.compile(r"(^|\.|_)(rand\w*|normal|bernoulli|cauchy|exponential|geometric|log_normal|uniform|multinomial|empty\w*|"
+                    r"\w*dropout\d?d?|fractional_\w+|rrelu|\w*lowrank|resize_\w*|lobpcg)$")
+# Vectors of these have a sign, or with equal values a direction, of the library's choice: compared are absolute values.
+SIGNS = re.compile(r"svd|eig|qr|ormqr|householder|lstsq")
+# Their statistics are empty on the CPU where the saved ones are used, and not on CUDA.
+FIRST = re.compile(r"native_batch_norm|batch_norm_legit")
+# CUDA alone; the CPU alone; what lies around a view, which a copy to a device does not take along.
+ONE_SIDED = re.compile(r"^jiterator|^sparse\.mm_reduce$|_partial_views$")
+
+
+def flat(value):
+    """The tensors in a result, as the CPU's arrays."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+        if value.is_nested:
+            return [a for v in value.unbind() for a in flat(v)]
+        value = value.to_dense() if value.layout != torch.strided else value
+        if value.is_quantized:
+            value = value.dequantize()
+        value = torch.view_as_real(value.resolve_conj()) if value.is_complex() else value
+        value = value.float() if value.dtype == torch.bfloat16 else value
+        return [value.resolve_neg().numpy()]
+    if isinstance(value, (tuple, list)):
+        return [a for v in value for a in flat(v)]
+    return [numpy.array(value)] if isinstance(value, (bool, int, float)) else []
+
+
+def weighted(out):
+    """A number that depends on every element of a result in its own way, so that its gradient does."""
+    total = 0
+    for t in out if isinstance(out, (tuple, list)) else [out]:
+        if isinstance(t, torch.Tensor) and t.requires_grad and t.layout == torch.strided and t.numel():
+            t = torch.view_as_real(t) if t.is_complex() else t
+            total = total + (t * torch.linspace(0.5, 1.5, t.numel()).reshape(t.shape).to(t)).sum()
+    return total
+
+
+def one_sample(op, sample, device):
+    """Results of one call, and the gradients; an error is a result, too, and to be the CPU's."""
+    leaves = []
+
+    def move(t):
+        if isinstance(t, torch.Tensor):
+            t = t.detach().to(device).requires_grad_(t.requires_grad)
+            leaves.extend([t] if t.requires_grad else [])
+        return t
+    try:
+        sample = sample.transform(move)
+        if "attention" in op.name:  # without dropout its values can be compared, not its shapes alone
+            off = {"training": False, "dropout_p": 0.0}
+            sample.kwargs.update((k, v) for k, v in off.items() if k in sample.kwargs)
+        out = op(sample.input, *sample.args, **sample.kwargs)
+        out = out[0] if FIRST.search(op.name) else out
+        results = flat(out)
+        if RANDOM.search(op.name):
+            return tuple(numpy.array(r.shape) for r in results)
+        if SIGNS.search(op.name):
+            return tuple(abs(r) for r in results)
+        total = weighted(out)
+        if isinstance(total, torch.Tensor):
+            total.backward()
+            results += [a for t in leaves if t.grad is not None for a in flat(t.grad)]
+        return tuple(results)
+    except Exception as error:  # of whatever kind
+        print(f"# {op.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}", flush=True)
+        return (numpy.array("fails"),)
+
+
+def operator(op, dtype, device):
+    torch.manual_seed(7)
+    samples = op.sample_inputs("cpu", dtype, requires_grad=op.supports_autograd and dtype == torch.float32)
+    return tuple(one_sample(op, s, device) for s in itertools.islice(samples, SAMPLES))
+
+
+def add_operators():
+    from torch.testing._internal.common_methods_invocations import op_db
+    for op in op_db:
+        # There are operators of complex numbers alone.
+        dtypes = [t for t in (torch.float32, torch.int64, torch.bool) if t in op.dtypes and t in op.dtypesIfCUDA]
+        name = op.name + ("_" + op.variant_test_name if op.variant_test_name else "")
+        if not dtypes or ONE_SIDED.search(name):
+            continue
+
+        def run(device, _, op=op, dtype=dtypes[0]):
+            return operator(op, dtype, device)
+        run.__name__ = name
+        step(rtol=1e-3, atol=1e-3)(run)
+
+
+def cuda():
+    assert torch.cuda.is_available(), "PyTorch finds no CUDA device"
+    return "cuda"
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    add_operators()
+    steps.main({"cpu": lambda: "cpu", "cuda": cuda})
