@@ -11,7 +11,7 @@ WARN    := -Wall -Wextra -Wshadow -Werror
 OPT     ?= -O2 -g
 BASE    := -std=c11 -D_GNU_SOURCE $(WARN) $(OPT) -fPIC -fvisibility=hidden -fno-strict-aliasing \
            -ffp-contract=off -pthread -Ishim -I$B/gen -I. $(SAN) $(EXTRA)
-LDBASE  := -Wl,-Bsymbolic -Wl,-z,now -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs) $(SAN) -pthread
+LDBASE  := -Wl,-Bsymbolic -Wl,-z,now -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs) $(SAN) -pthread -ldl # a library of its own before glibc 2.34
 
 all: lib tools
 
@@ -20,7 +20,7 @@ include shim/shim.mk
 include shim/torch/torch.mk
 include tests/tests.mk
 
-.PHONY: all lib tools demo check check-gen lint bench install uninstall deb clean help
+.PHONY: all lib tools demo check check-gen lint bench install uninstall deb wheel clean help
 # What a newcomer types: both start from nothing, installing what the build needs if they may, and use
 # all cores unless a number of jobs was given.
 JOBS = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(shell nproc))
@@ -47,6 +47,11 @@ uninstall:
 deb: all
 	$QB='$B' VERSION='$(VERSION)' scripts/deb
 
+# For pip, on machines with nothing but Python: OUT=folder.
+wheel: all $(WHEEL_CORE) $(WHEEL_TOOL)
+	$Qscripts/deps wheel
+	$QB='$B' OUT='$(or $(OUT),$B)' VERSION='$(VERSION)' python3 scripts/wheel.py
+
 clean:
 	$Qrm -rf $B
 
@@ -59,7 +64,9 @@ help:
 	@echo "make check-gen  the mapping against the symbol lists, COVERAGE.md against the mapping"
 	@echo "make check-asan, check-tsan, fuzz   the tests under sanitizers; a search for crashes"
 	@echo "make fuzz-kernels SECONDS= SEED=    generated kernels of control flow on all back ends"
+	@echo "make check-frameworks T=word        PyTorch, CuPy, ffmpeg and others from their registries (gigabytes)"
 	@echo "make bench      figures, each beside its comparison; bench-record keeps them, bench-diff [A= B=] compares"
 	@echo "make install, uninstall    PREFIX=/usr/local DESTDIR="
 	@echo "make deb        a Debian package, in $B/"
+	@echo "make wheel      a Python wheel for pip, in $B/ or OUT="
 	@echo "Variables: B=folder CC=compiler V=1 SAN=-fsanitize=... OPT=-O2 EXTRA=flags"

@@ -24,12 +24,12 @@ shells() {
         xargs shellcheck -x -P SCRIPTDIR -S warning
 }
 
-# README's table of options is what the tool prints.
+# GUIDE's table of options is what the tool prints.
 options() {
     "$B/bin/cumu" help options --markdown >"$B/options.md"
-    sed -n '/<!-- options:/,/<!-- end of options -->/p' README.md | sed '1d;$d' |
+    sed -n '/<!-- options:/,/<!-- end of options -->/p' shim/cli/GUIDE.md | sed '1d;$d' |
         diff -u - "$B/options.md" || {
-        echo "README.md: the options table differs; scripts/readme writes it"
+        echo "shim/cli/GUIDE.md: the options table differs; scripts/guide writes it"
         return 1
     }
 }

@@ -3,7 +3,8 @@
 """usage: scripts/names.py [--write] WHEEL|LIBRARY|FOLDER...
 
 Of each library only its soname and the names that it exports are read (readelf). A name of the map is one of
-mapping/known/SONAME.symbols; --write adds what is missing there, so that `make check-gen` asks for its line. Exit
+mapping/known/SONAME.symbols, where libraries that come together have one file; mangled ones, of C++, serve the library
+itself and are only counted. --write adds what is missing there, so that `make check-gen` asks for its line. Exit
 status: 0 nothing is missing, 1 something is, 2 a file cannot be read.
 """
 import os
@@ -19,9 +20,14 @@ KNOWN = ROOT / "mapping" / "known"
 
 
 def read_sonames():
-    """The sonames that have a facade."""
-    rows = (line.split() for line in (ROOT / "mapping" / "sonames.map").read_text().splitlines())
-    return {row[2] for row in rows if row[:1] == ["facade"]}
+    """The sonames that have a facade, each with its file of names: its own, or that of the first of its group."""
+    rows = [line.split() for line in (ROOT / "mapping" / "sonames.map").read_text().splitlines()]
+    files, first = {}, {}
+    for _, group, soname, _, version, *_ in (row for row in rows if row[:1] == ["facade"]):
+        own = KNOWN / (soname + ".symbols")
+        files[soname] = own if own.exists() else first.get((group, version), own)
+        first.setdefault((group, version), own)
+    return files
 
 
 def read_library(path):
@@ -57,13 +63,15 @@ def libraries(path, scratch):
 
 def report(soname, names, facades, write):
     """Says what of one library is missing, and adds it; the number of missing names."""
-    file = KNOWN / (soname + ".symbols")
     if soname not in facades:
         print(f"{soname}: {len(names)} names, and no facade")
         return 0
+    file = facades[soname]
     known = set(file.read_text().split()) if file.exists() else set()
+    mangled = {n for n in names if n.startswith("_Z")}
+    names = names - mangled
     missing = sorted(names - known)
-    print(f"{soname}: {len(names)} names, {len(missing)} missing")
+    print(f"{soname}: {len(names)} names, {len(missing)} missing" + (f"; {len(mangled)} of C++" if mangled else ""))
     for name in missing:
         print(f"  {name}")
     if write and missing:

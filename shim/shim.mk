@@ -10,7 +10,7 @@ HOST_MTML  := $B/lib/cumu/host/libmtml.so.2
 SOBOL_SRC  := $(wildcard shim/sobol/*.c) shim/sobol/numbers.S
 # The maths libraries on the CPU: folder, soname, the well-kept libraries each stands on. One whose libraries
 # are not here is left out; the rest is built.
-MATHS      := mublas musolver mublaslt mufft murand musparse
+MATHS      := mublas musolver mublaslt mufft murand musparse mudnn
 MATHS_SONAME_mublas := libmublas.so.1
 MATHS_ON_mublas     := -lopenblas
 MATHS_SONAME_musolver := libmusolver.so.1
@@ -19,12 +19,15 @@ MATHS_NEEDS_musolver  := $B/lib/cumu/host/libmublas.so.1
 MATHS_SONAME_mublaslt := libmublasLt.so.1
 MATHS_ON_mublaslt   := -lopenblas
 MATHS_SONAME_mufft  := libmufft.so.1
-MATHS_ON_mufft      := -lfftw3_threads -lfftw3 -lfftw3f_threads -lfftw3f
+# Beside an environment's own libraries, as pip puts MKL's, ours lie in lib/cumu/host.
+MATHS_ON_mufft      := -ldl -Xlinker -rpath -Xlinker '$$$$ORIGIN/../..'
 MATHS_SONAME_murand := libmurand.so.1
 MATHS_ON_murand     :=
 MATHS_WITH_murand   := $(SOBOL_SRC)
 MATHS_SONAME_musparse := libmusparse.so
 MATHS_ON_musparse   :=
+MATHS_SONAME_mudnn  := libmudnn.so.3
+MATHS_ON_mudnn      := -lopenblas -ldl
 has_libs    = $(if $(1),$(shell echo 'int main(void){return 0;}' | $(CC) -x c - -o /dev/null $(1) 2>/dev/null && echo 1),1)
 HAVE_MATHS := $(foreach m,$(MATHS),$(if $(call has_libs,$(MATHS_ON_$m)),$m))
 HOST_MATHS := $(foreach m,$(HAVE_MATHS),$B/lib/cumu/host/$(MATHS_SONAME_$m))
@@ -41,22 +44,22 @@ PTX_SRC    := $(wildcard shim/ptx/*.c shim/ptx/front/*.c shim/ptx/analysis/*.c s
               shim/ptx/tier1/*.c shim/ptx/tier1/emit/*.c shim/ptx/musa/emit/*.c) \
               shim/ptx/tier1/prelude/text.S shim/ptx/musa/prelude/text.S
 FATBIN_SRC := $(wildcard shim/fatbin/*.c)
-CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/kernel/*.c shim/compile/*.c) \
+CORE_SRC   := $(wildcard shim/core/*.c shim/core/*.S shim/api/*.c shim/api/*/*.c shim/api/*/*/*.c shim/api/*/*.S shim/kernel/*.c shim/compile/*.c) \
               $(FATBIN_SRC) $(PTX_SRC) $(SOBOL_SRC) $(GEN_CORE_SRC)
 ALU_SRC    := $(wildcard shim/ptx/tier0/alu_*.c)
 MUSA_SRC   := $(filter-out $(ALU_SRC),$(wildcard shim/host/driver/*.c shim/ptx/tier0/*.c \
               shim/ptx/tier1/exec/*.c shim/ptx/tier1/*.c))
 MUSART_SRC := $(wildcard shim/host/runtime/*.c)
 LEVEL_SRC  := shim/host/mccl/reduce.c
-MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c))
-CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) shim/cli/uses.S $(addprefix shim/audit/,elf.c redirect.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
+MCCL_SRC   := $(filter-out $(LEVEL_SRC),$(wildcard shim/host/mccl/*.c shim/host/mccl/net/*.c))
+CLI_SRC    := $(filter-out %/launcher.c,$(wildcard shim/cli/*.c)) $(wildcard shim/tools/*.c) shim/cli/uses.S shim/cli/view.S $(addprefix shim/audit/,elf.c redirect.c runtime.c) $(AUDIT_GEN) $(FATBIN_SRC) $(PTX_SRC) \
               $(addprefix shim/core/,config.c log.c append.c file.c history.c json.c ldcache.c table.c) \
               $(filter-out %/place.c,$(wildcard shim/compile/*.c))
 
 CLI_SRC    += $B/gen/wrappers.c
 
 # What `cumu run` needs, alone.
-RUN_SRC    := $(addprefix shim/cli/,launcher.c run.c launch.c closure.c program.c util.c) \
+RUN_SRC    := $(addprefix shim/cli/,launcher.c run.c launch.c closure.c neighbours.c program.c util.c) \
               $(addprefix shim/core/,config.c log.c append.c file.c history.c ldcache.c) shim/audit/elf.c
 
 # Source path -> object path: shim/core/log.c -> $B/obj/core/log.o, build/gen/x.c -> $B/obj/gen/x.o
@@ -95,7 +98,7 @@ $Qnew=$@.$$$$; $(CC) -o $$new $(1) && mv -f $$new $@ || { rm -f $$new; exit 1; }
 endef
 
 # Which file a wrapper is in, its object tells; a table whose text did not change keeps its time.
-API_OBJ    := $(call obj,$(wildcard shim/api/*.c shim/api/*/*.c))
+API_OBJ    := $(call obj,$(wildcard shim/api/*.c shim/api/*/*.c shim/api/*/*/*.c))
 $B/gen/.wrappers: $(GEN_STAMP) $(API_OBJ)
 	$Q$(GEN) wrappers $B/gen $(MAPS) $(API_OBJ)
 	@touch $@
@@ -103,7 +106,7 @@ $B/gen/wrappers.c: $B/gen/.wrappers ;
 
 # The warp-vector loops of tier 0 are written for the vectoriser and built once per CPU level; alu.c
 # chooses. Without traps and errno the loops have no branches; neither changes a result.
-ALU_FLAGS   = $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math
+ALU_FLAGS   = $(if $(SAN),-O2 -g1,-O3 -g) -fno-math-errno -fno-trapping-math
 ALU_ARCH_1 :=
 ALU_ARCH_3 := -march=x86-64-v3
 ALU_ARCH_4 := -march=x86-64-v4
@@ -116,7 +119,7 @@ endef
 $(foreach l,$(ALU_LEVELS),$(eval $(call alu_rule,$l)))
 
 # What a guest's core must not get wrong is compiled with one more warning.
-$B/obj/core/%.o $B/obj/cli/%.o: OPT += -Wconversion
+$B/obj/core/%.o $B/obj/cli/%.o $B/obj/tools/%.o: OPT += -Wconversion
 # Another emitter makes other objects: what the cache goes by.
 EMITTER_SRC := $(sort $(wildcard $(foreach d,shim/ptx shim/ptx/* shim/ptx/*/*,$d/*.[chS] $d/*.def)))
 EMITTER      = $(shell sha256sum $(EMITTER_SRC) | sha256sum | cut -c 1-32)
@@ -128,7 +131,7 @@ $(foreach m,maths $(MATHS),$B/obj/host/$m/%.o): BASE += -fno-omit-frame-pointer 
 $(sort $(foreach m,$(MATHS),$(call maths_obj,$m))): shim/shim.mk
 # Loops of its own, written for the vectoriser. Random numbers are the same on every CPU: no fused operations.
 $B/obj/host/murand/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math -ffp-contract=off
-$B/obj/host/musparse/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno
+$B/obj/host/musparse/%.o $B/obj/host/mudnn/%.o: OPT := $(if $(SAN),$(OPT),-O3 -g) -fno-math-errno -fno-trapping-math
 
 # WITH_ASM=0: stacks are switched by the C library.
 $B/obj/ptx/tier0/stack.o: OPT += -DCUMU_ASM=$(WITH_ASM)
@@ -147,11 +150,16 @@ $B/obj/ptx/tier1/prelude/text.o: $(wildcard shim/ptx/tier1/prelude/*.h) shim/ptx
 $B/obj/ptx/musa/prelude/text.o: $(wildcard shim/ptx/musa/prelude/*.h)
 $B/obj/sobol/numbers.o: shim/sobol/joe-kuo-6.bin
 $B/obj/cli/uses.o: mapping/uses.tsv
+$B/obj/cli/view.o: $(wildcard shim/cli/view/*.html)
+$B/obj/api/cupti/text.o: mapping/cupti.tsv
 
+# The prototypes are long, all alike, and only tests have them.
+GEN_OPT =
+$B/obj/gen/prototypes.o: GEN_OPT := -O0 -g0
 $B/obj/gen/%.o: $B/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	@echo "cc gen/$*.c"
-	$Q$(CC) $(BASE) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(BASE) $(GEN_OPT) -MMD -MP -c -o $@ $<
 
 $B/obj/gen/%.o: $B/gen/%.S
 	@mkdir -p $(@D)
@@ -233,7 +241,7 @@ STATIC := $(if $(SAN),,-static)
 $(CUMU_BIN): $(RUN_OBJ) $(CUMU_TOOL)
 	@mkdir -p $(@D)
 	@echo "ld bin/$(@F)"
-	$Qnew=$@.$$$$; $(CC) -o $$new $(RUN_OBJ) $(STATIC) -pthread 2>/dev/null || \
+	$Qnew=$@.$$$$; $(CC) -o $$new $(RUN_OBJ) $(STATIC) -pthread -ldl 2>/dev/null || \
 	    $(CC) -o $$new $(RUN_OBJ) $(LDBASE) && mv -f $$new $@ || { rm -f $$new; exit 1; }
 
 # Names without a version, for programs that open those; the newest runtime answers.
@@ -246,7 +254,7 @@ $B/lib/cumu/facade/libnccl.so: $B/lib/cumu/facade/libnccl.so.2
 	$Qln -sf $(<F) $@
 
 # What finds NVIDIA's tools by name finds ours (cumu run puts this folder on PATH).
-TOOL_LINKS := $B/libexec/cumu/nvidia-smi
+TOOL_LINKS := $(addprefix $B/libexec/cumu/,nvidia-smi ptxas nvlink fatbinary cuobjdump nvdisasm)
 $(TOOL_LINKS): $(CUMU_TOOL)
 	@mkdir -p $(@D)
 	$Qln -sf ../$(<F) $@
@@ -259,3 +267,18 @@ lib: core host $(AUDIT_LIB) $(NODES_LIB) $(OVER_LIB) $(FACADES) $(FACADE_LINKS)
 tools: $(CUMU_BIN) $(TOOL_LINKS)
 
 -include $(patsubst %.o,%.d,$(sort $(CORE_OBJ) $(MUSA_OBJ) $(MUSART_OBJ) $(OVER_OBJ) $(MCCL_OBJ) $(MTML_OBJ) $(foreach m,$(MATHS),$(call maths_obj,$m)) $(AUDIT_OBJ) $(NODES_OBJ) $(CLI_OBJ) $(RUN_OBJ) $(CANCEL_OBJ)))
+
+# For places that have nothing but Python (scripts/wheel.py): the same objects with what they stand on inside, so that
+# nothing of those libraries' names reaches the program.
+WHEEL_CORE := $B/wheel/libcumu-core.so
+WHEEL_TOOL := $B/wheel/cumu-tool
+INSIDE     := -l:libzstd.a -l:liblz4.a
+$(WHEEL_CORE): $(CORE_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld wheel/$(@F)"
+	$(call replace,-shared $(CORE_OBJ) $(CANCEL_SAFE) $(LDBASE) -Wl$(,)-soname$(,)$(@F) $(INSIDE) -Wl$(,)--exclude-libs$(,)ALL \
+	    -ldl -lm)
+$(WHEEL_TOOL): $(CLI_OBJ)
+	@mkdir -p $(@D)
+	@echo "ld wheel/$(@F)"
+	$(call replace,$(CLI_OBJ) $(LDBASE) -l:libelf.a -l:libz.a $(INSIDE) -ldl -lm)
