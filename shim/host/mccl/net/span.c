@@ -218,7 +218,7 @@ mcclResult_t mccl_span(mcclComm_t *comm, mcclComm_t c, struct mccl_hello *me, ch
 void mccl_net_free(struct mccl_net *n, bool in_order)
 {
     if (n->wire && in_order)
-        mccl_wire_flush(n->wire, 1000, has_failed, n->comm);
+        mccl_wire_flush(n->wire, n->left, STEP_MS / 2, has_failed, n->comm);
     mccl_star_close(n);
     mccl_wire_close(n->wire);
     mccl_far_free(n);

@@ -452,10 +452,11 @@ static int64_t now_ms(void)
 
 static bool answered(const struct peer *p, enum note note) { return note == GREETING ? p->greeted : p->heard; }
 
-/* Sends the note to some peers, those it has a way to if NULL, and waits for their answers. False: one of the peers
- * asked for, `*who`, cannot be reached, or time is up and it has not answered. */
-static bool ask(struct mccl_wire *w, enum note note, const bool *peers, int patience_ms, bool (*give_up)(void *),
-                void *arg, int *who)
+/* Sends the note to some peers, those it has a way to if NULL, and waits for their answers, but not for those that are
+ * `gone`, which changes meanwhile. False: one of the peers asked for, `*who`, cannot be reached, or time is up and it
+ * has not answered. */
+static bool ask(struct mccl_wire *w, enum note note, const bool *peers, const _Atomic bool *gone, int patience_ms,
+                bool (*give_up)(void *), void *arg, int *who)
 {
     int64_t end = now_ms() + patience_ms;
     bool all = false, broken = false;
@@ -467,7 +468,8 @@ static bool ask(struct mccl_wire *w, enum note note, const bool *peers, int pati
         move(w);
         all = true;
         for (int i = w->nranks - 1; i >= 0 && !broken; i--)
-            if ((peers ? peers[i] : w->peer[i].ep && !w->peer[i].broken) && !answered(&w->peer[i], note)) {
+            if ((peers ? peers[i] : w->peer[i].ep && !w->peer[i].broken) && !(gone && gone[i]) &&
+                !answered(&w->peer[i], note)) {
                 all = false;
                 broken = w->peer[i].broken != 0;
                 *who = i;
@@ -485,16 +487,16 @@ static bool ask(struct mccl_wire *w, enum note note, const bool *peers, int pati
 bool mccl_wire_greet(struct mccl_wire *w, const bool *peers, int patience_ms, bool (*give_up)(void *), void *arg,
                      int *who, const char **why)
 {
-    if (ask(w, GREETING, peers, patience_ms, give_up, arg, who))
+    if (ask(w, GREETING, peers, NULL, patience_ms, give_up, arg, who))
         return true;
     *why = w->peer[*who].broken ? mccl_wire_error(w->peer[*who].broken) : "no answer";
     return false;
 }
 
-void mccl_wire_flush(struct mccl_wire *w, int patience_ms, bool (*give_up)(void *), void *arg)
+void mccl_wire_flush(struct mccl_wire *w, const _Atomic bool *gone, int patience_ms, bool (*give_up)(void *), void *arg)
 {
     int who;
-    (void)ask(w, FAREWELL, NULL, patience_ms, give_up, arg, &who);
+    (void)ask(w, FAREWELL, NULL, gone, patience_ms, give_up, arg, &who);
 }
 
 /* Closing by force ends what is sent with an error; what is received has to be cancelled. lock held. */
@@ -618,9 +620,9 @@ bool mccl_wire_greet(struct mccl_wire *w, const bool *peers, int patience_ms, bo
 int mccl_wire_descriptor(const struct mccl_wire *w) { return (void)w, -1; }
 bool mccl_wire_arm(struct mccl_wire *w) { return (void)w, false; }
 void mccl_wire_cancel(struct mccl_wire *w) { (void)w; }
-void mccl_wire_flush(struct mccl_wire *w, int patience_ms, bool (*give_up)(void *), void *arg)
+void mccl_wire_flush(struct mccl_wire *w, const _Atomic bool *gone, int patience_ms, bool (*give_up)(void *), void *arg)
 {
-    (void)w, (void)patience_ms, (void)give_up, (void)arg;
+    (void)w, (void)gone, (void)patience_ms, (void)give_up, (void)arg;
 }
 void mccl_wire_close(struct mccl_wire *w) { (void)w; }
 void mccl_wire_put(struct mccl_wire *w, struct mccl_flight *f, int peer, const struct mccl_put *put, const void *from,

@@ -60,8 +60,9 @@ bool mccl_wire_greet(struct mccl_wire *w, const bool *peers, int patience_ms, bo
 /* Tell the wire that others have its address; and that all ranks have greeted each other, so that it can be closed. */
 void mccl_wire_known(struct mccl_wire *w);
 void mccl_wire_settled(struct mccl_wire *w);
-/* Waits, at most so long, until the peers have everything that was sent to them. */
-void mccl_wire_flush(struct mccl_wire *w, int patience_ms, bool (*give_up)(void *), void *arg);
+/* Waits, at most so long, until the peers that are not gone have everything that was sent to them. */
+void mccl_wire_flush(struct mccl_wire *w, const _Atomic bool *gone, int patience_ms, bool (*give_up)(void *),
+                     void *arg);
 void mccl_wire_close(struct mccl_wire *w);
 const char *mccl_wire_error(int status);
 bool mccl_wire_truncated(int status); /* more came than there is place for */
